@@ -2,6 +2,7 @@ package client
 
 import (
 	"bufio"
+	"campaignd/client/resource"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -17,7 +18,7 @@ const mostEventLine = 1 << 20
 // returns, or ctx ends or the connection does. last is the id of the last event that the program
 // has seen: then what changed since comes first. "": the state as it is now comes first
 // (EventReset).
-func (c *Client) Events(ctx context.Context, last string, do func(Event) error) error {
+func (c *Client) Events(ctx context.Context, last string, do func(resource.Event) error) error {
 	res, err := c.send(ctx, call{method: http.MethodGet, path: "/events"}, func(r *http.Request) {
 		if last != "" {
 			r.Header.Set("Last-Event-ID", last)
@@ -29,7 +30,7 @@ func (c *Client) Events(ctx context.Context, last string, do func(Event) error) 
 	defer res.Body.Close()
 	lines := bufio.NewScanner(res.Body)
 	lines.Buffer(nil, mostEventLine)
-	var e Event
+	var e resource.Event
 	for lines.Scan() {
 		field, value, _ := strings.Cut(lines.Text(), ": ")
 		switch field {
@@ -45,7 +46,7 @@ func (c *Client) Events(ctx context.Context, last string, do func(Event) error) 
 					return err
 				}
 			}
-			e = Event{}
+			e = resource.Event{}
 		}
 	}
 	if err := lines.Err(); err != nil {

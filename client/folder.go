@@ -8,11 +8,13 @@ import (
 	"strconv"
 
 	"campaignd/campaign"
+	"campaignd/campaign/plan"
+	"campaignd/client/resource"
 )
 
 // Campaigns lists the files of the campaigns folder.
-func (c *Client) Campaigns(ctx context.Context) ([]Campaign, error) {
-	return one[[]Campaign](ctx, c, call{method: http.MethodGet, path: "/campaigns"})
+func (c *Client) Campaigns(ctx context.Context) ([]resource.Campaign, error) {
+	return one[[]resource.Campaign](ctx, c, call{method: http.MethodGet, path: "/campaigns"})
 }
 
 // ofCampaign is a call about one campaign of the folder, by its name.
@@ -21,8 +23,8 @@ func ofCampaign(name, rest string) call {
 }
 
 // Campaign returns one campaign of the folder, by its name.
-func (c *Client) Campaign(ctx context.Context, name string) (Campaign, error) {
-	return one[Campaign](ctx, c, ofCampaign(name, ""))
+func (c *Client) Campaign(ctx context.Context, name string) (resource.Campaign, error) {
+	return one[resource.Campaign](ctx, c, ofCampaign(name, ""))
 }
 
 // CheckCampaign says what a launch of a campaign of the folder over its list would do.
@@ -31,26 +33,26 @@ func (c *Client) CheckCampaign(ctx context.Context, name string) (*campaign.Pref
 }
 
 // ForecastCampaign says when a campaign of the folder would be done if it were launched now.
-func (c *Client) ForecastCampaign(ctx context.Context, name string) (Forecast, error) {
-	return one[Forecast](ctx, c, ofCampaign(name, "/forecast"))
+func (c *Client) ForecastCampaign(ctx context.Context, name string) (plan.Forecast, error) {
+	return one[plan.Forecast](ctx, c, ofCampaign(name, "/forecast"))
 }
 
 // Schedule lists for each campaign with a schedule at most next firings to come and last past
 // firings. name selects one campaign; "": all.
-func (c *Client) Schedule(ctx context.Context, name string, next, last int) ([]Firing, error) {
+func (c *Client) Schedule(ctx context.Context, name string, next, last int) ([]resource.Firing, error) {
 	q := url.Values{"next": {strconv.Itoa(next)}, "last": {strconv.Itoa(last)}}
 	set(q, "campaign", name)
-	return one[[]Firing](ctx, c, call{method: http.MethodGet, path: "/schedules", query: q})
+	return one[[]resource.Firing](ctx, c, call{method: http.MethodGet, path: "/schedules", query: q})
 }
 
 // Drops lists files of watched places: those that wait, then at most limit (1 to 1000) of those
 // that were taken, the newest first, behind the file after; 0: from the newest on. next is the file
 // to go on behind; 0: there are no more.
-func (c *Client) Drops(ctx context.Context, after int64, limit int) (all []Drop, next int64, err error) {
+func (c *Client) Drops(ctx context.Context, after int64, limit int) (all []resource.Drop, next int64, err error) {
 	q := url.Values{}
 	setInt(q, "after", after)
 	setInt(q, "limit", int64(limit))
-	all, behind, err := fetch[[]Drop](ctx, c, call{method: http.MethodGet, path: "/drops", query: q})
+	all, behind, err := fetch[[]resource.Drop](ctx, c, call{method: http.MethodGet, path: "/drops", query: q})
 	if err == nil && behind != "" {
 		next, err = strconv.ParseInt(behind, 10, 64)
 	}
@@ -58,11 +60,11 @@ func (c *Client) Drops(ctx context.Context, after int64, limit int) (all []Drop,
 }
 
 // AllDrops yields every file of watched places.
-func (c *Client) AllDrops(ctx context.Context) iter.Seq2[Drop, error] {
-	return pages(func(after int64) ([]Drop, int64, error) { return c.Drops(ctx, after, 1000) })
+func (c *Client) AllDrops(ctx context.Context) iter.Seq2[resource.Drop, error] {
+	return pages(func(after int64) ([]resource.Drop, int64, error) { return c.Drops(ctx, after, 1000) })
 }
 
 // Drop returns one file that was taken, by its number.
-func (c *Client) Drop(ctx context.Context, file int64) (Drop, error) {
-	return one[Drop](ctx, c, call{method: http.MethodGet, path: "/drops/" + strconv.FormatInt(file, 10)})
+func (c *Client) Drop(ctx context.Context, file int64) (resource.Drop, error) {
+	return one[resource.Drop](ctx, c, call{method: http.MethodGet, path: "/drops/" + strconv.FormatInt(file, 10)})
 }

@@ -6,11 +6,12 @@ import (
 	"net/url"
 
 	"campaignd/campaign"
+	"campaignd/client/resource"
 )
 
 // Numbers lists the connections, with their limits as they are now.
-func (c *Client) Numbers(ctx context.Context) ([]Number, error) {
-	return one[[]Number](ctx, c, call{method: http.MethodGet, path: "/numbers"})
+func (c *Client) Numbers(ctx context.Context) ([]resource.Number, error) {
+	return one[[]resource.Number](ctx, c, call{method: http.MethodGet, path: "/numbers"})
 }
 
 // WhyNumber says what limits a connection now, over all runs that are not finished. The error has
@@ -29,11 +30,11 @@ func (c *Client) Holds(ctx context.Context, ended bool) ([]campaign.HoldState, e
 }
 
 // AddHold holds a scope. Adding it again replaces its end and its reason.
-func (c *Client) AddHold(ctx context.Context, h HoldRequest) (campaign.HoldState, error) {
+func (c *Client) AddHold(ctx context.Context, h resource.HoldRequest) (campaign.HoldState, error) {
 	return one[campaign.HoldState](ctx, c, call{method: http.MethodPost, path: "/holds", body: h})
 }
 
 // LiftHolds ends holds, and returns those that it ended.
-func (c *Client) LiftHolds(ctx context.Context, l LiftRequest) ([]campaign.HoldState, error) {
+func (c *Client) LiftHolds(ctx context.Context, l resource.LiftRequest) ([]campaign.HoldState, error) {
 	return one[[]campaign.HoldState](ctx, c, call{method: http.MethodPost, path: "/holds/lift", body: l})
 }

@@ -7,13 +7,14 @@ import (
 	"net/url"
 
 	"campaignd/campaign"
+	"campaignd/client/resource"
 )
 
 // CreateKey makes a key of the API. The answer alone has its secret. A second call with the same
 // idempotency key, if it is not "", fails with CodeRepeated. All calls about keys need the scope
 // admin.
-func (c *Client) CreateKey(ctx context.Context, name, scope, company, idempotency string) (NewKey, error) {
-	return one[NewKey](ctx, c, call{method: http.MethodPost, path: "/keys", once: idempotency, body: struct {
+func (c *Client) CreateKey(ctx context.Context, name, scope, company, idempotency string) (resource.NewKey, error) {
+	return one[resource.NewKey](ctx, c, call{method: http.MethodPost, path: "/keys", once: idempotency, body: struct {
 		Name    string `json:"name"`
 		Scope   string `json:"scope"`
 		Company string `json:"company,omitempty"`
@@ -21,28 +22,28 @@ func (c *Client) CreateKey(ctx context.Context, name, scope, company, idempotenc
 }
 
 // Keys lists the keys, the newest first, also those that were revoked.
-func (c *Client) Keys(ctx context.Context) ([]Key, error) {
-	return one[[]Key](ctx, c, call{method: http.MethodGet, path: "/keys"})
+func (c *Client) Keys(ctx context.Context) ([]resource.Key, error) {
+	return one[[]resource.Key](ctx, c, call{method: http.MethodGet, path: "/keys"})
 }
 
 // RevokeKey ends a key for ever.
-func (c *Client) RevokeKey(ctx context.Context, id string) (Key, error) {
-	return one[Key](ctx, c, call{method: http.MethodDelete, path: "/keys/" + url.PathEscape(id)})
+func (c *Client) RevokeKey(ctx context.Context, id string) (resource.Key, error) {
+	return one[resource.Key](ctx, c, call{method: http.MethodDelete, path: "/keys/" + url.PathEscape(id)})
 }
 
 // Actions lists what operators asked for, the newest first.
-func (c *Client) Actions(ctx context.Context, f campaign.ActionFilter) ([]Action, error) {
+func (c *Client) Actions(ctx context.Context, f campaign.ActionFilter) ([]resource.Action, error) {
 	q := url.Values{}
 	setTime(q, "before", f.Before)
 	set(q, "before_id", f.BeforeID)
 	setInt(q, "limit", int64(f.Limit))
-	return one[[]Action](ctx, c, call{method: http.MethodGet, path: "/actions", query: q})
+	return one[[]resource.Action](ctx, c, call{method: http.MethodGet, path: "/actions", query: q})
 }
 
 // AllActions yields every line of the log of actions, the newest first.
-func (c *Client) AllActions(ctx context.Context) iter.Seq2[Action, error] {
+func (c *Client) AllActions(ctx context.Context) iter.Seq2[resource.Action, error] {
 	const size = 1000
-	return pages(func(f campaign.ActionFilter) ([]Action, campaign.ActionFilter, error) {
+	return pages(func(f campaign.ActionFilter) ([]resource.Action, campaign.ActionFilter, error) {
 		f.Limit = size
 		all, err := c.Actions(ctx, f)
 		if len(all) < size {

@@ -9,9 +9,10 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/plan"
+	"campaignd/client/resource"
 )
 
 // Launch is a campaign and a list to launch: the paths of their files.
@@ -28,37 +29,15 @@ type Launch struct {
 	Tell func(UploadProgress)
 }
 
-// Launched is the answer to a launch.
-type Launched struct {
-	Run      LaunchedRun `json:"run"`
-	Resumed  bool        `json:"resumed"` // the run had been launched before, and goes on
-	Ended    bool        `json:"ended"`   // the run had ended before: nothing is sent
-	Warnings []string    `json:"warnings,omitempty"`
-}
-
-// LaunchedRun is the run of a launch.
-type LaunchedRun struct {
-	ID        string         `json:"id"`
-	Campaign  string         `json:"campaign"`
-	State     campaign.State `json:"state"`
-	Rows      int64          `json:"rows"`
-	CreatedAt time.Time      `json:"created_at"`
-}
-
-// LaunchedRunOf returns the facts of a run.
-func LaunchedRunOf(r campaign.Run) LaunchedRun {
-	return LaunchedRun{r.ID(), r.Campaign, r.State, r.Rows, r.CreatedAt}
-}
-
 // Launch uploads a campaign and its list, of up to 8 GiB, and returns when they are imported: minutes
 // for millions of rows. A list of more than 16 MiB goes on where its connection broke (UploadList).
 // After an error the same call goes on with the same run.
-func (c *Client) Launch(ctx context.Context, l Launch) (out Launched, err error) {
+func (c *Client) Launch(ctx context.Context, l Launch) (out resource.Launched, err error) {
 	q := call{method: http.MethodPost, path: "/runs", query: url.Values{}, once: l.Once}
 	if l.New {
 		q.query.Set("new", "true")
 	}
-	return upload[Launched](ctx, c, q, l)
+	return upload[resource.Launched](ctx, c, q, l)
 }
 
 // Check uploads a campaign and its list, and says what a launch would do. Nothing of them is
@@ -69,8 +48,8 @@ func (c *Client) Check(ctx context.Context, l Launch) (*campaign.Preflight, erro
 
 // ForecastLaunch uploads a campaign and its list, and says when it would be done if it were launched
 // now. The list is kept as by Check.
-func (c *Client) ForecastLaunch(ctx context.Context, l Launch) (Forecast, error) {
-	return upload[Forecast](ctx, c, call{method: http.MethodPost, path: "/forecast"}, l)
+func (c *Client) ForecastLaunch(ctx context.Context, l Launch) (plan.Forecast, error) {
+	return upload[plan.Forecast](ctx, c, call{method: http.MethodPost, path: "/forecast"}, l)
 }
 
 // upload sends a call with the files of a launch.

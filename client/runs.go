@@ -10,18 +10,20 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/plan"
+	"campaignd/client/resource"
 	"campaignd/reporting"
 )
 
 // Runs lists the runs, the newest first, with their holds.
-func (c *Client) Runs(ctx context.Context, f campaign.RunFilter) ([]Run, error) {
+func (c *Client) Runs(ctx context.Context, f campaign.RunFilter) ([]resource.Run, error) {
 	q := url.Values{}
 	set(q, "campaign", f.Campaign)
 	setInt(q, "limit", int64(f.Limit))
 	if f.Unfinished {
 		q.Set("unfinished", "true")
 	}
-	return one[[]Run](ctx, c, call{method: http.MethodGet, path: "/runs", query: q})
+	return one[[]resource.Run](ctx, c, call{method: http.MethodGet, path: "/runs", query: q})
 }
 
 func set(q url.Values, name, value string) {
@@ -48,38 +50,38 @@ func ofRun(method, run, rest string) call {
 }
 
 // Run returns one run with its holds. id is that of a run, its number, or latest.
-func (c *Client) Run(ctx context.Context, id string) (Run, error) {
-	return one[Run](ctx, c, ofRun(http.MethodGet, id, ""))
+func (c *Client) Run(ctx context.Context, id string) (resource.Run, error) {
+	return one[resource.Run](ctx, c, ofRun(http.MethodGet, id, ""))
 }
 
 // Pause asks that a run sends nothing more until it is resumed. The error has CodeNotNow if its
 // state does not allow that; so have those of Resume, Cancel and Approve.
-func (c *Client) Pause(ctx context.Context, id string) (Controlled, error) {
-	return one[Controlled](ctx, c, ofRun(http.MethodPost, id, "/pause"))
+func (c *Client) Pause(ctx context.Context, id string) (resource.Controlled, error) {
+	return one[resource.Controlled](ctx, c, ofRun(http.MethodPost, id, "/pause"))
 }
 
 // Resume ends a pause.
-func (c *Client) Resume(ctx context.Context, id string) (Controlled, error) {
-	return one[Controlled](ctx, c, ofRun(http.MethodPost, id, "/resume"))
+func (c *Client) Resume(ctx context.Context, id string) (resource.Controlled, error) {
+	return one[resource.Controlled](ctx, c, ofRun(http.MethodPost, id, "/resume"))
 }
 
 // Cancel ends a run; what is queued is not sent.
-func (c *Client) Cancel(ctx context.Context, id string) (Controlled, error) {
-	return one[Controlled](ctx, c, ofRun(http.MethodPost, id, "/cancel"))
+func (c *Client) Cancel(ctx context.Context, id string) (resource.Controlled, error) {
+	return one[resource.Controlled](ctx, c, ofRun(http.MethodPost, id, "/cancel"))
 }
 
 // Approve releases a run that waits for approval.
-func (c *Client) Approve(ctx context.Context, id string) (Controlled, error) {
-	return one[Controlled](ctx, c, ofRun(http.MethodPost, id, "/approve"))
+func (c *Client) Approve(ctx context.Context, id string) (resource.Controlled, error) {
+	return one[resource.Controlled](ctx, c, ofRun(http.MethodPost, id, "/approve"))
 }
 
 // Limits returns the limits of a run as they are now.
-func (c *Client) Limits(ctx context.Context, id string) (Limits, error) {
-	return one[Limits](ctx, c, ofRun(http.MethodGet, id, "/limits"))
+func (c *Client) Limits(ctx context.Context, id string) (resource.Limits, error) {
+	return one[resource.Limits](ctx, c, ofRun(http.MethodGet, id, "/limits"))
 }
 
 // ChangeLimits changes limits of a run while it is sent.
-func (c *Client) ChangeLimits(ctx context.Context, id string, change campaign.LimitChange) (Limits, error) {
+func (c *Client) ChangeLimits(ctx context.Context, id string, change campaign.LimitChange) (resource.Limits, error) {
 	q := ofRun(http.MethodPatch, id, "/limits")
 	q.body = struct {
 		Class    *campaign.Class    `json:"class,omitempty"`
@@ -87,7 +89,7 @@ func (c *Client) ChangeLimits(ctx context.Context, id string, change campaign.Li
 		Rate     *float64           `json:"rate,omitempty"`
 		Deadline *campaign.Duration `json:"deadline,omitempty"`
 	}{change.Class, change.Weight, change.Rate, change.Deadline}
-	return one[Limits](ctx, c, q)
+	return one[resource.Limits](ctx, c, q)
 }
 
 // Why says what a run waits for now.
@@ -117,8 +119,8 @@ func (c *Client) Audit(ctx context.Context, id string) (*reporting.AuditResult, 
 }
 
 // Forecast says when a run will be done.
-func (c *Client) Forecast(ctx context.Context, id string) (Forecast, error) {
-	return one[Forecast](ctx, c, ofRun(http.MethodGet, id, "/forecast"))
+func (c *Client) Forecast(ctx context.Context, id string) (plan.Forecast, error) {
+	return one[plan.Forecast](ctx, c, ofRun(http.MethodGet, id, "/forecast"))
 }
 
 // Export writes one line for each row of a run's list, as CSV. After an error w has a part of the
@@ -136,7 +138,7 @@ func (c *Client) ExportExcel(ctx context.Context, id string, w io.Writer) error 
 }
 
 // Deliveries returns a page of the rows of a run, in the order of DeliveryPage.
-func (c *Client) Deliveries(ctx context.Context, id string, f DeliveryFilter) (page DeliveryPage, err error) {
+func (c *Client) Deliveries(ctx context.Context, id string, f resource.DeliveryFilter) (page resource.DeliveryPage, err error) {
 	q := ofRun(http.MethodGet, id, "/deliveries")
 	q.query = url.Values{}
 	set(q.query, "status", string(f.Status))
@@ -148,7 +150,7 @@ func (c *Client) Deliveries(ctx context.Context, id string, f DeliveryFilter) (p
 	setTime(q.query, "before", f.Before)
 	setInt(q.query, "after", f.After)
 	setInt(q.query, "limit", int64(f.Limit))
-	all, next, err := fetch[[]Delivery](ctx, c, q)
+	all, next, err := fetch[[]resource.Delivery](ctx, c, q)
 	if err == nil && next != "" {
 		page.Next, err = strconv.ParseInt(next, 10, 64)
 	}
@@ -157,8 +159,8 @@ func (c *Client) Deliveries(ctx context.Context, id string, f DeliveryFilter) (p
 }
 
 // AllDeliveries yields the rows of a run that the filter selects, from as many pages as it takes.
-func (c *Client) AllDeliveries(ctx context.Context, id string, f DeliveryFilter) iter.Seq2[Delivery, error] {
-	return pages(func(after int64) ([]Delivery, int64, error) {
+func (c *Client) AllDeliveries(ctx context.Context, id string, f resource.DeliveryFilter) iter.Seq2[resource.Delivery, error] {
+	return pages(func(after int64) ([]resource.Delivery, int64, error) {
 		f.After = max(f.After, after)
 		page, err := c.Deliveries(ctx, id, f)
 		return page.Deliveries, page.Next, err

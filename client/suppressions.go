@@ -8,22 +8,25 @@ import (
 	"net/url"
 
 	"campaignd/campaign"
+	"campaignd/client/resource"
 )
 
 // Suppressions lists the numbers that must not be sent to, by number: at most limit (1 to 1000)
 // behind the number after. next is the number to go on behind; "": there are no more. to selects
 // one number, "": all.
-func (c *Client) Suppressions(ctx context.Context, to, after string, limit int) (list []Suppression, next string, err error) {
+func (c *Client) Suppressions(ctx context.Context, to, after string, limit int) (list []resource.Suppression, next string, err error) {
 	q := url.Values{}
 	set(q, "to", to)
 	set(q, "after", after)
 	setInt(q, "limit", int64(limit))
-	return fetch[[]Suppression](ctx, c, call{method: http.MethodGet, path: "/suppressions", query: q})
+	return fetch[[]resource.Suppression](ctx, c, call{method: http.MethodGet, path: "/suppressions", query: q})
 }
 
 // AllSuppressions yields every number that must not be sent to.
-func (c *Client) AllSuppressions(ctx context.Context) iter.Seq2[Suppression, error] {
-	return pages(func(after string) ([]Suppression, string, error) { return c.Suppressions(ctx, "", after, 1000) })
+func (c *Client) AllSuppressions(ctx context.Context) iter.Seq2[resource.Suppression, error] {
+	return pages(func(after string) ([]resource.Suppression, string, error) {
+		return c.Suppressions(ctx, "", after, 1000)
+	})
 }
 
 // ShowSuppressions returns the entries of one number, with the proof of each.
@@ -37,26 +40,27 @@ type numbersBody struct {
 }
 
 // AddSuppressions suppresses at most 1000 numbers in international form with +.
-func (c *Client) AddSuppressions(ctx context.Context, numbers []string, scope campaign.Scope) (Suppressed, error) {
-	return one[Suppressed](ctx, c, call{method: http.MethodPost, path: "/suppressions", body: numbersBody{numbers, scope}})
+func (c *Client) AddSuppressions(ctx context.Context, numbers []string, scope campaign.Scope) (resource.Suppressed, error) {
+	return one[resource.Suppressed](ctx, c, call{method: http.MethodPost, path: "/suppressions", body: numbersBody{numbers, scope}})
 }
 
 // RemoveSuppressions takes at most 1000 numbers off the list: from one scope, or with "" from every
 // scope.
-func (c *Client) RemoveSuppressions(ctx context.Context, numbers []string, scope campaign.Scope) (Suppressed, error) {
-	return one[Suppressed](ctx, c, call{method: http.MethodPost, path: "/suppressions/remove", body: numbersBody{numbers, scope}})
+func (c *Client) RemoveSuppressions(ctx context.Context, numbers []string, scope campaign.Scope) (resource.Suppressed, error) {
+	return one[resource.Suppressed](ctx, c, call{method: http.MethodPost, path: "/suppressions/remove", body: numbersBody{numbers, scope}})
 }
 
 // ImportSuppressions suppresses the numbers of a CSV file of any size, which it reads to its end.
 // To send the same file again changes nothing more.
-func (c *Client) ImportSuppressions(ctx context.Context, file io.Reader, i SuppressionImport) (Imported, error) {
+func (c *Client) ImportSuppressions(ctx context.Context, file io.Reader, i resource.SuppressionImport) (resource.Imported, error) {
 	q := url.Values{}
 	set(q, "file", i.File)
 	set(q, "scope", string(i.Scope))
 	set(q, "source", i.Source)
 	setTime(q, "date", i.At)
 	set(q, "default_region", i.DefaultRegion)
-	return one[Imported](ctx, c, call{method: http.MethodPost, path: "/suppressions/import", query: q, file: file, fileType: "text/csv"})
+	return one[resource.Imported](ctx, c, call{method: http.MethodPost, path: "/suppressions/import", query: q,
+		file: file, fileType: "text/csv"})
 }
 
 // ExportSuppressions writes the whole list as CSV. After an error w has a part of the file.

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"campaignd/client/resource"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -30,30 +31,23 @@ const (
 	mostStanding = time.Minute     // without a byte that leaves, or without the answer
 )
 
-// Upload is how much of a list has come in parts.
-type Upload struct {
-	Hash      string    `json:"hash"`                // SHA-256 of the whole list
-	Received  int64     `json:"received"`            // bytes from its beginning
-	ExpiresAt time.Time `json:"expires_at,omitzero"` // when it is forgotten, if no part follows
-}
-
 // Upload returns how much of a list has come: Error with CodeNotFound if nothing has.
-func (c *Client) Upload(ctx context.Context, hash string) (Upload, error) {
-	return one[Upload](ctx, c, call{method: http.MethodGet, path: uploadPath(hash)})
+func (c *Client) Upload(ctx context.Context, hash string) (resource.Upload, error) {
+	return one[resource.Upload](ctx, c, call{method: http.MethodGet, path: uploadPath(hash)})
 }
 
 // RemoveUpload forgets a list. It is no error if nothing of it has come.
 func (c *Client) RemoveUpload(ctx context.Context, hash string) error {
-	_, err := one[Upload](ctx, c, call{method: http.MethodDelete, path: uploadPath(hash)})
+	_, err := one[resource.Upload](ctx, c, call{method: http.MethodDelete, path: uploadPath(hash)})
 	return err
 }
 
 // UploadPart appends a part of at most MostPart bytes, whose first byte has an offset in the list. A
 // part that ends early is kept as far as it came. An offset that is not where the list goes on is an
 // Error with CodeWrongOffset.
-func (c *Client) UploadPart(ctx context.Context, hash string, offset int64, part io.Reader) (Upload, error) {
-	return one[Upload](ctx, c, call{method: http.MethodPatch, path: uploadPath(hash), file: part, fileType: "application/octet-stream",
-		query: url.Values{"offset": {strconv.FormatInt(offset, 10)}}})
+func (c *Client) UploadPart(ctx context.Context, hash string, offset int64, part io.Reader) (resource.Upload, error) {
+	return one[resource.Upload](ctx, c, call{method: http.MethodPatch, path: uploadPath(hash),
+		file: part, fileType: "application/octet-stream", query: url.Values{"offset": {strconv.FormatInt(offset, 10)}}})
 }
 
 func uploadPath(hash string) string { return "/uploads/" + url.PathEscape(hash) }
@@ -127,7 +121,7 @@ func (c *Client) sendRest(ctx context.Context, hash string, list io.ReaderAt, si
 }
 
 // sendPart is UploadPart, which fails when nothing moves for mostStanding.
-func (c *Client) sendPart(ctx context.Context, hash string, offset int64, part io.Reader) (Upload, error) {
+func (c *Client) sendPart(ctx context.Context, hash string, offset int64, part io.Reader) (resource.Upload, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	t := time.AfterFunc(mostStanding, func() { stop(fmt.Errorf("no byte of the list has left for %v", mostStanding)) })

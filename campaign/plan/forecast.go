@@ -48,6 +48,13 @@ type Forecast struct {
 	Asset   *AssetForecast `json:"asset,omitempty"` // nil: no medium is deleted before the end
 	Helps   []Help         `json:"helps"`
 
+	// The caller of Situation.Forecast tells these: what the forecast takes for granted, the
+	// connections whose throughput nobody told, and the unfinished runs that this version cannot read
+	// and that are left out.
+	Note    string   `json:"note,omitempty"`
+	Assumed []string `json:"assumed,omitempty"`
+	Unread  []string `json:"unread,omitempty"`
+
 	Waiting time.Duration `json:"-"` // part of the time until Finish in which no window is open
 }
 

@@ -78,7 +78,7 @@ look closer: campaignd report latest --format csv --config %s
              less %s
 `, config, filepath.Join(world.Dir, "list.csv"))
 	if serve && ctx.Err() == nil {
-		return world.Serve(ctx, daemon.Options{Log: log}, func(public, admin string) {
+		return world.Serve(ctx, daemon.Options{Log: log, API: operatorsAPI}, func(public, admin string) {
 			fmt.Fprintf(p.stderr, "still running until Ctrl-C: sandbox %s, webhooks %s, admin %s\n", world.Sandbox, public, admin)
 		})
 	}

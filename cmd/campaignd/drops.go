@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"campaignd/client"
+	"campaignd/client/resource"
 )
 
 // mostDrops is the most taken files listed.
@@ -42,11 +42,11 @@ those that were taken, the newest first: claimed (being read and launched), laun
 }
 
 // writeDrops writes both tables; that of waiting files only if there are any.
-func (p *program) writeDrops(all []client.Drop) error {
+func (p *program) writeDrops(all []resource.Drop) error {
 	var waiting, taken [][]string
 	for _, f := range all {
 		name := strings.TrimSuffix(f.Bucket, "/") + "/" + f.Key
-		if f.State == client.DropWaiting {
+		if f.State == resource.DropWaiting {
 			waiting = append(waiting, []string{printable(name), clock(f.Since), printable(f.Detail)})
 			continue
 		}

@@ -6,17 +6,17 @@ import (
 	"strings"
 	"testing"
 
-	"campaignd/client"
+	"campaignd/client/resource"
 )
 
 // drops reads what `campaignd drops` lists, the newest of each name.
-func (d *desk) drops() map[string]client.Drop {
+func (d *desk) drops() map[string]resource.Drop {
 	d.t.Helper()
-	var all []client.Drop
+	var all []resource.Drop
 	if err := json.Unmarshal([]byte(d.want(0, "drops", "-o", "json").stdout), &all); err != nil {
 		d.t.Fatal(err)
 	}
-	by := map[string]client.Drop{}
+	by := map[string]resource.Drop{}
 	for _, f := range all {
 		if _, newer := by[f.Key]; !newer {
 			by[f.Key] = f

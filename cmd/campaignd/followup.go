@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"campaignd/campaign"
-	"campaignd/client"
+	"campaignd/client/resource"
 	"campaignd/internal/spelling"
 )
 
@@ -42,7 +42,7 @@ accepted_no_id have the message already, and get it a second time.`,
 			}
 		}
 		return p.withDesk(cmd.Context(), toChange, func(d operations) error {
-			f, err := d.FollowUp(cmd.Context(), args[0], client.FollowUpRequest{Where: where, Early: early})
+			f, err := d.FollowUp(cmd.Context(), args[0], resource.FollowUpRequest{Where: where, Early: early})
 			if err != nil {
 				return err
 			}
@@ -55,7 +55,7 @@ accepted_no_id have the message already, and get it a second time.`,
 	return cmd
 }
 
-func (p *program) writeFollowUp(f client.FollowedUp) error {
+func (p *program) writeFollowUp(f resource.FollowedUp) error {
 	if f.Existed {
 		_, err := fmt.Fprintf(p.stdout, "%s was made of the same rows before (%s, %s); nothing was added\n",
 			f.Run.ID, spelling.Count(f.Rows, "row", "rows"), f.Run.State)

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"campaignd/campaign"
-	"campaignd/client"
+	"campaignd/client/resource"
 )
 
 func TestAFollowUpCountsTheRowsLeftOut(t *testing.T) {
@@ -22,7 +22,7 @@ func TestAFollowUpCountsTheRowsLeftOut(t *testing.T) {
 		{campaign.FollowedUp{Run: run, Chosen: 3, Existed: true},
 			"spring-2 was made of the same rows before (3 rows, ready); nothing was added\n"},
 	} {
-		if got := printed(t, func(p *program) error { return p.writeFollowUp(client.FollowedUpOf(tt.f)) }); got != tt.want {
+		if got := printed(t, func(p *program) error { return p.writeFollowUp(resource.FollowedUpOf(tt.f)) }); got != tt.want {
 			t.Errorf("%+v: got %q, want %q", tt.f, got, tt.want)
 		}
 	}

@@ -40,7 +40,7 @@ forecast as if it were launched now, with its list; a run from where it is. Noth
 	o := addOutput(cmd)
 	p.addServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		var f client.Forecast
+		var f plan.Forecast
 		var err error
 		if isCampaignFile(args[0]) {
 			if err := oneCampaign(cmd, args); err != nil {
@@ -74,7 +74,7 @@ func isCampaignFile(arg string) bool {
 }
 
 // forecastCampaign forecasts a campaign as if it were launched now.
-func (p *program) forecastCampaign(ctx context.Context, file, list string) (f client.Forecast, err error) {
+func (p *program) forecastCampaign(ctx context.Context, file, list string) (f plan.Forecast, err error) {
 	far, err := p.remote()
 	if err != nil {
 		return f, err
@@ -89,36 +89,34 @@ func (p *program) forecastCampaign(ctx context.Context, file, list string) (f cl
 	}
 	found, err := p.check(ctx, file, checkFlags{list: list})
 	if err != nil {
-		return client.Forecast{}, err
+		return plan.Forecast{}, err
 	}
 	switch {
 	case len(found.Errors()) > 0:
-		return client.Forecast{}, &campaign.FileError{Name: file, Findings: found.Errors()}
+		return plan.Forecast{}, &campaign.FileError{Name: file, Findings: found.Errors()}
 	case !found.OK():
-		return client.Forecast{}, &exitError{exitUsage, &campaign.PreflightError{Preflight: found}}
+		return plan.Forecast{}, &exitError{exitUsage, &campaign.PreflightError{Preflight: found}}
 	}
 	c, err := p.load()
 	if err != nil {
-		return client.Forecast{}, err
+		return plan.Forecast{}, err
 	}
 	def, _, err := campaign.LoadDefinition(file)
 	if err != nil {
-		return client.Forecast{}, err
+		return plan.Forecast{}, err
 	}
 	var l campaign.Ledger
 	if !c.NoLedger() {
 		if l, err = daemon.OpenLedger(ctx, c, false, p.log(c, true)); err != nil {
-			return client.Forecast{}, err
+			return plan.Forecast{}, err
 		}
 		defer closing(l, &err)
 	}
-	f.Forecast, f.Assumed, err = daemon.ForecastLaunch(ctx, c, l, def, found, time.Now())
-	f.Note = "as if it were launched now"
-	return f, err
+	return daemon.ForecastLaunch(ctx, c, l, def, found, time.Now())
 }
 
 // forecastRun forecasts a run.
-func (p *program) forecastRun(ctx context.Context, id string) (f client.Forecast, err error) {
+func (p *program) forecastRun(ctx context.Context, id string) (f plan.Forecast, err error) {
 	err = p.withDesk(ctx, toRead, func(d operations) error {
 		f, err = d.Forecast(ctx, id)
 		return err
@@ -127,7 +125,7 @@ func (p *program) forecastRun(ctx context.Context, id string) (f client.Forecast
 }
 
 // writeForecast writes a forecast for a person.
-func (p *program) writeForecast(f client.Forecast) error {
+func (p *program) writeForecast(f plan.Forecast) error {
 	w := &strings.Builder{}
 	fmt.Fprintf(w, "%s: ", printable(f.Run))
 	switch {

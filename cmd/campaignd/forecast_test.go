@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"campaignd/campaign/plan"
-	"campaignd/client"
 )
 
 func TestForecastSaysWhenACampaignWouldBeDone(t *testing.T) {
@@ -19,7 +18,7 @@ func TestForecastSaysWhenACampaignWouldBeDone(t *testing.T) {
 	out := d.want(0, "forecast", d.path("slow.yaml")).stdout
 	wantIn(t, "forecast", out, "orders: 40 messages, done at ", "limited by: run_rate", "as if it were launched now",
 		"no limits.rate of its own: 1.1 hours sooner", "FROM ", "run_rate\n")
-	var f client.Forecast
+	var f plan.Forecast
 	if err := json.Unmarshal([]byte(d.want(0, "forecast", d.path("slow.yaml"), "-o", "json").stdout), &f); err != nil {
 		t.Fatal(err)
 	}
@@ -69,20 +68,20 @@ func TestForecastRefusesWhatIsNoCampaignAndNoRun(t *testing.T) {
 
 func TestAForecastIsWrittenForAPerson(t *testing.T) {
 	at := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
-	f := client.Forecast{Assumed: []string{"conn_1"}}
+	f := plan.Forecast{Assumed: []string{"conn_1"}}
 	f.Run, f.Messages, f.Unsent, f.Seconds, f.LimitedBy = "spring-1", 500, 20, 7200, "tier"
 	f.Finish, f.Low, f.High, f.Deadline = at.Add(2*time.Hour), at.Add(time.Hour), at.Add(3*time.Hour), at
 	f.RunsOut = []plan.RunsOut{{LimitedBy: "tier", At: at, Row: 251}}
 	f.Asset = &plan.AssetForecast{Until: at, Unsent: 7}
 	f.Numbers = []plan.NumberShare{{Connection: "conn_1", Messages: 300}, {Connection: "conn_2", Messages: 200}}
 	f.Helps = []plan.Help{{Sentence: "the next higher tier", Hours: 96}, {Sentence: "one more", Hours: 0.5}}
-	never := client.Forecast{}
+	never := plan.Forecast{}
 	never.Run, never.Never, never.LimitedBy = "spring-1", true, "hold"
 	some := never
 	some.Messages = 1
 	for _, tt := range []struct {
 		name string
-		f    client.Forecast
+		f    plan.Forecast
 		want string
 	}{
 		{"all of it", f, "spring-1: 500 messages, done at " + clock(at.Add(2*time.Hour)) + ", in eight of ten cases between " +
@@ -129,7 +128,7 @@ func TestForecastKnowsWhatIsLeftOfThePlan(t *testing.T) {
 	d.write("campaignd.yaml", "numbers: {conn_1: {ramp: {start: 10, step: 5, ceiling: 100}}}\n")
 	out := d.want(0, "forecast", d.path("c.yaml"), "--config", d.path("campaignd.yaml")).stdout
 	wantIn(t, "forecast", out, "ramp used up at ", "row 11 waits", "allowance used up at ", "row 26 waits")
-	var f client.Forecast
+	var f plan.Forecast
 	if err := json.Unmarshal([]byte(d.want(0, "forecast", d.path("c.yaml"), "-o", "json").stdout), &f); err != nil {
 		t.Fatal(err)
 	}

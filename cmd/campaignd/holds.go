@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"campaignd/campaign"
-	"campaignd/client"
+	"campaignd/client/resource"
 )
 
 func (p *program) cmdHolds() *cobra.Command {
@@ -103,7 +103,7 @@ ACCOUNT/NAME/LANGUAGE, or /NAME/LANGUAGE for every account. Answers to requests 
 		if length < 0 || cmd.Flags().Changed("for") && length == 0 {
 			return usage(fmt.Errorf("--for %v is not positive", length))
 		}
-		q := client.HoldRequest{Scope: campaign.HoldScope(args[0]), ID: args[1], Reason: reason}
+		q := resource.HoldRequest{Scope: campaign.HoldScope(args[0]), ID: args[1], Reason: reason}
 		if length > 0 {
 			q.For = (*campaign.Duration)(&length)
 		}
@@ -149,7 +149,7 @@ again.`,
 	o := addOutput(cmd)
 	p.addServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		q := client.LiftRequest{Reason: reason}
+		q := resource.LiftRequest{Reason: reason}
 		if len(args) > 0 {
 			q.Scope, q.ID = campaign.HoldScope(args[0]), args[1]
 		}
@@ -159,7 +159,7 @@ again.`,
 }
 
 // lift ends holds, and says which.
-func (p *program) lift(ctx context.Context, q client.LiftRequest, asJSON bool) (err error) {
+func (p *program) lift(ctx context.Context, q resource.LiftRequest, asJSON bool) (err error) {
 	var states []campaign.HoldState
 	err = p.withDesk(ctx, toChange, func(d operations) error {
 		states, err = d.LiftHolds(ctx, q)

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"campaignd/client"
+	"campaignd/client/resource"
 )
 
 func TestAKeyIsPrintedOnceAndListedWithoutIt(t *testing.T) {
@@ -15,7 +15,7 @@ func TestAKeyIsPrintedOnceAndListedWithoutIt(t *testing.T) {
 	if !strings.HasPrefix(secret, "cpd_") || len(secret) != 85 {
 		t.Fatalf("got %q, want cpd_ and 81 characters", secret)
 	}
-	var keys []client.Key
+	var keys []resource.Key
 	listed := d.want(0, "keys", "list", "-o", "json").stdout
 	if err := json.Unmarshal([]byte(listed), &keys); err != nil {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"campaignd/campaign"
 	"campaignd/campaign/plan"
 	"campaignd/client"
+	"campaignd/client/resource"
 	"campaignd/internal/daemon"
 	"campaignd/internal/spelling"
 )
@@ -45,7 +46,7 @@ after an interruption.`,
 		if err := p.resolveLaunch(&r); err != nil {
 			return err
 		}
-		var launched client.Launched
+		var launched resource.Launched
 		if far != nil {
 			launched, err = far.Launch(cmd.Context(), r)
 			err = deskError(err)
@@ -92,7 +93,7 @@ func (p *program) resolveLaunch(r *client.Launch) error {
 }
 
 // launch launches beside the process that holds an SQLite ledger, or in this one.
-func (p *program) launch(ctx context.Context, r client.Launch) (out client.Launched, err error) {
+func (p *program) launch(ctx context.Context, r client.Launch) (out resource.Launched, err error) {
 	c, err := p.load()
 	if err != nil {
 		return out, err
@@ -120,7 +121,7 @@ func launchError(ctx context.Context, err error) error {
 }
 
 // launchSentence says what became of a launch.
-func launchSentence(l client.Launched) string {
+func launchSentence(l resource.Launched) string {
 	rows := spelling.Count(l.Run.Rows, "row", "rows")
 	switch {
 	case l.Ended:

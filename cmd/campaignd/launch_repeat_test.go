@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"campaignd/client"
-	"campaignd/internal/api"
+	"campaignd/client/resource"
 )
 
 // A program whose first answer was lost asks for the new run once more, perhaps after that run has
@@ -19,7 +19,7 @@ func TestARepeatedLaunchSendsNothingTwice(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, nil)
 	d.serving()
-	access, err := api.ReadAccess(d.path("campaignd.db.api"))
+	access, err := client.ReadAccess(d.path("campaignd.db.api"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +36,7 @@ func TestARepeatedLaunchSendsNothingTwice(t *testing.T) {
 }
 
 // launchNew posts a launch with new=true and an Idempotency-Key.
-func launchNew(t *testing.T, a api.Access, key, campaign, list string) client.Launched {
+func launchNew(t *testing.T, a client.Access, key, campaign, list string) resource.Launched {
 	t.Helper()
 	var body bytes.Buffer
 	form := multipart.NewWriter(&body)
@@ -67,7 +67,7 @@ func launchNew(t *testing.T, a api.Access, key, campaign, list string) client.La
 	}
 	defer res.Body.Close()
 	var out struct {
-		Data    client.Launched
+		Data    resource.Launched
 		Message string
 	}
 	if err := json.NewDecoder(res.Body).Decode(&out); err != nil || res.StatusCode/100 != 2 {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"campaignd/client"
+	"campaignd/client/resource"
 )
 
 func TestLaunchGivesAListToTheServeOfItsLedger(t *testing.T) {
@@ -22,7 +22,7 @@ func TestLaunchGivesAListToTheServeOfItsLedger(t *testing.T) {
 	}
 	wantIn(t, "launch", d.want(0, "launch", d.path("c.yaml")).stdout, "orders-1: 40 rows; `campaignd why orders-1`")
 	d.eventually("the run is finished", func() bool { return d.runs()[0].State == "finished" })
-	var again client.Launched
+	var again resource.Launched
 	if err := json.Unmarshal([]byte(d.want(0, "launch", d.path("c.yaml"), "-o", "json").stdout), &again); err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"campaignd/campaign"
-	"campaignd/client"
+	"campaignd/client/resource"
 	"campaignd/internal/daemon"
 	"campaignd/internal/ledger"
 )
@@ -146,7 +146,7 @@ func (p *program) writeQuarantined(q daemon.Quarantined, o daemon.QuarantineOpti
 	if len(q.Runs) > 0 {
 		var rows [][]string
 		for _, r := range q.Runs {
-			state := stateOf(client.Run{State: r.State, Reason: r.Reason})
+			state := stateOf(resource.Run{State: r.State, Reason: r.Reason})
 			rows = append(rows, []string{r.Run, state, strconv.FormatInt(r.InDoubt, 10), strconv.FormatInt(r.Queued, 10)})
 		}
 		fmt.Fprintln(p.stdout)

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"campaignd/campaign"
-	"campaignd/client"
+	"campaignd/client/resource"
 	"campaignd/internal/daemon"
 )
 
@@ -62,7 +62,7 @@ class a run with a deadline gets just enough to meet it; the rest goes by weight
 			access = toRead
 		}
 		return p.withDesk(cmd.Context(), access, func(d operations) error {
-			var l client.Limits
+			var l resource.Limits
 			var err error
 			if access == toRead {
 				l, err = d.Limits(cmd.Context(), args[0])
@@ -74,7 +74,7 @@ class a run with a deadline gets just enough to meet it; the rest goes by weight
 			}
 			if access == toChange && l.Deadline != 0 {
 				if f, err := d.Forecast(cmd.Context(), l.Run); err == nil && !f.DeadlineHolds { // the change is made
-					fmt.Fprintf(p.stderr, "warning: %s; `campaignd forecast %s` says what would help\n", daemon.Missed(l.Deadline, f.Forecast), l.Run)
+					fmt.Fprintf(p.stderr, "warning: %s; `campaignd forecast %s` says what would help\n", daemon.Missed(l.Deadline, f), l.Run)
 				}
 			}
 			if o.json() {

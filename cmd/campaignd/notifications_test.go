@@ -17,7 +17,7 @@ import (
 	"sync"
 	"testing"
 
-	"campaignd/client"
+	"campaignd/client/resource"
 )
 
 // told is an address that takes notifications once it is open. Before that its requests have no
@@ -103,7 +103,7 @@ func (r *told) events() (all []string) {
 }
 
 // notifications lists the outbox.
-func (d *desk) notifications(args ...string) (all []client.Notification) {
+func (d *desk) notifications(args ...string) (all []resource.Notification) {
 	d.t.Helper()
 	out := d.want(0, append([]string{"notifications", "list", "-o", "json"}, args...)...).stdout
 	if err := json.Unmarshal([]byte(out), &all); err != nil {
@@ -146,7 +146,8 @@ func TestAKilledProcessLosesNoNotification(t *testing.T) {
 	// A try that the run above took belongs to it for a minute.
 	d.spoil("UPDATE notification SET next_at = 0 WHERE state = 'pending'")
 	d.eventually("a request of the child waits for its answer, and the pause is in the outbox", func() bool {
-		return r.requests() > before && slices.ContainsFunc(d.notifications(), func(n client.Notification) bool { return n.Kind == "run.paused" })
+		paused := func(n resource.Notification) bool { return n.Kind == "run.paused" }
+		return r.requests() > before && slices.ContainsFunc(d.notifications(), paused)
 	})
 	if err := child.Process.Kill(); err != nil {
 		t.Fatal(err)

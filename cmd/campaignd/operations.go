@@ -12,7 +12,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"campaignd/campaign"
+	"campaignd/campaign/plan"
 	"campaignd/client"
+	"campaignd/client/resource"
 	"campaignd/internal/daemon"
 	"campaignd/internal/operator"
 	"campaignd/reporting"
@@ -21,13 +23,13 @@ import (
 // operations are what the commands ask for: of the ledger of this machine, or with --server of
 // another campaignd. operator.Desk and client.Client document them.
 type operations interface {
-	Runs(ctx context.Context, f campaign.RunFilter) ([]client.Run, error)
-	Pause(ctx context.Context, id string) (client.Controlled, error)
-	Resume(ctx context.Context, id string) (client.Controlled, error)
-	Cancel(ctx context.Context, id string) (client.Controlled, error)
-	Approve(ctx context.Context, id string) (client.Controlled, error)
-	Limits(ctx context.Context, id string) (client.Limits, error)
-	ChangeLimits(ctx context.Context, id string, c campaign.LimitChange) (client.Limits, error)
+	Runs(ctx context.Context, f campaign.RunFilter) ([]resource.Run, error)
+	Pause(ctx context.Context, id string) (resource.Controlled, error)
+	Resume(ctx context.Context, id string) (resource.Controlled, error)
+	Cancel(ctx context.Context, id string) (resource.Controlled, error)
+	Approve(ctx context.Context, id string) (resource.Controlled, error)
+	Limits(ctx context.Context, id string) (resource.Limits, error)
+	ChangeLimits(ctx context.Context, id string, c campaign.LimitChange) (resource.Limits, error)
 	Why(ctx context.Context, id string) (campaign.Why, error)
 	WhyNumber(ctx context.Context, connection string) (campaign.WhyNumber, error)
 	WhyRecipient(ctx context.Context, id, to string) (campaign.WhyRow, error)
@@ -35,25 +37,25 @@ type operations interface {
 	Audit(ctx context.Context, id string) (*reporting.AuditResult, error)
 	Export(ctx context.Context, id string, w io.Writer) error
 	ExportExcel(ctx context.Context, id string, w io.Writer) error
-	Forecast(ctx context.Context, id string) (client.Forecast, error)
+	Forecast(ctx context.Context, id string) (plan.Forecast, error)
 	Doubts(ctx context.Context, id string) (campaign.Uncertainty, error)
-	FollowUp(ctx context.Context, id string, r client.FollowUpRequest) (client.FollowedUp, error)
+	FollowUp(ctx context.Context, id string, r resource.FollowUpRequest) (resource.FollowedUp, error)
 	Holds(ctx context.Context, ended bool) ([]campaign.HoldState, error)
-	AddHold(ctx context.Context, h client.HoldRequest) (campaign.HoldState, error)
-	LiftHolds(ctx context.Context, l client.LiftRequest) ([]campaign.HoldState, error)
-	AddSuppressions(ctx context.Context, numbers []string, scope campaign.Scope) (client.Suppressed, error)
-	RemoveSuppressions(ctx context.Context, numbers []string, scope campaign.Scope) (client.Suppressed, error)
-	ImportSuppressions(ctx context.Context, file io.Reader, i client.SuppressionImport) (client.Imported, error)
+	AddHold(ctx context.Context, h resource.HoldRequest) (campaign.HoldState, error)
+	LiftHolds(ctx context.Context, l resource.LiftRequest) ([]campaign.HoldState, error)
+	AddSuppressions(ctx context.Context, numbers []string, scope campaign.Scope) (resource.Suppressed, error)
+	RemoveSuppressions(ctx context.Context, numbers []string, scope campaign.Scope) (resource.Suppressed, error)
+	ImportSuppressions(ctx context.Context, file io.Reader, i resource.SuppressionImport) (resource.Imported, error)
 	ExportSuppressions(ctx context.Context, w io.Writer) error
 	ShowSuppressions(ctx context.Context, number string) ([]campaign.ShownSuppression, error)
-	CreateKey(ctx context.Context, name, scope, company, idempotency string) (client.NewKey, error)
-	Keys(ctx context.Context) ([]client.Key, error)
-	RevokeKey(ctx context.Context, id string) (client.Key, error)
-	Actions(ctx context.Context, f campaign.ActionFilter) ([]client.Action, error)
-	Drops(ctx context.Context, after int64, limit int) ([]client.Drop, int64, error)
-	Notifications(ctx context.Context, state campaign.NotificationState, limit int) ([]client.Notification, error)
-	Notification(ctx context.Context, no int64) (client.Notification, error)
-	SendNotification(ctx context.Context, no int64) (client.Notification, error)
+	CreateKey(ctx context.Context, name, scope, company, idempotency string) (resource.NewKey, error)
+	Keys(ctx context.Context) ([]resource.Key, error)
+	RevokeKey(ctx context.Context, id string) (resource.Key, error)
+	Actions(ctx context.Context, f campaign.ActionFilter) ([]resource.Action, error)
+	Drops(ctx context.Context, after int64, limit int) ([]resource.Drop, int64, error)
+	Notifications(ctx context.Context, state campaign.NotificationState, limit int) ([]resource.Notification, error)
+	Notification(ctx context.Context, no int64) (resource.Notification, error)
+	SendNotification(ctx context.Context, no int64) (resource.Notification, error)
 	Erase(ctx context.Context, number string) (campaign.Erased, error)
 }
 
@@ -88,7 +90,7 @@ func (d *atDesk) ExportExcel(ctx context.Context, id string, w io.Writer) error 
 }
 
 // Forecast says when a run will be done.
-func (d *atDesk) Forecast(ctx context.Context, id string) (f client.Forecast, err error) {
+func (d *atDesk) Forecast(ctx context.Context, id string) (f plan.Forecast, err error) {
 	err = d.With(ctx, id, func(r campaign.Run) error {
 		f, err = daemon.ForecastRun(ctx, d.Ledger, d.c, r)
 		return err
@@ -97,7 +99,7 @@ func (d *atDesk) Forecast(ctx context.Context, id string) (f client.Forecast, er
 }
 
 // Cancel ends a run. Without a sender beside it this process ends it.
-func (d *atDesk) Cancel(ctx context.Context, id string) (client.Controlled, error) {
+func (d *atDesk) Cancel(ctx context.Context, id string) (resource.Controlled, error) {
 	done, err := d.Desk.Cancel(ctx, id)
 	if err != nil {
 		return done, err
@@ -111,7 +113,7 @@ func (d *atDesk) Cancel(ctx context.Context, id string) (client.Controlled, erro
 	case errors.Is(err, campaign.ErrLocked): // the sender does it
 		return done, nil
 	case err == nil && run.State.Ended():
-		done = client.Controlled{Run: client.RunOf(run),
+		done = resource.Controlled{Run: resource.RunOf(run),
 			Sentence: fmt.Sprintf("%s is %s; `campaignd report %[1]s` tells who got it", run.ID(), run.State)}
 	}
 	return done, err

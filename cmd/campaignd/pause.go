@@ -10,12 +10,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"campaignd/campaign"
-	"campaignd/client"
+	"campaignd/client/resource"
 	"campaignd/internal/spelling"
 )
 
 // controlFunc asks for one wanted state of a run.
-type controlFunc func(operations, context.Context, string) (client.Controlled, error)
+type controlFunc func(operations, context.Context, string) (resource.Controlled, error)
 
 // control makes a command that calls do for one run and prints the answer.
 func (p *program) control(use, short, long string, do controlFunc) *cobra.Command {
@@ -75,7 +75,7 @@ reason, such as 131042, ends those holds, as `+"`campaignd holds lift`"+` does.`
 		}
 		if reason != "" && !slices.Contains(campaign.PauseReasons(), campaign.PauseReason(reason)) {
 			format, _ := cmd.Flags().GetString("output")
-			return p.lift(cmd.Context(), client.LiftRequest{Reason: reason}, format == "json")
+			return p.lift(cmd.Context(), resource.LiftRequest{Reason: reason}, format == "json")
 		}
 		return p.resumeAll(cmd, campaign.PauseReason(reason))
 	}
@@ -106,7 +106,7 @@ func allRuns(all bool, reason string, args []string) error {
 
 // resumeAll resumes the paused runs of a reason; "" is any.
 func (p *program) resumeAll(cmd *cobra.Command, reason campaign.PauseReason) (err error) {
-	runs, sentences := []client.Run{}, []string{}
+	runs, sentences := []resource.Run{}, []string{}
 	err = p.withDesk(cmd.Context(), toChange, func(d operations) error {
 		all, err := d.Runs(cmd.Context(), campaign.RunFilter{Unfinished: true})
 		if err != nil {
@@ -143,7 +143,7 @@ func (p *program) resumeAll(cmd *cobra.Command, reason campaign.PauseReason) (er
 }
 
 // pausedBy reports whether a run is paused, or to be paused, for a reason; "" is any.
-func pausedBy(r client.Run, reason campaign.PauseReason) bool {
+func pausedBy(r resource.Run, reason campaign.PauseReason) bool {
 	if r.State != campaign.Paused {
 		return reason == "" || reason == campaign.PausedByOperator
 	}

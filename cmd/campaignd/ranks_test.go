@@ -23,10 +23,11 @@ var ranks = map[string]int{
 	"cmd/campaignd": 90,
 
 	"internal/daemon":   80,
-	"internal/api":      70,
+	"internal/api":      80, // cmd/campaignd gives it to the daemon
 	"internal/drops":    70,
 	"internal/operator": 65,
-	"client":            62,
+	"client":            65,
+	"client/resource":   50,
 
 	"internal/ledger/sqlite":   61, // the backends import the rules of the ledger
 	"internal/ledger/postgres": 61,
@@ -156,6 +157,35 @@ func TestImportsRunDownwardsOnly(t *testing.T) {
 			case ranks[below] >= ranks[ranked]:
 				t.Errorf("%s of rank %d imports %s of rank %d, want only lower ranks", own, ranks[ranked], imported, ranks[below])
 			}
+		}
+	}
+}
+
+// A package can break by each package below it, and its reader has to know them.
+func TestNoChainOfImportsIsLongerThan7(t *testing.T) {
+	const most = 7
+	imports := map[string][]string{}
+	for _, p := range packages(t) {
+		imports[p.ImportPath] = slices.DeleteFunc(p.Imports, func(i string) bool { _, own := ours(i); return !own })
+	}
+	longest := map[string][]string{}
+	var chain func(p string) []string
+	chain = func(p string) []string {
+		if c, ok := longest[p]; ok {
+			return c
+		}
+		var below []string
+		for _, i := range imports[p] {
+			if c := chain(i); len(c) > len(below) {
+				below = c
+			}
+		}
+		longest[p] = append([]string{p}, below...)
+		return longest[p]
+	}
+	for p := range imports {
+		if c := chain(p); len(c) > most {
+			t.Errorf("got a chain of %d packages, want at most %d: %s", len(c), most, strings.Join(c, " > "))
 		}
 	}
 }

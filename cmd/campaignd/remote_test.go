@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"campaignd/internal/api"
+	"campaignd/client"
 )
 
 // A command says the same of the ledger beside it and of a campaignd elsewhere.
@@ -20,7 +20,7 @@ func TestACommandSaysTheSameOverTheNetwork(t *testing.T) {
 	stop := d.serving()
 	defer stop()
 	d.eventually("every status has come", func() bool { return d.report("latest").Totals["read"] == 40 }) // nothing changes any more
-	access, err := api.ReadAccess(d.path("campaignd.db.api"))
+	access, err := client.ReadAccess(d.path("campaignd.db.api"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"campaignd/campaign"
-	"campaignd/client"
+	"campaignd/client/resource"
 	"campaignd/internal/spelling"
 )
 
@@ -42,9 +42,9 @@ without an id are not among them: only follow-up --where unknown=accepted_no_id 
 			if seen.Late > 0 {
 				fmt.Fprintf(p.stderr, "campaignd: %s\n", lateWebhooks(seen))
 			}
-			var next *client.FollowedUp
+			var next *resource.FollowedUp
 			if unknown == "resend" {
-				f, err := d.FollowUp(cmd.Context(), seen.Run, client.FollowUpRequest{Where: []string{string(campaign.Unknown)}})
+				f, err := d.FollowUp(cmd.Context(), seen.Run, resource.FollowUpRequest{Where: []string{string(campaign.Unknown)}})
 				if err != nil {
 					return err
 				}
@@ -68,10 +68,10 @@ func lateWebhooks(u campaign.Uncertainty) string {
 // resolvedFacts is the answer of resolve in JSON.
 type resolvedFacts struct {
 	campaign.Uncertainty
-	FollowUp *client.FollowedUp `json:"follow_up,omitempty"`
+	FollowUp *resource.FollowedUp `json:"follow_up,omitempty"`
 }
 
-func (p *program) writeResolved(u campaign.Uncertainty, f *client.FollowedUp, keep bool) error {
+func (p *program) writeResolved(u campaign.Uncertainty, f *resource.FollowedUp, keep bool) error {
 	unknown := spelling.Count(u.Unknown, "row", "rows")
 	if _, err := fmt.Fprintf(p.stdout, "%s: %s unknown, %d still in doubt\n", u.Run, unknown, u.InDoubt); err != nil {
 		return err

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"campaignd/campaign"
-	"campaignd/client"
+	"campaignd/client/resource"
 )
 
 func TestDoubtsAreListedAndCounted(t *testing.T) {
@@ -16,9 +16,9 @@ func TestDoubtsAreListedAndCounted(t *testing.T) {
 	const table = "spring-2: 2 rows unknown, 1 still in doubt\n  1 after reset\n  2 after timeout\n\n" +
 		"ROW  TO  STATUS   REASON   ATTEMPTS  CONNECTION  REQUEST\n4    +1  unknown  timeout  2         conn_1      r\n" +
 		"and 2 more: `campaignd report spring-2 --format csv` has them all\n"
-	next := &client.FollowedUp{Run: client.Run{ID: "spring-3", State: campaign.Ready}, Rows: 2}
+	next := &resource.FollowedUp{Run: resource.Run{ID: "spring-3", State: campaign.Ready}, Rows: 2}
 	for _, tt := range []struct {
-		f    *client.FollowedUp
+		f    *resource.FollowedUp
 		keep bool
 		want string
 	}{

@@ -7,12 +7,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"campaignd/campaign"
-	"campaignd/client"
+	"campaignd/client/resource"
 )
 
 // stateOf returns the state with its reason, or with the wanted state that the run has not reached
 // yet, for a cell of a table.
-func stateOf(f client.Run) string {
+func stateOf(f resource.Run) string {
 	s := string(f.State)
 	if f.Reason != "" {
 		s += " (" + string(f.Reason) + ")"
@@ -61,7 +61,7 @@ func (p *program) cmdRuns() *cobra.Command {
 }
 
 // writeHolds writes each hold of the runs once.
-func (p *program) writeHolds(facts []client.Run) error {
+func (p *program) writeHolds(facts []resource.Run) error {
 	said := map[string]bool{}
 	for _, f := range facts {
 		for _, h := range f.Holds {

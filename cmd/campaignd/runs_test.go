@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
-	"campaignd/client"
+	"campaignd/client/resource"
 )
 
 func TestRunsIsATableOfTheRunsNewestFirst(t *testing.T) {
@@ -21,7 +21,7 @@ func TestRunsIsATableOfTheRunsNewestFirst(t *testing.T) {
 	d.write("list.csv", listOf(12))
 	d.want(0, "run", d.path("c.yaml"), "--settle", "10s", "--new")
 	d.spoil("UPDATE run SET state = 'running', wanted = 'pause', ended_at = 0 WHERE no = 2")
-	var facts []client.Run
+	var facts []resource.Run
 	text := d.want(0, "runs", "-o", "json").stdout
 	if err := json.Unmarshal([]byte(text), &facts); err != nil || len(facts) != 2 {
 		t.Fatalf("runs -o json has %d runs (%v), want 2:\n%s", len(facts), err, text)
@@ -42,14 +42,14 @@ func TestRunsIsATableOfTheRunsNewestFirst(t *testing.T) {
 
 func TestAStateIsShownWithItsReason(t *testing.T) {
 	for _, tt := range []struct {
-		facts client.Run
+		facts resource.Run
 		want  string
 	}{
-		{client.Run{State: campaign.Running, Wanted: campaign.WantRun}, "running"},
-		{client.Run{State: campaign.Running}, "running"},
-		{client.Run{State: campaign.Running, Wanted: campaign.WantPause}, "running, wanted: pause"},
-		{client.Run{State: campaign.Paused, Wanted: campaign.WantPause, Reason: campaign.PausedByOperator}, "paused (operator)"},
-		{client.Run{State: campaign.Cancelled, Wanted: campaign.WantCancel}, "cancelled"},
+		{resource.Run{State: campaign.Running, Wanted: campaign.WantRun}, "running"},
+		{resource.Run{State: campaign.Running}, "running"},
+		{resource.Run{State: campaign.Running, Wanted: campaign.WantPause}, "running, wanted: pause"},
+		{resource.Run{State: campaign.Paused, Wanted: campaign.WantPause, Reason: campaign.PausedByOperator}, "paused (operator)"},
+		{resource.Run{State: campaign.Cancelled, Wanted: campaign.WantCancel}, "cancelled"},
 	} {
 		if got := stateOf(tt.facts); got != tt.want {
 			t.Errorf("%+v: got %q, want %q", tt.facts, got, tt.want)

@@ -9,6 +9,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/client"
+	"campaignd/client/resource"
 	"campaignd/internal/daemon"
 	"campaignd/internal/operator"
 )
@@ -53,7 +54,7 @@ run; skipped, because an earlier run was unfinished (schedule.overlap); missed, 
 
 // folderOperations are what is asked of a campaigns folder.
 type folderOperations interface {
-	Schedule(ctx context.Context, name string, next, last int) ([]client.Firing, error)
+	Schedule(ctx context.Context, name string, next, last int) ([]resource.Firing, error)
 	// Faults returns what is wrong with files of the folder.
 	Faults(ctx context.Context) error
 }
@@ -88,7 +89,7 @@ type nearFolder struct {
 }
 
 // Schedule lists firings of the folder, with the path of each file.
-func (f nearFolder) Schedule(ctx context.Context, name string, next, last int) ([]client.Firing, error) {
+func (f nearFolder) Schedule(ctx context.Context, name string, next, last int) ([]resource.Firing, error) {
 	files, err := daemon.CampaignFiles(f.dir)
 	if err != nil {
 		return nil, err
@@ -140,9 +141,9 @@ func (p *program) withFolder(ctx context.Context, do func(folderOperations) erro
 }
 
 // writeFirings writes both tables; that of past firings only if there are any.
-func (p *program) writeFirings(all []client.Firing) error {
+func (p *program) writeFirings(all []resource.Firing) error {
 	var rows [][]string
-	var past []client.Firing
+	var past []resource.Firing
 	for _, f := range all {
 		if f.Outcome != "next" {
 			past = append(past, f)

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"campaignd/campaign"
-	"campaignd/client"
+	"campaignd/client/resource"
 	"campaignd/internal/spelling"
 	"campaignd/recipients"
 )
@@ -132,7 +132,7 @@ Rows without a number are named on standard error and make the exit code 2; the 
 		if err := campaign.ParseListName(source); err != nil {
 			return usage(fmt.Errorf("--source: %w", err))
 		}
-		in := client.SuppressionImport{File: args[0], Scope: campaign.Scope(scope), Source: source, DefaultRegion: region}
+		in := resource.SuppressionImport{File: args[0], Scope: campaign.Scope(scope), Source: source, DefaultRegion: region}
 		if err := readDate(date, &in.At); err != nil {
 			return usage(err)
 		}
@@ -142,7 +142,7 @@ Rows without a number are named on standard error and make the exit code 2; the 
 }
 
 // importSuppressions imports the file that in names, and names the rows that cannot be imported.
-func (p *program) importSuppressions(ctx context.Context, in client.SuppressionImport) (err error) {
+func (p *program) importSuppressions(ctx context.Context, in resource.SuppressionImport) (err error) {
 	name, file := in.File, p.stdin
 	if name == "-" {
 		in.File, name = "standard input", "standard input"

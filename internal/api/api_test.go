@@ -17,6 +17,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/client"
+	"campaignd/client/resource"
 	"campaignd/internal/api"
 	"campaignd/internal/ledger"
 	"campaignd/internal/ledger/sqlite"
@@ -27,7 +28,7 @@ const campaignFile = "name: spring\nconnections: [conn_1]\ntemplate: {name: a, l
 
 // fixture is a served API whose launches are recorded.
 type fixture struct {
-	api.Access
+	client.Access
 	dir      string
 	log      bytes.Buffer
 	ledger   *sqlite.Ledger
@@ -45,16 +46,16 @@ type fixture struct {
 func serve(t *testing.T) *fixture {
 	t.Helper()
 	f := &fixture{dir: filepath.Join(t.TempDir(), "uploads"), begun: make(chan struct{}, 10)}
-	f.Access = api.NewAccess("")
+	f.Access = client.NewAccess("")
 	l, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "l.db"), ledger.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = l.Close() })
 	f.ledger = l
-	s, err := api.New(t.Context(), api.Options{
+	s, err := api.New(t.Context(), operator.Process{
 		Desk: operator.Desk{Ledger: l},
-		Key:  f.Key, Dir: f.dir, Log: slog.New(slog.NewTextHandler(&f.log, nil)),
+		Key:  f.Key, Uploads: f.dir, Log: slog.New(slog.NewTextHandler(&f.log, nil)),
 		Unfinished: func(context.Context) ([]campaign.Run, error) {
 			runs := f.runs
 			if do := f.asked; do != nil {
@@ -63,13 +64,13 @@ func serve(t *testing.T) *fixture {
 			}
 			return runs, nil
 		},
-		Launch: func(_ context.Context, file, list string, another bool, _ string) (client.Launched, error) {
+		Launch: func(_ context.Context, file, list string, another bool, _ string) (resource.Launched, error) {
 			f.begun <- struct{}{}
 			if f.hold != nil {
 				<-f.hold
 			}
 			if f.fault != nil {
-				return client.Launched{}, f.fault
+				return resource.Launched{}, f.fault
 			}
 			a, errA := os.ReadFile(file)
 			b, errB := os.ReadFile(list)
@@ -78,7 +79,7 @@ func serve(t *testing.T) *fixture {
 				f.after()
 			}
 			run := campaign.Run{No: 1, Campaign: "spring", State: campaign.Ready}
-			out := client.Launched{Run: client.LaunchedRunOf(run), Resumed: another, Ended: f.ended}
+			out := resource.Launched{Run: resource.LaunchedRunOf(run), Resumed: another, Ended: f.ended}
 			return out, errors.Join(errA, errB)
 		},
 	})
@@ -91,10 +92,10 @@ func serve(t *testing.T) *fixture {
 	return f
 }
 
-func (f *fixture) Launch(ctx context.Context, l client.Launch) (client.Launched, error) {
+func (f *fixture) Launch(ctx context.Context, l client.Launch) (resource.Launched, error) {
 	c, err := f.Client()
 	if err != nil {
-		return client.Launched{}, err
+		return resource.Launched{}, err
 	}
 	return c.Launch(ctx, l)
 }
@@ -140,7 +141,7 @@ func TestTheUploadOfAnUnfinishedRunIsKept(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	o := api.Options{Dir: f.dir, Unfinished: func(context.Context) ([]campaign.Run, error) {
+	o := operator.Process{Uploads: f.dir, Unfinished: func(context.Context) ([]campaign.Run, error) {
 		return []campaign.Run{{ListName: filepath.Join(f.dir, "upload-2", "list-l.csv")}}, nil
 	}}
 	if _, err := api.New(t.Context(), o); err != nil {
@@ -304,36 +305,4 @@ func TestTwoUploadsAtMostAreUnderWay(t *testing.T) {
 			t.Errorf("an unfinished run: got %v, want unfinished_run of spring-7", err)
 		}
 	}
-}
-
-func TestTheAccessIsForItsUserAlone(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "x.api")
-	if _, err := api.ReadAccess(path); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("without a file: got %v, want %v", err, os.ErrNotExist)
-	}
-	for range 2 { // the second replaces the file that a killed process left
-		want := api.NewAccess("http://127.0.0.1:1")
-		if err := want.Write(path); err != nil {
-			t.Fatal(err)
-		}
-		if got, err := api.ReadAccess(path); err != nil || got != want || len(got.Key) != 64 {
-			t.Errorf("got %+v and %v, want %+v", got, err, want)
-		}
-	}
-	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("got mode %v (%v), want 0600", info.Mode(), err)
-	}
-}
-
-func ExampleAccess_Client() {
-	access, err := api.ReadAccess("campaignd.db.api")
-	if err != nil {
-		return // nobody serves
-	}
-	beside, err := access.Client()
-	if err != nil {
-		return
-	}
-	_, _ = beside.Launch(context.Background(), client.Launch{Campaign: "spring.yaml", List: "list.csv"})
-	// Output:
 }

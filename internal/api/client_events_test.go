@@ -6,7 +6,7 @@ import (
 	"sync"
 	"testing"
 
-	"campaignd/client"
+	"campaignd/client/resource"
 )
 
 func TestTheClientReadsEvents(t *testing.T) {
@@ -18,15 +18,15 @@ func TestTheClientReadsEvents(t *testing.T) {
 	defer stop()
 	c, _ := clientOf(t, w, "read")
 	enough := errors.New("enough")
-	var all []client.Event
-	err := c.Events(ctx, "other-7", func(e client.Event) error {
+	var all []resource.Event
+	err := c.Events(ctx, "other-7", func(e resource.Event) error {
 		all = append(all, e)
-		if e.Type == client.EventReady {
+		if e.Type == resource.EventReady {
 			return enough
 		}
 		return nil
 	})
-	if !errors.Is(err, enough) || len(all) < 5 || all[0].Type != client.EventReset || string(all[0].Data) != `{"reason":"unknown_id"}` ||
+	if !errors.Is(err, enough) || len(all) < 5 || all[0].Type != resource.EventReset || string(all[0].Data) != `{"reason":"unknown_id"}` ||
 		all[len(all)-1].ID == "" {
 		t.Errorf("got %v (%v), want reset for an unknown id, the state, and ready with an id", all, err)
 	}

@@ -16,6 +16,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/client"
+	"campaignd/client/resource"
 )
 
 // clientCalls has a call of package client for each route, by the operationId of the document.
@@ -41,23 +42,23 @@ var clientCalls = map[string]func(ctx context.Context, t *testing.T, c *client.C
 	"audit":  calls(func(ctx context.Context, c *client.Client) (any, error) { return c.Audit(ctx, "spring-1") }),
 	"doubts": calls(func(ctx context.Context, c *client.Client) (any, error) { return c.Doubts(ctx, "spring-1") }),
 	"follow-up": calls(func(ctx context.Context, c *client.Client) (any, error) {
-		return c.FollowUp(ctx, "spring-1", client.FollowUpRequest{Where: []string{"failed"}})
+		return c.FollowUp(ctx, "spring-1", resource.FollowUpRequest{Where: []string{"failed"}})
 	}),
 	"forecast": calls(func(ctx context.Context, c *client.Client) (any, error) { return c.Forecast(ctx, "spring-1") }),
 	"export": calls(func(ctx context.Context, c *client.Client) (any, error) {
 		return nil, c.Export(ctx, "spring-1", io.Discard)
 	}),
 	"deliveries": calls(func(ctx context.Context, c *client.Client) (any, error) {
-		return c.Deliveries(ctx, "spring-1", client.DeliveryFilter{Limit: 2})
+		return c.Deliveries(ctx, "spring-1", resource.DeliveryFilter{Limit: 2})
 	}),
 	"why-number": calls(func(ctx context.Context, c *client.Client) (any, error) { return c.WhyNumber(ctx, "conn_1") }),
 	"numbers":    calls(func(ctx context.Context, c *client.Client) (any, error) { return c.Numbers(ctx) }),
 	"holds":      calls(func(ctx context.Context, c *client.Client) (any, error) { return c.Holds(ctx, true) }),
 	"add-hold": calls(func(ctx context.Context, c *client.Client) (any, error) {
-		return c.AddHold(ctx, client.HoldRequest{Scope: campaign.HoldConnection, ID: "conn_1"})
+		return c.AddHold(ctx, resource.HoldRequest{Scope: campaign.HoldConnection, ID: "conn_1"})
 	}),
 	"lift-holds": calls(func(ctx context.Context, c *client.Client) (any, error) {
-		return c.LiftHolds(ctx, client.LiftRequest{Scope: campaign.HoldConnection, ID: "conn_1"})
+		return c.LiftHolds(ctx, resource.LiftRequest{Scope: campaign.HoldConnection, ID: "conn_1"})
 	}),
 	"suppressions": calls(func(ctx context.Context, c *client.Client) (any, error) {
 		all, _, err := c.Suppressions(ctx, "", "", 10)
@@ -73,7 +74,7 @@ var clientCalls = map[string]func(ctx context.Context, t *testing.T, c *client.C
 		return c.RemoveSuppressions(ctx, []string{"+2348031234570"}, "")
 	}),
 	"import-suppressions": calls(func(ctx context.Context, c *client.Client) (any, error) {
-		return c.ImportSuppressions(ctx, strings.NewReader("to\n+2348031200003\n"), client.SuppressionImport{File: "crm.csv", Source: "crm"})
+		return c.ImportSuppressions(ctx, strings.NewReader("to\n+2348031200003\n"), resource.SuppressionImport{File: "crm.csv", Source: "crm"})
 	}),
 	"export-suppressions": calls(func(ctx context.Context, c *client.Client) (any, error) {
 		return nil, c.ExportSuppressions(ctx, io.Discard)
@@ -179,7 +180,7 @@ func TestAnUploadIsTried(t *testing.T) {
 		}
 		return nil
 	})(t.Context(), t, c)
-	if left, _ := os.ReadDir(w.o.Dir); err != nil || len(left) != 0 {
+	if left, _ := os.ReadDir(w.process.Uploads); err != nil || len(left) != 0 {
 		t.Errorf("got %v and the files %v, want none", err, left)
 	}
 	other, _ := clientOf(t, w, "other")
@@ -286,7 +287,7 @@ func TestEachPageOfTheClientFollowsTheLast(t *testing.T) {
 	w := newWorld(t)
 	c, _ := clientOf(t, w, "read")
 	var rows []int64
-	for d, err := range c.AllDeliveries(t.Context(), "spring-1", client.DeliveryFilter{Limit: 7}) {
+	for d, err := range c.AllDeliveries(t.Context(), "spring-1", resource.DeliveryFilter{Limit: 7}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -296,7 +297,7 @@ func TestEachPageOfTheClientFollowsTheLast(t *testing.T) {
 		t.Errorf("got %d rows %v, want the 40 of the list in order", len(rows), rows)
 	}
 	var told *client.Error
-	for _, err := range c.AllDeliveries(t.Context(), "spring-9", client.DeliveryFilter{}) {
+	for _, err := range c.AllDeliveries(t.Context(), "spring-9", resource.DeliveryFilter{}) {
 		if !errors.As(err, &told) || told.Code != client.CodeNotFound || told.RequestID == "" || !told.Invalid() || told.Temporary() {
 			t.Errorf("got %v, want not_found with the id of the request", err)
 		}

@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"campaignd/campaign"
-	"campaignd/client"
+	"campaignd/client/resource"
 )
 
 func TestEachRouteAnswersAsItsDocumentSays(t *testing.T) {
@@ -168,7 +168,7 @@ func TestPagesOfDeliveriesHaveEachRowOnce(t *testing.T) {
 		seen, after := map[int64]bool{}, ""
 		for {
 			var page struct {
-				Data []client.Delivery
+				Data []resource.Delivery
 				Meta struct{ Next string }
 			}
 			got := w.ask(t, http.MethodGet, "/api/v1/runs/1/deliveries?limit=7"+filter+after, "read", "")

@@ -18,7 +18,7 @@ import (
 
 // entry is one thing in the state that events tell, as it is now.
 type entry struct {
-	event   string // client.EventRun, ...
+	event   string // resource.EventRun, ...
 	gone    string // the event of its end; "": it ends without one
 	company string // whose keys see it beside those of all companies; "": none
 	data    []byte // JSON

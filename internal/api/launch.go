@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
-	"campaignd/client"
+	"campaignd/client/resource"
 )
 
 // uploadsAtOnce bounds the uploads under way: each imports with a core and 16 bytes a row.
@@ -26,7 +26,7 @@ func (s *Server) clean(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	runs, err := s.o.Unfinished(ctx)
+	runs, err := s.process.Unfinished(ctx)
 	if err != nil {
 		return err
 	}
@@ -35,7 +35,7 @@ func (s *Server) clean(ctx context.Context) error {
 
 // create answers POST /api/v1/runs.
 func (s *Server) create(w http.ResponseWriter, r *http.Request) {
-	if s.o.Launch == nil {
+	if s.process.Launch == nil {
 		s.refuse(w, &Error{http.StatusServiceUnavailable, codeStopping, "this process takes no list: it does not send", nil})
 		return
 	}
@@ -57,21 +57,21 @@ func (s *Server) create(w http.ResponseWriter, r *http.Request) {
 
 // take launches the upload in dir, and removes what no run needs of it before the answer. The run
 // is launched whatever becomes of the log of actions and of the files.
-func (s *Server) take(w http.ResponseWriter, r *http.Request, dir string) (client.Launched, error) {
+func (s *Server) take(w http.ResponseWriter, r *http.Request, dir string) (resource.Launched, error) {
 	defer s.end(dir)
 	launched, list, err := s.launch(w, r, dir)
 	if err != nil || launched.Ended {
 		return launched, err
 	}
-	if err := s.o.Desk.Note(s.ctx, requestOf(r.Context()).by, "launch", launched.Run.ID); err != nil {
-		s.o.Log.Error("a launch is not in the log of actions", "run", launched.Run.ID, "err", err)
+	if err := s.process.Desk.Note(s.ctx, requestOf(r.Context()).by, "launch", launched.Run.ID); err != nil {
+		s.process.Log.Error("a launch is not in the log of actions", "run", launched.Run.ID, "err", err)
 		launched.Warnings = append(launched.Warnings, "the log of actions has no line of this launch")
 	}
 	name := strings.TrimPrefix(filepath.Base(list), listPrefix)
 	if launched.Resumed {
-		s.o.Log.Info("a list of an unfinished run came again over the API", "run", launched.Run.ID, "list", name)
+		s.process.Log.Info("a list of an unfinished run came again over the API", "run", launched.Run.ID, "list", name)
 	} else {
-		s.o.Log.Info("a list was launched over the API", "run", launched.Run.ID, "rows", launched.Run.Rows, "list", name)
+		s.process.Log.Info("a list was launched over the API", "run", launched.Run.ID, "rows", launched.Run.Rows, "list", name)
 	}
 	return launched, nil
 }
@@ -82,7 +82,7 @@ func (s *Server) begun(w http.ResponseWriter) (dir string, ok bool) {
 	if err != nil {
 		w.Header().Set("Connection", "close")
 		w.Header().Set("Retry-After", "10")
-		errorOf(s.ctx, err).write(w, s.o.Dir)
+		errorOf(s.ctx, err).write(w, s.process.Uploads)
 	}
 	return dir, err == nil
 }
@@ -95,10 +95,10 @@ func (s *Server) begin() (dir string, err error) {
 		return "", &Error{http.StatusServiceUnavailable, codeBusy,
 			fmt.Sprintf("%d lists are being uploaded or imported; try again when one has ended", len(s.busy)), nil}
 	}
-	if err := os.MkdirAll(s.o.Dir, 0o700); err != nil {
+	if err := os.MkdirAll(s.process.Uploads, 0o700); err != nil {
 		return "", err
 	}
-	if dir, err = os.MkdirTemp(s.o.Dir, uploadPrefix+"*"); err != nil {
+	if dir, err = os.MkdirTemp(s.process.Uploads, uploadPrefix+"*"); err != nil {
 		return "", err
 	}
 	s.busy[dir] = true
@@ -111,7 +111,7 @@ func (s *Server) end(dir string) {
 	delete(s.busy, dir)
 	s.mu.Unlock()
 	if err := s.clean(context.WithoutCancel(s.ctx)); err != nil {
-		s.o.Log.Warn("an upload cannot be removed; it is tried again with the next launch", "err", err)
+		s.process.Log.Warn("an upload cannot be removed; it is tried again with the next launch", "err", err)
 	}
 }
 
@@ -135,28 +135,28 @@ func (s *Server) accept(w http.ResponseWriter, r *http.Request, dir string) (upl
 }
 
 // launch receives an upload into dir and launches it. list is the path of its list.
-func (s *Server) launch(w http.ResponseWriter, r *http.Request, dir string) (launched client.Launched, list string, err error) {
+func (s *Server) launch(w http.ResponseWriter, r *http.Request, dir string) (launched resource.Launched, list string, err error) {
 	another := r.URL.Query().Get("new")
 	if another != "" && another != "true" && another != "false" {
-		return client.Launched{}, "", refuse("new=%q: want true or false", another)
+		return resource.Launched{}, "", refuse("new=%q: want true or false", another)
 	}
 	u, err := s.accept(w, r, dir)
 	if err != nil {
-		return client.Launched{}, "", err
+		return resource.Launched{}, "", err
 	}
-	launched, err = s.o.Launch(s.ctx, u.campaign, u.list, another == "true", requestOf(r.Context()).idem)
+	launched, err = s.process.Launch(s.ctx, u.campaign, u.list, another == "true", requestOf(r.Context()).idem)
 	for i, text := range launched.Warnings {
 		launched.Warnings[i] = withoutPath(text, dir)
 	}
 	if err == nil && u.staged != "" {
 		if err := s.staged.remove(u.staged); err != nil {
-			s.o.Log.Warn("an uploaded list cannot be removed; it is removed a day after its last part", "run", launched.Run.ID, "err", err)
+			s.process.Log.Warn("an uploaded list cannot be removed; it is removed a day after its last part", "run", launched.Run.ID, "err", err)
 		}
 	}
 	if err == nil && launched.Run.State != campaign.Importing {
 		// The ledger has its rows. The header file stays, to be uploaded again (campaign.RenewMedia).
 		if err := os.Remove(u.list); err != nil {
-			s.o.Log.Warn("an uploaded list cannot be removed", "run", launched.Run.ID, "err", err)
+			s.process.Log.Warn("an uploaded list cannot be removed", "run", launched.Run.ID, "err", err)
 		}
 	}
 	return launched, u.list, err

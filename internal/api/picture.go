@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
-	"campaignd/client"
+	"campaignd/client/resource"
 	"campaignd/internal/operator"
 )
 
@@ -39,24 +39,24 @@ func (o *observer) look(ctx context.Context) (picture, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.origin = o.s.o.Desk.Origins(ctx, nil)
+	o.origin = o.s.process.Desk.Origins(ctx, nil)
 	for _, r := range runs {
 		company := o.companyOf(r)
-		if err := now.put("1 run "+r.ID(), entry{event: client.EventRun, company: company}, client.RunOf(r)); err != nil {
+		if err := now.put("1 run "+r.ID(), entry{event: resource.EventRun, company: company}, resource.RunOf(r)); err != nil {
 			return nil, err
 		}
 		if r.State.Ended() || r.State == campaign.Importing {
 			continue
 		}
-		groups, err := o.s.o.Desk.Ledger.Backlog(ctx, r.No)
+		groups, err := o.s.process.Desk.Ledger.Backlog(ctx, r.No)
 		if err != nil {
 			return nil, err
 		}
-		p := client.Progress{Run: r.ID(), Rows: r.Rows}
+		p := resource.Progress{Run: r.ID(), Rows: r.Rows}
 		for _, n := range groups {
 			p.Left += n
 		}
-		if err := now.put("2 progress "+r.ID(), entry{event: client.EventProgress, company: company}, p); err != nil {
+		if err := now.put("2 progress "+r.ID(), entry{event: resource.EventProgress, company: company}, p); err != nil {
 			return nil, err
 		}
 	}
@@ -85,11 +85,11 @@ func (p picture) put(key string, e entry, v any) (err error) {
 
 // runs returns the unfinished runs, and the newest.
 func (o *observer) runs(ctx context.Context) ([]campaign.Run, error) {
-	all, err := o.s.o.Desk.Ledger.Runs(ctx, campaign.RunFilter{Limit: pastRuns})
+	all, err := o.s.process.Desk.Ledger.Runs(ctx, campaign.RunFilter{Limit: pastRuns})
 	if err != nil || len(all) < pastRuns {
 		return all, err
 	}
-	unfinished, err := o.s.o.Desk.Ledger.Runs(ctx, campaign.RunFilter{Unfinished: true})
+	unfinished, err := o.s.process.Desk.Ledger.Runs(ctx, campaign.RunFilter{Unfinished: true})
 	for _, r := range unfinished {
 		if r.No < all[pastRuns-1].No {
 			all = append(all, r)
@@ -127,12 +127,12 @@ func (o *observer) common(connections []string) string {
 }
 
 func (o *observer) holds(ctx context.Context, now picture) error {
-	holds, err := o.s.o.Desk.Ledger.Holds(ctx, false)
+	holds, err := o.s.process.Desk.Ledger.Holds(ctx, false)
 	if err != nil {
 		return err
 	}
 	for _, h := range holds {
-		e := entry{event: client.EventHold, gone: client.EventLifted}
+		e := entry{event: resource.EventHold, gone: resource.EventLifted}
 		switch {
 		case h.Scope == campaign.HoldCompany:
 			e.company = h.ID
@@ -152,11 +152,11 @@ func (o *observer) holds(ctx context.Context, now picture) error {
 }
 
 func (o *observer) firings(ctx context.Context, now picture) error {
-	files, err := o.s.o.Folder()
+	files, err := o.s.process.Folder()
 	if err != nil {
 		return err
 	}
-	desk := o.s.o.Desk
+	desk := o.s.process.Desk
 	all, err := desk.Schedule(ctx, files, "", 0, pastFirings)
 	if err != nil {
 		return err
@@ -168,7 +168,7 @@ func (o *observer) firings(ctx context.Context, now picture) error {
 		}
 	}
 	for _, f := range all {
-		e := entry{event: client.EventFiring, company: companies[f.Campaign]}
+		e := entry{event: resource.EventFiring, company: companies[f.Campaign]}
 		if err := now.put("4 firing "+f.At.UTC().Format(time.RFC3339)+" "+f.Campaign, e, f); err != nil {
 			return err
 		}
@@ -177,12 +177,12 @@ func (o *observer) firings(ctx context.Context, now picture) error {
 }
 
 func (o *observer) drops(ctx context.Context, now picture) error {
-	files, err := o.s.o.Desk.Ledger.DroppedFiles(ctx, campaign.DropFilter{Limit: pastDrops})
+	files, err := o.s.process.Desk.Ledger.DroppedFiles(ctx, campaign.DropFilter{Limit: pastDrops})
 	if err != nil {
 		return err
 	}
 	for _, f := range files {
-		if err := now.put(fmt.Sprintf("5 drop %020d", f.No), entry{event: client.EventDrop, company: o.companies[f.Run]},
+		if err := now.put(fmt.Sprintf("5 drop %020d", f.No), entry{event: resource.EventDrop, company: o.companies[f.Run]},
 			operator.DropOf(f)); err != nil {
 			return err
 		}

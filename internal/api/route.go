@@ -72,7 +72,7 @@ var useErrors = sync.OnceFunc(func() {
 // routes makes the routes and the document.
 func (s *Server) routes() {
 	useErrors()
-	config := huma.DefaultConfig("campaignd", s.o.Version)
+	config := huma.DefaultConfig("campaignd", s.process.Version)
 	config.CreateHooks = nil // no link to a schema in each answer
 	config.DocsPath, config.SchemasPath = "", ""
 	config.OpenAPIPath = documentPath
@@ -236,7 +236,7 @@ func add[I, O any](s *Server, r route, example O, do func(ctx context.Context, d
 
 // deskOf returns the desk of the caller.
 func (s *Server) deskOf(ctx context.Context) *operator.Desk {
-	req, desk := requestOf(ctx), s.o.Desk
+	req, desk := requestOf(ctx), s.process.Desk
 	desk.By, desk.Company = req.by, req.company
 	return &desk
 }
@@ -245,7 +245,7 @@ func (s *Server) deskOf(ctx context.Context) *operator.Desk {
 func (s *Server) failed(r route, err error) error {
 	e := errorOf(s.ctx, err)
 	if e.Status == http.StatusInternalServerError {
-		s.o.Log.Error("a request of the API failed", "route", r.id, "err", err)
+		s.process.Log.Error("a request of the API failed", "route", r.id, "err", err)
 	}
 	return e
 }

@@ -8,16 +8,17 @@ import (
 	"time"
 
 	"campaignd/campaign"
-	"campaignd/client"
+	"campaignd/campaign/plan"
+	"campaignd/client/resource"
 	"campaignd/internal/operator"
 )
 
 var (
-	exampleCampaign = client.Campaign{Name: "spring-sale", File: "spring.yaml", List: "list.csv", Connections: []string{"conn_1"},
+	exampleCampaign = resource.Campaign{Name: "spring-sale", File: "spring.yaml", List: "list.csv", Connections: []string{"conn_1"},
 		Template: "spring_sale", Language: "en_US", Schedule: "0 9 * * MON", Timezone: "Africa/Lagos", Next: exampleTime}
-	exampleFiring = client.Firing{Campaign: "spring-sale", File: "spring.yaml", Schedule: "0 9 * * MON", Timezone: "Africa/Lagos",
+	exampleFiring = resource.Firing{Campaign: "spring-sale", File: "spring.yaml", Schedule: "0 9 * * MON", Timezone: "Africa/Lagos",
 		At: exampleTime, Local: "Mon 2026-03-02 10:00 WAT", Outcome: "launched", Run: "spring-sale-3"}
-	exampleDrop = client.Drop{File: 7, Bucket: "file:inbox", Key: "list.csv", Campaign: "spring-sale", State: "settled",
+	exampleDrop = resource.Drop{File: 7, Bucket: "file:inbox", Key: "list.csv", Campaign: "spring-sale", State: "settled",
 		Run: "spring-sale-3", Place: "done/list.csv", Bytes: 5200, TakenAt: exampleTime}
 	examplePreflight = &campaign.Preflight{Campaign: "spring-sale", List: "list.csv", Rows: 3, Sendable: 2, Pace: 72, Seconds: 1,
 		Skipped: map[campaign.SkipReason]int64{campaign.Duplicate: 1}}
@@ -40,7 +41,7 @@ const checksAtOnce = 2
 
 // checking calls do with the file of a campaign, unless enough lists are being read.
 func (s *Server) checking(ctx context.Context, d *operator.Desk, name string, do func(operator.File) error) error {
-	files, err := s.o.Folder()
+	files, err := s.process.Folder()
 	if err != nil {
 		return err
 	}
@@ -73,17 +74,17 @@ func (s *Server) reading(ctx context.Context, do func() error) error {
 func (s *Server) folderRoutes() {
 	const one = "/api/v1/campaigns/{campaign}"
 	add(s, route{method: http.MethodGet, path: "/api/v1/campaigns", id: "campaigns", summary: "The files of the campaigns folder",
-		scope: campaign.KeyRead}, []client.Campaign{exampleCampaign},
-		func(ctx context.Context, d *operator.Desk, _ *struct{}) ([]client.Campaign, string, error) {
-			files, err := s.o.Folder()
+		scope: campaign.KeyRead}, []resource.Campaign{exampleCampaign},
+		func(ctx context.Context, d *operator.Desk, _ *struct{}) ([]resource.Campaign, string, error) {
+			files, err := s.process.Folder()
 			return d.Campaigns(ctx, files), "", err
 		})
 	add(s, route{method: http.MethodGet, path: one, id: "campaign", summary: "One file of the campaigns folder", scope: campaign.KeyRead,
 		errors: []int{404}}, exampleCampaign,
-		func(ctx context.Context, d *operator.Desk, in *OfCampaign) (client.Campaign, string, error) {
-			files, err := s.o.Folder()
+		func(ctx context.Context, d *operator.Desk, in *OfCampaign) (resource.Campaign, string, error) {
+			files, err := s.process.Folder()
 			if err != nil {
-				return client.Campaign{}, "", err
+				return resource.Campaign{}, "", err
 			}
 			_, c, err := d.Campaign(ctx, files, in.Campaign)
 			return c, "", err
@@ -93,24 +94,24 @@ func (s *Server) folderRoutes() {
 		summary: "What a launch of a campaign over its list would do: the whole list is read"}, examplePreflight,
 		func(ctx context.Context, d *operator.Desk, in *OfCampaign) (found *campaign.Preflight, next string, err error) {
 			err = s.checking(ctx, d, in.Campaign, func(f operator.File) error {
-				found, err = s.o.Check(ctx, f, "")
+				found, err = s.process.Check(ctx, f, "")
 				return err
 			})
 			return found, "", err
 		})
 	add(s, route{method: http.MethodGet, path: one + "/forecast", id: "forecast-campaign", scope: campaign.KeyRead, errors: reads,
-		summary: "When a campaign would be done if it were launched now: the whole list is read"}, client.Forecast{},
-		func(ctx context.Context, d *operator.Desk, in *OfCampaign) (out client.Forecast, next string, err error) {
+		summary: "When a campaign would be done if it were launched now: the whole list is read"}, plan.Forecast{},
+		func(ctx context.Context, d *operator.Desk, in *OfCampaign) (out plan.Forecast, next string, err error) {
 			err = s.checking(ctx, d, in.Campaign, func(f operator.File) error {
-				out, err = s.o.ForecastLaunch(ctx, f, "")
+				out, err = s.process.ForecastLaunch(ctx, f, "")
 				return err
 			})
 			return out, "", err
 		})
 	add(s, route{method: http.MethodGet, path: "/api/v1/schedules", id: "schedules", scope: campaign.KeyRead,
-		summary: "The next firings of the campaigns with a schedule, and what became of the last"}, []client.Firing{exampleFiring},
-		func(ctx context.Context, d *operator.Desk, in *listFirings) ([]client.Firing, string, error) {
-			files, err := s.o.Folder()
+		summary: "The next firings of the campaigns with a schedule, and what became of the last"}, []resource.Firing{exampleFiring},
+		func(ctx context.Context, d *operator.Desk, in *listFirings) ([]resource.Firing, string, error) {
+			files, err := s.process.Folder()
 			if err != nil {
 				return nil, "", err
 			}
@@ -121,11 +122,11 @@ func (s *Server) folderRoutes() {
 
 func (s *Server) dropRoutes() {
 	add(s, route{method: http.MethodGet, path: "/api/v1/drops", id: "drops", scope: campaign.KeyRead,
-		summary: "The files of watched places: those that wait, and those that were taken, by pages"}, []client.Drop{exampleDrop},
+		summary: "The files of watched places: those that wait, and those that were taken, by pages"}, []resource.Drop{exampleDrop},
 		func(ctx context.Context, d *operator.Desk, in *struct {
 			After int64 `query:"after" minimum:"0" doc:"meta.next of the page before"`
 			Limit int   `query:"limit" minimum:"1" maximum:"1000" default:"100"`
-		}) ([]client.Drop, string, error) {
+		}) ([]resource.Drop, string, error) {
 			all, next, err := d.Drops(ctx, in.After, in.Limit)
 			if next == 0 {
 				return all, "", err
@@ -136,7 +137,7 @@ func (s *Server) dropRoutes() {
 		errors: []int{404}}, exampleDrop,
 		func(ctx context.Context, d *operator.Desk, in *struct {
 			File int64 `path:"file" minimum:"1" example:"7" doc:"the number of the file"`
-		}) (client.Drop, string, error) {
+		}) (resource.Drop, string, error) {
 			f, err := d.Drop(ctx, in.File)
 			return f, "", err
 		})

@@ -10,7 +10,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"campaignd/campaign"
-	"campaignd/client"
+	"campaignd/campaign/plan"
+	"campaignd/client/resource"
 	"campaignd/internal/operator"
 	"campaignd/reporting"
 )
@@ -34,10 +35,10 @@ func (s *Server) listRoutes() {
 	s.notificationRoutes()
 	s.eraseRoute()
 	add(s, route{method: http.MethodGet, path: "/api/v1/numbers", id: "numbers", summary: "The connections, with their limits now",
-		scope: campaign.KeyRead}, []client.Number{{Connection: "conn_1", Rate: 72, Quality: "GREEN", Holds: []campaign.HoldState{}}},
-		func(ctx context.Context, d *operator.Desk, _ *struct{}) ([]client.Number, string, error) {
-			all, err := s.o.Numbers(ctx)
-			out := []client.Number{}
+		scope: campaign.KeyRead}, []resource.Number{{Connection: "conn_1", Rate: 72, Quality: "GREEN", Holds: []campaign.HoldState{}}},
+		func(ctx context.Context, d *operator.Desk, _ *struct{}) ([]resource.Number, string, error) {
+			all, err := s.process.Numbers(ctx)
+			out := []resource.Number{}
 			for _, n := range all {
 				if d.Company == "" || n.Company == d.Company {
 					out = append(out, n)
@@ -67,14 +68,14 @@ func (s *Server) holdRoutes() {
 		})
 	add(s, route{method: http.MethodPost, path: "/api/v1/holds", id: "add-hold", summary: "Hold a scope, for a time or until it is lifted",
 		scope: campaign.KeyOperate, creates: true, errors: []int{404, 413},
-		body: client.HoldRequest{Scope: campaign.HoldConnection, ID: "conn_1", Reason: "maintenance"}},
-		exampleHold, func(ctx context.Context, d *operator.Desk, in *struct{ Body client.HoldRequest }) (campaign.HoldState, string, error) {
+		body: resource.HoldRequest{Scope: campaign.HoldConnection, ID: "conn_1", Reason: "maintenance"}},
+		exampleHold, func(ctx context.Context, d *operator.Desk, in *struct{ Body resource.HoldRequest }) (campaign.HoldState, string, error) {
 			h, err := d.AddHold(ctx, in.Body)
 			return h, "", err
 		})
 	add(s, route{method: http.MethodPost, path: "/api/v1/holds/lift", id: "lift-holds", summary: "End holds", scope: campaign.KeyOperate,
-		errors: []int{404, 413}, body: client.LiftRequest{Scope: campaign.HoldConnection, ID: "conn_1"}},
-		[]campaign.HoldState{exampleHold}, func(ctx context.Context, d *operator.Desk, in *struct{ Body client.LiftRequest },
+		errors: []int{404, 413}, body: resource.LiftRequest{Scope: campaign.HoldConnection, ID: "conn_1"}},
+		[]campaign.HoldState{exampleHold}, func(ctx context.Context, d *operator.Desk, in *struct{ Body resource.LiftRequest },
 		) ([]campaign.HoldState, string, error) {
 			h, err := d.LiftHolds(ctx, in.Body)
 			return h, "", err
@@ -91,34 +92,34 @@ type newKey struct {
 }
 
 func (s *Server) keyRoutes() {
-	key := client.Key{ID: "3f9a1c02", Name: "dashboard", Scope: "read", CreatedAt: exampleTime}
+	key := resource.Key{ID: "3f9a1c02", Name: "dashboard", Scope: "read", CreatedAt: exampleTime}
 	add(s, route{method: http.MethodGet, path: "/api/v1/keys", id: "keys", summary: "The keys, without their secrets",
-		scope: campaign.KeyAdmin, all: true}, []client.Key{key}, func(ctx context.Context, d *operator.Desk, _ *struct{},
-	) ([]client.Key, string, error) {
+		scope: campaign.KeyAdmin, all: true}, []resource.Key{key}, func(ctx context.Context, d *operator.Desk, _ *struct{},
+	) ([]resource.Key, string, error) {
 		k, err := d.Keys(ctx)
 		return k, "", err
 	})
 	add(s, route{method: http.MethodPost, path: "/api/v1/keys", id: "create-key", summary: "Make a key", scope: campaign.KeyAdmin, all: true,
 		creates: true, errors: []int{409, 413}, body: map[string]any{"name": "dashboard", "scope": "read"}},
-		client.NewKey{Key: key, Secret: "cpd_3f9a1c02_..."}, //nolint:gosec // an example, cut
-		func(ctx context.Context, d *operator.Desk, in *newKey) (client.NewKey, string, error) {
+		resource.NewKey{Key: key, Secret: "cpd_3f9a1c02_..."}, //nolint:gosec // an example, cut
+		func(ctx context.Context, d *operator.Desk, in *newKey) (resource.NewKey, string, error) {
 			k, err := d.CreateKey(ctx, in.Body.Name, string(in.Body.Scope), in.Body.Company, requestOf(ctx).idem)
 			return k, "", err
 		})
 	add(s, route{method: http.MethodDelete, path: "/api/v1/keys/{key}", id: "revoke-key", summary: "End a key for ever",
 		scope: campaign.KeyAdmin, all: true, errors: []int{404}}, key, func(ctx context.Context, d *operator.Desk, in *struct {
 		Key string `path:"key" maxLength:"100" example:"3f9a1c02" doc:"the id of a key"`
-	}) (client.Key, string, error) {
+	}) (resource.Key, string, error) {
 		k, err := d.RevokeKey(ctx, in.Key)
 		return k, "", err
 	})
 	add(s, route{method: http.MethodGet, path: "/api/v1/actions", id: "actions", summary: "What operators asked for, the newest first",
-		scope: campaign.KeyAdmin, all: true}, []client.Action{{ID: "a1", At: exampleTime, By: "key 3f9a1c02 (dashboard)", What: "pause",
+		scope: campaign.KeyAdmin, all: true}, []resource.Action{{ID: "a1", At: exampleTime, By: "key 3f9a1c02 (dashboard)", What: "pause",
 		On: "spring-sale-3"}}, func(ctx context.Context, d *operator.Desk, in *struct {
 		Before   time.Time `query:"before" doc:"only those older than this time"`
 		BeforeID string    `query:"before_id" maxLength:"100" doc:"with before: and than this action"`
 		Limit    int       `query:"limit" minimum:"1" maximum:"1000" default:"100"`
-	}) ([]client.Action, string, error) {
+	}) ([]resource.Action, string, error) {
 		a, err := d.Actions(ctx, campaign.ActionFilter{Before: in.Before, BeforeID: in.BeforeID, Limit: in.Limit})
 		return a, "", err
 	})
@@ -126,7 +127,7 @@ func (s *Server) keyRoutes() {
 
 // uploadRoutes adds the routes that take a list, which goes to the disk as it comes.
 func (s *Server) uploadRoutes() {
-	launched := client.Launched{Run: client.LaunchedRun{ID: "spring-sale-3", Campaign: "spring-sale", State: campaign.Ready, Rows: 200_000,
+	launched := resource.Launched{Run: resource.LaunchedRun{ID: "spring-sale-3", Campaign: "spring-sale", State: campaign.Ready, Rows: 200_000,
 		CreatedAt: exampleTime}}
 	launch := route{method: http.MethodPost, path: "/api/v1/runs", id: "launch", summary: "Launch a campaign over an uploaded list",
 		scope: campaign.KeyOperate, all: true, creates: true}
@@ -138,7 +139,7 @@ func (s *Server) uploadRoutes() {
 	addUpload(s, check, examplePreflight, map[string]string{"200": "The whole list was read"}, tried(s, s.check))
 	forecast := route{method: http.MethodPost, path: "/api/v1/forecast", id: "forecast-upload", scope: campaign.KeyOperate, all: true,
 		summary: "When an uploaded campaign would be done over an uploaded list; nothing of either is kept"}
-	addUpload(s, forecast, client.Forecast{}, map[string]string{"200": "The whole list was read"}, tried(s, s.o.ForecastLaunch))
+	addUpload(s, forecast, plan.Forecast{}, map[string]string{"200": "The whole list was read"}, tried(s, s.process.ForecastLaunch))
 }
 
 // addUpload adds a route that takes a campaign and its list, and answers with an O.

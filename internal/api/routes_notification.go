@@ -5,7 +5,7 @@ import (
 	"net/http"
 
 	"campaignd/campaign"
-	"campaignd/client"
+	"campaignd/client/resource"
 	"campaignd/internal/operator"
 )
 
@@ -16,26 +16,26 @@ type OfNotification struct {
 
 func (s *Server) notificationRoutes() {
 	const one = "/api/v1/notifications/{notification}"
-	example := client.Notification{No: 12, ID: "msg_1", Destination: "ops", Kind: "run.finished", Run: "spring-sale-3",
+	example := resource.Notification{No: 12, ID: "msg_1", Destination: "ops", Kind: "run.finished", Run: "spring-sale-3",
 		Campaign: "spring-sale", At: exampleTime, State: campaign.NotificationSent, Attempts: 1}
 	add(s, route{method: http.MethodGet, path: "/api/v1/notifications", id: "notifications", scope: campaign.KeyRead, all: true,
-		summary: "What the operator's own addresses are told of, the newest first"}, []client.Notification{example},
+		summary: "What the operator's own addresses are told of, the newest first"}, []resource.Notification{example},
 		func(ctx context.Context, d *operator.Desk, in *struct {
 			State campaign.NotificationState `query:"state" enum:"waiting,pending,sent,dead" doc:"only those in this state"`
 			Limit int                        `query:"limit" minimum:"1" maximum:"1000" default:"100"`
-		}) ([]client.Notification, string, error) {
+		}) ([]resource.Notification, string, error) {
 			all, err := d.Notifications(ctx, in.State, in.Limit)
 			return all, "", err
 		})
 	add(s, route{method: http.MethodGet, path: one, id: "notification", summary: "One notification", scope: campaign.KeyRead, all: true,
 		errors: []int{404}}, example,
-		func(ctx context.Context, d *operator.Desk, in *OfNotification) (client.Notification, string, error) {
+		func(ctx context.Context, d *operator.Desk, in *OfNotification) (resource.Notification, string, error) {
 			n, err := d.Notification(ctx, in.Notification)
 			return n, "", err
 		})
 	add(s, route{method: http.MethodPost, path: one + "/send", id: "send-notification", scope: campaign.KeyOperate, all: true,
 		summary: "Send a notification again, for three days from now, with the id that it has", errors: []int{404, 409}}, example,
-		func(ctx context.Context, d *operator.Desk, in *OfNotification) (client.Notification, string, error) {
+		func(ctx context.Context, d *operator.Desk, in *OfNotification) (resource.Notification, string, error) {
 			n, err := d.SendNotification(ctx, in.Notification)
 			return n, "", err
 		})

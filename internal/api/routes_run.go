@@ -11,7 +11,8 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"campaignd/campaign"
-	"campaignd/client"
+	"campaignd/campaign/plan"
+	"campaignd/client/resource"
 	"campaignd/internal/operator"
 	"campaignd/reporting"
 )
@@ -25,11 +26,11 @@ type OfRun struct {
 // Examples of answers.
 var (
 	exampleTime = time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
-	exampleRun  = client.Run{ID: "spring-sale-3", Campaign: "spring-sale", State: campaign.Running, Wanted: campaign.WantRun, Rows: 200_000,
+	exampleRun  = resource.Run{ID: "spring-sale-3", Campaign: "spring-sale", State: campaign.Running, Wanted: campaign.WantRun, Rows: 200_000,
 		List: "list.csv", CreatedAt: exampleTime}
 	exampleHold = campaign.Hold{Scope: campaign.HoldConnection, ID: "conn_1", Reason: "operator", Detail: "maintenance",
 		Source: campaign.HoldByOperator, Since: exampleTime}.State(exampleTime)
-	exampleLimits = client.Limits{Run: "spring-sale-3", RunLimits: campaign.RunLimits{Class: campaign.ClassBulk, Weight: 4, Rate: 40}}
+	exampleLimits = resource.Limits{Run: "spring-sale-3", RunLimits: campaign.RunLimits{Class: campaign.ClassBulk, Weight: 4, Rate: 40}}
 )
 
 // listRuns is the input of the list of runs.
@@ -53,18 +54,18 @@ type limitsBody struct {
 func (s *Server) runRoutes() {
 	const one = "/api/v1/runs/{run}"
 	add(s, route{method: http.MethodGet, path: "/api/v1/runs", id: "runs", summary: "List the runs", scope: campaign.KeyRead},
-		[]client.Run{exampleRun}, func(ctx context.Context, d *operator.Desk, in *listRuns) ([]client.Run, string, error) {
+		[]resource.Run{exampleRun}, func(ctx context.Context, d *operator.Desk, in *listRuns) ([]resource.Run, string, error) {
 			runs, err := d.Runs(ctx, campaign.RunFilter{Unfinished: in.Unfinished, Campaign: in.Campaign, Limit: in.Limit})
 			return runs, "", err
 		})
 	add(s, route{method: http.MethodGet, path: one, id: "run", summary: "One run", scope: campaign.KeyRead, errors: []int{404}},
-		exampleRun, func(ctx context.Context, d *operator.Desk, in *OfRun) (client.Run, string, error) {
+		exampleRun, func(ctx context.Context, d *operator.Desk, in *OfRun) (resource.Run, string, error) {
 			r, err := d.Run(ctx, in.Run)
 			return r, "", err
 		})
 	for verb, c := range map[string]struct {
 		summary string
-		do      func(*operator.Desk, context.Context, string) (client.Controlled, error)
+		do      func(*operator.Desk, context.Context, string) (resource.Controlled, error)
 	}{
 		"pause":   {"Stop sending a run; what is in flight is recorded", (*operator.Desk).Pause},
 		"resume":  {"Let a paused run go on", (*operator.Desk).Resume},
@@ -73,17 +74,17 @@ func (s *Server) runRoutes() {
 	} {
 		r := route{method: http.MethodPost, path: one + "/" + verb, id: verb, summary: c.summary, scope: campaign.KeyOperate,
 			errors: []int{404, 409}}
-		add(s, r, client.Controlled{Run: exampleRun, Sentence: "spring-sale-3: what happens next"},
-			func(ctx context.Context, d *operator.Desk, in *OfRun) (client.Controlled, string, error) {
+		add(s, r, resource.Controlled{Run: exampleRun, Sentence: "spring-sale-3: what happens next"},
+			func(ctx context.Context, d *operator.Desk, in *OfRun) (resource.Controlled, string, error) {
 				out, err := c.do(d, ctx, in.Run)
 				return out, "", err
 			})
 	}
 	add(s, route{method: http.MethodPost, path: one + "/follow-ups", id: "follow-up", scope: campaign.KeyOperate,
 		summary: "Make a new run over rows of an ended one; the same choice is the same run", errors: []int{404, 409, 413, 503},
-		body: client.FollowUpRequest{Where: []string{"failed=131049"}}},
-		client.FollowedUp{Run: exampleRun, Rows: 120},
-		func(ctx context.Context, d *operator.Desk, in *followUpBody) (out client.FollowedUp, next string, err error) {
+		body: resource.FollowUpRequest{Where: []string{"failed=131049"}}},
+		resource.FollowedUp{Run: exampleRun, Rows: 120},
+		func(ctx context.Context, d *operator.Desk, in *followUpBody) (out resource.FollowedUp, next string, err error) {
 			err = s.reading(ctx, func() error {
 				out, err = d.FollowUp(ctx, in.Run, in.Body)
 				return err
@@ -91,13 +92,13 @@ func (s *Server) runRoutes() {
 			return out, "", err
 		})
 	add(s, route{method: http.MethodGet, path: one + "/limits", id: "limits", summary: "The limits of a run now", scope: campaign.KeyRead,
-		errors: []int{404}}, exampleLimits, func(ctx context.Context, d *operator.Desk, in *OfRun) (client.Limits, string, error) {
+		errors: []int{404}}, exampleLimits, func(ctx context.Context, d *operator.Desk, in *OfRun) (resource.Limits, string, error) {
 		l, err := d.Limits(ctx, in.Run)
 		return l, "", err
 	})
 	add(s, route{method: http.MethodPatch, path: one + "/limits", id: "change-limits", summary: "Change limits of a run while it is sent",
 		scope: campaign.KeyOperate, errors: []int{404, 409, 413}, body: map[string]any{"weight": 4, "deadline": "6h"}},
-		exampleLimits, func(ctx context.Context, d *operator.Desk, in *limitsBody) (client.Limits, string, error) {
+		exampleLimits, func(ctx context.Context, d *operator.Desk, in *limitsBody) (resource.Limits, string, error) {
 			l, err := d.ChangeLimits(ctx, in.Run, campaign.LimitChange{Class: in.Body.Class, Weight: in.Body.Weight, Rate: in.Body.Rate,
 				Deadline: in.Body.Deadline})
 			return l, "", err
@@ -107,7 +108,7 @@ func (s *Server) runRoutes() {
 // followUpBody is the input of a follow-up.
 type followUpBody struct {
 	OfRun
-	Body client.FollowUpRequest
+	Body resource.FollowUpRequest
 }
 
 // listDeliveries is the input of the list of deliveries.
@@ -169,19 +170,19 @@ func (s *Server) lookRoutes() {
 			return out, "", err
 		})
 	add(s, route{method: http.MethodGet, path: one + "/forecast", id: "forecast", summary: "When a run will be done", scope: campaign.KeyRead,
-		errors: absent}, client.Forecast{}, func(ctx context.Context, d *operator.Desk, in *OfRun) (f client.Forecast, next string, err error) {
+		errors: absent}, plan.Forecast{}, func(ctx context.Context, d *operator.Desk, in *OfRun) (f plan.Forecast, next string, err error) {
 		err = d.With(ctx, in.Run, func(r campaign.Run) error {
-			f, err = s.o.Forecast(ctx, r)
+			f, err = s.process.Forecast(ctx, r)
 			return err
 		})
 		return f, "", err
 	})
 	add(s, route{method: http.MethodGet, path: one + "/deliveries", id: "deliveries", summary: "The rows of a run's list, by pages",
 		scope: campaign.KeyRead, errors: absent},
-		[]client.Delivery{{Row: 2, To: "+2348031234567", Connection: "conn_1", Status: campaign.Accepted, MessageID: "wamid.x", Attempts: 1,
+		[]resource.Delivery{{Row: 2, To: "+2348031234567", Connection: "conn_1", Status: campaign.Accepted, MessageID: "wamid.x", Attempts: 1,
 			AcceptedAt: exampleTime}},
-		func(ctx context.Context, d *operator.Desk, in *listDeliveries) ([]client.Delivery, string, error) {
-			page, err := d.Deliveries(ctx, in.Run, client.DeliveryFilter{Status: campaign.Status(in.Status), Reason: in.Reason, Code: in.Code,
+		func(ctx context.Context, d *operator.Desk, in *listDeliveries) ([]resource.Delivery, string, error) {
+			page, err := d.Deliveries(ctx, in.Run, resource.DeliveryFilter{Status: campaign.Status(in.Status), Reason: in.Reason, Code: in.Code,
 				Connection: in.Connection, To: in.To, Since: in.Since, Before: in.Before, After: in.After, Limit: in.Limit})
 			next := ""
 			if page.Next > 0 {
@@ -232,7 +233,7 @@ func (s *Server) stream(hc huma.Context, what string, write operator.Writer) {
 	w.Header().Set("Content-Type", "text/csv; charset=utf-8")
 	w.Header().Set("Content-Disposition", `attachment; filename="`+what+`.csv"`)
 	if err := write(&moved{w, c}); err != nil {
-		s.o.Log.Warn("an export ended early", "what", what, "err", err)
+		s.process.Log.Warn("an export ended early", "what", what, "err", err)
 		panic(http.ErrAbortHandler)
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"campaignd/campaign"
-	"campaignd/client"
+	"campaignd/client/resource"
 	"campaignd/internal/operator"
 )
 
@@ -28,17 +28,18 @@ func (s *Server) suppressionRoutes() {
 	body := map[string]any{"numbers": []string{"+2348031234567"}, "scope": "marketing"}
 	add(s, route{method: http.MethodGet, path: "/api/v1/suppressions", id: "suppressions",
 		summary: "The numbers that must not be sent to, by pages",
-		scope:   campaign.KeyRead}, []client.Suppression{{To: "+2348031234567", Scope: campaign.ScopeMarketing, Source: "stop", At: exampleTime}},
+		scope:   campaign.KeyRead},
+		[]resource.Suppression{{To: "+2348031234567", Scope: campaign.ScopeMarketing, Source: "stop", At: exampleTime}},
 		func(ctx context.Context, d *operator.Desk, in *struct {
 			To    string `query:"to" maxLength:"40" doc:"only this number" example:"+2348031234567"`
 			After string `query:"after" maxLength:"40" doc:"meta.next of the page before"`
 			Limit int    `query:"limit" minimum:"1" maximum:"1000" default:"100"`
-		}) ([]client.Suppression, string, error) {
+		}) ([]resource.Suppression, string, error) {
 			return d.Suppressions(ctx, in.To, in.After, in.Limit)
 		})
 	add(s, route{method: http.MethodPost, path: "/api/v1/suppressions", id: "add-suppressions", summary: "Suppress numbers",
-		scope: campaign.KeyOperate, creates: true, errors: []int{413}, body: body}, client.Suppressed{Changed: 1},
-		func(ctx context.Context, d *operator.Desk, in *numbersBody) (client.Suppressed, string, error) {
+		scope: campaign.KeyOperate, creates: true, errors: []int{413}, body: body}, resource.Suppressed{Changed: 1},
+		func(ctx context.Context, d *operator.Desk, in *numbersBody) (resource.Suppressed, string, error) {
 			scope := in.Body.Scope
 			if scope == "" {
 				scope = campaign.ScopeMarketing
@@ -47,8 +48,8 @@ func (s *Server) suppressionRoutes() {
 			return out, "", err
 		})
 	add(s, route{method: http.MethodPost, path: "/api/v1/suppressions/remove", id: "remove-suppressions", summary: "Take numbers off the list",
-		scope: campaign.KeyOperate, all: true, errors: []int{413}, body: body}, client.Suppressed{Changed: 1},
-		func(ctx context.Context, d *operator.Desk, in *numbersBody) (client.Suppressed, string, error) {
+		scope: campaign.KeyOperate, all: true, errors: []int{413}, body: body}, resource.Suppressed{Changed: 1},
+		func(ctx context.Context, d *operator.Desk, in *numbersBody) (resource.Suppressed, string, error) {
 			out, err := d.RemoveSuppressions(ctx, in.Body.Numbers, in.Body.Scope)
 			return out, "", err
 		})
@@ -115,18 +116,18 @@ func (s *Server) importSuppressions() {
 	op.RequestBody = &huma.RequestBody{Required: true,
 		Description: "A column to (or phone); the columns scope, source, at and until may follow.",
 		Content:     map[string]*huma.MediaType{"text/csv": {Schema: &huma.Schema{Type: "string"}, Example: "to\n+2348031234567\n"}}}
-	huma.Register(s.api, op, func(ctx context.Context, in *importQuery) (*answered[client.Imported], error) {
+	huma.Register(s.api, op, func(ctx context.Context, in *importQuery) (*answered[resource.Imported], error) {
 		body := requestOf(ctx).body
 		if body.length > mostSuppressions {
 			return nil, &Error{http.StatusRequestEntityTooLarge, codeTooLarge, tooLarge, nil}
 		}
-		out, err := s.deskOf(ctx).ImportSuppressions(ctx, body, client.SuppressionImport{File: in.File, Scope: in.Scope, Source: in.Source,
+		out, err := s.deskOf(ctx).ImportSuppressions(ctx, body, resource.SuppressionImport{File: in.File, Scope: in.Scope, Source: in.Source,
 			At: in.Date, DefaultRegion: in.DefaultRegion})
 		if err != nil {
 			return nil, s.failed(r, err)
 		}
-		return &answered[client.Imported]{Body: envelope[client.Imported]{Data: out}}, nil
+		return &answered[resource.Imported]{Body: envelope[resource.Imported]{Data: out}}, nil
 	})
-	s.describe(r, envelope[client.Imported]{Data: client.Imported{Rows: 2, Added: 1, Rejected: 1,
-		Faults: []client.RowFault{{Line: 3, What: "\"0803\" has no + and country code"}}}})
+	s.describe(r, envelope[resource.Imported]{Data: resource.Imported{Rows: 2, Added: 1, Rejected: 1,
+		Faults: []resource.RowFault{{Line: 3, What: "\"0803\" has no + and country code"}}}})
 }

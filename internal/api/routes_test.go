@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
-	"campaignd/client"
+	"campaignd/client/resource"
 )
 
 // answers decodes the data of an answer of status 200, and returns where the next page begins.
@@ -30,7 +30,7 @@ func TestAnImportIsOfTheCompanyOfItsKey(t *testing.T) {
 	w := newWorld(t)
 	const path = "/api/v1/suppressions/import?file=../crm.csv&source=crm&date=2026-03-01T00:00:00Z"
 	file := "to,scope\n+2348031234501,\n+2348031234502,all@comp_2\n+2348031234503,marketing@comp_1\n0803,\n"
-	got, _ := answers[client.Imported](t, "import", w.ask(t, "POST", path, "other", file))
+	got, _ := answers[resource.Imported](t, "import", w.ask(t, "POST", path, "other", file))
 	if got.Rows != 4 || got.Added != 2 || got.Rejected != 2 || len(got.Faults) != 2 || got.Faults[0].Line != 4 || got.Faults[1].Line != 5 {
 		t.Errorf("got %+v, want 2 of 4 rows, and the faults of the lines 4 and 5", got)
 	}
@@ -39,7 +39,7 @@ func TestAnImportIsOfTheCompanyOfItsKey(t *testing.T) {
 		!shown[0].At.Equal(time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)) {
 		t.Errorf("got %+v, want one of comp_2 by import:crm since 1 March, proved by crm.csv", shown)
 	}
-	again, _ := answers[client.Imported](t, "import again", w.ask(t, "POST", path, "other", file))
+	again, _ := answers[resource.Imported](t, "import again", w.ask(t, "POST", path, "other", file))
 	if again.Added != 0 || again.Known != 2 {
 		t.Errorf("the second import: got %+v, want 2 known", again)
 	}
@@ -85,15 +85,15 @@ func TestOthersProofsAreNotShown(t *testing.T) {
 
 func TestAKeyOfACompanySeesItsCampaignsAlone(t *testing.T) {
 	w := newWorld(t)
-	all, _ := answers[[]client.Campaign](t, "campaigns", w.ask(t, "GET", "/api/v1/campaigns", "read", ""))
+	all, _ := answers[[]resource.Campaign](t, "campaigns", w.ask(t, "GET", "/api/v1/campaigns", "read", ""))
 	if len(all) != 3 || all[2].File != "broken.yaml" || len(all[2].Findings) != 1 || all[0].Next.IsZero() {
 		t.Errorf("got %+v, want two campaigns and the faults of broken.yaml", all)
 	}
-	own, _ := answers[[]client.Campaign](t, "campaigns", w.ask(t, "GET", "/api/v1/campaigns", "other", ""))
+	own, _ := answers[[]resource.Campaign](t, "campaigns", w.ask(t, "GET", "/api/v1/campaigns", "other", ""))
 	if len(own) != 1 || own[0].Name != "spring-2" {
 		t.Errorf("got %+v, want spring-2", own)
 	}
-	firings, _ := answers[[]client.Firing](t, "schedules", w.ask(t, "GET", "/api/v1/schedules?next=2", "other", ""))
+	firings, _ := answers[[]resource.Firing](t, "schedules", w.ask(t, "GET", "/api/v1/schedules?next=2", "other", ""))
 	if len(firings) != 2 || firings[0].Campaign != "spring-2" || firings[0].Outcome != "next" || !firings[1].At.After(firings[0].At) {
 		t.Errorf("got %+v, want the next two of spring-2", firings)
 	}
@@ -106,7 +106,7 @@ func TestPastFiringsTellTheirRuns(t *testing.T) {
 	if _, err := w.desk.Ledger.NoteFiring(t.Context(), f); err != nil {
 		t.Fatal(err)
 	}
-	got, _ := answers[[]client.Firing](t, "schedules", w.ask(t, "GET", "/api/v1/schedules?campaign=spring-1&next=0", "read", ""))
+	got, _ := answers[[]resource.Firing](t, "schedules", w.ask(t, "GET", "/api/v1/schedules?campaign=spring-1&next=0", "read", ""))
 	if len(got) != 1 || got[0].Outcome != "launched" || got[0].Run != "spring-1-1" {
 		t.Errorf("got %+v, want one launched firing with its run", got)
 	}
@@ -124,7 +124,7 @@ func TestPagesOfDropsHaveEachFileOnce(t *testing.T) {
 	}
 	seen, after := map[string]int{}, ""
 	for {
-		page, next := answers[[]client.Drop](t, "drops", w.ask(t, "GET", "/api/v1/drops?limit=3"+after, "read", ""))
+		page, next := answers[[]resource.Drop](t, "drops", w.ask(t, "GET", "/api/v1/drops?limit=3"+after, "read", ""))
 		for _, d := range page {
 			seen[d.Bucket+" "+d.Key+" "+d.State]++
 		}
@@ -136,7 +136,7 @@ func TestPagesOfDropsHaveEachFileOnce(t *testing.T) {
 	if len(seen) != 8 || seen["b slow.csv waiting"] != 1 || seen["b more4 claimed"] != 1 || seen["file:inbox 0 launched"] != 1 {
 		t.Errorf("got %v, want 7 taken files and one that waits, each once", seen)
 	}
-	own, _ := answers[[]client.Drop](t, "drops", w.ask(t, "GET", "/api/v1/drops", "other", ""))
+	own, _ := answers[[]resource.Drop](t, "drops", w.ask(t, "GET", "/api/v1/drops", "other", ""))
 	if len(own) != 1 || own[0].Run != "spring-2" {
 		t.Errorf("a key of one company: got %+v, want the file of spring-2", own)
 	}

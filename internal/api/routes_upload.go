@@ -9,6 +9,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/client"
+	"campaignd/client/resource"
 	"campaignd/internal/operator"
 )
 
@@ -17,7 +18,7 @@ type OfUpload struct {
 	Hash string `path:"hash" pattern:"^[0-9a-f]{64}$" doc:"the SHA-256 of the whole list, in small hexadecimal letters"`
 }
 
-var exampleUpload = client.Upload{Hash: "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08", Received: 4,
+var exampleUpload = resource.Upload{Hash: "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08", Received: 4,
 	ExpiresAt: exampleTime.Add(stagedFor)}
 
 // partRoutes adds the upload of a list in parts, which goes on where it broke off. A launch, a check
@@ -26,16 +27,16 @@ func (s *Server) partRoutes() {
 	const one = "/api/v1/uploads/{hash}"
 	add(s, route{method: http.MethodGet, path: one, id: "upload", scope: campaign.KeyOperate, all: true, errors: []int{404},
 		summary: "How much of a list has been uploaded"}, exampleUpload,
-		func(_ context.Context, _ *operator.Desk, in *OfUpload) (client.Upload, string, error) {
+		func(_ context.Context, _ *operator.Desk, in *OfUpload) (resource.Upload, string, error) {
 			u, err := s.staged.look(in.Hash)
 			return u, "", err
 		})
 	s.partRoute(route{method: http.MethodPatch, path: one, id: "upload-part", scope: campaign.KeyOperate, all: true,
 		summary: "Append a part to a list. It is kept for a day after its last part", errors: []int{409, 413, 503, 507}})
 	add(s, route{method: http.MethodDelete, path: one, id: "remove-upload", scope: campaign.KeyOperate, all: true, errors: []int{503},
-		summary: "Forget a list that was uploaded"}, client.Upload{Hash: exampleUpload.Hash},
-		func(_ context.Context, _ *operator.Desk, in *OfUpload) (client.Upload, string, error) {
-			return client.Upload{Hash: in.Hash}, "", s.staged.remove(in.Hash)
+		summary: "Forget a list that was uploaded"}, resource.Upload{Hash: exampleUpload.Hash},
+		func(_ context.Context, _ *operator.Desk, in *OfUpload) (resource.Upload, string, error) {
+			return resource.Upload{Hash: in.Hash}, "", s.staged.remove(in.Hash)
 		})
 }
 
@@ -49,19 +50,19 @@ func (s *Server) partRoute(r route) {
 	huma.Register(s.api, op, func(ctx context.Context, in *struct {
 		OfUpload
 		Offset int64 `query:"offset" minimum:"0" default:"0" doc:"the place of the part's first byte in the list: as much as has come"`
-	}) (*answered[client.Upload], error) {
+	}) (*answered[resource.Upload], error) {
 		body := requestOf(ctx).body
 		if body.length > client.MostPart {
 			return nil, &Error{http.StatusRequestEntityTooLarge, codeTooLarge, tooLargePart, nil}
 		}
 		if err := s.staged.expire(time.Now()); err != nil {
-			s.o.Log.Warn("an old upload cannot be removed; it is tried again with the next part", "err", err)
+			s.process.Log.Warn("an old upload cannot be removed; it is tried again with the next part", "err", err)
 		}
 		u, err := s.staged.add(in.Hash, in.Offset, body)
 		if err != nil {
 			return nil, s.failed(r, err)
 		}
-		return &answered[client.Upload]{Body: envelope[client.Upload]{Data: u}}, nil
+		return &answered[resource.Upload]{Body: envelope[resource.Upload]{Data: u}}, nil
 	})
-	s.describe(r, envelope[client.Upload]{Data: exampleUpload})
+	s.describe(r, envelope[resource.Upload]{Data: exampleUpload})
 }

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
-	"log/slog"
 	"net/http"
 	"strconv"
 	"strings"
@@ -15,47 +14,17 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"campaignd/campaign"
-	"campaignd/client"
 	"campaignd/internal/operator"
 	"campaignd/internal/tracing"
 )
 
-// Options holds what a Server needs. Those without another word are required.
-type Options struct {
-	Key string // of the Access; "": the keys of the ledger alone are taken
-	// Desk has the ledger, and what its runs are sent over. Each request gets a desk of its own
-	// caller.
-	Desk operator.Desk
-	// Dir is the folder of the uploads. It is made when it is needed, for this user alone.
-	Dir string
-	// Launch launches a campaign file over a list. ctx ends when the process stops, not with the
-	// request. A repeated idempotency key, if it is not "", finds the same run again. Nil: no list is
-	// taken.
-	Launch func(ctx context.Context, file, list string, another bool, idempotency string) (client.Launched, error)
-	// Unfinished returns the unfinished runs, whose uploads are kept.
-	Unfinished func(context.Context) ([]campaign.Run, error)
-	// Forecast says when a run will be done.
-	Forecast func(ctx context.Context, r campaign.Run) (client.Forecast, error)
-	// Folder returns the files of the campaigns folder, by name.
-	Folder func() ([]operator.File, error)
-	// Check says what a launch of a campaign over a list would do, and ForecastLaunch when it would be
-	// done. Both read the whole list; "" is that of the campaign.
-	Check          func(ctx context.Context, f operator.File, list string) (*campaign.Preflight, error)
-	ForecastLaunch func(ctx context.Context, f operator.File, list string) (client.Forecast, error)
-	// Numbers returns the connections, with their limits now.
-	Numbers func(ctx context.Context) ([]client.Number, error)
-	// Version is that of the program, in the document; it is not empty.
-	Version string
-	Log     *slog.Logger
-}
-
 // Server answers the API. Make it with New.
 type Server struct {
-	o     Options
-	guard *guard
-	mux   *http.ServeMux
-	api   huma.API
-	ctx   context.Context // ends when the process stops; it is that of every launch
+	process operator.Process
+	guard   *guard
+	mux     *http.ServeMux
+	api     huma.API
+	ctx     context.Context // ends when the process stops; it is that of every launch
 	// checks has an element for each list that is read for a check or a forecast.
 	checks chan struct{}
 	feed   *feed
@@ -67,10 +36,10 @@ type Server struct {
 
 // New makes a Server, whose launches end with ctx, and removes the uploads that no run needs any
 // more.
-func New(ctx context.Context, o Options) (*Server, error) {
-	s := &Server{o: o, guard: newGuard(o.Key, o.Desk.Ledger), mux: http.NewServeMux(), ctx: ctx, busy: map[string]bool{},
-		checks: make(chan struct{}, checksAtOnce), staged: &staging{dir: o.Dir, most: mostStaged, busy: map[string]bool{}}}
-	s.feed = newFeed((&observer{s: s, companies: map[campaign.RunNo]string{}}).look, o.Log)
+func New(ctx context.Context, p operator.Process) (*Server, error) {
+	s := &Server{process: p, guard: newGuard(p.Key, p.Desk.Ledger), mux: http.NewServeMux(), ctx: ctx, busy: map[string]bool{},
+		checks: make(chan struct{}, checksAtOnce), staged: &staging{dir: p.Uploads, most: mostStaged, busy: map[string]bool{}}}
+	s.feed = newFeed((&observer{s: s, companies: map[campaign.RunNo]string{}}).look, p.Log)
 	s.routes()
 	return s, errors.Join(s.clean(ctx), s.staged.expire(time.Now()))
 }

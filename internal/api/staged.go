@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"campaignd/client"
+	"campaignd/client/resource"
 )
 
 // The bounds of the lists that arrive in parts. They lie on the disk until a launch takes them, or
@@ -42,15 +43,15 @@ type staging struct {
 func (s *staging) path(hash string) string { return filepath.Join(s.dir, stagedPrefix+hash) }
 
 // look returns how much of a list has come.
-func (s *staging) look(hash string) (client.Upload, error) {
+func (s *staging) look(hash string) (resource.Upload, error) {
 	info, err := os.Stat(s.path(hash))
 	if errors.Is(err, os.ErrNotExist) {
-		return client.Upload{}, &Error{http.StatusNotFound, codeNotFound, "nothing of the list " + hash + " has been uploaded", nil}
+		return resource.Upload{}, &Error{http.StatusNotFound, codeNotFound, "nothing of the list " + hash + " has been uploaded", nil}
 	}
 	if err != nil {
-		return client.Upload{}, err
+		return resource.Upload{}, err
 	}
-	return client.Upload{Hash: hash, Received: info.Size(), ExpiresAt: info.ModTime().Add(stagedFor).UTC()}, nil
+	return resource.Upload{Hash: hash, Received: info.Size(), ExpiresAt: info.ModTime().Add(stagedFor).UTC()}, nil
 }
 
 // hold keeps all others from changing a list until release.
@@ -72,7 +73,7 @@ func (s *staging) release(hash string) {
 
 // add appends a part, whose first byte is that of an offset. A part that ends early is kept as far as
 // it came.
-func (s *staging) add(hash string, offset int64, part io.Reader) (u client.Upload, err error) {
+func (s *staging) add(hash string, offset int64, part io.Reader) (u resource.Upload, err error) {
 	if err := s.hold(hash); err != nil {
 		return u, err
 	}

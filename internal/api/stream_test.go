@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
-	"campaignd/client"
+	"campaignd/client/resource"
 )
 
 // stream is the connection of a client that reads all.
@@ -161,11 +161,12 @@ func TestActionsOfOthersComeAsEvents(t *testing.T) {
 			t.Fatalf("pause: got %d %s, want 200", got.Code, got.Body)
 		}
 		wait("a pause", `"wanted":"pause"`)
-		if _, err := w.desk.AddHold(t.Context(), client.HoldRequest{Scope: campaign.HoldConnection, ID: "conn_2", Reason: "check"}); err != nil {
+		hold := resource.HoldRequest{Scope: campaign.HoldConnection, ID: "conn_2", Reason: "check"}
+		if _, err := w.desk.AddHold(t.Context(), hold); err != nil {
 			t.Fatal(err)
 		}
 		wait("a hold", "event: hold\n", `"id":"conn_2"`)
-		if _, err := w.desk.LiftHolds(t.Context(), client.LiftRequest{Scope: campaign.HoldConnection, ID: "conn_2"}); err != nil {
+		if _, err := w.desk.LiftHolds(t.Context(), resource.LiftRequest{Scope: campaign.HoldConnection, ID: "conn_2"}); err != nil {
 			t.Fatal(err)
 		}
 		wait("its end", "event: hold.lifted\n")

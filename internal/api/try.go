@@ -41,7 +41,7 @@ func tried[O any](s *Server, do func(ctx context.Context, f operator.File, list 
 
 // check is Options.Check for an upload, whose caller knows its files by their own names.
 func (s *Server) check(ctx context.Context, f operator.File, list string) (*campaign.Preflight, error) {
-	found, err := s.o.Check(ctx, f, list)
+	found, err := s.process.Check(ctx, f, list)
 	if err != nil {
 		return nil, err
 	}

@@ -145,12 +145,12 @@ func plainName(name string) string {
 
 // ended returns the folders of the uploads that are not under way. The caller has the lock.
 func (s *Server) ended() (dirs []string, err error) {
-	entries, err := os.ReadDir(s.o.Dir)
+	entries, err := os.ReadDir(s.process.Uploads)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}
 	for _, e := range entries {
-		if dir := filepath.Join(s.o.Dir, e.Name()); e.IsDir() && strings.HasPrefix(e.Name(), uploadPrefix) && !s.busy[dir] {
+		if dir := filepath.Join(s.process.Uploads, e.Name()); e.IsDir() && strings.HasPrefix(e.Name(), uploadPrefix) && !s.busy[dir] {
 			dirs = append(dirs, dir)
 		}
 	}

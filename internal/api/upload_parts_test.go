@@ -13,7 +13,6 @@ import (
 	"testing"
 
 	"campaignd/client"
-	"campaignd/internal/api"
 )
 
 // cutter is a proxy that cuts each connection after most bytes of its client.
@@ -156,7 +155,7 @@ func TestAnUploadGoesOnInAnotherProcess(t *testing.T) {
 	list := "phone\n" + strings.Repeat("+2348031234567\n", 2_500_000)
 	path := put(t, "l.csv", list)
 	proxy := cutAfter(t, f.URL, 10<<20)
-	access := api.Access{URL: "http://" + proxy.Addr().String(), Key: f.Key}
+	access := client.Access{URL: "http://" + proxy.Addr().String(), Key: f.Key}
 	c, err := access.Client()
 	if err != nil {
 		t.Fatal(err)

@@ -15,7 +15,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/plan"
-	"campaignd/client"
+	"campaignd/client/resource"
 	"campaignd/internal/operator"
 )
 
@@ -68,26 +68,28 @@ func newWorld(t testing.TB) *world {
 		}
 	}
 	// A hold that has ended, for a notification.
-	if _, err := d.AddHold(t.Context(), client.HoldRequest{Scope: campaign.HoldConnection, ID: "conn_9"}); err != nil {
+	if _, err := d.AddHold(t.Context(), resource.HoldRequest{Scope: campaign.HoldConnection, ID: "conn_9"}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := d.LiftHolds(t.Context(), client.LiftRequest{Scope: campaign.HoldConnection, ID: "conn_9"}); err != nil {
+	if _, err := d.LiftHolds(t.Context(), resource.LiftRequest{Scope: campaign.HoldConnection, ID: "conn_9"}); err != nil {
 		t.Fatal(err)
 	}
-	s, err := New(t.Context(), Options{
-		Version: "test", Desk: *d, Dir: filepath.Join(t.TempDir(), "uploads"), Log: slog.New(slog.DiscardHandler),
-		Launch: func(context.Context, string, string, bool, string) (client.Launched, error) {
-			return client.Launched{Run: client.LaunchedRun{ID: "spring-1"}}, nil
+	s, err := New(t.Context(), operator.Process{
+		Version: "test", Desk: *d, Uploads: filepath.Join(t.TempDir(), "uploads"), Log: slog.New(slog.DiscardHandler),
+		Launch: func(context.Context, string, string, bool, string) (resource.Launched, error) {
+			return resource.Launched{Run: resource.LaunchedRun{ID: "spring-1"}}, nil
 		},
 		Unfinished: func(context.Context) ([]campaign.Run, error) { return nil, nil },
-		Forecast:   func(context.Context, campaign.Run) (client.Forecast, error) { return client.Forecast{}, nil },
+		Forecast:   func(context.Context, campaign.Run) (plan.Forecast, error) { return plan.Forecast{}, nil },
 		Folder:     w.folder,
 		Check: func(_ context.Context, f operator.File, list string) (*campaign.Preflight, error) {
 			return &campaign.Preflight{Campaign: f.Definition.Name, List: list,
 				Findings: []campaign.Finding{{Level: campaign.LevelWarning, Where: f.Path + ":3", What: list + " is short"}}}, nil
 		},
-		ForecastLaunch: func(context.Context, operator.File, string) (client.Forecast, error) { return client.Forecast{}, nil },
-		Numbers:        func(context.Context) ([]client.Number, error) { return []client.Number{{Connection: "conn_1"}}, nil },
+		ForecastLaunch: func(context.Context, operator.File, string) (plan.Forecast, error) { return plan.Forecast{}, nil },
+		Numbers: func(context.Context) ([]resource.Number, error) {
+			return []resource.Number{{Connection: "conn_1"}}, nil
+		},
 	})
 	if err != nil {
 		t.Fatal(err)

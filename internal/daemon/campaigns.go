@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
-	"campaignd/client"
+	"campaignd/campaign/plan"
 	"campaignd/internal/operator"
 )
 
@@ -74,7 +74,7 @@ const manyExamples = 1000
 
 // forecastFile forecasts a campaign over a list, as if it were launched now; "" is the campaign's own
 // list.
-func (d *Daemon) forecastFile(ctx context.Context, f operator.File, list string) (out client.Forecast, err error) {
+func (d *Daemon) forecastFile(ctx context.Context, f operator.File, list string) (out plan.Forecast, err error) {
 	found, err := d.checkFile(ctx, f, list)
 	switch {
 	case err != nil:
@@ -82,10 +82,9 @@ func (d *Daemon) forecastFile(ctx context.Context, f operator.File, list string)
 	case !found.OK():
 		return out, &campaign.PreflightError{Preflight: found}
 	}
-	out.Forecast, out.Assumed, err = forecastLaunch(ctx, d.cfg, d.ledger, d.directory, f.Definition, found, time.Now())
+	out, err = forecastLaunch(ctx, d.cfg, d.ledger, d.directory, f.Definition, found, time.Now())
 	if err != nil {
 		err = fmt.Errorf("forecast %s: %w", filepath.Base(f.Path), err)
 	}
-	out.Note = "as if it were launched now"
 	return out, err
 }

@@ -23,7 +23,6 @@ import (
 	"time"
 
 	"campaignd/client"
-	"campaignd/internal/api"
 )
 
 // issue writes a certificate of 127.0.0.1 with a serial number, signed by itself, and a key.
@@ -154,7 +153,7 @@ func TestTheAdminCertificateIsKnownByItsPin(t *testing.T) {
 	config.Ledger = "sqlite:" + filepath.Join(c.dir, "tls.db")
 	config.Listen = Listen{Public: "127.0.0.1:0", Admin: "127.0.0.1:0", AdminTLS: certificateFiles(t)}
 	issue(t, config.Listen.AdminTLS, 1)
-	d, err := New(t.Context(), &config, Options{})
+	d, err := New(t.Context(), &config, withAPI)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,7 +172,7 @@ func TestTheAdminCertificateIsKnownByItsPin(t *testing.T) {
 	if err != nil || out.Run.Rows != 3 {
 		t.Errorf("got %+v, %v, want a run of 3 rows", out, err)
 	}
-	access, err := api.ReadAccess(config.accessFile())
+	access, err := client.ReadAccess(config.accessFile())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,6 +24,7 @@ import (
 	"campaignd/internal/ledger/sqlite"
 	"campaignd/internal/messaging"
 	"campaignd/internal/notify"
+	"campaignd/internal/operator"
 	"campaignd/internal/sandbox"
 	"campaignd/internal/tracing"
 	"campaignd/internal/webhooks"
@@ -41,11 +42,15 @@ type limiter interface {
 type Options struct {
 	// Log takes the log. Nil: nothing is logged.
 	Log *slog.Logger
+	// API makes what answers operators on the admin listener; its requests end with ctx. Nil: Serve
+	// answers none, and no `campaignd launch` reaches it.
+	API func(ctx context.Context, p operator.Process) (API, error)
 }
 
 // Daemon is one process of campaignd. Make it with New, end it with Close.
 type Daemon struct {
 	cfg       *Config
+	makeAPI   func(context.Context, operator.Process) (API, error) // nil: no operator is answered
 	log       *slog.Logger
 	ledger    campaign.Ledger
 	client    *messaging.Client
@@ -111,7 +116,7 @@ func New(ctx context.Context, cfg *Config, o Options) (*Daemon, error) {
 // Open opens the ledger, as its sender unless the role is intake, and makes client and limiter. The
 // daemon takes no webhooks, and sends nothing yet.
 func Open(ctx context.Context, cfg *Config, o Options) (_ *Daemon, err error) {
-	d := &Daemon{cfg: cfg, log: o.Log, owner: ownerName(), directory: newDirectory(cfg), changed: make(chan struct{}, 1)}
+	d := &Daemon{cfg: cfg, makeAPI: o.API, log: o.Log, owner: ownerName(), directory: newDirectory(cfg), changed: make(chan struct{}, 1)}
 	if d.log == nil {
 		d.log = slog.New(slog.DiscardHandler)
 	}

@@ -18,7 +18,7 @@ func checkDeadline(
 	if def.Limits.Deadline == 0 || !p.OK() {
 		return nil
 	}
-	f, _, err := forecastLaunch(ctx, cfg, l, known, def, p, now)
+	f, err := forecastLaunch(ctx, cfg, l, known, def, p, now)
 	if err != nil {
 		return err
 	}
@@ -34,7 +34,7 @@ func checkForecast(
 	if !p.OK() {
 		return nil
 	}
-	f, _, err := forecastLaunch(ctx, cfg, l, known, def, p, now)
+	f, err := forecastLaunch(ctx, cfg, l, known, def, p, now)
 	if err != nil {
 		return err
 	}
@@ -47,31 +47,31 @@ func checkForecast(
 }
 
 // ForecastLaunch forecasts a campaign whose list was checked as if it were launched now, beside
-// every unfinished run of the ledger. assumed are the connections whose throughput nobody told. l
-// may be nil: then no run is known.
+// every unfinished run of the ledger. l may be nil: then no run is known.
 func ForecastLaunch(
 	ctx context.Context, cfg *Config, l campaign.Ledger, def *campaign.Definition, p *campaign.Preflight, now time.Time,
-) (plan.Forecast, []string, error) {
+) (plan.Forecast, error) {
 	return forecastLaunch(ctx, cfg, l, nil, def, p, now)
 }
 
 func forecastLaunch(
 	ctx context.Context, cfg *Config, l campaign.Ledger, known *directory, def *campaign.Definition, p *campaign.Preflight, now time.Time,
-) (f plan.Forecast, assumed []string, err error) {
+) (f plan.Forecast, err error) {
 	o, err := newOutlook(ctx, l, cfg, known, now.UTC())
 	if err != nil {
-		return f, nil, err
+		return f, err
 	}
 	r, err := launched(def, p, o.Now)
 	if err != nil {
-		return f, nil, err
+		return f, err
 	}
 	i, err := o.Add(ctx, r)
 	if err != nil {
-		return f, nil, err
+		return f, err
 	}
 	f, err = o.foresee(ctx, cfg, i)
-	return f, o.Assumed, err
+	f.Assumed, f.Note = o.Assumed, "as if it were launched now"
+	return f, err
 }
 
 // warnDeadline adds a warning if the deadline does not hold.

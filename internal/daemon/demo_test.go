@@ -69,7 +69,7 @@ recipients: {file: list.csv, columns: {to: phone}}
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	served := false
-	err = w.Serve(ctx, Options{}, func(public, _ string) {
+	err = w.Serve(ctx, withAPI, func(public, _ string) {
 		served = public == w.Public
 		stop()
 	})
@@ -102,7 +102,7 @@ func TestADemoThatCannotContinueNamesTheReason(t *testing.T) {
 	started := func(string, string) { t.Error("started is called, want an error before") }
 	for _, tt := range []struct{ public, want string }{{"http://[::1", "demo: "}, {"http://" + inUse(t), "listen.public"}} {
 		w.Public = tt.public
-		if err := w.Serve(t.Context(), Options{}, started); err == nil || !strings.Contains(err.Error(), tt.want) {
+		if err := w.Serve(t.Context(), withAPI, started); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("Serve at %s = %v, want an error with %q", tt.public, err, tt.want)
 		}
 	}
@@ -119,7 +119,7 @@ func TestADemoIsNotServedWhenItsDaemonCannotClose(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	started := func(string, string) { stop(); t.Error("started is called, want an error before") }
-	if err := w.Serve(ctx, Options{}, started); !errors.Is(err, errFault) {
+	if err := w.Serve(ctx, withAPI, started); !errors.Is(err, errFault) {
 		t.Errorf("Serve = %v, want %v", err, errFault)
 	}
 }

@@ -8,17 +8,16 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/plan"
-	"campaignd/client"
 )
 
 // ForecastRun forecasts a run of the ledger from where it is.
-func ForecastRun(ctx context.Context, l campaign.Ledger, cfg *Config, run campaign.Run) (client.Forecast, error) {
+func ForecastRun(ctx context.Context, l campaign.Ledger, cfg *Config, run campaign.Run) (plan.Forecast, error) {
 	return forecastRun(ctx, l, cfg, nil, run)
 }
 
 func forecastRun(
 	ctx context.Context, l campaign.Ledger, cfg *Config, known *directory, run campaign.Run,
-) (f client.Forecast, err error) {
+) (f plan.Forecast, err error) {
 	if run.State.Ended() || run.State == campaign.Importing {
 		f.Note = fmt.Sprintf("it is %s", run.State)
 		f.Run, f.LimitedBy, f.DeadlineHolds = run.ID(), "none", true
@@ -33,7 +32,7 @@ func forecastRun(
 	if err != nil {
 		return f, err
 	}
-	if f.Forecast, err = o.foresee(ctx, cfg, i); err != nil {
+	if f, err = o.foresee(ctx, cfg, i); err != nil {
 		return f, err
 	}
 	numbers := o.Runs[i].Numbers

@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"campaignd/client"
-	"campaignd/internal/api"
+	"campaignd/client/resource"
 )
 
 // listeners is how many clients follow the events. `make bench-events` gives 200, and then the rate
@@ -34,7 +34,7 @@ func listening() bool {
 	}
 	n := 0
 	_, _ = fmt.Sscan(clients, &n)
-	access, err := api.ReadAccess(file)
+	access, err := client.ReadAccess(file)
 	if err != nil {
 		panic(err)
 	}
@@ -49,11 +49,11 @@ func listening() bool {
 		ready.Add(1)
 		wg.Go(func() {
 			mine := 0
-			_ = c.Events(ctx, "", func(e client.Event) error {
+			_ = c.Events(ctx, "", func(e resource.Event) error {
 				switch e.Type {
-				case client.EventReady:
+				case resource.EventReady:
 					ready.Done()
-				case client.EventProgress:
+				case resource.EventProgress:
 					events.Add(1)
 					if mine++; mine == 1 {
 						fed.Add(1)
@@ -84,7 +84,7 @@ func TestClientsThatListenCostTheSendingLittle(t *testing.T) {
 	config := *c.config
 	config.Ledger = "sqlite:" + filepath.Join(c.dir, "listened.db")
 	config.Listen.Public, config.Listen.Admin = "127.0.0.1:0", "127.0.0.1:0"
-	d, err := New(t.Context(), &config, Options{})
+	d, err := New(t.Context(), &config, withAPI)
 	if err != nil {
 		t.Fatal(err)
 	}

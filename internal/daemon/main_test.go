@@ -1,11 +1,18 @@
 package daemon
 
 import (
+	"context"
 	"flag"
 	"runtime"
 	"strconv"
 	"testing"
+
+	"campaignd/internal/api"
+	"campaignd/internal/operator"
 )
+
+// withAPI are the options of a process that answers operators, as `campaignd serve` does.
+var withAPI = Options{API: func(ctx context.Context, p operator.Process) (API, error) { return api.New(ctx, p) }}
 
 // The parallel tests wait for leases and servers longer than they compute, so two of them per core
 // run at once unless -parallel is given.

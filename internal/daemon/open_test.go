@@ -66,7 +66,7 @@ func TestAPartThatCannotBeOpenedLeavesNoneOpen(t *testing.T) {
 	} {
 		c := openable(t)
 		tt.change(c)
-		d, err := New(t.Context(), c, Options{})
+		d, err := New(t.Context(), c, withAPI)
 		if err == nil || d != nil {
 			t.Errorf("%s: New = %v and %v, want nil and an error", tt.name, d, err)
 			continue
@@ -106,7 +106,7 @@ func TestARoleOpensItsPartsOnly(t *testing.T) {
 		if !tt.secret {
 			c.Webhooks.Secrets = nil
 		}
-		d, err := New(t.Context(), c, Options{})
+		d, err := New(t.Context(), c, withAPI)
 		if err != nil {
 			t.Errorf("%+v: New = %v, want nil", tt, err)
 			continue
@@ -136,7 +136,7 @@ func TestARoleOpensItsPartsOnly(t *testing.T) {
 func TestServeNeedsItsAdminPort(t *testing.T) {
 	c := openable(t)
 	c.Listen.Admin = inUse(t)
-	d, err := New(t.Context(), c, Options{})
+	d, err := New(t.Context(), c, withAPI)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,7 +152,7 @@ func TestServeNeedsItsAdminPort(t *testing.T) {
 
 // The engine refuses its options: each method that sends returns its error.
 func TestASenderWithoutAnEngineEndsAtOnce(t *testing.T) {
-	d, err := New(t.Context(), openable(t), Options{})
+	d, err := New(t.Context(), openable(t), withAPI)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -217,7 +217,7 @@ func TestServeWarnsThatNoWebhooksAreTaken(t *testing.T) {
 		c := openable(t)
 		c.Role, c.Webhooks.Secrets = role, nil
 		log := &notes{}
-		d, err := New(t.Context(), c, Options{Log: logTo(log)})
+		d, err := New(t.Context(), c, Options{Log: logTo(log), API: withAPI.API})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,12 +15,20 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/plan"
 	"campaignd/campaign/sender"
 	"campaignd/client"
-	"campaignd/internal/api"
+	"campaignd/client/resource"
 	"campaignd/internal/operator"
 	"campaignd/internal/version"
 )
+
+// API answers operators (internal/api).
+type API interface {
+	http.Handler
+	// Run tells clients what changes, until ctx ends.
+	Run(ctx context.Context)
+}
 
 // accessFile is the path of the file that tells how the process with the ledger's lock is reached.
 func (c *Config) accessFile() string { return c.LedgerFile() + ".api" }
@@ -36,15 +45,15 @@ func (c *Config) uploads() string {
 }
 
 // numbersNow returns the connections with their limits as they are now.
-func (d *Daemon) numbersNow(ctx context.Context) ([]client.Number, error) {
+func (d *Daemon) numbersNow(ctx context.Context) ([]resource.Number, error) {
 	holds, err := d.ledger.Holds(ctx, false)
 	if err != nil {
 		return nil, err
 	}
-	now, out := time.Now(), []client.Number{}
+	now, out := time.Now(), []resource.Number{}
 	for _, id := range d.directory.ids() {
 		o, tier := d.directory.origin(id), d.directory.tier(id)
-		n := client.Number{Connection: id, Company: o.Company, Account: o.Account, Portfolio: o.Portfolio, Rate: d.directory.pace(id),
+		n := resource.Number{Connection: id, Company: o.Company, Account: o.Account, Portfolio: o.Portfolio, Rate: d.directory.pace(id),
 			Quality: d.directory.qualityOf(id), Tier: tier.Places}
 		if tier.Places > 0 {
 			reached, err := d.ledger.Reached(ctx, tier.Portfolio, now.Add(-24*time.Hour))
@@ -61,11 +70,15 @@ func (d *Daemon) numbersNow(ctx context.Context) ([]client.Number, error) {
 }
 
 // operatorsAPI makes the operator's API, and the access to it without its URL. The access has no
-// key beside a PostgreSQL ledger, whose own keys open the API of every process.
-func (d *Daemon) operatorsAPI(ctx context.Context, e *sender.Engine) (*api.Server, api.Access, error) {
-	access := api.Access{}
+// key beside a PostgreSQL ledger, whose own keys open the API of every process. The API is nil if
+// no operator is answered.
+func (d *Daemon) operatorsAPI(ctx context.Context, e *sender.Engine) (API, client.Access, error) {
+	access := client.Access{}
+	if d.makeAPI == nil {
+		return nil, access, nil
+	}
 	if !d.cfg.sharedLedger() && e != nil {
-		access = api.NewAccess("")
+		access = client.NewAccess("")
 	}
 	dir, err := filepath.Abs(d.cfg.uploads())
 	if err != nil {
@@ -74,8 +87,8 @@ func (d *Daemon) operatorsAPI(ctx context.Context, e *sender.Engine) (*api.Serve
 	if d.client != nil {
 		d.asked = &recent{Service: d.client}
 	}
-	o := api.Options{
-		Key: access.Key, Dir: dir, Log: d.log, Version: version.String(),
+	p := operator.Process{
+		Key: access.Key, Uploads: dir, Log: d.log, Version: version.String(),
 		Desk: operator.Desk{Ledger: d.ledger, Repeats: d.cfg.Sending.Waits(),
 			Origins: func(context.Context, []campaign.Hold) func(string) campaign.Origin {
 				return d.directory.origin
@@ -85,7 +98,7 @@ func (d *Daemon) operatorsAPI(ctx context.Context, e *sender.Engine) (*api.Serve
 				_, known := d.cfg.Numbers[connection]
 				return known
 			}},
-		Forecast: func(ctx context.Context, r campaign.Run) (client.Forecast, error) {
+		Forecast: func(ctx context.Context, r campaign.Run) (plan.Forecast, error) {
 			return forecastRun(ctx, d.ledger, d.cfg, d.directory, r)
 		},
 		Numbers: d.numbersNow, Folder: d.campaignFiles, Check: d.checkFile, ForecastLaunch: d.forecastFile,
@@ -94,7 +107,7 @@ func (d *Daemon) operatorsAPI(ctx context.Context, e *sender.Engine) (*api.Serve
 		},
 	}
 	if e != nil {
-		o.Launch = func(ctx context.Context, file, list string, another bool, idempotency string) (client.Launched, error) {
+		p.Launch = func(ctx context.Context, file, list string, another bool, idempotency string) (resource.Launched, error) {
 			out, err := d.LaunchList(ctx, file, list, another, idempotency)
 			if err == nil {
 				e.Poke()
@@ -102,13 +115,13 @@ func (d *Daemon) operatorsAPI(ctx context.Context, e *sender.Engine) (*api.Serve
 			return out, err
 		}
 	}
-	s, err := api.New(ctx, o)
-	return s, access, err
+	operators, err := d.makeAPI(ctx, p)
+	return operators, access, err
 }
 
 // LaunchList launches a campaign over a list and returns when the list is imported. A `serve` on
 // the ledger sends it.
-func (d *Daemon) LaunchList(ctx context.Context, file, list string, another bool, idempotency string) (out client.Launched, err error) {
+func (d *Daemon) LaunchList(ctx context.Context, file, list string, another bool, idempotency string) (out resource.Launched, err error) {
 	l := d.launch(file, "")
 	l.List, l.New, l.NewKey, l.NoWait, l.Unattended = list, another, idempotency, false, false
 	l.Checked = d.checkLaunch(ctx, file, func(p *campaign.Preflight) {
@@ -121,18 +134,18 @@ func (d *Daemon) LaunchList(ctx context.Context, file, list string, another bool
 	}
 	launched, err := l.Start(ctx)
 	if err != nil {
-		return client.Launched{}, err
+		return resource.Launched{}, err
 	}
 	if len(launched.Changed) > 0 {
 		out.Warnings = append(out.Warnings, fmt.Sprintf("the campaign file has changed since %s was launched (%s): new=true (--new) launches it",
 			launched.Run.ID(), strings.Join(launched.Changed, "; ")))
 	}
-	out.Run, out.Resumed, out.Ended = client.LaunchedRunOf(launched.Run), launched.Resumed, launched.Ended
+	out.Run, out.Resumed, out.Ended = resource.LaunchedRunOf(launched.Run), launched.Resumed, launched.Ended
 	return out, nil
 }
 
 // LaunchInto launches into a PostgreSQL ledger, beside its senders.
-func LaunchInto(ctx context.Context, c *Config, r client.Launch, log *slog.Logger) (out client.Launched, err error) {
+func LaunchInto(ctx context.Context, c *Config, r client.Launch, log *slog.Logger) (out resource.Launched, err error) {
 	d := &Daemon{cfg: c, log: log, owner: ownerName(), directory: newDirectory(c)}
 	if d.ledger, err = openLedger(ctx, c, false, log, d.directory); err != nil {
 		return out, err
@@ -149,18 +162,18 @@ func LaunchInto(ctx context.Context, c *Config, r client.Launch, log *slog.Logge
 var ErrNobodyServes = errors.New("no `campaignd serve` takes launches")
 
 // LaunchBeside sends a launch to the process that has the lock of the SQLite ledger.
-func LaunchBeside(ctx context.Context, c *Config, r client.Launch) (client.Launched, error) {
+func LaunchBeside(ctx context.Context, c *Config, r client.Launch) (resource.Launched, error) {
 	nobody := fmt.Errorf("%w for the ledger %s; start one, or send the list with `campaignd run`", ErrNobodyServes, c.LedgerFile())
-	access, err := api.ReadAccess(c.accessFile())
+	access, err := client.ReadAccess(c.accessFile())
 	if errors.Is(err, fs.ErrNotExist) {
-		return client.Launched{}, nobody
+		return resource.Launched{}, nobody
 	}
 	if err != nil {
-		return client.Launched{}, err
+		return resource.Launched{}, err
 	}
 	beside, err := access.Client()
 	if err != nil {
-		return client.Launched{}, err
+		return resource.Launched{}, err
 	}
 	out, err := beside.Launch(ctx, r)
 	var network *net.OpError

@@ -62,7 +62,7 @@ func TestASenderContinuesAfterTheQuarantine(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	log := &notes{}
-	d, err := New(ctx, &config, Options{Log: logTo(log)})
+	d, err := New(ctx, &config, Options{Log: logTo(log), API: withAPI.API})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -29,7 +29,7 @@ func (c *cluster) serve(role Role) *serving {
 	config.Listen = Listen{Public: "127.0.0.1:0", Admin: "127.0.0.1:0"}
 	config.Webhooks.Secrets = []messaging.Secret{messaging.NewSecret(sandbox.DemoSecret)}
 	ctx, stop := context.WithCancel(c.Context())
-	d, err := New(ctx, &config, Options{})
+	d, err := New(ctx, &config, withAPI)
 	if err != nil {
 		stop()
 		c.Fatal(err)

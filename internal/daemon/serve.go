@@ -71,7 +71,9 @@ func (d *Daemon) Serve(ctx context.Context, started func(public, admin string)) 
 	errs := make(chan error, 2)
 	wg.Go(func() { errs <- d.admin.serve(inner, 2*time.Second) })
 	wg.Go(func() { holds.run(inner) })
-	wg.Go(func() { operators.Run(inner) })
+	if operators != nil {
+		wg.Go(func() { operators.Run(inner) })
+	}
 	if d.client != nil {
 		wg.Go(func() { d.refreshNumbers(inner, 0) })
 	}

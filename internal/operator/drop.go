@@ -5,17 +5,17 @@ import (
 	"fmt"
 
 	"campaignd/campaign"
-	"campaignd/client"
+	"campaignd/client/resource"
 )
 
 // Drops lists files of watched places: those that wait, then at most limit of those that were
 // taken, the newest first, behind the file before; 0: from the newest on. next is the file to go on
 // behind; 0: there are no more. A desk of one company sees the files that started a run of it.
-func (d *Desk) Drops(ctx context.Context, before int64, limit int) (all []client.Drop, next int64, err error) {
+func (d *Desk) Drops(ctx context.Context, before int64, limit int) (all []resource.Drop, next int64, err error) {
 	if limit < 1 || limit > mostPage {
 		return nil, 0, invalid("limit %d: want 1 to %d", limit, mostPage)
 	}
-	all = []client.Drop{}
+	all = []resource.Drop{}
 	if before == 0 && d.Company == "" {
 		waits, err := d.Ledger.DropWaits(ctx)
 		if err != nil {
@@ -48,13 +48,13 @@ func (d *Desk) Drops(ctx context.Context, before int64, limit int) (all []client
 }
 
 // Drop returns one file that was taken, by its number. The error is ErrAbsent if there is none.
-func (d *Desk) Drop(ctx context.Context, no int64) (client.Drop, error) {
+func (d *Desk) Drop(ctx context.Context, no int64) (resource.Drop, error) {
 	files, err := d.Ledger.DroppedFiles(ctx, campaign.DropFilter{No: no, Limit: 1})
 	if err != nil {
-		return client.Drop{}, err
+		return resource.Drop{}, err
 	}
 	if no == 0 || len(files) == 0 || !d.seesDrop(ctx, files[0]) {
-		return client.Drop{}, fmt.Errorf("%w: no file with the number %d was taken; `campaignd drops` lists them", ErrAbsent, no)
+		return resource.Drop{}, fmt.Errorf("%w: no file with the number %d was taken; `campaignd drops` lists them", ErrAbsent, no)
 	}
 	return DropOf(files[0]), nil
 }
@@ -70,8 +70,8 @@ func (d *Desk) seesDrop(ctx context.Context, f campaign.DroppedFile) bool {
 	return err == nil && d.sees(ctx, r)
 }
 
-func waitOf(w campaign.DropWait) client.Drop {
-	out := client.Drop{Bucket: w.Bucket, Key: w.Key, State: client.DropWaiting, Detail: w.Reason, Since: w.Since}
+func waitOf(w campaign.DropWait) resource.Drop {
+	out := resource.Drop{Bucket: w.Bucket, Key: w.Key, State: resource.DropWaiting, Detail: w.Reason, Since: w.Since}
 	if out.Key == "" {
 		out.Key = w.Prefix // the place itself
 	}
@@ -79,8 +79,8 @@ func waitOf(w campaign.DropWait) client.Drop {
 }
 
 // DropOf is a file that was taken.
-func DropOf(f campaign.DroppedFile) client.Drop {
-	out := client.Drop{File: f.No, Bucket: f.Bucket, Key: f.Key, Campaign: f.Campaign, State: string(f.State), Place: f.Place,
+func DropOf(f campaign.DroppedFile) resource.Drop {
+	out := resource.Drop{File: f.No, Bucket: f.Bucket, Key: f.Key, Campaign: f.Campaign, State: string(f.State), Place: f.Place,
 		Detail: f.Detail, Bytes: f.Size, SHA256: f.Hash, TakenAt: f.TakenAt}
 	if f.Run != 0 {
 		out.Run = campaign.Run{No: f.Run, Campaign: f.Campaign}.ID()

@@ -10,7 +10,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/plan"
-	"campaignd/client"
+	"campaignd/client/resource"
 )
 
 // File is a file of the campaigns folder. Definition is nil if it cannot be read, and Cron is nil
@@ -36,8 +36,8 @@ func (d *Desk) seesFile(ctx context.Context, f *File) bool {
 }
 
 // Campaigns lists files of the campaigns folder.
-func (d *Desk) Campaigns(ctx context.Context, files []File) []client.Campaign {
-	all := []client.Campaign{}
+func (d *Desk) Campaigns(ctx context.Context, files []File) []resource.Campaign {
+	all := []resource.Campaign{}
 	for i := range files {
 		if d.seesFile(ctx, &files[i]) {
 			all = append(all, campaignOf(&files[i]))
@@ -46,8 +46,8 @@ func (d *Desk) Campaigns(ctx context.Context, files []File) []client.Campaign {
 	return all
 }
 
-func campaignOf(f *File) client.Campaign {
-	c := client.Campaign{File: filepath.Base(f.Path), Findings: f.Findings}
+func campaignOf(f *File) resource.Campaign {
+	c := resource.Campaign{File: filepath.Base(f.Path), Findings: f.Findings}
 	if d := f.Definition; d != nil {
 		c.Name, c.List, c.Connections = d.Name, d.Recipients.File, d.Connections
 		c.Template, c.Language = d.Template.Name, d.Template.Language
@@ -60,23 +60,23 @@ func campaignOf(f *File) client.Campaign {
 
 // Campaign returns the file of a campaign, and what the list says of it. The error is ErrAbsent if
 // there is none.
-func (d *Desk) Campaign(ctx context.Context, files []File, name string) (File, client.Campaign, error) {
+func (d *Desk) Campaign(ctx context.Context, files []File, name string) (File, resource.Campaign, error) {
 	for i := range files {
 		if def := files[i].Definition; def != nil && def.Name == name && d.seesFile(ctx, &files[i]) {
 			return files[i], campaignOf(&files[i]), nil
 		}
 	}
-	return File{}, client.Campaign{}, fmt.Errorf("%w: no file of the campaigns folder that can be read has the campaign %q", ErrAbsent, name)
+	return File{}, resource.Campaign{}, fmt.Errorf("%w: no file of the campaigns folder that can be read has the campaign %q", ErrAbsent, name)
 }
 
 // Schedule lists for each campaign with a schedule at most next firings to come and last past
 // firings, the newest of those first. name selects one campaign; "": all.
-func (d *Desk) Schedule(ctx context.Context, files []File, name string, next, last int) (all []client.Firing, err error) {
+func (d *Desk) Schedule(ctx context.Context, files []File, name string, next, last int) (all []resource.Firing, err error) {
 	if next < 0 || next > mostFirings || last < 0 || last > mostFirings {
 		return nil, invalid("next %d, last %d: want 0 to %d", next, last, mostFirings)
 	}
-	all = []client.Firing{}
-	var past []client.Firing
+	all = []resource.Firing{}
+	var past []resource.Firing
 	for i := range files {
 		f := &files[i]
 		if f.Cron == nil || name != "" && f.Definition.Name != name || !d.seesFile(ctx, f) {
@@ -117,7 +117,7 @@ const recentRuns = 200
 
 // firingsOfOthers returns the last firings of campaigns that no readable file of the folder has: their
 // file is broken, and a process that read it before goes on firing it.
-func (d *Desk) firingsOfOthers(ctx context.Context, files []File, name string, last int) (past []client.Firing, err error) {
+func (d *Desk) firingsOfOthers(ctx context.Context, files []File, name string, last int) (past []resource.Firing, err error) {
 	runs, err := d.Ledger.Runs(ctx, campaign.RunFilter{Campaign: name, Fired: true, Limit: recentRuns})
 	if err != nil {
 		return nil, err
@@ -134,7 +134,7 @@ func (d *Desk) firingsOfOthers(ctx context.Context, files []File, name string, l
 			return nil, err
 		}
 		for _, was := range firings {
-			f := client.Firing{Campaign: was.Campaign, At: was.At, Timezone: "UTC", Local: was.At.UTC().Format("Mon 2006-01-02 15:04 MST")}
+			f := resource.Firing{Campaign: was.Campaign, At: was.At, Timezone: "UTC", Local: was.At.UTC().Format("Mon 2006-01-02 15:04 MST")}
 			past = append(past, outcomeOf(f, was))
 		}
 	}
@@ -142,21 +142,21 @@ func (d *Desk) firingsOfOthers(ctx context.Context, files []File, name string, l
 }
 
 // firingOf is a firing to come.
-func firingOf(f *File, at time.Time) client.Firing {
+func firingOf(f *File, at time.Time) resource.Firing {
 	zone, layout := f.Cron.Zone(), "Mon 2006-01-02 15:04 MST"
 	if at.Second() != 0 { // schedule.at may have seconds
 		layout = "Mon 2006-01-02 15:04:05 MST"
 	}
-	return client.Firing{Campaign: f.Definition.Name, File: filepath.Base(f.Path), Schedule: f.Cron.String(), Timezone: zone.String(),
+	return resource.Firing{Campaign: f.Definition.Name, File: filepath.Base(f.Path), Schedule: f.Cron.String(), Timezone: zone.String(),
 		At: at, Local: at.In(zone).Format(layout), Outcome: "next"}
 }
 
-func pastFiring(f *File, was campaign.Firing) client.Firing {
+func pastFiring(f *File, was campaign.Firing) resource.Firing {
 	return outcomeOf(firingOf(f, was.At), was)
 }
 
 // outcomeOf adds to a firing what became of it.
-func outcomeOf(out client.Firing, was campaign.Firing) client.Firing {
+func outcomeOf(out resource.Firing, was campaign.Firing) resource.Firing {
 	out.Outcome, out.Detail, out.Missed, out.MissedSince = string(was.Outcome), was.Detail, was.Missed, was.MissedSince
 	if was.Run != 0 {
 		out.Run = campaign.Run{No: was.Run, Campaign: was.Campaign}.ID()

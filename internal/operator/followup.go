@@ -6,32 +6,32 @@ import (
 	"time"
 
 	"campaignd/campaign"
-	"campaignd/client"
+	"campaignd/client/resource"
 )
 
 // FollowUp makes a new run over rows of an ended one. The same choice always gives the same run.
 // Errors: campaign.ErrNotNow, and campaign.ErrNobody if no row is left to send to.
-func (d *Desk) FollowUp(ctx context.Context, id string, r client.FollowUpRequest) (client.FollowedUp, error) {
+func (d *Desk) FollowUp(ctx context.Context, id string, r resource.FollowUpRequest) (resource.FollowedUp, error) {
 	if len(r.Where) == 0 {
-		return client.FollowedUp{}, invalid("say which rows, for example failed=131049")
+		return resource.FollowedUp{}, invalid("say which rows, for example failed=131049")
 	}
 	var choice []campaign.Where
 	for _, s := range r.Where {
 		w, err := campaign.ParseWhere(s)
 		if err != nil {
-			return client.FollowedUp{}, invalid("%v", err)
+			return resource.FollowedUp{}, invalid("%v", err)
 		}
 		choice = append(choice, w)
 	}
 	parent, err := d.find(ctx, id)
 	if err != nil {
-		return client.FollowedUp{}, err
+		return resource.FollowedUp{}, err
 	}
 	if err := d.note(ctx, "follow-up", parent.ID(), strings.Join(r.Where, ", ")); err != nil {
-		return client.FollowedUp{}, err
+		return resource.FollowedUp{}, err
 	}
 	f, err := campaign.StartFollowUp(ctx, campaign.FollowUpInput{Ledger: d.Ledger, Parent: parent, Where: choice, Early: r.Early})
-	return client.FollowedUpOf(f), err
+	return resource.FollowedUpOf(f), err
 }
 
 // listedDoubts is the number of uncertain rows that are listed. The report has all of them.

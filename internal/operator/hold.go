@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
-	"campaignd/client"
+	"campaignd/client/resource"
 	"campaignd/internal/spelling"
 )
 
@@ -117,7 +117,7 @@ func (d *Desk) checkKnown(ctx context.Context, scope campaign.HoldScope, id stri
 }
 
 // AddHold holds a scope. Adding it again replaces its end and its reason.
-func (d *Desk) AddHold(ctx context.Context, q client.HoldRequest) (campaign.HoldState, error) {
+func (d *Desk) AddHold(ctx context.Context, q resource.HoldRequest) (campaign.HoldState, error) {
 	if q.For != nil && *q.For <= 0 {
 		return campaign.HoldState{}, invalid("for %s: want a time above 0", *q.For)
 	}
@@ -144,7 +144,7 @@ func (d *Desk) AddHold(ctx context.Context, q client.HoldRequest) (campaign.Hold
 }
 
 // LiftHolds ends holds, and returns those that it ended.
-func (d *Desk) LiftHolds(ctx context.Context, q client.LiftRequest) ([]campaign.HoldState, error) {
+func (d *Desk) LiftHolds(ctx context.Context, q resource.LiftRequest) ([]campaign.HoldState, error) {
 	now := time.Now().UTC()
 	var lifts []campaign.Lift
 	switch {

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
-	"campaignd/client"
+	"campaignd/client/resource"
 )
 
 // mostName is the most bytes of the name of a key.
@@ -17,33 +17,33 @@ const mostName = 100
 
 // CreateKey makes a key of the operator's API. The answer alone has its secret. A second call with
 // the same idempotency key, if it is not "", is ErrRepeated.
-func (d *Desk) CreateKey(ctx context.Context, name, scope, company, idempotency string) (client.NewKey, error) {
+func (d *Desk) CreateKey(ctx context.Context, name, scope, company, idempotency string) (resource.NewKey, error) {
 	k := campaign.OperatorKey{Name: strings.TrimSpace(name), Scope: campaign.KeyScope(scope), Company: company,
 		CreatedAt: time.Now().UTC().Truncate(time.Millisecond)}
 	switch {
 	case k.Name == "" || len(k.Name) > mostName:
-		return client.NewKey{}, invalid("the name of a key has 1 to %d bytes: it says who has the key", mostName)
+		return resource.NewKey{}, invalid("the name of a key has 1 to %d bytes: it says who has the key", mostName)
 	case !slices.Contains(campaign.KeyScopes, k.Scope):
-		return client.NewKey{}, invalid("scope %q: want read, operate or admin", scope)
+		return resource.NewKey{}, invalid("scope %q: want read, operate or admin", scope)
 	case k.Scope == campaign.KeyAdmin && company != "":
-		return client.NewKey{}, invalid("a key of one company cannot have the scope admin, which covers the keys of all")
+		return resource.NewKey{}, invalid("a key of one company cannot have the scope admin, which covers the keys of all")
 	}
 	var secret string
 	secret, k.ID = newSecret(d.By, idempotency)
 	k.Hash = hashOf(secret)
 	if err := d.notMade(ctx, k); err != nil {
-		return client.NewKey{}, err
+		return resource.NewKey{}, err
 	}
 	if err := d.note(ctx, "keys create", k.ID, keyDetail(k)); err != nil {
-		return client.NewKey{}, err
+		return resource.NewKey{}, err
 	}
 	if err := d.Ledger.AddKey(ctx, k); err != nil {
-		return client.NewKey{}, err
+		return resource.NewKey{}, err
 	}
 	if err := d.notMade(ctx, k); err != nil { // a request at the same time was first
-		return client.NewKey{}, err
+		return resource.NewKey{}, err
 	}
-	return client.NewKey{Key: keyFacts(k), Secret: secret}, nil
+	return resource.NewKey{Key: keyFacts(k), Secret: secret}, nil
 }
 
 // notMade is ErrRepeated if there is another key with the id of k.
@@ -67,9 +67,9 @@ func keyDetail(k campaign.OperatorKey) string {
 }
 
 // Keys lists the keys, the newest first, also those that were revoked.
-func (d *Desk) Keys(ctx context.Context) ([]client.Key, error) {
+func (d *Desk) Keys(ctx context.Context) ([]resource.Key, error) {
 	all, err := d.Ledger.Keys(ctx)
-	keys := make([]client.Key, len(all))
+	keys := make([]resource.Key, len(all))
 	for i, k := range all {
 		keys[i] = keyFacts(k)
 	}
@@ -77,20 +77,20 @@ func (d *Desk) Keys(ctx context.Context) ([]client.Key, error) {
 }
 
 // RevokeKey ends a key for ever. The error is campaign.ErrNoKey for one that is not there.
-func (d *Desk) RevokeKey(ctx context.Context, id string) (client.Key, error) {
+func (d *Desk) RevokeKey(ctx context.Context, id string) (resource.Key, error) {
 	k, err := d.Ledger.Key(ctx, id)
 	if err != nil {
-		return client.Key{}, err
+		return resource.Key{}, err
 	}
 	if err := d.note(ctx, "keys revoke", id, k.Name); err != nil {
-		return client.Key{}, err
+		return resource.Key{}, err
 	}
 	k, err = d.Ledger.RevokeKey(ctx, id, time.Now().UTC())
 	return keyFacts(k), err
 }
 
-func keyFacts(k campaign.OperatorKey) client.Key {
-	out := client.Key{ID: k.ID, Name: k.Name, Scope: string(k.Scope), Company: k.Company, CreatedAt: k.CreatedAt.UTC()}
+func keyFacts(k campaign.OperatorKey) resource.Key {
+	out := resource.Key{ID: k.ID, Name: k.Name, Scope: string(k.Scope), Company: k.Company, CreatedAt: k.CreatedAt.UTC()}
 	if revoked := k.RevokedAt.UTC(); !k.RevokedAt.IsZero() {
 		out.RevokedAt = &revoked
 	}
@@ -98,11 +98,11 @@ func keyFacts(k campaign.OperatorKey) client.Key {
 }
 
 // Actions lists what operators asked for, the newest first.
-func (d *Desk) Actions(ctx context.Context, f campaign.ActionFilter) ([]client.Action, error) {
+func (d *Desk) Actions(ctx context.Context, f campaign.ActionFilter) ([]resource.Action, error) {
 	all, err := d.Ledger.Actions(ctx, f)
-	actions := make([]client.Action, len(all))
+	actions := make([]resource.Action, len(all))
 	for i, a := range all {
-		actions[i] = client.Action{ID: a.ID, At: a.At.UTC(), By: a.By, What: a.What, On: a.On, Detail: a.Detail}
+		actions[i] = resource.Action{ID: a.ID, At: a.At.UTC(), By: a.By, What: a.What, On: a.On, Detail: a.Detail}
 	}
 	return actions, err
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
-	"campaignd/client"
+	"campaignd/client/resource"
 	"campaignd/recipients"
 	"campaignd/reporting"
 )
@@ -111,7 +111,7 @@ const (
 )
 
 // Deliveries returns a page of the rows of a run.
-func (d *Desk) Deliveries(ctx context.Context, id string, f client.DeliveryFilter) (page client.DeliveryPage, err error) {
+func (d *Desk) Deliveries(ctx context.Context, id string, f resource.DeliveryFilter) (page resource.DeliveryPage, err error) {
 	limit := f.Limit
 	if limit == 0 {
 		limit = pageSize
@@ -129,15 +129,15 @@ func (d *Desk) Deliveries(ctx context.Context, id string, f client.DeliveryFilte
 	}
 	lines, next, err := d.Ledger.SelectLines(ctx, r.No, campaign.LineFilter{Status: f.Status, Reason: f.Reason, Code: f.Code,
 		Connection: f.Connection, Key: key, Since: f.Since, Before: f.Before}, f.After, limit)
-	page.Next, page.Deliveries = next, make([]client.Delivery, 0, len(lines))
+	page.Next, page.Deliveries = next, make([]resource.Delivery, 0, len(lines))
 	for i := range lines {
 		page.Deliveries = append(page.Deliveries, deliveryOf(&lines[i]))
 	}
 	return page, err
 }
 
-func deliveryOf(l *campaign.Line) client.Delivery {
-	return client.Delivery{Row: l.Row, To: l.To, Connection: l.Connection, Status: l.Status, Reason: l.Reason, Code: l.Code,
+func deliveryOf(l *campaign.Line) resource.Delivery {
+	return resource.Delivery{Row: l.Row, To: l.To, Connection: l.Connection, Status: l.Status, Reason: l.Reason, Code: l.Code,
 		MessageID: l.MessageID, Attempts: l.Attempts, AcceptedAt: l.AcceptedAt, SentAt: l.SentAt, DeliveredAt: l.DeliveredAt,
 		ReadAt: l.ReadAt, FailedAt: l.FailedAt, RequestID: l.RequestID}
 }

@@ -7,12 +7,12 @@ import (
 	"time"
 
 	"campaignd/campaign"
-	"campaignd/client"
+	"campaignd/client/resource"
 )
 
 // Notifications lists what is in the outbox, the newest first: at most limit (1 to 1000), in one
 // state; "": in any.
-func (d *Desk) Notifications(ctx context.Context, state campaign.NotificationState, limit int) ([]client.Notification, error) {
+func (d *Desk) Notifications(ctx context.Context, state campaign.NotificationState, limit int) ([]resource.Notification, error) {
 	f := campaign.NotificationFilter{Limit: limit}
 	switch state {
 	case "":
@@ -25,7 +25,7 @@ func (d *Desk) Notifications(ctx context.Context, state campaign.NotificationSta
 		return nil, invalid("limit %d: want 1 to %d", limit, mostPage)
 	}
 	stored, err := d.notifications(ctx, f)
-	all := make([]client.Notification, len(stored))
+	all := make([]resource.Notification, len(stored))
 	for i := range stored {
 		all[i] = notificationFacts(stored[i])
 	}
@@ -51,13 +51,13 @@ func (d *Desk) notification(ctx context.Context, no int64) (campaign.Notificatio
 }
 
 // Notification finds one notification by its number. The error is ErrAbsent if there is none.
-func (d *Desk) Notification(ctx context.Context, no int64) (client.Notification, error) {
+func (d *Desk) Notification(ctx context.Context, no int64) (resource.Notification, error) {
 	n, err := d.notification(ctx, no)
 	return notificationFacts(n), err
 }
 
-func notificationFacts(n campaign.Notification) client.Notification {
-	f := client.Notification{No: n.No, ID: n.ID, Destination: n.Destination, Kind: string(n.Kind), Campaign: n.Campaign, Subject: n.Subject,
+func notificationFacts(n campaign.Notification) resource.Notification {
+	f := resource.Notification{No: n.No, ID: n.ID, Destination: n.Destination, Kind: string(n.Kind), Campaign: n.Campaign, Subject: n.Subject,
 		Reason: n.Reason, Detail: n.Detail, At: n.At, State: n.State, Attempts: n.Attempts, Error: n.Error, Body: n.Body}
 	if n.Run != 0 {
 		f.Run = campaign.Run{No: n.Run, Campaign: n.Campaign}.ID()
@@ -69,13 +69,13 @@ func notificationFacts(n campaign.Notification) client.Notification {
 }
 
 // SendNotification has a notification sent again, for three days from now, with the id that it has.
-func (d *Desk) SendNotification(ctx context.Context, no int64) (client.Notification, error) {
+func (d *Desk) SendNotification(ctx context.Context, no int64) (resource.Notification, error) {
 	n, err := d.notification(ctx, no)
 	if err != nil {
-		return client.Notification{}, err
+		return resource.Notification{}, err
 	}
 	if err := d.note(ctx, "notifications send", strconv.FormatInt(no, 10), n.Destination); err != nil {
-		return client.Notification{}, err
+		return resource.Notification{}, err
 	}
 	now, was := time.Now().UTC(), n
 	n.State, n.Attempts, n.Since, n.NextAt, n.Error = campaign.NotificationPending, 0, now, now, ""

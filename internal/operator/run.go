@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
-	"campaignd/client"
+	"campaignd/client/resource"
 )
 
 // find finds a run that the desk may see. One of another company is campaign.ErrNoRun.
@@ -68,7 +68,7 @@ func (d *Desk) visible(ctx context.Context, f campaign.RunFilter, limit int) (ou
 }
 
 // Runs lists the runs, the newest first, with their holds.
-func (d *Desk) Runs(ctx context.Context, f campaign.RunFilter) ([]client.Run, error) {
+func (d *Desk) Runs(ctx context.Context, f campaign.RunFilter) ([]resource.Run, error) {
 	all, err := d.visible(ctx, f, f.Limit)
 	if err != nil {
 		return nil, err
@@ -78,25 +78,25 @@ func (d *Desk) Runs(ctx context.Context, f campaign.RunFilter) ([]client.Run, er
 		return nil, err
 	}
 	now := time.Now()
-	runs := make([]client.Run, len(all))
+	runs := make([]resource.Run, len(all))
 	for i, r := range all {
-		runs[i] = client.RunOf(r)
+		runs[i] = resource.RunOf(r)
 		runs[i].Holds = campaign.HoldStates(campaign.RunHolds(r, h.Holds, h.Origin, now), now)
 	}
 	return runs, nil
 }
 
 // Run returns one run with its holds. id is that of a run, its number, or latest.
-func (d *Desk) Run(ctx context.Context, id string) (client.Run, error) {
+func (d *Desk) Run(ctx context.Context, id string) (resource.Run, error) {
 	r, err := d.find(ctx, id)
 	if err != nil {
-		return client.Run{}, err
+		return resource.Run{}, err
 	}
 	h, err := d.whyHolds(ctx)
 	if err != nil {
-		return client.Run{}, err
+		return resource.Run{}, err
 	}
-	now, out := time.Now(), client.RunOf(r)
+	now, out := time.Now(), resource.RunOf(r)
 	out.Holds = campaign.HoldStates(campaign.RunHolds(r, h.Holds, h.Origin, now), now)
 	return out, nil
 }
@@ -113,75 +113,75 @@ func (d *Desk) whyHolds(ctx context.Context) (campaign.WhyHolds, error) {
 // control does what one of the verbs asks for.
 func (d *Desk) control(
 	ctx context.Context, verb, id string, do func(context.Context, campaign.RunLedger, campaign.Run) (campaign.Controlled, error),
-) (client.Controlled, error) {
+) (resource.Controlled, error) {
 	r, err := d.find(ctx, id)
 	if err != nil {
-		return client.Controlled{}, err
+		return resource.Controlled{}, err
 	}
 	if err := d.note(ctx, verb, r.ID(), ""); err != nil {
-		return client.Controlled{}, err
+		return resource.Controlled{}, err
 	}
 	c, err := do(ctx, d.Ledger, r)
-	return client.Controlled{Run: client.RunOf(c.Run), Sentence: c.Sentence}, err
+	return resource.Controlled{Run: resource.RunOf(c.Run), Sentence: c.Sentence}, err
 }
 
 // Pause asks that a run sends nothing more until it is resumed.
-func (d *Desk) Pause(ctx context.Context, id string) (client.Controlled, error) {
+func (d *Desk) Pause(ctx context.Context, id string) (resource.Controlled, error) {
 	return d.control(ctx, "pause", id, campaign.PauseRun)
 }
 
 // Resume ends a pause.
-func (d *Desk) Resume(ctx context.Context, id string) (client.Controlled, error) {
+func (d *Desk) Resume(ctx context.Context, id string) (resource.Controlled, error) {
 	return d.control(ctx, "resume", id, campaign.ResumeRun)
 }
 
 // Cancel ends a run; what is queued is not sent.
-func (d *Desk) Cancel(ctx context.Context, id string) (client.Controlled, error) {
+func (d *Desk) Cancel(ctx context.Context, id string) (resource.Controlled, error) {
 	return d.control(ctx, "cancel", id, campaign.CancelRun)
 }
 
 // Approve releases a run that waits for approval.
-func (d *Desk) Approve(ctx context.Context, id string) (client.Controlled, error) {
+func (d *Desk) Approve(ctx context.Context, id string) (resource.Controlled, error) {
 	return d.control(ctx, "approve", id, campaign.ApproveRun)
 }
 
 // Limits returns the limits of a run as they are now.
-func (d *Desk) Limits(ctx context.Context, id string) (client.Limits, error) {
+func (d *Desk) Limits(ctx context.Context, id string) (resource.Limits, error) {
 	r, err := d.find(ctx, id)
 	if err != nil {
-		return client.Limits{}, err
+		return resource.Limits{}, err
 	}
 	return limitsOf(r, "")
 }
 
 // ChangeLimits changes limits of a run while it is sent.
-func (d *Desk) ChangeLimits(ctx context.Context, id string, c campaign.LimitChange) (client.Limits, error) {
+func (d *Desk) ChangeLimits(ctx context.Context, id string, c campaign.LimitChange) (resource.Limits, error) {
 	if err := c.Check(); err != nil {
-		return client.Limits{}, invalid("%v", err)
+		return resource.Limits{}, invalid("%v", err)
 	}
 	if c == (campaign.LimitChange{}) {
-		return client.Limits{}, invalid("nothing to change: give class, weight, rate or deadline")
+		return resource.Limits{}, invalid("nothing to change: give class, weight, rate or deadline")
 	}
 	r, err := d.find(ctx, id)
 	if err != nil {
-		return client.Limits{}, err
+		return resource.Limits{}, err
 	}
 	if err := d.note(ctx, "limits", r.ID(), changeText(c)); err != nil {
-		return client.Limits{}, err
+		return resource.Limits{}, err
 	}
 	after, err := campaign.ChangeLimits(ctx, d.Ledger, r, c)
 	if err != nil {
-		return client.Limits{}, err
+		return resource.Limits{}, err
 	}
 	return limitsOf(after.Run, after.Sentence)
 }
 
-func limitsOf(r campaign.Run, sentence string) (client.Limits, error) {
+func limitsOf(r campaign.Run, sentence string) (resource.Limits, error) {
 	def, err := campaign.ParseStored(r.ID(), r.Definition)
 	if err != nil {
-		return client.Limits{}, err
+		return resource.Limits{}, err
 	}
-	l := client.Limits{Run: r.ID(), RunLimits: r.LimitsNow(def), Sentence: sentence}
+	l := resource.Limits{Run: r.ID(), RunLimits: r.LimitsNow(def), Sentence: sentence}
 	if sentence == "" {
 		l.Sentence = fmt.Sprintf("%s: %s", l.Run, l.RunLimits)
 	}

@@ -12,14 +12,14 @@ import (
 	"time"
 
 	"campaignd/campaign"
-	"campaignd/client"
+	"campaignd/client/resource"
 	"campaignd/recipients"
 )
 
 // Suppressions lists the numbers that must not be sent to, by number: at most limit behind the
 // number after. next is the number to go on behind; "": there are no more. to selects one number,
 // "": all.
-func (d *Desk) Suppressions(ctx context.Context, to, after string, limit int) (list []client.Suppression, next string, err error) {
+func (d *Desk) Suppressions(ctx context.Context, to, after string, limit int) (list []resource.Suppression, next string, err error) {
 	key, behind := recipients.Key(to), recipients.Key(after)
 	switch {
 	case limit < 1 || limit > mostPage:
@@ -29,7 +29,7 @@ func (d *Desk) Suppressions(ctx context.Context, to, after string, limit int) (l
 	case after != "" && behind == 0:
 		return nil, "", invalid("%q is no phone number with a country code", after)
 	}
-	list = []client.Suppression{}
+	list = []resource.Suppression{}
 	for s, err := range d.Ledger.Suppressions(ctx) {
 		if err != nil {
 			return nil, "", err
@@ -40,45 +40,45 @@ func (d *Desk) Suppressions(ctx context.Context, to, after string, limit int) (l
 		if len(list) >= limit && list[len(list)-1].To != s.To {
 			return list, list[len(list)-1].To, nil
 		}
-		list = append(list, client.Suppression{To: s.To, Scope: s.Scope, Company: s.Company, Source: s.Source, At: s.At.UTC(), Until: s.Until})
+		list = append(list, resource.Suppression{To: s.To, Scope: s.Scope, Company: s.Company, Source: s.Source, At: s.At.UTC(), Until: s.Until})
 	}
 	return list, "", nil
 }
 
 // AddSuppressions suppresses numbers in international form with +; those of a company's desk for
 // the messages of that company alone.
-func (d *Desk) AddSuppressions(ctx context.Context, numbers []string, scope campaign.Scope) (client.Suppressed, error) {
+func (d *Desk) AddSuppressions(ctx context.Context, numbers []string, scope campaign.Scope) (resource.Suppressed, error) {
 	list, err := campaign.ParseSuppressions(numbers, scope, time.Now())
 	if err != nil {
-		return client.Suppressed{}, invalid("%v", err)
+		return resource.Suppressed{}, invalid("%v", err)
 	}
 	for i := range list {
 		list[i].Company = d.Company
 	}
 	if err := d.note(ctx, "suppressions add", count(len(list)), "scope "+string(scope)); err != nil {
-		return client.Suppressed{}, err
+		return resource.Suppressed{}, err
 	}
 	n, err := d.Ledger.Suppress(ctx, list)
-	return client.Suppressed{Changed: n, Unchanged: len(list) - n}, err
+	return resource.Suppressed{Changed: n, Unchanged: len(list) - n}, err
 }
 
 // RemoveSuppressions takes numbers off the list: from one scope, or with "" from every scope.
-func (d *Desk) RemoveSuppressions(ctx context.Context, numbers []string, scope campaign.Scope) (client.Suppressed, error) {
+func (d *Desk) RemoveSuppressions(ctx context.Context, numbers []string, scope campaign.Scope) (resource.Suppressed, error) {
 	if d.Company != "" {
-		return client.Suppressed{}, fmt.Errorf("%w: a key of one company takes no number off the list", ErrForbidden)
+		return resource.Suppressed{}, fmt.Errorf("%w: a key of one company takes no number off the list", ErrForbidden)
 	}
 	check := scope
 	if check == "" {
 		check = campaign.ScopeAll
 	}
 	if _, err := campaign.ParseSuppressions(numbers, check, time.Now()); err != nil {
-		return client.Suppressed{}, invalid("%v", err)
+		return resource.Suppressed{}, invalid("%v", err)
 	}
 	if err := d.note(ctx, "suppressions remove", count(len(numbers)), "scope "+string(scope)); err != nil {
-		return client.Suppressed{}, err
+		return resource.Suppressed{}, err
 	}
 	lifted, absent, err := campaign.LiftSuppressions(ctx, d.Ledger, numbers, scope)
-	return client.Suppressed{Changed: lifted, Unchanged: absent}, err
+	return resource.Suppressed{Changed: lifted, Unchanged: absent}, err
 }
 
 // count names how many numbers an action is about: the log has no phone number.
@@ -95,7 +95,7 @@ const mostFaults = 1000
 // ImportSuppressions suppresses the numbers of a CSV file, which it reads to its end; those of a
 // company's desk for the messages of that company alone. Rows that cannot be imported are told; the
 // others are.
-func (d *Desk) ImportSuppressions(ctx context.Context, file io.Reader, q client.SuppressionImport) (out client.Imported, err error) {
+func (d *Desk) ImportSuppressions(ctx context.Context, file io.Reader, q resource.SuppressionImport) (out resource.Imported, err error) {
 	scope := cmp.Or(q.Scope, campaign.ScopeMarketing)
 	if _, err := campaign.ParseScope(string(scope)); err != nil {
 		return out, invalid("%v", err)
@@ -117,7 +117,7 @@ func (d *Desk) ImportSuppressions(ctx context.Context, file io.Reader, q client.
 		Path: name, Input: file, Scope: scope, Source: q.Source, At: q.At, Company: d.Company, DefaultRegion: q.DefaultRegion,
 		Rejected: func(line int, why string) {
 			if len(out.Faults) < mostFaults {
-				out.Faults = append(out.Faults, client.RowFault{Line: line, What: why})
+				out.Faults = append(out.Faults, resource.RowFault{Line: line, What: why})
 			}
 		},
 	})

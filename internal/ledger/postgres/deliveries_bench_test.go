@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
-	"campaignd/client"
+	"campaignd/client/resource"
 	"campaignd/internal/ledger"
 	"campaignd/internal/ledger/ledgertest"
 	"campaignd/internal/operator"
@@ -85,19 +85,19 @@ func BenchmarkPagesOfDeliveries(b *testing.B) {
 	middle := *pageRows / 2
 	for _, tt := range []struct {
 		name   string
-		filter client.DeliveryFilter
+		filter resource.DeliveryFilter
 	}{
-		{"all", client.DeliveryFilter{}},
-		{"read", client.DeliveryFilter{Status: campaign.Read}},
-		{"failed", client.DeliveryFilter{Status: campaign.Failed}},
-		{"refused", client.DeliveryFilter{Status: campaign.Refused}},
-		{"accepted", client.DeliveryFilter{Status: campaign.Accepted}},
-		{"queued", client.DeliveryFilter{Status: campaign.Queued}},
-		{"reason", client.DeliveryFilter{Reason: "suppressed"}},
-		{"code", client.DeliveryFilter{Code: "131042"}},
-		{"no-such-code", client.DeliveryFilter{Code: "1"}},
-		{"number", client.DeliveryFilter{To: "+2348000000777"}},
-		{"window", client.DeliveryFilter{Since: at(middle), Before: at(middle + 60_000)}},
+		{"all", resource.DeliveryFilter{}},
+		{"read", resource.DeliveryFilter{Status: campaign.Read}},
+		{"failed", resource.DeliveryFilter{Status: campaign.Failed}},
+		{"refused", resource.DeliveryFilter{Status: campaign.Refused}},
+		{"accepted", resource.DeliveryFilter{Status: campaign.Accepted}},
+		{"queued", resource.DeliveryFilter{Status: campaign.Queued}},
+		{"reason", resource.DeliveryFilter{Reason: "suppressed"}},
+		{"code", resource.DeliveryFilter{Code: "131042"}},
+		{"no-such-code", resource.DeliveryFilter{Code: "1"}},
+		{"number", resource.DeliveryFilter{To: "+2348000000777"}},
+		{"window", resource.DeliveryFilter{Since: at(middle), Before: at(middle + 60_000)}},
 	} {
 		for _, from := range []struct {
 			name  string

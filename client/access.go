@@ -1,4 +1,4 @@
-package api
+package client
 
 import (
 	"crypto/rand"
@@ -12,8 +12,6 @@ import (
 	"net/http"
 	"os"
 	"time"
-
-	"campaignd/client"
 )
 
 // Access is how a process of this user reaches the API.
@@ -32,8 +30,8 @@ func NewAccess(url string) Access {
 }
 
 // Client returns a client of the process.
-func (a Access) Client() (*client.Client, error) {
-	return client.New(a.URL, a.Key, client.Options{HTTP: &http.Client{Transport: &http.Transport{ // no proxy: the process is on this machine
+func (a Access) Client() (*Client, error) {
+	return New(a.URL, a.Key, Options{HTTP: &http.Client{Transport: &http.Transport{ // no proxy: the process is on this machine
 		DialContext: (&net.Dialer{Timeout: 5 * time.Second}).DialContext, ExpectContinueTimeout: 5 * time.Second, DisableKeepAlives: true,
 		TLSClientConfig: a.tls(),
 	}}})

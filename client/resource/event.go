@@ -1,4 +1,4 @@
-package client
+package resource
 
 import "encoding/json"
 

@@ -1,0 +1,46 @@
+package resource
+
+import (
+	"time"
+
+	"campaignd/campaign"
+)
+
+// Delivery is one row of a run's list, with what became of it.
+type Delivery struct {
+	Row         int64           `json:"row"`
+	To          string          `json:"to"`
+	Connection  string          `json:"connection,omitempty"`
+	Status      campaign.Status `json:"status"`
+	Reason      string          `json:"reason,omitempty"`
+	Code        string          `json:"code,omitempty"`
+	MessageID   string          `json:"message_id,omitempty"`
+	Attempts    int             `json:"attempts"`
+	AcceptedAt  time.Time       `json:"accepted_at,omitzero"`
+	SentAt      time.Time       `json:"sent_at,omitzero"`
+	DeliveredAt time.Time       `json:"delivered_at,omitzero"`
+	ReadAt      time.Time       `json:"read_at,omitzero"`
+	FailedAt    time.Time       `json:"failed_at,omitzero"`
+	RequestID   string          `json:"request_id,omitempty"` // x-request-id of a refusal or doubt
+}
+
+// DeliveryFilter selects deliveries of a run. Its zero value selects all.
+type DeliveryFilter struct {
+	Status     campaign.Status
+	Reason     string
+	Code       string
+	Connection string
+	To         string // a phone number with its country code
+	// Since and Before bound the latest time of a delivery; zero: no bound.
+	Since, Before time.Time
+	After         int64 // the Next of the page before; 0: the first page
+	Limit         int   // at most this many, 1 to 1000; 0: 100
+}
+
+// DeliveryPage is a page of deliveries, in the order in which the run sends them: that of the list
+// within each time zone. It may have fewer than were asked for, also none, although more follow:
+// reading one takes some milliseconds, whatever the filter.
+type DeliveryPage struct {
+	Deliveries []Delivery
+	Next       int64 // 0: there are no more
+}

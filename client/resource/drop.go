@@ -1,0 +1,25 @@
+package resource
+
+import (
+	"time"
+)
+
+// Drop is a file of a watched place. One that waits has no number, no run and no time but Since.
+type Drop struct {
+	File     int64  `json:"file,omitempty"` // its number
+	Bucket   string `json:"bucket"`
+	Key      string `json:"key"`
+	Campaign string `json:"campaign,omitempty"`
+	// State is a campaign.DropState, or waiting.
+	State   string    `json:"state"`
+	Run     string    `json:"run,omitempty"`
+	Place   string    `json:"place,omitempty"`
+	Detail  string    `json:"detail,omitempty"`
+	Bytes   int64     `json:"bytes,omitempty"`
+	SHA256  string    `json:"sha256,omitempty"`
+	TakenAt time.Time `json:"taken_at,omitzero"`
+	Since   time.Time `json:"since,omitzero"`
+}
+
+// DropWaiting is the State of a file that was not taken yet.
+const DropWaiting = "waiting"

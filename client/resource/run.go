@@ -1,0 +1,45 @@
+package resource
+
+import (
+	"time"
+
+	"campaignd/campaign"
+)
+
+// Run is a run as the lists show it.
+type Run struct {
+	ID        string               `json:"id"`
+	Campaign  string               `json:"campaign"`
+	State     campaign.State       `json:"state"`
+	Reason    campaign.PauseReason `json:"reason,omitempty"` // of paused
+	Detail    string               `json:"detail,omitempty"`
+	Wanted    campaign.Wanted      `json:"wanted"`
+	Rows      int64                `json:"rows"`
+	List      string               `json:"list"`
+	FollowUp  campaign.RunNo       `json:"follow_up_of,omitempty"` // number of the earlier run
+	CreatedAt time.Time            `json:"created_at,omitzero"`
+	EndedAt   time.Time            `json:"ended_at,omitzero"`
+	Retired   campaign.Retired     `json:"retired,omitzero"` // rows that retention deleted; totals count them
+	Holds     []campaign.HoldState `json:"holds,omitempty"`  // those that stop messages of the run now
+}
+
+// RunOf is a run without its holds.
+func RunOf(r campaign.Run) Run {
+	return Run{
+		ID: r.ID(), Campaign: r.Campaign, State: r.State, Reason: r.Reason, Detail: r.Detail, Wanted: r.Wanted, Rows: r.Rows,
+		List: r.List(), FollowUp: r.Parent, CreatedAt: r.CreatedAt, EndedAt: r.EndedAt, Retired: r.Retired,
+	}
+}
+
+// Controlled is a run after a request, with a sentence on what happens next.
+type Controlled struct {
+	Run      Run    `json:"run"`
+	Sentence string `json:"sentence"`
+}
+
+// Limits are the limits by which a run shares its numbers.
+type Limits struct {
+	Run string `json:"run"`
+	campaign.RunLimits
+	Sentence string `json:"sentence,omitempty"`
+}

@@ -1,0 +1,41 @@
+package operator
+
+import (
+	"context"
+	"log/slog"
+
+	"campaignd/campaign"
+	"campaignd/campaign/plan"
+	"campaignd/client/resource"
+)
+
+// Process is what operators may ask of a process that serves, beside its ledger. internal/daemon
+// fills it and internal/api asks it. Members without another word are required.
+type Process struct {
+	// Key opens the API beside the keys of the ledger (client.Access); "": those of the ledger alone do.
+	Key string
+	// Desk has the ledger, and what its runs are sent over. Each request gets a desk of its own
+	// caller.
+	Desk Desk
+	// Uploads is the folder of uploaded lists. It is made when it is needed, for this user alone.
+	Uploads string
+	// Launch launches a campaign file over a list. ctx ends when the process stops, not with the
+	// request. A repeated idempotency key, if it is not "", finds the same run again. Nil: no list is
+	// taken.
+	Launch func(ctx context.Context, file, list string, another bool, idempotency string) (resource.Launched, error)
+	// Unfinished returns the unfinished runs, whose uploads are kept.
+	Unfinished func(context.Context) ([]campaign.Run, error)
+	// Forecast says when a run will be done.
+	Forecast func(ctx context.Context, r campaign.Run) (plan.Forecast, error)
+	// Folder returns the files of the campaigns folder, by name.
+	Folder func() ([]File, error)
+	// Check says what a launch of a campaign over a list would do, and ForecastLaunch when it would be
+	// done. Both read the whole list; "" is that of the campaign.
+	Check          func(ctx context.Context, f File, list string) (*campaign.Preflight, error)
+	ForecastLaunch func(ctx context.Context, f File, list string) (plan.Forecast, error)
+	// Numbers returns the connections, with their limits now.
+	Numbers func(ctx context.Context) ([]resource.Number, error)
+	// Version is that of the program, in the API's document; it is not empty.
+	Version string
+	Log     *slog.Logger
+}
