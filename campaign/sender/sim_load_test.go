@@ -63,6 +63,13 @@ type campaignRun struct {
 
 func (r *campaignRun) marketing() bool { return r.category == "MARKETING" }
 
+// yields reports whether a run is bulk, and shares a number with one that comes first.
+func (l *workload) yields(r *campaignRun) bool {
+	return r.marketing() && slices.ContainsFunc(l.runs, func(other *campaignRun) bool {
+		return !other.marketing() && slices.ContainsFunc(r.connections, func(c string) bool { return slices.Contains(other.connections, c) })
+	})
+}
+
 // moves reports whether some run allows moves.
 func (l *workload) moves() bool {
 	return slices.ContainsFunc(l.runs, func(r *campaignRun) bool { return r.limits.Move })

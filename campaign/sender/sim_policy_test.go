@@ -223,8 +223,10 @@ func (p *policy) names(r *campaignRun, k sent, h heard) bool {
 	return false
 }
 
-// resume says that a run is about to go on.
-func (p *policy) resume(r *campaignRun) {
+// resume says that a run is about to go on. One that was paused goes on without its count of faults.
+func (p *policy) resume(r *campaignRun, paused bool) {
 	r.held, r.resumed = time.Time{}, time.Now()
-	delete(p.faults, r.template)
+	if paused {
+		delete(p.faults, r.template)
+	}
 }

@@ -59,7 +59,11 @@ func (p *policy) look(w *world, r *campaignRun, run campaign.Run) {
 			since = at
 		}
 	}
-	if still := now.Sub(since); still > goesOn {
+	most := goesOn
+	if w.load.yields(r) {
+		most += seldomSent
+	}
+	if still := now.Sub(since); still > most {
 		w.worse("%s stands still for %v at delivery %d of %d, and nothing names it", r.name, still, r.granted, len(r.phones))
 	}
 }
@@ -67,6 +71,11 @@ func (p *policy) look(w *world, r *campaignRun, run campaign.Run) {
 // goesOn is how long a run may stand still that nothing holds: a reading of the runs, a claim, and
 // an intent.
 const goesOn = 8 * time.Second
+
+// seldomSent is how much longer a bulk run may stand still that shares a number with one that comes
+// first. It has a 20th of the number: at 1 message a second, to which refusals slow a number, its next
+// message is due after 20 s, and after 40 s if every other slot is lost.
+const seldomSent = 40 * time.Second
 
 // refused compares a delivery that ended as refused with the answers that it got.
 func (p *policy) refused(w *world, r *campaignRun, row int64, k sent) {

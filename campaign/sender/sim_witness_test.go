@@ -126,7 +126,7 @@ func (s *witness) resume(w *world, r *campaignRun) bool {
 	if !r.cancelled {
 		r.stopped = time.Time{}
 	}
-	w.policy.resume(r)
+	w.policy.resume(r, true)
 	return !r.cancelled
 }
 
@@ -163,7 +163,7 @@ func (s *witness) approve(w *world, r *campaignRun) {
 	for _, c := range w.load.connections {
 		w.policy.heal(holdName{campaign.HoldTemplate, campaign.TemplateID(simOrigin(c.ID).Account, r.template, "en_US")})
 	}
-	w.policy.resume(r)
+	w.policy.resume(r, false)
 }
 
 // disapprove says that a webhook is about to tell that the run's template is paused.
