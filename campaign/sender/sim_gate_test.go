@@ -279,8 +279,36 @@ func (g *gate) RoundTrip(r *http.Request) (*http.Response, error) {
 		resp.Body = &closer{resp.Body, func() { stop(); cancel() }}
 		return resp, nil
 	})
-	if !g.dead.Load() {
-		g.w.policy.hear(g.w, m, began, resp, err)
+	hear := func(text []byte) {
+		if !g.dead.Load() {
+			g.w.policy.hear(g.w, m, began, resp, text, err)
+		}
+	}
+	if err == nil && resp.StatusCode/100 == 2 { // its body tells whether the message has an id
+		resp.Body = &acceptance{ReadCloser: resp.Body, hear: hear}
+	} else {
+		hear(nil)
 	}
 	return resp, err
+}
+
+// acceptance is the body of an acceptance, which is heard when the client has read it.
+type acceptance struct {
+	io.ReadCloser
+	text []byte
+	hear func(text []byte)
+}
+
+func (b *acceptance) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.text = append(b.text, p[:n]...)
+	return n, err
+}
+
+func (b *acceptance) Close() error {
+	if b.hear != nil {
+		b.hear(b.text)
+		b.hear = nil
+	}
+	return b.ReadCloser.Close()
 }

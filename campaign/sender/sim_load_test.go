@@ -185,14 +185,15 @@ func (w *world) drawActs(l *workload) {
 	}
 	for i := range l.runs {
 		k := uint64(i)
-		if w.draw("pause", 100, k) < 20 {
+		inTime := l.allowance == 0 // else a month may pass before anything is sent, and the next one is too short
+		if inTime && w.draw("pause", 100, k) < 20 {
 			at := soon("pause", k, 6*time.Second)
 			l.acts = append(l.acts, act{at: at, what: "pause", run: i}, act{at: at + soon("resume", k, 30*time.Second), what: "resume", run: i})
 		}
 		if w.draw("cancel", 100, k) < 12 {
 			l.acts = append(l.acts, act{at: soon("cancel", k, 8*time.Second), what: "cancel", run: i})
 		}
-		if w.draw("template", 100, k) < 12 {
+		if inTime && w.draw("template", 100, k) < 12 {
 			at := soon("template paused", k, 6*time.Second)
 			l.acts = append(l.acts, act{at: at, what: "template paused", run: i}, act{at: at + soon("template approved", k, 40*time.Second),
 				what: "template approved", run: i})

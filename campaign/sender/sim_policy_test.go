@@ -176,11 +176,12 @@ func (h heard) least() time.Duration {
 	return 0
 }
 
-// hear notes an answer that a process got, and whom else it stops.
-func (p *policy) hear(w *world, m posted, began time.Time, resp *http.Response, err error) {
+// hear notes an answer that a process got, and whom else it stops. text is what it read of an
+// acceptance.
+func (p *policy) hear(w *world, m posted, began time.Time, resp *http.Response, text []byte, err error) {
 	h := heard{at: time.Now(), posted: began, connection: m.ConnectionID}
 	code := 0
-	h.kind, h.wait, code = meaning(resp, err)
+	h.kind, h.wait, code = meaning(resp, text, err)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	c, k := m.ConnectionID, m.sent()

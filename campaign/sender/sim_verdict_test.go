@@ -118,11 +118,15 @@ func told(all []heard) string {
 
 // meaning is what docs/states.md says of an answer; how long a number rests because of it; its
 // code.
-func meaning(resp *http.Response, err error) (kind string, wait time.Duration, code int) {
+func meaning(resp *http.Response, text []byte, err error) (kind string, wait time.Duration, code int) {
 	if err != nil {
 		return "doubt", 0, 0
 	}
 	if resp.StatusCode/100 == 2 {
+		var accepted struct{ Data struct{ MessageID string } }
+		if json.Unmarshal(text, &accepted) != nil || accepted.Data.MessageID == "" || len(accepted.Data.MessageID) > 256 {
+			return "doubt", 0, 0
+		}
 		return "accepted", 0, 0
 	}
 	body, err := io.ReadAll(resp.Body)
