@@ -100,10 +100,14 @@ func (p *planner) run(ctx context.Context) {
 					"connection", p.number.connection, "err", err)
 			}
 		}
+		purpose := "plan"
 		if wait <= 0 {
+			purpose = "plan again"
+		}
+		if wait = p.number.jitter(purpose, wait); wait <= 0 {
 			continue
 		}
-		t := time.NewTimer(p.number.jitter("plan", wait))
+		t := time.NewTimer(wait)
 		select {
 		case <-ctx.Done():
 		case <-p.poke:
