@@ -100,11 +100,7 @@ func (p *planner) run(ctx context.Context) {
 					"connection", p.number.connection, "err", err)
 			}
 		}
-		purpose := "plan"
-		if wait <= 0 {
-			purpose = "plan again"
-		}
-		if wait = p.number.jitter(purpose, wait); wait <= 0 {
+		if wait = p.number.jitter("plan", wait); wait <= 0 {
 			continue
 		}
 		t := time.NewTimer(wait)

@@ -1,8 +1,6 @@
 package resource
 
-import (
-	"time"
-)
+import "time"
 
 // Drop is a file of a watched place. One that waits has no number, no run and no time but Since.
 type Drop struct {

@@ -1,8 +1,6 @@
 package resource
 
-import (
-	"time"
-)
+import "time"
 
 // Firing is one firing of a schedule: to come, or past.
 type Firing struct {

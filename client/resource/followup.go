@@ -1,8 +1,6 @@
 package resource
 
-import (
-	"campaignd/campaign"
-)
+import "campaignd/campaign"
 
 // FollowUpRequest chooses the rows of an ended run that a new run sends to again.
 type FollowUpRequest struct {

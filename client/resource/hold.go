@@ -1,8 +1,6 @@
 package resource
 
-import (
-	"campaignd/campaign"
-)
+import "campaignd/campaign"
 
 // HoldRequest asks for a hold.
 type HoldRequest struct {

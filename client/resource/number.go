@@ -1,8 +1,6 @@
 package resource
 
-import (
-	"campaignd/campaign"
-)
+import "campaignd/campaign"
 
 // Number is a connection with its limits as they are now.
 type Number struct {

@@ -1,8 +1,6 @@
 package resource
 
-import (
-	"time"
-)
+import "time"
 
 // Upload is how much of a list has come in parts.
 type Upload struct {
