@@ -196,7 +196,8 @@ func TestStampsTellTheirUnitBySize(t *testing.T) {
 // The pace of a number was measured with these values of the transport.
 func TestTheTransportIsTunedForManyShortPosts(t *testing.T) {
 	proxy := &url.URL{Scheme: "http", Host: "proxy.example"}
-	got, small := NewTransport(Options{Proxy: proxy}), NewTransport(Options{Timeout: time.Second, MaxInFlight: 3, IdleTimeout: time.Minute})
+	got := tuned(Options{Proxy: proxy}.withDefaults())
+	small := tuned(Options{Timeout: time.Second, MaxInFlight: 3, IdleTimeout: time.Minute})
 	for name, c := range map[string]struct{ got, want any }{
 		"in flight":              {got.MaxConnsPerHost, 256},
 		"kept":                   {got.MaxIdleConnsPerHost, 256},

@@ -79,10 +79,6 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// NewTransport returns a transport like the one that a Client with these options makes for itself.
-// A benchmark can compare other clients with it. Options.Transport has no effect.
-func NewTransport(o Options) *http.Transport { return tuned(o.withDefaults()) }
-
 // tuned returns the transport for sends. It keeps as many connections as there are requests in
 // flight. It uses HTTP/1.1, where each request has a connection for itself, so that it can prove
 // what was written (docs/protocol.md#posting). It uses no compression, and no proxy unless the

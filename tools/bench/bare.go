@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,8 +12,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"campaignd/internal/messaging"
 )
 
 // bareJob is the job of a bare loop that posts messages.
@@ -35,32 +34,21 @@ type spent struct {
 	Delivered int64
 }
 
-// playBare posts every message with net/http on campaignd's transport, decodes the id of each
-// answer, and takes the webhooks with a handler that reads them and answers 204. It stores nothing.
-// It ends when its parent has seen the answer to the last webhook.
+// playBare posts every message with net/http, decodes the id of each answer, and takes the webhooks
+// with a handler that reads them and answers 204. It stores nothing and uses no code of campaignd, so
+// that a change of campaignd does not change what it is compared with. It ends when its parent has
+// seen the answer to the last webhook.
 func playBare(ctx context.Context, in *json.Decoder, out *json.Encoder) error {
 	var job bareJob
 	if err := in.Decode(&job); err != nil {
 		return err
 	}
-	ln, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	h, err := takeWebhooks(ctx)
 	if err != nil {
 		return err
 	}
-	server := &http.Server{ // with the time-outs of the daemon
-		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if _, err := io.Copy(io.Discard, r.Body); err != nil {
-				return
-			}
-			w.WriteHeader(http.StatusNoContent)
-		}),
-		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 15 * time.Second,
-		WriteTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute,
-	}
-	served := make(chan error, 1)
-	go func() { served <- server.Serve(ln) }()
-	defer server.Close()
-	if err := register(ctx, job.Sink, "http://"+ln.Addr().String()+"/webhooks/messaging"); err != nil {
+	defer h.Close()
+	if err := register(ctx, job.Sink, h.url); err != nil {
 		return err
 	}
 	began, err := cpu()
@@ -72,7 +60,7 @@ func playBare(ctx context.Context, in *json.Decoder, out *json.Encoder) error {
 	}
 	select {
 	case <-ctx.Done(): // the parent has seen the last status
-	case err := <-served:
+	case err := <-h.served:
 		return err
 	}
 	used, err := cpu()
@@ -86,11 +74,42 @@ func playBare(ctx context.Context, in *json.Decoder, out *json.Encoder) error {
 	return out.Encode(spent{CPU: used - began, Peak: most})
 }
 
+// webhooks is a server that reads each webhook and answers 204.
+type webhooks struct {
+	*http.Server
+	url    string
+	served chan error // why it ended
+}
+
+func takeWebhooks(ctx context.Context) (*webhooks, error) {
+	ln, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	server := &http.Server{ // with the time-outs of the daemon
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if _, err := io.Copy(io.Discard, r.Body); err != nil {
+				return
+			}
+			w.WriteHeader(http.StatusNoContent)
+		}),
+		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 15 * time.Second,
+		WriteTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute,
+	}
+	h := &webhooks{server, "http://" + ln.Addr().String() + "/webhooks/messaging", make(chan error, 1)}
+	go func() { h.served <- server.Serve(ln) }()
+	return h, nil
+}
+
+// bareClient returns a client that keeps as many connections as there are requests at once.
+func bareClient(atOnce int) *http.Client {
+	return &http.Client{Transport: &http.Transport{MaxConnsPerHost: atOnce, MaxIdleConnsPerHost: atOnce, DisableCompression: true}}
+}
+
 // loop posts the messages. Each worker takes the next one.
 func loop(ctx context.Context, job bareJob) error {
-	transport := messaging.NewTransport(messaging.Options{MaxInFlight: job.Workers})
-	defer transport.CloseIdleConnections()
-	client := &http.Client{Transport: transport}
+	client := bareClient(job.Workers)
+	defer client.CloseIdleConnections()
 	var next atomic.Int64
 	var workers sync.WaitGroup
 	errs := make([]error, job.Workers)
@@ -114,11 +133,10 @@ func bareSend(ctx context.Context, client *http.Client, sink string, n int) erro
 	r := recipient(n)
 	body := fmt.Appendf(nil, `{"connectionId":"conn_%d","to":"%s","template":{"name":"spring_sale","language":"en_US",`+
 		`"body":["%s","%s"],"buttons":[{"type":"url","text":"%s"}]}}`, 1+n%connections, r.to, r.name, r.discount, r.slug)
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, sink+"/api/v1/messages", &once{body})
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, sink+"/api/v1/messages", bytes.NewReader(body))
 	if err != nil {
 		return err
 	}
-	req.ContentLength = int64(len(body))
 	req.Header = http.Header{
 		"Authorization": {"Bearer " + apiKey}, "User-Agent": {"campaignd/dev"},
 		"Accept": {"application/json"}, "Content-Type": {"application/json"},
@@ -144,17 +162,4 @@ func bareSend(ctx context.Context, client *http.Client, sink string, n int) erro
 		return fmt.Errorf("%s without an id: %s", res.Status, text)
 	}
 	return nil
-}
-
-// once is a body that can be read only once, like that of campaignd, so that net/http does not
-// repeat a POST.
-type once struct{ left []byte }
-
-func (o *once) Read(b []byte) (int, error) {
-	if len(o.left) == 0 {
-		return 0, io.EOF
-	}
-	n := copy(b, o.left)
-	o.left = o.left[n:]
-	return n, nil
 }

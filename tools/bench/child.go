@@ -26,6 +26,7 @@ type child struct {
 var roles = map[string]func(ctx context.Context, job *json.Decoder, answer *json.Encoder) error{
 	"sink":      playSink,
 	"bare":      playBare,
+	"paced":     playPaced,
 	"campaignd": playCampaignd,
 	"import":    playImport,
 	"load":      playLoad,

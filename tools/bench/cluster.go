@@ -15,7 +15,7 @@ import (
 //
 //   - one replica against the bare loop, and the size of its ledger afterwards;
 //   - one, two and four replicas that share four numbers with a service that answers slowly, and
-//     one replica at the rate of each of the four;
+//     one replica at the rate of each of the four, each against as many bare loops;
 //   - an import against psql's own \copy of the same columns;
 //   - statuses applied durably in batches;
 //   - memory and rate of two replicas that import and send a million rows.
@@ -44,7 +44,8 @@ type fleetResult struct {
 	setting
 	Pace     float64 // messages per second of all numbers together
 	Periods  []period
-	CPURatio figure // CPU time per message against one replica of the same repetition
+	Bare     []period // as many bare loops at the same rate
+	CPURatio figure   // CPU time per message against the bare loops of the same repetition
 }
 
 // cluster measures everything.
@@ -126,10 +127,12 @@ func (c *cluster) repeat(r *shared, i int) error {
 		if err != nil {
 			return fmt.Errorf("%d replicas: %w", f.Replicas, err)
 		}
-		f.Periods = append(f.Periods, s)
-	}
-	for _, f := range r.Replicas {
-		f.CPURatio = ratio(f.Periods, r.Replicas[0].Periods, period.perMessage)
+		bare, err := c.bareFleet(f.setting)
+		if err != nil {
+			return fmt.Errorf("%d bare loops: %w", f.Replicas, err)
+		}
+		f.Periods, f.Bare = append(f.Periods, s), append(f.Bare, bare)
+		f.CPURatio = ratio(f.Periods, f.Bare, period.perMessage)
 	}
 	c.note("importing %d rows beside psql's \\copy", c.rows)
 	copied, err := c.copying()

@@ -68,7 +68,7 @@ func (r *shared) printOne(out io.Writer) error {
 func (r *shared) printReplicas(out io.Writer) error {
 	fmt.Fprintf(out, "\nReplicas on %d numbers, with a sink that answers after %v; measured for %.0f s. CPU us/message.\n",
 		connections, slowAnswer, r.PeriodSeconds)
-	w := table(out, "replicas", "each number", "messages/s", "of the pace", "CPU", "against one", "of the costliest", "of PostgreSQL",
+	w := table(out, "replicas", "each number", "messages/s", "of the pace", "CPU", "of bare loops", "ratio", "of the costliest", "of PostgreSQL",
 		"of the sink", "transactions/message", "Redis calls/message")
 	for _, f := range r.Replicas {
 		all := f.Periods
@@ -77,8 +77,9 @@ func (r *shared) printReplicas(out io.Writer) error {
 		if f.Limits {
 			how += " with tier, allowance, cap"
 		}
-		fmt.Fprintf(w, "%d\t%s\t%s\t%.3f\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", f.Replicas, how, rate.print(1), rate.Median/f.Pace,
-			each(all, period.perMessage).print(0), f.CPURatio.print(2), each(all, period.costliest).print(0),
+		fmt.Fprintf(w, "%d\t%s\t%s\t%.3f\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", f.Replicas, how, rate.print(1), rate.Median/f.Pace,
+			each(all, period.perMessage).print(0), each(f.Bare, period.perMessage).print(0), f.CPURatio.print(2),
+			each(all, period.costliest).print(0),
 			each(all, period.ofDatabase).print(0), each(all, period.ofSink).print(0),
 			each(all, period.ofCommits).print(2), each(all, period.ofRedis).print(2))
 	}

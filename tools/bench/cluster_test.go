@@ -2,8 +2,12 @@ package main
 
 import (
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"reflect"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -54,5 +58,15 @@ func TestAServersCPUCountsItsOwnProcess(t *testing.T) {
 	}
 	if got := serverCPU(0); got != 0 {
 		t.Errorf("serverCPU of no process = %v, want 0", got)
+	}
+}
+
+func TestAPacedLoopEndsWithTheErrorOfItsSink(t *testing.T) {
+	sink := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { answer(w, `{"data":{}}`) }))
+	defer sink.Close()
+	var posts atomic.Int64
+	err := postPaced(t.Context(), pacedJob{Sink: sink.URL, Rate: 1000, Workers: 1}, &posts)
+	if err == nil || !strings.Contains(err.Error(), "without an id") || posts.Load() != 0 {
+		t.Errorf("postPaced = %v after %d messages; want an error about the missing id after 0", err, posts.Load())
 	}
 }

@@ -2,8 +2,8 @@
 // on one machine:
 //
 //   - sends per second and CPU time per message of campaignd (import, ledger on disk, intents,
-//     results, webhooks) and of a bare net/http loop with the same transport and the same request
-//     bytes, which answers the same webhooks without decoding them;
+//     results, webhooks) and of a bare net/http loop that sends the same request
+//     bytes and answers the same webhooks without decoding them;
 //   - rows per second of an import and of encoding/csv alone on the same file;
 //   - peak memory of importing and sending 100,000 and 1,000,000 rows.
 //

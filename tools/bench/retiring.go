@@ -73,7 +73,7 @@ func (f *running) retire(rows int) (r retired, err error) {
 	}
 	f.note("deleting %d rows while %d others are sent", rows, got.Import.Rows)
 	none := filepath.Join(f.dir, "no campaigns")
-	if err := f.join(productJob{Campaigns: none, Rate: unpaced, InFlight: f.workers / connections, Retention: true}); err != nil {
+	if err := f.replica(productJob{Campaigns: none, Rate: unpaced, InFlight: f.workers / connections, Retention: true}); err != nil {
 		return r, err
 	}
 	if err := f.watch(&r, before.Accepted+got.Import.Rows); err != nil {
