@@ -43,7 +43,11 @@ func (l *Local) Allow(ctx context.Context, key string, perSecond float64, n int)
 	if tat.Before(now) {
 		tat = now
 	}
-	granted := min(n, int(now.Add(burst).Sub(tat)/every))
+	last := now.Add(burst)
+	if tat.After(last) { // what a lower rate permitted is not waited out
+		tat = last
+	}
+	granted := min(n, int(last.Sub(tat)/every))
 	tat = tat.Add(time.Duration(granted) * every)
 	l.arrivals[key] = tat
 	if granted < n {

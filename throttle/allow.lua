@@ -22,7 +22,8 @@ local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
 local tat = tonumber(redis.call('GET', KEYS[1]) or '')
 -- New, or so far ahead that the clock stepped back: one use now, the next after an interval.
 if not tat or tat > now + burst + 1000000 then tat = now + burst - interval end
-if tat < now then tat = now end
+-- Idle time earns a burst at most, and what a lower rate permitted is not waited out.
+tat = math.min(math.max(tat, now), now + burst)
 
 local granted = math.min(wanted, math.floor((now + burst - tat) / interval))
 tat = tat + granted * interval

@@ -3,6 +3,7 @@ package throttletest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -89,6 +90,25 @@ func permitWait(t *testing.T, s suite, l throttle.Limiter) {
 	time.Sleep(wait)
 	if n, wait := s.allow(t, l, "number", 20, 1); n != 1 || wait != 0 {
 		t.Errorf("after the wait: got %d permissions and a wait of %v, want 1 and 0", n, wait)
+	}
+}
+
+// permitRaised: a raised rate counts from the next question on. It permits at most one use at once,
+// and what the lower rate permitted is not waited out.
+func permitRaised(t *testing.T, s suite, l throttle.Limiter) {
+	for _, c := range []struct{ from, to float64 }{{1, 2}, {0.01, 100}} {
+		var n int
+		var wait time.Duration
+		err := throttle.ErrUnavailable
+		for i := 0; i < 3 && err != nil; i++ { // a busy machine may delay an answer
+			key := fmt.Sprintf("from %v to %v, %d", c.from, c.to, i)
+			s.allow(t, l, key, c.from, 1)
+			n, wait, err = l.Allow(t.Context(), key, c.to, 8)
+		}
+		if every := time.Duration(float64(time.Second) / c.to); err != nil || n < 0 || n > 1 || wait <= 0 || wait > every {
+			t.Errorf("from %v/s to %v/s: got %d permissions, a wait of %v and %v, want at most 1, %v at most and no error",
+				c.from, c.to, n, wait, err, every)
+		}
 	}
 }
 

@@ -81,6 +81,7 @@ var cases = []struct {
 	{"PermissionsStartWithoutABurst", permitStart},
 	{"IdleTimeIsWorthATolerance", permitIdle},
 	{"ARefusalSaysWhenToAskAgain", permitWait},
+	{"ARaisedRateCountsAtOnceWithoutABurst", permitRaised},
 	{"PermissionsOfKeysAreIndependent", permitKeys},
 	{"PermissionMistakesAreRefused", permitMistakes},
 }
