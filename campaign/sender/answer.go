@@ -3,6 +3,7 @@ package sender
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"campaignd/campaign"
@@ -140,10 +141,10 @@ func (p *poster) trip(v verdict, e *messaging.Error, now time.Time) {
 	}, now)
 }
 
-// clip keeps a detail within what the ledger stores.
+// clip keeps a detail within the 300 bytes that the ledger stores, in whole characters.
 func clip(s string) string {
 	if len(s) > 300 {
-		return s[:300]
+		return strings.ToValidUTF8(s[:300], "")
 	}
 	return s
 }

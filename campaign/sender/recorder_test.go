@@ -218,4 +218,10 @@ func TestADetailHasAtMostThreeHundredBytes(t *testing.T) {
 			t.Errorf("of %d bytes %d are kept, want %d", n, got, want)
 		}
 	}
+	if got, want := clip(strings.Repeat("\u20ac", 101)+"x"), strings.Repeat("\u20ac", 100); got != want {
+		t.Errorf("got %q, want 100 signs", got)
+	}
+	if got, want := clip("x"+strings.Repeat("\u20ac", 100)), "x"+strings.Repeat("\u20ac", 99); got != want {
+		t.Errorf("got %q, want no part of a sign at the end", got)
+	}
 }
