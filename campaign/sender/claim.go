@@ -18,6 +18,10 @@ const (
 	begunMost  = 8
 )
 
+// handBackTime is how long segments that were not taken up may take to be released. 2s: one commit
+// on a slow disk and its repetition.
+const handBackTime = 2 * time.Second
+
 // claim takes up segments while the planner holds less than five seconds of work: at most ceil(rate
 // x 5 s / 4096) + 1, so that a death strands little (docs/protocol.md#leases), and one of each run,
 // so that a long run does not keep another waiting. A number takes up what is not begun as fast as
@@ -98,7 +102,12 @@ func (p *planner) claim(ctx context.Context, now time.Time, rate float64) error 
 	}
 	for i, l := range leases {
 		if err := p.take(ctx, byNo[l.Run], l, now); err != nil {
-			p.handBack(ctx, leases[i:])
+			// Also when ctx has ended: that may be why they were not taken up. The next claim recovers again.
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), handBackTime)
+			defer cancel()
+			for _, l := range leases[i:] {
+				p.handBack(ctx, l, nil)
+			}
 			return err
 		}
 	}
@@ -158,21 +167,4 @@ func (p *planner) resolve(ctx context.Context, r *run, l campaign.Lease, now tim
 		}
 	}
 	return nil
-}
-
-// handBackTime is how long segments may take to be released. 2s: one commit on a slow disk and its
-// repetition.
-const handBackTime = 2 * time.Second
-
-// handBack releases leases that were not taken up: else nobody could use their segments until they
-// have run out. The next claim recovers again.
-func (p *planner) handBack(ctx context.Context, leases []campaign.Lease) {
-	// Also when ctx has ended: that may be why they were not taken up.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), handBackTime)
-	defer cancel()
-	for _, l := range leases {
-		if err := p.e.ledger.Release(ctx, l, nil); err != nil && !errors.Is(err, campaign.ErrFenced) {
-			p.e.o.Log.Warn("segment not handed back: its lease must run out", "connection", p.number.connection, "err", err)
-		}
-	}
 }

@@ -249,7 +249,9 @@ func TestAClaimThatFailsSaysWhatItWasFor(t *testing.T) {
 	if !w.planner.claimedAt.IsZero() {
 		t.Error("without a run the next claim waits, want it at once when there is one")
 	}
-	w.planner.handBack(t.Context(), []campaign.Lease{{Epoch: 1}, {}, {Epoch: 2}}) // the second has another owner
+	for _, l := range []campaign.Lease{{Epoch: 1}, {}, {Epoch: 2}} { // the second has another owner
+		w.planner.handBack(t.Context(), l, nil)
+	}
 	if n := strings.Count(log.String(),
 		"segment not handed back: its lease must run out\" connection=conn_1 err=\"connection refused\"\n"); n != 2 ||
 		strings.Count(log.String(), "\n") != 2 {

@@ -304,10 +304,15 @@ func (o *ownRate) measure(now time.Time, posts int64) float64 {
 }
 
 // release hands every segment back with what was not posted, after their last results are with
-// the ledger or ctx has ended.
+// the ledger or ctx has ended. What was not posted of a segment that another owner has is recorded
+// as any other fact.
 func (p *planner) release(ctx context.Context) {
 	unposted := map[*segment][]int64{}
 	for _, a := range p.queue.remove(func(*attempt) bool { return true }) {
+		if a.segment.lost.Load() {
+			p.e.rec.settle(p.number, a, notPosted(time.Now()))
+			continue
+		}
 		unposted[a.segment] = append(unposted[a.segment], a.delivery.Seq)
 		a.charge.refund()
 		a.segment.pending.Add(-1)
@@ -321,11 +326,16 @@ func (p *planner) release(ctx context.Context) {
 			case <-ctx.Done():
 			}
 		}
-		if s.lost.Load() {
-			continue
+		if !s.lost.Load() {
+			p.handBack(ctx, s.lease, unposted[s])
 		}
-		if err := p.e.ledger.Release(ctx, s.lease, unposted[s]); err != nil {
-			p.e.o.Log.Warn("segment not handed back: its lease must run out", "connection", p.number.connection, "err", err)
-		}
+	}
+}
+
+// handBack releases a segment with what was not posted: else nobody could use it until its lease
+// has run out.
+func (p *planner) handBack(ctx context.Context, l campaign.Lease, unposted []int64) {
+	if err := p.e.ledger.Release(ctx, l, unposted); err != nil && !errors.Is(err, campaign.ErrFenced) {
+		p.e.o.Log.Warn("segment not handed back: its lease must run out", "connection", p.number.connection, "err", err)
 	}
 }
