@@ -29,8 +29,7 @@ func (l *pauseLedger) SetState(_ context.Context, no campaign.RunNo, _ []campaig
 	return true, nil
 }
 
-// answering is a worker of conn_1 and an attempt of the first of four runs: the second has the same
-// template, the third another language of it, the fourth another template and another number.
+// answering is a worker of conn_1 and an attempt of its run.
 func answering(t *testing.T) (*worker, *attempt, *pauseLedger) {
 	t.Helper()
 	l := &pauseLedger{}
@@ -38,13 +37,8 @@ func answering(t *testing.T) (*worker, *attempt, *pauseLedger) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e.order = []*run{
-		{no: 1, template: "spring", language: "en", connections: []string{"conn_1"}},
-		{no: 2, template: "spring", language: "en", connections: []string{"conn_2"}},
-		{no: 3, template: "spring", language: "de", connections: []string{"conn_2", "conn_1"}},
-		{no: 4, template: "autumn", language: "en", connections: []string{"conn_2"}},
-	}
-	s := &attempt{segment: newSegment(e.order[0], campaign.Lease{}, nil), number: 1,
+	r := &run{no: 1, template: "spring", language: "en", connections: []string{"conn_1"}}
+	s := &attempt{segment: newSegment(r, campaign.Lease{}, nil), number: 1,
 		delivery: campaign.Delivery{Run: 1, Seq: 7, Key: 99, To: "+4915112345678"}}
 	return newWorker(e, "conn_1"), s, l
 }

@@ -62,8 +62,7 @@ type Engine struct {
 
 	mu      sync.Mutex
 	workers map[string]*worker
-	runs    map[campaign.RunNo]*run
-	order   []*run // active runs, oldest first
+	runs    map[campaign.RunNo]*run // that are active
 }
 
 // New checks the options and makes an engine. Nothing starts before Run.
@@ -245,7 +244,6 @@ func (e *Engine) refresh(ctx context.Context, start func(*worker)) error {
 			r.drop(campaign.RunCancelled)
 		}
 	}
-	e.order = active
 	maps.DeleteFunc(e.runs, func(_ campaign.RunNo, r *run) bool { return !slices.Contains(active, r) })
 	var fresh []*worker
 	for _, r := range active {
@@ -295,7 +293,6 @@ func (e *Engine) finish(ctx context.Context) error {
 	}
 	for _, r := range ended {
 		e.o.Ended(ctx, r)
-		e.forget(r.No)
 	}
 	return nil
 }

@@ -130,8 +130,8 @@ func TestARunMovesToWhatItsOperatorWants(t *testing.T) {
 		if tt.want != "" {
 			want = []string{tt.want}
 		}
-		if !slices.Equal(l.states, want) || len(e.order) == 1 != tt.active {
-			t.Errorf("%s, wanted %s: %q, %d active, want %q, active: %v", tt.state, tt.wanted, l.states, len(e.order), want, tt.active)
+		if !slices.Equal(l.states, want) || len(e.runs) == 1 != tt.active {
+			t.Errorf("%s, wanted %s: %q, %d active, want %q, active: %v", tt.state, tt.wanted, l.states, len(e.runs), want, tt.active)
 		}
 		if dropped := len(l.dropped) == 1; dropped != tt.drops {
 			t.Errorf("%s, wanted %s: dropped: %v, want %v", tt.state, tt.wanted, dropped, tt.drops)
@@ -180,12 +180,8 @@ func TestEachNumberIsServedOnceForItsRuns(t *testing.T) {
 		if err := e.refresh(t.Context(), start); err != nil {
 			t.Fatal(err)
 		}
-		if len(e.runs) != 1 || e.runs[2] != before || len(e.order) != 1 {
-			t.Errorf("when two have ended %d runs are known, %d active, want the second alone", len(e.runs), len(e.order))
-		}
-		e.forget(2)
-		if len(e.runs) != 0 {
-			t.Errorf("%d runs are known, want 0", len(e.runs))
+		if len(e.runs) != 1 || e.runs[2] != before {
+			t.Errorf("when two have ended %d runs are known, want the second alone", len(e.runs))
 		}
 	}
 }
@@ -200,8 +196,8 @@ func TestARunThatCannotBePreparedStaysAsItIs(t *testing.T) {
 	l := &runsLedger{moves: true, runs: []campaign.Run{bad, good}}
 	e, log := engineOf(t, l, Options{})
 	for range 3 {
-		if err := e.refresh(t.Context(), func(*worker) {}); err != nil || len(e.order) != 1 || e.order[0].no != 1 {
-			t.Errorf("%v, %d runs active, want no error and the first", err, len(e.order))
+		if err := e.refresh(t.Context(), func(*worker) {}); err != nil || len(e.runs) != 1 || e.runs[1] == nil {
+			t.Errorf("%v, %d runs active, want no error and the first", err, len(e.runs))
 		}
 	}
 	if n := strings.Count(log.String(), "run cannot be prepared\" run=sale-2"); len(l.states) != 0 || n != 1 {

@@ -72,9 +72,3 @@ func (e *Engine) readAssets(ctx context.Context, r *run, s campaign.Run) error {
 	r.assetUntil = s.AssetUntil
 	return nil
 }
-
-func (e *Engine) forget(no campaign.RunNo) {
-	e.mu.Lock()
-	delete(e.runs, no)
-	e.mu.Unlock()
-}
