@@ -104,13 +104,11 @@ func (p *poster) learn(a *attempt, t ticket, e *messaging.Error, posted, now tim
 		}
 	}
 	switch {
-	case e == nil || e.Proof == messaging.NotSent && e.Hold == messaging.HoldNothing:
+	case e != nil && e.Proof != messaging.NotSent: // it says nothing of the payload
+	case e == nil || e.Hold == messaging.HoldNothing:
 		r.breaker.note("")
-	case e.Proof != messaging.NotSent:
-	case e.Hold == messaging.HoldPayload:
-		if r.breaker.note(e.Code) {
-			p.e.pause(r, clip(fmt.Sprintf("connection %s: %v", n.connection, e)))
-		}
+	case e.Hold == messaging.HoldPayload && r.breaker.note(e.Code):
+		p.e.pause(r, clip(fmt.Sprintf("connection %s: %v", n.connection, e)))
 	}
 	if e == nil {
 		return

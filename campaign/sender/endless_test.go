@@ -108,7 +108,8 @@ func template(t *testing.T, no campaign.RunNo, name string, rate float64) *run {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &run{no: no, id: name, render: render, template: name, rate: rate, connections: []string{"conn_1"}}
+	r := &run{no: no, id: name, render: render, template: name, connections: []string{"conn_1"}}
+	return r.limited(rate)
 }
 
 // replicas are workers of as many processes that share a ledger, a limiter and a number.

@@ -77,6 +77,7 @@ func New(l Ledger, s Sender, lim throttle.Limiter, o Options) (*Engine, error) {
 	}
 	e.holds, e.listening = newHolds(l, o, e.holdsChanged), newListening(l, o)
 	e.meet.Store(&meetings{})
+	e.crowd.Store(&[]campaign.LaneReport{})
 	return e, nil
 }
 

@@ -22,20 +22,22 @@ func (p *planner) evident(
 	if policy != campaign.UncertainEvidence {
 		return policy, nil
 	}
-	heard := mutant.On("evidence_ignored")
-	for i, c := range connections {
-		if mutant.On("evidence_ignored") || c == "" || i > 0 && !heard {
-			break
-		}
-		var err error
-		if heard, err = p.e.ledger.Heard(ctx, c, began.Until.Add(evidenceMargin)); err != nil {
-			return policy, fmt.Errorf("look for evidence: %w", err)
-		}
-	}
-	if heard {
+	if mutant.On("evidence_ignored") {
 		return campaign.UncertainResend, nil
 	}
-	return campaign.UncertainHold, nil
+	for _, c := range connections {
+		if c == "" {
+			return campaign.UncertainHold, nil
+		}
+		heard, err := p.e.ledger.Heard(ctx, c, began.Until.Add(evidenceMargin))
+		if err != nil {
+			return policy, fmt.Errorf("look for evidence: %w", err)
+		}
+		if !heard {
+			return campaign.UncertainHold, nil
+		}
+	}
+	return campaign.UncertainResend, nil
 }
 
 // mayHaveSent is which connections may have posted deliveries of a segment.

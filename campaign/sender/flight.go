@@ -46,7 +46,7 @@ func (p *poster) full() bool {
 	if under > 0 && most >= breakerSame {
 		under += p.number.circuit.unproven()
 	}
-	return under >= min(fewUnanswered, p.e.o.MaxInFlight) && under >= most
+	return under >= most
 }
 
 // enter begins one more post. While the service stalls it waits for an answer, and the slots that

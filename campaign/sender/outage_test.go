@@ -61,12 +61,11 @@ func (l *outageLedger) FinishRuns(context.Context) ([]campaign.Run, error) { ret
 func TestAnOutageOfTheLedgerIsSaidOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
-		o, err := Options{Owner: "a", Lease: 3 * time.Second, Log: slog.New(slog.NewTextHandler(&log, nil))}.withDefaults()
+		l := &outageLedger{began: time.Now()}
+		e, err := New(l, nil, nil, Options{Owner: "a", Lease: 3 * time.Second, Log: slog.New(slog.NewTextHandler(&log, nil))})
 		if err != nil {
 			t.Fatal(err)
 		}
-		l := &outageLedger{began: time.Now()}
-		e := &Engine{o: o, ledger: l, holds: newHolds(l, o, func() {})}
 		w := newWorker(e, "conn_1")
 		s := newSegment(&run{no: 1}, campaign.Lease{}, nil)
 		s.pending.Add(1)
@@ -75,7 +74,7 @@ func TestAnOutageOfTheLedgerIsSaidOnce(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		var renewing sync.WaitGroup
 		renewing.Go(func() { w.renewer.run(ctx) })
-		newRecorder(l, o).write([]settled{{segment: s}})
+		newRecorder(l, e.o).write([]settled{{segment: s}})
 		if took := time.Since(l.began); took < 10*time.Second || took > 13*time.Second || s.pending.Load() != 0 {
 			t.Errorf("written after %v, %d pending, want 10s to 13s, 0", took, s.pending.Load())
 		}
@@ -95,12 +94,11 @@ func TestAnOutageOfTheLedgerIsSaidOnce(t *testing.T) {
 func TestAFullLedgerIsNotSaidByEachPart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
-		o, err := Options{Owner: "a", Lease: 3 * time.Second, Log: slog.New(slog.NewTextHandler(&log, nil))}.withDefaults()
+		l := &outageLedger{began: time.Now(), full: true}
+		e, err := New(l, nil, nil, Options{Owner: "a", Lease: 3 * time.Second, Log: slog.New(slog.NewTextHandler(&log, nil))})
 		if err != nil {
 			t.Fatal(err)
 		}
-		l := &outageLedger{began: time.Now(), full: true}
-		e := &Engine{o: o, ledger: l, holds: newHolds(l, o, func() {})}
 		w := newWorker(e, "conn_1")
 		r := &run{no: 1, connections: []string{"conn_1"}}
 		w.planner.setRuns([]*run{r})
@@ -111,7 +109,7 @@ func TestAFullLedgerIsNotSaidByEachPart(t *testing.T) {
 		var parts sync.WaitGroup
 		parts.Go(func() { w.renewer.run(ctx) })
 		parts.Go(func() { w.planner.run(ctx) })
-		newRecorder(l, o).write([]settled{{segment: s}})
+		newRecorder(l, e.o).write([]settled{{segment: s}})
 		e.holds.said(ctx, l.fault())
 		e.holds.said(ctx, campaign.ErrUnwritable)
 		time.Sleep(5 * time.Second)
@@ -128,12 +126,12 @@ func TestAFullLedgerIsNotSaidByEachPart(t *testing.T) {
 func TestSendingIsTakenUpAgainOnceTheLedgerAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
-		o, err := Options{Owner: "a", Log: slog.New(slog.NewTextHandler(&log, nil))}.withDefaults()
+		l := &outageLedger{began: time.Now(), well: 2 * time.Second}
+		e, err := New(l, nil, nil, Options{Owner: "a", Log: slog.New(slog.NewTextHandler(&log, nil))})
 		if err != nil {
 			t.Fatal(err)
 		}
-		l := &outageLedger{began: time.Now(), well: 2 * time.Second}
-		w := newWorker(&Engine{o: o, ledger: l, holds: newHolds(l, o, func() {})}, "conn_1")
+		w := newWorker(e, "conn_1")
 		r := &run{no: 1, connections: []string{"conn_1"}}
 		w.planner.setRuns([]*run{r})
 		for i := range 3 { // more than it claims at this rate

@@ -100,13 +100,10 @@ func (p *planner) wantsLimited(now time.Time, most int) (wants bool) {
 		if p.queue.isRefused(r, now) {
 			p.limit(r, "run_rate", ownLimit(r.ownRate()))
 		}
-		wants = wants || p.capacity(r, most) >= half(r.ahead(most)) && !p.standsStill(r, now) && p.canSend(r, now)
+		wants = wants || 2*p.capacity(r, most) >= r.ahead(most) && !p.standsStill(r, now) && p.canSend(r, now)
 	}
 	return wants
 }
 
 // capacity is how many attempts of a run with a limit of its own may join the queue.
 func (p *planner) capacity(r *run, most int) int { return max(r.ahead(most)-p.queue.of(r), 0) }
-
-// half is the fewest new attempts that are worth a transaction.
-func half(n int) int { return (n + 1) / 2 }

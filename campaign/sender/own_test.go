@@ -162,11 +162,11 @@ func TestOwnLimitIsAskedOnceForALease(t *testing.T) {
 				t.Fatal(err)
 			}
 			w, now := newWorker(e, "conn_1"), time.Now()
-			r := &run{no: 1, id: "sale-1", rate: 20}
+			r := (&run{no: 1, id: "sale-1"}).limited(20)
 			for range tt.queued {
 				w.queue.push([]*attempt{{segment: newSegment(r, campaign.Lease{}, nil)}})
 			}
-			gone := &run{no: 2, rate: 1}
+			gone := (&run{no: 2}).limited(1)
 			w.poster.own[r] = permission{tt.inHand, now.Add(200 * ms)}
 			w.poster.own[gone] = permission{1, now} // too late
 			w.poster.permit(t.Context(), tt.slots, now)
@@ -192,7 +192,7 @@ func TestOwnLimitIsAskedOnceForALease(t *testing.T) {
 // A permission is good for one post of its run, for 300 ms.
 func TestAPermissionIsGoodForOnePost(t *testing.T) {
 	now := time.Now()
-	r := &run{rate: 5}
+	r := (&run{}).limited(5)
 	own := permissions{r: {2, now.Add(throttle.AllowFor)}}
 	for i, want := range []bool{true, true, false} {
 		if got := own.use(r, now.Add(throttle.AllowFor-1)); got != want {
@@ -200,7 +200,7 @@ func TestAPermissionIsGoodForOnePost(t *testing.T) {
 		}
 	}
 	own[r] = permission{1, now}
-	if own.use(r, now) || own.use(&run{rate: 5}, now) || !own.use(&run{}, now) {
+	if own.use(r, now) || own.use((&run{}).limited(5), now) || !own.use(&run{}, now) {
 		t.Error("too late, or of another run: permitted, want not; without a limit: not, want permitted")
 	}
 }
@@ -209,7 +209,7 @@ func TestAPermissionIsGoodForOnePost(t *testing.T) {
 func TestARefusedAttemptKeepsItsPlace(t *testing.T) {
 	low := newSignal()
 	q, now := newQueue(low), time.Now()
-	capped, free := &run{no: 1, rate: 20}, &run{no: 2}
+	capped, free := (&run{no: 1}).limited(20), &run{no: 2}
 	for i, r := range []*run{capped, free, capped, free, capped} {
 		q.push([]*attempt{{number: i, segment: newSegment(r, campaign.Lease{}, nil)}})
 	}
@@ -259,7 +259,7 @@ func TestALimitedRunAsksAtHalfOfWhatItMayHave(t *testing.T) {
 		{20, 0, 8, 5, true}, {20, 0, 4, 4, true}, {20, 2, 8, 3, true}, {20, 3, 8, 2, false}, {20, 9, 8, 0, false},
 		{0.1, 0, 8, 1, true}, {0.1, 1, 8, 0, false}, {5, 1, 8, 1, true}, {500, 3, 8, 5, true}, {500, 5, 8, 3, false},
 	} {
-		s.run.rate = tt.rate
+		s.run.limited(tt.rate)
 		for range tt.queued {
 			w.queue.push([]*attempt{{segment: s}})
 		}

@@ -29,12 +29,12 @@ type planner struct {
 	working   map[campaign.RunNo]bool      // whether there was then something to send in the lane, now or later
 	idle      map[campaign.RunNo]time.Time // since when there was not
 	shares    map[campaign.RunNo]share     // of the runs that then wanted the number here
-	slow      time.Duration                // what the ledger has needed for intents lately, and a margin
 
 	// Below is the planner's own goroutine's.
 	segments  []*segment
 	claimedAt time.Time          // when there was nothing to claim
 	begunAt   time.Time          // when it last looked for what others have begun
+	slow      time.Duration      // what the ledger has needed for intents lately, and a margin
 	heard     bool               // the ledger answered in this step
 	outage    error              // of the last step that asked the ledger
 	turn      int                // which run is first among equals
@@ -192,11 +192,14 @@ func (p *planner) publish(ctx context.Context, err error) {
 	defer p.mu.Unlock()
 	idle := map[campaign.RunNo]time.Time{}
 	for no, works := range working {
-		if since, was := p.idle[no]; works {
+		if works {
 			continue
-		} else if idle[no] = since; !was {
-			idle[no] = time.Now()
 		}
+		since, was := p.idle[no]
+		if !was {
+			since = time.Now()
+		}
+		idle[no] = since
 	}
 	p.idle = idle
 	p.limitedBy, p.working, p.shares = p.limits, working, shares
@@ -252,10 +255,8 @@ func (p *planner) limitBy(r *run, l campaign.Limit) {
 // outstanding at most. While the ledger takes longer than that for a commit, a group covers its
 // time: else the poster would run out of attempts.
 func (p *planner) group(rate float64) int {
-	p.mu.Lock()
-	cover := max(p.e.o.Group, p.slow)
-	p.mu.Unlock()
-	return int(min(max(math.Ceil(rate*cover.Seconds()), 1), float64(p.e.o.GroupMax)))
+	cover := max(p.e.o.Group, p.slow).Seconds()
+	return int(min(max(math.Ceil(rate*cover), 1), float64(p.e.o.GroupMax)))
 }
 
 // smallGroup is the largest group that shares its transaction with those of other numbers: 320
@@ -268,9 +269,7 @@ const mostCover = 250 * time.Millisecond
 // took notes how long the ledger needed for a commit of intents. A slow one counts at once, and
 // double, because the next may begin late; then a tenth less with each that is quicker.
 func (p *planner) took(d time.Duration) {
-	p.mu.Lock()
 	p.slow = min(max(2*d, p.slow*9/10), mostCover)
-	p.mu.Unlock()
 }
 
 // ahead is the length of the queue at which the planner asks for more: a group at the rate that

@@ -271,33 +271,23 @@ var errWithdrawn = errors.New("withdrawn before its first byte")
 // leaving is called before the first byte of a request leaves. A connection to the service may have
 // taken seconds to make: what must no longer be posted is not, and late says so.
 func (p *poster) leaving(a *attempt, late *atomic.Bool) func() error {
-	note := p.noting(a)
 	return func() error {
 		if p.withdrawn(a, time.Now()) {
 			late.Store(true)
 			return errWithdrawn
 		}
-		if note == nil {
-			return nil
-		}
-		return note()
+		return p.note(a)
 	}
 }
 
-// noting writes an attempt into the wire log, once; nil: there is none.
-func (p *poster) noting(a *attempt) func() error {
-	w := p.e.o.Wire
-	if w == nil {
+// note writes an attempt into the wire log, if there is one, once.
+func (p *poster) note(a *attempt) error {
+	if p.e.o.Wire == nil || a.slot.Load() > 0 {
 		return nil
 	}
-	return func() error {
-		if a.slot.Load() > 0 {
-			return nil
-		}
-		slot, err := w.Note(campaign.Post{Run: a.delivery.Run, Seq: a.delivery.Seq, Attempt: a.number}, a.segment.claimed.Epoch)
-		a.slot.Store(int64(slot) + 1)
-		return err
-	}
+	slot, err := p.e.o.Wire.Note(campaign.Post{Run: a.delivery.Run, Seq: a.delivery.Seq, Attempt: a.number}, a.segment.claimed.Epoch)
+	a.slot.Store(int64(slot) + 1)
+	return err
 }
 
 // notPosted is the fact that an attempt was not posted: the delivery is queued again.

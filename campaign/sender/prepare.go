@@ -30,7 +30,7 @@ func (e *Engine) run(ctx context.Context, s campaign.Run) (*run, error) {
 	e.mu.Unlock()
 	if r == nil {
 		var err error
-		if r, err = compile(s, e.o); err != nil {
+		if r, err = compile(s); err != nil {
 			return nil, err
 		}
 		if r.started, err = e.launched(ctx, s); err != nil {

@@ -114,7 +114,7 @@ func TestALimitAppliesOnlyBelowThePace(t *testing.T) {
 			limitedBy   string
 		}{{0, 72, "throughput"}, {0.5, 0.5, "run_rate"}, {71.9, 71.9, "run_rate"}, {72, 72, "throughput"}, {72.1, 72, "throughput"}} {
 			got, _ := report(t, func(w *worker) {
-				w.planner.setRuns([]*run{{no: 1, rate: tt.limit, connections: []string{"conn_1"}}, {no: 2, connections: []string{"conn_1"}}})
+				w.planner.setRuns([]*run{(&run{no: 1, connections: []string{"conn_1"}}).limited(tt.limit), {no: 2, connections: []string{"conn_1"}}})
 			})
 			if got.Rate != tt.rate || got.LimitedBy != tt.limitedBy {
 				t.Errorf("a limit of %g: %g/s limited by %s, want %g/s by %s", tt.limit, got.Rate, got.LimitedBy, tt.rate, tt.limitedBy)

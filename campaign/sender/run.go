@@ -22,7 +22,6 @@ type run struct {
 	language    string
 	marketing   bool
 	assetUntil  time.Time // with which assets were read
-	rate        float64   // limits.rate as launched; 0: none of its own
 	definition  *campaign.Definition
 	policy      campaign.OnUncertain
 	cap         *campaign.FrequencyLimit // policies.frequency_cap; nil: none
@@ -38,7 +37,7 @@ type run struct {
 }
 
 // compile prepares a run once.
-func compile(s campaign.Run, o Options) (*run, error) {
+func compile(s campaign.Run) (*run, error) {
 	d, err := campaign.ParseStored(s.ID(), s.Definition)
 	if err != nil {
 		return nil, fmt.Errorf("the stored campaign of %s: %w", s.ID(), err)
@@ -50,7 +49,7 @@ func compile(s campaign.Run, o Options) (*run, error) {
 	r := &run{
 		no: s.No, id: s.ID(), render: render, connections: d.Connections, move: d.Limits.Move,
 		template: s.Template, language: s.Language, marketing: s.Marketing,
-		rate: d.Limits.Rate, definition: d, policy: d.Policies.OnUncertain, cap: d.Policies.FrequencyCap,
+		definition: d, policy: d.Policies.OnUncertain, cap: d.Policies.FrequencyCap,
 		doubtWindow: time.Duration(d.Policies.DoubtWindow), notAfter: time.Duration(d.Limits.NotAfter),
 		started: s.CreatedAt, zone: time.UTC,
 	}

@@ -23,13 +23,13 @@ window: {hours: "09:00-18:00"}
 schedule: {cron: "0 9 * * 1", timezone: Africa/Lagos}
 `),
 	}
-	r, err := compile(s, Options{})
+	r, err := compile(s)
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := &run{
 		no: 4, id: "sale-4", render: r.render, window: r.window, connections: []string{"conn_1", "conn_2"}, template: "spring", language: "de",
-		rate: 7.5, definition: r.definition, policy: campaign.UncertainResend,
+		definition: r.definition, policy: campaign.UncertainResend,
 		doubtWindow: 40 * time.Minute, notAfter: 2 * time.Hour, started: time.Unix(1e9, 0), zone: r.zone,
 	}
 	if r.zone.String() != "Africa/Lagos" {
@@ -46,7 +46,7 @@ schedule: {cron: "0 9 * * 1", timezone: Africa/Lagos}
 		{sale + `window: {hours: "9 to 5"}`, "to", " of sale-4: "},
 	} {
 		s.Definition, s.Header = []byte(tt.definition), []string{tt.header}
-		if got, err := compile(s, Options{}); err == nil || !strings.Contains(err.Error(), tt.want) || errors.Unwrap(err) == nil || got != nil {
+		if got, err := compile(s); err == nil || !strings.Contains(err.Error(), tt.want) || errors.Unwrap(err) == nil || got != nil {
 			t.Errorf("%q compiles to %v, %v, want an error of %q", tt.definition, got, err, tt.want)
 		}
 	}
@@ -125,7 +125,7 @@ func TestEachAnswerToAnIntentIsObeyed(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			w, r := newWorker(e, "conn_1"), &run{no: 1, rate: 5}
+			w, r := newWorker(e, "conn_1"), (&run{no: 1}).limited(5)
 			s := newSegment(r, campaign.Lease{Segment: campaign.Segment{Hi: 9}, Mark: 5}, nil)
 			for seq := range int64(4) {
 				s.buf = append(s.buf, campaign.Delivery{Run: 1, Seq: 5 + seq})

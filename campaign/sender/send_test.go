@@ -50,7 +50,7 @@ func TestAnUnprovenAnswerIsDoubt(t *testing.T) {
 				t.Fatal(err)
 			}
 			r, err := compile(campaign.Run{No: 1, Campaign: "sale", Header: []string{"to", "name"},
-				Definition: []byte(strings.Replace(sale, "en_US}", "en_US, body: [\"{{ .name }}\"]}", 1))}, e.o)
+				Definition: []byte(strings.Replace(sale, "en_US}", "en_US, body: [\"{{ .name }}\"]}", 1))})
 			if err != nil {
 				t.Fatal(err)
 			}

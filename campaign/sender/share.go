@@ -32,12 +32,12 @@ type terms struct {
 	pace float64   // of all numbers that it can use, in messages per second; 0: not known
 }
 
-// terms are the run's terms now.
+// terms are the run's terms now; zero before setTerms.
 func (r *run) terms() terms {
 	if t := r.shared.Load(); t != nil {
 		return *t
 	}
-	return terms{RunLimits: campaign.RunLimits{Rate: r.rate}} // of a test: no ledger was read
+	return terms{}
 }
 
 // ownRate is the run's own limit, in messages per second over all numbers; 0: none.
@@ -116,19 +116,14 @@ const shareAgain = 50 * time.Millisecond
 // first.
 func (p *planner) divide(now time.Time, rate float64) []*lot {
 	room := p.sendable(now)
-	wanted := map[campaign.RunNo]map[string]bool{} // by run: the other replicas that have it
-	others := map[string]int{}                     // other replicas, and how many runs they have
-	if crowd := p.e.crowd.Load(); crowd != nil {
-		for _, l := range *crowd {
-			if l.Connection != p.number.connection {
-				continue
-			}
-			if wanted[l.Run] == nil {
-				wanted[l.Run] = map[string]bool{}
-			}
-			wanted[l.Run][l.Owner] = true
-			others[l.Owner]++
+	wanted := map[campaign.RunNo]bool{} // the runs that another replica has
+	others := map[string]int{}          // other replicas, and how many runs they have
+	for _, l := range *p.e.crowd.Load() {
+		if l.Connection != p.number.connection {
+			continue
 		}
+		wanted[l.Run] = true
+		others[l.Owner]++
 	}
 	runs := p.activeRuns()
 	var lots []*lot
@@ -136,7 +131,7 @@ func (p *planner) divide(now time.Time, rate float64) []*lot {
 	here := 0
 	for i := range runs {
 		r := runs[(i+p.turn)%len(runs)]
-		if room[r] == 0 && wanted[r.no] == nil {
+		if room[r] == 0 && !wanted[r.no] {
 			continue
 		}
 		lots = append(lots, &lot{run: r, room: room[r], local: room[r] > 0, slack: 1})

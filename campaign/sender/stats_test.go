@@ -19,12 +19,14 @@ import (
 // without.
 func report(t *testing.T, before func(*worker)) (capped, free campaign.LaneReport) {
 	t.Helper()
-	o, err := Options{Owner: "a"}.withDefaults()
+	e, err := New(nil, nil, nil, Options{Owner: "a"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := newWorker(&Engine{o: o, holds: newHolds(nil, o, func() {}), poke: newSignal()}, "conn_1")
-	w.planner.setRuns([]*run{{no: 1, rate: 5, connections: []string{"conn_1"}}, {no: 2, rate: 500, connections: []string{"conn_1"}}})
+	w := newWorker(e, "conn_1")
+	w.planner.setRuns([]*run{
+		(&run{no: 1, connections: []string{"conn_1"}}).limited(5), (&run{no: 2, connections: []string{"conn_1"}}).limited(500),
+	})
 	w.queue.push(blank(1)) // there is something to send
 	if before != nil {
 		before(w)

@@ -7,6 +7,12 @@ import (
 	"campaignd/campaign"
 )
 
+// limited gives the run a limit of its own.
+func (r *run) limited(rate float64) *run {
+	r.shared.Store(&terms{RunLimits: campaign.RunLimits{Rate: rate}})
+	return r
+}
+
 // stubLedger is embedded by the ledgers of tests. It holds nothing, and gives every job lease.
 type stubLedger struct{ Ledger }
 

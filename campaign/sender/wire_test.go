@@ -28,7 +28,7 @@ func noted(t *testing.T, p *poster, s *segment, seq int64) *attempt {
 	t.Helper()
 	a := &attempt{segment: s, delivery: campaign.Delivery{Run: 1, Seq: seq}, number: 2}
 	for range 2 { // the first connection had closed
-		if err := p.noting(a)(); err != nil {
+		if err := p.note(a); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -74,11 +74,12 @@ func TestAnAttemptThatCannotBeNotedIsNotPosted(t *testing.T) {
 	}
 	p := newPoster(e, newNumber("conn_1", e.o), newQueue(newSignal()))
 	a := &attempt{segment: newSegment(&run{no: 1}, campaign.Lease{}, newSignal())}
-	if err := p.noting(a)(); !errors.Is(err, log.err) {
+	if err := p.note(a); !errors.Is(err, log.err) {
 		t.Errorf("got %v, want %v", err, log.err)
 	}
 	e.o.Wire = nil
-	if p.noting(a) != nil {
-		t.Error("got something to call without a wire log, want nil")
+	a.slot.Store(0)
+	if err := p.note(a); err != nil {
+		t.Errorf("without a wire log: got %v, want nil", err)
 	}
 }
