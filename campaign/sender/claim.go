@@ -37,7 +37,7 @@ func (p *planner) claim(ctx context.Context, now time.Time, rate float64) error 
 	sum, left := 0, 0.0
 	held := make(map[*run]bool, len(runs))
 	for _, r := range runs {
-		held[r] = r.dropping.Load() == nil && (p.heldLong(r, now) || p.waitsLong(r, now))
+		held[r] = r.dropping.Load() == nil && (p.heldLong(r, now) || p.waits.long(r, now))
 	}
 	for _, s := range p.segments {
 		if !s.exhausted() && !s.lost.Load() {
@@ -51,8 +51,7 @@ func (p *planner) claim(ctx context.Context, now time.Time, rate float64) error 
 	most := min(int(math.Ceil(rate*5/campaign.SegmentSize))+1, 8)
 	byNo := make(map[campaign.RunNo]*run, len(runs))
 	var order, all, bound []campaign.RunNo
-	for i := range runs {
-		r := runs[(i+p.turn)%len(runs)]
+	for _, r := range p.runsInTurn() {
 		byNo[r.no] = r
 		if held[r] && p.e.anyAble(p, r, now) {
 			bound = append(bound, r.no)

@@ -3,6 +3,7 @@ package sender
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -24,9 +25,12 @@ const lookAgain = 15 * time.Second
 func (p *planner) compose(ctx context.Context, now time.Time, n, most int) (drafts []draft, err error) {
 	p.turn++
 	lots := p.divide(now, p.number.pace())
-	p.choose(lots, now, n, most)
+	p.fair.choose(p.activeRuns(), lots, now, n, most)
 	for _, l := range lots {
-		take, units := p.charge(ctx, l.run, p.permitted(ctx, l, now), now)
+		take, units, limit := p.units.draw(ctx, l.run, p.fair.permitted(ctx, l, now), now)
+		if limit.By != "" {
+			p.waits.begin(l.run, limit, now)
+		}
 		unused := l.n - take
 		for _, s := range p.segments {
 			if take <= 0 {
@@ -49,9 +53,39 @@ func (p *planner) compose(ctx context.Context, now time.Time, n, most int) (draf
 			take -= took
 		}
 		units.putBack(take)
-		p.giveBack(l, unused+take)
+		p.fair.giveBack(l, unused+take)
 	}
 	return drafts, nil
+}
+
+// divide says which runs want the number now and what each gets of it, and returns those that can be
+// sent here, the one whose turn it is first.
+func (p *planner) divide(now time.Time, rate float64) []*lot {
+	return p.fair.divide(p.runsInTurn(), p.sendable(now), rate)
+}
+
+// sendable is how many deliveries of each run could be sent now; those that are due again are not
+// counted one by one.
+func (p *planner) sendable(now time.Time) map[*run]int {
+	room := map[*run]int{}
+	for _, s := range p.segments {
+		if !p.open(s, now) {
+			continue
+		}
+		if !s.exhausted() && s.run.dropping.Load() == nil { // over its limit only retries are left
+			room[s.run] += int(s.lease.Hi - s.lease.Mark)
+		}
+		if s.dueBy(now) {
+			room[s.run] += campaign.SegmentSize
+		}
+	}
+	maps.DeleteFunc(room, func(r *run, _ int) bool { return p.standsStill(r, now) })
+	return room
+}
+
+// idles reports whether lanes wait for a limit and no other lane of the number can send.
+func (p *planner) idles(now time.Time) bool {
+	return len(p.waits.of) > 0 && len(p.sendable(now)) == 0
 }
 
 // open reports whether deliveries of the segment may be posted now.

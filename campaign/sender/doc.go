@@ -21,7 +21,10 @@
 //
 // A worker has three parts beside what is known of its number: the planner owns segments and fills
 // the queue, the poster empties it, the renewer keeps the leases alive. planner.step is the first
-// half of a delivery's walk, poster.use and poster.send are the second.
+// half of a delivery's walk, poster.use and poster.send are the second. The planner has parts with
+// a state of their own: fairQueue divides the number among runs, units has the units of quotas,
+// waits are the lanes that a limit stops, breakerTest is the right to test a half-open breaker, and
+// lanes are what each step found out, for `why`.
 //
 // Goroutines: Engine.Run owns the recorder and the workers; a worker owns its planner, its poster
 // and its renewer; the poster owns the posts in flight. Each is waited for.

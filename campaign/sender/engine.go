@@ -96,7 +96,7 @@ func (e *Engine) invite(p *planner) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, w := range e.workers {
-		if w.planner != p && w.planner.works() {
+		if w.planner != p && w.planner.lanes.work() {
 			w.planner.invited.Store(true)
 			w.planner.poke.send()
 		}

@@ -115,7 +115,7 @@ func (p *planner) admit(d draft, g campaign.Granted, began time.Time) (attempts 
 		return nil
 	}
 	if g.Limit.By != "" {
-		p.wait(s.run, g.Limit, time.Now())
+		p.waits.begin(s.run, g.Limit, time.Now())
 		again([]draft{d}, began) // its retries may be among what was not granted
 	}
 	if g.Held {

@@ -25,10 +25,10 @@ func (p *planner) leaves(s *segment, now time.Time) (to, why string, leaves bool
 	if !r.move || len(r.connections) < 2 || s.dropped || s.lease.Connection == "" || s.lease.Bound != "" || !s.claimedFor(now) {
 		return "", "", false
 	}
-	switch wait := p.waitsFor(r, now); {
+	switch wait := p.waits.limit(r, now); {
 	case p.heldLong(r, now):
 		return "", "held", p.e.anyAble(p, r, now)
-	case p.waitsLong(r, now):
+	case p.waits.long(r, now):
 		return "", wait.By, p.e.anyAble(p, r, now)
 	}
 	to = p.e.faster(p, s, now)
@@ -90,13 +90,12 @@ func (e *Engine) able(w *worker, from *planner, r *run, now time.Time) bool {
 	if rest, _ := w.number.rests(now); rest > 0 || w.number.pace() <= 0 {
 		return false
 	}
-	by, _ := w.planner.lane(r)
-	switch by.limit {
+	switch w.planner.lanes.of(r).limited.limit {
 	case "hold", "unreachable", campaign.LimitTier, campaign.LimitAllowance, campaign.LimitRamp, campaign.LimitLimiter:
 		return false
 	}
 	mine := from.number.connection
-	switch from.waitsFor(r, now).By { // what both share
+	switch from.waits.limit(r, now).By { // what both share
 	case campaign.LimitTier:
 		tier := e.o.Tier(mine)
 		return tier.Portfolio == "" || tier.Portfolio != e.o.Tier(c).Portfolio
@@ -131,7 +130,7 @@ func (e *Engine) faster(p *planner, s *segment, now time.Time) (to string) {
 	}
 	best := ((before+left)/pace - moveGain.Seconds()) / 2
 	for _, w := range e.workersOf(s.run) {
-		if w.planner == p || !w.planner.idleFor(s.run, now, moveIdle) || !e.able(w, p, s.run, now) {
+		if w.planner == p || !w.planner.lanes.of(s.run).idleFor(moveIdle, now) || !e.able(w, p, s.run, now) {
 			continue
 		}
 		if needs := left / s.run.paced(w.number.pace()); needs < best {
@@ -139,12 +138,4 @@ func (e *Engine) faster(p *planner, s *segment, now time.Time) (to string) {
 		}
 	}
 	return to
-}
-
-// idleFor reports whether there has been nothing to send in the lane for d.
-func (p *planner) idleFor(r *run, now time.Time, d time.Duration) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	since, idle := p.idle[r.no]
-	return idle && now.Sub(since) >= d
 }

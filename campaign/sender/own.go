@@ -98,12 +98,9 @@ func (p *planner) wantsLimited(now time.Time, most int) (wants bool) {
 			continue
 		}
 		if p.queue.isRefused(r, now) {
-			p.limit(r, "run_rate", ownLimit(r.ownRate()))
+			p.lanes.limit(r, "run_rate", ownLimit(r.ownRate()))
 		}
-		wants = wants || 2*p.capacity(r, most) >= r.ahead(most) && !p.standsStill(r, now) && p.canSend(r, now)
+		wants = wants || 2*p.queue.capacity(r, most) >= r.ahead(most) && !p.standsStill(r, now) && p.canSend(r, now)
 	}
 	return wants
 }
-
-// capacity is how many attempts of a run with a limit of its own may join the queue.
-func (p *planner) capacity(r *run, most int) int { return max(r.ahead(most)-p.queue.of(r), 0) }

@@ -263,7 +263,7 @@ func TestALimitedRunAsksAtHalfOfWhatItMayHave(t *testing.T) {
 		for range tt.queued {
 			w.queue.push([]*attempt{{segment: s}})
 		}
-		capacity, asks := w.planner.capacity(s.run, tt.most), w.planner.wantsLimited(time.Now(), tt.most)
+		capacity, asks := w.queue.capacity(s.run, tt.most), w.planner.wantsLimited(time.Now(), tt.most)
 		if capacity != tt.capacity || asks != tt.asks {
 			t.Errorf("%v/s with %d queued: capacity %d, asks: %v, want %d, %v", tt.rate, tt.queued, capacity, asks, tt.capacity, tt.asks)
 		}

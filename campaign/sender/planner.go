@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"campaignd/campaign"
-	"campaignd/throttle"
 )
 
 // planner turns segments of runs into attempts with a committed intent. It keeps between one and
@@ -23,38 +22,31 @@ type planner struct {
 	poke    signal      // wakes it
 	invited atomic.Bool // another number of this process is about to commit intents
 
-	mu        sync.Mutex
-	runs      []*run
-	limitedBy map[campaign.RunNo]limitedBy // what limited each lane at the last step
-	working   map[campaign.RunNo]bool      // whether there was then something to send in the lane, now or later
-	idle      map[campaign.RunNo]time.Time // since when there was not
-	shares    map[campaign.RunNo]share     // of the runs that then wanted the number here
+	lanes lanes // what each step finds out, for `why` and the other workers
+
+	mu   sync.Mutex
+	runs []*run
 
 	// Below is the planner's own goroutine's.
 	segments  []*segment
-	claimedAt time.Time          // when there was nothing to claim
-	begunAt   time.Time          // when it last looked for what others have begun
-	slow      time.Duration      // what the ledger has needed for intents lately, and a margin
-	heard     bool               // the ledger answered in this step
-	outage    error              // of the last step that asked the ledger
-	turn      int                // which run is first among equals
-	lots      []*lot             // of the last step
-	uneven    bool               // some replica of the number lacks a run that another has
-	tags      map[*run]float64   // of start-time fair queueing, in seconds
-	virtual   float64            // the tag of the run that was served last
-	shareUsed map[*run]time.Time // runs whose share is used up, until then
-	own       ownRate
-	limits    map[campaign.RunNo]limitedBy
-	waits     map[*run]waiting           // lanes that a limit keeps from their next intent
-	stocks    map[string]*throttle.Stock // by Quota.By
-
-	tests      campaign.JobLease // the right to test a half-open breaker; its Name is "" without it
-	testsAsked time.Time         // when it was last asked for
+	claimedAt time.Time     // when there was nothing to claim
+	begunAt   time.Time     // when it last looked for what others have begun
+	turn      int           // which run is first among equals
+	fair      fairQueue     // divides the number among the runs
+	waits     waits         // lanes that a limit keeps from their next intent
+	units     units         // of the quotas of the connection
+	test      breakerTest   // of the half-open breaker
+	own       ownRate       // what this process posts over the number
+	slow      time.Duration // what the ledger has needed for intents lately, and a margin
+	heard     bool          // the ledger answered in this step
+	outage    error         // of the last step that asked the ledger
 }
 
 func newPlanner(e *Engine, n *number, q *queue, w *renewer, poke signal) *planner {
-	return &planner{e: e, number: n, queue: q, renewer: w, poke: poke, limits: map[campaign.RunNo]limitedBy{},
-		waits: map[*run]waiting{}, stocks: map[string]*throttle.Stock{}, tags: map[*run]float64{}, shareUsed: map[*run]time.Time{}}
+	p := &planner{e: e, number: n, queue: q, renewer: w, poke: poke, units: newUnits(e.o, n), test: breakerTest{e: e, number: n}}
+	p.fair, p.waits = newFairQueue(e, n, q, &p.lanes), newWaits(&p.lanes)
+	p.lanes.begin()
+	return p
 }
 
 // setRuns says which runs are active; the planner keeps those of its number.
@@ -75,6 +67,16 @@ func (p *planner) activeRuns() []*run {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.runs
+}
+
+// runsInTurn are the active runs, the one whose turn it is first.
+func (p *planner) runsInTurn() []*run {
+	runs := p.activeRuns()
+	if len(runs) == 0 {
+		return nil
+	}
+	first := p.turn % len(runs)
+	return slices.Concat(runs[first:], runs[:first])
 }
 
 // run plans until ctx ends.
@@ -132,10 +134,11 @@ func cause(err error) string {
 func (p *planner) step(ctx context.Context) (wait time.Duration, err error) {
 	now := time.Now()
 	rate := p.number.pace()
-	p.limits, p.lots, p.heard = map[campaign.RunNo]limitedBy{}, nil, false
+	p.lanes.begin()
+	p.fair.lots, p.heard = nil, false
 	defer func() { p.publish(ctx, err) }()
-	p.forgetWaits(now)
-	p.tidyUnits(ctx, p.idles(now))
+	p.waits.tell(p.activeRuns(), now)
+	p.units.tidy(ctx, p.idles(now))
 	if err := p.tend(ctx, now); err != nil {
 		return 0, err
 	}
@@ -166,89 +169,23 @@ func (p *planner) step(ctx context.Context) (wait time.Duration, err error) {
 	if err != nil || asked {
 		return 0, err
 	}
-	return p.shareAt(now, p.e.o.Tick), nil
+	return p.fair.wait(now, p.e.o.Tick), nil
 }
 
-// publish lets `why` read what a step found. An outage of the ledger limits every lane until a step
-// without an error has asked the ledger.
+// publish lets `why` and the other workers read what a step found. An outage of the ledger limits
+// every lane until a step without an error has asked the ledger.
 func (p *planner) publish(ctx context.Context, err error) {
 	if ctx.Err() == nil && (err != nil || p.heard) {
 		p.outage = err
 	}
-	working := map[campaign.RunNo]bool{}
+	found := map[campaign.RunNo]lane{}
 	for _, r := range p.activeRuns() {
-		working[r.no] = p.hasWork(r)
+		found[r.no] = lane{works: p.hasWork(r), share: p.fair.share(r)}
 		if p.outage != nil {
-			p.limit(r, "ledger", "held up by the ledger: "+p.outage.Error())
+			p.lanes.limit(r, "ledger", "held up by the ledger: "+p.outage.Error())
 		}
 	}
-	shares := map[campaign.RunNo]share{}
-	for _, l := range p.lots {
-		if l.local {
-			shares[l.run.no] = share{l.rate, len(p.lots)}
-		}
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	idle := map[campaign.RunNo]time.Time{}
-	for no, works := range working {
-		if works {
-			continue
-		}
-		since, was := p.idle[no]
-		if !was {
-			since = time.Now()
-		}
-		idle[no] = since
-	}
-	p.idle = idle
-	p.limitedBy, p.working, p.shares = p.limits, working, shares
-}
-
-// lane is what limited a run's lane at the last step, and whether there was something to send in
-// it.
-func (p *planner) lane(r *run) (by limitedBy, working bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.limitedBy[r.no], p.working[r.no]
-}
-
-// share is what a run that wants the number gets of it, in messages per second, and of how many
-// runs.
-type share struct {
-	rate float64
-	runs int
-}
-
-// shareOf is the run's share at the last step; ok is false when the run did not want the number
-// here.
-func (p *planner) shareOf(r *run) (s share, ok bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	s, ok = p.shares[r.no]
-	return s, ok
-}
-
-// works reports whether the last step found something to send, now or later.
-func (p *planner) works() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, working := range p.working {
-		if working {
-			return true
-		}
-	}
-	return false
-}
-
-// limit notes what limits a run's lane at this step.
-func (p *planner) limit(r *run, by, detail string) {
-	p.limits[r.no] = limitedBy{limit: by, detail: detail}
-}
-
-// limitBy notes that a limit keeps a run's lane from its next intent.
-func (p *planner) limitBy(r *run, l campaign.Limit) {
-	p.limits[r.no] = limitedBy{l.By, l.Detail, l.Until}
+	p.lanes.publish(found, time.Now())
 }
 
 // group is Group's worth of deliveries at a rate: clamp(rate x Group, 1, GroupMax). Two are
@@ -316,8 +253,8 @@ func (p *planner) release(ctx context.Context) {
 		a.charge.refund()
 		a.segment.pending.Add(-1)
 	}
-	p.endProbe(ctx)
-	defer p.tidyUnits(ctx, true)
+	p.test.end(ctx)
+	defer p.units.tidy(ctx, true)
 	for _, s := range p.segments {
 		for s.pending.Load() > 0 && ctx.Err() == nil {
 			select {

@@ -132,20 +132,20 @@ func TestAStepKnowsWhatItLearned(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &groupLedger{took: 30 * time.Millisecond}
 		w, s := planning(t, l, Options{})
-		w.planner.limits = map[campaign.RunNo]limitedBy{1: {limit: "run_rate", detail: "x"}}
-		w.planner.limitedBy = map[campaign.RunNo]limitedBy{1: {limit: "run_rate", detail: "x"}}
+		w.planner.lanes.limit(s.run, "run_rate", "x")
+		w.planner.lanes.publish(map[campaign.RunNo]lane{1: {}}, time.Now())
 		wait, err := w.planner.step(t.Context())
 		if err != nil || wait != 0 || !w.planner.heard || w.planner.slow != 60*time.Millisecond {
 			t.Errorf("%v, next in %v, heard %v, a group covers %v, want nil, 0, true, 60ms", err, wait, w.planner.heard, w.planner.slow)
 		}
-		if len(w.planner.limitedBy) != 0 || !w.planner.working[1] {
-			t.Errorf("limited by %v, working %v, want nothing, true", w.planner.limitedBy, w.planner.working)
+		if got, want := w.planner.lanes.of(s.run), (lane{works: true, share: share{72, 1}}); got != want {
+			t.Errorf("the step found %+v, want %+v", got, want)
 		}
 		s.lease.Mark = s.lease.Hi
 		s.pending.Add(1)
 		w.queue.remove(func(*attempt) bool { return true })
-		if wait, err := w.planner.step(t.Context()); err != nil || wait != w.planner.e.o.Tick || w.planner.working[1] {
-			t.Errorf("with nothing to send: %v, next in %v, busy %v, want nil, a tick, false", err, wait, w.planner.working[1])
+		if wait, err := w.planner.step(t.Context()); err != nil || wait != w.planner.e.o.Tick || w.planner.lanes.of(s.run).works {
+			t.Errorf("with nothing to send: %v, next in %v, %+v, want nil, a tick, no work", err, wait, w.planner.lanes.of(s.run))
 		}
 	})
 }
@@ -170,7 +170,7 @@ func TestThePlannerTriesAtLeastEveryTwoSeconds(t *testing.T) {
 			t.Errorf("asked at %v, want %v", l.claims, want)
 		}
 		want := limitedBy{limit: "ledger", detail: "held up by the ledger: claim segments: connection refused"}
-		if got := w.planner.limitedBy[1]; got != want {
+		if got := w.planner.lanes.of(s.run).limited; got != want {
 			t.Errorf("limited by %+v, want the ledger", got)
 		}
 	})

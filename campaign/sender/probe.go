@@ -15,50 +15,63 @@ const probeAgain = 100 * time.Millisecond
 // probeAsk is how often a replica asks for the right to test a half-open breaker.
 const probeAsk = time.Second
 
-// probe gets the right to test the half-open breaker of the number, or gives it back. One replica
-// at a time has it, under the job lease probe/CONNECTION. It reports whether this one has it.
+// breakerTest is a replica's right to test the half-open breaker of a number: the job lease
+// probe/CONNECTION, which one replica at a time has.
+type breakerTest struct {
+	e      *Engine
+	number *number
+	right  campaign.JobLease // its Name is "" without it
+	asked  time.Time         // when it was last asked for
+}
+
+// probe gets the right to test the half-open breaker of the number, or gives it back. It reports
+// whether this replica has it.
 func (p *planner) probe(ctx context.Context, now time.Time, state circuitState) (bool, error) {
-	if state != halfOpen {
-		p.endProbe(ctx)
+	switch {
+	case state != halfOpen:
+		p.test.end(ctx)
 		return false, nil
-	}
-	if now.Before(p.tests.Until) {
+	case now.Before(p.test.right.Until):
 		return true, nil
-	}
-	if now.Sub(p.testsAsked) < probeAsk || !p.hasSendable(now) {
+	case now.Sub(p.test.asked) < probeAsk || !p.hasSendable(now):
 		return false, nil
 	}
-	p.testsAsked = now
+	return p.test.begin(ctx, now)
+}
+
+// begin asks for the right. It reports whether this replica got it and the breaker is half-open.
+func (t *breakerTest) begin(ctx context.Context, now time.Time) (bool, error) {
+	t.asked = now
 	// A test takes Options.Request at most. 5s: the time to its beginning.
-	l, ok, err := p.e.ledger.AcquireJob(ctx, "probe/"+p.number.connection, p.e.o.Owner, p.e.o.Request+5*time.Second)
+	l, ok, err := t.e.ledger.AcquireJob(ctx, "probe/"+t.number.connection, t.e.o.Owner, t.e.o.Request+5*time.Second)
 	if err != nil {
-		return false, fmt.Errorf("ask for the right to test %s: %w", p.number.connection, err)
+		return false, fmt.Errorf("ask for the right to test %s: %w", t.number.connection, err)
 	}
 	if !ok {
 		return false, nil
 	}
-	p.tests = l
+	t.right = l
 	// The last reading may be a second old: another replica's test may have failed meanwhile.
-	unread := p.e.holds.refresh(ctx) != nil // it has logged its error
-	if state, _ := p.e.holds.circuit(p.number.connection, time.Now()); unread || state != halfOpen {
-		p.endProbe(ctx)
+	unread := t.e.holds.refresh(ctx) != nil // it has logged its error
+	if state, _ := t.e.holds.circuit(t.number.connection, time.Now()); unread || state != halfOpen {
+		t.end(ctx)
 		return false, nil //nolint:nilerr // refresh tells of its error, once an outage
 	}
-	p.number.probing.Store(l.Until.Add(-p.e.o.Request).UnixNano())
+	t.number.probing.Store(l.Until.Add(-t.e.o.Request).UnixNano())
 	return true, nil
 }
 
-// endProbe gives back the right to test the breaker, once the ledger has what came of the test.
-func (p *planner) endProbe(ctx context.Context) {
-	if p.tests.Name == "" {
+// end gives back the right, once the ledger has what came of the test.
+func (t *breakerTest) end(ctx context.Context) {
+	if t.right.Name == "" {
 		return
 	}
-	p.number.probing.Store(0)
-	p.e.holds.flush(ctx)
-	if err := p.e.ledger.ReleaseJob(ctx, p.tests); err != nil && ctx.Err() == nil {
-		p.e.o.Log.Debug("right to test not given back: it must run out", "connection", p.number.connection, "err", err)
+	t.number.probing.Store(0)
+	t.e.holds.flush(ctx)
+	if err := t.e.ledger.ReleaseJob(ctx, t.right); err != nil && ctx.Err() == nil {
+		t.e.o.Log.Debug("right to test not given back: it must run out", "connection", t.number.connection, "err", err)
 	}
-	p.tests = campaign.JobLease{}
+	t.right = campaign.JobLease{}
 }
 
 // hasSendable reports whether a run that nothing holds has something to post now.
@@ -74,7 +87,7 @@ func (p *planner) hasSendable(now time.Time) bool {
 // standsStill reports whether no intent of the run is to be asked for now: it is paused, ends,
 // waits for a limit, or is held.
 func (p *planner) standsStill(r *run, now time.Time) bool {
-	if r.held.Load() || r.over() || p.waitsFor(r, now).By != "" {
+	if r.held.Load() || r.over() || p.waits.limit(r, now).By != "" {
 		return true
 	}
 	_, held := p.heldBy(r, now)

@@ -112,25 +112,40 @@ type lot struct {
 // shareAgain is the shortest wait of a run whose share is used up: the time of a group.
 const shareAgain = 50 * time.Millisecond
 
-// divide says which runs want the number now and what each gets of it, the run whose turn it is
-// first.
-func (p *planner) divide(now time.Time, rate float64) []*lot {
-	room := p.sendable(now)
+// fairQueue divides a number among its runs.
+type fairQueue struct {
+	e      *Engine
+	number *number
+	queue  *queue
+	lanes  *lanes // are told which runs others come before
+
+	lots    []*lot             // of this step
+	uneven  bool               // some replica of the number lacks a run that another has
+	tags    map[*run]float64   // in seconds
+	virtual float64            // the tag of the run that was served last
+	used    map[*run]time.Time // runs whose share is used up, until then
+}
+
+func newFairQueue(e *Engine, n *number, q *queue, l *lanes) fairQueue {
+	return fairQueue{e: e, number: n, queue: q, lanes: l, tags: map[*run]float64{}, used: map[*run]time.Time{}}
+}
+
+// divide says what each of the active runs that want the number now gets of its rate, in the order
+// of active, and returns those that can be sent here. room is how many deliveries of each could be.
+func (f *fairQueue) divide(active []*run, room map[*run]int, rate float64) []*lot {
 	wanted := map[campaign.RunNo]bool{} // the runs that another replica has
 	others := map[string]int{}          // other replicas, and how many runs they have
-	for _, l := range *p.e.crowd.Load() {
-		if l.Connection != p.number.connection {
+	for _, l := range *f.e.crowd.Load() {
+		if l.Connection != f.number.connection {
 			continue
 		}
 		wanted[l.Run] = true
 		others[l.Owner]++
 	}
-	runs := p.activeRuns()
 	var lots []*lot
 	var wants []plan.Want
 	here := 0
-	for i := range runs {
-		r := runs[(i+p.turn)%len(runs)]
+	for _, r := range active {
 		if room[r] == 0 && !wanted[r.no] {
 			continue
 		}
@@ -141,56 +156,36 @@ func (p *planner) divide(now time.Time, rate float64) []*lot {
 		}
 	}
 	// Whether some replica lacks a run that another has.
-	p.uneven = here > 0 && len(others) > 0 && here < len(lots)
+	f.uneven = here > 0 && len(others) > 0 && here < len(lots)
 	for _, n := range others {
-		p.uneven = p.uneven || n < len(lots)
+		f.uneven = f.uneven || n < len(lots)
 	}
 	got := plan.Shares(rate, wants)
 	for i, l := range lots {
 		l.rate = got[i]
 		if plan.Behind(rate, wants, got, i) {
-			p.limit(l.run, "share", fmt.Sprintf("other runs come first: it gets %.4g of the number's %.4g messages per second", l.rate, rate))
+			f.lanes.limit(l.run, "share", fmt.Sprintf("other runs come first: it gets %.4g of the number's %.4g messages per second", l.rate, rate))
 		}
 	}
-	p.lots = lots
+	f.lots = lots
 	return slices.DeleteFunc(slices.Clone(lots), func(l *lot) bool { return !l.local })
-}
-
-// sendable is how many deliveries of each run could be sent now; those that are due again are not
-// counted one by one.
-func (p *planner) sendable(now time.Time) map[*run]int {
-	room := map[*run]int{}
-	for _, s := range p.segments {
-		if !p.open(s, now) {
-			continue
-		}
-		if !s.exhausted() && s.run.dropping.Load() == nil { // over its limit only retries are left
-			room[s.run] += int(s.lease.Hi - s.lease.Mark)
-		}
-		if s.dueBy(now) {
-			room[s.run] += campaign.SegmentSize
-		}
-	}
-	maps.DeleteFunc(room, func(r *run, _ int) bool { return p.standsStill(r, now) })
-	return room
 }
 
 // choose fills a group of n deliveries with the runs of lots by their shares. A run with a limit of
 // its own may have more in the queue than a group, and does not count toward n.
-func (p *planner) choose(lots []*lot, now time.Time, n, most int) {
-	active := p.activeRuns()
-	maps.DeleteFunc(p.tags, func(r *run, _ float64) bool { return !slices.Contains(active, r) })
+func (f *fairQueue) choose(active []*run, lots []*lot, now time.Time, n, most int) {
+	maps.DeleteFunc(f.tags, func(r *run, _ float64) bool { return !slices.Contains(active, r) })
 	for _, l := range lots {
-		l.tag = max(p.tags[l.run], p.virtual)
+		l.tag = max(f.tags[l.run], f.virtual)
 		own := l.run.ownRate()
 		if own > 0 { // its part of the queue may have been full meanwhile, which is no idle time
-			l.tag = max(p.tags[l.run], p.virtual-throttle.Horizon.Seconds())
-			l.room = min(l.room, p.capacity(l.run, most), p.e.o.GroupMax)
+			l.tag = max(f.tags[l.run], f.virtual-throttle.Horizon.Seconds())
+			l.room = min(l.room, f.queue.capacity(l.run, most), f.e.o.GroupMax)
 		}
-		if now.Before(p.shareUsed[l.run]) {
+		if now.Before(f.used[l.run]) {
 			l.room = 0
 		}
-		if own > 0 && l.rate >= 0.99*l.run.terms().want(p.number.pace()).Rate {
+		if own > 0 && l.rate >= 0.99*l.run.terms().want(f.number.pace()).Rate {
 			l.slack = 1.05 // its own limit is to bind, not its tag
 		}
 	}
@@ -210,12 +205,12 @@ func (p *planner) choose(lots []*lot, now time.Time, n, most int) {
 			}
 			n--
 		}
-		p.virtual = next.tag
+		f.virtual = next.tag
 		next.n++
 		next.tag += next.cost()
 	}
 	for _, l := range lots {
-		p.tags[l.run] = l.tag
+		f.tags[l.run] = l.tag
 	}
 }
 
@@ -224,31 +219,41 @@ func (l *lot) cost() float64 { return 1 / max(l.slack*l.rate, throttle.MinRate) 
 
 // permitted is how many of the chosen deliveries of a run its share lets through, over all
 // replicas. Together the runs may use 2 % more than the pace, so that none of it is left.
-func (p *planner) permitted(ctx context.Context, l *lot, now time.Time) int {
-	if !p.uneven || l.n == 0 || mutant.On("share_unasked") {
+func (f *fairQueue) permitted(ctx context.Context, l *lot, now time.Time) int {
+	if !f.uneven || l.n == 0 || mutant.On("share_unasked") {
 		return l.n
 	}
-	key := "share:" + p.number.connection + ":" + l.run.id
-	granted, wait, err := p.e.limiter.Allow(ctx, key, max(1.02*l.rate, throttle.MinRate), l.n)
+	key := "share:" + f.number.connection + ":" + l.run.id
+	granted, wait, err := f.e.limiter.Allow(ctx, key, max(1.02*l.rate, throttle.MinRate), l.n)
 	if err != nil {
 		return l.n // nothing is sent without a slot, which cannot be had either
 	}
 	if granted < l.n {
-		p.shareUsed[l.run] = now.Add(max(wait, shareAgain))
+		f.used[l.run] = now.Add(max(wait, shareAgain))
 	}
 	return granted
 }
 
 // giveBack takes from the run's tag what it was chosen for and did not use.
-func (p *planner) giveBack(l *lot, unused int) {
-	p.tags[l.run] -= float64(unused) * l.cost()
+func (f *fairQueue) giveBack(l *lot, unused int) {
+	f.tags[l.run] -= float64(unused) * l.cost()
 }
 
-// shareAt is when the first run whose share is used up may ask again, not later than most from now.
-func (p *planner) shareAt(now time.Time, most time.Duration) time.Duration {
-	for r, at := range p.shareUsed {
+// share is what the run gets of the number at this step; zero: it does not want the number here.
+func (f *fairQueue) share(r *run) share {
+	for _, l := range f.lots {
+		if l.run == r && l.local {
+			return share{l.rate, len(f.lots)}
+		}
+	}
+	return share{}
+}
+
+// wait is how long until the first run whose share is used up may ask again; at most most.
+func (f *fairQueue) wait(now time.Time, most time.Duration) time.Duration {
+	for r, at := range f.used {
 		if wait := at.Sub(now); wait <= 0 {
-			delete(p.shareUsed, r)
+			delete(f.used, r)
 		} else {
 			most = min(most, wait)
 		}

@@ -26,6 +26,6 @@ func BenchmarkShares(b *testing.B) {
 	p.setRuns(runs)
 	for b.Loop() {
 		lots := p.divide(time.Now(), 902.5)
-		p.choose(lots, time.Now(), 256, 512)
+		p.fair.choose(runs, lots, time.Now(), 256, 512)
 	}
 }

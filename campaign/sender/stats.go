@@ -49,15 +49,14 @@ func (w *worker) stats() Stats {
 func (w *worker) lane(r *run, s Stats) campaign.LaneReport {
 	now := time.Now()
 	l := campaign.LaneReport{Run: r.no, Connection: s.Connection, Rate: s.Rate, At: now}
-	limited, working := w.planner.lane(r)
+	last := w.planner.lanes.of(r) // at the planner's last step
 	rest, why := w.number.rests(now)
 	failure := w.number.limiterFailure(now)
 	hold, held := w.planner.heldBy(r, now)
 	state, breaker := w.planner.e.holds.circuit(s.Connection, now)
-	part, wants := w.planner.shareOf(r)
-	l.Wants = wants
-	if part.runs > 1 {
-		s.Rate = part.rate
+	l.Wants = last.share.runs > 0
+	if last.share.runs > 1 {
+		s.Rate = last.share.rate
 	}
 	switch {
 	case held:
@@ -68,22 +67,22 @@ func (w *worker) lane(r *run, s Stats) campaign.LaneReport {
 		l.Rate, l.LimitedBy, l.Detail = 0, why.limit, fmt.Sprintf("%s; next try in %.0fs", why.detail, math.Ceil(rest.Seconds()))
 	case failure != "":
 		l.Rate, l.LimitedBy, l.Detail = 0, "limiter", failure
-	case limited.limit != "":
-		l.Rate, l.LimitedBy, l.Detail, l.Until = r.paced(s.Rate), limited.limit, limited.detail, limited.until
+	case last.limited.limit != "":
+		l.Rate, l.LimitedBy, l.Detail, l.Until = r.paced(s.Rate), last.limited.limit, last.limited.detail, last.limited.until
 	case w.poster.full():
 		l.Rate, l.LimitedBy = r.paced(s.Rate), "in_flight"
 		l.Detail = fmt.Sprintf("%d requests wait for an answer (%s each)", s.InFlight, s.Latency.Round(time.Millisecond))
-	case w.queue.empty() && !working: // between two groups the queue is empty too
+	case w.queue.empty() && !last.works: // between two groups the queue is empty too
 		l.Rate, l.LimitedBy = r.paced(s.Rate), "none"
 		l.Detail = "nothing of this run is ready here: the rest is done, with another sender, or waits for its window, a retry or a doubt"
 	// Its share of the number equals its own limit when that limit binds, and is less when it does
 	// not.
 	case r.ownRate() > 0 && r.ownRate() <= s.Rate && r.ownRate() < l.Rate:
 		l.Rate, l.LimitedBy, l.Detail = r.ownRate(), "run_rate", ownLimit(r.ownRate())
-	case part.runs > 1:
-		l.Rate, l.LimitedBy = part.rate, "throughput"
+	case last.share.runs > 1:
+		l.Rate, l.LimitedBy = last.share.rate, "throughput"
 		l.Detail = fmt.Sprintf("it sends at its share of %.4g of the number's %.4g messages per second, of which %d runs want some",
-			part.rate, w.number.pace(), part.runs)
+			last.share.rate, w.number.pace(), last.share.runs)
 	default:
 		l.LimitedBy, l.Detail = "throughput", fmt.Sprintf("it sends at its pace of %.4g messages per second", s.Rate)
 	}

@@ -52,7 +52,7 @@ func TestALaneSendsAtTheSmallerOfPaceAndLimit(t *testing.T) {
 // is as much.
 func TestALaneBesideOthersIsLimitedByItsOwnRate(t *testing.T) {
 	capped, free := report(t, func(w *worker) {
-		w.planner.shares = map[campaign.RunNo]share{1: {rate: 5, runs: 2}, 2: {rate: 67, runs: 2}}
+		w.planner.lanes.last = map[campaign.RunNo]lane{1: {share: share{5, 2}}, 2: {share: share{67, 2}}}
 	})
 	if capped.Rate != 5 || capped.LimitedBy != "run_rate" {
 		t.Errorf("with 5/s of its own: %g/s limited by %s, want 5/s by run_rate", capped.Rate, capped.LimitedBy)
@@ -270,14 +270,14 @@ func TestALaneNamesWhatItWaitsFor(t *testing.T) {
 			}
 		}, "in_flight", "512 requests wait for an answer (2.5s each)", 72},
 		{"the planner", func(w *worker) {
-			w.planner.limitedBy = map[campaign.RunNo]limitedBy{2: {limit: "window", detail: "it is shut"}}
+			w.planner.lanes.last = map[campaign.RunNo]lane{2: {limited: limitedBy{limit: "window", detail: "it is shut"}}}
 		}, "window",
 			"it is shut", 72},
 		{"nothing", func(w *worker) { w.queue.take(time.Now(), nil) }, "none",
 			"nothing of this run is ready here: the rest is done, with another sender, or waits for its window, a retry or a doubt", 72},
 		{"work at the last step", func(w *worker) {
 			w.queue.take(time.Now(), nil)
-			w.planner.working = map[campaign.RunNo]bool{2: true}
+			w.planner.lanes.last = map[campaign.RunNo]lane{2: {works: true}}
 		}, "throughput", "it sends at its pace of 72 messages per second", 72},
 		{"not reached before", func(w *worker) { w.number.until = time.Now() }, "throughput",
 			"it sends at its pace of 72 messages per second", 72},

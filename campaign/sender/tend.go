@@ -68,10 +68,10 @@ func (p *planner) tendOne(ctx context.Context, s *segment, active bool, now time
 		wake = now
 	case !opens.IsZero() && (!s.dropped || !s.run.over()):
 		wake = opens
-		p.limitBy(s.run, campaign.Limit{By: campaign.LimitWindow, Until: opens,
+		p.lanes.limitBy(s.run, campaign.Limit{By: campaign.LimitWindow, Until: opens,
 			Detail: "outside the sending window until " + opens.UTC().Format(time.RFC3339)})
 	case s.exhausted() && !s.dueSoon(now):
-	case s.lease.Connection == "" && len(s.run.connections) > 1 && !s.dropped && (p.heldLong(s.run, now) || p.waitsLong(s.run, now)):
+	case s.lease.Connection == "" && len(s.run.connections) > 1 && !s.dropped && (p.heldLong(s.run, now) || p.waits.long(s.run, now)):
 		wake = now.Add(heldPark) // another connection of the run can send it
 	default:
 		return p.move(ctx, s, now)

@@ -114,7 +114,8 @@ func TestASegmentIsGivenBackWhenNothingIsToBeSent(t *testing.T) {
 				s.pending.Add(1)
 				w.queue.push([]*attempt{{segment: s}, {segment: other}})
 			}
-			w.planner.limits, w.planner.claimedAt = map[campaign.RunNo]limitedBy{}, now
+			w.planner.lanes.begin()
+			w.planner.claimedAt = now
 			w.planner.segments = []*segment{s}
 			if err := w.planner.tend(t.Context(), now); err != nil {
 				t.Fatal(err)
@@ -142,8 +143,8 @@ func TestASegmentIsGivenBackWhenNothingIsToBeSent(t *testing.T) {
 			if len(tt.dropped) > 0 && (!s.dropped || !s.exhausted() || s.nextDue.Load() != 0) {
 				t.Errorf("dropped %v, exhausted %v, next due %d, want true, true, 0", s.dropped, s.exhausted(), s.nextDue.Load())
 			}
-			if _, limited := w.planner.limits[1]; limited != (tt.seg.shut && tt.seg.drop != &cancelled) {
-				t.Errorf("limited by %v, want the window: %v", w.planner.limits, tt.seg.shut)
+			if _, limited := w.planner.lanes.limits[1]; limited != (tt.seg.shut && tt.seg.drop != &cancelled) {
+				t.Errorf("limited by %v, want the window: %v", w.planner.lanes.limits, tt.seg.shut)
 			}
 		})
 	}

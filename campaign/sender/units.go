@@ -68,28 +68,36 @@ func (c *charge) until() (first time.Time) {
 	return first
 }
 
-// charge draws the units of up to n messages of a run. It returns for how many it got them. With
-// none the run's lane waits for the limit. Limits of the number alone are asked first: without a
-// unit of its ramp a lane takes none of an allowance that other numbers may use.
-func (p *planner) charge(ctx context.Context, r *run, n int, now time.Time) (int, *charge) {
-	if p.e.o.Quotas == nil || n <= 0 {
-		return n, nil
+// units draws and returns the units of a connection's quotas.
+type units struct {
+	o      Options
+	number *number
+	stocks map[string]*throttle.Stock // by Quota.By
+}
+
+func newUnits(o Options, n *number) units { return units{o, n, map[string]*throttle.Stock{}} }
+
+// draw draws the units of up to n messages of a run. It returns for how many it got them, or with
+// none the limit that the run's lane waits for. Limits of the number alone are asked first: without
+// a unit of its ramp a lane takes none of an allowance that other numbers may use.
+func (u *units) draw(ctx context.Context, r *run, n int, now time.Time) (int, *charge, campaign.Limit) {
+	if u.o.Quotas == nil || n <= 0 {
+		return n, nil, campaign.Limit{}
 	}
 	var c *charge
-	quotas := slices.Clone(p.e.o.Quotas(p.number.connection, now))
+	quotas := slices.Clone(u.o.Quotas(u.number.connection, now))
 	slices.SortStableFunc(quotas, func(a, b Quota) int { return cmp.Compare(shared(a), shared(b)) })
 	for _, q := range quotas {
 		if mutant.On("unit_wrong_scope") {
-			q.Key = "connection:" + p.number.connection
+			q.Key = "connection:" + u.number.connection
 		}
 		if mutant.On("ramp_wrong_scope") && q.By == campaign.LimitRamp {
 			q.Key = "ramp:all"
 		}
-		got, wait := p.draw(ctx, q, r, n, now)
+		got, wait := u.drawOne(ctx, q, r, n, now)
 		if wait.By != "" {
 			c.putBack(n)
-			p.wait(r, wait, now)
-			return 0, nil
+			return 0, nil, wait
 		}
 		if c == nil {
 			c = &charge{}
@@ -98,7 +106,7 @@ func (p *planner) charge(ctx context.Context, r *run, n int, now time.Time) (int
 		n = got.N
 		c.drawn = append(c.drawn, got)
 	}
-	return n, c
+	return n, c, campaign.Limit{}
 }
 
 // shared is 1 for a quota of several numbers.
@@ -109,23 +117,23 @@ func shared(q Quota) int {
 	return 1
 }
 
-// draw draws up to n units of one quota, or returns the limit that the lane waits for.
-func (p *planner) draw(ctx context.Context, q Quota, r *run, n int, now time.Time) (drawn, campaign.Limit) {
+// drawOne draws up to n units of one quota, or returns the limit that the lane waits for.
+func (u *units) drawOne(ctx context.Context, q Quota, r *run, n int, now time.Time) (drawn, campaign.Limit) {
 	limit := campaign.Limit{By: q.By, Detail: q.Full}
 	if q.Unknown {
-		limit.Until = now.Add(p.e.o.Tick)
+		limit.Until = now.Add(u.o.Tick)
 		return drawn{}, limit
 	}
-	s := p.stocks[q.By]
+	s := u.stocks[q.By]
 	if s == nil {
-		s = throttle.NewStock(p.e.o.Counter, p.e.o.Spent)
-		p.stocks[q.By] = s
+		s = throttle.NewStock(u.o.Counter, u.o.Spent)
+		u.stocks[q.By] = s
 	}
 	d, err := s.Draw(ctx, q.Quota, n, !r.marketing)
 	switch {
 	case errors.Is(err, throttle.ErrUnavailable):
-		p.number.unasked(now, err)
-		limit = campaign.Limit{By: campaign.LimitLimiter, Until: now.Add(p.e.o.Tick), Detail: err.Error()}
+		u.number.unasked(now, err)
+		limit = campaign.Limit{By: campaign.LimitLimiter, Until: now.Add(u.o.Tick), Detail: err.Error()}
 	case err != nil:
 		limit = campaign.Limit{By: "ledger", Until: now.Add(time.Second), Detail: "the ledger cannot be asked what was sent: " + err.Error()}
 	case d.N > 0:
@@ -138,16 +146,11 @@ func (p *planner) draw(ctx context.Context, q Quota, r *run, n int, now time.Tim
 	return drawn{}, limit
 }
 
-// idles reports whether lanes wait for a limit and no other lane of the number can send.
-func (p *planner) idles(now time.Time) bool {
-	return len(p.waits) > 0 && len(p.sendable(now)) == 0
-}
-
-// tidyUnits gives back units that are over or refunded; all of them when nothing here uses them.
-func (p *planner) tidyUnits(ctx context.Context, unused bool) {
-	for by, s := range p.stocks {
+// tidy gives back units that are over or refunded; all of them when nothing here uses them.
+func (u *units) tidy(ctx context.Context, unused bool) {
+	for by, s := range u.stocks {
 		if err := s.Tidy(ctx, unused); err != nil && ctx.Err() == nil {
-			p.e.o.Log.Debug("units not given back: they are counted again later", "connection", p.number.connection, "limit", by, "err", err)
+			u.o.Log.Debug("units not given back: they are counted again later", "connection", u.number.connection, "limit", by, "err", err)
 		}
 	}
 }

@@ -23,41 +23,45 @@ type waiting struct {
 	again time.Time
 }
 
-// wait notes, also for `why`, that a limit keeps the run's lane from its next intent.
-func (p *planner) wait(r *run, l campaign.Limit, now time.Time) {
+// waits are the lanes that a limit keeps from their next intent.
+type waits struct {
+	lanes *lanes // are told of each, for `why`
+	of    map[*run]waiting
+}
+
+func newWaits(l *lanes) waits { return waits{l, map[*run]waiting{}} }
+
+// begin notes that a limit keeps the run's lane from its next intent.
+func (w *waits) begin(r *run, l campaign.Limit, now time.Time) {
 	again := now.Add(waitAgain)
 	if !l.Until.IsZero() && l.Until.Before(again) {
 		again = l.Until
 	}
-	p.waits[r] = waiting{l, again}
-	p.limitBy(r, l)
+	w.of[r] = waiting{l, again}
+	w.lanes.limitBy(r, l)
 }
 
-// waitsFor returns what the run's lane waits for; its By is "" while the lane waits for nothing.
-func (p *planner) waitsFor(r *run, now time.Time) campaign.Limit {
-	if w, ok := p.waits[r]; ok && now.Before(w.again) {
-		return w.Limit
+// limit returns what the run's lane waits for; its By is "" while the lane waits for nothing.
+func (w *waits) limit(r *run, now time.Time) campaign.Limit {
+	if one, ok := w.of[r]; ok && now.Before(one.again) {
+		return one.Limit
 	}
 	return campaign.Limit{}
 }
 
-// waitsLong reports whether the lane waits for longer than a segment without a connection should
-// wait with it.
-func (p *planner) waitsLong(r *run, now time.Time) bool {
-	l := p.waitsFor(r, now)
+// long reports whether the lane waits for longer than a segment without a connection should wait
+// with it.
+func (w *waits) long(r *run, now time.Time) bool {
+	l := w.limit(r, now)
 	return l.By != "" && (l.Until.IsZero() || l.Until.Sub(now) > waitAgain)
 }
 
-// forgetWaits ends the waits of runs that are over, and tells `why` of the others.
-func (p *planner) forgetWaits(now time.Time) {
-	if len(p.waits) == 0 {
-		return
-	}
-	runs := p.activeRuns()
-	maps.DeleteFunc(p.waits, func(r *run, _ waiting) bool { return !slices.Contains(runs, r) })
-	for r := range p.waits {
-		if l := p.waitsFor(r, now); l.By != "" {
-			p.limitBy(r, l)
+// tell forgets the waits of runs that are over, and tells of the others again.
+func (w *waits) tell(active []*run, now time.Time) {
+	maps.DeleteFunc(w.of, func(r *run, _ waiting) bool { return !slices.Contains(active, r) })
+	for r := range w.of {
+		if l := w.limit(r, now); l.By != "" {
+			w.lanes.limitBy(r, l)
 		}
 	}
 }

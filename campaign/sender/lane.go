@@ -1,0 +1,85 @@
+package sender
+
+import (
+	"sync"
+	"time"
+
+	"campaignd/campaign"
+)
+
+// lanes are what the steps of a planner find out about the lanes of its number. A step collects it;
+// the end of the step publishes it, and other goroutines read that.
+type lanes struct {
+	limits map[campaign.RunNo]limitedBy // of the step under way; the planner's goroutine alone uses it
+
+	mu   sync.Mutex
+	last map[campaign.RunNo]lane // of the active runs, when the last step ended
+}
+
+// lane is what a step found out about one lane.
+type lane struct {
+	limited limitedBy
+	works   bool      // there is something to send, now or later
+	idle    time.Time // since when there is not; zero while there is
+	share   share     // of the number; zero for a run that does not want it here
+}
+
+// idleFor reports whether there has been nothing to send in the lane for d.
+func (l lane) idleFor(d time.Duration, now time.Time) bool {
+	return !l.idle.IsZero() && now.Sub(l.idle) >= d
+}
+
+// share is what a run that wants the number gets of it, in messages per second, and of how many
+// runs.
+type share struct {
+	rate float64
+	runs int
+}
+
+// begin starts a step.
+func (l *lanes) begin() { l.limits = map[campaign.RunNo]limitedBy{} }
+
+// limit notes what limits a run's lane at this step.
+func (l *lanes) limit(r *run, by, detail string) {
+	l.limits[r.no] = limitedBy{limit: by, detail: detail}
+}
+
+// limitBy notes that a limit keeps a run's lane from its next intent.
+func (l *lanes) limitBy(r *run, by campaign.Limit) {
+	l.limits[r.no] = limitedBy{by.By, by.Detail, by.Until}
+}
+
+// publish ends a step that found these lanes. Their limits are those that the step noted.
+func (l *lanes) publish(found map[campaign.RunNo]lane, now time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for no, one := range found {
+		one.limited = l.limits[no]
+		if !one.works {
+			if one.idle = l.last[no].idle; one.idle.IsZero() {
+				one.idle = now
+			}
+		}
+		found[no] = one
+	}
+	l.last = found
+}
+
+// of is what the last step found out about the run's lane.
+func (l *lanes) of(r *run) lane {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.last[r.no]
+}
+
+// work reports whether the last step found something to send in a lane, now or later.
+func (l *lanes) work() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, one := range l.last {
+		if one.works {
+			return true
+		}
+	}
+	return false
+}
