@@ -68,7 +68,7 @@ lint: $(GOLANGCI) ## vet, formatting and golangci-lint
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo 'gofmt -w these:'; gofmt -l $$(git ls-files '*.go'); exit 1; }
 	$(GOLANGCI) run ./...
 
-# The installation takes about 90 s. The binary stays in bin/.
+# The installation takes about 90 s.
 $(GOLANGCI):
 	GOBIN=$(CURDIR)/bin go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
 
@@ -187,8 +187,8 @@ rehearse: ## lose a PostgreSQL server in the middle of a run, restore its backup
 	scripts/rehearse.sh dump
 	scripts/rehearse.sh base
 
-# OLD is a commit from which is upgraded, with no way back. Without it, this commit is the older
-# program: a newer one is built with one more migration, and the way back is gone, too.
+# OLD is the commit to upgrade from; the test does not go back to it. Without OLD, this commit is the
+# older program, the newer one is built with one more migration, and the test also goes back.
 OLD ?=
 UPGRADE := go test -tags mutants,upgrade -count=1 -v -run 'TestUpgradeInTheMiddleOfARun$$' ./internal/daemon/harness
 .PHONY: upgrade

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Applies each named mutation (internal/mutant) and requires that a test detects it: the simulation
-# of the send path for those of the protocol; for the others, and where it detects none, a test of
-# the package with the mutation, else the simulation with its scenes. The test binaries are built
-# once; CAMPAIGND_MUTANT chooses the mutation. Two mutations are tried at a time. The script fails if
-# a mutation survives.
+# Applies each named mutation (internal/mutant) and requires that a test detects it. Mutations of the
+# protocol are tried with the simulation of the send path first. Then come the tests of the package
+# with the mutation, and last, if it runs that code, the simulation. The test binaries are built once;
+# CAMPAIGND_MUTANT chooses the mutation. Two mutations are tried at a time. The script fails if a
+# mutation survives.
 #
 #   scripts/mutants.sh            every mutation in the code
 #   scripts/mutants.sh NAME...    these mutations
@@ -21,7 +21,7 @@ mutations=$(git ls-files -co --exclude-standard '*.go' | grep -v '_test\.go$' | 
 	sed -E 's|^(.*)/([^/]*):.*"(.*)".*|./\1 \2 \3|' | sort -u)
 # Code that the simulation does not run: it has a network of its own and an SQLite ledger.
 elsewhere='/webhooks |/messaging client|/messaging exchange|/wirelog |/throttle redis|/ledger/postgres |/campaign listening|/ledger people|/ledger/sqlite people'
-# Those that docs/protocol.md#mutations promises of the simulation. It detects each within seconds.
+# Those of the protocol (docs/protocol.md#mutations) that the simulation detects within seconds.
 protocol='no_intent time_out_is_refusal 5xx_is_refusal doubts_not_claimable rank_overwritten sweeper_off failed_resends'
 mapfile -t names < <(if [ $# -gt 0 ]; then printf '%s\n' "$@"; else awk '{print $3}' <<<"$mutations" | sort -u; fi)
 [ ${#names[@]} -gt 0 ] && [ -n "${names[0]}" ] || { echo "mutants.sh: no mutant.On(\"...\") in the code" >&2; exit 1; }

@@ -18,7 +18,7 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
 {{- end -}}
 
-{{- /* The values that no schema can compare with each other. */ -}}
+{{- /* The rules between values, which the schema cannot check. */ -}}
 {{- define "campaignd.check" -}}
 {{- if eq .Values.mode "cluster" -}}
 {{- if not .Values.secrets.ledger.name }}{{ fail "mode cluster needs secrets.ledger.name: a secret with the URL of PostgreSQL" }}{{ end -}}
