@@ -126,12 +126,3 @@ func (q Quota) share(used int64, n int, reserve bool) (granted int64, reserved b
 	}
 	return max(min(int64(n), Chunk, left, max(left/chunkPart, chunkLeast)), 0), reserved
 }
-
-// FreeAt is how many units of the quota are left for a message at the given use: those who may not
-// have the reserve leave the kept part.
-func (q Quota) FreeAt(used int64, reserve bool) int64 {
-	if reserve {
-		return max(q.Limit-used, 0)
-	}
-	return max(q.Limit-q.Kept-used, 0)
-}

@@ -43,9 +43,9 @@ func (l *Local) Take(ctx context.Context, q Quota, a Ask) (Units, error) {
 	return s.take(now, q, a), nil
 }
 
-// take is the arithmetic of a lease; bucket.lua does the same line by line.
+// take is the arithmetic of a lease, as in bucket.lua, whose clock may also go back.
 func (s *quotaState) take(now time.Time, q Quota, a Ask) Units {
-	if known := s.generation != 0 && s.from.Equal(q.From); !known && (s.since.IsZero() || !s.from.Equal(q.From) || s.since.After(now)) {
+	if !s.from.Equal(q.From) {
 		s.lose(now, q)
 	}
 	if s.since.IsZero() {
@@ -68,7 +68,7 @@ func (s *quotaState) take(now time.Time, q Quota, a Ask) Units {
 	switch wait := s.since.Add(rebuildAfter).Sub(now); {
 	case wait > 0 && !mutant.On("unit_marker_ignored"):
 		return Units{Wait: wait}
-	case now.Sub(s.counting) < countFor && !s.counting.After(now):
+	case now.Sub(s.counting) < countFor:
 		return Units{Wait: askAgain}
 	}
 	if a.N == 0 {

@@ -22,7 +22,7 @@ type Stock struct {
 
 	// Below is the drawing goroutine's.
 	quota Quota
-	again [2]Drawn // by class: what the last question without units was answered; At is when to ask again
+	again map[bool]Drawn // the answers that had no units, by reserve; not asked again before At
 }
 
 // Drawn are units for messages.
@@ -41,7 +41,7 @@ type Drawn struct {
 // NewStock makes an empty stock. count asks the ledger how many units of the quota's period are
 // used: accepted, or perhaps accepted.
 func NewStock(c Counter, count func(ctx context.Context, q Quota) (int64, error)) *Stock {
-	return &Stock{counter: c, count: count}
+	return &Stock{counter: c, count: count, again: map[bool]Drawn{}}
 }
 
 // Draw takes up to n units of q out of the stock. It asks the counter when the stock has none, and
@@ -56,7 +56,7 @@ func (s *Stock) Draw(ctx context.Context, q Quota, n int, reserve bool) (Drawn, 
 	if d := s.fromHand(n); d.N > 0 {
 		return d, nil
 	}
-	if last := s.again[class(reserve)]; now.Before(last.At) {
+	if last := s.again[reserve]; now.Before(last.At) {
 		return last, nil
 	}
 	u, err := s.ask(ctx, q, Ask{N: Chunk, Reserve: reserve})
@@ -70,21 +70,14 @@ func (s *Stock) Draw(ctx context.Context, q Quota, n int, reserve bool) (Drawn, 
 	}
 	if u.N == 0 {
 		d := Drawn{At: time.Now().Add(max(u.Wait, time.Millisecond)), Empty: u.Empty}
-		s.again[class(reserve)] = d
+		s.again[reserve] = d
 		return d, nil
 	}
-	s.again = [2]Drawn{}
+	clear(s.again)
 	s.mu.Lock()
 	s.hand = u
 	s.mu.Unlock()
 	return s.fromHand(n), nil
-}
-
-func class(reserve bool) int {
-	if reserve {
-		return 1
-	}
-	return 0
 }
 
 // fromHand takes up to n units of the hand.
@@ -108,7 +101,8 @@ func (s *Stock) settle(q Quota, now time.Time, unfit func(Units) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.quota.Key != q.Key || !s.quota.From.Equal(q.From) {
-		s.hand, s.back, s.again = Units{}, 0, [2]Drawn{} // the count of its period is over
+		s.hand, s.back = Units{}, 0 // the count of its period is over
+		clear(s.again)
 	}
 	s.quota = q
 	if s.hand.N > 0 && (!now.Before(s.hand.Until) || unfit(s.hand)) {
@@ -172,8 +166,8 @@ func (s *Stock) Refund(generation int64) {
 	s.giveBack(1, generation)
 }
 
-// Tidy gives back what is in hand and over, and what was refunded, at the latest when leaving is
-// true: then all that is in hand.
+// Tidy gives back what was refunded, and the units in hand whose time is over; with leaving, all
+// units in hand. It asks the counter only if there is something to give back.
 func (s *Stock) Tidy(ctx context.Context, leaving bool) error {
 	if s.quota.Key == "" {
 		return nil
