@@ -29,9 +29,9 @@ var slotsLua string
 
 // Guard is how far ahead a cursor starts that is missing, rewound or in doubt. That is later than
 // any lease that another process may still hold: those end within 285 ms (Horizon, Lateness and
-// the sender's 15 ms for slots that lie together), and
-// the rest is margin for round trips (docs/limits.md#when-redis-is-away). So each incident costs
-// 400 ms of silence; a key with fewer than 7 slots a second pays more (guardOf).
+// the sender's 15 ms for slots that lie together), and the rest is margin for round trips. Each
+// incident costs 400 ms of silence; a key with fewer than 7 slots a second pays more (guardOf).
+// docs/limits.md#when-redis-is-away has the rules.
 const Guard = 400 * time.Millisecond
 
 // Options of NewRedis. The zero value is usable.
@@ -54,15 +54,12 @@ type Options struct {
 // It needs one server, version 5 or newer, at an address that follows the master. The server
 // should not evict keys (maxmemory-policy noeviction): a lost cursor is safe but costs the guard.
 type Redis struct {
-	log    *slog.Logger
-	script string // SHA-1 of slots, as EVALSHA wants it
-	allow  string // SHA-1 of allow
-	// bucket and restore are the SHA-1 of the scripts of these names.
-	bucket, restore string
-	rebuildAfter    time.Duration // that of the package
-	unitsFor        time.Duration // UnitsFor
-	server          server
-	clock           clock
+	log *slog.Logger
+	// The SHA-1 of the scripts of these names, as EVALSHA wants it.
+	slots, allow, bucket, restore string
+	rebuildAfter, unitsFor        time.Duration // the constants of these names, shorter in tests
+	server                        server
+	clock                         clock
 
 	mu    sync.Mutex
 	keys  map[string]*memory
@@ -139,12 +136,15 @@ func NewRedis(ctx context.Context, address string, o Options) (*Redis, error) {
 	logging.Disable()
 
 	r := &Redis{
-		log:    o.Log,
-		script: redis.NewScript(slots).Hash(),
-		allow:  redis.NewScript(allow).Hash(),
-		bucket: redis.NewScript(bucket).Hash(), restore: redis.NewScript(restore).Hash(), rebuildAfter: rebuildAfter, unitsFor: UnitsFor,
-		clock: clock{base: time.Now()},
-		keys:  make(map[string]*memory),
+		log:          o.Log,
+		slots:        redis.NewScript(slots).Hash(),
+		allow:        redis.NewScript(allow).Hash(),
+		bucket:       redis.NewScript(bucket).Hash(),
+		restore:      redis.NewScript(restore).Hash(),
+		rebuildAfter: rebuildAfter,
+		unitsFor:     UnitsFor,
+		clock:        clock{base: time.Now()},
+		keys:         make(map[string]*memory),
 	}
 	r.server.init(options, o.Log)
 	if err := r.Ping(ctx); err != nil {
@@ -186,7 +186,7 @@ func (r *Redis) Lease(ctx context.Context, key string, rate float64, n int) (Slo
 	asked := r.clock.now()
 	heard := r.take(m)
 	keys := []string{"{n:" + key + "}:tat", r.cubicKey(key)}
-	reply, err := r.server.eval(ctx, r.script, slots, keys, append(m.args(every, n, incident), heard.args(m.part)...)...)
+	reply, err := r.server.eval(ctx, r.slots, slots, keys, append(m.args(every, n, incident), heard.args(m.part)...)...)
 	if err != nil {
 		r.giveBack(m, heard)
 		r.clock.forget()
@@ -197,16 +197,15 @@ func (r *Redis) Lease(ctx context.Context, key string, rate float64, n int) (Slo
 		r.server.doubt()
 		return Slots{}, fmt.Errorf("%w: redis: %w", ErrUnavailable, err)
 	}
-	every = stretch(every, granted.part)
 	m.part = granted.part
 	r.turnTo(m, granted.stage)
-	paced := Slots{Interval: every, Rate: rate * granted.part, Stage: granted.stage}
+	s := Slots{Interval: stretch(every, granted.part), Rate: rate * granted.part, Stage: granted.stage}
 	if !r.clock.observe(asked, granted.now) {
 		// The clock is not the one of before: the instants may be another server's, or an hour off.
 		r.server.doubt()
 		r.log.Warn("the clock of redis stepped: slots are dropped", "key", key)
-		paced.Wait = Lateness
-		return paced, nil
+		s.Wait = Lateness
+		return s, nil
 	}
 	if granted.n > 0 || granted.reset {
 		m.cursor = granted.cursor
@@ -214,13 +213,11 @@ func (r *Redis) Lease(ctx context.Context, key string, rate float64, n int) (Slo
 	if r.server.incidents() != incident {
 		// A connection was made on the way, to a server other than before, and the script was not
 		// told to be careful. The next lease tells it.
-		paced.Wait = time.Millisecond
-		return paced, nil
+		s.Wait = time.Millisecond
+		return s, nil
 	}
 	m.incident = incident
-	s := r.hand(m, granted, every)
-	s.Rate, s.Stage = paced.Rate, paced.Stage
-	return s, nil
+	return r.hand(m, granted, s), nil
 }
 
 // args are the arguments of the script. The mutation is the mistake that most limiters make: a
@@ -246,31 +243,34 @@ func guardOf(every time.Duration) time.Duration {
 	return max(Guard, Horizon+min(every, time.Second))
 }
 
-// hand turns a grant into local instants. Slots that it cannot place within clockStep are given up.
-func (r *Redis) hand(m *memory, g grant, every time.Duration) Slots {
+// hand gives s the local instants of a grant, or a Wait. Slots that it cannot place within clockStep
+// are given up.
+func (r *Redis) hand(m *memory, g grant, s Slots) Slots {
 	now := time.Now()
 	first := r.clock.local(g.first)
+	s.Wait = time.Millisecond // until there is a slot
 	if g.n == 0 {
-		return Slots{Interval: every, Wait: max(first.Sub(now)-Horizon, time.Millisecond)}
+		s.Wait = max(first.Sub(now)-Horizon, s.Wait)
+		return s
 	}
 	if !r.clock.placed() {
-		return Slots{Interval: every, Wait: time.Millisecond}
+		return s
 	}
 	n := g.n
 	if first.Before(m.end) {
 		// The estimate of Redis's clock became better since the last lease. Slots that would move
 		// beyond the horizon are given up; otherwise the delay would stay.
 		first = m.end
-		n = fit(first, now, every, n)
+		n = fit(first, now, s.Interval, n)
 	}
-	s := Slots{First: first, Interval: every, N: n}
-	m.end = s.At(s.N)
+	s.First, s.N = first, n
+	m.end = s.At(n)
 	if late := now.Sub(first) - Lateness; late > 0 { // the reply was late: forfeit, never catch up
-		gone := min(s.N, int((late+every-1)/every))
-		s.First, s.N = s.At(gone), s.N-gone
+		gone := min(n, int((late+s.Interval-1)/s.Interval))
+		s.First, s.N = s.At(gone), n-gone
 	}
-	if s.N == 0 {
-		return Slots{Interval: every, Wait: time.Millisecond}
+	if s.N > 0 {
+		s.Wait = 0
 	}
 	return s
 }

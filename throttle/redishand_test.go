@@ -54,7 +54,7 @@ func TestLateSlotsAreForfeited(t *testing.T) {
 			now := time.Now()
 			r := &Redis{clock: clock{base: now, known: true}}
 			m := &memory{end: now.Add(c.end)}
-			got := r.hand(m, grant{n: c.n, first: c.first}, every)
+			got := r.hand(m, grant{n: c.n, first: c.first}, Slots{Interval: every})
 			if got.N != c.left || got.Wait != c.wait || got.Interval != every || got.N > 0 && got.First.Sub(now) != c.from {
 				t.Errorf("%s: got %d slots from %v, wait %v, interval %v; want %d from %v, wait %v, interval %v",
 					c.name, got.N, got.First.Sub(now), got.Wait, got.Interval, c.left, c.from, c.wait, every)
@@ -127,7 +127,7 @@ func load(t *testing.T, r *Redis, text string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.script = sha
+	r.slots = sha
 }
 
 // When the clock of Redis is set back by an hour, a cursor an hour ahead remains, in Redis and in

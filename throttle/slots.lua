@@ -3,6 +3,7 @@
 --
 -- KEYS[1]  {n:<key>}:tat  the cursor, microseconds of this Redis's clock as %.3f;
 --                         expires a minute after the instant it names
+-- KEYS[2]  {n:<key>}:cubic  the state of the multiplier (cubic.lua)
 -- ARGV[1]  interval between two instants at the full rate, microseconds
 -- ARGV[2]  how many instants are wanted, 1 or more
 -- ARGV[3]  horizon: no instant is later than this from now, microseconds
@@ -10,7 +11,6 @@
 --          More than the horizon, so that it meets no lease given before the loss
 -- ARGV[5]  the cursor that the caller saw after its own last lease; 0: none
 -- ARGV[6]  1 when the caller had an error since, or speaks to another server; else 0
--- KEYS[2]  {n:<key>}:cubic  the state of the multiplier (cubic.lua)
 -- ARGV[7]  to [11]  what the caller heard since its last lease: stage, accepted, throttled,
 --          accepted and throttled of earlier stages
 -- ARGV[12] the multiplier that the caller was told last; 1: none
