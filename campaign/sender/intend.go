@@ -104,28 +104,23 @@ func (p *planner) admit(d draft, g campaign.Granted, began time.Time) (attempts 
 	if g.OverBudget {
 		s.run.drop(campaign.OverLimit) // also when an earlier process has used the budget up
 	}
-	if g.HeldBy.Scope != "" {
+	if g.Held || g.Limit.By != "" { // retries may be among what was not granted
 		again([]draft{d}, began)
+	}
+	switch {
+	case g.HeldBy.Scope != "":
 		p.e.holds.learn(g.HeldBy, time.Now())
-		return nil
-	}
-	if g.Limit.By == campaign.LimitWindow { // tend gives the segment back, or drops what has expired
-		again([]draft{d}, began)
+	case g.Limit.By == campaign.LimitWindow: // tend gives the segment back, or drops what has expired
 		p.e.Poke()
-		return nil
-	}
-	if g.Limit.By != "" {
+	case g.Limit.By != "":
 		p.waits.begin(s.run, g.Limit, time.Now())
-		again([]draft{d}, began) // its retries may be among what was not granted
-	}
-	if g.Held {
-		again([]draft{d}, began)
-		if !g.OverBudget && g.Limit.By == "" {
+	case g.Held:
+		if !g.OverBudget {
 			s.run.held.Store(true) // until the next refresh finds it active again
 		}
-		if g.Limit.By == "" {
-			p.e.Poke()
-		}
+		p.e.Poke()
+	}
+	if g.Held {
 		return nil
 	}
 	add := func(dl campaign.Delivery, number, tries int) {
