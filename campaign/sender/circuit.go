@@ -15,14 +15,14 @@ import (
 // all replicas have the same breaker. After the hold's rest the breaker is half-open: one replica
 // has up to halfOpenMost requests under way until one of them is proven.
 type circuit struct {
-	mu      sync.Mutex
-	rest    time.Time // the end of the rest of the hold that was seen last; zero: closed
-	term    int       // each change of the breaker begins another; answers to posts of an earlier one are ignored
-	failed  int       // the last term in which a test failed
-	last    breaker   // of the answers that prove nothing
-	barren  int       // answers in a row that prove nothing
-	code    string    // of the unknown answers in a row
-	strange []int64   // the recipients that got them
+	mu          sync.Mutex
+	rest        time.Time // the end of the rest of the hold that was seen last; zero: closed
+	term        int       // each change of the breaker begins another; answers to posts of an earlier one are ignored
+	failed      int       // the last term in which a test failed
+	last        breaker   // of the answers that prove nothing
+	noProof     int       // answers in a row that prove nothing
+	unknownCode string    // of the unknown answers in a row
+	unknownBy   []int64   // the recipients that got them
 }
 
 // halfOpenMost is how many requests a half-open breaker lets be under way.
@@ -65,7 +65,7 @@ func (c *circuit) see(b campaign.Hold) {
 	defer c.mu.Unlock()
 	if !c.rest.Equal(b.Until) {
 		c.begin(b.Until)
-		c.barren = 0 // not when it trips: until its hold is known, nothing is posted in the place of others
+		c.noProof = 0 // not when it trips: until its hold is known, nothing is posted in the place of others
 	}
 }
 
@@ -82,14 +82,14 @@ func (c *circuit) begin(rest time.Time) {
 	c.rest = rest
 	c.term++ // never 0 again
 	c.last.forget()
-	c.code, c.strange = "", nil
+	c.unknownCode, c.unknownBy = "", nil
 }
 
-// unproven is how many answers in a row have proven nothing.
-func (c *circuit) unproven() int {
+// withoutProof is how many answers in a row have proven nothing.
+func (c *circuit) withoutProof() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.barren
+	return c.noProof
 }
 
 // verdict is what an answer says of the service.
@@ -135,7 +135,7 @@ func (c *circuit) settle(t ticket, v verdict, code string, key int64, again bool
 	defer c.mu.Unlock()
 	if t.probe && v == proven && (t.term == c.term || t.term == c.failed) {
 		c.begin(c.rest)
-		c.failed, c.barren = 0, 0
+		c.failed, c.noProof = 0, 0
 		return heals // also after another test of the same round has failed
 	}
 	if t.term != c.term || v == neutral {
@@ -146,35 +146,36 @@ func (c *circuit) settle(t ticket, v verdict, code string, key int64, again bool
 		c.begin(c.rest)
 		return trips
 	}
-	if c.trips(v, code, key, again) {
+	if c.count(v, code, key, again) {
 		c.begin(c.rest)
 		return trips
 	}
 	return stays
 }
 
-// trips counts the answer to a post of a closed breaker. The caller holds the lock.
-func (c *circuit) trips(v verdict, code string, key int64, again bool) bool {
+// count counts the answer to a post of a closed breaker, and reports whether the breaker trips. The
+// caller holds the lock.
+func (c *circuit) count(v verdict, code string, key int64, again bool) bool {
 	switch v {
 	case proven:
 		c.last.note("")
-		c.barren, c.code, c.strange = 0, "", nil
+		c.noProof, c.unknownCode, c.unknownBy = 0, "", nil
 	case unproven:
-		c.barren++
-		c.code, c.strange = "", nil
+		c.noProof++
+		c.unknownCode, c.unknownBy = "", nil
 		return c.last.note("unproven")
 	case unknown:
 		if again {
 			return false
 		}
-		c.barren++
-		if code != c.code {
-			c.code, c.strange = code, nil
+		c.noProof++
+		if code != c.unknownCode {
+			c.unknownCode, c.unknownBy = code, nil
 		}
-		if !slices.Contains(c.strange, key) {
-			c.strange = append(c.strange, key)
+		if !slices.Contains(c.unknownBy, key) {
+			c.unknownBy = append(c.unknownBy, key)
 		}
-		return c.last.note("unproven") || len(c.strange) >= unknownSame
+		return c.last.note("unproven") || len(c.unknownBy) >= unknownSame
 	}
 	return false
 }

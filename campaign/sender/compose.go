@@ -19,14 +19,14 @@ const readAhead = campaign.SegmentSize / 4
 const lookAgain = 15 * time.Second
 
 // compose chooses deliveries for the next intents by the runs' shares: up to n of runs without a
-// limit of their own, and of each run with one what brings it to at most most attempts. Due retries
-// go to the head of their own run (docs/limits.md#sharing-a-number). With an error it returns what
-// it had chosen.
+// limit of their own, and of each run with one as many as fill its part of the queue (run.ahead of
+// most). Due retries come before the other deliveries of their run (docs/limits.md#sharing-a-number).
+// With an error it returns what it had chosen.
 func (p *planner) compose(ctx context.Context, now time.Time, n, most int) (drafts []draft, err error) {
 	p.turn++
-	lots := p.divide(now, p.number.pace())
-	p.fair.choose(p.activeRuns(), lots, now, n, most)
-	for _, l := range lots {
+	flows := p.divide(now, p.number.pace())
+	p.fair.choose(p.activeRuns(), flows, now, n, most)
+	for _, l := range flows {
 		take, units, limit := p.units.draw(ctx, l.run, p.fair.permitted(ctx, l, now), now)
 		if limit.By != "" {
 			p.waits.begin(l.run, limit, now)
@@ -36,7 +36,7 @@ func (p *planner) compose(ctx context.Context, now time.Time, n, most int) (draf
 			if take <= 0 {
 				break
 			}
-			if s.run != l.run || !p.open(s, now) {
+			if s.run != l.run || !p.postable(s, now) {
 				continue
 			}
 			d, err := p.draft(ctx, s, now, take)
@@ -60,7 +60,7 @@ func (p *planner) compose(ctx context.Context, now time.Time, n, most int) (draf
 
 // divide says which runs want the number now and what each gets of it, and returns those that can be
 // sent here, the one whose turn it is first.
-func (p *planner) divide(now time.Time, rate float64) []*lot {
+func (p *planner) divide(now time.Time, rate float64) []*flow {
 	return p.fair.divide(p.runsInTurn(), p.sendable(now), rate)
 }
 
@@ -69,7 +69,7 @@ func (p *planner) divide(now time.Time, rate float64) []*lot {
 func (p *planner) sendable(now time.Time) map[*run]int {
 	room := map[*run]int{}
 	for _, s := range p.segments {
-		if !p.open(s, now) {
+		if !p.postable(s, now) {
 			continue
 		}
 		if !s.exhausted() && s.run.dropping.Load() == nil { // over its limit only retries are left
@@ -88,8 +88,8 @@ func (p *planner) idles(now time.Time) bool {
 	return len(p.waits.of) > 0 && len(p.sendable(now)) == 0
 }
 
-// open reports whether deliveries of the segment may be posted now.
-func (p *planner) open(s *segment, now time.Time) bool {
+// postable reports whether deliveries of the segment may be posted now.
+func (p *planner) postable(s *segment, now time.Time) bool {
 	if s.leaving || !s.mayPost(now, p.e.o.Lease/5) {
 		return false
 	}
@@ -100,7 +100,7 @@ func (p *planner) open(s *segment, now time.Time) bool {
 func (p *planner) canSend(r *run, now time.Time) bool {
 	return slices.ContainsFunc(p.segments, func(s *segment) bool {
 		fresh := !s.exhausted() && r.dropping.Load() == nil // over its limit only retries are left
-		return s.run == r && (fresh || s.dueBy(now)) && p.open(s, now)
+		return s.run == r && (fresh || s.dueBy(now)) && p.postable(s, now)
 	})
 }
 

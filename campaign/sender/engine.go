@@ -58,7 +58,7 @@ type Engine struct {
 
 	refused map[campaign.RunNo]string // why this version cannot send a run; of the goroutine of Run
 
-	crowd atomic.Pointer[[]campaign.LaneReport] // lanes of other replicas that want a number
+	otherLanes atomic.Pointer[[]campaign.LaneReport] // lanes of other replicas that want a number
 
 	mu      sync.Mutex
 	workers map[string]*worker
@@ -77,7 +77,7 @@ func New(l Ledger, s Sender, lim throttle.Limiter, o Options) (*Engine, error) {
 	}
 	e.holds, e.listening = newHolds(l, o, e.holdsChanged), newListening(l, o)
 	e.meet.Store(&meetings{})
-	e.crowd.Store(&[]campaign.LaneReport{})
+	e.otherLanes.Store(&[]campaign.LaneReport{})
 	return e, nil
 }
 
@@ -121,12 +121,12 @@ func (e *Engine) Poke() { e.poke.send() }
 // flight (at most Options.Request), and hands the segments back. Results that the ledger has not
 // taken stopBudget after the end of ctx are given up; they are doubts of the next owner.
 func (e *Engine) Run(ctx context.Context) error {
-	var workers, rec, holding sync.WaitGroup
+	var workers, rec, holds sync.WaitGroup
 	rec.Go(func() { e.rec.run() })
 	defer context.AfterFunc(ctx, func() { e.rec.end(stopBudget) })()
 	defer func() {
 		workers.Wait() // the writer of results outlives the senders
-		holding.Wait()
+		holds.Wait()
 		e.holds.flush(e.rec.facts)
 		e.rec.stop()
 		rec.Wait()
@@ -137,16 +137,16 @@ func (e *Engine) Run(ctx context.Context) error {
 	start := func(w *worker) { workers.Go(func() { w.run(ctx) }) }
 	report, failing := time.Now(), false
 	var finish time.Time // when ended runs are looked for
-	held := false        // the holds are known: before that nothing is sent
+	holdsKnown := false  // before that nothing is sent
 	for {
 		var err error
-		if !held {
+		if !holdsKnown {
 			err = e.holds.refresh(ctx)
-			if held = err == nil; held {
-				holding.Go(func() { e.holds.run(ctx, e.rec.facts) })
+			if holdsKnown = err == nil; holdsKnown {
+				holds.Go(func() { e.holds.run(ctx, e.rec.facts) })
 			}
 		}
-		if held {
+		if holdsKnown {
 			err = e.refresh(ctx, start)
 		}
 		if err == nil && !time.Now().Before(finish) {
@@ -171,7 +171,7 @@ func (e *Engine) Run(ctx context.Context) error {
 			t.Stop()
 			return nil
 		case <-e.poke:
-			e.calm(ctx, "engine", e.poke)
+			e.debounce(ctx, "engine", e.poke)
 			finish = time.Time{}
 		case <-t.C:
 		}
@@ -179,9 +179,9 @@ func (e *Engine) Run(ctx context.Context) error {
 	}
 }
 
-// calm follows a poke. Where Options.Jitter asks for it, it waits for the other pokes of the same
+// debounce follows a poke. Where Options.Jitter asks for it, it waits for the other pokes of the same
 // instant and answers them once, so that a simulation repeats. By default it does nothing.
-func (e *Engine) calm(ctx context.Context, whose string, poke signal) {
+func (e *Engine) debounce(ctx context.Context, whose string, poke signal) {
 	d := e.o.Jitter(whose+" poked", 0)
 	if d <= 0 {
 		return
@@ -235,7 +235,7 @@ func (e *Engine) refresh(ctx context.Context, start func(*worker)) error {
 			active = append(active, r)
 		}
 	}
-	if err := e.readCrowd(ctx, active); err != nil {
+	if err := e.readOtherLanes(ctx, active); err != nil {
 		return err
 	}
 	e.meet.Store(meetingsOf(stored, active))

@@ -44,7 +44,7 @@ func (n *number) mostUnanswered() int {
 func (p *poster) full() bool {
 	under, most := int(p.inFlight.n.Load()), p.number.mostUnanswered()
 	if under > 0 && most >= breakerSame {
-		under += p.number.circuit.unproven()
+		under += p.number.circuit.withoutProof()
 	}
 	return under >= most
 }

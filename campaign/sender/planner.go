@@ -109,7 +109,7 @@ func (p *planner) run(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 		case <-p.poke:
-			p.e.calm(ctx, p.number.connection, p.poke)
+			p.e.debounce(ctx, p.number.connection, p.poke)
 		case <-t.C:
 		}
 		t.Stop()
@@ -135,7 +135,7 @@ func (p *planner) step(ctx context.Context) (wait time.Duration, err error) {
 	now := time.Now()
 	rate := p.number.pace()
 	p.lanes.begin()
-	p.fair.lots, p.heard = nil, false
+	p.fair.flows, p.heard = nil, false
 	defer func() { p.publish(ctx, err) }()
 	p.waits.tell(p.activeRuns(), now)
 	p.units.tidy(ctx, p.idles(now))

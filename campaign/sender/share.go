@@ -19,10 +19,10 @@ import (
 // nothing to send begins at the tag of the one that was served last, so idle time earns nothing
 // (Goyal, Vin and Cheng, https://dl.acm.org/doi/10.1145/248157.248171).
 //
-// Replicas know of each other what their lanes report: which runs want the number there. Each
-// divides the number among all of these runs. Where every replica has a segment of each, no more is
-// needed. Else a replica asks the limiter for permission, so that those that have a run in plenty
-// leave the number to the one that has the other.
+// The lanes that replicas report tell the others which runs want the number there. Each replica
+// divides the number among all of these runs. While every replica has a segment of each run, no more
+// is needed. Otherwise each asks the limiter for permission (permitted): replicas that lack a run
+// then leave its share to those that have it.
 
 // terms are what a run's shares depend on. They change while it is sent.
 type terms struct {
@@ -83,9 +83,9 @@ func (t terms) want(pace float64) plan.Want {
 // lanesLive is how long a lane's report counts: two reports and a moment.
 const lanesLive = 3 * reportEvery
 
-// readCrowd reads which runs other replicas send over the same numbers. One run alone shares
+// readOtherLanes reads which runs other replicas send over the same numbers. One run alone shares
 // nothing.
-func (e *Engine) readCrowd(ctx context.Context, active []*run) error {
+func (e *Engine) readOtherLanes(ctx context.Context, active []*run) error {
 	var others []campaign.LaneReport
 	if len(active) > 1 {
 		lanes, err := e.ledger.LiveLanes(ctx, lanesLive)
@@ -94,19 +94,19 @@ func (e *Engine) readCrowd(ctx context.Context, active []*run) error {
 		}
 		others = slices.DeleteFunc(lanes, func(l campaign.LaneReport) bool { return l.Owner == e.o.Owner || !l.Wants })
 	}
-	e.crowd.Store(&others)
+	e.otherLanes.Store(&others)
 	return nil
 }
 
-// lot is a run that wants the number now, here or at another replica.
-type lot struct {
+// flow is a run that wants the number now, here or at another replica: a flow of fair queueing.
+type flow struct {
 	run   *run
 	rate  float64 // its share, in messages per second
 	room  int     // deliveries that may join the queue here
 	tag   float64
-	slack float64 // the tag follows slack x rate
-	n     int     // of them in the next group
-	local bool
+	slack float64 // the tag grows by 1 / (slack x rate) a delivery
+	n     int     // deliveries chosen for the next group
+	local bool    // it has something to send here
 }
 
 // shareAgain is the shortest wait of a run whose share is used up: the time of a group.
@@ -119,7 +119,7 @@ type fairQueue struct {
 	queue  *queue
 	lanes  *lanes // are told which runs others come before
 
-	lots    []*lot             // of this step
+	flows    []*flow             // of this step
 	uneven  bool               // some replica of the number lacks a run that another has
 	tags    map[*run]float64   // in seconds
 	virtual float64            // the tag of the run that was served last
@@ -132,50 +132,50 @@ func newFairQueue(e *Engine, n *number, q *queue, l *lanes) fairQueue {
 
 // divide says what each of the active runs that want the number now gets of its rate, in the order
 // of active, and returns those that can be sent here. room is how many deliveries of each could be.
-func (f *fairQueue) divide(active []*run, room map[*run]int, rate float64) []*lot {
+func (f *fairQueue) divide(active []*run, room map[*run]int, rate float64) []*flow {
 	wanted := map[campaign.RunNo]bool{} // the runs that another replica has
 	others := map[string]int{}          // other replicas, and how many runs they have
-	for _, l := range *f.e.crowd.Load() {
+	for _, l := range *f.e.otherLanes.Load() {
 		if l.Connection != f.number.connection {
 			continue
 		}
 		wanted[l.Run] = true
 		others[l.Owner]++
 	}
-	var lots []*lot
+	var flows []*flow
 	var wants []plan.Want
 	here := 0
 	for _, r := range active {
 		if room[r] == 0 && !wanted[r.no] {
 			continue
 		}
-		lots = append(lots, &lot{run: r, room: room[r], local: room[r] > 0, slack: 1})
+		flows = append(flows, &flow{run: r, room: room[r], local: room[r] > 0, slack: 1})
 		wants = append(wants, r.terms().want(rate))
 		if room[r] > 0 {
 			here++
 		}
 	}
 	// Whether some replica lacks a run that another has.
-	f.uneven = here > 0 && len(others) > 0 && here < len(lots)
+	f.uneven = here > 0 && len(others) > 0 && here < len(flows)
 	for _, n := range others {
-		f.uneven = f.uneven || n < len(lots)
+		f.uneven = f.uneven || n < len(flows)
 	}
 	got := plan.Shares(rate, wants)
-	for i, l := range lots {
+	for i, l := range flows {
 		l.rate = got[i]
 		if plan.Behind(rate, wants, got, i) {
 			f.lanes.limit(l.run, "share", fmt.Sprintf("other runs come first: it gets %.4g of the number's %.4g messages per second", l.rate, rate))
 		}
 	}
-	f.lots = lots
-	return slices.DeleteFunc(slices.Clone(lots), func(l *lot) bool { return !l.local })
+	f.flows = flows
+	return slices.DeleteFunc(slices.Clone(flows), func(l *flow) bool { return !l.local })
 }
 
-// choose fills a group of n deliveries with the runs of lots by their shares. A run with a limit of
+// choose fills a group of n deliveries with the runs of flows by their shares. A run with a limit of
 // its own may have more in the queue than a group, and does not count toward n.
-func (f *fairQueue) choose(active []*run, lots []*lot, now time.Time, n, most int) {
+func (f *fairQueue) choose(active []*run, flows []*flow, now time.Time, n, most int) {
 	maps.DeleteFunc(f.tags, func(r *run, _ float64) bool { return !slices.Contains(active, r) })
-	for _, l := range lots {
+	for _, l := range flows {
 		l.tag = max(f.tags[l.run], f.virtual)
 		own := l.run.ownRate()
 		if own > 0 { // its part of the queue may have been full meanwhile, which is no idle time
@@ -190,8 +190,8 @@ func (f *fairQueue) choose(active []*run, lots []*lot, now time.Time, n, most in
 		}
 	}
 	for {
-		var next *lot
-		for _, l := range lots {
+		var next *flow
+		for _, l := range flows {
 			if l.n < l.room && (next == nil || l.tag < next.tag) {
 				next = l
 			}
@@ -209,17 +209,17 @@ func (f *fairQueue) choose(active []*run, lots []*lot, now time.Time, n, most in
 		next.n++
 		next.tag += next.cost()
 	}
-	for _, l := range lots {
+	for _, l := range flows {
 		f.tags[l.run] = l.tag
 	}
 }
 
 // cost is what a delivery adds to the run's tag, in seconds.
-func (l *lot) cost() float64 { return 1 / max(l.slack*l.rate, throttle.MinRate) }
+func (l *flow) cost() float64 { return 1 / max(l.slack*l.rate, throttle.MinRate) }
 
 // permitted is how many of the chosen deliveries of a run its share lets through, over all
 // replicas. Together the runs may use 2 % more than the pace, so that none of it is left.
-func (f *fairQueue) permitted(ctx context.Context, l *lot, now time.Time) int {
+func (f *fairQueue) permitted(ctx context.Context, l *flow, now time.Time) int {
 	if !f.uneven || l.n == 0 || mutant.On("share_unasked") {
 		return l.n
 	}
@@ -235,15 +235,15 @@ func (f *fairQueue) permitted(ctx context.Context, l *lot, now time.Time) int {
 }
 
 // giveBack takes from the run's tag what it was chosen for and did not use.
-func (f *fairQueue) giveBack(l *lot, unused int) {
+func (f *fairQueue) giveBack(l *flow, unused int) {
 	f.tags[l.run] -= float64(unused) * l.cost()
 }
 
 // share is what the run gets of the number at this step; zero: it does not want the number here.
 func (f *fairQueue) share(r *run) share {
-	for _, l := range f.lots {
+	for _, l := range f.flows {
 		if l.run == r && l.local {
-			return share{l.rate, len(f.lots)}
+			return share{l.rate, len(f.flows)}
 		}
 	}
 	return share{}

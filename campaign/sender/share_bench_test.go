@@ -25,7 +25,7 @@ func BenchmarkShares(b *testing.B) {
 	}
 	p.setRuns(runs)
 	for b.Loop() {
-		lots := p.divide(time.Now(), 902.5)
-		p.fair.choose(runs, lots, time.Now(), 256, 512)
+		flows := p.divide(time.Now(), 902.5)
+		p.fair.choose(runs, flows, time.Now(), 256, 512)
 	}
 }

@@ -43,7 +43,7 @@ func TestAnUnknownZoneFallsBackToTheCampaigns(t *testing.T) {
 	}
 	var open []int64
 	for _, s := range w.planner.segments {
-		if w.planner.open(s, now) {
+		if w.planner.postable(s, now) {
 			open = append(open, s.lease.Index)
 		}
 	}
