@@ -52,7 +52,7 @@ func TestGoAndLuaAgree(t *testing.T) {
 		random := rand.New(rand.NewPCG(seed, 7))
 		ceiling := []float64{68.4, 902.5, 12.6, 0.5}[seed%4]
 		key := fmt.Sprint("{n:", seed, "}:cubic")
-		h, now, mood, last := &hearing{}, time.Duration(1763694000_123456)*time.Microsecond, 0, int64(0)
+		h, now, mood, last := &feedback{}, time.Duration(1763694000_123456)*time.Microsecond, 0, int64(0)
 		for i := range 600 {
 			if random.IntN(25) == 0 {
 				mood = random.IntN(5)

@@ -21,8 +21,8 @@ type Local struct {
 	keys map[string]*pacing
 	// arrivals are the theoretical arrival times of the keys that Allow is asked for.
 	arrivals map[string]time.Time
-	// heard is what the service answered of the keys.
-	heard map[string]*hearing
+	// feedback is what the service answered to the messages of each key.
+	feedback map[string]*feedback
 	// quotas are the counts of the quotas that Take is asked for.
 	quotas map[string]*quotaState
 	sweep  time.Time // when idle keys were last forgotten
@@ -44,7 +44,7 @@ var (
 
 // NewLocal returns a limiter for one process.
 func NewLocal() *Local {
-	return &Local{keys: make(map[string]*pacing), arrivals: make(map[string]time.Time), heard: make(map[string]*hearing),
+	return &Local{keys: make(map[string]*pacing), arrivals: make(map[string]time.Time), feedback: make(map[string]*feedback),
 		quotas: make(map[string]*quotaState), base: time.Now()}
 }
 
@@ -62,9 +62,9 @@ func (l *Local) Lease(ctx context.Context, key string, perSecond float64, n int)
 	defer l.mu.Unlock()
 	now := time.Now() // under the lock, so that it never goes back
 	l.forget(now)
-	seen := l.hear(key)
-	part, stage := seen.adapt(now.Sub(l.base), perSecond)
-	seen.asked = now
+	f := l.feedbackOf(key)
+	part, stage := f.adapt(now.Sub(l.base), perSecond)
+	f.asked = now
 	every = stretch(every, part)
 	p := l.keys[key]
 	switch {
@@ -84,37 +84,37 @@ func (l *Local) Lease(ctx context.Context, key string, perSecond float64, n int)
 func (l *Local) Observe(key string, stage int64, throttled bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.hear(key).answers.note(stage, throttled)
+	l.feedbackOf(key).answers.note(stage, throttled)
 }
 
-// hearing is what the answers of the service say of the rate of a key.
-type hearing struct {
+// feedback is what the answers of the service say of the rate of a key.
+type feedback struct {
 	answers answers
 	cubic   *cubic // nil until the service throttles
 	asked   time.Time
 }
 
-func (l *Local) hear(key string) *hearing {
-	h := l.heard[key]
-	if h == nil {
-		h = &hearing{asked: time.Now()}
-		l.heard[key] = h
+func (l *Local) feedbackOf(key string) *feedback {
+	f := l.feedback[key]
+	if f == nil {
+		f = &feedback{asked: time.Now()}
+		l.feedback[key] = f
 	}
-	return h
+	return f
 }
 
 // adapt takes the answers and returns the part of the ceiling to send at, and its stage.
-func (h *hearing) adapt(now time.Duration, ceiling float64) (part float64, stage int64) {
-	a, at := h.answers.take(), float64(1+now.Microseconds()) // stage 0 is before any
-	if h.cubic == nil {
+func (f *feedback) adapt(now time.Duration, ceiling float64) (part float64, stage int64) {
+	a, at := f.answers.take(), float64(1+now.Microseconds()) // stage 0 is before any
+	if f.cubic == nil {
 		if a.throttled+a.lateThrottled == 0 {
 			return 1, 0
 		}
-		h.cubic = newCubic(at, 1)
+		f.cubic = newCubic(at, 1)
 	}
-	h.cubic.observe(at, ceiling, a)
-	h.answers.turnTo(h.cubic.stage)
-	return h.cubic.multiplier(ceiling), int64(h.cubic.stage)
+	f.cubic.observe(at, ceiling, a)
+	f.answers.turnTo(f.cubic.stage)
+	return f.cubic.multiplier(ceiling), int64(f.cubic.stage)
 }
 
 // start begins a new rate with a new limiter that starts where the slots of the old one end.
@@ -161,9 +161,9 @@ func (l *Local) forget(now time.Time) {
 			delete(l.keys, key)
 		}
 	}
-	for key, h := range l.heard {
-		if now.Sub(h.asked) > forgetRateAfter {
-			delete(l.heard, key)
+	for key, f := range l.feedback {
+		if now.Sub(f.asked) > forgetRateAfter {
+			delete(l.feedback, key)
 		}
 	}
 	for key, tat := range l.arrivals {
