@@ -93,7 +93,7 @@ func (n *number) rests(now time.Time) (time.Duration, limitedBy) {
 }
 
 // A number whose service cannot be reached rests for unreachedRest, twice as long each time. After
-// unreachedMost such rests it is no blip: the breaker opens.
+// unreachedMost such rests the breaker opens.
 const (
 	unreachedRest = 500 * time.Millisecond
 	unreachedMost = 3
@@ -125,12 +125,16 @@ type refused struct {
 // there is something to send.
 const refusedFor = time.Second
 
-// unasked notes that the limiter could not be asked.
-func (n *number) unasked(now time.Time, err error) {
+// unasked notes that the limiter could not be asked. It reports false if it could not for the same
+// reason before.
+func (n *number) unasked(now time.Time, err error) (changed bool) {
 	n.counts.noSlot.Add(1)
+	why := "no send instant can be had, so nothing is sent: " + err.Error()
 	n.mu.Lock()
-	n.noSlot = refused{now, "no send instant can be had, so nothing is sent: " + err.Error()}
-	n.mu.Unlock()
+	defer n.mu.Unlock()
+	changed = n.noSlot.why != why
+	n.noSlot = refused{now, why}
+	return changed
 }
 
 // asked notes that the limiter could be asked.

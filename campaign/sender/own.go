@@ -78,10 +78,10 @@ func (p *poster) ask(ctx context.Context, r *run, n int) (granted int, wait time
 
 // unavailable notes that the limiter failed.
 func (p *poster) unavailable(ctx context.Context, err error, now time.Time) {
-	if ctx.Err() == nil && !errors.Is(err, throttle.ErrUnavailable) {
-		p.e.o.Log.Error("no slot", "connection", p.number.connection, "err", err)
+	changed := p.number.unasked(now, err)
+	if changed && ctx.Err() == nil && !errors.Is(err, throttle.ErrUnavailable) { // once, not at each try
+		p.e.o.Log.Error("the limiter refuses to grant slots: nothing is sent until it does", "connection", p.number.connection, "err", err)
 	}
-	p.number.unasked(now, err)
 }
 
 // ahead is how many attempts of a run with a limit of its own may be queued for a number: what the
