@@ -102,7 +102,7 @@ const recountAfter = 10 * time.Minute
 // askAgain is how often a quota without units is asked: others may give units back.
 const askAgain = 2 * time.Second
 
-// check refuses what no quota is.
+// check reports a mistake of the caller, as ErrQuota.
 func (q Quota) check(a Ask) error {
 	switch {
 	case q.Key == "":

@@ -34,7 +34,8 @@ type Drawn struct {
 	Until time.Time
 	// At is, with N 0, when asking again may help.
 	At time.Time
-	// Empty means that the period has no units left. Otherwise, with N 0, the count is being rebuilt.
+	// Empty means that the period has no units left. With N 0 and without Empty the count is being
+	// rebuilt.
 	Empty bool
 }
 
@@ -95,8 +96,8 @@ func (s *Stock) fromHand(n int) Drawn {
 	return d
 }
 
-// settle moves what is in hand to what is given back, if it is of another quota or period, is over,
-// or unfit says so.
+// settle takes over q. Units of another quota or period are forgotten. Units in hand whose time is
+// over, or that are unfit, are noted to be given back.
 func (s *Stock) settle(q Quota, now time.Time, unfit func(Units) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -122,7 +123,7 @@ func (s *Stock) giveBack(n int, generation int64) {
 	}
 }
 
-// ask puts one question, and gives back with it.
+// ask asks the counter once, and gives back what was noted.
 func (s *Stock) ask(ctx context.Context, q Quota, a Ask) (Units, error) {
 	s.mu.Lock()
 	a.Back, a.Generation = s.back, s.backOf

@@ -65,7 +65,7 @@ func (c *circuit) see(b campaign.Hold) {
 	defer c.mu.Unlock()
 	if !c.rest.Equal(b.Until) {
 		c.begin(b.Until)
-		c.noProof = 0 // not when it trips: until its hold is known, nothing is posted in the place of others
+		c.noProof = 0 // not in begin: from the trip to its hold the count keeps further posts back
 	}
 }
 

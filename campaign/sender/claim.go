@@ -101,7 +101,8 @@ func (p *planner) claim(ctx context.Context, now time.Time, rate float64) error 
 	}
 	for i, l := range leases {
 		if err := p.take(ctx, byNo[l.Run], l, now); err != nil {
-			// Also when ctx has ended: that may be why they were not taken up. The next claim recovers again.
+			// Also when ctx has ended: that may be why they were not taken up. The next claim
+			// recovers again.
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), handBackTime)
 			defer cancel()
 			for _, l := range leases[i:] {

@@ -20,8 +20,8 @@ const lookAgain = 15 * time.Second
 
 // compose chooses deliveries for the next intents by the runs' shares: up to n of runs without a
 // limit of their own, and of each run with one as many as fill its part of the queue (run.ahead of
-// most). Due retries come before the other deliveries of their run (docs/limits.md#sharing-a-number).
-// With an error it returns what it had chosen.
+// most). Due retries come before the other deliveries of their run
+// (docs/limits.md#sharing-a-number). With an error it returns what it had chosen.
 func (p *planner) compose(ctx context.Context, now time.Time, n, most int) (drafts []draft, err error) {
 	p.turn++
 	flows := p.divide(now, p.number.pace())

@@ -179,7 +179,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	}
 }
 
-// debounce follows a poke. Where Options.Jitter asks for it, it waits for the other pokes of the same
+// debounce follows a poke. If Options.Jitter asks for it, it waits for the other pokes of the same
 // instant and answers them once, so that a simulation repeats. By default it does nothing.
 func (e *Engine) debounce(ctx context.Context, whose string, poke signal) {
 	d := e.o.Jitter(whose+" poked", 0)

@@ -22,7 +22,8 @@ const moveGain = 5 * time.Second
 // one; "": any. It reports false while the segment stays.
 func (p *planner) leaves(s *segment, now time.Time) (to, why string, leaves bool) {
 	r := s.run
-	if !r.move || len(r.connections) < 2 || s.dropped || s.lease.Connection == "" || s.lease.Bound != "" || !s.claimedFor(now) {
+	if !r.move || len(r.connections) < 2 || s.dropped || s.lease.Connection == "" || s.lease.Bound != "" ||
+		now.Sub(s.taken) < moveIdle { // it does not go to and fro
 		return "", "", false
 	}
 	switch wait := p.waits.limit(r, now); {
@@ -54,10 +55,6 @@ func (p *planner) move(ctx context.Context, s *segment, now time.Time) (bool, er
 		"deliveries", s.lease.Hi-s.lease.Mark, "because", why)
 	return true, nil
 }
-
-// claimedFor reports whether the segment is held for long enough that a move does not chase the
-// last.
-func (s *segment) claimedFor(now time.Time) bool { return now.Sub(s.taken) >= moveIdle }
 
 // workersOf returns the workers of a run's connections.
 func (e *Engine) workersOf(r *run) (all []*worker) {

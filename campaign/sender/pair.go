@@ -29,8 +29,8 @@ func meetingsOf(unfinished []campaign.Run, active []*run) *meetings {
 // at reports whether runs may meet over the connection.
 func (m *meetings) at(connection string) bool { return m.everywhere || m.connections[connection] > 1 }
 
-// pairs are the recipients of the last PairSpace, of attempts whose recipients other runs may meet.
-// Intents keep them apart; a queue may bring two posts closer together.
+// pairs are the recipients posted to within the last PairSpace, as far as other runs may meet them.
+// Intents keep two messages apart; a queue may bring their posts closer together.
 type pairs struct {
 	posted map[int64]time.Time // by recipients.Key
 	swept  time.Time

@@ -268,8 +268,9 @@ func (p *poster) post(ctx context.Context, m *messaging.Message) (messaging.Rece
 // errWithdrawn ends a request that must not leave any more.
 var errWithdrawn = errors.New("withdrawn before its first byte")
 
-// leaving is called before the first byte of a request leaves. A connection to the service may have
-// taken seconds to make: what must no longer be posted is not, and late says so.
+// leaving returns what is called before the first byte of a request leaves. A connection to the
+// service may have taken seconds to make: an attempt that must no longer be posted is withdrawn, and
+// late is set.
 func (p *poster) leaving(a *attempt, late *atomic.Bool) func() error {
 	return func() error {
 		if p.withdrawn(a, time.Now()) {

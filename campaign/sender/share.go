@@ -119,7 +119,7 @@ type fairQueue struct {
 	queue  *queue
 	lanes  *lanes // are told which runs others come before
 
-	flows    []*flow             // of this step
+	flows   []*flow            // of this step
 	uneven  bool               // some replica of the number lacks a run that another has
 	tags    map[*run]float64   // in seconds
 	virtual float64            // the tag of the run that was served last

@@ -17,7 +17,7 @@ func Exact(ctx context.Context, c throttle.Counter, after func() throttle.Counte
 	q := throttle.Quota{Key: "plan:exact", From: now.Add(-time.Hour), To: now.Add(time.Hour), Limit: 100, Kept: 20}
 	accepted := 0
 	count := func(context.Context, throttle.Quota) (int64, error) { return int64(accepted), nil }
-	// drain sends until nothing is left, and at most twice the quota.
+	// drain sends until nothing is left, and at most four times the quota.
 	drain := func(c throttle.Counter, reserve bool) error {
 		s := throttle.NewStock(c, count)
 		refused := false
