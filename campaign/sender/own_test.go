@@ -270,3 +270,33 @@ func TestALimitedRunAsksAtHalfOfWhatItMayHave(t *testing.T) {
 		w.queue.remove(func(*attempt) bool { return true })
 	}
 }
+
+// A run that its limit of one message in 100 s refused is not kept waiting when the limit is raised:
+// `campaignd limits` promises that its senders follow within a second.
+func TestARaisedLimitIsAskedAtOnce(t *testing.T) {
+	e, err := New(stubLedger{}, nil, nil, Options{Owner: "a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, now := newWorker(e, "conn_1"), time.Now()
+	e.workers["conn_1"] = w
+	r := &run{no: 1, connections: []string{"conn_1"}, definition: &campaign.Definition{Limits: campaign.Limits{Rate: 0.01}}}
+	stored, faster := campaign.Run{No: 1}, 50.0
+	for _, tt := range []struct {
+		name    string
+		change  campaign.LimitChange
+		refused bool
+	}{{"the limit is as it was", campaign.LimitChange{}, true}, {"it is raised", campaign.LimitChange{Rate: &faster}, false}} {
+		if err := e.setTerms(t.Context(), r, stored, now); err != nil {
+			t.Fatal(err)
+		}
+		w.queue.refuse(r, now.Add(100*time.Second))
+		stored.Changed = tt.change
+		if err := e.setTerms(t.Context(), r, stored, now); err != nil {
+			t.Fatal(err)
+		}
+		if refused := w.queue.isRefused(r, now); refused != tt.refused || (len(w.queue.added) == 0) != tt.refused {
+			t.Errorf("%s: refused: %v, the poster woken: %v, want %v, %v", tt.name, refused, len(w.queue.added) == 1, tt.refused, !tt.refused)
+		}
+	}
+}

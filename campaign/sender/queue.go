@@ -29,7 +29,7 @@ type attempt struct {
 // run is refused by its own limit waits in its place, and those behind it go first. The planner
 // bounds the queue: two groups, and what each run with a limit of its own may have.
 type queue struct {
-	added signal // sent when attempts were added
+	added signal // sent when attempts were added, or may be posted earlier
 	low   signal // sent when few attempts are left
 
 	mu       sync.Mutex
@@ -71,6 +71,16 @@ func (q *queue) refuse(r *run, until time.Time) {
 	q.mu.Lock()
 	q.refused[r] = until
 	q.mu.Unlock()
+}
+
+// readmit lets the attempts of a run ask its own limit at once: the limit has changed.
+func (q *queue) readmit(r *run) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if _, refused := q.refused[r]; refused {
+		delete(q.refused, r)
+		q.added.send()
+	}
 }
 
 // isRefused reports whether the run's own limit refuses its attempts now.

@@ -63,7 +63,13 @@ func (e *Engine) setTerms(ctx context.Context, r *run, s campaign.Run, now time.
 		}
 		t.need = plan.JustEnough(now, s.CreatedAt, t.ends, r.window, groups...)
 	}
+	changed := t.Rate != r.ownRate()
 	r.shared.Store(&t)
+	if changed {
+		for _, w := range e.workersOf(r) {
+			w.queue.readmit(r)
+		}
+	}
 	return nil
 }
 
@@ -109,8 +115,12 @@ type flow struct {
 	local bool    // it has something to send here
 }
 
-// shareAgain is the shortest wait of a run whose share is used up: the time of a group.
-const shareAgain = 50 * time.Millisecond
+// A run whose share is used up waits at least shareAgain, the time of a group, and at most shareLate:
+// its share may be greater by then.
+const (
+	shareAgain = 50 * time.Millisecond
+	shareLate  = time.Second
+)
 
 // fairQueue divides a number among its runs.
 type fairQueue struct {
@@ -229,7 +239,7 @@ func (f *fairQueue) permitted(ctx context.Context, l *flow, now time.Time) int {
 		return l.n // nothing is sent without a slot, which cannot be had either
 	}
 	if granted < l.n {
-		f.used[l.run] = now.Add(max(wait, shareAgain))
+		f.used[l.run] = now.Add(min(max(wait, shareAgain), shareLate))
 	}
 	return granted
 }
