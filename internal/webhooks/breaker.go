@@ -38,9 +38,9 @@ type breaker struct {
 	told   time.Time
 }
 
-// see counts a delivered or failed status. It returns the hold that begins or the lift that ends
-// it.
-func (b *breakers) see(connection string, code int, at, received time.Time) (hold *campaign.Hold, lift *campaign.Lift) {
+// see counts a delivered status, or a failed one with its code; 0 means that it has none. It returns
+// the hold that begins or the lift that ends it.
+func (b *breakers) see(connection string, delivered bool, code int, at, received time.Time) (hold *campaign.Hold, lift *campaign.Lift) {
 	throttled := messaging.Throttling(code)
 	if connection == "" || received.Sub(at) > breakerOld {
 		return nil, nil
@@ -61,7 +61,7 @@ func (b *breakers) see(connection string, code int, at, received time.Time) (hol
 	x.last[x.next] = throttled
 	x.next = (x.next + 1) % breakerWindow
 	x.n = min(x.n+1, breakerWindow)
-	if code == 0 && !x.closed && at.After(x.tripAt) {
+	if delivered && !x.closed && at.After(x.tripAt) {
 		x.closed = true
 		return nil, &campaign.Lift{Scope: campaign.HoldConnection, ID: connection, Reason: strconv.Itoa(throughputReached), At: at,
 			By: campaign.HoldByBreaker}

@@ -95,8 +95,8 @@ func (i *Intake) foldStatus(facts *campaign.Events, e *messaging.Event, received
 			}
 		}
 	}
-	if e.Status == messaging.StatusFailed || e.Status == messaging.StatusDelivered {
-		if hold, lift := i.breakers.see(e.Connection, e.Code, e.At, received); hold != nil {
+	if delivered := e.Status == messaging.StatusDelivered; delivered || e.Status == messaging.StatusFailed {
+		if hold, lift := i.breakers.see(e.Connection, delivered, e.Code, e.At, received); hold != nil {
 			facts.Holds = append(facts.Holds, *hold)
 		} else if lift != nil {
 			facts.Lifts = append(facts.Lifts, *lift)

@@ -162,7 +162,7 @@ func TestMessagesThrottledLaterHoldTheConnection(t *testing.T) {
 	var b breakers
 	now := noon
 	see := func(code int) (hold, lift bool) {
-		h, l := b.see("conn_1", code, now, now)
+		h, l := b.see("conn_1", code == 0, code, now, now)
 		if h != nil && (h.Source != campaign.HoldByBreaker || h.Reason != "130429" || h.ID != "conn_1") {
 			t.Errorf("hold %+v, want 130429 of conn_1 by a breaker", h)
 		}
@@ -198,9 +198,24 @@ func TestMessagesThrottledLaterHoldTheConnection(t *testing.T) {
 		}
 	}
 	for range 30 { // replayed
-		if h, l := b.see("conn_2", 130429, now.Add(-time.Hour), now); h != nil || l != nil {
+		if h, l := b.see("conn_2", false, 130429, now.Add(-time.Hour), now); h != nil || l != nil {
 			t.Fatalf("an old status: %v, %v; want neither", h, l)
 		}
+	}
+}
+
+// A message that failed for a reason nobody tells was not delivered.
+func TestAFailureWithoutACodeEndsNoHold(t *testing.T) {
+	status := func(id, rest string) string {
+		return serviceEvent("message.status", "conn_b", `{"messageId":"wamid.`+id+`","to":"15555550104",`+rest+`}`, time.Now())
+	}
+	e, _ := folded(t, clients, status("1", `"status":"failed"`))
+	if len(e.Lifts) != 0 {
+		t.Errorf("a failure: got %v, want no lift", short(e))
+	}
+	e, _ = folded(t, clients, status("1", `"status":"failed"`), status("2", `"status":"delivered"`))
+	if len(e.Lifts) != 1 {
+		t.Errorf("then a delivery: got %v, want one lift", short(e))
 	}
 }
 
