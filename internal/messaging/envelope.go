@@ -186,11 +186,11 @@ func (e *Event) inbound(v value) {
 				id = m.val.text()
 			}
 		case "from":
-			if m.val.isString() {
-				in.From = onlyDigits(m.val.text())
-			} else {
-				in.From = onlyDigits(firstText(m.val, "phoneNumber", "phone", "id", "wa_id"))
+			from := m.val.text()
+			if m.val.isObject() {
+				from = firstText(m.val, "phoneNumber", "phone", "id", "wa_id")
 			}
+			in.From = onlyDigits(from)
 		case "from_user_id":
 			user = m.val.text()
 		case "timestamp":

@@ -196,6 +196,7 @@ func TestInboundMessagesOfEveryShape(t *testing.T) {
 		want Inbound
 	}{
 		{`{"from":"+1 (555) 555-0101","type":"text","text":"stop"}`, Inbound{From: "15555550101", Type: "text", Text: "stop"}},
+		{`{"from":15555550101,"type":"text","text":"stop"}`, Inbound{From: "15555550101", Type: "text", Text: "stop"}},
 		{`{"from":"15555550101","type":"interactive","interactive":{"button_reply":{"id":"yes","title":"Yes"}}}`,
 			Inbound{From: "15555550101", Type: "interactive", Text: "Yes", ButtonPayload: "yes"}},
 		{`{"from":"15555550101","type":"interactive","interactive":{"list_reply":{"id":"am","title":"Morning"}}}`,
