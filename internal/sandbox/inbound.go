@@ -124,7 +124,7 @@ func (s *Sandbox) prefer(c *connection, from uint64, value string, now time.Time
 		appendMetadata(nil, c), digits, digits, detail, value, now.Unix())
 	// The document does not show the service's own form, so the platform's form stands inside data.
 	data := fmt.Appendf(nil, `{"object":"whatsapp_business_account","entry":[`+
-		`{"id":"200000000000001","changes":[{"value":%s,"field":"user_preferences"}]}]}`, change)
+		`{"id":"%d","changes":[{"value":%s,"field":"user_preferences"}]}]}`, s.accountID(c.Company), change)
 	s.mu.Lock()
 	key := pairKey(c.company.number, from)
 	if value == "stop" {

@@ -14,7 +14,7 @@ type Replay struct {
 	Types []string `json:"types"`
 	// Since is the earliest time of an event; zero means the beginning.
 	Since time.Time `json:"since"`
-	// Until is the latest time of an event; zero means now.
+	// Until is the latest time of an event; zero, or a time to come, means now.
 	Until time.Time `json:"until"`
 }
 
@@ -24,7 +24,7 @@ func (s *Sandbox) Replay(r Replay) int { return s.replay(r, &Key{}) }
 // replay posts the events again that the key covers.
 func (s *Sandbox) replay(r Replay, key *Key) int {
 	now := time.Now()
-	if r.Until.IsZero() {
+	if r.Until.IsZero() || r.Until.After(now) { // a status is planned before it happens
 		r.Until = now
 	}
 	fits := func(at, acked int64) bool {

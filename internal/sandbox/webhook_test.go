@@ -200,6 +200,36 @@ func TestRegisteredEndpointsGetTheirOwnEvents(t *testing.T) {
 	}
 }
 
+func TestAReplayHasNoEventThatIsStillToCome(t *testing.T) {
+	bubble(t, Options{}, func(t *testing.T, c *scene) {
+		c.send(t, "conn_1", "+23480312345", "newsletter")
+		if n := c.s.Replay(Replay{All: true, Until: time.Now().Add(time.Hour)}); n != 0 {
+			t.Errorf("%d statuses replayed before the first, want 0", n)
+		}
+		c.settle(t)
+		if n := c.s.Replay(Replay{All: true, Until: time.Now().Add(time.Hour)}); n != 3 {
+			t.Errorf("%d statuses replayed after the last, want 3", n)
+		}
+		c.settle(t)
+	})
+}
+
+func TestAPreferenceNamesTheAccountOfItsOwnClient(t *testing.T) {
+	o := Options{Connections: []Connection{
+		{ID: "conn_1", Phone: "+15555550100", Company: "co_1"}, {ID: "conn_2", Phone: "+15555550101", Company: "co_2"},
+	}}
+	bubble(t, o, func(t *testing.T, c *scene) {
+		for conn, account := range map[string]string{"conn_1": "200000000000001", "conn_2": "200000000000002"} {
+			_, err := c.s.Receive(Inbound{Connection: conn, From: "+23480399999", Preference: "stop"})
+			must(t, err)
+			c.settle(t)
+			if got := string(c.hook.last(t).body); !strings.Contains(got, `"entry":[{"id":"`+account+`"`) {
+				t.Errorf("%s: got %s, want account %s", conn, got, account)
+			}
+		}
+	})
+}
+
 // A pending webhook is not lost between two Runs.
 func TestRunMayEndAndBeginAgain(t *testing.T) {
 	bubble(t, Options{}, func(t *testing.T, c *scene) {
