@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"strings"
 	"time"
 )
 
@@ -264,7 +265,7 @@ func (o Options) validate() error {
 			bad("connections[%d]: throughput %q is not STANDARD or HIGH", i, c.Throughput)
 		}
 		if c.Tier != "" && tierLimit(c.Tier) == 0 {
-			bad("connections[%d]: tier %q is not one of TIER_250, TIER_1K, TIER_2K, TIER_10K, TIER_100K, TIER_UNLIMITED", i, c.Tier)
+			bad("connections[%d]: tier %q is not one of TIER_50, TIER_250, TIER_1K, TIER_2K, TIER_10K, TIER_100K, TIER_UNLIMITED", i, c.Tier)
 		}
 	}
 	for i, t := range o.Templates {
@@ -273,6 +274,11 @@ func (o Options) validate() error {
 		}
 		if !templateStatuses[t.Status] {
 			bad("templates[%d]: status %q is not approved, paused, disabled, rejected or pending", i, t.Status)
+		}
+		switch strings.ToUpper(t.Category) {
+		case "", "MARKETING", "UTILITY", "AUTHENTICATION":
+		default:
+			bad("templates[%d]: category %q is not MARKETING, UTILITY or AUTHENTICATION", i, t.Category)
 		}
 	}
 	switch o.Events.Envelope {

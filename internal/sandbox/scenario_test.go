@@ -91,6 +91,7 @@ func TestAScenarioErrorNamesItsLine(t *testing.T) {
 		"phone":         {"connections: [{id: a, phone: \"0803\"}]\n", "phone"},
 		"throughput":    {"connections: [{id: a, phone: \"+15555550100\", throughput: FAST}]\n", "FAST"},
 		"tier":          {"connections: [{id: a, phone: \"+15555550100\", tier: TIER_3}]\n", "TIER_3"},
+		"category":      {"templates: [{name: a, language: en, category: PROMO}]\n", "PROMO"},
 		"fate":          {"statuses: {recipients: [{phone: \"+15555550100\", fate: lost}]}\n", "lost"},
 		"throttle":      {"throttle: tcp\n", "tcp"},
 		"encoding":      {"events: {signature_encoding: base32}\n", "base32"},

@@ -77,6 +77,15 @@ func TestAnAssetLivesThirtyDays(t *testing.T) {
 	})
 }
 
+func TestACategoryIsKnownInAnyCase(t *testing.T) {
+	o := Options{OptedOut: []string{"+23480312345"}, Templates: []Template{{Name: "offer", Language: "en_US", Category: "marketing"}}}
+	bubble(t, o, func(t *testing.T, c *scene) {
+		if res := c.send(t, "conn_1", "+23480312345", "offer"); res.StatusCode != 403 {
+			t.Errorf("category marketing to an opted-out recipient: %s, want 403", res.Status)
+		}
+	})
+}
+
 // A STOP concerns the marketing of one client (docs/service.md#opt-outs).
 func TestStopOptsOutOfMarketingAtThatClient(t *testing.T) {
 	o := Options{Connections: []Connection{{ID: "conn_1", Phone: "+15555550100", Company: "co_1"},

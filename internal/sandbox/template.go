@@ -16,7 +16,7 @@ type Template struct {
 	// Status is approved, paused, disabled, rejected or pending. Default approved. Listings show it in
 	// capitals.
 	Status string `yaml:"status" json:"status"`
-	// Category is MARKETING, UTILITY or AUTHENTICATION. Default MARKETING.
+	// Category is MARKETING, UTILITY or AUTHENTICATION, in any case. Default MARKETING.
 	Category   string      `yaml:"category" json:"category"`
 	Components []Component `yaml:"components" json:"components"`
 	// Companies are the clients that have the template. Empty means every client.
@@ -73,7 +73,7 @@ func newTemplate(t Template, number int) *template {
 	if t.Category == "" {
 		t.Category = "MARKETING"
 	}
-	t.Status = strings.ToUpper(t.Status)
+	t.Status, t.Category = strings.ToUpper(t.Status), strings.ToUpper(t.Category)
 	c := &template{Template: t, number: number, dynamic: map[string]int{}, plain: map[string]int{}}
 	for _, part := range t.Components {
 		switch strings.ToUpper(part.Type) {
