@@ -66,26 +66,23 @@ func (d *decoder) service(v value, env *envelope) error {
 	if ours, ok := d.rename[kind]; ok {
 		kind = ours
 	}
-	data = d.shape.object(shapeOf(kind), data)
+	shape, status := shapeOf(kind)
+	data = d.shape.object(shape, data)
 	e := Event{ID: env.id, Type: env.kind, At: env.at, Connection: env.connection}
-	group, last := kind, ""
-	if i := strings.LastIndexByte(kind, '.'); i >= 0 {
-		group, last = kind[:i], kind[i+1:]
-	}
-	switch {
-	case kind == "message.status" || group == "message" && knownStatus(last):
-		e.status(data, last)
-	case kind == "message.received" || kind == "message.inbound":
+	switch shape {
+	case "status":
+		e.status(data, status)
+	case "received":
 		e.inbound(data)
-	case group == "template":
+	case "template":
 		e.review(data)
-	case group == "preference" || kind == "user.preference" || kind == "user_preferences":
+	case "preference":
 		e.preference(data)
-	case group == "number" || group == "phone_number" || group == "connection":
+	case "number":
 		e.Kind, e.Summary = KindNumber, summary(data)
 		e.change(data)
 		e.Number = onlyDigits(firstText(data, "phoneNumber", "displayPhoneNumber", "display_phone_number"))
-	case group == "account" || group == "company":
+	case "account":
 		e.Kind, e.Summary = KindAccount, summary(data)
 		e.change(data)
 	}
@@ -96,6 +93,27 @@ func (d *decoder) service(v value, env *envelope) error {
 		e.Connection = firstText(data, "connectionId", "connection_id")
 	}
 	return d.add(e)
+}
+
+// shapeOf returns the shape of an event's data, a key of eventFields, by our type of the event; "" if
+// the type is not known. status is the word of a type such as message.read.
+func shapeOf(kind string) (shape, status string) {
+	group, word, _ := strings.Cut(kind, ".")
+	switch {
+	case kind == "message.status" || group == "message" && knownStatus(word):
+		return "status", word
+	case kind == "message.received" || kind == "message.inbound":
+		return "received", ""
+	case group == "template", group == "preference", group == "number", group == "account":
+		return group, ""
+	case kind == "user.preference" || kind == "user_preferences":
+		return "preference", ""
+	case group == "phone_number" || group == "connection":
+		return "number", ""
+	case group == "company":
+		return "account", ""
+	}
+	return "", ""
 }
 
 func knownStatus(s string) bool {

@@ -33,24 +33,6 @@ func (a *Assumed) reshaper() reshaper {
 	return r
 }
 
-// shapeOf is the shape of the data of an event, by our type.
-func shapeOf(kind string) string {
-	group, last, _ := strings.Cut(kind, ".")
-	switch {
-	case group == "message" && (last == "received" || last == "inbound"):
-		return "received"
-	case group == "message":
-		return "status"
-	case group == "user_preferences" || group == "user":
-		return "preference"
-	case group == "phone_number" || group == "connection":
-		return "number"
-	case group == "company":
-		return "account"
-	}
-	return group // template, preference, number, account
-}
-
 // timeFields are our names of times.
 var timeFields = []string{"createdAt", "timestamp", "expiresAt"}
 
