@@ -18,13 +18,7 @@ func MaskPhone(phone string) string {
 	if len(digits) < 8 || !utf8.ValidString(digits) {
 		return plus + "•••"
 	}
-	head := len(digits) - 7
-	if head > 5 {
-		head = 5
-	}
-	if head < 1 {
-		head = 1
-	}
+	head := min(len(digits)-7, 5)
 	return plus + digits[:head] + "•••" + digits[len(digits)-4:]
 }
 
