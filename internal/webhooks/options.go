@@ -1,6 +1,7 @@
 package webhooks
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -80,57 +81,22 @@ type Options struct {
 const maxHold = 10 * time.Second
 
 func (o Options) withDefaults() (Options, error) {
-	for _, d := range []struct {
-		name string
-		at   *time.Duration
-		def  time.Duration
-	}{
-		{"Hold", &o.Hold, maxHold},
-		{"Commit", &o.Commit, 5 * time.Second},
-		{"Drain", &o.Drain, 5 * time.Second},
-		{"RetryAfter", &o.RetryAfter, 5 * time.Second},
-		{"Sweep", &o.Sweep, time.Second},
-		{"SweepJitter", &o.SweepJitter, time.Second},
-	} {
-		if *d.at < 0 {
-			return o, fmt.Errorf("webhooks: Options.%s is %v: want a positive duration, or 0 for %v", d.name, *d.at, d.def)
-		}
-		if *d.at == 0 {
-			*d.at = d.def
-		}
+	if err := cmp.Or(
+		orDefault("Hold", &o.Hold, maxHold),
+		orDefault("Commit", &o.Commit, 5*time.Second),
+		orDefault("Drain", &o.Drain, 5*time.Second),
+		orDefault("RetryAfter", &o.RetryAfter, 5*time.Second),
+		orDefault("Sweep", &o.Sweep, time.Second),
+		orDefault("SweepJitter", &o.SweepJitter, time.Second),
+		orDefault("MaxBody", &o.MaxBody, messaging.MaxBody),
+		orDefault("MaxBodies", &o.MaxBodies, 64<<20),
+		orDefault("MaxWaiting", &o.MaxWaiting, 1<<16),
+		orDefault("Group", &o.Group, 512),
+	); err != nil {
+		return o, err
 	}
 	if o.Hold > maxHold {
 		return o, fmt.Errorf("webhooks: Options.Hold is %v: want at most %v", o.Hold, maxHold)
-	}
-	for _, d := range []struct {
-		name string
-		at   *int64
-		def  int64
-	}{
-		{"MaxBody", &o.MaxBody, messaging.MaxBody},
-		{"MaxBodies", &o.MaxBodies, 64 << 20},
-	} {
-		if *d.at < 0 {
-			return o, fmt.Errorf("webhooks: Options.%s is %d: want a positive number of bytes, or 0 for %d", d.name, *d.at, d.def)
-		}
-		if *d.at == 0 {
-			*d.at = d.def
-		}
-	}
-	for _, d := range []struct {
-		name string
-		at   *int
-		def  int
-	}{
-		{"MaxWaiting", &o.MaxWaiting, 1 << 16},
-		{"Group", &o.Group, 512},
-	} {
-		if *d.at < 0 {
-			return o, fmt.Errorf("webhooks: Options.%s is %d: want a positive number of events, or 0 for %d", d.name, *d.at, d.def)
-		}
-		if *d.at == 0 {
-			*d.at = d.def
-		}
 	}
 	if o.MaxBody > messaging.MaxBody {
 		return o, fmt.Errorf("webhooks: Options.MaxBody is %d: want at most %d, the longest body that can be decoded",
@@ -155,4 +121,13 @@ func (o Options) withDefaults() (Options, error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	return o, nil
+}
+
+// orDefault sets an option that is 0 to its default. The error names one that is negative.
+func orDefault[T int | int64 | time.Duration](name string, at *T, def T) error {
+	if *at < 0 {
+		return fmt.Errorf("webhooks: Options.%s is %v: want a positive value, or 0 for %v", name, *at, def)
+	}
+	*at = cmp.Or(*at, def)
+	return nil
 }
