@@ -1,7 +1,6 @@
 package webhooks
 
 import (
-	"cmp"
 	"strconv"
 	"strings"
 	"time"
@@ -124,8 +123,8 @@ func (i *Intake) foldMessage(facts *campaign.Events, e *messaging.Event, receive
 	if e.Inbound.ButtonPayload != "" || e.Inbound.Type == "button" || e.Inbound.Type == "interactive" {
 		source = "button"
 	}
-	proof := campaign.Proof{Message: e.MessageID, Answers: e.Inbound.ContextID, Text: cmp.Or(e.Inbound.Text, e.Inbound.ButtonPayload)}
-	if source == "button" && !i.o.OptOut.Match(e.Inbound.Text) {
+	proof := campaign.Proof{Message: e.MessageID, Answers: e.Inbound.ContextID, Text: e.Inbound.Text}
+	if !i.o.OptOut.Match(proof.Text) {
 		proof.Text = e.Inbound.ButtonPayload
 	}
 	if s, ok := i.suppression(e, e.Inbound.From, campaign.ScopeMarketing, source, proof); ok {
