@@ -255,7 +255,7 @@ func (f *Faults) validate() error {
 			errs = append(errs, fmt.Errorf("sandbox: faults.server_error_codes[%d]: %d is not 5xx, 408, 409 or 499", i, c))
 		}
 	}
-	return errors.Join(append(errs, f.validateIllnesses())...)
+	return errors.Join(append(errs, f.validatePages())...)
 }
 
 // Set changes one fault, as the flag --fault does: "lost_after=0.01", "latency=80ms",

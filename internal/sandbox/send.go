@@ -240,7 +240,7 @@ func (s *Sandbox) platformRules(f *Faults, p *post, now time.Time) *refusal {
 	if p.to == 0 {
 		return platformRefusal(131009, "to is not a phone number")
 	}
-	if ref := s.illness(p.conn); ref != nil {
+	if ref := stateRefusal(p.conn); ref != nil {
 		return ref
 	}
 	if ref := p.m.platformShape(); ref != nil {
@@ -278,6 +278,18 @@ func (s *Sandbox) platformRules(f *Faults, p *post, now time.Time) *refusal {
 			s.fired[faultPaired].Add(1)
 			return platformRefusal(131056, "")
 		}
+	}
+	return nil
+}
+
+// stateRefusal is the platform's refusal because of the state of the account or of the number, or nil.
+// The caller holds Sandbox.mu.
+func stateRefusal(c *connection) *refusal {
+	if c.company.account == "locked" {
+		return platformRefusal(131031, "")
+	}
+	if code := numberCodes[c.Status]; code != 0 {
+		return platformRefusal(code, "")
 	}
 	return nil
 }

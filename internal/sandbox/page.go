@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strings"
-	"time"
 )
 
 // Page is an HTML page that comes in place of the service's answer, as from a firewall or a proxy
@@ -39,7 +37,8 @@ type LaterFailure struct {
 // awayNames are the values of Faults.Away.
 var awayNames = []string{"connections", "numbers", "templates", "media", "webhooks", "companies"}
 
-func (f *Faults) validateIllnesses() error {
+// validatePages checks Pages, FailLater and Away.
+func (f *Faults) validatePages() error {
 	var errs []error
 	for i, p := range f.Pages {
 		if p.Status != 0 && (p.Status < 200 || p.Status > 599 || p.Status/100 == 3) || p.Share < 0 || p.Share > 1 || p.Times < 0 {
@@ -127,114 +126,4 @@ func (s *Sandbox) away(w http.ResponseWriter, name string) bool {
 	s.fired[faultAway].Add(1)
 	page(w, http.StatusServiceUnavailable)
 	return true
-}
-
-// numberCodes are the states of a number that cannot send, with the platform code of the refusal.
-var numberCodes = map[string]int{"restricted": 131048, "maintenance": 131057, "disconnected": 133010}
-
-// illness is the platform's refusal because of the state of the account or of the number, or nil.
-// The caller holds s.mu.
-func (s *Sandbox) illness(c *connection) *refusal {
-	if c.company.account == "locked" {
-		return platformRefusal(131031, "")
-	}
-	if code := numberCodes[c.Status]; code != 0 {
-		return platformRefusal(code, "")
-	}
-	return nil
-}
-
-// SetNumber changes the state of a connection's number to connected, restricted (refused with
-// 131048), maintenance (131057) or disconnected (133010), and posts number.updated.
-func (s *Sandbox) SetNumber(connection, status string) error {
-	s.mu.Lock()
-	pushed, err := s.setNumber(connection, status, time.Now())
-	s.mu.Unlock()
-	s.pushAll(pushed)
-	return err
-}
-
-func (s *Sandbox) setNumber(id, status string, now time.Time) (pushed []int, _ error) {
-	c := s.connection[id]
-	if c == nil {
-		return nil, fmt.Errorf("sandbox: no connection %q", id)
-	}
-	if status != "connected" && numberCodes[status] == 0 {
-		return nil, fmt.Errorf("sandbox: number status %q is not connected, restricted, maintenance or disconnected", status)
-	}
-	c.Status = status
-	data := fmt.Appendf(nil, `{"phoneNumber":%q,"status":%q}`, formatPhone(c.phone), status)
-	value := fmt.Appendf(nil, `{"display_phone_number":"%d","event":%q}`, c.phone, strings.ToUpper(status))
-	return []int{s.addExtra(&extra{
-		typ: "number.updated", company: c.Company, conn: c, at: now,
-		data: data, field: "phone_number_quality_update", value: value,
-	})}, nil
-}
-
-// SetAccount changes the state of a company's business account at the platform to active, locked
-// (refused with 131031) or unpaid (accepted, then failed with 131042), and posts account.updated.
-func (s *Sandbox) SetAccount(company, status string) error {
-	s.mu.Lock()
-	pushed, err := s.setAccount(company, status, time.Now())
-	s.mu.Unlock()
-	s.pushAll(pushed)
-	return err
-}
-
-func (s *Sandbox) setAccount(id, status string, now time.Time) (pushed []int, _ error) {
-	c := s.company[id]
-	if c == nil {
-		return nil, fmt.Errorf("sandbox: no company %q", id)
-	}
-	state := "DISABLE"
-	switch status {
-	case "active":
-		state = "REINSTATE"
-	case "locked", "unpaid":
-	default:
-		return nil, fmt.Errorf("sandbox: account status %q is not active, locked or unpaid", status)
-	}
-	c.account = status
-	data := fmt.Appendf(nil, `{"accountId":"%d","status":%q}`, s.accountID(id), status)
-	value := fmt.Appendf(nil, `{"event":"DISABLED_UPDATE","ban_info":{"waba_ban_state":%q}}`, state)
-	return []int{s.addExtra(&extra{
-		typ: "account.updated", company: id, conn: s.firstOf(c), at: now, data: data, field: "account_update", value: value,
-	})}, nil
-}
-
-// firstOf returns a connection of the company, for an event that is about none in particular.
-func (s *Sandbox) firstOf(c *company) *connection {
-	for _, conn := range s.connections {
-		if conn.company == c {
-			return conn
-		}
-	}
-	return nil
-}
-
-// SetAllowance lets the plan accept so many more messages this month; a negative number means
-// unlimited. company is a client with a plan of its own; "" means the plan of the account.
-func (s *Sandbox) SetAllowance(company string, messages int64) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.setAllowance(company, messages, time.Now())
-}
-
-func (s *Sandbox) setAllowance(company string, messages int64, now time.Time) error {
-	p := s.plan
-	if company != "" {
-		c := s.company[company]
-		if c == nil || c.plan == s.plan {
-			return fmt.Errorf("sandbox: company %q has no plan of its own", company)
-		}
-		p = c.plan
-	}
-	p.left(now) // begins the new month, if there is one
-	switch p.limit = p.used + messages; {
-	case messages < 0:
-		p.limit = 0
-	case p.limit == 0: // 0 would mean unlimited
-		p.limit = -1
-	}
-	return nil
 }

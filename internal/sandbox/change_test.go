@@ -92,7 +92,7 @@ func TestPagesComeInPlaceOfTheAnswer(t *testing.T) {
 	}
 }
 
-// The illnesses of one number: no answer, or an acceptance without an id.
+// A page may be no answer, or an acceptance without an id.
 func TestOneNumberGetsNoUsefulAnswer(t *testing.T) {
 	sick(t, `faults: {hang_for: 1h, pages: [{status: 0, share: 1, connections: [conn_1]}]}`, func(t *testing.T, c *scene) {
 		began := time.Now()
@@ -112,28 +112,28 @@ func TestOneNumberGetsNoUsefulAnswer(t *testing.T) {
 	})
 }
 
-// A poison row gets the page with every POST, and nobody else does.
-func TestOneRecipientInAHundredIsPoison(t *testing.T) {
+// A recipient who gets the page once gets it with every POST.
+func TestAPageIsAboutTheSameRecipients(t *testing.T) {
 	sick(t, `faults: {pages: [{status: 403, share: 0.01, phones: ["+2348030000007"]}]}`, func(t *testing.T, c *scene) {
-		poison := map[int]bool{}
+		paged := map[int]bool{}
 		for round := range 2 {
 			for n := range 1000 {
 				status, _ := c.to(t, "conn_1", n)
 				if round == 0 {
-					poison[n] = status == 403
-				} else if (status == 403) != poison[n] {
-					t.Fatalf("recipient %d: %d, and poison before: %t; want the same every time", n, status, poison[n])
+					paged[n] = status == 403
+				} else if (status == 403) != paged[n] {
+					t.Fatalf("recipient %d: %d, and paged before: %t; want the same every time", n, status, paged[n])
 				}
 			}
 		}
 		bad := 0
-		for _, p := range poison {
+		for _, p := range paged {
 			if p {
 				bad++
 			}
 		}
-		if bad < 3 || bad > 25 || !poison[7] {
-			t.Errorf("%d of 1000 are poison, number 7: %t; want about 10 and true", bad, poison[7])
+		if bad < 3 || bad > 25 || !paged[7] {
+			t.Errorf("%d of 1000 are paged, number 7: %t; want about 10 and true", bad, paged[7])
 		}
 	})
 	sick(t, `faults: {pages: [{status: 403, phones: ["+2348030000007"], times: 1}]}`, func(t *testing.T, c *scene) {

@@ -75,8 +75,7 @@ func TestTheTimeOfAPlatformsEvent(t *testing.T) {
 	}
 }
 
-// Every illness can also be begun and ended over the control paths.
-func TestIllnessesAreControlledOverHTTP(t *testing.T) {
+func TestEveryChangeCanBeAskedForOverHTTP(t *testing.T) {
 	s := twoClients(t)
 	for _, c := range []struct {
 		method, path, body string
