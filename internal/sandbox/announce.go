@@ -25,11 +25,7 @@ type Announcement struct {
 
 // Announce posts the event to the endpoints.
 func (s *Sandbox) Announce(a Announcement) error {
-	s.mu.Lock()
-	pushed, err := s.announce(a, time.Now())
-	s.mu.Unlock()
-	s.pushAll(pushed)
-	return err
+	return s.change(func(now time.Time) ([]int, error) { return s.announce(a, now) })
 }
 
 func (s *Sandbox) announce(a Announcement, now time.Time) (pushed []int, _ error) {

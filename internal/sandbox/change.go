@@ -7,14 +7,19 @@ import (
 	"time"
 )
 
-// SetTemplate changes the state of a template and posts template.status. An empty language means
-// every language. The status is approved, paused, disabled, rejected or pending.
-func (s *Sandbox) SetTemplate(name, language, status string) error {
+// change makes one change and pushes the extras that it returns. do holds s.mu.
+func (s *Sandbox) change(do func(now time.Time) (pushed []int, _ error)) error {
 	s.mu.Lock()
-	pushed, err := s.setTemplate(name, language, status, time.Now())
+	pushed, err := do(time.Now())
 	s.mu.Unlock()
 	s.pushAll(pushed)
 	return err
+}
+
+// SetTemplate changes the state of a template and posts template.status. An empty language means
+// every language. The status is approved, paused, disabled, rejected or pending.
+func (s *Sandbox) SetTemplate(name, language, status string) error {
+	return s.change(func(now time.Time) ([]int, error) { return s.setTemplate(name, language, status, now) })
 }
 
 // setTemplate is SetTemplate for a caller that holds s.mu. It returns the extras to push.
@@ -63,11 +68,7 @@ func (s *Sandbox) setTemplate(name, language, status string, now time.Time) (pus
 
 // SetCompany changes the status of a company to suspended or active, and posts account.updated.
 func (s *Sandbox) SetCompany(id, status string) error {
-	s.mu.Lock()
-	pushed, err := s.setCompany(id, status, time.Now())
-	s.mu.Unlock()
-	s.pushAll(pushed)
-	return err
+	return s.change(func(now time.Time) ([]int, error) { return s.setCompany(id, status, now) })
 }
 
 func (s *Sandbox) setCompany(id, status string, now time.Time) (pushed []int, _ error) {
@@ -95,11 +96,7 @@ func (s *Sandbox) setCompany(id, status string, now time.Time) (pushed []int, _ 
 // SetQuality changes the quality rating of a connection's number to GREEN, YELLOW or RED, and posts
 // number.updated.
 func (s *Sandbox) SetQuality(connection, quality string) error {
-	s.mu.Lock()
-	pushed, err := s.setQuality(connection, quality, time.Now())
-	s.mu.Unlock()
-	s.pushAll(pushed)
-	return err
+	return s.change(func(now time.Time) ([]int, error) { return s.setQuality(connection, quality, now) })
 }
 
 func (s *Sandbox) setQuality(id, quality string, now time.Time) (pushed []int, _ error) {
@@ -127,11 +124,7 @@ var numberCodes = map[string]int{"restricted": 131048, "maintenance": 131057, "d
 // SetNumber changes the state of a connection's number to connected, restricted (refused with
 // 131048), maintenance (131057) or disconnected (133010), and posts number.updated.
 func (s *Sandbox) SetNumber(connection, status string) error {
-	s.mu.Lock()
-	pushed, err := s.setNumber(connection, status, time.Now())
-	s.mu.Unlock()
-	s.pushAll(pushed)
-	return err
+	return s.change(func(now time.Time) ([]int, error) { return s.setNumber(connection, status, now) })
 }
 
 func (s *Sandbox) setNumber(id, status string, now time.Time) (pushed []int, _ error) {
@@ -154,11 +147,7 @@ func (s *Sandbox) setNumber(id, status string, now time.Time) (pushed []int, _ e
 // SetAccount changes the state of a company's business account at the platform to active, locked
 // (refused with 131031) or unpaid (accepted, then failed with 131042), and posts account.updated.
 func (s *Sandbox) SetAccount(company, status string) error {
-	s.mu.Lock()
-	pushed, err := s.setAccount(company, status, time.Now())
-	s.mu.Unlock()
-	s.pushAll(pushed)
-	return err
+	return s.change(func(now time.Time) ([]int, error) { return s.setAccount(company, status, now) })
 }
 
 func (s *Sandbox) setAccount(id, status string, now time.Time) (pushed []int, _ error) {
