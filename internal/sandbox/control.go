@@ -74,7 +74,7 @@ func (s *Sandbox) controls() *http.ServeMux {
 	})
 	mux.HandleFunc("POST /sandbox/inbound", func(w http.ResponseWriter, r *http.Request) {
 		var in Inbound
-		if !s.read(w, r, &in) {
+		if !read(w, r, &in) {
 			return
 		}
 		id, err := s.Receive(in)
@@ -86,40 +86,33 @@ func (s *Sandbox) controls() *http.ServeMux {
 	})
 	mux.HandleFunc("POST /sandbox/templates/{name}/status", func(w http.ResponseWriter, r *http.Request) {
 		var in struct{ Status, Language string }
-		if s.read(w, r, &in) {
+		if read(w, r, &in) {
 			done(w, s.SetTemplate(r.PathValue("name"), in.Language, in.Status))
 		}
 	})
-	mux.HandleFunc("POST /sandbox/companies/{id}/status", func(w http.ResponseWriter, r *http.Request) {
-		var in struct{ Status string }
-		if s.read(w, r, &in) {
-			done(w, s.SetCompany(r.PathValue("id"), in.Status))
+	status := func(set func(id, status string) error) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			var in struct{ Status string }
+			if read(w, r, &in) {
+				done(w, set(r.PathValue("id"), in.Status))
+			}
 		}
-	})
+	}
+	mux.HandleFunc("POST /sandbox/companies/{id}/status", status(s.SetCompany))
 	mux.HandleFunc("POST /sandbox/numbers/{id}/quality", func(w http.ResponseWriter, r *http.Request) {
 		var in struct{ Quality string }
-		if s.read(w, r, &in) {
+		if read(w, r, &in) {
 			done(w, s.SetQuality(r.PathValue("id"), in.Quality))
 		}
 	})
-	mux.HandleFunc("POST /sandbox/numbers/{id}/status", func(w http.ResponseWriter, r *http.Request) {
-		var in struct{ Status string }
-		if s.read(w, r, &in) {
-			done(w, s.SetNumber(r.PathValue("id"), in.Status))
-		}
-	})
-	mux.HandleFunc("POST /sandbox/accounts/{id}/status", func(w http.ResponseWriter, r *http.Request) {
-		var in struct{ Status string }
-		if s.read(w, r, &in) {
-			done(w, s.SetAccount(r.PathValue("id"), in.Status))
-		}
-	})
+	mux.HandleFunc("POST /sandbox/numbers/{id}/status", status(s.SetNumber))
+	mux.HandleFunc("POST /sandbox/accounts/{id}/status", status(s.SetAccount))
 	mux.HandleFunc("POST /sandbox/allowance", func(w http.ResponseWriter, r *http.Request) {
 		var in struct {
 			Messages int64
 			Company  string
 		}
-		if s.read(w, r, &in) {
+		if read(w, r, &in) {
 			done(w, s.SetAllowance(in.Company, in.Messages))
 		}
 	})
@@ -131,7 +124,7 @@ func (s *Sandbox) controls() *http.ServeMux {
 	})
 	mux.HandleFunc("POST /sandbox/replay", func(w http.ResponseWriter, r *http.Request) {
 		var in Replay
-		if s.read(w, r, &in) {
+		if read(w, r, &in) {
 			writeJSON(w, http.StatusOK, single[map[string]int]{Data: map[string]int{"replayed": s.Replay(in)}})
 		}
 	})
@@ -154,7 +147,7 @@ func (s *Sandbox) control(w http.ResponseWriter, r *http.Request) {
 }
 
 // read decodes the body of a control request. An empty body is the zero value.
-func (s *Sandbox) read(w http.ResponseWriter, r *http.Request, into any) bool {
+func read(w http.ResponseWriter, r *http.Request, into any) bool {
 	dec := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(into); err != nil && err != io.EOF {

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"net/http"
+	"slices"
 	"time"
 )
 
@@ -124,15 +125,7 @@ func (s *Sandbox) billing(w http.ResponseWriter, r *http.Request, key *Key) {
 
 // of reports whether a company has the template.
 func (t *template) of(company string) bool {
-	if len(t.Companies) == 0 {
-		return true
-	}
-	for _, c := range t.Companies {
-		if c == company {
-			return true
-		}
-	}
-	return false
+	return len(t.Companies) == 0 || slices.Contains(t.Companies, company)
 }
 
 // findTemplate finds a company's template by name and language. The caller holds s.mu.
