@@ -37,7 +37,7 @@ type StatusCode struct {
 // the request may have left.
 func transportError(ctx context.Context, err error, written bool) *Error {
 	if !written {
-		r := serviceRows[codeNotConnected]
+		r := ownRows[codeNotConnected]
 		return &Error{Proof: NotSent, Action: r.Action, Code: codeNotConnected, Message: Scrub(reason(err), maxMessage), Err: err}
 	}
 	e := &Error{Proof: Doubt, Message: Scrub(reason(err), maxMessage), Err: err}
@@ -72,6 +72,9 @@ func (c *Client) refused(a *answer, requestID string) *Error {
 	}
 	e := refusal(a, requestID, c.key.Reveal(), c.proven)
 	c.assumed.throttles(e, a.header)
+	if _, own := ownRows[e.Code]; own && e.reason != e.Code { // a word of the service that means something else here
+		e.Code = httpCode(e.Status)
+	}
 	return e
 }
 
@@ -106,11 +109,11 @@ func refusal(a *answer, requestID, key string, proven []StatusCode) *Error {
 	var r row
 	switch {
 	case a.status >= 300 && a.status < 400:
-		r, e.Code = serviceRows[codeRedirect], codeRedirect
+		r, e.Code, e.reason = ownRows[codeRedirect], codeRedirect, codeRedirect
 		e.Message = Scrub(fmt.Sprintf("%s (Location: %s)", r.Sentence, a.header.Get("Location")), maxMessage)
 	case a.status == 403 && !body.json && strings.Contains(string(a.body), "error code: 1010"):
 		// The CDN answers with plain text (docs/service.md#authentication).
-		r, e.Code = serviceRows[codeCDN], codeCDN
+		r, e.Code, e.reason = ownRows[codeCDN], codeCDN, codeCDN
 		e.Message = r.Sentence
 	case a.err != nil && !body.json && a.status != 401 && a.status != 402 && a.status != 429:
 		// The service refused, and its reason was cut off.

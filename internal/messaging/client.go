@@ -258,7 +258,7 @@ func read(resp *http.Response, b []byte, limit int) ([]byte, error) {
 var errTooLong = errors.New("the answer is longer than allowed")
 
 func local(code string, err error) *Error {
-	r := serviceRows[code]
+	r := ownRows[code]
 	return &Error{Proof: NotSent, Action: r.Action, Hold: r.Hold, Code: code, Message: r.Sentence, Err: err}
 }
 

@@ -81,8 +81,9 @@ func TestCodesMeanWhatTheGoldenTableSays(t *testing.T) {
 		}
 	})
 	section("Codes of the service, and of the wire (error)", "error\taction\thold\twait\thealed by\tfeed\tsentence", func(w io.Writer) {
-		for _, code := range slices.Sorted(maps.Keys(serviceRows)) {
-			line(w, code, serviceRows[code])
+		rows := namedRows()
+		for _, code := range slices.Sorted(maps.Keys(rows)) {
+			line(w, code, rows[code])
 		}
 	})
 	const columns = "\tproof\taction\thold\twait\thealed by\tfeed\tproven\tcode\tmessage"

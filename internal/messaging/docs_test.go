@@ -49,6 +49,13 @@ func TestThePageHasEveryNameThatCanBeConfigured(t *testing.T) {
 	}
 }
 
+// namedRows are serviceRows and ownRows.
+func namedRows() map[string]row {
+	all := maps.Clone(serviceRows)
+	maps.Copy(all, ownRows)
+	return all
+}
+
 func TestThePageHasEveryCodeAsTheCodeHasIt(t *testing.T) {
 	want := map[string]string{}
 	for code, r := range platformRows {
@@ -58,7 +65,7 @@ func TestThePageHasEveryCodeAsTheCodeHasIt(t *testing.T) {
 		}
 		want[name] = docLine(name, r)
 	}
-	for code, r := range serviceRows {
+	for code, r := range namedRows() {
 		name := "`" + code + "`"
 		want[name] = docLine(name, r)
 	}

@@ -165,7 +165,7 @@ func (e *Error) Error() string {
 // message, and for a reason that is known. A time-out, a reset, a 5xx, an acceptance without an id
 // and a page of something in front of the service prove nothing.
 func (e *Error) Proven() bool {
-	return e.Proof == NotSent && e.Status != 0 && e.Action != RetryUnknown && e.Code != codeRedirect && e.Code != codeCDN
+	return e.Proof == NotSent && e.Status != 0 && e.Action != RetryUnknown && e.reason != codeRedirect && e.reason != codeCDN
 }
 
 // Throttling reports whether the answer means "slow down". Such an attempt never counts as a try.

@@ -171,7 +171,7 @@ func TestAnErrorSaysWhatIsKnown(t *testing.T) {
 	}
 	for code, m := range map[string]*Message{codeNotE164: {To: "15555550101"}, codeUnencodable: {To: "+15555550101", Raw: []byte("{")}} {
 		_, err := testClient(t, "https://service.example", Options{}).Send(t.Context(), m)
-		e, row := asWire(t, err), serviceRows[code]
+		e, row := asWire(t, err), ownRows[code]
 		if e.Proof != NotSent || e.Code != code || e.Action != row.Action || e.Hold != row.Hold || e.Message != row.Sentence ||
 			row.Sentence == "" || (e.Err != nil) != (code == codeUnencodable) {
 			t.Errorf("got %+v, want %s as its row says: %+v", e, code, row)

@@ -175,8 +175,7 @@ func platformRow(code int) (row, bool) {
 	return r, ok
 }
 
-// serviceRows holds every `error` of docs/service.md#errors and the codes of this package. Read
-// only.
+// serviceRows holds every `error` of docs/service.md#errors. Read only.
 var serviceRows = map[string]row{
 	"missing_fields":           fix("connectionId or to is missing"),
 	"missing_content":          fix("the message has no content"),
@@ -195,7 +194,11 @@ var serviceRows = map[string]row{
 	"partner_key_required":     skip("this call needs a partner-wide key"),
 	codeNotFound: holdConnection(0,
 		"the connection is unknown or outside the key's scope, or the message's asset is unknown or older than 30 days"),
+}
 
+// ownRows holds the codes of this package. An `error` of the service that is the same word has not
+// their meaning. Read only.
+var ownRows = map[string]row{
 	codeNotConnected: {Action: RetryLater, Sentence: "the service could not be reached; nothing was sent"},
 	codeNotE164:      fix("the recipient is not an international number with + in front"),
 	codeUnencodable:  fix("the message cannot be written as JSON"),
@@ -232,7 +235,7 @@ const (
 func statusRow(status int, json bool) row {
 	switch {
 	case status >= 300 && status < 400:
-		return serviceRows[codeRedirect]
+		return ownRows[codeRedirect]
 	case status == 401:
 		return holdKey("the API key is not valid")
 	case status == 402:
@@ -247,10 +250,18 @@ func statusRow(status int, json bool) row {
 	return unknown("an answer that the service's document does not name; it may come from a firewall or a proxy in front of the service")
 }
 
+func namedRow(code string) (row, bool) {
+	if r, ok := serviceRows[code]; ok {
+		return r, true
+	}
+	r, ok := ownRows[code]
+	return r, ok
+}
+
 // Sentence explains a code in words. The code is an `error` of the service, a platform code in
 // decimal, or a code of this package (time_out, http_502). Every code has a sentence.
 func Sentence(code string) string {
-	if r, ok := serviceRows[code]; ok {
+	if r, ok := namedRow(code); ok {
 		return r.Sentence
 	}
 	if n, err := strconv.Atoi(code); err == nil {
@@ -275,7 +286,7 @@ func Sentence(code string) string {
 
 // HealOf returns what ends the hold of a code, in the form that Sentence explains.
 func HealOf(code string) Heal {
-	if r, ok := serviceRows[code]; ok {
+	if r, ok := namedRow(code); ok {
 		return r.Heal
 	}
 	if n, err := strconv.Atoi(code); err == nil {

@@ -39,6 +39,21 @@ func TestEveryPlatformCodeHasARow(t *testing.T) {
 	}
 }
 
+// The service may answer with a word that this package gives another meaning.
+func TestAnAnswerHasNoCodeOfOurOwn(t *testing.T) {
+	c := testClient(t, "https://service.example", Options{})
+	for code := range ownRows {
+		a := answer{status: 400, header: http.Header{}, body: []byte(`{"error":"` + code + `"}`)}
+		if e := c.refused(&a, ""); e.Code != "http_400" || e.Action != Refuse || !e.Proven() {
+			t.Errorf("%s: got %s, %s, proven %t; want http_400, refuse, proven", code, e.Code, e.Action.word(), e.Proven())
+		}
+	}
+	a := answer{status: 302, header: http.Header{}}
+	if e := c.refused(&a, ""); e.Code != codeRedirect || e.Proven() {
+		t.Errorf("a redirect: got %s, proven %t; want redirect, not proven", e.Code, e.Proven())
+	}
+}
+
 // Throttling never counts as a try.
 func TestThrottlingCodesCountNoTry(t *testing.T) {
 	for code, want := range map[int]Action{4: Slow, 80007: Slow, 130429: Slow, 131056: WaitPair, 131057: RetryLater, 133016: Slow} {
@@ -107,6 +122,8 @@ func TestTheOrderOfADecision(t *testing.T) {
 		{"a 404 that is not JSON", 404, `not found`, NotSent, RetryUnknown, 0},
 		{"a 401 without a body", 401, ``, NotSent, RetryLater, HoldKey},
 		{"a 401 of a firewall", 401, `<html>`, NotSent, RetryLater, HoldKey},
+		{"a word that is a code of our own", 400, `{"error":"time_out"}`, NotSent, Refuse, HoldPayload},
+		{"another one", 403, `{"error":"cdn_1010"}`, NotSent, RetryUnknown, 0},
 		{"too large", 413, ``, NotSent, Refuse, HoldPayload},
 		{"beyond the known classes", 777, ``, Doubt, 0, 0},
 		{"switching protocols", 101, ``, Doubt, 0, 0},
