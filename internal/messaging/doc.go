@@ -6,7 +6,6 @@
 // intake decodes with it.
 //
 // It classifies each exchange once: an Error says what the exchange proves about the message and
-// what to do. No caller decides by an HTTP status what
-// became of a message. It never repeats a POST and
-// follows no redirect.
+// what to do. No caller decides by an HTTP status what became of a message. It never repeats a POST
+// and follows no redirect.
 package messaging

@@ -16,13 +16,13 @@ var ErrNotOffered = errors.New("the service does not offer this endpoint")
 type Number struct {
 	ConnectionID string
 	Phone        string
-	// Quality is GREEN, YELLOW, RED or UNKNOWN.
+	// Quality is GREEN, YELLOW, RED or UNKNOWN; "" if the service does not tell it.
 	Quality string
 	// Tier is the tier as the service writes it, from TIER_250 to TIER_UNLIMITED.
 	Tier string
 	// TierLimit is the number of unique recipients in a rolling 24 hours, Unlimited, or 0 if unknown.
 	TierLimit int64
-	// Level is STANDARD or HIGH, if the service gives a level.
+	// Level is STANDARD, HIGH or another word of the service; "" if it tells a rate or nothing.
 	Level string
 	// Throughput is in messages per second, inbound and outbound together; 0 if unknown.
 	Throughput float64
@@ -42,7 +42,8 @@ const (
 )
 
 // Numbers lists the health of the connected numbers (GET /api/v1/numbers). Path and fields are
-// assumed (docs/service.md#assumptions). The error is ErrNotOffered if the service answers 404.
+// assumed (docs/service.md#assumptions). The error is ErrNotOffered if the service answers 404, 405
+// or 501.
 func (c *Client) Numbers(ctx context.Context) ([]Number, error) {
 	items, err := c.list(ctx, "numbers", c.assumed.NumbersPath, "")
 	if err != nil {

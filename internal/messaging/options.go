@@ -55,7 +55,7 @@ const (
 	defaultTimeout     = 10 * time.Second
 	defaultMaxInFlight = 256
 	defaultIdleTimeout = 55 * time.Second
-	uploadTimeout      = 2 * time.Minute // 16 MB of video (docs/service.md#media) at 1 Mbit/s
+	uploadTimeout      = 2 * time.Minute // 16 MB of video at 1.1 Mbit/s, 100 MB of a document at 7 (docs/service.md#media)
 
 	maxAnswer  = 64 << 10 // bytes of an answer to a send; those of the document are below 1 KiB
 	maxListing = 16 << 20 // bytes of a listing; 6,000 templates of 2 KiB are 12 MiB

@@ -43,7 +43,8 @@ type ComponentButton struct {
 
 // Templates lists the templates of the business account of a connection (GET
 // /api/v1/templates?connectionId=). Path and fields are assumed (docs/service.md#assumptions). The
-// error is ErrNotOffered if the service answers 404 because it does not know the path.
+// error is ErrNotOffered if the service answers 405, 501, or 404 for another reason than an unknown
+// connection.
 func (c *Client) Templates(ctx context.Context, connectionID string) ([]TemplateRecord, error) {
 	items, err := c.list(ctx, "templates", c.assumed.TemplatesPath, url.Values{c.assumed.TemplatesParameter: {connectionID}}.Encode())
 	if err != nil {

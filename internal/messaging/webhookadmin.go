@@ -46,7 +46,7 @@ func (c *Client) RegisterWebhook(ctx context.Context, address string, events []s
 }
 
 // Webhooks lists the registered endpoints without their secrets (GET /api/v1/webhooks, assumed).
-// The error is ErrNotOffered if the service has no such listing.
+// The error is ErrNotOffered if the service answers 404, 405 or 501.
 func (c *Client) Webhooks(ctx context.Context) ([]Webhook, error) {
 	items, err := c.list(ctx, "webhooks", c.assumed.WebhooksPath, "")
 	if err != nil {
@@ -71,10 +71,10 @@ func (c *Client) DeleteWebhook(ctx context.Context, id string) error {
 // ReplayWebhooks asks the service to post the events from since to until again, in whole seconds,
 // to every endpoint that the key covers (POST /api/v1/webhooks/replay, assumed). It returns how
 // many deliveries the service says that it makes, 0 if it does not tell. The error is ErrNotOffered
-// if the service has no such operation.
+// if the service answers 404, 405 or 501.
 func (c *Client) ReplayWebhooks(ctx context.Context, since, until time.Time) (deliveries int64, err error) {
 	if since.IsZero() || !since.Before(until) {
-		return 0, errors.New("replay: want a time, and a later one")
+		return 0, errors.New("replay: since must be given and be before until")
 	}
 	body, err := json.Marshal(map[string]string{
 		"since": since.UTC().Format(time.RFC3339), "until": until.Add(time.Second - 1).UTC().Format(time.RFC3339)})
