@@ -82,14 +82,14 @@ func Open(o Options) (_ *Log, err error) {
 		err = l.begin()
 	}
 	if err != nil {
-		_ = l.lock.Release() // the error is the first one's
+		_ = l.lock.Release() // err is returned
 		return nil, fmt.Errorf("wire log: data_dir %s: %w", o.Dir, err)
 	}
 	return l, nil
 }
 
-// readDead reads the logs of earlier owners, and removes those that prove nothing. The log of
-// another ledger stays: its statement is not for this one.
+// readDead reads the logs of earlier owners, and removes those that prove nothing. It leaves the log
+// of another ledger, which states nothing about this one.
 func (l *Log) readDead() (dead []Dead, err error) {
 	paths, err := filepath.Glob(filepath.Join(escape(l.o.Dir), escape(l.o.Name)+".wire-*"))
 	if err != nil {
@@ -115,12 +115,12 @@ func (l *Log) readDead() (dead []Dead, err error) {
 	return dead, nil
 }
 
-// escape makes a pattern of filepath.Glob of a name.
+// escape returns the pattern of filepath.Glob that matches name alone.
 func escape(name string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(name)
 }
 
-// readFile reads one log. A copy has another inode: what was posted after it was made is not in it.
+// readFile reads one log. A copy is refused by its inode: it lacks what was posted after it was made.
 func readFile(path string) (h header, posts []campaign.Post, err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -161,7 +161,7 @@ func (l *Log) begin() error {
 	}
 	if err != nil {
 		f.Close()
-		_ = os.Remove(f.Name()) // the error is the first one's
+		_ = os.Remove(f.Name()) // err is returned
 	}
 	return err
 }
@@ -183,8 +183,8 @@ func (l *Log) grow() error {
 	return nil
 }
 
-// Dead returns the logs of this ledger's dead processes, whose statements are to be made; none of a nil
-// Log.
+// Dead returns the logs of this ledger's dead processes. The caller records what they state in the
+// ledger, and then calls Stated. A nil Log has none.
 func (l *Log) Dead() []Dead {
 	if l == nil {
 		return nil
@@ -192,7 +192,7 @@ func (l *Log) Dead() []Dead {
 	return l.dead
 }
 
-// Stated removes the log of a dead process. Its statement is durable.
+// Stated removes the log of a dead process, once the ledger holds what it states.
 func (l *Log) Stated(d Dead) error { return os.Remove(d.path) }
 
 // none is the slot of an attempt that is not written, because the log proves nothing.
@@ -256,8 +256,8 @@ func (l *Log) Settled(slot int) {
 	l.mu.Unlock()
 }
 
-// Close unlocks the folder. The file stays: what this process granted and did not post is known
-// from it, whyever it ends. A nil Log has none.
+// Close unlocks the folder. The file stays: the next process reads in it what this one did not post.
+// Close of a nil Log does nothing.
 func (l *Log) Close() error {
 	if l == nil {
 		return nil
