@@ -22,7 +22,7 @@ import (
 	"github.com/prometheus/prometheus/tsdb"
 )
 
-// dashboard is what of a Grafana dashboard is drawn.
+// dashboard is the part of a Grafana dashboard that is drawn.
 type dashboard struct {
 	Title  string  `json:"title"`
 	Panels []panel `json:"panels"`
@@ -50,7 +50,7 @@ type panel struct {
 	series []series // by the targets, then by name
 }
 
-// override dashes the lines whose names match: no other one is used.
+// override dashes the lines whose names match. The dashboard has no other overrides.
 type override struct {
 	Matcher struct {
 		Options string `json:"options"` // of byRegexp: /EXPRESSION/
@@ -81,7 +81,7 @@ func (p panel) stack() {
 	}
 }
 
-// dashed says that a line is one of a limit.
+// dashed reports whether a line shows a limit.
 func (p panel) dashed(name string) bool {
 	return slices.ContainsFunc(p.Field.Overrides, func(o override) bool {
 		return regexp.MustCompile(strings.Trim(o.Matcher.Options, "/")).MatchString(name)
@@ -148,8 +148,8 @@ func evaluate(ctx context.Context, d dashboard, all []scrape) (drawn []panel, em
 	return drawn, empty, nil
 }
 
-// store writes what Prometheus would have: the values, and a mark of staleness for each series of the
-// scrape before that has gone. It returns the series of this scrape.
+// store writes what Prometheus would have: the values, and a mark of staleness for each series that
+// the scrape before had and this one has not. It returns the series of this scrape.
 func store(ctx context.Context, db *tsdb.DB, s scrape, before map[string]labels.Labels) (map[string]labels.Labels, error) {
 	parser := expfmt.NewTextParser(model.LegacyValidation)
 	families, err := parser.TextToMetricFamilies(strings.NewReader(s.Page))

@@ -26,7 +26,8 @@ import (
 //go:embed scene
 var files embed.FS
 
-// scene is a folder with the files of a recording, and an address that takes no notification at first.
+// scene is a folder with the files of a recording, and an address for notifications that answers 503
+// for the first 45 seconds.
 type scene struct {
 	admin, public, service string
 	desk                   *httptest.Server
@@ -61,7 +62,7 @@ func newScene(folder string) (*scene, error) {
 			return nil, err
 		}
 	}
-	yesterday := time.Now().Add(-24 * time.Hour) // its last time is one that it missed
+	yesterday := time.Now().Add(-24 * time.Hour) // so that the schedule of spring.yaml has a missed firing
 	return s, errors.Join(
 		list(filepath.Join(folder, "campaigns/spring.csv"), "+49151", 60000),
 		list(filepath.Join(folder, "campaigns/orders.csv"), "+49152", 1200),

@@ -43,10 +43,11 @@ func format(v float64, unit string) string {
 	return strconv.FormatFloat(math.Round(v/s.from*1e6)/1e6, 'f', -1, 64) + s.suffix
 }
 
-// tick is the distance between two lines of the grid: three to five of them fit below the highest value.
+// tick is the distance between two lines of the grid: three to five of them fit below the highest
+// value.
 func tick(most float64, unit string) float64 {
 	if most <= 0 {
-		return 1 * units[unit][0].from
+		return scaleOf(0, unit).from
 	}
 	of := scaleOf(most, unit).from
 	raw := most / of / 4

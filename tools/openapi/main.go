@@ -1,6 +1,7 @@
-// Command openapi checks the two OpenAPI documents of the operator's API with two validators that share no
-// code: that of version 3.1 with libopenapi-validator, that of 3.0.3 with kin-openapi. `make
-// openapi` runs it. It is a module of its own, so that the validators are in no build of campaignd.
+// Command openapi checks the two OpenAPI documents of the operator's API with two validators that
+// share no code: that of version 3.1 with libopenapi-validator, that of 3.0.3 with kin-openapi.
+// `make openapi` runs it. It is a module of its own, so that the validators are in no build of
+// campaignd.
 package main
 
 import (
