@@ -62,6 +62,9 @@ func (p *Phones) Parse(cell string) (to string, key int64, fault *Fault) {
 		return "", 0, fault
 	}
 	digits, plus := strip(s)
+	if digits == "" {
+		return "", 0, invalid(s, "holds no digits", "fill in the number or remove the row")
+	}
 	if !plus {
 		return p.national(s, digits)
 	}
@@ -71,9 +74,8 @@ func (p *Phones) Parse(cell string) (to string, key int64, fault *Fault) {
 	case key != 0 && !strings.Contains(s, "(0)"):
 		return p.international(s, e164, key)
 	case key != 0:
-		return "", 0, p.withTrunkPrefix(s, "+"+strings.Replace(digits, "0", "", 1))
-	case digits == "":
-		return "", 0, invalid(s, "holds no digits", "fill in the number or remove the row")
+		without, _ := strip(strings.Replace(s, "(0)", "", 1))
+		return "", 0, withTrunkPrefix(s, "+"+without)
 	case digits[0] == '0':
 		return "", 0, invalid(s, "has a 0 after the +, where the country code begins", "write + and the country code")
 	case len(digits) < 7:
@@ -100,7 +102,7 @@ func (p *Phones) international(s, e164 string, key int64) (string, int64, *Fault
 	if fits {
 		return e164, key, nil
 	}
-	return "", 0, p.misfit(s, e164, plan, national)
+	return "", 0, misfit(s, e164, plan, national)
 }
 
 func (n *numbering) fits(national, level string) bool {
@@ -111,10 +113,10 @@ func (n *numbering) fits(national, level string) bool {
 }
 
 // misfit explains why a number does not belong to its country.
-func (p *Phones) misfit(s, e164 string, plan *numbering, national string) *Fault {
+func misfit(s, e164 string, plan *numbering, national string) *Fault {
 	if n, err := phonenumbers.Parse(e164, ""); err == nil && national[0] == '0' && phonenumbers.IsValidNumber(n) {
 		if without := phonenumbers.Format(n, phonenumbers.E164); without != e164 {
-			return p.withTrunkPrefix(s, without)
+			return withTrunkPrefix(s, without)
 		}
 	}
 	if plan.possible == 0 {
@@ -140,7 +142,7 @@ func (p *Phones) misfit(s, e164 string, plan *numbering, national string) *Fault
 		plan.code), "check it, or set recipients.validate: possible if it is new")
 }
 
-func (p *Phones) withTrunkPrefix(s, without string) *Fault {
+func withTrunkPrefix(s, without string) *Fault {
 	return invalid(s, "keeps the 0 of national dialling after the country code", "if "+without+" is meant, write that")
 }
 
@@ -170,8 +172,6 @@ func (p *Phones) plan(e164 string) (*numbering, string) {
 // national reads a number without + as it is dialled in the default region.
 func (p *Phones) national(s, digits string) (string, int64, *Fault) {
 	switch {
-	case digits == "":
-		return "", 0, invalid(s, "holds no digits", "fill in the number or remove the row")
 	case p.region == "" && strings.HasPrefix(digits, "00"):
 		return "", 0, invalid(s, "begins with 00, an international prefix of some countries only",
 			"write + instead of 00")

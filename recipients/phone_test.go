@@ -92,6 +92,7 @@ func TestPhonesReadsWhatTheSettingsAllow(t *testing.T) {
 		{"none", "US", "4915123456789", "is not a number as dialled in US"},
 		{"", "DE", "DE", "holds a letter (D)"},
 		{"", "", "-", "minus sign"},
+		{"", "", "+509 (0)34101234", "if +50934101234 is meant"},
 		{"", "", "()", "holds no digits"},
 		{"", "", "+", "holds no digits"},
 		{"", "", "+1+2", "more than one +"},
