@@ -84,8 +84,12 @@ func OpenFile(path, within string) (*os.File, error) {
 	case err != nil:
 		return nil, &FileError{File: path, Message: "the list cannot be opened", Err: cause(err), Remedy: "check its path and permissions"}
 	}
-	return nil, &FileError{
-		File:    path,
+	return nil, emptyList(path)
+}
+
+func emptyList(name string) *FileError {
+	return &FileError{
+		File:    name,
 		Message: "the list is empty",
 		Remedy:  "give it a header line, such as to,first_name, and one recipient on each line after it",
 	}

@@ -123,23 +123,21 @@ func misfit(s, e164 string, plan *numbering, national string) *Fault {
 		return invalid(s, fmt.Sprintf("is not a number of +%d", plan.code), "check it")
 	}
 	least, most := plan.lengths()
-	want := fmt.Sprintf("%d", least)
+	has, want := spelling.Count(len(national), "digit", "digits"), fmt.Sprintf("%d", least)
 	if most > least {
 		want = fmt.Sprintf("%d to %d", least, most)
 	}
 	switch {
 	case len(national) < least:
-		return invalid(s, fmt.Sprintf("is too short: %s after +%d, where there should be %s",
-			spelling.Count(len(national), "digit", "digits"), plan.code, want), "complete it")
+		return invalid(s, fmt.Sprintf("is too short: %s after +%d, where there should be %s", has, plan.code, want), "complete it")
 	case len(national) > most:
-		return invalid(s, fmt.Sprintf("is too long: %s after +%d, where there should be %s",
-			spelling.Count(len(national), "digit", "digits"), plan.code, want), "write one number without an extension")
+		return invalid(s, fmt.Sprintf("is too long: %s after +%d, where there should be %s", has, plan.code, want),
+			"write one number without an extension")
 	case !plan.isPossible(national):
-		return invalid(s, fmt.Sprintf("has %s after +%d, a length that no number there has",
-			spelling.Count(len(national), "digit", "digits"), plan.code), "check it")
+		return invalid(s, fmt.Sprintf("has %s after +%d, a length that no number there has", has, plan.code), "check it")
 	}
-	return invalid(s, fmt.Sprintf("is not an assigned number under +%d",
-		plan.code), "check it, or set recipients.validate: possible if it is new")
+	return invalid(s, fmt.Sprintf("is not an assigned number under +%d", plan.code),
+		"check it, or set recipients.validate: possible if it is new")
 }
 
 func withTrunkPrefix(s, without string) *Fault {

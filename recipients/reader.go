@@ -109,11 +109,7 @@ func (l *Reader) begin(plain *bufio.Reader, compression, told string, comma rune
 
 func (l *Reader) headerError(err error) error {
 	if isEnd(err) {
-		return &FileError{
-			File:    l.name,
-			Message: "the list is empty",
-			Remedy:  "give it a header line, such as to,first_name, and one recipient on each line after it",
-		}
+		return emptyList(l.name)
 	}
 	var parse *csv.ParseError
 	if !errors.As(err, &parse) {
