@@ -61,9 +61,3 @@ func (e *Event) change(v value) {
 		}
 	}
 }
-
-// Throttling reports whether the code of a failed status means "slow down".
-func Throttling(code int) bool {
-	r, ok := platformRow(code)
-	return ok && r.Action == Slow
-}

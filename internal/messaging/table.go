@@ -321,6 +321,8 @@ func Failed(code int) Failure {
 	return Failure{Feed: r.Feed, Hold: r.Hold, Wait: r.Wait, Heal: r.Heal, Sentence: r.Sentence}
 }
 
-// FailedFeed is the suppression that a failed status adds: 131050 opts the recipient out of
-// marketing, 131026 makes the number unreachable for a time.
-func FailedFeed(code int) Feed { return Failed(code).Feed }
+// Throttling reports whether the code of a failed status means "slow down".
+func Throttling(code int) bool {
+	r, ok := platformRow(code)
+	return ok && r.Action == Slow
+}

@@ -71,8 +71,8 @@ func TestThrottlingCodesCountNoTry(t *testing.T) {
 
 func TestFailedStatusesFeedTheSuppressions(t *testing.T) {
 	for code, want := range map[int]Feed{131050: FeedOptOut, 131026: FeedUnreachable, 131049: FeedNothing, 424242: FeedNothing} {
-		if got := FailedFeed(code); got != want {
-			t.Errorf("FailedFeed(%d) = %s, want %s", code, got.word(), want.word())
+		if got := Failed(code).Feed; got != want {
+			t.Errorf("Failed(%d).Feed = %s, want %s", code, got.word(), want.word())
 		}
 	}
 	if got, want := Failed(424242), (Failure{Sentence: "the platform refused with a code that is not in its table"}); got != want {

@@ -88,7 +88,7 @@ func (i *Intake) foldStatus(facts *campaign.Events, e *messaging.Event, received
 		if e.Code != 0 {
 			status.Code = strconv.Itoa(e.Code)
 		}
-		if scope := campaign.ScopeOf(messaging.FailedFeed(e.Code)); scope != "" {
+		if scope := campaign.ScopeOf(messaging.Failed(e.Code).Feed); scope != "" {
 			if s, ok := i.suppression(e, e.Recipient, scope, "failed:"+status.Code, campaign.Proof{Message: e.MessageID}); ok {
 				facts.Suppressions = append(facts.Suppressions, s)
 			}
