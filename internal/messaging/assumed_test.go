@@ -24,7 +24,7 @@ var another = Assumed{
 		"templates.name": "title", "templates.language": "lang", "templates.status": "review.state", "templates.components": "parts",
 		"components.type": "part", "components.text": "content", "components.buttons": "actions", "buttons.url": "target", "buttons.type": "kind",
 		"media.assetId": "file.ref", "media.expiresAt": "file.until",
-		"webhooks.url": "target", "webhooks.secret": "signing.secret", "webhooks.events": "topics",
+		"webhooks.url": "target", "webhooks.secret": "signing.secret", "webhooks.events": "filter.topics",
 		"event.id": "uuid", "event.type": "topic", "event.createdAt": "meta.when", "event.connectionId": "meta.sender", "event.data": "body",
 		"status.messageId": "message.ref", "status.status": "state", "status.to": "message.recipient", "status.timestamp": "when",
 		"error.code": "reason.number", "error.title": "reason.text",
@@ -64,7 +64,7 @@ func TestAnotherServiceWorksByConfigurationAlone(t *testing.T) {
 		}
 		io.WriteString(w, `{"data":{"id":"h1","target":"https://me.example/in","signing":{"secret":"s3cret"}}}`)
 	})
-	answer("GET /v2/hooks", `{"hooks":[{"id":"h1","target":"https://me.example/in","topics":["dlr"]}]}`)
+	answer("GET /v2/hooks", `{"hooks":[{"id":"h1","target":"https://me.example/in","filter":{"topics":["dlr"]}}]}`)
 	server := httptest.NewServer(mux)
 	defer server.Close()
 	c := testClient(t, server.URL, Options{Assumed: another})
@@ -88,7 +88,7 @@ func TestAnotherServiceWorksByConfigurationAlone(t *testing.T) {
 	check("file", len(form.File["upload"]), 1, nil)
 	hook, err := c.RegisterWebhook(t.Context(), "https://me.example/in", []string{"dlr"})
 	check("registration", [2]string{hook.ID, hook.Secret.Reveal()}, [2]string{"h1", "s3cret"}, err)
-	check("its body", registered, map[string]any{"target": "https://me.example/in", "topics": []any{"dlr"}}, nil)
+	check("its body", registered, map[string]any{"target": "https://me.example/in", "filter": map[string]any{"topics": []any{"dlr"}}}, nil)
 	hooks, err := c.Webhooks(t.Context())
 	check("webhooks", hooks, []Webhook{{ID: "h1", URL: "https://me.example/in", Events: []string{"dlr"}}}, err)
 }

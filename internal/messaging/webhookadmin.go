@@ -29,10 +29,10 @@ func (c *Client) RegisterWebhook(ctx context.Context, address string, events []s
 	if err != nil || u.Scheme != "https" && !(u.Scheme == "http" && loopback(u.Hostname())) || u.Host == "" {
 		return Webhook{}, errors.New("webhook URL: must be https")
 	}
-	named := func(field string) string { return cmp.Or(c.assumed.Fields["webhooks."+field], field) }
-	fields := map[string]any{named("url"): address}
+	fields := map[string]any{}
+	c.assumed.put(fields, "url", address)
 	if len(events) > 0 {
-		fields[named("events")] = events
+		c.assumed.put(fields, "events", events)
 	}
 	body, err := json.Marshal(fields)
 	if err != nil {
@@ -43,6 +43,21 @@ func (c *Client) RegisterWebhook(ctx context.Context, address string, events []s
 		return Webhook{}, err
 	}
 	return c.webhook(v), nil
+}
+
+// put sets a field of a webhook at the service's place for it, which may lead into objects.
+func (a *Assumed) put(into map[string]any, field string, v any) {
+	place := strings.Split(cmp.Or(a.Fields["webhooks."+field], field), ".")
+	last := len(place) - 1
+	for _, name := range place[:last] {
+		inner, ok := into[name].(map[string]any)
+		if !ok {
+			inner = map[string]any{}
+			into[name] = inner
+		}
+		into = inner
+	}
+	into[place[last]] = v
 }
 
 // Webhooks lists the registered endpoints without their secrets (GET /api/v1/webhooks, assumed).
