@@ -12,11 +12,10 @@ import (
 const listenTime = 5 * time.Second
 
 // listenUntil records in the ledger that webhooks are taken, every campaign.ListenEvery until ctx
-// ends. While the ledger does not take the record, it does not take events either: what follows is
-// a span of its own.
+// ends. After a record that failed a new span begins, because the ledger took no events meanwhile.
 func (i *Intake) listenUntil(ctx context.Context) {
 	jitter := rand.New(rand.NewPCG(i.o.Seed, 0x6c697374656e)) // "listen": the purpose of the draws
-	// A record is whole although ctx ends meanwhile, and the last one follows that end.
+	// The end of ctx interrupts no record, and the last record comes after it.
 	lasting := context.WithoutCancel(ctx)
 	var span campaign.Span
 	record := func() {
