@@ -215,7 +215,8 @@ func TestAnAccountIsLockedUnpaidAndWellAgain(t *testing.T) {
 }
 
 func TestANumberThatCannotSendIsRefused(t *testing.T) {
-	playScenario(t, "timeline: [{after_messages: 1, connection: conn_1, status: restricted}, {after: 1m, connection: conn_1, status: connected}]",
+	playScenario(t, "timeline: [{after_messages: 1, connection: conn_1, status: restricted}, "+
+		"{after: 1m, connection: conn_1, status: connected}]",
 		func(t *testing.T, c *scene) {
 			wantAnswer(t, c, "conn_1", 1, 200, `{"data`)
 			wantAnswer(t, c, "conn_1", 2, 400, "send_account 131048")
@@ -238,7 +239,8 @@ func TestANumberThatCannotSendIsRefused(t *testing.T) {
 }
 
 func TestTheAllowanceEndsAndIsRenewed(t *testing.T) {
-	playScenario(t, "companies: [{id: co_2, allowance: 5}]\nallowance: 1\ntimeline: [{after: 1m, allowance: 2}]", func(t *testing.T, c *scene) {
+	const yaml = "companies: [{id: co_2, allowance: 5}]\nallowance: 1\ntimeline: [{after: 1m, allowance: 2}]"
+	playScenario(t, yaml, func(t *testing.T, c *scene) {
 		wantAnswer(t, c, "conn_1", 1, 200, `{"data`)
 		wantAnswer(t, c, "conn_1", 2, 402, "plan_limit_messages")
 		wantAnswer(t, c, "conn_2", 2, 200, `{"data`)
