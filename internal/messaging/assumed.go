@@ -43,7 +43,7 @@ type Assumed struct {
 	// the names that services use (see cursor.go).
 	CursorField, CursorParameter string
 	// Fields renames fields of answers and events, for example "numbers.qualityRating":
-	// "health.quality". The key is one of AssumedFields; the value is the service's name, with dots
+	// "health.quality". The key is one of assumedFields; the value is the service's name, with dots
 	// where it stands in an object. The service's name is looked for before ours. Default: none.
 	Fields map[string]string
 	// Events renames event types. The key is the service's name; the value is one of ours:
@@ -78,8 +78,8 @@ var eventFields = map[string][]string{
 var eventTypes = []string{"message.status", "message.received", "template.status", "number.updated", "account.updated",
 	"preference.updated"}
 
-// AssumedFields lists the keys of Assumed.Fields.
-func AssumedFields() []string {
+// assumedFields lists the keys of Assumed.Fields.
+func assumedFields() []string {
 	var all []string
 	for listing, names := range answerFields {
 		for name := range names {
@@ -108,7 +108,7 @@ func (a Assumed) Validate() error {
 			return fmt.Errorf("lists: %q is not connections, numbers, templates or webhooks with a place such as data.items", key)
 		}
 	}
-	known := AssumedFields()
+	known := assumedFields()
 	for _, key := range slices.Sorted(maps.Keys(a.Fields)) {
 		if !slices.Contains(known, key) || a.Fields[key] == "" {
 			return fmt.Errorf("fields: %q is not one of %s", key, strings.Join(known, ", "))

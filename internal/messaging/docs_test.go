@@ -44,7 +44,7 @@ func TestThePageHasEveryNameThatCanBeConfigured(t *testing.T) {
 		}
 	}
 	slices.Sort(got)
-	if want := AssumedFields(); !slices.Equal(got, want) {
+	if want := assumedFields(); !slices.Equal(got, want) {
 		t.Errorf("docs/service.md#assumptions\n got %q\nwant %q", got, want)
 	}
 }

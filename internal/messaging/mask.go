@@ -6,10 +6,10 @@ import (
 	"unicode/utf8"
 )
 
-// MaskPhone hides the middle of a phone number: +15555550101 becomes +1555•••0101. An operator can
+// maskPhone hides the middle of a phone number: +15555550101 becomes +1555•••0101. An operator can
 // still recognise the country and the number of a complaint, but nobody can call the number. A
 // number of fewer than 8 digits is hidden whole.
-func MaskPhone(phone string) string {
+func maskPhone(phone string) string {
 	plus := ""
 	digits := phone
 	if strings.HasPrefix(digits, "+") {
@@ -22,9 +22,9 @@ func MaskPhone(phone string) string {
 	return plus + digits[:head] + "•••" + digits[len(digits)-4:]
 }
 
-// MaskID hides a message id, because the number of the recipient can be read from it
+// maskID hides a message id, because the number of the recipient can be read from it
 // (RecipientOfID). The last six characters stay, which is enough to compare two log lines.
-func MaskID(id string) string {
+func maskID(id string) string {
 	if len(id) < 24 || allDigits(id) {
 		return "•••"
 	}
@@ -49,7 +49,7 @@ func Scrub(text string, limit int) string {
 		case c >= '0' && c <= '9':
 			j, digits := phoneRun(text[i:])
 			if run := text[i : i+j]; digits >= 8 && !isAddress(run) {
-				b.WriteString(MaskPhone(onlyDigits(run)))
+				b.WriteString(maskPhone(onlyDigits(run)))
 			} else {
 				b.WriteString(text[i : i+j])
 			}
@@ -59,7 +59,7 @@ func Scrub(text string, limit int) string {
 			for i+j < len(text) && base64Char(text[i+j]) {
 				j++
 			}
-			b.WriteString(MaskID(text[i : i+j]))
+			b.WriteString(maskID(text[i : i+j]))
 			i += j
 		default:
 			r, n := utf8.DecodeRuneInString(text[i:])

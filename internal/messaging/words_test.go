@@ -43,20 +43,20 @@ func TestMasksLeaveNothingThatCanBeCalled(t *testing.T) {
 		"+15555550101": "+1555•••0101", "+221771234567": "+22177•••4567", "15555550101": "1555•••0101", "12345678": "1•••5678", "1234567": "•••",
 		"+123456789012": "+12345•••9012", "+1234567": "+•••", "": "•••", "+": "+•••", "+\xff1234567": "+•••",
 	} {
-		if got := MaskPhone(in); got != want {
+		if got := maskPhone(in); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)
 		}
 	}
 	id := "wamid.HBgLMTU1NTU1NTAxMDEVAgARGBJXSVJFMDAwMDAwMDAwMDAwMDEA"
-	if got := MaskID(id); got != "wamid.•••MDEA" && got != "wamid.•••"+id[len(id)-6:] || RecipientOfID(got) != "" {
-		t.Errorf("MaskID = %q, want the last six characters and no recipient", got)
+	if got := maskID(id); got != "wamid.•••MDEA" && got != "wamid.•••"+id[len(id)-6:] || RecipientOfID(got) != "" {
+		t.Errorf("maskID = %q, want the last six characters and no recipient", got)
 	}
 	for in, want := range map[string]string{
 		"": "•••", "m1": "•••", "wamid.HBgLMTU1NTU1NTAx": "•••", "155555501011555555010115": "•••",
 		"abcdefghijklmnopqrstuvw": "•••", "abcdefghijklmnopqrstuvwx": "•••stuvwx", "wamid.abcdefghijklmnopqr": "wamid.•••mnopqr",
 	} {
-		if got := MaskID(in); got != want {
-			t.Errorf("MaskID(%q) = %q, want %q", in, got, want)
+		if got := maskID(in); got != want {
+			t.Errorf("maskID(%q) = %q, want %q", in, got, want)
 		}
 	}
 	for in, want := range map[string]string{
@@ -151,7 +151,7 @@ func FuzzRecipientOfID(f *testing.F) {
 		if got := RecipientOfID(id); got != "" && (!allDigits(got) || len(got) < 7 || len(got) > 15) {
 			t.Fatalf("read %q, want nothing or 7 to 15 digits", got)
 		}
-		if masked := MaskID(id); RecipientOfID(masked) != "" {
+		if masked := maskID(id); RecipientOfID(masked) != "" {
 			t.Fatalf("%q names the recipient, want it masked", masked)
 		}
 		OptOut{}.Match(id)
