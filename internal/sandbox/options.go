@@ -37,7 +37,8 @@ type Options struct {
 	// WebhookSecret signs the webhooks for WebhookURL. Default: DemoSecret.
 	WebhookSecret string `yaml:"webhook_secret"`
 	// RetrySchedule holds the waits after the first, the second and each later answer that is not 2xx.
-	// Default: DefaultRetrySchedule.
+	// Each wait begins with that answer. Default: 1 minute, 5 minutes, 30 minutes, 2 hours, 6 hours
+	// (docs/service.md#delivery-of-events).
 	RetrySchedule []time.Duration `yaml:"retry_schedule"`
 	// WebhookTimeout is the longest time of one delivery. Default 10 s.
 	WebhookTimeout time.Duration `yaml:"webhook_timeout"`
@@ -175,12 +176,6 @@ type Event struct {
 	Detail string
 }
 
-// DefaultRetrySchedule returns the schedule of the document (docs/service.md#delivery-of-events): 1
-// minute, 5 minutes, 30 minutes, 2 hours, 6 hours. Each wait begins with the answer before it.
-func DefaultRetrySchedule() []time.Duration {
-	return []time.Duration{time.Minute, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 6 * time.Hour}
-}
-
 // withDefaults sets the zero fields that have a default and checks the options.
 func (o Options) withDefaults() (Options, error) {
 	if len(o.Keys) == 0 {
@@ -197,7 +192,7 @@ func (o Options) withDefaults() (Options, error) {
 		o.WebhookSecret = DemoSecret
 	}
 	if o.RetrySchedule == nil {
-		o.RetrySchedule = DefaultRetrySchedule()
+		o.RetrySchedule = []time.Duration{time.Minute, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 6 * time.Hour}
 	}
 	if o.WebhookTimeout == 0 {
 		o.WebhookTimeout = 10 * time.Second
