@@ -261,7 +261,7 @@ func (w *Why) answer(run Run) (limit, sentence string) {
 	case WantPause:
 		return "pause", "it is to be paused; its sender obeys within a fraction of a second"
 	case WantCancel:
-		if w.Segments.Leased == 0 && !w.fresh() {
+		if w.Segments.Leased == 0 && !w.served() {
 			return "none", fmt.Sprintf("it is to be cancelled, and nobody is there to do it: `campaignd cancel %s` does it", run.ID())
 		}
 		return "none", "it is being cancelled"
@@ -274,14 +274,14 @@ func (w *Why) answer(run Run) (limit, sentence string) {
 	open := w.Totals.Queued + w.Totals.Sending
 	if w.heldBy.Scope != "" && open > 0 {
 		s := w.heldBy.Sentence(w.at)
-		if !w.fresh() && w.Segments.Leased == 0 {
+		if !w.served() && w.Segments.Leased == 0 {
 			s += nobodyThen
 		}
 		return "hold", s
 	}
 	if !w.Opens.IsZero() {
 		s := "its sending window is closed until " + w.Opens.UTC().Format("2006-01-02 15:04 UTC")
-		if !w.fresh() {
+		if !w.served() {
 			s += nobodyThen
 		}
 		return "window", s
@@ -290,7 +290,7 @@ func (w *Why) answer(run Run) (limit, sentence string) {
 		return "pause", fmt.Sprintf("%s for the verdict on its canary, which `campaignd serve` or `run` gives "+
 			"when policies.canary.wait is over", spelling.Count(open, "row waits", "rows wait"))
 	}
-	if !w.fresh() && w.Segments.Leased == 0 {
+	if !w.served() && w.Segments.Leased == 0 {
 		switch {
 		case open > 0:
 			return "none", "nobody is sending it: " + start
@@ -318,12 +318,5 @@ func (w *Why) answer(run Run) (limit, sentence string) {
 	return "none", "it is about to finish"
 }
 
-// fresh reports whether a sender serves a lane.
-func (w *Why) fresh() bool {
-	for _, l := range w.Lanes {
-		if l.Live() {
-			return true
-		}
-	}
-	return false
-}
+// served reports whether a sender serves a lane.
+func (w *Why) served() bool { return slices.ContainsFunc(w.Lanes, LaneState.Live) }

@@ -53,10 +53,13 @@ func (w *Why) waiting(run Run) (WhyWait, bool) {
 	return WhyWait{}, false
 }
 
-// fresh says what the rows above the mark of a segment wait for.
-func (w *Why) freshOf(s SegmentState) WhyWait {
+// aboveMark says what the rows above the mark of a segment wait for.
+func (w *Why) aboveMark(s SegmentState) WhyWait {
 	leased, served := s.LeaseUntil.After(w.at), false
-	if !leased && s.WakeAt.After(w.at) {
+	switch {
+	case s.AfterCanary: // its WakeAt is no time, but the ledger's sign for this wait
+		return WhyWait{For: "pause"}
+	case !leased && s.WakeAt.After(w.at):
 		return WhyWait{For: "window", Until: s.WakeAt}
 	}
 	if leased || s.Bound != "" {
@@ -74,7 +77,7 @@ func (w *Why) freshOf(s SegmentState) WhyWait {
 			return WhyWait{For: "throughput", Connection: s.Connection}
 		}
 	}
-	if !w.fresh() { // nobody sends it
+	if !w.served() {
 		return WhyWait{For: "none"}
 	}
 	return w.standstill()
@@ -123,21 +126,21 @@ func (w *Why) waits(run Run, segments []SegmentState) []WhyWait {
 	var retry time.Time
 	// A sender knows when the retries of its segments are due, and the ledger does not. The others wake
 	// for their first retry or the end of their first doubt.
-	held := false
+	leased := false // a segment of which only retries are left
 	for _, s := range segments {
 		if s.Done || s.Closed {
 			continue
 		}
 		if rows := min(s.Hi-s.Mark, left); rows > 0 {
-			add(w.freshOf(s), rows)
+			add(w.aboveMark(s), rows)
 			left -= rows
 		} else if s.LeaseUntil.After(w.at) {
-			held = true
+			leased = true
 		} else if s.WakeAt.After(w.at) && (retry.IsZero() || s.WakeAt.Before(retry)) {
 			retry = s.WakeAt
 		}
 	}
-	if held {
+	if leased {
 		retry = time.Time{}
 	}
 	for _, reason := range []string{WaitsForCap, WaitsForPair} { // below a mark, as all that are left
@@ -252,7 +255,7 @@ func (w *Why) row(run Run, line Line, segments []SegmentState) WhyRow {
 			}
 			break
 		}
-		wait = w.freshOf(s)
+		wait = w.aboveMark(s)
 		r.Ahead = line.Seq - s.Mark
 	}
 	r.LimitedBy, r.Until = wait.For, wait.Until

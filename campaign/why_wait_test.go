@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -99,6 +100,25 @@ func TestRetriesWithASenderHaveNoTime(t *testing.T) {
 		Run{No: 1, Campaign: "spring", State: Running, Rows: 20}, WhyHolds{}, now)
 	if err != nil || len(w.Waits) != 1 || w.Waits[0].For != WaitsForRetry || w.Waits[0].Rows != 2 || !w.Waits[0].Until.IsZero() {
 		t.Errorf("got %+v and %v, want two retries without a time", w.Waits, err)
+	}
+}
+
+// The ledger keeps such a segment asleep until the year 9999, which is no opening of a window.
+func TestRowsAfterACanaryWaitForItsVerdict(t *testing.T) {
+	now := time.Date(2026, 11, 21, 5, 0, 0, 0, time.UTC)
+	q := queued{held: held{tallies: []Tally{{Status: Queued, N: 5}, {Status: Sending, N: 5}},
+		segments: []SegmentState{{Segment: Segment{Hi: 5}, Mark: 5, LeaseUntil: now.Add(time.Second)},
+			{Segment: Segment{Lo: 10, Hi: 15, AfterCanary: true}, Mark: 10, WakeAt: time.Date(9999, 12, 30, 0, 0, 0, 0, time.UTC)}},
+		lanes: []LaneReport{{Connection: "a", LimitedBy: "throughput", At: now}}}}
+	q.lines = []Line{{Delivery: Delivery{Seq: 12, Row: 8, Key: 112}, Status: Queued}}
+	run := Run{No: 1, Campaign: "spring", State: Running, Rows: 10}
+	w, err := Explain(t.Context(), q, run, WhyHolds{}, now)
+	if want := []WhyWait{{For: "pause", Rows: 5}}; err != nil || !slices.Equal(w.Waits, want) {
+		t.Errorf("the run: got %+v and %v, want %+v", w.Waits, err, want)
+	}
+	r, _, err := ExplainRecipient(t.Context(), q, run, WhyHolds{}, 112, now)
+	if err != nil || r.LimitedBy != "pause" || !r.Until.IsZero() {
+		t.Errorf("a recipient: got %+v and %v, want a pause without a time", r, err)
 	}
 }
 
