@@ -119,6 +119,19 @@ func TestATestMessageGoesToTheOperatorAlone(t *testing.T) {
 	}
 }
 
+func TestAnUnreachableNumberIsSoFromTheTimeOfItsRow(t *testing.T) {
+	l, at := openLedger(t), time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	in := campaign.SuppressionFile{Path: writeFile(t, "gone.csv", "to,at\n+2348031234501,2026-01-01T00:00:00Z\n"), Scope: campaign.ScopeUnreachable}
+	if _, err := campaign.ImportSuppressions(t.Context(), l, in); err != nil {
+		t.Fatal(err)
+	}
+	for s, err := range l.Suppressions(t.Context()) {
+		if err != nil || !s.At.Equal(at) || !s.Until.Equal(at.Add(campaign.UnreachableFor)) {
+			t.Errorf("got %s from %v to %v (%v), want the 90 days from %v", s.To, s.At, s.Until, err, at)
+		}
+	}
+}
+
 // The columns of the file are read, each faulty row is reported, and the rows are counted.
 func TestAFileOfSuppressionsIsReadRowByRow(t *testing.T) {
 	before := time.Now()

@@ -156,10 +156,12 @@ func ImportSuppressions(ctx context.Context, l SuppressionLedger, f SuppressionF
 	for {
 		row, err := r.Next()
 		if errors.Is(err, io.EOF) {
-			return counts, flush()
+			err = flush() // before counts is read
+			return counts, err
 		}
 		if err != nil {
-			return counts, errors.Join(ofNoCampaign(err), flush())
+			err = errors.Join(ofNoCampaign(err), flush())
+			return counts, err
 		}
 		counts.Rows++
 		s, why := columns.read(row, &f, now)
@@ -263,29 +265,32 @@ func (c suppressionColumns) read(row *recipients.Row, f *SuppressionFile, now ti
 		}
 		company = f.Company
 	}
+	at, until := now, time.Time{}
 	if !f.At.IsZero() {
-		now = f.At
+		at = f.At
 	}
-	s := NewSuppression(row.Key, row.To, scope, "import", now.UTC())
+	for _, t := range []struct {
+		name, text string
+		to         *time.Time
+	}{{"until", cell(c.until), &until}, {"at", cell(c.at), &at}} {
+		if t.text == "" {
+			continue
+		}
+		var err error
+		if *t.to, err = time.Parse(time.RFC3339, t.text); err != nil {
+			return Suppression{}, fmt.Sprintf("%s: %q is no RFC 3339 time such as 2026-12-31T00:00:00Z", t.name, shorten(t.text))
+		}
+	}
+	s := NewSuppression(row.Key, row.To, scope, "import", at.UTC())
 	s.Company = company
+	if !until.IsZero() {
+		s.Until = until.UTC()
+	}
 	if f.Source != "" {
 		s.Source += ":" + f.Source
 	}
 	if own := cell(c.source); sourceName.MatchString(own) {
 		s.Source = own
-	}
-	for _, t := range []struct {
-		name, text string
-		at         *time.Time
-	}{{"until", cell(c.until), &s.Until}, {"at", cell(c.at), &s.At}} {
-		if t.text == "" {
-			continue
-		}
-		parsed, err := time.Parse(time.RFC3339, t.text)
-		if err != nil {
-			return Suppression{}, fmt.Sprintf("%s: %q is no RFC 3339 time such as 2026-12-31T00:00:00Z", t.name, shorten(t.text))
-		}
-		*t.at = parsed.UTC()
 	}
 	return s.Proven(Proof{File: filepath.Base(f.Path), Line: row.Line}), ""
 }
