@@ -11,6 +11,9 @@ import (
 	"campaignd/internal/spelling"
 )
 
+// mostButtons are the limits of single types of buttons (docs/service.md#templates).
+var mostButtons = map[string]int{"url": 2, "copy_code": 1, "otp": 1}
+
 func (s *source) checkTemplate(t *TemplateUse) {
 	s.matches("template.name", t.Name, templatePattern, "want a-z, 0-9 and _ only")
 	s.matches("template.language", t.Language, languagePattern, "want a code such as en_US, fr or pt_BR")
@@ -30,9 +33,9 @@ func (s *source) checkTemplate(t *TemplateUse) {
 		}
 		s.oneOf(path+".type", b.Type, buttonTypes())
 		s.parameter(path+".text", useOf(b.Type), b.Text)
-		// At most 2 url buttons, 1 copy_code and 1 otp (docs/service.md#templates).
-		if count[b.Type]++; b.Type == "url" && count["url"] > 2 || (b.Type == "copy_code" || b.Type == "otp") && count[b.Type] > 1 {
-			s.at(path+".type", fmt.Sprintf("a template has no more than %d button of type %s", count[b.Type]-1, b.Type), "")
+		count[b.Type]++
+		if most, limited := mostButtons[b.Type]; limited && count[b.Type] == most+1 {
+			s.at(path+".type", fmt.Sprintf("a template has no more than %s of type %s", spelling.Count(most, "button", "buttons"), b.Type), "")
 		}
 	}
 	if t.OTP != "" {
