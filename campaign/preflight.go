@@ -216,7 +216,8 @@ type check struct {
 	render   *Renderer
 	longest  int // characters of the longest coupon code
 	zones    zoneCounts
-	tiers    int64 // sum of the tiers of the numbers; 0: unknown
+	tiers    int64 // sum of the tiers of the numbers; 0: none is known
+	noTier   bool  // a number is unlimited or its tier is not known, so tiers bounds nothing
 	suspects suspects
 	sticky   *sticky
 	// companies are the clients that the connections belong to; "": one is not known.

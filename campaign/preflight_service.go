@@ -84,10 +84,7 @@ func (c *check) connection(id string, k messaging.Connection, n messaging.Number
 	if c.in.Rate != nil && c.in.Rate(id) > 0 {
 		pace, configured = DefaultPace(messaging.Number{Throughput: c.in.Rate(id)}), true
 	}
-	phone := k.Phone
-	if phone == "" {
-		phone = n.Phone
-	}
+	phone := cmp.Or(k.Phone, n.Phone)
 	e := ConnectionCheck{ID: id, Phone: phone, Quality: n.Quality, Tier: n.Tier, Coexistence: n.Coexistence,
 		Throughput: n.Throughput, Pace: pace}
 	c.p.Connections = append(c.p.Connections, e)
@@ -97,6 +94,8 @@ func (c *check) connection(id string, k messaging.Connection, n messaging.Number
 	}
 	if n.TierLimit > 0 {
 		c.tiers += n.TierLimit
+	} else {
+		c.noTier = true
 	}
 	path := fmt.Sprintf("connections[%d]", slices.Index(c.d.Connections, id))
 	if !told && !configured {

@@ -136,6 +136,8 @@ func TestPreflightComparesWithTheTemplateOfEachAccount(t *testing.T) {
 		{"quality", func(a *account) { a.numbers[0].Quality = "RED" }, campaign.LevelWarning, `quality of this number is low`},
 		{"tier", func(a *account) { a.numbers[0].TierLimit, a.numbers[1].TierLimit = 1, 1 }, campaign.LevelWarning,
 			`reach at most 2 people in 24 hours: the others wait`},
+		{"one without a tier", func(a *account) { a.numbers[0].TierLimit, a.numbers[1].TierLimit = 1, messaging.Unlimited }, "", ""},
+		{"one whose tier is not known", func(a *account) { a.numbers[0].TierLimit, a.numbers[1].TierLimit = 1, 0 }, "", ""},
 		{"not offered", func(a *account) { a.notOffered = true }, campaign.LevelWarning, `the service lists no templates`},
 	} {
 		in := springInput(t, springFile, springList)

@@ -68,8 +68,7 @@ func (c *check) totals() {
 			fmt.Sprintf("sending takes about %s, and the service deletes media 30 days after upload", Duration(p.Duration)),
 			"send in parts")
 	}
-	// Without a Service the tiers are unknown (0), and there is no finding.
-	if c.tiers > 0 && send > c.tiers {
+	if c.tiers > 0 && !c.noTier && send > c.tiers {
 		c.say(LevelWarning, "connections",
 			fmt.Sprintf("%s, but the numbers may reach at most %d people in 24 hours: "+
 				"the others wait until places of the tier are free", spelling.Count(send, "recipient", "recipients"), c.tiers),
