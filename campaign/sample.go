@@ -117,14 +117,11 @@ func (s *Sample) read(ctx context.Context, service Service) error {
 	if err != nil {
 		return fmt.Errorf("ask the service for its templates: %w", err)
 	}
-	use := s.definition.Template
-	at := slices.IndexFunc(all, func(t messaging.TemplateRecord) bool {
-		return t.Name == use.Name && messaging.FoldLanguage(t.Language) == messaging.FoldLanguage(use.Language)
-	})
-	if at < 0 {
+	t := findTemplate(&s.definition.Template, all, s.Message.ConnectionID, func(Level, string, string, string) {})
+	if t == nil {
 		return nil
 	}
-	for _, c := range all[at].Components {
+	for _, c := range t.Components {
 		switch strings.ToUpper(c.Type) {
 		case "BODY":
 			s.Text = filled(c, s.Message.Template.Body)
@@ -211,7 +208,7 @@ func (in SampleInput) testNumber(to string) (e164 string, key int64, err error) 
 	}
 	e164, key = numbers[0].To, numbers[0].Key
 	for _, s := range in.Suppressions {
-		if s.Key == key && (s.Until.IsZero() || s.Until.After(time.Now())) {
+		if s.Key == key && s.InForce(time.Now()) {
 			return "", 0, fmt.Errorf("%s is on the suppression list (%s, %s); `campaignd suppressions remove` lifts it", e164, s.Scope, s.Source)
 		}
 	}

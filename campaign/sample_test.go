@@ -25,7 +25,6 @@ func TestASampleIsTheRowAsItWouldBeSent(t *testing.T) {
 	bare := overwrite(t, filepath.Join(dir, "bare.yaml"), springFile)
 	nobody := overwrite(t, filepath.Join(dir, "nobody.csv"), "phone,first_name,discount,slug\nx,Ada,1,a\n")
 	record := spring()
-	record.Language = "en-US"
 	record.Components = append(record.Components, messaging.Component{Type: "footer", Text: "Bye"})
 	other := spring()
 	other.Name = "other"

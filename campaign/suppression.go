@@ -21,6 +21,9 @@ func NewSuppression(key int64, to string, scope Scope, source string, at time.Ti
 	return s
 }
 
+// InForce reports whether the suppression stops messages at now.
+func (s Suppression) InForce(now time.Time) bool { return s.Until.IsZero() || s.Until.After(now) }
+
 // Proof shows how a suppression came about. An unknown field is empty.
 type Proof struct {
 	// Source and At are those of the event or the act that made it. A suppression may be older, or

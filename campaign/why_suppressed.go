@@ -42,7 +42,7 @@ func ShowSuppressions(ctx context.Context, l SuppressionLedger, number string, n
 	}
 	shown := make([]ShownSuppression, 0, len(all))
 	for _, s := range all {
-		one := ShownSuppression{To: cmp.Or(s.To, typed[0].To), WhySuppression: s.why(), InForce: s.Until.IsZero() || s.Until.After(now)}
+		one := ShownSuppression{To: cmp.Or(s.To, typed[0].To), WhySuppression: s.why(), InForce: s.InForce(now)}
 		one.Sentence = one.To + " is " + one.text()
 		if !one.InForce {
 			one.Sentence = one.To + " was " + one.text() + "; it has ended"
@@ -84,15 +84,13 @@ func (p Proof) text() string {
 		said = append(said, "the recipient said it of the company of connection "+p.Connection)
 	}
 	if len(said) > 0 && !p.At.IsZero() {
-		said[0] += " at " + p.At.UTC().Format(whyTime)
+		said[0] += " at " + instant(p.At)
 	}
 	if p.MovedFrom != "" {
-		said = append(said, "the recipient had the number "+p.MovedFrom+" until "+p.MovedAt.UTC().Format(whyTime))
+		said = append(said, "the recipient had the number "+p.MovedFrom+" until "+instant(p.MovedAt))
 	}
 	return strings.Join(said, "; ")
 }
-
-const whyTime = "2006-01-02 15:04:05 UTC"
 
 // suppressedBy is the scope of the entries that skip a row, by its reason.
 var suppressedBy = map[SkipReason]Scope{OptedOut: ScopeMarketing, Suppressed: ScopeAll, Unreachable: ScopeUnreachable}
@@ -105,7 +103,7 @@ func (r *WhyRow) suppressed(ctx context.Context, l WhyRowLedger, key int64, scop
 		return fmt.Errorf("read the suppressions: %w", err)
 	}
 	for _, s := range all {
-		if s.Scope != scope || !s.Until.IsZero() && !s.Until.After(now) {
+		if s.Scope != scope || !s.InForce(now) {
 			continue
 		}
 		one := s.why()
@@ -125,9 +123,9 @@ func (s WhySuppression) text() string {
 		of = "company " + s.Company + " alone"
 	}
 	text := fmt.Sprintf("on the suppression list for %s (%s) since %s, source %s", of, s.Scope,
-		s.At.UTC().Format(whyTime), s.Source)
+		instant(s.At), s.Source)
 	if !s.Until.IsZero() {
-		text += ", until " + s.Until.UTC().Format(whyTime)
+		text += ", until " + instant(s.Until)
 	}
 	return text
 }
