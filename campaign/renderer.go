@@ -195,7 +195,6 @@ func (h *HeaderUse) message(asset, link string) *messaging.Header {
 // type.
 func (r *Renderer) Hydrate(body string, urls []string) {
 	names, fixed := templateVariables(body)
-	slices.SortStableFunc(names, func(a, b templateVariable) int { return a.number - b.number })
 	if len(names) == r.body {
 		r.fixed = fixed
 		r.repeat = make([]int, r.body)
@@ -219,28 +218,24 @@ type templateVariable struct {
 	times  int
 }
 
-// templateVariables finds {{1}} or {{name}} in a template's text, each once, and counts the UTF-16
-// units of the fixed text.
+// templateVariables finds {{1}} or {{name}} in a template's text, each once, by their numbers, else
+// in order of appearance. It also counts the UTF-16 units of the fixed text.
 func templateVariables(text string) (vs []templateVariable, fixed int) {
 	for {
 		before, after, ok := strings.Cut(text, "{{")
 		name, rest, closed := strings.Cut(after, "}}")
 		if !ok || !closed {
+			slices.SortStableFunc(vs, func(a, b templateVariable) int { return a.number - b.number })
 			return vs, fixed + unitsOf(text)
 		}
 		fixed += unitsOf(before)
 		text = rest
 		name = strings.TrimSpace(name)
-		known := false
-		for i := range vs {
-			if vs[i].name == name {
-				vs[i].times++
-				known = true
-			}
+		if at := slices.IndexFunc(vs, func(v templateVariable) bool { return v.name == name }); at >= 0 {
+			vs[at].times++
+			continue
 		}
-		if !known {
-			number, _ := strconv.Atoi(name)
-			vs = append(vs, templateVariable{name, number, 1})
-		}
+		number, _ := strconv.Atoi(name)
+		vs = append(vs, templateVariable{name, number, 1})
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -136,7 +135,6 @@ func (s *Sample) read(ctx context.Context, service Service) error {
 // appearance. Values are data: a value that looks like a variable is not replaced.
 func filled(c messaging.Component, values []string) string {
 	names, _ := templateVariables(c.Text)
-	slices.SortStableFunc(names, func(a, b templateVariable) int { return a.number - b.number })
 	value := map[string]string{}
 	for i, n := range names {
 		if i < len(values) {

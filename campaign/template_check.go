@@ -1,6 +1,7 @@
 package campaign
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -50,7 +51,7 @@ func checkRecord(use *TemplateUse, t *messaging.TemplateRecord, connection strin
 	if t.Status != "APPROVED" {
 		say(LevelError, "template.name",
 			fmt.Sprintf("template %q is %s on connection %s; only approved templates can be sent",
-				use.Name, orUnknown(strings.ToLower(t.Status)), connection),
+				use.Name, cmp.Or(strings.ToLower(t.Status), "unknown"), connection),
 			"wait for its approval, or repair it at the service")
 	}
 	if use.Category != "" && t.Category != "" && use.Category != t.Category {
@@ -74,7 +75,8 @@ func checkBody(use *TemplateUse, t *messaging.TemplateRecord, say sayer) {
 	}
 	if len(vars) != len(use.Body) {
 		say(LevelError, "template.body",
-			fmt.Sprintf("the body of the template has %s, and %s filled", counted(len(vars), "variable"), isFilled(len(use.Body))),
+			fmt.Sprintf("the body of the template has %s, and %s filled", spelling.Count(len(vars), "variable", "variables"),
+				spelling.Count(len(use.Body), "is", "are")),
 			fmt.Sprintf("its text: %q", cut(body.Text, 200)))
 		return
 	}
@@ -121,9 +123,9 @@ func checkRecordHeader(use *TemplateUse, h messaging.Component, say sayer) {
 
 // checkRecordButtons compares the numbers of dynamic buttons. A fixed button (phone number, url
 // without a variable) takes no value.
-func checkRecordButtons(use *TemplateUse, buttons []messaging.ComponentButton, say sayer) {
+func checkRecordButtons(use *TemplateUse, record []messaging.ComponentButton, say sayer) {
 	has, given := map[string]int{}, map[string]int{}
-	for _, b := range buttons {
+	for _, b := range record {
 		switch {
 		case b.Type == "URL" && len(b.Variables()) > 0:
 			has["url"]++
@@ -139,18 +141,19 @@ func checkRecordButtons(use *TemplateUse, buttons []messaging.ComponentButton, s
 		given["otp"]++
 	}
 	for _, kind := range buttonTypes() {
+		buttons, filled := spelling.Count(has[kind], "button", "buttons"), spelling.Count(given[kind], "is", "are")
 		switch {
 		case given[kind] > has[kind] && kind == "url":
 			say(LevelError, "template.buttons",
-				fmt.Sprintf("the template has %s of type url with a variable, and %s filled", counted(has[kind], "button"), isFilled(given[kind])),
+				fmt.Sprintf("the template has %s of type url with a variable, and %s filled", buttons, filled),
 				"an address without a variable takes no value")
-		case given[kind] > has[kind] && (kind != "otp" || len(buttons) > 0):
+		case given[kind] > has[kind] && (kind != "otp" || len(record) > 0):
 			say(LevelError, "template.buttons",
-				fmt.Sprintf("the template has %s of type %s, and %s filled", counted(has[kind], "button"), kind, isFilled(given[kind])),
+				fmt.Sprintf("the template has %s of type %s, and %s filled", buttons, kind, filled),
 				"")
 		case given[kind] < has[kind] && kind != "quick_reply": // a quick reply without a payload answers with its label
 			say(LevelError, "template.buttons",
-				fmt.Sprintf("the template has %s of type %s with a variable, and %s filled", counted(has[kind], "button"), kind, isFilled(given[kind])),
+				fmt.Sprintf("the template has %s of type %s with a variable, and %s filled", buttons, kind, filled),
 				fmt.Sprintf("add {type: %s, text: ...}", kind))
 		}
 	}
@@ -178,26 +181,4 @@ func (r *Renderer) hydrate(d *Definition, t *messaging.TemplateRecord) {
 		}
 	}
 	r.Hydrate(t.Component("BODY").Text, urls)
-}
-
-// counted is n things: 1 button, 2 buttons.
-func counted(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
-}
-
-func isFilled(n int) string {
-	if n == 1 {
-		return "1 is"
-	}
-	return fmt.Sprintf("%d are", n)
-}
-
-func orUnknown(s string) string {
-	if s == "" {
-		return "unknown"
-	}
-	return s
 }

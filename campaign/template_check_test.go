@@ -184,7 +184,7 @@ func TestAddressesOfATemplateGoToItsUrlButtons(t *testing.T) {
 		t.Errorf("got %d units, addresses %v, want neither known", r.fixed, r.bases)
 	}
 	for text, want := range map[string]string{
-		"a{{2}}b{{ 1 }}c{{2}}": "3 [{2 2 2} {1 1 1}]", "{{x": "3 []", "{{name}}\U0001F600": "2 [{name 0 1}]", "a}}b": "4 []", "": "0 []",
+		"a{{2}}b{{ 1 }}c{{2}}": "3 [{1 1 1} {2 2 2}]", "{{x": "3 []", "{{name}}\U0001F600": "2 [{name 0 1}]", "a}}b": "4 []", "": "0 []",
 	} {
 		vs, fixed := templateVariables(text)
 		if got := fmt.Sprint(fixed, " ", vs); got != want {
