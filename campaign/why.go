@@ -193,7 +193,10 @@ func (w *Why) show(lanes []LaneReport, now time.Time) (rate float64) {
 	pace := map[string]float64{} // by connection, if a sender serves it: that of the first lane in the order above
 	for _, r := range lanes {
 		if _, known := pace[r.Connection]; !known && !r.Gone(now) {
-			pace[r.Connection] = r.moving()
+			pace[r.Connection] = r.Rate
+			if standsStill(r.LimitedBy) {
+				pace[r.Connection] = 0
+			}
 		}
 	}
 	for i, r := range lanes {

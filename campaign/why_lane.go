@@ -22,14 +22,15 @@ func (r LaneReport) Stale(now time.Time) bool { return now.Sub(r.At) > laneFresh
 // Gone reports whether no sender serves the lane any more: it has ended, or is stale.
 func (r LaneReport) Gone(now time.Time) bool { return r.LimitedBy == LaneStopped || r.Stale(now) }
 
-// moving is the rate at which the lane sends. It is 0 while the lane waits for something other than
-// its next instant, such as a place of the tier, and r.Rate is only what its number may send.
-func (r LaneReport) moving() float64 {
-	switch r.LimitedBy {
+// standsStill reports whether a lane with this LimitedBy sends nothing, because it waits for
+// something other than its next instant, such as a place of the tier. Its Rate is then only what its
+// number may send.
+func standsStill(limitedBy string) bool {
+	switch limitedBy {
 	case LimitTier, LimitAllowance, LimitRamp, LimitWindow, LimitLimiter, "hold", "unreachable":
-		return 0
+		return true
 	}
-	return r.Rate
+	return false
 }
 
 // sender names the process of the lane: host and process id, without its start time.

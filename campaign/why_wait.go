@@ -90,7 +90,7 @@ func (w *Why) standstill() WhyWait {
 	for _, l := range w.Lanes {
 		switch {
 		case !l.Live():
-		case l.LimitedBy == "none", (LaneReport{Rate: 1, LimitedBy: l.LimitedBy}).moving() > 0, limit != "" && limit != l.LimitedBy:
+		case l.LimitedBy == "none", !standsStill(l.LimitedBy), limit != "" && limit != l.LimitedBy:
 			return WhyWait{For: "throughput"}
 		default:
 			limit = l.LimitedBy
@@ -223,11 +223,8 @@ func ExplainRecipient(ctx context.Context, l WhyRowLedger, run Run, h WhyHolds, 
 
 // row says what a row waits for.
 func (w *Why) row(run Run, line Line, segments []SegmentState) WhyRow {
-	r := WhyRow{Run: w.Run, To: line.To, Row: line.Row, Status: line.Status, Reason: line.Reason, LimitedBy: "none",
-		Connection: line.Connection}
-	if r.Reason == "" {
-		r.Reason = line.Code
-	}
+	r := WhyRow{Run: w.Run, To: line.To, Row: line.Row, Status: line.Status, Reason: cmp.Or(line.Reason, line.Code),
+		LimitedBy: "none", Connection: line.Connection}
 	said := fmt.Sprintf("row %d is %s", r.Row, r.Status)
 	if r.Reason != "" {
 		said += " (" + r.Reason + ")"
