@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // Differences lists the changes from campaign file a to campaign file b, one line for each value:
@@ -15,17 +16,14 @@ func Differences(a, b []byte) []string {
 	was, wasErr := plainDefinition(ParseStored("campaign", a))
 	is, isErr := plainDefinition(ParseDefinition("campaign", b))
 	switch {
-	case wasErr != nil && isErr != nil || wasErr == nil && isErr == nil:
+	case wasErr != nil && isErr != nil && string(a) == string(b):
+		return nil
+	case wasErr != nil && isErr != nil:
+		return []string{"neither file can be read by this version, and they differ"}
 	case wasErr != nil:
 		return []string{"the file that the run was launched with cannot be read by this version"}
-	default:
+	case isErr != nil:
 		return []string{"the file cannot be read any more: " + firstLine(isErr.Error())}
-	}
-	if wasErr != nil {
-		if string(a) == string(b) {
-			return nil
-		}
-		return []string{"neither file can be read by this version, and they differ"}
 	}
 	var out []string
 	compare("", was, is, &out)
@@ -85,10 +83,6 @@ func describe(v any) string {
 }
 
 func firstLine(s string) string {
-	for i, r := range s {
-		if r == '\n' {
-			return s[:i]
-		}
-	}
-	return s
+	line, _, _ := strings.Cut(s, "\n")
+	return line
 }

@@ -103,50 +103,33 @@ func ReadFile(path string) ([]byte, error) {
 
 // setDefaults fills in what the file does not have. given reports whether it has a key.
 func (d *Definition) setDefaults(given func(key string) bool) {
-	if d.Policies.OnUncertain == "" {
-		d.Policies.OnUncertain = UncertainHold
-	}
-	if d.Policies.DoubtWindow == 0 {
-		d.Policies.DoubtWindow = defaultDoubtWindow
-	}
-	if f := d.Policies.FollowUp; f != nil {
+	p := &d.Policies
+	p.OnUncertain, p.DoubtWindow = cmp.Or(p.OnUncertain, UncertainHold), cmp.Or(p.DoubtWindow, defaultDoubtWindow)
+	if f := p.FollowUp; f != nil {
 		f.After, f.Max = cmp.Or(f.After, Duration(limitedWait)), cmp.Or(f.Max, 1)
 	}
 	if !given("policies.max_opt_outs") {
-		d.Policies.MaxOptOuts = defaultMaxOptOuts
+		p.MaxOptOuts = defaultMaxOptOuts
 	}
-	if c := d.Policies.Canary; c != nil {
+	if c := p.Canary; c != nil {
 		c.Wait = cmp.Or(c.Wait, defaultCanaryWait)
 		if !given("policies.canary.max_failed") {
 			c.MaxFailed = defaultMaxFailed
 		}
 	}
-	if d.Schedule != nil {
-		if d.Schedule.Misfire == "" {
-			d.Schedule.Misfire = defaultMisfire
-		}
-		if d.Schedule.Grace == 0 {
-			d.Schedule.Grace = defaultGrace
-		}
-		if d.Schedule.Overlap == "" {
-			d.Schedule.Overlap = OverlapSkip
-		}
-		if d.Schedule.Timezone == "" {
-			d.Schedule.Timezone = "UTC"
-		}
+	if s := d.Schedule; s != nil {
+		s.Misfire, s.Grace = cmp.Or(s.Misfire, defaultMisfire), cmp.Or(s.Grace, defaultGrace)
+		s.Overlap, s.Timezone = cmp.Or(s.Overlap, OverlapSkip), cmp.Or(s.Timezone, "UTC")
 	}
-	if d.Window != nil && d.Window.Timezone == "" {
-		d.Window.Timezone = "UTC"
+	if d.Window != nil {
+		d.Window.Timezone = cmp.Or(d.Window.Timezone, "UTC")
 	}
 }
 
 // Marketing reports whether opt-outs of marketing apply: the category is MARKETING or not known.
 // serviceSays is the category of the service's template record; "" when the service was not asked.
 func (d *Definition) Marketing(serviceSays string) bool {
-	category := serviceSays
-	if category == "" {
-		category = d.Template.Category
-	}
+	category := cmp.Or(serviceSays, d.Template.Category)
 	return category != "UTILITY" && category != "AUTHENTICATION"
 }
 

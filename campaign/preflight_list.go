@@ -122,10 +122,7 @@ func (c *check) rows(ctx context.Context, list *List) error {
 		c.p.Countries = append(c.p.Countries, CountryCount{country, n})
 	}
 	slices.SortFunc(c.p.Countries, func(a, b CountryCount) int {
-		if a.Rows != b.Rows {
-			return int(b.Rows - a.Rows)
-		}
-		return strings.Compare(a.Country, b.Country)
+		return cmp.Or(cmp.Compare(b.Rows, a.Rows), cmp.Compare(a.Country, b.Country))
 	})
 	c.zoneFindings(j.zones)
 	c.suspectFindings()

@@ -1,6 +1,7 @@
 package campaign
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -62,10 +63,7 @@ func ReadUncertainty(ctx context.Context, l ReportLedger, run Run, limit int, li
 		default:
 			continue
 		}
-		reason := line.Reason
-		if reason == "" {
-			reason = line.Code
-		}
+		reason := cmp.Or(line.Reason, line.Code)
 		e.ByReason[reason]++
 		if len(e.Rows) < limit {
 			e.Rows = append(e.Rows, Doubtful{
