@@ -2,6 +2,7 @@ package plan
 
 import (
 	"math"
+	"slices"
 	"time"
 )
 
@@ -120,21 +121,20 @@ func (s *Situation) Forecast(run int) Forecast {
 // course is one passage of a fluid, seen from one of its runs.
 type course struct {
 	*fluid
-	run     *flowRun
-	hourly  bool // the curve by hours is wanted
-	latency float64
-	steps   int
+	run    *flowRun
+	hourly bool // the curve by hours is wanted
+	steps  int
 
-	first   float64 // when the first row is sent; below 0: none is yet
-	end     float64 // when the last row is sent; +Inf: never
-	rows    float64 // sent
-	unsent  float64
-	waiting float64
-	hours   []hour
-	byTime  map[string]float64
-	numbers []float64
-	runsOut []RunsOut
-	asset   float64 // rows sent when the asset is deleted; below 0: it is not
+	first    float64 // when the first row is sent; below 0: none is yet
+	end      float64 // when the last row is sent; +Inf: never
+	rows     float64 // sent
+	unsent   float64
+	waiting  float64            // seconds in which no window is open
+	hours    []hour             // with hourly
+	seconds  map[string]float64 // by what limits the run
+	byNumber []float64          // rows sent by each number of the run
+	runsOut  []RunsOut
+	asset    float64 // rows sent when the asset is deleted; below 0: it is not
 }
 
 // hour is one hour of a course.
@@ -147,8 +147,8 @@ type hour struct {
 
 func newCourse(s *Situation, edges []*calendar, d draw, run int) *course {
 	f := newFluid(s, edges, d)
-	return &course{fluid: f, run: &f.runs[run], latency: d.latency, first: -1, end: math.Inf(1), byTime: map[string]float64{},
-		numbers: make([]float64, len(f.runs[run].numbers)), asset: -1}
+	return &course{fluid: f, run: &f.runs[run], first: -1, end: math.Inf(1), seconds: map[string]float64{},
+		byNumber: make([]float64, len(f.runs[run].numbers)), asset: -1}
 }
 
 // play runs until the run is done, or until nothing will change any more.
@@ -158,7 +158,7 @@ func (c *course) play() {
 	for c.run.rows > least && c.t < limit {
 		most := limit - c.t
 		if c.hourly {
-			most = min(most, c.untilHour())
+			most = min(most, c.hourBegins()+3600-c.t)
 			if asset > c.t {
 				most = min(most, asset-c.t)
 			} else if c.asset < 0 {
@@ -191,7 +191,7 @@ func (c *course) note(dt float64) {
 	for k, b := range c.run.current {
 		if b >= 0 {
 			flow += c.run.flow[k]
-			c.numbers[k] += c.run.flow[k] * dt
+			c.byNumber[k] += c.run.flow[k] * dt
 		}
 	}
 	if flow > 0 && c.first < 0 {
@@ -208,33 +208,27 @@ func (c *course) note(dt float64) {
 	if by == byWindow {
 		c.waiting += dt
 	}
-	c.byTime[by] += dt
+	c.seconds[by] += dt
 	c.rows += flow * dt
 }
 
 // out notes where a limit of count is used up for the first time.
 func (c *course) out(by string) {
-	if by != byTier && by != byAllowance && by != byRamp {
+	if !ofCount(by) || slices.ContainsFunc(c.runsOut, func(r RunsOut) bool { return r.LimitedBy == by }) {
 		return
-	}
-	for _, r := range c.runsOut {
-		if r.LimitedBy == by {
-			return
-		}
 	}
 	c.runsOut = append(c.runsOut, RunsOut{by, instantAt(c.s.Now, c.t), c.run.run.Done + 1 + int64(math.Round(c.rows))})
 }
 
-// untilHour is how long it is until the clock shows a full hour.
-func (c *course) untilHour() float64 {
-	start := c.s.Now.Truncate(time.Hour).Sub(c.s.Now).Seconds()
-	return 3600 - math.Mod(c.t-start+tiny, 3600) + tiny
+// hourBegins is when the hour of the clock began in which the course is.
+func (c *course) hourBegins() float64 {
+	first := c.s.Now.Truncate(time.Hour).Sub(c.s.Now).Seconds()
+	return first + 3600*math.Floor((c.t-first+tiny)/3600)
 }
 
 // hour is the one in which the course is.
 func (c *course) hour() *hour {
-	start := c.s.Now.Truncate(time.Hour).Sub(c.s.Now).Seconds()
-	start += 3600 * math.Floor((c.t-start+tiny)/3600)
+	start := c.hourBegins()
 	if n := len(c.hours); n > 0 && c.hours[n-1].start >= start-1 {
 		return &c.hours[n-1]
 	}
@@ -246,13 +240,12 @@ func (c *course) hour() *hour {
 // the hour binds, since a higher rate would only use it up sooner. Otherwise it is what limited the
 // sending for longest. Only an hour in which nothing is sent is limited by a window or a hold.
 func (h *hour) limitedBy() string {
-	switch h.last {
-	case byTier, byAllowance, byRamp:
+	if ofCount(h.last) {
 		return h.last
 	}
 	best := byNone
 	idle := func(by string) bool { return by == byWindow || by == byHold || by == byNone || by == byPause }
-	for _, by := range []string{byThroughput, byRunRate, byShare, byTier, byAllowance, byRamp, byWindow, byHold, byPause} {
+	for _, by := range everyLimit {
 		s := h.seconds[by]
 		if s > 0 && (best == byNone || !idle(by) && s > h.seconds[best] || idle(by) && idle(best) && s > h.seconds[best]) {
 			best = by
@@ -274,9 +267,9 @@ func (c *course) forecast() Forecast {
 		f.First = at(c.first)
 	}
 	longest := 0.0
-	for _, by := range []string{byThroughput, byRunRate, byShare, byTier, byAllowance, byRamp, byWindow, byHold, byPause} {
-		if c.byTime[by] > longest {
-			f.LimitedBy, longest = by, c.byTime[by]
+	for _, by := range everyLimit {
+		if c.seconds[by] > longest {
+			f.LimitedBy, longest = by, c.seconds[by]
 		}
 	}
 	if !f.Never {
@@ -307,7 +300,7 @@ func (c *course) forecast() Forecast {
 		}
 	}
 	for k, n := range c.run.numbers {
-		f.Numbers = append(f.Numbers, NumberShare{c.s.Numbers[n].ID, int64(math.Round(c.numbers[k] * c.sent))})
+		f.Numbers = append(f.Numbers, NumberShare{c.s.Numbers[n].ID, int64(math.Round(c.byNumber[k] * c.sent))})
 	}
 	if c.asset >= 0 {
 		f.Asset = &AssetForecast{r.AssetUntil, f.Messages - int64(math.Round(c.asset*c.sent))}

@@ -55,7 +55,7 @@ func (s *Situation) helps(run int, now Forecast) []Help {
 		r.Rate = 0
 		return limited
 	})
-	try("allowance", "an allowance that lasts", func(o *Situation, r *Run) bool { return endless(o, r) })
+	try("allowance", "an allowance that lasts", endless)
 	try("ramp", "numbers that are warm", func(o *Situation, r *Run) (ramps bool) {
 		for i := range o.Numbers {
 			if slices.Contains(r.Numbers, o.Numbers[i].ID) && o.Numbers[i].Ramp != nil {
@@ -76,8 +76,8 @@ func (s *Situation) clone() *Situation {
 	return &c
 }
 
-// oneMore gives the run another number like its fastest. A list of one segment is split, since a
-// new launch would spread it.
+// oneMore gives the run another number like its fastest. The number also takes over parts of segments
+// that are begun, since a new launch would spread the list over all numbers.
 func oneMore(o *Situation, r *Run) bool {
 	best := -1
 	for i, n := range o.Numbers {

@@ -16,6 +16,12 @@ const (
 	byPause      = "pause" // also the wait for the verdict on a canary
 )
 
+// everyLimit are these words without byNone. The first of those that limit equally long is named.
+var everyLimit = []string{byThroughput, byRunRate, byShare, byTier, byAllowance, byRamp, byWindow, byHold, byPause}
+
+// ofCount reports whether a limit counts messages or people, and can be used up.
+func ofCount(by string) bool { return by == byTier || by == byAllowance || by == byRamp }
+
 // restrict lowers the flows to what tiers, allowances and ramps permit, notes what limits each run,
 // and tells until of the times at which that changes.
 func (f *fluid) restrict(until func(at float64)) {
