@@ -4,12 +4,12 @@ package campaign
 // group lie together, and so do the rows that are never sent. Within a group, seq follows the order
 // of the list.
 type blocks struct {
-	run  RunNo
-	full int64 // deliveries in a segment, at most SegmentSize
-	bird int64 // deliveries in a segment of the canary
-	next int64 // index of the next segment
-	open map[blockKey]*block
-	used []*block // since the last take
+	run    RunNo
+	full   int64 // deliveries in a segment, at most SegmentSize
+	canary int64 // deliveries in a segment of the canary; 0: the run has none
+	next   int64 // index of the next segment
+	open   map[blockKey]*block
+	used   []*block // since the last take
 }
 
 type blockKey struct {
@@ -60,8 +60,8 @@ func (b *blocks) assign(group string, kind blockKind) int64 {
 	switch {
 	case kind.closed:
 		full = SegmentSize // no sender claims closed segments, so a few full ones do
-	case b.bird > 0 && !kind.afterCanary:
-		full = b.bird
+	case b.canary > 0 && !kind.afterCanary:
+		full = b.canary
 	}
 	if at == nil || at.Hi-at.Lo >= full {
 		lo := b.next * SegmentSize

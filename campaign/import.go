@@ -163,7 +163,7 @@ func importList(ctx context.Context, in ImportInput, list *List) (ImportCounts, 
 func (in *ImportInput) blocks(segments []SegmentState) *blocks {
 	b := newBlocks(in.Run.No, in.SegmentRows, segments)
 	if c := in.Definition.Policies.Canary; c != nil {
-		b.bird = CanarySegment(c, in.Definition.Connections, b.full)
+		b.canary = CanarySegment(c, in.Definition.Connections, b.full)
 	}
 	return b
 }

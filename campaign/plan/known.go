@@ -76,13 +76,13 @@ func Blocks(def *campaign.Definition, zones map[string]int64) ([]Group, error) {
 		at float64 // of its first row in the list
 	}
 	var all []one
-	var sendable, canary, bird int64
+	var sendable, canary, canarySize int64
 	for _, rows := range zones {
 		sendable += rows
 	}
 	size := campaign.SegmentFor(sendable, len(def.Connections))
 	if c := def.Policies.Canary; c != nil {
-		canary, bird = c.Count, campaign.CanarySegment(c, def.Connections, size)
+		canary, canarySize = c.Count, campaign.CanarySegment(c, def.Connections, size)
 	}
 	for _, name := range slices.Sorted(maps.Keys(zones)) {
 		in, err := ZonesOf(def, name)
@@ -98,7 +98,7 @@ func Blocks(def *campaign.Definition, zones map[string]int64) ([]Group, error) {
 		chosen := int64(0) // of the canary, which takes from each zone alike
 		if canary > 0 {
 			chosen = min(int64(math.Round(float64(canary)*float64(rows)/float64(sendable))), rows)
-			add(0, chosen, bird, false)
+			add(0, chosen, canarySize, false)
 		}
 		add(chosen, rows, size, canary > 0)
 	}
