@@ -86,12 +86,10 @@ func (l Launch) Start(ctx context.Context) (Launched, error) {
 	if err != nil {
 		return Launched{}, err
 	}
-	def.unattended = l.Unattended
-	list := l.List
+	l.Source, def.unattended = source, l.Unattended
+	list := cmp.Or(l.List, Beside(l.File, def.Recipients.File))
 	if list == "" {
-		if list = Beside(l.File, def.Recipients.File); list == "" {
-			return Launched{}, noList(l.File)
-		}
+		return Launched{}, noList(l.File)
 	}
 	hash, key := "", l.Key
 	if key == "" { // the key identifies a firing, so its list is not read while another process imports it
@@ -130,7 +128,7 @@ func (l Launch) Start(ctx context.Context) (Launched, error) {
 		return l.resume(ctx, def, run, list)
 	}
 	if key == "" {
-		if err := l.beside(ctx, def, list, hash); err != nil {
+		if err := l.others(ctx, def, list, hash); err != nil {
 			return Launched{}, err
 		}
 	}

@@ -23,7 +23,7 @@ type LaunchCheck struct {
 }
 
 // CheckLaunch says what `run` without --new would do. hash is the SHA-256 of the list at path, and
-// source the campaign file of def. A nil ledger is one that no run has made yet.
+// source the campaign file of def. A nil ledger stands for one that does not exist yet.
 func CheckLaunch(ctx context.Context, l LaunchLedger, def *Definition, source []byte, path, hash string) (LaunchCheck, error) {
 	if l == nil {
 		return launchesNew(), nil
@@ -35,7 +35,7 @@ func CheckLaunch(ctx context.Context, l LaunchLedger, def *Definition, source []
 	} else if !errors.Is(err, ErrNoRun) {
 		return LaunchCheck{}, err
 	}
-	err = launch.beside(ctx, def, path, hash)
+	err = launch.others(ctx, def, path, hash)
 	var unfinished *UnfinishedError
 	var repeat *RepeatError
 	switch {

@@ -1,6 +1,7 @@
 package campaign
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -49,10 +50,7 @@ func ReadSample(ctx context.Context, in SampleInput) (*Sample, error) {
 	if err != nil {
 		return nil, err
 	}
-	path := in.List
-	if path == "" {
-		path = Beside(in.File, def.Recipients.File)
-	}
+	path := cmp.Or(in.List, Beside(in.File, def.Recipients.File))
 	if path == "" {
 		return nil, noList(in.File)
 	}

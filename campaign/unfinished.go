@@ -69,11 +69,11 @@ func (l Launch) existing(ctx context.Context, name, hash, key string) (Run, erro
 	}
 }
 
-// beside returns an *UnfinishedError when another list of the campaign has an unfinished run, and a
+// others returns an *UnfinishedError when another list of the campaign has an unfinished run, and a
 // *RepeatError when a run that has ended had numbers of the list. With New, it calls Beside for
 // each unfinished run instead. Runs of the same list, whose SHA-256 is hash, do not count: another
 // process has just launched one.
-func (l Launch) beside(ctx context.Context, def *Definition, list, hash string) error {
+func (l Launch) others(ctx context.Context, def *Definition, list, hash string) error {
 	runs, err := Unfinished(ctx, l.Ledger, def.Name)
 	if err != nil || l.New && l.Beside == nil {
 		return err
