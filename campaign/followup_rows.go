@@ -32,7 +32,11 @@ func (f *followUp) freeze(ctx context.Context, def *Definition) (FollowedUp, err
 	if err != nil {
 		return FollowedUp{}, err
 	}
-	at, seqs := f.run.Rows, newBlocks(no, 0, segments)
+	var sendable int64
+	if err := f.chosen(ctx, func(*Line) error { sendable++; return nil }); err != nil {
+		return FollowedUp{}, err
+	}
+	at, seqs := f.run.Rows, newBlocks(no, SegmentFor(sendable, len(def.Connections)), segments)
 	rows, places := make([]Delivery, 0, importChunk), make([]place, 0, importChunk)
 	flush := func() error {
 		if len(rows) == 0 {

@@ -83,6 +83,23 @@ func follow(l *fixedRows, run campaign.Run, where ...string) (campaign.FollowedU
 	return campaign.StartFollowUp(context.Background(), in)
 }
 
+// A segment is sent over one connection: a follow-up of one segment would leave the others idle.
+func TestAFollowUpSpreadsLikeALaunch(t *testing.T) {
+	outcomes := make([]campaign.Line, 300)
+	for i := range outcomes {
+		outcomes[i].Status = campaign.Failed
+	}
+	l, run := endedRun(t, "", outcomes...)
+	f, err := follow(l, run, "failed")
+	if err != nil {
+		t.Fatal(err)
+	}
+	segments, err := l.SegmentStates(t.Context(), f.Run.No)
+	if want := campaign.SegmentFor(300, 1); err != nil || len(segments) != 4 || segments[0].Hi-segments[0].Lo != want {
+		t.Errorf("got %+v and %v, want 4 segments of %d rows", segments, err, want)
+	}
+}
+
 func TestOnlyRowsThatMayBeSentAgainCanBeChosen(t *testing.T) {
 	for s, want := range map[string]campaign.Where{
 		"failed": {Status: campaign.Failed}, "failed=131049": {Status: campaign.Failed, Detail: "131049"}, "refused": {Status: campaign.Refused},
