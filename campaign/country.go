@@ -95,8 +95,8 @@ func zonesOf(country, to string, now time.Time) []string {
 	return distinct(slices.Sorted(maps.Keys(found)), now)
 }
 
-// zoneOfNumber is a zone that a number may be in, by its prefix: a hint for people. A mobile number
-// moves, and so may its owner.
+// zoneOfNumber is a zone that a number may be in, by its prefix: a hint for people, since a mobile
+// number moves with its owner.
 func zoneOfNumber(to string) string {
 	zones, err := phonenumbers.GetTimezonesForPrefix(to)
 	if err != nil || len(zones) == 0 {

@@ -90,8 +90,8 @@ func FailureHold(code int, o Origin, accepted, at time.Time) (Hold, bool) {
 	return h, true
 }
 
-// heal says how the hold ends. A Retry-After does not end a hold that only an event or an operator
-// ends: a suspended client is not well again because its answers name a time.
+// heal sets how the hold ends. A Retry-After does not end a hold that only an event or an operator
+// ends: a client is still suspended when the time that its answers name is over.
 func (h *Hold) heal(by messaging.Heal, from time.Time, wait time.Duration) {
 	h.Manual = by == messaging.HealOperator
 	if by == messaging.HealTime {
@@ -100,7 +100,7 @@ func (h *Hold) heal(by messaging.Heal, from time.Time, wait time.Duration) {
 }
 
 // holdOf is a hold of the scope on the origin. If the id of a wider scope is not known, the hold
-// covers the connection: each of the others finds out for itself.
+// covers the connection alone: each other connection is held after a refusal of its own.
 func holdOf(what messaging.Hold, o Origin) (Hold, bool) {
 	scope, ok := holdScopes[what]
 	if !ok {
@@ -232,8 +232,8 @@ type Lift struct {
 	By HoldSource
 }
 
-// holdSkew is how far the clocks of this machine and of the service may differ. The times of a
-// refusal and of an acceptance are by the one, that of an event by the other.
+// holdSkew is how far the clocks of this machine and of the service may differ. This machine's clock
+// tells when a request was refused or accepted, the service's clock when an event happened.
 const holdSkew = 5 * time.Second
 
 // Ends reports whether the lift ends the hold. An operator's lift ends every hold; an event ends
@@ -284,8 +284,8 @@ func (w Healed) With(by HoldSource, at time.Time) Healed {
 	return w
 }
 
-// covers reports whether the report h is older than what healed its scope and id. A hold of an operator
-// or a breaker is no report. No event heals what only an operator may end.
+// covers reports whether the report h is older than what healed its scope and id. A hold of an
+// operator or a breaker is no report. No event heals what only an operator may end.
 func (w Healed) covers(h Hold) bool {
 	if h.Source == HoldByOperator || h.Source == HoldByBreaker {
 		return false
@@ -294,18 +294,19 @@ func (w Healed) covers(h Hold) bool {
 		!w.Event.IsZero() && !h.Manual && !h.Since.After(w.Event.Add(h.Source.skew()))
 }
 
-// holdRepeats is how long after its end a hold that comes back counts as the same illness.
+// holdRepeats is how long after its end a hold that comes back counts as the same one.
 const holdRepeats = 10 * time.Minute
 
-// The rest of a breaker: 5 s, doubled each time that it trips again, at most 5 minutes.
+// The rest of a breaker: 5 s, doubled each time that the breaker trips again, at most 5 minutes.
 const (
 	breakerRest = 5 * time.Second
 	breakerMost = 5 * time.Minute
 )
 
 // Renew returns what becomes of the stored hold h when next is reported at now, and whether next
-// has an effect. A zero h is none. A report has no effect if its scope and id were healed after
-// it, or if its hold is over already. Events that come late or again therefore hold nothing.
+// has an effect. A zero h means that none is stored. A report has no effect if its scope and id were
+// healed after it, or if its hold is over already. Events that come late or again therefore hold
+// nothing.
 func (h Hold) Renew(next Hold, healed Healed, now time.Time) (Hold, bool) {
 	if healed.With(h.LiftedBy, h.Lifted).covers(next) {
 		return h, false

@@ -40,7 +40,7 @@ func RunHolds(run Run, holds []Hold, of func(connection string) Origin, now time
 }
 
 // Held reports whether every connection of the run is held. It returns the hold whose end lets the
-// run go on: the longest of the connection that is free first.
+// run go on: the longest hold of the connection that is free first.
 func Held(run Run, holds []Hold, of func(connection string) Origin, now time.Time) (first Hold, held bool) {
 	if len(holds) == 0 || run.State.Ended() {
 		return Hold{}, false

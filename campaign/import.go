@@ -119,7 +119,7 @@ func importList(ctx context.Context, in ImportInput, list *List) (ImportCounts, 
 		return counts, err
 	}
 
-	// One goroutine reads and judges rows (processor) while this one writes chunks (disk).
+	// One goroutine reads and judges rows while this one writes chunks.
 	reading, stop := context.WithCancel(ctx)
 	chunks := make(chan chunk)
 	failed := make(chan error, 1)

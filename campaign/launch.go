@@ -26,7 +26,7 @@ type LaunchLedger interface {
 type Launch struct {
 	Ledger  LaunchLedger
 	Service Service
-	// Rate is that of PreflightInput.
+	// Rate is PreflightInput.Rate.
 	Rate func(connection string) float64
 	// File is the path of the campaign file; header files are relative to it.
 	File string
@@ -58,7 +58,7 @@ type Launch struct {
 	Unattended bool
 	// Checked is called with the preflight before anything is stored; it may be nil.
 	Checked func(*Preflight)
-	// Rejects is that of PreflightInput; it may be nil.
+	// Rejects is PreflightInput.Rejects; it may be nil.
 	Rejects func(Reject) error
 	// Progress is called while rows are checked or imported; it may be nil.
 	Progress func(phase string, rows int64)

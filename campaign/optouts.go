@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// optOutsLeast is how many opt-outs a share is judged from: fewer prove nothing.
+// optOutsLeast is the least number of opt-outs that may pause a run: a share of fewer proves nothing.
 const optOutsLeast = 50
 
 const (

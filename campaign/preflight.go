@@ -100,8 +100,8 @@ type Preflight struct {
 	// Capped counts the sendable rows whose recipients have got as many messages as
 	// policies.frequency_cap allows now. If they are sent to now, they are skipped, or wait.
 	Capped int64 `json:"frequency_capped,omitzero"`
-	// Duration is from the first message to the last answer: at Pace alone, unless LimitedBy is set. 0
-	// means that it is not known.
+	// Duration is the time from the first message to the last answer: at Pace alone, unless LimitedBy
+	// is set. 0 means that it is not known.
 	Duration time.Duration `json:"-"`
 	Seconds  float64       `json:"duration_seconds"` // Duration
 	// LimitedBy is what binds longest (LaneReport.LimitedBy); `check` fills it, and then Duration,

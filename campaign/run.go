@@ -186,7 +186,7 @@ const SegmentSize = 4096
 type Segment struct {
 	Run   RunNo
 	Index int64  // from 0; Lo = Index*SegmentSize
-	Group string // IANA zone of its recipients when the window is in their zones; "" otherwise
+	Group string // window group: IANA zones, separated by commas, if the window is in the recipients' zones; else ""
 	Lo    int64  // first seq
 	Hi    int64  // one past the last seq
 	// Closed means that the segment holds only rows that the import skipped: it is done from the start

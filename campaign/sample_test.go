@@ -120,7 +120,8 @@ func TestATestMessageGoesToTheOperatorAlone(t *testing.T) {
 
 func TestAnUnreachableNumberIsSoFromTheTimeOfItsRow(t *testing.T) {
 	l, at := openLedger(t), time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	in := campaign.SuppressionFile{Path: writeFile(t, "gone.csv", "to,at\n+2348031234501,2026-01-01T00:00:00Z\n"), Scope: campaign.ScopeUnreachable}
+	path := writeFile(t, "gone.csv", "to,at\n+2348031234501,2026-01-01T00:00:00Z\n")
+	in := campaign.SuppressionFile{Path: path, Scope: campaign.ScopeUnreachable}
 	if _, err := campaign.ImportSuppressions(t.Context(), l, in); err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 type sticky struct {
 	ledger      senderLedger
 	connections []string
-	keys        []int64 // for one use after the other
+	keys        []int64 // reused by each bind
 }
 
 // senderLedger knows which connection reached whom.

@@ -83,9 +83,9 @@ func (m Move) Carried(s Suppression) Suppression {
 	return s
 }
 
-// OfCompany returns the suppression for one company alone, if it is an opt-out: who opts out of one
-// client's messages may want another's. A number that is unreachable is so for all. company may be
-// "": the suppression then stops the messages of all.
+// OfCompany returns the suppression for one company alone, if it is an opt-out: a recipient who opts
+// out of one client's messages may want another's. Any other suppression holds for all. company may
+// be "": the suppression then stops the messages of all.
 func (s Suppression) OfCompany(company string) Suppression {
 	if s.Scope == ScopeMarketing {
 		s.Company = company

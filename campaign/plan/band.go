@@ -53,10 +53,10 @@ func (p Past) drawn(r *rand.Rand, rows, hours float64) draw {
 	return d
 }
 
-// ratio is that of the next run's part to the one part that was observed, for a normal draw. Parts
-// that differ between runs as much as they are large, and whose logarithm is normal, have a variance
-// of ln 2 in it (deviation^2 = mean^2 (e^variance - 1)), and the ratio of two of them has 2 ln 2: in
-// eight of ten cases it lies between 1/4.5 and 4.5.
+// ratio is the next run's part, divided by the one part that was observed, for a normal draw. It
+// assumes that the parts of runs are log-normal, with a deviation as large as their mean. The
+// logarithm of a part then has the variance ln 2 (deviation^2 = mean^2 (e^variance - 1)), and that of
+// the ratio of two parts 2 ln 2. In eight of ten cases the ratio lies between 1/4.5 and 4.5.
 func ratio(normal float64) float64 { return math.Exp(normal * math.Sqrt(2*math.Ln2)) }
 
 // The draws of a band, and how much work they may be together.

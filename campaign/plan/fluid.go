@@ -18,8 +18,8 @@ type fluid struct {
 	budgets   []budget
 	post      float64 // posts for each row
 	sent      float64 // messages for each row
-	kept      float64 // messages for each row that stay counted
-	speed     float64 // of what every rate promises
+	kept      float64 // messages for each row that the service does not refuse: limits count these
+	speed     float64 // factor of every rate
 	latency   float64 // seconds
 	eventless bool    // nothing flows, and nothing will change
 
@@ -77,7 +77,7 @@ type shared struct {
 	behind []bool
 }
 
-// newFluid begins a course in which the past is as drawn.
+// newFluid begins a course for one draw of the past.
 func newFluid(s *Situation, edges []*calendar, d draw) *fluid {
 	f := &fluid{s: s, edges: edges}
 	f.sent = 1 - d.dropped

@@ -10,8 +10,8 @@ import (
 // reachFor is the time for which a recipient takes a place of a tier, in seconds.
 const reachFor = float64(campaign.ReachFor / time.Second)
 
-// shortest is the shortest time in which places become free, in seconds: people who were reached at
-// once become free over it.
+// shortest is the shortest time in which places become free, in seconds. The places of people who
+// were reached at one instant become free over this time.
 const shortest = 1.0
 
 // places are those of a tier as a fluid: what was reached at a rate becomes free at that rate.

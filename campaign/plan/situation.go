@@ -93,9 +93,9 @@ type Run struct {
 	AssetUntil time.Time
 }
 
-// Average is what was observed. Deviation is that between hours of sending if Hours tells how many
-// were observed, else that between runs. Once says that one run was observed, which does not tell how
-// far runs differ.
+// Average is what was observed. If Hours is above 0, that many hours of sending were observed, and
+// Deviation is the one between hours; else it is the one between runs. Once says that one run was
+// observed, which does not tell how far runs differ.
 type Average struct {
 	Mean, Deviation, Hours float64
 	Once                   bool
@@ -123,12 +123,12 @@ type Past struct {
 	Slowed Average
 	// Latency is that of an answer, in seconds.
 	Latency Average
-	// Drift is how far the whole was off in earlier forecasts; 0 counts as 0.5 %.
+	// Drift is how far earlier forecasts were off as a whole, as a part; 0 counts as 0.5 %.
 	Drift float64
 }
 
-// AverageOf is that of what single runs showed; of none it is zero. Deviation is that of the next
-// run from the mean. One run has none.
+// AverageOf is the average of what single runs showed; zero without runs. Deviation is how far the
+// next run may be from the mean; it is 0 for one run.
 func AverageOf(runs []float64) (a Average) {
 	n := float64(len(runs))
 	for _, v := range runs {
