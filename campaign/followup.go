@@ -235,8 +235,8 @@ func (f *followUp) create(ctx context.Context, def *Definition, now time.Time) e
 	}
 	switch {
 	case rows == 0 && f.Elsewhere > 0:
-		return fmt.Errorf("%w: %s in another follow-up run already of those of %s that are %s; `campaignd runs` lists it",
-			ErrNobody, spelling.Count(f.Elsewhere, "row is", "rows are"), p.ID(), f.where)
+		return fmt.Errorf("%w: another follow-up run already has the %s of %s that would be chosen (%s); `campaignd runs` lists it",
+			ErrNobody, spelling.Count(f.Elsewhere, "row", "rows"), p.ID(), f.where)
 	case rows == 0 && f.NoID > 0:
 		return fmt.Errorf("%w: the service answered all %d of them with a success without an id, so none is sent again; "+
 			"--where unknown=accepted_no_id and --where unknown=not_the_service send them all the same, some of them a second time",

@@ -209,7 +209,7 @@ func TestAskingTwiceForAFollowUpSendsNobodyTwice(t *testing.T) {
 		t.Errorf("all failed: %+v, %v, want 1 chosen and 1 elsewhere", rest, err)
 	}
 	if _, err := follow(l, parent, "failed=3"); !errors.Is(err, campaign.ErrNobody) ||
-		!strings.Contains(err.Error(), "1 row is in another follow-up run already of those of a-1 that are failed=3") {
+		!strings.Contains(err.Error(), "another follow-up run already has the 1 row of a-1 that would be chosen (failed=3); ") {
 		t.Errorf("nobody left: %v, want %v", err, campaign.ErrNobody)
 	}
 	// The same selection of another parent is another run.
