@@ -290,14 +290,15 @@ type WhyLane struct {
 // are to be sent over it waits for there.
 func ExplainNumber(ctx context.Context, l WhyLedger, connection string, runs []Run, h WhyHolds, now time.Time) (WhyNumber, error) {
 	n := WhyNumber{Connection: connection, LimitedBy: "none", Holds: []HoldState{}, Runs: []WhyLane{}}
+	var longest Hold
 	if h.Origin != nil {
-		var holds []Hold
+		o := h.Origin(connection)
+		longest, _ = HeldBy(h.Holds, o, now)
 		for _, one := range h.Holds {
-			if one.InForce(now) && one.Stops(h.Origin(connection)) {
-				holds = append(holds, one)
+			if one.InForce(now) && one.Stops(o) {
+				n.Holds = append(n.Holds, one.State(now))
 			}
 		}
-		n.Holds = HoldStates(holds, now)
 	}
 	for _, run := range runs {
 		w, err := Explain(ctx, l, run, h, now)
@@ -317,7 +318,7 @@ func ExplainNumber(ctx context.Context, l WhyLedger, connection string, runs []R
 	n.Sentence = connection + " has nothing to send"
 	switch {
 	case len(n.Holds) > 0:
-		n.LimitedBy, n.Sentence = "hold", n.Holds[0].Sentence
+		n.LimitedBy, n.Sentence = "hold", longest.Sentence(now)
 	default:
 		for _, one := range n.Runs {
 			if one.Live() && one.LimitedBy != "none" && one.LimitedBy != "" && !one.At.IsZero() {

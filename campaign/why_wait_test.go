@@ -197,6 +197,7 @@ func TestWhySaysWhoseOptOutSkipsARecipient(t *testing.T) {
 func TestWhySaysWhatLimitsANumber(t *testing.T) {
 	now := time.Date(2026, 11, 21, 5, 0, 0, 0, time.UTC)
 	hold := Hold{Scope: HoldConnection, ID: "a", Reason: "131048", Since: now.Add(-time.Minute), Until: now.Add(time.Hour)}
+	manual := Hold{Scope: HoldConnection, ID: "a", Reason: "operator", Source: HoldByOperator, Since: now.Add(-time.Minute)}
 	origin := func(c string) Origin { return Origin{Connection: c, Account: c} }
 	l := held{tallies: []Tally{{Status: Queued, N: 5}},
 		lanes:    []LaneReport{{Connection: "a", LimitedBy: "share", Detail: "spring-2 goes first", At: now}},
@@ -210,6 +211,7 @@ func TestWhySaysWhatLimitsANumber(t *testing.T) {
 	}{
 		{"a lane", runs, WhyHolds{Origin: origin}, "share: a: spring-2 goes first"},
 		{"a hold", runs, WhyHolds{Holds: []Hold{hold}, Origin: origin}, "hold: " + hold.Sentence(now)},
+		{"two holds", runs, WhyHolds{Holds: []Hold{hold, manual}, Origin: origin}, "hold: " + manual.Sentence(now)},
 		{"no run", nil, WhyHolds{Origin: origin}, "none: a has nothing to send"},
 	} {
 		n, err := ExplainNumber(t.Context(), l, "a", c.runs, c.h, now)
