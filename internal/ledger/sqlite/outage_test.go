@@ -13,6 +13,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
+	"campaignd/internal/ledger/ledgertest"
 )
 
 // limitPages lets the writer's connection use no more than n pages. SQLite then refuses more as it
@@ -77,6 +78,20 @@ func TestAFullDiskIsTwoLinesInTheLog(t *testing.T) {
 			t.Errorf("after the outage: got %v lines and ends, want 2 and 1:\n%s", got, &said)
 		}
 	})
+}
+
+// A transaction that changes nothing succeeds on a full disk too, whatever the one before it changed.
+func TestACallThatWritesNothingEndsNoOutage(t *testing.T) {
+	t.Parallel()
+	l := openTest(t, ledger.Options{})
+	r := ledgertest.Load(t, l, 1)
+	l.outage.Failed(errors.New("the disk is full"))
+	if _, err := l.Claim(t.Context(), campaign.Claim{Owner: "a", Connection: "conn_1", Runs: []campaign.RunNo{r.No + 1}, Max: 1}); err != nil {
+		t.Fatalf("a claim that finds nothing: %v; want no error", err)
+	}
+	if since, err := l.Unwritable(); err == nil {
+		t.Errorf("after a call that wrote nothing: unwritable since %v (%v); want an error", since, err)
+	}
 }
 
 // A checkpoint that fails each second is one line, and none during an outage that is logged.

@@ -252,11 +252,12 @@ func (w *writer) attempt(batch []*op) (failed bool, err error) {
 			}
 		}
 	}
+	changed := t.changed // before COMMIT, for which SQLite counts the rows of an earlier statement
 	if _, err := t.exec(sqlCommit); err != nil {
 		t.rollback()
 		return false, fmt.Errorf("%w: %w", campaign.ErrUnknownCommit, err)
 	}
-	if t.changed { // one that changes nothing succeeds on a full disk too
+	if changed { // one that changes nothing succeeds on a full disk too
 		w.ledger.outage.Wrote()
 	}
 	return false, nil
