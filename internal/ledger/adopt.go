@@ -40,6 +40,18 @@ type Attempt struct {
 	InFlight   bool   // it has no result yet, so it cannot adopt, but the message may be its own
 }
 
+// ScanOrphan reads hash, message id, key, connection, first and untimed.
+func ScanOrphan(scan func(...any) error) (o Orphan, err error) {
+	err = scan(&o.Hash, &o.MessageID, &o.Key, &o.Connection, &o.First, &o.Untimed)
+	return o, err
+}
+
+// ScanAttempt reads the columns of the table attempt in their order.
+func ScanAttempt(scan func(...any) error) (a Attempt, err error) {
+	err = scan(&a.RowID, &a.Number, &a.Key, &a.Connection, &a.IntentAt, &a.DoubtAt)
+	return a, err
+}
+
 // fits says whether the orphan may be the message of a. Its earliest event decides: if that is
 // older than the intent, another program sent the message. An event without a time of its own may
 // be of any time since the intent.

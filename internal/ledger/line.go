@@ -7,8 +7,18 @@ import (
 	"campaignd/campaign"
 )
 
-// ScanDelivery reads rid, key, row, dest, cells and what follows them.
-func ScanDelivery(scan func(...any) error, more ...any) (d campaign.Delivery, err error) {
+// ScanDelivery reads rid, key, row, dest and cells.
+func ScanDelivery(scan func(...any) error) (campaign.Delivery, error) { return scanDelivery(scan) }
+
+// ScanRetry reads what ScanDelivery reads, then attempt and tries of its outcome.
+func ScanRetry(scan func(...any) error) (r campaign.Retry, err error) {
+	r.Delivery, err = scanDelivery(scan, &r.Attempt, &r.Tries)
+	r.Attempt++
+	return r, err
+}
+
+// scanDelivery reads what ScanDelivery reads, then more.
+func scanDelivery(scan func(...any) error, more ...any) (d campaign.Delivery, err error) {
 	var r int64
 	var cells string
 	if err := scan(append([]any{&r, &d.Key, &d.Row, &d.To, &cells}, more...)...); err != nil {
@@ -37,7 +47,7 @@ func ScanLine(scan func(...any) error) (campaign.Line, error) {
 	var alive bool
 	var state, rank, flags, attempt, at, sent, delivered, read, failed sql.NullInt64
 	var code, failCode, detail, messageID, request, trace sql.NullString
-	d, err := ScanDelivery(scan, &connection, &mark, &alive, &state, &rank, &flags, &attempt, &at, &sent, &delivered, &read, &failed,
+	d, err := scanDelivery(scan, &connection, &mark, &alive, &state, &rank, &flags, &attempt, &at, &sent, &delivered, &read, &failed,
 		&code, &failCode, &detail, &messageID, &request, &trace)
 	if err != nil {
 		return campaign.Line{}, err

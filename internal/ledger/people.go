@@ -68,6 +68,12 @@ type Contact struct {
 	Capped     bool // the run has a frequency cap
 }
 
+// ScanContact reads key, rid, at, connection and capped.
+func ScanContact(scan func(...any) error) (c Contact, err error) {
+	err = scan(&c.Key, &c.RID, &c.At, &c.Connection, &c.Capped)
+	return c, err
+}
+
 // Until is how long the contact is kept.
 func (c Contact) Until() int64 {
 	if c.Capped {

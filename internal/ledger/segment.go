@@ -8,13 +8,19 @@ import (
 	"campaignd/internal/mutant"
 )
 
-// Segment is a segment whose epoch the transaction has checked.
+// Segment is a segment that a transaction works on.
 type Segment struct {
 	Key          int64
 	Lo, Hi, Mark int64  // seq
 	Bound        bool   // the import bound it to its connection
 	Since        int64  // when its first intent since the last Recover was possible, in milliseconds
 	GrantedBy    string // the owner that was granted what is open; "": not known
+}
+
+// ScanSegment reads id, lo, hi, mark and intents_since.
+func ScanSegment(scan func(...any) error) (s Segment, err error) {
+	err = scan(&s.Key, &s.Lo, &s.Hi, &s.Mark, &s.Since)
+	return s, err
 }
 
 // First is the row id of the segment's first delivery.

@@ -92,17 +92,13 @@ const sqlOrphansOf = `WITH n AS MATERIALIZED (SELECT DISTINCT k, p.mh, p.message
 func (t *tx) adoptable(keys []int64) (orphans []ledger.Orphan, open ledger.Attempts, err error) {
 	open = ledger.Attempts{}
 	if err := t.do(each(func(scan scanFunc) error {
-		var a ledger.Attempt
-		err := scan(&a.RowID, &a.Number, &a.Key, &a.Connection, &a.IntentAt, &a.DoubtAt)
+		a, err := ledger.ScanAttempt(scan)
 		open.Add(a)
 		return err
 	}, sqlAttemptsOf, keys)); err != nil || len(open) == 0 {
 		return nil, nil, err
 	}
-	return orphans, open, t.do(list(&orphans, func(scan scanFunc) (o ledger.Orphan, err error) {
-		err = scan(&o.Hash, &o.MessageID, &o.Key, &o.Connection, &o.First, &o.Untimed)
-		return o, err
-	}, sqlOrphansOf, slices.Sorted(maps.Keys(open))))
+	return orphans, open, t.do(list(&orphans, ledger.ScanOrphan, sqlOrphansOf, slices.Sorted(maps.Keys(open))))
 }
 
 // IS TRUE makes the keys a hash. With = ANY each of 4,096 deliveries is compared with every key:

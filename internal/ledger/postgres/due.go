@@ -13,9 +13,7 @@ const sqlDeliveries = `SELECT d.rid, d.key, d.row, d.dest, d.cells FROM delivery
 
 // Deliveries implements campaign.SendLedger.
 func (l *Ledger) Deliveries(ctx context.Context, no campaign.RunNo, from, to int64) (all []campaign.Delivery, err error) {
-	err = l.read(ctx, l.sender, list(&all, func(scan scanFunc) (campaign.Delivery, error) {
-		return ledger.ScanDelivery(scan)
-	}, sqlDeliveries, ledger.RowID(no, from), ledger.RowID(no, to)))
+	err = l.read(ctx, l.sender, list(&all, ledger.ScanDelivery, sqlDeliveries, ledger.RowID(no, from), ledger.RowID(no, to)))
 	return all, err
 }
 
@@ -25,10 +23,7 @@ const sqlDue = `SELECT d.*, o.attempt, o.tries FROM outcome o
 
 // Due implements campaign.SendLedger.
 func (l *Ledger) Due(ctx context.Context, lease campaign.Lease, now time.Time, n int) (all []campaign.Retry, err error) {
-	err = l.read(ctx, l.sender, list(&all, func(scan scanFunc) (r campaign.Retry, err error) {
-		r.Delivery, err = ledger.ScanDelivery(scan, &r.Attempt, &r.Tries)
-		r.Attempt++
-		return r, err
-	}, sqlDue, ledger.RowID(lease.Run, lease.Lo), ledger.RowID(lease.Run, lease.Hi), ledger.Millis(now), n))
+	first, end := ledger.RowID(lease.Run, lease.Lo), ledger.RowID(lease.Run, lease.Hi)
+	err = l.read(ctx, l.sender, list(&all, ledger.ScanRetry, sqlDue, first, end, ledger.Millis(now), n))
 	return all, err
 }

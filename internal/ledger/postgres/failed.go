@@ -10,7 +10,7 @@ import (
 
 const (
 	// Segments of failed runs in which something is queued, and which nobody serves.
-	sqlFailedSegments = `SELECT s.run, s.id & 4294967295, s.lo, s.hi, s.mark FROM run r JOIN segment s ON s.run = r.no
+	sqlFailedSegments = `SELECT s.id, s.lo, s.hi, s.mark, s.intents_since FROM run r JOIN segment s ON s.run = r.no
 		WHERE r.state = 'failed' AND NOT s.done AND s.lease_until <= ledger_now() AND (s.mark < s.hi OR EXISTS (SELECT 1 FROM outcome
 			WHERE rid >= (s.run << 32) + s.lo AND rid < (s.run << 32) + s.hi AND state = 1 /* deferred */)) LIMIT $1`
 	sqlLockSegment = `SELECT id FROM segment WHERE id = $1 FOR UPDATE`
@@ -18,34 +18,27 @@ const (
 		WHERE rid >= $2 AND rid < $3 AND state NOT IN (1, 2, 3) /* open */)`
 )
 
-func scanFailed(scan func(...any) error) (s campaign.SegmentState, err error) {
-	err = scan(&s.Run, &s.Index, &s.Lo, &s.Hi, &s.Mark)
-	return s, err
-}
-
 // skipFailed skips what is queued of failed runs: run_failed. A transaction takes one segment. A
 // call that is interrupted is completed by the next FinishRuns.
 func (l *Ledger) skipFailed(ctx context.Context) error {
 	for {
-		var found []campaign.SegmentState
-		if err := l.read(ctx, l.sender, list(&found, scanFailed, sqlFailedSegments, ledger.FailedStep)); err != nil || len(found) == 0 {
+		var found []ledger.Segment
+		if err := l.read(ctx, l.sender, list(&found, ledger.ScanSegment, sqlFailedSegments, ledger.FailedStep)); err != nil || len(found) == 0 {
 			return err
 		}
 		for _, s := range found {
-			key := ledger.SegmentKey(s.Run, s.Index)
 			if err := l.change(ctx, l.sender, "", func(t *tx) error {
 				now, why := ledger.Millis(time.Now()), string(campaign.RunFailed)
-				first, end := ledger.RowID(s.Run, s.Lo), ledger.RowID(s.Run, s.Hi)
 				return t.do(
-					stmt(nil, sqlLockSegment, key),
-					stmt(nil, sqlSkipDeferred, first, end, why, now, true),
-					stmt(nil, sqlSkipQueued, ledger.RowID(s.Run, s.Mark), end, why, now),
-					stmt(nil, sqlMarkEnd, key),
-					stmt(nil, sqlEndFailed, key, first, end))
+					stmt(nil, sqlLockSegment, s.Key),
+					stmt(nil, sqlSkipDeferred, s.First(), s.End(), why, now, true),
+					stmt(nil, sqlSkipQueued, s.Marked(), s.End(), why, now),
+					stmt(nil, sqlMarkEnd, s.Key),
+					stmt(nil, sqlEndFailed, s.Key, s.First(), s.End()))
 			}); err != nil {
 				return err
 			}
-			l.marks.forget(key)
+			l.marks.forget(s.Key)
 		}
 	}
 }

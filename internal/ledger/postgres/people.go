@@ -98,10 +98,7 @@ func (g *grants) readCrowd(t *tx, in []campaign.Intent) (qs []*query, err error)
 			list(&c.windows, scanReached, sqlInbound, keys, connections, ledger.InboundFor.Milliseconds()))
 	}
 	if contacts {
-		qs = append(qs, list(&c.contacts, func(scan scanFunc) (one ledger.Contact, err error) {
-			err = scan(&one.Key, &one.RID, &one.At, &one.Connection, &one.Capped)
-			return one, err
-		}, sqlContacts, keys))
+		qs = append(qs, list(&c.contacts, ledger.ScanContact, sqlContacts, keys))
 	}
 	return append(qs, row(&c.now, sqlNow)), nil
 }

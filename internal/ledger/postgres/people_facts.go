@@ -96,13 +96,10 @@ const sqlCappedKeys = `SELECT key FROM contact WHERE key = ANY($1) AND key <> 0 
 
 // CappedKeys implements campaign.LimitLedger.
 func (l *Ledger) CappedKeys(ctx context.Context, keys []int64, limit campaign.FrequencyLimit, now time.Time) (map[int64]bool, error) {
-	found := map[int64]bool{}
+	found, since := map[int64]bool{}, ledger.Millis(now.Add(-time.Duration(limit.Per)))
 	for step := range slices.Chunk(keys, 10_000) {
 		var capped []int64
-		if err := l.read(ctx, l.reports, list(&capped, func(scan scanFunc) (key int64, err error) {
-			err = scan(&key)
-			return key, err
-		}, sqlCappedKeys, step, ledger.Millis(now.Add(-time.Duration(limit.Per))), limit.Messages)); err != nil {
+		if err := l.read(ctx, l.reports, list(&capped, scanID, sqlCappedKeys, step, since, limit.Messages)); err != nil {
 			return nil, err
 		}
 		for _, key := range capped {

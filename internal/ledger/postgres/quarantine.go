@@ -110,12 +110,7 @@ func (t *tx) quarantine(ahead, since, now int64) (n int64, err error) {
 		stmt(nil, sqlPauseRestored, ledger.RestoredDetail, ledger.PausedBefore),
 		stmt(nil, sqlPauseImports),
 		stmt(nil, sqlFenceUndone),
-		each(func(scan scanFunc) error {
-			var s ledger.Segment
-			err := scan(&s.Key, &s.Lo, &s.Hi, &s.Mark, &s.Since)
-			segments = append(segments, s)
-			return err
-		}, sqlUndoneSegments)); err != nil {
+		list(&segments, ledger.ScanSegment, sqlUndoneSegments)); err != nil {
 		return 0, err
 	}
 	for _, s := range segments {

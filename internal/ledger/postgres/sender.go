@@ -29,8 +29,7 @@ func (l *Ledger) FoldSenders(ctx context.Context) error {
 	}
 	for after := int64(0); ; {
 		var page []ledger.Unfolded
-		if err := l.read(ctx, l.reports, list(&page, func(scan scanFunc) (ledger.Unfolded, error) { return ledger.ScanUnfolded(scan) },
-			sqlUnfolded, after, ledger.FoldPage)); err != nil {
+		if err := l.read(ctx, l.reports, list(&page, ledger.ScanUnfolded, sqlUnfolded, after, ledger.FoldPage)); err != nil {
 			return err
 		}
 		for _, u := range page {

@@ -44,11 +44,7 @@ func (l *Ledger) Keys(ctx context.Context) ([]campaign.OperatorKey, error) {
 }
 
 func (l *Ledger) keys(ctx context.Context, query string, args []any) (all []campaign.OperatorKey, err error) {
-	err = l.read().each(ctx, query, args, func(scan scanFunc) error {
-		k, err := ledger.ScanKey(scan)
-		all = append(all, k)
-		return err
-	})
+	err = l.read().each(ctx, query, args, list(&all, ledger.ScanKey))
 	return all, err
 }
 
@@ -96,10 +92,6 @@ const sqlActions = `SELECT id, at, who, what, target, detail FROM action`
 // Actions implements campaign.AccessLedger.
 func (l *Ledger) Actions(ctx context.Context, f campaign.ActionFilter) (all []campaign.Action, err error) {
 	clause, args := ledger.ActionClause(f, "?")
-	err = l.read().each(ctx, sqlActions+clause, args, func(scan scanFunc) error {
-		a, err := ledger.ScanAction(scan)
-		all = append(all, a)
-		return err
-	})
+	err = l.read().each(ctx, sqlActions+clause, args, list(&all, ledger.ScanAction))
 	return all, err
 }

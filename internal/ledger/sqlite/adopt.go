@@ -61,12 +61,7 @@ const (
 // searchPage finds the orphans that open attempts of the next recipients may be about.
 func searchPage(each queryFunc, after int64) (s ledger.Search, to int64, err error) {
 	next := func(query string) (keys []int64, err error) {
-		err = each(query, args(after, ledger.AdoptPage), func(scan scanFunc) error {
-			var key int64
-			err := scan(&key)
-			keys = append(keys, key)
-			return err
-		})
+		err = each(query, args(after, ledger.AdoptPage), list(&keys, scanID))
 		return keys, err
 	}
 	ofOrphans, err := next(sqlOrphanKeys)
@@ -99,8 +94,7 @@ func adoptable(each queryFunc, keys []int64) (orphans []ledger.Orphan, open ledg
 	open = ledger.Attempts{}
 	for _, key := range keys {
 		if err := each(sqlAttemptsOf, args(key), func(scan scanFunc) error {
-			var a ledger.Attempt
-			err := scan(&a.RowID, &a.Number, &a.Key, &a.Connection, &a.IntentAt, &a.DoubtAt)
+			a, err := ledger.ScanAttempt(scan)
 			open.Add(a)
 			return err
 		}); err != nil {
@@ -109,12 +103,7 @@ func adoptable(each queryFunc, keys []int64) (orphans []ledger.Orphan, open ledg
 		if len(open[key]) == 0 {
 			continue
 		}
-		if err := each(sqlOrphansOf, args(key), func(scan scanFunc) error {
-			var o ledger.Orphan
-			err := scan(&o.Hash, &o.MessageID, &o.Key, &o.Connection, &o.First, &o.Untimed)
-			orphans = append(orphans, o)
-			return err
-		}); err != nil {
+		if err := each(sqlOrphansOf, args(key), list(&orphans, ledger.ScanOrphan)); err != nil {
 			return nil, nil, err
 		}
 	}

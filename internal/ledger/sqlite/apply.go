@@ -294,11 +294,7 @@ func (t *tx) touch(did moved) error {
 	}
 	var from []ledger.SentFrom
 	for _, id := range did.failures.Rows() {
-		if err := t.each(sqlSentFrom, args(id), func(scan scanFunc) error {
-			s, err := ledger.ScanSentFrom(scan)
-			from = append(from, s)
-			return err
-		}); err != nil {
+		if err := t.each(sqlSentFrom, args(id), list(&from, ledger.ScanSentFrom)); err != nil {
 			return err
 		}
 	}

@@ -76,11 +76,7 @@ func (l *Ledger) UpdateFile(ctx context.Context, f campaign.DroppedFile) error {
 // DroppedFiles implements campaign.DropLedger.
 func (l *Ledger) DroppedFiles(ctx context.Context, f campaign.DropFilter) (all []campaign.DroppedFile, err error) {
 	clause, args := ledger.DropClause(f, "?")
-	err = l.read().each(ctx, sqlDroppedFiles+clause, args, func(scan scanFunc) error {
-		f, err := ledger.ScanDroppedFile(scan)
-		all = append(all, f)
-		return err
-	})
+	err = l.read().each(ctx, sqlDroppedFiles+clause, args, list(&all, ledger.ScanDroppedFile))
 	return all, err
 }
 
@@ -107,10 +103,6 @@ func (l *Ledger) NoteWaits(ctx context.Context, bucket, prefix string, waits []c
 
 // DropWaits implements campaign.DropLedger.
 func (l *Ledger) DropWaits(ctx context.Context) (all []campaign.DropWait, err error) {
-	err = l.read().each(ctx, sqlDropWaits, nil, func(scan scanFunc) error {
-		w, err := ledger.ScanDropWait(scan)
-		all = append(all, w)
-		return err
-	})
+	err = l.read().each(ctx, sqlDropWaits, nil, list(&all, ledger.ScanDropWait))
 	return all, err
 }

@@ -72,12 +72,7 @@ func (l *Ledger) Erase(ctx context.Context, key int64) (done campaign.Erased, er
 	}
 	for after, more := int64(0), true; more; {
 		var found []int64
-		if err := l.read().each(ctx, sqlErasePage, args(after, key, ledger.ErasePage), func(scan scanFunc) error {
-			var rid int64
-			err := scan(&rid)
-			found = append(found, rid)
-			return err
-		}); err != nil {
+		if err := l.read().each(ctx, sqlErasePage, args(after, key, ledger.ErasePage), list(&found, scanID)); err != nil {
 			return done, err
 		}
 		if more = len(found) > 0; more {

@@ -10,7 +10,7 @@ import (
 
 const (
 	// Segments of failed runs in which something is queued, and which nobody serves.
-	sqlFailedSegments = `SELECT s.run, s.id & 0xffffffff, s.lo, s.hi, s.mark FROM run r
+	sqlFailedSegments = `SELECT s.id, s.lo, s.hi, s.mark, s.intents_since FROM run r
 		CROSS JOIN segment s INDEXED BY segment_undone ON s.run = r.no
 		WHERE r.state = 'failed' AND s.done = 0 AND s.lease_until <= ?1 AND (s.mark < s.hi OR EXISTS (SELECT 1 FROM outcome
 			WHERE rid >= (s.run << 32) + s.lo AND rid < (s.run << 32) + s.hi AND state = 1 /* deferred */)) LIMIT ?2`
@@ -23,30 +23,24 @@ const (
 // FinishRuns.
 func (l *Ledger) skipFailed(ctx context.Context) error {
 	for {
-		var found []campaign.SegmentState
-		if err := l.read().each(ctx, sqlFailedSegments, args(ledger.Millis(time.Now()), ledger.FailedStep), func(scan scanFunc) error {
-			var s campaign.SegmentState
-			err := scan(&s.Run, &s.Index, &s.Lo, &s.Hi, &s.Mark)
-			found = append(found, s)
-			return err
-		}); err != nil || len(found) == 0 {
+		var found []ledger.Segment
+		a := args(ledger.Millis(time.Now()), ledger.FailedStep)
+		if err := l.read().each(ctx, sqlFailedSegments, a, list(&found, ledger.ScanSegment)); err != nil || len(found) == 0 {
 			return err
 		}
 		for _, s := range found {
 			if err := l.submit(ctx, &op{urgency: results, rows: campaign.SegmentSize, run: func(t *tx) error {
 				now, why := ledger.Millis(time.Now()), string(campaign.RunFailed)
-				first, end := ledger.RowID(s.Run, s.Lo), ledger.RowID(s.Run, s.Hi)
-				if _, err := t.exec(sqlSkipQueued, ledger.RowID(s.Run, s.Mark), end, why, now); err != nil {
+				if _, err := t.exec(sqlSkipQueued, s.Marked(), s.End(), why, now); err != nil {
 					return err
 				}
-				if _, err := t.exec(sqlSkipDeferred, first, end, why, now, true); err != nil {
+				if _, err := t.exec(sqlSkipDeferred, s.First(), s.End(), why, now, true); err != nil {
 					return err
 				}
-				key := ledger.SegmentKey(s.Run, s.Index)
-				if _, err := t.exec(sqlMarkEnd, key); err != nil {
+				if _, err := t.exec(sqlMarkEnd, s.Key); err != nil {
 					return err
 				}
-				_, err := t.exec(sqlEndFailed, key, first, end)
+				_, err := t.exec(sqlEndFailed, s.Key, s.First(), s.End())
 				return err
 			}}); err != nil {
 				return err

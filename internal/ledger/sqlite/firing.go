@@ -49,10 +49,6 @@ const sqlFirings = `SELECT campaign, key, at, missed, missed_since, since, outco
 // Firings implements campaign.FiringLedger.
 func (l *Ledger) Firings(ctx context.Context, f campaign.FiringFilter) (all []campaign.Firing, err error) {
 	clause, args := ledger.FiringClause(f, "?")
-	err = l.read().each(ctx, sqlFirings+clause, args, func(scan scanFunc) error {
-		firing, err := ledger.ScanFiring(scan)
-		all = append(all, firing)
-		return err
-	})
+	err = l.read().each(ctx, sqlFirings+clause, args, list(&all, ledger.ScanFiring))
 	return all, err
 }

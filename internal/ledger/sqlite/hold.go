@@ -128,10 +128,6 @@ func (t *tx) holdsInForce(o campaign.Origin, now int64) (found []campaign.Hold, 
 	for i := range holdWidth {
 		a[1+i] = ids[min(i, len(ids)-1)]
 	}
-	err = t.each(sqlHoldsInForce, a, func(scan scanFunc) error {
-		h, err := ledger.ScanHold(scan)
-		found = append(found, h)
-		return err
-	})
+	err = t.each(sqlHoldsInForce, a, list(&found, ledger.ScanHold))
 	return found, err
 }

@@ -239,11 +239,7 @@ func (l *Ledger) queuedTwice(ctx context.Context, no campaign.RunNo, limit int) 
 			continue
 		}
 		a := args(ledger.RowID(no, 0), ledger.RowID(no+1, 0), keys[i])
-		if err := l.read().each(ctx, sqlQueuedLast, a, func(scan scanFunc) error {
-			p, err := ledger.QueuedTwice(scan)
-			found = append(found, p)
-			return err
-		}); err != nil {
+		if err := l.read().each(ctx, sqlQueuedLast, a, list(&found, ledger.QueuedTwice)); err != nil {
 			return nil, err
 		}
 	}

@@ -276,11 +276,7 @@ const sqlDeliveries = `SELECT d.rid, d.key, d.row, d.dest, d.cells FROM delivery
 
 // Deliveries implements campaign.SendLedger.
 func (l *Ledger) Deliveries(ctx context.Context, no campaign.RunNo, from, to int64) (all []campaign.Delivery, err error) {
-	err = l.read().each(ctx, sqlDeliveries, args(ledger.RowID(no, from), ledger.RowID(no, to)), func(scan scanFunc) error {
-		d, err := ledger.ScanDelivery(scan)
-		all = append(all, d)
-		return err
-	})
+	err = l.read().each(ctx, sqlDeliveries, args(ledger.RowID(no, from), ledger.RowID(no, to)), list(&all, ledger.ScanDelivery))
 	return all, err
 }
 
@@ -292,12 +288,6 @@ const sqlDue = `SELECT d.rid, d.key, d.row, d.dest, d.cells, o.attempt, o.tries
 // Due implements campaign.SendLedger.
 func (l *Ledger) Due(ctx context.Context, lease campaign.Lease, now time.Time, n int) (all []campaign.Retry, err error) {
 	a := args(ledger.RowID(lease.Run, lease.Lo), ledger.RowID(lease.Run, lease.Hi), ledger.Millis(now), n)
-	err = l.read().each(ctx, sqlDue, a, func(scan scanFunc) (err error) {
-		var r campaign.Retry
-		r.Delivery, err = ledger.ScanDelivery(scan, &r.Attempt, &r.Tries)
-		r.Attempt++
-		all = append(all, r)
-		return err
-	})
+	err = l.read().each(ctx, sqlDue, a, list(&all, ledger.ScanRetry))
 	return all, err
 }

@@ -28,10 +28,6 @@ func (l *Ledger) Listen(ctx context.Context, s campaign.Span) error {
 
 // Listened implements campaign.ListenLedger.
 func (l *Ledger) Listened(ctx context.Context, after time.Time) (all []campaign.Span, err error) {
-	err = l.read().each(ctx, sqlListened, args(ledger.Millis(after)), func(scan scanFunc) error {
-		s, err := ledger.ScanSpan(scan)
-		all = append(all, s)
-		return err
-	})
+	err = l.read().each(ctx, sqlListened, args(ledger.Millis(after)), list(&all, ledger.ScanSpan))
 	return all, err
 }

@@ -43,11 +43,7 @@ const sqlNotifications = `SELECT no, id, destination, kind, run, campaign, subje
 // Notifications implements campaign.NotificationLedger.
 func (l *Ledger) Notifications(ctx context.Context, f campaign.NotificationFilter) (all []campaign.Notification, err error) {
 	clause, args := ledger.NotificationClause(f, "?")
-	err = l.read().each(ctx, sqlNotifications+clause, args, func(scan scanFunc) error {
-		n, err := ledger.ScanNotification(scan)
-		all = append(all, n)
-		return err
-	})
+	err = l.read().each(ctx, sqlNotifications+clause, args, list(&all, ledger.ScanNotification))
 	return all, err
 }
 
@@ -82,10 +78,6 @@ const sqlNotificationBacklogs = `SELECT destination, state, count(*), min(at) FR
 
 // NotificationBacklogs implements campaign.NotificationLedger.
 func (l *Ledger) NotificationBacklogs(ctx context.Context) (all []campaign.NotificationBacklog, err error) {
-	err = l.read().each(ctx, sqlNotificationBacklogs, nil, func(scan scanFunc) error {
-		b, err := ledger.ScanNotificationBacklog(scan)
-		all = append(all, b)
-		return err
-	})
+	err = l.read().each(ctx, sqlNotificationBacklogs, nil, list(&all, ledger.ScanNotificationBacklog))
 	return all, err
 }

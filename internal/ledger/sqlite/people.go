@@ -65,8 +65,7 @@ func (t *tx) people(in *campaign.Intent, now int64) (p *ledger.People, keys map[
 		}
 		if err == nil && (in.Cap != nil || in.Pair) {
 			err = t.each(sqlContacts, args(first, end, now), func(scan scanFunc) error {
-				var c ledger.Contact
-				err := scan(&c.Key, &c.RID, &c.At, &c.Connection, &c.Capped)
+				c, err := ledger.ScanContact(scan)
 				p.Contact(c)
 				return err
 			})

@@ -111,11 +111,7 @@ const sqlReachedSince = `SELECT min(r.at), max(r.at), count(*) FROM reach r WHER
 
 // Reached implements campaign.SuppressionLedger.
 func (l *Ledger) Reached(ctx context.Context, portfolio string, since time.Time) (all []campaign.Reached, err error) {
-	err = l.read().each(ctx, sqlReachedSince, args(portfolio, ledger.Millis(since)), func(scan scanFunc) error {
-		r, err := ledger.ScanReached(scan)
-		all = append(all, r)
-		return err
-	})
+	err = l.read().each(ctx, sqlReachedSince, args(portfolio, ledger.Millis(since)), list(&all, ledger.ScanReached))
 	return all, err
 }
 

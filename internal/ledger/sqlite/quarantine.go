@@ -128,12 +128,7 @@ func (t *tx) quarantine(ahead, since, now int64) (n int64, err error) {
 		return 0, err
 	}
 	var segments []ledger.Segment
-	if err := t.each(sqlUndoneSegments, nil, func(scan scanFunc) error {
-		var s ledger.Segment
-		err := scan(&s.Key, &s.Lo, &s.Hi, &s.Mark, &s.Since)
-		segments = append(segments, s)
-		return err
-	}); err != nil {
+	if err := t.each(sqlUndoneSegments, nil, list(&segments, ledger.ScanSegment)); err != nil {
 		return 0, err
 	}
 	for _, s := range segments {

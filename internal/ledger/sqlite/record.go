@@ -151,12 +151,7 @@ func (t *tx) flagRepeats(probe []any) error {
 		return err
 	}
 	var twice []int64
-	if err := t.each(sqlRepeatedHashes, probe, func(scan scanFunc) error {
-		var mh int64
-		err := scan(&mh)
-		twice = append(twice, mh)
-		return err
-	}); err != nil {
+	if err := t.each(sqlRepeatedHashes, probe, list(&twice, scanID)); err != nil {
 		return err
 	}
 	for _, mh := range twice {

@@ -24,11 +24,7 @@ func (l *Ledger) Lines(ctx context.Context, no campaign.RunNo) iter.Seq2[campaig
 		} else if _, err := l.Run(ctx, no); err != nil {
 			return nil, err
 		}
-		err = l.read().each(ctx, sqlLines, args(ledger.Millis(time.Now()), int64(no), after, ledger.LinePage), func(scan scanFunc) error {
-			line, err := ledger.ScanLine(scan)
-			page = append(page, line)
-			return err
-		})
+		err = l.read().each(ctx, sqlLines, args(ledger.Millis(time.Now()), int64(no), after, ledger.LinePage), list(&page, ledger.ScanLine))
 		return page, err
 	})
 }
@@ -141,11 +137,7 @@ const sqlLanes = `SELECT run, connection, owner, binding, detail, rate, wants, a
 
 // Lanes implements campaign.ReportLedger.
 func (l *Ledger) Lanes(ctx context.Context, no campaign.RunNo) (all []campaign.LaneReport, err error) {
-	err = l.read().each(ctx, sqlLanes, args(int64(no)), func(scan scanFunc) error {
-		r, err := ledger.ScanLane(scan)
-		all = append(all, r)
-		return err
-	})
+	err = l.read().each(ctx, sqlLanes, args(int64(no)), list(&all, ledger.ScanLane))
 	return all, err
 }
 
@@ -154,11 +146,7 @@ const sqlLiveLanes = `SELECT run, connection, owner, binding, detail, rate, want
 
 // LiveLanes implements campaign.SendLedger. The database's clock is this host's.
 func (l *Ledger) LiveLanes(ctx context.Context, d time.Duration) (all []campaign.LaneReport, err error) {
-	err = l.read().each(ctx, sqlLiveLanes, args(ledger.Millis(time.Now().Add(-d))), func(scan scanFunc) error {
-		r, err := ledger.ScanLane(scan)
-		all = append(all, r)
-		return err
-	})
+	err = l.read().each(ctx, sqlLiveLanes, args(ledger.Millis(time.Now().Add(-d))), list(&all, ledger.ScanLane))
 	return all, err
 }
 
@@ -183,10 +171,8 @@ const sqlSegmentStates = `SELECT id & 0xffffffff, zone, lo, hi, closed, mark, ep
 // SegmentStates implements campaign.ReportLedger.
 func (l *Ledger) SegmentStates(ctx context.Context, no campaign.RunNo) (all []campaign.SegmentState, err error) {
 	a := args(ledger.SegmentKey(no, 0), ledger.SegmentKey(no+1, 0))
-	err = l.read().each(ctx, sqlSegmentStates, a, func(scan scanFunc) error {
-		s, err := ledger.ScanSegmentState(no, scan)
-		all = append(all, s)
-		return err
-	})
+	err = l.read().each(ctx, sqlSegmentStates, a, list(&all, func(scan scanFunc) (campaign.SegmentState, error) {
+		return ledger.ScanSegmentState(no, scan)
+	}))
 	return all, err
 }

@@ -98,11 +98,7 @@ func (l *Ledger) Run(ctx context.Context, no campaign.RunNo) (campaign.Run, erro
 // Runs implements campaign.RunLedger.
 func (l *Ledger) Runs(ctx context.Context, f campaign.RunFilter) (all []campaign.Run, err error) {
 	clause, args := ledger.RunClause(f, "?")
-	err = l.read().each(ctx, sqlRuns+clause, args, func(scan scanFunc) error {
-		r, err := ledger.ScanRun(scan)
-		all = append(all, r)
-		return err
-	})
+	err = l.read().each(ctx, sqlRuns+clause, args, list(&all, ledger.ScanRun))
 	return all, err
 }
 
@@ -231,11 +227,7 @@ func (l *Ledger) SetAssets(ctx context.Context, no campaign.RunNo, assets []camp
 
 // Assets implements campaign.RunLedger.
 func (l *Ledger) Assets(ctx context.Context, no campaign.RunNo) (all []campaign.Asset, err error) {
-	err = l.read().each(ctx, sqlAssets, args(int64(no)), func(scan scanFunc) error {
-		a, err := ledger.ScanAsset(scan)
-		all = append(all, a)
-		return err
-	})
+	err = l.read().each(ctx, sqlAssets, args(int64(no)), list(&all, ledger.ScanAsset))
 	return all, err
 }
 
@@ -261,12 +253,7 @@ func (l *Ledger) FinishRuns(ctx context.Context) (moved []campaign.Run, err erro
 	}
 	var no int64 // callers poll: a reader, not the writer, says that there is nothing to do
 	var settled []int64
-	if err := l.read().each(ctx, sqlSettledSegments, args(ledger.Millis(time.Now())), func(scan scanFunc) error {
-		var id int64
-		err := scan(&id)
-		settled = append(settled, id)
-		return err
-	}); err != nil {
+	if err := l.read().each(ctx, sqlSettledSegments, args(ledger.Millis(time.Now())), list(&settled, scanID)); err != nil {
 		return nil, err
 	}
 	if err := l.read().row(ctx, sqlSentRun, nil, &no); err != nil && (len(settled) == 0 || !errors.Is(err, sql.ErrNoRows)) {
@@ -283,11 +270,7 @@ func (l *Ledger) FinishRuns(ctx context.Context) (moved []campaign.Run, err erro
 			}
 		}
 		var nos []int64
-		if err := t.each(sqlSentRuns, nil, func(scan scanFunc) error {
-			err := scan(&no)
-			nos = append(nos, no)
-			return err
-		}); err != nil {
+		if err := t.each(sqlSentRuns, nil, list(&nos, scanID)); err != nil {
 			return err
 		}
 		for _, no := range nos {

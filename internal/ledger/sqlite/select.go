@@ -81,11 +81,7 @@ func (l *Ledger) SelectLines(ctx context.Context, no campaign.RunNo, f campaign.
 	return ledger.Select(&f, from, end, n, func(s *ledger.Lookup, from, to int64, n int) (lines []campaign.Line, err error) {
 		a, b := ledger.RowID(no, from), ledger.RowID(no, to-1)+1
 		read := func(sql string, more ...any) error {
-			return l.read().each(ctx, sql, append(args(now, a, b, n), more...), func(scan scanFunc) error {
-				line, err := ledger.ScanLine(scan)
-				lines = append(lines, line)
-				return err
-			})
+			return l.read().each(ctx, sql, append(args(now, a, b, n), more...), list(&lines, ledger.ScanLine))
 		}
 		outcomes := func(sql string, of any) error {
 			state := func(i int) int64 { return s.States[min(i, len(s.States)-1)] }

@@ -24,11 +24,7 @@ func (l *Ledger) FoldSenders(ctx context.Context) error {
 	}
 	for after := int64(0); ; {
 		var page []ledger.Unfolded
-		if err := l.read().each(ctx, sqlUnfolded, args(after, ledger.FoldPage), func(scan scanFunc) error {
-			u, err := ledger.ScanUnfolded(scan)
-			page = append(page, u)
-			return err
-		}); err != nil {
+		if err := l.read().each(ctx, sqlUnfolded, args(after, ledger.FoldPage), list(&page, ledger.ScanUnfolded)); err != nil {
 			return err
 		}
 		for _, u := range page {

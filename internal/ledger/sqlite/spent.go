@@ -63,11 +63,7 @@ func (l *Ledger) Spent(ctx context.Context, since time.Time) (map[string]int64, 
 
 // begun counts the page of segments behind the key after.
 func (r reader) begun(ctx context.Context, c *ledger.SpentCount, after, last int64, since time.Time) (page []ledger.Begun, err error) {
-	if err := r.each(ctx, sqlBegun, args(after, last, ledger.Millis(since), ledger.SpentPage), func(scan scanFunc) error {
-		b, err := ledger.ScanBegun(scan)
-		page = append(page, b)
-		return err
-	}); err != nil {
+	if err := r.each(ctx, sqlBegun, args(after, last, ledger.Millis(since), ledger.SpentPage), list(&page, ledger.ScanBegun)); err != nil {
 		return nil, err
 	}
 	for _, b := range page {

@@ -60,11 +60,7 @@ func (t *tx) carry(news []campaign.Suppression, moves []campaign.Move) error {
 	}
 	return ledger.Carry(news, func(keys []int64) (found []campaign.Suppression, err error) {
 		for _, key := range keys {
-			if err := t.each(sqlCarried, args(key), func(scan scanFunc) error {
-				s, err := ledger.ScanCarried(scan)
-				found = append(found, s)
-				return err
-			}); err != nil {
+			if err := t.each(sqlCarried, args(key), list(&found, ledger.ScanCarried)); err != nil {
 				return nil, err
 			}
 		}
@@ -170,11 +166,7 @@ func (l *Ledger) Suppressions(ctx context.Context) iter.Seq2[campaign.Suppressio
 		if last != nil {
 			key, scope = last.Key, last.ScopeText()
 		}
-		err = l.read().each(ctx, sqlSuppressions, args(key, scope, ledger.SuppressionPage), func(scan scanFunc) error {
-			s, err := ledger.ScanSuppression(scan)
-			page = append(page, s)
-			return err
-		})
+		err = l.read().each(ctx, sqlSuppressions, args(key, scope, ledger.SuppressionPage), list(&page, ledger.ScanSuppression))
 		return page, err
 	})
 }

@@ -74,6 +74,21 @@ func (t *tx) each(query string, a []any, f func(scan scanFunc) error) error {
 	return drain(rows, f)
 }
 
+// list is an f of each that adds the rows to *into, as read returns them.
+func list[T any](into *[]T, read func(scan scanFunc) (T, error)) func(scan scanFunc) error {
+	return func(scan scanFunc) error {
+		v, err := read(scan)
+		*into = append(*into, v)
+		return err
+	}
+}
+
+// scanID reads a row of one number.
+func scanID(scan scanFunc) (id int64, err error) {
+	err = scan(&id)
+	return id, err
+}
+
 // drain calls f for every row and closes rows.
 func drain(rows *sql.Rows, f func(scan scanFunc) error) error {
 	defer rows.Close()
