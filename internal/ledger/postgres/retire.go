@@ -9,8 +9,8 @@ import (
 
 const (
 	// The follow-up runs come after their parent: their recipients keep it from a second one.
-	sqlRetirable = `SELECT s.id, s.lo, s.hi FROM run r JOIN run_event e ON e.no = r.no JOIN run_count n ON n.no = r.no
-		CROSS JOIN LATERAL (SELECT id, lo, hi FROM segment x WHERE x.id >= r.no << 32 AND x.id < (r.no + 1) << 32 AND x.done
+	sqlRetirable = `SELECT s.id, s.lo, s.hi, s.mark, s.intents_since FROM run r JOIN run_event e ON e.no = r.no JOIN run_count n ON n.no = r.no
+		CROSS JOIN LATERAL (SELECT id, lo, hi, mark, intents_since FROM segment x WHERE x.id >= r.no << 32 AND x.id < (r.no + 1) << 32 AND x.done
 			AND NOT EXISTS (SELECT 1 FROM retired t WHERE t.segment = x.id) ORDER BY x.id LIMIT 1) s
 		WHERE r.retired_rows < n.rows AND r.ended_at > 0 AND r.ended_at < $1 AND e.event_at < $1
 			AND NOT EXISTS (SELECT 1 FROM run p JOIN run_count pn ON pn.no = p.no WHERE p.no = r.parent AND p.retired_rows < pn.rows)
@@ -39,23 +39,22 @@ const (
 // Retire implements campaign.RetentionLedger. The server reuses the space when autovacuum has
 // passed.
 func (l *Ledger) Retire(ctx context.Context, before time.Time) (rows int64, err error) {
-	var s ledger.Retirable
-	var some bool
-	if err := l.read(ctx, l.reports, &query{sql: sqlRetirable, args: []any{ledger.Millis(before)}, anew: func() { some = false },
-		scan: func(scan scanFunc) error { some = true; return s.Scan(scan) }}); err != nil || !some {
+	var found []ledger.Segment
+	err = l.read(ctx, l.reports, list(&found, ledger.ScanSegment, sqlRetirable, ledger.Millis(before)))
+	if err != nil || len(found) == 0 {
 		return 0, err
 	}
-	now := ledger.Millis(time.Now())
+	s, now := found[0], ledger.Millis(time.Now())
 	err = l.change(ctx, l.reports, "", func(t *tx) error {
 		var ours int64
-		if err := t.do(stmt(&ours, sqlRetire, s.Segment, s.Hi-s.Lo, now)); err != nil || ours == 0 {
+		if err := t.do(stmt(&ours, sqlRetire, s.Key, s.Hi-s.Lo, now)); err != nil || ours == 0 {
 			return err // another process has just deleted them, or an earlier try did
 		}
-		return t.do(stmt(nil, sqlRetireOutcomes, s.Segment, s.First(), s.End()), stmt(nil, sqlRetireAttempts, s.First(), s.End()),
-			stmt(nil, sqlRetireFollowUps, s.First(), s.End(), int64(s.Run())),
+		return t.do(stmt(nil, sqlRetireOutcomes, s.Key, s.First(), s.End()), stmt(nil, sqlRetireAttempts, s.First(), s.End()),
+			stmt(nil, sqlRetireFollowUps, s.First(), s.End(), int64(ledger.RunOf(s.Key))),
 			stmt(nil, sqlRetireSenders, s.First(), s.End(), ledger.Millis(before)),
 			stmt(nil, sqlRetireRows, s.First(), s.End()),
-			stmt(nil, sqlRetireRun, int64(s.Run()), s.Hi-s.Lo, now))
+			stmt(nil, sqlRetireRun, int64(ledger.RunOf(s.Key)), s.Hi-s.Lo, now))
 	})
 	return s.Hi - s.Lo, err
 }

@@ -2,8 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"time"
 
 	"campaignd/internal/ledger"
@@ -11,7 +9,7 @@ import (
 
 const (
 	// The follow-up runs come after their parent: their recipients keep it from a second one.
-	sqlRetirable = `SELECT s.id, s.lo, s.hi FROM run r JOIN run_count n ON n.no = r.no
+	sqlRetirable = `SELECT s.id, s.lo, s.hi, s.mark, s.intents_since FROM run r JOIN run_count n ON n.no = r.no
 		JOIN segment s ON s.id = (SELECT x.id FROM segment x WHERE x.id >= r.no << 32 AND x.id < (r.no + 1) << 32 AND x.done
 			AND NOT EXISTS (SELECT 1 FROM retired t WHERE t.segment = x.id) ORDER BY x.id LIMIT 1)
 		WHERE r.retired_rows < n.rows AND r.ended_at > 0 AND r.ended_at < ?1 AND n.event_at < ?1
@@ -35,24 +33,21 @@ const (
 // Retire implements campaign.RetentionLedger. The pages that become free are used again by the next
 // imports; the file does not shrink.
 func (l *Ledger) Retire(ctx context.Context, before time.Time) (rows int64, err error) {
-	var s ledger.Retirable
-	err = l.read().row(ctx, sqlRetirable, args(ledger.Millis(before)), &s.Segment, &s.Lo, &s.Hi)
-	if err != nil {
-		if errors.Is(err, sql.ErrNoRows) {
-			err = nil
-		}
+	var found []ledger.Segment
+	err = l.read().each(ctx, sqlRetirable, args(ledger.Millis(before)), list(&found, ledger.ScanSegment))
+	if err != nil || len(found) == 0 {
 		return 0, err
 	}
-	now := ledger.Millis(time.Now())
+	s, now := found[0], ledger.Millis(time.Now())
 	err = l.submit(ctx, &op{urgency: bulk, rows: int(s.Hi - s.Lo), run: func(t *tx) error {
-		ours, err := t.exec(sqlRetire, s.Segment, s.Hi-s.Lo, now)
+		ours, err := t.exec(sqlRetire, s.Key, s.Hi-s.Lo, now)
 		if err != nil || ours == 0 {
 			return err // another process has just deleted them
 		}
-		if _, err := t.exec(sqlRetireTotals, s.Segment, s.First(), s.End()); err != nil {
+		if _, err := t.exec(sqlRetireTotals, s.Key, s.First(), s.End()); err != nil {
 			return err
 		}
-		if _, err := t.exec(sqlRetireFollowUps, s.First(), s.End(), int64(s.Run())); err != nil {
+		if _, err := t.exec(sqlRetireFollowUps, s.First(), s.End(), int64(ledger.RunOf(s.Key))); err != nil {
 			return err
 		}
 		if _, err := t.exec(sqlRetireSenders, s.First(), s.End(), ledger.Millis(before)); err != nil {
@@ -63,7 +58,7 @@ func (l *Ledger) Retire(ctx context.Context, before time.Time) (rows int64, err 
 				return err
 			}
 		}
-		_, err = t.exec(sqlRetireRun, int64(s.Run()), s.Hi-s.Lo, now)
+		_, err = t.exec(sqlRetireRun, int64(ledger.RunOf(s.Key)), s.Hi-s.Lo, now)
 		return err
 	}})
 	return s.Hi - s.Lo, err
