@@ -123,7 +123,7 @@ func Dispatched(alive bool) campaign.Status {
 
 // Replaces says whether a result of this kind about attempt may replace a row in state o of
 // attempt n (docs/protocol.md#results). A delivery without a row takes every kind. The caller also
-// drops a ResultDoubt of an older epoch.
+// drops a doubt of an older epoch (Merge.Fenced).
 func Replaces(kind campaign.ResultKind, attempt int, o Outcome, n int) bool {
 	switch kind {
 	case campaign.ResultAccepted:
@@ -134,6 +134,35 @@ func Replaces(kind campaign.ResultKind, attempt int, o Outcome, n int) bool {
 		return o == Retrying && attempt == n
 	}
 	return false
+}
+
+// Merge is what a refusal, a deferral or a doubt writes where Replaces lets it. Times are in
+// milliseconds.
+type Merge struct {
+	State                 Outcome
+	Tries, Flags          int64 // are added to those of the row
+	At, IntentAt, NextDue int64
+	Fenced                bool // a decision: dropped when its segment has another epoch
+}
+
+// MergeOf returns what a result writes that is no acceptance.
+func MergeOf(r *campaign.Result) Merge {
+	m := Merge{At: Millis(OrNow(r.At))}
+	switch r.Kind {
+	case campaign.ResultRefused:
+		m.State = Refused
+	case campaign.ResultDeferred:
+		m.State, m.NextDue = Deferred, Millis(r.NotBefore)
+		if r.Counts {
+			m.Tries = 1
+		}
+	case campaign.ResultDoubt:
+		m.State, m.IntentAt, m.Fenced = Doubt, Millis(r.IntentAt), !r.NoResend
+		if r.NoResend {
+			m.Flags = FlagNoResend
+		}
+	}
+	return m
 }
 
 // CheckResult refuses a result that no backend records.

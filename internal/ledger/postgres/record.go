@@ -225,33 +225,17 @@ func mergeResults(rs []*campaign.Result) (qs []*query) {
 	ats, intents, dues, epochs := make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n)
 	codes, details, requests, traces := make([]string, n), make([]string, n), make([]string, n), make([]string, n)
 	doubts, noResend := false, false
-	now := time.Now()
 	for i, r := range rs {
-		rids[i], attempts[i], epochs[i] = ledger.RowID(r.Run, r.Seq), int64(r.Attempt), -1 // facts have no epoch
+		m := ledger.MergeOf(r)
+		rids[i], attempts[i] = ledger.RowID(r.Run, r.Seq), int64(r.Attempt)
+		states[i], tries[i], flags[i] = int64(m.State), m.Tries, m.Flags
+		ats[i], intents[i], dues[i] = m.At, m.IntentAt, m.NextDue
 		codes[i], details[i] = plainText(r.Code), plainText(ledger.Clip(r.Detail, ledger.MaxDetail))
 		requests[i], traces[i] = plainText(r.RequestID), plainText(r.TraceID)
-		if ats[i] = ledger.Millis(r.At); r.At.IsZero() {
-			ats[i] = ledger.Millis(now)
-		}
-		switch r.Kind {
-		case campaign.ResultRefused:
-			states[i] = int64(ledger.Refused)
-		case campaign.ResultDeferred:
-			states[i], dues[i] = int64(ledger.Deferred), ledger.Millis(r.NotBefore)
-			if r.Counts {
-				tries[i] = 1
-			}
-		case campaign.ResultDoubt:
-			states[i], intents[i], doubts = int64(ledger.Doubt), ledger.Millis(r.IntentAt), true
-			if r.NoResend {
-				flags[i], noResend = ledger.FlagNoResend, true
-			} else {
-				epochs[i] = r.Epoch
-			}
-		}
-		if mutant.On("results_fenced_away") {
+		if epochs[i] = -1; m.Fenced || mutant.On("results_fenced_away") { // facts have no epoch
 			epochs[i] = r.Epoch
 		}
+		doubts, noResend = doubts || m.State == ledger.Doubt, noResend || m.Flags == ledger.FlagNoResend
 	}
 	qs = append(qs, stmt(nil, sqlMerge,
 		rids, states, attempts, tries, flags, ats, codes, details, intents, dues, requests, traces, epochs))

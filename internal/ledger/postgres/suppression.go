@@ -49,15 +49,11 @@ func suppressBy(sql string, added *int64, list []campaign.Suppression) []*query 
 	slices.SortStableFunc(sorted, func(a, b campaign.Suppression) int {
 		return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.ScopeText(), b.ScopeText()))
 	})
-	now := time.Now()
 	for _, s := range sorted {
 		if s.Key == 0 {
 			continue // it has no phone number
 		}
-		at, until := ledger.Millis(s.At), ledger.Millis(s.Until)
-		if s.At.IsZero() {
-			at = ledger.Millis(now)
-		}
+		at, until := ledger.Millis(ledger.OrNow(s.At)), ledger.Millis(s.Until)
 		scope := plainText(s.ScopeText())
 		if i, again := once[of{s.Key, scope}]; again {
 			ats[i] = max(ats[i], at)

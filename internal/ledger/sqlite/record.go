@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"slices"
-	"time"
 
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
@@ -210,50 +209,29 @@ func (t *tx) merge(r *campaign.Result) error {
 	if err != nil && !missing {
 		return err
 	}
-	if r.Kind == campaign.ResultDoubt {
-		if r.NoResend && !missing && state == ledger.Doubt && attempt == r.Attempt {
-			_, err := t.exec(sqlFlagNoResend, r.Code, ledger.Clip(r.Detail, ledger.MaxDetail), id)
-			return err
+	m, detail := ledger.MergeOf(r), ledger.Clip(r.Detail, ledger.MaxDetail)
+	if m.Flags == ledger.FlagNoResend && !missing && state == ledger.Doubt && attempt == r.Attempt {
+		_, err := t.exec(sqlFlagNoResend, r.Code, detail, id)
+		return err
+	}
+	if m.Fenced {
+		var epoch int64
+		err := t.row(sqlEpoch, args(ledger.SegmentOf(id)), &epoch)
+		if errors.Is(err, sql.ErrNoRows) || err == nil && epoch != r.Epoch {
+			return nil // the new owner's Recover has written it, or will
 		}
-		if !r.NoResend {
-			var epoch int64
-			err := t.row(sqlEpoch, args(ledger.SegmentOf(id)), &epoch)
-			if errors.Is(err, sql.ErrNoRows) || err == nil && epoch != r.Epoch {
-				return nil // the new owner's Recover has written it, or will
-			}
-			if err != nil {
-				return err
-			}
+		if err != nil {
+			return err
 		}
 	}
 	if !missing && !ledger.Replaces(r.Kind, r.Attempt, state, attempt) {
 		return nil
 	}
-	var to ledger.Outcome
-	var tries, flags int
-	var intent, due int64
-	switch r.Kind {
-	case campaign.ResultRefused:
-		if to = ledger.Refused; before&ledger.FlagMaybeDuplicate != 0 {
-			to = ledger.Unknown // an earlier attempt may have been sent
-		}
-	case campaign.ResultDeferred:
-		to, due = ledger.Deferred, ledger.Millis(r.NotBefore)
-		if r.Counts {
-			tries = 1
-		}
-	case campaign.ResultDoubt:
-		to, intent = ledger.Doubt, ledger.Millis(r.IntentAt)
-		if r.NoResend {
-			flags = ledger.FlagNoResend
-		}
+	if m.State == ledger.Refused && before&ledger.FlagMaybeDuplicate != 0 {
+		m.State = ledger.Unknown // an earlier attempt may have been sent
 	}
-	at := r.At
-	if at.IsZero() {
-		at = time.Now()
-	}
-	if _, err = t.exec(sqlMerge, id, int(to), r.Attempt, tries, flags, ledger.Millis(at), r.Code,
-		ledger.Clip(r.Detail, ledger.MaxDetail), intent, due, r.RequestID, r.TraceID); err != nil || to != ledger.Doubt {
+	if _, err = t.exec(sqlMerge, id, int(m.State), r.Attempt, m.Tries, m.Flags, m.At, r.Code,
+		detail, m.IntentAt, m.NextDue, r.RequestID, r.TraceID); err != nil || m.State != ledger.Doubt {
 		return err
 	}
 	_, err = t.exec(sqlOpenAttempts, id, id+1)
