@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -31,6 +32,18 @@ func (s Segment) End() int64 { return RowID(RunOf(s.Key), s.Hi) }
 
 // Marked is the row id at its mark.
 func (s Segment) Marked() int64 { return RowID(RunOf(s.Key), s.Mark) }
+
+// Granted returns the row ids of the deliveries of these seqs whose intents were committed, in order
+// and each once.
+func (s Segment) Granted(seqs []int64) (rids []int64) {
+	for _, seq := range seqs {
+		if seq >= s.Lo && seq < s.Mark {
+			rids = append(rids, RowID(RunOf(s.Key), seq))
+		}
+	}
+	slices.Sort(rids)
+	return slices.Compact(rids)
+}
 
 // Advance moves the mark up by ahead deliveries, for a ledger that went back in time; since is when
 // the lost time began. It returns since when the deliveries in flight may have been posted.

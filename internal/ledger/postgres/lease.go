@@ -209,14 +209,7 @@ func (l *Ledger) Release(ctx context.Context, lease campaign.Lease, unposted []i
 		if err != nil {
 			return err
 		}
-		var rids []int64
-		for _, seq := range unposted {
-			if seq >= s.Lo && seq < s.Mark { // otherwise its intent was never committed
-				rids = append(rids, ledger.RowID(lease.Run, seq))
-			}
-		}
-		slices.Sort(rids)
-		rids = slices.Compact(rids)
+		rids := s.Granted(unposted)
 		if len(rids) > 0 {
 			now := ledger.Millis(time.Now())
 			var fresh, retries, first int64

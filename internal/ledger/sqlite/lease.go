@@ -159,19 +159,15 @@ func (l *Ledger) Release(ctx context.Context, lease campaign.Lease, unposted []i
 			return err
 		}
 		now, back := ledger.Millis(time.Now()), int64(0)
-		var rids []int64
-		for _, seq := range unposted {
-			if seq < s.Lo || seq >= s.Mark {
-				continue // its intent was never committed
-			}
-			uncounted, err := t.undo(ledger.RowID(lease.Run, seq), now)
+		rids := s.Granted(unposted)
+		for _, rid := range rids {
+			first, err := t.undo(rid, now)
 			if err != nil {
 				return err
 			}
-			if uncounted && !mutant.On("budget_not_refunded") {
+			if first && !mutant.On("budget_not_refunded") {
 				back++
 			}
-			rids = append(rids, ledger.RowID(lease.Run, seq))
 		}
 		if err := t.giveBack(rids...); err != nil {
 			return err
