@@ -17,34 +17,30 @@ import (
 // sqlClaim leases free segments of one run, and passes over those that another replica is claiming.
 // Open rows of a segment that had an owner were granted to that one, until Recover has run. The
 // list is materialized: a plan that evaluated it more than once would lock more than it takes.
-const sqlClaim = `WITH free AS MATERIALIZED (
-		SELECT id FROM segment WHERE run = $1 AND NOT done AND lease_until <= ledger_now() AND wake_at <= ledger_now()
-		AND (connection = $2 OR connection = '' AND NOT $7) AND (epoch > 0 OR NOT $3)
-		ORDER BY connection = '', id LIMIT $4 FOR NO KEY UPDATE SKIP LOCKED)
-	UPDATE segment s SET epoch = s.epoch + 1, owner = $5, lease_until = ledger_now() + $6,
-		granted_by = CASE WHEN s.epoch = 0 THEN $5 ELSE s.granted_by END,
-		intents_since = CASE WHEN s.intents_since = 0 THEN ledger_now() ELSE s.intents_since END
-	WHERE s.id = ANY(ARRAY(SELECT id FROM free))
-	RETURNING s.id & 4294967295, s.zone, s.lo, s.hi, s.mark, s.epoch, s.connection, s.moved > 0, s.bound`
-
 const (
+	sqlClaim = `WITH free AS MATERIALIZED (
+			SELECT id FROM segment WHERE run = $1 AND NOT done AND lease_until <= ledger_now() AND wake_at <= ledger_now()
+			AND (connection = $5 OR connection = '' AND NOT $7) AND (epoch > 0 OR NOT $6) ORDER BY connection = '', id` + sqlClaimFree
 	// Any segment of a run that is to be cancelled; $5 takes live leases too.
 	sqlClaimCancelled = `WITH free AS MATERIALIZED (
-			SELECT id FROM segment WHERE run = $1 AND NOT done AND (lease_until <= ledger_now() OR $5)
-			ORDER BY id LIMIT $2 FOR NO KEY UPDATE SKIP LOCKED)
+			SELECT id FROM segment WHERE run = $1 AND NOT done AND (lease_until <= ledger_now() OR $5) ORDER BY id` + sqlClaimFree
+	sqlClaimFree = ` LIMIT $2 FOR NO KEY UPDATE SKIP LOCKED)
 		UPDATE segment s SET epoch = s.epoch + 1, owner = $3, lease_until = ledger_now() + $4,
+			granted_by = CASE WHEN s.epoch = 0 THEN $3 ELSE s.granted_by END,
 			intents_since = CASE WHEN s.intents_since = 0 THEN ledger_now() ELSE s.intents_since END
 		WHERE s.id = ANY(ARRAY(SELECT id FROM free))
 		RETURNING s.id & 4294967295, s.zone, s.lo, s.hi, s.mark, s.epoch, s.connection, s.moved > 0, s.bound`
+)
+
+// The runs that have a segment to claim, in the order of the list.
+const (
 	sqlCancelledRuns = `SELECT w.no FROM unnest($1::bigint[]) WITH ORDINALITY w (no, i) JOIN run r ON r.no = w.no
 		WHERE r.state IN ('ready', 'running') AND r.wanted = 'cancel' AND EXISTS (SELECT 1 FROM segment WHERE run = w.no AND NOT done
 		AND (lease_until <= ledger_now() OR $2)) ORDER BY w.i`
+	sqlClaimableRuns = `SELECT w.no FROM unnest($1::bigint[]) WITH ORDINALITY w (no, i) JOIN run r ON r.no = w.no
+		WHERE r.state IN ('ready', 'running') AND EXISTS (SELECT 1 FROM segment WHERE run = w.no AND NOT done AND lease_until <= ledger_now()
+		AND wake_at <= ledger_now() AND (connection = $2 OR connection = '' AND NOT $4) AND (epoch > 0 OR NOT $3)) ORDER BY w.i`
 )
-
-// sqlClaimableRuns finds the runs that have a free segment, in the order of the list.
-const sqlClaimableRuns = `SELECT w.no FROM unnest($1::bigint[]) WITH ORDINALITY w (no, i) JOIN run r ON r.no = w.no
-	WHERE r.state IN ('ready', 'running') AND EXISTS (SELECT 1 FROM segment WHERE run = w.no AND NOT done AND lease_until <= ledger_now()
-	AND wake_at <= ledger_now() AND (connection = $2 OR connection = '' AND NOT $4) AND (epoch > 0 OR NOT $3)) ORDER BY w.i`
 
 const sqlTimeline = `SELECT ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint`
 
@@ -90,9 +86,9 @@ func (l *Ledger) Claim(ctx context.Context, c campaign.Claim) (leases []campaign
 				break
 			}
 			var free []campaign.Lease
-			query, a := sqlClaim, []any{no, connection, c.Begun, c.Max - len(leases), owner, c.Lease.Milliseconds(), c.Bound}
+			query, a := sqlClaim, []any{no, c.Max - len(leases), owner, c.Lease.Milliseconds(), connection, c.Begun, c.Bound}
 			if c.Cancelled {
-				query, a = sqlClaimCancelled, []any{no, c.Max - len(leases), owner, c.Lease.Milliseconds(), c.Seize}
+				query, a = sqlClaimCancelled, append(a[:4], c.Seize)
 			}
 			// The run before its segments, as SetWanted locks them.
 			if err := t.do(t.startRun(no), each(func(scan scanFunc) error {
