@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"fmt"
 	"strconv"
 
 	"campaignd/campaign"
@@ -16,6 +17,9 @@ func ScanKey(scan func(...any) error) (k campaign.OperatorKey, err error) {
 	k.CreatedAt, k.RevokedAt = TimeOf(created), TimeOf(revoked)
 	return k, err
 }
+
+// NoKey is campaign.ErrNoKey with the id that was asked for.
+func NoKey(id string) error { return fmt.Errorf("%w: %q", campaign.ErrNoKey, id) }
 
 // ScanAction reads id, at, who, what, target and detail.
 func ScanAction(scan func(...any) error) (a campaign.Action, err error) {

@@ -49,6 +49,17 @@ func OrNow(at time.Time) time.Time {
 	return at
 }
 
+// Only returns the one row that was read, or the error missing when there is none.
+func Only[T any](rows []T, err, missing error) (row T, _ error) {
+	if err == nil && len(rows) == 0 {
+		err = missing
+	}
+	if err != nil {
+		return row, err
+	}
+	return rows[0], nil
+}
+
 // Clip shortens prose to n bytes at a rune's border.
 func Clip(s string, n int) string {
 	if len(s) <= n {

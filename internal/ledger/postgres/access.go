@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"campaignd/campaign"
@@ -27,15 +26,10 @@ const (
 )
 
 // Key implements campaign.AccessLedger.
-func (l *Ledger) Key(ctx context.Context, id string) (k campaign.OperatorKey, err error) {
+func (l *Ledger) Key(ctx context.Context, id string) (campaign.OperatorKey, error) {
 	var all []campaign.OperatorKey
-	if err := l.read(ctx, l.sender, list(&all, ledger.ScanKey, sqlOperatorKey, plainText(id))); err != nil {
-		return k, err
-	}
-	if len(all) == 0 {
-		return k, fmt.Errorf("%w: %q", campaign.ErrNoKey, id)
-	}
-	return all[0], nil
+	err := l.read(ctx, l.sender, list(&all, ledger.ScanKey, sqlOperatorKey, plainText(id)))
+	return ledger.Only(all, err, ledger.NoKey(id))
 }
 
 // Keys implements campaign.AccessLedger.
@@ -53,13 +47,11 @@ const (
 func (l *Ledger) RevokeKey(ctx context.Context, id string, at time.Time) (k campaign.OperatorKey, err error) {
 	err = l.change(ctx, l.sender, "", func(t *tx) error {
 		var found []campaign.OperatorKey
-		if err := t.do(list(&found, ledger.ScanKey, sqlLockOperatorKey, plainText(id))); err != nil {
+		err := t.do(list(&found, ledger.ScanKey, sqlLockOperatorKey, plainText(id)))
+		if k, err = ledger.Only(found, err, ledger.NoKey(id)); err != nil {
 			return err
 		}
-		if len(found) == 0 {
-			return fmt.Errorf("%w: %q", campaign.ErrNoKey, id)
-		}
-		if k = found[0]; k.RevokedAt.IsZero() {
+		if k.RevokedAt.IsZero() {
 			k.RevokedAt = ledger.TimeOf(ledger.Millis(at))
 		}
 		return t.do(stmt(nil, sqlRevokeKey, ledger.Millis(at), plainText(id)))

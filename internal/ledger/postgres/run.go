@@ -38,13 +38,8 @@ const (
 // run reads the run that the query finds; campaign.ErrNoRun when there is none.
 func (t *tx) run(query string, a ...any) (campaign.Run, error) {
 	var found []campaign.Run
-	if err := t.do(list(&found, ledger.ScanRun, query, a...)); err != nil {
-		return campaign.Run{}, err
-	}
-	if len(found) == 0 {
-		return campaign.Run{}, campaign.ErrNoRun
-	}
-	return found[0], nil
+	err := t.do(list(&found, ledger.ScanRun, query, a...))
+	return ledger.Only(found, err, campaign.ErrNoRun)
 }
 
 // CreateRun implements campaign.RunLedger.
@@ -97,13 +92,8 @@ func (l *Ledger) CreateRun(ctx context.Context, r campaign.Run) (out campaign.Ru
 // Run implements campaign.RunLedger.
 func (l *Ledger) Run(ctx context.Context, no campaign.RunNo) (campaign.Run, error) {
 	var found []campaign.Run
-	if err := l.read(ctx, l.sender, list(&found, ledger.ScanRun, sqlRun, int64(no))); err != nil {
-		return campaign.Run{}, err
-	}
-	if len(found) == 0 {
-		return campaign.Run{}, campaign.ErrNoRun
-	}
-	return found[0], nil
+	err := l.read(ctx, l.sender, list(&found, ledger.ScanRun, sqlRun, int64(no)))
+	return ledger.Only(found, err, campaign.ErrNoRun)
 }
 
 // Runs implements campaign.RunLedger.
@@ -119,10 +109,7 @@ const sqlSetLimits = `UPDATE run SET limits = $1 WHERE no = $2`
 // SetLimits implements campaign.RunLedger.
 func (l *Ledger) SetLimits(ctx context.Context, no campaign.RunNo, c campaign.LimitChange) (out campaign.Run, err error) {
 	err = l.change(ctx, l.sender, "", func(t *tx) error {
-		if _, _, err := t.lockRun(no); err != nil {
-			return err
-		}
-		r, err := t.run(sqlRun, int64(no))
+		r, err := t.lockedRun(no)
 		if out = r; err != nil || r.State.Ended() {
 			return err
 		}
@@ -147,22 +134,15 @@ func (l *Ledger) SetWanted(ctx context.Context, no campaign.RunNo, w campaign.Wa
 		return out, err
 	}
 	err = l.change(ctx, l.sender, "", func(t *tx) error {
-		state, wanted, err := t.lockRun(no)
-		if err != nil {
+		r, err := t.lockedRun(no)
+		if out = r; err != nil || r.State.Ended() {
 			return err
 		}
-		if err = ledger.CheckWish(wanted, w); err != nil || state.Ended() {
-			var readErr error
-			if out, readErr = t.run(sqlRun, int64(no)); readErr != nil {
-				return readErr
-			}
-			if state.Ended() {
-				return nil
-			}
+		if err := ledger.CheckWish(r.Wanted, w); err != nil {
 			return err
 		}
 		qs := []*query{stmt(nil, sqlSetWanted, string(w), int64(no))}
-		if ledger.ReadyAgain(state, w) {
+		if ledger.ReadyAgain(r.State, w) {
 			qs = append(qs, setState(no, campaign.Ready, "", ""))
 		}
 		if err := t.do(qs...); err != nil {
@@ -184,6 +164,14 @@ func (t *tx) lockRun(no campaign.RunNo) (state campaign.State, wanted campaign.W
 		err = campaign.ErrNoRun
 	}
 	return state, wanted, err
+}
+
+// lockedRun is lockRun that reads the whole run.
+func (t *tx) lockedRun(no campaign.RunNo) (campaign.Run, error) {
+	if _, _, err := t.lockRun(no); err != nil {
+		return campaign.Run{}, err
+	}
+	return t.run(sqlRun, int64(no))
 }
 
 const (

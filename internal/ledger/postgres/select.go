@@ -70,17 +70,16 @@ var (
 	sqlSelectPosted     = found(sqlFindPosted)
 )
 
-const sqlLastSeq = `SELECT hi FROM segment WHERE id >= $1 AND id < $2 ORDER BY id DESC LIMIT 1`
+const sqlEndOfRun = `SELECT coalesce((SELECT hi FROM segment WHERE id >= $1 AND id < $2 ORDER BY id DESC LIMIT 1), 0)`
 
 // SelectLines implements campaign.ReportLedger.
 func (l *Ledger) SelectLines(ctx context.Context, no campaign.RunNo, f campaign.LineFilter, from int64, n int) (
 	page []campaign.Line, next int64, err error) {
-	var ends []int64
-	err = l.read(ctx, l.reports, list(&ends, scanID, sqlLastSeq, ledger.SegmentKey(no, 0), ledger.SegmentKey(no+1, 0)))
-	if err != nil || len(ends) == 0 {
+	var end int64
+	if err := l.read(ctx, l.reports, row(&end, sqlEndOfRun, ledger.SegmentKey(no, 0), ledger.SegmentKey(no+1, 0))); err != nil {
 		return nil, 0, err
 	}
-	return ledger.Select(&f, from, ends[0], n, func(s *ledger.Lookup, from, to int64, n int) (lines []campaign.Line, err error) {
+	return ledger.Select(&f, from, end, n, func(s *ledger.Lookup, from, to int64, n int) (lines []campaign.Line, err error) {
 		a, b := ledger.RowID(no, from), ledger.RowID(no, to-1)+1
 		connection, code := plainText(s.Connection), plainText(s.Code)
 		bare := []any{a, b, n, ledger.SegmentOf(a), ledger.SegmentOf(b - 1), connection}

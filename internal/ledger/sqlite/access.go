@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"campaignd/campaign"
@@ -27,15 +26,9 @@ const (
 )
 
 // Key implements campaign.AccessLedger.
-func (l *Ledger) Key(ctx context.Context, id string) (k campaign.OperatorKey, err error) {
+func (l *Ledger) Key(ctx context.Context, id string) (campaign.OperatorKey, error) {
 	all, err := l.keys(ctx, sqlOperatorKey, args(id))
-	if err == nil && len(all) == 0 {
-		err = fmt.Errorf("%w: %q", campaign.ErrNoKey, id)
-	}
-	if err != nil {
-		return k, err
-	}
-	return all[0], nil
+	return ledger.Only(all, err, ledger.NoKey(id))
 }
 
 // Keys implements campaign.AccessLedger.
@@ -53,21 +46,15 @@ const sqlRevokeKey = `UPDATE operator_key SET revoked_at = ? WHERE id = ? AND re
 // RevokeKey implements campaign.AccessLedger.
 func (l *Ledger) RevokeKey(ctx context.Context, id string, at time.Time) (k campaign.OperatorKey, err error) {
 	err = l.write(ctx, results, func(t *tx) error {
-		found := false
-		if err := t.each(sqlOperatorKey, args(id), func(scan scanFunc) (err error) {
-			k, err = ledger.ScanKey(scan)
-			found = true
+		var found []campaign.OperatorKey
+		err := t.each(sqlOperatorKey, args(id), list(&found, ledger.ScanKey))
+		if k, err = ledger.Only(found, err, ledger.NoKey(id)); err != nil {
 			return err
-		}); err != nil {
-			return err
-		}
-		if !found {
-			return fmt.Errorf("%w: %q", campaign.ErrNoKey, id)
 		}
 		if k.RevokedAt.IsZero() {
 			k.RevokedAt = ledger.TimeOf(ledger.Millis(at))
 		}
-		_, err := t.exec(sqlRevokeKey, ledger.Millis(at), id)
+		_, err = t.exec(sqlRevokeKey, ledger.Millis(at), id)
 		return err
 	})
 	if err != nil {

@@ -76,9 +76,6 @@ func (l *Ledger) Audit(ctx context.Context, no campaign.RunNo, limit int) (found
 		}
 		found = append(found, twice...)
 	}
-	if len(found) == 0 {
-		return nil, nil
-	}
 	return found, nil
 }
 

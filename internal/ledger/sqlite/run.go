@@ -67,27 +67,17 @@ func (l *Ledger) CreateRun(ctx context.Context, r campaign.Run) (out campaign.Ru
 }
 
 // run reads the run that the query finds; campaign.ErrNoRun when there is none.
-func (t *tx) run(query string, a ...any) (found campaign.Run, err error) {
-	err = t.each(query, a, func(scan scanFunc) (err error) {
-		found, err = ledger.ScanRun(scan)
-		return err
-	})
-	if err == nil && found.No == 0 {
-		err = campaign.ErrNoRun
-	}
-	return found, err
+func (t *tx) run(query string, a ...any) (campaign.Run, error) {
+	var found []campaign.Run
+	err := t.each(query, a, list(&found, ledger.ScanRun))
+	return ledger.Only(found, err, campaign.ErrNoRun)
 }
 
 // run reads a run; campaign.ErrNoRun when there is none.
-func (r reader) run(ctx context.Context, no campaign.RunNo) (found campaign.Run, err error) {
-	err = r.each(ctx, sqlRun, args(int64(no)), func(scan scanFunc) (err error) {
-		found, err = ledger.ScanRun(scan)
-		return err
-	})
-	if err == nil && found.No == 0 {
-		err = campaign.ErrNoRun
-	}
-	return found, err
+func (r reader) run(ctx context.Context, no campaign.RunNo) (campaign.Run, error) {
+	var found []campaign.Run
+	err := r.each(ctx, sqlRun, args(int64(no)), list(&found, ledger.ScanRun))
+	return ledger.Only(found, err, campaign.ErrNoRun)
 }
 
 // Run implements campaign.RunLedger.
@@ -234,7 +224,7 @@ func (l *Ledger) Assets(ctx context.Context, no campaign.RunNo) (all []campaign.
 const (
 	sqlSentRuns = `SELECT no FROM run WHERE state IN ('ready', 'running')
 		AND NOT EXISTS (SELECT 1 FROM segment WHERE segment.run = run.no AND done = 0) ORDER BY no`
-	sqlSentRun = sqlSentRuns + ` LIMIT 1`
+	sqlAnySentRun = `SELECT EXISTS (` + sqlSentRuns + `)`
 
 	// Parked segments that wait for the end of a doubt that has been proven since: every delivery is
 	// settled. The count is last, because it reads the segment's outcomes.
@@ -251,15 +241,12 @@ func (l *Ledger) FinishRuns(ctx context.Context) (moved []campaign.Run, err erro
 	if err := l.skipFailed(ctx); err != nil {
 		return nil, err
 	}
-	var no int64 // callers poll: a reader, not the writer, says that there is nothing to do
+	var some bool // callers poll: a reader, not the writer, says that there is nothing to do
 	var settled []int64
 	if err := l.read().each(ctx, sqlSettledSegments, args(ledger.Millis(time.Now())), list(&settled, scanID)); err != nil {
 		return nil, err
 	}
-	if err := l.read().row(ctx, sqlSentRun, nil, &no); err != nil && (len(settled) == 0 || !errors.Is(err, sql.ErrNoRows)) {
-		if errors.Is(err, sql.ErrNoRows) {
-			return nil, nil
-		}
+	if err := l.read().row(ctx, sqlAnySentRun, nil, &some); err != nil || !some && len(settled) == 0 {
 		return nil, err
 	}
 	err = l.write(ctx, results, func(t *tx) error {
