@@ -63,6 +63,18 @@ var ErrRestored = errors.New("it went back in time")
 // ErrClosed is the answer of a ledger after Close.
 var ErrClosed = errors.New("ledger is closed")
 
+// Promised reports whether err is an answer that the interfaces of package campaign promise. A backend
+// adds the name of the ledger to other errors only.
+func Promised(err error) bool {
+	for _, answer := range []error{campaign.ErrFenced, campaign.ErrNoRun, campaign.ErrRunExists, campaign.ErrCancelled,
+		campaign.ErrFollowedUp, campaign.ErrNoKey, campaign.ErrSameContent} {
+		if errors.Is(err, answer) {
+			return true
+		}
+	}
+	return false
+}
+
 // Opener opens the ledger of one database: sqlite.Open takes the path of a file, postgres.Open a
 // connection string of libpq.
 type Opener[L campaign.Ledger] func(ctx context.Context, address string, o Options) (L, error)

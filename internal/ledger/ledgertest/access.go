@@ -45,8 +45,9 @@ var accessPromises = []promise{
 				f.Errorf("revoked at %v, want the first time %v", k.RevokedAt, want)
 			}
 		}
-		if _, err := f.l.RevokeKey(f.ctx, "2b", at); !errors.Is(err, campaign.ErrNoKey) {
-			f.Errorf("a key that is not there: got %v, want ErrNoKey", err)
+		_, err := f.l.RevokeKey(f.ctx, "2b", at)
+		if want := campaign.ErrNoKey.Error() + `: "2b"`; !errors.Is(err, campaign.ErrNoKey) || err.Error() != want {
+			f.Errorf("a key that is not there: got %v, want ErrNoKey as %s", err, want)
 		}
 	}},
 	{"ActionsAreReadNewestFirstByPages", func(f *fixture) {

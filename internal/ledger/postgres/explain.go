@@ -35,9 +35,8 @@ const (
 func classify(err error) advice {
 	var said *pgconn.PgError
 	switch {
-	case errors.Is(err, campaign.ErrFenced), errors.Is(err, campaign.ErrNoRun), errors.Is(err, campaign.ErrRunExists),
-		errors.Is(err, pgx.ErrNoRows), errors.Is(err, ledger.ErrRestored), errors.Is(err, ledger.ErrClosed), errors.Is(err, errUnsafe),
-		errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+	case ledger.Promised(err), errors.Is(err, pgx.ErrNoRows), errors.Is(err, ledger.ErrRestored), errors.Is(err, ledger.ErrClosed),
+		errors.Is(err, errUnsafe), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return final
 	case isAway(err), errors.Is(err, errStandby):
 		return broken
@@ -73,8 +72,7 @@ func (l *Ledger) Unwritable() (since time.Time, err error) { return l.outage.Sin
 
 // explain turns an error of PostgreSQL into one line that says what it means and what to do.
 func (l *Ledger) explain(err error) error {
-	if err == nil || errors.Is(err, campaign.ErrFenced) || errors.Is(err, campaign.ErrNoRun) || errors.Is(err, campaign.ErrRunExists) ||
-		errors.Is(err, ledger.ErrClosed) || errors.Is(err, pgx.ErrNoRows) || errors.Is(err, errSaid) {
+	if err == nil || ledger.Promised(err) || errors.Is(err, ledger.ErrClosed) || errors.Is(err, pgx.ErrNoRows) || errors.Is(err, errSaid) {
 		return err
 	}
 	hint := ""

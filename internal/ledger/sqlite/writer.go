@@ -200,10 +200,8 @@ func (w *writer) commit(batch []*op) {
 
 // explain makes an error of SQLite readable. Errors that the ledger promises stay as they are.
 func (w *writer) explain(err error) error {
-	for _, promised := range []error{campaign.ErrFenced, campaign.ErrNoRun, campaign.ErrRunExists} {
-		if errors.Is(err, promised) {
-			return err
-		}
+	if ledger.Promised(err) {
+		return err
 	}
 	return explain(w.ledger.path, err)
 }
