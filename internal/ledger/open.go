@@ -103,9 +103,12 @@ func opened[L campaign.Ledger](l L, err error) (campaign.Ledger, error) {
 
 // Redact keeps a mistyped address's password out of messages, also one among its parameters.
 func Redact(dsn string) string {
-	dsn, _, _ = strings.Cut(dsn, "?")
-	if i := strings.LastIndexByte(dsn, '@'); i >= 0 {
-		return "***" + dsn[i:]
+	shown, rest, _ := strings.Cut(dsn, "?")
+	switch i := strings.LastIndexByte(shown, '@'); {
+	case i >= 0:
+		return "***" + shown[i:]
+	case strings.Contains(rest, "@"), strings.Contains(shown, "password"): // a password with a question mark, and the form key=value
+		return "***"
 	}
-	return dsn
+	return shown
 }

@@ -27,6 +27,8 @@ func TestAnAddressThatIsNoLedgersIsRefused(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ dsn, want string }{
 		{"mysql://root:secret@host/db", "want sqlite:PATH or postgres://"},
+		{"mysql://root:secret?more@host/db", "want sqlite:PATH or postgres://"},
+		{"host=db user=root password=secret", "want sqlite:PATH or postgres://"},
 		{"sqlite:", "want sqlite:PATH"},
 	} {
 		l, err := ledger.Open(t.Context(), c.dsn, ledger.Options{}, sqlite.Open, postgres.Open)
