@@ -17,24 +17,16 @@ const quarantineTime = 15 * time.Minute
 // server or timeline waits for its quarantine. Other errors say that the server did not answer.
 func (l *Ledger) Restored(ctx context.Context) error { return l.checkIdentity(ctx) }
 
-// Quarantine makes a ledger safe to send from that went back in time, as Quarantine of package
+// Quarantine makes a ledger that went back in time safe to send from, as Quarantine of package
 // sqlite does (docs/protocol.md#when-the-ledger-goes-back-in-time). Senders that still run are
 // fenced, and go on when their run is resumed.
 func (l *Ledger) Quarantine(ctx context.Context, ahead int64, since time.Time) (int64, error) {
-	n, err := l.quarantine(ctx, ahead, since, false)
-	if err != nil {
-		return 0, err
-	}
-	return n, nil
+	return l.quarantine(ctx, ahead, since, false)
 }
 
 // Rehearse returns what Quarantine would return, and changes nothing.
 func (l *Ledger) Rehearse(ctx context.Context, ahead int64, since time.Time) (int64, error) {
-	n, err := l.quarantine(ctx, ahead, since, true)
-	if errors.Is(err, ledger.ErrRehearsed) {
-		return n, nil
-	}
-	return 0, err
+	return l.quarantine(ctx, ahead, since, true)
 }
 
 // A wire log covers what has no durable result. In a ledger that went back in time that is more
@@ -81,8 +73,11 @@ func (l *Ledger) quarantine(ctx context.Context, ahead int64, since time.Time, r
 	if unknown != nil {
 		return 0, l.explain(unknown)
 	}
+	if errors.Is(err, ledger.ErrRehearsed) {
+		return n, nil
+	}
 	if err != nil {
-		return n, err
+		return 0, err
 	}
 	l.identity.Store(&here)
 	l.identityChanged.Store(false)

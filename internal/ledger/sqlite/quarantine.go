@@ -30,21 +30,12 @@ func (l *Ledger) Restored(context.Context) error {
 // It returns how many deliveries it put in doubt. An ahead of 0 says that nothing was posted: the
 // ledger is accepted as it is, with no doubt and no pause.
 func (l *Ledger) Quarantine(ctx context.Context, ahead int64, since time.Time) (int64, error) {
-	n, err := l.quarantine(ctx, ahead, since, false)
-	if err != nil {
-		return 0, err
-	}
-	l.restored.Store(nil)
-	return n, nil
+	return l.quarantine(ctx, ahead, since, false)
 }
 
 // Rehearse returns what Quarantine would return, and changes nothing.
 func (l *Ledger) Rehearse(ctx context.Context, ahead int64, since time.Time) (int64, error) {
-	n, err := l.quarantine(ctx, ahead, since, true)
-	if errors.Is(err, ledger.ErrRehearsed) {
-		return n, nil
-	}
-	return 0, err
+	return l.quarantine(ctx, ahead, since, true)
 }
 
 const sqlOpens = `SELECT id, opens FROM ledger`
@@ -69,11 +60,17 @@ func (l *Ledger) quarantine(ctx context.Context, ahead int64, since time.Time, r
 		}
 		return t.begin(l.path, &s)
 	})
-	if err != nil {
-		return n, err
+	if errors.Is(err, ledger.ErrRehearsed) {
+		return n, nil
 	}
-	// After the commit: a crash in between asks for another quarantine.
-	return n, s.write(stampPath(l.path))
+	if err == nil {
+		err = s.write(stampPath(l.path)) // after the commit: a crash in between asks for another quarantine
+	}
+	if err != nil {
+		return 0, err
+	}
+	l.restored.Store(nil)
+	return n, nil
 }
 
 // sqlForgetGrants forget who was granted what is open: a wire log covers what has no durable
