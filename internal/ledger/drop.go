@@ -31,7 +31,7 @@ func DropClause(f campaign.DropFilter, dialect string) (sql string, args []any) 
 		add("hash = ", f.Hash)
 	}
 	order := "no DESC"
-	if !f.Due.IsZero() { // as the index dropped_file_due says it
+	if !f.Due.IsZero() { // the condition of the index dropped_file_due
 		add("state IN ('claimed', 'launched') AND next_at <= ", Millis(f.Due))
 		order = "next_at, no"
 	}

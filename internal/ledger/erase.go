@@ -54,7 +54,7 @@ func KeysOf(rows []campaign.Delivery) (keys []int64) {
 	return keys
 }
 
-// Erased tells which numbers were erased, and of each whether nothing of it is under way any more.
+// Erased has the numbers that were erased, each with whether nothing of it is under way any more.
 type Erased map[int64]bool
 
 // Has reports whether a number was erased.
@@ -63,9 +63,9 @@ func (e Erased) Has(key int64) bool {
 	return erased
 }
 
-// NewErased returns what found says, which are the keys below 0 and the keys above 0 that are
-// suppressed: the pseudonym of a number that was erased, and the number itself until nothing of it is
-// under way any more. of are those of Pseudonyms.
+// NewErased reads the suppressed keys among numbers and their pseudonyms: a number was erased if its
+// pseudonym is suppressed, and something of it is under way while the number itself is, too. of is that
+// of Pseudonyms.
 func NewErased(found []int64, of map[int64]int64) Erased {
 	var e Erased
 	for _, p := range found {

@@ -14,9 +14,9 @@ const FiringsKept = 1000
 func FiringClause(f campaign.FiringFilter, dialect string) (sql string, args []any) {
 	sql, args = " WHERE campaign = "+dialect+"1", []any{f.Campaign}
 	switch {
-	case f.Open: // as the index firing_open says it
+	case f.Open: // the condition of the index firing_open
 		sql += " AND outcome IN ('launching', 'waiting')"
-	case f.Outcome == campaign.FiringAdded: // as the index firing_added says it
+	case f.Outcome == campaign.FiringAdded: // the condition of the index firing_added
 		sql += " AND outcome = 'added'"
 	case f.Outcome == "":
 		sql += " AND outcome <> 'added'"

@@ -46,8 +46,8 @@ func (o Options) NotifyState(no campaign.RunNo, to campaign.State, reason campai
 	return o.notify(n)
 }
 
-// NotifyHolds returns what holds that began have to tell. One that came back soon after its end
-// (Hold.Count) tells nothing: it was told when the illness began. Its end is told when it is over.
+// NotifyHolds returns what holds that began have to tell. A hold that came back soon after its end
+// (Hold.Count) tells nothing: its first beginning was told, and its end is told when it stays away.
 func (o Options) NotifyHolds(began []campaign.Hold, now time.Time) (all []campaign.Notification) {
 	for _, h := range began {
 		if h.Count > 1 {
@@ -108,7 +108,7 @@ func NotificationClause(f campaign.NotificationFilter, dialect string) (sql stri
 		all = append(all, "state IN ("+strings.Join(in, ", ")+")")
 	}
 	order := "no DESC"
-	if !f.Due.IsZero() { // as the index notification_due says it
+	if !f.Due.IsZero() { // the condition of the index notification_due
 		all = append(all, "state IN ('waiting', 'pending')", "next_at <= "+arg(Millis(f.Due)))
 		order = "next_at, no"
 	}

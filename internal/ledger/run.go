@@ -24,7 +24,7 @@ func RunClause(f campaign.RunFilter, dialect string) (sql string, args []any) {
 	is("r.campaign", f.Campaign)
 	is("r.list_hash", f.ListHash)
 	is("r.launch", f.Launch)
-	if f.Fired { // as the index run_firing says it
+	if f.Fired { // the condition of the index run_firing
 		all = append(all, "substr(r.launch, 1, 5) = 'cron '")
 	}
 	if f.Unfinished { // by the index run_state: few of many

@@ -56,8 +56,8 @@ func (s *Segment) Advance(ahead, since int64) (first int64) {
 }
 
 // AfterCanary is the wake time, in milliseconds, of a segment that waits for the canary of its run:
-// the last day of the year 9999. A claim passes over it like over any segment whose time has not
-// come.
+// the last day of the year 9999. A claim passes over it, as over every segment whose wake time
+// has not come.
 const AfterCanary = 253402214400000
 
 // WakeTime is the wake time of a new segment.

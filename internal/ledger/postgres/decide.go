@@ -33,12 +33,12 @@ func (g *grants) decide(in campaign.Intent) (campaign.Granted, error) {
 	}
 	rows := g.rows
 	rows.Suppressed = g.suppressed(&in, r.marketing)
-	if g.crowd != nil && ledger.CountsPeople(&in) {
-		sending.People, rows.Keys = g.crowd.people, g.crowd.keys
+	if g.recipients != nil && ledger.CountsPeople(&in) {
+		sending.People, rows.Keys = g.recipients.people, g.recipients.keys
 	}
 	d := sending.Grant(&in, rows)
 	if d.Full != nil {
-		g.crowd.full = append(g.crowd.full, full{len(g.answers), d.Full})
+		g.recipients.full = append(g.recipients.full, full{len(g.answers), d.Full})
 	}
 	if d.Write {
 		s.mark, s.connection, s.wrote = d.Mark, in.Connection, true
@@ -47,8 +47,8 @@ func (g *grants) decide(in campaign.Intent) (campaign.Granted, error) {
 		r.count += d.Count
 		r.start = r.start || d.Start
 		g.add(in.Lease.Run, s, &d)
-		if g.crowd != nil {
-			g.crowd.add(&in, &d)
+		if g.recipients != nil {
+			g.recipients.add(&in, &d)
 		}
 	}
 	return d.Answer, nil

@@ -12,15 +12,15 @@ import (
 
 // grants is one transaction of intents: what it read, and what it answers.
 type grants struct {
-	segments map[int64]*segment
-	runs     map[int64]*budget
-	rows     ledger.SendingRows // of all intents, without Suppressed
-	byKey    map[int64][]string // scopes of suppressions, of the keys that the callers gave
-	byRow    map[int64][]string // of deliveries whose keys they did not give
-	holds    []campaign.Hold    // in force
-	answers  []campaign.Granted
-	at       int64  // now, in milliseconds
-	crowd    *crowd // nil when no intent depends on its recipients
+	segments   map[int64]*segment
+	runs       map[int64]*budget
+	rows       ledger.SendingRows // of all intents, without Suppressed
+	byKey      map[int64][]string // scopes of suppressions, of the keys that the callers gave
+	byRow      map[int64][]string // of deliveries whose keys they did not give
+	holds      []campaign.Hold    // in force
+	answers    []campaign.Granted
+	at         int64       // now, in milliseconds
+	recipients *recipients // nil when no intent depends on its recipients
 
 	skipRids      []int64 // deliveries that are suppressed
 	skipWhy       []string
@@ -44,8 +44,8 @@ type segment struct {
 
 func (s *segment) moved() bool { return s.wrote && s.mark != s.from }
 
-// tells reports whether reading the segment back can show that the intents were committed. That of
-// a segment whose retries were all suppressed cannot.
+// tells reports whether reading the segment back can show that the intents were committed. A segment
+// whose retries were all suppressed cannot show it.
 func (s *segment) tells() bool { return s.moved() || s.wrote && len(s.retried) > 0 }
 
 // budget is a run as the intents of the transaction use up its budget.
@@ -81,8 +81,8 @@ func (l *Ledger) intend(t *tx, in []campaign.Intent) (*grants, error) {
 		}
 		g.answers = append(g.answers, answer)
 	}
-	if g.crowd != nil {
-		if err := g.crowd.limits(t, g.answers); err != nil {
+	if g.recipients != nil {
+		if err := g.recipients.limits(t, g.answers); err != nil {
 			return nil, err
 		}
 	}
@@ -137,7 +137,7 @@ func (l *Ledger) readGrants(t *tx, g *grants, in []campaign.Intent, holds *query
 		slices.Sort(*s)
 		*s = slices.Compact(*s)
 	}
-	crowd, err := g.readCrowd(t, in)
+	people, err := g.readRecipients(t, in)
 	if err != nil {
 		return err
 	}
@@ -205,10 +205,10 @@ func (l *Ledger) readGrants(t *tx, g *grants, in []campaign.Intent, holds *query
 			return err
 		}, sqlSuppressed, unkeyedFrom, unkeyedTo, g.at))
 	}
-	if err := t.do(append(qs, crowd...)...); err != nil || g.crowd == nil {
+	if err := t.do(append(qs, people...)...); err != nil || g.recipients == nil {
 		return err
 	}
-	g.crowd.ready()
+	g.recipients.ready()
 	return nil
 }
 
@@ -255,8 +255,8 @@ func (g *grants) write(t *tx) {
 		}
 	}
 	var people []*query
-	if g.crowd != nil {
-		people = g.crowd.write(g.at)
+	if g.recipients != nil {
+		people = g.recipients.write(g.at)
 	}
 	if len(ids) == 0 {
 		t.last(people...) // places that are free again

@@ -26,13 +26,13 @@ const (
 	sqlContacts = `SELECT key, rid, at, connection, capped FROM contact WHERE key = ANY($1) AND until > ledger_now()`
 )
 
-// crowd is what a transaction of intents reads of its recipients, and what it writes of them.
-type crowd struct {
+// recipients is what a transaction of intents reads of its recipients, and what it writes of them.
+type recipients struct {
 	people *ledger.People // made when all is read
 	keys   map[int64]int64
 	now    int64
 	taken  map[string]int64 // by portfolio, as stored
-	freed  map[string]int64 // places whose last hold is over: deleted
+	freed  map[string]int64 // places whose last message no longer counts: deleted
 
 	places, windows []ledger.Reached // Portfolio of a window is its connection
 	contacts        []ledger.Contact
@@ -50,10 +50,10 @@ type full struct {
 	tier   *ledger.Full
 }
 
-// readCrowd reads what the intents need to know of their recipients, nil if that is nothing. Its
+// readRecipients reads what the intents need to know of their recipients, nil if that is nothing. Its
 // queries follow the locks of segments and outcomes.
-func (g *grants) readCrowd(t *tx, in []campaign.Intent) (qs []*query, err error) {
-	c := &crowd{keys: map[int64]int64{}, taken: map[string]int64{}, freed: map[string]int64{},
+func (g *grants) readRecipients(t *tx, in []campaign.Intent) (qs []*query, err error) {
+	c := &recipients{keys: map[int64]int64{}, taken: map[string]int64{}, freed: map[string]int64{},
 		fresh: map[int64]ledger.Deferral{}, late: map[int64]ledger.Deferral{}}
 	var keys, from, to []int64
 	var connections []string
@@ -73,7 +73,7 @@ func (g *grants) readCrowd(t *tx, in []campaign.Intent) (qs []*query, err error)
 	if !any {
 		return nil, nil
 	}
-	g.crowd = c
+	g.recipients = c
 	if len(from) > 0 {
 		if err := t.do(each(func(scan scanFunc) error {
 			var id, key int64
@@ -104,7 +104,7 @@ func (g *grants) readCrowd(t *tx, in []campaign.Intent) (qs []*query, err error)
 }
 
 // known notes the keys that an intent carries. If it carries none, it adds its rows to from and to.
-func (c *crowd) known(x *campaign.Intent, from, to *[]int64) {
+func (c *recipients) known(x *campaign.Intent, from, to *[]int64) {
 	no, group := x.Lease.Run, max(0, x.To-x.From)
 	if keyed(x) {
 		for n := range group {
@@ -137,7 +137,7 @@ func scanReached(scan scanFunc) (r ledger.Reached, err error) {
 }
 
 // ready makes People of what was read.
-func (c *crowd) ready() {
+func (c *recipients) ready() {
 	c.people = ledger.NewPeople(c.now)
 	for _, id := range c.portfolios {
 		c.people.Taken(id, c.taken[id]-c.freed[id])
@@ -154,7 +154,7 @@ func (c *crowd) ready() {
 }
 
 // add collects what an intent took, and whom it made wait.
-func (c *crowd) add(in *campaign.Intent, d *ledger.Decision) {
+func (c *recipients) add(in *campaign.Intent, d *ledger.Decision) {
 	c.reach, c.contact = append(c.reach, d.Reached...), append(c.contact, d.Contacts...)
 	for seq, wait := range d.Defer {
 		if seq >= in.From {
@@ -197,13 +197,13 @@ func (l *Ledger) countReached(ctx context.Context, in []campaign.Intent) error {
 }
 
 // sqlNextPlace finds when the place was taken that frees after $2 others.
-const sqlNextPlace = `SELECT r.at FROM reach r WHERE r.portfolio = $1 AND ` + sqlLastHold + ` ORDER BY r.at LIMIT 1 OFFSET $2`
+const sqlNextPlace = `SELECT r.at FROM reach r WHERE r.portfolio = $1 AND ` + sqlLastReach + ` ORDER BY r.at LIMIT 1 OFFSET $2`
 
-// sqlLastHold holds for the last message to a recipient: the place is free when that one is over.
-const sqlLastHold = `NOT EXISTS (SELECT 1 FROM reach n WHERE n.key = r.key AND n.portfolio = r.portfolio AND (n.at, n.rid) > (r.at, r.rid))`
+// sqlLastReach is true for the last message to a recipient, whose time is that of the place.
+const sqlLastReach = `NOT EXISTS (SELECT 1 FROM reach n WHERE n.key = r.key AND n.portfolio = r.portfolio AND (n.at, n.rid) > (r.at, r.rid))`
 
 // limits says of each answer that a full tier limits when it may be asked for again.
-func (c *crowd) limits(t *tx, answers []campaign.Granted) error {
+func (c *recipients) limits(t *tx, answers []campaign.Granted) error {
 	for _, f := range c.full {
 		var at int64
 		if err := t.do(row(&at, sqlNextPlace, f.tier.Portfolio, f.tier.Over())); err != nil && !errors.Is(err, pgx.ErrNoRows) {
@@ -231,7 +231,7 @@ const (
 
 // write returns the statements that write what the intents took. at is now by the clock of this
 // process, in milliseconds.
-func (c *crowd) write(at int64) (qs []*query) {
+func (c *recipients) write(at int64) (qs []*query) {
 	if len(c.reach) > 0 {
 		var keys, rids []int64
 		var portfolios []string

@@ -10,9 +10,9 @@ import (
 	"campaignd/internal/mutant"
 )
 
-// A refusal that proves that nothing was sent ends the delivery's hold on its place, and its
-// contact. The place is free when no other message to the recipient holds it. The flag says that an
-// earlier attempt may have been sent. The places are locked first, by their portfolios.
+// A refusal that proves that nothing was sent deletes the delivery's row of reach, and its contact.
+// The place is free when the recipient has no other row. The flag says that an earlier attempt may
+// have been sent. The places are locked first, by their portfolios.
 const (
 	sqlUnsent = `FROM unnest($1::bigint[]) w (r)
 		CROSS JOIN LATERAL (SELECT key FROM delivery WHERE rid = w.r OFFSET 0) d
@@ -83,7 +83,7 @@ func (l *Ledger) forgetPeople(ctx context.Context, now time.Time) error {
 	})
 }
 
-const sqlReachedSince = `SELECT min(r.at), max(r.at), count(*) FROM reach r WHERE r.portfolio = $1 AND r.at > $2 AND ` + sqlLastHold + `
+const sqlReachedSince = `SELECT min(r.at), max(r.at), count(*) FROM reach r WHERE r.portfolio = $1 AND r.at > $2 AND ` + sqlLastReach + `
 	GROUP BY r.at / 3600000 ORDER BY 1`
 
 // Reached implements campaign.SuppressionLedger.

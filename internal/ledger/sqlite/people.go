@@ -137,12 +137,12 @@ func (l *Ledger) countReached(ctx context.Context, in []campaign.Intent) error {
 }
 
 // sqlNextPlace finds when the place was taken that frees after ?2 others.
-const sqlNextPlace = `SELECT r.at FROM reach r WHERE r.portfolio = ?1 AND ` + sqlLastHold + ` ORDER BY r.at LIMIT 1 OFFSET ?2`
+const sqlNextPlace = `SELECT r.at FROM reach r WHERE r.portfolio = ?1 AND ` + sqlLastReach + ` ORDER BY r.at LIMIT 1 OFFSET ?2`
 
-// sqlLastHold holds for the last message to a recipient: the place is free when that one is over. The
-// plus sign, also in sqlCountLate, keeps SQLite from the index of times, with which each row read all
-// later ones: 8 s of a processor for 19,000 people, 9 ms with the primary key.
-const sqlLastHold = `NOT EXISTS (SELECT 1 FROM reach n
+// sqlLastReach is true for the last message to a recipient, whose time is that of the place. The plus
+// sign, also in sqlCountLate, keeps SQLite from the index of times, with which each row read all later
+// ones: 8 s of a processor for 19,000 people, 9 ms with the primary key.
+const sqlLastReach = `NOT EXISTS (SELECT 1 FROM reach n
 	WHERE n.key = r.key AND n.portfolio = r.portfolio AND (+n.at, n.rid) > (r.at, r.rid))`
 
 // full says what limits an intent whose tier is full.

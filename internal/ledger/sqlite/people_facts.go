@@ -11,9 +11,9 @@ import (
 	"campaignd/internal/mutant"
 )
 
-// A refusal that proves that nothing was sent ends the delivery's hold on its place, and its
-// contact. The place is free when no other message to the recipient holds it. The flag says that an
-// earlier attempt may have been sent.
+// A refusal that proves that nothing was sent deletes the delivery's row of reach, and its contact.
+// The place is free when the recipient has no other row. The flag says that an earlier attempt may
+// have been sent.
 const (
 	sqlAnyCounted = `SELECT EXISTS (SELECT 1 FROM reach), EXISTS (SELECT 1 FROM contact)`
 	sqlUnsentKey  = `SELECT d.key FROM delivery d CROSS JOIN outcome o ON o.rid = d.rid
@@ -106,7 +106,7 @@ func (l *Ledger) forgetPeople(ctx context.Context, now time.Time) error {
 
 const sqlAnyForgotten = `SELECT EXISTS (SELECT 1 FROM inbound WHERE at <= ?) OR EXISTS (SELECT 1 FROM contact WHERE until <= ?)`
 
-const sqlReachedSince = `SELECT min(r.at), max(r.at), count(*) FROM reach r WHERE r.portfolio = ? AND r.at > ? AND ` + sqlLastHold + `
+const sqlReachedSince = `SELECT min(r.at), max(r.at), count(*) FROM reach r WHERE r.portfolio = ? AND r.at > ? AND ` + sqlLastReach + `
 	GROUP BY r.at / 3600000 ORDER BY 1`
 
 // Reached implements campaign.SuppressionLedger.
