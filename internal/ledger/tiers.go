@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -38,7 +39,7 @@ func (t *Tiers) Uncounted(in []campaign.Intent) (fresh []Member) {
 					delete(t.known, k)
 				}
 			}
-		case x.Tier.Places > 0 && !t.known[m]:
+		case x.Tier.Places > 0 && !t.known[m] && !slices.Contains(fresh, m):
 			fresh = append(fresh, m)
 		}
 	}

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"campaignd/campaign"
@@ -34,5 +35,15 @@ func TestATierCountsAConnectionBeforeItBegins(t *testing.T) {
 		for _, m := range got {
 			tiers.Counted(m)
 		}
+	}
+}
+
+// Intents of several segments of one connection count it once.
+func TestAConnectionIsCountedOnceForAllItsIntents(t *testing.T) {
+	t.Parallel()
+	var tiers Tiers
+	in := campaign.Intent{Connection: "conn_1", Tier: campaign.Tier{Portfolio: "main", Places: 250}}
+	if got, want := tiers.Uncounted([]campaign.Intent{in, in}), []Member{{"main", "conn_1"}}; !slices.Equal(got, want) {
+		t.Errorf("to be counted: got %v, want %v", got, want)
 	}
 }

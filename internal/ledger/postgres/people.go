@@ -200,7 +200,8 @@ func (l *Ledger) countReached(ctx context.Context, in []campaign.Intent) error {
 const sqlNextPlace = `SELECT r.at FROM reach r WHERE r.portfolio = $1 AND ` + sqlLastReach + ` ORDER BY r.at LIMIT 1 OFFSET $2`
 
 // sqlLastReach is true for the last message to a recipient, whose time is that of the place.
-const sqlLastReach = `NOT EXISTS (SELECT 1 FROM reach n WHERE n.key = r.key AND n.portfolio = r.portfolio AND (n.at, n.rid) > (r.at, r.rid))`
+const sqlLastReach = `NOT EXISTS (SELECT 1 FROM reach n
+	WHERE n.key = r.key AND n.portfolio = r.portfolio AND (n.at, n.rid) > (r.at, r.rid))`
 
 // limits says of each answer that a full tier limits when it may be asked for again.
 func (c *recipients) limits(t *tx, answers []campaign.Granted) error {
