@@ -95,12 +95,7 @@ func sweptWhileStored(t *testing.T, l *Ledger) bool {
 		_, err := l.Sweep(t.Context(), time.Now())
 		swept <- err
 	}()
-	for waits := false; !waits; {
-		if err := l.read(t.Context(), l.sender, row(&waits, `SELECT EXISTS (SELECT 1 FROM pg_stat_activity
-			WHERE datname = current_database() AND wait_event_type = 'Lock')`)); err != nil {
-			t.Fatal(err)
-		}
-	}
+	awaitWaiting(t, l, 1)
 	if err := l.read(t.Context(), l.sender, orphaned(1)); err != nil {
 		t.Fatal(err)
 	}

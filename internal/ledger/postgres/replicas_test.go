@@ -254,7 +254,7 @@ func TestASweepAndAWebhookOfOneMessageNeverDeadlock(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	time.Sleep(50 * time.Millisecond)
+	awaitWaiting(t, l, 1)
 	var took time.Duration
 	both.Go(func() {
 		began := time.Now()
@@ -263,10 +263,28 @@ func TestASweepAndAWebhookOfOneMessageNeverDeadlock(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	time.Sleep(50 * time.Millisecond)
+	awaitWaiting(t, l, 2)
 	exec(`COMMIT`)
 	both.Wait()
 	if took > 700*time.Millisecond { // lock_timeout is a second
 		t.Errorf("the webhook took %v; want at most %+v", took, 700*time.Millisecond)
+	}
+}
+
+// awaitWaiting returns when n sessions of the ledger wait for a lock.
+func awaitWaiting(t *testing.T, l *Ledger, n int64) {
+	t.Helper()
+	const waiting = `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`
+	for until := time.Now().Add(5 * time.Second); ; time.Sleep(time.Millisecond) {
+		var have int64
+		if err := l.read(t.Context(), l.reports, row(&have, waiting)); err != nil {
+			t.Fatal(err)
+		}
+		if have >= n {
+			return
+		}
+		if time.Now().After(until) {
+			t.Fatalf("%d sessions wait for a lock; want %d", have, n)
+		}
 	}
 }

@@ -5,7 +5,6 @@ package postgres
 import (
 	"errors"
 	"testing"
-	"time"
 
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
@@ -44,13 +43,7 @@ func TestARunThatAnotherMakesMeanwhileIsReturned(t *testing.T) {
 			run, err := l.CreateRun(t.Context(), r)
 			made <- answer{run, err}
 		}()
-		watch := beside(t, url)
-		for waits, until := false, time.Now().Add(10*time.Second); !waits; {
-			if err := watch.QueryRow(t.Context(), `SELECT EXISTS (SELECT 1 FROM pg_locks k JOIN pg_stat_activity a USING (pid)
-				WHERE NOT k.granted AND a.datname = current_database())`).Scan(&waits); err != nil || time.Now().After(until) {
-				t.Fatalf("%s: waiting for a lock: %v; want no error within 10 s", name, err)
-			}
-		}
+		awaitWaiting(t, l, 1)
 		if err := tx.Commit(t.Context()); err != nil {
 			t.Fatalf("%s: committing: %v; want no error", name, err)
 		}
