@@ -8,7 +8,7 @@ import (
 
 // changeRow is what a word of messaging.Change does to holds.
 type changeRow struct {
-	effect   TemplateEffect
+	effect   EventEffect
 	sentence string // of a hold, without a full stop at its end
 }
 
@@ -16,40 +16,40 @@ type changeRow struct {
 // noted, as are changes of quality, throughput and tier, and RATE_LIMITED and FLAGGED: messages may
 // still be accepted, and a refusal holds by itself.
 var changes = map[string]changeRow{
-	"DISABLE":                            {TemplatePauses, "the platform has disabled the business account"},
-	"RESTRICTED_BIZ_INITIATED_MESSAGING": {TemplatePauses, "the platform does not let the business account begin conversations"},
-	"ACCOUNT_OFFBOARDED":                 {TemplatePauses, "the business account was disconnected from the service"},
-	"ACCOUNT_DELETED":                    {TemplateEnds, "the business account was deleted"},
+	"DISABLE":                            {EventHolds, "the platform has disabled the business account"},
+	"RESTRICTED_BIZ_INITIATED_MESSAGING": {EventHolds, "the platform does not let the business account begin conversations"},
+	"ACCOUNT_OFFBOARDED":                 {EventHolds, "the business account was disconnected from the service"},
+	"ACCOUNT_DELETED":                    {EventHoldsForGood, "the business account was deleted"},
 
-	"SUSPENDED":    {TemplatePauses, "the service reports it as suspended"},
-	"DEACTIVATED":  {TemplatePauses, "the service reports it as deactivated"},
-	"DISABLED":     {TemplatePauses, "the service reports it as disabled"},
-	"INACTIVE":     {TemplatePauses, "the service reports it as inactive"},
-	"RESTRICTED":   {TemplatePauses, "the service reports it as restricted"},
-	"BLOCKED":      {TemplatePauses, "the service reports it as blocked"},
-	"BANNED":       {TemplatePauses, "the service reports it as banned"},
-	"LOCKED":       {TemplatePauses, "the service reports it as locked"},
-	"DISCONNECTED": {TemplatePauses, "the service reports it as disconnected"},
-	"UNLINKED":     {TemplatePauses, "the service reports it as disconnected"},
-	"MIGRATED":     {TemplatePauses, "the number was moved to another account"},
-	"DELETED":      {TemplatePauses, "the service reports it as deleted"},
+	"SUSPENDED":    {EventHolds, "the service reports it as suspended"},
+	"DEACTIVATED":  {EventHolds, "the service reports it as deactivated"},
+	"DISABLED":     {EventHolds, "the service reports it as disabled"},
+	"INACTIVE":     {EventHolds, "the service reports it as inactive"},
+	"RESTRICTED":   {EventHolds, "the service reports it as restricted"},
+	"BLOCKED":      {EventHolds, "the service reports it as blocked"},
+	"BANNED":       {EventHolds, "the service reports it as banned"},
+	"LOCKED":       {EventHolds, "the service reports it as locked"},
+	"DISCONNECTED": {EventHolds, "the service reports it as disconnected"},
+	"UNLINKED":     {EventHolds, "the service reports it as disconnected"},
+	"MIGRATED":     {EventHolds, "the number was moved to another account"},
+	"DELETED":      {EventHolds, "the service reports it as deleted"},
 
-	"REINSTATE": {effect: TemplateResumes}, "REINSTATED": {effect: TemplateResumes}, "ACCOUNT_RECONNECTED": {effect: TemplateResumes},
-	"ACTIVE": {effect: TemplateResumes}, "ENABLED": {effect: TemplateResumes}, "LIVE": {effect: TemplateResumes},
-	"OK": {effect: TemplateResumes}, "UNRESTRICTED": {effect: TemplateResumes}, "CONNECTED": {effect: TemplateResumes},
-	"LINKED": {effect: TemplateResumes}, "RECONNECTED": {effect: TemplateResumes},
+	"REINSTATE": {effect: EventLifts}, "REINSTATED": {effect: EventLifts}, "ACCOUNT_RECONNECTED": {effect: EventLifts},
+	"ACTIVE": {effect: EventLifts}, "ENABLED": {effect: EventLifts}, "LIVE": {effect: EventLifts},
+	"OK": {effect: EventLifts}, "UNRESTRICTED": {effect: EventLifts}, "CONNECTED": {effect: EventLifts},
+	"LINKED": {effect: EventLifts}, "RECONNECTED": {effect: EventLifts},
 }
 
 // ChangeEffect returns what an event with this word does to the holds of its number, account or
 // client.
-func ChangeEffect(word string) TemplateEffect { return changes[word].effect }
+func ChangeEffect(word string) EventEffect { return changes[word].effect }
 
 // ChangeHold returns the hold that an event with this word begins: until the time that the event
 // gives, or until one that heals.
 func ChangeHold(scope HoldScope, id string, c messaging.Change, at time.Time) Hold {
 	row := changes[c.Word]
 	return Hold{Scope: scope, ID: id, Reason: c.Word, Detail: row.sentence, Source: HoldByEvent, Since: at, Until: c.Until,
-		Manual: row.effect == TemplateEnds}
+		Manual: row.effect == EventHoldsForGood}
 }
 
 // templateSentences explain the events that hold a template.
@@ -64,7 +64,7 @@ var templateSentences = map[string]string{
 	"DELETED":          "the template was deleted",
 }
 
-// Hold returns the hold that an event with the effect TemplatePauses or TemplateEnds begins, on the
+// Hold returns the hold that an event with the effect EventHolds or EventHoldsForGood begins, on the
 // template of one account.
 func (e TemplateEvent) Hold(account string, at time.Time) Hold {
 	detail := templateSentences[e.Event]
@@ -72,5 +72,5 @@ func (e TemplateEvent) Hold(account string, at time.Time) Hold {
 		detail += ": " + e.Reason
 	}
 	return Hold{Scope: HoldTemplate, ID: TemplateID(account, e.Name, e.Language), Reason: e.Event, Detail: detail, Source: HoldByEvent,
-		Since: at, Manual: e.Effect() == TemplateEnds}
+		Since: at, Manual: e.Effect() == EventHoldsForGood}
 }

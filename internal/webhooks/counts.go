@@ -22,7 +22,7 @@ type Counts struct {
 	// Nobody counts the opt-outs, resumed preferences, unreachable numbers and moves that name no phone
 	// number.
 	Nobody uint64
-	// Templates counts the template events by campaign.TemplateEffect. Every effect is a key.
+	// Templates counts the template events by campaign.EventEffect. Every effect is a key.
 	Templates map[string]uint64
 
 	// Commits counts all commits, CommitsFailed those that failed.
@@ -71,7 +71,7 @@ type counters struct {
 	clamped  atomic.Uint64
 	nobody   atomic.Uint64
 
-	templates [campaign.TemplateResumes + 1]atomic.Uint64
+	templates [campaign.EventLifts + 1]atomic.Uint64
 
 	labels atomic.Int64 // entries of last, and attempts at more
 	last   sync.Map     // connection -> *atomic.Int64: unix nanoseconds
@@ -149,7 +149,7 @@ func (i *Intake) Counts() Counts {
 	}
 	out.Templates = make(map[string]uint64, len(c.templates))
 	for effect := range c.templates {
-		out.Templates[campaign.TemplateEffect(effect).String()] = c.templates[effect].Load()
+		out.Templates[campaign.EventEffect(effect).String()] = c.templates[effect].Load()
 	}
 	out.Since = i.made
 	out.Verified = map[string]time.Time{}

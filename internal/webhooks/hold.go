@@ -93,7 +93,7 @@ func (i *Intake) foldTemplate(facts *campaign.Events, e *messaging.Event, own ti
 	r := campaign.TemplateEvent{Name: e.Review.Name, Language: e.Review.Language, Event: e.Review.Event, Reason: e.Review.Reason}
 	effect := r.Effect()
 	if strings.ContainsRune(r.Name+r.Language, 0) { // PostgreSQL stores no NUL, so no run uses such a template
-		effect = campaign.TemplateNoted
+		effect = campaign.EventNoted
 	}
 	i.counters.templates[effect].Add(1)
 	accounts := i.accountsOf(e)
@@ -102,13 +102,13 @@ func (i *Intake) foldTemplate(facts *campaign.Events, e *messaging.Event, own ti
 	}
 	level, line := slog.LevelWarn, ""
 	switch effect {
-	case campaign.TemplateNoted:
+	case campaign.EventNoted:
 		line = "template event that holds nothing"
-	case campaign.TemplatePauses:
+	case campaign.EventHolds:
 		line = "template cannot be sent; it is held until it is approved, unless that was later than this event"
-	case campaign.TemplateEnds:
+	case campaign.EventHoldsForGood:
 		line = "template cannot be sent; it is held until an operator lifts it"
-	case campaign.TemplateResumes:
+	case campaign.EventLifts:
 		level, line = slog.LevelInfo, "template can be sent"
 		if own.IsZero() {
 			level, line = slog.LevelWarn, "template event without a time: it ends no hold"
@@ -117,9 +117,9 @@ func (i *Intake) foldTemplate(facts *campaign.Events, e *messaging.Event, own ti
 	i.o.Log.Log(context.Background(), level, line,
 		"template", clip(r.Name), "language", clip(r.Language), "event", r.Event, "reason", r.Reason, "at", e.At)
 	switch effect {
-	case campaign.TemplateNoted:
+	case campaign.EventNoted:
 		return
-	case campaign.TemplatePauses, campaign.TemplateEnds:
+	case campaign.EventHolds, campaign.EventHoldsForGood:
 		for _, account := range accounts {
 			facts.Holds = append(facts.Holds, r.Hold(account, e.At))
 		}
@@ -167,10 +167,10 @@ func (i *Intake) foldChange(facts *campaign.Events, e *messaging.Event, own time
 	effect := campaign.ChangeEffect(e.Change.Word)
 	level, line := slog.LevelInfo, "event that holds nothing"
 	switch {
-	case effect == campaign.TemplateNoted:
+	case effect == campaign.EventNoted:
 	case len(ids) == 0:
 		level, line = slog.LevelWarn, "event that names nothing known: it holds nothing"
-	case effect != campaign.TemplateResumes:
+	case effect != campaign.EventLifts:
 		level, line = slog.LevelWarn, "event that holds, unless a later one healed"
 		for _, id := range ids {
 			facts.Holds = append(facts.Holds, campaign.ChangeHold(scope, id, *e.Change, e.At))
