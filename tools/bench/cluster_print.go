@@ -68,8 +68,8 @@ func (r *shared) printOne(out io.Writer) error {
 func (r *shared) printReplicas(out io.Writer) error {
 	fmt.Fprintf(out, "\nReplicas on %d numbers, with a sink that answers after %v; measured for %.0f s. CPU us/message.\n",
 		connections, slowAnswer, r.PeriodSeconds)
-	w := table(out, "replicas", "each number", "messages/s", "of the pace", "CPU", "of bare loops", "ratio", "of the costliest", "of PostgreSQL",
-		"of the sink", "transactions/message", "Redis calls/message")
+	w := table(out, "replicas", "each number", "messages/s", "of the pace", "CPU", "of bare loops", "ratio", "of the costliest",
+		"of PostgreSQL", "of the sink", "transactions/message", "Redis calls/message")
 	for _, f := range r.Replicas {
 		all := f.Periods
 		rate := each(all, period.perSecond)
