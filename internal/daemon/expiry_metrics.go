@@ -6,6 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"campaignd/campaign"
 	"campaignd/campaign/sender"
 )
 
@@ -58,14 +59,17 @@ func (c *nearCollector) Collect(ch chan<- prometheus.Metric) {
 		}
 		seen[t.Portfolio] = true
 		gauge(descPeople, float64(t.Places), t.Portfolio)
-		all, err := c.d.ledger.Reached(ctx, t.Portfolio, time.Now().Add(-24*time.Hour))
-		if err != nil {
-			continue
+		if n, err := peopleReached(ctx, c.d.ledger, t.Portfolio, time.Now()); err == nil {
+			gauge(descReached, float64(n), t.Portfolio)
 		}
-		var n int64
-		for _, r := range all {
-			n += r.N
-		}
-		gauge(descReached, float64(n), t.Portfolio)
 	}
+}
+
+// peopleReached counts the people who take a place of the portfolio's tier at now.
+func peopleReached(ctx context.Context, l campaign.Ledger, portfolio string, now time.Time) (n int64, err error) {
+	all, err := l.Reached(ctx, portfolio, now.Add(-campaign.ReachFor))
+	for _, r := range all {
+		n += r.N
+	}
+	return n, err
 }

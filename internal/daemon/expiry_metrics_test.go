@@ -27,6 +27,19 @@ func (near) Runs(context.Context, campaign.RunFilter) ([]campaign.Run, error) {
 	}, nil
 }
 
+func (near) Holds(context.Context, bool) ([]campaign.Hold, error) { return nil, nil }
+
+func TestNumbersCountThePeopleReached(t *testing.T) {
+	t.Parallel()
+	cfg := DefaultConfig()
+	cfg.Numbers = map[string]Number{"conn_1": {Portfolio: "pf_1", Tier: 1000}}
+	d := &Daemon{cfg: cfg, directory: newDirectory(cfg), ledger: near{}}
+	numbers, err := d.numbersNow(t.Context())
+	if err != nil || len(numbers) != 1 || numbers[0].Reached != 42 {
+		t.Errorf("got %+v, %v, want one number whose portfolio has reached 42 people", numbers, err)
+	}
+}
+
 func TestWhatComesNearItsEndIsMeasured(t *testing.T) {
 	t.Parallel()
 	cfg := DefaultConfig()

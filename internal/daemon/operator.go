@@ -56,11 +56,9 @@ func (d *Daemon) numbersNow(ctx context.Context) ([]resource.Number, error) {
 		n := resource.Number{Connection: id, Company: o.Company, Account: o.Account, Portfolio: o.Portfolio, Rate: d.directory.pace(id),
 			Quality: d.directory.qualityOf(id), Tier: tier.Places}
 		if tier.Places > 0 {
-			reached, err := d.ledger.Reached(ctx, tier.Portfolio, now.Add(-24*time.Hour))
-			if err != nil {
+			if n.Reached, err = peopleReached(ctx, d.ledger, tier.Portfolio, now); err != nil {
 				return nil, err
 			}
-			n.Reached = int64(len(reached))
 		}
 		stop := slices.DeleteFunc(slices.Clone(holds), func(h campaign.Hold) bool { return !h.InForce(now) || !h.Stops(o) })
 		n.Holds = campaign.HoldStates(stop, now)
