@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"campaignd/campaign"
@@ -70,8 +71,11 @@ func (s *silence) look(now, last time.Time) {
 		"`campaignd webhooks test` and `campaignd doctor` look for the cause", "accepted", accepted, "since", s.since, "last", last)
 }
 
+// silentRuns is how many of the newest runs are asked for their last event, beside the unfinished ones.
+const silentRuns = 50
+
 // lastEvent is when the last verified event came: to this process, or to another one that applied a
-// status of an unfinished run.
+// status of an unfinished run, or of a new one that has ended: its statuses come after its end.
 func (s *silence) lastEvent(ctx context.Context) (last time.Time, err error) {
 	if s.d.intake != nil {
 		last = s.d.intake.Counts().LastVerified()
@@ -80,14 +84,16 @@ func (s *silence) lastEvent(ctx context.Context) (last time.Time, err error) {
 	if err != nil {
 		return last, err
 	}
-	for _, r := range runs {
+	newest, err := s.d.ledger.Runs(ctx, campaign.RunFilter{Limit: silentRuns})
+	if err != nil {
+		return last, err
+	}
+	for _, r := range append(runs, slices.DeleteFunc(newest, func(r campaign.Run) bool { return !r.State.Ended() })...) {
 		at, err := s.d.ledger.LastEventAt(ctx, r.No)
 		if err != nil {
 			return last, err
 		}
-		if at.After(last) {
-			last = at
-		}
+		last = later(last, at)
 	}
 	return last, nil
 }

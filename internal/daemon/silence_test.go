@@ -43,6 +43,38 @@ func TestSilenceIsLoggedOnceAndItsEnd(t *testing.T) {
 	}
 }
 
+// lastEvents is a ledger with an unfinished run 1 and a run 2 that has ended.
+type lastEvents struct {
+	campaign.Ledger
+	at map[campaign.RunNo]time.Time
+}
+
+func (lastEvents) Runs(_ context.Context, f campaign.RunFilter) ([]campaign.Run, error) {
+	runs := []campaign.Run{{No: 2, State: campaign.Finished}, {No: 1, State: campaign.Running}}
+	if f.Unfinished {
+		runs = runs[1:]
+	}
+	return runs, nil
+}
+
+func (l lastEvents) LastEventAt(_ context.Context, no campaign.RunNo) (time.Time, error) {
+	return l.at[no], nil
+}
+
+// Another process takes the webhooks, and the statuses of a short run come after its end.
+func TestEventsOfAnEndedRunEndTheSilence(t *testing.T) {
+	began := time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC)
+	for newest, at := range map[campaign.RunNo]map[campaign.RunNo]time.Time{
+		1: {1: began.Add(time.Second), 2: began},
+		2: {1: began, 2: began.Add(time.Second)},
+	} {
+		s := &silence{d: &Daemon{ledger: lastEvents{at: at}}}
+		if last, err := s.lastEvent(t.Context()); err != nil || !last.Equal(at[newest]) {
+			t.Errorf("the newest event is of run %d: got %s, %v, want %s", newest, last, err, at[newest])
+		}
+	}
+}
+
 // listened is a ledger in which webhooks were taken until a time.
 type listened struct {
 	campaign.Ledger
