@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"campaignd/campaign"
@@ -27,6 +28,7 @@ type folder struct {
 	dir    string
 	looked bool // what the first look finds counts at once
 	files  map[string]*campaignFile
+	good   []Scheduled // of the last look that could read the folder
 }
 
 // campaignFile is one file of the folder.
@@ -42,20 +44,25 @@ type campaignFile struct {
 
 func newFolder(dir string) *folder { return &folder{dir: dir, files: map[string]*campaignFile{}} }
 
-// look reads the folder and returns the campaigns with a schedule. A folder that does not exist
-// counts as empty. The faults of all files are one *campaign.FileError, returned with the good
-// files. If two files have the same campaign name, the second is a fault.
+// look reads the folder and returns the campaigns with a schedule. A folder that does not exist,
+// or that is a file, counts as empty. A folder that cannot be read is an error, and its campaigns
+// stay. The faults of all files are one *campaign.FileError, returned with the good files. If two
+// files have the same campaign name, the second is a fault.
 func (d *folder) look() ([]Scheduled, error) {
-	names, err := filepath.Glob(filepath.Join(d.dir, "*.yaml"))
-	if err != nil {
-		return nil, fmt.Errorf("campaigns folder %q: %w", d.dir, err)
+	entries, err := os.ReadDir(d.dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
+		return d.good, fmt.Errorf("campaigns folder: %w", err)
 	}
 	var out []Scheduled
 	before := d.files
-	d.files = make(map[string]*campaignFile, len(names))
+	d.files = make(map[string]*campaignFile, len(entries))
 	named := map[string]string{} // the file of each campaign
 	faults := &campaign.FileError{Name: d.dir}
-	for _, name := range names {
+	for _, entry := range entries {
+		name := filepath.Join(d.dir, entry.Name())
+		if filepath.Ext(name) != ".yaml" {
+			continue
+		}
 		f := cmp.Or(before[name], &campaignFile{})
 		f.look(name, !d.looked)
 		if f.used == nil && f.fault == nil && f.seen == nil {
@@ -77,7 +84,7 @@ func (d *folder) look() ([]Scheduled, error) {
 		}
 		faults.Findings = append(faults.Findings, f.findings()...)
 	}
-	d.looked = true
+	d.looked, d.good = true, out
 	if len(faults.Findings) > 0 {
 		return out, faults
 	}

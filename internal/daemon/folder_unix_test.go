@@ -38,3 +38,32 @@ func TestAFolderWithPipesAndLinksIsRead(t *testing.T) {
 		t.Errorf("got %q, want nothing of the file outside", err)
 	}
 }
+
+// The folder is on a file system that fails for a while, here a link that leads to itself.
+func TestAnUnreadableFolderKeepsItsCampaigns(t *testing.T) {
+	base := t.TempDir()
+	dir, away := filepath.Join(base, "[campaigns]"), filepath.Join(base, "away")
+	if err := errors.Join(os.Mkdir(dir, 0o700),
+		os.WriteFile(filepath.Join(dir, "good.yaml"), []byte(springFile+"schedule: {cron: \"@daily\"}\n"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	d := newFolder(dir)
+	if all, err := d.look(); err != nil || len(all) != 1 {
+		t.Fatalf("got %v, %v, want one campaign", all, err)
+	}
+	if err := errors.Join(os.Rename(dir, away), os.Symlink(dir, dir)); err != nil {
+		t.Fatal(err)
+	}
+	if all, err := d.look(); !errors.Is(err, syscall.ELOOP) || len(all) != 1 {
+		t.Errorf("an unreadable folder: got %v, %v, want an error and the one campaign", all, err)
+	}
+	if files, err := CampaignFiles(dir); err == nil {
+		t.Errorf("CampaignFiles of an unreadable folder = %v, nil, want an error", files)
+	}
+	if err := errors.Join(os.Remove(dir), os.Rename(away, dir)); err != nil {
+		t.Fatal(err)
+	}
+	if all, err := d.look(); err != nil || len(all) != 1 {
+		t.Errorf("the folder is back: got %v, %v, want one campaign", all, err)
+	}
+}
