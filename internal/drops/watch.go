@@ -115,9 +115,8 @@ const step = 500 * time.Millisecond
 func (w *Watcher) Run(ctx context.Context) {
 	defer w.work.Wait()
 	for {
-		now := time.Now()
 		for _, p := range w.places {
-			if !now.Before(p.next) {
+			if now := time.Now(); !now.Before(p.next) {
 				w.look(ctx, p)
 				p.next = time.Now().Add(max(p.Bucket.Every(), 20*time.Since(now))) // at most 5 % of the time
 			}
