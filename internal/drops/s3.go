@@ -2,6 +2,7 @@ package drops
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -23,7 +24,7 @@ import (
 const (
 	// s3Every is how often a bucket is listed: 43,200 requests a day.
 	s3Every = 2 * time.Second
-	// s3Request is the time of one request without a body to stream.
+	// s3Request is the time of one request without a body to stream, and of one page of a listing.
 	s3Request = time.Minute
 	// s3Stall is how long a stream may stand still.
 	s3Stall = 30 * time.Second
@@ -35,8 +36,9 @@ const (
 // S3 is a bucket of AWS or of anything else that speaks S3. An object appears when it is complete,
 // so it is taken at once.
 type S3 struct {
-	client minio.Core
-	bucket string
+	client  minio.Core
+	bucket  string
+	request time.Duration // s3Request
 }
 
 var _ Bucket = (*S3)(nil)
@@ -86,7 +88,7 @@ func OpenS3(u *url.URL) (*S3, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &S3{client: *client, bucket: u.Host}, nil
+	return &S3{client: *client, bucket: u.Host, request: s3Request}, nil
 }
 
 // local reports whether host is this machine.
@@ -114,12 +116,20 @@ func (o Object) mark() string {
 	return mark
 }
 
+// errStalled says that a page of a listing did not come in time.
+var errStalled = errors.New("the server began to list the bucket and did not go on")
+
 // List implements Bucket.
 func (b *S3) List(ctx context.Context, prefix string) iter.Seq2[Object, error] {
 	return func(yield func(Object, error) bool) {
+		ctx, cancel := context.WithCancelCause(ctx)
+		defer cancel(nil)
+		stalled := time.AfterFunc(b.request, func() { cancel(errStalled) })
+		defer stalled.Stop()
 		for o := range b.client.ListObjectsIter(ctx, b.bucket, minio.ListObjectsOptions{Prefix: prefix}) {
+			stalled.Reset(b.request)
 			if o.Err != nil {
-				yield(Object{}, o.Err)
+				yield(Object{}, cmp.Or(context.Cause(ctx), o.Err))
 				return
 			}
 			if strings.HasSuffix(o.Key, "/") {
@@ -134,11 +144,11 @@ func (b *S3) List(ctx context.Context, prefix string) iter.Seq2[Object, error] {
 
 // Stat implements Bucket.
 func (b *S3) Stat(ctx context.Context, key string) (Object, error) {
-	ctx, cancel := context.WithTimeout(ctx, s3Request)
+	ctx, cancel := context.WithTimeout(ctx, b.request)
 	defer cancel()
 	for o := range b.client.ListObjectsIter(ctx, b.bucket, minio.ListObjectsOptions{Prefix: key, MaxKeys: 1}) {
 		if o.Err != nil {
-			return Object{}, fault3(o.Err)
+			return Object{}, bucketError(o.Err)
 		}
 		if o.Key == key {
 			return Object{Key: key, ETag: etagOf(o), Size: o.Size}, nil
@@ -148,8 +158,8 @@ func (b *S3) Stat(ctx context.Context, key string) (Object, error) {
 	return Object{}, fs.ErrNotExist
 }
 
-// fault3 is an error of the server in the words of a Bucket.
-func fault3(err error) error {
+// bucketError turns an error of the server into one that Bucket documents.
+func bucketError(err error) error {
 	switch told := minio.ToErrorResponse(err); {
 	case err == nil:
 		return nil
@@ -176,7 +186,7 @@ func (b *S3) Open(ctx context.Context, o Object, offset int64) (io.ReadCloser, e
 	body, info, _, err := b.client.GetObject(ctx, b.bucket, o.Key, opts)
 	if err != nil {
 		cancel()
-		return nil, fault3(err)
+		return nil, bucketError(err)
 	}
 	if info.ETag != o.mark() { // a server that ignores If-Match
 		cancel()
@@ -204,12 +214,12 @@ func (s *stream) Close() error {
 
 // Create implements Bucket.
 func (b *S3) Create(ctx context.Context, key string, text []byte) error {
-	ctx, cancel := context.WithTimeout(ctx, s3Request)
+	ctx, cancel := context.WithTimeout(ctx, b.request)
 	defer cancel()
 	opts := minio.PutObjectOptions{ContentType: "application/json"}
 	opts.SetMatchETagExcept("*")
 	_, err := b.client.Client.PutObject(ctx, b.bucket, key, bytes.NewReader(text), int64(len(text)), opts)
-	if err = fault3(err); errors.Is(err, ErrChanged) {
+	if err = bucketError(err); errors.Is(err, ErrChanged) {
 		return fs.ErrExist
 	}
 	return err
@@ -229,7 +239,7 @@ func (b *S3) Put(ctx context.Context, key string, f *os.File) error {
 		kind = "application/json"
 	}
 	_, err = b.client.Client.PutObject(ctx, b.bucket, key, f, info.Size(), minio.PutObjectOptions{ContentType: kind, NumThreads: 1})
-	return fault3(err)
+	return bucketError(err)
 }
 
 // Move implements Bucket. It copies on the server, and removes the old name. An object that
@@ -258,7 +268,7 @@ func (b *S3) Move(ctx context.Context, o Object, to string) error {
 			_, err = b.client.ComposeObject(ctx, dst, from)
 		}
 		if err != nil {
-			return fault3(err)
+			return bucketError(err)
 		}
 	default:
 		return err
@@ -266,9 +276,9 @@ func (b *S3) Move(ctx context.Context, o Object, to string) error {
 	if err := b.same(ctx, o); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, s3Request)
+	ctx, cancel := context.WithTimeout(ctx, b.request)
 	defer cancel()
-	return fault3(b.client.RemoveObject(ctx, b.bucket, o.Key, minio.RemoveObjectOptions{}))
+	return bucketError(b.client.RemoveObject(ctx, b.bucket, o.Key, minio.RemoveObjectOptions{}))
 }
 
 // same returns ErrChanged unless the bucket has the version.

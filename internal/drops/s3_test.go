@@ -17,6 +17,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/minio/minio-go/v7"
@@ -30,6 +31,7 @@ type store struct {
 	*S3
 	server *httptest.Server
 	denied atomic.Bool // each request is answered 403
+	stuck  atomic.Bool // each answer begins and does not end
 	cut    atomic.Int64
 }
 
@@ -43,6 +45,12 @@ func newStore(t *testing.T) *store {
 				_, _ = io.WriteString(w, "<Error><Code>AccessDenied</Code><Message>Access Denied.</Message></Error>")
 				return
 			}
+			if s.stuck.Load() {
+				_, _ = io.WriteString(w, "<ListBucketResult>")
+				_ = http.NewResponseController(w).Flush()
+				<-r.Context().Done()
+				return
+			}
 			if n := s.cut.Load(); n > 0 && r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, ".csv") {
 				w = &cutting{w, n}
 			}
@@ -50,7 +58,7 @@ func newStore(t *testing.T) *store {
 		})
 	})
 	s.server = server
-	s.S3 = &S3{client: *s3test.Client(t, server), bucket: s3test.Bucket}
+	s.S3 = &S3{client: *s3test.Client(t, server), bucket: s3test.Bucket, request: s3Request}
 	return s
 }
 
@@ -139,6 +147,19 @@ func TestABucketListsOneFolder(t *testing.T) {
 	}
 	if _, err := s.Stat(t.Context(), "x.csv"); err == nil || errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("without rights: got %v, want an error that does not say that there is no file", err)
+	}
+}
+
+func TestAListingThatStandsStillIsGivenUp(t *testing.T) {
+	s := newStore(t)
+	s.stuck.Store(true)
+	s.request = 50 * time.Millisecond
+	var last error
+	for _, err := range s.List(t.Context(), "") {
+		last = err
+	}
+	if !errors.Is(last, errStalled) {
+		t.Errorf("got %v, want %v", last, errStalled)
 	}
 }
 

@@ -28,7 +28,7 @@ func TestAServerChecksSignatures(t *testing.T) {
 	s.write("list.csv", "phone\n")
 	o := s.stat("list.csv")
 	for _, credential := range [][]string{{s3test.Key, "another secret"}, {"another key", s3test.Secret}} {
-		wrong := &S3{client: *s3test.Client(t, s.server, credential...), bucket: s3test.Bucket}
+		wrong := &S3{client: *s3test.Client(t, s.server, credential...), bucket: s3test.Bucket, request: s3Request}
 		_, stat := wrong.Stat(t.Context(), o.Key)
 		_, open := wrong.Open(t.Context(), o, 0)
 		var list error
