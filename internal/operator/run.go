@@ -2,7 +2,6 @@ package operator
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -14,8 +13,11 @@ import (
 func (d *Desk) find(ctx context.Context, id string) (campaign.Run, error) {
 	if id == "latest" && d.Company != "" {
 		all, err := d.visible(ctx, campaign.RunFilter{}, 1)
-		if err != nil || len(all) == 0 {
-			return campaign.Run{}, errors.Join(err, fmt.Errorf("%w: there is none yet", campaign.ErrNoRun))
+		if err == nil && len(all) == 0 {
+			err = fmt.Errorf("%w: there is none yet", campaign.ErrNoRun)
+		}
+		if err != nil {
+			return campaign.Run{}, err
 		}
 		return all[0], nil
 	}
