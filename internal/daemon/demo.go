@@ -2,10 +2,9 @@ package daemon
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
-	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -42,7 +41,7 @@ type DemoWorld struct {
 	options DemoOptions
 	stop    context.CancelFunc
 	running sync.WaitGroup
-	errs    chan error
+	errs    chan error // of the sandbox, after running
 }
 
 // StartDemo copies the demo's files, starts the sandbox and opens the daemon. The caller closes the
@@ -63,11 +62,11 @@ func StartDemo(ctx context.Context, o DemoOptions, d Options) (_ *DemoWorld, err
 			_ = w.Close()
 		}
 	}()
-	api, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	server, err := bind(ctx, "the demo's sandbox", "127.0.0.1:0", nil)
 	if err != nil {
-		return nil, fmt.Errorf("demo sandbox: %w", err)
+		return nil, err
 	}
-	w.Sandbox = "http://" + api.Addr().String()
+	w.Sandbox = server.url()
 
 	w.Config = DefaultConfig()
 	w.Config.Listen.Public, w.Config.Listen.Admin = "127.0.0.1:0", "127.0.0.1:0"
@@ -75,7 +74,7 @@ func StartDemo(ctx context.Context, o DemoOptions, d Options) (_ *DemoWorld, err
 	w.Config.Service.BaseURL, w.Config.Service.APIKey = w.Sandbox, messaging.NewSecret(sandbox.DemoKey)
 	w.Config.Webhooks.Secrets = []messaging.Secret{messaging.NewSecret(sandbox.DemoSecret)}
 	if w.Daemon, err = New(ctx, w.Config, d); err != nil {
-		_ = api.Close()
+		_ = server.ln.Close()
 		return nil, err
 	}
 	w.Public = w.Daemon.PublicURL()
@@ -84,12 +83,10 @@ func StartDemo(ctx context.Context, o DemoOptions, d Options) (_ *DemoWorld, err
 	scene.WebhookURL, scene.WebhookSecret = w.Public, sandbox.DemoSecret
 	service, err := sandbox.New(scene)
 	if err != nil {
-		_ = api.Close()
+		_ = server.ln.Close()
 		return nil, fmt.Errorf("demo sandbox: %w", err)
 	}
-	server := &listener{name: "sandbox", ln: newCrowd(api, descriptors()),
-		srv: &http.Server{Handler: service, ReadHeaderTimeout: 5 * time.Second}}
-	server.srv.ConnState = server.ln.note
+	server.srv.Handler = service
 	w.running.Go(func() { w.errs <- service.Run(ctx) })
 	w.running.Go(func() { w.errs <- server.serve(ctx, time.Second) })
 	if o.Started != nil {
@@ -106,13 +103,15 @@ func (w *DemoWorld) Run(ctx context.Context) (RunResult, error) {
 }
 
 // Close closes the daemon, then the sandbox.
-func (w *DemoWorld) Close() error {
-	var err error
+func (w *DemoWorld) Close() (err error) {
 	if w.Daemon != nil {
 		err = w.Daemon.Close()
 	}
 	w.stop()
 	w.running.Wait()
+	for range len(w.errs) {
+		err = errors.Join(err, <-w.errs)
+	}
 	return err
 }
 
