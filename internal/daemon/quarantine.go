@@ -251,6 +251,7 @@ func (q *Quarantined) estimate(ctx context.Context, cfg *Config, runs []campaign
 		if err != nil {
 			return err
 		}
+		defer client.Close()
 		asking, stop := context.WithTimeout(ctx, askRates)
 		defer stop()
 		if _, err := n.refresh(asking, client); err != nil {
