@@ -142,8 +142,8 @@ func TestAListenerSpeaksTLS(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Errorf("serve = %v, want nil", err)
 	}
-	if l.ln.guests == nil || len(l.ln.guests) != 0 {
-		t.Errorf("got %d connections left, want none", len(l.ln.guests))
+	if l.ln.open == nil || len(l.ln.open) != 0 {
+		t.Errorf("got %d connections left, want none", len(l.ln.open))
 	}
 }
 

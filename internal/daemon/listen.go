@@ -13,7 +13,7 @@ import (
 // in use is an error at the start.
 type listener struct {
 	name string
-	ln   *crowd
+	ln   *boundedListener
 	srv  *http.Server
 
 	certificate *certificate // nil: plain HTTP
@@ -26,7 +26,7 @@ func bind(ctx context.Context, setting, addr string, h http.Handler) (*listener,
 	if err != nil {
 		return nil, fmt.Errorf("cannot listen on %s (%s): %w; choose another address there, or stop what uses it", addr, setting, err)
 	}
-	c := newCrowd(ln, descriptors())
+	c := newBoundedListener(ln, descriptors())
 	l := &listener{name: setting, ln: c, srv: &http.Server{
 		Handler:           h,
 		ReadHeaderTimeout: 5 * time.Second,

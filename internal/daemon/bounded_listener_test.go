@@ -32,10 +32,11 @@ func (f *from) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.ParseIP(f.add
 func (f *from) Close() error         { f.closed = true; return nil }
 
 // comes lets a connection come, and returns it as the server sees it; nil if it was closed at once.
-func comes(t *testing.T, c *crowd, address string) (*from, net.Conn) {
+func comes(t *testing.T, c *boundedListener, address string) (*from, net.Conn) {
 	t.Helper()
-	f, g := &from{address: address}, (*guest)(nil)
-	if g = c.admit(&guest{Conn: f, crowd: c, address: address, idle: true}); g == nil {
+	f := &from{address: address}
+	g := &boundedConn{Conn: f, in: c, address: address, idle: true}
+	if !c.admit(g) {
 		return f, nil
 	}
 	c.note(g, http.StateNew)
@@ -45,7 +46,7 @@ func comes(t *testing.T, c *crowd, address string) (*from, net.Conn) {
 // Strangers that hold all connections open, one after another from one address or from many, keep
 // nobody else out: one of theirs is closed.
 func TestIdleConnectionsMakePlaceForOthers(t *testing.T) {
-	c := newCrowd(&queue{}, 40*crowdShare)
+	c := newBoundedListener(&queue{}, 40*listenerShare)
 	if c.most != 40 || c.each != 20 {
 		t.Fatalf("got %d connections, %d of an address, want 40 and 20", c.most, c.each)
 	}
@@ -55,8 +56,8 @@ func TestIdleConnectionsMakePlaceForOthers(t *testing.T) {
 		}
 	}
 	signed, conn := comes(t, c, "192.0.2.1")
-	if conn == nil || len(c.guests) != 40 {
-		t.Fatalf("got %v among %d connections, want it among 40", conn, len(c.guests))
+	if conn == nil || len(c.open) != 40 {
+		t.Fatalf("got %v among %d connections, want it among 40", conn, len(c.open))
 	}
 	c.note(conn, http.StateActive)
 	for range 700 {
@@ -72,7 +73,7 @@ func TestIdleConnectionsMakePlaceForOthers(t *testing.T) {
 
 // One address whose requests are all under way does not get more than its share.
 func TestOneAddressTakesNotAllConnections(t *testing.T) {
-	c := newCrowd(&queue{}, 40*crowdShare)
+	c := newBoundedListener(&queue{}, 40*listenerShare)
 	for n := range 30 {
 		_, conn := comes(t, c, "10.0.0.1")
 		if (conn != nil) != (n < 20) {
@@ -89,8 +90,8 @@ func TestOneAddressTakesNotAllConnections(t *testing.T) {
 
 // The connections of both listeners leave most descriptors to the ledger and to sending.
 func TestAListenerKeepsDescriptorsFree(t *testing.T) {
-	for files, want := range map[int]int{1024: 256, 64: leastCrowd, 1 << 20: mostCrowd} {
-		if got := newCrowd(&queue{}, files).most; got != want {
+	for files, want := range map[int]int{1024: 256, 64: leastConnections, 1 << 20: mostConnections} {
+		if got := newBoundedListener(&queue{}, files).most; got != want {
 			t.Errorf("%d descriptors: got %d connections, want %d", files, got, want)
 		}
 	}
@@ -98,7 +99,7 @@ func TestAListenerKeepsDescriptorsFree(t *testing.T) {
 		t.Errorf("got %d descriptors, want those of the process", n)
 	}
 	q := &queue{make(chan net.Conn, 3)}
-	c := newCrowd(q, 0)
+	c := newBoundedListener(q, 0)
 	c.most, c.each = 1, 1
 	first, second := &from{address: "10.0.0.1"}, &from{address: "10.0.0.1"}
 	q.conns <- first
