@@ -267,33 +267,31 @@ func (d *Daemon) send(ctx context.Context, e *sender.Engine) error {
 	outer, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	var wg sync.WaitGroup
-	errs := make(chan error, 6)
+	errs := make(chan error, 4) // one for each call of start
 	intake, stopIntake := context.WithCancel(outer)
 	defer stopIntake()
 	failed, fail := context.WithCancel(ctx)
 	defer fail()
-	start := func(ctx context.Context, run func(context.Context) error) *sync.WaitGroup {
-		var one sync.WaitGroup
-		wg.Add(1)
-		one.Go(func() {
-			defer wg.Done()
+	start := func(ctx context.Context, run func(context.Context) error) (ended chan struct{}) {
+		ended = make(chan struct{})
+		wg.Go(func() {
+			defer close(ended)
 			if err := run(ctx); err != nil {
 				errs <- err
 				fail()
 			}
 		})
-		return &one
+		return ended
 	}
-	start(failed, func(ctx context.Context) error {
-		d.notifier.Run(ctx)
-		return nil
-	})
-	var listening *sync.WaitGroup
+	wg.Go(func() { d.notifier.Run(failed) })
 	listen, stopListen := context.WithCancel(outer)
 	defer stopListen()
-	if d.intake != nil {
+	listening := make(chan struct{})
+	if d.intake == nil {
+		close(listening)
+	} else {
 		if since, due := d.outage(ctx, time.Now()); due {
-			start(failed, func(ctx context.Context) error { return d.askReplay(ctx, since) })
+			wg.Go(func() { d.askReplay(failed, since) })
 		}
 		start(intake, d.intake.Run)
 		listening = start(listen, func(ctx context.Context) error { return d.public.serve(ctx, 5*time.Second) })
@@ -305,14 +303,9 @@ func (d *Daemon) send(ctx context.Context, e *sender.Engine) error {
 	if e != nil {
 		sender = func(ctx context.Context) error { return d.alone(ctx, e.Run) }
 		start(failed, d.restate)
-		start(failed, d.quotas.run)
+		wg.Go(func() { d.quotas.run(failed) })
 	}
-	ended := make(chan struct{})
-	sending := start(failed, sender)
-	wg.Go(func() {
-		sending.Wait()
-		close(ended)
-	})
+	ended := start(failed, sender)
 	select {
 	case <-ended:
 	case <-failed.Done():
@@ -324,9 +317,7 @@ func (d *Daemon) send(ctx context.Context, e *sender.Engine) error {
 		t.Stop()
 	}
 	stopListen()
-	if listening != nil {
-		listening.Wait()
-	}
+	<-listening
 	stopIntake()
 	wg.Wait()
 	close(errs)

@@ -157,7 +157,7 @@ const (
 )
 
 // run lifts the holds of a plan that was raised, decides the ramps, and counts, until ctx ends.
-func (q *quotas) run(ctx context.Context) error {
+func (q *quotas) run(ctx context.Context) {
 	raised, failing := false, false
 	var counted time.Time
 	t := time.NewTicker(decideEvery)
@@ -184,7 +184,7 @@ func (q *quotas) run(ctx context.Context) error {
 		}
 		select {
 		case <-ctx.Done():
-			return nil
+			return
 		case <-t.C:
 		}
 	}

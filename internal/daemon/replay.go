@@ -26,7 +26,7 @@ var replayWaits = []time.Duration{5 * time.Second, 30 * time.Second, 2 * time.Mi
 // outage returns when webhooks were taken last, if that was so long ago that a replay is due. It is
 // called before this process takes any.
 func (d *Daemon) outage(ctx context.Context, now time.Time) (since time.Time, due bool) {
-	if d.intake == nil || d.client == nil {
+	if d.client == nil {
 		return since, false
 	}
 	spans, err := d.ledger.Listened(ctx, now.Add(-campaign.ListenKept))
@@ -43,10 +43,10 @@ func (d *Daemon) outage(ctx context.Context, now time.Time) (since time.Time, du
 
 // askReplay asks the service once to post the events of an outage again. Without it the service
 // repeats them too, but for 8 h 36 min only and hours apart.
-func (d *Daemon) askReplay(ctx context.Context, outage time.Time) error {
+func (d *Daemon) askReplay(ctx context.Context, outage time.Time) {
 	job := d.job("replay webhooks")
 	if _, ours, err := job.Ledger.AcquireJob(ctx, job.Name, job.Owner, replayLease); err != nil || !ours {
-		return nil //nolint:nilerr // a replica asks, or the ledger is away and the service repeats
+		return // a replica asks, or the ledger is away and the service repeats
 	}
 	since, until := outage.Add(-replayBefore), time.Now()
 	for n := 0; ; n++ {
@@ -55,21 +55,21 @@ func (d *Daemon) askReplay(ctx context.Context, outage time.Time) error {
 		case err == nil:
 			d.log.Info("no webhooks were taken for a while: the service posts them again", "since", since, "until", until,
 				"deliveries", deliveries)
-			return nil
+			return
 		case errors.Is(err, messaging.ErrNotOffered):
 			d.log.Info("no webhooks were taken for a while, and the service offers no replay: it repeats them for 8 h 36 min by itself",
 				"since", outage)
-			return nil
+			return
 		case n == len(replayWaits):
 			d.log.Warn("no webhooks were taken for a while, and the service takes no request to post them again: "+
 				"`campaignd webhooks replay` asks later", "since", since, "err", err)
-			return nil
+			return
 		}
 		t := time.NewTimer(replayWaits[n])
 		select {
 		case <-ctx.Done():
 			t.Stop()
-			return nil
+			return
 		case <-t.C:
 		}
 	}
