@@ -10,6 +10,7 @@ import (
 	"iter"
 	"os"
 	"path"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -81,7 +82,8 @@ func (b *Folder) List(ctx context.Context, prefix string) iter.Seq2[Object, erro
 			yield(Object{}, err)
 			return
 		}
-		dir, err := at.Root.Open(path.Dir(prefix + "x"))
+		name := path.Dir(prefix + "x")
+		dir, err := at.Root.Open(name)
 		if errors.Is(err, fs.ErrNotExist) {
 			return // nobody has dropped anything there
 		}
@@ -93,8 +95,8 @@ func (b *Folder) List(ctx context.Context, prefix string) iter.Seq2[Object, erro
 		for ctx.Err() == nil {
 			entries, err := dir.ReadDir(1000)
 			for _, e := range entries {
-				key := path.Join(path.Dir(prefix+"x"), e.Name())
-				if e.IsDir() || len(key) < len(prefix) || key[:len(prefix)] != prefix {
+				key := path.Join(name, e.Name())
+				if e.IsDir() || !strings.HasPrefix(key, prefix) {
 					continue
 				}
 				o, err := at.lstat(key)

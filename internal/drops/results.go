@@ -17,10 +17,10 @@ import (
 
 // The times of results (docs/operations.md#dropped-files).
 const (
-	// oftenest and seldomest bound how often results are looked after; in between it is a tenth of the
-	// age of the run, so that a report is at most that late.
-	oftenest  = 2 * time.Second
-	seldomest = time.Hour
+	// minReportWait and maxReportWait bound the time between two looks at results. In between it is a
+	// tenth of the age of the run, so that a report is at most that late.
+	minReportWait = 2 * time.Second
+	maxReportWait = time.Hour
 	// perRow keeps the writing of a large report below a few percent of a core.
 	perRow = 200 * time.Microsecond
 	// readsUntil is how long after the last event of a run with delivered messages a read may still
@@ -32,14 +32,14 @@ const (
 
 // nextReport is when the results of a run of this age are looked after again.
 func nextReport(age time.Duration, rows int64) time.Duration {
-	return max(min(age/10, seldomest), oftenest, time.Duration(rows)*perRow)
+	return max(min(age/10, maxReportWait), minReportWait, time.Duration(rows)*perRow)
 }
 
 // report writes the results of a launched file, if they have changed.
 func (t *task) report(ctx context.Context) error {
 	if _, err := t.p.Bucket.Stat(ctx, t.f.Place+acceptedName); errors.Is(err, fs.ErrNotExist) {
 		// The results were taken away, or this replica has another folder under that name.
-		t.f.NextAt = time.Now().Add(seldomest)
+		t.f.NextAt = time.Now().Add(maxReportWait)
 		return t.store(ctx)
 	} else if err != nil {
 		return err
@@ -70,19 +70,16 @@ func (t *task) report(ctx context.Context) error {
 			return err
 		}
 	}
-	t.mu.Lock()
-	t.stated[t.f.No] = sum
-	t.mu.Unlock()
 	t.f.NextAt = now.Add(nextReport(now.Sub(run.CreatedAt), run.Rows))
 	if t.f.Detail != replaced {
 		t.f.Detail = "" // of a try that failed
 	}
-	if settled(run, report, last, now) {
+	t.mu.Lock()
+	if t.stated[t.f.No] = sum; settled(run, report, last, now) {
 		t.f.State = campaign.DropSettled
-		t.mu.Lock()
 		delete(t.stated, t.f.No)
-		t.mu.Unlock()
 	}
+	t.mu.Unlock()
 	return t.store(ctx)
 }
 

@@ -29,8 +29,7 @@ type Ledger interface {
 type Options struct {
 	Ledger       Ledger
 	Destinations []Destination
-	// Transport makes the requests. Nil: one that follows no proxy of its own accord but that of the
-	// environment, with keep-alives.
+	// Transport makes the requests. Nil: one with keep-alives, over the proxy of the environment.
 	Transport http.RoundTripper
 	Log       *slog.Logger
 }
@@ -135,11 +134,10 @@ func (s *Sender) tend(ctx context.Context, d *Destination) {
 	for ctx.Err() == nil {
 		now := time.Now()
 		due, err := s.o.Ledger.Notifications(ctx, campaign.NotificationFilter{Destination: d.Name, Due: now, Limit: batch})
-		if f := err != nil; f != failing && ctx.Err() == nil {
-			if failing = f; f {
-				s.o.Log.Warn("the outbox cannot be read: trying again", "destination", d.Name, "err", err)
-			}
+		if err != nil && !failing && ctx.Err() == nil {
+			s.o.Log.Warn("the outbox cannot be read: trying again", "destination", d.Name, "err", err)
 		}
+		failing = err != nil
 		stored := false
 		for _, n := range due {
 			if ctx.Err() != nil {
