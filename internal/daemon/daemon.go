@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/http"
 	"os"
 	"sync"
 	"time"
@@ -89,12 +90,15 @@ func openLedger(ctx context.Context, cfg *Config, sender bool, log *slog.Logger,
 }
 
 // NewClient makes the client of the configured service.
-func NewClient(cfg *Config) (*messaging.Client, error) {
+func NewClient(cfg *Config) (*messaging.Client, error) { return newClient(cfg, nil) }
+
+// newClient is NewClient with a transport; nil: the client's own.
+func newClient(cfg *Config, transport http.RoundTripper) (*messaging.Client, error) {
 	return messaging.New(messaging.Options{
 		BaseURL: cfg.Service.BaseURL, APIKey: cfg.Service.APIKey, Timeout: time.Duration(cfg.Service.Timeout),
 		AllowHTTP: cfg.Service.AllowHTTP, UserAgent: cfg.Service.UserAgent,
 		MaxInFlight: cfg.Sending.InFlight * max(len(cfg.Numbers), 4), ProvenRefusals: cfg.Service.provenRefusals(),
-		Assumed: cfg.Service.assumed(),
+		Assumed: cfg.Service.assumed(), Transport: transport,
 	})
 }
 

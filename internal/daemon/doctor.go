@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -119,10 +120,7 @@ func checkService(ctx context.Context, cfg *Config) []Check {
 	transport := direct()
 	defer transport.CloseIdleConnections()
 	clock := &watcher{next: transport}
-	client, err := messaging.New(messaging.Options{
-		BaseURL: cfg.Service.BaseURL, APIKey: cfg.Service.APIKey, Timeout: time.Duration(cfg.Service.Timeout),
-		AllowHTTP: cfg.Service.AllowHTTP, UserAgent: cfg.Service.UserAgent, Assumed: cfg.Service.assumed(), Transport: clock,
-	})
+	client, err := newClient(cfg, clock)
 	if err != nil {
 		return []Check{fail(name, "change service in the configuration", err)}
 	}
@@ -163,8 +161,9 @@ func keyScope(cfg *Config, connections []messaging.Connection) Check {
 	case len(connections) == 0:
 		return warn("key", "connect a number at the service, or use a key of the right client", "it reaches no connection")
 	case len(missing) > 0:
+		slices.Sort(missing)
 		return warn("key", "use a key of the client that has them, or take them out of numbers",
-			"it does not reach %s of the configuration", strings.Join(sorted(missing), ", "))
+			"it does not reach %s of the configuration", strings.Join(missing, ", "))
 	}
 	return good("key", "it reaches %s of %s", spelling.Count(int64(len(connections)), "connection", "connections"),
 		spelling.Count(int64(len(companies)), "client", "clients"))

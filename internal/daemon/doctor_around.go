@@ -15,11 +15,6 @@ import (
 	"campaignd/throttle"
 )
 
-func sorted(s []string) []string {
-	slices.Sort(s)
-	return s
-}
-
 // Bounds of free space. A message takes some 700 bytes of the ledger, so 1 GiB is a million and
 // more.
 const (
@@ -29,20 +24,17 @@ const (
 
 // checkDisks looks at the free space of the folders that campaignd writes to.
 func checkDisks(_ context.Context, cfg *Config) (checks []Check) {
-	folders := map[string]bool{}
+	const name, remedy = "disk", "make room, or move ledger and data_dir to a larger disk"
+	var folders []string
 	if file := cfg.LedgerFile(); file != "" {
-		folders[filepath.Dir(file)] = true
+		folders = append(folders, filepath.Dir(file))
 	}
 	if cfg.DataDir != "" {
-		folders[cfg.DataDir] = true
+		folders = append(folders, cfg.DataDir)
 	}
-	var names []string
-	for f := range folders {
-		names = append(names, f)
-	}
-	for _, f := range sorted(names) {
+	slices.Sort(folders)
+	for _, f := range slices.Compact(folders) {
 		free, err := freeSpace(f)
-		const name, remedy = "disk", "make room, or move ledger and data_dir to a larger disk"
 		switch {
 		case errors.Is(err, errors.ErrUnsupported):
 		case err != nil:

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -98,11 +99,5 @@ func KeepSecret(path string, secret messaging.Secret) error {
 		text = "\n" + text
 	}
 	_, err = f.WriteString(text)
-	if syncErr := f.Sync(); err == nil {
-		err = syncErr
-	}
-	if closeErr := f.Close(); err == nil {
-		err = closeErr
-	}
-	return err
+	return errors.Join(err, f.Sync(), f.Close())
 }

@@ -86,7 +86,7 @@ func (c *notificationCollector) Collect(ch chan<- prometheus.Metric) {
 	}
 	oldest := map[string]float64{}
 	for _, b := range all {
-		oldest[b.Destination] += 0
+		oldest[b.Destination] += 0 // also of a destination for which nothing is pending
 		if b.State == campaign.NotificationPending {
 			oldest[b.Destination] = max(0, time.Since(b.Oldest)).Seconds()
 		}

@@ -196,26 +196,20 @@ func wentBack(ctx context.Context, l restorable, wire *wirelog.Log) error {
 // newest returns the time of the ledger's newest record. A sender reports its state every two
 // seconds.
 func newest(ctx context.Context, l campaign.ReportLedger, runs []campaign.Run) (last time.Time, err error) {
-	later := func(t time.Time) {
-		if t.After(last) {
-			last = t
-		}
-	}
 	for _, r := range runs {
-		later(r.CreatedAt)
-		later(r.StartedAt)
-		later(r.EndedAt)
 		at, err := l.LastEventAt(ctx, r.No)
 		if err != nil {
 			return last, fmt.Errorf("read the last event of %s: %w", r.ID(), err)
 		}
-		later(at)
 		lanes, err := l.Lanes(ctx, r.No)
 		if err != nil {
 			return last, fmt.Errorf("read the lanes of %s: %w", r.ID(), err)
 		}
+		for _, t := range []time.Time{r.CreatedAt, r.StartedAt, r.EndedAt, at} {
+			last = later(last, t)
+		}
 		for _, lane := range lanes {
-			later(lane.At)
+			last = later(last, lane.At)
 		}
 	}
 	return last, nil

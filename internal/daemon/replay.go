@@ -34,9 +34,7 @@ func (d *Daemon) outage(ctx context.Context, now time.Time) (since time.Time, du
 		return since, false // the intake says that the ledger is away
 	}
 	for _, s := range spans {
-		if s.Until.After(since) {
-			since = s.Until
-		}
+		since = later(since, s.Until)
 	}
 	return since, !since.IsZero() && now.Sub(since) > replayAfter
 }

@@ -61,11 +61,7 @@ func (s *activity) settled(totals map[campaign.Status]int64, now, lastEvent time
 	if totals[campaign.InDoubt]+totals[campaign.Accepted]+totals[campaign.Sent] > 0 {
 		return false
 	}
-	latest := s.answered
-	if lastEvent.After(latest) {
-		latest = lastEvent
-	}
-	return totals[campaign.Delivered] == 0 || now.Sub(latest) >= min(quietTime, settle)
+	return totals[campaign.Delivered] == 0 || now.Sub(later(s.answered, lastEvent)) >= min(quietTime, settle)
 }
 
 // ledgerWait is how long run tries to read a ledger that does not answer, and to write one whose
@@ -214,12 +210,12 @@ func (d *Daemon) waiting(ctx context.Context, seen snapshot) (string, error) {
 	if open == 0 {
 		return "", nil
 	}
+	if seen.held.Scope != "" {
+		return seen.held.Sentence(time.Now()), nil
+	}
 	segments, err := d.ledger.SegmentStates(ctx, run.No)
 	if err != nil {
 		return "", fmt.Errorf("read the segments: %w", err)
-	}
-	if seen.held.Scope != "" {
-		return seen.held.Sentence(time.Now()), nil
 	}
 	if n := campaign.AwaitingCanary(segments); n > 0 && n == open {
 		return fmt.Sprintf("%s for the verdict on the canary", spelling.Count(n, "row waits", "rows wait")), nil
