@@ -164,7 +164,7 @@ func (s *Service) check() error {
 		return fmt.Errorf("service.base_url: %q is not a URL; give https://HOST", redactURL(s.BaseURL))
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
 		return errors.New("service.base_url: give scheme and host only; the key belongs to service.api_key")
-	case u.Scheme == "http" && !s.AllowHTTP && !loopback(u.Hostname()):
+	case u.Scheme == "http" && !s.AllowHTTP && !messaging.Loopback(u.Hostname()):
 		// The service answers http with 301 (docs/service.md#conventions). By then the key has crossed
 		// the network unencrypted.
 		return fmt.Errorf("service.base_url: %s sends the key unencrypted; "+
@@ -313,9 +313,4 @@ func headerText(key string, s messaging.Secret) error {
 		}
 	}
 	return nil
-}
-
-func loopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }

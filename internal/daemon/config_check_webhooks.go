@@ -37,7 +37,7 @@ func (unanswered) WriteHeader(int)             {}
 // That of the sandbox is known to all, and serves on this machine only.
 func (c *Config) checkSecrets() error {
 	u, err := url.Parse(c.Service.BaseURL)
-	here := err == nil && loopback(u.Hostname())
+	here := err == nil && messaging.Loopback(u.Hostname())
 	for i, s := range c.Webhooks.Secrets {
 		if s.Reveal() == sandbox.DemoSecret {
 			if here {

@@ -10,7 +10,6 @@ import (
 	"io"
 	"io/fs"
 	"iter"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -19,6 +18,8 @@ import (
 
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
+
+	"campaignd/internal/messaging"
 )
 
 const (
@@ -68,7 +69,7 @@ func OpenS3(u *url.URL) (*S3, error) {
 		endpoint = &url.URL{Scheme: "https", Host: "s3.amazonaws.com"}
 	case endpoint.Host == "" || endpoint.Scheme != "https" && endpoint.Scheme != "http" || strings.Trim(endpoint.Path, "/") != "":
 		return nil, fmt.Errorf("endpoint %q is no address; give https://HOST", q.Get("endpoint"))
-	case endpoint.Scheme == "http" && !local(endpoint.Hostname()):
+	case endpoint.Scheme == "http" && !messaging.Loopback(endpoint.Hostname()):
 		return nil, fmt.Errorf("endpoint %q sends lists with phone numbers unencrypted; give https://%s", q.Get("endpoint"), endpoint.Host)
 	}
 	region := q.Get("region")
@@ -89,12 +90,6 @@ func OpenS3(u *url.URL) (*S3, error) {
 		return nil, err
 	}
 	return &S3{client: *client, bucket: u.Host, request: s3Request}, nil
-}
-
-// local reports whether host is this machine.
-func local(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // Every implements Bucket.

@@ -122,14 +122,16 @@ func checkBase(s string, allowHTTP bool) (*url.URL, error) {
 		return nil, fmt.Errorf("%q ends with a slash; the service answers a trailing slash with a redirect: remove it", s)
 	case u.Path != "" || u.RawQuery != "" || u.Fragment != "" || strings.ContainsAny(s, "?#"):
 		return nil, fmt.Errorf("%q holds more than scheme and host; /api/v1 is added by campaignd", s)
-	case u.Scheme == "http" && !allowHTTP && !loopback(u.Hostname()):
+	case u.Scheme == "http" && !allowHTTP && !Loopback(u.Hostname()):
 		return nil, fmt.Errorf("%q is not https; the service answers http with a redirect (301) and the key would travel in clear. "+
 			"Use https, or set allow_http for a test service", s)
 	}
 	return u, nil
 }
 
-func loopback(host string) bool {
+// Loopback reports whether a host name or address is this machine, to which secrets may travel
+// unencrypted.
+func Loopback(host string) bool {
 	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
 		return true
 	}

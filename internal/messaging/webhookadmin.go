@@ -26,7 +26,7 @@ type Webhook struct {
 // the secret only in this answer.
 func (c *Client) RegisterWebhook(ctx context.Context, address string, events []string) (Webhook, error) {
 	u, err := url.Parse(address)
-	if err != nil || u.Scheme != "https" && !(u.Scheme == "http" && loopback(u.Hostname())) || u.Host == "" {
+	if err != nil || u.Scheme != "https" && !(u.Scheme == "http" && Loopback(u.Hostname())) || u.Host == "" {
 		return Webhook{}, errors.New("webhook URL: must be https")
 	}
 	fields := map[string]any{}

@@ -3,7 +3,6 @@ package notify
 import (
 	"errors"
 	"fmt"
-	"net"
 	"net/url"
 	"slices"
 	"strings"
@@ -36,7 +35,7 @@ func (d *Destination) Check() error {
 	switch {
 	case err != nil || u.Host == "" || u.User != nil || u.Scheme != "https" && u.Scheme != "http":
 		return errors.New("url: want an address such as https://hooks.example/campaignd, without user and password")
-	case u.Scheme == "http" && !loopback(u.Hostname()):
+	case u.Scheme == "http" && !messaging.Loopback(u.Hostname()):
 		return errors.New("url: http is for this machine alone; give an https address")
 	case d.Format != "" && d.Format != Standard && d.Format != Slack:
 		return fmt.Errorf("format: %q is unknown; give %s or %s", d.Format, Standard, Slack)
@@ -68,9 +67,4 @@ func (d *Destination) Check() error {
 // Wants reports whether the destination is told of a kind.
 func (d *Destination) Wants(k campaign.NotificationKind) bool {
 	return len(d.Events) == 0 || slices.Contains(d.Events, string(k))
-}
-
-func loopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
