@@ -62,7 +62,7 @@ func (t *task) fetch(ctx context.Context) (list string, err error) {
 	if s.have > t.f.Size {
 		return "", ErrChanged
 	}
-	if err := s.mark(); err != nil {
+	if err := s.checkpoint(); err != nil {
 		return "", err
 	}
 	now, err := t.p.Bucket.Stat(ctx, t.f.Key)

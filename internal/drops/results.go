@@ -97,7 +97,7 @@ func settled(run campaign.Run, r *reporting.Report, last, now time.Time) bool {
 	}
 }
 
-// put writes one result of the file, over the spool because a bucket wants to know its size.
+// put writes one result of the file, first to the spool, because a bucket needs its size.
 func (t *task) put(ctx context.Context, name string, write func(io.Writer) error) (err error) {
 	if err := os.MkdirAll(t.dir, 0o700); err != nil {
 		return err

@@ -98,17 +98,17 @@ func (b *S3) Every() time.Duration { return s3Every }
 // Quiet implements Bucket.
 func (b *S3) Quiet(Object) (time.Duration, bool) { return 0, false }
 
-// etagOf is the identity of a version: the content's mark, and when it was written, so that the
-// same content that is put there again is another version. Listings alone tell the time, because
-// the times of two kinds of answers need not agree.
+// etagOf is the identity of a version: the server's ETag and the time of its writing. The same
+// content that is written again is another version. The time is always that of a listing: other
+// answers of the server may have another one.
 func etagOf(o minio.ObjectInfo) string {
 	return fmt.Sprintf("%s %d", o.ETag, o.LastModified.UnixMilli())
 }
 
-// mark is the ETag for If-Match.
-func (o Object) mark() string {
-	mark, _, _ := strings.Cut(o.ETag, " ")
-	return mark
+// contentTag is the server's ETag, for If-Match.
+func (o Object) contentTag() string {
+	tag, _, _ := strings.Cut(o.ETag, " ")
+	return tag
 }
 
 // errStalled says that a page of a listing did not come in time.
@@ -169,7 +169,7 @@ func bucketError(err error) error {
 // Open implements Bucket.
 func (b *S3) Open(ctx context.Context, o Object, offset int64) (io.ReadCloser, error) {
 	var opts minio.GetObjectOptions
-	if err := opts.SetMatchETag(o.mark()); err != nil {
+	if err := opts.SetMatchETag(o.contentTag()); err != nil {
 		return nil, err
 	}
 	if offset > 0 {
@@ -183,7 +183,7 @@ func (b *S3) Open(ctx context.Context, o Object, offset int64) (io.ReadCloser, e
 		cancel()
 		return nil, bucketError(err)
 	}
-	if info.ETag != o.mark() { // a server that ignores If-Match
+	if info.ETag != o.contentTag() { // a server that ignores If-Match
 		cancel()
 		return nil, errors.Join(ErrChanged, body.Close())
 	}
@@ -255,7 +255,7 @@ func (b *S3) Move(ctx context.Context, o Object, to string) error {
 			return fs.ErrExist
 		}
 	case errors.Is(err, fs.ErrNotExist):
-		from := minio.CopySrcOptions{Bucket: b.bucket, Object: o.Key, MatchETag: o.mark()}
+		from := minio.CopySrcOptions{Bucket: b.bucket, Object: o.Key, MatchETag: o.contentTag()}
 		dst := minio.CopyDestOptions{Bucket: b.bucket, Object: to}
 		if o.Size < mostCopy {
 			_, err = b.client.Client.CopyObject(ctx, dst, from)
@@ -285,11 +285,11 @@ func (b *S3) same(ctx context.Context, o Object) error {
 	return err
 }
 
-// equal reports whether two objects have the same content. Equal marks prove it. Different ones
+// equal reports whether two objects have the same content. Equal ETags prove it. Different ones
 // prove nothing: an object that was uploaded in parts, or is encrypted with a key of the service,
-// has another mark than its copy (https://docs.aws.amazon.com/AmazonS3/latest/API/API_Object.html).
+// has another ETag than its copy (https://docs.aws.amazon.com/AmazonS3/latest/API/API_Object.html).
 func (b *S3) equal(ctx context.Context, o, p Object) (bool, error) {
-	if o.Size != p.Size || o.mark() == p.mark() {
+	if o.Size != p.Size || o.contentTag() == p.contentTag() {
 		return o.Size == p.Size, nil
 	}
 	var sums [2][sha256.Size]byte

@@ -46,7 +46,7 @@ func TestAServerChecksSignatures(t *testing.T) {
 	}
 }
 
-// An object that was uploaded in parts has another mark than its copy. A move that died between the
+// An object that was uploaded in parts has another ETag than its copy. A move that died between the
 // copy and the removal knows its copy by the content.
 func TestAnObjectOfPartsIsMoved(t *testing.T) {
 	s := newSigned(t)
@@ -57,8 +57,8 @@ func TestAnObjectOfPartsIsMoved(t *testing.T) {
 	s.write("done/list.csv", text)
 	s.write("done/other.csv", strings.Replace(text, "7", "8", 1))
 	o := s.stat("list.csv")
-	if there := s.stat("done/list.csv"); o.mark() == there.mark() || o.Size != there.Size {
-		t.Fatalf("got %+v and %+v, want two marks and one size", o, there)
+	if there := s.stat("done/list.csv"); o.contentTag() == there.contentTag() || o.Size != there.Size {
+		t.Fatalf("got %+v and %+v, want two ETags and one size", o, there)
 	}
 	if err := s.Move(t.Context(), o, "done/other.csv"); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("onto another object: got %v, want that it exists", err)

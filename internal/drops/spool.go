@@ -13,23 +13,22 @@ import (
 	"campaignd/campaign"
 )
 
-// checkpoint is how many bytes a process that died reads again at most.
-const checkpoint = 4 << 20
+// checkpointBytes is the most that is read again after a process has died.
+const checkpointBytes = 4 << 20
 
 // spool is a list that is being read. Its checkpoint is a small file beside it with a length, and
 // the hash of that many bytes of the list. Only what the hash proves is kept: after a loss of power
-// a file can have its length, and zeros in place of text. For that reason nothing waits for the
-// disk.
+// a file can have its length, and zeros in place of text. No write needs to be synced to the disk.
 type spool struct {
-	file  *os.File
-	sum   hash.Hash // of what it has
-	have  int64     // bytes
-	last  int64     // bytes at the last checkpoint
-	marks string    // path of the checkpoint
+	file *os.File
+	sum  hash.Hash // of what it has
+	have int64     // bytes
+	last int64     // bytes at the last checkpoint
+	path string    // of the checkpoint
 }
 
 func newSpool(f *os.File, dir string) *spool {
-	return &spool{file: f, sum: sha256.New(), marks: filepath.Join(dir, "checkpoint")}
+	return &spool{file: f, sum: sha256.New(), path: filepath.Join(dir, "checkpoint")}
 }
 
 // Write appends to the list.
@@ -37,22 +36,22 @@ func (s *spool) Write(p []byte) (n int, err error) {
 	n, err = s.file.Write(p)
 	s.have += int64(n)
 	_, _ = s.sum.Write(p[:n]) // never fails
-	if err == nil && s.have-s.last >= checkpoint {
-		err = s.mark()
+	if err == nil && s.have-s.last >= checkpointBytes {
+		err = s.checkpoint()
 	}
 	return n, err
 }
 
-// mark writes a checkpoint.
-func (s *spool) mark() error {
+// checkpoint writes a checkpoint.
+func (s *spool) checkpoint() error {
 	s.last = s.have
-	return os.WriteFile(s.marks, fmt.Appendf(nil, "%d %x\n", s.have, s.sum.Sum(nil)), 0o600)
+	return os.WriteFile(s.path, fmt.Appendf(nil, "%d %x\n", s.have, s.sum.Sum(nil)), 0o600)
 }
 
 // resume goes to the end of what the last checkpoint proves, and removes the rest. f is the file
 // that is read; a list without a proof, or one that is longer than f, begins anew.
 func (s *spool) resume(f campaign.DroppedFile) error {
-	text, err := os.ReadFile(s.marks)
+	text, err := os.ReadFile(s.path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

@@ -75,7 +75,7 @@ type Watcher struct {
 
 	mu     sync.Mutex
 	busy   map[int64]bool      // files that this process works on
-	again  map[int64]time.Time // when files are tried again of which another process has the job, or the ledger is away
+	again  map[int64]time.Time // when a file whose last try failed may be tried again
 	stated map[int64][32]byte  // the report that was written last, by file
 }
 
@@ -95,7 +95,7 @@ type sighting struct {
 	etag  string
 	since time.Time
 	taken string // why it is not taken any more; "" while it may be
-	// claimed is when a process was seen to have claimed it. It lies there until that has moved it.
+	// claimed is when this process saw last that it is claimed. The process that claimed it moves it.
 	claimed time.Time
 }
 
