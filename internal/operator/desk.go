@@ -77,8 +77,8 @@ func (d *Desk) note(ctx context.Context, what, on, detail string) error {
 	return nil
 }
 
-// Note writes an action of another operator into the log: a launch, whose run has its number only
-// then.
+// Note writes an action of the operator by into the log. A launch is noted after it was done,
+// because its run has no number before.
 func (d *Desk) Note(ctx context.Context, by, what, on string) error {
 	other := *d
 	other.By = by

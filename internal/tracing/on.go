@@ -57,7 +57,7 @@ func Start(ctx context.Context, log *slog.Logger) (stop func() error, err error)
 	}, nil
 }
 
-// faults tells the errors of the exporter, one a minute.
+// faults logs the errors of the exporter, at most one a minute.
 type faults struct {
 	log *slog.Logger
 
@@ -104,8 +104,8 @@ func Call(r *http.Request) Span {
 	return s
 }
 
-// Serve begins the answer to a request that came over a route. It goes on with the trace of its
-// caller, who must be known: a header of a stranger is no reason to trace.
+// Serve begins the answer to a request that came over a route. It continues the trace that the
+// request's header names. Call it after the caller is known: a stranger must not cause traces.
 func Serve(r *http.Request, route string) (context.Context, Span) {
 	ctx := propagation.TraceContext{}.Extract(r.Context(), propagation.HeaderCarrier(r.Header))
 	return begin(ctx, route, trace.SpanKindServer, attribute.String("http.request.method", r.Method))
