@@ -18,7 +18,7 @@ type carer struct {
 	d        *Daemon
 	engine   *sender.Engine
 	only     campaign.RunNo                          // 0: every run
-	defs     map[campaign.RunNo]*campaign.Definition // nil: this version cannot read it
+	defs     map[campaign.RunNo]*campaign.Definition // at most mostDefs; nil: this version cannot read it
 	failing  bool
 	followAt time.Time                    // when ended runs are looked at next
 	again    map[campaign.RunNo]time.Time // when a follow-up is tried again
@@ -72,10 +72,17 @@ func (c *carer) look(ctx context.Context) error {
 	return c.followUps(ctx)
 }
 
-// definition reads the campaign of a run once.
+// mostDefs bounds the definitions in memory: a look needs those of the unfinished runs and of
+// followUpRuns others.
+const mostDefs = 2 * followUpRuns
+
+// definition reads the campaign of a run once, and again after mostDefs others.
 func (c *carer) definition(run campaign.Run) *campaign.Definition {
 	def, met := c.defs[run.No]
 	if !met {
+		if len(c.defs) >= mostDefs {
+			clear(c.defs)
+		}
 		def, _ = campaign.ParseStored(run.ID(), run.Definition) // the engine says what is wrong with it
 		c.defs[run.No] = def
 	}
