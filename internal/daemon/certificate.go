@@ -20,7 +20,7 @@ type certificate struct {
 
 	mu    sync.Mutex
 	pair  *tls.Certificate
-	read  string    // stamp of the files that were read last, also in vain
+	read  string    // stamp of the files at the last try to read them
 	asked time.Time // of the stamp
 }
 
@@ -92,8 +92,8 @@ func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	return c.pair, nil
 }
 
-// pin is the SHA-256 of the certificate; "" without TLS. The caller is get, or before any
-// handshake.
+// pin is the SHA-256 of the certificate, in hex; "" without TLS. It takes no lock: call it before
+// any handshake, or from renewed, which get calls under its lock.
 func (c *certificate) pin() string {
 	if c == nil {
 		return ""

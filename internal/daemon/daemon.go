@@ -33,7 +33,8 @@ import (
 	"campaignd/throttle"
 )
 
-// limiter is what the two of package throttle are: slots, and units of quotas.
+// limiter is what throttle.Local and throttle.Redis both are: it hands out slots and units of
+// quotas.
 type limiter interface {
 	throttle.Limiter
 	throttle.Counter

@@ -92,8 +92,8 @@ func Missed(deadline campaign.Duration, f plan.Forecast) string {
 	return fmt.Sprintf("%s after the launch cannot be met: %s, limited by %s", deadline, done, f.LimitedBy)
 }
 
-// checkLaunch is Launch.Checked of this process: it warns of a deadline that cannot be met, among
-// what then gets, or in the log without then.
+// checkLaunch returns a Launch.Checked, which adds a warning to the preflight if the deadline
+// cannot be met, and gives the preflight to then. If then is nil, it logs the warning.
 func (d *Daemon) checkLaunch(ctx context.Context, file string, then func(*campaign.Preflight)) func(*campaign.Preflight) {
 	return func(p *campaign.Preflight) {
 		known := len(p.Findings)
@@ -101,7 +101,7 @@ func (d *Daemon) checkLaunch(ctx context.Context, file string, then func(*campai
 		if err == nil {
 			err = checkDeadline(ctx, d.cfg, d.ledger, d.directory, def, p, time.Now())
 		}
-		if err != nil { // a warning less; the launch itself says what is wrong
+		if err != nil { // the launch itself says what is wrong
 			d.log.Debug("deadline not checked", "campaign", file, "err", err)
 		}
 		if then != nil {

@@ -75,9 +75,9 @@ func Diagnose(ctx context.Context, cfg *Config) []Check {
 	return checks
 }
 
-// watcher notes how far the service's clock is from ours, by the Date of its answers (RFC 9110,
+// clockReader notes how far the service's clock is from ours, by the Date of its answers (RFC 9110,
 // section 6.6.1).
-type watcher struct {
+type clockReader struct {
 	next http.RoundTripper
 	mu   sync.Mutex
 	skew time.Duration
@@ -85,7 +85,7 @@ type watcher struct {
 }
 
 // RoundTrip implements http.RoundTripper.
-func (w *watcher) RoundTrip(req *http.Request) (*http.Response, error) {
+func (w *clockReader) RoundTrip(req *http.Request) (*http.Response, error) {
 	asked := time.Now()
 	resp, err := w.next.RoundTrip(req)
 	if err != nil {
@@ -119,7 +119,7 @@ func checkService(ctx context.Context, cfg *Config) []Check {
 	}
 	transport := direct()
 	defer transport.CloseIdleConnections()
-	clock := &watcher{next: transport}
+	clock := &clockReader{next: transport}
 	client, err := newClient(cfg, clock)
 	if err != nil {
 		return []Check{fail(name, "change service in the configuration", err)}

@@ -94,7 +94,7 @@ func (d *Daemon) watcher(e *sender.Engine) (*drops.Watcher, error) {
 }
 
 // spool returns a folder of this process alone in which dropped lists are read: beside an SQLite
-// ledger, in data_dir, or one that goes with the process.
+// ledger, in data_dir, or a temporary one that Close removes.
 func (d *Daemon) spool() (string, error) {
 	switch {
 	case !d.cfg.sharedLedger():
@@ -239,8 +239,8 @@ func (r *rejectsFile) create(list string, def *campaign.Definition) error {
 	return err
 }
 
-// keep ends the file. It is called once. The name is that of a complete file also after a loss of
-// power.
+// keep completes the file and gives it its name. Call it once. It syncs the file first: after a
+// loss of power, a file with the name is complete.
 func (r *rejectsFile) keep() error {
 	if r.file == nil {
 		return nil

@@ -11,7 +11,7 @@ import (
 
 // firings is what the schedule knows of one campaign when it looks.
 type firings struct {
-	after      time.Time         // later firings were not seen so far
+	after      time.Time         // firings after this time are new
 	added      *campaign.Firing  // the mark that this schedule is known from now on; nil if there is one
 	open       []campaign.Firing // newest first
 	launched   map[string]campaign.RunNo

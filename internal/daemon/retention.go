@@ -22,8 +22,8 @@ func (r Retention) check() error {
 }
 
 // Pace of the deletion. After a step, which is one segment, it rests retireRest times as long as
-// the step took: the ledger serves the senders for most of the time, and no step is longer than
-// that of 4,096 rows.
+// the step took: the ledger serves the senders for most of the time. A step deletes at most 4,096
+// rows.
 const (
 	retireEvery   = time.Hour
 	retireRest    = 3

@@ -12,8 +12,9 @@ import (
 // startLines is the most runs and campaigns that the log names one by one at the start.
 const startLines = 20
 
-// takeOver logs what a process that begins to serve has before it: the unfinished runs, with what
-// they wait for, and the campaigns of the folder with their next firings. holdWatch logs the holds.
+// takeOver logs the work that a process finds when it begins to serve: the unfinished runs with
+// what they wait for, and the campaigns of the folder with their next firings. holdWatch logs the
+// holds.
 func (d *Daemon) takeOver(ctx context.Context) {
 	runs, err := d.ledger.Runs(ctx, campaign.RunFilter{Unfinished: true})
 	if err != nil {
