@@ -65,8 +65,12 @@ func (t *task) report(ctx context.Context) error {
 	written := t.stated[t.f.No] == sum
 	t.mu.Unlock()
 	if !written {
-		if err := errors.Join(t.put(ctx, reportJSON, func(w io.Writer) error { _, err := w.Write(text); return err }),
-			t.put(ctx, reportCSV, func(w io.Writer) error { return reporting.WriteCSV(ctx, w, t.o.Ledger, run) })); err != nil {
+		// The JSON comes last: a script that sees there that the run has finished finds the CSV, too.
+		err := t.put(ctx, reportCSV, func(w io.Writer) error { return reporting.WriteCSV(ctx, w, t.o.Ledger, run) })
+		if err == nil {
+			err = t.put(ctx, reportJSON, func(w io.Writer) error { _, err := w.Write(text); return err })
+		}
+		if err != nil {
 			return err
 		}
 	}
