@@ -5,7 +5,8 @@ import (
 )
 
 func (p *program) cmdApprove() *cobra.Command {
-	return p.control("approve", "Release a run that waits for approval (policies.approval)",
+	cmd, _ := p.control("approve", "Release a run that waits for approval (policies.approval)",
 		"A campaign with policies.approval: true, or with more recipients than the number there, imports its list and then\n"+
 			"waits. Look at `campaignd report RUN` first.", operations.Approve)
+	return cmd
 }

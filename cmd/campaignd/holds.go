@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -28,7 +30,7 @@ end by themselves. Everything else goes on. All processes obey a hold within a s
 	list := p.cmdHoldsList()
 	o, all := holdsFlags(cmd)
 	p.addServer(cmd)
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return p.listHolds(cmd.Context(), *all, o.json()) }
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return p.listHolds(cmd.Context(), *all, o) }
 	cmd.AddCommand(list, p.cmdHoldsAdd(), p.cmdHoldsLift())
 	return cmd
 }
@@ -47,11 +49,11 @@ func (p *program) cmdHoldsList() *cobra.Command {
 	}
 	o, all := holdsFlags(cmd)
 	p.addServer(cmd)
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return p.listHolds(cmd.Context(), *all, o.json()) }
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return p.listHolds(cmd.Context(), *all, o) }
 	return cmd
 }
 
-func (p *program) listHolds(ctx context.Context, ended, json bool) (err error) {
+func (p *program) listHolds(ctx context.Context, ended bool, o *output) (err error) {
 	var states []campaign.HoldState
 	err = p.withDesk(ctx, toRead, func(d operations) error {
 		states, err = d.Holds(ctx, ended)
@@ -60,17 +62,16 @@ func (p *program) listHolds(ctx context.Context, ended, json bool) (err error) {
 	if err != nil {
 		return err
 	}
-	if json {
-		return writeJSON(p.stdout, states)
-	}
-	if len(states) == 0 {
-		_, err = fmt.Fprintln(p.stdout, "nothing is held")
-		return err
-	}
+	return p.sayHolds(o, states, "nothing is held")
+}
+
+// sayHolds prints the holds: as JSON, or a sentence for each; the sentence none if there is none.
+func (p *program) sayHolds(o *output, states []campaign.HoldState, none string) error {
+	var sentences []string
 	for _, s := range states {
-		writeParagraph(p.stdout, s.Sentence)
+		sentences = append(sentences, paragraph(s.Sentence))
 	}
-	return nil
+	return p.say(o, states, cmp.Or(strings.Join(sentences, "\n"), paragraph(none)))
 }
 
 // scopeAndID accepts a scope and an id.
@@ -112,11 +113,7 @@ ACCOUNT/NAME/LANGUAGE, or /NAME/LANGUAGE for every account. Answers to requests 
 			if err != nil {
 				return err
 			}
-			if o.json() {
-				return writeJSON(p.stdout, h)
-			}
-			writeParagraph(p.stdout, h.Sentence)
-			return nil
+			return p.say(o, h, paragraph(h.Sentence))
 		})
 	}
 	return cmd
@@ -153,13 +150,13 @@ again.`,
 		if len(args) > 0 {
 			q.Scope, q.ID = campaign.HoldScope(args[0]), args[1]
 		}
-		return p.lift(cmd.Context(), q, o.json())
+		return p.lift(cmd.Context(), q, o)
 	}
 	return cmd
 }
 
 // lift ends holds, and says which.
-func (p *program) lift(ctx context.Context, q resource.LiftRequest, asJSON bool) (err error) {
+func (p *program) lift(ctx context.Context, q resource.LiftRequest, o *output) (err error) {
 	var states []campaign.HoldState
 	err = p.withDesk(ctx, toChange, func(d operations) error {
 		states, err = d.LiftHolds(ctx, q)
@@ -168,21 +165,11 @@ func (p *program) lift(ctx context.Context, q resource.LiftRequest, asJSON bool)
 	if err != nil {
 		return err
 	}
-	if asJSON {
-		return writeJSON(p.stdout, states)
+	none := fmt.Sprintf("%s %s was not held", q.Scope, q.ID)
+	if q.Scope == "" {
+		none = "nothing is held for the reason or in the scope " + q.Reason
 	}
-	if len(states) == 0 {
-		what := fmt.Sprintf("%s %s was not held", q.Scope, q.ID)
-		if q.Scope == "" {
-			what = "nothing is held for the reason or in the scope " + q.Reason
-		}
-		_, err = fmt.Fprintf(p.stdout, "%s; `campaignd holds` lists what is\n", printable(what))
-		return err
-	}
-	for _, s := range states {
-		writeParagraph(p.stdout, s.Sentence)
-	}
-	return nil
+	return p.sayHolds(o, states, none+"; `campaignd holds` lists what is")
 }
 
 // completeHold completes a scope, and after it the ids that are held in it.

@@ -45,6 +45,15 @@ func writeJSON(w io.Writer, v any) error {
 	return e.Encode(v)
 }
 
+// say prints v as JSON if -o asks for that, else the sentence.
+func (p *program) say(o *output, v any, sentence string) error {
+	if o.json() {
+		return writeJSON(p.stdout, v)
+	}
+	_, err := fmt.Fprintln(p.stdout, sentence)
+	return err
+}
+
 // writeTable writes aligned columns: the heads, then the rows. It replaces unprintable characters
 // in the cells, and breaks a long last cell into lines.
 func writeTable(w io.Writer, heads []string, rows [][]string) error {
@@ -68,10 +77,13 @@ func writeTable(w io.Writer, heads []string, rows [][]string) error {
 // mostLine is the width from which a sentence goes on in the next line.
 const mostLine = 190
 
-// writeParagraph writes a sentence of any length. It replaces unprintable characters.
-func writeParagraph(w io.Writer, sentence string) {
-	fmt.Fprintln(w, strings.Join(wrapped(printable(sentence), mostLine), "\n  "))
+// paragraph breaks a sentence of any length into lines. It replaces unprintable characters.
+func paragraph(sentence string) string {
+	return strings.Join(wrapped(printable(sentence), mostLine), "\n  ")
 }
+
+// writeParagraph writes the paragraph of a sentence.
+func writeParagraph(w io.Writer, sentence string) { fmt.Fprintln(w, paragraph(sentence)) }
 
 // mostCell is the width from which the last column of a table, a sentence, goes on in the next line.
 const mostCell = 100

@@ -17,8 +17,8 @@ import (
 // controlFunc asks for one wanted state of a run.
 type controlFunc func(operations, context.Context, string) (resource.Controlled, error)
 
-// control makes a command that calls do for one run and prints the answer.
-func (p *program) control(use, short, long string, do controlFunc) *cobra.Command {
+// control makes a command that calls do for one run and prints the answer in the form of its -o.
+func (p *program) control(use, short, long string, do controlFunc) (*cobra.Command, *output) {
 	cmd := &cobra.Command{
 		Use:     use + " RUN",
 		Short:   short,
@@ -34,24 +34,21 @@ func (p *program) control(use, short, long string, do controlFunc) *cobra.Comman
 			if err != nil {
 				return err
 			}
-			if o.json() {
-				return writeJSON(p.stdout, s.Run)
-			}
-			_, err = fmt.Fprintln(p.stdout, s.Sentence)
-			return err
+			return p.say(o, s.Run, s.Sentence)
 		})
 	}
-	return cmd
+	return cmd, o
 }
 
 func (p *program) cmdPause() *cobra.Command {
-	return p.control("pause", "Stop sending a run; what is in flight is recorded",
+	cmd, _ := p.control("pause", "Stop sending a run; what is in flight is recorded",
 		"Writes the request into the ledger. The sending process obeys it from its next intent on, within a fraction of a second.",
 		operations.Pause)
+	return cmd
 }
 
 func (p *program) cmdResume() *cobra.Command {
-	cmd := p.control("resume", "Let a paused run go on, or all of them",
+	cmd, o := p.control("resume", "Let a paused run go on, or all of them",
 		`Ends a pause, whoever caused it: operator, canary, breaker (the same fault of the message again and again, or
 too many opt-outs) or ledger (it went back in time). --all resumes every paused run, with --reason only those of that
 reason. Refusals of the service pause no run: they begin holds. --all with the scope of a hold, such as account, or with its
@@ -74,10 +71,9 @@ reason, such as 131042, ends those holds, as `+"`campaignd holds lift`"+` does.`
 			return one(cmd, args)
 		}
 		if reason != "" && !slices.Contains(campaign.PauseReasons(), campaign.PauseReason(reason)) {
-			format, _ := cmd.Flags().GetString("output")
-			return p.lift(cmd.Context(), resource.LiftRequest{Reason: reason}, format == "json")
+			return p.lift(cmd.Context(), resource.LiftRequest{Reason: reason}, o)
 		}
-		return p.resumeAll(cmd, campaign.PauseReason(reason))
+		return p.resumeAll(cmd.Context(), campaign.PauseReason(reason), o)
 	}
 	return cmd
 }
@@ -105,10 +101,10 @@ func allRuns(all bool, reason string, args []string) error {
 }
 
 // resumeAll resumes the paused runs of a reason; "" is any.
-func (p *program) resumeAll(cmd *cobra.Command, reason campaign.PauseReason) (err error) {
+func (p *program) resumeAll(ctx context.Context, reason campaign.PauseReason, o *output) error {
 	runs, sentences := []resource.Run{}, []string{}
-	err = p.withDesk(cmd.Context(), toChange, func(d operations) error {
-		all, err := d.Runs(cmd.Context(), campaign.RunFilter{Unfinished: true})
+	err := p.withDesk(ctx, toChange, func(d operations) error {
+		all, err := d.Runs(ctx, campaign.RunFilter{Unfinished: true})
 		if err != nil {
 			return err
 		}
@@ -116,7 +112,7 @@ func (p *program) resumeAll(cmd *cobra.Command, reason campaign.PauseReason) (er
 			if r.Wanted == campaign.WantCancel || r.State != campaign.Paused && r.Wanted != campaign.WantPause || !pausedBy(r, reason) {
 				continue
 			}
-			s, err := d.Resume(cmd.Context(), r.ID)
+			s, err := d.Resume(ctx, r.ID)
 			if notNow(err) { // it has ended meanwhile
 				continue
 			} else if err != nil {
@@ -129,17 +125,13 @@ func (p *program) resumeAll(cmd *cobra.Command, reason campaign.PauseReason) (er
 	if err != nil {
 		return err
 	}
-	if format, _ := cmd.Flags().GetString("output"); format == "json" {
-		return writeJSON(p.stdout, runs)
-	}
 	if len(sentences) == 0 {
 		sentences = append(sentences, "no run is paused; `campaignd holds` lists what else may not be sent")
 		if reason != "" {
 			sentences[0] = fmt.Sprintf("no run is paused (%s); `campaignd runs` lists the runs, `campaignd holds` what else may not be sent", reason)
 		}
 	}
-	_, err = fmt.Fprintln(p.stdout, strings.Join(sentences, "\n"))
-	return err
+	return p.say(o, runs, strings.Join(sentences, "\n"))
 }
 
 // pausedBy reports whether a run is paused, or to be paused, for a reason; "" is any.
@@ -151,8 +143,9 @@ func pausedBy(r resource.Run, reason campaign.PauseReason) bool {
 }
 
 func (p *program) cmdCancel() *cobra.Command {
-	return p.control("cancel", "End a run: what is queued is not sent any more",
+	cmd, _ := p.control("cancel", "End a run: what is queued is not sent any more",
 		`Queued rows become skipped(cancelled): at once when no process is sending, else by the sending process. The answers to
 requests in flight are recorded. A cancelled run cannot be resumed.`,
 		operations.Cancel)
+	return cmd
 }

@@ -71,6 +71,8 @@ func TestResumeAllChoosesByReason(t *testing.T) {
 	d.want(0, "pause", "latest")
 	d.says(0, "no run is paused (breaker); `campaignd runs` lists the runs, `campaignd holds` what else may not be sent\n", "",
 		"resume", "--all", "--reason", "breaker")
+	d.says(0, "[]\n", "", "resume", "--all", "--reason", "breaker", "-o", "json")
+	d.says(0, "[]\n", "", "resume", "--all", "--reason", "account", "-o", "json")
 	d.says(0, "orders-1 goes on as soon as a sender (`campaignd serve` or `run`) has it\n", "", "resume", "--all", "--reason", "operator")
 	d.says(0, "no run is paused; `campaignd holds` lists what else may not be sent\n", "", "resume", "--all")
 	d.says(0, "nothing is held for the reason or in the scope account; `campaignd holds` lists what is\n", "",
