@@ -48,9 +48,6 @@ func silent(code int) error { return &exitError{code, nil} }
 
 // conclude prints err in one line (one per finding) and returns the exit code.
 func conclude(ctx context.Context, err error, stderr io.Writer, terminal bool) int {
-	if err == nil {
-		return exitDone
-	}
 	code, quiet := classify(ctx, err)
 	if quiet {
 		if exit := (*exitError)(nil); code == exitInterrupted && !errors.As(err, &exit) {
@@ -74,6 +71,8 @@ func classify(ctx context.Context, err error) (code int, quiet bool) {
 	var exit *exitError
 	refusal, _ := campaign.RefusalOf(err)
 	switch {
+	case err == nil:
+		return exitDone, true
 	case errors.As(err, &exit):
 		return exit.code, exit.err == nil
 	case ctx.Err() != nil && errors.Is(err, context.Canceled):

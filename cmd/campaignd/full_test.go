@@ -26,11 +26,14 @@ func TestAResultThatIsCutOffIsExitOne(t *testing.T) {
 	c := d.path("c.yaml")
 	d.want(0, "run", c, "--settle", "10s")
 	d.want(0, "suppressions", "add", "+2348031234567", "+2348031234568")
+	d.want(0, "holds", "add", "connection", "conn_1")
+	d.want(0, "holds", "add", "account", "conn_1")
 	for _, args := range [][]string{
 		{"run", c}, {"runs"}, {"report", "1"}, {"report", "1", "--format", "csv"}, {"audit", "1"}, {"why", "1"},
 		{"resolve", "1"}, {"resolve", "1", "--unknown", "keep"},
 		{"check", c}, {"preview", c}, {"schedule"}, {"config", "show"}, {"suppressions", "export"}, {"suppressions", "add", "+2348031234567"},
 		{"suppressions", "remove", "+2348031234569"}, {"suppressions", "import", d.write("s.csv", "to\n+2348031234567\n")},
+		{"holds"}, {"suppressions", "show", "+2348031234567"}, {"why", "conn_1"}, {"limits", "1"}, {"keys", "list"}, {"actions"}, {"drops"},
 		{"ledger", "quarantine"}, {"ledger", "quarantine", "--dry-run", "--force", "--lost", "1s"},
 	} {
 		for n := 0; ; n++ {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -36,6 +37,19 @@ func (o *output) Set(s string) error {
 }
 
 func (o *output) json() bool { return *o == "json" }
+
+// resultWriter is standard output. It remembers the first error, with which the command then fails:
+// a result that is cut off must not look complete to a script.
+type resultWriter struct {
+	io.Writer
+	err error
+}
+
+func (w *resultWriter) Write(p []byte) (int, error) {
+	n, err := w.Writer.Write(p)
+	w.err = cmp.Or(w.err, err)
+	return n, err
+}
 
 // writeJSON writes v for scripts: indented, and without HTML escapes.
 func writeJSON(w io.Writer, v any) error {

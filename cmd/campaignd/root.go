@@ -39,12 +39,16 @@ type program struct {
 // returns the exit code. ctx ends when the operator asks for an end. environment holds the
 // variables by name.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, environment map[string]string) int {
-	p := &program{stdin: stdin, stdout: stdout, stderr: stderr, environment: environment}
+	out := &resultWriter{Writer: stdout}
+	p := &program{stdin: stdin, stdout: out, stderr: stderr, environment: environment}
 	root := p.root()
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	if err != nil && !p.started {
 		err = usage(err)
+	}
+	if _, quiet := classify(ctx, err); out.err != nil && quiet {
+		err = out.err
 	}
 	return conclude(ctx, err, stderr, isTerminal(stderr))
 }
@@ -254,10 +258,19 @@ func ledgerExists(c *daemon.Config) error {
 		"go to its folder, or name it with --config or CAMPAIGND_LEDGER", c.LedgerFile()))
 }
 
+// fileOf returns the file that w writes to; nil: w writes to none.
+func fileOf(w io.Writer) *os.File {
+	if r, ok := w.(*resultWriter); ok {
+		w = r.Writer
+	}
+	f, _ := w.(*os.File)
+	return f
+}
+
 // isTerminal reports whether w is a terminal.
 func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
+	f := fileOf(w)
+	return f != nil && term.IsTerminal(int(f.Fd()))
 }
 
 // columns returns the width of the terminal on which bars can be drawn: standard error has a size
@@ -271,7 +284,7 @@ func (p *program) columns() int {
 
 // width returns the columns of the terminal w. It returns 0, no wrapping, for other writers.
 func width(w io.Writer) int {
-	if f, ok := w.(*os.File); ok {
+	if f := fileOf(w); f != nil {
 		if columns, _, err := term.GetSize(int(f.Fd())); err == nil {
 			return columns
 		}
