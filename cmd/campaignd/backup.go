@@ -18,12 +18,7 @@ func (p *program) cmdBackup() *cobra.Command {
 other means while messages are sent may be damaged. What is sent after the moment is not in the copy, so a restored copy must be
 quarantined before anything is sent from it: campaignd ledger quarantine. A PostgreSQL ledger is backed up by its own tools.`,
 		Example: "  campaignd backup campaignd-backup.db",
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 1 || args[0] == "" {
-				return fmt.Errorf("want one FILE; for example `%s campaignd-backup.db`", cmd.CommandPath())
-			}
-			return nil
-		},
+		Args:    oneArgument("FILE", "campaignd-backup.db"),
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		c, err := p.load()

@@ -25,12 +25,7 @@ stores neither the number nor its variables.
 Messages under way keep the number until their answer is known; the exit code is then 3, and the command is to be repeated.
 What lies outside the ledger stays: lists, exports, files beside a dropped list, backups, logs of level debug.`,
 		Example: "  campaignd erase +2348031234567\n  campaignd erase +2348031234567 --yes",
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return fmt.Errorf("want one NUMBER; for example `%s +2348031234567`", cmd.CommandPath())
-			}
-			return nil
-		},
+		Args:    oneArgument("NUMBER", "+2348031234567"),
 	}
 	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask for the number again")
 	o := addOutput(cmd)
@@ -52,12 +47,8 @@ What lies outside the ledger stays: lists, exports, files beside a dropped list,
 			if err != nil {
 				return err
 			}
-			if o.json() {
-				if err := writeJSON(p.stdout, done); err != nil {
-					return err
-				}
-			} else if _, err := fmt.Fprintf(p.stdout, "the number is erased from %s and is never sent to again\n",
-				spelling.Count(done.Rows, "row", "rows")); err != nil {
+			sentence := fmt.Sprintf("the number is erased from %s and is never sent to again", spelling.Count(done.Rows, "row", "rows"))
+			if err := p.say(o, done, sentence); err != nil {
 				return err
 			}
 			if done.UnderWay > 0 {

@@ -46,20 +46,17 @@ accepted_no_id have the message already, and get it a second time.`,
 			if err != nil {
 				return err
 			}
-			if o.json() {
-				return writeJSON(p.stdout, f)
-			}
-			return p.writeFollowUp(f)
+			return p.say(o, f, followUpSentence(f))
 		})
 	}
 	return cmd
 }
 
-func (p *program) writeFollowUp(f resource.FollowedUp) error {
+// followUpSentence says what became of a follow-up.
+func followUpSentence(f resource.FollowedUp) string {
+	rows := spelling.Count(f.Rows, "row", "rows")
 	if f.Existed {
-		_, err := fmt.Fprintf(p.stdout, "%s was made of the same rows before (%s, %s); nothing was added\n",
-			f.Run.ID, spelling.Count(f.Rows, "row", "rows"), f.Run.State)
-		return err
+		return fmt.Sprintf("%s was made of the same rows before (%s, %s); nothing was added", f.Run.ID, rows, f.Run.State)
 	}
 	left := ""
 	if f.Elsewhere > 0 {
@@ -75,6 +72,5 @@ func (p *program) writeFollowUp(f resource.FollowedUp) error {
 	if f.Run.State == campaign.WaitingApproval {
 		next = "`campaignd approve " + f.Run.ID + "` releases it"
 	}
-	_, err := fmt.Fprintf(p.stdout, "%s: %s%s; %s\n", f.Run.ID, spelling.Count(f.Rows, "row", "rows"), left, next)
-	return err
+	return fmt.Sprintf("%s: %s%s; %s", f.Run.ID, rows, left, next)
 }

@@ -15,14 +15,14 @@ func TestAFollowUpCountsTheRowsLeftOut(t *testing.T) {
 		f    campaign.FollowedUp
 		want string
 	}{
-		{campaign.FollowedUp{Run: run, Chosen: 3}, "spring-2: 3 rows; `campaignd serve` sends it\n"},
-		{campaign.FollowedUp{Run: waits, Chosen: 3}, "spring-2: 3 rows; `campaignd approve spring-2` releases it\n"},
+		{campaign.FollowedUp{Run: run, Chosen: 3}, "spring-2: 3 rows; `campaignd serve` sends it"},
+		{campaign.FollowedUp{Run: waits, Chosen: 3}, "spring-2: 3 rows; `campaignd approve spring-2` releases it"},
 		{campaign.FollowedUp{Run: run, Chosen: 3, Elsewhere: 1, NoID: 2}, "spring-2: 3 rows; 1 left out that are in another follow-up run; " +
-			"2 left out that the service accepted; `campaignd serve` sends it\n"},
+			"2 left out that the service accepted; `campaignd serve` sends it"},
 		{campaign.FollowedUp{Run: run, Chosen: 3, Existed: true},
-			"spring-2 was made of the same rows before (3 rows, ready); nothing was added\n"},
+			"spring-2 was made of the same rows before (3 rows, ready); nothing was added"},
 	} {
-		if got := printed(t, func(p *program) error { return p.writeFollowUp(resource.FollowedUpOf(tt.f)) }); got != tt.want {
+		if got := followUpSentence(resource.FollowedUpOf(tt.f)); got != tt.want {
 			t.Errorf("%+v: got %q, want %q", tt.f, got, tt.want)
 		}
 	}

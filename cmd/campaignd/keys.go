@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -21,16 +22,6 @@ control runs, holds and suppressions) or admin (also keys and the log of actions
 	return cmd
 }
 
-// oneName accepts one argument.
-func oneName(what, example string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) != 1 {
-			return fmt.Errorf("want one %s; for example `%s %s`", what, cmd.CommandPath(), example)
-		}
-		return nil
-	}
-}
-
 func (p *program) cmdKeysCreate() *cobra.Command {
 	var scope, company string
 	cmd := &cobra.Command{
@@ -39,7 +30,7 @@ func (p *program) cmdKeysCreate() *cobra.Command {
 		Long:  "Makes a key and prints it on standard output. NAME says who has it. With --company the key reaches the runs of one client alone.",
 		Example: `  campaignd keys create desk-lagos --scope operate
   campaignd keys create dashboard --company comp_1 -o json`,
-		Args: oneName("NAME", "desk-lagos"),
+		Args: oneArgument("NAME", "desk-lagos"),
 	}
 	cmd.Flags().StringVar(&scope, "scope", string(campaign.KeyRead), "read, operate or admin")
 	cmd.Flags().StringVar(&company, "company", "", "companyId of the client whose runs alone it reaches (default: of all)")
@@ -51,12 +42,10 @@ func (p *program) cmdKeysCreate() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if o.json() {
-				return writeJSON(p.stdout, k)
+			if !o.json() {
+				fmt.Fprintf(p.stderr, "key %s, scope %s: nobody can read it again; `campaignd keys revoke %[1]s` ends it\n", k.ID, k.Scope)
 			}
-			fmt.Fprintf(p.stderr, "key %s, scope %s: nobody can read it again; `campaignd keys revoke %[1]s` ends it\n", k.ID, k.Scope)
-			_, err = fmt.Fprintln(p.stdout, k.Secret)
-			return err
+			return p.say(o, k, k.Secret)
 		})
 	}
 	return cmd
@@ -86,11 +75,7 @@ func (p *program) cmdKeysList() *cobra.Command {
 				if k.RevokedAt != nil {
 					state = "revoked " + clock(*k.RevokedAt)
 				}
-				company := k.Company
-				if company == "" {
-					company = "-"
-				}
-				rows = append(rows, []string{k.ID, k.Name, k.Scope, company, clock(k.CreatedAt), state})
+				rows = append(rows, []string{k.ID, k.Name, k.Scope, cmp.Or(k.Company, "-"), clock(k.CreatedAt), state})
 			}
 			return writeTable(p.stdout, []string{"KEY", "NAME", "SCOPE", "COMPANY", "CREATED", "STATE"}, rows)
 		})
@@ -104,7 +89,7 @@ func (p *program) cmdKeysRevoke() *cobra.Command {
 		Short:   "End a key for ever",
 		Long:    "Ends the key with an id as `campaignd keys list` prints it. Every process refuses it with its next request.",
 		Example: "  campaignd keys revoke 3f9a1c02",
-		Args:    oneName("KEY", "3f9a1c02"),
+		Args:    oneArgument("KEY", "3f9a1c02"),
 	}
 	o := addOutput(cmd)
 	p.addServer(cmd)
@@ -114,11 +99,7 @@ func (p *program) cmdKeysRevoke() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if o.json() {
-				return writeJSON(p.stdout, k)
-			}
-			_, err = fmt.Fprintf(p.stdout, "%s (%s) is revoked\n", k.ID, printable(k.Name))
-			return err
+			return p.say(o, k, fmt.Sprintf("%s (%s) is revoked", k.ID, printable(k.Name)))
 		})
 	}
 	return cmd

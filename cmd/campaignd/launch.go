@@ -59,11 +59,7 @@ after an interruption.`,
 		for _, w := range launched.Warnings {
 			fmt.Fprintf(p.stderr, "warning: %s\n", printable(w))
 		}
-		if o.json() {
-			return writeJSON(p.stdout, launched)
-		}
-		_, err = fmt.Fprintln(p.stdout, launchSentence(launched))
-		return err
+		return p.say(o, launched, launchSentence(launched))
 	}
 	return cmd
 }

@@ -77,12 +77,9 @@ class a run with a deadline gets just enough to meet it; the rest goes by weight
 					fmt.Fprintf(p.stderr, "warning: %s; `campaignd forecast %s` says what would help\n", daemon.Missed(l.Deadline, f), l.Run)
 				}
 			}
-			if o.json() {
-				l.Sentence = "" // it is for people
-				return writeJSON(p.stdout, l)
-			}
-			_, err = fmt.Fprintln(p.stdout, l.Sentence)
-			return err
+			sentence := l.Sentence
+			l.Sentence = "" // it is for people
+			return p.say(o, l, sentence)
 		})
 	}
 	return cmd

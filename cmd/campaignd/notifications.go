@@ -86,7 +86,7 @@ func (p *program) cmdNotificationsShow() *cobra.Command {
 		Use:     "show NO",
 		Short:   "Show one notification with its body, in JSON",
 		Example: "  campaignd notifications show 12",
-		Args:    oneName("NO", "12"),
+		Args:    oneArgument("NO", "12"),
 	}
 	p.addServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -112,7 +112,7 @@ func (p *program) cmdNotificationsSend() *cobra.Command {
 		Long: `Any serve sends it within seconds, with the id that it has: a receiver that knows the id ignores it. A try that fails is repeated
 for three days from now.`,
 		Example: "  campaignd notifications send 12",
-		Args:    oneName("NO", "12"),
+		Args:    oneArgument("NO", "12"),
 	}
 	o := addOutput(cmd)
 	p.addServer(cmd)
@@ -126,11 +126,7 @@ for three days from now.`,
 			if err != nil {
 				return err
 			}
-			if o.json() {
-				return writeJSON(p.stdout, n)
-			}
-			_, err = fmt.Fprintf(p.stdout, "notification %d (%s) is sent again to %s\n", n.No, n.Kind, n.Destination)
-			return err
+			return p.say(o, n, fmt.Sprintf("notification %d (%s) is sent again to %s", n.No, n.Kind, n.Destination))
 		})
 	}
 	return cmd

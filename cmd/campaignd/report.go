@@ -76,10 +76,4 @@ func (p *program) writeReport(r *reporting.Report, json bool) error {
 }
 
 // oneRun accepts one argument: the name of a run.
-func oneRun(cmd *cobra.Command, args []string) error {
-	if len(args) != 1 {
-		return fmt.Errorf("want one RUN: an id as `campaignd runs` prints it, its number, or latest; for example `%s latest`",
-			cmd.CommandPath())
-	}
-	return nil
-}
+var oneRun = oneArgument("RUN: an id as `campaignd runs` prints it, its number, or latest", "latest")

@@ -95,8 +95,8 @@ func (p *program) writeResolved(u campaign.Uncertainty, f *resource.FollowedUp, 
 	}
 	switch {
 	case f != nil:
-		fmt.Fprintln(p.stdout)
-		return p.writeFollowUp(*f)
+		_, err := fmt.Fprintf(p.stdout, "\n%s\n", followUpSentence(*f))
+		return err
 	case keep:
 		_, err := fmt.Fprintf(p.stdout, "\nKept as they are. A late webhook still moves them to what it proves.\n")
 		return err

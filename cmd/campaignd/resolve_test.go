@@ -37,7 +37,7 @@ func TestDoubtsAreListedAndCounted(t *testing.T) {
 	}
 	next.Released = 2
 	const released = "; 2 of them were answered with a success before and may be received twice; "
-	if got := printed(t, func(p *program) error { return p.writeFollowUp(*next) }); !strings.Contains(got, released) {
+	if got := followUpSentence(*next); !strings.Contains(got, released) {
 		t.Errorf("released rows: got %q, want %q in it", got, released)
 	}
 	u.Unknown, u.InDoubt = 0, 2

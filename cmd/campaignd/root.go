@@ -170,6 +170,16 @@ func noArguments(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
+// oneArgument accepts one argument that is not empty.
+func oneArgument(what, example string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) != 1 || args[0] == "" {
+			return fmt.Errorf("want one %s; for example `%s %s`", what, cmd.CommandPath(), example)
+		}
+		return nil
+	}
+}
+
 // help runs a command that was given no subcommand.
 func help(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 

@@ -110,12 +110,7 @@ columns scope, source, at and until are those of an export; the scope marketing@
 Rows without a number are named on standard error and make the exit code 2; the other rows are imported all the same.`,
 		Example: `  campaignd suppressions import do-not-contact.csv --scope all
   campaignd suppressions import do-not-contact.csv --source crm-2026 --date 2026-10-01`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return fmt.Errorf("want one FILE; for example `%s do-not-contact.csv`", cmd.CommandPath())
-			}
-			return nil
-		},
+		Args: oneArgument("FILE", "do-not-contact.csv"),
 	}
 	scopeFlag(cmd, &scope)
 	cmd.Flags().StringVar(&region, "default-region", "", "ISO 3166 country of numbers written without +, for example NG")
@@ -199,12 +194,7 @@ func (p *program) cmdSuppressionsShow() *cobra.Command {
 		Short: "Show why a number is not sent to: since when, how, by which message",
 		Example: `  campaignd suppressions show +2348031234567
   campaignd suppressions show +2348031234567 -o json`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return fmt.Errorf("want one NUMBER; for example `%s +2348031234567`", cmd.CommandPath())
-			}
-			return nil
-		},
+		Args: oneArgument("NUMBER", "+2348031234567"),
 	}
 	o := addOutput(cmd)
 	p.addServer(cmd)
@@ -221,16 +211,11 @@ func (p *program) cmdSuppressionsShow() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if o.json() {
-			return writeJSON(p.stdout, shown)
-		}
+		var sentences []string
 		for _, s := range shown {
-			writeParagraph(p.stdout, s.Sentence)
+			sentences = append(sentences, paragraph(s.Sentence))
 		}
-		if len(shown) == 0 {
-			_, err = fmt.Fprintln(p.stdout, printable(args[0])+" is not on the suppression list")
-		}
-		return err
+		return p.say(o, shown, cmp.Or(strings.Join(sentences, "\n"), printable(args[0])+" is not on the suppression list"))
 	}
 	return cmd
 }

@@ -48,12 +48,8 @@ func (p *program) cmdTest() *cobra.Command {
 		if err != nil {
 			return withRemedy(c, err)
 		}
-		if o.json() {
-			return writeJSON(p.stdout, testFacts{s.To, receipt.MessageID, receipt.RequestID, receipt.Warning})
-		}
-		_, err = fmt.Fprintf(p.stdout, "accepted by the service for %s: %s (accepted is not delivered: look at the phone)\n",
-			s.To, receipt.MessageID)
-		return err
+		return p.say(o, testFacts{s.To, receipt.MessageID, receipt.RequestID, receipt.Warning},
+			fmt.Sprintf("accepted by the service for %s: %s (accepted is not delivered: look at the phone)", s.To, receipt.MessageID))
 	}
 	return cmd
 }

@@ -19,11 +19,7 @@ func (p *program) cmdVersion() *cobra.Command {
 	o := addOutput(cmd)
 	cmd.RunE = func(*cobra.Command, []string) error {
 		v := versionNow()
-		if o.json() {
-			return writeJSON(p.stdout, v)
-		}
-		_, err := fmt.Fprintln(p.stdout, v)
-		return err
+		return p.say(o, v, v.String())
 	}
 	return cmd
 }

@@ -101,7 +101,7 @@ func (p *program) cmdWebhooksRegister() *cobra.Command {
 signing secret once. It is printed on standard output, or added to --secret-file; it belongs to webhooks.secrets.`,
 		Example: `  campaignd webhooks register https://hooks.example/webhooks/messaging
   campaignd webhooks register https://hooks.example/webhooks/messaging --secret-file secrets.txt`,
-		Args: oneName("URL", "https://hooks.example/webhooks/messaging"),
+		Args: oneArgument("URL", "https://hooks.example/webhooks/messaging"),
 	}
 	cmd.Flags().StringSliceVar(&events, "event", nil, "type of events that it gets, such as message.status; may be repeated (default: all)")
 	file := secretFile(cmd)
@@ -177,7 +177,7 @@ ledger, and no event is lost whichever secret a process knows:
   4. remove the old secret from webhooks.secrets, and restart every process, at the earliest 9 hours later: the service
      repeats deliveries of the removed endpoint for up to 8 h 36 min`,
 		Example: "  campaignd webhooks rotate whk_1\n  campaignd webhooks rotate whk_1 --secret-file secrets.txt",
-		Args:    oneName("ENDPOINT", "whk_1"),
+		Args:    oneArgument("ENDPOINT", "whk_1"),
 	}
 	file := secretFile(cmd)
 	o := addOutput(cmd)
@@ -207,7 +207,7 @@ func (p *program) cmdWebhooksRemove() *cobra.Command {
 		Use:     "remove ENDPOINT",
 		Short:   "Remove an endpoint: the service posts nothing to it any more",
 		Example: "  campaignd webhooks remove whk_1",
-		Args:    oneName("ENDPOINT", "whk_1"),
+		Args:    oneArgument("ENDPOINT", "whk_1"),
 	}
 	o := addOutput(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -219,11 +219,7 @@ func (p *program) cmdWebhooksRemove() *cobra.Command {
 			if err := c.DeleteWebhook(cmd.Context(), w.ID); err != nil {
 				return err
 			}
-			if o.json() {
-				return writeJSON(p.stdout, factsOfEndpoint(w))
-			}
-			_, err = fmt.Fprintf(p.stdout, "endpoint %s is removed\n", printable(w.ID))
-			return err
+			return p.say(o, factsOfEndpoint(w), fmt.Sprintf("endpoint %s is removed", printable(w.ID)))
 		})
 	}
 	return cmd

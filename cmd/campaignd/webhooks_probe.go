@@ -111,11 +111,8 @@ by its dashboard or support.`,
 			if err != nil {
 				return err
 			}
-			if o.json() {
-				return writeJSON(p.stdout, map[string]any{"since": from.UTC(), "until": to.UTC(), "deliveries": n})
-			}
-			_, err = fmt.Fprintf(p.stdout, "the service posts %d deliveries again, of %s to %s\n", n, clock(from), clock(to))
-			return err
+			return p.say(o, map[string]any{"since": from.UTC(), "until": to.UTC(), "deliveries": n},
+				fmt.Sprintf("the service posts %d deliveries again, of %s to %s", n, clock(from), clock(to)))
 		})
 	}
 	return cmd

@@ -48,7 +48,10 @@ finished. The command reads the ledger, so it works beside a sender and after it
 			}
 			if to != "" {
 				w, err := d.WhyRecipient(cmd.Context(), args[0], to)
-				return p.told(err, o, w, fmt.Sprintf("%s: %s", w.Run, printable(w.Sentence)))
+				if err != nil {
+					return err
+				}
+				return p.say(o, w, fmt.Sprintf("%s: %s", w.Run, printable(w.Sentence)))
 			}
 			w, err := d.Why(cmd.Context(), args[0])
 			if err != nil {
@@ -61,18 +64,6 @@ finished. The command reads the ledger, so it works beside a sender and after it
 		})
 	}
 	return cmd
-}
-
-// told prints an answer: v as JSON, else the sentence.
-func (p *program) told(err error, o *output, v any, sentence string) error {
-	switch {
-	case err != nil:
-		return err
-	case o.json():
-		return writeJSON(p.stdout, v)
-	}
-	_, err = fmt.Fprintln(p.stdout, sentence)
-	return err
 }
 
 func (p *program) writeWhyNumber(n campaign.WhyNumber) error {
