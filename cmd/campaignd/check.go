@@ -116,7 +116,7 @@ func (p *program) check(ctx context.Context, file string, f checkFlags) (_ *camp
 	in := campaign.PreflightInput{Definition: def, Source: src, File: file, List: f.list, Examples: f.examples, Rate: c.Rate}
 	if in.List == "" {
 		if in.List = campaign.Beside(file, def.Recipients.File); in.List == "" {
-			return nil, usage(fmt.Errorf("%s names no list: set recipients.file, or pass --recipients FILE", file))
+			return nil, invalid(fmt.Errorf("%s names no list: set recipients.file, or pass --recipients FILE", file))
 		}
 	}
 	if !f.offline {
@@ -150,7 +150,7 @@ func (p *program) check(ctx context.Context, file string, f checkFlags) (_ *camp
 func (p *program) checkThere(ctx context.Context, far *client.Client, file string, f checkFlags) (*campaign.Preflight, error) {
 	for flag, given := range map[string]bool{"--offline": f.offline, "--rejects": f.rejects != ""} {
 		if given {
-			return nil, usage(fmt.Errorf("%s works on this machine only: give neither --server nor %s with it", flag, serverVariable))
+			return nil, invalid(fmt.Errorf("%s works on this machine only: give neither --server nor %s with it", flag, serverVariable))
 		}
 	}
 	r := client.Launch{Campaign: file, List: f.list}
@@ -200,7 +200,7 @@ func (p *program) client(c *daemon.Config) (*messaging.Client, error) {
 func rejectsInto(path string, in *campaign.PreflightInput) (done func() error, err error) {
 	for _, read := range []string{in.List, in.File} {
 		if sameFile(path, read) {
-			return nil, usage(fmt.Errorf("--rejects %s would overwrite %s; name another file", path, read))
+			return nil, invalid(fmt.Errorf("--rejects %s would overwrite %s; name another file", path, read))
 		}
 	}
 	list, err := campaign.OpenList(in.List, in.Definition.ListOptions(in.List))

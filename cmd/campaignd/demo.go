@@ -48,7 +48,7 @@ func (p *program) demo(ctx context.Context, o daemon.DemoOptions, serve, json bo
 		c.Log.Level = p.logLevel
 	}
 	if err := c.Validate(); err != nil {
-		return usage(fmt.Errorf("--log-level: %w", err))
+		return invalid(fmt.Errorf("--log-level: %w", err))
 	}
 	bar := newProgress(p.stderr, p.columns())
 	log := p.logOn(bar, c, true)

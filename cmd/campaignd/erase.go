@@ -39,7 +39,7 @@ What lies outside the ledger stays: lists, exports, files beside a dropped list,
 			typed, _ := bufio.NewReader(p.stdin).ReadString('\n')
 			if strings.TrimSpace(typed) != strings.TrimSpace(args[0]) {
 				fmt.Fprintln(p.stderr)
-				return usage(errors.New("nothing was erased: the two numbers differ; --yes does not ask"))
+				return invalid(errors.New("nothing was erased: the two numbers differ; --yes does not ask"))
 			}
 		}
 		return p.withDesk(cmd.Context(), toCreate, func(d operations) error {

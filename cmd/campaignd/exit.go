@@ -37,10 +37,7 @@ func (e *exitError) Error() string {
 
 func (e *exitError) Unwrap() error { return e.err }
 
-// usage marks an error as wrong usage.
-func usage(err error) error { return &exitError{exitUsage, err} }
-
-// invalid marks an error as invalid input.
+// invalid marks an error as wrong usage or invalid input.
 func invalid(err error) error { return &exitError{exitUsage, err} }
 
 // silent returns an error that ends the program with code and prints no message.

@@ -40,7 +40,7 @@ func TestEveryErrorHasItsExitCode(t *testing.T) {
 		{"an end without a signal", going, fmt.Errorf("read: %w", context.Canceled), false, 1, "campaignd: read: context canceled\n"},
 		{"an interruption with a text", ended, &exitError{exitInterrupted, errors.New("it goes on")}, false, 130, "campaignd: it goes on\n"},
 		{"an interruption that was printed", ended, silent(exitInterrupted), false, 130, ""},
-		{"wrong usage", going, fmt.Errorf("x: %w", usage(errors.New("no such flag"))), false, 2, "campaignd: x: no such flag\n"},
+		{"wrong usage", going, fmt.Errorf("x: %w", invalid(errors.New("no such flag"))), false, 2, "campaignd: x: no such flag\n"},
 		{"invalid input", going, invalid(errors.New("no list")), false, 2, "campaignd: no list\n"},
 		{"uncertain rows", going, silent(exitUnsure), true, 3, ""},
 		{"a sum that does not balance", going, silent(exitFailed), false, 1, ""},

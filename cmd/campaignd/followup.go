@@ -34,11 +34,11 @@ accepted_no_id have the message already, and get it a second time.`,
 	p.addServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(where) == 0 {
-			return usage(errors.New("--where is missing: say which rows, for example --where failed=131049"))
+			return invalid(errors.New("--where is missing: say which rows, for example --where failed=131049"))
 		}
 		for _, s := range where {
 			if _, err := campaign.ParseWhere(s); err != nil {
-				return usage(fmt.Errorf("--where %w", err))
+				return invalid(fmt.Errorf("--where %w", err))
 			}
 		}
 		return p.withDesk(cmd.Context(), toChange, func(d operations) error {

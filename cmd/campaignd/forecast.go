@@ -44,12 +44,12 @@ forecast as if it were launched now, with its list; a run from where it is. Noth
 		var err error
 		if isCampaignFile(args[0]) {
 			if err := oneCampaign(cmd, args); err != nil {
-				return usage(err)
+				return invalid(err)
 			}
 			f, err = p.forecastCampaign(cmd.Context(), args[0], list)
 		} else {
 			if list != "" {
-				return usage(fmt.Errorf("%s is no campaign file, and --recipients goes with one", args[0]))
+				return invalid(fmt.Errorf("%s is no campaign file, and --recipients goes with one", args[0]))
 			}
 			f, err = p.forecastRun(cmd.Context(), args[0])
 		}

@@ -102,7 +102,7 @@ ACCOUNT/NAME/LANGUAGE, or /NAME/LANGUAGE for every account. Answers to requests 
 	p.addServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
 		if length < 0 || cmd.Flags().Changed("for") && length == 0 {
-			return usage(fmt.Errorf("--for %v is not positive", length))
+			return invalid(fmt.Errorf("--for %v is not positive", length))
 		}
 		q := resource.HoldRequest{Scope: campaign.HoldScope(args[0]), ID: args[1], Reason: reason}
 		if length > 0 {

@@ -120,7 +120,7 @@ a key of the API, or a user of this machine.`,
 	p.addServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if last < 1 || last > 10_000 {
-			return usage(fmt.Errorf("--last %d: want 1 to 10000", last))
+			return invalid(fmt.Errorf("--last %d: want 1 to 10000", last))
 		}
 		return p.withDesk(cmd.Context(), toRead, func(d operations) error {
 			actions, err := d.Actions(cmd.Context(), campaign.ActionFilter{Limit: last})

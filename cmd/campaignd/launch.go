@@ -78,7 +78,7 @@ func (p *program) resolveLaunch(r *client.Launch) error {
 	r.Header = campaign.Beside(r.Campaign, def.Template.Header.File())
 	if r.List == "" {
 		if r.List = campaign.Beside(r.Campaign, def.Recipients.File); r.List == "" {
-			return usage(fmt.Errorf("%s names no list: set recipients.file, or pass --recipients FILE", r.Campaign))
+			return invalid(fmt.Errorf("%s names no list: set recipients.file, or pass --recipients FILE", r.Campaign))
 		}
 	}
 	list, err := campaign.OpenList(r.List, def.ListOptions(r.List))

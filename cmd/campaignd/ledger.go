@@ -84,10 +84,10 @@ SQLite ledger open.`,
 	out := addOutput(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if o.Lost < 0 {
-			return usage(fmt.Errorf("--lost %s is negative", o.Lost))
+			return invalid(fmt.Errorf("--lost %s is negative", o.Lost))
 		}
 		if cmd.Flags().Changed("ahead") && o.Ahead < 0 {
-			return usage(fmt.Errorf("--ahead %d is negative", o.Ahead))
+			return invalid(fmt.Errorf("--ahead %d is negative", o.Ahead))
 		}
 		c, err := p.load()
 		if err != nil {

@@ -40,7 +40,7 @@ class a run with a deadline gets just enough to meet it; the rest goes by weight
 		if flags.Changed("rate") {
 			r, err := parseRate(*rate)
 			if err != nil {
-				return usage(err)
+				return invalid(err)
 			}
 			c.Rate = &r
 		}
@@ -49,13 +49,13 @@ class a run with a deadline gets just enough to meet it; the rest goes by weight
 			if *deadline != "none" {
 				var err error
 				if d, err = campaign.ParseDuration(*deadline); err != nil {
-					return usage(fmt.Errorf("--deadline %w, or none", err))
+					return invalid(fmt.Errorf("--deadline %w, or none", err))
 				}
 			}
 			c.Deadline = &d
 		}
 		if err := c.Check(); err != nil {
-			return usage(err)
+			return invalid(err)
 		}
 		access := toChange
 		if c == (campaign.LimitChange{}) {

@@ -47,7 +47,7 @@ func (p *program) notificationsList(cmd *cobra.Command) func(context.Context) er
 		switch campaign.NotificationState(*state) {
 		case "", campaign.NotificationWaiting, campaign.NotificationPending, campaign.NotificationSent, campaign.NotificationDead:
 		default:
-			return usage(fmt.Errorf("--state %q: want waiting, pending, sent or dead", *state))
+			return invalid(fmt.Errorf("--state %q: want waiting, pending, sent or dead", *state))
 		}
 		return p.withDesk(ctx, toRead, func(d operations) error {
 			all, err := d.Notifications(ctx, campaign.NotificationState(*state), min(max(*last, 1), mostNotifications))
@@ -76,7 +76,7 @@ func (p *program) notificationsList(cmd *cobra.Command) func(context.Context) er
 func notificationNo(text string) (int64, error) {
 	no, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || no < 1 {
-		return 0, usage(fmt.Errorf("%q is no number of a notification; `campaignd notifications` lists them", text))
+		return 0, invalid(fmt.Errorf("%q is no number of a notification; `campaignd notifications` lists them", text))
 	}
 	return no, nil
 }

@@ -157,10 +157,10 @@ func (p *program) sayLocal(cmd *cobra.Command) error {
 	}
 	switch top.Name() {
 	case "run":
-		return usage(fmt.Errorf("run sends from this machine, and %[1]s names another: "+
+		return invalid(fmt.Errorf("run sends from this machine, and %[1]s names another: "+
 			"`campaignd launch` sends from there; unset %[1]s to send from here", serverVariable))
 	case "test":
-		return usage(fmt.Errorf("test sends from this machine, and %[1]s names another: "+
+		return invalid(fmt.Errorf("test sends from this machine, and %[1]s names another: "+
 			"unset %[1]s to send from here, or use `campaignd launch`", serverVariable))
 	}
 	fmt.Fprintf(p.stderr, "campaignd: %s is about this machine, not about %s%s\n", cmd.Name(), serverVariable, insteadOf(cmd.Name()))
@@ -175,11 +175,11 @@ func (p *program) remote() (*client.Client, error) {
 		return nil, nil
 	}
 	if p.environment[keyVariable] == "" {
-		return nil, usage(fmt.Errorf("%s is empty: `campaignd keys create NAME` beside that campaignd makes a key for it", keyVariable))
+		return nil, invalid(fmt.Errorf("%s is empty: `campaignd keys create NAME` beside that campaignd makes a key for it", keyVariable))
 	}
 	c, err := client.New(address, p.environment[keyVariable], client.Options{})
 	if err != nil {
-		return nil, usage(err)
+		return nil, invalid(err)
 	}
 	return c, nil
 }

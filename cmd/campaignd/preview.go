@@ -25,7 +25,7 @@ func (p *program) cmdPreview() *cobra.Command {
 	o := addOutput(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if in.Row < 0 {
-			return usage(fmt.Errorf("--row %d: rows are counted from 1", in.Row))
+			return invalid(fmt.Errorf("--row %d: rows are counted from 1", in.Row))
 		}
 		c, err := p.load()
 		if err != nil {

@@ -34,11 +34,11 @@ numbers as text.`,
 		switch format {
 		case "table", "json", "csv":
 		default:
-			return usage(fmt.Errorf("--format %q is unknown; give table, json or csv", format))
+			return invalid(fmt.Errorf("--format %q is unknown; give table, json or csv", format))
 		}
 		given := cmd.Flags().Changed("format") || cmd.Flags().Changed("output")
 		if excel && given && format != "csv" {
-			return usage(fmt.Errorf("--excel writes CSV, not %s; leave out --format", format))
+			return invalid(fmt.Errorf("--excel writes CSV, not %s; leave out --format", format))
 		}
 		return p.withDesk(cmd.Context(), toRead, func(d operations) error {
 			if export := d.Export; excel || format == "csv" {

@@ -32,7 +32,7 @@ without an id are not among them: only follow-up --where unknown=accepted_no_id 
 	p.addServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if unknown != "" && unknown != "resend" && unknown != "keep" {
-			return usage(fmt.Errorf("--unknown %q is neither resend nor keep", unknown))
+			return invalid(fmt.Errorf("--unknown %q is neither resend nor keep", unknown))
 		}
 		return p.withDesk(cmd.Context(), toChange, func(d operations) error {
 			seen, err := d.Doubts(cmd.Context(), args[0])

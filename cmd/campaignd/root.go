@@ -45,7 +45,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	if err != nil && !p.started {
-		err = usage(err)
+		err = invalid(err)
 	}
 	if _, quiet := classify(ctx, err); out.err != nil && quiet {
 		err = out.err

@@ -41,7 +41,7 @@ paused or cancelled. Skipped and refused rows are outcomes: the exit code is 0.`
 	out := addOutput(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if o.Settle < 0 {
-			return usage(fmt.Errorf("--settle %s is negative", o.Settle))
+			return invalid(fmt.Errorf("--settle %s is negative", o.Settle))
 		}
 		c, err := p.load()
 		if err != nil {

@@ -66,27 +66,27 @@ It can be ill. By --fault, by the timeline of a scenario, or by requests while i
 		}
 		if webhook != "" {
 			if u, err := url.Parse(webhook); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-				return usage(fmt.Errorf("--webhook: %q is not a URL; give one such as http://127.0.0.1:8080/webhooks/messaging", webhook))
+				return invalid(fmt.Errorf("--webhook: %q is not a URL; give one such as http://127.0.0.1:8080/webhooks/messaging", webhook))
 			}
 			o.WebhookURL = webhook
 		}
 		if secret != "" { // a file, because every user of the machine sees the arguments of a process
 			text, err := os.ReadFile(secret)
 			if err != nil {
-				return usage(fmt.Errorf("--webhook-secret-file: %w", err))
+				return invalid(fmt.Errorf("--webhook-secret-file: %w", err))
 			}
 			if o.WebhookSecret = strings.TrimRight(string(text), "\r\n"); o.WebhookSecret == "" {
-				return usage(fmt.Errorf("--webhook-secret-file: %s is empty", secret))
+				return invalid(fmt.Errorf("--webhook-secret-file: %s is empty", secret))
 			}
 		}
 		if len(retries) > 0 {
 			if o.RetrySchedule, err = durations(retries); err != nil {
-				return usage(fmt.Errorf("--retry-schedule: %w", err))
+				return invalid(fmt.Errorf("--retry-schedule: %w", err))
 			}
 		}
 		for _, a := range faults {
 			if err := o.Faults.Set(a); err != nil {
-				return usage(fmt.Errorf("--fault: %w; `campaignd sandbox --help` has examples", err))
+				return invalid(fmt.Errorf("--fault: %w; `campaignd sandbox --help` has examples", err))
 			}
 		}
 		o.Log = p.log(c, true)

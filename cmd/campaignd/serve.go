@@ -32,7 +32,7 @@ intake takes webhooks and sends nothing, sender sends and fires schedules and ta
 			if role != "" {
 				c.Role = daemon.Role(role)
 				if err := c.Validate(); err != nil {
-					return usage(fmt.Errorf("--%w", err))
+					return invalid(fmt.Errorf("--%w", err))
 				}
 			}
 			ready := c.CanSend

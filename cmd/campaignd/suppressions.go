@@ -57,7 +57,7 @@ func (p *program) cmdSuppressionsAdd() *cobra.Command {
 	p.addServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if _, err := campaign.ParseSuppressions(args, campaign.Scope(scope), time.Now()); err != nil {
-			return usage(err) // before withDesk creates a ledger
+			return invalid(err) // before withDesk creates a ledger
 		}
 		return p.withDesk(cmd.Context(), toCreate, func(d operations) error {
 			n, err := d.AddSuppressions(cmd.Context(), args, campaign.Scope(scope))
@@ -85,7 +85,7 @@ again only after a new opt-in.`,
 	p.addServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if _, err := campaign.ParseSuppressions(args, campaign.Scope(cmp.Or(scope, string(campaign.ScopeAll))), time.Now()); err != nil {
-			return usage(err) // before withDesk creates a ledger
+			return invalid(err) // before withDesk creates a ledger
 		}
 		return p.withDesk(cmd.Context(), toCreate, func(d operations) error {
 			n, err := d.RemoveSuppressions(cmd.Context(), args, campaign.Scope(scope))
@@ -119,17 +119,17 @@ Rows without a number are named on standard error and make the exit code 2; the 
 	p.addServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if _, err := campaign.ParseScope(scope); err != nil {
-			return usage(err) // before withDesk creates a ledger
+			return invalid(err) // before withDesk creates a ledger
 		}
 		if _, err := recipients.NewPhones(recipients.ValidatePossible, region); err != nil {
-			return usage(errors.New("--default-region: " + strings.TrimPrefix(err.Error(), "recipients.default_region: ")))
+			return invalid(errors.New("--default-region: " + strings.TrimPrefix(err.Error(), "recipients.default_region: ")))
 		}
 		if err := campaign.ParseListName(source); err != nil {
-			return usage(fmt.Errorf("--source: %w", err))
+			return invalid(fmt.Errorf("--source: %w", err))
 		}
 		in := resource.SuppressionImport{File: args[0], Scope: campaign.Scope(scope), Source: source, DefaultRegion: region}
 		if err := readDate(date, &in.At); err != nil {
-			return usage(err)
+			return invalid(err)
 		}
 		return p.importSuppressions(cmd.Context(), in)
 	}
@@ -201,7 +201,7 @@ func (p *program) cmdSuppressionsShow() *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
 		now := time.Now()
 		if _, err := campaign.ParseSuppressions(args, campaign.ScopeAll, now); err != nil {
-			return usage(err)
+			return invalid(err)
 		}
 		var shown []campaign.ShownSuppression
 		err = p.withDesk(cmd.Context(), toRead, func(d operations) error {

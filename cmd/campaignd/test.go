@@ -28,7 +28,7 @@ func (p *program) cmdTest() *cobra.Command {
 	o := addOutput(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if to == "" {
-			return usage(errors.New("--to is missing: give a number of yours, such as +2348031234567"))
+			return invalid(errors.New("--to is missing: give a number of yours, such as +2348031234567"))
 		}
 		c, err := p.load()
 		if err != nil {

@@ -101,7 +101,7 @@ by its dashboard or support.`,
 			}
 		}
 		if !from.Before(to) {
-			return usage(fmt.Errorf("--since %s is not before --until", since))
+			return invalid(fmt.Errorf("--since %s is not before --until", since))
 		}
 		return p.withService(func(_ *daemon.Config, c *messaging.Client) error {
 			n, err := c.ReplayWebhooks(cmd.Context(), from, to)
@@ -125,7 +125,7 @@ func instant(flag, text string, now time.Time) (time.Time, error) {
 	}
 	at, err := time.Parse(time.RFC3339, text)
 	if err != nil {
-		return at, usage(fmt.Errorf("%s %q: want a time such as 2026-03-02T09:00:00Z, or a duration such as 6h", flag, text))
+		return at, invalid(fmt.Errorf("%s %q: want a time such as 2026-03-02T09:00:00Z, or a duration such as 6h", flag, text))
 	}
 	return at, nil
 }

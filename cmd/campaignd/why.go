@@ -31,7 +31,7 @@ finished. The command reads the ledger, so it works beside a sender and after it
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		key := recipients.Key(to)
 		if to != "" && key == 0 {
-			return usage(fmt.Errorf("--to %s is no phone number with a country code; want for example +2348031234567", to))
+			return invalid(fmt.Errorf("--to %s is no phone number with a country code; want for example +2348031234567", to))
 		}
 		return p.withDesk(cmd.Context(), toRead, func(d operations) error {
 			number, err := d.WhyNumber(cmd.Context(), args[0])
@@ -40,7 +40,7 @@ finished. The command reads the ledger, so it works beside a sender and after it
 			case err != nil:
 				return err
 			case to != "":
-				return usage(fmt.Errorf("%s is a connection, and --to goes with a run", args[0]))
+				return invalid(fmt.Errorf("%s is a connection, and --to goes with a run", args[0]))
 			case o.json():
 				return writeJSON(p.stdout, number)
 			default:
