@@ -24,8 +24,8 @@ func (p *program) cmdPreview() *cobra.Command {
 	cmd.Flags().BoolVar(&offline, "offline", false, "do not ask the service for the template's text")
 	o := addOutput(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if in.Row < 0 {
-			return invalid(fmt.Errorf("--row %d: rows are counted from 1", in.Row))
+		if err := checkRow(in); err != nil {
+			return err
 		}
 		c, err := p.load()
 		if err != nil {
@@ -50,6 +50,14 @@ func (p *program) cmdPreview() *cobra.Command {
 		return p.writeSample(s)
 	}
 	return cmd
+}
+
+// checkRow refuses a negative --row; 0 is the first row that can be sent.
+func checkRow(in campaign.SampleInput) error {
+	if in.Row < 0 {
+		return invalid(fmt.Errorf("--row %d: rows are counted from 1", in.Row))
+	}
+	return nil
 }
 
 func (p *program) writeSample(s *campaign.Sample) error {

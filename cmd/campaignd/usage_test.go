@@ -124,7 +124,9 @@ func TestNegativeRowsAndTimesAreExitTwo(t *testing.T) {
 	d := newDesk(t, nil)
 	c := d.path("c.yaml")
 	d.says(2, "", "campaignd: --settle -1ns is negative\n", "run", c, "--settle", "-1ns")
-	d.says(2, "", "campaignd: --row -1: rows are counted from 1\n", "preview", c, "--row", "-1")
+	for _, args := range [][]string{{"preview", c}, {"test", c, "--to", "+2348031234567"}} {
+		d.says(2, "", "campaignd: --row -1: rows are counted from 1\n", append(args, "--row", "-1")...)
+	}
 	d.says(2, "", "campaignd: --lost -1ns is negative\n", "ledger", "quarantine", "--lost", "-1ns")
 	d.says(2, "", "campaignd: --ahead -1 is negative\n", "ledger", "quarantine", "--ahead", "-1")
 	d.says(2, "", "campaignd: --to is missing: give a number of yours, such as +2348031234567\n", "test", c)
