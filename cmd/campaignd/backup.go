@@ -1,9 +1,7 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 
 	"github.com/spf13/cobra"
 
@@ -31,14 +29,8 @@ quarantined before anything is sent from it: campaignd ledger quarantine. A Post
 		if err := ledgerExists(c); err != nil {
 			return err
 		}
-		err = daemon.Backup(cmd.Context(), c, args[0], p.log(c, true))
-		switch {
-		case errors.Is(err, fs.ErrExist):
-			return invalid(fmt.Errorf("%s exists; name another file", args[0]))
-		case errors.Is(err, fs.ErrNotExist):
-			return invalid(fmt.Errorf("%w; name a file in a folder that exists", err))
-		case err != nil:
-			return err
+		if err := daemon.Backup(cmd.Context(), c, args[0], p.log(c, true)); err != nil {
+			return unwritable(args[0], err)
 		}
 		_, err = fmt.Fprintf(p.stdout, "%s is a copy of %s\n", printable(args[0]), printable(c.LedgerFile()))
 		return err

@@ -213,7 +213,7 @@ func rejectsInto(path string, in *campaign.PreflightInput) (done func() error, e
 	}
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("--rejects: %w", err)
+		return nil, unwritable(path, fmt.Errorf("--rejects: %w", err))
 	}
 	w := bufio.NewWriter(f)
 	rejects, err := reporting.NewRejects(w, header, comma)

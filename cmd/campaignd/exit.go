@@ -92,6 +92,17 @@ func oneLine(err error) string {
 	return strings.Join(strings.Fields(strings.ReplaceAll(err.Error(), "\n", " ")), " ")
 }
 
+// unwritable adds the remedy to the error of a file that was to be opened for writing.
+func unwritable(path string, err error) error {
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return invalid(fmt.Errorf("%s exists; name another file", path))
+	case errors.Is(err, fs.ErrNotExist):
+		return invalid(fmt.Errorf("%w; name a file in a folder that exists", err))
+	}
+	return err
+}
+
 // closing closes c. The error of Close becomes *err if that is nil.
 func closing(c io.Closer, err *error) {
 	if e := c.Close(); e != nil && *err == nil {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"strings"
 	"testing"
 
@@ -186,10 +187,14 @@ func TestAnUnreadableLedgerIsExitOne(t *testing.T) {
 	}
 	d.spoil("INSERT INTO suppression VALUES (1, 'all', 0, 0, '', '', '')")
 	d.spoil("ALTER TABLE suppression RENAME COLUMN dest TO gone; DELETE FROM suppression")
-	for _, args := range [][]string{{"import", d.path("stop.csv")}, {"export"}, {"add", "+2348031234567"}} {
+	list := d.path("suppressions.csv")
+	for _, args := range [][]string{{"import", d.path("stop.csv")}, {"export"}, {"export", list}, {"add", "+2348031234567"}} {
 		if r := d.want(1, append([]string{"suppressions"}, args...)...); !strings.Contains(r.stderr, "column") {
 			t.Errorf("suppressions %s: standard error %q, want what SQLite said", args[0], r.stderr)
 		}
+	}
+	if _, err := os.Stat(list); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the file of a failed export: got %v, want that it is not there", err)
 	}
 }
 

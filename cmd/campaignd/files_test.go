@@ -112,7 +112,7 @@ func TestAFileThatCannotBeReadOrWrittenIsNamed(t *testing.T) {
 			}
 		}
 	}
-	d.oneLineOf(2, []string{"--rejects", none}, "check", c, "--rejects", filepath.Join(none, "r.csv"))
+	d.oneLineOf(2, []string{"--rejects", none, "name a file in a folder that exists"}, "check", c, "--rejects", filepath.Join(none, "r.csv"))
 	d.oneLineOf(1, []string{"--rejects", folder}, "check", c, "--rejects", folder)
 	d.oneLineOf(2, []string{none}, "suppressions", "import", none)
 	d.oneLineOf(2, []string{folder}, "suppressions", "import", folder)

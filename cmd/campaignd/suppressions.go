@@ -237,17 +237,15 @@ func (p *program) cmdSuppressionsExport() *cobra.Command {
 		return p.withDesk(cmd.Context(), toCreate, func(d operations) (err error) {
 			w := p.stdout
 			if len(args) == 1 && args[0] != "-" {
-				f, err := os.OpenFile(args[0], os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-				if errors.Is(err, os.ErrExist) {
-					return invalid(fmt.Errorf("%s exists; name another file", args[0]))
+				f, e := os.OpenFile(args[0], os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+				if e != nil {
+					return unwritable(args[0], e)
 				}
-				if errors.Is(err, os.ErrNotExist) {
-					return invalid(fmt.Errorf("%w; name a file in a folder that exists", err))
-				}
-				if err != nil {
-					return err
-				}
-				defer closing(f, &err)
+				defer func() {
+					if err = errors.Join(err, f.Close()); err != nil { // a part must not look like the list
+						_ = os.Remove(args[0])
+					}
+				}()
 				w = f
 			}
 			return d.ExportSuppressions(cmd.Context(), w)
