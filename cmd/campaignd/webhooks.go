@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
@@ -42,7 +43,7 @@ func (p *program) withService(do func(*daemon.Config, *messaging.Client) error) 
 		return err
 	}
 	defer client.Close()
-	return do(c, client)
+	return withRemedy(c, do(c, client))
 }
 
 // endpointFacts is one endpoint in JSON. Secret is there once, in the answer to its registration.
@@ -67,8 +68,21 @@ func secretFile(cmd *cobra.Command) *string {
 		"add the secret as a line to this file, which CAMPAIGND_WEBHOOKS_SECRETS_FILE can name, and do not print it")
 }
 
-// registered shows a new endpoint and keeps its secret, which nobody can read again.
-func (p *program) registered(w messaging.Webhook, file string, json bool) error {
+// register registers an endpoint, shows it and keeps its secret, which nobody can read again.
+func (p *program) register(ctx context.Context, c *messaging.Client, url string, events []string, file string, json bool) error {
+	if file != "" { // an endpoint whose secret cannot be kept would have to be removed
+		f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+		if err != nil {
+			return unwritable(file, fmt.Errorf("--secret-file: %w", err))
+		}
+		if err := f.Close(); err != nil {
+			return err
+		}
+	}
+	w, err := c.RegisterWebhook(ctx, url, events)
+	if err != nil {
+		return err
+	}
 	if w.Secret.IsZero() {
 		return fmt.Errorf("the service registered %s as %s and gave no secret: look for it in its dashboard", w.URL, w.ID)
 	}
@@ -88,7 +102,7 @@ func (p *program) registered(w messaging.Webhook, file string, json bool) error 
 		fmt.Fprintf(p.stderr, "its secret is the last line of %s\n", file)
 		return nil
 	}
-	_, err := fmt.Fprintln(p.stdout, w.Secret.Reveal())
+	_, err = fmt.Fprintln(p.stdout, w.Secret.Reveal())
 	return err
 }
 
@@ -108,11 +122,7 @@ signing secret once. It is printed on standard output, or added to --secret-file
 	o := addOutput(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return p.withService(func(_ *daemon.Config, c *messaging.Client) error {
-			w, err := c.RegisterWebhook(cmd.Context(), args[0], events)
-			if err != nil {
-				return err
-			}
-			return p.registered(w, *file, o.json())
+			return p.register(cmd.Context(), c, args[0], events, *file, o.json())
 		})
 	}
 	return cmd
@@ -187,11 +197,7 @@ ledger, and no event is lost whichever secret a process knows:
 			if err != nil {
 				return err
 			}
-			w, err := c.RegisterWebhook(cmd.Context(), old.URL, old.Events)
-			if err != nil {
-				return err
-			}
-			if err := p.registered(w, *file, o.json()); err != nil {
+			if err := p.register(cmd.Context(), c, old.URL, old.Events, *file, o.json()); err != nil {
 				return err
 			}
 			fmt.Fprintf(p.stderr, "next: add it to webhooks.secrets beside the old one, restart every process, "+

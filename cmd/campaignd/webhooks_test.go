@@ -43,9 +43,16 @@ func TestAnEndpointIsRegisteredAndRemoved(t *testing.T) {
 	if left := d.endpoints(); len(left) != 1 || left[0].ID != all[1].ID {
 		t.Errorf("got %+v, want the second endpoint alone", left)
 	}
+	d.oneLineOf(2, []string{"--secret-file", "name a file in a folder that exists"},
+		"webhooks", "register", url, "--secret-file", d.path("none/secrets.txt"))
+	if left := d.endpoints(); len(left) != 1 {
+		t.Errorf("got %+v after a registration whose secret could not be kept, want no new endpoint", left)
+	}
 	d.want(2, "webhooks", "remove", all[0].ID)
 	d.want(1, "webhooks", "register", "http://hooks.example/plain")
 	d.want(2, "webhooks", "rotate", "whk_99")
+	d.env["CAMPAIGND_SERVICE_BASE_URL"] = "http://" + freePort(t)
+	d.oneLineOf(1, []string{"not_connected", "check service.base_url"}, "webhooks", "list")
 }
 
 // The steps are those of docs/operations.md#a-new-signing-secret.
