@@ -36,7 +36,7 @@ func TestShellsCompleteRunsAndTheValuesOfFlags(t *testing.T) {
 func TestShellsCompleteNothingWhereNothingFits(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, nil)
-	d.want(0, "suppressions", "export") // makes the ledger
+	d.want(0, "ledger", "migrate") // makes the ledger
 	const noFiles, ordered, ext = ":4\n", ":36\n", ":8\n"
 	for _, tt := range []struct {
 		args []string

@@ -173,7 +173,7 @@ func TestAuditOfAFalseSumIsExitOne(t *testing.T) {
 func TestAnUnreadableLedgerIsExitOne(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, nil)
-	d.want(0, "suppressions", "export")
+	d.want(0, "ledger", "migrate") // makes the ledger
 	d.write("stop.csv", "to\n+2348031234567\n")
 	d.spoil("ALTER TABLE run RENAME COLUMN state TO gone; INSERT INTO suppression VALUES (1, 'all', 0, 0, '', '', '')")
 	d.spoil("DELETE FROM suppression")
@@ -201,7 +201,7 @@ func TestAnUnreadableLedgerIsExitOne(t *testing.T) {
 func TestAnInterruptedReadingCommandIsExit130(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, nil)
-	d.want(0, "suppressions", "export")
+	d.want(0, "ledger", "migrate") // makes the ledger
 	d.write("stop.csv", "to\n+2348031234567\n")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -230,7 +230,7 @@ func TestARunThatIsNotThereIsExitTwo(t *testing.T) {
 			t.Errorf("%s: got %q and standard error %q, want nothing and %q", command[0], r.stdout, r.stderr, want)
 		}
 	}
-	d.want(0, "suppressions", "export") // makes the ledger
+	d.want(0, "ledger", "migrate") // makes the ledger
 	for _, command := range ofARun {
 		d.says(2, "", "campaignd: no such run: this ledger has none yet\n", append(command, "latest")...)
 		d.says(2, "", "campaignd: no such run: orders-7; `campaignd runs` lists them\n", append(command, "orders-7")...)

@@ -66,7 +66,7 @@ func TestHoldsAreAddedListedAndLifted(t *testing.T) {
 func TestAHeldRunSaysSoEverywhere(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, nil)
-	d.want(0, "suppressions", "export") // makes the ledger
+	d.want(0, "ledger", "migrate") // makes the ledger
 	d.want(0, "holds", "add", "connection", "*", "--reason", "maintenance")
 	r := d.want(3, "run", d.path("c.yaml"), "--settle", "1s")
 	const held = "every connection is held since "

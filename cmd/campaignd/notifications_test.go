@@ -122,7 +122,7 @@ func TestAKilledProcessLosesNoNotification(t *testing.T) {
 	d.env["CAMPAIGND_NOTIFICATIONS_OPS_SECRETS"] = "whsec_" + base64.StdEncoding.EncodeToString([]byte(toldKey))
 	d.env["CAMPAIGND_NOTIFICATIONS_OPS_EVENTS"] = "[hold.raised, run.started, run.paused, run.finished, approval.needed]"
 	d.write("a.yaml", strings.Replace(campaignFile, "orders", "approved", 1)+"policies: {approval: true}\n")
-	d.want(0, "suppressions", "export") // makes the ledger
+	d.want(0, "ledger", "migrate") // makes the ledger
 	d.want(0, "holds", "add", "connection", "conn_1")
 	d.want(3, "run", d.path("c.yaml"), "--settle", "0s")
 	d.want(0, "pause", "latest")

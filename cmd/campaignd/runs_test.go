@@ -13,7 +13,7 @@ import (
 func TestRunsIsATableOfTheRunsNewestFirst(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, nil)
-	d.want(0, "suppressions", "export") // makes the ledger
+	d.want(0, "ledger", "migrate") // makes the ledger
 	d.says(0, "RUN  STATE  ROWS  LAUNCHED  ENDED  LIST\n", "", "runs")
 	d.says(0, "[]\n", "", "runs", "-o", "json")
 	d.write("list.csv", listOf(3))

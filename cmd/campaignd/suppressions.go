@@ -85,9 +85,9 @@ again only after a new opt-in.`,
 	p.addServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if _, err := campaign.ParseSuppressions(args, campaign.Scope(cmp.Or(scope, string(campaign.ScopeAll))), time.Now()); err != nil {
-			return invalid(err) // before withDesk creates a ledger
+			return invalid(err)
 		}
-		return p.withDesk(cmd.Context(), toCreate, func(d operations) error {
+		return p.withDesk(cmd.Context(), toChange, func(d operations) error {
 			n, err := d.RemoveSuppressions(cmd.Context(), args, campaign.Scope(scope))
 			if err != nil {
 				return err
@@ -234,7 +234,7 @@ func (p *program) cmdSuppressionsExport() *cobra.Command {
 	}
 	p.addServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return p.withDesk(cmd.Context(), toCreate, func(d operations) (err error) {
+		return p.withDesk(cmd.Context(), toRead, func(d operations) (err error) {
 			w := p.stdout
 			if len(args) == 1 && args[0] != "-" {
 				f, e := os.OpenFile(args[0], os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)

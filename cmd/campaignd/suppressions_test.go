@@ -100,6 +100,10 @@ func TestSuppressionsSayHowManyAndFailWholly(t *testing.T) {
 		"use the two letters of ISO 3166, such as NG or DE\n", "suppressions", "import", d.path("s.csv"), "--default-region", "XX")
 	d.says(2, "", "campaignd: there is no ledger "+d.path("campaignd.db")+": nothing has run here yet; "+
 		"go to its folder, or name it with --config or CAMPAIGND_LEDGER\n", "runs")
+	for _, args := range [][]string{{"export"}, {"remove", "+2348031234567"}} { // a wrong folder would have an empty list
+		d.oneLineOf(2, []string{"there is no ledger"}, append([]string{"suppressions"}, args...)...)
+	}
+	d.want(0, "ledger", "migrate")
 	d.says(0, "0 removed, 1 were not there\n", "", "suppressions", "remove", "+2348031234567")
 	d.says(0, "2 added, 0 already there\n", "", "suppressions", "add", "+2348031234567", "+2348031234568")
 	d.says(0, "1 removed, 1 were not there\n", "", "suppressions", "remove", "+2348031234567", "+2348031234569")

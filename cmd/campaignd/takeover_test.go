@@ -34,7 +34,7 @@ func TestServeSaysWhatItTookOver(t *testing.T) {
 	d.folder("campaigns")
 	d.write("campaigns/list.csv", listOf(3))
 	d.write("campaigns/daily.yaml", strings.Replace(campaignFile, "orders", "daily", 1)+"schedule: {cron: \"0 9 1 1 *\"}\n")
-	d.want(0, "suppressions", "export") // makes the ledger
+	d.want(0, "ledger", "migrate") // makes the ledger
 	d.want(0, "holds", "add", "connection", "conn_1")
 	d.want(3, "run", d.path("c.yaml"), "--settle", "0s")
 	d.want(0, "pause", "latest")
@@ -65,7 +65,7 @@ func TestServeSaysWhatItTookOver(t *testing.T) {
 func TestResumeAllChoosesByReason(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, nil)
-	d.want(0, "suppressions", "export")
+	d.want(0, "ledger", "migrate") // makes the ledger
 	d.want(0, "holds", "add", "connection", "conn_1")
 	d.want(3, "run", d.path("c.yaml"), "--settle", "0s")
 	d.want(0, "pause", "latest")

@@ -72,6 +72,9 @@ func TestAReaderNeedsNoRightToWriteTheLedger(t *testing.T) {
 		}
 		wantIn(t, args[0], got.stderr, "a copy of it is read")
 	}
+	if r := reader("suppressions", "export"); r.code != 0 || !strings.HasPrefix(r.stdout, "to,scope,") {
+		t.Errorf("suppressions export: got %d with\n%s%s\nwant 0 and the list", r.code, r.stdout, r.stderr)
+	}
 	if r := reader("cancel", "latest"); r.code != 1 || !strings.Contains(r.stderr, "cannot be written") {
 		t.Errorf("cancel: got %d with %q, want 1 and that the file cannot be written", r.code, r.stderr)
 	}

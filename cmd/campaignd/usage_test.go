@@ -45,7 +45,7 @@ func TestWrongUseIsOneLineWithTheRemedy(t *testing.T) {
 		{"", []string{"suppressions", "import"}, 2, "want one FILE"},
 		{"", []string{"suppressions", "import", d.path("absent.csv")}, 2, "absent.csv: there is no such file; check the path"},
 		{"", []string{"suppressions", "export", d.path("a"), d.path("b")}, 2, "want one FILE or none"},
-		{"", []string{"suppressions", "export", d.path("no/such/folder.csv")}, 2, "name a file in a folder that exists"},
+		{"", []string{"suppressions", "export", d.path("no/such/folder.csv")}, 2, "there is no ledger"},
 		{"", []string{"sandbox", "--webhook", "foo", "--addr", "127.0.0.1:0"}, 2, `--webhook: "foo" is not a URL`},
 		{"", []string{"run", d.path("tab.yaml")}, 2, "tab.yaml:2:1: a tab stands where YAML wants spaces; indent with spaces"},
 		{"", []string{"run", d.path("c.yaml"), "--recipients", d.path("absent.csv")}, 2, "absent.csv"},

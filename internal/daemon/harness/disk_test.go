@@ -41,8 +41,8 @@ func TestAFullDiskStopsSendingAndLosesNothing(t *testing.T) {
 
 	// The tables are there, and have all the space of the limit. The log of the import fits, that of
 	// sending does not.
-	if code, out := w.ask("suppressions", "export"); code != 0 {
-		t.Fatalf("suppressions export: exit code %d, want 0\n%s", code, out)
+	if code, out := w.ask("ledger", "migrate"); code != 0 {
+		t.Fatalf("ledger migrate: exit code %d, want 0\n%s", code, out)
 	}
 	const limit = 512 // KiB
 	reached := w.posts(1)
