@@ -21,6 +21,8 @@ var loadCompletion = map[string]string{
 var flagValues = map[string][]string{
 	"output":    {"table", "json"},
 	"format":    {"table", "json", "csv"},
+	"class":     {string(campaign.ClassTransactional), string(campaign.ClassBulk)},
+	"state":     notificationStates,
 	"scope":     {string(campaign.ScopeMarketing), string(campaign.ScopeAll), string(campaign.ScopeUnreachable)},
 	"unknown":   {"resend", "keep"},
 	"role":      {string(daemon.RoleAll), string(daemon.RoleIntake), string(daemon.RoleSender)},
@@ -50,7 +52,7 @@ func (p *program) complete(cmd *cobra.Command) {
 		if cmd.Flags().Lookup(name) == nil && cmd.PersistentFlags().Lookup(name) == nil {
 			continue
 		}
-		// It fails only for a flag that does not exist.
+		// It fails only for a flag whose command completes it itself.
 		_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 	}
 }
@@ -60,18 +62,16 @@ func (p *program) completeRun(cmd *cobra.Command, args []string, _ string) ([]st
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	l, _, err := p.openLedger(cmd.Context(), toRead)
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	defer l.Close()
-	runs, err := l.Runs(cmd.Context(), campaign.RunFilter{})
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
 	ids := []string{"latest"}
-	for _, r := range runs {
-		ids = append(ids, r.ID())
+	err := p.withDesk(cmd.Context(), toRead, func(d operations) error {
+		runs, err := d.Runs(cmd.Context(), campaign.RunFilter{})
+		for _, r := range runs {
+			ids = append(ids, r.ID)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	return ids, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 }

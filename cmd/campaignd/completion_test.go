@@ -48,12 +48,20 @@ func TestShellsCompleteNothingWhereNothingFits(t *testing.T) {
 		{[]string{"check", "c.yaml", ""}, noFiles},
 		{[]string{"resolve", "latest", "--unknown", ""}, "resend\nkeep\n" + noFiles},
 		{[]string{"serve", "--role", ""}, "all\nintake\nsender\n" + noFiles},
+		{[]string{"keys", "create", "--scope", ""}, "read\noperate\nadmin\n" + noFiles},
+		{[]string{"limits", "latest", "--class", ""}, "transactional\nbulk\n" + noFiles},
+		{[]string{"notifications", "--state", ""}, "waiting\npending\nsent\ndead\n" + noFiles},
 		{[]string{"runs", "--log-level", ""}, "debug\ninfo\nwarn\nerror\n" + noFiles},
 	} {
 		if got := d.want(0, append([]string{"__complete"}, tt.args...)...).stdout; got != tt.want {
 			t.Errorf("completion of %q: got %q, want %q", tt.args, got, tt.want)
 		}
 	}
+	d.env["CAMPAIGND_SERVER"], d.env["CAMPAIGND_KEY"] = "http://"+freePort(t), "x"
+	if got := d.want(0, "__complete", "report", "").stdout; got != noFiles {
+		t.Errorf("completion with another campaignd that does not answer: got %q, want none of this machine's runs", got)
+	}
+	delete(d.env, "CAMPAIGND_SERVER")
 	d.spoil("ALTER TABLE run RENAME COLUMN state TO gone; INSERT INTO suppression VALUES (1, 'all', 0, 0, '', '', '')")
 	if got := d.want(0, "__complete", "report", "").stdout; got != noFiles {
 		t.Errorf("completion with a damaged ledger: got %q, want %q", got, noFiles)

@@ -33,6 +33,8 @@ func (p *program) cmdKeysCreate() *cobra.Command {
 		Args: oneArgument("NAME", "desk-lagos"),
 	}
 	cmd.Flags().StringVar(&scope, "scope", string(campaign.KeyRead), "read, operate or admin")
+	_ = cmd.RegisterFlagCompletionFunc("scope", cobra.FixedCompletions( // the flag exists
+		[]string{string(campaign.KeyRead), string(campaign.KeyOperate), string(campaign.KeyAdmin)}, cobra.ShellCompDirectiveNoFileComp))
 	cmd.Flags().StringVar(&company, "company", "", "companyId of the client whose runs alone it reaches (default: of all)")
 	o := addOutput(cmd)
 	p.addServer(cmd)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -37,6 +38,10 @@ notification is stored with the event itself, sent by any serve or run, and trie
 	return cmd
 }
 
+// notificationStates are the values of --state.
+var notificationStates = []string{string(campaign.NotificationWaiting), string(campaign.NotificationPending),
+	string(campaign.NotificationSent), string(campaign.NotificationDead)}
+
 // notificationsList adds the flags of the list.
 func (p *program) notificationsList(cmd *cobra.Command) func(context.Context) error {
 	state := cmd.Flags().String("state", "", "only waiting, pending, sent or dead")
@@ -44,9 +49,7 @@ func (p *program) notificationsList(cmd *cobra.Command) func(context.Context) er
 	o := addOutput(cmd)
 	p.addServer(cmd)
 	return func(ctx context.Context) error {
-		switch campaign.NotificationState(*state) {
-		case "", campaign.NotificationWaiting, campaign.NotificationPending, campaign.NotificationSent, campaign.NotificationDead:
-		default:
+		if *state != "" && !slices.Contains(notificationStates, *state) {
 			return invalid(fmt.Errorf("--state %q: want waiting, pending, sent or dead", *state))
 		}
 		return p.withDesk(ctx, toRead, func(d operations) error {
