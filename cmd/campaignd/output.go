@@ -131,6 +131,15 @@ func printable(s string) string {
 	}, s)
 }
 
+// printableLines is printable for a text of several lines.
+func printableLines(s string) string {
+	lines := strings.Split(s, "\n")
+	for i := range lines {
+		lines[i] = printable(lines[i])
+	}
+	return strings.Join(lines, "\n")
+}
+
 // clock formats t in UTC, as the sentences of the ledger and the API do, and the zero time as "-".
 func clock(t time.Time) string {
 	if t.IsZero() {

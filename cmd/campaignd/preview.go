@@ -67,15 +67,15 @@ func (p *program) writeSample(s *campaign.Sample) error {
 		return err
 	}
 	if s.Text != "" {
-		fmt.Fprintf(p.stdout, "\n%s\n", s.Text)
+		fmt.Fprintf(p.stdout, "\n%s\n", printableLines(s.Text))
 	}
 	if s.Footer != "" {
-		fmt.Fprintf(p.stdout, "%s\n", s.Footer)
+		fmt.Fprintf(p.stdout, "%s\n", printableLines(s.Footer))
 	}
 	text, err := json.MarshalIndent(s.Message, "", "  ")
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(p.stdout, "\nPOST /api/v1/messages\n%s\n", text)
+	_, err = fmt.Fprintf(p.stdout, "\nPOST /api/v1/messages\n%s\n", printableLines(string(text)))
 	return err
 }

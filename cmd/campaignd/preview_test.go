@@ -42,8 +42,8 @@ func TestAPreviewIsShownAsItWouldBePosted(t *testing.T) {
 		sample campaign.Sample
 		want   string
 	}{
-		{campaign.Sample{Row: 3, Line: 4, To: "+1\x1b", Message: message, Text: "Hello\nNam", Footer: "Bye"},
-			"row 3 (line 4) to +1\uFFFD\n\nHello\nNam\nBye\n" + tail},
+		{campaign.Sample{Row: 3, Line: 4, To: "+1\x1b", Message: message, Text: "Hello\n\x1bNam", Footer: "Bye\u009b"},
+			"row 3 (line 4) to +1\uFFFD\n\nHello\n\uFFFDNam\nBye\uFFFD\n" + tail},
 		{campaign.Sample{Row: 3, Line: 4, To: "+1", Message: message}, "row 3 (line 4) to +1\n" + tail},
 		{campaign.Sample{Row: 3, Line: 4, To: "0803", Skip: campaign.InvalidPhone, Note: "no +\x1b", Message: message, Text: "x"},
 			"row 3 (line 4) to 0803\nnot sent (invalid_phone): no +\uFFFD\n"},
