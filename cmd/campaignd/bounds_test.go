@@ -106,8 +106,10 @@ func TestWrongArgumentsAreNamedWithAnExample(t *testing.T) {
 		"want one campaign file; for example `campaignd %s spring.yaml`":     {"run", "check", "preview", "test"},
 		"want one NUMBER or more; for example `campaignd %s +2348031234567`": {"suppressions add", "suppressions remove"},
 		"want one FILE; for example `campaignd %s do-not-contact.csv`":       {"suppressions import"},
+		"want one RUN or CONNECTION: a run as `campaignd runs` prints it, its number or latest, or a connection's id; " +
+			"for example `campaignd %s latest`": {"why"},
 		"want one RUN: an id as `campaignd runs` prints it, its number, or latest; for example `campaignd %s latest`": {
-			"report", "audit", "why", "pause", "resume", "cancel", "approve", "resolve", "follow-up",
+			"report", "audit", "pause", "resume", "cancel", "approve", "resolve", "follow-up",
 		},
 	} {
 		for _, command := range commands {

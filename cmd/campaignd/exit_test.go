@@ -235,6 +235,9 @@ func TestARunThatIsNotThereIsExitTwo(t *testing.T) {
 		d.says(2, "", "campaignd: no such run: this ledger has none yet\n", append(command, "latest")...)
 		d.says(2, "", "campaignd: no such run: orders-7; `campaignd runs` lists them\n", append(command, "orders-7")...)
 		d.says(2, "", "campaignd: no such run: 7; `campaignd runs` lists them\n", append(command, "7")...)
+		if command[0] == "why" { // it takes a connection too
+			continue
+		}
 		d.says(2, "", "campaignd: run \"last\": want an id as `campaignd runs` prints it (for example spring-sale-3), its number, or latest\n",
 			append(command, "last")...)
 	}

@@ -155,5 +155,5 @@ func TestWhySaysWhatANumberAndARecipientWaitFor(t *testing.T) {
 	wantIn(t, "why of a connection", d.want(0, "why", "conn_1", "--config", d.path("campaignd.yaml")).stdout, "conn_1 has nothing to send")
 	wantIn(t, "why of a connection as JSON",
 		d.want(0, "why", "conn_1", "--config", d.path("campaignd.yaml"), "-o", "json").stdout, `"runs": []`)
-	wantIn(t, "why of what is no run", d.want(2, "why", "conn_9").stderr, "conn_9")
+	wantIn(t, "why of what is no run", d.want(2, "why", "conn_9").stderr, `"conn_9" is no run and no connection`)
 }

@@ -23,7 +23,7 @@ company and the source. The id of a connection in place of the run: what limits 
 finished. The command reads the ledger, so it works beside a sender and after its end.`,
 		Example: "  campaignd why latest\n  campaignd why spring-sale-3 -o json\n  campaignd why spring-sale-3 --to +2348031234567\n" +
 			"  campaignd why conn_1",
-		Args: oneRun,
+		Args: oneArgument("RUN or CONNECTION: a run as `campaignd runs` prints it, its number or latest, or a connection's id", "latest"),
 	}
 	cmd.Flags().StringVar(&to, "to", "", "the phone number of one recipient, with its country code")
 	o := addOutput(cmd)
@@ -36,6 +36,9 @@ finished. The command reads the ledger, so it works beside a sender and after it
 		return p.withDesk(cmd.Context(), toRead, func(d operations) error {
 			number, err := d.WhyNumber(cmd.Context(), args[0])
 			switch {
+			case absent(err) && !namesRun(args[0]):
+				return invalid(fmt.Errorf("%q is no run and no connection: want an id as `campaignd runs` prints it, its number, latest, "+
+					"or a connection of the configuration", args[0]))
 			case absent(err): // it is a run
 			case err != nil:
 				return err
@@ -64,6 +67,12 @@ finished. The command reads the ledger, so it works beside a sender and after it
 		})
 	}
 	return cmd
+}
+
+// namesRun reports whether s is the id of a run, its number or latest.
+func namesRun(s string) bool {
+	_, err := campaign.ParseRunID(s)
+	return err == nil || s == "latest"
 }
 
 func (p *program) writeWhyNumber(n campaign.WhyNumber) error {
