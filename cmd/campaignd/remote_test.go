@@ -56,6 +56,8 @@ func TestACommandSaysTheSameOverTheNetwork(t *testing.T) {
 			t.Errorf("campaignd %s:\ngot  %+v over the network\nwant %+v", command, over, near)
 		}
 	}
+	away := &desk{t: t, dir: t.TempDir(), env: map[string]string{"CAMPAIGND_SERVER": "http://" + freePort(t), "CAMPAIGND_KEY": "x"}}
+	away.oneLineOf(1, []string{"check the address, and that `campaignd serve` runs there"}, "runs")
 	forecast := []string{"forecast", d.path("c.yaml"), "-o", "json"}
 	wantIn(t, "the forecast of a campaign over the network", far.want(0, forecast...).stdout, `"messages"`, "as if it were launched now")
 	for _, flag := range []string{"--offline", "--rejects=x.csv"} {
