@@ -148,9 +148,12 @@ func (p *program) check(ctx context.Context, file string, f checkFlags) (_ *camp
 
 // checkThere runs the preflight in another campaignd, which gets the campaign and the list.
 func (p *program) checkThere(ctx context.Context, far *client.Client, file string, f checkFlags) (*campaign.Preflight, error) {
-	for flag, given := range map[string]bool{"--offline": f.offline, "--rejects": f.rejects != ""} {
-		if given {
-			return nil, invalid(fmt.Errorf("%s works on this machine only: give neither --server nor %s with it", flag, serverVariable))
+	for _, local := range []struct {
+		flag  string
+		given bool
+	}{{"--offline", f.offline}, {"--rejects", f.rejects != ""}} {
+		if local.given {
+			return nil, invalid(fmt.Errorf("%s works on this machine only: give neither --server nor %s with it", local.flag, serverVariable))
 		}
 	}
 	r := client.Launch{Campaign: file, List: f.list}
