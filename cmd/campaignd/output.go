@@ -25,7 +25,10 @@ func addOutput(cmd *cobra.Command) *output {
 }
 
 func (o *output) String() string { return string(*o) }
-func (o *output) Type() string   { return "FORMAT" }
+func (o *output) Type() string   { return outputType }
+
+// outputType is the type of -o in help texts.
+const outputType = "FORMAT"
 
 // Set refuses every value but table and json.
 func (o *output) Set(s string) error {

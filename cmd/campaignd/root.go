@@ -132,12 +132,8 @@ func wrongFlag(cmd *cobra.Command, err error) error {
 	case errors.As(err, &unknown) && unknown.GetSpecifiedName() == "server":
 		return fmt.Errorf("%s works on its own machine only and has no --server%s", cmd.CommandPath(), insteadOf(cmd.Name()))
 	case errors.As(err, &unknown):
-	case errors.As(err, &invalid) && invalid.GetFlag().Value.Type() == "duration":
-		return fmt.Errorf("--%s %q is not a duration: want one such as 30s or 2h", invalid.GetFlag().Name, invalid.GetValue())
 	case errors.As(err, &invalid) && wantedValue(invalid.GetFlag().Value.Type()) != "":
 		return fmt.Errorf("--%s %q: want %s", invalid.GetFlag().Name, invalid.GetValue(), wantedValue(invalid.GetFlag().Value.Type()))
-	case errors.As(err, &invalid): // the error of a type of ours says what it wants
-		return err
 	default:
 		return fmt.Errorf("%w; see `%s --help`", err, cmd.CommandPath())
 	}
@@ -146,10 +142,10 @@ func wrongFlag(cmd *cobra.Command, err error) error {
 	if near := spelling.Nearest("--"+unknown.GetSpecifiedName(), names); near != "" && unknown.GetSpecifiedShortnames() == "" {
 		return fmt.Errorf("%w; did you mean %s?", err, near)
 	}
-	return fmt.Errorf("%w; `%s --help` lists them", err, cmd.CommandPath())
+	return fmt.Errorf("%w; `%s --help` lists the flags", err, cmd.CommandPath())
 }
 
-// wantedValue describes the value of a flag of a type; "" for a type of ours.
+// wantedValue describes the value of a flag of a type; "" for a type of which any text is a value.
 func wantedValue(flagType string) string {
 	switch flagType {
 	case "int", "int64":
@@ -158,6 +154,10 @@ func wantedValue(flagType string) string {
 		return "a number"
 	case "bool":
 		return "true or false"
+	case "duration":
+		return "a duration such as 30s or 2h"
+	case outputType:
+		return "table or json"
 	}
 	return ""
 }
@@ -192,7 +192,7 @@ func noSubcommand(cmd *cobra.Command, args []string) error {
 	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
 		return fmt.Errorf("unknown command %q; did you mean `%s %s`?", args[0], cmd.CommandPath(), near[0])
 	}
-	return fmt.Errorf("unknown command %q; `%s --help` lists them", args[0], cmd.CommandPath())
+	return fmt.Errorf("unknown command %q; `%s --help` lists the commands", args[0], cmd.CommandPath())
 }
 
 // load reads the configuration. The flags override it.

@@ -34,9 +34,9 @@ func TestWrongUseIsOneLineWithTheRemedy(t *testing.T) {
 		{"", []string{"config", "bogus"}, 2, `unknown command "bogus"`},
 		{"", []string{"run"}, 2, "want one campaign file"},
 		{"", []string{"run", "absent.yaml"}, 2, "absent.yaml does not exist"},
-		{"", []string{"run", d.path("c.yaml"), "--bogus"}, 2, "unknown flag: --bogus; `campaignd run --help` lists them"},
+		{"", []string{"run", d.path("c.yaml"), "--bogus"}, 2, "unknown flag: --bogus; `campaignd run --help` lists the flags"},
 		{"", []string{"run", d.path("c.yaml"), "--recipient", "x"}, 2, "unknown flag: --recipient; did you mean --recipients?"},
-		{"", []string{"report", "latest", "-f", "csv"}, 2, "`campaignd report --help` lists them"},
+		{"", []string{"report", "latest", "-f", "csv"}, 2, "`campaignd report --help` lists the flags"},
 		{"", []string{"check", d.dir}, 2, "is a folder; name a campaign file in it"},
 		{"", []string{"runs", "latest"}, 2, "`campaignd runs` takes no argument"},
 		{"", []string{"config", "schema", "bogus"}, 2, "want config or campaign"},
@@ -52,7 +52,9 @@ func TestWrongUseIsOneLineWithTheRemedy(t *testing.T) {
 		{"", []string{"run", d.path("c.yaml"), "--recipients", d.path("empty.csv")}, 2, "empty.csv"},
 		{"", []string{"run", d.path("c.yaml"), "--recipients", d.path("header.csv")}, 2, "header.csv"},
 		{"", []string{"run", d.path("campaigns.yaml")}, 2, `unknown key "nme"`},
-		{"", []string{"run", d.path("c.yaml"), "--settle", "soon"}, 2, "--settle"},
+		{"", []string{"run", d.path("c.yaml"), "--settle", "soon"}, 2, `--settle "soon": want a duration such as 30s or 2h`},
+		{"", []string{"runs", "-o", "xml"}, 2, `--output "xml": want table or json`},
+		{"", []string{"why"}, 2, "want one RUN or CONNECTION"},
 		{"", []string{"report"}, 2, "want one RUN"},
 		{"", []string{"report", "latest", "--format", "xml"}, 2, "--format"},
 		{"CAMPAIGND_LEDGER=sqlite:" + d.path("none.db"), []string{"report", "latest"}, 2, "there is no ledger"},
@@ -112,7 +114,7 @@ func TestAnUnknownCommandIsCorrectedWithinTwoLetters(t *testing.T) {
 	for _, tt := range []struct{ given, want string }{
 		{"servex", "did you mean `campaignd serve`?"},
 		{"servexy", "did you mean `campaignd serve`?"},
-		{"servexyz", "`campaignd --help` lists them"},
+		{"servexyz", "`campaignd --help` lists the commands"},
 		{"ser", "did you mean `campaignd serve`?"}, // the beginning of a name
 	} {
 		d.says(2, "", "campaignd: unknown command \""+tt.given+"\"; "+tt.want+"\n", tt.given)
