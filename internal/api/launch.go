@@ -33,35 +33,39 @@ func (s *Server) clean(ctx context.Context) error {
 	return sweep(ended, runs)
 }
 
-// create answers POST /api/v1/runs.
-func (s *Server) create(w http.ResponseWriter, r *http.Request) {
-	if s.process.Launch == nil {
-		s.refuse(w, &Error{http.StatusServiceUnavailable, codeStopping, "this process takes no list: it does not send", nil})
-		return
-	}
-	dir, ok := s.begun(w)
-	if !ok {
-		return
-	}
-	launched, err := s.take(w, r, dir)
-	switch {
-	case err != nil:
-		errorOf(s.ctx, err).write(w, dir)
-	case launched.Resumed || launched.Ended:
-		writeJSON(w, http.StatusOK, map[string]any{"data": launched})
-	default:
-		w.Header().Set("Location", "/api/v1/runs/"+launched.Run.ID)
-		writeJSON(w, http.StatusCreated, map[string]any{"data": launched})
+// uploaded returns the handler of a route that takes a campaign and its list. do gets a folder for
+// them, and returns the status and the data of the answer. The files that no run needs are removed
+// before the answer.
+func (s *Server) uploaded(id string, do func(w http.ResponseWriter, r *http.Request, dir string) (int, any, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		dir, err := s.begin()
+		if err != nil {
+			w.Header().Set("Connection", "close")
+			w.Header().Set("Retry-After", "10")
+			s.failed(id, err).write(w, s.process.Uploads)
+			return
+		}
+		status, data, err := func() (int, any, error) {
+			defer s.end(dir)
+			return do(w, r, dir)
+		}()
+		if err != nil {
+			s.failed(id, err).write(w, dir)
+			return
+		}
+		writeJSON(w, status, map[string]any{"data": data})
 	}
 }
 
-// take launches the upload in dir, and removes what no run needs of it before the answer. The run
-// is launched whatever becomes of the log of actions and of the files.
-func (s *Server) take(w http.ResponseWriter, r *http.Request, dir string) (resource.Launched, error) {
-	defer s.end(dir)
+// take launches the upload in dir. The run is launched whatever becomes of the log of actions and of
+// the files.
+func (s *Server) take(w http.ResponseWriter, r *http.Request, dir string) (int, any, error) {
+	if s.process.Launch == nil {
+		return 0, nil, &Error{http.StatusServiceUnavailable, codeStopping, "this process takes no list: it does not send", nil}
+	}
 	launched, list, err := s.launch(w, r, dir)
 	if err != nil || launched.Ended {
-		return launched, err
+		return http.StatusOK, launched, err
 	}
 	if err := s.process.Desk.Note(s.ctx, requestOf(r.Context()).by, "launch", launched.Run.ID); err != nil {
 		s.process.Log.Error("a launch is not in the log of actions", "run", launched.Run.ID, "err", err)
@@ -70,21 +74,11 @@ func (s *Server) take(w http.ResponseWriter, r *http.Request, dir string) (resou
 	name := strings.TrimPrefix(filepath.Base(list), listPrefix)
 	if launched.Resumed {
 		s.process.Log.Info("a list of an unfinished run came again over the API", "run", launched.Run.ID, "list", name)
-	} else {
-		s.process.Log.Info("a list was launched over the API", "run", launched.Run.ID, "rows", launched.Run.Rows, "list", name)
+		return http.StatusOK, launched, nil
 	}
-	return launched, nil
-}
-
-// begun makes the folder of an upload, or answers that none can be made.
-func (s *Server) begun(w http.ResponseWriter) (dir string, ok bool) {
-	dir, err := s.begin()
-	if err != nil {
-		w.Header().Set("Connection", "close")
-		w.Header().Set("Retry-After", "10")
-		errorOf(s.ctx, err).write(w, s.process.Uploads)
-	}
-	return dir, err == nil
+	s.process.Log.Info("a list was launched over the API", "run", launched.Run.ID, "rows", launched.Run.Rows, "list", name)
+	w.Header().Set("Location", "/api/v1/runs/"+launched.Run.ID)
+	return http.StatusCreated, launched, nil
 }
 
 // begin makes the folder of an upload.
@@ -148,18 +142,21 @@ func (s *Server) launch(w http.ResponseWriter, r *http.Request, dir string) (lau
 	for i, text := range launched.Warnings {
 		launched.Warnings[i] = withoutPath(text, dir)
 	}
-	if err == nil && u.staged != "" {
+	if err != nil {
+		return launched, u.list, err
+	}
+	if u.staged != "" {
 		if err := s.staged.remove(u.staged); err != nil {
 			s.process.Log.Warn("an uploaded list cannot be removed; it is removed a day after its last part", "run", launched.Run.ID, "err", err)
 		}
 	}
-	if err == nil && launched.Run.State != campaign.Importing {
+	if launched.Run.State != campaign.Importing {
 		// The ledger has its rows. The header file stays, to be uploaded again (campaign.RenewMedia).
 		if err := os.Remove(u.list); err != nil {
 			s.process.Log.Warn("an uploaded list cannot be removed", "run", launched.Run.ID, "err", err)
 		}
 	}
-	return launched, u.list, err
+	return launched, u.list, nil
 }
 
 // stall is how long a body may stand still.

@@ -100,7 +100,7 @@ var mediaType = []byte(`"contentMediaType":"application/octet-stream",`)
 func (s *Server) older(w http.ResponseWriter) {
 	text, err := s.api.OpenAPI().Downgrade()
 	if err != nil {
-		errorOf(s.ctx, err).write(w, "")
+		s.failed("openapi-3.0", err).write(w, "")
 		return
 	}
 	w.Header().Set("Content-Type", "application/vnd.oai.openapi+json")
@@ -214,7 +214,7 @@ func add[I, O any](s *Server, r route, example O, do func(ctx context.Context, d
 	huma.Register(s.api, op, func(ctx context.Context, in *I) (*answered[O], error) {
 		data, next, err := do(ctx, s.deskOf(ctx), in)
 		if err != nil {
-			return nil, s.failed(r, err)
+			return nil, s.failed(r.id, err)
 		}
 		out := &answered[O]{Body: envelope[O]{Data: data}}
 		if next != "" {
@@ -242,10 +242,10 @@ func (s *Server) deskOf(ctx context.Context) *operator.Desk {
 }
 
 // failed returns the error of the API, and logs a fault of the server.
-func (s *Server) failed(r route, err error) error {
+func (s *Server) failed(route string, err error) *Error {
 	e := errorOf(s.ctx, err)
 	if e.Status == http.StatusInternalServerError {
-		s.process.Log.Error("a request of the API failed", "route", r.id, "err", err)
+		s.process.Log.Error("a request of the API failed", "route", route, "err", err)
 	}
 	return e
 }
@@ -289,7 +289,3 @@ func matches(header, tag string) bool {
 	}
 	return false
 }
-
-func typeOf[T any]() reflect.Type { return reflect.TypeFor[T]() }
-
-func statusText(status int) string { return strconv.Itoa(status) }

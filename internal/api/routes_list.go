@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"reflect"
+	"strconv"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -131,7 +133,7 @@ func (s *Server) uploadRoutes() {
 		CreatedAt: exampleTime}}
 	launch := route{method: http.MethodPost, path: "/api/v1/runs", id: "launch", summary: "Launch a campaign over an uploaded list",
 		scope: campaign.KeyOperate, all: true, creates: true}
-	op := addUpload(s, launch, launched, map[string]string{"200": "The run was launched before", "201": "The run is launched"}, s.create)
+	op := addUpload(s, launch, launched, map[string]string{"200": "The run was launched before", "201": "The run is launched"}, s.take)
 	op.Parameters = append(op.Parameters, &huma.Param{Name: "new", In: "query", Schema: &huma.Schema{Type: "boolean"},
 		Description: "launch another run although this list has one"})
 	check := route{method: http.MethodPost, path: "/api/v1/check", id: "check-upload", scope: campaign.KeyOperate, all: true,
@@ -142,8 +144,11 @@ func (s *Server) uploadRoutes() {
 	addUpload(s, forecast, plan.Forecast{}, map[string]string{"200": "The whole list was read"}, tried(s, s.process.ForecastLaunch))
 }
 
-// addUpload adds a route that takes a campaign and its list, and answers with an O.
-func addUpload[O any](s *Server, r route, example O, answers map[string]string, serve http.HandlerFunc) *huma.Operation {
+// addUpload adds a route that takes a campaign and its list, and answers with an O. do is that of
+// uploaded.
+func addUpload[O any](s *Server, r route, example O, answers map[string]string,
+	do func(http.ResponseWriter, *http.Request, string) (int, any, error),
+) *huma.Operation {
 	op := s.operation(r)
 	file := &huma.Schema{Type: "string", Format: "binary"}
 	op.RequestBody = &huma.RequestBody{Required: true, Description: "The parts in this order; header only if the campaign names a file; " +
@@ -151,17 +156,18 @@ func addUpload[O any](s *Server, r route, example O, answers map[string]string, 
 		Content: map[string]*huma.MediaType{"multipart/form-data": {Schema: &huma.Schema{Type: "object", Required: []string{"campaign"},
 			Properties: map[string]*huma.Schema{"campaign": file, "header": file, "list": file, "upload": file}}}}}
 	op.Responses = map[string]*huma.Response{}
-	answer := s.api.OpenAPI().Components.Schemas.Schema(typeOf[envelope[O]](), true, "")
+	answer := s.api.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[envelope[O]](), true, "")
 	for status, text := range answers {
 		op.Responses[status] = &huma.Response{Description: text, Content: map[string]*huma.MediaType{"application/json": {
 			Schema: answer, Example: envelope[O]{Data: example}}}}
 	}
-	failure := s.api.OpenAPI().Components.Schemas.Schema(typeOf[Error](), true, "Error")
+	failure := s.api.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[Error](), true, "Error")
 	for _, status := range []int{400, 401, 403, 404, 409, 413, 422, 429, 503} {
-		op.Responses[statusText(status)] = &huma.Response{Description: http.StatusText(status),
+		op.Responses[strconv.Itoa(status)] = &huma.Response{Description: http.StatusText(status),
 			Content: map[string]*huma.MediaType{"application/json": {Schema: failure}}}
 	}
 	s.api.OpenAPI().AddOperation(&op)
+	serve := s.uploaded(r.id, do)
 	s.mux.HandleFunc(r.method+" "+r.path, func(w http.ResponseWriter, req *http.Request) {
 		if e := cmp.Or(r.allows(requestOf(req.Context()).caller), unknownParameter(&op, req.URL)); e != nil {
 			s.refuse(w, e)

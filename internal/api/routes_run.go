@@ -219,7 +219,7 @@ func streamed[I any](s *Server, r route, example string, open func(context.Conte
 	huma.Register(s.api, op, func(ctx context.Context, in *I) (*huma.StreamResponse, error) {
 		write, err := open(ctx, s.deskOf(ctx), in)
 		if err != nil {
-			return nil, s.failed(r, err)
+			return nil, s.failed(r.id, err)
 		}
 		return &huma.StreamResponse{Body: func(hc huma.Context) { s.stream(hc, r.id, write) }}, nil
 	})

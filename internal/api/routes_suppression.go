@@ -124,7 +124,7 @@ func (s *Server) importSuppressions() {
 		out, err := s.deskOf(ctx).ImportSuppressions(ctx, body, resource.SuppressionImport{File: in.File, Scope: in.Scope, Source: in.Source,
 			At: in.Date, DefaultRegion: in.DefaultRegion})
 		if err != nil {
-			return nil, s.failed(r, err)
+			return nil, s.failed(r.id, err)
 		}
 		return &answered[resource.Imported]{Body: envelope[resource.Imported]{Data: out}}, nil
 	})

@@ -60,7 +60,7 @@ func (s *Server) partRoute(r route) {
 		}
 		u, err := s.staged.add(in.Hash, in.Offset, body)
 		if err != nil {
-			return nil, s.failed(r, err)
+			return nil, s.failed(r.id, err)
 		}
 		return &answered[resource.Upload]{Body: envelope[resource.Upload]{Data: u}}, nil
 	})

@@ -81,7 +81,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	who, err := s.guard.admit(r.Context(), r)
 	if err != nil {
-		s.refuse(w, errorOf(s.ctx, err))
+		s.refuse(w, s.failed("admit", err))
 		return
 	}
 	_, pattern := s.mux.Handler(r)

@@ -11,35 +11,28 @@ import (
 	"campaignd/internal/operator"
 )
 
-// tried returns the handler of a route that says what a launch of an uploaded campaign over an
-// uploaded list would do. Nothing of either is kept.
-func tried[O any](s *Server, do func(ctx context.Context, f operator.File, list string) (O, error)) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		dir, ok := s.begun(w)
-		if !ok {
-			return
-		}
-		defer s.end(dir)
-		var out O
+// tried says what a launch of an uploaded campaign over an uploaded list would do (uploaded). Nothing
+// of either is kept.
+func tried[O any](s *Server, do func(ctx context.Context, f operator.File, list string) (O, error),
+) func(http.ResponseWriter, *http.Request, string) (int, any, error) {
+	return func(w http.ResponseWriter, r *http.Request, dir string) (int, any, error) {
 		u, err := s.accept(w, r, dir)
-		if err == nil {
-			_, err = plan.CronOf(u.campaign, u.source, u.definition)
-		}
-		if err == nil {
-			err = s.reading(r.Context(), func() error {
-				out, err = do(r.Context(), operator.File{Path: u.campaign, Source: u.source, Definition: u.definition}, u.list)
-				return err
-			})
-		}
 		if err != nil {
-			errorOf(s.ctx, err).write(w, dir)
-			return
+			return 0, nil, err
 		}
-		writeJSON(w, http.StatusOK, map[string]any{"data": out})
+		if _, err := plan.CronOf(u.campaign, u.source, u.definition); err != nil {
+			return 0, nil, err
+		}
+		var out O
+		err = s.reading(r.Context(), func() error {
+			out, err = do(r.Context(), operator.File{Path: u.campaign, Source: u.source, Definition: u.definition}, u.list)
+			return err
+		})
+		return http.StatusOK, out, err
 	}
 }
 
-// check is Options.Check for an upload, whose caller knows its files by their own names.
+// check is Process.Check for an upload, whose caller knows its files by their own names.
 func (s *Server) check(ctx context.Context, f operator.File, list string) (*campaign.Preflight, error) {
 	found, err := s.process.Check(ctx, f, list)
 	if err != nil {
