@@ -207,9 +207,16 @@ func (r route) allows(who caller) *Error {
 	return nil
 }
 
-// add adds a route that answers with an O, and with an ETag if it is a GET. do returns also where
-// the next page begins; "": there is none.
-func add[I, O any](s *Server, r route, example O, do func(ctx context.Context, d *operator.Desk, in *I) (O, string, error)) {
+// add adds a route that answers with an O, and with an ETag if it is a GET.
+func add[I, O any](s *Server, r route, example O, do func(ctx context.Context, d *operator.Desk, in *I) (O, error)) {
+	addPages(s, r, example, func(ctx context.Context, d *operator.Desk, in *I) (O, string, error) {
+		out, err := do(ctx, d, in)
+		return out, "", err
+	})
+}
+
+// addPages is add for a list by pages. do returns also where the next page begins; "": there is none.
+func addPages[I, O any](s *Server, r route, example O, do func(ctx context.Context, d *operator.Desk, in *I) (O, string, error)) {
 	op := s.operation(r)
 	huma.Register(s.api, op, func(ctx context.Context, in *I) (*answered[O], error) {
 		data, next, err := do(ctx, s.deskOf(ctx), in)

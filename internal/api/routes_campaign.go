@@ -75,53 +75,52 @@ func (s *Server) folderRoutes() {
 	const one = "/api/v1/campaigns/{campaign}"
 	add(s, route{method: http.MethodGet, path: "/api/v1/campaigns", id: "campaigns", summary: "The files of the campaigns folder",
 		scope: campaign.KeyRead}, []resource.Campaign{exampleCampaign},
-		func(ctx context.Context, d *operator.Desk, _ *struct{}) ([]resource.Campaign, string, error) {
+		func(ctx context.Context, d *operator.Desk, _ *struct{}) ([]resource.Campaign, error) {
 			files, err := s.process.Folder()
-			return d.Campaigns(ctx, files), "", err
+			return d.Campaigns(ctx, files), err
 		})
 	add(s, route{method: http.MethodGet, path: one, id: "campaign", summary: "One file of the campaigns folder", scope: campaign.KeyRead,
 		errors: []int{404}}, exampleCampaign,
-		func(ctx context.Context, d *operator.Desk, in *OfCampaign) (resource.Campaign, string, error) {
+		func(ctx context.Context, d *operator.Desk, in *OfCampaign) (resource.Campaign, error) {
 			files, err := s.process.Folder()
 			if err != nil {
-				return resource.Campaign{}, "", err
+				return resource.Campaign{}, err
 			}
 			_, c, err := d.Campaign(ctx, files, in.Campaign)
-			return c, "", err
+			return c, err
 		})
 	reads := []int{404, 422, 503}
 	add(s, route{method: http.MethodGet, path: one + "/check", id: "check", scope: campaign.KeyRead, errors: reads,
 		summary: "What a launch of a campaign over its list would do: the whole list is read"}, examplePreflight,
-		func(ctx context.Context, d *operator.Desk, in *OfCampaign) (found *campaign.Preflight, next string, err error) {
+		func(ctx context.Context, d *operator.Desk, in *OfCampaign) (found *campaign.Preflight, err error) {
 			err = s.checking(ctx, d, in.Campaign, func(f operator.File) error {
 				found, err = s.process.Check(ctx, f, "")
 				return err
 			})
-			return found, "", err
+			return found, err
 		})
 	add(s, route{method: http.MethodGet, path: one + "/forecast", id: "forecast-campaign", scope: campaign.KeyRead, errors: reads,
 		summary: "When a campaign would be done if it were launched now: the whole list is read"}, plan.Forecast{},
-		func(ctx context.Context, d *operator.Desk, in *OfCampaign) (out plan.Forecast, next string, err error) {
+		func(ctx context.Context, d *operator.Desk, in *OfCampaign) (out plan.Forecast, err error) {
 			err = s.checking(ctx, d, in.Campaign, func(f operator.File) error {
 				out, err = s.process.ForecastLaunch(ctx, f, "")
 				return err
 			})
-			return out, "", err
+			return out, err
 		})
 	add(s, route{method: http.MethodGet, path: "/api/v1/schedules", id: "schedules", scope: campaign.KeyRead,
 		summary: "The next firings of the campaigns with a schedule, and what became of the last"}, []resource.Firing{exampleFiring},
-		func(ctx context.Context, d *operator.Desk, in *listFirings) ([]resource.Firing, string, error) {
+		func(ctx context.Context, d *operator.Desk, in *listFirings) ([]resource.Firing, error) {
 			files, err := s.process.Folder()
 			if err != nil {
-				return nil, "", err
+				return nil, err
 			}
-			all, err := d.Schedule(ctx, files, in.Campaign, in.Next, in.Last)
-			return all, "", err
+			return d.Schedule(ctx, files, in.Campaign, in.Next, in.Last)
 		})
 }
 
 func (s *Server) dropRoutes() {
-	add(s, route{method: http.MethodGet, path: "/api/v1/drops", id: "drops", scope: campaign.KeyRead,
+	addPages(s, route{method: http.MethodGet, path: "/api/v1/drops", id: "drops", scope: campaign.KeyRead,
 		summary: "The files of watched places: those that wait, and those that were taken, by pages"}, []resource.Drop{exampleDrop},
 		func(ctx context.Context, d *operator.Desk, in *struct {
 			After int64 `query:"after" minimum:"0" doc:"meta.next of the page before"`
@@ -137,8 +136,7 @@ func (s *Server) dropRoutes() {
 		errors: []int{404}}, exampleDrop,
 		func(ctx context.Context, d *operator.Desk, in *struct {
 			File int64 `path:"file" minimum:"1" example:"7" doc:"the number of the file"`
-		}) (resource.Drop, string, error) {
-			f, err := d.Drop(ctx, in.File)
-			return f, "", err
+		}) (resource.Drop, error) {
+			return d.Drop(ctx, in.File)
 		})
 }

@@ -25,11 +25,6 @@ var exampleReport = &reporting.Report{
 	Failed: map[string]int64{}, Refused: map[string]int64{},
 }
 
-func report(ctx context.Context, d *operator.Desk, in *OfRun) (*reporting.Report, string, error) {
-	r, err := d.Report(ctx, in.Run)
-	return r, "", err
-}
-
 func (s *Server) listRoutes() {
 	s.holdRoutes()
 	s.suppressionRoutes()
@@ -38,7 +33,7 @@ func (s *Server) listRoutes() {
 	s.eraseRoute()
 	add(s, route{method: http.MethodGet, path: "/api/v1/numbers", id: "numbers", summary: "The connections, with their limits now",
 		scope: campaign.KeyRead}, []resource.Number{{Connection: "conn_1", Rate: 72, Quality: "GREEN", Holds: []campaign.HoldState{}}},
-		func(ctx context.Context, d *operator.Desk, _ *struct{}) ([]resource.Number, string, error) {
+		func(ctx context.Context, d *operator.Desk, _ *struct{}) ([]resource.Number, error) {
 			all, err := s.process.Numbers(ctx)
 			out := []resource.Number{}
 			for _, n := range all {
@@ -46,7 +41,7 @@ func (s *Server) listRoutes() {
 					out = append(out, n)
 				}
 			}
-			return out, "", err
+			return out, err
 		})
 	add(s, route{method: http.MethodGet, path: "/api/v1/numbers/{connection}/why", id: "why-number", scope: campaign.KeyRead,
 		errors: []int{404}, summary: "What limits a connection now, over all runs that are not finished"},
@@ -54,9 +49,8 @@ func (s *Server) listRoutes() {
 			Holds: []campaign.HoldState{}, Runs: []campaign.WhyLane{}},
 		func(ctx context.Context, d *operator.Desk, in *struct {
 			Connection string `path:"connection" maxLength:"200" example:"conn_1" doc:"the id of a connection"`
-		}) (campaign.WhyNumber, string, error) {
-			w, err := d.WhyNumber(ctx, in.Connection)
-			return w, "", err
+		}) (campaign.WhyNumber, error) {
+			return d.WhyNumber(ctx, in.Connection)
 		})
 }
 
@@ -64,23 +58,20 @@ func (s *Server) holdRoutes() {
 	add(s, route{method: http.MethodGet, path: "/api/v1/holds", id: "holds", summary: "What may not be sent now", scope: campaign.KeyRead},
 		[]campaign.HoldState{exampleHold}, func(ctx context.Context, d *operator.Desk, in *struct {
 			All bool `query:"all" doc:"also those that have ended"`
-		}) ([]campaign.HoldState, string, error) {
-			h, err := d.Holds(ctx, in.All)
-			return h, "", err
+		}) ([]campaign.HoldState, error) {
+			return d.Holds(ctx, in.All)
 		})
 	add(s, route{method: http.MethodPost, path: "/api/v1/holds", id: "add-hold", summary: "Hold a scope, for a time or until it is lifted",
 		scope: campaign.KeyOperate, creates: true, errors: []int{404, 413},
 		body: resource.HoldRequest{Scope: campaign.HoldConnection, ID: "conn_1", Reason: "maintenance"}},
-		exampleHold, func(ctx context.Context, d *operator.Desk, in *struct{ Body resource.HoldRequest }) (campaign.HoldState, string, error) {
-			h, err := d.AddHold(ctx, in.Body)
-			return h, "", err
+		exampleHold, func(ctx context.Context, d *operator.Desk, in *struct{ Body resource.HoldRequest }) (campaign.HoldState, error) {
+			return d.AddHold(ctx, in.Body)
 		})
 	add(s, route{method: http.MethodPost, path: "/api/v1/holds/lift", id: "lift-holds", summary: "End holds", scope: campaign.KeyOperate,
 		errors: []int{404, 413}, body: resource.LiftRequest{Scope: campaign.HoldConnection, ID: "conn_1"}},
 		[]campaign.HoldState{exampleHold}, func(ctx context.Context, d *operator.Desk, in *struct{ Body resource.LiftRequest },
-		) ([]campaign.HoldState, string, error) {
-			h, err := d.LiftHolds(ctx, in.Body)
-			return h, "", err
+		) ([]campaign.HoldState, error) {
+			return d.LiftHolds(ctx, in.Body)
 		})
 }
 
@@ -97,23 +88,20 @@ func (s *Server) keyRoutes() {
 	key := resource.Key{ID: "3f9a1c02", Name: "dashboard", Scope: "read", CreatedAt: exampleTime}
 	add(s, route{method: http.MethodGet, path: "/api/v1/keys", id: "keys", summary: "The keys, without their secrets",
 		scope: campaign.KeyAdmin, all: true}, []resource.Key{key}, func(ctx context.Context, d *operator.Desk, _ *struct{},
-	) ([]resource.Key, string, error) {
-		k, err := d.Keys(ctx)
-		return k, "", err
+	) ([]resource.Key, error) {
+		return d.Keys(ctx)
 	})
 	add(s, route{method: http.MethodPost, path: "/api/v1/keys", id: "create-key", summary: "Make a key", scope: campaign.KeyAdmin, all: true,
 		creates: true, errors: []int{409, 413}, body: map[string]any{"name": "dashboard", "scope": "read"}},
 		resource.NewKey{Key: key, Secret: "cpd_3f9a1c02_..."}, //nolint:gosec // an example, cut
-		func(ctx context.Context, d *operator.Desk, in *newKey) (resource.NewKey, string, error) {
-			k, err := d.CreateKey(ctx, in.Body.Name, string(in.Body.Scope), in.Body.Company, requestOf(ctx).idem)
-			return k, "", err
+		func(ctx context.Context, d *operator.Desk, in *newKey) (resource.NewKey, error) {
+			return d.CreateKey(ctx, in.Body.Name, string(in.Body.Scope), in.Body.Company, requestOf(ctx).idem)
 		})
 	add(s, route{method: http.MethodDelete, path: "/api/v1/keys/{key}", id: "revoke-key", summary: "End a key for ever",
 		scope: campaign.KeyAdmin, all: true, errors: []int{404}}, key, func(ctx context.Context, d *operator.Desk, in *struct {
 		Key string `path:"key" maxLength:"100" example:"3f9a1c02" doc:"the id of a key"`
-	}) (resource.Key, string, error) {
-		k, err := d.RevokeKey(ctx, in.Key)
-		return k, "", err
+	}) (resource.Key, error) {
+		return d.RevokeKey(ctx, in.Key)
 	})
 	add(s, route{method: http.MethodGet, path: "/api/v1/actions", id: "actions", summary: "What operators asked for, the newest first",
 		scope: campaign.KeyAdmin, all: true}, []resource.Action{{ID: "a1", At: exampleTime, By: "key 3f9a1c02 (dashboard)", What: "pause",
@@ -121,9 +109,8 @@ func (s *Server) keyRoutes() {
 		Before   time.Time `query:"before" doc:"only those older than this time"`
 		BeforeID string    `query:"before_id" maxLength:"100" doc:"with before: and than this action"`
 		Limit    int       `query:"limit" minimum:"1" maximum:"1000" default:"100"`
-	}) ([]resource.Action, string, error) {
-		a, err := d.Actions(ctx, campaign.ActionFilter{Before: in.Before, BeforeID: in.BeforeID, Limit: in.Limit})
-		return a, "", err
+	}) ([]resource.Action, error) {
+		return d.Actions(ctx, campaign.ActionFilter{Before: in.Before, BeforeID: in.BeforeID, Limit: in.Limit})
 	})
 }
 

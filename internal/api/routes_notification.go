@@ -23,21 +23,18 @@ func (s *Server) notificationRoutes() {
 		func(ctx context.Context, d *operator.Desk, in *struct {
 			State campaign.NotificationState `query:"state" enum:"waiting,pending,sent,dead" doc:"only those in this state"`
 			Limit int                        `query:"limit" minimum:"1" maximum:"1000" default:"100"`
-		}) ([]resource.Notification, string, error) {
-			all, err := d.Notifications(ctx, in.State, in.Limit)
-			return all, "", err
+		}) ([]resource.Notification, error) {
+			return d.Notifications(ctx, in.State, in.Limit)
 		})
 	add(s, route{method: http.MethodGet, path: one, id: "notification", summary: "One notification", scope: campaign.KeyRead, all: true,
 		errors: []int{404}}, example,
-		func(ctx context.Context, d *operator.Desk, in *OfNotification) (resource.Notification, string, error) {
-			n, err := d.Notification(ctx, in.Notification)
-			return n, "", err
+		func(ctx context.Context, d *operator.Desk, in *OfNotification) (resource.Notification, error) {
+			return d.Notification(ctx, in.Notification)
 		})
 	add(s, route{method: http.MethodPost, path: one + "/send", id: "send-notification", scope: campaign.KeyOperate, all: true,
 		summary: "Send a notification again, for three days from now, with the id that it has", errors: []int{404, 409}}, example,
-		func(ctx context.Context, d *operator.Desk, in *OfNotification) (resource.Notification, string, error) {
-			n, err := d.SendNotification(ctx, in.Notification)
-			return n, "", err
+		func(ctx context.Context, d *operator.Desk, in *OfNotification) (resource.Notification, error) {
+			return d.SendNotification(ctx, in.Notification)
 		})
 }
 
@@ -51,8 +48,7 @@ func (s *Server) eraseRoute() {
 			Body struct {
 				Number string `json:"number" minLength:"1" maxLength:"40" doc:"in international form with +"`
 			}
-		}) (campaign.Erased, string, error) {
-			done, err := d.Erase(ctx, in.Body.Number)
-			return done, "", err
+		}) (campaign.Erased, error) {
+			return d.Erase(ctx, in.Body.Number)
 		})
 }

@@ -54,14 +54,12 @@ type limitsBody struct {
 func (s *Server) runRoutes() {
 	const one = "/api/v1/runs/{run}"
 	add(s, route{method: http.MethodGet, path: "/api/v1/runs", id: "runs", summary: "List the runs", scope: campaign.KeyRead},
-		[]resource.Run{exampleRun}, func(ctx context.Context, d *operator.Desk, in *listRuns) ([]resource.Run, string, error) {
-			runs, err := d.Runs(ctx, campaign.RunFilter{Unfinished: in.Unfinished, Campaign: in.Campaign, Limit: in.Limit})
-			return runs, "", err
+		[]resource.Run{exampleRun}, func(ctx context.Context, d *operator.Desk, in *listRuns) ([]resource.Run, error) {
+			return d.Runs(ctx, campaign.RunFilter{Unfinished: in.Unfinished, Campaign: in.Campaign, Limit: in.Limit})
 		})
 	add(s, route{method: http.MethodGet, path: one, id: "run", summary: "One run", scope: campaign.KeyRead, errors: []int{404}},
-		exampleRun, func(ctx context.Context, d *operator.Desk, in *OfRun) (resource.Run, string, error) {
-			r, err := d.Run(ctx, in.Run)
-			return r, "", err
+		exampleRun, func(ctx context.Context, d *operator.Desk, in *OfRun) (resource.Run, error) {
+			return d.Run(ctx, in.Run)
 		})
 	for verb, c := range map[string]struct {
 		summary string
@@ -75,33 +73,30 @@ func (s *Server) runRoutes() {
 		r := route{method: http.MethodPost, path: one + "/" + verb, id: verb, summary: c.summary, scope: campaign.KeyOperate,
 			errors: []int{404, 409}}
 		add(s, r, resource.Controlled{Run: exampleRun, Sentence: "spring-sale-3: what happens next"},
-			func(ctx context.Context, d *operator.Desk, in *OfRun) (resource.Controlled, string, error) {
-				out, err := c.do(d, ctx, in.Run)
-				return out, "", err
+			func(ctx context.Context, d *operator.Desk, in *OfRun) (resource.Controlled, error) {
+				return c.do(d, ctx, in.Run)
 			})
 	}
 	add(s, route{method: http.MethodPost, path: one + "/follow-ups", id: "follow-up", scope: campaign.KeyOperate,
 		summary: "Make a new run over rows of an ended one; the same choice is the same run", errors: []int{404, 409, 413, 503},
 		body: resource.FollowUpRequest{Where: []string{"failed=131049"}}},
 		resource.FollowedUp{Run: exampleRun, Rows: 120},
-		func(ctx context.Context, d *operator.Desk, in *followUpBody) (out resource.FollowedUp, next string, err error) {
+		func(ctx context.Context, d *operator.Desk, in *followUpBody) (out resource.FollowedUp, err error) {
 			err = s.reading(ctx, func() error {
 				out, err = d.FollowUp(ctx, in.Run, in.Body)
 				return err
 			})
-			return out, "", err
+			return out, err
 		})
 	add(s, route{method: http.MethodGet, path: one + "/limits", id: "limits", summary: "The limits of a run now", scope: campaign.KeyRead,
-		errors: []int{404}}, exampleLimits, func(ctx context.Context, d *operator.Desk, in *OfRun) (resource.Limits, string, error) {
-		l, err := d.Limits(ctx, in.Run)
-		return l, "", err
+		errors: []int{404}}, exampleLimits, func(ctx context.Context, d *operator.Desk, in *OfRun) (resource.Limits, error) {
+		return d.Limits(ctx, in.Run)
 	})
 	add(s, route{method: http.MethodPatch, path: one + "/limits", id: "change-limits", summary: "Change limits of a run while it is sent",
 		scope: campaign.KeyOperate, errors: []int{404, 409, 413}, body: map[string]any{"weight": 4, "deadline": "6h"}},
-		exampleLimits, func(ctx context.Context, d *operator.Desk, in *limitsBody) (resource.Limits, string, error) {
-			l, err := d.ChangeLimits(ctx, in.Run, campaign.LimitChange{Class: in.Body.Class, Weight: in.Body.Weight, Rate: in.Body.Rate,
+		exampleLimits, func(ctx context.Context, d *operator.Desk, in *limitsBody) (resource.Limits, error) {
+			return d.ChangeLimits(ctx, in.Run, campaign.LimitChange{Class: in.Body.Class, Weight: in.Body.Weight, Rate: in.Body.Rate,
 				Deadline: in.Body.Deadline})
-			return l, "", err
 		})
 }
 
@@ -144,40 +139,40 @@ func (s *Server) lookRoutes() {
 		errors: absent},
 		campaign.Why{Run: "spring-sale-3", State: campaign.Running, LimitedBy: "throughput", Sentence: "it is sent as fast as its numbers allow",
 			Holds: []campaign.HoldState{}, Lanes: []campaign.LaneState{}, Waits: []campaign.WhyWait{}},
-		func(ctx context.Context, d *operator.Desk, in *OfRun) (campaign.Why, string, error) {
-			w, err := d.Why(ctx, in.Run)
-			return w, "", err
+		func(ctx context.Context, d *operator.Desk, in *OfRun) (campaign.Why, error) {
+			return d.Why(ctx, in.Run)
 		})
 	add(s, route{method: http.MethodGet, path: one + "/why/recipient", id: "why-recipient", summary: "What one recipient of a run waits for",
 		scope: campaign.KeyRead, errors: absent},
 		campaign.WhyRow{Run: "spring-sale-3", To: "+2348031234567", Row: 44, Status: campaign.Delivered, LimitedBy: "none",
 			Sentence: "it was delivered"},
-		func(ctx context.Context, d *operator.Desk, in *whyInput) (campaign.WhyRow, string, error) {
-			w, err := d.WhyRecipient(ctx, in.Run, in.To)
-			return w, "", err
+		func(ctx context.Context, d *operator.Desk, in *whyInput) (campaign.WhyRow, error) {
+			return d.WhyRecipient(ctx, in.Run, in.To)
 		})
 	add(s, route{method: http.MethodGet, path: one + "/report", id: "report", summary: "The figures of a run", scope: campaign.KeyRead,
-		errors: absent}, exampleReport, report)
+		errors: absent}, exampleReport, func(ctx context.Context, d *operator.Desk, in *OfRun) (*reporting.Report, error) {
+		return d.Report(ctx, in.Run)
+	})
 	add(s, route{method: http.MethodGet, path: one + "/audit", id: "audit", scope: campaign.KeyRead, errors: []int{404, 503},
 		summary: "Whether every row has exactly one outcome: the whole list is read"},
 		&reporting.AuditResult{Run: "spring-sale-3", Balanced: true, Rows: 2, Counted: 2, Totals: exampleReport.Totals,
 			Problems: []reporting.Problem{}},
-		func(ctx context.Context, d *operator.Desk, in *OfRun) (out *reporting.AuditResult, next string, err error) {
+		func(ctx context.Context, d *operator.Desk, in *OfRun) (out *reporting.AuditResult, err error) {
 			err = s.reading(ctx, func() error {
 				out, err = d.Audit(ctx, in.Run)
 				return err
 			})
-			return out, "", err
+			return out, err
 		})
 	add(s, route{method: http.MethodGet, path: one + "/forecast", id: "forecast", summary: "When a run will be done", scope: campaign.KeyRead,
-		errors: absent}, plan.Forecast{}, func(ctx context.Context, d *operator.Desk, in *OfRun) (f plan.Forecast, next string, err error) {
+		errors: absent}, plan.Forecast{}, func(ctx context.Context, d *operator.Desk, in *OfRun) (f plan.Forecast, err error) {
 		err = d.With(ctx, in.Run, func(r campaign.Run) error {
 			f, err = s.process.Forecast(ctx, r)
 			return err
 		})
-		return f, "", err
+		return f, err
 	})
-	add(s, route{method: http.MethodGet, path: one + "/deliveries", id: "deliveries", summary: "The rows of a run's list, by pages",
+	addPages(s, route{method: http.MethodGet, path: one + "/deliveries", id: "deliveries", summary: "The rows of a run's list, by pages",
 		scope: campaign.KeyRead, errors: absent},
 		[]resource.Delivery{{Row: 2, To: "+2348031234567", Connection: "conn_1", Status: campaign.Accepted, MessageID: "wamid.x", Attempts: 1,
 			AcceptedAt: exampleTime}},
@@ -193,12 +188,12 @@ func (s *Server) lookRoutes() {
 	add(s, route{method: http.MethodGet, path: one + "/doubts", id: "doubts", scope: campaign.KeyRead, errors: []int{404, 503},
 		summary: "The rows of a run that may or may not have been sent: the whole run is read"},
 		campaign.Uncertainty{Run: "spring-sale-3", Unknown: 1, ByReason: map[string]int64{"no_answer": 1}, Rows: []campaign.Doubtful{}},
-		func(ctx context.Context, d *operator.Desk, in *OfRun) (out campaign.Uncertainty, next string, err error) {
+		func(ctx context.Context, d *operator.Desk, in *OfRun) (out campaign.Uncertainty, err error) {
 			err = s.reading(ctx, func() error {
 				out, err = d.Doubts(ctx, in.Run)
 				return err
 			})
-			return out, "", err
+			return out, err
 		})
 	streamed(s, route{method: http.MethodGet, path: one + "/export", id: "export", summary: "Every row of a run's list as CSV",
 		scope: campaign.KeyRead, errors: absent}, "row,to,connection,status\n2,+2348031234567,conn_1,read\n",

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -26,7 +27,7 @@ type numbersBody struct {
 
 func (s *Server) suppressionRoutes() {
 	body := map[string]any{"numbers": []string{"+2348031234567"}, "scope": "marketing"}
-	add(s, route{method: http.MethodGet, path: "/api/v1/suppressions", id: "suppressions",
+	addPages(s, route{method: http.MethodGet, path: "/api/v1/suppressions", id: "suppressions",
 		summary: "The numbers that must not be sent to, by pages",
 		scope:   campaign.KeyRead},
 		[]resource.Suppression{{To: "+2348031234567", Scope: campaign.ScopeMarketing, Source: "stop", At: exampleTime}},
@@ -39,27 +40,20 @@ func (s *Server) suppressionRoutes() {
 		})
 	add(s, route{method: http.MethodPost, path: "/api/v1/suppressions", id: "add-suppressions", summary: "Suppress numbers",
 		scope: campaign.KeyOperate, creates: true, errors: []int{413}, body: body}, resource.Suppressed{Changed: 1},
-		func(ctx context.Context, d *operator.Desk, in *numbersBody) (resource.Suppressed, string, error) {
-			scope := in.Body.Scope
-			if scope == "" {
-				scope = campaign.ScopeMarketing
-			}
-			out, err := d.AddSuppressions(ctx, in.Body.Numbers, scope)
-			return out, "", err
+		func(ctx context.Context, d *operator.Desk, in *numbersBody) (resource.Suppressed, error) {
+			return d.AddSuppressions(ctx, in.Body.Numbers, cmp.Or(in.Body.Scope, campaign.ScopeMarketing))
 		})
 	add(s, route{method: http.MethodPost, path: "/api/v1/suppressions/remove", id: "remove-suppressions", summary: "Take numbers off the list",
 		scope: campaign.KeyOperate, all: true, errors: []int{413}, body: body}, resource.Suppressed{Changed: 1},
-		func(ctx context.Context, d *operator.Desk, in *numbersBody) (resource.Suppressed, string, error) {
-			out, err := d.RemoveSuppressions(ctx, in.Body.Numbers, in.Body.Scope)
-			return out, "", err
+		func(ctx context.Context, d *operator.Desk, in *numbersBody) (resource.Suppressed, error) {
+			return d.RemoveSuppressions(ctx, in.Body.Numbers, in.Body.Scope)
 		})
 	add(s, route{method: http.MethodGet, path: "/api/v1/suppressions/{number}", id: "suppression", summary: "Why one number is not sent to",
 		scope: campaign.KeyRead}, []campaign.ShownSuppression{exampleShown},
 		func(ctx context.Context, d *operator.Desk, in *struct {
 			Number string `path:"number" maxLength:"40" example:"+2348031234567" doc:"in international form with +"`
-		}) ([]campaign.ShownSuppression, string, error) {
-			out, err := d.ShowSuppressions(ctx, in.Number)
-			return out, "", err
+		}) ([]campaign.ShownSuppression, error) {
+			return d.ShowSuppressions(ctx, in.Number)
 		})
 	s.exportSuppressions()
 	s.importSuppressions()
