@@ -1,15 +1,19 @@
 package client_test
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"campaignd/campaign"
 	"campaignd/client"
+	"campaignd/client/resource"
 )
 
 func TestAFaultyAddressIsToldWithoutItsKey(t *testing.T) {
@@ -55,4 +59,27 @@ func TestAFileThatEndsEarlyIsAnError(t *testing.T) {
 	if err := c.Export(t.Context(), "spring-1", io.Discard); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("got %v, want %v", err, io.ErrUnexpectedEOF)
 	}
+}
+
+// quietTransport answers with a body that says nothing until its request ends.
+type quietTransport struct{}
+
+func (quietTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	body, into := io.Pipe()
+	context.AfterFunc(r.Context(), func() { into.CloseWithError(r.Context().Err()) })
+	return &http.Response{StatusCode: http.StatusOK, Body: body, Request: r}, nil
+}
+
+func TestAStreamThatSaysNothingEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, err := client.New("https://h", "k", client.Options{HTTP: &http.Client{Transport: quietTransport{}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		begun := time.Now()
+		err = c.Events(t.Context(), "", func(resource.Event) error { return nil })
+		if took := time.Since(begun); took != 45*time.Second || !strings.Contains(err.Error(), "nothing has come for 45s") {
+			t.Errorf("got %v after %v, want that nothing came for 45s, after 45s", err, took)
+		}
+	})
 }

@@ -61,7 +61,7 @@ func failure(res *http.Response) error {
 	e := &Error{Status: res.StatusCode, RequestID: res.Header.Get("X-Request-Id")}
 	text, err := io.ReadAll(io.LimitReader(res.Body, 1<<20))
 	if err != nil {
-		return fmt.Errorf("%s ended in its midst: %w", res.Status, err)
+		return fmt.Errorf("the answer of %s (%s) ended early: %w", res.Request.URL.Host, res.Status, err)
 	}
 	if err := json.Unmarshal(text, e); err != nil || e.Message == "" || e.Code == "" {
 		return fmt.Errorf("%s gave no answer of campaignd (%s): %.100q", res.Request.URL.Host, res.Status, text)

@@ -1,7 +1,6 @@
 package client
 
 import (
-	"campaignd/client/resource"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -13,6 +12,8 @@ import (
 	"os"
 	"strconv"
 	"time"
+
+	"campaignd/client/resource"
 )
 
 // MostPart is the most bytes of one part of a list.
@@ -22,7 +23,7 @@ const MostPart = 32 << 20
 // campaign instead.
 const partSize = 16 << 20
 
-// The patience of UploadList. A server that starts again is back within seconds, and forgets a
+// How long UploadList waits. A server that starts again is back within seconds, and forgets a
 // request whose connection broke without a word after 30 seconds.
 const (
 	firstWait    = 250 * time.Millisecond // after the first failure; it doubles with each
@@ -126,21 +127,22 @@ func (c *Client) sendPart(ctx context.Context, hash string, offset int64, part i
 	defer stop(nil)
 	t := time.AfterFunc(mostStanding, func() { stop(fmt.Errorf("no byte of the list has left for %v", mostStanding)) })
 	defer t.Stop()
-	u, err := c.UploadPart(ctx, hash, offset, &watched{part, t})
+	u, err := c.UploadPart(ctx, hash, offset, &watched{part, t, mostStanding})
 	if cause := context.Cause(ctx); err != nil && cause != nil {
 		err = cause
 	}
 	return u, err
 }
 
-// watched is a part whose every piece starts a timer anew.
+// watched starts a timer anew with each reading.
 type watched struct {
 	io.Reader
-	t *time.Timer
+	timer *time.Timer
+	after time.Duration
 }
 
 func (w *watched) Read(p []byte) (int, error) {
-	w.t.Reset(mostStanding)
+	w.timer.Reset(w.after)
 	return w.Reader.Read(p)
 }
 
