@@ -137,7 +137,8 @@ func Build(ctx context.Context, l campaign.ReportLedger, run campaign.Run) (*Rep
 }
 
 // Unresolved counts the rows that are unsent or uncertain: queued, sending, in_doubt and unknown.
-// `run` exits with 3 exactly when it is not 0 (docs/operations.md#commands-and-exit-codes).
+// `run` exits with 3 if it is not 0, or if the run is paused or cancelled
+// (docs/operations.md#commands-and-exit-codes).
 func (r *Report) Unresolved() int64 {
 	return r.Totals[campaign.Queued] + r.Totals[campaign.Sending] + r.Totals[campaign.InDoubt] + r.Totals[campaign.Unknown]
 }

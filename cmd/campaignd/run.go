@@ -145,7 +145,7 @@ func (p *program) finish(ctx context.Context, result daemon.RunResult, again str
 			fmt.Fprintf(p.stderr, "campaignd: %s waits: %s\n", run.ID, printable(h.Sentence))
 		}
 	}
-	if result.Unsure() == 0 && run.State != campaign.Paused && run.State != campaign.Cancelled {
+	if result.Report.Unresolved() == 0 && run.State != campaign.Paused && run.State != campaign.Cancelled {
 		return nil
 	}
 	totals := result.Report.Totals

@@ -50,8 +50,8 @@ recipients: {file: list.csv, columns: {to: phone}}
 		t.Fatal(err)
 	}
 	rows := result.Report.Rows
-	if sent := rows - result.Report.Totals[campaign.Skipped]; rows != 3 || sent != 2 || result.Unsure() != 0 {
-		t.Errorf("%d rows, %d of them sent, %d unsure, want 3, 2 and 0", rows, sent, result.Unsure())
+	if sent := rows - result.Report.Totals[campaign.Skipped]; rows != 3 || sent != 2 || result.Report.Unresolved() != 0 {
+		t.Errorf("%d rows, %d of them sent, %d unsure, want 3, 2 and 0", rows, sent, result.Report.Unresolved())
 	}
 	file, err := w.WriteConfig()
 	if err != nil {

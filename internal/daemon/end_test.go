@@ -17,7 +17,6 @@ import (
 	"campaignd/campaign"
 	"campaignd/internal/messaging"
 	"campaignd/internal/sandbox"
-	"campaignd/reporting"
 )
 
 // The body of a webhook is still coming when the end begins. The webhook is stored and answered,
@@ -153,16 +152,5 @@ func TestADryRunOfAQuarantineCountsAndChangesNothing(t *testing.T) {
 		if got := fmt.Sprint(q.Runs); q.Doubts != tt.doubts || got != tt.runs || q.Done == tt.dry {
 			t.Errorf("dry run %v: %d doubts and %s, done %v, want %d and %s", tt.dry, q.Doubts, got, q.Done, tt.doubts, tt.runs)
 		}
-	}
-}
-
-func TestUnsureAreOpenAndUnknownRows(t *testing.T) {
-	totals := reporting.Totals{}
-	for _, s := range campaign.Statuses {
-		totals[s] = 1000
-	}
-	totals[campaign.Queued], totals[campaign.Sending], totals[campaign.InDoubt], totals[campaign.Unknown] = 1, 2, 4, 8
-	if got := (RunResult{Report: &reporting.Report{Totals: totals}}).Unsure(); got != 15 {
-		t.Errorf("Unsure of 1 queued, 2 sending, 4 in doubt and 8 unknown = %d, want 15", got)
 	}
 }

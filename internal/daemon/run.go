@@ -52,13 +52,6 @@ type RunResult struct {
 // a third less on PostgreSQL, 6 to 9 % less on SQLite for 7 MB more (docs/performance.md).
 const frugal = 50
 
-// Unsure returns the number of rows that are open or unknown. `run` exits with 3 if it is above 0,
-// or if the run is paused or cancelled.
-func (r RunResult) Unsure() int64 {
-	t := r.Report.Totals
-	return t[campaign.Queued] + t[campaign.Sending] + t[campaign.InDoubt] + t[campaign.Unknown]
-}
-
 // RunCampaign checks one campaign, freezes its list, sends, and keeps taking webhooks until the
 // statuses have settled. A call that was interrupted may be repeated; it continues the same run.
 func (d *Daemon) RunCampaign(ctx context.Context, o RunOptions) (RunResult, error) {
