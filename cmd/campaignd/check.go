@@ -80,10 +80,8 @@ on a terminal the first of each reason; in a file, a pipe or JSON the first thou
 			return err
 		case !found.OK() && oneScreen:
 			return silent(exitUsage) // the table on the same screen already shows the reason
-		case len(found.Errors()) > 0:
-			return &campaign.FileError{Name: args[0], Findings: found.Errors()}
 		case !found.OK():
-			return &exitError{exitUsage, &campaign.PreflightError{Preflight: found}}
+			return faultOf(args[0], found)
 		case f.strict && found.BadRows() > 0:
 			return invalid(fmt.Errorf("%s at fault in %s (--strict)", spelling.Count(found.BadRows(), "row is", "rows are"), found.List))
 		}

@@ -92,6 +92,14 @@ func oneLine(err error) string {
 	return strings.Join(strings.Fields(strings.ReplaceAll(err.Error(), "\n", " ")), " ")
 }
 
+// faultOf returns the fault that a preflight of a campaign file found.
+func faultOf(file string, found *campaign.Preflight) error {
+	if faults := found.Errors(); len(faults) > 0 {
+		return &campaign.FileError{Name: file, Findings: faults}
+	}
+	return invalid(&campaign.PreflightError{Preflight: found})
+}
+
 // unwritable adds the remedy to the error of a file that was to be opened for writing.
 func unwritable(path string, err error) error {
 	switch {

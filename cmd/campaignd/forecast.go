@@ -91,11 +91,8 @@ func (p *program) forecastCampaign(ctx context.Context, file, list string) (f pl
 	if err != nil {
 		return plan.Forecast{}, err
 	}
-	switch {
-	case len(found.Errors()) > 0:
-		return plan.Forecast{}, &campaign.FileError{Name: file, Findings: found.Errors()}
-	case !found.OK():
-		return plan.Forecast{}, &exitError{exitUsage, &campaign.PreflightError{Preflight: found}}
+	if !found.OK() {
+		return plan.Forecast{}, faultOf(file, found)
 	}
 	c, err := p.load()
 	if err != nil {

@@ -54,17 +54,18 @@ func (p *program) cmdRuns() *cobra.Command {
 			if err := writeTable(p.stdout, []string{"RUN", "STATE", "ROWS", "LAUNCHED", "ENDED", "LIST"}, rows); err != nil {
 				return err
 			}
-			return p.writeHolds(runs)
+			p.writeHolds(runs)
+			return nil
 		})
 	}
 	return cmd
 }
 
 // writeHolds writes each hold of the runs once.
-func (p *program) writeHolds(facts []resource.Run) error {
+func (p *program) writeHolds(runs []resource.Run) {
 	said := map[string]bool{}
-	for _, f := range facts {
-		for _, h := range f.Holds {
+	for _, r := range runs {
+		for _, h := range r.Holds {
 			if said[h.Sentence] {
 				continue
 			}
@@ -75,5 +76,4 @@ func (p *program) writeHolds(facts []resource.Run) error {
 			writeParagraph(p.stdout, "held: "+h.Sentence)
 		}
 	}
-	return nil
 }
