@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -115,10 +116,7 @@ func (p *progress) left() string {
 }
 
 func (p *progress) draw(shown string) {
-	suffix := cmp.Or(printable(p.last.Detail), statuses(p.last))
-	if left := p.left(); left != "" {
-		suffix = left + ", " + suffix
-	}
+	suffix := strings.Trim(p.left()+", "+cmp.Or(printable(p.last.Detail), statuses(p.last)), ", ")
 	p.suffix.Store(&suffix)
 	if p.bar == nil || p.last.Phase != shown {
 		p.endBar()

@@ -62,7 +62,8 @@ without an id are not among them: only follow-up --where unknown=accepted_no_id 
 // lateWebhooks warns of webhooks that may still come.
 func lateWebhooks(u campaign.Uncertainty) string {
 	return fmt.Sprintf("webhooks about %s of %s may still come until %s, because none were taken for a while: "+
-		"who is sent to again before may get the message twice", spelling.Count(u.Late, "unknown row", "unknown rows"), u.Run, clock(u.LateUntil))
+		"a recipient who is sent to again before then may get the message twice",
+		spelling.Count(u.Late, "unknown row", "unknown rows"), u.Run, clock(u.LateUntil))
 }
 
 // resolvedFacts is the answer of resolve in JSON.
