@@ -312,6 +312,14 @@ type ReportLedger interface {
 	LastEventAt(ctx context.Context, no RunNo) (time.Time, error)
 }
 
+// HeldPark is how long a sender parks a segment that it has not begun while its connection is held or
+// waits for a limit: another connection of the run may take it up then.
+const HeldPark = 5 * time.Second
+
+// parkedBriefly is how soon the WakeAt of a segment is that may be parked for HeldPark. A later one is
+// that of a window. The clocks of the sender and of the reader may differ by seconds.
+const parkedBriefly = 2 * HeldPark
+
 // SegmentState is a segment with its mark, lease and times.
 type SegmentState struct {
 	Segment

@@ -56,10 +56,11 @@ func (w *Why) waiting(run Run) (WhyWait, bool) {
 // aboveMark says what the rows above the mark of a segment wait for.
 func (w *Why) aboveMark(s SegmentState) WhyWait {
 	leased, served := s.LeaseUntil.After(w.at), false
+	parked := !leased && s.WakeAt.After(w.at)
 	switch {
 	case s.AfterCanary: // its WakeAt is no time, but the ledger's sign for this wait
 		return WhyWait{For: "pause"}
-	case !leased && s.WakeAt.After(w.at):
+	case parked && s.WakeAt.Sub(w.at) > parkedBriefly:
 		return WhyWait{For: "window", Until: s.WakeAt}
 	}
 	if leased || s.Bound != "" {
@@ -71,7 +72,7 @@ func (w *Why) aboveMark(s SegmentState) WhyWait {
 			}
 		}
 		if leased && s.Connection == "" { // the sender has taken it for whichever connection comes first
-			return w.standstill()
+			return w.standstill(parked)
 		}
 		if leased || served {
 			return WhyWait{For: "throughput", Connection: s.Connection}
@@ -80,16 +81,17 @@ func (w *Why) aboveMark(s SegmentState) WhyWait {
 	if !w.served() {
 		return WhyWait{For: "none"}
 	}
-	return w.standstill()
+	return w.standstill(parked)
 }
 
 // standstill is what limits every live lane of the run, if none of them sends, and until when the
-// first of them waits; else throughput.
-func (w *Why) standstill() WhyWait {
+// first of them waits; else throughput. A lane without anything to do does not count for a segment
+// that is parked, because it does not see that segment.
+func (w *Why) standstill(parked bool) WhyWait {
 	limit, until := "", time.Time{}
 	for _, l := range w.Lanes {
 		switch {
-		case !l.Live():
+		case !l.Live() || parked && l.LimitedBy == "none":
 		case l.LimitedBy == "none", !standsStill(l.LimitedBy), limit != "" && limit != l.LimitedBy:
 			return WhyWait{For: "throughput"}
 		default:

@@ -91,6 +91,21 @@ func TestWhyCountsTheRowsByWhatTheyWaitFor(t *testing.T) {
 	}
 }
 
+// A segment that no connection has begun is parked while its sender's connection waits for a limit. The
+// lane of the other connection has nothing to do meanwhile.
+func TestAParkedSegmentWaitsForNoWindow(t *testing.T) {
+	now := time.Date(2026, 11, 21, 5, 0, 0, 0, time.UTC)
+	lanes := []LaneReport{{Connection: "a", LimitedBy: "ramp", At: now, Until: now.Add(3 * time.Hour)},
+		{Connection: "b", LimitedBy: "none", At: now}}
+	segments := []SegmentState{{Segment: Segment{Hi: 10}, WakeAt: now.Add(HeldPark)}}
+	w, err := Explain(t.Context(), held{[]Tally{{Status: Queued, N: 10}}, lanes, segments, ""},
+		Run{No: 1, Campaign: "spring", State: Running, Rows: 10}, WhyHolds{}, now)
+	want := []WhyWait{{For: "ramp", Rows: 10, Until: now.Add(3 * time.Hour)}}
+	if err != nil || !slices.Equal(w.Waits, want) {
+		t.Errorf("got %+v and %v, want %+v", w.Waits, err, want)
+	}
+}
+
 // The end of a doubt in one segment says nothing of the retries of another, which a sender has.
 func TestRetriesWithASenderHaveNoTime(t *testing.T) {
 	now := time.Date(2026, 11, 21, 5, 0, 0, 0, time.UTC)

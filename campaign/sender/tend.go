@@ -72,7 +72,7 @@ func (p *planner) tendOne(ctx context.Context, s *segment, active bool, now time
 			Detail: "outside the sending window until " + opens.UTC().Format(time.RFC3339)})
 	case s.exhausted() && !s.dueSoon(now):
 	case s.lease.Connection == "" && len(s.run.connections) > 1 && !s.dropped && (p.heldLong(s.run, now) || p.waits.long(s.run, now)):
-		wake = now.Add(heldPark) // another connection of the run can send it
+		wake = now.Add(campaign.HeldPark) // another connection of the run can send it
 	default:
 		return p.move(ctx, s, now)
 	}
@@ -92,10 +92,6 @@ func (p *planner) tendOne(ctx context.Context, s *segment, active bool, now time
 	}
 	return true, nil
 }
-
-// heldPark is how long a segment that a held connection has not begun is left to the run's other
-// connections.
-const heldPark = 5 * time.Second
 
 // dueSoon reports whether a deferred delivery comes due within a second, so that parking is not
 // worth it.
