@@ -310,8 +310,9 @@ func (w *Why) answer(run Run) (limit, sentence string) {
 		if !w.Segments.Wake.IsZero() {
 			first = ", the first at " + instant(w.Segments.Wake)
 		}
-		return "doubt", fmt.Sprintf("%s in doubt until a webhook proves them sent or their window is over%s; `campaignd cancel %s` ends them now",
-			spelling.Count(w.Totals.InDoubt, "row is", "rows are"), first, run.ID())
+		return "doubt", fmt.Sprintf("%s is over%s; `campaignd cancel %s` ends the wait now",
+			spelling.Count(w.Totals.InDoubt, "row is in doubt until a webhook proves it sent or its window",
+				"rows are in doubt until a webhook proves them sent or their window"), first, run.ID())
 	}
 	for _, l := range w.Lanes {
 		if l.Live() && l.Detail != "" && l.LimitedBy != "none" {

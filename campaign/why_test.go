@@ -49,7 +49,8 @@ func TestWhyNamesAClosedWindow(t *testing.T) {
 			[]SegmentState{segment(0, 0, 3*time.Hour), segment(4, time.Second, 0)}, "it is being sent", true},
 		"another zone is about to begin": {sender,
 			[]SegmentState{segment(0, 0, 3*time.Hour), segment(4, 0, -time.Second)}, "it is being sent", false},
-		"its number waits for a limit": {[]LaneReport{{Connection: "a", LimitedBy: "ramp", Detail: "the day's messages are sent", At: now},
+		"its number waits for a limit": {[]LaneReport{
+			{Connection: "a", LimitedBy: "ramp", Detail: "the day's messages are sent", At: now},
 			{Connection: "b", LimitedBy: "none", Detail: "nothing is ready", Rate: 900, At: now}},
 			[]SegmentState{segment(0, 0, HeldPark)}, "a: the day's messages are sent", false},
 		"its number waited, and nobody is there": {nil, []SegmentState{segment(0, 0, HeldPark)}, "nobody is sending it", false},

@@ -128,6 +128,9 @@ func TestRunSaysAtItsEndWhatToDo(t *testing.T) {
 	}{
 		{"sent", t.Context(), ended(campaign.Finished, reporting.Totals{campaign.Read: 3}), 0, ""},
 		{"in doubt", t.Context(), ended(campaign.Running, reporting.Totals{campaign.InDoubt: 2, campaign.Read: 1}), 3, doubt},
+		{"one in doubt", t.Context(), ended(campaign.Running, reporting.Totals{campaign.InDoubt: 1}), 3,
+			"campaignd: 1 row is in doubt until a webhook proves it or its window (policies.doubt_window) is over: " +
+				"give the same command again then, or leave orders-1 to `campaignd serve`\n"},
 		{"unknown", t.Context(), ended(campaign.Finished, reporting.Totals{campaign.Unknown: 2, campaign.Read: 1}), 3, unknown},
 		{"both", t.Context(), ended(campaign.Running, reporting.Totals{campaign.InDoubt: 2, campaign.Unknown: 2}), 3, doubt + unknown},
 		{"queued", t.Context(), ended(campaign.Running, reporting.Totals{campaign.Queued: 3}), 3, ""},

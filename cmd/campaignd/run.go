@@ -150,8 +150,10 @@ func (p *program) finish(ctx context.Context, result daemon.RunResult, again str
 	}
 	totals := result.Report.Totals
 	if n := totals[campaign.InDoubt]; n > 0 {
-		fmt.Fprintf(p.stderr, "campaignd: %s in doubt until a webhook proves them or their window (policies.doubt_window) is over: "+
-			"give %s again then, or leave %s to `campaignd serve`\n", spelling.Count(n, "row is", "rows are"), again, run.ID)
+		fmt.Fprintf(p.stderr, "campaignd: %s (policies.doubt_window) is over: give %s again then, or leave %s to `campaignd serve`\n",
+			spelling.Count(n, "row is in doubt until a webhook proves it or its window",
+				"rows are in doubt until a webhook proves them or their window"),
+			again, run.ID)
 	}
 	if n := totals[campaign.Unknown]; n > 0 {
 		fmt.Fprintf(p.stderr, "campaignd: %s may or may not have been sent: `campaignd resolve %s` shows them\n",
