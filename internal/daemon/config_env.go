@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -227,6 +228,9 @@ func setFromText(v reflect.Value, text string) error {
 		*p = messaging.NewSecret(text)
 		return nil
 	case *[]messaging.Secret:
+		if t := strings.TrimSpace(text); strings.HasPrefix(t, "[") && strings.HasSuffix(t, "]") {
+			return errors.New("a list in YAML, whose brackets would become part of the secrets")
+		}
 		*p = nil
 		for _, s := range strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' || r == ',' }) {
 			if s = strings.TrimSpace(s); s != "" {
@@ -266,6 +270,8 @@ func wanted(t reflect.Type) string {
 		return "a whole number"
 	case t.Kind() == reflect.Float64:
 		return "a number"
+	case t == reflect.TypeFor[[]messaging.Secret]():
+		return "the secrets alone, separated by line breaks or commas, without [ and ]"
 	case t.Kind() == reflect.Slice:
 		return "a list such as [a, b]"
 	}

@@ -155,6 +155,8 @@ func TestBadConfigurationIsOneLineWithPlaceAndRemedy(t *testing.T) {
 		{"", []string{"CAMPAIGND_SERVICE_APIKEY", "k"},
 			"CAMPAIGND_SERVICE_APIKEY in the environment names no key; did you mean CAMPAIGND_SERVICE_API_KEY?"},
 		{"", []string{"CAMPAIGND_WEBHOOK_SECRETS_FILE", "f"}, "did you mean CAMPAIGND_WEBHOOKS_SECRETS_FILE?"},
+		{"", []string{"CAMPAIGND_WEBHOOKS_SECRETS", "[a-0123456789abcd, b-0123456789abcd]"},
+			"CAMPAIGND_WEBHOOKS_SECRETS in the environment: want the secrets alone, separated by line breaks or commas, without [ and ]"},
 		{"", []string{"CAMPAIGND_LEDGER_URL", "sqlite:a"}, "did you mean CAMPAIGND_LEDGER?"},
 		{"", []string{"CAMPAIGND_SENDING_LEASE", "long"}, "CAMPAIGND_SENDING_LEASE in the environment: want a duration"},
 		{"", []string{"CAMPAIGND_SERVICE_API_KEY_FILE", "/nonexistent"}, "CAMPAIGND_SERVICE_API_KEY_FILE: "},
