@@ -138,7 +138,7 @@ func compareColumns(was, is []string) (how string, a, b []int) {
 	if len(parts) == 0 && !slices.Equal(was, is) {
 		parts = append(parts, "columns in another order")
 	}
-	return strings.Join(parts, ", "), a, b
+	return strings.Join(parts, "; "), a, b
 }
 
 // namesOf writes at most three names, each cut to a length that a line holds.
@@ -147,10 +147,11 @@ func namesOf(names []string) string {
 	for _, n := range names[:min(len(names), 3)] {
 		shown = append(shown, printableName(cut(n, 20)))
 	}
+	text := strings.Join(shown, ", ")
 	if more := len(names) - len(shown); more > 0 {
-		shown = append(shown, fmt.Sprintf("and %d more", more))
+		text += fmt.Sprintf(" and %d more", more)
 	}
-	return strings.Join(shown, " ")
+	return text
 }
 
 // printableName replaces what a terminal would obey.
