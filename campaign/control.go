@@ -111,6 +111,9 @@ func ApproveRun(ctx context.Context, l RunLedger, r Run) (Controlled, error) {
 	if !moved {
 		return Controlled{}, fmt.Errorf("%w: %s is %s, it does not wait for approval", ErrNotNow, r.ID(), r.State)
 	}
+	if r.Wanted == WantPause {
+		return Controlled{r, fmt.Sprintf("%s is approved, and stays paused until `campaignd resume %[1]s`", r.ID())}, nil
+	}
 	return Controlled{r, fmt.Sprintf("%s is approved; it is sent as soon as a sender (%s) has it", r.ID(), r.sender())}, nil
 }
 

@@ -40,6 +40,21 @@ func TestARunIsFoundByIDNumberOrLatest(t *testing.T) {
 	}
 }
 
+func TestApprovalOfAPausedRunNamesTheWayOut(t *testing.T) {
+	l := openLedger(t)
+	run, err := l.CreateRun(t.Context(), campaign.Run{Campaign: "a", ListHash: "x", Wanted: campaign.WantPause})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.SetState(t.Context(), run.No, []campaign.State{campaign.Importing}, campaign.WaitingApproval, "", ""); err != nil {
+		t.Fatal(err)
+	}
+	got, err := campaign.ApproveRun(t.Context(), l, run)
+	if want := "a-1 is approved, and stays paused until `campaignd resume a-1`"; err != nil || got.Sentence != want {
+		t.Errorf("got %q and %v, want %q", got.Sentence, err, want)
+	}
+}
+
 // Each request of the operator in each state, and the state that follows.
 func TestRequestsFitTheStateOfARun(t *testing.T) {
 	type control = func(t *testing.T, l campaign.Ledger, r campaign.Run) (campaign.Controlled, error)
