@@ -77,6 +77,7 @@ func TestSuppressedNumbersAreNotSentTo(t *testing.T) {
 	d.want(0, "suppressions", "add", "+2348031200003")
 	removed := d.want(0, "suppressions", "remove", "+2348031200003", "+2348031200099")
 	wantIn(t, "remove from every scope", removed.stdout, "1 removed, 1 were not there")
+	wantIn(t, "its action", d.want(0, "actions").stdout, "suppressions remove  2 numbers  every scope")
 	if got := d.want(0, "suppressions", "export").stdout; strings.Contains(got, "+2348031200003") {
 		t.Errorf("export after the removal: got\n%s\nwant it without +2348031200003", got)
 	}

@@ -74,7 +74,11 @@ func (d *Desk) RemoveSuppressions(ctx context.Context, numbers []string, scope c
 	if _, err := campaign.ParseSuppressions(numbers, check, time.Now()); err != nil {
 		return resource.Suppressed{}, invalid("%v", err)
 	}
-	if err := d.note(ctx, "suppressions remove", count(len(numbers)), "scope "+string(scope)); err != nil {
+	from := "every scope"
+	if scope != "" {
+		from = "scope " + string(scope)
+	}
+	if err := d.note(ctx, "suppressions remove", count(len(numbers)), from); err != nil {
 		return resource.Suppressed{}, err
 	}
 	lifted, absent, err := campaign.LiftSuppressions(ctx, d.Ledger, numbers, scope)
