@@ -24,7 +24,7 @@ func (p *program) cmdPreview() *cobra.Command {
 	cmd.Flags().BoolVar(&offline, "offline", false, "do not ask the service for the template's text")
 	o := addOutput(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := checkRow(in); err != nil {
+		if err := checkRow(cmd, in); err != nil {
 			return err
 		}
 		c, err := p.load()
@@ -53,8 +53,8 @@ func (p *program) cmdPreview() *cobra.Command {
 }
 
 // checkRow refuses a negative --row; 0 is the first row that can be sent.
-func checkRow(in campaign.SampleInput) error {
-	if in.Row < 0 {
+func checkRow(cmd *cobra.Command, in campaign.SampleInput) error {
+	if cmd.Flags().Changed("row") && in.Row < 1 {
 		return invalid(fmt.Errorf("--row %d: rows are counted from 1", in.Row))
 	}
 	return nil

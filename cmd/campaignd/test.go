@@ -30,7 +30,7 @@ func (p *program) cmdTest() *cobra.Command {
 		if to == "" {
 			return invalid(errors.New("--to is missing: give a number of yours, such as +2348031234567"))
 		}
-		if err := checkRow(in); err != nil {
+		if err := checkRow(cmd, in); err != nil {
 			return err
 		}
 		c, err := p.load()

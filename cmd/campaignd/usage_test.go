@@ -127,6 +127,7 @@ func TestNegativeRowsAndTimesAreExitTwo(t *testing.T) {
 	c := d.path("c.yaml")
 	d.says(2, "", "campaignd: --settle -1ns is negative\n", "run", c, "--settle", "-1ns")
 	for _, args := range [][]string{{"preview", c}, {"test", c, "--to", "+2348031234567"}} {
+		d.says(2, "", "campaignd: --row 0: rows are counted from 1\n", append(args, "--row", "0")...)
 		d.says(2, "", "campaignd: --row -1: rows are counted from 1\n", append(args, "--row", "-1")...)
 	}
 	d.says(2, "", "campaignd: --lost -1ns is negative\n", "ledger", "quarantine", "--lost", "-1ns")
