@@ -112,8 +112,9 @@ func shellWord(s string) string {
 // stillToCome names the commands that take the statuses for which a run did not wait.
 func (p *program) stillToCome(r *reporting.Report) {
 	if n := r.Totals[campaign.Accepted] + r.Totals[campaign.Sent]; n > 0 {
-		fmt.Fprintf(p.stderr, "campaignd: no delivery status has come for %d of the messages of %s: `campaignd serve`, "+
-			"or the next `campaignd run` that sends from this ledger, takes the statuses that are still to come\n", n, r.Run.ID)
+		fmt.Fprintf(p.stderr, "campaignd: %s neither delivered nor failed yet: `campaignd serve`, or the next `campaignd run` that "+
+			"sends from this ledger, takes the statuses that are still to come\n",
+			spelling.Count(n, "message of "+r.Run.ID+" is", "messages of "+r.Run.ID+" are"))
 	}
 }
 

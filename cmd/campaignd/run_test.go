@@ -195,7 +195,7 @@ func TestRunNamesTheCommandsThatTakeLateStatuses(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, func(o *sandbox.Options) { o.Statuses.Undelivered = 1 })
 	r := d.want(0, "run", d.path("c.yaml"), "--settle", "200ms")
-	const want = "campaignd: no delivery status has come for 40 of the messages of orders-1: `campaignd serve`"
+	const want = "campaignd: 40 messages of orders-1 are neither delivered nor failed yet: `campaignd serve`"
 	if n := strings.Count(r.stderr, want); n != 1 {
 		t.Errorf("got %d lines with %s, want 1:\n%s", n, want, r.stderr)
 	}
