@@ -113,7 +113,7 @@ type Result struct {
 	Kind       ResultKind
 	At         time.Time // when the answer came
 	IntentAt   time.Time // for ResultDoubt: when the intent was committed
-	Epoch      int64     // for ResultDoubt: that of the lease under which it was posted
+	Epoch      int64     // for ResultDoubt and ResultDeferred: that of the lease under which it was posted
 
 	MessageID string    // ResultAccepted
 	Warning   string    // ResultAccepted: data.warning.code

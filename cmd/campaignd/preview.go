@@ -52,7 +52,7 @@ func (p *program) cmdPreview() *cobra.Command {
 	return cmd
 }
 
-// checkRow refuses a negative --row; 0 is the first row that can be sent.
+// checkRow refuses a given --row below 1.
 func checkRow(cmd *cobra.Command, in campaign.SampleInput) error {
 	if cmd.Flags().Changed("row") && in.Row < 1 {
 		return invalid(fmt.Errorf("--row %d: rows are counted from 1", in.Row))

@@ -115,6 +115,14 @@ var resultPromises = []promise{
 		f.record(stale)
 		f.status(r.No, 5, campaign.Queued)
 	}},
+	{"AFencedOwnersDeferralWakesItsSegment", func(f *fixture) {
+		r := f.imported(6)
+		old := f.lease(r.No, gone)
+		f.sent(old, 0, 6)
+		f.sleeps(f.lease(r.No, long), 10*365*24*time.Hour) // all six are in doubt
+		f.record(deferral(old, 2, time.Now().Add(-time.Second)))
+		f.lease(r.No, long)
+	}},
 	{"AnAcceptanceWithoutIDIsNeverResent", func(f *fixture) {
 		r := f.imported(3)
 		old := f.lease(r.No, gone)

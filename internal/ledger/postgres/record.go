@@ -3,6 +3,7 @@ package postgres
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -62,7 +63,8 @@ func (l *Ledger) Record(ctx context.Context, rs []campaign.Result) error {
 				return err
 			}
 		}
-		qs := append(provenBy(rs), acceptResults(keep, &told)...)
+		qs := append(wakeDeferred(rs), provenBy(rs)...) // locks segments before outcomes, as every transaction does
+		qs = append(qs, acceptResults(keep, &told)...)
 		for _, part := range merges {
 			qs = append(qs, mergeResults(part)...)
 		}
@@ -74,6 +76,33 @@ func (l *Ledger) Record(ctx context.Context, rs []campaign.Result) error {
 	}
 	l.holdAbsorbed(ctx, told)
 	return nil
+}
+
+// sqlWakeDeferred locks the segments whose owner is another by now.
+const sqlWakeDeferred = `UPDATE segment s SET wake_at = least(s.wake_at, w.due)
+	FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) w (id, epoch, due)
+	WHERE s.id = ANY($1) AND s.id = w.id AND s.epoch <> w.epoch AND NOT s.done`
+
+// wakeDeferred wakes the segments of deliveries that a fenced owner queues again. The new owner may
+// have parked them until the end of the doubts that it made of these deliveries.
+func wakeDeferred(rs []campaign.Result) []*query {
+	due := map[[2]int64]int64{} // by segment and epoch
+	for _, r := range rs {
+		if r.Kind == campaign.ResultDeferred {
+			k, at := [2]int64{ledger.SegmentOf(ledger.RowID(r.Run, r.Seq)), r.Epoch}, ledger.Millis(r.NotBefore)
+			if before, ok := due[k]; !ok || at < before {
+				due[k] = at
+			}
+		}
+	}
+	if len(due) == 0 {
+		return nil
+	}
+	var ids, epochs, dues []int64
+	for _, k := range slices.SortedFunc(maps.Keys(due), func(a, b [2]int64) int { return slices.Compare(a[:], b[:]) }) {
+		ids, epochs, dues = append(ids, k[0]), append(epochs, k[1]), append(dues, due[k])
+	}
+	return []*query{stmt(nil, sqlWakeDeferred, ids, epochs, dues)}
 }
 
 // receipt is an acceptance that is being recorded.

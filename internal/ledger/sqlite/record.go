@@ -189,6 +189,8 @@ func (t *tx) absorbHashes(probe []any) error {
 const (
 	sqlOutcome      = `SELECT state, attempt, flags FROM outcome WHERE rid = ?`
 	sqlFlagNoResend = `UPDATE outcome SET flags = flags | 4 /* no resend */, code = ?, detail = ?, granted_by = '' WHERE rid = ?`
+	// A fenced owner queues a delivery again, and the new owner may have parked its segment.
+	sqlWakeDeferred = `UPDATE segment SET wake_at = min(wake_at, ?) WHERE id = ? AND epoch <> ? AND done = 0`
 	sqlEpoch        = `SELECT epoch FROM segment WHERE id = ?`
 	sqlMerge        = `INSERT INTO outcome (rid, state, attempt, tries, flags, result_at, code, detail, intent_at, next_due,
 			request_id, trace_id)
@@ -231,8 +233,16 @@ func (t *tx) merge(r *campaign.Result) error {
 		m.State = ledger.Unknown // an earlier attempt may have been sent
 	}
 	if _, err = t.exec(sqlMerge, id, int(m.State), r.Attempt, m.Tries, m.Flags, m.At, r.Code,
-		detail, m.IntentAt, m.NextDue, r.RequestID, r.TraceID); err != nil || m.State != ledger.Doubt {
+		detail, m.IntentAt, m.NextDue, r.RequestID, r.TraceID); err != nil {
 		return err
+	}
+	switch m.State {
+	case ledger.Deferred:
+		_, err = t.exec(sqlWakeDeferred, m.NextDue, ledger.SegmentOf(id), r.Epoch)
+		return err
+	case ledger.Doubt:
+	default:
+		return nil
 	}
 	_, err = t.exec(sqlOpenAttempts, id, id+1)
 	return err
