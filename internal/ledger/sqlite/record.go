@@ -239,11 +239,8 @@ func (t *tx) merge(r *campaign.Result) error {
 	switch m.State {
 	case ledger.Deferred:
 		_, err = t.exec(sqlWakeDeferred, m.NextDue, ledger.SegmentOf(id), r.Epoch)
-		return err
 	case ledger.Doubt:
-	default:
-		return nil
+		_, err = t.exec(sqlOpenAttempts, id, id+1)
 	}
-	_, err = t.exec(sqlOpenAttempts, id, id+1)
 	return err
 }
