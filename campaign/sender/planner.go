@@ -240,8 +240,8 @@ func (o *ownRate) measure(now time.Time, posts int64) float64 {
 }
 
 // release hands every segment back with what was not posted, after their last results are with
-// the ledger or ctx has ended. What was not posted of a segment that another owner has is recorded
-// as any other fact.
+// the ledger or ctx has ended. Attempts of a segment that another owner has by now are recorded as not
+// posted, like any other fact.
 func (p *planner) release(ctx context.Context) {
 	unposted := map[*segment][]int64{}
 	for _, a := range p.queue.remove(func(*attempt) bool { return true }) {
