@@ -186,7 +186,17 @@ func TestWatchdogWaitsTenSecondsFromTheFirst(t *testing.T) {
 			}
 		}
 		s.settle(nil)
-		s.settle(errors.New("again"))
+		for range breakerFailures - 1 {
+			s.settle(errors.New("once"))
+		}
+		time.Sleep(time.Hour)
+		if _, _ = s.admit(); s.client != last || strings.Count(log.String(), "connecting anew") != 1 {
+			t.Errorf("two failures, then an hour without calls: replaced %v, want false; the log, want one line:\n%s", s.client != last, log.String())
+		}
+		s.settle(nil)
+		for range breakerFailures {
+			s.settle(errors.New("again"))
+		}
 		time.Sleep(watchdogAfter)
 		if _, _ = s.admit(); s.client != last {
 			t.Error("a new outage of ten seconds: the client was replaced, want it only after more")

@@ -153,7 +153,8 @@ func explain(err error) error {
 }
 
 // admit returns the client. While the breaker is open and the next try is not due, it returns an
-// error at once. A client that has failed for 10 s is replaced.
+// error at once. A client that has failed for 10 s is replaced; fewer failures than open the breaker
+// may lie before a time without calls, and say nothing of now.
 func (s *server) admit() (*redis.Client, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -167,7 +168,7 @@ func (s *server) admit() (*redis.Client, error) {
 		}
 		s.probeAt = now.Add(breakerProbe) // this call tries, the others go on waiting
 	}
-	if s.failures > 0 && now.Sub(s.since) > watchdogAfter {
+	if s.failures >= breakerFailures && now.Sub(s.since) > watchdogAfter {
 		if !s.renewed { // log the first replacement of an outage only
 			s.log.Error("no answer from redis for 10 s: connecting anew until it answers, nothing is sent meanwhile", "failures", s.failures)
 		}

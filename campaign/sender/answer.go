@@ -28,9 +28,9 @@ func fault(err error) *messaging.Error {
 const unknownTries = 3
 
 // classify is the result of an attempt whose post ended with e: doubt, a retry at its time, or
-// the refusal of the recipient (docs/service.md#error-actions). ill means that the connection's
-// breaker is not closed: an unknown answer is then the connection's matter.
-func (a *attempt) classify(e *messaging.Error, backoff time.Duration, ill bool, now time.Time) campaign.Result {
+// the refusal of the recipient (docs/service.md#error-actions). breakerOpen means that
+// the connection's breaker is not closed: an unknown answer is then a fault of the connection.
+func (a *attempt) classify(e *messaging.Error, backoff time.Duration, breakerOpen bool, now time.Time) campaign.Result {
 	r := campaign.Result{At: now, Code: e.Code, Detail: clip(e.Message), RequestID: e.RequestID, TraceID: e.TraceID}
 	if e.Proof == messaging.Doubt || e.Proof == messaging.DoubtNoID {
 		r.Kind, r.NoResend = campaign.ResultDoubt, e.Proof == messaging.DoubtNoID
@@ -58,8 +58,8 @@ func (a *attempt) classify(e *messaging.Error, backoff time.Duration, ill bool, 
 		}
 		return later(max(e.Wait, min(backoff<<min(a.number-1, 5), 5*time.Minute)) + a.spread(time.Second))
 	case messaging.RetryUnknown:
-		if ill || a.tries < unknownTries-1 {
-			r.Counts = !ill
+		if breakerOpen || a.tries < unknownTries-1 {
+			r.Counts = !breakerOpen
 			return later(backoff<<min(a.tries, 5) + a.spread(backoff))
 		}
 	case messaging.RetryOnce:

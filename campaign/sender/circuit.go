@@ -29,7 +29,7 @@ type circuit struct {
 const halfOpenMost = 3
 
 // unknownSame is how many different recipients in a row must get the same unknown answer before it
-// counts as an illness of the connection.
+// counts as a fault of the connection.
 const unknownSame = 5
 
 // circuitState is what a breaker lets through: everything, nothing, or a few requests.

@@ -25,7 +25,7 @@ const lookAgain = 15 * time.Second
 func (p *planner) compose(ctx context.Context, now time.Time, n, most int) (drafts []draft, err error) {
 	p.turn++
 	flows := p.divide(now, p.number.pace())
-	p.fair.choose(p.activeRuns(), flows, now, n, most)
+	p.fair.choose(flows, now, n, most)
 	for _, l := range flows {
 		take, units, limit := p.units.draw(ctx, l.run, p.fair.permitted(ctx, l, now), now)
 		if limit.By != "" {

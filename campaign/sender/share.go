@@ -143,6 +143,7 @@ func newFairQueue(e *Engine, n *number, q *queue, l *lanes) fairQueue {
 // divide says what each of the active runs that want the number now gets of its rate, in the order
 // of active, and returns those that can be sent here. room is how many deliveries of each could be.
 func (f *fairQueue) divide(active []*run, room map[*run]int, rate float64) []*flow {
+	maps.DeleteFunc(f.tags, func(r *run, _ float64) bool { return !slices.Contains(active, r) })
 	wanted := map[campaign.RunNo]bool{} // the runs that another replica has
 	others := map[string]int{}          // other replicas, and how many runs they have
 	for _, l := range *f.e.otherLanes.Load() {
@@ -183,8 +184,7 @@ func (f *fairQueue) divide(active []*run, room map[*run]int, rate float64) []*fl
 
 // choose fills a group of n deliveries with the runs of flows by their shares. A run with a limit of
 // its own may have more in the queue than a group, and does not count toward n.
-func (f *fairQueue) choose(active []*run, flows []*flow, now time.Time, n, most int) {
-	maps.DeleteFunc(f.tags, func(r *run, _ float64) bool { return !slices.Contains(active, r) })
+func (f *fairQueue) choose(flows []*flow, now time.Time, n, most int) {
 	for _, l := range flows {
 		l.tag = max(f.tags[l.run], f.virtual)
 		own := l.run.ownRate()

@@ -26,6 +26,6 @@ func BenchmarkShares(b *testing.B) {
 	p.setRuns(runs)
 	for b.Loop() {
 		flows := p.divide(time.Now(), 902.5)
-		p.fair.choose(runs, flows, time.Now(), 256, 512)
+		p.fair.choose(flows, time.Now(), 256, 512)
 	}
 }

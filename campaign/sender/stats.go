@@ -84,13 +84,18 @@ func (w *worker) lane(r *run, s Stats) campaign.LaneReport {
 		l.Detail = fmt.Sprintf("it sends at its share of %.4g of the number's %.4g messages per second, of which %d runs want some",
 			last.share.rate, w.number.pace(), last.share.runs)
 	default:
-		l.LimitedBy, l.Detail = "throughput", fmt.Sprintf("it sends at its pace of %.4g messages per second", s.Rate)
+		l.LimitedBy, l.Detail = "throughput", "it sends at its pace of "+perSecond(s.Rate)
 	}
 	return l
 }
 
-func ownLimit(rate float64) string {
-	return fmt.Sprintf("the campaign's own limit of %g messages per second", rate)
+func ownLimit(rate float64) string { return "the campaign's own limit of " + perSecond(rate) }
+
+func perSecond(rate float64) string {
+	if rate == 1 {
+		return "1 message per second"
+	}
+	return fmt.Sprintf("%.6g messages per second", rate)
 }
 
 func sortStats(s []Stats) {

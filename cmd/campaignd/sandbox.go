@@ -25,7 +25,7 @@ anybody. Without --scenario it has four numbers (conn_1 to conn_4), a few templa
 realistic mix of recipients: some are unreachable, some do not read, a few answer STOP. Its key is sandbox-key.
 GET /sandbox/truth lists the messages that it accepted.
 
-It can be ill. By --fault, by the timeline of a scenario, or by requests while it runs (docs/sandbox.md has all of them):
+It has faults on request: by --fault, by the timeline of a scenario, or by requests while it runs (docs/sandbox.md has all of them):
   hang_before=1, no_id=1                            swallow every request; accept without an id
   pages=[{status: 403, share: 0.01}]                HTML in place of the answer, here to one recipient in a hundred
   server_error=1, lost_before=1, too_many_requests=0.01

@@ -74,14 +74,16 @@ func Scrub(text string, limit int) string {
 }
 
 // phoneRun measures the run of digits at the start of s. Single spaces, hyphens and dots between
-// the digits belong to the run, because people write them in phone numbers.
+// the digits belong to the run, and so do parentheses, because people write them in phone numbers:
+// +1 (555) 010-0100.
 func phoneRun(s string) (length, digits int) {
 	for i := 0; i < len(s); i++ {
 		switch c := s[i]; {
 		case c >= '0' && c <= '9':
 			digits++
 			length = i + 1
-		case (c == ' ' || c == '-' || c == '.') && i > 0 && length == i:
+		case c == '(' && i > 0 && length >= i-1, c == ')' && length == i:
+		case (c == ' ' || c == '-' || c == '.') && i > 0 && (length == i || length == i-1 && s[i-1] == ')'):
 		default:
 			return length, digits
 		}

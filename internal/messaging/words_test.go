@@ -61,6 +61,9 @@ func TestMasksLeaveNothingThatCanBeCalled(t *testing.T) {
 	}
 	for in, want := range map[string]string{
 		"to +1 555 555 0101 now":       "to +1555•••0101 now",
+		"to +1 (555) 555-0101 now":     "to +1555•••0101 now",
+		"to (0803) 000-0000":           "to (0803•••0000",
+		"12 (of 34) or 56 (7)":         "12 (of 34) or 56 (7)",
 		"order 1234567 of 12":          "order 1234567 of 12",
 		"order 12345678":               "order 1•••5678",
 		"12-34-56-78 and 1--2":         "1•••5678 and 1--2",

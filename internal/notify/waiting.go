@@ -43,7 +43,7 @@ func (s *Sender) settle(ctx context.Context, n campaign.Notification) bool {
 }
 
 // over makes the notification of a hold pending when the hold has ended and has not come back for
-// quiet: until then it would tell of an illness that is not over.
+// quiet: until then it would tell the end of a fault that is not over.
 func (s *Sender) over(ctx context.Context, d *Destination, n campaign.Notification) bool {
 	holds, err := s.o.Ledger.Holds(ctx, true)
 	if err != nil {

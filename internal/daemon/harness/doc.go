@@ -37,9 +37,9 @@
 // restarted: 60 faults in a run. The mutations that only several replicas can show are applied one
 // by one, each under the faults that show it (docs/protocol.md#mutations).
 //
-// # A sick service
+// # A faulty service
 //
-// A scene makes something ill while runs send: a number, a client, a template, the list of numbers,
+// A scene gives something a fault while runs send: a number, a client, a template, the list of numbers,
 // or the operator ends a run. It compares when and over which number the sandbox got requests, and
 // what the commands holds, why, runs, report and audit say. Pace is demanded within 5 % where the
 // machine is not busy.
