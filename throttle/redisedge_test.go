@@ -201,7 +201,7 @@ func TestWatchdogWaitsTenSecondsFromTheFirst(t *testing.T) {
 		if _, _ = s.admit(); s.client != last {
 			t.Error("a new outage of ten seconds: the client was replaced, want it only after more")
 		}
-		time.Sleep(time.Nanosecond)
+		time.Sleep(breakerProbe)
 		if _, _ = s.admit(); s.client == last || strings.Count(log.String(), "connecting anew") != 2 {
 			t.Errorf("a new outage of more than ten seconds: replaced %v, want true; the log, want two lines:\n%s", s.client != last, log.String())
 		}
