@@ -19,10 +19,9 @@ const (
 	// groupLinger is how long the first call waits for the others. A number asks 50 ms before its
 	// deliveries run out, so the wait delays no message.
 	groupLinger = 10 * time.Millisecond
-	// groupRecent is how recently a connection must have called for the group to wait for it: a
-	// connection that sends calls more often, also where it has a small part of its number's rate. A
-	// process with one number never waits.
-	groupRecent = time.Second
+	// groupRecent is how recently a connection must have called for the group to wait for it. A
+	// connection that sends calls more often, so a process with one number never waits.
+	groupRecent = 250 * time.Millisecond
 	// groupRows is how many deliveries are enough for a transaction: 16 full groups of the sender.
 	groupRows = 4096
 )
