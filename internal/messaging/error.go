@@ -167,6 +167,3 @@ func (e *Error) Error() string {
 func (e *Error) Proven() bool {
 	return e.Proof == NotSent && e.Status != 0 && e.Action != RetryUnknown && e.reason != codeRedirect && e.reason != codeCDN
 }
-
-// Throttling reports whether the answer means "slow down". Such an attempt never counts as a try.
-func (e *Error) Throttling() bool { return e.Action == Slow || e.Action == WaitPair }

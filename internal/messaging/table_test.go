@@ -61,12 +61,6 @@ func TestThrottlingCodesCountNoTry(t *testing.T) {
 			t.Errorf("%d: %s, want %s", code, r.Action.word(), want.word())
 		}
 	}
-	for action := Refuse; action <= RetryUnknown; action++ {
-		want := action == Slow || action == WaitPair
-		if got := (&Error{Action: action}).Throttling(); got != want {
-			t.Errorf("Throttling() of %s = %t, want %t", action.word(), got, want)
-		}
-	}
 }
 
 func TestFailedStatusesFeedTheSuppressions(t *testing.T) {
