@@ -35,9 +35,11 @@ type Attempt struct {
 	Number     int
 	Key        int64
 	Connection string // "" if it may be any
-	IntentAt   int64  // in milliseconds: it was not posted before
-	DoubtAt    int64  // in milliseconds: it was not posted after
-	InFlight   bool   // it has no result yet, so it cannot adopt, but the message may be its own
+	IntentAt   int64  // in milliseconds: its intent was asked for then, or later
+	DoubtAt    int64  // in milliseconds: when its doubt was written (a suspended owner may post after it)
+	// InFlight means that it has no result yet. It cannot be proven here; but if it fits, no other
+	// attempt may be.
+	InFlight bool
 }
 
 // ScanOrphan reads hash, message id, key, connection, first and untimed.
@@ -89,9 +91,8 @@ func (as Attempts) match(o Orphan, inFlight Attempts) (fitting []Attempt, busy b
 	return fitting, len(flying) > 0
 }
 
-// Search is a page of the orphans that open attempts may be about, as they were before the
-// attempts in flight were read. An intent that comes later cannot have sent a message that is
-// already here.
+// Search holds one page of the orphans that open attempts may be about. It is read before the
+// attempts in flight, so a later intent cannot have sent one of its messages.
 type Search struct {
 	Keys     []int64 // of the recipients
 	messages map[string]bool
@@ -123,8 +124,8 @@ type Adoption struct {
 	Attempt Attempt
 }
 
-// Connection sent the message. told says that only the event names it: the delivery's segment may
-// have none, or another.
+// Connection is the one that sent the message. told: the attempt names none, so the event's is
+// used. The delivery's segment may have none, or another.
 func (a Adoption) Connection() (connection string, told bool) {
 	if a.Attempt.Connection != "" {
 		return a.Attempt.Connection, false
@@ -133,9 +134,9 @@ func (a Adoption) Connection() (connection string, told bool) {
 }
 
 // Judge matches the orphans of the search. An orphan is adopted when exactly one delivery over all
-// runs fits, and none does that is in flight: its result will soon tell. orphans and open are as
-// they are now, inFlight as it was after the search and before these were read. At most one orphan
-// of a recipient is adopted; the next sweep judges the others.
+// runs fits, and none does that is in flight: its result will soon tell. The caller reads in this
+// order: the search, inFlight, then orphans and open. At most one orphan of a recipient is adopted;
+// the next sweep judges the others.
 func (s Search) Judge(orphans []Orphan, open, inFlight Attempts) (v Verdict) {
 	slices.SortFunc(orphans, byFirst)
 	adopted := map[int64]bool{}
@@ -165,7 +166,8 @@ func byFirst(a, b Orphan) int {
 }
 
 // NextKeys chooses the recipients of the next page of a search from the keys of the next AdoptPage
-// orphans and open attempts: the list that reaches further, because it costs less. A few orphans
+// orphans and open attempts. Of the two lists of keys it takes the one whose last key is greater:
+// it covers more recipients in one page. A list shorter than AdoptPage covers all. A few orphans
 // among a million unknown outcomes are one page, and so are a few doubts among a million orphans.
 // to is the last key that the page covers, 0 when it covers all.
 func NextKeys(orphans, attempts []int64) (keys []int64, to int64) {
@@ -194,11 +196,12 @@ const (
 	adoptSearch = 200 * time.Millisecond
 )
 
-// AdoptPages calls page for one page of recipients after the other, from the key after on, through
-// the last key to the first, until the end of its time. page returns the last key that it covered
-// (0: the last of all) and how many deliveries it adopted. AdoptPages returns the key at which the
-// next sweep, a second later, goes on. A page that fails is passed over, so that it holds up no
-// other.
+// AdoptPages calls page for one page of recipients after the other. It starts behind the key after.
+// At the last key it starts again at the first. It stops after adoptTime, after adoptSearch without
+// an adoption, or when it has come from the first key to the last. page returns the last key
+// covered (0: the last of all) and how many deliveries it adopted. AdoptPages returns the key at
+// which the next sweep, a second later, goes on. A page that fails is passed over, so that it holds
+// up no other.
 func AdoptPages(after int64, page func(after int64) (to int64, adopted int, err error)) (int64, error) {
 	search, fromStart := time.Duration(0), after == 0 // search: how long nothing was found
 	for until := time.Now().Add(adoptTime); ; {

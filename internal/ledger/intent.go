@@ -23,7 +23,7 @@ type Sending struct {
 	Marketing bool
 	Left      int64 // deliveries that the budget still allows, or Unlimited
 
-	Holds []campaign.Hold // in force: all that can stop the intent, and perhaps others
+	Holds []campaign.Hold // in force: every hold that can stop this intent; other holds may be in the list too
 
 	People *People // nil when the intent does not depend on it (CountsPeople)
 }
@@ -52,12 +52,12 @@ type Decision struct {
 	Skip  map[int64]campaign.SkipReason // by seq: suppressed deliveries that the mark passes
 	Grant []campaign.Retry              // retries that begin
 	Drop  map[int64]campaign.SkipReason // by seq: retries that are suppressed
-	Start bool                          // the run was resumed while its leases were held: it is running
+	Start bool                          // set the run to running: it was resumed while a sender still had its leases
 
-	Defer    map[int64]Deferral // by seq: queued again because of their recipients; below From: retries
+	Defer    map[int64]Deferral // by seq: deferred by the cap or the pair limit; a seq below From is a retry
 	Reached  []Reached          // places of the tier
 	Contacts []Contact
-	Full     *Full // the tier that ended the grant; the caller sets Answer.Limit by People.Limit
+	Full     *Full // the tier that ended the grant; the caller then fills Answer.Limit with People.Limit
 }
 
 // Admit answers an intent that needs no look at its rows: ok is false when the answer, or the
@@ -103,7 +103,9 @@ func (s *Sending) Grant(in *campaign.Intent, rows SendingRows) Decision {
 	d.Answer = campaign.Granted{To: d.Mark, OverBudget: s.Left == d.Count}
 	done := len(d.Grant) + len(d.Drop) + len(d.Defer)
 	if short && done == 0 && d.Mark == in.From {
-		stale = nil // a limit was short: the answer is Held, and all are asked for again
+		// Nothing was granted because a limit is used up: answer Held. The caller asks for all of them
+		// again.
+		stale = nil
 	}
 	if nothing := d.Mark == in.From && done+len(stale) == 0; nothing && (in.To > in.From || short) {
 		d.Answer.Held = true // by the budget or the tier
@@ -156,8 +158,10 @@ func (s *Sending) group(in *campaign.Intent, rows SendingRows, d *Decision) {
 	}
 }
 
-// retries takes the retries that are still due, not suppressed and, if they were never counted,
-// within the budget. It returns the others, and whether the budget or the tier was short of one.
+// retries grants the retries that are still due and not suppressed, and that their recipients do
+// not defer. One that was never counted also needs a place in the budget. stale are the retries
+// that are no longer due and those for which the budget or the tier had no place; short says that
+// there are some of the latter.
 func (s *Sending) retries(in *campaign.Intent, rows SendingRows, d *Decision) (stale []int64, short bool) {
 	for _, r := range in.Retries {
 		id := RowID(in.Lease.Run, r.Seq)
@@ -184,7 +188,7 @@ func (s *Sending) retries(in *campaign.Intent, rows SendingRows, d *Decision) (s
 	return stale, short
 }
 
-// recipient says what the recipient of a delivery asks for: to be skipped, or to wait.
+// recipient says whether a delivery is to be skipped or must wait because of its recipient.
 func (s *Sending) recipient(in *campaign.Intent, rows SendingRows, id int64) (why campaign.SkipReason, wait Deferral) {
 	if why = rows.Suppressed[id]; why != "" || s.People == nil {
 		return why, wait

@@ -12,8 +12,8 @@ import (
 )
 
 // commitIntents takes two round trips, however many intents there are. The first reads all that
-// they depend on and locks their segments; the second writes and commits. Granted.Skipped
-// also lists retries that are no longer due, with the reason "".
+// they depend on and locks their segments; the second writes and commits. In Granted.Skipped the
+// reason "" marks a retry that is no longer due.
 //
 // The transaction reads the run's wanted state and the suppressions without a lock. It obeys what
 // was committed before it began, and a pause or an opt-out never waits for a sender.
@@ -101,8 +101,8 @@ const (
 
 // readBack finds out whether the grants were committed. It locks the rows that they wrote, and so
 // waits for a server process that still commits them. A transaction is committed as a whole, so one
-// segment that this owner still holds is enough. The epoch is compared too: another owner may have
-// moved the mark to the same value (docs/protocol.md#intents).
+// segment whose epoch is unchanged answers for all. Without the epoch the mark would not prove it:
+// another owner may have moved it to the same value (docs/protocol.md#intents).
 func (l *Ledger) readBack(ctx context.Context, g *grants) (f fate) {
 	// The answer decides whether recipients end in doubt, so the end of the caller's time does not
 	// end the query.
@@ -116,7 +116,7 @@ func (l *Ledger) readBack(ctx context.Context, g *grants) (f fate) {
 	case !wrote:
 		return committed // nothing was to be written, so the answers hold
 	case !tells:
-		return vanished // not known, but nothing was granted: another try does no harm
+		return vanished // nothing was granted, so it is safe to try again whether or not it was committed
 	}
 	for {
 		err := l.transact(ctx, l.sender, sqlBegin, "", false, func(t *tx) (err error) {
