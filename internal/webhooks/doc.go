@@ -12,8 +12,8 @@
 //     delivery for 8 h 36 min, so the events come again. A repetition does no harm: facts merge.
 //   - A recipient who writes STOP is suppressed in the ledger before the 2xx.
 //   - Nothing is parsed before the signature is verified. A refusal tells a forger nothing.
-//   - No request is held longer than 10 s. No event waits for a timer: each commit takes the events
-//     that came while the commit before it was under way.
+//   - No request is held longer than 10 s. There is no batching delay: each commit takes all
+//     events that came during the last one.
 //
 // The Intake answers 400 to a signed body that it cannot decode, and logs it without its contents.
 // A 2xx would be false, because nothing was stored. The service repeats the delivery, which gives

@@ -24,7 +24,7 @@ type Intake struct {
 	waiting atomic.Int64 // events in queue
 	running atomic.Bool  // Run was called
 	closing atomic.Bool  // the context of Run has ended
-	trusted atomic.Bool  // a signature was right, or the log has said that none is
+	warned  atomic.Bool  // the warning about secrets is no longer needed
 	made    time.Time
 	stopped chan struct{} // closed when Run has returned: no commit follows
 
@@ -115,7 +115,7 @@ func (i *Intake) take(w http.ResponseWriter, r *http.Request, received time.Time
 	if rejection != "" {
 		return rejection
 	}
-	// The server reads on to notice that the sender leaves.
+	// Without a deadline the server notices when the sender closes the connection.
 	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
 	q, rejection := i.open(r.Header, body.bytes, received)
 	body.release()
@@ -130,13 +130,13 @@ func (i *Intake) open(h http.Header, body []byte, received time.Time) (*queued, 
 	if _, err := i.verifier.Verify(h, body, received); err != nil {
 		// A forged request is only counted. If no request has been verified yet, the secret is
 		// probably wrong: the log says so once.
-		if !i.trusted.Swap(true) {
+		if !i.warned.Swap(true) {
 			i.o.Log.Warn("a webhook was refused, and none has been taken yet: see webhooks.secrets; "+
 				"without webhooks neither statuses nor opt-outs are seen", "error", err)
 		}
 		return nil, RejectedSignature
 	}
-	i.trusted.Store(true)
+	i.warned.Store(true)
 	events, err := i.o.Decode(body)
 	if err != nil {
 		i.o.Log.Warn("a signed webhook cannot be decoded; answered 400, so the service will repeat it",
