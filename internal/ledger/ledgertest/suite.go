@@ -1,9 +1,19 @@
 // Package ledgertest is the conformance suite of campaign.Ledger. The tests of each backend run it
-// against empty ledgers: Run knows the interface alone, RunTables also looks into the tables,
-// RunFaults makes statements fail, and RunClock stops the clock of leases. The name of a subtest is
-// the promise that it checks; the comments of the interface are the source of them all. The suite
-// uses no virtual time, because a database server has none: leases are either long, or over when
-// they begin.
+// against empty ledgers:
+//
+//   - Run knows the interface alone.
+//   - RunTables also looks into the tables.
+//   - RunFaults makes statements fail.
+//   - RunClock stops the clock of leases.
+//   - RunUpgrade goes on with the runs of a ledger of an older schema.
+//   - NamedCodes reads the SQL of the backend and checks that each code in it has its name.
+//
+// The name of a subtest is the promise that it checks; the comments of the interface are the source
+// of them all. The suite uses no virtual time, because a database server has none: leases are
+// either long, or over when they begin.
+//
+// The other functions fill ledgers (Load, ClaimAll, Provable), or check one promise for the
+// backends' mutation tests and benchmarks.
 package ledgertest
 
 import (
