@@ -101,6 +101,7 @@ const laneKept = 10 * 60 * 1000
 
 const (
 	sqlDeleteLanes = `DELETE FROM lane WHERE owner = $1 OR told_at < ledger_now() - $2::bigint`
+	// The column binding holds LaneReport.LimitedBy.
 	sqlInsertLanes = `INSERT INTO lane (owner, run, connection, binding, detail, rate, wants, at, until, told_at)
 		SELECT $1, w.*, ledger_now()
 		FROM unnest($2::bigint[], $3::text[], $4::text[], $5::text[], $6::float8[], $7::boolean[], $8::bigint[], $9::bigint[]) w

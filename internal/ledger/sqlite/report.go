@@ -112,7 +112,8 @@ func (r reader) tallyFrom(ctx context.Context, no campaign.RunNo, after int64) (
 
 const (
 	sqlDeleteLanes = `DELETE FROM lane WHERE owner = ?`
-	sqlInsertLane  = `INSERT INTO lane (owner, run, connection, binding, detail, rate, wants, at, until) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+	// The column binding holds LaneReport.LimitedBy.
+	sqlInsertLane = `INSERT INTO lane (owner, run, connection, binding, detail, rate, wants, at, until) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (owner, run, connection) DO UPDATE SET binding = excluded.binding, detail = excluded.detail,
 			rate = excluded.rate, wants = excluded.wants, at = excluded.at, until = excluded.until`
 )
