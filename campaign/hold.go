@@ -124,8 +124,9 @@ func holdOf(what messaging.Hold, o Origin) (Hold, bool) {
 	return h, h.ID != ""
 }
 
-// Hold is a durable fact: nothing of a scope may be sent until a time, until an event heals it, or
-// until an operator lifts it (docs/protocol.md#holds). (Scope, ID, Reason) is its key.
+// Hold is a durable fact: nothing of a scope may be sent until a time, until an event heals it,
+// until the test of a breaker ends the breaker's own hold, or until an operator lifts it
+// (docs/protocol.md#holds). (Scope, ID, Reason) is its key.
 type Hold struct {
 	Scope HoldScope
 	ID    string
