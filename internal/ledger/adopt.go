@@ -38,7 +38,7 @@ type Attempt struct {
 	IntentAt   int64  // in milliseconds: its intent was asked for then, or later
 	DoubtAt    int64  // in milliseconds: when its doubt was written (a suspended owner may post after it)
 	// InFlight means that it has no result yet. It cannot be proven here; but if it fits, no other
-	// attempt may be.
+	// attempt may be, because the message may be its own.
 	InFlight bool
 }
 
