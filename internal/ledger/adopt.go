@@ -166,10 +166,10 @@ func byFirst(a, b Orphan) int {
 }
 
 // NextKeys chooses the recipients of the next page of a search from the keys of the next AdoptPage
-// orphans and open attempts. Of the two lists of keys it takes the one whose last key is greater:
-// it covers more recipients in one page. A list shorter than AdoptPage covers all. A few orphans
-// among a million unknown outcomes are one page, and so are a few doubts among a million orphans.
-// to is the last key that the page covers, 0 when it covers all.
+// orphans and open attempts. It takes the list of keys whose last key is greater: that list covers
+// more recipients in one page. A list shorter than AdoptPage covers all. A few orphans among a
+// million unknown outcomes are one page, and so are a few doubts among a million orphans. to is the
+// last key that the page covers, 0 when it covers all.
 func NextKeys(orphans, attempts []int64) (keys []int64, to int64) {
 	reach := func(keys []int64) int64 {
 		if len(keys) < AdoptPage {
