@@ -127,7 +127,7 @@ func TestAPauseThatFailsIsTriedAgain(t *testing.T) {
 	for range 20 {
 		w.fails(s, e, time.Now())
 	}
-	if s.segment.run.held.Load() {
+	if s.segment.run.paused.Load() {
 		t.Error("the run is held although its pause is not written, want it to go on")
 	}
 	l.err = nil

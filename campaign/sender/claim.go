@@ -35,14 +35,14 @@ func (p *planner) claim(ctx context.Context, now time.Time, rate float64) error 
 	}
 	busy := make(map[*run]int, len(runs)) // segments with deliveries that had no intent yet
 	sum, left := 0, 0.0
-	held := make(map[*run]bool, len(runs))
+	stopped := make(map[*run]bool, len(runs))
 	for _, r := range runs {
-		held[r] = r.dropping.Load() == nil && (p.heldLong(r, now) || p.waits.long(r, now))
+		stopped[r] = r.dropping.Load() == nil && (p.heldLong(r, now) || p.waits.long(r, now))
 	}
 	for _, s := range p.segments {
 		if !s.exhausted() && !s.lost.Load() {
 			busy[s.run]++
-			if !held[s.run] { // it takes nothing away from the others
+			if !stopped[s.run] { // it takes nothing away from the others
 				sum++
 				left += float64(s.lease.Hi - s.lease.Mark)
 			}
@@ -53,12 +53,12 @@ func (p *planner) claim(ctx context.Context, now time.Time, rate float64) error 
 	var order, all, bound []campaign.RunNo
 	for _, r := range p.runsInTurn() {
 		byNo[r.no] = r
-		if held[r] && p.e.anyAble(p, r, now) {
+		if stopped[r] && p.e.anyAble(p, r, now) {
 			bound = append(bound, r.no)
 		} else {
 			all = append(all, r.no)
 		}
-		if held[r] && (busy[r] > 0 || len(r.connections) > 1) { // the run's other connections can send it
+		if stopped[r] && (busy[r] > 0 || len(r.connections) > 1) { // the run's other connections can send it
 			continue
 		}
 		if sum < most && left < rate*5 || busy[r] == 0 {

@@ -19,7 +19,7 @@ const readAhead = campaign.SegmentSize / 4
 const lookAgain = 15 * time.Second
 
 // compose chooses deliveries for the next intents by the runs' shares: up to n of runs without a
-// limit of their own, and of each run with one as many as fill its part of the queue (run.ahead of
+// limit of their own, and of each run with one as many as fill its part of the queue (run.mostQueued of
 // most). Due retries come before the other deliveries of their run
 // (docs/limits.md#sharing-a-number). With an error it returns what it had chosen.
 func (p *planner) compose(ctx context.Context, now time.Time, n, most int) (drafts []draft, err error) {
@@ -27,7 +27,7 @@ func (p *planner) compose(ctx context.Context, now time.Time, n, most int) (draf
 	flows := p.divide(now, p.number.pace())
 	p.fair.choose(flows, now, n, most)
 	for _, l := range flows {
-		take, units, limit := p.units.draw(ctx, l.run, p.fair.permitted(ctx, l, now), now)
+		take, units, limit := p.units.draw(ctx, l.run, p.fair.askShare(ctx, l, now), now)
 		if limit.By != "" {
 			p.waits.begin(l.run, limit, now)
 		}

@@ -91,7 +91,7 @@ func TestARetryIsDueStillWhenItsIntentFails(t *testing.T) {
 				}
 				time.Sleep(w.planner.e.o.Tick)
 				for _, s := range segments {
-					s.run.held.Store(false) // the run is resumed
+					s.run.paused.Store(false) // the run is resumed
 				}
 				if _, err := w.planner.intend(t.Context(), time.Now(), 8, 8, true); err != nil || l.granted != 1 {
 					t.Errorf("at the next step: %v, %d retries granted, want one", err, l.granted)
@@ -126,7 +126,7 @@ func TestRunsOfANumberShareItsGroups(t *testing.T) {
 		{"two", 8, nil, []string{"2:4 1:4", "1:4 2:4"}},
 		{"an odd group", 3, nil, []string{"2:2 1:1", "1:2 2:1"}},
 		{"one delivery", 1, nil, []string{"2:1", "1:1"}},
-		{"one is held", 8, func(first, _ *segment) { first.run.held.Store(true) }, []string{"2:8", "2:8"}},
+		{"one is held", 8, func(first, _ *segment) { first.run.paused.Store(true) }, []string{"2:8", "2:8"}},
 		{"one is dropped", 8, func(_, second *segment) { second.run.drop(campaign.OverLimit) }, []string{"1:8", "1:8"}},
 		{"one ends", 8, func(_, second *segment) { second.lease.Hi = second.lease.Mark + 1 }, []string{"2:1 1:7", "1:7 2:1"}},
 		{"a lease runs out", 8, func(first, _ *segment) { first.until.Store(time.Now().Add(3 * time.Second).UnixNano()) },

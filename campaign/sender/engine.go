@@ -323,13 +323,13 @@ func (e *Engine) setPaused(ctx context.Context, no campaign.RunNo, reason campai
 // in this process, and writes the state, so that no further intent is granted. The refusal is a
 // fact although the engine is asked to stop: the state is written for as long as results are.
 func (e *Engine) pause(r *run, detail string) {
-	if !r.held.CompareAndSwap(false, true) {
+	if !r.paused.CompareAndSwap(false, true) {
 		return
 	}
 	defer e.Poke()
 	moved, err := e.setPaused(e.rec.facts, r.no, campaign.PausedByBreaker, detail)
 	if err != nil {
-		r.held.Store(false) // the next refusal tries again
+		r.paused.Store(false) // the next refusal tries again
 		e.o.Log.Error("run cannot be paused", "run", r.id, "err", err)
 		return
 	}

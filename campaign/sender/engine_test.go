@@ -209,13 +209,13 @@ func TestARunThatCannotBePreparedStaysAsItIs(t *testing.T) {
 	}
 }
 
-// A refusal holds a run at once, and for good only when the pause is written.
+// A refusal pauses a run at once, and for good only when the pause is written.
 func TestAPauseIsToldOnceItIsWritten(t *testing.T) {
 	for _, tt := range []struct {
-		moves bool
-		err   error
-		held  bool
-		said  string
+		moves  bool
+		err    error
+		paused bool
+		said   string
 	}{
 		{true, nil, true, `level=WARN msg="run paused" run=sale-7 reason=breaker detail=why`},
 		{false, nil, true, ""},
@@ -225,9 +225,9 @@ func TestAPauseIsToldOnceItIsWritten(t *testing.T) {
 		e, log := engineOf(t, l, Options{})
 		r := &run{no: 7, id: "sale-7"}
 		e.pause(r, "why")
-		if want := []string{`7 [ready running] paused breaker "why"`}; !slices.Equal(l.states, want) || r.held.Load() != tt.held ||
+		if want := []string{`7 [ready running] paused breaker "why"`}; !slices.Equal(l.states, want) || r.paused.Load() != tt.paused ||
 			len(e.poke) != 1 {
-			t.Errorf("%q, held %v, poked %d, want %q, %v, 1", l.states, r.held.Load(), len(e.poke), want, tt.held)
+			t.Errorf("%q, paused %v, poked %d, want %q, %v, 1", l.states, r.paused.Load(), len(e.poke), want, tt.paused)
 		}
 		if _, said, _ := strings.Cut(strings.TrimSpace(log.String()), " "); said != tt.said {
 			t.Errorf("said %q, want %q", said, tt.said)

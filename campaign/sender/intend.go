@@ -116,7 +116,7 @@ func (p *planner) admit(d draft, g campaign.Granted, began time.Time) (attempts 
 		p.waits.begin(s.run, g.Limit, time.Now())
 	case g.Held:
 		if !g.OverBudget {
-			s.run.held.Store(true) // until the next refresh finds it active again
+			s.run.paused.Store(true) // until the next refresh finds it active again
 		}
 		p.e.Poke()
 	}

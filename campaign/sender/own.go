@@ -40,10 +40,10 @@ func (h permissions) use(r *run, now time.Time) bool {
 	return true
 }
 
-// permit asks the limits of the runs that have ready attempts, and no permission in hand, for as
+// askOwnRate asks the limits of the runs that have ready attempts, and no permission in hand, for as
 // many as the slots in hand can use. A run that gets fewer is refused for a while, and its slots go
 // to other runs.
-func (p *poster) permit(ctx context.Context, slots int, now time.Time) {
+func (p *poster) askOwnRate(ctx context.Context, slots int, now time.Time) {
 	maps.DeleteFunc(p.own, func(_ *run, h permission) bool { return h.n == 0 || !now.Before(h.until) })
 	for _, one := range p.queue.asking(now, slots) {
 		r, want := one.run, one.n
@@ -84,9 +84,9 @@ func (p *poster) unavailable(ctx context.Context, err error, now time.Time) {
 	}
 }
 
-// ahead is how many attempts of a run with a limit of its own may be queued for a number: what the
+// mostQueued is how many attempts of a run with a limit of its own may be queued for a number: what the
 // limit allows in the limiter's horizon, and no more than of a run without a limit.
-func (r *run) ahead(most int) int {
+func (r *run) mostQueued(most int) int {
 	return min(max(int(math.Ceil(r.ownRate()*throttle.Horizon.Seconds())), 1), most)
 }
 
@@ -100,7 +100,7 @@ func (p *planner) wantsLimited(now time.Time, most int) (wants bool) {
 		if p.queue.isRefused(r, now) {
 			p.lanes.limit(r, "run_rate", ownLimit(r.ownRate()))
 		}
-		wants = wants || 2*p.queue.capacity(r, most) >= r.ahead(most) && !p.standsStill(r, now) && p.canSend(r, now)
+		wants = wants || 2*p.queue.capacity(r, most) >= r.mostQueued(most) && !p.standsStill(r, now) && p.canSend(r, now)
 	}
 	return wants
 }

@@ -169,7 +169,7 @@ func TestOwnLimitIsAskedOnceForALease(t *testing.T) {
 			gone := (&run{no: 2}).limited(1)
 			w.poster.own[r] = permission{tt.inHand, now.Add(200 * ms)}
 			w.poster.own[gone] = permission{1, now} // too late
-			w.poster.permit(t.Context(), tt.slots, now)
+			w.poster.askOwnRate(t.Context(), tt.slots, now)
 			if got := strings.Join(tt.lim.asked, ","); got != tt.asked || w.poster.own[r].n != tt.has {
 				t.Errorf("asked for %q, %d in hand, want %q, %d", got, w.poster.own[r].n, tt.asked, tt.has)
 			}

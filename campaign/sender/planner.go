@@ -36,7 +36,7 @@ type planner struct {
 	waits     waits         // lanes that a limit keeps from their next intent
 	units     units         // of the quotas of the connection
 	test      breakerTest   // of the half-open breaker
-	own       ownRate       // what this process posts over the number
+	own       processRate   // what this process posts over the number
 	slow      time.Duration // what the ledger has needed for intents lately, and a margin
 	heard     bool          // the ledger answered in this step
 	outage    error         // of the last step that asked the ledger
@@ -159,13 +159,13 @@ func (p *planner) step(ctx context.Context) (wait time.Duration, err error) {
 	}
 	p.queue.setLow(few, most)
 	limited := p.wantsLimited(now, most)
-	free := p.queue.free()
-	low, joins := free <= few || limited, p.invited.Swap(false) && state != halfOpen && free < most && group <= smallGroup
+	unlimited := p.queue.unlimited()
+	low, joins := unlimited <= few || limited, p.invited.Swap(false) && state != halfOpen && unlimited < most && group <= smallGroup
 	if !low && !joins { // enough is ahead: the poster says when it is not
 		p.divide(now, rate)
 		return min(lookEvery*p.e.o.Tick, max(p.begunAt.Add(begunEvery).Sub(now), p.e.o.Tick)), nil
 	}
-	asked, err := p.intend(ctx, now, min(most-free, p.e.o.GroupMax), most, !joins && group <= smallGroup)
+	asked, err := p.intend(ctx, now, min(most-unlimited, p.e.o.GroupMax), most, !joins && group <= smallGroup)
 	if err != nil || asked {
 		return 0, err
 	}
@@ -221,8 +221,8 @@ func (p *planner) ahead(now time.Time, rate float64) int {
 	return p.group(min(own, rate))
 }
 
-// ownRate is what this process posts over a number.
-type ownRate struct {
+// processRate is what this process posts over a number.
+type processRate struct {
 	perSecond float64
 	at        time.Time // when that was measured
 	posts     int64     // how many there were then
@@ -231,7 +231,7 @@ type ownRate struct {
 // ownEvery is how often a process's own rate is measured.
 const ownEvery = time.Second
 
-func (o *ownRate) measure(now time.Time, posts int64) float64 {
+func (o *processRate) measure(now time.Time, posts int64) float64 {
 	if since := now.Sub(o.at); since >= ownEvery {
 		o.perSecond = float64(posts-o.posts) / since.Seconds()
 		o.at, o.posts = now, posts

@@ -109,7 +109,7 @@ func TestThePlannerKeepsOneToTwoGroupsAhead(t *testing.T) {
 				w, _ := planning(t, l, o)
 				w.planner.begunAt = time.Now().Add(-tt.begun)
 				w.queue.push(blank(tt.queued))
-				w.planner.own = ownRate{perSecond: 72, at: time.Now()}
+				w.planner.own = processRate{perSecond: 72, at: time.Now()}
 				wait, err := w.planner.step(t.Context())
 				if err != nil {
 					t.Fatal(err)

@@ -59,7 +59,7 @@ func (p *poster) run(ctx context.Context) {
 		}
 		p.stage = slots.Stage
 		for i := range slots.N {
-			p.permit(ctx, slots.N-i, time.Now())
+			p.askOwnRate(ctx, slots.N-i, time.Now())
 			if !p.use(ctx, slots.At(i), slots.At(companion(slots, i))) {
 				break
 			}
@@ -164,7 +164,7 @@ func (p *poster) use(ctx context.Context, slot, at time.Time) bool {
 // closed, its run is stopped, its connection held, or its lease or its place runs out.
 func (p *poster) withdrawn(a *attempt, now time.Time) bool {
 	r := a.segment.run
-	return r.held.Load() || r.over() || !a.segment.mayPost(now, p.e.o.Lease/5) || p.stopped(r, now) ||
+	return r.paused.Load() || r.over() || !a.segment.mayPost(now, p.e.o.Lease/5) || p.stopped(r, now) ||
 		!a.within.IsZero() && now.After(a.within)
 }
 

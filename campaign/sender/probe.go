@@ -87,7 +87,7 @@ func (p *planner) hasSendable(now time.Time) bool {
 // standsStill reports whether no intent of the run is to be asked for now: it is paused, ends,
 // waits for a limit, or is held.
 func (p *planner) standsStill(r *run, now time.Time) bool {
-	if r.held.Load() || r.over() || p.waits.limit(r, now).By != "" {
+	if r.paused.Load() || r.over() || p.waits.limit(r, now).By != "" {
 		return true
 	}
 	_, held := p.heldBy(r, now)

@@ -90,8 +90,8 @@ func (q *queue) isRefused(r *run, now time.Time) bool {
 	return now.Before(q.refused[r])
 }
 
-// free is how many attempts of runs without a limit of their own are queued.
-func (q *queue) free() int {
+// unlimited is how many attempts of runs without a limit of their own are queued.
+func (q *queue) unlimited() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return len(q.attempts) - q.limited
@@ -149,7 +149,7 @@ func (q *queue) countOf(r *run) (n int) {
 
 // capacity is how many attempts of a run with a limit of its own may join the queue, if most attempts
 // of any run may be queued.
-func (q *queue) capacity(r *run, most int) int { return max(r.ahead(most)-q.of(r), 0) }
+func (q *queue) capacity(r *run, most int) int { return max(r.mostQueued(most)-q.of(r), 0) }
 
 // asking is a run whose own limit may be asked, and how many of its attempts wait for that.
 type asking struct {
@@ -210,7 +210,7 @@ func (q *queue) take(now time.Time, own permissions) *attempt {
 		if a.limited {
 			q.limited--
 		}
-		if a.limited && q.countOf(r) == r.ahead(q.most)/2 || !a.limited && len(q.attempts)-q.limited == q.few {
+		if a.limited && q.countOf(r) == r.mostQueued(q.most)/2 || !a.limited && len(q.attempts)-q.limited == q.few {
 			q.low.send()
 		}
 		return a

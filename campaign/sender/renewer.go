@@ -15,13 +15,13 @@ type renewer struct {
 	e       *Engine
 	number  *number
 	planner signal
-	held    atomic.Pointer[[]*segment]
+	owned   atomic.Pointer[[]*segment]
 }
 
 // keep says which segments the planner holds now.
 func (w *renewer) keep(segments []*segment) {
 	c := slices.Clone(segments)
-	w.held.Store(&c)
+	w.owned.Store(&c)
 }
 
 // run renews until ctx ends. A lease that could not be renewed is lost when another epoch has
@@ -52,15 +52,15 @@ func (w *renewer) run(ctx context.Context) {
 	}
 }
 
-// renew asks for another term of each lease that is held. It reports false when none is.
+// renew asks for another term of each lease. It reports false when there is none.
 func (w *renewer) renew(ctx context.Context) (asked bool, err error) {
-	held := w.held.Load()
-	if held == nil || len(*held) == 0 {
+	owned := w.owned.Load()
+	if owned == nil || len(*owned) == 0 {
 		return false, nil
 	}
 	var live []*segment
 	var leases []campaign.Lease
-	for _, s := range *held {
+	for _, s := range *owned {
 		if !s.lost.Load() {
 			live, leases = append(live, s), append(leases, s.claimed)
 		}

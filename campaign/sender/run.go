@@ -32,7 +32,7 @@ type run struct {
 	assets   atomic.Pointer[[]campaign.Asset]    // the uploaded header of each connection
 	shared   atomic.Pointer[terms]               // as of the last look at the runs
 	dropping atomic.Pointer[campaign.SkipReason] // what is queued becomes skipped for this reason
-	held     atomic.Bool                         // paused by a refusal; no attempt of it is posted any more
+	paused   atomic.Bool                         // by refusals, or the ledger said so; no attempt of it is posted any more
 	breaker  breaker
 }
 
@@ -68,7 +68,7 @@ func compile(s campaign.Run) (*run, error) {
 
 // observe takes over what may change while a run is active.
 func (r *run) observe(s campaign.Run) {
-	r.held.Store(false) // it is Ready or Running in the ledger: an operator or a webhook resumed it
+	r.paused.Store(false) // it is Ready or Running in the ledger: an operator or a webhook resumed it
 	if r.expired(time.Now()) {
 		r.drop(campaign.Expired)
 	}

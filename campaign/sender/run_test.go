@@ -68,15 +68,15 @@ func TestARunIsOverWhenItIsCancelledOrItsTimeIsUp(t *testing.T) {
 			{1, 0, campaign.WantRun, ""},
 		} {
 			r := &run{notAfter: tt.notAfter, started: now.Add(-tt.age)}
-			r.held.Store(true)
+			r.paused.Store(true)
 			r.observe(campaign.Run{Wanted: tt.wanted})
 			var got campaign.SkipReason
 			if reason := r.dropping.Load(); reason != nil {
 				got = *reason
 			}
-			if got != tt.want || r.over() != (tt.want != "") || r.held.Load() {
-				t.Errorf("%v of %v, wanted %s: dropped for %q, over %v, held %v, want %q, %v, false", tt.age, tt.notAfter, tt.wanted, got, r.over(),
-					r.held.Load(), tt.want, tt.want != "")
+			if got != tt.want || r.over() != (tt.want != "") || r.paused.Load() {
+				t.Errorf("%v of %v, wanted %s: dropped for %q, over %v, paused %v, want %q, %v, false", tt.age, tt.notAfter, tt.wanted, got, r.over(),
+					r.paused.Load(), tt.want, tt.want != "")
 			}
 		}
 		r := &run{}
@@ -102,14 +102,14 @@ func TestOnlyRetriesAreDueAgain(t *testing.T) {
 func TestEachAnswerToAnIntentIsObeyed(t *testing.T) {
 	began := time.Unix(1e9, 0)
 	for _, tt := range []struct {
-		name                    string
-		granted                 campaign.Granted
-		attempts                string // seq/attempt/tries
-		mark                    int64
-		left                    int // read ahead
-		lost, held, over, again bool
-		poked                   int
-		skipped                 int64
+		name                      string
+		granted                   campaign.Granted
+		attempts                  string // seq/attempt/tries
+		mark                      int64
+		left                      int // read ahead
+		lost, paused, over, again bool
+		poked                     int
+		skipped                   int64
 	}{
 		{"all", campaign.Granted{To: 8}, "1/3/2 5/1/0 6/1/0 7/1/0", 8, 1, false, false, false, false, 0, 0},
 		{"a part", campaign.Granted{To: 6, OverBudget: true}, "1/3/2 5/1/0", 6, 3, false, false, true, false, 0, 0},
@@ -145,8 +145,8 @@ func TestEachAnswerToAnIntentIsObeyed(t *testing.T) {
 					tt.attempts, tt.mark, tt.left, len(got))
 			}
 			reason := r.dropping.Load()
-			if s.lost.Load() != tt.lost || r.held.Load() != tt.held || (reason != nil) != tt.over || reason != nil && *reason != campaign.OverLimit {
-				t.Errorf("lost %v, held %v, dropped %v, want %v, %v, %v", s.lost.Load(), r.held.Load(), reason, tt.lost, tt.held, tt.over)
+			if s.lost.Load() != tt.lost || r.paused.Load() != tt.paused || (reason != nil) != tt.over || reason != nil && *reason != campaign.OverLimit {
+				t.Errorf("lost %v, paused %v, dropped %v, want %v, %v, %v", s.lost.Load(), r.paused.Load(), reason, tt.lost, tt.paused, tt.over)
 			}
 			if due := s.dueBy(began); due != tt.again || len(e.poke) != tt.poked || w.number.counts.skipped.Load() != tt.skipped {
 				t.Errorf("due again %v, poked %d, %d skipped, want %v, %d, %d", due, len(e.poke), w.number.counts.skipped.Load(), tt.again, tt.poked,

@@ -21,7 +21,7 @@ import (
 //
 // The lanes that replicas report tell the others which runs want the number there. Each replica
 // divides the number among all of these runs. While every replica has a segment of each run, no more
-// is needed. Otherwise each asks the limiter for permission (permitted): replicas that lack a run
+// is needed. Otherwise each asks the limiter for permission (askShare): replicas that lack a run
 // then leave its share to those that have it.
 
 // terms are what a run's shares depend on. They change while it is sent.
@@ -227,9 +227,9 @@ func (f *fairQueue) choose(flows []*flow, now time.Time, n, most int) {
 // cost is what a delivery adds to the run's tag, in seconds.
 func (l *flow) cost() float64 { return 1 / max(l.slack*l.rate, throttle.MinRate) }
 
-// permitted is how many of the chosen deliveries of a run its share lets through, over all
+// askShare is how many of the chosen deliveries of a run its share lets through, over all
 // replicas. Together the runs may use 2 % more than the pace, so that none of it is left.
-func (f *fairQueue) permitted(ctx context.Context, l *flow, now time.Time) int {
+func (f *fairQueue) askShare(ctx context.Context, l *flow, now time.Time) int {
 	if !f.uneven || l.n == 0 || mutant.On("share_unasked") {
 		return l.n
 	}

@@ -30,7 +30,7 @@ func TestAUsedUpShareIsAskedForWithinASecond(t *testing.T) {
 		}
 		p, r, now := newWorker(e, "conn_1").planner, &run{no: 1}, time.Now()
 		p.fair.uneven = true
-		n := p.fair.permitted(t.Context(), &flow{run: r, rate: 0.001, n: 3}, now)
+		n := p.fair.askShare(t.Context(), &flow{run: r, rate: 0.001, n: 3}, now)
 		if got := p.fair.used[r].Sub(now); n != 0 || got != want {
 			t.Errorf("a wait of %v: got %d permissions and asks after %v, want 0 and %v", wait, n, got, want)
 		}

@@ -98,7 +98,7 @@ func TestASegmentThatCannotBeTakenUpIsHandedBack(t *testing.T) {
 				if !slices.Equal(l.released, tt.released) {
 					t.Errorf("handed back %v, want %v", l.released, tt.released)
 				}
-				for what, segments := range map[string]*[]*segment{"taken up": &w.planner.segments, "renewed": w.renewer.held.Load()} {
+				for what, segments := range map[string]*[]*segment{"taken up": &w.planner.segments, "renewed": w.renewer.owned.Load()} {
 					var got []int64
 					if segments != nil {
 						for _, s := range *segments {

@@ -39,7 +39,7 @@ func (p *planner) tend(ctx context.Context, now time.Time) error {
 // tendOne reports true when the planner no longer owns the segment.
 func (p *planner) tendOne(ctx context.Context, s *segment, active bool, now time.Time) (bool, error) {
 	_, _, s.leaving = p.leaves(s, now)
-	if s.leaving || s.lost.Load() || s.run.held.Load() || s.run.over() || !active || p.heldLong(s.run, now) {
+	if s.leaving || s.lost.Load() || s.run.paused.Load() || s.run.over() || !active || p.heldLong(s.run, now) {
 		p.unpost(s)
 	}
 	if s.lost.Load() {
@@ -64,7 +64,7 @@ func (p *planner) tendOne(ctx context.Context, s *segment, active bool, now time
 	opens := s.closedUntil(now)
 	var wake time.Time
 	switch {
-	case s.run.held.Load() || !active:
+	case s.run.paused.Load() || !active:
 		wake = now
 	case !opens.IsZero() && (!s.dropped || !s.run.over()):
 		wake = opens

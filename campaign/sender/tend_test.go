@@ -99,7 +99,7 @@ func TestASegmentIsGivenBackWhenNothingIsToBeSent(t *testing.T) {
 			if tt.seg.drop != nil {
 				r.drop(*tt.seg.drop)
 			}
-			r.held.Store(tt.seg.held)
+			r.paused.Store(tt.seg.held)
 			if !tt.seg.gone {
 				w.planner.setRuns([]*run{r})
 			}
@@ -120,8 +120,8 @@ func TestASegmentIsGivenBackWhenNothingIsToBeSent(t *testing.T) {
 			if err := w.planner.tend(t.Context(), now); err != nil {
 				t.Fatal(err)
 			}
-			if kept := len(w.planner.segments) == 1; kept != tt.kept || (w.renewer.held.Load() != nil) == tt.kept {
-				t.Errorf("kept: %v, told to the renewer: %v, want %v, %v", kept, w.renewer.held.Load() != nil, tt.kept, !tt.kept)
+			if kept := len(w.planner.segments) == 1; kept != tt.kept || (w.renewer.owned.Load() != nil) == tt.kept {
+				t.Errorf("kept: %v, told to the renewer: %v, want %v, %v", kept, w.renewer.owned.Load() != nil, tt.kept, !tt.kept)
 			}
 			if !slices.EqualFunc(l.parked, tt.parked, time.Time.Equal) || !slices.Equal(l.dropped, tt.dropped) {
 				t.Errorf("parked until %v, dropped for %v, want %v, %v", l.parked, l.dropped, tt.parked, tt.dropped)
