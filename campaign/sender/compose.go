@@ -18,10 +18,11 @@ const readAhead = campaign.SegmentSize / 4
 // owner set.
 const lookAgain = 15 * time.Second
 
-// compose chooses deliveries for the next intents by the runs' shares: up to n of runs without a
-// limit of their own, and of each run with one as many as fill its part of the queue (run.mostQueued of
-// most). Due retries come before the other deliveries of their run
-// (docs/limits.md#sharing-a-number). With an error it returns what it had chosen.
+// compose chooses deliveries for the next intents by the runs' shares. n bounds the runs without a
+// limit of their own together. A run with one gets what its part of the queue still has room for
+// (queue.capacity; most is how many attempts of one run may be queued). Due retries come before the
+// other deliveries of their run (docs/limits.md#sharing-a-number). With an error it returns what it
+// had chosen.
 func (p *planner) compose(ctx context.Context, now time.Time, n, most int) (drafts []draft, err error) {
 	p.turn++
 	flows := p.divide(now, p.number.pace())
@@ -58,21 +59,21 @@ func (p *planner) compose(ctx context.Context, now time.Time, n, most int) (draf
 	return drafts, nil
 }
 
-// divide says which runs want the number now and what each gets of it, and returns those that can be
-// sent here, the one whose turn it is first.
+// divide gives each run that wants the number now its rate, and returns those that can be sent
+// here, the run whose turn it is first.
 func (p *planner) divide(now time.Time, rate float64) []*flow {
 	return p.fair.divide(p.runsInTurn(), p.sendable(now), rate)
 }
 
-// sendable is how many deliveries of each run could be sent now; those that are due again are not
-// counted one by one.
+// sendable is how many deliveries of each run could be sent now. Due retries are not counted one by
+// one: a segment with some counts for SegmentSize more.
 func (p *planner) sendable(now time.Time) map[*run]int {
 	room := map[*run]int{}
 	for _, s := range p.segments {
 		if !p.postable(s, now) {
 			continue
 		}
-		if !s.exhausted() && s.run.dropping.Load() == nil { // over its limit only retries are left
+		if !s.exhausted() && s.run.dropping.Load() == nil { // fresh deliveries of a dropping run are not sent
 			room[s.run] += int(s.lease.Hi - s.lease.Mark)
 		}
 		if s.dueBy(now) {
@@ -99,7 +100,7 @@ func (p *planner) postable(s *segment, now time.Time) bool {
 // canSend reports whether the run has something to post now.
 func (p *planner) canSend(r *run, now time.Time) bool {
 	return slices.ContainsFunc(p.segments, func(s *segment) bool {
-		fresh := !s.exhausted() && r.dropping.Load() == nil // over its limit only retries are left
+		fresh := !s.exhausted() && r.dropping.Load() == nil // fresh deliveries of a dropping run are not sent
 		return s.run == r && (fresh || s.dueBy(now)) && p.postable(s, now)
 	})
 }

@@ -7,8 +7,8 @@ import (
 	"campaignd/campaign"
 )
 
-// lanes are what the steps of a planner find out about the lanes of its number. A step collects it;
-// the end of the step publishes it, and other goroutines read that.
+// lanes are what the planner's last step found about each lane of its number. The limits of a step
+// are collected during it. Other goroutines read only what the end of a step has published.
 type lanes struct {
 	limits map[campaign.RunNo]limitedBy // of the step under way; the planner's goroutine alone uses it
 
@@ -20,7 +20,7 @@ type lanes struct {
 type lane struct {
 	limited limitedBy
 	works   bool      // there is something to send, now or later
-	idle    time.Time // since when there is not; zero while there is
+	idle    time.Time // since when there has been nothing to send; zero: there is something
 	share   share     // of the number; zero for a run that does not want it here
 }
 
@@ -29,11 +29,10 @@ func (l lane) idleFor(d time.Duration, now time.Time) bool {
 	return !l.idle.IsZero() && now.Sub(l.idle) >= d
 }
 
-// share is what a run that wants the number gets of it, in messages per second, and of how many
-// runs.
+// share is the part of the number that a run gets.
 type share struct {
-	rate float64
-	runs int
+	rate float64 // messages per second
+	runs int     // among how many runs the number is divided
 }
 
 // begin starts a step.
@@ -49,7 +48,7 @@ func (l *lanes) limitBy(r *run, by campaign.Limit) {
 	l.limits[r.no] = limitedBy{by.By, by.Detail, by.Until}
 }
 
-// publish ends a step that found these lanes. Their limits are those that the step noted.
+// publish stores what the step found, with the limits that it noted.
 func (l *lanes) publish(found map[campaign.RunNo]lane, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

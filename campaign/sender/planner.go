@@ -12,8 +12,9 @@ import (
 	"campaignd/campaign"
 )
 
-// planner turns segments of runs into attempts with a committed intent. It keeps between one and
-// two groups of attempts ahead of the poster, fewer where other replicas send over the number too.
+// planner turns segments of runs into attempts with a committed intent. It asks for the next group
+// when one group is left in the queue, or less than one where other replicas send over the number
+// too. At most two groups are queued, and what each run with a limit of its own may have.
 type planner struct {
 	e       *Engine
 	number  *number
@@ -37,7 +38,7 @@ type planner struct {
 	units     units         // of the quotas of the connection
 	test      breakerTest   // of the half-open breaker
 	own       processRate   // what this process posts over the number
-	slow      time.Duration // what the ledger has needed for intents lately, and a margin
+	slow      time.Duration // how long a commit of intents takes lately, doubled (took)
 	heard     bool          // the ledger answered in this step
 	outage    error         // of the last step that asked the ledger
 }
@@ -85,7 +86,7 @@ func (p *planner) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		wait, err := p.step(ctx)
 		switch {
-		case err == nil && p.outage != nil: // the ledger was not asked: nothing is known of it
+		case err == nil && p.outage != nil: // this step did not ask the ledger, so the outage may still last
 		case err == nil:
 			if said != "" {
 				p.e.o.Log.Info("the ledger takes sending up again", "connection", p.number.connection)
@@ -116,8 +117,8 @@ func (p *planner) run(ctx context.Context) {
 	}
 }
 
-// cause is what an error says without what was being done: several calls meet the same fault in
-// turn.
+// cause is the text of the innermost error. One fault of the ledger fails several calls; without
+// their names it is logged once.
 func cause(err error) string {
 	for {
 		inner := errors.Unwrap(err)
@@ -129,8 +130,8 @@ func cause(err error) string {
 }
 
 // step does what is due, in the order of a delivery's walk: it gives back the segments that have
-// nothing to do, claims others, and commits the intents of the next group. It says how long nothing
-// will be due.
+// nothing to do, claims others, and commits the intents of the next group. It returns how long
+// the planner may sleep.
 func (p *planner) step(ctx context.Context) (wait time.Duration, err error) {
 	now := time.Now()
 	rate := p.number.pace()
@@ -172,8 +173,8 @@ func (p *planner) step(ctx context.Context) (wait time.Duration, err error) {
 	return p.fair.wait(now, p.e.o.Tick), nil
 }
 
-// publish lets `why` and the other workers read what a step found. An outage of the ledger limits
-// every lane until a step without an error has asked the ledger.
+// publish lets `why` and the other workers read what a step found. After a step that failed, every
+// lane shows `ledger` until a later step has asked the ledger and got an answer.
 func (p *planner) publish(ctx context.Context, err error) {
 	if ctx.Err() == nil && (err != nil || p.heard) {
 		p.outage = err
@@ -188,31 +189,34 @@ func (p *planner) publish(ctx context.Context, err error) {
 	p.lanes.publish(found, time.Now())
 }
 
-// group is Group's worth of deliveries at a rate: clamp(rate x Group, 1, GroupMax). Two are
-// outstanding at most. While the ledger takes longer than that for a commit, a group covers its
-// time: else the poster would run out of attempts.
+// group is Group's worth of deliveries at a rate: clamp(rate x Group, 1, GroupMax). At most
+// two are queued. If slow is longer than Group, a group covers slow: else the poster would run out
+// of attempts during a commit.
 func (p *planner) group(rate float64) int {
 	cover := max(p.e.o.Group, p.slow).Seconds()
 	return int(min(max(math.Ceil(rate*cover), 1), float64(p.e.o.GroupMax)))
 }
 
-// smallGroup is the largest group that shares its transaction with those of other numbers: 320
-// messages a second. The transaction of a larger one is cheap for each of its deliveries.
+// smallGroup is the largest group that shares its transaction with those of other numbers: 16
+// deliveries, which is a group at 320 messages a second. A larger group commits alone: its
+// transaction is cheap for each of its deliveries.
 const smallGroup = 16
 
 // mostCover bounds what a slow ledger adds to a group: two of them are in doubt after a death.
 const mostCover = 250 * time.Millisecond
 
-// took notes how long the ledger needed for a commit of intents. A slow one counts at once, and
-// double, because the next may begin late; then a tenth less with each that is quicker.
+// took notes how long the ledger needed for a commit of intents. A slow commit raises the
+// estimate at once, to twice its time, because the next one may begin late. Each quicker commit
+// lowers it by at most a tenth.
 func (p *planner) took(d time.Duration) {
 	p.slow = min(max(2*d, p.slow*9/10), mostCover)
 }
 
-// ahead is the length of the queue at which the planner asks for more: a group at the rate that
-// this process has had lately, which is a part of the number's where other replicas send over it
-// too. A replica with a quarter of the rate asks for eight attempts at a time in place of five.
-// Where that is not known, or the queue ran empty, it is a group at the number's whole rate.
+// ahead is the length of the queue at which the planner asks for more: one group at the rate that
+// this process has had lately. That is less than the number's rate where other replicas send too,
+// so the queue runs lower and each request is larger: a replica with a quarter of the rate asks for
+// eight attempts at a time in place of five. If the rate is not known, or the queue ran empty, the
+// number's whole rate counts.
 func (p *planner) ahead(now time.Time, rate float64) int {
 	own := p.own.measure(now, p.number.counts.posted.Load())
 	if own == 0 || p.queue.empty() {
@@ -239,9 +243,9 @@ func (o *processRate) measure(now time.Time, posts int64) float64 {
 	return o.perSecond
 }
 
-// release hands every segment back with what was not posted, after their last results are with
-// the ledger or ctx has ended. Attempts of a segment that another owner has by now are recorded as not
-// posted, like any other fact.
+// release gives every segment back together with its attempts that were not posted. Before that it
+// waits until the ledger has the results of the segment's posts, or ctx has ended. Attempts of a
+// segment that another owner has by now are recorded as not posted, like any other fact.
 func (p *planner) release(ctx context.Context) {
 	unposted := map[*segment][]int64{}
 	for _, a := range p.queue.remove(func(*attempt) bool { return true }) {

@@ -67,11 +67,12 @@ func (p *poster) run(ctx context.Context) {
 	}
 }
 
-// unheld is how many posts a number may begin that nothing holds.
+// unheld means that nothing bounds how many posts a number may begin.
 const unheld = math.MaxInt
 
 // may is how many posts the number may begin now: none while it rests or is held, a few while its
-// breaker is half-open. If it may begin none, wait is how long at most; 0: until it is woken.
+// breaker is half-open. With most 0 the caller waits until it is woken, or for wait if that is
+// above 0.
 func (p *poster) may(now time.Time) (most int, wait time.Duration) {
 	if rest, _ := p.number.rests(now); rest > 0 {
 		return 0, rest
@@ -102,7 +103,8 @@ const (
 	lateness       = throttle.Lateness + coalesceWindow
 )
 
-// companion is the last slot of a lease that is used together with the i-th.
+// companion is the index of the last slot in the i-th slot's group; the group is posted at that
+// slot's instant.
 func companion(s throttle.Slots, i int) int {
 	n := 1 + int(coalesceWindow/max(s.Interval, 1)) // slots that share an instant
 	return min(i-i%n+n, s.N) - 1
@@ -161,7 +163,8 @@ func (p *poster) use(ctx context.Context, slot, at time.Time) bool {
 }
 
 // withdrawn reports whether an attempt with an intent must not be posted at now: its window has
-// closed, its run is stopped, its connection held, or its lease or its place runs out.
+// closed, its run is paused or over, a hold stops it, or its lease or its place in the tier runs
+// out.
 func (p *poster) withdrawn(a *attempt, now time.Time) bool {
 	r := a.segment.run
 	return r.paused.Load() || r.over() || !a.segment.mayPost(now, p.e.o.Lease/5) || p.stopped(r, now) ||
@@ -198,8 +201,8 @@ func (p *poster) sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
-// send makes the one POST of an attempt. It applies what the answer says of others, and hands the
-// result to the recorder.
+// send makes the one POST of an attempt. It applies what the answer says beyond this recipient
+// (learn), and hands the result to the recorder.
 func (p *poster) send(ctx context.Context, a *attempt, t ticket) {
 	r := a.segment.run
 	m, err := r.render.Message(p.number.connection, r.asset(p.number.connection), &a.delivery)
@@ -239,8 +242,9 @@ func (p *poster) send(ctx context.Context, a *attempt, t ticket) {
 	})
 }
 
-// observe tells the limiter how the service took the rate. No answer says nothing of it; every
-// other refusal says that the rate was accepted. e is nil for an accepted message.
+// observe tells the limiter how the service took the rate. A request without an answer, or in
+// doubt, is not counted. Any refusal other than throttling counts as an accepted rate. e is nil for
+// an accepted message.
 func (p *poster) observe(a *attempt, e *messaging.Error) {
 	if e != nil && (e.Proof != messaging.NotSent || e.Status == 0) {
 		return
@@ -269,8 +273,8 @@ func (p *poster) post(ctx context.Context, m *messaging.Message) (messaging.Rece
 var errWithdrawn = errors.New("withdrawn before its first byte")
 
 // leaving returns what is called before the first byte of a request leaves. A connection to the
-// service may have taken seconds to make: an attempt that must no longer be posted is withdrawn, and
-// late is set.
+// service may have taken seconds to make: an attempt that must no longer be posted is withdrawn,
+// and late is set.
 func (p *poster) leaving(a *attempt, late *atomic.Bool) func() error {
 	return func() error {
 		if p.withdrawn(a, time.Now()) {

@@ -14,15 +14,16 @@ import (
 )
 
 // The runs of a number share it by plan.Shares (docs/limits.md#sharing-a-number). Each group of
-// intents is filled by start-time fair queueing: a run's tag is the time at which it would have got
-// what it has at the rate of its share, and the run with the least tag is next. A run that had
+// intents is filled by start-time fair queueing: a run's tag grows by 1/share with each delivery,
+// and the run with the least tag is next. A run that had
 // nothing to send begins at the tag of the one that was served last, so idle time earns nothing
 // (Goyal, Vin and Cheng, https://dl.acm.org/doi/10.1145/248157.248171).
 //
-// The lanes that replicas report tell the others which runs want the number there. Each replica
-// divides the number among all of these runs. While every replica has a segment of each run, no more
-// is needed. Otherwise each asks the limiter for permission (askShare): replicas that lack a run
-// then leave its share to those that have it.
+// Each replica reports its lanes. From them the others know which runs it wants to send. Each
+// replica divides the number among all of these runs. While every replica has a segment of each
+// run, no more is needed. Otherwise each asks the limiter for permission (askShare): a replica
+// without a segment of a run then uses only the shares of its own runs, and leaves that run's share
+// to those that have one.
 
 // terms are what a run's shares depend on. They change while it is sent.
 type terms struct {
@@ -104,7 +105,7 @@ func (e *Engine) readOtherLanes(ctx context.Context, active []*run) error {
 	return nil
 }
 
-// flow is a run that wants the number now, here or at another replica: a flow of fair queueing.
+// flow is one run in the fair queue: it wants the number now, here or at another replica.
 type flow struct {
 	run   *run
 	rate  float64 // its share, in messages per second
@@ -115,8 +116,8 @@ type flow struct {
 	local bool    // it has something to send here
 }
 
-// A run whose share is used up waits at least shareAgain, the time of a group, and at most shareLate:
-// its share may be greater by then.
+// A run whose share is used up waits at least shareAgain, the time of a group, and at most
+// shareLate, because its share may have grown by then.
 const (
 	shareAgain = 50 * time.Millisecond
 	shareLate  = time.Second
@@ -127,7 +128,7 @@ type fairQueue struct {
 	e      *Engine
 	number *number
 	queue  *queue
-	lanes  *lanes // are told which runs others come before
+	lanes  *lanes // told of each run that gets less because other runs come first
 
 	flows   []*flow            // of this step
 	uneven  bool               // some replica of the number lacks a run that another has
@@ -141,7 +142,8 @@ func newFairQueue(e *Engine, n *number, q *queue, l *lanes) fairQueue {
 }
 
 // divide says what each of the active runs that want the number now gets of its rate, in the order
-// of active, and returns those that can be sent here. room is how many deliveries of each could be.
+// of active, and returns those that can be sent here. room is how many deliveries of each could be
+// sent here.
 func (f *fairQueue) divide(active []*run, room map[*run]int, rate float64) []*flow {
 	maps.DeleteFunc(f.tags, func(r *run, _ float64) bool { return !slices.Contains(active, r) })
 	wanted := map[campaign.RunNo]bool{} // the runs that another replica has
@@ -182,8 +184,8 @@ func (f *fairQueue) divide(active []*run, room map[*run]int, rate float64) []*fl
 	return slices.DeleteFunc(slices.Clone(flows), func(l *flow) bool { return !l.local })
 }
 
-// choose fills a group of n deliveries with the runs of flows by their shares. A run with a limit of
-// its own may have more in the queue than a group, and does not count toward n.
+// choose fills a group of n deliveries with the runs of flows by their shares. n bounds the runs
+// without a rate of their own together; a run with one is bounded by queue.capacity.
 func (f *fairQueue) choose(flows []*flow, now time.Time, n, most int) {
 	for _, l := range flows {
 		l.tag = max(f.tags[l.run], f.virtual)
@@ -196,7 +198,7 @@ func (f *fairQueue) choose(flows []*flow, now time.Time, n, most int) {
 			l.room = 0
 		}
 		if own > 0 && l.rate >= 0.99*l.run.terms().want(f.number.pace()).Rate {
-			l.slack = 1.05 // its own limit is to bind, not its tag
+			l.slack = 1.05 // the run's own limit must slow it, not the fair queue
 		}
 	}
 	for {
@@ -227,8 +229,9 @@ func (f *fairQueue) choose(flows []*flow, now time.Time, n, most int) {
 // cost is what a delivery adds to the run's tag, in seconds.
 func (l *flow) cost() float64 { return 1 / max(l.slack*l.rate, throttle.MinRate) }
 
-// askShare is how many of the chosen deliveries of a run its share lets through, over all
-// replicas. Together the runs may use 2 % more than the pace, so that none of it is left.
+// askShare asks the limiter, which all replicas share, how many of the chosen deliveries the run's
+// share allows. It asks only while some replica lacks a run that another has. Together the runs may
+// use 2 % more than the pace, so that none of it is left.
 func (f *fairQueue) askShare(ctx context.Context, l *flow, now time.Time) int {
 	if !f.uneven || l.n == 0 || mutant.On("share_unasked") {
 		return l.n
@@ -236,7 +239,7 @@ func (f *fairQueue) askShare(ctx context.Context, l *flow, now time.Time) int {
 	key := "share:" + f.number.connection + ":" + l.run.id
 	granted, wait, err := f.e.limiter.Allow(ctx, key, max(1.02*l.rate, throttle.MinRate), l.n)
 	if err != nil {
-		return l.n // nothing is sent without a slot, which cannot be had either
+		return l.n // the limiter is away, so no slot can be had and nothing is sent anyway
 	}
 	if granted < l.n {
 		f.used[l.run] = now.Add(min(max(wait, shareAgain), shareLate))
@@ -244,7 +247,7 @@ func (f *fairQueue) askShare(ctx context.Context, l *flow, now time.Time) int {
 	return granted
 }
 
-// giveBack takes from the run's tag what it was chosen for and did not use.
+// giveBack lowers the run's tag by the cost of the deliveries that were chosen and not used.
 func (f *fairQueue) giveBack(l *flow, unused int) {
 	f.tags[l.run] -= float64(unused) * l.cost()
 }
