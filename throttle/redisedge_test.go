@@ -191,7 +191,8 @@ func TestWatchdogWaitsTenSecondsFromTheFirst(t *testing.T) {
 		}
 		time.Sleep(time.Hour)
 		if _, _ = s.admit(); s.client != last || strings.Count(log.String(), "connecting anew") != 1 {
-			t.Errorf("two failures, then an hour without calls: replaced %v, want false; the log, want one line:\n%s", s.client != last, log.String())
+			t.Errorf("two failures, then an hour without calls: replaced %v, want false; the log, want one line:\n%s",
+				s.client != last, log.String())
 		}
 		s.settle(nil)
 		for range breakerFailures {

@@ -145,7 +145,8 @@ func TestEachAnswerToAnIntentIsObeyed(t *testing.T) {
 					tt.attempts, tt.mark, tt.left, len(got))
 			}
 			reason := r.dropping.Load()
-			if s.lost.Load() != tt.lost || r.paused.Load() != tt.paused || (reason != nil) != tt.over || reason != nil && *reason != campaign.OverLimit {
+			if s.lost.Load() != tt.lost || r.paused.Load() != tt.paused || (reason != nil) != tt.over ||
+				reason != nil && *reason != campaign.OverLimit {
 				t.Errorf("lost %v, paused %v, dropped %v, want %v, %v, %v", s.lost.Load(), r.paused.Load(), reason, tt.lost, tt.paused, tt.over)
 			}
 			if due := s.dueBy(began); due != tt.again || len(e.poke) != tt.poked || w.number.counts.skipped.Load() != tt.skipped {
