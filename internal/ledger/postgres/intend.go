@@ -13,7 +13,7 @@ import (
 
 // commitIntents takes two round trips, however many intents there are. The first reads all that
 // they depend on and locks their segments; the second writes and commits. In Granted.Skipped the
-// reason "" marks a retry that is no longer due.
+// reason "" marks a retry that is no longer due, or for which the budget or the tier has no place.
 //
 // The transaction reads the run's wanted state and the suppressions without a lock. It obeys what
 // was committed before it began, and a pause or an opt-out never waits for a sender.
