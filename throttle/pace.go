@@ -14,16 +14,12 @@ const (
 	CoexistenceLimit = 20
 )
 
-// The least part of a number's limit that is kept for inbound messages, because the platform
+// The part of a number's limit that is kept for inbound messages, because the platform
 // counts them together with ours. A coexistence number also sends from its owner's phone.
 const (
 	inboundReserve     = 0.05
 	coexistenceReserve = 0.30
 )
-
-// leastPace is the part of the limit that is always used, however many messages come in. It equals
-// the floor of the adaptive multiplier.
-const leastPace = multiplierFloor
 
 // Number is what is known of a number's throughput. The zero value is a STANDARD number.
 type Number struct {
@@ -34,20 +30,14 @@ type Number struct {
 	Level string
 	// Coexistence means that the number is used on a phone as well.
 	Coexistence bool
-	// Inbound is the measured rate of inbound messages per second, the 95th percentile of ten
-	// minutes. 0: not known.
-	Inbound float64
-	// Factor is the part of the limit to pace at, above 0 and at most 1. Any other value takes the
-	// default for the limit: 0.90 up to 100 a second, 0.95 from 500 a second.
-	Factor float64
 }
 
 // Pace is the rate to send at, with the terms it is computed from.
 type Pace struct {
-	Rate    float64 // messages per second: Factor x (Limit - Reserve), at least 2 % of Limit
+	Rate    float64 // messages per second: Factor x (Limit - Reserve)
 	Limit   float64 // messages per second
 	Source  string  // where Limit comes from, for people
-	Factor  float64 // above 0, at most 1
+	Factor  float64 // from 0.90 to 0.95
 	Reserve float64 // messages per second kept for inbound
 	Share   string  // where Reserve comes from, for people
 }
@@ -58,30 +48,17 @@ type Pace struct {
 func (n Number) Pace() Pace {
 	var p Pace
 	p.Limit, p.Source = n.limit()
-	p.Factor = n.Factor
-	if !(p.Factor > 0 && p.Factor <= 1) {
-		p.Factor = factor(p.Limit)
-	}
-	least, why := inboundReserve, "5 % for inbound"
+	p.Factor = factor(p.Limit)
+	p.Reserve, p.Share = inboundReserve*p.Limit, "5 % for inbound"
 	if n.Coexistence {
-		least, why = coexistenceReserve, "30 % for inbound and the phone"
-	}
-	p.Reserve, p.Share = least*p.Limit, why
-	if n.Inbound > p.Reserve {
-		p.Reserve, p.Share = n.Inbound, "inbound as measured"
+		p.Reserve, p.Share = coexistenceReserve*p.Limit, "30 % for inbound and the phone"
 	}
 	p.Rate = p.Factor * (p.Limit - p.Reserve)
-	if floor := leastPace * p.Limit; p.Rate < floor {
-		p.Rate = floor
-	}
 	return p
 }
 
 // String is the sum for an operator: "68.4/s = 0.9 x (80 STANDARD - 4 (5 % for inbound))".
 func (p Pace) String() string {
-	if p.Rate > p.Factor*(p.Limit-p.Reserve) {
-		return fmt.Sprintf("%.4g/s: the minimum, because %.4g of %.4g %s is inbound", p.Rate, p.Reserve, p.Limit, p.Source)
-	}
 	return fmt.Sprintf("%.4g/s = %.3g x (%.4g %s - %.4g (%s))", p.Rate, p.Factor, p.Limit, p.Source, p.Reserve, p.Share)
 }
 

@@ -142,11 +142,13 @@ func (f *foreseen) higher(limit string, at time.Time) float64 {
 	return 1
 }
 
-// pace is that of a number at a time: the daemon measures what comes in, ten minutes at a time.
+// pace is the rate that a number reaches at a time. What comes in counts, too: above the reserve,
+// the service's throttling makes room for it.
 func (f *foreseen) pace(n foreseenNumber, at time.Time) float64 {
 	slot := uint64(at.Unix() / 600) //nolint:gosec // after 1970
 	inbound := n.limit * n.inbound * math.Exp(0.35*f.normal("inbound "+n.id, slot))
-	return throttle.Number{Limit: n.limit, Inbound: inbound}.Pace().Rate * f.higher("throughput", at)
+	p := throttle.Number{Limit: n.limit}.Pace()
+	return p.Factor * (p.Limit - max(p.Reserve, inbound)) * f.higher("throughput", at)
 }
 
 // throttles reports whether the service answers a post with throttling.

@@ -45,7 +45,6 @@ func TestNoSecondHasMoreThanTheLimitAlthoughSlotsShare(t *testing.T) {
 	for _, number := range []throttle.Number{
 		{Limit: throttle.CoexistenceLimit}, {Limit: throttle.CoexistenceLimit, Coexistence: true}, {Limit: throttle.StandardLimit}, {Limit: 200},
 		{Limit: throttle.HighLimit},
-		{Limit: throttle.StandardLimit, Factor: 1},
 	} {
 		pace := number.Pace().Rate
 		t.Run(fmt.Sprintf("%v at %.4g", number.Limit, pace), func(t *testing.T) {
