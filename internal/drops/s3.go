@@ -220,7 +220,21 @@ func (b *S3) Create(ctx context.Context, key string, text []byte) error {
 	return err
 }
 
-// Put implements Bucket.
+// errUnread says that the server did not read an upload to its end, or did not answer it.
+var errUnread = errors.New("the server did not take the upload any further")
+
+// progress is told of each part of an upload that is read. It allows each the same time.
+type progress struct {
+	*time.Timer
+	each time.Duration
+}
+
+func (p progress) Read(b []byte) (int, error) {
+	p.Reset(p.each)
+	return len(b), nil
+}
+
+// Put implements Bucket. An upload may take any time while it moves.
 func (b *S3) Put(ctx context.Context, key string, f *os.File) error {
 	info, err := f.Stat()
 	if err != nil {
@@ -233,7 +247,15 @@ func (b *S3) Put(ctx context.Context, key string, f *os.File) error {
 	if strings.HasSuffix(key, ".json") {
 		kind = "application/json"
 	}
-	_, err = b.client.Client.PutObject(ctx, b.bucket, key, f, info.Size(), minio.PutObjectOptions{ContentType: kind, NumThreads: 1})
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	stalled := time.AfterFunc(b.request, func() { cancel(errUnread) })
+	defer stalled.Stop()
+	_, err = b.client.Client.PutObject(ctx, b.bucket, key, f, info.Size(),
+		minio.PutObjectOptions{ContentType: kind, NumThreads: 1, Progress: progress{stalled, b.request}})
+	if err != nil && errors.Is(context.Cause(ctx), errUnread) {
+		return errUnread
+	}
 	return bucketError(err)
 }
 

@@ -29,6 +29,7 @@ type store struct {
 	server *httptest.Server
 	denied atomic.Bool // each request is answered 403
 	stuck  atomic.Bool // each answer begins and does not end
+	unread atomic.Bool // no upload is read or answered
 	cut    atomic.Int64
 }
 
@@ -46,6 +47,10 @@ func newStore(t *testing.T) *store {
 				_, _ = io.WriteString(w, "<ListBucketResult>")
 				_ = http.NewResponseController(w).Flush()
 				<-r.Context().Done()
+				return
+			}
+			if s.unread.Load() && r.Method == http.MethodPut {
+				<-t.Context().Done()
 				return
 			}
 			if n := s.cut.Load(); n > 0 && r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, ".csv") {
@@ -157,6 +162,25 @@ func TestAListingThatStandsStillIsGivenUp(t *testing.T) {
 	}
 	if !errors.Is(last, errStalled) {
 		t.Errorf("got %v, want %v", last, errStalled)
+	}
+}
+
+func TestAnUploadThatStandsStillIsGivenUp(t *testing.T) {
+	s := newStore(t)
+	f, err := os.Create(filepath.Join(t.TempDir(), "report.csv"))
+	s.ok(err)
+	defer f.Close()
+	s.ok(f.Truncate(64 << 20)) // more than the buffers of a connection hold
+	s.unread.Store(true)
+	s.request = 200 * time.Millisecond
+	if err := s.Put(t.Context(), "report.csv", f); !errors.Is(err, errUnread) {
+		t.Errorf("got %v, want %v", err, errUnread)
+	}
+	s.unread.Store(false)
+	s.ok(f.Truncate(1 << 10))
+	s.ok(s.Put(t.Context(), "report.csv", f))
+	if o := s.stat("report.csv"); o.Size != 1<<10 {
+		t.Errorf("the next upload: got %d bytes, want all", o.Size)
 	}
 }
 
