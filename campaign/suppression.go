@@ -1,6 +1,7 @@
 package campaign
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -83,9 +84,9 @@ func (m Move) Carried(s Suppression) Suppression {
 	return s
 }
 
-// OfCompany returns the suppression for one company alone, if it is an opt-out: a recipient who opts
-// out of one client's messages may want another's. Any other suppression holds for all. company may
-// be "": the suppression then stops the messages of all.
+// OfCompany returns the suppression for one company alone, if it is an opt-out: a recipient who
+// opts out of one client's messages may want another's. Any other suppression holds for all.
+// company may be "": the suppression then stops the messages of all.
 func (s Suppression) OfCompany(company string) Suppression {
 	if s.Scope == ScopeMarketing {
 		s.Company = company
@@ -100,6 +101,46 @@ func (s Suppression) ScopeText() string {
 		return string(s.Scope)
 	}
 	return string(s.Scope) + "@" + s.Company
+}
+
+// SkipFor is the reason to skip a recipient with a suppression whose ScopeText is this; "" if a
+// run may send to them. companies are those of the run. If one of them is "", or there is none, the
+// suppression of any company stops it.
+func SkipFor(scope string, marketing bool, companies ...string) SkipReason {
+	kind, company, one := strings.Cut(scope, "@")
+	if one && len(companies) > 0 && !slices.Contains(companies, company) && !slices.Contains(companies, "") {
+		return ""
+	}
+	switch Scope(kind) {
+	case ScopeAll:
+		return Suppressed
+	case ScopeMarketing:
+		if marketing {
+			return OptedOut
+		}
+	case ScopeUnreachable:
+		return Unreachable
+	}
+	return ""
+}
+
+// Stronger is the reason to show when both hold.
+func Stronger(a, b SkipReason) SkipReason {
+	order := func(r SkipReason) int {
+		switch r {
+		case Suppressed:
+			return 3
+		case OptedOut:
+			return 2
+		case Unreachable:
+			return 1
+		}
+		return 0
+	}
+	if order(b) > order(a) {
+		return b
+	}
+	return a
 }
 
 // ScopeOf returns the scope of the suppression that a refusal or a failed status adds; "" when it

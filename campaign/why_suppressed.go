@@ -116,6 +116,36 @@ func (r *WhyRow) suppressed(ctx context.Context, l WhyRowLedger, key int64, scop
 	return nil
 }
 
+// toBeSkipped adds the entries that will skip a queued row when its turn comes. Over an unknown
+// connection the entries of one company count for nothing.
+func (r *WhyRow) toBeSkipped(ctx context.Context, l WhyRowLedger, key int64, marketing bool, h WhyHolds, now time.Time) error {
+	all, err := l.SuppressionsOf(ctx, key)
+	if err != nil {
+		return fmt.Errorf("read the suppressions: %w", err)
+	}
+	known := h.Origin != nil && r.Connection != ""
+	var reason SkipReason
+	var said []string
+	for _, s := range all {
+		var why SkipReason
+		switch {
+		case !s.InForce(now):
+		case s.Company == "":
+			why = SkipFor(s.ScopeText(), marketing)
+		case known:
+			why = SkipFor(s.ScopeText(), marketing, h.Origin(r.Connection).Company)
+		}
+		if why != "" {
+			one := s.why()
+			r.Suppressions, said, reason = append(r.Suppressions, one), append(said, one.text()), Stronger(reason, why)
+		}
+	}
+	if reason != "" {
+		r.Sentence += fmt.Sprintf("; when its turn comes it will be skipped (%s): %s", reason, strings.Join(said, "; "))
+	}
+	return nil
+}
+
 // text says whose messages an entry stops, its source and its times.
 func (s WhySuppression) text() string {
 	of := "all companies"

@@ -126,8 +126,8 @@ func (w *Why) waits(run Run, segments []SegmentState) []WhyWait {
 	}
 	left := w.Totals.Queued
 	var retry time.Time
-	// A sender knows when the retries of its segments are due, and the ledger does not. The others wake
-	// for their first retry or the end of their first doubt.
+	// A sender knows when the retries of its segments are due, and the ledger does not. The others
+	// wake for their first retry or the end of their first doubt.
 	leased := false // a segment of which only retries are left
 	for _, s := range segments {
 		if s.Done || s.Closed {
@@ -173,8 +173,9 @@ type WhyRow struct {
 	Until      time.Time `json:"until,omitzero"`
 	// Ahead is how many rows of its segment go before it.
 	Ahead int64 `json:"ahead"`
-	// Suppressions are the entries of the suppression list that skip the row now. None: the row is not
-	// skipped for its number, or the entry that skipped it was removed since.
+	// Suppressions are the entries of the suppression list that skip the row now, or will when its turn
+	// comes. None: the row is not skipped for its number, or the entry that skipped it was removed
+	// since.
 	Suppressions []WhySuppression `json:"suppressions,omitempty"`
 	Sentence     string           `json:"sentence"`
 }
@@ -215,12 +216,13 @@ func ExplainRecipient(ctx context.Context, l WhyRowLedger, run Run, h WhyHolds, 
 		return WhyRow{}, false, fmt.Errorf("read the segments of %s: %w", run.ID(), err)
 	}
 	r := w.row(run, line, segments)
-	if scope, of := suppressedBy[SkipReason(line.Reason)]; of && line.Status == Skipped {
-		if err := r.suppressed(ctx, l, key, scope, now); err != nil {
-			return WhyRow{}, false, err
-		}
+	switch scope, of := suppressedBy[SkipReason(line.Reason)]; {
+	case line.Status == Skipped && of:
+		err = r.suppressed(ctx, l, key, scope, now)
+	case line.Status == Queued:
+		err = r.toBeSkipped(ctx, l, key, run.Marketing, h, now)
 	}
-	return r, true, nil
+	return r, true, err
 }
 
 // row says what a row waits for.

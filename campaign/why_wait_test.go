@@ -91,8 +91,8 @@ func TestWhyCountsTheRowsByWhatTheyWaitFor(t *testing.T) {
 	}
 }
 
-// A segment that no connection has begun is parked while its sender's connection waits for a limit. The
-// lane of the other connection has nothing to do meanwhile.
+// A segment that no connection has begun is parked while its sender's connection waits for a limit.
+// The lane of the other connection has nothing to do meanwhile.
 func TestAParkedSegmentWaitsForNoWindow(t *testing.T) {
 	now := time.Date(2026, 11, 21, 5, 0, 0, 0, time.UTC)
 	lanes := []LaneReport{{Connection: "a", LimitedBy: "ramp", At: now, Until: now.Add(3 * time.Hour)},
@@ -206,6 +206,46 @@ func TestWhySaysWhoseOptOutSkipsARecipient(t *testing.T) {
 	q.fails = "suppressions"
 	if _, _, err := ExplainRecipient(t.Context(), q, Run{No: 1, State: Finished}, WhyHolds{}, 101, now); err == nil {
 		t.Error("a list that cannot be read: got nil, want an error")
+	}
+}
+
+// A stop that comes after the import skips the row at its turn, and an opt-out from marketing skips
+// no other message.
+func TestWhySaysThatAQueuedRecipientWillBeSkipped(t *testing.T) {
+	now := time.Date(2026, 11, 21, 5, 0, 0, 0, time.UTC)
+	entry := func(scope Scope, company string) Suppression {
+		return NewSuppression(100, "", scope, "stop", now.Add(-time.Hour)).OfCompany(company)
+	}
+	ended := entry(ScopeAll, "")
+	ended.Until = now
+	const stop = "(opted_out): on the suppression list for company co_1 alone (marketing) since 2026-11-21 04:00:00 UTC, source stop"
+	for _, c := range []struct {
+		entries []Suppression
+		company string // of connection a
+		other   bool   // not marketing
+		want    string // after "when its turn comes it will be skipped "; "": it will be sent
+	}{
+		{entries: []Suppression{entry(ScopeMarketing, "co_1")}, company: "co_1", want: stop},
+		{entries: []Suppression{entry(ScopeMarketing, "co_1")}, company: "", want: stop}, // one list for all companies
+		{entries: []Suppression{entry(ScopeMarketing, "co_1")}, company: "co_2"},
+		{entries: []Suppression{entry(ScopeMarketing, "co_1")}, company: "co_1", other: true},
+		{entries: []Suppression{ended}, company: "co_1"},
+		{entries: []Suppression{entry(ScopeMarketing, "co_1"), entry(ScopeAll, "")}, company: "co_1",
+			want: "(suppressed): " + strings.TrimPrefix(stop, "(opted_out): ") +
+				"; on the suppression list for all companies (all) since 2026-11-21 04:00:00 UTC, source stop"},
+	} {
+		q := queued{held: held{tallies: []Tally{{Status: Queued, N: 1}}, segments: []SegmentState{{Segment: Segment{Hi: 10}, Connection: "a"}}},
+			suppressed: c.entries}
+		q.lines = []Line{{Delivery: Delivery{Seq: 0, Row: 1, Key: 100}, Status: Queued, Connection: "a"}}
+		origin := func(string) Origin { return Origin{Company: c.company} }
+		w, found, err := ExplainRecipient(t.Context(), q, Run{No: 1, State: Running, Marketing: !c.other}, WhyHolds{Origin: origin}, 100, now)
+		if err != nil || !found {
+			t.Fatalf("got found %v and %v, want the row", found, err)
+		}
+		_, got, _ := strings.Cut(w.Sentence, "; when its turn comes it will be skipped ")
+		if got != c.want || (len(w.Suppressions) > 0) != (c.want != "") {
+			t.Errorf("%+v: got %q with %d entries, want %q", c, w.Sentence, len(w.Suppressions), c.want)
+		}
 	}
 }
 

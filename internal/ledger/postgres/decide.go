@@ -67,7 +67,7 @@ func (g *grants) suppressed(in *campaign.Intent, marketing bool) map[int64]campa
 			scopes = g.byKey[in.Keys[n]]
 		}
 		for _, s := range scopes {
-			found[id] = ledger.Stronger(found[id], ledger.SkipFor(s, marketing, in.Origin.Company))
+			found[id] = campaign.Stronger(found[id], campaign.SkipFor(s, marketing, in.Origin.Company))
 		}
 	}
 	group := max(0, in.To-in.From)

@@ -220,8 +220,8 @@ func (l *Ledger) SuppressedKeys(
 			stops = append(stops, stop{key, string(campaign.ScopeAll)})
 		}
 		for _, s := range stops {
-			if why := ledger.SkipFor(s.scope, marketing, companies...); why != "" {
-				found[s.key] = ledger.Stronger(found[s.key], why)
+			if why := campaign.SkipFor(s.scope, marketing, companies...); why != "" {
+				found[s.key] = campaign.Stronger(found[s.key], why)
 			}
 		}
 	}

@@ -123,11 +123,11 @@ func (t *tx) sendingRows(in *campaign.Intent, marketing bool, now int64) (rows l
 			var id int64
 			var scope string
 			err := scan(&id, &scope)
-			if why := ledger.SkipFor(scope, marketing, in.Origin.Company); why != "" {
+			if why := campaign.SkipFor(scope, marketing, in.Origin.Company); why != "" {
 				if rows.Suppressed == nil {
 					rows.Suppressed = map[int64]campaign.SkipReason{}
 				}
-				rows.Suppressed[id] = ledger.Stronger(rows.Suppressed[id], why)
+				rows.Suppressed[id] = campaign.Stronger(rows.Suppressed[id], why)
 			}
 			return err
 		})

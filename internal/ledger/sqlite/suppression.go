@@ -222,8 +222,8 @@ func (l *Ledger) SuppressedKeys(
 			var key int64
 			var scope string
 			err := scan(&key, &scope)
-			if why := ledger.SkipFor(scope, marketing, companies...); why != "" {
-				found[key] = ledger.Stronger(found[key], why)
+			if why := campaign.SkipFor(scope, marketing, companies...); why != "" {
+				found[key] = campaign.Stronger(found[key], why)
 			}
 			return err
 		}); err != nil {
