@@ -32,6 +32,9 @@ numbers, takes the webhooks and prints the report. Nothing leaves this machine. 
 	cmd.Flags().DurationVar(&o.Run.Settle, "settle", 20*time.Second, "how long to wait for statuses after the last answer")
 	out := addOutput(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if o.Run.Settle < 0 {
+			return invalid(fmt.Errorf("--settle %s is negative", o.Run.Settle))
+		}
 		files, err := fs.Sub(demoFiles, "demo")
 		if err != nil {
 			return err

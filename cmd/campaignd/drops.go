@@ -9,9 +9,6 @@ import (
 	"campaignd/client/resource"
 )
 
-// mostDrops is the most taken files listed.
-const mostDrops = 1000
-
 func (p *program) cmdDrops() *cobra.Command {
 	var last int
 	cmd := &cobra.Command{
@@ -27,8 +24,11 @@ those that were taken, the newest first: claimed (being read and launched), laun
 	o := addOutput(cmd)
 	p.addServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if err := within("last", last, 1, 1000); err != nil {
+			return err
+		}
 		return p.withDesk(cmd.Context(), toRead, func(d operations) error {
-			all, _, err := d.Drops(cmd.Context(), 0, min(max(last, 1), mostDrops))
+			all, _, err := d.Drops(cmd.Context(), 0, last)
 			if err != nil {
 				return err
 			}

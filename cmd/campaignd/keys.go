@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -98,6 +99,9 @@ func (p *program) cmdKeysRevoke() *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return p.withDesk(cmd.Context(), toChange, func(d operations) error {
 			k, err := d.RevokeKey(cmd.Context(), args[0])
+			if errors.Is(err, campaign.ErrNoKey) || absent(err) {
+				return invalid(fmt.Errorf("%w; `campaignd keys list` lists the ids", err))
+			}
 			if err != nil {
 				return err
 			}
@@ -121,8 +125,8 @@ a key of the API, or a user of this machine.`,
 	o := addOutput(cmd)
 	p.addServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if last < 1 || last > 10_000 {
-			return invalid(fmt.Errorf("--last %d: want 1 to 10000", last))
+		if err := within("last", last, 1, 10_000); err != nil {
+			return err
 		}
 		return p.withDesk(cmd.Context(), toRead, func(d operations) error {
 			actions, err := d.Actions(cmd.Context(), campaign.ActionFilter{Limit: last})

@@ -12,9 +12,6 @@ import (
 	"campaignd/campaign"
 )
 
-// mostNotifications is the most notifications listed.
-const mostNotifications = 1000
-
 func (p *program) cmdNotifications() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "notifications",
@@ -52,8 +49,11 @@ func (p *program) notificationsList(cmd *cobra.Command) func(context.Context) er
 		if *state != "" && !slices.Contains(notificationStates, *state) {
 			return invalid(fmt.Errorf("--state %q: want waiting, pending, sent or dead", *state))
 		}
+		if err := within("last", *last, 1, 1000); err != nil {
+			return err
+		}
 		return p.withDesk(ctx, toRead, func(d operations) error {
-			all, err := d.Notifications(ctx, campaign.NotificationState(*state), min(max(*last, 1), mostNotifications))
+			all, err := d.Notifications(ctx, campaign.NotificationState(*state), *last)
 			if err != nil {
 				return err
 			}

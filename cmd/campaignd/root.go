@@ -180,6 +180,14 @@ func oneArgument(what, example string) cobra.PositionalArgs {
 	}
 }
 
+// within refuses a number of a flag outside of its bounds.
+func within(flag string, n, least, most int) error {
+	if n < least || n > most {
+		return invalid(fmt.Errorf("--%s %d: want %d to %d", flag, n, least, most))
+	}
+	return nil
+}
+
 // help runs a command that was given no subcommand.
 func help(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 

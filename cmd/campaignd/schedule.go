@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -13,9 +14,6 @@ import (
 	"campaignd/internal/daemon"
 	"campaignd/internal/operator"
 )
-
-// mostFirings is the most firings listed for each campaign.
-const mostFirings = 1000
 
 func (p *program) cmdSchedule() *cobra.Command {
 	var next, last int
@@ -33,8 +31,11 @@ run; skipped, because an earlier run was unfinished (schedule.overlap); missed, 
 	o := addOutput(cmd)
 	p.addServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if err := cmp.Or(within("next", next, 0, 1000), within("last", last, 0, 1000)); err != nil {
+			return err
+		}
 		return p.withFolder(cmd.Context(), func(d folderOperations) error {
-			all, err := d.Schedule(cmd.Context(), "", min(max(next, 0), mostFirings), min(max(last, 0), mostFirings))
+			all, err := d.Schedule(cmd.Context(), "", next, last)
 			if err != nil {
 				return err
 			}

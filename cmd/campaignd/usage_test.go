@@ -126,6 +126,14 @@ func TestNegativeRowsAndTimesAreExitTwo(t *testing.T) {
 	d := newDesk(t, nil)
 	c := d.path("c.yaml")
 	d.says(2, "", "campaignd: --settle -1ns is negative\n", "run", c, "--settle", "-1ns")
+	d.says(2, "", "campaignd: --settle -1s is negative\n", "demo", "--settle", "-1s")
+	for _, list := range []string{"drops", "notifications"} {
+		d.says(2, "", "campaignd: --last 0: want 1 to 1000\n", list, "--last", "0")
+		d.says(2, "", "campaignd: --last 1001: want 1 to 1000\n", list, "--last", "1001")
+	}
+	d.says(2, "", "campaignd: --next -1: want 0 to 1000\n", "schedule", "--next", "-1")
+	d.says(2, "", "campaignd: --last 1001: want 0 to 1000\n", "schedule", "--last", "1001")
+	d.says(2, "", "campaignd: --last 10001: want 1 to 10000\n", "actions", "--last", "10001")
 	for _, args := range [][]string{{"preview", c}, {"test", c, "--to", "+2348031234567"}} {
 		d.says(2, "", "campaignd: --row 0: rows are counted from 1\n", append(args, "--row", "0")...)
 		d.says(2, "", "campaignd: --row -1: rows are counted from 1\n", append(args, "--row", "-1")...)

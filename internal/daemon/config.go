@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -312,7 +313,7 @@ func LoadConfig(path string, explicit bool, environment map[string]string) (*Con
 		if src == nil {
 			path = "configuration"
 		}
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, fmt.Errorf("%s: %w", cmp.Or(variableOf(err, environment), path), err)
 	}
 	return c, nil
 }

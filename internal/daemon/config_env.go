@@ -158,6 +158,23 @@ func variable(id string) string {
 	}, strings.ToUpper(id))
 }
 
+// keyOf matches the key with which a fault begins.
+var keyOf = regexp.MustCompile(`^[a-z_]+(\.[A-Za-z0-9_-]+)*`)
+
+// variableOf names the variable that set the key of a fault, or a part of the configuration above
+// the key; "": none did.
+func variableOf(fault error, environment map[string]string) string {
+	name := "CAMPAIGND_" + variable(keyOf.FindString(fault.Error()))
+	for ; name != "CAMPAIGND"; name = name[:strings.LastIndexByte(name, '_')] {
+		for _, set := range []string{name, name + "_FILE"} {
+			if environment[set] != "" {
+				return set + " in the environment"
+			}
+		}
+	}
+	return ""
+}
+
 // discovery matches the variables that Kubernetes sets in each pod for a Service named campaignd or
 // campaignd-something: CAMPAIGND_SERVICE_HOST, CAMPAIGND_SERVICE_PORT_ADMIN,
 // CAMPAIGND_PORT_8080_TCP_ADDR

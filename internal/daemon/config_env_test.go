@@ -143,6 +143,18 @@ func TestAWrongVariableNamesTheFormItWants(t *testing.T) {
 			t.Errorf("got %q, want %s", got, want)
 		}
 	}
+	path := write(t, "c.yaml", "ledger: sqlite:c.db\n")
+	for name, value := range map[string]string{"CAMPAIGND_LEDGER": "c.csv", "CAMPAIGND_LEDGER_FILE": write(t, "ledger", "c.csv"),
+		"CAMPAIGND_NUMBERS_CONN_1_RATE": "-5", "CAMPAIGND_NUMBERS": "{conn_1: {rate: -5}}"} {
+		_, err := LoadConfig(path, true, env(name, value))
+		if got := errorText(err); !strings.HasPrefix(got, name+" in the environment: ") {
+			t.Errorf("got %q, want the fault of %s", got, name)
+		}
+	}
+	_, err := LoadConfig(write(t, "c.yaml", "ledger: c.csv\n"), true, env("CAMPAIGND_REDIS", "redis://127.0.0.1"))
+	if got := errorText(err); !strings.Contains(got, "c.yaml: ledger: ") {
+		t.Errorf("got %q, want the fault of the file", got)
+	}
 	var got []string
 	c, err := LoadConfig("none", false, env("CAMPAIGND_WEBHOOKS_SECRETS", " a-0123456789abcd ,\r\nb-0123456789abcd,, ,c-0123456789abcd\n"))
 	if err != nil {
