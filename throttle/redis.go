@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/url"
+	"strconv"
 	"sync"
 	"time"
 
@@ -231,7 +232,7 @@ func (m *memory) args(every time.Duration, n int, incident int64) []any {
 		suspect, guard, cursor = 0, 0, "0"
 	}
 	return []any{
-		fmt.Sprintf("%.3f", float64(every)/float64(time.Microsecond)),
+		strconv.FormatFloat(float64(every)/float64(time.Microsecond), 'f', 3, 64),
 		n, Horizon.Microseconds(), guard, cursor, suspect,
 	}
 }
@@ -243,8 +244,8 @@ func guardOf(every time.Duration) time.Duration {
 	return max(Guard, Horizon+min(every, time.Second))
 }
 
-// hand gives s the local instants of a grant, or a Wait. Slots that it cannot place within clockStep
-// are given up.
+// hand gives s the local instants of a grant, or a Wait. Slots that it cannot place within
+// clockStep are given up.
 func (r *Redis) hand(m *memory, g grant, s Slots) Slots {
 	now := time.Now()
 	first := r.clock.local(g.first)

@@ -18,10 +18,10 @@ type grant struct {
 }
 
 func parseGrant(reply any) (grant, error) {
-	bad := fmt.Errorf("the script answered %v", reply)
+	bad := func() (grant, error) { return grant{}, fmt.Errorf("the script answered %v", reply) }
 	parts, ok := reply.([]any)
 	if !ok || len(parts) != 7 {
-		return grant{}, bad
+		return bad()
 	}
 	n, ok1 := parts[0].(int64)
 	now, ok2 := micros(parts[1])
@@ -31,7 +31,7 @@ func parseGrant(reply any) (grant, error) {
 	part, err1 := strconv.ParseFloat(fmt.Sprint(parts[5]), 64)
 	stage, err2 := strconv.ParseInt(fmt.Sprint(parts[6]), 10, 64)
 	if !ok1 || !ok2 || !ok3 || !ok4 || !ok5 || n < 0 || err1 != nil || err2 != nil || !(part > 0 && part <= 1) {
-		return grant{}, bad
+		return bad()
 	}
 	return grant{n: int(n), now: now, first: first, cursor: cursor, reset: reset == 1, part: part, stage: stage}, nil
 }

@@ -87,7 +87,7 @@ func (a *attempt) spread(d time.Duration) time.Duration {
 func (p *poster) learn(a *attempt, t ticket, e *messaging.Error, posted, now time.Time) {
 	n, r := p.number, a.segment.run
 	n.answered(e)
-	v, code := judge(e), ""
+	v, code := verdictOf(e), ""
 	if e != nil {
 		code = e.Code
 	}

@@ -103,8 +103,8 @@ const (
 	unreachable                // nothing was written
 )
 
-// judge gives the verdict of an exchange; e is nil after an acceptance.
-func judge(e *messaging.Error) verdict {
+// verdictOf is the verdict of an exchange; e is nil after an acceptance.
+func verdictOf(e *messaging.Error) verdict {
 	switch {
 	case e == nil || e.Proven():
 		return proven

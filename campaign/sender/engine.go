@@ -90,8 +90,8 @@ func (e *Engine) holdsChanged() {
 	}
 }
 
-// invite makes the other numbers that send commit intents now too. The ledger commits calls of about
-// the same time in one transaction (docs/decisions/0010-shared-commits.md).
+// invite makes the other numbers that send commit intents now too. The ledger commits calls of
+// about the same time in one transaction (docs/decisions/0010-shared-commits.md).
 func (e *Engine) invite(p *planner) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -112,6 +112,15 @@ func (e *Engine) origin(connection string, r *run) campaign.Origin {
 		o.Template, o.Language, o.Run = r.template, r.language, r.id
 	}
 	return o
+}
+
+// heldBy returns the hold that stops the messages of a run over a connection, of any run if r is
+// nil; false: none does.
+func (e *Engine) heldBy(connection string, r *run, now time.Time) (campaign.Hold, bool) {
+	if e.holds.none() {
+		return campaign.Hold{}, false // without the locks of the origin, for each message
+	}
+	return e.holds.by(e.origin(connection, r), now)
 }
 
 // Poke makes the engine look at the runs now: one was launched, paused, resumed or cancelled.

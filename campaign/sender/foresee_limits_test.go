@@ -51,7 +51,8 @@ func (f *foreseen) limit() {
 	case 0:
 		f.limits.tier = int64(float64(rows) * between(0.4, 0.9))
 	case 1:
-		// The month turns at the midnight before 3 to 30 hours after the launch, and not before the launch.
+		// The month turns at the midnight before 3 to 30 hours after the launch, and not before the
+		// launch.
 		turn := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).Add(f.begins).Add(time.Duration(between(3, 30) * float64(time.Hour)))
 		f.limits.allowance = plan.Allowance{Messages: int64(float64(rows) * between(0.55, 0.9)), Day: max(turn.Day(), 2), Zone: time.UTC}
 		if r.IntN(2) == 0 {

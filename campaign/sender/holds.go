@@ -66,6 +66,9 @@ func newHolds(l campaign.HoldLedger, o Options, tell func()) *holds {
 	return h
 }
 
+// none reports whether nothing is held.
+func (h *holds) none() bool { return len(h.now.Load().all) == 0 }
+
 // naming returns the holds that name the origin, whether in force or not.
 func (s *snapshot) naming(o campaign.Origin) []campaign.Hold {
 	if len(s.all) == 0 {
@@ -249,6 +252,7 @@ func (h *holds) refresh(ctx context.Context) error {
 			if changed {
 				h.tell()
 			}
+			h.o.Held(ctx, read)
 		}
 	}
 	h.said(ctx, err)

@@ -35,8 +35,8 @@ func (l *groupingLedger) count() int {
 	return l.groups
 }
 
-// The numbers of a process commit their intents at the same time, so that a ledger that groups calls
-// needs few transactions. Each number alone asks some 17 times a second at this pace.
+// The numbers of a process commit their intents at the same time, so that a ledger that groups
+// calls needs few transactions. Each number alone asks some 17 times a second at this pace.
 func TestNumbersCommitTheirIntentsTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const pace, numbers = 85.5, 4

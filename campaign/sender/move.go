@@ -81,7 +81,7 @@ func (e *Engine) anyAble(p *planner, r *run, now time.Time) bool {
 // able reports whether nothing is known that keeps a connection from sending what another cannot.
 func (e *Engine) able(w *worker, from *planner, r *run, now time.Time) bool {
 	c := w.number.connection
-	if _, held := e.holds.by(e.origin(c, r), now); held {
+	if _, held := e.heldBy(c, r, now); held {
 		return false
 	}
 	if rest, _ := w.number.rests(now); rest > 0 || w.number.pace() <= 0 {

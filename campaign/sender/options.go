@@ -19,6 +19,9 @@ type Options struct {
 	// Ended is told of each run that this engine ends; default: a line of the log. It delays only what
 	// the engine does for all connections.
 	Ended func(ctx context.Context, r campaign.Run)
+	// Held is told of the ledger's holds each time that they are read, once a second. It delays only
+	// the next reading. Default: nobody is told.
+	Held func(ctx context.Context, all []campaign.Hold)
 	// Lease is the term of a segment's lease; default 15s: request 10s + results 2s + margin.
 	Lease time.Duration
 	// Group is how much sending a group of intents covers; default 50ms. A number has up to two
@@ -29,8 +32,6 @@ type Options struct {
 	// Flush is how long results wait for others before they are written; default 20ms. A few results
 	// wait longer, up to 80ms.
 	Flush time.Duration
-	// FlushMax is the most results in one transaction; default 256.
-	FlushMax int
 	// Tick is how often an idle number looks for segments and deferred deliveries; default 250ms.
 	// Busy numbers, and the list of runs, are looked at every 4 x Tick.
 	Tick time.Duration
@@ -103,9 +104,6 @@ func (o Options) withDefaults() (Options, error) {
 	if o.GroupMax <= 0 {
 		o.GroupMax = 256
 	}
-	if o.FlushMax <= 0 {
-		o.FlushMax = 256
-	}
 	if o.MaxInFlight <= 0 {
 		o.MaxInFlight = 512
 	}
@@ -126,6 +124,9 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Held == nil {
+		o.Held = func(context.Context, []campaign.Hold) {}
 	}
 	if o.Ended == nil {
 		o.Ended = func(_ context.Context, r campaign.Run) { o.Log.Info("run ended", "run", r.ID(), "state", r.State) }

@@ -40,9 +40,9 @@ func (h permissions) use(r *run, now time.Time) bool {
 	return true
 }
 
-// askOwnRate asks the limits of the runs that have ready attempts, and no permission in hand, for as
-// many as the slots in hand can use. A run that gets fewer is refused for a while, and its slots go
-// to other runs.
+// askOwnRate asks the limits of the runs that have ready attempts, and no permission in hand, for
+// as many as the slots in hand can use. A run that gets fewer is refused for a while, and its slots
+// go to other runs.
 func (p *poster) askOwnRate(ctx context.Context, slots int, now time.Time) {
 	maps.DeleteFunc(p.own, func(_ *run, h permission) bool { return h.n == 0 || !now.Before(h.until) })
 	for _, one := range p.queue.asking(now, slots) {
@@ -84,8 +84,8 @@ func (p *poster) unavailable(ctx context.Context, err error, now time.Time) {
 	}
 }
 
-// mostQueued is how many attempts of a run with a limit of its own may be queued for a number: what the
-// limit allows in the limiter's horizon, and no more than of a run without a limit.
+// mostQueued is how many attempts of a run with a limit of its own may be queued for a number: what
+// the limit allows in the limiter's horizon, and no more than of a run without a limit.
 func (r *run) mostQueued(most int) int {
 	return min(max(int(math.Ceil(r.ownRate()*throttle.Horizon.Seconds())), 1), most)
 }

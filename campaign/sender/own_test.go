@@ -271,8 +271,8 @@ func TestALimitedRunAsksAtHalfOfWhatItMayHave(t *testing.T) {
 	}
 }
 
-// A run that its limit of one message in 100 s refused is not kept waiting when the limit is raised:
-// `campaignd limits` promises that its senders follow within a second.
+// A run that its limit of one message in 100 s refused is not kept waiting when the limit is
+// raised: `campaignd limits` promises that its senders follow within a second.
 func TestARaisedLimitIsAskedAtOnce(t *testing.T) {
 	e, err := New(stubLedger{}, nil, nil, Options{Owner: "a"})
 	if err != nil {

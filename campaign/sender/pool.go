@@ -2,8 +2,8 @@ package sender
 
 import "sync"
 
-// pool runs functions in goroutines that it keeps until wait. A new goroutine for each request would
-// copy its stack several times while it grows. It has as many as ran at once at most.
+// pool runs functions in goroutines that it keeps until wait. A new goroutine for each request
+// would copy its stack several times while it grows. It has as many as ran at once at most.
 type pool struct {
 	next    chan func()
 	running sync.WaitGroup

@@ -77,7 +77,7 @@ func (p *poster) may(now time.Time) (most int, wait time.Duration) {
 	if rest, _ := p.number.rests(now); rest > 0 {
 		return 0, rest
 	}
-	if h, held := p.e.holds.by(p.e.origin(p.number.connection, nil), now); held {
+	if h, held := p.e.heldBy(p.number.connection, nil, now); held {
 		if h.Until.IsZero() {
 			return 0, 0
 		}
@@ -173,7 +173,7 @@ func (p *poster) withdrawn(a *attempt, now time.Time) bool {
 
 // stopped reports whether a hold stops the run's messages over this connection.
 func (p *poster) stopped(r *run, now time.Time) bool {
-	_, held := p.e.holds.by(p.e.origin(p.number.connection, r), now)
+	_, held := p.e.heldBy(p.number.connection, r, now)
 	return held && !mutant.On("granted_kept")
 }
 

@@ -96,7 +96,7 @@ func (p *planner) standsStill(r *run, now time.Time) bool {
 
 // heldBy returns the hold that stops the run's messages over this connection; false: none does.
 func (p *planner) heldBy(r *run, now time.Time) (campaign.Hold, bool) {
-	return p.e.holds.by(p.e.origin(p.number.connection, r), now)
+	return p.e.heldBy(p.number.connection, r, now)
 }
 
 // heldLong reports whether a hold stops the run's messages for longer than a second: what was

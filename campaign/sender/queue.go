@@ -147,8 +147,8 @@ func (q *queue) countOf(r *run) (n int) {
 	return n
 }
 
-// capacity is how many attempts of a run with a limit of its own may join the queue, if most attempts
-// of any run may be queued.
+// capacity is how many attempts of a run with a limit of its own may join the queue, if most
+// attempts of any run may be queued.
 func (q *queue) capacity(r *run, most int) int { return max(r.mostQueued(most)-q.of(r), 0) }
 
 // asking is a run whose own limit may be asked, and how many of its attempts wait for that.

@@ -57,7 +57,7 @@ func (r *recorder) settle(n *number, a *attempt, res campaign.Result) {
 // of facts. It wakes the writer when there are enough results, not for each.
 func (r *recorder) put(s settled) {
 	r.in <- s
-	if n := r.waiting.Add(1); n == minBatch || n >= int64(r.o.FlushMax) {
+	if n := r.waiting.Add(1); n == minBatch || n >= maxBatch {
 		r.enough.send()
 	}
 }
@@ -79,9 +79,9 @@ const endingBatch = 4096
 // most is the most results in one transaction.
 func (r *recorder) most() int {
 	if r.ending.Load() {
-		return max(r.o.FlushMax, endingBatch)
+		return endingBatch
 	}
-	return r.o.FlushMax
+	return maxBatch
 }
 
 // Fewer than minBatch results wait up to maxLinger for more, in place of Options.Flush. A replica
@@ -89,6 +89,7 @@ func (r *recorder) most() int {
 // (docs/protocol.md#results).
 const (
 	minBatch  = 8
+	maxBatch  = 256 // the most results in one transaction
 	maxLinger = 80 * time.Millisecond
 )
 
@@ -99,7 +100,7 @@ func (r *recorder) run() {
 			r.o.Log.Error("results given up: they are in doubt until a webhook tells", "results", r.lost)
 		}
 	}()
-	batch := make([]settled, 0, r.o.FlushMax)
+	batch := make([]settled, 0, maxBatch)
 	for {
 		select {
 		case s := <-r.in:
@@ -119,7 +120,7 @@ func (r *recorder) run() {
 }
 
 // linger waits until the batch whose first result has come is worth a transaction. With minBatch
-// results or more that is after Flush, with fewer after maxLinger, with FlushMax results at once.
+// results or more that is after Flush, with fewer after maxLinger, with maxBatch results at once.
 // It reports false when run is to end.
 func (r *recorder) linger() bool {
 	began := time.Now()
@@ -129,7 +130,7 @@ func (r *recorder) linger() bool {
 	}
 	t := time.NewTimer(r.o.Jitter("flush", wait))
 	defer t.Stop()
-	for r.waiting.Load() < int64(r.o.FlushMax) {
+	for r.waiting.Load() < maxBatch {
 		select {
 		case <-t.C:
 			return true

@@ -85,7 +85,8 @@ func (l denying) Allow(context.Context, string, float64, int) (int, time.Duratio
 	return 0, 0, l.err
 }
 
-// A limiter that is away tells its own outage; any other error of it is logged, once while it lasts.
+// A limiter that is away tells its own outage; any other error of it is logged, once while it
+// lasts.
 func TestAnUnknownFaultOfTheLimiterIsLoggedOnce(t *testing.T) {
 	for _, tt := range []struct {
 		name string

@@ -15,9 +15,9 @@ import (
 
 // The runs of a number share it by plan.Shares (docs/limits.md#sharing-a-number). Each group of
 // intents is filled by start-time fair queueing: a run's tag grows by 1/share with each delivery,
-// and the run with the least tag is next. A run that had
-// nothing to send begins at the tag of the one that was served last, so idle time earns nothing
-// (Goyal, Vin and Cheng, https://dl.acm.org/doi/10.1145/248157.248171).
+// and the run with the least tag is next. A run that had nothing to send begins at the tag of the
+// one that was served last, so idle time earns nothing (Goyal, Vin and Cheng,
+// https://dl.acm.org/doi/10.1145/248157.248171).
 //
 // Each replica reports its lanes. From them the others know which runs it wants to send. Each
 // replica divides the number among all of these runs. While every replica has a segment of each
@@ -49,7 +49,7 @@ func (e *Engine) setTerms(ctx context.Context, r *run, s campaign.Run, now time.
 	t := terms{RunLimits: s.LimitsNow(r.definition)}
 	t.ends = t.Ends(s.CreatedAt)
 	for _, c := range r.connections {
-		if _, held := e.holds.by(e.origin(c, r), now); !held {
+		if _, held := e.heldBy(c, r, now); !held {
 			t.pace += max(e.o.Pace(c), 0)
 		}
 	}

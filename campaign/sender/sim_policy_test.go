@@ -224,7 +224,8 @@ func (p *policy) names(r *campaignRun, k sent, h heard) bool {
 	return false
 }
 
-// resume says that a run is about to go on. One that was paused goes on without its count of faults.
+// resume says that a run is about to go on. One that was paused goes on without its count of
+// faults.
 func (p *policy) resume(r *campaignRun, paused bool) {
 	r.held, r.resumed = time.Time{}, time.Now()
 	if paused {

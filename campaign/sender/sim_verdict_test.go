@@ -73,8 +73,8 @@ func (p *policy) look(w *world, r *campaignRun, run campaign.Run) {
 const goesOn = 8 * time.Second
 
 // seldomSent is how much longer a bulk run may stand still that shares a number with one that comes
-// first. It has a 20th of the number: at 1 message a second, to which refusals slow a number, its next
-// message is due after 20 s, and after 40 s if every other slot is lost.
+// first. It has a 20th of the number: at 1 message a second, to which refusals slow a number, its
+// next message is due after 20 s, and after 40 s if every other slot is lost.
 const seldomSent = 40 * time.Second
 
 // refused compares a delivery that ended as refused with the answers that it got.

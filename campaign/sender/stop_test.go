@@ -225,8 +225,8 @@ func TestAStopOverASlowLedgerKeepsEveryResult(t *testing.T) {
 	})
 }
 
-// A stop also records the attempts that were not posted under a lost lease. Without that fact the next
-// owner would have doubts that no webhook ends.
+// A stop also records the attempts that were not posted under a lost lease. Without that fact the
+// next owner would have doubts that no webhook ends.
 func TestAStopRecordsWhatALostSegmentDidNotPost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &slowLedger{written: map[int64]int{}}

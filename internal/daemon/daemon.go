@@ -60,6 +60,7 @@ type Daemon struct {
 	limiter   limiter
 	directory *directory
 	quotas    *quotas
+	holds     *holdWatch
 	notifier  *notify.Sender
 	changed   chan struct{}    // an event tells that a number has changed
 	intake    *webhooks.Intake // nil without secrets, because no event could be verified
@@ -125,6 +126,7 @@ func Open(ctx context.Context, cfg *Config, o Options) (_ *Daemon, err error) {
 	if d.log == nil {
 		d.log = slog.New(slog.DiscardHandler)
 	}
+	d.holds = newHoldWatch(d)
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, d.Close())
@@ -237,9 +239,9 @@ func (d *Daemon) Close() error {
 
 // engine makes the sending engine for the run only, or for every run when only is 0.
 func (d *Daemon) engine(only campaign.RunNo) (*sender.Engine, error) {
-	ended := d.ended
+	ended, held := d.ended, d.holds.see
 	if only != 0 {
-		ended = nil // its report follows
+		ended, held = nil, nil // its report and its progress tell
 	}
 	var wire sender.Wire
 	if d.wire != nil {
@@ -247,7 +249,7 @@ func (d *Daemon) engine(only campaign.RunNo) (*sender.Engine, error) {
 	}
 	o := sender.Options{
 		Wire:  wire,
-		Owner: d.owner, Only: only, Ended: ended,
+		Owner: d.owner, Only: only, Ended: ended, Held: held,
 		Lease: time.Duration(d.cfg.Sending.Lease), Group: time.Duration(d.cfg.Sending.Group),
 		Flush: time.Duration(d.cfg.Sending.Flush), Tick: time.Duration(d.cfg.Sending.Tick), Request: time.Duration(d.cfg.Service.Timeout),
 		MaxInFlight: d.cfg.Sending.InFlight, Backoff: time.Duration(d.cfg.Sending.Backoff), Repeats: d.cfg.Sending.Waits(),

@@ -81,8 +81,8 @@ func kindOf(h campaign.Hold) holdKind { return holdKind{string(h.Scope), h.Reaso
 // watchHolds is how often the holds are read for the log and the metrics.
 const watchHolds = time.Second
 
-// run reads the holds every second until ctx ends, and logs one line when a hold begins and one
-// when it ends. A breaker that is tested is not over.
+// run reads the holds every second until ctx ends, in a process without an engine that tells of
+// them.
 func (w *holdWatch) run(ctx context.Context) {
 	t := time.NewTicker(watchHolds)
 	defer t.Stop()
@@ -97,10 +97,14 @@ func (w *holdWatch) run(ctx context.Context) {
 }
 
 func (w *holdWatch) look(ctx context.Context) {
-	holds, err := w.d.ledger.Holds(ctx, false)
-	if err != nil {
-		return // the sender says what this means
+	if holds, err := w.d.ledger.Holds(ctx, false); err == nil { // else the intake says what this means
+		w.see(ctx, holds)
 	}
+}
+
+// see logs one line for each hold that has begun since the last reading, and one for each that has
+// ended. A breaker that is tested is not over.
+func (w *holdWatch) see(ctx context.Context, holds []campaign.Hold) {
 	next := make(map[holdKey]campaign.Hold, len(holds))
 	for _, h := range holds {
 		next[holdKey{h.Scope, h.ID, h.Reason}] = h

@@ -15,7 +15,7 @@ import (
 
 // metrics returns a handler that serves the process's counters in the Prometheus text format.
 // Labels are connections and values of closed lists, never recipients.
-func (d *Daemon) metrics(e *sender.Engine, h *holdWatch) http.Handler {
+func (d *Daemon) metrics(e *sender.Engine) http.Handler {
 	reg := prometheus.NewRegistry()
 	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	if e != nil {
@@ -27,8 +27,8 @@ func (d *Daemon) metrics(e *sender.Engine, h *holdWatch) http.Handler {
 	if d.quotas != nil && d.quotas.any() {
 		reg.MustRegister(&quotaCollector{d.quotas.known})
 	}
-	if h != nil {
-		reg.MustRegister(&holdCollector{h.counts})
+	if d.holds != nil {
+		reg.MustRegister(&holdCollector{d.holds.counts})
 	}
 	reg.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "campaignd_build_info",
 		Help: "1, with the version as a label.", ConstLabels: prometheus.Labels{"version": version.String()}}, func() float64 { return 1 }))

@@ -32,12 +32,11 @@ func (d *Daemon) Serve(ctx context.Context, started func(public, admin string)) 
 			return err
 		}
 	}
-	holds := newHoldWatch(d)
 	operators, access, err := d.operatorsAPI(ctx, engine)
 	if err != nil {
 		return err
 	}
-	if d.admin, err = bind(ctx, "listen.admin", d.cfg.Listen.Admin, admin(d.metrics(engine, holds), operators, d.ready)); err != nil {
+	if d.admin, err = bind(ctx, "listen.admin", d.cfg.Listen.Admin, admin(d.metrics(engine), operators, d.ready)); err != nil {
 		return err
 	}
 	if err := d.admin.secure(d.cfg.Listen.AdminTLS, d.log); err != nil {
@@ -70,7 +69,9 @@ func (d *Daemon) Serve(ctx context.Context, started func(public, admin string)) 
 	var wg sync.WaitGroup
 	errs := make(chan error, 2)
 	wg.Go(func() { errs <- d.admin.serve(inner, 2*time.Second) })
-	wg.Go(func() { holds.run(inner) })
+	if engine == nil {
+		wg.Go(func() { d.holds.run(inner) })
+	}
 	if operators != nil {
 		wg.Go(func() { operators.Run(inner) })
 	}

@@ -20,8 +20,9 @@ const (
 	// deliveries run out, so the wait delays no message.
 	groupLinger = 10 * time.Millisecond
 	// groupRecent is how recently a connection must have called for the group to wait for it. A
-	// connection that sends calls more often, so a process with one number never waits.
-	groupRecent = 250 * time.Millisecond
+	// connection that sends calls more often: one whose rate four replicas share calls four times a
+	// second. A process with one number never waits.
+	groupRecent = time.Second
 	// groupRows is how many deliveries are enough for a transaction: 16 full groups of the sender.
 	groupRows = 4096
 )

@@ -80,7 +80,7 @@ func TestASickServiceBurnsNobody(t *testing.T) {
 				most := 30 + probesOf(lasts)
 				sick := s.count(ill, healthy, func(q *request) bool { return q.connection == "conn_1" && q.nth >= from })
 				if sick > most || sick < 20 {
-					t.Errorf("%d posts in 5 minutes of illness, want 20 to %d", sick, most)
+					t.Errorf("%d posts in 5 minutes of faults, want 20 to %d", sick, most)
 				}
 				s.steady("the other number", ill, healthy, pace, over("conn_2"))
 				if got := s.holds(); !slices.Equal(got, []string{"connection conn_1 breaker"}) {
