@@ -80,17 +80,22 @@ func (p *pool) take(ctx context.Context) (*conn, error) {
 		p.mu.Unlock()
 		return nil, ledger.ErrClosed
 	}
-	for n := len(p.idle); n > 0; n = len(p.idle) {
-		c := p.idle[n-1]
-		p.idle = p.idle[:n-1]
-		if !c.IsClosed() && now.Before(c.dies) {
-			p.mu.Unlock()
-			return c, nil
+	var c *conn
+	var expired []*conn
+	for n := len(p.idle); n > 0 && c == nil; n = len(p.idle) {
+		if one := p.idle[n-1]; !one.IsClosed() && now.Before(one.dies) {
+			c = one
+		} else {
+			expired = append(expired, one)
 		}
-		c.end()
+		p.idle = p.idle[:n-1]
 	}
 	wait, last := p.next.Sub(now), p.last
 	p.mu.Unlock()
+	endAll(expired)
+	if c != nil {
+		return c, nil
+	}
 	if wait > 0 {
 		return nil, &awayError{last}
 	}
@@ -146,11 +151,7 @@ func (p *pool) forget() {
 	idle := p.idle
 	p.idle = nil
 	p.mu.Unlock()
-	var ending sync.WaitGroup // a silent server delays each end by a second
-	for _, c := range idle {
-		ending.Go(c.end)
-	}
-	ending.Wait()
+	endAll(idle)
 }
 
 // close ends the pool and waits for the connections in use.
@@ -173,6 +174,15 @@ func (c *conn) end() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	_ = c.Close(ctx)
+}
+
+// endAll closes connections beside each other, because a silent server delays each by a second.
+func endAll(all []*conn) {
+	var ending sync.WaitGroup
+	for _, c := range all {
+		ending.Go(c.end)
+	}
+	ending.Wait()
 }
 
 // isAway reports whether err comes from a pool that pauses after a failure.
