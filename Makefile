@@ -105,7 +105,8 @@ bin/kubeschemas: tools/kubeschemas/main.go
 	go run ./tools/kubeschemas $$(go env GOMODCACHE)/k8s.io/kubernetes@$(KUBERNETES_VERSION)/api/openapi-spec/swagger.json $@
 	touch $@
 
-# buildah needs no daemon and no root file system of its own. Two builds of one commit have one digest.
+# buildah needs no daemon and no root file system of its own. Two builds of one commit have one
+# digest.
 IMAGE ?= campaignd:$(VERSION)
 .PHONY: image
 image: ## build the container image IMAGE with buildah, for ARCH (amd64 or arm64)
@@ -187,8 +188,8 @@ rehearse: ## lose a PostgreSQL server in the middle of a run, restore its backup
 	scripts/rehearse.sh dump
 	scripts/rehearse.sh base
 
-# OLD is the commit to upgrade from; the test does not go back to it. Without OLD, this commit is the
-# older program, the newer one is built with one more migration, and the test also goes back.
+# OLD is the commit to upgrade from; the test does not go back to it. Without OLD, this commit is
+# the older program, the newer one is built with one more migration, and the test also goes back.
 OLD ?=
 UPGRADE := go test -tags mutants,upgrade -count=1 -v -run 'TestUpgradeInTheMiddleOfARun$$' ./internal/daemon/harness
 .PHONY: upgrade
@@ -239,8 +240,8 @@ LARGE ?= 10000000
 large: ## import and send LARGE (10,000,000) rows with four replicas on PostgreSQL (an hour or two, 20 GB)
 	go run ./tools/bench -large $(LARGE)
 
-# The tool is a module of its own: Prometheus is in no build of campaignd. Without the recording, which
-# RECORDING names, it makes one of six minutes.
+# The tool is a module of its own: Prometheus is in no build of campaignd. Without the recording,
+# which RECORDING names, it makes one of six minutes.
 RECORDING ?= $(CURDIR)/dist/dashboard.json.gz
 .PHONY: dashboard
 dashboard: build ## draw the chart's dashboard from a recorded run into docs/dashboard.svg; fail when a panel is empty

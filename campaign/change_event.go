@@ -64,8 +64,8 @@ var templateSentences = map[string]string{
 	"DELETED":          "the template was deleted",
 }
 
-// Hold returns the hold that an event with the effect EventHolds or EventHoldsForGood begins, on the
-// template of one account.
+// Hold returns the hold that an event with the effect EventHolds or EventHoldsForGood begins, on
+// the template of one account.
 func (e TemplateEvent) Hold(account string, at time.Time) Hold {
 	detail := templateSentences[e.Event]
 	if e.Reason != "" {

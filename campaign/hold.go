@@ -233,8 +233,8 @@ type Lift struct {
 	By HoldSource
 }
 
-// holdSkew is how far the clocks of this machine and of the service may differ. This machine's clock
-// tells when a request was refused or accepted, the service's clock when an event happened.
+// holdSkew is how far the clocks of this machine and of the service may differ. This machine's
+// clock tells when a request was refused or accepted, the service's clock when an event happened.
 const holdSkew = 5 * time.Second
 
 // Ends reports whether the lift ends the hold. An operator's lift ends every hold; an event ends
@@ -305,9 +305,9 @@ const (
 )
 
 // Renew returns what becomes of the stored hold h when next is reported at now, and whether next
-// has an effect. A zero h means that none is stored. A report has no effect if its scope and id were
-// healed after it, or if its hold is over already. Events that come late or again therefore hold
-// nothing.
+// has an effect. A zero h means that none is stored. A report has no effect if its scope and id
+// were healed after it, or if its hold is over already. Events that come late or again therefore
+// hold nothing.
 func (h Hold) Renew(next Hold, healed Healed, now time.Time) (Hold, bool) {
 	if healed.With(h.LiftedBy, h.Lifted).covers(next) {
 		return h, false

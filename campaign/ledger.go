@@ -261,8 +261,8 @@ type SuppressionLedger interface {
 	// companies, for the counts of a preflight. If one of the companies is "", or there is none, it is
 	// not known.
 	SuppressedKeys(ctx context.Context, keys []int64, marketing bool, companies []string, now time.Time) (map[int64]SkipReason, error)
-	// CappedKeys returns which of keys have got as many messages as the frequency cap allows at now, over all
-	// campaigns that have one.
+	// CappedKeys returns which of keys have got as many messages as the frequency cap allows at now,
+	// over all campaigns that have one.
 	CappedKeys(ctx context.Context, keys []int64, limit FrequencyLimit, now time.Time) (map[int64]bool, error)
 	// OptOuts counts opt-outs from marketing since an instant that recipients made or the service
 	// told: not imports, nor what an operator added. Those of a run are of recipients it did not skip;
@@ -312,12 +312,12 @@ type ReportLedger interface {
 	LastEventAt(ctx context.Context, no RunNo) (time.Time, error)
 }
 
-// HeldPark is how long a sender parks a segment that it has not begun while its connection is held or
-// waits for a limit: another connection of the run may take it up then.
+// HeldPark is how long a sender parks a segment that it has not begun while its connection is held
+// or waits for a limit: another connection of the run may take it up then.
 const HeldPark = 5 * time.Second
 
-// parkedBriefly is how soon the WakeAt of a segment is that may be parked for HeldPark. A later one is
-// that of a window. The clocks of the sender and of the reader may differ by seconds.
+// parkedBriefly is how soon the WakeAt of a segment is that may be parked for HeldPark. A later one
+// is that of a window. The clocks of the sender and of the reader may differ by seconds.
 const parkedBriefly = 2 * HeldPark
 
 // SegmentState is a segment with its mark, lease and times.

@@ -32,8 +32,8 @@ type Tier struct {
 }
 
 // ReachFor is how long a message holds its recipient's place of a tier after its intent. A message
-// leaves within PostWithin of its intent, so two messages that share a place one after the other are
-// more than 24 hours apart at the service (docs/limits.md#tier).
+// leaves within PostWithin of its intent, so two messages that share a place one after the other
+// are more than 24 hours apart at the service (docs/limits.md#tier).
 const ReachFor = 24*time.Hour + time.Minute
 
 // Reached counts recipients whom a portfolio reached for the last time between From and To. Their

@@ -31,8 +31,8 @@ func (c LimitChange) Over(d LimitChange) LimitChange {
 	return LimitChange{cmp.Or(d.Class, c.Class), cmp.Or(d.Weight, c.Weight), cmp.Or(d.Rate, c.Rate), cmp.Or(d.Deadline, c.Deadline)}
 }
 
-// Check refuses a change that a campaign file could not ask for. A deadline may be any time from the
-// launch on.
+// Check refuses a change that a campaign file could not ask for. A deadline may be any time from
+// the launch on.
 func (c LimitChange) Check() error {
 	switch {
 	case c.Class != nil && *c.Class != ClassTransactional && *c.Class != ClassBulk:

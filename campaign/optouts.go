@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// optOutsLeast is the least number of opt-outs that may pause a run: a share of fewer proves nothing.
+// optOutsLeast is the least number of opt-outs that may pause a run: a share of fewer proves
+// nothing.
 const optOutsLeast = 50
 
 const (

@@ -117,7 +117,8 @@ func (c *check) connection(id string, k messaging.Connection, n messaging.Number
 	}
 }
 
-// template checks the campaign against the templates of one account, or says why they are not known.
+// template checks the campaign against the templates of one account, or says why they are not
+// known.
 func (c *check) template(id string, all []messaging.TemplateRecord, err error) error {
 	if errors.Is(err, messaging.ErrNotOffered) {
 		c.say(LevelWarning, "template.name",

@@ -112,8 +112,8 @@ type Run struct {
 // ID names the run for people and scripts: campaign-no.
 func (r Run) ID() string { return fmt.Sprintf("%s-%d", r.Campaign, r.No) }
 
-// Comma is the delimiter of the run's list. A run of a version that did not store it has the one that
-// the campaign names, else a comma.
+// Comma is the delimiter of the run's list. A run of a version that did not store it has the one
+// that the campaign names, else a comma.
 func (r Run) Comma() rune {
 	if comma, size := utf8.DecodeRuneInString(r.Delimiter); size > 0 {
 		return comma

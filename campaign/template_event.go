@@ -13,8 +13,8 @@ type TemplateEvent struct {
 type EventEffect uint8
 
 // The effects. EventNoted is also the effect of an unknown event: an operator would have to lift a
-// wrong hold, but a template that cannot be sent is refused at the next message. That refusal begins
-// the hold and harms no recipient.
+// wrong hold, but a template that cannot be sent is refused at the next message. That refusal
+// begins the hold and harms no recipient.
 const (
 	EventNoted        EventEffect = iota // nothing is held; the operator is told
 	EventHolds                           // a hold begins, which another event or the operator lifts

@@ -23,8 +23,8 @@ func (r LaneReport) Stale(now time.Time) bool { return now.Sub(r.At) > laneFresh
 func (r LaneReport) Gone(now time.Time) bool { return r.LimitedBy == LaneStopped || r.Stale(now) }
 
 // standsStill reports whether a lane with this LimitedBy sends nothing, because it waits for
-// something other than its next instant, such as a place of the tier. Its Rate is then only what its
-// number may send.
+// something other than its next instant, such as a place of the tier. Its Rate is then only what
+// its number may send.
 func standsStill(limitedBy string) bool {
 	switch limitedBy {
 	case LimitTier, LimitAllowance, LimitRamp, LimitWindow, LimitLimiter, "hold", "unreachable":

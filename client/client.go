@@ -44,8 +44,8 @@ type Options struct {
 	// HTTP sends the requests; nil: a client with time limits on connecting. Its redirects are not
 	// followed: the key would go with them.
 	HTTP *http.Client
-	// Timeout bounds each call that moves no file; 0: 1 minute. One for whose answer the server reads a
-	// whole list has 11 minutes at least.
+	// Timeout bounds each call that moves no file; 0: 1 minute. One for whose answer the server reads
+	// a whole list has 11 minutes at least.
 	Timeout time.Duration
 }
 

@@ -29,9 +29,9 @@ type Launch struct {
 	Tell func(UploadProgress)
 }
 
-// Launch uploads a campaign and its list, of up to 8 GiB, and returns when they are imported: minutes
-// for millions of rows. A list of more than 16 MiB goes on where its connection broke (UploadList).
-// After an error the same call goes on with the same run.
+// Launch uploads a campaign and its list, of up to 8 GiB, and returns when they are imported:
+// minutes for millions of rows. A list of more than 16 MiB goes on where its connection broke
+// (UploadList). After an error the same call goes on with the same run.
 func (c *Client) Launch(ctx context.Context, l Launch) (out resource.Launched, err error) {
 	q := call{method: http.MethodPost, path: "/runs", query: url.Values{}, once: l.Once}
 	if l.New {
@@ -46,8 +46,8 @@ func (c *Client) Check(ctx context.Context, l Launch) (*campaign.Preflight, erro
 	return upload[*campaign.Preflight](ctx, c, call{method: http.MethodPost, path: "/check"}, l)
 }
 
-// ForecastLaunch uploads a campaign and its list, and says when it would be done if it were launched
-// now. The list is kept as by Check.
+// ForecastLaunch uploads a campaign and its list, and says when it would be done if it were
+// launched now. The list is kept as by Check.
 func (c *Client) ForecastLaunch(ctx context.Context, l Launch) (plan.Forecast, error) {
 	return upload[plan.Forecast](ctx, c, call{method: http.MethodPost, path: "/forecast"}, l)
 }
@@ -79,8 +79,8 @@ func upload[T any](ctx context.Context, c *Client, q call, l Launch) (out T, err
 	return one[T](ctx, c, q)
 }
 
-// writeParts writes the files of a launch, in the order that the server wants. hash is that of a list
-// which the server has; "" if it does not.
+// writeParts writes the files of a launch, in the order that the server wants. hash is that of a
+// list which the server has; "" if it does not.
 func writeParts(form *multipart.Writer, l Launch, hash string) error {
 	for _, part := range []struct{ field, path string }{{"campaign", l.Campaign}, {"header", l.Header}, {"list", l.List}} {
 		if part.path == "" {

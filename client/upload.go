@@ -19,8 +19,8 @@ import (
 // MostPart is the most bytes of one part of a list.
 const MostPart = 32 << 20
 
-// partSize is the bytes of each part that UploadList sends. A list of at most one part goes with its
-// campaign instead.
+// partSize is the bytes of each part that UploadList sends. A list of at most one part goes with
+// its campaign instead.
 const partSize = 16 << 20
 
 // How long UploadList waits. A server that starts again is back within seconds, and forgets a
@@ -43,9 +43,9 @@ func (c *Client) RemoveUpload(ctx context.Context, hash string) error {
 	return err
 }
 
-// UploadPart appends a part of at most MostPart bytes, whose first byte has an offset in the list. A
-// part that ends early is kept as far as it came. An offset that is not where the list goes on is an
-// Error with CodeWrongOffset.
+// UploadPart appends a part of at most MostPart bytes, whose first byte has an offset in the list.
+// A part that ends early is kept as far as it came. An offset that is not where the list goes on is
+// an Error with CodeWrongOffset.
 func (c *Client) UploadPart(ctx context.Context, hash string, offset int64, part io.Reader) (resource.Upload, error) {
 	return one[resource.Upload](ctx, c, call{method: http.MethodPatch, path: uploadPath(hash),
 		file: part, fileType: "application/octet-stream", query: url.Values{"offset": {strconv.FormatInt(offset, 10)}}})
@@ -60,9 +60,9 @@ type UploadProgress struct {
 	Wait       time.Duration // until the next try; 0 if Err is nil
 }
 
-// UploadList uploads a list in parts, and returns its hash. It goes on where the same list broke off
-// before, in this process or another one, and waits for a server that is away until nothing has moved
-// for 5 minutes. tell, if it is not nil, is told of each part and of each failure.
+// UploadList uploads a list in parts, and returns its hash. It goes on where the same list broke
+// off before, in this process or another one, and waits for a server that is away until nothing has
+// moved for 5 minutes. tell, if it is not nil, is told of each part and of each failure.
 func (c *Client) UploadList(ctx context.Context, path string, tell func(UploadProgress)) (hash string, err error) {
 	f, err := os.Open(path)
 	if err != nil {

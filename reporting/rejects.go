@@ -12,8 +12,8 @@ import (
 
 // Rejects writes the rows of a list that will not be sent. The result is a list again: its own
 // columns, then reject_line, reject_reason and reject_note. After correction it can be imported.
-// Every cell goes through spreadsheet.Escape. It has the delimiter of the list, which a spreadsheet of the list's
-// country expects.
+// Every cell goes through spreadsheet.Escape. It has the delimiter of the list, which a spreadsheet
+// of the list's country expects.
 type Rejects struct {
 	w       *csv.Writer
 	columns int

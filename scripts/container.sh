@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
-# Runs the image as the chart sets the container: by an OCI runtime, with a read-only root, user 65532, no
-# capability, no new privileges, and the chart's limit of memory. `doctor` beside the sandbox, the demo,
-# and ROWS rows (1,000,000) that `serve` imports and sends to a service without latency must pass. It
-# needs root, buildah and crun. The seccomp profile of the node is not set.
+# Runs the image as the chart sets the container: by an OCI runtime, with a read-only root, user
+# 65532, no capability, no new privileges, and the chart's limit of memory. `doctor` beside the
+# sandbox, the demo, and ROWS rows (1,000,000) that `serve` imports and sends to a service without
+# latency must pass. It needs root, buildah and crun. The seccomp profile of the node is not set.
 #
 #   scripts/container.sh [ROWS]
 set -euo pipefail
 cd "$(dirname "$0")/.."
-# crun refuses the two versions of cgroups side by side; version 1 is enough for the limit of memory.
+# crun refuses the two versions of cgroups side by side; version 1 is enough for the limit of
+# memory.
 if mountpoint -q /sys/fs/cgroup/unified; then
 	exec unshare --mount bash -c 'umount /sys/fs/cgroup/unified && exec "$0" "$@"' scripts/container.sh "$@"
 fi

@@ -11,8 +11,8 @@ log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 
 # A worker that is busy when its time ends makes go test fail with "context deadline exceeded" and
-# without an input (https://github.com/golang/go/issues/75804). That is no crash: the target is fuzzed
-# once more. A crash names the input that it wrote.
+# without an input (https://github.com/golang/go/issues/75804). That is no crash: the target is
+# fuzzed once more. A crash names the input that it wrote.
 fuzz() {
 	go test -run '^$' -fuzz "^$1\$" -fuzztime "$time" "$2" 2>&1 | tee "$log" && return
 	if grep -q 'context deadline exceeded' "$log" && ! grep -q 'Failing input' "$log"; then

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Checks the chart: lint, the manifests of each value set in deploy/helm/campaignd/ci against their
-# golden files and the schemas of Kubernetes, its unit tests, its README against values.yaml, and the
-# values that must be refused. UPDATE_GOLDEN=1 writes the golden files and the README.
+# golden files and the schemas of Kubernetes, its unit tests, its README against values.yaml, and
+# the values that must be refused. UPDATE_GOLDEN=1 writes the golden files and the README.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 chart=deploy/helm/campaignd golden=deploy/helm/testdata

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Installs, upgrades, rolls back and uninstalls the chart on a real API server, with Pod Security
-# `restricted` enforced on the namespace. kube-apiserver, kube-controller-manager and etcd are built from
-# their modules, which takes about ten minutes the first time; bin/k8s keeps them. There is no node: the
-# controllers make the pods, the API server admits or refuses them, and none runs. The script plays the
-# node for the hook Jobs alone. It is not part of the gate.
+# `restricted` enforced on the namespace. kube-apiserver, kube-controller-manager and etcd are built
+# from their modules, which takes about ten minutes the first time; bin/k8s keeps them. There is no
+# node: the controllers make the pods, the API server admits or refuses them, and none runs. The
+# script plays the node for the hook Jobs alone. It is not part of the gate.
 #
 #   KUBERNETES_VERSION=v1.36.3 scripts/kubernetes.sh
 set -euo pipefail

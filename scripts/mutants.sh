@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Applies each named mutation (internal/mutant) and requires that a test detects it. Mutations of the
-# protocol are tried with the simulation of the send path first. Then come the tests of the package
-# with the mutation, and last, if it runs that code, the simulation. The test binaries are built once;
-# CAMPAIGND_MUTANT chooses the mutation. Two mutations are tried at a time. The script fails if a
-# mutation survives.
+# Applies each named mutation (internal/mutant) and requires that a test detects it. Mutations of
+# the protocol are tried with the simulation of the send path first. Then come the tests of the
+# package with the mutation, and last, if it runs that code, the simulation. The test binaries are
+# built once; CAMPAIGND_MUTANT chooses the mutation. Two mutations are tried at a time. The script
+# fails if a mutation survives.
 #
 #   scripts/mutants.sh            every mutation in the code
 #   scripts/mutants.sh NAME...    these mutations
@@ -28,7 +28,8 @@ mapfile -t names < <(if [ $# -gt 0 ]; then printf '%s\n' "$@"; else awk '{print 
 
 binary() { echo "$work/$(tr ./ __ <<<"$1").test"; }
 
-# try PACKAGE MUTATION LOG runs a package's tests with the mutation applied. It fails when a test fails.
+# try PACKAGE MUTATION LOG runs a package's tests with the mutation applied. It fails when a test
+# fails.
 try() {
 	local b log=$3
 	b=$(binary "$1")
@@ -66,7 +67,8 @@ detect() {
 	echo "SURVIVED  $1" | tee -a "$work/survived"
 }
 
-# The packages' tests must pass without a mutation. Otherwise a failure with one would prove nothing.
+# The packages' tests must pass without a mutation. Otherwise a failure with one would prove
+# nothing.
 for package in $(for name in "${names[@]}"; do packages "$name"; done | sort -u); do
 	go test -c -tags mutants -o "$(binary "$package")" "$package"
 	try "$package" "" "$work/sound" ||

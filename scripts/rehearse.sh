@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Rehearses the restore of a PostgreSQL ledger (docs/operations.md#backup-and-restore): a backup is made in the
-# middle of a run of ROWS rows (2,000), sending goes on, and then the server and the sender are lost. The backup
-# is restored into a new server, quarantined, its lost webhooks are asked for again, and the run goes on to its
-# end. It fails if the service accepted two messages to anybody, if anybody who can be reached got none, or if
-# the audit finds something. It needs initdb, pg_dump and pg_basebackup, curl and jq; root needs runuser too.
+# Rehearses the restore of a PostgreSQL ledger (docs/operations.md#backup-and-restore): a backup is
+# made in the middle of a run of ROWS rows (2,000), sending goes on, and then the server and the
+# sender are lost. The backup is restored into a new server, quarantined, its lost webhooks are
+# asked for again, and the run goes on to its end. It fails if the service accepted two messages to
+# anybody, if anybody who can be reached got none, or if the audit finds something. It needs initdb,
+# pg_dump and pg_basebackup, curl and jq; root needs runuser too.
 #
 #   scripts/rehearse.sh dump|base [ROWS]
 set -euo pipefail

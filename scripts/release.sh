@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Builds what a release has, from the commit alone and without publishing anything: archives, deb and rpm
-# packages, an SBOM of each binary and the checksums. A clone is built, so that files that are not in the
-# commit have no part in it.
+# Builds what a release has, from the commit alone and without publishing anything: archives, deb
+# and rpm packages, an SBOM of each binary and the checksums. A clone is built, so that files that
+# are not in the commit have no part in it.
 #
 #   scripts/release.sh FOLDER           build into FOLDER
 #   scripts/release.sh --twice FOLDER   build again elsewhere without a cache, and require the same bytes;

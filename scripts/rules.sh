@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Checks the alerts of the chart with promtool: their form, their unit tests, and that each one links to
-# a heading of docs/operations.md.
+# Checks the alerts of the chart with promtool: their form, their unit tests, and that each one
+# links to a heading of docs/operations.md.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 rules=deploy/helm/campaignd/files/alerts.yaml

@@ -153,8 +153,8 @@ func explain(err error) error {
 }
 
 // admit returns the client. While the breaker is open and the next try is not due, it returns an
-// error at once. A client that has failed for 10 s is replaced; fewer failures than open the breaker
-// may lie before a time without calls, and say nothing of now.
+// error at once. A client that has failed for 10 s is replaced; fewer failures than open the
+// breaker may lie before a time without calls, and say nothing of now.
 func (s *server) admit() (*redis.Client, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -18,7 +18,7 @@ func (f *fluid) choose(r *flowRun) {
 	if f.t < r.from {
 		return
 	}
-	f.judge(r)
+	f.release(r)
 	taken := 0
 	free := func(b *block, k int) bool { return b.number == r.numbers[k] }
 	for pass := range 2 { // what a number has begun goes first, in the order of the list
@@ -53,9 +53,9 @@ func (f *fluid) choose(r *flowRun) {
 	}
 }
 
-// judge releases what waits for the run's canary: its wait begins with the canary's last answer. A
+// release releases what waits for the run's canary: its wait begins with the canary's last answer. A
 // canary is taken to be good; a bad one pauses its run.
-func (f *fluid) judge(r *flowRun) {
+func (f *fluid) release(r *flowRun) {
 	if !r.awaits {
 		return
 	}

@@ -55,8 +55,8 @@ func (p Past) drawn(r *rand.Rand, rows, hours float64) draw {
 
 // ratio is the next run's part, divided by the one part that was observed, for a normal draw. It
 // assumes that the parts of runs are log-normal, with a deviation as large as their mean. The
-// logarithm of a part then has the variance ln 2 (deviation^2 = mean^2 (e^variance - 1)), and that of
-// the ratio of two parts 2 ln 2. In eight of ten cases the ratio lies between 1/4.5 and 4.5.
+// logarithm of a part then has the variance ln 2 (deviation^2 = mean^2 (e^variance - 1)), and that
+// of the ratio of two parts 2 ln 2. In eight of ten cases the ratio lies between 1/4.5 and 4.5.
 func ratio(normal float64) float64 { return math.Exp(normal * math.Sqrt(2*math.Ln2)) }
 
 // The draws of a band, and how much work they may be together.

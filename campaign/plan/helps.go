@@ -76,8 +76,8 @@ func (s *Situation) clone() *Situation {
 	return &c
 }
 
-// oneMore gives the run another number like its fastest. The number also takes over parts of segments
-// that are begun, since a new launch would spread the list over all numbers.
+// oneMore gives the run another number like its fastest. The number also takes over parts of
+// segments that are begun, since a new launch would spread the list over all numbers.
 func oneMore(o *Situation, r *Run) bool {
 	best := -1
 	for i, n := range o.Numbers {

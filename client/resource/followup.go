@@ -4,8 +4,8 @@ import "campaignd/campaign"
 
 // FollowUpRequest chooses the rows of an ended run that a new run sends to again.
 type FollowUpRequest struct {
-	// Where has one choice or more: failed, failed=CODE, refused, refused=CODE, unknown, unknown=REASON,
-	// skipped or skipped=REASON (campaign.ParseWhere).
+	// Where has one choice or more: failed, failed=CODE, refused, refused=CODE, unknown,
+	// unknown=REASON, skipped or skipped=REASON (campaign.ParseWhere).
 	Where []string `json:"where"`
 	// Early also takes the rows that failed with 131049 less than 24 hours ago.
 	Early bool `json:"early,omitempty"`

@@ -102,11 +102,12 @@ func paragraph(sentence string) string {
 // writeParagraph writes the paragraph of a sentence.
 func writeParagraph(w io.Writer, sentence string) { fmt.Fprintln(w, paragraph(sentence)) }
 
-// mostCell is the width from which the last column of a table, a sentence, goes on in the next line.
+// mostCell is the width from which the last column of a table, a sentence, goes on in the next
+// line.
 const mostCell = 100
 
-// wrapped breaks text between words into lines of at most so many columns; a longer word has a line of
-// its own.
+// wrapped breaks text between words into lines of at most so many columns; a longer word has a line
+// of its own.
 func wrapped(text string, columns int) []string {
 	lines := []string{""}
 	for i, word := range strings.Split(text, " ") {

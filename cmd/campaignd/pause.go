@@ -78,8 +78,8 @@ reason, such as 131042, ends those holds, as `+"`campaignd holds lift`"+` does.`
 	return cmd
 }
 
-// allRuns accepts --all without a run, and the reasons of a pause and of a hold. Those of the service
-// have digits.
+// allRuns accepts --all without a run, and the reasons of a pause and of a hold. Those of the
+// service have digits.
 func allRuns(all bool, reason string, args []string) error {
 	switch {
 	case !all:

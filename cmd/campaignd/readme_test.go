@@ -34,8 +34,8 @@ func readme(t *testing.T) string {
 	return string(text)
 }
 
-// The commands of the README are run as they are printed, in an empty folder. Only the ports differ, and
-// the time that a person takes to look.
+// The commands of the README are run as they are printed, in an empty folder. Only the ports
+// differ, and the time that a person takes to look.
 func TestTheReadmesWalkWorksAsPrinted(t *testing.T) {
 	t.Parallel()
 	sh, err := exec.LookPath("bash")

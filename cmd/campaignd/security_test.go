@@ -16,8 +16,8 @@ var (
 	testOfFile = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)[A-Za-z0-9]+)\(`)
 )
 
-// Each row of docs/security.md names a test of this repository, or a step of the gate. A test of the
-// sandbox is none: it shows how the service protects itself.
+// Each row of docs/security.md names a test of this repository, or a step of the gate. A test of
+// the sandbox is none: it shows how the service protects itself.
 func TestEachProtectionHasItsTest(t *testing.T) {
 	exist := map[string]bool{}
 	err := filepath.WalkDir("../..", func(path string, d os.DirEntry, err error) error {

@@ -8,8 +8,8 @@ import (
 	"campaignd/client"
 )
 
-// uploadLines tells how a list moves to another process: a line every lineInterval, and one for each
-// time it stands still.
+// uploadLines tells how a list moves to another process: a line every lineInterval, and one for
+// each time it stands still.
 func uploadLines(w io.Writer) func(client.UploadProgress) {
 	last := time.Now()
 	return func(p client.UploadProgress) {

@@ -57,8 +57,8 @@ func (s *Server) uploaded(id string, do func(w http.ResponseWriter, r *http.Requ
 	}
 }
 
-// take launches the upload in dir. The run is launched whatever becomes of the log of actions and of
-// the files.
+// take launches the upload in dir. The run is launched whatever becomes of the log of actions and
+// of the files.
 func (s *Server) take(w http.ResponseWriter, r *http.Request, dir string) (int, any, error) {
 	if s.process.Launch == nil {
 		return 0, nil, &Error{http.StatusServiceUnavailable, codeStopping, "this process takes no list: it does not send", nil}
@@ -109,8 +109,8 @@ func (s *Server) end(dir string) {
 	}
 }
 
-// accept receives an upload into dir. A list takes as long as it moves, and its answer longer than one
-// usually may.
+// accept receives an upload into dir. A list takes as long as it moves, and its answer longer than
+// one usually may.
 func (s *Server) accept(w http.ResponseWriter, r *http.Request, dir string) (upload, error) {
 	c := http.NewResponseController(w)
 	if err := c.SetWriteDeadline(time.Time{}); err != nil {

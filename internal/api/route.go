@@ -215,7 +215,8 @@ func add[I, O any](s *Server, r route, example O, do func(ctx context.Context, d
 	})
 }
 
-// addPages is add for a list by pages. do returns also where the next page begins; "": there is none.
+// addPages is add for a list by pages. do returns also where the next page begins; "": there is
+// none.
 func addPages[I, O any](s *Server, r route, example O, do func(ctx context.Context, d *operator.Desk, in *I) (O, string, error)) {
 	op := s.operation(r)
 	huma.Register(s.api, op, func(ctx context.Context, in *I) (*answered[O], error) {

@@ -21,8 +21,8 @@ type OfUpload struct {
 var exampleUpload = resource.Upload{Hash: "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08", Received: 4,
 	ExpiresAt: exampleTime.Add(stagedFor)}
 
-// partRoutes adds the upload of a list in parts, which goes on where it broke off. A launch, a check
-// and a forecast then name the list by its hash.
+// partRoutes adds the upload of a list in parts, which goes on where it broke off. A launch, a
+// check and a forecast then name the list by its hash.
 func (s *Server) partRoutes() {
 	const one = "/api/v1/uploads/{hash}"
 	add(s, route{method: http.MethodGet, path: one, id: "upload", scope: campaign.KeyOperate, all: true, errors: []int{404},

@@ -29,8 +29,8 @@ const (
 // stagedPrefix begins the name of each list that arrives in parts; its hash follows.
 const stagedPrefix = "staged-"
 
-// staging keeps lists that arrive in parts. The name of each is the SHA-256 of its content, so that a
-// client which starts anew finds what it sent before. How much has come is the length of the file
+// staging keeps lists that arrive in parts. The name of each is the SHA-256 of its content, so that
+// a client which starts anew finds what it sent before. How much has come is the length of the file
 // alone, so that nothing else can disagree with it after a crash.
 type staging struct {
 	dir  string
@@ -71,8 +71,8 @@ func (s *staging) release(hash string) {
 	delete(s.busy, hash)
 }
 
-// add appends a part, whose first byte is that of an offset. A part that ends early is kept as far as
-// it came.
+// add appends a part, whose first byte is that of an offset. A part that ends early is kept as far
+// as it came.
 func (s *staging) add(hash string, offset int64, part io.Reader) (u resource.Upload, err error) {
 	if err := s.hold(hash); err != nil {
 		return u, err

@@ -11,8 +11,8 @@ import (
 	"campaignd/internal/operator"
 )
 
-// tried says what a launch of an uploaded campaign over an uploaded list would do (uploaded). Nothing
-// of either is kept.
+// tried says what a launch of an uploaded campaign over an uploaded list would do (uploaded).
+// Nothing of either is kept.
 func tried[O any](s *Server, do func(ctx context.Context, f operator.File, list string) (O, error),
 ) func(http.ResponseWriter, *http.Request, string) (int, any, error) {
 	return func(w http.ResponseWriter, r *http.Request, dir string) (int, any, error) {

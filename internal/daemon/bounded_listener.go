@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// boundedListener is a net.Listener with a bound on its open connections, and on those of one address. The
-// process keeps the other file descriptors for itself: the ledger, the requests in flight, the
-// lists. One connection too many takes the place of one that waits for a request; if there is none,
-// it is closed.
+// boundedListener is a net.Listener with a bound on its open connections, and on those of one
+// address. The process keeps the other file descriptors for itself: the ledger, the requests in
+// flight, the lists. One connection too many takes the place of one that waits for a request; if
+// there is none, it is closed.
 type boundedListener struct {
 	net.Listener
 	most int // connections

@@ -72,8 +72,8 @@ func (d *Daemon) checkFile(ctx context.Context, f operator.File, list string) (*
 // manyExamples is the number of rows that a check lists for each reason.
 const manyExamples = 1000
 
-// forecastFile forecasts a campaign over a list, as if it were launched now; "" is the campaign's own
-// list.
+// forecastFile forecasts a campaign over a list, as if it were launched now; "" is the campaign's
+// own list.
 func (d *Daemon) forecastFile(ctx context.Context, f operator.File, list string) (out plan.Forecast, err error) {
 	found, err := d.checkFile(ctx, f, list)
 	switch {

@@ -10,8 +10,8 @@ import (
 )
 
 // checkDeadline adds a warning to the preflight of a campaign whose deadline cannot be met if it is
-// launched now, beside every unfinished run of the ledger. l may be nil: then no run is known. known
-// is what a process that serves knows of its numbers; nil asks.
+// launched now, beside every unfinished run of the ledger. l may be nil: then no run is known.
+// known is what a process that serves knows of its numbers; nil asks.
 func checkDeadline(
 	ctx context.Context, cfg *Config, l campaign.Ledger, known *directory, def *campaign.Definition, p *campaign.Preflight, now time.Time,
 ) error {

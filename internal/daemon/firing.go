@@ -278,8 +278,8 @@ func (d *Daemon) due(ctx context.Context, s Scheduled, now time.Time) (f campaig
 }
 
 // note records a firing. It logs and counts an outcome that is new and, with a firing that was not
-// seen before, those that were missed before it. Firings that fail for one cause after the other are
-// one line, and another line with their count when that changes.
+// seen before, those that were missed before it. Firings that fail for one cause after the other
+// are one line, and another line with their count when that changes.
 func (d *Daemon) note(ctx context.Context, f campaign.Firing, seen bool) error {
 	changed, err := d.ledger.NoteFiring(ctx, f)
 	if err != nil || !changed {

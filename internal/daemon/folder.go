@@ -142,7 +142,8 @@ func (f *campaignFile) look(name string, atOnce bool) {
 	}
 }
 
-// findings are what is wrong with a file. Those of a broken one say that its last good version stays.
+// findings are what is wrong with a file. Those of a broken one say that its last good version
+// stays.
 func (f *campaignFile) findings() []campaign.Finding {
 	if f.fault == nil {
 		if f.twin != nil {

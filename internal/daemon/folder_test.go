@@ -109,8 +109,8 @@ func TestTheFolderIsReadAgain(t *testing.T) {
 	wantLook(t, "all removed", d, nil, nil, "")
 }
 
-// mv, rsync and archives keep the time of a file. Firings of another schedule count from its change all
-// the same, and a changed word leaves the firings of an outage due.
+// mv, rsync and archives keep the time of a file. Firings of another schedule count from its change
+// all the same, and a changed word leaves the firings of an outage due.
 func TestAChangedScheduleCountsFromItsChange(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "spring.yaml")
 	d := newFolder(filepath.Dir(file))

@@ -38,8 +38,8 @@ func NewOutlook(ctx context.Context, l campaign.Ledger, cfg *Config, now time.Ti
 	return newOutlook(ctx, l, cfg, nil, now)
 }
 
-// newOutlook is NewOutlook with what a process that serves knows of its numbers: it asks for them once
-// a minute, and forecasts that are polled add no calls to those. nil asks.
+// newOutlook is NewOutlook with what a process that serves knows of its numbers: it asks for them
+// once a minute, and forecasts that are polled add no calls to those. nil asks.
 func newOutlook(ctx context.Context, l campaign.Ledger, cfg *Config, known *directory, now time.Time) (*Outlook, error) {
 	o := &Outlook{directory: known}
 	o.Now = now

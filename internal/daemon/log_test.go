@@ -41,9 +41,10 @@ var (
 	messageIDs = regexp.MustCompile(`wamid\.[A-Za-z0-9+/=_-]+`)
 )
 
-// A run with recipients that are suppressed, erased, refused, unreachable and opt out, beside events
-// that are forged and unreadable and an address that takes no notification: the log at level debug
-// holds nothing that is secret or that can be called, and each line about the run has its key.
+// A run with recipients that are suppressed, erased, refused, unreachable and opt out, beside
+// events that are forged and unreadable and an address that takes no notification: the log at level
+// debug holds nothing that is secret or that can be called, and each line about the run has its
+// key.
 func TestEachLogLineNamesItsRunAndNobody(t *testing.T) {
 	t.Parallel() // it waits
 	lines := &logLines{}

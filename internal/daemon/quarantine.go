@@ -179,8 +179,9 @@ func deadWire(cfg *Config, l campaign.Ledger, log *slog.Logger) (*wirelog.Log, e
 	return w, err
 }
 
-// wentBack returns ledger.ErrRestored when the ledger or the wire log of a dead process shows that the
-// ledger went back in time. Other statements of wire logs are made, as the next start would make them.
+// wentBack returns ledger.ErrRestored when the ledger or the wire log of a dead process shows that
+// the ledger went back in time. Other statements of wire logs are made, as the next start would
+// make them.
 func wentBack(ctx context.Context, l restorable, wire *wirelog.Log) error {
 	if err := l.Restored(ctx); err != nil {
 		return err

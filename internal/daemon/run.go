@@ -46,10 +46,11 @@ type RunResult struct {
 	Changed []string
 }
 
-// frugal is the growth of the heap, in percent, at which garbage is collected: half of the usual one.
-// Memory must not grow with the length of a list. It applies while `run` reads its list, and always in
-// a `serve` on SQLite, which may read a list at any time. At the usual growth sending takes less CPU:
-// a third less on PostgreSQL, 6 to 9 % less on SQLite for 7 MB more (docs/performance.md).
+// frugal is the growth of the heap, in percent, at which garbage is collected: half of the usual
+// one. Memory must not grow with the length of a list. It applies while `run` reads its list, and
+// always in a `serve` on SQLite, which may read a list at any time. At the usual growth sending
+// takes less CPU: a third less on PostgreSQL, 6 to 9 % less on SQLite for 7 MB more
+// (docs/performance.md).
 const frugal = 50
 
 // RunCampaign checks one campaign, freezes its list, sends, and keeps taking webhooks until the

@@ -71,7 +71,8 @@ func (s *silence) look(now, last time.Time) {
 		"`campaignd webhooks test` and `campaignd doctor` look for the cause", "accepted", accepted, "since", s.since, "last", last)
 }
 
-// silentRuns is how many of the newest runs are asked for their last event, beside the unfinished ones.
+// silentRuns is how many of the newest runs are asked for their last event, beside the unfinished
+// ones.
 const silentRuns = 50
 
 // lastEvent is when the last verified event came: to this process, or to another one that applied a

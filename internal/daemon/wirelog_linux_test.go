@@ -150,8 +150,8 @@ func TestAStatementIsRepeatedUntilItIsTaken(t *testing.T) {
 	}
 }
 
-// The wire log of a killed process is the only sign that a ledger lost a run, whose number the run that
-// stands for a lost firing gets.
+// The wire log of a killed process is the only sign that a ledger lost a run, whose number the run
+// that stands for a lost firing gets.
 func TestTheQuarantineHeedsTheWireLog(t *testing.T) {
 	c := newCluster(t, "STANDARD", 15*time.Second)
 	config := *c.config

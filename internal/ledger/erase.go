@@ -63,9 +63,9 @@ func (e Erased) Has(key int64) bool {
 	return erased
 }
 
-// NewErased reads the suppressed keys among numbers and their pseudonyms: a number was erased if its
-// pseudonym is suppressed, and something of it is under way while the number itself is, too. of is that
-// of Pseudonyms.
+// NewErased reads the suppressed keys among numbers and their pseudonyms: a number was erased if
+// its pseudonym is suppressed, and something of it is under way while the number itself is, too. of
+// is that of Pseudonyms.
 func NewErased(found []int64, of map[int64]int64) Erased {
 	var e Erased
 	for _, p := range found {

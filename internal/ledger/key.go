@@ -74,8 +74,9 @@ func Clip(s string, n int) string {
 // MaxDetail is the most bytes of prose that a row keeps.
 const MaxDetail = 300
 
-// MaxSentence is the most bytes of a sentence for people, which ends with what they can do: that of a
-// run that waits, or of a notification. A hold's sentence has its detail and up to 300 bytes more.
+// MaxSentence is the most bytes of a sentence for people, which ends with what they can do: that of
+// a run that waits, or of a notification. A hold's sentence has its detail and up to 300 bytes
+// more.
 const MaxSentence = 1000
 
 // NonNil gives an empty slice for nil, which the driver and JSON would write as NULL and null.

@@ -63,8 +63,8 @@ var ErrRestored = errors.New("it went back in time")
 // ErrClosed is the answer of a ledger after Close.
 var ErrClosed = errors.New("ledger is closed")
 
-// Promised reports whether err is an answer that the interfaces of package campaign promise. A backend
-// adds the name of the ledger to other errors only.
+// Promised reports whether err is an answer that the interfaces of package campaign promise. A
+// backend adds the name of the ledger to other errors only.
 func Promised(err error) bool {
 	for _, answer := range []error{campaign.ErrFenced, campaign.ErrNoRun, campaign.ErrRunExists, campaign.ErrCancelled,
 		campaign.ErrFollowedUp, campaign.ErrNoKey, campaign.ErrSameContent} {

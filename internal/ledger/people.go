@@ -111,7 +111,8 @@ func NewPeople(now int64) *People {
 		inbound: map[person]bool{}, contacts: map[int64][]Contact{}}
 }
 
-// Taken says how many places of a portfolio are taken; those that were kept for campaign.ReachFor are free.
+// Taken says how many places of a portfolio are taken; those that were kept for campaign.ReachFor
+// are free.
 func (p *People) Taken(portfolio string, n int64) { p.taken[portfolio] = n }
 
 // Reach says that a recipient has a place.

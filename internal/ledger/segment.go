@@ -33,8 +33,8 @@ func (s Segment) End() int64 { return RowID(RunOf(s.Key), s.Hi) }
 // Marked is the row id at its mark.
 func (s Segment) Marked() int64 { return RowID(RunOf(s.Key), s.Mark) }
 
-// Granted returns the row ids of the deliveries of these seqs whose intents were committed, in order
-// and each once.
+// Granted returns the row ids of the deliveries of these seqs whose intents were committed, in
+// order and each once.
 func (s Segment) Granted(seqs []int64) (rids []int64) {
 	for _, seq := range seqs {
 		if seq >= s.Lo && seq < s.Mark {

@@ -119,8 +119,8 @@ const (
 
 // Select makes a page of at most n deliveries that the filter selects, from the seq from on. end is
 // one past the run's last seq. find does one lookup among the seqs [from, to): it returns at most n
-// deliveries, the first ones in the order of their seqs. next is the seq at which to go on; 0: there
-// are no more.
+// deliveries, the first ones in the order of their seqs. next is the seq at which to go on; 0:
+// there are no more.
 func Select(f *campaign.LineFilter, from, end int64, n int,
 	find func(s *Lookup, from, to int64, n int) ([]campaign.Line, error)) (page []campaign.Line, next int64, err error) {
 	lookups := Lookups(f)

@@ -95,8 +95,8 @@ func (d *decoder) service(v value, env *envelope) error {
 	return d.add(e)
 }
 
-// shapeOf returns the shape of an event's data, a key of eventFields, by our type of the event; "" if
-// the type is not known. status is the word of a type such as message.read.
+// shapeOf returns the shape of an event's data, a key of eventFields, by our type of the event; ""
+// if the type is not known. status is the word of a type such as message.read.
 func shapeOf(kind string) (shape, status string) {
 	group, word, _ := strings.Cut(kind, ".")
 	switch {

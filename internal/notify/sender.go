@@ -97,9 +97,9 @@ func (s *Sender) Run(ctx context.Context) {
 	s.client.CloseIdleConnections()
 }
 
-// tidy removes old notifications, and gives up those of destinations that the configuration no longer
-// has. A replica with an older configuration does not know a new one, whose notifications are looked
-// after within seconds.
+// tidy removes old notifications, and gives up those of destinations that the configuration no
+// longer has. A replica with an older configuration does not know a new one, whose notifications
+// are looked after within seconds.
 func (s *Sender) tidy(ctx context.Context) error {
 	all, err := s.o.Ledger.NotificationBacklogs(ctx)
 	if err != nil {

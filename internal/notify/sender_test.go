@@ -133,7 +133,8 @@ func TestNotificationsOfARemovedDestinationEnd(t *testing.T) {
 	}
 }
 
-// A ledger that is read and cannot be written, such as one on a full disk, is not asked without end.
+// A ledger that is read and cannot be written, such as one on a full disk, is not asked without
+// end.
 func TestAnOutboxThatTakesNoUpdateIsReadOnceASecond(t *testing.T) {
 	for _, state := range []campaign.NotificationState{campaign.NotificationPending, campaign.NotificationWaiting} {
 		synctest.Test(t, func(t *testing.T) {

@@ -115,8 +115,8 @@ func (d *Desk) Schedule(ctx context.Context, files []File, name string, next, la
 // recentRuns is among how many scheduled runs firingsOfOthers looks for campaigns.
 const recentRuns = 200
 
-// firingsOfOthers returns the last firings of campaigns that no readable file of the folder has: their
-// file is broken, and a process that read it before goes on firing it.
+// firingsOfOthers returns the last firings of campaigns that no readable file of the folder has:
+// their file is broken, and a process that read it before goes on firing it.
 func (d *Desk) firingsOfOthers(ctx context.Context, files []File, name string, last int) (past []resource.Firing, err error) {
 	runs, err := d.Ledger.Runs(ctx, campaign.RunFilter{Campaign: name, Fired: true, Limit: recentRuns})
 	if err != nil {

@@ -12,7 +12,8 @@ import (
 // Process is what operators may ask of a process that serves, beside its ledger. internal/daemon
 // fills it and internal/api asks it. A member is required unless its comment says otherwise.
 type Process struct {
-	// Key opens the API beside the keys of the ledger (client.Access); "": those of the ledger alone do.
+	// Key opens the API beside the keys of the ledger (client.Access); "": those of the ledger alone
+	// do.
 	Key string
 	// Desk has the ledger, and what its runs are sent over. Each request gets a desk of its own
 	// caller.

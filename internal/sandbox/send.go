@@ -282,8 +282,8 @@ func (s *Sandbox) platformRules(f *Faults, p *post, now time.Time) *refusal {
 	return nil
 }
 
-// stateRefusal is the platform's refusal because of the state of the account or of the number, or nil.
-// The caller holds Sandbox.mu.
+// stateRefusal is the platform's refusal because of the state of the account or of the number, or
+// nil. The caller holds Sandbox.mu.
 func stateRefusal(c *connection) *refusal {
 	if c.company.account == "locked" {
 		return platformRefusal(131031, "")

@@ -26,9 +26,10 @@ import (
 const flushWithin = 5 * time.Second
 
 // Start sends the spans of the program to the collector of OTEL_EXPORTER_OTLP_ENDPOINT (or
-// ..._TRACES_ENDPOINT) by OTLP over HTTP; without an endpoint there are no spans. The other variables
-// of the SDK apply: https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables.
-// stop sends the last spans, within 5 seconds.
+// ..._TRACES_ENDPOINT) by OTLP over HTTP; without an endpoint there are no spans. The other
+// variables of the SDK apply:
+// https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables. stop sends the
+// last spans, within 5 seconds.
 func Start(ctx context.Context, log *slog.Logger) (stop func() error, err error) {
 	if os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT") == "" && os.Getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") == "" ||
 		os.Getenv("OTEL_SDK_DISABLED") == "true" {

@@ -38,8 +38,8 @@ type breaker struct {
 	told   time.Time
 }
 
-// see counts a delivered status, or a failed one with its code; 0 means that it has none. It returns
-// the hold that begins or the lift that ends it.
+// see counts a delivered status, or a failed one with its code; 0 means that it has none. It
+// returns the hold that begins or the lift that ends it.
 func (b *breakers) see(connection string, delivered bool, code int, at, received time.Time) (hold *campaign.Hold, lift *campaign.Lift) {
 	throttled := messaging.Throttling(code)
 	if connection == "" || received.Sub(at) > breakerOld {

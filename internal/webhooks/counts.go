@@ -19,8 +19,8 @@ type Counts struct {
 	Events map[string]uint64
 	// Clamped counts the events whose time campaign.EventTime replaced.
 	Clamped uint64
-	// Nobody counts the opt-outs, resumed preferences, unreachable numbers and moves that name no phone
-	// number.
+	// Nobody counts the opt-outs, resumed preferences, unreachable numbers and moves that name no
+	// phone number.
 	Nobody uint64
 	// Templates counts the template events by campaign.EventEffect. Every effect is a key.
 	Templates map[string]uint64

@@ -88,8 +88,8 @@ func Open(o Options) (_ *Log, err error) {
 	return l, nil
 }
 
-// readDead reads the logs of earlier owners, and removes those that prove nothing. It leaves the log
-// of another ledger, which states nothing about this one.
+// readDead reads the logs of earlier owners, and removes those that prove nothing. It leaves the
+// log of another ledger, which states nothing about this one.
 func (l *Log) readDead() (dead []Dead, err error) {
 	paths, err := filepath.Glob(filepath.Join(escape(l.o.Dir), escape(l.o.Name)+".wire-*"))
 	if err != nil {
@@ -120,7 +120,8 @@ func escape(name string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(name)
 }
 
-// readFile reads one log. A copy is refused by its inode: it lacks what was posted after it was made.
+// readFile reads one log. A copy is refused by its inode: it lacks what was posted after it was
+// made.
 func readFile(path string) (h header, posts []campaign.Post, err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -256,8 +257,8 @@ func (l *Log) Settled(slot int) {
 	l.mu.Unlock()
 }
 
-// Close unlocks the folder. The file stays: the next process reads in it what this one did not post.
-// Close of a nil Log does nothing.
+// Close unlocks the folder. The file stays: the next process reads in it what this one did not
+// post. Close of a nil Log does nothing.
 func (l *Log) Close() error {
 	if l == nil {
 		return nil

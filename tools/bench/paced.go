@@ -80,8 +80,8 @@ func postPaced(ctx context.Context, job pacedJob, posts *atomic.Int64) error {
 	}
 }
 
-// bareFleet lets bare loops post over four numbers at the pace of a setting, and measures a period of
-// it. Each has an equal part of the rate.
+// bareFleet lets bare loops post over four numbers at the pace of a setting, and measures a period
+// of it. Each has an equal part of the rate.
 func (c *cluster) bareFleet(many setting) (s period, err error) {
 	f, err := c.fleet(sinkJob{Batch: 64, Posters: c.posters, Delay: slowAnswer})
 	if err != nil {

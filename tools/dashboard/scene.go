@@ -26,8 +26,8 @@ import (
 //go:embed scene
 var files embed.FS
 
-// scene is a folder with the files of a recording, and an address for notifications that answers 503
-// for the first 45 seconds.
+// scene is a folder with the files of a recording, and an address for notifications that answers
+// 503 for the first 45 seconds.
 type scene struct {
 	admin, public, service string
 	desk                   *httptest.Server

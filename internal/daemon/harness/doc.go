@@ -39,10 +39,10 @@
 //
 // # A faulty service
 //
-// A scene gives something a fault while runs send: a number, a client, a template, the list of numbers,
-// or the operator ends a run. It compares when and over which number the sandbox got requests, and
-// what the commands holds, why, runs, report and audit say. Pace is demanded within 5 % where the
-// machine is not busy.
+// A scene gives something a fault while runs send: a number, a client, a template, the list of
+// numbers, or the operator ends a run. It compares when and over which number the sandbox got
+// requests, and what the commands holds, why, runs, report and audit say. Pace is demanded within 5
+// % where the machine is not busy.
 //
 // # What a run must prove
 //

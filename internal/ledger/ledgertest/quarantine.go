@@ -101,8 +101,8 @@ func quarantineDoubtsWhatMayHaveBeenPosted(t *testing.T, l Tables) {
 	}
 }
 
-// A segment that nobody had leased when the backup was made may have been sent to its end in the lost
-// time. Nobody leases it again, so its messages have the connection that their events name.
+// A segment that nobody had leased when the backup was made may have been sent to its end in the
+// lost time. Nobody leases it again, so its messages have the connection that their events name.
 func quarantineKeepsTheConnectionOfAnEvent(t *testing.T, l Tables) {
 	r, now := Load(t, l, 5), time.Now()
 	if n, err := l.Quarantine(t.Context(), 5, now.Add(-time.Minute)); err != nil || n != 5 {

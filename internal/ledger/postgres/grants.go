@@ -44,8 +44,8 @@ type segment struct {
 
 func (s *segment) moved() bool { return s.wrote && s.mark != s.from }
 
-// tells reports whether reading the segment back can show that the intents were committed. A segment
-// whose retries were all suppressed cannot show it.
+// tells reports whether reading the segment back can show that the intents were committed. A
+// segment whose retries were all suppressed cannot show it.
 func (s *segment) tells() bool { return s.moved() || s.wrote && len(s.retried) > 0 }
 
 // budget is a run as the intents of the transaction use up its budget.

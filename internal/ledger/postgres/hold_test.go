@@ -21,7 +21,7 @@ func TestAHoldIsObeyedByEveryReplica(t *testing.T) {
 	}
 }
 
-// Replicas meet an illness at the same time. Each of them reports it, and one of them begins it.
+// Replicas meet a fault at the same time. Each of them reports it, and one of them begins the hold.
 func TestReplicasBeginAHoldOnce(t *testing.T) {
 	t.Parallel()
 	dsn := migrated(t)

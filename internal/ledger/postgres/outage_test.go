@@ -14,8 +14,8 @@ import (
 	"campaignd/internal/ledger"
 )
 
-// A trigger stands for the full disk of a tablespace: it fails the same statements with the code that
-// PostgreSQL has for it.
+// A trigger stands for the full disk of a tablespace: it fails the same statements with the code
+// that PostgreSQL has for it.
 func TestAFullDiskOfPostgresIsOneLine(t *testing.T) {
 	t.Parallel()
 	var said bytes.Buffer

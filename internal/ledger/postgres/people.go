@@ -50,8 +50,8 @@ type full struct {
 	tier   *ledger.Full
 }
 
-// readRecipients reads what the intents need to know of their recipients, nil if that is nothing. Its
-// queries follow the locks of segments and outcomes.
+// readRecipients reads what the intents need to know of their recipients, nil if that is nothing.
+// Its queries follow the locks of segments and outcomes.
 func (g *grants) readRecipients(t *tx, in []campaign.Intent) (qs []*query, err error) {
 	c := &recipients{keys: map[int64]int64{}, taken: map[string]int64{}, freed: map[string]int64{},
 		fresh: map[int64]ledger.Deferral{}, late: map[int64]ledger.Deferral{}}

@@ -175,7 +175,8 @@ func absorb(a *absorbed, hashes []int64) *query {
 }
 
 const (
-	// sqlOfErased tells whether an outcome is of a number that was erased while the outcome was unknown.
+	// sqlOfErased tells whether an outcome is of a number that was erased while the outcome was
+	// unknown.
 	sqlOfErased = `(SELECT d.key < 0 FROM delivery d WHERE d.rid = outcome.rid)`
 	sqlAccept   = `INSERT INTO outcome (rid, state, attempt, mh, result_at, message_id, warning)
 		SELECT w.rid, 5 /* accepted */, w.attempt, w.mh, w.at, w.id, nullif(w.warning, '')

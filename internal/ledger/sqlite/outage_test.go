@@ -80,7 +80,8 @@ func TestAFullDiskIsTwoLinesInTheLog(t *testing.T) {
 	})
 }
 
-// A transaction that changes nothing succeeds on a full disk too, whatever the one before it changed.
+// A transaction that changes nothing succeeds on a full disk too, whatever the one before it
+// changed.
 func TestACallThatWritesNothingEndsNoOutage(t *testing.T) {
 	t.Parallel()
 	l := openTest(t, ledger.Options{})

@@ -139,9 +139,9 @@ func (l *Ledger) countReached(ctx context.Context, in []campaign.Intent) error {
 // sqlNextPlace finds when the place was taken that frees after ?2 others.
 const sqlNextPlace = `SELECT r.at FROM reach r WHERE r.portfolio = ?1 AND ` + sqlLastReach + ` ORDER BY r.at LIMIT 1 OFFSET ?2`
 
-// sqlLastReach is true for the last message to a recipient, whose time is that of the place. The plus
-// sign, also in sqlCountLate, keeps SQLite from the index of times, with which each row read all later
-// ones: 8 s of a processor for 19,000 people, 9 ms with the primary key.
+// sqlLastReach is true for the last message to a recipient, whose time is that of the place. The
+// plus sign, also in sqlCountLate, keeps SQLite from the index of times, with which each row read
+// all later ones: 8 s of a processor for 19,000 people, 9 ms with the primary key.
 const sqlLastReach = `NOT EXISTS (SELECT 1 FROM reach n
 	WHERE n.key = r.key AND n.portfolio = r.portfolio AND (+n.at, n.rid) > (r.at, r.rid))`
 

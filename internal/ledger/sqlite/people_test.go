@@ -8,8 +8,8 @@ import (
 	"campaignd/internal/ledger"
 )
 
-// The limits that count people look at each recipient's own rows. Through the index of times each row
-// read all later ones.
+// The limits that count people look at each recipient's own rows. Through the index of times each
+// row read all later ones.
 func TestReachedReadsEachRecipientOnce(t *testing.T) {
 	t.Parallel()
 	l := openTest(t, ledger.Options{})

@@ -60,7 +60,8 @@ func (l *Ledger) Record(ctx context.Context, rs []campaign.Result) error {
 	}})
 }
 
-// sqlOfErased tells whether an outcome is of a number that was erased while the outcome was unknown.
+// sqlOfErased tells whether an outcome is of a number that was erased while the outcome was
+// unknown.
 const sqlOfErased = `(SELECT d.key < 0 FROM delivery d WHERE d.rid = outcome.rid)`
 
 // Acceptances, of one delivery and of acceptWidth. An acceptance replaces every other outcome.

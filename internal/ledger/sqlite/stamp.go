@@ -15,9 +15,10 @@ import (
 
 // stamp is the ledger's identity and how often a sender opened it. The ledger holds one, and so
 // does a small file beside it. A ledger that is behind its file was restored from a backup, and one
-// without a file was copied (docs/protocol.md#when-the-ledger-goes-back-in-time). A copy of Backup has
-// a count below 0: the ledger may have sent on in the same opening, which the count alone does not
-// show. A snapshot of the whole volume restores ledger and file, and the stamp does not show it.
+// without a file was copied (docs/protocol.md#when-the-ledger-goes-back-in-time). A copy of Backup
+// has a count below 0: the ledger may have sent on in the same opening, which the count alone does
+// not show. A snapshot of the whole volume restores ledger and file, and the stamp does not show
+// it.
 type stamp struct {
 	id    string
 	opens int64

@@ -1,8 +1,8 @@
--- Times are Unix milliseconds: of leases by the server's clock, others by the process's clock. In the
--- table outcome, NULL is none, because it takes no space. Texts in unique indexes are COLLATE "C": a
--- new C library may sort other texts in another order, which damages their indexes. The package
--- comment of internal/ledger explains the tables; its state.go names the codes of state, rank and
--- flags.
+-- Times are Unix milliseconds: of leases by the server's clock, others by the process's clock. In
+-- the table outcome, NULL is none, because it takes no space. Texts in unique indexes are COLLATE
+-- "C": a new C library may sort other texts in another order, which damages their indexes. The
+-- package comment of internal/ledger explains the tables; its state.go names the codes of state,
+-- rank and flags.
 
 -- +goose Up
 -- The clock of leases. It advances within a transaction.
@@ -80,7 +80,8 @@ CREATE TABLE segment (
   owner         text    NOT NULL DEFAULT '',
   zone          text    NOT NULL
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02);
--- No index holds a column that an intent, a lease or a park changes, so these updates are heap-only.
+-- No index holds a column that an intent, a lease or a park changes, so these updates are
+-- heap-only.
 CREATE INDEX segment_undone ON segment (run) WHERE NOT done;
 
 CREATE TABLE delivery (                   -- written once, by the import
@@ -117,8 +118,8 @@ CREATE TABLE outcome (                    -- after an acceptance only webhooks c
   trace_id     text
 ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.05,
         autovacuum_analyze_scale_factor = 0.01);
--- Not unique, because a repeated message id must not fail its batch for ever. No column that webhooks write is
--- in an index.
+-- Not unique, because a repeated message id must not fail its batch for ever. No column that
+-- webhooks write is in an index.
 CREATE INDEX outcome_mh ON outcome (mh) WHERE mh IS NOT NULL;
 CREATE INDEX outcome_open ON outcome (rid, state, next_due) WHERE state IN (1, 2, 3) /* open */;
 CREATE INDEX outcome_doubt ON outcome (key) WHERE state IN (3, 4) /* adoptable */;

@@ -1,5 +1,5 @@
--- Times are Unix milliseconds, 0 for none. Texts are '' for none. The package comment of internal/ledger
--- explains the tables; its state.go names the codes of state, rank and flags.
+-- Times are Unix milliseconds, 0 for none. Texts are '' for none. The package comment of
+-- internal/ledger explains the tables; its state.go names the codes of state, rank and flags.
 
 -- +goose Up
 CREATE TABLE ledger (                     -- one row: which ledger this is
@@ -94,8 +94,8 @@ CREATE TABLE outcome (                    -- after an acceptance only webhooks c
   request_id   TEXT    NOT NULL DEFAULT '',
   trace_id     TEXT    NOT NULL DEFAULT ''
 );
--- Not unique, because a repeated message id must not fail its batch for ever. No column that webhooks write is
--- in an index.
+-- Not unique, because a repeated message id must not fail its batch for ever. No column that
+-- webhooks write is in an index.
 CREATE INDEX outcome_mh ON outcome (mh) WHERE mh <> 0;
 CREATE INDEX outcome_open ON outcome (rid, state, next_due) WHERE state IN (1, 2, 3) /* open */;
 CREATE INDEX outcome_doubt ON outcome (key) WHERE state IN (3, 4) /* adoptable */;
