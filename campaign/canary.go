@@ -59,7 +59,7 @@ func (c *canary) chooses(key int64) bool {
 	return true
 }
 
-// CanaryLedger is the part of the ledger that judging a canary needs.
+// CanaryLedger is the part of the ledger that CheckCanary needs.
 type CanaryLedger interface {
 	RunLedger
 	JobLedger
@@ -78,11 +78,11 @@ type CanaryVerdict struct {
 // canaryJudging is how long another process waits for the verdict of one that may have died.
 const canaryJudging = 15 * time.Second
 
-// JudgeCanary looks at the canary of a run. When all of its messages have an answer, and the
+// CheckCanary looks at the canary of a run. When all of its messages have an answer, and the
 // policy's wait is over, it releases the rest of the list, or pauses the run because too many
 // failed. It may be called often and by every replica: the lease of a job measures the wait on the
-// ledger's clock and lets one of them judge (docs/limits.md#canary).
-func JudgeCanary(ctx context.Context, l CanaryLedger, run Run, policy *Canary, owner string) (v CanaryVerdict, err error) {
+// ledger's clock and lets one of them decide (docs/limits.md#canary).
+func CheckCanary(ctx context.Context, l CanaryLedger, run Run, policy *Canary, owner string) (v CanaryVerdict, err error) {
 	if policy == nil || run.State != Ready && run.State != Running || run.Wanted != WantRun {
 		return v, nil
 	}
@@ -104,13 +104,13 @@ func JudgeCanary(ctx context.Context, l CanaryLedger, run Run, policy *Canary, o
 	lease, ok, err := l.AcquireJob(ctx, CanaryJob(run.No), owner, policy.Wait.Std())
 	switch {
 	case err != nil:
-		return v, fmt.Errorf("judge the canary of %s: %w", run.ID(), err)
+		return v, fmt.Errorf("check the canary of %s: %w", run.ID(), err)
 	case mutant.On("canary_not_awaited"):
 	case !ok || lease.Epoch == 1: // the first lease is the wait
 		return v, nil
 	default:
 		if _, err := l.RenewJob(ctx, lease, canaryJudging); err != nil {
-			return v, fmt.Errorf("judge the canary of %s: %w", run.ID(), err)
+			return v, fmt.Errorf("check the canary of %s: %w", run.ID(), err)
 		}
 	}
 	if share := r.share(); share > policy.MaxFailed {

@@ -109,7 +109,7 @@ func TestACanaryIsChosenFromTheWholeList(t *testing.T) {
 	}
 }
 
-// send claims all segments that can be claimed, and lets each message be accepted or fail.
+// sendCanary claims all segments that can be claimed, and lets each message be accepted or fail.
 func sendCanary(t *testing.T, l campaign.Ledger, run campaign.Run, failed int) (n int) {
 	t.Helper()
 	leases, err := l.Claim(t.Context(), campaign.Claim{
@@ -165,7 +165,7 @@ func TestTheRestOfAListWaitsForItsCanary(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			v, err := campaign.JudgeCanary(t.Context(), l, now, policy, "a")
+			v, err := campaign.CheckCanary(t.Context(), l, now, policy, "a")
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -11,7 +11,7 @@ import (
 const optOutsLeast = 50
 
 const (
-	optOutsJudging = 30 * time.Second          // lease of one judgement
+	optOutsLease   = 30 * time.Second          // of one check
 	optOutsTripped = 50 * 365 * 24 * time.Hour // lease after it: the breaker trips once per run
 )
 
@@ -33,11 +33,11 @@ type OptOutVerdict struct {
 	Sentence  string // of a pause, for people
 }
 
-// JudgeOptOuts pauses a run whose recipients opt out: more than the share most of those to whom it
+// CheckOptOuts pauses a run whose recipients opt out: more than the share most of those to whom it
 // delivered, and at least optOutsLeast. delivered is that of an earlier verdict, or 0. It may be
-// called often and by every replica: the lease of a job lets one of them judge, and stays after a
+// called often and by every replica: the lease of a job lets one of them decide, and stays after a
 // pause, so that the breaker trips once per run (docs/limits.md#opt-outs).
-func JudgeOptOuts(ctx context.Context, l OptOutLedger, run Run, most float64, delivered int64, owner string) (v OptOutVerdict, err error) {
+func CheckOptOuts(ctx context.Context, l OptOutLedger, run Run, most float64, delivered int64, owner string) (v OptOutVerdict, err error) {
 	v.Delivered = delivered
 	if most <= 0 || run.StartedAt.IsZero() || run.State != Ready && run.State != Running || run.Wanted != WantRun {
 		return v, nil
@@ -47,7 +47,7 @@ func JudgeOptOuts(ctx context.Context, l OptOutLedger, run Run, most float64, de
 	if err != nil || !over(all) {
 		return v, err
 	}
-	lease, ok, err := l.AcquireJob(ctx, fmt.Sprint("opt-outs ", run.No), owner, optOutsJudging)
+	lease, ok, err := l.AcquireJob(ctx, fmt.Sprint("opt-outs ", run.No), owner, optOutsLease)
 	if err != nil || !ok {
 		return v, err
 	}

@@ -50,7 +50,7 @@ func TestManyOptOutsPauseARunOnce(t *testing.T) {
 	var delivered int64
 	judge := func(most float64) campaign.OptOutVerdict {
 		t.Helper()
-		v, err := campaign.JudgeOptOuts(t.Context(), l, run, most, delivered, "a")
+		v, err := campaign.CheckOptOuts(t.Context(), l, run, most, delivered, "a")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -29,8 +29,7 @@ type Why struct {
 	Moved []MovedRows `json:"moved,omitempty"`
 	// Opens is when the window opens that the run waits for; zero when it waits for none.
 	Opens time.Time `json:"window_opens_at,omitzero"`
-	// Limits are those by which it shares its numbers; the zero value if this version cannot read
-	// them.
+	// Limits decide the run's share of its numbers; the zero value if this version cannot read them.
 	Limits RunLimits `json:"limits"`
 	// Due is its deadline; zero when it has none.
 	Due time.Time `json:"due,omitzero"`

@@ -173,9 +173,9 @@ type WhyRow struct {
 	Until      time.Time `json:"until,omitzero"`
 	// Ahead is how many rows of its segment go before it.
 	Ahead int64 `json:"ahead"`
-	// Suppressions are the entries of the suppression list that skip the row now, or will when its turn
-	// comes. None: the row is not skipped for its number, or the entry that skipped it was removed
-	// since.
+	// Suppressions are the entries of the suppression list that skip the row now, or will when its
+	// turn comes. None: the row is not skipped for its number, or the entry that skipped it was
+	// removed since.
 	Suppressions []WhySuppression `json:"suppressions,omitempty"`
 	Sentence     string           `json:"sentence"`
 }

@@ -46,7 +46,7 @@ func (c *check) zone(z *zones, row *recipients.Row) string {
 	return group
 }
 
-// zoneFindings says by which clock the rows are sent whose own is not known.
+// zoneFindings warns of rows without a known time zone, and names the zone that is used.
 func (c *check) zoneFindings(z *zones) {
 	if z == nil {
 		return
@@ -77,13 +77,15 @@ func (c *check) zoneFindings(z *zones) {
 
 // spread is how far apart the clocks of zones are, at most, in the year from now on.
 func spread(names []string, now time.Time) (most time.Duration) {
+	var zones []*time.Location
+	for _, name := range names {
+		if loc, err := time.LoadLocation(name); err == nil { // distinct has left the others out
+			zones = append(zones, loc)
+		}
+	}
 	for day := range 366 {
 		least, greatest := 0, 0
-		for i, name := range names {
-			loc, err := time.LoadLocation(name)
-			if err != nil {
-				continue // distinct has left such zones out
-			}
+		for i, loc := range zones {
 			_, offset := now.AddDate(0, 0, day).In(loc).Zone()
 			if i == 0 {
 				least, greatest = offset, offset

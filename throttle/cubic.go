@@ -96,7 +96,7 @@ func (c *cubic) observe(now, ceiling float64, a answers) {
 	}
 	if c.settled {
 		c.used += a.accepted + a.throttled
-		c.judge(now, ceiling, a)
+		c.decide(now, ceiling, a)
 	} else {
 		c.settle(now, a)
 	}
@@ -119,8 +119,8 @@ func (c *cubic) settle(now float64, a answers) {
 	}
 }
 
-// judge cuts when more answers throttle than noise explains.
-func (c *cubic) judge(now, ceiling float64, a answers) {
+// decide cuts when more answers throttle than noise explains.
+func (c *cubic) decide(now, ceiling float64, a answers) {
 	n := a.accepted + a.throttled
 	if c.part < lowRate*c.peak {
 		c.count(&c.low, &c.lowThrottled, lowMemory, n, a.throttled)

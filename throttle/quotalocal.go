@@ -35,8 +35,7 @@ func (l *Local) Take(ctx context.Context, q Quota, a Ask) (Units, error) {
 	}
 	s := l.quotas[q.Key]
 	if s == nil {
-		// This process has leased nothing of it, and no other one leases it: there is nothing to wait
-		// for.
+		// Only this process leases units, and it has leased none: there is nothing to wait for.
 		s = &quotaState{since: now.Add(-rebuildAfter), from: q.From, rebuild: now.UnixMicro()}
 		l.quotas[q.Key] = s
 	}

@@ -28,8 +28,8 @@ func (a Allowance) Period(t time.Time) (from, to time.Time) {
 // Kept is how many of the month's messages are kept for templates that are not marketing.
 func (a Allowance) Kept() int64 { return int64(float64(a.Messages) * a.Reserve) }
 
-// Left returns how many messages the allowance has at t for marketing templates or for others, if
-// used were sent by now, in the month of now. A later month is full.
+// Left returns how many messages the allowance has left at t. used were sent in the month of now;
+// nothing of a later month is used. Marketing templates may not use what is kept for others.
 func (a Allowance) Left(t, now time.Time, used int64, marketing bool) int64 {
 	left := a.Messages
 	if marketing {

@@ -53,8 +53,8 @@ func (f *fluid) choose(r *flowRun) {
 	}
 }
 
-// release releases what waits for the run's canary: its wait begins with the canary's last answer. A
-// canary is taken to be good; a bad one pauses its run.
+// release releases what waits for the run's canary: its wait begins with the canary's last answer.
+// A canary is taken to be good; a bad one pauses its run.
 func (f *fluid) release(r *flowRun) {
 	if !r.awaits {
 		return

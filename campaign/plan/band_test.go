@@ -7,7 +7,7 @@ import (
 )
 
 // One run does not tell how far runs differ: in eight of ten draws the next one's part lies between
-// a 4.5th and 4.5 times what was observed.
+// 1/4.5 and 4.5 times the observed part.
 func TestOneObservedRunGivesAWideBand(t *testing.T) {
 	past, parts := Past{Dropped: AverageOf([]float64{0.01})}, make([]float64, 10_000)
 	for i := range parts {

@@ -6,7 +6,7 @@
 //
 // The senders, preflight and the commands call it. It promises that equal arguments give equal
 // answers on every replica: it reads no clock, no host time zone and no database. Local hours
-// follow the IANA zone on the actual date. An unknown zone is an error when the campaign is read,
-// never a guess when it is sent. Programs that must run on machines without zone files import
-// time/tzdata.
+// follow the IANA zone on the actual date. An unknown zone is an error when the campaign is read; a
+// sender that does not know it uses the campaign's zone and warns. Programs that must run on
+// machines without zone files import time/tzdata.
 package plan

@@ -73,7 +73,7 @@ type NumberShare struct {
 	Messages   int64  `json:"messages"`
 }
 
-// RunsOut is where a limit of count is used up.
+// RunsOut is when, and at which row, a tier, an allowance or a ramp is used up.
 type RunsOut struct {
 	LimitedBy string    `json:"limited_by"` // tier, allowance or ramp
 	At        time.Time `json:"at"`

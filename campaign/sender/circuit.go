@@ -118,7 +118,7 @@ func verdictOf(e *messaging.Error) verdict {
 	return unproven
 }
 
-// change is what follows from an answer for the breaker.
+// change is what an answer does to the breaker.
 type change uint8
 
 const (

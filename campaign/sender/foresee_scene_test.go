@@ -142,8 +142,8 @@ func (f *foreseen) higher(limit string, at time.Time) float64 {
 	return 1
 }
 
-// pace is the rate that a number reaches at a time. What comes in counts, too: above the reserve,
-// the service's throttling makes room for it.
+// pace is the rate that a number reaches at a time. Messages that come in count, too: above the
+// reserve, the service's throttling makes room for them.
 func (f *foreseen) pace(n foreseenNumber, at time.Time) float64 {
 	slot := uint64(at.Unix() / 600) //nolint:gosec // after 1970
 	inbound := n.limit * n.inbound * math.Exp(0.35*f.normal("inbound "+n.id, slot))

@@ -119,7 +119,7 @@ func (s *witness) stop(w *world, r *campaignRun, cancelled bool) {
 	r.cancelled = r.cancelled || cancelled
 }
 
-// resume says that an operator is about to make it go on; not when it is cancelled.
+// resume notes that an operator is about to resume the run, unless it is cancelled.
 func (s *witness) resume(w *world, r *campaignRun) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

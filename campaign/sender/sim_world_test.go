@@ -141,8 +141,8 @@ func (w *world) latency(life int, name string, nth uint64) {
 	time.Sleep(time.Duration(1 + w.draw(name, 99_991, uint64(life), nth)))
 }
 
-// RoundTrip is the webhooks' way to the process that lives; none: connection refused. Each takes a
-// while of its own, so that webhooks which one death turned away together come back apart.
+// RoundTrip delivers a webhook to the live process; without one, the connection is refused. Each
+// takes its own time, so that those refused together do not return together.
 func (w *world) RoundTrip(r *http.Request) (*http.Response, error) {
 	body, err := io.ReadAll(r.Body)
 	r.Body.Close()

@@ -45,11 +45,12 @@ func TestASentenceBeginsWithItsSubject(t *testing.T) {
 	}
 }
 
-// unwrapped matches a comment that no wrap can shorten: a table or an example behind a tab, and a link
-// on a line of its own.
+// unwrapped matches a comment that no wrap can shorten: a table or an example behind a tab, and a
+// link on a line of its own.
 var unwrapped = regexp.MustCompile(`^\s*//(\t| https?://\S+$)`)
 
-// A comment is wrapped at 100 columns, so that two files fit beside each other. A tab is one column.
+// A comment is wrapped at 100 columns, so that two files fit beside each other. A tab is one
+// column.
 func TestACommentIsWrappedAt100Columns(t *testing.T) {
 	const most = 100
 	for file, text := range sources(t) {

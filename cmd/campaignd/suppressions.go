@@ -136,7 +136,7 @@ Rows without a number are named on standard error and make the exit code 2; the 
 	return cmd
 }
 
-// importSuppressions imports the file that in names, and names the rows that cannot be imported.
+// importSuppressions imports the file of in, and prints the rows that cannot be imported.
 func (p *program) importSuppressions(ctx context.Context, in resource.SuppressionImport) (err error) {
 	name, file := in.File, p.stdin
 	if name == "-" {

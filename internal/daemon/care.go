@@ -90,7 +90,7 @@ func (c *carer) definition(run campaign.Run) *campaign.Definition {
 }
 
 func (c *carer) canary(ctx context.Context, run campaign.Run, def *campaign.Definition) error {
-	v, err := campaign.JudgeCanary(ctx, c.d.ledger, run, def.Policies.Canary, c.d.owner)
+	v, err := campaign.CheckCanary(ctx, c.d.ledger, run, def.Policies.Canary, c.d.owner)
 	switch {
 	case err != nil:
 		return err
@@ -110,7 +110,7 @@ type optOuts struct {
 	next      time.Time // no judgement before: one reads the whole run
 }
 
-// optOutsEvery is how often the breaker of opt-outs is judged where it could trip.
+// optOutsEvery is how often the breaker of opt-outs is checked where it could trip.
 const optOutsEvery = 30 * time.Second
 
 func (c *carer) optedOut(ctx context.Context, run campaign.Run, def *campaign.Definition) error {
@@ -118,7 +118,7 @@ func (c *carer) optedOut(ctx context.Context, run campaign.Run, def *campaign.De
 	if time.Now().Before(seen.next) {
 		return nil
 	}
-	v, err := campaign.JudgeOptOuts(ctx, c.d.ledger, run, def.Policies.MaxOptOuts, seen.delivered, c.d.owner)
+	v, err := campaign.CheckOptOuts(ctx, c.d.ledger, run, def.Policies.MaxOptOuts, seen.delivered, c.d.owner)
 	if v.Counted {
 		c.optOuts[run.No] = optOuts{delivered: v.Delivered, next: time.Now().Add(optOutsEvery)}
 	}
@@ -127,7 +127,7 @@ func (c *carer) optedOut(ctx context.Context, run campaign.Run, def *campaign.De
 		c.engine.Poke()
 	}
 	if err != nil {
-		return fmt.Errorf("judge the opt-outs of %s: %w", run.ID(), err)
+		return fmt.Errorf("check the opt-outs of %s: %w", run.ID(), err)
 	}
 	return nil
 }

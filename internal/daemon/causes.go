@@ -14,8 +14,8 @@ type cause struct {
 	times int
 }
 
-// failed takes note of a fault. It reports whether its words differ from those before, and how
-// often those came.
+// failed notes the fault of a job. changed tells that the words differ from the last ones, and
+// before how often the last ones came.
 func (c *causes) failed(job, words string) (changed bool, before int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -168,7 +168,7 @@ func keyScope(cfg *Config, connections []messaging.Connection) Check {
 		spelling.Count(int64(len(companies)), "client", "clients"))
 }
 
-// clockCheck judges how far our clock is from another. Signed webhooks allow 5 minutes.
+// clockCheck compares our clock with another. Signed webhooks allow 5 minutes.
 func clockCheck(name, whose string, skew time.Duration) Check {
 	const remedy = "synchronise the clock of this machine (NTP)"
 	detail := fmt.Sprintf("%s from %s", skew.Abs(), whose)

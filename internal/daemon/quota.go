@@ -135,8 +135,9 @@ func (q *quotas) counts(key, connection string) bool {
 	return key == rampKey+connection
 }
 
-// clocksDiffer is how long after the turn of the month a 402 may come from a service whose clock is
-// behind. It holds the company for that time, not for a month.
+// clocksDiffer is how long after the turn of the month a 402 may still be about the old month,
+// because the clock of the service is behind. Such a 402 holds the company for that time, not for a
+// month.
 const clocksDiffer = 5 * time.Minute
 
 // planEnds is until when a 402 holds its company.

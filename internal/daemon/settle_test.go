@@ -159,7 +159,7 @@ func TestRunOutlivesARestartOfItsLedger(t *testing.T) {
 	}
 }
 
-// unwritten is a watched ledger that takes no writes from 5 s on for the time away.
+// unwritten is a ledger that refuses writes for the time away, from 5 s on.
 type unwritten struct{ unread }
 
 func (u *unwritten) Unwritable() (time.Time, error) {

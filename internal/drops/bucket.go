@@ -17,7 +17,7 @@ type Object struct {
 	Key  string
 	ETag string // changes with the content
 	Size int64
-	// Fault is why it can be no list, for example that it is a link; "" for a file.
+	// Fault is why it cannot be a list, for example that it is a link; "": it can.
 	Fault string
 }
 

@@ -57,9 +57,10 @@ type Options struct {
 	Launch func(ctx context.Context, r Request) (campaign.Run, error)
 	// Missing says why no file of the campaign can be launched now, nil if it can.
 	Missing func(campaign string) error
-	Owner   string        // of jobs
-	Lease   time.Duration // of jobs
-	Log     *slog.Logger
+	// Owner and Lease are those of jobs.
+	Owner string
+	Lease time.Duration
+	Log   *slog.Logger
 }
 
 // launchesAtOnce bounds the files that a process works on: each import takes a core and 16 bytes a
@@ -135,7 +136,7 @@ func (w *Watcher) Run(ctx context.Context) {
 	}
 }
 
-// look lists a place, and judges what is there.
+// look lists a place, and decides what becomes of each file.
 func (w *Watcher) look(ctx context.Context, p *place) {
 	now := time.Now()
 	seen, waits := map[string]sighting{}, map[string]campaign.DropWait{}

@@ -133,11 +133,11 @@ func (a Adoption) Connection() (connection string, told bool) {
 	return a.Orphan.Connection, a.Orphan.Connection != ""
 }
 
-// Judge matches the orphans of the search. An orphan is adopted when exactly one delivery over all
+// Match matches the orphans of the search. An orphan is adopted when exactly one delivery over all
 // runs fits, and none does that is in flight: its result will soon tell. The caller reads in this
 // order: the search, inFlight, then orphans and open. At most one orphan of a recipient is adopted;
-// the next sweep judges the others.
-func (s Search) Judge(orphans []Orphan, open, inFlight Attempts) (v Verdict) {
+// the next sweep looks at the others.
+func (s Search) Match(orphans []Orphan, open, inFlight Attempts) (v Verdict) {
 	slices.SortFunc(orphans, byFirst)
 	adopted := map[int64]bool{}
 	for _, o := range orphans {

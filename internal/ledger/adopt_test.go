@@ -48,7 +48,7 @@ func TestAnAttemptThatEndsMeanwhileIsWaitedFor(t *testing.T) {
 		{"two attempts of one delivery", of(a, later), nil, of(a, later), []int64{1}, 0},
 		{"sent again, and in flight", of(a), of(flying(later)), of(a), nil, 0},
 	} {
-		v := NewSearch([]Orphan{o}, c.then).Judge([]Orphan{o}, c.now, c.inFlight)
+		v := NewSearch([]Orphan{o}, c.then).Match([]Orphan{o}, c.now, c.inFlight)
 		if got := judged(v); !slices.Equal(got, c.want) || v.Ambiguous != c.ambiguous {
 			t.Errorf("%s: adopted %v, ambiguous %d; want %v, %d", c.name, got, v.Ambiguous, c.want, c.ambiguous)
 		}
@@ -59,7 +59,7 @@ func TestAnOrphanThatCameLaterIsNotJudged(t *testing.T) {
 	open := Attempts{}
 	open.Add(Attempt{RowID: 1, Number: 1, Key: 7, IntentAt: 1000, DoubtAt: 1500})
 	seen, later := Orphan{MessageID: "x", Key: 7, First: 9_999_999}, Orphan{MessageID: "y", Key: 7, First: 2000}
-	if v := NewSearch([]Orphan{seen}, open).Judge([]Orphan{seen, later}, open, nil); len(v.Adopt) != 0 {
+	if v := NewSearch([]Orphan{seen}, open).Match([]Orphan{seen, later}, open, nil); len(v.Adopt) != 0 {
 		t.Errorf("adopted %v; want none", judged(v))
 	}
 }

@@ -45,8 +45,8 @@ func (d *Desk) Suppressions(ctx context.Context, to, after string, limit int) (l
 	return list, "", nil
 }
 
-// AddSuppressions suppresses numbers in international form with +; those of a company's desk for
-// the messages of that company alone.
+// AddSuppressions suppresses numbers, which are in international form with +. The desk of one
+// company suppresses them for the messages of that company alone.
 func (d *Desk) AddSuppressions(ctx context.Context, numbers []string, scope campaign.Scope) (resource.Suppressed, error) {
 	list, err := campaign.ParseSuppressions(numbers, scope, time.Now())
 	if err != nil {

@@ -75,7 +75,7 @@ type Faults struct {
 	FailLater []LaterFailure `yaml:"fail_later"`
 	// Early posts the first status before the POST is answered.
 	Early float64 `yaml:"webhook_early"`
-	// Late posts a status LateBy later.
+	// Late is the share of statuses that are posted LateBy later.
 	Late float64 `yaml:"webhook_late"`
 	// LateBy is the delay of Late. Default: median 5 min, sigma 1.
 	LateBy Delay `yaml:"webhook_late_by"`

@@ -62,8 +62,8 @@ type Options struct {
 	PairRate time.Duration `yaml:"pair_rate"`
 	// PairBurst is the number of messages to one recipient that may come at once. Default 1.
 	PairBurst int `yaml:"pair_burst"`
-	// EnforceTier accepts the messages to more unique recipients than the tier of a portfolio allows
-	// in 24 hours, and lets them fail.
+	// EnforceTier accepts a message beyond the tier of its portfolio (unique recipients in 24 hours),
+	// and then lets it fail.
 	EnforceTier bool `yaml:"enforce_tier"`
 	// TierCode is the platform code of these failures. Default 131048; the platform does not document
 	// the real one (docs/limits.md#tier).

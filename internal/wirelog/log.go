@@ -22,12 +22,17 @@ var ErrUnsupported = errors.New("wire log: this system has no boot id")
 
 // Options say whose log is opened. All fields but Log and Boot are required.
 type Options struct {
-	Dir    string // exists, on a local disk
-	Name   string // begins the names of the files; two senders with one name exclude each other
-	Ledger string // campaign.WireLedger.LedgerID
-	Owner  string // of this process in its leases; no other start of it has the same
-	Boot   string // default: the kernel's boot id
-	Log    *slog.Logger
+	// Dir is an existing folder on a local disk.
+	Dir string
+	// Name begins the names of the files. Two senders with one name exclude each other.
+	Name string
+	// Ledger is campaign.WireLedger.LedgerID.
+	Ledger string
+	// Owner names this process in its leases. No other start of it has the same.
+	Owner string
+	// Boot is the id of the boot; default: the kernel's.
+	Boot string
+	Log  *slog.Logger
 }
 
 // Log is the wire log of this process. Note and Settled are safe for concurrent use.

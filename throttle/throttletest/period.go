@@ -150,9 +150,9 @@ func sendSome(s *throttle.Stock, b *Book, q throttle.Quota, draw *rand.Rand, mar
 	_ = s.Tidy(context.Background(), false)
 }
 
-// Judge returns what is wrong with a play: more than the limit in a period, or less than what the
+// Check returns what is wrong with a play: more than the limit in a period, or less than what the
 // senders that died can explain.
-func Judge(b *Book, first time.Time, period time.Duration, periods int) error {
+func Check(b *Book, first time.Time, period time.Duration, periods int) error {
 	for i := range periods {
 		from := first.Add(time.Duration(i) * period)
 		all, marketing := b.In(from, from.Add(period))
@@ -175,7 +175,7 @@ func neverMore(t *testing.T, s quotaSuite, all Shared) {
 // neverMoreOf is one play. Its seed repeats it in virtual time.
 func neverMoreOf(t *testing.T, s quotaSuite, all Shared, seed uint64) {
 	b, first, died := Play(t, all, s.period, s.periods, seed)
-	if err := Judge(b, first, s.period, s.periods); err != nil {
+	if err := Check(b, first, s.period, s.periods); err != nil {
 		t.Errorf("seed %d: got %v", seed, err)
 	}
 	for i := range s.periods {

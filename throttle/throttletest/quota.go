@@ -46,7 +46,7 @@ func RunQuotasVirtual(t *testing.T, open func(t *testing.T) Shared) {
 // quotaSuite is what differs between real and virtual time.
 type quotaSuite struct {
 	rebuild time.Duration // nothing is leased for so long after a loss
-	period  time.Duration // of the quota in NeverMoreThanTheLimit
+	period  time.Duration // of the quota in NeverMoreThanTheLimitInAnyPeriod
 	periods int
 	plays   int // each with another seed
 	virtual bool

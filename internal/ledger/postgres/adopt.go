@@ -65,7 +65,7 @@ func (l *Ledger) adoptPage(ctx context.Context, after int64, done *campaign.Swep
 		if near, open, err = t.adoptable(search.Keys); err != nil {
 			return err
 		}
-		v = search.Judge(near, open, inFlight)
+		v = search.Match(near, open, inFlight)
 		t.adopt(v, &n, &told)
 		return nil
 	})

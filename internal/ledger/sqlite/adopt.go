@@ -45,7 +45,7 @@ func (l *Ledger) adoptPage(ctx context.Context, after int64, done *campaign.Swep
 			if err != nil {
 				return err
 			}
-			return t.adopt(search.Judge(orphans, open, inFlight), did)
+			return t.adopt(search.Match(orphans, open, inFlight), did)
 		}); err != nil {
 			return to, done.Adopted - before, err
 		}
