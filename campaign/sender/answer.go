@@ -50,13 +50,13 @@ func (a *attempt) classify(e *messaging.Error, backoff time.Duration, breakerOpe
 		return later(max(e.Wait, time.Second) + a.spread(time.Second))
 	case messaging.WaitPair:
 		// 6 s x 4^k, k <= 4 (docs/limits.md#pair-limit)
-		k := min(a.number-1, 4)
+		k := min(a.nth-1, 4)
 		return later(6*time.Second<<(2*k) + a.spread(time.Second))
 	case messaging.RetryLater:
 		if e.Heal != messaging.HealNothing || e.Status == 0 {
 			return later(backoff + a.spread(time.Second)) // the hold keeps the delivery back, and may be lifted earlier
 		}
-		return later(max(e.Wait, min(backoff<<min(a.number-1, 5), 5*time.Minute)) + a.spread(time.Second))
+		return later(max(e.Wait, min(backoff<<min(a.nth-1, 5), 5*time.Minute)) + a.spread(time.Second))
 	case messaging.RetryUnknown:
 		if breakerOpen || a.tries < unknownTries-1 {
 			r.Counts = !breakerOpen
@@ -75,7 +75,7 @@ func (a *attempt) classify(e *messaging.Error, backoff time.Duration, breakerOpe
 // spread draws a wait below d from what it is about, so that retries do not come back together
 // and a simulation repeats.
 func (a *attempt) spread(d time.Duration) time.Duration {
-	x := uint64(a.delivery.Run)<<32 ^ uint64(a.delivery.Seq)<<8 ^ uint64(a.number) //nolint:gosec // a hash, not an amount
+	x := uint64(a.delivery.Run)<<32 ^ uint64(a.delivery.Seq)<<8 ^ uint64(a.nth) //nolint:gosec // a hash, not an amount
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
 	x = (x ^ x>>27) * 0x94d049bb133111eb
 	return time.Duration((x ^ x>>31) % uint64(d)) //nolint:gosec // below d

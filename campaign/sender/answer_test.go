@@ -38,7 +38,7 @@ func answering(t *testing.T) (*worker, *attempt, *pauseLedger) {
 		t.Fatal(err)
 	}
 	r := &run{no: 1, template: "spring", language: "en", connections: []string{"conn_1"}}
-	s := &attempt{segment: newSegment(r, campaign.Lease{}, nil), number: 1,
+	s := &attempt{segment: newSegment(r, campaign.Lease{}, nil), nth: 1,
 		delivery: campaign.Delivery{Run: 1, Seq: 7, Key: 99, To: "+4915112345678"}}
 	return newWorker(e, "conn_1"), s, l
 }
@@ -87,7 +87,7 @@ func TestARefusalHasTheWaitOfItsAction(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w, s, _ := answering(t)
-				s.number, s.tries = tt.attempt, tt.tries
+				s.nth, s.tries = tt.attempt, tt.tries
 				now, spread := time.Now(), map[time.Duration]bool{}
 				for seq := range int64(20) {
 					s.delivery.Seq = seq

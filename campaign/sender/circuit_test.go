@@ -125,7 +125,7 @@ func TestAnUnknownAnswerIsItsRecipientsMatter(t *testing.T) {
 		{0, false, campaign.ResultDeferred, true}, {1, false, campaign.ResultDeferred, true}, {2, false, campaign.ResultRefused, false},
 		{0, true, campaign.ResultDeferred, false}, {2, true, campaign.ResultDeferred, false}, {9, true, campaign.ResultDeferred, false},
 	} {
-		a := &attempt{number: tt.tries + 1, tries: tt.tries}
+		a := &attempt{nth: tt.tries + 1, tries: tt.tries}
 		if got := a.classify(e, 5*time.Second, tt.ill, time.Now()); got.Kind != tt.kind || got.Counts != tt.counts || got.Code != "http_403" {
 			t.Errorf("after %d tries, ill: %v: %+v, want kind %v, counted: %v", tt.tries, tt.ill, got, tt.kind, tt.counts)
 		}

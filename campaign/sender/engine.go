@@ -56,7 +56,7 @@ type Engine struct {
 
 	listening *listening
 
-	refused map[campaign.RunNo]string // why this version cannot send a run; of the goroutine of Run
+	unsendable map[campaign.RunNo]string // why this version cannot send a run; of the goroutine of Run
 
 	otherLanes atomic.Pointer[[]campaign.LaneReport] // lanes of other replicas that want a number
 
@@ -73,7 +73,7 @@ func New(l Ledger, s Sender, lim throttle.Limiter, o Options) (*Engine, error) {
 	}
 	e := &Engine{
 		o: o, ledger: l, sender: s, limiter: lim, rec: newRecorder(l, o), zones: newZones(o.Log), cancel: newCanceller(l, o),
-		refused: map[campaign.RunNo]string{}, poke: newSignal(), workers: map[string]*worker{}, runs: map[campaign.RunNo]*run{},
+		unsendable: map[campaign.RunNo]string{}, poke: newSignal(), workers: map[string]*worker{}, runs: map[campaign.RunNo]*run{},
 	}
 	e.holds, e.listening = newHolds(l, o, e.holdsChanged), newListening(l, o)
 	e.meet.Store(&meetings{})

@@ -123,7 +123,7 @@ func (p *planner) admit(d draft, g campaign.Granted, began time.Time) (attempts 
 	if g.Held {
 		return nil
 	}
-	add := func(dl campaign.Delivery, number, tries int) {
+	add := func(dl campaign.Delivery, nth, tries int) {
 		if reason, skipped := g.Skipped[dl.Seq]; skipped {
 			p.number.counts.skipped.Add(1)
 			p.e.o.Log.Debug("skipped at the intent", "run", s.run.id, "row", dl.Row, "reason", reason)
@@ -133,7 +133,7 @@ func (p *planner) admit(d draft, g campaign.Granted, began time.Time) (attempts 
 			s.due(due)
 			return
 		}
-		a := &attempt{segment: s, delivery: dl, number: number, tries: tries, intentAt: began, charge: d.charge, pair: d.Pair}
+		a := &attempt{segment: s, delivery: dl, nth: nth, tries: tries, intentAt: began, charge: d.charge, pair: d.Pair}
 		if d.Tier.Places > 0 || d.Cap != nil || d.Pair {
 			a.within = began.Add(campaign.PostWithin)
 		}

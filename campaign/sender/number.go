@@ -23,10 +23,10 @@ type number struct {
 	probes     atomic.Int64 // tests under way
 
 	mu     sync.Mutex
-	part   float64   // of the configured pace that the limiter granted last
-	downs  int       // consecutive rests because the service could not be reached
-	noSlot refused   // the limiter cannot be asked
-	until  time.Time // the number rests until then
+	part   float64      // of the configured pace that the limiter granted last
+	downs  int          // consecutive rests because the service could not be reached
+	noSlot limiterFault // the limiter cannot be asked
+	until  time.Time    // the number rests until then
 }
 
 func newNumber(connection string, o Options) *number {
@@ -115,15 +115,15 @@ func (n *number) unreached(now time.Time) bool {
 	return false
 }
 
-// refused is why the limiter gave no slot, and when.
-type refused struct {
+// limiterFault is why the limiter gave no slot, and when.
+type limiterFault struct {
 	at  time.Time
 	why string
 }
 
-// refusedFor is how long a failure of the limiter counts: the poster asks it every 100 ms while
+// faultFor is how long a failure of the limiter counts: the poster asks it every 100 ms while
 // there is something to send.
-const refusedFor = time.Second
+const faultFor = time.Second
 
 // unasked notes that the limiter could not be asked. It reports false if it could not for the same
 // reason before.
@@ -133,14 +133,14 @@ func (n *number) unasked(now time.Time, err error) (changed bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	changed = n.noSlot.why != why
-	n.noSlot = refused{now, why}
+	n.noSlot = limiterFault{now, why}
 	return changed
 }
 
 // asked notes that the limiter could be asked.
 func (n *number) asked() {
 	n.mu.Lock()
-	n.noSlot = refused{}
+	n.noSlot = limiterFault{}
 	n.mu.Unlock()
 }
 
@@ -148,7 +148,7 @@ func (n *number) asked() {
 func (n *number) limiterFailure(now time.Time) string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if now.Sub(n.noSlot.at) > refusedFor {
+	if now.Sub(n.noSlot.at) > faultFor {
 		return ""
 	}
 	return n.noSlot.why

@@ -78,9 +78,9 @@ type Options struct {
 // concurrent use.
 type Wire interface {
 	// Note writes an attempt, and returns where. With an error nothing may be posted.
-	Note(p campaign.Post, epoch int64) (slot int, err error)
-	// Settled says that the result of the attempt in a slot is durable.
-	Settled(slot int)
+	Note(p campaign.Post, epoch int64) (entry int, err error)
+	// Settled says that the result of the attempt in an entry is durable.
+	Settled(entry int)
 }
 
 func (o Options) withDefaults() (Options, error) {

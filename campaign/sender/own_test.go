@@ -211,14 +211,14 @@ func TestARefusedAttemptKeepsItsPlace(t *testing.T) {
 	q, now := newQueue(low), time.Now()
 	capped, free := (&run{no: 1}).limited(20), &run{no: 2}
 	for i, r := range []*run{capped, free, capped, free, capped} {
-		q.push([]*attempt{{number: i, segment: newSegment(r, campaign.Lease{}, nil)}})
+		q.push([]*attempt{{nth: i, segment: newSegment(r, campaign.Lease{}, nil)}})
 	}
 	q.setLow(1, 8)
 	own := permissions{}
 	var order []int
 	take := func() {
 		if a := q.take(now, own); a != nil {
-			order = append(order, a.number)
+			order = append(order, a.nth)
 		} else {
 			order = append(order, -1)
 		}

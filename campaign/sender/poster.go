@@ -287,11 +287,11 @@ func (p *poster) leaving(a *attempt, late *atomic.Bool) func() error {
 
 // note writes an attempt into the wire log, if there is one, once.
 func (p *poster) note(a *attempt) error {
-	if p.e.o.Wire == nil || a.slot.Load() > 0 {
+	if p.e.o.Wire == nil || a.entry.Load() > 0 {
 		return nil
 	}
-	slot, err := p.e.o.Wire.Note(campaign.Post{Run: a.delivery.Run, Seq: a.delivery.Seq, Attempt: a.number}, a.segment.claimed.Epoch)
-	a.slot.Store(int64(slot) + 1)
+	entry, err := p.e.o.Wire.Note(campaign.Post{Run: a.delivery.Run, Seq: a.delivery.Seq, Attempt: a.nth}, a.segment.claimed.Epoch)
+	a.entry.Store(int64(entry) + 1)
 	return err
 }
 

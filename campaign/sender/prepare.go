@@ -13,13 +13,13 @@ import (
 func (e *Engine) prepared(ctx context.Context, s campaign.Run) (*run, bool) {
 	r, err := e.run(ctx, s)
 	if err != nil {
-		if why := err.Error(); e.refused[s.No] != why { // once, not at each look
-			e.refused[s.No] = why
+		if why := err.Error(); e.unsendable[s.No] != why { // once, not at each look
+			e.unsendable[s.No] = why
 			e.o.Log.Error("run cannot be prepared", "run", s.ID(), "err", err)
 		}
 		return nil, false
 	}
-	delete(e.refused, s.No)
+	delete(e.unsendable, s.No)
 	return r, true
 }
 

@@ -14,10 +14,10 @@ import (
 type attempt struct {
 	segment  *segment
 	delivery campaign.Delivery
-	number   int          // 1 for the first
+	nth      int          // 1 for the first
 	tries    int          // earlier attempts that counted
 	intentAt time.Time    // before the intent's transaction began
-	slot     atomic.Int64 // one more than its slot in the wire log; 0: it has none
+	entry    atomic.Int64 // one more than its entry in the wire log; 0: it has none
 	charge   *charge      // its units
 	limited  bool         // its run had a limit of its own when it was queued
 	within   time.Time    // not to be posted after; zero: the intent counted nobody

@@ -27,11 +27,12 @@ type recorder struct {
 	lost   int                // results given up; run's goroutine's
 }
 
-// settled is a result, and what waits for it to be durable: the segment and a slot of the wire log.
+// settled is a result, and what waits for it to be durable: the segment and an entry of the wire
+// log.
 type settled struct {
 	result  campaign.Result
 	segment *segment
-	slot    int
+	entry   int
 }
 
 func newRecorder(l Ledger, o Options) *recorder {
@@ -44,13 +45,13 @@ func newRecorder(l Ledger, o Options) *recorder {
 // settle completes the result of an attempt and hands it over.
 func (r *recorder) settle(n *number, a *attempt, res campaign.Result) {
 	res.Run, res.Seq, res.Key = a.delivery.Run, a.delivery.Seq, a.delivery.Key
-	res.Connection, res.Attempt = n.connection, a.number
+	res.Connection, res.Attempt = n.connection, a.nth
 	res.IntentAt, res.Epoch = a.intentAt, a.segment.claimed.Epoch
 	n.counts.note(res)
 	if res.Kind == campaign.ResultRefused || res.Kind == campaign.ResultDeferred {
 		a.charge.refund()
 	}
-	r.put(settled{res, a.segment, int(a.slot.Load()) - 1})
+	r.put(settled{res, a.segment, int(a.entry.Load()) - 1})
 }
 
 // put hands over a result. It blocks while the ledger is slow, which holds the posts, until the end
@@ -210,7 +211,7 @@ func (r *recorder) write(batch []settled) {
 	for i := range batch {
 		// The ledger ignores a doubt of a fenced process, so it proves nothing of what is durable.
 		if r.o.Wire != nil && batch[i].result.Kind != campaign.ResultDoubt {
-			r.o.Wire.Settled(batch[i].slot)
+			r.o.Wire.Settled(batch[i].entry)
 		}
 		batch[i].segment.recorded(batch[i].result)
 	}

@@ -134,7 +134,7 @@ func TestEachAnswerToAnIntentIsObeyed(t *testing.T) {
 			d.Retries = []campaign.Retry{{Delivery: campaign.Delivery{Run: 1, Seq: 1}, Attempt: 3, Tries: 2}}
 			var got []string
 			for _, sh := range w.planner.admit(d, tt.granted, began) {
-				said := fmt.Sprintf("%d/%d/%d", sh.delivery.Seq, sh.number, sh.tries)
+				said := fmt.Sprintf("%d/%d/%d", sh.delivery.Seq, sh.nth, sh.tries)
 				if got = append(got, said); sh.segment != s || !sh.intentAt.Equal(began) {
 					t.Errorf("attempt %+v, want one of the segment, of an intent at %v", sh, began)
 				}

@@ -54,7 +54,7 @@ func TestAnUnprovenAnswerIsDoubt(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s := &attempt{segment: newSegment(r, campaign.Lease{}, nil), number: 3, delivery: campaign.Delivery{Run: 1, Seq: 7, Key: 99,
+			s := &attempt{segment: newSegment(r, campaign.Lease{}, nil), nth: 3, delivery: campaign.Delivery{Run: 1, Seq: 7, Key: 99,
 				To: "+2348031234501", Cells: []string{"+2348031234501", tt.cell}}}
 			newWorker(e, "conn_1").poster.send(t.Context(), s, ticket{})
 			got := (<-e.rec.in).result

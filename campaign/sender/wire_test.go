@@ -26,7 +26,7 @@ func (n *notes) Settled(slot int) { n.settled = append(n.settled, slot) }
 // noted is an attempt of seq whose request is written.
 func noted(t *testing.T, p *poster, s *segment, seq int64) *attempt {
 	t.Helper()
-	a := &attempt{segment: s, delivery: campaign.Delivery{Run: 1, Seq: seq}, number: 2}
+	a := &attempt{segment: s, delivery: campaign.Delivery{Run: 1, Seq: seq}, nth: 2}
 	for range 2 { // the first connection had closed
 		if err := p.note(a); err != nil {
 			t.Fatal(err)
@@ -52,7 +52,7 @@ func TestASlotIsFreeOnceItsResultIsDurable(t *testing.T) {
 	for seq, kind := range kinds {
 		a := noted(t, p, s, int64(seq))
 		want = append(want, campaign.Post{Run: 1, Seq: int64(seq), Attempt: 2})
-		batch = append(batch, settled{campaign.Result{Kind: kind}, s, int(a.slot.Load()) - 1})
+		batch = append(batch, settled{campaign.Result{Kind: kind}, s, int(a.entry.Load()) - 1})
 	}
 	if !slices.Equal(log.posts, want) || log.epochs[0] != 7 {
 		t.Errorf("got the notes %+v of epoch %d, want %+v of 7", log.posts, log.epochs[0], want)
@@ -78,7 +78,7 @@ func TestAnAttemptThatCannotBeNotedIsNotPosted(t *testing.T) {
 		t.Errorf("got %v, want %v", err, log.err)
 	}
 	e.o.Wire = nil
-	a.slot.Store(0)
+	a.entry.Store(0)
 	if err := p.note(a); err != nil {
 		t.Errorf("without a wire log: got %v, want nil", err)
 	}

@@ -10,14 +10,15 @@
 //
 // # The file
 //
-// The file is a table of slots, not a journal. It has a header of one page and slots of 32 bytes:
+// The file is a table of entries, not a journal. It has a header of one page and entries of 32
+// bytes:
 //
 //	page 0   text, one line each: magic, boot, ledger, owner, inode; then the CRC of these lines
-//	  +4080  number of slots, uint32; its CRC, uint32
-//	slot i   run, seq, epoch: uint64; attempt: uint32, 0 in a free slot; CRC, uint32
+//	  +4080  number of entries, uint32; its CRC, uint32
+//	entry i  run, seq, epoch: uint64; attempt: uint32, 0 in a free entry; CRC, uint32
 //
-// Numbers are little endian. Each CRC is CRC-32C. That of a slot begins with the CRC of the header
-// and the number of the slot, so a slot that was copied from elsewhere, and a page of zeros, are
-// damage. A slot is written again only when the result of its attempt is durable. When no slot is
-// free, the file grows.
+// Numbers are little endian. Each CRC is CRC-32C. That of an entry begins with the CRC of the
+// header and the number of the entry, so an entry that was copied from elsewhere, and a page of
+// zeros, are damage. An entry is written again only when the result of its attempt is durable. When
+// no entry is free, the file grows.
 package wirelog

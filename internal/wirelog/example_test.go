@@ -20,8 +20,8 @@ func Example() {
 		fmt.Println(err) // not on Linux
 		return
 	}
-	slot, _ := first.Note(campaign.Post{Run: 1, Seq: 17, Attempt: 1}, 1)
-	first.Settled(slot)
+	no, _ := first.Note(campaign.Post{Run: 1, Seq: 17, Attempt: 1}, 1)
+	first.Settled(no)
 	_, _ = first.Note(campaign.Post{Run: 1, Seq: 18, Attempt: 1}, 1)
 	_ = first.Close() // or kill -9
 

@@ -16,8 +16,8 @@ const (
 	magic      = "campaignd wire log 1"
 	headerSize = 4096
 	countAt    = 4080
-	slotSize   = 32
-	// chunk is how many slots a new file has, and by how many it grows: 128 KiB. A number of 1,000/s
+	entrySize  = 32
+	// chunk is how many entries a new file has, and by how many it grows: 128 KiB. A number of 1,000/s
 	// has about 1,000 attempts without a durable result when answers take 900 ms.
 	chunk = 4096
 )
@@ -30,7 +30,7 @@ type header struct {
 	inode               uint64
 }
 
-// encode returns the first page of a file with n slots, and the seed of their checksums.
+// encode returns the first page of a file with n entries, and the seed of their checksums.
 func (h header) encode(n int) (page []byte, seed uint32) {
 	text := strings.Join([]string{magic, h.boot, h.ledger, h.owner, strconv.FormatUint(h.inode, 10), ""}, "\n")
 	seed = crc32.Checksum([]byte(text), table)
@@ -40,40 +40,40 @@ func (h header) encode(n int) (page []byte, seed uint32) {
 	return page, seed
 }
 
-// encodeCount returns the number of slots with its checksum.
+// encodeCount returns the number of entries with its checksum.
 func encodeCount(n int) []byte {
-	b := binary.LittleEndian.AppendUint32(nil, uint32(n)) //nolint:gosec // below 2^27: a slot has 32 bytes
+	b := binary.LittleEndian.AppendUint32(nil, uint32(n)) //nolint:gosec // below 2^27: an entry has 32 bytes
 	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, table))
 }
 
-// entry is an attempt as a slot holds it. A zero Attempt is a free slot.
+// entry holds an attempt. With a zero Attempt it is free.
 type entry struct {
 	campaign.Post
 	epoch int64
 }
 
-// encode writes the slot i into b.
-func (e entry) encode(b *[slotSize]byte, seed uint32, i int) {
+// encode writes the entry i into b.
+func (e entry) encode(b *[entrySize]byte, seed uint32, i int) {
 	le := binary.LittleEndian
 	le.PutUint64(b[0:], uint64(e.Run))      //nolint:gosec // kept bit by bit
 	le.PutUint64(b[8:], uint64(e.Seq))      //nolint:gosec // kept bit by bit
 	le.PutUint64(b[16:], uint64(e.epoch))   //nolint:gosec // kept bit by bit
 	le.PutUint32(b[24:], uint32(e.Attempt)) //nolint:gosec // attempts are few
-	le.PutUint32(b[28:], slotSum(b[:28], seed, i))
+	le.PutUint32(b[28:], entrySum(b[:28], seed, i))
 }
 
-// slotSum is the checksum of the slot i.
-func slotSum(b []byte, seed uint32, i int) uint32 {
+// entrySum is the checksum of the entry i.
+func entrySum(b []byte, seed uint32, i int) uint32 {
 	var at [8]byte
 	binary.LittleEndian.PutUint32(at[:], seed)
 	binary.LittleEndian.PutUint32(at[4:], uint32(i)) //nolint:gosec // below 2^27
 	return crc32.Update(crc32.Checksum(at[:], table), table, b)
 }
 
-// free returns the free slots from first to end.
+// free returns the free entries from first to end.
 func free(seed uint32, first, end int) []byte {
-	all := make([]byte, 0, (end-first)*slotSize)
-	var b [slotSize]byte
+	all := make([]byte, 0, (end-first)*entrySize)
+	var b [entrySize]byte
 	for i := first; i < end; i++ {
 		entry{}.encode(&b, seed, i)
 		all = append(all, b[:]...)
@@ -102,14 +102,14 @@ func decode(b []byte) (h header, posts []campaign.Post, err error) {
 	if !bytes.Equal(page, b[:headerSize]) {
 		return h, nil, fmt.Errorf("%w: the header's checksum is wrong", errDamaged)
 	}
-	// Bytes behind the last slot belong to a growth that did not end.
-	if (len(b)-headerSize)/slotSize < n {
-		return h, nil, fmt.Errorf("%w: %d bytes for %d slots", errDamaged, len(b), n)
+	// Bytes behind the last entry belong to a growth that did not end.
+	if (len(b)-headerSize)/entrySize < n {
+		return h, nil, fmt.Errorf("%w: %d bytes for %d entries", errDamaged, len(b), n)
 	}
 	for i := range n {
-		s := b[headerSize+i*slotSize:][:slotSize]
-		if le.Uint32(s[28:]) != slotSum(s[:28], seed, i) {
-			return h, nil, fmt.Errorf("%w: the checksum of slot %d is wrong", errDamaged, i)
+		s := b[headerSize+i*entrySize:][:entrySize]
+		if le.Uint32(s[28:]) != entrySum(s[:28], seed, i) {
+			return h, nil, fmt.Errorf("%w: the checksum of entry %d is wrong", errDamaged, i)
 		}
 		if attempt := le.Uint32(s[24:]); attempt > 0 {
 			posts = append(posts, campaign.Post{Run: campaign.RunNo(le.Uint64(s)), //nolint:gosec // kept bit by bit

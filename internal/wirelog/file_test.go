@@ -7,14 +7,14 @@ import (
 	"campaignd/campaign"
 )
 
-// image is the file of a log with the given entries in its first slots.
-func image(slots int, entries ...entry) []byte {
-	page, seed := header{boot, "ledger-1", "a", 12}.encode(slots)
-	b := append(page, free(seed, 0, slots)...)
+// image is the file of a log with the given entries in its first places.
+func image(n int, entries ...entry) []byte {
+	page, seed := header{boot, "ledger-1", "a", 12}.encode(n)
+	b := append(page, free(seed, 0, n)...)
 	for i, e := range entries {
-		var s [slotSize]byte
+		var s [entrySize]byte
 		e.encode(&s, seed, i)
-		copy(b[headerSize+i*slotSize:], s[:])
+		copy(b[headerSize+i*entrySize:], s[:])
 	}
 	return b
 }
@@ -31,7 +31,7 @@ func FuzzDecode(f *testing.F) {
 		if err != nil {
 			return
 		}
-		page, seed := h.encode((len(b) - headerSize) / slotSize)
+		page, seed := h.encode((len(b) - headerSize) / entrySize)
 		if !bytes.Equal(page[:countAt], b[:countAt]) {
 			t.Errorf("got the header %+v, want what the file says", h)
 		}

@@ -45,9 +45,9 @@ type Log struct {
 	seed   uint32
 	voided atomic.Bool // the log could not be written: it proves nothing, and the posts go on
 
-	mu    sync.Mutex
-	slots int
-	free  []int
+	mu      sync.Mutex
+	entries int
+	free    []int
 }
 
 // Dead is the log of a dead process.
@@ -172,20 +172,20 @@ func (l *Log) begin() error {
 	return err
 }
 
-// grow adds chunk free slots. Their number is written after them, so that a death in between leaves
-// a valid file. The caller holds the lock, or has the log for itself.
+// grow adds chunk free entries. Their number is written after them, so that a death in between
+// leaves a valid file. The caller holds the lock, or has the log for itself.
 func (l *Log) grow() error {
-	n := l.slots + chunk
-	if _, err := l.f.WriteAt(free(l.seed, l.slots, n), int64(headerSize+l.slots*slotSize)); err != nil {
+	n := l.entries + chunk
+	if _, err := l.f.WriteAt(free(l.seed, l.entries, n), int64(headerSize+l.entries*entrySize)); err != nil {
 		return err
 	}
 	if _, err := l.f.WriteAt(encodeCount(n), countAt); err != nil {
 		return err
 	}
-	for i := n - 1; i >= l.slots; i-- {
+	for i := n - 1; i >= l.entries; i-- {
 		l.free = append(l.free, i)
 	}
-	l.slots = n
+	l.entries = n
 	return nil
 }
 
@@ -201,29 +201,29 @@ func (l *Log) Dead() []Dead {
 // Stated removes the log of a dead process, once the ledger holds what it states.
 func (l *Log) Stated(d Dead) error { return os.Remove(d.path) }
 
-// none is the slot of an attempt that is not written, because the log proves nothing.
+// none is the entry of an attempt that is not written, because the log proves nothing.
 const none = -1
 
-// Note writes an attempt before the first byte of its request, and returns its slot. If the log
+// Note writes an attempt before the first byte of its request, and returns its entry. If the log
 // cannot be written, it is removed and proves nothing from then on. An error means that not even
 // that was possible: the attempt must not be posted.
-func (l *Log) Note(p campaign.Post, epoch int64) (slot int, err error) {
+func (l *Log) Note(p campaign.Post, epoch int64) (no int, err error) {
 	if l.voided.Load() {
 		return none, nil
 	}
-	if slot, err = l.take(); err == nil {
-		var b [slotSize]byte
-		entry{p, epoch}.encode(&b, l.seed, slot)
-		if _, err = l.f.WriteAt(b[:], int64(headerSize+slot*slotSize)); err == nil {
+	if no, err = l.take(); err == nil {
+		var b [entrySize]byte
+		entry{p, epoch}.encode(&b, l.seed, no)
+		if _, err = l.f.WriteAt(b[:], int64(headerSize+no*entrySize)); err == nil {
 			mutant.Crash("wire_noted")
-			return slot, nil
+			return no, nil
 		}
 	}
 	return none, l.void(err)
 }
 
-// take removes a slot from the free ones.
-func (l *Log) take() (slot int, err error) {
+// take removes an entry from the free ones.
+func (l *Log) take() (no int, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.free) == 0 {
@@ -231,9 +231,9 @@ func (l *Log) take() (slot int, err error) {
 			return none, err
 		}
 	}
-	slot = l.free[len(l.free)-1]
+	no = l.free[len(l.free)-1]
 	l.free = l.free[:len(l.free)-1]
-	return slot, nil
+	return no, nil
 }
 
 // void ends the proof of this log after an error.
@@ -252,13 +252,13 @@ func (l *Log) void(why error) error {
 	return nil
 }
 
-// Settled gives a slot back: the result of its attempt is durable. A doubt is no result.
-func (l *Log) Settled(slot int) {
-	if slot < 0 {
+// Settled gives an entry back: the result of its attempt is durable. A doubt is no result.
+func (l *Log) Settled(no int) {
+	if no < 0 {
 		return
 	}
 	l.mu.Lock()
-	l.free = append(l.free, slot)
+	l.free = append(l.free, no)
 	l.mu.Unlock()
 }
 

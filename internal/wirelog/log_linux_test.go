@@ -28,11 +28,11 @@ func open(t *testing.T, dir, owner string) *Log {
 // note writes attempt n of a delivery.
 func note(t *testing.T, l *Log, seq int64, n int) int {
 	t.Helper()
-	slot, err := l.Note(campaign.Post{Run: 7, Seq: seq, Attempt: n}, 3)
+	no, err := l.Note(campaign.Post{Run: 7, Seq: seq, Attempt: n}, 3)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return slot
+	return no
 }
 
 // files are the logs in dir.
@@ -57,9 +57,9 @@ func TestTheNextOwnerReadsWhatWasPosted(t *testing.T) {
 	dir := t.TempDir()
 	l := open(t, dir, "a")
 	note(t, l, 5, 1)
-	slot := note(t, l, 6, 2)
-	l.Settled(slot)
-	note(t, l, 1<<40, 3) // takes the slot of 6
+	no := note(t, l, 6, 2)
+	l.Settled(no)
+	note(t, l, 1<<40, 3) // takes the entry of 6
 	l.Close()
 
 	l = open(t, dir, "b")
@@ -108,12 +108,12 @@ func TestTheLogGrowsWhenNoResultIsDurable(t *testing.T) {
 	}
 }
 
-// A growth that a death cut short leaves bytes behind the last slot.
+// A growth that a death cut short leaves bytes behind the last entry.
 func TestAGrowthThatDidNotEndIsNoDamage(t *testing.T) {
 	dir := t.TempDir()
 	l := open(t, dir, "a")
 	note(t, l, 5, 1)
-	if _, err := l.f.WriteAt(make([]byte, 100), headerSize+chunk*slotSize); err != nil {
+	if _, err := l.f.WriteAt(make([]byte, 100), headerSize+chunk*entrySize); err != nil {
 		t.Fatal(err)
 	}
 	l.Close()
@@ -124,16 +124,16 @@ func TestAGrowthThatDidNotEndIsNoDamage(t *testing.T) {
 
 func TestADamagedLogProvesNothing(t *testing.T) {
 	for name, damage := range map[string]func(b []byte) []byte{
-		"empty":            func([]byte) []byte { return nil },
-		"half a header":    func(b []byte) []byte { return b[:headerSize/2] },
-		"cut":              func(b []byte) []byte { return b[:len(b)-1] },
-		"without slots":    func(b []byte) []byte { return b[:headerSize] },
-		"no count":         func(b []byte) []byte { clear(b[countAt : countAt+8]); return b },
-		"another owner":    func(b []byte) []byte { b[len(magic)+len(boot)+len("ledger-1")+3] ^= 1; return b },
-		"a slot":           func(b []byte) []byte { b[headerSize+3] ^= 1; return b },
-		"a zero slot":      func(b []byte) []byte { clear(b[headerSize : headerSize+slotSize]); return b },
-		"a zero page":      func(b []byte) []byte { clear(b[2*headerSize : 3*headerSize]); return b },
-		"a slot elsewhere": func(b []byte) []byte { copy(b[headerSize:], b[headerSize+slotSize:][:slotSize]); return b },
+		"empty":              func([]byte) []byte { return nil },
+		"half a header":      func(b []byte) []byte { return b[:headerSize/2] },
+		"cut":                func(b []byte) []byte { return b[:len(b)-1] },
+		"without entries":    func(b []byte) []byte { return b[:headerSize] },
+		"no count":           func(b []byte) []byte { clear(b[countAt : countAt+8]); return b },
+		"another owner":      func(b []byte) []byte { b[len(magic)+len(boot)+len("ledger-1")+3] ^= 1; return b },
+		"an entry":           func(b []byte) []byte { b[headerSize+3] ^= 1; return b },
+		"a zero entry":       func(b []byte) []byte { clear(b[headerSize : headerSize+entrySize]); return b },
+		"a zero page":        func(b []byte) []byte { clear(b[2*headerSize : 3*headerSize]); return b },
+		"an entry elsewhere": func(b []byte) []byte { copy(b[headerSize:], b[headerSize+entrySize:][:entrySize]); return b },
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -233,8 +233,8 @@ func TestALogThatCannotBeWrittenIsRemoved(t *testing.T) {
 	note(t, l, 5, 1)
 	l.f.Close() // every write fails from now on
 	for range 2 {
-		if slot := note(t, l, 6, 1); slot != none {
-			t.Errorf("got slot %d, want none", slot)
+		if no := note(t, l, 6, 1); no != none {
+			t.Errorf("got entry %d, want none", no)
 		}
 		l.Settled(none)
 	}
@@ -283,10 +283,10 @@ func BenchmarkNote(b *testing.B) {
 	}
 	defer l.Close()
 	for b.Loop() {
-		slot, err := l.Note(campaign.Post{Run: 7, Seq: 6, Attempt: 1}, 3)
+		no, err := l.Note(campaign.Post{Run: 7, Seq: 6, Attempt: 1}, 3)
 		if err != nil {
 			b.Fatal(err)
 		}
-		l.Settled(slot)
+		l.Settled(no)
 	}
 }
