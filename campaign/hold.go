@@ -75,8 +75,7 @@ func RefusalHold(e *messaging.Error, o Origin, posted, now time.Time) (Hold, boo
 
 // FailureHold returns the hold that a failed status begins; false: none. o is the origin of the
 // message, accepted when the service took it (zero: not known), and at the time of the event. A
-// healing after the acceptance covers the failure: messages that were taken before it fail for a
-// while.
+// healing after the acceptance covers the failure, because earlier messages fail for a while.
 func FailureHold(code int, o Origin, accepted, at time.Time) (Hold, bool) {
 	f := messaging.Failed(code)
 	h, ok := holdOf(f.Hold, o)

@@ -60,7 +60,7 @@ type Daemon struct {
 	limiter   limiter
 	directory *directory
 	quotas    *quotas
-	holds     *holdWatch
+	holds     *holdWatch // nil before Serve
 	notifier  *notify.Sender
 	changed   chan struct{}    // an event tells that a number has changed
 	intake    *webhooks.Intake // nil without secrets, because no event could be verified
@@ -126,7 +126,6 @@ func Open(ctx context.Context, cfg *Config, o Options) (_ *Daemon, err error) {
 	if d.log == nil {
 		d.log = slog.New(slog.DiscardHandler)
 	}
-	d.holds = newHoldWatch(d)
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, d.Close())
@@ -239,9 +238,9 @@ func (d *Daemon) Close() error {
 
 // engine makes the sending engine for the run only, or for every run when only is 0.
 func (d *Daemon) engine(only campaign.RunNo) (*sender.Engine, error) {
-	ended, held := d.ended, d.holds.see
+	ended := d.ended
 	if only != 0 {
-		ended, held = nil, nil // its report and its progress tell
+		ended = nil // its report follows
 	}
 	var wire sender.Wire
 	if d.wire != nil {
@@ -249,12 +248,15 @@ func (d *Daemon) engine(only campaign.RunNo) (*sender.Engine, error) {
 	}
 	o := sender.Options{
 		Wire:  wire,
-		Owner: d.owner, Only: only, Ended: ended, Held: held,
+		Owner: d.owner, Only: only, Ended: ended,
 		Lease: time.Duration(d.cfg.Sending.Lease), Group: time.Duration(d.cfg.Sending.Group),
 		Flush: time.Duration(d.cfg.Sending.Flush), Tick: time.Duration(d.cfg.Sending.Tick), Request: time.Duration(d.cfg.Service.Timeout),
 		MaxInFlight: d.cfg.Sending.InFlight, Backoff: time.Duration(d.cfg.Sending.Backoff), Repeats: d.cfg.Sending.Waits(),
 		Pace: d.directory.pace, Origin: d.directory.sending, Tier: d.directory.tier, Log: d.log,
 		PlanEnds: d.quotas.planEnds,
+	}
+	if d.holds != nil {
+		o.Held = d.holds.see
 	}
 	if d.quotas.any() {
 		o.Quotas, o.Counter, o.Spent = d.quotas.of, d.limiter, d.quotas.spent

@@ -22,6 +22,7 @@ func (d *Daemon) Serve(ctx context.Context, started func(public, admin string)) 
 	if !d.cfg.sharedLedger() {
 		defer debug.SetGCPercent(debug.SetGCPercent(frugal))
 	}
+	d.holds = newHoldWatch(d)
 	var engine *sender.Engine
 	var dropped *drops.Watcher // nil where no place is watched
 	if d.cfg.Role != RoleIntake {
