@@ -32,9 +32,11 @@ func draw(title string, panels []panel, all []scrape) []byte {
 		height = max(height, (p.GridPos.Y+p.GridPos.H)*line)
 	}
 	length := all[len(all)-1].At.Sub(all[0].At)
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %g %g" font-family="DejaVu Sans, Helvetica, Arial, sans-serif" font-size="%d" fill="%s">`+"\n",
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %g %g" `+
+		`font-family="DejaVu Sans, Helvetica, Arial, sans-serif" font-size="%d" fill="%s">`+"\n",
 		24*column, height+top, fontSmall, text)
-	fmt.Fprintf(&b, `<rect width="100%%" height="100%%" fill="%s"/><text x="12" y="30" font-size="18">%s</text>`+"\n", ground, html.EscapeString(title))
+	fmt.Fprintf(&b, `<rect width="100%%" height="100%%" fill="%s"/><text x="12" y="30" font-size="18">%s</text>`+"\n",
+		ground, html.EscapeString(title))
 	fmt.Fprintf(&b, `<text x="%g" y="30" text-anchor="end">a recorded run against the sandbox, %s, a scrape every %s</text>`+"\n",
 		24*column-12, length.Round(time.Second), every)
 	for _, p := range panels {
@@ -52,7 +54,8 @@ func draw(title string, panels []panel, all []scrape) []byte {
 
 func drawPanel(b *bytes.Buffer, p panel, length time.Duration) {
 	w, h := p.GridPos.W*column-gap, p.GridPos.H*line-gap
-	fmt.Fprintf(b, `<rect width="%g" height="%g" rx="2" fill="%s"/><text x="10" y="18" font-size="12">%s</text>`, w, h, frame, html.EscapeString(p.Title))
+	fmt.Fprintf(b, `<rect width="%g" height="%g" rx="2" fill="%s"/><text x="10" y="18" font-size="12">%s</text>`,
+		w, h, frame, html.EscapeString(p.Title))
 	if len(p.series) == 0 {
 		fmt.Fprintf(b, `<text x="%g" y="%g" text-anchor="middle" font-size="14">No data</text>`, w/2, h/2)
 		return
@@ -75,7 +78,8 @@ func drawPanel(b *bytes.Buffer, p panel, length time.Duration) {
 			left, y(v), plotW, faint, left-5, y(v)+3.5, format(v, p.Field.Defaults.Unit))
 	}
 	for m := time.Duration(0); m <= length; m += time.Minute {
-		fmt.Fprintf(b, `<text x="%.1f" y="%.1f" text-anchor="middle">%d:00</text>`, left+plotW*m.Seconds()/length.Seconds(), above+plotH+14, int(m.Minutes()))
+		fmt.Fprintf(b, `<text x="%.1f" y="%.1f" text-anchor="middle">%d:00</text>`,
+			left+plotW*m.Seconds()/length.Seconds(), above+plotH+14, int(m.Minutes()))
 	}
 	palette := strings.Fields(colors)
 	stacked := p.Field.Defaults.Custom.Stacking.Mode == "normal"

@@ -52,7 +52,8 @@ func newScene(folder string) (*scene, error) {
 	}
 	place := strings.NewReplacer("ADMIN", s.admin, "PUBLIC", s.public, "SERVICE", s.service, "DESK", s.desk.URL)
 	for from, to := range map[string]string{
-		"campaignd.yaml": "campaignd.yaml", "scenario.yaml": "scenario.yaml", "spring.yaml": "campaigns/spring.yaml", "orders.yaml": "campaigns/orders.yaml",
+		"campaignd.yaml": "campaignd.yaml", "scenario.yaml": "scenario.yaml", "spring.yaml": "campaigns/spring.yaml",
+		"orders.yaml": "campaigns/orders.yaml",
 	} {
 		text, err := files.ReadFile("scene/" + from)
 		if err != nil {
