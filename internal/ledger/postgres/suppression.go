@@ -195,6 +195,8 @@ func (l *Ledger) SuppressionsOf(ctx context.Context, key int64) (all []campaign.
 	return all, err
 }
 
+const sqlSuppressedKeys = `SELECT key, scope FROM suppression WHERE key = ANY($1) AND key <> 0 AND (until = 0 OR until > $2)`
+
 // SuppressedKeys implements campaign.SuppressionLedger.
 func (l *Ledger) SuppressedKeys(
 	ctx context.Context, keys []int64, marketing bool, companies []string, now time.Time,
