@@ -231,13 +231,12 @@ func (l *Ledger) SuppressedKeys(
 }
 
 const (
-	sqlOptOuts = `SELECT count(*) FROM suppression
-		WHERE source NOT IN ('import', 'operator') AND source NOT LIKE 'import:%' AND at >= $1
-			AND (scope = 'marketing' OR starts_with(scope, 'marketing@'))`
+	// sqlIsOptOut is true for a suppression of marketing that a recipient asked for.
+	sqlIsOptOut = `source NOT IN ('import', 'operator') AND source NOT LIKE 'import:%'
+		AND (scope = 'marketing' OR starts_with(scope, 'marketing@'))`
+	sqlOptOuts    = `SELECT count(*) FROM suppression WHERE at >= $1 AND ` + sqlIsOptOut
 	sqlRunOptOuts = `SELECT count(*) FROM delivery d WHERE d.rid >= $1 AND d.rid < $2
-		AND d.key IN (SELECT key FROM suppression
-			WHERE source NOT IN ('import', 'operator') AND source NOT LIKE 'import:%' AND at >= $3
-				AND (scope = 'marketing' OR starts_with(scope, 'marketing@')))
+		AND d.key IN (SELECT key FROM suppression WHERE at >= $3 AND ` + sqlIsOptOut + `)
 		AND EXISTS (SELECT 1 FROM outcome o WHERE o.rid = d.rid AND o.state <> 7 /* skipped */)`
 )
 

@@ -234,13 +234,12 @@ func (l *Ledger) SuppressedKeys(
 }
 
 const (
-	sqlOptOuts = `SELECT count(*) FROM suppression
-		WHERE source NOT IN ('import', 'operator') AND source NOT LIKE 'import:%' AND at >= ?
-			AND (scope = 'marketing' OR substr(scope, 1, 10) = 'marketing@')`
+	// sqlIsOptOut is true for a suppression of marketing that a recipient asked for.
+	sqlIsOptOut = `source NOT IN ('import', 'operator') AND source NOT LIKE 'import:%'
+		AND (scope = 'marketing' OR substr(scope, 1, 10) = 'marketing@')`
+	sqlOptOuts    = `SELECT count(*) FROM suppression WHERE at >= ? AND ` + sqlIsOptOut
 	sqlRunOptOuts = `SELECT count(*) FROM delivery d WHERE d.rid >= ? AND d.rid < ?
-		AND d.key IN (SELECT key FROM suppression
-			WHERE source NOT IN ('import', 'operator') AND source NOT LIKE 'import:%' AND at >= ?
-				AND (scope = 'marketing' OR substr(scope, 1, 10) = 'marketing@'))
+		AND d.key IN (SELECT key FROM suppression WHERE at >= ? AND ` + sqlIsOptOut + `)
 		AND EXISTS (SELECT 1 FROM outcome o WHERE o.rid = d.rid AND o.state <> 7 /* skipped */)`
 )
 
