@@ -158,9 +158,8 @@ func (l *Ledger) Unsuppress(ctx context.Context, s []campaign.Suppression) (remo
 		var scopes []string
 		var every []bool
 		for _, x := range step {
-			keys, scopes, every = append(keys, x.Key), append(scopes, plainText(x.ScopeText())), append(every, x.Company == "")
-			if x.Key > 0 && x.Scope == campaign.ScopeAll && x.Company == "" {
-				keys, scopes, every = append(keys, l.key.Pseudonym(x.Key)), append(scopes, string(x.Scope)), append(every, false)
+			for _, r := range l.key.Removals(x) {
+				keys, scopes, every = append(keys, r.Key), append(scopes, plainText(r.Scope)), append(every, r.Every)
 			}
 		}
 		err = l.change(ctx, l.hooks, "", func(t *tx) error { return t.do(stmt(&n, sqlUnsuppress, keys, scopes, every)) })

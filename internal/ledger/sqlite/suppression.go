@@ -138,13 +138,9 @@ func (l *Ledger) Unsuppress(ctx context.Context, s []campaign.Suppression) (remo
 		err = l.submit(ctx, &op{urgency: bulk, rows: len(step), run: func(t *tx) error {
 			n = 0
 			for _, x := range step {
-				m, err := t.exec(sqlUnsuppress, x.Key, x.ScopeText(), x.Company == "")
-				if err != nil {
-					return err
-				}
-				n += m
-				if x.Key > 0 && x.Scope == campaign.ScopeAll && x.Company == "" {
-					if m, err = t.exec(sqlUnsuppress, l.key.Pseudonym(x.Key), string(x.Scope), false); err != nil {
+				for _, r := range l.key.Removals(x) {
+					m, err := t.exec(sqlUnsuppress, r.Key, r.Scope, r.Every)
+					if err != nil {
 						return err
 					}
 					n += m
