@@ -54,7 +54,7 @@ type budget struct {
 	wanted    campaign.Wanted
 	marketing bool
 	limit     int64 // 0: none
-	left      int64
+	taken     int64 // deliveries taken before, of a run with a limit
 	count     int64 // deliveries granted
 	start     bool
 }
@@ -152,7 +152,6 @@ func (l *Ledger) readGrants(t *tx, g *grants, in []campaign.Intent, holds *query
 			var no int64
 			b := &budget{}
 			err := scan(&no, &b.state, &b.wanted, &b.marketing, &b.limit)
-			b.left = ledger.Unlimited
 			g.runs[no] = b
 			return err
 		}, sqlSendingRuns, nos),
@@ -160,7 +159,7 @@ func (l *Ledger) readGrants(t *tx, g *grants, in []campaign.Intent, holds *query
 			var no, taken int64
 			err := scan(&no, &taken)
 			if b := g.runs[no]; b != nil {
-				b.left = max(0, b.limit-taken)
+				b.taken = taken
 			}
 			return err
 		}, sqlTakenBudgets, nos),
