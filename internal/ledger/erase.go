@@ -128,3 +128,21 @@ func (k HashKey) Erasures(key int64) []campaign.Suppression {
 	}
 	return []campaign.Suppression{of(k.Pseudonym(key)), of(key)}
 }
+
+// Removal names suppressions of a key that Unsuppress deletes: those with the scope as stored, and
+// with Every those of each company, too.
+type Removal struct {
+	Key   int64
+	Scope string
+	Every bool
+}
+
+// Removals returns what Unsuppress deletes for s. Everything of all companies may also be the
+// suppression of an erased number, which has its pseudonym as the key.
+func (k HashKey) Removals(s campaign.Suppression) []Removal {
+	all := []Removal{{s.Key, s.ScopeText(), s.Company == ""}}
+	if s.Key > 0 && s.Scope == campaign.ScopeAll && s.Company == "" {
+		all = append(all, Removal{Key: k.Pseudonym(s.Key), Scope: string(s.Scope)})
+	}
+	return all
+}

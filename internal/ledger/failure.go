@@ -92,7 +92,7 @@ func (f Failures) Holds(from []SentFrom, origin func(connection string) campaign
 			o = origin(s.Connection)
 		}
 		o.Connection, o.Template, o.Language = s.Connection, s.Template, s.Language
-		o.Run = campaign.Run{No: campaign.RunNo(s.RowID >> 32), Campaign: s.Campaign}.ID()
+		o.Run = campaign.Run{No: RunOf(s.RowID), Campaign: s.Campaign}.ID()
 		origins[s.RowID] = o
 	}
 	type cause struct {

@@ -32,6 +32,16 @@ func FiringClause(f campaign.FiringFilter, dialect string) (sql string, args []a
 	return limited(sql, args, f.Limit, dialect)
 }
 
+// FiringMoves tells what becomes of a firing whose stored outcome is was, "" for none, when it is
+// noted with the outcome to: whether to write it, and whether its outcome changes. A final outcome
+// stays.
+func FiringMoves(was, to campaign.FiringOutcome) (write, changed bool) {
+	if was != "" && !was.Open() {
+		return false, false
+	}
+	return true, was != to
+}
+
 // ScanFiring reads campaign, key, at, missed, missed_since, since, outcome, detail and run.
 func ScanFiring(scan func(...any) error) (f campaign.Firing, err error) {
 	var at, missedSince, since int64

@@ -9,8 +9,8 @@ import (
 	"campaignd/internal/mutant"
 )
 
-// Unlimited is what the budget of a run without one still allows.
-const Unlimited = int64(1) << 62
+// unlimited is what the budget of a run without one still allows.
+const unlimited = int64(1) << 62
 
 // Sending is a segment and its run as an intent finds them.
 type Sending struct {
@@ -21,7 +21,9 @@ type Sending struct {
 	State     campaign.State
 	Wanted    campaign.Wanted
 	Marketing bool
-	Left      int64 // deliveries that the budget still allows, or Unlimited
+	Budget    int64 // deliveries that the run may take; 0: any number
+	Taken     int64 // deliveries that it has taken of its budget
+	left      int64 // deliveries that the budget still allows, or unlimited; set by Grant
 
 	Holds []campaign.Hold // in force: every hold that can stop this intent; other holds may be in the list too
 
@@ -98,9 +100,10 @@ func (s *Sending) Admit(in *campaign.Intent) (answer campaign.Granted, ok bool, 
 // until the budget ends or the tier is full.
 func (s *Sending) Grant(in *campaign.Intent, rows SendingRows) Decision {
 	d := Decision{Mark: in.From}
+	s.left = s.budgetLeft()
 	s.group(in, rows, &d)
 	stale, short := s.retries(in, rows, &d)
-	d.Answer = campaign.Granted{To: d.Mark, OverBudget: s.Left == d.Count}
+	d.Answer = campaign.Granted{To: d.Mark, OverBudget: s.left == d.Count}
 	done := len(d.Grant) + len(d.Drop) + len(d.Defer)
 	if short && done == 0 && d.Mark == in.From {
 		// Nothing was granted because a limit is used up: answer Held. The caller asks for all of them
@@ -138,6 +141,17 @@ func (s *Sending) Grant(in *campaign.Intent, rows SendingRows) Decision {
 	return d
 }
 
+// budgetLeft returns how many deliveries the budget still allows, or unlimited.
+func (s *Sending) budgetLeft() int64 {
+	switch {
+	case s.Budget <= 0:
+		return unlimited
+	case mutant.On("budget_wrong_scope"):
+		return s.Budget - (s.Mark - s.Lo)
+	}
+	return max(0, s.Budget-s.Taken)
+}
+
 // group moves the mark over From..To until the budget ends or the tier is full. A delivery that the
 // import skipped, that is suppressed now, or that its recipient defers costs nothing.
 func (s *Sending) group(in *campaign.Intent, rows SendingRows, d *Decision) {
@@ -149,7 +163,7 @@ func (s *Sending) group(in *campaign.Intent, rows SendingRows, d *Decision) {
 			d.Skip = withReason(d.Skip, seq, why)
 		case wait.At != 0:
 			d.postpone(seq, wait)
-		case d.Count == s.Left || !s.reach(in, rows.Keys[id], id, d):
+		case d.Count == s.left || !s.reach(in, rows.Keys[id], id, d):
 			return
 		default:
 			d.Count++
@@ -176,7 +190,7 @@ func (s *Sending) retries(in *campaign.Intent, rows SendingRows, d *Decision) (s
 			d.Drop = withReason(d.Drop, r.Seq, why)
 		case wait.At != 0:
 			d.postpone(r.Seq, wait)
-		case uncounted && d.Count == s.Left || !s.reach(in, rows.Keys[id], id, d):
+		case uncounted && d.Count == s.left || !s.reach(in, rows.Keys[id], id, d):
 			short, stale = true, append(stale, r.Seq)
 		default:
 			if uncounted {

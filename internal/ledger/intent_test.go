@@ -14,7 +14,7 @@ type intent = campaign.Intent
 
 // ready is a segment of 0 to 8 at mark 2, in a running run of two deliveries more.
 func ready(change func(*Sending, *intent)) (*Sending, *intent) {
-	s := &Sending{Epoch: 7, Hi: 8, Mark: 2, State: campaign.Running, Wanted: campaign.WantRun, Left: 2}
+	s := &Sending{Epoch: 7, Hi: 8, Mark: 2, State: campaign.Running, Wanted: campaign.WantRun, Budget: 5, Taken: 3}
 	in := &intent{Lease: campaign.Lease{Segment: campaign.Segment{Run: 3}, Epoch: 7}, Connection: "conn_1", From: 2, To: 6}
 	if change != nil {
 		change(s, in)
@@ -107,30 +107,32 @@ func TestAnIntentIsGrantedUntilTheBudgetEnds(t *testing.T) {
 		want   Decision
 	}{
 		"PartOfTheGroup": {nil, SendingRows{}, Decision{Answer: over(4, nil), Write: true, Mark: 4, Count: 2}},
-		"NoBudget": {func(s *Sending, _ *intent) { s.Left = Unlimited }, SendingRows{},
+		"NoBudget": {func(s *Sending, _ *intent) { s.Budget = 0 }, SendingRows{},
 			Decision{Answer: campaign.Granted{To: 6}, Write: true, Mark: 6, Count: 4}},
 		"ResumedWhileLeased": {func(s *Sending, in *intent) { s.State, in.To = campaign.Ready, 3 }, SendingRows{},
 			Decision{Answer: campaign.Granted{To: 3}, Write: true, Mark: 3, Count: 1, Start: true}},
 		"SettledAndStoppedCostNothing": {nil, SendingRows{Settled: map[int64]bool{row(2): true, row(3): true}, Suppressed: stop(3, 4)},
 			Decision{Write: true, Mark: 6, Count: 1, Skip: skips{4: campaign.OptedOut},
 				Answer: campaign.Granted{To: 6, Skipped: skips{4: campaign.OptedOut}}}},
-		"NothingLeft": {func(s *Sending, _ *intent) { s.Left = 0 }, SendingRows{},
+		"NothingLeft": {func(s *Sending, _ *intent) { s.Taken = 5 }, SendingRows{},
 			Decision{Answer: campaign.Granted{To: 2, OverBudget: true, Held: true}}},
-		"NothingAskedFor": {func(s *Sending, in *intent) { s.Left, in.To = 0, 2 }, SendingRows{},
+		"MoreTakenThanItAllows": {func(s *Sending, _ *intent) { s.Taken = 6 }, SendingRows{},
+			Decision{Answer: campaign.Granted{To: 2, OverBudget: true, Held: true}}},
+		"NothingAskedFor": {func(s *Sending, in *intent) { s.Taken, in.To = 5, 2 }, SendingRows{},
 			Decision{Answer: over(2, nil), Write: true, Mark: 2}},
-		"ARetryThatWasCounted": {func(s *Sending, in *intent) { s.Left, in.To, in.Retries = 0, 2, retries(1) },
+		"ARetryThatWasCounted": {func(s *Sending, in *intent) { s.Taken, in.To, in.Retries = 5, 2, retries(1) },
 			SendingRows{Retries: waiting(Deferred, 1, 1)},
 			Decision{Answer: over(2, nil), Write: true, Mark: 2, Grant: retries(1)}},
 		"ARetryThatWasGivenBack": {func(_ *Sending, in *intent) { in.To, in.Retries = 3, first },
 			SendingRows{Retries: waiting(Deferred, 0, 1)},
 			Decision{Answer: over(3, nil), Write: true, Mark: 3, Count: 2, Grant: first}},
-		"ARetryBeyondTheBudget": {func(s *Sending, in *intent) { s.Left, in.To, in.Retries = 0, 2, first },
+		"ARetryBeyondTheBudget": {func(s *Sending, in *intent) { s.Taken, in.To, in.Retries = 5, 2, first },
 			SendingRows{Retries: waiting(Deferred, 0, 1)},
 			Decision{Answer: campaign.Granted{To: 2, OverBudget: true, Held: true}}},
 		"ARetryBeyondTheBudgetOfTheGroup": {func(_ *Sending, in *intent) { in.To, in.Retries = 4, first },
 			SendingRows{Retries: waiting(Deferred, 0, 1)}, // it is not granted: it must not be posted
 			Decision{Answer: over(4, skips{1: ""}), Write: true, Mark: 4, Count: 2}},
-		"OneBeyondItBesideAStoppedOne": {func(s *Sending, in *intent) { s.Left, in.To, in.Retries = 0, 2, append(retries(0), first...) },
+		"OneBeyondItBesideAStoppedOne": {func(s *Sending, in *intent) { s.Taken, in.To, in.Retries = 5, 2, append(retries(0), first...) },
 			SendingRows{Retries: map[int64]Waiting{row(0): {Deferred, 1}, row(1): {Deferred, 0}}, Suppressed: stop(0)},
 			Decision{Answer: over(2, skips{0: campaign.OptedOut, 1: ""}), Write: true, Mark: 2, Drop: skips{0: campaign.OptedOut}}},
 		"StaleRetries": {func(_ *Sending, in *intent) { in.To, in.Retries = 2, retries(0, 1) },

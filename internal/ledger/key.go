@@ -10,7 +10,7 @@ import (
 // half, seq in the low one. Rows of a run are inserted in the order of this one integer.
 func RowID(no campaign.RunNo, seq int64) int64 { return int64(no)<<32 | seq }
 
-// RunOf is the run of a row id.
+// RunOf is the run of a row id, or of a key of a segment.
 func RunOf(rid int64) campaign.RunNo { return campaign.RunNo(rid >> 32) }
 
 // seqOf is the seq of a row id.

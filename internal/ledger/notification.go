@@ -64,8 +64,17 @@ func (o Options) NotifyHolds(began []campaign.Hold, now time.Time) (all []campai
 	return all
 }
 
-// NotifyRejected returns what a file that was rejected has to tell.
-func (o Options) NotifyRejected(f campaign.DroppedFile, now time.Time) []campaign.Notification {
+// TellsRejected reports whether a new state of a file may have to tell something. Then the ledger
+// reads the state so far, for NotifyRejected.
+func (o Options) TellsRejected(f campaign.DroppedFile) bool {
+	return o.Notify != nil && f.State == campaign.DropRejected
+}
+
+// NotifyRejected returns what a file that is rejected and was in the state was has to tell: once.
+func (o Options) NotifyRejected(f campaign.DroppedFile, was campaign.DropState, now time.Time) []campaign.Notification {
+	if was == campaign.DropRejected {
+		return nil
+	}
 	return o.notify(campaign.Notification{Kind: campaign.NotifyDropRejected, Campaign: f.Campaign,
 		Subject: strings.TrimSuffix(f.Bucket, "/") + "/" + f.Key, Detail: f.Detail, At: now})
 }

@@ -11,7 +11,7 @@ import (
 // count people, and what its transaction knows at 1,000,000.
 func crowded() (*Sending, *intent, SendingRows) {
 	s, in := ready(func(s *Sending, in *intent) {
-		s.Left, s.People = Unlimited, NewPeople(1_000_000)
+		s.Budget, s.People = 0, NewPeople(1_000_000)
 		in.Tier = campaign.Tier{Portfolio: "main", Places: 10}
 	})
 	rows := SendingRows{Keys: map[int64]int64{}}

@@ -74,6 +74,16 @@ func ScanAsset(scan func(...any) error) (a campaign.Asset, err error) {
 	return a, err
 }
 
+// NewRun returns r as CreateRun stores it: it is to run unless r says otherwise. fired reports
+// whether a schedule started it. Then its campaign and its Launch identify it, whatever list it
+// reads; otherwise its list does so with them.
+func NewRun(r campaign.Run) (_ campaign.Run, fired bool) {
+	if r.Wanted == "" {
+		r.Wanted = campaign.WantRun
+	}
+	return r, strings.HasPrefix(r.Launch, campaign.FiringKey)
+}
+
 // CheckWanted refuses a wish that no run knows.
 func CheckWanted(w campaign.Wanted) error {
 	switch w {

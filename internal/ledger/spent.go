@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"time"
-
-	"campaignd/campaign"
 )
 
 // quarter is the grain of what is kept of done segments, in milliseconds. Midnight is a multiple of
@@ -30,7 +28,7 @@ func ScanBegun(scan func(...any) error) (b Begun, err error) {
 	if b.Done {
 		mark = hi
 	}
-	no := campaign.RunNo(b.Key >> 32)
+	no := RunOf(b.Key)
 	b.From, b.To = RowID(no, lo), RowID(no, mark)
 	return b, err
 }

@@ -21,6 +21,11 @@ type Tiers struct {
 // Member is a connection of a portfolio.
 type Member struct{ Portfolio, Connection string }
 
+// CountedFor is how far back the messages lie that a first count counts: the platform's moving 24
+// hours (docs/limits.md#tier). It needs no margin like that of campaign.ReachFor: it is compared
+// with the time of a result, which is after the message left, and not with that of the intent.
+const CountedFor = 24 * time.Hour
+
 // Uncounted returns the members of intents with a tier that are not counted yet. A connection that
 // sends without a tier now is counted again when it has one.
 func (t *Tiers) Uncounted(in []campaign.Intent) (fresh []Member) {

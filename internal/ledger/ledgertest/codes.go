@@ -19,7 +19,8 @@ import (
 // NamedCodes checks the SQL of the package in dir: its string literals outside tests, and its
 // migrations. Each number that a statement compares with the column state, flags or rank, or
 // writes into it, is followed by its name (ledger.CodeName) as a comment: state = 3 /* in doubt */.
-// A list takes one comment for each number, or one behind it: state IN (1, 2, 3) /* open */.
+// A list takes one comment for each number, or one behind it: state IN (1, 2, 3) /* open */. The
+// wake time ledger.AfterCanary has its name, too, which no other number has.
 func NamedCodes(t *testing.T, dir string) {
 	t.Helper()
 	codes := 0
@@ -107,6 +108,8 @@ func checkCodes(sql string) (codes int, problems []string) {
 		switch {
 		case c.coded(i):
 			c.column(i)
+		case c.number(i):
+			c.wakeTime(i)
 		case slices.Contains(choosing, c.word(i)) && c.word(i+1) == "(":
 			c.choice(i + 2)
 		case c.word(i) == "INSERT":
@@ -139,6 +142,20 @@ func (c *codeChecker) named(column string, i int) {
 	code, _ := strconv.Atoi(c.tokens[i].text)
 	if got, want := c.tokens[i].name, ledger.CodeName(column, code); got != want || want == "" {
 		c.problems = append(c.problems, fmt.Sprintf("%s %d is named %q; want %q", column, code, got, want))
+	}
+}
+
+// wakeTime checks that the number at i is called after the canary if it is that wake time, and only
+// then.
+func (c *codeChecker) wakeTime(i int) {
+	const name = "after the canary"
+	is := c.tokens[i].text == strconv.FormatInt(ledger.AfterCanary, 10)
+	if is {
+		c.codes++
+	}
+	if called := c.tokens[i].name == name; is != called {
+		c.problems = append(c.problems, fmt.Sprintf("%s is named %q; want %q for %d alone",
+			c.tokens[i].text, c.tokens[i].name, name, int64(ledger.AfterCanary)))
 	}
 }
 

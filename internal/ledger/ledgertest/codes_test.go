@@ -30,6 +30,11 @@ func TestEachCodeOfAStatementHasItsName(t *testing.T) {
 		`INSERT INTO outcome (rid, attempt, state) SELECT max(d.rid, 2), 1, 3 FROM d`:  `1 [state 3 is named ""; want "in doubt"]`,
 		`INSERT INTO sweep VALUES (1, -9223372036854775808, '', 0)`:                    "0 []",
 		`INSERT INTO outcome (state) SELECT CASE WHEN x THEN 1 END, 2 FROM delivery d`: "0 []",
+		`SET wake_at = 0 WHERE wake_at = 253402214400000 /* after the canary */`:       "1 []",
+		`WHERE wake_at = 253402214400000`: `1 [253402214400000 is named ""; ` +
+			`want "after the canary" for 253402214400000 alone]`,
+		`WHERE wake_at = 253402214400001 /* after the canary */`: `0 [253402214400001 is named "after the canary"; ` +
+			`want "after the canary" for 253402214400000 alone]`,
 	} {
 		if n, problems := checkCodes(sql); fmt.Sprint(n, " ", problems) != want {
 			t.Errorf("%s: %d codes, %s; want %s", sql, n, problems, want)

@@ -20,10 +20,7 @@ func (g *grants) decide(in campaign.Intent) (campaign.Granted, error) {
 	}
 	in.Connection, in.Tier.Portfolio = plainText(in.Connection), plainText(in.Tier.Portfolio)
 	sending := ledger.Sending{Epoch: s.epoch, Lo: s.lo, Hi: s.hi, Mark: s.mark, Done: s.done, Connection: s.connection,
-		State: r.state, Wanted: r.wanted, Marketing: r.marketing, Left: r.left, Holds: g.holds}
-	if mutant.On("budget_wrong_scope") && r.limit > 0 {
-		sending.Left = r.limit - (s.mark - s.lo)
-	}
+		State: r.state, Wanted: r.wanted, Marketing: r.marketing, Budget: r.limit, Taken: r.taken + r.count, Holds: g.holds}
 	if mutant.On("no_epoch_in_swap") {
 		sending.Epoch = in.Lease.Epoch
 	}
@@ -43,7 +40,6 @@ func (g *grants) decide(in campaign.Intent) (campaign.Granted, error) {
 	if d.Write {
 		s.mark, s.connection, s.wrote = d.Mark, in.Connection, true
 		s.count += d.Count
-		r.left -= d.Count
 		r.count += d.Count
 		r.start = r.start || d.Start
 		g.add(in.Lease.Run, s, &d)

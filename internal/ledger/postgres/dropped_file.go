@@ -48,14 +48,12 @@ func (l *Ledger) ClaimFile(ctx context.Context, f campaign.DroppedFile) (out cam
 // UpdateFile implements campaign.DropLedger.
 func (l *Ledger) UpdateFile(ctx context.Context, f campaign.DroppedFile) error {
 	err := l.change(ctx, l.sender, "", func(t *tx) error {
-		if t.options.Notify != nil && f.State == campaign.DropRejected {
+		if t.options.TellsRejected(f) {
 			var was string
 			if err := t.do(row(&was, sqlFileState, f.No)); err != nil {
 				return err
 			}
-			if was != string(f.State) {
-				t.last(notify(t.options.NotifyRejected(f, time.Now()))...)
-			}
+			t.last(notify(t.options.NotifyRejected(f, campaign.DropState(was), time.Now()))...)
 		}
 		return t.do(stmt(nil, sqlUpdateFile, f.Hash, string(f.State), int64(f.Run), plainText(f.Place),
 			plainText(ledger.Clip(f.Detail, ledger.MaxDetail)), ledger.Millis(f.NextAt), f.No))

@@ -29,8 +29,8 @@ func (l *Ledger) NoteFiring(ctx context.Context, f campaign.Firing) (changed boo
 		if err != nil && !errors.Is(err, pgx.ErrNoRows) {
 			return err
 		}
-		if outcome := campaign.FiringOutcome(was); was != "" && !outcome.Open() {
-			changed = false
+		var write bool
+		if write, changed = ledger.FiringMoves(campaign.FiringOutcome(was), f.Outcome); !write {
 			return nil
 		}
 		var n int64
@@ -39,7 +39,7 @@ func (l *Ledger) NoteFiring(ctx context.Context, f campaign.Firing) (changed boo
 			plainText(ledger.Clip(f.Detail, ledger.MaxDetail)), int64(f.Run))); err != nil {
 			return err
 		}
-		changed = n > 0 && was != string(f.Outcome) // n is 0 if another replica gave it a final outcome meanwhile
+		changed = changed && n > 0 // n is 0 if another replica gave it a final outcome meanwhile
 		qs := []*query{stmt(nil, sqlDropFirings, plainText(f.Campaign), ledger.FiringsKept-1)}
 		if changed {
 			qs = append(qs, notify(t.options.NotifyFiring(f, campaign.FiringOutcome(was), time.Now()))...)

@@ -54,7 +54,7 @@ type budget struct {
 	wanted    campaign.Wanted
 	marketing bool
 	limit     int64 // 0: none
-	left      int64
+	taken     int64 // deliveries taken before, of a run with a limit
 	count     int64 // deliveries granted
 	start     bool
 }
@@ -93,14 +93,13 @@ func (l *Ledger) intend(t *tx, in []campaign.Intent) (*grants, error) {
 const (
 	sqlSendingSegments = `SELECT id, run, epoch, lo, hi, mark, done, connection FROM segment
 		WHERE id = ANY($1) ORDER BY id FOR NO KEY UPDATE`
-	sqlSendingRuns = `SELECT no, state, wanted, marketing, budget FROM run WHERE no = ANY($1)`
-	sqlTaken       = `SELECT c.no, c.taken FROM run_count c JOIN run r ON r.no = c.no
+	sqlSendingRuns  = `SELECT no, state, wanted, marketing, budget FROM run WHERE no = ANY($1)`
+	sqlTakenBudgets = `SELECT c.no, c.taken FROM run_count c JOIN run r ON r.no = c.no
 		WHERE c.no = ANY($1) AND r.budget > 0 ORDER BY c.no FOR NO KEY UPDATE OF c`
 	sqlSettled = `SELECT o.rid FROM unnest($1::bigint[], $2::bigint[]) w (a, b) CROSS JOIN LATERAL (
 		SELECT rid FROM outcome WHERE rid >= w.a AND rid < w.b OFFSET 0) o`
-	sqlWaiting        = `SELECT rid, state, attempt FROM outcome WHERE rid = ANY($1) ORDER BY rid FOR NO KEY UPDATE`
-	sqlSuppressedKeys = `SELECT key, scope FROM suppression WHERE key = ANY($1) AND key <> 0 AND (until = 0 OR until > $2)`
-	sqlSuppressed     = `SELECT d.rid, s.scope FROM unnest($1::bigint[], $2::bigint[]) w (a, b)
+	sqlWaiting    = `SELECT rid, state, attempt FROM outcome WHERE rid = ANY($1) ORDER BY rid FOR NO KEY UPDATE`
+	sqlSuppressed = `SELECT d.rid, s.scope FROM unnest($1::bigint[], $2::bigint[]) w (a, b)
 		CROSS JOIN LATERAL (SELECT rid, key FROM delivery WHERE rid >= w.a AND rid < w.b AND key <> 0 OFFSET 0) d
 		CROSS JOIN LATERAL (SELECT scope FROM suppression x WHERE x.key = d.key AND (x.until = 0 OR x.until > $3) OFFSET 0) s`
 )
@@ -153,7 +152,6 @@ func (l *Ledger) readGrants(t *tx, g *grants, in []campaign.Intent, holds *query
 			var no int64
 			b := &budget{}
 			err := scan(&no, &b.state, &b.wanted, &b.marketing, &b.limit)
-			b.left = ledger.Unlimited
 			g.runs[no] = b
 			return err
 		}, sqlSendingRuns, nos),
@@ -161,10 +159,10 @@ func (l *Ledger) readGrants(t *tx, g *grants, in []campaign.Intent, holds *query
 			var no, taken int64
 			err := scan(&no, &taken)
 			if b := g.runs[no]; b != nil {
-				b.left = max(0, b.limit-taken)
+				b.taken = taken
 			}
 			return err
-		}, sqlTaken, nos),
+		}, sqlTakenBudgets, nos),
 		holds,
 	}
 	if len(from) > 0 {

@@ -136,8 +136,8 @@ func (l *Ledger) readBack(ctx context.Context, g *grants) (f fate) {
 }
 
 const (
-	sqlReadBack = `SELECT epoch, mark FROM segment WHERE id = $1 FOR NO KEY UPDATE`
-	sqlRetrying = `SELECT count(*) FROM unnest($1::bigint[], $2::bigint[]) w (r, attempt) JOIN outcome o ON o.rid = w.r
+	sqlReadBack      = `SELECT epoch, mark FROM segment WHERE id = $1 FOR NO KEY UPDATE`
+	sqlCountRetrying = `SELECT count(*) FROM unnest($1::bigint[], $2::bigint[]) w (r, attempt) JOIN outcome o ON o.rid = w.r
 		WHERE o.state = 2 /* retrying */ AND o.attempt = w.attempt`
 )
 
@@ -150,7 +150,7 @@ func (g *grants) fate(t *tx) (fate, error) {
 		}
 		var epoch, mark, retried int64
 		if err := t.do(rowOf([]any{&epoch, &mark}, sqlReadBack, s.id),
-			row(&retried, sqlRetrying, s.retried, s.attempts)); err != nil {
+			row(&retried, sqlCountRetrying, s.retried, s.attempts)); err != nil {
 			return uncertain, err
 		}
 		switch {

@@ -180,13 +180,13 @@ const (
 	sqlRecount = `UPDATE portfolio SET taken = (SELECT count(DISTINCT key) FROM reach WHERE portfolio = $1) WHERE id = $1`
 )
 
-// countReached counts whom the connections of intents reached in the last 24 hours, once.
+// countReached counts whom the connections of intents reached within ledger.CountedFor, once.
 func (l *Ledger) countReached(ctx context.Context, in []campaign.Intent) error {
 	for _, m := range l.tiers.Uncounted(in) {
 		portfolio := plainText(m.Portfolio)
 		if err := l.change(ctx, l.sender, "", func(t *tx) error {
 			return t.do(stmt(nil, sqlNewPortfolio, portfolio), stmt(nil, sqlLockPortfolios, []string{portfolio}),
-				stmt(nil, sqlCountReached, portfolio, plainText(m.Connection), ledger.Millis(time.Now().Add(-24*time.Hour))),
+				stmt(nil, sqlCountReached, portfolio, plainText(m.Connection), ledger.Millis(time.Now().Add(-ledger.CountedFor))),
 				stmt(nil, sqlRecount, portfolio))
 		}); err != nil {
 			return err

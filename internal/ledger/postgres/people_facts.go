@@ -84,7 +84,7 @@ func (l *Ledger) forgetPeople(ctx context.Context, now time.Time) error {
 }
 
 const sqlReachedSince = `SELECT min(r.at), max(r.at), count(*) FROM reach r WHERE r.portfolio = $1 AND r.at > $2 AND ` + sqlLastReach + `
-	GROUP BY r.at / 3600000 ORDER BY 1`
+	GROUP BY r.at / 3600000 /* an hour */ ORDER BY 1`
 
 // Reached implements campaign.SuppressionLedger.
 func (l *Ledger) Reached(ctx context.Context, portfolio string, since time.Time) (all []campaign.Reached, err error) {

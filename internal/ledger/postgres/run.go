@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"campaignd/campaign"
@@ -48,11 +47,9 @@ func (l *Ledger) CreateRun(ctx context.Context, r campaign.Run) (out campaign.Ru
 	if err != nil {
 		return out, fmt.Errorf("run header: %w", err)
 	}
-	if r.Wanted == "" {
-		r.Wanted = campaign.WantRun
-	}
+	r, fired := ledger.NewRun(r)
 	existing, key := sqlLaunchRun, []any{plainText(r.Campaign), plainText(r.ListHash), plainText(r.Launch)}
-	if strings.HasPrefix(r.Launch, campaign.FiringKey) {
+	if fired {
 		existing, key = sqlFiringRun, []any{key[0], key[2]}
 	}
 	created := ledger.Millis(time.Now())

@@ -18,7 +18,7 @@ const (
 			AND NOT (s.done AND EXISTS (SELECT 1 FROM spent p WHERE p.segment = s.id))
 		ORDER BY s.id LIMIT $4`
 	sqlSpent = `SELECT w.i, g.* FROM unnest($1::bigint[], $2::bigint[]) WITH ORDINALITY w (a, b, i) CROSS JOIN LATERAL (
-		SELECT coalesce(connection, ''), coalesce(result_at, 0) / 900000, count(*),
+		SELECT coalesce(connection, ''), coalesce(result_at, 0) / 900000 /* a quarter of an hour */, count(*),
 			count(*) FILTER (WHERE state = 3 /* in doubt */ OR state = 4 /* unknown */ OR state = 5 /* accepted */),
 			count(*) FILTER (WHERE state = 2 /* retrying */), count(*) FILTER (WHERE flags & 2 /* may be a duplicate */ <> 0)
 		FROM outcome WHERE rid >= w.a AND rid < w.b GROUP BY 1, 2) g`

@@ -158,9 +158,8 @@ func (l *Ledger) Unsuppress(ctx context.Context, s []campaign.Suppression) (remo
 		var scopes []string
 		var every []bool
 		for _, x := range step {
-			keys, scopes, every = append(keys, x.Key), append(scopes, plainText(x.ScopeText())), append(every, x.Company == "")
-			if x.Key > 0 && x.Scope == campaign.ScopeAll && x.Company == "" {
-				keys, scopes, every = append(keys, l.key.Pseudonym(x.Key)), append(scopes, string(x.Scope)), append(every, false)
+			for _, r := range l.key.Removals(x) {
+				keys, scopes, every = append(keys, r.Key), append(scopes, plainText(r.Scope)), append(every, r.Every)
 			}
 		}
 		err = l.change(ctx, l.hooks, "", func(t *tx) error { return t.do(stmt(&n, sqlUnsuppress, keys, scopes, every)) })
@@ -194,6 +193,8 @@ func (l *Ledger) SuppressionsOf(ctx context.Context, key int64) (all []campaign.
 	}, sqlSuppressionsOf, []int64{key, l.key.Pseudonym(key)}))
 	return all, err
 }
+
+const sqlSuppressedKeys = `SELECT key, scope FROM suppression WHERE key = ANY($1) AND key <> 0 AND (until = 0 OR until > $2)`
 
 // SuppressedKeys implements campaign.SuppressionLedger.
 func (l *Ledger) SuppressedKeys(
@@ -229,13 +230,12 @@ func (l *Ledger) SuppressedKeys(
 }
 
 const (
-	sqlOptOuts = `SELECT count(*) FROM suppression
-		WHERE source NOT IN ('import', 'operator') AND source NOT LIKE 'import:%' AND at >= $1
-			AND (scope = 'marketing' OR starts_with(scope, 'marketing@'))`
+	// sqlIsOptOut is true for a suppression of marketing that a recipient asked for.
+	sqlIsOptOut = `source NOT IN ('import', 'operator') AND source NOT LIKE 'import:%'
+		AND (scope = 'marketing' OR starts_with(scope, 'marketing@'))`
+	sqlOptOuts    = `SELECT count(*) FROM suppression WHERE at >= $1 AND ` + sqlIsOptOut
 	sqlRunOptOuts = `SELECT count(*) FROM delivery d WHERE d.rid >= $1 AND d.rid < $2
-		AND d.key IN (SELECT key FROM suppression
-			WHERE source NOT IN ('import', 'operator') AND source NOT LIKE 'import:%' AND at >= $3
-				AND (scope = 'marketing' OR starts_with(scope, 'marketing@')))
+		AND d.key IN (SELECT key FROM suppression WHERE at >= $3 AND ` + sqlIsOptOut + `)
 		AND EXISTS (SELECT 1 FROM outcome o WHERE o.rid = d.rid AND o.state <> 7 /* skipped */)`
 )
 

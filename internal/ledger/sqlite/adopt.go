@@ -113,7 +113,6 @@ func adoptable(each queryFunc, keys []int64) (orphans []ledger.Orphan, open ledg
 const (
 	sqlBegunSegments = `SELECT (run << 32) + lo, (run << 32) + mark, connection, intents_since
 		FROM segment WHERE done = 0 AND mark > lo`
-	sqlCountOutcomes  = `SELECT count(*) FROM outcome WHERE rid >= ? AND rid < ?`
 	sqlWithoutOutcome = `SELECT d.rid, d.key FROM delivery d LEFT JOIN outcome o ON o.rid = d.rid
 		WHERE d.rid >= ? AND d.rid < ? AND o.rid IS NULL`
 	sqlRetriesInFlight = `SELECT o.rid, d.key, o.intent_at, CASE WHEN o.connection <> '' THEN o.connection ELSE ?3 END

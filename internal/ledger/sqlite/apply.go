@@ -277,11 +277,7 @@ func (t *tx) resendFailed(rid, at int64) error {
 	return err
 }
 
-const (
-	sqlTouch    = `UPDATE run_count SET event_at = max(event_at, ?) WHERE no = ?`
-	sqlSentFrom = `SELECT o.rid, r.campaign, r.template, r.language, CASE WHEN o.connection <> '' THEN o.connection ELSE s.connection END
-		FROM outcome o JOIN segment s ON s.id = ((o.rid >> 32) << 32) | ((o.rid & 0xffffffff) / 4096) JOIN run r ON r.no = s.run WHERE o.rid = ?`
-)
+const sqlTouch = `UPDATE run_count SET event_at = max(event_at, ?) WHERE no = ?`
 
 // touch writes down that statuses of the runs were applied now, and holds what the failed ones say
 // must stop.
@@ -292,12 +288,9 @@ func (t *tx) touch(did moved) error {
 			return err
 		}
 	}
-	var from []ledger.SentFrom
-	for _, id := range did.failures.Rows() {
-		if err := t.each(sqlSentFrom, args(id), list(&from, ledger.ScanSentFrom)); err != nil {
-			return err
-		}
+	hs, err := t.failureHolds(did.failures)
+	if err == nil {
+		_, err = t.changeHolds(hs, nil)
 	}
-	_, err := t.changeHolds(did.failures.Holds(from, t.options.Origin), nil)
 	return err
 }

@@ -56,15 +56,13 @@ func (l *Ledger) UpdateFile(ctx context.Context, f campaign.DroppedFile) error {
 				return err
 			}
 		}
-		if t.options.Notify != nil && f.State == campaign.DropRejected {
+		if t.options.TellsRejected(f) {
 			var was campaign.DropState
 			if err := t.row(sqlFileState, args(f.No), &was); err != nil {
 				return err
 			}
-			if was != f.State {
-				if err := t.notify(t.options.NotifyRejected(f, time.Now())); err != nil {
-					return err
-				}
+			if err := t.notify(t.options.NotifyRejected(f, was, time.Now())); err != nil {
+				return err
 			}
 		}
 		_, err := t.exec(sqlUpdateFile, f.Hash, string(f.State), int64(f.Run), f.Place, ledger.Clip(f.Detail, ledger.MaxDetail),

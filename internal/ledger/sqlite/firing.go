@@ -28,8 +28,8 @@ func (l *Ledger) NoteFiring(ctx context.Context, f campaign.Firing) (changed boo
 		if err != nil && !errors.Is(err, sql.ErrNoRows) {
 			return err
 		}
-		if changed = was != f.Outcome; was != "" && !was.Open() {
-			changed = false
+		var write bool
+		if write, changed = ledger.FiringMoves(was, f.Outcome); !write {
 			return nil
 		}
 		if _, err := t.exec(sqlNoteFiring, f.Campaign, f.Key, ledger.Millis(f.At), f.Missed, ledger.Millis(f.MissedSince),

@@ -131,3 +131,17 @@ func (t *tx) holdsInForce(o campaign.Origin, now int64) (found []campaign.Hold, 
 	err = t.each(sqlHoldsInForce, a, list(&found, ledger.ScanHold))
 	return found, err
 }
+
+const sqlSentFrom = `SELECT o.rid, r.campaign, r.template, r.language, CASE WHEN o.connection <> '' THEN o.connection ELSE s.connection END
+	FROM outcome o JOIN segment s ON s.id = ((o.rid >> 32) << 32) | ((o.rid & 0xffffffff) / 4096) JOIN run r ON r.no = s.run WHERE o.rid = ?`
+
+// failureHolds returns the holds that failed statuses begin.
+func (t *tx) failureHolds(f ledger.Failures) ([]campaign.Hold, error) {
+	var from []ledger.SentFrom
+	for _, id := range f.Rows() {
+		if err := t.each(sqlSentFrom, args(id), list(&from, ledger.ScanSentFrom)); err != nil {
+			return nil, err
+		}
+	}
+	return f.Holds(from, t.options.Origin), nil
+}

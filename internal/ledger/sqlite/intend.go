@@ -56,20 +56,13 @@ const sqlSending = `SELECT s.epoch, s.mark, s.lo, s.hi, s.done, s.connection, r.
 func (t *tx) intend(in *campaign.Intent) (campaign.Granted, error) {
 	id := ledger.SegmentKey(in.Lease.Run, in.Lease.Index)
 	var s ledger.Sending
-	var budget, taken int64
 	err := t.row(sqlSending, args(id), &s.Epoch, &s.Mark, &s.Lo, &s.Hi, &s.Done, &s.Connection,
-		&s.State, &s.Wanted, &s.Marketing, &budget, &taken)
+		&s.State, &s.Wanted, &s.Marketing, &s.Budget, &s.Taken)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return campaign.Granted{Fenced: true}, nil
 	case err != nil:
 		return campaign.Granted{}, err
-	}
-	if s.Left = ledger.Unlimited; budget > 0 {
-		s.Left = max(0, budget-taken)
-		if mutant.On("budget_wrong_scope") {
-			s.Left = budget - (s.Mark - s.Lo)
-		}
 	}
 	now := ledger.Millis(time.Now())
 	if s.Holds, err = t.holdsInForce(ledger.IntentOrigin(in), now); err != nil {

@@ -36,12 +36,12 @@ func (l *Ledger) AcquireJob(ctx context.Context, name, owner string, d time.Dura
 	return lease, true, nil
 }
 
-const sqlJobLease = `SELECT lease_until FROM job WHERE name = ?`
+const sqlJobLeft = `SELECT lease_until FROM job WHERE name = ?`
 
 // JobLeft implements campaign.JobLedger.
 func (l *Ledger) JobLeft(ctx context.Context, name string) (time.Duration, error) {
 	var until int64
-	switch err := l.read().row(ctx, sqlJobLease, args(name), &until); {
+	switch err := l.read().row(ctx, sqlJobLeft, args(name), &until); {
 	case errors.Is(err, sql.ErrNoRows):
 		return 0, nil
 	case err != nil:

@@ -230,11 +230,14 @@ func (l *Ledger) Recover(ctx context.Context, lease campaign.Lease, at time.Time
 	return found, nil
 }
 
-const sqlUnsettled = `SELECT
-		count(*) FILTER (WHERE state = 1 /* deferred */), count(*) FILTER (WHERE state = 2 /* retrying */),
-		count(*) FILTER (WHERE state = 3 /* in doubt */), coalesce(min(next_due) FILTER (WHERE state = 1 /* deferred */), 0),
-		coalesce(min(result_at) FILTER (WHERE state = 3 /* in doubt */), 0)
-	FROM outcome INDEXED BY outcome_open WHERE rid >= ? AND rid < ? AND state IN (1, 2, 3) /* open */`
+const (
+	sqlCountOutcomes = `SELECT count(*) FROM outcome WHERE rid >= ? AND rid < ?`
+	sqlUnsettled     = `SELECT
+			count(*) FILTER (WHERE state = 1 /* deferred */), count(*) FILTER (WHERE state = 2 /* retrying */),
+			count(*) FILTER (WHERE state = 3 /* in doubt */), coalesce(min(next_due) FILTER (WHERE state = 1 /* deferred */), 0),
+			coalesce(min(result_at) FILTER (WHERE state = 3 /* in doubt */), 0)
+		FROM outcome INDEXED BY outcome_open WHERE rid >= ? AND rid < ? AND state IN (1, 2, 3) /* open */`
+)
 
 // Park implements campaign.SendLedger, by the rule of ledger.Segment.Park.
 func (l *Ledger) Park(

@@ -118,11 +118,11 @@ const (
 		ON CONFLICT (id) DO UPDATE SET taken = excluded.taken`
 )
 
-// countReached counts whom the connections of intents reached in the last 24 hours, once.
+// countReached counts whom the connections of intents reached within ledger.CountedFor, once.
 func (l *Ledger) countReached(ctx context.Context, in []campaign.Intent) error {
 	for _, m := range l.tiers.Uncounted(in) {
 		err := l.submit(ctx, &op{urgency: results, rows: campaign.SegmentSize, run: func(t *tx) error {
-			if _, err := t.exec(sqlCountReached, m.Portfolio, m.Connection, ledger.Millis(time.Now().Add(-24*time.Hour))); err != nil {
+			if _, err := t.exec(sqlCountReached, m.Portfolio, m.Connection, ledger.Millis(time.Now().Add(-ledger.CountedFor))); err != nil {
 				return err
 			}
 			_, err := t.exec(sqlRecount, m.Portfolio)

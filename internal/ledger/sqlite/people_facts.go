@@ -107,7 +107,7 @@ func (l *Ledger) forgetPeople(ctx context.Context, now time.Time) error {
 const sqlAnyForgotten = `SELECT EXISTS (SELECT 1 FROM inbound WHERE at <= ?) OR EXISTS (SELECT 1 FROM contact WHERE until <= ?)`
 
 const sqlReachedSince = `SELECT min(r.at), max(r.at), count(*) FROM reach r WHERE r.portfolio = ? AND r.at > ? AND ` + sqlLastReach + `
-	GROUP BY r.at / 3600000 ORDER BY 1`
+	GROUP BY r.at / 3600000 /* an hour */ ORDER BY 1`
 
 // Reached implements campaign.SuppressionLedger.
 func (l *Ledger) Reached(ctx context.Context, portfolio string, since time.Time) (all []campaign.Reached, err error) {

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"campaignd/campaign"
@@ -34,9 +33,10 @@ func (l *Ledger) CreateRun(ctx context.Context, r campaign.Run) (out campaign.Ru
 	if err != nil {
 		return out, fmt.Errorf("run header: %w", err)
 	}
+	r, fired := ledger.NewRun(r)
 	err = l.write(ctx, results, func(t *tx) error {
 		var err error
-		if strings.HasPrefix(r.Launch, campaign.FiringKey) {
+		if fired {
 			out, err = t.run(sqlFiringRun, r.Campaign, r.Launch)
 		} else {
 			out, err = t.run(sqlLaunchRun, r.Campaign, r.ListHash, r.Launch)
@@ -47,12 +47,8 @@ func (l *Ledger) CreateRun(ctx context.Context, r campaign.Run) (out campaign.Ru
 		if !errors.Is(err, campaign.ErrNoRun) {
 			return err
 		}
-		wanted := r.Wanted
-		if wanted == "" {
-			wanted = campaign.WantRun
-		}
 		var no int64
-		if err := t.row(sqlInsertRun, args(string(campaign.Importing), string(wanted), r.Marketing, r.Budget,
+		if err := t.row(sqlInsertRun, args(string(campaign.Importing), string(r.Wanted), r.Marketing, r.Budget,
 			r.Template, r.Language, ledger.Millis(time.Now()), int64(r.Parent), r.Campaign, r.ListHash, r.Launch, r.ListName,
 			r.Asset, ledger.Millis(r.AssetUntil), string(header), r.Delimiter, ledger.NonNil(r.Definition)), &no); err != nil {
 			return err

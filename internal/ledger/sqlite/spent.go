@@ -16,7 +16,7 @@ const (
 		WHERE s.id > ? AND s.id <= ? AND s.mark > s.lo AND (r.ended_at = 0 OR r.ended_at >= ?)
 			AND NOT (s.done AND EXISTS (SELECT 1 FROM spent p WHERE p.segment = s.id))
 		ORDER BY s.id LIMIT ?`
-	sqlSpent = `SELECT connection, result_at / 900000, count(*),
+	sqlSpent = `SELECT connection, result_at / 900000 /* a quarter of an hour */, count(*),
 			sum(state = 3 /* in doubt */ OR state = 4 /* unknown */ OR state = 5 /* accepted */),
 			sum(state = 2 /* retrying */), sum(flags & 2 /* may be a duplicate */ <> 0)
 		FROM outcome WHERE rid >= ? AND rid < ? GROUP BY 1, 2`

@@ -138,13 +138,9 @@ func (l *Ledger) Unsuppress(ctx context.Context, s []campaign.Suppression) (remo
 		err = l.submit(ctx, &op{urgency: bulk, rows: len(step), run: func(t *tx) error {
 			n = 0
 			for _, x := range step {
-				m, err := t.exec(sqlUnsuppress, x.Key, x.ScopeText(), x.Company == "")
-				if err != nil {
-					return err
-				}
-				n += m
-				if x.Key > 0 && x.Scope == campaign.ScopeAll && x.Company == "" {
-					if m, err = t.exec(sqlUnsuppress, l.key.Pseudonym(x.Key), string(x.Scope), false); err != nil {
+				for _, r := range l.key.Removals(x) {
+					m, err := t.exec(sqlUnsuppress, r.Key, r.Scope, r.Every)
+					if err != nil {
 						return err
 					}
 					n += m
@@ -234,13 +230,12 @@ func (l *Ledger) SuppressedKeys(
 }
 
 const (
-	sqlOptOuts = `SELECT count(*) FROM suppression
-		WHERE source NOT IN ('import', 'operator') AND source NOT LIKE 'import:%' AND at >= ?
-			AND (scope = 'marketing' OR substr(scope, 1, 10) = 'marketing@')`
+	// sqlIsOptOut is true for a suppression of marketing that a recipient asked for.
+	sqlIsOptOut = `source NOT IN ('import', 'operator') AND source NOT LIKE 'import:%'
+		AND (scope = 'marketing' OR substr(scope, 1, 10) = 'marketing@')`
+	sqlOptOuts    = `SELECT count(*) FROM suppression WHERE at >= ? AND ` + sqlIsOptOut
 	sqlRunOptOuts = `SELECT count(*) FROM delivery d WHERE d.rid >= ? AND d.rid < ?
-		AND d.key IN (SELECT key FROM suppression
-			WHERE source NOT IN ('import', 'operator') AND source NOT LIKE 'import:%' AND at >= ?
-				AND (scope = 'marketing' OR substr(scope, 1, 10) = 'marketing@'))
+		AND d.key IN (SELECT key FROM suppression WHERE at >= ? AND ` + sqlIsOptOut + `)
 		AND EXISTS (SELECT 1 FROM outcome o WHERE o.rid = d.rid AND o.state <> 7 /* skipped */)`
 )
 
