@@ -218,9 +218,6 @@ func (d *Daemon) PublicURL() string {
 	return d.public.url() + d.cfg.Webhooks.Path
 }
 
-// Ledger returns the open ledger, for commands that read it beside a run.
-func (d *Daemon) Ledger() campaign.Ledger { return d.ledger }
-
 // Close closes the listeners, and then what New opened in reverse order. A second call does
 // nothing.
 func (d *Daemon) Close() error {
