@@ -15,8 +15,8 @@ func (d *Daemon) job(name string) campaign.Job {
 	return campaign.Job{Ledger: d.ledger, Name: name, Owner: d.owner, Lease: time.Duration(d.cfg.Sending.Lease)}
 }
 
-// jitterSeed returns the seed of a process's random delays. Each owner has its own, so that replicas
-// that started together do not sweep or ask for their turn at the same moment.
+// jitterSeed returns the seed of a process's random delays. Each owner has its own, so that
+// replicas that started together do not sweep or ask for their turn at the same moment.
 func jitterSeed(owner string) uint64 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(owner)) // never an error: hash.Hash
