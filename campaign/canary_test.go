@@ -122,7 +122,7 @@ func sendCanary(t *testing.T, l campaign.Ledger, run campaign.Run, failed int) (
 	var statuses []campaign.StatusEvent
 	now := time.Now()
 	for _, s := range leases {
-		g, err := l.Intend(t.Context(), []campaign.Intent{{Lease: s, Owner: "a", Connection: "conn_1", From: s.Lo, To: s.Hi}})
+		g, err := l.Intend(t.Context(), []campaign.Intent{{Lease: s, Connection: "conn_1", From: s.Lo, To: s.Hi}})
 		if err != nil || g[0].To != s.Hi {
 			t.Fatalf("intent: %+v, %v; want To %d", g, err, s.Hi)
 		}

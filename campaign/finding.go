@@ -39,7 +39,6 @@ func (f Finding) String() string {
 
 // FileError lists the faults of a campaign file, at least one.
 type FileError struct {
-	Name     string
 	Findings []Finding
 }
 
@@ -66,7 +65,7 @@ func (e *FileError) Show() string {
 
 // noList is the error of a campaign file that is launched without a list.
 func noList(file string) *FileError {
-	return &FileError{Name: file, Findings: []Finding{{
+	return &FileError{Findings: []Finding{{
 		Level: LevelError, Where: file,
 		What:   "no list of recipients",
 		Remedy: "set recipients.file in the campaign, or pass --recipients FILE",

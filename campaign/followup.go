@@ -45,8 +45,6 @@ type FollowUpInput struct {
 	Automatic bool
 	// Owner names this process in the lease of the parent's follow-ups; "" means its process id.
 	Owner string
-	// Progress is called with the rows written so far; it may be nil.
-	Progress func(rows int64)
 }
 
 // FollowedUp is a follow-up run, with counts of its list.

@@ -50,9 +50,6 @@ func (f *followUp) freeze(ctx context.Context, def *Definition) (FollowedUp, err
 		}
 		at += int64(len(rows))
 		rows, places = rows[:0], places[:0]
-		if f.in.Progress != nil {
-			f.in.Progress(at)
-		}
 		return ctx.Err()
 	}
 	if err := f.chosen(ctx, func(line *Line) error {

@@ -60,8 +60,6 @@ type ImportCounts struct {
 	Rows    int64
 	Queued  int64
 	Skipped map[SkipReason]int64
-	// Resumed is how many rows an earlier, interrupted import had written.
-	Resumed int64
 }
 
 // Import freezes a list: every row becomes exactly one delivery of the run, in chunks of one
@@ -99,7 +97,7 @@ func Import(ctx context.Context, in ImportInput) (ImportCounts, error) {
 }
 
 func importList(ctx context.Context, in ImportInput, list *List) (ImportCounts, error) {
-	counts := ImportCounts{Skipped: map[SkipReason]int64{}, Resumed: in.Run.Rows}
+	counts := ImportCounts{Skipped: map[SkipReason]int64{}}
 	if !slices.Equal(list.Header(), in.Run.Header) {
 		return counts, fmt.Errorf("%s: its columns are others than those of %s: %w", in.List, in.Run.ID(), ErrListChanged)
 	}

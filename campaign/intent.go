@@ -46,7 +46,6 @@ type Retry struct {
 // both (docs/protocol.md#intents). From is the current mark.
 type Intent struct {
 	Lease      Lease
-	Owner      string
 	Connection string // becomes the segment's connection when it has none yet
 	// Origin is what the holds in force are compared with, in the same transaction.
 	Origin   Origin
@@ -107,7 +106,6 @@ const (
 type Result struct {
 	Run        RunNo
 	Seq        int64
-	Key        int64 // recipients.Key
 	Connection string
 	Attempt    int // from 1
 	Kind       ResultKind

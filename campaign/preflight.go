@@ -23,8 +23,6 @@ type PreflightInput struct {
 	List string
 	// Service is asked for connections, numbers and templates; nil checks only what needs no service.
 	Service Service
-	// Senders are the keys of the campaign's own numbers when there is no Service; may be nil.
-	Senders []int64
 	// Suppressions returns who must not be sent to, now or at all; nil does not count them.
 	Suppressions KeyLedger
 	// Reached tells which number reached whom before, for NumbersSticky; nil does not count it.
@@ -175,7 +173,7 @@ func RunPreflight(ctx context.Context, in PreflightInput) (*Preflight, error) {
 	d := in.Definition
 	c := &check{in: in, d: d, p: &Preflight{
 		Campaign: d.Name, List: in.List, Category: d.Template.Category,
-		Skipped: map[SkipReason]int64{}, Zones: map[string]int64{}, Senders: slices.Clone(in.Senders),
+		Skipped: map[SkipReason]int64{}, Zones: map[string]int64{},
 	}}
 	src := in.Source
 	if src == nil {

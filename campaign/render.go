@@ -11,7 +11,6 @@ import (
 type VariableError struct {
 	Reason   SkipReason // MissingVariable or InvalidVariable
 	Column   string     // name of the faulty column; "" when the fault has no single column
-	Value    string     // value of that column, shortened; personal data: never log it
 	Sentence string     // what is wrong, without the value
 }
 
@@ -34,7 +33,7 @@ func (s *slot) value(cells []string) (string, *VariableError) {
 	}
 	v := clean(cell)
 	if why := s.forbid.refuses(v); why != "" {
-		return "", &VariableError{Reason: InvalidVariable, Column: s.header, Value: shorten(v), Sentence: why}
+		return "", &VariableError{Reason: InvalidVariable, Column: s.header, Sentence: why}
 	}
 	if v == "" {
 		v = s.fallback
@@ -96,10 +95,10 @@ func (p *parameter) blame(cells []string, text, why string) *VariableError {
 			}
 		}
 		if own != "" {
-			return &VariableError{Reason: InvalidVariable, Column: s.header, Value: shorten(v), Sentence: own}
+			return &VariableError{Reason: InvalidVariable, Column: s.header, Sentence: own}
 		}
 	}
-	return &VariableError{Reason: InvalidVariable, Value: shorten(text), Sentence: p.path + " " + why}
+	return &VariableError{Reason: InvalidVariable, Sentence: p.path + " " + why}
 }
 
 // each fills every parameter in turn and checks the lengths of body and addresses.

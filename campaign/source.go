@@ -186,7 +186,7 @@ func (s *source) err() error {
 	slices.SortStableFunc(s.findings, func(a, b placed) int {
 		return cmp.Or(a.line-b.line, a.column-b.column, strings.Compare(a.What, b.What))
 	})
-	e := &FileError{Name: s.name}
+	e := &FileError{}
 	for _, f := range s.findings {
 		e.Findings = append(e.Findings, f.Finding)
 	}
@@ -199,7 +199,7 @@ func (s *source) err() error {
 func FaultAt(name string, src []byte, path, what string) *FileError {
 	s := readSource(name, src)
 	at := s.place(path)
-	return &FileError{Name: name, Findings: []Finding{{
+	return &FileError{Findings: []Finding{{
 		Level: LevelError, Where: s.where(at), What: field(path) + what, Excerpt: s.excerpt(at),
 	}}}
 }

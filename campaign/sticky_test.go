@@ -58,7 +58,7 @@ func reachedBy(t testing.TB, l campaign.Ledger, connection string, from, to int)
 		check(err)
 		var results []campaign.Result
 		for _, d := range ds {
-			results = append(results, campaign.Result{Run: run.No, Seq: d.Seq, Key: d.Key, Connection: connection, Attempt: 1,
+			results = append(results, campaign.Result{Run: run.No, Seq: d.Seq, Connection: connection, Attempt: 1,
 				Kind: campaign.ResultAccepted, At: time.Now(), MessageID: fmt.Sprint("wamid.", run.No, ".", d.Seq)})
 		}
 		check(l.Record(ctx, results))

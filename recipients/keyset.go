@@ -64,9 +64,6 @@ func (s *KeySet) Has(key int64) bool {
 	}
 }
 
-// Len returns the number of keys in the set.
-func (s *KeySet) Len() int { return s.n }
-
 func (s *KeySet) grow(sh *keyShard) {
 	old := sh.slots
 	sh.slots, sh.n = make([]int64, max(8, len(old)*7/5)), 0

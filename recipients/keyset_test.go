@@ -22,8 +22,8 @@ func TestKeySetIsASet(t *testing.T) {
 			if key != 0 {
 				model[key] = true
 			}
-			if s.Len() != len(model) {
-				t.Fatalf("Len() = %d, want %d", s.Len(), len(model))
+			if s.n != len(model) {
+				t.Fatalf("n = %d, want %d", s.n, len(model))
 			}
 		}
 	})
@@ -54,15 +54,15 @@ func TestKeySetTakesAtMost16BytesAKey(t *testing.T) {
 	var s KeySet
 	worst, largest := 0.0, 0
 	rng := rand.New(rand.NewPCG(7, 8))
-	for s.Len() < n {
+	for s.n < n {
 		s.Add(234_800_0000000 + rng.Int64N(1e9))
-		if s.Len()%997 == 0 && s.Len() > 50_000 {
+		if s.n%997 == 0 && s.n > 50_000 {
 			slots := 0
 			for i := range s.shards {
 				slots += len(s.shards[i].slots)
 				largest = max(largest, len(s.shards[i].slots))
 			}
-			worst = max(worst, float64(8*(slots+largest))/float64(s.Len()))
+			worst = max(worst, float64(8*(slots+largest))/float64(s.n))
 		}
 	}
 	t.Logf("at worst %.1f bytes a key", worst)
@@ -72,7 +72,7 @@ func TestKeySetTakesAtMost16BytesAKey(t *testing.T) {
 	runtime.GC()
 	var with, without runtime.MemStats
 	runtime.ReadMemStats(&with)
-	last := s.Len()
+	last := s.n
 	s = KeySet{}
 	runtime.GC()
 	runtime.ReadMemStats(&without)

@@ -34,8 +34,8 @@ func TestAKeySetKnowsEachOfManyKeys(t *testing.T) {
 			t.Errorf("shard %d counts %d keys, want the %d that it holds: by their number it grows", i, got, used)
 		}
 	}
-	if s.Len() != 120_000 {
-		t.Errorf("Len = %d, want 120000", s.Len())
+	if s.n != 120_000 {
+		t.Errorf("n = %d, want 120000", s.n)
 	}
 }
 

@@ -85,7 +85,7 @@ func TestTheSumBalancesAtEveryStepOfARun(t *testing.T) {
 
 	leases, err := l.Claim(ctx, campaign.Claim{Owner: "a", Connection: "conn_1", Runs: []campaign.RunNo{run.No}, Max: 1, Lease: time.Minute})
 	ok(err)
-	granted, err := l.Intend(ctx, []campaign.Intent{{Lease: leases[0], Owner: "a", Connection: "conn_1", From: 0, To: 6, Keys: keys[:6]}})
+	granted, err := l.Intend(ctx, []campaign.Intent{{Lease: leases[0], Connection: "conn_1", From: 0, To: 6, Keys: keys[:6]}})
 	ok(err)
 	if granted[0].To != 6 {
 		t.Fatalf("granted %+v, want up to seq 6", granted)
@@ -94,7 +94,7 @@ func TestTheSumBalancesAtEveryStepOfARun(t *testing.T) {
 
 	now := time.Now().UTC()
 	result := func(seq int64, change func(*campaign.Result)) campaign.Result {
-		r := campaign.Result{Run: run.No, Seq: seq, Key: keys[seq], Connection: "conn_1", Attempt: 1, At: now,
+		r := campaign.Result{Run: run.No, Seq: seq, Connection: "conn_1", Attempt: 1, At: now,
 			IntentAt: now, Epoch: leases[0].Epoch}
 		change(&r)
 		return r

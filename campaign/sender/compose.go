@@ -115,7 +115,7 @@ func (p *planner) hasWork(r *run) bool {
 // draft fills an intent of one segment with up to n deliveries.
 func (p *planner) draft(ctx context.Context, s *segment, now time.Time, n int) (draft, error) {
 	d := draft{seg: s, Intent: campaign.Intent{
-		Lease: s.lease, Owner: p.e.o.Owner, Connection: p.number.connection, Origin: p.e.origin(p.number.connection, s.run),
+		Lease: s.lease, Connection: p.number.connection, Origin: p.e.origin(p.number.connection, s.run),
 		From: s.lease.Mark, To: s.lease.Mark, Until: s.ends(),
 		Tier: p.e.o.Tier(p.number.connection), Cap: s.run.cap, Pair: p.e.meet.Load().at(p.number.connection),
 	}}

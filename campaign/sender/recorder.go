@@ -44,7 +44,7 @@ func newRecorder(l Ledger, o Options) *recorder {
 
 // settle completes the result of an attempt and hands it over.
 func (r *recorder) settle(n *number, a *attempt, res campaign.Result) {
-	res.Run, res.Seq, res.Key = a.delivery.Run, a.delivery.Seq, a.delivery.Key
+	res.Run, res.Seq = a.delivery.Run, a.delivery.Seq
 	res.Connection, res.Attempt = n.connection, a.nth
 	res.IntentAt, res.Epoch = a.intentAt, a.segment.claimed.Epoch
 	n.counts.note(res)

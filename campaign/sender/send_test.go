@@ -54,7 +54,7 @@ func TestAnUnprovenAnswerIsDoubt(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s := &attempt{segment: newSegment(r, campaign.Lease{}, nil), nth: 3, delivery: campaign.Delivery{Run: 1, Seq: 7, Key: 99,
+			s := &attempt{segment: newSegment(r, campaign.Lease{}, nil), nth: 3, delivery: campaign.Delivery{Run: 1, Seq: 7,
 				To: "+2348031234501", Cells: []string{"+2348031234501", tt.cell}}}
 			newWorker(e, "conn_1").poster.send(t.Context(), s, ticket{})
 			got := (<-e.rec.in).result
@@ -62,7 +62,7 @@ func TestAnUnprovenAnswerIsDoubt(t *testing.T) {
 				t.Errorf("%s: kind %v, code %q after %d posts at %v, want %v, %q after %d now", tt.name, got.Kind, got.Code, tt.answer.sent, got.At,
 					tt.want, tt.code, tt.sent)
 			}
-			if got.Run != 1 || got.Seq != 7 || got.Key != 99 || got.Attempt != 3 || got.Connection != "conn_1" {
+			if got.Run != 1 || got.Seq != 7 || got.Attempt != 3 || got.Connection != "conn_1" {
 				t.Errorf("%s: result %+v, want that of attempt 3 of row 7 of run 1 by conn_1", tt.name, got)
 			}
 			if want := tt.answer.receipt; got.MessageID != want.MessageID || got.Warning != want.Warning || got.RequestID != want.RequestID {

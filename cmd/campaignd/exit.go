@@ -95,7 +95,7 @@ func oneLine(err error) string {
 // faultOf returns the fault that a preflight of a campaign file found.
 func faultOf(file string, found *campaign.Preflight) error {
 	if faults := found.Errors(); len(faults) > 0 {
-		return &campaign.FileError{Name: file, Findings: faults}
+		return &campaign.FileError{Findings: faults}
 	}
 	return invalid(&campaign.PreflightError{Preflight: found})
 }

@@ -20,7 +20,7 @@ func TestEveryErrorHasItsExitCode(t *testing.T) {
 	going := t.Context()
 	ended, cancel := context.WithCancel(going)
 	cancel()
-	two := &campaign.FileError{Name: "c.yaml", Findings: []campaign.Finding{
+	two := &campaign.FileError{Findings: []campaign.Finding{
 		{Level: campaign.LevelError, Where: "c.yaml:2:3", What: "no", Excerpt: "    2 | x"},
 		{Level: campaign.LevelError, Where: "c.yaml:4:1", What: "nor this"},
 	}}

@@ -14,6 +14,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"campaignd/client/resource"
 )
 
 // entry is one thing in the state that events tell, as it is now.
@@ -216,12 +218,12 @@ func (f *feed) next(p *place) (text []byte, more <-chan struct{}, slow bool) {
 // state tells the whole picture. Its events have no id: a client that loses the connection amid it
 // gets it again. The caller has the lock.
 func (f *feed) state(p *place) []byte {
-	text := eventText("reset", "", []byte(`{"reason":"`+p.reset+`"}`))
+	text := eventText(resource.EventReset, "", []byte(`{"reason":"`+p.reset+`"}`))
 	for _, k := range slices.Sorted(maps.Keys(f.now)) {
 		if e := f.now[k]; p.company == "" || e.company == p.company {
 			text = append(text, eventText(e.event, "", e.data)...)
 		}
 	}
 	p.reset, p.seq = "", f.last
-	return append(text, eventText("ready", f.id(f.last), []byte("{}"))...)
+	return append(text, eventText(resource.EventReady, f.id(f.last), []byte("{}"))...)
 }

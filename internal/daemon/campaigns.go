@@ -54,7 +54,7 @@ func (d *Daemon) checkFile(ctx context.Context, f operator.File, list string) (*
 	in := campaign.PreflightInput{Definition: f.Definition, Source: f.Source, File: f.Path, Examples: manyExamples, Rate: d.cfg.Rate,
 		Suppressions: d.ledger, Reached: d.ledger, List: cmp.Or(list, campaign.Beside(f.Path, f.Definition.Recipients.File))}
 	if in.List == "" {
-		return nil, &campaign.FileError{Name: filepath.Base(f.Path), Findings: []campaign.Finding{{Level: campaign.LevelError,
+		return nil, &campaign.FileError{Findings: []campaign.Finding{{Level: campaign.LevelError,
 			Where: filepath.Base(f.Path), What: "the campaign names no list", Remedy: "set recipients.file, or launch it with a list"}}}
 	}
 	if d.asked != nil {

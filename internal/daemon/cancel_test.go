@@ -34,7 +34,7 @@ func (c *cluster) begun(no campaign.RunNo, rows int64) {
 	if err != nil || len(leases) != 1 {
 		c.Fatalf("claimed %v, %v; want one segment", leases, err)
 	}
-	intent := campaign.Intent{Lease: leases[0], Owner: "dead", Connection: "conn_1", To: rows}
+	intent := campaign.Intent{Lease: leases[0], Connection: "conn_1", To: rows}
 	if _, err := c.ledger.Intend(c.Context(), []campaign.Intent{intent}); err != nil {
 		c.Fatal(err)
 	}

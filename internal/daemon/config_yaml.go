@@ -37,7 +37,7 @@ func (c *Config) readYAML(path string, src []byte) (err error) {
 				f.Excerpt = excerpt(src, t.Position.Line, t.Position.Column)
 			}
 		}
-		return &campaign.FileError{Name: path, Findings: []campaign.Finding{f}}
+		return &campaign.FileError{Findings: []campaign.Finding{f}}
 	}
 	defer func() {
 		if p := recover(); p != nil {

@@ -198,8 +198,8 @@ func (d *Daemon) openIntake(ctx context.Context) error {
 	if d.intake, err = webhooks.New(d.ledger, verifier, webhooks.Options{
 		Decode: d.cfg.Service.assumed().DecodeEvents, Connections: d.directory.connectionOf, Origin: d.directory.origin,
 		Peers: d.directory.peers, Tiered: d.directory.tiered, PerCompany: d.cfg.Suppressions.Scope == perCompany,
-		OptOut: messaging.NewOptOut(d.cfg.Suppressions.Words...), Sweep: time.Duration(d.cfg.Webhooks.Sweep), SweepTurn: sweep.ours, Log: d.log,
-		OnChange: d.numberChanged,
+		OptOut: messaging.NewOptOut(d.cfg.Suppressions.Words...), Sweep: time.Duration(d.cfg.Webhooks.Sweep), SweepTurn: sweep.ours,
+		Seed: jitterSeed(d.owner), Log: d.log, OnChange: d.numberChanged,
 	}); err != nil {
 		return err
 	}
@@ -216,9 +216,6 @@ func (d *Daemon) PublicURL() string {
 	}
 	return d.public.url() + d.cfg.Webhooks.Path
 }
-
-// Ledger returns the open ledger, for commands that read it beside a run.
-func (d *Daemon) Ledger() campaign.Ledger { return d.ledger }
 
 // Close closes the listeners, and then what New opened in reverse order. A second call does
 // nothing.

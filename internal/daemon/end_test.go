@@ -85,7 +85,7 @@ func TestTheEndStoresAWebhookThatIsStillComing(t *testing.T) {
 		t.Errorf("send = %v, want nil", err)
 	}
 	var stopped []string
-	for s, err := range d.Ledger().Suppressions(t.Context()) {
+	for s, err := range d.ledger.Suppressions(t.Context()) {
 		if err != nil {
 			t.Fatal(err)
 		}

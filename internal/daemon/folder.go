@@ -57,7 +57,7 @@ func (d *folder) look() ([]Scheduled, error) {
 	before := d.files
 	d.files = make(map[string]*campaignFile, len(entries))
 	named := map[string]string{} // the file of each campaign
-	faults := &campaign.FileError{Name: d.dir}
+	faults := &campaign.FileError{}
 	for _, entry := range entries {
 		name := filepath.Join(d.dir, entry.Name())
 		if filepath.Ext(name) != ".yaml" {

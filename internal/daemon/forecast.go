@@ -32,14 +32,10 @@ type Outlook struct {
 // askNumbers is the longest time that a forecast waits for the service.
 const askNumbers = 5 * time.Second
 
-// NewOutlook gathers what a forecast starts from at now. The service is asked for its numbers; a
-// service that does not answer is no error. l may be nil: then no run is known.
-func NewOutlook(ctx context.Context, l campaign.Ledger, cfg *Config, now time.Time) (*Outlook, error) {
-	return newOutlook(ctx, l, cfg, nil, now)
-}
-
-// newOutlook is NewOutlook with what a process that serves knows of its numbers: it asks for them
-// once a minute, and forecasts that are polled add no calls to those. nil asks.
+// newOutlook gathers what a forecast starts from at now. l may be nil: then no run is known. known
+// is what a process that serves knows of its numbers: it asks for them once a minute, and forecasts
+// that are polled add no calls to those. With nil the service is asked; a service that does not
+// answer is no error.
 func newOutlook(ctx context.Context, l campaign.Ledger, cfg *Config, known *directory, now time.Time) (*Outlook, error) {
 	o := &Outlook{directory: known}
 	o.Now = now

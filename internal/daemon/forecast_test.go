@@ -52,7 +52,7 @@ func TestAForecastKnowsThePlacesThatAreTaken(t *testing.T) {
 	}
 	run := stored(t, l, "next", 100)
 	now := time.Now().UTC()
-	o, err := NewOutlook(t.Context(), l, cfg, now)
+	o, err := newOutlook(t.Context(), l, cfg, nil, now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +97,7 @@ func TestAForecastCountsRowsThatCameBack(t *testing.T) {
 	if err := l.Release(t.Context(), lease, []int64{0, 1, 2, 3, 4}); err != nil {
 		t.Fatal(err)
 	}
-	o, err := NewOutlook(t.Context(), l, cfg, time.Now())
+	o, err := newOutlook(t.Context(), l, cfg, nil, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +139,7 @@ func TestAForecastKnowsTheFiringsOfTheFolder(t *testing.T) {
 	run := stored(t, l, "sent", 4000)
 	done := func() time.Duration {
 		now := time.Now().UTC()
-		o, err := NewOutlook(t.Context(), l, cfg, now)
+		o, err := newOutlook(t.Context(), l, cfg, nil, now)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -143,7 +143,7 @@ func TestADeadReplicasSegmentsAreTakenOverAfterItsLease(t *testing.T) {
 		t.Fatalf("claimed %d segments and %v, want 2", len(dead), err)
 	}
 	died := time.Now()
-	intent := campaign.Intent{Lease: dead[0], Owner: "dead", Connection: "conn_1", To: 4, Keys: make([]int64, 4)}
+	intent := campaign.Intent{Lease: dead[0], Connection: "conn_1", To: 4, Keys: make([]int64, 4)}
 	if g, err := c.ledger.Intend(t.Context(), []campaign.Intent{intent}); err != nil || g[0].To != 4 {
 		t.Fatalf("granted %+v and %v, want up to 4", g, err)
 	}

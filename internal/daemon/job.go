@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"errors"
+	"hash/fnv"
 	"sync"
 	"time"
 
@@ -12,6 +13,14 @@ import (
 // job returns the job name, which one replica at a time does, with this process as its owner.
 func (d *Daemon) job(name string) campaign.Job {
 	return campaign.Job{Ledger: d.ledger, Name: name, Owner: d.owner, Lease: time.Duration(d.cfg.Sending.Lease)}
+}
+
+// jitterSeed returns the seed of a process's random delays. Each owner has its own, so that
+// replicas that started together do not sweep or ask for their turn at the same moment.
+func jitterSeed(owner string) uint64 {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(owner)) // never an error: hash.Hash
+	return h.Sum64()
 }
 
 // turn is a repeated job that stays with one replica until that replica ends.

@@ -112,8 +112,12 @@ var (
 	descStatuses  = desc("campaignd_statuses_total", "Statuses by result: matched, repeated, orphaned, adopted.", "result")
 	descWaiting   = desc("campaignd_webhooks_waiting", "Events that wait for a commit.")
 	descOrphans   = desc("campaignd_orphans", "Statuses whose message is not known yet.")
-	descAmbiguous = desc("campaignd_orphans_ambiguous", "Orphans that fit several deliveries.")
-	descQuiet     = desc("campaignd_webhook_seconds_since_verified",
+	descNobody    = desc("campaignd_events_without_number_total",
+		"Opt-outs, preferences, unreachable numbers and moves that name no phone number, and so changed no suppression.")
+	descSweepsFailed = desc("campaignd_sweeps_failed_total", "Searches for the messages of orphans that failed.")
+	descExpired      = desc("campaignd_orphans_expired_total", "Orphans that were dropped because of their age.")
+	descAmbiguous    = desc("campaignd_orphans_ambiguous", "Orphans that fit several deliveries.")
+	descQuiet        = desc("campaignd_webhook_seconds_since_verified",
 		"Seconds since this process took a verified event, or since it began to take them.")
 	descVerified = desc("campaignd_webhook_last_verified_seconds", "Unix time of the last verified event of a connection.", "connection")
 )
@@ -146,6 +150,9 @@ func (c *intakeCollector) Collect(ch chan<- prometheus.Metric) {
 	count(descStatuses, n.Repeated, "repeated")
 	count(descStatuses, n.Orphaned, "orphaned")
 	count(descStatuses, n.Adopted, "adopted")
+	count(descNobody, n.Nobody)
+	count(descSweepsFailed, n.SweepsFailed)
+	count(descExpired, n.OrphansOld)
 	gauge(descWaiting, n.Waiting)
 	gauge(descOrphans, n.Orphans)
 	gauge(descAmbiguous, n.Ambiguous)

@@ -154,14 +154,17 @@ func TestEachMetricHasItsNameAndValue(t *testing.T) {
 		return webhooks.Counts{
 			Taken: 1, Rejected: map[webhooks.Rejection]uint64{webhooks.RejectedSignature: 2}, Events: map[string]uint64{"status": 3},
 			Commits: 10, CommitsFailed: 4, Waiting: 5, Matched: 11, Repeated: 12, Orphaned: 13, Adopted: 14, Orphans: 15, Ambiguous: 16,
-			Verified: map[string]time.Time{"conn_1": at}, Templates: map[string]uint64{"pauses": 17},
+			Nobody: 18, SweepsFailed: 19, OrphansOld: 20, Verified: map[string]time.Time{"conn_1": at}, Templates: map[string]uint64{"pauses": 17},
 		}
 	}}), []string{
 		"campaignd_events_total counter", `campaignd_events_total{kind="status"} 3`,
+		"campaignd_events_without_number_total counter", "campaignd_events_without_number_total 18",
 		"campaignd_orphans gauge", "campaignd_orphans 15",
 		"campaignd_orphans_ambiguous gauge", "campaignd_orphans_ambiguous 16",
+		"campaignd_orphans_expired_total counter", "campaignd_orphans_expired_total 20",
 		"campaignd_statuses_total counter", `campaignd_statuses_total{result="adopted"} 14`, `campaignd_statuses_total{result="matched"} 11`,
 		`campaignd_statuses_total{result="orphaned"} 13`, `campaignd_statuses_total{result="repeated"} 12`,
+		"campaignd_sweeps_failed_total counter", "campaignd_sweeps_failed_total 19",
 		"campaignd_template_events_total counter", `campaignd_template_events_total{effect="pauses"} 17`,
 		"campaignd_webhook_commits_total counter", `campaignd_webhook_commits_total{result="failed"} 4`,
 		`campaignd_webhook_commits_total{result="ok"} 6`,

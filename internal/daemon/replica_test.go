@@ -96,10 +96,12 @@ func (c *cluster) replica() *Daemon {
 	if err != nil {
 		c.Fatal(err)
 	}
-	return &Daemon{
+	r := &Daemon{
 		cfg: &config, log: log, ledger: c.ledger, client: client, limiter: c.limiter, notifier: notifier,
 		directory: d, quotas: newQuotas(&config, d, c.ledger, log), changed: make(chan struct{}, 1), owner: ownerName(),
 	}
+	r.holds = newHoldWatch(r)
+	return r
 }
 
 // campaign writes a campaign file, whose text ends in more, and its list. It returns the path.

@@ -38,8 +38,6 @@ type RunResult struct {
 	Run campaign.Run
 	// Report is nil with an error.
 	Report *reporting.Report
-	// Resumed means that the run had been started before.
-	Resumed bool
 	// Ended means that the run had ended before, so nothing was sent.
 	Ended bool
 	// Changed is how the campaign file differs now from that of a run that had ended.
@@ -92,7 +90,7 @@ func (d *Daemon) RunCampaign(ctx context.Context, o RunOptions) (RunResult, erro
 		return RunResult{Run: launched.Run}, err
 	}
 	run := launched.Run
-	result := RunResult{Run: run, Resumed: launched.Resumed, Ended: launched.Ended, Changed: launched.Changed}
+	result := RunResult{Run: run, Ended: launched.Ended, Changed: launched.Changed}
 	if !launched.Ended {
 		if _, err := campaign.ParseStored(run.ID(), run.Definition); err != nil && run.Wanted != campaign.WantCancel {
 			return result, fmt.Errorf("this version cannot send %s, which `campaignd cancel %[1]s` ends: %w", run.ID(), err)

@@ -37,9 +37,6 @@ type Options struct {
 	// AcceptRestored opens a ledger that went back in time (ErrRestored). It sends nothing before
 	// its Quarantine: Claim and Intend answer ErrRestored.
 	AcceptRestored bool
-	// AllowNetwork opens an SQLite file on a network file system. Two hosts on one such
-	// file destroy it: only for mounts that a single host ever uses.
-	AllowNetwork bool
 	// Log gets warnings about the ledger's health; nil discards them.
 	Log *slog.Logger
 }

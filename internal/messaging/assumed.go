@@ -176,7 +176,6 @@ var (
 	connectionFields = map[string][]string{
 		"id":          {"id", "connectionId"},
 		"phoneNumber": {"phoneNumber", "displayPhoneNumber", "phone", "number"},
-		"displayName": {"displayName", "verifiedName", "name"},
 		"companyId":   {"companyId", "company", "clientId"},
 		"accountId":   {"accountId", "wabaId", "businessAccountId"},
 		"status":      {"status", "state"},
@@ -190,7 +189,6 @@ var (
 		"coexistence":        {"coexistence", "isOnBizApp"},
 	}
 	templateFields = map[string][]string{
-		"id":         {"id", "templateId"},
 		"name":       {"name"},
 		"language":   {"language", "locale"},
 		"status":     {"status"},
@@ -202,9 +200,8 @@ var (
 	}
 	buttonFields = map[string][]string{"type": {"type"}, "text": {"text"}, "url": {"url"}}
 	mediaFields  = map[string][]string{
-		"assetId":      {"assetId", "id"},
-		"expiresAt":    {"expiresAt", "expires", "deletedAt"},
-		"headerHandle": {"headerHandle"},
+		"assetId":   {"assetId", "id"},
+		"expiresAt": {"expiresAt", "expires", "deletedAt"},
 	}
 	webhookFields = map[string][]string{
 		"id":     {"id", "webhookId", "endpointId"},

@@ -7,8 +7,7 @@ type Connection struct {
 	// ID is the connectionId of every send.
 	ID string
 	// Phone is the number as the service writes it; E.164 is expected.
-	Phone       string
-	DisplayName string
+	Phone string
 	// CompanyID is the client that the connection belongs to.
 	CompanyID string
 	// AccountID is the business account of the platform; "" if the service does not tell it.
@@ -27,8 +26,8 @@ func (c *Client) Connections(ctx context.Context) ([]Connection, error) {
 	for _, v := range items {
 		r := c.assumed.record("connections", connectionFields, v)
 		out = append(out, Connection{
-			ID: r.text("id"), Phone: r.text("phoneNumber"), DisplayName: r.text("displayName"),
-			CompanyID: r.text("companyId"), AccountID: r.text("accountId"), Status: r.text("status"),
+			ID: r.text("id"), Phone: r.text("phoneNumber"), CompanyID: r.text("companyId"),
+			AccountID: r.text("accountId"), Status: r.text("status"),
 		})
 	}
 	return out, nil

@@ -264,8 +264,6 @@ func (e *Event) review(v value) {
 	status, quality, category, pause := "", "", "", ""
 	for m := v.members(); m.next(); {
 		switch string(m.key) {
-		case "message_template_id", "templateId", "id":
-			r.ID = m.val.text() // kept as text: the integer may be larger than 2^53
 		case "message_template_name", "templateName", "name":
 			r.Name = m.val.text()
 		case "message_template_language", "templateLanguage", "language":

@@ -92,7 +92,6 @@ type Inbound struct {
 
 // Review is what happened to a template.
 type Review struct {
-	ID   string
 	Name string
 	// Language is written as in sends: en_US.
 	Language string

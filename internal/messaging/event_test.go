@@ -55,10 +55,10 @@ func TestThePlatformsOwnEnvelopeIsUnderstood(t *testing.T) {
 		"17_user_preferences_stop": {Kind: KindPreference, Type: "user_preferences/user_preferences", At: time.Unix(1790000600, 0).UTC(),
 			Number: "15555550100", Preference: &Preference{From: "15555550101", Stop: true}},
 		"19_template_status_paused_first": {Kind: KindTemplate, Type: "message_template_status_update", At: time.Unix(1790003600, 0).UTC(),
-			Review: &Review{ID: "400000000000001", Name: "promo_weekend", Language: "en_US",
+			Review: &Review{Name: "promo_weekend", Language: "en_US",
 				Event: "PAUSED", Category: "MARKETING", Reason: "FIRST_PAUSE"}},
 		"20_template_status_approved_unpause": {Kind: KindTemplate, Type: "message_template_status_update", At: time.Unix(1790014400, 0).UTC(),
-			Review: &Review{ID: "400000000000001", Name: "promo_weekend", Language: "en_US",
+			Review: &Review{Name: "promo_weekend", Language: "en_US",
 				Event: "APPROVED", Category: "MARKETING", Reason: "UNPAUSE"}},
 		"27_phone_number_quality_throughput_upgrade": {Kind: KindNumber, Type: "phone_number_quality_update",
 			At: time.Unix(1790003700, 0).UTC(), Number: "15555550100"},
@@ -227,7 +227,7 @@ func TestTemplateEventsOfEveryShape(t *testing.T) {
 	}{
 		{`{"message_template_id":9007199254740993,"message_template_name":"a","message_template_language":"en-US",` +
 			`"previous_quality_score":"GREEN","new_quality_score":"RED"}`,
-			Review{ID: "9007199254740993", Name: "a", Language: "en_US", Event: "QUALITY", Reason: "RED"}},
+			Review{Name: "a", Language: "en_US", Event: "QUALITY", Reason: "RED"}},
 		{`{"message_template_name":"a","message_template_language":"pt_BR","previous_category":"UTILITY","new_category":"MARKETING"}`,
 			Review{Name: "a", Language: "pt_BR", Event: "CATEGORY", Category: "MARKETING"}},
 		{`{"message_template_name":"a","message_template_language":"en","event":"REJECTED",` +

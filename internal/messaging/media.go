@@ -16,8 +16,6 @@ type Asset struct {
 	ID string
 	// ExpiresAt is 30 days after the upload if the service does not say.
 	ExpiresAt time.Time
-	// HeaderHandle is needed to create templates; "" if the service gives none.
-	HeaderHandle string
 }
 
 // retention is how long the service keeps a file (docs/service.md#media).
@@ -60,7 +58,7 @@ func (c *Client) UploadMedia(ctx context.Context, connectionID, filename, conten
 		return Asset{}, err
 	}
 	rec := c.assumed.record("media", mediaFields, v)
-	a := Asset{ID: rec.text("assetId"), ExpiresAt: rec.get("expiresAt").stamp(), HeaderHandle: rec.text("headerHandle")}
+	a := Asset{ID: rec.text("assetId"), ExpiresAt: rec.get("expiresAt").stamp()}
 	if a.ID == "" {
 		return Asset{}, &Error{Proof: NotSent, Action: RetryLater, Status: http.StatusOK, Code: codeBadAnswer,
 			Message: "POST " + c.assumed.MediaPath + ": the answer holds no assetId"}

@@ -43,12 +43,12 @@ func TestNumbersAreReadInEveryForm(t *testing.T) {
 }
 
 func TestTemplatesAreReadAsSendsWriteThem(t *testing.T) {
-	client, server := answering(t, 200, `{"data":[{"templateId":7,"name":"sale","locale":"pt-BR","status":"approved","category":"marketing",
+	client, server := answering(t, 200, `{"data":[{"name":"sale","locale":"pt-BR","status":"approved","category":"marketing",
 		"components":[
 		{"type":"header","format":"image"},{"type":"body","text":"{{1}} and {{ name }} and {{1}}, not {{a-b}}"},
 		{"type":"buttons","buttons":[{"type":"url","text":"Open","url":"https://x.example/{{1}}"}]}]}]}`, Options{})
 	got, err := client.Templates(t.Context(), "conn 1&x")
-	want := TemplateRecord{ID: "7", Name: "sale", Language: "pt_BR", Status: "APPROVED", Category: "MARKETING", Components: []Component{
+	want := TemplateRecord{Name: "sale", Language: "pt_BR", Status: "APPROVED", Category: "MARKETING", Components: []Component{
 		{Type: "HEADER", Format: "IMAGE"}, {Type: "BODY", Text: "{{1}} and {{ name }} and {{1}}, not {{a-b}}"},
 		{Type: "BUTTONS", Buttons: []ComponentButton{{Type: "URL", Text: "Open", URL: "https://x.example/{{1}}"}}},
 	}}

@@ -38,9 +38,6 @@ type Options struct {
 	// theirs after 60 s or 75 s, and a request on a connection that is just being closed would be a
 	// doubt.
 	IdleTimeout time.Duration
-	// Proxy is an HTTP proxy for all requests. Default none. The proxy variables of the environment
-	// are not read, because a proxy may repeat requests.
-	Proxy *url.URL
 	// ProvenRefusals lists answers that are known to be refusals although their status (5xx, 408, 409,
 	// 499) means doubt. Default none.
 	ProvenRefusals []StatusCode
@@ -81,8 +78,8 @@ func (o Options) withDefaults() Options {
 
 // tuned returns the transport for sends. It keeps as many connections as there are requests in
 // flight. It uses HTTP/1.1, where each request has a connection for itself, so that it can prove
-// what was written (docs/protocol.md#posting). It uses no compression, and no proxy unless the
-// options name one.
+// what was written (docs/protocol.md#posting). It uses no compression, and no proxy: the variables
+// of the environment are not read, because a proxy may repeat requests.
 func tuned(o Options) *http.Transport {
 	dialer := &net.Dialer{Timeout: min(5*time.Second, o.Timeout), KeepAlive: 15 * time.Second}
 	t := &http.Transport{
@@ -96,9 +93,6 @@ func tuned(o Options) *http.Transport {
 		Protocols:           new(http.Protocols),
 	}
 	t.Protocols.SetHTTP1(true)
-	if o.Proxy != nil {
-		t.Proxy = http.ProxyURL(o.Proxy)
-	}
 	return t
 }
 

@@ -10,7 +10,6 @@ import (
 
 // TemplateRecord is a template as the service lists it.
 type TemplateRecord struct {
-	ID   string
 	Name string
 	// Language is written as in sends: en_US.
 	Language string
@@ -58,7 +57,7 @@ func (c *Client) Templates(ctx context.Context, connectionID string) ([]Template
 	for _, v := range items {
 		r := c.assumed.record("templates", templateFields, v)
 		t := TemplateRecord{
-			ID: r.text("id"), Name: r.text("name"), Language: FoldLanguage(r.text("language")),
+			Name: r.text("name"), Language: FoldLanguage(r.text("language")),
 			Status: strings.ToUpper(r.text("status")), Category: strings.ToUpper(r.text("category")),
 		}
 		for m := r.get("components").members(); m.next(); {

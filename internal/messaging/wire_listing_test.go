@@ -20,7 +20,7 @@ func TestListingsReadTheWire(t *testing.T) {
 		if err != nil || len(got) != 3 {
 			t.Fatalf("got %v, %v; want 3", got, err)
 		}
-		want := Connection{ID: "conn_1", Phone: "+15555550100", DisplayName: "Wire One", CompanyID: "co_1", Status: "connected"}
+		want := Connection{ID: "conn_1", Phone: "+15555550100", CompanyID: "co_1", Status: "connected"}
 		if got[0] != want {
 			t.Errorf("got %+v, want %+v", got[0], want)
 		}

@@ -17,8 +17,6 @@ type Counts struct {
 	Rejected map[Rejection]uint64
 	// Events counts the verified events by messaging.Kind. Every kind is a key.
 	Events map[string]uint64
-	// Clamped counts the events whose time campaign.EventTime replaced.
-	Clamped uint64
 	// Nobody counts the opt-outs, resumed preferences, unreachable numbers and moves that name no
 	// phone number.
 	Nobody uint64
@@ -27,21 +25,17 @@ type Counts struct {
 
 	// Commits counts all commits, CommitsFailed those that failed.
 	Commits, CommitsFailed uint64
-	// Committed counts the facts that were stored.
-	Committed uint64
-	// Committing is how long all commits took together.
-	Committing time.Duration
 	// Waiting is the number of facts in the queue now.
 	Waiting int64
 
 	// Matched, Repeated and Orphaned count the statuses by what Apply did with them.
 	Matched, Repeated, Orphaned uint64
 
-	// Sweeps counts all sweeps, SweepsFailed those that failed.
-	Sweeps, SweepsFailed uint64
-	// SweptMatched counts the orphans that found their message, Adopted the doubts that an orphan
-	// settled, OrphansOld the orphans that were dropped because of their age.
-	SweptMatched, Adopted, OrphansOld uint64
+	// SweepsFailed counts the sweeps that failed.
+	SweepsFailed uint64
+	// Adopted counts the doubts that an orphan settled, OrphansOld the orphans that were dropped
+	// because of their age.
+	Adopted, OrphansOld uint64
 	// Orphans is the number of orphans left after the last sweep, Ambiguous the number of those that
 	// fit several candidates.
 	Orphans, Ambiguous int64
@@ -68,7 +62,6 @@ type counters struct {
 	taken    atomic.Uint64
 	rejected []atomic.Uint64 // by Rejection.index
 	kinds    [messaging.KindAccount + 1]atomic.Uint64
-	clamped  atomic.Uint64
 	nobody   atomic.Uint64
 
 	templates [campaign.EventLifts + 1]atomic.Uint64
@@ -95,16 +88,14 @@ func (c *counters) verified(connection string, at time.Time) {
 	v.(*atomic.Int64).Store(at.UnixNano())
 }
 
-func (c *counters) committed(events int, took time.Duration, a campaign.Applied, err error) {
+func (c *counters) committed(a campaign.Applied, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.counts.Commits++
-	c.counts.Committing += took
 	if err != nil {
 		c.counts.CommitsFailed++
 		return
 	}
-	c.counts.Committed += uint64(events)
 	c.counts.Matched += uint64(a.Matched)
 	c.counts.Repeated += uint64(a.Repeated)
 	c.counts.Orphaned += uint64(a.Orphaned)
@@ -113,9 +104,7 @@ func (c *counters) committed(events int, took time.Duration, a campaign.Applied,
 func (c *counters) swept(s campaign.Swept, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.counts.Sweeps++
 	// A sweep that fails may have committed some of its steps.
-	c.counts.SweptMatched += uint64(s.Matched)
 	c.counts.Adopted += uint64(s.Adopted)
 	c.counts.OrphansOld += uint64(s.Expired)
 	if err != nil {
@@ -138,7 +127,7 @@ func (i *Intake) Counts() Counts {
 	c.mu.Lock()
 	out := c.counts
 	c.mu.Unlock()
-	out.Taken, out.Clamped, out.Nobody, out.Waiting = c.taken.Load(), c.clamped.Load(), c.nobody.Load(), i.waiting.Load()
+	out.Taken, out.Nobody, out.Waiting = c.taken.Load(), c.nobody.Load(), i.waiting.Load()
 	out.Rejected = make(map[Rejection]uint64, len(rejections))
 	for n, r := range rejections {
 		out.Rejected[r.Rejection] = c.rejected[n].Load()

@@ -71,6 +71,13 @@ func (m *memory) Listened(context.Context, time.Time) ([]campaign.Span, error) {
 	return slices.Clone(m.listened), nil
 }
 
+// swepts returns the number of sweeps.
+func (m *memory) swepts() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.sweeps)
+}
+
 func (m *memory) setFail(err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -27,11 +27,7 @@ func (i *Intake) fold(events []messaging.Event, received time.Time) campaign.Eve
 		if mutant.On("event_time_ignored") {
 			own = received
 		}
-		at, clamped := campaign.EventTime(own, received)
-		if clamped {
-			i.counters.clamped.Add(1)
-		}
-		e.At = at
+		e.At, _ = campaign.EventTime(own, received)
 		switch e.Kind {
 		case messaging.KindTemplate, messaging.KindNumber, messaging.KindAccount:
 			// A clock that is ahead must not make refusals of the next minutes look older than a healing

@@ -46,7 +46,7 @@ func TestAStopBeforeTheIntentKeepsTheMessageBack(t *testing.T) {
 	if w := post(i, inbound("+15555550101", "STOP", time.Now())); w.Code != http.StatusNoContent {
 		t.Fatalf("answered %d, want 204", w.Code)
 	}
-	granted, err := l.Intend(ctx, []campaign.Intent{{Lease: leases[0], Owner: "a", Connection: "conn_1", From: 0, To: 3, Keys: keys}})
+	granted, err := l.Intend(ctx, []campaign.Intent{{Lease: leases[0], Connection: "conn_1", From: 0, To: 3, Keys: keys}})
 	ok(err)
 	if got := granted[0].Skipped; len(got) != 1 || got[1] != campaign.OptedOut {
 		t.Fatalf("skipped %v, want seq 1 for %s", got, campaign.OptedOut)
@@ -61,7 +61,7 @@ func TestAStopBeforeTheIntentKeepsTheMessageBack(t *testing.T) {
 		t.Errorf("%d orphans, want 1", c.Orphaned)
 	}
 	ok(l.Record(ctx, []campaign.Result{{
-		Run: run.No, Seq: 0, Key: keys[0], Connection: "conn_1", Attempt: 1, Kind: campaign.ResultAccepted, At: time.Now().UTC(),
+		Run: run.No, Seq: 0, Connection: "conn_1", Attempt: 1, Kind: campaign.ResultAccepted, At: time.Now().UTC(),
 		MessageID: wamid(7),
 	}}))
 	_, err = l.Sweep(ctx, time.Now().UTC())

@@ -28,8 +28,6 @@ type Options struct {
 	// Hold is the longest time from the first byte of a request to its answer. A request that is not
 	// committed by then is answered 503. Default and upper bound: 10 s.
 	Hold time.Duration
-	// Commit is the longest time of one commit. Default 5 s.
-	Commit time.Duration
 	// Drain is how long Run commits the waiting requests after its context has ended. Default 5 s.
 	Drain time.Duration
 	// RetryAfter is the Retry-After of a 503, sent in whole seconds and at least 1 s. Default 5 s.
@@ -66,15 +64,16 @@ type Options struct {
 	// built-in list; messaging.NewOptOut adds the payloads of the operator's own buttons.
 	OptOut messaging.OptOut
 
-	// OnCommit gets the result of each commit: its number of events, its duration, its error. One
-	// goroutine calls it. It must not block. It may be nil.
-	OnCommit func(events int, took time.Duration, err error)
 	// OnChange is called for each verified event about a number, an account or a client, by many
 	// goroutines at once. It must not block. It may be nil.
 	OnChange func()
 	// Log gets a line when something fails, and when it works again. Default: discarded.
 	Log *slog.Logger
 }
+
+// commitTime is the longest time of one commit: half of maxHold, so that a request that waits for
+// the commit before its own can still be answered.
+const commitTime = 5 * time.Second
 
 // maxHold is the upper bound of Hold. A sender that waits longer has given up
 // (docs/protocol.md#webhook-intake).
@@ -83,7 +82,6 @@ const maxHold = 10 * time.Second
 func (o Options) withDefaults() (Options, error) {
 	if err := cmp.Or(
 		orDefault("Hold", &o.Hold, maxHold),
-		orDefault("Commit", &o.Commit, 5*time.Second),
 		orDefault("Drain", &o.Drain, 5*time.Second),
 		orDefault("RetryAfter", &o.RetryAfter, 5*time.Second),
 		orDefault("Sweep", &o.Sweep, time.Second),

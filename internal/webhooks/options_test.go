@@ -20,7 +20,6 @@ func TestTheZeroOptionsAreTheDocumentedOnes(t *testing.T) {
 		"MaxWaiting":  {o.MaxWaiting, 65536},
 		"Group":       {o.Group, 512},
 		"Hold":        {o.Hold, 10 * time.Second},
-		"Commit":      {o.Commit, 5 * time.Second},
 		"Drain":       {o.Drain, 5 * time.Second},
 		"RetryAfter":  {o.RetryAfter, 5 * time.Second},
 		"Sweep":       {o.Sweep, time.Second},
@@ -41,7 +40,7 @@ func TestTheZeroOptionsAreTheDocumentedOnes(t *testing.T) {
 // that name the field.
 func TestOptionsAreCheckedAtTheirBounds(t *testing.T) {
 	for _, name := range []string{"MaxBody", "MaxBodies", "MaxWaiting", "Group",
-		"Hold", "Commit", "Drain", "RetryAfter", "Sweep", "SweepJitter"} {
+		"Hold", "Drain", "RetryAfter", "Sweep", "SweepJitter"} {
 		set := func(n int64) error {
 			var o Options
 			reflect.ValueOf(&o).Elem().FieldByName(name).SetInt(n)

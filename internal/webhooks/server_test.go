@@ -125,8 +125,7 @@ func BenchmarkServeHTTP(b *testing.B) {
 		}
 	})
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "requests/s")
-	c := i.Counts()
-	b.ReportMetric(float64(c.Committed)/float64(c.Commits), "events/commit")
+	b.ReportMetric(float64(b.N)/float64(i.Counts().Commits), "events/commit")
 }
 
 func closed() chan struct{} {

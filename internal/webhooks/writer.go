@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"time"
 
 	"campaignd/campaign"
 	"campaignd/internal/tracing"
@@ -94,8 +93,7 @@ gather:
 	}
 	settle(&facts)
 
-	began := time.Now()
-	applying, cancel := context.WithTimeout(ctx, w.o.Commit)
+	applying, cancel := context.WithTimeout(ctx, commitTime)
 	applying, span := tracing.Begin(applying, "apply events", tracing.Fact{Key: "campaignd.events", Count: int64(events)})
 	applied, err := w.ledger.Apply(applying, facts)
 	cancel()
@@ -104,13 +102,9 @@ gather:
 	} else {
 		span.End("")
 	}
-	took := time.Since(began)
 
 	w.waiting.Add(-int64(events))
-	w.counters.committed(events, took, applied, err)
-	if w.o.OnCommit != nil {
-		w.o.OnCommit(events, took, err)
-	}
+	w.counters.committed(applied, err)
 	for n, q := range w.batch {
 		q.answer <- err
 		w.batch[n] = nil

@@ -82,7 +82,7 @@ func accepted(ctx context.Context, l campaign.Ledger, job importJob) (ids []stri
 			if err != nil {
 				return nil, err
 			}
-			intent := campaign.Intent{Lease: lease, Owner: owner, Connection: "conn_1", From: from, To: to}
+			intent := campaign.Intent{Lease: lease, Connection: "conn_1", From: from, To: to}
 			var results []campaign.Result
 			now := time.Now()
 			for _, d := range rows {
@@ -90,7 +90,7 @@ func accepted(ctx context.Context, l campaign.Ledger, job importJob) (ids []stri
 				ids = append(ids, id)
 				intent.Keys = append(intent.Keys, d.Key)
 				results = append(results, campaign.Result{
-					Run: no, Seq: d.Seq, Key: d.Key, Connection: "conn_1", Attempt: 1, Kind: campaign.ResultAccepted,
+					Run: no, Seq: d.Seq, Connection: "conn_1", Attempt: 1, Kind: campaign.ResultAccepted,
 					At: now, IntentAt: now, Epoch: lease.Epoch, MessageID: id,
 				})
 			}

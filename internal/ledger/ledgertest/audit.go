@@ -48,7 +48,7 @@ func begin(t *testing.T, l campaign.Ledger, r campaign.Run) {
 		t.Fatalf("claimed %d segments, want 2", len(ls))
 	}
 	fact := func(s campaign.Lease, seq int64, k campaign.ResultKind) campaign.Result {
-		return campaign.Result{Run: r.No, Seq: seq, Key: 2348030000000 + seq, Connection: "conn_1", Attempt: 1, Kind: k, At: time.Now(),
+		return campaign.Result{Run: r.No, Seq: seq, Connection: "conn_1", Attempt: 1, Kind: k, At: time.Now(),
 			IntentAt: time.Now(), Epoch: s.Epoch}
 	}
 	for i, to := range []int64{4, ledger.AuditStep + 2} {

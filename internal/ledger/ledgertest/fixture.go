@@ -129,7 +129,7 @@ func keys(from, to int64) []int64 {
 
 // intent asks for [from, to) of a lease.
 func intent(l campaign.Lease, from, to int64) campaign.Intent {
-	return campaign.Intent{Lease: l, Owner: "a", Connection: "conn_1", From: from, To: to, Keys: keys(from, to)}
+	return campaign.Intent{Lease: l, Connection: "conn_1", From: from, To: to, Keys: keys(from, to)}
 }
 
 // intend commits one intent.
@@ -154,7 +154,7 @@ func (f *fixture) sent(l campaign.Lease, from, to int64) {
 
 // result is what attempt 1 of seq proved.
 func result(l campaign.Lease, seq int64, kind campaign.ResultKind) campaign.Result {
-	return campaign.Result{Run: l.Run, Seq: seq, Key: key(seq), Connection: "conn_1", Attempt: 1, Kind: kind, At: at(1), IntentAt: at(0),
+	return campaign.Result{Run: l.Run, Seq: seq, Connection: "conn_1", Attempt: 1, Kind: kind, At: at(1), IntentAt: at(0),
 		Epoch: l.Epoch}
 }
 
@@ -278,6 +278,6 @@ func (f *fixture) sentRetry(l campaign.Lease, mark, seq int64, attempt int) {
 func retry(l campaign.Lease, mark, seq int64, attempt int) campaign.Intent {
 	d := deliveries(seq, seq+1)[0]
 	d.Run = l.Run
-	return campaign.Intent{Lease: l, Owner: "a", Connection: "conn_1", From: mark, To: mark,
+	return campaign.Intent{Lease: l, Connection: "conn_1", From: mark, To: mark,
 		Retries: []campaign.Retry{{Delivery: d, Attempt: attempt}}, Keys: []int64{key(seq)}}
 }

@@ -85,7 +85,7 @@ func Acceptances(l campaign.Lease, from, to int64) []campaign.Result {
 	rs := make([]campaign.Result, 0, to-from)
 	now := time.Now()
 	for seq := from; seq < to; seq++ {
-		rs = append(rs, campaign.Result{Run: l.Run, Seq: seq, Key: 2348030000000 + seq, Connection: "conn_1", Attempt: 1,
+		rs = append(rs, campaign.Result{Run: l.Run, Seq: seq, Connection: "conn_1", Attempt: 1,
 			Kind: campaign.ResultAccepted, At: now,
 			Epoch: l.Epoch, MessageID: MessageID(l.Run, seq)})
 	}

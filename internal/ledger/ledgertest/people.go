@@ -161,9 +161,7 @@ var peoplePromises = []promise{
 		f.grants(tiered(l, 0, 4, 4), 4, "")
 		f.unposted("a", 3, campaign.Post{Run: r.No, Seq: 1, Attempt: 1})
 		l = f.leaseOf("b", r.No, long)
-		in := tiered(l, 4, 10, 4)
-		in.Owner = "b"
-		f.grants(in, 7, campaign.LimitTier)
+		f.grants(tiered(l, 4, 10, 4), 7, campaign.LimitTier)
 	}},
 	{"AResentDoubtKeepsItsPlace", func(f *fixture) {
 		r := f.imported(4)

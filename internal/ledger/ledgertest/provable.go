@@ -110,7 +110,7 @@ func messagesOfOneRecipientProveEachItsOwn(t *testing.T, l Tables) {
 		if _, err := l.Intend(t.Context(), []campaign.Intent{{Lease: s, Connection: "conn_1", To: 1}}); err != nil {
 			t.Fatal(err)
 		}
-		if err := l.Record(t.Context(), []campaign.Result{{Run: r.No, Key: 2348030000000, Connection: "conn_1", Attempt: 1,
+		if err := l.Record(t.Context(), []campaign.Result{{Run: r.No, Connection: "conn_1", Attempt: 1,
 			Kind: campaign.ResultDoubt, Epoch: s.Epoch, At: at, IntentAt: at}}); err != nil {
 			t.Fatal(err)
 		}

@@ -27,7 +27,7 @@ func quarantineDoubtsWhatMayHaveBeenPosted(t *testing.T, l Tables) {
 	}
 	now := time.Now()
 	deferred := func(seq int64, at time.Time) campaign.Result {
-		return campaign.Result{Run: r.No, Seq: seq, Key: 2348030000000 + seq, Connection: "conn_1", Attempt: 1, Kind: campaign.ResultDeferred,
+		return campaign.Result{Run: r.No, Seq: seq, Connection: "conn_1", Attempt: 1, Kind: campaign.ResultDeferred,
 			At: now, Epoch: lease.Epoch, NotBefore: at, Code: "busy"}
 	}
 	// 0 to 3 are accepted, 4 was due before anybody noticed the loss, 5 is not due yet, 6 to 9 are in

@@ -112,7 +112,7 @@ var spentPromises = []promise{
 func aDoneSegmentIsCountedOnce(t *testing.T, l Tables) {
 	r := budgeted(t, l, 4, 0)
 	lease := ClaimAll(t, l, r.No)[0]
-	if _, err := l.Intend(t.Context(), []campaign.Intent{{Lease: lease, Owner: "a", Connection: "conn_1", To: 4}}); err != nil {
+	if _, err := l.Intend(t.Context(), []campaign.Intent{{Lease: lease, Connection: "conn_1", To: 4}}); err != nil {
 		t.Fatalf("intend: %v; want no error", err)
 	}
 	answers := []campaign.Result{acceptance(lease, 0), acceptance(lease, 1), refusal(lease, 2), acceptance(lease, 3)}

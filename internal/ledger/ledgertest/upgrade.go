@@ -129,7 +129,7 @@ func (f *fixture) goesOnReady(no campaign.RunNo) {
 	}
 	for seq := int64(1); seq < 4; seq++ {
 		r := acceptance(l, seq)
-		if r.Key = key(int64(no)*100 + seq); seq == 1 {
+		if seq == 1 {
 			r.Attempt = 2
 		}
 		f.record(r)
@@ -151,9 +151,7 @@ func (f *fixture) goesOnDoubtful(no campaign.RunNo) {
 		f.Errorf("resolved %d, %v; want 2", n, err)
 	}
 	f.sent(campaign.Lease{Segment: l.Segment, Epoch: l.Epoch}, 5, 6)
-	r := acceptance(l, 5)
-	r.Key = key(int64(no)*100 + 5)
-	f.record(r)
+	f.record(acceptance(l, 5))
 	if p, err := f.l.Park(f.ctx, l, time.Time{}, After(time.Minute)); err != nil || !p.Done {
 		f.Errorf("parked %+v, %v; want Done", p, err)
 	}

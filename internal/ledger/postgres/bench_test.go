@@ -58,7 +58,7 @@ func BenchmarkPostgresIntendRecord(b *testing.B) {
 				rs := ledgertest.Acceptances(s, from, from+size)
 				in := campaign.Intent{Lease: s, Connection: "conn_1", From: from, To: from + size}
 				for _, x := range rs {
-					in.Keys = append(in.Keys, x.Key)
+					in.Keys = append(in.Keys, 2348030000000+x.Seq)
 				}
 				b.StartTimer()
 				if g, err := l.Intend(context.Background(), []campaign.Intent{in}); err != nil || g[0].To != in.To {

@@ -92,7 +92,7 @@ func everything(t *testing.T, l *Ledger) {
 		{Lease: ls[1], Connection: "conn_1", To: 4, Keys: []int64{2348030000000, 2348030000001, 2348030000002, 2348030000003}}})
 	ok(err)
 	result := func(seq int64, k campaign.ResultKind) campaign.Result {
-		return campaign.Result{Run: r.No, Seq: seq, Key: 2348030000000 + seq, Attempt: 1, Kind: k, Epoch: ls[0].Epoch,
+		return campaign.Result{Run: r.No, Seq: seq, Attempt: 1, Kind: k, Epoch: ls[0].Epoch,
 			At: now, IntentAt: now, NotBefore: now.Add(-time.Second)}
 	}
 	noID := result(6, campaign.ResultDoubt)

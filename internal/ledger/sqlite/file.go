@@ -84,7 +84,7 @@ func checkFile(path string, o ledger.Options) error {
 	if o.ReadOnly && !exists(path) {
 		return fmt.Errorf("ledger %s does not exist", path)
 	}
-	if kind := networkFS(dir); kind != "" && !o.AllowNetwork {
+	if kind := networkFS(dir); kind != "" {
 		return fmt.Errorf("ledger %s: %s is on %s, where SQLite's locks do not hold: use a local disk, or PostgreSQL", path, dir, kind)
 	}
 	return nil

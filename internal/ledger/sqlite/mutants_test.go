@@ -34,7 +34,7 @@ func doubted(t *testing.T, l *Ledger) (campaign.Run, campaign.Lease) {
 		t.Fatal(err)
 	}
 	now := time.Now()
-	doubt := campaign.Result{Run: r.No, Key: 2348030000000, Attempt: 1, Kind: campaign.ResultDoubt, Epoch: s.Epoch, At: now, IntentAt: now}
+	doubt := campaign.Result{Run: r.No, Attempt: 1, Kind: campaign.ResultDoubt, Epoch: s.Epoch, At: now, IntentAt: now}
 	if err := l.Record(t.Context(), []campaign.Result{doubt}); err != nil {
 		t.Fatal(err)
 	}
