@@ -38,7 +38,8 @@ func (l *leased) ReleaseJob(context.Context, campaign.JobLease) error {
 
 func TestEachReplicaHasItsOwnJitter(t *testing.T) {
 	seen := map[uint64]string{}
-	for _, owner := range []string{ownerName(), "a/1/1764059520000000000", "b/1/1764059520000000000", "a/1/1764059520000000001", "a/2/1764059520000000000"} {
+	for _, owner := range []string{ownerName(), "a/1/1764059520000000000", "b/1/1764059520000000000", "a/1/1764059520000000001",
+		"a/2/1764059520000000000"} {
 		seed := jitterSeed(owner)
 		if other, taken := seen[seed]; taken {
 			t.Errorf("%q and %q both have the seed %d, want two", owner, other, seed)
