@@ -59,7 +59,7 @@ func (c *cluster) live(ctx context.Context, change func(*sandbox.Options)) (*Dae
 func TestManyStopsPauseTheRun(t *testing.T) {
 	t.Parallel() // it waits
 	if testing.Short() {
-		t.Skip("the breaker is judged every 5 s")
+		t.Skip("the breaker is checked every 5 s")
 	}
 	const rows = 20_000
 	c := newCluster(t, "STANDARD", 15*time.Second)
