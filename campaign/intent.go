@@ -35,6 +35,13 @@ type Claim struct {
 	Lease time.Duration
 }
 
+// BegunSegment names a run and a connection: a segment that had an owner is free, and a Claim with
+// Begun of that run and connection takes it. With the Connection "" any connection can.
+type BegunSegment struct {
+	Run        RunNo
+	Connection string
+}
+
 // Retry is a delivery whose earlier attempt is known not to have been sent.
 type Retry struct {
 	Delivery
@@ -147,6 +154,8 @@ type SendLedger interface {
 	// has come. The runs are Ready or Running, whatever the operator wants: the segments of a run
 	// that is to be cancelled are claimed and dropped. Ready runs become Running.
 	Claim(ctx context.Context, c Claim) ([]Lease, error)
+	// FreeBegun tells what Claims with Begun of these runs would find, each once.
+	FreeBegun(ctx context.Context, runs []RunNo) ([]BegunSegment, error)
 	// Renew prolongs leases. It returns those that the owner still has, with Until set.
 	Renew(ctx context.Context, leases []Lease, d time.Duration) ([]Lease, error)
 	// Release gives a segment back at once. unposted are seqs whose intent was committed and that

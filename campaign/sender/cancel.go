@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"campaignd/campaign"
@@ -138,4 +140,25 @@ func (c *canceller) handBack(ctx context.Context, leases []campaign.Lease) {
 			return // another owner takes the rest over after seizeAfter
 		}
 	}
+}
+
+// dropCancelled drops what is queued of the runs that are to be cancelled, and ends those that have
+// nothing left.
+func (e *Engine) dropCancelled(ctx context.Context, runs []campaign.Run) error {
+	for _, s := range runs {
+		more, err := e.cancel.drop(ctx, s)
+		if err != nil {
+			return err
+		}
+		if more {
+			e.Poke()
+		}
+	}
+	maps.DeleteFunc(e.cancel.since, func(no campaign.RunNo, _ time.Time) bool {
+		return !slices.ContainsFunc(runs, func(s campaign.Run) bool { return s.No == no })
+	})
+	if len(runs) == 0 {
+		return nil
+	}
+	return e.finish(ctx)
 }

@@ -11,13 +11,6 @@ import (
 	"campaignd/campaign"
 )
 
-// A number that has enough to do looks once a second for segments that others have begun, and then
-// holds up to 8 segments more: what two dead replicas leave behind.
-const (
-	begunEvery = time.Second
-	begunMost  = 8
-)
-
 // handBackTime is how long segments that were not taken up may take to be released. 2s: one commit
 // on a slow disk and its repetition.
 const handBackTime = 2 * time.Second
@@ -50,13 +43,15 @@ func (p *planner) claim(ctx context.Context, now time.Time, rate float64) error 
 	}
 	most := min(int(math.Ceil(rate*5/campaign.SegmentSize))+1, 8)
 	byNo := make(map[campaign.RunNo]*run, len(runs))
-	var order, all, bound []campaign.RunNo
+	begun := p.e.begun.Load()
+	var order, begunAny, begunBound []campaign.RunNo
 	for _, r := range p.runsInTurn() {
 		byNo[r.no] = r
-		if stopped[r] && p.e.anyAble(p, r, now) {
-			bound = append(bound, r.no)
-		} else {
-			all = append(all, r.no)
+		switch any, bound := begun.of(r.no, p.number.connection); {
+		case any && !(stopped[r] && p.e.anyAble(p, r, now)):
+			begunAny = append(begunAny, r.no)
+		case bound:
+			begunBound = append(begunBound, r.no)
 		}
 		if stopped[r] && (busy[r] > 0 || len(r.connections) > 1) { // the run's other connections can send it
 			continue
@@ -77,9 +72,8 @@ func (p *planner) claim(ctx context.Context, now time.Time, rate float64) error 
 		}
 	}
 	p.heard = p.heard || len(order) > 0
-	if len(leases) == 0 && len(order) < len(runs) && len(p.segments) < most+len(runs)+begunMost && now.Sub(p.begunAt) >= begunEvery {
-		p.begunAt = now
-		for _, again := range []campaign.Claim{{Runs: all}, {Runs: bound, Bound: true}} {
+	if len(leases) == 0 && len(order) < len(runs) && len(p.segments) < most+len(runs)+begunMost && begun.asked.After(p.begunAt) {
+		for _, again := range []campaign.Claim{{Runs: begunAny}, {Runs: begunBound, Bound: true}} {
 			if len(leases) > 0 || len(again.Runs) == 0 {
 				continue
 			}
@@ -87,10 +81,10 @@ func (p *planner) claim(ctx context.Context, now time.Time, rate float64) error 
 			if leases, err = p.e.ledger.Claim(ctx, c); err != nil {
 				return fmt.Errorf("claim segments that were begun: %w", err)
 			}
+			p.heard = true
 		}
-		p.heard = true
-		if len(leases) > 0 {
-			p.begunAt = time.Time{} // there may be more
+		if len(leases) == 0 { // else there may be more
+			p.begunAt = begun.asked
 		}
 	}
 	if len(leases) == 0 {

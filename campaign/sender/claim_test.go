@@ -27,6 +27,14 @@ type claimLedger struct {
 	at, older     time.Time
 	policy        campaign.OnUncertain
 	calls         int // of Recover and Resolve
+	begun         []campaign.BegunSegment
+	begunErr      error
+	looks         [][]campaign.RunNo // calls of FreeBegun
+}
+
+func (l *claimLedger) FreeBegun(_ context.Context, runs []campaign.RunNo) ([]campaign.BegunSegment, error) {
+	l.looks = append(l.looks, slices.Clone(runs))
+	return l.begun, l.begunErr
 }
 
 func (l *claimLedger) Claim(_ context.Context, c campaign.Claim) ([]campaign.Lease, error) {
@@ -93,7 +101,6 @@ func TestANumberHoldsFiveSecondsOfWork(t *testing.T) {
 			for _, s := range w.planner.segments[2:] {
 				s.lease.Mark = 9
 			}
-			w.planner.begunAt = time.Now()
 			if err := w.planner.claim(t.Context(), time.Now(), tt.rate); err != nil {
 				t.Fatal(err)
 			}
@@ -111,7 +118,6 @@ func TestANumberClaimsWhenItsWorkIsNearlyDone(t *testing.T) {
 		w, runs, _ := claiming(t, l, 1)
 		w.holds(runs[0], 1)
 		w.planner.segments[0].lease.Hi = left
-		w.planner.begunAt = time.Now()
 		if err := w.planner.claim(t.Context(), time.Now(), 72); err != nil {
 			t.Fatal(err)
 		}
@@ -140,7 +146,7 @@ func TestRunsWithLessInHandAreClaimedFirst(t *testing.T) {
 		for i, n := range tt.busy {
 			w.holds(runs[i], n)
 		}
-		w.planner.turn, w.planner.begunAt = tt.turn, time.Now()
+		w.planner.turn = tt.turn
 		if err := w.planner.claim(t.Context(), time.Now(), 72); err != nil {
 			t.Fatal(err)
 		}
@@ -151,23 +157,29 @@ func TestRunsWithLessInHandAreClaimedFirst(t *testing.T) {
 	}
 }
 
-// A number that has enough looks once a second for segments that others began, until it holds 8
-// more of them.
-func TestBegunSegmentsAreSoughtOnceASecond(t *testing.T) {
-	start := time.Now()
+// A number that has enough claims the segments that the engine found to be begun, until it holds 8
+// more of them. After a claim that leaves nothing it waits for the next look.
+func TestBegunSegmentsAreClaimedOnceFound(t *testing.T) {
+	looked := time.Now()
+	any, mine := campaign.BegunSegment{Run: 1}, campaign.BegunSegment{Run: 1, Connection: "conn_1"}
 	for _, tt := range []struct {
-		name  string
-		held  int
-		after time.Duration // since it looked
-		has   bool
-		want  bool
+		name string
+		held int
+		free []campaign.BegunSegment
+		left time.Duration // until the look that left nothing to claim, from this one
+		has  bool
+		want bool
 	}{
-		{"a second later", 2, time.Second, false, true},
-		{"sooner", 2, time.Second - 1, false, false},
-		{"10 segments held", 10, time.Hour, false, true},
-		{"11 segments held", 11, time.Hour, false, false},
-		{"something is there", 2, time.Hour, true, true},
-		{"it still asks for more", 1, time.Hour, false, false},
+		{"nothing was found", 2, nil, -time.Second, false, false},
+		{"of another run", 2, []campaign.BegunSegment{{Run: 2}}, -time.Second, false, false},
+		{"of another connection", 2, []campaign.BegunSegment{{Run: 1, Connection: "conn_2"}}, -time.Second, false, false},
+		{"for any connection", 2, []campaign.BegunSegment{any}, -time.Second, false, true},
+		{"for this connection", 2, []campaign.BegunSegment{mine}, -time.Second, false, true},
+		{"the look left nothing", 2, []campaign.BegunSegment{any}, 0, false, false},
+		{"10 segments held", 10, []campaign.BegunSegment{any}, -time.Second, false, true},
+		{"11 segments held", 11, []campaign.BegunSegment{any}, -time.Second, false, false},
+		{"something is there", 2, []campaign.BegunSegment{any}, -time.Second, true, true},
+		{"it still asks for more", 1, []campaign.BegunSegment{any}, -time.Second, false, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			l := &claimLedger{has: map[bool][]campaign.Lease{}}
@@ -175,10 +187,11 @@ func TestBegunSegmentsAreSoughtOnceASecond(t *testing.T) {
 				l.has[true] = []campaign.Lease{{Segment: campaign.Segment{Run: 1, Hi: 9}}}
 			}
 			w, runs, _ := claiming(t, l, 1)
+			w.planner.e.begun.Store(&begunSegments{asked: looked, free: tt.free})
 			w.holds(runs[0], tt.held)
-			w.planner.begunAt = start
-			now := start.Add(tt.after)
-			if err := w.planner.claim(t.Context(), now, 72); err != nil {
+			before := looked.Add(tt.left)
+			w.planner.begunAt = before
+			if err := w.planner.claim(t.Context(), looked, 72); err != nil {
 				t.Fatal(err)
 			}
 			asked := slices.ContainsFunc(l.asked, func(c campaign.Claim) bool {
@@ -188,21 +201,51 @@ func TestBegunSegmentsAreSoughtOnceASecond(t *testing.T) {
 			if asked != tt.want {
 				t.Fatalf("it asks %+v, want of what was begun: %v", l.asked, tt.want)
 			}
-			again := tt.has // at once: there may be more
-			if asked && w.planner.begunAt.IsZero() != again || asked && !w.planner.heard {
-				t.Errorf("it looks again at once: %v, want %v; heard: %v, want true", w.planner.begunAt.IsZero(), again, w.planner.heard)
+			if asked && !w.planner.heard {
+				t.Error("the ledger answered, but the step did not hear of it")
 			}
-			if asked && !tt.has && !w.planner.begunAt.Equal(now) {
-				t.Errorf("it notes that it looked at %v, want %v", w.planner.begunAt, now)
+			want := before // it asks again at once: there may be more
+			if asked && !tt.has {
+				want = looked
+			}
+			if len(tt.free) > 0 && tt.want && !w.planner.begunAt.Equal(want) {
+				t.Errorf("the last look that left nothing is %v, want %v", w.planner.begunAt, want)
 			}
 			if w.planner.claimedAt.IsZero() != tt.has {
 				t.Errorf("the next claim is due at once: %v, want %v", w.planner.claimedAt.IsZero(), tt.has)
 			}
 			n := len(l.asked)
-			if err := w.planner.claim(t.Context(), now.Add(w.planner.e.o.Tick-1), 72); err != nil || !tt.has && len(l.asked) != n {
+			if err := w.planner.claim(t.Context(), looked.Add(w.planner.e.o.Tick-1), 72); err != nil || !tt.has && len(l.asked) != n {
 				t.Errorf("within a tick it asks %d times more (%v), want 0", len(l.asked)-n, err)
 			}
 		})
+	}
+}
+
+// The engine asks once a second, for all runs that are sent.
+func TestTheEngineAsksOnceASecondForWhatWasBegun(t *testing.T) {
+	l := &claimLedger{begun: []campaign.BegunSegment{{Run: 2}}}
+	w, runs, _ := claiming(t, l, 2)
+	e, now := w.planner.e, time.Now()
+	for _, tt := range []struct {
+		at   time.Duration
+		runs []*run
+		asks int
+	}{{0, nil, 0}, {0, runs, 1}, {time.Second - 1, runs, 1}, {time.Second, runs, 2}} {
+		if err := e.readBegun(t.Context(), tt.runs, now.Add(tt.at)); err != nil || len(l.looks) != tt.asks {
+			t.Fatalf("after %v it asked %d times, %v; want %d, no error", tt.at, len(l.looks), err, tt.asks)
+		}
+	}
+	if want := []campaign.RunNo{1, 2}; !slices.Equal(l.looks[0], want) {
+		t.Errorf("it asked for runs %v, want %v", l.looks[0], want)
+	}
+	if any, bound := e.begun.Load().of(2, "conn_1"); !any || bound {
+		t.Errorf("of run 2: any %v, bound %v, want true, false", any, bound)
+	}
+	l.begunErr = errGone
+	if err := e.readBegun(t.Context(), runs, now.Add(time.Minute)); !errors.Is(err, errGone) ||
+		err.Error() != "read segments that were begun: connection refused" {
+		t.Errorf("got %v, want read segments that were begun: %v", err, errGone)
 	}
 }
 
@@ -217,7 +260,6 @@ func TestALeasedSegmentIsTakenUpFirst(t *testing.T) {
 		asked, segment int
 	}{{0, 1, 3}, {0, 2, 3}, {w.planner.e.o.Tick - 1, 2, 3}, {w.planner.e.o.Tick, 3, 3}} {
 		if i == 1 {
-			w.planner.begunAt = now.Add(time.Hour) // not what others have begun
 			w.planner.segments[2].lease.Mark = 9
 		}
 		if err := w.planner.claim(t.Context(), now.Add(tt.at), 72); err != nil {
@@ -238,6 +280,7 @@ func TestAClaimThatFailsSaysWhatItWasFor(t *testing.T) {
 		t.Errorf("claim: %v, heard %v, want claim segments: %v, false", err, w.planner.heard, errGone)
 	}
 	w.holds(runs[0], 2)
+	w.planner.e.begun.Store(&begunSegments{asked: time.Now(), free: []campaign.BegunSegment{{Run: 1}}})
 	if err := w.planner.claim(t.Context(), time.Now(), 72); !errors.Is(err, errGone) ||
 		err.Error() != "claim segments that were begun: connection refused" || w.planner.heard {
 		t.Errorf("claim: %v, heard %v, want claim segments that were begun: %v, false", err, w.planner.heard, errGone)

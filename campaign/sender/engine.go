@@ -32,7 +32,7 @@ type Sender interface {
 // How often the ledger is read although nothing happened. Each reading costs every replica, however
 // little it sends; an intent that is not granted, or Poke, tells of a change sooner.
 const (
-	// lookEvery is how many ticks pass between two readings of the runs, and between two looks of a
+	// lookEvery is how many ticks pass between two readings of the runs, and between two steps of a
 	// number that has enough to do.
 	lookEvery = 4
 	// finishEvery is how often ended runs are looked for. The end of a run's last segment pokes.
@@ -59,6 +59,7 @@ type Engine struct {
 	unsendable map[campaign.RunNo]string // why this version cannot send a run; of the goroutine of Run
 
 	otherLanes atomic.Pointer[[]campaign.LaneReport] // lanes of other replicas that want a number
+	begun      atomic.Pointer[begunSegments]
 
 	mu      sync.Mutex
 	workers map[string]*worker
@@ -78,6 +79,7 @@ func New(l Ledger, s Sender, lim throttle.Limiter, o Options) (*Engine, error) {
 	e.holds, e.listening = newHolds(l, o, e.holdsChanged), newListening(l, o)
 	e.meet.Store(&meetings{})
 	e.otherLanes.Store(&[]campaign.LaneReport{})
+	e.begun.Store(&begunSegments{})
 	return e, nil
 }
 
@@ -247,6 +249,9 @@ func (e *Engine) refresh(ctx context.Context, start func(*worker)) error {
 	if err := e.readOtherLanes(ctx, active); err != nil {
 		return err
 	}
+	if err := e.readBegun(ctx, active, time.Now()); err != nil {
+		return err
+	}
 	e.meet.Store(meetingsOf(stored, active))
 	e.mu.Lock()
 	for _, s := range cancelled { // also in the segments that this process still holds
@@ -272,27 +277,6 @@ func (e *Engine) refresh(ctx context.Context, start func(*worker)) error {
 		start(w)
 	}
 	return e.dropCancelled(ctx, cancelled)
-}
-
-// dropCancelled drops what is queued of the runs that are to be cancelled, and ends those that have
-// nothing left.
-func (e *Engine) dropCancelled(ctx context.Context, runs []campaign.Run) error {
-	for _, s := range runs {
-		more, err := e.cancel.drop(ctx, s)
-		if err != nil {
-			return err
-		}
-		if more {
-			e.Poke()
-		}
-	}
-	maps.DeleteFunc(e.cancel.since, func(no campaign.RunNo, _ time.Time) bool {
-		return !slices.ContainsFunc(runs, func(s campaign.Run) bool { return s.No == no })
-	})
-	if len(runs) == 0 {
-		return nil
-	}
-	return e.finish(ctx)
 }
 
 // finish ends the runs that have nothing left to do.

@@ -143,13 +143,22 @@ func TestSendingIsTakenUpAgainOnceTheLedgerAnswers(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		var planning sync.WaitGroup
 		planning.Go(func() { w.planner.run(ctx) })
-		time.Sleep(3500 * time.Millisecond)
+		// A step claims what the engine found to be begun, and asks nothing where there is none.
+		steps := func(free ...campaign.BegunSegment) {
+			e.begun.Store(&begunSegments{asked: time.Now(), free: free})
+			w.planner.poke.send()
+			time.Sleep(500 * time.Millisecond)
+		}
+		time.Sleep(3 * time.Second)
+		steps(campaign.BegunSegment{Run: 1})
 		for time.Since(l.began) < 9500*time.Millisecond {
 			if lane := w.stats().Lanes[0]; lane.LimitedBy != "ledger" {
 				t.Errorf("while it is away the lane is limited by %s, want ledger", lane.LimitedBy)
 			}
-			time.Sleep(50 * time.Millisecond)
+			steps()
 		}
+		time.Sleep(time.Second)
+		steps(campaign.BegunSegment{Run: 1})
 		time.Sleep(5 * time.Second)
 		stop()
 		planning.Wait()

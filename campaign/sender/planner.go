@@ -31,7 +31,7 @@ type planner struct {
 	// Below is the planner's own goroutine's.
 	segments  []*segment
 	claimedAt time.Time     // when there was nothing to claim
-	begunAt   time.Time     // when it last looked for what others have begun
+	begunAt   time.Time     // the engine's last look at what was begun that left nothing to claim
 	turn      int           // which run is first among equals
 	fair      fairQueue     // divides the number among the runs
 	waits     waits         // lanes that a limit keeps from their next intent
@@ -164,7 +164,7 @@ func (p *planner) step(ctx context.Context) (wait time.Duration, err error) {
 	low, joins := unlimited <= few || limited, p.invited.Swap(false) && state != halfOpen && unlimited < most && group <= smallGroup
 	if !low && !joins { // enough is ahead: the poster says when it is not
 		p.divide(now, rate)
-		return min(lookEvery*p.e.o.Tick, max(p.begunAt.Add(begunEvery).Sub(now), p.e.o.Tick)), nil
+		return lookEvery * p.e.o.Tick, nil
 	}
 	asked, err := p.intend(ctx, now, min(most-unlimited, p.e.o.GroupMax), most, !joins && group <= smallGroup)
 	if err != nil || asked {

@@ -37,6 +37,10 @@ func (stubLedger) Listened(context.Context, time.Time) ([]campaign.Span, error) 
 	return []campaign.Span{{Since: time.Unix(0, 0), Until: time.Now()}}, nil
 }
 
+func (stubLedger) FreeBegun(context.Context, []campaign.RunNo) ([]campaign.BegunSegment, error) {
+	return nil, nil
+}
+
 func (stubLedger) LiveLanes(context.Context, time.Duration) ([]campaign.LaneReport, error) {
 	return nil, nil
 }

@@ -107,6 +107,12 @@ func ScanLease(no campaign.RunNo, scan func(...any) error) (l campaign.Lease, er
 	return l, err
 }
 
+// ScanBegunSegment reads run and connection.
+func ScanBegunSegment(scan func(...any) error) (s campaign.BegunSegment, err error) {
+	err = scan(&s.Run, &s.Connection)
+	return s, err
+}
+
 // MayMoveAway says whether the segment may go to another connection: the import did not bind it,
 // each delivery below the mark has an outcome (below of them do), and no retry is without a result.
 func MayMoveAway(s Segment, below, retrying int64) bool {

@@ -1,12 +1,14 @@
 package ledgertest
 
 import (
+	"cmp"
 	"errors"
+	"slices"
 	"time"
 
 	"campaignd/campaign"
 
-	"github.com/google/go-cmp/cmp"
+	diff "github.com/google/go-cmp/cmp"
 )
 
 // segmentState reads the segment with this index.
@@ -82,6 +84,40 @@ var leasePromises = []promise{
 		if ls, err := f.l.Claim(f.ctx, begun); err != nil || len(ls) != 1 || ls[0].Index != dead.Index || !ls[0].Recovered {
 			f.Errorf("after a release claimed %+v, %v; want no error, length 1, Index %+v, Recovered", ls, err, dead.Index)
 		}
+	}},
+	{"FreeBegunTellsWhatAClaimOfTheBegunWouldTake", func(f *fixture) {
+		a, b := f.imported(2*campaign.SegmentSize+5), f.imported(1)
+		check := func(when string, want ...campaign.BegunSegment) {
+			f.Helper()
+			got, err := f.l.FreeBegun(f.ctx, []campaign.RunNo{b.No, 99, a.No})
+			f.ok(err)
+			slices.SortFunc(got, func(x, y campaign.BegunSegment) int {
+				return cmp.Or(cmp.Compare(x.Run, y.Run), cmp.Compare(x.Connection, y.Connection))
+			})
+			if d := diff.Diff(want, got); d != "" {
+				f.Errorf("%s: (-want +got)\n%s", when, d)
+			}
+		}
+		check("nothing was begun")
+		any, mine := campaign.BegunSegment{Run: a.No}, campaign.BegunSegment{Run: a.No, Connection: "conn_1"}
+		held := f.claim(a.No, long, 3)
+		check("all of it is owned")
+		f.sent(held[0], 0, 3)
+		f.sent(held[1], held[1].Lo, held[1].Lo+1)
+		for _, l := range held {
+			f.ok(f.l.Release(f.ctx, l, nil))
+		}
+		check("two are bound to the connection, and one is not", any, mine)
+		if got, err := f.l.FreeBegun(f.ctx, []campaign.RunNo{b.No}); err != nil || len(got) > 0 {
+			f.Errorf("of another run: %+v, %v; want no error, length 0", got, err)
+		}
+		held = f.claim(a.No, long, 2)
+		check("the bound ones are owned again", any)
+		_, err := f.l.Recover(f.ctx, held[0], at(1))
+		f.ok(err)
+		_, err = f.l.Park(f.ctx, held[0], time.Now().Add(time.Hour), After(time.Hour))
+		f.ok(err)
+		check("one waits for its time", any)
 	}},
 	{"ClaimTakesNothingOfARunThatIsPausedOrEnded", func(f *fixture) {
 		r := f.imported(1)
@@ -208,7 +244,7 @@ var leasePromises = []promise{
 		for _, d := range due {
 			got[d.Seq] = d.Attempt
 		}
-		if d := cmp.Diff(map[int64]int{1: 2, 2: 1, 3: 1}, got); d != "" {
+		if d := diff.Diff(map[int64]int{1: 2, 2: 1, 3: 1}, got); d != "" {
 			f.Errorf("attempts to come by seq: %s", d)
 		}
 		f.sound(r.No)
@@ -254,7 +290,7 @@ var leasePromises = []promise{
 		for _, d := range due {
 			got = append(got, [3]int64{d.Seq, int64(d.Attempt), int64(d.Tries)})
 		}
-		if d := cmp.Diff([][3]int64{{3, 2, 0}, {1, 2, 1}, {0, 2, 1}}, got); d != "" {
+		if d := diff.Diff([][3]int64{{3, 2, 0}, {1, 2, 1}, {0, 2, 1}}, got); d != "" {
 			f.Errorf("seq, attempt, tries: %s", d)
 		}
 		if len(due) > 0 && (due[1].To != "+2348030000001" || due[1].Key != key(1) || due[1].Row != 2 || len(due[1].Cells) != 2) {
@@ -276,7 +312,7 @@ var leasePromises = []promise{
 			f.Errorf("dropped %d, want 1 deferred and 3 above the mark", n)
 		}
 		want := map[campaign.Status]int64{campaign.Accepted: 1, campaign.Skipped: 4, campaign.InDoubt: 1, campaign.Sending: 2}
-		if d := cmp.Diff(want, f.counts(r.No)); d != "" {
+		if d := diff.Diff(want, f.counts(r.No)); d != "" {
 			f.Errorf("-want +got:\n%s", d)
 		}
 		f.record(acceptance(l, 3)) // a result of an earlier intent is still recorded

@@ -42,6 +42,15 @@ const (
 		AND wake_at <= ledger_now() AND (connection = $2 OR connection = '' AND NOT $4) AND (epoch > 0 OR NOT $3)) ORDER BY w.i`
 )
 
+const sqlFreeBegun = `SELECT DISTINCT run, connection FROM segment WHERE run = ANY($1) AND NOT done AND epoch > 0
+	AND lease_until <= ledger_now() AND wake_at <= ledger_now()`
+
+// FreeBegun implements campaign.SendLedger.
+func (l *Ledger) FreeBegun(ctx context.Context, runs []campaign.RunNo) (free []campaign.BegunSegment, err error) {
+	err = l.readClaimable(ctx, list(&free, ledger.ScanBegunSegment, sqlFreeBegun, runNos(runs)))
+	return free, err
+}
+
 const sqlTimeline = `SELECT ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint`
 
 // Claim implements campaign.SendLedger. Segments that are bound to the connection come before
@@ -56,24 +65,12 @@ func (l *Ledger) Claim(ctx context.Context, c campaign.Claim) (leases []campaign
 	}
 	connection, owner := plainText(c.Connection), plainText(c.Owner)
 	var nos []int64
-	var timeline int64
 	query, a := sqlClaimableRuns, []any{runNos(c.Runs), connection, c.Begun, c.Bound}
 	if c.Cancelled {
 		query, a = sqlCancelledRuns, []any{runNos(c.Runs), c.Seize}
 	}
-	if err := l.read(ctx, l.sender, list(&nos, scanID, query, a...),
-		// A proxy may have moved this connection to a promoted standby without a sign of it.
-		row(&timeline, sqlTimeline)); err != nil {
+	if err := l.readClaimable(ctx, list(&nos, scanID, query, a...)); err != nil || len(nos) == 0 {
 		return nil, err
-	}
-	if timeline != l.identity.Load().timeline {
-		l.identityChanged.Store(true)
-		if err := l.checkIdentity(ctx); err != nil {
-			return nil, err
-		}
-	}
-	if len(nos) == 0 {
-		return nil, nil
 	}
 	err = l.change(ctx, l.sender, "", func(t *tx) error {
 		if l.identityChanged.Load() {
@@ -121,6 +118,20 @@ func (l *Ledger) Claim(ctx context.Context, c campaign.Claim) (leases []campaign
 		return nil, err
 	}
 	return leases, nil
+}
+
+// readClaimable reads what there is to claim, and checks the timeline of the server: a proxy may
+// have moved the connection to a promoted standby without a sign of it.
+func (l *Ledger) readClaimable(ctx context.Context, what *query) error {
+	var timeline int64
+	if err := l.read(ctx, l.sender, what, row(&timeline, sqlTimeline)); err != nil {
+		return err
+	}
+	if timeline == l.identity.Load().timeline {
+		return nil
+	}
+	l.identityChanged.Store(true)
+	return l.checkIdentity(ctx)
 }
 
 func runNos(nos []campaign.RunNo) []int64 {

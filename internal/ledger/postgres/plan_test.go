@@ -121,6 +121,8 @@ func everything(t *testing.T, l *Ledger) {
 	_, err = l.Renew(ctx, ls, -time.Second)
 	ok(err)
 	ok(l.Release(ctx, ls[1], []int64{0}))
+	_, err = l.FreeBegun(ctx, claim.Runs)
+	ok(err)
 	claim.Begun = true
 	ls, err = l.Claim(ctx, claim)
 	ok(err)

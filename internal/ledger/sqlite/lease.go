@@ -96,6 +96,20 @@ func (t *tx) claim(c *campaign.Claim, no campaign.RunNo, n int, now time.Time) (
 	return free, nil
 }
 
+const sqlFreeBegun = `SELECT DISTINCT run, connection FROM segment
+	WHERE run = ?1 AND done = 0 AND epoch > 0 AND lease_until <= ?2 AND wake_at <= ?2`
+
+// FreeBegun implements campaign.SendLedger.
+func (l *Ledger) FreeBegun(ctx context.Context, runs []campaign.RunNo) (free []campaign.BegunSegment, err error) {
+	for _, no := range runs {
+		if err := l.read().each(ctx, sqlFreeBegun, args(int64(no), ledger.Millis(time.Now())),
+			list(&free, ledger.ScanBegunSegment)); err != nil {
+			return nil, err
+		}
+	}
+	return free, nil
+}
+
 const sqlRenew = `UPDATE segment SET lease_until = ? WHERE id = ? AND epoch = ? AND done = 0`
 
 // Renew implements campaign.SendLedger.
