@@ -33,7 +33,7 @@ func (p *planner) compose(ctx context.Context, now time.Time, n, most int) (draf
 			p.waits.begin(l.run, limit, now)
 		}
 		unused := l.n - take
-		for _, s := range p.segments {
+		for _, s := range p.claimer.segments {
 			if take <= 0 {
 				break
 			}
@@ -69,7 +69,7 @@ func (p *planner) divide(now time.Time, rate float64) []*flow {
 // one: a segment with some counts for SegmentSize more.
 func (p *planner) sendable(now time.Time) map[*run]int {
 	room := map[*run]int{}
-	for _, s := range p.segments {
+	for _, s := range p.claimer.segments {
 		if !p.postable(s, now) {
 			continue
 		}
@@ -80,7 +80,7 @@ func (p *planner) sendable(now time.Time) map[*run]int {
 			room[s.run] += campaign.SegmentSize
 		}
 	}
-	maps.DeleteFunc(room, func(r *run, _ int) bool { return p.standsStill(r, now) })
+	maps.DeleteFunc(room, func(r *run, _ int) bool { return p.waits.standsStill(r, now) })
 	return room
 }
 
@@ -99,7 +99,7 @@ func (p *planner) postable(s *segment, now time.Time) bool {
 
 // canSend reports whether the run has something to post now.
 func (p *planner) canSend(r *run, now time.Time) bool {
-	return slices.ContainsFunc(p.segments, func(s *segment) bool {
+	return slices.ContainsFunc(p.claimer.segments, func(s *segment) bool {
 		fresh := !s.exhausted() && r.dropping.Load() == nil // fresh deliveries of a dropping run are not sent
 		return s.run == r && (fresh || s.dueBy(now)) && p.postable(s, now)
 	})
@@ -107,7 +107,7 @@ func (p *planner) canSend(r *run, now time.Time) bool {
 
 // hasWork reports whether the run has something to post, now or later.
 func (p *planner) hasWork(r *run) bool {
-	return slices.ContainsFunc(p.segments, func(s *segment) bool {
+	return slices.ContainsFunc(p.claimer.segments, func(s *segment) bool {
 		return s.run == r && !s.lost.Load() && (!s.exhausted() || s.nextDue.Load() != 0)
 	})
 }

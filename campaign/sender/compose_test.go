@@ -67,12 +67,12 @@ func composing(t *testing.T, l *retryLedger) (*worker, []*segment) {
 		r := &run{no: campaign.RunNo(i + 1), id: "run-" + string(rune('1'+i)), connections: []string{"conn_1"}}
 		s := newSegment(r, campaign.Lease{Segment: campaign.Segment{Run: r.no, Index: i, Hi: 10}, Mark: 5, Until: time.Now().Add(time.Hour)}, nil)
 		s.checked = time.Now()
-		runs, w.planner.segments = append(runs, r), append(w.planner.segments, s)
+		runs, w.planner.claimer.segments = append(runs, r), append(w.planner.claimer.segments, s)
 	}
 	w.planner.setRuns(runs)
 	w.planner.turn = 1 // the first run's turn is next
-	w.planner.segments[0].due(time.Now())
-	return w, w.planner.segments
+	w.planner.claimer.segments[0].due(time.Now())
+	return w, w.planner.claimer.segments
 }
 
 // A fault of the ledger is over in a moment; the next search for what is deferred would be 15 s
@@ -137,7 +137,7 @@ func TestRunsOfANumberShareItsGroups(t *testing.T) {
 				w, first := planning(t, &groupLedger{}, Options{})
 				second := newSegment(&run{no: 2, connections: []string{"conn_1"}}, first.lease, nil)
 				second.checked = first.checked
-				w.planner.segments = append(w.planner.segments, second)
+				w.planner.claimer.segments = append(w.planner.claimer.segments, second)
 				w.planner.setRuns([]*run{first.run, second.run})
 				if tt.set != nil {
 					tt.set(first, second)

@@ -16,7 +16,7 @@ const evidenceMargin = 10 * time.Second
 // evident is what becomes of the doubts of connections whose window is over. The policy evidence
 // sends them again when, over each, a webhook was taken of a message posted after all of them: then
 // webhooks do come, and theirs did not. Otherwise they become unknown.
-func (p *planner) evident(
+func (c *claimer) evident(
 	ctx context.Context, policy campaign.OnUncertain, connections []string, began campaign.Span,
 ) (campaign.OnUncertain, error) {
 	if policy != campaign.UncertainEvidence {
@@ -25,11 +25,11 @@ func (p *planner) evident(
 	if mutant.On("evidence_ignored") {
 		return campaign.UncertainResend, nil
 	}
-	for _, c := range connections {
-		if c == "" {
+	for _, one := range connections {
+		if one == "" {
 			return campaign.UncertainHold, nil
 		}
-		heard, err := p.e.ledger.Heard(ctx, c, began.Until.Add(evidenceMargin))
+		heard, err := c.e.ledger.Heard(ctx, one, began.Until.Add(evidenceMargin))
 		if err != nil {
 			return policy, fmt.Errorf("look for evidence: %w", err)
 		}

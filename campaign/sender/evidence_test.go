@@ -43,7 +43,7 @@ func TestEvidenceIsAWebhookOfALaterMessage(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := newWorker(e, "conn_1").planner
+		p := newWorker(e, "conn_1").planner.claimer
 		got, err := p.evident(t.Context(), c.policy, []string{c.connection}, campaign.Span{Since: until.Add(-time.Hour), Until: until})
 		if err != nil || got != c.want {
 			t.Errorf("%s: %s, %v; want %s", name, got, err, c.want)

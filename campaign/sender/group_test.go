@@ -49,7 +49,7 @@ func TestAnUnknownCommitIsTheDoubtOfOneNumber(t *testing.T) {
 				Segment: campaign.Segment{Run: 1, Lo: lo, Hi: lo + 100}, Mark: lo, Until: time.Now().Add(time.Hour),
 			}, w.planner.poke)
 			s.checked = time.Now()
-			w.planner.segments, w.planner.claimedAt = []*segment{s}, time.Now()
+			w.planner.claimer.segments, w.planner.claimer.claimedAt = []*segment{s}, time.Now()
 			w.planner.setRuns([]*run{r})
 			_, err := w.planner.step(t.Context())
 			lost, queued := s.lost.Load(), len(w.queue.attempts)

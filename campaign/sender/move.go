@@ -20,38 +20,38 @@ const moveGain = 5 * time.Second
 
 // leaves says why another connection of its run shall send what is left of a segment, and which
 // one; "": any. It reports false while the segment stays.
-func (p *planner) leaves(s *segment, now time.Time) (to, why string, leaves bool) {
+func (c *claimer) leaves(s *segment, now time.Time) (to, why string, leaves bool) {
 	r := s.run
 	if !r.move || len(r.connections) < 2 || s.dropped || s.lease.Connection == "" || s.lease.Bound != "" ||
 		now.Sub(s.taken) < moveIdle { // it does not go to and fro
 		return "", "", false
 	}
-	switch wait := p.waits.limit(r, now); {
-	case p.heldLong(r, now):
-		return "", "held", p.e.anyAble(p, r, now)
-	case p.waits.long(r, now):
-		return "", wait.By, p.e.anyAble(p, r, now)
+	switch wait := c.waits.limit(r, now); {
+	case c.waits.heldLong(r, now):
+		return "", "held", c.anyAble(r, now)
+	case c.waits.long(r, now):
+		return "", wait.By, c.anyAble(r, now)
 	}
-	to = p.e.faster(p, s, now)
+	to = c.faster(s, now)
 	return to, "slower", to != ""
 }
 
 // move gives a segment that leaves, and of which nothing is in flight, to another connection. It
-// reports true when the planner no longer owns the segment.
-func (p *planner) move(ctx context.Context, s *segment, now time.Time) (bool, error) {
-	to, why, leaves := p.leaves(s, now)
+// reports true when the number no longer holds the segment.
+func (c *claimer) move(ctx context.Context, s *segment, now time.Time) (bool, error) {
+	to, why, leaves := c.leaves(s, now)
 	if !leaves {
 		return false, nil
 	}
-	moved, err := p.e.ledger.Move(ctx, s.lease, to)
+	moved, err := c.e.ledger.Move(ctx, s.lease, to)
 	if err != nil {
 		return false, fmt.Errorf("move segment: %w", err)
 	}
 	if !moved {
 		return false, nil
 	}
-	p.claimedAt = time.Time{}
-	p.e.o.Log.Info("what is queued moves to another connection", "run", s.run.id, "connection", p.number.connection,
+	c.claimedAt = time.Time{}
+	c.e.o.Log.Info("what is queued moves to another connection", "run", s.run.id, "connection", c.number.connection,
 		"deliveries", s.lease.Hi-s.lease.Mark, "because", why)
 	return true, nil
 }
@@ -68,20 +68,21 @@ func (e *Engine) workersOf(r *run) (all []*worker) {
 	return all
 }
 
-// anyAble reports whether another connection of the run can send what the planner's cannot.
-func (e *Engine) anyAble(p *planner, r *run, now time.Time) bool {
-	for _, w := range e.workersOf(r) {
-		if w.planner != p && e.able(w, p, r, now) {
+// anyAble reports whether another connection of the run can send what this one cannot.
+func (c *claimer) anyAble(r *run, now time.Time) bool {
+	for _, w := range c.e.workersOf(r) {
+		if w.number != c.number && c.able(w, r, now) {
 			return true
 		}
 	}
 	return false
 }
 
-// able reports whether nothing is known that keeps a connection from sending what another cannot.
-func (e *Engine) able(w *worker, from *planner, r *run, now time.Time) bool {
-	c := w.number.connection
-	if _, held := e.heldBy(c, r, now); held {
+// able reports whether nothing is known that keeps another connection from sending what this one
+// cannot.
+func (c *claimer) able(w *worker, r *run, now time.Time) bool {
+	other := w.number.connection
+	if _, held := c.e.heldBy(other, r, now); held {
 		return false
 	}
 	if rest, _ := w.number.rests(now); rest > 0 || w.number.pace() <= 0 {
@@ -91,24 +92,24 @@ func (e *Engine) able(w *worker, from *planner, r *run, now time.Time) bool {
 	case "hold", "unreachable", campaign.LimitTier, campaign.LimitAllowance, campaign.LimitRamp, campaign.LimitLimiter:
 		return false
 	}
-	mine := from.number.connection
-	switch from.waits.limit(r, now).By { // what both share
+	mine := c.number.connection
+	switch c.waits.limit(r, now).By { // what both share
 	case campaign.LimitTier:
-		tier := e.o.Tier(mine)
-		return tier.Portfolio == "" || tier.Portfolio != e.o.Tier(c).Portfolio
+		tier := c.e.o.Tier(mine)
+		return tier.Portfolio == "" || tier.Portfolio != c.e.o.Tier(other).Portfolio
 	case campaign.LimitAllowance:
-		return e.o.Origin(mine).Company != e.o.Origin(c).Company
+		return c.e.o.Origin(mine).Company != c.e.o.Origin(other).Company
 	}
 	return true
 }
 
 // faster is the connection that would send the rest of a segment soonest, if it has nothing of the
-// run to send and the planner's number needs far longer; "": there is none.
-func (e *Engine) faster(p *planner, s *segment, now time.Time) (to string) {
-	if s.exhausted() || p.standsStill(s.run, now) {
+// run to send and this one needs far longer; "": there is none.
+func (c *claimer) faster(s *segment, now time.Time) (to string) {
+	if s.exhausted() || c.waits.standsStill(s.run, now) {
 		return ""
 	}
-	pace := s.run.paced(p.number.pace())
+	pace := s.run.paced(c.number.pace())
 	if pace <= 0 {
 		return ""
 	}
@@ -117,7 +118,7 @@ func (e *Engine) faster(p *planner, s *segment, now time.Time) (to string) {
 		return ""
 	}
 	before := 0.0 // deliveries of the run that the number sends first
-	for _, o := range p.segments {
+	for _, o := range c.segments {
 		if o == s {
 			break
 		}
@@ -126,8 +127,8 @@ func (e *Engine) faster(p *planner, s *segment, now time.Time) (to string) {
 		}
 	}
 	best := ((before+left)/pace - moveGain.Seconds()) / 2
-	for _, w := range e.workersOf(s.run) {
-		if w.planner == p || !w.planner.lanes.of(s.run).idleFor(moveIdle, now) || !e.able(w, p, s.run, now) {
+	for _, w := range c.e.workersOf(s.run) {
+		if w.number == c.number || !w.planner.lanes.of(s.run).idleFor(moveIdle, now) || !c.able(w, s.run, now) {
 			continue
 		}
 		if needs := left / s.run.paced(w.number.pace()); needs < best {

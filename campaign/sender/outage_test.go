@@ -69,8 +69,8 @@ func TestAnOutageOfTheLedgerIsSaidOnce(t *testing.T) {
 		w := newWorker(e, "conn_1")
 		s := newSegment(&run{no: 1}, campaign.Lease{}, nil)
 		s.pending.Add(1)
-		w.planner.segments = []*segment{s}
-		w.renewer.keep(w.planner.segments)
+		w.planner.claimer.segments = []*segment{s}
+		w.renewer.keep(w.planner.claimer.segments)
 		ctx, stop := context.WithCancel(t.Context())
 		var renewing sync.WaitGroup
 		renewing.Go(func() { w.renewer.run(ctx) })
@@ -137,7 +137,7 @@ func TestSendingIsTakenUpAgainOnceTheLedgerAnswers(t *testing.T) {
 		for i := range 3 { // more than it claims at this rate
 			s := newSegment(r, campaign.Lease{Segment: campaign.Segment{Index: int64(i), Hi: 100}}, nil)
 			s.pending.Add(1)
-			w.planner.segments = append(w.planner.segments, s)
+			w.planner.claimer.segments = append(w.planner.claimer.segments, s)
 		}
 		w.queue.push(blank(2 * w.planner.group(w.number.pace())))
 		ctx, stop := context.WithCancel(t.Context())

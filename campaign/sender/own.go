@@ -100,7 +100,7 @@ func (p *planner) wantsLimited(now time.Time, most int) (wants bool) {
 		if p.queue.isRefused(r, now) {
 			p.lanes.limit(r, "run_rate", ownLimit(r.ownRate()))
 		}
-		wants = wants || 2*p.queue.capacity(r, most) >= r.mostQueued(most) && !p.standsStill(r, now) && p.canSend(r, now)
+		wants = wants || 2*p.queue.capacity(r, most) >= r.mostQueued(most) && !p.waits.standsStill(r, now) && p.canSend(r, now)
 	}
 	return wants
 }

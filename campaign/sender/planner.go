@@ -12,14 +12,15 @@ import (
 	"campaignd/campaign"
 )
 
-// planner turns segments of runs into attempts with a committed intent. It asks for the next group
-// when one group is left in the queue, or less than one where other replicas send over the number
-// too. At most two groups are queued, and what each run with a limit of its own may have.
+// planner turns deliveries of the number's segments into attempts with a committed intent. It asks
+// for the next group when one group is left in the queue, or less than one where other replicas
+// send over the number too. At most two groups are queued, and what each run with a limit of its
+// own may have.
 type planner struct {
 	e       *Engine
 	number  *number
 	queue   *queue
-	renewer *renewer
+	claimer *claimer
 	poke    signal      // wakes it
 	invited atomic.Bool // another number of this process is about to commit intents
 
@@ -29,23 +30,21 @@ type planner struct {
 	runs []*run
 
 	// Below is the planner's own goroutine's.
-	segments  []*segment
-	claimedAt time.Time     // when there was nothing to claim
-	begunAt   time.Time     // the engine's last look at what was begun that left nothing to claim
-	turn      int           // which run is first among equals
-	fair      fairQueue     // divides the number among the runs
-	waits     waits         // lanes that a limit keeps from their next intent
-	units     units         // of the quotas of the connection
-	test      breakerTest   // of the half-open breaker
-	own       processRate   // what this process posts over the number
-	slow      time.Duration // how long a commit of intents takes lately, doubled (took)
-	heard     bool          // the ledger answered in this step
-	outage    error         // of the last step that asked the ledger
+	turn   int       // which run is first among equals
+	fair   fairQueue // divides the number among the runs
+	waits  *waits
+	units  units         // of the quotas of the connection
+	test   breakerTest   // of the half-open breaker
+	own    processRate   // what this process posts over the number
+	slow   time.Duration // how long a commit of intents takes lately, doubled (took)
+	heard  bool          // the ledger answered in this step
+	outage error         // of the last step that asked the ledger
 }
 
 func newPlanner(e *Engine, n *number, q *queue, w *renewer, poke signal) *planner {
-	p := &planner{e: e, number: n, queue: q, renewer: w, poke: poke, units: newUnits(e.o, n), test: breakerTest{e: e, number: n}}
-	p.fair, p.waits = newFairQueue(e, n, q, &p.lanes), newWaits(&p.lanes)
+	p := &planner{e: e, number: n, queue: q, poke: poke, units: newUnits(e.o, n), test: breakerTest{e: e, number: n}}
+	p.fair, p.waits = newFairQueue(e, n, q, &p.lanes), &waits{e: e, number: n, lanes: &p.lanes, of: map[*run]waiting{}}
+	p.claimer = &claimer{e: e, number: n, queue: q, renewer: w, planner: poke, lanes: &p.lanes, waits: p.waits}
 	p.lanes.begin()
 	return p
 }
@@ -140,10 +139,11 @@ func (p *planner) step(ctx context.Context) (wait time.Duration, err error) {
 	defer func() { p.publish(ctx, err) }()
 	p.waits.tell(p.activeRuns(), now)
 	p.units.tidy(ctx, p.idles(now))
-	if err := p.tend(ctx, now); err != nil {
+	if err := p.claimer.tend(ctx, p.activeRuns(), now); err != nil {
 		return 0, err
 	}
-	if err := p.claim(ctx, now, rate); err != nil {
+	asked, err := p.claimer.claim(ctx, p.runsInTurn(), now, rate)
+	if p.heard = asked; err != nil {
 		return 0, err
 	}
 	if rate <= 0 { // the pace is not known: nothing is granted
@@ -166,7 +166,7 @@ func (p *planner) step(ctx context.Context) (wait time.Duration, err error) {
 		p.divide(now, rate)
 		return lookEvery * p.e.o.Tick, nil
 	}
-	asked, err := p.intend(ctx, now, min(most-unlimited, p.e.o.GroupMax), most, !joins && group <= smallGroup)
+	asked, err = p.intend(ctx, now, min(most-unlimited, p.e.o.GroupMax), most, !joins && group <= smallGroup)
 	if err != nil || asked {
 		return 0, err
 	}
@@ -243,8 +243,7 @@ func (o *processRate) measure(now time.Time, posts int64) float64 {
 	return o.perSecond
 }
 
-// release gives every segment back together with its attempts that were not posted. Before that it
-// waits until the ledger has the results of the segment's posts, or ctx has ended. Attempts of a
+// release gives every segment back together with its attempts that were not posted. Attempts of a
 // segment that another owner has by now are recorded as not posted, like any other fact.
 func (p *planner) release(ctx context.Context) {
 	unposted := map[*segment][]int64{}
@@ -259,23 +258,5 @@ func (p *planner) release(ctx context.Context) {
 	}
 	p.test.end(ctx)
 	defer p.units.tidy(ctx, true)
-	for _, s := range p.segments {
-		for s.pending.Load() > 0 && ctx.Err() == nil {
-			select {
-			case <-p.poke:
-			case <-ctx.Done():
-			}
-		}
-		if !s.lost.Load() {
-			p.handBack(ctx, s.lease, unposted[s])
-		}
-	}
-}
-
-// handBack releases a segment with what was not posted: else nobody could use it until its lease
-// has run out.
-func (p *planner) handBack(ctx context.Context, l campaign.Lease, unposted []int64) {
-	if err := p.e.ledger.Release(ctx, l, unposted); err != nil && !errors.Is(err, campaign.ErrFenced) {
-		p.e.o.Log.Warn("segment not handed back: its lease must run out", "connection", p.number.connection, "err", err)
-	}
+	p.claimer.release(ctx, unposted)
 }

@@ -73,9 +73,9 @@ func planning(t *testing.T, l *groupLedger, o Options) (*worker, *segment) {
 	s := newSegment(r, campaign.Lease{Segment: campaign.Segment{Run: 1, Lo: 4096, Hi: 8192}, Mark: 4096, Until: time.Now().Add(time.Hour)},
 		nil)
 	s.checked = time.Now()
-	w.planner.segments = []*segment{s}
+	w.planner.claimer.segments = []*segment{s}
 	w.planner.setRuns([]*run{r})
-	w.planner.claimedAt = time.Now() // nothing is to be claimed within this tick
+	w.planner.claimer.claimedAt = time.Now() // nothing is to be claimed within this tick
 	return w, s
 }
 
@@ -153,7 +153,7 @@ func TestThePlannerTriesAtLeastEveryTwoSeconds(t *testing.T) {
 		w, s := planning(t, l, Options{})
 		s.lease.Mark = s.lease.Hi
 		s.pending.Add(1)
-		w.planner.claimedAt = time.Time{}
+		w.planner.claimer.claimedAt = time.Time{}
 		ctx, stop := context.WithCancel(t.Context())
 		var planner sync.WaitGroup
 		planner.Go(func() { w.planner.run(ctx) })

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"campaignd/campaign"
-	"campaignd/internal/mutant"
 )
 
 // probeAgain is how often a half-open breaker is looked at: whether another request may test it.
@@ -77,31 +76,9 @@ func (t *breakerTest) end(ctx context.Context) {
 // hasSendable reports whether a run that nothing holds has something to post now.
 func (p *planner) hasSendable(now time.Time) bool {
 	for _, r := range p.activeRuns() {
-		if !p.standsStill(r, now) && p.canSend(r, now) {
+		if !p.waits.standsStill(r, now) && p.canSend(r, now) {
 			return true
 		}
 	}
 	return false
-}
-
-// standsStill reports whether no intent of the run is to be asked for now: it is paused, ends,
-// waits for a limit, or is held.
-func (p *planner) standsStill(r *run, now time.Time) bool {
-	if r.paused.Load() || r.over() || p.waits.limit(r, now).By != "" {
-		return true
-	}
-	_, held := p.heldBy(r, now)
-	return held
-}
-
-// heldBy returns the hold that stops the run's messages over this connection; false: none does.
-func (p *planner) heldBy(r *run, now time.Time) (campaign.Hold, bool) {
-	return p.e.heldBy(p.number.connection, r, now)
-}
-
-// heldLong reports whether a hold stops the run's messages for longer than a second: what was
-// granted goes back, and is checked again by its next intent.
-func (p *planner) heldLong(r *run, now time.Time) bool {
-	h, held := p.heldBy(r, now)
-	return held && (h.Until.IsZero() || h.Until.Sub(now) > shortHold) && !mutant.On("granted_kept")
 }

@@ -20,7 +20,7 @@ func BenchmarkShares(b *testing.B) {
 		t := terms{RunLimits: campaign.RunLimits{Weight: 1 + i%8, Class: []campaign.Class{campaign.ClassBulk, campaign.ClassTransactional}[i%2]}}
 		r.shared.Store(&t)
 		runs = append(runs, r)
-		p.segments = append(p.segments, newSegment(r, campaign.Lease{Segment: campaign.Segment{Run: r.no, Hi: 4096},
+		p.claimer.segments = append(p.claimer.segments, newSegment(r, campaign.Lease{Segment: campaign.Segment{Run: r.no, Hi: 4096},
 			Until: time.Now().Add(time.Hour)}, nil))
 	}
 	p.setRuns(runs)

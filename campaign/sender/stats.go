@@ -52,7 +52,7 @@ func (w *worker) lane(r *run, s Stats) campaign.LaneReport {
 	last := w.planner.lanes.of(r) // at the planner's last step
 	rest, why := w.number.rests(now)
 	failure := w.number.limiterFailure(now)
-	hold, held := w.planner.heldBy(r, now)
+	hold, held := w.planner.waits.heldBy(r, now)
 	state, breaker := w.planner.e.holds.circuit(s.Connection, now)
 	l.Wants = last.share.runs > 0
 	if last.share.runs > 1 {

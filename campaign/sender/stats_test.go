@@ -69,9 +69,9 @@ func TestALaneIsLimitedBetweenTwoPermissions(t *testing.T) {
 			r, now := w.planner.activeRuns()[1], time.Now() // its limit is above the pace
 			w.queue.remove(func(*attempt) bool { return true })
 			w.queue.refuse(r, now.Add(100*time.Millisecond))
-			w.planner.claimedAt = now
-			w.planner.segments = []*segment{newSegment(r, campaign.Lease{Segment: campaign.Segment{Hi: 100}, Mark: 100}, nil)}
-			w.planner.segments[0].pending.Add(1)
+			w.planner.claimer.claimedAt = now
+			w.planner.claimer.segments = []*segment{newSegment(r, campaign.Lease{Segment: campaign.Segment{Hi: 100}, Mark: 100}, nil)}
+			w.planner.claimer.segments[0].pending.Add(1)
 			if _, err := w.planner.step(t.Context()); err != nil {
 				t.Fatal(err)
 			}
@@ -189,8 +189,8 @@ func TestALaneBetweenTwoGroupsIsSending(t *testing.T) {
 			r := w.planner.activeRuns()[1]
 			s := newSegment(r, campaign.Lease{Segment: campaign.Segment{Hi: c.to}}, nil)
 			s.pending.Add(1)
-			w.planner.segments, w.planner.claimedAt = []*segment{s}, time.Now().Add(time.Hour) // nothing is claimed
-			w.queue.push(blank(2 * w.planner.group(w.number.pace())))                          // nor asked for
+			w.planner.claimer.segments, w.planner.claimer.claimedAt = []*segment{s}, time.Now().Add(time.Hour) // nothing is claimed
+			w.queue.push(blank(2 * w.planner.group(w.number.pace())))                                          // nor asked for
 			if _, err := w.planner.step(t.Context()); err != nil {
 				t.Fatal(err)
 			}

@@ -237,7 +237,7 @@ func TestAStopRecordsWhatALostSegmentDidNotPost(t *testing.T) {
 		w := newWorker(e, "conn_1")
 		s := newSegment(&run{no: 1}, campaign.Lease{}, w.planner.poke)
 		s.lost.Store(true)
-		w.planner.segments = []*segment{s}
+		w.planner.claimer.segments = []*segment{s}
 		w.queue.push([]*attempt{{segment: s, delivery: campaign.Delivery{Seq: 7}}, {segment: s, delivery: campaign.Delivery{Seq: 8}}})
 		s.pending.Add(2)
 		go e.rec.run()

@@ -92,13 +92,13 @@ func TestASegmentThatCannotBeTakenUpIsHandedBack(t *testing.T) {
 				}
 				w := newWorker(e, "conn_1")
 				w.planner.setRuns([]*run{{no: 1, connections: []string{"conn_1"}}})
-				if err := w.planner.claim(ctx, time.Now(), 72); (err != nil) != tt.err {
+				if err := w.claim(ctx, time.Now(), 72); (err != nil) != tt.err {
 					t.Errorf("claim: %v, want an error: %v", err, tt.err)
 				}
 				if !slices.Equal(l.released, tt.released) {
 					t.Errorf("handed back %v, want %v", l.released, tt.released)
 				}
-				for what, segments := range map[string]*[]*segment{"taken up": &w.planner.segments, "renewed": w.renewer.owned.Load()} {
+				for what, segments := range map[string]*[]*segment{"taken up": &w.planner.claimer.segments, "renewed": w.renewer.owned.Load()} {
 					var got []int64
 					if segments != nil {
 						for _, s := range *segments {
@@ -137,13 +137,13 @@ func TestATakeOverDecidesDoubtsOlderThanTheWindow(t *testing.T) {
 			w.holds(runs[0], 1)
 			runs[0].doubtWindow, runs[0].policy = 50*time.Hour, campaign.UncertainResend
 			now := time.Now()
-			if err := w.planner.take(t.Context(), runs[0], tt.lease, now); err != nil {
+			if err := w.planner.claimer.take(t.Context(), runs[0], tt.lease, now); err != nil {
 				t.Fatal(err)
 			}
-			if len(w.planner.segments) != 2 || w.planner.segments[tt.at].lease.Lo != 5 {
-				t.Fatalf("%d segments, want 2 with the new one at %d", len(w.planner.segments), tt.at)
+			if len(w.planner.claimer.segments) != 2 || w.planner.claimer.segments[tt.at].lease.Lo != 5 {
+				t.Fatalf("%d segments, want 2 with the new one at %d", len(w.planner.claimer.segments), tt.at)
 			}
-			s := w.planner.segments[tt.at]
+			s := w.planner.claimer.segments[tt.at]
 			if !tt.recovered {
 				if l.calls != 0 || s.dueBy(now) || w.number.counts.recovered.Load() != 0 || log.Len() > 0 {
 					t.Errorf("%d calls, due %v, %d recovered, %s: want nothing", l.calls, s.dueBy(now), w.number.counts.recovered.Load(), log)
@@ -158,7 +158,7 @@ func TestATakeOverDecidesDoubtsOlderThanTheWindow(t *testing.T) {
 			}
 			quiet := log.Len()
 			l.recover, l.over = 0, 0
-			if err := w.planner.take(t.Context(), runs[0], tt.lease, now); err != nil || log.Len() != quiet {
+			if err := w.planner.claimer.take(t.Context(), runs[0], tt.lease, now); err != nil || log.Len() != quiet {
 				t.Errorf("with nothing in doubt: %v, want nothing said:\n%s", err, log)
 			}
 			said := map[string]bool{"in doubt\" run=sale-1 connection=conn_1 deliveries=1\n": true,

@@ -11,12 +11,11 @@ import (
 )
 
 // tend gives back segments that are lost, held, closed, dropped or finished.
-func (p *planner) tend(ctx context.Context, now time.Time) error {
-	runs := p.activeRuns()
+func (c *claimer) tend(ctx context.Context, runs []*run, now time.Time) error {
 	changed := false
-	for i := 0; i < len(p.segments); i++ {
-		s := p.segments[i]
-		gone, err := p.tendOne(ctx, s, slices.Contains(runs, s.run), now)
+	for i := 0; i < len(c.segments); i++ {
+		s := c.segments[i]
+		gone, err := c.tendOne(ctx, s, slices.Contains(runs, s.run), now)
 		if errors.Is(err, campaign.ErrFenced) {
 			s.lost.Store(true)
 			gone, err = false, nil
@@ -25,22 +24,22 @@ func (p *planner) tend(ctx context.Context, now time.Time) error {
 			return err
 		}
 		if gone {
-			p.segments = slices.Delete(p.segments, i, i+1)
+			c.segments = slices.Delete(c.segments, i, i+1)
 			i--
 			changed = true
 		}
 	}
 	if changed {
-		p.renewer.keep(p.segments)
+		c.renewer.keep(c.segments)
 	}
 	return nil
 }
 
-// tendOne reports true when the planner no longer owns the segment.
-func (p *planner) tendOne(ctx context.Context, s *segment, active bool, now time.Time) (bool, error) {
-	_, _, s.leaving = p.leaves(s, now)
-	if s.leaving || s.lost.Load() || s.run.paused.Load() || s.run.over() || !active || p.heldLong(s.run, now) {
-		p.unpost(s)
+// tendOne reports true when the number no longer holds the segment.
+func (c *claimer) tendOne(ctx context.Context, s *segment, active bool, now time.Time) (bool, error) {
+	_, _, s.leaving = c.leaves(s, now)
+	if s.leaving || s.lost.Load() || s.run.paused.Load() || s.run.over() || !active || c.waits.heldLong(s.run, now) {
+		c.unpost(s)
 	}
 	if s.lost.Load() {
 		return s.pending.Load() == 0, nil
@@ -50,13 +49,13 @@ func (p *planner) tendOne(ctx context.Context, s *segment, active bool, now time
 		if s.run.over() { // else retries of what the budget has counted are left
 			s.nextDue.Store(0)
 		}
-		n, err := p.e.ledger.Drop(ctx, s.lease, *reason)
+		n, err := c.e.ledger.Drop(ctx, s.lease, *reason)
 		if err != nil {
 			return false, fmt.Errorf("drop what is queued: %w", err)
 		}
 		s.dropped, s.buf = true, nil
 		s.lease.Mark = s.lease.Hi
-		p.number.counts.skipped.Add(int64(n))
+		c.number.counts.skipped.Add(int64(n))
 	}
 	if s.pending.Load() > 0 {
 		return false, nil
@@ -68,27 +67,27 @@ func (p *planner) tendOne(ctx context.Context, s *segment, active bool, now time
 		wake = now
 	case !opens.IsZero() && (!s.dropped || !s.run.over()):
 		wake = opens
-		p.lanes.limitBy(s.run, campaign.Limit{By: campaign.LimitWindow, Until: opens,
+		c.lanes.limitBy(s.run, campaign.Limit{By: campaign.LimitWindow, Until: opens,
 			Detail: "outside the sending window until " + opens.UTC().Format(time.RFC3339)})
 	case s.exhausted() && !s.dueSoon(now):
-	case s.lease.Connection == "" && len(s.run.connections) > 1 && !s.dropped && (p.heldLong(s.run, now) || p.waits.long(s.run, now)):
+	case s.lease.Connection == "" && len(s.run.connections) > 1 && !s.dropped && (c.waits.heldLong(s.run, now) || c.waits.long(s.run, now)):
 		wake = now.Add(campaign.HeldPark) // another connection of the run can send it
 	default:
-		return p.move(ctx, s, now)
+		return c.move(ctx, s, now)
 	}
-	listening, err := p.e.listening.read(ctx, now)
+	listening, err := c.e.listening.read(ctx, now)
 	if err != nil {
 		return false, err
 	}
-	parked, err := p.e.ledger.Park(ctx, s.lease, wake, func(since time.Time) time.Time {
+	parked, err := c.e.ledger.Park(ctx, s.lease, wake, func(since time.Time) time.Time {
 		return listening.Ends(since, s.run.doubtWindow)
 	})
 	if err != nil {
 		return false, fmt.Errorf("park segment: %w", err)
 	}
-	p.claimedAt = time.Time{}
+	c.claimedAt = time.Time{}
 	if parked.Done {
-		p.e.Poke()
+		c.e.Poke()
 	}
 	return true, nil
 }
@@ -98,8 +97,32 @@ func (p *planner) tendOne(ctx context.Context, s *segment, active bool, now time
 func (s *segment) dueSoon(now time.Time) bool { return s.dueBy(now.Add(time.Second)) }
 
 // unpost takes the segment's attempts out of the queue and records that they were never posted.
-func (p *planner) unpost(s *segment) {
-	for _, a := range p.queue.remove(func(a *attempt) bool { return a.segment == s }) {
-		p.e.rec.settle(p.number, a, notPosted(time.Now()))
+func (c *claimer) unpost(s *segment) {
+	for _, a := range c.queue.remove(func(a *attempt) bool { return a.segment == s }) {
+		c.e.rec.settle(c.number, a, notPosted(time.Now()))
+	}
+}
+
+// release gives every segment back with what of it was not posted. Before that it waits until the
+// ledger has the results of the segment's posts, or ctx has ended.
+func (c *claimer) release(ctx context.Context, unposted map[*segment][]int64) {
+	for _, s := range c.segments {
+		for s.pending.Load() > 0 && ctx.Err() == nil {
+			select {
+			case <-c.planner:
+			case <-ctx.Done():
+			}
+		}
+		if !s.lost.Load() {
+			c.handBack(ctx, s.lease, unposted[s])
+		}
+	}
+}
+
+// handBack releases a segment with what was not posted: else nobody could use it until its lease
+// has run out.
+func (c *claimer) handBack(ctx context.Context, l campaign.Lease, unposted []int64) {
+	if err := c.e.ledger.Release(ctx, l, unposted); err != nil && !errors.Is(err, campaign.ErrFenced) {
+		c.e.o.Log.Warn("segment not handed back: its lease must run out", "connection", c.number.connection, "err", err)
 	}
 }

@@ -115,19 +115,19 @@ func TestASegmentIsGivenBackWhenNothingIsToBeSent(t *testing.T) {
 				w.queue.push([]*attempt{{segment: s}, {segment: other}})
 			}
 			w.planner.lanes.begin()
-			w.planner.claimedAt = now
-			w.planner.segments = []*segment{s}
-			if err := w.planner.tend(t.Context(), now); err != nil {
+			w.planner.claimer.claimedAt = now
+			w.planner.claimer.segments = []*segment{s}
+			if err := w.planner.claimer.tend(t.Context(), w.planner.activeRuns(), now); err != nil {
 				t.Fatal(err)
 			}
-			if kept := len(w.planner.segments) == 1; kept != tt.kept || (w.renewer.owned.Load() != nil) == tt.kept {
+			if kept := len(w.planner.claimer.segments) == 1; kept != tt.kept || (w.renewer.owned.Load() != nil) == tt.kept {
 				t.Errorf("kept: %v, told to the renewer: %v, want %v, %v", kept, w.renewer.owned.Load() != nil, tt.kept, !tt.kept)
 			}
 			if !slices.EqualFunc(l.parked, tt.parked, time.Time.Equal) || !slices.Equal(l.dropped, tt.dropped) {
 				t.Errorf("parked until %v, dropped for %v, want %v, %v", l.parked, l.dropped, tt.parked, tt.dropped)
 			}
-			if w.planner.claimedAt.IsZero() != (len(tt.parked) > 0) {
-				t.Errorf("the next claim is due at once: %v, want %v", w.planner.claimedAt.IsZero(), len(tt.parked) > 0)
+			if w.planner.claimer.claimedAt.IsZero() != (len(tt.parked) > 0) {
+				t.Errorf("the next claim is due at once: %v, want %v", w.planner.claimer.claimedAt.IsZero(), len(tt.parked) > 0)
 			}
 			for _, w := range l.windows {
 				if w != 7*time.Minute {
@@ -179,12 +179,12 @@ func TestASegmentThatAnotherOwnerHasIsLost(t *testing.T) {
 		first, s := newSegment(r, campaign.Lease{Segment: campaign.Segment{Hi: 9}}, nil), newSegment(r, campaign.Lease{}, nil)
 		first.pending.Add(1) // of this one answers are awaited
 		first.dropped = true
-		w.planner.segments = []*segment{first, s}
-		if err := w.planner.tend(t.Context(), time.Now()); !errors.Is(err, tt.want) {
+		w.planner.claimer.segments = []*segment{first, s}
+		if err := w.planner.claimer.tend(t.Context(), w.planner.activeRuns(), time.Now()); !errors.Is(err, tt.want) {
 			t.Errorf("tend: %v, want %v", err, tt.want)
 		}
-		if gone := !slices.Contains(w.planner.segments, s); s.lost.Load() != tt.lost || gone != tt.gone ||
-			!slices.Contains(w.planner.segments, first) {
+		if gone := !slices.Contains(w.planner.claimer.segments, s); s.lost.Load() != tt.lost || gone != tt.gone ||
+			!slices.Contains(w.planner.claimer.segments, first) {
 			t.Errorf("with %v, %v: lost %v, gone %v, want %v, %v", tt.park, tt.drop, s.lost.Load(), gone, tt.lost, tt.gone)
 		}
 		if poked := len(e.poke) == 1; poked != tt.gone {

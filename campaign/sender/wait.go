@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/internal/mutant"
 )
 
 // A lane whose next intent is not granted because of a limit (campaign.Limit) waits: it asks again
@@ -23,13 +24,13 @@ type waiting struct {
 	again time.Time
 }
 
-// waits are the lanes that a limit keeps from their next intent.
+// waits tells what keeps the lanes of a number from their next intent: limits, and holds.
 type waits struct {
-	lanes *lanes // are told of each, for `why`
-	of    map[*run]waiting
+	e      *Engine
+	number *number
+	lanes  *lanes // are told of each limit, for `why`
+	of     map[*run]waiting
 }
-
-func newWaits(l *lanes) waits { return waits{l, map[*run]waiting{}} }
 
 // begin notes that a limit keeps the run's lane from its next intent.
 func (w *waits) begin(r *run, l campaign.Limit, now time.Time) {
@@ -64,4 +65,26 @@ func (w *waits) tell(active []*run, now time.Time) {
 			w.lanes.limitBy(r, l)
 		}
 	}
+}
+
+// standsStill reports whether no intent of the run is to be asked for now: it is paused, ends,
+// waits for a limit, or is held.
+func (w *waits) standsStill(r *run, now time.Time) bool {
+	if r.paused.Load() || r.over() || w.limit(r, now).By != "" {
+		return true
+	}
+	_, held := w.heldBy(r, now)
+	return held
+}
+
+// heldBy returns the hold that stops the run's messages over this connection; false: none does.
+func (w *waits) heldBy(r *run, now time.Time) (campaign.Hold, bool) {
+	return w.e.heldBy(w.number.connection, r, now)
+}
+
+// heldLong reports whether a hold stops the run's messages for longer than a second: what was
+// granted goes back, and is checked again by its next intent.
+func (w *waits) heldLong(r *run, now time.Time) bool {
+	h, held := w.heldBy(r, now)
+	return held && (h.Until.IsZero() || h.Until.Sub(now) > shortHold) && !mutant.On("granted_kept")
 }

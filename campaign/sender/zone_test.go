@@ -34,15 +34,15 @@ func TestAnUnknownZoneFallsBackToTheCampaigns(t *testing.T) {
 	now := time.Date(2026, 1, 5, 8, 30, 0, 0, time.UTC)
 	for i, group := range []string{"Mars/Olympus", "Mars/Olympus", "Europe/London", ""} {
 		lease := campaign.Lease{Segment: campaign.Segment{Index: int64(i), Group: group, Hi: 9}, Until: now.Add(time.Hour)}
-		if err := w.planner.take(t.Context(), r, lease, now); err != nil {
+		if err := w.planner.claimer.take(t.Context(), r, lease, now); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := w.planner.tend(t.Context(), now); err != nil {
+	if err := w.planner.claimer.tend(t.Context(), w.planner.activeRuns(), now); err != nil {
 		t.Errorf("tend: %v, want nil", err)
 	}
 	var open []int64
-	for _, s := range w.planner.segments {
+	for _, s := range w.planner.claimer.segments {
 		if w.planner.postable(s, now) {
 			open = append(open, s.lease.Index)
 		}

@@ -79,10 +79,17 @@ func claiming(t *testing.T, l *claimLedger, n int) (*worker, []*run, *bytes.Buff
 	return w, runs, &log
 }
 
+// claim does this part of a step of the planner.
+func (w *worker) claim(ctx context.Context, now time.Time, rate float64) error {
+	asked, err := w.planner.claimer.claim(ctx, w.planner.runsInTurn(), now, rate)
+	w.planner.heard = asked
+	return err
+}
+
 // holds gives the planner n segments of r that have deliveries to send.
 func (w *worker) holds(r *run, n int) {
 	for range n {
-		w.planner.segments = append(w.planner.segments, newSegment(r, campaign.Lease{Segment: campaign.Segment{Hi: 10}}, nil))
+		w.planner.claimer.segments = append(w.planner.claimer.segments, newSegment(r, campaign.Lease{Segment: campaign.Segment{Hi: 10}}, nil))
 	}
 }
 
@@ -96,12 +103,12 @@ func TestANumberHoldsFiveSecondsOfWork(t *testing.T) {
 			l := &claimLedger{}
 			w, runs, _ := claiming(t, l, 1)
 			w.holds(runs[0], busy+2)
-			w.planner.segments[0].lost.Store(true) // these two have nothing to send
-			w.planner.segments[1].lease.Mark = 10
-			for _, s := range w.planner.segments[2:] {
+			w.planner.claimer.segments[0].lost.Store(true) // these two have nothing to send
+			w.planner.claimer.segments[1].lease.Mark = 10
+			for _, s := range w.planner.claimer.segments[2:] {
 				s.lease.Mark = 9
 			}
-			if err := w.planner.claim(t.Context(), time.Now(), tt.rate); err != nil {
+			if err := w.claim(t.Context(), time.Now(), tt.rate); err != nil {
 				t.Fatal(err)
 			}
 			if asked := len(l.asked) > 0; asked != (busy < tt.most) || w.planner.heard != asked {
@@ -117,8 +124,8 @@ func TestANumberClaimsWhenItsWorkIsNearlyDone(t *testing.T) {
 		l := &claimLedger{}
 		w, runs, _ := claiming(t, l, 1)
 		w.holds(runs[0], 1)
-		w.planner.segments[0].lease.Hi = left
-		if err := w.planner.claim(t.Context(), time.Now(), 72); err != nil {
+		w.planner.claimer.segments[0].lease.Hi = left
+		if err := w.claim(t.Context(), time.Now(), 72); err != nil {
 			t.Fatal(err)
 		}
 		if asked := len(l.asked) > 0; asked != want {
@@ -147,7 +154,7 @@ func TestRunsWithLessInHandAreClaimedFirst(t *testing.T) {
 			w.holds(runs[i], n)
 		}
 		w.planner.turn = tt.turn
-		if err := w.planner.claim(t.Context(), time.Now(), 72); err != nil {
+		if err := w.claim(t.Context(), time.Now(), 72); err != nil {
 			t.Fatal(err)
 		}
 		want := campaign.Claim{Owner: "a", Connection: "conn_1", Runs: tt.want, Max: 1, Lease: 15 * time.Second}
@@ -190,8 +197,8 @@ func TestBegunSegmentsAreClaimedOnceFound(t *testing.T) {
 			w.planner.e.begun.Store(&begunSegments{asked: looked, free: tt.free})
 			w.holds(runs[0], tt.held)
 			before := looked.Add(tt.left)
-			w.planner.begunAt = before
-			if err := w.planner.claim(t.Context(), looked, 72); err != nil {
+			w.planner.claimer.begunAt = before
+			if err := w.claim(t.Context(), looked, 72); err != nil {
 				t.Fatal(err)
 			}
 			asked := slices.ContainsFunc(l.asked, func(c campaign.Claim) bool {
@@ -208,14 +215,14 @@ func TestBegunSegmentsAreClaimedOnceFound(t *testing.T) {
 			if asked && !tt.has {
 				want = looked
 			}
-			if len(tt.free) > 0 && tt.want && !w.planner.begunAt.Equal(want) {
-				t.Errorf("the last look that left nothing is %v, want %v", w.planner.begunAt, want)
+			if len(tt.free) > 0 && tt.want && !w.planner.claimer.begunAt.Equal(want) {
+				t.Errorf("the last look that left nothing is %v, want %v", w.planner.claimer.begunAt, want)
 			}
-			if w.planner.claimedAt.IsZero() != tt.has {
-				t.Errorf("the next claim is due at once: %v, want %v", w.planner.claimedAt.IsZero(), tt.has)
+			if w.planner.claimer.claimedAt.IsZero() != tt.has {
+				t.Errorf("the next claim is due at once: %v, want %v", w.planner.claimer.claimedAt.IsZero(), tt.has)
 			}
 			n := len(l.asked)
-			if err := w.planner.claim(t.Context(), looked.Add(w.planner.e.o.Tick-1), 72); err != nil || !tt.has && len(l.asked) != n {
+			if err := w.claim(t.Context(), looked.Add(w.planner.e.o.Tick-1), 72); err != nil || !tt.has && len(l.asked) != n {
 				t.Errorf("within a tick it asks %d times more (%v), want 0", len(l.asked)-n, err)
 			}
 		})
@@ -260,13 +267,13 @@ func TestALeasedSegmentIsTakenUpFirst(t *testing.T) {
 		asked, segment int
 	}{{0, 1, 3}, {0, 2, 3}, {w.planner.e.o.Tick - 1, 2, 3}, {w.planner.e.o.Tick, 3, 3}} {
 		if i == 1 {
-			w.planner.segments[2].lease.Mark = 9
+			w.planner.claimer.segments[2].lease.Mark = 9
 		}
-		if err := w.planner.claim(t.Context(), now.Add(tt.at), 72); err != nil {
+		if err := w.claim(t.Context(), now.Add(tt.at), 72); err != nil {
 			t.Fatal(err)
 		}
-		if len(l.asked) != tt.asked || len(w.planner.segments) != tt.segment {
-			t.Errorf("claim %d: asked %d times, %d segments, want %d, %d", i, len(l.asked), len(w.planner.segments), tt.asked, tt.segment)
+		if len(l.asked) != tt.asked || len(w.planner.claimer.segments) != tt.segment {
+			t.Errorf("claim %d: asked %d times, %d segments, want %d, %d", i, len(l.asked), len(w.planner.claimer.segments), tt.asked, tt.segment)
 		}
 	}
 }
@@ -275,25 +282,25 @@ func TestALeasedSegmentIsTakenUpFirst(t *testing.T) {
 func TestAClaimThatFailsSaysWhatItWasFor(t *testing.T) {
 	l := &claimLedger{fails: map[bool]error{false: errGone, true: errGone}}
 	w, runs, _ := claiming(t, l, 1)
-	if err := w.planner.claim(t.Context(), time.Now(), 72); !errors.Is(err, errGone) || err.Error() != "claim segments: connection refused" ||
+	if err := w.claim(t.Context(), time.Now(), 72); !errors.Is(err, errGone) || err.Error() != "claim segments: connection refused" ||
 		w.planner.heard {
 		t.Errorf("claim: %v, heard %v, want claim segments: %v, false", err, w.planner.heard, errGone)
 	}
 	w.holds(runs[0], 2)
 	w.planner.e.begun.Store(&begunSegments{asked: time.Now(), free: []campaign.BegunSegment{{Run: 1}}})
-	if err := w.planner.claim(t.Context(), time.Now(), 72); !errors.Is(err, errGone) ||
+	if err := w.claim(t.Context(), time.Now(), 72); !errors.Is(err, errGone) ||
 		err.Error() != "claim segments that were begun: connection refused" || w.planner.heard {
 		t.Errorf("claim: %v, heard %v, want claim segments that were begun: %v, false", err, w.planner.heard, errGone)
 	}
 	w, _, log := claiming(t, l, 0)
-	if err := w.planner.claim(t.Context(), time.Now(), 72); err != nil {
+	if err := w.claim(t.Context(), time.Now(), 72); err != nil {
 		t.Errorf("without a run: %v, want no question", err)
 	}
-	if !w.planner.claimedAt.IsZero() {
+	if !w.planner.claimer.claimedAt.IsZero() {
 		t.Error("without a run the next claim waits, want it at once when there is one")
 	}
 	for _, l := range []campaign.Lease{{Epoch: 1}, {}, {Epoch: 2}} { // the second has another owner
-		w.planner.handBack(t.Context(), l, nil)
+		w.planner.claimer.handBack(t.Context(), l, nil)
 	}
 	if n := strings.Count(log.String(),
 		"segment not handed back: its lease must run out\" connection=conn_1 err=\"connection refused\"\n"); n != 2 ||

@@ -1,0 +1,198 @@
+package sender
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"campaignd/campaign"
+)
+
+// handBackTime is how long segments that were not taken up may take to be released. 2s: one commit
+// on a slow disk and its repetition.
+const handBackTime = 2 * time.Second
+
+// claimer owns the segments that a number holds: it claims them, gives them back, and moves them to
+// other connections of their run. All of it belongs to the planner's goroutine.
+type claimer struct {
+	e       *Engine
+	number  *number
+	queue   *queue
+	renewer *renewer
+	planner signal // wakes it
+	lanes   *lanes
+	waits   *waits
+
+	segments  []*segment
+	claimedAt time.Time // when there was nothing to claim
+	begunAt   time.Time // the engine's last look at what was begun that left nothing to claim
+}
+
+// claim takes up segments of the runs, of which the first comes first among equals. Segments that
+// nobody has begun are asked for before those that an earlier owner began. It reports whether the
+// ledger answered.
+func (c *claimer) claim(ctx context.Context, runs []*run, now time.Time, rate float64) (asked bool, err error) {
+	if len(runs) == 0 || now.Sub(c.claimedAt) < c.e.o.Tick {
+		return false, nil
+	}
+	w := c.wants(runs, now, rate)
+	// One at a time: the numbers of a run take turns, so that one of them does not send a short list,
+	// or the end of a long one, while the others have nothing to do.
+	ask := campaign.Claim{Owner: c.e.o.Owner, Connection: c.number.connection, Runs: w.fresh, Max: 1, Lease: c.e.o.Lease}
+	var leases []campaign.Lease
+	if len(w.fresh) > 0 {
+		if leases, err = c.e.ledger.Claim(ctx, ask); err != nil {
+			return false, fmt.Errorf("claim segments: %w", err)
+		}
+		asked = true
+	}
+	if len(leases) == 0 && w.begunToo {
+		for _, again := range []campaign.Claim{{Runs: w.begun}, {Runs: w.begunBound, Bound: true}} {
+			if len(leases) > 0 || len(again.Runs) == 0 {
+				continue
+			}
+			ask.Runs, ask.Begun, ask.Bound = again.Runs, true, again.Bound
+			if leases, err = c.e.ledger.Claim(ctx, ask); err != nil {
+				return asked, fmt.Errorf("claim segments that were begun: %w", err)
+			}
+			asked = true
+		}
+		if len(leases) == 0 { // else there may be more
+			c.begunAt = w.looked
+		}
+	}
+	if len(leases) == 0 {
+		c.claimedAt = now
+		return asked, nil
+	}
+	return asked, c.takeAll(ctx, runs, leases, now)
+}
+
+// wanted names the runs of which a number may claim a segment, in the order of preference.
+type wanted struct {
+	fresh      []campaign.RunNo
+	begun      []campaign.RunNo // of which others have begun segments that this number can claim
+	begunBound []campaign.RunNo // the same, but only those of this connection
+	begunToo   bool             // the last two may be claimed
+	looked     time.Time        // when the engine found them
+}
+
+// wants chooses the runs to claim of. A number holds less than five seconds of work: at most
+// ceil(rate x 5 s / 4096) + 1 segments, so that a death strands little (docs/protocol.md#leases),
+// and one of each run, so that a long run does not keep another waiting. It takes up what is not
+// begun as fast as it sends it: that is how a list spreads over numbers of different rates. It
+// takes up what an earlier owner began beyond that: a dead owner's deliveries do not wait until
+// this one's are sent.
+func (c *claimer) wants(runs []*run, now time.Time, rate float64) (w wanted) {
+	busy := make(map[campaign.RunNo]int, len(runs)) // segments with deliveries that had no intent yet
+	sum, left := 0, 0.0
+	stopped := make(map[*run]bool, len(runs))
+	for _, r := range runs {
+		stopped[r] = r.dropping.Load() == nil && (c.waits.heldLong(r, now) || c.waits.long(r, now))
+	}
+	for _, s := range c.segments {
+		if !s.exhausted() && !s.lost.Load() {
+			busy[s.run.no]++
+			if !stopped[s.run] { // it takes nothing away from the others
+				sum++
+				left += float64(s.lease.Hi - s.lease.Mark)
+			}
+		}
+	}
+	most := min(int(math.Ceil(rate*5/campaign.SegmentSize))+1, 8)
+	begun := c.e.begun.Load()
+	for _, r := range runs {
+		switch any, bound := begun.of(r.no, c.number.connection); {
+		case any && !(stopped[r] && c.anyAble(r, now)):
+			w.begun = append(w.begun, r.no)
+		case bound:
+			w.begunBound = append(w.begunBound, r.no)
+		}
+		if stopped[r] && (busy[r.no] > 0 || len(r.connections) > 1) { // the run's other connections can send it
+			continue
+		}
+		if sum < most && left < rate*5 || busy[r.no] == 0 {
+			w.fresh = append(w.fresh, r.no)
+		}
+	}
+	slices.SortStableFunc(w.fresh, func(a, b campaign.RunNo) int { return busy[a] - busy[b] })
+	w.looked = begun.asked
+	w.begunToo = len(w.fresh) < len(runs) && len(c.segments) < most+len(runs)+begunMost && w.looked.After(c.begunAt)
+	return w
+}
+
+// takeAll takes up the leased segments. After a fault those that are left are handed back, also
+// when ctx has ended, which may be the fault. The next claim recovers again.
+func (c *claimer) takeAll(ctx context.Context, runs []*run, leases []campaign.Lease, now time.Time) error {
+	defer func() { c.renewer.keep(c.segments) }()
+	for i, l := range leases {
+		r := runs[slices.IndexFunc(runs, func(r *run) bool { return r.no == l.Run })]
+		if err := c.take(ctx, r, l, now); err != nil {
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), handBackTime)
+			defer cancel()
+			for _, l := range leases[i:] {
+				c.handBack(ctx, l, nil)
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+// take adds a leased segment to the number's, after the deliveries that an earlier owner left
+// without an outcome have been recovered.
+func (c *claimer) take(ctx context.Context, r *run, l campaign.Lease, now time.Time) error {
+	s := newSegment(r, l, c.planner)
+	s.zones = c.e.zones.of(r, l.Group)
+	// Below the mark without an outcome: the earlier owner may have posted it.
+	if l.Mark > l.Lo || l.Recovered {
+		n, err := c.e.ledger.Recover(ctx, l, now)
+		switch {
+		case errors.Is(err, campaign.ErrFenced):
+			return nil
+		case err != nil:
+			return fmt.Errorf("recover segment: %w", err)
+		case n > 0:
+			c.number.counts.recovered.Add(int64(n))
+			c.e.o.Log.Info("deliveries of an earlier owner are in doubt",
+				"run", r.id, "connection", c.number.connection, "deliveries", n)
+		}
+		if err := c.resolve(ctx, r, l, now); err != nil {
+			return err
+		}
+		s.due(now) // deferred deliveries may be waiting
+	}
+	if l.Mark > l.Lo { // what was begun is ended first
+		c.segments = slices.Insert(c.segments, 0, s)
+	} else {
+		c.segments = append(c.segments, s)
+	}
+	return nil
+}
+
+// resolve decides the doubts of a segment whose window is over.
+func (c *claimer) resolve(ctx context.Context, r *run, l campaign.Lease, now time.Time) error {
+	listening, err := c.e.listening.read(ctx, now)
+	if err != nil {
+		return err
+	}
+	for _, began := range listening.Over(r.doubtWindow) {
+		policy, err := c.evident(ctx, r.policy, mayHaveSent(r, l), began)
+		if err != nil {
+			return err
+		}
+		n, err := c.e.ledger.Resolve(ctx, l, began, policy)
+		switch {
+		case errors.Is(err, campaign.ErrFenced):
+			return nil
+		case err != nil:
+			return fmt.Errorf("resolve doubts: %w", err)
+		case n > 0:
+			c.e.o.Log.Info("doubt window is over", "run", r.id, "deliveries", n, "policy", policy)
+		}
+	}
+	return nil
+}
