@@ -45,7 +45,8 @@ const (
 const sqlFreeBegun = `SELECT DISTINCT run, connection FROM segment WHERE run = ANY($1) AND NOT done AND epoch > 0
 	AND lease_until <= ledger_now() AND wake_at <= ledger_now()`
 
-// FreeBegun implements campaign.SendLedger.
+// FreeBegun implements campaign.SendLedger. A ledger that went back in time is for Claim and Intend
+// to refuse.
 func (l *Ledger) FreeBegun(ctx context.Context, runs []campaign.RunNo) (free []campaign.BegunSegment, err error) {
 	err = l.readClaimable(ctx, list(&free, ledger.ScanBegunSegment, sqlFreeBegun, runNos(runs)))
 	return free, err
@@ -69,7 +70,10 @@ func (l *Ledger) Claim(ctx context.Context, c campaign.Claim) (leases []campaign
 	if c.Cancelled {
 		query, a = sqlCancelledRuns, []any{runNos(c.Runs), c.Seize}
 	}
-	if err := l.readClaimable(ctx, list(&nos, scanID, query, a...)); err != nil || len(nos) == 0 {
+	if err := l.readClaimable(ctx, list(&nos, scanID, query, a...)); err != nil {
+		return nil, err
+	}
+	if err := l.checkIdentity(ctx); err != nil || len(nos) == 0 {
 		return nil, err
 	}
 	err = l.change(ctx, l.sender, "", func(t *tx) error {
@@ -120,18 +124,18 @@ func (l *Ledger) Claim(ctx context.Context, c campaign.Claim) (leases []campaign
 	return leases, nil
 }
 
-// readClaimable reads what there is to claim, and checks the timeline of the server: a proxy may
-// have moved the connection to a promoted standby without a sign of it.
+// readClaimable reads what there is to claim, and compares the timeline of the server: a proxy may
+// have moved the connection to a promoted standby without a sign of it. Then checkIdentity must be
+// called before anything is sent.
 func (l *Ledger) readClaimable(ctx context.Context, what *query) error {
 	var timeline int64
 	if err := l.read(ctx, l.sender, what, row(&timeline, sqlTimeline)); err != nil {
 		return err
 	}
-	if timeline == l.identity.Load().timeline {
-		return nil
+	if timeline != l.identity.Load().timeline {
+		l.identityChanged.Store(true)
 	}
-	l.identityChanged.Store(true)
-	return l.checkIdentity(ctx)
+	return nil
 }
 
 func runNos(nos []campaign.RunNo) []int64 {
