@@ -149,7 +149,7 @@ func TestSendingIsTakenUpAgainOnceTheLedgerAnswers(t *testing.T) {
 			w.planner.poke.send()
 			time.Sleep(500 * time.Millisecond)
 		}
-		time.Sleep(3 * time.Second)
+		time.Sleep(3300 * time.Millisecond) // the step of the third second has claimed nothing
 		steps(campaign.BegunSegment{Run: 1})
 		for time.Since(l.began) < 9500*time.Millisecond {
 			if lane := w.stats().Lanes[0]; lane.LimitedBy != "ledger" {
