@@ -25,14 +25,14 @@ const (
 	sqlInsertIdentity = `INSERT INTO ledger (one, id, opens, hash_key) VALUES (1, ?, 0, ?) ON CONFLICT DO NOTHING`
 	sqlIdentity       = `SELECT id, opens, hash_key FROM ledger`
 	sqlSetOpens       = `UPDATE ledger SET opens = ?`
+
+	sqlEndSegmentLeases = `UPDATE segment SET lease_until = 0 WHERE lease_until <> 0 AND done = 0`
+	sqlEndJobLeases     = `UPDATE job SET lease_until = 0 WHERE lease_until <> 0`
+	sqlForgetLanes      = `DELETE FROM lane`
 )
 
-// sqlEndLeases end the leases of earlier senders: the lock proves that none of them still runs.
-var sqlEndLeases = []string{
-	`UPDATE segment SET lease_until = 0 WHERE lease_until <> 0 AND done = 0`,
-	`UPDATE job SET lease_until = 0 WHERE lease_until <> 0`,
-	`DELETE FROM lane`,
-}
+// endLeases end what earlier senders held: the lock proves that none of them still runs.
+var endLeases = [...]string{sqlEndSegmentLeases, sqlEndJobLeases, sqlForgetLanes}
 
 // identify gives a new ledger its identity. For a sender it also checks whether the ledger went
 // back in time (docs/protocol.md#when-the-ledger-goes-back-in-time), and ends the leases of earlier
@@ -72,8 +72,8 @@ func (l *Ledger) identify(ctx context.Context, o ledger.Options) error {
 	if _, err := tx.ExecContext(ctx, sqlSetOpens, s.opens); err != nil {
 		return err
 	}
-	for _, query := range sqlEndLeases {
-		if _, err := tx.ExecContext(ctx, query); err != nil {
+	for _, end := range endLeases {
+		if _, err := tx.ExecContext(ctx, end); err != nil {
 			return err
 		}
 	}

@@ -52,8 +52,10 @@ func (l *Ledger) quarantine(ctx context.Context, ahead int64, since time.Time, r
 		if rehearse {
 			return ledger.ErrRehearsed
 		}
-		if err := t.forgetGrants(); err != nil {
-			return err
+		for _, forget := range []string{sqlForgetSegments, sqlForgetDoubts} {
+			if _, err := t.exec(forget); err != nil {
+				return err
+			}
 		}
 		if err := t.row(sqlOpens, nil, &s.id, &s.opens); err != nil {
 			return err
@@ -73,21 +75,13 @@ func (l *Ledger) quarantine(ctx context.Context, ahead int64, since time.Time, r
 	return n, nil
 }
 
-// sqlForgetGrants forget who was granted what is open: a wire log covers what has no durable
-// result, and in a ledger that went back in time that is more than its owner knew.
-var sqlForgetGrants = []string{
-	`UPDATE segment SET granted_by = '' WHERE granted_by <> '' AND done = 0`,
-	`UPDATE outcome INDEXED BY outcome_open SET granted_by = '' WHERE state IN (1, 2, 3) /* open */ AND granted_by <> ''`,
-}
-
-func (t *tx) forgetGrants() error {
-	for _, query := range sqlForgetGrants {
-		if _, err := t.exec(query); err != nil {
-			return err
-		}
-	}
-	return nil
-}
+// A wire log covers what has no durable result. In a ledger that went back in time that is more
+// than its owner knew, so it is forgotten who was granted what is open.
+const (
+	sqlForgetSegments = `UPDATE segment SET granted_by = '' WHERE granted_by <> '' AND done = 0`
+	sqlForgetDoubts   = `UPDATE outcome INDEXED BY outcome_open SET granted_by = ''
+		WHERE state IN (1, 2, 3) /* open */ AND granted_by <> ''`
+)
 
 // begin accepts the ledger as the one to go on from and ends every lease.
 func (t *tx) begin(path string, s *stamp) error {
@@ -99,8 +93,8 @@ func (t *tx) begin(path string, s *stamp) error {
 	if _, err := t.exec(sqlSetOpens, s.opens); err != nil {
 		return err
 	}
-	for _, query := range sqlEndLeases {
-		if _, err := t.exec(query); err != nil {
+	for _, end := range endLeases {
+		if _, err := t.exec(end); err != nil {
 			return err
 		}
 	}
