@@ -201,7 +201,7 @@ func (w *Why) show(lanes []LaneReport, now time.Time) (rate float64) {
 	for i, r := range lanes {
 		if r.Gone(now) {
 			_, served := pace[r.Connection]
-			missed := r.LimitedBy != LaneStopped && now.Sub(r.At) <= laneMissed
+			missed := r.LimitedBy != LaneStopped && now.Sub(r.At) <= LaneMissed
 			last := i == 0 || lanes[i-1].Connection != r.Connection
 			if served && !missed || !served && !last {
 				continue

@@ -9,8 +9,9 @@ import (
 // may stall.
 const laneFresh = 15 * time.Second
 
-// laneMissed is how long a sender that stopped reporting is shown beside others of its connection.
-const laneMissed = 10 * time.Minute
+// LaneMissed is how long a sender that stopped reporting is shown beside others of its connection.
+// A ledger keeps the last report at least as long.
+const LaneMissed = 10 * time.Minute
 
 // LaneStopped is the LimitedBy of a lane whose sender has ended in order.
 const LaneStopped = "stopped"

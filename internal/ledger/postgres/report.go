@@ -96,9 +96,6 @@ func (l *Ledger) Lines(ctx context.Context, no campaign.RunNo) iter.Seq2[campaig
 	})
 }
 
-// laneKept is how long the report of a sender is kept that sends no other, in milliseconds.
-const laneKept = 10 * 60 * 1000
-
 const (
 	sqlDeleteLanes = `DELETE FROM lane WHERE owner = $1 OR told_at < ledger_now() - $2::bigint`
 	// The column binding holds LaneReport.LimitedBy.
@@ -133,7 +130,7 @@ func (l *Ledger) ReportLanes(ctx context.Context, owner string, lanes []campaign
 	}
 	owner = plainText(owner)
 	return l.change(ctx, l.sender, "", func(t *tx) error {
-		t.last(stmt(nil, sqlDeleteLanes, owner, int64(laneKept)),
+		t.last(stmt(nil, sqlDeleteLanes, owner, campaign.LaneMissed.Milliseconds()),
 			stmt(nil, sqlInsertLanes, owner, runs, connections, limits, details, rates, wants, ats, untils))
 		return nil
 	})
