@@ -18,6 +18,7 @@ CREATE INDEX hold_open ON hold (id) WHERE lifted = 0 AND reason <> '';
 
 -- Only the operator, the canary, the run's own breaker and the quarantine pause a run. The others
 -- are holds, which begin again with the next refusal.
+-- The column run.template_event stays, unused: the hold names the event.
 UPDATE run SET state = CASE WHEN wanted = 'pause' THEN 'paused' ELSE 'ready' END,
   reason = CASE WHEN wanted = 'pause' THEN 'operator' ELSE '' END, detail = '', template_event = ''
   WHERE state = 'paused' AND reason IN ('template', 'number', 'account', 'allowance');
