@@ -129,6 +129,26 @@ func MayMove(s campaign.State, wanted campaign.Wanted, from []campaign.State, to
 	return wanted != campaign.WantCancel
 }
 
+// SentRun is a run whose segments are all done.
+type SentRun struct {
+	No     campaign.RunNo
+	wanted campaign.Wanted
+}
+
+// ScanSentRun reads no and wanted of a run.
+func ScanSentRun(scan func(...any) error) (r SentRun, err error) {
+	err = scan(&r.No, &r.wanted)
+	return r, err
+}
+
+// End is the state that the run ends in.
+func (r SentRun) End() campaign.State {
+	if r.wanted == campaign.WantCancel {
+		return campaign.Cancelled
+	}
+	return campaign.Finished
+}
+
 // FailedStep is how many segments of failed runs one query finds.
 const FailedStep = 64
 

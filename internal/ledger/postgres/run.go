@@ -258,9 +258,7 @@ func (l *Ledger) Assets(ctx context.Context, no campaign.RunNo) (all []campaign.
 
 const (
 	sqlAnySentRun = `SELECT EXISTS (SELECT 1` + sqlFromSent + `)`
-	sqlFinishRuns = `UPDATE run SET state = CASE WHEN wanted = 'cancel' THEN 'cancelled' ELSE 'finished' END,
-			reason = '', detail = '', ended_at = $1
-		WHERE no IN (SELECT no` + sqlFromSent + ` ORDER BY no FOR NO KEY UPDATE SKIP LOCKED) RETURNING no`
+	sqlSentRuns   = `SELECT no, wanted` + sqlFromSent + ` ORDER BY no FOR NO KEY UPDATE SKIP LOCKED`
 
 	sqlFromSent = ` FROM run WHERE state IN ('ready', 'running')
 		AND NOT EXISTS (SELECT 1 FROM segment WHERE segment.run = run.no AND NOT done)`
@@ -290,12 +288,16 @@ func (l *Ledger) FinishRuns(ctx context.Context) (moved []campaign.Run, err erro
 	}
 	if err := l.change(ctx, l.sender, "", func(t *tx) error {
 		moved = nil
-		var nos []int64
-		if err := t.do(stmt(nil, sqlEndSettled, settled),
-			list(&nos, scanID, sqlFinishRuns, ledger.Millis(time.Now()))); err != nil || len(nos) == 0 {
+		var sent []ledger.SentRun
+		if err := t.do(stmt(nil, sqlEndSettled, settled), list(&sent, ledger.ScanSentRun, sqlSentRuns)); err != nil || len(sent) == 0 {
 			return err
 		}
-		if err := t.do(list(&moved, ledger.ScanRun, sqlRunsOf, nos)); err != nil {
+		var nos []int64
+		var qs []*query
+		for _, r := range sent {
+			nos, qs = append(nos, int64(r.No)), append(qs, setState(r.No, r.End(), "", ""))
+		}
+		if err := t.do(append(qs, list(&moved, ledger.ScanRun, sqlRunsOf, nos))...); err != nil {
 			return err
 		}
 		for _, r := range moved {

@@ -218,7 +218,7 @@ func (l *Ledger) Assets(ctx context.Context, no campaign.RunNo) (all []campaign.
 }
 
 const (
-	sqlSentRuns = `SELECT no FROM run WHERE state IN ('ready', 'running')
+	sqlSentRuns = `SELECT no, wanted FROM run WHERE state IN ('ready', 'running')
 		AND NOT EXISTS (SELECT 1 FROM segment WHERE segment.run = run.no AND done = 0) ORDER BY no`
 	sqlAnySentRun = `SELECT EXISTS (` + sqlSentRuns + `)`
 
@@ -252,23 +252,16 @@ func (l *Ledger) FinishRuns(ctx context.Context) (moved []campaign.Run, err erro
 				return err
 			}
 		}
-		var nos []int64
-		if err := t.each(sqlSentRuns, nil, list(&nos, scanID)); err != nil {
+		var sent []ledger.SentRun
+		if err := t.each(sqlSentRuns, nil, list(&sent, ledger.ScanSentRun)); err != nil {
 			return err
 		}
-		for _, no := range nos {
-			r, err := t.run(sqlRun, no)
+		for _, s := range sent {
+			if err := t.setState(s.No, s.End(), "", ""); err != nil {
+				return err
+			}
+			r, err := t.run(sqlRun, int64(s.No))
 			if err != nil {
-				return err
-			}
-			to := campaign.Finished
-			if r.Wanted == campaign.WantCancel {
-				to = campaign.Cancelled
-			}
-			if err := t.setState(r.No, to, "", ""); err != nil {
-				return err
-			}
-			if r, err = t.run(sqlRun, no); err != nil {
 				return err
 			}
 			moved = append(moved, r)
