@@ -65,14 +65,17 @@ func (s Suppression) Proven(p Proof) Suppression {
 	return s
 }
 
-// Move is a recipient who changed the number. Opt-outs of the old number that are not newer go
-// along.
+// Move is a recipient who changed the number. Suppressions of the old number go along (Carries).
 type Move struct {
 	From, To  int64  // recipients.Key of the old and of the new number
 	FromPhone string // E.164
 	ToPhone   string // E.164
 	At        time.Time
 }
+
+// Carries reports whether a suppression of the old number goes along: an opt-out that is not newer
+// than the move. A number that cannot be reached says nothing of the next.
+func (m Move) Carries(s Suppression) bool { return s.Scope != ScopeUnreachable && !s.At.After(m.At) }
 
 // Carried returns the suppression of the old number as one of the new number.
 func (m Move) Carried(s Suppression) Suppression {

@@ -1,10 +1,12 @@
 package ledger
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"campaignd/campaign"
 )
@@ -40,6 +42,28 @@ func (o Options) Refused(r *campaign.Result) campaign.Suppression {
 	}
 	return *r.Suppress
 }
+
+// Repeated returns the suppression was when s, of the same number and scope, is written after it.
+// It keeps its first source, number and proof. It gets the latest time, so that an older opt-in
+// cannot lift it, and the later of two ends. PostgreSQL has the rule in its SQL, too; a test of
+// ledgertest compares them.
+func Repeated(was, s campaign.Suppression) campaign.Suppression {
+	if s.At.After(was.At) {
+		was.At = s.At
+	}
+	if s.Until.IsZero() {
+		was.Until = time.Time{}
+	} else if !was.InForce(s.Until) {
+		was.Until = s.Until
+	}
+	was.To, was.Proof = cmp.Or(was.To, s.To), cmp.Or(was.Proof, s.Proof)
+	return was
+}
+
+// IsOptOut is the condition, in the SQL of both databases, that a recipient asked for a suppression
+// of marketing. Its first part is that of the index suppression_opt_out.
+const IsOptOut = `source NOT IN ('import', 'operator') AND substr(source, 1, 7) <> 'import:'
+	AND (scope = 'marketing' OR substr(scope, 1, 10) = 'marketing@')`
 
 // SuppressionColumns are the columns that ScanSuppression reads.
 const SuppressionColumns = `s.key, s.scope, s.until, s.at, s.dest, s.source, s.proof`
@@ -84,12 +108,14 @@ func Carry(
 }
 
 // ScanCarried reads SuppressionColumns of a number that moved, and dest, target, new and at of the
-// move, as the suppression of the new number.
+// move, as the suppression of the new number; of no number if it does not go along.
 func ScanCarried(scan func(...any) error) (campaign.Suppression, error) {
 	var m campaign.Move
 	var at int64
 	s, err := ScanSuppression(func(into ...any) error { return scan(append(into, &m.FromPhone, &m.To, &m.ToPhone, &at)...) })
-	m.At = TimeOf(at)
+	if m.At = TimeOf(at); !m.Carries(s) {
+		return campaign.Suppression{}, err
+	}
 	return m.Carried(s), err
 }
 

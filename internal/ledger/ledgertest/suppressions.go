@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/internal/ledger"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -91,10 +92,9 @@ var suppressionPromises = []promise{
 					s := campaign.Suppression{Key: int64(1 + 100*i + 10*j + k), To: "+1", Scope: scope, Source: "stop", At: at(0), Until: c.first}
 					again := s
 					again.Until = c.second
-					f.suppressTwice(calls, s, again)
 					want := s
 					want.Until = c.want
-					f.suppressedAs(want, "%s until %v, again until %v, in %s", scope, c.first, c.second, calls)
+					f.suppressTwice(calls, s, again, want)
 				}
 			}
 		}
@@ -104,14 +104,16 @@ var suppressionPromises = []promise{
 			for i, c := range []struct{ first, second, want campaign.Suppression }{
 				{campaign.Suppression{Source: "import", At: at(0)}, campaign.Suppression{To: "+1", Source: "stop", At: at(9)},
 					campaign.Suppression{To: "+1", Source: "import", At: at(9)}},
-				{campaign.Suppression{To: "+1", Source: "stop", At: at(9)}, campaign.Suppression{To: "+2", Source: "import", At: at(0)},
-					campaign.Suppression{To: "+1", Source: "stop", At: at(9)}},
+				{campaign.Suppression{To: "+1", Source: "stop", At: at(9), Proof: campaign.Proof{Text: "STOP"}},
+					campaign.Suppression{To: "+2", Source: "import", At: at(0), Proof: campaign.Proof{Text: "no"}},
+					campaign.Suppression{To: "+1", Source: "stop", At: at(9), Proof: campaign.Proof{Text: "STOP"}}},
+				{campaign.Suppression{Source: "import", At: at(9)}, campaign.Suppression{Source: "stop", At: at(9), Proof: campaign.Proof{Text: "STOP"}},
+					campaign.Suppression{Source: "import", At: at(9), Proof: campaign.Proof{Text: "STOP"}}},
 			} {
 				for _, s := range []*campaign.Suppression{&c.first, &c.second, &c.want} {
 					s.Key, s.Scope = int64(1+10*k+i), campaign.ScopeMarketing
 				}
-				f.suppressTwice(calls, c.first, c.second)
-				f.suppressedAs(c.want, "%+v, then %+v, in %s", c.first, c.second, calls)
+				f.suppressTwice(calls, c.first, c.second, c.want)
 			}
 		}
 	}},
@@ -169,9 +171,13 @@ var suppressionPromises = []promise{
 	}},
 }
 
-// suppressTwice writes a suppression of one number and another of the same.
-func (f *fixture) suppressTwice(calls string, first, second campaign.Suppression) {
+// suppressTwice writes a suppression of one number and another of the same, and compares both the
+// rule and the ledger with what is wanted.
+func (f *fixture) suppressTwice(calls string, first, second, want campaign.Suppression) {
 	f.Helper()
+	if d := cmp.Diff(want, ledger.Repeated(first, second)); d != "" {
+		f.Errorf("the rule for %+v, then %+v (-want +got):\n%s", first, second, d)
+	}
 	both := []campaign.Suppression{first, second}
 	switch calls {
 	case "one call":
@@ -186,6 +192,7 @@ func (f *fixture) suppressTwice(calls string, first, second campaign.Suppression
 		_, err := f.l.Apply(f.ctx, campaign.Events{Suppressions: both})
 		f.ok(err)
 	}
+	f.suppressedAs(want, "%+v, then %+v, in %s", first, second, calls)
 }
 
 // suppressedAs fails unless the number has exactly this one suppression.

@@ -17,6 +17,7 @@ const (
 			w (key, scope, until, at, dest, source, proof)`
 	// An opt-out that is delivered again after its recipient resumed does not count.
 	sqlNotResumed = ` WHERE NOT EXISTS (SELECT 1 FROM opt_in o WHERE o.key = w.key AND o.scope = w.scope AND o.at > w.at)`
+	// ledger.Repeated, for many.
 	sqlSuppressTo = `
 		ON CONFLICT (key, scope) DO UPDATE SET at = greatest(suppression.at, excluded.at),
 			until = CASE WHEN suppression.until = 0 OR excluded.until = 0 THEN 0 ELSE greatest(suppression.until, excluded.until) END,
@@ -29,54 +30,41 @@ const (
 	sqlObeyOptOuts        = sqlSuppressFrom + sqlNotResumed + sqlSuppressTo
 )
 
-// suppress writes suppressions, in the order of their keys and each once. An opt-out that is
-// repeated keeps its first source and its latest time, so that an older opt-in cannot lift it, and
-// the later of two ends. added, unless it is nil, receives how many are new.
+// suppress writes suppressions, in the order of their keys and each once. added, unless it is nil,
+// receives how many are new.
 func suppress(added *int64, list []campaign.Suppression) []*query {
 	return suppressBy(sqlInsertSuppressions, added, list)
 }
 
 // suppressBy is suppress by one of the two statements.
 func suppressBy(sql string, added *int64, list []campaign.Suppression) []*query {
-	type of struct {
-		key   int64
-		scope string
+	var sorted, once []campaign.Suppression
+	for _, s := range list {
+		if s.Key != 0 { // it has a phone number
+			s.Company, s.To, s.Source, s.At = plainText(s.Company), plainText(s.To), plainText(s.Source), ledger.OrNow(s.At)
+			sorted = append(sorted, s)
+		}
 	}
-	once := map[of]int{}
+	if len(sorted) == 0 {
+		return nil
+	}
+	order := func(a, b campaign.Suppression) int {
+		return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.ScopeText(), b.ScopeText()))
+	}
+	slices.SortStableFunc(sorted, order)
+	for _, s := range sorted {
+		if n := len(once) - 1; n >= 0 && order(once[n], s) == 0 {
+			once[n] = ledger.Repeated(once[n], s)
+		} else {
+			once = append(once, s)
+		}
+	}
 	var keys, untils, ats []int64
 	var scopes, dests, sources, proofs []string
-	sorted := slices.Clone(list)
-	slices.SortStableFunc(sorted, func(a, b campaign.Suppression) int {
-		return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.ScopeText(), b.ScopeText()))
-	})
-	for _, s := range sorted {
-		if s.Key == 0 {
-			continue // it has no phone number
-		}
-		at, until := ledger.Millis(ledger.OrNow(s.At)), ledger.Millis(s.Until)
-		scope := plainText(s.ScopeText())
-		if i, again := once[of{s.Key, scope}]; again {
-			ats[i] = max(ats[i], at)
-			if untils[i] == 0 || until == 0 {
-				untils[i] = 0
-			} else {
-				untils[i] = max(untils[i], until)
-			}
-			if dests[i] == "" {
-				dests[i] = plainText(s.To)
-			}
-			if proofs[i] == "" {
-				proofs[i] = ledger.ProofText(s.Proof)
-			}
-			continue
-		}
-		once[of{s.Key, scope}] = len(keys)
-		keys, untils, ats = append(keys, s.Key), append(untils, until), append(ats, at)
-		scopes, dests, sources = append(scopes, scope), append(dests, plainText(s.To)), append(sources, plainText(s.Source))
+	for _, s := range once {
+		keys, untils, ats = append(keys, s.Key), append(untils, ledger.Millis(s.Until)), append(ats, ledger.Millis(s.At))
+		scopes, dests, sources = append(scopes, s.ScopeText()), append(dests, s.To), append(sources, s.Source)
 		proofs = append(proofs, ledger.ProofText(s.Proof))
-	}
-	if len(keys) == 0 {
-		return nil
 	}
 	if added == nil {
 		added = new(int64)
@@ -93,7 +81,7 @@ const (
 		ON CONFLICT (key) DO UPDATE SET target = excluded.target, new = excluded.new, at = excluded.at WHERE excluded.at > moved.at`
 	sqlCarried = `SELECT ` + ledger.SuppressionColumns + `, m.dest, m.target, m.new, m.at
 		FROM moved m CROSS JOIN LATERAL (SELECT * FROM suppression WHERE key = m.key OFFSET 0) s
-		WHERE m.key = ANY($1) AND s.at <= m.at AND s.scope <> 'unreachable' ORDER BY s.key, s.scope`
+		WHERE m.key = ANY($1) ORDER BY s.key, s.scope`
 )
 
 // carry writes the moves, and gives the opt-outs of numbers that moved, and these new ones, to the
@@ -230,12 +218,9 @@ func (l *Ledger) SuppressedKeys(
 }
 
 const (
-	// sqlIsOptOut is true for a suppression of marketing that a recipient asked for.
-	sqlIsOptOut = `source NOT IN ('import', 'operator') AND source NOT LIKE 'import:%'
-		AND (scope = 'marketing' OR starts_with(scope, 'marketing@'))`
-	sqlOptOuts    = `SELECT count(*) FROM suppression WHERE at >= $1 AND ` + sqlIsOptOut
+	sqlOptOuts    = `SELECT count(*) FROM suppression WHERE at >= $1 AND ` + ledger.IsOptOut
 	sqlRunOptOuts = `SELECT count(*) FROM delivery d WHERE d.rid >= $1 AND d.rid < $2
-		AND d.key IN (SELECT key FROM suppression WHERE at >= $3 AND ` + sqlIsOptOut + `)
+		AND d.key IN (SELECT key FROM suppression WHERE at >= $3 AND ` + ledger.IsOptOut + `)
 		AND EXISTS (SELECT 1 FROM outcome o WHERE o.rid = d.rid AND o.state <> 7 /* skipped */)`
 )
 

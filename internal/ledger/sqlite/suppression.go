@@ -13,24 +13,28 @@ import (
 const (
 	sqlInsertSuppression = `INSERT INTO suppression (key, scope, until, at, dest, source, proof) VALUES (?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT DO NOTHING`
-	sqlMergeSuppression = `UPDATE suppression SET at = max(at, ?3),
-			until = CASE WHEN until = 0 OR ?4 = 0 THEN 0 ELSE max(until, ?4) END,
-			dest = CASE WHEN dest = '' THEN ?5 ELSE dest END, proof = CASE WHEN proof = '' THEN ?6 ELSE proof END
-		WHERE key = ?1 AND scope = ?2`
+	sqlSuppression      = `SELECT ` + ledger.SuppressionColumns + ` FROM suppression s WHERE s.key = ? AND s.scope = ?`
+	sqlMergeSuppression = `UPDATE suppression SET until = ?, at = ?, dest = ?, proof = ? WHERE key = ? AND scope = ?`
 )
 
-// suppress writes one suppression. A repeated one keeps its first source, and gets the latest time,
-// so that an older "resume" cannot lift it, and the latest until.
+// suppress writes one suppression.
 func (t *tx) suppress(s campaign.Suppression) (added bool, err error) {
 	if s.Key == 0 {
 		return false, nil // no number
 	}
-	at, until := ledger.Millis(ledger.OrNow(s.At)), ledger.Millis(s.Until)
-	n, err := t.exec(sqlInsertSuppression, s.Key, s.ScopeText(), until, at, s.To, s.Source, ledger.ProofText(s.Proof))
+	s.At = ledger.OrNow(s.At)
+	n, err := t.exec(sqlInsertSuppression, s.Key, s.ScopeText(), ledger.Millis(s.Until), ledger.Millis(s.At), s.To, s.Source,
+		ledger.ProofText(s.Proof))
 	if err != nil || n == 1 {
 		return n == 1, err
 	}
-	_, err = t.exec(sqlMergeSuppression, s.Key, s.ScopeText(), at, until, s.To, ledger.ProofText(s.Proof))
+	var was []campaign.Suppression
+	if err := t.each(sqlSuppression, args(s.Key, s.ScopeText()), list(&was, ledger.ScanSuppression)); err != nil {
+		return false, err
+	}
+	is := ledger.Repeated(was[0], s)
+	_, err = t.exec(sqlMergeSuppression, ledger.Millis(is.Until), ledger.Millis(is.At), is.To, ledger.ProofText(is.Proof),
+		is.Key, is.ScopeText())
 	return false, err
 }
 
@@ -39,8 +43,7 @@ const (
 		ON CONFLICT (key) DO UPDATE SET target = excluded.target, new = excluded.new, at = excluded.at WHERE excluded.at > moved.at`
 	sqlAnyMoved = `SELECT EXISTS (SELECT 1 FROM moved)`
 	sqlCarried  = `SELECT ` + ledger.SuppressionColumns + `, m.dest, m.target, m.new, m.at
-		FROM moved m CROSS JOIN suppression s ON s.key = m.key
-		WHERE m.key = ? AND s.at <= m.at AND s.scope <> 'unreachable'`
+		FROM moved m CROSS JOIN suppression s ON s.key = m.key WHERE m.key = ?`
 )
 
 // carry writes the moves, and gives the opt-outs of numbers that moved, and these new ones, to the
@@ -230,12 +233,9 @@ func (l *Ledger) SuppressedKeys(
 }
 
 const (
-	// sqlIsOptOut is true for a suppression of marketing that a recipient asked for.
-	sqlIsOptOut = `source NOT IN ('import', 'operator') AND source NOT LIKE 'import:%'
-		AND (scope = 'marketing' OR substr(scope, 1, 10) = 'marketing@')`
-	sqlOptOuts    = `SELECT count(*) FROM suppression WHERE at >= ? AND ` + sqlIsOptOut
+	sqlOptOuts    = `SELECT count(*) FROM suppression WHERE at >= ? AND ` + ledger.IsOptOut
 	sqlRunOptOuts = `SELECT count(*) FROM delivery d WHERE d.rid >= ? AND d.rid < ?
-		AND d.key IN (SELECT key FROM suppression WHERE at >= ? AND ` + sqlIsOptOut + `)
+		AND d.key IN (SELECT key FROM suppression WHERE at >= ? AND ` + ledger.IsOptOut + `)
 		AND EXISTS (SELECT 1 FROM outcome o WHERE o.rid = d.rid AND o.state <> 7 /* skipped */)`
 )
 
