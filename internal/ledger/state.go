@@ -121,34 +121,56 @@ func Dispatched(alive bool) campaign.Status {
 	return campaign.InDoubt
 }
 
-// Replaces says whether a result of this kind about attempt may replace a row in state o of
-// attempt n (docs/protocol.md#results). A delivery without a row takes every kind. The caller also
-// drops a doubt of an older epoch (Merge.Fenced).
-func Replaces(kind campaign.ResultKind, attempt int, o Outcome, n int) bool {
-	switch kind {
-	case campaign.ResultAccepted:
-		return o != Accepted
-	case campaign.ResultRefused, campaign.ResultDeferred:
-		return (o == Retrying || o == Doubt) && attempt == n
-	case campaign.ResultDoubt:
-		return o == Retrying && attempt == n
+// Resolved are the doubts that a policy ends, by their row ids.
+type Resolved struct{ Resend, Unknown []int64 }
+
+// Doubt adds one with these flags: it is sent again if the policy says so, unless the service
+// answered 200 without an id.
+func (r *Resolved) Doubt(p campaign.OnUncertain, rid, flags int64) {
+	if p == campaign.UncertainResend && flags&FlagNoResend == 0 {
+		r.Resend = append(r.Resend, rid)
+	} else {
+		r.Unknown = append(r.Unknown, rid)
 	}
-	return false
 }
 
-// Merge is what a refusal, a deferral or a doubt writes where Replaces lets it. Times are in
-// milliseconds.
+// GivenUp is the state of a delivery whose last attempt was not sent and that is given up as o,
+// Refused or Skipped: Unknown if an earlier attempt may have been sent. SkippedState is the same in
+// SQL, for statements about many rows.
+func GivenUp(o Outcome, flags int64) Outcome {
+	if flags&FlagMaybeDuplicate != 0 {
+		return Unknown
+	}
+	return o
+}
+
+// SkippedState is the part of an UPDATE of outcomes that sets the state of deliveries that are
+// skipped, as GivenUp says.
+const SkippedState = `state = CASE WHEN flags & 2 /* may be a duplicate */ <> 0 THEN 4 /* unknown */ ELSE 7 /* skipped */ END`
+
+// Row is the outcome of a delivery as a result finds it. The zero value is none.
+type Row struct {
+	State   Outcome
+	Attempt int
+	Flags   int64
+}
+
+// Merge is what a result writes where Over lets it. Times are in milliseconds.
 type Merge struct {
 	State                 Outcome
+	Attempt               int
 	Tries, Flags          int64 // are added to those of the row
 	At, IntentAt, NextDue int64
 	Fenced                bool // a decision: dropped when its segment has another epoch
+	Noted                 bool // writes only its flags, code and detail
 }
 
-// MergeOf returns what a result writes that is no acceptance.
+// MergeOf returns what a result writes.
 func MergeOf(r *campaign.Result) Merge {
-	m := Merge{At: Millis(OrNow(r.At))}
+	m := Merge{Attempt: r.Attempt, At: Millis(OrNow(r.At))}
 	switch r.Kind {
+	case campaign.ResultAccepted:
+		m.State = Accepted
 	case campaign.ResultRefused:
 		m.State = Refused
 	case campaign.ResultDeferred:
@@ -163,6 +185,38 @@ func MergeOf(r *campaign.Result) Merge {
 		}
 	}
 	return m
+}
+
+// Over returns what the result writes over a row (docs/protocol.md#results). ok is false if that is
+// nothing. The caller also drops a doubt of an older epoch (Fenced). PostgreSQL writes many results
+// at once and has this rule in its SQL, and both databases have the rule of acceptances there; a
+// test of ledgertest compares them with this function.
+func (m Merge) Over(row Row) (_ Merge, ok bool) {
+	switch {
+	case row.State == 0:
+		return m, true
+	case m.State == Accepted:
+		return m, row.State != Accepted
+	case m.Attempt != row.Attempt, m.State == 0:
+		return m, false
+	case row.State == Doubt && m.Flags == FlagNoResend:
+		m.Noted = true
+		return m, true
+	case m.State == Refused:
+		m.State = GivenUp(Refused, row.Flags)
+	}
+	return m, row.State == Retrying || row.State == Doubt && m.State != Doubt
+}
+
+// Unsent returns the row ids of the deliveries whose attempts were certainly not sent: refusals and
+// deferrals, which give places back.
+func Unsent(rs []campaign.Result) (rids []int64) {
+	for i := range rs {
+		if r := &rs[i]; r.Kind == campaign.ResultRefused || r.Kind == campaign.ResultDeferred {
+			rids = append(rids, RowID(r.Run, r.Seq))
+		}
+	}
+	return rids
 }
 
 // CheckResult refuses a result that no backend records.

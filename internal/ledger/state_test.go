@@ -29,8 +29,9 @@ func TestOnlyItsOwnAttemptIsAnswered(t *testing.T) {
 				for _, w := range want {
 					wanted = wanted || w == o
 				}
-				if got := Replaces(c.kind, attempt, o, 2); got != wanted {
-					t.Errorf("kind %d of attempt %d on state %d of attempt 2: %v; want %v", c.kind, attempt, o, got, wanted)
+				m, got := MergeOf(&campaign.Result{Kind: c.kind, Attempt: attempt}).Over(Row{State: o, Attempt: 2})
+				if got != wanted || m.Noted {
+					t.Errorf("kind %d of attempt %d on state %d of attempt 2: %v, noted %v; want %v, false", c.kind, attempt, o, got, m.Noted, wanted)
 				}
 			}
 		}

@@ -65,6 +65,8 @@ var tablePromises = []struct {
 	{"AStrangersStatusNamesNoErasedNumber", aStrangersStatusNamesNoErasedNumber, false},
 	{"ASecondErasureMeetsTheFirst", aSecondErasureMeetsTheFirst, true},
 	{"EventsBesideAnErasureStoreNothing", eventsBesideAnErasureStoreNothing, false},
+	{"ResultsMergeByTheRule", resultsMergeByTheRule, true},
+	{"WhatIsGivenUpMayHaveBeenSent", whatIsGivenUpMayHaveBeenSent, true},
 	{"AnOlderSchemaIsNotRead", anOlderSchemaIsNotRead, true},
 }
 

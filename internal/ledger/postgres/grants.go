@@ -226,10 +226,7 @@ const (
 			connection = CASE WHEN o.connection IS NOT NULL THEN w.connection END
 		FROM unnest($1::bigint[], $2::bigint[], $4::text[]) w (r, attempt, connection)
 		WHERE o.rid = ANY($1) AND o.rid = w.r AND o.state = 1 /* deferred */`
-	// An earlier attempt of a resent delivery may have been sent, so it becomes unknown.
-	sqlDropRetries = `UPDATE outcome o
-		SET state = CASE WHEN o.flags & 2 /* may be a duplicate */ <> 0 THEN 4 /* unknown */ ELSE 7 /* skipped */ END, code = w.why,
-			result_at = $3, next_due = NULL
+	sqlDropRetries = `UPDATE outcome o SET ` + ledger.SkippedState + `, code = w.why, result_at = $3, next_due = NULL
 		FROM unnest($1::bigint[], $2::text[]) w (r, why) WHERE o.rid = ANY($1) AND o.rid = w.r AND o.state = 1 /* deferred */`
 	sqlTakeBudgets = `UPDATE run_count c SET taken = c.taken + w.n FROM unnest($1::bigint[], $2::bigint[]) w (no, n) WHERE c.no = w.no`
 )

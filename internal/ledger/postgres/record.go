@@ -19,14 +19,13 @@ const maxMessageID = 1024
 // storedID is a message id as rows keep and compare it.
 func storedID(id string) string { return plainText(ledger.Clip(id, maxMessageID)) }
 
-// Record implements campaign.SendLedger. Acceptances are inserted at once; refusals, deferrals and
-// doubts merge by the rule of ledger.Replaces. A NoResend doubt (200 without an id) is a fact and
-// merges whatever its epoch is: without it a policy could send twice.
+// Record implements campaign.SendLedger, by the rule of ledger.Merge.Over. A NoResend doubt
+// (200 without an id) is a fact and merges whatever its epoch is: without it a policy could send
+// twice.
 func (l *Ledger) Record(ctx context.Context, rs []campaign.Result) error {
 	var receipts []receipt
 	var others []*campaign.Result
 	var suppressions []campaign.Suppression
-	var unsent []int64
 	for i := range rs {
 		r := &rs[i]
 		if err := ledger.CheckResult(r); err != nil {
@@ -37,9 +36,6 @@ func (l *Ledger) Record(ctx context.Context, rs []campaign.Result) error {
 			receipts = append(receipts, receipt{ledger.RowID(r.Run, r.Seq), l.key.MessageHash(id), id, r})
 		} else {
 			others = append(others, r)
-			if r.Kind != campaign.ResultDoubt {
-				unsent = append(unsent, ledger.RowID(r.Run, r.Seq))
-			}
 		}
 		if r.Suppress != nil {
 			suppressions = append(suppressions, l.options.Refused(r))
@@ -68,7 +64,7 @@ func (l *Ledger) Record(ctx context.Context, rs []campaign.Result) error {
 		for _, part := range merges {
 			qs = append(qs, mergeResults(part)...)
 		}
-		qs = append(qs, giveBackPeople(unsent)...)
+		qs = append(qs, giveBackPeople(ledger.Unsent(rs))...)
 		t.last(append(qs, suppress(nil, suppressions)...)...)
 		return nil
 	}); err != nil {
@@ -221,7 +217,7 @@ func acceptResults(rs []receipt, told *absorbed) (qs []*query) {
 }
 
 const (
-	// A refusal of a row that may have been sent before leaves it unknown.
+	// ledger.Merge.Over, and ledger.GivenUp in it, for many rows.
 	sqlMerge = `INSERT INTO outcome (rid, state, attempt, tries, flags, result_at, code, detail, intent_at, next_due, request_id, trace_id)
 		SELECT w.rid, w.state, w.attempt, w.tries, w.flags, w.at, w.code, nullif(w.detail, ''),
 			CASE WHEN w.state = 3 /* in doubt */ THEN w.intent END, CASE WHEN w.state = 1 /* deferred */ THEN w.due END,
@@ -257,7 +253,7 @@ func mergeResults(rs []*campaign.Result) (qs []*query) {
 	doubts, noResend := false, false
 	for i, r := range rs {
 		m := ledger.MergeOf(r)
-		rids[i], attempts[i] = ledger.RowID(r.Run, r.Seq), int64(r.Attempt)
+		rids[i], attempts[i] = ledger.RowID(r.Run, r.Seq), int64(m.Attempt)
 		states[i], tries[i], flags[i] = int64(m.State), m.Tries, m.Flags
 		ats[i], intents[i], dues[i] = m.At, m.IntentAt, m.NextDue
 		codes[i], details[i] = plainText(r.Code), plainText(ledger.Clip(r.Detail, ledger.MaxDetail))

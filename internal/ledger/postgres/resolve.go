@@ -9,10 +9,11 @@ import (
 )
 
 const (
-	sqlResend = `UPDATE outcome SET state = 1 /* deferred */, flags = flags | 2 /* may be a duplicate */, next_due = $4
-		WHERE rid >= $1 AND rid < $2 AND state = 3 /* in doubt */ AND result_at >= $6 AND result_at < $3 AND $5 AND flags & 4 /* no resend */ = 0`
-	sqlEndDoubts = `UPDATE outcome SET state = 4 /* unknown */
-		WHERE rid >= $1 AND rid < $2 AND state = 3 /* in doubt */ AND result_at < $3 AND result_at >= $4`
+	sqlOldDoubts = `SELECT rid, flags FROM outcome
+		WHERE rid >= $1 AND rid < $2 AND state = 3 /* in doubt */ AND result_at >= $3 AND result_at < $4 ORDER BY rid FOR NO KEY UPDATE`
+	sqlEndDoubts = `UPDATE outcome SET state = 4 /* unknown */ WHERE rid = ANY($1)`
+	sqlResend    = `UPDATE outcome SET state = 1 /* deferred */, flags = flags | 2 /* may be a duplicate */, next_due = $2
+		WHERE rid = ANY($1)`
 )
 
 // Resolve implements campaign.SendLedger.
@@ -22,13 +23,18 @@ func (l *Ledger) Resolve(ctx context.Context, lease campaign.Lease, began campai
 		if err != nil {
 			return err
 		}
-		var again, ended int64
-		since, until := ledger.Millis(began.Since), ledger.Millis(began.Until)
-		err = t.do(
-			stmt(&again, sqlResend, s.First(), s.End(), until, ledger.Millis(time.Now()), p == campaign.UncertainResend, since),
-			stmt(&ended, sqlEndDoubts, s.First(), s.End(), until, since))
-		n = int(again + ended)
-		return err
+		var ended ledger.Resolved
+		if err := t.do(each(func(scan scanFunc) error {
+			var rid, flags int64
+			err := scan(&rid, &flags)
+			ended.Doubt(p, rid, flags)
+			return err
+		}, sqlOldDoubts, s.First(), s.End(), ledger.Millis(began.Since), ledger.Millis(began.Until))); err != nil {
+			return err
+		}
+		t.last(stmt(nil, sqlResend, ended.Resend, ledger.Millis(time.Now())), stmt(nil, sqlEndDoubts, ended.Unknown))
+		n = len(ended.Resend) + len(ended.Unknown)
+		return nil
 	})
 	if err != nil {
 		return 0, err
@@ -37,10 +43,7 @@ func (l *Ledger) Resolve(ctx context.Context, lease campaign.Lease, began campai
 }
 
 const (
-	// An earlier attempt of a resent delivery may have been sent, so it becomes unknown.
-	sqlSkipDeferred = `UPDATE outcome
-		SET state = CASE WHEN flags & 2 /* may be a duplicate */ <> 0 THEN 4 /* unknown */ ELSE 7 /* skipped */ END, code = $3,
-			result_at = $4, next_due = NULL
+	sqlSkipDeferred = `UPDATE outcome SET ` + ledger.SkippedState + `, code = $3, result_at = $4, next_due = NULL
 		WHERE rid >= $1 AND rid < $2 AND state = 1 /* deferred */ AND (attempt = 0 OR $5)`
 	sqlSkipQueued = `INSERT INTO outcome (rid, state, code, result_at) SELECT d.rid, 7 /* skipped */, $3, $4
 		FROM delivery d WHERE d.rid >= $1 AND d.rid < $2 AND ` + sqlNoOutcome + ` ORDER BY d.rid ON CONFLICT (rid) DO NOTHING`

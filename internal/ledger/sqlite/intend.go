@@ -166,10 +166,7 @@ const (
 	sqlInsertSkip = `INSERT INTO outcome (rid, state, code, result_at) VALUES (?, 7 /* skipped */, ?, ?)`
 	sqlBeginRetry = `UPDATE outcome SET state = 2 /* retrying */, attempt = ?1, next_due = 0, intent_at = ?2,
 		connection = CASE WHEN connection = '' THEN '' ELSE ?4 END WHERE rid = ?3`
-	sqlDropRetry = `UPDATE outcome
-		SET state = CASE WHEN flags & 2 /* may be a duplicate */ THEN 4 /* unknown */ ELSE 7 /* skipped */ END, code = ?,
-			result_at = ?, next_due = 0
-		WHERE rid = ?`
+	sqlDropRetry  = `UPDATE outcome SET ` + ledger.SkippedState + `, code = ?, result_at = ?, next_due = 0 WHERE rid = ?`
 	sqlTakeBudget = `UPDATE run_count SET taken = taken + ? WHERE no = ?`
 )
 

@@ -39,7 +39,6 @@ func (l *Ledger) Record(ctx context.Context, rs []campaign.Result) error {
 		if err := t.accept(accepts, hashes); err != nil {
 			return err
 		}
-		var unsent []int64
 		for i := range rs {
 			r := &rs[i]
 			if r.Kind != campaign.ResultAccepted {
@@ -47,16 +46,13 @@ func (l *Ledger) Record(ctx context.Context, rs []campaign.Result) error {
 					return err
 				}
 			}
-			if r.Kind == campaign.ResultRefused || r.Kind == campaign.ResultDeferred {
-				unsent = append(unsent, ledger.RowID(r.Run, r.Seq))
-			}
 			if r.Suppress != nil {
 				if _, err := t.suppress(t.options.Refused(r)); err != nil {
 					return err
 				}
 			}
 		}
-		return t.giveBack(unsent...)
+		return t.giveBack(ledger.Unsent(rs)...)
 	}})
 }
 
@@ -202,18 +198,19 @@ const (
 			request_id = excluded.request_id, trace_id = excluded.trace_id, granted_by = ''`
 )
 
-// merge applies one refusal, deferral or doubt (see ledger.Replaces).
+// merge applies one refusal, deferral or doubt.
 func (t *tx) merge(r *campaign.Result) error {
 	id := ledger.RowID(r.Run, r.Seq)
-	var state ledger.Outcome
-	var attempt, before int
-	err := t.row(sqlOutcome, args(id), &state, &attempt, &before)
-	missing := errors.Is(err, sql.ErrNoRows)
-	if err != nil && !missing {
+	var row ledger.Row
+	if err := t.row(sqlOutcome, args(id), &row.State, &row.Attempt, &row.Flags); err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return err
 	}
-	m, detail := ledger.MergeOf(r), ledger.Clip(r.Detail, ledger.MaxDetail)
-	if m.Flags == ledger.FlagNoResend && !missing && state == ledger.Doubt && attempt == r.Attempt {
+	m, ok := ledger.MergeOf(r).Over(row)
+	if !ok {
+		return nil
+	}
+	detail := ledger.Clip(r.Detail, ledger.MaxDetail)
+	if m.Noted {
 		_, err := t.exec(sqlFlagNoResend, r.Code, detail, id)
 		return err
 	}
@@ -227,20 +224,13 @@ func (t *tx) merge(r *campaign.Result) error {
 			return err
 		}
 	}
-	if !missing && !ledger.Replaces(r.Kind, r.Attempt, state, attempt) {
-		return nil
-	}
-	if m.State == ledger.Refused && before&ledger.FlagMaybeDuplicate != 0 {
-		m.State = ledger.Unknown // an earlier attempt may have been sent
-	}
-	if _, err = t.exec(sqlMerge, id, int(m.State), r.Attempt, m.Tries, m.Flags, m.At, r.Code,
-		detail, m.IntentAt, m.NextDue, r.RequestID, r.TraceID); err != nil {
-		return err
-	}
-	switch m.State {
-	case ledger.Deferred:
+	_, err := t.exec(sqlMerge, id, int(m.State), m.Attempt, m.Tries, m.Flags, m.At, r.Code,
+		detail, m.IntentAt, m.NextDue, r.RequestID, r.TraceID)
+	switch {
+	case err != nil:
+	case m.State == ledger.Deferred:
 		_, err = t.exec(sqlWakeDeferred, m.NextDue, ledger.SegmentOf(id), r.Epoch)
-	case ledger.Doubt:
+	case m.State == ledger.Doubt:
 		_, err = t.exec(sqlOpenAttempts, id, id+1)
 	}
 	return err

@@ -22,31 +22,28 @@ func (l *Ledger) Resolve(ctx context.Context, lease campaign.Lease, began campai
 		if err != nil {
 			return err
 		}
-		type doubt struct {
-			rid   int64
-			flags int
-		}
-		var doubts []doubt
+		var ended ledger.Resolved
 		within := args(s.First(), s.End(), ledger.Millis(began.Since), ledger.Millis(began.Until))
 		if err := t.each(sqlOldDoubts, within, func(scan scanFunc) error {
-			var d doubt
-			err := scan(&d.rid, &d.flags)
-			doubts = append(doubts, d)
+			var rid, flags int64
+			err := scan(&rid, &flags)
+			ended.Doubt(p, rid, flags)
 			return err
 		}); err != nil {
 			return err
 		}
 		now := ledger.Millis(time.Now())
-		for _, d := range doubts {
-			query, a := sqlEndDoubt, args(d.rid)
-			if p == campaign.UncertainResend && d.flags&ledger.FlagNoResend == 0 {
-				query, a = sqlResend, args(now, d.rid)
-			}
-			if _, err := t.exec(query, a...); err != nil {
+		for _, rid := range ended.Resend {
+			if _, err := t.exec(sqlResend, now, rid); err != nil {
 				return err
 			}
 		}
-		n = len(doubts)
+		for _, rid := range ended.Unknown {
+			if _, err := t.exec(sqlEndDoubt, rid); err != nil {
+				return err
+			}
+		}
+		n = len(ended.Resend) + len(ended.Unknown)
 		return nil
 	}})
 	if err != nil {
@@ -58,10 +55,7 @@ func (l *Ledger) Resolve(ctx context.Context, lease campaign.Lease, began campai
 const (
 	sqlSkipQueued = `INSERT INTO outcome (rid, state, code, result_at) SELECT d.rid, 7 /* skipped */, ?3, ?4
 		FROM delivery d LEFT JOIN outcome o ON o.rid = d.rid WHERE d.rid >= ?1 AND d.rid < ?2 AND o.rid IS NULL`
-	// An earlier attempt of a resent delivery may have been sent, so it becomes unknown.
-	sqlSkipDeferred = `UPDATE outcome
-		SET state = CASE WHEN flags & 2 /* may be a duplicate */ THEN 4 /* unknown */ ELSE 7 /* skipped */ END, code = ?3,
-			result_at = ?4, next_due = 0
+	sqlSkipDeferred = `UPDATE outcome SET ` + ledger.SkippedState + `, code = ?3, result_at = ?4, next_due = 0
 		WHERE rid >= ?1 AND rid < ?2 AND state IN (1, 2, 3) /* open */ AND state = 1 /* deferred */ AND (attempt = 0 OR ?5)`
 	sqlMarkEnd = `UPDATE segment SET mark = hi WHERE id = ?`
 )
