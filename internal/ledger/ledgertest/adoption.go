@@ -10,9 +10,7 @@ import (
 
 var adoptionPromises = []promise{
 	{"AWebhookProvesADoubtAccepted", func(f *fixture) {
-		r := f.imported(2)
-		l := f.lease(r.No, long)
-		f.sent(l, 0, 2)
+		r, l := f.begun(2, 2)
 		f.record(doubtful(l, 0), acceptance(l, 1))
 		f.apply(event("wamid.lost", key(0), campaign.Delivered, at(4)), event("wamid.lost", key(0), campaign.Sent, at(2)))
 		s := f.sweep()
@@ -39,9 +37,7 @@ var adoptionPromises = []promise{
 		f.sound(r.No)
 	}},
 	{"AnUnknownIsAdoptedForEver", func(f *fixture) {
-		r := f.imported(1)
-		l := f.lease(r.No, long)
-		f.sent(l, 0, 1)
+		r, l := f.begun(1, 1)
 		f.record(doubtful(l, 0))
 		_, err := f.l.Resolve(f.ctx, l, campaign.Span{Until: at(900)}, campaign.UncertainHold)
 		f.ok(err)
@@ -75,9 +71,7 @@ var adoptionPromises = []promise{
 		f.status(r.No, 0, campaign.Sent)
 	}},
 	{"OnlyARightTimeConnectionAndRecipientFit", func(f *fixture) {
-		r := f.imported(1)
-		l := f.lease(r.No, long)
-		f.sent(l, 0, 1)
+		r, l := f.begun(1, 1)
 		f.record(doubtful(l, 0)) // intent at 0, doubt at 1
 		otherConn := event("wamid.conn", key(0), campaign.Sent, at(2))
 		otherConn.Connection = "conn_2"
@@ -98,9 +92,7 @@ var adoptionPromises = []promise{
 		}
 	}},
 	{"AnOrphanIsAsOldAsItsFirstStatus", func(f *fixture) {
-		r := f.imported(2)
-		l := f.lease(r.No, long)
-		f.sent(l, 0, 2)
+		r, l := f.begun(2, 2)
 		f.record(doubtful(l, 0), doubtful(l, 1))
 		f.apply(event("wamid.0", key(0), campaign.Sent, at(0).Add(-early)), event("wamid.0", key(0), campaign.Read, at(9999)),
 			event("wamid.1", 0, campaign.Read, at(9999)), event("wamid.1", 0, campaign.Sent, at(72)))
@@ -228,9 +220,7 @@ var adoptionPromises = []promise{
 		}
 	}},
 	{"AnEventWithoutATimeProvesTheOnlyCandidate", func(f *fixture) {
-		r := f.imported(1)
-		l := f.lease(r.No, long)
-		f.sent(l, 0, 1)
+		r, l := f.begun(1, 1)
 		f.record(doubtful(l, 0))
 		before, after := event("wamid.before", key(0), campaign.Sent, time.Time{}), event("wamid.mine", key(0), campaign.Sent, time.Time{})
 		elsewhere := event("wamid.conn", key(0), campaign.Sent, time.Time{})
@@ -264,9 +254,7 @@ var adoptionPromises = []promise{
 		f.status(b.No, 0, campaign.Delivered)
 	}},
 	{"WhatIsKnownNotToBeSentIsNeverAdopted", func(f *fixture) {
-		r := f.imported(3)
-		l := f.lease(r.No, long)
-		f.sent(l, 0, 2)
+		r, l := f.begun(3, 2)
 		f.record(deferral(l, 0, at(0)), refusal(l, 1))
 		f.apply(event("wamid.0", key(0), campaign.Sent, at(1)), event("wamid.1", key(1), campaign.Sent, at(1)),
 			event("wamid.2", key(2), campaign.Sent, at(1)))

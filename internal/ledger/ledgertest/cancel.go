@@ -100,9 +100,7 @@ var cancelPromises = []promise{
 		f.sound(r.No)
 	}},
 	{"AFailedRunKeepsWhatWasPosted", func(f *fixture) {
-		r := f.imported(4)
-		l := f.lease(r.No, long)
-		f.sent(l, 0, 3)
+		r, l := f.begun(4, 3)
 		f.record(acceptance(l, 0), deferral(l, 1, at(0)))
 		_, err := f.l.Park(f.ctx, l, time.Now(), After(time.Minute))
 		f.ok(err)
@@ -143,9 +141,7 @@ var cancelPromises = []promise{
 		f.record(acceptance(bound, 0))
 		_, err := f.l.Park(f.ctx, bound, time.Now().Add(long), After(time.Minute))
 		f.ok(err)
-		if ls := f.claimCancelled(true, r.No); len(ls) != 0 {
-			f.Errorf("of a run that is not to be cancelled claimed %+v; want length 0", ls)
-		}
+		f.none("of a run that is not to be cancelled", f.claimCancelled(true, r.No))
 		f.cancel(r.No)
 		ls := f.claimCancelled(false, r.No)
 		if len(ls) != 2 {
@@ -158,13 +154,9 @@ var cancelPromises = []promise{
 		}
 	}},
 	{"ASegmentOfALiveOwnerIsSeizedOnlyWhenAskedFor", func(f *fixture) {
-		r := f.imported(3)
-		live := f.lease(r.No, long)
-		f.sent(live, 0, 2)
+		r, live := f.begun(3, 2)
 		f.cancel(r.No)
-		if ls := f.claimCancelled(false, r.No); len(ls) != 0 {
-			f.Errorf("claimed %+v; want length 0", ls)
-		}
+		f.none("of a live owner", f.claimCancelled(false, r.No))
 		ls := f.claimCancelled(true, r.No)
 		if len(ls) != 1 || ls[0].Epoch <= live.Epoch || !ls[0].Recovered || ls[0].Mark != 2 {
 			f.Fatalf("seized %+v; want length 1, Epoch above %d, Recovered, Mark 2", ls, live.Epoch)

@@ -9,9 +9,7 @@ import (
 // doubtPromises are about when a delivery may have been sent: it adopts messages of that time only.
 var doubtPromises = []promise{
 	{"EvidenceIsAStatusOfALaterMessage", func(f *fixture) {
-		r := f.imported(4)
-		l := f.lease(r.No, long)
-		f.sent(l, 0, 3)
+		_, l := f.begun(4, 3)
 		heard := func(connection string, since int) bool {
 			f.Helper()
 			ok, err := f.l.Heard(f.ctx, connection, at(since))
@@ -70,9 +68,7 @@ var doubtPromises = []promise{
 // again by policy, and was given back unposted. Its next attempt is the second.
 func (f *fixture) resendGivenBack() (campaign.Run, campaign.Lease) {
 	f.Helper()
-	r := f.imported(1)
-	l := f.lease(r.No, long)
-	f.sent(l, 0, 1)
+	r, l := f.begun(1, 1)
 	f.record(doubtful(l, 0))
 	f.resolved(l, at(2), campaign.UncertainResend, 1)
 	f.sentRetry(l, 1, 0, 2)

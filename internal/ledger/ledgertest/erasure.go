@@ -79,9 +79,7 @@ var erasurePromises = []promise{
 		f.sound(r.No)
 	}},
 	{"ANumberErasedAfterTheImportIsNotSent", func(f *fixture) {
-		r := f.imported(4)
-		l := f.lease(r.No, long)
-		f.sent(l, 0, 1)
+		r, l := f.begun(4, 1)
 		f.erases(2, campaign.Erased{Rows: 1})
 		g := f.intend(intent(l, 1, 4)) // the keys of the sender are older
 		if want := map[int64]campaign.SkipReason{2: campaign.Suppressed}; g.To != 4 || !cmp.Equal(g.Skipped, want) {
@@ -91,9 +89,7 @@ var erasurePromises = []promise{
 		f.sound(r.No)
 	}},
 	{"WhatIsUnderWayIsErasedWhenItHasSettled", func(f *fixture) {
-		r := f.imported(3)
-		l := f.lease(r.No, long)
-		f.sent(l, 0, 2)
+		r, l := f.begun(3, 2)
 		f.record(doubtful(l, 1))
 		f.erases(0, campaign.Erased{UnderWay: 1})
 		f.erases(1, campaign.Erased{UnderWay: 1})

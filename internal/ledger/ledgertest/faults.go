@@ -147,9 +147,7 @@ func failingSweep(f *fixture, faults Faults) {
 // orphans makes three orphans: of an accepted delivery, of one in doubt, and one that is too old.
 func (f *fixture) orphans(faults Faults, n int) campaign.Lease {
 	f.Helper()
-	r := f.imported(2)
-	l := f.lease(r.No, long)
-	f.sent(l, 0, 2)
+	r, l := f.begun(2, 2)
 	known, proof, old := fmt.Sprint("wamid.known.", n), fmt.Sprint("wamid.proof.", n), fmt.Sprint("wamid.old.", n)
 	f.record(acceptance(l, 0), doubtful(l, 1))
 	stale := event(old, key(9000), campaign.Sent, at(-8*24*3600))

@@ -22,9 +22,7 @@ var reportFaults = []faultyMethod{
 		return func(ctx context.Context) error { _, _, err := f.l.Tallies(ctx, r.No); return err }
 	}},
 	{"TalliesOfWhatIsDone", func(f *fixture, _ Faults) func(context.Context) error {
-		r := f.imported(1)
-		l := f.lease(r.No, long)
-		f.sent(l, 0, 1)
+		r, l := f.begun(1, 1)
 		f.record(acceptance(l, 0))
 		if p, err := f.l.Park(f.ctx, l, time.Time{}, After(time.Minute)); err != nil || !p.Done {
 			f.Fatalf("parked %+v, %v; want it done", p, err)

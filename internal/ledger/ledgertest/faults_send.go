@@ -74,9 +74,7 @@ var sendFaults = []faultyMethod{
 		return func(ctx context.Context) error { _, err := f.l.Intend(ctx, []campaign.Intent{in}); return err }
 	}},
 	{"Record", func(f *fixture, _ Faults) func(context.Context) error {
-		r := f.imported(20)
-		l := f.lease(r.No, long)
-		f.sent(l, 0, 8)
+		r, l := f.begun(20, 8)
 		f.record(deferral(l, 4, at(0)), doubtful(l, 5), deferral(l, 6, at(0)))
 		f.sentRetry(l, 8, 4, 2)
 		f.apply(event(messageID(r.No, 0), key(0), campaign.Sent, at(1)), event(messageID(r.No, 5), key(5), campaign.Read, at(1)))
@@ -87,9 +85,7 @@ var sendFaults = []faultyMethod{
 		return func(ctx context.Context) error { return f.l.Record(ctx, rs) }
 	}},
 	{"RecordARepeatedID", func(f *fixture, _ Faults) func(context.Context) error {
-		r := f.imported(3)
-		l := f.lease(r.No, long)
-		f.sent(l, 0, 3)
+		_, l := f.begun(3, 3)
 		rs := []campaign.Result{acceptance(l, 0), acceptance(l, 1), acceptance(l, 2)}
 		rs[2].MessageID = rs[0].MessageID
 		return func(ctx context.Context) error { return f.l.Record(ctx, rs) }

@@ -104,6 +104,14 @@ func (f *fixture) claim(no campaign.RunNo, d time.Duration, max int) []campaign.
 	return ls
 }
 
+// none fails unless a claim found nothing. of says what it looked for.
+func (f *fixture) none(of string, ls []campaign.Lease) {
+	f.Helper()
+	if len(ls) != 0 {
+		f.Errorf("claimed %s: %+v; want none", of, ls)
+	}
+}
+
 // lease claims one segment, and recovers it if it had an owner before.
 func (f *fixture) lease(no campaign.RunNo, d time.Duration) campaign.Lease {
 	f.Helper()
@@ -116,6 +124,15 @@ func (f *fixture) lease(no campaign.RunNo, d time.Duration) campaign.Lease {
 		f.ok(err)
 	}
 	return ls[0]
+}
+
+// begun makes a run of n deliveries, leases its segment, and intends the first sent of them.
+func (f *fixture) begun(n, sent int64) (campaign.Run, campaign.Lease) {
+	f.Helper()
+	r := f.imported(n)
+	l := f.lease(r.No, long)
+	f.sent(l, 0, sent)
+	return r, l
 }
 
 // keys are the phone keys of a group.

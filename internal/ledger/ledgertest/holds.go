@@ -99,9 +99,7 @@ var holdPromises = []promise{
 		}
 	}},
 	{"AHeldIntentWritesNothing", func(f *fixture) {
-		r := f.imported(4)
-		l := f.lease(r.No, long)
-		f.sent(l, 0, 1)
+		r, l := f.begun(4, 1)
 		f.record(deferral(l, 0, at(1)))
 		f.holds(1, ill(minutes(-1)))
 		both := retry(l, 1, 0, 2)

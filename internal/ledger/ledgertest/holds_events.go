@@ -19,9 +19,7 @@ func Origin(connection string) campaign.Origin {
 // accepts makes a run whose n deliveries are accepted over conn_1.
 func (f *fixture) accepts(n int64) campaign.Run {
 	f.Helper()
-	r := f.imported(n)
-	l := f.lease(r.No, long)
-	f.sent(l, 0, n)
+	r, l := f.begun(n, n)
 	for seq := range n {
 		f.record(acceptance(l, seq))
 	}
@@ -64,9 +62,7 @@ var failureHoldPromises = []promise{
 		f.held(next, 0, Origin("conn_2"), "")
 	}},
 	{"AMessageOfBeforeTheHealHoldsNothing", func(f *fixture) {
-		r := f.imported(4)
-		l := f.lease(r.No, long)
-		f.sent(l, 0, 4)
+		r, l := f.begun(4, 4)
 		for seq, when := range []time.Time{at(1), at(2), at(40)} {
 			a := acceptance(l, int64(seq))
 			a.At = when
@@ -98,18 +94,14 @@ var failureHoldPromises = []promise{
 		f.held(l, 0, of("conn_3", same), "") // the template of that name of another account
 	}},
 	{"AStatusThatComesBeforeItsReceiptHolds", func(f *fixture) {
-		r := f.imported(1)
-		l := f.lease(r.No, long)
-		f.sent(l, 0, 1)
+		r, l := f.begun(1, 1)
 		f.apply(failure(messageID(r.No, 0), "131042", at(5)))
 		f.listed(true) // nobody knows yet whose message it is
 		f.record(acceptance(l, 0))
 		f.held(f.lease(f.imported(1).No, long), 0, Origin("conn_2"), "131042")
 	}},
 	{"AnAdoptedFailureHolds", func(f *fixture) {
-		r := f.imported(1)
-		l := f.lease(r.No, long)
-		f.sent(l, 0, 1)
+		_, l := f.begun(1, 1)
 		f.record(doubtful(l, 0))
 		e := failure("wamid.adopted", "131042", at(2))
 		e.Recipient = key(0)

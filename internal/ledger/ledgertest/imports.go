@@ -123,16 +123,12 @@ var importPromises = []promise{
 	{"NothingIsClaimedBeforeTheImportEnds", func(f *fixture) {
 		r := f.create()
 		f.ok(f.l.AppendRows(f.ctx, r.No, 0, deliveries(0, 2), []campaign.Segment{{Run: r.No, Hi: 2}}))
-		if ls := f.claim(r.No, long, 1); len(ls) != 0 {
-			f.Errorf("claimed %+v; want length 0", ls)
-		}
+		f.none("while importing", f.claim(r.No, long, 1))
 		if c := f.counts(r.No); c[campaign.Queued] != 2 {
 			f.Errorf("counts %v; want Queued: 2", c)
 		}
 		f.ok(f.l.FinishImport(f.ctx, r.No, 2, campaign.WaitingApproval))
-		if ls := f.claim(r.No, long, 1); len(ls) != 0 {
-			f.Errorf("claimed before approval: %+v; want length 0", ls)
-		}
+		f.none("before approval", f.claim(r.No, long, 1))
 	}},
 	{"FinishImportVerifiesTheRows", func(f *fixture) {
 		r := f.create()

@@ -42,9 +42,7 @@ var intentPromises = []promise{
 		}
 	}},
 	{"NobodyIsIntendedTwice", func(f *fixture) {
-		r := f.imported(10)
-		l := f.lease(r.No, long)
-		f.sent(l, 0, 4)
+		_, l := f.begun(10, 4)
 		for _, from := range []int64{0, 2, 6} {
 			if g := f.intend(intent(l, from, 8)); !g.Fenced {
 				f.Errorf("intent from %d, mark 4: %+v; want Fenced", from, g)
@@ -67,9 +65,7 @@ var intentPromises = []promise{
 		}
 	}},
 	{"AnIntentByAnotherConnectionIsRefused", func(f *fixture) {
-		r := f.imported(4)
-		l := f.lease(r.No, long)
-		f.sent(l, 0, 2)
+		_, l := f.begun(4, 2)
 		in := intent(l, 2, 4)
 		in.Connection = "conn_2"
 		if _, err := f.l.Intend(f.ctx, []campaign.Intent{in}); err == nil {
@@ -77,9 +73,7 @@ var intentPromises = []promise{
 		}
 	}},
 	{"APauseHoldsTheNextIntent", func(f *fixture) {
-		r := f.imported(4)
-		l := f.lease(r.No, long)
-		f.sent(l, 0, 1)
+		r, l := f.begun(4, 1)
 		_, err := f.l.SetWanted(f.ctx, r.No, campaign.WantPause)
 		f.ok(err)
 		if g := f.intend(intent(l, 1, 2)); !g.Held || g.To != 1 {
@@ -147,9 +141,7 @@ var intentPromises = []promise{
 		f.sound(r.No)
 	}},
 	{"AnIntentOutsideItsSegmentIsRefused", func(f *fixture) {
-		r := f.imported(4)
-		l := f.lease(r.No, long)
-		f.sent(l, 0, 2)
+		r, l := f.begun(4, 2)
 		nameless, above, below := intent(l, 2, 3), intent(l, 2, 5), intent(l, 2, 1)
 		nameless.Connection = ""
 		elsewhere := retry(l, 2, 4, 2)
@@ -174,9 +166,7 @@ var intentPromises = []promise{
 		}
 	}},
 	{"AGroupAndItsRetriesAreSkippedTogether", func(f *fixture) {
-		r := f.imported(4)
-		l := f.lease(r.No, long)
-		f.sent(l, 0, 2)
+		r, l := f.begun(4, 2)
 		f.record(deferral(l, 0, at(0)), deferral(l, 1, at(0)))
 		_, err := f.l.Suppress(f.ctx, []campaign.Suppression{{Key: key(0), Scope: campaign.ScopeAll},
 			{Key: key(2), Scope: campaign.ScopeMarketing}})
@@ -253,9 +243,7 @@ var intentPromises = []promise{
 		f.sent(f.lease(r.No, long), 0, 1)
 	}},
 	{"AStopBetweenTwoAttemptsIsObeyed", func(f *fixture) {
-		r := f.imported(2)
-		l := f.lease(r.No, long)
-		f.sent(l, 0, 1)
+		r, l := f.begun(2, 1)
 		f.record(deferral(l, 0, at(0)))
 		_, err := f.l.Suppress(f.ctx, []campaign.Suppression{{Key: key(0), Scope: campaign.ScopeMarketing}})
 		f.ok(err)
@@ -266,9 +254,7 @@ var intentPromises = []promise{
 		f.status(r.No, 0, campaign.Skipped)
 	}},
 	{"ARetryNeedsProofThatTheEarlierAttemptWasNotSent", func(f *fixture) {
-		r := f.imported(4)
-		l := f.lease(r.No, long)
-		f.sent(l, 0, 3)
+		r, l := f.begun(4, 3)
 		f.record(acceptance(l, 0), doubtful(l, 1), deferral(l, 2, at(0)))
 		for _, c := range []struct {
 			seq     int64
@@ -287,9 +273,7 @@ var intentPromises = []promise{
 		f.status(r.No, 2, campaign.Sending)
 	}},
 	{"ALateAnswerStopsTheRetry", func(f *fixture) {
-		r := f.imported(1)
-		l := f.lease(r.No, long)
-		f.sent(l, 0, 1)
+		r, l := f.begun(1, 1)
 		f.record(doubtful(l, 0))
 		_, err := f.l.Resolve(f.ctx, l, campaign.Span{Until: at(50)}, campaign.UncertainResend)
 		f.ok(err)

@@ -69,9 +69,7 @@ var senderPromises = []promise{
 		f.senders(map[int64]string{}, "conn_9")
 	}},
 	{"ASegmentThatIsBeingSentIsReadAgain", func(f *fixture) {
-		r := f.imported(2)
-		l := f.lease(r.No, long)
-		f.sent(l, 0, 2)
+		_, l := f.begun(2, 2)
 		f.record(acceptance(l, 0))
 		f.senders(map[int64]string{key(0): "conn_1"}, "conn_1")
 		f.record(acceptance(l, 1))
@@ -85,11 +83,7 @@ var senderPromises = []promise{
 		f.senders(map[int64]string{key(1): "conn_1"}, "conn_1")
 	}},
 	{"ThePartsOfAMovedSegmentHaveTheirSenders", func(f *fixture) {
-		r := f.imported(2)
-		l := f.lease(r.No, long)
-		f.sent(l, 0, 1)
-		f.record(acceptance(l, 0))
-		f.moved(l, "conn_2")
+		r := f.split()
 		m := f.by("conn_2", r.No)[0]
 		f.intend(over("conn_2", intent(m, 1, 2)))
 		f.record(acceptance(m, 1))
@@ -123,9 +117,7 @@ var senderPromises = []promise{
 		if ss, err := f.l.SegmentStates(f.ctx, r.No); err != nil || len(ss) != 1 || ss[0].Bound != "conn_2" || ss[0].Connection != "conn_2" {
 			f.Fatalf("segments %+v, %v; want one, bound to conn_2", ss, err)
 		}
-		if ls := f.by("conn_1", r.No); len(ls) != 0 {
-			f.Errorf("conn_1 claimed %+v; want nothing", ls)
-		}
+		f.none("by another connection", f.by("conn_1", r.No))
 		ls := f.by("conn_2", r.No)
 		if len(ls) != 1 || ls[0].Bound != "conn_2" || ls[0].Recovered {
 			f.Fatalf("conn_2 claimed %+v; want one, bound, never owned", ls)
@@ -140,9 +132,7 @@ var senderPromises = []promise{
 		}
 		f.intend(over("conn_2", intent(ls[0], 0, 1)))
 		f.ok(f.l.Release(f.ctx, ls[0], []int64{0}))
-		if ls := f.by("conn_1", r.No); len(ls) != 0 {
-			f.Errorf("conn_1 claimed %+v; want nothing", ls)
-		}
+		f.none("by another connection", f.by("conn_1", r.No))
 		if ls := f.by("conn_2", r.No); len(ls) != 1 || ls[0].Bound != "conn_2" {
 			f.Errorf("conn_2 claimed %+v; want it again, bound", ls)
 		}

@@ -124,9 +124,7 @@ var leasePromises = []promise{
 		for _, s := range []campaign.State{campaign.Paused, campaign.RunStateFailed} {
 			_, err := f.l.SetState(f.ctx, r.No, []campaign.State{campaign.Ready, campaign.Paused}, s, "", "")
 			f.ok(err)
-			if ls := f.claim(r.No, long, 1); len(ls) != 0 {
-				f.Errorf("claimed %+v of a run that is %s; want length 0", ls, s)
-			}
+			f.none("of a run that is "+string(s), f.claim(r.No, long, 1))
 		}
 	}},
 	{"ClaimLeavesSegmentsOfOtherConnections", func(f *fixture) {
@@ -149,9 +147,7 @@ var leasePromises = []promise{
 		d[0].Skip = campaign.Duplicate
 		f.ok(f.l.AppendRows(f.ctx, r.No, 0, d, []campaign.Segment{{Run: r.No, Hi: 1, Closed: true}}))
 		f.ok(f.l.FinishImport(f.ctx, r.No, 1, campaign.Ready))
-		if ls := f.claim(r.No, long, 1); len(ls) != 0 {
-			f.Errorf("claimed %+v; want length 0", ls)
-		}
+		f.none("of a closed segment", f.claim(r.No, long, 1))
 		f.sound(r.No)
 	}},
 	{"AnExpiredLeaseIsTakenOverAndItsOwnerFenced", func(f *fixture) {
@@ -267,9 +263,7 @@ var leasePromises = []promise{
 		}
 	}},
 	{"WhatIsDueIsDueAtItsInstant", func(f *fixture) {
-		r := f.imported(1)
-		l := f.lease(r.No, long)
-		f.sent(l, 0, 1)
+		_, l := f.begun(1, 1)
 		f.record(deferral(l, 0, at(30)))
 		for when, want := range map[time.Time]int{at(30).Add(-instant): 0, at(30): 1} {
 			if due, err := f.l.Due(f.ctx, l, when, 9); err != nil || len(due) != want {
@@ -278,9 +272,7 @@ var leasePromises = []promise{
 		}
 	}},
 	{"DueGivesRetriesInTheirOrder", func(f *fixture) {
-		r := f.imported(5)
-		l := f.lease(r.No, long)
-		f.sent(l, 0, 4)
+		_, l := f.begun(5, 4)
 		throttled := deferral(l, 3, at(5))
 		throttled.Counts = false
 		f.record(deferral(l, 0, at(30)), deferral(l, 1, at(20)), deferral(l, 2, at(90)), throttled)
@@ -301,9 +293,7 @@ var leasePromises = []promise{
 		}
 	}},
 	{"DropSkipsWhatIsQueuedAndNothingElse", func(f *fixture) {
-		r := f.imported(8)
-		l := f.lease(r.No, long)
-		f.sent(l, 0, 5)
+		r, l := f.begun(8, 5)
 		f.record(acceptance(l, 0), deferral(l, 1, at(10)), doubtful(l, 2), deferral(l, 4, at(0)))
 		f.sentRetry(l, 5, 4, 2)
 		n, err := f.l.Drop(f.ctx, l, campaign.Expired)

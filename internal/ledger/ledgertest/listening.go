@@ -50,9 +50,7 @@ var listeningPromises = []promise{
 		f.listened(-1000, 12, 20, week+20, week+20)
 	}},
 	{"OnlyDoubtsOfTheSpanAreResolved", func(f *fixture) {
-		r := f.imported(3)
-		l := f.lease(r.No, long)
-		f.sent(l, 0, 3)
+		r, l := f.begun(3, 3)
 		for seq, began := range []int{10, 20, 30} {
 			d := doubtful(l, int64(seq))
 			d.At = at(began)

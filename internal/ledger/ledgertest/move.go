@@ -22,6 +22,15 @@ func (f *fixture) by(connection string, no campaign.RunNo, change ...func(*campa
 	return ls
 }
 
+// split makes a run of two deliveries: conn_1 sends the first, and its segment is then conn_2's.
+func (f *fixture) split() campaign.Run {
+	f.Helper()
+	r, l := f.begun(2, 1)
+	f.record(acceptance(l, 0))
+	f.moved(l, "conn_2")
+	return r
+}
+
 // moved gives the segment away and fails unless that is so.
 func (f *fixture) moved(l campaign.Lease, to string) {
 	f.Helper()
@@ -32,9 +41,7 @@ func (f *fixture) moved(l campaign.Lease, to string) {
 
 var segmentMovePromises = []promise{
 	{"AMoveKeepsWhoSentWhat", func(f *fixture) {
-		r := f.imported(6)
-		l := f.lease(r.No, long)
-		f.sent(l, 0, 4)
+		r, l := f.begun(6, 4)
 		lost := doubtful(l, 2)
 		lost.IntentAt, lost.At = at(0), at(1)
 		f.record(acceptance(l, 0), deferral(l, 1, at(2)), lost, refusal(l, 3))
@@ -94,9 +101,7 @@ var segmentMovePromises = []promise{
 		f.sent(next, 0, 1)
 	}},
 	{"AMoveWaitsForResults", func(f *fixture) {
-		r := f.imported(3)
-		l := f.lease(r.No, long)
-		f.sent(l, 0, 1)
+		_, l := f.begun(3, 1)
 		still := func(why string) {
 			f.Helper()
 			if ok, err := f.l.Move(f.ctx, l, ""); ok || err != nil {
@@ -114,14 +119,8 @@ var segmentMovePromises = []promise{
 		f.moved(l, "")
 	}},
 	{"AMoveMayNameTheNextConnection", func(f *fixture) {
-		r := f.imported(2)
-		l := f.lease(r.No, long)
-		f.sent(l, 0, 1)
-		f.record(acceptance(l, 0))
-		f.moved(l, "conn_2")
-		if ls := f.by("conn_1", r.No); len(ls) != 0 {
-			f.Errorf("the old connection claimed %+v; want none", ls)
-		}
+		r := f.split()
+		f.none("by the old connection", f.by("conn_1", r.No))
 		if ls := f.by("conn_2", r.No); len(ls) != 1 || ls[0].Connection != "conn_2" {
 			f.Errorf("the new connection claimed %+v; want one of its own", ls)
 		}
@@ -130,9 +129,7 @@ var segmentMovePromises = []promise{
 		}
 	}},
 	{"MovesCountTheRowsOfEachConnection", func(f *fixture) {
-		r := f.imported(6)
-		l := f.lease(r.No, long)
-		f.sent(l, 0, 2)
+		r, l := f.begun(6, 2)
 		f.record(acceptance(l, 0), deferral(l, 1, at(2)))
 		f.moved(l, "conn_2") // 4 above the mark, and the deferred one
 		l = f.by("conn_2", r.No)[0]
@@ -163,9 +160,7 @@ var segmentMovePromises = []promise{
 	{"ABoundClaimTakesNoFreeSegment", func(f *fixture) {
 		r := f.imported(2)
 		bound := func(c *campaign.Claim) { c.Bound = true }
-		if ls := f.by("conn_2", r.No, bound); len(ls) != 0 {
-			f.Errorf("claimed %+v; want none", ls)
-		}
+		f.none("of a segment that is not bound", f.by("conn_2", r.No, bound))
 		l := f.lease(r.No, long)
 		f.moved(l, "conn_2")
 		if ls := f.by("conn_2", r.No, bound); len(ls) != 1 {
@@ -173,11 +168,7 @@ var segmentMovePromises = []promise{
 		}
 	}},
 	{"AFailureHoldsTheConnectionThatSentIt", func(f *fixture) {
-		r := f.imported(2)
-		l := f.lease(r.No, long)
-		f.sent(l, 0, 1)
-		f.record(acceptance(l, 0))
-		f.moved(l, "conn_2")
+		r := f.split()
 		e := event(messageID(r.No, 0), key(0), campaign.Failed, time.Now())
 		e.Code = "131031"
 		f.apply(e)
@@ -205,10 +196,6 @@ func MovedByAFormerOwner(t *testing.T, l campaign.Ledger) bool {
 func MovedWhatWasSent(t *testing.T, l campaign.Ledger) bool {
 	t.Helper()
 	f := &fixture{T: t, l: l, ctx: t.Context()}
-	r := f.imported(2)
-	s := f.lease(r.No, long)
-	f.sent(s, 0, 1)
-	f.record(acceptance(s, 0))
-	f.moved(s, "conn_2")
+	r := f.split()
 	return f.lines(r.No)[0].Connection != "conn_1"
 }

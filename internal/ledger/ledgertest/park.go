@@ -17,9 +17,7 @@ var parkPromises = []promise{
 			"by a late answer":  func(l campaign.Lease) { f.record(acceptance(l, 0)) },
 			"by a late refusal": func(l campaign.Lease) { f.record(refusal(l, 0)) },
 		} {
-			r := f.imported(2)
-			l := f.lease(r.No, long)
-			f.sent(l, 0, 2)
+			r, l := f.begun(2, 2)
 			inDoubt := doubtful(l, 0)
 			inDoubt.IntentAt, inDoubt.At = time.Now(), time.Now()
 			f.record(inDoubt, acceptance(l, 1))
@@ -34,9 +32,7 @@ var parkPromises = []promise{
 		}
 	}},
 	{"ASegmentIsOpenWhileOneOfItIs", func(f *fixture) {
-		r := f.imported(3)
-		l := f.lease(r.No, long)
-		f.sent(l, 0, 3)
+		r, l := f.begun(3, 3)
 		first, second := doubtful(l, 0), doubtful(l, 1)
 		first.IntentAt, first.At = time.Now(), time.Now()
 		second.IntentAt, second.At = first.At, first.At
@@ -51,24 +47,18 @@ var parkPromises = []promise{
 		f.sound(r.No)
 	}},
 	{"ParkIsDoneWhenNothingIsOpen", func(f *fixture) {
-		r := f.imported(4)
-		l := f.lease(r.No, long)
-		f.sent(l, 0, 4)
+		r, l := f.begun(4, 4)
 		f.record(acceptance(l, 0), refusal(l, 1), acceptance(l, 2), acceptance(l, 3))
 		p, err := f.l.Park(f.ctx, l, time.Time{}, After(time.Minute))
 		f.ok(err)
 		if !p.Done {
 			f.Errorf("got %+v; want Done", p)
 		}
-		if ls := f.claim(r.No, long, 1); len(ls) != 0 {
-			f.Errorf("a finished segment was claimed: %+v; want length 0", ls)
-		}
+		f.none("of a finished segment", f.claim(r.No, long, 1))
 		f.sound(r.No)
 	}},
 	{"ASegmentWithOpenDoubtsStaysClaimable", func(f *fixture) {
-		r := f.imported(1)
-		l := f.lease(r.No, long)
-		f.sent(l, 0, 1)
+		r, l := f.begun(1, 1)
 		f.record(doubtful(l, 0))
 		p, err := f.l.Park(f.ctx, l, time.Time{}, After(time.Minute))
 		f.ok(err)
@@ -80,9 +70,7 @@ var parkPromises = []promise{
 		}
 	}},
 	{"ParkWakesForWhatIsNotRecordedYet", func(f *fixture) {
-		r := f.imported(1)
-		l := f.lease(r.No, long)
-		f.sent(l, 0, 1)
+		r, l := f.begun(1, 1)
 		p, err := f.l.Park(f.ctx, l, time.Now().Add(time.Hour), After(time.Minute))
 		f.ok(err)
 		if p.Done || p.Wake.After(time.Now()) {
@@ -93,9 +81,7 @@ var parkPromises = []promise{
 		}
 	}},
 	{"ParkSleepsUntilItsWakeTime", func(f *fixture) {
-		r := f.imported(2)
-		l := f.lease(r.No, long)
-		f.sent(l, 0, 1)
+		r, l := f.begun(2, 1)
 		soon := time.Now().Add(time.Hour)
 		f.record(deferral(l, 0, soon))
 		p, err := f.l.Park(f.ctx, l, soon, After(time.Minute))
@@ -106,14 +92,10 @@ var parkPromises = []promise{
 		if g := f.intend(intent(l, 1, 2)); !g.Fenced {
 			f.Errorf("an intent after Park: %+v; want Fenced", g)
 		}
-		if ls := f.claim(r.No, long, 1); len(ls) != 0 {
-			f.Errorf("claimed before its time: %+v; want length 0", ls)
-		}
+		f.none("before its time", f.claim(r.No, long, 1))
 	}},
 	{"ParkChoosesTheEarliestOfRetriesAndDoubts", func(f *fixture) {
-		r := f.imported(3)
-		l := f.lease(r.No, long)
-		f.sent(l, 0, 3)
+		_, l := f.begun(3, 3)
 		f.record(deferral(l, 0, at(500)), deferral(l, 1, at(400)), doubtful(l, 2))
 		p, err := f.l.Park(f.ctx, l, time.Time{}, After(10*time.Minute))
 		f.ok(err)
@@ -122,16 +104,12 @@ var parkPromises = []promise{
 		}
 	}},
 	{"ParkWakesForADoubtThatEndsBeforeTheRetry", func(f *fixture) {
-		r := f.imported(2)
-		l := f.lease(r.No, long)
-		f.sent(l, 0, 2)
+		_, l := f.begun(2, 2)
 		f.record(deferral(l, 0, at(602)), doubtful(l, 1))
 		f.parked(l, time.Time{}, 10*time.Minute, at(601))
 	}},
 	{"ParkWakesAtOnceWhileThereIsWork", func(f *fixture) {
-		r := f.imported(3)
-		l := f.lease(r.No, long)
-		f.sent(l, 0, 1)
+		r, l := f.begun(3, 1)
 		f.record(deferral(l, 0, time.Now().Add(time.Hour)))
 		f.parked(l, time.Time{}, time.Minute, time.Now()) // two above the mark
 		l = f.lease(r.No, long)

@@ -17,9 +17,7 @@ func tally(s campaign.Status, reason string, n int64) campaign.Tally {
 
 var reportPromises = []promise{
 	{"TalliesCountEachDeliveryOnce", func(f *fixture) {
-		r := f.imported(20)
-		l := f.lease(r.No, long)
-		f.sent(l, 0, 14)
+		r, l := f.begun(20, 14)
 		f.record(acceptance(l, 0), acceptance(l, 1), acceptance(l, 2), acceptance(l, 3), acceptance(l, 4), refusal(l, 5), deferral(l, 6, at(0)),
 			deferral(l, 7, at(0)),
 			doubtful(l, 8), doubtful(l, 9))

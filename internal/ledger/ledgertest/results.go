@@ -11,9 +11,7 @@ import (
 
 var resultPromises = []promise{
 	{"ResultsAreShownWithAllTheirFields", func(f *fixture) {
-		r := f.imported(4)
-		l := f.lease(r.No, long)
-		f.sent(l, 0, 4)
+		r, l := f.begun(4, 4)
 		d := deferral(l, 2, at(9))
 		f.record(acceptance(l, 0), refusal(l, 1), d, doubtful(l, 3))
 		got := f.lines(r.No)
@@ -35,9 +33,7 @@ var resultPromises = []promise{
 		f.sound(r.No)
 	}},
 	{"RepeatedResultsChangeNothing", func(f *fixture) {
-		r := f.imported(4)
-		l := f.lease(r.No, long)
-		f.sent(l, 0, 4)
+		r, l := f.begun(4, 4)
 		rs := []campaign.Result{acceptance(l, 0), refusal(l, 1), deferral(l, 2, at(9)), doubtful(l, 3)}
 		f.record(rs...)
 		before := f.lines(r.No)
@@ -51,9 +47,7 @@ var resultPromises = []promise{
 		}
 	}},
 	{"AcceptedWinsOverEverything", func(f *fixture) {
-		r := f.imported(8)
-		l := f.lease(r.No, long)
-		f.sent(l, 0, 6)
+		r, l := f.begun(8, 6)
 		f.record(refusal(l, 0), deferral(l, 1, at(0)), doubtful(l, 2), doubtful(l, 3), deferral(l, 4, at(0)))
 		f.sentRetry(l, 6, 4, 2)
 		_, err := f.l.Resolve(f.ctx, l, campaign.Span{Until: at(50)}, campaign.UncertainHold)
@@ -77,9 +71,7 @@ var resultPromises = []promise{
 		f.sound(r.No)
 	}},
 	{"AFactOfAnotherAttemptIsIgnored", func(f *fixture) {
-		r := f.imported(2)
-		l := f.lease(r.No, long)
-		f.sent(l, 0, 1)
+		r, l := f.begun(2, 1)
 		f.record(deferral(l, 0, at(0)))
 		f.sentRetry(l, 1, 0, 2)
 		f.record(deferral(l, 0, at(0)), refusal(l, 0), doubtful(l, 0)) // late results of attempt 1
@@ -149,9 +141,7 @@ var resultPromises = []promise{
 			policy campaign.OnUncertain
 			want   campaign.Status
 		}{{campaign.UncertainHold, campaign.Unknown}, {campaign.UncertainResend, campaign.Queued}} {
-			r := f.imported(3)
-			l := f.lease(r.No, long)
-			f.sent(l, 0, 2)
+			r, l := f.begun(3, 2)
 			young := doubtful(l, 1)
 			young.At = at(60)
 			f.record(doubtful(l, 0), young)
@@ -180,9 +170,7 @@ var resultPromises = []promise{
 		}
 	}},
 	{"ARefusalFeedsTheSuppressions", func(f *fixture) {
-		r := f.imported(2)
-		l := f.lease(r.No, long)
-		f.sent(l, 0, 1)
+		_, l := f.begun(2, 1)
 		x := refusal(l, 0)
 		x.Code = "recipient_opted_out"
 		x.Suppress = &campaign.Suppression{Key: key(0), To: "+2348030000000", Scope: campaign.ScopeMarketing,
@@ -195,9 +183,7 @@ var resultPromises = []promise{
 		}
 	}},
 	{"ARepeatedMessageIDSpoilsNothing", func(f *fixture) {
-		r := f.imported(40)
-		l := f.lease(r.No, long)
-		f.sent(l, 0, 40)
+		r, l := f.begun(40, 40)
 		var rs []campaign.Result
 		for seq := range int64(40) {
 			x := acceptance(l, seq)
@@ -217,9 +203,7 @@ var resultPromises = []promise{
 		f.sound(r.No)
 	}},
 	{"TheFirstMessageIDStays", func(f *fixture) {
-		r := f.imported(1)
-		l := f.lease(r.No, long)
-		f.sent(l, 0, 1)
+		r, l := f.begun(1, 1)
 		f.record(acceptance(l, 0))
 		second := acceptance(l, 0)
 		second.MessageID = "wamid.second"

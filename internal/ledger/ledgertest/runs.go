@@ -241,9 +241,7 @@ var runPromises = []promise{
 		}
 	}},
 	{"ACancelledRunIsClaimedDroppedAndEndsCancelled", func(f *fixture) {
-		r := f.imported(3)
-		l := f.lease(r.No, long)
-		f.sent(l, 0, 2)
+		r, l := f.begun(3, 2)
 		f.record(acceptance(l, 0), deferral(l, 1, time.Now().Add(time.Hour)))
 		_, err := f.l.Park(f.ctx, l, time.Now().Add(time.Hour), After(time.Minute))
 		f.ok(err)

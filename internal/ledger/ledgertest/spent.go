@@ -19,9 +19,7 @@ func (f *fixture) spent(since time.Time) map[string]int64 {
 
 var spentPromises = []promise{
 	{"SpentCountsWhatWasOrMayHaveBeenSent", func(f *fixture) {
-		r := f.imported(12)
-		l := f.lease(r.No, long)
-		f.sent(l, 0, 8)
+		_, l := f.begun(12, 8)
 		again := result(l, 5, campaign.ResultDeferred)
 		again.NotBefore = at(0)
 		f.record(acceptance(l, 0), acceptance(l, 1), acceptance(l, 2), refusal(l, 3), doubtful(l, 4), again)
@@ -62,9 +60,7 @@ var spentPromises = []promise{
 	}},
 	{"SpentOfManySegmentsIsTheSum", func(f *fixture) {
 		for range 40 { // more than a page
-			r := f.imported(2)
-			l := f.lease(r.No, long)
-			f.sent(l, 0, 2)
+			_, l := f.begun(2, 2)
 			f.record(acceptance(l, 0), refusal(l, 1))
 			if _, err := f.l.Park(f.ctx, l, time.Time{}, After(time.Minute)); err != nil {
 				f.Fatalf("park: %v; want no error", err)

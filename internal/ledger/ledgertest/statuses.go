@@ -13,9 +13,7 @@ import (
 // accepted makes a run whose n deliveries are all accepted.
 func (f *fixture) accepted(n int64) (campaign.Run, campaign.Lease) {
 	f.Helper()
-	r := f.imported(n)
-	l := f.lease(r.No, long)
-	f.sent(l, 0, n)
+	r, l := f.begun(n, n)
 	var rs []campaign.Result
 	for seq := range n {
 		rs = append(rs, acceptance(l, seq))
@@ -129,9 +127,7 @@ var statusPromises = []promise{
 		f.sound(r2.No)
 	}},
 	{"WhatWaitsForItsReceiptFoldsAlike", func(f *fixture) {
-		r := f.imported(2)
-		l := f.lease(r.No, long)
-		f.sent(l, 0, 2)
+		r, l := f.begun(2, 2)
 		f.record(acceptance(l, 0))
 		for _, e := range []struct {
 			status campaign.Status
@@ -154,9 +150,7 @@ var statusPromises = []promise{
 		}
 	}},
 	{"AWebhookThatIsEarlierThanTheReceiptIsKept", func(f *fixture) {
-		r := f.imported(20)
-		l := f.lease(r.No, long)
-		f.sent(l, 0, 20)
+		r, l := f.begun(20, 20)
 		var rs []campaign.Result
 		for seq := range int64(20) {
 			a := f.apply(event(messageID(r.No, seq), key(seq), campaign.Delivered, at(3)),

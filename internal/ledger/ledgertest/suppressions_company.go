@@ -52,9 +52,7 @@ var companyPromises = []promise{
 		}
 	}},
 	{"ARefusalSaysWhoseOptOutItIs", func(f *fixture) {
-		r := f.imported(2)
-		l := f.lease(r.No, long)
-		f.sent(l, 0, 2)
+		_, l := f.begun(2, 2)
 		optOut, unreachable := refusal(l, 0), refusal(l, 1)
 		stop := campaign.NewSuppression(key(0), "", campaign.ScopeMarketing, "refused:131050", at(5))
 		gone := campaign.NewSuppression(key(1), "", campaign.ScopeUnreachable, "refused:131026", at(5))
