@@ -45,8 +45,8 @@ func (o Options) Refused(r *campaign.Result) campaign.Suppression {
 
 // Repeated returns the suppression was when s, of the same number and scope, is written after it.
 // It keeps its first source, number and proof. It gets the latest time, so that an older opt-in
-// cannot lift it, and the later of two ends. PostgreSQL has the rule in its SQL, too; a test of
-// ledgertest compares them.
+// cannot lift it, and the later of two ends. PostgreSQL, which writes many at once, has the rule in
+// its SQL; a test of ledgertest compares the two.
 func Repeated(was, s campaign.Suppression) campaign.Suppression {
 	if s.At.After(was.At) {
 		was.At = s.At

@@ -32,6 +32,18 @@ var optOutPromises = []promise{
 			f.Errorf("an import after a resume: %d, %v; want 1 added", n, err)
 		}
 	}},
+	{"AStopThatWasTakenBackLendsNoProof", func(f *fixture) {
+		var twice []campaign.Suppression
+		for _, second := range []int{10, 30} {
+			twice = append(twice, campaign.NewSuppression(1, "+1", campaign.ScopeMarketing, "stop", at(second)).
+				Proven(campaign.Proof{Message: at(second).String()}))
+		}
+		for _, e := range []campaign.Events{{Lifted: []campaign.Suppression{{Key: 1, At: at(20)}}}, {Suppressions: twice}} {
+			_, err := f.l.Apply(f.ctx, e)
+			f.ok(err)
+		}
+		f.suppressedAs(twice[1], "a resume, then a stop before it and one after it")
+	}},
 	{"OptOutsOfARunAreOfThoseItSentTo", func(f *fixture) {
 		other := func(r *campaign.Run) { r.Campaign = "other" }
 		r, o := f.imported(10), f.imported(10, other)

@@ -48,7 +48,9 @@ func (l *Ledger) Record(ctx context.Context, rs []campaign.Result) error {
 	// first receipt of a row stays.
 	slices.SortStableFunc(receipts, func(a, b receipt) int { return cmp.Compare(a.rid, b.rid) })
 	receipts = slices.CompactFunc(receipts, func(a, b receipt) bool { return a.rid == b.rid })
-	merges := partResults(others)
+	merges := parts(others, func(a, b *campaign.Result) int {
+		return cmp.Compare(ledger.RowID(a.Run, a.Seq), ledger.RowID(b.Run, b.Seq))
+	})
 	var told absorbed
 	if err := l.change(ctx, l.sender, "outcome_uncommitted", func(t *tx) error {
 		told = absorbed{}
@@ -108,22 +110,19 @@ type receipt struct {
 	*campaign.Result
 }
 
-// partResults divides results into parts that hold no row twice, each in the order of the rows.
-func partResults(rs []*campaign.Result) (parts [][]*campaign.Result) {
-	nth := map[int64]int{}
-	for _, r := range rs {
-		id := ledger.RowID(r.Run, r.Seq)
-		n := nth[id]
-		nth[id]++
+// parts divides rows into parts that hold none twice, each in the order of order, because one
+// statement changes a row once. The first part holds the first of each row.
+func parts[T any](all []T, order func(a, b T) int) (parts [][]T) {
+	n := 0
+	sorted := slices.SortedStableFunc(slices.Values(all), order)
+	for i, row := range sorted {
+		if n++; i == 0 || order(sorted[i-1], row) != 0 {
+			n = 0
+		}
 		if n == len(parts) {
 			parts = append(parts, nil)
 		}
-		parts[n] = append(parts[n], r)
-	}
-	for _, part := range parts {
-		slices.SortFunc(part, func(a, b *campaign.Result) int {
-			return cmp.Compare(ledger.RowID(a.Run, a.Seq), ledger.RowID(b.Run, b.Seq))
-		})
+		parts[n] = append(parts[n], row)
 	}
 	return parts
 }

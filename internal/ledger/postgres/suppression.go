@@ -30,46 +30,31 @@ const (
 	sqlObeyOptOuts        = sqlSuppressFrom + sqlNotResumed + sqlSuppressTo
 )
 
-// suppress writes suppressions, in the order of their keys and each once. added, unless it is nil,
-// receives how many are new.
+// suppress writes suppressions, in the order of their keys. added, unless it is nil, receives how
+// many are new.
 func suppress(added *int64, list []campaign.Suppression) []*query {
 	return suppressBy(sqlInsertSuppressions, added, list)
 }
 
 // suppressBy is suppress by one of the two statements.
-func suppressBy(sql string, added *int64, list []campaign.Suppression) []*query {
-	var sorted, once []campaign.Suppression
-	for _, s := range list {
-		if s.Key != 0 { // it has a phone number
-			s.Company, s.To, s.Source, s.At = plainText(s.Company), plainText(s.To), plainText(s.Source), ledger.OrNow(s.At)
-			sorted = append(sorted, s)
+func suppressBy(sql string, added *int64, list []campaign.Suppression) (qs []*query) {
+	list = slices.DeleteFunc(slices.Clone(list), func(s campaign.Suppression) bool { return s.Key == 0 }) // they have no phone number
+	for _, part := range parts(list, func(a, b campaign.Suppression) int {
+		return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(plainText(a.ScopeText()), plainText(b.ScopeText())))
+	}) {
+		var keys, untils, ats []int64
+		var scopes, dests, sources, proofs []string
+		for _, s := range part {
+			keys, untils, ats = append(keys, s.Key), append(untils, ledger.Millis(s.Until)), append(ats, ledger.Millis(ledger.OrNow(s.At)))
+			scopes, dests = append(scopes, plainText(s.ScopeText())), append(dests, plainText(s.To))
+			sources, proofs = append(sources, plainText(s.Source)), append(proofs, ledger.ProofText(s.Proof))
 		}
-	}
-	if len(sorted) == 0 {
-		return nil
-	}
-	order := func(a, b campaign.Suppression) int {
-		return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.ScopeText(), b.ScopeText()))
-	}
-	slices.SortStableFunc(sorted, order)
-	for _, s := range sorted {
-		if n := len(once) - 1; n >= 0 && order(once[n], s) == 0 {
-			once[n] = ledger.Repeated(once[n], s)
-		} else {
-			once = append(once, s)
+		if added == nil || len(qs) > 0 { // only what the first part has is new
+			added = new(int64)
 		}
+		qs = append(qs, row(added, sql, keys, scopes, untils, ats, dests, sources, proofs))
 	}
-	var keys, untils, ats []int64
-	var scopes, dests, sources, proofs []string
-	for _, s := range once {
-		keys, untils, ats = append(keys, s.Key), append(untils, ledger.Millis(s.Until)), append(ats, ledger.Millis(s.At))
-		scopes, dests, sources = append(scopes, s.ScopeText()), append(dests, s.To), append(sources, s.Source)
-		proofs = append(proofs, ledger.ProofText(s.Proof))
-	}
-	if added == nil {
-		added = new(int64)
-	}
-	return []*query{row(added, sql, keys, scopes, untils, ats, dests, sources, proofs)}
+	return qs
 }
 
 const (
