@@ -83,7 +83,7 @@ const canaryJudging = 15 * time.Second
 // failed. It may be called often and by every replica: the lease of a job measures the wait on the
 // ledger's clock and lets one of them decide (docs/limits.md#canary).
 func CheckCanary(ctx context.Context, l CanaryLedger, run Run, policy *Canary, owner string) (v CanaryVerdict, err error) {
-	if policy == nil || run.State != Ready && run.State != Running || run.Wanted != WantRun {
+	if policy == nil || !run.State.Sends() || run.Wanted != WantRun {
 		return v, nil
 	}
 	segments, err := l.SegmentStates(ctx, run.No)

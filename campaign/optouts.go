@@ -39,7 +39,7 @@ type OptOutVerdict struct {
 // pause, so that the breaker trips once per run (docs/limits.md#opt-outs).
 func CheckOptOuts(ctx context.Context, l OptOutLedger, run Run, most float64, delivered int64, owner string) (v OptOutVerdict, err error) {
 	v.Delivered = delivered
-	if most <= 0 || run.StartedAt.IsZero() || run.State != Ready && run.State != Running || run.Wanted != WantRun {
+	if most <= 0 || run.StartedAt.IsZero() || !run.State.Sends() || run.Wanted != WantRun {
 		return v, nil
 	}
 	over := func(n int64) bool { return n >= optOutsLeast && float64(n) > most*float64(v.Delivered) }

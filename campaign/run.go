@@ -28,6 +28,10 @@ const (
 	RunStateFailed  State = "failed"
 )
 
+// Sends reports whether senders may claim segments of the run. They send while its operator wants
+// it to run.
+func (s State) Sends() bool { return s == Ready || s == Running }
+
 // Ended reports whether no sender will work on the run again.
 func (s State) Ended() bool { return s == Finished || s == Cancelled || s == RunStateFailed }
 

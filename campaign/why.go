@@ -162,7 +162,7 @@ func Explain(ctx context.Context, l WhyLedger, run Run, h WhyHolds, now time.Tim
 	}
 	w.Waits = w.waits(run, segments)
 	w.LimitedBy, w.Sentence = w.answer(run)
-	if refused != nil && len(run.Definition) > 0 && run.Wanted == WantRun && (run.State == Ready || run.State == Running) {
+	if refused != nil && len(run.Definition) > 0 && run.Wanted == WantRun && run.State.Sends() {
 		w.LimitedBy = "none"
 		w.Sentence = fmt.Sprintf("this version cannot send it (%s); one that can goes on with it, and `campaignd cancel %s` ends it",
 			firstLine(refused.Error()), run.ID())

@@ -79,7 +79,7 @@ func (s *Sending) Admit(in *campaign.Intent) (answer campaign.Granted, ok bool, 
 	case in.To < in.From || in.To > s.Hi:
 		return answer, false, fmt.Errorf("run %d segment %d: an intent for %d to %d of %d to %d", no, index, in.From, in.To, s.Lo, s.Hi)
 	}
-	if s.Wanted != campaign.WantRun || s.State != campaign.Running && s.State != campaign.Ready {
+	if s.Wanted != campaign.WantRun || !s.State.Sends() {
 		return campaign.Granted{Held: true, To: in.From}, false, nil
 	}
 	if !in.Until.IsZero() && !time.Now().Before(in.Until) && !mutant.On("window_unchecked") {

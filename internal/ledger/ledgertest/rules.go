@@ -119,3 +119,26 @@ func whatIsGivenUpMayHaveBeenSent(t *testing.T, l Tables) {
 		}
 	}
 }
+
+// A claim chooses runs as ledger.Claims says, and the filter of unfinished runs those that have not
+// ended.
+func theStateOfARunSaysWhatAClaimTakes(t *testing.T, l Tables) {
+	no := Load(t, l, 1).No
+	for _, state := range []campaign.State{campaign.Importing, campaign.WaitingApproval, campaign.Ready, campaign.Running, campaign.Paused,
+		campaign.Finished, campaign.Cancelled, campaign.RunStateFailed} {
+		for _, wanted := range []campaign.Wanted{campaign.WantRun, campaign.WantPause, campaign.WantCancel} {
+			for _, cancelled := range []bool{false, true} {
+				alter(t, l, fmt.Sprintf(`UPDATE run SET state = '%s', wanted = '%s' WHERE no = %d`, state, wanted, no))
+				unfinished, err := l.Runs(t.Context(), campaign.RunFilter{Unfinished: true})
+				if err != nil || len(unfinished) > 0 == state.Ended() {
+					t.Errorf("%s: got %d unfinished runs, %v; want none exactly if it has ended", state, len(unfinished), err)
+				}
+				c := campaign.Claim{Owner: "a", Connection: "conn_1", Runs: []campaign.RunNo{no}, Max: 1, Lease: gone, Cancelled: cancelled}
+				ls, err := l.Claim(t.Context(), c)
+				if want := ledger.Claims(&c, state, wanted); err != nil || len(ls) > 0 != want {
+					t.Errorf("%s, wanted %s, cancelled %v: got %+v, %v; want one claimed: %v", state, wanted, cancelled, ls, err, want)
+				}
+			}
+		}
+	}
+}

@@ -65,6 +65,7 @@ var tablePromises = []struct {
 	{"AStrangersStatusNamesNoErasedNumber", aStrangersStatusNamesNoErasedNumber, false},
 	{"ASecondErasureMeetsTheFirst", aSecondErasureMeetsTheFirst, true},
 	{"EventsBesideAnErasureStoreNothing", eventsBesideAnErasureStoreNothing, false},
+	{"TheStateOfARunSaysWhatAClaimTakes", theStateOfARunSaysWhatAClaimTakes, true},
 	{"ResultsMergeByTheRule", resultsMergeByTheRule, true},
 	{"WhatIsGivenUpMayHaveBeenSent", whatIsGivenUpMayHaveBeenSent, true},
 	{"AnOlderSchemaIsNotRead", anOlderSchemaIsNotRead, true},

@@ -94,7 +94,7 @@ func (l *Ledger) Claim(ctx context.Context, c campaign.Claim) (leases []campaign
 			// The run before its segments, as SetWanted locks them.
 			if err := t.do(t.startRun(no), each(func(scan scanFunc) error {
 				s, err := ledger.ScanLease(campaign.RunNo(no), scan)
-				s.Recovered, s.Until = s.Epoch > 1, asked.Add(c.Lease)
+				s.Until = asked.Add(c.Lease)
 				free = append(free, s)
 				return err
 			}, query, a...)); err != nil {

@@ -47,12 +47,12 @@ func (l *Ledger) Claim(ctx context.Context, c campaign.Claim) (leases []campaign
 }
 
 const (
-	sqlFreeSegments = `SELECT id & 0xffffffff, zone, lo, hi, mark, epoch, connection, moved > 0, bound FROM segment
+	sqlFreeSegments = `SELECT id & 0xffffffff, zone, lo, hi, mark, epoch + 1, connection, moved > 0, bound FROM segment
 		WHERE run = ?1 AND done = 0 AND lease_until <= ?2 AND wake_at <= ?2
 			AND (connection = ?3 OR connection = '' AND NOT ?6) AND (epoch > 0 OR NOT ?5)
 		ORDER BY connection = '', id LIMIT ?4`
 	// Any segment of a run that is to be cancelled; ?4 takes live leases too.
-	sqlCancelledSegments = `SELECT id & 0xffffffff, zone, lo, hi, mark, epoch, connection, moved > 0, bound FROM segment
+	sqlCancelledSegments = `SELECT id & 0xffffffff, zone, lo, hi, mark, epoch + 1, connection, moved > 0, bound FROM segment
 		WHERE run = ?1 AND done = 0 AND (lease_until <= ?2 OR ?4) ORDER BY id LIMIT ?3`
 	// Until Recover has run, what is open was granted to an earlier owner.
 	sqlClaim = `UPDATE segment SET granted_by = CASE WHEN epoch = 0 THEN ?2 ELSE granted_by END, epoch = ?1, owner = ?2, lease_until = ?3,
@@ -68,7 +68,7 @@ func (t *tx) claim(c *campaign.Claim, no campaign.RunNo, n int, now time.Time) (
 	} else if err != nil {
 		return nil, err
 	}
-	if state != campaign.Ready && state != campaign.Running || c.Cancelled && wanted != campaign.WantCancel {
+	if !ledger.Claims(c, state, wanted) {
 		return nil, nil
 	}
 	query, a := sqlFreeSegments, args(int64(no), ledger.Millis(now), c.Connection, n, c.Begun, c.Bound)
@@ -77,8 +77,6 @@ func (t *tx) claim(c *campaign.Claim, no campaign.RunNo, n int, now time.Time) (
 	}
 	if err := t.each(query, a, func(scan scanFunc) error {
 		s, err := ledger.ScanLease(no, scan)
-		s.Recovered = s.Epoch > 0
-		s.Epoch++
 		free = append(free, s)
 		return err
 	}); err != nil {
