@@ -32,10 +32,10 @@ type Sending struct {
 
 // SendingRows are the rows that an intent is about, by their keys (RowID).
 type SendingRows struct {
-	Settled    map[int64]bool                // deliveries of From..To that have an outcome
-	Suppressed map[int64]campaign.SkipReason // recipients that must not be sent to
-	Retries    map[int64]Waiting             // outcomes of the retries
-	Keys       map[int64]int64               // recipients.Key; where Sending.People is set
+	Settled    map[int64]bool    // deliveries of From..To that have an outcome
+	Suppressed Stops             // recipients that must not be sent to
+	Retries    map[int64]Waiting // outcomes of the retries
+	Keys       map[int64]int64   // recipients.Key; where Sending.People is set
 }
 
 // Waiting is the outcome of a delivery that a retry is about.

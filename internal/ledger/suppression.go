@@ -60,6 +60,29 @@ func Repeated(was, s campaign.Suppression) campaign.Suppression {
 	return was
 }
 
+// Stops are the reasons why recipients must not be sent to, the strongest of each, by key or by row
+// id.
+type Stops map[int64]campaign.SkipReason
+
+// Add adds a suppression with this scope, if it stops the run (campaign.SkipFor).
+func (s *Stops) Add(id int64, scope string, marketing bool, companies ...string) {
+	why := campaign.SkipFor(scope, marketing, companies...)
+	if why == "" {
+		return
+	}
+	if *s == nil {
+		*s = Stops{}
+	}
+	(*s)[id] = campaign.Stronger((*s)[id], why)
+}
+
+// OptIn returns the suppression that an opt-in lifts, unless that is newer. remember says that an
+// opt-out from before the opt-in must not come back; an opt-in without a time is older than all.
+func OptIn(s campaign.Suppression) (_ campaign.Suppression, remember bool) {
+	s.Scope = campaign.ScopeMarketing
+	return s, s.Key != 0 && !s.At.IsZero()
+}
+
 // IsOptOut is the condition, in the SQL of both databases, that a recipient asked for a suppression
 // of marketing. Its first part is that of the index suppression_opt_out.
 const IsOptOut = `source NOT IN ('import', 'operator') AND substr(source, 1, 7) <> 'import:'

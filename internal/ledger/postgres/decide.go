@@ -51,11 +51,10 @@ func (g *grants) decide(in campaign.Intent) (campaign.Granted, error) {
 }
 
 // suppressed returns the deliveries of an intent that must not be sent.
-func (g *grants) suppressed(in *campaign.Intent, marketing bool) map[int64]campaign.SkipReason {
+func (g *grants) suppressed(in *campaign.Intent, marketing bool) (found ledger.Stops) {
 	if len(g.byKey)+len(g.byRow) == 0 {
 		return nil
 	}
-	found := map[int64]campaign.SkipReason{}
 	add := func(n int, seq int64) {
 		id := ledger.RowID(in.Lease.Run, seq)
 		scopes := g.byRow[id]
@@ -63,7 +62,7 @@ func (g *grants) suppressed(in *campaign.Intent, marketing bool) map[int64]campa
 			scopes = g.byKey[in.Keys[n]]
 		}
 		for _, s := range scopes {
-			found[id] = campaign.Stronger(found[id], campaign.SkipFor(s, marketing, in.Origin.Company))
+			found.Add(id, s, marketing, in.Origin.Company)
 		}
 	}
 	group := max(0, in.To-in.From)

@@ -94,12 +94,11 @@ const (
 		ON CONFLICT (key, scope) DO UPDATE SET at = greatest(opt_in.at, excluded.at)`
 )
 
-// lift deletes an opt-out from marketing that is not newer than the opt-in, and remembers the
-// opt-in. An opt-in without a time is older than all.
+// lift does what an opt-in asks for.
 func lift(s campaign.Suppression) []*query {
-	s.Scope = campaign.ScopeMarketing
+	s, remember := ledger.OptIn(s)
 	a := []any{s.Key, plainText(s.ScopeText()), ledger.Millis(s.At)}
-	if s.Key == 0 || s.At.IsZero() {
+	if !remember {
 		return []*query{stmt(nil, sqlLift, a...)}
 	}
 	return []*query{stmt(nil, sqlLift, a...), stmt(nil, sqlOptIn, a...)}
@@ -173,7 +172,7 @@ const sqlSuppressedKeys = `SELECT key, scope FROM suppression WHERE key = ANY($1
 func (l *Ledger) SuppressedKeys(
 	ctx context.Context, keys []int64, marketing bool, companies []string, now time.Time,
 ) (map[int64]campaign.SkipReason, error) {
-	found := map[int64]campaign.SkipReason{}
+	found := ledger.Stops{}
 	for step := range slices.Chunk(keys, 10_000) {
 		type stop struct {
 			key   int64
@@ -194,9 +193,7 @@ func (l *Ledger) SuppressedKeys(
 			stops = append(stops, stop{key, string(campaign.ScopeAll)})
 		}
 		for _, s := range stops {
-			if why := campaign.SkipFor(s.scope, marketing, companies...); why != "" {
-				found[s.key] = campaign.Stronger(found[s.key], why)
-			}
+			found.Add(s.key, s.scope, marketing, companies...)
 		}
 	}
 	return found, nil

@@ -116,12 +116,7 @@ func (t *tx) sendingRows(in *campaign.Intent, marketing bool, now int64) (rows l
 			var id int64
 			var scope string
 			err := scan(&id, &scope)
-			if why := campaign.SkipFor(scope, marketing, in.Origin.Company); why != "" {
-				if rows.Suppressed == nil {
-					rows.Suppressed = map[int64]campaign.SkipReason{}
-				}
-				rows.Suppressed[id] = campaign.Stronger(rows.Suppressed[id], why)
-			}
+			rows.Suppressed.Add(id, scope, marketing, in.Origin.Company)
 			return err
 		})
 	}

@@ -85,12 +85,11 @@ const (
 	sqlResumed = `SELECT EXISTS (SELECT 1 FROM opt_in WHERE key = ? AND scope = ? AND at > ?)`
 )
 
-// lift deletes an opt-out from marketing that is not newer than the opt-in, and remembers the
-// opt-in. An opt-in without a time is older than all.
+// lift does what an opt-in asks for.
 func (t *tx) lift(s campaign.Suppression) error {
-	s.Scope = campaign.ScopeMarketing
+	s, remember := ledger.OptIn(s)
 	_, err := t.exec(sqlLift, s.Key, s.ScopeText(), ledger.Millis(s.At))
-	if err != nil || s.Key == 0 || s.At.IsZero() {
+	if err != nil || !remember {
 		return err
 	}
 	_, err = t.exec(sqlOptIn, s.Key, s.ScopeText(), ledger.Millis(s.At))
@@ -205,7 +204,7 @@ var sqlSuppressedKeys = `SELECT key, scope FROM suppression WHERE key IN ` + val
 func (l *Ledger) SuppressedKeys(
 	ctx context.Context, keys []int64, marketing bool, companies []string, now time.Time,
 ) (map[int64]campaign.SkipReason, error) {
-	found := map[int64]campaign.SkipReason{}
+	found := ledger.Stops{}
 	erased, err := erasedOf(func(sql string, a []any, into ...any) error { return l.read().row(ctx, sql, a, into...) }, l.key, keys)
 	if err != nil {
 		return nil, err
@@ -221,9 +220,7 @@ func (l *Ledger) SuppressedKeys(
 			var key int64
 			var scope string
 			err := scan(&key, &scope)
-			if why := campaign.SkipFor(scope, marketing, companies...); why != "" {
-				found[key] = campaign.Stronger(found[key], why)
-			}
+			found.Add(key, scope, marketing, companies...)
 			return err
 		}); err != nil {
 			return nil, err
