@@ -39,10 +39,8 @@ var adoptionPromises = []promise{
 	{"AnUnknownIsAdoptedForEver", func(f *fixture) {
 		r, l := f.begun(1, 1)
 		f.record(doubtful(l, 0))
-		_, err := f.l.Resolve(f.ctx, l, campaign.Span{Until: at(900)}, campaign.UncertainHold)
-		f.ok(err)
-		_, err = f.l.Park(f.ctx, l, time.Time{}, After(time.Minute))
-		f.ok(err)
+		f.done(f.l.Resolve(f.ctx, l, campaign.Span{Until: at(900)}, campaign.UncertainHold))
+		f.done(f.l.Park(f.ctx, l, time.Time{}, After(time.Minute)))
 		rs, err := f.l.FinishRuns(f.ctx)
 		f.ok(err)
 		if len(rs) != 1 {
@@ -62,8 +60,7 @@ var adoptionPromises = []promise{
 		f.sent(f.lease(r.No, gone), 0, 1)
 		l := f.claim(r.No, long, 1)[0]
 		now := time.Now()
-		_, err := f.l.Recover(f.ctx, l, now)
-		f.ok(err)
+		f.done(f.l.Recover(f.ctx, l, now))
 		f.apply(event("wamid.lost", key(0), campaign.Sent, now))
 		if s := f.sweep(); s.Adopted != 1 {
 			f.Errorf("got %+v; want Adopted 1", s)

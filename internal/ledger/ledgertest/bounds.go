@@ -24,8 +24,7 @@ var boundPromises = []promise{
 		}
 	}},
 	{"AnIntentForAnUnknownSegmentIsFenced", func(f *fixture) {
-		r := f.imported(10)
-		known := f.lease(r.No, long)
+		r, known := f.leased(10, long)
 		elsewhere, nowhere := known, known
 		elsewhere.Index, nowhere.Run = 7, 99
 		got, err := f.l.Intend(f.ctx, []campaign.Intent{intent(elsewhere, 0, 2), intent(known, 0, 2), intent(nowhere, 0, 2)})

@@ -50,8 +50,7 @@ var cancelPromises = []promise{
 	{"AnEndedRunIgnoresEveryWish", func(f *fixture) {
 		r := f.imported(0)
 		f.cancel(r.No)
-		_, err := f.l.FinishRuns(f.ctx)
-		f.ok(err)
+		f.done(f.l.FinishRuns(f.ctx))
 		for _, w := range []campaign.Wanted{campaign.WantPause, campaign.WantRun, campaign.WantCancel} {
 			if got, err := f.l.SetWanted(f.ctx, r.No, w); err != nil || got.State != campaign.Cancelled || got.Wanted != campaign.WantCancel {
 				f.Errorf("%s: %+v, %v; want State Cancelled, Wanted WantCancel, no error", w, got, err)
@@ -64,8 +63,7 @@ var cancelPromises = []promise{
 			f.ok(f.l.AppendRows(f.ctx, r.No, 0, deliveries(0, 2), oneSegment(r.No, 2)))
 			if s != campaign.Importing {
 				f.ok(f.l.FinishImport(f.ctx, r.No, 2, campaign.Ready))
-				_, err := f.l.SetState(f.ctx, r.No, []campaign.State{campaign.Ready}, s, "", "")
-				f.ok(err)
+				f.done(f.l.SetState(f.ctx, r.No, []campaign.State{campaign.Ready}, s, "", ""))
 			}
 			if got := f.cancel(r.No); got.State != campaign.Ready {
 				f.Errorf("cancelled while %s: %s; want State Ready", s, got.State)
@@ -102,10 +100,8 @@ var cancelPromises = []promise{
 	{"AFailedRunKeepsWhatWasPosted", func(f *fixture) {
 		r, l := f.begun(4, 3)
 		f.record(acceptance(l, 0), deferral(l, 1, at(0)))
-		_, err := f.l.Park(f.ctx, l, time.Now(), After(time.Minute))
-		f.ok(err)
-		_, err = f.l.SetState(f.ctx, r.No, []campaign.State{campaign.Running}, campaign.RunStateFailed, "", "why")
-		f.ok(err)
+		f.done(f.l.Park(f.ctx, l, time.Now(), After(time.Minute)))
+		f.done(f.l.SetState(f.ctx, r.No, []campaign.State{campaign.Running}, campaign.RunStateFailed, "", "why"))
 		f.status(r.No, 0, campaign.Accepted)
 		f.status(r.No, 1, campaign.Skipped)
 		if line := f.status(r.No, 3, campaign.Skipped); line.Reason != string(campaign.RunFailed) {
@@ -122,12 +118,10 @@ var cancelPromises = []promise{
 		}
 		f.ok(f.l.FinishImport(f.ctx, r.No, 2, campaign.WaitingApproval))
 		l := f.claimCancelled(false, r.No)[0]
-		_, err := f.l.Drop(f.ctx, l, campaign.RunCancelled)
-		f.ok(err)
+		f.done(f.l.Drop(f.ctx, l, campaign.RunCancelled))
 		p, err := f.l.Park(f.ctx, l, time.Now(), After(time.Second))
 		f.ok(err)
-		_, err = f.l.FinishRuns(f.ctx)
-		f.ok(err)
+		f.done(f.l.FinishRuns(f.ctx))
 		if got := f.run(r.No); !p.Done || got.State != campaign.Cancelled || got.Rows != 2 {
 			f.Errorf("parked %+v, run %+v; want Done, State Cancelled, Rows 2", p, got)
 		}
@@ -139,8 +133,7 @@ var cancelPromises = []promise{
 		bound := f.lease(r.No, long)
 		f.sent(bound, 0, 1)
 		f.record(acceptance(bound, 0))
-		_, err := f.l.Park(f.ctx, bound, time.Now().Add(long), After(time.Minute))
-		f.ok(err)
+		f.done(f.l.Park(f.ctx, bound, time.Now().Add(long), After(time.Minute)))
 		f.none("of a run that is not to be cancelled", f.claimCancelled(true, r.No))
 		f.cancel(r.No)
 		ls := f.claimCancelled(false, r.No)
@@ -164,12 +157,9 @@ var cancelPromises = []promise{
 		if g := f.intend(intent(live, 2, 3)); !g.Fenced {
 			f.Errorf("an intent of the old owner: %+v; want Fenced", g)
 		}
-		_, err := f.l.Recover(f.ctx, ls[0], at(2))
-		f.ok(err)
-		_, err = f.l.Drop(f.ctx, ls[0], campaign.RunCancelled)
-		f.ok(err)
-		_, err = f.l.Resolve(f.ctx, ls[0], campaign.Span{Until: time.Now()}, campaign.UncertainHold)
-		f.ok(err)
+		f.done(f.l.Recover(f.ctx, ls[0], at(2)))
+		f.done(f.l.Drop(f.ctx, ls[0], campaign.RunCancelled))
+		f.done(f.l.Resolve(f.ctx, ls[0], campaign.Span{Until: time.Now()}, campaign.UncertainHold))
 		p, err := f.l.Park(f.ctx, ls[0], time.Now(), After(time.Second))
 		f.ok(err)
 		if !p.Done {

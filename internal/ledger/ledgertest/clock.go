@@ -74,8 +74,7 @@ var clockPromises = []clockPromise{
 		f.claims(r.No, 1)
 	}},
 	{"AParkedSegmentWakesAtItsTime", func(f *clockFixture) {
-		r := f.imported(1)
-		l := f.lease(r.No, long)
+		r, l := f.leased(1, long)
 		if p, err := f.l.Park(f.ctx, l, f.Now().Add(time.Hour), After(time.Minute)); err != nil || p.Done {
 			f.Fatalf("parked %+v, %v; want it open", p, err)
 		}

@@ -94,8 +94,7 @@ var erasurePromises = []promise{
 		f.erases(0, campaign.Erased{UnderWay: 1})
 		f.erases(1, campaign.Erased{UnderWay: 1})
 		f.record(acceptance(l, 0))
-		_, err := f.l.Resolve(f.ctx, l, campaign.Span{Until: at(50)}, campaign.UncertainHold)
-		f.ok(err)
+		f.done(f.l.Resolve(f.ctx, l, campaign.Span{Until: at(50)}, campaign.UncertainHold))
 		for seq := range int64(2) {
 			if all, err := f.l.SuppressionsOf(f.ctx, key(seq)); err != nil || len(all) != 2 {
 				f.Errorf("suppressions under way: %+v, %v; want the number's and its hash's", all, err)
@@ -121,8 +120,7 @@ var erasurePromises = []promise{
 		_, err := f.l.Apply(f.ctx, campaign.Events{Suppressions: []campaign.Suppression{stop},
 			Moved: []campaign.Move{{From: key(1), FromPhone: stop.To, To: key(2), ToPhone: "+2", At: at(2)}}})
 		f.ok(err)
-		_, err = f.l.Suppress(f.ctx, []campaign.Suppression{stop})
-		f.ok(err)
+		f.done(f.l.Suppress(f.ctx, []campaign.Suppression{stop}))
 		if all := f.suppressed(); len(all) != 0 {
 			f.Errorf("the list shows %+v; want nothing", all)
 		}
@@ -143,13 +141,10 @@ var erasurePromises = []promise{
 	{"AResumeOfAnErasedNumberStoresNothing", func(f *fixture) {
 		f.erases(1, campaign.Erased{})
 		stop := campaign.Suppression{Key: key(1), To: fmt.Sprintf("+%d", key(1)), Scope: campaign.ScopeMarketing, Source: "stop", At: at(9)}
-		_, err := f.l.Apply(f.ctx, campaign.Events{Lifted: []campaign.Suppression{stop}})
-		f.ok(err)
-		_, err = f.l.Unsuppress(f.ctx, []campaign.Suppression{{Key: key(1), Scope: campaign.ScopeAll}})
-		f.ok(err)
+		f.done(f.l.Apply(f.ctx, campaign.Events{Lifted: []campaign.Suppression{stop}}))
+		f.done(f.l.Unsuppress(f.ctx, []campaign.Suppression{{Key: key(1), Scope: campaign.ScopeAll}}))
 		stop.At = at(5) // older than the resume, which would win if it were stored
-		_, err = f.l.Apply(f.ctx, campaign.Events{Suppressions: []campaign.Suppression{stop}})
-		f.ok(err)
+		f.done(f.l.Apply(f.ctx, campaign.Events{Suppressions: []campaign.Suppression{stop}}))
 		if all := f.suppressed(); len(all) != 1 {
 			f.Errorf("the list shows %+v; want the stop alone", all)
 		}

@@ -194,8 +194,7 @@ func (f *fixture) suppresses(seqs ...int64) {
 	for _, seq := range seqs {
 		all = append(all, campaign.Suppression{Key: key(seq), To: fmt.Sprintf("+%d", key(seq)), Scope: campaign.ScopeMarketing, At: at(0)})
 	}
-	_, err := f.l.Suppress(f.ctx, all)
-	f.ok(err)
+	f.done(f.l.Suppress(f.ctx, all))
 	f.Cleanup(func() {
 		if _, err := f.l.Unsuppress(context.WithoutCancel(f.ctx), all); err != nil {
 			f.Errorf("lifting %d suppressions: %v; want no error", len(all), err)

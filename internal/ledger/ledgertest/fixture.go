@@ -49,6 +49,12 @@ func (f *fixture) ok(err error) {
 	}
 }
 
+// done is ok of a call whose answer does not matter.
+func (f *fixture) done(_ any, err error) {
+	f.Helper()
+	f.ok(err)
+}
+
 // key is the phone key of seq in every run of the suite.
 func key(seq int64) int64 { return 2348030000000 + seq }
 
@@ -120,17 +126,22 @@ func (f *fixture) lease(no campaign.RunNo, d time.Duration) campaign.Lease {
 		f.Fatalf("claimed %d segments of run %d, want 1", len(ls), no)
 	}
 	if ls[0].Recovered {
-		_, err := f.l.Recover(f.ctx, ls[0], at(100))
-		f.ok(err)
+		f.done(f.l.Recover(f.ctx, ls[0], at(100)))
 	}
 	return ls[0]
+}
+
+// leased makes a run of n deliveries and leases its segment.
+func (f *fixture) leased(n int64, d time.Duration) (campaign.Run, campaign.Lease) {
+	f.Helper()
+	r := f.imported(n)
+	return r, f.lease(r.No, d)
 }
 
 // begun makes a run of n deliveries, leases its segment, and intends the first sent of them.
 func (f *fixture) begun(n, sent int64) (campaign.Run, campaign.Lease) {
 	f.Helper()
-	r := f.imported(n)
-	l := f.lease(r.No, long)
+	r, l := f.leased(n, long)
 	f.sent(l, 0, sent)
 	return r, l
 }

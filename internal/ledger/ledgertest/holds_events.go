@@ -115,8 +115,7 @@ var failureHoldPromises = []promise{
 		l := f.lease(f.imported(1).No, long)
 		apply := func(hs []campaign.Hold, ls ...campaign.Lift) {
 			f.Helper()
-			_, err := f.l.Apply(f.ctx, campaign.Events{Holds: hs, Lifts: ls})
-			f.ok(err)
+			f.done(f.l.Apply(f.ctx, campaign.Events{Holds: hs, Lifts: ls}))
 		}
 		apply([]campaign.Hold{ill(minutes(-5))})
 		f.held(l, 0, Origin("conn_1"), "131042")

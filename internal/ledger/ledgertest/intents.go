@@ -10,8 +10,7 @@ import (
 
 var intentPromises = []promise{
 	{"IntendMovesTheMarkAndBindsTheConnection", func(f *fixture) {
-		r := f.imported(10)
-		l := f.lease(r.No, long)
+		r, l := f.leased(10, long)
 		g := f.intend(intent(l, 0, 4))
 		if d := cmp.Diff(campaign.Granted{To: 4}, g); d != "" {
 			f.Errorf("-want +got:\n%s", d)
@@ -74,31 +73,26 @@ var intentPromises = []promise{
 	}},
 	{"APauseHoldsTheNextIntent", func(f *fixture) {
 		r, l := f.begun(4, 1)
-		_, err := f.l.SetWanted(f.ctx, r.No, campaign.WantPause)
-		f.ok(err)
+		f.done(f.l.SetWanted(f.ctx, r.No, campaign.WantPause))
 		if g := f.intend(intent(l, 1, 2)); !g.Held || g.To != 1 {
 			f.Errorf("wanted pause: %+v", g)
 		}
-		_, err = f.l.SetWanted(f.ctx, r.No, campaign.WantRun)
-		f.ok(err)
+		f.done(f.l.SetWanted(f.ctx, r.No, campaign.WantRun))
 		f.sent(l, 1, 2)
-		_, err = f.l.SetState(f.ctx, r.No, []campaign.State{campaign.Running}, campaign.Paused, campaign.PausedByBreaker, "")
-		f.ok(err)
+		f.done(f.l.SetState(f.ctx, r.No, []campaign.State{campaign.Running}, campaign.Paused, campaign.PausedByBreaker, ""))
 		if g := f.intend(intent(l, 2, 3)); !g.Held {
 			f.Errorf("paused: %+v; want Held", g)
 		}
 		f.record(acceptance(l, 0)) // a result of an earlier intent is still recorded
 		f.status(r.No, 0, campaign.Accepted)
-		_, err = f.l.SetWanted(f.ctx, r.No, campaign.WantRun)
-		f.ok(err)
+		f.done(f.l.SetWanted(f.ctx, r.No, campaign.WantRun))
 		f.sent(l, 2, 3)
 		if got := f.run(r.No); got.State != campaign.Running {
 			f.Errorf("resumed under the same lease, the run is %s; want State Running", got.State)
 		}
 	}},
 	{"AnIntentAfterItsWindowGrantsNothing", func(f *fixture) {
-		r := f.imported(4)
-		l := f.lease(r.No, long)
+		r, l := f.leased(4, long)
 		in := intent(l, 0, 2)
 		in.Until = time.Now().Add(-time.Millisecond)
 		want := campaign.Granted{Held: true, Limit: campaign.Limit{By: campaign.LimitWindow}}
@@ -114,8 +108,7 @@ var intentPromises = []promise{
 		}
 	}},
 	{"AStopBeforeTheIntentIsObeyed", func(f *fixture) {
-		r := f.imported(8)
-		l := f.lease(r.No, long)
+		r, l := f.leased(8, long)
 		_, err := f.l.Apply(f.ctx, campaign.Events{Suppressions: []campaign.Suppression{
 			{Key: key(1), Scope: campaign.ScopeMarketing, Source: "stop", At: at(0)},
 			{Key: key(2), Scope: campaign.ScopeAll, Source: "operator", At: at(0)},
@@ -157,10 +150,8 @@ var intentPromises = []promise{
 		f.sent(l, 2, 4) // up to the end
 	}},
 	{"ACancelledRunIsGrantedNothing", func(f *fixture) {
-		r := f.imported(2)
-		l := f.lease(r.No, long)
-		_, err := f.l.SetWanted(f.ctx, r.No, campaign.WantCancel)
-		f.ok(err)
+		r, l := f.leased(2, long)
+		f.done(f.l.SetWanted(f.ctx, r.No, campaign.WantCancel))
 		if d := cmp.Diff(campaign.Granted{Held: true}, f.intend(intent(l, 0, 2))); d != "" {
 			f.Errorf("granted (-want +got):\n%s", d)
 		}
@@ -209,8 +200,7 @@ var intentPromises = []promise{
 					for _, s := range c.list {
 						for _, to := range []int64{seq, n + seq} { // by a retry, and by a first attempt
 							s.Key = key(to)
-							_, err := f.l.Suppress(f.ctx, []campaign.Suppression{s})
-							f.ok(err)
+							f.done(f.l.Suppress(f.ctx, []campaign.Suppression{s}))
 						}
 					}
 					if why := map[bool]campaign.SkipReason{true: c.marketing, false: c.others}[marketing]; why != "" {
@@ -231,22 +221,19 @@ var intentPromises = []promise{
 						f.status(r.No, seq, campaign.Sending)
 					}
 				}
-				_, err := f.l.Unsuppress(f.ctx, f.suppressed())
-				f.ok(err)
+				f.done(f.l.Unsuppress(f.ctx, f.suppressed()))
 			}
 		}
 	}},
 	{"AnOptOutFromMarketingDoesNotHoldATransaction", func(f *fixture) {
 		r := f.imported(1, func(r *campaign.Run) { r.Marketing = false })
-		_, err := f.l.Suppress(f.ctx, []campaign.Suppression{{Key: key(0), Scope: campaign.ScopeMarketing}})
-		f.ok(err)
+		f.done(f.l.Suppress(f.ctx, []campaign.Suppression{{Key: key(0), Scope: campaign.ScopeMarketing}}))
 		f.sent(f.lease(r.No, long), 0, 1)
 	}},
 	{"AStopBetweenTwoAttemptsIsObeyed", func(f *fixture) {
 		r, l := f.begun(2, 1)
 		f.record(deferral(l, 0, at(0)))
-		_, err := f.l.Suppress(f.ctx, []campaign.Suppression{{Key: key(0), Scope: campaign.ScopeMarketing}})
-		f.ok(err)
+		f.done(f.l.Suppress(f.ctx, []campaign.Suppression{{Key: key(0), Scope: campaign.ScopeMarketing}}))
 		g := f.intend(retry(l, 1, 0, 2))
 		if d := cmp.Diff(campaign.Granted{To: 1, Skipped: map[int64]campaign.SkipReason{0: campaign.OptedOut}}, g); d != "" {
 			f.Errorf("-want +got:\n%s", d)
@@ -275,8 +262,7 @@ var intentPromises = []promise{
 	{"ALateAnswerStopsTheRetry", func(f *fixture) {
 		r, l := f.begun(1, 1)
 		f.record(doubtful(l, 0))
-		_, err := f.l.Resolve(f.ctx, l, campaign.Span{Until: at(50)}, campaign.UncertainResend)
-		f.ok(err)
+		f.done(f.l.Resolve(f.ctx, l, campaign.Span{Until: at(50)}, campaign.UncertainResend))
 		f.record(acceptance(l, 0))
 		g := f.intend(retry(l, 1, 0, 2))
 		if d := cmp.Diff(campaign.Granted{To: 1, Skipped: map[int64]campaign.SkipReason{0: ""}}, g); d != "" {

@@ -122,14 +122,12 @@ var leasePromises = []promise{
 	{"ClaimTakesNothingOfARunThatIsPausedOrEnded", func(f *fixture) {
 		r := f.imported(1)
 		for _, s := range []campaign.State{campaign.Paused, campaign.RunStateFailed} {
-			_, err := f.l.SetState(f.ctx, r.No, []campaign.State{campaign.Ready, campaign.Paused}, s, "", "")
-			f.ok(err)
+			f.done(f.l.SetState(f.ctx, r.No, []campaign.State{campaign.Ready, campaign.Paused}, s, "", ""))
 			f.none("of a run that is "+string(s), f.claim(r.No, long, 1))
 		}
 	}},
 	{"ClaimLeavesSegmentsOfOtherConnections", func(f *fixture) {
-		r := f.imported(1)
-		l := f.lease(r.No, gone)
+		r, l := f.leased(1, gone)
 		f.sent(l, 0, 1)
 		ls, err := f.l.Claim(f.ctx, campaign.Claim{Owner: "b", Connection: "conn_2", Runs: []campaign.RunNo{r.No}, Max: 1, Lease: long})
 		f.ok(err)
@@ -151,8 +149,7 @@ var leasePromises = []promise{
 		f.sound(r.No)
 	}},
 	{"AnExpiredLeaseIsTakenOverAndItsOwnerFenced", func(f *fixture) {
-		r := f.imported(4)
-		old := f.lease(r.No, gone)
+		r, old := f.leased(4, gone)
 		f.sent(old, 0, 2)
 		l := f.lease(r.No, long)
 		if l.Epoch != old.Epoch+1 || !l.Recovered || l.Mark != 2 {
@@ -179,8 +176,7 @@ var leasePromises = []promise{
 		}
 	}},
 	{"RenewProlongsAndSaysUntilWhen", func(f *fixture) {
-		r := f.imported(1)
-		l := f.lease(r.No, gone)
+		r, l := f.leased(1, gone)
 		before := time.Now()
 		ls, err := f.l.Renew(f.ctx, []campaign.Lease{l}, long)
 		f.ok(err)
@@ -192,8 +188,7 @@ var leasePromises = []promise{
 		}
 	}},
 	{"RecoverTurnsWhatHasNoResultIntoDoubt", func(f *fixture) {
-		r := f.imported(6)
-		l := f.lease(r.No, gone)
+		r, l := f.leased(6, gone)
 		f.sent(l, 0, 4)
 		f.record(acceptance(l, 0), refusal(l, 1), deferral(l, 2, at(0)))
 		f.sentRetry(l, 4, 2, 2)

@@ -84,16 +84,14 @@ var segmentMovePromises = []promise{
 				f.Errorf("spent, done %v (-want +got):\n%s", done, d)
 			}
 			if !done {
-				_, err := f.l.Park(f.ctx, m, time.Time{}, After(time.Minute))
-				f.ok(err)
+				f.done(f.l.Park(f.ctx, m, time.Time{}, After(time.Minute)))
 			}
 		}
 		f.counted(r.No, map[campaign.Status]int64{campaign.Accepted: 4, campaign.Sent: 1, campaign.Refused: 1})
 		f.sound(r.No)
 	}},
 	{"AMoveIsFenced", func(f *fixture) {
-		r := f.imported(2)
-		l := f.lease(r.No, gone)
+		r, l := f.leased(2, gone)
 		next := f.lease(r.No, long)
 		if ok, err := f.l.Move(f.ctx, l, "conn_2"); ok || !errors.Is(err, campaign.ErrFenced) {
 			f.Errorf("moved by a former owner: %v, %v; want ErrFenced", ok, err)
@@ -185,8 +183,7 @@ var segmentMovePromises = []promise{
 func MovedByAFormerOwner(t *testing.T, l campaign.Ledger) bool {
 	t.Helper()
 	f := &fixture{T: t, l: l, ctx: t.Context()}
-	r := f.imported(1)
-	old := f.lease(r.No, gone)
+	r, old := f.leased(1, gone)
 	f.lease(r.No, long)
 	ok, err := l.Move(t.Context(), old, "conn_2")
 	return ok && err == nil

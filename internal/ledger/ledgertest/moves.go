@@ -27,8 +27,7 @@ var movePromises = []promise{
 			{Suppressions: []campaign.Suppression{company, later}}, // company arrives late
 			{Moved: []campaign.Move{second, first}},
 		} {
-			_, err := f.l.Apply(f.ctx, e)
-			f.ok(err)
+			f.done(f.l.Apply(f.ctx, e))
 		}
 		want := []campaign.Suppression{old, company, unreachable, first.Carried(old), first.Carried(company), later,
 			second.Carried(first.Carried(old)), second.Carried(first.Carried(company))}
@@ -44,8 +43,7 @@ var movePromises = []promise{
 		}
 	}},
 	{"AnImportFollowsTheNumbersThatMoved", func(f *fixture) {
-		_, err := f.l.Apply(f.ctx, campaign.Events{Moved: []campaign.Move{{From: 1, To: 2, FromPhone: "+1", ToPhone: "+2", At: at(10)}}})
-		f.ok(err)
+		f.done(f.l.Apply(f.ctx, campaign.Events{Moved: []campaign.Move{{From: 1, To: 2, FromPhone: "+1", ToPhone: "+2", At: at(10)}}}))
 		before, since := optOut(1, "+1", 5), optOut(1, "+1", 12)
 		before.Scope, before.Source = campaign.ScopeAll, "import:crm"
 		for _, s := range []campaign.Suppression{before, since} {
@@ -64,8 +62,7 @@ var movePromises = []promise{
 		first, second := optOut(1, "+1", 5), optOut(1, "+1", 9)
 		second.Proof.Message = "wamid.SECOND"
 		for _, s := range []campaign.Suppression{imported, first, second} {
-			_, err := f.l.Apply(f.ctx, campaign.Events{Suppressions: []campaign.Suppression{s}})
-			f.ok(err)
+			f.done(f.l.Apply(f.ctx, campaign.Events{Suppressions: []campaign.Suppression{s}}))
 		}
 		want := imported
 		want.At, want.Proof = second.At, first.Proof

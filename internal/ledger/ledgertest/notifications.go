@@ -61,8 +61,7 @@ var notificationPromises = []promise{
 		f.lease(r.No, gone)
 		f.lease(r.No, long)
 		f.move(r.No, campaign.Running, campaign.Paused, campaign.PausedByBreaker, "too many refusals")
-		_, err := f.l.SetWanted(f.ctx, r.No, campaign.WantRun)
-		f.ok(err)
+		f.done(f.l.SetWanted(f.ctx, r.No, campaign.WantRun))
 		f.move(r.No, campaign.Ready, campaign.Running, "", "")
 		f.move(r.No, campaign.Running, campaign.RunStateFailed, "", "why")
 		f.wantNotified("ops run.started spring pending", "ops run.paused spring breaker pending", "ops run.finished spring failed pending",
@@ -85,8 +84,7 @@ var notificationPromises = []promise{
 		r := f.create()
 		f.ok(f.l.FinishImport(f.ctx, r.No, 0, campaign.Ready))
 		for range 2 {
-			_, err := f.l.FinishRuns(f.ctx)
-			f.ok(err)
+			f.done(f.l.FinishRuns(f.ctx))
 		}
 		f.wantNotified("ops run.finished spring finished pending", "ops run.settled spring waiting")
 	}},
@@ -94,12 +92,10 @@ var notificationPromises = []promise{
 		now := time.Now().UTC()
 		hold := campaign.Hold{Scope: campaign.HoldConnection, ID: "conn_1", Reason: "131042", Source: campaign.HoldByRefusal, Since: now}
 		for range 2 {
-			_, err := f.l.AddHolds(f.ctx, []campaign.Hold{hold})
-			f.ok(err)
+			f.done(f.l.AddHolds(f.ctx, []campaign.Hold{hold}))
 		}
 		hold.ID, hold.Source, hold.Reason = "conn_2", campaign.HoldByBreaker, "breaker"
-		_, err := f.l.Apply(f.ctx, campaign.Events{Holds: []campaign.Hold{hold}})
-		f.ok(err)
+		f.done(f.l.Apply(f.ctx, campaign.Events{Holds: []campaign.Hold{hold}}))
 		f.wantNotified("ops hold.raised connection conn_1 131042 pending", "holds hold.raised connection conn_1 131042 pending",
 			"holds hold.ended connection conn_1 131042 waiting", "ops breaker.tripped connection conn_2 breaker pending",
 			"holds breaker.tripped connection conn_2 breaker pending", "holds hold.ended connection conn_2 breaker waiting")
@@ -127,14 +123,12 @@ var notificationPromises = []promise{
 		firing := campaign.Firing{Campaign: "daily", Key: "k1", At: noon, Since: noon, Outcome: campaign.FiringLaunching}
 		for _, o := range []campaign.FiringOutcome{campaign.FiringLaunching, campaign.FiringFailed, campaign.FiringFailed} {
 			firing.Outcome = o
-			_, err := f.l.NoteFiring(f.ctx, firing)
-			f.ok(err)
+			f.done(f.l.NoteFiring(f.ctx, firing))
 		}
 		_, err := f.l.NoteFiring(f.ctx, campaign.Firing{Campaign: "daily", Key: "k2", At: noon, Missed: 3, MissedSince: noon,
 			Outcome: campaign.FiringLaunched})
 		f.ok(err)
-		_, err = f.l.NoteFiring(f.ctx, campaign.Firing{Campaign: "daily", Key: "k3", At: noon, Outcome: campaign.FiringMissed})
-		f.ok(err)
+		f.done(f.l.NoteFiring(f.ctx, campaign.Firing{Campaign: "daily", Key: "k3", At: noon, Outcome: campaign.FiringMissed}))
 		f.wantNotified("ops schedule.missed daily k1 failed pending", "ops schedule.missed daily k2 missed pending",
 			"ops schedule.missed daily k3 missed pending")
 	}},

@@ -11,8 +11,7 @@ var optOutPromises = []promise{
 		}
 		in := func(e campaign.Events, want int) {
 			f.Helper()
-			_, err := f.l.Apply(f.ctx, e)
-			f.ok(err)
+			f.done(f.l.Apply(f.ctx, e))
 			if all := f.suppressed(); len(all) != want {
 				f.Errorf("after %+v: %+v; want %d suppressions", e, all, want)
 			}
@@ -39,8 +38,7 @@ var optOutPromises = []promise{
 				Proven(campaign.Proof{Message: at(second).String()}))
 		}
 		for _, e := range []campaign.Events{{Lifted: []campaign.Suppression{{Key: 1, At: at(20)}}}, {Suppressions: twice}} {
-			_, err := f.l.Apply(f.ctx, e)
-			f.ok(err)
+			f.done(f.l.Apply(f.ctx, e))
 		}
 		f.suppressedAs(twice[1], "a resume, then a stop before it and one after it")
 	}},

@@ -70,8 +70,7 @@ var pagePromises = []promise{
 		lo = ls[2].Lo
 		f.sent(ls[2], lo, lo+4)
 		f.record(doubtful(ls[2], lo), deferral(ls[2], lo+1, at(9)))
-		_, err := f.l.Resolve(f.ctx, ls[2], campaign.Span{Until: at(50)}, campaign.UncertainHold)
-		f.ok(err)
+		f.done(f.l.Resolve(f.ctx, ls[2], campaign.Span{Until: at(50)}, campaign.UncertainHold))
 
 		var all []campaign.Line
 		for line, err := range f.l.Lines(f.ctx, r.No) {
@@ -103,6 +102,7 @@ var pagePromises = []promise{
 			}
 			for next, more := int64(0), true; more; more = next != 0 {
 				var page []campaign.Line
+				var err error
 				page, next, err = f.l.SelectLines(f.ctx, r.No, filter, next, 3)
 				f.ok(err)
 				if len(page) > 3 {

@@ -56,8 +56,7 @@ func (f *fixture) grants(in campaign.Intent, to int64, by string) campaign.Grant
 
 var peoplePromises = []promise{
 	{"ATierEndsTheGrantAtItsLastPlace", func(f *fixture) {
-		r := f.imported(10)
-		l := f.lease(r.No, long)
+		r, l := f.leased(10, long)
 		g := f.grants(tiered(l, 0, 10, 4), 4, campaign.LimitTier)
 		if d := time.Until(g.Limit.Until); d < 23*time.Hour || d > 25*time.Hour || g.Limit.Detail == "" {
 			f.Errorf("limited until %s in %s, %q; want about 24 hours and a sentence", g.Limit.Until, d, g.Limit.Detail)
@@ -119,8 +118,7 @@ var peoplePromises = []promise{
 		f.grants(tiered(f.lease(d.No, long), 0, 6, 3), 2, campaign.LimitTier) // seq 0 takes the free one, 1 has one
 	}},
 	{"ARefusalReturnsAPlaceAndADoubtDoesNot", func(f *fixture) {
-		r := f.imported(10)
-		l := f.lease(r.No, long)
+		_, l := f.leased(10, long)
 		f.grants(tiered(l, 0, 4, 4), 4, "")
 		f.record(acceptance(l, 0), doubtful(l, 1))
 		f.grants(tiered(l, 4, 10, 4), 4, campaign.LimitTier)
@@ -134,8 +132,7 @@ var peoplePromises = []promise{
 		f.grants(tiered(l, 6, 10, 5), 7, campaign.LimitTier)
 	}},
 	{"ARetryBeyondTheTierIsNotPosted", func(f *fixture) {
-		r := f.imported(10)
-		l := f.lease(r.No, long)
+		r, l := f.leased(10, long)
 		f.grants(tiered(l, 0, 2, 2), 2, "")
 		f.record(deferral(l, 0, at(0)))
 		in := tiered(l, 2, 10, 2)
@@ -148,8 +145,7 @@ var peoplePromises = []promise{
 		f.counted(r.No, map[campaign.Status]int64{campaign.Sending: 2, campaign.Queued: 8})
 	}},
 	{"WhatWasNotPostedReturnsItsPlace", func(f *fixture) {
-		r := f.imported(10)
-		l := f.lease(r.No, long)
+		r, l := f.leased(10, long)
 		f.grants(tiered(l, 0, 4, 4), 4, "")
 		f.ok(f.l.Release(f.ctx, l, []int64{1, 2}))
 		l = f.lease(r.No, long)
@@ -164,8 +160,7 @@ var peoplePromises = []promise{
 		f.grants(tiered(l, 4, 10, 4), 7, campaign.LimitTier)
 	}},
 	{"AResentDoubtKeepsItsPlace", func(f *fixture) {
-		r := f.imported(4)
-		l := f.lease(r.No, long)
+		_, l := f.leased(4, long)
 		f.grants(tiered(l, 0, 1, 1), 1, "")
 		f.record(doubtful(l, 0))
 		f.resolved(l, at(1000), campaign.UncertainResend, 1)
@@ -176,8 +171,7 @@ var peoplePromises = []promise{
 		f.grants(tiered(l, 1, 4, 1), 1, campaign.LimitTier)
 	}},
 	{"AnOpenServiceWindowTakesNoPlace", func(f *fixture) {
-		r := f.imported(10)
-		l := f.lease(r.No, long)
+		_, l := f.leased(10, long)
 		wrote := func(seq int64, connection string, ago time.Duration) campaign.Inbound {
 			return campaign.Inbound{Key: key(seq), Connection: connection, At: time.Now().Add(-ago)}
 		}
@@ -188,8 +182,7 @@ var peoplePromises = []promise{
 		f.grants(tiered(l, 0, 10, 2), 4, campaign.LimitTier) // 1 and 2 take the places
 	}},
 	{"AFirstTierCountsTheLast24Hours", func(f *fixture) {
-		r := f.imported(10)
-		l := f.lease(r.No, long)
+		_, l := f.leased(10, long)
 		f.sent(l, 0, 6) // without a tier
 		done := func(seq int64, ago time.Duration, of campaign.Result) campaign.Result {
 			of.Seq, of.At = seq, time.Now().Add(-ago)
@@ -243,8 +236,7 @@ var peoplePromises = []promise{
 		}
 	}},
 	{"ACapCountsADeliveryOnce", func(f *fixture) {
-		r := f.imported(2)
-		l := f.lease(r.No, long)
+		_, l := f.leased(2, long)
 		f.grants(capped(l, 0, 1, ""), 1, "")
 		f.record(doubtful(l, 0))
 		f.resolved(l, at(1000), campaign.UncertainResend, 1)

@@ -13,8 +13,7 @@ const placeTime = 24*time.Hour + time.Minute
 
 var peopleClockPromises = []clockPromise{
 	{"APlaceIsTakenForADayAndAMinute", func(f *clockFixture) {
-		r := f.imported(10)
-		l := f.lease(r.No, long)
+		_, l := f.leased(10, long)
 		f.grants(tiered(l, 0, 2, 3), 2, "")
 		f.Pass(time.Hour)
 		f.grants(tiered(l, 2, 10, 3), 3, campaign.LimitTier)
@@ -207,7 +206,6 @@ func (f *clockFixture) leaseAfter(l campaign.Lease) campaign.Lease {
 	if len(ls) != 1 {
 		f.Fatalf("claimed %d segments of a dead owner, want 1", len(ls))
 	}
-	_, err := f.l.Recover(f.ctx, ls[0], f.Now())
-	f.ok(err)
+	f.done(f.l.Recover(f.ctx, ls[0], f.Now()))
 	return ls[0]
 }

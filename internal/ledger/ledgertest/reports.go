@@ -29,8 +29,7 @@ var reportPromises = []promise{
 		young := doubtful(l, 10)
 		young.At = at(90)
 		f.record(young)
-		_, err := f.l.Resolve(f.ctx, l, campaign.Span{Until: at(50)}, campaign.UncertainHold)
-		f.ok(err)
+		f.done(f.l.Resolve(f.ctx, l, campaign.Span{Until: at(50)}, campaign.UncertainHold))
 		got, funnel, err := f.l.Tallies(f.ctx, r.No)
 		f.ok(err)
 		want := []campaign.Tally{tally(campaign.Queued, "", 6), tally(campaign.Queued, "send_retryable", 1), tally(campaign.Sending, "", 4),
@@ -91,8 +90,7 @@ var reportPromises = []promise{
 	}},
 	{"TheSumBalancesWhileEverythingMoves", func(f *fixture) {
 		const n = 600
-		r := f.imported(n)
-		l := f.lease(r.No, long)
+		r, l := f.leased(n, long)
 		ctx, stop := context.WithTimeout(f.ctx, time.Minute)
 		defer stop()
 		var wg sync.WaitGroup
@@ -151,8 +149,7 @@ var reportPromises = []promise{
 		}
 	}},
 	{"CallsFailAfterTheirContextEnded", func(f *fixture) {
-		r := f.imported(1)
-		l := f.lease(r.No, long)
+		r, l := f.leased(1, long)
 		ctx, cancel := context.WithCancel(f.ctx)
 		cancel()
 		if gs, err := f.l.Intend(ctx, []campaign.Intent{intent(l, 0, 1)}); err == nil && gs[0].To == 1 {

@@ -50,10 +50,8 @@ var resultPromises = []promise{
 		r, l := f.begun(8, 6)
 		f.record(refusal(l, 0), deferral(l, 1, at(0)), doubtful(l, 2), doubtful(l, 3), deferral(l, 4, at(0)))
 		f.sentRetry(l, 6, 4, 2)
-		_, err := f.l.Resolve(f.ctx, l, campaign.Span{Until: at(50)}, campaign.UncertainHold)
-		f.ok(err)
-		_, err = f.l.Drop(f.ctx, l, campaign.Expired)
-		f.ok(err)
+		f.done(f.l.Resolve(f.ctx, l, campaign.Span{Until: at(50)}, campaign.UncertainHold))
+		f.done(f.l.Drop(f.ctx, l, campaign.Expired))
 		var rs []campaign.Result
 		for seq := range int64(6) {
 			rs = append(rs, acceptance(l, seq))
@@ -84,8 +82,7 @@ var resultPromises = []promise{
 		}
 	}},
 	{"AFencedOwnersFactsMergeAndItsDoubtsDoNot", func(f *fixture) {
-		r := f.imported(6)
-		old := f.lease(r.No, gone)
+		r, old := f.leased(6, gone)
 		f.sent(old, 0, 5)
 		l := f.lease(r.No, long) // recovers all five
 		f.record(acceptance(old, 0), refusal(old, 1), deferral(old, 2, at(0)), doubtful(old, 3))
@@ -108,16 +105,14 @@ var resultPromises = []promise{
 		f.status(r.No, 5, campaign.Queued)
 	}},
 	{"AFencedOwnersDeferralWakesItsSegment", func(f *fixture) {
-		r := f.imported(6)
-		old := f.lease(r.No, gone)
+		r, old := f.leased(6, gone)
 		f.sent(old, 0, 6)
 		f.sleeps(f.lease(r.No, long), 10*365*24*time.Hour) // all six are in doubt
 		f.record(deferral(old, 2, time.Now().Add(-time.Second)))
 		f.lease(r.No, long)
 	}},
 	{"AnAcceptanceWithoutIDIsNeverResent", func(f *fixture) {
-		r := f.imported(3)
-		old := f.lease(r.No, gone)
+		r, old := f.leased(3, gone)
 		f.sent(old, 0, 2)
 		l := f.lease(r.No, long)
 		noID := doubtful(old, 0)
@@ -164,8 +159,7 @@ var resultPromises = []promise{
 			again := doubtful(l, 0)
 			again.Attempt = 2
 			f.record(again)
-			_, err = f.l.Resolve(f.ctx, l, campaign.Span{Until: at(50)}, c.policy)
-			f.ok(err)
+			f.done(f.l.Resolve(f.ctx, l, campaign.Span{Until: at(50)}, c.policy))
 			f.status(r.No, 0, campaign.Queued)
 		}
 	}},

@@ -73,8 +73,7 @@ func (f *fixture) over(n int64, change ...func(*campaign.Run)) campaign.Run {
 		}
 		f.record(rs...)
 		f.apply(es...)
-		_, err := f.l.Resolve(f.ctx, l, campaign.Span{Until: at(50)}, campaign.UncertainHold)
-		f.ok(err)
+		f.done(f.l.Resolve(f.ctx, l, campaign.Span{Until: at(50)}, campaign.UncertainHold))
 		f.ended(l)
 	}
 	f.finishes(r.No)

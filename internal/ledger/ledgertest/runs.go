@@ -63,8 +63,7 @@ var runPromises = []promise{
 			{Campaign: "winter", ListHash: "ee"},                                       // 8
 			{Campaign: "winter", ListHash: "ff"},                                       // 9
 		} {
-			_, err := f.l.CreateRun(f.ctx, r)
-			f.ok(err)
+			f.done(f.l.CreateRun(f.ctx, r))
 		}
 		for no, s := range map[campaign.RunNo]campaign.State{
 			1: campaign.Finished, 4: campaign.Cancelled, 5: campaign.RunStateFailed, 6: campaign.WaitingApproval, 7: campaign.Ready,
@@ -149,8 +148,7 @@ var runPromises = []promise{
 		r := f.imported(1)
 		_, err := f.l.SetWanted(f.ctx, r.No, campaign.WantPause) // the sender reads it
 		f.ok(err)
-		_, err = f.l.SetWanted(f.ctx, r.No, campaign.WantRun)
-		f.ok(err)
+		f.done(f.l.SetWanted(f.ctx, r.No, campaign.WantRun))
 		pause := func() bool {
 			moved, err := f.l.SetState(f.ctx, r.No, []campaign.State{campaign.Ready}, campaign.Paused, campaign.PausedByOperator, "")
 			f.ok(err)
@@ -159,8 +157,7 @@ var runPromises = []promise{
 		if moved, got := pause(), f.run(r.No); moved || got.State != campaign.Ready {
 			f.Errorf("resumed, then paused by the sender: got moved %v, %s, want false, ready", moved, got.State)
 		}
-		_, err = f.l.SetWanted(f.ctx, r.No, campaign.WantPause)
-		f.ok(err)
+		f.done(f.l.SetWanted(f.ctx, r.No, campaign.WantPause))
 		if moved, got := pause(), f.run(r.No); !moved || got.State != campaign.Paused {
 			f.Errorf("paused by the sender: got moved %v, %s, want true, paused", moved, got.State)
 		}
@@ -185,8 +182,7 @@ var runPromises = []promise{
 	}},
 	{"AnEndedRunIsNotWantedBack", func(f *fixture) {
 		r := f.imported(1)
-		_, err := f.l.SetState(f.ctx, r.No, []campaign.State{campaign.Ready}, campaign.Cancelled, "", "")
-		f.ok(err)
+		f.done(f.l.SetState(f.ctx, r.No, []campaign.State{campaign.Ready}, campaign.Cancelled, "", ""))
 		got, err := f.l.SetWanted(f.ctx, r.No, campaign.WantPause)
 		f.ok(err)
 		if got.State != campaign.Cancelled || got.Wanted != campaign.WantRun {
@@ -243,10 +239,8 @@ var runPromises = []promise{
 	{"ACancelledRunIsClaimedDroppedAndEndsCancelled", func(f *fixture) {
 		r, l := f.begun(3, 2)
 		f.record(acceptance(l, 0), deferral(l, 1, time.Now().Add(time.Hour)))
-		_, err := f.l.Park(f.ctx, l, time.Now().Add(time.Hour), After(time.Minute))
-		f.ok(err)
-		_, err = f.l.SetState(f.ctx, r.No, []campaign.State{campaign.Running}, campaign.Paused, campaign.PausedByCanary, "")
-		f.ok(err)
+		f.done(f.l.Park(f.ctx, l, time.Now().Add(time.Hour), After(time.Minute)))
+		f.done(f.l.SetState(f.ctx, r.No, []campaign.State{campaign.Running}, campaign.Paused, campaign.PausedByCanary, ""))
 		got, err := f.l.SetWanted(f.ctx, r.No, campaign.WantCancel)
 		f.ok(err)
 		if got.State != campaign.Ready || got.Wanted != campaign.WantCancel {

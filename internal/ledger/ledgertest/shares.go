@@ -14,8 +14,7 @@ var sharePromises = []promise{
 	{"LimitsChangeOneByOne", func(f *fixture) {
 		r := f.imported(1)
 		bulk, weight, rate, deadline := campaign.ClassBulk, 3, 2.5, campaign.Duration(time.Hour)
-		_, err := f.l.SetLimits(f.ctx, r.No, campaign.LimitChange{Weight: &weight, Rate: &rate})
-		f.ok(err)
+		f.done(f.l.SetLimits(f.ctx, r.No, campaign.LimitChange{Weight: &weight, Rate: &rate}))
 		none := 0.0
 		after, err := f.l.SetLimits(f.ctx, r.No, campaign.LimitChange{Rate: &none, Class: &bulk, Deadline: &deadline})
 		f.ok(err)
@@ -40,8 +39,7 @@ var sharePromises = []promise{
 		if _, err := f.l.SetLimits(f.ctx, r.No+1, campaign.LimitChange{Weight: &one}); !errors.Is(err, campaign.ErrNoRun) {
 			f.Errorf("of no run: got %v, want ErrNoRun", err)
 		}
-		_, err := f.l.SetState(f.ctx, r.No, []campaign.State{campaign.Ready}, campaign.Finished, "", "")
-		f.ok(err)
+		f.done(f.l.SetState(f.ctx, r.No, []campaign.State{campaign.Ready}, campaign.Finished, "", ""))
 		if after, err := f.l.SetLimits(f.ctx, r.No, campaign.LimitChange{Weight: &one}); err != nil || after.Changed.Weight != nil {
 			f.Errorf("of an ended run: got %+v, %v, want no change, no error", after.Changed, err)
 		}

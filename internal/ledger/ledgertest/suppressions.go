@@ -162,8 +162,7 @@ var suppressionPromises = []promise{
 			return campaign.Events{Suppressions: []campaign.Suppression{{Key: 1, Scope: campaign.ScopeMarketing, At: at(s)}}}
 		}
 		for _, e := range []campaign.Events{stop(0), stop(30), {Lifted: []campaign.Suppression{{Key: 1, At: at(10)}}}} {
-			_, err := f.l.Apply(f.ctx, e)
-			f.ok(err)
+			f.done(f.l.Apply(f.ctx, e))
 		}
 		if got := f.suppressed(); len(got) != 1 {
 			f.Errorf("got %+v; want length 1", got)
@@ -181,16 +180,13 @@ func (f *fixture) suppressTwice(calls string, first, second, want campaign.Suppr
 	both := []campaign.Suppression{first, second}
 	switch calls {
 	case "one call":
-		_, err := f.l.Suppress(f.ctx, both)
-		f.ok(err)
+		f.done(f.l.Suppress(f.ctx, both))
 	case "two calls":
 		for i := range both {
-			_, err := f.l.Suppress(f.ctx, both[i:i+1])
-			f.ok(err)
+			f.done(f.l.Suppress(f.ctx, both[i:i+1]))
 		}
 	case "a webhook":
-		_, err := f.l.Apply(f.ctx, campaign.Events{Suppressions: both})
-		f.ok(err)
+		f.done(f.l.Apply(f.ctx, campaign.Events{Suppressions: both}))
 	}
 	f.suppressedAs(want, "%+v, then %+v, in %s", first, second, calls)
 }

@@ -8,8 +8,7 @@ import (
 
 var companyPromises = []promise{
 	{"AnOptOutFromOneCompanyStopsItsMessagesAlone", func(f *fixture) {
-		r := f.imported(4)
-		l := f.lease(r.No, long)
+		_, l := f.leased(4, long)
 		stop := func(seq int64, company string) campaign.Suppression {
 			s := campaign.NewSuppression(key(seq), "", campaign.ScopeMarketing, "stop", at(5))
 			return s.OfCompany(company)
@@ -37,8 +36,7 @@ var companyPromises = []promise{
 				f.Errorf("suppressed for %q: %v, %v; want %d", c.companies, got, err, c.want)
 			}
 		}
-		_, err := f.l.Apply(f.ctx, campaign.Events{Lifted: []campaign.Suppression{{Key: key(0), Company: "c2", At: at(9)}}})
-		f.ok(err)
+		f.done(f.l.Apply(f.ctx, campaign.Events{Lifted: []campaign.Suppression{{Key: key(0), Company: "c2", At: at(9)}}}))
 		var left []campaign.Suppression
 		for s, err := range f.l.Suppressions(f.ctx) {
 			f.ok(err)

@@ -289,8 +289,7 @@ func (f *fixture) leaseOf(owner string, no campaign.RunNo, d time.Duration) camp
 		f.Fatalf("%s claimed %d segments of run %d, want 1", owner, len(ls), no)
 	}
 	if ls[0].Recovered {
-		_, err := f.l.Recover(f.ctx, ls[0], at(100))
-		f.ok(err)
+		f.done(f.l.Recover(f.ctx, ls[0], at(100)))
 	}
 	return ls[0]
 }
