@@ -109,9 +109,14 @@ func (a holdKey) compare(b holdKey) int {
 // stored is the time as a ledger returns it: in milliseconds.
 func stored(t time.Time) time.Time { return TimeOf(Millis(t)) }
 
-// ListedHold reports whether Holds of a ledger returns the row h at now.
-func ListedHold(h campaign.Hold, ended bool, now time.Time) bool {
-	return h.Reason != "" && (ended || h.InForce(now) || h.Probing(now))
+// Listed returns the rows that Holds of a ledger returns at now.
+func Listed(rows []campaign.Hold, ended bool, now time.Time) (found []campaign.Hold) {
+	for _, h := range rows {
+		if h.Reason != "" && (ended || h.InForce(now) || h.Probing(now)) {
+			found = append(found, h)
+		}
+	}
+	return found
 }
 
 // ScanHold reads the columns of a hold in the order of its scan call, times in milliseconds.

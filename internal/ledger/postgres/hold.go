@@ -114,7 +114,7 @@ const (
 )
 
 // Holds implements campaign.HoldLedger.
-func (l *Ledger) Holds(ctx context.Context, ended bool) (found []campaign.Hold, err error) {
+func (l *Ledger) Holds(ctx context.Context, ended bool) ([]campaign.Hold, error) {
 	query, now := sqlOpenHolds, time.Now()
 	if ended {
 		query = sqlAllHolds
@@ -123,12 +123,7 @@ func (l *Ledger) Holds(ctx context.Context, ended bool) (found []campaign.Hold, 
 	if err := l.read(ctx, l.sender, list(&all, ledger.ScanHold, query)); err != nil {
 		return nil, err
 	}
-	for _, h := range all {
-		if ledger.ListedHold(h, ended, now) {
-			found = append(found, h)
-		}
-	}
-	return found, nil
+	return ledger.Listed(all, ended, now), nil
 }
 
 const sqlHoldsInForce = sqlSelectHold + `WHERE lifted = 0 AND reason <> '' AND id = ANY($1) AND (until = 0 OR until > $2)`

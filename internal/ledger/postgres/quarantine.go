@@ -87,9 +87,7 @@ func (l *Ledger) quarantine(ctx context.Context, ahead int64, since time.Time, r
 const (
 	sqlPauseRestored = `UPDATE run
 		SET detail = CASE WHEN state = 'paused' THEN $1::text || $2::text || reason || ' ' || detail ELSE $1::text END,
-			state = 'paused', reason = 'ledger'
-		WHERE wanted <> 'cancel'
-		AND (state IN ('ready', 'running') OR state = 'paused' AND reason NOT IN ('operator', 'ledger'))`
+			state = 'paused', reason = 'ledger' WHERE ` + ledger.PausedByRestore
 	sqlPauseImports = `UPDATE run SET wanted = 'pause' WHERE state = 'importing' AND wanted = 'run'`
 	sqlFenceUndone  = `UPDATE segment s SET epoch = epoch + 1, lease_until = 0, owner = '',
 			wake_at = CASE WHEN wake_at = 253402214400000 /* after the canary */ THEN wake_at ELSE 0 END

@@ -90,21 +90,16 @@ const (
 )
 
 // Holds implements campaign.HoldLedger.
-func (l *Ledger) Holds(ctx context.Context, ended bool) (found []campaign.Hold, err error) {
+func (l *Ledger) Holds(ctx context.Context, ended bool) ([]campaign.Hold, error) {
 	query, now := sqlOpenHolds, time.Now()
 	if ended {
 		query = sqlAllHolds
 	}
-	if err := l.read().each(ctx, query, nil, func(scan scanFunc) error {
-		h, err := ledger.ScanHold(scan)
-		if ledger.ListedHold(h, ended, now) {
-			found = append(found, h)
-		}
-		return err
-	}); err != nil {
+	var all []campaign.Hold
+	if err := l.read().each(ctx, query, nil, list(&all, ledger.ScanHold)); err != nil {
 		return nil, err
 	}
-	return found, nil
+	return ledger.Listed(all, ended, now), nil
 }
 
 // holdWidth is how many ids of holds one statement looks for. An origin has at most 9.

@@ -103,9 +103,7 @@ func (t *tx) begin(path string, s *stamp) error {
 
 const (
 	sqlPauseRestored = `UPDATE run SET detail = CASE WHEN state = 'paused' THEN ?1 || ?2 || reason || ' ' || detail ELSE ?1 END,
-			state = 'paused', reason = 'ledger'
-		WHERE wanted <> 'cancel'
-		AND (state IN ('ready', 'running') OR state = 'paused' AND reason NOT IN ('operator', 'ledger'))`
+			state = 'paused', reason = 'ledger' WHERE ` + ledger.PausedByRestore
 	sqlPauseImports   = `UPDATE run SET wanted = 'pause' WHERE state = 'importing' AND wanted = 'run'`
 	sqlUndoneSegments = `SELECT id, lo, hi, mark, intents_since FROM segment WHERE done = 0 ORDER BY id`
 )
