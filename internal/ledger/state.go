@@ -233,14 +233,18 @@ func CheckResult(r *campaign.Result) error {
 	return nil
 }
 
-// EventTimes gives a status its two times: the time to store (campaign.EventTime), and the time of
-// its receipt, which is now if the event has none. untimed says that the first is the second,
-// because the event's own time is missing or wrong.
+// EventTimes gives a status its two times: the time to store (campaign.EventTime), at least 1 ms
+// after 1970 began, because 0 is stored for none; and the time of its receipt, which is now if the
+// event has none. untimed says that the first is the second, because the event's own time is
+// missing or wrong.
 func EventTimes(e campaign.StatusEvent, now time.Time) (at, received time.Time, untimed bool) {
 	received = e.ReceivedAt
 	if received.IsZero() {
 		received = now
 	}
 	at, wrong := campaign.EventTime(e.At, received)
+	if Millis(at) < 1 {
+		at = time.UnixMilli(1)
+	}
 	return at, received, wrong || e.At.IsZero()
 }

@@ -196,6 +196,7 @@ var statusPromises = []promise{
 			{at(330).Add(instant), at(30)}, // more than five minutes after its receipt
 			{time.Time{}, at(30)},          // it has no time
 			{at(29), at(29)},
+			{time.Unix(0, 0), time.UnixMilli(1)},
 		} {
 			e := event(messageID(r.No, 0), key(0), campaign.Sent, c.told)
 			e.ReceivedAt = at(30)

@@ -43,7 +43,7 @@ func (l *Ledger) gather(events []campaign.StatusEvent) ([]*news, error) {
 			all = append(all, n)
 		}
 		when, received, untimed := ledger.EventTimes(e, now)
-		at, code := max(1, ledger.Millis(when)), plainText(e.Code)
+		at, code := ledger.Millis(when), plainText(e.Code)
 		if r == ledger.RankFailed && (n.at[r] == 0 || at < n.at[r] || at == n.at[r] && code < n.code) {
 			n.code = code
 		}
