@@ -17,9 +17,7 @@ import (
 func aWrongArgumentIsRefusedAndWritesNothing(t *testing.T, l Tables) {
 	r := Load(t, l, 4)
 	lease := ClaimAll(t, l, r.No)[0]
-	if _, err := l.Intend(t.Context(), []campaign.Intent{{Lease: lease, Connection: "conn_1", To: 2}}); err != nil {
-		t.Fatalf("intending: %v; want no error", err)
-	}
+	mustIntend(t, l, campaign.Intent{Lease: lease, Connection: "conn_1", To: 2})
 	importing, err := l.CreateRun(t.Context(), campaign.Run{Campaign: "summer", ListHash: "h"})
 	if err != nil {
 		t.Fatalf("creating a run: %v; want no error", err)

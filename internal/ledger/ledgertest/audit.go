@@ -60,9 +60,7 @@ func begin(t *testing.T, l campaign.Ledger, r campaign.Run) {
 	rs := append(Acceptances(ls[0], 0, 2), Acceptances(ls[1], ledger.AuditStep, ledger.AuditStep+1)...)
 	rs = append(rs, fact(ls[0], 2, campaign.ResultRefused), fact(ls[0], 3, campaign.ResultDoubt),
 		fact(ls[1], ledger.AuditStep+1, campaign.ResultDoubt))
-	if err := l.Record(t.Context(), rs); err != nil {
-		t.Fatalf("recording: %v; want no error", err)
-	}
+	mustRecord(t, l, rs)
 }
 
 // Audit reports exactly the fault of each case. The runs before and after, the rows around it and

@@ -33,16 +33,12 @@ func doubted(t *testing.T, l Tables, n int64) (campaign.Run, campaign.Lease) {
 	t.Helper()
 	r := Load(t, l, n)
 	s := ClaimAll(t, l, r.No)[0]
-	if _, err := l.Intend(t.Context(), []campaign.Intent{{Lease: s, Connection: "conn_1", To: n}}); err != nil {
-		t.Fatalf("intending: %v; want no error", err)
-	}
+	mustIntend(t, l, campaign.Intent{Lease: s, Connection: "conn_1", To: n})
 	var rs []campaign.Result
 	for seq := range n {
 		rs = append(rs, doubtful(s, seq))
 	}
-	if err := l.Record(t.Context(), rs); err != nil {
-		t.Fatalf("recording: %v; want no error", err)
-	}
+	mustRecord(t, l, rs)
 	return r, s
 }
 
@@ -92,9 +88,7 @@ func aSecondErasureMeetsTheFirst(t *testing.T, l Tables) {
 		alter(t, l, fmt.Sprintf(`INSERT INTO follow_up (parent, key, rid) VALUES (7, %d, %d)`, key(0), rid+int64(i)))
 		erase(t, l, 0, campaign.Erased{UnderWay: 1})
 	}
-	if err := l.Record(t.Context(), []campaign.Result{acceptance(s, 0)}); err != nil {
-		t.Fatalf("recording: %v; want no error", err)
-	}
+	mustRecord(t, l, []campaign.Result{acceptance(s, 0)})
 	erase(t, l, 0, campaign.Erased{Rows: 1})
 	nowhere(t, l, 0)
 	for _, c := range []struct{ query, want string }{

@@ -75,6 +75,22 @@ func ClaimAll(t testing.TB, l campaign.Ledger, no campaign.RunNo) []campaign.Lea
 	return ls
 }
 
+// mustIntend commits an intent, whatever it is granted.
+func mustIntend(t testing.TB, l campaign.Ledger, in campaign.Intent) {
+	t.Helper()
+	if _, err := l.Intend(t.Context(), []campaign.Intent{in}); err != nil {
+		t.Fatalf("intending: %v; want no error", err)
+	}
+}
+
+// mustRecord records results.
+func mustRecord(t testing.TB, l campaign.Ledger, rs []campaign.Result) {
+	t.Helper()
+	if err := l.Record(t.Context(), rs); err != nil {
+		t.Fatalf("recording: %v; want no error", err)
+	}
+}
+
 // MessageID is a message id of the usual length.
 func MessageID(no campaign.RunNo, seq int64) string {
 	return fmt.Sprintf("wamid.HBgNMjM0ODAzMDAwMDAwMBUCABEYEjlBM0NBNUIzRDRDRDY3%02d%010d", no, seq)

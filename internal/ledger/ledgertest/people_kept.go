@@ -23,9 +23,7 @@ func FreedEarly(t testing.TB, l campaign.Ledger) bool {
 	first, second := ClaimAll(t, l, Load(t, l, 2).No)[0], ClaimAll(t, l, Load(t, l, 2).No)[0]
 	ask(first, 0, 1)
 	ask(second, 0, 1)
-	if err := l.Record(t.Context(), []campaign.Result{refusal(first, 0)}); err != nil {
-		t.Fatalf("a refusal: %v; want no error", err)
-	}
+	mustRecord(t, l, []campaign.Result{refusal(first, 0)})
 	return ask(first, 1, 2).To == 2
 }
 

@@ -107,9 +107,7 @@ func messagesOfOneRecipientProveEachItsOwn(t *testing.T, l Tables) {
 		at := now.Add(time.Duration(i-2) * time.Hour)
 		r := Load(t, l, 1)
 		s := ClaimAll(t, l, r.No)[0]
-		if _, err := l.Intend(t.Context(), []campaign.Intent{{Lease: s, Connection: "conn_1", To: 1}}); err != nil {
-			t.Fatal(err)
-		}
+		mustIntend(t, l, campaign.Intent{Lease: s, Connection: "conn_1", To: 1})
 		if err := l.Record(t.Context(), []campaign.Result{{Run: r.No, Connection: "conn_1", Attempt: 1,
 			Kind: campaign.ResultDoubt, Epoch: s.Epoch, At: at, IntentAt: at}}); err != nil {
 			t.Fatal(err)

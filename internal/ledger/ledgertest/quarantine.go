@@ -22,9 +22,7 @@ func quarantineDoubtsWhatMayHaveBeenPosted(t *testing.T, l Tables) {
 		t.Fatalf("got %+v, %v; want no error, length 1", leases, err)
 	}
 	lease := leases[0]
-	if _, err := l.Intend(t.Context(), []campaign.Intent{{Lease: lease, Connection: "conn_1", To: 10}}); err != nil {
-		t.Fatal(err)
-	}
+	mustIntend(t, l, campaign.Intent{Lease: lease, Connection: "conn_1", To: 10})
 	now := time.Now()
 	deferred := func(seq int64, at time.Time) campaign.Result {
 		return campaign.Result{Run: r.No, Seq: seq, Connection: "conn_1", Attempt: 1, Kind: campaign.ResultDeferred,
@@ -79,9 +77,7 @@ func quarantineDoubtsWhatMayHaveBeenPosted(t *testing.T, l Tables) {
 		if n, err := l.Recover(t.Context(), s, now); err != nil || n != 0 {
 			t.Errorf("%d were left to recover: %v; want no error, 0", n, err)
 		}
-		if _, err := l.Intend(t.Context(), []campaign.Intent{{Lease: s, Connection: "conn_1", From: s.Mark, To: s.Mark + 1}}); err != nil {
-			t.Fatal(err)
-		}
+		mustIntend(t, l, campaign.Intent{Lease: s, Connection: "conn_1", From: s.Mark, To: s.Mark + 1})
 	}
 	if _, err := l.Apply(t.Context(), campaign.Events{Statuses: []campaign.StatusEvent{
 		event(4, "conn_1", posted), event(9, "conn_1", posted), event(10, "conn_1", posted), event(campaign.SegmentSize, "conn_2", posted),

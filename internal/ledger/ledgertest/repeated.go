@@ -50,9 +50,7 @@ func aRepeatedMessageIDIsFlaggedAtBoth(t *testing.T, l Tables) {
 				rs[seq].MessageID = rs[c.same[0]].MessageID
 			}
 			for _, call := range c.calls {
-				if err := l.Record(t.Context(), rs[call[0]:call[1]]); err != nil {
-					t.Fatalf("recording %v: %v; want no error", call, err)
-				}
+				mustRecord(t, l, rs[call[0]:call[1]])
 			}
 			if got := repeated(t, l, r.No, n); fmt.Sprint(got) != fmt.Sprint(c.same) {
 				t.Errorf("flagged as repeated: %v; want %v", got, c.same)
@@ -68,21 +66,15 @@ func aRepeatedMessageIDIsFlaggedAtBoth(t *testing.T, l Tables) {
 func twoIDsOfOneHashAreNotRepeated(t *testing.T, l Tables) {
 	r := Load(t, l, 3)
 	rs := Acceptances(ClaimAll(t, l, r.No)[0], 0, 3)
-	if err := l.Record(t.Context(), rs[:1]); err != nil {
-		t.Fatalf("recording: %v; want no error", err)
-	}
+	mustRecord(t, l, rs[:1])
 	alter(t, l, fmt.Sprintf(`UPDATE outcome SET message_id = 'wamid.other' WHERE rid = %d`, ledger.RowID(r.No, 0)))
 	rs[1].MessageID = rs[0].MessageID
-	if err := l.Record(t.Context(), rs[1:2]); err != nil {
-		t.Fatalf("recording: %v; want no error", err)
-	}
+	mustRecord(t, l, rs[1:2])
 	if got := repeated(t, l, r.No, 2); len(got) != 0 {
 		t.Errorf("flagged as repeated: %v; want none", got)
 	}
 	rs[2].MessageID = rs[0].MessageID
-	if err := l.Record(t.Context(), rs[2:]); err != nil {
-		t.Fatalf("recording: %v; want no error", err)
-	}
+	mustRecord(t, l, rs[2:])
 	if got := repeated(t, l, r.No, 3); fmt.Sprint(got) != "[1 2]" {
 		t.Errorf("flagged as repeated: %v; want [1 2]", got)
 	}

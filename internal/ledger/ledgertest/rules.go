@@ -72,9 +72,7 @@ func resultsMergeByTheRule(t *testing.T, l Tables) {
 			rs = append(rs, r)
 		}
 	}
-	if err := l.Record(t.Context(), rs); err != nil {
-		t.Fatalf("recording: %v; want no error", err)
-	}
+	mustRecord(t, l, rs)
 	for i := range rs {
 		r, was := &rs[i], rows[i%len(rows)]
 		want := was

@@ -108,13 +108,9 @@ var spentPromises = []promise{
 func aDoneSegmentIsCountedOnce(t *testing.T, l Tables) {
 	r := budgeted(t, l, 4, 0)
 	lease := ClaimAll(t, l, r.No)[0]
-	if _, err := l.Intend(t.Context(), []campaign.Intent{{Lease: lease, Connection: "conn_1", To: 4}}); err != nil {
-		t.Fatalf("intend: %v; want no error", err)
-	}
+	mustIntend(t, l, campaign.Intent{Lease: lease, Connection: "conn_1", To: 4})
 	answers := []campaign.Result{acceptance(lease, 0), acceptance(lease, 1), refusal(lease, 2), acceptance(lease, 3)}
-	if err := l.Record(t.Context(), answers); err != nil {
-		t.Fatalf("record: %v; want no error", err)
-	}
+	mustRecord(t, l, answers)
 	if p, err := l.Park(t.Context(), lease, time.Time{}, After(time.Minute)); err != nil || !p.Done {
 		t.Fatalf("park: %+v, %v; want done and no error", p, err)
 	}

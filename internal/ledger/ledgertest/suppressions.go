@@ -107,7 +107,8 @@ var suppressionPromises = []promise{
 				{campaign.Suppression{To: "+1", Source: "stop", At: at(9), Proof: campaign.Proof{Text: "STOP"}},
 					campaign.Suppression{To: "+2", Source: "import", At: at(0), Proof: campaign.Proof{Text: "no"}},
 					campaign.Suppression{To: "+1", Source: "stop", At: at(9), Proof: campaign.Proof{Text: "STOP"}}},
-				{campaign.Suppression{Source: "import", At: at(9)}, campaign.Suppression{Source: "stop", At: at(9), Proof: campaign.Proof{Text: "STOP"}},
+				{campaign.Suppression{Source: "import", At: at(9)},
+					campaign.Suppression{Source: "stop", At: at(9), Proof: campaign.Proof{Text: "STOP"}},
 					campaign.Suppression{Source: "import", At: at(9), Proof: campaign.Proof{Text: "STOP"}}},
 			} {
 				for _, s := range []*campaign.Suppression{&c.first, &c.second, &c.want} {

@@ -26,16 +26,12 @@ func whatHasNoTimeHappenedNow(t *testing.T, l Tables) {
 	began := time.Now().Truncate(time.Millisecond)
 	r := Load(t, l, 4)
 	lease := ClaimAll(t, l, r.No)[0]
-	if _, err := l.Intend(t.Context(), []campaign.Intent{{Lease: lease, Connection: "conn_1", To: 4}}); err != nil {
-		t.Fatalf("intending: %v; want no error", err)
-	}
+	mustIntend(t, l, campaign.Intent{Lease: lease, Connection: "conn_1", To: 4})
 	rs := Acceptances(lease, 0, 4)
 	for i, kind := range []campaign.ResultKind{campaign.ResultRefused, campaign.ResultDeferred, campaign.ResultDoubt} {
 		rs[i].Kind, rs[i].MessageID, rs[i].At, rs[i].Code = kind, "", time.Time{}, "busy"
 	}
-	if err := l.Record(t.Context(), rs); err != nil {
-		t.Fatalf("recording: %v; want no error", err)
-	}
+	mustRecord(t, l, rs)
 	for seq := range int64(3) {
 		within(t, l, began, fmt.Sprintf(`SELECT result_at || '' FROM outcome WHERE rid = %d`, ledger.RowID(r.No, seq)))
 	}
