@@ -56,6 +56,32 @@ func AuditCounts(r campaign.Run, deliveries, covered int64) (found []campaign.Pr
 	return found
 }
 
+// AuditRows adds to found the faults of a run's deliveries up to the row id highest, and the phone
+// keys that it queues twice. It returns at most limit. check looks for a fault among AuditStep row
+// ids.
+func AuditRows(
+	found []campaign.Problem, no campaign.RunNo, highest int64, limit int,
+	check func(fault int, from int64) ([]campaign.Problem, error), twice func(limit int) ([]campaign.Problem, error),
+) ([]campaign.Problem, error) {
+	for from := RowID(no, 0); from <= highest && len(found) < limit; from += AuditStep {
+		for fault := range DeliveryFaults {
+			more, err := check(fault, from)
+			if err != nil {
+				return nil, err
+			}
+			found = append(found, more...)
+		}
+	}
+	if len(found) < limit {
+		more, err := twice(limit - len(found))
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, more...)
+	}
+	return found[:min(limit, len(found))], nil
+}
+
 // BrokenSegment reads index, lo, hi and mark of a segment whose mark or borders are out of bounds.
 func BrokenSegment(scan func(...any) error) (p campaign.Problem, err error) {
 	var index, hi, mark int64

@@ -52,25 +52,12 @@ func (l *Ledger) Audit(ctx context.Context, no campaign.RunNo, limit int) (found
 	if err := l.read(ctx, l.reports, row(&highest, sqlHighestRow, ledger.RowID(no, 0), ledger.RowID(no+1, 0))); err != nil {
 		return nil, err
 	}
-	for from := ledger.RowID(no, 0); from <= highest && len(found) < limit; from += ledger.AuditStep {
-		for fault, query := range sqlChecks {
-			var more []campaign.Problem
-			if err := l.read(ctx, l.reports, list(&more, func(scan scanFunc) (campaign.Problem, error) {
-				return ledger.DeliveryFault(fault, scan)
-			}, query, from, from+ledger.AuditStep, limit)); err != nil {
-				return nil, err
-			}
-			found = append(found, more...)
-		}
-	}
-	if len(found) < limit {
-		twice, err := l.queuedTwice(ctx, no, limit-len(found))
-		if err != nil {
-			return nil, err
-		}
-		found = append(found, twice...)
-	}
-	return found[:min(limit, len(found))], nil
+	return ledger.AuditRows(found, no, highest, limit, func(fault int, from int64) (more []campaign.Problem, err error) {
+		err = l.read(ctx, l.reports, list(&more, func(scan scanFunc) (campaign.Problem, error) {
+			return ledger.DeliveryFault(fault, scan)
+		}, sqlChecks[fault], from, from+ledger.AuditStep, limit))
+		return more, err
+	}, func(n int) ([]campaign.Problem, error) { return l.queuedTwice(ctx, no, n) })
 }
 
 const (

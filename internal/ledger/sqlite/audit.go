@@ -46,37 +46,21 @@ func (l *Ledger) Audit(ctx context.Context, no campaign.RunNo, limit int) (found
 	if limit <= 0 {
 		return nil, nil
 	}
-	add := func(p campaign.Problem) {
-		if len(found) < limit {
-			found = append(found, p)
-		}
-	}
-	if err := l.snapshot(ctx, func(r reader) error { return r.auditCounts(ctx, no, add) }); err != nil {
+	if err := l.snapshot(ctx, func(r reader) (err error) {
+		found, err = r.auditCounts(ctx, no)
+		return err
+	}); err != nil {
 		return nil, err
 	}
 	var highest int64
 	if err := l.read().row(ctx, sqlHighestRow, args(ledger.RowID(no, 0), ledger.RowID(no+1, 0)), &highest); err != nil {
 		return nil, err
 	}
-	for from := ledger.RowID(no, 0); from <= highest && len(found) < limit; from += ledger.AuditStep {
-		for fault, query := range sqlChecks {
-			if err := l.read().each(ctx, query, args(from, from+ledger.AuditStep, limit), func(scan scanFunc) error {
-				p, err := ledger.DeliveryFault(fault, scan)
-				add(p)
-				return err
-			}); err != nil {
-				return nil, err
-			}
-		}
-	}
-	if len(found) < limit {
-		twice, err := l.queuedTwice(ctx, no, limit-len(found))
-		if err != nil {
-			return nil, err
-		}
-		found = append(found, twice...)
-	}
-	return found, nil
+	return ledger.AuditRows(found, no, highest, limit, func(fault int, from int64) (more []campaign.Problem, err error) {
+		err = l.read().each(ctx, sqlChecks[fault], args(from, from+ledger.AuditStep, limit),
+			list(&more, func(scan scanFunc) (campaign.Problem, error) { return ledger.DeliveryFault(fault, scan) }))
+		return more, err
+	}, func(n int) ([]campaign.Problem, error) { return l.queuedTwice(ctx, no, n) })
 }
 
 const (
@@ -88,25 +72,20 @@ const (
 )
 
 // auditCounts compares, on one snapshot, the counts that must be equal, and checks the segments.
-func (r reader) auditCounts(ctx context.Context, no campaign.RunNo, add func(campaign.Problem)) error {
+func (r reader) auditCounts(ctx context.Context, no campaign.RunNo) (found []campaign.Problem, err error) {
 	run, err := r.run(ctx, no)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	segments := args(ledger.SegmentKey(no, 0), ledger.SegmentKey(no+1, 0))
 	var deliveries, covered int64
 	if err := r.row(ctx, sqlCountDeliveries, append(args(ledger.RowID(no, 0), ledger.RowID(no+1, 0)), segments...), &deliveries); err != nil {
-		return err
+		return nil, err
 	}
 	if err := r.row(ctx, sqlCountCovered, segments, &covered); err != nil {
-		return err
+		return nil, err
 	}
-	for _, p := range ledger.AuditCounts(run, deliveries, covered) {
-		add(p)
-	}
-	return r.each(ctx, sqlBrokenSegments, segments, func(scan scanFunc) error {
-		p, err := ledger.BrokenSegment(scan)
-		add(p)
-		return err
-	})
+	found = ledger.AuditCounts(run, deliveries, covered)
+	err = r.each(ctx, sqlBrokenSegments, segments, list(&found, ledger.BrokenSegment))
+	return found, err
 }
