@@ -33,21 +33,24 @@ func CheckSegments(no campaign.RunNo, segments []campaign.Segment) error {
 	return nil
 }
 
-// CheckImportEnd refuses a state in which no import ends.
-func CheckImportEnd(no campaign.RunNo, to campaign.State) error {
+// CheckImportEnd refuses a state in which no import ends, and a list in which a phone key is queued
+// twice: the importer's own memory is the first guard against it, this is the last. It reports
+// false if the run is not importing any more. run reads the run, twice finds such keys.
+func CheckImportEnd(
+	no campaign.RunNo, to campaign.State, run func() (campaign.Run, error), twice func() ([]campaign.Problem, error),
+) (importing bool, err error) {
 	if to != campaign.Ready && to != campaign.WaitingApproval {
-		return fmt.Errorf("run %d: an import ends as ready or waiting_approval, not %s", no, to)
+		return false, fmt.Errorf("run %d: an import ends as ready or waiting_approval, not %s", no, to)
 	}
-	return nil
-}
-
-// CheckQueuedOnce refuses a list in which a phone key is queued twice. The importer's own memory is
-// the first guard, this is the last.
-func CheckQueuedOnce(no campaign.RunNo, twice []campaign.Problem) error {
-	if len(twice) > 0 {
-		return fmt.Errorf("run %d: row %d has the phone number of an earlier row and is not marked as a duplicate", no, twice[0].Row)
+	r, err := run()
+	if err != nil || r.State != campaign.Importing {
+		return false, err
 	}
-	return nil
+	found, err := twice()
+	if len(found) > 0 && err == nil {
+		err = fmt.Errorf("run %d: row %d has the phone number of an earlier row and is not marked as a duplicate", no, found[0].Row)
+	}
+	return true, err
 }
 
 // CheckImportRows refuses the end of an import of fewer or more rows than the list has.

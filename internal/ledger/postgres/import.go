@@ -209,18 +209,9 @@ const (
 // missed. A unique index over run and key would find them too, but halves the speed of an import
 // and takes 34 MB per million rows.
 func (l *Ledger) FinishImport(ctx context.Context, no campaign.RunNo, rows int64, state campaign.State) error {
-	if err := ledger.CheckImportEnd(no, state); err != nil {
-		return err
-	}
-	r, err := l.Run(ctx, no)
-	if err != nil || r.State != campaign.Importing {
-		return err
-	}
-	twice, err := l.queuedTwice(ctx, no, 1)
-	if err != nil {
-		return err
-	}
-	if err := ledger.CheckQueuedOnce(no, twice); err != nil {
+	importing, err := ledger.CheckImportEnd(no, state, func() (campaign.Run, error) { return l.Run(ctx, no) },
+		func() ([]campaign.Problem, error) { return l.queuedTwice(ctx, no, 1) })
+	if err != nil || !importing {
 		return err
 	}
 	if err := l.change(ctx, l.reports, "", func(t *tx) error {
