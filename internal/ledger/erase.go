@@ -120,6 +120,31 @@ func KeysOfEvents(e *campaign.Events) (keys []int64) {
 // would take 34 MB for each million rows.
 const ErasePage = 100_000
 
+// EraseRows erases the deliveries of a number, page by page. page finds those among the ErasePage
+// deliveries behind a row id, and then the last of the page, as a row id below 0. erase erases
+// those that are not under way, and counts the others.
+func EraseRows(
+	page func(after int64) ([]int64, error), erase func(rids []int64) (underWay int64, err error),
+) (done campaign.Erased, err error) {
+	for after := int64(0); ; {
+		found, err := page(after)
+		if err != nil || len(found) == 0 {
+			return done, err
+		}
+		last := len(found) - 1
+		after, found = -found[last], found[:last]
+		if len(found) == 0 {
+			continue
+		}
+		underWay, err := erase(found)
+		if err != nil {
+			return done, err
+		}
+		done.UnderWay += underWay
+		done.Rows += int64(len(found)) - underWay
+	}
+}
+
 // Erasures are the suppressions that Erase writes first: the pseudonym, and the number itself until
 // no delivery has it any more.
 func (k HashKey) Erasures(key int64) []campaign.Suppression {

@@ -74,31 +74,23 @@ func (l *Ledger) Erase(ctx context.Context, key int64) (done campaign.Erased, er
 	}); err != nil {
 		return done, err
 	}
-	for after, more := int64(0), true; more; {
-		var found []int64
-		if err := l.read(ctx, l.reports, list(&found, scanID, sqlErasePage, after, key, int64(ledger.ErasePage))); err != nil {
-			return done, err
-		}
-		if more = len(found) > 0; more {
-			after, found = -found[len(found)-1], found[:len(found)-1]
-		}
-		if len(found) == 0 {
-			continue
-		}
+	if done, err = ledger.EraseRows(func(after int64) (found []int64, err error) {
+		err = l.read(ctx, l.reports, list(&found, scanID, sqlErasePage, after, key, int64(ledger.ErasePage)))
+		return found, err
+	}, func(rids []int64) (int64, error) {
 		var underWay []int64
-		if err := l.change(ctx, l.reports, "", func(t *tx) error {
+		err := l.change(ctx, l.reports, "", func(t *tx) error {
 			// The lock waits for intents that began before the number was suppressed.
-			if err := t.do(stmt(nil, sqlEraseSegments, found), list(&underWay, scanID, sqlUnderWay, found)); err != nil {
+			if err := t.do(stmt(nil, sqlEraseSegments, rids), list(&underWay, scanID, sqlUnderWay, rids)); err != nil {
 				return err
 			}
-			rids := slices.DeleteFunc(slices.Clone(found), func(rid int64) bool { return slices.Contains(underWay, rid) })
+			rids := slices.DeleteFunc(slices.Clone(rids), func(rid int64) bool { return slices.Contains(underWay, rid) })
 			t.last(stmt(nil, sqlEraseRows, rids, pseudonym), stmt(nil, sqlEraseOutcomes, rids), stmt(nil, sqlEraseAttempts, rids, pseudonym))
 			return nil
-		}); err != nil {
-			return done, err
-		}
-		done.UnderWay += int64(len(underWay))
-		done.Rows += int64(len(found) - len(underWay))
+		})
+		return int64(len(underWay)), err
+	}); err != nil {
+		return done, err
 	}
 	return done, l.eraseRest(ctx, key, pseudonym, done.UnderWay > 0)
 }

@@ -70,26 +70,17 @@ func (l *Ledger) Erase(ctx context.Context, key int64) (done campaign.Erased, er
 	}}); err != nil {
 		return done, err
 	}
-	for after, more := int64(0), true; more; {
-		var found []int64
-		if err := l.read().each(ctx, sqlErasePage, args(after, key, ledger.ErasePage), list(&found, scanID)); err != nil {
-			return done, err
-		}
-		if more = len(found) > 0; more {
-			after, found = -found[len(found)-1], found[:len(found)-1]
-		}
-		if len(found) == 0 {
-			continue
-		}
-		underWay := int64(0)
-		if err := l.submit(ctx, &op{urgency: results, rows: len(found), run: func(t *tx) (err error) {
-			underWay, err = t.eraseRows(found, pseudonym)
+	if done, err = ledger.EraseRows(func(after int64) (found []int64, err error) {
+		err = l.read().each(ctx, sqlErasePage, args(after, key, ledger.ErasePage), list(&found, scanID))
+		return found, err
+	}, func(rids []int64) (underWay int64, err error) {
+		err = l.submit(ctx, &op{urgency: results, rows: len(rids), run: func(t *tx) (err error) {
+			underWay, err = t.eraseRows(rids, pseudonym)
 			return err
-		}}); err != nil {
-			return done, err
-		}
-		done.UnderWay += underWay
-		done.Rows += int64(len(found)) - underWay
+		}})
+		return underWay, err
+	}); err != nil {
+		return done, err
 	}
 	return done, l.eraseRest(ctx, key, pseudonym, done.UnderWay > 0)
 }
