@@ -325,7 +325,7 @@ func (f *fluid) advance(dt float64) {
 			r.budget -= rows * f.sent
 			n := &f.numbers[r.numbers[k]]
 			if n.tier >= 0 {
-				f.taken[n.tier] += r.flow[k] * f.kept * (1 - r.run.Known)
+				f.taken[n.tier] += r.flow[k] * f.kept
 			}
 			if n.allowance >= 0 {
 				f.budgets[n.allowance].left -= rows * f.kept

@@ -55,8 +55,6 @@ type Forecast struct {
 	Note    string   `json:"note,omitempty"`
 	Assumed []string `json:"assumed,omitempty"`
 	Unread  []string `json:"unread,omitempty"`
-
-	Waiting time.Duration `json:"-"` // part of the time until Finish in which no window is open
 }
 
 // Hour is what is sent between two full hours of the clock in UTC.
@@ -259,7 +257,7 @@ func (c *course) forecast() Forecast {
 	r := c.run.run
 	at := func(s float64) time.Time { return instantAt(c.s.Now, s) }
 	f := Forecast{Run: r.ID, Deadline: r.Deadline, DeadlineHolds: true, Hours: []Hour{}, Numbers: []NumberShare{}, RunsOut: c.runsOut,
-		Helps: []Help{}, LimitedBy: byNone, Never: math.IsInf(c.end, 1), Waiting: time.Duration(c.waiting * 1e9).Round(time.Millisecond)}
+		Helps: []Help{}, LimitedBy: byNone, Never: math.IsInf(c.end, 1)}
 	if f.RunsOut == nil {
 		f.RunsOut = []RunsOut{}
 	}

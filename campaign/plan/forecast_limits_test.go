@@ -63,9 +63,6 @@ func TestAForecastNamesTheLimitOfEachHour(t *testing.T) {
 			s.Tiers = []plan.Tier{{Name: "p", Limit: 130, Reached: []campaign.Reached{at(22*time.Hour, 20),
 				at(22*time.Hour-500*time.Millisecond, 10), at(-time.Second, 50)}}}
 		}, 48*time.Hour + 32*time.Minute - time.Second, "50ti 0ti 30ti 0ti 0ti", "tier at row 51 after 30m0s"},
-		{"recipients that the tier knows", 250, func(s *plan.Situation) {
-			s.Numbers[0].Tier, s.Tiers, s.Runs[0].Known = "p", []plan.Tier{{Name: "p", Limit: 150}}, 1
-		}, 150 * time.Minute, "100th 100th 50th", ""},
 		{"a tier and refusals", 250, func(s *plan.Situation) {
 			s.Numbers[0].Tier, s.Tiers = "p", []plan.Tier{{Name: "p", Limit: 150}}
 			s.Past.Refused.Mean = 0.5

@@ -117,7 +117,7 @@ func (f *fluid) occupy(i int, until func(at float64)) {
 	free, changes := p.free(f.t)
 	var rate float64
 	over := func(n *flowNumber) bool { return n.tier == i }
-	f.over(over, func(r *flowRun, k int) { rate += r.flow[k] * f.kept * (1 - r.run.Known) })
+	f.over(over, func(r *flowRun, k int) { rate += r.flow[k] * f.kept })
 	if rate == 0 && free == 0 {
 		if p.used > least {
 			until(changes)
@@ -133,7 +133,7 @@ func (f *fluid) occupy(i int, until func(at float64)) {
 			until(f.t + (p.used-p.limit)/math.Max(free, 1e-12))
 		}
 		f.over(over, func(r *flowRun, k int) {
-			if r.flow[k] > 0 && r.run.Known < 1 {
+			if r.flow[k] > 0 {
 				r.flow[k] *= part
 				r.by = byTier
 			}

@@ -18,8 +18,6 @@ type Situation struct {
 	// Runs are all runs that compete for the numbers, in the order of their launch.
 	Runs []Run
 	Past Past
-	// Seed begins the draws of the band. Equal situations with equal seeds have equal forecasts.
-	Seed uint64
 }
 
 // Number is a connection as a forecast sees it.
@@ -78,9 +76,6 @@ type Run struct {
 	Budget int64
 	// Marketing runs leave the reserve of an allowance alone.
 	Marketing bool
-	// Known is the part of its recipients whom the portfolio has reached within 24 hours: they take no
-	// further place of the tier.
-	Known float64
 	// From is when it may begin: its launch, or the end of what holds or pauses it. zero: now.
 	From time.Time
 	// Waits is what it waits for until From: hold or pause.

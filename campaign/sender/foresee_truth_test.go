@@ -125,7 +125,7 @@ func (w *truth) launch(t *testing.T, dir string, r *foreseenRun) campaign.Run {
 // foresee is the forecast of the first run, from the ledger and the past.
 func (w *truth) foresee(t *testing.T, runs []campaign.Run, past plan.Past) plan.Forecast {
 	t.Helper()
-	s := plan.Situation{Now: time.Now(), Past: past, Seed: w.f.seed}
+	s := plan.Situation{Now: time.Now(), Past: past}
 	for _, n := range w.f.numbers {
 		s.Numbers = append(s.Numbers, plan.Number{ID: n.id, Pace: throttle.Number{Limit: n.limit}.Pace().Rate})
 	}
