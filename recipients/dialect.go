@@ -22,7 +22,6 @@ type Dialect struct {
 	Encoding    string // UTF8, UTF16LE, UTF16BE or Windows1252
 	Compression string // Gzip, Zstd or ""
 	BOM         bool   // the list began with a byte order mark
-	SepLine     bool   // the first line was Excel's sep=
 }
 
 // String is one phrase: "semicolon-separated utf-8 with byte order mark, gzip".

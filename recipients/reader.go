@@ -67,7 +67,7 @@ func (l *Reader) begin(plain *bufio.Reader, compression, told string, comma rune
 	}
 	l.dialect = Dialect{Delimiter: comma, Encoding: enc, Compression: compression, BOM: bom}
 	if sep := sepLine(text); sep != 0 {
-		l.shift, l.dialect.SepLine = 1, true
+		l.shift = 1
 		if comma == 0 {
 			l.dialect.Delimiter = sep
 		}
