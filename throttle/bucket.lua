@@ -21,7 +21,7 @@
 -- ARGV[13] how long a caller has to count, and [14] how often an empty quota is counted again
 -- ARGV[15] how soon an empty quota is asked again
 --
--- Returns {granted, reserved, generation, wait, rebuild, empty, used}, as Units; numbers above 2^53
+-- Returns {granted, reserved, generation, wait, rebuild, empty}, as Units; numbers above 2^53
 -- do not occur. generation and rebuild are strings.
 --
 -- Clock: Redis TIME, never the caller's. All times are microseconds.
@@ -40,7 +40,7 @@ local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
 local server = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)') or ''
 
 if now < from or now >= to then
-  return {0, 0, '0', math.max(math.min(from - now, again), 1000), '0', 0, 0}
+  return {0, 0, '0', math.max(math.min(from - now, again), 1000), '0', 0}
 end
 
 local stored = redis.call('HMGET', key, 'run', 'from', 'generation', 'used', 'leased', 'built', 'since', 'counting')
@@ -58,7 +58,7 @@ local function answer(granted, reserved, wait, rebuild, empty)
     'used', string.format('%.0f', used), 'leased', leased, 'built', string.format('%.0f', built),
     'since', string.format('%.0f', since), 'counting', string.format('%.0f', counting))
   redis.call('PEXPIRE', key, math.ceil((to - now) / 1000) + 86400000)
-  return {granted, reserved, string.format('%.0f', generation), math.max(wait, 0), string.format('%.0f', rebuild), empty, used}
+  return {granted, reserved, string.format('%.0f', generation), math.max(wait, 0), string.format('%.0f', rebuild), empty}
 end
 
 if not mine or since > now or generation == 0 and since == 0 then lose() end

@@ -46,8 +46,6 @@ type Units struct {
 	Rebuild int64
 	// Empty means that the period has no units left for the request.
 	Empty bool
-	// Used is how many units of the period are used or leased.
-	Used int64
 }
 
 // Counter leases the units of quotas. Local and Redis pass the same suite. It promises that the

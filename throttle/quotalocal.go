@@ -54,7 +54,7 @@ func (s *quotaState) take(now time.Time, q Quota, a Ask) Units {
 		n, reserved := q.share(s.used, a.N, a.Reserve)
 		s.used += n
 		s.leased = s.leased || n > 0
-		u := Units{N: int(n), Reserved: reserved, Generation: s.generation, Until: now.Add(UnitsFor), Used: s.used}
+		u := Units{N: int(n), Reserved: reserved, Generation: s.generation, Until: now.Add(UnitsFor)}
 		if n > 0 || a.N == 0 {
 			return u
 		}

@@ -72,10 +72,10 @@ func (r *Redis) Restore(ctx context.Context, q Quota, rebuild, used int64) (bool
 // parseUnits reads the script's reply.
 func parseUnits(reply any) (u Units, ok bool) {
 	parts, _ := reply.([]any)
-	if len(parts) != 7 {
+	if len(parts) != 6 {
 		return u, false
 	}
-	var numbers [7]int64
+	var numbers [6]int64
 	for i, p := range parts {
 		n, err := strconv.ParseInt(fmt.Sprint(p), 10, 64)
 		if err != nil || n < 0 {
@@ -88,6 +88,6 @@ func parseUnits(reply any) (u Units, ok bool) {
 	}
 	return Units{
 		N: int(numbers[0]), Reserved: numbers[1] == 1, Generation: numbers[2], Wait: time.Duration(numbers[3]) * time.Microsecond,
-		Rebuild: numbers[4], Empty: numbers[5] == 1, Used: numbers[6],
+		Rebuild: numbers[4], Empty: numbers[5] == 1,
 	}, true
 }
