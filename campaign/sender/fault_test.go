@@ -69,7 +69,7 @@ func TestAFaultOfTheLedgerLosesNothing(t *testing.T) {
 				var log bytes.Buffer
 				l, service := newFaulty(tt.method, tt.from, 3), &refusingService{got: map[string]int{}}
 				e, err := New(l, service, throttle.NewLocal(), Options{Owner: "a", Log: slog.New(slog.NewTextHandler(&log, nil)),
-					Lease: 3 * time.Second, GroupMax: 4})
+					Lease: 3 * time.Second})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -27,8 +27,6 @@ type Options struct {
 	// Group is how much sending a group of intents covers; default 50ms. A number has up to two
 	// groups outstanding. Over a ledger with slow commits a group covers up to 250ms.
 	Group time.Duration
-	// GroupMax is the most deliveries in a group, and in one intent of a number; default 256.
-	GroupMax int
 	// Flush is how long results wait for others before they are written; default 20ms. A few results
 	// wait longer, up to 80ms.
 	Flush time.Duration
@@ -101,9 +99,6 @@ func (o Options) withDefaults() (Options, error) {
 	def(&o.Tick, 250*time.Millisecond)
 	def(&o.Request, 10*time.Second)
 	def(&o.Backoff, 5*time.Second)
-	if o.GroupMax <= 0 {
-		o.GroupMax = 256
-	}
 	if o.MaxInFlight <= 0 {
 		o.MaxInFlight = 512
 	}

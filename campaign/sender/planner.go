@@ -166,7 +166,7 @@ func (p *planner) step(ctx context.Context) (wait time.Duration, err error) {
 		p.divide(now, rate)
 		return lookEvery * p.e.o.Tick, nil
 	}
-	asked, err = p.intend(ctx, now, min(most-unlimited, p.e.o.GroupMax), most, !joins && group <= smallGroup)
+	asked, err = p.intend(ctx, now, min(most-unlimited, groupMost), most, !joins && group <= smallGroup)
 	if err != nil || asked {
 		return 0, err
 	}
@@ -189,12 +189,15 @@ func (p *planner) publish(ctx context.Context, err error) {
 	p.lanes.publish(found, time.Now())
 }
 
-// group is Group's worth of deliveries at a rate: clamp(rate x Group, 1, GroupMax). At most
+// groupMost is the most deliveries in a group, and in one intent of a number.
+const groupMost = 256
+
+// group is Group's worth of deliveries at a rate: clamp(rate x Group, 1, groupMost). At most
 // two are queued. If slow is longer than Group, a group covers slow: else the poster would run out
 // of attempts during a commit.
 func (p *planner) group(rate float64) int {
 	cover := max(p.e.o.Group, p.slow).Seconds()
-	return int(min(max(math.Ceil(rate*cover), 1), float64(p.e.o.GroupMax)))
+	return int(min(max(math.Ceil(rate*cover), 1), groupMost))
 }
 
 // smallGroup is the largest group that shares its transaction with those of other numbers: 16

@@ -83,29 +83,29 @@ func planning(t *testing.T, l *groupLedger, o Options) (*worker, *segment) {
 // to do.
 func TestThePlannerKeepsOneToTwoGroupsAhead(t *testing.T) {
 	for _, tt := range []struct {
-		name     string
-		queued   int
-		groupMax int
-		asks     int // deliveries
-		wait     time.Duration
+		name   string
+		queued int
+		rate   float64 // messages per second
+		asks   int     // deliveries
+		wait   time.Duration
 	}{
-		{"a tick is short", 5, 0, 0, 400 * time.Millisecond},
-		{"nothing is queued", 0, 0, 8, 0},
-		{"three are queued", 3, 0, 5, 0},
-		{"a group is queued", 4, 0, 4, 0},
-		{"more than a group", 5, 0, 0, time.Second},
-		{"an intent is limited", 0, 6, 6, 0},
+		{"a tick is short", 5, 72, 0, 400 * time.Millisecond},
+		{"nothing is queued", 0, 72, 8, 0},
+		{"three are queued", 3, 72, 5, 0},
+		{"a group is queued", 4, 72, 4, 0},
+		{"more than a group", 5, 72, 0, time.Second},
+		{"an intent is limited", 0, 6000, 256, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				l := &groupLedger{}
-				o := Options{GroupMax: tt.groupMax}
+				o := Options{Pace: func(string) float64 { return tt.rate }}
 				if tt.name == "a tick is short" {
 					o.Tick = 100 * time.Millisecond
 				}
 				w, _ := planning(t, l, o)
 				w.queue.push(blank(tt.queued))
-				w.planner.own = processRate{perSecond: 72, at: time.Now()}
+				w.planner.own = processRate{perSecond: tt.rate, at: time.Now()}
 				wait, err := w.planner.step(t.Context())
 				if err != nil {
 					t.Fatal(err)

@@ -186,7 +186,7 @@ func TestTheZeroOptionsAreTheDefaults(t *testing.T) {
 		t.Errorf("without an owner: %v, want sender: Options.Owner is required", err)
 	}
 	negative := Options{
-		Owner: "a", Lease: -1, Group: -1, GroupMax: -1, Flush: -1, Tick: -1, Request: -1, MaxInFlight: -1, Backoff: -1,
+		Owner: "a", Lease: -1, Group: -1, Flush: -1, Tick: -1, Request: -1, MaxInFlight: -1, Backoff: -1,
 	}
 	for _, given := range []Options{{Owner: "a"}, negative} {
 		o, err := given.withDefaults()
@@ -199,15 +199,15 @@ func TestTheZeroOptionsAreTheDefaults(t *testing.T) {
 		if !slices.Equal(times, want) {
 			t.Errorf("times %v, want %v", times, want)
 		}
-		if o.GroupMax != 256 || o.MaxInFlight != 512 || o.Pace("x") != 72 || o.Log == nil {
-			t.Errorf("%d, %d, %v, log %v, want 256, 512, 72 and a log", o.GroupMax, o.MaxInFlight, o.Pace("x"), o.Log)
+		if o.MaxInFlight != 512 || o.Pace("x") != 72 || o.Log == nil {
+			t.Errorf("%d, %v, log %v, want 512, 72 and a log", o.MaxInFlight, o.Pace("x"), o.Log)
 		}
 	}
-	given := Options{Owner: "a", Lease: 1, Group: 1, GroupMax: 1, Flush: 1, Tick: 1, Request: 1, MaxInFlight: 1, Backoff: 1}
+	given := Options{Owner: "a", Lease: 1, Group: 1, Flush: 1, Tick: 1, Request: 1, MaxInFlight: 1, Backoff: 1}
 	o, err := given.withDefaults()
 	times := []time.Duration{o.Lease, o.Group, o.Flush, o.Tick, o.Request, o.Backoff}
-	if err != nil || slices.Max(times) != 1 || o.GroupMax+o.MaxInFlight != 2 {
-		t.Errorf("%v: %v, %d, %d, want each 1 as given", err, times, o.GroupMax, o.MaxInFlight)
+	if err != nil || slices.Max(times) != 1 || o.MaxInFlight != 1 {
+		t.Errorf("%v: %v, %d, want each 1 as given", err, times, o.MaxInFlight)
 	}
 }
 

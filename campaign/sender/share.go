@@ -192,7 +192,7 @@ func (f *fairQueue) choose(flows []*flow, now time.Time, n, most int) {
 		own := l.run.ownRate()
 		if own > 0 { // its part of the queue may have been full meanwhile, which is no idle time
 			l.tag = max(f.tags[l.run], f.virtual-throttle.Horizon.Seconds())
-			l.room = min(l.room, f.queue.capacity(l.run, most), f.e.o.GroupMax)
+			l.room = min(l.room, f.queue.capacity(l.run, most), groupMost)
 		}
 		if now.Before(f.used[l.run]) {
 			l.room = 0
