@@ -90,7 +90,7 @@ func (s *Server) Restart() {
 		s.t.Fatal(err)
 	}
 	for deadline := time.Now().Add(answers); ; {
-		if answer, err := s.try("PING"); err == nil && answer == "+PONG" {
+		if answer, err := Ask(s.Addr, "PING"); err == nil && answer == "+PONG" {
 			return
 		} else if time.Now().After(deadline) {
 			s.t.Fatalf("redis-server at %s: got %q, %v; want +PONG within %v", s.Addr, answer, err, answers)
@@ -109,7 +109,7 @@ func (s *Server) Do(words ...string) string {
 // Lines is Do for an answer of many lines, such as that of INFO.
 func (s *Server) Lines(words ...string) []string {
 	s.t.Helper()
-	answer, err := s.try(words...)
+	answer, err := Ask(s.Addr, words...)
 	if err != nil || strings.HasPrefix(answer, "-") {
 		s.t.Fatalf("redis %v: got %q, %v; want an answer without an error", words, answer, err)
 	}
@@ -119,8 +119,9 @@ func (s *Server) Lines(words ...string) []string {
 // answers is how long a server of a busy machine may take for a command.
 const answers = 10 * time.Second
 
-func (s *Server) try(words ...string) (string, error) {
-	conn, err := net.DialTimeout("tcp", s.Addr, answers)
+// Ask sends one command of plain words to a server and returns its answer, also that of an error.
+func Ask(addr string, words ...string) (string, error) {
+	conn, err := net.DialTimeout("tcp", addr, answers)
 	if err != nil {
 		return "", err
 	}

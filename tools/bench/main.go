@@ -15,7 +15,7 @@
 // own, and so does the service that both send to, which gives constant answers (see sink.go). CPU
 // time is that of the measured process only. Repetitions of both sides alternate, because the ratio
 // of neighbours stays valid on a machine with other load. Each child has a deadline and ends with
-// its parent.
+// its parent. It needs Unix.
 package main
 
 import (

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bufio"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,12 +8,14 @@ import (
 	"net"
 	"os"
 	"os/exec"
-	"os/user"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
+
+	"campaignd/internal/ledger/pgtest"
+	"campaignd/throttle/redistest"
 )
 
 // service is a private server. It runs under a shell that ends it at the end of the shell's input,
@@ -59,15 +59,6 @@ func serve(ctx context.Context, c *exec.Cmd, dir, addr string, answers func() er
 // end ends the server and waits for it.
 func (s *service) end() error { return errors.Join(s.in.Close(), s.cmd.Wait()) }
 
-// free returns a loopback address that was free a moment ago.
-func free() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return l.Addr().String(), l.Close()
-}
-
 // postgresServer is a PostgreSQL with the settings of initdb, and its files on the disk of -dir.
 type postgresServer struct {
 	*service
@@ -79,14 +70,10 @@ type postgresServer struct {
 // startPostgres starts an empty server with its files below dir.
 func startPostgres(ctx context.Context, dir string) (*postgresServer, error) {
 	p := &postgresServer{data: filepath.Join(dir, "data")}
-	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb") // the folder in Debian
-	if path, err := exec.LookPath("initdb"); err == nil {
-		found = []string{path}
+	var err error
+	if p.bin, err = pgtest.Programs(); err != nil {
+		return nil, err
 	}
-	if len(found) == 0 {
-		return nil, errors.New("PostgreSQL is not installed: run scripts/services.sh")
-	}
-	p.bin = filepath.Dir(slices.MaxFunc(found, func(a, b string) int { return cmp.Compare(version(a), version(b)) }))
 	p.client = filepath.Join(p.bin, "psql")
 	if path, err := exec.LookPath("psql"); err == nil {
 		p.client = path
@@ -101,22 +88,22 @@ func startPostgres(ctx context.Context, dir string) (*postgresServer, error) {
 	}
 	unprivileged := func(*exec.Cmd) {}
 	if os.Getuid() == 0 { // PostgreSQL refuses to run as root
-		uid, gid, err := nobody()
+		user, err := pgtest.Unprivileged()
 		if err != nil {
 			return nil, err
 		}
 		// The server needs to pass the folder above its own, but not to list it.
-		if err := errors.Join(os.Chmod(filepath.Dir(dir), 0o711), os.Chown(dir, int(uid), int(gid))); err != nil {
+		if err := errors.Join(os.Chmod(filepath.Dir(dir), 0o711), os.Chown(dir, int(user.Uid), int(user.Gid))); err != nil {
 			return nil, err
 		}
-		unprivileged = func(c *exec.Cmd) { as(c, uid, gid) }
+		unprivileged = func(c *exec.Cmd) { c.SysProcAttr = &syscall.SysProcAttr{Credential: user} }
 	}
 	initdb := command("initdb", "--pgdata", p.data, "--username", "postgres", "--auth", "trust", "--encoding", "UTF8", "--no-locale")
 	unprivileged(initdb)
 	if out, err := initdb.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("initdb: %w: %s", err, out)
 	}
-	addr, err := free()
+	addr, err := pgtest.FreeAddr()
 	if err != nil {
 		return nil, err
 	}
@@ -130,26 +117,6 @@ func startPostgres(ctx context.Context, dir string) (*postgresServer, error) {
 		return err
 	})
 	return p, err
-}
-
-// version returns the major version in the path of initdb.
-func version(initdb string) int {
-	n, _ := strconv.Atoi(filepath.Base(filepath.Dir(filepath.Dir(initdb))))
-	return n
-}
-
-// nobody returns the user of a server that root starts.
-func nobody() (uid, gid uint32, err error) {
-	for _, name := range []string{"postgres", "nobody"} {
-		u, err := user.Lookup(name)
-		if err != nil {
-			continue
-		}
-		id, err1 := strconv.ParseUint(u.Uid, 10, 32)
-		group, err2 := strconv.ParseUint(u.Gid, 10, 32)
-		return uint32(id), uint32(group), errors.Join(err1, err2)
-	}
-	return 0, 0, errors.New("PostgreSQL does not run as root, and there is no user postgres or nobody")
 }
 
 // url returns the address of a database.
@@ -223,7 +190,7 @@ func startRedis(ctx context.Context, dir string) (*redis, error) {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return nil, err
 	}
-	addr, err := free()
+	addr, err := pgtest.FreeAddr()
 	if err != nil {
 		return nil, err
 	}
@@ -237,43 +204,18 @@ func startRedis(ctx context.Context, dir string) (*redis, error) {
 	return r, err
 }
 
-// ask sends one inline command and returns its answer
-// (https://redis.io/docs/latest/develop/reference/protocol-spec/#inline-commands).
-func (r *redis) ask(command string) (string, error) {
-	conn, err := net.DialTimeout("tcp", r.addr, time.Second)
-	if err != nil {
-		return "", err
+// ask sends one command and returns its answer.
+func (r *redis) ask(words ...string) (string, error) {
+	answer, err := redistest.Ask(r.addr, words...)
+	if err == nil && strings.HasPrefix(answer, "-") {
+		err = fmt.Errorf("redis %v: %s", words, answer)
 	}
-	defer conn.Close()
-	if err := conn.SetDeadline(time.Now().Add(5 * time.Second)); err != nil {
-		return "", err
-	}
-	if _, err := fmt.Fprintf(conn, "%s\r\n", command); err != nil {
-		return "", err
-	}
-	in := bufio.NewReader(conn)
-	line, err := in.ReadString('\n')
-	line = strings.TrimSpace(line)
-	switch {
-	case err != nil:
-		return "", err
-	case strings.HasPrefix(line, "-"):
-		return "", fmt.Errorf("redis %s: %s", command, line)
-	case !strings.HasPrefix(line, "$"):
-		return line, nil
-	}
-	size, err := strconv.Atoi(line[1:])
-	if err != nil || size < 0 {
-		return "", err
-	}
-	text := make([]byte, size)
-	_, err = io.ReadFull(in, text)
-	return string(text), err
+	return answer, err
 }
 
 // scripts returns the number of script calls since the start.
 func (r *redis) scripts() (n int64, err error) {
-	text, err := r.ask("INFO commandstats")
+	text, err := r.ask("INFO", "commandstats")
 	if err != nil {
 		return 0, err
 	}

@@ -19,8 +19,8 @@ import (
 	"testing/fstest"
 )
 
-// programs finds the folder of initdb and postgres: on PATH, or the newest where Debian puts them.
-func programs() (string, error) {
+// Programs finds the folder of initdb and postgres: on PATH, or the newest where Debian puts them.
+func Programs() (string, error) {
 	if p, err := exec.LookPath("postgres"); err == nil {
 		if _, err := os.Stat(filepath.Join(filepath.Dir(p), "initdb")); err == nil {
 			return filepath.Dir(p), nil
@@ -38,8 +38,8 @@ func programs() (string, error) {
 	return filepath.Dir(found[0]), nil
 }
 
-// unprivileged is the user of a server that root starts.
-func unprivileged() (*syscall.Credential, error) {
+// Unprivileged is the user of a server that root starts.
+func Unprivileged() (*syscall.Credential, error) {
 	for _, name := range []string{"postgres", "nobody"} {
 		u, err := user.Lookup(name)
 		if err != nil {
@@ -62,7 +62,8 @@ func dataFolder() string {
 	return os.TempDir()
 }
 
-func freeAddr() (string, error) {
+// FreeAddr returns a loopback address that was free a moment ago.
+func FreeAddr() (string, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", err

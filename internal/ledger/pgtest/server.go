@@ -45,13 +45,13 @@ type Server struct {
 // Start makes an empty server with these settings ("name=value") and waits until it answers.
 // Its files are in memory (/dev/shm) if possible: the tests are about the protocol, not the disk.
 func Start(settings ...string) (*Server, error) {
-	bin, err := programs()
+	bin, err := Programs()
 	if err != nil {
 		return nil, err
 	}
 	s := &Server{bin: bin, settings: settings}
 	if os.Getuid() == 0 { // PostgreSQL refuses to run as root
-		if s.as, err = unprivileged(); err != nil {
+		if s.as, err = Unprivileged(); err != nil {
 			return nil, err
 		}
 	}
@@ -65,7 +65,7 @@ func Start(settings ...string) (*Server, error) {
 		err = s.init()
 	}
 	if err == nil {
-		s.Addr, err = freeAddr()
+		s.Addr, err = FreeAddr()
 	}
 	if err == nil {
 		err = s.Restart()

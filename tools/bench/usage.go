@@ -1,12 +1,9 @@
-//go:build unix
-
 package main
 
 import (
 	"bytes"
 	"fmt"
 	"os"
-	"os/exec"
 	"runtime"
 	"syscall"
 	"time"
@@ -19,11 +16,6 @@ func cpu() (time.Duration, error) {
 		return 0, fmt.Errorf("getrusage: %w", err)
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano()), nil
-}
-
-// as makes a command run as another user.
-func as(c *exec.Cmd, uid, gid uint32) {
-	c.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: gid}}
 }
 
 // peak returns the most resident memory of this process in bytes: VmHWM on Linux (proc(5)), else
