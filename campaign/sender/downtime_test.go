@@ -29,6 +29,12 @@ type downtime struct {
 }
 
 func newDowntime(t *testing.T) *downtime {
+	l, run := twoRows(t)
+	return &downtime{T: t, ledger: l, run: run}
+}
+
+// twoRows is a ledger with a run of two recipients.
+func twoRows(t *testing.T) (campaign.Ledger, campaign.RunNo) {
 	l, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "campaignd.db"), ledger.Options{Sender: true})
 	if err != nil {
 		t.Fatal(err)
@@ -48,7 +54,7 @@ func newDowntime(t *testing.T) *downtime {
 	if err := l.FinishImport(t.Context(), run.No, 2, campaign.Ready); err != nil {
 		t.Fatal(err)
 	}
-	return &downtime{T: t, ledger: l, run: run.No}
+	return l, run.No
 }
 
 // live runs a process that sends, and takes webhooks if it listens, for d. With a hook it calls

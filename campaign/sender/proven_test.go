@@ -2,15 +2,12 @@ package sender_test
 
 import (
 	"context"
-	"path/filepath"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"campaignd/campaign"
 	"campaignd/campaign/sender"
-	"campaignd/internal/ledger"
-	"campaignd/internal/ledger/sqlite"
 	"campaignd/internal/messaging"
 	"campaignd/throttle"
 )
@@ -29,25 +26,7 @@ func (s lostAnswer) Send(_ context.Context, m *messaging.Message) (messaging.Rec
 // the doubt.
 func TestARunEndsSoonAfterItsLastProof(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "campaignd.db"), ledger.Options{Sender: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer l.Close()
-		run, err := l.CreateRun(t.Context(), campaign.Run{Campaign: "sale", ListHash: "5f70", Header: []string{"to"}, Wanted: campaign.WantRun,
-			Definition: []byte("name: sale\nconnections: [conn_1]\ntemplate: {name: sale, language: en_US}\nrecipients: {file: list.csv}\n")})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := l.AppendRows(t.Context(), run.No, 0, []campaign.Delivery{
-			{Run: run.No, Row: 1, To: "+2348031234567", Key: 2348031234567, Cells: []string{"+2348031234567"}},
-			{Run: run.No, Seq: 1, Row: 2, To: "+2348031234568", Key: 2348031234568, Cells: []string{"+2348031234568"}},
-		}, []campaign.Segment{{Run: run.No, Hi: 2}}); err != nil {
-			t.Fatal(err)
-		}
-		if err := l.FinishImport(t.Context(), run.No, 2, campaign.Ready); err != nil {
-			t.Fatal(err)
-		}
+		l, no := twoRows(t)
 		e, err := sender.New(l, lostAnswer{"+2348031234568"}, throttle.NewLocal(),
 			sender.Options{Owner: "me", Pace: func(string) float64 { return 72 }})
 		if err != nil {
@@ -57,7 +36,7 @@ func TestARunEndsSoonAfterItsLastProof(t *testing.T) {
 		ended := make(chan error, 1)
 		go func() { ended <- e.Run(ctx) }()
 		time.Sleep(3 * time.Second)
-		if got, err := l.Run(t.Context(), run.No); err != nil || got.State != campaign.Running {
+		if got, err := l.Run(t.Context(), no); err != nil || got.State != campaign.Running {
 			t.Errorf("with a doubt: %s, %v; want running", got.State, err)
 		}
 		if _, err := l.Apply(t.Context(), campaign.Events{Statuses: []campaign.StatusEvent{{MessageID: "wamid.lost", Connection: "conn_1",
@@ -68,9 +47,10 @@ func TestARunEndsSoonAfterItsLastProof(t *testing.T) {
 			t.Errorf("swept %+v, %v; want Adopted 1", s, err)
 		}
 		proven := time.Now()
+		run := campaign.Run{}
 		for run.State != campaign.Finished && time.Since(proven) < time.Hour {
 			time.Sleep(100 * time.Millisecond)
-			if run, err = l.Run(t.Context(), run.No); err != nil {
+			if run, err = l.Run(t.Context(), no); err != nil {
 				t.Fatal(err)
 			}
 		}

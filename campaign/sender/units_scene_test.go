@@ -74,6 +74,15 @@ func (s *scene) acceptedIn(from, to time.Time, prefix string) int {
 	return s.count(from, to, func(q *request) bool { return q.accepted && strings.HasPrefix(q.template, prefix) })
 }
 
+// refuseATenth refuses every tenth request.
+func refuseATenth(q *request) *http.Response {
+	if q.nth%10 != 0 {
+		return nil
+	}
+	return respond(400, `{"error":"send_recipient_permanent","message":"No.",
+		"meta":{"errorClass":"recipient_permanent","retryable":false,"code":131026}}`)
+}
+
 // turnOfTheMonth sends over two numbers of one company across the turn of a month in Auckland, with
 // refusals, a restart, and more recipients than two months allow. It returns what is wrong with the
 // counts.
@@ -85,13 +94,7 @@ func turnOfTheMonth(t *testing.T) (wrong []string) {
 	time.Sleep(time.Until(turn.Add(-time.Minute)))
 	s := newScene(t)
 	s.counted(a, 0)
-	s.answer = func(q *request) *http.Response {
-		if q.nth%10 == 0 {
-			return respond(400, `{"error":"send_recipient_permanent","message":"No.",
-				"meta":{"errorClass":"recipient_permanent","retryable":false,"code":131026}}`)
-		}
-		return nil
-	}
+	s.answer = refuseATenth
 	s.launch("promo", 1200, "conn_1")
 	s.launch("note", 100, "conn_2")
 	start := time.Now()
@@ -144,13 +147,7 @@ func dayOfARamp(t *testing.T) (wrong []string) {
 	time.Sleep(time.Until(midnight.Add(-30 * time.Second)))
 	s := newScene(t)
 	s.counted(a, 100)
-	s.answer = func(q *request) *http.Response {
-		if q.nth%10 == 0 {
-			return respond(400, `{"error":"send_recipient_permanent","message":"No.",
-				"meta":{"errorClass":"recipient_permanent","retryable":false,"code":131026}}`)
-		}
-		return nil
-	}
+	s.answer = refuseATenth
 	s.launch("note", 150, "conn_1")
 	s.launch("other", 150, "conn_2")
 	start := time.Now()
