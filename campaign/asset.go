@@ -26,10 +26,10 @@ type Asset struct {
 }
 
 // AssetRenew is how long before its end an asset is uploaded again, if its run lasts longer.
-// AssetHold is how long before it a run is held whose asset could not be uploaded again.
+// assetHold is how long before it a run is held whose asset could not be uploaded again.
 const (
 	AssetRenew = 7 * 24 * time.Hour
-	AssetHold  = 24 * time.Hour
+	assetHold  = 24 * time.Hour
 )
 
 // MediaChanged is the reason of the hold of a run whose header file cannot be uploaded again.
@@ -83,7 +83,7 @@ type MediaLedger interface {
 }
 
 // RenewMedia uploads the header file of a run again when the first of its assets ends within
-// AssetRenew. It fails when the file is gone or has changed; within AssetHold of the end it then
+// AssetRenew. It fails when the file is gone or has changed; within assetHold of the end it then
 // also holds the run, until a later call succeeds.
 func RenewMedia(ctx context.Context, l MediaLedger, s Service, no RunNo, now time.Time) (renewed bool, err error) {
 	run, err := l.Run(ctx, no)
@@ -100,7 +100,7 @@ func RenewMedia(ctx context.Context, l MediaLedger, s Service, no RunNo, now tim
 	}
 	err = fmt.Errorf("the header file of %s, which the service keeps until %s, cannot be uploaded again: %w",
 		run.ID(), run.AssetUntil.UTC().Format("2006-01-02 15:04 UTC"), err)
-	if run.AssetUntil.Sub(now) > AssetHold {
+	if run.AssetUntil.Sub(now) > assetHold {
 		return false, err
 	}
 	_, holdErr := l.AddHolds(ctx, []Hold{{Scope: HoldRun, ID: run.ID(), Reason: MediaChanged, Detail: cut(err.Error(), 300),
@@ -124,7 +124,7 @@ func renewMedia(ctx context.Context, l RunLedger, s Service, run Run) ([]Asset, 
 	if err != nil {
 		return nil, fmt.Errorf("ask the service for its connections: %w", err)
 	}
-	kind, _ := def.Template.Header.Media()
+	kind, _ := def.Template.Header.media()
 	return uploadHeader(ctx, s, kind, filepath.Dir(old[0].File), filepath.Base(old[0].File), old[0].SHA256, connectionsOf(def, known))
 }
 

@@ -124,10 +124,10 @@ type Window struct {
 	Hours string `yaml:"hours,omitempty" json:"hours,omitempty"`
 	// Days are mon to sun; default all.
 	Days []string `yaml:"days,omitempty" json:"days,omitempty"`
-	// Timezone is an IANA name, or ZoneOfRecipient; default UTC.
+	// Timezone is an IANA name, or "recipient" for the zone of each; default UTC.
 	Timezone string `yaml:"timezone,omitempty" json:"timezone,omitempty"`
 	// Countries chooses the zone of a country's numbers (ISO 3166 -> IANA name) where the row names
-	// none. It goes with ZoneOfRecipient.
+	// none. It goes with the zone of each recipient.
 	Countries map[string]string `yaml:"countries,omitempty" json:"countries,omitempty"`
 	// Holidays are dates (2026-12-25) by the clock of Timezone on which nothing is sent.
 	Holidays []string `yaml:"holidays,omitempty" json:"holidays,omitempty"`

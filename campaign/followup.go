@@ -91,7 +91,7 @@ func StartFollowUp(ctx context.Context, in FollowUpInput) (FollowedUp, error) {
 	}
 	job := Job{Ledger: in.Ledger, Name: fmt.Sprint("follow-up ", p.No), Owner: in.Owner}
 	var out FollowedUp
-	err = job.Await(ctx, func(ctx context.Context) error {
+	err = job.await(ctx, func(ctx context.Context) error {
 		// The job keeps two selections of one parent apart. If a process loses the job and does not
 		// notice, the ledger refuses its rows, and it reads again what the other process has.
 		for again := 0; ; again++ {

@@ -64,7 +64,7 @@ func (h Hold) Sentence(now time.Time) string {
 	switch {
 	case h.Probing(now):
 		return fmt.Sprintf("%s is tried with at most 3 requests at a time, since %s: %s; the first proven answer ends it, or `%s`",
-			h.subject(), instant(h.Until), why, h.LiftCommand())
+			h.subject(), instant(h.Until), why, h.liftCommand())
 	case !h.InForce(now):
 		by := "its time was over"
 		if !h.Lifted.IsZero() {
@@ -159,7 +159,7 @@ func (h Hold) why() string {
 
 // ends says what ends a hold in force, and the command that ends it earlier.
 func (h Hold) ends() string {
-	command := "`" + h.LiftCommand() + "`"
+	command := "`" + h.liftCommand() + "`"
 	switch {
 	case h.Source == HoldByBreaker && !h.Until.IsZero():
 		return "a few requests test it from " + instant(h.Until) + " on; " + command + " ends it earlier"
@@ -187,8 +187,8 @@ func (h Hold) ends() string {
 	return heal + " ends it; " + command + " ends it earlier"
 }
 
-// LiftCommand is the command that ends the hold.
-func (h Hold) LiftCommand() string {
+// liftCommand is the command that ends the hold.
+func (h Hold) liftCommand() string {
 	return "campaignd holds lift " + string(h.Scope) + " " + quoted(h.ID)
 }
 

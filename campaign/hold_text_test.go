@@ -59,7 +59,7 @@ func TestEachHoldIsOneSentence(t *testing.T) {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
 	}
-	if got, want := (Hold{Scope: HoldConnection, ID: "it's"}).LiftCommand(), `campaignd holds lift connection 'it'\''s'`; got != want {
+	if got, want := (Hold{Scope: HoldConnection, ID: "it's"}).liftCommand(), `campaignd holds lift connection 'it'\''s'`; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	s := Hold{Scope: HoldRun, ID: "a-1", Since: holdNoon, Until: at(30 * time.Second)}.State(now)

@@ -68,11 +68,11 @@ func (j Job) Do(ctx context.Context, do func(context.Context) error) error {
 	return err
 }
 
-// lookAgain is the interval at which Await asks for a job that another process has.
+// lookAgain is the interval at which await asks for a job that another process has.
 const lookAgain = time.Second
 
-// Await is Do, except that it waits while another process has the job.
-func (j Job) Await(ctx context.Context, do func(context.Context) error) error {
+// await is Do, except that it waits while another process has the job.
+func (j Job) await(ctx context.Context, do func(context.Context) error) error {
 	for {
 		err := j.Do(ctx, do)
 		if !errors.Is(err, ErrTaken) {

@@ -24,7 +24,7 @@ func newJudge(d *Definition, render *Renderer, run RunNo, senders []int64) *judg
 	for _, key := range senders {
 		j.senders[key] = key != 0
 	}
-	if d.Window != nil && d.Window.Timezone == ZoneOfRecipient {
+	if d.Window != nil && d.Window.Timezone == zoneOfRecipient {
 		j.zones = newZones(d)
 	}
 	return j

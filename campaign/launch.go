@@ -217,7 +217,7 @@ func (l Launch) check(ctx context.Context, def *Definition, list string) (*Prefl
 // few seconds while one process imports.
 func (l Launch) bring(ctx context.Context, run Run, do func(context.Context, Run) (Launched, error)) (launched Launched, err error) {
 	job := Job{Ledger: l.Ledger, Name: fmt.Sprintf("import %d", run.No), Owner: l.Owner, Lease: l.Lease}
-	under := job.Await
+	under := job.await
 	if l.NoWait {
 		under = job.Do
 	}
@@ -298,7 +298,7 @@ func (l Launch) freeze(ctx context.Context, def *Definition, run Run, list strin
 	}
 	if def.Template.Header.File() != "" && run.Asset == "" {
 		l.progress("uploading", counts.Rows)
-		kind, _ := def.Template.Header.Media()
+		kind, _ := def.Template.Header.media()
 		assets, err := uploadHeader(ctx, l.Service, kind, filepath.Dir(l.File), def.Template.Header.File(), "", connectionsOf(def, checked.known))
 		if err != nil {
 			return Launched{}, err

@@ -9,7 +9,7 @@ type LineFilter struct {
 	Code       string // of failed and refused deliveries
 	Connection string
 	Key        int64 // recipients.Key of the number
-	// Since and Before bound the latest time of a delivery (Line.LatestAt): not earlier than Since,
+	// Since and Before bound the latest time of a delivery (Line.latestAt): not earlier than Since,
 	// and earlier than Before.
 	Since, Before time.Time
 }
@@ -23,12 +23,12 @@ func (f *LineFilter) Selects(l *Line) bool {
 	if f.Since.IsZero() && f.Before.IsZero() {
 		return true
 	}
-	at := l.LatestAt()
+	at := l.latestAt()
 	return !at.IsZero() && !at.Before(f.Since) && (f.Before.IsZero() || at.Before(f.Before))
 }
 
-// LatestAt is the latest of a delivery's times; zero if it has none.
-func (l *Line) LatestAt() (at time.Time) {
+// latestAt is the latest of a delivery's times; zero if it has none.
+func (l *Line) latestAt() (at time.Time) {
 	for _, t := range []time.Time{l.AcceptedAt, l.SentAt, l.DeliveredAt, l.ReadAt, l.FailedAt, l.DoubtSince} {
 		if t.After(at) {
 			at = t

@@ -232,7 +232,7 @@ func (c *check) say(level Level, path, what, remedy string) {
 
 // media checks the medium of the header.
 func (c *check) media() {
-	kind, m := c.d.Template.Header.Media()
+	kind, m := c.d.Template.Header.media()
 	if m == nil {
 		return
 	}

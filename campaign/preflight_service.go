@@ -80,9 +80,9 @@ func reaches(ids []string) string {
 // connection adds what is known of one connection. told is false if the service could be asked for
 // its pace and did not tell it.
 func (c *check) connection(id string, k messaging.Connection, n messaging.Number, told bool) {
-	pace, configured := DefaultPace(n), false
+	pace, configured := defaultPace(n), false
 	if c.in.Rate != nil && c.in.Rate(id) > 0 {
-		pace, configured = DefaultPace(messaging.Number{Throughput: c.in.Rate(id)}), true
+		pace, configured = defaultPace(messaging.Number{Throughput: c.in.Rate(id)}), true
 	}
 	phone := cmp.Or(k.Phone, n.Phone)
 	e := ConnectionCheck{ID: id, Phone: phone, Quality: n.Quality, Tier: n.Tier, Coexistence: n.Coexistence,

@@ -177,7 +177,7 @@ func (r *Renderer) Message(connection, asset string, dl *Delivery) (*messaging.M
 	}); err != nil {
 		return nil, err
 	}
-	if _, media := r.header.Media(); media != nil && r.static == nil {
+	if _, media := r.header.media(); media != nil && r.static == nil {
 		if media.File == "" {
 			asset = ""
 		} else if asset == "" {

@@ -83,7 +83,7 @@ func (d *Definition) compile(header []string) (*Renderer, []missingColumn) {
 		r.otp = len(r.parameters)
 		add(inOTP, "template.otp", t.OTP)
 	}
-	if kind, m := t.Header.Media(); m != nil {
+	if kind, m := t.Header.media(); m != nil {
 		if len(variables(m.Link)) > 0 {
 			r.link = len(r.parameters)
 			add(inLink, "template.header."+kind+".link", m.Link)
@@ -152,8 +152,8 @@ func (d *Definition) columnsOf(name string, header []string) string {
 	return remedy
 }
 
-// Media returns the medium of the header and its kind (image, video, document); nil without one.
-func (h *HeaderUse) Media() (kind string, m *MediaUse) {
+// media returns the medium of the header and its kind (image, video, document); nil without one.
+func (h *HeaderUse) media() (kind string, m *MediaUse) {
 	switch {
 	case h == nil:
 		return "", nil
@@ -170,7 +170,7 @@ func (h *HeaderUse) Media() (kind string, m *MediaUse) {
 // File is the local file of the header, as written in the campaign file (see Beside); "" without
 // one.
 func (h *HeaderUse) File() string {
-	if _, m := h.Media(); m != nil {
+	if _, m := h.media(); m != nil {
 		return m.File
 	}
 	return ""
@@ -178,7 +178,7 @@ func (h *HeaderUse) File() string {
 
 // message is the header of a message, with an asset or a link.
 func (h *HeaderUse) message(asset, link string) *messaging.Header {
-	kind, m := h.Media()
+	kind, m := h.media()
 	ref := messaging.Media{AssetID: asset, ID: m.ID, Link: link}
 	switch kind {
 	case "image":

@@ -179,7 +179,7 @@ func SendTest(ctx context.Context, service Tester, in SampleInput, to string) (*
 	}
 	asset, from := "", s.definition.Connections[0]
 	if file := s.definition.Template.Header.File(); file != "" {
-		kind, _ := s.definition.Template.Header.Media()
+		kind, _ := s.definition.Template.Header.media()
 		assets, err := uploadHeader(ctx, service, kind, filepath.Dir(in.File), file, "", []messaging.Connection{{ID: from}})
 		if err != nil {
 			return nil, messaging.Receipt{}, err

@@ -160,7 +160,7 @@ func schemaNotes() []note {
 		{path: "window.timezone",
 			text: "IANA time zone, or recipient: each recipient's own (column timezone; without one, that of the number's country; " +
 				"without that, the zone of the schedule, or UTC).",
-			examples: []any{"Africa/Lagos", ZoneOfRecipient}, more: func(s *jsonschema.Schema) { s.Default = "UTC" }},
+			examples: []any{"Africa/Lagos", zoneOfRecipient}, more: func(s *jsonschema.Schema) { s.Default = "UTC" }},
 		{path: "window.countries",
 			text: "Country (ISO 3166) -> the zone of its numbers, where the row names none. Without it, a country with several zones is " +
 				"sent to while the window is open in all of them.",

@@ -92,7 +92,7 @@ func checkBody(use *TemplateUse, t *messaging.TemplateRecord, say sayer) {
 }
 
 func checkRecordHeader(use *TemplateUse, h messaging.Component, say sayer) {
-	kind, media := use.Header.Media()
+	kind, media := use.Header.media()
 	switch h.Format {
 	case "IMAGE", "VIDEO", "DOCUMENT":
 		if media == nil {

@@ -9,11 +9,11 @@ import (
 	"campaignd/internal/spelling"
 )
 
-// DefaultPace is the pace of a number without configuration, in messages per second: f x (R -
+// defaultPace is the pace of a number without configuration, in messages per second: f x (R -
 // inbound) (docs/limits.md#pace). R is what the service tells, else 80. inbound is 5 % of R, or 30
 // % when the number is also used in the platform's business app. f is 0.90 up to 100/s and 0.95
 // from 500/s. It is rounded to a ten-thousandth.
-func DefaultPace(n messaging.Number) float64 {
+func defaultPace(n messaging.Number) float64 {
 	const standard, coexistence = 80.0, 20.0
 	rate, inbound := n.Throughput, 0.05
 	if rate <= 0 {
@@ -63,7 +63,7 @@ func (c *check) totals() {
 				Duration(p.Duration), p.Pace, d.Limits.NotAfter),
 			"raise not_after, add connections, or send a shorter list")
 	}
-	if kind, m := d.Template.Header.Media(); m != nil && m.Link == "" && p.Duration > 25*24*time.Hour {
+	if kind, m := d.Template.Header.media(); m != nil && m.Link == "" && p.Duration > 25*24*time.Hour {
 		c.say(LevelWarning, "template.header."+kind,
 			fmt.Sprintf("sending takes about %s, and the service deletes media 30 days after upload", Duration(p.Duration)),
 			"send in parts")

@@ -42,8 +42,8 @@ func TestDefaultPaceFollowsItsFormula(t *testing.T) {
 		{10, true, 6.3},
 	} {
 		n := messaging.Number{Throughput: c.throughput, Coexistence: c.coexistence}
-		if got := DefaultPace(n); got < c.want-1e-9 || got > c.want+1e-9 {
-			t.Errorf("DefaultPace(%g/s, coexistence %v) = %g, want %g", c.throughput, c.coexistence, got, c.want)
+		if got := defaultPace(n); got < c.want-1e-9 || got > c.want+1e-9 {
+			t.Errorf("defaultPace(%g/s, coexistence %v) = %g, want %g", c.throughput, c.coexistence, got, c.want)
 		}
 	}
 }

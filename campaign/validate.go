@@ -171,7 +171,7 @@ func (s *source) checkWindow(w *Window) {
 	if w.Days != nil && len(w.Days) == 0 {
 		s.at("window.days", "no day is left to send on", "remove days to send on all of them")
 	}
-	if w.Timezone != ZoneOfRecipient {
+	if w.Timezone != zoneOfRecipient {
 		s.zone("window.timezone", w.Timezone)
 	}
 	for country, zone := range w.Countries {
@@ -179,7 +179,7 @@ func (s *source) checkWindow(w *Window) {
 		s.matches(path, country, regionPattern, "want two capital letters (ISO 3166) to the left, for example NG: Africa/Lagos")
 		s.zone(path, zone)
 	}
-	if len(w.Countries) > 0 && w.Timezone != ZoneOfRecipient {
+	if len(w.Countries) > 0 && w.Timezone != zoneOfRecipient {
 		s.at("window.countries", "has no effect: the window is in one zone for all", "set window.timezone: recipient")
 	}
 	for i, day := range w.Holidays {
@@ -192,8 +192,8 @@ func (s *source) checkWindow(w *Window) {
 	}
 }
 
-// ZoneOfRecipient is the Window.Timezone that means each recipient's own zone.
-const ZoneOfRecipient = "recipient"
+// zoneOfRecipient is the Window.Timezone that means each recipient's own zone.
+const zoneOfRecipient = "recipient"
 
 // checkHours accepts "HH:MM-HH:MM", also across midnight and to 24:00.
 func checkHours(hours string) error {

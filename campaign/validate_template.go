@@ -146,7 +146,7 @@ func (s *source) checkVariables(d *Definition) {
 		note(useOf(b.Type), b.Text)
 	}
 	note(inOTP, d.Template.OTP)
-	if _, m := d.Template.Header.Media(); m != nil {
+	if _, m := d.Template.Header.media(); m != nil {
 		note(inLink, m.Link)
 	}
 	for name, v := range d.Variables {

@@ -65,8 +65,8 @@ type LaneState struct {
 	Stale bool `json:"stale"`
 }
 
-// Live reports whether a sender serves the lane.
-func (l LaneState) Live() bool { return !l.Stale && l.LimitedBy != LaneStopped }
+// live reports whether a sender serves the lane.
+func (l LaneState) live() bool { return !l.Stale && l.LimitedBy != LaneStopped }
 
 // WhySegments counts the segments of a run.
 type WhySegments struct {
@@ -207,7 +207,7 @@ func (w *Why) show(lanes []LaneReport, now time.Time) (rate float64) {
 				continue
 			}
 		}
-		w.Lanes = append(w.Lanes, LaneState{r.Connection, r.sender(), r.LimitedBy, r.Detail, r.Rate, r.At, r.Until, r.Stale(now)})
+		w.Lanes = append(w.Lanes, LaneState{r.Connection, r.sender(), r.LimitedBy, r.Detail, r.Rate, r.At, r.Until, r.stale(now)})
 	}
 	for _, p := range pace {
 		rate += p
@@ -314,7 +314,7 @@ func (w *Why) answer(run Run) (limit, sentence string) {
 				"rows are in doubt until a webhook proves them sent or their window"), first, run.ID())
 	}
 	for _, l := range w.Lanes {
-		if l.Live() && l.Detail != "" && l.LimitedBy != "none" {
+		if l.live() && l.Detail != "" && l.LimitedBy != "none" {
 			return l.LimitedBy, l.Connection + ": " + l.Detail
 		}
 	}
@@ -325,4 +325,4 @@ func (w *Why) answer(run Run) (limit, sentence string) {
 }
 
 // served reports whether a sender serves a lane.
-func (w *Why) served() bool { return slices.ContainsFunc(w.Lanes, LaneState.Live) }
+func (w *Why) served() bool { return slices.ContainsFunc(w.Lanes, LaneState.live) }

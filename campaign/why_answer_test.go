@@ -150,8 +150,8 @@ func TestALaneWithoutReportsIsStale(t *testing.T) {
 		{0, LaneStopped, false, true}, {time.Minute, LaneStopped, true, true},
 	} {
 		r := LaneReport{LimitedBy: c.limitedBy, At: now.Add(-c.age)}
-		if r.Stale(now) != c.stale || r.Gone(now) != c.gone {
-			t.Errorf("%s, %v old: stale %v, gone %v, want %v, %v", c.limitedBy, c.age, r.Stale(now), r.Gone(now), c.stale, c.gone)
+		if r.stale(now) != c.stale || r.Gone(now) != c.gone {
+			t.Errorf("%s, %v old: stale %v, gone %v, want %v, %v", c.limitedBy, c.age, r.stale(now), r.Gone(now), c.stale, c.gone)
 		}
 	}
 	serving := LaneReport{Connection: "a", Owner: "x/1/1", LimitedBy: "none", At: now}

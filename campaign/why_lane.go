@@ -16,12 +16,12 @@ const LaneMissed = 10 * time.Minute
 // LaneStopped is the LimitedBy of a lane whose sender has ended in order.
 const LaneStopped = "stopped"
 
-// Stale reports whether the lane's sender has not reported for 15 seconds: it is gone, or it
+// stale reports whether the lane's sender has not reported for 15 seconds: it is gone, or it
 // stalls.
-func (r LaneReport) Stale(now time.Time) bool { return now.Sub(r.At) > laneFresh }
+func (r LaneReport) stale(now time.Time) bool { return now.Sub(r.At) > laneFresh }
 
 // Gone reports whether no sender serves the lane any more: it has ended, or is stale.
-func (r LaneReport) Gone(now time.Time) bool { return r.LimitedBy == LaneStopped || r.Stale(now) }
+func (r LaneReport) Gone(now time.Time) bool { return r.LimitedBy == LaneStopped || r.stale(now) }
 
 // standsStill reports whether a lane with this LimitedBy sends nothing, because it waits for
 // something other than its next instant, such as a place of the tier. Its Rate is then only what

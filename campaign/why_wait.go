@@ -65,7 +65,7 @@ func (w *Why) aboveMark(s SegmentState) WhyWait {
 	}
 	if leased || s.Bound != "" {
 		for _, l := range w.Lanes {
-			if l.Connection == s.Connection && l.Live() {
+			if l.Connection == s.Connection && l.live() {
 				if served = true; l.LimitedBy != "none" {
 					return WhyWait{For: l.LimitedBy, Connection: l.Connection, Until: l.Until}
 				}
@@ -91,7 +91,7 @@ func (w *Why) standstill(parked bool) WhyWait {
 	limit, until := "", time.Time{}
 	for _, l := range w.Lanes {
 		switch {
-		case !l.Live() || parked && l.LimitedBy == "none":
+		case !l.live() || parked && l.LimitedBy == "none":
 		case l.LimitedBy == "none", !standsStill(l.LimitedBy), limit != "" && limit != l.LimitedBy:
 			return WhyWait{For: "throughput"}
 		default:
@@ -325,7 +325,7 @@ func ExplainNumber(ctx context.Context, l WhyLedger, connection string, runs []R
 		n.LimitedBy, n.Sentence = "hold", longest.Sentence(now)
 	default:
 		for _, one := range n.Runs {
-			if one.Live() && one.LimitedBy != "none" && one.LimitedBy != "" && !one.At.IsZero() {
+			if one.live() && one.LimitedBy != "none" && one.LimitedBy != "" && !one.At.IsZero() {
 				n.LimitedBy, n.Sentence = one.LimitedBy, connection+": "+one.Detail
 				break
 			}

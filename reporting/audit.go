@@ -13,8 +13,8 @@ import (
 	"campaignd/internal/spelling"
 )
 
-// MaxProblems is how many problems an audit names; further ones are only counted.
-const MaxProblems = 100
+// maxProblems is how many problems an audit names; further ones are only counted.
+const maxProblems = 100
 
 // AuditResult says whether a run's sum balances, and which rows are wrong.
 type AuditResult struct {
@@ -30,7 +30,7 @@ type AuditResult struct {
 	Moving bool `json:"moving"`
 	// Importing says that the import is unfinished: Rows are those of the list so far.
 	Importing bool `json:"importing,omitempty"`
-	// Problems has at most MaxProblems entries; Found counts all.
+	// Problems has at most maxProblems entries; Found counts all.
 	Problems []Problem `json:"problems"`
 	Found    int64     `json:"found"`
 }
@@ -73,7 +73,7 @@ func Audit(ctx context.Context, l campaign.ReportLedger, run campaign.Run) (*Aud
 		}
 	}
 	reading.compare()
-	inLedger, err := l.Audit(ctx, run.No, MaxProblems)
+	inLedger, err := l.Audit(ctx, run.No, maxProblems)
 	if err != nil {
 		return nil, fmt.Errorf("audit of run %s: %w", run.ID(), err)
 	}
@@ -219,12 +219,12 @@ func (r *reading) statusesMatch() bool {
 
 // compare compares the figures of the whole run with each other.
 func (r *reading) compare() {
-	sum := r.after.Sum()
+	sum := r.after.sum()
 	switch {
 	case r.run.State == campaign.Importing:
-		if sum < r.run.Rows || r.counted < r.before.Sum() || r.counted > sum {
+		if sum < r.run.Rows || r.counted < r.before.sum() || r.counted > sum {
 			r.add(0, 0, "while importing: %s stored, the totals then added up to %d and later to %d, and %s read",
-				spelling.Count(r.run.Rows, "row was", "rows were"), r.before.Sum(), sum,
+				spelling.Count(r.run.Rows, "row was", "rows were"), r.before.sum(), sum,
 				spelling.Count(r.counted, "delivery was", "deliveries were"))
 		}
 	case sum != r.rows:
@@ -261,7 +261,7 @@ func (r *reading) missing(from, to int64) {
 
 func (r *reading) add(row, seq int64, format string, args ...any) {
 	r.found++
-	if len(r.problems) < MaxProblems {
+	if len(r.problems) < maxProblems {
 		r.problems = append(r.problems, Problem{Row: row, Seq: seq, What: fmt.Sprintf(format, args...)})
 	}
 }

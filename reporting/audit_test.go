@@ -169,8 +169,8 @@ func TestAuditOfEveryLaterStateWantsEveryRow(t *testing.T) {
 }
 
 func TestAuditNamesAtMostAHundredProblems(t *testing.T) {
-	if MaxProblems != 100 {
-		t.Fatalf("MaxProblems = %d, want 100", MaxProblems)
+	if maxProblems != 100 {
+		t.Fatalf("maxProblems = %d, want 100", maxProblems)
 	}
 	run, m := sample()
 	m.problems = make([]campaign.Problem, 150)
@@ -226,8 +226,8 @@ func TestAuditNamesTheFirstHundredAndCountsTheRest(t *testing.T) {
 	}
 	run.Rows = int64(len(m.lines))
 	a := audited(t, run, m)
-	if len(a.Problems) != MaxProblems || a.Found != 299 {
-		t.Errorf("%d named, %d found; want %d and 299", len(a.Problems), a.Found, MaxProblems)
+	if len(a.Problems) != maxProblems || a.Found != 299 {
+		t.Errorf("%d named, %d found; want %d and 299", len(a.Problems), a.Found, maxProblems)
 	}
 	var b bytes.Buffer
 	if err := a.Text(&b); err != nil || !strings.HasSuffix(b.String(), "\n  and 199 more\n") {

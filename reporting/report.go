@@ -20,7 +20,7 @@ type Report struct {
 	Totals Totals `json:"totals"`
 	// Skipped counts by campaign.SkipReason.
 	Skipped map[string]int64 `json:"skipped"`
-	// Failed counts by the platform's code; NoCode when the event had none.
+	// Failed counts by the platform's code; noCode when the event had none.
 	Failed map[string]int64 `json:"failed"`
 	// Refused counts by the service's error code.
 	Refused map[string]int64 `json:"refused"`
@@ -32,8 +32,8 @@ type Report struct {
 	Holds []campaign.HoldState `json:"holds"`
 }
 
-// NoCode stands for the missing code of a failure or refusal.
-const NoCode = "no_code"
+// noCode stands for the missing code of a failure or refusal.
+const noCode = "no_code"
 
 // RunFacts are the facts of a run in a report. Times are UTC; zero times are left out.
 type RunFacts struct {
@@ -59,8 +59,8 @@ type RunFacts struct {
 // Totals counts the deliveries of each status. Every status is always a key.
 type Totals map[campaign.Status]int64
 
-// Sum is the number of deliveries counted.
-func (t Totals) Sum() int64 {
+// sum is the number of deliveries counted.
+func (t Totals) sum() int64 {
 	var sum int64
 	for _, n := range t {
 		sum += n
@@ -111,7 +111,7 @@ func Build(ctx context.Context, l campaign.ReportLedger, run campaign.Run) (*Rep
 		Holds:   []campaign.HoldState{},
 	}
 	if run.State == campaign.Importing {
-		r.Rows = r.Totals.Sum() // run was read before the tallies, and rows may have been added since
+		r.Rows = r.Totals.sum() // run was read before the tallies, and rows may have been added since
 	}
 	for _, t := range tallies {
 		switch reason := t.Reason; t.Status {
@@ -129,7 +129,7 @@ func Build(ctx context.Context, l campaign.ReportLedger, run campaign.Run) (*Rep
 	}
 	r.Moved = campaign.RowsMoved(segments)
 	r.Funnel = Funnel{
-		Sendable: r.Totals.Sum() - r.Totals[campaign.Skipped],
+		Sendable: r.Totals.sum() - r.Totals[campaign.Skipped],
 		Accepted: funnel.Accepted, Sent: funnel.Sent, Delivered: funnel.Delivered, Read: funnel.Read, Failed: funnel.Failed,
 		Adopted: funnel.Adopted, MaybeDuplicate: funnel.MaybeDuplicate, Ambiguous: funnel.Ambiguous,
 	}
@@ -179,7 +179,7 @@ func totalsOf(tallies []campaign.Tally) Totals {
 
 func codeOr(code string) string {
 	if code == "" {
-		return NoCode
+		return noCode
 	}
 	return code
 }

@@ -94,7 +94,7 @@ func TestTotalsSurviveARoundTrip(t *testing.T) {
 	if err := json.Unmarshal(b, &got); err != nil {
 		t.Fatal(err)
 	}
-	if got.Totals.Sum() != got.Rows || got.Rows != want.Rows || got.Unresolved() != want.Unresolved() {
+	if got.Totals.sum() != got.Rows || got.Rows != want.Rows || got.Unresolved() != want.Unresolved() {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 }
@@ -230,8 +230,8 @@ func TestFunnelAndBreakdownsAreTheLedgersCounts(t *testing.T) {
 	if r.Funnel != want {
 		t.Errorf("funnel = %+v, want %+v", r.Funnel, want)
 	}
-	if r.Totals.Sum() != 158 || r.Rows != 158 || r.Unresolved() != 60 {
-		t.Errorf("sum %d, rows %d, unresolved %d, want 158, 158, 60", r.Totals.Sum(), r.Rows, r.Unresolved())
+	if r.Totals.sum() != 158 || r.Rows != 158 || r.Unresolved() != 60 {
+		t.Errorf("sum %d, rows %d, unresolved %d, want 158, 158, 60", r.Totals.sum(), r.Rows, r.Unresolved())
 	}
 }
 

@@ -86,7 +86,7 @@ func (p page) totals(r *Report) {
 		}
 	}
 	words := ""
-	if sum := r.Totals.Sum(); sum != r.Rows {
+	if sum := r.Totals.sum(); sum != r.Rows {
 		words = "the statuses add up to " + count(sum) + ": run `campaignd audit`"
 	}
 	p.block("rows", append(lines, entry{"all rows", count(r.Rows), words}))
@@ -143,7 +143,7 @@ func (p page) moved(r *Report) {
 }
 
 func codeSentence(code string) string {
-	if code == NoCode {
+	if code == noCode {
 		return "no code came with it"
 	}
 	return messaging.Sentence(code)

@@ -28,12 +28,12 @@ var adaptLua string
 //go:embed slots.lua
 var slotsLua string
 
-// Guard is how far ahead a cursor starts that is missing, rewound or in doubt. That is later than
+// guard is how far ahead a cursor starts that is missing, rewound or in doubt. That is later than
 // any lease that another process may still hold: those end within 285 ms (Horizon, Lateness and
 // the sender's 15 ms for slots that lie together), and the rest is margin for round trips. Each
 // incident costs 400 ms of silence; a key with fewer than 7 slots a second pays more (guardOf).
 // docs/limits.md#when-redis-is-away has the rules.
-const Guard = 400 * time.Millisecond
+const guard = 400 * time.Millisecond
 
 // Options of NewRedis. The zero value is usable.
 type Options struct {
@@ -241,7 +241,7 @@ func (m *memory) args(every time.Duration, n int, incident int64) []any {
 // interval behind the last one before it, which may lie a Horizon ahead. One second is enough for
 // slow keys, because the promise is about seconds.
 func guardOf(every time.Duration) time.Duration {
-	return max(Guard, Horizon+min(every, time.Second))
+	return max(guard, Horizon+min(every, time.Second))
 }
 
 // hand gives s the local instants of a grant, or a Wait. Slots that it cannot place within

@@ -195,7 +195,7 @@ func TestGuardOutlastsEveryLease(t *testing.T) {
 	if horizon != Horizon {
 		t.Errorf("the script's horizon = %v, want %v", horizon, Horizon)
 	}
-	if Guard != 400*time.Millisecond || Horizon != 250*time.Millisecond || Lateness != 20*time.Millisecond {
-		t.Errorf("guard, horizon, lateness = %v, %v, %v; want 400ms, 250ms, 20ms", Guard, Horizon, Lateness)
+	if guard != 400*time.Millisecond || Horizon != 250*time.Millisecond || Lateness != 20*time.Millisecond {
+		t.Errorf("guard, horizon, lateness = %v, %v, %v; want 400ms, 250ms, 20ms", guard, Horizon, Lateness)
 	}
 }

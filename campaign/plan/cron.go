@@ -80,7 +80,7 @@ func CronOf(name string, src []byte, d *campaign.Definition) (*Cron, error) {
 	var c *Cron
 	var err error
 	if d.Schedule.At != "" {
-		c, err = ParseOnce(d.Schedule.At, d.Schedule.Timezone)
+		c, err = parseOnce(d.Schedule.At, d.Schedule.Timezone)
 	} else {
 		c, err = ParseCron(d.Schedule.Cron, d.Schedule.Timezone)
 	}

@@ -47,7 +47,7 @@ func (s *Situation) helps(run int, now Forecast) []Help {
 		if r.Window.Always() {
 			return false
 		}
-		r.Window = r.Window.Widen(time.Hour)
+		r.Window = r.Window.widen(time.Hour)
 		return true
 	})
 	try("rate", "no limits.rate of its own", func(_ *Situation, r *Run) bool {

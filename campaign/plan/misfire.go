@@ -4,8 +4,8 @@ import (
 	"time"
 )
 
-// DefaultGrace is how late a firing may be launched when the campaign does not say.
-const DefaultGrace = 30 * time.Minute
+// defaultGrace is how late a firing may be launched when the campaign does not say.
+const defaultGrace = 30 * time.Minute
 
 // Verdict is what to do about a firing now.
 type Verdict string
@@ -17,21 +17,21 @@ const (
 	Skip   Verdict = "skip"    // too late: record the firing as missed and launch nothing
 )
 
-// InTime is how late a firing still counts as fired in time: a replica that takes over, or a
+// inTime is how late a firing still counts as fired in time: a replica that takes over, or a
 // process that is restarted, needs seconds.
-const InTime = time.Minute
+const inTime = time.Minute
 
-// Misfire decides about a firing that was due and that no process has seen so far. Up to InTime
+// Misfire decides about a firing that was due and that no process has seen so far. Up to inTime
 // late it is launched. A later one was missed: it is launched only when the policy is "run", and
-// any other policy skips it. Nothing is launched later than grace; 0 or less means DefaultGrace.
+// any other policy skips it. Nothing is launched later than grace; 0 or less means defaultGrace.
 func Misfire(policy string, grace time.Duration, due, now time.Time) Verdict {
 	if grace <= 0 {
-		grace = DefaultGrace
+		grace = defaultGrace
 	}
 	switch late := now.Sub(due); {
 	case late < 0:
 		return NotYet
-	case late <= grace && (late <= InTime || policy == "run"):
+	case late <= grace && (late <= inTime || policy == "run"):
 		return Fire
 	default:
 		return Skip

@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// The civil times that ParseOnce reads.
+// The civil times that parseOnce reads.
 var onceLayouts = [...]string{"2006-01-02T15:04", "2006-01-02 15:04", "2006-01-02T15:04:05", "2006-01-02 15:04:05"}
 
-// ParseOnce reads the one time of a schedule: a civil time in zone ("2026-12-24T09:00"), or an
+// parseOnce reads the one time of a schedule: a civil time in zone ("2026-12-24T09:00"), or an
 // instant with its offset (RFC 3339), which needs no zone. A civil time that the clocks skip fires
 // at the next instant that exists; one that exists twice fires the first time. The error is a
 // *FieldError.
-func ParseOnce(text, zone string) (*Cron, error) {
+func parseOnce(text, zone string) (*Cron, error) {
 	loc, err := Zone(zone)
 	if err != nil {
 		return nil, &FieldError{"schedule.timezone", err}

@@ -15,7 +15,7 @@ func TestOnceIsOneInstant(t *testing.T) {
 		{"2026-03-29T02:30", "Europe/Berlin", "2026-03-29T01:00:00Z"},
 		{"2026-10-25T02:30", "Europe/Berlin", "2026-10-25T00:30:00Z"},
 	} {
-		c, err := ParseOnce(tt.at, tt.zone)
+		c, err := parseOnce(tt.at, tt.zone)
 		if err != nil {
 			t.Errorf("%s in %s: got %v, want no error", tt.at, tt.zone, err)
 			continue
@@ -32,7 +32,7 @@ func TestOnceIsOneInstant(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{"", "soon", "2026-12-24", "2026-13-01T09:00", "09:00", "0001-01-01T00:00"} {
-		if _, err := ParseOnce(bad, "UTC"); err == nil {
+		if _, err := parseOnce(bad, "UTC"); err == nil {
 			t.Errorf("%q: got no error, want one", bad)
 		}
 	}

@@ -15,9 +15,9 @@ const (
 	Bulk                       // MARKETING, or a category that is not known
 )
 
-// Floor is the part of a number's pace that its runs share by weight alone, whatever their classes
+// floor is the part of a number's pace that its runs share by weight alone, whatever their classes
 // and deadlines: no run starves.
-const Floor = 0.10
+const floor = 0.10
 
 // Want is a run that has something to send over a number now.
 type Want struct {
@@ -50,7 +50,7 @@ func (w Want) most(pace float64) float64 {
 // Shares divides the pace of a number, in messages per second, among the runs that want it. The
 // answer has the order of wants. It uses the whole pace unless the runs' own rates leave some.
 //
-//  1. The Floor is divided by weight.
+//  1. The floor is divided by weight.
 //  2. The class that comes first takes what it can use of the rest. Within a class each run with a
 //     deadline, the earliest first, gets up to its Need.
 //  3. The remainder raises the runs of the class that have least for their weight, until all have
@@ -66,7 +66,7 @@ func Shares(pace float64, wants []Want) []float64 {
 	}
 	left := pace
 	for i, w := range wants {
-		got[i] = min(w.most(pace), Floor*pace*w.weight()/weights)
+		got[i] = min(w.most(pace), floor*pace*w.weight()/weights)
 		left -= got[i]
 	}
 	order := make([]int, len(wants)) // by class, then by deadline
@@ -151,15 +151,15 @@ func JustEnough(now, launched, deadline time.Time, window *Window, groups ...Gro
 		if open, _ := window.Open(now, g.Zones...); !open {
 			continue
 		}
-		open := window.OpenBetween(now, end, g.Zones...)
+		open := window.openBetween(now, end, g.Zones...)
 		need += float64(g.Remaining) / max(open.Seconds(), 1)
 	}
 	return need
 }
 
-// OpenBetween is how much of the time from one instant to another the window is open for recipients
+// openBetween is how much of the time from one instant to another the window is open for recipients
 // of one zone, or of several (Zones).
-func (w *Window) OpenBetween(from, to time.Time, zones ...*time.Location) (sum time.Duration) {
+func (w *Window) openBetween(from, to time.Time, zones ...*time.Location) (sum time.Duration) {
 	for at := from; at.Before(to); {
 		open, changes := w.Open(at, zones...)
 		end := to

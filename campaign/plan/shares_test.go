@@ -74,12 +74,12 @@ func TestSharesKeepTheirRulesForAnyMix(t *testing.T) {
 		}
 		for i, w := range wants {
 			sum += got[i]
-			floor := min(w.most(pace), Floor*pace*w.weight()/weights)
+			floor := min(w.most(pace), floor*pace*w.weight()/weights)
 			if got[i] < floor-little || got[i] > w.most(pace)+little {
 				t.Fatalf("run %d gets %v, want from %v to %v", i, got[i], floor, w.most(pace))
 			}
 			for j, o := range wants {
-				floorOf := min(o.most(pace), Floor*pace*o.weight()/weights)
+				floorOf := min(o.most(pace), floor*pace*o.weight()/weights)
 				switch satisfied := got[i] > w.most(pace)-little; {
 				case satisfied:
 				case w.Class < o.Class && got[j] > floorOf+little:
@@ -110,7 +110,7 @@ func TestNoFeasibleDeadlineIsMissed(t *testing.T) {
 		for range rapid.IntRange(1, 5).Draw(t, "jobs") { // in the order of their deadlines
 			until += float64(rapid.IntRange(2, 40).Draw(t, "minutes") * 60)
 			end := until - deadlineMargin(time.Duration(until*1e9)).Seconds()
-			spare := (1-Floor)*pace*end - sum
+			spare := (1-floor)*pace*end - sum
 			if spare < 1 {
 				continue
 			}

@@ -98,8 +98,8 @@ func Zones(group string) (zones []*time.Location, err error) {
 // PerRecipient reports whether the window is in each recipient's zone. Open then needs that zone.
 func (w *Window) PerRecipient() bool { return w != nil && w.recipient }
 
-// Widen is the same window, opened earlier and closed later by d.
-func (w *Window) Widen(d time.Duration) *Window {
+// widen is the same window, opened earlier and closed later by d.
+func (w *Window) widen(d time.Duration) *Window {
 	if w.Always() {
 		return w
 	}

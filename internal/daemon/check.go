@@ -30,7 +30,7 @@ func checkCampaign(
 			What:   fmt.Sprintf("numbers.%s of the configuration limits nothing: the service lists no connection %q", id, id),
 			Remedy: "correct the id in the configuration, or remove it"})
 	}
-	if err := CheckQuotas(ctx, c, l, found, time.Now()); err != nil {
+	if err := checkQuotas(ctx, c, l, found, time.Now()); err != nil {
 		return nil, err
 	}
 	forecast := checkForecast

@@ -65,7 +65,7 @@ func forecastLaunch(
 	if err != nil {
 		return f, err
 	}
-	i, err := o.Add(ctx, r)
+	i, err := o.add(ctx, r)
 	if err != nil {
 		return f, err
 	}

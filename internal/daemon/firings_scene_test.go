@@ -202,7 +202,7 @@ func (c *cluster) judgeScene(again []campaign.Firing, began time.Time, lists map
 		found[f.Key] = f
 	}
 	due := 0
-	for f := cron.Next(began); f.At.Before(began.Add(*sceneLength)); f = cron.Next(f.At) {
+	for f := cron.next(began); f.At.Before(began.Add(*sceneLength)); f = cron.next(f.At) {
 		due++
 		if got := found[f.Key]; len(again) < 1000 && got.Outcome != campaign.FiringLaunched || !keys["again"+cronKey+f.Key] {
 			c.Errorf("the firing of %s: got %+v, want it launched", f.At, got)

@@ -98,13 +98,13 @@ func (o *Outlook) addStored(ctx context.Context, l campaign.Ledger, run campaign
 		o.Unread = append(o.Unread, run.ID())
 		return nil //nolint:nilerr // it is named, and the others are forecast
 	}
-	_, err := o.AddRun(ctx, l, run)
+	_, err := o.addRun(ctx, l, run)
 	return err
 }
 
-// AddRun adds a run of the ledger as if it went on now, and returns its index. A run that is there
+// addRun adds a run of the ledger as if it went on now, and returns its index. A run that is there
 // already is not added again.
-func (o *Outlook) AddRun(ctx context.Context, l campaign.Ledger, run campaign.Run) (int, error) {
+func (o *Outlook) addRun(ctx context.Context, l campaign.Ledger, run campaign.Run) (int, error) {
 	if i := slices.IndexFunc(o.Runs, func(r plan.Run) bool { return r.ID == run.ID() }); i >= 0 {
 		return i, nil
 	}
@@ -129,7 +129,7 @@ func (o *Outlook) AddRun(ctx context.Context, l campaign.Ledger, run campaign.Ru
 		r.Released = o.Now.Add(left)
 	}
 	o.hold(&r, run)
-	return o.Add(ctx, r)
+	return o.add(ctx, r)
 }
 
 // returned adds the rows below the marks that are queued again: a hold sent them back, or they are
@@ -175,8 +175,8 @@ func (o *Outlook) ends(h campaign.Hold) time.Time {
 	return h.Until
 }
 
-// Add adds a run, and the numbers that it names, and returns its index.
-func (o *Outlook) Add(ctx context.Context, r plan.Run) (int, error) {
+// add adds a run, and the numbers that it names, and returns its index.
+func (o *Outlook) add(ctx context.Context, r plan.Run) (int, error) {
 	for _, id := range r.Numbers {
 		if slices.ContainsFunc(o.Numbers, func(n plan.Number) bool { return n.ID == id }) {
 			continue

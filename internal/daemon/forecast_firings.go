@@ -44,7 +44,7 @@ func (o *Outlook) foresee(ctx context.Context, cfg *Config, run int) (plan.Forec
 // out.
 func (o *Outlook) addFirings(ctx context.Context, s Scheduled, until time.Time) error {
 	var list *campaign.Preflight
-	at := s.Next(o.Now).At
+	at := s.next(o.Now).At
 	for n := 0; n < mostFirings && !at.IsZero() && at.Before(until); n++ {
 		if list == nil {
 			p, err := campaign.RunPreflight(ctx, campaign.PreflightInput{Definition: s.Definition, File: s.File, List: s.list(),
@@ -62,10 +62,10 @@ func (o *Outlook) addFirings(ctx context.Context, s Scheduled, until time.Time) 
 			return fmt.Errorf("%s: %w", s.File, err)
 		}
 		r.ID, r.From = fmt.Sprintf("%s at %s", r.ID, at.UTC().Format(time.RFC3339)), at
-		if _, err := o.Add(ctx, r); err != nil {
+		if _, err := o.add(ctx, r); err != nil {
 			return err
 		}
-		at = s.Next(at).At
+		at = s.next(at).At
 	}
 	return nil
 }

@@ -28,7 +28,7 @@ func forecastRun(
 	if err != nil {
 		return f, err
 	}
-	i, err := o.AddRun(ctx, l, run)
+	i, err := o.addRun(ctx, l, run)
 	if err != nil {
 		return f, err
 	}

@@ -56,7 +56,7 @@ func TestAForecastKnowsThePlacesThatAreTaken(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	i, err := o.AddRun(t.Context(), l, run)
+	i, err := o.addRun(t.Context(), l, run)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +101,7 @@ func TestAForecastCountsRowsThatCameBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	i, err := o.AddRun(t.Context(), l, run)
+	i, err := o.addRun(t.Context(), l, run)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +143,7 @@ func TestAForecastKnowsTheFiringsOfTheFolder(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		i, err := o.AddRun(t.Context(), l, run)
+		i, err := o.addRun(t.Context(), l, run)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -106,7 +106,7 @@ func (d *Daemon) operatorsAPI(ctx context.Context, e *sender.Engine) (API, clien
 	}
 	if e != nil {
 		p.Launch = func(ctx context.Context, file, list string, another bool, idempotency string) (resource.Launched, error) {
-			out, err := d.LaunchList(ctx, file, list, another, idempotency)
+			out, err := d.launchList(ctx, file, list, another, idempotency)
 			if err == nil {
 				e.Poke()
 			}
@@ -117,9 +117,9 @@ func (d *Daemon) operatorsAPI(ctx context.Context, e *sender.Engine) (API, clien
 	return operators, access, err
 }
 
-// LaunchList launches a campaign over a list and returns when the list is imported. A `serve` on
+// launchList launches a campaign over a list and returns when the list is imported. A `serve` on
 // the ledger sends it.
-func (d *Daemon) LaunchList(ctx context.Context, file, list string, another bool, idempotency string) (out resource.Launched, err error) {
+func (d *Daemon) launchList(ctx context.Context, file, list string, another bool, idempotency string) (out resource.Launched, err error) {
 	l := d.launch(file, "")
 	l.List, l.New, l.NewKey, l.NoWait, l.Unattended = list, another, idempotency, false, false
 	l.Checked = d.checkLaunch(ctx, file, func(p *campaign.Preflight) {
@@ -153,15 +153,15 @@ func LaunchInto(ctx context.Context, c *Config, r client.Launch, log *slog.Logge
 	if d.client, err = NewClient(c); err != nil {
 		return out, err
 	}
-	return d.LaunchList(ctx, r.Campaign, r.List, r.New, "")
+	return d.launchList(ctx, r.Campaign, r.List, r.New, "")
 }
 
-// ErrNobodyServes says that no process takes launches for an SQLite ledger.
-var ErrNobodyServes = errors.New("no `campaignd serve` takes launches")
+// errNobodyServes says that no process takes launches for an SQLite ledger.
+var errNobodyServes = errors.New("no `campaignd serve` takes launches")
 
 // LaunchBeside sends a launch to the process that has the lock of the SQLite ledger.
 func LaunchBeside(ctx context.Context, c *Config, r client.Launch) (resource.Launched, error) {
-	nobody := fmt.Errorf("%w for the ledger %s; start one, or send the list with `campaignd run`", ErrNobodyServes, c.LedgerFile())
+	nobody := fmt.Errorf("%w for the ledger %s; start one, or send the list with `campaignd run`", errNobodyServes, c.LedgerFile())
 	access, err := client.ReadAccess(c.accessFile())
 	if errors.Is(err, fs.ErrNotExist) {
 		return resource.Launched{}, nobody

@@ -11,10 +11,10 @@ import (
 	"campaignd/internal/spelling"
 )
 
-// CheckQuotas adds a warning to a preflight whose list does not fit into the allowance of this
+// checkQuotas adds a warning to a preflight whose list does not fit into the allowance of this
 // month or into a day of the warm-up of its numbers. l is the ledger that counts what was sent;
 // nil: nothing was.
-func CheckQuotas(ctx context.Context, cfg *Config, l campaign.Ledger, p *campaign.Preflight, now time.Time) error {
+func checkQuotas(ctx context.Context, cfg *Config, l campaign.Ledger, p *campaign.Preflight, now time.Time) error {
 	q := newQuotas(cfg, newDirectory(cfg), l, slog.New(slog.DiscardHandler))
 	if q.plan.Messages > 0 {
 		used, err := spentSince(ctx, l, q, now)

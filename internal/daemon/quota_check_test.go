@@ -31,7 +31,7 @@ func TestCheckWarnsOfAListAboveItsQuotas(t *testing.T) {
 		}
 		l := &spending{n: map[string]int64{"a": tt.spent}, ramps: map[string]campaign.RampState{"a": {Day: plan.RampDay(now) - 1, Steps: 1}}}
 		p := &campaign.Preflight{Sendable: tt.sendable, Marketing: tt.marketing, Connections: []campaign.ConnectionCheck{{ID: "a"}}}
-		if err := CheckQuotas(t.Context(), cfg, l, p, now); err != nil {
+		if err := checkQuotas(t.Context(), cfg, l, p, now); err != nil {
 			t.Fatal(err)
 		}
 		var got []string
@@ -43,7 +43,7 @@ func TestCheckWarnsOfAListAboveItsQuotas(t *testing.T) {
 		}
 	}
 	p := &campaign.Preflight{Sendable: 10}
-	if err := CheckQuotas(t.Context(), DefaultConfig(), nil, p, now); err != nil || len(p.Findings) > 0 {
+	if err := checkQuotas(t.Context(), DefaultConfig(), nil, p, now); err != nil || len(p.Findings) > 0 {
 		t.Errorf("without a plan: got %v and %v, want nothing", p.Findings, err)
 	}
 }

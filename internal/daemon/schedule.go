@@ -29,8 +29,8 @@ type Scheduled struct {
 	Cron       *plan.Cron
 }
 
-// Next returns the first firing after now.
-func (s Scheduled) Next(now time.Time) plan.Firing { return s.Cron.Next(now) }
+// next returns the first firing after now.
+func (s Scheduled) next(now time.Time) plan.Firing { return s.Cron.Next(now) }
 
 // schedule names the times of the firings.
 func (s Scheduled) schedule() string { return s.Cron.String() + " in " + s.Cron.Zone().String() }
@@ -157,9 +157,9 @@ func (l *loads) log(log *slog.Logger, all []Scheduled) {
 		switch source, known := (*l)[s.Definition.Name]; {
 		case *l == nil || source == string(s.Source):
 		case !known:
-			log.Info("campaign added", "campaign", s.Definition.Name, "file", s.File, "schedule", s.Cron.String(), "next", s.Next(time.Now()).At)
+			log.Info("campaign added", "campaign", s.Definition.Name, "file", s.File, "schedule", s.Cron.String(), "next", s.next(time.Now()).At)
 		default:
-			log.Info("campaign changed", "campaign", s.Definition.Name, "file", s.File, "schedule", s.Cron.String(), "next", s.Next(time.Now()).At)
+			log.Info("campaign changed", "campaign", s.Definition.Name, "file", s.File, "schedule", s.Cron.String(), "next", s.next(time.Now()).At)
 		}
 	}
 	for name := range *l {

@@ -195,16 +195,16 @@ func TestTheScheduleLogsItsLaunchesAndFaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := d.fire(t.Context(), all[0], cronKey+all[0].Next(time.Now()).Key, e); err != nil {
+	if _, err := d.fire(t.Context(), all[0], cronKey+all[0].next(time.Now()).Key, e); err != nil {
 		t.Fatal(err)
 	}
 	lines := log.lines("scheduled campaign launched")
 	if len(lines) != 1 || !strings.Contains(lines[0], "run=daily-1 ") || !strings.Contains(lines[0], "rows=3") ||
-		!strings.Contains(lines[0], "firing="+all[0].Next(time.Now()).Key) {
+		!strings.Contains(lines[0], "firing="+all[0].next(time.Now()).Key) {
 		t.Errorf("got the log %q, want one launch of daily-1 with 3 rows and its firing", lines)
 	}
 	faulty := Scheduled{File: bad, Definition: &campaign.Definition{}}
-	if _, err := d.fire(t.Context(), faulty, cronKey+all[0].Next(time.Now()).Key, e); err == nil {
+	if _, err := d.fire(t.Context(), faulty, cronKey+all[0].next(time.Now()).Key, e); err == nil {
 		t.Errorf("fire of a faulty file = %v, want an error", err)
 	}
 }

@@ -13,7 +13,7 @@ import (
 // playScenario plays a scene with a scenario of two clients under one key.
 func playScenario(t *testing.T, yaml string, play func(*testing.T, *scene)) {
 	t.Helper()
-	o, err := ParseScenario("x.yaml", []byte(`
+	o, err := parseScenario("x.yaml", []byte(`
 connections:
   - {id: conn_1, phone: "+15555550100", company: co_1, tier: TIER_10K}
   - {id: conn_2, phone: "+15555550200", company: co_2, tier: TIER_10K}

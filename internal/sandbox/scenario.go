@@ -18,11 +18,11 @@ func LoadScenario(path string) (Options, error) {
 	if err != nil {
 		return Options{}, fmt.Errorf("scenario: %w", err)
 	}
-	return ParseScenario(path, raw)
+	return parseScenario(path, raw)
 }
 
-// ParseScenario reads Options from YAML text. Errors show name as the file.
-func ParseScenario(name string, raw []byte) (Options, error) {
+// parseScenario reads Options from YAML text. Errors show name as the file.
+func parseScenario(name string, raw []byte) (Options, error) {
 	var o Options
 	err := yaml.NewDecoder(bytes.NewReader(raw), yaml.Strict()).Decode(&o)
 	if err != nil && !errors.Is(err, io.EOF) { // EOF: an empty file is the zero value

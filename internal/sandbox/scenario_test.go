@@ -30,7 +30,7 @@ func TestTheScenariosOfTheTreeLoad(t *testing.T) {
 }
 
 func TestAScenarioSetsEveryOption(t *testing.T) {
-	o, err := ParseScenario("all.yaml", []byte(`
+	o, err := parseScenario("all.yaml", []byte(`
 seed: 42
 keys: [{token: k, company: co_2}]
 companies: [{id: co_2, name: Two, allowance: 10, used: 3}]
@@ -72,7 +72,7 @@ timeline: [{after: 1h, faults: {lost_after: 0.5}}, {after_messages: 3, template:
 
 func TestAnEmptyScenarioIsTheDemoWithoutFaults(t *testing.T) {
 	for _, raw := range []string{"", "# nothing\n", "seed: 0\n"} {
-		o, err := ParseScenario("empty.yaml", []byte(raw))
+		o, err := parseScenario("empty.yaml", []byte(raw))
 		must(t, err)
 		if len(o.Connections) != 4 || len(o.Templates) == 0 || o.Faults.LostAfter != 0 || o.Statuses.Unread != 0 {
 			t.Errorf("scenario %q = %+v, want four connections, templates, no faults", raw, o)
@@ -100,7 +100,7 @@ func TestAScenarioErrorNamesItsLine(t *testing.T) {
 		"not YAML":      {"a: [\n", "x.yaml"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := ParseScenario("x.yaml", []byte(c.raw))
+			_, err := parseScenario("x.yaml", []byte(c.raw))
 			if err == nil || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), "x.yaml") {
 				t.Errorf("%v, want %s", err, c.want)
 			}
@@ -114,7 +114,7 @@ func TestAScenarioErrorNamesItsLine(t *testing.T) {
 func FuzzScenario(f *testing.F) {
 	f.Add([]byte("seed: 1\nfaults: {latency: 1s}\n"))
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		if o, err := ParseScenario("x.yaml", raw); err == nil && len(o.Connections) == 0 {
+		if o, err := parseScenario("x.yaml", raw); err == nil && len(o.Connections) == 0 {
 			t.Error("got no connections, want those of the demo")
 		}
 	})

@@ -26,8 +26,8 @@ type Book struct {
 	kept     map[time.Time]int // marketing messages by their time of acceptance
 }
 
-// Count is how many units of the quota's period are used: accepted in it, or perhaps to be.
-func (b *Book) Count(_ context.Context, q throttle.Quota) (int64, error) {
+// count is how many units of the quota's period are used: accepted in it, or perhaps to be.
+func (b *Book) count(_ context.Context, q throttle.Quota) (int64, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	n := b.pending
@@ -58,9 +58,9 @@ func (b *Book) answer(accepted, marketing bool) {
 	}
 }
 
-// In returns how many messages the service accepted from from on and before to, and how many of
+// in returns how many messages the service accepted from from on and before to, and how many of
 // them were marketing.
-func (b *Book) In(from, to time.Time) (all, marketing int) {
+func (b *Book) in(from, to time.Time) (all, marketing int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, at := range b.accepted {
@@ -76,10 +76,10 @@ func (b *Book) In(from, to time.Time) (all, marketing int) {
 	return all, marketing
 }
 
-// Play has the numbers of all counters send as much as they can for some periods, with refusals,
+// play has the numbers of all counters send as much as they can for some periods, with refusals,
 // unused units, late answers, and senders that die with a chunk in hand. It returns what was sent,
 // when the first period began, and how many chunks died.
-func Play(t *testing.T, all Shared, period time.Duration, periods int, seed uint64) (b *Book, first time.Time, died int) {
+func play(t *testing.T, all Shared, period time.Duration, periods int, seed uint64) (b *Book, first time.Time, died int) {
 	t.Helper()
 	b = &Book{kept: map[time.Time]int{}}
 	first = time.Now().Truncate(time.Millisecond)
@@ -100,7 +100,7 @@ func Play(t *testing.T, all Shared, period time.Duration, periods int, seed uint
 				defer answers.Wait()
 				for born := time.Now(); time.Now().Before(end); born = time.Now() {
 					dies := born.Add(time.Duration(draw.Int64N(int64(2 * period))))
-					s := throttle.NewStock(c, b.Count)
+					s := throttle.NewStock(c, b.count)
 					for time.Now().Before(end) && time.Now().Before(dies) {
 						sendSome(s, b, quotaNow(), draw, marketing, period, &answers)
 					}
@@ -150,12 +150,12 @@ func sendSome(s *throttle.Stock, b *Book, q throttle.Quota, draw *rand.Rand, mar
 	_ = s.Tidy(context.Background(), false)
 }
 
-// Check returns what is wrong with a play: more than the limit in a period, or less than what the
+// check returns what is wrong with a play: more than the limit in a period, or less than what the
 // senders that died can explain.
-func Check(b *Book, first time.Time, period time.Duration, periods int) error {
+func check(b *Book, first time.Time, period time.Duration, periods int) error {
 	for i := range periods {
 		from := first.Add(time.Duration(i) * period)
-		all, marketing := b.In(from, from.Add(period))
+		all, marketing := b.in(from, from.Add(period))
 		if all > playLimit {
 			return fmt.Errorf("period %d: %d messages, want at most %d", i, all, playLimit)
 		}
@@ -174,13 +174,13 @@ func neverMore(t *testing.T, s quotaSuite, all Shared) {
 
 // neverMoreOf is one play. Its seed repeats it in virtual time.
 func neverMoreOf(t *testing.T, s quotaSuite, all Shared, seed uint64) {
-	b, first, died := Play(t, all, s.period, s.periods, seed)
-	if err := Check(b, first, s.period, s.periods); err != nil {
+	b, first, died := play(t, all, s.period, s.periods, seed)
+	if err := check(b, first, s.period, s.periods); err != nil {
 		t.Errorf("seed %d: got %v", seed, err)
 	}
 	for i := range s.periods {
 		from := first.Add(time.Duration(i) * s.period)
-		n, marketing := b.In(from, from.Add(s.period))
+		n, marketing := b.in(from, from.Add(s.period))
 		t.Logf("seed %d, period %d: %d of %d messages, %d of %d marketing; %d senders died in all", seed, i, n, playLimit,
 			marketing, playLimit-playKept, died)
 		if least := playLimit / 2; s.virtual && n < least {
