@@ -78,7 +78,14 @@ func (d *Daemon) alone(ctx context.Context, send func(context.Context) error) er
 		return send(ctx)
 	}
 	for logged := false; ; logged = true {
-		err := d.job("send without redis").Do(ctx, send)
+		sending := false
+		err := d.job("send without redis").Do(ctx, func(ctx context.Context) error {
+			sending = true
+			return send(ctx)
+		})
+		if !sending && ctx.Err() != nil {
+			return nil // the process was stopped while it asked for the job
+		}
 		if !errors.Is(err, campaign.ErrTaken) {
 			return err
 		}

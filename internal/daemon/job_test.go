@@ -110,6 +110,20 @@ func TestOnlySendersWithoutSharedLimitsWait(t *testing.T) {
 	}
 }
 
+// A process may be stopped at the moment at which it asks whether it is its turn.
+func TestAStopWhileASenderAsksIsNoFault(t *testing.T) {
+	d := &Daemon{ledger: &leased{acquired: context.Canceled}, cfg: &Config{Ledger: "postgres://h/x", Sending: DefaultConfig().Sending}}
+	ctx, stop := context.WithCancel(t.Context())
+	send := func(context.Context) error { return errors.New("both send") }
+	if err := d.alone(ctx, send); !errors.Is(err, context.Canceled) {
+		t.Errorf("the ledger's own fault: got %v, want it", err)
+	}
+	stop()
+	if err := d.alone(ctx, send); err != nil {
+		t.Errorf("after the stop: got %v, want nil", err)
+	}
+}
+
 func TestASenderThatWaitsLogsItOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log, l := &notes{}, &leased{taken: true}
