@@ -128,7 +128,7 @@ var holdPromises = []promise{
 	{"AHoldEndsAtItsTime", func(f *fixture) {
 		l := f.lease(f.imported(1).No, long)
 		h := ill(minutes(-1))
-		h.Until = time.Now().Add(300 * time.Millisecond).UTC().Truncate(time.Millisecond)
+		h.Until = time.Now().Add(2 * time.Second).UTC().Truncate(time.Millisecond)
 		f.holds(1, h)
 		f.held(l, 0, origin, "131042")
 		time.Sleep(time.Until(h.Until) + time.Millisecond) // holds end by the clock of the process
