@@ -79,15 +79,12 @@ func (d *decoder) service(v value, env *envelope) error {
 	case "preference":
 		e.preference(data)
 	case "number":
-		e.Kind, e.Summary = KindNumber, summary(data)
+		e.Kind = KindNumber
 		e.change(data)
 		e.Number = onlyDigits(firstText(data, "phoneNumber", "displayPhoneNumber", "display_phone_number"))
 	case "account":
-		e.Kind, e.Summary = KindAccount, summary(data)
+		e.Kind = KindAccount
 		e.change(data)
-	}
-	if e.Kind == KindUnknown {
-		e.Summary = summary(v)
 	}
 	if e.Connection == "" {
 		e.Connection = firstText(data, "connectionId", "connection_id")

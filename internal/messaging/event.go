@@ -17,8 +17,8 @@ const (
 	KindMessage         // a customer wrote: Inbound, MessageID
 	KindTemplate        // the review, the pause or the category of a template: Review
 	KindPreference      // a customer stopped or resumed marketing: Preference
-	KindNumber          // a number changed: Change, Summary
-	KindAccount         // an account or a client changed: Change, Summary
+	KindNumber          // a number changed: Change
+	KindAccount         // an account or a client changed: Change
 )
 
 // String returns the word used in logs and metrics.
@@ -69,9 +69,6 @@ type Event struct {
 	Preference *Preference
 	// Change is nil in an event of KindNumber or KindAccount that tells no state.
 	Change *Change
-	// Summary is the event as it came, cut to 1 KiB, in events of KindNumber, KindAccount and
-	// KindUnknown.
-	Summary string
 }
 
 // Inbound is a message of a customer.
@@ -186,7 +183,7 @@ func (d *decoder) body(v value) error {
 // one reads one element of a body.
 func (d *decoder) one(v value) error {
 	if !v.isObject() {
-		return d.add(Event{Type: "not an object", Summary: summary(v)})
+		return d.add(Event{Type: "not an object"})
 	}
 	v = d.shape.object("event", v)
 	var env envelope
@@ -201,5 +198,3 @@ func (d *decoder) one(v value) error {
 	}
 	return d.service(v, &env)
 }
-
-func summary(v value) string { return cut(string(v), 1024) }

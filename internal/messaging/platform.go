@@ -89,9 +89,6 @@ func (d *decoder) change(v value, e Event) error {
 			if m.val.isObject() {
 				read(&one, m.val)
 			}
-			if one.Kind == KindUnknown {
-				one.Summary = summary(m.val)
-			}
 			if err := d.add(one); err != nil {
 				return err
 			}
@@ -111,7 +108,7 @@ func (d *decoder) change(v value, e Event) error {
 	}
 	if err := each(faults, "errors", func(o *Event, v value) { // errors of the number, such as 130429
 		o.failure(v)
-		o.Kind, o.Summary = KindNumber, summary(v)
+		o.Kind = KindNumber
 	}); err != nil {
 		return err
 	}
@@ -129,9 +126,6 @@ func (d *decoder) change(v value, e Event) error {
 	case strings.HasPrefix(field, "account") || strings.HasPrefix(field, "business"):
 		e.Kind = KindAccount
 		e.change(v)
-	}
-	if e.Review == nil {
-		e.Summary = summary(v)
 	}
 	return d.add(e)
 }
