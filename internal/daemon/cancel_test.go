@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/throttle/throttletest"
 )
 
 // closedNow is the window of a campaign that opens in two hours.
@@ -93,7 +94,7 @@ func TestCancelEndsARunInEveryState(t *testing.T) {
 				if sender && name == "ready" {
 					return // it is sent within that time
 				}
-				began := time.Now()
+				began, watched := time.Now(), throttletest.Watch()
 				if _, err := campaign.CancelRun(t.Context(), c.ledger, run); err != nil {
 					t.Fatal(err)
 				}
@@ -103,14 +104,16 @@ func TestCancelEndsARunInEveryState(t *testing.T) {
 					}
 				}
 				var got campaign.Run
-				c.until(10*time.Second, "the run has ended", func() bool {
+				c.until(30*time.Second, "the run has ended", func() bool {
 					var err error
 					if got, err = c.ledger.Run(context.WithoutCancel(t.Context()), run.No); err != nil {
 						t.Fatal(err)
 					}
 					return got.State.Ended()
 				})
-				if took := time.Since(began); got.State != campaign.Cancelled || took > 5*time.Second {
+				took := time.Since(began)
+				idle := watched() < throttletest.TooBusy // else the time says more about the machine
+				if got.State != campaign.Cancelled || took > 5*time.Second && idle {
 					t.Errorf("%s: %s after %v, want cancelled within 5s", name, got.State, took)
 				}
 				tallies, _, err := c.ledger.Tallies(t.Context(), run.No)
