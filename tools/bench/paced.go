@@ -71,8 +71,8 @@ func postPaced(ctx context.Context, job pacedJob, posts *atomic.Int64) error {
 		case <-due.C:
 		}
 		requests.Go(func() {
-			if err := bareSend(ctx, client, job.Sink, n); err != nil && ctx.Err() == nil {
-				stop(err)
+			if err := bareSend(ctx, client, job.Sink, n); err != nil {
+				stop(err) // it changes nothing after the end of ctx
 				return
 			}
 			posts.Add(1)
