@@ -12,6 +12,7 @@ type blocks struct {
 	used   []*block // since the last take
 }
 
+// blockKey says which segments a row may be in.
 type blockKey struct {
 	group string
 	kind  blockKind
@@ -52,10 +53,9 @@ func newBlocks(run RunNo, full int64, segments []SegmentState) *blocks {
 	return b
 }
 
-// assign gives a row its seq.
-func (b *blocks) assign(group string, kind blockKind) int64 {
-	key := blockKey{group, kind}
-	at := b.open[key]
+// seq gives a row its seq.
+func (b *blocks) seq(key blockKey) int64 {
+	kind, at := key.kind, b.open[key]
 	full := b.full
 	switch {
 	case kind.closed:
@@ -65,7 +65,7 @@ func (b *blocks) assign(group string, kind blockKind) int64 {
 	}
 	if at == nil || at.Hi-at.Lo >= full {
 		lo := b.next * SegmentSize
-		at = &block{Segment: Segment{Run: b.run, Index: b.next, Group: group, Lo: lo, Hi: lo,
+		at = &block{Segment: Segment{Run: b.run, Index: b.next, Group: key.group, Lo: lo, Hi: lo,
 			Closed: kind.closed, AfterCanary: kind.afterCanary, Bound: kind.bound}}
 		b.open[key] = at
 		b.next++
@@ -78,10 +78,11 @@ func (b *blocks) assign(group string, kind blockKind) int64 {
 	return at.Hi - 1
 }
 
-// place gives rows their seqs, and returns the segments that they are in.
-func (b *blocks) place(rows []Delivery, places []place) []Segment {
+// assign gives rows their seqs by the keys of their blocks, and returns the segments that they are
+// in.
+func (b *blocks) assign(rows []Delivery, keys []blockKey) []Segment {
 	for i := range rows {
-		rows[i].Seq = b.assign(places[i].group, places[i].kind)
+		rows[i].Seq = b.seq(keys[i])
 	}
 	return b.take()
 }

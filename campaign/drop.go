@@ -59,10 +59,10 @@ type DropFilter struct {
 	Limit    int       // at most this many; 0: all
 }
 
-// DropWait is a file that is in a watched place and is not taken, and why.
+// DropWait is a file that is in a watched folder and is not taken, and why.
 type DropWait struct {
 	Bucket, Prefix string // of the rule
-	Key            string // "" for the place itself, for example one that cannot be listed
+	Key            string // "" for the folder itself, for example one that cannot be listed
 	Reason         string
 	Since          time.Time
 }
@@ -81,8 +81,8 @@ type DropLedger interface {
 	// another file of the campaign, neither rejected nor gone, has the hash; then nothing is written.
 	UpdateFile(ctx context.Context, f DroppedFile) error
 	DroppedFiles(ctx context.Context, f DropFilter) ([]DroppedFile, error)
-	// NoteWaits replaces what waits at the place of one rule.
+	// NoteWaits replaces what waits in the folder of one rule.
 	NoteWaits(ctx context.Context, bucket, prefix string, waits []DropWait) error
-	// DropWaits returns what waits at each place, by bucket, prefix and key.
+	// DropWaits returns what waits in each folder, by bucket, prefix and key.
 	DropWaits(ctx context.Context) ([]DropWait, error)
 }

@@ -38,7 +38,7 @@ func ParseDefinition(name string, src []byte) (*Definition, error) {
 // where they would change what is sent, when or how much: in template, variables, window and
 // limits.
 func ParseStored(name string, src []byte) (*Definition, error) {
-	s := &source{name: name, places: map[string]*token.Token{}, stored: true}
+	s := &source{name: name, positions: map[string]*token.Token{}, stored: true}
 	return s.read(src).definition()
 }
 
@@ -50,7 +50,7 @@ func (s *source) definition() (*Definition, error) {
 	if err := s.err(); err != nil {
 		return nil, err
 	}
-	d.setDefaults(func(key string) bool { return s.places[key] != nil })
+	d.setDefaults(func(key string) bool { return s.positions[key] != nil })
 	s.checkDefinition(d)
 	if err := s.err(); err != nil {
 		return nil, err

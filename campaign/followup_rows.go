@@ -37,19 +37,19 @@ func (f *followUp) freeze(ctx context.Context, def *Definition) (FollowedUp, err
 		return FollowedUp{}, err
 	}
 	at, seqs := f.run.Rows, newBlocks(no, SegmentFor(sendable, len(def.Connections)), segments)
-	rows, places := make([]Delivery, 0, importChunk), make([]place, 0, importChunk)
+	rows, keys := make([]Delivery, 0, importChunk), make([]blockKey, 0, importChunk)
 	flush := func() error {
 		if len(rows) == 0 {
 			return nil
 		}
-		if err := numbers.bind(ctx, rows, places); err != nil {
+		if err := numbers.bind(ctx, rows, keys); err != nil {
 			return err
 		}
-		if err := l.AppendRows(ctx, no, at, rows, seqs.place(rows, places)); err != nil {
+		if err := l.AppendRows(ctx, no, at, rows, seqs.assign(rows, keys)); err != nil {
 			return fmt.Errorf("import %s after row %d: %w", f.run.ID(), at, err)
 		}
 		at += int64(len(rows))
-		rows, places = rows[:0], places[:0]
+		rows, keys = rows[:0], keys[:0]
 		return ctx.Err()
 	}
 	if err := f.chosen(ctx, func(line *Line) error {
@@ -59,7 +59,7 @@ func (f *followUp) freeze(ctx context.Context, def *Definition) (FollowedUp, err
 		rows = append(rows, Delivery{
 			Run: no, Row: at + int64(len(rows)) + 1, To: line.To, Key: line.Key, Cells: slices.Clone(line.Cells),
 		})
-		places = append(places, place{group: groups[line.Seq/SegmentSize]})
+		keys = append(keys, blockKey{group: groups[line.Seq/SegmentSize]})
 		if len(rows) < importChunk {
 			return nil
 		}

@@ -178,27 +178,21 @@ type chunk struct {
 	segments []Segment
 }
 
-// place says which segments a row may be in.
-type place struct {
-	group string
-	kind  blockKind
-}
-
 // readChunks reads the list to its end. It stops when ctx ends.
 func readChunks(ctx context.Context, in ImportInput, list *List, j *judge, first *canary, b *blocks, numbers *sticky,
 	counts *ImportCounts, out chan<- chunk) error {
 	var c chunk
-	places := make([]place, 0, importChunk) // of the rows in c
-	bytes := 0                              // of the cells in c
+	keys := make([]blockKey, 0, importChunk) // of the rows in c
+	bytes := 0                               // of the cells in c
 	flush := func() error {
 		if len(c.rows) == 0 {
 			return nil
 		}
-		if err := numbers.bind(ctx, c.rows, places); err != nil {
+		if err := numbers.bind(ctx, c.rows, keys); err != nil {
 			return err
 		}
-		c.segments = b.place(c.rows, places)
-		places = places[:0]
+		c.segments = b.assign(c.rows, keys)
+		keys = keys[:0]
 		select {
 		case out <- c:
 			c, bytes = chunk{}, 0
@@ -237,7 +231,7 @@ func readChunks(ctx context.Context, in ImportInput, list *List, j *judge, first
 		}
 		kind := blockKind{closed: d.Skip != ""}
 		kind.afterCanary = !kind.closed && first != nil && !first.chooses(d.Key)
-		places = append(places, place{group, kind})
+		keys = append(keys, blockKey{group, kind})
 		if c.rows == nil {
 			c.rows = make([]Delivery, 0, importChunk)
 		}

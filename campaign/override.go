@@ -19,12 +19,12 @@ var overridable = []string{"recipients", "window", "limits"}
 // the sidecar is a *FileError.
 func Override(src []byte, name string, sidecar []byte) ([]byte, error) {
 	s := readSource(name, sidecar)
-	for _, path := range slices.Sorted(maps.Keys(s.places)) {
+	for _, path := range slices.Sorted(maps.Keys(s.positions)) {
 		switch key, _, nested := strings.Cut(path, "."); {
 		case path == "recipients.file":
-			s.add(s.places[path], "recipients.file: the list is the file that the sidecar belongs to", "remove the line")
+			s.add(s.positions[path], "recipients.file: the list is the file that the sidecar belongs to", "remove the line")
 		case !nested && !strings.Contains(key, "[") && !slices.Contains(overridable, key):
-			s.add(s.places[path], fmt.Sprintf("%s: a sidecar cannot override it", key), "a sidecar has "+strings.Join(overridable, ", "))
+			s.add(s.positions[path], fmt.Sprintf("%s: a sidecar cannot override it", key), "a sidecar has "+strings.Join(overridable, ", "))
 		}
 	}
 	if err := s.err(); err != nil {

@@ -223,7 +223,7 @@ type check struct {
 }
 
 func (c *check) say(level Level, path, what, remedy string) {
-	at := c.src.place(path)
+	at := c.src.position(path)
 	f := Finding{Level: level, Where: c.src.where(at), What: field(path) + what, Remedy: remedy, Excerpt: c.src.excerpt(at)}
 	if !slices.ContainsFunc(c.p.Findings, func(g Finding) bool { return g.String() == f.String() }) {
 		c.p.Findings = append(c.p.Findings, f)

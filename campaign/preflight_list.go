@@ -189,16 +189,16 @@ func (c *check) bound(ctx context.Context, batch []pending) error {
 	if c.sticky == nil {
 		return nil
 	}
-	rows, places := make([]Delivery, len(batch)), make([]place, len(batch))
+	rows, keys := make([]Delivery, len(batch)), make([]blockKey, len(batch))
 	for i := range batch {
-		rows[i].Key, places[i].kind.closed = batch[i].Key, batch[i].Skip != ""
+		rows[i].Key, keys[i].kind.closed = batch[i].Key, batch[i].Skip != ""
 	}
-	if err := c.sticky.bind(ctx, rows, places); err != nil {
+	if err := c.sticky.bind(ctx, rows, keys); err != nil {
 		return err
 	}
-	for _, p := range places {
-		if p.kind.bound != "" {
-			c.p.Bound[p.kind.bound]++
+	for _, k := range keys {
+		if k.kind.bound != "" {
+			c.p.Bound[k.kind.bound]++
 		}
 	}
 	return nil

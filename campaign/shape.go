@@ -50,8 +50,8 @@ func (s *source) plain(tokens token.Tokens) bool {
 // shape compares a node with the type it is for, records positions, and adds findings for what does
 // not fit.
 func (s *source) shape(n ast.Node, path string, t reflect.Type) {
-	if path != "" && s.places[path] == nil {
-		s.places[path] = first(n)
+	if path != "" && s.positions[path] == nil {
+		s.positions[path] = first(n)
 	}
 	if n.Type() == ast.NullType {
 		return // null counts as absent
@@ -134,7 +134,7 @@ func (s *source) keys(pairs []*ast.MappingValueNode, path string, t reflect.Type
 			continue
 		}
 		seen[key] = true
-		s.places[at] = pair.Key.GetToken()
+		s.positions[at] = pair.Key.GetToken()
 		if t.Kind() == reflect.Map {
 			s.shape(pair.Value, at, t.Elem())
 			continue

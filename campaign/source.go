@@ -22,12 +22,12 @@ const MaxFile = 1 << 20
 
 // source is a campaign file with the positions of its keys and values.
 type source struct {
-	name     string
-	lines    []string
-	places   map[string]*token.Token // by path, such as template.body[1]; also the keys of maps
-	findings []placed
-	root     ast.Node // nil for an empty file
-	stored   bool     // the campaign of a run: see ParseStored
+	name      string
+	lines     []string
+	positions map[string]*token.Token // by path, such as template.body[1]; also the keys of maps
+	findings  []placed
+	root      ast.Node // nil for an empty file
+	stored    bool     // the campaign of a run: see ParseStored
 }
 
 // placed is a finding with its position, for sorting; 0 without a position.
@@ -39,7 +39,7 @@ type placed struct {
 // readSource parses src and compares its shape with Definition: keys, types, one document, no
 // anchors. Faults are in findings, and so is a panic of the parser, which is a third party's.
 func readSource(name string, src []byte) (s *source) {
-	return (&source{name: name, places: map[string]*token.Token{}}).read(src)
+	return (&source{name: name, positions: map[string]*token.Token{}}).read(src)
 }
 
 // read fills an empty source and returns it.
@@ -126,14 +126,13 @@ func (s *source) addError(err error) {
 
 // at adds a finding about the value at path, or about the nearest position above it.
 func (s *source) at(path, what, remedy string) {
-	s.add(s.place(path), field(path)+what, remedy)
+	s.add(s.position(path), field(path)+what, remedy)
 }
 
-// place is the position of the value at path, or the nearest position above it; nil if there is
-// none.
-func (s *source) place(path string) *token.Token {
+// position is that of the value at path, or the nearest above it; nil if there is none.
+func (s *source) position(path string) *token.Token {
 	for path != "" {
-		if t := s.places[path]; t != nil {
+		if t := s.positions[path]; t != nil {
 			return t
 		}
 		path = path[:max(0, strings.LastIndexAny(path, ".["))]
@@ -198,7 +197,7 @@ func (s *source) err() error {
 // remedy.
 func FaultAt(name string, src []byte, path, what string) *FileError {
 	s := readSource(name, src)
-	at := s.place(path)
+	at := s.position(path)
 	return &FileError{Findings: []Finding{{
 		Level: LevelError, Where: s.where(at), What: field(path) + what, Excerpt: s.excerpt(at),
 	}}}

@@ -148,7 +148,7 @@ func TestAnExcerptShowsThePlace(t *testing.T) {
 	s := readSource("c.yaml", []byte("name: "+wide+"\n"))
 	for column, want := range map[int][2]int{1: {0, 100}, 60: {0, 100}, 61: {1, 101}, 70: {10, 110}, 205: {145, 209},
 		269: {209, 209}, 270: {-1, 0}} {
-		at := s.place("name")
+		at := s.position("name")
 		token := *at
 		position := *at.Position
 		position.Line, position.Column = 1, column

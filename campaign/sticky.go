@@ -30,14 +30,15 @@ func newSticky(ctx context.Context, l senderLedger, d *Definition) (*sticky, err
 	return &sticky{ledger: l, connections: d.Connections}, nil
 }
 
-// bind sets the connection of each place whose recipient one of the connections reached.
-func (s *sticky) bind(ctx context.Context, rows []Delivery, places []place) error {
+// bind sets the connection of each key whose row has a recipient that one of the connections
+// reached.
+func (s *sticky) bind(ctx context.Context, rows []Delivery, blocks []blockKey) error {
 	if s == nil {
 		return nil
 	}
 	s.keys = s.keys[:0]
 	for i := range rows {
-		if !places[i].kind.closed {
+		if !blocks[i].kind.closed {
 			s.keys = append(s.keys, rows[i].Key)
 		}
 	}
@@ -46,8 +47,8 @@ func (s *sticky) bind(ctx context.Context, rows []Delivery, places []place) erro
 		return fmt.Errorf("read which number reached whom: %w", err)
 	}
 	for i := range rows {
-		if !places[i].kind.closed {
-			places[i].kind.bound = by[rows[i].Key]
+		if !blocks[i].kind.closed {
+			blocks[i].kind.bound = by[rows[i].Key]
 		}
 	}
 	return nil

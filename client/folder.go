@@ -45,7 +45,7 @@ func (c *Client) Schedule(ctx context.Context, name string, next, last int) ([]r
 	return one[[]resource.Firing](ctx, c, call{method: http.MethodGet, path: "/schedules", query: q})
 }
 
-// Drops lists files of watched places: those that wait, then at most limit (1 to 1000) of those
+// Drops lists files of watched folders: those that wait, then at most limit (1 to 1000) of those
 // that were taken, the newest first, behind the file after; 0: from the newest on. next is the file
 // to go on behind; 0: there are no more.
 func (c *Client) Drops(ctx context.Context, after int64, limit int) (all []resource.Drop, next int64, err error) {
@@ -59,7 +59,7 @@ func (c *Client) Drops(ctx context.Context, after int64, limit int) (all []resou
 	return all, next, err
 }
 
-// AllDrops yields every file of watched places.
+// AllDrops yields every file of watched folders.
 func (c *Client) AllDrops(ctx context.Context) iter.Seq2[resource.Drop, error] {
 	return pages(func(after int64) ([]resource.Drop, int64, error) { return c.Drops(ctx, after, 1000) })
 }

@@ -47,7 +47,7 @@ func (g *guard) Read(p []byte) (int, error) {
 	n, err := g.src.Read(g.win[have : have+n])
 	fresh := g.win[have : have+n]
 	if i := bytes.IndexByte(fresh, 0); i >= 0 {
-		line, column := g.place(have + i)
+		line, column := g.position(have + i)
 		fresh, err = fresh[:i], &FileError{File: g.name, Line: line, Column: column, Message: "the list holds a NUL byte",
 			Remedy: "save it again as CSV UTF-8; it may be another kind of file, or UTF-16"}
 	}
@@ -105,8 +105,8 @@ func (g *guard) record(end int64) (raw []byte, line int) {
 	return raw[blank(raw):], line
 }
 
-// place returns the line and column of win[i].
-func (g *guard) place(i int) (line, column int) {
+// position returns the line and column of win[i].
+func (g *guard) position(i int) (line, column int) {
 	before := g.win[:i]
 	return g.line + bytes.Count(before, []byte("\n")), i - bytes.LastIndexByte(before, '\n')
 }

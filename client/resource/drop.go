@@ -2,7 +2,7 @@ package resource
 
 import "time"
 
-// Drop is a file of a watched place. One that waits has no number, no run and no time but Since.
+// Drop is a file of a watched folder. One that waits has no number, no run and no time but Since.
 type Drop struct {
 	File     int64  `json:"file,omitempty"` // its number
 	Bucket   string `json:"bucket"`

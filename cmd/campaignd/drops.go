@@ -13,8 +13,8 @@ func (p *program) cmdDrops() *cobra.Command {
 	var last int
 	cmd := &cobra.Command{
 		Use:   "drops",
-		Short: "List the files that were taken from watched places, and those that wait",
-		Long: `Lists what serve saw in the watched places (drops of the configuration): the files that wait there, with the reason, and
+		Short: "List the files that were taken from watched folders, and those that wait",
+		Long: `Lists what serve saw in the watched folders (drops of the configuration): the files that wait there, with the reason, and
 those that were taken, the newest first: claimed (being read and launched), launched (its run sends; results follow), settled
 (the last results were written), rejected (no run, with the reason), gone (removed or replaced before it was read).`,
 		Example: "  campaignd drops\n  campaignd drops --last 100 -o json",

@@ -58,8 +58,8 @@ var descriptions = map[string]string{
 	"suppression":         "Each suppression of the number, with its source and its end. An empty list: it may be sent to.",
 	"export-suppressions": "The file has the columns that import-suppressions reads.",
 	"import-suppressions": "The rows before a fault that ends the import (422) are imported; the same file again adds the others.",
-	"upload":              "Go on with upload-part at that place.",
-	"upload-part": "The part begins where the upload ends: after a broken connection, ask upload for the place. When the list is " +
+	"upload":              "Go on with upload-part at that offset.",
+	"upload-part": "The part begins where the upload ends: after a broken connection, ask upload for the offset. When the list is " +
 		"whole, give its hash to launch as the part upload.",
 	"remove-upload":     "A run that was launched from it stays.",
 	"notifications":     "Each destination has a notification of its own for each event.",

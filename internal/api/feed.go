@@ -46,7 +46,7 @@ const (
 )
 
 // feed looks at the ledger and tells what has changed. All clients share one look, and only the
-// events: each has a place in them, and none has a buffer of its own. While no client listens
+// events: each has a position in them, and none has a buffer of its own. While no client listens
 // nobody looks; the next look then tells what has changed in the meantime.
 type feed struct {
 	look  func(context.Context) (picture, error)
@@ -61,13 +61,13 @@ type feed struct {
 	looked time.Time
 	events []happened
 	last   int64         // the number of the newest event
-	moved  chan struct{} // closed with each look
+	again  chan struct{} // closed with the next look
 }
 
 func newFeed(look func(context.Context) (picture, error), log *slog.Logger) *feed {
 	b := make([]byte, 6)
 	_, _ = rand.Read(b) // it never fails
-	return &feed{look: look, log: log, epoch: hex.EncodeToString(b), begin: make(chan struct{}, 1), moved: make(chan struct{})}
+	return &feed{look: look, log: log, epoch: hex.EncodeToString(b), begin: make(chan struct{}, 1), again: make(chan struct{})}
 }
 
 // run looks while a client listens, until ctx ends.
@@ -123,8 +123,8 @@ func (f *feed) tell(now picture, at time.Time) {
 		}
 	}
 	f.now, f.looked = now, at
-	close(f.moved)
-	f.moved = make(chan struct{})
+	close(f.again)
+	f.again = make(chan struct{})
 }
 
 // add adds an event. The caller has the lock.
@@ -150,22 +150,22 @@ func eventText(event, id string, data []byte) []byte {
 
 func (f *feed) id(seq int64) string { return f.epoch + "-" + strconv.FormatInt(seq, 10) }
 
-// place is where a client is in the events.
-type place struct {
+// position is how far a client has read the events.
+type position struct {
 	company string
 	seq     int64 // it has all up to this one
 	reset   string
 	since   time.Time // a picture that is told is not older
 }
 
-// at returns the place of a client that saw the event id last; "": it is new.
-func (f *feed) at(id, company string) *place {
+// at returns the position of a client that saw the event id last; "": it is new.
+func (f *feed) at(id, company string) *position {
 	f.listeners.Add(1)
 	select {
 	case f.begin <- struct{}{}:
 	default:
 	}
-	p := &place{company: company, since: time.Now().Add(-lookEvery)}
+	p := &position{company: company, since: time.Now().Add(-lookEvery)}
 	epoch, number, _ := strings.Cut(id, "-")
 	seq, err := strconv.ParseInt(number, 10, 64)
 	f.mu.Lock()
@@ -183,7 +183,7 @@ func (f *feed) at(id, company string) *place {
 	return p
 }
 
-// leave ends the place of a client.
+// leave ends the position of a client.
 func (f *feed) leave() { f.listeners.Add(-1) }
 
 // has reports whether all events behind seq are kept. The caller has the lock.
@@ -193,14 +193,14 @@ func (f *feed) has(seq int64) bool {
 
 // next returns what a client has not been sent, and what is closed when there may be more. slow
 // means that events it has not seen are gone.
-func (f *feed) next(p *place) (text []byte, more <-chan struct{}, slow bool) {
+func (f *feed) next(p *position) (text []byte, more <-chan struct{}, slow bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if p.reset != "" {
 		if f.looked.Before(p.since) {
-			return nil, f.moved, false
+			return nil, f.again, false
 		}
-		return f.state(p), f.moved, false
+		return f.state(p), f.again, false
 	}
 	if !f.has(p.seq) {
 		return nil, nil, true
@@ -212,12 +212,12 @@ func (f *feed) next(p *place) (text []byte, more <-chan struct{}, slow bool) {
 		}
 	}
 	p.seq = f.last
-	return text, f.moved, false
+	return text, f.again, false
 }
 
 // state tells the whole picture. Its events have no id: a client that loses the connection amid it
 // gets it again. The caller has the lock.
-func (f *feed) state(p *place) []byte {
+func (f *feed) state(p *position) []byte {
 	text := eventText(resource.EventReset, "", []byte(`{"reason":"`+p.reset+`"}`))
 	for _, k := range slices.Sorted(maps.Keys(f.now)) {
 		if e := f.now[k]; p.company == "" || e.company == p.company {

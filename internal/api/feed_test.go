@@ -58,7 +58,7 @@ func withFeed(t *testing.T, do func(t *testing.T, s *scene, f *feed)) {
 }
 
 // wants checks what a client is sent next: the last words of each event, in one line.
-func (f *feed) wants(t *testing.T, what string, p *place, want string) {
+func (f *feed) wants(t *testing.T, what string, p *position, want string) {
 	t.Helper()
 	time.Sleep(2*lookEvery + time.Millisecond)
 	synctest.Wait()

@@ -121,7 +121,7 @@ func (s *Server) folderRoutes() {
 
 func (s *Server) dropRoutes() {
 	addPages(s, route{method: http.MethodGet, path: "/api/v1/drops", id: "drops", scope: campaign.KeyRead,
-		summary: "The files of watched places: those that wait, and those that were taken, by pages"}, []resource.Drop{exampleDrop},
+		summary: "The files of watched folders: those that wait, and those that were taken, by pages"}, []resource.Drop{exampleDrop},
 		func(ctx context.Context, d *operator.Desk, in *struct {
 			After int64 `query:"after" minimum:"0" doc:"meta.next of the page before"`
 			Limit int   `query:"limit" minimum:"1" maximum:"1000" default:"100"`

@@ -49,7 +49,7 @@ func (s *Server) eventRoute() {
 // follow sends events until the client leaves or is too slow, its key ends, or the process stops.
 func (s *Server) follow(r *http.Request, w http.ResponseWriter, last string) {
 	ctx, c := r.Context(), http.NewResponseController(w)
-	place := s.feed.at(last, requestOf(ctx).company)
+	position := s.feed.at(last, requestOf(ctx).company)
 	defer s.feed.leave()
 	send := func(text []byte) bool {
 		if err := c.SetWriteDeadline(time.Now().Add(slowest)); err != nil && !errors.Is(err, http.ErrNotSupported) {
@@ -70,7 +70,7 @@ func (s *Server) follow(r *http.Request, w http.ResponseWriter, last string) {
 	beat := time.NewTicker(heartbeat)
 	defer beat.Stop()
 	for {
-		text, more, slow := s.feed.next(place)
+		text, more, slow := s.feed.next(position)
 		if slow || len(text) > 0 && !send(text) {
 			return // it comes again with the last id that it has seen
 		}

@@ -227,21 +227,21 @@ func (s *Server) stream(hc huma.Context, what string, write operator.Writer) {
 	c := http.NewResponseController(w)
 	w.Header().Set("Content-Type", "text/csv; charset=utf-8")
 	w.Header().Set("Content-Disposition", `attachment; filename="`+what+`.csv"`)
-	if err := write(&moved{w, c}); err != nil {
+	if err := write(&longAnswer{w, c}); err != nil {
 		s.process.Log.Warn("an export ended early", "what", what, "err", err)
 		panic(http.ErrAbortHandler)
 	}
 }
 
-// moved is an answer that may take any time while its client reads.
-type moved struct {
+// longAnswer is an answer that may take any time while its client reads.
+type longAnswer struct {
 	http.ResponseWriter
 	c *http.ResponseController
 }
 
-func (m *moved) Write(p []byte) (int, error) {
-	if err := m.c.SetWriteDeadline(time.Now().Add(stall)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+func (a *longAnswer) Write(p []byte) (int, error) {
+	if err := a.c.SetWriteDeadline(time.Now().Add(stall)); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return 0, err
 	}
-	return m.ResponseWriter.Write(p)
+	return a.ResponseWriter.Write(p)
 }

@@ -48,7 +48,7 @@ func (s *Server) partRoute(r route) {
 			Schema: &huma.Schema{Type: "string", Format: "binary"}}}}
 	huma.Register(s.api, op, func(ctx context.Context, in *struct {
 		OfUpload
-		Offset int64 `query:"offset" minimum:"0" default:"0" doc:"the place of the part's first byte in the list: as much as has come"`
+		Offset int64 `query:"offset" minimum:"0" default:"0" doc:"the offset of the part's first byte in the list: as much as has come"`
 	}) (*answered[resource.Upload], error) {
 		body := requestOf(ctx).body
 		if body.length > client.MostPart {

@@ -184,10 +184,10 @@ func TestEventsOfOtherCompaniesAreNotTold(t *testing.T) {
 		}
 		wait("its pause", `"wanted":"pause"`)
 	})
-	place := w.feed.at("", "comp_2")
+	position := w.feed.at("", "comp_2")
 	defer w.feed.leave()
 	w.feed.mu.Lock()
-	text := string(w.feed.state(place))
+	text := string(w.feed.state(position))
 	w.feed.mu.Unlock()
 	if strings.Contains(text, "spring-1\"") || !strings.Contains(text, "spring-2\"") {
 		t.Errorf("got %s, want spring-2 alone", text)

@@ -58,7 +58,7 @@ type Config struct {
 	Retention Retention `yaml:"retention" json:"retention"`
 	// Folder of the campaign files that serve runs. It is read again every few seconds.
 	Campaigns string `yaml:"campaigns" json:"campaigns"`
-	// Places in which a list that appears starts a run of a campaign
+	// Folders in which a list that appears starts a run of a campaign
 	// (docs/operations.md#dropped-files).
 	Drops []Drop `yaml:"drops" json:"drops"`
 	// Addresses that are told of runs, holds, drops and schedules (docs/operations.md#notifications),
@@ -172,7 +172,7 @@ type Retention struct {
 	Deliveries campaign.Duration `yaml:"deliveries" json:"deliveries"`
 }
 
-// Drop is one watched place: a list that appears there starts a run of the campaign.
+// Drop is one watched folder: a list that appears there starts a run of the campaign.
 type Drop struct {
 	// file:///FOLDER, file:FOLDER relative to the working directory,
 	// s3://BUCKET?endpoint=URL&region=NAME, or gs://BUCKET.

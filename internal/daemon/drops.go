@@ -27,8 +27,8 @@ func (c *Config) checkDrops() error {
 	for i, r := range c.Drops {
 		key := fmt.Sprintf("drops[%d]", i)
 		_, err := r.open()
-		place := r.Bucket + " " + r.Prefix
-		before, twice := seen[place]
+		folder := r.Bucket + " " + r.Prefix
+		before, twice := seen[folder]
 		switch {
 		case err != nil:
 			return fmt.Errorf("%s.bucket: %w", key, err)
@@ -39,7 +39,7 @@ func (c *Config) checkDrops() error {
 		case twice:
 			return fmt.Errorf("%s: drops[%d] has the same bucket and prefix; give both patterns in one", key, before)
 		}
-		seen[place] = i
+		seen[folder] = i
 		for j, p := range r.Patterns {
 			if _, err := path.Match(p, ""); err != nil || p == "" || strings.Contains(p, "/") {
 				return fmt.Errorf("%s.patterns[%d]: %q is not a pattern of a name; give for example *.csv", key, j, p)
@@ -60,7 +60,7 @@ func (r *Drop) open() (drops.Bucket, error) {
 		}
 		return b, nil
 	case err != nil || u.Scheme != "file" || u.Host != "" || u.RawQuery != "" || u.Fragment != "" || u.Path == "" && u.Opaque == "":
-		return nil, fmt.Errorf("%q is no place to watch; give file:///FOLDER, file:FOLDER, s3://BUCKET or gs://BUCKET", redactURL(r.Bucket))
+		return nil, fmt.Errorf("%q cannot be watched; give file:///FOLDER, file:FOLDER, s3://BUCKET or gs://BUCKET", redactURL(r.Bucket))
 	}
 	dir := u.Path
 	if u.Opaque != "" {

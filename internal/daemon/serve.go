@@ -24,7 +24,7 @@ func (d *Daemon) Serve(ctx context.Context, started func(public, admin string)) 
 	}
 	d.holds = newHoldWatch(d)
 	var engine *sender.Engine
-	var dropped *drops.Watcher // nil where no place is watched
+	var dropped *drops.Watcher // nil where no folder is watched
 	if d.cfg.Role != RoleIntake {
 		if engine, err = d.engine(0); err != nil {
 			return err

@@ -19,7 +19,7 @@ func TestABrokenReadIsResumed(t *testing.T) {
 	s.write("list.csv", string(list))
 	o := s.stat("list.csv")
 	s.cut.Store(int64(len(list)/5) + 1)
-	k := &task{Watcher: New(Options{}), p: &place{Rule: Rule{Bucket: s}}, dir: t.TempDir()}
+	k := &task{Watcher: New(Options{}), p: &watched{Rule: Rule{Bucket: s}}, dir: t.TempDir()}
 	k.f.Key, k.f.ETag, k.f.Size = o.Key, o.ETag, o.Size
 	path, err := k.fetch(t.Context())
 	s.ok(err)
@@ -57,7 +57,7 @@ func TestASpoolThatLostItsTextIsReadAnew(t *testing.T) {
 			dir := t.TempDir()
 			read := func(most int64) (path, hash string, got int64, err error) {
 				b := &counted{S3: s.S3, most: most}
-				k := &task{Watcher: New(Options{}), p: &place{Rule: Rule{Bucket: b}}, dir: dir}
+				k := &task{Watcher: New(Options{}), p: &watched{Rule: Rule{Bucket: b}}, dir: dir}
 				k.f.Key, k.f.ETag, k.f.Size = o.Key, o.ETag, o.Size
 				path, err = k.fetch(t.Context())
 				return path, k.f.Hash, b.n, err

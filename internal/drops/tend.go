@@ -22,14 +22,14 @@ const tryAgain = 30 * time.Second
 // task is the work on one file, under its job.
 type task struct {
 	*Watcher
-	p   *place
+	p   *watched
 	f   campaign.DroppedFile // as stored
 	dir string               // its folder in the spool
 }
 
 // tend does what is to be done about a file, unless another process does. A failure is noted in the
 // file, for people, and tried again.
-func (w *Watcher) tend(ctx context.Context, p *place, f campaign.DroppedFile) error {
+func (w *Watcher) tend(ctx context.Context, p *watched, f campaign.DroppedFile) error {
 	job := campaign.Job{Ledger: w.o.Ledger, Name: f.Launch(), Owner: w.o.Owner, Lease: w.lease()}
 	return job.Do(ctx, func(ctx context.Context) error {
 		found, err := w.o.Ledger.DroppedFiles(ctx, campaign.DropFilter{No: f.No, Bucket: f.Bucket})

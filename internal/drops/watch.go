@@ -67,12 +67,12 @@ type Options struct {
 // row.
 const launchesAtOnce = 2
 
-// Watcher looks after the places of its rules. Make it with New.
+// Watcher looks after the folders of its rules. Make it with New.
 type Watcher struct {
-	o      Options
-	places []*place
-	freed  chan struct{} // a slot was freed
-	work   sync.WaitGroup
+	o       Options
+	folders []*watched
+	freed   chan struct{} // a slot was freed
+	work    sync.WaitGroup
 
 	mu     sync.Mutex
 	busy   map[int64]bool      // files that this process works on
@@ -80,8 +80,8 @@ type Watcher struct {
 	stated map[int64][32]byte  // the report that was written last, by file
 }
 
-// place is where a rule looks.
-type place struct {
+// watched is the folder of a rule: a local one, or a prefix of a bucket.
+type watched struct {
 	Rule
 	next   time.Time
 	seen   map[string]sighting
@@ -104,7 +104,7 @@ type sighting struct {
 func New(o Options) *Watcher {
 	w := &Watcher{o: o, freed: make(chan struct{}, 1), busy: map[int64]bool{}, again: map[int64]time.Time{}, stated: map[int64][32]byte{}}
 	for _, r := range o.Rules {
-		w.places = append(w.places, &place{Rule: r, seen: map[string]sighting{}, waits: map[string]campaign.DropWait{}})
+		w.folders = append(w.folders, &watched{Rule: r, seen: map[string]sighting{}, waits: map[string]campaign.DropWait{}})
 	}
 	return w
 }
@@ -116,7 +116,7 @@ const step = 500 * time.Millisecond
 func (w *Watcher) Run(ctx context.Context) {
 	defer w.work.Wait()
 	for {
-		for _, p := range w.places {
+		for _, p := range w.folders {
 			if now := time.Now(); !now.Before(p.next) {
 				w.look(ctx, p)
 				p.next = time.Now().Add(max(p.Bucket.Every(), 20*time.Since(now))) // at most 5 % of the time
@@ -136,8 +136,8 @@ func (w *Watcher) Run(ctx context.Context) {
 	}
 }
 
-// look lists a place, and decides what becomes of each file.
-func (w *Watcher) look(ctx context.Context, p *place) {
+// look lists a folder, and decides what becomes of each file.
+func (w *Watcher) look(ctx context.Context, p *watched) {
 	now := time.Now()
 	seen, waits := map[string]sighting{}, map[string]campaign.DropWait{}
 	wait := func(key, reason string) {
@@ -201,11 +201,11 @@ func (w *Watcher) look(ctx context.Context, p *place) {
 	w.note(ctx, p)
 }
 
-// mostWaits is the most waiting files of a place that the ledger keeps.
+// mostWaits is the most waiting files of a folder that the ledger keeps.
 const mostWaits = 200
 
 // note stores what waits, when that has changed.
-func (w *Watcher) note(ctx context.Context, p *place) {
+func (w *Watcher) note(ctx context.Context, p *watched) {
 	all := make([]campaign.DropWait, 0, len(p.waits))
 	for _, wait := range p.waits {
 		all = append(all, wait)
@@ -215,12 +215,12 @@ func (w *Watcher) note(ctx context.Context, p *place) {
 		all = append(all[:mostWaits:mostWaits], campaign.DropWait{Bucket: p.Name, Prefix: p.Prefix, Key: "…",
 			Reason: "more files wait here", Since: all[0].Since})
 	}
-	place := p.waits[""].Reason
-	if place != p.failed {
-		if p.failed = place; place != "" {
-			w.o.Log.Error("a watched place cannot be read; it is tried again", "bucket", p.Name, "prefix", p.Prefix, "err", place)
+	fault := p.waits[""].Reason
+	if fault != p.failed {
+		if p.failed = fault; fault != "" {
+			w.o.Log.Error("a watched folder cannot be read; it is tried again", "bucket", p.Name, "prefix", p.Prefix, "err", fault)
 		} else {
-			w.o.Log.Info("a watched place can be read again", "bucket", p.Name, "prefix", p.Prefix)
+			w.o.Log.Info("a watched folder can be read again", "bucket", p.Name, "prefix", p.Prefix)
 		}
 	}
 	if slices.Equal(all, p.noted) && p.noted != nil {
@@ -232,7 +232,7 @@ func (w *Watcher) note(ctx context.Context, p *place) {
 }
 
 // claim claims files that are complete, while there are slots.
-func (w *Watcher) claim(ctx context.Context, p *place) {
+func (w *Watcher) claim(ctx context.Context, p *watched) {
 	for len(p.ready) > 0 && w.free() && ctx.Err() == nil {
 		o := p.ready[0]
 		p.ready = p.ready[1:]
@@ -282,7 +282,7 @@ const mostDue = 64
 
 // due starts what is due of the files of a bucket: a file whose process died, one that is tried
 // again, or results that are to be written.
-func (w *Watcher) due(ctx context.Context, p *place) {
+func (w *Watcher) due(ctx context.Context, p *watched) {
 	if !w.free() {
 		return
 	}
@@ -303,7 +303,7 @@ func (w *Watcher) free() bool {
 }
 
 // start works on a file in the background, unless this process does already or has no slot.
-func (w *Watcher) start(ctx context.Context, p *place, f campaign.DroppedFile) {
+func (w *Watcher) start(ctx context.Context, p *watched, f campaign.DroppedFile) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.busy[f.No] || len(w.busy) >= launchesAtOnce || time.Now().Before(w.again[f.No]) {

@@ -106,7 +106,7 @@ func TestAPlaceWithoutRightsIsTriedAgain(t *testing.T) {
 		f := w.dropped()["list.csv"]
 		if !strings.Contains(w.waiting()[""], errFault.Error()) || f.State != campaign.DropClaimed ||
 			!strings.Contains(f.Detail, errFault.Error()) {
-			t.Errorf("without rights: got the place %q and the file %+v, want %v at both", w.waiting()[""], f, errFault)
+			t.Errorf("without rights: got the folder %q and the file %+v, want %v at both", w.waiting()[""], f, errFault)
 		}
 		set(false)
 		time.Sleep(time.Minute)
@@ -230,7 +230,7 @@ func TestABucketIsWatched(t *testing.T) {
 		o.Rules = []Rule{{Name: "s3://lists", Bucket: s, Prefix: "in/", Campaign: "spring"}}
 		defer w.running(New(o))()
 	}
-	eventually(t, "the place is told to be without rights", func() bool { return strings.Contains(w.waiting()[""], "Access Denied") })
+	eventually(t, "the folder is told to be without rights", func() bool { return strings.Contains(w.waiting()[""], "Access Denied") })
 	s.denied.Store(false)
 	eventually(t, "the list is launched", func() bool { return s.text("in/done/list.csv.report.json") != "" })
 	s.write("in/again.csv", list(1, 2))

@@ -8,7 +8,7 @@ import (
 	"campaignd/client/resource"
 )
 
-// Drops lists files of watched places: those that wait, then at most limit of those that were
+// Drops lists files of watched folders: those that wait, then at most limit of those that were
 // taken, the newest first, behind the file before; 0: from the newest on. next is the file to go on
 // behind; 0: there are no more. A desk of one company sees the files that started a run of it.
 func (d *Desk) Drops(ctx context.Context, before int64, limit int) (all []resource.Drop, next int64, err error) {
@@ -73,7 +73,7 @@ func (d *Desk) seesDrop(ctx context.Context, f campaign.DroppedFile) bool {
 func waitOf(w campaign.DropWait) resource.Drop {
 	out := resource.Drop{Bucket: w.Bucket, Key: w.Key, State: resource.DropWaiting, Detail: w.Reason, Since: w.Since}
 	if out.Key == "" {
-		out.Key = w.Prefix // the place itself
+		out.Key = w.Prefix // the folder itself
 	}
 	return out
 }
