@@ -101,14 +101,14 @@ func CancelRun(ctx context.Context, l RunLedger, r Run) (Controlled, error) {
 
 // ApproveRun releases a run that waits for approval. It returns ErrNotNow for any other run.
 func ApproveRun(ctx context.Context, l RunLedger, r Run) (Controlled, error) {
-	moved, err := l.SetState(ctx, r.No, []State{WaitingApproval}, Ready, "", "")
+	changed, err := l.SetState(ctx, r.No, []State{WaitingApproval}, Ready, "", "")
 	if err != nil {
 		return Controlled{}, fmt.Errorf("approve %s: %w", r.ID(), err)
 	}
 	if r, err = l.Run(ctx, r.No); err != nil {
 		return Controlled{}, fmt.Errorf("approve: %w", err)
 	}
-	if !moved {
+	if !changed {
 		return Controlled{}, fmt.Errorf("%w: %s is %s, it does not wait for approval", ErrNotNow, r.ID(), r.State)
 	}
 	if r.Wanted == WantPause {

@@ -78,8 +78,8 @@ type RunLedger interface {
 	// returns the run after the change, or ErrNoRun. An ended run does not change.
 	SetLimits(ctx context.Context, no RunNo, c LimitChange) (Run, error)
 	// SetState moves a run to the state to if it is in one of the states from. reason and detail are
-	// those of a pause, "" otherwise. It reports whether the run moved. A run that is to be cancelled
-	// is never paused, and PausedByOperator pauses only a run of which a pause is wanted.
+	// those of a pause, "" otherwise. It reports whether it changed the state. A run that is to be
+	// cancelled is never paused, and PausedByOperator pauses only a run of which a pause is wanted.
 	SetState(ctx context.Context, no RunNo, from []State, to State, reason PauseReason, detail string) (bool, error)
 	// SetAssets stores the header media uploaded for this run; each replaces that of its connection.
 	// Run.Asset becomes the first of them, and Run.AssetUntil the earliest time of all.

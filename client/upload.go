@@ -78,10 +78,10 @@ func (c *Client) UploadList(ctx context.Context, path string, tell func(UploadPr
 	if tell == nil {
 		tell = func(UploadProgress) {}
 	}
-	wait, moved, most := firstWait, time.Now(), int64(0)
+	wait, grew, most := firstWait, time.Now(), int64(0)
 	note := func(received int64) {
 		if received > most {
-			wait, moved, most = firstWait, time.Now(), received
+			wait, grew, most = firstWait, time.Now(), received
 		}
 		tell(UploadProgress{Sent: received, Size: size})
 	}
@@ -90,7 +90,7 @@ func (c *Client) UploadList(ctx context.Context, path string, tell func(UploadPr
 		if err == nil {
 			return hash, nil
 		}
-		if ctx.Err() != nil || !passing(err) || time.Since(moved) > mostSilence {
+		if ctx.Err() != nil || !passing(err) || time.Since(grew) > mostSilence {
 			return "", err
 		}
 		tell(UploadProgress{Sent: most, Size: size, Err: err, Wait: wait})

@@ -55,9 +55,9 @@ func (c *textCells) Read(p []byte) (n int, err error) {
 			}
 			c.next()
 		}
-		moved := copy(p[n:], c.out)
-		c.out = c.out[moved:]
-		n += moved
+		copied := copy(p[n:], c.out)
+		c.out = c.out[copied:]
+		n += copied
 	}
 	if n == 0 {
 		return 0, c.err

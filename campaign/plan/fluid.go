@@ -248,7 +248,7 @@ func (f *fluid) share() {
 			if k < 0 || r.current[k] < 0 {
 				continue
 			}
-			w := Want{Class: r.run.Class, Weight: r.run.Weight, Deadline: r.run.Deadline, Need: r.need * f.part(r, k)}
+			w := Want{Class: r.run.Class, Weight: r.run.Weight, Deadline: r.run.Deadline, Need: r.need * f.fraction(r, k)}
 			if r.run.Rate > 0 {
 				w.Rate = math.Max(f.ownPart(r, k), 1e-12)
 			}
@@ -270,8 +270,8 @@ func (f *fluid) share() {
 	}
 }
 
-// part is what the kth number of a run has of the pace of those that send it.
-func (f *fluid) part(r *flowRun, k int) float64 {
+// fraction is what the kth number of a run has of the pace of those that send it.
+func (f *fluid) fraction(r *flowRun, k int) float64 {
 	var all float64
 	for j, n := range r.numbers {
 		if r.current[j] >= 0 {

@@ -31,8 +31,8 @@ func RampPeriod(t time.Time) (from, to time.Time) {
 	return from, from.Add(24 * time.Hour)
 }
 
-// Places is how many messages a day the number may send that many steps above Start.
-func (r Ramp) Places(steps int64) int64 {
+// Daily is how many messages a day the number may send that many steps above Start.
+func (r Ramp) Daily(steps int64) int64 {
 	if r.Step > 0 && steps > (r.Ceiling-r.Start)/r.Step {
 		return max(r.Ceiling, 0)
 	}
@@ -51,7 +51,7 @@ func (r Ramp) Next(s RampState, day int64, quality string, sent bool) RampState 
 		if !next.Cut {
 			next.Steps, next.Cut = max(s.Steps-1, 0), true
 		}
-	case day > s.Day && quality != QualityYellow && sent && r.Places(s.Steps) < r.Ceiling:
+	case day > s.Day && quality != QualityYellow && sent && r.Daily(s.Steps) < r.Ceiling:
 		next.Steps++
 	}
 	return next
@@ -62,9 +62,9 @@ func (r Ramp) Next(s RampState, day int64, quality string, sent bool) RampState 
 func (r Ramp) On(s RampState, days int64, quality string) int64 {
 	switch quality {
 	case QualityRed:
-		return r.Places(max(s.Steps-days, 0))
+		return r.Daily(max(s.Steps-days, 0))
 	case QualityYellow:
-		return r.Places(s.Steps)
+		return r.Daily(s.Steps)
 	}
-	return r.Places(s.Steps + days)
+	return r.Daily(s.Steps + days)
 }

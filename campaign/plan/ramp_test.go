@@ -37,7 +37,7 @@ func TestARampGrowsAndObeysTheQuality(t *testing.T) {
 		{118, "YELLOW", true}, // holds
 	} {
 		s = r.Next(s, day.day, day.quality, day.sent)
-		got = append(got, fmt.Sprint(s.Day, ":", r.Places(s.Steps)))
+		got = append(got, fmt.Sprint(s.Day, ":", r.Daily(s.Steps)))
 	}
 	want := "[7:100 7:100 8:150 9:150 10:200 10:200 11:200 12:220 13:220 13:200 13:200 13:200 14:150 16:100 17:100 18:150 118:150]"
 	if fmt.Sprint(got) != want {
@@ -48,7 +48,7 @@ func TestARampGrowsAndObeysTheQuality(t *testing.T) {
 			t.Errorf("two days on with quality %s: %d places, want %d", quality, got, want)
 		}
 	}
-	if got := (plan.Ramp{Start: 1, Step: math.MaxInt64, Ceiling: 10}).Places(math.MaxInt64); got != 10 {
+	if got := (plan.Ramp{Start: 1, Step: math.MaxInt64, Ceiling: 10}).Daily(math.MaxInt64); got != 10 {
 		t.Errorf("places far above the ceiling: %d, want 10", got)
 	}
 }

@@ -19,7 +19,7 @@ const readAhead = campaign.SegmentSize / 4
 const lookAgain = 15 * time.Second
 
 // compose chooses deliveries for the next intents by the runs' shares. n bounds the runs without a
-// limit of their own together. A run with one gets what its part of the queue still has room for
+// limit of their own together. A run with one gets what its part of the queue can still take
 // (queue.capacity; most is how many attempts of one run may be queued). Due retries come before the
 // other deliveries of their run (docs/limits.md#sharing-a-number). With an error it returns what it
 // had chosen.
@@ -68,20 +68,20 @@ func (p *planner) divide(now time.Time, rate float64) []*flow {
 // sendable is how many deliveries of each run could be sent now. Due retries are not counted one by
 // one: a segment with some counts for SegmentSize more.
 func (p *planner) sendable(now time.Time) map[*run]int {
-	room := map[*run]int{}
+	count := map[*run]int{}
 	for _, s := range p.claimer.segments {
 		if !p.postable(s, now) {
 			continue
 		}
 		if !s.exhausted() && s.run.dropping.Load() == nil { // fresh deliveries of a dropping run are not sent
-			room[s.run] += int(s.lease.Hi - s.lease.Mark)
+			count[s.run] += int(s.lease.Hi - s.lease.Mark)
 		}
 		if s.dueBy(now) {
-			room[s.run] += campaign.SegmentSize
+			count[s.run] += campaign.SegmentSize
 		}
 	}
-	maps.DeleteFunc(room, func(r *run, _ int) bool { return p.waits.standsStill(r, now) })
-	return room
+	maps.DeleteFunc(count, func(r *run, _ int) bool { return p.waits.standsStill(r, now) })
+	return count
 }
 
 // idles reports whether lanes wait for a limit and no other lane of the number can send.

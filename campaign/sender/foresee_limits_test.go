@@ -98,7 +98,7 @@ func (w *truth) quotas(connection string, now time.Time) (all []sender.Quota) {
 			w.ramps[connection] = state
 		}
 		w.mu.Unlock()
-		places := int64(float64(ramp.Places(state.Steps)) * w.f.higher("ramp", now))
+		places := int64(float64(ramp.Daily(state.Steps)) * w.f.higher("ramp", now))
 		all = append(all, sender.Quota{By: campaign.LimitRamp,
 			Quota: throttle.Quota{Key: "ramp:" + connection, From: from, To: to, Limit: places}})
 	}

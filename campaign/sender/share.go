@@ -109,7 +109,7 @@ func (e *Engine) readOtherLanes(ctx context.Context, active []*run) error {
 type flow struct {
 	run   *run
 	rate  float64 // its share, in messages per second
-	room  int     // deliveries that may join the queue here
+	most  int     // deliveries that may join the queue here
 	tag   float64
 	slack float64 // the tag grows by 1 / (slack x rate) a delivery
 	n     int     // deliveries chosen for the next group
@@ -142,9 +142,9 @@ func newFairQueue(e *Engine, n *number, q *queue, l *lanes) fairQueue {
 }
 
 // divide says what each of the active runs that want the number now gets of its rate, in the order
-// of active, and returns those that can be sent here. room is how many deliveries of each could be
-// sent here.
-func (f *fairQueue) divide(active []*run, room map[*run]int, rate float64) []*flow {
+// of active, and returns those that can be sent here. sendable is how many deliveries of each could
+// be sent here.
+func (f *fairQueue) divide(active []*run, sendable map[*run]int, rate float64) []*flow {
 	maps.DeleteFunc(f.tags, func(r *run, _ float64) bool { return !slices.Contains(active, r) })
 	wanted := map[campaign.RunNo]bool{} // the runs that another replica has
 	others := map[string]int{}          // other replicas, and how many runs they have
@@ -159,12 +159,12 @@ func (f *fairQueue) divide(active []*run, room map[*run]int, rate float64) []*fl
 	var wants []plan.Want
 	here := 0
 	for _, r := range active {
-		if room[r] == 0 && !wanted[r.no] {
+		if sendable[r] == 0 && !wanted[r.no] {
 			continue
 		}
-		flows = append(flows, &flow{run: r, room: room[r], local: room[r] > 0, slack: 1})
+		flows = append(flows, &flow{run: r, most: sendable[r], local: sendable[r] > 0, slack: 1})
 		wants = append(wants, r.terms().want(rate))
-		if room[r] > 0 {
+		if sendable[r] > 0 {
 			here++
 		}
 	}
@@ -192,10 +192,10 @@ func (f *fairQueue) choose(flows []*flow, now time.Time, n, most int) {
 		own := l.run.ownRate()
 		if own > 0 { // its part of the queue may have been full meanwhile, which is no idle time
 			l.tag = max(f.tags[l.run], f.virtual-throttle.Horizon.Seconds())
-			l.room = min(l.room, f.queue.capacity(l.run, most), groupMost)
+			l.most = min(l.most, f.queue.capacity(l.run, most), groupMost)
 		}
 		if now.Before(f.used[l.run]) {
-			l.room = 0
+			l.most = 0
 		}
 		if own > 0 && l.rate >= 0.99*l.run.terms().want(f.number.pace()).Rate {
 			l.slack = 1.05 // the run's own limit must slow it, not the fair queue
@@ -204,7 +204,7 @@ func (f *fairQueue) choose(flows []*flow, now time.Time, n, most int) {
 	for {
 		var next *flow
 		for _, l := range flows {
-			if l.n < l.room && (next == nil || l.tag < next.tag) {
+			if l.n < l.most && (next == nil || l.tag < next.tag) {
 				next = l
 			}
 		}

@@ -65,7 +65,7 @@ after an interruption.`,
 }
 
 // resolveLaunch reads the campaign for the paths of its files, and opens the list once: a fault of
-// either is told with its place before anything is sent to another process.
+// either is told with file and line before anything is sent to another process.
 func (p *program) resolveLaunch(r *client.Launch) error {
 	r.Tell = uploadLines(p.stderr)
 	def, src, err := campaign.LoadDefinition(r.Campaign)

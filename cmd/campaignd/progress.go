@@ -26,7 +26,7 @@ type progress struct {
 	last    daemon.Progress
 	printed time.Time // when the last plain line was printed
 	began   start     // of the phase that is shown
-	moved   time.Time // when a row was last done
+	lastRow time.Time // when a row was last done
 
 	// bars is nil where plain lines are printed.
 	bars  *mpb.Progress
@@ -73,7 +73,7 @@ func (p *progress) show(now daemon.Progress) {
 		p.began = start{time.Now(), now.Done}
 	}
 	if now.Done != before.Done {
-		p.moved = time.Now()
+		p.lastRow = time.Now()
 	}
 	if p.bars != nil {
 		p.draw(before.Phase)
@@ -105,7 +105,7 @@ func (p *progress) show(now daemon.Progress) {
 // while nothing moves.
 func (p *progress) left() string {
 	took, done := time.Since(p.began.at), p.last.Done-p.began.done
-	if p.last.Phase != "sending" || time.Since(p.moved) >= lineInterval || took < lineInterval || done <= 0 || p.last.Done >= p.last.Rows {
+	if p.last.Phase != "sending" || time.Since(p.lastRow) >= lineInterval || took < lineInterval || done <= 0 || p.last.Done >= p.last.Rows {
 		return ""
 	}
 	rest := time.Duration(float64(took) * float64(p.last.Rows-p.last.Done) / float64(done))

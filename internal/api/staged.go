@@ -81,7 +81,7 @@ func (s *staging) add(hash string, offset int64, part io.Reader) (u resource.Upl
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return u, err
 	}
-	room, err := s.room()
+	free, err := s.free()
 	if err != nil {
 		return u, err
 	}
@@ -95,7 +95,7 @@ func (s *staging) add(hash string, offset int64, part io.Reader) (u resource.Upl
 			fmt.Sprintf("the part begins at byte %d, and %d bytes have come: want the next one", offset, received.Received),
 			map[string]any{"received": received.Received}}
 	}
-	if err := s.write(hash, offset, io.LimitReader(part, min(room, maxList-offset, client.MostPart)+1)); err != nil {
+	if err := s.write(hash, offset, io.LimitReader(part, min(free, maxList-offset, client.MostPart)+1)); err != nil {
 		return u, err
 	}
 	if u, err = s.look(hash); err != nil {
@@ -106,7 +106,7 @@ func (s *staging) add(hash string, offset int64, part io.Reader) (u resource.Upl
 		err = &Error{http.StatusRequestEntityTooLarge, codeTooLarge, fmt.Sprintf("a list has at most %d bytes", int64(maxList)), nil}
 	case added > client.MostPart:
 		err = &Error{http.StatusRequestEntityTooLarge, codeTooLarge, tooLargePart, nil}
-	case added > room:
+	case added > free:
 		err = noSpace(fmt.Sprintf("all lists that arrive in parts have at most %d bytes together", s.most))
 	default:
 		return u, nil
@@ -136,11 +136,11 @@ func (s *staging) write(hash string, offset int64, part io.Reader) error {
 }
 
 func noSpace(why string) *Error {
-	return &Error{http.StatusInsufficientStorage, client.CodeNoSpace, why + "; the next part is taken when there is room", nil}
+	return &Error{http.StatusInsufficientStorage, client.CodeNoSpace, why + "; the next part is taken when there is space", nil}
 }
 
-// room returns how many bytes more may come.
-func (s *staging) room() (int64, error) {
+// free returns how many bytes more may come.
+func (s *staging) free() (int64, error) {
 	all, err := s.all()
 	left := s.most
 	for _, info := range all {

@@ -10,8 +10,8 @@ import (
 
 // boundedListener is a net.Listener with a bound on its open connections, and on those of one
 // address. The process keeps the other file descriptors for itself: the ledger, the requests in
-// flight, the lists. One connection too many takes the place of one that waits for a request; if
-// there is none, it is closed.
+// flight, the lists. One connection too many closes one that waits for a request; if there is none,
+// it is closed itself.
 type boundedListener struct {
 	net.Listener
 	most int // connections
@@ -64,7 +64,7 @@ func (c *boundedListener) Accept() (net.Conn, error) {
 	}
 }
 
-// admit reports whether there is a place for g, which it then takes.
+// admit takes g among the open connections, and reports whether it may be there.
 func (c *boundedListener) admit(g *boundedConn) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -21,7 +21,7 @@ import (
 // EndpointTest is what an endpoint answered to an event that one of the configured secrets signed.
 type EndpointTest struct {
 	URL string `json:"url"`
-	// Secret is the place of the secret in webhooks.secrets, from 0.
+	// Secret is the index of the secret in webhooks.secrets.
 	Secret int `json:"secret"`
 	// Taken means that the endpoint answered 2xx: it knows the secret.
 	Taken bool `json:"taken"`

@@ -97,11 +97,11 @@ func (q *quotas) ramp(connection string, r plan.Ramp, now time.Time) sender.Quot
 		return sender.Quota{By: campaign.LimitRamp, Unknown: true, Full: "how far the warm-up of this number is on this day is being decided"}
 	}
 	from, to := plan.RampPeriod(now)
-	places := r.Places(state.Steps)
+	daily := r.Daily(state.Steps)
 	return sender.Quota{
-		Quota: throttle.Quota{Key: rampKey + connection, From: from, To: to, Limit: places},
+		Quota: throttle.Quota{Key: rampKey + connection, From: from, To: to, Limit: daily},
 		By:    campaign.LimitRamp,
-		Full:  fmt.Sprintf("the %d messages of this day of its warm-up are sent; the next day begins at 00:00 UTC", places),
+		Full:  fmt.Sprintf("the %d messages of this day of its warm-up are sent; the next day begins at 00:00 UTC", daily),
 	}
 }
 
@@ -257,11 +257,11 @@ func (q *quotas) decideOne(ctx context.Context, connection string, r plan.Ramp, 
 	}
 	next := r.Next(stored, day, quality, sent)
 	if next != stored {
-		moved, err := q.ledger.SetRamp(ctx, connection, stored, next)
-		if err != nil || !moved { // another replica decided: the next look reads it
+		changed, err := q.ledger.SetRamp(ctx, connection, stored, next)
+		if err != nil || !changed { // another replica decided: the next look reads it
 			return err
 		}
-		q.log.Info("day of a warm-up", "connection", connection, "messages", r.Places(next.Steps), "quality", quality)
+		q.log.Info("day of a warm-up", "connection", connection, "messages", r.Daily(next.Steps), "quality", quality)
 	}
 	q.mu.Lock()
 	q.ramps[connection] = next

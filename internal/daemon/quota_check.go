@@ -36,17 +36,17 @@ func checkQuotas(ctx context.Context, cfg *Config, l campaign.Ledger, p *campaig
 			return err
 		}
 	}
-	places, ramped := int64(0), 0
+	allowed, ramped := int64(0), 0
 	for _, c := range p.Connections {
 		if r := cfg.Numbers[c.ID].Ramp; r != nil {
 			s := r.plan().Next(states[c.ID], max(plan.RampDay(now), states[c.ID].Day), c.Quality, true)
-			places += r.plan().Places(s.Steps)
+			allowed += r.plan().Daily(s.Steps)
 			ramped++
 		}
 	}
-	if ramped > 0 && ramped == len(p.Connections) && places < p.Sendable {
+	if ramped > 0 && ramped == len(p.Connections) && allowed < p.Sendable {
 		p.Findings = append(p.Findings, campaign.Finding{Level: campaign.LevelWarning,
-			What:   fmt.Sprintf("the warm-up of its numbers allows %s today, less than the list", spelling.Count(places, "message", "messages")),
+			What:   fmt.Sprintf("the warm-up of its numbers allows %s today, less than the list", spelling.Count(allowed, "message", "messages")),
 			Remedy: "the rest is sent on the days after; days are those of UTC"})
 	}
 	return nil
