@@ -15,7 +15,7 @@ type part struct {
 
 // parts splits a string of the campaign file into literals and {{ .name }}. It understands nothing
 // else. Nothing is parsed twice: the value of a row is data
-// (docs/protocol.md#files-from-strangers).
+// (docs/protocol.md#untrusted-input).
 func parts(s string) ([]part, error) {
 	var ps []part
 	for s != "" {

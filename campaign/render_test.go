@@ -77,7 +77,7 @@ func TestTheHeaderIsTheAssetOfTheRun(t *testing.T) {
 	}
 }
 
-// A value is data, whatever it looks like (docs/protocol.md#files-from-strangers).
+// A value is data, whatever it looks like (docs/protocol.md#untrusted-input).
 func TestValuesAreDataAndNeverParsed(t *testing.T) {
 	r := compile(t, template(campaign.TemplateUse{Body: []string{"{{ .a }}", "x {{ .a }} y {{ .b }}"}}), "a", "b")
 	for _, v := range []string{"{{ .b }}", "{{.Secret}}", "{{printf \"%s\" .b}}", "%s %d %!", "$1 ${HOME}", "{{", "}}", `\1 \n`,

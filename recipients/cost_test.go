@@ -44,7 +44,7 @@ func allocated(f func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// The memory limit of docs/protocol.md#files-from-strangers. The bytes read and allocated do not
+// The memory limit of docs/protocol.md#untrusted-input. The bytes read and allocated do not
 // depend on how busy the machine is; on a quiet one each case takes 10 to 100 ms.
 func TestAGigabyteInOneLineFailsAtOnce(t *testing.T) {
 	const gib = 1 << 30
@@ -96,7 +96,7 @@ func TestBlankLinesCostNothing(t *testing.T) {
 	}
 }
 
-// A compression bomb is stopped in its first MiB (docs/protocol.md#files-from-strangers).
+// A compression bomb is stopped in its first MiB (docs/protocol.md#untrusted-input).
 func TestBombsAreStoppedEarly(t *testing.T) {
 	plain := func() io.Reader {
 		return io.MultiReader(strings.NewReader("to\n"), &endless{pattern: []byte("+2348031234567\n"), n: 256 << 20})

@@ -11,7 +11,7 @@
 //     sentence, never another person's number. Cells stay as the list has them, after decoding.
 //   - Memory does not grow with the length of the list, nor with the length of a line.
 //   - Hostile input (compression bombs, endless lines, broken quotes, NUL bytes) ends in a
-//     FileError that names the line and the remedy (docs/protocol.md#files-from-strangers).
+//     FileError that names the line and the remedy (docs/protocol.md#untrusted-input).
 //
 // The bytes pass through these parts, each in a file of its own:
 //

@@ -122,7 +122,7 @@ func (c *counted) Read(p []byte) (int, error) {
 }
 
 // expanded is the plain side of a decoder. It stops a compression bomb after the first MiB
-// (docs/protocol.md#files-from-strangers). It keeps its error and returns it on every further read.
+// (docs/protocol.md#untrusted-input). It keeps its error and returns it on every further read.
 type expanded struct {
 	dec   io.Reader
 	in    *counted

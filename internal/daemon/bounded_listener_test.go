@@ -45,7 +45,7 @@ func comes(t *testing.T, c *boundedListener, address string) (*from, net.Conn) {
 
 // Strangers that hold all connections open, one after another from one address or from many, keep
 // nobody else out: one of theirs is closed.
-func TestIdleConnectionsMakePlaceForOthers(t *testing.T) {
+func TestIdleConnectionsYieldToOthers(t *testing.T) {
 	c := newBoundedListener(&queue{}, 40*listenerShare)
 	if c.most != 40 || c.each != 20 {
 		t.Fatalf("got %d connections, %d of an address, want 40 and 20", c.most, c.each)

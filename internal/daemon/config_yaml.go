@@ -25,7 +25,7 @@ import (
 const maxConfigFile = 1 << 20
 
 // readYAML copies the file to c. It refuses unknown keys, wrong types and second documents with
-// their place. A panic of the parser becomes an error (docs/protocol.md#files-from-strangers).
+// their place. A panic of the parser becomes an error (docs/protocol.md#untrusted-input).
 func (c *Config) readYAML(path string, src []byte) (err error) {
 	fault := func(t *token.Token, what, remedy string) error {
 		f := campaign.Finding{Level: campaign.LevelError, Where: path, What: what, Remedy: remedy}

@@ -26,8 +26,8 @@ import (
 // judged.
 var flood = flag.Duration("flood", 0, "how long unsigned posts come in TestUnsignedPostsStopNothing; judges the rate")
 
-// strangers is the address that the unsigned posts come from. Linux answers to all of 127.0.0.0/8.
-func strangers() *net.TCPAddr {
+// floodAddress is where the unsigned posts come from. Linux answers to all of 127.0.0.0/8.
+func floodAddress() *net.TCPAddr {
 	if runtime.GOOS == "linux" {
 		return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}
 	}
@@ -40,7 +40,7 @@ func generate(url string, length time.Duration) {
 	var offered, answered atomic.Int64
 	end := time.Now().Add(length)
 	client := func() *http.Client {
-		d := net.Dialer{LocalAddr: strangers(), Timeout: time.Second}
+		d := net.Dialer{LocalAddr: floodAddress(), Timeout: time.Second}
 		return &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DialContext: d.DialContext, DisableCompression: true}}
 	}
 	var wg sync.WaitGroup
@@ -61,7 +61,7 @@ func generate(url string, length time.Duration) {
 	address := strings.TrimPrefix(url[:strings.LastIndex(url, "/webhooks")], "http://")
 	for n := range 60 { // long bodies that trickle, and connections that are only held
 		wg.Go(func() {
-			d := net.Dialer{LocalAddr: strangers(), Timeout: time.Second}
+			d := net.Dialer{LocalAddr: floodAddress(), Timeout: time.Second}
 			for time.Now().Before(end) {
 				c, err := d.Dial("tcp", address)
 				if err != nil {

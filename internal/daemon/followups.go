@@ -21,7 +21,7 @@ const (
 // followUps starts the follow-up runs that policies.follow_up wants. The lease of a job lets one
 // replica do so. The ledger lets no recipient into two follow-ups of one run
 // (docs/protocol.md#follow-ups), so doing it twice adds nobody.
-func (c *carer) followUps(ctx context.Context) error {
+func (c *policies) followUps(ctx context.Context) error {
 	now := time.Now()
 	if c.only != 0 || now.Before(c.followAt) {
 		return nil
@@ -34,7 +34,7 @@ func (c *carer) followUps(ctx context.Context) error {
 	return err
 }
 
-func (c *carer) followEach(ctx context.Context) error {
+func (c *policies) followEach(ctx context.Context) error {
 	all, err := c.d.ledger.Runs(ctx, campaign.RunFilter{Limit: followUpRuns})
 	if err != nil {
 		return err

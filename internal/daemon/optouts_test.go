@@ -108,7 +108,7 @@ func TestManyStopsPauseTheRun(t *testing.T) {
 }
 
 func TestTheDefinitionsInMemoryAreBounded(t *testing.T) {
-	c := &carer{defs: map[campaign.RunNo]*campaign.Definition{}}
+	c := &policies{defs: map[campaign.RunNo]*campaign.Definition{}}
 	for no := range campaign.RunNo(2*mostDefs + 1) {
 		c.definition(campaign.Run{No: no})
 		if _, kept := c.defs[no]; !kept || len(c.defs) > mostDefs {

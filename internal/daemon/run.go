@@ -138,7 +138,7 @@ func (d *Daemon) sendUntilSettled(ctx context.Context, run campaign.Run, o RunOp
 		sendErr = d.send(sending, engine)
 	})
 	wg.Go(func() { d.keepMedia(sending, engine, run.No) })
-	wg.Go(func() { d.care(sending, engine, run.No) })
+	wg.Go(func() { d.keepPolicies(sending, engine, run.No) })
 	_, err = d.watch(sending, run.No, o.Settle, o.Progress)
 	stop()
 	wg.Wait()

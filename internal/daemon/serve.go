@@ -87,7 +87,7 @@ func (d *Daemon) Serve(ctx context.Context, started func(public, admin string)) 
 			schedule.Go(func() { dropped.Run(scheduling) })
 		}
 		schedule.Go(func() { d.schedule(scheduling, engine, scheduleEvery) })
-		schedule.Go(func() { d.care(scheduling, engine, 0) })
+		schedule.Go(func() { d.keepPolicies(scheduling, engine, 0) })
 		schedule.Go(func() { d.watchSilence(scheduling, engine) })
 		schedule.Go(func() { d.retain(scheduling) })
 	}

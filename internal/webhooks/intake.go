@@ -28,7 +28,7 @@ type Intake struct {
 	made    time.Time
 	stopped chan struct{} // closed when Run has returned: no commit follows
 
-	strangers strangers
+	wrong wrongSignatures
 
 	accounts accounts
 	breakers breakers
@@ -82,7 +82,7 @@ func (i *Intake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	n := rejection.index()
 	i.counters.rejected[n].Add(1)
 	if rejection == RejectedSignature {
-		i.strangers.wait(r.Context(), received)
+		i.wrong.wait(r.Context(), received)
 	}
 	switch status := rejections[n].status; status {
 	case http.StatusMethodNotAllowed:

@@ -97,32 +97,32 @@ func TestAWrongSignatureClosesTheConnection(t *testing.T) {
 // Wrong signatures are answered at once while they are few, and late while they are many.
 func TestManyWrongSignaturesAreAnsweredLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var s strangers
+		var s wrongSignatures
 		began := time.Now()
-		for range strangersFree {
+		for range wrongAtOnce {
 			s.wait(t.Context(), began)
 		}
 		if took := time.Since(began); took != 0 {
-			t.Errorf("the first %d: got %v, want no wait", strangersFree, took)
+			t.Errorf("the first %d: got %v, want no wait", wrongAtOnce, took)
 		}
 		s.wait(t.Context(), began)
-		if took := time.Since(began); took != strangersWait {
-			t.Errorf("one more: got %v, want %v", took, strangersWait)
+		if took := time.Since(began); took != wrongDelay {
+			t.Errorf("one more: got %v, want %v", took, wrongDelay)
 		}
-		s.waiting.Store(strangersMost)
+		s.waiting.Store(wrongWaiting)
 		s.wait(t.Context(), began)
-		if took := time.Since(began); took != strangersWait || s.waiting.Load() != strangersMost {
-			t.Errorf("with %d waiting: got %v more and %d waiting, want none and as many", strangersMost, took-strangersWait, s.waiting.Load())
+		if took := time.Since(began); took != wrongDelay || s.waiting.Load() != wrongWaiting {
+			t.Errorf("with %d waiting: got %v more and %d waiting, want none and as many", wrongWaiting, took-wrongDelay, s.waiting.Load())
 		}
 		s.waiting.Store(0)
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if s.wait(ctx, began); time.Since(began) != strangersWait {
-			t.Errorf("a stranger that left: got %v more, want none", time.Since(began)-strangersWait)
+		if s.wait(ctx, began); time.Since(began) != wrongDelay {
+			t.Errorf("a client that left: got %v more, want none", time.Since(began)-wrongDelay)
 		}
 		s.wait(t.Context(), began.Add(time.Second))
-		if took := time.Since(began); took != strangersWait {
-			t.Errorf("in the next second: got %v more, want none", took-strangersWait)
+		if took := time.Since(began); took != wrongDelay {
+			t.Errorf("in the next second: got %v more, want none", took-wrongDelay)
 		}
 	})
 }

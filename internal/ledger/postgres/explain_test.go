@@ -87,7 +87,7 @@ func TestEachCodeOfPostgresHasItsHint(t *testing.T) {
 	}
 }
 
-func TestTextsOfStrangersAreMadeStorable(t *testing.T) {
+func TestUntrustedTextsAreMadeStorable(t *testing.T) {
 	for text, want := range map[string]string{
 		"": "", "plain é": "plain é", "a\x00b": "a\uFFFDb", "\x00": "\uFFFD", "a\xffb": "a\uFFFDb", "\xff\x00": "\uFFFD\uFFFD",
 	} {

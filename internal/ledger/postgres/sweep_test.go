@@ -20,12 +20,12 @@ func asked(t testing.TB, l *Ledger, qs ...*query) {
 	}
 }
 
-// strangers inserts n orphans of other programs' recipients, received one millisecond after the
-// other.
-func strangers(t testing.TB, l *Ledger, n int64) {
+// foreignOrphans inserts n orphans of other programs' recipients, received one millisecond after
+// the other.
+func foreignOrphans(t testing.TB, l *Ledger, n int64) {
 	t.Helper()
 	asked(t, l, stmt(nil, `INSERT INTO orphan (mh, message_id, rank, at, received_at, key, connection, code)
-		SELECT hashint8extended(i, 7), 'stranger.' || i, 1 /* sent */, $2::bigint + i, $2::bigint + i, 5000000000000 + i, 'conn_1', ''
+		SELECT hashint8extended(i, 7), 'foreign.' || i, 1 /* sent */, $2::bigint + i, $2::bigint + i, 5000000000000 + i, 'conn_1', ''
 		FROM generate_series(1, $1::bigint) i`, n, ledger.Millis(time.Now())-n))
 }
 
@@ -34,7 +34,7 @@ func strangers(t testing.TB, l *Ledger, n int64) {
 func TestOnlyTheOrphansBeyondTheirNumberAreDropped(t *testing.T) {
 	const most = 20_000
 	l := openShared(t, ledger.Options{Sender: true})
-	strangers(t, l, most+12_000)
+	foreignOrphans(t, l, most+12_000)
 	asked(t, l, stmt(nil, `ANALYZE orphan`))
 	var expired int
 	for range 6 {
@@ -49,7 +49,7 @@ func TestOnlyTheOrphansBeyondTheirNumberAreDropped(t *testing.T) {
 		}
 	}
 	var left, oldest int64
-	asked(t, l, row(&left, `SELECT count(*) FROM orphan`), row(&oldest, `SELECT count(*) FROM orphan WHERE message_id = 'stranger.12000'`))
+	asked(t, l, row(&left, `SELECT count(*) FROM orphan`), row(&oldest, `SELECT count(*) FROM orphan WHERE message_id = 'foreign.12000'`))
 	if left != most || oldest != 0 {
 		t.Errorf("%d orphans are left, %d of them should have been deleted last; want %d and 0", left, oldest, most)
 	}

@@ -10,11 +10,11 @@ import (
 	"campaignd/campaign/sender"
 )
 
-// careEvery is how often the runs are looked at for what their policies ask beside sending.
-const careEvery = 5 * time.Second
+// policiesEvery is how often the runs are looked at for what their policies ask beside sending.
+const policiesEvery = 5 * time.Second
 
-// carer does what the policies of runs ask beside sending.
-type carer struct {
+// policies does what those of the runs ask beside sending.
+type policies struct {
 	d        *Daemon
 	engine   *sender.Engine
 	only     campaign.RunNo                          // 0: every run
@@ -25,13 +25,13 @@ type carer struct {
 	optOuts  map[campaign.RunNo]optOuts
 }
 
-// care looks after every unfinished run, or the run only, until ctx ends. Leases of jobs let one
-// replica act at a time.
-func (d *Daemon) care(ctx context.Context, e *sender.Engine, only campaign.RunNo) {
-	c := &carer{d: d, engine: e, only: only, defs: map[campaign.RunNo]*campaign.Definition{},
+// keepPolicies keeps the policies of every unfinished run, or of the run only, until ctx ends.
+// Leases of jobs let one replica act at a time.
+func (d *Daemon) keepPolicies(ctx context.Context, e *sender.Engine, only campaign.RunNo) {
+	c := &policies{d: d, engine: e, only: only, defs: map[campaign.RunNo]*campaign.Definition{},
 		again: map[campaign.RunNo]time.Time{}, optOuts: map[campaign.RunNo]optOuts{}}
 	for {
-		t := time.NewTimer(careEvery)
+		t := time.NewTimer(policiesEvery)
 		select {
 		case <-ctx.Done():
 			t.Stop()
@@ -49,7 +49,7 @@ func (d *Daemon) care(ctx context.Context, e *sender.Engine, only campaign.RunNo
 	}
 }
 
-func (c *carer) look(ctx context.Context) error {
+func (c *policies) look(ctx context.Context) error {
 	runs, err := c.d.ledger.Runs(ctx, campaign.RunFilter{Unfinished: true})
 	if err != nil {
 		return err
@@ -77,7 +77,7 @@ func (c *carer) look(ctx context.Context) error {
 const mostDefs = 2 * followUpRuns
 
 // definition reads the campaign of a run once, and again after mostDefs others.
-func (c *carer) definition(run campaign.Run) *campaign.Definition {
+func (c *policies) definition(run campaign.Run) *campaign.Definition {
 	def, met := c.defs[run.No]
 	if !met {
 		if len(c.defs) >= mostDefs {
@@ -89,7 +89,7 @@ func (c *carer) definition(run campaign.Run) *campaign.Definition {
 	return def
 }
 
-func (c *carer) canary(ctx context.Context, run campaign.Run, def *campaign.Definition) error {
+func (c *policies) canary(ctx context.Context, run campaign.Run, def *campaign.Definition) error {
 	v, err := campaign.CheckCanary(ctx, c.d.ledger, run, def.Policies.Canary, c.d.owner)
 	switch {
 	case err != nil:
@@ -113,7 +113,7 @@ type optOuts struct {
 // optOutsEvery is how often the breaker of opt-outs is checked where it could trip.
 const optOutsEvery = 30 * time.Second
 
-func (c *carer) optedOut(ctx context.Context, run campaign.Run, def *campaign.Definition) error {
+func (c *policies) optedOut(ctx context.Context, run campaign.Run, def *campaign.Definition) error {
 	seen := c.optOuts[run.No]
 	if time.Now().Before(seen.next) {
 		return nil
