@@ -14,7 +14,7 @@ func (p *program) cmdAudit() *cobra.Command {
 	o := addOutput(cmd)
 	p.addServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return p.withDesk(cmd.Context(), toRead, func(d operations) error {
+		return p.withOperations(cmd.Context(), toRead, func(d operations) error {
 			result, err := d.Audit(cmd.Context(), args[0])
 			if err != nil {
 				return err

@@ -8,7 +8,7 @@ import (
 // The copy is made beside serve, and is quarantined before anything is sent from it.
 func TestABackupIsRestoredThroughTheQuarantine(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, nil)
+	d := newFixture(t, nil)
 	d.says(2, "", "campaignd: there is no ledger "+d.path("campaignd.db")+": nothing has run here yet; "+
 		"go to its folder, or name it with --config or CAMPAIGND_LEDGER\n", "backup", d.path("b.db"))
 	d.want(0, "run", d.path("c.yaml"), "--settle", "10s")

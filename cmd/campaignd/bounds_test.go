@@ -16,7 +16,7 @@ import (
 // Without a terminal, a thousand rows of each reason are listed and the others are counted.
 func TestCheckListsAThousandBadRows(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, nil)
+	d := newFixture(t, nil)
 	var list strings.Builder
 	list.WriteString(listOf(1))
 	for i := range 1002 {
@@ -67,7 +67,7 @@ func TestSandboxPostsToHttpAndHttpsOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer busy.Close()
-	d := &desk{t: t, dir: t.TempDir(), env: map[string]string{}}
+	d := &fixture{t: t, dir: t.TempDir(), env: map[string]string{}}
 	for url, accepted := range map[string]bool{
 		"http://127.0.0.1:1/x": true, "https://127.0.0.1:1/x": true,
 		"ftp://127.0.0.1:1/x": false, "127.0.0.1:1/x": false, "http:///x": false, "//127.0.0.1:1/x": false,
@@ -86,7 +86,7 @@ func TestSandboxPostsToHttpAndHttpsOnly(t *testing.T) {
 // on the list.
 func TestATestMessageNeedsTheSuppressionList(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, nil)
+	d := newFixture(t, nil)
 	d.want(0, "suppressions", "add", "+2348031234567")
 	d.drop("suppression")
 	r := d.run("test", d.path("c.yaml"), "--to", "+2348031234567")
@@ -101,7 +101,7 @@ func TestATestMessageNeedsTheSuppressionList(t *testing.T) {
 // The error of wrong arguments names the wanted ones, with an example of the command.
 func TestWrongArgumentsAreNamedWithAnExample(t *testing.T) {
 	t.Parallel()
-	d := &desk{t: t, dir: t.TempDir(), env: map[string]string{}}
+	d := &fixture{t: t, dir: t.TempDir(), env: map[string]string{}}
 	for want, commands := range map[string][]string{
 		"want one campaign file; for example `campaignd %s spring.yaml`":     {"run", "check", "preview", "test"},
 		"want one NUMBER or more; for example `campaignd %s +2348031234567`": {"suppressions add", "suppressions remove"},
@@ -139,7 +139,7 @@ func TestAnImportIsQuarantinedAgainIfAnythingWasSent(t *testing.T) {
 // them all.
 func TestResolveListsFiftyRows(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, nil)
+	d := newFixture(t, nil)
 	d.write("list.csv", listOf(52))
 	d.want(0, "run", d.path("c.yaml"), "--settle", "10s")
 	d.spoil("UPDATE outcome SET state = 4, rank = 0, sent_at = 0, delivered_at = 0, read_at = 0, mh = 0, message_id = ''")

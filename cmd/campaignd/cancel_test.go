@@ -16,7 +16,7 @@ import (
 // the run.
 func TestCancelLeavesTheEndToTheSender(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, nil)
+	d := newFixture(t, nil)
 	d.want(0, "run", d.path("c.yaml"), "--settle", "10s")
 	d.spoil("UPDATE run SET state = 'paused', reason = 'operator', ended_at = 0")
 	sender, err := sqlite.Open(t.Context(), d.path("campaignd.db"), ledger.Options{Sender: true})
@@ -42,7 +42,7 @@ func TestCancelLeavesTheEndToTheSender(t *testing.T) {
 // follow-up and resolve print their results as JSON for scripts.
 func TestAFollowUpIsPrintedAsJSON(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, nil)
+	d := newFixture(t, nil)
 	d.want(0, "run", d.path("c.yaml"), "--settle", "10s")
 	d.spoil(`UPDATE outcome SET state = 4 /* unknown */, rank = 0, sent_at = 0, delivered_at = 0, read_at = 0, mh = 0, message_id = ''`)
 	type facts struct {
@@ -67,7 +67,7 @@ func TestAFollowUpIsPrintedAsJSON(t *testing.T) {
 // Without a secret no event can be verified. A run warns of that and sends.
 func TestARunWithoutASecretWarnsOfMissingEvents(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, nil)
+	d := newFixture(t, nil)
 	d.env["CAMPAIGND_WEBHOOKS_SECRETS"] = ""
 	r := d.want(0, "run", d.path("c.yaml"), "--settle", "0s")
 	const want = "warning: webhooks.secrets is empty, so no event of the service could be verified: set CAMPAIGND_WEBHOOKS_SECRETS"
@@ -82,7 +82,7 @@ func TestARunWithoutASecretWarnsOfMissingEvents(t *testing.T) {
 // A check that cannot read its list leaves a rejects file of an earlier check as it was.
 func TestRejectsAreKeptWhenTheListCannotBeRead(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, nil)
+	d := newFixture(t, nil)
 	rejects := d.write("rejects.csv", "of the day before\n")
 	d.write("empty.csv", "")
 	d.write("headless.csv", "phone,first_name\n")
@@ -97,7 +97,7 @@ func TestRejectsAreKeptWhenTheListCannotBeRead(t *testing.T) {
 // A command that has only subcommands lists them.
 func TestACommandOfCommandsPrintsItsHelp(t *testing.T) {
 	t.Parallel()
-	d := &desk{t: t, dir: t.TempDir(), env: map[string]string{}}
+	d := &fixture{t: t, dir: t.TempDir(), env: map[string]string{}}
 	for _, command := range []string{"config", "ledger", "suppressions", "completion"} {
 		bare, help := d.want(0, command), d.want(0, command, "--help")
 		if bare != help || !strings.Contains(bare.stdout, "Usage:") {

@@ -160,7 +160,7 @@ func (p *program) checkThere(ctx context.Context, far *client.Client, file strin
 	}
 	found, err := far.Check(ctx, r)
 	if err != nil {
-		return nil, deskError(err)
+		return nil, requestError(err)
 	}
 	found.List, found.Duration = r.List, time.Duration(found.Seconds*float64(time.Second))
 	if f.examples == 0 {

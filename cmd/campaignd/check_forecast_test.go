@@ -10,7 +10,7 @@ import (
 // A tier of 2,000 people a day makes two days of 5,000 rows, whatever the number's pace is.
 func TestCheckSaysHowLongATierMakesIt(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, func(o *sandbox.Options) {
+	d := newFixture(t, func(o *sandbox.Options) {
 		for i := range o.Connections {
 			o.Connections[i].Tier = "TIER_2K"
 		}

@@ -19,7 +19,7 @@ import (
 
 func TestRejectsNeverOverwriteWhatIsRead(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, nil)
+	d := newFixture(t, nil)
 	list := listOf(3) + "0803,X,A\n"
 	d.write("list.csv", list)
 	if err := os.Symlink(d.path("list.csv"), d.path("link.csv")); err != nil {
@@ -40,14 +40,14 @@ func TestRejectsThatCannotBeWrittenFailTheCheck(t *testing.T) {
 	if _, err := os.Stat("/dev/full"); err != nil {
 		return // only Linux has /dev/full
 	}
-	d := newDesk(t, nil)
+	d := newFixture(t, nil)
 	d.write("list.csv", listOf(3)+"0803,X,A\n") // the one bad row stays in the buffer until the end
 	wantIn(t, "check --rejects /dev/full", d.want(1, "check", d.path("c.yaml"), "--rejects", "/dev/full").stderr, "no space left")
 }
 
 func TestCheckListsEveryBadRowWithItsLine(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, nil)
+	d := newFixture(t, nil)
 	bad := strings.Builder{}
 	for i := range 60 {
 		fmt.Fprintf(&bad, "080312%05d,X,A\n", i)
@@ -69,7 +69,7 @@ func TestCheckListsEveryBadRowWithItsLine(t *testing.T) {
 // The template and the connection of a campaign may stand on a later page of the service's lists.
 func TestCheckReadsEveryPageOfTheService(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, func(o *sandbox.Options) { o.PageSize = 1 })
+	d := newFixture(t, func(o *sandbox.Options) { o.PageSize = 1 })
 	d.write("c.yaml", strings.Replace(campaignFile, "conn_1", "conn_3", 1))
 	d.write("list.csv", listOf(3))
 	var p campaign.Preflight
@@ -83,7 +83,7 @@ func TestCheckReadsEveryPageOfTheService(t *testing.T) {
 
 func TestCheckNamesEachFaultInALineOfItsOwn(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, nil)
+	d := newFixture(t, nil)
 	d.write("c.yaml", `name: orders
 connections: [conn_1]
 template: {name: spring_sale, language: en_US, body: ["{{ .first_name }}"]}
@@ -106,7 +106,7 @@ recipients: {file: list.csv, columns: {to: phone}}
 
 func TestCheckTellsEachRemedyOnce(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, nil)
+	d := newFixture(t, nil)
 	d.write("c.yaml", strings.Replace(campaignFile, "phone", "Téléphone", 1))
 	d.write("list.csv", "Téléphone,first_name,order\n+2348031234567,A,1\n0803123,B,2\n0803124,C,3\n")
 	r := d.want(0, "check", d.path("c.yaml"))
@@ -119,7 +119,7 @@ func TestCheckTellsEachRemedyOnce(t *testing.T) {
 
 func TestARefusalOfTheServiceIsShownWithItsRemedy(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, nil)
+	d := newFixture(t, nil)
 	d.write("list.csv", listOf(2))
 	commands := [][]string{
 		{"check", d.path("c.yaml")},
@@ -140,7 +140,7 @@ func TestARefusalOfTheServiceIsShownWithItsRemedy(t *testing.T) {
 
 func TestCheckSendsNothingAndNamesEveryBadRow(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, nil)
+	d := newFixture(t, nil)
 	d.write("list.csv", listOf(3)+"0803,X,A\n,Y,B\n")
 	wantIn(t, "check", d.want(0, "check", d.path("c.yaml"), "--rejects", d.path("bad.csv")).stdout, "5 rows, 3 can be sent")
 	d.want(2, "check", d.path("c.yaml"), "--strict")
@@ -164,7 +164,7 @@ func TestCheckSendsNothingAndNamesEveryBadRow(t *testing.T) {
 
 func TestCheckFailsBadRowsWhenStrictOnly(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, nil)
+	d := newFixture(t, nil)
 	strict := "campaignd: 1 row is at fault in " + d.path("list.csv") + " (--strict)\n"
 	for _, tt := range []struct {
 		list   string

@@ -63,7 +63,7 @@ func (p *program) completeRun(cmd *cobra.Command, args []string, _ string) ([]st
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	ids := []string{"latest"}
-	err := p.withDesk(cmd.Context(), toRead, func(d operations) error {
+	err := p.withOperations(cmd.Context(), toRead, func(d operations) error {
 		runs, err := d.Runs(cmd.Context(), campaign.RunFilter{})
 		for _, r := range runs {
 			ids = append(ids, r.ID)

@@ -8,7 +8,7 @@ import (
 
 func TestShellsCompleteRunsAndTheValuesOfFlags(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, nil)
+	d := newFixture(t, nil)
 	if r := d.want(0, "__complete", "report", ""); strings.HasPrefix(r.stdout, "latest") {
 		t.Errorf("completion without a ledger: got %s, want no run", r.stdout)
 	}
@@ -35,7 +35,7 @@ func TestShellsCompleteRunsAndTheValuesOfFlags(t *testing.T) {
 // A second argument completes to nothing, and so does a run of a ledger that cannot be read.
 func TestShellsCompleteNothingWhereNothingFits(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, nil)
+	d := newFixture(t, nil)
 	d.want(0, "ledger", "migrate") // makes the ledger
 	const noFiles, ordered, ext = ":4\n", ":36\n", ":8\n"
 	for _, tt := range []struct {

@@ -7,7 +7,7 @@ import (
 )
 
 func TestConfigurationIsShownAndDescribed(t *testing.T) {
-	d := &desk{t: t, dir: t.TempDir(), env: map[string]string{"CAMPAIGND_SERVICE_API_KEY": "canary"}}
+	d := &fixture{t: t, dir: t.TempDir(), env: map[string]string{"CAMPAIGND_SERVICE_API_KEY": "canary"}}
 	d.env["CAMPAIGND_LOG_LEVEL"] = "debug"
 	r := d.want(0, "config", "show")
 	wantIn(t, "config show", r.stdout, "level: debug")
@@ -25,7 +25,7 @@ func TestConfigurationIsShownAndDescribed(t *testing.T) {
 }
 
 func TestEachSchemaIsOfItsOwnFile(t *testing.T) {
-	d := &desk{t: t, env: map[string]string{}}
+	d := &fixture{t: t, env: map[string]string{}}
 	for _, tt := range []struct {
 		args []string
 		want string

@@ -8,7 +8,7 @@ import (
 )
 
 // tables returns the tables of the ledger that a command may read.
-func (d *desk) tables() (names []string) {
+func (d *fixture) tables() (names []string) {
 	d.t.Helper()
 	db, err := sql.Open("sqlite", d.path("campaignd.db"))
 	if err != nil {
@@ -35,7 +35,7 @@ func (d *desk) tables() (names []string) {
 }
 
 // drop removes a table from the ledger.
-func (d *desk) drop(table string) {
+func (d *fixture) drop(table string) {
 	d.t.Helper()
 	db, err := sql.Open("sqlite", d.path("campaignd.db"))
 	if err != nil {
@@ -51,7 +51,7 @@ func (d *desk) drop(table string) {
 // tables. A command that does not need the table works as before.
 func TestADamagedLedgerIsNeverTakenForAnEmptyOne(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, nil)
+	d := newFixture(t, nil)
 	c := d.path("c.yaml")
 	d.want(0, "suppressions", "add", "+2348031234567")
 	d.write("list.csv", listOf(3))

@@ -57,7 +57,7 @@ recipients: {file: list.csv, columns: {to: phone}}
 		if got := ctx.Err() != nil; got != serve {
 			t.Errorf("demo, serve %v: stayed up: got %v, want %v", serve, got, serve)
 		}
-		d := &desk{t: t, env: map[string]string{}}
+		d := &fixture{t: t, env: map[string]string{}}
 		wantIn(t, "audit of the demo", d.want(0, "audit", "latest", "--config", dir+"/campaignd.yaml").stdout,
 			"demo-1: the sum balances: 2 rows")
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // diagnosed is the result of the doctor by check; of several with one name the last.
-func (d *desk) diagnosed(code int) map[string]daemon.Check {
+func (d *fixture) diagnosed(code int) map[string]daemon.Check {
 	d.t.Helper()
 	var checks []daemon.Check
 	if r := d.want(code, "doctor", "-o", "json"); json.Unmarshal([]byte(r.stdout), &checks) != nil {
@@ -28,7 +28,7 @@ func (d *desk) diagnosed(code int) map[string]daemon.Check {
 
 func TestTheDoctorFindsWhatIsWrong(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, nil)
+	d := newFixture(t, nil)
 	is := func(about string, got daemon.Check, want daemon.Health) {
 		t.Helper()
 		if got.Health != want {

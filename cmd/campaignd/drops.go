@@ -27,7 +27,7 @@ those that were taken, the newest first: claimed (being read and launched), laun
 		if err := within("last", last, 1, 1000); err != nil {
 			return err
 		}
-		return p.withDesk(cmd.Context(), toRead, func(d operations) error {
+		return p.withOperations(cmd.Context(), toRead, func(d operations) error {
 			all, _, err := d.Drops(cmd.Context(), 0, last)
 			if err != nil {
 				return err

@@ -10,7 +10,7 @@ import (
 )
 
 // drops reads what `campaignd drops` lists, the newest of each name.
-func (d *desk) drops() map[string]resource.Drop {
+func (d *fixture) drops() map[string]resource.Drop {
 	d.t.Helper()
 	var all []resource.Drop
 	if err := json.Unmarshal([]byte(d.want(0, "drops", "-o", "json").stdout), &all); err != nil {
@@ -25,10 +25,10 @@ func (d *desk) drops() map[string]resource.Drop {
 	return by
 }
 
-// watching is a desk whose folder inbox is watched for the campaign orders.
-func watching(t *testing.T) *desk {
+// watching is a fixture whose folder inbox is watched for the campaign orders.
+func watching(t *testing.T) *fixture {
 	t.Helper()
-	d := newDesk(t, nil)
+	d := newFixture(t, nil)
 	for _, dir := range []string{"inbox", "campaigns"} {
 		if err := os.Mkdir(d.path(dir), 0o700); err != nil {
 			t.Fatal(err)
@@ -39,14 +39,14 @@ func watching(t *testing.T) *desk {
 }
 
 // put puts a file into the inbox at once, as a copy that is renamed.
-func (d *desk) put(name, text string) {
+func (d *fixture) put(name, text string) {
 	d.t.Helper()
 	if err := os.Rename(d.write("dropped", text), d.path("inbox/"+name)); err != nil {
 		d.t.Fatal(err)
 	}
 }
 
-func (d *desk) text(name string) string {
+func (d *fixture) text(name string) string {
 	d.t.Helper()
 	text, err := os.ReadFile(d.path(name))
 	if err != nil {
@@ -104,7 +104,7 @@ func TestADroppedFileIsSentAndReported(t *testing.T) {
 }
 
 // read reports whether the report beside a file in done/ says that so many rows are read.
-func (d *desk) read(name string, rows int64) bool {
+func (d *fixture) read(name string, rows int64) bool {
 	d.t.Helper()
 	text, err := os.ReadFile(d.path("inbox/done/" + name + ".report.json"))
 	var r reportFacts

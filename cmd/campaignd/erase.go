@@ -42,7 +42,7 @@ What lies outside the ledger stays: lists, exports, files beside a dropped list,
 				return invalid(errors.New("nothing was erased: the two numbers differ; --yes does not ask"))
 			}
 		}
-		return p.withDesk(cmd.Context(), toCreate, func(d operations) error {
+		return p.withOperations(cmd.Context(), toCreate, func(d operations) error {
 			done, err := d.Erase(cmd.Context(), args[0])
 			if err != nil {
 				return err

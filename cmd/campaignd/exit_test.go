@@ -152,7 +152,7 @@ func TestRunSaysAtItsEndWhatToDo(t *testing.T) {
 
 func TestAuditOfAFalseSumIsExitOne(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, nil)
+	d := newFixture(t, nil)
 	d.write("list.csv", listOf(3))
 	d.want(0, "run", d.path("c.yaml"), "--settle", "10s")
 	d.says(0, "orders-1: the sum balances: 3 rows = 3 read\n", "", "audit", "latest")
@@ -175,7 +175,7 @@ func TestAuditOfAFalseSumIsExitOne(t *testing.T) {
 // 1.
 func TestAnUnreadableLedgerIsExitOne(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, nil)
+	d := newFixture(t, nil)
 	d.want(0, "ledger", "migrate") // makes the ledger
 	d.write("stop.csv", "to\n+2348031234567\n")
 	d.spoil("ALTER TABLE run RENAME COLUMN state TO gone; INSERT INTO suppression VALUES (1, 'all', 0, 0, '', '', '')")
@@ -203,7 +203,7 @@ func TestAnUnreadableLedgerIsExitOne(t *testing.T) {
 
 func TestAnInterruptedReadingCommandIsExit130(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, nil)
+	d := newFixture(t, nil)
 	d.want(0, "ledger", "migrate") // makes the ledger
 	d.write("stop.csv", "to\n+2348031234567\n")
 	ctx, cancel := context.WithCancel(t.Context())
@@ -226,7 +226,7 @@ var ofARun = [][]string{
 
 func TestARunThatIsNotThereIsExitTwo(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, nil)
+	d := newFixture(t, nil)
 	for _, command := range ofARun {
 		const want = "campaignd: there is no ledger "
 		if r := d.want(2, append(command, "latest")...); !strings.HasPrefix(r.stderr, want) || r.stdout != "" {
@@ -250,7 +250,7 @@ func TestARunThatIsNotThereIsExitTwo(t *testing.T) {
 
 func TestARequestThatDoesNotFitTheStateIsExitOne(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, nil)
+	d := newFixture(t, nil)
 	d.write("list.csv", listOf(3))
 	d.want(0, "run", d.path("c.yaml"), "--settle", "10s")
 	d.says(1, "", "campaignd: not possible now: orders-1 is finished, there is nothing to pause\n", "pause", "latest")

@@ -10,7 +10,7 @@ import (
 )
 
 // folder makes a folder in the place of a file.
-func (d *desk) folder(name string) string {
+func (d *fixture) folder(name string) string {
 	d.t.Helper()
 	if err := os.Mkdir(d.path(name), 0o700); err != nil {
 		d.t.Fatal(err)
@@ -20,7 +20,7 @@ func (d *desk) folder(name string) string {
 
 // oneLineOf wants the exit code, nothing on standard output, and one line that contains each of
 // names on standard error.
-func (d *desk) oneLineOf(code int, names []string, args ...string) {
+func (d *fixture) oneLineOf(code int, names []string, args ...string) {
 	d.t.Helper()
 	r := d.run(args...)
 	ok := r.code == code && r.stdout == "" && strings.HasPrefix(r.stderr, "campaignd: ") && strings.Count(r.stderr, "\n") == 1
@@ -35,7 +35,7 @@ func (d *desk) oneLineOf(code int, names []string, args ...string) {
 
 func TestALedgerThatCannotBeOpenedIsOneLine(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, nil)
+	d := newFixture(t, nil)
 	c, list := d.path("c.yaml"), d.write("stop.csv", "to\n+2348031234567\n")
 	looks := [][]string{
 		{"runs"}, {"report", "1"}, {"audit", "1"}, {"why", "1"}, {"pause", "1"}, {"resume", "1"}, {"cancel", "1"}, {"approve", "1"},
@@ -66,7 +66,7 @@ func TestALedgerThatCannotBeOpenedIsOneLine(t *testing.T) {
 // A configuration that cannot be read is invalid input for every command that loads one.
 func TestAConfigurationThatCannotBeReadIsExitTwo(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, nil)
+	d := newFixture(t, nil)
 	c := d.path("c.yaml")
 	none, folder, faulty := d.path("none.yaml"), d.folder("folder.yaml"), d.write("faulty.yaml", "ledgr: x\n")
 	for _, args := range [][]string{
@@ -89,7 +89,7 @@ func TestAConfigurationThatCannotBeReadIsExitTwo(t *testing.T) {
 
 func TestAFileThatCannotBeReadOrWrittenIsNamed(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, nil)
+	d := newFixture(t, nil)
 	c, folder, none, under := d.path("c.yaml"), d.folder("folder"), d.path("none"), d.path("list.csv/x")
 	faulty := d.write("faulty.yaml", "nme: x\n")
 	d.want(0, "ledger", "migrate") // makes the ledger
@@ -131,7 +131,7 @@ func TestAFileThatCannotBeReadOrWrittenIsNamed(t *testing.T) {
 }
 
 // demoTaken writes one of the demo's files into folder and returns folder.
-func (d *desk) demoTaken(folder string) string {
+func (d *fixture) demoTaken(folder string) string {
 	d.t.Helper()
 	d.write(filepath.Join(filepath.Base(folder), "list.csv"), "")
 	return folder

@@ -41,7 +41,7 @@ accepted_no_id have the message already, and get it a second time.`,
 				return invalid(fmt.Errorf("--where %w", err))
 			}
 		}
-		return p.withDesk(cmd.Context(), toChange, func(d operations) error {
+		return p.withOperations(cmd.Context(), toChange, func(d operations) error {
 			f, err := d.FollowUp(cmd.Context(), args[0], resource.FollowUpRequest{Where: where, Early: early})
 			if err != nil {
 				return err

@@ -85,7 +85,7 @@ func (p *program) forecastCampaign(ctx context.Context, file, list string) (f pl
 			return f, err
 		}
 		f, err = far.ForecastLaunch(ctx, r)
-		return f, deskError(err)
+		return f, requestError(err)
 	}
 	found, err := p.check(ctx, file, checkFlags{list: list})
 	if err != nil {
@@ -114,7 +114,7 @@ func (p *program) forecastCampaign(ctx context.Context, file, list string) (f pl
 
 // forecastRun forecasts a run.
 func (p *program) forecastRun(ctx context.Context, id string) (f plan.Forecast, err error) {
-	err = p.withDesk(ctx, toRead, func(d operations) error {
+	err = p.withOperations(ctx, toRead, func(d operations) error {
 		f, err = d.Forecast(ctx, id)
 		return err
 	})

@@ -12,7 +12,7 @@ import (
 
 func TestForecastSaysWhenACampaignWouldBeDone(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, nil)
+	d := newFixture(t, nil)
 	d.write("slow.yaml", campaignFile+"limits: {rate: 0.01}\n")
 	before := time.Now()
 	out := d.want(0, "forecast", d.path("slow.yaml")).stdout
@@ -37,7 +37,7 @@ func TestForecastSaysWhenACampaignWouldBeDone(t *testing.T) {
 // left.
 func TestForecastSaysWhenARunWillBeDone(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, nil)
+	d := newFixture(t, nil)
 	d.write("c.yaml", campaignFile+"policies: {approval: true}\nlimits: {rate: 0.5}\n")
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan result, 1)
@@ -56,7 +56,7 @@ func TestForecastSaysWhenARunWillBeDone(t *testing.T) {
 
 func TestForecastRefusesWhatIsNoCampaignAndNoRun(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, nil)
+	d := newFixture(t, nil)
 	for _, args := range [][]string{
 		{"forecast"}, {"forecast", d.path("none.yaml")}, {"forecast", "nothing"}, {"forecast", "latest", "--recipients", "x.csv"},
 	} {
@@ -123,7 +123,7 @@ func TestACurveFitsAScreen(t *testing.T) {
 
 func TestForecastKnowsWhatIsLeftOfThePlan(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, nil)
+	d := newFixture(t, nil)
 	d.env["CAMPAIGND_PLAN_MONTHLY_MESSAGES"] = "25"
 	d.write("campaignd.yaml", "numbers: {conn_1: {ramp: {start: 10, step: 5, ceiling: 100}}}\n")
 	out := d.want(0, "forecast", d.path("c.yaml"), "--config", d.path("campaignd.yaml")).stdout
@@ -139,7 +139,7 @@ func TestForecastKnowsWhatIsLeftOfThePlan(t *testing.T) {
 
 func TestWhySaysWhatANumberAndARecipientWaitFor(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, nil)
+	d := newFixture(t, nil)
 	d.want(0, "run", d.path("c.yaml"))
 	to := strings.Split(listOf(1), "\n")[1]
 	to = strings.Split(to, ",")[0]

@@ -19,7 +19,7 @@ func (f *fills) Write(p []byte) (int, error) {
 // A script must see that a result is not complete, after whichever write it is cut off.
 func TestAResultThatIsCutOffIsExitOne(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, nil)
+	d := newFixture(t, nil)
 	d.write("list.csv", listOf(3)+strings.Repeat("0803,X,A\n", 60)) // more than a buffer holds
 	d.folder("campaigns")
 	d.write("campaigns/c.yaml", campaignFile+"schedule: {cron: \"0 9 * * *\"}\n")

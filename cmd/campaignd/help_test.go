@@ -17,7 +17,7 @@ import (
 // examples are compared.
 func TestHelpMatchesItsGoldenFile(t *testing.T) {
 	p := &program{stdin: strings.NewReader(""), stdout: &bytes.Buffer{}, stderr: &bytes.Buffer{}}
-	d := &desk{t: t, dir: t.TempDir(), env: map[string]string{}}
+	d := &fixture{t: t, dir: t.TempDir(), env: map[string]string{}}
 	var got strings.Builder
 	var write func(*cobra.Command)
 	write = func(c *cobra.Command) {
@@ -76,7 +76,7 @@ func TestEveryCommandHasHelpWithAnExample(t *testing.T) {
 // Every example of --help runs as it is written, over a ledger with the three runs, the
 // recipient and the number that the examples name.
 func TestExamplesOfHelpWorkWhenPasted(t *testing.T) {
-	d := newDesk(t, nil)
+	d := newFixture(t, nil)
 	t.Chdir(d.dir)
 	d.write("spring.yaml", strings.NewReplacer("orders", "spring-sale", "{file: list.csv, ", "{").Replace(campaignFile))
 	d.write("list.csv", listOf(50)+"+2348031234567,Name,A-50\n")

@@ -55,7 +55,7 @@ func (p *program) cmdHoldsList() *cobra.Command {
 
 func (p *program) listHolds(ctx context.Context, ended bool, o *output) (err error) {
 	var states []campaign.HoldState
-	err = p.withDesk(ctx, toRead, func(d operations) error {
+	err = p.withOperations(ctx, toRead, func(d operations) error {
 		states, err = d.Holds(ctx, ended)
 		return err
 	})
@@ -108,7 +108,7 @@ ACCOUNT/NAME/LANGUAGE, or /NAME/LANGUAGE for every account. Answers to requests 
 		if length > 0 {
 			q.For = (*campaign.Duration)(&length)
 		}
-		return p.withDesk(cmd.Context(), toChange, func(d operations) error {
+		return p.withOperations(cmd.Context(), toChange, func(d operations) error {
 			h, err := d.AddHold(cmd.Context(), q)
 			if err != nil {
 				return err
@@ -158,7 +158,7 @@ again.`,
 // lift ends holds, and says which.
 func (p *program) lift(ctx context.Context, q resource.LiftRequest, o *output) (err error) {
 	var states []campaign.HoldState
-	err = p.withDesk(ctx, toChange, func(d operations) error {
+	err = p.withOperations(ctx, toChange, func(d operations) error {
 		states, err = d.LiftHolds(ctx, q)
 		return err
 	})
@@ -182,7 +182,7 @@ func (p *program) completeHold(cmd *cobra.Command, args []string, _ string) ([]s
 		}
 	case 1:
 		var holds []campaign.HoldState
-		err := p.withDesk(cmd.Context(), toRead, func(d operations) (err error) {
+		err := p.withOperations(cmd.Context(), toRead, func(d operations) (err error) {
 			holds, err = d.Holds(cmd.Context(), false)
 			return err
 		})

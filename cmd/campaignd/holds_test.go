@@ -9,7 +9,7 @@ import (
 
 func TestHoldsAreAddedListedAndLifted(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, nil)
+	d := newFixture(t, nil)
 	d.want(0, "run", d.path("c.yaml"), "--settle", "0s")
 	if got := d.want(0, "holds").stdout; got != "nothing is held\n" {
 		t.Errorf("got %q, want that nothing is held", got)
@@ -65,7 +65,7 @@ func TestHoldsAreAddedListedAndLifted(t *testing.T) {
 // A run that an operator holds waits, says why, and goes on when the hold is lifted.
 func TestAHeldRunSaysSoEverywhere(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, nil)
+	d := newFixture(t, nil)
 	d.want(0, "ledger", "migrate") // makes the ledger
 	d.want(0, "holds", "add", "connection", "*", "--reason", "maintenance")
 	r := d.want(3, "run", d.path("c.yaml"), "--settle", "1s")

@@ -40,7 +40,7 @@ func (p *program) cmdKeysCreate() *cobra.Command {
 	o := addOutput(cmd)
 	p.addServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return p.withDesk(cmd.Context(), toCreate, func(d operations) error {
+		return p.withOperations(cmd.Context(), toCreate, func(d operations) error {
 			k, err := d.CreateKey(cmd.Context(), args[0], scope, company, "")
 			if err != nil {
 				return err
@@ -64,7 +64,7 @@ func (p *program) cmdKeysList() *cobra.Command {
 	o := addOutput(cmd)
 	p.addServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		return p.withDesk(cmd.Context(), toRead, func(d operations) error {
+		return p.withOperations(cmd.Context(), toRead, func(d operations) error {
 			keys, err := d.Keys(cmd.Context())
 			if err != nil {
 				return err
@@ -97,7 +97,7 @@ func (p *program) cmdKeysRevoke() *cobra.Command {
 	o := addOutput(cmd)
 	p.addServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return p.withDesk(cmd.Context(), toChange, func(d operations) error {
+		return p.withOperations(cmd.Context(), toChange, func(d operations) error {
 			k, err := d.RevokeKey(cmd.Context(), args[0])
 			if errors.Is(err, campaign.ErrNoKey) || absent(err) {
 				return invalid(fmt.Errorf("%w; `campaignd keys list` lists the ids", err))
@@ -128,7 +128,7 @@ a key of the API, or a user of this machine.`,
 		if err := within("last", last, 1, 10_000); err != nil {
 			return err
 		}
-		return p.withDesk(cmd.Context(), toRead, func(d operations) error {
+		return p.withOperations(cmd.Context(), toRead, func(d operations) error {
 			actions, err := d.Actions(cmd.Context(), campaign.ActionFilter{Limit: last})
 			if err != nil {
 				return err

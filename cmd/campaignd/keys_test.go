@@ -10,7 +10,7 @@ import (
 
 func TestAKeyIsPrintedOnceAndListedWithoutIt(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, nil)
+	d := newFixture(t, nil)
 	secret := strings.TrimSpace(d.want(0, "keys", "create", "Lagos desk", "--scope", "operate", "--company", "comp_1").stdout)
 	if !strings.HasPrefix(secret, "cpd_") || len(secret) != 85 {
 		t.Fatalf("got %q, want cpd_ and 81 characters", secret)

@@ -49,7 +49,7 @@ after an interruption.`,
 		var launched resource.Launched
 		if far != nil {
 			launched, err = far.Launch(cmd.Context(), r)
-			err = deskError(err)
+			err = requestError(err)
 		} else {
 			launched, err = p.launch(cmd.Context(), r)
 		}

@@ -17,7 +17,7 @@ import (
 // ended.
 func TestARepeatedLaunchSendsNothingTwice(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, nil)
+	d := newFixture(t, nil)
 	d.serving()
 	access, err := client.ReadAccess(d.path("campaignd.db.api"))
 	if err != nil {
@@ -79,7 +79,7 @@ func launchNew(t *testing.T, a client.Access, key, campaign, list string) resour
 // A corrected campaign sends nothing while its list has an ended run: the command says so.
 func TestAChangedFileOfAnEndedRunIsTold(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, nil)
+	d := newFixture(t, nil)
 	d.want(0, "run", d.path("c.yaml"), "--settle", "10s")
 	d.write("c.yaml", campaignFile+"limits: {rate: 7}\n")
 	if r := d.want(0, "run", d.path("c.yaml")); !strings.Contains(r.stderr, "--new launches another run of this list\n"+

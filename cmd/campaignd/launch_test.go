@@ -12,7 +12,7 @@ import (
 
 func TestLaunchGivesAListToTheServeOfItsLedger(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, nil)
+	d := newFixture(t, nil)
 	r := d.want(1, "launch", d.path("c.yaml"))
 	wantIn(t, "without a serve", r.stderr, "campaignd: no `campaignd serve` takes launches for the ledger "+d.path("campaignd.db"),
 		"`campaignd run`")
@@ -68,7 +68,7 @@ func TestLaunchGivesAListToTheServeOfItsLedger(t *testing.T) {
 // A header file goes with the list, and a faulty campaign is told with its own path.
 func TestLaunchSendsTheHeaderFileOfACampaign(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, nil)
+	d := newFixture(t, nil)
 	if err := os.Mkdir(d.path("media"), 0o700); err != nil {
 		t.Fatal(err)
 	}

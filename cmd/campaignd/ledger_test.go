@@ -14,7 +14,7 @@ import (
 )
 
 // sendUntil runs the campaign until the sandbox has accepted n messages, and interrupts it.
-func (d *desk) sendUntil(n int64) {
+func (d *fixture) sendUntil(n int64) {
 	d.t.Helper()
 	ctx, stop := context.WithTimeout(d.t.Context(), 30*time.Second)
 	defer stop()
@@ -34,7 +34,7 @@ func (d *desk) sendUntil(n int64) {
 }
 
 // messages returns the number of messages that the sandbox accepted for each recipient.
-func (d *desk) messages() map[string]int {
+func (d *fixture) messages() map[string]int {
 	d.t.Helper()
 	resp, err := http.Get(d.env["CAMPAIGND_SERVICE_BASE_URL"] + "/sandbox/truth")
 	if err != nil {
@@ -53,7 +53,7 @@ func (d *desk) messages() map[string]int {
 }
 
 // backup copies the ledger of a process that ended. restore puts the copy back.
-func (d *desk) backup() (restore func()) {
+func (d *fixture) backup() (restore func()) {
 	d.t.Helper()
 	copied, err := os.ReadFile(d.path("campaignd.db"))
 	if err != nil {
@@ -84,7 +84,7 @@ type quarantinedFacts struct {
 	}
 }
 
-func (d *desk) quarantine(args ...string) (q quarantinedFacts) {
+func (d *fixture) quarantine(args ...string) (q quarantinedFacts) {
 	d.t.Helper()
 	r := d.want(0, append([]string{"ledger", "quarantine", "-o", "json"}, args...)...)
 	if err := json.Unmarshal([]byte(r.stdout), &q); err != nil {
@@ -94,7 +94,7 @@ func (d *desk) quarantine(args ...string) (q quarantinedFacts) {
 }
 
 // refused wants that a command refuses the restored ledger in one line with the remedy.
-func (d *desk) refused(args ...string) {
+func (d *fixture) refused(args ...string) {
 	d.t.Helper()
 	r := d.want(1, args...)
 	wantIn(d.t, strings.Join(args, " ")+" over a restored ledger", r.stderr, "went back in time", "run `campaignd ledger quarantine`")
@@ -108,7 +108,7 @@ func (d *desk) refused(args ...string) {
 func TestARestoredLedgerSendsNobodyTwice(t *testing.T) {
 	t.Parallel()
 	const rows = 150
-	d := newDesk(t, nil)
+	d := newFixture(t, nil)
 	d.env["CAMPAIGND_NUMBERS"] = "{conn_1: {rate: 40}}" // paced at 34.2 a second
 	d.env["CAMPAIGND_SENDING_REPEATS"] = "[100ms]"
 	d.write("list.csv", listOf(rows))
@@ -180,7 +180,7 @@ func TestARestoredLedgerSendsNobodyTwice(t *testing.T) {
 
 func TestACopiedLedgerIsAcceptedAsItIs(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, nil)
+	d := newFixture(t, nil)
 	d.want(0, "run", d.path("c.yaml"), "--settle", "10s")
 	d.want(0, "run", d.path("c.yaml"))
 	if err := os.Remove(d.path("campaignd.db.stamp")); err != nil {
@@ -197,7 +197,7 @@ func TestACopiedLedgerIsAcceptedAsItIs(t *testing.T) {
 
 func TestADryRunOfAQuarantineTellsWhatWouldBeDone(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, nil)
+	d := newFixture(t, nil)
 	d.want(0, "run", d.path("c.yaml"), "--settle", "0s")
 	wantIn(t, "--dry-run", d.want(0, "ledger", "quarantine", "--dry-run").stdout,
 		"did not go back in time: nothing would be done (--force quarantines it all the same)\n")
@@ -208,7 +208,7 @@ func TestADryRunOfAQuarantineTellsWhatWouldBeDone(t *testing.T) {
 
 func TestQuarantineNamesWhatPreventsIt(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, nil)
+	d := newFixture(t, nil)
 	wantIn(t, "without a ledger", d.want(2, "ledger", "quarantine").stderr, "there is no ledger")
 	wantIn(t, "a negative time", d.want(2, "ledger", "quarantine", "--lost", "-1s").stderr, "--lost")
 	wantIn(t, "a negative number", d.want(2, "ledger", "quarantine", "--ahead", "-1").stderr, "--ahead")
@@ -219,7 +219,7 @@ func TestQuarantineNamesWhatPreventsIt(t *testing.T) {
 }
 
 func TestMigrateMakesALedgerAndLeavesItAsItIs(t *testing.T) {
-	d := newDesk(t, nil)
+	d := newFixture(t, nil)
 	for range 2 {
 		r := d.want(exitDone, "ledger", "migrate")
 		if want := "campaignd.db is up to date\n"; !strings.HasSuffix(r.stdout, want) {

@@ -61,7 +61,7 @@ class a run with a deadline gets just enough to meet it; the rest goes by weight
 		if c == (campaign.LimitChange{}) {
 			access = toRead
 		}
-		return p.withDesk(cmd.Context(), access, func(d operations) error {
+		return p.withOperations(cmd.Context(), access, func(d operations) error {
 			var l resource.Limits
 			var err error
 			if access == toRead {

@@ -8,7 +8,7 @@ import (
 // The limits of a run are shown, and change one by one while it has not ended.
 func TestLimitsOfARunChangeOneByOne(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, nil)
+	d := newFixture(t, nil)
 	d.write("c.yaml", strings.Replace(campaignFile, "connections:", "limits: {weight: 2, rate: 40}\nconnections:", 1))
 	d.write("list.csv", listOf(3))
 	d.want(0, "run", d.path("c.yaml"), "--settle", "0s")

@@ -47,7 +47,7 @@ func TestTheLogHoldsTheLinesOfItsLevel(t *testing.T) {
 // The line that serve logs at its start holds its role, addresses, ledger and version.
 func TestServeSaysWhereItListensAndWhatItServes(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, nil)
+	d := newFixture(t, nil)
 	d.env["CAMPAIGND_LOG_FORMAT"], d.env["CAMPAIGND_SERVICE_API_KEY"] = "json", "" // an intake needs no key
 	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
 	defer stop()

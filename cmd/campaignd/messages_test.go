@@ -49,7 +49,7 @@ func unreadable(messages, dir string) (faults []string) {
 }
 
 // reads reads the messages of every command that a test of this package runs.
-func (d *desk) reads(r result, args []string) {
+func (d *fixture) reads(r result, args []string) {
 	d.t.Helper()
 	for _, fault := range unreadable(r.stderr, d.dir) {
 		d.t.Errorf("campaignd %s: got a message of %s; want at most %d columns and no escaped letter",
@@ -86,7 +86,7 @@ func TestUnreadableMessagesAreFound(t *testing.T) {
 // Names of columns, files and values that are not English are shown as they are.
 func TestMessagesShowLettersOfAnyScript(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, nil)
+	d := newFixture(t, nil)
 	d.write("größe.csv", "telefon,имя,наме\n+2348031234567,Ольга,x\n")
 	d.write("表.yaml", strings.Replace(campaignFile, "list.csv", "größe.csv", 1))
 	for _, args := range [][]string{

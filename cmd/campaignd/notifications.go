@@ -52,7 +52,7 @@ func (p *program) notificationsList(cmd *cobra.Command) func(context.Context) er
 		if err := within("last", *last, 1, 1000); err != nil {
 			return err
 		}
-		return p.withDesk(ctx, toRead, func(d operations) error {
+		return p.withOperations(ctx, toRead, func(d operations) error {
 			all, err := d.Notifications(ctx, campaign.NotificationState(*state), *last)
 			if err != nil {
 				return err
@@ -97,7 +97,7 @@ func (p *program) cmdNotificationsShow() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return p.withDesk(cmd.Context(), toRead, func(d operations) error {
+		return p.withOperations(cmd.Context(), toRead, func(d operations) error {
 			n, err := d.Notification(cmd.Context(), no)
 			if err != nil {
 				return err
@@ -124,7 +124,7 @@ for three days from now.`,
 		if err != nil {
 			return err
 		}
-		return p.withDesk(cmd.Context(), toChange, func(d operations) error {
+		return p.withOperations(cmd.Context(), toChange, func(d operations) error {
 			n, err := d.SendNotification(cmd.Context(), no)
 			if err != nil {
 				return err

@@ -103,7 +103,7 @@ func (r *told) events() (all []string) {
 }
 
 // notifications lists the outbox.
-func (d *desk) notifications(args ...string) (all []resource.Notification) {
+func (d *fixture) notifications(args ...string) (all []resource.Notification) {
 	d.t.Helper()
 	out := d.want(0, append([]string{"notifications", "list", "-o", "json"}, args...)...).stdout
 	if err := json.Unmarshal([]byte(out), &all); err != nil {
@@ -116,7 +116,7 @@ func (d *desk) notifications(args ...string) (all []resource.Notification) {
 // id.
 func TestAKilledProcessLosesNoNotification(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, nil)
+	d := newFixture(t, nil)
 	r, url := newTold(t)
 	d.env["CAMPAIGND_NOTIFICATIONS_OPS_URL"] = url
 	d.env["CAMPAIGND_NOTIFICATIONS_OPS_SECRETS"] = "whsec_" + base64.StdEncoding.EncodeToString([]byte(toldKey))

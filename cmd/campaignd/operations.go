@@ -21,7 +21,7 @@ import (
 )
 
 // operations are what the commands ask for: of the ledger of this machine, or with --server of
-// another campaignd. operator.Desk and client.Client document them.
+// another campaignd. operator.Session and client.Client document them.
 type operations interface {
 	Runs(ctx context.Context, f campaign.RunFilter) ([]resource.Run, error)
 	Pause(ctx context.Context, id string) (resource.Controlled, error)
@@ -61,19 +61,19 @@ type operations interface {
 
 var (
 	_ operations = (*client.Client)(nil)
-	_ operations = (*atDesk)(nil)
+	_ operations = (*local)(nil)
 )
 
-// atDesk is a Desk on the ledger of this machine, with what needs its configuration.
-type atDesk struct {
-	*operator.Desk
+// local is a session on the ledger of this machine, with what needs its configuration.
+type local struct {
+	*operator.Session
 	p *program
 	c *daemon.Config
 }
 
 // Export writes one line for each row of a run's list.
-func (d *atDesk) Export(ctx context.Context, id string, w io.Writer) error {
-	write, err := d.Desk.Export(ctx, id)
+func (d *local) Export(ctx context.Context, id string, w io.Writer) error {
+	write, err := d.Session.Export(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -81,8 +81,8 @@ func (d *atDesk) Export(ctx context.Context, id string, w io.Writer) error {
 }
 
 // ExportExcel is Export in the form that Excel opens by a double click.
-func (d *atDesk) ExportExcel(ctx context.Context, id string, w io.Writer) error {
-	write, err := d.Desk.ExportExcel(ctx, id)
+func (d *local) ExportExcel(ctx context.Context, id string, w io.Writer) error {
+	write, err := d.Session.ExportExcel(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func (d *atDesk) ExportExcel(ctx context.Context, id string, w io.Writer) error 
 }
 
 // Forecast says when a run will be done.
-func (d *atDesk) Forecast(ctx context.Context, id string) (f plan.Forecast, err error) {
+func (d *local) Forecast(ctx context.Context, id string) (f plan.Forecast, err error) {
 	err = d.With(ctx, id, func(r campaign.Run) error {
 		f, err = daemon.ForecastRun(ctx, d.Ledger, d.c, r)
 		return err
@@ -99,8 +99,8 @@ func (d *atDesk) Forecast(ctx context.Context, id string) (f plan.Forecast, err 
 }
 
 // Cancel ends a run. Without a sender beside it this process ends it.
-func (d *atDesk) Cancel(ctx context.Context, id string) (resource.Controlled, error) {
-	done, err := d.Desk.Cancel(ctx, id)
+func (d *local) Cancel(ctx context.Context, id string) (resource.Controlled, error) {
+	done, err := d.Session.Cancel(ctx, id)
 	if err != nil {
 		return done, err
 	}
@@ -184,26 +184,26 @@ func (p *program) remote() (*client.Client, error) {
 	return c, nil
 }
 
-// withDesk calls do with the campaignd that the command is about.
-func (p *program) withDesk(ctx context.Context, why purpose, do func(operations) error) error {
+// withOperations calls do with the campaignd that the command is about.
+func (p *program) withOperations(ctx context.Context, why purpose, do func(operations) error) error {
 	far, err := p.remote()
 	if err != nil {
 		return err
 	}
 	if far != nil {
-		return deskError(do(far))
+		return requestError(do(far))
 	}
-	return p.withLedgerDesk(ctx, why, func(d *atDesk) error { return do(d) })
+	return p.withLedgerSession(ctx, why, func(d *local) error { return do(d) })
 }
 
-// withLedgerDesk opens the ledger of this machine for its user.
-func (p *program) withLedgerDesk(ctx context.Context, why purpose, do func(*atDesk) error) (err error) {
+// withLedgerSession opens the ledger of this machine for its user.
+func (p *program) withLedgerSession(ctx context.Context, why purpose, do func(*local) error) (err error) {
 	l, c, err := p.openLedger(ctx, why)
 	if err != nil {
 		return err
 	}
 	defer closing(l, &err)
-	d := &operator.Desk{Ledger: l, By: operator.LocalUser(), Repeats: c.Sending.Waits()}
+	d := &operator.Session{Ledger: l, By: operator.LocalUser(), Repeats: c.Sending.Waits()}
 	d.Origins = func(ctx context.Context, h []campaign.Hold) func(string) campaign.Origin {
 		return daemon.Origins(ctx, c, h)
 	}
@@ -212,11 +212,11 @@ func (p *program) withLedgerDesk(ctx context.Context, why purpose, do func(*atDe
 		_, known := c.Numbers[connection]
 		return known
 	}
-	return deskError(do(&atDesk{d, p, c}))
+	return requestError(do(&local{d, p, c}))
 }
 
-// deskError gives a fault of the request its exit code, the same for both ways.
-func deskError(err error) error {
+// requestError gives a fault of the request its exit code, the same for both ways.
+func requestError(err error) error {
 	var told *client.Error
 	switch {
 	case errors.As(err, &told) && told.Code == client.CodeUnauthorized:

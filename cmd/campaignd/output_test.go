@@ -21,7 +21,7 @@ func (full) Write([]byte) (int, error) { return 0, errFull }
 // A report that could not be written whole must not look complete to a script.
 func TestAResultThatCannotBeWrittenIsExitOne(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, nil)
+	d := newFixture(t, nil)
 	d.write("list.csv", listOf(3))
 	c := d.path("c.yaml")
 	d.want(0, "run", c, "--settle", "10s")

@@ -29,7 +29,7 @@ func (p *program) control(use, short, long string, do controlFunc) (*cobra.Comma
 	o := addOutput(cmd)
 	p.addServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return p.withDesk(cmd.Context(), toChange, func(d operations) error {
+		return p.withOperations(cmd.Context(), toChange, func(d operations) error {
 			s, err := do(d, cmd.Context(), args[0])
 			if err != nil {
 				return err
@@ -103,7 +103,7 @@ func allRuns(all bool, reason string, args []string) error {
 // resumeAll resumes the paused runs of a reason; "" is any.
 func (p *program) resumeAll(ctx context.Context, reason campaign.PauseReason, o *output) error {
 	runs, sentences := []resource.Run{}, []string{}
-	err := p.withDesk(ctx, toChange, func(d operations) error {
+	err := p.withOperations(ctx, toChange, func(d operations) error {
 		all, err := d.Runs(ctx, campaign.RunFilter{Unfinished: true})
 		if err != nil {
 			return err

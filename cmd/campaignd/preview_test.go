@@ -12,7 +12,7 @@ import (
 
 func TestPreviewAndTestUseTheValuesOfOneRow(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, nil)
+	d := newFixture(t, nil)
 	if got := d.want(0, "preview", d.path("c.yaml"), "--row", "3", "-o", "json").stdout; !json.Valid([]byte(got)) {
 		t.Errorf("preview -o json = %s, want JSON alone", got)
 	}
@@ -56,7 +56,7 @@ func TestAPreviewIsShownAsItWouldBePosted(t *testing.T) {
 
 func TestATestMessageIsNamedByItsIds(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, nil)
+	d := newFixture(t, nil)
 	d.write("list.csv", listOf(2))
 	got := d.want(0, "test", d.path("c.yaml"), "--to", "+2348039999999").stdout
 	want := regexp.MustCompile(

@@ -100,7 +100,7 @@ func TestTheReadmeShowsTheCampaignOfInit(t *testing.T) {
 
 func TestInitOverwritesNothing(t *testing.T) {
 	t.Parallel()
-	d := &desk{t: t, dir: t.TempDir(), env: map[string]string{}}
+	d := &fixture{t: t, dir: t.TempDir(), env: map[string]string{}}
 	d.write("list.csv", "mine")
 	r := d.want(2, "init", d.dir)
 	wantIn(t, "init", r.stderr, "list.csv exists already, so nothing was written")

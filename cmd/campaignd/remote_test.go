@@ -11,7 +11,7 @@ import (
 // A command says the same of the ledger beside it and of a campaignd elsewhere.
 func TestACommandSaysTheSameOverTheNetwork(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, nil)
+	d := newFixture(t, nil)
 	d.want(0, "run", d.path("c.yaml"), "--settle", "10s")
 	d.want(0, "suppressions", "add", "+2348031299999")
 	if err := os.Mkdir(d.path("campaigns"), 0o700); err != nil {
@@ -24,7 +24,7 @@ func TestACommandSaysTheSameOverTheNetwork(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	far := &desk{t: t, dir: t.TempDir(), env: map[string]string{"CAMPAIGND_SERVER": access.URL, "CAMPAIGND_KEY": access.Key}}
+	far := &fixture{t: t, dir: t.TempDir(), env: map[string]string{"CAMPAIGND_SERVER": access.URL, "CAMPAIGND_KEY": access.Key}}
 	for _, command := range []string{
 		"runs", "runs -o json", "report latest", "report 1 -o json", "report orders-1 -o csv", "why latest", "why latest -o json",
 		"why latest --to +2348031200003", "why latest --to +2348031288888", "forecast latest -o json", "limits latest", "limits latest -o json",
@@ -56,7 +56,7 @@ func TestACommandSaysTheSameOverTheNetwork(t *testing.T) {
 			t.Errorf("campaignd %s:\ngot  %+v over the network\nwant %+v", command, over, near)
 		}
 	}
-	away := &desk{t: t, dir: t.TempDir(), env: map[string]string{"CAMPAIGND_SERVER": "http://" + freePort(t), "CAMPAIGND_KEY": "x"}}
+	away := &fixture{t: t, dir: t.TempDir(), env: map[string]string{"CAMPAIGND_SERVER": "http://" + freePort(t), "CAMPAIGND_KEY": "x"}}
 	away.oneLineOf(1, []string{"check the address, and that `campaignd serve` runs there"}, "runs")
 	forecast := []string{"forecast", d.path("c.yaml"), "-o", "json"}
 	wantIn(t, "the forecast of a campaign over the network", far.want(0, forecast...).stdout, `"messages"`, "as if it were launched now")
@@ -88,7 +88,7 @@ func TestACommandSaysTheSameOverTheNetwork(t *testing.T) {
 // A command without --server looks at this machine, and says so to a user who named another one.
 func TestALocalCommandSaysThatItIsLocal(t *testing.T) {
 	t.Parallel()
-	d := &desk{t: t, dir: t.TempDir(), env: map[string]string{"CAMPAIGND_SERVER": "http://127.0.0.1:9", "CAMPAIGND_KEY": "cpd_x"}}
+	d := &fixture{t: t, dir: t.TempDir(), env: map[string]string{"CAMPAIGND_SERVER": "http://127.0.0.1:9", "CAMPAIGND_KEY": "cpd_x"}}
 	for command, local := range map[string]bool{"doctor": true, "init --help": false, "runs": false, "version": false} {
 		r := d.run(strings.Fields(command)...)
 		if got := strings.Contains(r.stderr, "is about this machine, not about CAMPAIGND_SERVER"); got != local {
@@ -100,7 +100,7 @@ func TestALocalCommandSaysThatItIsLocal(t *testing.T) {
 // The ledger of this machine does not know the opt-outs of the campaignd that the user named.
 func TestNothingIsSentFromBesideTheNamedServer(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, nil)
+	d := newFixture(t, nil)
 	d.env["CAMPAIGND_SERVER"], d.env["CAMPAIGND_KEY"] = "http://127.0.0.1:9", "cpd_x"
 	for _, command := range [][]string{{"run", d.path("c.yaml")}, {"test", d.path("c.yaml"), "--to", "+2348031200001"}} {
 		r := d.want(2, command...)

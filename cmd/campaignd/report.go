@@ -40,7 +40,7 @@ numbers as text.`,
 		if excel && given && format != "csv" {
 			return invalid(fmt.Errorf("--excel writes CSV, not %s; leave out --format", format))
 		}
-		return p.withDesk(cmd.Context(), toRead, func(d operations) error {
+		return p.withOperations(cmd.Context(), toRead, func(d operations) error {
 			if export := d.Export; excel || format == "csv" {
 				if excel {
 					export = d.ExportExcel

@@ -8,7 +8,7 @@ import (
 
 func TestReportForExcelHasTheListsDelimiter(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, nil)
+	d := newFixture(t, nil)
 	d.write("list.csv", strings.ReplaceAll(listOf(2), ",", ";"))
 	d.want(0, "run", d.path("c.yaml"), "--settle", "10s")
 	r := d.want(0, "report", "latest", "--excel")

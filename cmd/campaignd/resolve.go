@@ -34,7 +34,7 @@ without an id are not among them: only follow-up --where unknown=accepted_no_id 
 		if unknown != "" && unknown != "resend" && unknown != "keep" {
 			return invalid(fmt.Errorf("--unknown %q is neither resend nor keep", unknown))
 		}
-		return p.withDesk(cmd.Context(), toChange, func(d operations) error {
+		return p.withOperations(cmd.Context(), toChange, func(d operations) error {
 			seen, err := d.Doubts(cmd.Context(), args[0])
 			if err != nil {
 				return err

@@ -17,7 +17,7 @@ import (
 
 func TestRunSendsAListAndAccountsForEveryRow(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, nil)
+	d := newFixture(t, nil)
 	d.write("list.csv", listOf(40)+"+2348031200003,again,A-3\nnot a number,X,A-41\n+2348031299999,,A-42\n")
 	r := d.want(0, "run", d.path("c.yaml"), "-o", "json", "--settle", "20s")
 	var report reportFacts
@@ -48,7 +48,7 @@ func TestRunSendsAListAndAccountsForEveryRow(t *testing.T) {
 
 func TestFinishedRunIsReportedAgainAndSendsNothing(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, nil)
+	d := newFixture(t, nil)
 	d.want(0, "run", d.path("c.yaml"))
 	first := d.report("latest")
 	wantIn(t, "the same command again", d.want(0, "run", d.path("c.yaml")).stderr, "nothing was sent")
@@ -65,7 +65,7 @@ func TestFinishedRunIsReportedAgainAndSendsNothing(t *testing.T) {
 // the command is given.
 func TestARunUploadsItsHeaderFileOnce(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, func(o *sandbox.Options) {
+	d := newFixture(t, func(o *sandbox.Options) {
 		o.Timeline = []sandbox.Step{{AfterMessages: 5, Template: "spring_sale_banner", Status: "paused"}}
 	})
 	d.env["CAMPAIGND_SENDING_BACKOFF"] = "50ms" // for rows that are refused while the template is paused
@@ -107,7 +107,7 @@ recipients: {file: list.csv, columns: {to: phone}}
 
 func TestUncertainRowsAreExitThreeAndResentOnce(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, func(o *sandbox.Options) {
+	d := newFixture(t, func(o *sandbox.Options) {
 		o.Faults.LostBefore = 0.3 // never accepted, and the sender cannot know
 	})
 	d.write("c.yaml", campaignFile+"policies: {on_uncertain: hold, doubt_window: 1s}\n")
@@ -153,7 +153,7 @@ func TestUncertainRowsAreExitThreeAndResentOnce(t *testing.T) {
 
 func TestCancelledRowsGoIntoAFollowUp(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, nil)
+	d := newFixture(t, nil)
 	d.write("c.yaml", campaignFile+"policies: {approval: 1}\n")
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
@@ -193,7 +193,7 @@ func TestCancelledRowsGoIntoAFollowUp(t *testing.T) {
 // A run that ends before all statuses have come names the commands that take them.
 func TestRunNamesTheCommandsThatTakeLateStatuses(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, func(o *sandbox.Options) { o.Statuses.Undelivered = 1 })
+	d := newFixture(t, func(o *sandbox.Options) { o.Statuses.Undelivered = 1 })
 	r := d.want(0, "run", d.path("c.yaml"), "--settle", "200ms")
 	const want = "campaignd: 40 messages of orders-1 are neither delivered nor failed yet: `campaignd serve`"
 	if n := strings.Count(r.stderr, want); n != 1 {
@@ -202,7 +202,7 @@ func TestRunNamesTheCommandsThatTakeLateStatuses(t *testing.T) {
 	if again := d.want(0, "run", d.path("c.yaml")).stderr; strings.Contains(again, "still to come") {
 		t.Errorf("a run that had ended before: got %s, want it without \"still to come\"", again)
 	}
-	delivered := newDesk(t, nil)
+	delivered := newFixture(t, nil)
 	if r := delivered.want(0, "run", delivered.path("c.yaml")); strings.Contains(r.stderr, "still to come") {
 		t.Errorf("a run whose messages are all read: got %s, want it without \"still to come\"", r.stderr)
 	}
@@ -211,7 +211,7 @@ func TestRunNamesTheCommandsThatTakeLateStatuses(t *testing.T) {
 // A command that is interrupted before it sends has no report to print. It prints one line.
 func TestAnInterruptedCommandSaysSo(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, nil)
+	d := newFixture(t, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	for _, tt := range []struct{ command, want string }{
@@ -233,7 +233,7 @@ func pausingTemplate(o *sandbox.Options) {
 // continues.
 func TestRunGoesOnWhenThePausedTemplateIsApproved(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, pausingTemplate)
+	d := newFixture(t, pausingTemplate)
 	d.env["CAMPAIGND_SENDING_BACKOFF"] = "50ms" // for rows that are refused while the template is paused
 	stderr, waits := io.Pipe()
 	ended := make(chan int, 1)
@@ -259,7 +259,7 @@ func TestRunGoesOnWhenThePausedTemplateIsApproved(t *testing.T) {
 
 func TestRunEndsWithThreeWhenTheTemplateStaysPaused(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, pausingTemplate)
+	d := newFixture(t, pausingTemplate)
 	r := d.want(3, "run", d.path("c.yaml"), "--settle", "1s")
 	wantIn(t, "exit code 3", r.stderr, "orders-1 waits: template order_update (en_US)", "campaignd holds lift template")
 	d.want(0, "audit", "latest")

@@ -39,7 +39,7 @@ func (p *program) cmdRuns() *cobra.Command {
 	o := addOutput(cmd)
 	p.addServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		return p.withDesk(cmd.Context(), toRead, func(d operations) error {
+		return p.withOperations(cmd.Context(), toRead, func(d operations) error {
 			runs, err := d.Runs(cmd.Context(), campaign.RunFilter{})
 			if err != nil {
 				return err

@@ -12,7 +12,7 @@ import (
 
 func TestRunsIsATableOfTheRunsNewestFirst(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, nil)
+	d := newFixture(t, nil)
 	d.want(0, "ledger", "migrate") // makes the ledger
 	d.says(0, "RUN  STATE  ROWS  LAUNCHED  ENDED  LIST\n", "", "runs")
 	d.says(0, "[]\n", "", "runs", "-o", "json")

@@ -102,7 +102,7 @@ webhook_secret: of the scenario
 			posts <- err
 			w.WriteHeader(http.StatusInternalServerError) // makes the sandbox send it again
 		}))
-		d := &desk{t: t, dir: t.TempDir(), env: map[string]string{}}
+		d := &fixture{t: t, dir: t.TempDir(), env: map[string]string{}}
 		ctx, stop := context.WithCancel(t.Context())
 		printed, stderr := io.Pipe()
 		done := make(chan int, 1)

@@ -85,7 +85,7 @@ func (f farFolder) Faults(ctx context.Context) error {
 
 // nearFolder is the folder of this machine. Its ledger is nil if nothing has run here yet.
 type nearFolder struct {
-	*operator.Desk
+	*operator.Session
 	dir string
 }
 
@@ -98,7 +98,7 @@ func (f nearFolder) Schedule(ctx context.Context, name string, next, last int) (
 	if f.Ledger == nil {
 		last = 0
 	}
-	all, err := f.Desk.Schedule(ctx, files, name, next, last)
+	all, err := f.Session.Schedule(ctx, files, name, next, last)
 	for i := range all {
 		if all[i].File != "" { // a past firing of a broken file has none
 			all[i].File = filepath.Join(f.dir, all[i].File)
@@ -122,7 +122,7 @@ func (p *program) withFolder(ctx context.Context, do func(folderOperations) erro
 	case err != nil:
 		return err
 	case far != nil:
-		return deskError(do(farFolder{far}))
+		return requestError(do(farFolder{far}))
 	}
 	c, err := p.load()
 	if err != nil {
@@ -131,14 +131,14 @@ func (p *program) withFolder(ctx context.Context, do func(folderOperations) erro
 	if err := daemon.CheckFolder(c.Campaigns); err != nil {
 		fmt.Fprintf(p.stderr, "campaignd: %s\n", printable(err.Error()))
 	}
-	near := nearFolder{&operator.Desk{}, c.Campaigns}
+	near := nearFolder{&operator.Session{}, c.Campaigns}
 	if !c.NoLedger() {
 		if near.Ledger, err = daemon.ReadLedger(ctx, c, p.log(c, true)); err != nil {
 			return err
 		}
 		defer closing(near.Ledger, &err)
 	}
-	return deskError(do(near))
+	return requestError(do(near))
 }
 
 // writeFirings writes both tables; that of past firings only if there are any.

@@ -11,7 +11,7 @@ import (
 )
 
 func TestScheduleListsTheNextFirings(t *testing.T) {
-	d := &desk{t: t, dir: t.TempDir(), env: map[string]string{}}
+	d := &fixture{t: t, dir: t.TempDir(), env: map[string]string{}}
 	d.env["CAMPAIGND_CAMPAIGNS"] = d.dir
 	d.write("c.yaml", campaignFile+"schedule: {cron: \"0 9 * * MON\", timezone: Africa/Lagos}\n")
 	var firings []struct{ Campaign, Local string }
@@ -29,7 +29,7 @@ func TestScheduleListsTheNextFirings(t *testing.T) {
 }
 
 func TestScheduleSaysThatItsFolderIsMissing(t *testing.T) {
-	d := &desk{t: t, dir: t.TempDir(), env: map[string]string{}}
+	d := &fixture{t: t, dir: t.TempDir(), env: map[string]string{}}
 	d.env["CAMPAIGND_CAMPAIGNS"] = d.path("absent")
 	r := d.want(0, "schedule", "-o", "json")
 	want := "campaignd: there is no campaigns folder " + d.path("absent") +
@@ -44,7 +44,7 @@ func TestScheduleSaysThatItsFolderIsMissing(t *testing.T) {
 // Each command that reads a faulty schedule prints the same line, with the place of the fault.
 func TestAScheduleThatCannotFireIsNamedWithItsLine(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, nil)
+	d := newFixture(t, nil)
 	if err := os.Mkdir(d.path("campaigns"), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +69,7 @@ func TestAScheduleThatCannotFireIsNamedWithItsLine(t *testing.T) {
 // The clock of a synctest bubble starts on 1 January 2000, a Saturday.
 func TestScheduleIsATableOfTheNextFirings(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := &desk{t: t, dir: t.TempDir(), env: map[string]string{}}
+		d := &fixture{t: t, dir: t.TempDir(), env: map[string]string{}}
 		d.env["CAMPAIGND_CAMPAIGNS"] = d.dir
 		file := d.write("c.yaml", campaignFile+"schedule: {cron: \"0 9 * * MON\", timezone: Africa/Lagos}\n")
 		table := func(days ...string) string {
@@ -115,7 +115,7 @@ func TestScheduleIsATableOfTheNextFirings(t *testing.T) {
 // The outcomes of the last firings stand below the next ones.
 func TestScheduleSaysWhatBecameOfTheLastFirings(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, nil)
+	d := newFixture(t, nil)
 	if err := os.Mkdir(d.path("campaigns"), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +137,7 @@ func TestScheduleSaysWhatBecameOfTheLastFirings(t *testing.T) {
 // A broken file fires on as serve read it before, so its last firings are listed beside the fault.
 func TestScheduleShowsTheFiringsOfABrokenFile(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, nil)
+	d := newFixture(t, nil)
 	if err := os.Mkdir(d.path("campaigns"), 0o700); err != nil {
 		t.Fatal(err)
 	}

@@ -57,9 +57,9 @@ func (p *program) cmdSuppressionsAdd() *cobra.Command {
 	p.addServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if _, err := campaign.ParseSuppressions(args, campaign.Scope(scope), time.Now()); err != nil {
-			return invalid(err) // before withDesk creates a ledger
+			return invalid(err) // before withOperations creates a ledger
 		}
-		return p.withDesk(cmd.Context(), toCreate, func(d operations) error {
+		return p.withOperations(cmd.Context(), toCreate, func(d operations) error {
 			n, err := d.AddSuppressions(cmd.Context(), args, campaign.Scope(scope))
 			if err != nil {
 				return err
@@ -87,7 +87,7 @@ again only after a new opt-in.`,
 		if _, err := campaign.ParseSuppressions(args, campaign.Scope(cmp.Or(scope, string(campaign.ScopeAll))), time.Now()); err != nil {
 			return invalid(err)
 		}
-		return p.withDesk(cmd.Context(), toChange, func(d operations) error {
+		return p.withOperations(cmd.Context(), toChange, func(d operations) error {
 			n, err := d.RemoveSuppressions(cmd.Context(), args, campaign.Scope(scope))
 			if err != nil {
 				return err
@@ -119,7 +119,7 @@ Rows without a number are named on standard error and make the exit code 2; the 
 	p.addServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if _, err := campaign.ParseScope(scope); err != nil {
-			return invalid(err) // before withDesk creates a ledger
+			return invalid(err) // before withOperations creates a ledger
 		}
 		if _, err := recipients.NewPhones(recipients.ValidatePossible, region); err != nil {
 			return invalid(errors.New("--default-region: " + strings.TrimPrefix(err.Error(), "recipients.default_region: ")))
@@ -149,7 +149,7 @@ func (p *program) importSuppressions(ctx context.Context, in resource.Suppressio
 		defer closing(f, &err)
 		file = f
 	}
-	return p.withDesk(ctx, toCreate, func(d operations) error {
+	return p.withOperations(ctx, toCreate, func(d operations) error {
 		counts, err := d.ImportSuppressions(ctx, file, in)
 		for _, f := range counts.Faults {
 			fmt.Fprintf(p.stderr, "%s:%d: %s\n", name, f.Line, printable(f.What))
@@ -204,7 +204,7 @@ func (p *program) cmdSuppressionsShow() *cobra.Command {
 			return invalid(err)
 		}
 		var shown []campaign.ShownSuppression
-		err = p.withDesk(cmd.Context(), toRead, func(d operations) error {
+		err = p.withOperations(cmd.Context(), toRead, func(d operations) error {
 			shown, err = d.ShowSuppressions(cmd.Context(), args[0])
 			return err
 		})
@@ -234,7 +234,7 @@ func (p *program) cmdSuppressionsExport() *cobra.Command {
 	}
 	p.addServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return p.withDesk(cmd.Context(), toRead, func(d operations) (err error) {
+		return p.withOperations(cmd.Context(), toRead, func(d operations) (err error) {
 			w := p.stdout
 			if len(args) == 1 && args[0] != "-" {
 				f, e := os.OpenFile(args[0], os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)

@@ -8,7 +8,7 @@ import (
 
 func TestFaultsOfAnImportNameFlagsOfTheCommand(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, nil)
+	d := newFixture(t, nil)
 	utf16 := func(s string) string { return strings.Join(strings.Split(s, ""), "\x00") + "\x00" }
 	for _, tt := range []struct{ list, want string }{
 		{"email\na@b.example\n",
@@ -34,7 +34,7 @@ func TestFaultsOfAnImportNameFlagsOfTheCommand(t *testing.T) {
 }
 
 func TestADashExportsToStandardOutput(t *testing.T) {
-	d := newDesk(t, nil)
+	d := newFixture(t, nil)
 	t.Chdir(d.dir)
 	d.want(0, "suppressions", "add", "+2348031234567")
 	wantIn(t, "export -", d.want(0, "suppressions", "export", "-").stdout, "\n+2348031234567,marketing,operator,")
@@ -45,7 +45,7 @@ func TestADashExportsToStandardOutput(t *testing.T) {
 
 func TestADashImportsFromStandardInput(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, nil)
+	d := newFixture(t, nil)
 	var stdout, stderr strings.Builder
 	input := strings.NewReader("to\n+2348031234567\n0803\n")
 	code := run(t.Context(), []string{"suppressions", "import", "-"}, input, &stdout, &stderr, d.env)
@@ -59,7 +59,7 @@ func TestADashImportsFromStandardInput(t *testing.T) {
 
 func TestSuppressedNumbersAreNotSentTo(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, nil)
+	d := newFixture(t, nil)
 	file := d.write("stop.csv", "phone,scope\n+2348031200001,all\n+2348031200002,marketing\nnobody,all\n")
 	imported := d.want(2, "suppressions", "import", file)
 	wantIn(t, "import", imported.stdout, "3 rows: 2 added")
@@ -90,7 +90,7 @@ func TestSuppressedNumbersAreNotSentTo(t *testing.T) {
 
 func TestSuppressionsSayHowManyAndFailWholly(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, nil)
+	d := newFixture(t, nil)
 	const bad = "campaignd: not a phone number: \"0803\" has no + and country code; write it in international form, such as +2348031234567\n"
 	const unknown = "campaignd: scope \"some\" is unknown; give marketing, all or unreachable\n"
 	d.says(2, "", bad, "suppressions", "add", "+2348031234567", "0803")
@@ -124,7 +124,7 @@ func TestSuppressionsSayHowManyAndFailWholly(t *testing.T) {
 
 func TestAnImportIsProvedByItsFile(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, nil)
+	d := newFixture(t, nil)
 	const number = "+2348031234567"
 	d.says(2, "", "campaignd: --source: source \"c r m\": want at most 32 letters, digits, dots, hyphens and underscores, such as crm-2026\n",
 		"suppressions", "import", "s.csv", "--source", "c r m")

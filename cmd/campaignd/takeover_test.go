@@ -30,7 +30,7 @@ func (l *sharedLog) String() string {
 // what becomes of a run.
 func TestServeSaysWhatItTookOver(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, nil)
+	d := newFixture(t, nil)
 	d.folder("campaigns")
 	d.write("campaigns/list.csv", listOf(3))
 	d.write("campaigns/daily.yaml", strings.Replace(campaignFile, "orders", "daily", 1)+"schedule: {cron: \"0 9 1 1 *\"}\n")
@@ -64,7 +64,7 @@ func TestServeSaysWhatItTookOver(t *testing.T) {
 
 func TestResumeAllChoosesByReason(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, nil)
+	d := newFixture(t, nil)
 	d.want(0, "ledger", "migrate") // makes the ledger
 	d.want(0, "holds", "add", "connection", "conn_1")
 	d.want(3, "run", d.path("c.yaml"), "--settle", "0s")

@@ -83,7 +83,7 @@ func TestBarsAreDrawnOnATerminalWithASizeOnly(t *testing.T) {
 // On a terminal, check lists the first bad rows of each reason. In a pipe and as JSON it lists a
 // thousand.
 func TestCheckListsAScreenfulOnATerminal(t *testing.T) {
-	d := newDesk(t, nil)
+	d := newFixture(t, nil)
 	d.write("list.csv", listOf(3)+strings.Repeat("0803,X,A\n", 60))
 	keyboard, screen := terminal(t)
 	resize(t, screen, 200)

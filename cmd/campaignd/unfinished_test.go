@@ -11,7 +11,7 @@ import (
 
 // interruptAtApproval gives a command whose run waits for approval, and interrupts it there.
 // Nothing was sent then.
-func (d *desk) interruptAtApproval(args ...string) result {
+func (d *fixture) interruptAtApproval(args ...string) result {
 	d.t.Helper()
 	ctx, stop := context.WithCancel(d.t.Context())
 	defer stop()
@@ -37,7 +37,7 @@ func (d *desk) interruptAtApproval(args ...string) result {
 type runRow struct{ ID, State string }
 
 // runs lists the runs of the ledger, the newest first.
-func (d *desk) runs() (runs []runRow) {
+func (d *fixture) runs() (runs []runRow) {
 	d.t.Helper()
 	if r := d.run("runs", "-o", "json"); r.code == 0 {
 		if err := json.Unmarshal([]byte(r.stdout), &runs); err != nil {
@@ -51,7 +51,7 @@ func (d *desk) runs() (runs []runRow) {
 // with --new is refused: it would send to the same people twice.
 func TestNewIsRefusedWhileItsListIsUnfinished(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, nil)
+	d := newFixture(t, nil)
 	d.write("c.yaml", campaignFile+"policies: {approval: true}\n")
 	again := "`campaignd run " + d.path("c.yaml") + " --recipients " + d.path("list.csv") + "`"
 	command := []string{"run", d.path("c.yaml"), "--recipients", d.path("list.csv"), "--settle", "5s"}
@@ -74,7 +74,7 @@ func TestNewIsRefusedWhileItsListIsUnfinished(t *testing.T) {
 // A list that was edited, or only saved again, launches no second run beside an unfinished one.
 func TestAnEditedListIsRefusedBesideAnUnfinishedRun(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, nil)
+	d := newFixture(t, nil)
 	list := listOf(40) + "+2348031299999,Zoë,A-40\n"
 	d.write("list.csv", list)
 	d.write("c.yaml", campaignFile+"policies: {approval: true}\n")

@@ -10,9 +10,9 @@ import (
 	"testing"
 )
 
-// asNobody runs a command of campaignd as another user in the folder of the desk. The test must be
-// root's, because only root may become another user.
-func (d *desk) asNobody(binary string, args ...string) result {
+// asNobody runs a command of campaignd as another user in the folder of the fixture. The test must
+// be root's, because only root may become another user.
+func (d *fixture) asNobody(binary string, args ...string) result {
 	d.t.Helper()
 	cmd := exec.CommandContext(d.t.Context(), binary, args...)
 	cmd.Dir = d.dir
@@ -33,7 +33,7 @@ func (d *desk) asNobody(binary string, args ...string) result {
 // A colleague may read the ledger and not write it: reports work, and what would write says why
 // not.
 func TestAReaderNeedsNoRightToWriteTheLedger(t *testing.T) {
-	d := newDesk(t, nil)
+	d := newFixture(t, nil)
 	d.want(0, "run", d.path("c.yaml"), "--settle", "5s")
 	mode := func(name string, mode os.FileMode) {
 		t.Helper()

@@ -12,7 +12,7 @@ var stackTrace = regexp.MustCompile(`goroutine \d+ \[|panic:|\.go:\d+`)
 
 func TestWrongUseIsOneLineWithTheRemedy(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, nil)
+	d := newFixture(t, nil)
 	d.write("campaigns.yaml", "nme: x\n")
 	d.write("tab.yaml", "name: x\n\tlimits: {}\n")
 	d.write("ledger.cfg", "ledger: sqlite:"+d.path("none.db")+"\n")
@@ -110,7 +110,7 @@ func TestWrongUseIsOneLineWithTheRemedy(t *testing.T) {
 // A known command is proposed for a name that differs from it by two letters at most.
 func TestAnUnknownCommandIsCorrectedWithinTwoLetters(t *testing.T) {
 	t.Parallel()
-	d := &desk{t: t, dir: t.TempDir(), env: map[string]string{}}
+	d := &fixture{t: t, dir: t.TempDir(), env: map[string]string{}}
 	for _, tt := range []struct{ given, want string }{
 		{"servex", "did you mean `campaignd serve`?"},
 		{"servexy", "did you mean `campaignd serve`?"},
@@ -123,7 +123,7 @@ func TestAnUnknownCommandIsCorrectedWithinTwoLetters(t *testing.T) {
 
 func TestNegativeRowsAndTimesAreExitTwo(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, nil)
+	d := newFixture(t, nil)
 	c := d.path("c.yaml")
 	d.says(2, "", "campaignd: --settle -1ns is negative\n", "run", c, "--settle", "-1ns")
 	d.says(2, "", "campaignd: --settle -1s is negative\n", "demo", "--settle", "-1s")

@@ -10,7 +10,7 @@ import (
 
 func TestVersionIsAFlagToo(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, nil)
+	d := newFixture(t, nil)
 	if flag, command := d.want(0, "--version").stdout, d.want(0, "version").stdout; flag != command {
 		t.Errorf("--version: got %q, want the output of version, %q", flag, command)
 	}
@@ -19,7 +19,7 @@ func TestVersionIsAFlagToo(t *testing.T) {
 func TestTheVersionNamesBuildAndPlatform(t *testing.T) {
 	t.Parallel()
 	v := version.String()
-	d := &desk{t: t, dir: t.TempDir(), env: map[string]string{}}
+	d := &fixture{t: t, dir: t.TempDir(), env: map[string]string{}}
 	d.says(0, "campaignd "+v+" ("+runtime.Version()+", "+runtime.GOOS+"/"+runtime.GOARCH+")\n", "", "version")
 	d.says(0, fmt.Sprintf("{\n  \"version\": %q,\n  \"go\": %q,\n  \"os\": %q,\n  \"arch\": %q\n}\n",
 		v, runtime.Version(), runtime.GOOS, runtime.GOARCH), "", "version", "-o", "json")

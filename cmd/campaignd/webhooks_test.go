@@ -11,7 +11,7 @@ import (
 )
 
 // endpoints lists what is registered.
-func (d *desk) endpoints() (all []endpointFacts) {
+func (d *fixture) endpoints() (all []endpointFacts) {
 	d.t.Helper()
 	if err := json.Unmarshal([]byte(d.want(0, "webhooks", "list", "-o", "json").stdout), &all); err != nil {
 		d.t.Fatal(err)
@@ -21,7 +21,7 @@ func (d *desk) endpoints() (all []endpointFacts) {
 
 func TestAnEndpointIsRegisteredAndRemoved(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, func(o *sandbox.Options) { o.WebhookURL = "" })
+	d := newFixture(t, func(o *sandbox.Options) { o.WebhookURL = "" })
 	const url = "https://hooks.example/webhooks/messaging"
 	secret := strings.TrimSpace(d.want(0, "webhooks", "register", url, "--event", "message.status").stdout)
 	if n := len(secret); n < messaging.LeastSecret {
@@ -58,7 +58,7 @@ func TestAnEndpointIsRegisteredAndRemoved(t *testing.T) {
 // The steps are those of docs/operations.md#a-new-signing-secret.
 func TestASecretIsRotatedWithoutAGap(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, nil)
+	d := newFixture(t, nil)
 	step := func(what, secrets string, tests int) {
 		t.Helper()
 		d.env["CAMPAIGND_WEBHOOKS_SECRETS"] = secrets
@@ -92,7 +92,7 @@ func TestASecretIsRotatedWithoutAGap(t *testing.T) {
 
 func TestAReplayIsAskedFor(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, nil)
+	d := newFixture(t, nil)
 	d.want(0, "run", d.path("c.yaml"), "--recipients", d.path("list.csv"))
 	var told struct{ Deliveries int64 }
 	r := d.want(0, "webhooks", "replay", "--since", "1h", "-o", "json")

@@ -33,7 +33,7 @@ finished. The command reads the ledger, so it works beside a sender and after it
 		if to != "" && key == 0 {
 			return invalid(fmt.Errorf("--to %s is no phone number with a country code; want for example +2348031234567", to))
 		}
-		return p.withDesk(cmd.Context(), toRead, func(d operations) error {
+		return p.withOperations(cmd.Context(), toRead, func(d operations) error {
 			number, err := d.WhyNumber(cmd.Context(), args[0])
 			switch {
 			case absent(err) && !namesRun(args[0]):

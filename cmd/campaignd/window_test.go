@@ -43,7 +43,7 @@ func TestCheckSaysWhenSendingWouldBegin(t *testing.T) {
 
 func TestCheckPrintsTheWindow(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, nil)
+	d := newFixture(t, nil)
 	tomorrow := strings.ToLower(time.Now().UTC().AddDate(0, 0, 2).Format("Mon"))
 	d.write("c.yaml", campaignFile+"window: {days: ["+tomorrow+"]}\n")
 	wantIn(t, "check", d.want(0, "check", d.path("c.yaml")).stdout, "\nwindow all day "+tomorrow+", UTC: closed; sending would begin ")

@@ -54,8 +54,8 @@ func serve(t *testing.T) *fixture {
 	t.Cleanup(func() { _ = l.Close() })
 	f.ledger = l
 	s, err := api.New(t.Context(), operator.Process{
-		Desk: operator.Desk{Ledger: l},
-		Key:  f.Key, Uploads: f.dir, Log: slog.New(slog.NewTextHandler(&f.log, nil)),
+		Session: operator.Session{Ledger: l},
+		Key:     f.Key, Uploads: f.dir, Log: slog.New(slog.NewTextHandler(&f.log, nil)),
 		Unfinished: func(context.Context) ([]campaign.Run, error) {
 			runs := f.runs
 			if do := f.asked; do != nil {

@@ -116,7 +116,7 @@ func TestEachRouteTakesItsExample(t *testing.T) {
 			path = d.filled("spring-2")
 		}
 		if strings.Contains(d.path, "{key}") {
-			keys, err := w.desk.Keys(t.Context())
+			keys, err := w.session.Keys(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -154,7 +154,7 @@ func TestAnUnchangedAnswerIsNotSentAgain(t *testing.T) {
 	if changed := ask(tag); changed.Code != 200 || changed.Header().Get("ETag") == tag {
 		t.Errorf("after a pause: got %d, want 200 with another tag", changed.Code)
 	}
-	actions, err := w.desk.Actions(t.Context(), campaign.ActionFilter{Limit: 1})
+	actions, err := w.session.Actions(t.Context(), campaign.ActionFilter{Limit: 1})
 	if err != nil || len(actions) != 1 || actions[0].What != "pause" || actions[0].On != "spring-1" ||
 		!strings.HasSuffix(actions[0].By, "(operate)") {
 		t.Errorf("got the actions %+v (%v), want pause of spring-1 by the key operate", actions, err)
@@ -203,7 +203,7 @@ func TestARepeatedRequestMakesNoSecondKey(t *testing.T) {
 		w.ServeHTTP(out, r)
 		codes = append(codes, out.Code)
 	}
-	keys, err := w.desk.Keys(t.Context())
+	keys, err := w.session.Keys(t.Context())
 	if err != nil || codes[0] != 200 || codes[1] != 409 || len(keys) != 5 {
 		t.Errorf("got %v and %d keys (%v), want 200, 409 and 5", codes, len(keys), err)
 	}

@@ -17,8 +17,8 @@ import (
 	"campaignd/internal/operator"
 )
 
-// desk opens a new ledger.
-func desk(t testing.TB) *operator.Desk {
+// session opens a new ledger.
+func session(t testing.TB) *operator.Session {
 	t.Helper()
 	l, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "l.db"), ledger.Options{
 		Notify: func(campaign.NotificationKind) []string { return []string{"ops"} }})
@@ -26,7 +26,7 @@ func desk(t testing.TB) *operator.Desk {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = l.Close() })
-	return &operator.Desk{Ledger: l, By: "test"}
+	return &operator.Session{Ledger: l, By: "test"}
 }
 
 // asks returns the status and the caller of a request with a header Authorization.
@@ -48,7 +48,7 @@ func asks(t *testing.T, g *guard, header, address string) (int, caller) {
 }
 
 func TestOnlyAKeyInForceIsAdmitted(t *testing.T) {
-	d := desk(t)
+	d := session(t)
 	k, err := d.CreateKey(t.Context(), "ci", "operate", "comp_1", "")
 	if err != nil {
 		t.Fatal(err)
@@ -97,7 +97,7 @@ func (f fakeKeys) Key(_ context.Context, id string) (campaign.OperatorKey, error
 }
 
 func TestWrongKeysOfAnAddressAreLimited(t *testing.T) {
-	d := desk(t)
+	d := session(t)
 	good, err := d.CreateKey(t.Context(), "ci", "read", "", "")
 	if err != nil {
 		t.Fatal(err)

@@ -39,7 +39,7 @@ func (o *observer) look(ctx context.Context) (picture, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.origin = o.s.process.Desk.Origins(ctx, nil)
+	o.origin = o.s.process.Session.Origins(ctx, nil)
 	for _, r := range runs {
 		company := o.companyOf(r)
 		if err := now.put("1 run "+r.ID(), entry{event: resource.EventRun, company: company}, resource.RunOf(r)); err != nil {
@@ -48,7 +48,7 @@ func (o *observer) look(ctx context.Context) (picture, error) {
 		if r.State.Ended() || r.State == campaign.Importing {
 			continue
 		}
-		groups, err := o.s.process.Desk.Ledger.Backlog(ctx, r.No)
+		groups, err := o.s.process.Session.Ledger.Backlog(ctx, r.No)
 		if err != nil {
 			return nil, err
 		}
@@ -85,11 +85,11 @@ func (p picture) put(key string, e entry, v any) (err error) {
 
 // runs returns the unfinished runs, and the newest.
 func (o *observer) runs(ctx context.Context) ([]campaign.Run, error) {
-	all, err := o.s.process.Desk.Ledger.Runs(ctx, campaign.RunFilter{Limit: pastRuns})
+	all, err := o.s.process.Session.Ledger.Runs(ctx, campaign.RunFilter{Limit: pastRuns})
 	if err != nil || len(all) < pastRuns {
 		return all, err
 	}
-	unfinished, err := o.s.process.Desk.Ledger.Runs(ctx, campaign.RunFilter{Unfinished: true})
+	unfinished, err := o.s.process.Session.Ledger.Runs(ctx, campaign.RunFilter{Unfinished: true})
 	for _, r := range unfinished {
 		if r.No < all[pastRuns-1].No {
 			all = append(all, r)
@@ -127,7 +127,7 @@ func (o *observer) common(connections []string) string {
 }
 
 func (o *observer) holds(ctx context.Context, now picture) error {
-	holds, err := o.s.process.Desk.Ledger.Holds(ctx, false)
+	holds, err := o.s.process.Session.Ledger.Holds(ctx, false)
 	if err != nil {
 		return err
 	}
@@ -156,8 +156,8 @@ func (o *observer) firings(ctx context.Context, now picture) error {
 	if err != nil {
 		return err
 	}
-	desk := o.s.process.Desk
-	all, err := desk.Schedule(ctx, files, "", 0, pastFirings)
+	session := o.s.process.Session
+	all, err := session.Schedule(ctx, files, "", 0, pastFirings)
 	if err != nil {
 		return err
 	}
@@ -177,7 +177,7 @@ func (o *observer) firings(ctx context.Context, now picture) error {
 }
 
 func (o *observer) drops(ctx context.Context, now picture) error {
-	files, err := o.s.process.Desk.Ledger.DroppedFiles(ctx, campaign.DropFilter{Limit: pastDrops})
+	files, err := o.s.process.Session.Ledger.DroppedFiles(ctx, campaign.DropFilter{Limit: pastDrops})
 	if err != nil {
 		return err
 	}

@@ -208,8 +208,8 @@ func (r route) allows(who caller) *Error {
 }
 
 // add adds a route that answers with an O, and with an ETag if it is a GET.
-func add[I, O any](s *Server, r route, example O, do func(ctx context.Context, d *operator.Desk, in *I) (O, error)) {
-	addPages(s, r, example, func(ctx context.Context, d *operator.Desk, in *I) (O, string, error) {
+func add[I, O any](s *Server, r route, example O, do func(ctx context.Context, d *operator.Session, in *I) (O, error)) {
+	addPages(s, r, example, func(ctx context.Context, d *operator.Session, in *I) (O, string, error) {
 		out, err := do(ctx, d, in)
 		return out, "", err
 	})
@@ -217,10 +217,10 @@ func add[I, O any](s *Server, r route, example O, do func(ctx context.Context, d
 
 // addPages is add for a list by pages. do returns also where the next page begins; "": there is
 // none.
-func addPages[I, O any](s *Server, r route, example O, do func(ctx context.Context, d *operator.Desk, in *I) (O, string, error)) {
+func addPages[I, O any](s *Server, r route, example O, do func(ctx context.Context, d *operator.Session, in *I) (O, string, error)) {
 	op := s.operation(r)
 	huma.Register(s.api, op, func(ctx context.Context, in *I) (*answered[O], error) {
-		data, next, err := do(ctx, s.deskOf(ctx), in)
+		data, next, err := do(ctx, s.sessionOf(ctx), in)
 		if err != nil {
 			return nil, s.failed(r.id, err)
 		}
@@ -242,11 +242,11 @@ func addPages[I, O any](s *Server, r route, example O, do func(ctx context.Conte
 	s.describe(r, envelope[O]{Data: example})
 }
 
-// deskOf returns the desk of the caller.
-func (s *Server) deskOf(ctx context.Context) *operator.Desk {
-	req, desk := requestOf(ctx), s.process.Desk
-	desk.By, desk.Company = req.by, req.company
-	return &desk
+// sessionOf returns the session of the caller.
+func (s *Server) sessionOf(ctx context.Context) *operator.Session {
+	req, session := requestOf(ctx), s.process.Session
+	session.By, session.Company = req.by, req.company
+	return &session
 }
 
 // failed returns the error of the API, and logs a fault of the server.

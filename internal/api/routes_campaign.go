@@ -40,7 +40,7 @@ type listFirings struct {
 const checksAtOnce = 2
 
 // checking calls do with the file of a campaign, unless enough lists are being read.
-func (s *Server) checking(ctx context.Context, d *operator.Desk, name string, do func(operator.File) error) error {
+func (s *Server) checking(ctx context.Context, d *operator.Session, name string, do func(operator.File) error) error {
 	files, err := s.process.Folder()
 	if err != nil {
 		return err
@@ -75,13 +75,13 @@ func (s *Server) folderRoutes() {
 	const one = "/api/v1/campaigns/{campaign}"
 	add(s, route{method: http.MethodGet, path: "/api/v1/campaigns", id: "campaigns", summary: "The files of the campaigns folder",
 		scope: campaign.KeyRead}, []resource.Campaign{exampleCampaign},
-		func(ctx context.Context, d *operator.Desk, _ *struct{}) ([]resource.Campaign, error) {
+		func(ctx context.Context, d *operator.Session, _ *struct{}) ([]resource.Campaign, error) {
 			files, err := s.process.Folder()
 			return d.Campaigns(ctx, files), err
 		})
 	add(s, route{method: http.MethodGet, path: one, id: "campaign", summary: "One file of the campaigns folder", scope: campaign.KeyRead,
 		errors: []int{404}}, exampleCampaign,
-		func(ctx context.Context, d *operator.Desk, in *OfCampaign) (resource.Campaign, error) {
+		func(ctx context.Context, d *operator.Session, in *OfCampaign) (resource.Campaign, error) {
 			files, err := s.process.Folder()
 			if err != nil {
 				return resource.Campaign{}, err
@@ -92,7 +92,7 @@ func (s *Server) folderRoutes() {
 	reads := []int{404, 422, 503}
 	add(s, route{method: http.MethodGet, path: one + "/check", id: "check", scope: campaign.KeyRead, errors: reads,
 		summary: "What a launch of a campaign over its list would do: the whole list is read"}, examplePreflight,
-		func(ctx context.Context, d *operator.Desk, in *OfCampaign) (found *campaign.Preflight, err error) {
+		func(ctx context.Context, d *operator.Session, in *OfCampaign) (found *campaign.Preflight, err error) {
 			err = s.checking(ctx, d, in.Campaign, func(f operator.File) error {
 				found, err = s.process.Check(ctx, f, "")
 				return err
@@ -101,7 +101,7 @@ func (s *Server) folderRoutes() {
 		})
 	add(s, route{method: http.MethodGet, path: one + "/forecast", id: "forecast-campaign", scope: campaign.KeyRead, errors: reads,
 		summary: "When a campaign would be done if it were launched now: the whole list is read"}, plan.Forecast{},
-		func(ctx context.Context, d *operator.Desk, in *OfCampaign) (out plan.Forecast, err error) {
+		func(ctx context.Context, d *operator.Session, in *OfCampaign) (out plan.Forecast, err error) {
 			err = s.checking(ctx, d, in.Campaign, func(f operator.File) error {
 				out, err = s.process.ForecastLaunch(ctx, f, "")
 				return err
@@ -110,7 +110,7 @@ func (s *Server) folderRoutes() {
 		})
 	add(s, route{method: http.MethodGet, path: "/api/v1/schedules", id: "schedules", scope: campaign.KeyRead,
 		summary: "The next firings of the campaigns with a schedule, and what became of the last"}, []resource.Firing{exampleFiring},
-		func(ctx context.Context, d *operator.Desk, in *listFirings) ([]resource.Firing, error) {
+		func(ctx context.Context, d *operator.Session, in *listFirings) ([]resource.Firing, error) {
 			files, err := s.process.Folder()
 			if err != nil {
 				return nil, err
@@ -122,7 +122,7 @@ func (s *Server) folderRoutes() {
 func (s *Server) dropRoutes() {
 	addPages(s, route{method: http.MethodGet, path: "/api/v1/drops", id: "drops", scope: campaign.KeyRead,
 		summary: "The files of watched folders: those that wait, and those that were taken, by pages"}, []resource.Drop{exampleDrop},
-		func(ctx context.Context, d *operator.Desk, in *struct {
+		func(ctx context.Context, d *operator.Session, in *struct {
 			After int64 `query:"after" minimum:"0" doc:"meta.next of the page before"`
 			Limit int   `query:"limit" minimum:"1" maximum:"1000" default:"100"`
 		}) ([]resource.Drop, string, error) {
@@ -134,7 +134,7 @@ func (s *Server) dropRoutes() {
 		})
 	add(s, route{method: http.MethodGet, path: "/api/v1/drops/{file}", id: "drop", summary: "One file that was taken", scope: campaign.KeyRead,
 		errors: []int{404}}, exampleDrop,
-		func(ctx context.Context, d *operator.Desk, in *struct {
+		func(ctx context.Context, d *operator.Session, in *struct {
 			File int64 `path:"file" minimum:"1" example:"7" doc:"the number of the file"`
 		}) (resource.Drop, error) {
 			return d.Drop(ctx, in.File)

@@ -33,7 +33,7 @@ func (s *Server) listRoutes() {
 	s.eraseRoute()
 	add(s, route{method: http.MethodGet, path: "/api/v1/numbers", id: "numbers", summary: "The connections, with their limits now",
 		scope: campaign.KeyRead}, []resource.Number{{Connection: "conn_1", Rate: 72, Quality: "GREEN", Holds: []campaign.HoldState{}}},
-		func(ctx context.Context, d *operator.Desk, _ *struct{}) ([]resource.Number, error) {
+		func(ctx context.Context, d *operator.Session, _ *struct{}) ([]resource.Number, error) {
 			all, err := s.process.Numbers(ctx)
 			out := []resource.Number{}
 			for _, n := range all {
@@ -47,7 +47,7 @@ func (s *Server) listRoutes() {
 		errors: []int{404}, summary: "What limits a connection now, over all runs that are not finished"},
 		campaign.WhyNumber{Connection: "conn_1", LimitedBy: "throughput", Sentence: "conn_1 sends as fast as it may",
 			Holds: []campaign.HoldState{}, Runs: []campaign.WhyLane{}},
-		func(ctx context.Context, d *operator.Desk, in *struct {
+		func(ctx context.Context, d *operator.Session, in *struct {
 			Connection string `path:"connection" maxLength:"200" example:"conn_1" doc:"the id of a connection"`
 		}) (campaign.WhyNumber, error) {
 			return d.WhyNumber(ctx, in.Connection)
@@ -56,7 +56,7 @@ func (s *Server) listRoutes() {
 
 func (s *Server) holdRoutes() {
 	add(s, route{method: http.MethodGet, path: "/api/v1/holds", id: "holds", summary: "What may not be sent now", scope: campaign.KeyRead},
-		[]campaign.HoldState{exampleHold}, func(ctx context.Context, d *operator.Desk, in *struct {
+		[]campaign.HoldState{exampleHold}, func(ctx context.Context, d *operator.Session, in *struct {
 			All bool `query:"all" doc:"also those that have ended"`
 		}) ([]campaign.HoldState, error) {
 			return d.Holds(ctx, in.All)
@@ -64,12 +64,12 @@ func (s *Server) holdRoutes() {
 	add(s, route{method: http.MethodPost, path: "/api/v1/holds", id: "add-hold", summary: "Hold a scope, for a time or until it is lifted",
 		scope: campaign.KeyOperate, creates: true, errors: []int{404, 413},
 		body: resource.HoldRequest{Scope: campaign.HoldConnection, ID: "conn_1", Reason: "maintenance"}},
-		exampleHold, func(ctx context.Context, d *operator.Desk, in *struct{ Body resource.HoldRequest }) (campaign.HoldState, error) {
+		exampleHold, func(ctx context.Context, d *operator.Session, in *struct{ Body resource.HoldRequest }) (campaign.HoldState, error) {
 			return d.AddHold(ctx, in.Body)
 		})
 	add(s, route{method: http.MethodPost, path: "/api/v1/holds/lift", id: "lift-holds", summary: "End holds", scope: campaign.KeyOperate,
 		errors: []int{404, 413}, body: resource.LiftRequest{Scope: campaign.HoldConnection, ID: "conn_1"}},
-		[]campaign.HoldState{exampleHold}, func(ctx context.Context, d *operator.Desk, in *struct{ Body resource.LiftRequest },
+		[]campaign.HoldState{exampleHold}, func(ctx context.Context, d *operator.Session, in *struct{ Body resource.LiftRequest },
 		) ([]campaign.HoldState, error) {
 			return d.LiftHolds(ctx, in.Body)
 		})
@@ -87,25 +87,25 @@ type newKey struct {
 func (s *Server) keyRoutes() {
 	key := resource.Key{ID: "3f9a1c02", Name: "dashboard", Scope: "read", CreatedAt: exampleTime}
 	add(s, route{method: http.MethodGet, path: "/api/v1/keys", id: "keys", summary: "The keys, without their secrets",
-		scope: campaign.KeyAdmin, all: true}, []resource.Key{key}, func(ctx context.Context, d *operator.Desk, _ *struct{},
+		scope: campaign.KeyAdmin, all: true}, []resource.Key{key}, func(ctx context.Context, d *operator.Session, _ *struct{},
 	) ([]resource.Key, error) {
 		return d.Keys(ctx)
 	})
 	add(s, route{method: http.MethodPost, path: "/api/v1/keys", id: "create-key", summary: "Make a key", scope: campaign.KeyAdmin, all: true,
 		creates: true, errors: []int{409, 413}, body: map[string]any{"name": "dashboard", "scope": "read"}},
 		resource.NewKey{Key: key, Secret: "cpd_3f9a1c02_..."}, //nolint:gosec // an example, cut
-		func(ctx context.Context, d *operator.Desk, in *newKey) (resource.NewKey, error) {
+		func(ctx context.Context, d *operator.Session, in *newKey) (resource.NewKey, error) {
 			return d.CreateKey(ctx, in.Body.Name, string(in.Body.Scope), in.Body.Company, requestOf(ctx).idem)
 		})
 	add(s, route{method: http.MethodDelete, path: "/api/v1/keys/{key}", id: "revoke-key", summary: "End a key for ever",
-		scope: campaign.KeyAdmin, all: true, errors: []int{404}}, key, func(ctx context.Context, d *operator.Desk, in *struct {
+		scope: campaign.KeyAdmin, all: true, errors: []int{404}}, key, func(ctx context.Context, d *operator.Session, in *struct {
 		Key string `path:"key" maxLength:"100" example:"3f9a1c02" doc:"the id of a key"`
 	}) (resource.Key, error) {
 		return d.RevokeKey(ctx, in.Key)
 	})
 	add(s, route{method: http.MethodGet, path: "/api/v1/actions", id: "actions", summary: "What operators asked for, the newest first",
 		scope: campaign.KeyAdmin, all: true}, []resource.Action{{ID: "a1", At: exampleTime, By: "key 3f9a1c02 (dashboard)", What: "pause",
-		On: "spring-sale-3"}}, func(ctx context.Context, d *operator.Desk, in *struct {
+		On: "spring-sale-3"}}, func(ctx context.Context, d *operator.Session, in *struct {
 		Before   time.Time `query:"before" doc:"only those older than this time"`
 		BeforeID string    `query:"before_id" maxLength:"100" doc:"with before: and than this action"`
 		Limit    int       `query:"limit" minimum:"1" maximum:"1000" default:"100"`

@@ -20,7 +20,7 @@ func (s *Server) notificationRoutes() {
 		Campaign: "spring-sale", At: exampleTime, State: campaign.NotificationSent, Attempts: 1}
 	add(s, route{method: http.MethodGet, path: "/api/v1/notifications", id: "notifications", scope: campaign.KeyRead, all: true,
 		summary: "What the operator's own addresses are told of, the newest first"}, []resource.Notification{example},
-		func(ctx context.Context, d *operator.Desk, in *struct {
+		func(ctx context.Context, d *operator.Session, in *struct {
 			State campaign.NotificationState `query:"state" enum:"waiting,pending,sent,dead" doc:"only those in this state"`
 			Limit int                        `query:"limit" minimum:"1" maximum:"1000" default:"100"`
 		}) ([]resource.Notification, error) {
@@ -28,12 +28,12 @@ func (s *Server) notificationRoutes() {
 		})
 	add(s, route{method: http.MethodGet, path: one, id: "notification", summary: "One notification", scope: campaign.KeyRead, all: true,
 		errors: []int{404}}, example,
-		func(ctx context.Context, d *operator.Desk, in *OfNotification) (resource.Notification, error) {
+		func(ctx context.Context, d *operator.Session, in *OfNotification) (resource.Notification, error) {
 			return d.Notification(ctx, in.Notification)
 		})
 	add(s, route{method: http.MethodPost, path: one + "/send", id: "send-notification", scope: campaign.KeyOperate, all: true,
 		summary: "Send a notification again, for three days from now, with the id that it has", errors: []int{404, 409}}, example,
-		func(ctx context.Context, d *operator.Desk, in *OfNotification) (resource.Notification, error) {
+		func(ctx context.Context, d *operator.Session, in *OfNotification) (resource.Notification, error) {
 			return d.SendNotification(ctx, in.Notification)
 		})
 }
@@ -44,7 +44,7 @@ func (s *Server) eraseRoute() {
 	add(s, route{method: http.MethodPost, path: "/api/v1/erase", id: "erase", scope: campaign.KeyAdmin, all: true, errors: []int{413},
 		summary: "Remove a number from the ledger for ever; repeat it while messages are under way",
 		body:    map[string]any{"number": "+2348031239999"}},
-		campaign.Erased{Rows: 3}, func(ctx context.Context, d *operator.Desk, in *struct {
+		campaign.Erased{Rows: 3}, func(ctx context.Context, d *operator.Session, in *struct {
 			Body struct {
 				Number string `json:"number" minLength:"1" maxLength:"40" doc:"in international form with +"`
 			}

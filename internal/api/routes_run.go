@@ -54,26 +54,26 @@ type limitsBody struct {
 func (s *Server) runRoutes() {
 	const one = "/api/v1/runs/{run}"
 	add(s, route{method: http.MethodGet, path: "/api/v1/runs", id: "runs", summary: "List the runs", scope: campaign.KeyRead},
-		[]resource.Run{exampleRun}, func(ctx context.Context, d *operator.Desk, in *listRuns) ([]resource.Run, error) {
+		[]resource.Run{exampleRun}, func(ctx context.Context, d *operator.Session, in *listRuns) ([]resource.Run, error) {
 			return d.Runs(ctx, campaign.RunFilter{Unfinished: in.Unfinished, Campaign: in.Campaign, Limit: in.Limit})
 		})
 	add(s, route{method: http.MethodGet, path: one, id: "run", summary: "One run", scope: campaign.KeyRead, errors: []int{404}},
-		exampleRun, func(ctx context.Context, d *operator.Desk, in *OfRun) (resource.Run, error) {
+		exampleRun, func(ctx context.Context, d *operator.Session, in *OfRun) (resource.Run, error) {
 			return d.Run(ctx, in.Run)
 		})
 	for verb, c := range map[string]struct {
 		summary string
-		do      func(*operator.Desk, context.Context, string) (resource.Controlled, error)
+		do      func(*operator.Session, context.Context, string) (resource.Controlled, error)
 	}{
-		"pause":   {"Stop sending a run; what is in flight is recorded", (*operator.Desk).Pause},
-		"resume":  {"Let a paused run go on", (*operator.Desk).Resume},
-		"cancel":  {"End a run; what is queued is not sent", (*operator.Desk).Cancel},
-		"approve": {"Release a run that waits for approval", (*operator.Desk).Approve},
+		"pause":   {"Stop sending a run; what is in flight is recorded", (*operator.Session).Pause},
+		"resume":  {"Let a paused run go on", (*operator.Session).Resume},
+		"cancel":  {"End a run; what is queued is not sent", (*operator.Session).Cancel},
+		"approve": {"Release a run that waits for approval", (*operator.Session).Approve},
 	} {
 		r := route{method: http.MethodPost, path: one + "/" + verb, id: verb, summary: c.summary, scope: campaign.KeyOperate,
 			errors: []int{404, 409}}
 		add(s, r, resource.Controlled{Run: exampleRun, Sentence: "spring-sale-3: what happens next"},
-			func(ctx context.Context, d *operator.Desk, in *OfRun) (resource.Controlled, error) {
+			func(ctx context.Context, d *operator.Session, in *OfRun) (resource.Controlled, error) {
 				return c.do(d, ctx, in.Run)
 			})
 	}
@@ -81,7 +81,7 @@ func (s *Server) runRoutes() {
 		summary: "Make a new run over rows of an ended one; the same choice is the same run", errors: []int{404, 409, 413, 503},
 		body: resource.FollowUpRequest{Where: []string{"failed=131049"}}},
 		resource.FollowedUp{Run: exampleRun, Rows: 120},
-		func(ctx context.Context, d *operator.Desk, in *followUpBody) (out resource.FollowedUp, err error) {
+		func(ctx context.Context, d *operator.Session, in *followUpBody) (out resource.FollowedUp, err error) {
 			err = s.reading(ctx, func() error {
 				out, err = d.FollowUp(ctx, in.Run, in.Body)
 				return err
@@ -89,12 +89,12 @@ func (s *Server) runRoutes() {
 			return out, err
 		})
 	add(s, route{method: http.MethodGet, path: one + "/limits", id: "limits", summary: "The limits of a run now", scope: campaign.KeyRead,
-		errors: []int{404}}, exampleLimits, func(ctx context.Context, d *operator.Desk, in *OfRun) (resource.Limits, error) {
+		errors: []int{404}}, exampleLimits, func(ctx context.Context, d *operator.Session, in *OfRun) (resource.Limits, error) {
 		return d.Limits(ctx, in.Run)
 	})
 	add(s, route{method: http.MethodPatch, path: one + "/limits", id: "change-limits", summary: "Change limits of a run while it is sent",
 		scope: campaign.KeyOperate, errors: []int{404, 409, 413}, body: map[string]any{"weight": 4, "deadline": "6h"}},
-		exampleLimits, func(ctx context.Context, d *operator.Desk, in *limitsBody) (resource.Limits, error) {
+		exampleLimits, func(ctx context.Context, d *operator.Session, in *limitsBody) (resource.Limits, error) {
 			return d.ChangeLimits(ctx, in.Run, campaign.LimitChange{Class: in.Body.Class, Weight: in.Body.Weight, Rate: in.Body.Rate,
 				Deadline: in.Body.Deadline})
 		})
@@ -139,25 +139,25 @@ func (s *Server) lookRoutes() {
 		errors: absent},
 		campaign.Why{Run: "spring-sale-3", State: campaign.Running, LimitedBy: "throughput", Sentence: "it is sent as fast as its numbers allow",
 			Holds: []campaign.HoldState{}, Lanes: []campaign.LaneState{}, Waits: []campaign.WhyWait{}},
-		func(ctx context.Context, d *operator.Desk, in *OfRun) (campaign.Why, error) {
+		func(ctx context.Context, d *operator.Session, in *OfRun) (campaign.Why, error) {
 			return d.Why(ctx, in.Run)
 		})
 	add(s, route{method: http.MethodGet, path: one + "/why/recipient", id: "why-recipient", summary: "What one recipient of a run waits for",
 		scope: campaign.KeyRead, errors: absent},
 		campaign.WhyRow{Run: "spring-sale-3", To: "+2348031234567", Row: 44, Status: campaign.Delivered, LimitedBy: "none",
 			Sentence: "it was delivered"},
-		func(ctx context.Context, d *operator.Desk, in *whyInput) (campaign.WhyRow, error) {
+		func(ctx context.Context, d *operator.Session, in *whyInput) (campaign.WhyRow, error) {
 			return d.WhyRecipient(ctx, in.Run, in.To)
 		})
 	add(s, route{method: http.MethodGet, path: one + "/report", id: "report", summary: "The figures of a run", scope: campaign.KeyRead,
-		errors: absent}, exampleReport, func(ctx context.Context, d *operator.Desk, in *OfRun) (*reporting.Report, error) {
+		errors: absent}, exampleReport, func(ctx context.Context, d *operator.Session, in *OfRun) (*reporting.Report, error) {
 		return d.Report(ctx, in.Run)
 	})
 	add(s, route{method: http.MethodGet, path: one + "/audit", id: "audit", scope: campaign.KeyRead, errors: []int{404, 503},
 		summary: "Whether every row has exactly one outcome: the whole list is read"},
 		&reporting.AuditResult{Run: "spring-sale-3", Balanced: true, Rows: 2, Counted: 2, Totals: exampleReport.Totals,
 			Problems: []reporting.Problem{}},
-		func(ctx context.Context, d *operator.Desk, in *OfRun) (out *reporting.AuditResult, err error) {
+		func(ctx context.Context, d *operator.Session, in *OfRun) (out *reporting.AuditResult, err error) {
 			err = s.reading(ctx, func() error {
 				out, err = d.Audit(ctx, in.Run)
 				return err
@@ -165,7 +165,7 @@ func (s *Server) lookRoutes() {
 			return out, err
 		})
 	add(s, route{method: http.MethodGet, path: one + "/forecast", id: "forecast", summary: "When a run will be done", scope: campaign.KeyRead,
-		errors: absent}, plan.Forecast{}, func(ctx context.Context, d *operator.Desk, in *OfRun) (f plan.Forecast, err error) {
+		errors: absent}, plan.Forecast{}, func(ctx context.Context, d *operator.Session, in *OfRun) (f plan.Forecast, err error) {
 		err = d.With(ctx, in.Run, func(r campaign.Run) error {
 			f, err = s.process.Forecast(ctx, r)
 			return err
@@ -176,7 +176,7 @@ func (s *Server) lookRoutes() {
 		scope: campaign.KeyRead, errors: absent},
 		[]resource.Delivery{{Row: 2, To: "+2348031234567", Connection: "conn_1", Status: campaign.Accepted, MessageID: "wamid.x", Attempts: 1,
 			AcceptedAt: exampleTime}},
-		func(ctx context.Context, d *operator.Desk, in *listDeliveries) ([]resource.Delivery, string, error) {
+		func(ctx context.Context, d *operator.Session, in *listDeliveries) ([]resource.Delivery, string, error) {
 			page, err := d.Deliveries(ctx, in.Run, resource.DeliveryFilter{Status: campaign.Status(in.Status), Reason: in.Reason, Code: in.Code,
 				Connection: in.Connection, To: in.To, Since: in.Since, Before: in.Before, After: in.After, Limit: in.Limit})
 			next := ""
@@ -188,7 +188,7 @@ func (s *Server) lookRoutes() {
 	add(s, route{method: http.MethodGet, path: one + "/doubts", id: "doubts", scope: campaign.KeyRead, errors: []int{404, 503},
 		summary: "The rows of a run that may or may not have been sent: the whole run is read"},
 		campaign.Uncertainty{Run: "spring-sale-3", Unknown: 1, ByReason: map[string]int64{"no_answer": 1}, Rows: []campaign.Doubtful{}},
-		func(ctx context.Context, d *operator.Desk, in *OfRun) (out campaign.Uncertainty, err error) {
+		func(ctx context.Context, d *operator.Session, in *OfRun) (out campaign.Uncertainty, err error) {
 			err = s.reading(ctx, func() error {
 				out, err = d.Doubts(ctx, in.Run)
 				return err
@@ -197,7 +197,7 @@ func (s *Server) lookRoutes() {
 		})
 	streamed(s, route{method: http.MethodGet, path: one + "/export", id: "export", summary: "Every row of a run's list as CSV",
 		scope: campaign.KeyRead, errors: absent}, "row,to,connection,status\n2,+2348031234567,conn_1,read\n",
-		func(ctx context.Context, d *operator.Desk, in *exportInput) (operator.Writer, error) {
+		func(ctx context.Context, d *operator.Session, in *exportInput) (operator.Writer, error) {
 			if in.Excel {
 				return d.ExportExcel(ctx, in.Run)
 			}
@@ -206,13 +206,13 @@ func (s *Server) lookRoutes() {
 }
 
 // streamed adds a route that streams CSV.
-func streamed[I any](s *Server, r route, example string, open func(context.Context, *operator.Desk, *I) (operator.Writer, error)) {
+func streamed[I any](s *Server, r route, example string, open func(context.Context, *operator.Session, *I) (operator.Writer, error)) {
 	op := s.operation(r)
 	op.Responses = map[string]*huma.Response{"200": {Description: "CSV", Content: map[string]*huma.MediaType{
 		"text/csv": {Schema: &huma.Schema{Type: "string"}, Example: example},
 	}}}
 	huma.Register(s.api, op, func(ctx context.Context, in *I) (*huma.StreamResponse, error) {
-		write, err := open(ctx, s.deskOf(ctx), in)
+		write, err := open(ctx, s.sessionOf(ctx), in)
 		if err != nil {
 			return nil, s.failed(r.id, err)
 		}

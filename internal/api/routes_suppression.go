@@ -31,7 +31,7 @@ func (s *Server) suppressionRoutes() {
 		summary: "The numbers that must not be sent to, by pages",
 		scope:   campaign.KeyRead},
 		[]resource.Suppression{{To: "+2348031234567", Scope: campaign.ScopeMarketing, Source: "stop", At: exampleTime}},
-		func(ctx context.Context, d *operator.Desk, in *struct {
+		func(ctx context.Context, d *operator.Session, in *struct {
 			To    string `query:"to" maxLength:"40" doc:"only this number" example:"+2348031234567"`
 			After string `query:"after" maxLength:"40" doc:"meta.next of the page before"`
 			Limit int    `query:"limit" minimum:"1" maximum:"1000" default:"100"`
@@ -40,17 +40,17 @@ func (s *Server) suppressionRoutes() {
 		})
 	add(s, route{method: http.MethodPost, path: "/api/v1/suppressions", id: "add-suppressions", summary: "Suppress numbers",
 		scope: campaign.KeyOperate, creates: true, errors: []int{413}, body: body}, resource.Suppressed{Changed: 1},
-		func(ctx context.Context, d *operator.Desk, in *numbersBody) (resource.Suppressed, error) {
+		func(ctx context.Context, d *operator.Session, in *numbersBody) (resource.Suppressed, error) {
 			return d.AddSuppressions(ctx, in.Body.Numbers, cmp.Or(in.Body.Scope, campaign.ScopeMarketing))
 		})
 	add(s, route{method: http.MethodPost, path: "/api/v1/suppressions/remove", id: "remove-suppressions", summary: "Take numbers off the list",
 		scope: campaign.KeyOperate, all: true, errors: []int{413}, body: body}, resource.Suppressed{Changed: 1},
-		func(ctx context.Context, d *operator.Desk, in *numbersBody) (resource.Suppressed, error) {
+		func(ctx context.Context, d *operator.Session, in *numbersBody) (resource.Suppressed, error) {
 			return d.RemoveSuppressions(ctx, in.Body.Numbers, in.Body.Scope)
 		})
 	add(s, route{method: http.MethodGet, path: "/api/v1/suppressions/{number}", id: "suppression", summary: "Why one number is not sent to",
 		scope: campaign.KeyRead}, []campaign.ShownSuppression{exampleShown},
-		func(ctx context.Context, d *operator.Desk, in *struct {
+		func(ctx context.Context, d *operator.Session, in *struct {
 			Number string `path:"number" maxLength:"40" example:"+2348031234567" doc:"in international form with +"`
 		}) ([]campaign.ShownSuppression, error) {
 			return d.ShowSuppressions(ctx, in.Number)
@@ -64,7 +64,7 @@ func (s *Server) exportSuppressions() {
 	streamed(s, route{method: http.MethodGet, path: "/api/v1/suppressions/export", id: "export-suppressions",
 		summary: "The whole list as CSV, which an import can read", scope: campaign.KeyRead, all: true},
 		"to,scope,source,at,until\n+2348031234567,marketing,stop,2026-03-02T09:00:00Z,\n",
-		func(ctx context.Context, d *operator.Desk, _ *struct{}) (operator.Writer, error) {
+		func(ctx context.Context, d *operator.Session, _ *struct{}) (operator.Writer, error) {
 			return func(w io.Writer) error { return d.ExportSuppressions(ctx, w) }, nil
 		})
 }
@@ -115,7 +115,7 @@ func (s *Server) importSuppressions() {
 		if body.length > mostSuppressions {
 			return nil, &Error{http.StatusRequestEntityTooLarge, codeTooLarge, tooLarge, nil}
 		}
-		out, err := s.deskOf(ctx).ImportSuppressions(ctx, body, resource.SuppressionImport{File: in.File, Scope: in.Scope, Source: in.Source,
+		out, err := s.sessionOf(ctx).ImportSuppressions(ctx, body, resource.SuppressionImport{File: in.File, Scope: in.Scope, Source: in.Source,
 			At: in.Date, DefaultRegion: in.DefaultRegion})
 		if err != nil {
 			return nil, s.failed(r.id, err)

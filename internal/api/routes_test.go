@@ -48,7 +48,7 @@ func TestAnImportIsOfTheCompanyOfItsKey(t *testing.T) {
 	if export.Code != 200 || strings.Count(text, "\n") != 3 || !strings.Contains(text, "marketing@comp_2,import:crm,") {
 		t.Errorf("the export: got %d %q, want a header and two rows", export.Code, text)
 	}
-	actions, err := w.desk.Actions(t.Context(), campaign.ActionFilter{Limit: 10})
+	actions, err := w.session.Actions(t.Context(), campaign.ActionFilter{Limit: 10})
 	if err != nil || len(actions) < 2 || actions[0].What != "suppressions import" || actions[0].On != "crm" {
 		t.Errorf("got the actions %+v (%v), want the import of crm last", actions, err)
 	}
@@ -69,7 +69,7 @@ func TestOthersProofsAreNotShown(t *testing.T) {
 	s := campaign.NewSuppression(2348031234567, number, campaign.ScopeMarketing, "stop", time.Now()).Proven(campaign.Proof{Text: "STOP"})
 	other := s
 	other.Company = "comp_1"
-	if _, err := w.desk.Ledger.Suppress(t.Context(), []campaign.Suppression{s, other}); err != nil {
+	if _, err := w.session.Ledger.Suppress(t.Context(), []campaign.Suppression{s, other}); err != nil {
 		t.Fatal(err)
 	}
 	got := w.ask(t, "GET", "/api/v1/suppressions/"+number, "other", "")
@@ -103,7 +103,7 @@ func TestPastFiringsTellTheirRuns(t *testing.T) {
 	w := newWorld(t)
 	f := campaign.Firing{Campaign: "spring-1", Key: "k", At: time.Now().Add(-time.Hour), Since: time.Now().Add(-time.Hour),
 		Outcome: campaign.FiringLaunched, Run: 1}
-	if _, err := w.desk.Ledger.NoteFiring(t.Context(), f); err != nil {
+	if _, err := w.session.Ledger.NoteFiring(t.Context(), f); err != nil {
 		t.Fatal(err)
 	}
 	got, _ := answers[[]resource.Firing](t, "schedules", w.ask(t, "GET", "/api/v1/schedules?campaign=spring-1&next=0", "read", ""))
@@ -115,11 +115,11 @@ func TestPastFiringsTellTheirRuns(t *testing.T) {
 func TestPagesOfDropsHaveEachFileOnce(t *testing.T) {
 	w := newWorld(t)
 	for i := range 5 {
-		if _, _, err := w.desk.Ledger.ClaimFile(t.Context(), campaign.DroppedFile{Bucket: "b", Key: fmt.Sprint("more", i)}); err != nil {
+		if _, _, err := w.session.Ledger.ClaimFile(t.Context(), campaign.DroppedFile{Bucket: "b", Key: fmt.Sprint("more", i)}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := w.desk.Ledger.NoteWaits(t.Context(), "b", "", []campaign.DropWait{{Key: "slow.csv", Reason: "it grows"}}); err != nil {
+	if err := w.session.Ledger.NoteWaits(t.Context(), "b", "", []campaign.DropWait{{Key: "slow.csv", Reason: "it grows"}}); err != nil {
 		t.Fatal(err)
 	}
 	seen, after := map[string]int{}, ""

@@ -27,14 +27,14 @@ func (s *Server) partRoutes() {
 	const one = "/api/v1/uploads/{hash}"
 	add(s, route{method: http.MethodGet, path: one, id: "upload", scope: campaign.KeyOperate, all: true, errors: []int{404},
 		summary: "How much of a list has been uploaded"}, exampleUpload,
-		func(_ context.Context, _ *operator.Desk, in *OfUpload) (resource.Upload, error) {
+		func(_ context.Context, _ *operator.Session, in *OfUpload) (resource.Upload, error) {
 			return s.staged.look(in.Hash)
 		})
 	s.partRoute(route{method: http.MethodPatch, path: one, id: "upload-part", scope: campaign.KeyOperate, all: true,
 		summary: "Append a part to a list. It is kept for a day after its last part", errors: []int{409, 413, 503, 507}})
 	add(s, route{method: http.MethodDelete, path: one, id: "remove-upload", scope: campaign.KeyOperate, all: true, errors: []int{503},
 		summary: "Forget a list that was uploaded"}, resource.Upload{Hash: exampleUpload.Hash},
-		func(_ context.Context, _ *operator.Desk, in *OfUpload) (resource.Upload, error) {
+		func(_ context.Context, _ *operator.Session, in *OfUpload) (resource.Upload, error) {
 			return resource.Upload{Hash: in.Hash}, s.staged.remove(in.Hash)
 		})
 }

@@ -37,7 +37,7 @@ type Server struct {
 // New makes a Server, whose launches end with ctx, and removes the uploads that no run needs any
 // more.
 func New(ctx context.Context, p operator.Process) (*Server, error) {
-	s := &Server{process: p, guard: newGuard(p.Key, p.Desk.Ledger), mux: http.NewServeMux(), ctx: ctx, busy: map[string]bool{},
+	s := &Server{process: p, guard: newGuard(p.Key, p.Session.Ledger), mux: http.NewServeMux(), ctx: ctx, busy: map[string]bool{},
 		checks: make(chan struct{}, checksAtOnce), staged: &staging{dir: p.Uploads, most: mostStaged, busy: map[string]bool{}}}
 	s.feed = newFeed((&observer{s: s, companies: map[campaign.RunNo]string{}}).look, p.Log)
 	s.routes()

@@ -59,7 +59,7 @@ func (o *oneKey) Key(context.Context, string) (campaign.OperatorKey, error) {
 }
 
 func TestAStreamEndsWithItsKey(t *testing.T) {
-	d := desk(t)
+	d := session(t)
 	k, err := d.CreateKey(t.Context(), "ci", "read", "", "")
 	if err != nil {
 		t.Fatal(err)
@@ -162,11 +162,11 @@ func TestActionsOfOthersComeAsEvents(t *testing.T) {
 		}
 		wait("a pause", `"wanted":"pause"`)
 		hold := resource.HoldRequest{Scope: campaign.HoldConnection, ID: "conn_2", Reason: "check"}
-		if _, err := w.desk.AddHold(t.Context(), hold); err != nil {
+		if _, err := w.session.AddHold(t.Context(), hold); err != nil {
 			t.Fatal(err)
 		}
 		wait("a hold", "event: hold\n", `"id":"conn_2"`)
-		if _, err := w.desk.LiftHolds(t.Context(), resource.LiftRequest{Scope: campaign.HoldConnection, ID: "conn_2"}); err != nil {
+		if _, err := w.session.LiftHolds(t.Context(), resource.LiftRequest{Scope: campaign.HoldConnection, ID: "conn_2"}); err != nil {
 			t.Fatal(err)
 		}
 		wait("its end", "event: hold.lifted\n")

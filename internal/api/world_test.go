@@ -22,19 +22,19 @@ import (
 // world is a server with two runs, one of each of two companies, and a key of each scope.
 type world struct {
 	*Server
-	desk *operator.Desk
-	keys map[string]string // by scope, and of one company: other
+	session *operator.Session
+	keys    map[string]string // by scope, and of one company: other
 }
 
 func newWorld(t testing.TB) *world {
 	t.Helper()
-	d := desk(t)
+	d := session(t)
 	d.Origins = func(context.Context, []campaign.Hold) func(string) campaign.Origin {
 		return func(connection string) campaign.Origin {
 			return campaign.Origin{Connection: connection, Company: "comp_" + strings.TrimPrefix(connection, "conn_")}
 		}
 	}
-	w := &world{desk: d, keys: map[string]string{}}
+	w := &world{session: d, keys: map[string]string{}}
 	for _, scope := range []string{"read", "operate", "admin"} {
 		w.key(t, scope, scope, "")
 	}
@@ -75,7 +75,7 @@ func newWorld(t testing.TB) *world {
 		t.Fatal(err)
 	}
 	s, err := New(t.Context(), operator.Process{
-		Version: "test", Desk: *d, Uploads: filepath.Join(t.TempDir(), "uploads"), Log: slog.New(slog.DiscardHandler),
+		Version: "test", Session: *d, Uploads: filepath.Join(t.TempDir(), "uploads"), Log: slog.New(slog.DiscardHandler),
 		Launch: func(context.Context, string, string, bool, string) (resource.Launched, error) {
 			return resource.Launched{Run: resource.LaunchedRun{ID: "spring-1"}}, nil
 		},
@@ -117,7 +117,7 @@ func (w *world) folder() (files []operator.File, err error) {
 
 func (w *world) key(t testing.TB, name, scope, company string) {
 	t.Helper()
-	k, err := w.desk.CreateKey(t.Context(), name, scope, company, "")
+	k, err := w.session.CreateKey(t.Context(), name, scope, company, "")
 	if err != nil {
 		t.Fatal(err)
 	}

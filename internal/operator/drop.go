@@ -10,8 +10,8 @@ import (
 
 // Drops lists files of watched folders: those that wait, then at most limit of those that were
 // taken, the newest first, behind the file before; 0: from the newest on. next is the file to go on
-// behind; 0: there are no more. A desk of one company sees the files that started a run of it.
-func (d *Desk) Drops(ctx context.Context, before int64, limit int) (all []resource.Drop, next int64, err error) {
+// behind; 0: there are no more. A session of one company sees the files that started a run of it.
+func (d *Session) Drops(ctx context.Context, before int64, limit int) (all []resource.Drop, next int64, err error) {
 	if limit < 1 || limit > mostPage {
 		return nil, 0, invalid("limit %d: want 1 to %d", limit, mostPage)
 	}
@@ -48,7 +48,7 @@ func (d *Desk) Drops(ctx context.Context, before int64, limit int) (all []resour
 }
 
 // Drop returns one file that was taken, by its number. The error is ErrAbsent if there is none.
-func (d *Desk) Drop(ctx context.Context, no int64) (resource.Drop, error) {
+func (d *Session) Drop(ctx context.Context, no int64) (resource.Drop, error) {
 	files, err := d.Ledger.DroppedFiles(ctx, campaign.DropFilter{No: no, Limit: 1})
 	if err != nil {
 		return resource.Drop{}, err
@@ -59,7 +59,7 @@ func (d *Desk) Drop(ctx context.Context, no int64) (resource.Drop, error) {
 	return DropOf(files[0]), nil
 }
 
-func (d *Desk) seesDrop(ctx context.Context, f campaign.DroppedFile) bool {
+func (d *Session) seesDrop(ctx context.Context, f campaign.DroppedFile) bool {
 	if d.Company == "" {
 		return true
 	}

@@ -24,8 +24,8 @@ func Example() {
 		return
 	}
 	defer l.Close()
-	desk := operator.Desk{Ledger: l, By: operator.LocalUser()}
-	key, err := desk.CreateKey(context.Background(), "dashboard", "read", "", "")
+	session := operator.Session{Ledger: l, By: operator.LocalUser()}
+	key, err := session.CreateKey(context.Background(), "dashboard", "read", "", "")
 	if err != nil {
 		fmt.Println(err)
 		return

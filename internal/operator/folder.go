@@ -29,14 +29,14 @@ var ErrAbsent = errors.New("not found")
 // mostFirings is the most firings listed for each campaign.
 const mostFirings = 1000
 
-// seesFile reports whether the file is of the company of the desk. One that cannot be read is of
+// seesFile reports whether the file is of the company of the session. One that cannot be read is of
 // none.
-func (d *Desk) seesFile(ctx context.Context, f *File) bool {
+func (d *Session) seesFile(ctx context.Context, f *File) bool {
 	return d.Company == "" || f.Definition != nil && d.ofCompany(d.Origins(ctx, nil), f.Definition.Connections)
 }
 
 // Campaigns lists files of the campaigns folder.
-func (d *Desk) Campaigns(ctx context.Context, files []File) []resource.Campaign {
+func (d *Session) Campaigns(ctx context.Context, files []File) []resource.Campaign {
 	all := []resource.Campaign{}
 	for i := range files {
 		if d.seesFile(ctx, &files[i]) {
@@ -60,7 +60,7 @@ func campaignOf(f *File) resource.Campaign {
 
 // Campaign returns the file of a campaign, and what the list says of it. The error is ErrAbsent if
 // there is none.
-func (d *Desk) Campaign(ctx context.Context, files []File, name string) (File, resource.Campaign, error) {
+func (d *Session) Campaign(ctx context.Context, files []File, name string) (File, resource.Campaign, error) {
 	for i := range files {
 		if def := files[i].Definition; def != nil && def.Name == name && d.seesFile(ctx, &files[i]) {
 			return files[i], campaignOf(&files[i]), nil
@@ -71,7 +71,7 @@ func (d *Desk) Campaign(ctx context.Context, files []File, name string) (File, r
 
 // Schedule lists for each campaign with a schedule at most next firings to come and last past
 // firings, the newest of those first. name selects one campaign; "": all.
-func (d *Desk) Schedule(ctx context.Context, files []File, name string, next, last int) (all []resource.Firing, err error) {
+func (d *Session) Schedule(ctx context.Context, files []File, name string, next, last int) (all []resource.Firing, err error) {
 	if next < 0 || next > mostFirings || last < 0 || last > mostFirings {
 		return nil, invalid("next %d, last %d: want 0 to %d", next, last, mostFirings)
 	}
@@ -117,7 +117,7 @@ const recentRuns = 200
 
 // firingsOfOthers returns the last firings of campaigns that no readable file of the folder has:
 // their file is broken, and a process that read it before goes on firing it.
-func (d *Desk) firingsOfOthers(ctx context.Context, files []File, name string, last int) (past []resource.Firing, err error) {
+func (d *Session) firingsOfOthers(ctx context.Context, files []File, name string, last int) (past []resource.Firing, err error) {
 	runs, err := d.Ledger.Runs(ctx, campaign.RunFilter{Campaign: name, Fired: true, Limit: recentRuns})
 	if err != nil {
 		return nil, err

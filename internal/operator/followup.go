@@ -11,7 +11,7 @@ import (
 
 // FollowUp makes a new run over rows of an ended one. The same choice always gives the same run.
 // Errors: campaign.ErrNotNow, and campaign.ErrNobody if no row is left to send to.
-func (d *Desk) FollowUp(ctx context.Context, id string, r resource.FollowUpRequest) (resource.FollowedUp, error) {
+func (d *Session) FollowUp(ctx context.Context, id string, r resource.FollowUpRequest) (resource.FollowedUp, error) {
 	if len(r.Where) == 0 {
 		return resource.FollowedUp{}, invalid("say which rows, for example failed=131049")
 	}
@@ -38,7 +38,7 @@ func (d *Desk) FollowUp(ctx context.Context, id string, r resource.FollowUpReque
 const listedDoubts = 50
 
 // Doubts returns the rows of a run that may or may not have been sent. It reads the whole run.
-func (d *Desk) Doubts(ctx context.Context, id string) (campaign.Uncertainty, error) {
+func (d *Session) Doubts(ctx context.Context, id string) (campaign.Uncertainty, error) {
 	r, err := d.find(ctx, id)
 	if err != nil {
 		return campaign.Uncertainty{}, err

@@ -13,7 +13,7 @@ import (
 )
 
 // Holds lists what may not be sent now; with ended also what has ended.
-func (d *Desk) Holds(ctx context.Context, ended bool) ([]campaign.HoldState, error) {
+func (d *Session) Holds(ctx context.Context, ended bool) ([]campaign.HoldState, error) {
 	holds, err := d.Ledger.Holds(ctx, ended)
 	if err != nil {
 		return nil, err
@@ -26,7 +26,7 @@ func (d *Desk) Holds(ctx context.Context, ended bool) ([]campaign.HoldState, err
 }
 
 // seesHold reports whether a scope and id are the company's own.
-func (d *Desk) seesHold(ctx context.Context, of func(string) campaign.Origin, scope campaign.HoldScope, id string) bool {
+func (d *Session) seesHold(ctx context.Context, of func(string) campaign.Origin, scope campaign.HoldScope, id string) bool {
 	switch {
 	case d.Company == "":
 		return true
@@ -42,7 +42,7 @@ func (d *Desk) seesHold(ctx context.Context, of func(string) campaign.Origin, sc
 }
 
 // scopeAndID checks a scope and the id in it. The id of a run may be written as for every command.
-func (d *Desk) scopeAndID(ctx context.Context, scope campaign.HoldScope, id string) (string, error) {
+func (d *Session) scopeAndID(ctx context.Context, scope campaign.HoldScope, id string) (string, error) {
 	switch {
 	case !slices.Contains(campaign.HoldScopes, scope):
 		return "", invalid("scope %q is unknown; give %s", scope, scopeWords())
@@ -73,7 +73,7 @@ func scopeWords() string {
 
 // checkKnown refuses an id that no connection has, because a hold of it would stop nothing. While
 // the service does not list its connections each id is taken.
-func (d *Desk) checkKnown(ctx context.Context, scope campaign.HoldScope, id string) error {
+func (d *Session) checkKnown(ctx context.Context, scope campaign.HoldScope, id string) error {
 	of, ok := map[campaign.HoldScope]func(campaign.Origin) string{
 		campaign.HoldKey:        func(o campaign.Origin) string { return o.Key },
 		campaign.HoldCompany:    func(o campaign.Origin) string { return o.Company },
@@ -117,7 +117,7 @@ func (d *Desk) checkKnown(ctx context.Context, scope campaign.HoldScope, id stri
 }
 
 // AddHold holds a scope. Adding it again replaces its end and its reason.
-func (d *Desk) AddHold(ctx context.Context, q resource.HoldRequest) (campaign.HoldState, error) {
+func (d *Session) AddHold(ctx context.Context, q resource.HoldRequest) (campaign.HoldState, error) {
 	if q.For != nil && *q.For <= 0 {
 		return campaign.HoldState{}, invalid("for %s: want a time above 0", *q.For)
 	}
@@ -144,7 +144,7 @@ func (d *Desk) AddHold(ctx context.Context, q resource.HoldRequest) (campaign.Ho
 }
 
 // LiftHolds ends holds, and returns those that it ended.
-func (d *Desk) LiftHolds(ctx context.Context, q resource.LiftRequest) ([]campaign.HoldState, error) {
+func (d *Session) LiftHolds(ctx context.Context, q resource.LiftRequest) ([]campaign.HoldState, error) {
 	now := time.Now().UTC()
 	var lifts []campaign.Lift
 	switch {

@@ -17,7 +17,7 @@ const mostName = 100
 
 // CreateKey makes a key of the operator's API. The answer alone has its secret. A second call with
 // the same idempotency key, if it is not "", is ErrRepeated.
-func (d *Desk) CreateKey(ctx context.Context, name, scope, company, idempotency string) (resource.NewKey, error) {
+func (d *Session) CreateKey(ctx context.Context, name, scope, company, idempotency string) (resource.NewKey, error) {
 	k := campaign.OperatorKey{Name: strings.TrimSpace(name), Scope: campaign.KeyScope(scope), Company: company,
 		CreatedAt: time.Now().UTC().Truncate(time.Millisecond)}
 	switch {
@@ -47,7 +47,7 @@ func (d *Desk) CreateKey(ctx context.Context, name, scope, company, idempotency 
 }
 
 // notMade is ErrRepeated if there is another key with the id of k.
-func (d *Desk) notMade(ctx context.Context, k campaign.OperatorKey) error {
+func (d *Session) notMade(ctx context.Context, k campaign.OperatorKey) error {
 	switch other, err := d.Ledger.Key(ctx, k.ID); {
 	case errors.Is(err, campaign.ErrNoKey):
 		return nil
@@ -67,7 +67,7 @@ func keyDetail(k campaign.OperatorKey) string {
 }
 
 // Keys lists the keys, the newest first, also those that were revoked.
-func (d *Desk) Keys(ctx context.Context) ([]resource.Key, error) {
+func (d *Session) Keys(ctx context.Context) ([]resource.Key, error) {
 	all, err := d.Ledger.Keys(ctx)
 	keys := make([]resource.Key, len(all))
 	for i, k := range all {
@@ -77,7 +77,7 @@ func (d *Desk) Keys(ctx context.Context) ([]resource.Key, error) {
 }
 
 // RevokeKey ends a key for ever. The error is campaign.ErrNoKey for one that is not there.
-func (d *Desk) RevokeKey(ctx context.Context, id string) (resource.Key, error) {
+func (d *Session) RevokeKey(ctx context.Context, id string) (resource.Key, error) {
 	k, err := d.Ledger.Key(ctx, id)
 	if err != nil {
 		return resource.Key{}, err
@@ -98,7 +98,7 @@ func keyFacts(k campaign.OperatorKey) resource.Key {
 }
 
 // Actions lists what operators asked for, the newest first.
-func (d *Desk) Actions(ctx context.Context, f campaign.ActionFilter) ([]resource.Action, error) {
+func (d *Session) Actions(ctx context.Context, f campaign.ActionFilter) ([]resource.Action, error) {
 	all, err := d.Ledger.Actions(ctx, f)
 	actions := make([]resource.Action, len(all))
 	for i, a := range all {

@@ -15,8 +15,8 @@ import (
 	"campaignd/internal/operator"
 )
 
-// desk opens a new ledger, and returns its path too.
-func desk(t *testing.T) (*operator.Desk, string) {
+// session opens a new ledger, and returns its path too.
+func session(t *testing.T) (*operator.Session, string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "l.db")
 	l, err := sqlite.Open(t.Context(), path, ledger.Options{})
@@ -24,11 +24,11 @@ func desk(t *testing.T) (*operator.Desk, string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = l.Close() })
-	return &operator.Desk{Ledger: l, By: "ann@desk"}, path
+	return &operator.Session{Ledger: l, By: "ann@desk"}, path
 }
 
 func TestTheLedgerHasNoUsableKey(t *testing.T) {
-	d, path := desk(t)
+	d, path := session(t)
 	k, err := d.CreateKey(t.Context(), "ci", "operate", "", "")
 	if err != nil {
 		t.Fatal(err)
@@ -55,7 +55,7 @@ func TestTheLedgerHasNoUsableKey(t *testing.T) {
 }
 
 func TestAFaultyKeyIsNotMade(t *testing.T) {
-	d, _ := desk(t)
+	d, _ := session(t)
 	for _, tt := range []struct{ name, scope, company string }{
 		{"", "read", ""}, {strings.Repeat("x", 101), "read", ""}, {"ci", "write", ""}, {"ci", "", ""}, {"ci", "admin", "comp_1"},
 	} {
@@ -85,7 +85,7 @@ func (l *late) Key(ctx context.Context, id string) (campaign.OperatorKey, error)
 }
 
 func TestTwoRequestsAtOnceMakeOneKey(t *testing.T) {
-	d, _ := desk(t)
+	d, _ := session(t)
 	if _, err := d.CreateKey(t.Context(), "ci", "read", "", "monday"); err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +109,7 @@ func TestAScopeIncludesThoseBeforeIt(t *testing.T) {
 }
 
 func TestEachActionIsInTheLog(t *testing.T) {
-	d, _ := desk(t)
+	d, _ := session(t)
 	k, err := d.CreateKey(t.Context(), "ci", "read", "comp_1", "")
 	if err != nil {
 		t.Fatal(err)

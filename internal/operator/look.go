@@ -14,7 +14,7 @@ import (
 )
 
 // With calls do with a run.
-func (d *Desk) With(ctx context.Context, id string, do func(campaign.Run) error) error {
+func (d *Session) With(ctx context.Context, id string, do func(campaign.Run) error) error {
 	r, err := d.find(ctx, id)
 	if err != nil {
 		return err
@@ -23,7 +23,7 @@ func (d *Desk) With(ctx context.Context, id string, do func(campaign.Run) error)
 }
 
 // Why says what a run waits for now.
-func (d *Desk) Why(ctx context.Context, id string) (campaign.Why, error) {
+func (d *Session) Why(ctx context.Context, id string) (campaign.Why, error) {
 	r, err := d.find(ctx, id)
 	if err != nil {
 		return campaign.Why{}, err
@@ -37,7 +37,7 @@ func (d *Desk) Why(ctx context.Context, id string) (campaign.Why, error) {
 
 // WhyRecipient says what one recipient of a run waits for. to is a phone number with its country
 // code. The error is campaign.ErrNoRow if the list has no row for it.
-func (d *Desk) WhyRecipient(ctx context.Context, id, to string) (campaign.WhyRow, error) {
+func (d *Session) WhyRecipient(ctx context.Context, id, to string) (campaign.WhyRow, error) {
 	key := recipients.Key(to)
 	if key == 0 {
 		return campaign.WhyRow{}, invalid("%q is no phone number with a country code; want for example +2348031234567", to)
@@ -58,7 +58,7 @@ func (d *Desk) WhyRecipient(ctx context.Context, id, to string) (campaign.WhyRow
 }
 
 // Report returns the figures of a run.
-func (d *Desk) Report(ctx context.Context, id string) (*reporting.Report, error) {
+func (d *Session) Report(ctx context.Context, id string) (*reporting.Report, error) {
 	r, err := d.find(ctx, id)
 	if err != nil {
 		return nil, err
@@ -74,7 +74,7 @@ func (d *Desk) Report(ctx context.Context, id string) (*reporting.Report, error)
 }
 
 // Audit checks that every row of a run's list has exactly one outcome (reporting.Audit).
-func (d *Desk) Audit(ctx context.Context, id string) (*reporting.AuditResult, error) {
+func (d *Session) Audit(ctx context.Context, id string) (*reporting.AuditResult, error) {
 	r, err := d.find(ctx, id)
 	if err != nil {
 		return nil, err
@@ -86,7 +86,7 @@ func (d *Desk) Audit(ctx context.Context, id string) (*reporting.AuditResult, er
 type Writer func(io.Writer) error
 
 // Export finds a run, and returns what writes one line for each row of its list, as CSV.
-func (d *Desk) Export(ctx context.Context, id string) (Writer, error) {
+func (d *Session) Export(ctx context.Context, id string) (Writer, error) {
 	r, err := d.find(ctx, id)
 	if err != nil {
 		return nil, err
@@ -96,7 +96,7 @@ func (d *Desk) Export(ctx context.Context, id string) (Writer, error) {
 
 // ExportExcel is Export in the form that Excel opens by a double click: with a byte order mark, the
 // delimiter of the list, and long numbers as text.
-func (d *Desk) ExportExcel(ctx context.Context, id string) (Writer, error) {
+func (d *Session) ExportExcel(ctx context.Context, id string) (Writer, error) {
 	r, err := d.find(ctx, id)
 	if err != nil {
 		return nil, err
@@ -111,7 +111,7 @@ const (
 )
 
 // Deliveries returns a page of the rows of a run.
-func (d *Desk) Deliveries(ctx context.Context, id string, f resource.DeliveryFilter) (page resource.DeliveryPage, err error) {
+func (d *Session) Deliveries(ctx context.Context, id string, f resource.DeliveryFilter) (page resource.DeliveryPage, err error) {
 	limit := f.Limit
 	if limit == 0 {
 		limit = pageSize

@@ -12,7 +12,7 @@ import (
 
 // Notifications lists what is in the outbox, the newest first: at most limit (1 to 1000), in one
 // state; "": in any.
-func (d *Desk) Notifications(ctx context.Context, state campaign.NotificationState, limit int) ([]resource.Notification, error) {
+func (d *Session) Notifications(ctx context.Context, state campaign.NotificationState, limit int) ([]resource.Notification, error) {
 	f := campaign.NotificationFilter{Limit: limit}
 	switch state {
 	case "":
@@ -32,14 +32,14 @@ func (d *Desk) Notifications(ctx context.Context, state campaign.NotificationSta
 	return all, err
 }
 
-func (d *Desk) notifications(ctx context.Context, f campaign.NotificationFilter) ([]campaign.Notification, error) {
+func (d *Session) notifications(ctx context.Context, f campaign.NotificationFilter) ([]campaign.Notification, error) {
 	if d.Company != "" {
 		return nil, fmt.Errorf("%w: notifications are of every company", ErrForbidden)
 	}
 	return d.Ledger.Notifications(ctx, f)
 }
 
-func (d *Desk) notification(ctx context.Context, no int64) (campaign.Notification, error) {
+func (d *Session) notification(ctx context.Context, no int64) (campaign.Notification, error) {
 	found, err := d.notifications(ctx, campaign.NotificationFilter{No: no})
 	if err == nil && (no < 1 || len(found) == 0) {
 		err = fmt.Errorf("%w: no notification has the number %d", ErrAbsent, no)
@@ -51,7 +51,7 @@ func (d *Desk) notification(ctx context.Context, no int64) (campaign.Notificatio
 }
 
 // Notification finds one notification by its number. The error is ErrAbsent if there is none.
-func (d *Desk) Notification(ctx context.Context, no int64) (resource.Notification, error) {
+func (d *Session) Notification(ctx context.Context, no int64) (resource.Notification, error) {
 	n, err := d.notification(ctx, no)
 	return notificationFacts(n), err
 }
@@ -69,7 +69,7 @@ func notificationFacts(n campaign.Notification) resource.Notification {
 }
 
 // SendNotification has a notification sent again, for three days from now, with the id that it has.
-func (d *Desk) SendNotification(ctx context.Context, no int64) (resource.Notification, error) {
+func (d *Session) SendNotification(ctx context.Context, no int64) (resource.Notification, error) {
 	n, err := d.notification(ctx, no)
 	if err != nil {
 		return resource.Notification{}, err

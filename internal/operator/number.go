@@ -11,7 +11,7 @@ import (
 
 // WhyNumber says what limits a connection now, over all runs that are not finished. The error is
 // ErrAbsent if it is neither configured nor one of a recent run, or if the word names a run.
-func (d *Desk) WhyNumber(ctx context.Context, connection string) (campaign.WhyNumber, error) {
+func (d *Session) WhyNumber(ctx context.Context, connection string) (campaign.WhyNumber, error) {
 	absent := fmt.Errorf("%w: %q is no connection of the configuration or of a run", ErrAbsent, connection)
 	configured := d.Configured != nil && d.Configured(connection)
 	if _, err := campaign.ParseRunID(connection); !configured && (err == nil || connection == "latest") {
@@ -41,7 +41,7 @@ func (d *Desk) WhyNumber(ctx context.Context, connection string) (campaign.WhyNu
 }
 
 // runsOver are the runs of the filter that are sent over a connection.
-func (d *Desk) runsOver(ctx context.Context, connection string, f campaign.RunFilter) (over []campaign.Run, err error) {
+func (d *Session) runsOver(ctx context.Context, connection string, f campaign.RunFilter) (over []campaign.Run, err error) {
 	stored, err := d.Ledger.Runs(ctx, f)
 	for _, r := range stored {
 		def, err := campaign.ParseStored(r.ID(), r.Definition)

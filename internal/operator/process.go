@@ -15,9 +15,9 @@ type Process struct {
 	// Key opens the API beside the keys of the ledger (client.Access); "": those of the ledger alone
 	// do.
 	Key string
-	// Desk has the ledger, and what its runs are sent over. Each request gets a desk of its own
+	// Session has the ledger, and what its runs are sent over. Each request gets a session of its own
 	// caller.
-	Desk Desk
+	Session Session
 	// Uploads is the folder of uploaded lists. It is made when it is needed, for this user alone.
 	Uploads string
 	// Launch launches a campaign file over a list. ctx ends when the process stops, not with the

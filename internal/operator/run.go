@@ -9,8 +9,8 @@ import (
 	"campaignd/client/resource"
 )
 
-// find finds a run that the desk may see. One of another company is campaign.ErrNoRun.
-func (d *Desk) find(ctx context.Context, id string) (campaign.Run, error) {
+// find finds a run that the session may see. One of another company is campaign.ErrNoRun.
+func (d *Session) find(ctx context.Context, id string) (campaign.Run, error) {
 	if id == "latest" && d.Company != "" {
 		all, err := d.visible(ctx, campaign.RunFilter{}, 1)
 		if err == nil && len(all) == 0 {
@@ -33,8 +33,8 @@ func (d *Desk) find(ctx context.Context, id string) (campaign.Run, error) {
 	return r, err
 }
 
-// sees reports whether the run is of the company of the desk, with all of its connections.
-func (d *Desk) sees(ctx context.Context, r campaign.Run) bool {
+// sees reports whether the run is of the company of the session, with all of its connections.
+func (d *Session) sees(ctx context.Context, r campaign.Run) bool {
 	if d.Company == "" {
 		return true
 	}
@@ -43,7 +43,7 @@ func (d *Desk) sees(ctx context.Context, r campaign.Run) bool {
 }
 
 // ofCompany reports whether all of the connections are the company's.
-func (d *Desk) ofCompany(of func(string) campaign.Origin, connections []string) bool {
+func (d *Session) ofCompany(of func(string) campaign.Origin, connections []string) bool {
 	if d.Company == "" {
 		return true
 	}
@@ -55,8 +55,8 @@ func (d *Desk) ofCompany(of func(string) campaign.Origin, connections []string) 
 	return len(connections) > 0
 }
 
-// visible returns the newest runs that the desk may see, at most limit; 0: all.
-func (d *Desk) visible(ctx context.Context, f campaign.RunFilter, limit int) (out []campaign.Run, err error) {
+// visible returns the newest runs that the session may see, at most limit; 0: all.
+func (d *Session) visible(ctx context.Context, f campaign.RunFilter, limit int) (out []campaign.Run, err error) {
 	if d.Company == "" {
 		f.Limit = limit
 	}
@@ -70,7 +70,7 @@ func (d *Desk) visible(ctx context.Context, f campaign.RunFilter, limit int) (ou
 }
 
 // Runs lists the runs, the newest first, with their holds.
-func (d *Desk) Runs(ctx context.Context, f campaign.RunFilter) ([]resource.Run, error) {
+func (d *Session) Runs(ctx context.Context, f campaign.RunFilter) ([]resource.Run, error) {
 	all, err := d.visible(ctx, f, f.Limit)
 	if err != nil {
 		return nil, err
@@ -89,7 +89,7 @@ func (d *Desk) Runs(ctx context.Context, f campaign.RunFilter) ([]resource.Run, 
 }
 
 // Run returns one run with its holds. id is that of a run, its number, or latest.
-func (d *Desk) Run(ctx context.Context, id string) (resource.Run, error) {
+func (d *Session) Run(ctx context.Context, id string) (resource.Run, error) {
 	r, err := d.find(ctx, id)
 	if err != nil {
 		return resource.Run{}, err
@@ -104,7 +104,7 @@ func (d *Desk) Run(ctx context.Context, id string) (resource.Run, error) {
 }
 
 // whyHolds are the holds of the ledger, and what they can name.
-func (d *Desk) whyHolds(ctx context.Context) (campaign.WhyHolds, error) {
+func (d *Session) whyHolds(ctx context.Context) (campaign.WhyHolds, error) {
 	holds, err := d.Ledger.Holds(ctx, false)
 	if err != nil {
 		return campaign.WhyHolds{}, err
@@ -113,7 +113,7 @@ func (d *Desk) whyHolds(ctx context.Context) (campaign.WhyHolds, error) {
 }
 
 // control does what one of the verbs asks for.
-func (d *Desk) control(
+func (d *Session) control(
 	ctx context.Context, verb, id string, do func(context.Context, campaign.RunLedger, campaign.Run) (campaign.Controlled, error),
 ) (resource.Controlled, error) {
 	r, err := d.find(ctx, id)
@@ -128,27 +128,27 @@ func (d *Desk) control(
 }
 
 // Pause asks that a run sends nothing more until it is resumed.
-func (d *Desk) Pause(ctx context.Context, id string) (resource.Controlled, error) {
+func (d *Session) Pause(ctx context.Context, id string) (resource.Controlled, error) {
 	return d.control(ctx, "pause", id, campaign.PauseRun)
 }
 
 // Resume ends a pause.
-func (d *Desk) Resume(ctx context.Context, id string) (resource.Controlled, error) {
+func (d *Session) Resume(ctx context.Context, id string) (resource.Controlled, error) {
 	return d.control(ctx, "resume", id, campaign.ResumeRun)
 }
 
 // Cancel ends a run; what is queued is not sent.
-func (d *Desk) Cancel(ctx context.Context, id string) (resource.Controlled, error) {
+func (d *Session) Cancel(ctx context.Context, id string) (resource.Controlled, error) {
 	return d.control(ctx, "cancel", id, campaign.CancelRun)
 }
 
 // Approve releases a run that waits for approval.
-func (d *Desk) Approve(ctx context.Context, id string) (resource.Controlled, error) {
+func (d *Session) Approve(ctx context.Context, id string) (resource.Controlled, error) {
 	return d.control(ctx, "approve", id, campaign.ApproveRun)
 }
 
 // Limits returns the limits of a run as they are now.
-func (d *Desk) Limits(ctx context.Context, id string) (resource.Limits, error) {
+func (d *Session) Limits(ctx context.Context, id string) (resource.Limits, error) {
 	r, err := d.find(ctx, id)
 	if err != nil {
 		return resource.Limits{}, err
@@ -157,7 +157,7 @@ func (d *Desk) Limits(ctx context.Context, id string) (resource.Limits, error) {
 }
 
 // ChangeLimits changes limits of a run while it is sent.
-func (d *Desk) ChangeLimits(ctx context.Context, id string, c campaign.LimitChange) (resource.Limits, error) {
+func (d *Session) ChangeLimits(ctx context.Context, id string, c campaign.LimitChange) (resource.Limits, error) {
 	if err := c.Check(); err != nil {
 		return resource.Limits{}, invalid("%v", err)
 	}

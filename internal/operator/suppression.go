@@ -19,7 +19,7 @@ import (
 // Suppressions lists the numbers that must not be sent to, by number: at most limit behind the
 // number after. next is the number to go on behind; "": there are no more. to selects one number,
 // "": all.
-func (d *Desk) Suppressions(ctx context.Context, to, after string, limit int) (list []resource.Suppression, next string, err error) {
+func (d *Session) Suppressions(ctx context.Context, to, after string, limit int) (list []resource.Suppression, next string, err error) {
 	key, behind := recipients.Key(to), recipients.Key(after)
 	switch {
 	case limit < 1 || limit > mostPage:
@@ -45,9 +45,9 @@ func (d *Desk) Suppressions(ctx context.Context, to, after string, limit int) (l
 	return list, "", nil
 }
 
-// AddSuppressions suppresses numbers, which are in international form with +. The desk of one
+// AddSuppressions suppresses numbers, which are in international form with +. The session of one
 // company suppresses them for the messages of that company alone.
-func (d *Desk) AddSuppressions(ctx context.Context, numbers []string, scope campaign.Scope) (resource.Suppressed, error) {
+func (d *Session) AddSuppressions(ctx context.Context, numbers []string, scope campaign.Scope) (resource.Suppressed, error) {
 	list, err := campaign.ParseSuppressions(numbers, scope, time.Now())
 	if err != nil {
 		return resource.Suppressed{}, invalid("%v", err)
@@ -63,7 +63,7 @@ func (d *Desk) AddSuppressions(ctx context.Context, numbers []string, scope camp
 }
 
 // RemoveSuppressions takes numbers off the list: from one scope, or with "" from every scope.
-func (d *Desk) RemoveSuppressions(ctx context.Context, numbers []string, scope campaign.Scope) (resource.Suppressed, error) {
+func (d *Session) RemoveSuppressions(ctx context.Context, numbers []string, scope campaign.Scope) (resource.Suppressed, error) {
 	if d.Company != "" {
 		return resource.Suppressed{}, fmt.Errorf("%w: a key of one company takes no number off the list", ErrForbidden)
 	}
@@ -97,9 +97,9 @@ func count(n int) string {
 const mostFaults = 1000
 
 // ImportSuppressions suppresses the numbers of a CSV file, which it reads to its end; those of a
-// company's desk for the messages of that company alone. Rows that cannot be imported are told; the
-// others are.
-func (d *Desk) ImportSuppressions(ctx context.Context, file io.Reader, q resource.SuppressionImport) (out resource.Imported, err error) {
+// company's session for the messages of that company alone. Rows that cannot be imported are told;
+// the others are.
+func (d *Session) ImportSuppressions(ctx context.Context, file io.Reader, q resource.SuppressionImport) (out resource.Imported, err error) {
 	scope := cmp.Or(q.Scope, campaign.ScopeMarketing)
 	if _, err := campaign.ParseScope(string(scope)); err != nil {
 		return out, invalid("%v", err)
@@ -129,9 +129,9 @@ func (d *Desk) ImportSuppressions(ctx context.Context, file io.Reader, q resourc
 	return out, err
 }
 
-// ShowSuppressions returns the entries of one number, with the proof of each. A desk of one company
-// sees its own, and of those that stop the messages of all only that they are there.
-func (d *Desk) ShowSuppressions(ctx context.Context, number string) ([]campaign.ShownSuppression, error) {
+// ShowSuppressions returns the entries of one number, with the proof of each. A session of one
+// company sees its own, and of those that stop the messages of all only that they are there.
+func (d *Session) ShowSuppressions(ctx context.Context, number string) ([]campaign.ShownSuppression, error) {
 	shown, err := campaign.ShowSuppressions(ctx, d.Ledger, number, time.Now())
 	if errors.Is(err, campaign.ErrNoNumber) {
 		return nil, invalid("%v", err)
@@ -150,7 +150,7 @@ func (d *Desk) ShowSuppressions(ctx context.Context, number string) ([]campaign.
 }
 
 // ExportSuppressions writes the whole list as CSV.
-func (d *Desk) ExportSuppressions(ctx context.Context, w io.Writer) error {
+func (d *Session) ExportSuppressions(ctx context.Context, w io.Writer) error {
 	if d.Company != "" {
 		return fmt.Errorf("%w: the whole list is not for a key of one company", ErrForbidden)
 	}
@@ -159,7 +159,7 @@ func (d *Desk) ExportSuppressions(ctx context.Context, w io.Writer) error {
 
 // Erase removes a number in international form with + from the ledger (campaign.ErasureLedger). The
 // log of actions does not name it.
-func (d *Desk) Erase(ctx context.Context, number string) (campaign.Erased, error) {
+func (d *Session) Erase(ctx context.Context, number string) (campaign.Erased, error) {
 	if d.Company != "" {
 		return campaign.Erased{}, fmt.Errorf("%w: a key of one company erases no number", ErrForbidden)
 	}

@@ -43,7 +43,7 @@ const (
 )
 
 // pages fills a ledger, and returns the desk over it and the run.
-func pages(b *testing.B, rows int64) (*operator.Desk, campaign.Run) {
+func pages(b *testing.B, rows int64) (*operator.Session, campaign.Run) {
 	b.Helper()
 	l := openShared(b, ledger.Options{Sender: true})
 	r := ledgertest.Load(b, l, 1)
@@ -72,7 +72,7 @@ func pages(b *testing.B, rows int64) (*operator.Desk, campaign.Run) {
 			b.Fatal(err)
 		}
 	}
-	return &operator.Desk{Ledger: l, Origins: func(context.Context, []campaign.Hold) func(string) campaign.Origin {
+	return &operator.Session{Ledger: l, Origins: func(context.Context, []campaign.Hold) func(string) campaign.Origin {
 		return func(string) campaign.Origin { return campaign.Origin{} }
 	}}, r
 }

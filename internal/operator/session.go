@@ -13,12 +13,12 @@ import (
 	"campaignd/campaign"
 )
 
-// Desk does what one operator asks for.
-type Desk struct {
+// Session is the access of one operator to a ledger, with a method for each request.
+type Session struct {
 	Ledger campaign.Ledger
 	// By is who asks, for the log of actions.
 	By string
-	// Company limits the desk to what is of one client; "": all.
+	// Company limits the session to what is of one client; "": all.
 	Company string
 	// Origins returns what holds can name of each connection.
 	Origins func(ctx context.Context, holds []campaign.Hold) func(connection string) campaign.Origin
@@ -69,7 +69,7 @@ func LocalUser() string {
 
 // note writes an action into the log before it is done. An action that cannot be logged is not
 // done.
-func (d *Desk) note(ctx context.Context, what, on, detail string) error {
+func (d *Session) note(ctx context.Context, what, on, detail string) error {
 	a := campaign.Action{ID: random(8), At: time.Now().UTC(), By: d.By, What: what, On: on, Detail: detail}
 	if err := d.Ledger.NoteAction(ctx, a); err != nil {
 		return fmt.Errorf("the log of actions takes no line, so nothing was done: %w", err)
@@ -79,7 +79,7 @@ func (d *Desk) note(ctx context.Context, what, on, detail string) error {
 
 // Note writes an action of the operator by into the log. A launch is noted after it was done,
 // because its run has no number before.
-func (d *Desk) Note(ctx context.Context, by, what, on string) error {
+func (d *Session) Note(ctx context.Context, by, what, on string) error {
 	other := *d
 	other.By = by
 	return other.note(ctx, what, on, "")

@@ -40,20 +40,20 @@ func TestMain(m *testing.M) {
 	m.Run()
 }
 
-// desk is the fixture of these tests: a folder with a campaign, a list and a ledger, the
+// fixture is that of these tests: a folder with a campaign, a list and a ledger, the
 // environment of a command, and a sandbox to send to. The commands run in this process, through the
 // same function as the binary's main.
-type desk struct {
+type fixture struct {
 	t      *testing.T
 	dir    string
 	public string // address of the webhook listener
 	env    map[string]string
 }
 
-// newDesk starts a sandbox in which every message is soon read. change may alter its options.
-func newDesk(t *testing.T, change func(*sandbox.Options)) *desk {
+// newFixture starts a sandbox in which every message is soon read. change may alter its options.
+func newFixture(t *testing.T, change func(*sandbox.Options)) *fixture {
 	t.Helper()
-	d := &desk{t: t, dir: t.TempDir(), public: freePort(t), env: map[string]string{}}
+	d := &fixture{t: t, dir: t.TempDir(), public: freePort(t), env: map[string]string{}}
 	o := sandbox.Demo()
 	o.Statuses = sandbox.StatusProfile{
 		Sent:      sandbox.Delay{Median: 20 * time.Millisecond},
@@ -92,9 +92,9 @@ func newDesk(t *testing.T, change func(*sandbox.Options)) *desk {
 	return d
 }
 
-func (d *desk) path(name string) string { return filepath.Join(d.dir, name) }
+func (d *fixture) path(name string) string { return filepath.Join(d.dir, name) }
 
-func (d *desk) write(name, text string) string {
+func (d *fixture) write(name, text string) string {
 	d.t.Helper()
 	if err := os.WriteFile(d.path(name), []byte(text), 0o600); err != nil {
 		d.t.Fatal(err)
@@ -107,12 +107,12 @@ type result struct {
 	stdout, stderr string
 }
 
-func (d *desk) run(args ...string) result {
+func (d *fixture) run(args ...string) result {
 	d.t.Helper()
 	return d.runIn(d.t.Context(), args...)
 }
 
-func (d *desk) runIn(ctx context.Context, args ...string) result {
+func (d *fixture) runIn(ctx context.Context, args ...string) result {
 	d.t.Helper()
 	var stdout, stderr bytes.Buffer
 	code := run(ctx, args, strings.NewReader(""), &stdout, &stderr, d.env)
@@ -122,7 +122,7 @@ func (d *desk) runIn(ctx context.Context, args ...string) result {
 }
 
 // want runs a command and fails the test unless it exits with code.
-func (d *desk) want(code int, args ...string) result {
+func (d *fixture) want(code int, args ...string) result {
 	d.t.Helper()
 	r := d.run(args...)
 	if r.code != code {
@@ -180,7 +180,7 @@ type reportFacts struct {
 	Failed  map[string]int64
 }
 
-func (d *desk) report(args ...string) reportFacts {
+func (d *fixture) report(args ...string) reportFacts {
 	d.t.Helper()
 	var r reportFacts
 	if err := json.Unmarshal([]byte(d.want(0, append([]string{"report", "--format", "json"}, args...)...).stdout), &r); err != nil {
@@ -190,7 +190,7 @@ func (d *desk) report(args ...string) reportFacts {
 }
 
 // accepted returns how many messages the sandbox accepted.
-func (d *desk) accepted() int64 {
+func (d *fixture) accepted() int64 {
 	d.t.Helper()
 	var sum int64
 	for _, n := range d.truth().Connections {
@@ -200,7 +200,7 @@ func (d *desk) accepted() int64 {
 }
 
 // truth returns what happened in the sandbox, without the messages.
-func (d *desk) truth() sandbox.Truth {
+func (d *fixture) truth() sandbox.Truth {
 	d.t.Helper()
 	resp, err := http.Get(d.env["CAMPAIGND_SERVICE_BASE_URL"] + "/sandbox/stats")
 	if err != nil {
@@ -215,7 +215,7 @@ func (d *desk) truth() sandbox.Truth {
 }
 
 // approveTemplate makes the sandbox approve a template.
-func (d *desk) approveTemplate(name string) {
+func (d *fixture) approveTemplate(name string) {
 	d.t.Helper()
 	url := d.env["CAMPAIGND_SERVICE_BASE_URL"] + "/sandbox/templates/" + name + "/status"
 	resp, err := http.Post(url, "application/json", strings.NewReader(`{"status": "approved"}`))
@@ -226,7 +226,7 @@ func (d *desk) approveTemplate(name string) {
 }
 
 // serveUntil runs serve beside the commands until done returns true.
-func (d *desk) serveUntil(done func() bool) {
+func (d *fixture) serveUntil(done func() bool) {
 	d.t.Helper()
 	ctx, stop := context.WithTimeout(d.t.Context(), 30*time.Second)
 	defer stop()
@@ -256,7 +256,7 @@ func wantIn(t *testing.T, what, text string, wants ...string) {
 }
 
 // says runs a command and compares its exit code and both streams with the wanted ones.
-func (d *desk) says(code int, stdout, stderr string, args ...string) {
+func (d *fixture) says(code int, stdout, stderr string, args ...string) {
 	d.t.Helper()
 	r := d.run(args...)
 	if r.code != code || r.stdout != stdout || r.stderr != stderr {
@@ -266,7 +266,7 @@ func (d *desk) says(code int, stdout, stderr string, args ...string) {
 }
 
 // spoil changes the ledger by an SQL statement of the test.
-func (d *desk) spoil(statement string) {
+func (d *fixture) spoil(statement string) {
 	d.t.Helper()
 	db, err := sql.Open("sqlite", d.path("campaignd.db"))
 	if err != nil {
@@ -283,7 +283,7 @@ func (d *desk) spoil(statement string) {
 }
 
 // eventually waits until ok returns true. After 20 s it fails the test.
-func (d *desk) eventually(what string, ok func() bool) {
+func (d *fixture) eventually(what string, ok func() bool) {
 	d.t.Helper()
 	for end := time.Now().Add(20 * time.Second); !ok(); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(end) {
@@ -293,7 +293,7 @@ func (d *desk) eventually(what string, ok func() bool) {
 }
 
 // serving starts serve and returns when it answers. The caller ends it with stop.
-func (d *desk) serving(args ...string) (stop func()) {
+func (d *fixture) serving(args ...string) (stop func()) {
 	d.t.Helper()
 	ctx, cancel := context.WithTimeout(d.t.Context(), time.Minute)
 	ended := make(chan result, 1)
