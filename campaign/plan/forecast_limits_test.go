@@ -123,7 +123,7 @@ func TestAForecastNamesTheLimitOfEachHour(t *testing.T) {
 			s.Runs = append(s.Runs, plan.Run{ID: "b", Numbers: []string{"a"}, Groups: []plan.Group{{Remaining: 75}}, Weight: 3, Budget: -1})
 		}, 105 * time.Minute, "25th 75th", ""},
 		{"a run of an earlier class", 100, func(s *plan.Situation) {
-			s.Runs[0].Class = 1
+			s.Runs[0].Class = campaign.ClassBulk
 			s.Runs = append(s.Runs, plan.Run{ID: "b", Numbers: []string{"a"}, Groups: []plan.Group{{Remaining: 90}}, Budget: -1})
 		}, 114 * time.Minute, "10sh 90th", ""},
 		{"two numbers", 300, func(s *plan.Situation) {
@@ -260,7 +260,7 @@ func large(runs, numbers int, rows int64) *plan.Situation {
 	for i := range runs {
 		r := plan.Run{
 			ID: fmt.Sprint("run-", i), Numbers: ids[:1+i%numbers], Budget: -1,
-			Weight: float64(1 + i%3), Class: plan.Class(i % 2), Window: office,
+			Weight: float64(1 + i%3), Class: []campaign.Class{campaign.ClassTransactional, campaign.ClassBulk}[i%2], Window: office,
 		}
 		for left := rows / int64(runs); left > 0; left -= campaign.SegmentSize {
 			r.Groups = append(r.Groups, plan.Group{Remaining: min(left, campaign.SegmentSize), Zones: zones[len(r.Groups)%len(zones):][:1]})

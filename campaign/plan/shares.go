@@ -4,15 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"time"
-)
 
-// Class orders the runs of a number before everything else: a lower one comes first.
-type Class int
-
-// The classes (docs/limits.md#sharing-a-number).
-const (
-	Transactional Class = iota // templates of the categories AUTHENTICATION and UTILITY
-	Bulk                       // MARKETING, or a category that is not known
+	"campaignd/campaign"
 )
 
 // floor is the part of a number's pace that its runs share by weight alone, whatever their classes
@@ -21,8 +14,8 @@ const floor = 0.10
 
 // Want is a run that has something to send over a number now.
 type Want struct {
-	Class  Class
-	Weight float64 // 1 if it is 0 or less
+	Class  campaign.Class // every class but ClassBulk comes first
+	Weight float64        // 1 if it is 0 or less
 	// Rate is the most that the run can use of the number, in messages per second; 0: no bound.
 	Rate float64
 	// Deadline orders the runs with a Need; the earliest comes first.
@@ -30,6 +23,14 @@ type Want struct {
 	// Need is the rate that is just enough to meet the deadline, in messages per second (JustEnough);
 	// 0: the run has no deadline.
 	Need float64
+}
+
+// rank orders the classes: a lower one comes first (docs/limits.md#sharing-a-number).
+func (w Want) rank() int {
+	if w.Class == campaign.ClassBulk {
+		return 1
+	}
+	return 0
 }
 
 func (w Want) weight() float64 {
@@ -74,11 +75,11 @@ func Shares(pace float64, wants []Want) []float64 {
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(a, b int) int {
-		return cmp.Or(cmp.Compare(wants[a].Class, wants[b].Class), wants[a].Deadline.Compare(wants[b].Deadline))
+		return cmp.Or(cmp.Compare(wants[a].rank(), wants[b].rank()), wants[a].Deadline.Compare(wants[b].Deadline))
 	})
 	for len(order) > 0 && left > 0 {
 		n := 1
-		for n < len(order) && wants[order[n]].Class == wants[order[0]].Class {
+		for n < len(order) && wants[order[n]].rank() == wants[order[0]].rank() {
 			n++
 		}
 		class := order[:n]

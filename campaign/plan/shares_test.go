@@ -28,14 +28,14 @@ func TestANumberIsSharedInThreeSteps(t *testing.T) {
 		{"two", []Want{{}, {}}, []float64{50, 50}},
 		{"weights", []Want{{Weight: 1}, {Weight: 3}}, []float64{25, 75}},
 		{"what one cannot use is shared", []Want{{Rate: 10}, {}, {Weight: 2}}, []float64{10, 30, 60}},
-		{"a class comes first", []Want{{Class: Bulk}, {}}, []float64{5, 95}},
-		{"a class that is satisfied", []Want{{Class: Bulk}, {Rate: 20}, {Class: Bulk}}, []float64{40, 20, 40}},
+		{"a class comes first", []Want{{Class: campaign.ClassBulk}, {}}, []float64{5, 95}},
+		{"a class that is satisfied", []Want{{Class: campaign.ClassBulk}, {Rate: 20}, {Class: campaign.ClassBulk}}, []float64{40, 20, 40}},
 		{"a deadline", []Want{{Need: 70, Deadline: soon}, {}}, []float64{70, 30}},
 		{"a deadline within its share", []Want{{Need: 20, Deadline: soon}, {}}, []float64{50, 50}},
 		{"the earliest deadline first", []Want{{Need: 60, Deadline: late}, {Need: 60, Deadline: soon}, {}},
 			[]float64{100.0 - 60 - 10.0/3, 60, 10.0 / 3}},
 		{"the floor", []Want{{Need: 500, Deadline: soon}, {Weight: 3}}, []float64{92.5, 7.5}},
-		{"a deadline of the second class", []Want{{Class: Bulk, Need: 50, Deadline: soon}, {}}, []float64{5, 95}},
+		{"a deadline of the second class", []Want{{Class: campaign.ClassBulk, Need: 50, Deadline: soon}, {}}, []float64{5, 95}},
 	} {
 		got := Shares(100, tt.wants)
 		if !slices.EqualFunc(got, tt.want, func(a, b float64) bool { return math.Abs(a-b) < 1e-9 }) {
@@ -50,7 +50,7 @@ func TestANumberIsSharedInThreeSteps(t *testing.T) {
 // drawWants draws up to ten runs.
 func drawWants(t *rapid.T) []Want {
 	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Want {
-		w := Want{Class: Class(rapid.IntRange(0, 1).Draw(t, "class")), Weight: float64(rapid.IntRange(0, 8).Draw(t, "weight"))}
+		w := Want{Class: rapid.SampledFrom([]campaign.Class{campaign.ClassTransactional, campaign.ClassBulk}).Draw(t, "class"), Weight: float64(rapid.IntRange(0, 8).Draw(t, "weight"))}
 		if rapid.Bool().Draw(t, "limited") {
 			w.Rate = rapid.Float64Range(0.1, 150).Draw(t, "rate")
 		}
@@ -82,7 +82,7 @@ func TestSharesKeepTheirRulesForAnyMix(t *testing.T) {
 				floorOf := min(o.most(pace), floor*pace*o.weight()/weights)
 				switch satisfied := got[i] > w.most(pace)-little; {
 				case satisfied:
-				case w.Class < o.Class && got[j] > floorOf+little:
+				case w.rank() < o.rank() && got[j] > floorOf+little:
 					t.Fatalf("run %d of the first class could use more than %v, and run %d of the second gets %v, want its floor of %v", i,
 						got[i], j, got[j], floorOf)
 				case w.Class == o.Class && got[i] < w.Need-little && got[j] > floorOf+little && !(o.Need > 0 && !o.Deadline.After(w.Deadline)):

@@ -65,7 +65,7 @@ type Run struct {
 	Move   bool
 	Window *Window
 	Rate   float64 // its own limit in messages per second over all numbers; 0: none
-	Class  Class
+	Class  campaign.Class
 	// Weight is the run's part of a number among its class; 0 counts as 1.
 	Weight float64
 	// Deadline is when it should be done; zero: there is none. Launched is when it began.

@@ -80,11 +80,7 @@ func (t terms) want(pace float64) plan.Want {
 	if t.pace > 0 {
 		part = min(pace/t.pace, 1)
 	}
-	w := plan.Want{Weight: float64(t.Weight), Rate: t.Rate * part, Deadline: t.ends, Need: t.need * part}
-	if t.Class == campaign.ClassBulk {
-		w.Class = plan.Bulk
-	}
-	return w
+	return plan.Want{Class: t.Class, Weight: float64(t.Weight), Rate: t.Rate * part, Deadline: t.ends, Need: t.need * part}
 }
 
 // lanesLive is how long a lane's report counts: two reports and a moment.
