@@ -307,7 +307,7 @@ func (w *Why) answer(run Run) (limit, sentence string) {
 	if open == 0 && w.Totals.InDoubt > 0 { // whatever may limit the connection
 		first := ""
 		if !w.Segments.Wake.IsZero() {
-			first = ", the first at " + instant(w.Segments.Wake)
+			first = ", the first at " + Instant(w.Segments.Wake)
 		}
 		return "doubt", fmt.Sprintf("%s is over%s; `campaignd cancel %s` ends the wait now",
 			spelling.Count(w.Totals.InDoubt, "row is in doubt until a webhook proves it sent or its window",

@@ -92,7 +92,7 @@ func TestWhyNamesTheOneThingThatLimitsTheRun(t *testing.T) {
 		"only doubts, on a connection that is tried": {Run{State: Running}, held{tallies: doubts, lanes: lane("hold", "it is tried"),
 			segments: []SegmentState{{Segment: Segment{Hi: 20}, Mark: 20, WakeAt: now.Add(time.Hour)}}},
 			"2 rows are in doubt until a webhook proves them sent or their window is over, the first at " +
-				instant(now.Add(time.Hour)) + "; `campaignd cancel a-1` ends the wait now"},
+				Instant(now.Add(time.Hour)) + "; `campaignd cancel a-1` ends the wait now"},
 		"nothing is left": {Run{State: Running},
 			held{tallies: []Tally{{Status: Read, N: 9}}, lanes: lane("none", "")}, "it is about to finish"},
 		"nothing, nobody": {Run{State: Running}, held{}, "it is about to finish"},

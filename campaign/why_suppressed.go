@@ -84,10 +84,10 @@ func (p Proof) text() string {
 		said = append(said, "the recipient said it of the company of connection "+p.Connection)
 	}
 	if len(said) > 0 && !p.At.IsZero() {
-		said[0] += " at " + instant(p.At)
+		said[0] += " at " + Instant(p.At)
 	}
 	if p.MovedFrom != "" {
-		said = append(said, "the recipient had the number "+p.MovedFrom+" until "+instant(p.MovedAt))
+		said = append(said, "the recipient had the number "+p.MovedFrom+" until "+Instant(p.MovedAt))
 	}
 	return strings.Join(said, "; ")
 }
@@ -153,9 +153,9 @@ func (s WhySuppression) text() string {
 		of = "company " + s.Company + " alone"
 	}
 	text := fmt.Sprintf("on the suppression list for %s (%s) since %s, source %s", of, s.Scope,
-		instant(s.At), s.Source)
+		Instant(s.At), s.Source)
 	if !s.Until.IsZero() {
-		text += ", until " + instant(s.Until)
+		text += ", until " + Instant(s.Until)
 	}
 	return text
 }

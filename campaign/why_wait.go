@@ -37,7 +37,7 @@ func (w WhyWait) text() string {
 		s += " of " + w.Connection
 	}
 	if !w.Until.IsZero() {
-		s += ", until " + instant(w.Until)
+		s += ", until " + Instant(w.Until)
 	}
 	return s
 }

@@ -56,9 +56,9 @@ func (p page) head(r *Report) {
 	facts := []entry{
 		{"list", "", run.List},
 		{"template", "", strings.TrimSpace(run.Template + " " + run.Language)},
-		{"created", "", clock(run.CreatedAt)},
-		{"started", "", clock(run.StartedAt)},
-		{"ended", "", clock(run.EndedAt)},
+		{"created", "", campaign.Instant(run.CreatedAt)},
+		{"started", "", campaign.Instant(run.StartedAt)},
+		{"ended", "", campaign.Instant(run.EndedAt)},
 		{"detail", "", run.Detail},
 		{"deleted", "", run.Retired.Sentence(r.Rows)},
 	}
@@ -248,11 +248,4 @@ func share(n, all int64, of string) string {
 		return p + " of " + of
 	}
 	return ""
-}
-
-func clock(t time.Time) string {
-	if t.IsZero() {
-		return ""
-	}
-	return t.UTC().Format("2006-01-02 15:04:05 UTC")
 }

@@ -121,7 +121,7 @@ func (t *task) run(ctx context.Context, list string) error {
 // duplicateOf refuses a list that has a run.
 func duplicateOf(r campaign.Run) error {
 	return &Refused{Code: "duplicate", Message: fmt.Sprintf("the list of %s, launched %s, has the same content; "+
-		"`campaignd launch` with --new launches it again", r.ID(), r.CreatedAt.UTC().Format("2006-01-02 15:04:05 UTC"))}
+		"`campaignd launch` with --new launches it again", r.ID(), campaign.Instant(r.CreatedAt))}
 }
 
 // duplicate refuses a list that another dropped file has too. While that one has no run, and may
@@ -142,7 +142,7 @@ func (t *task) duplicate(ctx context.Context) error {
 			run, err := t.o.Ledger.Run(ctx, o.Run)
 			if errors.Is(err, campaign.ErrNoRun) {
 				return &Refused{Code: "duplicate", Message: fmt.Sprintf("%s, taken %s, has the same content", o.Key,
-					o.TakenAt.UTC().Format("2006-01-02 15:04:05 UTC"))}
+					campaign.Instant(o.TakenAt))}
 			}
 			if err != nil {
 				return err

@@ -258,7 +258,7 @@ func (w *Watcher) claim(ctx context.Context, p *watched) {
 
 // takenBefore says why a file that lies there again is not taken.
 func takenBefore(f campaign.DroppedFile) string {
-	at := f.TakenAt.UTC().Format("2006-01-02 15:04:05 UTC")
+	at := campaign.Instant(f.TakenAt)
 	switch {
 	case f.State == campaign.DropRejected:
 		return fmt.Sprintf("this version was rejected (taken %s): %s", at, f.Detail)

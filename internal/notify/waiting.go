@@ -60,7 +60,7 @@ func (s *Sender) over(ctx context.Context, d *Destination, n campaign.Notificati
 		told.Detail = n.Subject + " is not held any more"
 	case h.Since.After(n.At): // it was lifted, and began anew: that has a notification of its own
 		told.Detail = fmt.Sprintf("the hold of %s from %s was lifted, and another has begun",
-			n.Subject, n.At.UTC().Format("2006-01-02 15:04:05 UTC"))
+			n.Subject, campaign.Instant(n.At))
 	case h.Ended == nil:
 		is.NextAt = now.Add(settling)
 		return s.update(ctx, n, is)
