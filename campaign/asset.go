@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"campaignd/internal/messaging"
+	"campaignd/internal/spelling"
 )
 
 // Asset is a header file that was uploaded for a run. The service keeps it for the client whose
@@ -103,7 +104,7 @@ func RenewMedia(ctx context.Context, l MediaLedger, s Service, no RunNo, now tim
 	if run.AssetUntil.Sub(now) > assetHold {
 		return false, err
 	}
-	_, holdErr := l.AddHolds(ctx, []Hold{{Scope: HoldRun, ID: run.ID(), Reason: MediaChanged, Detail: cut(err.Error(), 300),
+	_, holdErr := l.AddHolds(ctx, []Hold{{Scope: HoldRun, ID: run.ID(), Reason: MediaChanged, Detail: spelling.Clip(err.Error(), MaxDetail),
 		Source: HoldByEvent, Since: now}})
 	return false, errors.Join(err, holdErr)
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"campaignd/internal/spelling"
 )
 
 // Differences lists the changes from campaign file a to campaign file b, one line for each value:
@@ -78,7 +80,7 @@ func describe(v any) string {
 	case "null", "{}", `""`, "false", "0":
 		return "not set"
 	default:
-		return cut(s, 120)
+		return spelling.Shorten(s, 120)
 	}
 }
 

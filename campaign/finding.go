@@ -3,7 +3,8 @@ package campaign
 import (
 	"fmt"
 	"strings"
-	"unicode"
+
+	"campaignd/internal/spelling"
 )
 
 // Level is the severity of a Finding.
@@ -73,20 +74,4 @@ func noList(file string) *FileError {
 }
 
 // shorten makes a value fit for a message: at most 40 characters, all of them printable.
-func shorten(s string) string {
-	const most = 40
-	n := 0
-	for i := range s {
-		if n == most {
-			s = s[:i] + "..."
-			break
-		}
-		n++
-	}
-	return strings.ToValidUTF8(strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return '\uFFFD'
-	}, s), "\uFFFD")
-}
+func shorten(s string) string { return spelling.Shorten(s, 40) }

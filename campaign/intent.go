@@ -123,7 +123,7 @@ type Result struct {
 	MessageID string    // ResultAccepted
 	Warning   string    // ResultAccepted: data.warning.code
 	Code      string    // refused, deferred, doubt: the service's error, the platform's code, or time_out and the like
-	Detail    string    // prose, at most 300 bytes
+	Detail    string    // prose, at most MaxDetail bytes
 	NotBefore time.Time // ResultDeferred
 	Counts    bool      // ResultDeferred: the attempt counts as a try; throttling never does
 	NoResend  bool      // ResultDoubt: accepted_no_id; no policy resends it
@@ -131,6 +131,9 @@ type Result struct {
 	TraceID   string
 	Suppress  *Suppression // what a refusal adds to the suppression list, in the same transaction
 }
+
+// MaxDetail is the most bytes of a detail that the ledger keeps.
+const MaxDetail = 300
 
 // OnUncertain is what happens to a doubt when its window is over (docs/protocol.md#doubts).
 type OnUncertain string

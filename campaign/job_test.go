@@ -123,15 +123,6 @@ func TestAJobReturnsHowItEnded(t *testing.T) {
 }
 
 func TestRowsAreJudgedByNumberAndZone(t *testing.T) {
-	for _, c := range []struct {
-		s    string
-		n    int
-		want string
-	}{{"", 3, ""}, {"abc", 3, "abc"}, {"abcd", 3, "abc"}, {"\u00fc\u00fc\u00fc", 2, "\u00fc\u00fc"}, {"a", 0, ""}} {
-		if got := cut(c.s, c.n); got != c.want {
-			t.Errorf("cut(%q, %d) = %q, want %q", c.s, c.n, got, c.want)
-		}
-	}
 	for phone, want := range map[string]int64{"+234 803 123-45.67": 2348031234567, "(234) 8031234567": 2348031234567,
 		"2348031234567": 2348031234567, "0803 1": 0, "": 0, "+234/8031234567": 0} {
 		if got := senderKey(phone); got != want {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"campaignd/internal/spelling"
 	"campaignd/recipients"
 )
 
@@ -30,11 +31,14 @@ func newJudge(d *Definition, render *Renderer, run RunNo, senders []int64) *judg
 	return j
 }
 
+// maxTo is the most bytes that are kept of a cell that is no number, which may have a megabyte.
+const maxTo = 64
+
 // delivery decides what becomes of a row. The caller sets Seq.
 func (j *judge) delivery(row *recipients.Row) Delivery {
 	d := Delivery{Run: j.run, Row: row.Number, To: row.To, Key: row.Key, Cells: row.Cells}
 	if f := row.Fault; f != nil {
-		d.To, d.Key, d.Skip, d.Note = cut(row.To, 64), 0, SkipReason(f.Kind), f.Message
+		d.To, d.Key, d.Skip, d.Note = spelling.Clip(row.To, maxTo), 0, SkipReason(f.Kind), f.Message
 		return d
 	}
 	skip := func(reason SkipReason, why string) Delivery {
@@ -82,15 +86,4 @@ func unsupportedCountry(to string) string {
 		return "Syria"
 	}
 	return ""
-}
-
-// cut shortens s to at most n runes. A cell that is not a number may have a megabyte.
-func cut(s string, n int) string {
-	for i := range s {
-		if n == 0 {
-			return s[:i]
-		}
-		n--
-	}
-	return s
 }

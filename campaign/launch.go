@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"campaignd/internal/spelling"
 	"campaignd/recipients"
 )
 
@@ -250,7 +251,7 @@ func (l Launch) note(ctx context.Context, run Run, err error) {
 	if err == nil || ctx.Err() != nil || errors.Is(err, ErrFenced) || errors.Is(err, ErrListElsewhere) && run.Detail != "" {
 		return
 	}
-	if detail := cut(run.withoutUpload(err.Error()), 300); detail != run.Detail {
+	if detail := spelling.Clip(run.withoutUpload(err.Error()), MaxDetail); detail != run.Detail {
 		// Only for people: the error is returned as well.
 		_, _ = l.Ledger.SetState(ctx, run.No, []State{Importing}, Importing, "", detail)
 	}

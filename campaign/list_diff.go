@@ -10,7 +10,6 @@ import (
 	"iter"
 	"slices"
 	"strings"
-	"unicode"
 
 	"campaignd/internal/spelling"
 	"campaignd/recipients"
@@ -145,23 +144,13 @@ func compareColumns(was, is []string) (how string, a, b []int) {
 func namesOf(names []string) string {
 	var shown []string
 	for _, n := range names[:min(len(names), 3)] {
-		shown = append(shown, printableName(cut(n, 20)))
+		shown = append(shown, spelling.Shorten(n, 20))
 	}
 	text := strings.Join(shown, ", ")
 	if more := len(names) - len(shown); more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
 	return text
-}
-
-// printableName replaces what a terminal would obey.
-func printableName(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return '?'
-	}, s)
 }
 
 // rowPrint is one row: its phone key, and a hash of its cells. The lowest bit of the hash says that

@@ -77,7 +77,7 @@ func checkBody(use *TemplateUse, t *messaging.TemplateRecord, say sayer) {
 		say(LevelError, "template.body",
 			fmt.Sprintf("the body of the template has %s, and %s filled", spelling.Count(len(vars), "variable", "variables"),
 				spelling.Count(len(use.Body), "is", "are")),
-			fmt.Sprintf("its text: %q", cut(body.Text, 200)))
+			fmt.Sprintf("its text: %q", spelling.Shorten(body.Text, 200)))
 		return
 	}
 	for _, v := range vars {

@@ -98,7 +98,7 @@ func TestEachDifferenceFromTheTemplateIsFound(t *testing.T) {
 			want: []string{`error template.body: the body of the template has 1 variable, and 2 are filled; its text: "{{1}}"`}},
 		"a long text": {use: TemplateUse{Body: []string{"x"}}, has: body(strings.Repeat("x", 201)),
 			want: []string{`error template.body: the body of the template has 0 variables, and 1 is filled; its text: "` +
-				strings.Repeat("x", 200) + `"`}},
+				strings.Repeat("x", 200) + `..."`}},
 		"digits": {use: TemplateUse{Body: []string{"x", "y"}}, has: body("{{0}} {{9}}")},
 		"named": {use: TemplateUse{Body: []string{"x", "y"}}, has: body("{{name}} {{day}}"),
 			want: []string{"warning template.body: the template has named variables (name, day); " +

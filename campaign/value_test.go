@@ -172,7 +172,7 @@ func TestShownValuesAreShort(t *testing.T) {
 		v    any
 		want string
 	}{{nil, "not set"}, {false, "not set"}, {0.0, "not set"}, {"", "not set"}, {map[string]any{}, "not set"}, {true, "true"}, {1.0, "1"},
-		{[]any{}, "[]"}, {long, `"` + long[:119]}} {
+		{[]any{}, "[]"}, {long, `"` + long[:119] + "..."}} {
 		if got := describe(c.v); got != c.want {
 			t.Errorf("describe(%v) = %s, want %s", c.v, got, c.want)
 		}

@@ -3,12 +3,12 @@ package sender
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"campaignd/campaign"
 	"campaignd/internal/messaging"
 	"campaignd/internal/mutant"
+	"campaignd/internal/spelling"
 )
 
 // fault is what went wrong with a post. An error that is not the client's own proves nothing.
@@ -31,7 +31,7 @@ const unknownTries = 3
 // the refusal of the recipient (docs/service.md#error-actions). breakerOpen means that
 // the connection's breaker is not closed: an unknown answer is then a fault of the connection.
 func (a *attempt) classify(e *messaging.Error, backoff time.Duration, breakerOpen bool, now time.Time) campaign.Result {
-	r := campaign.Result{At: now, Code: e.Code, Detail: clip(e.Message), RequestID: e.RequestID, TraceID: e.TraceID}
+	r := campaign.Result{At: now, Code: e.Code, Detail: spelling.Clip(e.Message, campaign.MaxDetail), RequestID: e.RequestID, TraceID: e.TraceID}
 	if e.Proof == messaging.Doubt || e.Proof == messaging.DoubtNoID {
 		r.Kind, r.NoResend = campaign.ResultDoubt, e.Proof == messaging.DoubtNoID
 		return r
@@ -108,7 +108,7 @@ func (p *poster) learn(a *attempt, t ticket, e *messaging.Error, posted, now tim
 	case e == nil || e.Hold == messaging.HoldNothing:
 		r.breaker.note("")
 	case e.Hold == messaging.HoldPayload && r.breaker.note(e.Code):
-		p.e.pause(r, clip(fmt.Sprintf("connection %s: %v", n.connection, e)))
+		p.e.pause(r, spelling.Clip(fmt.Sprintf("connection %s: %v", n.connection, e), campaign.MaxDetail))
 	}
 	if e == nil {
 		return
@@ -135,14 +135,6 @@ func (p *poster) trip(v verdict, e *messaging.Error, now time.Time) {
 	}
 	p.e.holds.add(campaign.Hold{
 		Scope: campaign.HoldConnection, ID: p.number.connection, Reason: breakerReason,
-		Detail: clip(fmt.Sprintf("%s; the last: %v", why, e)), Source: campaign.HoldByBreaker, Since: now,
+		Detail: spelling.Clip(fmt.Sprintf("%s; the last: %v", why, e), campaign.MaxDetail), Source: campaign.HoldByBreaker, Since: now,
 	}, now)
-}
-
-// clip keeps a detail within the 300 bytes that the ledger stores, in whole characters.
-func clip(s string) string {
-	if len(s) > 300 {
-		return strings.ToValidUTF8(s[:300], "")
-	}
-	return s
 }

@@ -10,6 +10,7 @@ import (
 	"campaignd/campaign"
 	"campaignd/internal/messaging"
 	"campaignd/internal/mutant"
+	"campaignd/internal/spelling"
 	"campaignd/internal/tracing"
 	"campaignd/throttle"
 )
@@ -209,7 +210,7 @@ func (p *poster) send(ctx context.Context, a *attempt, t ticket) {
 	if err != nil {
 		// The import rendered this row; only a changed program can come here. Nothing was posted.
 		p.e.rec.settle(p.number, a, campaign.Result{
-			Kind: campaign.ResultRefused, At: time.Now(), Code: "not_rendered", Detail: clip(err.Error()),
+			Kind: campaign.ResultRefused, At: time.Now(), Code: "not_rendered", Detail: spelling.Clip(err.Error(), campaign.MaxDetail),
 		})
 		return
 	}

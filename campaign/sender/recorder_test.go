@@ -3,7 +3,6 @@ package sender
 import (
 	"context"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -208,20 +207,5 @@ func TestTheZeroOptionsAreTheDefaults(t *testing.T) {
 	times := []time.Duration{o.Lease, o.Group, o.Flush, o.Tick, o.Request, o.Backoff}
 	if err != nil || slices.Max(times) != 1 || o.MaxInFlight != 1 {
 		t.Errorf("%v: %v, %d, want each 1 as given", err, times, o.MaxInFlight)
-	}
-}
-
-// A detail has at most the 300 bytes that the ledger stores.
-func TestADetailHasAtMostThreeHundredBytes(t *testing.T) {
-	for n, want := range map[int]int{0: 0, 299: 299, 300: 300, 301: 300} {
-		if got := len(clip(strings.Repeat("x", n))); got != want {
-			t.Errorf("of %d bytes %d are kept, want %d", n, got, want)
-		}
-	}
-	if got, want := clip(strings.Repeat("\u20ac", 101)+"x"), strings.Repeat("\u20ac", 100); got != want {
-		t.Errorf("got %q, want 100 signs", got)
-	}
-	if got, want := clip("x"+strings.Repeat("\u20ac", 100)), "x"+strings.Repeat("\u20ac", 99); got != want {
-		t.Errorf("got %q, want no part of a sign at the end", got)
 	}
 }

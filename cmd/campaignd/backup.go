@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"campaignd/internal/daemon"
+	"campaignd/internal/spelling"
 )
 
 func (p *program) cmdBackup() *cobra.Command {
@@ -32,7 +33,7 @@ quarantined before anything is sent from it: campaignd ledger quarantine. A Post
 		if err := daemon.Backup(cmd.Context(), c, args[0], p.log(c, true)); err != nil {
 			return unwritable(args[0], err)
 		}
-		_, err = fmt.Fprintf(p.stdout, "%s is a copy of %s\n", printable(args[0]), printable(c.LedgerFile()))
+		_, err = fmt.Fprintf(p.stdout, "%s is a copy of %s\n", spelling.Printable(args[0]), spelling.Printable(c.LedgerFile()))
 		return err
 	}
 	return cmd

@@ -236,7 +236,7 @@ func sameFile(a, b string) bool {
 // of the campaign, which standard error shows.
 func (p *program) writePreflight(f *campaign.Preflight, faults bool) error {
 	w := bufio.NewWriter(p.stdout)
-	fmt.Fprintf(w, "%s with %s", printable(f.Campaign), printable(f.List))
+	fmt.Fprintf(w, "%s with %s", spelling.Printable(f.Campaign), spelling.Printable(f.List))
 	if f.Dialect != "" {
 		fmt.Fprintf(w, " (%s)", f.Dialect)
 	}
@@ -268,7 +268,7 @@ func (p *program) writePreflight(f *campaign.Preflight, faults bool) error {
 		writeParagraph(w, "launch: "+f.Launch.Sentence)
 	}
 	for _, c := range slices.Sorted(maps.Keys(f.Bound)) {
-		fmt.Fprintf(w, "%s reached %s before and sends to them again\n", printable(c), spelling.Count(f.Bound[c], "recipient", "recipients"))
+		fmt.Fprintf(w, "%s reached %s before and sends to them again\n", spelling.Printable(c), spelling.Count(f.Bound[c], "recipient", "recipients"))
 	}
 	var countries []string
 	for i, c := range f.Countries {
@@ -320,7 +320,7 @@ func connectionPaces(all []campaign.ConnectionCheck) string {
 	const most = 8
 	var paces []string
 	for _, c := range all[:min(len(all), most)] {
-		paces = append(paces, fmt.Sprintf("%s %.4g/s", printable(c.ID), c.Pace))
+		paces = append(paces, fmt.Sprintf("%s %.4g/s", spelling.Printable(c.ID), c.Pace))
 	}
 	if len(all) > most {
 		paces = append(paces, fmt.Sprintf("%d more", len(all)-most))

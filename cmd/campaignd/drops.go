@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"campaignd/client/resource"
+	"campaignd/internal/spelling"
 )
 
 func (p *program) cmdDrops() *cobra.Command {
@@ -47,14 +48,14 @@ func (p *program) writeDrops(all []resource.Drop) error {
 	for _, f := range all {
 		name := strings.TrimSuffix(f.Bucket, "/") + "/" + f.Key
 		if f.State == resource.DropWaiting {
-			waiting = append(waiting, []string{printable(name), clock(f.Since), printable(f.Detail)})
+			waiting = append(waiting, []string{spelling.Printable(name), clock(f.Since), spelling.Printable(f.Detail)})
 			continue
 		}
 		where := f.Place
 		if f.Detail != "" {
 			where = strings.TrimPrefix(where+": "+f.Detail, ": ")
 		}
-		taken = append(taken, []string{printable(name), clock(f.TakenAt), f.State, f.Run, printable(where)})
+		taken = append(taken, []string{spelling.Printable(name), clock(f.TakenAt), f.State, f.Run, spelling.Printable(where)})
 	}
 	if len(waiting) > 0 {
 		if err := writeTable(p.stdout, []string{"WAITING", "SINCE", "WHY"}, waiting); err != nil {

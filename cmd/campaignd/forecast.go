@@ -124,7 +124,7 @@ func (p *program) forecastRun(ctx context.Context, id string) (f plan.Forecast, 
 // writeForecast writes a forecast for a person.
 func (p *program) writeForecast(f plan.Forecast) error {
 	w := &strings.Builder{}
-	fmt.Fprintf(w, "%s: ", printable(f.Run))
+	fmt.Fprintf(w, "%s: ", spelling.Printable(f.Run))
 	switch {
 	case f.Never && f.Messages == 0:
 		fmt.Fprintf(w, "nothing will be sent within a year, because of: %s\n", f.LimitedBy)
@@ -164,11 +164,11 @@ func (p *program) writeForecast(f plan.Forecast) error {
 			spelling.Count(f.Asset.Unsent, "message is sent", "messages are sent"))
 	}
 	for _, id := range f.Assumed {
-		fmt.Fprintf(w, "the service does not tell the throughput of %s: 80 a second (STANDARD) is assumed\n", printable(id))
+		fmt.Fprintf(w, "the service does not tell the throughput of %s: 80 a second (STANDARD) is assumed\n", spelling.Printable(id))
 	}
 	if len(f.Numbers) > 1 {
 		for _, n := range f.Numbers {
-			fmt.Fprintf(w, "%s sends %d\n", printable(n.Connection), n.Messages)
+			fmt.Fprintf(w, "%s sends %d\n", spelling.Printable(n.Connection), n.Messages)
 		}
 	}
 	for _, h := range f.Helps {

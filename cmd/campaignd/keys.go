@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"campaignd/campaign"
+	"campaignd/internal/spelling"
 )
 
 func (p *program) cmdKeys() *cobra.Command {
@@ -105,7 +106,7 @@ func (p *program) cmdKeysRevoke() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return p.say(o, k, fmt.Sprintf("%s (%s) is revoked", k.ID, printable(k.Name)))
+			return p.say(o, k, fmt.Sprintf("%s (%s) is revoked", k.ID, spelling.Printable(k.Name)))
 		})
 	}
 	return cmd

@@ -57,7 +57,7 @@ after an interruption.`,
 			return launchError(cmd.Context(), err)
 		}
 		for _, w := range launched.Warnings {
-			fmt.Fprintf(p.stderr, "warning: %s\n", printable(w))
+			fmt.Fprintf(p.stderr, "warning: %s\n", spelling.Printable(w))
 		}
 		return p.say(o, launched, launchSentence(launched))
 	}

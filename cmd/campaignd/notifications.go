@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"campaignd/campaign"
+	"campaignd/internal/spelling"
 )
 
 func (p *program) cmdNotifications() *cobra.Command {
@@ -67,8 +68,8 @@ func (p *program) notificationsList(cmd *cobra.Command) func(context.Context) er
 				if n.Error != "" {
 					state += ": " + n.Error
 				}
-				rows = append(rows, []string{strconv.FormatInt(n.No, 10), clock(n.At), n.Destination, n.Kind, printable(about),
-					strconv.Itoa(n.Attempts), printable(state)})
+				rows = append(rows, []string{strconv.FormatInt(n.No, 10), clock(n.At), n.Destination, n.Kind, spelling.Printable(about),
+					strconv.Itoa(n.Attempts), spelling.Printable(state)})
 			}
 			return writeTable(p.stdout, []string{"NO", "AT", "DESTINATION", "KIND", "ABOUT", "TRIES", "STATE"}, rows)
 		})

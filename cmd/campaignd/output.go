@@ -8,10 +8,12 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
+
+	"campaignd/campaign"
+	"campaignd/internal/spelling"
 )
 
 // output is the -o flag: a table for people or JSON for machines.
@@ -78,7 +80,7 @@ func writeTable(w io.Writer, heads []string, rows [][]string) error {
 	fmt.Fprintln(t, strings.Join(heads, "\t"))
 	for _, r := range rows {
 		for i := range r {
-			r[i] = printable(r[i])
+			r[i] = spelling.Printable(r[i])
 		}
 		for n, part := range wrapped(r[len(r)-1], mostCell) {
 			if n > 0 {
@@ -96,7 +98,7 @@ const mostLine = 190
 
 // paragraph breaks a sentence of any length into lines. It replaces unprintable characters.
 func paragraph(sentence string) string {
-	return strings.Join(wrapped(printable(sentence), mostLine), "\n  ")
+	return strings.Join(wrapped(spelling.Printable(sentence), mostLine), "\n  ")
 }
 
 // writeParagraph writes the paragraph of a sentence.
@@ -124,30 +126,14 @@ func wrapped(text string, columns int) []string {
 	return lines
 }
 
-// printable replaces every unprintable character of s, so that text from a list or from the service
-// cannot control the terminal.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return '\uFFFD'
-	}, s)
-}
-
-// printableLines is printable for a text of several lines.
+// printableLines is spelling.Printable for a text of several lines.
 func printableLines(s string) string {
 	lines := strings.Split(s, "\n")
 	for i := range lines {
-		lines[i] = printable(lines[i])
+		lines[i] = spelling.Printable(lines[i])
 	}
 	return strings.Join(lines, "\n")
 }
 
-// clock formats t in UTC, as the sentences of the ledger and the API do, and the zero time as "-".
-func clock(t time.Time) string {
-	if t.IsZero() {
-		return "-"
-	}
-	return t.UTC().Format("2006-01-02 15:04:05 UTC")
-}
+// clock is campaign.Instant, with "-" for the zero time.
+func clock(t time.Time) string { return cmp.Or(campaign.Instant(t), "-") }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"campaignd/internal/sandbox"
+	"campaignd/internal/spelling"
 )
 
 // full is a writer that fails as a full disk does.
@@ -56,8 +57,8 @@ func printed(t *testing.T, write func(*program) error) string {
 
 func TestValuesAreShownSafely(t *testing.T) {
 	for given, want := range map[string]string{"plain é 中": "plain é 中", "\x1b[31mred\n": "\uFFFD[31mred\uFFFD", "": ""} {
-		if got := printable(given); got != want {
-			t.Errorf("printable(%q) = %q, want %q", given, got, want)
+		if got := spelling.Printable(given); got != want {
+			t.Errorf("spelling.Printable(%q) = %q, want %q", given, got, want)
 		}
 	}
 	if got := clock(time.Time{}); got != "-" {

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"campaignd/campaign"
+	"campaignd/internal/spelling"
 )
 
 func (p *program) cmdPreview() *cobra.Command {
@@ -61,9 +62,9 @@ func checkRow(cmd *cobra.Command, in campaign.SampleInput) error {
 }
 
 func (p *program) writeSample(s *campaign.Sample) error {
-	fmt.Fprintf(p.stdout, "row %d (line %d) to %s\n", s.Row, s.Line, printable(s.To))
+	fmt.Fprintf(p.stdout, "row %d (line %d) to %s\n", s.Row, s.Line, spelling.Printable(s.To))
 	if s.Skip != "" {
-		_, err := fmt.Fprintf(p.stdout, "not sent (%s): %s\n", s.Skip, printable(s.Note))
+		_, err := fmt.Fprintf(p.stdout, "not sent (%s): %s\n", s.Skip, spelling.Printable(s.Note))
 		return err
 	}
 	if s.Text != "" {

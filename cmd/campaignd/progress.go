@@ -93,7 +93,7 @@ func (p *progress) show(now daemon.Progress) {
 	} else if now.Done > 0 {
 		line += ", " + spelling.Count(now.Done, "row", "rows") + " so far"
 	}
-	for _, more := range []string{p.left(), statuses(now), printable(now.Detail)} {
+	for _, more := range []string{p.left(), statuses(now), spelling.Printable(now.Detail)} {
 		if more != "" {
 			line += "; " + more
 		}
@@ -116,7 +116,7 @@ func (p *progress) left() string {
 }
 
 func (p *progress) draw(shown string) {
-	suffix := strings.Trim(p.left()+", "+cmp.Or(printable(p.last.Detail), statuses(p.last)), ", ")
+	suffix := strings.Trim(p.left()+", "+cmp.Or(spelling.Printable(p.last.Detail), statuses(p.last)), ", ")
 	p.suffix.Store(&suffix)
 	if p.bar == nil || p.last.Phase != shown {
 		p.endBar()
@@ -168,14 +168,14 @@ func (p *progress) Write(lines []byte) (int, error) {
 // warn prints the warnings of a preflight.
 func (p *progress) warn(f *campaign.Preflight) {
 	for _, w := range f.Warnings() {
-		fmt.Fprintf(p, "warning: %s\n", printable(w.String()))
+		fmt.Fprintf(p, "warning: %s\n", spelling.Printable(w.String()))
 	}
 }
 
 // beside warns of an unfinished run that has numbers of another list that is launched too.
 func (p *progress) beside(r campaign.Run, d campaign.ListDifference) {
 	fmt.Fprintf(p, "warning: %s of %s is unfinished, and %s of this list too: %s\n",
-		r.ID(), campaign.Ago(time.Since(r.CreatedAt)), spelling.Count(d.Both, "of its numbers is", "of its numbers are"), printable(d.String()))
+		r.ID(), campaign.Ago(time.Since(r.CreatedAt)), spelling.Count(d.Both, "of its numbers is", "of its numbers are"), spelling.Printable(d.String()))
 }
 
 // close ends the display; what follows is printed below it.

@@ -78,7 +78,7 @@ func (p *program) writeResolved(u campaign.Uncertainty, f *resource.FollowedUp, 
 		return err
 	}
 	for _, reason := range slices.Sorted(maps.Keys(u.ByReason)) {
-		fmt.Fprintf(p.stdout, "  %d after %s\n", u.ByReason[reason], printable(reason))
+		fmt.Fprintf(p.stdout, "  %d after %s\n", u.ByReason[reason], spelling.Printable(reason))
 	}
 	if len(u.Rows) > 0 {
 		var rows [][]string

@@ -139,11 +139,11 @@ func (p *program) finish(ctx context.Context, result daemon.RunResult, again str
 			writeParagraph(p.stderr, "campaignd: the campaign file has changed since then: "+strings.Join(result.Changed, "; "))
 		}
 	case run.State == campaign.Paused:
-		fmt.Fprintf(p.stderr, "campaignd: %s is paused (%s): %s; %s\n", run.ID, run.Reason, printable(run.Detail), run.Reason.Remedy(run.ID))
+		fmt.Fprintf(p.stderr, "campaignd: %s is paused (%s): %s; %s\n", run.ID, run.Reason, spelling.Printable(run.Detail), run.Reason.Remedy(run.ID))
 	}
 	if !run.State.Ended() && run.State != campaign.Paused {
 		for _, h := range result.Report.Holds {
-			fmt.Fprintf(p.stderr, "campaignd: %s waits: %s\n", run.ID, printable(h.Sentence))
+			fmt.Fprintf(p.stderr, "campaignd: %s waits: %s\n", run.ID, spelling.Printable(h.Sentence))
 		}
 	}
 	if result.Report.Unresolved() == 0 && run.State != campaign.Paused && run.State != campaign.Cancelled {

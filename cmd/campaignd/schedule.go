@@ -13,6 +13,7 @@ import (
 	"campaignd/client/resource"
 	"campaignd/internal/daemon"
 	"campaignd/internal/operator"
+	"campaignd/internal/spelling"
 )
 
 func (p *program) cmdSchedule() *cobra.Command {
@@ -129,7 +130,7 @@ func (p *program) withFolder(ctx context.Context, do func(folderOperations) erro
 		return err
 	}
 	if err := daemon.CheckFolder(c.Campaigns); err != nil {
-		fmt.Fprintf(p.stderr, "campaignd: %s\n", printable(err.Error()))
+		fmt.Fprintf(p.stderr, "campaignd: %s\n", spelling.Printable(err.Error()))
 	}
 	near := nearFolder{&operator.Session{}, c.Campaigns}
 	if !c.NoLedger() {
@@ -164,7 +165,7 @@ func (p *program) writeFirings(all []resource.Firing) error {
 			}
 			why += fmt.Sprintf("%d before it missed since %s", f.Missed, clock(f.MissedSince))
 		}
-		rows = append(rows, []string{f.Campaign, f.Local, f.Outcome, f.Run, printable(why)})
+		rows = append(rows, []string{f.Campaign, f.Local, f.Outcome, f.Run, spelling.Printable(why)})
 	}
 	fmt.Fprintln(p.stdout)
 	return writeTable(p.stdout, []string{"CAMPAIGN", "LAST", "OUTCOME", "RUN", "WHY"}, rows)

@@ -152,7 +152,7 @@ func (p *program) importSuppressions(ctx context.Context, in resource.Suppressio
 	return p.withOperations(ctx, toCreate, func(d operations) error {
 		counts, err := d.ImportSuppressions(ctx, file, in)
 		for _, f := range counts.Faults {
-			fmt.Fprintf(p.stderr, "%s:%d: %s\n", name, f.Line, printable(f.What))
+			fmt.Fprintf(p.stderr, "%s:%d: %s\n", name, f.Line, spelling.Printable(f.What))
 		}
 		if more := counts.Rejected - len(counts.Faults); more > 0 {
 			fmt.Fprintf(p.stderr, "%s: %s more cannot be imported\n", name, spelling.Count(int64(more), "row", "rows"))
@@ -215,7 +215,7 @@ func (p *program) cmdSuppressionsShow() *cobra.Command {
 		for _, s := range shown {
 			sentences = append(sentences, paragraph(s.Sentence))
 		}
-		return p.say(o, shown, cmp.Or(strings.Join(sentences, "\n"), printable(args[0])+" is not on the suppression list"))
+		return p.say(o, shown, cmp.Or(strings.Join(sentences, "\n"), spelling.Printable(args[0])+" is not on the suppression list"))
 	}
 	return cmd
 }

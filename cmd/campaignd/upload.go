@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"campaignd/client"
+	"campaignd/internal/spelling"
 )
 
 // uploadLines tells how a list moves to another process: a line every lineInterval, and one for
@@ -17,7 +18,7 @@ func uploadLines(w io.Writer) func(client.UploadProgress) {
 		sent, size := float64(p.Sent)/mega, float64(p.Size)/mega
 		switch {
 		case p.Err != nil:
-			fmt.Fprintf(w, "the upload stands at %.0f of %.0f MB (%s); it goes on in %v\n", sent, size, printable(p.Err.Error()), p.Wait)
+			fmt.Fprintf(w, "the upload stands at %.0f of %.0f MB (%s); it goes on in %v\n", sent, size, spelling.Printable(p.Err.Error()), p.Wait)
 		case time.Since(last) < lineInterval:
 			return
 		default:

@@ -12,6 +12,7 @@ import (
 
 	"campaignd/internal/daemon"
 	"campaignd/internal/messaging"
+	"campaignd/internal/spelling"
 )
 
 func (p *program) cmdWebhooks() *cobra.Command {
@@ -97,7 +98,7 @@ func (p *program) register(ctx context.Context, c *messaging.Client, url string,
 	if json {
 		return writeJSON(p.stdout, facts)
 	}
-	fmt.Fprintf(p.stderr, "endpoint %s posts to %s\n", printable(w.ID), printable(w.URL))
+	fmt.Fprintf(p.stderr, "endpoint %s posts to %s\n", spelling.Printable(w.ID), spelling.Printable(w.URL))
 	if file != "" {
 		fmt.Fprintf(p.stderr, "its secret is the last line of %s\n", file)
 		return nil
@@ -149,7 +150,7 @@ func (p *program) cmdWebhooksList() *cobra.Command {
 				if events == "" {
 					events = "all"
 				}
-				rows = append(rows, []string{printable(w.ID), printable(w.URL), printable(events)})
+				rows = append(rows, []string{spelling.Printable(w.ID), spelling.Printable(w.URL), spelling.Printable(events)})
 			}
 			if o.json() {
 				return writeJSON(p.stdout, facts)
@@ -201,7 +202,7 @@ ledger, and no event is lost whichever secret a process knows:
 				return err
 			}
 			fmt.Fprintf(p.stderr, "next: add it to webhooks.secrets beside the old one, restart every process, "+
-				"`campaignd webhooks test`, and `campaignd webhooks remove %s`\n", printable(old.ID))
+				"`campaignd webhooks test`, and `campaignd webhooks remove %s`\n", spelling.Printable(old.ID))
 			return nil
 		})
 	}
@@ -225,7 +226,7 @@ func (p *program) cmdWebhooksRemove() *cobra.Command {
 			if err := c.DeleteWebhook(cmd.Context(), w.ID); err != nil {
 				return err
 			}
-			return p.say(o, factsOfEndpoint(w), fmt.Sprintf("endpoint %s is removed", printable(w.ID)))
+			return p.say(o, factsOfEndpoint(w), fmt.Sprintf("endpoint %s is removed", spelling.Printable(w.ID)))
 		})
 	}
 	return cmd

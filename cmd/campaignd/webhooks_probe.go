@@ -11,6 +11,7 @@ import (
 
 	"campaignd/internal/daemon"
 	"campaignd/internal/messaging"
+	"campaignd/internal/spelling"
 )
 
 func (p *program) cmdWebhooksTest() *cobra.Command {
@@ -63,7 +64,7 @@ func (p *program) testEndpoints(ctx context.Context, c *daemon.Config, addresses
 			if !t.Taken {
 				result = "not taken"
 			}
-			rows = append(rows, []string{result, printable(t.URL), fmt.Sprintf("webhooks.secrets[%d]", t.Secret), printable(t.Answer)})
+			rows = append(rows, []string{result, spelling.Printable(t.URL), fmt.Sprintf("webhooks.secrets[%d]", t.Secret), spelling.Printable(t.Answer)})
 		}
 		err = writeTable(p.stdout, []string{"RESULT", "URL", "SECRET", "ANSWER"}, rows)
 	}

@@ -54,7 +54,7 @@ finished. The command reads the ledger, so it works beside a sender and after it
 				if err != nil {
 					return err
 				}
-				return p.say(o, w, fmt.Sprintf("%s: %s", w.Run, printable(w.Sentence)))
+				return p.say(o, w, fmt.Sprintf("%s: %s", w.Run, spelling.Printable(w.Sentence)))
 			}
 			w, err := d.Why(cmd.Context(), args[0])
 			if err != nil {
@@ -76,10 +76,10 @@ func namesRun(s string) bool {
 }
 
 func (p *program) writeWhyNumber(n campaign.WhyNumber) error {
-	fmt.Fprintln(p.stdout, printable(n.Sentence))
+	fmt.Fprintln(p.stdout, spelling.Printable(n.Sentence))
 	for _, h := range n.Holds {
 		if h.Sentence != n.Sentence {
-			fmt.Fprintf(p.stdout, "held: %s\n", printable(h.Sentence))
+			fmt.Fprintf(p.stdout, "held: %s\n", spelling.Printable(h.Sentence))
 		}
 	}
 	if len(n.Runs) == 0 {
@@ -94,7 +94,7 @@ func (p *program) writeWhyNumber(n campaign.WhyNumber) error {
 }
 
 func (p *program) writeWhy(w campaign.Why) error {
-	if _, err := fmt.Fprintf(p.stdout, "%s: %s\n", w.Run, printable(w.Sentence)); err != nil || w.State.Ended() {
+	if _, err := fmt.Fprintf(p.stdout, "%s: %s\n", w.Run, spelling.Printable(w.Sentence)); err != nil || w.State.Ended() {
 		return err
 	}
 	fmt.Fprintf(p.stdout, "%d of %s queued, %d being sent, %d in doubt; %d of %s done, %d with a sender, %d free, %d waiting\n",
@@ -108,7 +108,7 @@ func (p *program) writeWhy(w campaign.Why) error {
 		fmt.Fprintf(p.stdout, "%s moved to another connection\n", spelling.Count(int64(w.Segments.Moved), "segment was", "segments were"))
 	}
 	for _, m := range w.Moved {
-		fmt.Fprintf(p.stdout, "moved: %s %s\n", printable(cmp.Or(m.Connection, "(taken up by none yet)")), m.Sentence())
+		fmt.Fprintf(p.stdout, "moved: %s %s\n", spelling.Printable(cmp.Or(m.Connection, "(taken up by none yet)")), m.Sentence())
 	}
 	if w.Limits.Weight > 1 || !w.Due.IsZero() {
 		fmt.Fprintf(p.stdout, "limits: %s\n", w.Limits)
@@ -128,11 +128,11 @@ func (p *program) writeWhy(w campaign.Why) error {
 		if what == "none" {
 			what = "a sender"
 		}
-		fmt.Fprintf(p.stdout, "waiting for %s%s: %s\n", what, printable(of), spelling.Count(one.Rows, "row", "rows"))
+		fmt.Fprintf(p.stdout, "waiting for %s%s: %s\n", what, spelling.Printable(of), spelling.Count(one.Rows, "row", "rows"))
 	}
 	for _, h := range w.Holds {
 		if h.Sentence != w.Sentence {
-			fmt.Fprintf(p.stdout, "held: %s\n", printable(h.Sentence))
+			fmt.Fprintf(p.stdout, "held: %s\n", spelling.Printable(h.Sentence))
 		}
 	}
 	if len(w.Lanes) == 0 {

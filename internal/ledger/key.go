@@ -60,20 +60,6 @@ func Only[T any](rows []T, err, missing error) (row T, _ error) {
 	return rows[0], nil
 }
 
-// Clip shortens prose to n bytes at a rune's border.
-func Clip(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && s[n]&0xC0 == 0x80 {
-		n--
-	}
-	return s[:n]
-}
-
-// MaxDetail is the most bytes of prose that a row keeps.
-const MaxDetail = 300
-
 // MaxSentence is the most bytes of a sentence for people, which ends with what they can do: that of
 // a run that waits, or of a notification. A hold's sentence has its detail and up to 300 bytes
 // more.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"campaignd/internal/mutant"
+	"campaignd/internal/spelling"
 )
 
 // StatusCode is an HTTP status together with an `error` code.
@@ -237,7 +238,7 @@ func (e *Error) readMeta(v value) (code bool) {
 // token makes an identifier from outside safe for a log line and a metric: at most 128 bytes,
 // printable ASCII without spaces.
 func token(s string) string {
-	s = cut(s, 128)
+	s = spelling.Clip(s, 128)
 	for i := 0; i < len(s); i++ {
 		if c := s[i]; c <= ' ' || c >= 0x7f {
 			return strings.Map(func(r rune) rune {

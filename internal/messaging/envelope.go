@@ -3,6 +3,8 @@ package messaging
 import (
 	"strings"
 	"time"
+
+	"campaignd/internal/spelling"
 )
 
 // envelope is the service's frame around an event: {id, type, createdAt, connectionId, data}. It is
@@ -244,7 +246,7 @@ func (e *Event) inbound(v value) {
 	if in.From == "" && in.MovedTo == "" {
 		return
 	}
-	in.Text, in.ButtonPayload = cut(in.Text, maxText), cut(in.ButtonPayload, maxText)
+	in.Text, in.ButtonPayload = spelling.Clip(in.Text, maxText), spelling.Clip(in.ButtonPayload, maxText)
 	if !usableID(id) {
 		id = ""
 	}

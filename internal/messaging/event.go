@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"time"
+
+	"campaignd/internal/spelling"
 )
 
 // Kind is what an event is about.

@@ -4,6 +4,8 @@ import (
 	"net/netip"
 	"strings"
 	"unicode/utf8"
+
+	"campaignd/internal/spelling"
 )
 
 // maskPhone hides the middle of a phone number: +15555550101 becomes +1555•••0101. An operator can
@@ -70,7 +72,7 @@ func Scrub(text string, limit int) string {
 			i += n
 		}
 	}
-	return cut(strings.TrimSpace(b.String()), limit)
+	return spelling.Clip(strings.TrimSpace(b.String()), limit)
 }
 
 // phoneRun measures the run of digits at the start of s. Single spaces, hyphens and dots between
@@ -95,16 +97,6 @@ func phoneRun(s string) (length, digits int) {
 func isAddress(run string) bool {
 	_, err := netip.ParseAddr(run)
 	return err == nil
-}
-
-func cut(s string, limit int) string {
-	if len(s) <= limit {
-		return s
-	}
-	for limit > 0 && !utf8.RuneStart(s[limit]) {
-		limit--
-	}
-	return s[:limit]
 }
 
 func base64Char(c byte) bool {

@@ -1,7 +1,6 @@
-// Package spelling finds the known name that is nearest in spelling to an unknown one, and writes
-// counts. The readers of campaign files and of the configuration, the check of templates and the
-// commands call it for the remedy of an unknown name, and wherever a sentence counts. Its functions
-// are pure and take names of any length.
+// Package spelling has what the sentences of this program share: the known name that is nearest in
+// spelling to an unknown one, counts, and texts that are clipped or made printable. Every package
+// that writes sentences calls it. Its functions are pure and take texts of any length.
 package spelling
 
 import (
@@ -44,6 +43,40 @@ func Count[N int | int64](n N, one, many string) string {
 		return fmt.Sprintf("%d %s", n, one)
 	}
 	return fmt.Sprintf("%d %s", n, many)
+}
+
+// Clip shortens s to at most n bytes, at a rune's border.
+func Clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}
+
+// Shorten makes a value fit for a message: at most n characters and "..." for the rest, printable.
+func Shorten(s string, n int) string {
+	for i := range s {
+		if n == 0 {
+			s = s[:i] + "..."
+			break
+		}
+		n--
+	}
+	return Printable(s)
+}
+
+// Printable replaces every unprintable character of s by U+FFFD, so that text from outside cannot
+// control the terminal.
+func Printable(s string) string {
+	return strings.ToValidUTF8(strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return utf8.RuneError
+	}, s), string(utf8.RuneError))
 }
 
 func plain(s string) string {

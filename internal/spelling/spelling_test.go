@@ -96,3 +96,48 @@ func TestACountAgreesWithItsNoun(t *testing.T) {
 		}
 	}
 }
+
+// The ledger keeps details of 300 bytes.
+func TestTextsAreClippedAtARunesBorder(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		most int
+		want string
+	}{
+		{"", 3, ""},
+		{"abc", 3, "abc"},
+		{"abcd", 3, "abc"},
+		{"abé", 4, "abé"},
+		{"abéd", 3, "ab"},
+		{"abéd", 4, "abé"},
+		{"€", 2, ""},
+		{"a", 0, ""},
+		{"\x80\x80\x80", 2, ""}, // no rune begins
+		{strings.Repeat("x", 301), 300, strings.Repeat("x", 300)},
+		{strings.Repeat("é", 200), 300, strings.Repeat("é", 150)},
+		{"x" + strings.Repeat("€", 100), 300, "x" + strings.Repeat("€", 99)},
+	} {
+		if got := Clip(c.text, c.most); got != c.want {
+			t.Errorf("%q clipped to %d bytes = %q, want %q", c.text, c.most, got, c.want)
+		}
+	}
+}
+
+func TestShortenedTextsArePrintable(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		most int
+		want string
+	}{
+		{"", 3, ""},
+		{"abc", 3, "abc"},
+		{"abcd", 3, "abc..."},
+		{"\u00fc\u00fc\u00fc", 2, "\u00fc\u00fc..."},
+		{"a", 0, "..."},
+		{"a\x1b\xffb", 3, "a\ufffd\ufffd..."},
+	} {
+		if got := Shorten(c.text, c.most); got != c.want {
+			t.Errorf("Shorten(%q, %d) = %q, want %q", c.text, c.most, got, c.want)
+		}
+	}
+}

@@ -11,6 +11,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/messaging"
+	"campaignd/internal/spelling"
 )
 
 // accounts remembers which connections belong to which business account of the platform. An event
@@ -115,7 +116,8 @@ func (i *Intake) foldTemplate(facts *campaign.Events, e *messaging.Event, own ti
 		}
 	}
 	i.o.Log.Log(context.Background(), level, line,
-		"template", clip(r.Name), "language", clip(r.Language), "event", r.Event, "reason", r.Reason, "at", e.At)
+		"template", spelling.Clip(r.Name, maxTemplateName), "language", spelling.Clip(r.Language, maxTemplateName),
+		"event", r.Event, "reason", r.Reason, "at", e.At)
 	switch effect {
 	case campaign.EventNoted:
 		return
@@ -138,9 +140,9 @@ func (i *Intake) foldTemplate(facts *campaign.Events, e *messaging.Event, own ti
 	}
 }
 
-// clip cuts a name for a log line. The platform allows 512 characters in the name of a template,
-// all of them ASCII.
-func clip(s string) string { return s[:min(len(s), 512)] }
+// maxTemplateName is the most characters that the platform allows in the name of a template, all of
+// them ASCII.
+const maxTemplateName = 512
 
 // foldChange handles an event about a number, an account or a client: it begins a hold, ends the
 // holds of that scope, or is only logged. own is the event's own time.

@@ -6,6 +6,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
+	"campaignd/internal/spelling"
 )
 
 const sqlAddKey = `INSERT INTO operator_key (id, name, hash, scope, company, created_at, revoked_at)
@@ -68,7 +69,7 @@ const sqlNoteAction = `INSERT INTO action (id, at, who, what, target, detail) VA
 func (l *Ledger) NoteAction(ctx context.Context, a campaign.Action) error {
 	return l.change(ctx, l.sender, "", func(t *tx) error {
 		return t.do(stmt(nil, sqlNoteAction, plainText(a.ID), ledger.Millis(a.At), plainText(a.By), plainText(a.What),
-			plainText(ledger.Clip(a.On, ledger.MaxAction)), plainText(ledger.Clip(a.Detail, ledger.MaxAction))))
+			plainText(spelling.Clip(a.On, ledger.MaxAction)), plainText(spelling.Clip(a.Detail, ledger.MaxAction))))
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
+	"campaignd/internal/spelling"
 
 	"github.com/jackc/pgx/v5/pgconn"
 )
@@ -56,7 +57,7 @@ func (l *Ledger) UpdateFile(ctx context.Context, f campaign.DroppedFile) error {
 			t.last(notify(t.options.NotifyRejected(f, campaign.DropState(was), time.Now()))...)
 		}
 		return t.do(stmt(nil, sqlUpdateFile, f.Hash, string(f.State), int64(f.Run), plainText(f.Place),
-			plainText(ledger.Clip(f.Detail, ledger.MaxDetail)), ledger.Millis(f.NextAt), f.No))
+			plainText(spelling.Clip(f.Detail, campaign.MaxDetail)), ledger.Millis(f.NextAt), f.No))
 	})
 	var refused *pgconn.PgError
 	if errors.As(err, &refused) && refused.ConstraintName == "dropped_file_content" {
@@ -86,7 +87,7 @@ func (l *Ledger) NoteWaits(ctx context.Context, bucket, prefix string, waits []c
 		all := []*query{stmt(nil, sqlForgetWaits, bucket, prefix)}
 		for _, w := range waits {
 			all = append(all, stmt(nil, sqlNoteWait, bucket, prefix, plainText(w.Key),
-				plainText(ledger.Clip(w.Reason, ledger.MaxDetail)), ledger.Millis(w.Since)))
+				plainText(spelling.Clip(w.Reason, campaign.MaxDetail)), ledger.Millis(w.Since)))
 		}
 		return t.do(all...)
 	})

@@ -7,6 +7,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
+	"campaignd/internal/spelling"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -36,7 +37,7 @@ func (l *Ledger) NoteFiring(ctx context.Context, f campaign.Firing) (changed boo
 		var n int64
 		if err := t.do(stmt(&n, sqlNoteFiring, plainText(f.Campaign), plainText(f.Key), ledger.Millis(f.At), f.Missed,
 			ledger.Millis(f.MissedSince), ledger.Millis(f.Since), string(f.Outcome),
-			plainText(ledger.Clip(f.Detail, ledger.MaxDetail)), int64(f.Run))); err != nil {
+			plainText(spelling.Clip(f.Detail, campaign.MaxDetail)), int64(f.Run))); err != nil {
 			return err
 		}
 		changed = changed && n > 0 // n is 0 if another replica gave it a final outcome meanwhile

@@ -10,6 +10,7 @@ import (
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
 	"campaignd/internal/mutant"
+	"campaignd/internal/spelling"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -76,7 +77,7 @@ func (c *chunk) copy(t *tx) error {
 			d := &c.rows[c.skips[i]]
 			var note any
 			if d.Note != "" {
-				note = plainText(ledger.Clip(d.Note, ledger.MaxDetail))
+				note = plainText(spelling.Clip(d.Note, campaign.MaxDetail))
 			}
 			values[0], values[1], values[2] = ledger.RowID(c.no, d.Seq), int16(ledger.Skipped), string(d.Skip)
 			values[3], values[4] = note, now

@@ -6,6 +6,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
+	"campaignd/internal/spelling"
 )
 
 const sqlNotify = `INSERT INTO notification (destination, kind, run, campaign, subject, reason, detail, at, state, since, next_at)
@@ -49,7 +50,7 @@ func (l *Ledger) UpdateNotification(ctx context.Context, was, is campaign.Notifi
 	err = l.change(ctx, l.sender, "", func(t *tx) error {
 		var n int64
 		err := t.do(stmt(&n, sqlUpdateNotification, string(is.State), int64(is.Attempts), ledger.Millis(is.Since),
-			ledger.Millis(is.NextAt), plainText(ledger.Clip(is.Error, ledger.MaxDetail)), is.Body, was.No, string(was.State),
+			ledger.Millis(is.NextAt), plainText(spelling.Clip(is.Error, campaign.MaxDetail)), is.Body, was.No, string(was.State),
 			int64(was.Attempts), ledger.Millis(was.NextAt)))
 		same = n > 0
 		return err

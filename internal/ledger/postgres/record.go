@@ -10,6 +10,7 @@ import (
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
 	"campaignd/internal/mutant"
+	"campaignd/internal/spelling"
 )
 
 // maxMessageID is the most bytes of a message id that a row keeps. No receipt has more than 256; a
@@ -17,7 +18,7 @@ import (
 const maxMessageID = 1024
 
 // storedID is a message id as rows keep and compare it.
-func storedID(id string) string { return plainText(ledger.Clip(id, maxMessageID)) }
+func storedID(id string) string { return plainText(spelling.Clip(id, maxMessageID)) }
 
 // Record implements campaign.SendLedger, by the rule of ledger.Merge.Over. A NoResend doubt
 // (200 without an id) is a fact and merges whatever its epoch is: without it a policy could send
@@ -255,7 +256,7 @@ func mergeResults(rs []*campaign.Result) (qs []*query) {
 		rids[i], attempts[i] = ledger.RowID(r.Run, r.Seq), int64(m.Attempt)
 		states[i], tries[i], flags[i] = int64(m.State), m.Tries, m.Flags
 		ats[i], intents[i], dues[i] = m.At, m.IntentAt, m.NextDue
-		codes[i], details[i] = plainText(r.Code), plainText(ledger.Clip(r.Detail, ledger.MaxDetail))
+		codes[i], details[i] = plainText(r.Code), plainText(spelling.Clip(r.Detail, campaign.MaxDetail))
 		requests[i], traces[i] = plainText(r.RequestID), plainText(r.TraceID)
 		if epochs[i] = -1; m.Fenced || mutant.On("results_fenced_away") { // facts have no epoch
 			epochs[i] = r.Epoch

@@ -9,6 +9,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
+	"campaignd/internal/spelling"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -125,7 +126,7 @@ func (l *Ledger) ReportLanes(ctx context.Context, owner string, lanes []campaign
 			untils = append(untils, ledger.Millis(r.Until))
 			connections, limits = append(connections, k.connection), append(limits, plainText(r.LimitedBy))
 			wants = append(wants, r.Wants)
-			details = append(details, plainText(ledger.Clip(r.Detail, ledger.MaxSentence)))
+			details = append(details, plainText(spelling.Clip(r.Detail, ledger.MaxSentence)))
 		}
 	}
 	owner = plainText(owner)

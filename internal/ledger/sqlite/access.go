@@ -6,6 +6,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
+	"campaignd/internal/spelling"
 )
 
 const sqlAddKey = `INSERT INTO operator_key (id, name, hash, scope, company, created_at, revoked_at)
@@ -68,8 +69,8 @@ const sqlNoteAction = `INSERT INTO action (id, at, who, what, target, detail) VA
 // NoteAction implements campaign.AccessLedger.
 func (l *Ledger) NoteAction(ctx context.Context, a campaign.Action) error {
 	return l.write(ctx, results, func(t *tx) error {
-		_, err := t.exec(sqlNoteAction, a.ID, ledger.Millis(a.At), a.By, a.What, ledger.Clip(a.On, ledger.MaxAction),
-			ledger.Clip(a.Detail, ledger.MaxAction))
+		_, err := t.exec(sqlNoteAction, a.ID, ledger.Millis(a.At), a.By, a.What, spelling.Clip(a.On, ledger.MaxAction),
+			spelling.Clip(a.Detail, ledger.MaxAction))
 		return err
 	})
 }

@@ -8,6 +8,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
+	"campaignd/internal/spelling"
 )
 
 // sqlDroppedFiles is the head of every query whose rows ledger.ScanDroppedFile reads.
@@ -65,7 +66,7 @@ func (l *Ledger) UpdateFile(ctx context.Context, f campaign.DroppedFile) error {
 				return err
 			}
 		}
-		_, err := t.exec(sqlUpdateFile, f.Hash, string(f.State), int64(f.Run), f.Place, ledger.Clip(f.Detail, ledger.MaxDetail),
+		_, err := t.exec(sqlUpdateFile, f.Hash, string(f.State), int64(f.Run), f.Place, spelling.Clip(f.Detail, campaign.MaxDetail),
 			ledger.Millis(f.NextAt), f.No)
 		return err
 	})
@@ -91,7 +92,7 @@ func (l *Ledger) NoteWaits(ctx context.Context, bucket, prefix string, waits []c
 			return err
 		}
 		for _, w := range waits {
-			if _, err := t.exec(sqlNoteWait, bucket, prefix, w.Key, ledger.Clip(w.Reason, ledger.MaxDetail), ledger.Millis(w.Since)); err != nil {
+			if _, err := t.exec(sqlNoteWait, bucket, prefix, w.Key, spelling.Clip(w.Reason, campaign.MaxDetail), ledger.Millis(w.Since)); err != nil {
 				return err
 			}
 		}

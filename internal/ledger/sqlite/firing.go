@@ -8,6 +8,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
+	"campaignd/internal/spelling"
 )
 
 const (
@@ -33,7 +34,7 @@ func (l *Ledger) NoteFiring(ctx context.Context, f campaign.Firing) (changed boo
 			return nil
 		}
 		if _, err := t.exec(sqlNoteFiring, f.Campaign, f.Key, ledger.Millis(f.At), f.Missed, ledger.Millis(f.MissedSince),
-			ledger.Millis(f.Since), string(f.Outcome), ledger.Clip(f.Detail, ledger.MaxDetail), int64(f.Run)); err != nil {
+			ledger.Millis(f.Since), string(f.Outcome), spelling.Clip(f.Detail, campaign.MaxDetail), int64(f.Run)); err != nil {
 			return err
 		}
 		if _, err = t.exec(sqlDropFirings, f.Campaign, ledger.FiringsKept-1); err != nil || !changed {

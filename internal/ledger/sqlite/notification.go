@@ -6,6 +6,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
+	"campaignd/internal/spelling"
 )
 
 const (
@@ -57,7 +58,7 @@ const (
 func (l *Ledger) UpdateNotification(ctx context.Context, was, is campaign.Notification) (same bool, err error) {
 	err = l.write(ctx, results, func(t *tx) error {
 		n, err := t.exec(sqlUpdateNotification, string(is.State), is.Attempts, ledger.Millis(is.Since), ledger.Millis(is.NextAt),
-			ledger.Clip(is.Error, ledger.MaxDetail), is.Body, was.No, string(was.State), was.Attempts, ledger.Millis(was.NextAt))
+			spelling.Clip(is.Error, campaign.MaxDetail), is.Body, was.No, string(was.State), was.Attempts, ledger.Millis(was.NextAt))
 		same = n > 0
 		return err
 	})

@@ -9,6 +9,7 @@ import (
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
 	"campaignd/internal/mutant"
+	"campaignd/internal/spelling"
 )
 
 // acceptWidth is how many acceptances one statement carries.
@@ -209,7 +210,7 @@ func (t *tx) merge(r *campaign.Result) error {
 	if !ok {
 		return nil
 	}
-	detail := ledger.Clip(r.Detail, ledger.MaxDetail)
+	detail := spelling.Clip(r.Detail, campaign.MaxDetail)
 	if m.Noted {
 		_, err := t.exec(sqlFlagNoResend, r.Code, detail, id)
 		return err

@@ -10,6 +10,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
+	"campaignd/internal/spelling"
 )
 
 const sqlLines = lineColumns + `FROM delivery d INDEXED BY delivery_row` + lineTables +
@@ -126,7 +127,7 @@ func (l *Ledger) ReportLanes(ctx context.Context, owner string, lanes []campaign
 		}
 		for _, r := range lanes {
 			if _, err := t.exec(sqlInsertLane, owner, int64(r.Run), r.Connection, r.LimitedBy,
-				ledger.Clip(r.Detail, ledger.MaxSentence), r.Rate, r.Wants, ledger.Millis(r.At), ledger.Millis(r.Until)); err != nil {
+				spelling.Clip(r.Detail, ledger.MaxSentence), r.Rate, r.Wants, ledger.Millis(r.At), ledger.Millis(r.Until)); err != nil {
 				return err
 			}
 		}
