@@ -45,7 +45,7 @@ var changes = map[string]changeRow{
 func ChangeEffect(word string) EventEffect { return changes[word].effect }
 
 // ChangeHold returns the hold that an event with this word begins: until the time that the event
-// gives, or until one that heals.
+// gives, or until one that lifts it.
 func ChangeHold(scope HoldScope, id string, c messaging.Change, at time.Time) Hold {
 	row := changes[c.Word]
 	return Hold{Scope: scope, ID: id, Reason: c.Word, Detail: row.sentence, Source: HoldByEvent, Since: at, Until: c.Until,

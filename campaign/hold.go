@@ -60,22 +60,22 @@ func RefusalHold(e *messaging.Error, o Origin, posted, now time.Time) (Hold, boo
 	if e.Proof != messaging.NotSent {
 		return Hold{}, false
 	}
-	what, heal := e.Hold, e.Heal
+	what, by := e.Hold, e.EndedBy
 	if what == messaging.HoldNothing && e.Action == messaging.Slow && e.Wait > 0 {
-		what, heal = messaging.HoldConnection, messaging.HealTime // Retry-After
+		what, by = messaging.HoldConnection, messaging.EndedByTime // Retry-After
 	}
 	h, ok := holdOf(what, o)
 	if !ok {
 		return Hold{}, false
 	}
 	h.Reason, h.Detail, h.Source, h.Since = e.Reason(), e.Error(), HoldByRefusal, posted
-	h.heal(heal, now, e.Wait)
+	h.setEnd(by, now, e.Wait)
 	return h, true
 }
 
 // FailureHold returns the hold that a failed status begins; false: none. o is the origin of the
 // message, accepted when the service took it (zero: not known), and at the time of the event. A
-// healing after the acceptance covers the failure, because earlier messages fail for a while.
+// lift after the acceptance covers the failure, because earlier messages fail for a while.
 func FailureHold(code int, o Origin, accepted, at time.Time) (Hold, bool) {
 	f := messaging.Failed(code)
 	h, ok := holdOf(f.Hold, o)
@@ -86,15 +86,15 @@ func FailureHold(code int, o Origin, accepted, at time.Time) (Hold, bool) {
 	if !accepted.IsZero() && accepted.Before(at) {
 		h.Since = accepted
 	}
-	h.heal(f.Heal, at, f.Wait)
+	h.setEnd(f.EndedBy, at, f.Wait)
 	return h, true
 }
 
-// heal sets how the hold ends. A Retry-After does not end a hold that only an event or an operator
-// ends: a client is still suspended when the time that its answers name is over.
-func (h *Hold) heal(by messaging.Heal, from time.Time, wait time.Duration) {
-	h.Manual = by == messaging.HealOperator
-	if by == messaging.HealTime {
+// setEnd sets how the hold ends. A Retry-After does not end a hold that only an event or an
+// operator ends: a client is still suspended when the time that its answers name is over.
+func (h *Hold) setEnd(by messaging.EndedBy, from time.Time, wait time.Duration) {
+	h.Manual = by == messaging.EndedByOperator
+	if by == messaging.EndedByTime {
 		h.Until = from.Add(wait)
 	}
 }
@@ -124,7 +124,7 @@ func holdOf(what messaging.Hold, o Origin) (Hold, bool) {
 	return h, h.ID != ""
 }
 
-// Hold is a durable fact: nothing of a scope may be sent until a time, until an event heals it,
+// Hold is a durable fact: nothing of a scope may be sent until a time, until an event ends it,
 // until the test of a breaker ends the breaker's own hold, or until an operator lifts it
 // (docs/protocol.md#holds). (Scope, ID, Reason) is its key.
 type Hold struct {
@@ -228,7 +228,7 @@ type Lift struct {
 	Scope  HoldScope
 	ID     string
 	Reason string // "": of any reason
-	// At is the time of the healing event itself. A lift without a time does nothing.
+	// At is the time of the lifting event itself. A lift without a time does nothing.
 	At time.Time
 	By HoldSource
 }
@@ -268,14 +268,14 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// Healed is when a scope and id were last healed. A zero time means never.
-type Healed struct {
+// LastLifts are when the holds of a scope and id were last lifted. A zero time means never.
+type LastLifts struct {
 	Event    time.Time // by an event, by the clock of the service
 	Operator time.Time
 }
 
 // With returns the later times of w and of a lift.
-func (w Healed) With(by HoldSource, at time.Time) Healed {
+func (w LastLifts) With(by HoldSource, at time.Time) LastLifts {
 	switch by {
 	case HoldByEvent:
 		w.Event = later(w.Event, at)
@@ -285,9 +285,9 @@ func (w Healed) With(by HoldSource, at time.Time) Healed {
 	return w
 }
 
-// covers reports whether the report h is older than what healed its scope and id. A hold of an
-// operator or a breaker is no report. No event heals what only an operator may end.
-func (w Healed) covers(h Hold) bool {
+// covers reports whether the report h is older than the last lift of its scope and id. A hold of an
+// operator or a breaker is no report. No event lifts what only an operator may end.
+func (w LastLifts) covers(h Hold) bool {
 	if h.Source == HoldByOperator || h.Source == HoldByBreaker {
 		return false
 	}
@@ -306,10 +306,10 @@ const (
 
 // Renew returns what becomes of the stored hold h when next is reported at now, and whether next
 // has an effect. A zero h means that none is stored. A report has no effect if its scope and id
-// were healed after it, or if its hold is over already. Events that come late or again therefore
+// were lifted after it, or if its hold is over already. Events that come late or again therefore
 // hold nothing.
-func (h Hold) Renew(next Hold, healed Healed, now time.Time) (Hold, bool) {
-	if healed.With(h.LiftedBy, h.Lifted).covers(next) {
+func (h Hold) Renew(next Hold, lifts LastLifts, now time.Time) (Hold, bool) {
+	if lifts.With(h.LiftedBy, h.Lifted).covers(next) {
 		return h, false
 	}
 	breaker := next.Source == HoldByBreaker

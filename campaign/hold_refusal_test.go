@@ -22,7 +22,7 @@ func TestARefusalHoldsWhatItSaysMustStop(t *testing.T) {
 		"Key":     {messaging.Error{Hold: messaging.HoldKey}, whole, HoldKey, "k", time.Time{}},
 		"Company": {messaging.Error{Hold: messaging.HoldCompany}, whole, HoldCompany, "c", time.Time{}},
 		"Account": {messaging.Error{Hold: messaging.HoldAccount}, whole, HoldAccount, "a", time.Time{}},
-		"Connection": {messaging.Error{Hold: messaging.HoldConnection, Heal: messaging.HealTime, Wait: time.Minute}, whole, HoldConnection, "n",
+		"Connection": {messaging.Error{Hold: messaging.HoldConnection, EndedBy: messaging.EndedByTime, Wait: time.Minute}, whole, HoldConnection, "n",
 			second(62)},
 		"Template":        {messaging.Error{Hold: messaging.HoldTemplate}, whole, HoldTemplate, "a/sale/en", time.Time{}},
 		"UnknownCompany":  {messaging.Error{Hold: messaging.HoldCompany}, only, HoldConnection, "n", time.Time{}},
@@ -69,7 +69,7 @@ func TestAFailedStatusHoldsWhatItsCodeSays(t *testing.T) {
 			continue
 		}
 		until := time.Time{}
-		if f := messaging.Failed(code); f.Heal == messaging.HealTime {
+		if f := messaging.Failed(code); f.EndedBy == messaging.EndedByTime {
 			until = second(0).Add(f.Wait)
 		}
 		if got.Reason != strconv.Itoa(code) || got.Source != HoldByStatus || !got.Since.Equal(second(0)) || got.Detail == "" ||

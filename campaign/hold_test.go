@@ -174,24 +174,24 @@ func TestAReportRenewsItsHold(t *testing.T) {
 	refusal := func(h Hold) Hold { h.Source = HoldByRefusal; return h }
 	told := func(h Hold) Hold { h.Source = HoldByEvent; return h }
 	operator := func(h Hold) Hold { h.Source = HoldByOperator; return h }
-	event, command := Healed{Event: second(60)}, Healed{Operator: second(60)}
+	event, command := LastLifts{Event: second(60)}, LastLifts{Operator: second(60)}
 	for name, c := range map[string]struct {
 		old, next Hold
-		healed    Healed
+		lifts     LastLifts
 		want      Hold
 		ok        bool
 	}{
-		"New":                    {Hold{}, report(60, 0), Healed{}, stored(60, 60, 0, 1), true},
-		"Prolonged":              {stored(0, 0, 110, 2), report(60, 120), Healed{}, stored(0, 60, 120, 2), true},
-		"NotShortened":           {stored(0, 0, 130, 2), report(60, 120), Healed{}, stored(0, 60, 130, 2), true},
-		"StaysEndless":           {stored(0, 0, 0, 1), report(60, 120), Healed{}, stored(0, 60, 0, 1), true},
-		"BecomesEndless":         {stored(0, 0, 110, 1), report(60, 0), Healed{}, stored(0, 60, 0, 1), true},
-		"OlderReport":            {stored(50, 70, 0, 1), report(60, 0), Healed{}, stored(50, 70, 0, 1), true},
-		"BackAfterItsEnd":        {stored(0, 0, 90, 2), report(60, 0), Healed{}, stored(0, 60, 0, 3), true},
-		"BackMuchLater":          {stored(-900, -900, -500, 2), report(60, 0), Healed{}, stored(60, 60, 0, 1), true},
-		"NewAfterALift":          {lifted, report(51, 0), Healed{}, stored(51, 51, 0, 1), true},
-		"OlderThanItsLift":       {lifted, report(50, 0), Healed{}, lifted, false},
-		"OverAlready":            {stored(0, 0, 90, 2), report(60, 100), Healed{}, stored(0, 0, 90, 2), false},
+		"New":                    {Hold{}, report(60, 0), LastLifts{}, stored(60, 60, 0, 1), true},
+		"Prolonged":              {stored(0, 0, 110, 2), report(60, 120), LastLifts{}, stored(0, 60, 120, 2), true},
+		"NotShortened":           {stored(0, 0, 130, 2), report(60, 120), LastLifts{}, stored(0, 60, 130, 2), true},
+		"StaysEndless":           {stored(0, 0, 0, 1), report(60, 120), LastLifts{}, stored(0, 60, 0, 1), true},
+		"BecomesEndless":         {stored(0, 0, 110, 1), report(60, 0), LastLifts{}, stored(0, 60, 0, 1), true},
+		"OlderReport":            {stored(50, 70, 0, 1), report(60, 0), LastLifts{}, stored(50, 70, 0, 1), true},
+		"BackAfterItsEnd":        {stored(0, 0, 90, 2), report(60, 0), LastLifts{}, stored(0, 60, 0, 3), true},
+		"BackMuchLater":          {stored(-900, -900, -500, 2), report(60, 0), LastLifts{}, stored(60, 60, 0, 1), true},
+		"NewAfterALift":          {lifted, report(51, 0), LastLifts{}, stored(51, 51, 0, 1), true},
+		"OlderThanItsLift":       {lifted, report(50, 0), LastLifts{}, lifted, false},
+		"OverAlready":            {stored(0, 0, 90, 2), report(60, 100), LastLifts{}, stored(0, 0, 90, 2), false},
 		"OlderThanItsEvent":      {Hold{}, report(60, 0), event, Hold{}, false},
 		"NewerThanItsEvent":      {Hold{}, told(report(61, 0)), event, told(stored(61, 61, 0, 1)), true},
 		"StatusWithinTheSkew":    {Hold{}, report(65, 0), event, Hold{}, false},
@@ -202,11 +202,11 @@ func TestAReportRenewsItsHold(t *testing.T) {
 		"RefusalAfterACommand":   {Hold{}, refusal(report(61, 0)), command, refusal(stored(61, 61, 0, 1)), true},
 		"NoEventHealsManual":     {Hold{}, manual, event, manualNow, true},
 		"ACommandHealsManual":    {Hold{}, manual, command, Hold{}, false},
-		"ManualStaysManual":      {wasManual, report(60, 0), Healed{}, wasManualNow, true},
-		"TheOperatorsLastWord":   {operator(stored(0, 0, 0, 1)), operator(report(60, 110)), Healed{}, operator(stored(0, 60, 110, 1)), true},
+		"ManualStaysManual":      {wasManual, report(60, 0), LastLifts{}, wasManualNow, true},
+		"TheOperatorsLastWord":   {operator(stored(0, 0, 0, 1)), operator(report(60, 110)), LastLifts{}, operator(stored(0, 60, 110, 1)), true},
 		"TheOperatorAlwaysHolds": {Hold{}, operator(report(1, 0)), command, operator(stored(1, 1, 0, 1)), true},
 	} {
-		got, ok := c.old.Renew(c.next, c.healed, second(100))
+		got, ok := c.old.Renew(c.next, c.lifts, second(100))
 		if d := cmp.Diff(c.want, got); d != "" || ok != c.ok {
 			t.Errorf("%s: an effect %v, want %v; -want +got:\n%s", name, ok, c.ok, d)
 		}
@@ -219,11 +219,11 @@ func TestTheRestOfABreakerDoubles(t *testing.T) {
 	now, h := second(0), Hold{}
 	for n, want := range []time.Duration{5, 10, 20, 40, 80, 160, 300, 300, 300, 300, 300, 300} {
 		trip := Hold{Scope: HoldConnection, ID: "n", Reason: "breaker", Source: HoldByBreaker, Since: now}
-		h, _ = h.Renew(trip, Healed{Operator: now, Event: now}, now)
+		h, _ = h.Renew(trip, LastLifts{Operator: now, Event: now}, now)
 		if got := h.Until.Sub(now); got != want*time.Second || h.Count != n+1 {
 			t.Errorf("trip %d: it rests %s, counted %d; want %s", n+1, got, h.Count, want*time.Second)
 		}
-		if again, _ := h.Renew(trip, Healed{}, now); again.Until != h.Until || again.Count != h.Count {
+		if again, _ := h.Renew(trip, LastLifts{}, now); again.Until != h.Until || again.Count != h.Count {
 			t.Errorf("trip %d told by another replica: until %s, counted %d; want %s, %d", n+1, again.Until, again.Count, h.Until, h.Count)
 		}
 		if got := []bool{h.Probing(now), h.Probing(h.Until)}; got[0] || !got[1] {
@@ -232,7 +232,7 @@ func TestTheRestOfABreakerDoubles(t *testing.T) {
 		now = h.Until.Add(holdRepeats - time.Second)
 	}
 	now = h.Until.Add(holdRepeats)
-	h, _ = h.Renew(Hold{Scope: HoldConnection, ID: "n", Reason: "breaker", Source: HoldByBreaker, Since: now}, Healed{}, now)
+	h, _ = h.Renew(Hold{Scope: HoldConnection, ID: "n", Reason: "breaker", Source: HoldByBreaker, Since: now}, LastLifts{}, now)
 	if want := now.Add(breakerRest); !h.Until.Equal(want) || h.Count != 1 {
 		t.Errorf("long after the last rest: until %s, counted %d; want %s, 1", h.Until, h.Count, want)
 	}
@@ -260,18 +260,18 @@ func TestOldEventsNeverWinOverNewerOnes(t *testing.T) {
 		"two approvals, the older one comes later": {[]int{10, -13, -9, 12}, false},
 	} {
 		var h Hold
-		var healed Healed
+		var lifts LastLifts
 		for n, m := range c.arrive {
 			now := second(2000 + n)
 			if m > 0 {
-				h, _ = h.Renew(paused(m), healed, now)
+				h, _ = h.Renew(paused(m), lifts, now)
 				continue
 			}
 			l := Lift{Scope: HoldTemplate, ID: paused(0).ID, At: second(-m), By: HoldByEvent}
 			if l.Ends(h) {
 				h.Lifted, h.LiftedBy = l.At, l.By
 			}
-			healed = healed.With(l.By, l.At)
+			lifts = lifts.With(l.By, l.At)
 		}
 		if got := h.Scope != "" && h.InForce(second(3000)); got != c.held {
 			t.Errorf("%s: held %t, want %t", name, got, c.held)

@@ -176,21 +176,21 @@ func (h Hold) ends() string {
 	case h.Manual, h.Source == HoldByOperator:
 		return "only an operator ends it: " + command
 	}
-	heal := ""
+	event := ""
 	switch h.Scope {
 	case HoldTemplate:
-		heal = "the approval of the template"
+		event = "the approval of the template"
 	case HoldAccount:
-		heal = "an event that the account is active again"
+		event = "an event that the account is active again"
 	case HoldCompany:
-		heal = "an event that the company is active again"
+		event = "an event that the company is active again"
 	case HoldConnection:
-		heal = "an event that the number is connected again"
+		event = "an event that the number is connected again"
 	}
-	if heal == "" || h.Source != HoldByEvent && messaging.HealOf(h.Reason) == messaging.HealOperator {
+	if event == "" || h.Source != HoldByEvent && messaging.EndOf(h.Reason) == messaging.EndedByOperator {
 		return "only an operator ends it, when its cause is gone: " + command
 	}
-	return heal + " ends it; " + command + " ends it earlier"
+	return event + " ends it; " + command + " ends it earlier"
 }
 
 // liftCommand is the command that ends the hold.

@@ -157,7 +157,7 @@ type Events struct {
 	Suppressions []Suppression // from STOP messages, buttons and user_preferences
 	Lifted       []Suppression // from user_preferences: resume; only of scope marketing
 	Holds        []Hold        // from account, number and template events
-	Lifts        []Lift        // from events that heal
+	Lifts        []Lift        // from events that end holds
 	Moved        []Move        // recipients who changed their number
 	Inbound      []Inbound     // messages of recipients, over connections with a tier
 }

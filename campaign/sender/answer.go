@@ -53,7 +53,7 @@ func (a *attempt) classify(e *messaging.Error, backoff time.Duration, breakerOpe
 		k := min(a.nth-1, 4)
 		return later(6*time.Second<<(2*k) + a.spread(time.Second))
 	case messaging.RetryLater:
-		if e.Heal != messaging.HealNothing || e.Status == 0 {
+		if e.EndedBy != messaging.EndedByNothing || e.Status == 0 {
 			return later(backoff + a.spread(time.Second)) // the hold keeps the delivery back, and may be lifted earlier
 		}
 		return later(max(e.Wait, min(backoff<<min(a.nth-1, 5), 5*time.Minute)) + a.spread(time.Second))
@@ -92,7 +92,7 @@ func (p *poster) learn(a *attempt, t ticket, e *messaging.Error, posted, now tim
 		code = e.Code
 	}
 	switch n.circuit.settle(t, v, code, a.delivery.Key, a.tries > 0) {
-	case heals:
+	case closes:
 		p.e.holds.lift(campaign.Lift{
 			Scope: campaign.HoldConnection, ID: n.connection, Reason: breakerReason, At: now, By: campaign.HoldByBreaker,
 		})

@@ -124,7 +124,7 @@ type change uint8
 const (
 	stays change = iota
 	trips
-	heals
+	closes
 )
 
 // settle counts the answer to a post and says what follows. The answers to posts that began before
@@ -136,7 +136,7 @@ func (c *circuit) settle(t ticket, v verdict, code string, key int64, again bool
 	if t.probe && v == proven && (t.term == c.term || t.term == c.failed) {
 		c.begin(c.rest)
 		c.failed, c.noProof = 0, 0
-		return heals // also after another test of the same round has failed
+		return closes // also after another test of the same round has failed
 	}
 	if t.term != c.term || v == neutral {
 		return stays

@@ -118,7 +118,7 @@ func TestAnUnknownAnswerIsItsRecipientsMatter(t *testing.T) {
 	e := &messaging.Error{Proof: messaging.NotSent, Action: messaging.RetryUnknown, Status: 403, Code: "http_403"}
 	for _, tt := range []struct {
 		tries  int
-		ill    bool
+		open   bool
 		kind   campaign.ResultKind
 		counts bool
 	}{
@@ -126,8 +126,8 @@ func TestAnUnknownAnswerIsItsRecipientsMatter(t *testing.T) {
 		{0, true, campaign.ResultDeferred, false}, {2, true, campaign.ResultDeferred, false}, {9, true, campaign.ResultDeferred, false},
 	} {
 		a := &attempt{nth: tt.tries + 1, tries: tt.tries}
-		if got := a.classify(e, 5*time.Second, tt.ill, time.Now()); got.Kind != tt.kind || got.Counts != tt.counts || got.Code != "http_403" {
-			t.Errorf("after %d tries, ill: %v: %+v, want kind %v, counted: %v", tt.tries, tt.ill, got, tt.kind, tt.counts)
+		if got := a.classify(e, 5*time.Second, tt.open, time.Now()); got.Kind != tt.kind || got.Counts != tt.counts || got.Code != "http_403" {
+			t.Errorf("after %d tries, open: %v: %+v, want kind %v, counted: %v", tt.tries, tt.open, got, tt.kind, tt.counts)
 		}
 	}
 }

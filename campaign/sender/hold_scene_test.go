@@ -16,7 +16,7 @@ import (
 func TestARefusalHoldsExactlyWhatItIsAbout(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
-		ill    func(*request) bool
+		failed func(*request) bool
 		answer func() *http.Response
 		hold   string
 		scope  campaign.HoldScope
@@ -39,28 +39,28 @@ func TestARefusalHoldsExactlyWhatItIsAbout(t *testing.T) {
 			[]func(*request) bool{over("conn_1"), over("conn_2")}, []float64{pace, pace}},
 	} {
 		if testing.Short() && tt.scope != campaign.HoldCompany {
-			continue // as in TestASickServiceBurnsNobody
+			continue // as in TestAFailingServiceCostsNoRecipient
 		}
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newScene(t)
 				s.launch("spring", 6000, "conn_1", "conn_2")
 				s.launch("autumn", 6000, "conn_1", "conn_2")
-				ill := time.Now().Add(5 * time.Second)
-				healthy := ill.Add(30 * time.Second)
+				failed := time.Now().Add(5 * time.Second)
+				healthy := failed.Add(30 * time.Second)
 				s.answer = func(q *request) *http.Response {
-					if now := time.Now(); tt.ill(q) && now.After(ill) && now.Before(healthy) {
+					if now := time.Now(); tt.failed(q) && now.After(failed) && now.Before(healthy) {
 						return tt.answer()
 					}
 					return nil
 				}
 				engine, stop := s.start("a")
-				time.Sleep(time.Until(ill.Add(20 * time.Second)))
-				if n := s.count(ill.Add(200*time.Millisecond), time.Now(), tt.ill); n > 0 {
+				time.Sleep(time.Until(failed.Add(20 * time.Second)))
+				if n := s.count(failed.Add(200*time.Millisecond), time.Now(), tt.failed); n > 0 {
 					t.Errorf("%d posts of what is held, want 0", n)
 				}
 				for i, match := range tt.free {
-					s.steady(tt.name, ill.Add(time.Second), time.Now(), tt.each[i], match)
+					s.steady(tt.name, failed.Add(time.Second), time.Now(), tt.each[i], match)
 				}
 				if got := s.holds(); !slices.Equal(got, []string{tt.hold}) {
 					t.Errorf("holds %q, want %q", got, tt.hold)
@@ -79,7 +79,7 @@ func TestARefusalHoldsExactlyWhatItIsAbout(t *testing.T) {
 				time.Sleep(time.Until(healthy))
 				s.lift(tt.scope, tt.id)
 				time.Sleep(10 * time.Second)
-				if n := s.count(healthy, time.Now(), tt.ill); n == 0 {
+				if n := s.count(healthy, time.Now(), tt.failed); n == 0 {
 					t.Error("0 posts within 10 s of the lift, want it to go on")
 				}
 				time.Sleep(3 * time.Minute)
@@ -102,16 +102,16 @@ func TestWhatWasGrantedGoesBackAndIsCheckedAgain(t *testing.T) {
 		s := newScene(t)
 		s.group = 5 * time.Second // 340 attempts a group
 		s.launch("spring", 1000, "conn_1")
-		ill := time.Now().Add(3 * time.Second)
-		healthy := ill.Add(10 * time.Second)
+		failed := time.Now().Add(3 * time.Second)
+		healthy := failed.Add(10 * time.Second)
 		s.answer = func(q *request) *http.Response {
-			if now := time.Now(); now.After(ill) && now.Before(healthy) {
+			if now := time.Now(); now.After(failed) && now.Before(healthy) {
 				return refuse(131048)
 			}
 			return nil
 		}
 		_, stop := s.start("a")
-		time.Sleep(time.Until(ill.Add(5 * time.Second)))
+		time.Sleep(time.Until(failed.Add(5 * time.Second)))
 		var gone []campaign.Suppression
 		for i := range 1000 { // nobody more may be sent to
 			to := phone(i)

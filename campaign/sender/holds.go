@@ -125,7 +125,7 @@ func (h *holds) add(one campaign.Hold, now time.Time) {
 		h.short = put(h.short, one)
 	default:
 		h.pending.reports = put(h.pending.reports, one)
-		one, _ = old.Renew(one, campaign.Healed{}, now)
+		one, _ = old.Renew(one, campaign.LastLifts{}, now)
 		h.pending.holds = put(h.pending.holds, one)
 		h.wake.send()
 	}

@@ -99,8 +99,8 @@ func (p *policy) answer(w *world, m posted, h heard, code int) {
 	}
 }
 
-// heal says that an operator or an event is about to lift the holds of a name.
-func (p *policy) heal(name holdName) {
+// lifts says that an operator or an event is about to lift the holds of a name.
+func (p *policy) lifts(name holdName) {
 	delete(p.holds, name)
 	delete(p.perhaps, name)
 	p.lifted[name] = time.Now()
@@ -218,7 +218,7 @@ func (w *world) operate(ctx context.Context, seen map[string]time.Time) error {
 		}
 		delete(seen, key)
 		w.mu.Lock()
-		w.policy.heal(holdName{h.Scope, h.ID})
+		w.policy.lifts(holdName{h.Scope, h.ID})
 		w.mu.Unlock()
 		w.count("people: lift a hold")
 		w.note("people: lift "+key, nil)

@@ -161,7 +161,7 @@ func (s *witness) approve(w *world, r *campaignRun) {
 	defer w.mu.Unlock()
 	r.approved, r.disapproved = time.Now(), false
 	for _, c := range w.load.connections {
-		w.policy.heal(holdName{campaign.HoldTemplate, campaign.TemplateID(simOrigin(c.ID).Account, r.template, "en_US")})
+		w.policy.lifts(holdName{campaign.HoldTemplate, campaign.TemplateID(simOrigin(c.ID).Account, r.template, "en_US")})
 	}
 	w.policy.resume(r, false)
 }

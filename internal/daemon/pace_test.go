@@ -89,12 +89,12 @@ func TestAnUnknownPaceSendsNothing(t *testing.T) {
 		t.Errorf("%d messages were posted at an unknown pace, want 0", n)
 	}
 	away.Store(false)
-	healed := time.Now()
+	recovered := time.Now()
 	r := <-ended
 	if r.err != nil || r.Report.Totals[campaign.Queued] != 0 || posts.Load() != 20 {
 		t.Errorf("the run ended with %v, %d posts, totals %v; want 20 posts", r.err, posts.Load(), r.Report.Totals)
 	}
-	if took := time.Since(healed); took > 10*time.Second {
+	if took := time.Since(recovered); took > 10*time.Second {
 		t.Errorf("the run ended %v after the service told the pace, want within 10s", took)
 	}
 }

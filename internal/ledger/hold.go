@@ -14,8 +14,8 @@ import (
 // Holds are the stored holds of some scopes and ids, as one transaction reads and changes them.
 // The zero value is empty. Both backends merge with it.
 //
-// A row without a reason is the marker of its scope and id: its since is when an event last healed
-// them, its lifted when an operator last did (campaign.Healed). It stops nothing and is never
+// A row without a reason is the marker of its scope and id: its since is when an event last lifted
+// them, its lifted when an operator last did (campaign.LastLifts). It stops nothing and is never
 // listed.
 type Holds struct {
 	Began []campaign.Hold // stop something now, and did not before
@@ -47,16 +47,16 @@ func (s *Holds) write(h campaign.Hold) {
 	s.changed[keyOf(h)] = true
 }
 
-func (s *Holds) healed(scope campaign.HoldScope, id string) campaign.Healed {
+func (s *Holds) lastLifts(scope campaign.HoldScope, id string) campaign.LastLifts {
 	m := s.rows[holdKey{scope, id, ""}]
-	return campaign.Healed{Event: m.Since, Operator: m.Lifted}
+	return campaign.LastLifts{Event: m.Since, Operator: m.Lifted}
 }
 
 // Add merges a hold that is reported at now (campaign.Hold.Renew).
 func (s *Holds) Add(h campaign.Hold, now time.Time) {
 	h.Since, h.Until, h.Detail = stored(h.Since), stored(h.Until), spelling.Clip(h.Detail, campaign.MaxDetail)
 	old := s.rows[keyOf(h)]
-	next, ok := old.Renew(h, s.healed(h.Scope, h.ID), now)
+	next, ok := old.Renew(h, s.lastLifts(h.Scope, h.ID), now)
 	next.Until = stored(next.Until)
 	if !ok || next == old {
 		return
@@ -89,9 +89,9 @@ func (s *Holds) Lift(l campaign.Lift, now time.Time) {
 	if l.Reason != "" {
 		return
 	}
-	old := s.healed(l.Scope, l.ID)
-	if healed := old.With(l.By, l.At); healed != old {
-		s.write(campaign.Hold{Scope: l.Scope, ID: l.ID, Since: healed.Event, Lifted: healed.Operator})
+	old := s.lastLifts(l.Scope, l.ID)
+	if lifts := old.With(l.By, l.At); lifts != old {
+		s.write(campaign.Hold{Scope: l.Scope, ID: l.ID, Since: lifts.Event, Lifted: lifts.Operator})
 	}
 }
 

@@ -141,7 +141,7 @@ func (a *Assumed) throttles(e *Error, h http.Header) {
 	for _, t := range a.Throttled {
 		if e.Status == t.Status && (t.Code == "" || t.Code == e.Code) {
 			r := statusRow(http.StatusTooManyRequests, true)
-			e.Proof, e.Action, e.Hold, e.Heal, e.Feed, e.Wait = NotSent, r.Action, r.Hold, r.Heal, r.Feed, retryAfter(h)
+			e.Proof, e.Action, e.Hold, e.EndedBy, e.Feed, e.Wait = NotSent, r.Action, r.Hold, r.EndedBy, r.Feed, retryAfter(h)
 			return
 		}
 	}

@@ -128,7 +128,7 @@ func refusal(a *answer, requestID, key string, proven []StatusCode) *Error {
 	if e.Message == "" {
 		e.Message = r.Sentence
 	}
-	e.Action, e.Hold, e.Feed, e.Heal = r.Action, r.Hold, r.Feed, r.Heal
+	e.Action, e.Hold, e.Feed, e.EndedBy = r.Action, r.Hold, r.Feed, r.EndedBy
 	if e.Wait == 0 {
 		e.Wait = r.Wait
 	}
@@ -141,7 +141,7 @@ func refusal(a *answer, requestID, key string, proven []StatusCode) *Error {
 // other runs on the number go on.
 func (e *Error) blame(m *Message) {
 	if e.Proof == NotSent && e.Code == codeNotFound && m.hasAsset() {
-		e.Action, e.Hold, e.Heal = RetryOnce, HoldPayload, HealNothing // as send_media
+		e.Action, e.Hold, e.EndedBy = RetryOnce, HoldPayload, EndedByNothing // as send_media
 	}
 }
 

@@ -31,7 +31,7 @@ func (h Hold) word() string {
 	return [...]string{"-", "payload", "connection", "template", "account", "company", "key"}[h]
 }
 
-func (h Heal) word() string {
+func (h EndedBy) word() string {
 	return [...]string{"-", "time", "number event", "template event", "account event", "operator"}[h]
 }
 
@@ -61,11 +61,11 @@ func TestCodesMeanWhatTheGoldenTableSays(t *testing.T) {
 	}
 	line := func(w io.Writer, name string, r row) {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n",
-			name, r.Action.word(), r.Hold.word(), waitWord(r.Wait), r.Heal.word(), r.Feed.word(), r.Sentence)
+			name, r.Action.word(), r.Hold.word(), waitWord(r.Wait), r.EndedBy.word(), r.Feed.word(), r.Sentence)
 	}
 	fmt.Fprint(&page, "# What the service's answers mean\n\n"+
 		"Written by `go test ./internal/messaging -run TestCodes -update`. A change of a line here is a change of what is sent to whom.\n")
-	section("Platform codes (meta.code)", "code\taction\thold\twait\thealed by\tfeed\tsentence", func(w io.Writer) {
+	section("Platform codes (meta.code)", "code\taction\thold\twait\tended by\tfeed\tsentence", func(w io.Writer) {
 		for _, code := range slices.Sorted(maps.Keys(platformRows)) {
 			line(w, fmt.Sprint(code), platformRows[code])
 			if code == 200 {
@@ -80,13 +80,13 @@ func TestCodesMeanWhatTheGoldenTableSays(t *testing.T) {
 			}
 		}
 	})
-	section("Codes of the service, and of the wire (error)", "error\taction\thold\twait\thealed by\tfeed\tsentence", func(w io.Writer) {
+	section("Codes of the service, and of the wire (error)", "error\taction\thold\twait\tended by\tfeed\tsentence", func(w io.Writer) {
 		rows := namedRows()
 		for _, code := range slices.Sorted(maps.Keys(rows)) {
 			line(w, code, rows[code])
 		}
 	})
-	const columns = "\tproof\taction\thold\twait\thealed by\tfeed\tproven\tcode\tmessage"
+	const columns = "\tproof\taction\thold\twait\tended by\tfeed\tproven\tcode\tmessage"
 	section("Statuses whose body says nothing", "status\tbody"+columns, func(w io.Writer) {
 		// Neighbouring statuses with the same meaning share a line.
 		for _, body := range []string{"{}", "<html>"} {
@@ -166,7 +166,7 @@ func TestCodesMeanWhatTheGoldenTableSays(t *testing.T) {
 }
 
 func fieldsOf(e *Error) string {
-	return strings.Join([]string{e.Proof.word(), e.Action.word(), e.Hold.word(), waitWord(e.Wait), e.Heal.word(),
+	return strings.Join([]string{e.Proof.word(), e.Action.word(), e.Hold.word(), waitWord(e.Wait), e.EndedBy.word(),
 		e.Feed.word(), map[bool]string{true: "proven", false: "-"}[e.Proven()], e.Code, cmp.Or(e.Message, "-")}, "\t")
 }
 

@@ -26,7 +26,7 @@ func docLine(code string, r row) string {
 		wait = fmt.Sprintf("%d s", r.Wait/time.Second)
 	}
 	return fmt.Sprintf("| %s | %s | %s | %s | %s | %s | %s |",
-		code, r.Sentence, action, dash(r.Hold.word()), wait, dash(r.Heal.word()), dash(r.Feed.word()))
+		code, r.Sentence, action, dash(r.Hold.word()), wait, dash(r.EndedBy.word()), dash(r.Feed.word()))
 }
 
 func TestThePageHasEveryNameThatCanBeConfigured(t *testing.T) {

@@ -63,22 +63,22 @@ const (
 	HoldKey
 )
 
-// Heal is what ends a hold. An operator can end each hold earlier.
-type Heal uint8
+// EndedBy is what ends a hold. An operator can end each hold earlier.
+type EndedBy uint8
 
 const (
-	// HealNothing is the Heal of HoldNothing and HoldPayload.
-	HealNothing Heal = iota
-	// HealTime ends the hold after Wait. An event about its scope ends it earlier.
-	HealTime
-	// HealNumberEvent ends the hold by an event about the number of the connection.
-	HealNumberEvent
-	// HealTemplateEvent ends the hold by an approval of the template.
-	HealTemplateEvent
-	// HealAccountEvent ends the hold by an event about the account or the company.
-	HealAccountEvent
-	// HealOperator means that no event ends the hold.
-	HealOperator
+	// EndedByNothing is the EndedBy of HoldNothing and HoldPayload.
+	EndedByNothing EndedBy = iota
+	// EndedByTime ends the hold after Wait. An event about its scope ends it earlier.
+	EndedByTime
+	// EndedByNumberEvent ends the hold by an event about the number of the connection.
+	EndedByNumberEvent
+	// EndedByTemplateEvent ends the hold by an approval of the template.
+	EndedByTemplateEvent
+	// EndedByAccountEvent ends the hold by an event about the account or the company.
+	EndedByAccountEvent
+	// EndedByOperator means that no event ends the hold.
+	EndedByOperator
 )
 
 // Feed is the suppression that a refusal adds.
@@ -104,8 +104,8 @@ type Error struct {
 	// Wait is how long to hold or to wait: the Retry-After of the answer, else the wait of the table.
 	// 0 means the default of the caller.
 	Wait time.Duration
-	// Heal is what ends Hold.
-	Heal Heal
+	// EndedBy is what ends Hold.
+	EndedBy EndedBy
 	// Status is the HTTP status, 0 without an answer.
 	Status int
 	// Code is the stable `error` of the service, or a code of this package: time_out, reset,

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"campaignd/internal/spelling"
 )
 
 // Kind is what an event is about.

@@ -12,10 +12,10 @@ type row struct {
 	Action Action
 	Hold   Hold
 	Feed   Feed
-	// Wait is how long to wait, or to hold if Heal is HealTime.
+	// Wait is how long to wait, or to hold if EndedBy is EndedByTime.
 	Wait     time.Duration
-	Heal     Heal   // what ends the hold
-	Sentence string // for the operator, without a full stop at its end
+	EndedBy  EndedBy // what ends the hold
+	Sentence string  // for the operator, without a full stop at its end
 }
 
 // Short names for the actions and holds of docs/service.md#error-actions.
@@ -32,7 +32,7 @@ func slow(wait time.Duration, s string) row {
 	if wait == 0 {
 		return row{Action: Slow, Sentence: s}
 	}
-	return row{Action: Slow, Hold: HoldConnection, Wait: wait, Heal: HealTime, Sentence: s}
+	return row{Action: Slow, Hold: HoldConnection, Wait: wait, EndedBy: EndedByTime, Sentence: s}
 }
 
 // hold stops a scope. The recipients stay queued until the hold ends: after the wait, else by the
@@ -41,15 +41,15 @@ func hold(what Hold, wait time.Duration, s string) row {
 	r := row{Action: RetryLater, Hold: what, Wait: wait, Sentence: s}
 	switch {
 	case wait > 0:
-		r.Heal = HealTime
+		r.EndedBy = EndedByTime
 	case what == HoldConnection:
-		r.Heal = HealNumberEvent
+		r.EndedBy = EndedByNumberEvent
 	case what == HoldTemplate:
-		r.Heal = HealTemplateEvent
+		r.EndedBy = EndedByTemplateEvent
 	case what == HoldAccount, what == HoldCompany:
-		r.Heal = HealAccountEvent
+		r.EndedBy = EndedByAccountEvent
 	default: // no event is about an API key
-		r.Heal = HealOperator
+		r.EndedBy = EndedByOperator
 	}
 	return r
 }
@@ -62,7 +62,7 @@ func holdKey(s string) row                            { return hold(HoldKey, 0, 
 
 // byOperator makes a hold that no event ends.
 func byOperator(r row) row {
-	r.Heal = HealOperator
+	r.EndedBy = EndedByOperator
 	return r
 }
 
@@ -284,21 +284,21 @@ func Sentence(code string) string {
 	return "the service refused with a code that is not in its document"
 }
 
-// HealOf returns what ends the hold of a code, in the form that Sentence explains.
-func HealOf(code string) Heal {
+// EndOf returns what ends the hold of a code, in the form that Sentence explains.
+func EndOf(code string) EndedBy {
 	if r, ok := namedRow(code); ok {
-		return r.Heal
+		return r.EndedBy
 	}
 	if n, err := strconv.Atoi(code); err == nil {
 		r, _ := platformRow(n)
-		return r.Heal
+		return r.EndedBy
 	}
 	if s, ok := strings.CutPrefix(code, "http_"); ok {
 		if n, err := strconv.Atoi(s); err == nil {
-			return statusRow(n, true).Heal
+			return statusRow(n, true).EndedBy
 		}
 	}
-	return HealNothing
+	return EndedByNothing
 }
 
 // Failure is what a failed status means beyond its own delivery. It has no Action, because a
@@ -307,7 +307,7 @@ type Failure struct {
 	Feed     Feed
 	Hold     Hold
 	Wait     time.Duration
-	Heal     Heal
+	EndedBy  EndedBy
 	Sentence string
 }
 
@@ -318,7 +318,7 @@ func Failed(code int) Failure {
 	if !ok {
 		return Failure{Sentence: Sentence(strconv.Itoa(code))}
 	}
-	return Failure{Feed: r.Feed, Hold: r.Hold, Wait: r.Wait, Heal: r.Heal, Sentence: r.Sentence}
+	return Failure{Feed: r.Feed, Hold: r.Hold, Wait: r.Wait, EndedBy: r.EndedBy, Sentence: r.Sentence}
 }
 
 // Throttling reports whether the code of a failed status means "slow down".

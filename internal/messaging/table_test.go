@@ -19,7 +19,7 @@ func TestEveryPlatformCodeHasARow(t *testing.T) {
 		if got := Sentence(strconv.Itoa(code)); got != r.Sentence {
 			t.Errorf("Sentence(%d) = %q, want %q", code, got, r.Sentence)
 		}
-		if got, want := Failed(code), (Failure{r.Feed, r.Hold, r.Wait, r.Heal, r.Sentence}); got != want {
+		if got, want := Failed(code), (Failure{r.Feed, r.Hold, r.Wait, r.EndedBy, r.Sentence}); got != want {
 			t.Errorf("Failed(%d) = %+v, want %+v: a late refusal means what an early one does", code, got, want)
 		}
 		if strings.HasSuffix(r.Sentence, ".") {
@@ -32,9 +32,9 @@ func TestEveryPlatformCodeHasARow(t *testing.T) {
 		if holds && r.Action != RetryLater && r.Action != Slow {
 			t.Errorf("%d: %s although the sender is at fault, want retry_later or slow", code, r.Action.word())
 		}
-		if holds != (r.Heal != HealNothing) || (r.Heal == HealTime) != (r.Wait > 0) {
-			t.Errorf("%d: hold %s, healed by %s, wait %v; want every hold to end, and by time exactly with a wait",
-				code, r.Hold.word(), r.Heal.word(), r.Wait)
+		if holds != (r.EndedBy != EndedByNothing) || (r.EndedBy == EndedByTime) != (r.Wait > 0) {
+			t.Errorf("%d: hold %s, ended by %s, wait %v; want every hold to end, and by time exactly with a wait",
+				code, r.Hold.word(), r.EndedBy.word(), r.Wait)
 		}
 	}
 }

@@ -127,7 +127,7 @@ var wireMeaning = map[string]Error{
 	"24_invalid_media":       {Proof: NotSent, Action: Refuse, Hold: HoldPayload, Code: "invalid_media"},
 	"25_invalid_location":    {Proof: NotSent, Action: Refuse, Hold: HoldPayload, Code: "invalid_location"},
 	"26_invalid_button":      {Proof: NotSent, Action: Refuse, Hold: HoldPayload, Code: "invalid_button"},
-	"30_send_template_paused": {Proof: NotSent, Action: RetryLater, Hold: HoldTemplate, Heal: HealTemplateEvent,
+	"30_send_template_paused": {Proof: NotSent, Action: RetryLater, Hold: HoldTemplate, EndedBy: EndedByTemplateEvent,
 		Code: "send_template", Platform: 132015, Class: "template"},
 	"31_send_needs_template": {Proof: NotSent, Action: Refuse, Code: "send_needs_template", Platform: 131047, Class: "needs_template"},
 	"32_send_recipient_permanent": {Proof: NotSent, Action: Refuse, Feed: FeedUnreachable,
@@ -141,18 +141,18 @@ var wireMeaning = map[string]Error{
 		Code: "send_parameter", Platform: 132000, Class: "parameter"},
 	"38_send_unknown_class": {Proof: NotSent, Action: Refuse, Hold: HoldPayload,
 		Code: "send_policy", Platform: 199999, Class: "policy"},
-	"40_plan_limit_messages": {Proof: NotSent, Action: RetryLater, Hold: HoldCompany, Wait: time.Hour, Heal: HealTime,
+	"40_plan_limit_messages": {Proof: NotSent, Action: RetryLater, Hold: HoldCompany, Wait: time.Hour, EndedBy: EndedByTime,
 		Code: "plan_limit_messages"},
 	"41_recipient_opted_out": {Proof: NotSent, Action: Refuse, Feed: FeedOptOut, Code: "recipient_opted_out"},
-	"42_account_deactivated": {Proof: NotSent, Action: RetryLater, Hold: HoldCompany, Heal: HealAccountEvent,
+	"42_account_deactivated": {Proof: NotSent, Action: RetryLater, Hold: HoldCompany, EndedBy: EndedByAccountEvent,
 		Code: "account_deactivated"},
-	"43_connection_not_found": {Proof: NotSent, Action: RetryLater, Hold: HoldConnection, Heal: HealNumberEvent,
+	"43_connection_not_found": {Proof: NotSent, Action: RetryLater, Hold: HoldConnection, EndedBy: EndedByNumberEvent,
 		Code: "connection_not_found"},
 	"44_asset_expired":            {Proof: NotSent, Action: RetryOnce, Hold: HoldPayload, Code: "connection_not_found"},
-	"45_wrong_key":                {Proof: NotSent, Action: RetryLater, Hold: HoldKey, Heal: HealOperator, Code: "unauthorized"},
-	"46_cdn_1010":                 {Proof: NotSent, Action: RetryLater, Hold: HoldKey, Heal: HealOperator, Code: "cdn_1010"},
-	"47_http_301":                 {Proof: NotSent, Action: RetryLater, Hold: HoldKey, Heal: HealOperator, Code: "redirect"},
-	"48_slash_308":                {Proof: NotSent, Action: RetryLater, Hold: HoldKey, Heal: HealOperator, Code: "redirect"},
+	"45_wrong_key":                {Proof: NotSent, Action: RetryLater, Hold: HoldKey, EndedBy: EndedByOperator, Code: "unauthorized"},
+	"46_cdn_1010":                 {Proof: NotSent, Action: RetryLater, Hold: HoldKey, EndedBy: EndedByOperator, Code: "cdn_1010"},
+	"47_http_301":                 {Proof: NotSent, Action: RetryLater, Hold: HoldKey, EndedBy: EndedByOperator, Code: "redirect"},
+	"48_slash_308":                {Proof: NotSent, Action: RetryLater, Hold: HoldKey, EndedBy: EndedByOperator, Code: "redirect"},
 	"49_firewall_403":             {Proof: NotSent, Action: RetryUnknown, Code: "http_403"},
 	"50_rate_limited_retry_after": {Proof: NotSent, Action: Slow, Wait: 7 * time.Second, Code: "rate_limited"},
 	"51_rate_limited_bare":        {Proof: NotSent, Action: Slow, Code: "http_429"},
@@ -232,7 +232,7 @@ func TestSendWritesAndReadsTheWireAsTheDocumentSays(t *testing.T) {
 				return
 			}
 			e := asWire(t, err)
-			got := Error{Proof: e.Proof, Action: e.Action, Hold: e.Hold, Feed: e.Feed, Wait: e.Wait, Heal: e.Heal,
+			got := Error{Proof: e.Proof, Action: e.Action, Hold: e.Hold, Feed: e.Feed, Wait: e.Wait, EndedBy: e.EndedBy,
 				Code: e.Code, Platform: e.Platform, Class: e.Class}
 			if !reflect.DeepEqual(got, want) {
 				t.Errorf("\n got %+v\nwant %+v", got, want)

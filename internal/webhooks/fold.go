@@ -30,7 +30,7 @@ func (i *Intake) fold(events []messaging.Event, received time.Time) campaign.Eve
 		e.At, _ = campaign.EventTime(own, received)
 		switch e.Kind {
 		case messaging.KindTemplate, messaging.KindNumber, messaging.KindAccount:
-			// A clock that is ahead must not make refusals of the next minutes look older than a healing
+			// A clock that is ahead must not make refusals of the next minutes look older than a lifting
 			// event.
 			if e.At.After(received) {
 				e.At = received

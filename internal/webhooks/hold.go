@@ -75,10 +75,10 @@ func (i *Intake) accountsOf(e *messaging.Event) []string {
 	return ids
 }
 
-// healedBy returns the accounts that an event heals: those that it is about (accountsOf), and those
-// that may be the same because nobody tells the account of their connections. A hold that ends too
-// early begins again with the next refusal; one that no event ends needs an operator.
-func (i *Intake) healedBy(e *messaging.Event, about []string) []string {
+// liftedBy returns the accounts whose holds an event lifts: those that it is about (accountsOf),
+// and those that may be the same because nobody tells the account of their connections. A hold that
+// ends too early begins again with the next refusal; one that no event ends needs an operator.
+func (i *Intake) liftedBy(e *messaging.Event, about []string) []string {
 	ids := slices.Clone(about)
 	for _, id := range i.o.Peers(e.Connection) {
 		if !slices.Contains(ids, id) {
@@ -130,7 +130,7 @@ func (i *Intake) foldTemplate(facts *campaign.Events, e *messaging.Event, own ti
 	if own.IsZero() {
 		return
 	}
-	accounts = i.healedBy(e, accounts)
+	accounts = i.liftedBy(e, accounts)
 	if accounts[0] != "" { // also what was held while the account was not known
 		accounts = append(accounts, "")
 	}
@@ -173,7 +173,7 @@ func (i *Intake) foldChange(facts *campaign.Events, e *messaging.Event, own time
 	case len(ids) == 0:
 		level, line = slog.LevelWarn, "event that names nothing known: it holds nothing"
 	case effect != campaign.EventLifts:
-		level, line = slog.LevelWarn, "event that holds, unless a later one healed"
+		level, line = slog.LevelWarn, "event that holds, unless a later one lifted it"
 		for _, id := range ids {
 			facts.Holds = append(facts.Holds, campaign.ChangeHold(scope, id, *e.Change, e.At))
 		}
@@ -187,7 +187,7 @@ func (i *Intake) foldChange(facts *campaign.Events, e *messaging.Event, own time
 			}
 		}
 		if scope == campaign.HoldAccount {
-			ids = i.healedBy(e, ids)
+			ids = i.liftedBy(e, ids)
 		}
 		lift(scope, ids)
 		if scope == campaign.HoldCompany { // a client that is active again has active accounts

@@ -87,7 +87,7 @@ func TestAPlatformsAccountIsLearntFromItsNumbers(t *testing.T) {
 	}
 }
 
-func TestAccountAndNumberEventsHoldAndHeal(t *testing.T) {
+func TestAccountAndNumberEventsHoldAndLift(t *testing.T) {
 	at := func(minute int) time.Time { return noon.Add(time.Duration(minute) * time.Minute) }
 	e, _ := folded(t, clients,
 		serviceEvent("account.updated", "conn_a1", `{"companyId":"co_a","status":"suspended"}`, at(0)),
@@ -123,8 +123,8 @@ func TestAccountAndNumberEventsHoldAndHeal(t *testing.T) {
 }
 
 // Where nobody tells the accounts, conn_1 and conn_2 of one client may share one, and the event
-// that heals it names one of them.
-func TestAHealingEventHealsAccountsNobodyTells(t *testing.T) {
+// that lifts it names one of them.
+func TestALiftingEventCoversAccountsNobodyTells(t *testing.T) {
 	o := Options{Peers: func(c string) []string { return map[string][]string{"conn_1": {"conn_2"}}[c] }}
 	promo := func(word string) string { return `{"name":"promo","language":"en_US","event":"` + word + `"}` }
 	e, _ := folded(t, o,
@@ -249,7 +249,7 @@ func TestAnOptOutCoversWhatIsConfigured(t *testing.T) {
 }
 
 // The clock of a service may be ahead. Its events are not newer than their receipt, or the refusals
-// of the next minutes would look healed.
+// of the next minutes would look lifted.
 func TestAnEventIsNotNewerThanItsReceipt(t *testing.T) {
 	e, _ := folded(t, clients,
 		serviceEvent("template.status", "conn_b", `{"name":"promo","language":"en-US","event":"APPROVED"}`, time.Now().Add(4*time.Minute)))

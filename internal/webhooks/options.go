@@ -51,8 +51,8 @@ type Options struct {
 	// goroutines at once. Default: the connection alone, which is its own account.
 	Origin func(connection string) campaign.Origin
 	// Peers returns the accounts of other connections that may be the business account of this one,
-	// because nobody tells it. An event that heals the one heals them too. It is called by many
-	// goroutines at once. Default: none.
+	// because nobody tells it. An event that lifts the holds of one lifts theirs too. It is called by
+	// many goroutines at once. Default: none.
 	Peers func(connection string) []string
 	// Tiered reports whether a connection has a tier: then a recipient's message is noted, because it
 	// opens a service window (docs/limits.md#tier). It is called by many goroutines at once. Default:

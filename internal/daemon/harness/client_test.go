@@ -12,9 +12,9 @@ import (
 	"campaignd/throttle/throttletest"
 )
 
-// Three of four clients under one key become ill in the middle of their runs: one is suspended, the
+// Three of four clients under one key fail in the middle of their runs: one is suspended, the
 // allowance of one ends, a template of one is paused. Each stops alone, with all of its numbers,
-// and goes on within 10 s after it is healed. Good news that are old, or do not say when, heal
+// and goes on within 10 s after its recovery. Good news that are old, or do not say when, lift
 // nothing. The fourth client goes on at its pace.
 func TestAClientsTroubleIsItsOwn(t *testing.T) {
 	t.Parallel()
@@ -45,14 +45,14 @@ func aClientsTrouble(t *testing.T, w stage) {
 		{"healthy", "order_update", "conn_5", ""},
 	}
 	lists := map[string][]entry{}
-	var sick []string
+	var failing []string
 	for i, r := range runs {
 		list := people(10_000*i, 4000)
 		lists[r.name] = list
 		connections := strings.Fields(r.connections)
 		w.schedule(r.name, r.template, list, connections, held...)
 		if r.hold != "" {
-			sick = append(sick, connections...)
+			failing = append(failing, connections...)
 		}
 	}
 	tape := w.record()
@@ -75,7 +75,7 @@ func aClientsTrouble(t *testing.T, w stage) {
 			t.Fatal(err)
 		}
 	}
-	w.waits(5*time.Second, "every sick client is held", func() bool {
+	w.waits(5*time.Second, "every failing client is held", func() bool {
 		got := w.held()
 		return !slices.ContainsFunc(runs[:3], func(r struct{ name, template, connections, hold string }) bool {
 			return !slices.ContainsFunc(got, func(h string) bool { return strings.HasPrefix(h, strings.TrimSuffix(r.hold, "PAUSED")) })
@@ -101,14 +101,14 @@ func aClientsTrouble(t *testing.T, w stage) {
 		}
 	}
 	time.Sleep(3 * time.Second)
-	for _, c := range sick {
+	for _, c := range failing {
 		if n := tape.count(c, stopped, time.Now()); n > 0 {
 			t.Errorf("%s: %d posts while it was held, want 0; holds %q", c, n, w.held())
 		}
 	}
 	tape.steady(t, rate, began.Add(time.Second), time.Now(), watched(), "conn_5")
 
-	healed := time.Now()
+	recovered := time.Now()
 	for _, err := range []error{
 		w.service.SetCompany("co_1", "active"), w.service.SetAllowance("co_2", 100_000), w.service.SetTemplate("newsletter", "", "approved"),
 	} {
@@ -117,7 +117,7 @@ func aClientsTrouble(t *testing.T, w stage) {
 		}
 	}
 	w.hold("lift", "company", "co_2") // an allowance has no event
-	w.goesOn(tape, healed, 10*time.Second, sick...)
+	w.goesOn(tape, recovered, 10*time.Second, failing...)
 	w.waits(5*time.Second, "nothing is held", func() bool { return len(w.held()) == 0 })
 	w.end(lists)
 }

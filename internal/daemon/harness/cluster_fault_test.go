@@ -35,9 +35,9 @@ var least = map[string]int{
 // trouble makes faults in a cluster and counts them.
 type trouble struct {
 	*cluster
-	began   time.Time
-	draw    *rand.Rand
-	healing sync.WaitGroup
+	began  time.Time
+	draw   *rand.Rand
+	ending sync.WaitGroup
 
 	mu     sync.Mutex
 	counts map[string]int
@@ -80,9 +80,9 @@ func (x *trouble) idle() *replica {
 	return nil
 }
 
-// heal calls end in the background, after which the replica is free for the next fault.
-func (x *trouble) heal(r *replica, end func()) {
-	x.healing.Go(func() {
+// endLater calls end in the background, after which the replica is free for the next fault.
+func (x *trouble) endLater(r *replica, end func()) {
+	x.ending.Go(func() {
 		defer r.busy.Store(false)
 		end()
 	})
@@ -93,7 +93,7 @@ func (x *trouble) kill(r *replica, away time.Duration) {
 	if r.process().kill() {
 		x.count(killed)
 	}
-	x.heal(r, func() {
+	x.endLater(r, func() {
 		time.Sleep(away)
 		r.revive()
 	})
@@ -106,7 +106,7 @@ var points = []string{"intent_committed", "before_post", "answer_unread", "answe
 // die starts a process of a replica that ends itself at its nth pass of a point.
 func (x *trouble) die(r *replica, point string, nth int) {
 	r.process().kill()
-	x.heal(r, func() {
+	x.endLater(r, func() {
 		r.revive(fmt.Sprintf("CAMPAIGND_CRASH=%s:%d", point, nth))
 		p := r.process()
 		select {
@@ -128,7 +128,7 @@ func (x *trouble) stop(r *replica, pause time.Duration) {
 		r.busy.Store(false)
 		return
 	}
-	x.heal(r, func() {
+	x.endLater(r, func() {
 		time.Sleep(pause)
 		if p.cmd.Process.Signal(syscall.SIGCONT) == nil && pause > leaseTime {
 			x.count(stopped)
@@ -216,7 +216,7 @@ func TestClusterNobodyIsSentToTwiceOrLost(t *testing.T) {
 			x.strike(kind)
 			time.Sleep(x.millis(300, 1300))
 		}
-		x.healing.Wait()
+		x.ending.Wait()
 		c.alive()
 	}
 	sum := 0

@@ -47,7 +47,7 @@ func TestClusterOperatorsHoldsUnderLoad(t *testing.T) {
 	tape.steady(t, standard, began, time.Now(), watched(), all[1:]...)
 	x := c.trouble(drawOf(t))
 	x.kill(x.idle(), 0)
-	x.healing.Wait()
+	x.ending.Wait()
 	time.Sleep(2 * time.Second) // the new process reads the hold, too
 	if n := tape.count("conn_1", stopped, time.Now()); n > 0 {
 		t.Errorf("%d posts over a held number from %v after the hold on, want 0", n, stopped.Sub(added))
@@ -73,7 +73,7 @@ func TestClusterReplicasShareABreaker(t *testing.T) {
 	if err := c.service.SetFaults(sandbox.Faults{Pages: []sandbox.Page{{Status: 0, Share: 1, Connections: all[:1]}}}); err != nil {
 		t.Fatal(err)
 	}
-	ill := time.Now()
+	failed := time.Now()
 	time.Sleep(3 * time.Second)
 	opened := time.Now()
 	if got := c.held(); !slices.Equal(got, []string{"connection conn_1 breaker"}) {
@@ -81,9 +81,9 @@ func TestClusterReplicasShareABreaker(t *testing.T) {
 	}
 	x := c.trouble(drawOf(t))
 	x.kill(x.idle(), 0)
-	x.healing.Wait()
-	time.Sleep(time.Until(ill.Add(9 * time.Second)))
-	if n := tape.count("conn_1", ill, opened); n > 3*30 || n < 20 {
+	x.ending.Wait()
+	time.Sleep(time.Until(failed.Add(9 * time.Second)))
+	if n := tape.count("conn_1", failed, opened); n > 3*30 || n < 20 {
 		t.Errorf("%d posts before the breaker opened, want 20 to 90", n)
 	}
 	if n := tape.count("conn_1", opened, time.Now()); n > 3 {

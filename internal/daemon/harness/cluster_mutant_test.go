@@ -172,7 +172,7 @@ func play(t *testing.T, s scene, mutation string, repeat int) []problem {
 	x := c.trouble(draw)
 	for range repeat {
 		s.faults(x)
-		x.healing.Wait()
+		x.ending.Wait()
 		if found := s.shows(c); len(found) > 0 {
 			return found
 		}

@@ -36,7 +36,7 @@ func TestClusterAKillLeavesOnlyTheWireInDoubt(t *testing.T) {
 		// Half of them come back after the lease has run out.
 		x.kill(r, x.millis(0, 2*int(leaseTime/time.Millisecond)))
 	}
-	x.healing.Wait()
+	x.ending.Wait()
 	left := c.state
 	x.log("all killed: %v, %d messages accepted", x.counts, c.accepted())
 	want(t, c.finished(2*time.Minute, func() []problem { return compare(list, c.lines("latest"), c.sent("order_update")) }))

@@ -37,7 +37,7 @@ var eventFaults = []faultyMethod{
 	{"ApplyHolds", func(f *fixture, _ Faults) func(context.Context) error {
 		f.ids++
 		r, _ := f.accepted(2)
-		held, fresh := ill(minutes(-2)), ill(minutes(-1))
+		held, fresh := failedAccount(minutes(-2)), failedAccount(minutes(-1))
 		held.ID, fresh.ID = fmt.Sprint("held", f.ids), fmt.Sprint("fresh", f.ids)
 		f.holds(1, held)
 		e := campaign.Events{
@@ -91,7 +91,7 @@ var eventFaults = []faultyMethod{
 	}},
 	{"AddHolds", func(f *fixture, _ Faults) func(context.Context) error {
 		f.ids++
-		held, fresh := ill(minutes(-2)), ill(minutes(-1))
+		held, fresh := failedAccount(minutes(-2)), failedAccount(minutes(-1))
 		held.ID, fresh.ID = fmt.Sprint("held", f.ids), fmt.Sprint("fresh", f.ids)
 		f.holds(1, held)
 		held.Since = minutes(-1)
@@ -102,7 +102,7 @@ var eventFaults = []faultyMethod{
 	}},
 	{"LiftHolds", func(f *fixture, _ Faults) func(context.Context) error {
 		f.ids++
-		held := ill(minutes(-2))
+		held := failedAccount(minutes(-2))
 		held.ID = fmt.Sprint("held", f.ids)
 		f.holds(1, held)
 		return func(ctx context.Context) error {
@@ -112,7 +112,7 @@ var eventFaults = []faultyMethod{
 	}},
 	{"Holds", func(f *fixture, _ Faults) func(context.Context) error {
 		f.ids++
-		held := ill(minutes(-2))
+		held := failedAccount(minutes(-2))
 		held.ID = fmt.Sprint("held", f.ids)
 		f.holds(1, held)
 		return func(ctx context.Context) error {

@@ -20,8 +20,8 @@ func minutes(n int) time.Time {
 	return time.Now().Add(time.Duration(n) * time.Minute).UTC().Truncate(time.Millisecond)
 }
 
-// ill is a hold of the account that a failed status reports.
-func ill(since time.Time) campaign.Hold {
+// failedAccount is a hold of the account that a failed status reports.
+func failedAccount(since time.Time) campaign.Hold {
 	return campaign.Hold{Scope: campaign.HoldAccount, ID: "acc", Reason: "131042", Detail: "payment",
 		Source: campaign.HoldByStatus, Since: since}
 }
@@ -101,7 +101,7 @@ var holdPromises = []promise{
 	{"AHeldIntentWritesNothing", func(f *fixture) {
 		r, l := f.begun(4, 1)
 		f.record(deferral(l, 0, at(1)))
-		f.holds(1, ill(minutes(-1)))
+		f.holds(1, failedAccount(minutes(-1)))
 		both := retry(l, 1, 0, 2)
 		both.Origin, both.To, both.Keys = origin, 3, append(keys(1, 3), key(0))
 		healthy := intent(l, 1, 1)
@@ -127,7 +127,7 @@ var holdPromises = []promise{
 	}},
 	{"AHoldEndsAtItsTime", func(f *fixture) {
 		l := f.lease(f.imported(1).No, long)
-		h := ill(minutes(-1))
+		h := failedAccount(minutes(-1))
 		h.Until = time.Now().Add(2 * time.Second).UTC().Truncate(time.Millisecond)
 		f.holds(1, h)
 		f.held(l, 0, origin, "131042")
@@ -137,7 +137,7 @@ var holdPromises = []promise{
 		h.Count, h.Latest = 1, h.Since
 		f.listed(true, h)
 		f.holds(0, h) // the same report again: its hold is over
-		again := ill(minutes(0))
+		again := failedAccount(minutes(0))
 		again.Until = minutes(10)
 		began := f.holds(1, again)
 		if began[0].Count != 2 || !began[0].Since.Equal(h.Since) {
@@ -145,13 +145,13 @@ var holdPromises = []promise{
 		}
 	}},
 	{"AReportProlongsAndNeverShortens", func(f *fixture) {
-		h := ill(minutes(-3))
+		h := failedAccount(minutes(-3))
 		h.Until = minutes(10)
 		f.holds(1, h)
-		later := ill(minutes(-2))
+		later := failedAccount(minutes(-2))
 		later.Until = minutes(20)
 		f.holds(0, later)
-		sooner := ill(minutes(-1))
+		sooner := failedAccount(minutes(-1))
 		sooner.Until = minutes(5)
 		f.holds(0, sooner)
 		want := h
@@ -159,7 +159,7 @@ var holdPromises = []promise{
 		f.listed(false, want)
 	}},
 	{"ManyHoldsOfOneCallMerge", func(f *fixture) {
-		h := ill(minutes(-3))
+		h := failedAccount(minutes(-3))
 		other := h
 		other.ID = "acc2"
 		f.holds(2, h, other, h, other)
@@ -169,37 +169,37 @@ var holdPromises = []promise{
 	}},
 	{"AnOldEventNeitherHoldsNorLifts", func(f *fixture) {
 		l := f.lease(f.imported(1).No, long)
-		paused := ill(minutes(-10))
+		paused := failedAccount(minutes(-10))
 		f.holds(1, paused)
 		f.lifts(0, well(campaign.HoldByEvent, minutes(-11))) // older
 		f.lifts(0, well(campaign.HoldByEvent, time.Time{}))  // without a time
 		f.held(l, 0, origin, "131042")
 		f.lifts(1, well(campaign.HoldByEvent, minutes(-5)))
-		f.holds(0, paused)           // again
-		f.holds(0, ill(minutes(-6))) // late
+		f.holds(0, paused)                     // again
+		f.holds(0, failedAccount(minutes(-6))) // late
 		f.lifts(0, well(campaign.HoldByEvent, minutes(-5)))
 		f.held(l, 0, origin, "")
-		f.holds(1, ill(minutes(-4)))
+		f.holds(1, failedAccount(minutes(-4)))
 		f.lifts(0, well(campaign.HoldByEvent, minutes(-5))) // the approval again
 		f.held(l, 0, origin, "131042")
 	}},
 	{"ALiftIsRememberedWithoutAHold", func(f *fixture) {
 		f.lifts(0, well(campaign.HoldByEvent, minutes(-5)))
-		f.holds(0, ill(minutes(-6)))
+		f.holds(0, failedAccount(minutes(-6)))
 		f.lifts(0, well(campaign.HoldByOperator, minutes(-3)))
-		f.holds(0, ill(minutes(-4)))
+		f.holds(0, failedAccount(minutes(-4)))
 		f.listed(false)
 		f.listed(true)
-		f.holds(1, ill(minutes(-2)))
+		f.holds(1, failedAccount(minutes(-2)))
 		f.lifts(0, campaign.Lift{Scope: campaign.HoldAccount, ID: "acc", Reason: "368", By: campaign.HoldByOperator, At: minutes(0)})
 		f.lifts(0, well(campaign.HoldByBreaker, minutes(0)))
 		f.holds(1, campaign.Hold{Scope: campaign.HoldAccount, ID: "acc", Reason: "368", Source: campaign.HoldByStatus, Since: minutes(-1)})
 	}},
 	{"OnlyTheOperatorEndsAManualHold", func(f *fixture) {
-		h := ill(minutes(-5))
+		h := failedAccount(minutes(-5))
 		h.Manual = true
 		f.lifts(0, well(campaign.HoldByEvent, minutes(-4)))
-		f.holds(1, h) // no event heals it, in either order
+		f.holds(1, h) // no event lifts it, in either order
 		f.lifts(0, well(campaign.HoldByEvent, minutes(-3)))
 		ended := f.lifts(1, well(campaign.HoldByOperator, minutes(-2)))
 		if got := ended[0]; got.LiftedBy != campaign.HoldByOperator || got.Lifted.IsZero() || !got.Manual {
@@ -221,7 +221,7 @@ var holdPromises = []promise{
 		}
 	}},
 	{"AWrongHoldIsRefused", func(f *fixture) {
-		good := ill(minutes(-1))
+		good := failedAccount(minutes(-1))
 		for _, change := range []func(*campaign.Hold){
 			func(h *campaign.Hold) { h.Scope = "moon" }, func(h *campaign.Hold) { h.ID = "" },
 			func(h *campaign.Hold) { h.Reason = "" }, func(h *campaign.Hold) { h.Source = "" },
@@ -251,7 +251,7 @@ var holdPromises = []promise{
 		for i := range reporters {
 			all.Go(func() {
 				var err error
-				if began[i], err = f.l.AddHolds(f.ctx, []campaign.Hold{ill(since)}); err != nil {
+				if began[i], err = f.l.AddHolds(f.ctx, []campaign.Hold{failedAccount(since)}); err != nil {
 					f.Errorf("reporter %d: %v; want no error", i, err)
 				}
 			})
@@ -260,7 +260,7 @@ var holdPromises = []promise{
 		if got := slices.Concat(began[:]...); len(got) != 1 {
 			f.Errorf("it began %d times: %+v; want once", len(got), got)
 		}
-		want := ill(since)
+		want := failedAccount(since)
 		want.Latest, want.Count = want.Since, 1
 		f.listed(false, want)
 	}},

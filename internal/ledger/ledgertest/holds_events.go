@@ -71,12 +71,12 @@ var failureHoldPromises = []promise{
 		f.apply(failure(messageID(r.No, 0), "131042", at(10)))
 		f.lifts(1, well(campaign.HoldByEvent, at(20)))
 		f.apply(failure(messageID(r.No, 1), "131042", at(30)))
-		f.listed(false) // it was accepted while the account was ill
+		f.listed(false) // it was accepted while the account had failed
 		next := f.lease(f.imported(1).No, long)
 		f.held(next, 0, Origin("conn_1"), "")
 		f.apply(failure(messageID(r.No, 2), "131042", at(42)))
 		f.held(next, 0, Origin("conn_1"), "131042")
-		f.lifts(1, well(campaign.HoldByEvent, at(41))) // the event of the heal comes after that of the failure
+		f.lifts(1, well(campaign.HoldByEvent, at(41))) // the event of the lift comes after that of the failure
 		f.apply(failure(messageID(r.No, 3), "131042", at(50)))
 		late := acceptance(l, 3)
 		late.At = at(39)
@@ -117,21 +117,21 @@ var failureHoldPromises = []promise{
 			f.Helper()
 			f.done(f.l.Apply(f.ctx, campaign.Events{Holds: hs, Lifts: ls}))
 		}
-		apply([]campaign.Hold{ill(minutes(-5))})
+		apply([]campaign.Hold{failedAccount(minutes(-5))})
 		f.held(l, 0, Origin("conn_1"), "131042")
 		apply(nil, well(campaign.HoldByEvent, minutes(-4)))
 		f.held(l, 0, Origin("conn_1"), "")
-		apply([]campaign.Hold{ill(minutes(-3))}, well(campaign.HoldByEvent, minutes(-2)))
+		apply([]campaign.Hold{failedAccount(minutes(-3))}, well(campaign.HoldByEvent, minutes(-2)))
 		f.held(l, 0, Origin("conn_1"), "")
-		apply([]campaign.Hold{ill(minutes(0))}, well(campaign.HoldByEvent, minutes(-1)))
+		apply([]campaign.Hold{failedAccount(minutes(0))}, well(campaign.HoldByEvent, minutes(-1)))
 		f.held(l, 0, Origin("conn_1"), "131042")
 	}},
 	{"ABatchWithAWrongHoldChangesNothing", func(f *fixture) {
 		r := f.accepts(1)
-		bad := ill(minutes(0))
+		bad := failedAccount(minutes(0))
 		bad.ID = ""
 		e := campaign.Events{Statuses: []campaign.StatusEvent{event(messageID(r.No, 0), key(0), campaign.Read, at(5))},
-			Holds: []campaign.Hold{ill(minutes(0)), bad}}
+			Holds: []campaign.Hold{failedAccount(minutes(0)), bad}}
 		if _, err := f.l.Apply(f.ctx, e); err == nil {
 			f.Errorf("applied a hold without an id: %v; want an error", err)
 		}

@@ -12,11 +12,11 @@ import (
 	"campaignd/throttle/throttletest"
 )
 
-// Five numbers of one run become sick after 500 messages, each in its own way: requests are
+// Five numbers of one run fail after 500 messages, each in its own way: requests are
 // swallowed, answers have no id, and pages come in their place. Each posts at most 30 messages, and
 // 3 for each test of its breaker. The sixth number goes on, and the others do within 10 s of the
 // rest that follows their recovery.
-func TestSickNumbersBurnNobody(t *testing.T) {
+func TestFailingNumbersCostNoRecipient(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, standard, func(o *sandbox.Options) {
 		clients("co_1", "co_1", "co_1", "co_1", "co_1", "co_1")(o)
@@ -24,7 +24,7 @@ func TestSickNumbersBurnNobody(t *testing.T) {
 		o.Faults.Latency = sandbox.Delay{Median: 20 * time.Millisecond}
 	})
 	numbers := []string{"conn_1", "conn_2", "conn_3", "conn_4", "conn_5", "conn_6"}
-	sick := numbers[:5]
+	failing := numbers[:5]
 	list := people(0, 12000)
 	w.schedule("orders", "order_update", list, numbers, held...)
 	tape := w.record()
@@ -36,36 +36,36 @@ func TestSickNumbersBurnNobody(t *testing.T) {
 	for i, page := range []sandbox.Page{
 		{Status: 0}, {Status: 200, Body: `{"data":{}}`, Accepted: true}, {Status: 200}, {Status: 403}, {Status: 502},
 	} {
-		page.Share, page.Connections = 1, sick[i:i+1]
+		page.Share, page.Connections = 1, failing[i:i+1]
 		faults.Pages = append(faults.Pages, page)
 	}
 	if err := w.service.SetFaults(faults); err != nil {
 		t.Fatal(err)
 	}
-	ill := time.Now()
+	failed := time.Now()
 	watched := throttletest.Watch()
 	time.Sleep(3 * time.Second) // each breaker is open
 	var breakers []string
-	for _, c := range sick {
+	for _, c := range failing {
 		breakers = append(breakers, fmt.Sprintf("connection %s breaker", c))
 	}
 	if got := w.held(); !slices.Equal(got, breakers) {
 		t.Errorf("holds %q, want %q", got, breakers)
 	}
-	time.Sleep(time.Until(ill.Add(9 * time.Second))) // the first rest of 5 s and a test are over
+	time.Sleep(time.Until(failed.Add(9 * time.Second))) // the first rest of 5 s and a test are over
 	recovered := time.Now()
 	if err := w.service.SetFaults(healthy); err != nil {
 		t.Fatal(err)
 	}
-	tape.steady(t, standard, ill.Add(time.Second), recovered, watched(), "conn_6")
-	for _, c := range sick {
+	tape.steady(t, standard, failed.Add(time.Second), recovered, watched(), "conn_6")
+	for _, c := range failing {
 		// Requests without an answer or with one that proves nothing, and one test.
-		if n := tape.count(c, ill, recovered); n > 30+3 || n < 5 {
-			t.Errorf("%s: %d posts while it was sick, want 5 to 33", c, n)
+		if n := tape.count(c, failed, recovered); n > 30+3 || n < 5 {
+			t.Errorf("%s: %d posts while it was failing, want 5 to 33", c, n)
 		}
 	}
 	// 20s: the rest after the failed test, which began a second or more ago, is of 10 s.
-	w.goesOn(tape, recovered, 20*time.Second, sick...)
+	w.goesOn(tape, recovered, 20*time.Second, failing...)
 	w.close(p, map[string][]entry{"orders": list})
 }
 
@@ -114,7 +114,7 @@ func TestPoisonRowsAreRefusedAlone(t *testing.T) {
 
 // Every message of five clients fails later, each for another reason, which a webhook tells. At
 // most the messages of 3 s more are posted. The hold has the scope that the code says, ends by the
-// event that heals it, by time or by the operator, and sending goes on within 10 s. The sixth
+// event that lifts it, by time or by the operator, and sending goes on within 10 s. The sixth
 // client is not disturbed.
 func TestFailuresByWebhookStopWhatTheyAreAbout(t *testing.T) {
 	t.Parallel()
@@ -132,10 +132,10 @@ func failingClients(o *sandbox.Options) { clients("co_1", "co_2", "co_3", "co_4"
 
 func failuresByWebhook(t *testing.T, w stage) {
 	const rate, after = failingRate, 300 * time.Millisecond
-	ills := []struct {
+	troubles := []struct {
 		code int
 		hold string
-		heal func() error // nil: it ends by itself
+		lift func() error // nil: it ends by itself
 	}{
 		{131042, "account conn_1 131042", func() error { return w.service.SetAccount("co_1", "active") }},
 		{131031, "account conn_2 131031", func() error { w.hold("lift", "account", "conn_2"); return nil }},
@@ -163,25 +163,25 @@ func failuresByWebhook(t *testing.T, w stage) {
 	faults := w.service.Faults()
 	healthy := faults
 	var expect []string
-	for i, ill := range ills {
+	for i, fault := range troubles {
 		faults.FailLater = append(faults.FailLater, sandbox.LaterFailure{
-			Failure:     sandbox.Failure{Code: ill.code, Share: 1, After: sandbox.Delay{Median: after}},
+			Failure:     sandbox.Failure{Code: fault.code, Share: 1, After: sandbox.Delay{Median: after}},
 			Connections: []string{fmt.Sprint("conn_", i+1)},
 		})
-		expect = append(expect, ill.hold)
+		expect = append(expect, fault.hold)
 	}
 	slices.Sort(expect)
 	if err := w.service.SetFaults(faults); err != nil {
 		t.Fatal(err)
 	}
-	ill := time.Now()
+	failed := time.Now()
 	watched := throttletest.Watch()
 	w.waits(after+5*time.Second, fmt.Sprintf("the holds are %q", expect), func() bool { return slices.Equal(w.held(), expect) })
 	runs := w.fired()
-	for i := range ills {
+	for i := range troubles {
 		c := fmt.Sprint("conn_", i+1)
-		if n, most := tape.count(c, ill, time.Now()), most(rate, after+3*time.Second); n > most {
-			t.Errorf("%d: %d posts after it began, want at most %d", ills[i].code, n, most)
+		if n, most := tape.count(c, failed, time.Now()), most(rate, after+3*time.Second); n > most {
+			t.Errorf("%d: %d posts after it began, want at most %d", troubles[i].code, n, most)
 		}
 		w.waits(5*time.Second, c+" waits for a hold", func() bool { return w.limited(runs[name(i)].ID) == "hold" })
 	}
@@ -190,17 +190,17 @@ func failuresByWebhook(t *testing.T, w stage) {
 	time.Sleep(2 * time.Second)
 	for i := range 4 {
 		if n := tape.count(fmt.Sprint("conn_", i+1), stopped, time.Now()); n > 0 {
-			t.Errorf("%d: %d posts while it was held, want 0", ills[i].code, n)
+			t.Errorf("%d: %d posts while it was held, want 0", troubles[i].code, n)
 		}
 	}
-	tape.steady(t, rate, ill.Add(time.Second), time.Now(), watched(), "conn_6")
+	tape.steady(t, rate, failed.Add(time.Second), time.Now(), watched(), "conn_6")
 	if err := w.service.SetFaults(healthy); err != nil {
 		t.Fatal(err)
 	}
-	for i, ill := range ills {
+	for i, fault := range troubles {
 		healed := time.Now()
-		if ill.heal != nil {
-			if err := ill.heal(); err != nil {
+		if fault.lift != nil {
+			if err := fault.lift(); err != nil {
 				t.Fatal(err)
 			}
 		}

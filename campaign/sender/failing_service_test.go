@@ -33,9 +33,9 @@ func probesOf(d time.Duration) (n int) {
 }
 
 // A service that proves nothing for 5 minutes gets at most 30 requests of a number, and 3 for each
-// test. The other number goes on, and the sick one goes on at most one rest after it is healthy.
-// Nobody is refused.
-func TestASickServiceBurnsNobody(t *testing.T) {
+// test. The other number goes on, and the failing one goes on at most one rest after it works
+// again. Nobody is refused.
+func TestAFailingServiceCostsNoRecipient(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		answer func(*request) *http.Response
@@ -57,32 +57,32 @@ func TestASickServiceBurnsNobody(t *testing.T) {
 				s.launch("spring", 8000, "conn_1")
 				s.launch("autumn", 22000, "conn_2")
 				const from, lasts = 500, 5 * time.Minute
-				var ill time.Time
+				var failed time.Time
 				s.answer = func(q *request) *http.Response {
 					if q.connection != "conn_1" || q.nth < from {
 						return nil
 					}
 					s.mu.Lock()
-					if ill.IsZero() {
-						ill = q.at
+					if failed.IsZero() {
+						failed = q.at
 					}
-					sick := q.at.Before(ill.Add(lasts))
+					failing := q.at.Before(failed.Add(lasts))
 					s.mu.Unlock()
-					if sick {
+					if failing {
 						return tt.answer(q)
 					}
 					return nil
 				}
 				_, stop := s.start("a")
 				time.Sleep(10 * time.Second)
-				time.Sleep(time.Until(ill.Add(lasts)))
+				time.Sleep(time.Until(failed.Add(lasts)))
 				healthy := time.Now()
 				most := 30 + probesOf(lasts)
-				sick := s.count(ill, healthy, func(q *request) bool { return q.connection == "conn_1" && q.nth >= from })
-				if sick > most || sick < 20 {
-					t.Errorf("%d posts in 5 minutes of faults, want 20 to %d", sick, most)
+				failing := s.count(failed, healthy, func(q *request) bool { return q.connection == "conn_1" && q.nth >= from })
+				if failing > most || failing < 20 {
+					t.Errorf("%d posts in 5 minutes of faults, want 20 to %d", failing, most)
 				}
-				s.steady("the other number", ill, healthy, pace, over("conn_2"))
+				s.steady("the other number", failed, healthy, pace, over("conn_2"))
 				if got := s.holds(); !slices.Equal(got, []string{"connection conn_1 breaker"}) {
 					t.Errorf("holds %q, want that of the breaker", got)
 				}
@@ -100,8 +100,8 @@ func TestASickServiceBurnsNobody(t *testing.T) {
 				time.Sleep(20 * time.Minute)
 				stop()
 				got := s.tallies("spring")
-				if tt.doubts && int(got["accepted"]) < 8000-sick || !tt.doubts && got["accepted"] != 8000 {
-					t.Errorf("%v, want all accepted but what is in doubt of %d", sortedKeys(got), sick)
+				if tt.doubts && int(got["accepted"]) < 8000-failing || !tt.doubts && got["accepted"] != 8000 {
+					t.Errorf("%v, want all accepted but what is in doubt of %d", sortedKeys(got), failing)
 				}
 				for status := range got {
 					if strings.HasPrefix(status, "refused") {
@@ -121,11 +121,11 @@ func TestAnUnreachableServiceKeepsEverybody(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newScene(t)
 				s.launch("spring", 4000, "conn_1")
-				ill := time.Now().Add(5 * time.Second)
+				failed := time.Now().Add(5 * time.Second)
 				var tries atomic.Int64
 				s.away = func() bool {
 					now := time.Now()
-					is := now.After(ill) && now.Before(ill.Add(lasts))
+					is := now.After(failed) && now.Before(failed.Add(lasts))
 					if is {
 						tries.Add(1)
 					}
@@ -199,9 +199,9 @@ func TestReplicasTestABreakerTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScene(t)
 		s.launch("spring", 20000, "conn_1")
-		ill := time.Now().Add(5 * time.Second)
+		failed := time.Now().Add(5 * time.Second)
 		s.answer = func(q *request) *http.Response {
-			if q.at.After(ill) && q.at.Before(ill.Add(5*time.Minute)) {
+			if q.at.After(failed) && q.at.Before(failed.Add(5*time.Minute)) {
 				return swallow(q)
 			}
 			return nil
@@ -211,9 +211,9 @@ func TestReplicasTestABreakerTogether(t *testing.T) {
 			_, stop := s.start(fmt.Sprintf("replica %d", i))
 			stops = append(stops, stop)
 		}
-		time.Sleep(time.Until(ill.Add(5 * time.Minute)))
+		time.Sleep(time.Until(failed.Add(5 * time.Minute)))
 		// Each replica may have its 30 requests unanswered.
-		opened := ill.Add(30 * time.Second)
+		opened := failed.Add(30 * time.Second)
 		if n, most := s.count(opened, time.Now(), nil), probesOf(5*time.Minute); n > most || n == 0 {
 			t.Errorf("%d posts after the breaker had opened, want 1 to %d", n, most)
 		}
@@ -236,9 +236,9 @@ func TestABreakerSurvivesARestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScene(t)
 		s.launch("spring", 2000, "conn_1")
-		ill := time.Now().Add(5 * time.Second)
+		failed := time.Now().Add(5 * time.Second)
 		s.answer = func(q *request) *http.Response {
-			if q.at.After(ill) {
+			if q.at.After(failed) {
 				return respond(500, page)
 			}
 			return nil
@@ -248,7 +248,7 @@ func TestABreakerSurvivesARestart(t *testing.T) {
 			time.Sleep(8 * time.Second)
 			stop()
 		}
-		if n, most := s.count(ill, time.Now(), nil), 60+probesOf(time.Since(ill)); n > most {
+		if n, most := s.count(failed, time.Now(), nil), 60+probesOf(time.Since(failed)); n > most {
 			t.Errorf("%d posts over four processes, want at most %d", n, most)
 		}
 		s.end()

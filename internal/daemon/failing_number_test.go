@@ -52,7 +52,7 @@ func TestAPaymentProblemStopsTheAccountInSeconds(t *testing.T) {
 	}
 	said := make(chan string, 1)
 	go func() {
-		r, err := d.RunCampaign(ctx, RunOptions{File: c.campaign(t.TempDir(), "ill", "", rows), Settle: 10 * time.Minute,
+		r, err := d.RunCampaign(ctx, RunOptions{File: c.campaign(t.TempDir(), "orders", "", rows), Settle: 10 * time.Minute,
 			Progress: func(p Progress) {
 				if p.Phase == "held" {
 					select {
@@ -107,9 +107,9 @@ func TestAPaymentProblemStopsTheAccountInSeconds(t *testing.T) {
 	if err := service.SetAccount(company, "active"); err != nil {
 		t.Fatal(err)
 	}
-	healed := time.Now()
+	recovered := time.Now()
 	until("the run goes on", func() bool { return posts() > stopped+20 })
-	t.Logf("%d posts before the first failure was known, %d after; healed in %v", failed, stopped-failed, time.Since(healed))
+	t.Logf("%d posts before the first failure was known, %d after; recovered in %v", failed, stopped-failed, time.Since(recovered))
 	stop()
 	if r := <-ended; r.err != nil || len(r.Report.Holds) != 0 {
 		t.Errorf("the run ended with %v, holds %v; want nil and nothing held", r.err, r.Report.Holds)
