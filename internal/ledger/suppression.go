@@ -35,8 +35,8 @@ func InSteps(list []campaign.Suppression, write func(step []campaign.Suppression
 	return changed, nil
 }
 
-// Refused returns the suppression that a refusal adds.
-func (o Options) Refused(r *campaign.Result) campaign.Suppression {
+// SuppressionOf returns the suppression that a refusal adds.
+func (o Options) SuppressionOf(r *campaign.Result) campaign.Suppression {
 	if o.PerCompany && o.Origin != nil {
 		return r.Suppress.OfCompany(o.Origin(r.Connection).Company)
 	}

@@ -39,7 +39,7 @@ func (l *Ledger) Record(ctx context.Context, rs []campaign.Result) error {
 			others = append(others, r)
 		}
 		if r.Suppress != nil {
-			suppressions = append(suppressions, l.options.Refused(r))
+			suppressions = append(suppressions, l.options.SuppressionOf(r))
 		}
 	}
 	if len(rs) == 0 {

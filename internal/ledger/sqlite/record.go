@@ -48,7 +48,7 @@ func (l *Ledger) Record(ctx context.Context, rs []campaign.Result) error {
 				}
 			}
 			if r.Suppress != nil {
-				if _, err := t.suppress(t.options.Refused(r)); err != nil {
+				if _, err := t.suppress(t.options.SuppressionOf(r)); err != nil {
 					return err
 				}
 			}
