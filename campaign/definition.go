@@ -2,7 +2,7 @@ package campaign
 
 import "time"
 
-// Definition is a campaign file: the template, the recipients, when to send and with which care.
+// Definition is a campaign file: the template, the recipients, when to send, limits and policies.
 // ParseDefinition reads it; `config schema` prints its JSON Schema.
 type Definition struct {
 	Name string `yaml:"name" json:"name"`
@@ -25,7 +25,7 @@ type Definition struct {
 // The values of Definition.Numbers.
 const (
 	NumbersSpread = "spread" // each recipient by a connection that has capacity
-	NumbersSticky = "sticky" // a recipient whom a connection reached before by that one again
+	NumbersSticky = "sticky" // each recipient by the connection that reached them last
 )
 
 // TemplateUse is the template and how its variables are filled. The strings of Body, Buttons, OTP
@@ -100,8 +100,8 @@ type Schedule struct {
 	At string `yaml:"at,omitempty" json:"at,omitempty"`
 	// Timezone is an IANA name; default UTC.
 	Timezone string `yaml:"timezone,omitempty" json:"timezone,omitempty"`
-	// Misfire is what becomes of a firing that no process was there to fire in time: skip (the
-	// default) or run, which launches it up to Grace late.
+	// Misfire decides about a firing that no process fired in time: skip (the default) leaves it out,
+	// run launches it up to Grace late.
 	Misfire string `yaml:"misfire,omitempty" json:"misfire,omitempty"`
 	// Grace is how late a firing may be launched, also when its launch failed and is tried again;
 	// default 30m.
@@ -145,12 +145,12 @@ type Limits struct {
 	Weight int `yaml:"weight,omitempty" json:"weight,omitempty"`
 	// Deadline is how long after the launch the run is to be done; 0: it has none.
 	Deadline Duration `yaml:"deadline,omitempty" json:"deadline,omitempty"`
-	// Move lets another connection of the run send what one still has queued while it is held, waits
+	// With Move, other connections of the run send what one still has queued while it is held, waits
 	// for a limit, or is far slower (docs/limits.md#several-numbers).
 	Move bool `yaml:"move,omitempty" json:"move,omitempty"`
 }
 
-// Policies are the choices about doubts and about care.
+// Policies say what happens to doubts, and when a run waits, is paused or is followed up.
 type Policies struct {
 	// OnUncertain is hold (the default), evidence or resend.
 	OnUncertain OnUncertain `yaml:"on_uncertain,omitempty" json:"on_uncertain,omitempty"`
@@ -173,7 +173,7 @@ type FollowUp struct {
 	Codes []int `yaml:"codes" json:"codes"`
 	// After counts from the end of the run; default 24h.
 	After Duration `yaml:"after,omitempty" json:"after,omitempty"`
-	// Max is how often, one follow-up after the other; default 1.
+	// Max is the most follow-ups in a row; default 1.
 	Max int `yaml:"max,omitempty" json:"max,omitempty"`
 }
 

@@ -31,7 +31,7 @@ const DropKey = "drop "
 type DroppedFile struct {
 	No int64 // the ledger sets it
 	// Bucket, Key and ETag are the version: the bucket as configured, the file's name in it, and the
-	// mark that changes with its content.
+	// tag that changes with its content.
 	Bucket, Key, ETag string
 	Size              int64
 	Campaign          string // of the rule that took it
@@ -41,7 +41,7 @@ type DroppedFile struct {
 	Place             string // its name in done/ or rejected/; "" before it was chosen
 	Detail            string // why it was rejected, or why it is not launched yet
 	TakenAt           time.Time
-	// NextAt is when somebody looks after an open file next.
+	// NextAt is when an open file is looked at again.
 	NextAt time.Time
 }
 

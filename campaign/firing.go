@@ -16,7 +16,7 @@ const (
 	FiringWaiting   FiringOutcome = "waiting"   // it waits for an earlier run of the campaign
 	FiringLaunched  FiringOutcome = "launched"
 	FiringSkipped   FiringOutcome = "skipped" // an earlier run or firing was unfinished
-	FiringMissed    FiringOutcome = "missed"  // no process was there to fire it in time
+	FiringMissed    FiringOutcome = "missed"  // no process fired it in time
 	FiringFailed    FiringOutcome = "failed"  // no launch succeeded within its grace
 )
 
@@ -34,8 +34,8 @@ type Firing struct {
 	Campaign string
 	Key      string // of plan.Firing
 	At       time.Time
-	// Missed is how many firings before this one, the first at MissedSince, were missed with no
-	// process there to fire any of them.
+	// Missed is how many firings in a row before this one were missed. The first of them was due at
+	// MissedSince.
 	Missed      int64
 	MissedSince time.Time
 	// Since is when a launch was first possible: grace counts from it.

@@ -161,8 +161,8 @@ func (h Hold) EndsBefore(other Hold) bool {
 	return !h.Until.IsZero() && (other.Until.IsZero() || h.Until.Before(other.Until))
 }
 
-// Probing reports whether the hold is a breaker whose rest is over and which nothing has proven
-// healthy yet. Its connection may have a few requests under way, no more.
+// Probing reports whether the hold is a half-open breaker: its rest is over, and no answer has
+// closed it yet. Its connection may have a few requests under way, no more.
 func (h Hold) Probing(now time.Time) bool {
 	return h.Source == HoldByBreaker && h.Lifted.IsZero() && !h.Until.IsZero() && !h.Until.After(now)
 }

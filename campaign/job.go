@@ -22,7 +22,7 @@ type Job struct {
 	// Lease is how long a process that dies keeps others waiting; 0 or less means 15 s.
 	Lease time.Duration
 	// Rest is how long nobody may do the job again after it failed with an error; nil, or 0 or less:
-	// not at all.
+	// it may be done again at once.
 	Rest func(error) time.Duration
 }
 

@@ -14,8 +14,8 @@ type Limit struct {
 }
 
 // Values of Limit.By: a tier without a free place, an allowance or a ramp without a message left, a
-// limiter that cannot answer. LimitWindow is that of an intent that came after its Until: it
-// concerns one segment, not the lane.
+// limiter that cannot answer. LimitWindow answers an intent that came after its Until; it concerns
+// one segment, not the lane.
 const (
 	LimitTier      = "tier"
 	LimitAllowance = "allowance"
@@ -57,16 +57,16 @@ type RampState struct {
 	Cut bool
 }
 
-// LimitLedger keeps what limits of a period are decided by.
+// LimitLedger keeps the counts and the states that decide about limits of a period.
 type LimitLedger interface {
-	// Spent counts the messages, by connection, that were accepted since a time, may have been, or may
-	// be being posted now. since is a multiple of 15 minutes; an earlier one counts. It is quick
-	// although the period is long: what a done segment sent is counted once, and kept.
+	// Spent counts by connection the messages since a time that were accepted, are in doubt or are
+	// being posted. since is rounded down to 15 minutes. The call is quick for any period: the
+	// messages of a finished segment are counted once, and the count is kept.
 	Spent(ctx context.Context, since time.Time) (map[string]int64, error)
 	// Ramps returns the state of every number that has one.
 	Ramps(ctx context.Context) (map[string]RampState, error)
-	// SetRamp moves the state of a number from one to another. It reports false if the stored state is
-	// not from; a zero from is none.
+	// SetRamp replaces the state from of a number by to. It reports false if the stored state is not
+	// from; a zero from means that none is stored.
 	SetRamp(ctx context.Context, connection string, from, to RampState) (bool, error)
 	// Reached counts the recipients whom a portfolio with a tier reached after since, each at the last
 	// intent, by the hours of UTC and in the order of time.

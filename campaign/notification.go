@@ -49,7 +49,7 @@ type Notification struct {
 	Kind        NotificationKind
 	Run         RunNo  // 0: of no run
 	Campaign    string // "": of no campaign
-	Subject     string // a hold's scope and id, a file's place and name, a firing's key
+	Subject     string // a hold's scope and id, a file's folder and name, a firing's key
 	Reason      string // a code from a closed list, or ""
 	Detail      string // a sentence for people
 	At          time.Time

@@ -39,7 +39,7 @@ type Units struct {
 	Generation int64
 	// Until is when the units must be used, by the local clock. Unused units are given back.
 	Until time.Time
-	// Wait is how long it takes, with N 0, until asking again may help.
+	// Wait is how long the caller waits before it asks again, if N is 0.
 	Wait time.Duration
 	// Rebuild is not 0 when the count of the period is lost or not known yet. The caller counts in the
 	// ledger what the period has used, and calls Restore with this number.
@@ -49,9 +49,9 @@ type Units struct {
 }
 
 // Counter leases the units of quotas. Local and Redis pass the same suite. It promises that the
-// units of a period that are used never exceed Quota.Limit, if every message takes a unit before
-// its intent is committed, the intent is committed within UnitsFor and UnitsGrace of the lease, and
-// Restore gets the ledger's count.
+// used units of a period never exceed Quota.Limit. For that, every message takes a unit before its
+// intent is committed, the commit ends within UnitsFor + UnitsGrace of the lease, and Restore gets
+// the ledger's count.
 type Counter interface {
 	// Take leases up to Ask.N units of q, at most Chunk, and takes back what the caller gives back. It
 	// does not wait for units. Units of an earlier generation, or of another period, are not taken
@@ -59,9 +59,9 @@ type Counter interface {
 	// answer, or is the context's. After an error Ask.Back is lost.
 	Take(ctx context.Context, q Quota, a Ask) (Units, error)
 
-	// Restore says how many units of q the ledger counts as used, for the Rebuild of a Take that
-	// answered before the ledger was asked. It reports false when the count was lost again since, or
-	// another caller has restored it.
+	// Restore sets the count of q to used, the units that the ledger counts. rebuild is Units.Rebuild
+	// of a Take; the caller asks the ledger after that Take. Restore reports false if the count was
+	// lost again since, or if another caller has restored it.
 	Restore(ctx context.Context, q Quota, rebuild, used int64) (bool, error)
 }
 
@@ -85,8 +85,8 @@ const (
 	UnitsGrace = 2 * time.Second
 )
 
-// rebuildAfter is how long after the loss of a count nothing is leased, so that everything that was
-// leased before is in the ledger or is not used any more. 8s: UnitsFor + UnitsGrace + 1 s for the
+// rebuildAfter is how long nothing is leased after the loss of a count. Every unit that was leased
+// before is then in the ledger, or cannot be used any more. 8s: UnitsFor + UnitsGrace + 1 s for the
 // commit to be seen.
 const rebuildAfter = 8 * time.Second
 

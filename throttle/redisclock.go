@@ -9,8 +9,8 @@ import (
 // explains it.
 const clockStep = 50 * time.Millisecond
 
-// clockTries is how many slow exchanges in a row say that the way to Redis is slow. Fewer may have
-// made a connection, or met a busy machine.
+// clockTries is how many slow exchanges in a row mean that the network to Redis is slow. Fewer may
+// mean a new connection or a busy machine.
 const clockTries = 3
 
 // clockMemory is how long a reading counts. The two clocks drift apart, under NTP by up to half a

@@ -185,8 +185,8 @@ func (c *Cron) nextInstant(after time.Time) Firing {
 	return Firing{}
 }
 
-// nextCivil is the first civil time whose instant lies after. The search begins so far back that no
-// change of offset, not even a skipped day, can have moved an earlier one behind after.
+// nextCivil is the first civil time whose instant lies after. The search begins 25 hours earlier:
+// no change of offset, not even a skipped day, moves a civil time further.
 func (c *Cron) nextCivil(after time.Time) Firing {
 	for at := civil(after.In(c.zone)).Add(-25 * time.Hour); ; {
 		at = c.matchAfter(at)
@@ -221,8 +221,8 @@ func civil(t time.Time) time.Time {
 // instantOf is the first instant at which a clock in loc shows the civil time. When the clock jumps
 // over that time, it is the instant of the jump.
 func instantOf(civilTime time.Time, loc *time.Location) time.Time {
-	// The offset is the one that holds a good day before, or a good day after; in a gap, neither
-	// fits. 27 h is more than any offset and any jump, Samoa's skipped day included.
+	// The offset is that of 27 h before or that of 27 h after; in a gap neither fits. 27 h is more
+	// than any offset and any jump, Samoa's skipped day included.
 	const far = 27 * time.Hour
 	var first time.Time
 	for _, near := range []time.Time{civilTime.Add(-far), civilTime.Add(far)} {

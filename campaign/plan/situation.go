@@ -34,7 +34,7 @@ type Number struct {
 	Ramped    int64
 	// Quality is what the service tells of the number; a ramp obeys it.
 	Quality string
-	// Held is until when a hold stops the number; zero: none does.
+	// Held is when the hold of the number ends; zero: it has none.
 	Held time.Time
 }
 
@@ -58,8 +58,8 @@ type Run struct {
 	ID, Campaign string
 	Numbers      []string // ids of Situation.Numbers
 	Done         int64    // rows that have ended before
-	// Groups are the rest of the list in the order of sending, one for each segment: a number that has
-	// begun a segment goes on with it, and takes the next that is open and that no other has begun.
+	// Groups are what is left of the list in the order of sending, one for each segment. A number
+	// finishes the segment that it has begun, then takes the next open one that no other has begun.
 	Groups []Group
 	// Move means that what one number still has is given to another that is free.
 	Move   bool
@@ -80,23 +80,23 @@ type Run struct {
 	From time.Time
 	// Waits is what it waits for until From: hold or pause.
 	Waits string
-	// CanaryWait is how long Groups that are AfterCanary wait from the last answer of the others on.
-	// Released is when they are released, if that wait has begun already; zero: it has not.
+	// CanaryWait is how long the Groups with AfterCanary wait after the last answer to the others.
+	// Released is the end of that wait if it has begun; zero: it has not.
 	CanaryWait time.Duration
 	Released   time.Time
 	// AssetUntil is when the service deletes its header medium; zero: it has none.
 	AssetUntil time.Time
 }
 
-// Average is what was observed. If Hours is above 0, that many hours of sending were observed, and
-// Deviation is the one between hours; else it is the one between runs. Once says that one run was
-// observed, which does not tell how far runs differ.
+// Average is an observed mean and its standard deviation. If Hours is above 0, that many hours of
+// sending were observed, and Deviation is that between hours; else it is that between runs. Once
+// says that only one run was observed, so it is not known how far runs differ.
 type Average struct {
 	Mean, Deviation, Hours float64
 	Once                   bool
 }
 
-// of is how far the mean of a run of so many hours may be from the one that was observed.
+// of is the standard deviation of the mean of a run of that many hours, around the observed mean.
 func (a Average) of(hours float64) float64 {
 	if a.Hours <= 0 {
 		return a.Deviation
@@ -118,7 +118,7 @@ type Past struct {
 	Slowed Average
 	// Latency is that of an answer, in seconds.
 	Latency Average
-	// Drift is how far earlier forecasts were off as a whole, as a part; 0 counts as 0.5 %.
+	// Drift is the relative error of earlier forecasts; 0 counts as 0.5 %.
 	Drift float64
 }
 

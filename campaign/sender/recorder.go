@@ -54,8 +54,8 @@ func (r *recorder) settle(n *number, a *attempt, res campaign.Result) {
 	r.put(settled{res, a.segment, int(a.entry.Load()) - 1})
 }
 
-// put hands over a result. It blocks while the ledger is slow, which holds the posts, until the end
-// of facts. It wakes the writer when there are enough results, not for each.
+// put hands over a result. While the ledger is slow it blocks, and so the posts wait too, at most
+// until the end of facts. It wakes the writer when there are enough results, not for each.
 func (r *recorder) put(s settled) {
 	r.in <- s
 	if n := r.waiting.Add(1); n == minBatch || n >= maxBatch {

@@ -7,14 +7,14 @@ import (
 	"campaignd/campaign"
 )
 
-// Pseudonym is the key of a number that was erased: a keyed hash, below 0, which no number's key
-// is. It is no secret from a reader of the ledger who tries every number, because the ledger holds
+// Pseudonym replaces the key of an erased number: a keyed hash below 0, where no number has its
+// key. A reader of the ledger can find the number by trying all numbers, because the ledger holds
 // the key of the hash.
 func (k HashKey) Pseudonym(key int64) int64 {
 	return -1 - int64(k.sum("erased "+strconv.FormatInt(key, 10))>>1)
 }
 
-// Pseudonyms returns the pseudonyms of keys, and whose each one is.
+// Pseudonyms returns the pseudonyms of keys, and the key of each pseudonym.
 func (k HashKey) Pseudonyms(keys []int64) (all []int64, of map[int64]int64) {
 	of = make(map[int64]int64, len(keys))
 	for _, key := range keys {
@@ -26,10 +26,9 @@ func (k HashKey) Pseudonyms(keys []int64) (all []int64, of map[int64]int64) {
 	return all, of
 }
 
-// Forgotten returns rows in which erased numbers are no longer named. erased are keys whose
-// pseudonyms are suppressed. The intent skips such a row: it is in a segment that is sent, and a
-// row that has an outcome above the mark would keep its segment open. The rows of the caller stay
-// as they are.
+// Forgotten returns a copy of rows that does not name erased numbers. erased are keys whose
+// pseudonyms are suppressed. Such a row gets no outcome here, because an outcome above the mark
+// would keep its segment open; the intent skips it.
 func (k HashKey) Forgotten(rows []campaign.Delivery, erased Erased) []campaign.Delivery {
 	rows = slices.Clone(rows)
 	for i := range rows {
@@ -54,7 +53,7 @@ func KeysOf(rows []campaign.Delivery) (keys []int64) {
 	return keys
 }
 
-// Erased has the numbers that were erased, each with whether nothing of it is under way any more.
+// Erased are the erased numbers. The value is true if nothing of the number is under way any more.
 type Erased map[int64]bool
 
 // Has reports whether a number was erased.
@@ -63,9 +62,9 @@ func (e Erased) Has(key int64) bool {
 	return erased
 }
 
-// NewErased reads the suppressed keys among numbers and their pseudonyms: a number was erased if
-// its pseudonym is suppressed, and something of it is under way while the number itself is, too. of
-// is that of Pseudonyms.
+// NewErased finds the erased numbers among the suppressed keys. A number was erased if its
+// pseudonym is suppressed; something of it is under way if the number itself is suppressed too. of
+// is the map that Pseudonyms returned.
 func NewErased(found []int64, of map[int64]int64) Erased {
 	var e Erased
 	for _, p := range found {
@@ -162,8 +161,8 @@ type Removal struct {
 	Every bool
 }
 
-// Removals returns what Unsuppress deletes for s. Everything of all companies may also be the
-// suppression of an erased number, which has its pseudonym as the key.
+// Removals returns what Unsuppress deletes for s. A suppression of all messages of all companies
+// may also be that of an erased number, whose key is its pseudonym.
 func (k HashKey) Removals(s campaign.Suppression) []Removal {
 	all := []Removal{{s.Key, s.ScopeText(), s.Company == ""}}
 	if s.Key > 0 && s.Scope == campaign.ScopeAll && s.Company == "" {

@@ -24,13 +24,13 @@ type Outage struct {
 }
 
 // outageQuiet is how long no call must fail before an outage is over. On a full disk small
-// transactions still find room while large ones fail: without it, they would end and begin the
-// outage again and again.
+// transactions still find space while large ones fail. Without this time, each of them would end
+// the outage, and the next failure would begin it again.
 const outageQuiet = 10 * time.Second
 
-// Failed takes note of a call that failed with err, an explained error, because the ledger takes no
-// writes or cannot be reached. It returns err as campaign.ErrUnwritable. The second call is logged:
-// a command that writes once returns its error, and needs no line beside it.
+// Failed notes a call that failed with err, an explained error, because the ledger takes no writes
+// or cannot be reached. It returns err as campaign.ErrUnwritable. The second failure logs the
+// outage: a command that writes once returns its error, and needs no line of the log.
 func (o *Outage) Failed(err error) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -47,7 +47,7 @@ func (o *Outage) Failed(err error) error {
 	return unwritable{err}
 }
 
-// Wrote takes note of a transaction that changed something.
+// Wrote notes a transaction that changed something.
 func (o *Outage) Wrote() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -69,7 +69,7 @@ func (o *Outage) Logged() bool {
 	return o.failures > 1
 }
 
-// Since returns since when each call has failed, and the error of the last one; nil when the last
+// Since returns when the calls began to fail, and the error of the last one; nil when the last
 // write succeeded.
 func (o *Outage) Since() (since time.Time, err error) {
 	o.mu.Lock()

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// quarter is the grain of what is kept of done segments, in milliseconds. Midnight is a multiple of
-// it in every time zone.
+// quarter is the period of the counts that are kept of done segments, in milliseconds. In every
+// time zone midnight begins one.
 const quarter = int64(15 * time.Minute / time.Millisecond)
 
 // SpentPage is how many segments one snapshot counts: a few milliseconds of reading.
@@ -38,8 +38,8 @@ type SpentGroup struct {
 	Connection string // "": that of the segment
 	Quarter    int64
 	Rows       int64
-	// Sent is how many were accepted or may have been; Retrying how many are posted again now; Twice
-	// how many may have been accepted once more before.
+	// Sent counts those that were accepted or are in doubt, Retrying those that are posted again now,
+	// and Twice those of which an earlier attempt may have been accepted too.
 	Sent, Retrying, Twice int64
 }
 

@@ -32,7 +32,7 @@ func Open(path string) (*os.File, error) {
 }
 
 // Within opens the file name of the folder dir, or of a folder below it, for reading. A link may
-// lead to another place below dir. The error is a *fs.PathError with the joined path, perhaps of
+// lead to another path below dir. The error is a *fs.PathError with the joined path, perhaps of
 // ErrNotRegular or ErrOutside; a link that is absolute counts as one that leads out.
 func Within(dir, name string) (*os.File, error) {
 	path := filepath.Join(dir, name)
@@ -58,8 +58,8 @@ func Within(dir, name string) (*os.File, error) {
 	return nil, &fs.PathError{Op: "open", Path: path, Err: cause(err)}
 }
 
-// open asks before it opens, because opening a device can have an effect, and asks the open file
-// again, because the name may by then be that of another file.
+// open checks the path before it opens it, because opening a device can have an effect. Then it
+// checks the open file, because the name may be that of another file by then.
 func open(path string, stat func() (fs.FileInfo, error), open func() (*os.File, error)) (*os.File, error) {
 	info, err := stat()
 	if err == nil && !info.Mode().IsRegular() {
