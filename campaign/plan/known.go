@@ -15,9 +15,9 @@ import (
 // Waits.
 func RunOf(run campaign.Run, def *campaign.Definition, segments []campaign.SegmentState) (Run, error) {
 	limits := run.LimitsNow(def)
-	r := Run{ID: run.ID(), Campaign: run.Campaign, Numbers: def.Connections, Rate: limits.Rate, Class: limits.Class, Weight: float64(limits.Weight),
-		Budget:    -1,
-		Marketing: run.Marketing, Move: def.Limits.Move, Launched: run.CreatedAt, AssetUntil: run.AssetUntil}
+	r := Run{ID: run.ID(), Campaign: run.Campaign, Numbers: def.Connections, Rate: limits.Rate, Class: limits.Class,
+		Weight: float64(limits.Weight), Budget: -1, Marketing: run.Marketing, Move: def.Limits.Move, Launched: run.CreatedAt,
+		AssetUntil: run.AssetUntil}
 	if run.Budget > 0 {
 		r.Budget = max(run.Budget-run.Taken, 0)
 	}

@@ -50,7 +50,8 @@ func TestANumberIsSharedInThreeSteps(t *testing.T) {
 // drawWants draws up to ten runs.
 func drawWants(t *rapid.T) []Want {
 	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Want {
-		w := Want{Class: rapid.SampledFrom([]campaign.Class{campaign.ClassTransactional, campaign.ClassBulk}).Draw(t, "class"), Weight: float64(rapid.IntRange(0, 8).Draw(t, "weight"))}
+		w := Want{Class: rapid.SampledFrom([]campaign.Class{campaign.ClassTransactional, campaign.ClassBulk}).Draw(t, "class"),
+			Weight: float64(rapid.IntRange(0, 8).Draw(t, "weight"))}
 		if rapid.Bool().Draw(t, "limited") {
 			w.Rate = rapid.Float64Range(0.1, 150).Draw(t, "rate")
 		}

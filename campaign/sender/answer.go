@@ -31,7 +31,8 @@ const unknownTries = 3
 // the refusal of the recipient (docs/service.md#error-actions). breakerOpen means that
 // the connection's breaker is not closed: an unknown answer is then a fault of the connection.
 func (a *attempt) classify(e *messaging.Error, backoff time.Duration, breakerOpen bool, now time.Time) campaign.Result {
-	r := campaign.Result{At: now, Code: e.Code, Detail: spelling.Clip(e.Message, campaign.MaxDetail), RequestID: e.RequestID, TraceID: e.TraceID}
+	r := campaign.Result{At: now, Code: e.Code, Detail: spelling.Clip(e.Message, campaign.MaxDetail),
+		RequestID: e.RequestID, TraceID: e.TraceID}
 	if e.Proof == messaging.Doubt || e.Proof == messaging.DoubtNoID {
 		r.Kind, r.NoResend = campaign.ResultDoubt, e.Proof == messaging.DoubtNoID
 		return r

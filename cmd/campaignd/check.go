@@ -268,7 +268,8 @@ func (p *program) writePreflight(f *campaign.Preflight, faults bool) error {
 		writeParagraph(w, "launch: "+f.Launch.Sentence)
 	}
 	for _, c := range slices.Sorted(maps.Keys(f.Bound)) {
-		fmt.Fprintf(w, "%s reached %s before and sends to them again\n", spelling.Printable(c), spelling.Count(f.Bound[c], "recipient", "recipients"))
+		fmt.Fprintf(w, "%s reached %s before and sends to them again\n",
+			spelling.Printable(c), spelling.Count(f.Bound[c], "recipient", "recipients"))
 	}
 	var countries []string
 	for i, c := range f.Countries {

@@ -160,7 +160,8 @@ func (p *program) writeQuarantined(q daemon.Quarantined, o daemon.QuarantineOpti
 		}
 	}
 	for _, f := range q.Firings {
-		fmt.Fprintf(p.stdout, "the schedule of %s, due %s, may have been launched in the lost time: ", spelling.Printable(f.Campaign), clock(f.At))
+		fmt.Fprintf(p.stdout, "the schedule of %s, due %s, may have been launched in the lost time: ",
+			spelling.Printable(f.Campaign), clock(f.At))
 		if f.Run == "" {
 			fmt.Fprintln(p.stdout, "it would count as launched")
 		} else {

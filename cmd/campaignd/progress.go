@@ -175,7 +175,8 @@ func (p *progress) warn(f *campaign.Preflight) {
 // beside warns of an unfinished run that has numbers of another list that is launched too.
 func (p *progress) beside(r campaign.Run, d campaign.ListDifference) {
 	fmt.Fprintf(p, "warning: %s of %s is unfinished, and %s of this list too: %s\n",
-		r.ID(), campaign.Ago(time.Since(r.CreatedAt)), spelling.Count(d.Both, "of its numbers is", "of its numbers are"), spelling.Printable(d.String()))
+		r.ID(), campaign.Ago(time.Since(r.CreatedAt)), spelling.Count(d.Both, "of its numbers is", "of its numbers are"),
+		spelling.Printable(d.String()))
 }
 
 // close ends the display; what follows is printed below it.

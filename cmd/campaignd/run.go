@@ -139,7 +139,8 @@ func (p *program) finish(ctx context.Context, result daemon.RunResult, again str
 			writeParagraph(p.stderr, "campaignd: the campaign file has changed since then: "+strings.Join(result.Changed, "; "))
 		}
 	case run.State == campaign.Paused:
-		fmt.Fprintf(p.stderr, "campaignd: %s is paused (%s): %s; %s\n", run.ID, run.Reason, spelling.Printable(run.Detail), run.Reason.Remedy(run.ID))
+		fmt.Fprintf(p.stderr, "campaignd: %s is paused (%s): %s; %s\n", run.ID, run.Reason,
+			spelling.Printable(run.Detail), run.Reason.Remedy(run.ID))
 	}
 	if !run.State.Ended() && run.State != campaign.Paused {
 		for _, h := range result.Report.Holds {

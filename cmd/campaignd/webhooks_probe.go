@@ -64,7 +64,8 @@ func (p *program) testEndpoints(ctx context.Context, c *daemon.Config, addresses
 			if !t.Taken {
 				result = "not taken"
 			}
-			rows = append(rows, []string{result, spelling.Printable(t.URL), fmt.Sprintf("webhooks.secrets[%d]", t.Secret), spelling.Printable(t.Answer)})
+			rows = append(rows, []string{result, spelling.Printable(t.URL), fmt.Sprintf("webhooks.secrets[%d]", t.Secret),
+				spelling.Printable(t.Answer)})
 		}
 		err = writeTable(p.stdout, []string{"RESULT", "URL", "SECRET", "ANSWER"}, rows)
 	}

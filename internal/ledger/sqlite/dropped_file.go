@@ -92,7 +92,8 @@ func (l *Ledger) NoteWaits(ctx context.Context, bucket, prefix string, waits []c
 			return err
 		}
 		for _, w := range waits {
-			if _, err := t.exec(sqlNoteWait, bucket, prefix, w.Key, spelling.Clip(w.Reason, campaign.MaxDetail), ledger.Millis(w.Since)); err != nil {
+			reason := spelling.Clip(w.Reason, campaign.MaxDetail)
+			if _, err := t.exec(sqlNoteWait, bucket, prefix, w.Key, reason, ledger.Millis(w.Since)); err != nil {
 				return err
 			}
 		}
