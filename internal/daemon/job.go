@@ -84,7 +84,7 @@ func (d *Daemon) alone(ctx context.Context, send func(context.Context) error) er
 			return send(ctx)
 		})
 		if !sending && ctx.Err() != nil {
-			return nil // the process was stopped while it asked for the job
+			return nil //nolint:nilerr // the process was stopped while it asked for the job
 		}
 		if !errors.Is(err, campaign.ErrTaken) {
 			return err

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"time"
-
 )
 
 // Kind is what an event is about.
