@@ -48,7 +48,7 @@ const sqlFreeBegun = `SELECT DISTINCT run, connection FROM segment WHERE run = A
 // FreeBegun implements campaign.SendLedger. A ledger that went back in time is for Claim and Intend
 // to refuse.
 func (l *Ledger) FreeBegun(ctx context.Context, runs []campaign.RunNo) (free []campaign.BegunSegment, err error) {
-	err = l.readClaimable(ctx, list(&free, ledger.ScanBegunSegment, sqlFreeBegun, runNos(runs)))
+	_, err = l.readClaimable(ctx, list(&free, ledger.ScanBegunSegment, sqlFreeBegun, runNos(runs)))
 	return free, err
 }
 
@@ -70,10 +70,11 @@ func (l *Ledger) Claim(ctx context.Context, c campaign.Claim) (leases []campaign
 	if c.Cancelled {
 		query, a = sqlCancelledRuns, []any{runNos(c.Runs), c.Seize}
 	}
-	if err := l.readClaimable(ctx, list(&nos, scanID, query, a...)); err != nil {
-		return nil, err
+	changed, err := l.readClaimable(ctx, list(&nos, scanID, query, a...))
+	if err == nil && changed {
+		err = l.checkIdentity(ctx)
 	}
-	if err := l.checkIdentity(ctx); err != nil || len(nos) == 0 {
+	if err != nil || len(nos) == 0 {
 		return nil, err
 	}
 	err = l.change(ctx, l.sender, "", func(t *tx) error {
@@ -125,17 +126,17 @@ func (l *Ledger) Claim(ctx context.Context, c campaign.Claim) (leases []campaign
 }
 
 // readClaimable reads what there is to claim, and compares the timeline of the server: a proxy may
-// have moved the connection to a promoted standby without a sign of it. Then checkIdentity must be
-// called before anything is sent.
-func (l *Ledger) readClaimable(ctx context.Context, what *query) error {
+// have moved the connection to a promoted standby without a sign of it. It reports whether that is
+// another one; then checkIdentity must be called before anything is sent.
+func (l *Ledger) readClaimable(ctx context.Context, what *query) (changed bool, err error) {
 	var timeline int64
 	if err := l.read(ctx, l.sender, what, row(&timeline, sqlTimeline)); err != nil {
-		return err
+		return false, err
 	}
-	if timeline != l.identity.Load().timeline {
+	if changed = timeline != l.identity.Load().timeline; changed {
 		l.identityChanged.Store(true)
 	}
-	return nil
+	return changed, nil
 }
 
 func runNos(nos []campaign.RunNo) []int64 {
