@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"maps"
 	"slices"
 
 	"campaignd/campaign"
@@ -19,27 +20,37 @@ const (
 		CROSS JOIN LATERAL (SELECT connection FROM segment
 			WHERE id = ((o.rid >> 32) << 32) | ((o.rid & 4294967295) / 4096) OFFSET 0) s
 		WHERE o.state = 3 /* in doubt */ AND `
-	// The first condition is evaluated once: usually there is no open attempt near the results. IS
-	// TRUE keeps the planner from a join, which would compare each result with each.
-	sqlProven = `DELETE FROM attempt WHERE (SELECT true FROM attempt WHERE rid >= $3 AND rid <= $4 LIMIT 1) AND rid = ANY($1)
-		AND ((rid, attempt) IN (SELECT w.rid, w.attempt FROM unnest($1::bigint[], $2::bigint[]) w (rid, attempt))) IS TRUE`
+	sqlProven = `DELETE FROM attempt WHERE rid = ANY($1) AND attempt = $2`
 )
 
 // provenBy ends the open attempts that results are about. It comes before the outcomes are written:
 // attempts are locked before outcomes everywhere.
 func provenBy(rs []campaign.Result) []*query {
-	var rids, attempts []int64
+	var proven provenAttempts
 	for i := range rs {
 		if r := &rs[i]; r.Kind != campaign.ResultDoubt {
-			rids, attempts = append(rids, ledger.RowID(r.Run, r.Seq)), append(attempts, int64(r.Attempt))
+			proven.add(ledger.RowID(r.Run, r.Seq), int64(r.Attempt))
 		}
 	}
-	return proven(rids, attempts)
+	return proven.end()
 }
 
-func proven(rids, attempts []int64) []*query {
-	if len(rids) == 0 {
-		return nil
+// provenAttempts are the row ids of attempts that are not open any more, by the attempt's number.
+// That is nearly always 1, and one number in a statement is cheaper than pairs: each commit of
+// results runs it.
+type provenAttempts map[int64][]int64
+
+func (p *provenAttempts) add(rid, attempt int64) {
+	if *p == nil {
+		*p = provenAttempts{}
 	}
-	return []*query{stmt(nil, sqlProven, rids, attempts, slices.Min(rids), slices.Max(rids))}
+	(*p)[attempt] = append((*p)[attempt], rid)
+}
+
+// end deletes them.
+func (p provenAttempts) end() (qs []*query) {
+	for _, attempt := range slices.Sorted(maps.Keys(p)) {
+		qs = append(qs, stmt(nil, sqlProven, p[attempt], attempt))
+	}
+	return qs
 }

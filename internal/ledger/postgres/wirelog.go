@@ -84,7 +84,8 @@ func (t *tx) unpost(id int64, owner string, posts ledger.WirePosts) (n int, err 
 	if err := t.do(rowOf([]any{&s.Lo, &s.Hi, &s.Mark, &granted, &held}, sqlHeldSegment, id, owner)); err != nil {
 		return 0, err
 	}
-	var open, doubts, attempts []int64 // attempts of doubts
+	var open, doubts []int64
+	var proven provenAttempts // those of doubts
 	unposted := func(into *[]int64) func(scanFunc) error {
 		return func(scan scanFunc) error {
 			var rid int64
@@ -93,7 +94,7 @@ func (t *tx) unpost(id int64, owner string, posts ledger.WirePosts) (n int, err 
 			if err == nil && !posts.Has(rid, attempt) {
 				*into = append(*into, rid)
 				if into == &doubts {
-					attempts = append(attempts, int64(attempt))
+					proven.add(rid, int64(attempt))
 				}
 			}
 			return err
@@ -116,7 +117,7 @@ func (t *tx) unpost(id int64, owner string, posts ledger.WirePosts) (n int, err 
 	}
 	now := ledger.Millis(time.Now())
 	var fresh, retries, first, undone, firstUndone int64
-	if err := t.do(append(proven(doubts, attempts),
+	if err := t.do(append(proven.end(),
 		rowOf([]any{&retries, &first}, sqlUndoRetries, open, now, ledger.CodeReleased),
 		stmt(&fresh, sqlDeferUnposted, open, now, ledger.CodeReleased),
 		rowOf([]any{&undone, &firstUndone}, sqlUndoDoubts, doubts, now, ledger.CodeReleased, owner),
