@@ -85,7 +85,7 @@ func (c *canceller) drop(ctx context.Context, s campaign.Run) (more bool, err er
 	}
 	// An older version left it in one of these states, or it was cancelled in the instant of a pause.
 	from := []campaign.State{campaign.Importing, campaign.WaitingApproval, campaign.Paused}
-	if s.State != campaign.Ready && s.State != campaign.Running {
+	if !s.State.Sends() {
 		if _, err := c.ledger.SetState(ctx, s.No, from, campaign.Ready, "", s.Detail); err != nil {
 			return false, fmt.Errorf("settle %s: %w", s.ID(), err)
 		}

@@ -233,7 +233,7 @@ func (e *Engine) refresh(ctx context.Context, start func(*worker)) error {
 		if err := e.settlePause(ctx, &s); err != nil {
 			return err
 		}
-		if s.State != campaign.Ready && s.State != campaign.Running {
+		if !s.State.Sends() {
 			continue
 		}
 		if r, ok := e.prepared(ctx, s); ok {

@@ -91,7 +91,7 @@ func (o *Outlook) ask(ctx context.Context, cfg *Config) {
 // imported, competes with nobody, and neither does one that this version cannot read: it does not
 // send it.
 func (o *Outlook) addStored(ctx context.Context, l campaign.Ledger, run campaign.Run) error {
-	if run.State != campaign.Ready && run.State != campaign.Running || run.Wanted != campaign.WantRun {
+	if !run.State.Sends() || run.Wanted != campaign.WantRun {
 		return nil
 	}
 	if _, err := campaign.ParseStored(run.ID(), run.Definition); err != nil {

@@ -92,7 +92,7 @@ func (d *Daemon) snapshot(ctx context.Context, no campaign.RunNo) (s snapshot, e
 	if s.lastEvent, err = d.ledger.LastEventAt(ctx, no); err != nil {
 		return s, fmt.Errorf("read the last event: %w", err)
 	}
-	if s.run.State == campaign.Ready || s.run.State == campaign.Running {
+	if s.run.State.Sends() {
 		holds, err := d.ledger.Holds(ctx, false)
 		if err != nil {
 			return s, fmt.Errorf("read the holds: %w", err)

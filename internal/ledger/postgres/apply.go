@@ -12,8 +12,9 @@ import (
 	"campaignd/internal/mutant"
 )
 
-// news is what one batch of webhooks tells about one message: the earliest time of each status.
-type news struct {
+// messageStatuses is what one batch of webhooks tells about one message: the earliest time of each
+// status.
+type messageStatuses struct {
 	mh         int64
 	id         string
 	at         [ledger.RankRead + 1]int64 // by rank; 0: not told
@@ -26,9 +27,9 @@ type news struct {
 }
 
 // gather groups the events of a batch by message, in the order of the messages' hashes.
-func (l *Ledger) gather(events []campaign.StatusEvent) ([]*news, error) {
-	by := make(map[string]*news, len(events))
-	all := make([]*news, 0, len(events))
+func (l *Ledger) gather(events []campaign.StatusEvent) ([]*messageStatuses, error) {
+	by := make(map[string]*messageStatuses, len(events))
+	all := make([]*messageStatuses, 0, len(events))
 	now := time.Now()
 	for _, e := range events {
 		r, err := ledger.StatusRank(e)
@@ -38,7 +39,7 @@ func (l *Ledger) gather(events []campaign.StatusEvent) ([]*news, error) {
 		id := storedID(e.MessageID)
 		n := by[id]
 		if n == nil {
-			n = &news{mh: l.key.MessageHash(id), id: id}
+			n = &messageStatuses{mh: l.key.MessageHash(id), id: id}
 			by[id] = n
 			all = append(all, n)
 		}
@@ -56,7 +57,7 @@ func (l *Ledger) gather(events []campaign.StatusEvent) ([]*news, error) {
 		n.timed[r] = n.timed[r] || !untimed
 		n.key, n.connection, n.last = max(n.key, e.Recipient), max(n.connection, plainText(e.Connection)), r
 	}
-	slices.SortFunc(all, func(a, b *news) int { return cmp.Or(cmp.Compare(a.mh, b.mh), cmp.Compare(a.id, b.id)) })
+	slices.SortFunc(all, func(a, b *messageStatuses) int { return cmp.Or(cmp.Compare(a.mh, b.mh), cmp.Compare(a.id, b.id)) })
 	return all, nil
 }
 
@@ -73,7 +74,7 @@ func (l *Ledger) Apply(ctx context.Context, e campaign.Events) (done campaign.Ap
 		return done, err
 	}
 	known := make([]int64, len(all)) // 0: unknown; otherwise 1 + the number of statuses that are new
-	holding := len(e.Holds)+len(e.Lifts) > 0 || slices.ContainsFunc(all, func(n *news) bool { return ledger.Holding(n.code) })
+	holding := len(e.Holds)+len(e.Lifts) > 0 || slices.ContainsFunc(all, func(n *messageStatuses) bool { return ledger.Holding(n.code) })
 	if err := l.change(ctx, l.hooks, "webhook_uncommitted", func(t *tx) error {
 		clear(known)
 		var failures ledger.Failures
@@ -113,7 +114,7 @@ func (l *Ledger) Apply(ctx context.Context, e campaign.Events) (done campaign.Ap
 	}); err != nil {
 		return done, err
 	}
-	var unknown []*news
+	var unknown []*messageStatuses
 	for i, n := range known {
 		if n == 0 {
 			unknown = append(unknown, all[i])
@@ -131,7 +132,7 @@ func (l *Ledger) Apply(ctx context.Context, e campaign.Events) (done campaign.Ap
 			if err != nil {
 				return err
 			}
-			t.last(keepOrphans(slices.DeleteFunc(slices.Clone(unknown), func(n *news) bool { return erased[n.key] }), &orphaned))
+			t.last(keepOrphans(slices.DeleteFunc(slices.Clone(unknown), func(n *messageStatuses) bool { return erased[n.key] }), &orphaned))
 			return nil
 		}); err != nil {
 			return campaign.Applied{}, err
@@ -150,7 +151,7 @@ const sqlResendFailed = `WITH f AS (UPDATE outcome
 
 // sqlMoveStatuses moves the statuses of known messages forward, so that events commute and may
 // repeat. All rows of a repeated message id move. For each row that it finds it returns the
-// message's place in the batch and how many of the statuses are new. No index holds any of the
+// message's position in the batch and how many of the statuses are new. No index holds any of the
 // columns, so the updates are heap-only. The row of an erased number has lost its message id, and
 // keeps the hash. $10 is now.
 var sqlMoveStatuses = sqlFindStatuses + sqlForward +
@@ -210,8 +211,8 @@ func touchRuns(now string) string {
 
 // moveStatuses applies a batch to the messages that deliveries have. known receives, for each
 // message of the batch, 0 when no delivery has it, otherwise 1 + the number of statuses that are
-// new. failures receives the failed ones of messages with news.
-func moveStatuses(all []*news, known []int64, failures *ledger.Failures) *query {
+// new. failures receives the failed ones of messages of which something is new.
+func moveStatuses(all []*messageStatuses, known []int64, failures *ledger.Failures) *query {
 	n := len(all)
 	mhs, ids, codes := make([]int64, n), make([]string, n), make([]string, n)
 	var at [ledger.RankRead + 1][]int64
@@ -256,7 +257,7 @@ const sqlKeepOrphans = `WITH k AS (INSERT INTO orphan (mh, message_id, rank, at,
 
 // keepOrphans stores the statuses of messages that no delivery has, in the order of their key.
 // orphaned receives how many are new.
-func keepOrphans(unknown []*news, orphaned *int64) *query {
+func keepOrphans(unknown []*messageStatuses, orphaned *int64) *query {
 	var mhs, ranks, ats, received, keys []int64
 	var ids, connections, codes []string
 	var untimed []bool

@@ -42,11 +42,11 @@ type segment struct {
 	retried, attempts                  []int64 // retries granted
 }
 
-func (s *segment) moved() bool { return s.wrote && s.mark != s.from }
+func (s *segment) raised() bool { return s.wrote && s.mark != s.from }
 
 // tells reports whether reading the segment back can show that the intents were committed. A
 // segment whose retries were all suppressed cannot show it.
-func (s *segment) tells() bool { return s.moved() || s.wrote && len(s.retried) > 0 }
+func (s *segment) tells() bool { return s.raised() || s.wrote && len(s.retried) > 0 }
 
 // budget is a run as the intents of the transaction use up its budget.
 type budget struct {

@@ -51,12 +51,12 @@ func (l *Ledger) commitIntents(ctx context.Context, in []campaign.Intent) (grant
 		}
 		if errors.Is(err, campaign.ErrUnknownCommit) {
 			l.sender.forget()
-			switch fate := l.readBack(ctx, g); {
-			case fate == committed:
+			switch state := l.readBack(ctx, g); {
+			case state == committed:
 				err = nil
-			case fate == vanished && within.Err() != nil:
+			case state == vanished && within.Err() != nil:
 				err = within.Err() // it was not committed, and there is no time to try again
-			case fate == vanished && n+1 < tries:
+			case state == vanished && n+1 < tries:
 				continue
 			}
 		}
@@ -64,7 +64,7 @@ func (l *Ledger) commitIntents(ctx context.Context, in []campaign.Intent) (grant
 			return nil, l.explain(err)
 		}
 		for _, s := range g.segments {
-			if s.moved() {
+			if s.raised() {
 				l.marks.keep(s.id, s.mark, g.at)
 			}
 		}
@@ -90,11 +90,11 @@ func (l *Ledger) retryIntend(ctx context.Context, f func() error) error {
 	return err
 }
 
-// fate is what became of a transaction whose commit was not answered.
-type fate int
+// commitState is what became of a transaction whose commit was not answered.
+type commitState int
 
 const (
-	uncertain fate = iota
+	uncertain commitState = iota
 	committed
 	vanished
 )
@@ -103,7 +103,7 @@ const (
 // waits for a server process that still commits them. A transaction is committed as a whole, so one
 // segment whose epoch is unchanged answers for all. Without the epoch the mark would not prove it:
 // another owner may have moved it to the same value (docs/protocol.md#intents).
-func (l *Ledger) readBack(ctx context.Context, g *grants) (f fate) {
+func (l *Ledger) readBack(ctx context.Context, g *grants) (state commitState) {
 	// The answer decides whether recipients end in doubt, so the end of the caller's time does not
 	// end the query.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTime/2)
@@ -120,11 +120,11 @@ func (l *Ledger) readBack(ctx context.Context, g *grants) (f fate) {
 	}
 	for {
 		err := l.transact(ctx, l.sender, sqlBegin, "", false, func(t *tx) (err error) {
-			f, err = g.fate(t)
+			state, err = g.wasCommitted(t)
 			return err
 		})
 		if err == nil {
-			return f
+			return state
 		}
 		l.sender.forget()
 		select {
@@ -141,8 +141,8 @@ const (
 		WHERE o.state = 2 /* retrying */ AND o.attempt = w.attempt`
 )
 
-// fate reads the segments until one that this owner still holds gives the answer.
-func (g *grants) fate(t *tx) (fate, error) {
+// wasCommitted reads the segments until one that this owner still holds gives the answer.
+func (g *grants) wasCommitted(t *tx) (commitState, error) {
 	for _, id := range slices.Sorted(maps.Keys(g.segments)) { // locks are taken in one order everywhere
 		s := g.segments[id]
 		if !s.tells() {
@@ -155,7 +155,7 @@ func (g *grants) fate(t *tx) (fate, error) {
 		}
 		switch {
 		case epoch != s.epoch && !mutant.On("readback_without_epoch"): // fenced: this segment gives no answer
-		case s.moved() && mark == s.mark, !s.moved() && retried > 0:
+		case s.raised() && mark == s.mark, !s.raised() && retried > 0:
 			return committed, nil
 		case mark == s.from:
 			return vanished, nil

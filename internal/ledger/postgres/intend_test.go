@@ -97,7 +97,7 @@ func TestNothingGrantedNeedsNoReadBack(t *testing.T) {
 	l := &Ledger{} // it has no server
 	for what, c := range map[string]struct {
 		s    segment
-		want fate
+		want commitState
 	}{
 		"nothing written":     {segment{mark: 5, from: 5}, committed},
 		"a suppressed retry":  {segment{mark: 5, from: 5, wrote: true}, vanished},
@@ -106,7 +106,7 @@ func TestNothingGrantedNeedsNoReadBack(t *testing.T) {
 	} {
 		g := &grants{segments: map[int64]*segment{1: &c.s}}
 		if got := l.readBack(t.Context(), g); got != c.want {
-			t.Errorf("%s: fate %d; want %d", what, got, c.want)
+			t.Errorf("%s: commit state %d; want %d", what, got, c.want)
 		}
 	}
 }

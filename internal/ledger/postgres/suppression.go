@@ -71,14 +71,14 @@ const (
 
 // carry writes the moves, and gives the opt-outs of numbers that moved, and these new ones, to the
 // numbers that their recipients have now. The transaction has written the new ones.
-func (t *tx) carry(news []campaign.Suppression, moves []campaign.Move) error {
+func (t *tx) carry(added []campaign.Suppression, moves []campaign.Move) error {
 	moves = ledger.Moves(moves)
 	slices.SortFunc(moves, func(a, b campaign.Move) int { return cmp.Compare(a.From, b.From) })
 	for _, m := range moves {
 		t.last(stmt(nil, sqlMoved, m.From, plainText(m.FromPhone), m.To, plainText(m.ToPhone), ledger.Millis(ledger.OrNow(m.At))))
-		news = append(slices.Clip(news), campaign.Suppression{Key: m.From})
+		added = append(slices.Clip(added), campaign.Suppression{Key: m.From})
 	}
-	return ledger.Carry(news, func(keys []int64) (found []campaign.Suppression, err error) {
+	return ledger.Carry(added, func(keys []int64) (found []campaign.Suppression, err error) {
 		t.last(list(&found, ledger.ScanCarried, sqlCarried, keys))
 		err = t.flush()
 		return found, err
@@ -112,9 +112,9 @@ func (l *Ledger) Suppress(ctx context.Context, s []campaign.Suppression) (added 
 			if err != nil {
 				return err
 			}
-			news := ledger.UnerasedOf(step, erased)
-			t.last(suppress(&n, news)...)
-			return t.carry(news, nil)
+			added := ledger.UnerasedOf(step, erased)
+			t.last(suppress(&n, added)...)
+			return t.carry(added, nil)
 		})
 		return n, err
 	})

@@ -133,7 +133,7 @@ const (
 )
 
 const (
-	// The $2 oldest orphans of those received before $1, by their place in the table: a nested loop
+	// The $2 oldest orphans of those received before $1, by their position in the table: a nested loop
 	// over all pairs, which a join would be, takes 50,000 of them past every time limit.
 	sqlExpireOrphans = `DELETE FROM orphan WHERE ctid = ANY(ARRAY(
 		SELECT ctid FROM orphan WHERE received_at < $1 ORDER BY received_at LIMIT $2))`

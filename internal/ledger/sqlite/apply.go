@@ -93,13 +93,13 @@ func (t *tx) statuses(rows []orphanRow, hashes []any, hash ledger.HashKey) (done
 	var did moved
 	var unknown []orphanRow
 	for _, s := range rows {
-		known, news, err := t.move(s.messageStatus, at, &did)
+		known, isNew, err := t.move(s.messageStatus, at, &did)
 		switch {
 		case err != nil:
 			return done, err
 		case !known:
 			unknown = append(unknown, s)
-		case news:
+		case isNew:
 			done.Matched++
 		default:
 			done.Repeated++
@@ -114,13 +114,13 @@ func (t *tx) statuses(rows []orphanRow, hashes []any, hash ledger.HashKey) (done
 		return done, err
 	}
 	for _, s := range unknown {
-		news := false
+		isNew := false
 		if !erased[s.key] {
-			if news, err = t.keep(s); err != nil {
+			if isNew, err = t.keep(s); err != nil {
 				return done, err
 			}
 		}
-		if news {
+		if isNew {
 			done.Orphaned++
 		} else {
 			done.Repeated++
@@ -205,8 +205,8 @@ const sqlHasMessageID = `SELECT message_id IN (?2, 'erased') FROM outcome WHERE 
 
 // move applies one status to the deliveries of its hash and adds what it changed to did. All rows
 // of a repeated message id move. known is false when no delivery has the message
-// id, news is false when the event told nothing new.
-func (t *tx) move(s messageStatus, at ridsByHash, did *moved) (known, news bool, err error) {
+// id, isNew is false when the event told nothing new.
+func (t *tx) move(s messageStatus, at ridsByHash, did *moved) (known, isNew bool, err error) {
 	query := sqlMove[s.rank]
 	if mutant.On("rank_overwritten") {
 		query = sqlOverwrite[s.rank]
@@ -224,7 +224,7 @@ func (t *tx) move(s messageStatus, at ridsByHash, did *moved) (known, news bool,
 				did.runs = map[campaign.RunNo]bool{}
 			}
 			did.runs[ledger.RunOf(rid)] = true
-			known, news = true, true
+			known, isNew = true, true
 			if s.rank == ledger.RankFailed {
 				if err := t.failed(rid, s, did); err != nil {
 					return false, false, err
@@ -245,7 +245,7 @@ func (t *tx) move(s messageStatus, at ridsByHash, did *moved) (known, news bool,
 			return false, false, err
 		}
 	}
-	return known, news, nil
+	return known, isNew, nil
 }
 
 const sqlAcceptedAt = `SELECT result_at FROM outcome WHERE rid = ?`

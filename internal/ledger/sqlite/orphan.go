@@ -10,7 +10,7 @@ const (
 )
 
 // keep stores a status whose message no delivery has. It reports false for a repetition.
-func (t *tx) keep(s orphanRow) (news bool, err error) {
+func (t *tx) keep(s orphanRow) (isNew bool, err error) {
 	n, err := t.exec(sqlInsertOrphan, s.mh, s.messageID, int(s.rank), s.at, s.received, s.key, s.connection, s.code, s.untimed)
 	if err != nil || n == 1 {
 		return true, err

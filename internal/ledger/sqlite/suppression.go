@@ -48,20 +48,20 @@ const (
 
 // carry writes the moves, and gives the opt-outs of numbers that moved, and these new ones, to the
 // numbers that their recipients have now.
-func (t *tx) carry(news []campaign.Suppression, moves []campaign.Move) error {
+func (t *tx) carry(added []campaign.Suppression, moves []campaign.Move) error {
 	for _, m := range ledger.Moves(moves) {
 		if _, err := t.exec(sqlMoved, m.From, m.FromPhone, m.To, m.ToPhone, ledger.Millis(ledger.OrNow(m.At))); err != nil {
 			return err
 		}
-		news = append(slices.Clip(news), campaign.Suppression{Key: m.From})
+		added = append(slices.Clip(added), campaign.Suppression{Key: m.From})
 	}
 	var some bool
-	if len(news) > 0 {
+	if len(added) > 0 {
 		if err := t.row(sqlAnyMoved, nil, &some); err != nil || !some {
 			return err
 		}
 	}
-	return ledger.Carry(news, func(keys []int64) (found []campaign.Suppression, err error) {
+	return ledger.Carry(added, func(keys []int64) (found []campaign.Suppression, err error) {
 		for _, key := range keys {
 			if err := t.each(sqlCarried, args(key), list(&found, ledger.ScanCarried)); err != nil {
 				return nil, err
@@ -116,8 +116,8 @@ func (l *Ledger) Suppress(ctx context.Context, s []campaign.Suppression) (added 
 			if err != nil {
 				return err
 			}
-			news := ledger.UnerasedOf(step, erased)
-			for _, x := range news {
+			added := ledger.UnerasedOf(step, erased)
+			for _, x := range added {
 				ok, err := t.suppress(x)
 				if err != nil {
 					return err
@@ -126,7 +126,7 @@ func (l *Ledger) Suppress(ctx context.Context, s []campaign.Suppression) (added 
 					n++
 				}
 			}
-			return t.carry(news, nil)
+			return t.carry(added, nil)
 		}})
 		return n, err
 	})
