@@ -5,9 +5,7 @@ package harness
 import (
 	"context"
 	"fmt"
-	"net"
 	"net/http"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -92,7 +90,7 @@ func newCluster(t *testing.T, replicas, rate int, change func(*sandbox.Options))
 		"CAMPAIGND_REDIS="+c.redis.URL(0))
 	var intakes []string
 	for i := range replicas {
-		public, admin := replicaAddress(t), replicaAddress(t)
+		public, admin := quietAddress(t), quietAddress(t)
 		r := &replica{cluster: c, name: fmt.Sprintf("replica %d", i+1), hooks: public, admin: admin}
 		r.env = []string{"CAMPAIGND_LISTEN_PUBLIC=" + public, "CAMPAIGND_LISTEN_ADMIN=" + admin}
 		c.replicas = append(c.replicas, r)
@@ -100,27 +98,6 @@ func newCluster(t *testing.T, replicas, rate int, change func(*sandbox.Options))
 	}
 	c.balance.to(intakes...)
 	return c
-}
-
-// listeners counts the addresses that replicaAddress has returned.
-var listeners atomic.Int64
-
-// replicaAddress returns an address as quietAddress does, for one listener of many. No replica
-// listens yet, so each address is from a range of its own, also beside another cluster of this
-// process.
-func replicaAddress(t *testing.T) string {
-	t.Helper()
-	const size, ranges = 300, 24
-	from := 25000 + int(listeners.Add(1)%ranges)*size
-	for port := from + os.Getpid()%(size/2); port < from+size; port++ {
-		addr := fmt.Sprintf("127.0.0.1:%d", port)
-		if l, err := net.Listen("tcp", addr); err == nil {
-			_ = l.Close()
-			return addr
-		}
-	}
-	t.Fatalf("got no free port between %d and %d, want one", from, from+size)
-	return ""
 }
 
 // output returns what a process wrote to standard error, once it has ended.

@@ -149,8 +149,9 @@ numbers:
 // nextPort is the port that quietAddress tries next.
 var nextPort atomic.Int64
 
-// quietAddress returns an address for webhooks that stays free while no process listens there: a
-// port of its own, outside the range from which the kernel takes the ports of clients.
+// quietAddress returns an address that stays free while no process listens there: a port that this
+// test process gives to nobody else, outside the range from which the kernel takes the ports of
+// clients.
 func quietAddress(t *testing.T) string {
 	t.Helper()
 	nextPort.CompareAndSwap(0, int64(20000+os.Getpid()%5000))
