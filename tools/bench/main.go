@@ -1,3 +1,5 @@
+//go:build unix
+
 // Command bench measures campaignd against the smallest programs that could do its work, in one run
 // on one machine:
 //
