@@ -2,16 +2,16 @@ package sender
 
 import (
 	"context"
-	"fmt"
+	"maps"
 	"slices"
 	"time"
 
 	"campaignd/campaign"
 )
 
-// Numbers that have enough to do take up only segments that others have begun. The engine asks the
-// ledger for those once a second, for all of its numbers together. A number then holds up to 8
-// segments more: what two dead replicas leave behind.
+// A number that holds enough claims no segment that has had no owner. It still claims up to 8 that
+// had one: what two dead replicas leave must not wait. The engine asks the ledger for those once a
+// second, for all of its numbers together.
 const (
 	begunEvery = time.Second
 	begunMost  = 8
@@ -19,31 +19,51 @@ const (
 
 // begunSegments are the segments with an earlier owner that were free when the ledger was asked.
 type begunSegments struct {
-	asked time.Time
-	free  []campaign.BegunSegment
+	readAt time.Time
+	free   []campaign.BegunSegment
 }
 
-// of reports whether a run has one that the connection can claim; bound: also one that only this
+// of reports whether a run has one that the connection can claim; own: also one that no other
 // connection can.
-func (b *begunSegments) of(no campaign.RunNo, connection string) (any, bound bool) {
-	bound = slices.Contains(b.free, campaign.BegunSegment{Run: no, Connection: connection})
-	return bound || slices.Contains(b.free, campaign.BegunSegment{Run: no}), bound
+func (b *begunSegments) of(no campaign.RunNo, connection string) (free, own bool) {
+	own = slices.Contains(b.free, campaign.BegunSegment{Run: no, Connection: connection})
+	return own || slices.Contains(b.free, campaign.BegunSegment{Run: no}), own
 }
 
-// readBegun asks for the begun segments of the runs that are sent, unless it did so within the last
-// second.
-func (e *Engine) readBegun(ctx context.Context, active []*run, now time.Time) error {
-	if len(active) == 0 || now.Sub(e.begun.Load().asked) < begunEvery {
-		return nil
+// watchBegun reads, until ctx ends, the begun segments of the runs that are sent, and wakes the
+// planners when it finds some. It does not wait for the loop of the engine, which may be busy.
+func (e *Engine) watchBegun(ctx context.Context) {
+	for ctx.Err() == nil {
+		e.readBegun(ctx)
+		t := time.NewTimer(e.o.Jitter("begun", begunEvery))
+		select {
+		case <-ctx.Done():
+		case <-t.C:
+		}
+		t.Stop()
 	}
-	nos := make([]campaign.RunNo, len(active))
-	for i, r := range active {
-		nos[i] = r.no
+}
+
+// readBegun asks once. If the ledger does not answer, the last answer stays; the loop of the
+// engine, which asks for the runs as often, logs the outage.
+func (e *Engine) readBegun(ctx context.Context) {
+	e.mu.Lock()
+	nos := slices.Sorted(maps.Keys(e.runs))
+	e.mu.Unlock()
+	if len(nos) == 0 {
+		return
 	}
+	now := time.Now()
 	free, err := e.ledger.FreeBegun(ctx, nos)
 	if err != nil {
-		return fmt.Errorf("read segments that were begun: %w", err)
+		return
 	}
-	e.begun.Store(&begunSegments{asked: now, free: free})
-	return nil
+	e.begun.Store(&begunSegments{readAt: now, free: free})
+	if len(free) > 0 {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		for _, w := range e.workers {
+			w.planner.poke.send()
+		}
+	}
 }

@@ -28,12 +28,13 @@ type claimer struct {
 
 	segments  []*segment
 	claimedAt time.Time // when there was nothing to claim
-	begunAt   time.Time // the engine's last look at what was begun that left nothing to claim
+	begunAt   time.Time // the engine's last reading of what was begun that left nothing to claim
 }
 
-// claim takes up segments of the runs, of which the first comes first among equals. Segments that
-// nobody has begun are asked for before those that an earlier owner began. It reports whether the
-// ledger answered.
+// claim takes up segments of the runs, of which the first comes first among equals. It asks for any
+// free segment of the runs of which the number has too little, and the ledger gives those of this
+// connection first. When there was none, it asks for begun segments of the others. It reports
+// whether the ledger answered.
 func (c *claimer) claim(ctx context.Context, runs []*run, now time.Time, rate float64) (asked bool, err error) {
 	if len(runs) == 0 || now.Sub(c.claimedAt) < c.e.o.Tick {
 		return false, nil
@@ -41,16 +42,16 @@ func (c *claimer) claim(ctx context.Context, runs []*run, now time.Time, rate fl
 	w := c.wants(runs, now, rate)
 	// One at a time: the numbers of a run take turns, so that one of them does not send a short list,
 	// or the end of a long one, while the others have nothing to do.
-	ask := campaign.Claim{Owner: c.e.o.Owner, Connection: c.number.connection, Runs: w.fresh, Max: 1, Lease: c.e.o.Lease}
+	ask := campaign.Claim{Owner: c.e.o.Owner, Connection: c.number.connection, Runs: w.short, Max: 1, Lease: c.e.o.Lease}
 	var leases []campaign.Lease
-	if len(w.fresh) > 0 {
+	if len(w.short) > 0 {
 		if leases, err = c.e.ledger.Claim(ctx, ask); err != nil {
 			return false, fmt.Errorf("claim segments: %w", err)
 		}
 		asked = true
 	}
 	if len(leases) == 0 && w.begunToo {
-		for _, again := range []campaign.Claim{{Runs: w.begun}, {Runs: w.begunBound, Bound: true}} {
+		for _, again := range []campaign.Claim{{Runs: w.begun}, {Runs: w.begunOwn, Bound: true}} {
 			if len(leases) > 0 || len(again.Runs) == 0 {
 				continue
 			}
@@ -61,7 +62,7 @@ func (c *claimer) claim(ctx context.Context, runs []*run, now time.Time, rate fl
 			asked = true
 		}
 		if len(leases) == 0 { // else there may be more
-			c.begunAt = w.looked
+			c.begunAt = w.readAt
 		}
 	}
 	if len(leases) == 0 {
@@ -73,11 +74,11 @@ func (c *claimer) claim(ctx context.Context, runs []*run, now time.Time, rate fl
 
 // wanted names the runs of which a number may claim a segment, in the order of preference.
 type wanted struct {
-	fresh      []campaign.RunNo
-	begun      []campaign.RunNo // of which others have begun segments that this number can claim
-	begunBound []campaign.RunNo // the same, but only those of this connection
-	begunToo   bool             // the last two may be claimed
-	looked     time.Time        // when the engine found them
+	short    []campaign.RunNo // of which the number has too little: any free segment
+	begun    []campaign.RunNo // which have begun segments that this number can claim
+	begunOwn []campaign.RunNo // the same, but only segments of this connection
+	begunToo bool             // the last two may be claimed
+	readAt   time.Time        // when the engine found them
 }
 
 // wants chooses the runs to claim of. A number holds less than five seconds of work: at most
@@ -87,7 +88,7 @@ type wanted struct {
 // takes up what an earlier owner began beyond that: a dead owner's deliveries do not wait until
 // this one's are sent.
 func (c *claimer) wants(runs []*run, now time.Time, rate float64) (w wanted) {
-	busy := make(map[campaign.RunNo]int, len(runs)) // segments with deliveries that had no intent yet
+	busy := make(map[*run]int, len(runs)) // segments with deliveries that had no intent yet
 	sum, left := 0, 0.0
 	stopped := make(map[*run]bool, len(runs))
 	for _, r := range runs {
@@ -95,7 +96,7 @@ func (c *claimer) wants(runs []*run, now time.Time, rate float64) (w wanted) {
 	}
 	for _, s := range c.segments {
 		if !s.exhausted() && !s.lost.Load() {
-			busy[s.run.no]++
+			busy[s.run]++
 			if !stopped[s.run] { // it takes nothing away from the others
 				sum++
 				left += float64(s.lease.Hi - s.lease.Mark)
@@ -104,23 +105,27 @@ func (c *claimer) wants(runs []*run, now time.Time, rate float64) (w wanted) {
 	}
 	most := min(int(math.Ceil(rate*5/campaign.SegmentSize))+1, 8)
 	begun := c.e.begun.Load()
+	var short []*run
 	for _, r := range runs {
-		switch any, bound := begun.of(r.no, c.number.connection); {
-		case any && !(stopped[r] && c.anyAble(r, now)):
+		switch free, own := begun.of(r.no, c.number.connection); {
+		case free && !(stopped[r] && c.anyAble(r, now)):
 			w.begun = append(w.begun, r.no)
-		case bound:
-			w.begunBound = append(w.begunBound, r.no)
+		case own:
+			w.begunOwn = append(w.begunOwn, r.no)
 		}
-		if stopped[r] && (busy[r.no] > 0 || len(r.connections) > 1) { // the run's other connections can send it
+		if stopped[r] && (busy[r] > 0 || len(r.connections) > 1) { // the run's other connections can send it
 			continue
 		}
-		if sum < most && left < rate*5 || busy[r.no] == 0 {
-			w.fresh = append(w.fresh, r.no)
+		if sum < most && left < rate*5 || busy[r] == 0 {
+			short = append(short, r)
 		}
 	}
-	slices.SortStableFunc(w.fresh, func(a, b campaign.RunNo) int { return busy[a] - busy[b] })
-	w.looked = begun.asked
-	w.begunToo = len(w.fresh) < len(runs) && len(c.segments) < most+len(runs)+begunMost && w.looked.After(c.begunAt)
+	slices.SortStableFunc(short, func(a, b *run) int { return busy[a] - busy[b] })
+	for _, r := range short {
+		w.short = append(w.short, r.no)
+	}
+	w.readAt = begun.readAt
+	w.begunToo = len(w.short) < len(runs) && len(c.segments) < most+len(runs)+begunMost && w.readAt.After(c.begunAt)
 	return w
 }
 

@@ -9,7 +9,9 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"campaignd/campaign"
@@ -194,7 +196,7 @@ func TestBegunSegmentsAreClaimedOnceFound(t *testing.T) {
 				l.has[true] = []campaign.Lease{{Segment: campaign.Segment{Run: 1, Hi: 9}}}
 			}
 			w, runs, _ := claiming(t, l, 1)
-			w.planner.e.begun.Store(&begunSegments{asked: looked, free: tt.free})
+			w.planner.e.begun.Store(&begunSegments{readAt: looked, free: tt.free})
 			w.holds(runs[0], tt.held)
 			before := looked.Add(tt.left)
 			w.planner.claimer.begunAt = before
@@ -229,31 +231,51 @@ func TestBegunSegmentsAreClaimedOnceFound(t *testing.T) {
 	}
 }
 
-// The engine asks once a second, for all runs that are sent.
+// The engine asks once a second, for all runs that are sent, whatever its loop does. It wakes the
+// planners when it found something.
 func TestTheEngineAsksOnceASecondForWhatWasBegun(t *testing.T) {
-	l := &claimLedger{begun: []campaign.BegunSegment{{Run: 2}}}
-	w, runs, _ := claiming(t, l, 2)
-	e, now := w.planner.e, time.Now()
-	for _, tt := range []struct {
-		at   time.Duration
-		runs []*run
-		asks int
-	}{{0, nil, 0}, {0, runs, 1}, {time.Second - 1, runs, 1}, {time.Second, runs, 2}} {
-		if err := e.readBegun(t.Context(), tt.runs, now.Add(tt.at)); err != nil || len(l.looks) != tt.asks {
-			t.Fatalf("after %v it asked %d times, %v; want %d, no error", tt.at, len(l.looks), err, tt.asks)
+	synctest.Test(t, func(t *testing.T) {
+		l := &claimLedger{begun: []campaign.BegunSegment{{Run: 2}}}
+		w, runs, _ := claiming(t, l, 2)
+		e := w.planner.e
+		e.workers[w.number.connection] = w
+		<-w.planner.poke // of setRuns
+		ctx, stop := context.WithCancel(t.Context())
+		var watching sync.WaitGroup
+		watching.Go(func() { e.watchBegun(ctx) })
+		time.Sleep(500 * time.Millisecond)
+		synctest.Wait()
+		if len(l.looks) > 0 {
+			t.Errorf("without a run it asked for %v, want no question", l.looks)
 		}
-	}
-	if want := []campaign.RunNo{1, 2}; !slices.Equal(l.looks[0], want) {
-		t.Errorf("it asked for runs %v, want %v", l.looks[0], want)
-	}
-	if any, bound := e.begun.Load().of(2, "conn_1"); !any || bound {
-		t.Errorf("of run 2: any %v, bound %v, want true, false", any, bound)
-	}
-	l.begunErr = errGone
-	if err := e.readBegun(t.Context(), runs, now.Add(time.Minute)); !errors.Is(err, errGone) ||
-		err.Error() != "read segments that were begun: connection refused" {
-		t.Errorf("got %v, want read segments that were begun: %v", err, errGone)
-	}
+		e.mu.Lock()
+		e.runs = map[campaign.RunNo]*run{2: runs[1], 1: runs[0]}
+		e.mu.Unlock()
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		if want := [][]campaign.RunNo{{1, 2}, {1, 2}}; !reflect.DeepEqual(l.looks, want) {
+			t.Errorf("in 2 s it asked for %v, want %v", l.looks, want)
+		}
+		if free, own := e.begun.Load().of(2, "conn_1"); !free || own {
+			t.Errorf("of run 2: free %v, own %v, want true, false", free, own)
+		}
+		select {
+		case <-w.planner.poke:
+		default:
+			t.Error("the planner was not woken")
+		}
+		before := e.begun.Load()
+		e.mu.Lock()
+		l.begunErr = errGone
+		e.mu.Unlock()
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if len(l.looks) != 3 || e.begun.Load() != before {
+			t.Errorf("after %d questions, the last of which failed, the answer is %+v, want 3 and %+v", len(l.looks), e.begun.Load(), before)
+		}
+		stop()
+		watching.Wait()
+	})
 }
 
 // The engine takes up its leased segments before it asks for more. Without any it waits for a tick.
@@ -287,7 +309,7 @@ func TestAClaimThatFailsSaysWhatItWasFor(t *testing.T) {
 		t.Errorf("claim: %v, heard %v, want claim segments: %v, false", err, w.planner.heard, errGone)
 	}
 	w.holds(runs[0], 2)
-	w.planner.e.begun.Store(&begunSegments{asked: time.Now(), free: []campaign.BegunSegment{{Run: 1}}})
+	w.planner.e.begun.Store(&begunSegments{readAt: time.Now(), free: []campaign.BegunSegment{{Run: 1}}})
 	if err := w.claim(t.Context(), time.Now(), 72); !errors.Is(err, errGone) ||
 		err.Error() != "claim segments that were begun: connection refused" || w.planner.heard {
 		t.Errorf("claim: %v, heard %v, want claim segments that were begun: %v, false", err, w.planner.heard, errGone)

@@ -132,12 +132,13 @@ func (e *Engine) Poke() { e.poke.send() }
 // flight (at most Options.Request), and hands the segments back. Results that the ledger has not
 // taken stopBudget after the end of ctx are given up; they are doubts of the next owner.
 func (e *Engine) Run(ctx context.Context) error {
-	var workers, rec, holds sync.WaitGroup
+	var workers, rec, watches sync.WaitGroup
 	rec.Go(func() { e.rec.run() })
+	watches.Go(func() { e.watchBegun(ctx) })
 	defer context.AfterFunc(ctx, func() { e.rec.end(stopBudget) })()
 	defer func() {
 		workers.Wait() // the writer of results outlives the senders
-		holds.Wait()
+		watches.Wait()
 		e.holds.flush(e.rec.facts)
 		e.rec.stop()
 		rec.Wait()
@@ -154,7 +155,7 @@ func (e *Engine) Run(ctx context.Context) error {
 		if !holdsKnown {
 			err = e.holds.refresh(ctx)
 			if holdsKnown = err == nil; holdsKnown {
-				holds.Go(func() { e.holds.run(ctx, e.rec.facts) })
+				watches.Go(func() { e.holds.run(ctx, e.rec.facts) })
 			}
 		}
 		if holdsKnown {
@@ -247,9 +248,6 @@ func (e *Engine) refresh(ctx context.Context, start func(*worker)) error {
 		}
 	}
 	if err := e.readOtherLanes(ctx, active); err != nil {
-		return err
-	}
-	if err := e.readBegun(ctx, active, time.Now()); err != nil {
 		return err
 	}
 	e.meet.Store(meetingsOf(stored, active))

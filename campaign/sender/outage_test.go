@@ -144,21 +144,24 @@ func TestSendingIsTakenUpAgainOnceTheLedgerAnswers(t *testing.T) {
 		var planning sync.WaitGroup
 		planning.Go(func() { w.planner.run(ctx) })
 		// A step claims what the engine found to be begun, and asks nothing where there is none.
-		steps := func(free ...campaign.BegunSegment) {
-			e.begun.Store(&begunSegments{asked: time.Now(), free: free})
+		steps := func(readAt time.Time, free ...campaign.BegunSegment) {
+			e.begun.Store(&begunSegments{readAt: readAt, free: free})
 			w.planner.poke.send()
 			time.Sleep(500 * time.Millisecond)
 		}
 		time.Sleep(3300 * time.Millisecond) // the step of the third second has claimed nothing
-		steps(campaign.BegunSegment{Run: 1})
+		steps(time.Now(), campaign.BegunSegment{Run: 1})
 		for time.Since(l.began) < 9500*time.Millisecond {
 			if lane := w.stats().Lanes[0]; lane.LimitedBy != "ledger" {
 				t.Errorf("while it is away the lane is limited by %s, want ledger", lane.LimitedBy)
 			}
-			steps()
+			steps(l.began)
 		}
 		time.Sleep(time.Second)
-		steps(campaign.BegunSegment{Run: 1})
+		if lane := w.stats().Lanes[0]; lane.LimitedBy != "ledger" {
+			t.Errorf("before it has answered the lane is limited by %s, want ledger", lane.LimitedBy)
+		}
+		steps(time.Now()) // the engine got an answer
 		time.Sleep(5 * time.Second)
 		stop()
 		planning.Wait()

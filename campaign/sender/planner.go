@@ -39,6 +39,7 @@ type planner struct {
 	slow   time.Duration // how long a commit of intents takes lately, doubled (took)
 	heard  bool          // the ledger answered in this step
 	outage error         // of the last step that asked the ledger
+	failed time.Time     // when that step ended
 }
 
 func newPlanner(e *Engine, n *number, q *queue, w *renewer, poke signal) *planner {
@@ -164,6 +165,9 @@ func (p *planner) step(ctx context.Context) (wait time.Duration, err error) {
 	low, joins := unlimited <= few || limited, p.invited.Swap(false) && state != halfOpen && unlimited < most && group <= smallGroup
 	if !low && !joins { // enough is ahead: the poster says when it is not
 		p.divide(now, rate)
+		if p.claimer.claimedAt.IsZero() { // there may be more to claim
+			return p.e.o.Tick, nil
+		}
 		return lookEvery * p.e.o.Tick, nil
 	}
 	asked, err = p.intend(ctx, now, min(most-unlimited, groupMost), most, !joins && group <= smallGroup)
@@ -174,10 +178,15 @@ func (p *planner) step(ctx context.Context) (wait time.Duration, err error) {
 }
 
 // publish lets `why` and the other workers read what a step found. After a step that failed, every
-// lane shows `ledger` until a later step has asked the ledger and got an answer.
+// lane shows `ledger` until a later step, or the engine's look for begun segments, has got an
+// answer of the ledger.
 func (p *planner) publish(ctx context.Context, err error) {
+	p.heard = p.heard || p.e.begun.Load().readAt.After(p.failed)
 	if ctx.Err() == nil && (err != nil || p.heard) {
 		p.outage = err
+	}
+	if err != nil {
+		p.failed = time.Now()
 	}
 	found := map[campaign.RunNo]lane{}
 	for _, r := range p.activeRuns() {

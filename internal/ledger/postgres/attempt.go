@@ -37,7 +37,8 @@ func provenBy(rs []campaign.Result) []*query {
 
 // provenAttempts are the row ids of attempts that are not open any more, by the attempt's number.
 // That is nearly always 1, and one number in a statement is cheaper than pairs: each commit of
-// results runs it.
+// results runs it. Late results of attempts with different numbers could meet an adoption in
+// another order; the database then breaks one of the two off, and it is repeated.
 type provenAttempts map[int64][]int64
 
 func (p *provenAttempts) add(rid, attempt int64) {
