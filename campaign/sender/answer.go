@@ -54,10 +54,7 @@ func (a *attempt) classify(e *messaging.Error, backoff time.Duration, breakerOpe
 		k := min(a.nth-1, 4)
 		return later(6*time.Second<<(2*k) + a.spread(time.Second))
 	case messaging.RetryLater:
-		if e.EndedBy != messaging.EndedByNothing || e.Status == 0 {
-			return later(backoff + a.spread(time.Second)) // the hold keeps the delivery back, and may be lifted earlier
-		}
-		return later(max(e.Wait, min(backoff<<min(a.nth-1, 5), 5*time.Minute)) + a.spread(time.Second))
+		return later(backoff + a.spread(time.Second)) // a hold keeps the delivery back for longer, and may be lifted earlier
 	case messaging.RetryUnknown:
 		if breakerOpen || a.tries < unknownTries-1 {
 			r.Counts = !breakerOpen
