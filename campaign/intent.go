@@ -76,8 +76,8 @@ type Intent struct {
 
 // Granted answers an Intent.
 type Granted struct {
-	// Held means that the run is not running, should not run, or has used up its budget, or that a
-	// hold stops the origin. Nothing was written, and the mark is unchanged.
+	// Held means that nothing was granted now: the run is not running, should not run, or has used up
+	// its budget, or a hold stops the origin (HeldBy). Nothing was written, and the mark is unchanged.
 	Held bool
 	// HeldBy is the hold that stops the origin; its Scope is "" when none does.
 	HeldBy Hold
@@ -101,7 +101,7 @@ type Granted struct {
 // ResultKind is what the exchange of an attempt proved (docs/protocol.md#what-an-answer-proves).
 type ResultKind uint8
 
-// The first three are facts. ResultDoubt is a decision, fenced by the epoch.
+// The first three are facts. ResultDoubt is a decision, fenced by the epoch, except with NoResend.
 const (
 	ResultAccepted ResultKind = iota + 1 // 200 with an id
 	ResultRefused                        // refused for good: definitely not sent
@@ -117,7 +117,7 @@ type Result struct {
 	Attempt    int // from 1
 	Kind       ResultKind
 	At         time.Time // when the answer came
-	IntentAt   time.Time // for ResultDoubt: when the intent was committed
+	IntentAt   time.Time // for ResultDoubt: before the intent's transaction began
 	Epoch      int64     // for ResultDoubt and ResultDeferred: that of the lease under which it was posted
 
 	MessageID string    // ResultAccepted
@@ -126,7 +126,7 @@ type Result struct {
 	Detail    string    // prose, at most MaxDetail bytes
 	NotBefore time.Time // ResultDeferred
 	Counts    bool      // ResultDeferred: the attempt counts as a try; throttling never does
-	NoResend  bool      // ResultDoubt: accepted_no_id; no policy resends it
+	NoResend  bool      // ResultDoubt, a fact: accepted_no_id or not_the_service; no policy resends it
 	RequestID string
 	TraceID   string
 	Suppress  *Suppression // what a refusal adds to the suppression list, in the same transaction
@@ -157,12 +157,13 @@ type SendLedger interface {
 	// has come. The runs are Ready or Running, whatever the operator wants: the segments of a run
 	// that is to be cancelled are claimed and dropped. Ready runs become Running.
 	Claim(ctx context.Context, c Claim) ([]Lease, error)
-	// FreeBegun tells what Claims with Begun of these runs would find, each once.
+	// FreeBegun tells what Claims with Begun of these runs would find.
 	FreeBegun(ctx context.Context, runs []RunNo) ([]BegunSegment, error)
 	// Renew prolongs leases. It returns those that the owner still has, with Until set.
 	Renew(ctx context.Context, leases []Lease, d time.Duration) ([]Lease, error)
-	// Release gives a segment back at once. unposted are seqs whose intent was committed and that
-	// were not posted; they are written as deferred, attempt 0: a fact.
+	// Release gives a segment back at once, if the lease has its epoch. unposted are seqs whose intent
+	// was committed and that were not posted: a first attempt is written as deferred, attempt 0, and a
+	// retry returns to the attempt before it.
 	Release(ctx context.Context, l Lease, unposted []int64) error
 	// Recover turns each seq below the mark without an outcome, and each retry without a result,
 	// into a doubt. It returns how many.
@@ -174,8 +175,8 @@ type SendLedger interface {
 	// Intend commits a group of intents in one transaction. The answers are in the order of the
 	// intents. On ErrUnknownCommit nothing may be posted, and the leases must be dropped.
 	Intend(ctx context.Context, in []Intent) ([]Granted, error)
-	// Record merges results. A doubt with a stale epoch is dropped, because the new owner's Recover
-	// has written it.
+	// Record merges results. A doubt with a stale epoch is dropped, unless it has NoResend, because
+	// the new owner's Recover has written it.
 	Record(ctx context.Context, rs []Result) error
 	// Resolve applies the policy to doubts of the segment that began within the span: UncertainHold
 	// makes them unknown, UncertainResend deferred with the flag maybe_duplicate. Rows with NoResend

@@ -2,8 +2,8 @@
 // than its limit in any sliding second, however many processes share it.
 //
 // The senders of campaign/sender call it; it knows nothing of campaigns. It promises: two instants
-// of one key lie at least 1/rate apart, none is older than Lateness, a new key starts without a
-// burst, and idle time earns no credit (docs/limits.md#slots).
+// of one key lie at least 1/rate apart, none is handed out that is older than Lateness, a new key
+// starts without a burst, and idle time earns no credit (docs/limits.md#slots).
 //
 // A run's own rate is the operator's wish, and may be uneven: Allow permits uses of it within a
 // Tolerance, without instants (docs/limits.md#a-runs-own-rate).
@@ -21,7 +21,8 @@ import (
 // Horizon is how far ahead instants are handed out. A process that dies wastes at most this much.
 const Horizon = 250 * time.Millisecond
 
-// Lateness is how late an instant may be used. A later one is forfeited and never caught up.
+// Lateness is how old an instant may be that is handed out. An older one is forfeited and never
+// caught up. The sender uses an instant up to 15 ms later.
 const Lateness = 20 * time.Millisecond
 
 // ErrUnavailable says that the limiter cannot answer now, because Redis is away. The caller uses

@@ -24,8 +24,8 @@ type Options struct {
 	Held func(ctx context.Context, all []campaign.Hold)
 	// Lease is the term of a segment's lease; default 15s: request 10s + results 2s + margin.
 	Lease time.Duration
-	// Group is how much sending a group of intents covers; default 50ms. A number has up to two
-	// groups outstanding. Over a ledger with slow commits a group covers up to 250ms.
+	// Group is how much sending a group of intents covers; default 50ms. Up to two groups of a number
+	// are granted and not yet posted. Over a ledger with slow commits a group covers up to 250ms.
 	Group time.Duration
 	// Flush is how long results wait for others before they are written; default 20ms. A few results
 	// wait longer, up to 80ms.
@@ -40,8 +40,8 @@ type Options struct {
 	MaxInFlight int
 	// Backoff is the first wait after a refusal that may be retried; default 5s.
 	Backoff time.Duration
-	// Pace is the rate of a connection in messages per second; default 72. The
-	// daemon gives that of docs/limits.md#pace. 0: it is not known, and nothing is sent.
+	// Pace is the rate of a connection in messages per second; default 72, for tests. The daemon gives
+	// that of docs/limits.md#pace. 0: it is not known, and nothing is sent.
 	Pace func(connection string) float64
 	// Origin is what holds can name of a connection: key, company, account and portfolio; the sender
 	// adds the rest. Default: the connection alone, which is its own account.

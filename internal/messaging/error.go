@@ -15,8 +15,8 @@ const (
 	// Doubt means that the service may have accepted the message. A webhook can tell, or a late
 	// result of the same attempt.
 	Doubt
-	// DoubtNoID means that the service accepted the message (200) and gave no usable messageId. No
-	// policy sends such a message again.
+	// DoubtNoID means that the answer was a 2xx without a usable messageId: the service accepted the
+	// message, or something before it answered. No policy sends such a message again.
 	DoubtNoID
 )
 
@@ -32,7 +32,7 @@ const (
 	// RetryLater allows a try after the hold, because the recipient is not at fault (connection
 	// refused, number paused). It counts no try.
 	RetryLater
-	// Slow cuts the rate of the number and allows another try. It counts no try.
+	// Slow tells the limiter that the service throttles, and allows another try. It counts no try.
 	Slow
 	// WaitPair delays this recipient only, by 6 s x 4^k (131056). It counts no try.
 	WaitPair
