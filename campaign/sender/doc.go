@@ -26,6 +26,7 @@
 // the units of quotas, waits tells which limit or hold stops a lane, breakerTest is the right to
 // test a half-open breaker, and lanes are what each step found out, for `why`.
 //
-// Goroutines: Engine.Run owns the recorder and the workers; a worker owns its planner, its poster
-// and its renewer; the poster owns the posts in flight. Each is waited for.
+// Goroutines: Engine.Run owns the recorder, the workers, and the readings of holds and of begun
+// segments; a worker owns its planner, its poster and its renewer; the poster owns the posts in
+// flight. Each is waited for.
 package sender
