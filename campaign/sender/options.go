@@ -77,8 +77,8 @@ type Options struct {
 type Wire interface {
 	// Note writes an attempt, and returns where. With an error nothing may be posted.
 	Note(p campaign.Post, epoch int64) (entry int, err error)
-	// Settled says that the result of the attempt in an entry is durable.
-	Settled(entry int)
+	// Recorded says that the result of the attempt in an entry is durable.
+	Recorded(entry int)
 }
 
 func (o Options) withDefaults() (Options, error) {

@@ -211,7 +211,7 @@ func (r *recorder) write(batch []settled) {
 	for i := range batch {
 		// The ledger ignores a doubt of a fenced process, so it proves nothing of what is durable.
 		if r.o.Wire != nil && batch[i].result.Kind != campaign.ResultDoubt {
-			r.o.Wire.Settled(batch[i].entry)
+			r.o.Wire.Recorded(batch[i].entry)
 		}
 		batch[i].segment.recorded(batch[i].result)
 	}

@@ -10,10 +10,10 @@ import (
 
 // notes is a wire log in memory.
 type notes struct {
-	posts   []campaign.Post
-	epochs  []int64
-	settled []int
-	err     error
+	posts    []campaign.Post
+	epochs   []int64
+	recorded []int
+	err      error
 }
 
 func (n *notes) Note(p campaign.Post, epoch int64) (int, error) {
@@ -21,7 +21,7 @@ func (n *notes) Note(p campaign.Post, epoch int64) (int, error) {
 	return len(n.posts) - 1, n.err
 }
 
-func (n *notes) Settled(slot int) { n.settled = append(n.settled, slot) }
+func (n *notes) Recorded(entry int) { n.recorded = append(n.recorded, entry) }
 
 // noted is an attempt of seq whose request is written.
 func noted(t *testing.T, p *poster, s *segment, seq int64) *attempt {
@@ -57,12 +57,12 @@ func TestASlotIsFreeOnceItsResultIsDurable(t *testing.T) {
 	if !slices.Equal(log.posts, want) || log.epochs[0] != 7 {
 		t.Errorf("got the notes %+v of epoch %d, want %+v of 7", log.posts, log.epochs[0], want)
 	}
-	if len(log.settled) != 0 {
-		t.Errorf("got %v free before anything was written, want none", log.settled)
+	if len(log.recorded) != 0 {
+		t.Errorf("got %v free before anything was written, want none", log.recorded)
 	}
 	e.rec.write(batch)
-	if want := []int{0, 2, 3}; !slices.Equal(log.settled, want) {
-		t.Errorf("got the slots %v free, want %v", log.settled, want)
+	if want := []int{0, 2, 3}; !slices.Equal(log.recorded, want) {
+		t.Errorf("got the entries %v free, want %v", log.recorded, want)
 	}
 }
 

@@ -21,7 +21,7 @@ func Example() {
 		return
 	}
 	no, _ := first.Note(campaign.Post{Run: 1, Seq: 17, Attempt: 1}, 1)
-	first.Settled(no)
+	first.Recorded(no)
 	_, _ = first.Note(campaign.Post{Run: 1, Seq: 18, Attempt: 1}, 1)
 	_ = first.Close() // or kill -9
 

@@ -35,7 +35,7 @@ type Options struct {
 	Log  *slog.Logger
 }
 
-// Log is the wire log of this process. Note and Settled are safe for concurrent use.
+// Log is the wire log of this process. Note and Recorded are safe for concurrent use.
 type Log struct {
 	o    Options
 	lock *filelock.Lock
@@ -252,8 +252,8 @@ func (l *Log) void(why error) error {
 	return nil
 }
 
-// Settled gives an entry back: the result of its attempt is durable. A doubt is no result.
-func (l *Log) Settled(no int) {
+// Recorded gives an entry back: the result of its attempt is durable. A doubt is no result.
+func (l *Log) Recorded(no int) {
 	if no < 0 {
 		return
 	}

@@ -58,7 +58,7 @@ func TestTheNextOwnerReadsWhatWasPosted(t *testing.T) {
 	l := open(t, dir, "a")
 	note(t, l, 5, 1)
 	no := note(t, l, 6, 2)
-	l.Settled(no)
+	l.Recorded(no)
 	note(t, l, 1<<40, 3) // takes the entry of 6
 	l.Close()
 
@@ -236,7 +236,7 @@ func TestALogThatCannotBeWrittenIsRemoved(t *testing.T) {
 		if no := note(t, l, 6, 1); no != none {
 			t.Errorf("got entry %d, want none", no)
 		}
-		l.Settled(none)
+		l.Recorded(none)
 	}
 	l.Close()
 	if got := open(t, dir, "b").Dead(); len(got) != 0 {
@@ -287,6 +287,6 @@ func BenchmarkNote(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		l.Settled(no)
+		l.Recorded(no)
 	}
 }
