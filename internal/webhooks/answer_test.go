@@ -25,21 +25,18 @@ func TestEveryAnswerCarriesItsHeader(t *testing.T) {
 	for name, c := range map[string]struct {
 		r            *http.Request
 		fail         error
-		retry        time.Duration
 		status       int
 		header, want string
 	}{
-		"method":              {get, nil, 0, 405, "Allow", "POST"},
-		"too large":           {request(strings.Repeat("x", 2001), secretText), nil, 0, 413, "Connection", "close"},
-		"slow":                {slow, nil, 0, 408, "Connection", "close"},
-		"full, by default":    {request(status(1, "sent", noon), secretText), errors.New("disk full"), 0, 503, "Retry-After", "5"},
-		"full, half a second": {request(status(1, "sent", noon), secretText), errors.New("disk full"), time.Second / 2, 503, "Retry-After", "1"},
-		"full, two minutes": {request(status(1, "sent", noon), secretText), errors.New("disk full"), 2 * time.Minute,
-			503, "Retry-After", "120"},
-		"signature": {request(status(1, "sent", noon), ""), nil, 0, 401, "Retry-After", ""},
-		"taken":     {request(status(1, "sent", noon), secretText), nil, 0, 204, "Connection", ""},
+		"method":    {get, nil, 405, "Allow", "POST"},
+		"too large": {request(strings.Repeat("x", 2001), secretText), nil, 413, "Connection", "close"},
+		"slow":      {slow, nil, 408, "Connection", "close"},
+		"full":      {request(status(1, "sent", noon), secretText), errors.New("disk full"), 503, "Retry-After", "5"},
+		"signature": {request(status(1, "sent", noon), ""), nil, 401, "Retry-After", ""},
+		"taken":     {request(status(1, "sent", noon), secretText), nil, 204, "Connection", ""},
 	} {
-		i := newIntake(t, &memory{fail: c.fail}, Options{MaxBody: 2000, RetryAfter: c.retry})
+		i := newIntake(t, &memory{fail: c.fail}, Options{})
+		i.bodies.limit = 2000
 		stop := start(t, i)
 		w := serve(i, c.r)
 		if got := w.Header().Get(c.header); w.Code != c.status || got != c.want {
@@ -61,10 +58,11 @@ func TestTheIdentityEncodingIsNoEncoding(t *testing.T) {
 	}
 }
 
-// A body of MaxBody bytes is taken, with or without a Content-Length. The buffers grow to it.
+// A body of the longest length is taken, with or without a Content-Length. The buffers grow to it.
 func TestABodyMayBeAsLongAsMaxBody(t *testing.T) {
 	for _, most := range []int{1000, smallBody, smallBody + 1, 50_000} {
-		i := newIntake(t, &memory{}, Options{MaxBody: int64(most)})
+		i := newIntake(t, &memory{}, Options{})
+		i.bodies.limit = int64(most)
 		stop := start(t, i)
 		for length, want := range map[int]int{most - 1: 204, most: 204, most + 1: 413} {
 			for _, announced := range []bool{true, false} {
@@ -85,7 +83,7 @@ func TestABodyMayBeAsLongAsMaxBody(t *testing.T) {
 	}
 }
 
-// Only bodies longer than 16 KiB count against MaxBodies. Each counts with the size of its buffer.
+// Only bodies longer than 16 KiB count against maxBodies. Each counts with the size of its buffer.
 func TestLongBodiesShareTheirMemory(t *testing.T) {
 	long := func(n int) *http.Request {
 		body := status(1, "sent", noon)
@@ -103,7 +101,8 @@ func TestLongBodiesShareTheirMemory(t *testing.T) {
 		{32 << 10, 40 << 10, 503},
 		{64 << 10, 40 << 10, 204},
 	} {
-		i := newIntake(t, &memory{}, Options{MaxBodies: c.most})
+		i := newIntake(t, &memory{}, Options{})
+		i.bodies.max = c.most
 		stop := start(t, i)
 		if got := serve(i, long(c.body)).Code; got != c.want {
 			t.Errorf("%d bytes with %d to share: answered %d, want %d", c.body, c.most, got, c.want)

@@ -30,7 +30,7 @@ type bodies struct {
 }
 
 // leastRate is the rate in bytes per second at which a long body must come, after rateGrace. The
-// longest one that may come takes 1 s + 4 MiB / (1 MiB/s) = 5 s, half of Options.Hold.
+// longest one that may come takes 1 s + 4 MiB / (1 MiB/s) = 5 s, half of answerTime.
 const (
 	leastRate = 1 << 20
 	rateGrace = time.Second
@@ -77,16 +77,16 @@ func (s *bodies) reserve(address string, more int64) bool {
 	return true
 }
 
-// read reads the whole body of r, by received plus hold. On a rejection there is nothing to
-// release.
-func (s *bodies) read(w http.ResponseWriter, r *http.Request, received time.Time, hold time.Duration) (body, Rejection) {
+// read reads the whole body of r, and stops at received plus answerTime. After a rejection there is
+// nothing to release.
+func (s *bodies) read(w http.ResponseWriter, r *http.Request, received time.Time) (body, Rejection) {
 	if r.ContentLength > s.limit {
 		return body{}, RejectedTooLarge
 	}
 	// A ResponseWriter without deadlines, such as a recorder, returns an error here; the server has a
 	// ReadTimeout of its own.
 	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(received.Add(hold))
+	_ = control.SetReadDeadline(received.Add(answerTime))
 	address, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
 		address = r.RemoteAddr
@@ -105,7 +105,7 @@ func (s *bodies) read(w http.ResponseWriter, r *http.Request, received time.Time
 				return body{}, RejectedMemory
 			}
 			full := rateGrace + time.Duration(cap(b.bytes))*time.Second/leastRate // when the new buffer must be full
-			_ = control.SetReadDeadline(received.Add(min(hold, full)))
+			_ = control.SetReadDeadline(received.Add(min(answerTime, full)))
 		}
 		n, err := in.Read(b.bytes[len(b.bytes):cap(b.bytes)])
 		b.bytes = b.bytes[:len(b.bytes)+n]

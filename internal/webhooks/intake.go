@@ -3,7 +3,6 @@ package webhooks
 import (
 	"errors"
 	"net/http"
-	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -27,6 +26,10 @@ type Intake struct {
 	warned  atomic.Bool  // the warning about secrets is no longer needed
 	made    time.Time
 	stopped chan struct{} // closed when Run has returned: no commit follows
+
+	maxWaiting int64 // with the next two: the constants of these names, which tests lower
+	maxBatch   int
+	drainTime  time.Duration
 
 	wrong wrongSignatures
 
@@ -57,11 +60,13 @@ func New(l campaign.EventLedger, v *messaging.Verifier, o Options) (*Intake, err
 	}
 	return &Intake{
 		ledger: l, verifier: v, o: o,
-		bodies: bodies{limit: o.MaxBody, max: o.MaxBodies},
+		bodies: bodies{limit: messaging.MaxBody, max: maxBodies},
 		// A queued request holds at least one event. 65,536 pointers of 8 bytes are 512 KiB.
-		queue:   make(chan *queued, o.MaxWaiting),
+		queue:   make(chan *queued, maxWaiting),
 		made:    time.Now().UTC(),
 		stopped: make(chan struct{}),
+
+		maxWaiting: maxWaiting, maxBatch: maxBatch, drainTime: drainTime,
 
 		counters: counters{rejected: make([]atomic.Uint64, len(rejections))},
 	}, nil
@@ -95,7 +100,7 @@ func (i *Intake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if rejection == RejectedMemory {
 			w.Header().Set("Connection", "close") // the rest of the body is not read
 		}
-		w.Header().Set("Retry-After", strconv.Itoa(int(max(i.o.RetryAfter/time.Second, 1))))
+		w.Header().Set("Retry-After", retryAfter)
 	}
 	w.WriteHeader(rejections[n].status)
 }
@@ -111,7 +116,7 @@ func (i *Intake) take(w http.ResponseWriter, r *http.Request, received time.Time
 	if i.closing.Load() {
 		return RejectedStopping
 	}
-	body, rejection := i.bodies.read(w, r, received, i.o.Hold)
+	body, rejection := i.bodies.read(w, r, received)
 	if rejection != "" {
 		return rejection
 	}
@@ -150,7 +155,7 @@ func (i *Intake) open(h http.Header, body []byte, received time.Time) (*queued, 
 
 // await queues the request and waits until it is committed.
 func (i *Intake) await(r *http.Request, q *queued, received time.Time) Rejection {
-	if n := i.waiting.Add(int64(q.events)); n > int64(i.o.MaxWaiting) && n > int64(q.events) {
+	if n := i.waiting.Add(int64(q.events)); n > i.maxWaiting && n > int64(q.events) {
 		i.waiting.Add(-int64(q.events))
 		return RejectedFull
 	}
@@ -163,13 +168,13 @@ func (i *Intake) await(r *http.Request, q *queued, received time.Time) Rejection
 	if mutant.On("ack_before_commit") {
 		return ""
 	}
-	deadline := time.NewTimer(time.Until(received.Add(i.o.Hold)))
+	deadline := time.NewTimer(time.Until(received.Add(answerTime)))
 	defer deadline.Stop()
 	var err error
 	select {
 	case err = <-q.answer:
 	case <-deadline.C:
-		return RejectedHeld
+		return RejectedLate
 	case <-r.Context().Done():
 		return RejectedGone
 	case <-i.stopped:

@@ -50,7 +50,8 @@ func TestARejectionHasAStatusAndNoBody(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := &memory{}
-			i := newIntake(t, m, Options{MaxBody: 1000})
+			i := newIntake(t, m, Options{})
+			i.bodies.limit = 1000
 			start(t, i)
 			w := serve(i, c.r)
 			if w.Code != c.status || w.Body.Len() != 0 {
@@ -72,7 +73,7 @@ type broken struct{}
 
 func (broken) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
-func TestNoRequestIsHeldLongerThanTenSeconds(t *testing.T) {
+func TestNoRequestWaitsLongerThanTenSeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		stuck := &stuckLedger{release: make(chan struct{})} // it ignores its context
 		i := newIntake(t, stuck, Options{})
@@ -82,8 +83,8 @@ func TestNoRequestIsHeldLongerThanTenSeconds(t *testing.T) {
 		if took := time.Since(began); w.Code != http.StatusServiceUnavailable || took != 10*time.Second {
 			t.Errorf("answered %d after %v, want 503 after 10s", w.Code, took)
 		}
-		if n := i.Counts().Rejected[RejectedHeld]; n != 1 {
-			t.Errorf("counted %d as held, want 1", n)
+		if n := i.Counts().Rejected[RejectedLate]; n != 1 {
+			t.Errorf("counted %d as late, want 1", n)
 		}
 		close(stuck.release)
 		stop()
@@ -130,7 +131,8 @@ func TestARequestEndsWhenItsSenderLeaves(t *testing.T) {
 func TestAFullQueueIs503AtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &memory{gate: make(chan struct{})}
-		i := newIntake(t, m, Options{MaxWaiting: 10, Group: 1})
+		i := newIntake(t, m, Options{})
+		i.maxWaiting, i.maxBatch = 10, 1
 		stop := start(t, i)
 		codes := make(chan int, 20)
 		for n := range 20 {
@@ -163,7 +165,8 @@ func TestAFullQueueIs503AtOnce(t *testing.T) {
 
 func TestARequestLongerThanAnEmptyQueueIsTaken(t *testing.T) {
 	m := &memory{}
-	i := newIntake(t, m, Options{MaxWaiting: 5})
+	i := newIntake(t, m, Options{})
+	i.maxWaiting = 5
 	start(t, i)
 	var events []string
 	for n := range 1000 {
@@ -178,7 +181,8 @@ func TestARequestLongerThanAnEmptyQueueIsTaken(t *testing.T) {
 }
 
 func TestLongBodiesGetABoundedMemory(t *testing.T) {
-	i := newIntake(t, &memory{}, Options{MaxBodies: 100 << 10})
+	i := newIntake(t, &memory{}, Options{})
+	i.bodies.max = 100 << 10
 	start(t, i)
 	long := strings.Repeat("x", 60<<10) // takes a buffer of 64 KiB
 	held := request(long, "")

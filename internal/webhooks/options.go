@@ -13,26 +13,6 @@ import (
 
 // Options tune the Intake. The zero value works. A negative value is an error of New.
 type Options struct {
-	// MaxBody is the longest body of a request, in bytes. Default and upper bound: messaging.MaxBody.
-	MaxBody int64
-	// MaxBodies is the memory for all bodies longer than 16 KiB together, while they are read and
-	// decoded, in bytes. A body beyond it is answered 503. Default 64 MiB.
-	MaxBodies int64
-	// MaxWaiting is the number of events that may wait for a commit. A request beyond it is answered
-	// 503. Default 65,536: about 20 MB, and 2 to 3 s of a ledger that takes 25,000 events a second,
-	// well within Hold.
-	MaxWaiting int
-	// Group is the number of events at which a commit takes no further request; a request is never
-	// split. Default 512.
-	Group int
-	// Hold is the longest time from the first byte of a request to its answer. A request that is not
-	// committed by then is answered 503. Default and upper bound: 10 s.
-	Hold time.Duration
-	// Drain is how long Run commits the waiting requests after its context has ended. Default 5 s.
-	Drain time.Duration
-	// RetryAfter is the Retry-After of a 503, sent in whole seconds and at least 1 s. Default 5 s.
-	RetryAfter time.Duration
-
 	// Sweep is the shortest time between two sweeps. A random time up to SweepJitter is added, so that
 	// replicas do not sweep at the same moment. Defaults: 1 s and 1 s.
 	Sweep, SweepJitter time.Duration
@@ -71,34 +51,34 @@ type Options struct {
 	Log *slog.Logger
 }
 
-// commitTime is the longest time of one commit: half of maxHold, so that a request that waits for
-// the commit before its own can still be answered.
-const commitTime = 5 * time.Second
-
-// maxHold is the upper bound of Hold. A sender that waits longer has given up
-// (docs/protocol.md#webhook-intake).
-const maxHold = 10 * time.Second
+// The bounds of an Intake.
+const (
+	// maxBodies is the memory in bytes for all bodies longer than smallBody together, while they are
+	// read and decoded. A body beyond it is answered 503.
+	maxBodies = 64 << 20
+	// maxWaiting is the number of events that may wait for a commit. A request beyond it is answered
+	// 503. 65,536 events take about 20 MB, and 2 to 3 s of a ledger that takes 25,000 events a second:
+	// less than answerTime.
+	maxWaiting = 1 << 16
+	// maxBatch is the number of events at which a commit takes no further request. A request is never
+	// split.
+	maxBatch = 512
+	// answerTime is the longest time from the first byte of a request to its answer. A request that is
+	// not committed by then is answered 503. A sender that waits longer has given up
+	// (docs/protocol.md#webhook-intake).
+	answerTime = 10 * time.Second
+	// commitTime is the longest time of one commit: half of answerTime, so that a request that waits
+	// for the commit before its own can still be answered.
+	commitTime = 5 * time.Second
+	// drainTime is how long Run commits the waiting requests after its context has ended.
+	drainTime = 5 * time.Second
+	// retryAfter is the Retry-After of a 503, in seconds.
+	retryAfter = "5"
+)
 
 func (o Options) withDefaults() (Options, error) {
-	if err := cmp.Or(
-		orDefault("Hold", &o.Hold, maxHold),
-		orDefault("Drain", &o.Drain, 5*time.Second),
-		orDefault("RetryAfter", &o.RetryAfter, 5*time.Second),
-		orDefault("Sweep", &o.Sweep, time.Second),
-		orDefault("SweepJitter", &o.SweepJitter, time.Second),
-		orDefault("MaxBody", &o.MaxBody, messaging.MaxBody),
-		orDefault("MaxBodies", &o.MaxBodies, 64<<20),
-		orDefault("MaxWaiting", &o.MaxWaiting, 1<<16),
-		orDefault("Group", &o.Group, 512),
-	); err != nil {
+	if err := cmp.Or(orDefault("Sweep", &o.Sweep), orDefault("SweepJitter", &o.SweepJitter)); err != nil {
 		return o, err
-	}
-	if o.Hold > maxHold {
-		return o, fmt.Errorf("webhooks: Options.Hold is %v: want at most %v", o.Hold, maxHold)
-	}
-	if o.MaxBody > messaging.MaxBody {
-		return o, fmt.Errorf("webhooks: Options.MaxBody is %d: want at most %d, the longest body that can be decoded",
-			o.MaxBody, messaging.MaxBody)
 	}
 	if o.Decode == nil {
 		o.Decode = messaging.DecodeEvents
@@ -121,11 +101,11 @@ func (o Options) withDefaults() (Options, error) {
 	return o, nil
 }
 
-// orDefault sets an option that is 0 to its default. The error names one that is negative.
-func orDefault[T int | int64 | time.Duration](name string, at *T, def T) error {
+// orDefault sets an option that is 0 to 1 s. The error names one that is negative.
+func orDefault(name string, at *time.Duration) error {
 	if *at < 0 {
-		return fmt.Errorf("webhooks: Options.%s is %v: want a positive value, or 0 for %v", name, *at, def)
+		return fmt.Errorf("webhooks: Options.%s is %v: want a positive value, or 0 for %v", name, *at, time.Second)
 	}
-	*at = cmp.Or(*at, def)
+	*at = cmp.Or(*at, time.Second)
 	return nil
 }

@@ -9,15 +9,15 @@ type Rejection string
 const (
 	RejectedMethod      Rejection = "method"        // not a POST
 	RejectedEncoding    Rejection = "encoding"      // a Content-Encoding: the signature covers the bytes as they are sent
-	RejectedTooLarge    Rejection = "too_large"     // longer than Options.MaxBody
+	RejectedTooLarge    Rejection = "too_large"     // longer than messaging.MaxBody
 	RejectedMemory      Rejection = "memory"        // too many long bodies at once
-	RejectedSlow        Rejection = "slow"          // the body did not come within Options.Hold
+	RejectedSlow        Rejection = "slow"          // the body did not come within answerTime
 	RejectedBroken      Rejection = "broken"        // the connection broke, or the body was shorter than it said
 	RejectedSignature   Rejection = "signature"     // missing or wrong
 	RejectedUndecodable Rejection = "undecodable"   // signed, but not decodable
-	RejectedFull        Rejection = "full"          // more events wait than Options.MaxWaiting
+	RejectedFull        Rejection = "full"          // more than maxWaiting events wait
 	RejectedCommit      Rejection = "commit_failed" // the ledger did not commit
-	RejectedHeld        Rejection = "held"          // not committed within Options.Hold; the commit may still follow
+	RejectedLate        Rejection = "held"          // not committed within answerTime; the commit may still follow
 	RejectedStopping    Rejection = "stopping"      // the intake is stopping or has stopped
 	RejectedGone        Rejection = "gone"          // the sender left before the commit; the commit may still follow
 )
@@ -37,7 +37,7 @@ var rejections = []struct {
 	{RejectedUndecodable, http.StatusBadRequest},
 	{RejectedFull, http.StatusServiceUnavailable},
 	{RejectedCommit, http.StatusServiceUnavailable},
-	{RejectedHeld, http.StatusServiceUnavailable},
+	{RejectedLate, http.StatusServiceUnavailable},
 	{RejectedStopping, http.StatusServiceUnavailable},
 	{RejectedGone, http.StatusServiceUnavailable},
 }

@@ -24,8 +24,8 @@ func TestOneAddressTakesNotAllMemory(t *testing.T) {
 		b := body{from: &i.bodies, address: "10.0.0.1", bytes: make([]byte, 0, smallBody)}
 		for int64(cap(b.bytes)) <= messaging.MaxBody/2 && i.bodies.grow(&b) {
 		}
-		if n == 19 && i.bodies.of["10.0.0.1"] > i.o.MaxBodies/4 {
-			t.Errorf("got %d bytes of one address, want at most %d", i.bodies.of["10.0.0.1"], i.o.MaxBodies/4)
+		if n == 19 && i.bodies.of["10.0.0.1"] > i.bodies.max/4 {
+			t.Errorf("got %d bytes of one address, want at most %d", i.bodies.of["10.0.0.1"], i.bodies.max/4)
 		}
 	}
 	long := "[" + strings.Repeat(" ", 100_000) + strings.TrimSpace(status(1, "sent", time.Now())) + "]"

@@ -104,7 +104,7 @@ func TestAnIntakeNeedsASecretAndALedger(t *testing.T) {
 		t.Error("got an intake without a ledger, want an error")
 	}
 	for name, o := range map[string]Options{
-		"Hold": {Hold: time.Minute}, "MaxBody": {MaxBody: 1 << 30}, "Group": {Group: -1}, "Drain": {Drain: -1}, "MaxBodies": {MaxBodies: -1},
+		"Sweep": {Sweep: -1}, "SweepJitter": {SweepJitter: -1},
 	} {
 		if _, err := New(&memory{}, &messaging.Verifier{}, o); err == nil || !strings.Contains(err.Error(), "Options."+name) {
 			t.Errorf("%s: %v, want an error that names it", name, err)

@@ -11,7 +11,7 @@ import (
 )
 
 // Run commits the requests that ServeHTTP queues, sweeps orphans and records that webhooks are
-// taken, until ctx ends. Then it commits the waiting requests, for at most Options.Drain, and
+// taken, until ctx ends. Then it commits the waiting requests, for at most drainTime, and
 // returns. Stop the listener of the HTTP server first: a request that comes after ctx has ended
 // gets a 503. Run may be called once. An error means that some requests were not committed; the
 // service repeats them.
@@ -52,7 +52,7 @@ type writer struct {
 
 // drain commits the requests that wait now, so that the service need not repeat them.
 func (w *writer) drain(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, w.o.Drain)
+	ctx, cancel := context.WithTimeout(ctx, w.drainTime)
 	defer cancel()
 	for {
 		select {
@@ -64,7 +64,7 @@ func (w *writer) drain(ctx context.Context) error {
 		if ctx.Err() != nil {
 			if left := w.waiting.Load(); left > 0 {
 				return fmt.Errorf("webhooks: %d events were not stored within %v of stopping; the service will repeat them",
-					left, w.o.Drain)
+					left, w.drainTime)
 			}
 			return nil
 		}
@@ -77,7 +77,7 @@ func (w *writer) commit(ctx context.Context, first *queued) {
 	facts, events := first.facts, first.events
 	w.batch = append(w.batch[:0], first)
 gather:
-	for events < w.o.Group {
+	for events < w.maxBatch {
 		select {
 		case next := <-w.queue:
 			if len(w.batch) == 1 { // copy the slices before anything is appended to them

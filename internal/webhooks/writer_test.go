@@ -95,11 +95,11 @@ func TestTheAnswerIsThatOfItsOwnCommit(t *testing.T) {
 
 func TestALedgerThatFailsIsA503AtOnce(t *testing.T) {
 	m := &memory{fail: errors.New("disk full")}
-	i := newIntake(t, m, Options{RetryAfter: 7 * time.Second})
+	i := newIntake(t, m, Options{})
 	start(t, i)
 	w := post(i, status(1, "sent", time.Now()))
-	if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") != "7" {
-		t.Errorf("answered %d, Retry-After %q; want 503 and 7", w.Code, w.Header().Get("Retry-After"))
+	if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") != "5" {
+		t.Errorf("answered %d, Retry-After %q; want 503 and 5", w.Code, w.Header().Get("Retry-After"))
 	}
 	m.setFail(nil)
 	if w := post(i, status(1, "sent", time.Now())); w.Code != http.StatusNoContent {
@@ -126,7 +126,8 @@ func TestACommitHasADeadline(t *testing.T) {
 func TestABatchFormsWhileTheOneBeforeItIsCommitted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &memory{gate: make(chan struct{})}
-		i := newIntake(t, m, Options{Group: 50})
+		i := newIntake(t, m, Options{})
+		i.maxBatch = 50
 		stop := start(t, i)
 		var wait sync.WaitGroup
 		send := func(n int) {
@@ -170,7 +171,8 @@ func TestABatchFormsWhileTheOneBeforeItIsCommitted(t *testing.T) {
 func TestStoppingStoresWhatWaitsAndTurnsAwayTheRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &memory{gate: make(chan struct{})}
-		i := newIntake(t, m, Options{Group: 1})
+		i := newIntake(t, m, Options{})
+		i.maxBatch = 1
 		stop := start(t, i)
 		codes := make(chan int, 5)
 		for n := range 5 {
@@ -208,7 +210,8 @@ func TestStoppingStoresWhatWaitsAndTurnsAwayTheRest(t *testing.T) {
 func TestStoppingDoesNotWaitForALedgerForEver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &memory{gate: make(chan struct{})}
-		i := newIntake(t, m, Options{Group: 1, Drain: 3 * time.Second})
+		i := newIntake(t, m, Options{})
+		i.maxBatch, i.drainTime = 1, 3*time.Second
 		stop := start(t, i)
 		codes := make(chan int, 3)
 		for n := range 3 {
@@ -231,10 +234,11 @@ func TestStoppingDoesNotWaitForALedgerForEver(t *testing.T) {
 	})
 }
 
-// If Drain ends during the last commit, every request has an answer and Run returns no error.
+// If drainTime ends during the last commit, every request has an answer and Run returns no error.
 func TestAStopWithAllRequestsAnsweredIsNoError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		i := newIntake(t, &memory{gate: make(chan struct{})}, Options{Group: 1, Drain: 3 * time.Second})
+		i := newIntake(t, &memory{gate: make(chan struct{})}, Options{})
+		i.maxBatch, i.drainTime = 1, 3*time.Second
 		stop := start(t, i)
 		codes := make(chan int, 2)
 		for n := range 2 { // one under way, one that waits
