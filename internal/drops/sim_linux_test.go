@@ -183,7 +183,8 @@ func (w *world) launch(ctx context.Context, r Request) (run campaign.Run, err er
 // watcher is one process, with its spool.
 func (w *world) watcher(name string) *Watcher {
 	return New(Options{Rules: []Rule{{Name: "file:///inbox", Bucket: faulty{w.Folder, w}, Campaign: "spring"}}, Ledger: w.ledger,
-		Spool: filepath.Join(w.dir, "..", "spool "+name), Launch: w.launch, Missing: func(string) error { return nil }, Owner: name, Log: w.log})
+		Spool: filepath.Join(w.dir, "..", "spool "+name), Launch: w.launch, Missing: func(string) error { return nil }, Owner: name,
+		Lease: 15 * time.Second, Log: w.log})
 }
 
 // replica runs a process that is stopped and started at random instants until ctx ends.

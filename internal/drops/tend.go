@@ -30,7 +30,7 @@ type task struct {
 // tend does what is to be done about a file, unless another process does. A failure is noted in the
 // file, for people, and tried again.
 func (w *Watcher) tend(ctx context.Context, p *watched, f campaign.DroppedFile) error {
-	job := campaign.Job{Ledger: w.o.Ledger, Name: f.Launch(), Owner: w.o.Owner, Lease: w.lease()}
+	job := campaign.Job{Ledger: w.o.Ledger, Name: f.Launch(), Owner: w.o.Owner, Lease: w.o.Lease}
 	return job.Do(ctx, func(ctx context.Context) error {
 		found, err := w.o.Ledger.DroppedFiles(ctx, campaign.DropFilter{No: f.No, Bucket: f.Bucket})
 		if err != nil || len(found) == 0 || !found[0].State.Open() {

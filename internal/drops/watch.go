@@ -238,7 +238,7 @@ func (w *Watcher) claim(ctx context.Context, p *watched) {
 		p.ready = p.ready[1:]
 		now := time.Now()
 		f, claimed, err := w.o.Ledger.ClaimFile(ctx, campaign.DroppedFile{Bucket: p.Name, Key: o.Key, ETag: o.ETag, Size: o.Size,
-			Campaign: p.Campaign, TakenAt: now, NextAt: now.Add(w.lease())})
+			Campaign: p.Campaign, TakenAt: now, NextAt: now.Add(w.o.Lease)})
 		switch s := p.seen[o.Key]; {
 		case err != nil:
 			return // the engine logs a ledger that is away
@@ -267,13 +267,6 @@ func takenBefore(f campaign.DroppedFile) string {
 			campaign.Run{No: f.Run, Campaign: f.Campaign}.ID())
 	}
 	return "this version was taken " + at
-}
-
-func (w *Watcher) lease() time.Duration {
-	if w.o.Lease > 0 {
-		return w.o.Lease
-	}
-	return 15 * time.Second
 }
 
 // mostDue is how many due files are read at a time: more than all processes work on, so that those
@@ -336,5 +329,5 @@ func (w *Watcher) rest(no int64) {
 	if len(w.again) > mostDue {
 		maps.DeleteFunc(w.again, func(_ int64, at time.Time) bool { return at.Before(now) })
 	}
-	w.again[no] = now.Add(w.lease() / 3)
+	w.again[no] = now.Add(w.o.Lease / 3)
 }

@@ -29,9 +29,7 @@ type Ledger interface {
 type Options struct {
 	Ledger       Ledger
 	Destinations []Destination
-	// Transport makes the requests. Nil: one with keep-alives, over the proxy of the environment.
-	Transport http.RoundTripper
-	Log       *slog.Logger
+	Log          *slog.Logger
 }
 
 const (
@@ -70,14 +68,12 @@ func New(o Options) (*Sender, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	if o.Transport == nil {
-		o.Transport = &http.Transport{
-			Proxy: http.ProxyFromEnvironment, DialContext: (&net.Dialer{Timeout: 10 * time.Second}).DialContext, ForceAttemptHTTP2: true,
-			TLSHandshakeTimeout: 10 * time.Second, IdleConnTimeout: 90 * time.Second, MaxResponseHeaderBytes: 64 << 10,
-		}
+	transport := &http.Transport{
+		Proxy: http.ProxyFromEnvironment, DialContext: (&net.Dialer{Timeout: 10 * time.Second}).DialContext, ForceAttemptHTTP2: true,
+		TLSHandshakeTimeout: 10 * time.Second, IdleConnTimeout: 90 * time.Second, MaxResponseHeaderBytes: 64 << 10,
 	}
 	// A redirect could lead a signed request to an address that nobody configured.
-	return &Sender{o: o, every: every, client: &http.Client{Transport: o.Transport, Timeout: within,
+	return &Sender{o: o, every: every, client: &http.Client{Transport: transport, Timeout: within,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}, nil
 }
 

@@ -38,10 +38,11 @@ func looking(t *testing.T, every time.Duration, o *outbox, r *receiver, senders 
 		for _, name := range names {
 			all = append(all, destination(name))
 		}
-		s, err := New(Options{Ledger: o, Destinations: all, Transport: r})
+		s, err := New(Options{Ledger: o, Destinations: all})
 		if err != nil {
 			t.Fatal(err)
 		}
+		s.client.Transport = r
 		s.every = every
 		wg.Go(func() { s.Run(ctx) })
 	}
@@ -186,10 +187,11 @@ func TestAnAnswerSaysWhatFollows(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				o, r := &outbox{}, &receiver{answer: func(*http.Request) (int, http.Header) { return c.status, c.header }}
 				o.add(campaign.Notification{Destination: "ops", Kind: campaign.NotifyRunStarted})
-				s, err := New(Options{Ledger: o, Destinations: []Destination{destination("ops")}, Transport: r})
+				s, err := New(Options{Ledger: o, Destinations: []Destination{destination("ops")}})
 				if err != nil {
 					t.Fatal(err)
 				}
+				s.client.Transport = r
 				s.try(t.Context(), &s.o.Destinations[0], o.get(1))
 				got := o.get(1)
 				if got.State != c.state || c.next > 0 && time.Until(got.NextAt) != c.next || r.tries() != 1 || got.Error == "" {
@@ -222,13 +224,14 @@ func TestASlowDestinationDelaysNoOther(t *testing.T) {
 }
 
 func TestAnAddressThatCannotBeReachedIsNotLogged(t *testing.T) {
-	o, r := &outbox{}, failing{}
+	o := &outbox{}
 	o.add(campaign.Notification{Destination: "ops", Kind: campaign.NotifyHold})
 	s, err := New(Options{Ledger: o, Destinations: []Destination{{Name: "ops", URL: messaging.NewSecret("https://x.example/hush"),
-		Format: Slack}}, Transport: r})
+		Format: Slack}}})
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.client.Transport = failing{}
 	s.try(t.Context(), &s.o.Destinations[0], o.get(1))
 	if got := o.get(1).Error; got != "no such host" {
 		t.Errorf("got the error %q, want it without the address", got)
