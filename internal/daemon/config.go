@@ -70,7 +70,7 @@ type Config struct {
 	Sending Sending `yaml:"sending" json:"sending"`
 }
 
-// Listen holds the addresses of the listeners, HOST:PORT. Port 0 takes a free port.
+// Listen has the addresses of the listeners, HOST:PORT. Port 0 takes a free port.
 type Listen struct {
 	// Webhooks and GET /healthz only; it may face the internet.
 	Public string `yaml:"public" json:"public"`
@@ -91,7 +91,7 @@ type TLS struct {
 	Key string `yaml:"key" json:"key"`
 }
 
-// Service holds the address and the key of the messaging service.
+// Service has the address and the key of the messaging service.
 type Service struct {
 	// https, without a slash at the end; http only for a service on this machine.
 	BaseURL string `yaml:"base_url" json:"base_url" jsonschema:"format=uri"`
@@ -199,7 +199,7 @@ type Notification struct {
 	Events []string `yaml:"events,omitempty" json:"events,omitempty"`
 }
 
-// Log holds the level and the format of the log.
+// Log has the level and the format of the log.
 type Log struct {
 	// Least level that is written.
 	Level string `yaml:"level" json:"level" jsonschema:"enum=debug,enum=info,enum=warn,enum=error"`
@@ -280,7 +280,7 @@ func (s Sending) Waits() (all campaign.Repeats) {
 }
 
 // LoadConfig reads the defaults, then the YAML file path, then the environment, and validates the
-// result. environment holds the variables by name; an empty one counts as not set. A missing file
+// result. environment has the variables by name; an empty one counts as not set. A missing file
 // is an error only when explicit is set. A fault of the file is a *campaign.FileError with line and
 // column.
 func LoadConfig(path string, explicit bool, environment map[string]string) (*Config, error) {

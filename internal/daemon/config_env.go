@@ -50,7 +50,7 @@ func below(t reflect.Type, prefix string) map[string][]string {
 }
 
 // nearestBelow returns the name that was most likely meant by one that begins like a map and names
-// none of its keys. An id may hold _ as well, so its last word decides.
+// none of its keys. An id may have _ as well, so its last word decides.
 func nearestBelow(name string, members map[string][]string) string {
 	for prefix, keys := range members {
 		rest, ok := strings.CutPrefix(name, prefix+"_")
@@ -66,7 +66,7 @@ func nearestBelow(name string, members map[string][]string) string {
 	return ""
 }
 
-// walkEnvironment sets v from the variables that begin with prefix. known holds the names of all
+// walkEnvironment sets v from the variables that begin with prefix. known has the names of all
 // variables that v can be set from.
 func walkEnvironment(v reflect.Value, prefix, secret string, environment map[string]string) (known []string, err error) {
 	if v.Kind() == reflect.Struct && v.Type() != reflect.TypeFor[messaging.Secret]() {
@@ -101,8 +101,8 @@ func walkEnvironment(v reflect.Value, prefix, secret string, environment map[str
 }
 
 // walkMap sets the members of a map of structs, such as numbers, from the variables PREFIX_ID_KEY.
-// ID is the id in upper case, with _ for every character that no variable can hold. It means the
-// member that is written so; if there is none, a new one with the id in lower case.
+// ID is the id in upper case, with _ for every character that the name of a variable cannot have.
+// It means the member that is written so; if there is none, a new one with the id in lower case.
 func walkMap(v reflect.Value, prefix string, environment map[string]string) (known []string, err error) {
 	members := map[string]string{} // id of the map by ID
 	for _, id := range v.MapKeys() {

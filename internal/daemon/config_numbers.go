@@ -4,7 +4,7 @@ import (
 	"campaignd/campaign/plan"
 )
 
-// Number holds the limits of one connection.
+// Number has the limits of one connection.
 type Number struct {
 	// Messages per second that the platform grants this number; campaignd paces a little below.
 	// 0: the rate that the service tells, else 80.

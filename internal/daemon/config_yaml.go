@@ -100,7 +100,7 @@ var secretKey = regexp.MustCompile(`(?i)^(\s*).*?(?:[\w-]*(?:key|secret|passw|to
 // plainKey matches a line that begins with a key.
 var plainKey = regexp.MustCompile(`^(\s*)["']?[\w-]+["']?\s*:`)
 
-// secretLine reports whether a line, counted from 1, may hold a part of a secret: it has such a
+// secretLine reports whether a line, counted from 1, may have a part of a secret: it has such a
 // key, or belongs to the value of one above it.
 func secretLine(src []byte, line int) bool {
 	secret, indent := false, 0

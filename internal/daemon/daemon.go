@@ -40,7 +40,7 @@ type limiter interface {
 	throttle.Counter
 }
 
-// Options holds what a command decides and the configuration does not.
+// Options are what a command decides and the configuration does not.
 type Options struct {
 	// Log takes the log. Nil: nothing is logged.
 	Log *slog.Logger
@@ -74,8 +74,8 @@ type Daemon struct {
 	closers   []func() error // in the order of opening; Close calls them in reverse
 }
 
-// OpenLedger opens the configured ledger. sender takes the lock that only one sending process of an
-// SQLite ledger may hold; campaign.ErrLocked means that another process holds it.
+// OpenLedger opens the configured ledger. sender takes the lock that one sending process of an
+// SQLite ledger may have; campaign.ErrLocked means that another process has it.
 func OpenLedger(ctx context.Context, cfg *Config, sender bool, log *slog.Logger) (campaign.Ledger, error) {
 	return openLedger(ctx, cfg, sender, log, newDirectory(cfg))
 }

@@ -74,7 +74,7 @@ func forecastLaunch(
 	return f, err
 }
 
-// warnDeadline adds a warning if the deadline does not hold.
+// warnDeadline adds a warning if the deadline cannot be kept.
 func warnDeadline(def *campaign.Definition, p *campaign.Preflight, f plan.Forecast) {
 	if def.Limits.Deadline == 0 || f.DeadlineHolds {
 		return

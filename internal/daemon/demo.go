@@ -15,19 +15,19 @@ import (
 	"campaignd/internal/sandbox"
 )
 
-// DemoOptions holds the options of `campaignd demo`.
+// DemoOptions are the options of `campaignd demo`.
 type DemoOptions struct {
 	// Dir is the folder for the files of the demo. "" makes a temporary one.
 	Dir string
-	// Files holds campaign.yaml and list.csv.
+	// Files has campaign.yaml and list.csv.
 	Files fs.FS
-	// Run holds the options of the demo's run. File is ignored.
+	// Run is for the demo's run. File is ignored.
 	Run RunOptions
 	// Started, if not nil, is called before anything is sent.
 	Started func(Demo)
 }
 
-// Demo holds the folder of a running demo and the URLs of its sandbox and its webhooks.
+// Demo has the folder of a running demo and the URLs of its sandbox and its webhooks.
 type Demo struct {
 	Dir, Sandbox, Public string
 }

@@ -17,7 +17,7 @@ import (
 	"campaignd/throttle"
 )
 
-// directory holds what is known of the connections: their pace, and the ids that holds name. The
+// directory knows the connections: their pace, and the ids that holds name. The
 // configuration overrides what the service tells, and that overrides the defaults
 // (docs/limits.md#defaults). It is safe for concurrent use.
 type directory struct {
@@ -126,7 +126,7 @@ func (d *directory) peers(connection string) (accounts []string) {
 }
 
 // refresh asks the service for its connections and their rates. The configuration and the defaults
-// hold where the service has no numbers endpoint.
+// stay in use where the service has no numbers endpoint.
 func (d *directory) refresh(ctx context.Context, c *messaging.Client) ([]messaging.Connection, error) {
 	conns, err := d.refreshConnections(ctx, c)
 	if err != nil {
@@ -154,8 +154,8 @@ func (d *directory) refreshConnections(ctx context.Context, c *messaging.Client)
 }
 
 // refreshRates asks for the rates, and returns those that are new or have changed. After an error
-// the last known ones hold. A rate of the configuration, which comes before the service's, is not
-// listed.
+// the last known ones stay in use. A rate of the configuration, which comes before the service's,
+// is not listed.
 func (d *directory) refreshRates(ctx context.Context, c *messaging.Client) (changed map[string]throttle.Pace, err error) {
 	health, err := c.Numbers(ctx)
 	if err != nil && !errors.Is(err, messaging.ErrNotOffered) {

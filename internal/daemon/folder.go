@@ -111,7 +111,7 @@ func (d *folder) find(name string) (Scheduled, error) {
 	return Scheduled{}, fmt.Errorf("no file of the folder %s has the campaign %s", d.dir, name)
 }
 
-// look reads the file, and takes what it holds if that is stable or atOnce.
+// look reads the file, and takes its content if that is stable or atOnce.
 func (f *campaignFile) look(name string, atOnce bool) {
 	src, written, err := readCampaign(name)
 	switch {

@@ -27,9 +27,9 @@ func jitterSeed(owner string) uint64 {
 type turn struct {
 	job campaign.Job
 
-	mu    sync.Mutex
-	lease campaign.JobLease
-	held  bool
+	mu     sync.Mutex
+	lease  campaign.JobLease
+	leased bool
 }
 
 // ours reports whether this process does the job now. It acquires or renews the lease as needed. It
@@ -37,10 +37,10 @@ type turn struct {
 func (t *turn) ours(ctx context.Context) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.held && time.Until(t.lease.Until) > t.job.Lease*2/3 {
+	if t.leased && time.Until(t.lease.Until) > t.job.Lease*2/3 {
 		return true
 	}
-	if t.held {
+	if t.leased {
 		lease, err := t.job.Ledger.RenewJob(ctx, t.lease, t.job.Lease)
 		if err == nil {
 			t.lease = lease
@@ -50,18 +50,18 @@ func (t *turn) ours(ctx context.Context) bool {
 		}
 	}
 	var err error
-	t.lease, t.held, err = t.job.Ledger.AcquireJob(ctx, t.job.Name, t.job.Owner, t.job.Lease)
-	return t.held || err != nil
+	t.lease, t.leased, err = t.job.Ledger.AcquireJob(ctx, t.job.Name, t.job.Owner, t.job.Lease)
+	return t.leased || err != nil
 }
 
 // end releases the job, so that the next process that asks gets it.
 func (t *turn) end() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !t.held {
+	if !t.leased {
 		return nil
 	}
-	t.held = false
+	t.leased = false
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	return t.job.Ledger.ReleaseJob(ctx, t.lease)

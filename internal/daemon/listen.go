@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// listener is one HTTP server. It is bound to its address before anything is sent, so that a port
+// listener is one HTTP server. It listens on its address before anything is sent, so that a port
 // in use is an error at the start.
 type listener struct {
 	name string

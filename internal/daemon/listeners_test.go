@@ -157,7 +157,7 @@ func TestClientsThatListenCostTheSendingLittle(t *testing.T) {
 		heard()
 		return
 	}
-	time.Sleep(length) // the pace settles
+	time.Sleep(length) // the pace becomes steady
 	var with, without []float64
 	for range turns {
 		without = append(without, rate())

@@ -34,7 +34,7 @@ var (
 	_ restorable = (*postgres.Ledger)(nil)
 )
 
-// QuarantineOptions holds the options of `campaignd ledger quarantine`.
+// QuarantineOptions are the options of `campaignd ledger quarantine`.
 type QuarantineOptions struct {
 	// Lost is how long sending may have gone on after the ledger's newest record. 0: not at all.
 	Lost time.Duration
@@ -97,7 +97,7 @@ type QuarantinedRun struct {
 // Quarantine opens a ledger that went back in time, puts in doubt what may have been posted in the
 // lost time, and pauses its runs (docs/protocol.md#when-the-ledger-goes-back-in-time). It takes the
 // sender's lock of an SQLite ledger and returns campaign.ErrLocked beside a running sender. Rates
-// that the configuration does not hold are asked from the service, and assumed if it does not tell.
+// that the configuration does not have are asked from the service, and assumed if it does not tell.
 func Quarantine(ctx context.Context, cfg *Config, o QuarantineOptions) (q Quarantined, err error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)

@@ -13,7 +13,7 @@ import (
 	"campaignd/reporting"
 )
 
-// RunOptions holds the options of `campaignd run`.
+// RunOptions are the options of `campaignd run`.
 type RunOptions struct {
 	// File is the path of the campaign file.
 	File string

@@ -55,9 +55,9 @@ func CheckFolder(dir string) error {
 }
 
 // schedule fires the campaigns of the folder and resumes imports whose process died, until ctx
-// ends. The key of a firing's run holds its time, so a restart neither repeats a firing nor forgets
-// one. A job lets one replica at a time fire a campaign, so that several replicas fire it once.
-// every is how often it looks.
+// ends. The launch key of a firing's run contains its time, so a restart neither repeats a firing
+// nor forgets one. A job lets one replica at a time fire a campaign, so that several replicas fire
+// it once. every is how often it looks.
 func (d *Daemon) schedule(ctx context.Context, e *sender.Engine, every time.Duration) {
 	l := newLauncher(d)
 	defer l.running.Wait()

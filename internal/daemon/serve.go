@@ -158,7 +158,7 @@ const (
 )
 
 // refreshNumbers refreshes the numbers until ctx ends, the first time after wait. After an error
-// the last known values hold.
+// the last known values stay in use.
 func (d *Daemon) refreshNumbers(ctx context.Context, wait time.Duration) {
 	again := askAgain
 	var asked, listed time.Time

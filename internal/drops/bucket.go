@@ -21,7 +21,7 @@ type Object struct {
 	Fault string
 }
 
-// Bucket holds files: a local folder, or what speaks S3. A key that names no file is
+// Bucket stores files: a local folder, or what speaks S3. A key that names no file is
 // fs.ErrNotExist.
 type Bucket interface {
 	// List yields the files whose keys begin with prefix and have no further slash.

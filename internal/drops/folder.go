@@ -28,7 +28,7 @@ const (
 	folderEvery = 500 * time.Millisecond
 )
 
-// The modes of what Folder makes. Results hold phone numbers: the group reads them, and nobody
+// The modes of what Folder makes. Results contain phone numbers: the group reads them, and nobody
 // else.
 const (
 	dirMode  = 0o750

@@ -49,9 +49,9 @@ type rejection struct {
 // mostNames bounds the search for a name that is free.
 const mostNames = 10_000
 
-// settle chooses the name of the file in folder, and keeps it by writing first, the result that
-// tells whose name it is. A name that another file or result has is not touched.
-func (t *task) settle(ctx context.Context, folder, first string, content any) error {
+// chooseName chooses the name of the file in folder, and reserves it by writing first, the result
+// that tells whose name it is. A name that another file or result has is not touched.
+func (t *task) chooseName(ctx context.Context, folder, first string, content any) error {
 	text, err := json.MarshalIndent(content, "", "  ")
 	if err != nil {
 		return err
@@ -169,7 +169,7 @@ func (t *task) accept(ctx context.Context) error {
 		return err
 	}
 	if t.f.Place == "" {
-		if err := t.settle(ctx, doneFolder, acceptedName, acceptance{File: t.f.No, Run: run.ID(), Rows: run.Rows, Campaign: t.f.Campaign,
+		if err := t.chooseName(ctx, doneFolder, acceptedName, acceptance{File: t.f.No, Run: run.ID(), Rows: run.Rows, Campaign: t.f.Campaign,
 			From: t.f.Key, SHA256: t.f.Hash, Bytes: t.f.Size, TakenAt: t.f.TakenAt}); err != nil {
 			return fmt.Errorf("write the results: %w", err)
 		}
@@ -196,7 +196,7 @@ func (t *task) reject(ctx context.Context, why *Refused) error {
 		t.f.Hash = "" // the content is another file's
 	}
 	t.o.Log.Warn("dropped file rejected", "bucket", t.f.Bucket, "file", t.f.Key, "why", why.Message)
-	if err := t.settle(ctx, rejectedFolder, reportJSON, rejection{File: t.f.No, Error: why.Code, Message: why.Message,
+	if err := t.chooseName(ctx, rejectedFolder, reportJSON, rejection{File: t.f.No, Error: why.Code, Message: why.Message,
 		Findings: why.Findings, Campaign: t.f.Campaign, From: t.f.Key, TakenAt: t.f.TakenAt}); err != nil {
 		return fmt.Errorf("write the results: %w", err)
 	}

@@ -45,7 +45,7 @@ type Refused struct {
 // Error implements error.
 func (e *Refused) Error() string { return e.Message }
 
-// Options holds what a Watcher needs.
+// Options are what a Watcher needs.
 type Options struct {
 	Rules  []Rule
 	Ledger Ledger

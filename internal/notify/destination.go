@@ -29,7 +29,7 @@ type Destination struct {
 }
 
 // Check returns the first fault, beginning with the key of the configuration below the destination.
-// It holds no word of a secret.
+// It contains no word of a secret.
 func (d *Destination) Check() error {
 	u, err := url.Parse(d.URL.Reveal())
 	switch {

@@ -33,18 +33,18 @@ type Options struct {
 }
 
 const (
-	every    = time.Second      // Sender.every
-	batch    = 50               // notifications of one look
-	within   = 10 * time.Second // one request
-	taken    = time.Minute      // how long a try belongs to the process that took it: the request and the record
-	giveUp   = 72 * time.Hour   // after this no try is begun
-	kept     = 30 * 24 * time.Hour
-	tidied   = time.Hour
-	settling = time.Minute        // how soon an ended run and a hold are looked at again
-	quiet    = 10 * time.Minute   // without an event a run whose messages are delivered is settled, without its return a hold is over
-	latest   = 7 * 24 * time.Hour // after this a run is settled, whatever its statuses are
-	mostWait = 24 * time.Hour     // of a Retry-After
-	answer   = 4 << 10            // bytes of an answer that are read
+	every     = time.Second      // Sender.every
+	batch     = 50               // notifications of one look
+	within    = 10 * time.Second // one request
+	taken     = time.Minute      // how long a try belongs to the process that took it: the request and the record
+	giveUp    = 72 * time.Hour   // after this no try is made
+	kept      = 30 * 24 * time.Hour
+	tidied    = time.Hour
+	lookAgain = time.Minute        // how soon an ended run and a hold are looked at again
+	quiet     = 10 * time.Minute   // without an event a run whose messages are delivered is settled, without its return a hold is over
+	latest    = 7 * 24 * time.Hour // after this a run is settled, whatever its statuses are
+	mostWait  = 24 * time.Hour     // of a Retry-After
+	answer    = 4 << 10            // bytes of an answer that are read
 )
 
 // waits are those between the tries: 71 h 36 min in all, after the example of Standard Webhooks.

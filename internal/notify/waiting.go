@@ -37,7 +37,7 @@ func (s *Sender) settle(ctx context.Context, n campaign.Notification) bool {
 	case open == 0 && (totals[string(campaign.Delivered)] == 0 || now.Sub(last) >= quiet), now.Sub(n.At) >= latest:
 		is.State, is.Since, is.NextAt = campaign.NotificationPending, now, now
 	default:
-		is.NextAt = now.Add(max(settling, now.Sub(n.At)/10)) // counting a large run takes time
+		is.NextAt = now.Add(max(lookAgain, now.Sub(n.At)/10)) // counting a large run takes time
 	}
 	return s.update(ctx, n, is)
 }
@@ -62,7 +62,7 @@ func (s *Sender) over(ctx context.Context, d *Destination, n campaign.Notificati
 		told.Detail = fmt.Sprintf("the hold of %s from %s was lifted, and another has begun",
 			n.Subject, campaign.Instant(n.At))
 	case h.Ended == nil:
-		is.NextAt = now.Add(settling)
+		is.NextAt = now.Add(lookAgain)
 		return s.update(ctx, n, is)
 	case now.Before(h.Ended.Add(quiet)):
 		is.NextAt = h.Ended.Add(quiet)

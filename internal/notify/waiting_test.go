@@ -63,7 +63,7 @@ func TestAnEndOfAHoldIsToldWhenItStaysAway(t *testing.T) {
 		time.Sleep(quiet - 5*time.Second)
 		back := time.Now().Add(time.Second)
 		o.setHold(outboxHold(began, back)) // the same hold
-		time.Sleep(quiet - settling)
+		time.Sleep(quiet - lookAgain)
 		if r.tries() != 0 {
 			t.Fatalf("got %d requests while the hold may come back, want none", r.tries())
 		}

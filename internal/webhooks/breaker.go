@@ -23,7 +23,7 @@ const (
 	breakerEvery = time.Second
 )
 
-// breakers holds the breaker of each connection. The memory is this process's; the hold is shared.
+// breakers has the breaker of each connection. Each process counts for itself; the hold is shared.
 type breakers struct {
 	mu sync.Mutex
 	of map[string]*breaker

@@ -33,7 +33,7 @@ type Counts struct {
 
 	// SweepsFailed counts the sweeps that failed.
 	SweepsFailed uint64
-	// Adopted counts the doubts that an orphan settled, OrphansOld the orphans that were dropped
+	// Adopted counts the doubts that an orphan proved, OrphansOld the orphans that were dropped
 	// because of their age.
 	Adopted, OrphansOld uint64
 	// Orphans is the number of orphans left after the last sweep, Ambiguous the number of those that
@@ -57,7 +57,7 @@ func (c Counts) LastVerified() (last time.Time) {
 	return last
 }
 
-// counters hold the numbers of Counts while they are counted.
+// counters are the numbers of Counts while they are counted.
 type counters struct {
 	taken    atomic.Uint64
 	rejected []atomic.Uint64 // by Rejection.index

@@ -12,7 +12,7 @@
 //     delivery for 8 h 36 min, so the events come again. A repetition does no harm: facts merge.
 //   - A recipient who writes STOP is suppressed in the ledger before the 2xx.
 //   - Nothing is parsed before the signature is verified. A refusal tells a forger nothing.
-//   - No request is held longer than 10 s. There is no batching delay: each commit takes the
+//   - Each request is answered within 10 s. There is no batching delay: each commit takes the
 //     events that came during the last one.
 //
 // The Intake answers 400 to a signed body that it cannot decode, and logs it without its contents.

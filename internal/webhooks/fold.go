@@ -169,9 +169,10 @@ func merge(into *campaign.Events, more campaign.Events) {
 	into.Inbound = append(into.Inbound, more.Inbound...)
 }
 
-// settle keeps only the later wish of a number if one batch both stops and resumes marketing to it,
-// because Events has no order between its lists. If both wishes have the same time, the stop wins.
-func settle(e *campaign.Events) {
+// keepLater keeps only the later wish of a number if one batch both stops and resumes marketing to
+// it, because Events has no order between its lists. If both wishes have the same time, the stop
+// wins.
+func keepLater(e *campaign.Events) {
 	if len(e.Suppressions) == 0 || len(e.Lifted) == 0 {
 		return
 	}

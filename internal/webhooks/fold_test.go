@@ -209,7 +209,7 @@ func TestTheLaterWishHoldsWithinABatch(t *testing.T) {
 		Suppressions: []campaign.Suppression{stop(1, 0), unreachable, stop(2, 5), stop(3, 3), stop(4, 1), stop(5, 1), stop(5, 9)},
 		Lifted:       []campaign.Suppression{stop(1, 1), stop(2, 4), stop(3, 3), stop(5, 5), stop(6, 1)},
 	}
-	settle(&e)
+	keepLater(&e)
 	if d := cmp.Diff(campaign.Events{
 		Suppressions: []campaign.Suppression{unreachable, stop(2, 5), stop(3, 3), stop(4, 1), stop(5, 1), stop(5, 9)},
 		Lifted:       []campaign.Suppression{stop(1, 1), stop(6, 1)},

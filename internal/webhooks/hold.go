@@ -22,7 +22,7 @@ type accounts struct {
 	of map[string]map[string]bool // account of the platform -> connections
 }
 
-// maxAccounts bounds the accounts in memory. A key reaches far fewer.
+// maxAccounts bounds the accounts in memory. An API key reaches far fewer.
 const maxAccounts = 10_000
 
 func (a *accounts) learn(account, connection string) {

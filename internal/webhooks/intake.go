@@ -61,7 +61,7 @@ func New(l campaign.EventLedger, v *messaging.Verifier, o Options) (*Intake, err
 	return &Intake{
 		ledger: l, verifier: v, o: o,
 		bodies: bodies{limit: messaging.MaxBody, max: maxBodies},
-		// A queued request holds at least one event. 65,536 pointers of 8 bytes are 512 KiB.
+		// A queued request has at least one event. 65,536 pointers of 8 bytes are 512 KiB.
 		queue:   make(chan *queued, maxWaiting),
 		made:    time.Now().UTC(),
 		stopped: make(chan struct{}),
@@ -95,7 +95,7 @@ func (i *Intake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case http.StatusRequestEntityTooLarge, http.StatusRequestTimeout:
 		w.Header().Set("Connection", "close") // the rest of the body is not read
 	case http.StatusUnauthorized, http.StatusUnsupportedMediaType:
-		w.Header().Set("Connection", "close") // a stranger holds no connection open
+		w.Header().Set("Connection", "close") // a stranger keeps no connection open
 	case http.StatusServiceUnavailable:
 		if rejection == RejectedMemory {
 			w.Header().Set("Connection", "close") // the rest of the body is not read

@@ -91,7 +91,7 @@ gather:
 			break gather
 		}
 	}
-	settle(&facts)
+	keepLater(&facts)
 
 	applying, cancel := context.WithTimeout(ctx, commitTime)
 	applying, span := tracing.Begin(applying, "apply events", tracing.Fact{Key: "campaignd.events", Count: int64(events)})

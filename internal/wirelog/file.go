@@ -46,7 +46,7 @@ func encodeCount(n int) []byte {
 	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, table))
 }
 
-// entry holds an attempt. With a zero Attempt it is free.
+// entry is an attempt. With a zero Attempt it is free.
 type entry struct {
 	campaign.Post
 	epoch int64

@@ -173,7 +173,7 @@ func (l *Log) begin() error {
 }
 
 // grow adds chunk free entries. Their number is written after them, so that a death in between
-// leaves a valid file. The caller holds the lock, or has the log for itself.
+// leaves a valid file. The caller has l.mu, or no other goroutine knows l yet.
 func (l *Log) grow() error {
 	n := l.entries + chunk
 	if _, err := l.f.WriteAt(free(l.seed, l.entries, n), int64(headerSize+l.entries*entrySize)); err != nil {
@@ -198,7 +198,7 @@ func (l *Log) Dead() []Dead {
 	return l.dead
 }
 
-// Stated removes the log of a dead process, once the ledger holds what it states.
+// Stated removes the log of a dead process, once the ledger has what it states.
 func (l *Log) Stated(d Dead) error { return os.Remove(d.path) }
 
 // none is the entry of an attempt that is not written, because the log proves nothing.
