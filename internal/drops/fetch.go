@@ -30,7 +30,7 @@ func (t *task) list() string {
 func (t *task) rejects() string { return filepath.Join(t.dir, "rejected.csv") }
 
 // readsAtOnce is how often the reading of a file is resumed before it counts as failed. Only tries
-// that brought nothing count.
+// that read nothing count.
 const readsAtOnce = 3
 
 // fetch reads the claimed version into the spool, from where an earlier try stopped, and computes

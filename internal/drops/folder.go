@@ -35,8 +35,8 @@ const (
 	fileMode = 0o640
 )
 
-// Folder is a local folder as a bucket. No key, link or exchange of a link leads out of it. A
-// folder that is made, mounted or exchanged later is found then.
+// Folder is a local folder as a bucket. No key and no link leads out of it, also if a link is
+// replaced during a call. A folder that is made, mounted or replaced later is found then.
 type Folder struct {
 	dir string
 
@@ -53,7 +53,7 @@ func OpenFolder(dir string) *Folder { return &Folder{dir: dir} }
 // folder is an open folder.
 type folder struct{ *os.Root }
 
-// at opens the folder that has the name now.
+// at returns the folder that has the name now.
 func (b *Folder) at() (folder, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -62,7 +62,7 @@ func (b *Folder) at() (folder, error) {
 		return folder{}, err
 	}
 	if b.root == nil || !os.SameFile(is, b.is) {
-		root, err := os.OpenRoot(b.dir) // the one before is closed when nobody uses it any more
+		root, err := os.OpenRoot(b.dir) // the garbage collector closes the one before
 		if err != nil {
 			return folder{}, err
 		}
@@ -148,7 +148,7 @@ func (b *Folder) Stat(_ context.Context, key string) (Object, error) {
 	return at.lstat(key)
 }
 
-// notThere hides that the folder itself does not exist, which says nothing about a file.
+// notThere hides fs.ErrNotExist of the folder itself, which says nothing about a file.
 func notThere(err error) error { return fmt.Errorf("the folder cannot be opened: %s", err) } //nolint:errorlint // hidden
 
 // open opens a version for reading. It waits for no pipe, and follows no link to another file.
@@ -240,8 +240,9 @@ func (b *Folder) Put(_ context.Context, key string, f *os.File) error {
 	return at.write(key, f, func(temporary string) error { return at.Rename(temporary, key) })
 }
 
-// write writes a temporary file beside key, and gives it its place. A link at key is not followed.
-func (b folder) write(key string, from io.Reader, place func(temporary string) error) error {
+// write writes a temporary file beside key, which publish renames to key. A link at key is not
+// followed.
+func (b folder) write(key string, from io.Reader, publish func(temporary string) error) error {
 	if err := b.MkdirAll(path.Dir(key), dirMode); err != nil {
 		return err
 	}
@@ -255,15 +256,15 @@ func (b folder) write(key string, from io.Reader, place func(temporary string) e
 	if err = errors.Join(err, f.Close()); err != nil {
 		return errors.Join(err, b.Remove(temporary))
 	}
-	return place(temporary)
+	return publish(temporary)
 }
 
 // temporaryOf is the name of what is not complete yet beside key; names that begin with a dot are
 // never taken.
 func temporaryOf(key string) string { return path.Join(path.Dir(key), "."+path.Base(key)+".part") }
 
-// Move implements Bucket. It links the file to its new name, which replaces nothing, and then takes
-// the old name away. A newer file that got the old name meanwhile gets it back.
+// Move implements Bucket. It links the file to its new name, which replaces nothing, and then
+// removes the old name. A newer file that got the old name meanwhile gets it back.
 func (b *Folder) Move(_ context.Context, o Object, to string) error {
 	at, err := b.at()
 	if err != nil {

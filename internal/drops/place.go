@@ -85,7 +85,7 @@ func (t *task) chooseName(ctx context.Context, folder, first string, content any
 	return fmt.Errorf("%d files have the name %s in %s", mostNames, path.Base(t.f.Key), folder)
 }
 
-// owner reads whose result is at key.
+// owner reports whether the result at key is of this file, and whether there is none.
 func (t *task) owner(ctx context.Context, key string) (ours, free bool, err error) {
 	o, err := t.p.Bucket.Stat(ctx, key)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -106,11 +106,11 @@ func (t *task) owner(ctx context.Context, key string) (ours, free bool, err erro
 	return json.Unmarshal(text, &found) == nil && found.File == t.f.No && found.From == t.f.Key, false, nil
 }
 
-// replaced is the detail of a file whose rows the ledger has, and whose text nobody has any more.
+// replaced is the detail of a file whose rows are in the ledger and whose text is lost.
 const replaced = "the file was replaced or removed before it was moved, so it is not in its place; its report has its rows"
 
-// move brings the file to its place. A version that was replaced since leaves its own content
-// there.
+// move gives the file its new name, t.f.Place. If the version was replaced since, its content comes
+// from the spool.
 func (t *task) move(ctx context.Context) error {
 	err := t.p.Bucket.Move(ctx, t.object(), t.f.Place)
 	if errors.Is(err, ErrChanged) || errors.Is(err, fs.ErrNotExist) {
@@ -122,7 +122,7 @@ func (t *task) move(ctx context.Context) error {
 	return err
 }
 
-// putList writes the list of the spool to its place, if the spool still has the whole of it.
+// putList writes the list of the spool to t.f.Place, if the spool still has the whole of it.
 func (t *task) putList(ctx context.Context) (err error) {
 	f, err := os.OpenFile(t.list(), os.O_RDWR, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -147,7 +147,7 @@ func (t *task) putList(ctx context.Context) (err error) {
 	return nil
 }
 
-// moveSidecar brings the sidecar to the place of its list.
+// moveSidecar moves the sidecar beside its list.
 func (t *task) moveSidecar(ctx context.Context) error {
 	o, err := t.p.Bucket.Stat(ctx, sidecar(t.f.Key))
 	if errors.Is(err, fs.ErrNotExist) || err == nil && o.Fault != "" {
@@ -162,7 +162,7 @@ func (t *task) moveSidecar(ctx context.Context) error {
 	return err
 }
 
-// accept writes what is there at once, and moves the file.
+// accept writes the first results of a launched file, and moves it.
 func (t *task) accept(ctx context.Context) error {
 	run, err := t.o.Ledger.Run(ctx, t.f.Run)
 	if err != nil {

@@ -17,11 +17,12 @@ import (
 
 // The times of results (docs/operations.md#dropped-files).
 const (
-	// minReportWait and maxReportWait bound the time between two looks at results. In between it is a
-	// tenth of the age of the run, so that a report is at most that late.
+	// The time between two looks at results is a tenth of the age of the run, from minReportWait to
+	// maxReportWait.
 	minReportWait = 2 * time.Second
 	maxReportWait = time.Hour
-	// perRow keeps the writing of a large report below a few percent of a core.
+	// perRow is the least of that time for each row. The writing of a large report takes a few percent
+	// of a core.
 	perRow = 200 * time.Microsecond
 	// readsUntil is how long after the last event of a run with delivered messages a read may still
 	// come.
@@ -30,7 +31,7 @@ const (
 	statusesUntil = 7 * 24 * time.Hour
 )
 
-// nextReport is when the results of a run of this age are looked after again.
+// nextReport is how long after a look at the results of a run the next one comes.
 func nextReport(age time.Duration, rows int64) time.Duration {
 	return max(min(age/10, maxReportWait), minReportWait, time.Duration(rows)*perRow)
 }
@@ -118,8 +119,8 @@ func (t *task) put(ctx context.Context, name string, write func(io.Writer) error
 	return t.p.Bucket.Put(ctx, t.f.Place+name, f)
 }
 
-// putRejects writes the rows that are not sent: those that the launch found, with place and remedy,
-// or what the ledger has of them if that was lost with its process.
+// putRejects writes the rows that are not sent: those that the launch found, with line and remedy,
+// or, if that file was lost with its process, what the ledger has of them.
 func (t *task) putRejects(ctx context.Context, run campaign.Run) error {
 	if f, err := os.Open(t.rejects()); err == nil {
 		return errors.Join(t.p.Bucket.Put(ctx, t.f.Place+rejectedName, f), f.Close())

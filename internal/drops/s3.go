@@ -44,7 +44,7 @@ type S3 struct {
 
 var _ Bucket = (*S3)(nil)
 
-// OpenS3 returns the bucket of an URL, without asking for it: s3://BUCKET?endpoint=URL&region=NAME,
+// OpenS3 returns the bucket of an URL, and makes no request: s3://BUCKET?endpoint=URL&region=NAME,
 // or gs://BUCKET for the S3 endpoint of Google Cloud Storage. The credentials are those of the
 // environment (AWS_ACCESS_KEY_ID), else of the shared file (AWS_PROFILE), else of the role: web
 // identity, container or machine.
@@ -79,7 +79,7 @@ func OpenS3(u *url.URL) (*S3, error) {
 		}
 	}
 	if region == "" && endpoint.Host != "s3.amazonaws.com" {
-		region = "us-east-1" // it is not asked for; most servers take any
+		region = "us-east-1" // most servers take any region
 	}
 	client, err := minio.NewCore(endpoint.Host, &minio.Options{
 		Secure: endpoint.Scheme == "https", Region: region, MaxRetries: 3,
@@ -190,7 +190,7 @@ func (b *S3) Open(ctx context.Context, o Object, offset int64) (io.ReadCloser, e
 	return &stream{body, cancel}, nil
 }
 
-// stream is a body that may take any time while it moves.
+// stream is a body that may take any time in all, and s3Stall for each Read.
 type stream struct {
 	io.ReadCloser
 	cancel context.CancelFunc
@@ -223,7 +223,7 @@ func (b *S3) Create(ctx context.Context, key string, text []byte) error {
 // errUnread says that the server did not read an upload to its end, or did not answer it.
 var errUnread = errors.New("the server did not take the upload any further")
 
-// progress is told of each part of an upload that is read. It allows each the same time.
+// progress restarts its timer when a part of an upload was read.
 type progress struct {
 	*time.Timer
 	each time.Duration
@@ -234,7 +234,7 @@ func (p progress) Read(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// Put implements Bucket. An upload may take any time while it moves.
+// Put implements Bucket. An upload may take any time in all, and b.request for each part.
 func (b *S3) Put(ctx context.Context, key string, f *os.File) error {
 	info, err := f.Stat()
 	if err != nil {

@@ -27,8 +27,8 @@ type task struct {
 	dir string               // its folder in the spool
 }
 
-// tend does what is to be done about a file, unless another process does. A failure is noted in the
-// file, for people, and tried again.
+// tend does what is to be done about a file, unless another process does. A failure is stored
+// as the detail of the file, and is tried again.
 func (w *Watcher) tend(ctx context.Context, p *watched, f campaign.DroppedFile) error {
 	job := campaign.Job{Ledger: w.o.Ledger, Name: f.Launch(), Owner: w.o.Owner, Lease: w.o.Lease}
 	return job.Do(ctx, func(ctx context.Context) error {

@@ -57,7 +57,7 @@ type Options struct {
 	Launch func(ctx context.Context, r Request) (campaign.Run, error)
 	// Missing says why no file of the campaign can be launched now, nil if it can.
 	Missing func(campaign string) error
-	// Owner and Lease are those of jobs.
+	// Owner and Lease are those of the jobs of this process. Lease must be positive.
 	Owner string
 	Lease time.Duration
 	Log   *slog.Logger
@@ -67,11 +67,11 @@ type Options struct {
 // row.
 const launchesAtOnce = 2
 
-// Watcher looks after the folders of its rules. Make it with New.
+// Watcher takes files from the folders of its rules. Make it with New.
 type Watcher struct {
 	o       Options
 	folders []*watched
-	freed   chan struct{} // a slot was freed
+	freed   chan struct{} // the work on a file has ended
 	work    sync.WaitGroup
 
 	mu     sync.Mutex
@@ -96,7 +96,7 @@ type sighting struct {
 	etag  string
 	since time.Time
 	taken string // why it is not taken any more; "" while it may be
-	// claimed is when this process saw last that it is claimed. The process that claimed it moves it.
+	// claimed is when this process last found it claimed. The process that claimed it moves it away.
 	claimed time.Time
 }
 
@@ -112,14 +112,14 @@ func New(o Options) *Watcher {
 // step is the longest time between two looks at what is due.
 const step = 500 * time.Millisecond
 
-// Run watches until ctx ends, and returns when nothing of it is left.
+// Run watches until ctx ends, and returns when its goroutines have ended.
 func (w *Watcher) Run(ctx context.Context) {
 	defer w.work.Wait()
 	for {
 		for _, p := range w.folders {
 			if now := time.Now(); !now.Before(p.next) {
 				w.look(ctx, p)
-				p.next = time.Now().Add(max(p.Bucket.Every(), 20*time.Since(now))) // at most 5 % of the time
+				p.next = time.Now().Add(max(p.Bucket.Every(), 20*time.Since(now))) // listing takes at most 5 % of the time
 			}
 			w.claim(ctx, p)
 			w.due(ctx, p)
@@ -155,7 +155,7 @@ func (w *Watcher) look(ctx context.Context, p *watched) {
 		}
 		if err != nil {
 			wait("", "it cannot be read: "+err.Error())
-			seen = p.seen // what was seen before the fault counts after it
+			seen = p.seen // what was seen before the fault still counts after it
 			p.ready = nil
 			break
 		}
@@ -191,7 +191,7 @@ func (w *Watcher) look(ctx context.Context, p *watched) {
 			}
 		default:
 			p.ready = append(p.ready, o)
-			if now.Sub(s.since) > 2*time.Second+least { // it has waited for a slot
+			if now.Sub(s.since) > 2*time.Second+least { // it has waited for other files
 				wait(o.Key, "it is taken when one of the files before it is launched")
 			}
 		}
@@ -204,7 +204,7 @@ func (w *Watcher) look(ctx context.Context, p *watched) {
 // mostWaits is the most waiting files of a folder that the ledger keeps.
 const mostWaits = 200
 
-// note stores what waits, when that has changed.
+// note stores the files that wait, if they have changed.
 func (w *Watcher) note(ctx context.Context, p *watched) {
 	all := make([]campaign.DropWait, 0, len(p.waits))
 	for _, wait := range p.waits {
@@ -231,7 +231,7 @@ func (w *Watcher) note(ctx context.Context, p *watched) {
 	}
 }
 
-// claim claims files that are complete, while there are slots.
+// claim claims files that are complete, while this process may work on more.
 func (w *Watcher) claim(ctx context.Context, p *watched) {
 	for len(p.ready) > 0 && w.free() && ctx.Err() == nil {
 		o := p.ready[0]
@@ -241,7 +241,7 @@ func (w *Watcher) claim(ctx context.Context, p *watched) {
 			Campaign: p.Campaign, TakenAt: now, NextAt: now.Add(w.o.Lease)})
 		switch s := p.seen[o.Key]; {
 		case err != nil:
-			return // the engine logs a ledger that is away
+			return // the engine logs that the ledger is away
 		case f.State == campaign.DropClaimed:
 			s.claimed = now
 			p.seen[o.Key] = s
@@ -256,7 +256,7 @@ func (w *Watcher) claim(ctx context.Context, p *watched) {
 	}
 }
 
-// takenBefore says why a file that lies there again is not taken.
+// takenBefore says why a version that was taken before is not taken again.
 func takenBefore(f campaign.DroppedFile) string {
 	at := campaign.Instant(f.TakenAt)
 	switch {
@@ -269,8 +269,8 @@ func takenBefore(f campaign.DroppedFile) string {
 	return "this version was taken " + at
 }
 
-// mostDue is how many due files are read at a time: more than all processes work on, so that those
-// of other processes hide none.
+// mostDue is how many due files are read at a time. It is more than all processes work on, so that
+// some of those that were read are free.
 const mostDue = 64
 
 // due starts what is due of the files of a bucket: a file whose process died, one that is tried
@@ -281,21 +281,21 @@ func (w *Watcher) due(ctx context.Context, p *watched) {
 	}
 	files, err := w.o.Ledger.DroppedFiles(ctx, campaign.DropFilter{Bucket: p.Name, Due: time.Now(), Limit: mostDue})
 	if err != nil {
-		return // the engine logs a ledger that is away
+		return // the engine logs that the ledger is away
 	}
 	for _, f := range files {
 		w.start(ctx, p, f)
 	}
 }
 
-// free reports whether a slot is free.
+// free reports whether this process may work on another file.
 func (w *Watcher) free() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return len(w.busy) < launchesAtOnce
 }
 
-// start works on a file in the background, unless this process does already or has no slot.
+// start works on a file in the background, unless this process does already or may work on no more.
 func (w *Watcher) start(ctx context.Context, p *watched, f campaign.DroppedFile) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -322,8 +322,8 @@ func (w *Watcher) start(ctx context.Context, p *watched, f campaign.DroppedFile)
 	})
 }
 
-// rest keeps a file from being tried again at once, which would ask the ledger without a pause. The
-// caller has the lock.
+// rest delays the next try of a file by a third of the lease. Without a delay a file that fails
+// would ask the ledger without a pause. The caller has w.mu.
 func (w *Watcher) rest(no int64) {
 	now := time.Now()
 	if len(w.again) > mostDue {

@@ -38,7 +38,7 @@ func body(format string, n campaign.Notification, totals map[string]int64) (stri
 	f.Text = sentence(n, f)
 	var v any = Message{Type: n.Kind, Timestamp: n.At, Data: f}
 	if format == Slack {
-		// Slack reads &, < and > as its own marks
+		// Slack reads &, < and > as control characters
 		// (https://docs.slack.dev/messaging/formatting-message-text).
 		v = map[string]string{"text": strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(f.Text)}
 	}

@@ -28,8 +28,8 @@ type Destination struct {
 	keys [][]byte
 }
 
-// Check returns the first fault, beginning with the key of the configuration below the destination.
-// It contains no word of a secret.
+// Check reads the signing keys, and returns the first fault. The error begins with the key of the
+// configuration below the destination, and contains no part of a secret.
 func (d *Destination) Check() error {
 	u, err := url.Parse(d.URL.Reveal())
 	switch {

@@ -4,6 +4,7 @@
 //
 // The transaction of an event writes its notifications, so that a process that dies loses none
 // (campaign.NotificationLedger). Run takes a try by one conditional update, so that of N replicas
-// one makes it. A process that dies between its request and the record of the answer sends once
-// more: the header webhook-id of all tries is the same, by which a receiver knows the repetition.
+// one makes it. If a process dies between its request and the record of the answer, another
+// one sends again. All tries have the same header webhook-id, by which a receiver knows the
+// repetition.
 package notify

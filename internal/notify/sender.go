@@ -33,18 +33,20 @@ type Options struct {
 }
 
 const (
-	every     = time.Second      // Sender.every
-	batch     = 50               // notifications of one look
-	within    = 10 * time.Second // one request
-	taken     = time.Minute      // how long a try belongs to the process that took it: the request and the record
-	giveUp    = 72 * time.Hour   // after this no try is made
-	kept      = 30 * 24 * time.Hour
-	tidied    = time.Hour
-	lookAgain = time.Minute        // how soon an ended run and a hold are looked at again
-	quiet     = 10 * time.Minute   // without an event a run whose messages are delivered is settled, without its return a hold is over
-	latest    = 7 * 24 * time.Hour // after this a run is settled, whatever its statuses are
-	mostWait  = 24 * time.Hour     // of a Retry-After
-	answer    = 4 << 10            // bytes of an answer that are read
+	every     = time.Second         // Sender.every
+	batch     = 50                  // notifications of one look
+	within    = 10 * time.Second    // one request
+	taken     = time.Minute         // how long a try belongs to its process: the request, and the record of the answer
+	giveUp    = 72 * time.Hour      // after this no try is made
+	kept      = 30 * 24 * time.Hour // how long the ledger keeps a notification
+	tidied    = time.Hour           // between two removals of old notifications
+	lookAgain = time.Minute         // how soon an ended run and a hold are looked at again
+	// quiet is how long no event comes before a run with delivered messages is settled, and how long a
+	// hold stays ended before its end is told.
+	quiet    = 10 * time.Minute
+	latest   = 7 * 24 * time.Hour // after this a run is settled, whatever its statuses are
+	mostWait = 24 * time.Hour     // of a Retry-After
+	answer   = 4 << 10            // bytes of an answer that are read
 )
 
 // waits are those between the tries: 71 h 36 min in all, after the example of Standard Webhooks.
@@ -93,9 +95,9 @@ func (s *Sender) Run(ctx context.Context) {
 	s.client.CloseIdleConnections()
 }
 
-// tidy removes old notifications, and gives up those of destinations that the configuration no
-// longer has. A replica with an older configuration does not know a new one, whose notifications
-// are looked after within seconds.
+// tidy removes old notifications. It gives up those that have been due for giveUp and whose
+// destination is not in the configuration. A replica with an older configuration gives up none of a
+// new destination, because another replica sends those within seconds.
 func (s *Sender) tidy(ctx context.Context) error {
 	all, err := s.o.Ledger.NotificationBacklogs(ctx)
 	if err != nil {
@@ -124,7 +126,7 @@ func (s *Sender) tidy(ctx context.Context) error {
 	return err
 }
 
-// tend looks after one destination.
+// tend sends the notifications of one destination until ctx ends.
 func (s *Sender) tend(ctx context.Context, d *Destination) {
 	failing := false
 	for ctx.Err() == nil {
@@ -161,7 +163,8 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// update stores a notification, and reports whether it was as this process knows it.
+// update changes a notification from was to is. It reports false when another process has changed
+// it, and when the ledger cannot be written.
 func (s *Sender) update(ctx context.Context, was, is campaign.Notification) bool {
 	// A notification that was sent is recorded although the process ends.
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
@@ -205,7 +208,7 @@ func (s *Sender) try(ctx context.Context, d *Destination, n campaign.Notificatio
 	}
 	wait, err := s.post(ctx, d, n, now)
 	if ctx.Err() != nil && err != nil {
-		return true // the process ends; another one tries again when this try is over
+		return true // this process ends; another one tries again after taken
 	}
 	after := n
 	after.Error = ""
@@ -236,14 +239,14 @@ func about(d *Destination, n campaign.Notification) []any {
 	return line
 }
 
-// errGone says that the receiver wants no more of it.
+// errGone says that the receiver wants no more notifications.
 var errGone = errors.New("410 Gone")
 
 // post makes one request. wait is what the answer asks for.
 func (s *Sender) post(ctx context.Context, d *Destination, n campaign.Notification, now time.Time) (wait time.Duration, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, d.URL.Reveal(), strings.NewReader(n.Body))
 	if err != nil {
-		return 0, errors.New("the address is none") // the error has the address
+		return 0, errors.New("the address is none") // err contains the address
 	}
 	req.GetBody = nil // no transport repeats it by itself
 	req.Header.Set("Content-Type", "application/json")
@@ -254,7 +257,7 @@ func (s *Sender) post(ctx context.Context, d *Destination, n campaign.Notificati
 	resp, err := s.client.Do(req)
 	if err != nil {
 		var told interface{ Unwrap() error }
-		if errors.As(err, &told) { // *url.Error has the address, which may be the secret
+		if errors.As(err, &told) { // *url.Error contains the address, which may be the secret
 			err = told.Unwrap()
 		}
 		return 0, errors.New(messaging.Scrub(err.Error(), 300))

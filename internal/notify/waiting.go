@@ -9,7 +9,7 @@ import (
 	"campaignd/campaign"
 )
 
-// look looks at what a waiting notification waits for. It reports whether it stored something.
+// look checks whether a waiting notification may be sent. It reports whether it stored something.
 func (s *Sender) look(ctx context.Context, d *Destination, n campaign.Notification) bool {
 	if n.Kind == campaign.NotifyHoldEnded {
 		return s.over(ctx, d, n)
@@ -42,8 +42,8 @@ func (s *Sender) settle(ctx context.Context, n campaign.Notification) bool {
 	return s.update(ctx, n, is)
 }
 
-// over makes the notification of a hold pending when the hold has ended and has not come back for
-// quiet: until then it would tell the end of a fault that is not over.
+// over makes the notification of the end of a hold pending when the hold has been ended for quiet.
+// A hold that begins again before that has not ended.
 func (s *Sender) over(ctx context.Context, d *Destination, n campaign.Notification) bool {
 	holds, err := s.o.Ledger.Holds(ctx, true)
 	if err != nil {
@@ -58,7 +58,7 @@ func (s *Sender) over(ctx context.Context, d *Destination, n campaign.Notificati
 	switch {
 	case i < 0:
 		told.Detail = n.Subject + " is not held any more"
-	case h.Since.After(n.At): // it was lifted, and began anew: that has a notification of its own
+	case h.Since.After(n.At): // it was lifted and began again, which has a notification of its own
 		told.Detail = fmt.Sprintf("the hold of %s from %s was lifted, and another has begun",
 			n.Subject, campaign.Instant(n.At))
 	case h.Ended == nil:

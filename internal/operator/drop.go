@@ -8,9 +8,9 @@ import (
 	"campaignd/client/resource"
 )
 
-// Drops lists files of watched folders: those that wait, then at most limit of those that were
-// taken, the newest first, behind the file before; 0: from the newest on. next is the file to go on
-// behind; 0: there are no more. A session of one company sees the files that started a run of it.
+// Drops lists files of watched folders: first those that wait, then at most limit of those that
+// were taken, the newest first. before is the next of the page before; 0: the first page. next is 0
+// on the last page. A session of one company sees the files that started a run of that company.
 func (d *Session) Drops(ctx context.Context, before int64, limit int) (all []resource.Drop, next int64, err error) {
 	if limit < 1 || limit > mostPage {
 		return nil, 0, invalid("limit %d: want 1 to %d", limit, mostPage)

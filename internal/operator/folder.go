@@ -29,8 +29,8 @@ var ErrAbsent = errors.New("not found")
 // mostFirings is the most firings listed for each campaign.
 const mostFirings = 1000
 
-// seesFile reports whether the file is of the company of the session. One that cannot be read is of
-// none.
+// seesFile reports whether the file is of the company of the session. A file that cannot be read is
+// of no company.
 func (d *Session) seesFile(ctx context.Context, f *File) bool {
 	return d.Company == "" || f.Definition != nil && d.ofCompany(d.Origins(ctx, nil), f.Definition.Connections)
 }

@@ -12,7 +12,7 @@ import (
 	"campaignd/internal/spelling"
 )
 
-// Holds lists what may not be sent now; with ended also what has ended.
+// Holds lists the holds in force; with ended also those that have ended.
 func (d *Session) Holds(ctx context.Context, ended bool) ([]campaign.HoldState, error) {
 	holds, err := d.Ledger.Holds(ctx, ended)
 	if err != nil {
@@ -72,7 +72,7 @@ func scopeWords() string {
 }
 
 // checkKnown refuses an id that no connection has, because a hold of it would stop nothing. While
-// the service does not list its connections each id is taken.
+// the service does not list its connections every id is accepted.
 func (d *Session) checkKnown(ctx context.Context, scope campaign.HoldScope, id string) error {
 	of, ok := map[campaign.HoldScope]func(campaign.Origin) string{
 		campaign.HoldKey:        func(o campaign.Origin) string { return o.Key },

@@ -76,7 +76,7 @@ func (d *Session) Keys(ctx context.Context) ([]resource.Key, error) {
 	return keys, err
 }
 
-// RevokeKey ends a key for ever. The error is campaign.ErrNoKey for one that is not there.
+// RevokeKey ends a key for ever. The error is campaign.ErrNoKey if there is none.
 func (d *Session) RevokeKey(ctx context.Context, id string) (resource.Key, error) {
 	k, err := d.Ledger.Key(ctx, id)
 	if err != nil {

@@ -68,7 +68,7 @@ func notificationFacts(n campaign.Notification) resource.Notification {
 	return f
 }
 
-// SendNotification has a notification sent again, for three days from now, with the id that it has.
+// SendNotification makes a notification due again, for three days from now. It keeps its id.
 func (d *Session) SendNotification(ctx context.Context, no int64) (resource.Notification, error) {
 	n, err := d.notification(ctx, no)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 )
 
 // A secret is cpd_ID_RANDOM followed by a checksum, so that a scanner finds it in a file and a
-// mistyped one costs no look into the ledger: 8, 64 and 8 characters of hex. A fast hash is right
+// mistyped one is refused without the ledger: 8, 64 and 8 characters of hex. A fast hash is right
 // for 256 random bits: nobody can try them all.
 const (
 	secretPrefix = "cpd_"

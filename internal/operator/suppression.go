@@ -16,9 +16,8 @@ import (
 	"campaignd/recipients"
 )
 
-// Suppressions lists the numbers that must not be sent to, by number: at most limit behind the
-// number after. next is the number to go on behind; "": there are no more. to selects one number,
-// "": all.
+// Suppressions lists the suppressed numbers in order: at most limit that follow the number after.
+// next is the after of the next page, "" on the last one. to selects one number; "": all.
 func (d *Session) Suppressions(ctx context.Context, to, after string, limit int) (list []resource.Suppression, next string, err error) {
 	key, behind := recipients.Key(to), recipients.Key(after)
 	switch {
@@ -96,9 +95,9 @@ func count(n int) string {
 // mostFaults is how many rejected rows an import tells.
 const mostFaults = 1000
 
-// ImportSuppressions suppresses the numbers of a CSV file, which it reads to its end; those of a
-// company's session for the messages of that company alone. Rows that cannot be imported are told;
-// the others are.
+// ImportSuppressions suppresses the numbers of a CSV file, which it reads to its end. A session of
+// one company suppresses them for the messages of that company alone. Rows that cannot be imported
+// are in out, and all others are imported.
 func (d *Session) ImportSuppressions(ctx context.Context, file io.Reader, q resource.SuppressionImport) (out resource.Imported, err error) {
 	scope := cmp.Or(q.Scope, campaign.ScopeMarketing)
 	if _, err := campaign.ParseScope(string(scope)); err != nil {
@@ -130,7 +129,7 @@ func (d *Session) ImportSuppressions(ctx context.Context, file io.Reader, q reso
 }
 
 // ShowSuppressions returns the entries of one number, with the proof of each. A session of one
-// company sees its own, and of those that stop the messages of all only that they are there.
+// company sees those of that company, and only the existence of those for all companies.
 func (d *Session) ShowSuppressions(ctx context.Context, number string) ([]campaign.ShownSuppression, error) {
 	shown, err := campaign.ShowSuppressions(ctx, d.Ledger, number, time.Now())
 	if errors.Is(err, campaign.ErrNoNumber) {

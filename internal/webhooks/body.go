@@ -16,9 +16,8 @@ import (
 const smallBody = 16 << 10
 
 // bodies reads request bodies whole, because the signature covers the whole body. The sender is not
-// verified yet. Memory is therefore allocated only for bytes that have come. All bodies longer than
-// smallBody get at most max bytes together, those of one address a quarter of it, and they must
-// come at leastRate.
+// verified yet, so memory is allocated only as bytes come. All bodies longer than smallBody
+// together get at most max bytes, those of one address at most share. They must come at leastRate.
 type bodies struct {
 	limit int64        // bytes of one body
 	max   int64        // bytes of all long bodies together
@@ -30,7 +29,7 @@ type bodies struct {
 }
 
 // leastRate is the rate in bytes per second at which a long body must come, after rateGrace. The
-// longest one that may come takes 1 s + 4 MiB / (1 MiB/s) = 5 s, half of answerTime.
+// longest body takes at most 1 s + 4 MiB / (1 MiB/s) = 5 s, half of answerTime.
 const (
 	leastRate = 1 << 20
 	rateGrace = time.Second
@@ -54,10 +53,12 @@ func (b *body) release() {
 	b.bytes = nil
 }
 
-// share is how many bytes of max one address gets: one long body at least.
+// share is how many bytes of max one address gets: a quarter, and one body of the longest length at
+// least.
 func (s *bodies) share() int64 { return max(s.max/4, min(s.limit+1, s.max)) }
 
-// reserve takes more bytes of max for an address, or with less than 0 gives them back.
+// reserve takes more bytes of max for an address. A negative number gives bytes back. It reports
+// false when not enough is left.
 func (s *bodies) reserve(address string, more int64) bool {
 	if more == 0 {
 		return true

@@ -9,17 +9,17 @@ import (
 	"campaignd/internal/messaging"
 )
 
-// The breaker of throttled messages: the service accepts them, and the platform fails them later
-// because the number is too fast (130429). The limiter learns from answers to sends only. When 20
-// of the last 25 messages of a connection failed so, the connection is held. It is half-open once
-// the hold has ended: the next such failure holds it again, a delivery ends the hold for good.
+// The breaker of throttled messages. The service accepts such a message, and the platform fails it
+// later because the number is too fast (130429). The limiter does not learn of this: it sees the
+// answers to sends only. When 20 of the last 25 messages of a connection have failed so, the
+// breaker trips and holds the connection. After that each further such failure begins the hold
+// again, until a delivery ends the hold and closes the breaker.
 const (
 	breakerWindow = 25
 	breakerTrips  = 20
-	// breakerOld is the age from which a status says nothing about now: the service repeats and
-	// replays.
+	// breakerOld is the age from which a status is ignored: the service repeats and replays old ones.
 	breakerOld = 2 * time.Minute
-	// breakerEvery spaces the reports of one connection.
+	// breakerEvery is the shortest time between two holds of one connection.
 	breakerEvery = time.Second
 )
 
@@ -33,13 +33,13 @@ type breaker struct {
 	last   [breakerWindow]bool // throttled?
 	n      int                 // statuses in last, at most breakerWindow
 	next   int
-	closed bool      // a delivery was seen since the last trip; at the start nothing is known
-	tripAt time.Time // own time of the status that tripped
-	told   time.Time
+	closed bool      // a delivery was seen since the last trip; false at the start
+	tripAt time.Time // the own time of the status at which it tripped last
+	told   time.Time // when see returned a hold last
 }
 
-// see counts a delivered status, or a failed one with its code; 0 means that it has none. It
-// returns the hold that begins or the lift that ends it.
+// see counts a delivered status, or a failed one with its code, which is 0 where it has none. It
+// returns the hold that begins, or the lift that ends one.
 func (b *breakers) see(connection string, delivered bool, code int, at, received time.Time) (hold *campaign.Hold, lift *campaign.Lift) {
 	throttled := messaging.Throttling(code)
 	if connection == "" || received.Sub(at) > breakerOld {

@@ -57,7 +57,7 @@ func (c Counts) LastVerified() (last time.Time) {
 	return last
 }
 
-// counters are the numbers of Counts while they are counted.
+// counters count what Counts returns.
 type counters struct {
 	taken    atomic.Uint64
 	rejected []atomic.Uint64 // by Rejection.index
@@ -114,7 +114,7 @@ func (c *counters) swept(s campaign.Swept, err error) {
 	c.counts.Orphans, c.counts.Ambiguous = int64(s.Left), int64(s.Ambiguous)
 }
 
-// sweptElsewhere forgets what the last sweep left: another process sweeps and counts it.
+// sweptElsewhere sets the counts of the last sweep to 0: another process sweeps, and has them.
 func (c *counters) sweptElsewhere() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

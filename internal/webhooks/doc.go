@@ -2,8 +2,8 @@
 // the raw bytes, turns the events into facts for the ledger, and answers 2xx when the ledger has
 // stored them.
 //
-// The daemon mounts the Intake on its public listener and owns its Run; the commands `run` and
-// `demo` do the same. The service posts to it.
+// internal/daemon serves the Intake on its public listener and calls Run. The service posts to the
+// listener.
 //
 // Promises (docs/protocol.md#webhook-intake):
 //
@@ -11,9 +11,10 @@
 //     ledger cannot commit, or too many events wait, it answers 503 at once. The service repeats a
 //     delivery for 8 h 36 min, so the events come again. A repetition does no harm: facts merge.
 //   - A recipient who writes STOP is suppressed in the ledger before the 2xx.
-//   - Nothing is parsed before the signature is verified. A refusal tells a forger nothing.
-//   - Each request is answered within 10 s. There is no batching delay: each commit takes the
-//     events that came during the last one.
+//   - Nothing is parsed before the signature is verified. The answer to a wrong signature has no
+//     body, so that a forger learns nothing from it.
+//   - Each request is answered within 10 s. No event waits until a batch is full: each commit
+//     takes the events that came during the commit before.
 //
 // The Intake answers 400 to a signed body that it cannot decode, and logs it without its contents.
 // A 2xx would be false, because nothing was stored. The service repeats the delivery, which gives

@@ -30,8 +30,8 @@ func (i *Intake) fold(events []messaging.Event, received time.Time) campaign.Eve
 		e.At, _ = campaign.EventTime(own, received)
 		switch e.Kind {
 		case messaging.KindTemplate, messaging.KindNumber, messaging.KindAccount:
-			// A clock that is ahead must not make refusals of the next minutes look older than a lifting
-			// event.
+			// If the service's clock is ahead, a lifting event must not end the holds of the refusals of
+			// the next minutes.
 			if e.At.After(received) {
 				e.At = received
 			}
@@ -57,7 +57,7 @@ func (i *Intake) fold(events []messaging.Event, received time.Time) campaign.Eve
 				continue
 			} else if e.Preference.Stop {
 				facts.Suppressions = append(facts.Suppressions, s)
-			} else if !own.IsZero() { // a wish without a time ends no stop
+			} else if !own.IsZero() { // a wish without a time lifts no suppression
 				facts.Lifted = append(facts.Lifted, s)
 			}
 		case messaging.KindTemplate:
@@ -69,8 +69,8 @@ func (i *Intake) fold(events []messaging.Event, received time.Time) campaign.Eve
 	return facts
 }
 
-// sane reports whether text can be the id of a connection or an account: the service's own have
-// some 30 characters. A longer one is kept out of metrics, logs and memory.
+// sane reports whether id can be that of a connection or an account. The ids of the service have
+// about 30 characters. Other texts are kept out of metrics, logs and memory.
 func sane(id string) bool {
 	return len(id) <= 200 && utf8.ValidString(id) && !strings.ContainsFunc(id, unicode.IsControl)
 }
@@ -103,7 +103,7 @@ func (i *Intake) foldStatus(facts *campaign.Events, e *messaging.Event, received
 func (i *Intake) foldMessage(facts *campaign.Events, e *messaging.Event, received time.Time) {
 	if key := recipients.Key(e.Inbound.From); key != 0 && e.Connection != "" && i.o.Tiered(e.Connection) {
 		at := e.At
-		if at.After(received) { // a window is no longer open than 24 hours from now
+		if at.After(received) { // a window ends at most 24 hours from now
 			at = received
 		}
 		facts.Inbound = append(facts.Inbound, campaign.Inbound{Key: key, Connection: e.Connection, At: at})
@@ -128,8 +128,8 @@ func (i *Intake) foldMessage(facts *campaign.Events, e *messaging.Event, receive
 	}
 }
 
-// foldMove adds the move of a customer to another number (docs/service.md#opt-outs). An event
-// without the old number tells nothing.
+// foldMove adds the move of a customer to another number (docs/service.md#opt-outs). An event that
+// lacks one of the two numbers is only counted.
 func (i *Intake) foldMove(facts *campaign.Events, e *messaging.Event) {
 	from, to := e.Inbound.From, e.Inbound.MovedTo
 	m := campaign.Move{From: recipients.Key(from), To: recipients.Key(to), FromPhone: "+" + from, ToPhone: "+" + to, At: e.At}
@@ -140,9 +140,9 @@ func (i *Intake) foldMove(facts *campaign.Events, e *messaging.Event) {
 	facts.Moved = append(facts.Moved, m)
 }
 
-// suppression returns the suppression of a number in digits (docs/service.md#opt-outs), for the
-// company of the event's connection if opt-outs are so configured. A customer who is known only by
-// a platform user id, without a phone number, cannot be suppressed; the case is counted.
+// suppression returns the suppression of a phone number in digits (docs/service.md#opt-outs). With
+// Options.PerCompany it is for the company of the event's connection. A customer who is known only
+// by a user id of the platform cannot be suppressed: the case is counted, and the result is false.
 func (i *Intake) suppression(e *messaging.Event, digits string, scope campaign.Scope, source string, proof campaign.Proof,
 ) (campaign.Suppression, bool) {
 	key := recipients.Key(digits)
@@ -171,7 +171,7 @@ func merge(into *campaign.Events, more campaign.Events) {
 
 // keepLater keeps only the later wish of a number if one batch both stops and resumes marketing to
 // it, because Events has no order between its lists. If both wishes have the same time, the stop
-// wins.
+// stays.
 func keepLater(e *campaign.Events) {
 	if len(e.Suppressions) == 0 || len(e.Lifted) == 0 {
 		return

@@ -55,9 +55,9 @@ func (a *accounts) connections(account string) []string {
 	return slices.Sorted(maps.Keys(a.of[account]))
 }
 
-// accountsOf returns the accounts, as holds name them, that an event is about: that of its
-// connection, those of the connections that are known to belong to the platform's account, and if
-// there is none the platform's account itself. It is empty if the event names none of them.
+// accountsOf returns the accounts that an event is about, by the ids that holds use: the account of
+// its connection, and those of the connections that belong to the platform's account. If there are
+// none, it is the platform's account itself. It is empty if the event names neither.
 func (i *Intake) accountsOf(e *messaging.Event) []string {
 	connections := i.accounts.connections(e.Account)
 	if e.Connection != "" {
@@ -75,9 +75,9 @@ func (i *Intake) accountsOf(e *messaging.Event) []string {
 	return ids
 }
 
-// liftedBy returns the accounts whose holds an event lifts: those that it is about (accountsOf),
-// and those that may be the same because nobody tells the account of their connections. A hold that
-// ends too early begins again with the next refusal; one that no event ends needs an operator.
+// liftedBy returns the accounts whose holds an event lifts: those that it is about, and those that
+// may be the same business account (Options.Peers). A hold that ends too early begins again with
+// the next refusal; a hold that no event ends needs an operator.
 func (i *Intake) liftedBy(e *messaging.Event, about []string) []string {
 	ids := slices.Clone(about)
 	for _, id := range i.o.Peers(e.Connection) {
@@ -131,7 +131,7 @@ func (i *Intake) foldTemplate(facts *campaign.Events, e *messaging.Event, own ti
 		return
 	}
 	accounts = i.liftedBy(e, accounts)
-	if accounts[0] != "" { // also what was held while the account was not known
+	if accounts[0] != "" { // also the holds that began while the account was not known
 		accounts = append(accounts, "")
 	}
 	for _, account := range accounts {
@@ -144,8 +144,8 @@ func (i *Intake) foldTemplate(facts *campaign.Events, e *messaging.Event, own ti
 // them ASCII.
 const maxTemplateName = 512
 
-// foldChange handles an event about a number, an account or a client: it begins a hold, ends the
-// holds of that scope, or is only logged. own is the event's own time.
+// foldChange handles an event about a number, an account or a client. The event begins a hold, ends
+// the holds of its scope, or is only logged. own is the event's own time.
 func (i *Intake) foldChange(facts *campaign.Events, e *messaging.Event, own time.Time) {
 	if i.o.OnChange != nil {
 		i.o.OnChange()

@@ -8,11 +8,11 @@ import (
 	"campaignd/campaign"
 )
 
-// listenTime is the longest time of one record that webhooks are taken.
+// listenTime is the longest time in which the ledger may record that webhooks are taken.
 const listenTime = 5 * time.Second
 
 // listenUntil records in the ledger that webhooks are taken, every campaign.ListenEvery until ctx
-// ends. After a record that failed a new span begins, because the ledger took no events meanwhile.
+// ends. After a failure a new span begins, because the ledger took no events meanwhile.
 func (i *Intake) listenUntil(ctx context.Context) {
 	jitter := rand.New(rand.NewPCG(i.o.Seed, 0x6c697374656e)) // "listen": the purpose of the draws
 	// The end of ctx interrupts no record, and the last record comes after it.

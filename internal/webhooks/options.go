@@ -19,7 +19,7 @@ type Options struct {
 	// SweepTurn reports whether this process is the one that sweeps for all replicas. It is called
 	// before each sweep and may ask the ledger. Default: always true.
 	SweepTurn func(context.Context) bool
-	// Seed decides the jitter. Give each process another one; a simulation gives the same one again.
+	// Seed is that of the jitter. Give each process its own. With the same seed the draws repeat.
 	Seed uint64
 
 	// Decode reads the events of a signed body. Default messaging.DecodeEvents.
@@ -27,18 +27,18 @@ type Options struct {
 	// Connections returns the id of the connection with this number (digits without +), or "". It is
 	// called for events that name a number and no connection, by many goroutines at once. Default: "".
 	Connections func(number string) string
-	// Origin returns what is known of a connection: the ids that holds name. It is called by many
+	// Origin returns what is known of a connection: the ids that holds can name. It is called by many
 	// goroutines at once. Default: the connection alone, which is its own account.
 	Origin func(connection string) campaign.Origin
 	// Peers returns the accounts of other connections that may be the business account of this one,
-	// because nobody tells it. An event that lifts the holds of one lifts theirs too. It is called by
-	// many goroutines at once. Default: none.
+	// because the service does not tell the account. An event that lifts the holds of one account
+	// lifts those of its peers too. It is called by many goroutines at once. Default: none.
 	Peers func(connection string) []string
 	// Tiered reports whether a connection has a tier: then a recipient's message is noted, because it
 	// opens a service window (docs/limits.md#tier). It is called by many goroutines at once. Default:
 	// none has one.
 	Tiered func(connection string) bool
-	// PerCompany keeps an opt-out to the company of its connection. Default: it is one from all.
+	// PerCompany limits an opt-out to the company of its connection. Default: it is for all companies.
 	PerCompany bool
 	// OptOut knows the messages and button payloads that mean "stop". The zero value knows the
 	// built-in list; messaging.NewOptOut adds the payloads of the operator's own buttons.

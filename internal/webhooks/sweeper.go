@@ -12,8 +12,9 @@ import (
 // sweepTime is the longest time of one sweep. A table of a million orphans takes a few seconds.
 const sweepTime = 30 * time.Second
 
-// sweepUntil sweeps again and again until ctx ends. A sweep matches the orphans: statuses that came
-// before their receipt was written, and statuses that prove a doubt (docs/protocol.md#adoption).
+// sweepUntil sweeps after each pause until ctx ends. A sweep matches orphans with deliveries:
+// statuses that came before their receipt was written, and statuses that prove a doubt
+// (docs/protocol.md#adoption).
 func (i *Intake) sweepUntil(ctx context.Context) {
 	jitter := rand.New(rand.NewPCG(i.o.Seed, 0x73776565706572)) // "sweeper": the purpose of the draws
 	failing := false

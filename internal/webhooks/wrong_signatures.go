@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// wrongSignatures delays the answers to wrong signatures while many come, so that they do not take
-// the processor from sending: a client that waits for its answer posts less often. The zero value
-// is ready.
+// wrongSignatures delays the answers to wrong signatures while many come. A client that waits for
+// its answer posts less often, which leaves more of the processor to sending. The zero value is
+// ready.
 type wrongSignatures struct {
 	second  atomic.Int64 // Unix seconds
 	came    atomic.Int64 // wrong signatures in second
@@ -24,6 +24,7 @@ const (
 	wrongDelay   = 250 * time.Millisecond
 )
 
+// wait returns when a wrong signature that came at now may be answered.
 func (s *wrongSignatures) wait(ctx context.Context, now time.Time) {
 	if second := now.Unix(); s.second.Swap(second) != second {
 		s.came.Store(0)

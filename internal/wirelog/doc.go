@@ -5,7 +5,7 @@
 // It promises that an attempt that was granted to a dead process, has no durable result and is not
 // in the process's log was never on the wire. A write goes to the page cache and is never synced:
 // the cache belongs to the kernel, so the death of a process loses nothing of it, and the death of
-// the kernel changes the boot id. A log of another boot, and one that is damaged or copied, says
+// the kernel changes the boot id. A log of another boot, and one that is damaged or copied, proves
 // nothing.
 //
 // # The file

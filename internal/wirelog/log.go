@@ -236,7 +236,7 @@ func (l *Log) take() (no int, err error) {
 	return no, nil
 }
 
-// void ends the proof of this log after an error.
+// void makes the log prove nothing from now on, because of an error.
 func (l *Log) void(why error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -262,8 +262,8 @@ func (l *Log) Recorded(no int) {
 	l.mu.Unlock()
 }
 
-// Close unlocks the folder. The file stays: the next process reads in it what this one did not
-// post. Close of a nil Log does nothing.
+// Close unlocks the folder. The file stays: the next process reads in it what this one had posted.
+// Close of a nil Log does nothing.
 func (l *Log) Close() error {
 	if l == nil {
 		return nil
