@@ -10,8 +10,8 @@ import (
 
 // boundedListener is a net.Listener with a bound on its open connections, and on those of one
 // address. The process keeps the other file descriptors for itself: the ledger, the requests in
-// flight, the lists. One connection too many closes one that waits for a request; if there is none,
-// it is closed itself.
+// flight, the lists. A connection beyond the bound closes one that waits for a request; if there
+// is none, it is closed itself.
 type boundedListener struct {
 	net.Listener
 	most int // connections
@@ -64,7 +64,7 @@ func (c *boundedListener) Accept() (net.Conn, error) {
 	}
 }
 
-// admit takes g among the open connections, and reports whether it may be there.
+// admit takes g among the open connections, and reports whether it may stay.
 func (c *boundedListener) admit(g *boundedConn) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -2,8 +2,8 @@ package daemon
 
 import "sync"
 
-// causes knows the last fault of each job and how often it came, so that one that comes again and
-// again is one line of the log, and its count another.
+// causes knows the last fault of each job and how often it came. A fault that repeats is one line
+// of the log, and its count is in a later line.
 type causes struct {
 	mu sync.Mutex
 	of map[string]cause
@@ -14,8 +14,8 @@ type cause struct {
 	times int
 }
 
-// failed notes the fault of a job. changed tells that the words differ from the last ones, and
-// before how often the last ones came.
+// failed notes the fault of a job. changed reports whether its words differ from those of the last
+// fault. before is how often the last fault came, if they differ.
 func (c *causes) failed(job, words string) (changed bool, before int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -31,7 +31,7 @@ func (c *causes) failed(job, words string) (changed bool, before int) {
 	return true, last.times
 }
 
-// counting adds to a line of the log how often the fault before came, if there was one.
+// counting adds to a line of the log how often the fault before it came, if there was one.
 func counting(before int, line ...any) []any {
 	if before == 0 {
 		return line

@@ -54,7 +54,7 @@ type Config struct {
 	Plan Plan `yaml:"plan" json:"plan"`
 	// The rules of opt-outs: recipients who are not sent to any more.
 	Suppressions Suppressions `yaml:"suppressions" json:"suppressions"`
-	// How long what is over is kept.
+	// How long the deliveries of ended runs are kept.
 	Retention Retention `yaml:"retention" json:"retention"`
 	// Folder of the campaign files that serve runs. It is read again every few seconds.
 	Campaigns string `yaml:"campaigns" json:"campaigns"`
@@ -76,8 +76,8 @@ type Listen struct {
 	Public string `yaml:"public" json:"public"`
 	// Metrics, health and readiness; keep it inside.
 	Admin string `yaml:"admin" json:"admin"`
-	// The certificate of the public listener. Without it, it speaks plain HTTP, for a proxy that has
-	// one.
+	// The certificate of the public listener. Without it the listener speaks plain HTTP, for a proxy
+	// that has a certificate.
 	PublicTLS TLS `yaml:"public_tls,omitempty" json:"public_tls,omitzero"`
 	// The certificate of the admin listener.
 	AdminTLS TLS `yaml:"admin_tls,omitempty" json:"admin_tls,omitzero"`
@@ -145,14 +145,14 @@ type Signature struct {
 	TimestampHeader string `yaml:"timestamp_header" json:"timestamp_header"`
 	// How far a signed time may be from now, from 1s to 24h.
 	Tolerance campaign.Duration `yaml:"tolerance" json:"tolerance"`
-	// The secrets are base64, perhaps after whsec_.
+	// The secrets are base64, with or without whsec_ before it.
 	SecretBase64 bool `yaml:"secret_base64" json:"secret_base64"`
 }
 
 // Suppressions says what an opt-out covers.
 type Suppressions struct {
-	// everywhere: an opt-out from one client's marketing is one from all clients'. company: it is one
-	// from that client's alone.
+	// everywhere: an opt-out from one client's marketing is one from the marketing of all clients.
+	// company: it is one from that client's marketing alone.
 	Scope string `yaml:"scope" json:"scope" jsonschema:"enum=everywhere,enum=company"`
 	// Whole messages and payloads of buttons that mean stop, beside the built-in words of many
 	// languages. Case, accents and punctuation do not matter.
@@ -165,7 +165,7 @@ const (
 	perCompany = "company"
 )
 
-// Retention says how long what is over is kept.
+// Retention says how long the deliveries of ended runs are kept.
 type Retention struct {
 	// How long the deliveries of a run that has ended are kept after its last status, at least 32d.
 	// Then serve deletes them; the totals of reports stay. 0s: for ever.
@@ -177,7 +177,8 @@ type Drop struct {
 	// file:///FOLDER, file:FOLDER relative to the working directory,
 	// s3://BUCKET?endpoint=URL&region=NAME, or gs://BUCKET.
 	Bucket string `yaml:"bucket" json:"bucket" jsonschema:"example=file:///var/lib/campaignd/inbox"`
-	// Begin of the names that are taken, such as spring/; what lies in folders below it is not.
+	// First part of the names that are taken, such as spring/. Files in folders below it are not
+	// taken.
 	Prefix string `yaml:"prefix" json:"prefix"`
 	// Patterns of the last part of the name. Empty: *.csv, *.csv.gz, *.csv.zst and *.tsv.
 	Patterns []string `yaml:"patterns" json:"patterns"`
@@ -263,7 +264,7 @@ func DefaultConfig() *Config {
 	}
 }
 
-// defaultRepeats are those of the service.
+// defaultRepeats are the waits of the service.
 func defaultRepeats() (all []campaign.Duration) {
 	for _, d := range campaign.ServiceRepeats() {
 		all = append(all, campaign.Duration(d))

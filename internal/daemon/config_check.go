@@ -48,7 +48,7 @@ func (c *Config) Validate() error {
 	)
 }
 
-// checkWords refuses words that no message can be.
+// checkWords refuses words that no message can match.
 func (s Suppressions) checkWords() error {
 	for i, w := range s.Words {
 		if !messaging.NewOptOut(w).Match(w) {

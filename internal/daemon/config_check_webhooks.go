@@ -34,7 +34,7 @@ func (unanswered) Write(p []byte) (int, error) { return len(p), nil }
 func (unanswered) WriteHeader(int)             {}
 
 // checkSecrets refuses signing secrets that can be guessed, with which anybody could forge events.
-// That of the sandbox is known to all, and serves on this machine only.
+// The secret of the sandbox is public, and is accepted on this machine only.
 func (c *Config) checkSecrets() error {
 	u, err := url.Parse(c.Service.BaseURL)
 	here := err == nil && messaging.Loopback(u.Hostname())

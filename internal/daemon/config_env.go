@@ -20,7 +20,8 @@ import (
 // readEnvironment copies the variables CAMPAIGND_SECTION_KEY to c. The names are made from the YAML
 // keys, so there is one list of both. A value is read as YAML: numbers takes
 // CAMPAIGND_NUMBERS='{conn_1: {rate: 80}}', or one key of one number with
-// CAMPAIGND_NUMBERS_CONN_1_RATE=80. A variable that names no key is refused: it may be a limit.
+// CAMPAIGND_NUMBERS_CONN_1_RATE=80. A variable that names no key is refused: it may be a misspelled
+// limit.
 func (c *Config) readEnvironment(environment map[string]string) error {
 	known, err := walkEnvironment(reflect.ValueOf(c).Elem(), "CAMPAIGND", "", environment)
 	if err != nil {
@@ -30,7 +31,7 @@ func (c *Config) readEnvironment(environment map[string]string) error {
 }
 
 // below returns, by prefix, the keys of the maps whose members are structs: CAMPAIGND_NUMBERS has
-// RATE, ACCOUNT and so on, behind the id of a member.
+// RATE, ACCOUNT and so on, after the id of a member.
 func below(t reflect.Type, prefix string) map[string][]string {
 	members := map[string][]string{}
 	for f := range t.Fields() {
@@ -49,8 +50,9 @@ func below(t reflect.Type, prefix string) map[string][]string {
 	return members
 }
 
-// nearestBelow returns the name that was most likely meant by one that begins like a map and names
-// none of its keys. An id may have _ as well, so its last word decides.
+// nearestBelow returns the name that was most likely meant by a name that begins with a map and
+// ends with none of its keys; "": none is near. An id may contain _, so only the last word is
+// compared.
 func nearestBelow(name string, members map[string][]string) string {
 	for prefix, keys := range members {
 		rest, ok := strings.CutPrefix(name, prefix+"_")
@@ -102,7 +104,8 @@ func walkEnvironment(v reflect.Value, prefix, secret string, environment map[str
 
 // walkMap sets the members of a map of structs, such as numbers, from the variables PREFIX_ID_KEY.
 // ID is the id in upper case, with _ for every character that the name of a variable cannot have.
-// It means the member that is written so; if there is none, a new one with the id in lower case.
+// It names the member whose id is written so; if there is none, a new one with the id in lower
+// case.
 func walkMap(v reflect.Value, prefix string, environment map[string]string) (known []string, err error) {
 	members := map[string]string{} // id of the map by ID
 	for _, id := range v.MapKeys() {
@@ -161,8 +164,8 @@ func variable(id string) string {
 // keyOf matches the key with which a fault begins.
 var keyOf = regexp.MustCompile(`^[a-z_]+(\.[A-Za-z0-9_-]+)*`)
 
-// variableOf names the variable that set the key of a fault, or a part of the configuration above
-// the key; "": none did.
+// variableOf names the variable that set the key of a fault, or the part of the configuration that
+// contains the key; "": none did.
 func variableOf(fault error, environment map[string]string) string {
 	name := "CAMPAIGND_" + variable(keyOf.FindString(fault.Error()))
 	for ; name != "CAMPAIGND"; name = name[:strings.LastIndexByte(name, '_')] {

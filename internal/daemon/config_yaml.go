@@ -25,7 +25,7 @@ import (
 const maxConfigFile = 1 << 20
 
 // readYAML copies the file to c. It refuses unknown keys, wrong types and second documents with
-// their place. A panic of the parser becomes an error (docs/protocol.md#untrusted-input).
+// line and column. A panic of the parser becomes an error (docs/protocol.md#untrusted-input).
 func (c *Config) readYAML(path string, src []byte) (err error) {
 	fault := func(t *token.Token, what, remedy string) error {
 		f := campaign.Finding{Level: campaign.LevelError, Where: path, What: what, Remedy: remedy}
@@ -79,7 +79,7 @@ func (c *Config) readYAML(path string, src []byte) (err error) {
 			}) {
 				return fault(nil, "the value of a key that holds a secret is not of its form", schemaRemedy)
 			}
-			// An error of a type's own UnmarshalText has no place. Its message begins with the value.
+			// An error of a type's own UnmarshalText has no line. Its message begins with the value.
 			for _, t := range tokens {
 				if strings.HasPrefix(err.Error(), strconv.Quote(t.Value)+" ") {
 					return fault(t, err.Error(), "")

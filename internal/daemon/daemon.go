@@ -1,7 +1,7 @@
 // Package daemon wires one process: ledger, limiter, client, engine, webhook intake and listeners,
 // started in one order and stopped in the reverse order.
 //
-// cmd/campaignd calls it. It is the one package in which all others meet. It promises an ordered
+// cmd/campaignd calls it. This package alone connects the others. It promises an ordered
 // end: no intent is made any more, the answers to requests in flight are recorded, webhooks are
 // answered until the last moment, and every method returns only when its goroutines have ended
 // (docs/architecture.md#goroutines).
@@ -33,8 +33,7 @@ import (
 	"campaignd/throttle"
 )
 
-// limiter is what throttle.Local and throttle.Redis both are: it hands out slots and units of
-// quotas.
+// limiter hands out slots and units of quotas. throttle.Local and throttle.Redis are limiters.
 type limiter interface {
 	throttle.Limiter
 	throttle.Counter
@@ -44,15 +43,15 @@ type limiter interface {
 type Options struct {
 	// Log takes the log. Nil: nothing is logged.
 	Log *slog.Logger
-	// API makes what answers operators on the admin listener; its requests end with ctx. Nil: Serve
-	// answers none, and no `campaignd launch` reaches it.
+	// API makes the operator's API, which Serve mounts on the admin listener. Its requests end with
+	// ctx. Nil: there is none, and `campaignd launch` does not reach this process.
 	API func(ctx context.Context, p operator.Process) (API, error)
 }
 
 // Daemon is one process of campaignd. Make it with New, end it with Close.
 type Daemon struct {
 	cfg       *Config
-	makeAPI   func(context.Context, operator.Process) (API, error) // nil: no operator is answered
+	makeAPI   func(context.Context, operator.Process) (API, error) // nil: no operator's API
 	log       *slog.Logger
 	ledger    campaign.Ledger
 	client    *messaging.Client
@@ -85,7 +84,7 @@ func ReadLedger(ctx context.Context, cfg *Config, log *slog.Logger) (campaign.Le
 	return ledger.Open(ctx, cfg.Ledger, ledger.Options{Copy: true, Log: log}, sqlite.Open, postgres.Open)
 }
 
-// openLedger opens the ledger with a directory, which names what a failed status holds.
+// openLedger opens the ledger with a directory, from which it learns what a failed status holds.
 func openLedger(ctx context.Context, cfg *Config, sender bool, log *slog.Logger, of *directory) (campaign.Ledger, error) {
 	return ledger.Open(ctx, cfg.Ledger, ledger.Options{Sender: sender, Log: log, Origin: of.origin,
 		PerCompany: cfg.Suppressions.Scope == perCompany, Notify: cfg.notified()}, sqlite.Open, postgres.Open)
@@ -237,7 +236,7 @@ func (d *Daemon) Close() error {
 func (d *Daemon) engine(only campaign.RunNo) (*sender.Engine, error) {
 	ended := d.ended
 	if only != 0 {
-		ended = nil // its report follows
+		ended = nil // the command reports the end of its run
 	}
 	var wire sender.Wire
 	if d.wire != nil {

@@ -66,8 +66,8 @@ func (d *directory) origin(connection string) campaign.Origin {
 }
 
 // sending is the origin of a message that is about to be sent. Until the list of connections was
-// read, a connection whose company or account is not configured is of every one that is held: a
-// process that starts while the service is away obeys the holds that it finds.
+// read, a connection whose company or account is not configured is Unasked: a process that starts
+// while the service is away obeys every hold of a company, an account or a portfolio.
 func (d *directory) sending(connection string) campaign.Origin {
 	o, own := d.origin(connection), d.cfg.Numbers[connection]
 	d.mu.RLock()

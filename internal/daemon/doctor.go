@@ -47,7 +47,7 @@ func fail(name, remedy string, err error) Check {
 	return Check{name, HealthFail, messaging.Scrub(err.Error(), 300), remedy}
 }
 
-// doctorWait bounds each check: the longest time that a person waits for one answer.
+// doctorWait is the longest time of one check.
 const doctorWait = 10 * time.Second
 
 // Diagnose checks what campaignd depends on, without changing anything or sending a message: the

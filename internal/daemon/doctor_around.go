@@ -55,7 +55,7 @@ func checkDisks(_ context.Context, cfg *Config) (checks []Check) {
 }
 
 // checkRedis asks for the policy and the persistence of the shared limits. A lost limit is safe,
-// and costs a moment of silence (docs/limits.md#the-script).
+// and stops sending for a moment (docs/limits.md#the-script).
 func checkRedis(ctx context.Context, cfg *Config) []Check {
 	const name = "redis"
 	if cfg.Redis == "" {

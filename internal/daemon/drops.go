@@ -49,7 +49,7 @@ func (c *Config) checkDrops() error {
 	return nil
 }
 
-// open opens the bucket of a rule, without asking it.
+// open opens the bucket of a rule, and makes no request.
 func (r *Drop) open() (drops.Bucket, error) {
 	u, err := url.Parse(r.Bucket)
 	switch {

@@ -12,21 +12,21 @@ import (
 // firings is what the schedule knows of one campaign when it looks.
 type firings struct {
 	after      time.Time         // firings after this time are new
-	added      *campaign.Firing  // the mark that this schedule is known from now on; nil if there is one
+	added      *campaign.Firing  // the record, to be stored, since when this schedule is known; nil if there is one
 	open       []campaign.Firing // newest first
 	launched   map[string]campaign.RunNo
 	unfinished []campaign.Run // newest first
-	// quarantined is when the ledger was quarantined last. A firing of before that it does not have
-	// may have been launched in the time that it lost.
+	// quarantined is when the ledger was quarantined last. A firing before that time which the ledger
+	// does not have may have been launched in the lost time.
 	quarantined time.Time
 }
 
 // lostFiring is the detail of a firing that was due before a quarantine.
 const lostFiring = "it may have been launched in the time that the ledger lost"
 
-// firingsOf reads what is known of the firings of s. Other replicas write meanwhile, so it reads in
-// the opposite order of a launch: a firing that another replica has begun in between is known, and
-// is neither a new one nor held up by its own run.
+// firingsOf reads what is known of the firings of s. A launch stores first its firing and then its
+// run, and another replica may launch meanwhile. firingsOf therefore reads the runs first: it then
+// finds the firing, which is not new, without the run, which would delay its own firing.
 func (d *Daemon) firingsOf(ctx context.Context, s Scheduled, now time.Time) (w firings, err error) {
 	name := s.Definition.Name
 	runs, err := d.ledger.Runs(ctx, campaign.RunFilter{Campaign: name, Unfinished: true})
@@ -34,7 +34,7 @@ func (d *Daemon) firingsOf(ctx context.Context, s Scheduled, now time.Time) (w f
 		return w, fmt.Errorf("read runs: %w", err)
 	}
 	for _, r := range runs {
-		// A follow-up run sends to rows of a run that ended. An import that failed holds up no later
+		// A follow-up run sends to rows of a run that ended. An import that failed delays no later
 		// firing.
 		if r.Parent == 0 && (r.State != campaign.Importing || r.Detail == "") {
 			w.unfinished = append(w.unfinished, r)
@@ -57,8 +57,8 @@ func (d *Daemon) firingsOf(ctx context.Context, s Scheduled, now time.Time) (w f
 	if err != nil {
 		return w, fmt.Errorf("read firings: %w", err)
 	}
-	for _, mark := range quarantined {
-		w.quarantined = mark.At
+	for _, last := range quarantined {
+		w.quarantined = last.At
 	}
 	if once, ok := s.Cron.Once(); ok {
 		w.after, err = d.afterOnce(ctx, name, once)
@@ -68,9 +68,9 @@ func (d *Daemon) firingsOf(ctx context.Context, s Scheduled, now time.Time) (w f
 	return w, err
 }
 
-// afterOnce returns the time before or at the only firing of a schedule: at, if that was seen. The
-// file may be younger than the firing, which is missed then, or launched within its grace
-// (Schedule.Misfire).
+// afterOnce returns the time after which the only firing of a schedule is new: its own time if the
+// ledger has it, else a second before. The file may be younger than the firing, which is then
+// missed, or launched within its grace (Schedule.Misfire).
 func (d *Daemon) afterOnce(ctx context.Context, name string, once plan.Firing) (time.Time, error) {
 	seen, err := d.ledger.Firings(ctx, campaign.FiringFilter{Campaign: name, Key: once.Key})
 	if err != nil {
@@ -82,17 +82,18 @@ func (d *Daemon) afterOnce(ctx context.Context, name string, once plan.Firing) (
 	return once.At.Add(-time.Second), nil
 }
 
-// afterKnown returns the time up to which the firings of s are known: that of the newest that is
-// recorded, of the campaign's last scheduled run, or since when this schedule is known. For a
-// schedule that is new to the ledger that is when its file was written, and added is the mark to be
-// stored. A campaign that has fired before marks were kept counts from its last firing.
+// afterKnown returns the time up to which the firings of s are known. It is the latest of three:
+// the newest recorded firing, the campaign's last scheduled run, and since when the ledger knows
+// this schedule. A schedule that is new to the ledger is known since its file was written, and
+// added is the record of that. A campaign that fired before there were such records has no third
+// time.
 func (d *Daemon) afterKnown(ctx context.Context, s Scheduled, now time.Time) (after time.Time, added *campaign.Firing, err error) {
 	name := s.Definition.Name
 	newest, err := d.ledger.Firings(ctx, campaign.FiringFilter{Campaign: name, Limit: 1})
 	if err != nil {
 		return after, nil, fmt.Errorf("read firings: %w", err)
 	}
-	mark, err := d.ledger.Firings(ctx, campaign.FiringFilter{Campaign: name, Outcome: campaign.FiringAdded, Limit: 1})
+	known, err := d.ledger.Firings(ctx, campaign.FiringFilter{Campaign: name, Outcome: campaign.FiringAdded, Limit: 1})
 	if err != nil {
 		return after, nil, fmt.Errorf("read firings: %w", err)
 	}
@@ -100,7 +101,7 @@ func (d *Daemon) afterKnown(ctx context.Context, s Scheduled, now time.Time) (af
 	if err != nil {
 		return after, nil, fmt.Errorf("read runs: %w", err)
 	}
-	for _, f := range append(newest, mark...) {
+	for _, f := range append(newest, known...) {
 		after = later(after, f.At)
 	}
 	for _, r := range last {
@@ -112,10 +113,10 @@ func (d *Daemon) afterKnown(ctx context.Context, s Scheduled, now time.Time) (af
 	}
 	schedule := s.schedule()
 	switch {
-	case len(mark) == 0 && after.IsZero():
+	case len(known) == 0 && after.IsZero():
 		after = written
-	case len(mark) == 0:
-	case mark[0].Detail != schedule && written.After(mark[0].At): // a replica with an older file changes nothing
+	case len(known) == 0:
+	case known[0].Detail != schedule && written.After(known[0].At): // a replica with an older file changes nothing
 		after = later(after, written)
 	default:
 		return after, nil, nil
@@ -278,8 +279,8 @@ func (d *Daemon) due(ctx context.Context, s Scheduled, now time.Time) (f campaig
 }
 
 // note records a firing. It logs and counts an outcome that is new and, with a firing that was not
-// seen before, those that were missed before it. Firings that fail for one cause after the other
-// are one line, and another line with their count when that changes.
+// seen before, those that were missed before it. Firings that fail one after the other for the
+// same cause are one line. When the cause changes, the next line has their count.
 func (d *Daemon) note(ctx context.Context, f campaign.Firing, seen bool) error {
 	changed, err := d.ledger.NoteFiring(ctx, f)
 	if err != nil || !changed {

@@ -13,8 +13,8 @@ const (
 	followUpEvery = time.Minute
 	// followUpRuns is how many runs are looked at, the newest: a ledger keeps runs for ever.
 	followUpRuns = 1000
-	// followUpAgain is when a follow-up is tried again for which nobody was chosen, or that had to
-	// wait: a try reads all rows of its parent.
+	// followUpAgain is how long after a try a follow-up is tried again that chose nobody or had to
+	// wait: a try reads all rows of the parent.
 	followUpAgain = 15 * time.Minute
 )
 

@@ -87,9 +87,8 @@ func (o *Outlook) ask(ctx context.Context, cfg *Config) {
 	_, _ = o.directory.refresh(ctx, client)
 }
 
-// addStored adds a run of the ledger. A run that its operator paused, or whose list is not
-// imported, competes with nobody, and neither does one that this version cannot read: it does not
-// send it.
+// addStored adds a run of the ledger, unless its operator paused it, its list is not imported, or
+// this version cannot read it: such a run sends nothing.
 func (o *Outlook) addStored(ctx context.Context, l campaign.Ledger, run campaign.Run) error {
 	if !run.State.Sends() || run.Wanted != campaign.WantRun {
 		return nil
@@ -261,7 +260,7 @@ func (o *Outlook) addQuotas(ctx context.Context, n *plan.Number, company string)
 // remembered is how many ended runs a forecast looks back at.
 const remembered = 10
 
-// remember observes the runs that have ended: how much the service refused.
+// remember reads from the runs that ended last how much the service refused.
 func (o *Outlook) remember(ctx context.Context, l campaign.Ledger) error {
 	runs, err := l.Runs(ctx, campaign.RunFilter{Limit: 3 * remembered})
 	if err != nil {

@@ -50,7 +50,7 @@ func forecastRun(
 }
 
 // endingHold says that the hold on a run, or else on one of its numbers, is taken to end at its
-// time, although the trial at that time may fail; "": there is none, or it has no end.
+// time, although the test at that time may fail; "": there is none, or it has no end.
 func (o *Outlook) endingHold(run campaign.Run, numbers []string) string {
 	h, held := campaign.Held(run, o.holds, o.directory.origin, o.Now)
 	for _, id := range numbers {

@@ -20,7 +20,7 @@ func Origins(ctx context.Context, cfg *Config, holds []campaign.Hold) func(conne
 	return d.origin
 }
 
-// toldScopes are those whose ids of a connection the service may have to tell.
+// toldScopes are the scopes whose ids the configuration may lack, so that the service is asked.
 var toldScopes = []campaign.HoldScope{campaign.HoldCompany, campaign.HoldAccount, campaign.HoldPortfolio, campaign.HoldTemplate}
 
 // KnownOrigins asks the service for its connections, for a command that sends nothing.
@@ -103,7 +103,7 @@ func (w *holdWatch) look(ctx context.Context) {
 }
 
 // see logs one line for each hold that has begun since the last reading, and one for each that has
-// ended. A breaker that is tested is not over.
+// ended. The hold of a breaker that is tested has not ended.
 func (w *holdWatch) see(ctx context.Context, holds []campaign.Hold) {
 	next := make(map[holdKey]campaign.Hold, len(holds))
 	for _, h := range holds {

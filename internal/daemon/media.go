@@ -25,8 +25,9 @@ func (d *Daemon) keepMedia(ctx context.Context, e *sender.Engine, only campaign.
 	}
 }
 
-// renewMedia uploads the header files of runs again whose assets end soon: of one run, or with 0 of
-// all. One replica does that for a run; a replica without the file leaves it to one that has it.
+// renewMedia uploads again the header files whose assets expire soon: those of the run only, or
+// with 0 those of all runs. One replica does that for a run; a replica without the file leaves it
+// to one that has it.
 func (d *Daemon) renewMedia(ctx context.Context, l *launcher, e *sender.Engine, only campaign.RunNo) {
 	runs, err := d.ledger.Runs(ctx, campaign.RunFilter{Unfinished: true})
 	if err != nil {

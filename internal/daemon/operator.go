@@ -69,7 +69,7 @@ func (d *Daemon) numbersNow(ctx context.Context) ([]resource.Number, error) {
 
 // operatorsAPI makes the operator's API, and the access to it without its URL. The access has no
 // key beside a PostgreSQL ledger, whose own keys open the API of every process. The API is nil if
-// no operator is answered.
+// Options.API is.
 func (d *Daemon) operatorsAPI(ctx context.Context, e *sender.Engine) (API, client.Access, error) {
 	access := client.Access{}
 	if d.makeAPI == nil {

@@ -13,7 +13,7 @@ import (
 // policiesEvery is how often the runs are looked at for what their policies ask beside sending.
 const policiesEvery = 5 * time.Second
 
-// policies does what those of the runs ask beside sending.
+// policies does what the policies of runs ask for beside sending.
 type policies struct {
 	d        *Daemon
 	engine   *sender.Engine

@@ -41,7 +41,7 @@ type QuarantineOptions struct {
 	// Ahead is the number of deliveries of each segment that may have been posted in that time.
 	// A negative number takes the highest rate x Lost.
 	Ahead int64
-	// Force quarantines a ledger that does not seem to have gone back in time, too.
+	// Force also quarantines a ledger that does not seem to have gone back in time.
 	Force bool
 	// DryRun counts, and changes nothing.
 	DryRun bool
@@ -180,8 +180,8 @@ func deadWire(cfg *Config, l campaign.Ledger, log *slog.Logger) (*wirelog.Log, e
 }
 
 // wentBack returns ledger.ErrRestored when the ledger or the wire log of a dead process shows that
-// the ledger went back in time. Other statements of wire logs are made, as the next start would
-// make them.
+// the ledger went back in time. It also records in the ledger what the wire logs state, as the next
+// start would.
 func wentBack(ctx context.Context, l restorable, wire *wirelog.Log) error {
 	if err := l.Restored(ctx); err != nil {
 		return err

@@ -14,9 +14,10 @@ import (
 const lostList = "(the firing of the lost time)"
 
 // closeFirings keeps the schedule from launching again what it may have launched in the lost time:
-// it makes a cancelled run without rows for each firing that is due. A mark closes those of files
-// that are broken now, or are not there (firings.quarantined). It comes before the quarantine of
-// the ledger, so that a quarantine that died in between is repeated as a whole.
+// it makes a cancelled run without rows for each firing that is due. Firings of files that are
+// broken or missing now are closed by the record of the quarantine (firings.quarantined). It comes
+// before the quarantine of the ledger, so that a quarantine that died in between is repeated as a
+// whole.
 func (q *Quarantined) closeFirings(ctx context.Context, cfg *Config, l campaign.Ledger, runs []campaign.Run, log *slog.Logger) error {
 	all, err := ReadSchedule(cfg.Campaigns)
 	if err != nil {

@@ -48,7 +48,7 @@ func newQuotas(cfg *Config, d *directory, l campaign.Ledger, log *slog.Logger) *
 		plan: plan.Allowance{Messages: cfg.Plan.MonthlyMessages, Reserve: cfg.Plan.Reserve, Day: cfg.Plan.Resets.Day, Zone: zone}}
 }
 
-// any reports whether anything is counted.
+// any reports whether there is a quota.
 func (q *quotas) any() bool {
 	return q.plan.Messages > 0 || slices.ContainsFunc(slices.Collect(maps.Values(q.cfg.Numbers)), func(n Number) bool { return n.Ramp != nil })
 }
@@ -106,7 +106,7 @@ func (q *quotas) ramp(connection string, r plan.Ramp, now time.Time) sender.Quot
 }
 
 // spent is how many units of a quota's period the ledger counts as used. A message without a
-// connection counts for everybody.
+// connection counts in every quota.
 func (q *quotas) spent(ctx context.Context, t throttle.Quota) (n int64, err error) {
 	all, err := q.ledger.Spent(ctx, t.From)
 	if err != nil {
@@ -152,8 +152,8 @@ func (q *quotas) planEnds(now time.Time) time.Time {
 const (
 	// decideEvery is how often the ramps are decided: on a new day, and when the quality changes.
 	decideEvery = 5 * time.Second
-	// countEvery is how often the ledger is counted for the metrics. It also keeps what is done, so
-	// that a rebuild is quick.
+	// countEvery is how often the ledger is counted for the metrics. The ledger stores the counts of
+	// finished segments (campaign.LimitLedger), so that a count for a lost Redis is quick.
 	countEvery = 5 * time.Minute
 )
 
@@ -191,8 +191,8 @@ func (q *quotas) run(ctx context.Context) {
 	}
 }
 
-// raise stores the configured allowance. If it is more than before, the service's last word that
-// the plan is used up does not count any more.
+// raise stores the configured allowance. If it is more than before, raise ends the
+// holds that the service began because the plan was used up.
 func (q *quotas) raise(ctx context.Context) error {
 	before, err := q.ledger.SetPlan(ctx, q.plan.Messages)
 	if err != nil || q.plan.Messages <= before {

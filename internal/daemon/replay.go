@@ -10,11 +10,11 @@ import (
 )
 
 const (
-	// replayAfter: a replay is asked for when no webhook was taken for so long. The
-	// service repeats after one minute by itself (docs/service.md#delivery-of-events).
+	// replayAfter is how long no webhook was taken when a replay is asked for. The service repeats
+	// after one minute by itself (docs/service.md#delivery-of-events).
 	replayAfter = 2 * time.Minute
 	// replayBefore is how much earlier a replay begins than the outage: a delivery may wait in a
-	// proxy, and the last word of the intake in the ledger may be campaign.ListenEvery old.
+	// proxy, and the last record of the intake in the ledger may be campaign.ListenEvery old.
 	replayBefore = 5 * time.Minute
 	// replayLease keeps replicas that start together from asking for the same replay.
 	replayLease = 5 * time.Minute

@@ -21,7 +21,7 @@ func (r Retention) check() error {
 	return nil
 }
 
-// Pace of the deletion. After a step, which is one segment, it rests retireRest times as long as
+// Speed of the deletion. After a step, which is one segment, it rests retireRest times as long as
 // the step took: the ledger serves the senders for most of the time. A step deletes at most 4,096
 // rows.
 const (

@@ -39,8 +39,8 @@ func (s Scheduled) schedule() string { return s.Cron.String() + " in " + s.Cron.
 // (folder.look).
 func ReadSchedule(dir string) ([]Scheduled, error) { return newFolder(dir).look() }
 
-// CheckFolder says that the campaigns folder does not exist or cannot be one. Nothing of it fires
-// then, which is as it should be where no campaign has a schedule.
+// CheckFolder returns an error if the campaigns folder does not exist or is no folder. No campaign
+// fires then, which is no fault where none has a schedule.
 func CheckFolder(dir string) error {
 	info, err := os.Stat(dir)
 	switch {

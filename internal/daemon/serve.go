@@ -133,7 +133,7 @@ func (d *Daemon) ready() (note string, err error) {
 // numbersEvery is how often the service is asked for its numbers, so that a changed rate, tier or
 // quality counts within a minute, and connectionsEvery for its connections. The platform allows an
 // account with a registered number 5,000 management calls an hour, any other 200
-// (docs/service.md#limits); this makes 66 of each process.
+// (docs/service.md#limits); each process makes 66.
 const (
 	numbersEvery     = time.Minute
 	connectionsEvery = 10 * time.Minute
@@ -150,8 +150,8 @@ func (d *Daemon) numberChanged() {
 	}
 }
 
-// The waits after a failure: from askAgain on while no rate is known, because nothing is sent then,
-// doubled up to mostAskAgain; a minute later.
+// The waits after a failure while no rate is known, because nothing is sent then: askAgain first,
+// then double each time, up to mostAskAgain. Later failures wait a minute.
 const (
 	askAgain     = time.Second
 	mostAskAgain = 30 * time.Second // 120 calls an hour

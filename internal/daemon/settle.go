@@ -64,8 +64,9 @@ func (s *activity) settled(totals map[campaign.Status]int64, now, lastEvent time
 	return totals[campaign.Delivered] == 0 || now.Sub(later(s.answered, lastEvent)) >= min(quietTime, settle)
 }
 
-// ledgerWait is how long run tries to read a ledger that does not answer, and to write one whose
-// disk is full. PostgreSQL restarts within seconds, and a standby is promoted within half a minute.
+// ledgerWait is how long `campaignd run` tries to read a ledger that does not answer, and to write
+// one whose disk is full. PostgreSQL restarts within seconds, and a standby is promoted within half
+// a minute.
 const ledgerWait = time.Minute
 
 // snapshot is a run with its counts.
@@ -73,7 +74,7 @@ type snapshot struct {
 	run       campaign.Run
 	totals    map[campaign.Status]int64
 	lastEvent time.Time
-	held      campaign.Hold // holds the run up; its Scope is "" if one connection or more is free
+	held      campaign.Hold // stops the run on all connections; its Scope is "" if one or more is free
 }
 
 // snapshot reads a run with its counts.
@@ -111,19 +112,18 @@ func (d *Daemon) snapshot(ctx context.Context, no campaign.RunNo) (s snapshot, e
 const mostWatch = 5 * time.Second
 
 // watch calls progress until the run is settled, paused or ended, or ctx ends, and returns the run.
-// A hold that does not end by itself is waited for as long as a status, settle, because the time of
-// the event that ends it is not known. A ledger that cannot be read or written is tried again for
-// ledgerWait.
+// For the end of a hold without a known end it waits as long as for a status, settle. A ledger that
+// cannot be read or written is tried again for ledgerWait.
 func (d *Daemon) watch(ctx context.Context, no campaign.RunNo, settle time.Duration, progress func(Progress)) (campaign.Run, error) {
 	var s activity
-	var held time.Time // since when the run is held by what does not end by itself, zero while it is not
+	var held time.Time // since when a hold without a known end stops the run, zero while none does
 	wait := settle
 	outage, mayFail := d.ledger.(interface{ Unwritable() (time.Time, error) })
 	if d.intake == nil {
 		wait = 0 // without webhooks no status can come
 	}
 	p := Progress{Phase: "sending"}
-	var away time.Time // the first read that failed, zero while the ledger can be read
+	var away time.Time // since when the ledger cannot be read or written, zero while it can
 	for {
 		began := time.Now()
 		seen, err := d.snapshot(ctx, no)
@@ -185,8 +185,8 @@ func (d *Daemon) watch(ctx context.Context, no campaign.RunNo, settle time.Durat
 		if over || run.State != campaign.Paused && !closing && s.settled(totals, now, lastEvent, wait) {
 			return run, nil
 		}
-		// Counting a large run takes time: at most 2 % of this loop, unless a slow machine would make
-		// the next look late.
+		// Counting a large run takes time: at most 2 % of this loop, unless the pause would be longer
+		// than mostWatch.
 		t := time.NewTimer(min(max(250*time.Millisecond, 50*now.Sub(began)), mostWatch))
 		select {
 		case <-ctx.Done():

@@ -13,7 +13,7 @@ const (
 	// silentAfter is how long no event may come after messages were accepted. Statuses of the platform
 	// come within seconds; a delivery that failed is repeated after 1, 5 and 30 minutes.
 	silentAfter = 10 * time.Minute
-	// silentEvery is how often that is looked at.
+	// silentEvery is how often silence.look is called.
 	silentEvery = time.Minute
 )
 
@@ -75,8 +75,9 @@ func (s *silence) look(now, last time.Time) {
 // ones.
 const silentRuns = 50
 
-// lastEvent is when the last verified event came: to this process, or to another one that applied a
-// status of an unfinished run, or of a new one that has ended: its statuses come after its end.
+// lastEvent is when the last verified event came: any event to this process, or a status that
+// another process applied to an unfinished run or to one of the newest ended runs, whose statuses
+// come after their end.
 func (s *silence) lastEvent(ctx context.Context) (last time.Time, err error) {
 	if s.d.intake != nil {
 		last = s.d.intake.Counts().LastVerified()

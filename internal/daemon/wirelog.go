@@ -21,7 +21,7 @@ func (c *Config) wireLog() (dir, name string) {
 	return cmp.Or(c.DataDir, filepath.Dir(c.LedgerFile())), filepath.Base(c.LedgerFile())
 }
 
-// openWire opens the wire log and makes the statements of the dead processes that left theirs there
+// openWire opens the wire log, and makes the statements of the logs that dead processes left there
 // (docs/protocol.md#wire-log). A statement that the ledger does not take now is made by restate.
 func (d *Daemon) openWire(ctx context.Context) (err error) {
 	dir, name := d.cfg.wireLog()

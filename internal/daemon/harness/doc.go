@@ -32,17 +32,17 @@
 //	make cluster
 //
 // The tests TestCluster... start replicas of `campaignd serve` over a private PostgreSQL and a
-// private Redis, with the service's webhooks spread over them. Replicas are killed, die at points
-// and are stopped past their lease (C14); PostgreSQL ends without a shutdown, Redis is emptied and
-// restarted: 60 faults in a run. The mutations that only several replicas can show are applied one
-// by one, each under the faults that show it (docs/protocol.md#mutations).
+// private Redis, with the service's webhooks spread over them. Replicas are killed, die at crash
+// points, and are stopped for longer than their lease (C14); PostgreSQL ends without a shutdown,
+// Redis is emptied and restarted: 60 faults in a run. The mutations that only several replicas can
+// show are applied one by one, each under the faults that show it (docs/protocol.md#mutations).
 //
 // # A faulty service
 //
-// A scene gives something a fault while runs send: a number, a client, a template, the list of
-// numbers, or the operator ends a run. It compares when and over which number the sandbox got
-// requests, and what the commands holds, why, runs, report and audit say. Pace is demanded within 5
-// % where the machine is not busy.
+// In a scene, a number, a client, a template or the list of numbers has a fault while runs send, or
+// the operator ends a run. The test compares when and over which number the sandbox got requests,
+// and what the commands holds, why, runs, report and audit say. On a machine that is not busy the
+// pace must be right within 5 %.
 //
 // # What a run must prove
 //
