@@ -99,8 +99,9 @@ func TestFourReplicasMakeOnePreflight(t *testing.T) {
 	}
 }
 
-// stuckImport makes a scheduled run whose import was interrupted and whose list is gone.
-func (c *cluster) stuckImport(age time.Duration) (campaign.Run, string) {
+// stuckImport makes a scheduled run whose import was interrupted an hour ago and whose list is
+// gone.
+func (c *cluster) stuckImport() (campaign.Run, string) {
 	c.Helper()
 	file := c.campaign(c.dir, "spring", dailySchedule, 10)
 	makeDue(c.T, file)
@@ -118,15 +119,14 @@ func (c *cluster) stuckImport(age time.Duration) (campaign.Run, string) {
 	if err := os.Chtimes(list, old, old); err != nil {
 		c.Fatal(err)
 	}
-	time.Sleep(age)
+	c.ledger = aged{c.ledger}
 	return run, file
 }
 
 // A stuck import says why, is launched again when its list is corrected, and ends.
 func TestACorrectedListIsAnotherFiring(t *testing.T) {
 	c := newCluster(t, "STANDARD", 15*time.Second)
-	c.config.Sending.Lease = campaign.Duration(500 * time.Millisecond) // an import as old is not left to its creator
-	run, _ := c.stuckImport(600 * time.Millisecond)
+	run, _ := c.stuckImport()
 	c.fourFire(c.dir)
 	stuck, err := c.ledger.Run(t.Context(), run.No)
 	if err != nil || stuck.State != campaign.Importing || !strings.Contains(stuck.Detail, "not here") {
@@ -148,13 +148,10 @@ func TestACorrectedListIsAnotherFiring(t *testing.T) {
 
 // A stuck import ends at its grace, and does not hold up the schedule, whatever its misfire policy.
 func TestAStuckImportEndsAtItsGrace(t *testing.T) {
-	t.Parallel() // it waits
 	for _, policy := range []string{"skip", "run"} {
 		t.Run(policy, func(t *testing.T) {
-			t.Parallel()
 			c := newCluster(t, "STANDARD", 15*time.Second)
-			c.config.Sending.Lease = campaign.Duration(500 * time.Millisecond) // an import as old is not left to its creator
-			run, file := c.stuckImport(600 * time.Millisecond)
+			run, file := c.stuckImport()
 			text, err := os.ReadFile(file)
 			if err != nil {
 				t.Fatal(err)
@@ -167,7 +164,6 @@ func TestAStuckImportEndsAtItsGrace(t *testing.T) {
 			if err := os.WriteFile(file, []byte(soon), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			time.Sleep(time.Until(run.CreatedAt.Add(1100 * time.Millisecond)))
 			c.fourFire(c.dir)
 			r, err := c.ledger.Run(t.Context(), run.No)
 			if err != nil || r.State != campaign.RunStateFailed || !strings.Contains(r.Detail, "grace of 1s") {

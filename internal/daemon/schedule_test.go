@@ -65,9 +65,8 @@ func TestServeLogsEachFaultOfAScheduleOnceWithItsLine(t *testing.T) {
 // that is alive causes no request to the service, no reading of the list and no line in the log.
 func TestReplicasDoNotTouchALiveImport(t *testing.T) {
 	t.Parallel()
-	const lease, looks = 500 * time.Millisecond, 4 // four looks are those of 20 s
-	c := newCluster(t, "STANDARD", lease)
-	c.config.Service.Timeout = campaign.Duration(400 * time.Millisecond)
+	const looks = 4 // those of 20 s
+	c := newCluster(t, "STANDARD", 15*time.Second)
 	var calls atomic.Int64
 	counted := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		calls.Add(1)
@@ -76,7 +75,7 @@ func TestReplicasDoNotTouchALiveImport(t *testing.T) {
 	defer counted.Close()
 	c.config.Service.BaseURL = counted.URL
 	run := c.interrupted("alive", 100)
-	time.Sleep(time.Until(run.CreatedAt.Add(lease + 10*time.Millisecond)))
+	c.ledger = aged{c.ledger}
 
 	log := &notes{}
 	replicas := make([]*Daemon, 3)
@@ -134,8 +133,7 @@ func TestReplicasDoNotTouchALiveImport(t *testing.T) {
 // The schedule of a process resumes the import of a dead process, and logs the launch that fails.
 func TestTheScheduleResumesAnAbandonedImport(t *testing.T) {
 	t.Parallel()
-	const lease = 500 * time.Millisecond
-	c := newCluster(t, "STANDARD", lease)
+	c := newCluster(t, "STANDARD", 15*time.Second)
 	c.config.Campaigns = t.TempDir()
 	run := c.interrupted("left", 100)
 	file := c.campaign(c.config.Campaigns, "daily", dailySchedule, 10)
@@ -143,10 +141,9 @@ func TestTheScheduleResumesAnAbandonedImport(t *testing.T) {
 	if err := os.Remove(strings.TrimSuffix(file, ".yaml") + ".csv"); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(time.Until(run.CreatedAt.Add(lease + 10*time.Millisecond)))
+	c.ledger = aged{c.ledger}
 	log, d := &notes{}, c.replica()
 	d.log = logTo(log)
-	c.config.Sending.Lease = DefaultConfig().Sending.Lease
 	e, err := c.replica().engine(0) // the schedule only pokes it
 	if err != nil {
 		t.Fatal(err)
