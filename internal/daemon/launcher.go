@@ -23,23 +23,19 @@ const (
 // another campaign.
 type launcher struct {
 	d       *Daemon
-	slots   chan struct{}
 	running sync.WaitGroup
-	freed   chan struct{} // a launch has ended after another one found no slot
+	freed   chan struct{} // a launch has ended after another one was refused
 
 	faults causes // by key of the launch
 
 	mu    sync.Mutex
-	full  bool // a launch found no slot since the last one ended
+	full  bool // a launch was refused since the last one ended
 	busy  map[string]bool
 	again map[string]time.Time // when a failed launch may be tried again, by its key
 }
 
 func newLauncher(d *Daemon) *launcher {
-	return &launcher{
-		d: d, slots: make(chan struct{}, launchesAtOnce), freed: make(chan struct{}, 1),
-		busy: map[string]bool{}, again: map[string]time.Time{},
-	}
+	return &launcher{d: d, freed: make(chan struct{}, 1), busy: map[string]bool{}, again: map[string]time.Time{}}
 }
 
 // try calls launch in the background under the job key. It does nothing if that launch is running
@@ -50,18 +46,12 @@ func (l *launcher) try(ctx context.Context, key string, launch func(context.Cont
 	if l.busy[key] || time.Now().Before(l.again[key]) || ctx.Err() != nil {
 		return
 	}
-	select {
-	case l.slots <- struct{}{}:
-	default:
+	if len(l.busy) >= launchesAtOnce {
 		l.full = true
 		return // it is still due at the next try
 	}
 	l.busy[key] = true
-	l.running.Go(func() {
-		err := launch(ctx)
-		<-l.slots
-		l.ended(ctx, key, err)
-	})
+	l.running.Go(func() { l.ended(ctx, key, launch(ctx)) })
 }
 
 // ended records the end of a launch, and logs a new fault, or how often the last one came.

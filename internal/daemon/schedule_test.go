@@ -5,13 +5,10 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -67,13 +64,7 @@ func TestReplicasDoNotTouchALiveImport(t *testing.T) {
 	t.Parallel()
 	const looks = 4 // those of 20 s
 	c := newCluster(t, "STANDARD", 15*time.Second)
-	var calls atomic.Int64
-	counted := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		calls.Add(1)
-		c.service.ServeHTTP(w, r)
-	}))
-	defer counted.Close()
-	c.config.Service.BaseURL = counted.URL
+	calls := c.watched()
 	run := c.interrupted("alive", 100)
 	c.ledger = aged{c.ledger}
 

@@ -14,13 +14,13 @@ type Rule struct {
 	Bucket Bucket
 	// Prefix begins the keys, for example spring/; what lies in folders below it is not taken.
 	Prefix string
-	// Patterns are those of path.Match for the last part of a key; empty: DefaultPatterns.
+	// Patterns are those of path.Match for the last part of a key; empty: defaultPatterns.
 	Patterns []string
 	Campaign string
 }
 
-// DefaultPatterns are the names of lists where a rule says nothing.
-var DefaultPatterns = []string{"*.csv", "*.csv.gz", "*.csv.zst", "*.tsv"}
+// defaultPatterns are the names of lists where a rule says nothing.
+var defaultPatterns = []string{"*.csv", "*.csv.gz", "*.csv.zst", "*.tsv"}
 
 // maxName is the longest last part of a key in bytes. A file system takes 255, and results append
 // to it.
@@ -36,7 +36,7 @@ func (r *Rule) takes(key string) bool {
 	}
 	patterns := r.Patterns
 	if len(patterns) == 0 {
-		patterns = DefaultPatterns
+		patterns = defaultPatterns
 	}
 	for _, p := range patterns {
 		if ok, err := path.Match(p, name); ok && err == nil {
