@@ -314,12 +314,10 @@ func (d *Daemon) send(ctx context.Context, e *sender.Engine) error {
 	select {
 	case <-ended:
 	case <-failed.Done():
-		t := time.NewTimer(webhooksUntil)
 		select {
 		case <-ended:
-		case <-t.C:
+		case <-time.After(webhooksUntil):
 		}
-		t.Stop()
 	}
 	stopListen()
 	<-listening

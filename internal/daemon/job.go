@@ -92,12 +92,10 @@ func (d *Daemon) alone(ctx context.Context, send func(context.Context) error) er
 		if !logged {
 			d.log.Warn("another process sends from this ledger, and without redis only one may: waiting until it has ended")
 		}
-		t := time.NewTimer(waitForTurn)
 		select {
 		case <-ctx.Done():
-			t.Stop()
 			return nil
-		case <-t.C:
+		case <-time.After(waitForTurn):
 		}
 	}
 }

@@ -31,12 +31,10 @@ func (d *Daemon) keepPolicies(ctx context.Context, e *sender.Engine, only campai
 	c := &policies{d: d, engine: e, only: only, defs: map[campaign.RunNo]*campaign.Definition{},
 		again: map[campaign.RunNo]time.Time{}, optOuts: map[campaign.RunNo]optOuts{}}
 	for {
-		t := time.NewTimer(policiesEvery)
 		select {
 		case <-ctx.Done():
-			t.Stop()
 			return
-		case <-t.C:
+		case <-time.After(policiesEvery):
 		}
 		err := c.look(ctx)
 		if failing := err != nil && !errors.Is(err, campaign.ErrUnwritable); failing != c.failing && ctx.Err() == nil {

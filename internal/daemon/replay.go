@@ -63,12 +63,10 @@ func (d *Daemon) askReplay(ctx context.Context, outage time.Time) {
 				"`campaignd webhooks replay` asks later", "since", since, "err", err)
 			return
 		}
-		t := time.NewTimer(replayWaits[n])
 		select {
 		case <-ctx.Done():
-			t.Stop()
 			return
-		case <-t.C:
+		case <-time.After(replayWaits[n]):
 		}
 	}
 }

@@ -42,12 +42,10 @@ func (d *Daemon) retain(ctx context.Context) {
 	var deleted int64
 	failing := false
 	for wait := leastPause; ; {
-		timer := time.NewTimer(wait)
 		select {
 		case <-ctx.Done():
-			timer.Stop()
 			return
-		case <-timer.C:
+		case <-time.After(wait):
 		}
 		if wait = retireEvery; !t.ours(ctx) {
 			continue

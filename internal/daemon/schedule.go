@@ -77,14 +77,11 @@ func (d *Daemon) schedule(ctx context.Context, e *sender.Engine, every time.Dura
 		}
 		d.resumeImports(ctx, l, e, all)
 		d.renewMedia(ctx, l, e, 0)
-		t := time.NewTimer(every)
 		select {
 		case <-ctx.Done():
-			t.Stop()
 			return
 		case <-l.freed: // campaigns that are due at the same minute do not wait for the next tick
-			t.Stop()
-		case <-t.C:
+		case <-time.After(every):
 		}
 	}
 }

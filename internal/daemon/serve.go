@@ -164,14 +164,11 @@ func (d *Daemon) refreshNumbers(ctx context.Context, wait time.Duration) {
 	var asked, listed time.Time
 	var faults causes
 	for {
-		t := time.NewTimer(wait)
 		select {
 		case <-ctx.Done():
-			t.Stop()
 			return
-		case <-t.C:
+		case <-time.After(wait):
 		case <-d.changed:
-			t.Stop()
 			if wait = changedEvery - time.Since(asked); wait > 0 {
 				continue
 			}

@@ -147,12 +147,10 @@ func (d *Daemon) watch(ctx context.Context, no campaign.RunNo, settle time.Durat
 			}
 			p.Detail = "the ledger cannot be " + tell + ", trying again until " + until.UTC().Format("15:04:05 UTC") + ": " + err.Error()
 			progress(p)
-			t := time.NewTimer(time.Second)
 			select {
 			case <-ctx.Done():
-			case <-t.C:
+			case <-time.After(time.Second):
 			}
-			t.Stop()
 			continue
 		}
 		away = time.Time{}
@@ -187,12 +185,10 @@ func (d *Daemon) watch(ctx context.Context, no campaign.RunNo, settle time.Durat
 		}
 		// Counting a large run takes time: at most 2 % of this loop, unless the pause would be longer
 		// than mostWatch.
-		t := time.NewTimer(min(max(250*time.Millisecond, 50*now.Sub(began)), mostWatch))
 		select {
 		case <-ctx.Done():
-			t.Stop()
 			return run, ctx.Err()
-		case <-t.C:
+		case <-time.After(min(max(250*time.Millisecond, 50*now.Sub(began)), mostWatch)):
 		}
 	}
 }

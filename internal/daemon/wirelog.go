@@ -71,12 +71,10 @@ const restateEvery = 2 * time.Second
 // restate makes the statements that are left, until the ledger has taken them or ctx ends.
 func (d *Daemon) restate(ctx context.Context) error {
 	for len(d.unstated) > 0 {
-		t := time.NewTimer(restateEvery)
 		select {
 		case <-ctx.Done():
-			t.Stop()
 			return nil // the next start makes them
-		case <-t.C:
+		case <-time.After(restateEvery):
 		}
 		if err := d.state(ctx); errors.Is(err, ledger.ErrRestored) {
 			return err

@@ -124,14 +124,11 @@ func (w *Watcher) Run(ctx context.Context) {
 			w.claim(ctx, p)
 			w.due(ctx, p)
 		}
-		t := time.NewTimer(step)
 		select {
 		case <-ctx.Done():
-			t.Stop()
 			return
 		case <-w.freed:
-			t.Stop()
-		case <-t.C:
+		case <-time.After(step):
 		}
 	}
 }

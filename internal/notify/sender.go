@@ -155,11 +155,9 @@ func (s *Sender) tend(ctx context.Context, d *Destination) {
 
 // pause waits for d, or for the end of ctx.
 func pause(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
 	select {
 	case <-ctx.Done():
-	case <-t.C:
+	case <-time.After(d):
 	}
 }
 

@@ -168,12 +168,10 @@ func (i *Intake) await(r *http.Request, q *queued, received time.Time) Rejection
 	if mutant.On("ack_before_commit") {
 		return ""
 	}
-	deadline := time.NewTimer(time.Until(received.Add(answerTime)))
-	defer deadline.Stop()
 	var err error
 	select {
 	case err = <-q.answer:
-	case <-deadline.C:
+	case <-time.After(time.Until(received.Add(answerTime))):
 		return RejectedLate
 	case <-r.Context().Done():
 		return RejectedGone

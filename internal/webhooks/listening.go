@@ -30,11 +30,9 @@ func (i *Intake) listenUntil(ctx context.Context) {
 	}
 	for {
 		record()
-		pause := time.NewTimer(campaign.ListenEvery - time.Duration(jitter.Int64N(int64(i.o.SweepJitter)+1)))
 		select {
-		case <-pause.C:
+		case <-time.After(campaign.ListenEvery - time.Duration(jitter.Int64N(int64(i.o.SweepJitter)+1))):
 		case <-ctx.Done():
-			pause.Stop()
 			record()
 			return
 		}

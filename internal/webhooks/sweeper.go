@@ -19,11 +19,9 @@ func (i *Intake) sweepUntil(ctx context.Context) {
 	jitter := rand.New(rand.NewPCG(i.o.Seed, 0x73776565706572)) // "sweeper": the purpose of the draws
 	failing := false
 	for {
-		pause := time.NewTimer(i.o.Sweep + time.Duration(jitter.Int64N(int64(i.o.SweepJitter)+1)))
 		select {
-		case <-pause.C:
+		case <-time.After(i.o.Sweep + time.Duration(jitter.Int64N(int64(i.o.SweepJitter)+1))):
 		case <-ctx.Done():
-			pause.Stop()
 			return
 		}
 		sweeping, cancel := context.WithTimeout(ctx, sweepTime)

@@ -36,10 +36,8 @@ func (s *wrongSignatures) wait(ctx context.Context, now time.Time) {
 	if s.waiting.Add(1) > wrongWaiting {
 		return
 	}
-	t := time.NewTimer(wrongDelay)
-	defer t.Stop()
 	select {
-	case <-t.C:
+	case <-time.After(wrongDelay):
 	case <-ctx.Done():
 	}
 }
