@@ -1,6 +1,9 @@
 package daemon
 
 import (
+	"time"
+
+	"campaignd/campaign"
 	"campaignd/campaign/plan"
 )
 
@@ -32,6 +35,11 @@ type Ramp struct {
 	Step int64 `yaml:"step" json:"step" jsonschema:"minimum=0"`
 	// Most messages on any day.
 	Ceiling int64 `yaml:"ceiling" json:"ceiling" jsonschema:"minimum=1"`
+}
+
+// today is the state s on the day of now, as if the number had sent since s was decided.
+func (r *Ramp) today(s campaign.RampState, now time.Time, quality string) campaign.RampState {
+	return r.plan().Next(s, max(plan.RampDay(now), s.Day), quality, true)
 }
 
 func (r *Ramp) plan() plan.Ramp { return plan.Ramp{Start: r.Start, Step: r.Step, Ceiling: r.Ceiling} }

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"campaignd/campaign"
 	"campaignd/internal/messaging"
@@ -123,6 +124,24 @@ func (d *directory) peers(connection string) (accounts []string) {
 		}
 	}
 	return accounts
+}
+
+// ask calls refresh with a client of its own, for at most wait. Without an API key it does nothing.
+func (d *directory) ask(
+	ctx context.Context, wait time.Duration, refresh func(context.Context, *messaging.Client) ([]messaging.Connection, error),
+) error {
+	if d.cfg.Service.APIKey.IsZero() {
+		return nil
+	}
+	client, err := NewClient(d.cfg)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	ctx, stop := context.WithTimeout(ctx, wait)
+	defer stop()
+	_, err = refresh(ctx, client)
+	return err
 }
 
 // refresh asks the service for its connections and their rates. The configuration and the defaults

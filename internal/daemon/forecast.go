@@ -42,7 +42,7 @@ func newOutlook(ctx context.Context, l campaign.Ledger, cfg *Config, known *dire
 	o.Past = defaultPast()
 	if known == nil || !known.ready() {
 		o.directory = newDirectory(cfg)
-		o.ask(ctx, cfg)
+		_ = o.directory.ask(ctx, askNumbers, o.directory.refresh) // without an answer the configuration alone counts
 	}
 	o.quotas = newQuotas(cfg, o.directory, l, slog.New(slog.DiscardHandler))
 	if l == nil {
@@ -71,21 +71,6 @@ func newOutlook(ctx context.Context, l campaign.Ledger, cfg *Config, known *dire
 
 // defaultPast is what is expected where nothing was observed: a finish within some per cent.
 func defaultPast() plan.Past { return plan.Past{Drift: 0.03} }
-
-// ask asks the service for its connections and numbers.
-func (o *Outlook) ask(ctx context.Context, cfg *Config) {
-	if cfg.Service.APIKey.IsZero() {
-		return
-	}
-	client, err := NewClient(cfg)
-	if err != nil {
-		return
-	}
-	defer client.Close()
-	ctx, stop := context.WithTimeout(ctx, askNumbers)
-	defer stop()
-	_, _ = o.directory.refresh(ctx, client)
-}
 
 // addStored adds a run of the ledger, unless its operator paused it, its list is not imported, or
 // this version cannot read it: such a run sends nothing.
@@ -246,13 +231,13 @@ func (o *Outlook) addQuotas(ctx context.Context, n *plan.Number, company string)
 		}
 	}
 	if own := o.directory.cfg.Numbers[n.ID].Ramp; own != nil {
-		ramp, state := own.plan(), o.ramps[n.ID]
+		ramp := own.plan()
 		from, _ := plan.RampPeriod(o.Now)
 		used, err := spent(rampKey+n.ID, from)
 		if err != nil {
 			return err
 		}
-		n.Ramp, n.RampState, n.Ramped = &ramp, ramp.Next(state, max(plan.RampDay(o.Now), state.Day), n.Quality, true), used
+		n.Ramp, n.RampState, n.Ramped = &ramp, own.today(o.ramps[n.ID], o.Now, n.Quality), used
 	}
 	return nil
 }

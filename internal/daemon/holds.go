@@ -15,7 +15,7 @@ import (
 func Origins(ctx context.Context, cfg *Config, holds []campaign.Hold) func(connection string) campaign.Origin {
 	d := newDirectory(cfg)
 	if slices.ContainsFunc(holds, func(h campaign.Hold) bool { return slices.Contains(toldScopes, h.Scope) }) {
-		d.ask(ctx)
+		_ = d.ask(ctx, askOrigins, d.refreshConnections) // without an answer the configuration alone counts
 	}
 	return d.origin
 }
@@ -26,7 +26,7 @@ var toldScopes = []campaign.HoldScope{campaign.HoldCompany, campaign.HoldAccount
 // KnownOrigins asks the service for its connections, for a command that sends nothing.
 func KnownOrigins(ctx context.Context, cfg *Config) (all []campaign.Origin, whole bool) {
 	d := newDirectory(cfg)
-	d.ask(ctx)
+	_ = d.ask(ctx, askOrigins, d.refreshConnections) // without an answer the configuration alone counts
 	return d.knownOrigins()
 }
 
@@ -39,21 +39,6 @@ func (d *directory) knownOrigins() (all []campaign.Origin, whole bool) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	return all, d.listed
-}
-
-// ask asks the service for its connections, for at most askOrigins.
-func (d *directory) ask(ctx context.Context) {
-	if d.cfg.Service.APIKey.IsZero() {
-		return
-	}
-	client, err := NewClient(d.cfg)
-	if err != nil {
-		return
-	}
-	defer client.Close()
-	ctx, stop := context.WithTimeout(ctx, askOrigins)
-	defer stop()
-	_, _ = d.refreshConnections(ctx, client) // without an answer the configuration alone counts
 }
 
 // askOrigins is the longest time that a command waits for the list of connections.

@@ -112,7 +112,7 @@ func Quarantine(ctx context.Context, cfg *Config, o QuarantineOptions) (q Quaran
 		return q, fmt.Errorf("ledger %s cannot be quarantined", cfg.Masked().Ledger)
 	}
 	q = Quarantined{Ledger: cfg.Masked().Ledger, DryRun: o.DryRun, Runs: []QuarantinedRun{}}
-	wire, err := deadWire(cfg, l, o.Log)
+	wire, err := openWireLog(cfg, l, ownerName(), o.Log)
 	if err != nil {
 		return q, err
 	}
@@ -164,19 +164,6 @@ func Quarantine(ctx context.Context, cfg *Config, o QuarantineOptions) (q Quaran
 		}
 	}
 	return q, q.count(ctx, l)
-}
-
-// deadWire opens the wire logs of the dead processes; nil where there are none.
-func deadWire(cfg *Config, l campaign.Ledger, log *slog.Logger) (*wirelog.Log, error) {
-	dir, name := cfg.wireLog()
-	if dir == "" {
-		return nil, nil
-	}
-	w, err := wirelog.Open(wirelog.Options{Dir: dir, Name: name, Ledger: l.LedgerID(), Owner: ownerName(), Log: log})
-	if errors.Is(err, wirelog.ErrUnsupported) {
-		return nil, nil
-	}
-	return w, err
 }
 
 // wentBack returns ledger.ErrRestored when the ledger or the wire log of a dead process shows that
@@ -241,15 +228,8 @@ func (q *Quarantined) estimate(ctx context.Context, cfg *Config, runs []campaign
 		}
 	}
 	n := newDirectory(cfg)
-	if len(untold) > 0 && !cfg.Service.APIKey.IsZero() {
-		client, err := NewClient(cfg)
-		if err != nil {
-			return err
-		}
-		defer client.Close()
-		asking, stop := context.WithTimeout(ctx, askRates)
-		defer stop()
-		if _, err := n.refresh(asking, client); err != nil {
+	if len(untold) > 0 {
+		if err := n.ask(ctx, askRates, n.refresh); err != nil {
 			log.Warn("the service does not tell its numbers' rates", "err", err)
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"campaignd/campaign"
-	"campaignd/campaign/plan"
 	"campaignd/internal/spelling"
 )
 
@@ -39,8 +38,7 @@ func checkQuotas(ctx context.Context, cfg *Config, l campaign.Ledger, p *campaig
 	allowed, ramped := int64(0), 0
 	for _, c := range p.Connections {
 		if r := cfg.Numbers[c.ID].Ramp; r != nil {
-			s := r.plan().Next(states[c.ID], max(plan.RampDay(now), states[c.ID].Day), c.Quality, true)
-			allowed += r.plan().Daily(s.Steps)
+			allowed += r.plan().Daily(r.today(states[c.ID], now, c.Quality).Steps)
 			ramped++
 		}
 	}

@@ -5,9 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"path/filepath"
 	"time"
 
+	"campaignd/campaign"
 	"campaignd/internal/ledger"
 	"campaignd/internal/wirelog"
 )
@@ -21,19 +23,25 @@ func (c *Config) wireLog() (dir, name string) {
 	return cmp.Or(c.DataDir, filepath.Dir(c.LedgerFile())), filepath.Base(c.LedgerFile())
 }
 
+// openWireLog opens the wire log of an owner. It is nil without a folder for it, and on a system
+// that has none.
+func openWireLog(cfg *Config, l campaign.Ledger, owner string, log *slog.Logger) (*wirelog.Log, error) {
+	dir, name := cfg.wireLog()
+	if dir == "" {
+		return nil, nil
+	}
+	w, err := wirelog.Open(wirelog.Options{Dir: dir, Name: name, Ledger: l.LedgerID(), Owner: owner, Log: log})
+	if errors.Is(err, wirelog.ErrUnsupported) {
+		log.Debug("no wire log on this system")
+		return nil, nil
+	}
+	return w, err
+}
+
 // openWire opens the wire log, and makes the statements of the logs that dead processes left there
 // (docs/protocol.md#wire-log). A statement that the ledger does not take now is made by restate.
 func (d *Daemon) openWire(ctx context.Context) (err error) {
-	dir, name := d.cfg.wireLog()
-	if dir == "" {
-		return nil
-	}
-	d.wire, err = wirelog.Open(wirelog.Options{Dir: dir, Name: name, Ledger: d.ledger.LedgerID(), Owner: d.owner, Log: d.log})
-	if errors.Is(err, wirelog.ErrUnsupported) {
-		d.log.Debug("no wire log on this system")
-		return nil
-	}
-	if err != nil {
+	if d.wire, err = openWireLog(d.cfg, d.ledger, d.owner, d.log); d.wire == nil || err != nil {
 		return err
 	}
 	d.closers = append(d.closers, d.wire.Close)
