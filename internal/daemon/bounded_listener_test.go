@@ -43,7 +43,7 @@ func comes(t *testing.T, c *boundedListener, address string) (*from, net.Conn) {
 	return f, g
 }
 
-// Strangers that hold all connections open, one after another from one address or from many, keep
+// Strangers that keep all connections open, one after another from one address or from many, keep
 // nobody else out: one of theirs is closed.
 func TestIdleConnectionsYieldToOthers(t *testing.T) {
 	c := newBoundedListener(&queue{}, 40*listenerShare)

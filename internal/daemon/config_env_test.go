@@ -51,7 +51,7 @@ func TestVariablesOfKubernetesAreIgnored(t *testing.T) {
 	}
 }
 
-// A variable that nobody understands may be a limit that its operator relies on.
+// A variable that names no key may be a misspelled limit.
 func TestAVariableThatNamesNoKeyIsRefused(t *testing.T) {
 	for name, want := range map[string]string{
 		"CAMPAIGND_LEDGR":               "did you mean CAMPAIGND_LEDGER?",

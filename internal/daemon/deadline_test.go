@@ -8,7 +8,8 @@ import (
 	"campaignd/campaign"
 )
 
-// A deadline that cannot be met is said before the launch, with what binds. One that can is not.
+// A deadline that cannot be met is reported before the launch, with what limits the run. One that
+// can be met is not.
 func TestADeadlineThatCannotBeMetIsSaid(t *testing.T) {
 	now := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
 	for _, tt := range []struct {

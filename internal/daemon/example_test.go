@@ -6,8 +6,8 @@ import (
 	"campaignd/internal/daemon"
 )
 
-// The defaults hold without a file. Every key can also be given as an environment variable. The
-// error of a faulty value names its place and the remedy.
+// The defaults apply without a file. Every key can also be given as an environment variable. The
+// error of a faulty value names its variable or line, and the remedy.
 func ExampleLoadConfig() {
 	environment := map[string]string{
 		"CAMPAIGND_LEDGER":        "sqlite:/var/lib/campaignd/spring.db",

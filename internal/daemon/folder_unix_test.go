@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// A pipe without a writer would hold the start up for ever, and the end too. The text of a file
+// A pipe without a writer would block the start for ever, and the end too. The text of a file
 // outside, which a link leads to, is not told.
 func TestAFolderWithPipesAndLinksIsRead(t *testing.T) {
 	base := t.TempDir()

@@ -48,7 +48,7 @@ func (c *cluster) run(d *Daemon, e *sender.Engine) *sendingReplica {
 	return s
 }
 
-// owned returns the marks of the run's unfinished segments that owner holds, by index.
+// owned returns the marks of the run's unfinished segments that owner has, by index.
 func (c *cluster) owned(no campaign.RunNo, owner string) map[int64]int64 {
 	c.Helper()
 	all, err := c.ledger.SegmentStates(context.WithoutCancel(c.Context()), no)

@@ -146,7 +146,7 @@ func TestACorrectedListIsAnotherFiring(t *testing.T) {
 	}
 }
 
-// A stuck import ends at its grace, and does not hold up the schedule, whatever its misfire policy.
+// A stuck import ends at its grace, and does not delay the schedule, whatever its misfire policy.
 func TestAStuckImportEndsAtItsGrace(t *testing.T) {
 	for _, policy := range []string{"skip", "run"} {
 		t.Run(policy, func(t *testing.T) {

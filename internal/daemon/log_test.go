@@ -43,7 +43,7 @@ var (
 
 // A run with recipients that are suppressed, erased, refused, unreachable and opt out, beside
 // events that are forged and unreadable and an address that takes no notification: the log at level
-// debug holds nothing that is secret or that can be called, and each line about the run has its
+// debug contains nothing that is secret or that can be called, and each line about the run has its
 // key.
 func TestEachLogLineNamesItsRunAndNobody(t *testing.T) {
 	t.Parallel() // it waits

@@ -88,7 +88,7 @@ func TestReplicasDoNotTouchALiveImport(t *testing.T) {
 			l.running.Wait()
 		}
 	}
-	// The first replica is the importer: it holds the job of the import.
+	// The first replica is the importer: it has the job of the import.
 	err := replicas[0].job(fmt.Sprintf("import %d", run.No)).Do(t.Context(), func(context.Context) error {
 		for range looks {
 			look()

@@ -72,7 +72,8 @@ func (b *inbox) files() (all []string) {
 	return all
 }
 
-// A pipe without a writer would hold up whoever opens it, and a link leads to files of others.
+// A pipe without a writer would block the process that opens it, and a link leads to files of
+// others.
 func TestAFolderListsFilesAndOpensNothingElse(t *testing.T) {
 	b := newInbox(t)
 	secret := filepath.Join(t.TempDir(), "secret.csv")

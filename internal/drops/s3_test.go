@@ -232,7 +232,7 @@ func TestAMovedObjectReplacesNothing(t *testing.T) {
 	}
 }
 
-// Another program put an object of the same size at the place that was free a moment ago.
+// Another program put an object of the same size under the name that was free a moment ago.
 func TestAnObjectOfTheSameSizeIsNoCopy(t *testing.T) {
 	s := newStore(t)
 	s.write("list.csv", "phone\n+2348031234567\n")

@@ -218,7 +218,7 @@ func TestTheLaterWishHoldsWithinABatch(t *testing.T) {
 	}
 }
 
-// If one body holds a stop and a resume of one person, the later wish counts.
+// If one body has a stop and a resume of one person, the later wish counts.
 func TestTheLaterWishOfABodyIsStored(t *testing.T) {
 	wish := func(value string, minute int) string {
 		return fmt.Sprintf(`{"type":"preference.updated","data":{"wa_id":"15555550101","value":%q,"timestamp":%d}}`, value,

@@ -102,7 +102,7 @@ func (n *nothing) Header() http.Header         { return n.header }
 func (n *nothing) Write(b []byte) (int, error) { return len(b), nil }
 func (n *nothing) WriteHeader(status int)      { n.status = status }
 
-// BenchmarkServeHTTP measures a request of one event: verify, decode, fold, group, answer. The
+// BenchmarkServeHTTP measures a request of one event: verify, decode, fold, commit, answer. The
 // ledger does nothing.
 func BenchmarkServeHTTP(b *testing.B) {
 	i := newIntake(b, &stuckLedger{release: closed()}, Options{}, secretText, strings.Repeat("o", 32))

@@ -43,7 +43,7 @@ func TestOneAddressTakesNotAllMemory(t *testing.T) {
 	}
 }
 
-// A body that holds memory has to come fast.
+// A body that takes memory has to come fast.
 func TestALongBodyHasALeastRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		i := newIntake(t, &memory{}, Options{})

@@ -14,8 +14,8 @@ import (
 
 // Three of four clients under one key fail in the middle of their runs: one is suspended, the
 // allowance of one ends, a template of one is paused. Each stops alone, with all of its numbers,
-// and goes on within 10 s after its recovery. Good news that are old, or do not say when, lift
-// nothing. The fourth client goes on at its pace.
+// and goes on within 10 s after its recovery. An event of a recovery that is
+// old or has no time lifts nothing. The fourth client goes on at its pace.
 func TestAClientsTroubleIsItsOwn(t *testing.T) {
 	t.Parallel()
 	aClientsTrouble(t, newWorld(t, troubledRate, troubledClients).stage())
@@ -87,7 +87,7 @@ func aClientsTrouble(t *testing.T, w stage) {
 			t.Errorf("%s waits for %q, want a hold", r.name, got)
 		}
 	}
-	// Old good news come again, and news that do not say when.
+	// Events of earlier recoveries come again, and events without a time.
 	approved := map[string]any{"name": "newsletter", "language": "en-US", "event": "APPROVED", "category": "MARKETING"}
 	active := map[string]any{"companyId": "co_1", "status": "active"}
 	for _, news := range []sandbox.Announcement{

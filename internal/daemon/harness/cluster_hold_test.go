@@ -59,8 +59,9 @@ func TestClusterOperatorsHoldsUnderLoad(t *testing.T) {
 	c.withinLimits()
 }
 
-// Three replicas share the breaker of a number that swallows requests. Each may have 30 unanswered;
-// then one replica tests it, with 3 requests at a time. Another replica's restart changes nothing.
+// Three replicas share the breaker of a number that leaves requests unanswered. Each may have 30
+// unanswered; then one replica tests it, with 3 requests at a time. Another replica's restart
+// changes nothing.
 func TestClusterReplicasShareABreaker(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, 3, standard, noStatuses)

@@ -123,7 +123,7 @@ func (c *cluster) signal(pid int, s syscall.Signal) {
 
 // Each mutation that only several replicas can show is detected under its faults, and the same
 // faults without a mutation show no problem. TestClusterZombiesAreFenced and
-// TestClusterSweeperLosesNothing hold the mutations that need replicas in the middle of a
+// TestClusterSweeperLosesNothing have the mutations that need replicas in the middle of a
 // transaction.
 func TestClusterMutationsAreDetected(t *testing.T) {
 	t.Parallel()

@@ -22,7 +22,7 @@ import (
 var (
 	// all lists the connections of the service.
 	all = []string{"conn_1", "conn_2", "conn_3", "conn_4"}
-	// held holds the policies for doubts: they become unknown after a window that a test can wait for.
+	// held are the policies for doubts: they become unknown after a window that a test can wait for.
 	held = []string{"on_uncertain: hold", "doubt_window: " + doubtWindow.String()}
 )
 

@@ -74,7 +74,7 @@ func TestAFullDiskStopsSendingAndLosesNothing(t *testing.T) {
 		t.Errorf("got the log %s, want a line that names the disk", tail(log, 10))
 	}
 	w.finish("orders", time.Minute)
-	want(t, w.settle(time.Minute, func() []problem {
+	want(t, w.deliver(time.Minute, func() []problem {
 		return compare(list, w.lines("latest"), w.sent("order_update"))
 	}))
 	want(t, w.audited("latest"))

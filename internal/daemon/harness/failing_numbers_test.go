@@ -12,10 +12,10 @@ import (
 	"campaignd/throttle/throttletest"
 )
 
-// Five numbers of one run fail after 500 messages, each in its own way: requests are
-// swallowed, answers have no id, and pages come in their place. Each posts at most 30 messages, and
-// 3 for each test of its breaker. The sixth number goes on, and the others do within 10 s of the
-// rest that follows their recovery.
+// Five numbers of one run fail after 500 messages, each in its own way: requests get no answer,
+// answers have no id, and pages come instead of answers. Each posts at most 30 messages, and 3 for
+// each test of its breaker. The sixth number goes on, and the others do within 10 s of the rest
+// that follows their recovery.
 func TestFailingNumbersCostNoRecipient(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, standard, func(o *sandbox.Options) {
@@ -106,7 +106,7 @@ func TestPoisonRowsAreRefusedAlone(t *testing.T) {
 	if got := w.held(); len(got) > 0 {
 		t.Errorf("holds %q, want none", got)
 	}
-	want(t, w.settle(time.Minute, func() []problem {
+	want(t, w.deliver(time.Minute, func() []problem {
 		return compare(list, w.lines("latest"), w.sent("order_update"))
 	}))
 	want(t, w.audited("latest"))

@@ -50,7 +50,7 @@ func TestProcessMutationsAreDetected(t *testing.T) {
 			}
 			if c.shows == "" {
 				w.finish("orders", time.Minute)
-				want(t, w.settle(time.Minute, func() []problem {
+				want(t, w.deliver(time.Minute, func() []problem {
 					return compare(list, w.lines("latest"), w.sent("order_update"))
 				}))
 				return

@@ -101,7 +101,7 @@ func TestStopIsObeyedByKilledProcesses(t *testing.T) {
 	if obeyed < len(stopping)/3 {
 		t.Errorf("%d of %d STOPs came before their POST, want a third or more", obeyed, len(stopping))
 	}
-	want(t, w.settle(time.Minute, func() []problem {
+	want(t, w.deliver(time.Minute, func() []problem {
 		return compare(expected, w.lines("latest"), w.sent("spring_sale"))
 	}))
 
@@ -134,7 +134,7 @@ func TestStopIsObeyedByKilledProcesses(t *testing.T) {
 		}
 	}
 	w.finish("news", time.Minute)
-	want(t, w.settle(time.Minute, func() []problem {
+	want(t, w.deliver(time.Minute, func() []problem {
 		return compare(again, w.lines("latest"), w.sent("newsletter"))
 	}))
 	for _, run := range []string{"1", "2"} {

@@ -53,7 +53,7 @@ func people(from, rows int) []entry {
 	return list
 }
 
-// tape holds the POSTs of the service.
+// tape records the POSTs of the service.
 type tape struct {
 	mu    sync.Mutex
 	posts []sandbox.Event

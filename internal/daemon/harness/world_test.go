@@ -175,7 +175,7 @@ func (w *world) write(name, text string) {
 	}
 }
 
-// fillings holds the variables of the sandbox's templates.
+// fillings are the variables of the sandbox's templates.
 var fillings = map[string]string{
 	"order_update": `category: UTILITY, body: ["{{ .first_name }}", "{{ .order }}"]`,
 	"spring_sale":  `category: MARKETING, body: ["{{ .first_name }}", "{{ .order }}"], buttons: [{type: url, text: "{{ .order }}"}]`,
@@ -304,9 +304,9 @@ func (w *world) finish(name string, limit time.Duration) {
 	}
 }
 
-// settle serves until the service has delivered its webhooks and check finds no problem, at most 5
+// deliver serves until the service has delivered its webhooks and check finds no problem, at most 5
 // s longer. It returns the problems that check finds then.
-func (w *world) settle(limit time.Duration, check func() []problem) []problem {
+func (w *world) deliver(limit time.Duration, check func() []problem) []problem {
 	w.t.Helper()
 	p := w.serve()
 	w.answering(p)
