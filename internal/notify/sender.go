@@ -33,20 +33,20 @@ type Options struct {
 }
 
 const (
-	every     = time.Second         // Sender.every
-	batch     = 50                  // notifications of one look
-	within    = 10 * time.Second    // one request
-	taken     = time.Minute         // how long a try belongs to its process: the request, and the record of the answer
-	giveUp    = 72 * time.Hour      // after this no try is made
-	kept      = 30 * 24 * time.Hour // how long the ledger keeps a notification
-	tidied    = time.Hour           // between two removals of old notifications
-	lookAgain = time.Minute         // how soon an ended run and a hold are looked at again
-	// quiet is how long no event comes before a run with delivered messages is settled, and how long a
-	// hold stays ended before its end is told.
-	quiet    = 10 * time.Minute
-	latest   = 7 * 24 * time.Hour // after this a run is settled, whatever its statuses are
-	mostWait = 24 * time.Hour     // of a Retry-After
-	answer   = 4 << 10            // bytes of an answer that are read
+	every       = time.Second         // Sender.every
+	batch       = 50                  // notifications of one look
+	requestTime = 10 * time.Second    // one request
+	tryTime     = time.Minute         // how long a try belongs to its process: the request, and the record of the answer
+	giveUp      = 72 * time.Hour      // after this no try is made
+	keepFor     = 30 * 24 * time.Hour // how long the ledger keeps a notification
+	tidyEvery   = time.Hour           // between two removals of old notifications
+	lookAgain   = time.Minute         // how soon an ended run and a hold are looked at again
+	// quietTime is how long no event comes before a run with delivered messages is settled, and how
+	// long a hold stays ended before its end is told.
+	quietTime    = 10 * time.Minute
+	settledAfter = 7 * 24 * time.Hour // after this a run is settled, whatever its statuses are
+	mostWait     = 24 * time.Hour     // of a Retry-After
+	answer       = 4 << 10            // bytes of an answer that are read
 )
 
 // waits are those between the tries: 71 h 36 min in all, after the example of Standard Webhooks.
@@ -75,7 +75,7 @@ func New(o Options) (*Sender, error) {
 		TLSHandshakeTimeout: 10 * time.Second, IdleConnTimeout: 90 * time.Second, MaxResponseHeaderBytes: 64 << 10,
 	}
 	// A redirect could lead a signed request to an address that nobody configured.
-	return &Sender{o: o, every: every, client: &http.Client{Transport: transport, Timeout: within,
+	return &Sender{o: o, every: every, client: &http.Client{Transport: transport, Timeout: requestTime,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}, nil
 }
 
@@ -89,7 +89,7 @@ func (s *Sender) Run(ctx context.Context) {
 		if err := s.tidy(ctx); err != nil && ctx.Err() == nil {
 			s.o.Log.Debug("old notifications cannot be removed", "err", err)
 		}
-		pause(ctx, tidied)
+		pause(ctx, tidyEvery)
 	}
 	wg.Wait()
 	s.client.CloseIdleConnections()
@@ -122,7 +122,7 @@ func (s *Sender) tidy(ctx context.Context) error {
 			}
 		}
 	}
-	_, err = s.o.Ledger.TidyNotifications(ctx, time.Now().Add(-kept))
+	_, err = s.o.Ledger.TidyNotifications(ctx, time.Now().Add(-keepFor))
 	return err
 }
 
@@ -188,7 +188,7 @@ func (s *Sender) totals(ctx context.Context, n campaign.Notification) (map[strin
 func (s *Sender) try(ctx context.Context, d *Destination, n campaign.Notification) bool {
 	now, was := time.Now(), n
 	n.Attempts++
-	n.NextAt = now.Add(taken)
+	n.NextAt = now.Add(tryTime)
 	if n.Body == "" {
 		var totals map[string]int64
 		var err error
@@ -206,7 +206,7 @@ func (s *Sender) try(ctx context.Context, d *Destination, n campaign.Notificatio
 	}
 	wait, err := s.post(ctx, d, n, now)
 	if ctx.Err() != nil && err != nil {
-		return true // this process ends; another one tries again after taken
+		return true // this process ends; another one tries again after tryTime
 	}
 	after := n
 	after.Error = ""

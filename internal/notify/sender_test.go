@@ -121,14 +121,14 @@ func TestNotificationsOfARemovedDestinationEnd(t *testing.T) {
 			if got := o.get(1); got.State != campaign.NotificationPending {
 				t.Errorf("after %s: %s; want it pending", giveUp-time.Minute, got.State)
 			}
-			time.Sleep(2 * tidied)
+			time.Sleep(2 * tidyEvery)
 			for no := range int64(batch + 10) {
 				if got := o.get(no + 1); got.State != campaign.NotificationDead || got.Error == "" || got.Attempts != 0 {
 					t.Fatalf("notification %d: %+v; want it dead, untried, with the reason", no+1, got)
 				}
 			}
-			if age := time.Since(o.tidied); r.tries() != 0 || age < kept || age > kept+2*tidied {
-				t.Errorf("%d requests, and what is older than %s was removed; want 0, %s", r.tries(), age, kept)
+			if age := time.Since(o.tidied); r.tries() != 0 || age < keepFor || age > keepFor+2*tidyEvery {
+				t.Errorf("%d requests, and what is older than %s was removed; want 0, %s", r.tries(), age, keepFor)
 			}
 		})
 	}
@@ -163,7 +163,7 @@ func TestADeadProcessTryIsRepeatedWithItsID(t *testing.T) {
 		stop()
 		r.set(always(200))
 		defer running(t, o, r, 1, "ops")()
-		time.Sleep(2 * taken)
+		time.Sleep(2 * tryTime)
 		if got := o.get(1); r.tries() != 2 || r.ids[0] != r.ids[1] || got.State != campaign.NotificationSent {
 			t.Errorf("got %d tries with the ids %q and %+v, want two with one id, and that it is sent", r.tries(), r.ids, got)
 		}
@@ -216,7 +216,7 @@ func TestASlowDestinationDelaysNoOther(t *testing.T) {
 		}
 		o.add(campaign.Notification{Destination: "ops", Kind: campaign.NotifyHold})
 		defer running(t, o, r, 1, "slow", "ops")()
-		time.Sleep(within)
+		time.Sleep(requestTime)
 		if got := o.get(21); got.State != campaign.NotificationSent {
 			t.Errorf("got %+v, want it sent", got)
 		}

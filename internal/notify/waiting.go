@@ -34,7 +34,7 @@ func (s *Sender) settle(ctx context.Context, n campaign.Notification) bool {
 	now, is := time.Now(), n
 	open := totals[string(campaign.Accepted)] + totals[string(campaign.Sent)] + totals[string(campaign.InDoubt)]
 	switch {
-	case open == 0 && (totals[string(campaign.Delivered)] == 0 || now.Sub(last) >= quiet), now.Sub(n.At) >= latest:
+	case open == 0 && (totals[string(campaign.Delivered)] == 0 || now.Sub(last) >= quietTime), now.Sub(n.At) >= settledAfter:
 		is.State, is.Since, is.NextAt = campaign.NotificationPending, now, now
 	default:
 		is.NextAt = now.Add(max(lookAgain, now.Sub(n.At)/10)) // counting a large run takes time
@@ -42,8 +42,8 @@ func (s *Sender) settle(ctx context.Context, n campaign.Notification) bool {
 	return s.update(ctx, n, is)
 }
 
-// over makes the notification of the end of a hold pending when the hold has been ended for quiet.
-// A hold that begins again before that has not ended.
+// over makes the notification of the end of a hold pending when the hold has been ended for
+// quietTime. A hold that begins again before that has not ended.
 func (s *Sender) over(ctx context.Context, d *Destination, n campaign.Notification) bool {
 	holds, err := s.o.Ledger.Holds(ctx, true)
 	if err != nil {
@@ -64,8 +64,8 @@ func (s *Sender) over(ctx context.Context, d *Destination, n campaign.Notificati
 	case h.Ended == nil:
 		is.NextAt = now.Add(lookAgain)
 		return s.update(ctx, n, is)
-	case now.Before(h.Ended.Add(quiet)):
-		is.NextAt = h.Ended.Add(quiet)
+	case now.Before(h.Ended.Add(quietTime)):
+		is.NextAt = h.Ended.Add(quietTime)
 		return s.update(ctx, n, is)
 	default:
 		told.Detail, told.At = h.Sentence, *h.Ended

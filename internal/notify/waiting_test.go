@@ -26,7 +26,7 @@ func TestARunSettlesWhenNoStatusIsOpen(t *testing.T) {
 		o.tallies = []campaign.Tally{{Status: campaign.Delivered, N: 5}}
 		o.last = time.Now()
 		defer running(t, o, r, 1, "ops")()
-		time.Sleep(quiet - time.Second)
+		time.Sleep(quietTime - time.Second)
 		if r.tries() != 0 {
 			t.Errorf("got %d requests while a read may follow, want none", r.tries())
 		}
@@ -60,10 +60,10 @@ func TestAnEndOfAHoldIsToldWhenItStaysAway(t *testing.T) {
 		time.Sleep(time.Hour)
 		ended := time.Now()
 		o.setHold(outboxHold(began, ended))
-		time.Sleep(quiet - 5*time.Second)
+		time.Sleep(quietTime - 5*time.Second)
 		back := time.Now().Add(time.Second)
 		o.setHold(outboxHold(began, back)) // the same hold
-		time.Sleep(quiet - lookAgain)
+		time.Sleep(quietTime - lookAgain)
 		if r.tries() != 0 {
 			t.Fatalf("got %d requests while the hold may come back, want none", r.tries())
 		}
