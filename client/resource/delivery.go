@@ -31,7 +31,7 @@ type DeliveryFilter struct {
 	Code       string
 	Connection string
 	To         string // a phone number with its country code
-	// Since and Before bound the latest time of a delivery; zero: no bound.
+	// Since and Before limit the latest time of a delivery; zero: no limit.
 	Since, Before time.Time
 	After         int64 // the Next of the page before; 0: the first page
 	Limit         int   // at most this many, 1 to 1000; 0: 100

@@ -35,7 +35,7 @@ type checkFlags struct {
 }
 
 // manyExamples is the number of rows listed for each reason in a file, a pipe or JSON, where the
-// list may be longer than a screen. --rejects has no such bound.
+// list may be longer than a screen. --rejects has no such limit.
 const manyExamples = 1000
 
 func (p *program) cmdCheck() *cobra.Command {

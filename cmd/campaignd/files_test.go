@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// folder makes a folder in the place of a file.
+// folder makes a folder instead of a file.
 func (d *fixture) folder(name string) string {
 	d.t.Helper()
 	if err := os.Mkdir(d.path(name), 0o700); err != nil {

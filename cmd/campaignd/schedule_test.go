@@ -41,7 +41,7 @@ func TestScheduleSaysThatItsFolderIsMissing(t *testing.T) {
 	wantIn(t, "a file for a folder", d.want(0, "schedule").stderr, "is a file: no schedule fires; name a folder")
 }
 
-// Each command that reads a faulty schedule prints the same line, with the place of the fault.
+// Each command that reads a faulty schedule prints the same line, with the position of the fault.
 func TestAScheduleThatCannotFireIsNamedWithItsLine(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t, nil)

@@ -252,7 +252,7 @@ func (r record) get(name string) value {
 
 func (r record) text(name string) string { return r.get(name).text() }
 
-// at returns the member at a place such as data.items, or nil. Case and underscores do not matter.
+// at returns the member at a path such as data.items, or nil. Case and underscores do not matter.
 func (v value) at(place string) value {
 	for name := range strings.SplitSeq(place, ".") {
 		var found value

@@ -114,7 +114,7 @@ func FuzzReadReceipt(f *testing.F) {
 	})
 }
 
-// quickReceipt reads the usual answer with white space in every place where JSON allows it. It
+// quickReceipt reads the usual answer with white space everywhere that JSON allows it. It
 // never reads a damaged answer differently from encoding/json.
 func TestTheUsualReceiptIsReadQuickly(t *testing.T) {
 	tokens := []string{"{", `"data"`, ":", "{", `"messageId"`, ":", `"wamid.HBgL"`, "}", "}"}

@@ -26,7 +26,7 @@ func TestEveryNameOfAnEventLeadsToItsKind(t *testing.T) {
 	}
 }
 
-// If an event gives a value in two places, the more specific place counts, in any order of the two.
+// If an event gives a value twice, the more specific one counts, in any order of the two.
 func TestTheMoreSpecificFieldOfAnEventCounts(t *testing.T) {
 	first, second, third := time.Unix(1790000001, 0).UTC(), time.Unix(1790000002, 0).UTC(), time.Unix(1790000003, 0).UTC()
 	for _, c := range []struct {

@@ -95,7 +95,7 @@ type Document struct {
 	Filename string `json:"filename,omitempty"`
 }
 
-// Location is a place; latitude and longitude are required.
+// Location is a point on the map; latitude and longitude are required.
 type Location struct {
 	Latitude  float64 `json:"latitude"`
 	Longitude float64 `json:"longitude"`

@@ -11,7 +11,7 @@ import (
 // reshaper writes the objects of an event under our names, as Assumed says. The zero value changes
 // nothing.
 type reshaper struct {
-	names   map[string]map[string]string // by shape: our name, the service's place
+	names   map[string]map[string]string // by shape: our name, the service's path
 	layouts []string
 }
 

@@ -6,7 +6,7 @@ import (
 	"log/slog"
 )
 
-// hidden is shown in place of a Secret.
+// hidden is shown instead of a Secret.
 const hidden = "***"
 
 // Secret is a key or a signing secret that cannot be printed by accident. Every way in which Go

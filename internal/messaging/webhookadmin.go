@@ -45,7 +45,7 @@ func (c *Client) RegisterWebhook(ctx context.Context, address string, events []s
 	return c.webhook(v), nil
 }
 
-// put sets a field of a webhook at the service's place for it, which may lead into objects.
+// put sets a field of a webhook at the service's path for it, which may lead into objects.
 func (a *Assumed) put(into map[string]any, field string, v any) {
 	place := strings.Split(cmp.Or(a.Fields["webhooks."+field], field), ".")
 	last := len(place) - 1

@@ -37,7 +37,7 @@ type Faults struct {
 	HangFor time.Duration `yaml:"hang_for"`
 	// Refusals are refusals of the platform. Each counts as refusal_CODE.
 	Refusals []Refusal `yaml:"refusals"`
-	// Pages are HTML pages in place of the answer. Each counts as page.
+	// Pages are HTML pages instead of the answer. Each counts as page.
 	Pages []Page `yaml:"pages"`
 	// Away are management endpoints that answer 503 with a page: connections, numbers, templates,
 	// media, webhooks, companies.

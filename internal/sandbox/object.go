@@ -7,7 +7,7 @@ import (
 	"fmt"
 )
 
-// field is the name of a member and the place for its value.
+// field is the name of a member and where its value is stored.
 type field struct {
 	name string
 	into any

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// Page is an HTML page that comes in place of the service's answer, as from a firewall or a proxy
+// Page is an HTML page that comes instead of the service's answer, as from a firewall or a proxy
 // in front of it. The page is about recipients: who gets it once gets it with every POST.
 type Page struct {
 	// Status is the HTTP status of the page, for example 200, 403 or 502. 0 means that no answer comes
@@ -117,7 +117,7 @@ func (s *Sandbox) failsLater(f *Faults, p *post, nth uint64) (life, bool) {
 	return life{}, false
 }
 
-// away answers 503 in place of a management endpoint that Faults.Away names, and reports whether it
+// away answers 503 instead of a management endpoint that Faults.Away names, and reports whether it
 // did.
 func (s *Sandbox) away(w http.ResponseWriter, name string) bool {
 	if !slices.Contains(s.faults.Load().Away, name) {

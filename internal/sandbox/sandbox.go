@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// maxConnections is the bound that lets pairKey put a connection and a recipient in one word.
+// maxConnections is the limit that lets pairKey put a connection and a recipient in one word.
 const maxConnections = 1 << 14
 
 // Sandbox is the service. Make one with New, serve it as an http.Handler, and Run it while webhooks
@@ -52,7 +52,7 @@ type Sandbox struct {
 
 	mux     *http.ServeMux // the control paths
 	shards  []*shard
-	pending atomic.Int64 // webhooks scheduled and not yet settled
+	pending atomic.Int64 // webhooks scheduled and neither answered nor given up
 	settled *sync.Cond
 	running atomic.Bool
 	closed  chan struct{}
@@ -194,7 +194,7 @@ func (s *Sandbox) Settle(ctx context.Context) error {
 	return nil
 }
 
-// done counts n webhooks as settled.
+// done counts n webhooks as answered or given up.
 func (s *Sandbox) done(n int) {
 	if s.pending.Add(-int64(n)) == 0 {
 		s.settled.L.Lock()

@@ -16,8 +16,7 @@ import (
 	"campaignd/internal/messaging"
 )
 
-// productJob is the job of a campaignd that runs one campaign until its statuses have settled, or
-// of a replica.
+// productJob is the job of a campaignd that runs one campaign until it is settled, or of a replica.
 type productJob struct {
 	Sink       string
 	File, List string

@@ -3,7 +3,7 @@
 // It draws a sample of mutations (a condition negated, a comparison shifted by one, a constant
 // changed, an argument or a branch dropped, another error returned, a SQL or Lua comparison
 // inverted), applies one at a time by a build overlay, so that the work tree does not change, and
-// runs the tests that reach the place: those of its package first, then those of the packages that
+// runs the tests that reach the site: those of its package first, then those of the packages that
 // import it directly, quick ones first. A mutation is killed when a test fails or runs out of time.
 // A mutation with which every test passes survives, and is printed with its file, line and change.
 //

@@ -286,5 +286,5 @@ func untested(fun string) bool {
 	return strings.HasPrefix(fun, "mutant.")
 }
 
-// String returns the place and the kind.
+// String returns the site and the kind.
 func (m *Mutation) String() string { return fmt.Sprintf("%s:%d %s", m.File.Path, m.Line(), m.Kind) }

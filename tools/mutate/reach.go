@@ -36,7 +36,7 @@ func (b block) holds(line, col int) bool {
 		(line < b.ToLine || line == b.ToLine && col < b.ToCol)
 }
 
-func holds(blocks []block, at place) bool {
+func holds(blocks []block, at site) bool {
 	return slices.ContainsFunc(blocks, func(b block) bool { return b.holds(at.line, at.col) })
 }
 
@@ -131,7 +131,7 @@ var counted = regexp.MustCompile(`(?m)^(\S+):(\d+)\.(\d+),(\d+)\.(\d+) \d+ ([01]
 
 // reaches reports whether the test runs the innermost of the points that is in a block. Some points
 // are in no block: the expressions of a case, and code after a function literal.
-func (t *Test) reaches(inward []place) bool {
+func (t *Test) reaches(inward []site) bool {
 	for _, at := range inward {
 		if holds(t.Ran[at.file], at) {
 			return true
@@ -143,8 +143,8 @@ func (t *Test) reaches(inward []place) bool {
 	return false
 }
 
-// place is a point of the code.
-type place struct {
+// site is a point of the code.
+type site struct {
 	file      string // import path and name
 	line, col int
 }
@@ -153,13 +153,13 @@ type place struct {
 type index struct {
 	mu   sync.Mutex
 	all  []*Package
-	uses map[string][][]place // by name
+	uses map[string][][]site // by name
 }
 
-// places returns the places where a mutation takes effect: its own place in a function, else every
-// place in any package that uses a name of its declaration. A declaration that uses such a name
-// counts with its own names. Each place is a point and the beginnings of the statements around it.
-func (x *index) places(m *Mutation) [][]place {
+// sites returns the sites where a mutation takes effect: its own site in a function, else every
+// site in any package that uses a name of its declaration. A declaration that uses such a name
+// counts with its own names. Each site is a point and the beginnings of the statements around it.
+func (x *index) sites(m *Mutation) [][]site {
 	if m.File.tree == nil {
 		return x.follow(embedding(m.File))
 	}
@@ -170,17 +170,17 @@ func (x *index) places(m *Mutation) [][]place {
 		if g, ok := d.(*ast.GenDecl); ok {
 			return x.follow(declared(m.File, g, m.Start))
 		}
-		return [][]place{m.File.around(d, m.Start)}
+		return [][]site{m.File.around(d, m.Start)}
 	}
 	return nil
 }
 
 // around returns the point at an offset of a declaration and the beginnings of the statements
 // around it, the innermost first.
-func (f *File) around(d ast.Decl, offset int) []place {
+func (f *File) around(d ast.Decl, offset int) []site {
 	name := f.Package.ImportPath + "/" + filepath.Base(f.Path)
-	point := func(o int) place { return place{name, f.line(o), o - bytes.LastIndexByte(f.text[:o], '\n')} }
-	points := []place{point(offset)}
+	point := func(o int) site { return site{name, f.line(o), o - bytes.LastIndexByte(f.text[:o], '\n')} }
+	points := []site{point(offset)}
 	ast.Inspect(d, func(n ast.Node) bool {
 		if n == nil || f.offset(n.Pos()) > offset || offset >= f.offset(n.End()) {
 			return false
@@ -196,14 +196,14 @@ func (f *File) around(d ast.Decl, offset int) []place {
 	return points
 }
 
-// follow returns the places that use the names, directly or by other declarations.
-func (x *index) follow(names []string) [][]place {
+// follow returns the sites that use the names, directly or by other declarations.
+func (x *index) follow(names []string) [][]site {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.uses == nil {
 		x.build()
 	}
-	var found [][]place
+	var found [][]site
 	met := map[string]bool{}
 	for len(names) > 0 {
 		name := names[0]
@@ -225,7 +225,7 @@ func (x *index) follow(names []string) [][]place {
 
 // build fills uses.
 func (x *index) build() {
-	x.uses = map[string][][]place{}
+	x.uses = map[string][][]site{}
 	global := map[string]bool{}
 	for _, p := range x.all {
 		for _, f := range p.files {
@@ -259,7 +259,7 @@ func (x *index) build() {
 					}
 					for _, name := range declared(f, g, f.offset(id.Pos())) {
 						if name != id.Name {
-							x.uses[id.Name] = append(x.uses[id.Name], []place{{file: name}})
+							x.uses[id.Name] = append(x.uses[id.Name], []site{{file: name}})
 						}
 					}
 					return true

@@ -56,7 +56,7 @@ func try(ctx context.Context, o *options, m *Mutation, tests []*Test, x *index) 
 	}
 	v := &Verdict{Mutation: m}
 	defer func() { v.Took = time.Since(began) }()
-	groups := choose(m, tests, x.places(m))
+	groups := choose(m, tests, x.sites(m))
 	for i, group := range groups {
 		p := group[0].Package
 		binary := filepath.Join(dir, "tests-"+flatName(p.ImportPath))
@@ -81,7 +81,7 @@ func try(ctx context.Context, o *options, m *Mutation, tests []*Test, x *index) 
 
 // choose returns the tests to run, in groups: first those of the mutation's own package, then the
 // other packages by their total time, and of each package the quick tests first.
-func choose(m *Mutation, tests []*Test, at [][]place) [][]*Test {
+func choose(m *Mutation, tests []*Test, at [][]site) [][]*Test {
 	byPackage := map[*Package][]*Test{}
 	total := map[*Package]time.Duration{}
 	for _, t := range tests {
