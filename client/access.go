@@ -22,7 +22,7 @@ type Access struct {
 	Pin string `json:"pin,omitempty"`
 }
 
-// NewAccess draws a key.
+// NewAccess returns an Access with the URL and a random key.
 func NewAccess(url string) Access {
 	key := make([]byte, 32)
 	_, _ = rand.Read(key) // it never fails
@@ -37,8 +37,8 @@ func (a Access) Client() (*Client, error) {
 	}}})
 }
 
-// tls returns the settings of a connection to the process. Its certificate is known by its pin,
-// because it has the name that strangers call the machine.
+// tls returns the settings of a connection to the process. They check the pin of the certificate
+// and not its name, because the certificate names the machine as other machines know it.
 func (a Access) tls() *tls.Config {
 	return &tls.Config{
 		MinVersion:         tls.VersionTLS12,
@@ -53,7 +53,7 @@ func (a Access) tls() *tls.Config {
 	}
 }
 
-// Write writes the file at path, readable by its owner alone, in one step.
+// Write replaces the file at path atomically. Only its owner can read the file.
 func (a Access) Write(path string) error {
 	text, err := json.Marshal(a)
 	if err != nil {
@@ -77,7 +77,8 @@ func (a Access) Write(path string) error {
 	return nil
 }
 
-// ReadAccess reads the file at path. The error wraps fs.ErrNotExist if nobody serves the API there.
+// ReadAccess reads the file at path. The error wraps fs.ErrNotExist if no process serves the API
+// there.
 func ReadAccess(path string) (a Access, err error) {
 	text, err := os.ReadFile(path) //nolint:gosec // beside the ledger
 	if err != nil {

@@ -20,40 +20,42 @@ type Client struct {
 	base *url.URL
 	key  string
 	http *http.Client
-	// timeout bounds a call that moves no file.
+	// timeout is the longest time of a call that neither uploads nor downloads a file.
 	timeout time.Duration
 
 	mu   sync.Mutex
 	seen map[string]seen // by URL: the last answers with an ETag
 }
 
-// seen is an answer that the server may tell to be as it was.
+// seen is an earlier answer. The client returns it again if the server answers 304.
 type seen struct {
 	tag  string
 	body []byte
 }
 
-// The bounds of what a Client remembers for ETags: answers, and bytes of each.
+// The limits of the answers that a Client keeps for their ETags: their number, and the bytes of
+// each.
 const (
-	mostSeen     = 64
-	mostSeenSize = 64 << 10
+	maxSeen     = 64
+	maxSeenSize = 64 << 10
 )
 
-// Options are what a Client may do without.
+// Options are the optional settings of a Client. The zero value works.
 type Options struct {
-	// HTTP sends the requests; nil: a client with time limits on connecting. Its redirects are not
-	// followed: the key would go with them.
+	// HTTP sends the requests. Default: a client that waits at most 10 s for a connection. No redirect
+	// is followed, because the request would take the key to another address.
 	HTTP *http.Client
-	// Timeout bounds each call that moves no file; 0: 1 minute. One for whose answer the server reads
-	// a whole list has 11 minutes at least.
+	// Timeout is the longest time of a call that neither uploads nor downloads a file. Default 1
+	// minute. A call for which the server reads a whole list may take 11 minutes, or Timeout if it is
+	// longer.
 	Timeout time.Duration
 }
 
 // callTimeout is the default of Options.Timeout. A forecast takes seconds, everything else less.
 const callTimeout = time.Minute
 
-// longTimeout bounds a call for whose answer the server reads a whole list, which it does within 10
-// minutes.
+// longTimeout is the longest time of a call for which the server reads a whole list. The server
+// takes at most 10 minutes.
 const longTimeout = 11 * time.Minute
 
 // New makes a Client for the campaignd whose admin listener has an address such as
@@ -91,7 +93,7 @@ type call struct {
 	path   string // under /api/v1, escaped
 	query  url.Values
 	body   any // sent as JSON; nil: none
-	// Instead of body: a file of a type, which may be of any length.
+	// file is sent instead of body, with fileType as its Content-Type. It may have any length.
 	file     io.Reader
 	fileType string
 	// once is an Idempotency-Key; "": none.
@@ -100,7 +102,7 @@ type call struct {
 	long bool
 }
 
-// send sends a call, and returns its answer if that is no failure.
+// send sends a call. An answer that says a failure is an *Error.
 func (c *Client) send(ctx context.Context, q call, change func(*http.Request)) (*http.Response, error) {
 	address := c.base.JoinPath("/api/v1").String() + q.path
 	if len(q.query) > 0 {
@@ -150,9 +152,9 @@ func (c *Client) send(ctx context.Context, q call, change func(*http.Request)) (
 	return nil, failure(res)
 }
 
-// mostAnswer is the longest answer that is no file. A page of 1,000 deliveries is half a MiB, a
+// maxAnswer is the longest answer that is no file. A page of 1,000 deliveries is half a MiB, a
 // list of 10,000 runs 4 MiB.
-const mostAnswer = 64 << 20
+const maxAnswer = 64 << 20
 
 // answer is the form of every answer in JSON.
 type answer[T any] struct {
@@ -160,7 +162,8 @@ type answer[T any] struct {
 	Meta struct{ Next string }
 }
 
-// fetch sends a call, and reads its answer. next is "" if there is no more.
+// fetch sends a call, and reads its answer. next says where the next page begins; it is "" on the
+// last page.
 func fetch[T any](ctx context.Context, c *Client, q call) (data T, next string, err error) {
 	if q.file == nil {
 		var stop context.CancelFunc
@@ -189,7 +192,7 @@ func fetch[T any](ctx context.Context, c *Client, q call) (data T, next string, 
 	defer res.Body.Close()
 	text := was.body
 	if res.StatusCode != http.StatusNotModified {
-		if text, err = io.ReadAll(io.LimitReader(res.Body, mostAnswer)); err != nil {
+		if text, err = io.ReadAll(io.LimitReader(res.Body, maxAnswer)); err != nil {
 			return data, "", fmt.Errorf("the answer of %s ended early: %w", c.base.Host, err)
 		}
 		if tag := res.Header.Get("ETag"); q.method == http.MethodGet && tag != "" {
@@ -203,14 +206,14 @@ func fetch[T any](ctx context.Context, c *Client, q call) (data T, next string, 
 	return out.Data, out.Meta.Next, nil
 }
 
-// remember keeps an answer. When there are too many, any other goes.
+// remember keeps an answer for its ETag. If maxSeen are kept, it drops any other one.
 func (c *Client) remember(key string, s seen) {
-	if len(s.body) > mostSeenSize {
+	if len(s.body) > maxSeenSize {
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if _, known := c.seen[key]; !known && len(c.seen) >= mostSeen {
+	if _, known := c.seen[key]; !known && len(c.seen) >= maxSeen {
 		for other := range c.seen {
 			delete(c.seen, other)
 			break

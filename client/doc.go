@@ -1,9 +1,9 @@
-// Package client calls the operator's API of a running campaignd, for programs: a Client has a
-// method for each route. The commands with --server use it. An Access is what a process writes
-// beside its SQLite ledger, so that its user's other programs reach it.
+// Package client calls the operator's API of a running campaignd: a Client has a method for each
+// route. Programs and the commands with --server use it. A process writes an Access beside its
+// SQLite ledger, so that other programs of its user find the process.
 //
-// Package resource has what the methods take and return. A failure of the API is an *Error with a
-// stable code; any other error means that no answer came. Lists of any length have an iterator such
-// as AllDeliveries. Files are copied as they come. An answer that has not changed is not sent again
-// (ETag).
+// Package resource has the types that the methods take and return. A failure of the API is an
+// *Error with a stable code; any other error means that no answer came. Lists of any length have an
+// iterator such as AllDeliveries. Files are copied as they come. An answer that has not changed is
+// not sent again (ETag).
 package client

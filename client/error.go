@@ -38,7 +38,8 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Message }
 
-// Invalid reports whether the request itself is at fault, so that the same one fails again.
+// Invalid reports whether the request itself is at fault, so that it fails again when it is
+// repeated.
 func (e *Error) Invalid() bool {
 	switch e.Code {
 	case CodeUnauthorized, CodeTooMany, CodeNotNow, CodeRepeated, CodeWrongOffset, CodeWrongHash:

@@ -14,20 +14,21 @@ import (
 	"campaignd/client/resource"
 )
 
-// mostEventLine is the longest line of an event in bytes.
-const mostEventLine = 1 << 20
+// maxEventLine is the longest line of an event in bytes.
+const maxEventLine = 1 << 20
 
-// mostQuiet is how long a stream of events may say nothing: three heartbeats of the server.
-const mostQuiet = 45 * time.Second
+// maxQuiet is the longest time without a byte from a stream of events: three heartbeats of the
+// server.
+const maxQuiet = 45 * time.Second
 
-// Events calls do with each event, in their order, until do returns an error, which Events then
-// returns, or ctx ends or the connection does, or nothing has come for 45 s. last is the id of the
-// last event that the program has seen: then what changed since comes first. "": the state as it is
-// now comes first (EventReset).
+// Events calls do with each event, in their order. It returns the error of do, or an error when ctx
+// or the connection ends or when nothing has come for 45 s. last is the id of the last event that
+// the program has seen: the events after it come first. If last is "", the present state comes
+// first (EventReset).
 func (c *Client) Events(ctx context.Context, last string, do func(resource.Event) error) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	quiet := time.AfterFunc(mostQuiet, func() { stop(fmt.Errorf("nothing has come for %v", mostQuiet)) })
+	quiet := time.AfterFunc(maxQuiet, func() { stop(fmt.Errorf("nothing has come for %v", maxQuiet)) })
 	defer quiet.Stop()
 	res, err := c.send(ctx, call{method: http.MethodGet, path: "/events"}, func(r *http.Request) {
 		if last != "" {
@@ -38,8 +39,8 @@ func (c *Client) Events(ctx context.Context, last string, do func(resource.Event
 		return err
 	}
 	defer res.Body.Close()
-	lines := bufio.NewScanner(&watched{res.Body, quiet, mostQuiet})
-	lines.Buffer(nil, mostEventLine)
+	lines := bufio.NewScanner(&watched{res.Body, quiet, maxQuiet})
+	lines.Buffer(nil, maxEventLine)
 	var e resource.Event
 	for lines.Scan() {
 		field, value, _ := strings.Cut(lines.Text(), ": ")
@@ -52,7 +53,7 @@ func (c *Client) Events(ctx context.Context, last string, do func(resource.Event
 			e.Data = json.RawMessage(value)
 		case "":
 			if e.Type != "" {
-				quiet.Stop() // do may take any time; the next reading starts it anew
+				quiet.Stop() // do may take any time; the next read starts the timer again
 				if err := do(e); err != nil {
 					return err
 				}

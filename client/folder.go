@@ -27,27 +27,27 @@ func (c *Client) Campaign(ctx context.Context, name string) (resource.Campaign, 
 	return one[resource.Campaign](ctx, c, ofCampaign(name, ""))
 }
 
-// CheckCampaign says what a launch of a campaign of the folder over its list would do.
+// CheckCampaign returns what a launch of a campaign of the folder would do with its list.
 func (c *Client) CheckCampaign(ctx context.Context, name string) (*campaign.Preflight, error) {
 	return one[*campaign.Preflight](ctx, c, ofCampaign(name, "/check"))
 }
 
-// ForecastCampaign says when a campaign of the folder would be done if it were launched now.
+// ForecastCampaign returns when a campaign of the folder would end if it were launched now.
 func (c *Client) ForecastCampaign(ctx context.Context, name string) (plan.Forecast, error) {
 	return one[plan.Forecast](ctx, c, ofCampaign(name, "/forecast"))
 }
 
-// Schedule lists for each campaign with a schedule at most next firings to come and last past
-// firings. name selects one campaign; "": all.
+// Schedule lists at most next future firings and at most last past firings of each campaign that
+// has a schedule. name selects one campaign; "" selects all.
 func (c *Client) Schedule(ctx context.Context, name string, next, last int) ([]resource.Firing, error) {
 	q := url.Values{"next": {strconv.Itoa(next)}, "last": {strconv.Itoa(last)}}
 	set(q, "campaign", name)
 	return one[[]resource.Firing](ctx, c, call{method: http.MethodGet, path: "/schedules", query: q})
 }
 
-// Drops lists files of watched folders: those that wait, then at most limit (1 to 1000) of those
-// that were taken, the newest first, behind the file after; 0: from the newest on. next is the file
-// to go on behind; 0: there are no more.
+// Drops lists the files of watched folders: first those that wait, then at most limit (1 to 1000)
+// files that were taken, the newest first. after is the next of the page before, 0 for the first
+// page. next is 0 on the last page.
 func (c *Client) Drops(ctx context.Context, after int64, limit int) (all []resource.Drop, next int64, err error) {
 	q := url.Values{}
 	setInt(q, "after", after)

@@ -10,9 +10,9 @@ import (
 	"campaignd/client/resource"
 )
 
-// CreateKey makes a key of the API. The answer alone has its secret. A second call with the same
-// idempotency key, if it is not "", fails with CodeRepeated. All calls about keys need the scope
-// admin.
+// CreateKey makes a key of the API. Only this answer has the secret. If idempotency is not "", a
+// second call with the same value fails with CodeRepeated. All calls about keys need a key with the
+// scope admin.
 func (c *Client) CreateKey(ctx context.Context, name, scope, company, idempotency string) (resource.NewKey, error) {
 	return one[resource.NewKey](ctx, c, call{method: http.MethodPost, path: "/keys", once: idempotency, body: struct {
 		Name    string `json:"name"`
@@ -21,17 +21,17 @@ func (c *Client) CreateKey(ctx context.Context, name, scope, company, idempotenc
 	}{name, scope, company}})
 }
 
-// Keys lists the keys, the newest first, also those that were revoked.
+// Keys lists the keys, the newest first. Revoked keys are included.
 func (c *Client) Keys(ctx context.Context) ([]resource.Key, error) {
 	return one[[]resource.Key](ctx, c, call{method: http.MethodGet, path: "/keys"})
 }
 
-// RevokeKey ends a key for ever.
+// RevokeKey makes a key invalid for ever.
 func (c *Client) RevokeKey(ctx context.Context, id string) (resource.Key, error) {
 	return one[resource.Key](ctx, c, call{method: http.MethodDelete, path: "/keys/" + url.PathEscape(id)})
 }
 
-// Actions lists what operators asked for, the newest first.
+// Actions lists the log of actions, the newest line first.
 func (c *Client) Actions(ctx context.Context, f campaign.ActionFilter) ([]resource.Action, error) {
 	q := url.Values{}
 	setTime(q, "before", f.Before)
@@ -40,7 +40,7 @@ func (c *Client) Actions(ctx context.Context, f campaign.ActionFilter) ([]resour
 	return one[[]resource.Action](ctx, c, call{method: http.MethodGet, path: "/actions", query: q})
 }
 
-// AllActions yields every line of the log of actions, the newest first.
+// AllActions yields all lines of the log of actions, the newest first.
 func (c *Client) AllActions(ctx context.Context) iter.Seq2[resource.Action, error] {
 	const size = 1000
 	return pages(func(f campaign.ActionFilter) ([]resource.Action, campaign.ActionFilter, error) {

@@ -15,23 +15,24 @@ import (
 	"campaignd/client/resource"
 )
 
-// Launch is a campaign and a list to launch: the paths of their files.
+// Launch has the paths of the files of a launch.
 type Launch struct {
 	Campaign string
-	Header   string // the file that the campaign's header names; "": it names none
+	Header   string // the file that the campaign names as its header; "" if it names none
 	List     string
-	// New launches another run although the list has one.
+	// New launches another run even if the campaign already has a run over this list.
 	New bool
-	// Once makes a launch with New safe to repeat: a second one with the same word finds the run of
-	// the first. Without New the list itself does that.
+	// Once makes a launch with New safe to repeat: a second launch with the same Once finds the run of
+	// the first. A launch without New is always safe to repeat.
 	Once string
-	// Tell, if it is not nil, is told how a list of more than 16 MiB moves, which goes in parts.
+	// Tell, if it is not nil, is called with the progress of a list of more than 16 MiB, which is
+	// uploaded in parts.
 	Tell func(UploadProgress)
 }
 
-// Launch uploads a campaign and its list, of up to 8 GiB, and returns when they are imported:
-// minutes for millions of rows. A list of more than 16 MiB goes on where its connection broke
-// (UploadList). After an error the same call goes on with the same run.
+// Launch uploads a campaign and its list of up to 8 GiB. It returns when the list is imported; that
+// takes minutes for millions of rows. The upload of a list of more than 16 MiB goes on after its
+// connection broke (UploadList). After an error, repeat the call: it continues the same run.
 func (c *Client) Launch(ctx context.Context, l Launch) (out resource.Launched, err error) {
 	q := call{method: http.MethodPost, path: "/runs", query: url.Values{}, once: l.Once}
 	if l.New {
@@ -40,14 +41,14 @@ func (c *Client) Launch(ctx context.Context, l Launch) (out resource.Launched, e
 	return upload[resource.Launched](ctx, c, q, l)
 }
 
-// Check uploads a campaign and its list, and says what a launch would do. Nothing of them is
-// kept, but a list that went in parts, for a day: a launch then need not upload it again.
+// Check uploads a campaign and its list, and returns what a launch would do. The server keeps only
+// a list that was uploaded in parts, for a day: a launch within that day does not upload it again.
 func (c *Client) Check(ctx context.Context, l Launch) (*campaign.Preflight, error) {
 	return upload[*campaign.Preflight](ctx, c, call{method: http.MethodPost, path: "/check"}, l)
 }
 
-// ForecastLaunch uploads a campaign and its list, and says when it would be done if it were
-// launched now. The list is kept as by Check.
+// ForecastLaunch uploads a campaign and its list, and returns when the run would end if it were
+// launched now. The server keeps the list as for Check.
 func (c *Client) ForecastLaunch(ctx context.Context, l Launch) (plan.Forecast, error) {
 	return upload[plan.Forecast](ctx, c, call{method: http.MethodPost, path: "/forecast"}, l)
 }
@@ -79,8 +80,8 @@ func upload[T any](ctx context.Context, c *Client, q call, l Launch) (out T, err
 	return one[T](ctx, c, q)
 }
 
-// writeParts writes the files of a launch, in the order that the server wants. hash is that of a
-// list which the server has; "" if it does not.
+// writeParts writes the files of a launch, in the order that the server wants. hash names a list
+// that the server already has; "" if it has none.
 func writeParts(form *multipart.Writer, l Launch, hash string) error {
 	for _, part := range []struct{ field, path string }{{"campaign", l.Campaign}, {"header", l.Header}, {"list", l.List}} {
 		if part.path == "" {

@@ -10,8 +10,8 @@ import (
 	"campaignd/client/resource"
 )
 
-// Notifications lists what is in the outbox, the newest first: at most limit (1 to 1000), in one
-// state; "": in any.
+// Notifications lists at most limit (1 to 1000) notifications of the outbox, the newest first.
+// state selects one state; "" selects all.
 func (c *Client) Notifications(ctx context.Context, state campaign.NotificationState, limit int) ([]resource.Notification, error) {
 	q := url.Values{}
 	set(q, "state", string(state))
@@ -24,7 +24,8 @@ func (c *Client) Notification(ctx context.Context, no int64) (resource.Notificat
 	return one[resource.Notification](ctx, c, call{method: http.MethodGet, path: "/notifications/" + strconv.FormatInt(no, 10)})
 }
 
-// SendNotification has a notification sent again, for three days from now, with the id that it has.
+// SendNotification makes the process send a notification again, with the same id. The process tries
+// for three days from now.
 func (c *Client) SendNotification(ctx context.Context, no int64) (resource.Notification, error) {
 	return one[resource.Notification](ctx, c, call{method: http.MethodPost, path: "/notifications/" + strconv.FormatInt(no, 10) + "/send"})
 }

@@ -44,7 +44,7 @@ func setTime(q url.Values, name string, at time.Time) {
 	}
 }
 
-// ofRun is a call about one run, which its id, its number or latest names.
+// ofRun is a call about one run: its id, its number or latest.
 func ofRun(method, run, rest string) call {
 	return call{method: method, path: "/runs/" + url.PathEscape(run) + rest}
 }
@@ -54,8 +54,8 @@ func (c *Client) Run(ctx context.Context, id string) (resource.Run, error) {
 	return one[resource.Run](ctx, c, ofRun(http.MethodGet, id, ""))
 }
 
-// Pause asks that a run sends nothing more until it is resumed. The error has CodeNotNow if its
-// state does not allow that; so have those of Resume, Cancel and Approve.
+// Pause pauses a run until Resume. The error of Pause, Resume, Cancel and Approve has CodeNotNow if
+// the state of the run does not allow the change.
 func (c *Client) Pause(ctx context.Context, id string) (resource.Controlled, error) {
 	return one[resource.Controlled](ctx, c, ofRun(http.MethodPost, id, "/pause"))
 }
@@ -65,7 +65,7 @@ func (c *Client) Resume(ctx context.Context, id string) (resource.Controlled, er
 	return one[resource.Controlled](ctx, c, ofRun(http.MethodPost, id, "/resume"))
 }
 
-// Cancel ends a run; what is queued is not sent.
+// Cancel ends a run. Its queued rows are not sent.
 func (c *Client) Cancel(ctx context.Context, id string) (resource.Controlled, error) {
 	return one[resource.Controlled](ctx, c, ofRun(http.MethodPost, id, "/cancel"))
 }
@@ -75,7 +75,7 @@ func (c *Client) Approve(ctx context.Context, id string) (resource.Controlled, e
 	return one[resource.Controlled](ctx, c, ofRun(http.MethodPost, id, "/approve"))
 }
 
-// Limits returns the limits of a run as they are now.
+// Limits returns the present limits of a run.
 func (c *Client) Limits(ctx context.Context, id string) (resource.Limits, error) {
 	return one[resource.Limits](ctx, c, ofRun(http.MethodGet, id, "/limits"))
 }
@@ -92,12 +92,12 @@ func (c *Client) ChangeLimits(ctx context.Context, id string, change campaign.Li
 	return one[resource.Limits](ctx, c, q)
 }
 
-// Why says what a run waits for now.
+// Why returns what a run waits for now.
 func (c *Client) Why(ctx context.Context, id string) (campaign.Why, error) {
 	return one[campaign.Why](ctx, c, ofRun(http.MethodGet, id, "/why"))
 }
 
-// WhyRecipient says what one recipient of a run waits for. to is a phone number with its country
+// WhyRecipient returns what one recipient of a run waits for. to is a phone number with its country
 // code.
 func (c *Client) WhyRecipient(ctx context.Context, id, to string) (campaign.WhyRow, error) {
 	q := ofRun(http.MethodGet, id, "/why/recipient")
@@ -110,21 +110,21 @@ func (c *Client) Report(ctx context.Context, id string) (*reporting.Report, erro
 	return one[*reporting.Report](ctx, c, ofRun(http.MethodGet, id, "/report"))
 }
 
-// Audit checks that every row of a run's list has exactly one outcome. The whole list is read:
-// seconds for a million rows.
+// Audit checks that every row of a run's list has exactly one outcome. The server reads the whole
+// list, which takes seconds for a million rows.
 func (c *Client) Audit(ctx context.Context, id string) (*reporting.AuditResult, error) {
 	q := ofRun(http.MethodGet, id, "/audit")
 	q.long = true
 	return one[*reporting.AuditResult](ctx, c, q)
 }
 
-// Forecast says when a run will be done.
+// Forecast returns when a run will end.
 func (c *Client) Forecast(ctx context.Context, id string) (plan.Forecast, error) {
 	return one[plan.Forecast](ctx, c, ofRun(http.MethodGet, id, "/forecast"))
 }
 
-// Export writes one line for each row of a run's list, as CSV. After an error w has a part of the
-// file.
+// Export writes one line for each row of a run's list, as CSV. After an error, w has only a part of
+// the file.
 func (c *Client) Export(ctx context.Context, id string, w io.Writer) error {
 	return c.file(ctx, ofRun(http.MethodGet, id, "/export"), w)
 }
@@ -158,7 +158,7 @@ func (c *Client) Deliveries(ctx context.Context, id string, f resource.DeliveryF
 	return page, err
 }
 
-// AllDeliveries yields the rows of a run that the filter selects, from as many pages as it takes.
+// AllDeliveries yields all rows of a run that the filter selects.
 func (c *Client) AllDeliveries(ctx context.Context, id string, f resource.DeliveryFilter) iter.Seq2[resource.Delivery, error] {
 	return pages(func(after int64) ([]resource.Delivery, int64, error) {
 		f.After = max(f.After, after)
@@ -167,7 +167,7 @@ func (c *Client) AllDeliveries(ctx context.Context, id string, f resource.Delive
 	})
 }
 
-// pages yields what is on the pages of a list, from the first one on. It ends with the first error.
+// pages yields the elements of all pages of a list. It ends with the first error.
 func pages[T any, N comparable](page func(after N) ([]T, N, error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var none, after N

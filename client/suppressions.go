@@ -11,9 +11,9 @@ import (
 	"campaignd/client/resource"
 )
 
-// Suppressions lists the numbers that must not be sent to, by number: at most limit (1 to 1000)
-// behind the number after. next is the number to go on behind; "": there are no more. to selects
-// one number, "": all.
+// Suppressions lists at most limit (1 to 1000) suppressed numbers, sorted by number. after is the
+// next of the page before, "" for the first page. next is "" on the last page. to selects one
+// number; "" selects all.
 func (c *Client) Suppressions(ctx context.Context, to, after string, limit int) (list []resource.Suppression, next string, err error) {
 	q := url.Values{}
 	set(q, "to", to)
@@ -22,7 +22,7 @@ func (c *Client) Suppressions(ctx context.Context, to, after string, limit int) 
 	return fetch[[]resource.Suppression](ctx, c, call{method: http.MethodGet, path: "/suppressions", query: q})
 }
 
-// AllSuppressions yields every number that must not be sent to.
+// AllSuppressions yields all suppressed numbers.
 func (c *Client) AllSuppressions(ctx context.Context) iter.Seq2[resource.Suppression, error] {
 	return pages(func(after string) ([]resource.Suppression, string, error) {
 		return c.Suppressions(ctx, "", after, 1000)
@@ -44,14 +44,14 @@ func (c *Client) AddSuppressions(ctx context.Context, numbers []string, scope ca
 	return one[resource.Suppressed](ctx, c, call{method: http.MethodPost, path: "/suppressions", body: numbersBody{numbers, scope}})
 }
 
-// RemoveSuppressions takes at most 1000 numbers off the list: from one scope, or with "" from every
-// scope.
+// RemoveSuppressions removes at most 1000 numbers from one scope, or from every scope if scope is
+// "".
 func (c *Client) RemoveSuppressions(ctx context.Context, numbers []string, scope campaign.Scope) (resource.Suppressed, error) {
 	return one[resource.Suppressed](ctx, c, call{method: http.MethodPost, path: "/suppressions/remove", body: numbersBody{numbers, scope}})
 }
 
-// ImportSuppressions suppresses the numbers of a CSV file of any size, which it reads to its end.
-// To send the same file again changes nothing more.
+// ImportSuppressions suppresses the numbers of a CSV file of any size, which it reads to its end. A
+// second import of the same file changes nothing.
 func (c *Client) ImportSuppressions(ctx context.Context, file io.Reader, i resource.SuppressionImport) (resource.Imported, error) {
 	q := url.Values{}
 	set(q, "file", i.File)
@@ -63,7 +63,7 @@ func (c *Client) ImportSuppressions(ctx context.Context, file io.Reader, i resou
 		file: file, fileType: "text/csv"})
 }
 
-// ExportSuppressions writes the whole list as CSV. After an error w has a part of the file.
+// ExportSuppressions writes the whole list as CSV. After an error, w has only a part of the file.
 func (c *Client) ExportSuppressions(ctx context.Context, w io.Writer) error {
 	return c.file(ctx, call{method: http.MethodGet, path: "/suppressions/export"}, w)
 }

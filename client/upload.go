@@ -16,36 +16,36 @@ import (
 	"campaignd/client/resource"
 )
 
-// MostPart is the most bytes of one part of a list.
-const MostPart = 32 << 20
+// MaxPart is the largest part of a list, in bytes.
+const MaxPart = 32 << 20
 
-// partSize is the bytes of each part that UploadList sends. A list of at most one part goes with
-// its campaign instead.
+// partSize is the size of the parts that UploadList sends, in bytes. Launch sends a list of at most
+// partSize together with its campaign instead.
 const partSize = 16 << 20
 
-// How long UploadList waits. A server that starts again is back within seconds, and forgets a
-// request whose connection broke without a word after 30 seconds.
+// The times of UploadList. A server that restarts answers again within seconds. A server that
+// notices nothing of a broken connection ends its request after 30 s.
 const (
-	firstWait    = 250 * time.Millisecond // after the first failure; it doubles with each
-	mostWait     = 10 * time.Second
-	mostSilence  = 5 * time.Minute // without a byte more at the server
-	mostStanding = time.Minute     // without a byte that leaves, or without the answer
+	firstWait   = 250 * time.Millisecond // after the first failure; it doubles with each
+	maxWait     = 10 * time.Second
+	maxSilence  = 5 * time.Minute // without progress at the server
+	maxStanding = time.Minute     // without a byte sent, and without the answer
 )
 
-// Upload returns how much of a list has come: Error with CodeNotFound if nothing has.
+// Upload returns how much of a list the server has. If it has nothing, the error has CodeNotFound.
 func (c *Client) Upload(ctx context.Context, hash string) (resource.Upload, error) {
 	return one[resource.Upload](ctx, c, call{method: http.MethodGet, path: uploadPath(hash)})
 }
 
-// RemoveUpload forgets a list. It is no error if nothing of it has come.
+// RemoveUpload removes a list from the server. It is no error if the server has nothing of it.
 func (c *Client) RemoveUpload(ctx context.Context, hash string) error {
 	_, err := one[resource.Upload](ctx, c, call{method: http.MethodDelete, path: uploadPath(hash)})
 	return err
 }
 
-// UploadPart appends a part of at most MostPart bytes, whose first byte has an offset in the list.
-// A part that ends early is kept as far as it came. An offset that is not where the list goes on is
-// an Error with CodeWrongOffset.
+// UploadPart appends a part of at most MaxPart bytes to a list. offset is the position of its first
+// byte in the list; if the server has another number of bytes, the error has CodeWrongOffset. The
+// server keeps what it received of a part that ends early.
 func (c *Client) UploadPart(ctx context.Context, hash string, offset int64, part io.Reader) (resource.Upload, error) {
 	return one[resource.Upload](ctx, c, call{method: http.MethodPatch, path: uploadPath(hash),
 		file: part, fileType: "application/octet-stream", query: url.Values{"offset": {strconv.FormatInt(offset, 10)}}})
@@ -56,13 +56,14 @@ func uploadPath(hash string) string { return "/uploads/" + url.PathEscape(hash) 
 // UploadProgress is the state of an upload in parts.
 type UploadProgress struct {
 	Sent, Size int64         // bytes
-	Err        error         // why nothing moves now; nil: it moves
+	Err        error         // why the upload waits; nil while it sends
 	Wait       time.Duration // until the next try; 0 if Err is nil
 }
 
-// UploadList uploads a list in parts, and returns its hash. It goes on where the same list broke
-// off before, in this process or another one, and waits for a server that is away until nothing has
-// moved for 5 minutes. tell, if it is not nil, is told of each part and of each failure.
+// UploadList uploads a list in parts and returns its hash. It continues an earlier upload of the
+// same list, also one of another process. If the server does not answer, it tries again until there
+// was no progress for 5 minutes. tell, if it is not nil, is called after each part and each
+// failure.
 func (c *Client) UploadList(ctx context.Context, path string, tell func(UploadProgress)) (hash string, err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -90,7 +91,7 @@ func (c *Client) UploadList(ctx context.Context, path string, tell func(UploadPr
 		if err == nil {
 			return hash, nil
 		}
-		if ctx.Err() != nil || !passing(err) || time.Since(grew) > mostSilence {
+		if ctx.Err() != nil || !passing(err) || time.Since(grew) > maxSilence {
 			return "", err
 		}
 		tell(UploadProgress{Sent: most, Size: size, Err: err, Wait: wait})
@@ -99,7 +100,7 @@ func (c *Client) UploadList(ctx context.Context, path string, tell func(UploadPr
 			return "", ctx.Err()
 		case <-time.After(wait):
 		}
-		wait = min(2*wait, mostWait)
+		wait = min(2*wait, maxWait)
 	}
 }
 
@@ -121,20 +122,20 @@ func (c *Client) sendRest(ctx context.Context, hash string, list io.ReaderAt, si
 	return nil
 }
 
-// sendPart is UploadPart, which fails when nothing moves for mostStanding.
+// sendPart is UploadPart, but it fails after maxStanding without progress.
 func (c *Client) sendPart(ctx context.Context, hash string, offset int64, part io.Reader) (resource.Upload, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	t := time.AfterFunc(mostStanding, func() { stop(fmt.Errorf("no byte of the list has left for %v", mostStanding)) })
+	t := time.AfterFunc(maxStanding, func() { stop(fmt.Errorf("no byte of the list has left for %v", maxStanding)) })
 	defer t.Stop()
-	u, err := c.UploadPart(ctx, hash, offset, &watched{part, t, mostStanding})
+	u, err := c.UploadPart(ctx, hash, offset, &watched{part, t, maxStanding})
 	if cause := context.Cause(ctx); err != nil && cause != nil {
 		err = cause
 	}
 	return u, err
 }
 
-// watched starts a timer anew with each reading.
+// watched restarts a timer with each read.
 type watched struct {
 	io.Reader
 	timer *time.Timer
@@ -146,7 +147,7 @@ func (w *watched) Read(p []byte) (int, error) {
 	return w.Reader.Read(p)
 }
 
-// passing reports whether the same part may be taken a while later. A connection that broke may.
+// passing reports whether a later try may succeed after err, as after a broken connection.
 func passing(err error) bool {
 	var told *Error
 	return !errors.As(err, &told) || told.Temporary() || told.Code == CodeWrongOffset || told.Status >= 500

@@ -6,7 +6,8 @@ import (
 	"campaignd/campaign"
 )
 
-// Campaign is a file of the campaigns folder. One that cannot be read has a file and findings only.
+// Campaign is a file of the campaigns folder. If the file cannot be read, only File and Findings
+// are set.
 type Campaign struct {
 	Name        string   `json:"name,omitempty"`
 	File        string   `json:"file"`
@@ -14,8 +15,8 @@ type Campaign struct {
 	Connections []string `json:"connections,omitempty"`
 	Template    string   `json:"template,omitempty"`
 	Language    string   `json:"language,omitempty"`
-	// Schedule is schedule.cron or schedule.at, and Next the first firing to come; without a schedule
-	// both are empty.
+	// Schedule is schedule.cron or schedule.at, and Next is the next firing. Both are empty without a
+	// schedule.
 	Schedule string    `json:"schedule,omitempty"`
 	Timezone string    `json:"timezone,omitempty"`
 	Next     time.Time `json:"next,omitzero"`

@@ -38,8 +38,8 @@ type DeliveryFilter struct {
 }
 
 // DeliveryPage is a page of deliveries, in the order in which the run sends them: that of the list
-// within each time zone. It may have fewer than were asked for, also none, although more follow:
-// reading one takes some milliseconds, whatever the filter.
+// within each time zone. A page may have fewer deliveries than Limit, or none, although more
+// follow: the server ends a page after some milliseconds, whatever the filter.
 type DeliveryPage struct {
 	Deliveries []Delivery
 	Next       int64 // 0: there are no more

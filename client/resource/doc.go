@@ -1,7 +1,7 @@
-// Package resource has what the operator's API is asked and answers: runs, limits, holds, keys,
-// files and the like. The commands print the same with -o json. internal/operator makes most of
-// them, and package client reads them.
+// Package resource has the types of the operator's API, as JSON: runs, limits, holds, keys, files
+// and others. internal/operator makes most of them, package client reads them, and the commands
+// print them with -o json.
 //
-// It promises that members may be added and are never renamed, and that times are UTC. Domain types
-// that are answers as they are, such as campaign.Why and reporting.Report, are not repeated here.
+// Later versions may add members and never rename one. Times are UTC. Some answers are types of
+// other packages, such as campaign.Why and reporting.Report.
 package resource

@@ -2,7 +2,8 @@ package resource
 
 import "time"
 
-// Drop is a file of a watched folder. One that waits has no number, no run and no time but Since.
+// Drop is a file of a watched folder. While the file waits it has no number, no run, and of the
+// times only Since.
 type Drop struct {
 	File     int64  `json:"file,omitempty"` // its number
 	Bucket   string `json:"bucket"`

@@ -5,7 +5,7 @@ import "encoding/json"
 // The types of events.
 const (
 	EventReset    = "reset"       // forget what you know: the state as it is now follows; Data has the reason
-	EventReady    = "ready"       // the state has been told; changes follow
+	EventReady    = "ready"       // the whole state was sent; changes follow
 	EventRun      = "run"         // a Run began or changed its state
 	EventProgress = "progress"    // Progress of a run
 	EventHold     = "hold"        // a hold began or changed: campaign.HoldState
@@ -14,18 +14,18 @@ const (
 	EventDrop     = "drop"        // a Drop was taken, or changed its state
 )
 
-// Event is one event of the operator's API. A program that was away gives the last ID it saw, and
-// gets what has changed since.
+// Event is one event of the operator's API. A program that connects again gives the last ID that it
+// saw, and gets the events after it.
 type Event struct {
-	ID   string // "": of the state that follows a reset
+	ID   string // "" for the state after a reset
 	Type string
 	Data json.RawMessage
 }
 
-// Progress is how far a run is.
+// Progress is the progress of a run.
 type Progress struct {
 	Run  string `json:"run"`
 	Rows int64  `json:"rows"`
-	// Left is how many rows no attempt was made for yet.
+	// Left is the number of rows without an attempt.
 	Left int64 `json:"left"`
 }

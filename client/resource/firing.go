@@ -2,7 +2,7 @@ package resource
 
 import "time"
 
-// Firing is one firing of a schedule: to come, or past.
+// Firing is a future or a past firing of a schedule.
 type Firing struct {
 	Campaign string    `json:"campaign"`
 	File     string    `json:"file"`
@@ -10,11 +10,11 @@ type Firing struct {
 	Timezone string    `json:"timezone"`
 	At       time.Time `json:"at"`
 	Local    string    `json:"local"`
-	// Outcome is next for a firing that is still to come.
+	// Outcome is next for a future firing.
 	Outcome string `json:"outcome"`
 	Run     string `json:"run,omitempty"`
 	Detail  string `json:"detail,omitempty"`
-	// Missed counts the firings before this one that no process fired, from MissedSince on.
+	// Missed counts the firings from MissedSince to this one that no process fired.
 	Missed      int64     `json:"missed,omitempty"`
 	MissedSince time.Time `json:"missed_since,omitzero"`
 }

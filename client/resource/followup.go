@@ -2,7 +2,7 @@ package resource
 
 import "campaignd/campaign"
 
-// FollowUpRequest chooses the rows of an ended run that a new run sends to again.
+// FollowUpRequest selects rows of an ended run, for a new run that sends to them again.
 type FollowUpRequest struct {
 	// Where has one choice or more: failed, failed=CODE, refused, refused=CODE, unknown,
 	// unknown=REASON, skipped or skipped=REASON (campaign.ParseWhere).
@@ -15,13 +15,13 @@ type FollowUpRequest struct {
 type FollowedUp struct {
 	Run       Run   `json:"run"`
 	Rows      int64 `json:"rows"`
-	Elsewhere int64 `json:"in_other_follow_ups"` // left out: another follow-up of the same run has them
-	NoID      int64 `json:"accepted_without_id"` // left out: the service accepted them, or may have
-	Released  int64 `json:"released_without_id"` // such rows that are sent to, because their reason was chosen
-	Existed   bool  `json:"existed"`             // the same choice was made before, and nothing was added
+	Elsewhere int64 `json:"in_other_follow_ups"` // rows left out, because another follow-up of the same run has them
+	NoID      int64 `json:"accepted_without_id"` // rows left out, because the service accepted the message, or may have
+	Released  int64 `json:"released_without_id"` // rows of that kind that are sent to, because Where names their reason
+	Existed   bool  `json:"existed"`             // an earlier request selected the same rows, and nothing was added
 }
 
-// FollowedUpOf returns the facts of a follow-up run.
+// FollowedUpOf converts the result of a follow-up.
 func FollowedUpOf(f campaign.FollowedUp) FollowedUp {
 	return FollowedUp{RunOf(f.Run), f.Chosen, f.Elsewhere, f.NoID, f.Released, f.Existed}
 }

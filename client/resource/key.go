@@ -6,21 +6,21 @@ import "time"
 type Key struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
-	// Scope is read, operate or admin; each includes those before it.
+	// Scope is read, operate or admin. operate includes read, and admin includes both.
 	Scope string `json:"scope"`
-	// Company is the client of the service whose runs alone the key reaches; "": those of all.
+	// Company limits the key to the runs of one client of the service; "" means no limit.
 	Company   string     `json:"company,omitempty"`
 	CreatedAt time.Time  `json:"created_at"`
-	RevokedAt *time.Time `json:"revoked_at,omitempty"` // nil: in force
+	RevokedAt *time.Time `json:"revoked_at,omitempty"` // nil: the key is valid
 }
 
-// NewKey is a key that was just made. Nobody can read its secret a second time.
+// NewKey is a new key with its secret, which no later answer shows.
 type NewKey struct {
 	Key
 	Secret string `json:"secret"`
 }
 
-// Action is one thing that an operator asked for: a line of the log of actions.
+// Action is a line of the log of actions: one request of an operator.
 type Action struct {
 	ID     string    `json:"id"`
 	At     time.Time `json:"at"`

@@ -9,8 +9,8 @@ import (
 // Launched is the answer to a launch.
 type Launched struct {
 	Run      LaunchedRun `json:"run"`
-	Resumed  bool        `json:"resumed"` // the run had been launched before, and goes on
-	Ended    bool        `json:"ended"`   // the run had ended before: nothing is sent
+	Resumed  bool        `json:"resumed"` // an earlier launch made the run, and it goes on
+	Ended    bool        `json:"ended"`   // the run has already ended: nothing is sent
 	Warnings []string    `json:"warnings,omitempty"`
 }
 
@@ -23,7 +23,7 @@ type LaunchedRun struct {
 	CreatedAt time.Time      `json:"created_at"`
 }
 
-// LaunchedRunOf returns the facts of a run.
+// LaunchedRunOf converts a run.
 func LaunchedRunOf(r campaign.Run) LaunchedRun {
 	return LaunchedRun{r.ID(), r.Campaign, r.State, r.Rows, r.CreatedAt}
 }

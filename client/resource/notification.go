@@ -6,7 +6,7 @@ import (
 	"campaignd/campaign"
 )
 
-// Notification is what one of the operator's own addresses is told of.
+// Notification is a change that campaignd tells one of the operator's addresses.
 type Notification struct {
 	No          int64                      `json:"no"`
 	ID          string                     `json:"id"`

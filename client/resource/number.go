@@ -2,7 +2,7 @@ package resource
 
 import "campaignd/campaign"
 
-// Number is a connection with its limits as they are now.
+// Number is a connection with its present limits.
 type Number struct {
 	Connection string  `json:"connection"`
 	Company    string  `json:"company,omitempty"`
@@ -10,10 +10,10 @@ type Number struct {
 	Portfolio  string  `json:"portfolio,omitempty"`
 	Rate       float64 `json:"rate"`              // messages per second; 0: the service has not told it yet
 	Quality    string  `json:"quality,omitempty"` // GREEN, YELLOW, RED, as the service told it
-	// Tier is how many people the portfolio may reach in 24 hours, and Reached how many it has; 0: no
-	// limit.
+	// Tier is the number of people that the portfolio may reach in 24 hours; 0 means no limit. Reached
+	// is the number that it has reached.
 	Tier    int64 `json:"tier,omitempty"`
 	Reached int64 `json:"reached,omitempty"`
-	// Holds stop messages of the connection now.
+	// Holds are the present holds of messages of the connection.
 	Holds []campaign.HoldState `json:"holds"`
 }

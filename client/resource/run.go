@@ -20,7 +20,7 @@ type Run struct {
 	CreatedAt time.Time            `json:"created_at,omitzero"`
 	EndedAt   time.Time            `json:"ended_at,omitzero"`
 	Retired   campaign.Retired     `json:"retired,omitzero"` // rows that retention deleted; totals count them
-	Holds     []campaign.HoldState `json:"holds,omitempty"`  // those that stop messages of the run now
+	Holds     []campaign.HoldState `json:"holds,omitempty"`  // the present holds of messages of the run
 }
 
 // RunOf is a run without its holds.
@@ -31,7 +31,7 @@ func RunOf(r campaign.Run) Run {
 	}
 }
 
-// Controlled is a run after a request, with a sentence on what happens next.
+// Controlled is a run after a request. Its sentence tells what happens next.
 type Controlled struct {
 	Run      Run    `json:"run"`
 	Sentence string `json:"sentence"`

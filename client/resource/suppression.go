@@ -6,28 +6,28 @@ import (
 	"campaignd/campaign"
 )
 
-// Suppression is a number that must not be sent to.
+// Suppression is a number to which nothing may be sent.
 type Suppression struct {
 	To      string         `json:"to"`
 	Scope   campaign.Scope `json:"scope"`
-	Company string         `json:"company,omitempty"` // whose messages alone it stops; "": those of all
+	Company string         `json:"company,omitempty"` // it stops the messages of this client only; "" stops those of all
 	Source  string         `json:"source"`
 	At      time.Time      `json:"at"`
 	Until   time.Time      `json:"until,omitzero"`
 }
 
-// Suppressed counts what became of numbers that were to be added or removed.
+// Suppressed counts the numbers of a request to add or remove.
 type Suppressed struct {
 	Changed   int `json:"changed"`
 	Unchanged int `json:"unchanged"`
 }
 
-// Imported counts what became of the rows of a file of suppressions.
+// Imported counts the rows of a file of suppressions.
 type Imported struct {
 	Rows     int `json:"rows"`
 	Added    int `json:"added"`
-	Known    int `json:"known"`    // they were there already
-	Rejected int `json:"rejected"` // they are not imported
+	Known    int `json:"known"`    // the number was suppressed already
+	Rejected int `json:"rejected"` // not imported
 	// Faults are the first rejected rows, at most a thousand.
 	Faults []RowFault `json:"faults,omitempty"`
 }
@@ -38,9 +38,9 @@ type RowFault struct {
 	What string `json:"what"`
 }
 
-// SuppressionImport tells what the rows of a file do not say themselves.
+// SuppressionImport has the values for rows that lack a value of their own.
 type SuppressionImport struct {
-	// File is the name of the file, which the proof of each number has.
+	// File is the name of the file. It is stored as the proof of each number.
 	File   string
 	Scope  campaign.Scope // "": marketing
 	Source string         // for example crm-2026; "": none

@@ -2,9 +2,9 @@ package resource
 
 import "time"
 
-// Upload is how much of a list has come in parts.
+// Upload is the state of a list that is uploaded in parts.
 type Upload struct {
 	Hash      string    `json:"hash"`                // SHA-256 of the whole list
 	Received  int64     `json:"received"`            // bytes from its beginning
-	ExpiresAt time.Time `json:"expires_at,omitzero"` // when it is forgotten, if no part follows
+	ExpiresAt time.Time `json:"expires_at,omitzero"` // when the server removes it, if no part follows
 }

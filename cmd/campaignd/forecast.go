@@ -199,8 +199,8 @@ func hoursText(h float64) string {
 	return fmt.Sprintf("%.0f days", h/24)
 }
 
-// mostLines is how many lines a curve has: longer ones are told by days.
-const mostLines = 48
+// maxLines is how many lines a curve has: longer ones are told by days.
+const maxLines = 48
 
 func curveHeads(bars int) []string {
 	if bars > 0 {
@@ -213,7 +213,7 @@ func curveHeads(bars int) []string {
 // line.
 func curveRows(hours []plan.Hour, bars int) (rows [][]string) {
 	var lines []plan.Hour
-	days := len(hours) > mostLines
+	days := len(hours) > maxLines
 	for _, h := range hours {
 		last := len(lines) - 1
 		switch {

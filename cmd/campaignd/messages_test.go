@@ -10,8 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// mostColumns is the longest line of a message: two and a half lines of a terminal of 80 columns.
-const mostColumns = 200
+// maxColumns is the longest line of a message: two and a half lines of a terminal of 80 columns.
+const maxColumns = 200
 
 var (
 	// logLine matches a line of the log, which may be long: a machine reads it too.
@@ -36,7 +36,7 @@ func unreadable(messages, dir string) (faults []string) {
 		if dir != "" { // folders of tests have long names
 			line = strings.ReplaceAll(line, dir, ".")
 		}
-		if n := utf8.RuneCountInString(line); n > mostColumns && !foreign.MatchString(line) {
+		if n := utf8.RuneCountInString(line); n > maxColumns && !foreign.MatchString(line) {
 			faults = append(faults, strconv.Itoa(n)+" columns: "+line)
 		}
 		for _, e := range escapes.FindAllString(line, -1) {
@@ -53,7 +53,7 @@ func (d *fixture) reads(r result, args []string) {
 	d.t.Helper()
 	for _, fault := range unreadable(r.stderr, d.dir) {
 		d.t.Errorf("campaignd %s: got a message of %s; want at most %d columns and no escaped letter",
-			strings.Join(args, " "), fault, mostColumns)
+			strings.Join(args, " "), fault, maxColumns)
 	}
 	for _, machine := range []string{"json", "schema", "export", "report"} {
 		if slices.Contains(args, machine) {
@@ -62,7 +62,7 @@ func (d *fixture) reads(r result, args []string) {
 	}
 	for _, fault := range unreadable(r.stdout, d.dir) {
 		d.t.Errorf("campaignd %s: got on standard output %s; want at most %d columns and no escaped letter",
-			strings.Join(args, " "), fault, mostColumns)
+			strings.Join(args, " "), fault, maxColumns)
 	}
 }
 

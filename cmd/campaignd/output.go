@@ -82,7 +82,7 @@ func writeTable(w io.Writer, heads []string, rows [][]string) error {
 		for i := range r {
 			r[i] = spelling.Printable(r[i])
 		}
-		for n, part := range wrapped(r[len(r)-1], mostCell) {
+		for n, part := range wrapped(r[len(r)-1], maxCell) {
 			if n > 0 {
 				r = make([]string, len(heads))
 			}
@@ -93,20 +93,20 @@ func writeTable(w io.Writer, heads []string, rows [][]string) error {
 	return t.Flush()
 }
 
-// mostLine is the width from which a sentence goes on in the next line.
-const mostLine = 190
+// maxLine is the width from which a sentence goes on in the next line.
+const maxLine = 190
 
 // paragraph breaks a sentence of any length into lines. It replaces unprintable characters.
 func paragraph(sentence string) string {
-	return strings.Join(wrapped(spelling.Printable(sentence), mostLine), "\n  ")
+	return strings.Join(wrapped(spelling.Printable(sentence), maxLine), "\n  ")
 }
 
 // writeParagraph writes the paragraph of a sentence.
 func writeParagraph(w io.Writer, sentence string) { fmt.Fprintln(w, paragraph(sentence)) }
 
-// mostCell is the width from which the last column of a table, a sentence, goes on in the next
+// maxCell is the width from which the last column of a table, a sentence, goes on in the next
 // line.
-const mostCell = 100
+const maxCell = 100
 
 // wrapped breaks text between words into lines of at most so many columns; a longer word has a line
 // of its own.

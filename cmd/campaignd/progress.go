@@ -49,14 +49,14 @@ type start struct {
 // A bar has a third of the terminal, within these bounds. Its name and the margins take besides
 // columns.
 const (
-	leastBar = 8
-	mostBar  = 40
-	besides  = 20
+	minBar  = 8
+	maxBar  = 40
+	besides = 20
 )
 
 // newProgress shows bars on a terminal with so many columns; 0: plain lines.
 func newProgress(out io.Writer, columns int) *progress {
-	p := &progress{out: out, width: min(max(columns/3, leastBar), mostBar)}
+	p := &progress{out: out, width: min(max(columns/3, minBar), maxBar)}
 	if columns > 0 {
 		p.bars = mpb.New(mpb.WithOutput(out), mpb.WithWidth(p.width), mpb.WithRefreshRate(150*time.Millisecond), mpb.WithAutoRefresh())
 	}

@@ -24,8 +24,8 @@ func TestAnEndpointIsRegisteredAndRemoved(t *testing.T) {
 	d := newFixture(t, func(o *sandbox.Options) { o.WebhookURL = "" })
 	const url = "https://hooks.example/webhooks/messaging"
 	secret := strings.TrimSpace(d.want(0, "webhooks", "register", url, "--event", "message.status").stdout)
-	if n := len(secret); n < messaging.LeastSecret {
-		t.Errorf("got a secret of %d bytes on standard output, want %d or more", n, messaging.LeastSecret)
+	if n := len(secret); n < messaging.MinSecret {
+		t.Errorf("got a secret of %d bytes on standard output, want %d or more", n, messaging.MinSecret)
 	}
 	file := d.write("secrets.txt", "an older secret")
 	if out := d.want(0, "webhooks", "register", url, "--secret-file", file).stdout; out != "" {

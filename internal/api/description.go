@@ -2,7 +2,7 @@ package api
 
 import "campaignd/campaign"
 
-// descriptions say of each operation what its summary leaves out.
+// descriptions has the description of each operation, by its id.
 var descriptions = map[string]string{
 	"runs":    "The newest run comes first.",
 	"run":     "The id `latest` is the run that was launched last.",
@@ -69,7 +69,7 @@ var descriptions = map[string]string{
 		"nothing to it. The log of actions does not name it.",
 }
 
-// description returns the text of a route, with what its key must be able to do.
+// description returns the text of a route, with the scope that its key needs.
 func (r route) description() string {
 	text := descriptions[r.id] + " It needs a key of the scope " + string(r.scope)
 	if r.scope != campaign.KeyAdmin {

@@ -79,7 +79,7 @@ func TestEachRouteAnswersAsItsDocumentSays(t *testing.T) {
 				"of the wrong type": strings.NewReplacer(`"`, "", "{", `{"scope": `).Replace(body)} {
 				wantError(t, name+" with a body that is "+what, w.ask(t, d.method, path, "admin", text), 400, codeInvalid)
 			}
-			large := `{"x": "` + strings.Repeat("x", mostBody) + `"}`
+			large := `{"x": "` + strings.Repeat("x", maxBody) + `"}`
 			wantError(t, name+" that is too large", w.ask(t, d.method, path, "admin", large), 413, codeTooLarge)
 			documentsStatus(413)
 		} else if body != "" {

@@ -73,7 +73,8 @@ func errorOf(ctx context.Context, err error) *Error {
 	return &Error{http.StatusInternalServerError, codeInternal, err.Error(), nil}
 }
 
-// withoutPath removes the folder of an upload: its caller knows the files by their own names.
+// withoutPath removes the folder of an upload from a text, because the caller knows the files by
+// their own names.
 func withoutPath(text, dir string) string {
 	if dir == "" {
 		return text
@@ -81,7 +82,7 @@ func withoutPath(text, dir string) string {
 	return strings.NewReplacer(dir+"/campaign-", "", dir+"/list-", "", dir+"/", "").Replace(text)
 }
 
-// write answers with an error of an upload in dir, "" for none.
+// write answers with e. dir is the folder of the upload, "" without an upload.
 func (e *Error) write(w http.ResponseWriter, dir string) {
 	out := *e
 	out.Message = withoutPath(out.Message, dir)

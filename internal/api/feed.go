@@ -18,59 +18,59 @@ import (
 	"campaignd/client/resource"
 )
 
-// entry is one thing in the state that events tell, as it is now.
+// entry is one object of the state: a run, its progress, a hold, a firing or a drop.
 type entry struct {
-	event   string // resource.EventRun, ...
+	event   string // the event of its changes: resource.EventRun and others
 	gone    string // the event of its end; "": it ends without one
-	company string // whose keys see it beside those of all companies; "": none
+	company string // keys of this company may see it; "": only keys of all companies
 	data    []byte // JSON
 }
 
-// picture is the state by key. Events of one look come in the order of their keys.
-type picture map[string]entry
+// snapshot is the state by key. The events of one poll have the order of the keys.
+type snapshot map[string]entry
 
-// happened is one event.
-type happened struct {
+// change is one event.
+type change struct {
 	seq     int64
 	company string
 	text    []byte // as it is sent
 }
 
-// The bounds of the feed.
+// The limits of the feed.
 const (
-	lookEvery = time.Second
-	// lookShare bounds what looking costs: after a look of 30 ms the next one waits 1.2 s.
-	lookShare = 40
-	// mostEvents is how many events are kept for clients that come again or are slow.
-	mostEvents = 4096
+	pollEvery = time.Second
+	// pollShare limits the cost of polling: after a poll of 30 ms the next one waits 1.2 s.
+	pollShare = 40
+	// maxEvents is the number of events kept for clients that connect again or are slow.
+	maxEvents = 4096
 )
 
-// feed looks at the ledger and tells what has changed. All clients share one look, and only the
-// events: each has a position in them, and none has a buffer of its own. While no client listens
-// nobody looks; the next look then tells what has changed in the meantime.
+// feed polls the ledger and makes an event of each change. All clients share the polls and the
+// events: a client has a position in the events, and no buffer of its own. While no client listens
+// there are no polls. The first poll after that makes the events of all changes since the last one.
 type feed struct {
-	look  func(context.Context) (picture, error)
+	poll  func(context.Context) (snapshot, error)
 	log   *slog.Logger
-	epoch string // begins the ids: another process knows nothing of them
+	epoch string // begins the ids of this process, because another process does not have its events
 
 	listeners atomic.Int64
-	begin     chan struct{} // a client came
+	begin     chan struct{} // a client has come
 
 	mu     sync.Mutex
-	now    picture // nil before the first look
-	looked time.Time
-	events []happened
+	now    snapshot // nil before the first poll
+	polled time.Time
+	events []change
 	last   int64         // the number of the newest event
-	again  chan struct{} // closed with the next look
+	again  chan struct{} // closed with the next poll
 }
 
-func newFeed(look func(context.Context) (picture, error), log *slog.Logger) *feed {
+func newFeed(poll func(context.Context) (snapshot, error), log *slog.Logger) *feed {
 	b := make([]byte, 6)
 	_, _ = rand.Read(b) // it never fails
-	return &feed{look: look, log: log, epoch: hex.EncodeToString(b), begin: make(chan struct{}, 1), again: make(chan struct{})}
+	return &feed{poll: poll, log: log, epoch: hex.EncodeToString(b), begin: make(chan struct{}, 1), again: make(chan struct{})}
 }
 
-// run looks while a client listens, until ctx ends.
+// run polls while a client listens, until ctx ends.
 func (f *feed) run(ctx context.Context) {
 	failed := ""
 	for {
@@ -83,18 +83,18 @@ func (f *feed) run(ctx context.Context) {
 			}
 		}
 		begun := time.Now()
-		now, err := f.look(ctx)
+		now, err := f.poll(ctx)
 		switch {
 		case ctx.Err() != nil:
 			return
 		case err == nil:
 			failed = ""
-			f.tell(now, begun)
+			f.update(now, begun)
 		case failed != err.Error():
 			failed = err.Error()
 			f.log.Warn("events cannot be read; they are tried again", "err", err)
 		}
-		t := time.NewTimer(max(lookEvery, lookShare*time.Since(begun)))
+		t := time.NewTimer(max(pollEvery, pollShare*time.Since(begun)))
 		select {
 		case <-ctx.Done():
 			t.Stop()
@@ -104,8 +104,9 @@ func (f *feed) run(ctx context.Context) {
 	}
 }
 
-// tell takes a new picture, and makes an event of each difference. The first one makes none.
-func (f *feed) tell(now picture, at time.Time) {
+// update replaces the snapshot and makes an event of each difference. The first snapshot makes
+// none.
+func (f *feed) update(now snapshot, at time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.now != nil {
@@ -122,7 +123,7 @@ func (f *feed) tell(now picture, at time.Time) {
 			}
 		}
 	}
-	f.now, f.looked = now, at
+	f.now, f.polled = now, at
 	close(f.again)
 	f.again = make(chan struct{})
 }
@@ -130,13 +131,13 @@ func (f *feed) tell(now picture, at time.Time) {
 // add adds an event. The caller has the lock.
 func (f *feed) add(e entry, event string) {
 	f.last++
-	f.events = append(f.events, happened{f.last, e.company, eventText(event, f.id(f.last), e.data)})
-	if len(f.events) >= 2*mostEvents {
-		f.events = slices.Clone(f.events[len(f.events)-mostEvents:])
+	f.events = append(f.events, change{f.last, e.company, eventText(event, f.id(f.last), e.data)})
+	if len(f.events) >= 2*maxEvents {
+		f.events = slices.Clone(f.events[len(f.events)-maxEvents:])
 	}
 }
 
-// eventText is an event as the format of server-sent events has it
+// eventText is an event in the format of server-sent events
 // (https://html.spec.whatwg.org/multipage/server-sent-events.html).
 func eventText(event, id string, data []byte) []byte {
 	b := make([]byte, 0, len(data)+len(event)+len(id)+32)
@@ -153,19 +154,19 @@ func (f *feed) id(seq int64) string { return f.epoch + "-" + strconv.FormatInt(s
 // position is how far a client has read the events.
 type position struct {
 	company string
-	seq     int64 // it has all up to this one
+	seq     int64 // the client has all events up to this one
 	reset   string
-	since   time.Time // a picture that is told is not older
+	since   time.Time // the snapshot for the client must not be older
 }
 
-// at returns the position of a client that saw the event id last; "": it is new.
+// at returns the position of a client whose last event was id; "" for a new client.
 func (f *feed) at(id, company string) *position {
 	f.listeners.Add(1)
 	select {
 	case f.begin <- struct{}{}:
 	default:
 	}
-	p := &position{company: company, since: time.Now().Add(-lookEvery)}
+	p := &position{company: company, since: time.Now().Add(-pollEvery)}
 	epoch, number, _ := strings.Cut(id, "-")
 	seq, err := strconv.ParseInt(number, 10, 64)
 	f.mu.Lock()
@@ -186,18 +187,18 @@ func (f *feed) at(id, company string) *position {
 // leave ends the position of a client.
 func (f *feed) leave() { f.listeners.Add(-1) }
 
-// has reports whether all events behind seq are kept. The caller has the lock.
+// has reports whether all events after seq are kept. The caller has the lock.
 func (f *feed) has(seq int64) bool {
 	return seq >= f.last || len(f.events) > 0 && f.events[0].seq <= seq+1
 }
 
-// next returns what a client has not been sent, and what is closed when there may be more. slow
-// means that events it has not seen are gone.
+// next returns the events that the client does not have, and a channel that is closed when there
+// may be more. slow means that some of them are not kept any more.
 func (f *feed) next(p *position) (text []byte, more <-chan struct{}, slow bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if p.reset != "" {
-		if f.looked.Before(p.since) {
+		if f.polled.Before(p.since) {
 			return nil, f.again, false
 		}
 		return f.state(p), f.again, false
@@ -205,7 +206,7 @@ func (f *feed) next(p *position) (text []byte, more <-chan struct{}, slow bool) 
 	if !f.has(p.seq) {
 		return nil, nil, true
 	}
-	from, _ := slices.BinarySearchFunc(f.events, p.seq+1, func(e happened, seq int64) int { return cmp.Compare(e.seq, seq) })
+	from, _ := slices.BinarySearchFunc(f.events, p.seq+1, func(e change, seq int64) int { return cmp.Compare(e.seq, seq) })
 	for _, e := range f.events[from:] {
 		if p.company == "" || e.company == p.company {
 			text = append(text, e.text...)
@@ -215,8 +216,8 @@ func (f *feed) next(p *position) (text []byte, more <-chan struct{}, slow bool) 
 	return text, f.again, false
 }
 
-// state tells the whole picture. Its events have no id: a client that loses the connection amid it
-// gets it again. The caller has the lock.
+// state returns the whole snapshot as events. They have no id, so that a client that loses the
+// connection before the last of them gets all of them again. The caller has the lock.
 func (f *feed) state(p *position) []byte {
 	text := eventText(resource.EventReset, "", []byte(`{"reason":"`+p.reset+`"}`))
 	for _, k := range slices.Sorted(maps.Keys(f.now)) {

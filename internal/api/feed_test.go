@@ -15,16 +15,16 @@ import (
 // scene is the state that a feed looks at.
 type scene struct {
 	mu    sync.Mutex
-	now   picture
+	now   snapshot
 	err   error
 	looks int
 }
 
-func (s *scene) look(context.Context) (picture, error) {
+func (s *scene) poll(context.Context) (snapshot, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.looks++
-	out := picture{}
+	out := snapshot{}
 	for k, e := range s.now {
 		out[k] = e
 	}
@@ -43,8 +43,8 @@ func (s *scene) set(key, company, data string) {
 // withFeed runs a test beside a running feed.
 func withFeed(t *testing.T, do func(t *testing.T, s *scene, f *feed)) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &scene{now: picture{}}
-		f := newFeed(s.look, slog.New(slog.DiscardHandler))
+		s := &scene{now: snapshot{}}
+		f := newFeed(s.poll, slog.New(slog.DiscardHandler))
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan struct{})
 		go func() {
@@ -60,7 +60,7 @@ func withFeed(t *testing.T, do func(t *testing.T, s *scene, f *feed)) {
 // wants checks what a client is sent next: the last words of each event, in one line.
 func (f *feed) wants(t *testing.T, what string, p *position, want string) {
 	t.Helper()
-	time.Sleep(2*lookEvery + time.Millisecond)
+	time.Sleep(2*pollEvery + time.Millisecond)
 	synctest.Wait()
 	text, _, slow := f.next(p)
 	var got []string
@@ -127,13 +127,13 @@ func TestAnIdThatIsTooOldGetsTheState(t *testing.T) {
 		f.wants(t, "a new client", slow, `reset {"reason":"new"} ready {}`)
 		old := f.id(f.last)
 		f.mu.Lock()
-		for i := range 3 * mostEvents {
+		for i := range 3 * maxEvents {
 			f.add(entry{event: "run", data: fmt.Append(nil, i)}, "run")
 		}
 		kept := len(f.events)
 		f.mu.Unlock()
-		if kept < mostEvents || kept > 2*mostEvents {
-			t.Errorf("got %d events kept, want %d to %d", kept, mostEvents, 2*mostEvents)
+		if kept < maxEvents || kept > 2*maxEvents {
+			t.Errorf("got %d events kept, want %d to %d", kept, maxEvents, 2*maxEvents)
 		}
 		if _, _, dropped := f.next(slow); !dropped {
 			t.Error("a client that is behind all that is kept: got more events, want to be dropped")

@@ -24,29 +24,29 @@ type caller struct {
 }
 
 // The limit on wrong keys: an address may send burst of them at once, and one more every refill.
-// Another key of that address is then not looked up, unless it was right before.
+// After that, the guard looks up no key from that address, unless the key was right before.
 const (
 	wrongBurst  = 10
 	wrongRefill = 6 * time.Second
-	// mostAddresses bounds the memory of who sent wrong keys; beyond it all others share one limit.
-	mostAddresses = 1024
-	// mostGood bounds the memory of right keys.
-	mostGood = 1024
+	// maxAddresses is the number of addresses with a limit of their own. All others share one limit.
+	maxAddresses = 1024
+	// maxGood is the number of right keys that are remembered.
+	maxGood = 1024
 )
 
-// keyring is the ledger as it finds keys.
+// keyring finds keys in the ledger.
 type keyring interface {
 	Key(ctx context.Context, id string) (campaign.OperatorKey, error)
 }
 
 // guard checks the keys of requests.
 type guard struct {
-	local  string // the key of the Access, which is admin
+	local  string // the key of client.Access, which has the scope admin
 	ledger keyring
 
 	mu    sync.Mutex
 	wrong map[string]*rate.Limiter // by address; "" for all others
-	good  map[string]bool          // ids of keys that were right; a key is looked up all the same
+	good  map[string]bool          // ids of keys that were right before; they are looked up again for each request
 }
 
 func newGuard(local string, l keyring) *guard {
@@ -100,14 +100,14 @@ func (g *guard) limiter(address string) *rate.Limiter {
 	if l, ok := g.wrong[address]; ok {
 		return l
 	}
-	if len(g.wrong) >= mostAddresses {
+	if len(g.wrong) >= maxAddresses {
 		for a, l := range g.wrong {
-			if l.Tokens() >= wrongBurst { // it is as if it had never sent one
+			if l.Tokens() >= wrongBurst { // the limit is full again
 				delete(g.wrong, a)
 			}
 		}
 	}
-	if len(g.wrong) >= mostAddresses {
+	if len(g.wrong) >= maxAddresses {
 		if l, ok := g.wrong[""]; ok {
 			return l
 		}
@@ -129,7 +129,7 @@ func (g *guard) failed(address string) {
 func (g *guard) remember(id string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if len(g.good) >= mostGood {
+	if len(g.good) >= maxGood {
 		clear(g.good)
 	}
 	g.good[id] = true

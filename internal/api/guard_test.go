@@ -142,11 +142,11 @@ func TestWrongKeysOfAnAddressAreLimited(t *testing.T) {
 		if got, _ := asks(t, g, "Bearer y", "192.0.2.1"); got != 401 {
 			t.Errorf("after %v: got %d, want 401", wrongRefill, got)
 		}
-		for i := range 2 * mostAddresses { // from as many addresses as it pleases
+		for i := range 2 * maxAddresses { // from as many addresses as it pleases
 			asks(t, g, "Bearer z", "a"+strings.Repeat("b", i%64)+string(rune('0'+i%10))+strings.Repeat("c", i/64))
 		}
-		if got := len(g.wrong); got > mostAddresses+1 {
-			t.Errorf("got %d addresses in memory, want at most %d", got, mostAddresses+1)
+		if got := len(g.wrong); got > maxAddresses+1 {
+			t.Errorf("got %d addresses in memory, want at most %d", got, maxAddresses+1)
 		}
 	})
 }

@@ -14,11 +14,12 @@ import (
 	"campaignd/client/resource"
 )
 
-// uploadsAtOnce bounds the uploads under way: each imports with a core and 16 bytes a row.
+// uploadsAtOnce is the largest number of uploads at a time. Each import needs one core and 16 bytes
+// of memory a row.
 const uploadsAtOnce = 2
 
-// clean removes the uploads that no run needs. It asks for the runs after it has looked for uploads
-// that have ended: the run of each is then known.
+// clean removes the uploads that no run needs. It reads the runs after the list of ended uploads,
+// so that the runs of these uploads are known.
 func (s *Server) clean(ctx context.Context) error {
 	s.mu.Lock()
 	ended, err := s.ended()
@@ -34,7 +35,7 @@ func (s *Server) clean(ctx context.Context) error {
 }
 
 // uploaded returns the handler of a route that takes a campaign and its list. do gets a folder for
-// them, and returns the status and the data of the answer. The files that no run needs are removed
+// the files and returns the status and the data of the answer. Files that no run needs are removed
 // before the answer.
 func (s *Server) uploaded(id string, do func(w http.ResponseWriter, r *http.Request, dir string) (int, any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
@@ -57,8 +58,8 @@ func (s *Server) uploaded(id string, do func(w http.ResponseWriter, r *http.Requ
 	}
 }
 
-// take launches the upload in dir. The run is launched whatever becomes of the log of actions and
-// of the files.
+// take launches the upload in dir. A failure of the log of actions or of removing a file does not
+// stop the launch.
 func (s *Server) take(w http.ResponseWriter, r *http.Request, dir string) (int, any, error) {
 	if s.process.Launch == nil {
 		return 0, nil, &Error{http.StatusServiceUnavailable, codeStopping, "this process takes no list: it does not send", nil}
@@ -109,8 +110,8 @@ func (s *Server) end(dir string) {
 	}
 }
 
-// accept receives an upload into dir. A list takes as long as it moves, and its answer longer than
-// one usually may.
+// accept receives an upload into dir. The upload has no time limit while data arrives, and the
+// answer may take longer than other answers.
 func (s *Server) accept(w http.ResponseWriter, r *http.Request, dir string) (upload, error) {
 	c := http.NewResponseController(w)
 	if err := c.SetWriteDeadline(time.Time{}); err != nil {
@@ -159,10 +160,10 @@ func (s *Server) launch(w http.ResponseWriter, r *http.Request, dir string) (lau
 	return launched, u.list, nil
 }
 
-// stall is how long a body may stand still.
+// stall is the longest time without a byte of a body.
 const stall = 30 * time.Second
 
-// moving is a body that may take any time while it moves.
+// moving is a body without a time limit while data arrives.
 type moving struct {
 	io.ReadCloser
 	c *http.ResponseController

@@ -29,11 +29,11 @@ import (
 // documentPath is the path of the OpenAPI document, without its ending.
 const documentPath = "/api/v1/openapi"
 
-// mostBody is the largest body of a request that uploads no file, in bytes.
-const mostBody = 1 << 20
+// maxBody is the largest body of a request that uploads no file, in bytes.
+const maxBody = 1 << 20
 
-// useErrors makes huma write failures in the form of this API. Huma has no other place for it than
-// a variable of its package.
+// useErrors makes huma write failures in the form of this API. Huma takes it from a variable of its
+// package only.
 var useErrors = sync.OnceFunc(func() {
 	huma.NewError = func(status int, message string, errs ...error) huma.StatusError {
 		e := &Error{Status: status, Code: codeInternal, Message: message}
@@ -92,8 +92,8 @@ func (s *Server) routes() {
 	s.partRoutes()
 }
 
-// mediaType is a word of OpenAPI 3.1 that huma leaves in the document of 3.0.3, beside format:
-// binary, which says the same there.
+// mediaType is a keyword of OpenAPI 3.1 that huma leaves in the document of 3.0.3. There, format:
+// binary beside it means the same.
 var mediaType = []byte(`"contentMediaType":"application/octet-stream",`)
 
 // older writes the document of version 3.0.3.
@@ -104,10 +104,11 @@ func (s *Server) older(w http.ResponseWriter) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/vnd.oai.openapi+json")
-	_, _ = w.Write(bytes.ReplaceAll(text, mediaType, nil)) // the caller has gone
+	_, _ = w.Write(bytes.ReplaceAll(text, mediaType, nil)) // an error means that the caller has left
 }
 
-// schemaName names the schema of a type; those of a report are told apart from those of a run.
+// schemaName names the schema of a type. Those of package reporting begin with Report, because
+// other packages use the same names.
 func schemaName(t reflect.Type, hint string) string {
 	name := huma.DefaultSchemaNamer(t, hint)
 	if strings.HasSuffix(t.PkgPath(), "/reporting") && !strings.HasPrefix(name, "Report") {
@@ -122,7 +123,7 @@ type route struct {
 	id           string // operationId
 	summary      string
 	scope        campaign.KeyScope
-	// all means that a key of one company is refused: the answer is about all of them.
+	// all means that a key of one company is refused, because the answer is about all companies.
 	all bool
 	// creates means that the route takes an Idempotency-Key.
 	creates bool
@@ -150,7 +151,7 @@ type answered[O any] struct {
 func (s *Server) operation(r route) huma.Operation {
 	op := huma.Operation{
 		Method: r.method, Path: r.path, OperationID: r.id, Summary: r.summary, Description: r.description(),
-		MaxBodyBytes: mostBody,
+		MaxBodyBytes: maxBody,
 		Errors: append([]int{http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests,
 			http.StatusBadRequest}, r.errors...),
 		Security:   []map[string][]string{{"key": {}}},
@@ -215,8 +216,8 @@ func add[I, O any](s *Server, r route, example O, do func(ctx context.Context, d
 	})
 }
 
-// addPages is add for a list by pages. do returns also where the next page begins; "": there is
-// none.
+// addPages is add for a list by pages. do also returns where the next page begins, "" after the
+// last one.
 func addPages[I, O any](s *Server, r route, example O, do func(ctx context.Context, d *operator.Session, in *I) (O, string, error)) {
 	op := s.operation(r)
 	huma.Register(s.api, op, func(ctx context.Context, in *I) (*answered[O], error) {

@@ -36,7 +36,8 @@ type listFirings struct {
 	Last     int    `query:"last" minimum:"0" maximum:"1000" default:"3" doc:"past firings, of each campaign"`
 }
 
-// checksAtOnce bounds the lists that are read for checks, forecasts and audits: each takes a core.
+// checksAtOnce is the largest number of lists that are read at a time for checks, forecasts and
+// audits. Each takes one core.
 const checksAtOnce = 2
 
 // checking calls do with the file of a campaign, unless enough lists are being read.
@@ -52,16 +53,15 @@ func (s *Server) checking(ctx context.Context, d *operator.Session, name string,
 	return s.reading(ctx, func() error { return do(f) })
 }
 
-// mostReading is how long the reading of a whole list may take. 8 GiB of a slow disk are read in 3
-// minutes.
-const mostReading = 10 * time.Minute
+// maxReading is the longest time for reading a whole list. A slow disk needs 3 minutes for 8 GiB.
+const maxReading = 10 * time.Minute
 
 // reading calls do, which reads a whole list, unless enough lists are being read.
 func (s *Server) reading(ctx context.Context, do func() error) error {
 	select {
 	case s.checks <- struct{}{}:
 		defer func() { <-s.checks }()
-		err := requestOf(ctx).body.c.SetWriteDeadline(time.Now().Add(mostReading))
+		err := requestOf(ctx).body.c.SetWriteDeadline(time.Now().Add(maxReading))
 		if err != nil && !errors.Is(err, http.ErrNotSupported) {
 			return err
 		}

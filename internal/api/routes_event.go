@@ -12,14 +12,14 @@ import (
 	"campaignd/campaign"
 )
 
-// The bounds of a stream of events.
+// The limits of a stream of events.
 const (
-	// heartbeat is how often a stream says that it lives, and its key is looked up again.
+	// heartbeat is how often a stream sends a comment, and how often its key is looked up again.
 	heartbeat = 15 * time.Second
-	// slowest is how long one write to a client may take.
+	// slowest is the longest time of one write to a client.
 	slowest = 10 * time.Second
-	// mostStreams bounds the streams at a time.
-	mostStreams = 1000
+	// maxStreams is the largest number of streams at a time.
+	maxStreams = 1000
 )
 
 const exampleEvents = "id: 5f2b1c9a03d4-17\nevent: run\ndata: {\"id\":\"spring-sale-3\",\"state\":\"running\"}\n\n" +
@@ -36,7 +36,7 @@ func (s *Server) eventRoute() {
 	huma.Register(s.api, op, func(ctx context.Context, in *struct {
 		Last string `header:"Last-Event-ID" maxLength:"100" doc:"the id of the last event that the client has seen"`
 	}) (*huma.StreamResponse, error) {
-		if s.feed.listeners.Load() >= mostStreams {
+		if s.feed.listeners.Load() >= maxStreams {
 			return nil, &Error{http.StatusServiceUnavailable, codeBusy, "too many clients listen to events; try again later", nil}
 		}
 		return &huma.StreamResponse{Body: func(hc huma.Context) {
@@ -60,7 +60,7 @@ func (s *Server) follow(r *http.Request, w http.ResponseWriter, last string) {
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-store")
-	w.Header().Set("X-Accel-Buffering", "no") // a proxy that buffers would hold the events back
+	w.Header().Set("X-Accel-Buffering", "no") // a proxy that buffers would delay the events
 	if err := c.SetReadDeadline(time.Time{}); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return
 	}
@@ -72,7 +72,7 @@ func (s *Server) follow(r *http.Request, w http.ResponseWriter, last string) {
 	for {
 		text, more, slow := s.feed.next(position)
 		if slow || len(text) > 0 && !send(text) {
-			return // it comes again with the last id that it has seen
+			return // the client connects again with the last id that it has seen
 		}
 		select {
 		case <-more:

@@ -114,7 +114,7 @@ func (s *Server) keyRoutes() {
 	})
 }
 
-// uploadRoutes adds the routes that take a list, which goes to the disk as it comes.
+// uploadRoutes adds the routes that take a list. They write the list to the disk while it arrives.
 func (s *Server) uploadRoutes() {
 	launched := resource.Launched{Run: resource.LaunchedRun{ID: "spring-sale-3", Campaign: "spring-sale", State: campaign.Ready, Rows: 200_000,
 		CreatedAt: exampleTime}}
@@ -131,7 +131,7 @@ func (s *Server) uploadRoutes() {
 	addUpload(s, forecast, plan.Forecast{}, map[string]string{"200": "The whole list was read"}, tried(s, s.process.ForecastLaunch))
 }
 
-// addUpload adds a route that takes a campaign and its list, and answers with an O. do is that of
+// addUpload adds a route that takes a campaign and its list, and answers with an O. do is passed to
 // uploaded.
 func addUpload[O any](s *Server, r route, example O, answers map[string]string,
 	do func(http.ResponseWriter, *http.Request, string) (int, any, error),

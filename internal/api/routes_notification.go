@@ -38,8 +38,7 @@ func (s *Server) notificationRoutes() {
 		})
 }
 
-// eraseRoute adds the erasure of a number. The number is in the body: a path is often logged on the
-// way.
+// eraseRoute adds the erasure of a number. The number is in the body, because proxies log paths.
 func (s *Server) eraseRoute() {
 	add(s, route{method: http.MethodPost, path: "/api/v1/erase", id: "erase", scope: campaign.KeyAdmin, all: true, errors: []int{413},
 		summary: "Remove a number from the ledger for ever; repeat it while messages are under way",

@@ -220,8 +220,8 @@ func streamed[I any](s *Server, r route, example string, open func(context.Conte
 	})
 }
 
-// stream writes a file of any length. An error on the way cuts the connection, so that nobody takes
-// a part for the whole.
+// stream writes a file of any length. An error while it is sent closes the connection, so that no
+// client takes a part of the file for the whole.
 func (s *Server) stream(hc huma.Context, what string, write operator.Writer) {
 	_, w := humago.Unwrap(hc)
 	c := http.NewResponseController(w)
@@ -233,7 +233,7 @@ func (s *Server) stream(hc huma.Context, what string, write operator.Writer) {
 	}
 }
 
-// longAnswer is an answer that may take any time while its client reads.
+// longAnswer is an answer without a time limit while its client reads.
 type longAnswer struct {
 	http.ResponseWriter
 	c *http.ResponseController

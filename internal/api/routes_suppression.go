@@ -69,11 +69,11 @@ func (s *Server) exportSuppressions() {
 		})
 }
 
-// mostSuppressions is the largest file of suppressions in bytes: 10 million numbers with their
+// maxSuppressions is the largest file of suppressions in bytes: 10 million numbers with their
 // source.
 const (
-	mostSuppressions = 1 << 30
-	tooLarge         = "the file has more than 1 GiB; import it in parts"
+	maxSuppressions = 1 << 30
+	tooLarge        = "the file has more than 1 GiB; import it in parts"
 )
 
 // importQuery is the query of an import.
@@ -85,15 +85,15 @@ type importQuery struct {
 	DefaultRegion string         `query:"default_region" maxLength:"2" doc:"ISO 3166 country of numbers written without +" example:"NG"`
 }
 
-// arriving is the body of a request that may take any time while it moves.
+// arriving is the body of a request without a time limit while data arrives.
 type arriving struct {
 	io.Reader
 	c      *http.ResponseController
-	length int64 // -1: not told
+	length int64 // -1: unknown
 }
 
 func (a *arriving) Read(p []byte) (int, error) {
-	// The answer has the time of one more stall: an import of what was read takes far less.
+	// The answer may take one more stall. The import of what was read takes far less.
 	err := errors.Join(a.c.SetReadDeadline(time.Now().Add(stall)), a.c.SetWriteDeadline(time.Now().Add(2*stall)))
 	if err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return 0, err
@@ -101,18 +101,18 @@ func (a *arriving) Read(p []byte) (int, error) {
 	return a.Reader.Read(p)
 }
 
-// importSuppressions adds the upload of a list, which is read as it comes.
+// importSuppressions adds the upload of a list, which is read while it arrives.
 func (s *Server) importSuppressions() {
 	r := route{method: http.MethodPost, path: "/api/v1/suppressions/import", id: "import-suppressions",
 		summary: "Suppress every number of a CSV file, of any size", scope: campaign.KeyOperate, errors: []int{413, 422}}
 	op := s.operation(r)
-	op.SkipValidateBody, op.MaxBodyBytes, op.BodyReadTimeout = true, mostSuppressions, -1
+	op.SkipValidateBody, op.MaxBodyBytes, op.BodyReadTimeout = true, maxSuppressions, -1
 	op.RequestBody = &huma.RequestBody{Required: true,
 		Description: "A column to (or phone); the columns scope, source, at and until may follow.",
 		Content:     map[string]*huma.MediaType{"text/csv": {Schema: &huma.Schema{Type: "string"}, Example: "to\n+2348031234567\n"}}}
 	huma.Register(s.api, op, func(ctx context.Context, in *importQuery) (*answered[resource.Imported], error) {
 		body := requestOf(ctx).body
-		if body.length > mostSuppressions {
+		if body.length > maxSuppressions {
 			return nil, &Error{http.StatusRequestEntityTooLarge, codeTooLarge, tooLarge, nil}
 		}
 		out, err := s.sessionOf(ctx).ImportSuppressions(ctx, body, resource.SuppressionImport{File: in.File, Scope: in.Scope, Source: in.Source,

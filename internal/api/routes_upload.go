@@ -21,8 +21,8 @@ type OfUpload struct {
 var exampleUpload = resource.Upload{Hash: "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08", Received: 4,
 	ExpiresAt: exampleTime.Add(stagedFor)}
 
-// partRoutes adds the upload of a list in parts, which goes on where it broke off. A launch, a
-// check and a forecast then name the list by its hash.
+// partRoutes adds the upload of a list in parts. After a broken connection it goes on with the next
+// byte. A launch, a check and a forecast name the list by its hash.
 func (s *Server) partRoutes() {
 	const one = "/api/v1/uploads/{hash}"
 	add(s, route{method: http.MethodGet, path: one, id: "upload", scope: campaign.KeyOperate, all: true, errors: []int{404},
@@ -39,10 +39,10 @@ func (s *Server) partRoutes() {
 		})
 }
 
-// partRoute adds the route of a part, which goes to the disk as it comes.
+// partRoute adds the route of a part, which is written to the disk while it arrives.
 func (s *Server) partRoute(r route) {
 	op := s.operation(r)
-	op.SkipValidateBody, op.MaxBodyBytes, op.BodyReadTimeout = true, client.MostPart, -1
+	op.SkipValidateBody, op.MaxBodyBytes, op.BodyReadTimeout = true, client.MaxPart, -1
 	op.RequestBody = &huma.RequestBody{Required: true, Description: "The bytes of the list from the offset on; 32 MiB at most.",
 		Content: map[string]*huma.MediaType{"application/octet-stream": {Example: "test",
 			Schema: &huma.Schema{Type: "string", Format: "binary"}}}}
@@ -51,7 +51,7 @@ func (s *Server) partRoute(r route) {
 		Offset int64 `query:"offset" minimum:"0" default:"0" doc:"the offset of the part's first byte in the list: as much as has come"`
 	}) (*answered[resource.Upload], error) {
 		body := requestOf(ctx).body
-		if body.length > client.MostPart {
+		if body.length > client.MaxPart {
 			return nil, &Error{http.StatusRequestEntityTooLarge, codeTooLarge, tooLargePart, nil}
 		}
 		if err := s.staged.expire(time.Now()); err != nil {

@@ -24,7 +24,7 @@ type Server struct {
 	guard   *guard
 	mux     *http.ServeMux
 	api     huma.API
-	ctx     context.Context // ends when the process stops; it is that of every launch
+	ctx     context.Context // the context of every launch; it ends when the process stops
 	// checks has an element for each list that is read for a check or a forecast.
 	checks chan struct{}
 	feed   *feed
@@ -34,20 +34,20 @@ type Server struct {
 	busy map[string]bool // folders of the uploads under way
 }
 
-// New makes a Server, whose launches end with ctx, and removes the uploads that no run needs any
-// more.
+// New makes a Server and removes the uploads that no run needs any more. When ctx ends, the
+// launches end.
 func New(ctx context.Context, p operator.Process) (*Server, error) {
 	s := &Server{process: p, guard: newGuard(p.Key, p.Session.Ledger), mux: http.NewServeMux(), ctx: ctx, busy: map[string]bool{},
-		checks: make(chan struct{}, checksAtOnce), staged: &staging{dir: p.Uploads, most: mostStaged, busy: map[string]bool{}}}
-	s.feed = newFeed((&observer{s: s, companies: map[campaign.RunNo]string{}}).look, p.Log)
+		checks: make(chan struct{}, checksAtOnce), staged: &staging{dir: p.Uploads, most: maxStaged, busy: map[string]bool{}}}
+	s.feed = newFeed((&observer{s: s, companies: map[campaign.RunNo]string{}}).poll, p.Log)
 	s.routes()
 	return s, errors.Join(s.clean(ctx), s.staged.expire(time.Now()))
 }
 
-// Run reads what the streams of events tell, until ctx ends.
+// Run polls the ledger for the streams of events, until ctx ends.
 func (s *Server) Run(ctx context.Context) { s.feed.run(ctx) }
 
-// request is what the handlers know of a request, beside its parameters.
+// request is what the handlers need of a request beside its parameters.
 type request struct {
 	caller
 	none string // If-None-Match
@@ -63,15 +63,15 @@ func requestOf(ctx context.Context) request {
 	return r
 }
 
-// mostIdempotency is the longest Idempotency-Key, in bytes.
-const mostIdempotency = 200
+// maxIdempotency is the longest Idempotency-Key, in bytes.
+const maxIdempotency = 200
 
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("X-Request-Id", requestID(r.Header.Get("X-Request-Id")))
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.Header().Set("Cache-Control", "private, no-cache")
-	if r.URL.Path == documentPath+".json" { // it holds no secret, and generators send no key
+	if r.URL.Path == documentPath+".json" { // the document has no secret, and generators send no key
 		s.mux.ServeHTTP(w, r)
 		return
 	}
@@ -90,10 +90,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	in := request{caller: who, none: r.Header.Get("If-None-Match"), idem: r.Header.Get("Idempotency-Key"),
-		body: &arriving{http.MaxBytesReader(w, r.Body, mostSuppressions), http.NewResponseController(w), r.ContentLength}}
-	if len(in.idem) > mostIdempotency {
+		body: &arriving{http.MaxBytesReader(w, r.Body, maxSuppressions), http.NewResponseController(w), r.ContentLength}}
+	if len(in.idem) > maxIdempotency {
 		s.refuse(w, &Error{http.StatusBadRequest, codeInvalid, "the header Idempotency-Key has at most " +
-			strconv.Itoa(mostIdempotency) + " bytes", nil})
+			strconv.Itoa(maxIdempotency) + " bytes", nil})
 		return
 	}
 	ctx, span := tracing.Serve(r, pattern)
@@ -101,7 +101,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mux.ServeHTTP(w, r.WithContext(context.WithValue(ctx, requestKey{}, in)))
 }
 
-// requestID returns the caller's id of a request if it is a plain one, or a new one.
+// requestID returns the caller's id of a request if it has only plain characters, else a new id.
 func requestID(given string) string {
 	plain := func(r rune) bool {
 		return r == '-' || r == '_' || r == '.' || r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z'
@@ -126,7 +126,7 @@ func (s *Server) refuse(w http.ResponseWriter, e *Error) {
 	e.write(w, "")
 }
 
-// headers takes the headers and the status of an answer, and drops its body.
+// headers keeps the headers and the status of an answer and drops its body.
 type headers struct {
 	header http.Header
 	status int
@@ -136,7 +136,7 @@ func (h *headers) Header() http.Header         { return h.header }
 func (h *headers) Write(b []byte) (int, error) { return len(b), nil }
 func (h *headers) WriteHeader(status int)      { h.status = status }
 
-// unrouted answers for a path without a route, or with others for its method.
+// unrouted answers a request to a path without a route, or with routes for other methods only.
 func (s *Server) unrouted(w http.ResponseWriter, r *http.Request) {
 	told := &headers{header: http.Header{}}
 	s.mux.ServeHTTP(told, r)

@@ -19,22 +19,22 @@ import (
 	"campaignd/client/resource"
 )
 
-// The bounds of the lists that arrive in parts. They lie on the disk until a launch takes them, or
-// until nothing came for stagedFor.
+// The limits of lists that arrive in parts. A list stays on the disk until a launch takes it, or
+// until no part came for stagedFor.
 const (
-	stagedFor  = 24 * time.Hour
-	mostStaged = 16 << 30 // bytes of all of them together
+	stagedFor = 24 * time.Hour
+	maxStaged = 16 << 30 // bytes of all of them together
 )
 
 // stagedPrefix begins the name of each list that arrives in parts; its hash follows.
 const stagedPrefix = "staged-"
 
-// staging keeps lists that arrive in parts. The name of each is the SHA-256 of its content, so that
-// a client which starts anew finds what it sent before. How much has come is the length of the file
-// alone, so that nothing else can disagree with it after a crash.
+// staging keeps lists that arrive in parts. The name of a list is the SHA-256 of its content, so
+// that a client that restarts finds what it sent before. Only the length of the file tells how much
+// has arrived, so that after a crash no other record can disagree with it.
 type staging struct {
 	dir  string
-	most int64 // mostStaged
+	most int64 // maxStaged
 
 	mu   sync.Mutex
 	busy map[string]bool // hashes of the lists to which a part is being written
@@ -42,7 +42,7 @@ type staging struct {
 
 func (s *staging) path(hash string) string { return filepath.Join(s.dir, stagedPrefix+hash) }
 
-// look returns how much of a list has come.
+// look returns how much of a list has arrived.
 func (s *staging) look(hash string) (resource.Upload, error) {
 	info, err := os.Stat(s.path(hash))
 	if errors.Is(err, os.ErrNotExist) {
@@ -71,8 +71,8 @@ func (s *staging) release(hash string) {
 	delete(s.busy, hash)
 }
 
-// add appends a part, whose first byte is that of an offset. A part that ends early is kept as far
-// as it came.
+// add appends a part whose first byte is at offset in the list. If the part ends early, what
+// arrived is kept.
 func (s *staging) add(hash string, offset int64, part io.Reader) (u resource.Upload, err error) {
 	if err := s.hold(hash); err != nil {
 		return u, err
@@ -95,7 +95,7 @@ func (s *staging) add(hash string, offset int64, part io.Reader) (u resource.Upl
 			fmt.Sprintf("the part begins at byte %d, and %d bytes have come: want the next one", offset, received.Received),
 			map[string]any{"received": received.Received}}
 	}
-	if err := s.write(hash, offset, io.LimitReader(part, min(free, maxList-offset, client.MostPart)+1)); err != nil {
+	if err := s.write(hash, offset, io.LimitReader(part, min(free, maxList-offset, client.MaxPart)+1)); err != nil {
 		return u, err
 	}
 	if u, err = s.look(hash); err != nil {
@@ -104,7 +104,7 @@ func (s *staging) add(hash string, offset int64, part io.Reader) (u resource.Upl
 	switch added := u.Received - offset; {
 	case u.Received > maxList:
 		err = &Error{http.StatusRequestEntityTooLarge, codeTooLarge, fmt.Sprintf("a list has at most %d bytes", int64(maxList)), nil}
-	case added > client.MostPart:
+	case added > client.MaxPart:
 		err = &Error{http.StatusRequestEntityTooLarge, codeTooLarge, tooLargePart, nil}
 	case added > free:
 		err = noSpace(fmt.Sprintf("all lists that arrive in parts have at most %d bytes together", s.most))
@@ -139,7 +139,7 @@ func noSpace(why string) *Error {
 	return &Error{http.StatusInsufficientStorage, client.CodeNoSpace, why + "; the next part is taken when there is space", nil}
 }
 
-// free returns how many bytes more may come.
+// free returns how many more bytes the lists may have.
 func (s *staging) free() (int64, error) {
 	all, err := s.all()
 	left := s.most
@@ -171,7 +171,7 @@ func (s *staging) all() (files []os.FileInfo, err error) {
 	return files, nil
 }
 
-// remove forgets a list.
+// remove removes a list.
 func (s *staging) remove(hash string) error {
 	if err := s.hold(hash); err != nil {
 		return err
@@ -183,8 +183,8 @@ func (s *staging) remove(hash string) error {
 	return nil
 }
 
-// link gives a list that has come whole a second name. One whose content is not that of its hash is
-// removed: no further part could mend it.
+// link gives a complete list a second name. If the content does not have the hash, link removes the
+// list, because no further part can correct it.
 func (s *staging) link(ctx context.Context, hash, name string) error {
 	if err := s.hold(hash); err != nil {
 		return err
@@ -225,7 +225,7 @@ func hashOf(ctx context.Context, path string) (string, error) {
 	return "", ctx.Err()
 }
 
-// expire removes the lists to which nothing came for stagedFor.
+// expire removes the lists without a new part for stagedFor.
 func (s *staging) expire(now time.Time) error {
 	all, err := s.all()
 	errs := []error{err}

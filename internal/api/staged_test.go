@@ -40,7 +40,7 @@ func wantCode(t *testing.T, what string, err error, code string) {
 }
 
 func TestAPartThatBreaksOffIsKept(t *testing.T) {
-	s := newStaging(t, mostStaged)
+	s := newStaging(t, maxStaged)
 	hash := sumOf("0123456789")
 	_, err := s.add(hash, 0, broken("01234"))
 	wantCode(t, "a part that breaks off", err, codeInvalid)
@@ -67,7 +67,7 @@ func TestAPartThatBreaksOffIsKept(t *testing.T) {
 
 // A list that is not what its hash says is never launched, and can be uploaded again.
 func TestAListThatIsNotThatOfItsHashIsRemoved(t *testing.T) {
-	s := newStaging(t, mostStaged)
+	s := newStaging(t, maxStaged)
 	hash := sumOf("0123456789")
 	for _, text := range []string{"012345678x", "01234", "01234567890"} {
 		if _, err := s.add(hash, 0, strings.NewReader(text)); err != nil {
@@ -80,7 +80,7 @@ func TestAListThatIsNotThatOfItsHashIsRemoved(t *testing.T) {
 }
 
 func TestOneRequestWritesToAListAtATime(t *testing.T) {
-	s := newStaging(t, mostStaged)
+	s := newStaging(t, maxStaged)
 	hash := sumOf("ab")
 	part, w := io.Pipe()
 	ended := make(chan error)
@@ -115,8 +115,8 @@ func TestPartsHaveBounds(t *testing.T) {
 	if u, err := s.add(second, 0, strings.NewReader("012")); err != nil || u.Received != 3 {
 		t.Errorf("got %+v and %v, want 3 bytes", u, err)
 	}
-	s = newStaging(t, mostStaged)
-	_, err = s.add(first, 0, io.LimitReader(zeros{}, client.MostPart+1))
+	s = newStaging(t, maxStaged)
+	_, err = s.add(first, 0, io.LimitReader(zeros{}, client.MaxPart+1))
 	wantCode(t, "a part that is too large", err, codeTooLarge)
 	if err := os.Truncate(s.path(first), maxList-1); err != nil { // sparse
 		t.Fatal(err)
@@ -137,7 +137,7 @@ func (zeros) Read(p []byte) (int, error) {
 }
 
 func TestAListIsForgottenADayAfterItsLastPart(t *testing.T) {
-	s := newStaging(t, mostStaged)
+	s := newStaging(t, maxStaged)
 	hash := sumOf("a")
 	u, err := s.add(hash, 0, strings.NewReader("a"))
 	if err != nil || time.Until(u.ExpiresAt) < stagedFor-time.Minute {
@@ -165,7 +165,7 @@ func TestAListIsForgottenADayAfterItsLastPart(t *testing.T) {
 
 // A full disk refuses the part, and what was there stays.
 func TestAFullDiskRefusesAPart(t *testing.T) {
-	s := newStaging(t, mostStaged)
+	s := newStaging(t, maxStaged)
 	hash := sumOf("a")
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		t.Fatal(err)

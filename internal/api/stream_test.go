@@ -72,7 +72,7 @@ func TestAStreamEndsWithItsKey(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			ctx, stop := context.WithCancel(t.Context())
 			defer stop()
-			feed := newFeed((&scene{now: picture{}}).look, slog.New(slog.DiscardHandler))
+			feed := newFeed((&scene{now: snapshot{}}).poll, slog.New(slog.DiscardHandler))
 			keys := &oneKey{key: stored}
 			s := &Server{feed: feed, guard: newGuard("", keys), ctx: ctx}
 			r := httptest.NewRequest(http.MethodGet, "/api/v1/events", nil).WithContext(t.Context())

@@ -11,8 +11,8 @@ import (
 	"campaignd/internal/operator"
 )
 
-// tried says what a launch of an uploaded campaign over an uploaded list would do (uploaded).
-// Nothing of either is kept.
+// tried returns a function for uploaded that calls do with the uploaded campaign and list and keeps
+// neither.
 func tried[O any](s *Server, do func(ctx context.Context, f operator.File, list string) (O, error),
 ) func(http.ResponseWriter, *http.Request, string) (int, any, error) {
 	return func(w http.ResponseWriter, r *http.Request, dir string) (int, any, error) {
@@ -32,7 +32,7 @@ func tried[O any](s *Server, do func(ctx context.Context, f operator.File, list 
 	}
 }
 
-// check is Process.Check for an upload, whose caller knows its files by their own names.
+// check is Process.Check for an upload. Its messages have the caller's own names of the files.
 func (s *Server) check(ctx context.Context, f operator.File, list string) (*campaign.Preflight, error) {
 	found, err := s.process.Check(ctx, f, list)
 	if err != nil {

@@ -32,9 +32,9 @@ type upload struct {
 }
 
 // receive stores the parts of a request in dir: campaign, header if the campaign names a header
-// file, and list or upload, in this order. A list of any size goes straight to the disk.
+// file, and list or upload, in this order. A list is written to the disk while it arrives.
 func (s *Server) receive(ctx context.Context, dir string, parts *multipart.Reader) (u upload, err error) {
-	root, err := os.OpenRoot(dir) // no name leads out of it
+	root, err := os.OpenRoot(dir) // no name can lead out of the folder
 	if err != nil {
 		return u, err
 	}
@@ -132,7 +132,8 @@ func refuse(format string, a ...any) error {
 	return &Error{http.StatusBadRequest, codeInvalid, fmt.Sprintf(format, a...), nil}
 }
 
-// plainName keeps of a file's name what is a plain name on every system, its last 80 characters.
+// plainName returns the last 80 characters of a file's name. All but ASCII letters, digits, dots
+// and hyphens become _.
 func plainName(name string) string {
 	name = strings.Map(func(r rune) rune {
 		if r < 0x80 && (r == '.' || r == '-' || r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z') {
@@ -157,7 +158,7 @@ func (s *Server) ended() (dirs []string, err error) {
 	return dirs, err
 }
 
-// sweep removes the uploads of which no unfinished run has its list.
+// sweep removes the uploads whose list no unfinished run uses.
 func sweep(dirs []string, unfinished []campaign.Run) error {
 	var errs []error
 	for _, dir := range dirs {

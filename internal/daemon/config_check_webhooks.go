@@ -45,9 +45,9 @@ func (c *Config) checkSecrets() error {
 			}
 			return fmt.Errorf("webhooks.secrets[%d] is the one of the sandbox, which everybody knows: give the one that the service signs with", i)
 		}
-		if n := c.Webhooks.form().SecretBytes(s); n > 0 && n < messaging.LeastSecret {
+		if n := c.Webhooks.form().SecretBytes(s); n > 0 && n < messaging.MinSecret {
 			return fmt.Errorf("webhooks.secrets[%d] has %d bytes and can be guessed: have the service sign with one of %d or more, better %d, "+
-				"such as `openssl rand -hex 32` draws", i, n, messaging.LeastSecret, messaging.ShortSecret)
+				"such as `openssl rand -hex 32` draws", i, n, messaging.MinSecret, messaging.ShortSecret)
 		}
 	}
 	return nil

@@ -37,9 +37,9 @@ const (
 // (docs/security.md#security).
 const ShortSecret = 32
 
-// LeastSecret is the length in bytes below which a signing secret is refused: 128 bits, if it was
+// MinSecret is the length in bytes below which a signing secret is refused: 128 bits, if it was
 // drawn (RFC 2104, section 3).
-const LeastSecret = 16
+const MinSecret = 16
 
 // SignatureForm is the form in which the service signs: HMAC-SHA256 in the header
 // X-Service-Signature (docs/service.md#signature). The document does not show the signed input, the

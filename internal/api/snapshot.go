@@ -12,29 +12,30 @@ import (
 	"campaignd/internal/operator"
 )
 
-// How much of what is past the state of events has: the newest runs, and the newest firings of each
-// campaign and dropped files. More of them than this within one look are not told.
+// The numbers of past objects in a snapshot: the newest runs, the newest firings of each campaign,
+// and the newest dropped files. If more of them change between two polls, the oldest make no event.
 const (
 	pastRuns    = 100
 	pastFirings = 20
 	pastDrops   = 200
 )
 
-// seldom is how often firings and drops are read. Their processes look at them every 5 s.
-const seldom = 5 * time.Second
+// slowEvery is how often firings and drops are read. The scheduler and the watcher also work every
+// 5 s.
+const slowEvery = 5 * time.Second
 
-// observer reads the state that events tell.
+// observer reads snapshots of the ledger.
 type observer struct {
 	s         *Server
 	origin    func(connection string) campaign.Origin
-	companies map[campaign.RunNo]string // of runs; a run does not change its connections
-	rare      picture
-	rareAt    time.Time
+	companies map[campaign.RunNo]string // companies of runs, kept because a run does not change its connections
+	slow      snapshot
+	slowAt    time.Time
 }
 
-// look implements feed.look. One goroutine calls it.
-func (o *observer) look(ctx context.Context) (picture, error) {
-	now := picture{}
+// poll implements feed.poll. One goroutine calls it.
+func (o *observer) poll(ctx context.Context) (snapshot, error) {
+	now := snapshot{}
 	runs, err := o.runs(ctx)
 	if err != nil {
 		return nil, err
@@ -63,21 +64,21 @@ func (o *observer) look(ctx context.Context) (picture, error) {
 	if err := o.holds(ctx, now); err != nil {
 		return nil, err
 	}
-	if time.Since(o.rareAt) >= seldom {
-		rare := picture{}
-		if err := errors.Join(o.firings(ctx, rare), o.drops(ctx, rare)); err != nil {
+	if time.Since(o.slowAt) >= slowEvery {
+		slow := snapshot{}
+		if err := errors.Join(o.firings(ctx, slow), o.drops(ctx, slow)); err != nil {
 			return nil, err
 		}
-		o.rare, o.rareAt = rare, time.Now()
+		o.slow, o.slowAt = slow, time.Now()
 	}
-	for k, e := range o.rare {
+	for k, e := range o.slow {
 		now[k] = e
 	}
 	return now, nil
 }
 
-// put adds what an event tells.
-func (p picture) put(key string, e entry, v any) (err error) {
+// put adds an entry with v as its data.
+func (p snapshot) put(key string, e entry, v any) (err error) {
 	e.data, err = json.Marshal(v)
 	p[key] = e
 	return err
@@ -98,8 +99,8 @@ func (o *observer) runs(ctx context.Context) ([]campaign.Run, error) {
 	return all, err
 }
 
-// companyOf returns the company that all connections of a run are of; "": there is none. It is
-// asked once.
+// companyOf returns the company of all connections of a run, or "" if they are of several or of an
+// unknown one.
 func (o *observer) companyOf(r campaign.Run) string {
 	if c, ok := o.companies[r.No]; ok {
 		return c
@@ -109,13 +110,13 @@ func (o *observer) companyOf(r campaign.Run) string {
 		return ""
 	}
 	c := o.common(def.Connections)
-	if c != "" { // perhaps the service has not told its connections yet
+	if c != "" { // "" is not kept, because the service may not have listed its connections yet
 		o.companies[r.No] = c
 	}
 	return c
 }
 
-// common returns the company of all connections.
+// common returns the company of all connections, or "" if they are of several.
 func (o *observer) common(connections []string) string {
 	c := o.origin(connections[0]).Company
 	for _, other := range connections[1:] {
@@ -126,7 +127,7 @@ func (o *observer) common(connections []string) string {
 	return c
 }
 
-func (o *observer) holds(ctx context.Context, now picture) error {
+func (o *observer) holds(ctx context.Context, now snapshot) error {
 	holds, err := o.s.process.Session.Ledger.Holds(ctx, false)
 	if err != nil {
 		return err
@@ -143,7 +144,8 @@ func (o *observer) holds(ctx context.Context, now picture) error {
 				e.company = o.companies[no]
 			}
 		}
-		// The state of a hold has the time it is asked at: its own times alone tell a change.
+		// State depends on the time that it is given. The hold's own start is given, so that only a
+		// change of the hold makes an event.
 		if err := now.put(fmt.Sprintf("3 hold %s %s %s", h.Scope, h.ID, h.Reason), e, h.State(h.Since)); err != nil {
 			return err
 		}
@@ -151,7 +153,7 @@ func (o *observer) holds(ctx context.Context, now picture) error {
 	return nil
 }
 
-func (o *observer) firings(ctx context.Context, now picture) error {
+func (o *observer) firings(ctx context.Context, now snapshot) error {
 	files, err := o.s.process.Folder()
 	if err != nil {
 		return err
@@ -176,7 +178,7 @@ func (o *observer) firings(ctx context.Context, now picture) error {
 	return nil
 }
 
-func (o *observer) drops(ctx context.Context, now picture) error {
+func (o *observer) drops(ctx context.Context, now snapshot) error {
 	files, err := o.s.process.Session.Ledger.DroppedFiles(ctx, campaign.DropFilter{Limit: pastDrops})
 	if err != nil {
 		return err
