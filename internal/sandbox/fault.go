@@ -166,65 +166,17 @@ var faultNames = [faultCount]string{
 
 func (f fault) String() string { return faultNames[f] }
 
-// share is the configured probability of a drawn fault.
+// share is the configured probability of a drawn fault, 0 for the others.
 func (f *Faults) share(which fault) float64 {
-	switch which {
-	case faultTooMany:
-		return f.TooMany
-	case faultServerError:
-		return f.ServerError
-	case faultRedirect:
-		return f.Redirect
-	case faultLostBefore:
-		return f.LostBefore
-	case faultHangBefore:
-		return f.HangBefore
-	case faultUnverified:
-		return f.Unverified
-	case faultLostAfter:
-		return f.LostAfter
-	case faultHangAfter:
-		return f.HangAfter
-	case faultErrorAfter:
-		return f.ErrorAfter
-	case faultNoID:
-		return f.NoID
-	case faultEmptyBody:
-		return f.EmptyBody
-	case faultCutBody:
-		return f.CutBody
-	case faultLongID:
-		return f.LongID
-	case faultRepeatedID:
-		return f.RepeatedID
-	case faultSlowBody:
-		return f.SlowBody
-	case faultEarly:
-		return f.Early
-	case faultLate:
-		return f.Late
-	case faultDoubled:
-		return f.Doubled
-	case faultReordered:
-		return f.Reordered
-	case faultMissing:
-		return f.Missing
-	case faultReadFirst:
-		return f.ReadFirst
-	case faultReadOnly:
-		return f.ReadOnly
-	case faultFailedFirst:
-		return f.FailedFirst
-	case faultForged:
-		return f.Forged
-	case faultOrphan:
-		return f.Orphan
-	case faultWrongRecipient:
-		return f.WrongRecipient
-	case faultFuture:
-		return f.Future
-	}
-	return 0
+	return [faultCount]float64{
+		faultTooMany: f.TooMany, faultServerError: f.ServerError, faultRedirect: f.Redirect, faultLostBefore: f.LostBefore,
+		faultHangBefore: f.HangBefore, faultUnverified: f.Unverified, faultLostAfter: f.LostAfter, faultHangAfter: f.HangAfter,
+		faultErrorAfter: f.ErrorAfter, faultNoID: f.NoID, faultEmptyBody: f.EmptyBody, faultCutBody: f.CutBody,
+		faultLongID: f.LongID, faultRepeatedID: f.RepeatedID, faultSlowBody: f.SlowBody, faultEarly: f.Early, faultLate: f.Late,
+		faultDoubled: f.Doubled, faultReordered: f.Reordered, faultMissing: f.Missing, faultReadFirst: f.ReadFirst,
+		faultReadOnly: f.ReadOnly, faultFailedFirst: f.FailedFirst, faultForged: f.Forged, faultOrphan: f.Orphan,
+		faultWrongRecipient: f.WrongRecipient, faultFuture: f.Future,
+	}[which]
 }
 
 // webhooks reports whether any fault of webhooks has a share. Most runs have none and need no
