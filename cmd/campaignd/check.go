@@ -25,12 +25,12 @@ import (
 	"campaignd/reporting"
 )
 
-// checkFlags holds the flags of check.
+// checkFlags are the flags of check.
 type checkFlags struct {
 	list, rejects   string
 	strict, offline bool
-	// examples is the number of rows listed for each reason; 0: campaign.FewExamples, which a screen
-	// holds.
+	// examples is the number of rows listed for each reason; 0: campaign.FewExamples, which fit on a
+	// screen.
 	examples int
 }
 
@@ -43,11 +43,11 @@ func (p *program) cmdCheck() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check CAMPAIGN.yaml",
 		Short: "Check a campaign and its list; nothing is sent or stored",
-		Long: `Reads the campaign file and every row of its list, asks the service for connections, numbers and the template, and says
-what would become of each row, what is wrong where, whether the window is open, how long sending takes, and whether run would
-launch a new run or go on with one, with how many numbers an earlier run has too. The exit code is 2 when the campaign has a
-fault or no row can be sent. If only some rows are bad it is 0, or 2 with --strict. Bad rows are listed with line and reason:
-on a terminal the first of each reason; in a file, a pipe or JSON the first thousand of each; with --rejects all of them.`,
+		Long: `Reads the campaign file and every row of its list, and asks the service for connections, numbers and the template. It says
+what would become of each row, where the faults are, whether the window is open and how long sending takes. It also says
+whether run would launch a new run or go on with one, and how many numbers an earlier run has too. The exit code is 2 when the
+campaign has a fault or no row can be sent. If only some rows are bad it is 0, or 2 with --strict. Bad rows are listed with line
+and reason: on a terminal the first of each reason; in a file, a pipe or JSON the first thousand; with --rejects all of them.`,
 		Example: `  campaignd check spring.yaml --recipients list.csv
   campaignd check spring.yaml --recipients list.csv --strict --rejects bad-rows.csv
   campaignd check spring.yaml --recipients list.csv --offline -o json`,
@@ -144,7 +144,7 @@ func (p *program) check(ctx context.Context, file string, f checkFlags) (_ *camp
 	return found, withRemedy(c, err)
 }
 
-// checkThere runs the preflight in another campaignd, which gets the campaign and the list.
+// checkThere uploads the campaign and the list to another campaignd, which runs the preflight.
 func (p *program) checkThere(ctx context.Context, far *client.Client, file string, f checkFlags) (*campaign.Preflight, error) {
 	for _, local := range []struct {
 		flag  string
@@ -297,7 +297,7 @@ func (p *program) writePreflight(f *campaign.Preflight, faults bool) error {
 	}
 	if len(f.Examples) > 0 {
 		var rows [][]string
-		told := map[string]bool{} // a remedy is told once
+		told := map[string]bool{} // each remedy is printed once
 		for _, r := range f.Examples {
 			why, remedy, found := strings.Cut(r.Note, "; ")
 			if found && !told[remedy] {

@@ -9,7 +9,7 @@ import (
 	"campaignd/internal/daemon"
 )
 
-// loadCompletion holds the command that loads the completion script into each shell.
+// loadCompletion is the command that loads the completion script, by shell.
 var loadCompletion = map[string]string{
 	"bash":       "  source <(campaignd completion bash)",
 	"zsh":        "  source <(campaignd completion zsh)",
@@ -17,7 +17,7 @@ var loadCompletion = map[string]string{
 	"powershell": "  campaignd completion powershell | Out-String | Invoke-Expression",
 }
 
-// flagValues holds the values of each flag that takes one of a closed list.
+// flagValues are the values of each flag with a closed list of values.
 var flagValues = map[string][]string{
 	"output":    {"table", "json"},
 	"format":    {"table", "json", "csv"},

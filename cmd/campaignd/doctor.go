@@ -12,7 +12,7 @@ func (p *program) cmdDoctor() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check the service, the key, clocks, ledger, runs, disks, Redis, webhooks, campaigns and time zones",
-		Long: `Checks what campaignd depends on, beside a running serve or without one, and says how to mend what is wrong. It sends no
+		Long: `Checks what campaignd depends on, beside a running serve or without one, and names the remedy of each fault. It sends no
 message and changes nothing. To each registered webhook endpoint it posts one unsigned event, which an intake refuses.
 
 The exit code is 1 if a check failed, and 0 if there are only warnings.`,

@@ -42,7 +42,7 @@ those that were taken, the newest first: claimed (being read and launched), laun
 	return cmd
 }
 
-// writeDrops writes both tables; that of waiting files only if there are any.
+// writeDrops writes the table of waiting files, if there are any, and that of taken files.
 func (p *program) writeDrops(all []resource.Drop) error {
 	var waiting, taken [][]string
 	for _, f := range all {

@@ -22,8 +22,8 @@ func (p *program) cmdErase() *cobra.Command {
 Totals stay. Instead of the number the ledger keeps a keyed hash of it: a later list with the number skips that row (suppressed), and
 stores neither the number nor its variables.
 
-Messages under way keep the number until their answer is known; the exit code is then 3, and the command is to be repeated.
-What lies outside the ledger stays: lists, exports, files beside a dropped list, backups, logs of level debug.`,
+Messages under way keep the number until their answer is known; the exit code is then 3: repeat the command later.
+What is outside the ledger stays: lists, exports, files beside a dropped list, backups, logs of level debug.`,
 		Example: "  campaignd erase +2348031234567\n  campaignd erase +2348031234567 --yes",
 		Args:    oneArgument("NUMBER", "+2348031234567"),
 	}

@@ -82,7 +82,7 @@ func classify(ctx context.Context, err error) (code int, quiet bool) {
 }
 
 // oneLine joins the lines of a library's error. Each finding of a campaign file keeps a line of its
-// own, and so do the ways out of an earlier run, also when another process tells them.
+// own, and so does each remedy for an earlier run, also in the error of another process.
 func oneLine(err error) string {
 	var told *client.Error
 	switch refusal, _ := campaign.RefusalOf(err); {

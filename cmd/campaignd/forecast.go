@@ -22,8 +22,8 @@ func (p *program) cmdForecast() *cobra.Command {
 	var list string
 	cmd := &cobra.Command{
 		Use:   "forecast CAMPAIGN.yaml | RUN",
-		Short: "Say when a campaign or a run will be done, and what limits it",
-		Long: `Plays the rules of the senders on a virtual clock, beside every unfinished run of the ledger, and says when the last row will
+		Short: "Say when a campaign or a run will end, and what limits it",
+		Long: `Simulates the rules of the senders on a virtual clock, with every unfinished run of the ledger, and says when the last row will
 be sent, what limits each hour until then, whether the deadline holds, and which change would help most. A campaign file is
 forecast as if it were launched now, with its list; a run from where it is. Nothing is sent or stored.`,
 		Example: `  campaignd forecast spring.yaml --recipients list.csv
@@ -199,7 +199,8 @@ func hoursText(h float64) string {
 	return fmt.Sprintf("%.0f days", h/24)
 }
 
-// maxLines is how many lines a curve has: longer ones are told by days.
+// maxLines is the largest number of lines of a curve by hours. A longer curve has a line for each
+// day.
 const maxLines = 48
 
 func curveHeads(bars int) []string {

@@ -6,11 +6,11 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// helpWidth is the width of help in columns where it is not printed on a terminal, and at most
-// there.
+// helpWidth is the width of help in columns. On a narrower terminal help has the width of the
+// terminal.
 const helpWidth = 100
 
-// fitHelp wraps the description of a command and of those below it at so many columns.
+// fitHelp wraps the descriptions of a command and its subcommands at so many columns.
 func fitHelp(c *cobra.Command, columns int) {
 	c.Long = fit(c.Long, columns)
 	for _, below := range c.Commands() {

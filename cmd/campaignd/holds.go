@@ -65,7 +65,8 @@ func (p *program) listHolds(ctx context.Context, ended bool, o *output) (err err
 	return p.sayHolds(o, states, "nothing is held")
 }
 
-// sayHolds prints the holds: as JSON, or a sentence for each; the sentence none if there is none.
+// sayHolds prints the holds: as JSON, or one sentence for each. Without holds it prints the
+// sentence none.
 func (p *program) sayHolds(o *output, states []campaign.HoldState, none string) error {
 	var sentences []string
 	for _, s := range states {

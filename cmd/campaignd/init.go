@@ -21,7 +21,7 @@ func (p *program) cmdInit() *cobra.Command {
 		Use:   "init [FOLDER]",
 		Short: "Write a first campaign, a list and a configuration",
 		Long: `Writes spring.yaml, list.csv and campaignd.yaml to FOLDER (default: this folder). The list has a bad row and one that occurs
-twice, so that the first check has something to say. A file that exists is never overwritten: then nothing is written.`,
+twice, so that the first check reports both. A file that exists is never overwritten: then nothing is written.`,
 		Example: "  campaignd init first",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {

@@ -21,7 +21,7 @@ func (p *program) cmdLaunch() *cobra.Command {
 		Use:   "launch CAMPAIGN.yaml",
 		Short: "Give a list to a running `campaignd serve`, which imports and sends it",
 		Long: `Launches a run that a running serve sends, and returns when its list is imported. Beside an SQLite ledger the campaign and
-its list go to the process that holds the ledger, over its admin listener. That process writes the listener's address and a key
+its list go to the process that sends from the ledger, over its admin listener. That process writes the listener's address and a key
 into the file LEDGER.api, which its user alone may read; the command reads it there. With a PostgreSQL ledger the command
 imports the list itself. --server uploads both to another machine: a list of more than 16 MiB in parts, which go on where a
 connection broke, or where the same command was stopped less than a day ago.
@@ -64,8 +64,8 @@ after an interruption.`,
 	return cmd
 }
 
-// resolveLaunch reads the campaign for the paths of its files, and opens the list once: a fault of
-// either is told with file and line before anything is sent to another process.
+// resolveLaunch reads the paths of the files from the campaign, and opens the list once. It reports
+// a fault of either with file and line before anything is sent to another process.
 func (p *program) resolveLaunch(r *client.Launch) error {
 	r.Tell = uploadLines(p.stderr)
 	def, src, err := campaign.LoadDefinition(r.Campaign)
@@ -88,7 +88,8 @@ func (p *program) resolveLaunch(r *client.Launch) error {
 	return list.Close()
 }
 
-// launch launches beside the process that holds an SQLite ledger, or in this one.
+// launch gives the list to the process that sends from an SQLite ledger, or imports it in this
+// process.
 func (p *program) launch(ctx context.Context, r client.Launch) (out resource.Launched, err error) {
 	c, err := p.load()
 	if err != nil {
@@ -103,8 +104,8 @@ func (p *program) launch(ctx context.Context, r client.Launch) (out resource.Lau
 	return daemon.LaunchInto(ctx, c, r, p.log(c, true))
 }
 
-// launchError returns the error of a launch with its exit code; one of the other process is told
-// like one of this.
+// launchError returns the error of a launch with its exit code. Errors of the other process get the
+// same codes as those of this one.
 func launchError(ctx context.Context, err error) error {
 	var told *client.Error
 	switch {

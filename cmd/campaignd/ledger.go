@@ -18,7 +18,7 @@ import (
 func (p *program) cmdLedger() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ledger",
-		Short: "Look after the ledger itself",
+		Short: "Migrate the ledger, or quarantine it",
 		Args:  noSubcommand,
 		RunE:  help,
 	}

@@ -1,10 +1,10 @@
-// Command campaignd runs bulk campaigns of approved template messages over a business
-// messaging service: a list goes in as CSV, every row comes out with an outcome.
+// Command campaignd runs bulk campaigns of approved template messages over a business messaging
+// service. It takes a list as CSV, and each row gets an outcome.
 //
-// This package holds flags, signals and exit codes only: one file per subcommand, and no
-// logic. `campaignd help` lists the commands. Scripts may rely on the exit codes: 0 done,
-// 1 failed, 2 wrong usage or invalid input, 3 finished with something uncertain or unsent,
-// 130 interrupted (docs/operations.md#commands-and-exit-codes).
+// This package has flags, signals and exit codes only: one file per subcommand, and no logic.
+// `campaignd help` lists the commands. Scripts may rely on the exit codes: 0 done, 1 failed, 2
+// wrong usage or invalid input, 3 finished with something uncertain or unsent, 130 interrupted
+// (docs/operations.md#commands-and-exit-codes).
 package main
 
 import (
@@ -23,7 +23,7 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr, variables(os.Environ())))
 }
 
-// variables returns the values of an environment by name; environ holds NAME=value.
+// variables returns the values of an environment by name; an element of environ is NAME=value.
 func variables(environ []string) map[string]string {
 	m := make(map[string]string, len(environ))
 	for _, v := range environ {

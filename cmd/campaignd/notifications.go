@@ -16,7 +16,7 @@ import (
 func (p *program) cmdNotifications() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "notifications",
-		Short: "List what your own addresses are told of, and send it again",
+		Short: "List the notifications to your own addresses, and send one again",
 		Long: `The addresses of notifications in the configuration are told of runs, holds, breakers, rejected files and missed firings. Each
 notification is stored with the event itself, sent by any serve or run, and tried for three days.`,
 		Example: "  campaignd notifications\n  campaignd notifications list --state dead",

@@ -20,7 +20,7 @@ import (
 	"campaignd/reporting"
 )
 
-// operations are what the commands ask for: of the ledger of this machine, or with --server of
+// operations are the requests of the commands to the ledger of this machine or, with --server, to
 // another campaignd. operator.Session and client.Client document them.
 type operations interface {
 	Runs(ctx context.Context, f campaign.RunFilter) ([]resource.Run, error)
@@ -64,7 +64,7 @@ var (
 	_ operations = (*local)(nil)
 )
 
-// local is a session on the ledger of this machine, with what needs its configuration.
+// local is a session on the ledger of this machine, with its configuration.
 type local struct {
 	*operator.Session
 	p *program
@@ -98,7 +98,7 @@ func (d *local) Forecast(ctx context.Context, id string) (f plan.Forecast, err e
 	return f, err
 }
 
-// Cancel ends a run. Without a sender beside it this process ends it.
+// Cancel ends a run. If no process sends from the ledger, this one ends the run.
 func (d *local) Cancel(ctx context.Context, id string) (resource.Controlled, error) {
 	done, err := d.Session.Cancel(ctx, id)
 	if err != nil {
@@ -134,10 +134,10 @@ func (p *program) addServer(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&p.server, "server", "", "another campaignd, for example https://host:8081; its key is in CAMPAIGND_KEY")
 }
 
-// mistakable are the commands without --server that a user may expect to work on another machine.
+// mistakable are the commands without --server that a user may expect to have it.
 var mistakable = []string{"run", "preview", "test", "ledger", "webhooks", "doctor", "backup"}
 
-// insteadOf names the command that does something like it on another machine.
+// insteadOf names a command with --server that does something similar.
 func insteadOf(command string) string {
 	if command == "run" {
 		return "; `campaignd launch` gives a list to the campaignd of another machine"
@@ -145,8 +145,9 @@ func insteadOf(command string) string {
 	return ""
 }
 
-// sayLocal says that a command is about this machine although CAMPAIGND_SERVER names another. It
-// refuses one that sends: the ledger of this machine does not know the opt-outs of the other.
+// sayLocal says that a command works on this machine although CAMPAIGND_SERVER names another one.
+// It refuses a command that sends, because the ledger of this machine does not know the opt-outs of
+// the other.
 func (p *program) sayLocal(cmd *cobra.Command) error {
 	top := cmd
 	for top.HasParent() && top.Parent().HasParent() {
@@ -167,8 +168,7 @@ func (p *program) sayLocal(cmd *cobra.Command) error {
 	return nil
 }
 
-// remote returns the client of --server or CAMPAIGND_SERVER; nil: the command is about this
-// machine.
+// remote returns the client of --server or CAMPAIGND_SERVER; nil without them.
 func (p *program) remote() (*client.Client, error) {
 	address := cmp.Or(p.server, p.environment[serverVariable])
 	if address == "" {
@@ -184,7 +184,7 @@ func (p *program) remote() (*client.Client, error) {
 	return c, nil
 }
 
-// withOperations calls do with the campaignd that the command is about.
+// withOperations calls do with the ledger of this machine or with the other campaignd.
 func (p *program) withOperations(ctx context.Context, why purpose, do func(operations) error) error {
 	far, err := p.remote()
 	if err != nil {
@@ -215,7 +215,7 @@ func (p *program) withLedgerSession(ctx context.Context, why purpose, do func(*l
 	return requestError(do(&local{d, p, c}))
 }
 
-// requestError gives a fault of the request its exit code, the same for both ways.
+// requestError gives a fault of the request its exit code, the same for both kinds of operations.
 func requestError(err error) error {
 	var told *client.Error
 	switch {
@@ -229,13 +229,13 @@ func requestError(err error) error {
 	return err
 }
 
-// absent reports whether there is no such thing.
+// absent reports whether err says that something does not exist.
 func absent(err error) bool {
 	var told *client.Error
 	return errors.Is(err, operator.ErrAbsent) || errors.As(err, &told) && told.Code == client.CodeNotFound
 }
 
-// notNow reports whether the state of a run does not allow what was asked for.
+// notNow reports whether err says that the state of a run does not allow the request.
 func notNow(err error) bool {
 	var told *client.Error
 	return errors.Is(err, campaign.ErrNotNow) || errors.As(err, &told) && told.Code == client.CodeNotNow

@@ -93,7 +93,7 @@ func writeTable(w io.Writer, heads []string, rows [][]string) error {
 	return t.Flush()
 }
 
-// maxLine is the width from which a sentence goes on in the next line.
+// maxLine is the largest width of a line of a sentence.
 const maxLine = 190
 
 // paragraph breaks a sentence of any length into lines. It replaces unprintable characters.
@@ -104,8 +104,7 @@ func paragraph(sentence string) string {
 // writeParagraph writes the paragraph of a sentence.
 func writeParagraph(w io.Writer, sentence string) { fmt.Fprintln(w, paragraph(sentence)) }
 
-// maxCell is the width from which the last column of a table, a sentence, goes on in the next
-// line.
+// maxCell is the largest width of a line in the last column of a table, which is a sentence.
 const maxCell = 100
 
 // wrapped breaks text between words into lines of at most so many columns; a longer word has a line

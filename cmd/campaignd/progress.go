@@ -17,12 +17,12 @@ import (
 	"campaignd/internal/spelling"
 )
 
-// progress shows how far a run is, on standard error: as a bar on a terminal, else as a line every
+// progress shows the progress of a run on standard error: a bar on a terminal, else a line every
 // lineInterval.
 type progress struct {
 	out io.Writer
 
-	mu      sync.Mutex // the import and the watcher of the run call from goroutines of their own
+	mu      sync.Mutex // the import and the watcher of the run call from different goroutines
 	last    daemon.Progress
 	printed time.Time // when the last plain line was printed
 	began   start     // of the phase that is shown
@@ -46,12 +46,12 @@ type start struct {
 	done int64
 }
 
-// A bar has a third of the terminal, within these bounds. Its name and the margins take besides
-// columns.
+// A bar has a third of the terminal, but at least minBar and at most maxBar columns. Its name and
+// the space around it take margins more columns.
 const (
 	minBar  = 8
 	maxBar  = 40
-	besides = 20
+	margins = 20
 )
 
 // newProgress shows bars on a terminal with so many columns; 0: plain lines.
@@ -63,7 +63,7 @@ func newProgress(out io.Writer, columns int) *progress {
 	return p
 }
 
-// show takes the newest state.
+// show shows the newest state.
 func (p *progress) show(now daemon.Progress) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -101,8 +101,8 @@ func (p *progress) show(now daemon.Progress) {
 	fmt.Fprintln(p.out, line)
 }
 
-// left is how long sending still takes at the pace since it began; "" while that is not known, and
-// while nothing moves.
+// left returns the time that sending still takes at the mean pace of the phase; "" while the pace
+// is unknown or no row is done.
 func (p *progress) left() string {
 	took, done := time.Since(p.began.at), p.last.Done-p.began.done
 	if p.last.Phase != "sending" || time.Since(p.lastRow) >= lineInterval || took < lineInterval || done <= 0 || p.last.Done >= p.last.Rows {
@@ -140,7 +140,7 @@ func (p *progress) tail(s decor.Statistics) string {
 		return fmt.Sprintf("%s of %d", spelling.Count(s.Current, "row", "rows"), s.Total)
 	}
 	text := []rune(fmt.Sprintf("%d/%d %s", s.Current, s.Total, *p.suffix.Load()))
-	if free := max(0, s.AvailableWidth-p.width-besides); len(text) > free {
+	if free := max(0, s.AvailableWidth-p.width-margins); len(text) > free {
 		text = text[:free]
 	}
 	return string(text)
@@ -172,7 +172,7 @@ func (p *progress) warn(f *campaign.Preflight) {
 	}
 }
 
-// beside warns of an unfinished run that has numbers of another list that is launched too.
+// beside warns of an unfinished run that has numbers of the list that is launched.
 func (p *progress) beside(r campaign.Run, d campaign.ListDifference) {
 	fmt.Fprintf(p, "warning: %s of %s is unfinished, and %s of this list too: %s\n",
 		r.ID(), campaign.Ago(time.Since(r.CreatedAt)), spelling.Count(d.Both, "of its numbers is", "of its numbers are"),

@@ -240,7 +240,7 @@ type purpose int
 
 const (
 	toRead   purpose = iota // also where this user may not write
-	toChange                // it must exist: in a wrong folder, a new empty file would answer that there is no run
+	toChange                // it must exist: in a wrong folder, a new empty ledger would have no runs
 	toCreate
 )
 

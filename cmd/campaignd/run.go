@@ -92,8 +92,8 @@ func (p *program) send(ctx context.Context, c *daemon.Config, o daemon.RunOption
 	return err
 }
 
-// beforeSending returns the error of a run that ended before it sent anything; the command again
-// goes on with it. A run that is interrupted later prints its report instead.
+// beforeSending returns the error of a run that ended before it sent anything. again is the command
+// that goes on with the run. A run that is interrupted later prints its report instead.
 func beforeSending(ctx context.Context, again string, err error) error {
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return &exitError{exitInterrupted, fmt.Errorf("interrupted while the list was read; %s goes on", again)}
@@ -118,8 +118,8 @@ func (p *program) stillToCome(r *reporting.Report) {
 	}
 }
 
-// finish prints the report of a run that ended, and decides the exit code. The command again goes
-// on with the run.
+// finish prints the report of a run that ended, and decides the exit code. again is the command
+// that goes on with the run.
 func (p *program) finish(ctx context.Context, result daemon.RunResult, again string, json bool) error {
 	if err := p.writeReport(result.Report, json); err != nil {
 		return err

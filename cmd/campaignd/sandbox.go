@@ -19,15 +19,15 @@ func (p *program) cmdSandbox() *cobra.Command {
 	var faults []string
 	cmd := &cobra.Command{
 		Use:   "sandbox",
-		Short: "Play the messaging service on this machine, with faults on request",
+		Short: "Emulate the messaging service on this machine, with faults on request",
 		Long: `Answers as the messaging service does: with its rules, its errors, and signed webhooks with retries. Nothing is delivered to
 anybody. Without --scenario it has four numbers (conn_1 to conn_4), a few templates (spring_sale, order_update, ...) and a
 realistic mix of recipients: some are unreachable, some do not read, a few answer STOP. Its key is sandbox-key.
 GET /sandbox/truth lists the messages that it accepted.
 
 It has faults on request: by --fault, by the timeline of a scenario, or by requests while it runs (docs/sandbox.md has all of them):
-  hang_before=1, no_id=1                            swallow every request; accept without an id
-  pages=[{status: 403, share: 0.01}]                HTML in place of the answer, here to one recipient in a hundred
+  hang_before=1, no_id=1                            answer no request; accept without an id
+  pages=[{status: 403, share: 0.01}]                HTML instead of the answer, here to one recipient in a hundred
   server_error=1, lost_before=1, too_many_requests=0.01
   refusals=[{code: 190, share: 1, connections: [conn_1]}]
   fail_later=[{code: 131042, share: 1}]             accept, and fail by webhook

@@ -54,10 +54,10 @@ run; skipped, because an earlier run was unfinished (schedule.overlap); missed, 
 	return cmd
 }
 
-// folderOperations are what is asked of a campaigns folder.
+// folderOperations are the requests to a campaigns folder.
 type folderOperations interface {
 	Schedule(ctx context.Context, name string, next, last int) ([]resource.Firing, error)
-	// Faults returns what is wrong with files of the folder.
+	// Faults returns the faults of the files of the folder.
 	Faults(ctx context.Context) error
 }
 
@@ -116,7 +116,8 @@ func (f nearFolder) Faults(context.Context) error {
 	return nil
 }
 
-// withFolder calls do with the campaigns folder that the command is about. There may be no ledger.
+// withFolder calls do with the campaigns folder of this machine or of the other campaignd. A folder
+// may have no ledger.
 func (p *program) withFolder(ctx context.Context, do func(folderOperations) error) (err error) {
 	far, err := p.remote()
 	switch {

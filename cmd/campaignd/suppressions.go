@@ -106,8 +106,8 @@ func (p *program) cmdSuppressionsImport() *cobra.Command {
 		Short: "Suppress every number of a CSV file, or of standard input (-)",
 		Long: `Reads a CSV file, or standard input if FILE is -, with a column to (or phone, mobile, msisdn, whatsapp). The optional
 columns scope, source, at and until are those of an export; the scope marketing@COMPANY blocks the messages of one client alone.
---source and --date tell where the numbers come from and since when they are suppressed, for rows that have no source or at of their own.
-Rows without a number are named on standard error and make the exit code 2; the other rows are imported all the same.`,
+--source and --date are for rows without a source or at of their own: where the numbers come from, and since when they are suppressed.
+Rows without a number are named on standard error and make the exit code 2; the other rows are imported.`,
 		Example: `  campaignd suppressions import do-not-contact.csv --scope all
   campaignd suppressions import do-not-contact.csv --source crm-2026 --date 2026-10-01`,
 		Args: oneArgument("FILE", "do-not-contact.csv"),

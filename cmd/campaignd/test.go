@@ -15,8 +15,8 @@ func (p *program) cmdTest() *cobra.Command {
 	var to string
 	cmd := &cobra.Command{
 		Use:   "test CAMPAIGN.yaml --to NUMBER",
-		Short: "Send one real message of a campaign to a number of yours; no run counts it",
-		Long: `Sends one real message with the values of one row, to a number of yours instead of the row's. It counts at the service
+		Short: "Send one real message of a campaign to your own number; no run counts it",
+		Long: `Sends one real message with the values of one row, to your own number instead of the row's. It counts at the service
 (allowance, tier) and in no run. A number on the suppression list is refused.`,
 		Example: `  campaignd test spring.yaml --recipients list.csv --to +2348031234567
   campaignd test spring.yaml --recipients list.csv --row 44 --to +2348031234567`,

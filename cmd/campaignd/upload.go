@@ -9,8 +9,8 @@ import (
 	"campaignd/internal/spelling"
 )
 
-// uploadLines tells how a list moves to another process: a line every lineInterval, and one for
-// each time it stands still.
+// uploadLines prints the progress of an upload: a line every lineInterval, and one for each time
+// the upload waits.
 func uploadLines(w io.Writer) func(client.UploadProgress) {
 	last := time.Now()
 	return func(p client.UploadProgress) {

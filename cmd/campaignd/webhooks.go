@@ -47,7 +47,7 @@ func (p *program) withService(do func(*daemon.Config, *messaging.Client) error) 
 	return withRemedy(c, do(c, client))
 }
 
-// endpointFacts is one endpoint in JSON. Secret is there once, in the answer to its registration.
+// endpointFacts is one endpoint in JSON. Secret is set only in the answer to its registration.
 type endpointFacts struct {
 	ID     string   `json:"id"`
 	URL    string   `json:"url"`

@@ -19,8 +19,8 @@ func (p *program) cmdWhy() *cobra.Command {
 		Short: "Say what a run, a recipient or a number is waiting for now",
 		Long: `Says what the run waits for, how many rows wait for what and when each is free, what limits each of its connections, and when
 the last row will be sent at the present rate. With --to it says that of one recipient of the run, and of an opt-out the
-company and the source. The id of a connection in place of the run: what limits that number, over all runs that are not
-finished. The command reads the ledger, so it works beside a sender and after its end.`,
+company and the source. With the id of a connection instead of a run it says what limits that number, over all
+unfinished runs. The command reads the ledger, so it works beside a sender and after its end.`,
 		Example: "  campaignd why latest\n  campaignd why spring-sale-3 -o json\n  campaignd why spring-sale-3 --to +2348031234567\n" +
 			"  campaignd why conn_1",
 		Args: oneArgument("RUN or CONNECTION: a run as `campaignd runs` prints it, its number or latest, or a connection's id", "latest"),

@@ -1,6 +1,6 @@
 // Package filelock locks a file for the life of a process. internal/ledger/sqlite locks its ledger
 // with it, internal/wirelog its folder. It promises that one process at a time has the lock, and
-// that it is free again when that process has died, in whatever way.
+// that the lock is free again when that process has ended, however it ended.
 package filelock
 
 import (
@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// HeldError says which process holds a lock.
+// HeldError names the process that has a lock.
 type HeldError struct {
 	Path string
 	By   string // the process's id
@@ -18,7 +18,7 @@ type HeldError struct {
 
 func (e *HeldError) Error() string { return fmt.Sprintf("process %s holds %s", e.By, e.Path) }
 
-// Lock is a lock that this process holds.
+// Lock is a lock of this process.
 type Lock struct{ f *os.File }
 
 // Take locks the file at path, which it makes if needed, and writes this process's id into it. The

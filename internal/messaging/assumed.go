@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// Assumed holds our assumptions where the document of the service shows nothing
+// Assumed has our assumptions where the document of the service shows nothing
 // (docs/service.md#assumptions). The zero value means the defaults; the sandbox behaves as they
-// say. Options.Assumed replaces each of them for a service that differs.
+// say. Options.Assumed replaces them for a service that differs.
 type Assumed struct {
 	// ConnectionsPath lists the connections. The document gives it. Default /api/v1/connections.
 	ConnectionsPath string
@@ -35,16 +35,16 @@ type Assumed struct {
 	// ReplayPath posts past events again. Default /api/v1/webhooks/replay. A service that answers 404
 	// does not offer it.
 	ReplayPath string
-	// Lists says where the list stands in the answer of a listing, for example "numbers":
+	// Lists is the path of the list in the answer of each listing, for example "numbers":
 	// "result.items". Default: under data, or the answer itself.
 	Lists map[string]string
-	// CursorField is where an answer tells the cursor, or the address, of the next page, for example
-	// "meta.nextCursor"; CursorParameter is the name of the parameter that takes the cursor. Default:
-	// the names that services use (see cursor.go).
+	// CursorField is the path of the cursor, or of the address, of the next page, for example
+	// "meta.nextCursor". CursorParameter is the name of the parameter for the cursor. Default: the
+	// names that services use (see cursor.go).
 	CursorField, CursorParameter string
 	// Fields renames fields of answers and events, for example "numbers.qualityRating":
-	// "health.quality". The key is one of assumedFields; the value is the service's name, with dots
-	// where it stands in an object. The service's name is looked for before ours. Default: none.
+	// "health.quality". The key is one of assumedFields; the value is the service's name, or a path
+	// with dots. The service's name is tried before ours. Default: none.
 	Fields map[string]string
 	// Events renames event types. The key is the service's name; the value is one of ours:
 	// message.status, message.received, template.status, number.updated, account.updated,
@@ -53,10 +53,10 @@ type Assumed struct {
 	// Timestamps are further forms of times, as layouts of package time ("02.01.2006 15:04:05 MST").
 	// RFC 3339 and numbers are always understood. Default: none.
 	Timestamps []string
-	// RetryAfter is the header that tells how long to wait. Default Retry-After.
+	// RetryAfter is the header with the time to wait. Default Retry-After.
 	RetryAfter string
 	// Throttled lists answers that mean "slow down" besides 429 and the platform's codes. A StatusCode
-	// without a code means every answer with that status, and is not possible for a status that proves
+	// without a code means every answer with that status; it is an error for a status that proves
 	// nothing (5xx, 408, 409, 499). Default: none.
 	Throttled []StatusCode
 }
@@ -105,7 +105,7 @@ func (a Assumed) Validate() error {
 	}
 	for _, key := range slices.Sorted(maps.Keys(a.Lists)) {
 		if !slices.Contains([]string{"connections", "numbers", "templates", "webhooks"}, key) || a.Lists[key] == "" {
-			return fmt.Errorf("lists: %q is not connections, numbers, templates or webhooks with a place such as data.items", key)
+			return fmt.Errorf("lists: %q is not connections, numbers, templates or webhooks with a path such as data.items", key)
 		}
 	}
 	known := assumedFields()
@@ -136,7 +136,7 @@ func (a Assumed) Validate() error {
 	return nil
 }
 
-// throttles corrects the meaning of an answer that the configuration calls throttling.
+// throttles gives an answer that the configuration lists as throttling that meaning.
 func (a *Assumed) throttles(e *Error, h http.Header) {
 	for _, t := range a.Throttled {
 		if e.Status == t.Status && (t.Code == "" || t.Code == e.Code) {
@@ -169,9 +169,9 @@ func (a Assumed) withDefaults() Assumed {
 	return a
 }
 
-// The names of the fields of the answers, in the order in which they are looked for. The first is
-// our assumption (docs/service.md#assumptions); the others are the names that the platform and
-// similar services use. Case and underscores do not matter.
+// The names of the fields of the answers, in the order in which they are tried. The first is our
+// assumption (docs/service.md#assumptions); the others are the names that the platform and similar
+// services use. Case and underscores do not matter.
 var (
 	connectionFields = map[string][]string{
 		"id":          {"id", "connectionId"},
@@ -253,8 +253,8 @@ func (r record) get(name string) value {
 func (r record) text(name string) string { return r.get(name).text() }
 
 // at returns the member at a path such as data.items, or nil. Case and underscores do not matter.
-func (v value) at(place string) value {
-	for name := range strings.SplitSeq(place, ".") {
+func (v value) at(path string) value {
+	for name := range strings.SplitSeq(path, ".") {
 		var found value
 		for m := v.members(); v.isObject() && m.next(); {
 			if foldName(string(m.key)) == foldName(name) {

@@ -14,7 +14,7 @@ type Change struct {
 	Word string
 	// Company is the companyId of the client; "" if the event names none.
 	Company string
-	// Until is when a restriction ends; zero if the event does not say it.
+	// Until is when a restriction ends; zero if the event does not tell it.
 	Until time.Time
 }
 
@@ -22,7 +22,7 @@ type Change struct {
 const restrictedMessaging = "RESTRICTED_BIZ_INITIATED_MESSAGING"
 
 // change reads the state of a number, an account or a client. Change stays nil if the event tells
-// no state, as one about quality.
+// no state, for example an event about quality.
 func (e *Event) change(v value) {
 	c := &Change{}
 	ban, restriction, state, event := "", "", "", ""

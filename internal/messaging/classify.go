@@ -66,22 +66,22 @@ type answer struct {
 	err    error // why the body is incomplete, else nil
 }
 
-// refused is refusal with what the configuration says of the service.
+// refused is refusal, corrected by the configuration of the service.
 func (c *Client) refused(a *answer, requestID string) *Error {
 	if name := c.assumed.RetryAfter; name != "" && name != "Retry-After" {
 		a.header.Set("Retry-After", a.header.Get(name))
 	}
 	e := refusal(a, requestID, c.key.Reveal(), c.proven)
 	c.assumed.throttles(e, a.header)
-	if _, own := ownRows[e.Code]; own && e.reason != e.Code { // a word of the service that means something else here
+	if _, own := ownRows[e.Code]; own && e.reason != e.Code { // a code of the service that is also one of this package, with another meaning
 		e.Code = httpCode(e.Status)
 	}
 	return e
 }
 
-// noID classifies a 2xx whose body holds no usable id: the message is accepted under an unknown id.
-// A body that is no JSON at all is not the service's. Whether the message reached the service is
-// then not known.
+// noID classifies a 2xx without a usable id in its body: the service accepted the message under an
+// unknown id. A body that is not JSON is not the service's own, so it is unknown whether the
+// message reached the service.
 func noID(a *answer, requestID string) *Error {
 	code, why := codeAcceptedNoID, "the answer holds no usable messageId"
 	switch body := trimSpace(a.body); {
@@ -255,8 +255,8 @@ func token(s string) string {
 // maxMessage is the longest prose that is kept, in bytes.
 const maxMessage = 300
 
-// doubtful reports whether a status proves nothing, whatever code the body holds: the fault may
-// have come after the platform accepted the message.
+// doubtful reports whether a status proves nothing, whatever code the body has: the fault may have
+// come after the platform accepted the message.
 func doubtful(status int) bool {
 	return status >= 500 || status < 200 || status == 408 || status == 409 || status == 499
 }

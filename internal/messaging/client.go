@@ -116,8 +116,8 @@ func (c *Client) request(ctx context.Context, method, path, query string) *http.
 	return r.WithContext(ctx)
 }
 
-// posting is the body of a send. It is not read a second time: without Request.GetBody and without
-// an idempotency header, net/http never sends a POST twice (shouldRetryRequest in
+// posting is the body of a send. It cannot be read a second time: without Request.GetBody and
+// without an idempotency header, net/http never sends a POST twice (shouldRetryRequest in
 // https://go.dev/src/net/http/transport.go). net/http knows this type to be in memory and writes
 // headers and body together (isKnownInMemoryReader in https://go.dev/src/net/http/transfer.go): one
 // system call and one packet a message.
@@ -191,7 +191,7 @@ func (c *Client) classify(a *answer) (Receipt, *Error) {
 	return Receipt{MessageID: message, Warning: warning, RequestID: id}, nil
 }
 
-// within bounds ctx by d, unless the deadline of ctx is earlier.
+// within gives ctx the deadline d from now, unless the deadline of ctx is earlier.
 func (c *Client) within(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
 	if at, ok := ctx.Deadline(); ok && time.Until(at) <= d {
 		return ctx, func() {}

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// The bounds of a listing with several pages.
+// The limits of a listing with several pages.
 const (
 	maxPages     = 1000
 	listTimeout  = 2 * time.Minute // of all pages together
@@ -18,7 +18,7 @@ const (
 	cursorRemedy = "; set service.assumed.cursor to its field and parameter"
 )
 
-// list reads the objects of a listing, page after page. The list stands where Assumed.Lists says,
+// list reads the objects of a listing, page after page. The list is at the path of Assumed.Lists,
 // else under data, else it is the answer itself. A page may name the next one by a cursor or by an
 // address (docs/service.md#assumptions).
 func (c *Client) list(ctx context.Context, listing, path, query string) ([]value, error) {
@@ -68,8 +68,8 @@ func (c *Client) list(ctx context.Context, listing, path, query string) ([]value
 
 // listOf finds the list in an answer.
 func (a *Assumed) listOf(listing string, page value) value {
-	if place := a.Lists[listing]; place != "" {
-		return page.at(place)
+	if path := a.Lists[listing]; path != "" {
+		return page.at(path)
 	}
 	if data := page.get("data"); data != nil {
 		return data
@@ -77,8 +77,7 @@ func (a *Assumed) listOf(listing string, page value) value {
 	return page
 }
 
-// nextPage is how a page names the next one: by an address, or by a cursor and the parameter that
-// takes it.
+// nextPage is what a page says of the next one: an address, or a cursor and its parameter.
 type nextPage struct {
 	address           string
 	parameter, cursor string
@@ -88,19 +87,19 @@ type nextPage struct {
 
 func (n nextPage) none() bool { return n.address == "" && n.cursor == "" }
 
-// The names under which services tell the next page, with the parameter that takes a cursor. An
-// address is a value with a scheme, or a path or nothing before its query: a cursor may begin with
-// /. Case and underscores do not matter.
+// The names under which services tell the next page, with the parameter that takes a cursor. A
+// value is an address if it has a scheme, or a query after a path or after nothing. A cursor may
+// begin with /. Case and underscores do not matter.
 var cursorNames = []struct{ name, parameter string }{
 	{"next", "cursor"}, {"next.href", "cursor"}, {"nextUrl", "cursor"}, {"nextLink", "cursor"}, {"nextPageUrl", "cursor"},
 	{"nextCursor", "cursor"}, {"nextPageToken", "pageToken"}, {"nextToken", "nextToken"}, {"nextPage", "page"},
 	{"cursors.after", "after"}, {"endCursor", "after"}, {"cursor", "cursor"},
 }
 
-// cursorPlaces are the objects of an answer in which they stand.
-var cursorPlaces = []string{"", "paging", "pagination", "meta", "meta.pagination", "links", "pageInfo"}
+// cursorPaths are the objects of an answer that may have these names.
+var cursorPaths = []string{"", "paging", "pagination", "meta", "meta.pagination", "links", "pageInfo"}
 
-// nextPage reads how the answer names the next page.
+// nextPage reads what the answer says of the next page.
 func (a *Assumed) nextPage(page value, h http.Header) nextPage {
 	if a.CursorField != "" {
 		n := nextOf(page.at(a.CursorField), "cursor")
@@ -109,10 +108,10 @@ func (a *Assumed) nextPage(page value, h http.Header) nextPage {
 		}
 		return n
 	}
-	for _, place := range cursorPlaces {
+	for _, path := range cursorPaths {
 		in := page
-		if place != "" {
-			in = page.at(place)
+		if path != "" {
+			in = page.at(path)
 		}
 		if !in.isObject() {
 			continue

@@ -7,8 +7,8 @@ import (
 	"campaignd/internal/spelling"
 )
 
-// envelope is the service's frame around an event: {id, type, createdAt, connectionId, data}. It is
-// assumed (docs/service.md#events).
+// envelope is the object of the service around an event: {id, type, createdAt, connectionId, data}.
+// It is assumed (docs/service.md#events).
 type envelope struct {
 	id, kind, connection string
 	at                   time.Time
@@ -58,7 +58,7 @@ func (env *envelope) isBatch() bool {
 }
 
 // service reads one event in the service's own form. Without a data object the fields of the event
-// stand beside its type.
+// are beside its type.
 func (d *decoder) service(v value, env *envelope) error {
 	data := env.data
 	if data == nil {

@@ -12,8 +12,8 @@ type Proof uint8
 const (
 	// NotSent means that the service certainly did not accept the message.
 	NotSent Proof = iota + 1
-	// Doubt means that the service may have accepted the message. A webhook can tell, or a late
-	// result of the same attempt.
+	// Doubt means that the service may have accepted the message. A webhook, or a late result of the
+	// same attempt, can prove it.
 	Doubt
 	// DoubtNoID means that the answer was a 2xx without a usable messageId: the service accepted the
 	// message, or something before it answered. No policy sends such a message again.
@@ -36,8 +36,9 @@ const (
 	Slow
 	// WaitPair delays this recipient only, by 6 s x 4^k (131056). It counts no try.
 	WaitPair
-	// RetryUnknown is for an answer that the document does not name, such as a page of a firewall. It
-	// may be about the text of this one message, or about all. It allows two more tries, then Refuse.
+	// RetryUnknown is for an answer that the document does not name, such as a page of a firewall. The
+	// answer may concern the text of this one message, or all messages. It allows two more tries, then
+	// Refuse.
 	RetryUnknown
 )
 
@@ -93,8 +94,8 @@ const (
 	FeedUnreachable
 )
 
-// Error is the error type of Send and of every other call. It says what happened and what it means.
-// Unwrap returns the error of the transport, if there was one.
+// Error is the error type of Send and of every other call. Unwrap returns the error of the
+// transport, if there was one.
 type Error struct {
 	Proof Proof
 	// Action is 0 unless Proof is NotSent.
@@ -161,9 +162,9 @@ func (e *Error) Error() string {
 	return s
 }
 
-// Proven reports whether the answer proves that the service is there and works: it refused the
-// message, and for a reason that is known. A time-out, a reset, a 5xx, an acceptance without an id
-// and a page of something in front of the service prove nothing.
+// Proven reports whether the answer proves that the service works: it refused the message, and for
+// a reason that is known. A time-out, a reset, a 5xx, an acceptance without an id and a page of
+// something in front of the service prove nothing.
 func (e *Error) Proven() bool {
 	return e.Proof == NotSent && e.Status != 0 && e.Action != RetryUnknown && e.reason != codeRedirect && e.reason != codeCDN
 }

@@ -42,7 +42,7 @@ type Event struct {
 	Kind Kind
 	// ID is the service's id of the event; "" in the platform's envelope.
 	ID string
-	// Type is the type as it is written, such as message.status or messages/statuses.
+	// Type is the type in the event's own words, such as message.status or messages/statuses.
 	Type string
 	// At is the event's own time, in UTC; zero if it has none.
 	At time.Time
@@ -114,7 +114,7 @@ const (
 	// MaxEvents is the largest number of events in one delivery.
 	MaxEvents = 1000
 	// MaxBody is the longest body of one delivery, in bytes. The platform sends up to 3 MB, and the
-	// service may put its own envelope around that.
+	// service may add its own envelope.
 	MaxBody = 4 << 20
 )
 
@@ -189,7 +189,7 @@ func (d *decoder) one(v value) error {
 	var env envelope
 	env.read(v)
 	if env.isBatch() {
-		return d.body(env.list) // maxDepth bounds the recursion
+		return d.body(env.list) // maxDepth limits the recursion
 	}
 	if bytes.Contains(v, []byte(platformObject)) { // much cheaper than findPlatform
 		if p := findPlatform(v, 0); p != nil {

@@ -23,10 +23,10 @@ const (
 	wireBarred               // the exchange ended with nothing written, and no write may begin
 )
 
-// wire is a connection that knows whether its exchange has begun to write. It sets the state before
-// the bytes leave, and bar closes the wire by compare-and-swap. If bar returns true, nothing was
-// written and nothing will be, even if a goroutine of the transport tries to write later. httptrace
-// alone cannot prove that: it calls WroteHeaders when the headers are in a buffer.
+// wire is a connection that records whether its exchange has begun to write. It sets the state
+// before the bytes leave, and bar closes the wire by compare-and-swap. If bar returns true, nothing
+// was written and nothing will be, even if a goroutine of the transport tries to write later.
+// httptrace alone cannot prove that: it calls WroteHeaders when the headers are in a buffer.
 type wire struct {
 	net.Conn
 	state  atomic.Int32
@@ -53,7 +53,7 @@ func (w *wire) Write(p []byte) (int, error) {
 		_ = w.before()
 	}
 	if first && n == 0 && err != nil {
-		// The peer had closed before and the kernel took no byte. The wire is closed as by bar.
+		// The peer had closed the connection, and the kernel took no byte. The wire is then barred.
 		w.state.CompareAndSwap(wireWritten, wireBarred)
 	}
 	return n, err
@@ -140,7 +140,7 @@ func (x *exchange) reset() {
 
 // written reports whether a byte of the request may have left. It is called once, after the
 // transport has given up. On a foreign connection complete headers count, because no server can
-// accept a message without them: they hold the key and the length of the body.
+// accept a message without them: they have the key and the length of the body.
 func (x *exchange) written() bool {
 	if x.wire != nil && !x.wire.bar() {
 		return true

@@ -26,7 +26,7 @@ const retention = 30 * 24 * time.Hour
 // (docs/service.md#media), not UploadMedia. A failed upload can be repeated: at worst an unused
 // file stays with the service for 30 days.
 func (c *Client) UploadMedia(ctx context.Context, connectionID, filename, contentType string, r io.Reader) (Asset, error) {
-	// form holds the text of the form around the file. The file itself is read while it is sent.
+	// form is the text of the form around the file. The file itself is read while it is sent.
 	var form bytes.Buffer
 	w := multipart.NewWriter(&form)
 	if err := w.WriteField(c.assumed.MediaConnectionField, connectionID); err != nil {

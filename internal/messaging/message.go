@@ -31,10 +31,10 @@ type Message struct {
 	LocationRequest json.RawMessage `json:"locationRequest,omitempty"`
 	Raw             json.RawMessage `json:"raw,omitempty"`
 
-	// Before, if not nil, is called before the first byte of the request leaves, and once more if that
-	// byte could not be written and the transport takes another connection. A goroutine of the
-	// transport may call it, even after Send has returned a doubt. If it returns an error, the request
-	// is not written.
+	// Before, if not nil, is called before the first byte of the request is written. It is called
+	// again if that byte could not be written and the transport takes another connection. A goroutine
+	// of the transport may call it, even after Send has returned a doubt. If it returns an error, the
+	// request is not written.
 	Before func() error `json:"-"`
 }
 
@@ -58,7 +58,7 @@ func (m *Message) hasAsset() bool {
 type Template struct {
 	Name     string `json:"name"`
 	Language string `json:"language"`
-	// Body holds the values of the positional variables, in order.
+	// Body has the values of the positional variables, in order.
 	Body    []string         `json:"body,omitempty"`
 	Header  *Header          `json:"header,omitempty"`
 	Buttons []TemplateButton `json:"buttons,omitempty"`
@@ -145,7 +145,7 @@ type CTA struct {
 
 // Receipt says that the service has accepted a message. The message is not yet delivered.
 type Receipt struct {
-	// MessageID holds the recipient's number in base64, so it is personal data.
+	// MessageID contains the recipient's number in base64, so it is personal data.
 	MessageID string
 	// Warning is data.warning.code: outside_service_window, unverified_service_window or "".
 	Warning string

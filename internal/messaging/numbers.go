@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// ErrNotOffered means that the service has no such endpoint. The configuration must say instead
-// what the endpoint would have said.
+// ErrNotOffered means that the service has no such endpoint. The configuration must then have the
+// values that the endpoint would have returned.
 var ErrNotOffered = errors.New("the service does not offer this endpoint")
 
 // Number is the health of one connected number.

@@ -25,8 +25,8 @@ type Options struct {
 	AllowHTTP bool
 	// APIKey is the key of the service, without spaces and line breaks.
 	APIKey Secret
-	// Timeout bounds one exchange, from the wait for a connection to the last byte of the answer.
-	// Default 10 s. An earlier deadline of the caller's context wins.
+	// Timeout is the longest time of one exchange, from the wait for a connection to the last byte of
+	// the answer. Default 10 s. An earlier deadline of the caller's context applies instead.
 	Timeout time.Duration
 	// UserAgent is the header of every request. Default campaignd/VERSION. The CDN of the service
 	// refuses the agents of scripting libraries (docs/service.md#authentication).
@@ -35,7 +35,7 @@ type Options struct {
 	// Default 256. A Send beyond it waits for a connection, within Timeout.
 	MaxInFlight int
 	// IdleTimeout closes a connection that was not used. Default 55 s: common load balancers close
-	// theirs after 60 s or 75 s, and a request on a connection that is just being closed would be a
+	// theirs after 60 s or 75 s, and a request on a connection that is being closed would end as a
 	// doubt.
 	IdleTimeout time.Duration
 	// ProvenRefusals lists answers that are known to be refusals although their status (5xx, 408, 409,

@@ -2,12 +2,13 @@ package messaging
 
 import "strings"
 
-// platformObject marks the platform's own envelope (docs/service.md#events):
+// platformObject is the member by which the platform's own envelope is found
+// (docs/service.md#events):
 //
 //	{object: whatsapp_business_account, entry: [{id, time, changes: [{field, value}]}]}
 const platformObject = "whatsapp_business_account"
 
-// nestingOfPlatform is the depth inside the service's event to which the envelope is looked for.
+// nestingOfPlatform is the depth to which the service's event is searched for the envelope.
 const nestingOfPlatform = 4
 
 // findPlatform returns the platform's envelope in v, or nil. The service may pass the envelope on
@@ -61,7 +62,7 @@ func (d *decoder) platform(v value, env *envelope) error {
 	return nil
 }
 
-// change reads one change. e holds the fields that all its events have in common.
+// change reads one change. e has the fields that all its events have in common.
 func (d *decoder) change(v value, e Event) error {
 	var statuses, messages, faults, preferences value
 	for m := v.members(); m.next(); {

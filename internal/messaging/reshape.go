@@ -17,7 +17,7 @@ type reshaper struct {
 
 func (a *Assumed) reshaper() reshaper {
 	r := reshaper{layouts: a.Timestamps}
-	for key, place := range a.Fields {
+	for key, path := range a.Fields {
 		shape, name, _ := strings.Cut(key, ".")
 		if _, ok := eventFields[shape]; !ok {
 			continue
@@ -28,7 +28,7 @@ func (a *Assumed) reshaper() reshaper {
 		if r.names[shape] == nil {
 			r.names[shape] = map[string]string{}
 		}
-		r.names[shape][name] = place
+		r.names[shape][name] = path
 	}
 	return r
 }

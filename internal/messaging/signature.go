@@ -46,9 +46,9 @@ const MinSecret = 16
 // encoding and the form of the secret. The zero value is our assumption: hex over the raw body,
 // with or without sha256= in front.
 type SignatureForm struct {
-	// Header holds the signature. Default X-Service-Signature.
+	// Header is the header with the signature. Default X-Service-Signature.
 	Header string
-	// Prefix stands in front of each signature, such as sha256= or v1=. Verify removes it and sha256=
+	// Prefix is the text before each signature, such as sha256= or v1=. Verify removes it and sha256=
 	// if they are there. Default none.
 	Prefix string
 	// Encoding is Hex or Base64. Default Hex.
@@ -118,7 +118,7 @@ func NewVerifier(form SignatureForm, secrets ...Secret) (*Verifier, error) {
 	return v, nil
 }
 
-// SecretBytes is the length of the key that a secret stands for; 0 if it stands for none.
+// SecretBytes is the length in bytes of the HMAC key of a secret; 0 if the secret is not valid.
 func (f SignatureForm) SecretBytes(s Secret) int {
 	key, err := f.key(s)
 	if err != nil {

@@ -73,7 +73,7 @@ const allowanceWait = time.Hour
 // PlanUsedUp is the error code of an answer that says that the plan's allowance is used up.
 const PlanUsedUp = "plan_limit_messages"
 
-// platformRows holds every platform code of docs/service.md#error-actions, by meta.code. The codes
+// platformRows has every platform code of docs/service.md#error-actions, by meta.code. The codes
 // 200 to 299 share one row (see platformRow). Read only.
 var platformRows = map[int]row{
 	0:   holdConnection(0, "the platform's token of this connection is invalid"),
@@ -166,7 +166,7 @@ var platformRows = map[int]row{
 }
 
 // platformRow finds the row of meta.code. Error.Platform is 0 without a code; call platformRow with
-// 0 only if the answer held the code 0.
+// 0 only if the answer had the code 0.
 func platformRow(code int) (row, bool) {
 	if code > 200 && code <= 299 { // one row for the range
 		code = 200
@@ -175,7 +175,7 @@ func platformRow(code int) (row, bool) {
 	return r, ok
 }
 
-// serviceRows holds every `error` of docs/service.md#errors. Read only.
+// serviceRows has every `error` of docs/service.md#errors. Read only.
 var serviceRows = map[string]row{
 	"missing_fields":           fix("connectionId or to is missing"),
 	"missing_content":          fix("the message has no content"),
@@ -196,8 +196,8 @@ var serviceRows = map[string]row{
 		"the connection is unknown or outside the key's scope, or the message's asset is unknown or older than 30 days"),
 }
 
-// ownRows holds the codes of this package. An `error` of the service that is the same word has not
-// their meaning. Read only.
+// ownRows has the codes of this package. If the service uses such a word as its `error`, the row
+// does not apply. Read only.
 var ownRows = map[string]row{
 	codeNotConnected: {Action: RetryLater, Sentence: "the service could not be reached; nothing was sent"},
 	codeNotE164:      fix("the recipient is not an international number with + in front"),
@@ -284,7 +284,7 @@ func Sentence(code string) string {
 	return "the service refused with a code that is not in its document"
 }
 
-// EndOf returns what ends the hold of a code, in the form that Sentence explains.
+// EndOf returns what ends the hold of a code, which has one of the forms of Sentence.
 func EndOf(code string) EndedBy {
 	if r, ok := namedRow(code); ok {
 		return r.EndedBy

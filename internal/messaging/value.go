@@ -10,8 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// maxDepth bounds the nesting of JSON. The deepest known body is the platform's envelope inside the
-// service's: 11 levels.
+// maxDepth is the deepest nesting of JSON that is read. The deepest known body is the platform's
+// envelope inside the service's: 11 levels.
 const maxDepth = 64
 
 var (
@@ -118,7 +118,7 @@ func (v value) isArray() bool  { return len(v) > 0 && v[0] == '[' }
 func (v value) isString() bool { return len(v) > 0 && v[0] == '"' }
 func (v value) isNull() bool   { return len(v) == 0 || v[0] == 'n' }
 
-// members walks an object or an array. next moves to the next member; key and val hold it.
+// members walks an object or an array. next moves to the next member, which is then key and val.
 type members struct {
 	in  value
 	at  int
@@ -199,7 +199,7 @@ func (v value) decoded() string {
 	return s
 }
 
-// integer returns a number, or the number that a string holds. It cuts off fractions.
+// integer returns a number, or the number in a string, without its fraction.
 func (v value) integer() (int64, bool) {
 	s := strings.TrimSpace(v.text())
 	if n, err := strconv.ParseInt(s, 10, 64); err == nil {
@@ -212,7 +212,7 @@ func (v value) integer() (int64, bool) {
 	return int64(f), true
 }
 
-// flag returns a boolean, or the boolean that a string holds.
+// flag returns a boolean, or the boolean in a string.
 func (v value) flag() (b, ok bool) {
 	switch v.text() {
 	case "true":
@@ -223,8 +223,8 @@ func (v value) flag() (b, ok bool) {
 	return false, false
 }
 
-// The bounds of a stamp. A time outside counts as damaged. No real event is older than 2009; the
-// lower bound is 2000, because the clock of a testing/synctest bubble begins then.
+// The limits of a stamp. A time outside counts as damaged. No real event is older than 2009; the
+// limit is 2000, because the clock of a testing/synctest bubble begins then.
 var (
 	earliest = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 	latest   = time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC)

@@ -47,9 +47,9 @@ func (c *Client) RegisterWebhook(ctx context.Context, address string, events []s
 
 // put sets a field of a webhook at the service's path for it, which may lead into objects.
 func (a *Assumed) put(into map[string]any, field string, v any) {
-	place := strings.Split(cmp.Or(a.Fields["webhooks."+field], field), ".")
-	last := len(place) - 1
-	for _, name := range place[:last] {
+	path := strings.Split(cmp.Or(a.Fields["webhooks."+field], field), ".")
+	last := len(path) - 1
+	for _, name := range path[:last] {
 		inner, ok := into[name].(map[string]any)
 		if !ok {
 			inner = map[string]any{}
@@ -57,7 +57,7 @@ func (a *Assumed) put(into map[string]any, field string, v any) {
 		}
 		into = inner
 	}
-	into[place[last]] = v
+	into[path[last]] = v
 }
 
 // Webhooks lists the registered endpoints without their secrets (GET /api/v1/webhooks, assumed).

@@ -23,7 +23,7 @@ var (
 	stop  = parse(os.Getenv("CAMPAIGND_STOP"))
 )
 
-// visit is one pass of the process through a point: the left-th from now.
+// visit is a later pass of the process through a point: left passes from now.
 type visit struct {
 	point string
 	left  atomic.Int64

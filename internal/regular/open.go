@@ -3,7 +3,7 @@
 //
 // It promises that it opens regular files only and never waits: a named pipe without a writer, or a
 // device, is an error at once. Within also promises that no `..`, absolute path or link leads out
-// of the folder, also when a link is exchanged between two calls.
+// of the folder, also when a link is replaced between two calls.
 package regular
 
 import (

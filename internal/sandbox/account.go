@@ -20,7 +20,7 @@ type Company struct {
 	Suspended bool `yaml:"suspended"`
 	// Allowance is the messages per month of a plan of its own; 0 means the plan of the account.
 	Allowance int64 `yaml:"allowance"`
-	// Used is the number of messages of that plan that this month has used already.
+	// Used is the number of messages that this month has already used of that plan.
 	Used int64 `yaml:"used"`
 }
 

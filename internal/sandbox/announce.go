@@ -7,17 +7,18 @@ import (
 	"time"
 )
 
-// Announcement is an event as a test wants it: of any type, about the past, or without a time. It
-// changes nothing in the sandbox.
+// Announcement is an event of any type, with any past time or without a time. It changes nothing in
+// the sandbox.
 type Announcement struct {
 	// Type is the type of the event, or its field in the platform's envelope.
 	Type string `yaml:"type"`
-	// Connection and Company say what the event is about. A connection brings its company.
+	// Connection and Company say what the event is about. With a connection, its company may be left
+	// out.
 	Connection string `yaml:"connection"`
 	Company    string `yaml:"company"`
 	// Ago is how long ago the event happened. Default: it happens now.
 	Ago time.Duration `yaml:"ago"`
-	// NoTime leaves the time out.
+	// NoTime omits the time of the event.
 	NoTime bool `yaml:"no_time"`
 	// Data is the object under data, or the value in the platform's envelope.
 	Data map[string]any `yaml:"data"`

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// beforeAcceptance fires the faults that leave the message not accepted. It reports whether it has
-// answered.
+// beforeAcceptance fires the faults after which the message is not accepted. It reports whether it
+// has answered.
 func (s *Sandbox) beforeAcceptance(w http.ResponseWriter, r *http.Request, f *Faults, p *post) bool {
 	about := p.keys()
 	switch {

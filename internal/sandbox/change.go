@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// change makes one change and pushes the extras that it returns. do holds s.mu.
+// change calls do with s.mu locked, and pushes the extras that do returns.
 func (s *Sandbox) change(do func(now time.Time) (pushed []int, _ error)) error {
 	s.mu.Lock()
 	pushed, err := do(time.Now())
@@ -171,7 +171,7 @@ func (s *Sandbox) setAccount(id, status string, now time.Time) (pushed []int, _ 
 	})}, nil
 }
 
-// firstOf returns a connection of the company, for an event that is about none in particular.
+// firstOf returns a connection of the company, for an event about the whole company.
 func (s *Sandbox) firstOf(c *company) *connection {
 	for _, conn := range s.connections {
 		if conn.company == c {
@@ -208,7 +208,7 @@ func (s *Sandbox) setAllowance(company string, messages int64, now time.Time) er
 	return nil
 }
 
-// SetFaults replaces all faults. The new ones hold from the next POST on.
+// SetFaults replaces all faults. The new ones apply from the next POST on.
 func (s *Sandbox) SetFaults(f Faults) error {
 	if err := f.validate(); err != nil {
 		return err
@@ -227,7 +227,7 @@ func (s *Sandbox) pushAll(extras []int) {
 	}
 }
 
-// follow does the steps of the timeline that have an After.
+// follow makes the steps of the timeline that have an After.
 func (s *Sandbox) follow(ctx context.Context) {
 	began := time.Now()
 	for _, st := range s.opt.Timeline {
@@ -246,7 +246,7 @@ func (s *Sandbox) follow(ctx context.Context) {
 	}
 }
 
-// reached does the steps that are due after n accepted messages. The caller holds s.mu. It returns
+// reached makes the steps that are due after n accepted messages. The caller holds s.mu. It returns
 // the extras to push.
 func (s *Sandbox) reached(n int64) (pushed []int) {
 	if len(s.steps) == 0 {
@@ -264,7 +264,7 @@ func (s *Sandbox) reached(n int64) (pushed []int) {
 	return pushed
 }
 
-// step does one step. The caller holds s.mu. It returns the extras to push.
+// step makes one step. The caller holds s.mu. It returns the extras to push.
 func (s *Sandbox) step(st Step) (pushed []int) {
 	now := time.Now()
 	note := func(extras []int, err error) {

@@ -3,8 +3,8 @@
 // campaignd depends on it.
 //
 // It imports nothing of campaignd. Its wire types are written from the document, and it refuses
-// what the document does not name. A mistake in the client can therefore not be repeated here; the
-// tests of both compare with the literal files in testdata/wire.
+// what the document does not name. Client and sandbox therefore share no mistake; the tests of both
+// compare with the literal files in testdata/wire.
 //
 // Promises:
 //

@@ -10,9 +10,9 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// Faults are the shares, 0 to 1, of the things that go wrong. A fault is drawn for the nth POST of
-// a number to a recipient, or for a status of a message. Truth.Fired counts it under its YAML name.
-// The zero value is a service without faults.
+// Faults are the shares, 0 to 1, of the things that go wrong. Each POST of a number to a recipient,
+// or each status of a message, has its own draw of a fault. Truth.Fired counts it under its YAML
+// name. The zero value is a service without faults.
 type Faults struct {
 	// Latency is added to every POST: half before the decision, half after.
 	Latency Delay `yaml:"latency"`
@@ -33,7 +33,7 @@ type Faults struct {
 	LostBefore float64 `yaml:"lost_before"`
 	// HangBefore gives no answer until HangFor has passed or the client leaves.
 	HangBefore float64 `yaml:"hang_before"`
-	// HangFor is the time of HangBefore and HangAfter. Default 30 s.
+	// HangFor is the longest time of HangBefore and HangAfter. Default 30 s.
 	HangFor time.Duration `yaml:"hang_for"`
 	// Refusals are refusals of the platform. Each counts as refusal_CODE.
 	Refusals []Refusal `yaml:"refusals"`
@@ -61,7 +61,7 @@ type Faults struct {
 	CutBody float64 `yaml:"cut_body"`
 	// LongID answers 200 with an id of 64 KiB.
 	LongID float64 `yaml:"long_id"`
-	// RepeatedID answers 200 with the id of the message before on the same number.
+	// RepeatedID answers 200 with the id of the previous message of the same number.
 	RepeatedID float64 `yaml:"repeated_id"`
 	// SlowBody answers 200 and sends the second half of the body SlowFor later.
 	SlowBody float64 `yaml:"slow_body"`
@@ -83,7 +83,7 @@ type Faults struct {
 	Doubled float64 `yaml:"webhook_doubled"`
 	// Reordered posts the statuses of a message in reverse order.
 	Reordered float64 `yaml:"webhook_reordered"`
-	// Missing never posts a status.
+	// Missing posts no webhook of a status.
 	Missing float64 `yaml:"webhook_missing"`
 	// ReadFirst posts read before delivered.
 	ReadFirst float64 `yaml:"read_before_delivered"`
@@ -112,7 +112,7 @@ type Refusal struct {
 	Times int `yaml:"times"`
 }
 
-// fault is the number of a fault. It is the purpose of its draw and the index of its counter.
+// fault is the number of a fault: the purpose of its draw and the index of its counter.
 type fault int
 
 const (

@@ -36,11 +36,11 @@ type Options struct {
 	WebhookURL string `yaml:"webhook_url"`
 	// WebhookSecret signs the webhooks for WebhookURL. Default: DemoSecret.
 	WebhookSecret string `yaml:"webhook_secret"`
-	// RetrySchedule holds the waits after the first, the second and each later answer that is not 2xx.
-	// Each wait begins with that answer. Default: 1 minute, 5 minutes, 30 minutes, 2 hours, 6 hours
-	// (docs/service.md#delivery-of-events).
+	// RetrySchedule are the waits before the first, the second and each later retry of a webhook that
+	// was not answered 2xx. Each wait begins with the answer. Default: 1 minute, 5 minutes, 30
+	// minutes, 2 hours, 6 hours (docs/service.md#delivery-of-events).
 	RetrySchedule []time.Duration `yaml:"retry_schedule"`
-	// WebhookTimeout is the longest time of one delivery. Default 10 s.
+	// WebhookTimeout is the longest time of one delivery of a webhook. Default 10 s.
 	WebhookTimeout time.Duration `yaml:"webhook_timeout"`
 	// WebhookWorkers is the number of deliveries at a time, 1 to 4,096. Default 64, or 8 with batches.
 	WebhookWorkers int `yaml:"webhook_workers"`
@@ -51,7 +51,7 @@ type Options struct {
 	// allows. 0 means unlimited.
 	Allowance int64 `yaml:"allowance"`
 
-	// EnforceThroughput refuses the messages above the throughput of a number in a sliding second.
+	// EnforceThroughput refuses messages of a number beyond its throughput in any sliding second.
 	EnforceThroughput bool `yaml:"enforce_throughput"`
 	// Throttle is the answer to a message above the throughput. Default: ThrottlePlatform.
 	Throttle ThrottleAnswer `yaml:"throttle"`
@@ -60,10 +60,10 @@ type Options struct {
 	// PairRate is the shortest time between two messages to one recipient; the platform's is 6 s. 0
 	// means no limit.
 	PairRate time.Duration `yaml:"pair_rate"`
-	// PairBurst is the number of messages to one recipient that may come at once. Default 1.
+	// PairBurst is the number of messages to one recipient that are accepted at once. Default 1.
 	PairBurst int `yaml:"pair_burst"`
-	// EnforceTier accepts a message beyond the tier of its portfolio (unique recipients in 24 hours),
-	// and then lets it fail.
+	// EnforceTier lets each accepted message beyond the tier of its portfolio (unique recipients in 24
+	// hours) fail later.
 	EnforceTier bool `yaml:"enforce_tier"`
 	// TierCode is the platform code of these failures. Default 131048; the platform does not document
 	// the real one (docs/limits.md#tier).
@@ -117,12 +117,12 @@ type EventForm struct {
 	// OmitTime leaves the time out of events that are not statuses.
 	OmitTime bool `yaml:"omit_time"`
 
-	// SignaturePrefix stands in front of the signature, for example "sha256=". Default none.
+	// SignaturePrefix is the text before the signature, for example "sha256=". Default none.
 	SignaturePrefix string `yaml:"signature_prefix"`
 	// SignatureEncoding is hex or base64. Default hex.
 	SignatureEncoding string `yaml:"signature_encoding"`
 	// SignatureTimestamp names the header of the posting's Unix seconds; the signature is then over
-	// TIMESTAMP.BODY. With X-Service-Signature the time stands in that header as t=SECONDS. Default
+	// TIMESTAMP.BODY. If the name is X-Service-Signature, that header begins with t=SECONDS. Default
 	// none: the signature is over the body.
 	SignatureTimestamp string `yaml:"signature_timestamp"`
 }
@@ -137,8 +137,8 @@ const (
 	ThrottleRetryAfter ThrottleAnswer = "http_retry_after" // 429 with Retry-After
 )
 
-// Step changes something while the sandbox runs. It happens once: After the start of Run, or when
-// AfterMessages messages are accepted. Exactly one of the two is given.
+// Step is a change while the sandbox runs. It happens once: After the start of Run, or when
+// AfterMessages messages are accepted. Exactly one of the two is set.
 type Step struct {
 	After         time.Duration `yaml:"after"`
 	AfterMessages int64         `yaml:"after_messages"`
@@ -162,7 +162,7 @@ type Step struct {
 	Faults *Faults `yaml:"faults"`
 }
 
-// Event is one thing that happened, for traces.
+// Event is something that happened in the sandbox, for OnEvent.
 type Event struct {
 	At time.Time
 	// Kind is post, accepted, refused, lost or webhook.

@@ -135,8 +135,8 @@ func New(opt Options) (*Sandbox, error) {
 	return s, nil
 }
 
-// pairKey puts a connection or company (14 bits) and a phone number (15 digits, 50 bits) in one
-// word.
+// pairKey packs a connection or company (14 bits) and a phone number (15 digits, 50 bits) into one
+// integer.
 func pairKey(number int, to uint64) uint64 { return uint64(number)<<50 | to }
 
 // Run delivers webhooks and follows the timeline until ctx ends or Close is called. It returns when
@@ -175,7 +175,7 @@ func (s *Sandbox) Close() error {
 // Pending is the number of webhooks that are scheduled, wait for a retry or are being posted.
 func (s *Sandbox) Pending() int { return int(s.pending.Load()) }
 
-// Settle blocks until no webhook is pending, or ctx ends. Run must run at the same time.
+// Settle blocks until no webhook is pending, or ctx ends. Run has to be running.
 func (s *Sandbox) Settle(ctx context.Context) error {
 	stop := context.AfterFunc(ctx, func() {
 		s.settled.L.Lock()

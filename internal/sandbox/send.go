@@ -41,7 +41,7 @@ func (s *Sandbox) send(w http.ResponseWriter, r *http.Request, key *Key) {
 	if f.Latency != (Delay{}) {
 		s.fired[faultLatency].Add(1)
 		latency = f.Latency.draw(s.hash(drawLatency, p.keys()...))
-		// A client that leaves does not stop the sandbox from processing what it received.
+		// The sandbox goes on with the message even if the client leaves.
 		s.sleep(context.WithoutCancel(r.Context()), latency/2)
 	}
 	if p.conn != nil && p.to != 0 && s.beforeAcceptance(w, r, f, p) {

@@ -29,7 +29,7 @@ type Component struct {
 	Type string `yaml:"type" json:"type"`
 	// Format is the format of a HEADER: TEXT, IMAGE, VIDEO or DOCUMENT.
 	Format string `yaml:"format" json:"format,omitempty"`
-	// Text holds the variables as {{1}}.
+	// Text has the variables as {{1}}.
 	Text    string   `yaml:"text" json:"text,omitempty"`
 	Buttons []Button `yaml:"buttons" json:"buttons,omitempty"`
 }
@@ -39,7 +39,7 @@ type Button struct {
 	// Type is URL, QUICK_REPLY, COPY_CODE, OTP or PHONE_NUMBER.
 	Type string `yaml:"type" json:"type"`
 	Text string `yaml:"text" json:"text"`
-	// URL is dynamic if it holds {{1}}.
+	// URL is dynamic if it contains {{1}}.
 	URL string `yaml:"url" json:"url,omitempty"`
 }
 
@@ -110,7 +110,7 @@ func newTemplate(t Template, number int) *template {
 	return c
 }
 
-// forbidden matches the text that a variable may not hold (docs/service.md#variable-values, code
+// forbidden matches the text that a variable may not contain (docs/service.md#variable-values, code
 // 132018).
 var forbidden = regexp.MustCompile(`[\n\r\t]| {5,}`)
 

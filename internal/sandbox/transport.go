@@ -11,8 +11,8 @@ import (
 	"sync"
 )
 
-// Transport carries requests to a handler in memory. It is for testing/synctest bubbles, where the
-// clock stands still while a goroutine waits for a socket. It behaves as net/http does:
+// Transport carries requests to a handler in memory. It is for testing/synctest bubbles, where time
+// does not advance while a goroutine waits for a socket. It behaves as net/http does:
 //
 //   - The handler runs in its own goroutine and goes on after the client has given up.
 //   - http.ErrAbortHandler before the answer gives io.EOF, and within the body io.ErrUnexpectedEOF.

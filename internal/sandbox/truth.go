@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Truth is what really happened. Tests compare it with what a client believes.
+// Truth is the record of the sandbox. Tests compare a client's records with it.
 type Truth struct {
 	// Began is the time of New.
 	Began time.Time `json:"began"`
@@ -45,7 +45,7 @@ type Message struct {
 	Connection string `json:"connection"`
 	// To is E.164.
 	To string `json:"to"`
-	// Nth is the number of accepted messages of this connection and recipient, with this one.
+	// Nth counts the accepted messages of this connection to this recipient, from 1 for the first.
 	Nth int `json:"nth"`
 	// Kind is the name of the content field.
 	Kind     string `json:"kind"`
@@ -85,7 +85,7 @@ type Status struct {
 	Missing bool `json:"missing,omitempty"`
 }
 
-// Number is what one connection saw.
+// Number is the record of one connection.
 type Number struct {
 	Connection string `json:"connection"`
 	Phone      string `json:"phone"`
@@ -98,7 +98,7 @@ type Number struct {
 	Accepted    int64 `json:"accepted"`
 }
 
-// Truth copies everything. For many messages use Messages and Stats.
+// Truth returns a copy of the whole record. With many messages use Messages and Stats instead.
 func (s *Sandbox) Truth() Truth {
 	t := s.Stats()
 	t.Posts = map[Pair]int{}
@@ -150,8 +150,8 @@ func (s *Sandbox) Stats() Truth {
 	return t
 }
 
-// Messages yields the accepted messages in the order of their acceptance, with those that are
-// accepted during the iteration.
+// Messages yields the accepted messages in the order of their acceptance. It includes those that
+// are accepted during the iteration.
 func (s *Sandbox) Messages() iter.Seq[Message] {
 	return func(yield func(Message) bool) {
 		for i := uint32(0); i < s.records.len(); i++ {
@@ -200,7 +200,7 @@ func (s *Sandbox) message(i uint32) (m Message) {
 	return m
 }
 
-// WriteJSON writes Truth as one JSON document. It never holds all messages in memory.
+// WriteJSON writes Truth as one JSON document. It never has all messages in memory.
 func (s *Sandbox) WriteJSON(w io.Writer) error {
 	raw, err := json.Marshal(s.Stats())
 	if err != nil {

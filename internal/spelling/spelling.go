@@ -1,6 +1,6 @@
-// Package spelling has what the sentences of this program share: the known name that is nearest in
-// spelling to an unknown one, counts, and texts that are clipped or made printable. Every package
-// that writes sentences calls it. Its functions are pure and take texts of any length.
+// Package spelling helps to write messages: it finds the known name nearest to an unknown one,
+// writes counts, and makes texts short and printable. Every package that writes messages calls it.
+// Its functions are pure and take texts of any length.
 package spelling
 
 import (
@@ -45,7 +45,7 @@ func Count[N int | int64](n N, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
-// Clip shortens s to at most n bytes, at a rune's border.
+// Clip shortens s to at most n bytes, at the end of a rune.
 func Clip(s string, n int) string {
 	if len(s) <= n {
 		return s

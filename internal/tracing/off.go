@@ -9,7 +9,7 @@ import (
 	"os"
 )
 
-// Start says that this program cannot trace, if its environment asks for it.
+// Start logs that this program cannot trace, if its environment asks for traces.
 func Start(_ context.Context, log *slog.Logger) (stop func() error, err error) {
 	if os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT") != "" || os.Getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") != "" {
 		log.Info("no traces are sent: this program was built without them (go build -tags otel)")

@@ -22,7 +22,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// flushWithin bounds the last export when the program ends.
+// flushWithin is the longest time of the last export when the program ends.
 const flushWithin = 5 * time.Second
 
 // Start sends the spans of the program to the collector of OTEL_EXPORTER_OTLP_ENDPOINT (or
@@ -106,7 +106,8 @@ func Call(r *http.Request) Span {
 }
 
 // Serve begins the answer to a request that came over a route. It continues the trace that the
-// request's header names. Call it after the caller is known: a stranger must not cause traces.
+// request's header names. Call it after the caller is authenticated, so that no stranger causes
+// traces.
 func Serve(r *http.Request, route string) (context.Context, Span) {
 	ctx := propagation.TraceContext{}.Extract(r.Context(), propagation.HeaderCarrier(r.Header))
 	return begin(ctx, route, trace.SpanKindServer, attribute.String("http.request.method", r.Method))

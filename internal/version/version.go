@@ -1,5 +1,5 @@
-// Package version knows the version of this program. The command, the User-Agent, the metrics and
-// the document of the operator's API ask it.
+// Package version has the version of this program, for the command, the User-Agent, the metrics and
+// the document of the operator's API.
 package version
 
 import "runtime/debug"
