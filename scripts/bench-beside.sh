@@ -1,6 +1,6 @@
 #!/bin/sh
-# Measures another commit and this tree at the same time, so that what else the machine does slows
-# both down alike. Compare the CPU a message of the two; their rates hinder each other.
+# Measures another commit and this tree at the same time, so that other load on the machine slows
+# both equally. Compare the CPU a message of the two, not the rates, because they share the CPU.
 #
 #   scripts/bench-beside.sh COMMIT [flags of tools/bench]
 #   scripts/bench-beside.sh HEAD~1 -cluster -quick

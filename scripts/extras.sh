@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Writes what packages hold beside the binary to FOLDER: man pages, completion scripts and the
+# Writes to FOLDER what packages have beside the binary: man pages, completion scripts and the
 # systemd unit for /usr/bin. The man pages are made from the golden file of the commands' help,
-# which a test holds to the commands.
+# which a test compares with the commands.
 #
 #   scripts/extras.sh FOLDER [DATE]
 set -euo pipefail

@@ -3,7 +3,7 @@
 # `restricted` enforced on the namespace. kube-apiserver, kube-controller-manager and etcd are built
 # from their modules, which takes about ten minutes the first time; bin/k8s keeps them. There is no
 # node: the controllers make the pods, the API server admits or refuses them, and none runs. The
-# script plays the node for the hook Jobs alone. It is not part of the gate.
+# script sets the pods of the hook Jobs to Succeeded. It is not part of the gate.
 #
 #   KUBERNETES_VERSION=v1.36.3 scripts/kubernetes.sh
 set -euo pipefail
@@ -100,8 +100,8 @@ pods() {
 	n=$(api "$server/api/v1/namespaces/campaigns/pods?labelSelector=app.kubernetes.io/component=$1" | grep -c '"uid"' || true)
 	[ $((n / 2)) -ge "$2" ] # of the pod and of its owner
 }
-# play_node ends the pods of hook Jobs well, as a node would, until it is killed.
-play_node() {
+# finish_hooks sets the pods of hook Jobs to Succeeded, as a node would, until it is killed.
+finish_hooks() {
 	while sleep 0.5; do
 		api "$server/api/v1/namespaces/campaigns/pods?labelSelector=app.kubernetes.io/component=migrate" 2>/dev/null |
 			sed -n 's/^ *"name": "\(prod-migrate-[a-z0-9]*\)",$/\1/p' | sort -u | while read -r pod; do
@@ -110,7 +110,7 @@ play_node() {
 		done
 	done
 }
-play_node &
+finish_hooks &
 pids+=($!)
 denied() {
 	! api "$server/api/v1/namespaces/campaigns/events" | grep -i 'forbidden: violates' || { echo "Pod Security refused a pod of the chart"; exit 1; }

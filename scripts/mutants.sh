@@ -16,7 +16,7 @@ seeds=${SEEDS:-30}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# "package file name" for each place of a mutation.
+# "package file name" for each call of a mutation.
 mutations=$(git ls-files -co --exclude-standard '*.go' | grep -v '_test\.go$' | xargs grep -oE 'mutant\.On\("[^"]+"\)' |
 	sed -E 's|^(.*)/([^/]*):.*"(.*)".*|./\1 \2 \3|' | sort -u)
 # Code that the simulation does not run: it has a network of its own and an SQLite ledger.

@@ -36,11 +36,11 @@ type spent struct {
 	Delivered int64
 }
 
-// playBare posts every message with net/http, decodes the id of each answer, and takes the webhooks
+// runBare posts every message with net/http, decodes the id of each answer, and takes the webhooks
 // with a handler that reads them and answers 204. It stores nothing and uses no code of campaignd,
 // so that a change of campaignd does not change what it is compared with. It ends when its parent
 // has seen the answer to the last webhook.
-func playBare(ctx context.Context, in *json.Decoder, out *json.Encoder) error {
+func runBare(ctx context.Context, in *json.Decoder, out *json.Encoder) error {
 	var job bareJob
 	if err := in.Decode(&job); err != nil {
 		return err

@@ -24,20 +24,20 @@ type child struct {
 	stop context.CancelFunc
 }
 
-// roles holds the roles of a child by name.
+// roles are the roles of a child by name.
 var roles = map[string]func(ctx context.Context, job *json.Decoder, answer *json.Encoder) error{
-	"sink":      playSink,
-	"bare":      playBare,
-	"paced":     playPaced,
-	"campaignd": playCampaignd,
-	"import":    playImport,
-	"load":      playLoad,
-	"replica":   playReplica,
-	"events":    playEvents,
+	"sink":      runSink,
+	"bare":      runBare,
+	"paced":     runPaced,
+	"campaignd": runCampaignd,
+	"import":    runImport,
+	"load":      runLoad,
+	"replica":   runReplica,
+	"events":    runEvents,
 }
 
-// play runs a role until it returns. The role's context ends with its input.
-func play(ctx context.Context, role func(context.Context, *json.Decoder, *json.Encoder) error, in io.Reader, out io.Writer) error {
+// runRole runs a role until it returns. The role's context ends with its input.
+func runRole(ctx context.Context, role func(context.Context, *json.Decoder, *json.Encoder) error, in io.Reader, out io.Writer) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	jobs, w := io.Pipe()

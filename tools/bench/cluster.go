@@ -27,7 +27,7 @@ type cluster struct {
 	redis    *redis
 }
 
-// shared holds the figures of a cluster.
+// shared has the figures of a cluster.
 type shared struct {
 	Go, OS, PostgreSQL string
 	CPUs, Repetitions  int
@@ -41,7 +41,7 @@ type shared struct {
 	BytesPerDelivery   map[string]float64 // by table, with its indexes, and in total
 }
 
-// fleetResult holds the measured periods of a setting.
+// fleetResult has the measured periods of a setting.
 type fleetResult struct {
 	setting
 	Pace     float64 // messages per second of all numbers together

@@ -27,7 +27,7 @@ type loadJob struct {
 // loaded is the pace of the whole import and of its calls of AppendRows, the COPY with its commit.
 type loaded struct{ Import, Append pace }
 
-func playLoad(ctx context.Context, in *json.Decoder, out *json.Encoder) error {
+func runLoad(ctx context.Context, in *json.Decoder, out *json.Encoder) error {
 	var job loadJob
 	if err := in.Decode(&job); err != nil {
 		return err
@@ -66,7 +66,7 @@ func (a *appending) AppendRows(
 	return err
 }
 
-// copied holds the pace of an import and of psql's \copy of the same columns into a table with the
+// copied is the pace of an import and of psql's \copy of the same columns into a table with the
 // same indexes.
 type copied struct{ Import, Append, Psql pace }
 

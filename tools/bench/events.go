@@ -16,7 +16,7 @@ import (
 	"campaignd/recipients"
 )
 
-// eventBatches holds the numbers of statuses that one transaction applies.
+// eventBatches are the numbers of statuses that one transaction applies.
 var eventBatches = []int{1, 64, 256}
 
 // eventsJob applies the statuses of a run of accepted messages, one batch after another as the one
@@ -37,7 +37,7 @@ type applied struct {
 	DatabaseCPU float64 // microseconds per event, of PostgreSQL
 }
 
-func playEvents(ctx context.Context, in *json.Decoder, out *json.Encoder) (err error) {
+func runEvents(ctx context.Context, in *json.Decoder, out *json.Encoder) (err error) {
 	var job eventsJob
 	if err := in.Decode(&job); err != nil {
 		return err

@@ -37,7 +37,7 @@ type pace struct {
 // the same file.
 type imported struct{ CSV, Import pace }
 
-func playImport(ctx context.Context, in *json.Decoder, out *json.Encoder) error {
+func runImport(ctx context.Context, in *json.Decoder, out *json.Encoder) error {
 	var job importJob
 	if err := in.Decode(&job); err != nil {
 		return err

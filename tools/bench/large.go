@@ -17,8 +17,8 @@ import (
 // largeReplicas is how many replicas send a large list.
 const largeReplicas = 4
 
-// large holds the figures of a list of -large rows that four replicas import and send on
-// PostgreSQL, to a service without latency.
+// large has the figures of a list of -large rows that four replicas import and send on PostgreSQL,
+// to a service without latency.
 type large struct {
 	Go, OS, PostgreSQL string
 	CPUs               int

@@ -15,9 +15,9 @@
 //
 // `make bench` and `make bench-cluster` run it. The measured program runs in a child process of its
 // own, and so does the service that both send to, which gives constant answers (see sink.go). CPU
-// time is that of the measured process only. Repetitions of both sides alternate, because the ratio
-// of neighbours stays valid on a machine with other load. Each child has a deadline and ends with
-// its parent. It needs Unix.
+// time is that of the measured process only. Repetitions of both sides alternate, because other
+// load on the machine then affects both sides equally. Each child has a deadline and ends with its
+// parent. It needs Unix.
 package main
 
 import (
@@ -33,7 +33,7 @@ import (
 	"time"
 )
 
-// options holds the flags.
+// options are the flags.
 type options struct {
 	repetitions int
 	messages    int
@@ -56,7 +56,7 @@ func main() {
 	defer stop()
 	var err error
 	if len(os.Args) > 1 && roles[os.Args[1]] != nil {
-		err = play(ctx, roles[os.Args[1]], os.Stdin, os.Stdout)
+		err = runRole(ctx, roles[os.Args[1]], os.Stdin, os.Stdout)
 	} else {
 		err = measure(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	}

@@ -20,7 +20,7 @@ const (
 	millionDeadline = 15 * time.Minute
 )
 
-// million holds the figures of that list.
+// million has the figures of that list.
 type million struct {
 	Rows int64
 	// Imported is the time from the start of the replicas to the first message, in seconds.

@@ -16,12 +16,12 @@ type pacedJob struct {
 	Sink    string
 	First   int     // index of its first recipient
 	Rate    float64 // messages per second
-	Workers int     // the most requests at once
+	Workers int     // the largest number of requests at a time
 }
 
-// playPaced posts as a replica does: its first answer is its webhook address, and each later answer
+// runPaced posts as a replica does: its first answer is its webhook address, and each later answer
 // is a sample.
-func playPaced(ctx context.Context, in *json.Decoder, out *json.Encoder) error {
+func runPaced(ctx context.Context, in *json.Decoder, out *json.Encoder) error {
 	var job pacedJob
 	if err := in.Decode(&job); err != nil {
 		return err

@@ -19,7 +19,7 @@ import (
 	"time"
 )
 
-// stages holds the statuses of each message and their delays after its acceptance. The delays are
+// stages are the statuses of each message with their delays after its acceptance. The delays are
 // long enough for the receipt to be in the ledger, as with a real service.
 var stages = [...]struct {
 	status string

@@ -62,8 +62,8 @@ const plenty = 50_000_000
 // unpaced is the highest rate that a number can have. It limits nothing here.
 const unpaced = 10_000
 
-// playCampaignd runs campaignd as `campaignd run` does.
-func playCampaignd(ctx context.Context, in *json.Decoder, out *json.Encoder) (err error) {
+// runCampaignd runs campaignd as `campaignd run` does.
+func runCampaignd(ctx context.Context, in *json.Decoder, out *json.Encoder) (err error) {
 	var job productJob
 	if err := in.Decode(&job); err != nil {
 		return err

@@ -23,8 +23,8 @@ const (
 	slowAnswer  = 100 * time.Millisecond // the answer time of a real service
 	warmUp      = 3 * time.Second        // between the first message and the measurement
 	segmentRows = 512
-	// sharedRows is enough for four replicas, which hold two segments of each of four numbers and
-	// claim the next ones before those end.
+	// sharedRows is enough for four replicas, which own two segments of each of four numbers and claim
+	// the next ones before those end.
 	sharedRows = 80 * segmentRows
 )
 
@@ -36,9 +36,9 @@ type setting struct {
 	Limits   bool // a tier that all numbers share, an allowance and a frequency cap
 }
 
-// settings holds the measured settings. In the last one, one replica has the rate of each of four
-// replicas: at a low rate the processor sleeps between messages and its caches are cold, so a
-// message costs more CPU time also without other replicas.
+// settings are the measured settings. In the last one, one replica has the rate of each of four
+// replicas. At such a rate the processor is in a sleep state between messages and its caches are
+// empty, so a message costs more CPU time also without other replicas.
 var settings = []setting{
 	{Replicas: 1, Rate: 100}, {Replicas: 2, Rate: 100}, {Replicas: 4, Rate: 100}, {Replicas: 4, Rate: 100, Limits: true},
 	{Replicas: 1, Rate: 25},
@@ -48,9 +48,9 @@ var settings = []setting{
 // share for inbound messages (docs/limits.md#pace).
 func (c setting) pace() float64 { return connections * throttle.Number{Limit: c.Rate}.Pace().Rate }
 
-// playReplica runs `campaignd serve`. Its first answer is its webhook address, and each later
+// runReplica runs `campaignd serve`. Its first answer is its webhook address, and each later
 // answer is a sample.
-func playReplica(ctx context.Context, in *json.Decoder, out *json.Encoder) (err error) {
+func runReplica(ctx context.Context, in *json.Decoder, out *json.Encoder) (err error) {
 	var job productJob
 	if err := in.Decode(&job); err != nil {
 		return err

@@ -10,7 +10,7 @@ import (
 	"text/tabwriter"
 )
 
-// results holds the figures of one run of this program.
+// results has the figures of one run of this program.
 type results struct {
 	Go, OS      string
 	CPUs        int
@@ -102,7 +102,7 @@ func each[T any](all []T, value func(T) float64) figure {
 	return of(v)
 }
 
-// ratio returns the figure of the quotients of neighbouring repetitions.
+// ratio returns the figure of the quotients of the i-th values of both.
 func ratio[T any](over, under []T, value func(T) float64) figure {
 	var v []float64
 	for i := range over {

@@ -19,7 +19,7 @@ const (
 	retiringDeadline = time.Hour
 )
 
-// retired holds the figures of a run whose deliveries retention deletes while another run is sent.
+// retired has the figures of a run whose deliveries retention deletes while another run is sent.
 type retired struct {
 	Rows           int64
 	Seconds        float64 // from the start of the replica that deletes to the last row
@@ -32,7 +32,7 @@ type retired struct {
 }
 
 // retire makes the run of rows rows old enough for retention, starts a replica that deletes it, and
-// measures what another run notices. That run has a tenth of the rows.
+// measures the pauses of another run. That run has a tenth of the rows.
 func (f *running) retire(rows int) (r retired, err error) {
 	r.Rows = int64(rows)
 	const size = "SELECT pg_size_pretty(pg_database_size(current_database()))"

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// period holds the figures of some replicas for a time. CPU times are microseconds per message.
+// period has the figures of some replicas for a time. CPU times are microseconds per message.
 type period struct {
 	PerSecond   float64   // messages that the service accepted
 	CPU         float64   // of all replicas together
@@ -23,7 +23,7 @@ type period struct {
 	Refused     int64   // webhook POSTs that were repeated
 }
 
-// running holds the running replicas, or bare loops, with their database and their service.
+// running is a set of running replicas or bare loops, with their database and their service.
 type running struct {
 	*cluster
 	database string
@@ -156,7 +156,7 @@ func (f *running) measure() (s period, err error) {
 	return s, nil
 }
 
-// state holds all counts at one moment.
+// state has all counts at one moment.
 type state struct {
 	at       time.Time
 	sink     figures

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// batches holds the numbers of statuses in one POST.
+// batches are the numbers of statuses in one POST.
 var batches = []int{1, 64}
 
 // sent is one measurement of sending. CPU times are microseconds per message.
@@ -62,7 +62,8 @@ func (b *bench) bareLoop(batch int) (s sent, err error) {
 // campaignd measures campaignd.
 func (b *bench) campaignd(batch int) (sent, error) { return b.product(batch, b.messages, productJob{}) }
 
-// limited measures campaignd with a tier, an allowance and a frequency cap, none of which binds.
+// limited measures campaignd with a tier, an allowance and a frequency cap, none of which limits
+// the rate.
 func (b *bench) limited(batch int) (sent, error) {
 	return b.product(batch, b.messages, productJob{Limits: true})
 }

@@ -23,7 +23,7 @@ type sinkJob struct {
 	Delay   time.Duration // the time before a message is answered
 }
 
-// figures holds what the sink counted. Times are Unix nanoseconds of its clock.
+// figures are the counts of the sink. Times are Unix nanoseconds of its clock.
 type figures struct {
 	Accepted, Bytes    int64 // messages, and the bytes of their bodies
 	Acked, Refused     int64 // statuses answered 2xx; POSTs answered otherwise, and repeated
@@ -54,7 +54,7 @@ type taken struct {
 	conn uint8
 }
 
-func playSink(ctx context.Context, in *json.Decoder, out *json.Encoder) error {
+func runSink(ctx context.Context, in *json.Decoder, out *json.Encoder) error {
 	s := &sink{}
 	if err := in.Decode(&s.job); err != nil {
 		return err

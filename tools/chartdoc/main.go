@@ -10,7 +10,7 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// A map of more than one line of values is a section of its own; these are one value.
+// A map with several values is a section of its own, except these, which are one value.
 var whole = map[string]bool{"resources": true, "autoscaling": true, "labels": true, "service": true}
 
 func main() {
@@ -94,7 +94,7 @@ func comment(comments yaml.CommentMap, path string) string {
 	return strings.ReplaceAll(strings.TrimSpace(b.String()), "|", `\|`)
 }
 
-// literal is a default as a reader would give it.
+// literal is a default in YAML.
 func literal(v any) string {
 	text, err := yaml.MarshalWithOptions(v, yaml.Flow(true), yaml.JSON())
 	if err != nil {

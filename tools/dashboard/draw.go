@@ -24,7 +24,7 @@ const (
 	faint, text   = "#2c3235", "#ccccdc"
 )
 
-// draw returns the panels at their places.
+// draw returns an SVG with all panels at their positions.
 func draw(title string, panels []panel, all []scrape) []byte {
 	var b bytes.Buffer
 	height := 0.0
@@ -89,7 +89,7 @@ func drawPanel(b *bytes.Buffer, p panel, length time.Duration) {
 			more = ` stroke-dasharray="6 4"`
 		}
 		if stacked {
-			fmt.Fprintf(b, `<path fill="%s" d="%sV%.0fH%g"/>`, frame, line, y(0), left) // hides those above
+			fmt.Fprintf(b, `<path fill="%s" d="%sV%.0fH%g"/>`, frame, line, y(0), left) // hides the series above
 			fmt.Fprintf(b, `<path fill="%s" fill-opacity="0.4" d="%sV%.0fH%g"/>`, palette[i%len(palette)], line, y(0), left)
 		}
 		fmt.Fprintf(b, `<path fill="none" stroke="%s" stroke-width="1.3"%s d="%s"/>`, palette[i%len(palette)], more, line)
@@ -137,7 +137,7 @@ func path(values []float64, plotW float64, y func(float64) float64) string {
 		x := left + plotW*float64(i)/float64(max(1, len(values)-1))
 		fmt.Fprintf(&b, "%s%.0f %.0f", pen, x, y(v))
 		if pen == "M" {
-			b.WriteString("h1") // a single point is seen
+			b.WriteString("h1") // a single point becomes visible
 		}
 		pen = "L"
 	}

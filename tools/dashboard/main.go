@@ -1,6 +1,6 @@
 // Command dashboard draws the Grafana dashboard of the chart from a recorded run, without Grafana.
-// It plays a scene with the sandbox, scrapes /metrics of `campaignd serve`, evaluates each panel's
-// expressions with Prometheus' own engine, and draws all panels into one SVG by their places. It
+// It runs a scene with the sandbox, scrapes /metrics of `campaignd serve`, evaluates each panel's
+// expressions with Prometheus' own engine, and draws all panels into one SVG at their positions. It
 // fails when an expression has no series, as after a metric was renamed. `make dashboard` runs it.
 // It is a module of its own, so that Prometheus is in no build of campaignd.
 package main

@@ -37,7 +37,7 @@ type panel struct {
 			Unit   string `json:"unit"`
 			Custom struct {
 				Stacking struct {
-					Mode string `json:"mode"` // normal: each line stands on the one before it
+					Mode string `json:"mode"` // normal: each line begins at the line before it
 				} `json:"stacking"`
 			} `json:"custom"`
 		} `json:"defaults"`
@@ -184,7 +184,7 @@ func store(ctx context.Context, db *tsdb.DB, s scrape, before map[string]labels.
 	return now, app.Commit()
 }
 
-// spread gives each step its value.
+// spread returns one value for each step.
 func spread(points []promql.FPoint, first time.Time, steps int) []float64 {
 	values := make([]float64, steps)
 	for i := range values {

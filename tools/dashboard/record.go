@@ -27,7 +27,7 @@ type scrape struct {
 	Page string    `json:"page"`
 }
 
-// record plays the scene for a time and scrapes it. The first scrape is the first that answers.
+// record runs the scene for a time and scrapes it. The first scrape is the first that answers.
 func record(ctx context.Context, program string, length time.Duration) (scrapes []scrape, err error) {
 	folder, err := os.MkdirTemp("", "dashboard")
 	if err != nil {

@@ -5,7 +5,8 @@ import (
 	"strconv"
 )
 
-// A unit of Grafana: from each bound on, values are divided by it and get the suffix.
+// scale is one step of a unit of Grafana: values from bound on are divided by it and get the
+// suffix.
 type scale struct {
 	from   float64
 	suffix string

@@ -23,7 +23,7 @@ import (
 const mutated = "./campaign/... ./internal/ledger ./internal/ledger/sqlite ./internal/ledger/postgres ./internal/messaging " +
 	"./internal/webhooks ./internal/daemon ./throttle ./recipients ./reporting ./cmd/..."
 
-// options holds the flags and the state of one run.
+// options are the flags and the state of one run.
 type options struct {
 	n        int
 	seed     uint64

@@ -63,7 +63,7 @@ const (
 	script     = "Lua changed"
 )
 
-// opposite holds the operator that replaces another.
+// opposite is the operator that replaces another.
 var opposite = map[token.Token]string{
 	token.EQL: "!=", token.NEQ: "==", token.LSS: "<=", token.LEQ: "<", token.GTR: ">=", token.GEQ: ">",
 	token.LAND: "||", token.LOR: "&&", token.ADD: "-", token.SUB: "+", token.MUL: "/", token.QUO: "*",

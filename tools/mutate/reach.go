@@ -24,7 +24,7 @@ type Test struct {
 	Name    string
 	Took    time.Duration
 
-	// Ran and Idle hold the blocks that the test runs and does not run, by import path and file name.
+	// Ran and Idle are the blocks that the test runs and does not run, by import path and file name.
 	Ran, Idle map[string][]block
 }
 
@@ -156,9 +156,9 @@ type index struct {
 	uses map[string][][]site // by name
 }
 
-// sites returns the sites where a mutation takes effect: its own site in a function, else every
-// site in any package that uses a name of its declaration. A declaration that uses such a name
-// counts with its own names. Each site is a point and the beginnings of the statements around it.
+// sites returns where a mutation takes effect: its own site in a function, else every use of a name
+// of its declaration in any package. A use in another declaration counts with the names of that
+// declaration. Each element is a site and the beginnings of the statements around it.
 func (x *index) sites(m *Mutation) [][]site {
 	if m.File.tree == nil {
 		return x.follow(embedding(m.File))
@@ -213,7 +213,7 @@ func (x *index) follow(names []string) [][]site {
 		}
 		met[name] = true
 		for _, p := range x.uses[name] {
-			if p[0].line == 0 { // another declaration uses it; file holds its name
+			if p[0].line == 0 { // another declaration uses it; file has the name of that declaration
 				names = append(names, p[0].file)
 			} else {
 				found = append(found, p)

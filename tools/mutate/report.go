@@ -16,11 +16,11 @@ import (
 	"time"
 )
 
-// The least shares of killed mutations, in percent.
+// The smallest shares of killed mutations that pass, in percent.
 const (
-	least          = 90
-	leastOfPackage = 80 // of a package with enough mutations or more
-	enough         = 10
+	minOfAll     = 90
+	minOfPackage = 80 // of a package with enough mutations or more
+	enough       = 10
 )
 
 // An equivalent mutation has no observable effect.
@@ -128,13 +128,13 @@ func printReport(out io.Writer, o *options, verdicts []*Verdict) int {
 		_ = w.Flush()
 	}
 	for name, t := range packages {
-		if t.killed+t.survived+t.equivalent >= enough && t.percent() < leastOfPackage {
-			fmt.Fprintf(out, "\ntoo few are killed in %s: %.1f %%, want %d %%\n", name, t.percent(), leastOfPackage)
+		if t.killed+t.survived+t.equivalent >= enough && t.percent() < minOfPackage {
+			fmt.Fprintf(out, "\ntoo few are killed in %s: %.1f %%, want %d %%\n", name, t.percent(), minOfPackage)
 			code = 1
 		}
 	}
-	if all.percent() < least {
-		fmt.Fprintf(out, "\ntoo few are killed: %.1f %%, want %d %%\n", all.percent(), least)
+	if all.percent() < minOfAll {
+		fmt.Fprintf(out, "\ntoo few are killed: %.1f %%, want %d %%\n", all.percent(), minOfAll)
 		code = 1
 	}
 	fmt.Fprintf(out, "\nseed %d, %d mutations, %s\n", o.seed, len(verdicts), time.Since(o.began).Round(time.Second))
