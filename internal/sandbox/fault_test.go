@@ -115,7 +115,7 @@ func TestEachFaultFiresAndIsCounted(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			bubble(t, Options{Faults: c.faults}, func(t *testing.T, sc *scene) {
 				sc.hook.status = func(_ int, d delivery) int {
-					if d.signature != Sign(DemoSecret, d.body) {
+					if d.signature != hexSignature(DemoSecret, d.body) {
 						return 401
 					}
 					return 200

@@ -11,10 +11,6 @@ import (
 	"time"
 )
 
-// Sign returns the signature of a webhook body in the default form: lower-case hex HMAC-SHA256
-// (docs/service.md#signature).
-func Sign(secret string, body []byte) string { return hex.EncodeToString(digest(secret, "", body)) }
-
 func digest(secret, before string, body []byte) []byte {
 	mac := hmac.New(sha256.New, []byte(secret))
 	_, _ = io.WriteString(mac, before) // a hash returns no error
