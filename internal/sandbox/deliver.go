@@ -120,15 +120,10 @@ func (s *Sandbox) postWebhook(ctx context.Context, ep *endpoint, body []byte, fo
 	return res.StatusCode, nil
 }
 
-// posted counts a posting, for Truth.
+// posted counts the posting of a status, for Truth.
 func (s *Sandbox) posted(it item) {
-	switch {
-	case it.slot < statusSlots:
+	if it.slot < statusSlots {
 		s.records.with(it.index, func(rec *record) { rec.marks[it.slot].posts++ })
-	case it.slot == slotExtra:
-		s.mu.Lock()
-		s.extras[it.index].posts++
-		s.mu.Unlock()
 	}
 }
 

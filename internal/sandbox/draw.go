@@ -28,7 +28,7 @@ const (
 	drawDouble
 	drawSlow
 	drawEvent
-	drawTrace
+	_             // keeps the numbers of the draws below, and with them each seed
 	drawPage      // the index of the page is added
 	drawFailLater // the platform code is added
 	drawRefusal   // the platform code is added

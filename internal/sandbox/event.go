@@ -16,8 +16,7 @@ type extra struct {
 	data    []byte      // the value of data in the service's envelope
 	field   string      // the field in the platform's envelope
 	value   []byte      // its value
-	posts   int
-	acked   int64 // first 2xx, Unix nanoseconds; 0: none
+	acked   int64       // first 2xx, Unix nanoseconds; 0: none
 }
 
 // addExtra keeps an event and returns its number. The caller holds s.mu and calls pushExtra later.
