@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"campaignd/campaign"
+	"campaignd/client"
 	"campaignd/client/resource"
 )
 
@@ -44,21 +45,21 @@ func TestEachRouteAnswersAsItsDocumentSays(t *testing.T) {
 				t.Errorf("%s: the document has no answer %d, want it", name, status)
 			}
 		}
-		wantError(t, name+" without a key", w.ask(t, d.method, path, "", body), 401, codeUnauthorized)
+		wantError(t, name+" without a key", w.ask(t, d.method, path, "", body), 401, client.CodeUnauthorized)
 		documentsStatus(401)
-		wantError(t, name+" with a wrong method", w.ask(t, "PUT", path, "admin", body), 405, codeMethod)
+		wantError(t, name+" with a wrong method", w.ask(t, "PUT", path, "admin", body), 405, client.CodeMethod)
 		if less := slices.Index(campaign.KeyScopes, campaign.KeyScope(scope)) - 1; less >= 0 {
-			wantError(t, name+" without its scope", w.ask(t, d.method, path, string(campaign.KeyScopes[less]), body), 403, codeForbidden)
+			wantError(t, name+" without its scope", w.ask(t, d.method, path, string(campaign.KeyScopes[less]), body), 403, client.CodeForbidden)
 			documentsStatus(403)
 		}
 		if strings.Contains(d.path, "{connection}") {
-			wantError(t, name+" of another company", w.ask(t, d.method, path, "other", body), 404, codeNotFound)
-			wantError(t, name+" of none", w.ask(t, d.method, strings.Replace(path, "conn_1", "conn_9", 1), "admin", body), 404, codeNotFound)
+			wantError(t, name+" of another company", w.ask(t, d.method, path, "other", body), 404, client.CodeNotFound)
+			wantError(t, name+" of none", w.ask(t, d.method, strings.Replace(path, "conn_1", "conn_9", 1), "admin", body), 404, client.CodeNotFound)
 			documentsStatus(404)
 		}
 		if strings.Contains(d.path, "{notification}") {
-			wantError(t, name+" of a key of one company", w.ask(t, d.method, path, "other", body), 403, codeForbidden)
-			wantError(t, name+" of none", w.ask(t, d.method, strings.Replace(path, "/1", "/9", 1), "admin", body), 404, codeNotFound)
+			wantError(t, name+" of a key of one company", w.ask(t, d.method, path, "other", body), 403, client.CodeForbidden)
+			wantError(t, name+" of none", w.ask(t, d.method, strings.Replace(path, "/1", "/9", 1), "admin", body), 404, client.CodeNotFound)
 			documentsStatus(404)
 		}
 		for _, of := range []string{"{run}", "{campaign}", "{file}"} {
@@ -66,34 +67,35 @@ func TestEachRouteAnswersAsItsDocumentSays(t *testing.T) {
 				continue
 			}
 			absent := strings.NewReplacer("spring-1", "spring-9", "drops/1", "drops/9").Replace(path)
-			wantError(t, name+" of another company", w.ask(t, d.method, path, "other", body), 404, codeNotFound)
-			wantError(t, name+" of none", w.ask(t, d.method, absent, "admin", body), 404, codeNotFound)
+			wantError(t, name+" of another company", w.ask(t, d.method, path, "other", body), 404, client.CodeNotFound)
+			wantError(t, name+" of none", w.ask(t, d.method, absent, "admin", body), 404, client.CodeNotFound)
 			documentsStatus(404)
 		}
 		if strings.Contains(d.path, "{run}") {
-			wantError(t, name+" of no id", w.ask(t, d.method, d.filled("x"), "admin", body), 400, codeInvalid)
+			wantError(t, name+" of no id", w.ask(t, d.method, d.filled("x"), "admin", body), 400, client.CodeInvalid)
 			documentsStatus(400)
 		}
 		if strings.HasPrefix(body, "{") {
 			for what, text := range map[string]string{"cut": body[:len(body)-1], "a list": "[]", "an unknown member": `{"no such": 1}`,
 				"of the wrong type": strings.NewReplacer(`"`, "", "{", `{"scope": `).Replace(body)} {
-				wantError(t, name+" with a body that is "+what, w.ask(t, d.method, path, "admin", text), 400, codeInvalid)
+				wantError(t, name+" with a body that is "+what, w.ask(t, d.method, path, "admin", text), 400, client.CodeInvalid)
 			}
 			large := `{"x": "` + strings.Repeat("x", maxBody) + `"}`
-			wantError(t, name+" that is too large", w.ask(t, d.method, path, "admin", large), 413, codeTooLarge)
+			wantError(t, name+" that is too large", w.ask(t, d.method, path, "admin", large), 413, client.CodeTooLarge)
 			documentsStatus(413)
 		} else if body != "" {
 			for what, text := range map[string]string{"empty": "", "without a column of numbers": "name\nann\n", "cut": "to\n\"+234"} {
 				wantError(t, name+" with a body that is "+what, w.ask(t, d.method, path, "admin", text), 422, campaign.RefusedList)
 			}
-			wantError(t, name+" that is too large", w.large(t, d, path), 413, codeTooLarge)
+			wantError(t, name+" that is too large", w.large(t, d, path), 413, client.CodeTooLarge)
 			documentsStatus(422)
 			documentsStatus(413)
 		}
-		wantError(t, name+" with a parameter that it does not have", w.ask(t, d.method, path+"?statsu=failed", "admin", body), 400, codeInvalid)
+		wantError(t, name+" with a parameter that it does not have", w.ask(t, d.method, path+"?statsu=failed", "admin", body), 400,
+			client.CodeInvalid)
 		for _, p := range d.op.Parameters {
 			if p.In == "query" && p.Schema.Type == "integer" {
-				wantError(t, name+" with a faulty "+p.Name, w.ask(t, d.method, path+"?"+p.Name+"=many", "admin", body), 400, codeInvalid)
+				wantError(t, name+" with a faulty "+p.Name, w.ask(t, d.method, path+"?"+p.Name+"=many", "admin", body), 400, client.CodeInvalid)
 			}
 		}
 	}

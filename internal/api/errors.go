@@ -12,22 +12,6 @@ import (
 	"campaignd/internal/operator"
 )
 
-// The stable codes of errors; a refused launch has the reason of campaign.RefusalOf.
-const (
-	codeUnauthorized = client.CodeUnauthorized
-	codeForbidden    = client.CodeForbidden
-	codeTooMany      = client.CodeTooMany
-	codeNotFound     = client.CodeNotFound
-	codeMethod       = client.CodeMethod
-	codeNotNow       = client.CodeNotNow
-	codeRepeated     = client.CodeRepeated
-	codeInvalid      = client.CodeInvalid
-	codeTooLarge     = client.CodeTooLarge
-	codeBusy         = client.CodeBusy
-	codeStopping     = client.CodeStopping
-	codeInternal     = client.CodeInternal
-)
-
 // Error is the body of a failure, in the form of the service's own (docs/service.md#conventions).
 type Error struct {
 	Status  int            `json:"-"`
@@ -49,19 +33,19 @@ func errorOf(ctx context.Context, err error) *Error {
 	case errors.As(err, &mine):
 		return mine
 	case errors.As(err, &large):
-		return &Error{http.StatusRequestEntityTooLarge, codeTooLarge, tooLarge, nil}
+		return &Error{http.StatusRequestEntityTooLarge, client.CodeTooLarge, tooLarge, nil}
 	case ctx.Err() != nil:
-		return &Error{http.StatusServiceUnavailable, codeStopping, "campaignd is stopping; the same command goes on with the run", nil}
+		return &Error{http.StatusServiceUnavailable, client.CodeStopping, "campaignd is stopping; the same command goes on with the run", nil}
 	case operator.Absent(err):
-		return &Error{http.StatusNotFound, codeNotFound, err.Error(), nil}
+		return &Error{http.StatusNotFound, client.CodeNotFound, err.Error(), nil}
 	case errors.Is(err, operator.ErrForbidden):
-		return &Error{http.StatusForbidden, codeForbidden, err.Error(), nil}
+		return &Error{http.StatusForbidden, client.CodeForbidden, err.Error(), nil}
 	case errors.Is(err, campaign.ErrNotNow), errors.Is(err, campaign.ErrNobody):
-		return &Error{http.StatusConflict, codeNotNow, err.Error(), nil}
+		return &Error{http.StatusConflict, client.CodeNotNow, err.Error(), nil}
 	case errors.Is(err, operator.ErrRepeated):
-		return &Error{http.StatusConflict, codeRepeated, err.Error(), nil}
+		return &Error{http.StatusConflict, client.CodeRepeated, err.Error(), nil}
 	case errors.Is(err, operator.ErrInvalid):
-		return &Error{http.StatusBadRequest, codeInvalid, err.Error(), nil}
+		return &Error{http.StatusBadRequest, client.CodeInvalid, err.Error(), nil}
 	}
 	switch reason, facts := campaign.RefusalOf(err); reason {
 	case "":
@@ -70,7 +54,7 @@ func errorOf(ctx context.Context, err error) *Error {
 	default:
 		return &Error{http.StatusConflict, reason, err.Error(), facts}
 	}
-	return &Error{http.StatusInternalServerError, codeInternal, err.Error(), nil}
+	return &Error{http.StatusInternalServerError, client.CodeInternal, err.Error(), nil}
 }
 
 // withoutPath removes the folder of an upload from a text, because the caller knows the files by

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"campaignd/campaign"
+	"campaignd/client"
 	"campaignd/internal/operator"
 )
 
@@ -62,7 +63,8 @@ func (g *guard) admit(ctx context.Context, r *http.Request) (caller, error) {
 	address := addressOf(r)
 	id, isKey := operator.SecretID(secret)
 	if !g.mayAsk(address, id) {
-		return caller{}, &Error{http.StatusTooManyRequests, codeTooMany, "too many wrong keys from this address; wait before the next one", nil}
+		return caller{}, &Error{http.StatusTooManyRequests, client.CodeTooMany,
+			"too many wrong keys from this address; wait before the next one", nil}
 	}
 	if bearer && isKey && g.ledger != nil {
 		k, err := g.ledger.Key(ctx, id)
@@ -75,7 +77,7 @@ func (g *guard) admit(ctx context.Context, r *http.Request) (caller, error) {
 		}
 	}
 	g.failed(address)
-	return caller{}, &Error{http.StatusUnauthorized, codeUnauthorized,
+	return caller{}, &Error{http.StatusUnauthorized, client.CodeUnauthorized,
 		"no key in force was given: want the header Authorization: Bearer KEY, with a key of `campaignd keys create`", nil}
 }
 

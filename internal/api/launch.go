@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/client"
 	"campaignd/client/resource"
 )
 
@@ -62,7 +63,7 @@ func (s *Server) uploaded(id string, do func(w http.ResponseWriter, r *http.Requ
 // stop the launch.
 func (s *Server) take(w http.ResponseWriter, r *http.Request, dir string) (int, any, error) {
 	if s.process.Launch == nil {
-		return 0, nil, &Error{http.StatusServiceUnavailable, codeStopping, "this process takes no list: it does not send", nil}
+		return 0, nil, &Error{http.StatusServiceUnavailable, client.CodeStopping, "this process takes no list: it does not send", nil}
 	}
 	launched, list, err := s.launch(w, r, dir)
 	if err != nil || launched.Ended {
@@ -87,7 +88,7 @@ func (s *Server) begin() (dir string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.busy) >= uploadsAtOnce {
-		return "", &Error{http.StatusServiceUnavailable, codeBusy,
+		return "", &Error{http.StatusServiceUnavailable, client.CodeBusy,
 			fmt.Sprintf("%d lists are being uploaded or imported; try again when one has ended", len(s.busy)), nil}
 	}
 	if err := os.MkdirAll(s.process.Uploads, 0o700); err != nil {

@@ -22,6 +22,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"campaignd/campaign"
+	"campaignd/client"
 	"campaignd/internal/operator"
 	"campaignd/internal/spelling"
 )
@@ -36,15 +37,15 @@ const maxBody = 1 << 20
 // package only.
 var useErrors = sync.OnceFunc(func() {
 	huma.NewError = func(status int, message string, errs ...error) huma.StatusError {
-		e := &Error{Status: status, Code: codeInternal, Message: message}
+		e := &Error{Status: status, Code: client.CodeInternal, Message: message}
 		switch status {
 		case http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusUnsupportedMediaType, http.StatusNotAcceptable:
 			if status == http.StatusUnsupportedMediaType {
 				e.Message = "want the header Content-Type: application/json"
 			}
-			e.Status, e.Code = http.StatusBadRequest, codeInvalid
+			e.Status, e.Code = http.StatusBadRequest, client.CodeInvalid
 		case http.StatusRequestEntityTooLarge:
-			e.Code = codeTooLarge
+			e.Code = client.CodeTooLarge
 		case http.StatusRequestTimeout:
 			e.Code = "timeout"
 		case http.StatusNotModified:
@@ -191,7 +192,7 @@ func unknownParameter(op *huma.Operation, u *url.URL) *Error {
 		if len(known) > 0 {
 			remedy = spelling.DidYouMean(name, known)
 		}
-		return &Error{http.StatusBadRequest, codeInvalid, fmt.Sprintf("unknown parameter %.60q; %s", name, remedy), nil}
+		return &Error{http.StatusBadRequest, client.CodeInvalid, fmt.Sprintf("unknown parameter %.60q; %s", name, remedy), nil}
 	}
 	return nil
 }
@@ -200,10 +201,10 @@ func unknownParameter(op *huma.Operation, u *url.URL) *Error {
 func (r route) allows(who caller) *Error {
 	switch {
 	case !who.scope.Allows(r.scope):
-		return &Error{http.StatusForbidden, codeForbidden,
+		return &Error{http.StatusForbidden, client.CodeForbidden,
 			fmt.Sprintf("this needs a key of the scope %s, and the key that was given has the scope %s", r.scope, who.scope), nil}
 	case r.all && who.company != "":
-		return &Error{http.StatusForbidden, codeForbidden, "this route is not for a key of one company", nil}
+		return &Error{http.StatusForbidden, client.CodeForbidden, "this route is not for a key of one company", nil}
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/plan"
+	"campaignd/client"
 	"campaignd/client/resource"
 	"campaignd/internal/operator"
 )
@@ -67,7 +68,8 @@ func (s *Server) reading(ctx context.Context, do func() error) error {
 		}
 		return do()
 	default:
-		return &Error{http.StatusServiceUnavailable, codeBusy, strconv.Itoa(checksAtOnce) + " lists are being read; try again in a moment", nil}
+		return &Error{http.StatusServiceUnavailable, client.CodeBusy,
+			strconv.Itoa(checksAtOnce) + " lists are being read; try again in a moment", nil}
 	}
 }
 

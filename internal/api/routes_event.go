@@ -10,6 +10,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"campaignd/campaign"
+	"campaignd/client"
 )
 
 // The limits of a stream of events.
@@ -37,7 +38,7 @@ func (s *Server) eventRoute() {
 		Last string `header:"Last-Event-ID" maxLength:"100" doc:"the id of the last event that the client has seen"`
 	}) (*huma.StreamResponse, error) {
 		if s.feed.listeners.Load() >= maxStreams {
-			return nil, &Error{http.StatusServiceUnavailable, codeBusy, "too many clients listen to events; try again later", nil}
+			return nil, &Error{http.StatusServiceUnavailable, client.CodeBusy, "too many clients listen to events; try again later", nil}
 		}
 		return &huma.StreamResponse{Body: func(hc huma.Context) {
 			r, w := humago.Unwrap(hc)

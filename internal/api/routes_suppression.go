@@ -11,6 +11,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"campaignd/campaign"
+	"campaignd/client"
 	"campaignd/client/resource"
 	"campaignd/internal/operator"
 )
@@ -113,7 +114,7 @@ func (s *Server) importSuppressions() {
 	huma.Register(s.api, op, func(ctx context.Context, in *importQuery) (*answered[resource.Imported], error) {
 		body := requestOf(ctx).body
 		if body.length > maxSuppressions {
-			return nil, &Error{http.StatusRequestEntityTooLarge, codeTooLarge, tooLarge, nil}
+			return nil, &Error{http.StatusRequestEntityTooLarge, client.CodeTooLarge, tooLarge, nil}
 		}
 		out, err := s.sessionOf(ctx).ImportSuppressions(ctx, body, resource.SuppressionImport{File: in.File, Scope: in.Scope, Source: in.Source,
 			At: in.Date, DefaultRegion: in.DefaultRegion})

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/client"
 	"campaignd/client/resource"
 )
 
@@ -57,9 +58,9 @@ func TestAnImportIsOfTheCompanyOfItsKey(t *testing.T) {
 func TestFaultyQueriesOfAnImportAreRefused(t *testing.T) {
 	w := newWorld(t)
 	for _, query := range []string{"scope=some", "source=c%20r%20m", "date=2999-01-01T00:00:00Z", "date=yesterday", "default_region=XX"} {
-		wantError(t, query, w.ask(t, "POST", "/api/v1/suppressions/import?"+query, "admin", "to\n+2348031234567\n"), 400, codeInvalid)
+		wantError(t, query, w.ask(t, "POST", "/api/v1/suppressions/import?"+query, "admin", "to\n+2348031234567\n"), 400, client.CodeInvalid)
 	}
-	wantError(t, "no number", w.ask(t, "GET", "/api/v1/suppressions/0803", "admin", ""), 400, codeInvalid)
+	wantError(t, "no number", w.ask(t, "GET", "/api/v1/suppressions/0803", "admin", ""), 400, client.CodeInvalid)
 }
 
 // The entry that stops the messages of all was perhaps made by a message of another company.
@@ -147,7 +148,7 @@ func TestListsAreCheckedTwoAtATime(t *testing.T) {
 	for range checksAtOnce {
 		w.checks <- struct{}{}
 	}
-	wantError(t, "a third check", w.ask(t, "GET", "/api/v1/campaigns/spring-1/check", "read", ""), 503, codeBusy)
+	wantError(t, "a third check", w.ask(t, "GET", "/api/v1/campaigns/spring-1/check", "read", ""), 503, client.CodeBusy)
 	<-w.checks
 	if got := w.ask(t, "GET", "/api/v1/campaigns/spring-1/check", "read", ""); got.Code != 200 {
 		t.Errorf("after one has ended: got %d %s, want 200", got.Code, got.Body)

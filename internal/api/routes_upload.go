@@ -15,7 +15,7 @@ import (
 
 // OfUpload names a list that arrives in parts.
 type OfUpload struct {
-	Hash string `path:"hash" pattern:"^[0-9a-f]{64}$" doc:"the SHA-256 of the whole list, in small hexadecimal letters"`
+	Hash string `path:"hash" pattern:"^[0-9a-f]{64}$" doc:"the SHA-256 of the whole list, in lower-case hexadecimal"`
 }
 
 var exampleUpload = resource.Upload{Hash: "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08", Received: 4,
@@ -52,7 +52,7 @@ func (s *Server) partRoute(r route) {
 	}) (*answered[resource.Upload], error) {
 		body := requestOf(ctx).body
 		if body.length > client.MaxPart {
-			return nil, &Error{http.StatusRequestEntityTooLarge, codeTooLarge, tooLargePart, nil}
+			return nil, &Error{http.StatusRequestEntityTooLarge, client.CodeTooLarge, tooLargePart, nil}
 		}
 		if err := s.staged.expire(time.Now()); err != nil {
 			s.process.Log.Warn("an old upload cannot be removed; it is tried again with the next part", "err", err)

@@ -14,6 +14,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"campaignd/campaign"
+	"campaignd/client"
 	"campaignd/internal/operator"
 	"campaignd/internal/tracing"
 )
@@ -92,7 +93,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	in := request{caller: who, none: r.Header.Get("If-None-Match"), idem: r.Header.Get("Idempotency-Key"),
 		body: &arriving{http.MaxBytesReader(w, r.Body, maxSuppressions), http.NewResponseController(w), r.ContentLength}}
 	if len(in.idem) > maxIdempotency {
-		s.refuse(w, &Error{http.StatusBadRequest, codeInvalid, "the header Idempotency-Key has at most " +
+		s.refuse(w, &Error{http.StatusBadRequest, client.CodeInvalid, "the header Idempotency-Key has at most " +
 			strconv.Itoa(maxIdempotency) + " bytes", nil})
 		return
 	}
@@ -142,8 +143,8 @@ func (s *Server) unrouted(w http.ResponseWriter, r *http.Request) {
 	s.mux.ServeHTTP(told, r)
 	if allow := told.header.Get("Allow"); told.status == http.StatusMethodNotAllowed {
 		w.Header().Set("Allow", allow)
-		s.refuse(w, &Error{http.StatusMethodNotAllowed, codeMethod, "this route takes " + allow, nil})
+		s.refuse(w, &Error{http.StatusMethodNotAllowed, client.CodeMethod, "this route takes " + allow, nil})
 		return
 	}
-	s.refuse(w, &Error{http.StatusNotFound, codeNotFound, "there is no such route; GET " + documentPath + ".json lists them", nil})
+	s.refuse(w, &Error{http.StatusNotFound, client.CodeNotFound, "there is no such route; GET " + documentPath + ".json lists them", nil})
 }

@@ -46,7 +46,7 @@ func (s *staging) path(hash string) string { return filepath.Join(s.dir, stagedP
 func (s *staging) look(hash string) (resource.Upload, error) {
 	info, err := os.Stat(s.path(hash))
 	if errors.Is(err, os.ErrNotExist) {
-		return resource.Upload{}, &Error{http.StatusNotFound, codeNotFound, "nothing of the list " + hash + " has been uploaded", nil}
+		return resource.Upload{}, &Error{http.StatusNotFound, client.CodeNotFound, "nothing of the list " + hash + " has been uploaded", nil}
 	}
 	if err != nil {
 		return resource.Upload{}, err
@@ -59,7 +59,7 @@ func (s *staging) hold(hash string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.busy[hash] {
-		return &Error{http.StatusServiceUnavailable, codeBusy, "another request writes to this list; try again when it has ended", nil}
+		return &Error{http.StatusServiceUnavailable, client.CodeBusy, "another request writes to this list; try again when it has ended", nil}
 	}
 	s.busy[hash] = true
 	return nil
@@ -87,7 +87,7 @@ func (s *staging) add(hash string, offset int64, part io.Reader) (u resource.Upl
 	}
 	received, err := s.look(hash)
 	var told *Error
-	if err != nil && (!errors.As(err, &told) || told.Code != codeNotFound) {
+	if err != nil && (!errors.As(err, &told) || told.Code != client.CodeNotFound) {
 		return u, err
 	}
 	if received.Received != offset {
@@ -103,9 +103,9 @@ func (s *staging) add(hash string, offset int64, part io.Reader) (u resource.Upl
 	}
 	switch added := u.Received - offset; {
 	case u.Received > maxList:
-		err = &Error{http.StatusRequestEntityTooLarge, codeTooLarge, fmt.Sprintf("a list has at most %d bytes", int64(maxList)), nil}
+		err = &Error{http.StatusRequestEntityTooLarge, client.CodeTooLarge, fmt.Sprintf("a list has at most %d bytes", int64(maxList)), nil}
 	case added > client.MaxPart:
-		err = &Error{http.StatusRequestEntityTooLarge, codeTooLarge, tooLargePart, nil}
+		err = &Error{http.StatusRequestEntityTooLarge, client.CodeTooLarge, tooLargePart, nil}
 	case added > free:
 		err = noSpace(fmt.Sprintf("all lists that arrive in parts have at most %d bytes together", s.most))
 	default:

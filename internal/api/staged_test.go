@@ -43,7 +43,7 @@ func TestAPartThatBreaksOffIsKept(t *testing.T) {
 	s := newStaging(t, maxStaged)
 	hash := sumOf("0123456789")
 	_, err := s.add(hash, 0, broken("01234"))
-	wantCode(t, "a part that breaks off", err, codeInvalid)
+	wantCode(t, "a part that breaks off", err, client.CodeInvalid)
 	for _, offset := range []int64{0, 4, 6, 10} {
 		_, err := s.add(hash, offset, strings.NewReader("x"))
 		wantCode(t, fmt.Sprint("offset ", offset), err, client.CodeWrongOffset)
@@ -52,7 +52,7 @@ func TestAPartThatBreaksOffIsKept(t *testing.T) {
 			t.Errorf("offset %d: got %v, want 5 received", offset, told.Meta)
 		}
 	}
-	wantCode(t, "a list that is not whole", s.link(t.Context(), sumOf("other"), "x"), codeNotFound)
+	wantCode(t, "a list that is not whole", s.link(t.Context(), sumOf("other"), "x"), client.CodeNotFound)
 	if u, err := s.add(hash, 5, strings.NewReader("56789")); err != nil || u.Received != 10 {
 		t.Fatalf("got %+v and %v, want 10 bytes", u, err)
 	}
@@ -75,7 +75,7 @@ func TestAListThatIsNotThatOfItsHashIsRemoved(t *testing.T) {
 		}
 		wantCode(t, text, s.link(t.Context(), hash, filepath.Join(t.TempDir(), "list")), client.CodeWrongHash)
 		_, err := s.look(hash)
-		wantCode(t, text+", afterwards", err, codeNotFound)
+		wantCode(t, text+", afterwards", err, client.CodeNotFound)
 	}
 }
 
@@ -90,9 +90,9 @@ func TestOneRequestWritesToAListAtATime(t *testing.T) {
 	}()
 	_, _ = io.WriteString(w, "a") // it has begun
 	_, err := s.add(hash, 0, strings.NewReader("ab"))
-	wantCode(t, "a second part", err, codeBusy)
-	wantCode(t, "a launch", s.link(t.Context(), hash, "x"), codeBusy)
-	wantCode(t, "a removal", s.remove(hash), codeBusy)
+	wantCode(t, "a second part", err, client.CodeBusy)
+	wantCode(t, "a launch", s.link(t.Context(), hash, "x"), client.CodeBusy)
+	wantCode(t, "a removal", s.remove(hash), client.CodeBusy)
 	if err := errors.Join(w.Close(), <-ended); err != nil {
 		t.Fatal(err)
 	}
@@ -117,12 +117,12 @@ func TestPartsHaveBounds(t *testing.T) {
 	}
 	s = newStaging(t, maxStaged)
 	_, err = s.add(first, 0, io.LimitReader(zeros{}, client.MaxPart+1))
-	wantCode(t, "a part that is too large", err, codeTooLarge)
+	wantCode(t, "a part that is too large", err, client.CodeTooLarge)
 	if err := os.Truncate(s.path(first), maxList-1); err != nil { // sparse
 		t.Fatal(err)
 	}
 	_, err = s.add(first, maxList-1, strings.NewReader("xx"))
-	wantCode(t, "a list that is too large", err, codeTooLarge)
+	wantCode(t, "a list that is too large", err, client.CodeTooLarge)
 	if u, err := s.look(first); err != nil || u.Received != maxList-1 {
 		t.Errorf("after a refusal: got %+v and %v, want what was there before", u, err)
 	}
@@ -157,7 +157,7 @@ func TestAListIsForgottenADayAfterItsLastPart(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = s.look(hash)
-	wantCode(t, "after its end", err, codeNotFound)
+	wantCode(t, "after its end", err, client.CodeNotFound)
 	if _, err := os.Stat(other); err != nil {
 		t.Errorf("another file: got %v, want it", err)
 	}

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"campaignd/campaign"
+	"campaignd/client"
 )
 
 // The limits of an upload in bytes. The largest header file of the platform is a document of 100
@@ -77,7 +78,7 @@ func (s *Server) receive(ctx context.Context, dir string, parts *multipart.Reade
 	}
 	hash, err := io.ReadAll(io.LimitReader(p, sha256.Size*2+1))
 	if u.staged = string(hash); err != nil || !isHash(u.staged) {
-		return u, refuse("the part \"upload\": want the SHA-256 of the list, in 64 small hexadecimal letters")
+		return u, refuse("the part \"upload\": want the SHA-256 of the list, in 64 lower-case hexadecimal digits")
 	}
 	return u, s.staged.link(ctx, u.staged, u.list)
 }
@@ -123,13 +124,14 @@ func (p arrived) store(root *os.Root, as string, most int64) (name string, err e
 		return "", refuse("the part %q was not read to its end: %v", field, err)
 	}
 	if n > most {
-		return "", &Error{http.StatusRequestEntityTooLarge, codeTooLarge, fmt.Sprintf("the part %q has more than %d bytes", field, most), nil}
+		return "", &Error{http.StatusRequestEntityTooLarge, client.CodeTooLarge,
+			fmt.Sprintf("the part %q has more than %d bytes", field, most), nil}
 	}
 	return name, nil
 }
 
 func refuse(format string, a ...any) error {
-	return &Error{http.StatusBadRequest, codeInvalid, fmt.Sprintf(format, a...), nil}
+	return &Error{http.StatusBadRequest, client.CodeInvalid, fmt.Sprintf(format, a...), nil}
 }
 
 // plainName returns the last 80 characters of a file's name. All but ASCII letters, digits, dots
