@@ -61,7 +61,7 @@ func TestAFileThatEndsEarlyIsAnError(t *testing.T) {
 	}
 }
 
-// quietTransport answers with a body that says nothing until its request ends.
+// quietTransport answers with a body that has no byte until its request ends.
 type quietTransport struct{}
 
 func (quietTransport) RoundTrip(r *http.Request) (*http.Response, error) {

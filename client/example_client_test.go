@@ -11,8 +11,8 @@ import (
 	"campaignd/client"
 )
 
-// A program lists the unfinished runs of a campaignd, and pauses each. Here a test server plays the
-// admin listener.
+// A program lists the unfinished runs of a campaignd, and pauses each. Here a test server stands
+// for the admin listener.
 func Example() {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.Method + " " + r.URL.Path {

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// onlyVerbs matches a format that holds verbs alone, so that its output does not tell the value got
-// from the value wanted.
+// onlyVerbs matches a format of verbs alone, whose output does not show which value is got and
+// which is wanted.
 var onlyVerbs = regexp.MustCompile(`^[\s,:]*(%[+#]?[a-z][\s,:]*)+$`)
 
 // The name of a test has at most 50 characters. The text of an assertion names the value got and

@@ -218,7 +218,7 @@ func TestAnInterruptedReadingCommandIsExit130(t *testing.T) {
 	}
 }
 
-// ofARun holds the commands on a run, without the name of the run.
+// ofARun are the commands on a run, without the name of the run.
 var ofARun = [][]string{
 	{"report"}, {"audit"}, {"why"}, {"limits"}, {"limits", "--weight", "2"}, {"pause"}, {"resume"}, {"cancel"}, {"approve"}, {"resolve"},
 	{"resolve", "--unknown", "keep"}, {"resolve", "--unknown", "resend"}, {"follow-up", "--where", "unknown"},

@@ -33,8 +33,8 @@ func TestForecastSaysWhenACampaignWouldBeDone(t *testing.T) {
 	}
 }
 
-// Before and after: a run that has ended is told so; one that is not sent yet has its whole list
-// left.
+// The forecast of an ended run says that it has ended; that of a run before its first message has
+// the whole list.
 func TestForecastSaysWhenARunWillBeDone(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t, nil)
@@ -99,8 +99,8 @@ func TestAForecastIsWrittenForAPerson(t *testing.T) {
 	}
 }
 
-// A curve of more than two days is told by days; hours without a message for one reason are one
-// line.
+// A curve of more than two days has a line for each day; hours without a message for one reason are
+// one line.
 func TestACurveFitsAScreen(t *testing.T) {
 	start := time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
 	var hours []plan.Hour

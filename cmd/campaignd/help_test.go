@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// The golden file holds the --help of every command, with the flags and their defaults.
+// The golden file has the --help of every command, with the flags and their defaults.
 // UPDATE_GOLDEN=1 rewrites it. Cobra adds the completion commands of the shells, so only their
 // examples are compared.
 func TestHelpMatchesItsGoldenFile(t *testing.T) {
@@ -94,7 +94,8 @@ func TestExamplesOfHelpWorkWhenPasted(t *testing.T) {
 		switch name, _ := strings.CutPrefix(c.CommandPath(), "campaignd "); name {
 		case "campaignd", "serve", "sandbox", "demo", "launch", "webhooks test": // they do not end, take long, or want a serve
 			return
-		// They refuse a run that has ended, or has no such rows or key, or take away what others name.
+		// These commands refuse a run that has ended or has no such rows or key, or remove what other
+		// examples name.
 		case "pause", "resume", "limits", "cancel", "approve", "follow-up", "resolve", "keys revoke", "webhooks remove", "erase",
 			"notifications show", "notifications send":
 			return

@@ -62,7 +62,7 @@ func TestHoldsAreAddedListedAndLifted(t *testing.T) {
 	}
 }
 
-// A run that an operator holds waits, says why, and goes on when the hold is lifted.
+// A run under a hold of an operator waits, says why, and goes on when the hold is lifted.
 func TestAHeldRunSaysSoEverywhere(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t, nil)

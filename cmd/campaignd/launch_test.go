@@ -65,7 +65,8 @@ func TestLaunchGivesAListToTheServeOfItsLedger(t *testing.T) {
 	}
 }
 
-// A header file goes with the list, and a faulty campaign is told with its own path.
+// A header file is uploaded with the list, and the error of a faulty campaign has the campaign's
+// own path.
 func TestLaunchSendsTheHeaderFileOfACampaign(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t, nil)

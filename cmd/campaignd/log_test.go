@@ -44,7 +44,7 @@ func TestTheLogHoldsTheLinesOfItsLevel(t *testing.T) {
 	}
 }
 
-// The line that serve logs at its start holds its role, addresses, ledger and version.
+// The line that serve logs at its start has its role, addresses, ledger and version.
 func TestServeSaysWhereItListensAndWhatItServes(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t, nil)

@@ -18,8 +18,9 @@ var (
 	logLine = regexp.MustCompile(`^time=|^\{"time"`)
 	// escapes matches what Go writes for a rune or bytes that it does not show.
 	escapes = regexp.MustCompile(`\\u[0-9a-fA-F]{4}|\\U[0-9a-fA-F]{8}|(\\x[0-9a-fA-F]{2})+`)
-	// foreign matches what has no bound of its own: the words of the system, of a library, and of a
-	// hold, whose sentence names the cause, what ends it and the command that ends it earlier.
+	// foreign matches messages without a limit of length: those of the system and of libraries, and
+	// the sentence of a hold, which names the cause, what ends the hold and the command that ends it
+	// earlier.
 	foreign = regexp.MustCompile(`: dial tcp |SQL logic error|(is|are) held since `)
 	// remedies matches the words with which a message says what to do.
 	remedies = regexp.MustCompile(`; |\? ?$|did you mean|want |give |create |check |set |wait |` +

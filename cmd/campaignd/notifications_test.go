@@ -112,8 +112,8 @@ func (d *fixture) notifications(args ...string) (all []resource.Notification) {
 	return all
 }
 
-// A process is killed while its first requests have no answer. Every event is told, each under one
-// id.
+// A process is killed while its first requests have no answer. There is a notification of every
+// event, each with one id.
 func TestAKilledProcessLosesNoNotification(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t, nil)

@@ -161,7 +161,8 @@ func TestImportsRunDownwardsOnly(t *testing.T) {
 	}
 }
 
-// A package can break by each package below it, and its reader has to know them.
+// A change of any package in a chain of imports can break those above it, and their readers have to
+// know it.
 func TestNoChainOfImportsIsLongerThan7(t *testing.T) {
 	const most = 7
 	imports := map[string][]string{}
@@ -214,7 +215,7 @@ func TestEveryPackageHasACommentAndAClearName(t *testing.T) {
 	}
 }
 
-// A file that grows beyond a few screens hides a second noun.
+// A longer file usually has a second subject, which belongs in a file of its own.
 func TestNoFileIsLongerThan350Lines(t *testing.T) {
 	const most = 350
 	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {

@@ -112,7 +112,7 @@ func TestScheduleIsATableOfTheNextFirings(t *testing.T) {
 	})
 }
 
-// The outcomes of the last firings stand below the next ones.
+// The outcomes of the last firings are listed below the next ones.
 func TestScheduleSaysWhatBecameOfTheLastFirings(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t, nil)
@@ -134,7 +134,8 @@ func TestScheduleSaysWhatBecameOfTheLastFirings(t *testing.T) {
 	}
 }
 
-// A broken file fires on as serve read it before, so its last firings are listed beside the fault.
+// The last good version of a broken file still fires, so its last firings are listed beside the
+// fault.
 func TestScheduleShowsTheFiringsOfABrokenFile(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t, nil)

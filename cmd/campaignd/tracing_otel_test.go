@@ -20,7 +20,7 @@ import (
 	"campaignd/internal/daemon"
 )
 
-// The spans of a run tell its work, and nothing of a person.
+// The spans of a run show its work, and nothing of a person.
 func TestARunIsTraced(t *testing.T) {
 	var mu sync.Mutex
 	var all []*trace.Span

@@ -7,10 +7,10 @@ import (
 	"testing"
 )
 
-// walk is what misled strangers and operators in their first hours, and the tests that hold each.
-// The key is the folder and the name of a test, the value what happened once.
+// walk lists what misled new users and operators, and the test against each. The key is the folder
+// and the name of a test, the value what happened once.
 var walk = map[string]string{
-	// Nobody is sent to twice by mistake of a hand.
+	// No mistake of an operator sends to anybody twice.
 	"cmd/campaignd TestNewIsRefusedWhileItsListIsUnfinished":       "--new after Ctrl-C launched another run to the same people",
 	"cmd/campaignd TestAnEditedListIsRefusedBesideAnUnfinishedRun": "an edited or re-saved list launched a second run silently",
 	"cmd/campaignd TestTheCommandThatGoesOnCanBePasted":            "the command that goes on was not named",

@@ -156,8 +156,7 @@ func TestTheUploadOfAnUnfinishedRunIsKept(t *testing.T) {
 // part is one part of a request.
 type part struct{ field, name, text string }
 
-// The run of an upload may become known after another upload's end has asked for the unfinished
-// runs.
+// Another upload may end, and read the unfinished runs, before the run of this upload is known.
 func TestAnUploadThatEndsMeanwhileIsKept(t *testing.T) {
 	f := serve(t)
 	launch := func() {
@@ -176,7 +175,7 @@ func TestAnUploadThatEndsMeanwhileIsKept(t *testing.T) {
 	}
 }
 
-// The run is launched: an answer that says otherwise would make its caller launch again.
+// The run is launched. If the answer said that it is not, its caller would launch it again.
 func TestALaunchSucceedsWithoutItsTraces(t *testing.T) {
 	f := serve(t)
 	f.after = func() {

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// scene is the state that a feed looks at.
+// scene is the state that a feed polls.
 type scene struct {
 	mu    sync.Mutex
 	now   snapshot
@@ -31,7 +31,7 @@ func (s *scene) poll(context.Context) (snapshot, error) {
 	return out, s.err
 }
 
-// set changes a thing of the state; data "" removes it.
+// set changes an entry of the state; data "" removes it.
 func (s *scene) set(key, company, data string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -57,7 +57,7 @@ func withFeed(t *testing.T, do func(t *testing.T, s *scene, f *feed)) {
 	})
 }
 
-// wants checks what a client is sent next: the last words of each event, in one line.
+// wants compares the next events of a client: the last words of each, in one line.
 func (f *feed) wants(t *testing.T, what string, p *position, want string) {
 	t.Helper()
 	time.Sleep(2*pollEvery + time.Millisecond)

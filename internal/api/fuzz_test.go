@@ -21,7 +21,7 @@ func (connection) SetReadDeadline(time.Time) error { return nil }
 
 func (connection) SetWriteDeadline(time.Time) error { return nil }
 
-// A request of a stranger with a key never causes a fault of the server.
+// No request with a valid key causes a fault of the server.
 func FuzzRequestsAreNoFaultOfTheServer(f *testing.F) {
 	f.Add(uint8(0), "spring-1", "limit=1", `{"weight": 1}`)
 	f.Add(uint8(3), "latest", "status=failed&after=9", `{"numbers": ["+1"], "scope": "all"}`)

@@ -65,7 +65,7 @@ func TestAPartThatBreaksOffIsKept(t *testing.T) {
 	}
 }
 
-// A list that is not what its hash says is never launched, and can be uploaded again.
+// A list whose content does not have its hash is never launched, and can be uploaded again.
 func TestAListThatIsNotThatOfItsHashIsRemoved(t *testing.T) {
 	s := newStaging(t, maxStaged)
 	hash := sumOf("0123456789")

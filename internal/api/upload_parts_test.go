@@ -15,7 +15,7 @@ import (
 	"campaignd/client"
 )
 
-// cutter is a proxy that cuts each connection after most bytes of its client.
+// cutter is a proxy that closes each connection after most bytes from its client.
 type cutter struct {
 	net.Listener
 	to      string
@@ -66,7 +66,7 @@ func (c *cutter) carry(conn net.Conn) {
 	}
 }
 
-// A list whose connection breaks again and again arrives whole, and goes on where it broke.
+// An upload whose connection breaks again and again goes on each time, and the list is complete.
 func TestALaunchGoesOnWhereItsConnectionBroke(t *testing.T) {
 	f := serve(t)
 	list := "phone\n" + strings.Repeat("+2348031234567\n", 2_500_000) // 36 MiB
@@ -132,7 +132,7 @@ func TestAListIsNotUploadedTwice(t *testing.T) {
 	}
 }
 
-// A faulty hash, and one of which nothing came, launch nothing.
+// A faulty hash launches nothing, and neither does the hash of a list that was not uploaded.
 func TestALaunchWantsAListThatHasCome(t *testing.T) {
 	f := serve(t)
 	good := part{"campaign", "c.yaml", campaignFile}

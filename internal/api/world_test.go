@@ -146,7 +146,8 @@ func (w *world) ask(t testing.TB, method, path, key, body string) *httptest.Resp
 	return out
 }
 
-// large sends a body of more than any route takes: its length is told, and it is not read.
+// large sends a body that is longer than any route takes. The header has its length, and no server
+// reads it.
 func (w *world) large(t testing.TB, d documented, path string) *httptest.ResponseRecorder {
 	t.Helper()
 	r := httptest.NewRequest(d.method, path, strings.NewReader("to\n"))

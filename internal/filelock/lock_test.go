@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// The lock's file holds the id of the process that has the lock, and nothing of an earlier one.
+// The lock's file has the id of the process with the lock, and nothing of an earlier one.
 func TestALockNamesItsHolder(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "x.lock")
@@ -62,7 +62,7 @@ func TestACopyOfTheFileKeepsNoReleasedLock(t *testing.T) {
 	}
 }
 
-// A process that cannot write its id does not hold the lock.
+// A process that cannot write its id does not get the lock.
 func TestALockThatCannotBeWrittenIsAnError(t *testing.T) {
 	t.Parallel()
 	if _, err := os.Stat("/dev/full"); err != nil {

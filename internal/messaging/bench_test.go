@@ -24,7 +24,7 @@ func benchServer(b *testing.B) string {
 	return s.URL
 }
 
-// BenchmarkSend compares Send with the least work that net/http can do for the same exchange.
+// BenchmarkSend compares Send with a bare net/http exchange of the same bytes.
 func BenchmarkSend(b *testing.B) {
 	b.Run("client", func(b *testing.B) {
 		c := testClient(b, benchServer(b), Options{})

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// A service whose certificate nobody vouches for gets no request, and so no key.
+// A service with a certificate of an unknown issuer gets no request, and therefore no key.
 func TestAServiceWithAnUnknownCertificateGetsNoKey(t *testing.T) {
 	var asked atomic.Int64
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }))

@@ -172,8 +172,7 @@ func TestAPreferenceNeedsAPersonAndAWish(t *testing.T) {
 	}
 }
 
-// The platform's envelope is looked for to a depth of four objects, in the first eight objects of
-// each.
+// The platform's envelope is found to a depth of four objects, in the first eight objects of each.
 func TestThePlatformsEnvelopeIsFoundFourDeep(t *testing.T) {
 	const one = `{"object":"whatsapp_business_account","entry":[{"changes":[` +
 		`{"field":"messages","value":{"statuses":[{"id":"m1","status":"read"}]}}]}]}`

@@ -103,7 +103,7 @@ func TestMessageIDsAreUsableUpTo256Bytes(t *testing.T) {
 	}
 }
 
-// A wamid holds 7 to 15 digits (E.164), in either alphabet of base64.
+// A wamid has 7 to 15 digits (E.164), in either alphabet of base64.
 func TestOnlyWholeNumbersAreReadFromIDs(t *testing.T) {
 	wamid := func(head string, digits string, e *base64.Encoding) string {
 		return "wamid." + e.EncodeToString([]byte(head+string(rune(len(digits)))+digits+"\x15\x02\x00\x11\x18\x12"))

@@ -153,7 +153,7 @@ func TestTheReasonIsTheCodeThatDecided(t *testing.T) {
 	}
 }
 
-// A code without a row of its own has a sentence all the same.
+// A code without a row of its own also has a sentence.
 func TestNoCodeIsWithoutASentence(t *testing.T) {
 	for code, want := range map[string]string{
 		"send_policy": "the platform refused the message",

@@ -29,8 +29,7 @@ func FuzzValue(f *testing.F) {
 	})
 }
 
-// White space may stand between any two tokens, and a string may hold every character, escaped or
-// not.
+// White space may be between any two tokens, and a string may have every character, escaped or not.
 func TestJSONIsWalkedAsItWasWritten(t *testing.T) {
 	tokens := []string{"{", `"a,]}\\\"\u005d"`, ":", "[", "1", ",", "true", ",", "null", ",", `"b\n}"`,
 		",", "{", "}", ",", "[", "]", "]", ",", `"c"`, ":", "-1.5e3", "}"}

@@ -117,7 +117,7 @@ func wireClient(t testing.TB, folder, name string) (*Client, *replay, wireReques
 	return c, r, req
 }
 
-// wireMeaning holds the meaning of each case of testdata/wire/send. A refusal without a line here
+// wireMeaning is the meaning of each case of testdata/wire/send. A refusal without a line here
 // fails.
 var wireMeaning = map[string]Error{
 	"20_missing_to":          {Proof: NotSent, Action: Refuse, Hold: HoldPayload, Code: "missing_fields"},

@@ -11,7 +11,7 @@ import (
 )
 
 func TestEventsOfThePastAndWithoutATime(t *testing.T) {
-	playScenario(t, `timeline:
+	runScenario(t, `timeline:
   - {after: 1m, template: newsletter, status: paused}
   - after: 2m
     event: {type: template.status, connection: conn_1, ago: 24h, data: {name: newsletter, language: en-US, event: APPROVED}}
@@ -46,7 +46,7 @@ func TestEventsOfThePastAndWithoutATime(t *testing.T) {
 			t.Error("an event without a type, or about nothing, is taken, want an error")
 		}
 	})
-	playScenario(t, "events: {omit_time: true}", func(t *testing.T, c *scene) {
+	runScenario(t, "events: {omit_time: true}", func(t *testing.T, c *scene) {
 		must(t, c.s.SetNumber("conn_1", "restricted"))
 		wantAnswer(t, c, "conn_2", 1, 200, `{"data`)
 		c.settle(t)
@@ -63,7 +63,7 @@ func TestEventsOfThePastAndWithoutATime(t *testing.T) {
 
 func TestTheTimeOfAPlatformsEvent(t *testing.T) {
 	for form, want := range map[string]bool{"envelope: platform": true, "envelope: platform, omit_time: true": false} {
-		playScenario(t, "events: {"+form+"}", func(t *testing.T, c *scene) {
+		runScenario(t, "events: {"+form+"}", func(t *testing.T, c *scene) {
 			now := time.Now().Unix()
 			must(t, c.s.SetAccount("co_2", "locked"))
 			c.settle(t)

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// playScenario plays a scene with a scenario of two clients under one key.
-func playScenario(t *testing.T, yaml string, play func(*testing.T, *scene)) {
+// runScenario calls run with a scene that has a scenario of two clients under one key.
+func runScenario(t *testing.T, yaml string, run func(*testing.T, *scene)) {
 	t.Helper()
 	o, err := parseScenario("x.yaml", []byte(`
 connections:
@@ -19,7 +19,7 @@ connections:
   - {id: conn_2, phone: "+15555550200", company: co_2, tier: TIER_10K}
 `+yaml))
 	must(t, err)
-	bubble(t, o, play)
+	bubble(t, o, run)
 }
 
 func recipient(n int) string { return fmt.Sprintf("+234803000%04d", n) }
@@ -63,7 +63,7 @@ func wantAnswer(t *testing.T, c *scene, conn string, n, status int, what string)
 }
 
 func TestEveryRequestIsSwallowedFromAMessageOn(t *testing.T) {
-	playScenario(t, "timeline: [{after_messages: 2, faults: {hang_before: 1, hang_for: 1h}}]", func(t *testing.T, c *scene) {
+	runScenario(t, "timeline: [{after_messages: 2, faults: {hang_before: 1, hang_for: 1h}}]", func(t *testing.T, c *scene) {
 		wantAnswer(t, c, "conn_1", 1, 200, `{"data`)
 		wantAnswer(t, c, "conn_1", 2, 200, `{"data`)
 		began := time.Now()
@@ -76,7 +76,7 @@ func TestEveryRequestIsSwallowedFromAMessageOn(t *testing.T) {
 func TestPagesComeInPlaceOfTheAnswer(t *testing.T) {
 	for _, status := range []int{200, 403, 502} {
 		for _, accepted := range []bool{false, true} {
-			playScenario(t, fmt.Sprintf("faults: {pages: [{status: %d, share: 1, connections: [conn_1], accepted: %t}]}", status, accepted),
+			runScenario(t, fmt.Sprintf("faults: {pages: [{status: %d, share: 1, connections: [conn_1], accepted: %t}]}", status, accepted),
 				func(t *testing.T, c *scene) {
 					wantAnswer(t, c, "conn_1", 1, status, "<html>")
 					wantAnswer(t, c, "conn_2", 1, 200, `{"data`)
@@ -94,7 +94,7 @@ func TestPagesComeInPlaceOfTheAnswer(t *testing.T) {
 
 // A page may be no answer, or an acceptance without an id.
 func TestOneNumberGetsNoUsefulAnswer(t *testing.T) {
-	playScenario(t, `faults: {hang_for: 1h, pages: [{status: 0, share: 1, connections: [conn_1]}]}`, func(t *testing.T, c *scene) {
+	runScenario(t, `faults: {hang_for: 1h, pages: [{status: 0, share: 1, connections: [conn_1]}]}`, func(t *testing.T, c *scene) {
 		began := time.Now()
 		if _, err := c.post(t, templateBody("conn_1", recipient(1), "newsletter")); !errors.Is(err, io.EOF) || time.Since(began) != time.Hour {
 			t.Errorf("got %v after %v, want no answer for 1h", err, time.Since(began))
@@ -102,7 +102,7 @@ func TestOneNumberGetsNoUsefulAnswer(t *testing.T) {
 		wantAnswer(t, c, "conn_2", 1, 200, `{"data`)
 	})
 	const page = `faults: {pages: [{status: 200, body: '{"data":{}}', share: 1, connections: [conn_1], accepted: true}]}`
-	playScenario(t, page, func(t *testing.T, c *scene) {
+	runScenario(t, page, func(t *testing.T, c *scene) {
 		wantAnswer(t, c, "conn_1", 1, 200, `{"data`)
 		for m := range c.s.Messages() {
 			if m.Answer != "page" {
@@ -114,7 +114,7 @@ func TestOneNumberGetsNoUsefulAnswer(t *testing.T) {
 
 // A recipient who gets the page once gets it with every POST.
 func TestAPageIsAboutTheSameRecipients(t *testing.T) {
-	playScenario(t, `faults: {pages: [{status: 403, share: 0.01, phones: ["+2348030000007"]}]}`, func(t *testing.T, c *scene) {
+	runScenario(t, `faults: {pages: [{status: 403, share: 0.01, phones: ["+2348030000007"]}]}`, func(t *testing.T, c *scene) {
 		paged := map[int]bool{}
 		for round := range 2 {
 			for n := range 1000 {
@@ -136,7 +136,7 @@ func TestAPageIsAboutTheSameRecipients(t *testing.T) {
 			t.Errorf("%d of 1000 are paged, number 7: %t; want about 10 and true", bad, paged[7])
 		}
 	})
-	playScenario(t, `faults: {pages: [{status: 403, phones: ["+2348030000007"], times: 1}]}`, func(t *testing.T, c *scene) {
+	runScenario(t, `faults: {pages: [{status: 403, phones: ["+2348030000007"], times: 1}]}`, func(t *testing.T, c *scene) {
 		wantAnswer(t, c, "conn_1", 7, 403, "<html>")
 		wantAnswer(t, c, "conn_1", 7, 200, `{"data`)
 		wantAnswer(t, c, "conn_1", 8, 200, `{"data`)
@@ -146,7 +146,7 @@ func TestAPageIsAboutTheSameRecipients(t *testing.T) {
 func TestEveryMessageFailsLaterFromAMomentOn(t *testing.T) {
 	for _, code := range []int{131042, 131031, 131048, 132015, 130429} {
 		later := fmt.Sprintf("{fail_later: [{code: %d, share: 1, after: 2s, connections: [conn_1]}]}", code)
-		playScenario(t, "timeline: [{after_messages: 1, faults: "+later+"}]",
+		runScenario(t, "timeline: [{after_messages: 1, faults: "+later+"}]",
 			func(t *testing.T, c *scene) {
 				for n := range 3 {
 					wantAnswer(t, c, "conn_1", n, 200, `{"data`)
@@ -170,7 +170,7 @@ func TestEveryMessageFailsLaterFromAMomentOn(t *testing.T) {
 }
 
 func TestASuspendedClientIsAloneUnderOneKey(t *testing.T) {
-	playScenario(t, "timeline: [{after_messages: 1, company: co_2, status: suspended}, {after: 1m, company: co_2, status: active}]",
+	runScenario(t, "timeline: [{after_messages: 1, company: co_2, status: suspended}, {after: 1m, company: co_2, status: active}]",
 		func(t *testing.T, c *scene) {
 			wantAnswer(t, c, "conn_2", 1, 200, `{"data`)
 			wantAnswer(t, c, "conn_2", 2, 403, "account_deactivated")
@@ -187,7 +187,7 @@ func TestASuspendedClientIsAloneUnderOneKey(t *testing.T) {
 }
 
 func TestAnAccountIsLockedUnpaidAndWellAgain(t *testing.T) {
-	playScenario(t, "", func(t *testing.T, c *scene) {
+	runScenario(t, "", func(t *testing.T, c *scene) {
 		must(t, c.s.SetAccount("co_2", "locked"))
 		wantAnswer(t, c, "conn_2", 1, 400, "send_account 131031")
 		wantAnswer(t, c, "conn_1", 1, 200, `{"data`)
@@ -215,7 +215,7 @@ func TestAnAccountIsLockedUnpaidAndWellAgain(t *testing.T) {
 }
 
 func TestANumberThatCannotSendIsRefused(t *testing.T) {
-	playScenario(t, "timeline: [{after_messages: 1, connection: conn_1, status: restricted}, "+
+	runScenario(t, "timeline: [{after_messages: 1, connection: conn_1, status: restricted}, "+
 		"{after: 1m, connection: conn_1, status: connected}]",
 		func(t *testing.T, c *scene) {
 			wantAnswer(t, c, "conn_1", 1, 200, `{"data`)
@@ -240,7 +240,7 @@ func TestANumberThatCannotSendIsRefused(t *testing.T) {
 
 func TestTheAllowanceEndsAndIsRenewed(t *testing.T) {
 	const yaml = "companies: [{id: co_2, allowance: 5}]\nallowance: 1\ntimeline: [{after: 1m, allowance: 2}]"
-	playScenario(t, yaml, func(t *testing.T, c *scene) {
+	runScenario(t, yaml, func(t *testing.T, c *scene) {
 		wantAnswer(t, c, "conn_1", 1, 200, `{"data`)
 		wantAnswer(t, c, "conn_1", 2, 402, "plan_limit_messages")
 		wantAnswer(t, c, "conn_2", 2, 200, `{"data`)
@@ -256,14 +256,14 @@ func TestTheAllowanceEndsAndIsRenewed(t *testing.T) {
 			t.Error("a client without a plan of its own is taken, want an error")
 		}
 	})
-	playScenario(t, "", func(t *testing.T, c *scene) { // before the first message
+	runScenario(t, "", func(t *testing.T, c *scene) { // before the first message
 		must(t, c.s.SetAllowance("", 0))
 		wantAnswer(t, c, "conn_1", 1, 402, "plan_limit_messages")
 	})
 }
 
 func TestRefusalsCanBeOfOneConnection(t *testing.T) {
-	playScenario(t, "faults: {refusals: [{code: 190, share: 1, connections: [conn_1]}]}", func(t *testing.T, c *scene) {
+	runScenario(t, "faults: {refusals: [{code: 190, share: 1, connections: [conn_1]}]}", func(t *testing.T, c *scene) {
 		wantAnswer(t, c, "conn_1", 1, 400, "send_account 190")
 		wantAnswer(t, c, "conn_2", 1, 200, `{"data`)
 	})

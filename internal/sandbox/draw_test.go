@@ -9,7 +9,7 @@ import (
 
 // The same seed fires the same faults in any order of the requests. Another seed fires others.
 func TestTheSameSeedFiresTheSameFaults(t *testing.T) {
-	play := func(t *testing.T, seed uint64, backwards bool) map[string]string {
+	run := func(t *testing.T, seed uint64, backwards bool) map[string]string {
 		answers := map[string]string{}
 		o := Demo()
 		o.Seed, o.Faults = seed, Faults{TooMany: 0.1, ServerError: 0.1, LostBefore: 0.1, LostAfter: 0.1, NoID: 0.1}
@@ -25,7 +25,7 @@ func TestTheSameSeedFiresTheSameFaults(t *testing.T) {
 		})
 		return answers
 	}
-	a, b, other := play(t, 7, false), play(t, 7, true), play(t, 8, false)
+	a, b, other := run(t, 7, false), run(t, 7, true), run(t, 8, false)
 	differ := 0
 	for to := range a {
 		if a[to] != b[to] {
@@ -40,7 +40,7 @@ func TestTheSameSeedFiresTheSameFaults(t *testing.T) {
 	}
 }
 
-// A share holds within 15 %.
+// The number of faults differs from the share by at most 15 %.
 func TestFaultsFireWithTheirShare(t *testing.T) {
 	o := Demo()
 	o.EnforceThroughput = false

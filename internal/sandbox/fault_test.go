@@ -189,8 +189,8 @@ func TestARepeatedIDIsAnEarlierMessagesOwn(t *testing.T) {
 	})
 }
 
-// The client gives up during the latency before the decision, and the message is accepted all the
-// same. A time-out is therefore a doubt.
+// The client gives up during the latency before the decision, and the message is still accepted. A
+// time-out is therefore a doubt.
 func TestAMessageIsTakenAlthoughTheClientLeft(t *testing.T) {
 	bubble(t, Options{Faults: Faults{Latency: Delay{Median: time.Minute}}}, func(t *testing.T, c *scene) {
 		c.client.Timeout = 10 * time.Second

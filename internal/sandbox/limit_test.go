@@ -147,7 +147,7 @@ func TestATierFailsTheUniqueRecipientsBeyondIt(t *testing.T) {
 	})
 }
 
-// A message id is unique, holds the recipient, and leads back to its message.
+// A message id is unique, contains the recipient, and finds its message.
 func TestMessageIDsAreUniqueAndCarryTheRecipient(t *testing.T) {
 	seen := map[string]bool{}
 	for boot := range uint64(3) {

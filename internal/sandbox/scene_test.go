@@ -21,8 +21,8 @@ type scene struct {
 	key    string
 }
 
-// bubble plays a scene in a synctest bubble. It makes the changes to the options first.
-func bubble(t *testing.T, o Options, play func(*testing.T, *scene), changes ...func(*Options)) {
+// bubble calls run with a scene in a synctest bubble, whose sandbox has the options.
+func bubble(t *testing.T, o Options, run func(*testing.T, *scene), changes ...func(*Options)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		for _, change := range changes {
@@ -58,7 +58,7 @@ func bubble(t *testing.T, o Options, play func(*testing.T, *scene), changes ...f
 			in.Wait()
 		}()
 		synctest.Wait() // Run has begun
-		play(t, &scene{s: s, client: &http.Client{Transport: out,
+		run(t, &scene{s: s, client: &http.Client{Transport: out,
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}, hook: h, key: key})
 	})
 }

@@ -81,7 +81,7 @@ func TestWebhookBodiesHaveTheLiteralShape(t *testing.T) {
 	}
 }
 
-// The literal bodies of testdata/wire have the signatures that Sign gives.
+// The literal bodies of testdata/wire have the signatures that hexSignature gives.
 func TestSignatureMatchesTheLiteralOnes(t *testing.T) {
 	secret := wireWorld(t).WebhookSecret
 	files, err := filepath.Glob(filepath.Join(wireDir, "webhooks", "*", "body.json"))

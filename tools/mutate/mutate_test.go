@@ -102,7 +102,7 @@ func TestCapacitiesAreNotMutated(t *testing.T) {
 const (
 	tinySource = `package tiny
 
-// Full is tested at its bound, Half is not.
+// Full is tested at its limit, Half is not.
 func Full(n int) bool { return n >= limit }
 
 func Half(n int) bool { return n > limit/2 }
