@@ -260,46 +260,34 @@ func namedRow(code string) (row, bool) {
 
 // Sentence explains a code in words. The code is an `error` of the service, a platform code in
 // decimal, or a code of this package (time_out, http_502). Every code has a sentence.
-func Sentence(code string) string {
+func Sentence(code string) string { return rowOf(code).Sentence }
+
+// rowOf returns the row of a code in one of the forms of Sentence. An unknown code has a row with
+// nothing but a sentence.
+func rowOf(code string) row {
 	if r, ok := namedRow(code); ok {
-		return r.Sentence
+		return r
 	}
 	if n, err := strconv.Atoi(code); err == nil {
 		if r, ok := platformRow(n); ok {
-			return r.Sentence
+			return r
 		}
-		return "the platform refused with a code that is not in its table"
+		return row{Sentence: "the platform refused with a code that is not in its table"}
 	}
-	if s, ok := strings.CutPrefix(code, "http_"); ok {
-		if n, err := strconv.Atoi(s); err == nil {
-			if doubtful(n) {
-				return "the service or a proxy in front of it failed; the message may have been sent"
-			}
-			return statusRow(n, true).Sentence
-		}
+	s, _ := strings.CutPrefix(code, "http_")
+	switch n, err := strconv.Atoi(s); {
+	case err == nil && doubtful(n):
+		return row{Sentence: "the service or a proxy in front of it failed; the message may have been sent"}
+	case err == nil:
+		return statusRow(n, true)
+	case strings.HasPrefix(code, "send_"):
+		return row{Sentence: "the platform refused the message"}
 	}
-	if strings.HasPrefix(code, "send_") {
-		return "the platform refused the message"
-	}
-	return "the service refused with a code that is not in its document"
+	return row{Sentence: "the service refused with a code that is not in its document"}
 }
 
 // EndOf returns what ends the hold of a code, which has one of the forms of Sentence.
-func EndOf(code string) EndedBy {
-	if r, ok := namedRow(code); ok {
-		return r.EndedBy
-	}
-	if n, err := strconv.Atoi(code); err == nil {
-		r, _ := platformRow(n)
-		return r.EndedBy
-	}
-	if s, ok := strings.CutPrefix(code, "http_"); ok {
-		if n, err := strconv.Atoi(s); err == nil {
-			return statusRow(n, true).EndedBy
-		}
-	}
-	return EndedByNothing
-}
+func EndOf(code string) EndedBy { return rowOf(code).EndedBy }
 
 // Failure is what a failed status means beyond its own delivery. It has no Action, because a
 // message that failed is never sent again.
@@ -314,10 +302,7 @@ type Failure struct {
 // Failed looks up the code of a failed status (docs/service.md#statuses). Throttling without a wait
 // holds nothing here: the limiter learns from the answers to sends.
 func Failed(code int) Failure {
-	r, ok := platformRow(code)
-	if !ok {
-		return Failure{Sentence: Sentence(strconv.Itoa(code))}
-	}
+	r := rowOf(strconv.Itoa(code))
 	return Failure{Feed: r.Feed, Hold: r.Hold, Wait: r.Wait, EndedBy: r.EndedBy, Sentence: r.Sentence}
 }
 
