@@ -154,8 +154,9 @@ type Parked struct {
 // SendLedger is the ledger's part of the send protocol (docs/protocol.md).
 type SendLedger interface {
 	// Claim leases up to Max segments of the given runs whose lease has run out and whose wake time
-	// has come. The runs are Ready or Running, whatever the operator wants: the segments of a run
-	// that is to be cancelled are claimed and dropped. Ready runs become Running.
+	// has come. The runs are Ready or Running, whatever the operator wants: the segments of a run that
+	// is to be cancelled are claimed too, so that a sender skips what is queued. Ready runs become
+	// Running.
 	Claim(ctx context.Context, c Claim) ([]Lease, error)
 	// FreeBegun tells what Claims with Begun of these runs would find.
 	FreeBegun(ctx context.Context, runs []RunNo) ([]BegunSegment, error)
@@ -173,9 +174,9 @@ type SendLedger interface {
 	// Due reads up to n deferred deliveries of the segment whose time has come, the earliest first.
 	Due(ctx context.Context, l Lease, now time.Time, n int) ([]Retry, error)
 	// Intend commits a group of intents in one transaction. The answers are in the order of the
-	// intents. On ErrUnknownCommit nothing may be posted, and the leases must be dropped.
+	// intents. On ErrUnknownCommit nothing may be posted, and the caller must give its leases up.
 	Intend(ctx context.Context, in []Intent) ([]Granted, error)
-	// Record merges results. A doubt with a stale epoch is dropped, unless it has NoResend, because
+	// Record merges results. It ignores a doubt with a stale epoch, unless it has NoResend, because
 	// the new owner's Recover has written it.
 	Record(ctx context.Context, rs []Result) error
 	// Resolve applies the policy to doubts of the segment that began within the span: UncertainHold
@@ -185,10 +186,10 @@ type SendLedger interface {
 	// Heard reports whether a status has come of a message over the connection that was accepted at
 	// since or later. It looks at the 64 newest segments of the connection.
 	Heard(ctx context.Context, connection string, since time.Time) (bool, error)
-	// Drop turns everything of the segment that is queued (at or above the mark, or deferred) into
-	// skipped(reason). For OverLimit it leaves what the budget has counted: deferred deliveries that
-	// were granted and not given back. It returns how many.
-	Drop(ctx context.Context, l Lease, reason SkipReason) (int, error)
+	// SkipQueued turns everything of the segment that is queued (at or above the mark, or deferred)
+	// into skipped(reason). For OverLimit it leaves what the budget has counted: deferred deliveries
+	// that were granted and not given back. It returns how many.
+	SkipQueued(ctx context.Context, l Lease, reason SkipReason) (int, error)
 	// Park gives the segment back until wake, or for good when it is done. With a zero wake the
 	// ledger chooses the earliest due time of its deferred rows and doubts; a doubt that began at
 	// since is due at ends(since).

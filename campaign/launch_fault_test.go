@@ -234,7 +234,7 @@ func TestARowSkippedElsewhereMayBeChosen(t *testing.T) {
 	if err != nil || len(leases) != 1 {
 		t.Fatalf("claimed %v, %v, want one segment", leases, err)
 	}
-	if _, err := l.Drop(t.Context(), leases[0], campaign.RunCancelled); err != nil {
+	if _, err := l.SkipQueued(t.Context(), leases[0], campaign.RunCancelled); err != nil {
 		t.Fatal(err)
 	}
 	got, err := follow(l, parent, "failed")

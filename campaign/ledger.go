@@ -37,8 +37,8 @@ var (
 // milliseconds.
 //
 // Facts merge, decisions are fenced: Record, Apply and Sweep take facts from any process at any
-// time. Intend, Recover, Resolve, Drop, Park and Move take decisions only from the holder of the
-// segment's current epoch (docs/protocol.md#invariants).
+// time. Intend, Recover, Resolve, SkipQueued, Park and Move take decisions only from the holder of
+// the segment's current epoch (docs/protocol.md#invariants).
 type Ledger interface {
 	RunLedger
 	ImportLedger
@@ -71,7 +71,7 @@ type RunLedger interface {
 	// SetWanted writes what the operator wants and returns the run after the change, or ErrNoRun.
 	// WantRun also makes a Paused run Ready. WantCancel is final: any later wish returns the run and
 	// ErrCancelled. It makes a run Ready that is Paused, WaitingApproval or Importing, so that a
-	// sender drops what the ledger has of it; its import can write nothing more. An ended run does not
+	// sender skips what the ledger has of it; its import can write nothing more. An ended run does not
 	// change.
 	SetWanted(ctx context.Context, no RunNo, w Wanted) (Run, error)
 	// SetLimits changes limits of a run: the fields of c that are not nil replace what they were. It
@@ -185,7 +185,7 @@ type Swept struct {
 	Matched   int // orphans whose receipt had been written since
 	Adopted   int // doubtful and unknown deliveries that a webhook proved accepted
 	Ambiguous int // orphans that fit several deliveries
-	Expired   int // orphans older than their keeping time; they were dropped
+	Expired   int // orphans older than their keeping time; they were deleted
 	Left      int
 }
 

@@ -119,7 +119,7 @@ func (c *canceller) dropSegment(ctx context.Context, l campaign.Lease) error {
 			return err
 		}
 	}
-	if _, err := c.ledger.Drop(ctx, l, campaign.RunCancelled); err != nil {
+	if _, err := c.ledger.SkipQueued(ctx, l, campaign.RunCancelled); err != nil {
 		return err
 	}
 	// The clocks of other replicas may be ahead of this one's.

@@ -170,8 +170,8 @@ func (l *faultyLedger) Record(_ context.Context, rs []campaign.Result) error {
 	return err
 }
 
-func (l *faultyLedger) Drop(context.Context, campaign.Lease, campaign.SkipReason) (n int, _ error) {
-	err := l.begin("Drop")
+func (l *faultyLedger) SkipQueued(context.Context, campaign.Lease, campaign.SkipReason) (n int, _ error) {
+	err := l.begin("SkipQueued")
 	defer l.mu.Unlock()
 	for seq := int64(0); seq < 20 && err == nil; seq++ {
 		if l.done[seq] == 0 {

@@ -212,8 +212,8 @@ func (g *gate) Resolve(ctx context.Context, l campaign.Lease, began campaign.Spa
 	return pass(g, "Resolve", whose(l), func() (int, error) { return g.Ledger.Resolve(ctx, l, began, p) })
 }
 
-func (g *gate) Drop(ctx context.Context, l campaign.Lease, reason campaign.SkipReason) (int, error) {
-	return pass(g, "Drop", whose(l), func() (int, error) { return g.Ledger.Drop(ctx, l, reason) })
+func (g *gate) SkipQueued(ctx context.Context, l campaign.Lease, reason campaign.SkipReason) (int, error) {
+	return pass(g, "SkipQueued", whose(l), func() (int, error) { return g.Ledger.SkipQueued(ctx, l, reason) })
 }
 
 func (g *gate) Park(ctx context.Context, l campaign.Lease, wake time.Time, ends func(time.Time) time.Time) (campaign.Parked, error) {

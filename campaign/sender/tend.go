@@ -49,7 +49,7 @@ func (c *claimer) tendOne(ctx context.Context, s *segment, active bool, now time
 		if s.run.over() { // else retries of what the budget has counted are left
 			s.nextDue.Store(0)
 		}
-		n, err := c.e.ledger.Drop(ctx, s.lease, *reason)
+		n, err := c.e.ledger.SkipQueued(ctx, s.lease, *reason)
 		if err != nil {
 			return false, fmt.Errorf("drop what is queued: %w", err)
 		}

@@ -27,7 +27,7 @@ func (l *parkLedger) Park(_ context.Context, _ campaign.Lease, wake time.Time, e
 	return campaign.Parked{Done: l.done}, l.park
 }
 
-func (l *parkLedger) Drop(_ context.Context, _ campaign.Lease, reason campaign.SkipReason) (int, error) {
+func (l *parkLedger) SkipQueued(_ context.Context, _ campaign.Lease, reason campaign.SkipReason) (int, error) {
 	l.dropped = append(l.dropped, reason)
 	return 4, l.drop
 }

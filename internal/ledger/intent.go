@@ -48,13 +48,13 @@ type Waiting struct {
 type Decision struct {
 	Answer campaign.Granted
 
-	Write bool                          // the rest is to be written
-	Mark  int64                         // the new mark
-	Count int64                         // deliveries taken from the budget
-	Skip  map[int64]campaign.SkipReason // by seq: suppressed deliveries that the mark passes
-	Grant []campaign.Retry              // retries that begin
-	Drop  map[int64]campaign.SkipReason // by seq: retries that are suppressed
-	Start bool                          // set the run to running: it was resumed while a sender still had its leases
+	Write       bool                          // the rest is to be written
+	Mark        int64                         // the new mark
+	Count       int64                         // deliveries taken from the budget
+	Skip        map[int64]campaign.SkipReason // by seq: suppressed deliveries that the mark passes
+	Grant       []campaign.Retry              // retries that begin
+	SkipRetries map[int64]campaign.SkipReason // by seq: retries that are suppressed
+	Start       bool                          // set the run to running: it was resumed while a sender still had its leases
 
 	Defer    map[int64]Deferral // by seq: deferred by the cap or the pair limit; a seq below From is a retry
 	Reached  []Reached          // places of the tier
@@ -104,7 +104,7 @@ func (s *Sending) Grant(in *campaign.Intent, rows SendingRows) Decision {
 	s.group(in, rows, &d)
 	stale, short := s.retries(in, rows, &d)
 	d.Answer = campaign.Granted{To: d.Mark, OverBudget: s.left == d.Count}
-	done := len(d.Grant) + len(d.Drop) + len(d.Defer)
+	done := len(d.Grant) + len(d.SkipRetries) + len(d.Defer)
 	if short && done == 0 && d.Mark == in.From {
 		// Nothing was granted because a limit is used up: answer Held. The caller asks for all of them
 		// again.
@@ -127,12 +127,12 @@ func (s *Sending) Grant(in *campaign.Intent, rows SendingRows) Decision {
 		}
 		d.Answer.Deferred[seq] = TimeOf(wait.At)
 	}
-	if n := len(d.Skip) + len(d.Drop) + len(stale); n > 0 {
+	if n := len(d.Skip) + len(d.SkipRetries) + len(stale); n > 0 {
 		d.Answer.Skipped = make(map[int64]campaign.SkipReason, n)
 		for _, seq := range stale {
 			d.Answer.Skipped[seq] = ""
 		}
-		for _, skipped := range []map[int64]campaign.SkipReason{d.Drop, d.Skip} {
+		for _, skipped := range []map[int64]campaign.SkipReason{d.SkipRetries, d.Skip} {
 			for seq, why := range skipped {
 				d.Answer.Skipped[seq] = why
 			}
@@ -187,7 +187,7 @@ func (s *Sending) retries(in *campaign.Intent, rows SendingRows, d *Decision) (s
 		case !ok || again || put || w.State != Deferred || w.Attempt != r.Attempt-1:
 			stale = append(stale, r.Seq)
 		case why != "":
-			d.Drop = withReason(d.Drop, r.Seq, why)
+			d.SkipRetries = withReason(d.SkipRetries, r.Seq, why)
 		case wait.At != 0:
 			d.postpone(r.Seq, wait)
 		case uncounted && d.Count == s.left || !s.reach(in, rows.Keys[id], id, d):

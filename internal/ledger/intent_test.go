@@ -134,7 +134,7 @@ func TestAnIntentIsGrantedUntilTheBudgetEnds(t *testing.T) {
 			Decision{Answer: over(4, skips{1: ""}), Write: true, Mark: 4, Count: 2}},
 		"OneBeyondItBesideAStoppedOne": {func(s *Sending, in *intent) { s.Taken, in.To, in.Retries = 5, 2, append(retries(0), first...) },
 			SendingRows{Retries: map[int64]Waiting{row(0): {Deferred, 1}, row(1): {Deferred, 0}}, Suppressed: stop(0)},
-			Decision{Answer: over(2, skips{0: campaign.OptedOut, 1: ""}), Write: true, Mark: 2, Drop: skips{0: campaign.OptedOut}}},
+			Decision{Answer: over(2, skips{0: campaign.OptedOut, 1: ""}), Write: true, Mark: 2, SkipRetries: skips{0: campaign.OptedOut}}},
 		"StaleRetries": {func(_ *Sending, in *intent) { in.To, in.Retries = 2, retries(0, 1) },
 			SendingRows{Retries: waiting(Retrying, 1, 1), Suppressed: stop(0, 1)},
 			Decision{Answer: campaign.Granted{To: 2, Skipped: skips{0: "", 1: ""}}, Write: true, Mark: 2}},

@@ -94,7 +94,7 @@ func CheckWanted(w campaign.Wanted) error {
 }
 
 // ReadyAgain says whether a run in this state becomes Ready when the operator wants w: to go on, or
-// to be claimed and dropped.
+// to be claimed, so that a sender skips what is queued.
 func ReadyAgain(s campaign.State, w campaign.Wanted) bool {
 	switch w {
 	case campaign.WantRun:

@@ -161,7 +161,7 @@ type Merge struct {
 	Attempt               int
 	Tries, Flags          int64 // are added to those of the row
 	At, IntentAt, NextDue int64
-	Fenced                bool // a decision: dropped when its segment has another epoch
+	Fenced                bool // a decision: ignored when its segment has another epoch
 	Noted                 bool // writes only its flags, code and detail
 }
 
@@ -188,9 +188,9 @@ func MergeOf(r *campaign.Result) Merge {
 }
 
 // Over returns what the result writes over a row (docs/protocol.md#results). ok is false if that is
-// nothing. The caller also drops a doubt of an older epoch (Fenced). PostgreSQL writes many results
-// at once and has this rule in its SQL, and both databases have the rule of acceptances there; a
-// test of ledgertest compares them with this function.
+// nothing. The caller also ignores a doubt of an older epoch (Fenced). PostgreSQL writes many
+// results at once and has this rule in its SQL, and both databases have the rule of acceptances
+// there; a test of ledgertest compares them with this function.
 func (m Merge) Over(row Row) (_ Merge, ok bool) {
 	switch {
 	case row.State == 0:

@@ -118,7 +118,7 @@ var cancelPromises = []promise{
 		}
 		f.ok(f.l.FinishImport(f.ctx, r.No, 2, campaign.WaitingApproval))
 		l := f.claimCancelled(false, r.No)[0]
-		f.done(f.l.Drop(f.ctx, l, campaign.RunCancelled))
+		f.done(f.l.SkipQueued(f.ctx, l, campaign.RunCancelled))
 		p, err := f.l.Park(f.ctx, l, time.Now(), After(time.Second))
 		f.ok(err)
 		f.done(f.l.FinishRuns(f.ctx))
@@ -158,7 +158,7 @@ var cancelPromises = []promise{
 			f.Errorf("an intent of the old owner: %+v; want Fenced", g)
 		}
 		f.done(f.l.Recover(f.ctx, ls[0], at(2)))
-		f.done(f.l.Drop(f.ctx, ls[0], campaign.RunCancelled))
+		f.done(f.l.SkipQueued(f.ctx, ls[0], campaign.RunCancelled))
 		f.done(f.l.Resolve(f.ctx, ls[0], campaign.Span{Until: time.Now()}, campaign.UncertainHold))
 		p, err := f.l.Park(f.ctx, ls[0], time.Now(), After(time.Second))
 		f.ok(err)
@@ -179,10 +179,10 @@ var overLimitPromises = []promise{
 		f.record(acceptance(l, 0), deferral(l, 1, at(0)))
 		f.ok(f.l.Release(f.ctx, l, []int64{2})) // given back: the budget does not count it
 		l = f.lease(r.No, long)
-		n, err := f.l.Drop(f.ctx, l, campaign.OverLimit)
+		n, err := f.l.SkipQueued(f.ctx, l, campaign.OverLimit)
 		f.ok(err)
 		if n != 3 {
-			f.Errorf("dropped %d; want 3", n)
+			f.Errorf("skipped %d; want 3", n)
 		}
 		f.status(r.No, 1, campaign.Queued)
 		for seq := int64(2); seq < 5; seq++ {

@@ -101,10 +101,10 @@ var sendFaults = []faultyMethod{
 			return none(f, n, err)
 		}
 	}},
-	{"Drop", func(f *fixture, _ Faults) func(context.Context) error {
+	{"SkipQueued", func(f *fixture, _ Faults) func(context.Context) error {
 		_, l := f.retried()
 		return func(ctx context.Context) error {
-			n, err := f.l.Drop(ctx, l, campaign.Expired)
+			n, err := f.l.SkipQueued(ctx, l, campaign.Expired)
 			return none(f, n, err)
 		}
 	}},

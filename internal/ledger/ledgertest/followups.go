@@ -57,7 +57,7 @@ var followUpPromises = []promise{
 		first := f.imported(1, of)
 		f.cancel(first.No)
 		l := f.claimCancelled(false, first.No)[0]
-		f.done(f.l.Drop(f.ctx, l, campaign.RunCancelled))
+		f.done(f.l.SkipQueued(f.ctx, l, campaign.RunCancelled))
 		second, third := f.imported(1, of), f.create(of)
 		if err := f.l.AppendRows(f.ctx, third.No, 0, deliveries(0, 1), oneSegment(third.No, 1)); !errors.Is(err, campaign.ErrFollowedUp) {
 			f.Errorf("a recipient of follow-up %d: %v; want ErrFollowedUp", second.No, err)

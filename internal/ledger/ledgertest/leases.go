@@ -163,7 +163,7 @@ var leasePromises = []promise{
 		}
 		_, err := f.l.Recover(f.ctx, old, at(1))
 		_, err2 := f.l.Resolve(f.ctx, old, campaign.Span{Until: at(999)}, campaign.UncertainResend)
-		_, err3 := f.l.Drop(f.ctx, old, campaign.Expired)
+		_, err3 := f.l.SkipQueued(f.ctx, old, campaign.Expired)
 		_, err4 := f.l.Park(f.ctx, old, time.Time{}, After(time.Minute))
 		for i, err := range []error{err, err2, err3, err4, f.l.Release(f.ctx, old, []int64{0, 1})} {
 			if !errors.Is(err, campaign.ErrFenced) {
@@ -291,10 +291,10 @@ var leasePromises = []promise{
 		r, l := f.begun(8, 5)
 		f.record(acceptance(l, 0), deferral(l, 1, at(10)), doubtful(l, 2), deferral(l, 4, at(0)))
 		f.sentRetry(l, 5, 4, 2)
-		n, err := f.l.Drop(f.ctx, l, campaign.Expired)
+		n, err := f.l.SkipQueued(f.ctx, l, campaign.Expired)
 		f.ok(err)
 		if n != 4 {
-			f.Errorf("dropped %d, want 1 deferred and 3 above the mark", n)
+			f.Errorf("skipped %d, want 1 deferred and 3 above the mark", n)
 		}
 		want := map[campaign.Status]int64{campaign.Accepted: 1, campaign.Skipped: 4, campaign.InDoubt: 1, campaign.Sending: 2}
 		if d := diff.Diff(want, f.counts(r.No)); d != "" {

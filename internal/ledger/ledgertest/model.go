@@ -271,8 +271,8 @@ func (m *machine) Resolve(t *rapid.T) {
 	}
 }
 
-// Drop skips what is queued.
-func (m *machine) Drop(t *rapid.T) {
+// SkipQueued skips what is queued.
+func (m *machine) SkipQueued(t *rapid.T) {
 	if !m.held || rapid.IntRange(0, 9).Draw(t, "seldom") > 0 {
 		t.Skip("seldom")
 	}
@@ -283,8 +283,8 @@ func (m *machine) Drop(t *rapid.T) {
 			row.status, row.deferred = row.ended(campaign.Skipped), false
 		}
 	}
-	if n, err := m.f.l.Drop(m.f.ctx, m.lease, campaign.Expired); err != nil || n != want {
-		t.Fatalf("dropped %d %v, want %d", n, err, want)
+	if n, err := m.f.l.SkipQueued(m.f.ctx, m.lease, campaign.Expired); err != nil || n != want {
+		t.Fatalf("skipped %d %v, want %d", n, err, want)
 	}
 	m.mark = modelRows
 }

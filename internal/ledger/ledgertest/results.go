@@ -51,7 +51,7 @@ var resultPromises = []promise{
 		f.record(refusal(l, 0), deferral(l, 1, at(0)), doubtful(l, 2), doubtful(l, 3), deferral(l, 4, at(0)))
 		f.sentRetry(l, 6, 4, 2)
 		f.done(f.l.Resolve(f.ctx, l, campaign.Span{Until: at(50)}, campaign.UncertainHold))
-		f.done(f.l.Drop(f.ctx, l, campaign.Expired))
+		f.done(f.l.SkipQueued(f.ctx, l, campaign.Expired))
 		var rs []campaign.Result
 		for seq := range int64(6) {
 			rs = append(rs, acceptance(l, seq))

@@ -87,7 +87,7 @@ func resultsMergeByTheRule(t *testing.T, l Tables) {
 	}
 }
 
-// A retry that is suppressed, and one that is dropped, become what ledger.GivenUp says.
+// A retry that is suppressed, and one that SkipQueued skips, become what ledger.GivenUp says.
 func whatIsGivenUpMayHaveBeenSent(t *testing.T, l Tables) {
 	var rows []ledger.Row
 	for flags := range int64(64) {
@@ -106,8 +106,8 @@ func whatIsGivenUpMayHaveBeenSent(t *testing.T, l Tables) {
 	if g, err := l.Intend(t.Context(), []campaign.Intent{in}); err != nil || len(g) != 1 || len(g[0].Skipped) != 32 {
 		t.Fatalf("intending: %+v, %v; want 32 skipped", g, err)
 	}
-	if n, err := l.Drop(t.Context(), lease, campaign.Expired); err != nil || n != 32 {
-		t.Fatalf("dropping: %d, %v; want 32", n, err)
+	if n, err := l.SkipQueued(t.Context(), lease, campaign.Expired); err != nil || n != 32 {
+		t.Fatalf("skipping: %d, %v; want 32", n, err)
 	}
 	for seq, was := range rows {
 		want := was

@@ -250,14 +250,14 @@ var runPromises = []promise{
 		if g := f.intend(intent(l, 2, 3)); !g.Held {
 			f.Errorf("intent of a cancelled run: %+v; want Held", g)
 		}
-		n, err := f.l.Drop(f.ctx, l, campaign.RunCancelled)
+		n, err := f.l.SkipQueued(f.ctx, l, campaign.RunCancelled)
 		f.ok(err)
 		p, err := f.l.Park(f.ctx, l, time.Time{}, After(time.Minute))
 		f.ok(err)
 		rs, err := f.l.FinishRuns(f.ctx)
 		f.ok(err)
 		if n != 2 || !p.Done || len(rs) != 1 || rs[0].State != campaign.Cancelled {
-			f.Errorf("dropped %d, parked %+v, ended %+v; want 2, Done, length 1, State Cancelled", n, p, rs)
+			f.Errorf("skipped %d, parked %+v, ended %+v; want 2, Done, length 1, State Cancelled", n, p, rs)
 		}
 		f.status(r.No, 0, campaign.Accepted)
 		f.status(r.No, 1, campaign.Skipped)

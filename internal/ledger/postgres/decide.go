@@ -90,9 +90,9 @@ func (g *grants) add(no campaign.RunNo, s *segment, d *ledger.Decision) {
 	for seq := range d.Defer {
 		g.rows.Retries[ledger.RowID(no, seq)] = ledger.Waiting{} // no later intent of the same transaction grants it
 	}
-	for seq, why := range d.Drop {
+	for seq, why := range d.SkipRetries {
 		id := ledger.RowID(no, seq)
-		g.dropRids, g.dropWhy = append(g.dropRids, id), append(g.dropWhy, string(why))
+		g.skipRetryRids, g.skipRetryWhy = append(g.skipRetryRids, id), append(g.skipRetryWhy, string(why))
 		g.rows.Retries[id] = ledger.Waiting{State: ledger.Skipped}
 	}
 }

@@ -27,8 +27,8 @@ type grants struct {
 	retryRids     []int64 // retries that begin
 	retryAttempts []int64
 	retryBy       []string // their connections
-	dropRids      []int64  // retries that are suppressed
-	dropWhy       []string
+	skipRetryRids []int64  // retries that are suppressed
+	skipRetryWhy  []string
 	marked, begun int64 // rows that sqlMoveMarks and sqlBeginRetries changed
 }
 
@@ -226,7 +226,7 @@ const (
 			connection = CASE WHEN o.connection IS NOT NULL THEN w.connection END
 		FROM unnest($1::bigint[], $2::bigint[], $4::text[]) w (r, attempt, connection)
 		WHERE o.rid = ANY($1) AND o.rid = w.r AND o.state = 1 /* deferred */`
-	sqlDropRetries = `UPDATE outcome o SET ` + ledger.SkippedState + `, code = w.why, result_at = $3, next_due = NULL
+	sqlSkipRetries = `UPDATE outcome o SET ` + ledger.SkippedState + `, code = w.why, result_at = $3, next_due = NULL
 		FROM unnest($1::bigint[], $2::text[]) w (r, why) WHERE o.rid = ANY($1) AND o.rid = w.r AND o.state = 1 /* deferred */`
 	sqlTakeBudgets = `UPDATE run_count c SET taken = c.taken + w.n FROM unnest($1::bigint[], $2::bigint[]) w (no, n) WHERE c.no = w.no`
 )
@@ -268,8 +268,8 @@ func (g *grants) write(t *tx) {
 	if len(g.retryRids) > 0 {
 		qs = append(qs, stmt(&g.begun, sqlBeginRetries, g.retryRids, g.retryAttempts, g.at, g.retryBy))
 	}
-	if len(g.dropRids) > 0 {
-		qs = append(qs, stmt(nil, sqlDropRetries, g.dropRids, g.dropWhy, g.at))
+	if len(g.skipRetryRids) > 0 {
+		qs = append(qs, stmt(nil, sqlSkipRetries, g.skipRetryRids, g.skipRetryWhy, g.at))
 	}
 	if len(nos) > 0 {
 		qs = append(qs, stmt(nil, sqlTakeBudgets, nos, used))

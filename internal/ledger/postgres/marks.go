@@ -38,7 +38,7 @@ func (m *markMemory) behind(id, mark int64) (acknowledged, bool) {
 	return a, mark < a.mark
 }
 
-// forget drops a segment that is done.
+// forget deletes a segment that is done.
 func (m *markMemory) forget(id int64) {
 	m.Lock()
 	defer m.Unlock()

@@ -132,7 +132,7 @@ func everything(t *testing.T, l *Ledger) {
 		_, err = l.Resolve(ctx, ls[0], campaign.Span{Until: now.Add(time.Minute)}, p)
 		ok(err)
 	}
-	_, err = l.Drop(ctx, ls[0], campaign.Expired)
+	_, err = l.SkipQueued(ctx, ls[0], campaign.Expired)
 	ok(err)
 	_, err = l.Park(ctx, ls[0], time.Time{}, ledgertest.After(time.Minute))
 	ok(err)

@@ -145,7 +145,7 @@ const (
 // expire deletes the orphans that are too old and those over the cap, oldest first, and counts the
 // others. Each step is a transaction of its own.
 func (l *Ledger) expire(ctx context.Context, now time.Time, most int64, done *campaign.Swept) error {
-	drop := func(before int64, more ...*query) (n int64, mine bool, err error) {
+	remove := func(before int64, more ...*query) (n int64, mine bool, err error) {
 		err = l.change(ctx, l.hooks, "", func(t *tx) (err error) {
 			if _, mine, err = t.sweeps(); err == nil && mine {
 				err = t.do(append([]*query{stmt(&n, sqlExpireOrphans, before, ledger.SweepStep)}, more...)...)
@@ -159,7 +159,7 @@ func (l *Ledger) expire(ctx context.Context, now time.Time, most int64, done *ca
 		return n, true, nil
 	}
 	var left int64
-	if _, mine, err := drop(ledger.Millis(now.Add(-ledger.OrphanAge)), row(&left, sqlCountOrphans, orphanCount)); err != nil || !mine {
+	if _, mine, err := remove(ledger.Millis(now.Add(-ledger.OrphanAge)), row(&left, sqlCountOrphans, orphanCount)); err != nil || !mine {
 		return err
 	}
 	if done.Left = int(left); left < orphanCount {
@@ -176,7 +176,7 @@ func (l *Ledger) expire(ctx context.Context, now time.Time, most int64, done *ca
 		return err
 	}
 	for until := time.Now().Add(excessTime); len(kept) > 0; {
-		n, mine, err := drop(kept[0])
+		n, mine, err := remove(kept[0])
 		if err != nil || !mine {
 			return err
 		}

@@ -45,7 +45,7 @@ func TestOnlyTheOrphansBeyondTheirNumberAreDropped(t *testing.T) {
 		var left int
 		asked(t, l, row(&left, `SELECT count(*) FROM orphan`))
 		if expired += done.Expired; left < most || left+expired != most+12_000 {
-			t.Fatalf("%d are left, %d were dropped; want at least %+v, left+expired %+v", left, expired, most, most+12_000)
+			t.Fatalf("%d are left, %d were deleted; want at least %+v, left+expired %+v", left, expired, most, most+12_000)
 		}
 	}
 	var left, oldest int64
@@ -96,7 +96,7 @@ func TestWhileAnotherSweepsNoOrphanIsDropped(t *testing.T) {
 	for _, want := range []int{0, 1} {
 		var done campaign.Swept
 		if err := l.expire(t.Context(), time.Now(), ledger.OrphanCap, &done); err != nil || done.Expired != want {
-			t.Errorf("dropped %d orphans, %v; want %d", done.Expired, err, want)
+			t.Errorf("deleted %d orphans, %v; want %d", done.Expired, err, want)
 		}
 		if _, err := other.Exec(t.Context(), `COMMIT`); err != nil {
 			t.Fatalf("ending the other sweep: %v; want no error", err)

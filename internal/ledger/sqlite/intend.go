@@ -12,7 +12,7 @@ import (
 )
 
 // Intend implements campaign.SendLedger. A retry that is no longer due (its late answer came, or it
-// was dropped) has the reason "" in Skipped: it must not be posted. Intend reads the phone keys
+// was skipped) has the reason "" in Skipped: it must not be posted. Intend reads the phone keys
 // from the deliveries and ignores Intent.Keys.
 func (l *Ledger) Intend(ctx context.Context, in []campaign.Intent) (granted []campaign.Granted, err error) {
 	if mutant.On("no_intent") {
@@ -161,7 +161,7 @@ const (
 	sqlInsertSkip = `INSERT INTO outcome (rid, state, code, result_at) VALUES (?, 7 /* skipped */, ?, ?)`
 	sqlBeginRetry = `UPDATE outcome SET state = 2 /* retrying */, attempt = ?1, next_due = 0, intent_at = ?2,
 		connection = CASE WHEN connection = '' THEN '' ELSE ?4 END WHERE rid = ?3`
-	sqlDropRetry  = `UPDATE outcome SET ` + ledger.SkippedState + `, code = ?, result_at = ?, next_due = 0 WHERE rid = ?`
+	sqlSkipRetry  = `UPDATE outcome SET ` + ledger.SkippedState + `, code = ?, result_at = ?, next_due = 0 WHERE rid = ?`
 	sqlTakeBudget = `UPDATE run_count SET taken = taken + ? WHERE no = ?`
 )
 
@@ -181,8 +181,8 @@ func (t *tx) grant(in *campaign.Intent, id, now int64, d *ledger.Decision) error
 			return err
 		}
 	}
-	for seq, why := range d.Drop {
-		if _, err := t.exec(sqlDropRetry, string(why), now, ledger.RowID(no, seq)); err != nil {
+	for seq, why := range d.SkipRetries {
+		if _, err := t.exec(sqlSkipRetry, string(why), now, ledger.RowID(no, seq)); err != nil {
 			return err
 		}
 	}

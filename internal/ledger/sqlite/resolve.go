@@ -60,9 +60,9 @@ const (
 	sqlMarkEnd = `UPDATE segment SET mark = hi WHERE id = ?`
 )
 
-// Drop implements campaign.SendLedger. It moves the mark to the segment's end, because every
+// SkipQueued implements campaign.SendLedger. It moves the mark to the segment's end, because every
 // delivery above it has an outcome now. Park then finds the segment done, unless retries are left.
-func (l *Ledger) Drop(ctx context.Context, lease campaign.Lease, reason campaign.SkipReason) (n int, err error) {
+func (l *Ledger) SkipQueued(ctx context.Context, lease campaign.Lease, reason campaign.SkipReason) (n int, err error) {
 	err = l.submit(ctx, &op{urgency: results, rows: campaign.SegmentSize, run: func(t *tx) error {
 		s, err := t.owned(lease)
 		if err != nil {
