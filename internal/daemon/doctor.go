@@ -194,12 +194,12 @@ func checkLedger(ctx context.Context, cfg *Config) []Check {
 	defer l.Close()
 	asked := time.Now()
 	teller, ok := l.(interface {
-		Facts(ctx context.Context) (ledger.Facts, error)
+		Diagnose(ctx context.Context) (ledger.Diagnosis, error)
 	})
 	if !ok {
 		return nil
 	}
-	f, err := teller.Facts(ctx)
+	f, err := teller.Diagnose(ctx)
 	now := time.Now()
 	if err != nil {
 		return []Check{fail(name, "check that its server runs", err)}

@@ -203,9 +203,9 @@ func TestUnsafeDurabilityIsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := l.Facts(t.Context())
+	f, err := l.Diagnose(t.Context())
 	if err != nil || f.Unsafe != nil || !strings.Contains(f.Durable, "synchronous_commit=on, fsync=on") || f.Clock.IsZero() {
-		t.Errorf("facts of a safe server: %+v (%v), want its settings and its clock", f, err)
+		t.Errorf("diagnosis of a safe server: %+v (%v), want its settings and its clock", f, err)
 	}
 	if err := l.Close(); err != nil {
 		t.Fatal(err)

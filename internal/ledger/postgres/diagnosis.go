@@ -9,7 +9,7 @@ import (
 	"campaignd/internal/mutant"
 )
 
-// settings are those of a session on which the durability of its commits rests.
+// settings are those that make the commits of a session durable.
 type settings struct {
 	commit, fsync, pages string
 	standby              bool
@@ -20,7 +20,7 @@ func (s *settings) query() *query {
 	return rowOf([]any{&s.commit, &s.fsync, &s.pages, &s.standby, &s.version}, sqlSettings)
 }
 
-// unsafe is what can lose a commit, and its remedy.
+// unsafe names the first setting that can lose a commit, and its remedy; nil: there is none.
 func (s *settings) unsafe() error {
 	switch {
 	case s.standby:
@@ -40,21 +40,21 @@ func (s *settings) unsafe() error {
 	return nil
 }
 
-const sqlFacts = `SELECT current_setting('synchronous_standby_names'), (extract(epoch FROM clock_timestamp()) * 1000000)::bigint`
+const sqlStandbysAndClock = `SELECT current_setting('synchronous_standby_names'), (extract(epoch FROM clock_timestamp()) * 1000000)::bigint`
 
-// Facts reads the settings of the server, also of a ledger that is open for reading only.
-func (l *Ledger) Facts(ctx context.Context) (f ledger.Facts, err error) {
+// Diagnose reads the settings and the clock of the server, also of a ledger that is open for reading only.
+func (l *Ledger) Diagnose(ctx context.Context) (d ledger.Diagnosis, err error) {
 	var set settings
 	var standbys string
 	var micros int64
-	if err := l.read(ctx, l.reports, set.query(), rowOf([]any{&standbys, &micros}, sqlFacts)); err != nil {
-		return f, err
+	if err := l.read(ctx, l.reports, set.query(), rowOf([]any{&standbys, &micros}, sqlStandbysAndClock)); err != nil {
+		return d, err
 	}
-	f.Unsafe, f.Clock = set.unsafe(), time.UnixMicro(micros)
-	f.Durable = fmt.Sprintf("PostgreSQL %d with synchronous_commit=%s, fsync=%s, full_page_writes=%s", set.version/10000, set.commit,
+	d.Unsafe, d.Clock = set.unsafe(), time.UnixMicro(micros)
+	d.Durable = fmt.Sprintf("PostgreSQL %d with synchronous_commit=%s, fsync=%s, full_page_writes=%s", set.version/10000, set.commit,
 		set.fsync, set.pages)
 	if standbys == "" {
-		f.Durable += ", without a synchronous standby: a failover is followed by a quarantine"
+		d.Durable += ", without a synchronous standby: a failover is followed by a quarantine"
 	}
-	return f, nil
+	return d, nil
 }

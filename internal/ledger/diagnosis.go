@@ -1,0 +1,13 @@
+package ledger
+
+import "time"
+
+// Diagnosis is what `campaignd doctor` tells of the settings and the clock of a ledger.
+type Diagnosis struct {
+	// Durable names the settings that make a commit durable, in one sentence.
+	Durable string
+	// Unsafe names the setting that can lose a commit, with its remedy; nil: there is none.
+	Unsafe error
+	// Clock is the time of the database's own clock, read during the call; zero: it has none.
+	Clock time.Time
+}
