@@ -24,7 +24,8 @@ type Claim struct {
 	Connection string  // takes segments of this connection and segments without one
 	Runs       []RunNo // takes segments of these runs, in order of preference
 	Begun      bool    // takes only segments that had an owner: of a dead owner, or parked and due
-	Bound      bool    // takes no segment without a connection
+	// SameConnection takes no segment without a connection.
+	SameConnection bool
 	// Cancelled takes segments of any connection, whatever time they wait for, of the runs that are to
 	// be cancelled, and of no other.
 	Cancelled bool
@@ -76,9 +77,10 @@ type Intent struct {
 
 // Granted answers an Intent.
 type Granted struct {
-	// Held means that nothing was granted now: the run is not running, should not run, or has used up
-	// its budget, or a hold stops the origin (HeldBy). Nothing was written, and the mark is unchanged.
-	Held bool
+	// Denied means that nothing was granted now: the run is not running, should not run, or has used
+	// up its budget, or a hold stops the origin (HeldBy). Nothing was written, and the mark is
+	// unchanged.
+	Denied bool
 	// HeldBy is the hold that stops the origin; its Scope is "" when none does.
 	HeldBy Hold
 	// Fenced means that the lease is lost. Nothing was written.
@@ -91,7 +93,7 @@ type Granted struct {
 	// must not be posted.
 	Skipped map[int64]SkipReason
 	// Limit is what ended the grant at To, other than the budget: the deliveries from To on, and
-	// retries that are in Skipped, were not granted because of it. With Held nothing was.
+	// retries that are in Skipped, were not granted because of it. With Denied nothing was.
 	Limit Limit
 	// Deferred lists the seqs that the mark passed, or retries, that this transaction queued again for
 	// a later time because of their recipient. They must not be posted.

@@ -25,7 +25,7 @@ var (
 	// The ledger has logged that outage, and logs its end: callers try again without a line of their
 	// own.
 	ErrUnwritable = errors.New("the ledger takes no writes")
-	// ErrLocked says that another process holds the sender's lock of this ledger.
+	// ErrLocked says that another process has the sender's lock of this ledger.
 	ErrLocked = errors.New("ledger is in use by another campaignd")
 	// ErrNewer says that the ledger's schema is newer than this program can use.
 	ErrNewer = errors.New("ledger was written by a newer campaignd")
@@ -89,9 +89,9 @@ type RunLedger interface {
 	// ReleaseCanary lets the segments of a run be claimed that wait for its canary. It may be
 	// repeated.
 	ReleaseCanary(ctx context.Context, no RunNo) error
-	// FinishRuns moves every Running or Ready run whose segments are all done to Finished, or to
-	// Cancelled when the operator wants that. It returns the runs it moved. A parked segment whose
-	// last doubt has been proven is done, although its wake time has not come.
+	// FinishRuns ends every Running or Ready run whose segments are all done: it becomes Finished, or
+	// Cancelled when the operator wants that. It returns the runs that it ended. A parked segment
+	// whose last doubt has been proven is done, although its wake time has not come.
 	FinishRuns(ctx context.Context) ([]Run, error)
 }
 
@@ -162,7 +162,7 @@ type Events struct {
 	Inbound      []Inbound     // messages of recipients, over connections with a tier
 }
 
-// Len is how many facts the batch holds.
+// Len is the number of facts in the batch.
 func (e *Events) Len() int {
 	return len(e.Statuses) + len(e.Suppressions) + len(e.Lifted) + len(e.Holds) + len(e.Lifts) + len(e.Moved) + len(e.Inbound)
 }
@@ -312,13 +312,13 @@ type ReportLedger interface {
 	LastEventAt(ctx context.Context, no RunNo) (time.Time, error)
 }
 
-// HeldPark is how long a sender parks a segment that it has not begun while its connection is held
+// BriefPark is how long a sender parks a segment that it has not begun while its connection is held
 // or waits for a limit: another connection of the run may take it up then.
-const HeldPark = 5 * time.Second
+const BriefPark = 5 * time.Second
 
-// parkedBriefly is how soon the WakeAt of a segment is that may be parked for HeldPark. A later one
-// is that of a window. The clocks of the sender and of the reader may differ by seconds.
-const parkedBriefly = 2 * HeldPark
+// parkedBriefly is how soon the WakeAt of a segment is that may be parked for BriefPark. A later
+// one is that of a window. The clocks of the sender and of the reader may differ by seconds.
+const parkedBriefly = 2 * BriefPark
 
 // SegmentState is a segment with its mark, lease and times.
 type SegmentState struct {

@@ -216,7 +216,7 @@ func (w *Why) show(lanes []LaneReport, now time.Time) (rate float64) {
 }
 
 // WindowOpens is when the next window of a run opens, if all its unfinished segments wait for a
-// time. It is zero when something can be sent now, when a segment may be parked for HeldPark, and
+// time. It is zero when something can be sent now, when a segment may be parked for BriefPark, and
 // when only rows wait that are to be tried again. A window that is closed holds the segment's mark
 // back; a row that waits alone has let the mark pass (docs/protocol.md#segments-and-marks).
 func WindowOpens(segments []SegmentState, now time.Time) time.Time {

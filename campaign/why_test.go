@@ -52,8 +52,8 @@ func TestWhyNamesAClosedWindow(t *testing.T) {
 		"its number waits for a limit": {[]LaneReport{
 			{Connection: "a", LimitedBy: "ramp", Detail: "the day's messages are sent", At: now},
 			{Connection: "b", LimitedBy: "none", Detail: "nothing is ready", Rate: 900, At: now}},
-			[]SegmentState{segment(0, 0, HeldPark)}, "a: the day's messages are sent", false},
-		"its number waited, and nobody is there": {nil, []SegmentState{segment(0, 0, HeldPark)}, "nobody is sending it", false},
+			[]SegmentState{segment(0, 0, BriefPark)}, "a: the day's messages are sent", false},
+		"its number waited, and nobody is there": {nil, []SegmentState{segment(0, 0, BriefPark)}, "nobody is sending it", false},
 		"rows wait for another try":              {sender, []SegmentState{segment(20, 0, 5*time.Second)}, "it is being sent", false},
 	} {
 		t.Run(name, func(t *testing.T) {

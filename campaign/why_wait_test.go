@@ -97,7 +97,7 @@ func TestAParkedSegmentWaitsForNoWindow(t *testing.T) {
 	now := time.Date(2026, 11, 21, 5, 0, 0, 0, time.UTC)
 	lanes := []LaneReport{{Connection: "a", LimitedBy: "ramp", At: now, Until: now.Add(3 * time.Hour)},
 		{Connection: "b", LimitedBy: "none", At: now}}
-	segments := []SegmentState{{Segment: Segment{Hi: 10}, WakeAt: now.Add(HeldPark)}}
+	segments := []SegmentState{{Segment: Segment{Hi: 10}, WakeAt: now.Add(BriefPark)}}
 	w, err := Explain(t.Context(), held{[]Tally{{Status: Queued, N: 10}}, lanes, segments, ""},
 		Run{No: 1, Campaign: "spring", State: Running, Rows: 10}, WhyHolds{}, now)
 	want := []WhyWait{{For: "ramp", Rows: 10, Until: now.Add(3 * time.Hour)}}

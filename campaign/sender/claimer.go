@@ -51,11 +51,11 @@ func (c *claimer) claim(ctx context.Context, runs []*run, now time.Time, rate fl
 		asked = true
 	}
 	if len(leases) == 0 && w.begunToo {
-		for _, again := range []campaign.Claim{{Runs: w.begun}, {Runs: w.begunOwn, Bound: true}} {
+		for _, again := range []campaign.Claim{{Runs: w.begun}, {Runs: w.begunOwn, SameConnection: true}} {
 			if len(leases) > 0 || len(again.Runs) == 0 {
 				continue
 			}
-			ask.Runs, ask.Begun, ask.Bound = again.Runs, true, again.Bound
+			ask.Runs, ask.Begun, ask.SameConnection = again.Runs, true, again.SameConnection
 			if leases, err = c.e.ledger.Claim(ctx, ask); err != nil {
 				return asked, fmt.Errorf("claim segments that were begun: %w", err)
 			}

@@ -49,7 +49,7 @@ func (l *retryLedger) Intend(_ context.Context, in []campaign.Intent) (granted [
 		if !held {
 			l.granted += len(i.Retries)
 		}
-		granted = append(granted, campaign.Granted{To: i.To, Held: held})
+		granted = append(granted, campaign.Granted{To: i.To, Denied: held})
 	}
 	return granted, nil
 }

@@ -104,7 +104,7 @@ func (p *planner) admit(d draft, g campaign.Granted, began time.Time) (attempts 
 	if g.OverBudget {
 		s.run.drop(campaign.OverLimit) // also when an earlier process has used the budget up
 	}
-	if g.Held || g.Limit.By != "" { // retries may be among what was not granted
+	if g.Denied || g.Limit.By != "" { // retries may be among what was not granted
 		again([]draft{d}, began)
 	}
 	switch {
@@ -114,13 +114,13 @@ func (p *planner) admit(d draft, g campaign.Granted, began time.Time) (attempts 
 		p.e.Poke()
 	case g.Limit.By != "":
 		p.waits.begin(s.run, g.Limit, time.Now())
-	case g.Held:
+	case g.Denied:
 		if !g.OverBudget {
 			s.run.paused.Store(true) // until the next refresh finds it active again
 		}
 		p.e.Poke()
 	}
-	if g.Held {
+	if g.Denied {
 		return nil
 	}
 	add := func(dl campaign.Delivery, nth, tries int) {

@@ -117,8 +117,8 @@ func TestEachAnswerToAnIntentIsObeyed(t *testing.T) {
 		{"two are skipped", campaign.Granted{To: 8, Skipped: map[int64]campaign.SkipReason{1: campaign.OptedOut, 6: campaign.OptedOut}},
 			"5/1/0 7/1/0", 8, 1, false, false, false, false, 0, 2},
 		{"another owner", campaign.Granted{Fenced: true}, "", 5, 4, true, false, false, false, 0, 0},
-		{"held", campaign.Granted{Held: true}, "", 5, 4, false, true, false, true, 1, 0},
-		{"the budget is used up", campaign.Granted{Held: true, OverBudget: true}, "", 5, 4, false, false, true, true, 1, 0},
+		{"held", campaign.Granted{Denied: true}, "", 5, 4, false, true, false, true, 1, 0},
+		{"the budget is used up", campaign.Granted{Denied: true, OverBudget: true}, "", 5, 4, false, false, true, true, 1, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			e, err := New(nil, nil, nil, Options{Owner: "a"})

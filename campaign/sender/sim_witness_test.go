@@ -23,7 +23,7 @@ func (s *witness) grant(w *world, began time.Time, in []campaign.Intent, granted
 	w.mu.Lock()
 	var late []string
 	for i, g := range granted {
-		if g.Held || g.Fenced {
+		if g.Denied || g.Fenced {
 			continue
 		}
 		r := w.runOf(in[i].Lease.Run)

@@ -71,7 +71,7 @@ func (c *claimer) tendOne(ctx context.Context, s *segment, active bool, now time
 			Detail: "outside the sending window until " + opens.UTC().Format(time.RFC3339)})
 	case s.exhausted() && !s.dueSoon(now):
 	case s.lease.Connection == "" && len(s.run.connections) > 1 && !s.dropped && (c.waits.heldLong(s.run, now) || c.waits.long(s.run, now)):
-		wake = now.Add(campaign.HeldPark) // another connection of the run can send it
+		wake = now.Add(campaign.BriefPark) // another connection of the run can send it
 	default:
 		return c.move(ctx, s, now)
 	}

@@ -20,7 +20,7 @@ func (l *fullLedger) Intend(_ context.Context, in []campaign.Intent) (granted []
 	l.intents = append(l.intents, in...)
 	for _, i := range in {
 		n := min(i.To-i.From, l.free)
-		g := campaign.Granted{To: i.From + n, Held: n == 0}
+		g := campaign.Granted{To: i.From + n, Denied: n == 0}
 		if l.free -= n; g.To < i.To {
 			g.Limit = campaign.Limit{By: campaign.LimitTier, Until: l.until, Detail: "the tier is full"}
 		}

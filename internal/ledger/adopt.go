@@ -9,7 +9,7 @@ import (
 
 // Adoption finds the delivery of an event whose message id no delivery has: its answer was lost,
 // and the event is the only proof that the service accepted it (docs/protocol.md#adoption). The
-// table attempt holds what an event may prove: the attempts that may have been sent and have no
+// table attempt has what an event may prove: the attempts that may have been sent and have no
 // answer.
 
 // adoptionLate is how long after the beginning of a doubt its first event may come: 10 s for the
@@ -91,7 +91,7 @@ func (as Attempts) match(o Orphan, inFlight Attempts) (fitting []Attempt, busy b
 	return fitting, len(flying) > 0
 }
 
-// Search holds one page of the orphans that open attempts may be about. It is read before the
+// Search is one page of the orphans that open attempts may be about. It is read before the
 // attempts in flight, so a later intent cannot have sent one of its messages.
 type Search struct {
 	Keys     []int64 // of the recipients
@@ -200,8 +200,8 @@ const (
 // At the last key it starts again at the first. It stops after adoptTime, after adoptSearch without
 // an adoption, or when it has come from the first key to the last. page returns the last key
 // covered (0: the last of all) and how many deliveries it adopted. AdoptPages returns the key at
-// which the next sweep, a second later, goes on. A page that fails is passed over, so that it holds
-// up no other.
+// which the next sweep, a second later, goes on. A page that fails is passed over, so that it
+// delays no other.
 func AdoptPages(after int64, page func(after int64) (to int64, adopted int, err error)) (int64, error) {
 	search, fromStart := time.Duration(0), after == 0 // search: how long nothing was found
 	for until := time.Now().Add(adoptTime); ; {

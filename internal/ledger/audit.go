@@ -15,7 +15,7 @@ const (
 	FaultNoDelivery = iota // detail: the state of the outcome
 	FaultNoSegment
 	FaultNoIntent // detail: the state
-	FaultNotSettled
+	FaultNoOutcome
 	FaultMessageID // detail: the state
 	FaultRank      // detail: the rank
 	DeliveryFaults // how many there are
@@ -25,7 +25,7 @@ var faultSentences = [DeliveryFaults]string{
 	FaultNoDelivery: "has an outcome but no delivery: outcome ",
 	FaultNoSegment:  "lies in no segment",
 	FaultNoIntent:   "was posted without an intent: it is above its segment's mark, in state ",
-	FaultNotSettled: "has no outcome though its segment is done",
+	FaultNoOutcome:  "has no outcome though its segment is done",
 	FaultMessageID:  "is accepted without a message id, or has one without being accepted: state ",
 	FaultRank:       "has a status that its times do not explain: rank ",
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // Pseudonym replaces the key of an erased number: a keyed hash below 0, where no number has its
-// key. A reader of the ledger can find the number by trying all numbers, because the ledger holds
+// key. A reader of the ledger can find the number by trying all numbers, because the ledger has
 // the key of the hash.
 func (k HashKey) Pseudonym(key int64) int64 {
 	return -1 - int64(k.sum("erased "+strconv.FormatInt(key, 10))>>1)

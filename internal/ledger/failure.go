@@ -10,7 +10,7 @@ import (
 	"campaignd/internal/messaging"
 )
 
-// Failures are the failed statuses of a transaction whose codes hold something: for each delivery
+// Failures are the failed statuses of a transaction whose codes begin a hold: for each delivery
 // and code the latest times.
 type Failures map[failure]failed
 
@@ -27,8 +27,8 @@ func (a failure) compare(b failure) int {
 	return cmp.Or(cmp.Compare(a.rid, b.rid), cmp.Compare(a.code, b.code))
 }
 
-// Add adds a failed status of the delivery rid, unless its code holds nothing. accepted is when the
-// service took the message.
+// Add adds a failed status of the delivery rid, unless its code begins no hold. accepted is when
+// the service took the message.
 func (f *Failures) Add(rid int64, code string, accepted, at int64) {
 	n, ok := holdingCode(code)
 	if !ok {
@@ -42,13 +42,13 @@ func (f *Failures) Add(rid int64, code string, accepted, at int64) {
 	(*f)[of] = failed{max(old.accepted, accepted), max(old.at, at)}
 }
 
-// Holding reports whether a failed status with this code holds something.
-func Holding(code string) bool {
+// BeginsHold reports whether a failed status with this code begins a hold.
+func BeginsHold(code string) bool {
 	_, ok := holdingCode(code)
 	return ok
 }
 
-// holdingCode reads the code of a failed status; false when it holds nothing.
+// holdingCode reads the code of a failed status; false when it begins no hold.
 func holdingCode(code string) (int, bool) {
 	n, err := strconv.Atoi(code)
 	if err != nil {

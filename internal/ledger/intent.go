@@ -16,7 +16,7 @@ const unlimited = int64(1) << 62
 type Sending struct {
 	Epoch, Lo, Hi, Mark int64
 	Done                bool
-	Connection          string // the one that the segment is bound to; "": none yet
+	Connection          string // of the segment; "": none yet
 
 	State     campaign.State
 	Wanted    campaign.Wanted
@@ -32,10 +32,10 @@ type Sending struct {
 
 // SendingRows are the rows that an intent is about, by their keys (RowID).
 type SendingRows struct {
-	Settled    map[int64]bool    // deliveries of From..To that have an outcome
-	Suppressed Stops             // recipients that must not be sent to
-	Retries    map[int64]Waiting // outcomes of the retries
-	Keys       map[int64]int64   // recipients.Key; where Sending.People is set
+	WithOutcome map[int64]bool    // deliveries of From..To that have an outcome
+	Suppressed  Stops             // recipients that must not be sent to
+	Retries     map[int64]Waiting // outcomes of the retries
+	Keys        map[int64]int64   // recipients.Key; where Sending.People is set
 }
 
 // Waiting is the outcome of a delivery that a retry is about.
@@ -72,7 +72,7 @@ func (s *Sending) Admit(in *campaign.Intent) (answer campaign.Granted, ok bool, 
 	case s.Epoch != in.Lease.Epoch || s.Mark != in.From || s.Done:
 		return campaign.Granted{Fenced: true}, false, nil
 	case s.Connection != "" && s.Connection != in.Connection:
-		return answer, false, fmt.Errorf("run %d segment %d is bound to connection %s and cannot be sent by %s",
+		return answer, false, fmt.Errorf("run %d segment %d has the connection %s and cannot be sent by %s",
 			no, index, s.Connection, in.Connection)
 	case in.Connection == "":
 		return answer, false, fmt.Errorf("run %d segment %d: an intent needs a connection", no, index)
@@ -80,13 +80,13 @@ func (s *Sending) Admit(in *campaign.Intent) (answer campaign.Granted, ok bool, 
 		return answer, false, fmt.Errorf("run %d segment %d: an intent for %d to %d of %d to %d", no, index, in.From, in.To, s.Lo, s.Hi)
 	}
 	if s.Wanted != campaign.WantRun || !s.State.Sends() {
-		return campaign.Granted{Held: true, To: in.From}, false, nil
+		return campaign.Granted{Denied: true, To: in.From}, false, nil
 	}
 	if !in.Until.IsZero() && !time.Now().Before(in.Until) && !mutant.On("window_unchecked") {
-		return campaign.Granted{Held: true, To: in.From, Limit: campaign.Limit{By: campaign.LimitWindow}}, false, nil
+		return campaign.Granted{Denied: true, To: in.From, Limit: campaign.Limit{By: campaign.LimitWindow}}, false, nil
 	}
 	if h, held := campaign.HeldBy(s.Holds, IntentOrigin(in), time.Now()); held && !mutant.On("holds_unread") {
-		return campaign.Granted{Held: true, HeldBy: h, To: in.From}, false, nil
+		return campaign.Granted{Denied: true, HeldBy: h, To: in.From}, false, nil
 	}
 	for i := range in.Retries {
 		if seq := in.Retries[i].Seq; seq < s.Lo || seq >= s.Hi {
@@ -106,12 +106,12 @@ func (s *Sending) Grant(in *campaign.Intent, rows SendingRows) Decision {
 	d.Answer = campaign.Granted{To: d.Mark, OverBudget: s.left == d.Count}
 	done := len(d.Grant) + len(d.SkipRetries) + len(d.Defer)
 	if short && done == 0 && d.Mark == in.From {
-		// Nothing was granted because a limit is used up: answer Held. The caller asks for all of them
+		// Nothing was granted because a limit is used up: answer Denied. The caller asks for all of them
 		// again.
 		stale = nil
 	}
 	if nothing := d.Mark == in.From && done+len(stale) == 0; nothing && (in.To > in.From || short) {
-		d.Answer.Held = true // by the budget or the tier
+		d.Answer.Denied = true // by the budget or the tier
 		return Decision{Answer: d.Answer, Full: d.Full}
 	}
 	switch {
@@ -158,7 +158,7 @@ func (s *Sending) group(in *campaign.Intent, rows SendingRows, d *Decision) {
 	for seq := in.From; seq < in.To; seq++ {
 		id := RowID(in.Lease.Run, seq)
 		switch why, wait := s.recipient(in, rows, id); {
-		case rows.Settled[id]:
+		case rows.WithOutcome[id]:
 		case why != "":
 			d.Skip = withReason(d.Skip, seq, why)
 		case wait.At != 0:

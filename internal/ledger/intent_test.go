@@ -22,9 +22,9 @@ func ready(change func(*Sending, *intent)) (*Sending, *intent) {
 	return s, in
 }
 
-func TestAnIntentIsAdmittedFencedHeldOrWrong(t *testing.T) {
+func TestAnIntentIsAdmittedFencedDeniedOrWrong(t *testing.T) {
 	t.Parallel()
-	none, fenced, held := campaign.Granted{}, campaign.Granted{Fenced: true}, campaign.Granted{Held: true, To: 2}
+	none, fenced, denied := campaign.Granted{}, campaign.Granted{Fenced: true}, campaign.Granted{Denied: true, To: 2}
 	ofConnection := campaign.Hold{Scope: campaign.HoldConnection, ID: "conn_1", Reason: "131048"}
 	ofAnother := campaign.Hold{Scope: campaign.HoldConnection, ID: "conn_2", Reason: "131048"}
 	ofAccount := campaign.Hold{Scope: campaign.HoldAccount, ID: "acc", Reason: "131042"}
@@ -41,23 +41,23 @@ func TestAnIntentIsAdmittedFencedHeldOrWrong(t *testing.T) {
 		"OtherEpoch":     {func(s *Sending, _ *intent) { s.Epoch = 8 }, fenced, false, ""},
 		"OtherMark":      {func(s *Sending, _ *intent) { s.Mark = 3 }, fenced, false, ""},
 		"Done":           {func(s *Sending, _ *intent) { s.Done = true }, fenced, false, ""},
-		"PauseWanted":    {func(s *Sending, _ *intent) { s.Wanted = campaign.WantPause }, held, false, ""},
-		"Paused":         {func(s *Sending, _ *intent) { s.State = campaign.Paused }, held, false, ""},
+		"PauseWanted":    {func(s *Sending, _ *intent) { s.Wanted = campaign.WantPause }, denied, false, ""},
+		"Paused":         {func(s *Sending, _ *intent) { s.State = campaign.Paused }, denied, false, ""},
 		"InTime":         {func(_ *Sending, in *intent) { in.Until = time.Now().Add(time.Hour) }, none, true, ""},
 		"Late": {func(_ *Sending, in *intent) { in.Until = time.Now() },
-			campaign.Granted{Held: true, To: 2, Limit: campaign.Limit{By: campaign.LimitWindow}}, false, ""},
+			campaign.Granted{Denied: true, To: 2, Limit: campaign.Limit{By: campaign.LimitWindow}}, false, ""},
 		"HeldByAnother": {func(s *Sending, _ *intent) { s.Holds = []campaign.Hold{ofAnother} }, none, true, ""},
 		"HeldByItsConnection": {func(s *Sending, _ *intent) { s.Holds = []campaign.Hold{ofConnection} },
-			campaign.Granted{Held: true, To: 2, HeldBy: ofConnection}, false, ""},
+			campaign.Granted{Denied: true, To: 2, HeldBy: ofConnection}, false, ""},
 		"HeldByItsAccount": {func(s *Sending, in *intent) { s.Holds, in.Origin.Account = []campaign.Hold{ofAccount}, "acc" },
-			campaign.Granted{Held: true, To: 2, HeldBy: ofAccount}, false, ""},
-		"BoundToAnother":    {func(s *Sending, _ *intent) { s.Connection = "conn_2" }, none, false, "is bound to connection conn_2"},
-		"NoConnection":      {func(_ *Sending, in *intent) { in.Connection = "" }, none, false, "an intent needs a connection"},
-		"Backwards":         {func(_ *Sending, in *intent) { in.To = 1 }, none, false, "an intent for 2 to 1 of 0 to 8"},
-		"BeyondTheEnd":      {func(_ *Sending, in *intent) { in.To = 9 }, none, false, "an intent for 2 to 9 of 0 to 8"},
-		"RetryOfTheNext":    {func(_ *Sending, in *intent) { in.Retries = retries(8) }, none, false, "retry of seq 8 is not of segment 0"},
-		"RetryOfTheEarlier": {func(s *Sending, in *intent) { s.Lo, in.Retries = 1, retries(0) }, none, false, "retry of seq 0 is not of"},
-		"RetryOfTheBorders": {func(_ *Sending, in *intent) { in.Retries = retries(0, 7) }, none, true, ""},
+			campaign.Granted{Denied: true, To: 2, HeldBy: ofAccount}, false, ""},
+		"OfAnotherConnection": {func(s *Sending, _ *intent) { s.Connection = "conn_2" }, none, false, "has the connection conn_2"},
+		"NoConnection":        {func(_ *Sending, in *intent) { in.Connection = "" }, none, false, "an intent needs a connection"},
+		"Backwards":           {func(_ *Sending, in *intent) { in.To = 1 }, none, false, "an intent for 2 to 1 of 0 to 8"},
+		"BeyondTheEnd":        {func(_ *Sending, in *intent) { in.To = 9 }, none, false, "an intent for 2 to 9 of 0 to 8"},
+		"RetryOfTheNext":      {func(_ *Sending, in *intent) { in.Retries = retries(8) }, none, false, "retry of seq 8 is not of segment 0"},
+		"RetryOfTheEarlier":   {func(s *Sending, in *intent) { s.Lo, in.Retries = 1, retries(0) }, none, false, "retry of seq 0 is not of"},
+		"RetryOfTheBorders":   {func(_ *Sending, in *intent) { in.Retries = retries(0, 7) }, none, true, ""},
 	} {
 		s, in := ready(c.change)
 		got, ok, err := s.Admit(in)
@@ -111,13 +111,13 @@ func TestAnIntentIsGrantedUntilTheBudgetEnds(t *testing.T) {
 			Decision{Answer: campaign.Granted{To: 6}, Write: true, Mark: 6, Count: 4}},
 		"ResumedWhileLeased": {func(s *Sending, in *intent) { s.State, in.To = campaign.Ready, 3 }, SendingRows{},
 			Decision{Answer: campaign.Granted{To: 3}, Write: true, Mark: 3, Count: 1, Start: true}},
-		"SettledAndStoppedCostNothing": {nil, SendingRows{Settled: map[int64]bool{row(2): true, row(3): true}, Suppressed: stop(3, 4)},
+		"OutcomesAndStoppedCostNothing": {nil, SendingRows{WithOutcome: map[int64]bool{row(2): true, row(3): true}, Suppressed: stop(3, 4)},
 			Decision{Write: true, Mark: 6, Count: 1, Skip: skips{4: campaign.OptedOut},
 				Answer: campaign.Granted{To: 6, Skipped: skips{4: campaign.OptedOut}}}},
 		"NothingLeft": {func(s *Sending, _ *intent) { s.Taken = 5 }, SendingRows{},
-			Decision{Answer: campaign.Granted{To: 2, OverBudget: true, Held: true}}},
+			Decision{Answer: campaign.Granted{To: 2, OverBudget: true, Denied: true}}},
 		"MoreTakenThanItAllows": {func(s *Sending, _ *intent) { s.Taken = 6 }, SendingRows{},
-			Decision{Answer: campaign.Granted{To: 2, OverBudget: true, Held: true}}},
+			Decision{Answer: campaign.Granted{To: 2, OverBudget: true, Denied: true}}},
 		"NothingAskedFor": {func(s *Sending, in *intent) { s.Taken, in.To = 5, 2 }, SendingRows{},
 			Decision{Answer: over(2, nil), Write: true, Mark: 2}},
 		"ARetryThatWasCounted": {func(s *Sending, in *intent) { s.Taken, in.To, in.Retries = 5, 2, retries(1) },
@@ -128,7 +128,7 @@ func TestAnIntentIsGrantedUntilTheBudgetEnds(t *testing.T) {
 			Decision{Answer: over(3, nil), Write: true, Mark: 3, Count: 2, Grant: first}},
 		"ARetryBeyondTheBudget": {func(s *Sending, in *intent) { s.Taken, in.To, in.Retries = 5, 2, first },
 			SendingRows{Retries: waiting(Deferred, 0, 1)},
-			Decision{Answer: campaign.Granted{To: 2, OverBudget: true, Held: true}}},
+			Decision{Answer: campaign.Granted{To: 2, OverBudget: true, Denied: true}}},
 		"ARetryBeyondTheBudgetOfTheGroup": {func(_ *Sending, in *intent) { in.To, in.Retries = 4, first },
 			SendingRows{Retries: waiting(Deferred, 0, 1)}, // it is not granted: it must not be posted
 			Decision{Answer: over(4, skips{1: ""}), Write: true, Mark: 4, Count: 2}},

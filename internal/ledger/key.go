@@ -16,7 +16,7 @@ func RunOf(rid int64) campaign.RunNo { return campaign.RunNo(rid >> 32) }
 // seqOf is the seq of a row id.
 func seqOf(rid int64) int64 { return rid & 0xffffffff }
 
-// MaxSeq is one past the last seq that a row id can hold.
+// MaxSeq is one past the last seq that a row id has room for.
 const MaxSeq = int64(1) << 32
 
 // SegmentKey is a segment's key: the run's number in the high half, its index in the low one.

@@ -25,7 +25,7 @@ type Options struct {
 	Notify func(campaign.NotificationKind) []string
 
 	// Sender takes the ledger for sending. On SQLite it locks PATH.lock until Close, or
-	// fails with campaign.ErrLocked naming the process that holds it; and since nobody
+	// fails with campaign.ErrLocked naming the process that has it; and since nobody
 	// else can be sending then, every lease in the ledger ends at once. On PostgreSQL any number
 	// of processes are senders; leases of those that died run out.
 	Sender bool

@@ -7,8 +7,8 @@ import (
 	"campaignd/internal/mutant"
 )
 
-// Unsettled is what of a segment has no final outcome. Times are in milliseconds.
-type Unsettled struct {
+// Unfinished is what of a segment has no final outcome. Times are in milliseconds.
+type Unfinished struct {
 	Missing                    int64 // deliveries below the mark without an outcome
 	Deferred, Retrying, Doubts int64 // outcomes in these states
 	NextDue                    int64 // of the first deferred one
@@ -18,7 +18,7 @@ type Unsettled struct {
 // Park says whether the segment is done, and otherwise when it may be claimed again. Deliveries
 // below the mark whose results are not recorded yet wake it at once, whatever wake says: if their
 // owner dies now, somebody must find them. ends says when the window of a doubt is over.
-func (s Segment) Park(u Unsettled, now, wake time.Time, ends func(since time.Time) time.Time) (p campaign.Parked) {
+func (s Segment) Park(u Unfinished, now, wake time.Time, ends func(since time.Time) time.Time) (p campaign.Parked) {
 	if mutant.On("doubts_not_claimable") {
 		u.Doubts = 0
 	}

@@ -13,8 +13,8 @@ func TestEachDeliveryOfARunIsCountedOnce(t *testing.T) {
 	const run = 3
 	type row = []any // index, lo, hi, mark, done, alive
 	type count = map[campaign.Status]int64
-	var settled Group
-	settled.State, settled.N = Refused, 1
+	var refused Group
+	refused.State, refused.N = Refused, 1
 	for name, c := range map[string]struct {
 		segments []row
 		ranges   [][2]int64 // of seqs
@@ -45,7 +45,7 @@ func TestEachDeliveryOfARunIsCountedOnce(t *testing.T) {
 		for i := range parts {
 			p := &parts[i]
 			if ranges = append(ranges, [2]int64{seqOf(p.From), seqOf(p.To)}); p.From < p.To {
-				sum.Count(p, settled)
+				sum.Count(p, refused)
 			}
 		}
 		sum.Rest(parts)

@@ -82,8 +82,8 @@ func (c Contact) Until() int64 {
 	return c.At + PairFor.Milliseconds()
 }
 
-// Reached is a place of a tier that a granted delivery holds, alone or beside other messages to the
-// same recipient.
+// Reached is a place of a tier that a granted delivery has taken, alone or beside other messages to
+// the same recipient.
 type Reached struct {
 	Portfolio string
 	Key, RID  int64

@@ -107,7 +107,7 @@ const (
 	maxTime      = 1<<63 - 1
 )
 
-// The bounds of a page of selected deliveries.
+// The limits of a page of selected deliveries.
 const (
 	// pageTime is how long a page looks for deliveries before it ends with what it has. Each read is
 	// made so long that it ends within what is left of that time.

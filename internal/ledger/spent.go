@@ -13,24 +13,24 @@ const quarter = int64(15 * time.Minute / time.Millisecond)
 // SpentPage is how many segments one snapshot counts: a few milliseconds of reading.
 const SpentPage = 16
 
-// Begun is a segment of which something may have been sent, and whose count is not kept yet.
-type Begun struct {
+// SpentSegment is a segment of which something may have been sent, and whose count is not kept yet.
+type SpentSegment struct {
 	Key        int64
 	From, To   int64 // row ids of the deliveries below its mark
 	Done       bool
 	Connection string
 }
 
-// ScanBegun reads key, lo, mark, hi and done of a segment, and its connection.
-func ScanBegun(scan func(...any) error) (b Begun, err error) {
+// ScanSpentSegment reads key, lo, mark, hi and done of a segment, and its connection.
+func ScanSpentSegment(scan func(...any) error) (s SpentSegment, err error) {
 	var lo, mark, hi int64
-	err = scan(&b.Key, &lo, &mark, &hi, &b.Done, &b.Connection)
-	if b.Done {
+	err = scan(&s.Key, &lo, &mark, &hi, &s.Done, &s.Connection)
+	if s.Done {
 		mark = hi
 	}
-	no := RunOf(b.Key)
-	b.From, b.To = RowID(no, lo), RowID(no, mark)
-	return b, err
+	no := RunOf(s.Key)
+	s.From, s.To = RowID(no, lo), RowID(no, mark)
+	return s, err
 }
 
 // SpentGroup counts the outcomes of a segment of one quarter of an hour.
@@ -76,24 +76,24 @@ func (c *SpentCount) Since() int64 { return c.since }
 
 // Add adds a segment with its groups. A delivery below the mark without an outcome is being posted,
 // or its owner died. The count of a done segment is kept, unless it was moved.
-func (c *SpentCount) Add(b Begun, groups []SpentGroup) {
+func (c *SpentCount) Add(s SpentSegment, groups []SpentGroup) {
 	rows, kept := int64(0), len(c.folds)
-	several := slices.ContainsFunc(groups, func(g SpentGroup) bool { return g.Connection != "" && g.Connection != b.Connection })
+	several := slices.ContainsFunc(groups, func(g SpentGroup) bool { return g.Connection != "" && g.Connection != s.Connection })
 	for _, g := range groups {
 		rows += g.Rows
 		n := g.Sent + g.Twice
-		by := cmp.Or(g.Connection, b.Connection)
+		by := cmp.Or(g.Connection, s.Connection)
 		if g.Quarter >= c.since {
 			c.sum[by] += n
 		}
-		if c.sum[by] += g.Retrying; b.Done && n > 0 && !several {
-			c.folds = append(c.folds, Folded{b.Key, g.Quarter, b.Connection, n})
+		if c.sum[by] += g.Retrying; s.Done && n > 0 && !several {
+			c.folds = append(c.folds, Folded{s.Key, g.Quarter, s.Connection, n})
 		}
 	}
-	if !b.Done {
-		c.sum[b.Connection] += b.To - b.From - rows
+	if !s.Done {
+		c.sum[s.Connection] += s.To - s.From - rows
 	} else if len(c.folds) == kept && !several {
-		c.folds = append(c.folds, Folded{b.Key, 0, b.Connection, 0}) // nothing was sent
+		c.folds = append(c.folds, Folded{s.Key, 0, s.Connection, 0}) // nothing was sent
 	}
 }
 

@@ -21,7 +21,7 @@ const (
 	Doubt Outcome = 3
 	// Unknown: a doubt whose window ended. It can be adopted for ever.
 	Unknown Outcome = 4
-	// Accepted: it has a message id. The rank and the times hold what webhooks said.
+	// Accepted: it has a message id. The rank and the times are what webhooks said.
 	Accepted Outcome = 5
 	// Refused: definitely not sent, for good.
 	Refused Outcome = 6

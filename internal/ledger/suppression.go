@@ -100,7 +100,7 @@ func ProofText(p campaign.Proof) string {
 	return string(text)
 }
 
-// maxMoves bounds how often an opt-out follows a recipient from number to number at once.
+// maxMoves limits how often an opt-out follows a recipient from number to number at once.
 const maxMoves = 8
 
 // Carry gives suppressions that were written to the numbers that their recipients have now. find

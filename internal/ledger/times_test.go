@@ -31,7 +31,7 @@ func TestAStatusFromTheFutureHasTheTimeItCame(t *testing.T) {
 	}
 }
 
-// Ledgers of every age hold these numbers, and so do the texts of statements.
+// Ledgers of every age have these numbers, and so do the texts of statements.
 func TestStoredNumbersNeverChange(t *testing.T) {
 	t.Parallel()
 	got := fmt.Sprint([]Outcome{Deferred, Retrying, Doubt, Unknown, Accepted, Refused, Skipped},

@@ -100,7 +100,7 @@ func accepted(ctx context.Context, l campaign.Ledger, job importJob) (ids []stri
 			if err != nil {
 				return nil, err
 			}
-			if granted[0].Held || granted[0].Fenced || granted[0].To != to {
+			if granted[0].Denied || granted[0].Fenced || granted[0].To != to {
 				return nil, fmt.Errorf("an intent was answered %+v, want it granted", granted[0])
 			}
 			lease.Mark = to

@@ -63,7 +63,7 @@ func aWrongArgumentIsRefusedAndWritesNothing(t *testing.T, l Tables) {
 		"Wanted": {func() error { _, err := l.SetWanted(t.Context(), r.No, "perhaps"); return err },
 			`wanted "perhaps": want run, pause or cancel`},
 		"AnotherConnection": {intend(campaign.Intent{Connection: "conn_2", From: 2, To: 3}),
-			"is bound to connection conn_1 and cannot be sent by conn_2"},
+			"has the connection conn_1 and cannot be sent by conn_2"},
 		"SeqTooLow":       {add(before, campaign.Segment{Hi: 1}), "seq -1 is out of range"},
 		"SeqTooHigh":      {add(far, campaign.Segment{Hi: 1}), "is out of range"},
 		"SegmentTooLarge": {add(Rows(0, 1), campaign.Segment{Hi: size + 1}), "segment 0 covers 0 to 4097, want at most 4096 from 0"},
@@ -83,10 +83,10 @@ func aWrongArgumentIsRefusedAndWritesNothing(t *testing.T, l Tables) {
 			t.Errorf("%s: the other run has %d rows, is %s, %v; want 0, importing, no error", name, now.Rows, now.State, err)
 		}
 	}
-	var unbound campaign.Intent
+	var without campaign.Intent
 	fresh := Load(t, l, 1)
-	unbound.Lease, unbound.To = ClaimAll(t, l, fresh.No)[0], 1
-	if _, err := l.Intend(t.Context(), []campaign.Intent{unbound}); err == nil ||
+	without.Lease, without.To = ClaimAll(t, l, fresh.No)[0], 1
+	if _, err := l.Intend(t.Context(), []campaign.Intent{without}); err == nil ||
 		!strings.Contains(err.Error(), "an intent needs a connection") {
 		t.Errorf("an intent of no connection: %v; want an error with %q", err, "an intent needs a connection")
 	}

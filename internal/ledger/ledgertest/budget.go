@@ -28,7 +28,7 @@ func budgeted(t *testing.T, l campaign.Ledger, n, budget int64) campaign.Run {
 }
 
 // A delivery that was given back unposted does not count against the budget any more. Its retry
-// needs the budget again, and does not hold up other deliveries.
+// needs the budget again, and does not delay other deliveries.
 func aRetryBeyondTheBudgetIsHeldAndNotSkipped(t *testing.T, l Tables) {
 	r := budgeted(t, l, 5, 3)
 	lease := ClaimAll(t, l, r.No)[0]
@@ -54,7 +54,7 @@ func aRetryBeyondTheBudgetIsHeldAndNotSkipped(t *testing.T, l Tables) {
 	}
 	ds := Rows(0, 2)
 	both := []campaign.Retry{{Delivery: ds[0], Attempt: 1}, {Delivery: ds[1], Attempt: 1}}
-	if d := cmp.Diff(campaign.Granted{Held: true, To: 5, OverBudget: true}, intend(campaign.Intent{From: 5, To: 5, Retries: both})); d != "" {
+	if d := cmp.Diff(campaign.Granted{Denied: true, To: 5, OverBudget: true}, intend(campaign.Intent{From: 5, To: 5, Retries: both})); d != "" {
 		t.Errorf("retries without a budget (-want +got):\n%s", d)
 	}
 	if got := Totals(t, l, r.No)[campaign.Queued]; got != 2 {
@@ -72,7 +72,7 @@ func aRetryBeyondTheBudgetIsHeldAndNotSkipped(t *testing.T, l Tables) {
 	}
 }
 
-// An intent that asks for nothing new is never held: the answer is the mark, whatever the budget.
+// An intent that asks for nothing new is never denied: the answer is the mark, whatever the budget.
 func anIntentForNothingIsNotHeld(t *testing.T, l Tables) {
 	r := budgeted(t, l, 4, 2)
 	lease := ClaimAll(t, l, r.No)[0]
@@ -89,7 +89,7 @@ func anIntentForNothingIsNotHeld(t *testing.T, l Tables) {
 		{"nothing, over the budget", campaign.Intent{From: 2, To: 2}, campaign.Granted{To: 2, OverBudget: true}},
 		{"a stale retry", campaign.Intent{From: 2, To: 2, Retries: answered},
 			campaign.Granted{To: 2, OverBudget: true, Skipped: map[int64]campaign.SkipReason{0: ""}}},
-		{"one too many", campaign.Intent{From: 2, To: 3}, campaign.Granted{To: 2, OverBudget: true, Held: true}},
+		{"one too many", campaign.Intent{From: 2, To: 3}, campaign.Granted{To: 2, OverBudget: true, Denied: true}},
 	} {
 		c.in.Lease, c.in.Connection = lease, "conn_1"
 		g, err := l.Intend(t.Context(), []campaign.Intent{c.in})

@@ -130,10 +130,10 @@ var cancelPromises = []promise{
 	}},
 	{"WhatIsToBeCancelledIsClaimedAnywhereAtOnce", func(f *fixture) {
 		r := f.imported(campaign.SegmentSize + 1)
-		bound := f.lease(r.No, long)
-		f.sent(bound, 0, 1)
-		f.record(acceptance(bound, 0))
-		f.done(f.l.Park(f.ctx, bound, time.Now().Add(long), After(time.Minute)))
+		sent := f.lease(r.No, long)
+		f.sent(sent, 0, 1)
+		f.record(acceptance(sent, 0))
+		f.done(f.l.Park(f.ctx, sent, time.Now().Add(long), After(time.Minute)))
 		f.none("of a run that is not to be cancelled", f.claimCancelled(true, r.No))
 		f.cancel(r.No)
 		ls := f.claimCancelled(false, r.No)
@@ -141,7 +141,7 @@ var cancelPromises = []promise{
 			f.Fatalf("claimed %+v; want length 2", ls)
 		}
 		for _, l := range ls {
-			if bound := l.Index == 0; bound != (l.Connection == "conn_1") || bound != l.Recovered {
+			if first := l.Index == 0; first != (l.Connection == "conn_1") || first != l.Recovered {
 				f.Errorf("lease %+v; want Connection conn_1 and Recovered exactly of the first", l)
 			}
 		}

@@ -88,7 +88,7 @@ var erasurePromises = []promise{
 		f.anonymous(r.No, 2)
 		f.sound(r.No)
 	}},
-	{"WhatIsUnderWayIsErasedWhenItHasSettled", func(f *fixture) {
+	{"WhatIsUnderWayIsErasedWhenItHasEnded", func(f *fixture) {
 		r, l := f.begun(3, 2)
 		f.record(doubtful(l, 1))
 		f.erases(0, campaign.Erased{UnderWay: 1})

@@ -18,7 +18,7 @@ type Faults struct {
 	Fail   func(n int)                     // makes the n-th statement from now on fail; 0: none
 	Failed func() string                   // the statement that failed since; "": none
 	Is     func(error) bool                // whether an error is that of the statement
-	Rows   func(*testing.T) string         // every row that the ledger holds
+	Rows   func(*testing.T) string         // every row of the ledger
 	Exec   func(t *testing.T, stmt string) // runs a statement of SQL beside the ledger
 	Some   bool                            // some methods have no statement that can fail
 }
@@ -30,7 +30,7 @@ type quarantined interface {
 }
 
 // RunFaults makes each statement of each method fail in turn. The method must return the error and
-// change nothing, and the same call must succeed afterwards. The same holds for a context that
+// change nothing, and the same call must succeed afterwards. The same is true for a context that
 // ended.
 func RunFaults(t *testing.T, open func(*testing.T) (campaign.Ledger, Faults)) {
 	var l campaign.Ledger

@@ -175,8 +175,8 @@ func (f *fixture) intend(in campaign.Intent) campaign.Granted {
 func (f *fixture) sent(l campaign.Lease, from, to int64) {
 	f.Helper()
 	g := f.intend(intent(l, from, to))
-	if g.Held || g.Fenced || g.To != to || len(g.Skipped) > 0 {
-		f.Fatalf("intent for %d to %d: %+v; want not Held, not Fenced, To %+v, none", from, to, g, to)
+	if g.Denied || g.Fenced || g.To != to || len(g.Skipped) > 0 {
+		f.Fatalf("intent for %d to %d: %+v; want not Denied, not Fenced, To %+v, none", from, to, g, to)
 	}
 }
 
@@ -297,8 +297,8 @@ func (f *fixture) sound(no campaign.RunNo) {
 func (f *fixture) sentRetry(l campaign.Lease, mark, seq int64, attempt int) {
 	f.Helper()
 	g := f.intend(retry(l, mark, seq, attempt))
-	if g.Held || g.Fenced || len(g.Skipped) > 0 {
-		f.Fatalf("retry of seq %d: %+v; want not Held, not Fenced, none", seq, g)
+	if g.Denied || g.Fenced || len(g.Skipped) > 0 {
+		f.Fatalf("retry of seq %d: %+v; want not Denied, not Fenced, none", seq, g)
 	}
 }
 

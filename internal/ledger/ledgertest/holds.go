@@ -59,7 +59,7 @@ func (f *fixture) held(l campaign.Lease, mark int64, o campaign.Origin, want str
 	f.Helper()
 	in := intent(l, mark, mark)
 	in.Origin = o
-	if g := f.intend(in); g.Fenced || g.Held != (want != "") || g.HeldBy.Reason != want || g.To != mark {
+	if g := f.intend(in); g.Fenced || g.Denied != (want != "") || g.HeldBy.Reason != want || g.To != mark {
 		f.Errorf("an intent of %+v is answered %+v; want it held by %q, at %d", o, g, want, mark)
 	}
 }
@@ -107,7 +107,7 @@ var holdPromises = []promise{
 		healthy := intent(l, 1, 1)
 		gs, err := f.l.Intend(f.ctx, []campaign.Intent{both, healthy})
 		f.ok(err)
-		if !gs[0].Held || gs[0].HeldBy.Reason != "131042" || gs[0].To != 1 || gs[1].Held {
+		if !gs[0].Denied || gs[0].HeldBy.Reason != "131042" || gs[0].To != 1 || gs[1].Denied {
 			f.Errorf("got %+v; want the first held by 131042 at 1, the second not held", gs)
 		}
 		f.counted(r.No, map[campaign.Status]int64{campaign.Queued: 4})
@@ -115,8 +115,8 @@ var holdPromises = []promise{
 			f.Errorf("taken %d, want %d", got, want)
 		}
 		f.lifts(1, well(campaign.HoldByOperator, minutes(0)))
-		if g := f.intend(both); g.Held || g.To != 3 || len(g.Skipped) > 0 {
-			f.Errorf("lifted: %+v; want To 3, not Held, none skipped", g)
+		if g := f.intend(both); g.Denied || g.To != 3 || len(g.Skipped) > 0 {
+			f.Errorf("lifted: %+v; want To 3, not Denied, none skipped", g)
 		}
 	}},
 	{"AHoldWithoutOriginNamesTheConnection", func(f *fixture) {

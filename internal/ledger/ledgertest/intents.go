@@ -68,20 +68,20 @@ var intentPromises = []promise{
 		in := intent(l, 2, 4)
 		in.Connection = "conn_2"
 		if _, err := f.l.Intend(f.ctx, []campaign.Intent{in}); err == nil {
-			f.Error("a bound segment changed its connection")
+			f.Error("a segment with a connection changed it")
 		}
 	}},
 	{"APauseHoldsTheNextIntent", func(f *fixture) {
 		r, l := f.begun(4, 1)
 		f.done(f.l.SetWanted(f.ctx, r.No, campaign.WantPause))
-		if g := f.intend(intent(l, 1, 2)); !g.Held || g.To != 1 {
+		if g := f.intend(intent(l, 1, 2)); !g.Denied || g.To != 1 {
 			f.Errorf("wanted pause: %+v", g)
 		}
 		f.done(f.l.SetWanted(f.ctx, r.No, campaign.WantRun))
 		f.sent(l, 1, 2)
 		f.done(f.l.SetState(f.ctx, r.No, []campaign.State{campaign.Running}, campaign.Paused, campaign.PausedByBreaker, ""))
-		if g := f.intend(intent(l, 2, 3)); !g.Held {
-			f.Errorf("paused: %+v; want Held", g)
+		if g := f.intend(intent(l, 2, 3)); !g.Denied {
+			f.Errorf("paused: %+v; want Denied", g)
 		}
 		f.record(acceptance(l, 0)) // a result of an earlier intent is still recorded
 		f.status(r.No, 0, campaign.Accepted)
@@ -95,7 +95,7 @@ var intentPromises = []promise{
 		r, l := f.leased(4, long)
 		in := intent(l, 0, 2)
 		in.Until = time.Now().Add(-time.Millisecond)
-		want := campaign.Granted{Held: true, Limit: campaign.Limit{By: campaign.LimitWindow}}
+		want := campaign.Granted{Denied: true, Limit: campaign.Limit{By: campaign.LimitWindow}}
 		if d := cmp.Diff(want, f.intend(in)); d != "" {
 			f.Errorf("-want +got:\n%s", d)
 		}
@@ -103,8 +103,8 @@ var intentPromises = []promise{
 			f.Errorf("mark %d, want 0", s.Mark)
 		}
 		in.Until = time.Now().Add(time.Hour)
-		if g := f.intend(in); g.Held || g.To != 2 {
-			f.Errorf("in time: %+v; want not Held, To 2", g)
+		if g := f.intend(in); g.Denied || g.To != 2 {
+			f.Errorf("in time: %+v; want not Denied, To 2", g)
 		}
 	}},
 	{"AStopBeforeTheIntentIsObeyed", func(f *fixture) {
@@ -152,7 +152,7 @@ var intentPromises = []promise{
 	{"ACancelledRunIsGrantedNothing", func(f *fixture) {
 		r, l := f.leased(2, long)
 		f.done(f.l.SetWanted(f.ctx, r.No, campaign.WantCancel))
-		if d := cmp.Diff(campaign.Granted{Held: true}, f.intend(intent(l, 0, 2))); d != "" {
+		if d := cmp.Diff(campaign.Granted{Denied: true}, f.intend(intent(l, 0, 2))); d != "" {
 			f.Errorf("granted (-want +got):\n%s", d)
 		}
 	}},
@@ -280,8 +280,8 @@ var intentPromises = []promise{
 			f.Errorf("-want +got:\n%s", d)
 		}
 		g := f.intend(intent(ls[0], 5, 6))
-		if !g.Held || !g.OverBudget || g.To != 5 {
-			f.Errorf("the budget is used up: %+v; want Held, OverBudget, To 5", g)
+		if !g.Denied || !g.OverBudget || g.To != 5 {
+			f.Errorf("the budget is used up: %+v; want Denied, OverBudget, To 5", g)
 		}
 		if got := f.run(r.No); got.Taken != 7 {
 			f.Errorf("taken %d; want Taken 7", got.Taken)

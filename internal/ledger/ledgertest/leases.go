@@ -73,7 +73,7 @@ var leasePromises = []promise{
 		}
 		dead := f.lease(r.No, gone)
 		f.sent(dead, 0, 3)
-		live := f.claim(r.No, long, 2) // the dead owner's segment, which is bound, and a new one
+		live := f.claim(r.No, long, 2) // the dead owner's segment, which has the connection, and a new one
 		if len(live) != 2 || live[0].Index != dead.Index {
 			f.Fatalf("claimed %+v; want length 2, Index %+v", live, dead.Index)
 		}
@@ -100,22 +100,22 @@ var leasePromises = []promise{
 		}
 		check("nothing was begun")
 		any, mine := campaign.BegunSegment{Run: a.No}, campaign.BegunSegment{Run: a.No, Connection: "conn_1"}
-		held := f.claim(a.No, long, 3)
+		leases := f.claim(a.No, long, 3)
 		check("all of it is owned")
-		f.sent(held[0], 0, 3)
-		f.sent(held[1], held[1].Lo, held[1].Lo+1)
-		for _, l := range held {
+		f.sent(leases[0], 0, 3)
+		f.sent(leases[1], leases[1].Lo, leases[1].Lo+1)
+		for _, l := range leases {
 			f.ok(f.l.Release(f.ctx, l, nil))
 		}
-		check("two are bound to the connection, and one is not", any, mine)
+		check("two have the connection, and one has none", any, mine)
 		if got, err := f.l.FreeBegun(f.ctx, []campaign.RunNo{b.No}); err != nil || len(got) > 0 {
 			f.Errorf("of another run: %+v, %v; want no error, length 0", got, err)
 		}
-		held = f.claim(a.No, long, 2)
-		check("the bound ones are owned again", any)
-		_, err := f.l.Recover(f.ctx, held[0], at(1))
+		leases = f.claim(a.No, long, 2)
+		check("those of the connection are owned again", any)
+		_, err := f.l.Recover(f.ctx, leases[0], at(1))
 		f.ok(err)
-		_, err = f.l.Park(f.ctx, held[0], time.Now().Add(time.Hour), After(time.Hour))
+		_, err = f.l.Park(f.ctx, leases[0], time.Now().Add(time.Hour), After(time.Hour))
 		f.ok(err)
 		check("one waits for its time", any)
 	}},

@@ -121,5 +121,5 @@ func GrantedDespiteAHold(t *testing.T, through, asked campaign.Ledger) bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return !g[0].Held
+	return !g[0].Denied
 }

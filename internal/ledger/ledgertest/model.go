@@ -44,10 +44,10 @@ func (r *modelRow) ended(s campaign.Status) campaign.Status {
 }
 
 type model struct {
-	mark int64
-	held bool // a lease is held by the test
-	done bool
-	rows [modelRows]modelRow
+	mark   int64
+	leased bool // the test has a lease
+	done   bool
+	rows   [modelRows]modelRow
 }
 
 // shown is the status that a report must print.
@@ -116,10 +116,10 @@ func (m *machine) Claim(t *rapid.T) {
 	if len(ls) != 1 || ls[0].Mark != m.mark {
 		t.Fatalf("claimed %+v, mark %d; want length 1, Mark %+v", ls, m.mark, m.mark)
 	}
-	if m.held {
+	if m.leased {
 		m.old = append(m.old, m.lease)
 	}
-	m.lease, m.held = ls[0], true
+	m.lease, m.leased = ls[0], true
 	want := 0
 	for i := range m.rows {
 		if m.rows[i].status == campaign.Sending {
@@ -134,7 +134,7 @@ func (m *machine) Claim(t *rapid.T) {
 
 // Intend moves the mark.
 func (m *machine) Intend(t *rapid.T) {
-	if !m.held {
+	if !m.leased {
 		t.Skip("no lease")
 	}
 	n := rapid.Int64Range(1, 4).Draw(t, "n")
@@ -143,8 +143,8 @@ func (m *machine) Intend(t *rapid.T) {
 		t.Skip("at the end")
 	}
 	g := m.f.intend(intent(m.lease, m.mark, to))
-	if g.Held || g.Fenced || g.To != to {
-		t.Fatalf("got %+v; want not Held, not Fenced, To %+v", g, to)
+	if g.Denied || g.Fenced || g.To != to {
+		t.Fatalf("got %+v; want not Denied, not Fenced, To %+v", g, to)
 	}
 	for seq := m.mark; seq < to; seq++ {
 		if m.rows[seq].status == campaign.Queued {
@@ -167,7 +167,7 @@ func (m *machine) StaleIntend(t *rapid.T) {
 
 // Retry commits the intents of the retries that are due.
 func (m *machine) Retry(t *rapid.T) {
-	if !m.held {
+	if !m.leased {
 		t.Skip("no lease")
 	}
 	due, err := m.f.l.Due(m.f.ctx, m.lease, time.Now().Add(time.Hour), 2)
@@ -187,8 +187,8 @@ func (m *machine) Retry(t *rapid.T) {
 		t.Skip("nothing due")
 	}
 	g := m.f.intend(campaign.Intent{Lease: m.lease, Connection: "conn_1", From: m.mark, To: m.mark, Retries: due})
-	if g.Fenced || g.Held || len(g.Skipped) > 0 {
-		t.Fatalf("got %+v; want not Fenced, not Held, none", g)
+	if g.Fenced || g.Denied || len(g.Skipped) > 0 {
+		t.Fatalf("got %+v; want not Fenced, not Denied, none", g)
 	}
 	for _, d := range due {
 		row := &m.rows[d.Seq]
@@ -231,7 +231,7 @@ func (m *machine) Record(t *rapid.T) {
 		row.status, row.deferred = row.ended(campaign.Refused), false
 	case kind == campaign.ResultDeferred && inFlight && same:
 		row.status, row.deferred = campaign.Queued, true
-	case kind == campaign.ResultDoubt && row.status == campaign.Sending && same && current && m.held:
+	case kind == campaign.ResultDoubt && row.status == campaign.Sending && same && current && m.leased:
 		row.doubt()
 	}
 }
@@ -251,7 +251,7 @@ func (m *machine) Status(t *rapid.T) {
 
 // Resolve ends the window of all doubts.
 func (m *machine) Resolve(t *rapid.T) {
-	if !m.held {
+	if !m.leased {
 		t.Skip("no lease")
 	}
 	policy := rapid.SampledFrom([]campaign.OnUncertain{campaign.UncertainHold, campaign.UncertainResend}).Draw(t, "policy")
@@ -273,7 +273,7 @@ func (m *machine) Resolve(t *rapid.T) {
 
 // SkipQueued skips what is queued.
 func (m *machine) SkipQueued(t *rapid.T) {
-	if !m.held || rapid.IntRange(0, 9).Draw(t, "seldom") > 0 {
+	if !m.leased || rapid.IntRange(0, 9).Draw(t, "seldom") > 0 {
 		t.Skip("seldom")
 	}
 	want := 0
@@ -291,7 +291,7 @@ func (m *machine) SkipQueued(t *rapid.T) {
 
 // Park gives the segment back. It must be done exactly when nothing is open.
 func (m *machine) Park(t *rapid.T) {
-	if !m.held {
+	if !m.leased {
 		t.Skip("no lease")
 	}
 	p, err := m.f.l.Park(m.f.ctx, m.lease, at(0), After(time.Minute))
@@ -299,7 +299,7 @@ func (m *machine) Park(t *rapid.T) {
 		t.Fatalf("parked %+v %v, open %v: %+v; want no error, Done other than %+v", p, err, m.open(), m.rows, m.open())
 	}
 	m.done = p.Done
-	m.old, m.held = append(m.old, m.lease), false
+	m.old, m.leased = append(m.old, m.lease), false
 }
 
 // Check compares every row and the sums.

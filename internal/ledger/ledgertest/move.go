@@ -51,14 +51,14 @@ var segmentMovePromises = []promise{
 		}
 		ls := f.by("conn_2", r.No)
 		if len(ls) != 1 || ls[0].Mark != 4 || ls[0].Connection != "" || !ls[0].Moved || !ls[0].Recovered {
-			f.Fatalf("claimed %+v; want one, unbound, moved, at mark 4", ls)
+			f.Fatalf("claimed %+v; want one, without a connection, moved, at mark 4", ls)
 		}
 		m := ls[0]
 		if n, err := f.l.Recover(f.ctx, m, at(100)); err != nil || n != 0 {
 			f.Errorf("recovered %d, %v; want none", n, err)
 		}
 		for _, in := range []campaign.Intent{over("conn_2", intent(m, 4, 6)), over("conn_2", retry(m, 6, 1, 2))} {
-			if g := f.intend(in); g.Held || g.Fenced || len(g.Skipped) > 0 {
+			if g := f.intend(in); g.Denied || g.Fenced || len(g.Skipped) > 0 {
 				f.Fatalf("over the other connection: %+v; want granted", g)
 			}
 		}
@@ -155,13 +155,13 @@ var segmentMovePromises = []promise{
 		f.intend(over("conn_3", intent(l, 4, 5)))
 		moves("conn_3")
 	}},
-	{"ABoundClaimTakesNoFreeSegment", func(f *fixture) {
+	{"AClaimOfTheSameConnectionTakesNoOther", func(f *fixture) {
 		r := f.imported(2)
-		bound := func(c *campaign.Claim) { c.Bound = true }
-		f.none("of a segment that is not bound", f.by("conn_2", r.No, bound))
+		same := func(c *campaign.Claim) { c.SameConnection = true }
+		f.none("of a segment without a connection", f.by("conn_2", r.No, same))
 		l := f.lease(r.No, long)
 		f.moved(l, "conn_2")
-		if ls := f.by("conn_2", r.No, bound); len(ls) != 1 {
+		if ls := f.by("conn_2", r.No, same); len(ls) != 1 {
 			f.Errorf("claimed %+v; want the one of the connection", ls)
 		}
 	}},

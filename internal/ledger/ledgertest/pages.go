@@ -147,7 +147,7 @@ var pagePromises = []promise{
 		}
 	}},
 	{"TheTalliesOfARunLeaveItsNeighboursOut", func(f *fixture) {
-		settle := func(no campaign.RunNo, code string) {
+		refuseAll := func(no campaign.RunNo, code string) {
 			for _, l := range f.claim(no, long, 9) {
 				f.sent(l, l.Lo, l.Hi)
 				for seq := l.Lo; seq < l.Hi; seq++ {
@@ -158,8 +158,8 @@ var pagePromises = []promise{
 			}
 		}
 		before, r, after := f.spread(2), f.spread(5), f.spread(2)
-		settle(before.No, "before")
-		settle(after.No, "after")
+		refuseAll(before.No, "before")
+		refuseAll(after.No, "after")
 		ls := append(f.claim(r.No, long, 4), f.claim(r.No, gone, 1)...)
 		if len(ls) != 5 {
 			f.Fatalf("claimed %d segments, want 5", len(ls))

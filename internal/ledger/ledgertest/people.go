@@ -48,8 +48,8 @@ func again(l campaign.Lease, mark, seq int64, attempt int, in campaign.Intent) c
 func (f *fixture) grants(in campaign.Intent, to int64, by string) campaign.Granted {
 	f.Helper()
 	g := f.intend(in)
-	if g.To != to || g.Limit.By != by || g.Held != (by != "" && to == in.From) {
-		f.Fatalf("%d to %d: granted to %d, held %v, limited by %q; want to %d, by %q", in.From, in.To, g.To, g.Held, g.Limit.By, to, by)
+	if g.To != to || g.Limit.By != by || g.Denied != (by != "" && to == in.From) {
+		f.Fatalf("%d to %d: granted to %d, held %v, limited by %q; want to %d, by %q", in.From, in.To, g.To, g.Denied, g.Limit.By, to, by)
 	}
 	return g
 }
@@ -96,7 +96,7 @@ var peoplePromises = []promise{
 		if gs[0].To != 3 || gs[1].To != 3 || gs[1].Limit.By != campaign.LimitTier {
 			f.Errorf("granted to %d and %d, limited by %q; want 3, 3 and the tier", gs[0].To, gs[1].To, gs[1].Limit.By)
 		}
-		f.record(refusal(la, 1)) // the other run holds the place too
+		f.record(refusal(la, 1)) // the other run has the place too
 		f.grants(tiered(la, 3, 4, 3), 3, campaign.LimitTier)
 		f.record(refusal(lb, 1))
 		f.grants(tiered(la, 3, 4, 3), 4, "")
@@ -108,7 +108,7 @@ var peoplePromises = []promise{
 		f.grants(over("conn_2", tiered(lb, 0, 3, 3)), 3, "")
 		f.grants(tiered(lc, 0, 2, 3), 2, "")
 		f.record(refusal(la, 0), refusal(lb, 0), refusal(la, 1), refusal(lc, 1))
-		f.grants(tiered(la, 3, 4, 3), 3, campaign.LimitTier) // c holds the first place, b the second
+		f.grants(tiered(la, 3, 4, 3), 3, campaign.LimitTier) // c has the first place, b the second
 		f.record(acceptance(lb, 1), refusal(lc, 0), refusal(lc, 0))
 		f.grants(tiered(la, 3, 4, 3), 4, "")
 		f.grants(over("conn_2", tiered(lb, 3, 4, 3)), 4, "")

@@ -158,9 +158,9 @@ func SweepStrangers(b *testing.B, l campaign.Ledger) {
 	}
 }
 
-// SettleDoubts measures what 10,000 doubts of parked segments cost, from the events that prove them
+// AdoptDoubts measures what 10,000 doubts of parked segments cost, from the events that prove them
 // to the end of their run. The doubt window is 24 hours.
-func SettleDoubts(b *testing.B, l campaign.Ledger) {
+func AdoptDoubts(b *testing.B, l campaign.Ledger) {
 	b.Helper()
 	const n = 10_000
 	for b.Loop() {

@@ -58,8 +58,8 @@ func quarantineDoubtsWhatMayHaveBeenPosted(t *testing.T, l Tables) {
 		t.Errorf("a sender that stayed: %+v %v; want no error, Fenced", g, err)
 	}
 
-	// The replayed webhooks prove what was posted, while the run is paused. No connection was bound to
-	// the second segment, so that any may have sent it.
+	// The replayed webhooks prove what was posted, while the run is paused. The second segment
+	// has no connection, so that any may have sent it.
 	event := func(seq int64, connection string, at time.Time) campaign.StatusEvent {
 		return campaign.StatusEvent{MessageID: MessageID(r.No, seq), Connection: connection, Recipient: 2348030000000 + seq,
 			Status: campaign.Delivered, At: at, ReceivedAt: now}
@@ -218,7 +218,7 @@ func quarantineOfNothingAcceptsTheLedgerAsItStands(t *testing.T, l Tables) {
 }
 
 // The deliveries are edge cases: due now and a millisecond later, the last below the mark and the
-// first above it, in a bound segment, in one that was never bound and in one that is done.
+// first above it, in a segment with a connection, in one without and in one that is done.
 func quarantineStopsAtItsEdges(t *testing.T, l Tables) {
 	const now, since, far = 1_000_000, 500_000, ledger.AuditStep
 	before, r := sparse(t, l, "before", 0), sparse(t, l, "r", 0)

@@ -247,8 +247,8 @@ var runPromises = []promise{
 			f.Errorf("a paused run that is cancelled: %+v; want State Ready, Wanted WantCancel", got)
 		}
 		l = f.claimCancelled(false, r.No)[0] // although it was parked for an hour
-		if g := f.intend(intent(l, 2, 3)); !g.Held {
-			f.Errorf("intent of a cancelled run: %+v; want Held", g)
+		if g := f.intend(intent(l, 2, 3)); !g.Denied {
+			f.Errorf("intent of a cancelled run: %+v; want Denied", g)
 		}
 		n, err := f.l.SkipQueued(f.ctx, l, campaign.RunCancelled)
 		f.ok(err)

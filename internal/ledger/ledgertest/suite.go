@@ -46,7 +46,7 @@ func Run(t *testing.T, open func(*testing.T) campaign.Ledger) {
 		{"Senders", senderPromises},
 		{"Intents", intentPromises},
 		{"People", peoplePromises},
-		{"Bounds", boundPromises},
+		{"Edges", edgePromises},
 		{"Results", resultPromises},
 		{"Statuses", statusPromises},
 		{"Holds", holdPromises},

@@ -124,7 +124,7 @@ func (f *fixture) goesOnReady(no campaign.RunNo) {
 		f.Fatalf("due %+v; want seq 1, attempt 2, 1 try", due)
 	}
 	g := f.intend(campaign.Intent{Lease: l, Connection: "conn_1", From: 2, To: 4, Retries: due})
-	if g.Held || g.To != 4 {
+	if g.Denied || g.To != 4 {
 		f.Fatalf("granted %+v; want To 4", g)
 	}
 	for seq := int64(1); seq < 4; seq++ {
@@ -140,7 +140,7 @@ func (f *fixture) goesOnReady(no campaign.RunNo) {
 	f.counted(no, map[campaign.Status]int64{campaign.Accepted: 4})
 }
 
-// goesOnDoubtful settles the doubts of a run whose owner died: an event proves the doubt and the
+// goesOnDoubtful ends the doubts of a run whose owner died: an event proves the doubt and the
 // unknown one, and the policy ends the others.
 func (f *fixture) goesOnDoubtful(no campaign.RunNo) {
 	f.Helper()
@@ -158,7 +158,7 @@ func (f *fixture) goesOnDoubtful(no campaign.RunNo) {
 	f.counted(no, map[campaign.Status]int64{campaign.Accepted: 2, campaign.Sent: 2, campaign.Unknown: 2})
 }
 
-// goesOnAdopting settles the doubts of a run by the events that waited when it was upgraded.
+// goesOnAdopting ends the doubts of a run by the events that waited when it was upgraded.
 func (f *fixture) goesOnAdopting(no campaign.RunNo) {
 	f.Helper()
 	f.sweptAt(at(5), campaign.Swept{Adopted: 4, Left: 1}) // one fits the retry in flight, too

@@ -172,15 +172,15 @@ var wireLogPromises = []promise{
 		r := f.imported(10, func(r *campaign.Run) { r.Budget = 4 })
 		f.sent(f.leaseOf("dead", r.No, gone), 0, 4)
 		heir := f.leaseOf("heir", r.No, long)
-		if g := f.intend(intent(heir, 4, 5)); !g.Held {
-			f.Fatalf("beyond the budget: %+v, want Held", g)
+		if g := f.intend(intent(heir, 4, 5)); !g.Denied {
+			f.Fatalf("beyond the budget: %+v, want Denied", g)
 		}
 		f.unposted("dead", 3, post(r.No, 0, 1))
 		for seq := range int64(3) {
 			f.sentRetry(heir, 4, seq+1, 1)
 		}
-		if g := f.intend(intent(heir, 4, 5)); !g.Held {
-			f.Errorf("beyond the budget: %+v, want Held", g)
+		if g := f.intend(intent(heir, 4, 5)); !g.Denied {
+			f.Errorf("beyond the budget: %+v, want Denied", g)
 		}
 		f.sound(r.No)
 	}},

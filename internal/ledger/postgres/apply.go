@@ -74,7 +74,7 @@ func (l *Ledger) Apply(ctx context.Context, e campaign.Events) (done campaign.Ap
 		return done, err
 	}
 	known := make([]int64, len(all)) // 0: unknown; otherwise 1 + the number of statuses that are new
-	holding := len(e.Holds)+len(e.Lifts) > 0 || slices.ContainsFunc(all, func(n *messageStatuses) bool { return ledger.Holding(n.code) })
+	holding := len(e.Holds)+len(e.Lifts) > 0 || slices.ContainsFunc(all, func(n *messageStatuses) bool { return ledger.BeginsHold(n.code) })
 	if err := l.change(ctx, l.hooks, "webhook_uncommitted", func(t *tx) error {
 		clear(known)
 		var failures ledger.Failures
@@ -151,7 +151,7 @@ const sqlResendFailed = `WITH f AS (UPDATE outcome
 
 // sqlMoveStatuses moves the statuses of known messages forward, so that events commute and may
 // repeat. All rows of a repeated message id move. For each row that it finds it returns the
-// message's position in the batch and how many of the statuses are new. No index holds any of the
+// message's position in the batch and how many of the statuses are new. No index has any of the
 // columns, so the updates are heap-only. The row of an erased number has lost its message id, and
 // keeps the hash. $10 is now.
 var sqlMoveStatuses = sqlFindStatuses + sqlForward +
@@ -202,7 +202,7 @@ const touchStep = 100
 
 // touchRuns is the part of a statement that remembers now (a parameter) as the time at which a
 // status of the runs of u was last applied. u are the outcomes that the statement changed, so a
-// transaction that waits for an outcome holds no row of a run.
+// transaction that waits for an outcome has no row of a run locked.
 func touchRuns(now string) string {
 	return fmt.Sprintf(`UPDATE run_event e SET event_at = %[1]s FROM (
 		SELECT no FROM run_event WHERE no = ANY(ARRAY(SELECT DISTINCT rid >> 32 FROM u)) AND event_at < %[1]s - %[2]d

@@ -7,7 +7,7 @@ import (
 	"campaignd/internal/ledger"
 )
 
-// sqlChecks hold what Audit asks about a range of deliveries. Each query returns the row, the seq
+// sqlChecks are what Audit asks about a range of deliveries. Each query returns the row, the seq
 // and a detail of the deliveries that break the rule.
 var sqlChecks = [ledger.DeliveryFaults]string{
 	ledger.FaultNoDelivery: `SELECT 0::bigint, o.rid & 4294967295, o.state::text FROM outcome o LEFT JOIN delivery d ON d.rid = o.rid
@@ -21,7 +21,7 @@ var sqlChecks = [ledger.DeliveryFaults]string{
 		LEFT JOIN delivery d ON d.rid = o.rid
 		WHERE o.rid >= $1 AND o.rid < $2 AND (o.rid & 4294967295) >= s.mark AND NOT s.closed
 		AND o.state <> 7 /* skipped */ LIMIT $3`,
-	ledger.FaultNotSettled: `SELECT d.row, d.rid & 4294967295, '' FROM delivery d LEFT JOIN outcome o ON o.rid = d.rid
+	ledger.FaultNoOutcome: `SELECT d.row, d.rid & 4294967295, '' FROM delivery d LEFT JOIN outcome o ON o.rid = d.rid
 		JOIN segment s ON s.id = ((d.rid >> 32) << 32) | ((d.rid & 4294967295) / 4096)
 		WHERE d.rid >= $1 AND d.rid < $2 AND s.done AND (o.rid IS NULL OR o.state IN (1, 2, 3) /* open */) LIMIT $3`,
 	ledger.FaultMessageID: `SELECT coalesce(d.row, 0), o.rid & 4294967295, o.state::text
@@ -33,7 +33,7 @@ var sqlChecks = [ledger.DeliveryFaults]string{
 			WHEN o.sent_at IS NOT NULL THEN 1 /* sent */ ELSE 0 /* none */ END LIMIT $3`,
 }
 
-// sqlHighestRow looks in both tables: either may hold the highest delivery of a run.
+// sqlHighestRow looks in both tables: either may have the highest delivery of a run.
 const sqlHighestRow = `SELECT greatest((SELECT max(rid) FROM delivery WHERE rid >= $1 AND rid < $2),
 	(SELECT max(rid) FROM outcome WHERE rid >= $1 AND rid < $2), 0)`
 

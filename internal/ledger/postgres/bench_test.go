@@ -135,7 +135,7 @@ func BenchmarkPostgresStatusesOfFour(b *testing.B) {
 	perSecond(b, int64(b.N)*size, "statuses")
 }
 
-// BenchmarkSettleDoubts measures the adoption of 10,000 doubts.
-func BenchmarkSettleDoubts(b *testing.B) {
-	ledgertest.SettleDoubts(b, openShared(b, ledger.Options{Sender: true}))
+// BenchmarkAdoptDoubts measures the adoption of 10,000 doubts.
+func BenchmarkAdoptDoubts(b *testing.B) {
+	ledgertest.AdoptDoubts(b, openShared(b, ledger.Options{Sender: true}))
 }

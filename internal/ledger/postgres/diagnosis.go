@@ -42,7 +42,8 @@ func (s *settings) unsafe() error {
 
 const sqlStandbysAndClock = `SELECT current_setting('synchronous_standby_names'), (extract(epoch FROM clock_timestamp()) * 1000000)::bigint`
 
-// Diagnose reads the settings and the clock of the server, also of a ledger that is open for reading only.
+// Diagnose reads the settings and the clock of the server, also of a ledger that is open for
+// reading only.
 func (l *Ledger) Diagnose(ctx context.Context) (d ledger.Diagnosis, err error) {
 	var set settings
 	var standbys string

@@ -62,7 +62,7 @@ type budget struct {
 // intend reads, decides and writes.
 func (l *Ledger) intend(t *tx, in []campaign.Intent) (*grants, error) {
 	g := &grants{segments: map[int64]*segment{}, runs: map[int64]*budget{}, byKey: map[int64][]string{}, byRow: map[int64][]string{},
-		at: ledger.Millis(time.Now()), rows: ledger.SendingRows{Settled: map[int64]bool{}, Retries: map[int64]ledger.Waiting{}}}
+		at: ledger.Millis(time.Now()), rows: ledger.SendingRows{WithOutcome: map[int64]bool{}, Retries: map[int64]ledger.Waiting{}}}
 	if err := l.readGrants(t, g, in, l.readHolds(in, g.at, &g.holds)); err != nil {
 		return nil, err
 	}
@@ -96,7 +96,7 @@ const (
 	sqlSendingRuns  = `SELECT no, state, wanted, marketing, budget FROM run WHERE no = ANY($1)`
 	sqlTakenBudgets = `SELECT c.no, c.taken FROM run_count c JOIN run r ON r.no = c.no
 		WHERE c.no = ANY($1) AND r.budget > 0 ORDER BY c.no FOR NO KEY UPDATE OF c`
-	sqlSettled = `SELECT o.rid FROM unnest($1::bigint[], $2::bigint[]) w (a, b) CROSS JOIN LATERAL (
+	sqlWithOutcome = `SELECT o.rid FROM unnest($1::bigint[], $2::bigint[]) w (a, b) CROSS JOIN LATERAL (
 		SELECT rid FROM outcome WHERE rid >= w.a AND rid < w.b OFFSET 0) o`
 	sqlWaiting    = `SELECT rid, state, attempt FROM outcome WHERE rid = ANY($1) ORDER BY rid FOR NO KEY UPDATE`
 	sqlSuppressed = `SELECT d.rid, s.scope FROM unnest($1::bigint[], $2::bigint[]) w (a, b)
@@ -169,9 +169,9 @@ func (l *Ledger) readGrants(t *tx, g *grants, in []campaign.Intent, holds *query
 		qs = append(qs, each(func(scan scanFunc) error {
 			var r int64
 			err := scan(&r)
-			g.rows.Settled[r] = true
+			g.rows.WithOutcome[r] = true
 			return err
-		}, sqlSettled, from, to))
+		}, sqlWithOutcome, from, to))
 	}
 	if len(rids) > 0 {
 		qs = append(qs, each(func(scan scanFunc) error {

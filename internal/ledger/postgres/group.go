@@ -143,7 +143,7 @@ func (s *intentGroups) leave(g *intentGroup, c *intentCall) bool {
 // commitGroup commits the intents of all calls in one transaction and gives each its answers. A
 // call that the transaction refuses as malformed is answered and left out, and the others go again.
 func (l *Ledger) commitGroup(ctx context.Context, calls []*intentCall) {
-	if len(calls) > 1 { // one caller's context must not end the others' calls; callTime bounds them
+	if len(calls) > 1 { // one caller's context must not end the others' calls; callTime limits them
 		ctx = context.WithoutCancel(ctx)
 	}
 	for len(calls) > 0 {

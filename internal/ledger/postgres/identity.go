@@ -22,7 +22,7 @@ var errUnsafe = errors.New("unsafe")
 // must be called before anything is sent.
 var errIdentityChanged = errors.New("the ledger may be on another server")
 
-// serverIdentity is the server that holds the ledger, and its timeline, which every promotion
+// serverIdentity is the server of the ledger, and its timeline, which every promotion
 // increases.
 type serverIdentity struct{ system, timeline int64 }
 

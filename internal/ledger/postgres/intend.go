@@ -114,7 +114,7 @@ func (l *Ledger) readBack(ctx context.Context, g *grants) (state commitState) {
 	}
 	switch {
 	case !wrote:
-		return committed // nothing was to be written, so the answers hold
+		return committed // nothing was to be written, so the answers are right
 	case !tells:
 		return vanished // nothing was granted, so it is safe to try again whether or not it was committed
 	}
@@ -141,7 +141,7 @@ const (
 		WHERE o.state = 2 /* retrying */ AND o.attempt = w.attempt`
 )
 
-// wasCommitted reads the segments until one that this owner still holds gives the answer.
+// wasCommitted reads the segments until one whose lease this owner still has gives the answer.
 func (g *grants) wasCommitted(t *tx) (commitState, error) {
 	for _, id := range slices.Sorted(maps.Keys(g.segments)) { // locks are taken in one order everywhere
 		s := g.segments[id]

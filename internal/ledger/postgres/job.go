@@ -21,7 +21,7 @@ const (
 // AcquireJob implements campaign.JobLedger, on the server's clock.
 func (l *Ledger) AcquireJob(ctx context.Context, name, owner string, d time.Duration) (lease campaign.JobLease, ok bool, err error) {
 	asked := time.Now()
-	// Callers poll: a query outside a transaction says that another holds it.
+	// Callers poll: a query outside a transaction says that another process has it.
 	if left, err := l.JobLeft(ctx, name); err != nil || left > 0 {
 		return lease, false, err
 	}

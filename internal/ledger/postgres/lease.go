@@ -54,8 +54,8 @@ func (l *Ledger) FreeBegun(ctx context.Context, runs []campaign.RunNo) (free []c
 
 const sqlTimeline = `SELECT ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint`
 
-// Claim implements campaign.SendLedger. Segments that are bound to the connection come before
-// unbound ones, because they hold retries and doubts. Leases use the server's clock. Until counts
+// Claim implements campaign.SendLedger. Segments of the connection come before those without
+// one, because they can have retries and doubts. Leases use the server's clock. Until counts
 // from before the request on this host's clock, so a lease ends earlier here than on the server.
 func (l *Ledger) Claim(ctx context.Context, c campaign.Claim) (leases []campaign.Lease, err error) {
 	if c.Max <= 0 || len(c.Runs) == 0 {
@@ -66,7 +66,7 @@ func (l *Ledger) Claim(ctx context.Context, c campaign.Claim) (leases []campaign
 	}
 	connection, owner := plainText(c.Connection), plainText(c.Owner)
 	var nos []int64
-	query, a := sqlClaimableRuns, []any{runNos(c.Runs), connection, c.Begun, c.Bound}
+	query, a := sqlClaimableRuns, []any{runNos(c.Runs), connection, c.Begun, c.SameConnection}
 	if c.Cancelled {
 		query, a = sqlCancelledRuns, []any{runNos(c.Runs), c.Seize}
 	}
@@ -88,7 +88,7 @@ func (l *Ledger) Claim(ctx context.Context, c campaign.Claim) (leases []campaign
 				break
 			}
 			var free []campaign.Lease
-			query, a := sqlClaim, []any{no, c.Max - len(leases), owner, c.Lease.Milliseconds(), connection, c.Begun, c.Bound}
+			query, a := sqlClaim, []any{no, c.Max - len(leases), owner, c.Lease.Milliseconds(), connection, c.Begun, c.SameConnection}
 			if c.Cancelled {
 				query, a = sqlClaimCancelled, append(a[:4], c.Seize)
 			}
@@ -297,7 +297,7 @@ func (l *Ledger) Recover(ctx context.Context, lease campaign.Lease, at time.Time
 
 const (
 	sqlCountOutcomes = `SELECT count(*) FROM outcome WHERE rid >= $1 AND rid < $2`
-	sqlUnsettled     = `SELECT
+	sqlUnfinished    = `SELECT
 			count(*) FILTER (WHERE state = 1 /* deferred */), count(*) FILTER (WHERE state = 2 /* retrying */),
 			count(*) FILTER (WHERE state = 3 /* in doubt */), coalesce(min(next_due) FILTER (WHERE state = 1 /* deferred */), 0),
 			coalesce(min(result_at) FILTER (WHERE state = 3 /* in doubt */), 0)
@@ -305,7 +305,7 @@ const (
 )
 
 // Park implements campaign.SendLedger, by the rule of ledger.Segment.Park. Facts that arrive at the
-// same time change nothing, because a settled delivery stays settled.
+// same time change nothing, because none of them takes an outcome back.
 func (l *Ledger) Park(
 	ctx context.Context, lease campaign.Lease, wake time.Time, ends func(since time.Time) time.Time,
 ) (p campaign.Parked, err error) {
@@ -316,10 +316,10 @@ func (l *Ledger) Park(
 			return err
 		}
 		now := time.Now()
-		var u ledger.Unsettled
+		var u ledger.Unfinished
 		var below int64
 		if err := t.do(row(&below, sqlCountOutcomes, s.First(), s.Marked()),
-			rowOf([]any{&u.Deferred, &u.Retrying, &u.Doubts, &u.NextDue, &u.DoubtSince}, sqlUnsettled, s.First(), s.End())); err != nil {
+			rowOf([]any{&u.Deferred, &u.Retrying, &u.Doubts, &u.NextDue, &u.DoubtSince}, sqlUnfinished, s.First(), s.End())); err != nil {
 			return err
 		}
 		u.Missing = s.Mark - s.Lo - below

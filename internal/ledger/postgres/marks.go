@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// markMemory holds the marks that the ledger acknowledged to this process. A lower mark in the
+// markMemory keeps the marks that the ledger acknowledged to this process. A lower mark in the
 // ledger proves that committed transactions were lost
 // (docs/protocol.md#when-the-ledger-goes-back-in-time).
 type markMemory struct {

@@ -25,7 +25,7 @@ var migrationFiles embed.FS
 // migrations returns the folder of this program's schema.
 func migrations() (fs.FS, error) { return fs.Sub(migrationFiles, "migrations") }
 
-// migrate brings the schema up to the newest version in dir. It holds goose's advisory lock: of
+// migrate brings the schema up to the newest version in dir. It takes goose's advisory lock: of
 // many replicas that start together, one migrates and the others wait. A migration takes away
 // nothing that an older program of the generation uses (ledger.CheckSchema).
 func (l *Ledger) migrate(ctx context.Context, dir fs.FS) error {

@@ -52,7 +52,7 @@ type Ledger struct {
 var _ campaign.Ledger = (*Ledger)(nil)
 
 // Open opens the ledger in the database that dsn names, in the forms of libpq, and migrates it. Its
-// tables are in the first schema of the search_path. Any number of processes may hold it open, also
+// tables are in the first schema of the search_path. Any number of processes may have it open, also
 // as senders. Close ends it.
 //
 // Open refuses a server whose settings can lose a committed transaction; the error names the

@@ -193,7 +193,7 @@ type node struct {
 // large are the tables that grow with the messages sent or received.
 var large = []string{"outcome", "delivery", "attempt", "orphan", "suppression", "segment"}
 
-// whole are the partial indexes that may be read as a whole, because they hold open rows only.
+// whole are the partial indexes that may be read as a whole, because they have open rows only.
 var whole = map[string]bool{"segment_undone": true}
 
 // faults names each node that reads all of a large table, or all of an index of one.
@@ -249,7 +249,7 @@ func plan(t *testing.T, c *conn, sql string) (faults []string) {
 func TestNoHotStatementReadsAWholeTable(t *testing.T) {
 	t.Parallel()
 	l := openShared(t, ledger.Options{Sender: true, Origin: ledgertest.Origin})
-	empty := openShared(t, ledger.Options{Sender: true}) // statements are explained on tables that never held a row
+	empty := openShared(t, ledger.Options{Sender: true}) // statements are explained on tables that never had a row
 	heard := listen(l.sender, l.hooks)
 	lines := listen(l.reports)
 	everything(t, l)

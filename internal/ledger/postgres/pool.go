@@ -13,7 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// poolSize is how many connections a pool holds. Each kind of work has a pool of its own, so no
+// poolSize is how many connections a pool has. Each kind of work has a pool of its own, so no
 // report delays a webhook, and no webhook an intent (docs/protocol.md#postgresql).
 const poolSize = 4
 
@@ -22,13 +22,13 @@ const poolSize = 4
 // together.
 const connLife = 30 * time.Minute
 
-// pool holds the connections of one kind of work and opens them when they are needed. After a
+// pool keeps the connections of one kind of work and opens them when they are needed. After a
 // failure it pauses, so that many replicas do not connect at the moment when their server returns.
 // It has no goroutine.
 type pool struct {
 	name   string
 	config *pgx.ConnConfig
-	within time.Duration                          // bounds a call that only reads: Ledger.ask
+	within time.Duration                          // time limit of a call that only reads: Ledger.ask
 	greet  func(context.Context, *pgx.Conn) error // refuses a server that must not be written to
 
 	slots chan struct{}

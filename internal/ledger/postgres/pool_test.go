@@ -207,13 +207,13 @@ func TestAServerThatIsAwayFailsCallsSoon(t *testing.T) {
 
 func TestReportsDoNotKeepWebhooksWaiting(t *testing.T) {
 	l := openShared(t, ledger.Options{})
-	var held []*conn
+	var taken []*conn
 	for range poolSize {
 		c, err := l.reports.acquire(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		held = append(held, c)
+		taken = append(taken, c)
 	}
 	if _, err := l.Apply(t.Context(), statusOfMessage("x", campaign.Sent)); err != nil {
 		t.Error(err)
@@ -221,7 +221,7 @@ func TestReportsDoNotKeepWebhooksWaiting(t *testing.T) {
 	if _, err := l.Runs(t.Context(), campaign.RunFilter{}); err != nil {
 		t.Error(err)
 	}
-	for _, c := range held {
+	for _, c := range taken {
 		l.reports.release(c)
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"campaignd/internal/ledger"
 )
 
-// quarantineTime bounds a quarantine. Measured, a million doubts take about 12 s.
+// quarantineTime is the time limit of a quarantine. Measured, a million doubts take about 12 s.
 const quarantineTime = 15 * time.Minute
 
 // Restored returns ledger.ErrRestored with its reason while a ledger that was found on another

@@ -91,7 +91,7 @@ func TestAConnectionThatBreaksAmongTheRowsRepeatsNone(t *testing.T) {
 		}},
 		{"SuppressedKeys", 8 << 10, n, func() (any, error) { return l.SuppressedKeys(ctx, keys, true, nil, time.Now()) }},
 	} {
-		whole, err := c.read() // also prepares the statement, so that the reply that breaks holds only rows
+		whole, err := c.read() // also prepares the statement, so that the reply that breaks has only rows
 		if err != nil || reflect.ValueOf(whole).Len() < c.rows {
 			t.Errorf("%s: %d rows, %v; want no error, at least %+v", c.what, reflect.ValueOf(whole).Len(), err, c.rows)
 			continue
@@ -149,15 +149,15 @@ func TestASilentServerHoldsNoConnectionForLong(t *testing.T) {
 	l.sender.within, l.reports.within = time.Second, time.Second
 	fill := func() { // fills the pool with idle connections and makes them silent
 		t.Helper()
-		var held []*conn
+		var taken []*conn
 		for range poolSize {
 			c, err := l.sender.acquire(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
-			held = append(held, c)
+			taken = append(taken, c)
 		}
-		for _, c := range held {
+		for _, c := range taken {
 			l.sender.release(c)
 		}
 		wire.silent.Store(wire.opened.Load())

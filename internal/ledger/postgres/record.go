@@ -14,7 +14,7 @@ import (
 )
 
 // maxMessageID is the most bytes of a message id that a row keeps. No receipt has more than 256; a
-// webhook may bring more, which an entry of an index could not hold.
+// webhook may bring more, for which an entry of an index has no room.
 const maxMessageID = 1024
 
 // storedID is a message id as rows keep and compare it.
@@ -111,8 +111,8 @@ type receipt struct {
 	*campaign.Result
 }
 
-// parts divides rows into parts that hold none twice, each in the order of order, because one
-// statement changes a row once. The first part holds the first of each row.
+// parts divides rows into parts that have none twice, each in the order of order, because one
+// statement changes a row once. The first part has the first of each row.
 func parts[T any](all []T, order func(a, b T) int) (parts [][]T) {
 	n := 0
 	sorted := slices.SortedStableFunc(slices.Values(all), order)
@@ -241,7 +241,7 @@ const (
 		WHERE o.rid = ANY($1) AND o.rid = w.rid AND w.flags = 4 /* no resend */ AND o.state = 3 /* in doubt */ AND o.attempt = w.attempt`
 )
 
-// mergeResults writes refusals, deferrals and doubts that hold no row twice.
+// mergeResults writes refusals, deferrals and doubts that have no row twice.
 func mergeResults(rs []*campaign.Result) (qs []*query) {
 	n := len(rs)
 	if n == 0 {

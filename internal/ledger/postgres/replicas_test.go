@@ -204,7 +204,7 @@ func TestReplicasShareABudgetToTheLast(t *testing.T) {
 					return
 				}
 				granted.Add(g[0].To - s.Mark)
-				if s.Mark = g[0].To; g[0].Held {
+				if s.Mark = g[0].To; g[0].Denied {
 					return
 				}
 			}

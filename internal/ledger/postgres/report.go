@@ -99,7 +99,7 @@ func (l *Ledger) Lines(ctx context.Context, no campaign.RunNo) iter.Seq2[campaig
 
 const (
 	sqlDeleteLanes = `DELETE FROM lane WHERE owner = $1 OR told_at < ledger_now() - $2::bigint`
-	// The column binding holds LaneReport.LimitedBy.
+	// The column binding is LaneReport.LimitedBy.
 	sqlInsertLanes = `INSERT INTO lane (owner, run, connection, binding, detail, rate, wants, at, until, told_at)
 		SELECT $1, w.*, ledger_now()
 		FROM unnest($2::bigint[], $3::text[], $4::text[], $5::text[], $6::float8[], $7::boolean[], $8::bigint[], $9::bigint[]) w

@@ -196,25 +196,25 @@ func (t *tx) startRun(nos ...int64) *query {
 
 // SetState implements campaign.RunLedger.
 func (l *Ledger) SetState(ctx context.Context, no campaign.RunNo, from []campaign.State, to campaign.State,
-	reason campaign.PauseReason, detail string) (moved bool, err error) {
+	reason campaign.PauseReason, detail string) (changed bool, err error) {
 	err = l.change(ctx, l.sender, "", func(t *tx) error {
-		moved = false
+		changed = false
 		state, wanted, err := t.lockRun(no)
 		if err != nil {
 			return err
 		}
 		if ledger.MayMove(state, wanted, from, to, reason) {
-			moved = true
+			changed = true
 			return t.do(append(notify(t.options.NotifyState(no, to, reason, detail, false, time.Now())),
 				setState(no, to, reason, detail))...)
 		}
-		moved = t.again && state == to // an earlier try of this call may have moved it
+		changed = t.again && state == to // an earlier try of this call may have changed it
 		return nil
 	})
-	if moved && err == nil && to == campaign.RunStateFailed {
+	if changed && err == nil && to == campaign.RunStateFailed {
 		_ = l.skipFailed(ctx) // the run has failed; FinishRuns skips what is left
 	}
-	return moved && err == nil, err
+	return changed && err == nil, err
 }
 
 const sqlReleaseCanary = `UPDATE segment SET wake_at = 0 WHERE run = $1 AND NOT done AND wake_at = 253402214400000 /* after the canary */`
@@ -263,33 +263,33 @@ const (
 	sqlFromSent = ` FROM run WHERE state IN ('ready', 'running')
 		AND NOT EXISTS (SELECT 1 FROM segment WHERE segment.run = run.no AND NOT done)`
 
-	// Parked segments that wait for the end of a doubt that has been proven since: every delivery is
-	// settled. The count is last, because it reads the segment's outcomes.
-	sqlSettledSegments = `SELECT s.id FROM run r CROSS JOIN LATERAL (
+	// Parked segments that wait for the end of a doubt that has been proven since: every delivery has
+	// an outcome. The count is last, because it reads the segment's outcomes.
+	sqlProvenSegments = `SELECT s.id FROM run r CROSS JOIN LATERAL (
 			SELECT id, (run << 32) + lo AS first, (run << 32) + hi AS last FROM segment
 			WHERE run = r.no AND NOT done AND mark = hi AND lease_until = 0 AND wake_at > ledger_now() OFFSET 0) s
 		WHERE r.state IN ('ready', 'running') AND CASE
 			WHEN (SELECT true FROM outcome WHERE rid >= s.first AND rid < s.last AND state IN (1, 2, 3) /* open */ LIMIT 1) THEN false
 			ELSE (SELECT count(*) FROM outcome WHERE rid >= s.first AND rid < s.last) = s.last - s.first END
 		ORDER BY s.id`
-	sqlEndSettled = `UPDATE segment SET done = true WHERE id = ANY($1) AND lease_until = 0`
+	sqlEndProven = `UPDATE segment SET done = true WHERE id = ANY($1) AND lease_until = 0`
 )
 
-// FinishRuns implements campaign.RunLedger. Each run is moved by one replica.
-func (l *Ledger) FinishRuns(ctx context.Context) (moved []campaign.Run, err error) {
+// FinishRuns implements campaign.RunLedger. Each run is ended by one replica.
+func (l *Ledger) FinishRuns(ctx context.Context) (ended []campaign.Run, err error) {
 	if err := l.skipFailed(ctx); err != nil {
 		return nil, err
 	}
 	var some bool // callers poll: queries outside a transaction say that there is nothing to do
-	var settled []int64
-	if err := l.read(ctx, l.sender, row(&some, sqlAnySentRun), list(&settled, scanID, sqlSettledSegments)); err != nil ||
-		!some && len(settled) == 0 {
+	var proven []int64
+	if err := l.read(ctx, l.sender, row(&some, sqlAnySentRun), list(&proven, scanID, sqlProvenSegments)); err != nil ||
+		!some && len(proven) == 0 {
 		return nil, err
 	}
 	if err := l.change(ctx, l.sender, "", func(t *tx) error {
-		moved = nil
+		ended = nil
 		var sent []ledger.SentRun
-		if err := t.do(stmt(nil, sqlEndSettled, settled), list(&sent, ledger.ScanSentRun, sqlSentRuns)); err != nil || len(sent) == 0 {
+		if err := t.do(stmt(nil, sqlEndProven, proven), list(&sent, ledger.ScanSentRun, sqlSentRuns)); err != nil || len(sent) == 0 {
 			return err
 		}
 		var nos []int64
@@ -297,18 +297,18 @@ func (l *Ledger) FinishRuns(ctx context.Context) (moved []campaign.Run, err erro
 		for _, r := range sent {
 			nos, qs = append(nos, int64(r.No)), append(qs, setState(r.No, r.End(), "", ""))
 		}
-		if err := t.do(append(qs, list(&moved, ledger.ScanRun, sqlRunsOf, nos))...); err != nil {
+		if err := t.do(append(qs, list(&ended, ledger.ScanRun, sqlRunsOf, nos))...); err != nil {
 			return err
 		}
-		for _, r := range moved {
+		for _, r := range ended {
 			t.last(notify(t.options.NotifyState(r.No, r.State, "", "", false, time.Now()))...)
 		}
 		return nil
 	}); err != nil {
 		return nil, err
 	}
-	for _, id := range settled {
+	for _, id := range proven {
 		l.marks.forget(id)
 	}
-	return moved, nil
+	return ended, nil
 }

@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	sqlKeptSpent = `SELECT connection, sum(n)::bigint FROM spent WHERE quarter >= $1 GROUP BY connection`
-	sqlBegun     = `SELECT s.id, s.lo, s.mark, s.hi, s.done, s.connection FROM segment s JOIN run r ON r.no = s.run
+	sqlKeptSpent     = `SELECT connection, sum(n)::bigint FROM spent WHERE quarter >= $1 GROUP BY connection`
+	sqlSpentSegments = `SELECT s.id, s.lo, s.mark, s.hi, s.done, s.connection FROM segment s JOIN run r ON r.no = s.run
 		WHERE s.id > $1 AND s.id <= $2 AND s.mark > s.lo AND (r.ended_at = 0 OR r.ended_at >= $3)
 			AND NOT (s.done AND EXISTS (SELECT 1 FROM spent p WHERE p.segment = s.id))
 		ORDER BY s.id LIMIT $4`
@@ -45,16 +45,16 @@ func (l *Ledger) Spent(ctx context.Context, since time.Time) (map[string]int64, 
 		return nil, err
 	}
 	for after := int64(0); ; {
-		var page []ledger.Begun
+		var page []ledger.SpentSegment
 		var groups map[int][]ledger.SpentGroup
 		if err := l.snapshot(ctx, l.reports, func(t *tx) (err error) {
-			page, groups, err = t.begun(after, last, since)
+			page, groups, err = t.spentPage(after, last, since)
 			return err
 		}); err != nil {
 			return nil, err
 		}
-		for i, b := range page {
-			c.Add(b, groups[i])
+		for i, s := range page {
+			c.Add(s, groups[i])
 		}
 		if err := l.fold(ctx, c.Folds()); err != nil {
 			return nil, err
@@ -66,15 +66,15 @@ func (l *Ledger) Spent(ctx context.Context, since time.Time) (map[string]int64, 
 	}
 }
 
-// begun reads the page of segments behind the key after, and counts their outcomes.
-func (t *tx) begun(after, last int64, since time.Time) (page []ledger.Begun, groups map[int][]ledger.SpentGroup, err error) {
-	err = t.do(list(&page, ledger.ScanBegun, sqlBegun, after, last, ledger.Millis(since), ledger.SpentPage))
+// spentPage reads the page of segments behind the key after, and counts their outcomes.
+func (t *tx) spentPage(after, last int64, since time.Time) (page []ledger.SpentSegment, groups map[int][]ledger.SpentGroup, err error) {
+	err = t.do(list(&page, ledger.ScanSpentSegment, sqlSpentSegments, after, last, ledger.Millis(since), ledger.SpentPage))
 	if err != nil || len(page) == 0 {
 		return nil, nil, err
 	}
 	var from, to []int64
-	for _, b := range page {
-		from, to = append(from, b.From), append(to, b.To)
+	for _, s := range page {
+		from, to = append(from, s.From), append(to, s.To)
 	}
 	groups = map[int][]ledger.SpentGroup{}
 	err = t.do(each(func(scan scanFunc) error {

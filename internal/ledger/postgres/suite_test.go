@@ -175,17 +175,17 @@ func beside(t *testing.T, url string) *pgx.Conn {
 // tablesOf reads every row of every table, as text.
 func tablesOf(t *testing.T, c *pgx.Conn) string {
 	t.Helper()
-	var query, held string
+	var query, rows string
 	err := c.QueryRow(t.Context(), `SELECT
 			string_agg(format('SELECT %L || t::text AS row FROM %I t', tablename || ' ', tablename), ' UNION ALL ')
 		FROM pg_tables WHERE schemaname = 'public'`).Scan(&query)
 	if err == nil {
-		err = c.QueryRow(t.Context(), `SELECT string_agg(row, E'\n' ORDER BY row) FROM (`+query+`) x`).Scan(&held)
+		err = c.QueryRow(t.Context(), `SELECT string_agg(row, E'\n' ORDER BY row) FROM (`+query+`) x`).Scan(&rows)
 	}
 	if err != nil {
 		t.Fatalf("reading all rows: %v; want no error", err)
 	}
-	return held
+	return rows
 }
 
 // own starts a server for one test, which may damage it.

@@ -125,7 +125,7 @@ func (t *tx) absorbInTwo(matched *int64) error {
 	return t.do(stmt(matched, sqlDeleteKnown))
 }
 
-// Bounds of what one sweep does about orphans over their cap.
+// Limits of what one sweep does about orphans over their cap.
 const (
 	orphanCount = 10_000          // counted exactly up to here, and by the server's statistics beyond
 	excessTime  = 2 * time.Second // no other transaction begins after it

@@ -101,8 +101,8 @@ func TestWhileAnotherSweepsNoOrphanIsDropped(t *testing.T) {
 		if _, err := other.Exec(t.Context(), `COMMIT`); err != nil {
 			t.Fatalf("ending the other sweep: %v; want no error", err)
 		}
-		if held := tablesOf(t, other); strings.Contains(held, "orphan (") != (want == 0) {
-			t.Errorf("after %d deletions the ledger holds\n%s\nwant the orphan only before its deletion", want, held)
+		if rows := tablesOf(t, other); strings.Contains(rows, "orphan (") != (want == 0) {
+			t.Errorf("after %d deletions the ledger has\n%s\nwant the orphan only before its deletion", want, rows)
 		}
 	}
 }

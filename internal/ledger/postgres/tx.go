@@ -16,7 +16,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// Bounds of one call. The settings of the session end a statement on the server; these bounds end
+// Time limits of one call. The settings of the session end a statement on the server; these end
 // the call here when the server stops answering. Without them a host that dies silently would hold
 // the caller and a connection of the pool until TCP gives up, after 15 minutes.
 const (
@@ -177,7 +177,7 @@ func (l *Ledger) snapshot(ctx context.Context, p *pool, f func(*tx) error) error
 	})
 }
 
-// ask is retry for a call that changes nothing, within the pool's bound.
+// ask is retry for a call that changes nothing, within the pool's time limit.
 func (l *Ledger) ask(ctx context.Context, p *pool, f func(context.Context) error) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, p.within, errSilent)
 	defer cancel()

@@ -85,8 +85,8 @@ func TestACommitWhoseAnswerIsLostIsReadBack(t *testing.T) {
 			t.Fatalf("got %+v %v; want no error, length 1, Tries 1", due, err)
 		}
 		g, err = l.Intend(t.Context(), []campaign.Intent{{Lease: ls[0], Connection: "conn_1", From: from, To: from, Retries: due}})
-		if err != nil || g[0].Fenced || g[0].Held || len(g[0].Skipped) > 0 {
-			t.Fatalf("a retry, cut %d: %+v %v; want no error, not Fenced, not Held, none", i, g, err)
+		if err != nil || g[0].Fenced || g[0].Denied || len(g[0].Skipped) > 0 {
+			t.Fatalf("a retry, cut %d: %+v %v; want no error, not Fenced, not Denied, none", i, g, err)
 		}
 		wasCut("a retry")
 		second := campaign.Result{Run: r.No, Seq: from - 1, Attempt: 2, Kind: campaign.ResultAccepted, MessageID: fmt.Sprint("second", from)}

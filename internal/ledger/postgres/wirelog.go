@@ -14,7 +14,8 @@ func (l *Ledger) LedgerID() string { return l.id }
 
 const (
 	sqlMarks = `SELECT id, mark FROM segment WHERE id = ANY($1)`
-	// sqlGrantedTo finds the segments that an owner holds, or in which attempts of it are open.
+	// sqlGrantedTo finds the segments that an owner has a lease of, or in which attempts of it are
+	// open.
 	sqlGrantedTo = `SELECT s.id FROM segment s WHERE NOT s.done AND (s.owner = $1 OR s.granted_by = $1
 		OR (SELECT true FROM outcome o WHERE o.rid >= (s.run << 32) + s.lo AND o.rid < (s.run << 32) + s.hi
 			AND o.state = 3 /* in doubt */ AND o.granted_by = $1 LIMIT 1))`
@@ -64,10 +65,10 @@ func (l *Ledger) Unposted(ctx context.Context, w campaign.WireLog) (n int, err e
 }
 
 const (
-	sqlHeldSegment = `SELECT lo, hi, mark, granted_by = $2, owner = $2 FROM segment WHERE id = $1 FOR NO KEY UPDATE`
-	sqlFresh       = `SELECT d.rid, 1 FROM delivery d WHERE d.rid >= $1 AND d.rid < $2 AND ` + sqlNoOutcome + ` ORDER BY d.rid`
-	sqlUnanswered  = `SELECT rid, attempt FROM outcome WHERE rid >= $1 AND rid < $2 AND state = 2 /* retrying */ ORDER BY rid`
-	sqlInterrupted = `SELECT rid, attempt FROM outcome
+	sqlLeasedSegment = `SELECT lo, hi, mark, granted_by = $2, owner = $2 FROM segment WHERE id = $1 FOR NO KEY UPDATE`
+	sqlFresh         = `SELECT d.rid, 1 FROM delivery d WHERE d.rid >= $1 AND d.rid < $2 AND ` + sqlNoOutcome + ` ORDER BY d.rid`
+	sqlUnanswered    = `SELECT rid, attempt FROM outcome WHERE rid >= $1 AND rid < $2 AND state = 2 /* retrying */ ORDER BY rid`
+	sqlInterrupted   = `SELECT rid, attempt FROM outcome
 		WHERE rid >= $1 AND rid < $2 AND state = 3 /* in doubt */ AND granted_by = $3 AND code = $4 ORDER BY rid`
 	sqlUndoDoubts = `WITH u AS (UPDATE outcome SET state = 1 /* deferred */, attempt = attempt - 1, next_due = $2, code = $3,
 			granted_by = NULL, result_at = $2, intent_at = NULL
@@ -80,8 +81,8 @@ const (
 // unpost queues again what the owner was granted of a segment and had not posted.
 func (t *tx) unpost(id int64, owner string, posts ledger.WirePosts) (n int, err error) {
 	s := ledger.Segment{Key: id}
-	var granted, held bool
-	if err := t.do(rowOf([]any{&s.Lo, &s.Hi, &s.Mark, &granted, &held}, sqlHeldSegment, id, owner)); err != nil {
+	var granted, leased bool
+	if err := t.do(rowOf([]any{&s.Lo, &s.Hi, &s.Mark, &granted, &leased}, sqlLeasedSegment, id, owner)); err != nil {
 		return 0, err
 	}
 	var open, doubts []int64
@@ -105,7 +106,7 @@ func (t *tx) unpost(id int64, owner string, posts ledger.WirePosts) (n int, err 
 		qs = append(qs, each(unposted(&open), sqlFresh, s.First(), s.Marked()),
 			each(unposted(&open), sqlUnanswered, s.First(), s.End()))
 	}
-	if held {
+	if leased {
 		qs = append(qs, stmt(nil, sqlFenceDead, id))
 	}
 	if err := t.do(qs...); err != nil {

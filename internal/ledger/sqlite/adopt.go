@@ -40,12 +40,12 @@ func (l *Ledger) adoptPage(ctx context.Context, after int64, done *campaign.Swep
 	}
 	before := done.Adopted
 	for keys := range slices.Chunk(search.Keys, adoptBatch) {
-		if err := l.sweepStep(ctx, done, len(keys), func(t *tx, did *campaign.Swept) error {
+		if err := l.sweepStep(ctx, done, len(keys), func(t *tx, counts *campaign.Swept) error {
 			orphans, open, err := adoptable(t.each, keys)
 			if err != nil {
 				return err
 			}
-			return t.adopt(search.Match(orphans, open, inFlight), did)
+			return t.adopt(search.Match(orphans, open, inFlight), counts)
 		}); err != nil {
 			return to, done.Adopted - before, err
 		}
@@ -111,7 +111,7 @@ func adoptable(each queryFunc, keys []int64) (orphans []ledger.Orphan, open ledg
 }
 
 const (
-	sqlBegunSegments = `SELECT (run << 32) + lo, (run << 32) + mark, connection, intents_since
+	sqlMarkedSegments = `SELECT (run << 32) + lo, (run << 32) + mark, connection, intents_since
 		FROM segment WHERE done = 0 AND mark > lo`
 	sqlWithoutOutcome = `SELECT d.rid, d.key FROM delivery d LEFT JOIN outcome o ON o.rid = d.rid
 		WHERE d.rid >= ? AND d.rid < ? AND o.rid IS NULL`
@@ -123,21 +123,21 @@ const (
 // inFlightOf reads, for these recipients, the deliveries that may have been posted and have no
 // result.
 func inFlightOf(each queryFunc, keys []int64) (ledger.Attempts, error) {
-	type begunSegment struct {
+	type markedSegment struct {
 		ledger.Attempt
 		first, end int64 // rids: of its first delivery, of the one at its mark
 	}
-	var begun []begunSegment
-	if err := each(sqlBegunSegments, nil, func(scan scanFunc) error {
-		s := begunSegment{Attempt: ledger.Attempt{InFlight: true}}
+	var marked []markedSegment
+	if err := each(sqlMarkedSegments, nil, func(scan scanFunc) error {
+		s := markedSegment{Attempt: ledger.Attempt{InFlight: true}}
 		err := scan(&s.first, &s.end, &s.Connection, &s.IntentAt)
-		begun = append(begun, s)
+		marked = append(marked, s)
 		return err
 	}); err != nil {
 		return nil, err
 	}
 	found := ledger.Attempts{}
-	for _, s := range begun {
+	for _, s := range marked {
 		a := s.Attempt
 		add := func(err error) error {
 			if _, asked := slices.BinarySearch(keys, a.Key); asked {
@@ -147,11 +147,11 @@ func inFlightOf(each queryFunc, keys []int64) (ledger.Attempts, error) {
 		}
 		posted := func(scan scanFunc) error { return add(scan(&a.RowID, &a.Key)) }
 		retried := func(scan scanFunc) error { return add(scan(&a.RowID, &a.Key, &a.IntentAt, &a.Connection)) }
-		var settled int64
-		if err := each(sqlCountOutcomes, args(s.first, s.end), func(scan scanFunc) error { return scan(&settled) }); err != nil {
+		var outcomes int64
+		if err := each(sqlCountOutcomes, args(s.first, s.end), func(scan scanFunc) error { return scan(&outcomes) }); err != nil {
 			return nil, err
 		}
-		if settled < s.end-s.first {
+		if outcomes < s.end-s.first {
 			if err := each(sqlWithoutOutcome, args(s.first, s.end), posted); err != nil {
 				return nil, err
 			}

@@ -90,10 +90,10 @@ func (t *tx) statuses(rows []orphanRow, hashes []any, hash ledger.HashKey) (done
 	if err != nil {
 		return done, err
 	}
-	var did moved
+	var changed changes
 	var unknown []orphanRow
 	for _, s := range rows {
-		known, isNew, err := t.move(s.messageStatus, at, &did)
+		known, isNew, err := t.move(s.messageStatus, at, &changed)
 		switch {
 		case err != nil:
 			return done, err
@@ -126,16 +126,16 @@ func (t *tx) statuses(rows []orphanRow, hashes []any, hash ledger.HashKey) (done
 			done.Repeated++
 		}
 	}
-	return done, t.touch(did)
+	return done, t.touch(changed)
 }
 
-// moved is what statuses changed.
-type moved struct {
+// changes is what statuses changed: the runs that have one of the deliveries, and the failures.
+type changes struct {
 	runs     map[campaign.RunNo]bool
 	failures ledger.Failures
 }
 
-// ridsByHash holds, by message hash, the deliveries that have it: nearly always one.
+// ridsByHash maps a message hash to the deliveries that have it: nearly always one.
 type ridsByHash map[int64][]int64
 
 // locateWidth is how many hashes one statement looks for.
@@ -169,7 +169,7 @@ func (t *tx) locate(hashes []any) (ridsByHash, error) {
 	return found, nil
 }
 
-// sqlMove holds, by rank, the statement that moves a delivery's status forward: times to the
+// sqlMove has, by rank, the statement that moves a delivery's status forward: times to the
 // earliest, rank to the highest, and the code of a failure with its earliest time. It changes a row
 // only if the event tells something new, so events commute and may repeat.
 //
@@ -203,10 +203,10 @@ var sqlOverwrite = [...]string{
 
 const sqlHasMessageID = `SELECT message_id IN (?2, 'erased') FROM outcome WHERE rid = ?1`
 
-// move applies one status to the deliveries of its hash and adds what it changed to did. All rows
-// of a repeated message id move. known is false when no delivery has the message
-// id, isNew is false when the event told nothing new.
-func (t *tx) move(s messageStatus, at ridsByHash, did *moved) (known, isNew bool, err error) {
+// move applies one status to the deliveries of its hash and adds what it changed to changed. All
+// rows of a repeated message id move. known is false when no delivery has the message id, isNew is
+// false when the event told nothing new.
+func (t *tx) move(s messageStatus, at ridsByHash, changed *changes) (known, isNew bool, err error) {
 	query := sqlMove[s.rank]
 	if mutant.On("rank_overwritten") {
 		query = sqlOverwrite[s.rank]
@@ -220,13 +220,13 @@ func (t *tx) move(s messageStatus, at ridsByHash, did *moved) (known, isNew bool
 			return false, false, err
 		}
 		if n > 0 {
-			if did.runs == nil {
-				did.runs = map[campaign.RunNo]bool{}
+			if changed.runs == nil {
+				changed.runs = map[campaign.RunNo]bool{}
 			}
-			did.runs[ledger.RunOf(rid)] = true
+			changed.runs[ledger.RunOf(rid)] = true
 			known, isNew = true, true
 			if s.rank == ledger.RankFailed {
-				if err := t.failed(rid, s, did); err != nil {
+				if err := t.failed(rid, s, changed); err != nil {
 					return false, false, err
 				}
 			}
@@ -250,16 +250,16 @@ func (t *tx) move(s messageStatus, at ridsByHash, did *moved) (known, isNew bool
 
 const sqlAcceptedAt = `SELECT result_at FROM outcome WHERE rid = ?`
 
-// failed adds a failed status to did if its code holds something.
-func (t *tx) failed(rid int64, s messageStatus, did *moved) error {
-	if !ledger.Holding(s.code) {
+// failed adds a failed status to changed if its code begins a hold.
+func (t *tx) failed(rid int64, s messageStatus, changed *changes) error {
+	if !ledger.BeginsHold(s.code) {
 		return nil
 	}
 	var accepted int64
 	if err := t.row(sqlAcceptedAt, args(rid), &accepted); err != nil {
 		return err
 	}
-	did.failures.Add(rid, s.code, accepted, s.at)
+	changed.failures.Add(rid, s.code, accepted, s.at)
 	return nil
 }
 
@@ -281,14 +281,14 @@ const sqlTouch = `UPDATE run_count SET event_at = max(event_at, ?) WHERE no = ?`
 
 // touch writes down that statuses of the runs were applied now, and holds what the failed ones say
 // must stop.
-func (t *tx) touch(did moved) error {
+func (t *tx) touch(changed changes) error {
 	now := ledger.Millis(time.Now())
-	for no := range did.runs {
+	for no := range changed.runs {
 		if _, err := t.exec(sqlTouch, now, int64(no)); err != nil {
 			return err
 		}
 	}
-	hs, err := t.failureHolds(did.failures)
+	hs, err := t.failureHolds(changed.failures)
 	if err == nil {
 		_, err = t.changeHolds(hs, nil)
 	}

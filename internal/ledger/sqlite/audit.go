@@ -7,7 +7,7 @@ import (
 	"campaignd/internal/ledger"
 )
 
-// sqlChecks hold what Audit asks about a range of deliveries. Each query returns the row, the seq
+// sqlChecks are what Audit asks about a range of deliveries. Each query returns the row, the seq
 // and a detail of the deliveries that break the rule.
 var sqlChecks = [ledger.DeliveryFaults]string{
 	ledger.FaultNoDelivery: `SELECT 0, o.rid & 0xffffffff, o.state
@@ -22,7 +22,7 @@ var sqlChecks = [ledger.DeliveryFaults]string{
 		LEFT JOIN delivery d ON d.rid = o.rid
 		WHERE o.rid >= ?1 AND o.rid < ?2 AND (o.rid & 0xffffffff) >= s.mark AND s.closed = 0
 		AND o.state <> 7 /* skipped */ LIMIT ?3`,
-	ledger.FaultNotSettled: `SELECT d.row, d.rid & 0xffffffff, ''
+	ledger.FaultNoOutcome: `SELECT d.row, d.rid & 0xffffffff, ''
 		FROM delivery d LEFT JOIN outcome o ON o.rid = d.rid
 		JOIN segment s ON s.id = ((d.rid >> 32) << 32) | ((d.rid & 0xffffffff) / 4096)
 		WHERE d.rid >= ?1 AND d.rid < ?2 AND s.done AND (o.rid IS NULL OR o.state IN (1, 2, 3) /* open */) LIMIT ?3`,
@@ -37,7 +37,7 @@ var sqlChecks = [ledger.DeliveryFaults]string{
 			WHEN o.sent_at > 0 THEN 1 /* sent */ ELSE 0 /* none */ END LIMIT ?3`,
 }
 
-// The deliveries of a run and its outcomes have adjacent keys; either may hold the highest.
+// The deliveries of a run and its outcomes have adjacent keys; either may have the highest.
 const sqlHighestRow = `SELECT max(coalesce((SELECT max(rid) FROM delivery WHERE rid >= ?1 AND rid < ?2), 0),
 	coalesce((SELECT max(rid) FROM outcome WHERE rid >= ?1 AND rid < ?2), 0))`
 

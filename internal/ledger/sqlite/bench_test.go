@@ -190,7 +190,7 @@ func BenchmarkSweepAmongUnknowns(b *testing.B) {
 	ledgertest.SweepStrangers(b, l)
 }
 
-// BenchmarkSettleDoubts measures the adoption of 10,000 doubts.
-func BenchmarkSettleDoubts(b *testing.B) {
-	ledgertest.SettleDoubts(b, openTest(b, ledger.Options{Sender: true}))
+// BenchmarkAdoptDoubts measures the adoption of 10,000 doubts.
+func BenchmarkAdoptDoubts(b *testing.B) {
+	ledgertest.AdoptDoubts(b, openTest(b, ledger.Options{Sender: true}))
 }

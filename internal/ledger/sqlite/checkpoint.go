@@ -10,12 +10,12 @@ import (
 // checkpointer moves the write-ahead log into the file each second, on a connection of its own, and
 // truncates it when nothing is written any more. While transactions follow each other without a
 // pause it never reaches the last frame, and SQLite starts a log anew only when every frame was
-// moved: measured, the log grew without bound. If the log is long, the writer therefore moves the
+// moved: measured, the log grew without limit. If the log is long, the writer therefore moves the
 // few frames that are left, between two transactions.
 type checkpointer struct {
 	ledger  *Ledger
 	commits atomic.Int64
-	dirty   chan struct{} // holds a token after a commit
+	dirty   chan struct{} // has a token after a commit
 	quit    chan struct{}
 	ended   chan struct{}
 	long    atomic.Bool // the log is long: the writer moves the rest
@@ -27,7 +27,7 @@ type checkpointer struct {
 // second.
 const walLong = 16 << 20
 
-// walAlarm is the size in bytes above which some reader must be holding the log.
+// walAlarm is the size in bytes above which some reader must be keeping the log from its start.
 const walAlarm = 256 << 20
 
 // fullWait is how many checkpoints fail on a full disk before that is logged. The writer meets the

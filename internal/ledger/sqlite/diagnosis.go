@@ -9,7 +9,8 @@ import (
 
 const sqlJournalMode = `PRAGMA journal_mode`
 
-// Diagnose reads the setting that makes a commit durable. Every writer sets synchronous=FULL itself.
+// Diagnose reads the setting that makes a commit durable. Every writer sets synchronous=FULL
+// itself.
 func (l *Ledger) Diagnose(ctx context.Context) (d ledger.Diagnosis, err error) {
 	var mode string
 	if err := l.read().row(ctx, sqlJournalMode, nil, &mode); err != nil {

@@ -22,8 +22,8 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// create makes the file if it does not exist, readable by its owner only: it holds phone numbers.
-// SQLite gives the files beside it the same mode. A file that exists keeps its mode.
+// create makes the file if it does not exist, readable by its owner only: it contains phone
+// numbers. SQLite gives the files beside it the same mode. A file that exists keeps its mode.
 func create(path string) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if errors.Is(err, fs.ErrExist) {

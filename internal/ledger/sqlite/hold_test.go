@@ -37,7 +37,7 @@ func TestAHoldSurvivesARestart(t *testing.T) {
 	defer shut(l)
 	in := campaign.Intent{Lease: ledgertest.ClaimAll(t, l, r.No)[0], Connection: "conn_1", To: 1, Origin: campaign.Origin{Account: "acc"}}
 	g, err := l.Intend(t.Context(), []campaign.Intent{in})
-	if err != nil || !g[0].Held || g[0].HeldBy.Reason != h.Reason {
+	if err != nil || !g[0].Denied || g[0].HeldBy.Reason != h.Reason {
 		t.Errorf("after a restart: %+v, %v; want it held by %s", g, err, h.Reason)
 	}
 	lift := campaign.Lift{Scope: h.Scope, ID: h.ID, By: campaign.HoldByOperator, At: time.Now()}

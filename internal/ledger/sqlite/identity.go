@@ -31,7 +31,7 @@ const (
 	sqlForgetLanes      = `DELETE FROM lane`
 )
 
-// endLeases end what earlier senders held: the lock proves that none of them still runs.
+// endLeases ends the leases of earlier senders: the lock proves that none of them still runs.
 var endLeases = [...]string{sqlEndSegmentLeases, sqlEndJobLeases, sqlForgetLanes}
 
 // identify gives a new ledger its identity. For a sender it also checks whether the ledger went

@@ -39,7 +39,7 @@ var (
 	sqlInsertSkipped    = insertOf(`INSERT INTO outcome (rid, state, code, detail, result_at) VALUES `, 5)
 )
 
-// insertAll inserts the rows of flat, which holds their columns one after the other.
+// insertAll inserts the rows of flat, which has their columns one after the other.
 func (t *tx) insertAll(i insert, flat []any) error {
 	columns := i.columns
 	for len(flat) > 0 {
@@ -188,7 +188,7 @@ func (l *Ledger) FinishImport(ctx context.Context, no campaign.RunNo, rows int64
 
 const (
 	sqlCountRows = `SELECT rows FROM run_count WHERE no = ?`
-	// In pages: a long read would hold the write-ahead log.
+	// In pages: the write-ahead log grows during a long read.
 	sqlKeys = `SELECT d.rid, d.key, o.state FROM delivery d LEFT JOIN outcome o ON o.rid = d.rid
 		WHERE d.rid >= ? AND d.rid < ? ORDER BY d.rid LIMIT 65536`
 	sqlQueuedLast = `SELECT d.row, d.rid & 0xffffffff FROM delivery d LEFT JOIN outcome o ON o.rid = d.rid

@@ -94,7 +94,7 @@ func (t *tx) intend(in *campaign.Intent) (campaign.Granted, error) {
 }
 
 const (
-	sqlSettled        = `SELECT rid FROM outcome WHERE rid >= ? AND rid < ?`
+	sqlWithOutcome    = `SELECT rid FROM outcome WHERE rid >= ? AND rid < ?`
 	sqlWaiting        = `SELECT state, attempt FROM outcome WHERE rid = ?`
 	sqlAnySuppression = `SELECT EXISTS (SELECT 1 FROM suppression)`
 	sqlSuppressed     = `SELECT d.rid, s.scope FROM delivery d CROSS JOIN suppression s ON s.key = d.key
@@ -122,11 +122,11 @@ func (t *tx) sendingRows(in *campaign.Intent, marketing bool, now int64) (rows l
 	}
 	if in.To > in.From {
 		first, end := ledger.RowID(in.Lease.Run, in.From), ledger.RowID(in.Lease.Run, in.To)
-		rows.Settled = map[int64]bool{}
-		if err := t.each(sqlSettled, args(first, end), func(scan scanFunc) error {
+		rows.WithOutcome = map[int64]bool{}
+		if err := t.each(sqlWithOutcome, args(first, end), func(scan scanFunc) error {
 			var id int64
 			err := scan(&id)
-			rows.Settled[id] = true
+			rows.WithOutcome[id] = true
 			return err
 		}); err != nil {
 			return rows, err

@@ -16,7 +16,7 @@ const sqlAcquireJob = `INSERT INTO job (name, owner, epoch, lease_until) VALUES 
 // AcquireJob implements campaign.JobLedger. This host's clock is the database's clock.
 func (l *Ledger) AcquireJob(ctx context.Context, name, owner string, d time.Duration) (lease campaign.JobLease, ok bool, err error) {
 	asked := time.Now()
-	// Callers poll: a reader, not the writer, says that another holds it. The writer decides
+	// Callers poll: a reader, not the writer, says that another process has it. The writer decides
 	// otherwise.
 	if left, err := l.JobLeft(ctx, name); err == nil && left > 0 {
 		return lease, false, nil

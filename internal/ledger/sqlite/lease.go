@@ -11,8 +11,8 @@ import (
 	"campaignd/internal/mutant"
 )
 
-// Claim implements campaign.SendLedger. Segments that are bound to the connection come before
-// unbound ones, because they hold retries and doubts. Leases use this host's clock, which is the
+// Claim implements campaign.SendLedger. Segments of the connection come before those without
+// one, because they can have retries and doubts. Leases use this host's clock, which is the
 // database's.
 func (l *Ledger) Claim(ctx context.Context, c campaign.Claim) (leases []campaign.Lease, err error) {
 	if c.Max <= 0 || len(c.Runs) == 0 {
@@ -71,7 +71,7 @@ func (t *tx) claim(c *campaign.Claim, no campaign.RunNo, n int, now time.Time) (
 	if !ledger.Claims(c, state, wanted) {
 		return nil, nil
 	}
-	query, a := sqlFreeSegments, args(int64(no), ledger.Millis(now), c.Connection, n, c.Begun, c.Bound)
+	query, a := sqlFreeSegments, args(int64(no), ledger.Millis(now), c.Connection, n, c.Begun, c.SameConnection)
 	if c.Cancelled {
 		query, a = sqlCancelledSegments, args(int64(no), ledger.Millis(now), n, c.Seize)
 	}
@@ -244,7 +244,7 @@ func (l *Ledger) Recover(ctx context.Context, lease campaign.Lease, at time.Time
 
 const (
 	sqlCountOutcomes = `SELECT count(*) FROM outcome WHERE rid >= ? AND rid < ?`
-	sqlUnsettled     = `SELECT
+	sqlUnfinished    = `SELECT
 			count(*) FILTER (WHERE state = 1 /* deferred */), count(*) FILTER (WHERE state = 2 /* retrying */),
 			count(*) FILTER (WHERE state = 3 /* in doubt */), coalesce(min(next_due) FILTER (WHERE state = 1 /* deferred */), 0),
 			coalesce(min(result_at) FILTER (WHERE state = 3 /* in doubt */), 0)
@@ -262,12 +262,12 @@ func (l *Ledger) Park(
 			return err
 		}
 		now := time.Now()
-		var u ledger.Unsettled
+		var u ledger.Unfinished
 		var below int64
 		if err := t.row(sqlCountOutcomes, args(s.First(), s.Marked()), &below); err != nil {
 			return err
 		}
-		if err := t.row(sqlUnsettled, args(s.First(), s.End()),
+		if err := t.row(sqlUnfinished, args(s.First(), s.End()),
 			&u.Deferred, &u.Retrying, &u.Doubts, &u.NextDue, &u.DoubtSince); err != nil {
 			return err
 		}

@@ -41,7 +41,7 @@ func (l *Ledger) provider() (*goose.Provider, error) {
 const sqlForeignTables = `SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name NOT IN ('goose_db_version', 'sqlite_sequence')
 	AND NOT EXISTS (SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'ledger')`
 
-// Bounds of migrateBeside: SQLite's own time-out for a lock, and 50 times 20 ms for another
+// Limits of migrateBeside: SQLite's own time-out for a lock, and 50 times 20 ms for another
 // process's migration, which takes some 10 ms.
 const (
 	migrateBusy  = 5 * time.Second

@@ -11,7 +11,7 @@ import (
 	"campaignd/internal/ledger"
 )
 
-// The ledger and the files beside it hold phone numbers.
+// The ledger and the files beside it contain phone numbers.
 func TestOnlyTheOwnerReadsTheLedgersFiles(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "a.db")

@@ -26,7 +26,7 @@ type Ledger struct {
 	options ledger.Options // as it was opened
 
 	reads     *sql.DB
-	writes    *sql.DB        // one connection, held by the writer
+	writes    *sql.DB        // one connection, of the writer
 	checks    *sql.DB        // one connection, for checkpoints
 	writer    *writer        // nil when read-only
 	id        string         // see LedgerID
@@ -52,7 +52,7 @@ var _ campaign.Ledger = (*Ledger)(nil)
 // Open opens the ledger in the file path and brings its schema up to date. It makes a file that
 // does not exist, but not its folder. The caller ends the ledger with Close.
 //
-// Errors: campaign.ErrLocked when another sender holds the ledger, campaign.ErrNewer when its
+// Errors: campaign.ErrLocked when another sender has the ledger open, campaign.ErrNewer when its
 // schema is of a later generation than this program's (ledger.CheckSchema), ledger.ErrRestored when
 // it is opened as a sender and went back in time. Every other error is a sentence that names the
 // file and the remedy.
@@ -119,10 +119,10 @@ func openWith(ctx context.Context, driver, path string, o ledger.Options) (_ *Le
 
 // explainLock adds the remedy to the error of a lock.
 func explainLock(err error) error {
-	var held *filelock.HeldError
-	if errors.As(err, &held) {
+	var taken *filelock.HeldError
+	if errors.As(err, &taken) {
 		return fmt.Errorf("%w: %w; stop it first, or use the commands that work beside it (launch, report, pause, resume)",
-			campaign.ErrLocked, held)
+			campaign.ErrLocked, taken)
 	}
 	return fmt.Errorf("ledger lock: %w: the ledger's folder must be writable by this user, or set `ledger` to another path", err)
 }

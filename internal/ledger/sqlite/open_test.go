@@ -33,8 +33,8 @@ func TestOneSenderAtATime(t *testing.T) {
 	}
 	ls := ledgertest.ClaimAll(t, l, r.No)
 	g, err := l.Intend(t.Context(), []campaign.Intent{{Lease: ls[0], Connection: "conn_1", To: 1}})
-	if err != nil || !g[0].Held {
-		t.Errorf("a pause from another process: %+v %v; want no error, Held", g, err)
+	if err != nil || !g[0].Denied {
+		t.Errorf("a pause from another process: %+v %v; want no error, Denied", g, err)
 	}
 	reader, err := Open(t.Context(), l.Path(), ledger.Options{ReadOnly: true})
 	if err != nil {

@@ -32,9 +32,9 @@ func (t *tx) absorb(found []messageStatus) (n int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	var did moved
+	var changed changes
 	for _, o := range found {
-		known, _, err := t.move(o, at, &did)
+		known, _, err := t.move(o, at, &changed)
 		if err != nil {
 			return n, err
 		}
@@ -46,5 +46,5 @@ func (t *tx) absorb(found []messageStatus) (n int, err error) {
 		}
 		n++
 	}
-	return n, t.touch(did)
+	return n, t.touch(changed)
 }

@@ -159,7 +159,7 @@ func (t *tx) flagRepeats(probe []any) error {
 	return nil
 }
 
-// distinct reports whether the list holds no hash twice.
+// distinct reports whether the list has no hash twice.
 func distinct(probe []any) bool {
 	for i, h := range probe {
 		if h != int64(0) && slices.Contains(probe[:i], h) {

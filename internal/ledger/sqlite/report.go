@@ -43,7 +43,7 @@ func (l *Ledger) LastEventAt(ctx context.Context, no campaign.RunNo) (time.Time,
 }
 
 // Tallies implements campaign.ReportLedger. It counts each page of segments in a snapshot of its
-// own, so that a long run does not hold the write-ahead log. The sum is the number of rows all the
+// own, so that a long run does not keep the write-ahead log. The sum is the number of rows all the
 // same, because no delivery changes its segment.
 func (l *Ledger) Tallies(ctx context.Context, no campaign.RunNo) ([]campaign.Tally, campaign.Funnel, error) {
 	if _, err := l.Run(ctx, no); err != nil {
@@ -113,7 +113,7 @@ func (r reader) tallyFrom(ctx context.Context, no campaign.RunNo, after int64) (
 
 const (
 	sqlDeleteLanes = `DELETE FROM lane WHERE owner = ?`
-	// The column binding holds LaneReport.LimitedBy.
+	// The column binding is LaneReport.LimitedBy.
 	sqlInsertLane = `INSERT INTO lane (owner, run, connection, binding, detail, rate, wants, at, until) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (owner, run, connection) DO UPDATE SET binding = excluded.binding, detail = excluded.detail,
 			rate = excluded.rate, wants = excluded.wants, at = excluded.at, until = excluded.until`

@@ -157,7 +157,7 @@ const sqlState = `SELECT state, wanted FROM run WHERE no = ?`
 
 // SetState implements campaign.RunLedger.
 func (l *Ledger) SetState(ctx context.Context, no campaign.RunNo, from []campaign.State, to campaign.State,
-	reason campaign.PauseReason, detail string) (moved bool, err error) {
+	reason campaign.PauseReason, detail string) (changed bool, err error) {
 	err = l.write(ctx, results, func(t *tx) error {
 		var state campaign.State
 		var wanted campaign.Wanted
@@ -166,15 +166,15 @@ func (l *Ledger) SetState(ctx context.Context, no campaign.RunNo, from []campaig
 		} else if err != nil {
 			return err
 		}
-		if moved = ledger.MayMove(state, wanted, from, to, reason); !moved {
+		if changed = ledger.MayMove(state, wanted, from, to, reason); !changed {
 			return nil
 		}
 		return t.setState(no, to, reason, detail)
 	})
-	if moved && err == nil && to == campaign.RunStateFailed {
+	if changed && err == nil && to == campaign.RunStateFailed {
 		_ = l.skipFailed(ctx) // the run has failed; FinishRuns skips what is left
 	}
-	return moved && err == nil, err
+	return changed && err == nil, err
 }
 
 const sqlReleaseCanary = `UPDATE segment SET wake_at = 0 WHERE run = ? AND done = 0 AND wake_at = 253402214400000 /* after the canary */`
@@ -222,33 +222,33 @@ const (
 		AND NOT EXISTS (SELECT 1 FROM segment WHERE segment.run = run.no AND done = 0) ORDER BY no`
 	sqlAnySentRun = `SELECT EXISTS (` + sqlSentRuns + `)`
 
-	// Parked segments that wait for the end of a doubt that has been proven since: every delivery is
-	// settled. The count is last, because it reads the segment's outcomes.
-	sqlSettledSegments = `SELECT s.id FROM run r CROSS JOIN segment s INDEXED BY segment_undone ON s.run = r.no
+	// Parked segments that wait for the end of a doubt that has been proven since: every delivery has
+	// an outcome. The count is last, because it reads the segment's outcomes.
+	sqlProvenSegments = `SELECT s.id FROM run r CROSS JOIN segment s INDEXED BY segment_undone ON s.run = r.no
 		WHERE r.state IN ('ready', 'running') AND s.done = 0 AND s.mark = s.hi AND s.lease_until = 0 AND s.wake_at > ?
 		AND CASE WHEN EXISTS (SELECT 1 FROM outcome INDEXED BY outcome_open
 				WHERE rid >= (s.run << 32) + s.lo AND rid < (s.run << 32) + s.hi AND state IN (1, 2, 3) /* open */) THEN 0
 			ELSE (SELECT count(*) FROM outcome WHERE rid >= (s.run << 32) + s.lo AND rid < (s.run << 32) + s.hi) = s.hi - s.lo END`
-	sqlEndSettled = `UPDATE segment SET done = 1 WHERE id = ? AND lease_until = 0`
+	sqlEndProven = `UPDATE segment SET done = 1 WHERE id = ? AND lease_until = 0`
 )
 
 // FinishRuns implements campaign.RunLedger.
-func (l *Ledger) FinishRuns(ctx context.Context) (moved []campaign.Run, err error) {
+func (l *Ledger) FinishRuns(ctx context.Context) (ended []campaign.Run, err error) {
 	if err := l.skipFailed(ctx); err != nil {
 		return nil, err
 	}
 	var some bool // callers poll: a reader, not the writer, says that there is nothing to do
-	var settled []int64
-	if err := l.read().each(ctx, sqlSettledSegments, args(ledger.Millis(time.Now())), list(&settled, scanID)); err != nil {
+	var proven []int64
+	if err := l.read().each(ctx, sqlProvenSegments, args(ledger.Millis(time.Now())), list(&proven, scanID)); err != nil {
 		return nil, err
 	}
-	if err := l.read().row(ctx, sqlAnySentRun, nil, &some); err != nil || !some && len(settled) == 0 {
+	if err := l.read().row(ctx, sqlAnySentRun, nil, &some); err != nil || !some && len(proven) == 0 {
 		return nil, err
 	}
 	err = l.write(ctx, results, func(t *tx) error {
-		moved = nil
-		for _, id := range settled {
-			if _, err := t.exec(sqlEndSettled, id); err != nil {
+		ended = nil
+		for _, id := range proven {
+			if _, err := t.exec(sqlEndProven, id); err != nil {
 				return err
 			}
 		}
@@ -264,9 +264,9 @@ func (l *Ledger) FinishRuns(ctx context.Context) (moved []campaign.Run, err erro
 			if err != nil {
 				return err
 			}
-			moved = append(moved, r)
+			ended = append(ended, r)
 		}
 		return nil
 	})
-	return moved, err
+	return ended, err
 }

@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	sqlKeptSpent = `SELECT connection, sum(n) FROM spent WHERE quarter >= ? GROUP BY connection`
-	sqlBegun     = `SELECT s.id, s.lo, s.mark, s.hi, s.done, s.connection FROM segment s JOIN run r ON r.no = s.run
+	sqlKeptSpent     = `SELECT connection, sum(n) FROM spent WHERE quarter >= ? GROUP BY connection`
+	sqlSpentSegments = `SELECT s.id, s.lo, s.mark, s.hi, s.done, s.connection FROM segment s JOIN run r ON r.no = s.run
 		WHERE s.id > ? AND s.id <= ? AND s.mark > s.lo AND (r.ended_at = 0 OR r.ended_at >= ?)
 			AND NOT (s.done AND EXISTS (SELECT 1 FROM spent p WHERE p.segment = s.id))
 		ORDER BY s.id LIMIT ?`
@@ -25,7 +25,7 @@ const (
 )
 
 // Spent implements campaign.LimitLedger. It counts a page of segments at a time, each in a snapshot
-// of its own, so that a long count does not hold the write-ahead log.
+// of its own, so that the write-ahead log does not grow during a long count.
 func (l *Ledger) Spent(ctx context.Context, since time.Time) (map[string]int64, error) {
 	c := ledger.NewSpent(since)
 	last := int64(0)
@@ -44,9 +44,9 @@ func (l *Ledger) Spent(ctx context.Context, since time.Time) (map[string]int64, 
 		return nil, err
 	}
 	for after := int64(0); ; {
-		var page []ledger.Begun
+		var page []ledger.SpentSegment
 		if err := l.snapshot(ctx, func(r reader) (err error) {
-			page, err = r.begun(ctx, c, after, last, since)
+			page, err = r.spentPage(ctx, c, after, last, since)
 			return err
 		}); err != nil {
 			return nil, err
@@ -61,21 +61,21 @@ func (l *Ledger) Spent(ctx context.Context, since time.Time) (map[string]int64, 
 	}
 }
 
-// begun counts the page of segments behind the key after.
-func (r reader) begun(ctx context.Context, c *ledger.SpentCount, after, last int64, since time.Time) (page []ledger.Begun, err error) {
-	if err := r.each(ctx, sqlBegun, args(after, last, ledger.Millis(since), ledger.SpentPage), list(&page, ledger.ScanBegun)); err != nil {
+// spentPage counts the page of segments behind the key after.
+func (r reader) spentPage(ctx context.Context, c *ledger.SpentCount, after, last int64, since time.Time) (page []ledger.SpentSegment, err error) {
+	if err := r.each(ctx, sqlSpentSegments, args(after, last, ledger.Millis(since), ledger.SpentPage), list(&page, ledger.ScanSpentSegment)); err != nil {
 		return nil, err
 	}
-	for _, b := range page {
+	for _, s := range page {
 		var groups []ledger.SpentGroup
-		if err := r.each(ctx, sqlSpent, args(b.From, b.To), func(scan scanFunc) error {
+		if err := r.each(ctx, sqlSpent, args(s.From, s.To), func(scan scanFunc) error {
 			g, err := ledger.ScanSpentGroup(scan)
 			groups = append(groups, g)
 			return err
 		}); err != nil {
 			return nil, err
 		}
-		c.Add(b, groups)
+		c.Add(s, groups)
 	}
 	return page, nil
 }
@@ -116,13 +116,13 @@ func (l *Ledger) Ramps(ctx context.Context) (map[string]campaign.RampState, erro
 }
 
 // SetRamp implements campaign.LimitLedger.
-func (l *Ledger) SetRamp(ctx context.Context, connection string, from, to campaign.RampState) (moved bool, err error) {
+func (l *Ledger) SetRamp(ctx context.Context, connection string, from, to campaign.RampState) (changed bool, err error) {
 	err = l.write(ctx, results, func(t *tx) error {
 		n, err := t.exec(sqlSetRamp, connection, to.Day, to.Steps, to.Cut, from.Day, from.Steps, from.Cut)
-		moved = n == 1
+		changed = n == 1
 		return err
 	})
-	return moved, err
+	return changed, err
 }
 
 const (

@@ -13,7 +13,7 @@ import (
 	"campaignd/internal/spelling"
 )
 
-// stamp is the ledger's identity and how often a sender opened it. The ledger holds one, and so
+// stamp is the ledger's identity and how often a sender opened it. The ledger has one, and so
 // does a small file beside it. A ledger that is behind its file was restored from a backup, and one
 // without a file was copied (docs/protocol.md#when-the-ledger-goes-back-in-time). A copy of Backup
 // has a count below 0: the ledger may have sent on in the same opening, which the count alone does

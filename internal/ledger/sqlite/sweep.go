@@ -64,19 +64,19 @@ func (l *Ledger) Sweep(ctx context.Context, now time.Time) (done campaign.Swept,
 	return done, nil
 }
 
-// sweepStep runs one operation of a sweep and adds what it did to done.
+// sweepStep runs one operation of a sweep and adds its counts to done.
 func (l *Ledger) sweepStep(ctx context.Context, done *campaign.Swept, rows int, f func(*tx, *campaign.Swept) error) error {
-	var did campaign.Swept
+	var counts campaign.Swept
 	if err := l.submit(ctx, &op{urgency: results, rows: rows, run: func(t *tx) error {
-		did = campaign.Swept{}
-		return f(t, &did)
+		counts = campaign.Swept{}
+		return f(t, &counts)
 	}}); err != nil {
 		return err
 	}
-	done.Matched += did.Matched
-	done.Adopted += did.Adopted
-	done.Ambiguous += did.Ambiguous
-	done.Expired += did.Expired
+	done.Matched += counts.Matched
+	done.Adopted += counts.Adopted
+	done.Ambiguous += counts.Ambiguous
+	done.Expired += counts.Expired
 	return nil
 }
 
@@ -85,13 +85,13 @@ func (l *Ledger) sweepKnown(ctx context.Context, known []ledger.Orphan, done *ca
 	if len(known) == 0 {
 		return nil
 	}
-	return l.sweepStep(ctx, done, len(known), func(t *tx, did *campaign.Swept) error {
+	return l.sweepStep(ctx, done, len(known), func(t *tx, counts *campaign.Swept) error {
 		for _, o := range known {
 			n, err := t.absorbMessage(o)
 			if err != nil {
 				return err
 			}
-			did.Matched += n
+			counts.Matched += n
 		}
 		return nil
 	})
@@ -104,9 +104,9 @@ const sqlExpireOrphans = `DELETE FROM orphan WHERE (mh, message_id, rank) IN
 func (l *Ledger) sweepExpire(ctx context.Context, before, n int64, done *campaign.Swept) error {
 	for ; n > 0; n -= ledger.SweepStep {
 		step := min(n, ledger.SweepStep)
-		if err := l.sweepStep(ctx, done, int(step), func(t *tx, did *campaign.Swept) error {
+		if err := l.sweepStep(ctx, done, int(step), func(t *tx, counts *campaign.Swept) error {
 			deleted, err := t.exec(sqlExpireOrphans, before, step)
-			did.Expired = int(deleted)
+			counts.Expired = int(deleted)
 			return err
 		}); err != nil {
 			return err

@@ -63,21 +63,22 @@ func (t *tx) checkPosts(posts ledger.WirePosts) error {
 	return nil
 }
 
-// sqlGrantedTo finds the segments that an owner holds, or in which attempts of it are open.
+// sqlGrantedTo finds the segments that an owner has a lease of, or in which attempts of it are
+// open.
 const sqlGrantedTo = `SELECT id, lo, hi, mark, granted_by, owner = ?1 FROM segment s WHERE done = 0 AND (owner = ?1 OR granted_by = ?1
 	OR EXISTS (SELECT 1 FROM outcome INDEXED BY outcome_open WHERE rid >= (s.run << 32) + s.lo AND rid < (s.run << 32) + s.hi
 		AND state IN (1, 2, 3) /* open */ AND state = 3 /* in doubt */ AND granted_by = ?1)) ORDER BY id`
 
-// heldSegment is a segment, and whether the dead owner holds its lease.
-type heldSegment struct {
+// leasedSegment is a segment, and whether the dead owner has its lease.
+type leasedSegment struct {
 	ledger.Segment
-	held bool
+	leased bool
 }
 
-func (t *tx) grantedTo(owner string) (all []heldSegment, err error) {
+func (t *tx) grantedTo(owner string) (all []leasedSegment, err error) {
 	err = t.each(sqlGrantedTo, args(owner), func(scan scanFunc) error {
-		var s heldSegment
-		err := scan(&s.Key, &s.Lo, &s.Hi, &s.Mark, &s.GrantedBy, &s.held)
+		var s leasedSegment
+		err := scan(&s.Key, &s.Lo, &s.Hi, &s.Mark, &s.GrantedBy, &s.leased)
 		all = append(all, s)
 		return err
 	})
@@ -97,8 +98,8 @@ const (
 )
 
 // unpost queues again what the owner was granted of a segment and had not posted.
-func (t *tx) unpost(s heldSegment, owner string, posts ledger.WirePosts) (n int, err error) {
-	if s.held {
+func (t *tx) unpost(s leasedSegment, owner string, posts ledger.WirePosts) (n int, err error) {
+	if s.leased {
 		if _, err := t.exec(sqlFenceDead, s.Key); err != nil {
 			return 0, err
 		}

@@ -25,7 +25,7 @@ const (
 	urgencies
 )
 
-// batchRows bounds a transaction: 8,192 rows x 10 µs = 80 ms, and a few MB of write-ahead log.
+// batchRows limits a transaction: 8,192 rows x 10 µs = 80 ms, and a few MB of write-ahead log.
 const batchRows = 8192
 
 // op is one operation that waits for the writer.
@@ -57,7 +57,7 @@ type writer struct {
 	queues [urgencies][]*op
 	closed bool
 	passed bool          // the last transaction left a bulk operation waiting, so the next one takes it
-	wake   chan struct{} // holds one token while something may wait
+	wake   chan struct{} // has one token while something may wait
 }
 
 func startWriter(ctx context.Context, l *Ledger) (*writer, error) {

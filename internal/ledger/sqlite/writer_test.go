@@ -151,9 +151,9 @@ func TestAFailingOperationSpoilsNoOther(t *testing.T) {
 		return err
 	}}
 	ok1, bad, ok2 := insert(1, nil), insert(2, boom), insert(3, nil)
-	busy, held := make(chan struct{}), make(chan struct{})
-	go func() { // hold the writer, so that the four become one transaction
-		_ = l.write(context.Background(), urgent, func(*tx) error { close(busy); <-held; return nil })
+	busy, resume := make(chan struct{}), make(chan struct{})
+	go func() { // keep the writer busy, so that the four become one transaction
+		_ = l.write(context.Background(), urgent, func(*tx) error { close(busy); <-resume; return nil })
 	}()
 	<-busy
 	done := make(chan error, 4)
@@ -166,7 +166,7 @@ func TestAFailingOperationSpoilsNoOther(t *testing.T) {
 		l.writer.mu.Unlock()
 		runtime.Gosched()
 	}
-	close(held)
+	close(resume)
 	for range 4 {
 		<-done
 	}

@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var boundPromises = []promise{
+var edgePromises = []promise{
 	{"ClaimBeginsNoRunBeyondItsMost", func(f *fixture) {
 		first, second, third := f.imported(campaign.SegmentSize+1), f.imported(campaign.SegmentSize+1), f.imported(1)
 		c := campaign.Claim{Owner: "a", Connection: "conn_1", Runs: []campaign.RunNo{first.No, second.No, third.No}, Max: 3, Lease: long}
