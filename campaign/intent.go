@@ -26,18 +26,18 @@ type Claim struct {
 	Begun      bool    // takes only segments that had an owner: of a dead owner, or parked and due
 	// SameConnection takes no segment without a connection.
 	SameConnection bool
-	// Cancelled takes segments of any connection, whatever time they wait for, of the runs that are to
-	// be cancelled, and of no other.
+	// Cancelled takes only segments of runs that are to be cancelled: of any connection, and also
+	// before their wake time.
 	Cancelled bool
-	// Seize also takes segments whose owner has a live lease. It goes with Cancelled: their owner,
-	// which does not let go, may be dead, and its results still merge if it is not.
+	// Seize also takes segments whose lease still runs. It is used with Cancelled only: their owner
+	// may be dead, and if it is not, its results still merge.
 	Seize bool
 	Max   int
 	Lease time.Duration
 }
 
-// BegunSegment names a run and a connection: a segment that had an owner is free, and a Claim with
-// Begun of that run and connection takes it. With the Connection "" any connection can.
+// BegunSegment says that a segment of the run is free that had an owner. A Claim with Begun takes
+// it, over this connection, or over any if Connection is "".
 type BegunSegment struct {
 	Run        RunNo
 	Connection string
@@ -62,7 +62,7 @@ type Intent struct {
 	// Keys are the recipients.Key of From..To in the order of seq, then those of Retries. The ledger
 	// reads the suppressions of exactly these inside the transaction.
 	Keys []int64
-	// Until is when the window of these recipients closes, or the run's time is up. A transaction that
+	// Until is when the window of these recipients closes, or the run expires. A transaction that
 	// begins then or later grants nothing. Zero: never.
 	Until time.Time
 	// Tier is that of the connection's portfolio. Each recipient that the portfolio has not reached in
@@ -71,7 +71,7 @@ type Intent struct {
 	// Cap is the run's policies.frequency_cap; nil: it has none.
 	Cap *FrequencyLimit
 	// Pair asks for PairSpace between this message and the last one to its recipient over the
-	// connection. It is set where another run can meet the recipient.
+	// connection. It is set when another run may send to the same recipient.
 	Pair bool
 }
 
@@ -95,8 +95,8 @@ type Granted struct {
 	// Limit is what ended the grant at To, other than the budget: the deliveries from To on, and
 	// retries that are in Skipped, were not granted because of it. With Denied nothing was.
 	Limit Limit
-	// Deferred lists the seqs that the mark passed, or retries, that this transaction queued again for
-	// a later time because of their recipient. They must not be posted.
+	// Deferred lists the seqs, of the group or of the retries, that this transaction queued for a
+	// later time because of their recipient, each with that time. They must not be posted.
 	Deferred map[int64]time.Time
 }
 
@@ -160,7 +160,7 @@ type SendLedger interface {
 	// is to be cancelled are claimed too, so that a sender skips what is queued. Ready runs become
 	// Running.
 	Claim(ctx context.Context, c Claim) ([]Lease, error)
-	// FreeBegun tells what Claims with Begun of these runs would find.
+	// FreeBegun returns what Claims with Begun of these runs would find.
 	FreeBegun(ctx context.Context, runs []RunNo) ([]BegunSegment, error)
 	// Renew prolongs leases. It returns those that the owner still has, with Until set.
 	Renew(ctx context.Context, leases []Lease, d time.Duration) ([]Lease, error)
@@ -185,8 +185,8 @@ type SendLedger interface {
 	// makes them unknown, UncertainResend deferred with the flag maybe_duplicate. Rows with NoResend
 	// always become unknown. It returns how many.
 	Resolve(ctx context.Context, l Lease, began Span, p OnUncertain) (int, error)
-	// Heard reports whether a status has come of a message over the connection that was accepted at
-	// since or later. It looks at the 64 newest segments of the connection.
+	// Heard reports whether a status has come of a message that the connection sent and that was
+	// accepted at since or later. It looks at the 64 newest segments of the connection.
 	Heard(ctx context.Context, connection string, since time.Time) (bool, error)
 	// SkipQueued turns everything of the segment that is queued (at or above the mark, or deferred)
 	// into skipped(reason). For OverLimit it leaves what the budget has counted: deferred deliveries
@@ -196,9 +196,10 @@ type SendLedger interface {
 	// ledger chooses the earliest due time of its deferred rows and doubts; a doubt that began at
 	// since is due at ends(since).
 	Park(ctx context.Context, l Lease, wake time.Time, ends func(since time.Time) time.Time) (Parked, error)
-	// Move gives the segment back, for the connection to alone, or for any if to is "". Rows below the
-	// mark stay with the connection that posted them. It reports false, and nothing changes, while the
-	// result of an attempt is not recorded, and always for a bound segment.
+	// Move gives the segment back. Then only the connection to can claim it, or any if to is "". Rows
+	// below the mark stay with the connection that posted them. It reports false, and nothing changes,
+	// while the result of an attempt is not recorded, and always for a segment that the import bound
+	// (Segment.Bound).
 	Move(ctx context.Context, l Lease, to string) (bool, error)
 	// Backlog counts the deliveries of a run at or above the marks of its segments, by Segment.Group.
 	Backlog(ctx context.Context, no RunNo) (map[string]int64, error)

@@ -11,10 +11,10 @@ import (
 var (
 	ErrNoRun     = errors.New("no such run")
 	ErrRunExists = errors.New("run exists")
-	// ErrFenced says that a newer epoch owns the segment, or another importer the run. The caller must
-	// not touch that segment again.
+	// ErrFenced says that another owner has the segment, with a newer epoch, or that another process
+	// imports the run. The caller must write nothing more to either.
 	ErrFenced = errors.New("fenced: another owner has taken over")
-	// ErrCancelled says that the run is to be cancelled, which nobody takes back.
+	// ErrCancelled says that the operator cancelled the run. A cancellation is final.
 	ErrCancelled = errors.New("cancelled, which cannot be taken back")
 	// ErrFollowedUp says that another follow-up run of the same parent has one of the recipients.
 	ErrFollowedUp = errors.New("a recipient is in another follow-up run of the same run")
@@ -22,8 +22,7 @@ var (
 	// Intend reads back what was written before it returns this error.
 	ErrUnknownCommit = errors.New("commit outcome unknown")
 	// ErrUnwritable says that the ledger takes no writes now: its disk is full or its server is away.
-	// The ledger has logged that outage, and logs its end: callers try again without a line of their
-	// own.
+	// The ledger logs when that begins and ends. Callers try again and log nothing.
 	ErrUnwritable = errors.New("the ledger takes no writes")
 	// ErrLocked says that another process has the sender's lock of this ledger.
 	ErrLocked = errors.New("ledger is in use by another campaignd")
@@ -63,30 +62,31 @@ type Ledger interface {
 // RunLedger keeps the runs and what the operator wants of them.
 type RunLedger interface {
 	// CreateRun stores r and returns it. The ledger sets No, CreatedAt and State (Importing). A run
-	// with the same Campaign, ListHash and Launch is returned with ErrRunExists. The run of a firing
-	// (Launch begins with FiringKey) is the same for any list.
+	// with the same Campaign, ListHash and Launch is returned with ErrRunExists. For the run of a
+	// firing (Launch begins with FiringKey) ListHash is not compared.
 	CreateRun(ctx context.Context, r Run) (Run, error)
 	Run(ctx context.Context, no RunNo) (Run, error)       // ErrNoRun
 	Runs(ctx context.Context, f RunFilter) ([]Run, error) // newest first
 	// SetWanted writes what the operator wants and returns the run after the change, or ErrNoRun.
-	// WantRun also makes a Paused run Ready. WantCancel is final: any later wish returns the run and
-	// ErrCancelled. It makes a run Ready that is Paused, WaitingApproval or Importing, so that a
-	// sender skips what the ledger has of it; its import can write nothing more. An ended run does not
-	// change.
+	// WantRun also makes a Paused run Ready. WantCancel is final: any later call with another w
+	// returns the run and ErrCancelled. WantCancel makes a Paused, WaitingApproval or Importing run
+	// Ready, so that a sender skips its queued deliveries. An import of such a run can write nothing
+	// more. An ended run does not change.
 	SetWanted(ctx context.Context, no RunNo, w Wanted) (Run, error)
-	// SetLimits changes limits of a run: the fields of c that are not nil replace what they were. It
+	// SetLimits changes limits of a run: each field of c that is not nil replaces the stored one. It
 	// returns the run after the change, or ErrNoRun. An ended run does not change.
 	SetLimits(ctx context.Context, no RunNo, c LimitChange) (Run, error)
 	// SetState moves a run to the state to if it is in one of the states from. reason and detail are
 	// those of a pause, "" otherwise. It reports whether it changed the state. A run that is to be
-	// cancelled is never paused, and PausedByOperator pauses only a run of which a pause is wanted.
+	// cancelled is never paused, and PausedByOperator pauses a run only while its Wanted is WantPause.
 	SetState(ctx context.Context, no RunNo, from []State, to State, reason PauseReason, detail string) (bool, error)
-	// SetAssets stores the header media uploaded for this run; each replaces that of its connection.
-	// Run.Asset becomes the first of them, and Run.AssetUntil the earliest time of all.
+	// SetAssets stores the header media uploaded for this run. Each replaces the one of its
+	// connection. Run.Asset becomes the first of them, and Run.AssetUntil the earliest Until of all
+	// assets of the run.
 	SetAssets(ctx context.Context, no RunNo, assets []Asset) error
 	// Assets returns the header media of a run, by connection.
 	Assets(ctx context.Context, no RunNo) ([]Asset, error)
-	// ReleaseCanary lets the segments of a run be claimed that wait for its canary. It may be
+	// ReleaseCanary lets senders claim the segments that wait for the canary of the run. It may be
 	// repeated.
 	ReleaseCanary(ctx context.Context, no RunNo) error
 	// FinishRuns ends every Running or Ready run whose segments are all done: it becomes Finished, or
@@ -104,13 +104,13 @@ type ImportLedger interface {
 	// be in another run of that parent, unless it was skipped there: ErrFollowedUp, and nothing is
 	// added.
 	AppendRows(ctx context.Context, no RunNo, after int64, rows []Delivery, segments []Segment) error
-	// FoldSenders brings up to date what LastSenders knows. The messages of a done segment are read
-	// once; those of a segment that is being sent each time. It commits in steps. A ledger that is
-	// open for reading changes nothing.
+	// FoldSenders updates the table that LastSenders reads. It reads the messages of a done segment
+	// once, and those of a segment that is being sent at each call. It commits in steps. On a ledger
+	// that is open for reading only it does nothing.
 	FoldSenders(ctx context.Context) error
-	// LastSenders returns by which of the connections the recipients were reached last. A message
-	// counts that was accepted and did not fail. Recipients whom none of the connections reached are
-	// not in the map.
+	// LastSenders returns, for each recipients.Key, the one of the connections that sent the last
+	// message to it that was accepted and did not fail. A key without such a message is not in the
+	// map.
 	LastSenders(ctx context.Context, keys []int64, connections []string) (map[int64]string, error)
 	// FinishImport moves the run from Importing to state (Ready or WaitingApproval). It checks that
 	// the run has the given number of rows. A second call has no effect.
@@ -135,8 +135,9 @@ type LaneReport struct {
 	// lower; 0 while the number is held.
 	Rate float64
 	At   time.Time
-	// Until is when a limit may let the lane go on: the next place of a tier, the next month or day of
-	// an allowance or a ramp, the window; zero: that is not known, or the lane does not wait.
+	// Until is when the lane may go on: a place of the tier frees, the next month or day of an
+	// allowance or a ramp begins, or the window opens. Zero: that is not known, or the lane does not
+	// wait.
 	Until time.Time
 }
 
@@ -175,7 +176,8 @@ type Inbound struct {
 	At         time.Time
 }
 
-// Applied counts what a batch did.
+// Applied counts the statuses of a batch: those that told something new of a delivery (Matched),
+// those that told nothing new (Repeated), and those that were kept as orphans (Orphaned).
 type Applied struct {
 	Matched, Repeated, Orphaned int
 }
@@ -185,8 +187,8 @@ type Swept struct {
 	Matched   int // orphans whose receipt had been written since
 	Adopted   int // doubtful and unknown deliveries that a webhook proved accepted
 	Ambiguous int // orphans that fit several deliveries
-	Expired   int // orphans older than their keeping time; they were deleted
-	Left      int
+	Expired   int // orphans that were deleted: too old, or too many
+	Left      int // orphans that are kept
 }
 
 // EventLedger stores what webhooks report, and when they were taken.
@@ -199,8 +201,7 @@ type EventLedger interface {
 	Sweep(ctx context.Context, now time.Time) (Swept, error)
 }
 
-// JobLease is the right to do a job, of which one replica at a time is in charge, until another
-// epoch begins.
+// JobLease is the right to do a job until another epoch begins. One replica at a time has it.
 type JobLease struct {
 	Name  string
 	Owner string
@@ -209,9 +210,10 @@ type JobLease struct {
 }
 
 // JobLedger distributes the work other than sending: firing a schedule, importing a list, sweeping.
-// A lease keeps replicas from doing the same work at the same time. It is not a proof, because a
-// process that stalls past its lease does not notice. Therefore each job writes safely without it:
-// CreateRun recognises a firing, AppendRows recognises rows, and Sweep may be repeated.
+// A lease keeps replicas from doing the same work at the same time. It is no guard, because a
+// process that was suspended longer than its lease goes on. Therefore each job is safe without it:
+// CreateRun finds the run of a firing, AppendRows refuses rows that the run has, and Sweep may be
+// repeated.
 type JobLedger interface {
 	// AcquireJob leases the job for d on the database's clock. It reports false while any lease of
 	// the job runs, also one of the same owner. A new lease has a new epoch.
@@ -252,21 +254,21 @@ type Suppression struct {
 // SuppressionLedger keeps the numbers that must not be sent to.
 type SuppressionLedger interface {
 	Suppress(ctx context.Context, s []Suppression) (added int, err error) // idempotent on (Key, Scope, Company)
-	// Unsuppress removes suppressions. One without a company stands for those of every company too.
+	// Unsuppress removes suppressions. One without a company also removes those of every company.
 	Unsuppress(ctx context.Context, s []Suppression) (removed int, err error)
 	Suppressions(ctx context.Context) iter.Seq2[Suppression, error] // by number
 	// SuppressionsOf returns those of one number, by scope, also those that have ended.
 	SuppressionsOf(ctx context.Context, key int64) ([]Suppression, error)
-	// SuppressedKeys returns which of keys are suppressed for a run of this kind and of these
-	// companies, for the counts of a preflight. If one of the companies is "", or there is none, it is
-	// not known.
+	// SuppressedKeys returns which of keys are suppressed for a run, and why; a preflight counts them.
+	// marketing is that of its template, companies are those of its connections. If there is none, or
+	// one is "", the suppressions of every company count.
 	SuppressedKeys(ctx context.Context, keys []int64, marketing bool, companies []string, now time.Time) (map[int64]SkipReason, error)
 	// CappedKeys returns which of keys have got as many messages as the frequency cap allows at now,
-	// over all campaigns that have one.
+	// over all campaigns that have a cap.
 	CappedKeys(ctx context.Context, keys []int64, limit FrequencyLimit, now time.Time) (map[int64]bool, error)
-	// OptOuts counts opt-outs from marketing since an instant that recipients made or the service
-	// told: not imports, nor what an operator added. Those of a run are of recipients it did not skip;
-	// run 0 counts all, which is far cheaper.
+	// OptOuts counts the opt-outs from marketing since an instant that recipients or the service sent,
+	// not those that were imported or that an operator added. Those of a run are of recipients that it
+	// did not skip. Run 0 counts all, which is far cheaper.
 	OptOuts(ctx context.Context, no RunNo, since time.Time) (int64, error)
 }
 
@@ -277,7 +279,7 @@ type Tally struct {
 	N      int64
 }
 
-// Funnel counts how far deliveries ever came; it is cumulative.
+// Funnel counts the deliveries that ever reached each step: a read message counts as accepted too.
 type Funnel struct {
 	Accepted, Sent, Delivered, Read, Failed int64
 	Adopted, MaybeDuplicate, Ambiguous      int64
@@ -312,12 +314,13 @@ type ReportLedger interface {
 	LastEventAt(ctx context.Context, no RunNo) (time.Time, error)
 }
 
-// BriefPark is how long a sender parks a segment that it has not begun while its connection is held
-// or waits for a limit: another connection of the run may take it up then.
+// BriefPark is how long a sender parks a segment of which it has sent nothing, while a hold or a
+// limit stops its connection. After that, another connection of the run may claim the segment.
 const BriefPark = 5 * time.Second
 
-// parkedBriefly is how soon the WakeAt of a segment is that may be parked for BriefPark. A later
-// one is that of a window. The clocks of the sender and of the reader may differ by seconds.
+// parkedBriefly is the longest time until the WakeAt of a segment that is parked for BriefPark: the
+// clocks of the sender and of the reader may differ by seconds. A later WakeAt is the opening of a
+// window.
 const parkedBriefly = 2 * BriefPark
 
 // SegmentState is a segment with its mark, lease and times.

@@ -37,8 +37,8 @@ type Attempt struct {
 	Connection string // "" if it may be any
 	IntentAt   int64  // in milliseconds: its intent was asked for then, or later
 	DoubtAt    int64  // in milliseconds: when its doubt was written (a suspended owner may post after it)
-	// InFlight means that it has no result yet. It cannot be proven here; but if it fits, no other
-	// attempt may be, because the message may be its own.
+	// InFlight means that it has no result yet. An event cannot prove it yet. But an orphan that fits
+	// it is not adopted at all, because its own result may name the same message.
 	InFlight bool
 }
 
@@ -67,14 +67,14 @@ func (a Attempt) fits(o Orphan) bool {
 	return a.InFlight || o.Untimed || o.First <= a.DoubtAt+adoptionLate.Milliseconds()
 }
 
-// Attempts are attempts by the key of their recipient.
+// Attempts are the attempts of each recipient, by recipients.Key.
 type Attempts map[int64][]Attempt
 
 // Add adds an attempt.
 func (as Attempts) Add(a Attempt) { as[a.Key] = append(as[a.Key], a) }
 
 // match returns the deliveries that the orphan may be about and that have an open attempt which
-// fits, each with the first such attempt. busy says that one in flight fits, too.
+// fits, each with the first such attempt. busy says that an attempt in flight fits too.
 func (as Attempts) match(o Orphan, inFlight Attempts) (fitting []Attempt, busy bool) {
 	flying := map[int64]bool{}
 	for _, a := range inFlight[o.Key] {
@@ -124,8 +124,8 @@ type Adoption struct {
 	Attempt Attempt
 }
 
-// Connection is the one that sent the message. told: the attempt names none, so the event's is
-// used. The delivery's segment may have none, or another.
+// Connection is the one that sent the message. told says that only the event names it; the segment
+// may have none, or another.
 func (a Adoption) Connection() (connection string, told bool) {
 	if a.Attempt.Connection != "" {
 		return a.Attempt.Connection, false
@@ -133,10 +133,10 @@ func (a Adoption) Connection() (connection string, told bool) {
 	return a.Orphan.Connection, a.Orphan.Connection != ""
 }
 
-// Match matches the orphans of the search. An orphan is adopted when exactly one delivery over all
-// runs fits, and none does that is in flight: its result will soon tell. The caller reads in this
-// order: the search, inFlight, then orphans and open. At most one orphan of a recipient is adopted;
-// the next sweep looks at the others.
+// Match matches the orphans of the search. An orphan is adopted when exactly one delivery of all
+// runs fits, and none in flight does: the result of that one is known soon. The caller reads in
+// this order: the search, inFlight, then orphans and open. At most one orphan of a recipient is
+// adopted; the next sweep looks at the others.
 func (s Search) Match(orphans []Orphan, open, inFlight Attempts) (v Verdict) {
 	slices.SortFunc(orphans, byFirst)
 	adopted := map[int64]bool{}

@@ -1,25 +1,25 @@
-// Package ledger is the durable record of campaignd: which delivery has been
-// posted, refused, delivered, and what nobody knows yet. It holds the rules that the two
-// databases share, as functions of what a backend has read; the backends hold the SQL:
-// internal/ledger/sqlite (one process sends) and internal/ledger/postgres (any number of
-// replicas send). internal/daemon opens a ledger with Open and both backends' Open functions;
-// nobody else knows which one it is (docs/decisions/0014-ledger-packages.md).
+// Package ledger is the durable record of campaignd: which deliveries were posted, refused or
+// delivered, and which are in doubt. The package has the rules that both databases share, as
+// functions of what a backend has read. The backends have the SQL: internal/ledger/sqlite (one
+// process sends) and internal/ledger/postgres (any number of replicas send). internal/daemon calls
+// Open with the Open functions of both backends; no other package knows which one it is
+// (docs/decisions/0014-ledger-packages.md).
 //
-// Both promise what campaign.Ledger says, and prove it with one suite,
-// internal/ledger/ledgertest: what a method wrote is durable when it returns,
-// no intent is granted twice, facts merge in any order, only the holder of a segment's
-// epoch decides, and every row of a list is counted under exactly one status.
+// Both backends promise what campaign.Ledger says, and pass one suite, internal/ledger/ledgertest:
+// what a method wrote is durable when it returns, no intent is granted twice, facts merge in any
+// order, only the owner with the newest epoch of a segment decides, and every row of a list is
+// counted under exactly one status.
 //
-// # The schema's story
+// # The schema
 //
-// The import writes a delivery once (table delivery), and it never changes. Its rows are cut into
-// segments of up to 4,096. Sending moves the mark of a segment from lo to hi, compare-and-swap on
-// (epoch, mark): the durable statement that the deliveries below may be posted from now on. That is
-// one small update a group instead of one a message. The table outcome holds what became of a
-// delivery:
+// The import writes each delivery once (table delivery), and it never changes. Segments divide the
+// deliveries of a run into parts of up to 4,096. Sending moves the mark of a segment from lo to hi,
+// with a compare-and-swap on (epoch, mark). The mark is the durable statement that the deliveries
+// below it may be posted: one small update for each group instead of one for each message. The
+// table outcome says what became of a delivery:
 //
 //	seq >= mark, no outcome        queued
-//	seq <  mark, no outcome        sending while the lease lives, in doubt when its owner is dead
+//	seq <  mark, no outcome        sending while the lease runs, in doubt after it
 //	outcome deferred               queued: attempt n was not sent, not before next_due
 //	outcome retrying               as below the mark: the intent of a later attempt
 //	outcome doubt                  in_doubt since result_at
@@ -28,11 +28,11 @@
 //	outcome refused, skipped       for good
 //
 // After its insertion an accepted outcome changes only in the columns that webhooks write. Each of
-// them moves one way (times to the earliest, rank to the highest), and no index holds any of them.
+// them changes one way (times to the earliest, rank to the highest), and no index has any of them.
 // A webhook finds its row by an 8-byte keyed hash of the message id; the index is not unique, so
 // the full id is compared. A status that finds no row waits in the table orphan. The transaction
 // that records the receipt applies it, or a sweep takes it as the proof for the one delivery that
-// it can be about. The table attempt holds the candidates: each attempt from the beginning of its
+// it can be about. The table attempt has the candidates: each attempt from the beginning of its
 // doubt until its result or an event proves what became of it (docs/protocol.md#adoption).
 //
 // The column scope of a suppression is its ScopeText: its scope, and behind an @ the company whose

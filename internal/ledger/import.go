@@ -34,8 +34,8 @@ func CheckSegments(no campaign.RunNo, segments []campaign.Segment) error {
 }
 
 // CheckImportEnd refuses a state in which no import ends, and a list in which a phone key is queued
-// twice: the importer's own memory is the first guard against it, this is the last. It reports
-// false if the run is not importing any more. run reads the run, twice finds such keys.
+// twice: the importer looks for such keys in its memory, and this query for those that it missed.
+// It reports false if the run is not importing any more. run reads the run, twice finds such keys.
 func CheckImportEnd(
 	no campaign.RunNo, to campaign.State, run func() (campaign.Run, error), twice func() ([]campaign.Problem, error),
 ) (importing bool, err error) {

@@ -12,7 +12,7 @@ import (
 // unlimited is what the budget of a run without one still allows.
 const unlimited = int64(1) << 62
 
-// Sending is a segment and its run as an intent finds them.
+// Sending is what the transaction of an intent reads of its segment and run.
 type Sending struct {
 	Epoch, Lo, Hi, Mark int64
 	Done                bool
@@ -48,7 +48,7 @@ type Waiting struct {
 type Decision struct {
 	Answer campaign.Granted
 
-	Write       bool                          // the rest is to be written
+	Write       bool                          // the fields below are to be written
 	Mark        int64                         // the new mark
 	Count       int64                         // deliveries taken from the budget
 	Skip        map[int64]campaign.SkipReason // by seq: suppressed deliveries that the mark passes
@@ -62,8 +62,8 @@ type Decision struct {
 	Full     *Full // the tier that ended the grant; the caller then fills Answer.Limit with People.Limit
 }
 
-// Admit answers an intent that needs no look at its rows: ok is false when the answer, or the
-// error, is final.
+// Admit decides what needs no rows of the intent: ok is false when the answer, or the error, is
+// final.
 func (s *Sending) Admit(in *campaign.Intent) (answer campaign.Granted, ok bool, err error) {
 	no, index := in.Lease.Run, in.Lease.Index
 	switch {
@@ -220,7 +220,8 @@ func (s *Sending) recipient(in *campaign.Intent, rows SendingRows, id int64) (wh
 	return "", wait
 }
 
-// reach charges a delivery whose recipient may be reached; false: the tier is full.
+// reach takes what the recipient needs of the limits that count people. It reports false when the
+// tier is full.
 func (s *Sending) reach(in *campaign.Intent, key, id int64, d *Decision) bool {
 	if s.People == nil {
 		return true

@@ -25,7 +25,7 @@ func (o Options) notify(n campaign.Notification) (all []campaign.Notification) {
 	return all
 }
 
-// NotifyState returns what the move of a run to a state has to tell. started means that it is
+// NotifyState returns the notifications of a run that changes to a state. started means that it is
 // Running for the first time.
 func (o Options) NotifyState(no campaign.RunNo, to campaign.State, reason campaign.PauseReason, detail string, started bool,
 	now time.Time) []campaign.Notification {
@@ -47,8 +47,8 @@ func (o Options) NotifyState(no campaign.RunNo, to campaign.State, reason campai
 	return o.notify(n)
 }
 
-// NotifyHolds returns what holds that began have to tell. A hold that came back soon after its end
-// (Hold.Count) tells nothing: its first beginning was told, and its end is told when it stays away.
+// NotifyHolds returns the notifications of holds that began. A hold that began again soon after its
+// end (Hold.Count) has none: those of its first beginning stand.
 func (o Options) NotifyHolds(began []campaign.Hold, now time.Time) (all []campaign.Notification) {
 	for _, h := range began {
 		if h.Count > 1 {
@@ -65,13 +65,13 @@ func (o Options) NotifyHolds(began []campaign.Hold, now time.Time) (all []campai
 	return all
 }
 
-// TellsRejected reports whether a new state of a file may have to tell something. Then the ledger
-// reads the state so far, for NotifyRejected.
+// TellsRejected reports whether NotifyRejected may return notifications of a file. Then the ledger
+// reads the stored state for it.
 func (o Options) TellsRejected(f campaign.DroppedFile) bool {
 	return o.Notify != nil && f.State == campaign.DropRejected
 }
 
-// NotifyRejected returns what a file that is rejected and was in the state was has to tell: once.
+// NotifyRejected returns the notifications of a rejected file; none if it was rejected before.
 func (o Options) NotifyRejected(f campaign.DroppedFile, was campaign.DropState, now time.Time) []campaign.Notification {
 	if was == campaign.DropRejected {
 		return nil
@@ -80,7 +80,7 @@ func (o Options) NotifyRejected(f campaign.DroppedFile, was campaign.DropState, 
 		Subject: strings.TrimSuffix(f.Bucket, "/") + "/" + f.Key, Detail: f.Detail, At: now})
 }
 
-// NotifyFiring returns what a firing has to tell whose outcome changed from was.
+// NotifyFiring returns the notifications of a firing whose outcome changed from was.
 func (o Options) NotifyFiring(f campaign.Firing, was campaign.FiringOutcome, now time.Time) []campaign.Notification {
 	n := campaign.Notification{Kind: campaign.NotifyScheduleMissed, Campaign: f.Campaign, Subject: f.Key, Reason: string(f.Outcome),
 		Detail: f.Detail, At: now}

@@ -16,8 +16,8 @@ type Options struct {
 	// Origin returns what is known of a connection: the ids that the holds of its failed statuses
 	// name. Nil: only the connection is known.
 	Origin func(connection string) campaign.Origin
-	// PerCompany keeps an opt-out that a refusal tells of to the company of its connection. Default:
-	// it is one from all.
+	// PerCompany limits an opt-out that a refusal tells of to the company of its connection. Default:
+	// it stops the messages of every company.
 	PerCompany bool
 
 	// Notify returns the destinations that are told of a kind of event; it makes a notification for
@@ -31,8 +31,8 @@ type Options struct {
 	Sender bool
 	// ReadOnly never writes, not even a migration: the schema must be this program's.
 	ReadOnly bool
-	// Copy lets a reader that may not write an SQLite file read it all the same: as it is beside a
-	// sender, else a copy in a temporary folder, which Close removes. The log says which.
+	// Copy lets a process read an SQLite file that it may not write: the file itself while a sender
+	// has it open, otherwise a copy in a temporary folder, which Close removes. The log says which.
 	Copy bool
 	// AcceptRestored opens a ledger that went back in time (ErrRestored). It sends nothing before
 	// its Quarantine: Claim and Intend answer ErrRestored.
@@ -90,7 +90,7 @@ func Open[S, P campaign.Ledger](ctx context.Context, dsn string, o Options, sqli
 	return nil, fmt.Errorf("ledger: want sqlite:PATH or postgres://..., not %q", Redact(dsn))
 }
 
-// opened makes no ledger of a nil pointer beside an error.
+// opened returns nil beside an error, and not an interface with a nil pointer.
 func opened[L campaign.Ledger](l L, err error) (campaign.Ledger, error) {
 	if err != nil {
 		return nil, err

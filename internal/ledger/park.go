@@ -7,7 +7,7 @@ import (
 	"campaignd/internal/mutant"
 )
 
-// Unfinished is what of a segment has no final outcome. Times are in milliseconds.
+// Unfinished counts the deliveries of a segment without a final outcome. Times are in milliseconds.
 type Unfinished struct {
 	Missing                    int64 // deliveries below the mark without an outcome
 	Deferred, Retrying, Doubts int64 // outcomes in these states
@@ -15,9 +15,9 @@ type Unfinished struct {
 	DoubtSince                 int64 // of the oldest doubt
 }
 
-// Park says whether the segment is done, and otherwise when it may be claimed again. Deliveries
-// below the mark whose results are not recorded yet wake it at once, whatever wake says: if their
-// owner dies now, somebody must find them. ends says when the window of a doubt is over.
+// Park says whether the segment is done, and otherwise when it may be claimed again. That is at
+// once, whatever wake says, while results of deliveries below the mark are not recorded: if the
+// owner dies, another one must recover them. ends says when the window of a doubt is over.
 func (s Segment) Park(u Unfinished, now, wake time.Time, ends func(since time.Time) time.Time) (p campaign.Parked) {
 	if mutant.On("doubts_not_claimable") {
 		u.Doubts = 0

@@ -46,7 +46,7 @@ func Portfolio(in *campaign.Intent) string {
 // transaction see what the earlier ones took. Times are in milliseconds by the ledger's clock.
 type People struct {
 	Now   int64
-	ahead int64 // the clock of this process less that of the ledger
+	ahead int64 // the clock of this process minus that of the ledger
 
 	taken    map[string]int64 // places taken, by portfolio
 	reached  map[person]bool  // by portfolio: recipients with a place
@@ -99,20 +99,20 @@ func ScanReached(scan func(...any) error) (r campaign.Reached, err error) {
 	return r, err
 }
 
-// Deferral queues a delivery again because of its recipient.
+// Deferral says until when a delivery waits because of its recipient.
 type Deferral struct {
 	At  int64 // by the clock of this process, in milliseconds
 	Why string
 }
 
-// NewPeople begins at now by the ledger's clock.
+// NewPeople returns a People without recipients. now is the time of the ledger's clock.
 func NewPeople(now int64) *People {
 	return &People{Now: now, ahead: Millis(time.Now()) - now, taken: map[string]int64{}, reached: map[person]bool{},
 		inbound: map[person]bool{}, contacts: map[int64][]Contact{}}
 }
 
-// Taken says how many places of a portfolio are taken; those that were kept for campaign.ReachFor
-// are free.
+// Taken sets how many places of a portfolio are taken. A place is free again after
+// campaign.ReachFor.
 func (p *People) Taken(portfolio string, n int64) { p.taken[portfolio] = n }
 
 // Reach says that a recipient has a place.
@@ -171,7 +171,8 @@ func (p *People) close(in *campaign.Intent, key int64) (until int64) {
 	return until
 }
 
-// place reports whether the delivery needs a place of the tier, and whether it has or can have one.
+// place says whether the delivery needs a place of the tier, has one, and has or can get one
+// (free).
 func (p *People) place(in *campaign.Intent, key int64) (needs, has, free bool) {
 	if in.Tier.Places <= 0 || key == 0 || p.inbound[person{key, in.Connection}] {
 		return false, false, true
@@ -208,8 +209,8 @@ type Full struct {
 	Taken     int64
 }
 
-// Over is how many of the oldest places must free before one is free for another recipient, less
-// one.
+// Over says which of the taken places, the oldest first and from 0, must end before another
+// recipient can have one.
 func (f Full) Over() int64 { return max(0, f.Taken-f.Places) }
 
 // Limit says what the lane waits for. at is when the place that frees next was taken; 0: it was

@@ -45,8 +45,8 @@ func (s Segment) Granted(seqs []int64) (rids []int64) {
 	return slices.Compact(rids)
 }
 
-// Advance moves the mark up by ahead deliveries, for a ledger that went back in time; since is when
-// the lost time began. It returns since when the deliveries in flight may have been posted.
+// Advance moves the mark up by ahead deliveries, for a ledger that went back in time at since. It
+// returns the earliest time at which the deliveries in flight may have been posted.
 func (s *Segment) Advance(ahead, since int64) (first int64) {
 	s.Mark = min(s.Hi, s.Mark+ahead)
 	if first = since; s.Since > 0 {
@@ -120,7 +120,8 @@ func Claims(c *campaign.Claim, s campaign.State, w campaign.Wanted) bool {
 }
 
 // MayMoveAway says whether the segment may go to another connection: the import did not bind it,
-// each delivery below the mark has an outcome (below of them do), and no retry is without a result.
+// each delivery below the mark has an outcome (below counts them), and no retry is without a
+// result.
 func MayMoveAway(s Segment, below, retrying int64) bool {
 	return (!s.Bound || mutant.On("move_takes_bound")) && retrying == 0 && below == s.Mark-s.Lo
 }

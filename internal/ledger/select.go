@@ -124,7 +124,7 @@ const (
 func Select(f *campaign.LineFilter, from, end int64, n int,
 	find func(s *Lookup, from, to int64, n int) ([]campaign.Line, error)) (page []campaign.Line, next int64, err error) {
 	lookups := Lookups(f)
-	begun := time.Now()
+	began := time.Now()
 	for span := int64(firstSpan); from < end; {
 		read := time.Now()
 		to := min(from+span, end)
@@ -152,7 +152,7 @@ func Select(f *campaign.LineFilter, from, end int64, n int,
 			page = append(page, found[i])
 		}
 		from = to
-		took, left := time.Since(read), pageTime-time.Since(begun)
+		took, left := time.Since(read), pageTime-time.Since(began)
 		if left < pageTime/8 {
 			break
 		}

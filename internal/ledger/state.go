@@ -19,7 +19,7 @@ const (
 	Retrying Outcome = 2
 	// Doubt: attempt n may have been sent. The doubt began at result_at.
 	Doubt Outcome = 3
-	// Unknown: a doubt whose window ended. It can be adopted for ever.
+	// Unknown: a doubt whose window ended. An event can prove it at any later time.
 	Unknown Outcome = 4
 	// Accepted: it has a message id. The rank and the times are what webhooks said.
 	Accepted Outcome = 5
@@ -113,7 +113,7 @@ func shown(o Outcome, r Rank, alive bool) campaign.Status {
 }
 
 // Dispatched is the status of an intent without a result. alive tells whether the lease of its
-// segment is live: then its owner is still at it.
+// segment is live: then its owner may still record the result.
 func Dispatched(alive bool) campaign.Status {
 	if alive {
 		return campaign.Sending
@@ -124,8 +124,7 @@ func Dispatched(alive bool) campaign.Status {
 // Resolved are the doubts that a policy ends, by their row ids.
 type Resolved struct{ Resend, Unknown []int64 }
 
-// Doubt adds one with these flags: it is sent again if the policy says so, unless the service
-// answered 200 without an id.
+// Doubt adds the doubt of rid: it is sent again if the policy says so and flags lack FlagNoResend.
 func (r *Resolved) Doubt(p campaign.OnUncertain, rid, flags int64) {
 	if p == campaign.UncertainResend && flags&FlagNoResend == 0 {
 		r.Resend = append(r.Resend, rid)
@@ -134,9 +133,9 @@ func (r *Resolved) Doubt(p campaign.OnUncertain, rid, flags int64) {
 	}
 }
 
-// GivenUp is the state of a delivery whose last attempt was not sent and that is given up as o,
-// Refused or Skipped: Unknown if an earlier attempt may have been sent. SkippedState is the same in
-// SQL, for statements about many rows.
+// GivenUp is the last state of a delivery whose last attempt was not sent: o (Refused or Skipped),
+// or Unknown if an earlier attempt may have been sent. SkippedState is the same in SQL, for
+// statements about many rows.
 func GivenUp(o Outcome, flags int64) Outcome {
 	if flags&FlagMaybeDuplicate != 0 {
 		return Unknown
@@ -148,14 +147,14 @@ func GivenUp(o Outcome, flags int64) Outcome {
 // skipped, as GivenUp says.
 const SkippedState = `state = CASE WHEN flags & 2 /* may be a duplicate */ <> 0 THEN 4 /* unknown */ ELSE 7 /* skipped */ END`
 
-// Row is the outcome of a delivery as a result finds it. The zero value is none.
+// Row is the outcome that a delivery has when a result arrives. Zero: it has none.
 type Row struct {
 	State   Outcome
 	Attempt int
 	Flags   int64
 }
 
-// Merge is what a result writes where Over lets it. Times are in milliseconds.
+// Merge is what a result writes, if Over allows it. Times are in milliseconds.
 type Merge struct {
 	State                 Outcome
 	Attempt               int
@@ -233,10 +232,10 @@ func CheckResult(r *campaign.Result) error {
 	return nil
 }
 
-// EventTimes gives a status its two times: the time to store (campaign.EventTime), at least 1 ms
-// after 1970 began, because 0 is stored for none; and the time of its receipt, which is now if the
-// event has none. untimed says that the first is the second, because the event's own time is
-// missing or wrong.
+// EventTimes returns the times of a status. at is the time to store (campaign.EventTime), at least
+// 1 ms after 1970 began, because 0 is stored for none. received is when it came, or now if the
+// event does not say. untimed says that at is received, because the event's own time is missing or
+// wrong.
 func EventTimes(e campaign.StatusEvent, now time.Time) (at, received time.Time, untimed bool) {
 	received = e.ReceivedAt
 	if received.IsZero() {

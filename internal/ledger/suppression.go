@@ -15,8 +15,8 @@ import (
 const suppressionStep = 2000
 
 // InSteps calls write for each suppressionStep of a list and adds up how many rows it changed. Each
-// step is durable by itself: after an error those before it stand, and repeating the call is
-// harmless.
+// step is one transaction: after an error those before it are durable, and the call may be
+// repeated.
 func InSteps(list []campaign.Suppression, write func(step []campaign.Suppression) (int64, error)) (changed int, err error) {
 	for _, s := range list {
 		switch s.Scope {
@@ -104,7 +104,7 @@ func ProofText(p campaign.Proof) string {
 const maxMoves = 8
 
 // Carry gives suppressions that were written to the numbers that their recipients have now. find
-// returns what moves the numbers with these keys, as what goes along; write writes it.
+// returns the suppressions for the new numbers of those with these keys; write writes them.
 func Carry(
 	list []campaign.Suppression, find func(keys []int64) ([]campaign.Suppression, error), write func([]campaign.Suppression) error,
 ) error {
@@ -131,7 +131,7 @@ func Carry(
 }
 
 // ScanCarried reads SuppressionColumns of a number that moved, and dest, target, new and at of the
-// move, as the suppression of the new number; of no number if it does not go along.
+// move, as the suppression of the new number. Its Key is 0 if the new number does not get it.
 func ScanCarried(scan func(...any) error) (campaign.Suppression, error) {
 	var m campaign.Move
 	var at int64

@@ -15,10 +15,10 @@ import (
 // around each other without waiting. Only leases use the real clock.
 var noon = time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
 
-// at is so many seconds after noon.
+// at is the time that many seconds after noon.
 func at(seconds int) time.Time { return noon.Add(time.Duration(seconds) * time.Second) }
 
-// A lease of long outlives the test; one of gone is over when it begins.
+// A lease of long ends after the test. A lease of gone has ended when it begins.
 const (
 	long = time.Hour
 	gone = -time.Second
@@ -49,7 +49,7 @@ func (f *fixture) ok(err error) {
 	}
 }
 
-// done is ok of a call whose answer does not matter.
+// done is ok for a call whose answer does not matter.
 func (f *fixture) done(_ any, err error) {
 	f.Helper()
 	f.ok(err)
@@ -102,7 +102,7 @@ func (f *fixture) run(no campaign.RunNo) campaign.Run {
 	return r
 }
 
-// claim leases what there is, at most max segments of a run.
+// claim leases up to max free segments of a run.
 func (f *fixture) claim(no campaign.RunNo, d time.Duration, max int) []campaign.Lease {
 	f.Helper()
 	ls, err := f.l.Claim(f.ctx, campaign.Claim{Owner: "a", Connection: "conn_1", Runs: []campaign.RunNo{no}, Max: max, Lease: d})

@@ -30,8 +30,9 @@ const (
 )
 
 // adoptPage adopts what it finds among the next recipients, in one transaction of about 100 ms. It
-// reads first the orphans, then the attempts in flight, then the open attempts and orphans again:
-// an attempt that ends in between is seen in flight, or open, or its message is known.
+// reads the orphans, then the attempts in flight, then the open attempts and the orphans again. An
+// attempt that gets its result meanwhile is in flight or open in one of them, or its message is
+// known.
 func (l *Ledger) adoptPage(ctx context.Context, after int64, done *campaign.Swept) (to int64, adopted int, err error) {
 	var v ledger.Verdict
 	var n int64
@@ -152,8 +153,8 @@ const (
 		WHERE rid = ANY($1) AND flags & 8 /* ambiguous */ = 0 AND state <> 5 /* accepted */`
 )
 
-// adopt adds what follows from a verdict to the commit. n receives how many deliveries are
-// proven, told what their orphans told.
+// adopt adds what follows from a verdict to the commit. n receives how many deliveries are proven,
+// told what their orphans tell.
 func (t *tx) adopt(v ledger.Verdict, n *int64, told *absorbed) {
 	var rids, attempts, mhs, firsts, toldOf, toldBy []int64
 	var ids, connections []string

@@ -200,9 +200,9 @@ const (
 // would wait for the one before it.
 const touchStep = 100
 
-// touchRuns is the part of a statement that remembers now (a parameter) as the time at which a
-// status of the runs of u was last applied. u are the outcomes that the statement changed, so a
-// transaction that waits for an outcome has no row of a run locked.
+// touchRuns is the part of a statement that writes now (a parameter) as the time of the last status
+// of the runs of u. u are the outcomes that the statement changed, so a transaction that waits for
+// an outcome has no row of a run locked.
 func touchRuns(now string) string {
 	return fmt.Sprintf(`UPDATE run_event e SET event_at = %[1]s FROM (
 		SELECT no FROM run_event WHERE no = ANY(ARRAY(SELECT DISTINCT rid >> 32 FROM u)) AND event_at < %[1]s - %[2]d

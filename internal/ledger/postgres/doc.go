@@ -8,14 +8,15 @@
 // four round trips, however many rows it has. Two replicas never overwrite each other: an operation
 // is a compare-and-swap (marks, epochs, job leases), or a merge that commutes (results, statuses,
 // suppressions), or waits for row locks, which all transactions take in the same order: run,
-// segments by key, budgets, open attempts by key, outcomes by key. The ledger tries an operation
-// again that the server broke off (deadlock, restart). It reads an intent back, under a lock, whose
-// commit got no answer, and grants it only when the commit is certain.
+// segments by key, budgets, open attempts by key, outcomes by key. An operation that the server
+// aborts (deadlock, restart) is tried again. If the commit of an intent gets no answer, the ledger
+// reads the intent back, under a lock, and grants it only when the commit is certain.
 //
 // The server plans a statement once and keeps the plan while its tables grow from nothing to
-// millions of rows. The hot sessions therefore leave the planner no choice (session.go), no join
-// can be turned round, and a test explains every statement that is sent, on empty, tiny, young and
-// full tables. Leases use the server's clock (the SQL function ledger_now). Two facts show that the
-// ledger went back in time: the server and its timeline (identity.go), and marks that were
-// acknowledged to this process (marks.go). docs/protocol.md#postgresql lists the rules.
+// millions of rows. In the sessions of intents, results and webhooks the planner therefore has no
+// choice (session.go), no statement has a join whose order can change, and a test explains every
+// statement that is sent, on empty, tiny, young and full tables. Leases use the server's clock (the
+// SQL function ledger_now). Two things show that the ledger went back in time: another server or
+// timeline (identity.go), and a mark below the one that this process was told (marks.go).
+// docs/protocol.md#postgresql lists the rules.
 package postgres

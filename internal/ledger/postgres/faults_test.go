@@ -110,7 +110,7 @@ func TestPostgresTakesNoFailedStatementForSuccess(t *testing.T) {
 		url, wire := migrated(t), newFaultyWire(t)
 		l := openAt(t, wire.through(url), ledger.Options{Sender: true})
 		beside := beside(t, url)
-		for _, p := range []*pool{l.sender, l.hooks, l.reports} { // opens a connection each, so that no greeting comes later
+		for _, p := range []*pool{l.sender, l.hooks, l.reports} { // opens a connection each, so that no check comes later
 			if err := l.read(t.Context(), p, stmt(nil, `SELECT 1`)); err != nil {
 				t.Fatalf("connecting for %s: %v; want no error", p.name, err)
 			}

@@ -165,9 +165,9 @@ func (l *Ledger) failureHolds(do func(...*query) error, f ledger.Failures) ([]ca
 	return f.Holds(from, l.options.Origin), nil
 }
 
-// holdAbsorbed holds what orphans say must stop that were absorbed by a transaction. It is another
-// transaction, because that one learns of them in its commit. A hold that is lost between the two
-// begins with the next refusal or failed status.
+// holdAbsorbed begins the holds that absorbed orphans tell of. It is a transaction of its own,
+// because the one that absorbs them learns of them with its commit. A hold that is lost between the
+// two begins with the next refusal or failed status.
 func (l *Ledger) holdAbsorbed(ctx context.Context, told absorbed) {
 	hs, err := l.failureHolds(func(qs ...*query) error { return l.read(ctx, l.hooks, qs...) }, told.failures)
 	if err == nil {

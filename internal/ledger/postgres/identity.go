@@ -36,9 +36,9 @@ const (
 			('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint) END`
 )
 
-// greet checks each new connection: its commits must be durable, and it must lead to the ledger
-// that was opened.
-func (l *Ledger) greet(ctx context.Context, c *pgx.Conn) error {
+// checkServer checks each new connection: its commits must be durable, and it must lead to the
+// ledger that was opened.
+func (l *Ledger) checkServer(ctx context.Context, c *pgx.Conn) error {
 	var set settings
 	var here serverIdentity
 	if err := send(ctx, &conn{Conn: c}, set.query(), rowOf([]any{&here.system, &here.timeline}, sqlServer)); err != nil {

@@ -63,12 +63,12 @@ func TestAServerThatMayLoseCommitsIsRefused(t *testing.T) {
 		if _, err := conn.Exec(t.Context(), `BEGIN; `+c.function); err != nil {
 			t.Fatalf("%s: %v; want no error", name, err)
 		}
-		err := (&Ledger{}).greet(t.Context(), conn)
+		err := (&Ledger{}).checkServer(t.Context(), conn)
 		if !errors.Is(err, c.is) || c.want != "" && !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: greeted: %v; want %v with %q", name, err, c.is, c.want)
+			t.Errorf("%s: checked: %v; want %v with %q", name, err, c.is, c.want)
 		}
-		if err := (&Ledger{readOnly: true}).greet(t.Context(), conn); err != nil {
-			t.Errorf("%s: greeted by a reader: %v; want no error", name, err)
+		if err := (&Ledger{readOnly: true}).checkServer(t.Context(), conn); err != nil {
+			t.Errorf("%s: checked by a reader: %v; want no error", name, err)
 		}
 		if _, err := conn.Exec(t.Context(), `ROLLBACK`); err != nil {
 			t.Fatalf("%s: %v; want no error", name, err)

@@ -15,8 +15,8 @@ import (
 )
 
 // sqlClaim leases free segments of one run, and passes over those that another replica is claiming.
-// Open rows of a segment that had an owner were granted to that one, until Recover has run. The
-// list is materialized: a plan that evaluated it more than once would lock more than it takes.
+// Until Recover has run, the open rows of a segment are those of its earlier owner (granted_by).
+// The list is materialized: a plan that evaluated it twice would lock more segments than it leases.
 const (
 	sqlClaim = `WITH free AS MATERIALIZED (
 			SELECT id FROM segment WHERE run = $1 AND NOT done AND lease_until <= ledger_now() AND wake_at <= ledger_now()
@@ -45,8 +45,8 @@ const (
 const sqlFreeBegun = `SELECT DISTINCT run, connection FROM segment WHERE run = ANY($1) AND NOT done AND epoch > 0
 	AND lease_until <= ledger_now() AND wake_at <= ledger_now()`
 
-// FreeBegun implements campaign.SendLedger. A ledger that went back in time is for Claim and Intend
-// to refuse.
+// FreeBegun implements campaign.SendLedger. Claim and Intend refuse a ledger that went back in
+// time.
 func (l *Ledger) FreeBegun(ctx context.Context, runs []campaign.RunNo) (free []campaign.BegunSegment, err error) {
 	_, err = l.readClaimable(ctx, list(&free, ledger.ScanBegunSegment, sqlFreeBegun, runNos(runs)))
 	return free, err
@@ -92,7 +92,7 @@ func (l *Ledger) Claim(ctx context.Context, c campaign.Claim) (leases []campaign
 			if c.Cancelled {
 				query, a = sqlClaimCancelled, append(a[:4], c.Seize)
 			}
-			// The run before its segments, as SetWanted locks them.
+			// It locks the run before its segments, as SetWanted does.
 			if err := t.do(t.startRun(no), each(func(scan scanFunc) error {
 				s, err := ledger.ScanLease(campaign.RunNo(no), scan)
 				s.Until = asked.Add(c.Lease)
@@ -125,9 +125,9 @@ func (l *Ledger) Claim(ctx context.Context, c campaign.Claim) (leases []campaign
 	return leases, nil
 }
 
-// readClaimable reads what there is to claim, and compares the timeline of the server: a proxy may
-// have moved the connection to a promoted standby without a sign of it. It reports whether that is
-// another one; then checkIdentity must be called before anything is sent.
+// readClaimable reads what there is to claim, and the timeline of the server: behind a proxy, the
+// connection may lead to a promoted standby now. changed says that it is another timeline; then the
+// caller must call checkIdentity before anything is sent.
 func (l *Ledger) readClaimable(ctx context.Context, what *query) (changed bool, err error) {
 	var timeline int64
 	if err := l.read(ctx, l.sender, what, row(&timeline, sqlTimeline)); err != nil {
@@ -201,7 +201,7 @@ func (t *tx) owned(l campaign.Lease) (s ledger.Segment, err error) {
 	return s, err
 }
 
-// sqlEndLease ends a lease and its epoch, so that an owner that still uses it is fenced.
+// sqlEndLease ends a lease and its epoch, so that its owner is fenced from now on.
 const sqlEndLease = `UPDATE segment SET epoch = epoch + 1, owner = '', lease_until = 0, done = $2, wake_at = $3 WHERE id = $1`
 
 const (
@@ -213,8 +213,8 @@ const (
 		SELECT r, 1 /* deferred */, 0, $2, $3, $2 FROM unnest($1::bigint[]) r ON CONFLICT (rid) DO NOTHING`
 )
 
-// Release implements campaign.SendLedger. An unposted retry returns to the attempt it came from,
-// and the run's budget gets back the deliveries that it had counted.
+// Release implements campaign.SendLedger. An unposted retry returns to the attempt before it, and
+// the run's budget no longer counts the unposted deliveries.
 func (l *Ledger) Release(ctx context.Context, lease campaign.Lease, unposted []int64) error {
 	return l.change(ctx, l.sender, "", func(t *tx) error {
 		s, err := t.owned(lease)
@@ -253,8 +253,8 @@ func (t *tx) giveBack(no campaign.RunNo, segment, n int64) error {
 	return t.do(stmt(nil, sqlGiveBackSegment, segment, n), stmt(nil, sqlGiveBackBudget, int64(no), n))
 }
 
-// sqlNoOutcome is the condition that the delivery d has no outcome. It is no join,
-// because the planner could turn a join round (see the package comment).
+// sqlNoOutcome is the condition that the delivery d has no outcome. It is no join, because the
+// planner could reverse the order of a join (see the package comment).
 const sqlNoOutcome = `(SELECT true FROM outcome o WHERE o.rid = d.rid LIMIT 1) IS NULL`
 
 // The state is a parameter for the mutation job_queue_rescue.
@@ -305,7 +305,7 @@ const (
 )
 
 // Park implements campaign.SendLedger, by the rule of ledger.Segment.Park. Facts that arrive at the
-// same time change nothing, because none of them takes an outcome back.
+// same time do no harm: none of them takes an outcome back.
 func (l *Ledger) Park(
 	ctx context.Context, lease campaign.Lease, wake time.Time, ends func(since time.Time) time.Time,
 ) (p campaign.Parked, err error) {

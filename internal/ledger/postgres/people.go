@@ -167,7 +167,7 @@ func (c *recipients) add(in *campaign.Intent, d *ledger.Decision) {
 
 const (
 	sqlNewPortfolio = `INSERT INTO portfolio (id, taken) VALUES ($1, 0) ON CONFLICT (id) DO NOTHING`
-	// LATERAL with OFFSET 0, because the planner could turn the joins round (see each).
+	// LATERAL with OFFSET 0, because the planner could reverse the joins (see each).
 	sqlCountReached = `INSERT INTO reach (key, portfolio, at, rid)
 		SELECT d.key, $1, o.result_at, o.rid FROM run r
 		CROSS JOIN LATERAL (SELECT run, lo, hi, connection FROM segment
@@ -196,7 +196,7 @@ func (l *Ledger) countReached(ctx context.Context, in []campaign.Intent) error {
 	return nil
 }
 
-// sqlNextPlace finds when the place was taken that frees after $2 others.
+// sqlNextPlace finds when the place was taken that ends after $2 others.
 const sqlNextPlace = `SELECT r.at FROM reach r WHERE r.portfolio = $1 AND ` + sqlLastReach + ` ORDER BY r.at LIMIT 1 OFFSET $2`
 
 // sqlLastReach is true for the last message to a recipient, whose time is that of the place.

@@ -23,15 +23,15 @@ const poolSize = 4
 const connLife = 30 * time.Minute
 
 // pool keeps the connections of one kind of work and opens them when they are needed. After a
-// failure it pauses, so that many replicas do not connect at the moment when their server returns.
-// It has no goroutine.
+// failure it waits before it connects again, so that many replicas do not connect at once when
+// their server returns. It has no goroutine.
 type pool struct {
-	name   string
-	config *pgx.ConnConfig
-	within time.Duration                          // time limit of a call that only reads: Ledger.ask
-	greet  func(context.Context, *pgx.Conn) error // refuses a server that must not be written to
+	name        string
+	config      *pgx.ConnConfig
+	within      time.Duration                          // time limit of a call that only reads: Ledger.ask
+	checkServer func(context.Context, *pgx.Conn) error // refuses a server that must not be written to
 
-	slots chan struct{}
+	inUse chan struct{} // has an element for each connection in use
 	over  chan struct{} // closed when the pool is
 	mu    sync.Mutex
 	idle  []*conn
@@ -44,20 +44,20 @@ type pool struct {
 // conn is a connection of a pool.
 type conn struct {
 	*pgx.Conn
-	dies time.Time // when it is no longer used
+	expires time.Time // then the pool closes it
 
 	changed bool // a statement of its transaction has changed rows
 }
 
-func newPool(name string, config *pgx.ConnConfig, within time.Duration, greet func(context.Context, *pgx.Conn) error) *pool {
-	return &pool{name: name, config: config, within: within, greet: greet, slots: make(chan struct{}, poolSize), over: make(chan struct{})}
+func newPool(name string, config *pgx.ConnConfig, within time.Duration, checkServer func(context.Context, *pgx.Conn) error) *pool {
+	return &pool{name: name, config: config, within: within, checkServer: checkServer, inUse: make(chan struct{}, poolSize), over: make(chan struct{})}
 }
 
 // acquire takes an idle connection, or opens one. It waits while all are in use, and fails at once
 // while the pool pauses after a failure.
 func (p *pool) acquire(ctx context.Context) (*conn, error) {
 	select {
-	case p.slots <- struct{}{}:
+	case p.inUse <- struct{}{}:
 	case <-p.over:
 		return nil, ledger.ErrClosed
 	case <-ctx.Done():
@@ -65,7 +65,7 @@ func (p *pool) acquire(ctx context.Context) (*conn, error) {
 	}
 	c, err := p.take(ctx)
 	if err != nil {
-		<-p.slots
+		<-p.inUse
 	}
 	return c, err
 }
@@ -83,7 +83,7 @@ func (p *pool) take(ctx context.Context) (*conn, error) {
 	var c *conn
 	var expired []*conn
 	for n := len(p.idle); n > 0 && c == nil; n = len(p.idle) {
-		if one := p.idle[n-1]; !one.IsClosed() && now.Before(one.dies) {
+		if one := p.idle[n-1]; !one.IsClosed() && now.Before(one.expires) {
 			c = one
 		} else {
 			expired = append(expired, one)
@@ -111,8 +111,8 @@ func (e *awayError) Unwrap() error { return e.err }
 
 func (p *pool) open(ctx context.Context) (*conn, error) {
 	c, err := pgx.ConnectConfig(ctx, p.config.Copy())
-	if err == nil && p.greet != nil {
-		if err = p.greet(ctx, c); err != nil {
+	if err == nil && p.checkServer != nil {
+		if err = p.checkServer(ctx, c); err != nil {
 			(&conn{Conn: c}).end()
 		}
 	}
@@ -120,7 +120,7 @@ func (p *pool) open(ctx context.Context) (*conn, error) {
 	defer p.mu.Unlock()
 	if err == nil {
 		p.fails, p.next, p.last = 0, time.Time{}, nil
-		return &conn{Conn: c, dies: time.Now().Add(connLife + rand.N(connLife/4))}, nil
+		return &conn{Conn: c, expires: time.Now().Add(connLife + rand.N(connLife/4))}, nil
 	}
 	if ctx.Err() == nil { // otherwise the caller's time ended
 		// Between a half and the whole of 25, 50, 100 ... 1600 ms.
@@ -133,7 +133,7 @@ func (p *pool) open(ctx context.Context) (*conn, error) {
 
 // release gives a connection back. It closes one that has an open transaction.
 func (p *pool) release(c *conn) {
-	defer func() { <-p.slots }()
+	defer func() { <-p.inUse }()
 	p.mu.Lock()
 	keep := !p.shut && !c.IsClosed() && c.PgConn().TxStatus() == 'I'
 	if keep {
@@ -161,8 +161,8 @@ func (p *pool) close() {
 	p.mu.Unlock()
 	close(p.over)
 	p.forget()
-	for range cap(p.slots) {
-		p.slots <- struct{}{}
+	for range cap(p.inUse) {
+		p.inUse <- struct{}{}
 	}
 }
 

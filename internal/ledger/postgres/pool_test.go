@@ -70,14 +70,14 @@ func TestAConnectionIsUsedUntilItsLifeIsOver(t *testing.T) {
 	}
 	p.forget()
 	first := acquire()
-	if lasts := time.Until(first.dies); lasts < 29*time.Minute || lasts > 38*time.Minute {
+	if lasts := time.Until(first.expires); lasts < 29*time.Minute || lasts > 38*time.Minute {
 		t.Errorf("a connection lasts %v; want 30 to 37.5 minutes", lasts)
 	}
 	p.release(first)
 	if again := acquire(); again != first {
 		t.Errorf("another connection %p; want the idle one, %p", again, first)
 	}
-	first.dies = time.Now()
+	first.expires = time.Now()
 	p.release(first)
 	second := acquire()
 	if second == first || !first.IsClosed() {

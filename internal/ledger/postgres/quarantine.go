@@ -30,7 +30,7 @@ func (l *Ledger) Rehearse(ctx context.Context, ahead int64, since time.Time) (in
 }
 
 // A wire log covers what has no durable result. In a ledger that went back in time that is more
-// than its owner knew, so it is forgotten who was granted what is open.
+// than its owner knew. Therefore the ledger forgets the owners of open attempts (granted_by).
 const (
 	sqlForgetSegments = `UPDATE segment SET granted_by = '' WHERE id IN
 		(SELECT id FROM segment WHERE NOT done AND granted_by <> '' ORDER BY id FOR UPDATE)`

@@ -22,8 +22,9 @@ type query struct {
 // scanFunc reads the columns of one row, as pgx.Rows.Scan does.
 type scanFunc = func(into ...any) error
 
-// spent reports whether a query has given away rows that it cannot take back.
-func (q *query) spent() bool { return q.seen && !q.one && q.anew == nil }
+// final reports whether the query must not run again: it has called scan, which cannot forget the
+// rows.
+func (q *query) final() bool { return q.seen && !q.one && q.anew == nil }
 
 // stmt is a statement whose changed rows n counts; n may be nil.
 func stmt(n *int64, sql string, args ...any) *query { return &query{sql: sql, args: args, n: n} }
@@ -54,11 +55,11 @@ func scanID(scan scanFunc) (id int64, err error) {
 }
 
 // each is a query that calls f for every row. Outside a transaction it does not run again once f
-// was called, because f may have added the row to others; list does.
+// was called, because f may have stored the row. A list does.
 //
 // Where a statement joins by a range or a computed key, LATERAL with OFFSET 0 leaves the planner no
-// choice. Otherwise it would read all of a large table, from the statistics of the time when that
-// table was small.
+// choice. Otherwise it could read all of a large table, because its statistics are of a time when
+// the table was small.
 func each(f func(scan scanFunc) error, sql string, args ...any) *query {
 	return &query{sql: sql, args: args, scan: f}
 }
@@ -120,8 +121,8 @@ func (q *query) take(c *conn, answers pgx.BatchResults) error {
 	return nil
 }
 
-// changes reports whether a statement has changed rows. One that changes rows in a WITH and selects
-// is not known to.
+// changes reports whether a statement has changed rows. It reports false for a SELECT whose WITH
+// changed rows.
 func changes(tag pgconn.CommandTag) bool {
 	return tag.RowsAffected() > 0 && (tag.Insert() || tag.Update() || tag.Delete())
 }

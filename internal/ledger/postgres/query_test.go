@@ -185,7 +185,7 @@ func TestASilentServerHoldsNoConnectionForLong(t *testing.T) {
 	for range poolSize {
 		asking.Go(ask)
 	}
-	for began := time.Now(); len(l.sender.slots) < poolSize && time.Since(began) < l.sender.within; {
+	for began := time.Now(); len(l.sender.inUse) < poolSize && time.Since(began) < l.sender.within; {
 		time.Sleep(time.Millisecond)
 	}
 	record(0, 50)

@@ -20,9 +20,9 @@ const maxMessageID = 1024
 // storedID is a message id as rows keep and compare it.
 func storedID(id string) string { return plainText(spelling.Clip(id, maxMessageID)) }
 
-// Record implements campaign.SendLedger, by the rule of ledger.Merge.Over. A NoResend doubt
-// (200 without an id) is a fact and merges whatever its epoch is: without it a policy could send
-// twice.
+// Record implements campaign.SendLedger, by the rule of ledger.Merge.Over. A NoResend doubt (200
+// without an id) is a fact, so it merges whatever its epoch is. If it were lost, a policy could
+// send twice.
 func (l *Ledger) Record(ctx context.Context, rs []campaign.Result) error {
 	var receipts []receipt
 	var others []*campaign.Result
@@ -82,8 +82,8 @@ const sqlWakeDeferred = `UPDATE segment s SET wake_at = least(s.wake_at, w.due)
 	FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) w (id, epoch, due)
 	WHERE s.id = ANY($1) AND s.id = w.id AND s.epoch <> w.epoch AND NOT s.done`
 
-// wakeDeferred wakes the segments of deliveries that a fenced owner queues again. The new owner may
-// have parked them until the end of the doubts that it made of these deliveries.
+// wakeDeferred wakes the segments of deliveries that a fenced owner queues again: the new owner may
+// have parked a segment until the doubts end that it wrote for these deliveries.
 func wakeDeferred(rs []campaign.Result) []*query {
 	due := map[[2]int64]int64{} // by segment and epoch
 	for _, r := range rs {
@@ -129,12 +129,12 @@ func parts[T any](all []T, order func(a, b T) int) (parts [][]T) {
 }
 
 // sqlAbsorb applies the orphans of the hashes $1 whose messages are known, deletes them, and
-// returns how many each message has, and the failed one with its row; $2 is now. It is one
-// statement. As two (update from the orphans, then delete those that are known) it lost every
-// status that came in between (docs/protocol.md#orphan-events).
+// returns how many orphans each message had, and its failed status with the delivery's row; $2 is
+// now. It is one statement. As two (update from the orphans, then delete those that are known) it
+// lost every status that came in between (docs/protocol.md#orphan-events).
 //
-// It finds and changes rows without a join whose order the planner could reverse: a plan made while
-// the table was small stays in use when the table has grown, and would read all of it each time.
+// It has no join whose order the planner could reverse: a plan that was made for a small table
+// stays in use, and would read all of the large one each time.
 var sqlAbsorb = `WITH d AS (DELETE FROM orphan o WHERE o.mh = ANY($1)
 		AND (SELECT true FROM outcome x WHERE x.mh = o.mh AND x.message_id = o.message_id LIMIT 1)
 		RETURNING o.mh, o.message_id, o.rank, o.at, o.code),
@@ -151,7 +151,7 @@ var sqlAbsorb = `WITH d AS (DELETE FROM orphan o WHERE o.mh = ANY($1)
 		LEFT JOIN LATERAL (SELECT rid, result_at FROM outcome x WHERE failed IS NOT NULL AND x.mh = m.mh AND x.message_id = m.message_id
 			ORDER BY rid LIMIT 1) f ON true`
 
-// absorbed is what orphans told that deliveries have absorbed.
+// absorbed is what the orphans tell that a transaction applied and deleted.
 type absorbed struct {
 	n        int64
 	failures ledger.Failures
@@ -190,7 +190,7 @@ const (
 
 // acceptResults writes acceptances, which replace every other outcome, flags the message ids that
 // another delivery has too, and absorbs the orphans of the accepted messages. told receives what
-// these told.
+// the orphans tell.
 func acceptResults(rs []receipt, told *absorbed) (qs []*query) {
 	if len(rs) == 0 {
 		return nil

@@ -58,7 +58,7 @@ func (l *Ledger) pool(base *pgx.ConnConfig, o ledger.Options, name string, setti
 		if err := set(ctx, c, settings); err != nil {
 			return err
 		}
-		return l.greet(ctx, c)
+		return l.checkServer(ctx, c)
 	})
 }
 

@@ -13,12 +13,12 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// sqlAnyOrphan finds an orphan through the primary key, which no plan reads as a whole.
+// sqlAnyOrphan reads the first orphan by the primary key: no plan reads more.
 const sqlAnyOrphan = `SELECT mh FROM orphan ORDER BY mh, message_id, rank LIMIT 1`
 
-// Sweep implements campaign.EventLedger. When several replicas sweep at the same time, one does
-// the work and the others find nothing to do. Each of its transactions stands alone: when one
-// fails, the work of those before it is in the ledger and in the result that comes with the error.
+// Sweep implements campaign.EventLedger. When several replicas sweep at the same time, one does the
+// work and the others find nothing to do. It commits in several transactions: when one fails, those
+// before it are committed, and the result that comes with the error counts them.
 func (l *Ledger) Sweep(ctx context.Context, now time.Time) (done campaign.Swept, err error) {
 	if mutant.On("sweeper_off") {
 		return done, nil
@@ -56,7 +56,8 @@ type sweepPos struct {
 
 const sqlLockSweep = `SELECT mh, message_id, rank FROM sweep WHERE one = 1 FOR UPDATE SKIP LOCKED`
 
-// sweeps makes this transaction the one that sweeps. It reports false when another replica's is.
+// sweeps locks the sweep for this transaction and returns where it goes on. It reports false when a
+// transaction of another replica has the lock.
 func (t *tx) sweeps() (at sweepPos, mine bool, err error) {
 	err = t.do(rowOf([]any{&at.mh, &at.messageID, &at.rank}, sqlLockSweep))
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -115,8 +116,8 @@ const (
 		WHERE EXISTS (SELECT 1 FROM outcome x WHERE x.mh = o.mh AND x.message_id = o.message_id)`
 )
 
-// absorbInTwo is the mutation two_statement_sweeper. It loses every status that comes in between
-// the two statements (docs/protocol.md#orphan-events).
+// absorbInTwo is the mutation two_statement_sweeper. It loses every status that is stored between
+// its two statements (docs/protocol.md#orphan-events).
 func (t *tx) absorbInTwo(matched *int64) error {
 	if err := t.do(stmt(nil, sqlApplyOrphans)); err != nil {
 		return err
@@ -133,8 +134,8 @@ const (
 )
 
 const (
-	// The $2 oldest orphans of those received before $1, by their position in the table: a nested loop
-	// over all pairs, which a join would be, takes 50,000 of them past every time limit.
+	// The $2 oldest orphans of those received before $1, by their position in the table. A join would
+	// be a nested loop over all pairs: with 50,000 of them it exceeds every time limit.
 	sqlExpireOrphans = `DELETE FROM orphan WHERE ctid = ANY(ARRAY(
 		SELECT ctid FROM orphan WHERE received_at < $1 ORDER BY received_at LIMIT $2))`
 	sqlCountOrphans    = `SELECT count(*) FROM (SELECT 1 FROM orphan ORDER BY mh, message_id, rank LIMIT $1) x`

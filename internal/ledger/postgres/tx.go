@@ -16,11 +16,11 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// Time limits of one call. The settings of the session end a statement on the server; these end
-// the call here when the server stops answering. Without them a host that dies silently would hold
-// the caller and a connection of the pool until TCP gives up, after 15 minutes.
+// Time limits of one call. The settings of the session end a statement on the server; these end the
+// call here when the server stops answering. Without them a call to a host that died would wait
+// until TCP gives up, after 15 minutes.
 const (
-	callTime = 10 * time.Second  // on the hot pools, and of every change
+	callTime = 10 * time.Second  // of every change, and of a query for sending or webhooks
 	slowTime = 310 * time.Second // of a query on the reports' pool: its statement_timeout, and 10 s for the answer
 	tries    = 5                 // of a transaction that another transaction or the server's end broke
 )
@@ -29,7 +29,7 @@ const (
 // because the deadline is not the caller's.
 var errSilent = errors.New("the server did not answer")
 
-// errAmongRows marks the error of a query that must not run again, because it has given away rows.
+// errAmongRows marks the error of a query that must not run again, because it has passed rows on.
 var errAmongRows = errors.New("it broke off among its rows")
 
 // tx is a transaction. It begins in the round trip of its first statements.
@@ -161,7 +161,7 @@ func (l *Ledger) read(ctx context.Context, p *pool, qs ...*query) error {
 			return err
 		}
 		defer p.release(c)
-		if err = send(ctx, c, qs...); err != nil && slices.ContainsFunc(qs, (*query).spent) {
+		if err = send(ctx, c, qs...); err != nil && slices.ContainsFunc(qs, (*query).final) {
 			err = fmt.Errorf("%w: %w", errAmongRows, err)
 		}
 		return err

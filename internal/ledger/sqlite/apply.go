@@ -279,8 +279,8 @@ func (t *tx) resendFailed(rid, at int64) error {
 
 const sqlTouch = `UPDATE run_count SET event_at = max(event_at, ?) WHERE no = ?`
 
-// touch writes down that statuses of the runs were applied now, and holds what the failed ones say
-// must stop.
+// touch writes that statuses of the runs were applied now, and begins the holds that the failed
+// ones tell of.
 func (t *tx) touch(changed changes) error {
 	now := ledger.Millis(time.Now())
 	for no := range changed.runs {

@@ -7,9 +7,9 @@ import (
 	"campaignd/internal/ledger"
 )
 
-// Each doubt has an open attempt. It is written when the doubt begins, and goes when a result or a
-// webhook proves what became of it (docs/protocol.md#adoption). A segment without a connection was
-// moved by Quarantine: any connection may have sent it.
+// Each doubt has an open attempt. It is written when the doubt begins, and deleted when a result or
+// a webhook proves what became of it (docs/protocol.md#adoption). A segment without a connection
+// was moved by Quarantine: any connection may have sent it.
 const (
 	sqlOpenAttempts = `INSERT INTO attempt (rid, attempt, key, connection, intent_at, doubt_at)
 		SELECT o.rid, o.attempt, d.key, CASE WHEN o.connection <> '' THEN o.connection ELSE s.connection END, o.intent_at, o.result_at

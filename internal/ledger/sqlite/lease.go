@@ -54,7 +54,7 @@ const (
 	// Any segment of a run that is to be cancelled; ?4 takes live leases too.
 	sqlCancelledSegments = `SELECT id & 0xffffffff, zone, lo, hi, mark, epoch + 1, connection, moved > 0, bound FROM segment
 		WHERE run = ?1 AND done = 0 AND (lease_until <= ?2 OR ?4) ORDER BY id LIMIT ?3`
-	// Until Recover has run, what is open was granted to an earlier owner.
+	// Until Recover has run, the open rows are those of an earlier owner (granted_by).
 	sqlClaim = `UPDATE segment SET granted_by = CASE WHEN epoch = 0 THEN ?2 ELSE granted_by END, epoch = ?1, owner = ?2, lease_until = ?3,
 		intents_since = CASE WHEN intents_since = 0 THEN ?4 ELSE intents_since END WHERE id = ?5`
 )
@@ -150,7 +150,7 @@ func (t *tx) owned(l campaign.Lease) (s ledger.Segment, err error) {
 	return s, err
 }
 
-// sqlEndLease ends a lease and its epoch, so that an owner that still uses it is fenced.
+// sqlEndLease ends a lease and its epoch, so that its owner is fenced from now on.
 const sqlEndLease = `UPDATE segment SET epoch = epoch + 1, owner = '', lease_until = 0, done = ?, wake_at = ? WHERE id = ?`
 
 const (
@@ -162,8 +162,8 @@ const (
 	sqlGiveBackBudget = `UPDATE run_count SET taken = max(0, taken - ?) WHERE no = ?`
 )
 
-// Release implements campaign.SendLedger. An unposted retry returns to the attempt it came from,
-// and the run's budget gets back the deliveries that it had counted.
+// Release implements campaign.SendLedger. An unposted retry returns to the attempt before it, and
+// the run's budget no longer counts the unposted deliveries.
 func (l *Ledger) Release(ctx context.Context, lease campaign.Lease, unposted []int64) error {
 	return l.submit(ctx, &op{urgency: urgent, rows: 1 + len(unposted), run: func(t *tx) error {
 		s, err := t.owned(lease)

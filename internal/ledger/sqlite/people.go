@@ -136,7 +136,7 @@ func (l *Ledger) countReached(ctx context.Context, in []campaign.Intent) error {
 	return nil
 }
 
-// sqlNextPlace finds when the place was taken that frees after ?2 others.
+// sqlNextPlace finds when the place was taken that ends after ?2 others.
 const sqlNextPlace = `SELECT r.at FROM reach r WHERE r.portfolio = ?1 AND ` + sqlLastReach + ` ORDER BY r.at LIMIT 1 OFFSET ?2`
 
 // sqlLastReach is true for the last message to a recipient, whose time is that of the place. The

@@ -75,7 +75,7 @@ const (
 	sqlForgetContact = `DELETE FROM contact WHERE (key, rid) IN (SELECT key, rid FROM contact WHERE until <= ? ORDER BY until LIMIT ?)`
 )
 
-// wrote notes when recipients wrote.
+// wrote stores when recipients wrote.
 func (t *tx) wrote(all []campaign.Inbound) error {
 	for _, i := range all {
 		if _, err := t.exec(sqlWrote, i.Key, i.Connection, ledger.Millis(i.At)); err != nil {

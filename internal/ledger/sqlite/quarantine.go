@@ -76,7 +76,7 @@ func (l *Ledger) quarantine(ctx context.Context, ahead int64, since time.Time, r
 }
 
 // A wire log covers what has no durable result. In a ledger that went back in time that is more
-// than its owner knew, so it is forgotten who was granted what is open.
+// than its owner knew. Therefore the ledger forgets the owners of open attempts (granted_by).
 const (
 	sqlForgetSegments = `UPDATE segment SET granted_by = '' WHERE granted_by <> '' AND done = 0`
 	sqlForgetDoubts   = `UPDATE outcome INDEXED BY outcome_open SET granted_by = ''

@@ -16,7 +16,7 @@ import (
 const acceptWidth = 16
 
 // Record implements campaign.SendLedger. A NoResend doubt (200 without an id) is a fact and merges
-// whatever its epoch is: without it a policy could send twice.
+// whatever its epoch is. If it were lost, a policy could send twice.
 func (l *Ledger) Record(ctx context.Context, rs []campaign.Result) error {
 	if len(rs) == 0 {
 		return nil

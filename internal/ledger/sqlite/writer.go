@@ -18,7 +18,7 @@ import (
 type urgency int
 
 const (
-	urgent  urgency = iota // intents and leases: their slots are near
+	urgent  urgency = iota // intents and leases: sending waits for them
 	results                // outcomes, decisions about doubts, the operator's commands
 	events                 // webhooks: the sender of the webhook waits for its 2xx
 	bulk                   // imports, long lists of suppressions
@@ -81,13 +81,13 @@ func (w *writer) stop() error {
 	w.mu.Lock()
 	w.closed = true
 	w.mu.Unlock()
-	w.nudge()
+	w.wakeUp()
 	<-w.ended
 	w.check.stop()
 	return w.tx.close()
 }
 
-func (w *writer) nudge() {
+func (w *writer) wakeUp() {
 	select {
 	case w.wake <- struct{}{}:
 	default:
@@ -106,7 +106,7 @@ func (w *writer) do(ctx context.Context, o *op) error {
 	}
 	w.queues[o.urgency] = append(w.queues[o.urgency], o)
 	w.mu.Unlock()
-	w.nudge()
+	w.wakeUp()
 	select {
 	case <-o.done:
 	case <-ctx.Done():
@@ -138,8 +138,8 @@ func (w *writer) loop() {
 }
 
 // take removes operations from the queues, most urgent first, up to batchRows rows. A bulk
-// operation lets the others pass, but for one transaction only, and a transaction takes at most
-// one. more is false when the writer ends.
+// operation waits while others do, but for one transaction only. A transaction takes at most one
+// bulk operation. more is false when the writer ends.
 func (w *writer) take() (batch []*op, more bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -198,7 +198,8 @@ func (w *writer) commit(batch []*op) {
 	}
 }
 
-// explain makes an error of SQLite readable. Errors that the ledger promises stay as they are.
+// explain says in words what an error of SQLite means. It does not change errors that the
+// interfaces promise.
 func (w *writer) explain(err error) error {
 	if ledger.Promised(err) {
 		return err
