@@ -18,7 +18,7 @@ import (
 
 // NamedCodes checks the SQL of the package in dir: its string literals outside tests, and its
 // migrations. Each number that a statement compares with the column state, flags or rank, or
-// writes into it, is followed by its name (ledger.CodeName) as a comment: state = 3 /* in doubt */.
+// writes into it, is followed by its name (codeNames) as a comment: state = 3 /* in doubt */.
 // A list takes one comment for each number, or one behind it: state IN (1, 2, 3) /* open */. The
 // wake time ledger.AfterCanary has its name, too, which no other number has.
 func NamedCodes(t *testing.T, dir string) {
@@ -140,7 +140,7 @@ func (c *codeChecker) named(column string, i int) {
 	}
 	c.codes++
 	code, _ := strconv.Atoi(c.tokens[i].text)
-	if got, want := c.tokens[i].name, ledger.CodeName(column, code); got != want || want == "" {
+	if got, want := c.tokens[i].name, codeName(column, code); got != want || want == "" {
 		c.problems = append(c.problems, fmt.Sprintf("%s %d is named %q; want %q", column, code, got, want))
 	}
 }
@@ -194,7 +194,7 @@ func (c *codeChecker) list(column string, i int) {
 	}
 	if len(codes) > 0 && i < len(c.tokens) && c.tokens[i].name != "" {
 		c.codes += len(codes)
-		if got, want := c.tokens[i].name, ledger.CodeName(column, codes...); got != want {
+		if got, want := c.tokens[i].name, codeName(column, codes...); got != want {
 			c.problems = append(c.problems, fmt.Sprintf("%s IN %d is named %q; want %q", column, codes, got, want))
 		}
 		return
