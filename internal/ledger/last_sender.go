@@ -1,27 +1,7 @@
 package ledger
 
-// FoldPage is how many segments one query finds whose messages are to be folded into the table
-// sender.
+// FoldPage is how many segments one query finds with messages that the table sender may not have.
 const FoldPage = 1000
-
-// Unfolded is a segment with messages that the table sender may not have.
-type Unfolded struct {
-	Key      int64
-	From, To int64 // row ids of the deliveries that may have been sent
-}
-
-// ScanUnfolded reads id, lo, mark, hi and done of a segment.
-func ScanUnfolded(scan func(...any) error) (u Unfolded, err error) {
-	var lo, mark, hi int64
-	var done bool
-	err = scan(&u.Key, &lo, &mark, &hi, &done)
-	if done {
-		mark = hi
-	}
-	no := RunOf(u.Key)
-	u.From, u.To = RowID(no, lo), RowID(no, mark)
-	return u, err
-}
 
 // LastSender chooses among the connections that reached a recipient.
 type LastSender struct {

@@ -13,16 +13,16 @@ const quarter = int64(15 * time.Minute / time.Millisecond)
 // SpentPage is how many segments one snapshot counts: a few milliseconds of reading.
 const SpentPage = 16
 
-// SpentSegment is a segment of which something may have been sent, and whose count is not kept yet.
-type SpentSegment struct {
+// SentSegment is a segment of which something may have been sent.
+type SentSegment struct {
 	Key        int64
 	From, To   int64 // row ids of the deliveries below its mark
 	Done       bool
 	Connection string
 }
 
-// ScanSpentSegment reads key, lo, mark, hi and done of a segment, and its connection.
-func ScanSpentSegment(scan func(...any) error) (s SpentSegment, err error) {
+// ScanSentSegment reads key, lo, mark, hi and done of a segment, and its connection.
+func ScanSentSegment(scan func(...any) error) (s SentSegment, err error) {
 	var lo, mark, hi int64
 	err = scan(&s.Key, &lo, &mark, &hi, &s.Done, &s.Connection)
 	if s.Done {
@@ -56,27 +56,48 @@ type Folded struct {
 	N                int64
 }
 
-// SpentCount adds up what was sent since a time.
-type SpentCount struct {
+// spentCount adds up what was sent since a time, by connection.
+type spentCount struct {
 	since int64 // the quarter
 	sum   map[string]int64
 	folds []Folded
 }
 
-// NewSpent begins a count.
-func NewSpent(since time.Time) *SpentCount {
-	return &SpentCount{since: max(Millis(since), 0) / quarter, sum: map[string]int64{}}
+// CountSpent adds up what was sent since a time, by connection. kept reads, in one snapshot, the
+// sums of the table spent from a quarter of an hour on, and the key of the last segment. page reads
+// the next SpentPage segments behind the key after that are not in that table, and the groups of
+// each. fold writes what it is given into the table.
+func CountSpent(
+	since time.Time, kept func(quarter int64) (sum map[string]int64, last int64, err error),
+	page func(after, last int64) ([]SentSegment, map[int][]SpentGroup, error), fold func([]Folded) error,
+) (map[string]int64, error) {
+	c := spentCount{since: max(Millis(since), 0) / quarter}
+	sum, last, err := kept(c.since)
+	c.sum = sum
+	for after := int64(0); err == nil; {
+		var segments []SentSegment
+		var groups map[int][]SpentGroup
+		if segments, groups, err = page(after, last); err != nil {
+			break
+		}
+		c.folds = nil
+		for i, s := range segments {
+			c.add(s, groups[i])
+			after = s.Key
+		}
+		if len(c.folds) > 0 {
+			err = fold(c.folds)
+		}
+		if err == nil && len(segments) < SpentPage {
+			return c.sum, nil
+		}
+	}
+	return nil, err
 }
 
-// Kept adds a sum of the table spent.
-func (c *SpentCount) Kept(connection string, n int64) { c.sum[connection] += n }
-
-// Since is the first quarter of an hour that counts.
-func (c *SpentCount) Since() int64 { return c.since }
-
-// Add adds a segment with its groups. A delivery below the mark without an outcome is being posted,
+// add adds a segment with its groups. A delivery below the mark without an outcome is being posted,
 // or its owner died. The count of a done segment is kept, unless it was moved.
-func (c *SpentCount) Add(s SpentSegment, groups []SpentGroup) {
+func (c *spentCount) add(s SentSegment, groups []SpentGroup) {
 	rows, kept := int64(0), len(c.folds)
 	several := slices.ContainsFunc(groups, func(g SpentGroup) bool { return g.Connection != "" && g.Connection != s.Connection })
 	for _, g := range groups {
@@ -96,13 +117,3 @@ func (c *SpentCount) Add(s SpentSegment, groups []SpentGroup) {
 		c.folds = append(c.folds, Folded{s.Key, 0, s.Connection, 0}) // nothing was sent
 	}
 }
-
-// Folds returns what is to be kept, and forgets it.
-func (c *SpentCount) Folds() []Folded {
-	folds := c.folds
-	c.folds = nil
-	return folds
-}
-
-// Sum returns the messages by connection.
-func (c *SpentCount) Sum() map[string]int64 { return c.sum }

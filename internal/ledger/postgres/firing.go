@@ -18,7 +18,7 @@ const (
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
 		ON CONFLICT (campaign, key) DO UPDATE SET since = excluded.since, outcome = excluded.outcome, detail = excluded.detail,
 			run = excluded.run WHERE firing.outcome IN ('launching', 'waiting')`
-	sqlDropFirings = `DELETE FROM firing WHERE campaign = $1 AND outcome NOT IN ('launching', 'waiting', 'added')
+	sqlForgetFirings = `DELETE FROM firing WHERE campaign = $1 AND outcome NOT IN ('launching', 'waiting', 'added')
 		AND at < (SELECT at FROM firing WHERE campaign = $1 ORDER BY at DESC LIMIT 1 OFFSET $2)`
 )
 
@@ -41,7 +41,7 @@ func (l *Ledger) NoteFiring(ctx context.Context, f campaign.Firing) (changed boo
 			return err
 		}
 		changed = changed && n > 0 // n is 0 if another replica gave it a final outcome meanwhile
-		qs := []*query{stmt(nil, sqlDropFirings, plainText(f.Campaign), ledger.FiringsKept-1)}
+		qs := []*query{stmt(nil, sqlForgetFirings, plainText(f.Campaign), ledger.FiringsKept-1)}
 		if changed {
 			qs = append(qs, notify(t.options.NotifyFiring(f, campaign.FiringOutcome(was), time.Now()))...)
 		}

@@ -8,7 +8,8 @@ import (
 )
 
 const (
-	sqlUnfolded = `SELECT id, lo, mark, hi, done FROM segment WHERE id > $1 AND NOT folded AND NOT closed AND mark > lo ORDER BY id LIMIT $2`
+	sqlUnfolded = `SELECT id, lo, mark, hi, done, connection FROM segment
+		WHERE id > $1 AND NOT folded AND NOT closed AND mark > lo ORDER BY id LIMIT $2`
 	// First, so that two processes fold a segment one after the other.
 	sqlFolded = `UPDATE segment SET folded = done WHERE id = $1`
 	// A failed message did not reach its recipient. In the order of the keys: transactions that lock
@@ -28,17 +29,17 @@ func (l *Ledger) FoldSenders(ctx context.Context) error {
 		return nil
 	}
 	for after := int64(0); ; {
-		var page []ledger.Unfolded
-		if err := l.read(ctx, l.reports, list(&page, ledger.ScanUnfolded, sqlUnfolded, after, ledger.FoldPage)); err != nil {
+		var page []ledger.SentSegment
+		if err := l.read(ctx, l.reports, list(&page, ledger.ScanSentSegment, sqlUnfolded, after, ledger.FoldPage)); err != nil {
 			return err
 		}
-		for _, u := range page {
+		for _, s := range page {
 			if err := l.change(ctx, l.reports, "", func(t *tx) error {
-				return t.do(stmt(nil, sqlFolded, u.Key), stmt(nil, sqlFold, u.Key, u.From, u.To))
+				return t.do(stmt(nil, sqlFolded, s.Key), stmt(nil, sqlFold, s.Key, s.From, s.To))
 			}); err != nil {
 				return err
 			}
-			after = u.Key
+			after = s.Key
 		}
 		if len(page) < ledger.FoldPage {
 			return nil

@@ -138,9 +138,9 @@ const (
 func (t *tx) quarantineSegment(s ledger.Segment, ahead, since, now int64) (int64, error) {
 	from := s.Marked()
 	first := s.Advance(ahead, since)
-	var flying, fresh, ungranted, retried int64
+	var inFlight, fresh, ungranted, retried int64
 	if err := t.do(
-		stmt(&flying, sqlDoubtRestored, s.First(), from, now, first, ledger.CodeRestored),
+		stmt(&inFlight, sqlDoubtRestored, s.First(), from, now, first, ledger.CodeRestored),
 		stmt(&fresh, sqlDoubtRestored, from, s.Marked(), now, since, ledger.CodeRestored),
 		// Retries that were due or in flight. One that was never granted counts against the budget now.
 		row(&ungranted, sqlCountUngranted, s.First(), s.End(), now),
@@ -157,7 +157,7 @@ func (t *tx) quarantineSegment(s ledger.Segment, ahead, since, now int64) (int64
 			return 0, err
 		}
 	}
-	return flying + fresh + retried, t.do(
+	return inFlight + fresh + retried, t.do(
 		stmt(nil, sqlAdvanceMark, s.Key, s.Mark, taken),
 		stmt(nil, sqlTakeRestored, int64(ledger.RunOf(s.Key)), taken))
 }

@@ -30,45 +30,24 @@ const (
 // Spent implements campaign.LimitLedger. It counts a page of segments at a time, each in a snapshot
 // of its own, so that a long count does not keep dead rows from being cleaned up.
 func (l *Ledger) Spent(ctx context.Context, since time.Time) (map[string]int64, error) {
-	var c *ledger.SpentCount
-	last := int64(0)
-	if err := l.snapshot(ctx, l.reports, func(t *tx) error { // what is kept, before more is
-		c = ledger.NewSpent(since)
-		return t.do(row(&last, sqlLastSegment), each(func(scan scanFunc) error {
-			var connection string
-			var n int64
-			err := scan(&connection, &n)
-			c.Kept(connection, n)
-			return err
-		}, sqlKeptSpent, c.Since()))
-	}); err != nil {
-		return nil, err
-	}
-	for after := int64(0); ; {
-		var page []ledger.SpentSegment
-		var groups map[int][]ledger.SpentGroup
-		if err := l.snapshot(ctx, l.reports, func(t *tx) (err error) {
+	return ledger.CountSpent(since, func(quarter int64) (sum map[string]int64, last int64, err error) {
+		err = l.snapshot(ctx, l.reports, func(t *tx) error {
+			sum = map[string]int64{}
+			return t.do(row(&last, sqlLastSegment), each(countsInto(sum), sqlKeptSpent, quarter))
+		})
+		return sum, last, err
+	}, func(after, last int64) (page []ledger.SentSegment, groups map[int][]ledger.SpentGroup, err error) {
+		err = l.snapshot(ctx, l.reports, func(t *tx) (err error) {
 			page, groups, err = t.spentPage(after, last, since)
 			return err
-		}); err != nil {
-			return nil, err
-		}
-		for i, s := range page {
-			c.Add(s, groups[i])
-		}
-		if err := l.fold(ctx, c.Folds()); err != nil {
-			return nil, err
-		}
-		if len(page) < ledger.SpentPage {
-			return c.Sum(), nil
-		}
-		after = page[len(page)-1].Key
-	}
+		})
+		return page, groups, err
+	}, func(folds []ledger.Folded) error { return l.fold(ctx, folds) })
 }
 
 // spentPage reads the page of segments behind the key after, and counts their outcomes.
-func (t *tx) spentPage(after, last int64, since time.Time) (page []ledger.SpentSegment, groups map[int][]ledger.SpentGroup, err error) {
-	err = t.do(list(&page, ledger.ScanSpentSegment, sqlSpentSegments, after, last, ledger.Millis(since), ledger.SpentPage))
+func (t *tx) spentPage(after, last int64, since time.Time) (page []ledger.SentSegment, groups map[int][]ledger.SpentGroup, err error) {
+	err = t.do(list(&page, ledger.ScanSentSegment, sqlSpentSegments, after, last, ledger.Millis(since), ledger.SpentPage))
 	if err != nil || len(page) == 0 {
 		return nil, nil, err
 	}
@@ -88,7 +67,7 @@ func (t *tx) spentPage(after, last int64, since time.Time) (page []ledger.SpentS
 
 // fold keeps the counts of done segments. A ledger that is open for reading keeps none.
 func (l *Ledger) fold(ctx context.Context, folds []ledger.Folded) error {
-	if len(folds) == 0 || l.readOnly {
+	if l.readOnly {
 		return nil
 	}
 	var segments, quarters, ns []int64

@@ -17,7 +17,7 @@ const (
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (campaign, key) DO UPDATE SET since = excluded.since, outcome = excluded.outcome, detail = excluded.detail,
 			run = excluded.run`
-	sqlDropFirings = `DELETE FROM firing WHERE campaign = ?1 AND outcome NOT IN ('launching', 'waiting', 'added')
+	sqlForgetFirings = `DELETE FROM firing WHERE campaign = ?1 AND outcome NOT IN ('launching', 'waiting', 'added')
 		AND at < (SELECT at FROM firing WHERE campaign = ?1 ORDER BY at DESC LIMIT 1 OFFSET ?2)`
 )
 
@@ -37,7 +37,7 @@ func (l *Ledger) NoteFiring(ctx context.Context, f campaign.Firing) (changed boo
 			ledger.Millis(f.Since), string(f.Outcome), spelling.Clip(f.Detail, campaign.MaxDetail), int64(f.Run)); err != nil {
 			return err
 		}
-		if _, err = t.exec(sqlDropFirings, f.Campaign, ledger.FiringsKept-1); err != nil || !changed {
+		if _, err = t.exec(sqlForgetFirings, f.Campaign, ledger.FiringsKept-1); err != nil || !changed {
 			return err
 		}
 		return t.notify(t.options.NotifyFiring(f, was, time.Now()))

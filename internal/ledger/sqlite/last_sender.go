@@ -7,7 +7,8 @@ import (
 )
 
 const (
-	sqlUnfolded = `SELECT id, lo, mark, hi, done FROM segment WHERE id > ? AND NOT folded AND NOT closed AND mark > lo ORDER BY id LIMIT ?`
+	sqlUnfolded = `SELECT id, lo, mark, hi, done, connection FROM segment
+		WHERE id > ? AND NOT folded AND NOT closed AND mark > lo ORDER BY id LIMIT ?`
 	// A failed message did not reach its recipient.
 	sqlFold = `INSERT INTO sender (key, connection, at)
 		SELECT d.key, CASE WHEN o.connection <> '' THEN o.connection ELSE s.connection END, o.result_at
@@ -23,21 +24,21 @@ func (l *Ledger) FoldSenders(ctx context.Context) error {
 		return nil
 	}
 	for after := int64(0); ; {
-		var page []ledger.Unfolded
-		if err := l.read().each(ctx, sqlUnfolded, args(after, ledger.FoldPage), list(&page, ledger.ScanUnfolded)); err != nil {
+		var page []ledger.SentSegment
+		if err := l.read().each(ctx, sqlUnfolded, args(after, ledger.FoldPage), list(&page, ledger.ScanSentSegment)); err != nil {
 			return err
 		}
-		for _, u := range page {
-			if err := l.submit(ctx, &op{urgency: bulk, rows: int(u.To - u.From), run: func(t *tx) error {
-				if _, err := t.exec(sqlFold, u.Key, u.From, u.To); err != nil {
+		for _, s := range page {
+			if err := l.submit(ctx, &op{urgency: bulk, rows: int(s.To - s.From), run: func(t *tx) error {
+				if _, err := t.exec(sqlFold, s.Key, s.From, s.To); err != nil {
 					return err
 				}
-				_, err := t.exec(sqlFolded, u.Key)
+				_, err := t.exec(sqlFolded, s.Key)
 				return err
 			}}); err != nil {
 				return err
 			}
-			after = u.Key
+			after = s.Key
 		}
 		if len(page) < ledger.FoldPage {
 			return nil

@@ -155,7 +155,7 @@ const (
 func (t *tx) quarantineSegment(s ledger.Segment, ahead, since, now int64) (n int64, err error) {
 	from := s.Marked()
 	first := s.Advance(ahead, since)
-	flying, err := t.exec(sqlDoubtRestored, s.First(), from, now, first, ledger.CodeRestored)
+	inFlight, err := t.exec(sqlDoubtRestored, s.First(), from, now, first, ledger.CodeRestored)
 	if err != nil {
 		return 0, err
 	}
@@ -188,5 +188,5 @@ func (t *tx) quarantineSegment(s ledger.Segment, ahead, since, now int64) (n int
 		return 0, err
 	}
 	_, err = t.exec(sqlTakeRestored, fresh+ungranted, int64(ledger.RunOf(s.Key)))
-	return flying + fresh + retried, err
+	return inFlight + fresh + retried, err
 }

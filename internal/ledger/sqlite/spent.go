@@ -27,62 +27,46 @@ const (
 // Spent implements campaign.LimitLedger. It counts a page of segments at a time, each in a snapshot
 // of its own, so that the write-ahead log does not grow during a long count.
 func (l *Ledger) Spent(ctx context.Context, since time.Time) (map[string]int64, error) {
-	c := ledger.NewSpent(since)
-	last := int64(0)
-	if err := l.snapshot(ctx, func(r reader) error { // what is kept, before more is
-		if err := r.row(ctx, sqlLastSegment, nil, &last); err != nil {
-			return err
-		}
-		return r.each(ctx, sqlKeptSpent, args(c.Since()), func(scan scanFunc) error {
-			var connection string
-			var n int64
-			err := scan(&connection, &n)
-			c.Kept(connection, n)
-			return err
+	return ledger.CountSpent(since, func(quarter int64) (sum map[string]int64, last int64, err error) {
+		sum = map[string]int64{}
+		err = l.snapshot(ctx, func(r reader) error {
+			if err := r.row(ctx, sqlLastSegment, nil, &last); err != nil {
+				return err
+			}
+			return r.each(ctx, sqlKeptSpent, args(quarter), func(scan scanFunc) error {
+				var connection string
+				var n int64
+				err := scan(&connection, &n)
+				sum[connection] = n
+				return err
+			})
 		})
-	}); err != nil {
-		return nil, err
-	}
-	for after := int64(0); ; {
-		var page []ledger.SpentSegment
-		if err := l.snapshot(ctx, func(r reader) (err error) {
-			page, err = r.spentPage(ctx, c, after, last, since)
-			return err
-		}); err != nil {
-			return nil, err
-		}
-		if err := l.fold(ctx, c.Folds()); err != nil {
-			return nil, err
-		}
-		if len(page) < ledger.SpentPage {
-			return c.Sum(), nil
-		}
-		after = page[len(page)-1].Key
-	}
-}
-
-// spentPage counts the page of segments behind the key after.
-func (r reader) spentPage(ctx context.Context, c *ledger.SpentCount, after, last int64, since time.Time) (page []ledger.SpentSegment, err error) {
-	if err := r.each(ctx, sqlSpentSegments, args(after, last, ledger.Millis(since), ledger.SpentPage), list(&page, ledger.ScanSpentSegment)); err != nil {
-		return nil, err
-	}
-	for _, s := range page {
-		var groups []ledger.SpentGroup
-		if err := r.each(ctx, sqlSpent, args(s.From, s.To), func(scan scanFunc) error {
-			g, err := ledger.ScanSpentGroup(scan)
-			groups = append(groups, g)
-			return err
-		}); err != nil {
-			return nil, err
-		}
-		c.Add(s, groups)
-	}
-	return page, nil
+		return sum, last, err
+	}, func(after, last int64) (page []ledger.SentSegment, groups map[int][]ledger.SpentGroup, err error) {
+		groups = map[int][]ledger.SpentGroup{}
+		err = l.snapshot(ctx, func(r reader) error {
+			a := args(after, last, ledger.Millis(since), ledger.SpentPage)
+			if err := r.each(ctx, sqlSpentSegments, a, list(&page, ledger.ScanSentSegment)); err != nil {
+				return err
+			}
+			for i, s := range page {
+				if err := r.each(ctx, sqlSpent, args(s.From, s.To), func(scan scanFunc) error {
+					g, err := ledger.ScanSpentGroup(scan)
+					groups[i] = append(groups[i], g)
+					return err
+				}); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		return page, groups, err
+	}, func(folds []ledger.Folded) error { return l.fold(ctx, folds) })
 }
 
 // fold keeps the counts of done segments. A ledger that is open for reading keeps none.
 func (l *Ledger) fold(ctx context.Context, folds []ledger.Folded) error {
-	if len(folds) == 0 || l.writer == nil {
+	if l.writer == nil {
 		return nil
 	}
 	return l.submit(ctx, &op{urgency: bulk, rows: len(folds), run: func(t *tx) error {
