@@ -93,25 +93,19 @@ func CheckWanted(w campaign.Wanted) error {
 	return fmt.Errorf("wanted %q: want run, pause or cancel", w)
 }
 
-// ReadyAgain says whether a run in this state becomes Ready when the operator wants w: to go on, or
-// to be claimed, so that a sender skips what is queued.
-func ReadyAgain(s campaign.State, w campaign.Wanted) bool {
-	switch w {
-	case campaign.WantRun:
-		return s == campaign.Paused
-	case campaign.WantCancel:
-		return s == campaign.Paused || s == campaign.WaitingApproval || s == campaign.Importing
+// Want says what the wish w of an operator changes of a run: whether it is written, and whether the
+// run becomes Ready, to go on, or to be claimed, so that a sender skips what is queued. An ended
+// run does not change, and no wish takes a cancellation back.
+func Want(r *campaign.Run, w campaign.Wanted) (write, ready bool, err error) {
+	switch {
+	case r.State.Ended():
+		return false, false, nil
+	case w == campaign.WantCancel:
+		return true, r.State == campaign.Paused || r.State == campaign.WaitingApproval || r.State == campaign.Importing, nil
+	case r.Wanted == campaign.WantCancel:
+		return false, false, campaign.ErrCancelled
 	}
-	return false
-}
-
-// CheckWish refuses a wish that would take a cancellation back. is is what the operator wants so
-// far.
-func CheckWish(is, w campaign.Wanted) error {
-	if is == campaign.WantCancel && w != campaign.WantCancel {
-		return campaign.ErrCancelled
-	}
-	return nil
+	return true, w == campaign.WantRun && r.State == campaign.Paused, nil
 }
 
 // MayMove says whether a run in state s may move to the state to for a reason, when only the states

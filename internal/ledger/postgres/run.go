@@ -132,14 +132,15 @@ func (l *Ledger) SetWanted(ctx context.Context, no campaign.RunNo, w campaign.Wa
 	}
 	err = l.change(ctx, l.sender, "", func(t *tx) error {
 		r, err := t.lockedRun(no)
-		if out = r; err != nil || r.State.Ended() {
+		if out = r; err != nil {
 			return err
 		}
-		if err := ledger.CheckWish(r.Wanted, w); err != nil {
+		write, ready, err := ledger.Want(&r, w)
+		if err != nil || !write {
 			return err
 		}
 		qs := []*query{stmt(nil, sqlSetWanted, string(w), int64(no))}
-		if ledger.ReadyAgain(r.State, w) {
+		if ready {
 			qs = append(qs, setState(no, campaign.Ready, "", ""))
 		}
 		if err := t.do(qs...); err != nil {

@@ -97,16 +97,17 @@ func (l *Ledger) SetWanted(ctx context.Context, no campaign.RunNo, w campaign.Wa
 	}
 	err = l.write(ctx, results, func(t *tx) error {
 		r, err := t.run(sqlRun, int64(no))
-		if out = r; err != nil || r.State.Ended() {
+		if out = r; err != nil {
 			return err
 		}
-		if err := ledger.CheckWish(r.Wanted, w); err != nil {
+		write, ready, err := ledger.Want(&r, w)
+		if err != nil || !write {
 			return err
 		}
 		if _, err := t.exec(sqlSetWanted, string(w), int64(no)); err != nil {
 			return err
 		}
-		if ledger.ReadyAgain(r.State, w) {
+		if ready {
 			if err := t.setState(no, campaign.Ready, "", ""); err != nil {
 				return err
 			}
