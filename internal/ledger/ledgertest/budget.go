@@ -54,7 +54,8 @@ func aRetryBeyondTheBudgetIsHeldAndNotSkipped(t *testing.T, l Tables) {
 	}
 	ds := Rows(0, 2)
 	both := []campaign.Retry{{Delivery: ds[0], Attempt: 1}, {Delivery: ds[1], Attempt: 1}}
-	if d := cmp.Diff(campaign.Granted{Denied: true, To: 5, OverBudget: true}, intend(campaign.Intent{From: 5, To: 5, Retries: both})); d != "" {
+	denied := campaign.Granted{Denied: true, To: 5, OverBudget: true}
+	if d := cmp.Diff(denied, intend(campaign.Intent{From: 5, To: 5, Retries: both})); d != "" {
 		t.Errorf("retries without a budget (-want +got):\n%s", d)
 	}
 	if got := Totals(t, l, r.No)[campaign.Queued]; got != 2 {

@@ -141,7 +141,7 @@ func (s *intentGroups) leave(g *intentGroup, c *intentCall) bool {
 }
 
 // commitGroup commits the intents of all calls in one transaction and gives each its answers. A
-// call that the transaction refuses as malformed is answered and left out, and the others go again.
+// call whose intent is malformed gets the error, and the transaction runs again without it.
 func (l *Ledger) commitGroup(ctx context.Context, calls []*intentCall) {
 	if len(calls) > 1 { // one caller's context must not end the others' calls; callTime limits them
 		ctx = context.WithoutCancel(ctx)

@@ -18,8 +18,8 @@ var errStandby = errors.New("it is a read-only standby: name the primary, or sev
 // errUnsafe marks settings that can lose a committed transaction.
 var errUnsafe = errors.New("unsafe")
 
-// errIdentityChanged says that a new connection found another server or timeline. checkIdentity
-// must be called before anything is sent.
+// errIdentityChanged says that a new connection found another server or timeline. The caller must
+// call checkIdentity before anything is sent.
 var errIdentityChanged = errors.New("the ledger may be on another server")
 
 // serverIdentity is the server of the ledger, and its timeline, which every promotion

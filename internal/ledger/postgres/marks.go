@@ -14,8 +14,8 @@ type markMemory struct {
 	of map[int64]acknowledged // by segment
 }
 
-// acknowledged is a segment's mark as the ledger acknowledged it, and since when one was, in
-// milliseconds.
+// acknowledged is the highest mark of a segment that the ledger acknowledged, and when it first
+// acknowledged one, in milliseconds.
 type acknowledged struct{ mark, since int64 }
 
 // keep remembers a mark.

@@ -26,10 +26,10 @@ const connLife = 30 * time.Minute
 // failure it waits before it connects again, so that many replicas do not connect at once when
 // their server returns. It has no goroutine.
 type pool struct {
-	name        string
-	config      *pgx.ConnConfig
-	within      time.Duration                          // time limit of a call that only reads: Ledger.ask
-	checkServer func(context.Context, *pgx.Conn) error // refuses a server that must not be written to
+	name   string
+	config *pgx.ConnConfig
+	within time.Duration                          // time limit of a call that only reads: Ledger.ask
+	check  func(context.Context, *pgx.Conn) error // refuses a server that must not be written to
 
 	inUse chan struct{} // has an element for each connection in use
 	over  chan struct{} // closed when the pool is
@@ -49,8 +49,8 @@ type conn struct {
 	changed bool // a statement of its transaction has changed rows
 }
 
-func newPool(name string, config *pgx.ConnConfig, within time.Duration, checkServer func(context.Context, *pgx.Conn) error) *pool {
-	return &pool{name: name, config: config, within: within, checkServer: checkServer, inUse: make(chan struct{}, poolSize), over: make(chan struct{})}
+func newPool(name string, config *pgx.ConnConfig, within time.Duration, check func(context.Context, *pgx.Conn) error) *pool {
+	return &pool{name: name, config: config, within: within, check: check, inUse: make(chan struct{}, poolSize), over: make(chan struct{})}
 }
 
 // acquire takes an idle connection, or opens one. It waits while all are in use, and fails at once
@@ -111,8 +111,8 @@ func (e *awayError) Unwrap() error { return e.err }
 
 func (p *pool) open(ctx context.Context) (*conn, error) {
 	c, err := pgx.ConnectConfig(ctx, p.config.Copy())
-	if err == nil && p.checkServer != nil {
-		if err = p.checkServer(ctx, c); err != nil {
+	if err == nil && p.check != nil {
+		if err = p.check(ctx, c); err != nil {
 			(&conn{Conn: c}).end()
 		}
 	}

@@ -22,9 +22,9 @@ type query struct {
 // scanFunc reads the columns of one row, as pgx.Rows.Scan does.
 type scanFunc = func(into ...any) error
 
-// final reports whether the query must not run again: it has called scan, which cannot forget the
-// rows.
-func (q *query) final() bool { return q.seen && !q.one && q.anew == nil }
+// unrepeatable reports whether the query must not run again: it has called scan, which cannot
+// forget the rows.
+func (q *query) unrepeatable() bool { return q.seen && !q.one && q.anew == nil }
 
 // stmt is a statement whose changed rows n counts; n may be nil.
 func stmt(n *int64, sql string, args ...any) *query { return &query{sql: sql, args: args, n: n} }

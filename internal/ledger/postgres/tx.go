@@ -134,9 +134,9 @@ func (l *Ledger) transact(ctx context.Context, p *pool, begin, crash string, aga
 	return err
 }
 
-// change is transact, tried again when another transaction or the end of the server broke it. f may
-// run several times and must start over each time. Its changes must be harmless when an earlier try
-// was committed after all (tx.again).
+// change is transact that is tried again when another transaction or the end of the server aborts
+// it. f may run several times and must start over each time. An earlier try may have been committed
+// all the same (tx.again); then the next one must do no harm.
 func (l *Ledger) change(ctx context.Context, p *pool, crash string, f func(*tx) error) error {
 	if l.readOnly {
 		return fmt.Errorf("%s is open for reading only", l.name)
@@ -161,7 +161,7 @@ func (l *Ledger) read(ctx context.Context, p *pool, qs ...*query) error {
 			return err
 		}
 		defer p.release(c)
-		if err = send(ctx, c, qs...); err != nil && slices.ContainsFunc(qs, (*query).final) {
+		if err = send(ctx, c, qs...); err != nil && slices.ContainsFunc(qs, (*query).unrepeatable) {
 			err = fmt.Errorf("%w: %w", errAmongRows, err)
 		}
 		return err

@@ -20,7 +20,8 @@ func TestOnlyTheOwnerReadsTheLedgersFiles(t *testing.T) {
 		t.Fatalf("open: %v; want no error", err)
 	}
 	defer l.Close()
-	if f, err := l.Diagnose(t.Context()); err != nil || f.Unsafe != nil || !f.Clock.IsZero() || !strings.Contains(f.Durable, "synchronous=FULL") {
+	f, err := l.Diagnose(t.Context())
+	if err != nil || f.Unsafe != nil || !f.Clock.IsZero() || !strings.Contains(f.Durable, "synchronous=FULL") {
 		t.Errorf("diagnosis %+v (%v); want a durable ledger without a clock of its own", f, err)
 	}
 	for _, name := range []string{path, path + "-wal", path + "-shm", path + ".lock", path + ".stamp"} {
