@@ -55,7 +55,7 @@ func (t *Tally) Rest(parts []Part) {
 
 // Tallies adds up a run, a page of segments at a time. count counts the page behind the segment
 // index after in a snapshot of its own, and returns the last index of the page, or -1 when there is
-// none. No delivery changes its segment, so the sum is exact all the same.
+// none. No delivery changes its segment, so the sum is still exact.
 func Tallies(count func(after int64) (page *Tally, last int64, err error)) ([]campaign.Tally, campaign.Funnel, error) {
 	sum := NewTally()
 	for after := int64(-1); ; {

@@ -56,7 +56,8 @@ func RunFaults(t *testing.T, open func(*testing.T) (campaign.Ledger, Faults)) {
 	})
 }
 
-// cancelled calls with a context that has ended. A call that succeeds all the same is durable.
+// cancelled calls with a context that has ended. If a call succeeds nevertheless, what it wrote is
+// durable.
 func cancelled(f *fixture, faults Faults, call func(context.Context) error) {
 	f.Helper()
 	before := faults.Rows(f.T)

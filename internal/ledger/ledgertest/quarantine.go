@@ -89,7 +89,7 @@ func quarantineDoubtsWhatMayHaveBeenPosted(t *testing.T, l Tables) {
 		t.Errorf("adopted %+v %v, want 4", s, err)
 	}
 	Audited(t, l, r.No)
-	// The event tells who sent it, also after another connection has taken up the segment.
+	// The event names the connection that sent it, also after another one has claimed the segment.
 	for seq, want := range map[int64]string{4: "conn_1", campaign.SegmentSize: "conn_2"} {
 		if got := lineOf(t, l, r.No, seq); got.Connection != want || got.Status != campaign.Delivered {
 			t.Errorf("delivery %d: got %s by %q, want delivered by %s", seq, got.Status, got.Connection, want)

@@ -26,7 +26,7 @@ type advice int
 
 const (
 	final    advice = iota // another try would fail too
-	collided               // another transaction was in the way
+	collided               // another transaction had a lock, or changed the same rows
 	broken                 // the connection broke, or cannot be made
 )
 

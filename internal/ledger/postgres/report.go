@@ -15,8 +15,8 @@ import (
 )
 
 // Tallies implements campaign.ReportLedger. It counts each page of segments in a snapshot of its
-// own, so that a long run does not keep dead rows from being cleaned up. The sum is the number of
-// rows all the same, because no delivery changes its segment.
+// own, so that a long run does not keep dead rows from being cleaned up. The sum is still the
+// number of rows, because no delivery changes its segment.
 func (l *Ledger) Tallies(ctx context.Context, no campaign.RunNo) ([]campaign.Tally, campaign.Funnel, error) {
 	if _, err := l.Run(ctx, no); err != nil {
 		return nil, campaign.Funnel{}, err

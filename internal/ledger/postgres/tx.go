@@ -136,7 +136,7 @@ func (l *Ledger) transact(ctx context.Context, p *pool, begin, crash string, aga
 
 // change is transact that is tried again when another transaction or the end of the server aborts
 // it. f may run several times and must start over each time. An earlier try may have been committed
-// all the same (tx.again); then the next one must do no harm.
+// although it failed (tx.again). The next one must do no harm then.
 func (l *Ledger) change(ctx context.Context, p *pool, crash string, f func(*tx) error) error {
 	if l.readOnly {
 		return fmt.Errorf("%s is open for reading only", l.name)

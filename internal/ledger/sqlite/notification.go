@@ -26,7 +26,8 @@ func (t *tx) notify(all []campaign.Notification) error {
 	return nil
 }
 
-// notifyState adds what the move of a run has to tell. It is called before the move.
+// notifyState adds the notifications of a run that changes to a state. It is called before the
+// change.
 func (t *tx) notifyState(no campaign.RunNo, to campaign.State, reason campaign.PauseReason, detail string, now time.Time) error {
 	if t.options.Notify == nil {
 		return nil

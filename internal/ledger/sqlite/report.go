@@ -43,8 +43,8 @@ func (l *Ledger) LastEventAt(ctx context.Context, no campaign.RunNo) (time.Time,
 }
 
 // Tallies implements campaign.ReportLedger. It counts each page of segments in a snapshot of its
-// own, so that the write-ahead log does not grow meanwhile. The sum is the number of rows all the
-// same, because no delivery changes its segment.
+// own, so that the write-ahead log does not grow meanwhile. The sum is still the number of rows,
+// because no delivery changes its segment.
 func (l *Ledger) Tallies(ctx context.Context, no campaign.RunNo) ([]campaign.Tally, campaign.Funnel, error) {
 	if _, err := l.Run(ctx, no); err != nil {
 		return nil, campaign.Funnel{}, err
