@@ -154,7 +154,7 @@ type Limits struct {
 type Policies struct {
 	// OnUncertain is hold (the default), evidence or resend.
 	OnUncertain OnUncertain `yaml:"on_uncertain,omitempty" json:"on_uncertain,omitempty"`
-	// DoubtWindow is how long a webhook may still settle a doubt, counted while webhooks are taken;
+	// DoubtWindow is how long a webhook may still prove a doubt, counted while webhooks are taken;
 	// default 40m.
 	DoubtWindow  Duration        `yaml:"doubt_window,omitempty" json:"doubt_window,omitempty"`
 	FollowUp     *FollowUp       `yaml:"follow_up,omitempty" json:"follow_up,omitempty"`

@@ -13,8 +13,9 @@ const (
 type Erased struct {
 	// Rows are the deliveries of every run that no longer name the recipient.
 	Rows int64 `json:"rows"`
-	// UnderWay are deliveries that keep the number until an answer or an event has settled them. Erase
-	// is to be called again then; nothing new is sent to the number meanwhile.
+	// UnderWay are deliveries that keep the number until an answer, an event or the end of a doubt
+	// tells their outcome. Erase is to be called again then; nothing new is sent to the number
+	// meanwhile.
 	UnderWay int64 `json:"under_way"`
 }
 

@@ -223,13 +223,13 @@ func (f *followUp) create(ctx context.Context, def *Definition, now time.Time) e
 		return err
 	}
 	p := f.in.Parent
-	var settled time.Time // the end of a doubt window for which a cancelled run did not wait
+	var windowEnd time.Time // of a doubt window for which a cancelled run did not wait
 	if doubtful > 0 && p.State == Cancelled {
 		listening, err := ReadListening(ctx, f.in.Ledger, nil, now)
 		if err != nil {
 			return err
 		}
-		settled = listening.Ends(p.EndedAt, def.Policies.DoubtWindow.Std())
+		windowEnd = listening.Ends(p.EndedAt, def.Policies.DoubtWindow.Std())
 	}
 	switch {
 	case rows == 0 && f.Elsewhere > 0:
@@ -241,10 +241,10 @@ func (f *followUp) create(ctx context.Context, def *Definition, now time.Time) e
 			ErrNobody, f.NoID)
 	case rows == 0:
 		return fmt.Errorf("%w: %s has no row that is %s; see `campaignd report %[2]s`", ErrNobody, p.ID(), f.where)
-	case now.Before(settled):
+	case now.Before(windowEnd):
 		return fmt.Errorf("%w: %s in doubt when %s was cancelled, and a webhook may still prove them sent; "+
 			"wait until %s, while `campaignd serve` takes webhooks",
-			ErrNotNow, spelling.Count(doubtful, "row was", "rows were"), p.ID(), settled.Format(time.RFC3339))
+			ErrNotNow, spelling.Count(doubtful, "row was", "rows were"), p.ID(), windowEnd.Format(time.RFC3339))
 	case early > 0 && !f.in.Early:
 		return fmt.Errorf("%w: %s failed with 131049 less than 24 hours ago and would fail again; wait until %s, or pass --early",
 			ErrNotNow, spelling.Count(early, "row", "rows"), until.Format(time.RFC3339))

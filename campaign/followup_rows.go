@@ -9,7 +9,7 @@ import (
 )
 
 // freeze copies the selected rows into the run. After an interruption the selection may be smaller,
-// since a webhook may have settled a doubt. Therefore rows that the run already holds are
+// since a webhook may have proven a doubt. Therefore rows that the run already holds are
 // recognised by their keys, not counted.
 func (f *followUp) freeze(ctx context.Context, def *Definition) (FollowedUp, error) {
 	l, no := f.in.Ledger, f.run.No

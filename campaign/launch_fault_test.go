@@ -187,7 +187,7 @@ func TestAChunkEndsAtItsRowsAndItsBytes(t *testing.T) {
 }
 
 // An interrupted follow-up run continues with the rows that it does not have yet, also when a
-// webhook has settled some of the parent's rows since.
+// webhook has proven some of the parent's rows since.
 func TestAnInterruptedFollowUpGoesOn(t *testing.T) {
 	outcomes := make([]campaign.Line, 4500)
 	for i := range outcomes {

@@ -200,7 +200,7 @@ func schemaNotes() []note {
 				"evidence (sent again only when a webhook of a later message over the same number has come; else as hold).",
 			oneOf: uncertain(),
 			more:  func(s *jsonschema.Schema) { s.Default = string(UncertainHold) }},
-		{path: "policies.doubt_window", text: "How long a webhook may still settle a doubt, counted while webhooks are taken.",
+		{path: "policies.doubt_window", text: "How long a webhook may still prove a doubt, counted while webhooks are taken.",
 			more: func(s *jsonschema.Schema) { s.Default = defaultDoubtWindow.String() }},
 		{path: "policies.follow_up",
 			text: "Send again to recipients whose message failed with one of these codes, in a follow-up run of its own (`campaignd serve`)."},

@@ -300,7 +300,7 @@ func (w *Why) answer(run Run) (limit, sentence string) {
 		case open > 0:
 			return "none", "nobody is sending it: " + start
 		case w.Totals.InDoubt > 0:
-			return "doubt", fmt.Sprintf("%s in doubt, and nobody is there to settle them: %s",
+			return "doubt", fmt.Sprintf("%s in doubt, and nobody is there to end them: %s",
 				spelling.Count(w.Totals.InDoubt, "row is", "rows are"), start)
 		}
 	}

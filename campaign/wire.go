@@ -22,7 +22,7 @@ type WireLedger interface {
 	LedgerID() string
 	// Unposted queues again what w.Owner was granted and had not posted, and returns how many. That
 	// covers deliveries without an outcome, retries without a result, and doubts that Recover wrote of
-	// them; what is settled or unknown stays. As in Release, the attempt does not count and the budget
+	// them; what is proven or unknown stays. As in Release, the attempt does not count and the budget
 	// gets it back. It also ends the owner's leases, and fences a last call that the owner may have
 	// sent to the database. The caller must know that the owner is dead. If the log holds a post of
 	// which the ledger has no intent, the ledger went back in time: ledger.ErrRestored, and nothing is

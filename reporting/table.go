@@ -123,7 +123,7 @@ func (p page) funnel(r *Report) {
 	}{
 		{"adopted", f.Adopted, "accepted on the evidence of a webhook, since the answer was lost"},
 		{"maybe duplicate", f.MaybeDuplicate, "sent again after a doubt, as the campaign's on_uncertain policy says"},
-		{"ambiguous", f.Ambiguous, "webhooks that fit more than one doubt and settled none"},
+		{"ambiguous", f.Ambiguous, "webhooks that fit more than one doubt and proved none"},
 	} {
 		if e.n > 0 {
 			lines = append(lines, entry{e.name, count(e.n), e.words})

@@ -21,6 +21,6 @@ func TestAllowRefusesWhatItCannotRead(t *testing.T) {
 		if n, wait, err := r.Allow(t.Context(), "run:sale-1", 20, 4); n != 0 || wait != 0 || !errors.Is(err, ErrUnavailable) {
 			t.Errorf("%s: got %d, %v, %v; want ErrUnavailable", script, n, wait, err)
 		}
-		r.server.settle(nil) // the breaker is not what is tried
+		r.server.note(nil) // the breaker is not what is tried
 	}
 }

@@ -13,8 +13,8 @@ const (
 	multiplierFloor = 0.02    // least value of the multiplier; a probe may be slower
 	cubicStep       = 500_000 // microseconds; growth and probing are decided once in each step
 	growUsed        = 0.5     // the rate grows only when this part of it was used
-	settling        = 1e6     // microseconds after a cut in which the service still counts what came before it
-	earlyThrottled  = 3       // a second cut while settling: this many throttled
+	cooldown        = 1e6     // microseconds after a cut in which the service still counts what came before it
+	earlyThrottled  = 3       // a second cut during the cool-down: this many throttled
 	earlyPart       = 0.3     // and this part of the answers
 	probeRefused    = 0.9     // two steps with this part refused start probing
 	probeRate       = 1.0     // messages per second while probing
@@ -50,8 +50,8 @@ type cubic struct {
 	peak  float64 // the multiplier before the last cut
 	grown float64 // seconds on the curve since the last cut; counts only steps that used the rate
 
-	stage   float64 // begins with a cut, when a cut has settled, and with a probe; 0: never cut
-	settled bool    // the service counts only what was sent after the last cut
+	stage   float64 // begins with a cut, at the end of its cool-down, and with a probe; 0: never cut
+	cooled  bool    // the cool-down is over: the service counts only what was sent after the last cut
 	probing bool
 	refused float64 // consecutive steps in which nearly all messages were refused
 
@@ -60,7 +60,7 @@ type cubic struct {
 	throttled float64 // of those, throttled
 	used      float64 // answers in the step to messages of this stage
 
-	early, earlyThrottled float64 // answers to messages sent since the cut, while it settles
+	early, earlyThrottled float64 // answers to messages sent since the cut, during the cool-down
 	excess                float64 // throttled answers beyond what is let pass
 	low, lowThrottled     float64 // answers to messages sent below lowRate of the peak
 	high, highThrottled   float64 // answers to messages sent above it, up to the cut
@@ -68,7 +68,7 @@ type cubic struct {
 
 // newCubic starts at part of the ceiling: 1, or where a state that was lost had been.
 func newCubic(now, part float64) *cubic {
-	c := &cubic{part: 1, base: 1, peak: 1, step: now, settled: true}
+	c := &cubic{part: 1, base: 1, peak: 1, step: now, cooled: true}
 	if part < 1 {
 		c.restart(now, math.Max(part, multiplierFloor))
 	}
@@ -94,28 +94,28 @@ func (c *cubic) observe(now, ceiling float64, a answers) {
 		}
 		return
 	}
-	if c.settled {
+	if c.cooled {
 		c.used += a.accepted + a.throttled
 		c.decide(now, ceiling, a)
 	} else {
-		c.settle(now, a)
+		c.coolDown(now, a)
 	}
 	if now-c.step >= cubicStep {
 		c.endStep(now, ceiling)
 	}
 }
 
-// settle watches the second after a cut. Most throttling is still the old rate's; only much of it
+// coolDown watches the second after a cut. Most throttling is still the old rate's; only much of it
 // says that the rate is far too high.
-func (c *cubic) settle(now float64, a answers) {
+func (c *cubic) coolDown(now float64, a answers) {
 	c.count(&c.high, &c.highThrottled, highMemory, a.lateAccepted+a.lateThrottled, a.lateThrottled)
 	c.early += a.accepted + a.throttled
 	c.earlyThrottled += a.throttled
 	switch {
 	case c.earlyThrottled >= earlyThrottled && c.earlyThrottled >= earlyPart*c.early:
 		c.cut(now)
-	case now-c.stage >= settling:
-		c.settled, c.stage = true, now
+	case now-c.stage >= cooldown:
+		c.cooled, c.stage = true, now
 	}
 }
 
@@ -160,19 +160,19 @@ func (*cubic) count(answered, throttled *float64, memory, n, t float64) {
 // cut lowers the rate. The curve then aims at the rate where it was cut.
 func (c *cubic) cut(now float64) {
 	beta := cubicBeta
-	if c.settled && c.stage != 0 && math.Abs(c.part-c.peak) < cubicNear*c.peak {
+	if c.cooled && c.stage != 0 && math.Abs(c.part-c.peak) < cubicNear*c.peak {
 		beta = cubicNearBeta
 	}
 	c.peak = c.part
 	c.part = math.Max(c.part*beta, multiplierFloor)
 	c.base, c.grown, c.excess, c.used = c.part, 0, 0, 0
-	c.stage, c.settled, c.early, c.earlyThrottled = now, false, 0, 0
+	c.stage, c.cooled, c.early, c.earlyThrottled = now, false, 0, 0
 }
 
 // restart sends at a rate of which nothing is known: growth starts on the steep half of the curve.
 func (c *cubic) restart(now, part float64) {
 	c.part, c.base, c.peak, c.grown, c.excess = part, part, part, 0, 0
-	c.stage, c.settled, c.probing, c.refused = now, true, false, 0
+	c.stage, c.cooled, c.probing, c.refused = now, true, false, 0
 	c.step, c.answered, c.throttled, c.used = now, 0, 0, 0
 }
 

@@ -14,6 +14,7 @@
 -- Returns the part of the ceiling to send at, and the stage. A number that was never throttled has
 -- no key, and costs no write.
 
+-- The hash says settled for cooled of cubic.go: replicas of other versions share it.
 local fields = {'part', 'base', 'peak', 'grown', 'stage', 'settled', 'probing', 'refused', 'step',
   'answered', 'throttled', 'used', 'early', 'earlyThrottled', 'excess', 'low', 'lowThrottled',
   'high', 'highThrottled'}
@@ -42,7 +43,7 @@ local function restart(c, now, part)
   c.step, c.answered, c.throttled, c.used = now, 0, 0, 0
 end
 
-local function settle(c, now, a)
+local function coolDown(c, now, a)
   count(c, 'high', 500, a.lateAccepted + a.lateThrottled, a.lateThrottled)
   c.early = c.early + a.accepted + a.throttled
   c.earlyThrottled = c.earlyThrottled + a.throttled
@@ -106,7 +107,7 @@ local function observe(c, now, ceiling, a)
     c.used = c.used + a.accepted + a.throttled
     judge(c, now, ceiling, a)
   else
-    settle(c, now, a)
+    coolDown(c, now, a)
   end
   if now - c.step >= 500000 then endStep(c, now, ceiling) end
 end

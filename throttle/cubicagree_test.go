@@ -80,13 +80,13 @@ func TestGoAndLuaAgree(t *testing.T) {
 			last = stage
 			if c := h.cubic; c != nil {
 				met["probing"] = met["probing"] || c.probing
-				met["settling"] = met["settling"] || !c.settled
+				met["cooldown"] = met["cooldown"] || !c.cooled
 				met["noise"] = met["noise"] || c.noise()
 				met["grown"] = met["grown"] || c.part > c.base && c.part < 1
 			}
 		}
 	}
-	for _, state := range []string{"probing", "settling", "noise", "grown"} {
+	for _, state := range []string{"probing", "cooldown", "noise", "grown"} {
 		if !met[state] {
 			t.Errorf("the sequences met %v, want also %q", met, state)
 		}

@@ -141,16 +141,16 @@ func TestBreakerOpensAtTheThirdFailure(t *testing.T) {
 		if s.incidents() != 5 {
 			t.Errorf("%d incidents, want 5: a command that was not sent lost nothing", s.incidents())
 		}
-		s.settle(nil)
+		s.note(nil)
 		said := log.String()
 		if s.failures != 0 || s.incidents() != 5 || !strings.Contains(said, "redis answers again") || !strings.Contains(said, "failures=5") {
 			t.Errorf("after an answer: %d failures, %d incidents; want 0, 5 and a line with failures=5 in\n%s", s.failures, s.incidents(), said)
 		}
 		log.Reset()
-		s.settle(errors.New("one"))
-		s.settle(errors.New("two"))
-		s.settle(fmt.Errorf("left: %w", context.Canceled)) // the caller left, the server did not fail: still an incident
-		s.settle(nil)
+		s.note(errors.New("one"))
+		s.note(errors.New("two"))
+		s.note(fmt.Errorf("left: %w", context.Canceled)) // the caller left, the server did not fail: still an incident
+		s.note(nil)
 		if s.failures != 0 || s.incidents() != 8 || log.String() != "" {
 			t.Errorf("two failures and a caller that left: %d failures, %d incidents, log %q; want 0, 8, nothing",
 				s.failures, s.incidents(), log.String())
@@ -185,18 +185,18 @@ func TestWatchdogWaitsTenSecondsFromTheFirst(t *testing.T) {
 				t.Errorf("after %v: the log says %d times that it connects anew, want %d", c.at, said, c.said)
 			}
 		}
-		s.settle(nil)
+		s.note(nil)
 		for range breakerFailures - 1 {
-			s.settle(errors.New("once"))
+			s.note(errors.New("once"))
 		}
 		time.Sleep(time.Hour)
 		if _, _ = s.admit(); s.client != last || strings.Count(log.String(), "connecting anew") != 1 {
 			t.Errorf("two failures, then an hour without calls: replaced %v, want false; the log, want one line:\n%s",
 				s.client != last, log.String())
 		}
-		s.settle(nil)
+		s.note(nil)
 		for range breakerFailures {
-			s.settle(errors.New("again"))
+			s.note(errors.New("again"))
 		}
 		time.Sleep(watchdogAfter)
 		if _, _ = s.admit(); s.client != last {

@@ -129,11 +129,11 @@ func (s *server) do(ctx context.Context, args ...any) (any, error) {
 	cmd := once{redis.NewCmd(ctx, args...)}
 	err = client.Process(ctx, cmd)
 	if err != nil && redis.HasErrorPrefix(err, "NOSCRIPT") {
-		s.settle(nil)
+		s.note(nil)
 		return nil, err
 	}
 	err = explain(err)
-	s.settle(err)
+	s.note(err)
 	return cmd.Val(), err
 }
 
@@ -178,9 +178,9 @@ func (s *server) admit() (*redis.Client, error) {
 	return s.client, nil
 }
 
-// settle counts the result of a command. An error that Redis itself answered is an incident, too:
+// note counts the result of a command. An error that Redis itself answered is an incident, too:
 // READONLY, LOADING and the like come from a server that has just changed.
-func (s *server) settle(err error) {
+func (s *server) note(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err == nil {

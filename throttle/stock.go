@@ -53,7 +53,7 @@ func (s *Stock) Draw(ctx context.Context, q Quota, n int, reserve bool) (Drawn, 
 		reserve = true
 	}
 	now := time.Now()
-	s.settle(q, now, func(u Units) bool { return u.Reserved && !reserve })
+	s.turnTo(q, now, func(u Units) bool { return u.Reserved && !reserve })
 	if d := s.fromHand(n); d.N > 0 {
 		return d, nil
 	}
@@ -96,9 +96,9 @@ func (s *Stock) fromHand(n int) Drawn {
 	return d
 }
 
-// settle takes over q. Units of another quota or period are forgotten. Units in hand whose time is
-// over, or that are unfit, are noted to be given back.
-func (s *Stock) settle(q Quota, now time.Time, unfit func(Units) bool) {
+// turnTo makes q the quota of the stock. Units of another quota or period are forgotten. Units in
+// hand whose time is over, or that are unfit, are noted to be given back.
+func (s *Stock) turnTo(q Quota, now time.Time, unfit func(Units) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.quota.Key != q.Key || !s.quota.From.Equal(q.From) {
@@ -173,7 +173,7 @@ func (s *Stock) Tidy(ctx context.Context, leaving bool) error {
 	if s.quota.Key == "" {
 		return nil
 	}
-	s.settle(s.quota, time.Now(), func(Units) bool { return leaving })
+	s.turnTo(s.quota, time.Now(), func(Units) bool { return leaving })
 	s.mu.Lock()
 	none := s.back == 0
 	s.mu.Unlock()

@@ -89,7 +89,7 @@ func (p *poster) learn(a *attempt, t ticket, e *messaging.Error, posted, now tim
 	if e != nil {
 		code = e.Code
 	}
-	switch n.circuit.settle(t, v, code, a.delivery.Key, a.tries > 0) {
+	switch n.circuit.observe(t, v, code, a.delivery.Key, a.tries > 0) {
 	case closes:
 		p.e.holds.lift(campaign.Lift{
 			Scope: campaign.HoldConnection, ID: n.connection, Reason: breakerReason, At: now, By: campaign.HoldByBreaker,

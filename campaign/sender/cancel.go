@@ -87,7 +87,7 @@ func (c *canceller) drop(ctx context.Context, s campaign.Run) (more bool, err er
 	from := []campaign.State{campaign.Importing, campaign.WaitingApproval, campaign.Paused}
 	if !s.State.Sends() {
 		if _, err := c.ledger.SetState(ctx, s.No, from, campaign.Ready, "", s.Detail); err != nil {
-			return false, fmt.Errorf("settle %s: %w", s.ID(), err)
+			return false, fmt.Errorf("cancel %s: %w", s.ID(), err)
 		}
 	}
 	claim := campaign.Claim{Owner: c.owner, Runs: []campaign.RunNo{s.No}, Cancelled: true, Max: dropAtOnce, Lease: c.lease,

@@ -127,10 +127,10 @@ const (
 	closes
 )
 
-// settle counts the answer to a post and says what follows. The answers to posts that began before
+// observe counts the answer to a post and says what follows. The answers to posts that began before
 // a change of the breaker are ignored. again means that the recipient has had a try that counted:
 // an unknown answer to it says nothing new of the connection.
-func (c *circuit) settle(t ticket, v verdict, code string, key int64, again bool) change {
+func (c *circuit) observe(t ticket, v verdict, code string, key int64, again bool) change {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if t.probe && v == proven && (t.term == c.term || t.term == c.failed) {

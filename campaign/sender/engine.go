@@ -231,7 +231,7 @@ func (e *Engine) refresh(ctx context.Context, start func(*worker)) error {
 		if s.State == campaign.Importing {
 			continue
 		}
-		if err := e.settlePause(ctx, &s); err != nil {
+		if err := e.obeyPause(ctx, &s); err != nil {
 			return err
 		}
 		if !s.State.Sends() {
@@ -289,14 +289,14 @@ func (e *Engine) finish(ctx context.Context) error {
 	return nil
 }
 
-// settlePause pauses a run whose operator wants that.
-func (e *Engine) settlePause(ctx context.Context, s *campaign.Run) error {
+// obeyPause pauses a run that its operator wants paused.
+func (e *Engine) obeyPause(ctx context.Context, s *campaign.Run) error {
 	if s.Wanted != campaign.WantPause || s.State == campaign.Paused {
 		return nil
 	}
 	moved, err := e.setPaused(ctx, s.No, campaign.PausedByOperator, "paused by the operator")
 	if err != nil {
-		return fmt.Errorf("settle %s: %w", s.ID(), err)
+		return fmt.Errorf("pause %s: %w", s.ID(), err)
 	}
 	if moved {
 		s.State = campaign.Paused

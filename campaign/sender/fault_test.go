@@ -123,8 +123,8 @@ func TestAStopOfARunIsWrittenAlthoughItFailsAtFirst(t *testing.T) {
 		want         campaign.State
 		done         int
 	}{
-		{"pause", "SetState", campaign.Running, campaign.WantPause, "settle sale-1: connection refused", campaign.Paused, 0},
-		{"cancel what is paused", "SetState", campaign.Paused, campaign.WantCancel, "settle sale-1: connection refused", campaign.Ready, 20},
+		{"pause", "SetState", campaign.Running, campaign.WantPause, "pause sale-1: connection refused", campaign.Paused, 0},
+		{"cancel what is paused", "SetState", campaign.Paused, campaign.WantCancel, "cancel sale-1: connection refused", campaign.Ready, 20},
 		{"cancel", "SkipQueued", campaign.Running, campaign.WantCancel, "drop what sale-1 has queued: connection refused", campaign.Running, 20},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

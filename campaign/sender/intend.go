@@ -71,7 +71,7 @@ func (p *planner) stillCharged(intents []draft, attempts []*attempt) []*attempt 
 		return attempts
 	}
 	for _, a := range attempts {
-		p.e.rec.settle(p.number, a, notPosted(now))
+		p.e.rec.record(p.number, a, notPosted(now))
 	}
 	return nil
 }

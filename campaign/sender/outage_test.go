@@ -74,7 +74,7 @@ func TestAnOutageOfTheLedgerIsSaidOnce(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		var renewing sync.WaitGroup
 		renewing.Go(func() { w.renewer.run(ctx) })
-		newRecorder(l, e.o).write([]settled{{segment: s}})
+		newRecorder(l, e.o).write([]unwritten{{segment: s}})
 		if took := time.Since(l.began); took < 10*time.Second || took > 13*time.Second || s.pending.Load() != 0 {
 			t.Errorf("written after %v, %d pending, want 10s to 13s, 0", took, s.pending.Load())
 		}
@@ -109,7 +109,7 @@ func TestAFullLedgerIsNotSaidByEachPart(t *testing.T) {
 		var parts sync.WaitGroup
 		parts.Go(func() { w.renewer.run(ctx) })
 		parts.Go(func() { w.planner.run(ctx) })
-		newRecorder(l, e.o).write([]settled{{segment: s}})
+		newRecorder(l, e.o).write([]unwritten{{segment: s}})
 		e.holds.said(ctx, l.fault())
 		e.holds.said(ctx, campaign.ErrUnwritable)
 		time.Sleep(5 * time.Second)

@@ -261,7 +261,7 @@ func (p *planner) release(ctx context.Context) {
 	unposted := map[*segment][]int64{}
 	for _, a := range p.queue.remove(func(*attempt) bool { return true }) {
 		if a.segment.lost.Load() {
-			p.e.rec.settle(p.number, a, notPosted(time.Now()))
+			p.e.rec.record(p.number, a, notPosted(time.Now()))
 			continue
 		}
 		unposted[a.segment] = append(unposted[a.segment], a.delivery.Seq)

@@ -137,13 +137,13 @@ func (p *poster) use(ctx context.Context, slot, at time.Time) bool {
 			return false
 		}
 		if p.withdrawn(a, now) {
-			p.e.rec.settle(p.number, a, notPosted(now))
+			p.e.rec.record(p.number, a, notPosted(now))
 			continue
 		}
 		if until := p.pairs.wait(a, now); !until.IsZero() {
 			late := notPosted(now)
 			late.NotBefore, late.Code = until, "pair_limit"
-			p.e.rec.settle(p.number, a, late)
+			p.e.rec.record(p.number, a, late)
 			continue
 		}
 		a.stage = p.stage
@@ -209,7 +209,7 @@ func (p *poster) send(ctx context.Context, a *attempt, t ticket) {
 	m, err := r.render.Message(p.number.connection, r.asset(p.number.connection), &a.delivery)
 	if err != nil {
 		// The import rendered this row; only a changed program can come here. Nothing was posted.
-		p.e.rec.settle(p.number, a, campaign.Result{
+		p.e.rec.record(p.number, a, campaign.Result{
 			Kind: campaign.ResultRefused, At: time.Now(), Code: "not_rendered", Detail: spelling.Clip(err.Error(), campaign.MaxDetail),
 		})
 		return
@@ -225,19 +225,19 @@ func (p *poster) send(ctx context.Context, a *attempt, t ticket) {
 		e := fault(err)
 		span.End(e.Code)
 		if late.Load() && e.Proof == messaging.NotSent {
-			p.e.rec.settle(p.number, a, notPosted(now))
+			p.e.rec.record(p.number, a, notPosted(now))
 			return
 		}
 		p.learn(a, t, e, posted, now)
 		p.observe(a, e)
 		state, _ := p.e.holds.circuit(p.number.connection, now)
-		p.e.rec.settle(p.number, a, a.classify(e, p.e.o.Backoff, t.probe || state != closed, now))
+		p.e.rec.record(p.number, a, a.classify(e, p.e.o.Backoff, t.probe || state != closed, now))
 		return
 	}
 	span.End("")
 	p.learn(a, t, nil, posted, now)
 	p.observe(a, nil)
-	p.e.rec.settle(p.number, a, campaign.Result{
+	p.e.rec.record(p.number, a, campaign.Result{
 		Kind: campaign.ResultAccepted, At: now,
 		MessageID: receipt.MessageID, Warning: receipt.Warning, RequestID: receipt.RequestID,
 	})

@@ -14,7 +14,7 @@ import (
 type recorder struct {
 	o       Options
 	ledger  Ledger
-	in      chan settled
+	in      chan unwritten
 	waiting atomic.Int64 // how many were put and not collected
 	since   atomic.Int64 // Unix nanoseconds: since when a batch is being written; 0: none is
 	enough  signal       // sent when minBatch results wait, and when a whole batch does
@@ -27,9 +27,10 @@ type recorder struct {
 	lost   int                // results given up; run's goroutine's
 }
 
-// settled is a result, and what waits for it to be durable: the segment and an entry of the wire
+// unwritten is a result that is not durable yet, and what waits for it: the segment and an entry of
+// the wire
 // log.
-type settled struct {
+type unwritten struct {
 	result  campaign.Result
 	segment *segment
 	entry   int
@@ -37,13 +38,13 @@ type settled struct {
 
 func newRecorder(l Ledger, o Options) *recorder {
 	// 2,048: what four connections at 1,000/s bring in half a second, one slow commit.
-	r := &recorder{o: o, ledger: l, in: make(chan settled, 2048), enough: newSignal(), quit: make(chan struct{})}
+	r := &recorder{o: o, ledger: l, in: make(chan unwritten, 2048), enough: newSignal(), quit: make(chan struct{})}
 	r.facts, r.giveUp = context.WithCancel(context.Background())
 	return r
 }
 
-// settle completes the result of an attempt and hands it over.
-func (r *recorder) settle(n *number, a *attempt, res campaign.Result) {
+// record completes the result of an attempt and hands it over.
+func (r *recorder) record(n *number, a *attempt, res campaign.Result) {
 	res.Run, res.Seq = a.delivery.Run, a.delivery.Seq
 	res.Connection, res.Attempt = n.connection, a.nth
 	res.IntentAt, res.Epoch = a.intentAt, a.segment.claimed.Epoch
@@ -51,12 +52,12 @@ func (r *recorder) settle(n *number, a *attempt, res campaign.Result) {
 	if res.Kind == campaign.ResultRefused || res.Kind == campaign.ResultDeferred {
 		a.charge.refund()
 	}
-	r.put(settled{res, a.segment, int(a.entry.Load()) - 1})
+	r.put(unwritten{res, a.segment, int(a.entry.Load()) - 1})
 }
 
 // put hands over a result. While the ledger is slow it blocks, and so the posts wait too, at most
 // until the end of facts. It wakes the writer when there are enough results, not for each.
-func (r *recorder) put(s settled) {
+func (r *recorder) put(s unwritten) {
 	r.in <- s
 	if n := r.waiting.Add(1); n == minBatch || n >= maxBatch {
 		r.enough.send()
@@ -101,7 +102,7 @@ func (r *recorder) run() {
 			r.o.Log.Error("results given up: they are in doubt until a webhook tells", "results", r.lost)
 		}
 	}()
-	batch := make([]settled, 0, maxBatch)
+	batch := make([]unwritten, 0, maxBatch)
 	for {
 		select {
 		case s := <-r.in:
@@ -149,7 +150,7 @@ func (r *recorder) linger() bool {
 }
 
 // collect fills batch with what was put.
-func (r *recorder) collect(batch []settled) []settled {
+func (r *recorder) collect(batch []unwritten) []unwritten {
 	for len(batch) < r.most() {
 		select {
 		case s := <-r.in:
@@ -164,7 +165,7 @@ func (r *recorder) collect(batch []settled) []settled {
 }
 
 // drain writes batch and all that was put. Every worker has returned: nothing is put any more.
-func (r *recorder) drain(batch []settled) {
+func (r *recorder) drain(batch []unwritten) {
 	for len(batch) > 0 || len(r.in) > 0 {
 		batch = r.collect(batch)
 		r.write(batch)
@@ -174,7 +175,7 @@ func (r *recorder) drain(batch []settled) {
 
 // write commits one batch. Results are facts: it tries until it succeeds, or until the end of
 // facts. A result that is not written then is a doubt, which a webhook resolves.
-func (r *recorder) write(batch []settled) {
+func (r *recorder) write(batch []unwritten) {
 	rs := make([]campaign.Result, len(batch))
 	for i := range batch {
 		rs[i] = batch[i].result
@@ -218,7 +219,7 @@ func (r *recorder) write(batch []settled) {
 }
 
 // lose gives a batch up.
-func (r *recorder) lose(batch []settled) {
+func (r *recorder) lose(batch []unwritten) {
 	r.lost += len(batch)
 	for _, s := range batch {
 		s.segment.givenUp()

@@ -35,14 +35,14 @@ func (l *resultLedger) Record(ctx context.Context, rs []campaign.Result) error {
 }
 
 // newRecording is a recorder and a segment that awaits n results.
-func newRecording(t *testing.T, l *resultLedger) (*recorder, settled) {
+func newRecording(t *testing.T, l *resultLedger) (*recorder, unwritten) {
 	t.Helper()
 	e, err := New(l, nil, nil, Options{Owner: "a"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	l.began = time.Now()
-	return e.rec, settled{segment: newSegment(&run{no: 1}, campaign.Lease{}, newSignal())}
+	return e.rec, unwritten{segment: newSegment(&run{no: 1}, campaign.Lease{}, newSignal())}
 }
 
 // Eight results are worth a transaction after 20 ms, fewer wait 80 ms, and a whole batch of 256
@@ -145,7 +145,7 @@ func TestAWriteIsTriedAgainAtLeastEveryTwoSeconds(t *testing.T) {
 			l := &resultLedger{fails: len(tt.waits), hangs: tt.hangs}
 			r, s := newRecording(t, l)
 			s.segment.pending.Add(1)
-			r.write([]settled{s})
+			r.write([]unwritten{s})
 			var waits []time.Duration
 			for i := range l.at[1:] {
 				waits = append(waits, l.at[i+1]-l.at[i])
@@ -165,13 +165,13 @@ func TestResultsThatAreGivenUpFreeTheirSegment(t *testing.T) {
 		r, s := newRecording(t, l)
 		s.segment.pending.Add(3)
 		r.end(5 * time.Second)
-		r.write([]settled{s, s})
+		r.write([]unwritten{s, s})
 		if took := time.Since(l.began); took != 5*time.Second || r.lost != 2 || s.segment.pending.Load() != 1 || len(s.segment.planner) != 0 {
 			t.Errorf("given up after %v, %d lost, %d pending, woken %d times, want 5s, 2, 1, 0", took, r.lost, s.segment.pending.Load(),
 				len(s.segment.planner))
 		}
 		n := len(l.at)
-		r.write([]settled{s}) // nothing is written any more
+		r.write([]unwritten{s}) // nothing is written any more
 		if len(l.at) != n || r.lost != 3 || s.segment.pending.Load() != 0 || len(s.segment.planner) != 1 {
 			t.Errorf("%d more writes, %d lost, %d pending, woken %d times, want 0, 3, 0, 1", len(l.at)-n, r.lost, s.segment.pending.Load(),
 				len(s.segment.planner))

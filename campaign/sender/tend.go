@@ -99,7 +99,7 @@ func (s *segment) dueSoon(now time.Time) bool { return s.dueBy(now.Add(time.Seco
 // unpost takes the segment's attempts out of the queue and records that they were never posted.
 func (c *claimer) unpost(s *segment) {
 	for _, a := range c.queue.remove(func(a *attempt) bool { return a.segment == s }) {
-		c.e.rec.settle(c.number, a, notPosted(time.Now()))
+		c.e.rec.record(c.number, a, notPosted(time.Now()))
 	}
 }
 

@@ -46,13 +46,13 @@ func TestASlotIsFreeOnceItsResultIsDurable(t *testing.T) {
 	p := newPoster(e, newNumber("conn_1", e.o), newQueue(newSignal()))
 	s := newSegment(&run{no: 1}, campaign.Lease{Epoch: 7}, newSignal())
 	s.pending.Add(4)
-	var batch []settled
+	var batch []unwritten
 	kinds := []campaign.ResultKind{campaign.ResultAccepted, campaign.ResultDoubt, campaign.ResultDeferred, campaign.ResultRefused}
 	var want []campaign.Post
 	for seq, kind := range kinds {
 		a := noted(t, p, s, int64(seq))
 		want = append(want, campaign.Post{Run: 1, Seq: int64(seq), Attempt: 2})
-		batch = append(batch, settled{campaign.Result{Kind: kind}, s, int(a.entry.Load()) - 1})
+		batch = append(batch, unwritten{campaign.Result{Kind: kind}, s, int(a.entry.Load()) - 1})
 	}
 	if !slices.Equal(log.posts, want) || log.epochs[0] != 7 {
 		t.Errorf("got the notes %+v of epoch %d, want %+v of 7", log.posts, log.epochs[0], want)

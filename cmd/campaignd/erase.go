@@ -52,7 +52,7 @@ What is outside the ledger stays: lists, exports, files beside a dropped list, b
 				return err
 			}
 			if done.UnderWay > 0 {
-				fmt.Fprintf(p.stderr, "campaignd: %s under way and keep the number until they settle: repeat the command then\n",
+				fmt.Fprintf(p.stderr, "campaignd: %s under way and keep the number until they end: repeat the command then\n",
 					spelling.Count(done.UnderWay, "row is", "rows are"))
 				return silent(exitUnsure)
 			}

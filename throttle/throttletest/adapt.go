@@ -49,8 +49,8 @@ func throttled(t *testing.T, s suite, l throttle.Limiter) {
 	s.slower(t, l, "another number", 80, 1)
 }
 
-// settled: after a cut that settled, throttling of messages sent since cuts again.
-func settled(t *testing.T, s suite, l throttle.Limiter) {
+// cooled: after the cool-down of a cut, throttling of messages sent since cuts again.
+func cooled(t *testing.T, s suite, l throttle.Limiter) {
 	l.Observe("number", s.rate(t, l, "number", 80).Stage, true)
 	cut := s.slower(t, l, "number", 80, 0.7)
 	time.Sleep(1100 * time.Millisecond)

@@ -75,7 +75,7 @@ var cases = []struct {
 	{"KeysAreIndependent", independent},
 	{"AnEndedContextGetsNothing", ended},
 	{"AThrottledKeySlowsDown", throttled},
-	{"ASettledCutIsFollowedByAnother", settled},
+	{"AfterACoolDownACutFollowsAnother", cooled},
 	{"AKeyThatIsRefusedProbesAndRecovers", recovers},
 	{"PermissionsKeepTheRate", permitRate},
 	{"PermissionsStartWithoutABurst", permitStart},
