@@ -7,20 +7,20 @@ import (
 	"time"
 )
 
-// KeyScope is what a key of the operator's API allows. Each one includes those before it.
+// KeyScope is what an operator key allows. Each one includes those before it.
 type KeyScope string
 
-// The scopes of a key (docs/operations.md#keys).
+// The scopes of an operator key (docs/operations.md#keys).
 const (
-	KeyRead    KeyScope = "read"    // look at everything but keys and the log of actions
+	KeyRead    KeyScope = "read"    // look at everything but operator keys and the log of actions
 	KeyOperate KeyScope = "operate" // launch and control runs, holds and suppressions
-	KeyAdmin   KeyScope = "admin"   // keys and the log of actions
+	KeyAdmin   KeyScope = "admin"   // operator keys and the log of actions
 )
 
 // KeyScopes lists every KeyScope, the least first.
 var KeyScopes = []KeyScope{KeyRead, KeyOperate, KeyAdmin}
 
-// Allows reports whether a key of scope s may do what needs the scope need.
+// Allows reports whether an operator key of scope s may do what needs the scope need.
 func (s KeyScope) Allows(need KeyScope) bool {
 	return slices.Index(KeyScopes, s) >= slices.Index(KeyScopes, need) && slices.Contains(KeyScopes, need)
 }
@@ -43,10 +43,10 @@ type Action struct {
 	// ID is random. A second action with the same one is not stored.
 	ID string
 	At time.Time
-	By string // a key (key ID, NAME), or a user of this machine (cli USER@HOST)
+	By string // an operator key (key ID, NAME), or a user of this machine (cli USER@HOST)
 	// The act, from a closed list: the method and route of the API, or the command.
 	What   string
-	On     string // what it was done to: a run, a key, a scope and its id
+	On     string // what it was done to: a run, an operator key, a scope and its id
 	Detail string // what was asked for, and what came of it
 }
 
@@ -58,16 +58,16 @@ type ActionFilter struct {
 	Limit    int // at most this many; 0: all
 }
 
-// ErrNoKey says that no key has the given ID.
+// ErrNoKey says that no operator key has the given ID.
 var ErrNoKey = errors.New("no such key")
 
-// AccessLedger keeps the keys of the operator's API, and the log of what operators did.
+// AccessLedger keeps the operator keys, and the log of what operators did.
 type AccessLedger interface {
-	// AddKey stores a key. One with an ID that is there already changes nothing.
+	// AddKey stores an operator key. One with an ID that is there already changes nothing.
 	AddKey(ctx context.Context, k OperatorKey) error
 	Key(ctx context.Context, id string) (OperatorKey, error) // ErrNoKey
 	Keys(ctx context.Context) ([]OperatorKey, error)         // the newest first
-	// RevokeKey ends a key for ever, and returns it. The first time of a revocation stays.
+	// RevokeKey ends an operator key for ever, and returns it. The first time of a revocation stays.
 	RevokeKey(ctx context.Context, id string, at time.Time) (OperatorKey, error) // ErrNoKey
 	NoteAction(ctx context.Context, a Action) error
 	Actions(ctx context.Context, f ActionFilter) ([]Action, error)

@@ -8,12 +8,12 @@ type blocks struct {
 	full   int64 // deliveries in a segment, at most SegmentSize
 	canary int64 // deliveries in a segment of the canary; 0: the run has none
 	next   int64 // index of the next segment
-	open   map[blockKey]*block
+	open   map[blockID]*block
 	used   []*block // since the last take
 }
 
-// blockKey says which segments a row may be in.
-type blockKey struct {
+// blockID says which segments a row may be in.
+type blockID struct {
 	group string
 	kind  blockKind
 }
@@ -42,20 +42,20 @@ func newBlocks(run RunNo, full int64, segments []SegmentState) *blocks {
 	if full <= 0 {
 		full = SegmentSize
 	}
-	b := &blocks{run: run, full: full, open: map[blockKey]*block{}}
+	b := &blocks{run: run, full: full, open: map[blockID]*block{}}
 	for _, s := range segments {
 		b.next = max(b.next, s.Index+1)
-		key := blockKey{s.Group, blockKind{s.Closed, s.AfterCanary, s.Bound}}
-		if last := b.open[key]; last == nil || last.Index < s.Index {
-			b.open[key] = &block{Segment: s.Segment}
+		id := blockID{s.Group, blockKind{s.Closed, s.AfterCanary, s.Bound}}
+		if last := b.open[id]; last == nil || last.Index < s.Index {
+			b.open[id] = &block{Segment: s.Segment}
 		}
 	}
 	return b
 }
 
 // seq gives a row its seq.
-func (b *blocks) seq(key blockKey) int64 {
-	kind, at := key.kind, b.open[key]
+func (b *blocks) seq(id blockID) int64 {
+	kind, at := id.kind, b.open[id]
 	full := b.full
 	switch {
 	case kind.closed:
@@ -65,9 +65,9 @@ func (b *blocks) seq(key blockKey) int64 {
 	}
 	if at == nil || at.Hi-at.Lo >= full {
 		lo := b.next * SegmentSize
-		at = &block{Segment: Segment{Run: b.run, Index: b.next, Group: key.group, Lo: lo, Hi: lo,
+		at = &block{Segment: Segment{Run: b.run, Index: b.next, Group: id.group, Lo: lo, Hi: lo,
 			Closed: kind.closed, AfterCanary: kind.afterCanary, Bound: kind.bound}}
-		b.open[key] = at
+		b.open[id] = at
 		b.next++
 	}
 	if !at.used {
@@ -78,11 +78,11 @@ func (b *blocks) seq(key blockKey) int64 {
 	return at.Hi - 1
 }
 
-// assign gives rows their seqs by the keys of their blocks, and returns the segments that they are
+// assign gives rows their seqs by the ids of their blocks, and returns the segments that they are
 // in.
-func (b *blocks) assign(rows []Delivery, keys []blockKey) []Segment {
+func (b *blocks) assign(rows []Delivery, ids []blockID) []Segment {
 	for i := range rows {
-		rows[i].Seq = b.seq(keys[i])
+		rows[i].Seq = b.seq(ids[i])
 	}
 	return b.take()
 }

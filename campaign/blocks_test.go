@@ -29,7 +29,7 @@ func TestSeqsOfAGroupLieTogether(t *testing.T) {
 		group  string
 		closed bool
 	}{{"a", false}, {"b", false}, {"a", false}, {"a", true}, {"a", false}, {"a", true}, {"b", false}, {"a", true}} {
-		seqs = append(seqs, b.seq(blockKey{row.group, blockKind{closed: row.closed}}))
+		seqs = append(seqs, b.seq(blockID{row.group, blockKind{closed: row.closed}}))
 	}
 	// Two rows to a segment; the rows that are never sent share one.
 	if diff := cmp.Diff([]int64{0, 4096, 1, 8192, 12288, 8193, 4097, 8194}, seqs); diff != "" {
@@ -45,7 +45,7 @@ func TestSeqsOfAGroupLieTogether(t *testing.T) {
 	if again := b.take(); len(again) != 0 {
 		t.Errorf("%v grew since the last take, want none", again)
 	}
-	if seq := b.seq(blockKey{"a", blockKind{}}); seq != 12289 {
+	if seq := b.seq(blockID{"a", blockKind{}}); seq != 12289 {
 		t.Errorf("the next of group a is %d, want 12289", seq)
 	}
 	if diff := cmp.Diff([]Segment{{Run: 7, Index: 3, Group: "a", Lo: 12288, Hi: 12290}}, b.take()); diff != "" {
@@ -63,17 +63,17 @@ func TestSeqsGoOnWhereAnImportStopped(t *testing.T) {
 		closed bool
 		want   int64
 	}{{"a", false, 8200}, {"", true, 4097}, {"", false, 12288}, {"a", true, 16384}} {
-		if got := b.seq(blockKey{c.group, blockKind{closed: c.closed}}); got != c.want {
+		if got := b.seq(blockID{c.group, blockKind{closed: c.closed}}); got != c.want {
 			t.Errorf("seq(%q, %v) = %d, want %d", c.group, c.closed, got, c.want)
 		}
 	}
 	full := newBlocks(1, 0, nil) // 0: SegmentSize
 	for i := range int64(SegmentSize) {
-		if got := full.seq(blockKey{"", blockKind{}}); got != i {
+		if got := full.seq(blockID{"", blockKind{}}); got != i {
 			t.Fatalf("seq %d, want %d", got, i)
 		}
 	}
-	full.seq(blockKey{"", blockKind{}})
+	full.seq(blockID{"", blockKind{}})
 	if got := len(full.take()); got != 2 {
 		t.Errorf("%d segments for 4,097 rows, want 2", got)
 	}

@@ -133,7 +133,7 @@ type Window struct {
 	Holidays []string `yaml:"holidays,omitempty" json:"holidays,omitempty"`
 }
 
-// Limits bound a run.
+// Limits are the limits of a run itself.
 type Limits struct {
 	// Rate is in messages per second over all connections of the run; 0: no limit of its own.
 	Rate float64 `yaml:"rate,omitempty" json:"rate,omitempty"`
@@ -187,7 +187,7 @@ type Canary struct {
 	Wait Duration `yaml:"wait,omitempty" json:"wait,omitempty"`
 }
 
-// FrequencyLimit bounds the messages to one recipient over all campaigns that have one
+// FrequencyLimit is the most messages to one recipient over all campaigns that have such a limit
 // (docs/limits.md#frequency-cap).
 type FrequencyLimit struct {
 	Messages int `yaml:"messages" json:"messages"`

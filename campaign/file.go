@@ -28,7 +28,7 @@ const (
 // anchors, aliases or tags. Messages call the file name. The error is a *FileError that lists all
 // faults with file, line and column. The result has the defaults filled in.
 //
-// The definition is not yet bound to a list: Compile binds it to the list's header.
+// The definition has no list yet: Compile finds the columns of its variables in a list's header.
 func ParseDefinition(name string, src []byte) (*Definition, error) {
 	return readSource(name, src).definition()
 }

@@ -10,7 +10,7 @@ import (
 
 // freeze copies the selected rows into the run. After an interruption the selection may be smaller,
 // since a webhook may have proven a doubt. Therefore rows that the run already holds are
-// recognised by their keys, not counted.
+// recognised by the keys of their recipients, not counted.
 func (f *followUp) freeze(ctx context.Context, def *Definition) (FollowedUp, error) {
 	l, no := f.in.Ledger, f.run.No
 	var have recipients.KeySet
@@ -37,19 +37,19 @@ func (f *followUp) freeze(ctx context.Context, def *Definition) (FollowedUp, err
 		return FollowedUp{}, err
 	}
 	at, seqs := f.run.Rows, newBlocks(no, SegmentFor(sendable, len(def.Connections)), segments)
-	rows, keys := make([]Delivery, 0, importChunk), make([]blockKey, 0, importChunk)
+	rows, ids := make([]Delivery, 0, importChunk), make([]blockID, 0, importChunk)
 	flush := func() error {
 		if len(rows) == 0 {
 			return nil
 		}
-		if err := numbers.bind(ctx, rows, keys); err != nil {
+		if err := numbers.bind(ctx, rows, ids); err != nil {
 			return err
 		}
-		if err := l.AppendRows(ctx, no, at, rows, seqs.assign(rows, keys)); err != nil {
+		if err := l.AppendRows(ctx, no, at, rows, seqs.assign(rows, ids)); err != nil {
 			return fmt.Errorf("import %s after row %d: %w", f.run.ID(), at, err)
 		}
 		at += int64(len(rows))
-		rows, keys = rows[:0], keys[:0]
+		rows, ids = rows[:0], ids[:0]
 		return ctx.Err()
 	}
 	if err := f.chosen(ctx, func(line *Line) error {
@@ -59,7 +59,7 @@ func (f *followUp) freeze(ctx context.Context, def *Definition) (FollowedUp, err
 		rows = append(rows, Delivery{
 			Run: no, Row: at + int64(len(rows)) + 1, To: line.To, Key: line.Key, Cells: slices.Clone(line.Cells),
 		})
-		keys = append(keys, blockKey{group: groups[line.Seq/SegmentSize]})
+		ids = append(ids, blockID{group: groups[line.Seq/SegmentSize]})
 		if len(rows) < importChunk {
 			return nil
 		}

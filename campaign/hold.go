@@ -126,7 +126,7 @@ func holdOf(what messaging.Hold, o Origin) (Hold, bool) {
 
 // Hold is a durable fact: nothing of a scope may be sent until a time, until an event ends it,
 // until the test of a breaker ends the breaker's own hold, or until an operator lifts it
-// (docs/protocol.md#holds). (Scope, ID, Reason) is its key.
+// (docs/protocol.md#holds). Scope, ID and Reason identify it.
 type Hold struct {
 	Scope HoldScope
 	ID    string

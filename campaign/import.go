@@ -182,17 +182,17 @@ type chunk struct {
 func readChunks(ctx context.Context, in ImportInput, list *List, j *judge, first *canary, b *blocks, numbers *sticky,
 	counts *ImportCounts, out chan<- chunk) error {
 	var c chunk
-	keys := make([]blockKey, 0, importChunk) // of the rows in c
-	bytes := 0                               // of the cells in c
+	ids := make([]blockID, 0, importChunk) // of the rows in c
+	bytes := 0                             // of the cells in c
 	flush := func() error {
 		if len(c.rows) == 0 {
 			return nil
 		}
-		if err := numbers.bind(ctx, c.rows, keys); err != nil {
+		if err := numbers.bind(ctx, c.rows, ids); err != nil {
 			return err
 		}
-		c.segments = b.assign(c.rows, keys)
-		keys = keys[:0]
+		c.segments = b.assign(c.rows, ids)
+		ids = ids[:0]
 		select {
 		case out <- c:
 			c, bytes = chunk{}, 0
@@ -231,7 +231,7 @@ func readChunks(ctx context.Context, in ImportInput, list *List, j *judge, first
 		}
 		kind := blockKind{closed: d.Skip != ""}
 		kind.afterCanary = !kind.closed && first != nil && !first.chooses(d.Key)
-		keys = append(keys, blockKey{group, kind})
+		ids = append(ids, blockID{group, kind})
 		if c.rows == nil {
 			c.rows = make([]Delivery, 0, importChunk)
 		}

@@ -46,8 +46,8 @@ type Launch struct {
 	// Beside is called when New launches a run although another list has one that is unfinished, with
 	// the difference of the lists; it may be nil.
 	Beside func(Run, ListDifference)
-	// Key is that of a scheduled firing, and begins with FiringKey, or of a dropped file, and begins
-	// with DropKey: one run per key. "" otherwise.
+	// Key is the launch key of a scheduled firing, which begins with FiringKey, or of a dropped file,
+	// which begins with DropKey: one run for each. "" otherwise.
 	Key string
 	// Owner names this process in the lease of the import, since one process imports a list at a time.
 	Owner string

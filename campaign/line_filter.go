@@ -9,8 +9,8 @@ type LineFilter struct {
 	Code       string // of failed and refused deliveries
 	Connection string
 	Key        int64 // recipients.Key of the number
-	// Since and Before bound the latest time of a delivery (Line.latestAt): not earlier than Since,
-	// and earlier than Before.
+	// A delivery is selected whose latest time (Line.latestAt) is at Since or later, and before
+	// Before; zero: at any time.
 	Since, Before time.Time
 }
 

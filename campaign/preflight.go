@@ -102,8 +102,8 @@ type Preflight struct {
 	// is set. 0 means that it is not known.
 	Duration time.Duration `json:"-"`
 	Seconds  float64       `json:"duration_seconds"` // Duration
-	// LimitedBy is what binds longest (LaneReport.LimitedBy); `check` fills it, and then Duration,
-	// from the forecast.
+	// LimitedBy is what limits the run for longest (LaneReport.LimitedBy); `check` fills it, and then
+	// Duration, from the forecast.
 	LimitedBy string       `json:"limited_by,omitempty"`
 	Findings  []Finding    `json:"findings,omitempty"`
 	Window    *WindowCheck `json:"window,omitempty"` // nil without a window; `check` fills it
@@ -215,7 +215,7 @@ type check struct {
 	longest  int // characters of the longest coupon code
 	zones    zoneCounts
 	tiers    int64 // sum of the tiers of the numbers; 0: none is known
-	noTier   bool  // a number is unlimited or its tier is not known, so tiers bounds nothing
+	noTier   bool  // a number is unlimited or its tier is not known, so tiers is no limit
 	suspects suspects
 	sticky   *sticky
 	// companies are the clients that the connections belong to; "": one is not known.

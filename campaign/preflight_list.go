@@ -189,14 +189,14 @@ func (c *check) bound(ctx context.Context, batch []pending) error {
 	if c.sticky == nil {
 		return nil
 	}
-	rows, keys := make([]Delivery, len(batch)), make([]blockKey, len(batch))
+	rows, ids := make([]Delivery, len(batch)), make([]blockID, len(batch))
 	for i := range batch {
-		rows[i].Key, keys[i].kind.closed = batch[i].Key, batch[i].Skip != ""
+		rows[i].Key, ids[i].kind.closed = batch[i].Key, batch[i].Skip != ""
 	}
-	if err := c.sticky.bind(ctx, rows, keys); err != nil {
+	if err := c.sticky.bind(ctx, rows, ids); err != nil {
 		return err
 	}
-	for _, k := range keys {
+	for _, k := range ids {
 		if k.kind.bound != "" {
 			c.p.Bound[k.kind.bound]++
 		}

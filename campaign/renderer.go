@@ -48,8 +48,8 @@ type missingColumn struct {
 	path, what, remedy string
 }
 
-// Compile binds the definition's variables to the columns of a list. A variable takes the column
-// that recipients.columns maps it to, else the column with exactly its name. The error is a
+// Compile finds the column of a list for each variable of the definition. A variable takes the
+// column that recipients.columns maps it to, else the column with exactly its name. The error is a
 // *FileError that lists all variables without a column, and the columns of the list.
 func (d *Definition) Compile(header []string) (*Renderer, error) {
 	r, missing := d.compile(header)
@@ -68,7 +68,7 @@ func (d *Definition) compile(header []string) (*Renderer, []missingColumn) {
 	r := &Renderer{name: t.Name, language: t.Language, body: len(t.Body), otp: -1, link: -1, header: t.Header, fixed: -1}
 	var missing []missingColumn
 	add := func(u use, path, text string) {
-		p, m := d.bind(u, path, text, header)
+		p, m := d.parameter(u, path, text, header)
 		r.parameters = append(r.parameters, p)
 		missing = append(missing, m...)
 	}
@@ -94,8 +94,8 @@ func (d *Definition) compile(header []string) (*Renderer, []missingColumn) {
 	return r, missing
 }
 
-// bind splits one string and finds the columns of its variables.
-func (d *Definition) bind(u use, path, text string, header []string) (parameter, []missingColumn) {
+// parameter splits one string and finds the columns of its variables.
+func (d *Definition) parameter(u use, path, text string, header []string) (parameter, []missingColumn) {
 	p := parameter{use: u, path: path}
 	var missing []missingColumn
 	ps, err := parts(text)

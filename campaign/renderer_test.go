@@ -99,7 +99,7 @@ func TestATextThatCannotBeReadIsMissing(t *testing.T) {
 		"{{ .a": `"{{ .a" opens a variable and does not close it: want {{ .name }}`,
 		"a }}":  `"a }}" closes a variable that was not opened: want {{ .name }}`,
 	} {
-		p, missing := (&Definition{}).bind(0, "template.body[0]", text, []string{"a"})
+		p, missing := (&Definition{}).parameter(0, "template.body[0]", text, []string{"a"})
 		if len(p.slots) != 0 || len(missing) != 1 || missing[0] != (missingColumn{path: "template.body[0]", what: want}) {
 			t.Errorf("%q: %d slots, missing %+v, want none and %s", text, len(p.slots), missing, want)
 		}

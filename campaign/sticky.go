@@ -32,7 +32,7 @@ func newSticky(ctx context.Context, l senderLedger, d *Definition) (*sticky, err
 
 // bind sets the connection of each key whose row has a recipient that one of the connections
 // reached.
-func (s *sticky) bind(ctx context.Context, rows []Delivery, blocks []blockKey) error {
+func (s *sticky) bind(ctx context.Context, rows []Delivery, blocks []blockID) error {
 	if s == nil {
 		return nil
 	}

@@ -52,7 +52,7 @@ type Proof struct {
 	MovedAt   time.Time `json:"moved_at,omitzero"`
 }
 
-// maxProofText bounds Proof.Text in bytes. The longest built-in stop word has 36.
+// maxProofText is the most bytes of Proof.Text. The longest built-in stop word has 36.
 const maxProofText = 64
 
 // Proven returns the suppression with a proof of its source and time.

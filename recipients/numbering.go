@@ -54,7 +54,7 @@ type state struct {
 // thread is a position in one of the programs.
 type thread struct{ prog, pc uint16 }
 
-// maxStates bounds the memory of a plan, at about 100 bytes a state. Real lists need hundreds of
+// maxStates is the most states of a plan, of about 100 bytes each. Real lists need hundreds of
 // states. A full plan starts again with none.
 const maxStates = 1 << 14
 

@@ -29,11 +29,11 @@ type Options struct {
 	// HideNames keeps the names of the list's columns out of errors: a log may have more readers than
 	// the list, and the file may not be a list.
 	HideNames bool
-	// Limits bound the cost of a list.
+	// Limits are the limits of the list's size.
 	Limits Limits
 }
 
-// Limits bound the cost of a list. A field that is 0 or less takes its default.
+// Limits are the largest list that is read. A field that is 0 or less takes its default.
 type Limits struct {
 	Record  int     // bytes of one decoded record, its line end included; default 1 MiB
 	Columns int     // default 200

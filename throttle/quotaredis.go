@@ -23,7 +23,7 @@ var restore string
 func quotaKey(q Quota) string { return "{c:" + q.Key + "}:units" }
 
 // Take leases units as Counter says, over all processes that share the server. It blocks as Lease
-// does. A count is bound to the server process that keeps it: after a restart, a failover or a
+// does. A count lives in the memory of one server process: after a restart, a failover or a
 // FLUSHALL it is lost, and rebuilt from the ledger.
 func (r *Redis) Take(ctx context.Context, q Quota, a Ask) (Units, error) {
 	if err := q.check(a); err != nil {

@@ -30,7 +30,7 @@ type Drawn struct {
 	N          int
 	Generation int64 // for Refund
 	reserved   bool  // as Units.Reserved
-	// Until is when the commit of their intent must have begun; UnitsGrace later it must be over.
+	// Until is when the commit of their intent must start; UnitsGrace later it must be over.
 	Until time.Time
 	// At is, with N 0, when asking again may help.
 	At time.Time

@@ -61,7 +61,7 @@ type Forecast struct {
 type Hour struct {
 	Start    time.Time `json:"start"`
 	Messages int64     `json:"messages"`
-	// LimitedBy is the limit that binds: if it alone were higher, more would be sent in this hour.
+	// LimitedBy is one limit: if it alone were higher, more would be sent in this hour.
 	LimitedBy string `json:"limited_by"`
 }
 
@@ -234,9 +234,10 @@ func (c *course) hour() *hour {
 	return &c.hours[len(c.hours)-1]
 }
 
-// limitedBy names the limit that binds in an hour. A limit of count that is used up at the end of
-// the hour binds, since a higher rate would only use it up sooner. Otherwise it is what limited the
-// sending for longest. Only an hour in which nothing is sent is limited by a window or a hold.
+// limitedBy names the limit of an hour: if it alone were higher, more would be sent. A limit of
+// count that is used up at the end of the hour comes first, since a higher rate would only use it
+// up sooner. Otherwise it is what limited the sending for longest. Only an hour in which nothing is
+// sent is limited by a window or a hold.
 func (h *hour) limitedBy() string {
 	if ofCount(h.last) {
 		return h.last

@@ -16,7 +16,7 @@ const floor = 0.10
 type Want struct {
 	Class  campaign.Class // every class but ClassBulk comes first
 	Weight float64        // 1 if it is 0 or less
-	// Rate is the most that the run can use of the number, in messages per second; 0: no bound.
+	// Rate is the most that the run can use of the number, in messages per second; 0: no limit.
 	Rate float64
 	// Deadline orders the runs with a Need; the earliest comes first.
 	Deadline time.Time

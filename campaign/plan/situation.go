@@ -81,7 +81,7 @@ type Run struct {
 	// Waits is what it waits for until From: hold or pause.
 	Waits string
 	// CanaryWait is how long the Groups with AfterCanary wait after the last answer to the others.
-	// Released is the end of that wait if it has begun; zero: it has not.
+	// Released is the end of that wait; zero: the last answer has not come yet.
 	CanaryWait time.Duration
 	Released   time.Time
 	// AssetUntil is when the service deletes its header medium; zero: it has none.

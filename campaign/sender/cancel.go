@@ -16,8 +16,8 @@ const (
 	// obeys within a second and then awaits its posts; a dead one never does. The rest of the 5 s
 	// within which a run is cancelled is for dropping.
 	seizeAfter = 3 * time.Second
-	// dropAtOnce bounds how many segments of a cancelled run one claim takes, and dropFor how long the
-	// other runs wait meanwhile.
+	// dropAtOnce is the most segments of a cancelled run that one claim takes, and dropFor the longest
+	// time that the other runs wait meanwhile.
 	dropAtOnce = 8
 	dropFor    = 300 * time.Millisecond
 )

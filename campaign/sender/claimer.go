@@ -11,11 +11,11 @@ import (
 	"campaignd/campaign"
 )
 
-// handBackTime is how long segments that were not taken up may take to be released. 2s: one commit
-// on a slow disk and its repetition.
+// handBackTime is the longest time for the release of segments that could not be taken. 2s: one
+// commit on a slow disk and its repetition.
 const handBackTime = 2 * time.Second
 
-// claimer owns the segments that a number holds: it claims them, gives them back, and moves them to
+// claimer keeps the segments that a number owns: it claims them, gives them back, and moves them to
 // other connections of their run. All of it belongs to the planner's goroutine.
 type claimer struct {
 	e       *Engine
@@ -28,12 +28,12 @@ type claimer struct {
 
 	segments  []*segment
 	claimedAt time.Time // when there was nothing to claim
-	begunAt   time.Time // the engine's last reading of what was begun that left nothing to claim
+	begunAt   time.Time // the engine's last reading of begun segments that left nothing to claim
 }
 
-// claim takes up segments of the runs, of which the first comes first among equals. It asks for any
-// free segment of the runs of which the number has too little, and the ledger gives those of this
-// connection first. When there was none, it asks for begun segments of the others. It reports
+// claim claims segments of the runs; among equals the first run comes first. It asks for any free
+// segment of the runs of which the number has too little, and the ledger gives the segments of this
+// connection first. If there was none, it asks for begun segments of the other runs. It reports
 // whether the ledger answered.
 func (c *claimer) claim(ctx context.Context, runs []*run, now time.Time, rate float64) (asked bool, err error) {
 	if len(runs) == 0 || now.Sub(c.claimedAt) < c.e.o.Tick {
@@ -57,7 +57,7 @@ func (c *claimer) claim(ctx context.Context, runs []*run, now time.Time, rate fl
 			}
 			ask.Runs, ask.Begun, ask.SameConnection = again.Runs, true, again.SameConnection
 			if leases, err = c.e.ledger.Claim(ctx, ask); err != nil {
-				return asked, fmt.Errorf("claim segments that were begun: %w", err)
+				return asked, fmt.Errorf("claim begun segments: %w", err)
 			}
 			asked = true
 		}
@@ -76,17 +76,17 @@ func (c *claimer) claim(ctx context.Context, runs []*run, now time.Time, rate fl
 type wanted struct {
 	short    []campaign.RunNo // of which the number has too little: any free segment
 	begun    []campaign.RunNo // which have begun segments that this number can claim
-	begunOwn []campaign.RunNo // the same, but only segments of this connection
-	begunToo bool             // the last two may be claimed
+	begunOwn []campaign.RunNo // which have begun segments that only this number can claim
+	begunToo bool             // segments of begun and begunOwn may be claimed
 	readAt   time.Time        // when the engine found them
 }
 
-// wants chooses the runs to claim of. A number holds less than five seconds of work: at most
-// ceil(rate x 5 s / 4096) + 1 segments, so that a death strands little (docs/protocol.md#leases),
-// and one of each run, so that a long run does not keep another waiting. It takes up what is not
-// begun as fast as it sends it: that is how a list spreads over numbers of different rates. It
-// takes up what an earlier owner began beyond that: a dead owner's deliveries do not wait until
-// this one's are sent.
+// wants chooses the runs to claim of. A number owns less than five seconds of work: at most
+// ceil(rate x 5 s / 4096) + 1 segments, so that few deliveries wait after its death
+// (docs/protocol.md#leases), and one of each run, so that a long run does not keep another waiting.
+// It claims new segments as fast as it sends them: a list so spreads over numbers of different
+// rates. Beyond that it claims begun segments: the deliveries of a dead owner do not wait until its
+// own are sent.
 func (c *claimer) wants(runs []*run, now time.Time, rate float64) (w wanted) {
 	busy := make(map[*run]int, len(runs)) // segments with deliveries that had no intent yet
 	sum, left := 0, 0.0
@@ -129,8 +129,8 @@ func (c *claimer) wants(runs []*run, now time.Time, rate float64) (w wanted) {
 	return w
 }
 
-// takeAll takes up the leased segments. After a fault those that are left are handed back, also
-// when ctx has ended, which may be the fault. The next claim recovers again.
+// takeAll takes the leased segments. After a fault it hands back those that are left, also if the
+// fault is the end of ctx. The next claim recovers again.
 func (c *claimer) takeAll(ctx context.Context, runs []*run, leases []campaign.Lease, now time.Time) error {
 	defer func() { c.renewer.keep(c.segments) }()
 	for i, l := range leases {
@@ -170,7 +170,7 @@ func (c *claimer) take(ctx context.Context, r *run, l campaign.Lease, now time.T
 		}
 		s.due(now) // deferred deliveries may be waiting
 	}
-	if l.Mark > l.Lo { // what was begun is ended first
+	if l.Mark > l.Lo { // begun segments are finished first
 		c.segments = slices.Insert(c.segments, 0, s)
 	} else {
 		c.segments = append(c.segments, s)

@@ -311,8 +311,8 @@ func TestAClaimThatFailsSaysWhatItWasFor(t *testing.T) {
 	w.holds(runs[0], 2)
 	w.planner.e.begun.Store(&begunSegments{readAt: time.Now(), free: []campaign.BegunSegment{{Run: 1}}})
 	if err := w.claim(t.Context(), time.Now(), 72); !errors.Is(err, errGone) ||
-		err.Error() != "claim segments that were begun: connection refused" || w.planner.heard {
-		t.Errorf("claim: %v, heard %v, want claim segments that were begun: %v, false", err, w.planner.heard, errGone)
+		err.Error() != "claim begun segments: connection refused" || w.planner.heard {
+		t.Errorf("claim: %v, heard %v, want claim begun segments: %v, false", err, w.planner.heard, errGone)
 	}
 	w, _, log := claiming(t, l, 0)
 	if err := w.claim(t.Context(), time.Now(), 72); err != nil {

@@ -18,8 +18,8 @@ const readAhead = campaign.SegmentSize / 4
 // owner set.
 const lookAgain = 15 * time.Second
 
-// compose chooses deliveries for the next intents by the runs' shares. n bounds the runs without a
-// limit of their own together. A run with one gets what its part of the queue can still take
+// compose chooses deliveries for the next intents by the runs' shares. The runs without a
+// limit of their own get n together. A run with one gets what its part of the queue can still take
 // (queue.capacity; most is how many attempts of one run may be queued). Due retries come before the
 // other deliveries of their run (docs/limits.md#sharing-a-number). With an error it returns what it
 // had chosen.

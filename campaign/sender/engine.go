@@ -15,7 +15,7 @@ import (
 	"campaignd/throttle"
 )
 
-// Ledger is what sending needs of the durable record.
+// Ledger is what the sender needs of the ledger.
 type Ledger interface {
 	campaign.RunLedger
 	campaign.SendLedger
@@ -29,8 +29,8 @@ type Sender interface {
 	Send(ctx context.Context, m *messaging.Message) (messaging.Receipt, error)
 }
 
-// How often the ledger is read although nothing happened. Each reading costs every replica, however
-// little it sends; an intent that is not granted, or Poke, tells of a change sooner.
+// How often each process reads the ledger although nothing has happened. Every replica reads that
+// often, however little it sends. An intent that is not granted, or Poke, tells of a change sooner.
 const (
 	// lookEvery is how many ticks pass between two readings of the runs, and between two steps of a
 	// number that has enough to do.
@@ -58,7 +58,7 @@ type Engine struct {
 
 	unsendable map[campaign.RunNo]string // why this version cannot send a run; of the goroutine of Run
 
-	otherLanes atomic.Pointer[[]campaign.LaneReport] // lanes of other replicas that want a number
+	otherLanes atomic.Pointer[[]campaign.LaneReport] // lanes of other replicas that want slots of a number
 	begun      atomic.Pointer[begunSegments]
 
 	mu      sync.Mutex
@@ -66,7 +66,7 @@ type Engine struct {
 	runs    map[campaign.RunNo]*run // that are active
 }
 
-// New checks the options and makes an engine. Nothing starts before Run.
+// New makes an engine, which starts nothing before Run. The error names the option that is missing.
 func New(l Ledger, s Sender, lim throttle.Limiter, o Options) (*Engine, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -83,7 +83,7 @@ func New(l Ledger, s Sender, lim throttle.Limiter, o Options) (*Engine, error) {
 	return e, nil
 }
 
-// holdsChanged makes every worker look at the holds.
+// holdsChanged tells every worker that a hold began or ended.
 func (e *Engine) holdsChanged() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -105,8 +105,8 @@ func (e *Engine) invite(p *planner) {
 	}
 }
 
-// origin is what a hold can name of the messages of a run over a connection. Without a run it is
-// the part of it that all messages of the connection share.
+// origin is all that a hold can name of the messages of a run over a connection. If r is nil, it is
+// what all messages of the connection have in common.
 func (e *Engine) origin(connection string, r *run) campaign.Origin {
 	o := e.o.Origin(connection)
 	o.Connection = connection
@@ -116,21 +116,23 @@ func (e *Engine) origin(connection string, r *run) campaign.Origin {
 	return o
 }
 
-// heldBy returns the hold that stops the messages of a run over a connection, of any run if r is
-// nil; false: none does.
+// heldBy returns the hold that stops the messages of a run over a connection; false: none does. If
+// r is nil, it returns the hold that stops the messages of all runs.
 func (e *Engine) heldBy(connection string, r *run, now time.Time) (campaign.Hold, bool) {
 	if e.holds.none() {
-		return campaign.Hold{}, false // without the locks of the origin, for each message
+		return campaign.Hold{}, false // asked for each message; the origin takes locks
 	}
 	return e.holds.by(e.origin(connection, r), now)
 }
 
-// Poke makes the engine look at the runs now: one was launched, paused, resumed or cancelled.
+// Poke makes the engine read the runs now. Call it after a run was launched, paused, resumed or
+// cancelled. It does not block, and is safe for concurrent use.
 func (e *Engine) Poke() { e.poke.send() }
 
-// Run serves runs until ctx ends. Then it makes no new intent, awaits and records the posts in
-// flight (at most Options.Request), and hands the segments back. Results that the ledger has not
-// taken stopBudget after the end of ctx are given up; they are doubts of the next owner.
+// Run sends the active runs until ctx ends. Then it makes no new intent, awaits the posts in flight
+// (at most Options.Request), records their results and hands the segments back. stopBudget after
+// the end of ctx it gives up the results that the ledger has not taken; the next owner writes them
+// as doubts. Run blocks, and its error is always nil: what fails is logged and tried again.
 func (e *Engine) Run(ctx context.Context) error {
 	var workers, rec, watches sync.WaitGroup
 	rec.Go(func() { e.rec.run() })
@@ -191,8 +193,9 @@ func (e *Engine) Run(ctx context.Context) error {
 	}
 }
 
-// debounce follows a poke. If Options.Jitter asks for it, it waits for the other pokes of the same
-// instant and answers them once, so that a simulation repeats. By default it does nothing.
+// debounce is called after a poke. With the default Options.Jitter it does nothing. In a simulation
+// Jitter makes it wait for the other pokes of the same instant, so that a simulation repeats; the
+// engine then acts on all of them once.
 func (e *Engine) debounce(ctx context.Context, whose string, poke signal) {
 	d := e.o.Jitter(whose+" poked", 0)
 	if d <= 0 {
@@ -210,8 +213,8 @@ func (e *Engine) debounce(ctx context.Context, whose string, poke signal) {
 	}
 }
 
-// refresh reads the runs, compiles new ones, starts missing workers, and moves runs along their
-// states.
+// refresh reads the runs and changes their states. It compiles runs that are new, starts workers
+// that are missing, and tells each planner the active runs.
 func (e *Engine) refresh(ctx context.Context, start func(*worker)) error {
 	stored, err := e.ledger.Runs(ctx, campaign.RunFilter{Unfinished: true})
 	if err != nil {
@@ -252,7 +255,7 @@ func (e *Engine) refresh(ctx context.Context, start func(*worker)) error {
 	}
 	e.meet.Store(meetingsOf(stored, active))
 	e.mu.Lock()
-	for _, s := range cancelled { // also in the segments that this process still holds
+	for _, s := range cancelled { // also in the segments that this process still owns
 		if r := e.runs[s.No]; r != nil {
 			r.drop(campaign.RunCancelled)
 		}
@@ -294,37 +297,38 @@ func (e *Engine) obeyPause(ctx context.Context, s *campaign.Run) error {
 	if s.Wanted != campaign.WantPause || s.State == campaign.Paused {
 		return nil
 	}
-	moved, err := e.setPaused(ctx, s.No, campaign.PausedByOperator, "paused by the operator")
+	paused, err := e.setPaused(ctx, s.No, campaign.PausedByOperator, "paused by the operator")
 	if err != nil {
 		return fmt.Errorf("pause %s: %w", s.ID(), err)
 	}
-	if moved {
+	if paused {
 		s.State = campaign.Paused
 		e.o.Log.Info("run paused", "run", s.ID(), "reason", campaign.PausedByOperator)
 	}
 	return nil
 }
 
-// setPaused pauses a run that is sent. It reports false when the run was not.
+// setPaused pauses a run that is ready or running. It reports false if the run is in another state.
 func (e *Engine) setPaused(ctx context.Context, no campaign.RunNo, reason campaign.PauseReason, detail string) (bool, error) {
 	return e.ledger.SetState(ctx, no, []campaign.State{campaign.Ready, campaign.Running}, campaign.Paused, reason, detail)
 }
 
-// pause takes a run out of sending because its payload is refused again and again. It holds the run
-// in this process, and writes the state, so that no further intent is granted. The refusal is a
-// fact although the engine is asked to stop: the state is written for as long as results are.
+// pause pauses a run because its payload is refused again and again. It stops the run in this
+// process at once, and writes the state, so that the ledger grants no further intent. The refusal
+// is a fact, so the state is written for as long as results are, also after the engine was asked to
+// stop.
 func (e *Engine) pause(r *run, detail string) {
 	if !r.paused.CompareAndSwap(false, true) {
 		return
 	}
 	defer e.Poke()
-	moved, err := e.setPaused(e.rec.facts, r.no, campaign.PausedByBreaker, detail)
+	paused, err := e.setPaused(e.rec.facts, r.no, campaign.PausedByBreaker, detail)
 	if err != nil {
 		r.paused.Store(false) // the next refusal tries again
 		e.o.Log.Error("run cannot be paused", "run", r.id, "err", err)
 		return
 	}
-	if moved {
+	if paused {
 		e.o.Log.Warn("run paused", "run", r.id, "reason", campaign.PausedByBreaker, "detail", detail)
 	}
 }

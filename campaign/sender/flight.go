@@ -40,7 +40,7 @@ func (n *number) mostUnanswered() int {
 
 // full reports whether no more posts may begin before one ends. Answers in a row that prove nothing
 // count as posts under way: while the requests to a silent service time out, none is posted
-// instead. The breaker trips before they alone fill the bound.
+// instead. The breaker trips before they alone reach mostUnanswered.
 func (p *poster) full() bool {
 	under, most := int(p.inFlight.n.Load()), p.number.mostUnanswered()
 	if under > 0 && most >= breakerSame {

@@ -9,7 +9,8 @@ import (
 )
 
 // A run with limits.move lets its other connections send what one of them cannot send now
-// (docs/protocol.md#moves). Segments that a connection has not begun are left to the others anyway.
+// (docs/protocol.md#moves). Other connections claim the segments that it has not begun, also
+// without a move.
 
 // moveIdle is how long a connection must have had nothing of a run to send before a slower one
 // gives it a segment: by then it has looked for free segments itself.
@@ -18,12 +19,12 @@ const moveIdle = 2 * time.Second
 // moveGain is by how much a move must bring the end of a segment forward, beyond halving its time.
 const moveGain = 5 * time.Second
 
-// leaves says why another connection of its run shall send what is left of a segment, and which
-// one; "": any. It reports false while the segment stays.
+// leaves reports whether another connection of its run shall send the rest of a segment, which one
+// ("": any), and why.
 func (c *claimer) leaves(s *segment, now time.Time) (to, why string, leaves bool) {
 	r := s.run
 	if !r.move || len(r.connections) < 2 || s.dropped || s.lease.Connection == "" || s.lease.Bound != "" ||
-		now.Sub(s.taken) < moveIdle { // it does not go to and fro
+		now.Sub(s.taken) < moveIdle { // else it could move to and fro
 		return "", "", false
 	}
 	switch wait := c.waits.limit(r, now); {
@@ -37,7 +38,7 @@ func (c *claimer) leaves(s *segment, now time.Time) (to, why string, leaves bool
 }
 
 // move gives a segment that leaves, and of which nothing is in flight, to another connection. It
-// reports true when the number no longer holds the segment.
+// reports true when the number no longer owns the segment.
 func (c *claimer) move(ctx context.Context, s *segment, now time.Time) (bool, error) {
 	to, why, leaves := c.leaves(s, now)
 	if !leaves {
@@ -78,8 +79,7 @@ func (c *claimer) anyAble(r *run, now time.Time) bool {
 	return false
 }
 
-// able reports whether nothing is known that keeps another connection from sending what this one
-// cannot.
+// able reports whether another connection may send what this one cannot, as far as is known.
 func (c *claimer) able(w *worker, r *run, now time.Time) bool {
 	other := w.number.connection
 	if _, held := c.e.heldBy(other, r, now); held {
@@ -93,7 +93,7 @@ func (c *claimer) able(w *worker, r *run, now time.Time) bool {
 		return false
 	}
 	mine := c.number.connection
-	switch c.waits.limit(r, now).By { // what both share
+	switch c.waits.limit(r, now).By { // a limit that both share stops both
 	case campaign.LimitTier:
 		tier := c.e.o.Tier(mine)
 		return tier.Portfolio == "" || tier.Portfolio != c.e.o.Tier(other).Portfolio

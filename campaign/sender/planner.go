@@ -214,7 +214,8 @@ func (p *planner) group(rate float64) int {
 // transaction is cheap for each of its deliveries.
 const smallGroup = 16
 
-// mostCover bounds what a slow ledger adds to a group: two of them are in doubt after a death.
+// mostCover is the longest sending that a group covers over a slow ledger. Two groups are in doubt
+// after a death.
 const mostCover = 250 * time.Millisecond
 
 // took notes how long the ledger needed for a commit of intents. A slow commit raises the

@@ -68,8 +68,8 @@ func (p *poster) run(ctx context.Context) {
 	}
 }
 
-// unheld means that nothing bounds how many posts a number may begin.
-const unheld = math.MaxInt
+// unlimited is the result of may when a number may begin any number of posts.
+const unlimited = math.MaxInt
 
 // may is how many posts the number may begin now: none while it rests or is held, a few while its
 // breaker is half-open. With most 0 the caller waits until it is woken, or for wait if that is
@@ -85,7 +85,7 @@ func (p *poster) may(now time.Time) (most int, wait time.Duration) {
 		return 0, h.Until.Sub(now)
 	}
 	if state, _ := p.e.holds.circuit(p.number.connection, now); state != halfOpen {
-		return unheld, 0
+		return unlimited, 0
 	}
 	if now.UnixNano() < p.number.probing.Load() {
 		most = max(halfOpenMost-int(p.number.probes.Load()), 0)

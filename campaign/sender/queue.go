@@ -27,7 +27,7 @@ type attempt struct {
 
 // queue holds the attempts between the planner and the poster, the oldest first. An attempt whose
 // run is refused by its own limit stays where it is, and those behind it go first. The planner
-// bounds the queue: two groups, and what each run with a limit of its own may have.
+// queues at most two groups, and what each run with a limit of its own may have.
 type queue struct {
 	added signal // sent when attempts were added, or may be posted earlier
 	low   signal // sent when few attempts are left

@@ -9,22 +9,22 @@ import (
 	"campaignd/campaign"
 )
 
-// recorder writes results in groups. It outlives the workers, so that what is in flight at the end
-// is recorded too.
+// recorder writes results in batches. It outlives the workers, so that the results of the posts in
+// flight at the end are written too.
 type recorder struct {
 	o       Options
 	ledger  Ledger
 	in      chan unwritten
-	waiting atomic.Int64 // how many were put and not collected
-	since   atomic.Int64 // Unix nanoseconds: since when a batch is being written; 0: none is
+	waiting atomic.Int64 // results that were put and not collected yet
+	since   atomic.Int64 // Unix nanoseconds: when the write of a batch began; 0: none is under way
 	enough  signal       // sent when minBatch results wait, and when a whole batch does
 	quit    chan struct{}
 	ending  atomic.Bool // the process is asked to stop: few large transactions, so that all is written in time
-	// facts is the context of every write. It is not the engine's: results are written although that
-	// ended. After its end nothing is written, and what is put is given up.
+	// facts is the context of every write. It does not end with the engine's, since results are still
+	// written then. After its end nothing is written, and the results that wait are given up.
 	facts  context.Context
 	giveUp context.CancelFunc // ends facts
-	lost   int                // results given up; run's goroutine's
+	lost   int                // results given up; used by the goroutine of run alone
 }
 
 // unwritten is a result that is not durable yet, and what waits for it: the segment and an entry of
@@ -37,7 +37,7 @@ type unwritten struct {
 }
 
 func newRecorder(l Ledger, o Options) *recorder {
-	// 2,048: what four connections at 1,000/s bring in half a second, one slow commit.
+	// 2,048: the results of four connections at 1,000/s in half a second, one slow commit.
 	r := &recorder{o: o, ledger: l, in: make(chan unwritten, 2048), enough: newSignal(), quit: make(chan struct{})}
 	r.facts, r.giveUp = context.WithCancel(context.Background())
 	return r
@@ -55,8 +55,8 @@ func (r *recorder) record(n *number, a *attempt, res campaign.Result) {
 	r.put(unwritten{res, a.segment, int(a.entry.Load()) - 1})
 }
 
-// put hands over a result. While the ledger is slow it blocks, and so the posts wait too, at most
-// until the end of facts. It wakes the writer when there are enough results, not for each.
+// put hands over a result. It blocks while the ledger is slow, at most until the end of facts; the
+// posts wait too then. It wakes the writer when enough results wait, not for each result.
 func (r *recorder) put(s unwritten) {
 	r.in <- s
 	if n := r.waiting.Add(1); n == minBatch || n >= maxBatch {
@@ -64,13 +64,13 @@ func (r *recorder) put(s unwritten) {
 	}
 }
 
-// end says that the process is asked to stop: all writing ends d from now.
+// end tells the recorder that the process is asked to stop. After d nothing more is written.
 func (r *recorder) end(d time.Duration) {
 	r.ending.Store(true)
 	time.AfterFunc(d, r.giveUp)
 }
 
-// stop makes run return after it has written what was put.
+// stop makes run return after it has written the results that were put.
 func (r *recorder) stop() { close(r.quit) }
 
 // endingBatch is the most results in one transaction while the process is asked to stop. 4,096: at
@@ -86,16 +86,16 @@ func (r *recorder) most() int {
 	return maxBatch
 }
 
-// Fewer than minBatch results wait up to maxLinger for more, in place of Options.Flush. A replica
-// that has a share of a number's rate would otherwise commit nearly each result alone
-// (docs/protocol.md#results).
+// Results wait Options.Flush for others. Fewer than minBatch results wait up to maxLinger instead:
+// a replica that has only a share of a number's rate would otherwise commit nearly each result
+// alone (docs/protocol.md#results).
 const (
 	minBatch  = 8
 	maxBatch  = 256 // the most results in one transaction
 	maxLinger = 80 * time.Millisecond
 )
 
-// run collects results and writes them in one transaction.
+// run writes results, many in one transaction, until stop.
 func (r *recorder) run() {
 	defer func() {
 		if r.lost > 0 {
@@ -121,9 +121,9 @@ func (r *recorder) run() {
 	}
 }
 
-// linger waits until the batch whose first result has come is worth a transaction. With minBatch
-// results or more that is after Flush, with fewer after maxLinger, with maxBatch results at once.
-// It reports false when run is to end.
+// linger waits, after the first result of a batch, until the batch is to be written: at once with
+// maxBatch results, after Options.Flush with minBatch or more, after maxLinger with fewer. It
+// reports false when run is to end.
 func (r *recorder) linger() bool {
 	began := time.Now()
 	wait := r.o.Flush
@@ -149,7 +149,7 @@ func (r *recorder) linger() bool {
 	return true
 }
 
-// collect fills batch with what was put.
+// collect moves results that were put to batch, up to the most of one transaction.
 func (r *recorder) collect(batch []unwritten) []unwritten {
 	for len(batch) < r.most() {
 		select {
@@ -164,7 +164,7 @@ func (r *recorder) collect(batch []unwritten) []unwritten {
 	return batch
 }
 
-// drain writes batch and all that was put. Every worker has returned: nothing is put any more.
+// drain writes batch and all results that were put. Every worker has returned, so no more come.
 func (r *recorder) drain(batch []unwritten) {
 	for len(batch) > 0 || len(r.in) > 0 {
 		batch = r.collect(batch)
@@ -173,8 +173,8 @@ func (r *recorder) drain(batch []unwritten) {
 	}
 }
 
-// write commits one batch. Results are facts: it tries until it succeeds, or until the end of
-// facts. A result that is not written then is a doubt, which a webhook resolves.
+// write commits one batch. It tries again until it succeeds, or until the end of facts. A result
+// that is not written by then becomes a doubt, which a webhook can prove.
 func (r *recorder) write(batch []unwritten) {
 	rs := make([]campaign.Result, len(batch))
 	for i := range batch {
@@ -194,7 +194,7 @@ func (r *recorder) write(batch []unwritten) {
 		if err == nil {
 			break
 		}
-		if why := cause(err); why != said && !errors.Is(err, campaign.ErrUnwritable) { // once, not at each try
+		if why := cause(err); why != said && !errors.Is(err, campaign.ErrUnwritable) { // a reason is logged once, not at each try
 			said = why
 			r.o.Log.Error("results cannot be written: trying again until they can", "results", len(rs), "err", err)
 		}
@@ -210,7 +210,8 @@ func (r *recorder) write(batch []unwritten) {
 		r.o.Log.Info("results are written again", "results", len(rs))
 	}
 	for i := range batch {
-		// The ledger ignores a doubt of a fenced process, so it proves nothing of what is durable.
+		// The ledger ignores a doubt of a fenced process. A doubt that was recorded may so not be
+		// durable.
 		if r.o.Wire != nil && batch[i].result.Kind != campaign.ResultDoubt {
 			r.o.Wire.Recorded(batch[i].entry)
 		}

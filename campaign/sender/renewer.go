@@ -18,14 +18,14 @@ type renewer struct {
 	owned   atomic.Pointer[[]*segment]
 }
 
-// keep says which segments the planner holds now.
+// keep tells the renewer which segments the planner owns now.
 func (w *renewer) keep(segments []*segment) {
 	c := slices.Clone(segments)
 	w.owned.Store(&c)
 }
 
-// run renews until ctx ends. A lease that could not be renewed is lost when another epoch has
-// begun; while the ledger cannot be reached it just runs out.
+// run renews the leases of the owned segments until ctx ends. A lease whose segment has another
+// owner by now is lost. While the ledger cannot be reached, leases run out.
 func (w *renewer) run(ctx context.Context) {
 	said := ""
 	for {

@@ -180,8 +180,8 @@ func (f *fairQueue) divide(active []*run, sendable map[*run]int, rate float64) [
 	return slices.DeleteFunc(slices.Clone(flows), func(l *flow) bool { return !l.local })
 }
 
-// choose fills a group of n deliveries with the runs of flows by their shares. n bounds the runs
-// without a rate of their own together; a run with one is bounded by queue.capacity.
+// choose fills a group of n deliveries with the runs of flows by their shares. The runs
+// without a rate of their own get n together; a run with one gets at most queue.capacity.
 func (f *fairQueue) choose(flows []*flow, now time.Time, n, most int) {
 	for _, l := range flows {
 		l.tag = max(f.tags[l.run], f.virtual)

@@ -75,8 +75,8 @@ func (w *worker) lane(r *run, s Stats) campaign.LaneReport {
 	case w.queue.empty() && !last.works: // between two groups the queue is empty too
 		l.Rate, l.LimitedBy = r.paced(s.Rate), "none"
 		l.Detail = "nothing of this run is ready here: the rest is done, with another sender, or waits for its window, a retry or a doubt"
-	// Its share of the number equals its own limit when that limit binds, and is less when it does
-	// not.
+	// The share of a run that is slowed by its own limit equals that limit. A lower share has another
+	// cause.
 	case r.ownRate() > 0 && r.ownRate() <= s.Rate && r.ownRate() < l.Rate:
 		l.Rate, l.LimitedBy, l.Detail = r.ownRate(), "run_rate", ownLimit(r.ownRate())
 	case last.share.runs > 1:

@@ -35,7 +35,7 @@ func (c *claimer) tend(ctx context.Context, runs []*run, now time.Time) error {
 	return nil
 }
 
-// tendOne reports true when the number no longer holds the segment.
+// tendOne reports true when the number no longer owns the segment.
 func (c *claimer) tendOne(ctx context.Context, s *segment, active bool, now time.Time) (bool, error) {
 	_, _, s.leaving = c.leaves(s, now)
 	if s.leaving || s.lost.Load() || s.run.paused.Load() || s.run.over() || !active || c.waits.heldLong(s.run, now) {
@@ -44,7 +44,7 @@ func (c *claimer) tendOne(ctx context.Context, s *segment, active bool, now time
 	if s.lost.Load() {
 		return s.pending.Load() == 0, nil
 	}
-	// Again when a result came in that may be retried: it was in flight while the rest was dropped.
+	// Once more if a result that may be retried came in: its post was in flight during the first Drop.
 	if reason := s.run.dropping.Load(); reason != nil && (!s.dropped || s.run.over() && s.nextDue.Load() != 0) {
 		if s.run.over() { // else retries of what the budget has counted are left
 			s.nextDue.Store(0)
@@ -103,8 +103,8 @@ func (c *claimer) unpost(s *segment) {
 	}
 }
 
-// release gives every segment back with what of it was not posted. Before that it waits until the
-// ledger has the results of the segment's posts, or ctx has ended.
+// release gives every segment back, with its deliveries that were not posted. Before that it waits
+// until the ledger has the results of the segment's posts, or until ctx ends.
 func (c *claimer) release(ctx context.Context, unposted map[*segment][]int64) {
 	for _, s := range c.segments {
 		for s.pending.Load() > 0 && ctx.Err() == nil {
@@ -119,8 +119,8 @@ func (c *claimer) release(ctx context.Context, unposted map[*segment][]int64) {
 	}
 }
 
-// handBack releases a segment with what was not posted: else nobody could use it until its lease
-// has run out.
+// handBack releases a segment, with its deliveries that were not posted. Else no process could
+// claim it until its lease has run out.
 func (c *claimer) handBack(ctx context.Context, l campaign.Lease, unposted []int64) {
 	if err := c.e.ledger.Release(ctx, l, unposted); err != nil && !errors.Is(err, campaign.ErrFenced) {
 		c.e.o.Log.Warn("segment not handed back: its lease must run out", "connection", c.number.connection, "err", err)

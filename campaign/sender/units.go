@@ -55,7 +55,7 @@ func (c *charge) refund() {
 	}
 }
 
-// until is when the commit of an intent with these units must have begun; zero: any time.
+// until is when the commit of an intent with these units must start; zero: any time.
 func (c *charge) until() (first time.Time) {
 	if c == nil {
 		return first
