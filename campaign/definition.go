@@ -18,7 +18,7 @@ type Definition struct {
 	Limits     Limits              `yaml:"limits,omitempty" json:"limits"`
 	Policies   Policies            `yaml:"policies,omitempty" json:"policies"`
 
-	folder     string // of the file that it was read from; "" if it was not
+	folder     string // of the file that it was read from; "": it was not read from a file
 	unattended bool   // Launch.Unattended
 }
 
@@ -34,8 +34,8 @@ const (
 type TemplateUse struct {
 	Name     string `yaml:"name" json:"name"`
 	Language string `yaml:"language" json:"language"`
-	// Category is MARKETING, UTILITY or AUTHENTICATION. The category that the service names counts
-	// more; when neither is known, opt-outs of marketing apply.
+	// Category is MARKETING, UTILITY or AUTHENTICATION. It is used only if the service names no
+	// category. If neither is known, opt-outs of marketing apply.
 	Category string     `yaml:"category,omitempty" json:"category,omitempty"`
 	Body     []string   `yaml:"body,omitempty" json:"body,omitempty"`
 	Header   *HeaderUse `yaml:"header,omitempty" json:"header,omitempty"`
@@ -76,7 +76,7 @@ type Audience struct {
 	Columns map[string]string `yaml:"columns,omitempty" json:"columns,omitempty"`
 	// DefaultRegion is an ISO 3166 alpha-2 code. Without it, national numbers are invalid.
 	DefaultRegion string `yaml:"default_region,omitempty" json:"default_region,omitempty"`
-	// Delimiter is comma, semicolon, tab, pipe or the character; "" detects it.
+	// Delimiter is comma, semicolon, tab, pipe, or the character itself; "" detects it.
 	Delimiter string `yaml:"delimiter,omitempty" json:"delimiter,omitempty"`
 	// Encoding is utf-8, utf-16le, utf-16be or windows-1252; "" detects it.
 	Encoding string `yaml:"encoding,omitempty" json:"encoding,omitempty"`
@@ -89,7 +89,7 @@ type Variable struct {
 	// Default is used when the row has no value. Without it the row is skipped(missing_variable).
 	Default string `yaml:"default,omitempty" json:"default,omitempty"`
 	// Forbid are values that are not sent: exact texts, and the kinds error_values, formulas and
-	// placeholders. A row with one is skipped(invalid_variable).
+	// placeholders. A row with such a value is skipped(invalid_variable).
 	Forbid []string `yaml:"forbid,omitempty" json:"forbid,omitempty"`
 }
 
@@ -100,13 +100,13 @@ type Schedule struct {
 	At string `yaml:"at,omitempty" json:"at,omitempty"`
 	// Timezone is an IANA name; default UTC.
 	Timezone string `yaml:"timezone,omitempty" json:"timezone,omitempty"`
-	// Misfire decides about a firing that no process fired in time: skip (the default) leaves it out,
-	// run launches it up to Grace late.
+	// Misfire decides about a firing that no process launched in time: skip (the default) never
+	// launches it, run launches it up to Grace late.
 	Misfire string `yaml:"misfire,omitempty" json:"misfire,omitempty"`
-	// Grace is how late a firing may be launched, also when its launch failed and is tried again;
-	// default 30m.
+	// Grace is how late a firing may be launched; default 30m. It also limits how long a failed launch
+	// is tried again.
 	Grace Duration `yaml:"grace,omitempty" json:"grace,omitempty"`
-	// Overlap is what becomes of a firing while an earlier run of the campaign is unfinished:
+	// Overlap says what is done with a firing while an earlier run of the campaign is unfinished:
 	// OverlapSkip (the default), OverlapQueue or OverlapCancel.
 	Overlap string `yaml:"overlap,omitempty" json:"overlap,omitempty"`
 }
@@ -124,10 +124,10 @@ type Window struct {
 	Hours string `yaml:"hours,omitempty" json:"hours,omitempty"`
 	// Days are mon to sun; default all.
 	Days []string `yaml:"days,omitempty" json:"days,omitempty"`
-	// Timezone is an IANA name, or "recipient" for the zone of each; default UTC.
+	// Timezone is an IANA name, or "recipient" for the zone of each recipient; default UTC.
 	Timezone string `yaml:"timezone,omitempty" json:"timezone,omitempty"`
-	// Countries chooses the zone of a country's numbers (ISO 3166 -> IANA name) where the row names
-	// none. It goes with the zone of each recipient.
+	// Countries is the zone of the numbers of a country (ISO 3166 -> IANA name) for rows that name no
+	// zone. It requires the Timezone "recipient".
 	Countries map[string]string `yaml:"countries,omitempty" json:"countries,omitempty"`
 	// Holidays are dates (2026-12-25) by the clock of Timezone on which nothing is sent.
 	Holidays []string `yaml:"holidays,omitempty" json:"holidays,omitempty"`
@@ -137,15 +137,16 @@ type Window struct {
 type Limits struct {
 	// Rate is in messages per second over all connections of the run; 0: no limit of its own.
 	Rate float64 `yaml:"rate,omitempty" json:"rate,omitempty"`
-	// NotAfter counts from the launch; rows that are still queued then are skipped(expired).
+	// NotAfter is how long after the launch rows may be sent; rows that are queued then are
+	// skipped(expired). 0: no limit.
 	NotAfter Duration `yaml:"not_after,omitempty" json:"not_after,omitempty"`
 	// MaxMessages is the most messages of a run; further rows are skipped(over_limit). 0: no limit.
 	MaxMessages int64 `yaml:"max_messages,omitempty" json:"max_messages,omitempty"`
-	// Weight is the run's part of a number that it shares, from 1 to 100; 0: 1.
+	// Weight is the run's part of a number that several runs share, from 1 to 100; 0 means 1.
 	Weight int `yaml:"weight,omitempty" json:"weight,omitempty"`
 	// Deadline is how long after the launch the run is to be done; 0: it has none.
 	Deadline Duration `yaml:"deadline,omitempty" json:"deadline,omitempty"`
-	// With Move, other connections of the run send what one still has queued while it is held, waits
+	// Move lets other connections of the run send the queued rows of a connection that is held, waits
 	// for a limit, or is far slower (docs/limits.md#several-numbers).
 	Move bool `yaml:"move,omitempty" json:"move,omitempty"`
 }
@@ -169,9 +170,9 @@ type Policies struct {
 
 // FollowUp is the policy of automatic follow-up runs (`campaignd serve` only).
 type FollowUp struct {
-	// Codes are those of the failures and refusals that are sent again.
+	// Codes are the codes of failures and refusals; rows with one of them are sent again.
 	Codes []int `yaml:"codes" json:"codes"`
-	// After counts from the end of the run; default 24h.
+	// After is how long after the end of the run the follow-up is launched; default 24h.
 	After Duration `yaml:"after,omitempty" json:"after,omitempty"`
 	// Max is the most follow-ups in a row; default 1.
 	Max int `yaml:"max,omitempty" json:"max,omitempty"`
@@ -180,8 +181,9 @@ type FollowUp struct {
 // Canary is the policy that sends to a few recipients first, and to the others when few of those
 // messages failed.
 type Canary struct {
+	// Count is how many recipients get the first messages.
 	Count int64 `yaml:"count" json:"count"`
-	// MaxFailed is the share of them that may fail; default 0.05.
+	// MaxFailed is the share of these messages that may fail; default 0.05.
 	MaxFailed float64 `yaml:"max_failed,omitempty" json:"max_failed,omitempty"`
 	// Wait is how long statuses are awaited after the last answer; default 15m.
 	Wait Duration `yaml:"wait,omitempty" json:"wait,omitempty"`
@@ -191,7 +193,7 @@ type Canary struct {
 // (docs/limits.md#frequency-cap).
 type FrequencyLimit struct {
 	Messages int `yaml:"messages" json:"messages"`
-	// Per is at most 744h.
+	// Per is the time in which the messages are counted, at most 744h.
 	Per Duration `yaml:"per" json:"per"`
 	// Action is CapSkip (the default) or CapDefer.
 	Action string `yaml:"action,omitempty" json:"action,omitempty"`

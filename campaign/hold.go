@@ -27,7 +27,7 @@ const (
 // HoldScopes lists every scope, from the widest to the narrowest.
 var HoldScopes = []HoldScope{HoldKey, HoldCompany, HoldPortfolio, HoldAccount, HoldTemplate, HoldConnection, HoldRun}
 
-// HoldAny as the ID of a hold stops everything of the hold's scope.
+// HoldAny is the ID of a hold that stops everything of its scope.
 const HoldAny = "*"
 
 // HoldSource is what began or ended a hold.
@@ -45,7 +45,7 @@ const (
 // HoldSources lists every source.
 var HoldSources = []HoldSource{HoldByRefusal, HoldByStatus, HoldByEvent, HoldByBreaker, HoldByOperator}
 
-// holdScopes are the scopes of what an answer or a failed status says must stop.
+// holdScopes tells the scope of the hold that an answer or a failed status begins.
 var holdScopes = map[messaging.Hold]HoldScope{
 	messaging.HoldConnection: HoldConnection,
 	messaging.HoldTemplate:   HoldTemplate,
@@ -54,8 +54,8 @@ var holdScopes = map[messaging.Hold]HoldScope{
 	messaging.HoldKey:        HoldKey,
 }
 
-// RefusalHold returns the hold that a refused request begins; false: none. posted is when the
-// request was sent, now when its answer came.
+// RefusalHold returns the hold that a refused request begins; false: it begins none. posted is when
+// the request was sent, and now is when its answer came.
 func RefusalHold(e *messaging.Error, o Origin, posted, now time.Time) (Hold, bool) {
 	if e.Proof != messaging.NotSent {
 		return Hold{}, false
@@ -73,9 +73,10 @@ func RefusalHold(e *messaging.Error, o Origin, posted, now time.Time) (Hold, boo
 	return h, true
 }
 
-// FailureHold returns the hold that a failed status begins; false: none. o is the origin of the
-// message, accepted when the service took it (zero: not known), and at the time of the event. A
-// lift after the acceptance covers the failure, because earlier messages fail for a while.
+// FailureHold returns the hold that a failed status begins; false: it begins none. o is the origin
+// of the message. accepted is when the service accepted the message (zero: not known), and at is
+// the time of the event. Messages that were accepted before a lift may fail after it; such a
+// failure begins no hold.
 func FailureHold(code int, o Origin, accepted, at time.Time) (Hold, bool) {
 	f := messaging.Failed(code)
 	h, ok := holdOf(f.Hold, o)
@@ -99,8 +100,8 @@ func (h *Hold) setEnd(by messaging.EndedBy, from time.Time, wait time.Duration) 
 	}
 }
 
-// holdOf is a hold of the scope on the origin. If the id of a wider scope is not known, the hold
-// covers the connection alone: each other connection is held after a refusal of its own.
+// holdOf returns a hold of the scope on the origin. If the id of the scope is not known, the hold
+// stops the connection alone. Each other connection is then held after a refusal of its own.
 func holdOf(what messaging.Hold, o Origin) (Hold, bool) {
 	scope, ok := holdScopes[what]
 	if !ok {
@@ -124,9 +125,9 @@ func holdOf(what messaging.Hold, o Origin) (Hold, bool) {
 	return h, h.ID != ""
 }
 
-// Hold is a durable fact: nothing of a scope may be sent until a time, until an event ends it,
-// until the test of a breaker ends the breaker's own hold, or until an operator lifts it
-// (docs/protocol.md#holds). Scope, ID and Reason identify it.
+// Hold is a durable fact: nothing of a scope may be sent until the hold ends. A time, an event, the
+// test of its breaker or an operator ends it (docs/protocol.md#holds). Scope, ID and Reason
+// identify it.
 type Hold struct {
 	Scope HoldScope
 	ID    string
@@ -135,17 +136,16 @@ type Hold struct {
 	Reason string
 	Detail string // a sentence for people
 	Source HoldSource
-	// Since is when the reason was known: the time of the event itself, or when the refused request
-	// was posted, or when the message that failed was accepted.
+	// Since is when the event happened, the request was posted, or the message was accepted.
 	Since time.Time
 	// Latest is when the reason was last reported, by the same clock as Since. Renew sets it.
 	Latest time.Time
-	// Until is when the hold ends by itself; zero: it does not. Renew sets that of a breaker.
+	// Until is when the hold ends by itself; zero: it does not. Renew sets it for a breaker.
 	Until time.Time
 	// Manual means that no event ends the hold, only an operator.
 	Manual bool
-	// Count is how often the hold was renewed in a row after it had ended by itself and before it was
-	// lifted; 1 for the first time. The rest of a breaker doubles with it.
+	// Count is 1 for a new hold. It grows by 1 each time that the hold comes back soon after it ended
+	// by itself (Renew). The rest of a breaker doubles with it.
 	Count    int
 	Lifted   time.Time  // zero: not lifted
 	LiftedBy HoldSource // of a lifted hold
@@ -156,7 +156,7 @@ func (h Hold) InForce(now time.Time) bool {
 	return h.Lifted.IsZero() && (h.Until.IsZero() || h.Until.After(now))
 }
 
-// EndsBefore reports whether the hold ends by itself, and other does so later or not at all.
+// EndsBefore reports whether the hold ends by itself, and earlier than other.
 func (h Hold) EndsBefore(other Hold) bool {
 	return !h.Until.IsZero() && (other.Until.IsZero() || h.Until.Before(other.Until))
 }
@@ -193,8 +193,8 @@ func (h Hold) Stops(o Origin) bool {
 	return false
 }
 
-// Origin is all that a hold can name of a message: where it comes from, which template it is, and
-// for which run it is sent. An empty field is not known, and no hold of that scope stops it.
+// Origin is all that a hold can name of a message: its sender, its template and its run. An empty
+// field is not known; no hold of that scope stops the message, except one of HoldAny.
 type Origin struct {
 	Key, Company, Account, Portfolio, Connection string
 	Template, Language                           string
@@ -217,8 +217,8 @@ func HeldBy(holds []Hold, o Origin, now time.Time) (longest Hold, held bool) {
 	return longest, held
 }
 
-// TemplateID is the id of a template of one account in a Hold. The account "" means that it is not
-// known: such a hold stops the template of every account.
+// TemplateID is the Hold.ID of a template of one account: ACCOUNT/NAME/LANGUAGE. A hold with the
+// account "" stops the template of every account.
 func TemplateID(account, name, language string) string {
 	return fmt.Sprintf("%s/%s/%s", account, name, language)
 }
@@ -237,9 +237,9 @@ type Lift struct {
 // clock tells when a request was refused or accepted, the service's clock when an event happened.
 const holdSkew = 5 * time.Second
 
-// Ends reports whether the lift ends the hold. An operator's lift ends every hold; an event ends
-// no hold that began after it, that an operator made, or that only an operator may end. A breaker
-// lifts only what a breaker held.
+// Ends reports whether the lift ends the hold. An operator's lift ends every hold. A breaker's lift
+// ends holds of breakers alone. An event ends no hold that began after the event, that an operator
+// or a breaker began, or that only an operator may end.
 func (l Lift) Ends(h Hold) bool {
 	if l.Scope != h.Scope || l.ID != h.ID || l.Reason != "" && l.Reason != h.Reason || l.At.IsZero() || !h.Lifted.IsZero() {
 		return false
@@ -285,8 +285,8 @@ func (w LastLifts) With(by HoldSource, at time.Time) LastLifts {
 	return w
 }
 
-// covers reports whether the report h is older than the last lift of its scope and id. A hold of an
-// operator or a breaker is no report. No event lifts what only an operator may end.
+// covers reports whether the report h is older than the last lift of its scope and id. The holds of
+// operators and breakers are no reports. An event lifts no hold that only an operator may end.
 func (w LastLifts) covers(h Hold) bool {
 	if h.Source == HoldByOperator || h.Source == HoldByBreaker {
 		return false
@@ -295,7 +295,7 @@ func (w LastLifts) covers(h Hold) bool {
 		!w.Event.IsZero() && !h.Manual && !h.Since.After(w.Event.Add(h.Source.skew()))
 }
 
-// holdRepeats is how long after its end a hold that comes back counts as the same one.
+// holdRepeats is how soon after its end a hold must come back to count as the same hold.
 const holdRepeats = 10 * time.Minute
 
 // The rest of a breaker: 5 s, doubled each time that the breaker trips again, at most 5 minutes.
@@ -304,10 +304,10 @@ const (
 	breakerMost = 5 * time.Minute
 )
 
-// Renew returns what becomes of the stored hold h when next is reported at now, and whether next
-// has an effect. A zero h means that none is stored. A report has no effect if its scope and id
-// were lifted after it, or if its hold is over already. Events that come late or again therefore
-// hold nothing.
+// Renew merges the report next, which came at now, with the stored hold h, and returns the hold to
+// store; a zero h means that none is stored. It reports false if next has no effect: its scope and
+// id were lifted after it, or its time is already over. Events that come late or twice therefore
+// stop nothing.
 func (h Hold) Renew(next Hold, lifts LastLifts, now time.Time) (Hold, bool) {
 	if lifts.With(h.LiftedBy, h.Lifted).covers(next) {
 		return h, false
@@ -342,7 +342,7 @@ type HoldLedger interface {
 	// returns the holds that stop something now and did not before.
 	AddHolds(ctx context.Context, hs []Hold) (began []Hold, err error)
 	// LiftHolds ends holds in one transaction, and returns those that it ended (Lift.Ends). It also
-	// keeps the time of each lift that names no reason, so that an older report holds nothing later.
+	// keeps the time of each lift that names no reason, so that an older report has no effect later.
 	LiftHolds(ctx context.Context, ls []Lift) (ended []Hold, err error)
 	// Holds returns the holds in force and the breakers that probe, by scope and id. With ended it
 	// also returns the holds that have ended or were lifted.

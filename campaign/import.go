@@ -11,12 +11,12 @@ import (
 	"campaignd/internal/tracing"
 )
 
-// importChunk is how many rows one transaction of an import holds. At 2,000 rows the commit costs
-// less than the rows, and a crash repeats at most one chunk.
+// importChunk is the most rows in one transaction of an import. At 2,000 rows the commit costs less
+// than the rows. After a crash at most one chunk is imported again.
 const importChunk = 2000
 
-// wideBatch is how many bytes of cells are collected at most before rows are passed on. 2,000 usual
-// rows have less, but a single row may have a megabyte.
+// wideBatch is how many bytes of cells end a chunk early. 2,000 usual rows have less, but a single
+// row may have a megabyte.
 const wideBatch = 8 << 20
 
 // width is the size of a row's cells in bytes.
@@ -45,11 +45,10 @@ type ImportInput struct {
 	// Template is the service's record of the template. With it, a row whose filled body is too long
 	// is skipped now and not refused later; nil does not check.
 	Template *messaging.TemplateRecord
-	// SegmentRows is how many deliveries a segment holds, so that a short list spreads over its
-	// connections; 0 means SegmentSize.
+	// SegmentRows is the most deliveries in a segment (SegmentFor); 0 means SegmentSize.
 	SegmentRows int64
-	// Sendable is how many rows the preflight counted, of which policies.canary chooses some; 0
-	// chooses the first.
+	// Sendable is how many sendable rows the preflight counted. policies.canary chooses some of them;
+	// 0 chooses the first rows.
 	Sendable int64
 	// Progress is called after each chunk with the rows in the ledger so far; it may be nil.
 	Progress func(rows int64)
@@ -64,12 +63,12 @@ type ImportCounts struct {
 
 // Import freezes a list: every row becomes exactly one delivery of the run, in chunks of one
 // transaction each. It may be interrupted anywhere and called again. It then continues after the
-// last row in the ledger, and reads the earlier rows once more to know the duplicates. The outcome
-// of a row depends on the list and the definition alone. Import needs 16 bytes of memory per row
-// for the duplicates, and two chunks of at most 2,000 rows or 8 MiB.
+// last row in the ledger, and reads the earlier rows once more, to find duplicates of them. The
+// outcome of a row depends on the list and the definition alone. Import needs 16 bytes of memory
+// per row for the duplicates, and two chunks of at most 2,000 rows or 8 MiB.
 //
-// The caller then calls ImportLedger.FinishImport(rows). Errors: ErrListChanged, which also makes
-// the run failed, because part of it may come from another list; ErrFenced when another process
+// The caller then calls ImportLedger.FinishImport(rows). Errors: ErrListChanged, and the run is
+// then failed, because some of its rows may come from another list; ErrFenced if another process
 // imports the run; *recipients.FileError when the list cannot be read to its end; *FileError when a
 // variable has no column.
 func Import(ctx context.Context, in ImportInput) (ImportCounts, error) {
@@ -156,8 +155,8 @@ func importList(ctx context.Context, in ImportInput, list *List) (ImportCounts, 
 	return counts, nil
 }
 
-// blocks makes the segments of the run. Those of the canary are short, so that all connections take
-// part in it.
+// blocks assigns the seqs of the run. The segments of a canary are short, so that all connections
+// send some of it.
 func (in *ImportInput) blocks(segments []SegmentState) *blocks {
 	b := newBlocks(in.Run.No, in.SegmentRows, segments)
 	if c := in.Definition.Policies.Canary; c != nil {
@@ -166,7 +165,7 @@ func (in *ImportInput) blocks(segments []SegmentState) *blocks {
 	return b
 }
 
-// CanarySegment is how many deliveries a segment of a canary holds, where others hold full.
+// CanarySegment is the most deliveries in a segment of a canary; full is that of other segments.
 func CanarySegment(c *Canary, connections []string, full int64) int64 {
 	n := int64(max(len(connections), 1))
 	return max(min((c.Count+n-1)/n, full), 1)

@@ -31,20 +31,20 @@ type Launch struct {
 	Rate func(connection string) float64
 	// File is the path of the campaign file; header files are relative to it.
 	File string
-	// Source is what the campaign file held when it was read; nil reads it now.
+	// Source is the content of the campaign file; nil reads the file.
 	Source []byte
-	// List is the path of the list; "" takes recipients.file of the campaign.
+	// List is the path of the list; "" means recipients.file of the campaign.
 	List string
-	// New launches another run although this list has one that ended, another list of the campaign has
-	// one that is unfinished, or one that ended had numbers of this list.
+	// New launches another run even if this list has a run that ended, another list of the campaign
+	// has an unfinished run, or a run that ended had numbers of this list.
 	New bool
-	// NewKey, with New, names the request: the run of an earlier one with the same key and list goes
-	// on.
+	// NewKey names a request with New. A second request with the same NewKey and list continues the
+	// run of the first; "": each request makes a run of its own.
 	NewKey string
 	// Command is the operator's command without --new, for messages; "" names none.
 	Command string
-	// Beside is called when New launches a run although another list has one that is unfinished, with
-	// the difference of the lists; it may be nil.
+	// Beside is called when New launches a run although another list of the campaign has an unfinished
+	// run. It gets that run, and the difference of the two lists; it may be nil.
 	Beside func(Run, ListDifference)
 	// Key is the launch key of a scheduled firing, which begins with FiringKey, or of a dropped file,
 	// which begins with DropKey: one run for each. "" otherwise.
@@ -55,7 +55,7 @@ type Launch struct {
 	Lease time.Duration
 	// NoWait makes Start return ErrTaken while another process imports, instead of waiting for it.
 	NoWait bool
-	// Unattended says that errors go to a log: they do not name the columns of the list.
+	// Unattended means that errors go to a log, so they do not name the columns of the list.
 	Unattended bool
 	// Checked is called with the preflight before anything is stored; it may be nil.
 	Checked func(*Preflight)
@@ -71,17 +71,21 @@ type Launched struct {
 	Resumed  bool // an unfinished run of this list continues
 	Ended    bool // the run had ended before: nothing is sent again
 	Imported bool // this launch finished the import; otherwise another process did
-	// Changed is how the campaign file differs now from that of a run that had ended (Differences).
+	// Changed is how the campaign file differs from the one of a run that had ended (Differences).
 	Changed []string
 }
 
 // Start finds or creates the run of a launch and brings it to Ready: it checks the campaign,
 // freezes the list and uploads the header. The campaign and the SHA-256 of the list identify a run.
-// An unfinished run is resumed; an ended one is returned unchanged, unless New is set. A launch
-// that is no firing returns an *UnfinishedError, and stores nothing, if New is set for a list with
-// an unfinished run, or if it is not set and only another list of the campaign has one; without New
-// it returns a *RepeatError if a run that has ended had numbers of the list. Start may be
-// interrupted anywhere and called again; a run that it had stored is returned with the error.
+// Without New, an unfinished run is resumed, and a run that has ended is returned unchanged.
+//
+// A launch without Key stores nothing and returns an *UnfinishedError in two cases: New is set and
+// the list has an unfinished run, or New is not set and another list of the campaign has one.
+// Without New it returns a *RepeatError if a run that has ended had numbers of the list. Other
+// errors are *PreflightError, *ChangedError, and those of the files, the ledger and the service.
+//
+// Start may be interrupted anywhere and called again. With an error it returns the run, if it had
+// stored one.
 func (l Launch) Start(ctx context.Context) (Launched, error) {
 	def, source, err := l.definition()
 	if err != nil {
@@ -93,7 +97,7 @@ func (l Launch) Start(ctx context.Context) (Launched, error) {
 		return Launched{}, noList(l.File)
 	}
 	hash, key := "", l.Key
-	if key == "" { // the key identifies a firing, so its list is not read while another process imports it
+	if key == "" { // a launch key identifies the run, so the list is not read while another process imports it
 		if hash, _, err = recipients.Hash(list); err != nil {
 			return Launched{}, err
 		}
@@ -176,7 +180,7 @@ func (l Launch) resume(ctx context.Context, def *Definition, run Run, list strin
 		return Launched{Run: run, Resumed: true}, nil
 	}
 	launched, err := l.bring(ctx, run, func(ctx context.Context, run Run) (Launched, error) {
-		if _, _, err := recipients.Hash(list); err != nil { // without its list, the service need not be asked
+		if _, _, err := recipients.Hash(list); err != nil { // no question to the service for a list that cannot be read
 			return Launched{}, err
 		}
 		return l.again(ctx, def, run, list)
@@ -185,8 +189,9 @@ func (l Launch) resume(ctx context.Context, def *Definition, run Run, list strin
 	return launched, err
 }
 
-// again continues an interrupted import. It checks once more, because neither the outcome of a row
-// nor the size of segments may depend on where the first import stopped.
+// again continues an interrupted import. It runs the preflight once more, because the import needs
+// its counts: neither the outcome of a row nor the size of segments may depend on where the first
+// import stopped.
 func (l Launch) again(ctx context.Context, def *Definition, run Run, list string) (Launched, error) {
 	checked, err := l.check(ctx, def, list)
 	if err != nil {
@@ -213,9 +218,9 @@ func (l Launch) check(ctx context.Context, def *Definition, list string) (*Prefl
 	return checked, nil
 }
 
-// bring takes a run from Importing to Ready: it calls do under the lease of the import. Anything
-// that reads the list or asks the service belongs into do, because every replica calls bring every
-// few seconds while one process imports.
+// bring takes a run from Importing to Ready: it calls do under the lease of the import. Only do may
+// read the list or ask the service, because every replica calls bring every few seconds while one
+// process imports.
 func (l Launch) bring(ctx context.Context, run Run, do func(context.Context, Run) (Launched, error)) (launched Launched, err error) {
 	job := Job{Ledger: l.Ledger, Name: fmt.Sprintf("import %d", run.No), Owner: l.Owner, Lease: l.Lease}
 	under := job.await
@@ -246,21 +251,21 @@ func (l Launch) bring(ctx context.Context, run Run, do func(context.Context, Run
 	return launched, err
 }
 
-// note writes why an import failed into its run, for `why`, `runs` and the next try.
+// note writes into the run why its import failed. `why` and `runs` show it.
 func (l Launch) note(ctx context.Context, run Run, err error) {
 	if err == nil || ctx.Err() != nil || errors.Is(err, ErrFenced) || errors.Is(err, ErrListElsewhere) && run.Detail != "" {
 		return
 	}
 	if detail := spelling.Clip(run.withoutUpload(err.Error()), MaxDetail); detail != run.Detail {
-		// Only for people: the error is returned as well.
+		// An error is ignored, since bring returns err itself.
 		_, _ = l.Ledger.SetState(ctx, run.No, []State{Importing}, Importing, "", detail)
 	}
 }
 
-// Resume continues a run whose import was interrupted, from what the ledger holds of it. The list
-// is l.List, or the one that the run names. When this process cannot read the list as it was, it
-// changes nothing and returns an error that wraps ErrListElsewhere. While another process imports,
-// it neither reads the list nor asks the service.
+// Resume continues a run whose import was interrupted, after the rows that the ledger has. The list
+// is l.List, or the one that the run names. If this process cannot read the list, or the list has
+// changed, Resume changes nothing and returns an error that wraps ErrListElsewhere. While another
+// process imports, it neither reads the list nor asks the service.
 func (l Launch) Resume(ctx context.Context, run Run) (Launched, error) {
 	def, err := ParseStored(run.ID(), run.Definition)
 	if err != nil {
@@ -304,7 +309,7 @@ func (l Launch) freeze(ctx context.Context, def *Definition, run Run, list strin
 		if err != nil {
 			return Launched{}, err
 		}
-		// A crash before SetAssets uploads the header again: the service then keeps assets too many.
+		// After a crash before SetAssets the header is uploaded again, and the service keeps both assets.
 		if err := l.Ledger.SetAssets(ctx, run.No, assets); err != nil {
 			return Launched{}, fmt.Errorf("remember the uploaded header: %w", err)
 		}

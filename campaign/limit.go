@@ -5,39 +5,37 @@ import (
 	"time"
 )
 
-// Limit is what keeps a lane from its next intent. Its zero value is no limit.
+// Limit is why a lane may not make its next intent now. The zero value is no limit.
 type Limit struct {
 	By string // a value of LaneReport.LimitedBy; "": nothing limits the lane
-	// Until is the earliest time at which more may be granted; zero: it is not known.
+	// Until is the earliest time at which an intent may be granted again; zero: it is not known.
 	Until  time.Time
 	Detail string // a sentence for people
 }
 
-// Values of Limit.By: a tier without a free place, an allowance or a ramp without a message left, a
-// limiter that cannot answer. LimitWindow answers an intent that came after its Until; it concerns
-// one segment, not the lane.
+// Values of Limit.By.
 const (
-	LimitTier      = "tier"
-	LimitAllowance = "allowance"
-	LimitRamp      = "ramp"
-	LimitLimiter   = "limiter"
-	LimitWindow    = "window"
+	LimitTier      = "tier"      // no place is free
+	LimitAllowance = "allowance" // the plan has no message left this month
+	LimitRamp      = "ramp"      // the ramp has no message left today
+	LimitLimiter   = "limiter"   // the limiter does not answer
+	LimitWindow    = "window"    // the intent came after its Until: one segment waits, not the lane
 )
 
 // Tier is how many people a portfolio may reach in any 24 hours (docs/limits.md#tier). Its zero
 // value is no limit.
 type Tier struct {
-	Portfolio string // whose connections share the places
+	Portfolio string // the portfolio whose connections share the places
 	Places    int64  // 0: no limit
 }
 
-// ReachFor is how long a message holds its recipient's place of a tier after its intent. A message
-// leaves within PostWithin of its intent, so two messages that share a place one after the other
-// are more than 24 hours apart at the service (docs/limits.md#tier).
+// ReachFor is how long a message takes a place of the tier, counted from its intent. The message is
+// posted within PostWithin of its intent. Two messages that use the same place one after the other
+// are therefore more than 24 hours apart at the service (docs/limits.md#tier).
 const ReachFor = 24*time.Hour + time.Minute
 
-// Reached counts recipients whom a portfolio reached for the last time between From and To. Their
-// places are free ReachFor later.
+// Reached counts the recipients whom a portfolio reached for the last time between From and To.
+// Their places become free ReachFor after that.
 type Reached struct {
 	From, To time.Time
 	N        int64
@@ -53,15 +51,15 @@ type RampState struct {
 	Day int64
 	// Steps is how many steps the number is above the start of its ramp.
 	Steps int64
-	// Cut means that the quality RED of this day has taken its step back already.
+	// Cut means that a step was taken back on this day already, because of the quality RED.
 	Cut bool
 }
 
-// LimitLedger keeps the counts and the states that decide about limits of a period.
+// LimitLedger keeps what the tier, the allowance and the ramps are decided from.
 type LimitLedger interface {
 	// Spent counts by connection the messages since a time that were accepted, are in doubt or are
-	// being posted. since is rounded down to 15 minutes. The call is quick for any period: the
-	// messages of a finished segment are counted once, and the count is kept.
+	// being posted. since is rounded down to 15 minutes. The call is quick for any period,
+	// because the ledger keeps the counts of finished segments.
 	Spent(ctx context.Context, since time.Time) (map[string]int64, error)
 	// Ramps returns the state of every number that has one.
 	Ramps(ctx context.Context) (map[string]RampState, error)
@@ -76,14 +74,15 @@ type LimitLedger interface {
 	SetPlan(ctx context.Context, messages int64) (before int64, err error)
 }
 
-// PostWithin is the longest time from an intent that counts people to its post. An attempt that is
-// older goes back unposted.
+// PostWithin is the longest time from an intent to its post, if the intent took a place of a tier
+// or counted for a frequency cap. A later attempt is not posted; its delivery is queued again.
 const PostWithin = 45 * time.Second
 
 // MostCapPer is the longest FrequencyLimit.Per.
 const MostCapPer = 31 * 24 * time.Hour
 
-// The outcomes of a recipient who has got as many messages as the frequency cap allows.
+// The values of FrequencyLimit.Action: what is done with a recipient who has got as many messages
+// as the frequency cap allows.
 const (
 	CapSkip  = "skip"  // the default: skipped(frequency_cap)
 	CapDefer = "defer" // the delivery waits until the cap allows it

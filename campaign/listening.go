@@ -9,7 +9,7 @@ import (
 	"campaignd/internal/mutant"
 )
 
-// Span is the time from Since until Until, without Until itself.
+// Span is the time from Since to Until; Until itself is not in it.
 type Span struct{ Since, Until time.Time }
 
 // ListenLedger remembers when webhooks were taken, because the window of a doubt runs only then
@@ -25,23 +25,23 @@ type ListenLedger interface {
 const (
 	// ListenEvery is how often a process that takes webhooks says so in the ledger.
 	ListenEvery = 10 * time.Second
-	// listenFresh is how old the last word may be of a process that still takes webhooks: three times
-	// ListenEvery.
+	// listenFresh is how old the last span may be while its process counts as taking webhooks: three
+	// times ListenEvery.
 	listenFresh = 3 * ListenEvery
-	// ListenKept is how long spans are kept: longer than the longest doubt window (72 h) and all
+	// ListenKept is how long spans are kept. 168 h: more than the longest doubt window (72 h) and all
 	// repetitions (8 h 36 min) together.
 	ListenKept = 7 * 24 * time.Hour
 )
 
-// Repeats are the waits of a service between its tries to deliver one webhook.
+// Repeats are the waits between the service's tries to deliver one webhook.
 type Repeats []time.Duration
 
-// ServiceRepeats are those of the service (docs/service.md#delivery-of-events).
+// ServiceRepeats are the waits of the real service (docs/service.md#delivery-of-events).
 func ServiceRepeats() Repeats {
 	return Repeats{time.Minute, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 6 * time.Hour}
 }
 
-// all is how long after its first try a webhook is tried last.
+// all is the time from the first try of a webhook to its last.
 func (r Repeats) all() (sum time.Duration) {
 	for _, d := range r {
 		sum += d
@@ -49,8 +49,8 @@ func (r Repeats) all() (sum time.Duration) {
 	return sum
 }
 
-// after returns how long after an outage of length d the service may still repeat what it tried
-// meanwhile: the wait between two tries that the outage does not cover together with those before.
+// after returns how long after an outage of length d a webhook that was tried during the outage may
+// still come: at most the wait after the last try that the outage can have covered.
 func (r Repeats) after(d time.Duration) (wait time.Duration) {
 	var tried time.Duration
 	for _, wait = range r {
@@ -61,18 +61,18 @@ func (r Repeats) after(d time.Duration) (wait time.Duration) {
 	return wait
 }
 
-// Listening says when webhooks were taken, as it was known at a time.
+// Listening tells when webhooks were taken, as known at one time.
 type Listening struct {
 	now     time.Time
-	spans   []Span // in their order, without overlap, none after now
+	spans   []Span // in the order of time, without overlap, none after now
 	live    bool   // webhooks are taken now
 	repeats Repeats
-	gap     Span // the last time without webhooks of which repetitions may still come; zero: there is none
-	due     time.Time
+	gap     Span      // the last outage: no process took webhooks; zero: there was none
+	due     time.Time // until when webhooks of the outage may be repeated
 }
 
-// NewListening makes a Listening of the spans that a ledger has. The time before the first span
-// counts as no outage: nothing had been sent.
+// NewListening makes a Listening of the spans that a ledger has. The time before the first span is
+// no outage, because nothing had been sent.
 func NewListening(spans []Span, repeats Repeats, now time.Time) Listening {
 	l := Listening{now: now, repeats: repeats}
 	spans = slices.Clone(spans)
@@ -100,7 +100,8 @@ func NewListening(spans []Span, repeats Repeats, now time.Time) Listening {
 	return l
 }
 
-// ReadListening reads when webhooks were taken. No repeats mean ServiceRepeats.
+// ReadListening reads when webhooks were taken. nil repeats mean ServiceRepeats. The error is that
+// of the ledger.
 func ReadListening(ctx context.Context, l ListenLedger, repeats Repeats, now time.Time) (Listening, error) {
 	if repeats == nil {
 		repeats = ServiceRepeats()
@@ -112,8 +113,8 @@ func ReadListening(ctx context.Context, l ListenLedger, repeats Repeats, now tim
 	return NewListening(spans, repeats, now), nil
 }
 
-// outage takes in the next time without webhooks. An outage that begins while repetitions of the
-// one before are due may miss them too, so both count as one.
+// outage adds the next outage. If it begins while webhooks of the outage before may still be
+// repeated, it may miss these too. Both then count as one outage.
 func (l *Listening) outage(since, until time.Time) {
 	if !l.gap.Since.IsZero() && since.Before(l.due) {
 		since = l.gap.Since
@@ -123,8 +124,9 @@ func (l *Listening) outage(since, until time.Time) {
 }
 
 // Ends returns when the window of a doubt that began at since is over, if webhooks are taken from
-// now on: after as much time in which they were taken, and not before the repetitions of an outage
-// have come. At the latest, it is over when the service has given up as well.
+// now on. The window counts only time in which webhooks were taken. It does not end before the
+// repetitions of an outage have come. It ends at the latest when the window and all repetitions
+// together are over, counted from since.
 func (l Listening) Ends(since time.Time, window time.Duration) time.Time {
 	latest := since.Add(window + l.repeats.all())
 	ends, rest := time.Time{}, window
@@ -159,7 +161,7 @@ func (l Listening) Ends(since time.Time, window time.Duration) time.Time {
 	return ends
 }
 
-// Over returns when the doubts began whose window is over now.
+// Over returns the spans of time in which a doubt must have begun for its window to be over now.
 func (l Listening) Over(window time.Duration) []Span {
 	if mutant.On("window_unheard") {
 		return []Span{{Until: l.now.Add(-window)}}
@@ -188,12 +190,12 @@ func (l Listening) Over(window time.Duration) []Span {
 	return []Span{givenUp}
 }
 
-// firstWebhook is how long after a message its first webhook is tried, with much to spare: an
-// outage that begins later delays no proof.
+// firstWebhook is the longest time from a message to the first try of its first webhook, with a
+// wide margin. An outage that begins later delays no proof.
 const firstWebhook = 10 * time.Minute
 
-// Due returns until when the service may still deliver the first webhook about a message that was
-// sent at since; zero: it would have been taken by now.
+// Due returns until when the first webhook about a message that was sent at since may still come;
+// zero: it would have come by now.
 func (l Listening) Due(since time.Time) time.Time {
 	last := since.Add(l.repeats.all())
 	switch {

@@ -9,13 +9,13 @@ import (
 	"campaignd/internal/messaging"
 )
 
-// suppressionBatch is how many keys are looked up or stored in the suppression list at a time.
+// suppressionBatch is how many recipients one call looks up, or stores, in the suppression list.
 const suppressionBatch = 1000
 
 // PreflightInput is what a preflight checks. Definition, File and List are required.
 type PreflightInput struct {
 	Definition *Definition
-	// Source is the campaign file, used to name lines; nil reads File.
+	// Source is the content of the campaign file, from which findings name lines; nil reads File.
 	Source []byte
 	// File is the path of the campaign file; header files are relative to it.
 	File string
@@ -23,28 +23,29 @@ type PreflightInput struct {
 	List string
 	// Service is asked for connections, numbers and templates; nil checks only what needs no service.
 	Service Service
-	// Suppressions returns who must not be sent to, now or at all; nil does not count them.
+	// Suppressions tells which recipients must not be sent to, now or at all; nil does not count them.
 	Suppressions KeyLedger
-	// Reached tells which number reached whom before, for NumbersSticky; nil does not count it.
+	// Reached tells which connection reached a recipient before, for NumbersSticky; nil does not count
+	// the bound rows.
 	Reached senderLedger
-	// Rate returns the configured limit of a connection in messages per second, 0 for none; may be
+	// Rate returns the configured limit of a connection in messages per second, 0 for none; it may be
 	// nil.
 	Rate func(connection string) float64
 	// Examples is how many rows are shown for each reason; 0: FewExamples.
 	Examples int
-	// Rejects is called for each row that will not be sent, in the order of the list; may be nil.
+	// Rejects is called for each row that will not be sent, in the order of the list; it may be nil.
 	Rejects func(Reject) error
-	// Progress is called every thousand rows with the rows read so far; may be nil.
+	// Progress is called every thousand rows with the rows read so far; it may be nil.
 	Progress func(rows int64)
 }
 
-// KeyLedger knows who must not be sent to, by recipients.Key.
+// KeyLedger tells which recipients must not be sent to, by recipients.Key.
 type KeyLedger interface {
 	SuppressedKeys(ctx context.Context, keys []int64, marketing bool, companies []string, now time.Time) (map[int64]SkipReason, error)
 	CappedKeys(ctx context.Context, keys []int64, limit FrequencyLimit, now time.Time) (map[int64]bool, error)
 }
 
-// FewExamples is how many rows of each reason a screen holds.
+// FewExamples is how many rows of each reason are shown on a screen.
 const FewExamples = 5
 
 // Reject is a row that will not be sent.
@@ -70,9 +71,9 @@ type ConnectionCheck struct {
 	Quality     string `json:"quality,omitempty"`
 	Tier        string `json:"tier,omitempty"`
 	Coexistence bool   `json:"coexistence,omitempty"`
-	// Throughput is the number's, in messages per second; 0: unknown.
+	// Throughput is the platform's limit of the number, in messages per second; 0: unknown.
 	Throughput float64 `json:"throughput,omitempty"`
-	// Pace is how fast it will be sent, in messages per second.
+	// Pace is the rate that the number will be sent at, in messages per second.
 	Pace float64 `json:"pace"`
 }
 
@@ -96,7 +97,8 @@ type Preflight struct {
 	Connections []ConnectionCheck `json:"connections,omitempty"`
 	Pace        float64           `json:"pace"` // messages per second over all connections
 	// Capped counts the sendable rows whose recipients have got as many messages as
-	// policies.frequency_cap allows now. If they are sent to now, they are skipped, or wait.
+	// policies.frequency_cap allows now. If the campaign is launched now, these rows are skipped, or
+	// wait.
 	Capped int64 `json:"frequency_capped,omitzero"`
 	// Duration is the time from the first message to the last answer: at Pace alone, unless LimitedBy
 	// is set. 0 means that it is not known.
@@ -136,8 +138,8 @@ func (p *Preflight) Unlisted(ids []string) (unlisted []string) {
 	return unlisted
 }
 
-// ListAtFault reports whether another list could be launched where this one cannot: it cannot be
-// read, lacks a column that the campaign uses, or has no row that can be sent.
+// ListAtFault reports whether the list alone prevents the launch: it cannot be read, lacks a column
+// that the campaign uses, or has no row that can be sent.
 func (p *Preflight) ListAtFault() bool { return p.listFault || len(p.Errors()) == 0 && p.Sendable == 0 }
 
 // Errors lists the findings that prevent a launch.
@@ -156,8 +158,8 @@ func (p *Preflight) level(l Level) []Finding {
 	return out
 }
 
-// BadRows counts the rows that are faulty in the list itself; suppressed and opted-out rows are
-// not.
+// BadRows counts the rows with a fault of the list itself. It does not count the rows of recipients
+// who are suppressed, unreachable or have opted out.
 func (p *Preflight) BadRows() int64 {
 	n := p.Rows - p.Sendable
 	for _, r := range []SkipReason{OptedOut, Suppressed, Unreachable} {

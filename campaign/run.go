@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// RunNo numbers the runs of a ledger from 1. Together with a delivery's seq it is the delivery's
-// key in the ledger: no<<32 | seq.
+// RunNo numbers the runs of a ledger from 1. The id of a delivery in the ledger is made of it and
+// of the delivery's seq: no<<32 | seq.
 type RunNo int64
 
 // State is the state of a run.
@@ -36,7 +36,7 @@ func (s State) Sends() bool { return s == Ready || s == Running }
 func (s State) Ended() bool { return s == Finished || s == Cancelled || s == RunStateFailed }
 
 // Wanted is what the operator wants of a run. Any process may write it. The transaction of each
-// intent reads it, so a pause holds from the next intent on.
+// intent reads it, so no intent is granted after a pause.
 type Wanted string
 
 // The operator's wishes.
@@ -46,8 +46,8 @@ const (
 	WantCancel Wanted = "cancel"
 )
 
-// PauseReason is why a run is Paused. The list is closed. Only an operator ends a pause: what ends
-// by itself is a Hold.
+// PauseReason is why a run is Paused. The list is closed. Only an operator ends a pause; a stop
+// that may end by itself is a Hold.
 type PauseReason string
 
 // The reasons of docs/states.md#a-run.
@@ -74,8 +74,8 @@ type Run struct {
 	ListHash string
 	// ListName is the path of the list: as the operator named it, or that of an upload.
 	ListName string
-	// Launch tells several runs of one list apart: those of --new, of a schedule and of dropped files.
-	// "" for the first.
+	// Launch is the launch key. It tells several runs of one list apart: those of --new, of a schedule
+	// and of dropped files. "" for the first run of a list.
 	Launch string
 	// Parent is the run that a follow-up run selected its rows from; 0 otherwise.
 	Parent RunNo
@@ -142,8 +142,8 @@ type RunFilter struct {
 }
 
 // FiringKey begins the Launch of a run that a schedule started; the rest names the firing. A ledger
-// holds one run per campaign and firing, whatever list it reads, so that of several replicas only
-// one launches it.
+// has one run for each campaign and firing, whatever the list, so that only one of several replicas
+// launches it.
 const FiringKey = "cron "
 
 // ParseRunID reads an id as ID prints it, or the number alone. FindRun also resolves the word
@@ -156,8 +156,8 @@ func ParseRunID(s string) (RunNo, error) {
 	return RunNo(n), nil
 }
 
-// List names the list for people: an uploaded or dropped one without the folder of its copy, which
-// goes with the run.
+// List names the list for people. The name of an uploaded or dropped list has no folder, because
+// its copy is deleted with the run.
 func (r Run) List() string {
 	dir, file := filepath.Split(r.ListName)
 	if strings.HasPrefix(r.Launch, DropKey) {
@@ -193,12 +193,13 @@ type Segment struct {
 	Group string // window group: IANA zones, separated by commas, if the window is in the recipients' zones; else ""
 	Lo    int64  // first seq
 	Hi    int64  // one past the last seq
-	// Closed means that the segment holds only rows that the import skipped: it is done from the start
-	// and never claimed. Closed segments keep the seqs of skipped rows apart, and an interrupted
-	// import continues after them.
+	// Closed means that the import skipped all rows of the segment: it is done from the start and is
+	// never claimed. Closed segments keep the seqs of skipped rows apart, and an interrupted import
+	// continues after them.
 	Closed bool
 	// AfterCanary means that the segment cannot be claimed before ReleaseCanary.
 	AfterCanary bool
-	// Bound is the connection that alone sends the segment (NumbersSticky); "": any of the run's may.
+	// Bound is the only connection that may send the segment (NumbersSticky); "": every connection of
+	// the run may.
 	Bound string
 }
