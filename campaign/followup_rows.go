@@ -45,8 +45,8 @@ func (f *followUp) freeze(ctx context.Context, def *Definition) (FollowedUp, err
 		if err := numbers.bind(ctx, rows, ids); err != nil {
 			return err
 		}
-		if err := l.AppendRows(ctx, no, at, rows, seqs.assign(rows, ids)); err != nil {
-			return fmt.Errorf("import %s after row %d: %w", f.run.ID(), at, err)
+		if err := appendChunk(ctx, ImportInput{Ledger: l, Run: f.run}, at, chunk{rows, seqs.assign(rows, ids)}); err != nil {
+			return err
 		}
 		at += int64(len(rows))
 		rows, ids = rows[:0], ids[:0]
@@ -98,16 +98,9 @@ func (f *followUp) finish(ctx context.Context, def *Definition, rows int64) (Fol
 			return FollowedUp{}, fmt.Errorf("header of %s: %w", f.run.ID(), err)
 		}
 	}
-	state := Ready
-	if def.Policies.Approval.Needed(rows) {
-		state = WaitingApproval
-	}
-	if err := l.FinishImport(ctx, f.run.No, rows, state); err != nil {
-		return FollowedUp{}, fmt.Errorf("finish the import of %s: %w", f.run.ID(), err)
-	}
-	run, err := l.Run(ctx, f.run.No)
+	run, err := endImport(ctx, l, f.run, def, rows, rows)
 	if err != nil {
-		return FollowedUp{}, fmt.Errorf("read the run: %w", err)
+		return FollowedUp{}, err
 	}
 	f.FollowedUp.Run, f.Chosen = run, rows
 	return f.FollowedUp, nil

@@ -271,3 +271,22 @@ func appendChunk(ctx context.Context, in ImportInput, after int64, c chunk) erro
 		}
 	}
 }
+
+// endImport makes a run with all of its rows ready, or lets it wait for approval, and returns it.
+func endImport(ctx context.Context, l interface {
+	RunLedger
+	ImportLedger
+}, run Run, def *Definition, rows, queued int64) (Run, error) {
+	state := Ready
+	if def.Policies.Approval.Needed(queued) {
+		state = WaitingApproval
+	}
+	if err := l.FinishImport(ctx, run.No, rows, state); err != nil {
+		return Run{}, fmt.Errorf("finish the import of %s: %w", run.ID(), err)
+	}
+	ready, err := l.Run(ctx, run.No)
+	if err != nil {
+		err = fmt.Errorf("read %s: %w", run.ID(), err)
+	}
+	return ready, err
+}

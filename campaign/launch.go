@@ -314,18 +314,8 @@ func (l Launch) freeze(ctx context.Context, def *Definition, run Run, list strin
 			return Launched{}, fmt.Errorf("remember the uploaded header: %w", err)
 		}
 	}
-	state := Ready
-	if def.Policies.Approval.Needed(counts.Queued) {
-		state = WaitingApproval
-	}
-	if err := l.Ledger.FinishImport(ctx, run.No, counts.Rows, state); err != nil {
-		return Launched{}, fmt.Errorf("finish the import: %w", err)
-	}
-	run, err = l.Ledger.Run(ctx, run.No)
-	if err != nil {
-		return Launched{}, fmt.Errorf("read the run: %w", err)
-	}
-	return Launched{Run: run, Imported: true}, nil
+	run, err = endImport(ctx, l.Ledger, run, def, counts.Rows, counts.Queued)
+	return Launched{Run: run, Imported: err == nil}, err
 }
 
 func (l Launch) progress(phase string, rows int64) {
