@@ -74,8 +74,9 @@ type LimitLedger interface {
 	SetPlan(ctx context.Context, messages int64) (before int64, err error)
 }
 
-// PostWithin is the longest time from an intent to its post, if the intent took a place of a tier
-// or counted for a frequency cap. A later attempt is not posted; its delivery is queued again.
+// PostWithin is the longest time from an intent to its post, if the intent took a place of a tier,
+// counted for a frequency cap or kept the pair limit. A later attempt is not posted; its delivery
+// is queued again.
 const PostWithin = 45 * time.Second
 
 // MostCapPer is the longest FrequencyLimit.Per.

@@ -15,11 +15,11 @@ import (
 // Cron is a schedule in one time zone. It only computes firings. Each replica stores the Key of a
 // firing before it launches the run, so that only one of them launches it.
 //
-// Fixed hours ("0 9 * * MON", "30 */2 * * *") are civil times: each fires once a day, whatever the
-// clocks do. A civil time that does not exist fires at the next instant that does; firings that
-// then have the same instant are one. A civil time that exists twice fires the first time. A
-// schedule for every hour ("*/15 * * * *") fires at each instant whose local clock matches. @every
-// fires at multiples of its interval since 1970, so it is the same on each replica.
+// Fixed hours ("0 9 * * MON", "30 */2 * * *") are civil times: each fires once a day, also when the
+// clocks change. If the clocks skip a civil time, it fires at the instant of the change; firings
+// with the same instant are one. A civil time that exists twice fires the first time. A schedule
+// for every hour ("*/15 * * * *") fires at each instant at which the local clock matches. @every
+// fires at multiples of its interval since 1970, so all replicas compute the same instants.
 type Cron struct {
 	fields *cron.SpecSchedule // evaluated on civil time, represented as UTC
 	every  time.Duration      // of @every; fields is nil then
@@ -29,7 +29,7 @@ type Cron struct {
 	text   string
 }
 
-// Firing is one moment of a schedule. The zero value means none.
+// Firing is one instant of a schedule. The zero value means none.
 type Firing struct {
 	At  time.Time // UTC
 	Key string    // unique in the schedule: "2026-03-29T02:30" (civil) or "2026-03-29T01:30:00Z" (instant)
@@ -70,9 +70,9 @@ func ParseCron(expr, zone string) (*Cron, error) {
 	return c, nil
 }
 
-// CronOf is the schedule of a campaign, nil when it has none. name is the campaign file, src its
-// bytes, and d what they say. An error of the schedule is a *campaign.FileError with line and
-// column, like every other error of the file.
+// CronOf is the schedule of a campaign, nil if it has none. name is the name of the campaign file,
+// src its content, and d the definition read from src. The error is a *campaign.FileError with line
+// and column.
 func CronOf(name string, src []byte, d *campaign.Definition) (*Cron, error) {
 	if d.Schedule == nil {
 		return nil, nil
@@ -115,9 +115,9 @@ func (c *Cron) Next(after time.Time) Firing {
 	}
 }
 
-// Latest is the last firing in (after, now] and how many earlier ones in that time were missed. A
-// daemon that was away asks it what is due. ok is false when nothing was due. missed is at most
-// 1000.
+// Latest returns the last firing in (after, now], and how many earlier firings are in that time,
+// counted up to 1000 (missed). A daemon that was away asks it what is due. ok is false if nothing
+// was due.
 func (c *Cron) Latest(after, now time.Time) (last Firing, missed int, ok bool) {
 	const most = 1000
 	for next := c.Next(after); !next.At.IsZero() && !next.At.After(now); next = c.Next(next.At) {
@@ -126,7 +126,7 @@ func (c *Cron) Latest(after, now time.Time) (last Firing, missed int, ok bool) {
 		}
 		last, ok = next, true
 		if missed == most {
-			// Only the newest firing matters now: step backwards in growing steps instead of through all.
+			// More are not counted. The last firing is searched from now backwards, in growing steps.
 			for back := time.Second; ; back *= 2 {
 				if near := c.Next(now.Add(-back)); !near.At.IsZero() && !near.At.After(now) {
 					if near.At.After(last.At) {
@@ -140,7 +140,7 @@ func (c *Cron) Latest(after, now time.Time) (last Firing, missed int, ok bool) {
 	return last, missed, ok
 }
 
-// final is the last firing that is not after now; it is f or a later one.
+// final is the last firing that is not after now, beginning at f.
 func (c *Cron) final(f Firing, now time.Time) Firing {
 	for {
 		next := c.Next(f.At)
@@ -161,8 +161,8 @@ func (c *Cron) nextInterval(after time.Time) Firing {
 	return Firing{At: at, Key: at.Format(instantKey)}
 }
 
-// nextInstant walks the times between changes of the zone's offset. Within one of them, civil time
-// and instant differ by a constant.
+// nextInstant searches one stretch of time after the other in which the zone's offset does not
+// change: in it civil time and instant differ by a constant.
 func (c *Cron) nextInstant(after time.Time) Firing {
 	limit := after.AddDate(100, 0, 0)
 	for at := after; at.Before(limit); {
@@ -185,8 +185,8 @@ func (c *Cron) nextInstant(after time.Time) Firing {
 	return Firing{}
 }
 
-// nextCivil is the first civil time whose instant lies after. The search begins 25 hours earlier:
-// no change of offset, not even a skipped day, moves a civil time further.
+// nextCivil is the first civil time whose instant is later than after. The search begins 25 hours
+// earlier, because no change of offset, not even a skipped day, moves a civil time by more.
 func (c *Cron) nextCivil(after time.Time) Firing {
 	for at := civil(after.In(c.zone)).Add(-25 * time.Hour); ; {
 		at = c.matchAfter(at)
@@ -218,11 +218,11 @@ func civil(t time.Time) time.Time {
 	return time.Date(year, month, day, h, m, s, t.Nanosecond(), time.UTC)
 }
 
-// instantOf is the first instant at which a clock in loc shows the civil time. When the clock jumps
-// over that time, it is the instant of the jump.
+// instantOf is the first instant at which a clock in loc shows the civil time. If the clock skips
+// that time, it is the instant of the change.
 func instantOf(civilTime time.Time, loc *time.Location) time.Time {
-	// The offset is that of 27 h before or that of 27 h after; in a gap neither fits. 27 h is more
-	// than any offset and any jump, Samoa's skipped day included.
+	// The offset is that of 27 h before or of 27 h after; for a skipped time neither is right. 27 h is
+	// more than any offset and any change of it, also the day that Samoa skipped.
 	const far = 27 * time.Hour
 	var first time.Time
 	for _, near := range []time.Time{civilTime.Add(-far), civilTime.Add(far)} {

@@ -6,18 +6,18 @@ import (
 	"time"
 )
 
-// farthest is how far ahead a forecast looks; a later finish counts as never.
+// farthest is how far ahead a forecast looks. A later finish counts as never.
 const farthest = 366 * 24 * time.Hour
 
 // Group is a part of the rest of a list: the recipients of one window group.
 type Group struct {
 	Remaining int64            // deliveries still to be sent
-	Zones     []*time.Location // of Zones; used only when the window is per recipient
+	Zones     []*time.Location // as from Zones; used only if the window is in the recipients' zones
 	Number    string           // the connection that has begun it; "": none has
 	// Bound means that no other connection than Number sends it (docs/limits.md#sticky-numbers).
 	Bound bool
-	// AfterCanary rows wait for the verdict on the run's canary, which is the rest
-	// (docs/limits.md#canary).
+	// AfterCanary means that the rows wait for the verdict on the run's canary, which is the groups
+	// without it (docs/limits.md#canary).
 	AfterCanary bool
 }
 
@@ -29,17 +29,18 @@ type Forecast struct {
 	Seconds float64   `json:"seconds"`
 	First   time.Time `json:"first,omitzero"`
 	Finish  time.Time `json:"finish,omitzero"`
-	// Low and High are the band: the finish lies before Low, or after High, in one of ten cases each.
+	// Low and High are the band: in one of ten cases the finish is before Low, in another one of ten
+	// it is after High.
 	Low  time.Time `json:"low,omitzero"`
 	High time.Time `json:"high,omitzero"`
-	// Never means that it is not done within 366 days.
+	// Never means that the run is not done within 366 days.
 	Never bool `json:"never,omitempty"`
-	// LimitedBy is what limits it for the longest part of its time, from the list of
+	// LimitedBy is what limits the run for the longest part of its time, from the list of
 	// LaneReport.LimitedBy.
 	LimitedBy     string    `json:"limited_by"`
 	Deadline      time.Time `json:"deadline,omitzero"`
 	DeadlineHolds bool      `json:"deadline_holds"` // true without a deadline
-	// Messages is how many will be sent. Unsent rows will not: not_after or max_messages skips them.
+	// Messages is how many rows will be sent. Unsent is how many not_after or max_messages will skip.
 	Messages int64 `json:"messages"`
 	Unsent   int64 `json:"unsent"`
 	// Hours are the hours of the clock from now to the finish.
@@ -49,9 +50,9 @@ type Forecast struct {
 	Asset   *AssetForecast `json:"asset,omitempty"` // nil: no medium is deleted before the end
 	Helps   []Help         `json:"helps"`
 
-	// The caller of Situation.Forecast tells these: what the forecast takes for granted, the
-	// connections whose throughput nobody told, and the unfinished runs that this version cannot read
-	// and that are left out.
+	// The caller of Situation.Forecast fills these fields. Note is what the forecast assumes, Assumed
+	// are the connections whose throughput is not known, and Unread are the unfinished runs that this
+	// version cannot read; they are left out.
 	Note    string   `json:"note,omitempty"`
 	Assumed []string `json:"assumed,omitempty"`
 	Unread  []string `json:"unread,omitempty"`
@@ -89,12 +90,13 @@ type Help struct {
 	What     string    `json:"what"` // number, tier, window, allowance, ramp, rate
 	Sentence string    `json:"sentence"`
 	Finish   time.Time `json:"finish"`
-	// Hours is how many it saves; of a run that would never be done, of the 366 days.
+	// Hours is how many hours it saves; for a run that would never be done, of the 366 days.
 	Hours float64 `json:"hours"`
 }
 
-// Forecast computes when s.Runs[run] will have been sent. It lets all runs compete as the senders
-// do, on a virtual clock. The work grows with segments and events, not with rows.
+// Forecast computes when s.Runs[run] will have been sent. On a virtual clock all runs compete as
+// they do in the senders. The time of the computation grows with segments and events, not with
+// rows.
 func (s *Situation) Forecast(run int) Forecast {
 	edges := calendars(s)
 	c := newCourse(s, edges, s.Past.expected(), run)
@@ -116,11 +118,11 @@ func (s *Situation) Forecast(run int) Forecast {
 	return f
 }
 
-// course is one passage of a fluid, seen from one of its runs.
+// course is one simulation of a fluid, as one of its runs goes through it.
 type course struct {
 	*fluid
 	run    *flowRun
-	hourly bool // the curve by hours is wanted
+	hourly bool // hours, runsOut and asset are wanted
 	steps  int
 
 	first    float64 // when the first row is sent; below 0: none is yet
@@ -183,7 +185,7 @@ func (c *course) play() {
 	}
 }
 
-// note writes down what a step does for the run.
+// note adds what a step does for the run.
 func (c *course) note(dt float64) {
 	var flow float64
 	for k, b := range c.run.current {
@@ -218,13 +220,13 @@ func (c *course) out(by string) {
 	c.runsOut = append(c.runsOut, RunsOut{by, instantAt(c.s.Now, c.t), c.run.run.Done + 1 + int64(math.Round(c.rows))})
 }
 
-// hourBegins is when the hour of the clock began in which the course is.
+// hourBegins is when the current hour of the clock began.
 func (c *course) hourBegins() float64 {
 	first := c.s.Now.Truncate(time.Hour).Sub(c.s.Now).Seconds()
 	return first + 3600*math.Floor((c.t-first+tiny)/3600)
 }
 
-// hour is the one in which the course is.
+// hour is the current hour of the course.
 func (c *course) hour() *hour {
 	start := c.hourBegins()
 	if n := len(c.hours); n > 0 && c.hours[n-1].start >= start-1 {
@@ -253,7 +255,7 @@ func (h *hour) limitedBy() string {
 	return best
 }
 
-// forecast is what the course says.
+// forecast is the forecast that the course gives.
 func (c *course) forecast() Forecast {
 	r := c.run.run
 	at := func(s float64) time.Time { return instantAt(c.s.Now, s) }

@@ -7,9 +7,9 @@ import (
 	"campaignd/campaign"
 )
 
-// Situation is what a forecast starts from: the numbers, the limits that they share, every run that
-// is known, and what was observed lately. The caller fills it from the ledger and the service; a
-// forecast reads no clock.
+// Situation is the input of a forecast: the numbers, the limits that they share, every unfinished
+// run, and what was observed of earlier runs. The caller fills it from the ledger and the service.
+// A forecast reads no clock.
 type Situation struct {
 	Now        time.Time
 	Numbers    []Number
@@ -27,12 +27,12 @@ type Number struct {
 	Pace float64
 	// Tier and Allowance name those of Situation.Tiers and Situation.Allowances; "": none is known.
 	Tier, Allowance string
-	// Ramp is its warm-up; nil: the number is warm. RampState is how far it has come, and Ramped how
-	// many messages it has sent on the day of Situation.Now.
+	// Ramp is the warm-up of the number; nil: it has none. RampState is how far the warm-up has come,
+	// and Ramped how many messages the number has sent on the day of Situation.Now.
 	Ramp      *Ramp
 	RampState RampState
 	Ramped    int64
-	// Quality is what the service tells of the number; a ramp obeys it.
+	// Quality is the number's quality as the service tells it. The ramp depends on it.
 	Quality string
 	// Held is when the hold of the number ends; zero: it has none.
 	Held time.Time
@@ -42,7 +42,7 @@ type Number struct {
 type Tier struct {
 	Name  string
 	Limit int64 // 0: unlimited
-	// Reached counts those of the last 24 hours, in the order of time and without overlap.
+	// Reached counts the recipients of the last 24 hours, in the order of time and without overlap.
 	Reached []campaign.Reached
 }
 
@@ -58,25 +58,25 @@ type Run struct {
 	ID, Campaign string
 	Numbers      []string // ids of Situation.Numbers
 	Done         int64    // rows that have ended before
-	// Groups are what is left of the list in the order of sending, one for each segment. A number
+	// Groups are the rest of the list in the order of sending, one for each segment. A number
 	// finishes the segment that it has begun, then takes the next open one that no other has begun.
 	Groups []Group
-	// Move means that what one number still has is given to another that is free.
+	// Move means that a number with nothing to send takes over queued rows of another (Limits.Move).
 	Move   bool
 	Window *Window
 	Rate   float64 // its own limit in messages per second over all numbers; 0: none
 	Class  campaign.Class
-	// Weight is the run's part of a number among its class; 0 counts as 1.
+	// Weight is the run's part of a number among the runs of its class; 0 counts as 1.
 	Weight float64
-	// Deadline is when it should be done; zero: there is none. Launched is when it began.
+	// Deadline is when the run is to be done; zero: there is none. Launched is when it was launched.
 	Deadline, Launched time.Time
-	// NotAfter is when what is still queued expires; zero: never.
+	// NotAfter is when the rows that are still queued expire; zero: never.
 	NotAfter time.Time
 	// Budget is how many messages it may still send (max_messages); below 0: any number.
 	Budget int64
 	// Marketing runs leave the reserve of an allowance alone.
 	Marketing bool
-	// From is when it may begin: its launch, or the end of what holds or pauses it. zero: now.
+	// From is when it may begin: its launch, or the end of its hold or pause; zero: now.
 	From time.Time
 	// Waits is what it waits for until From: hold or pause.
 	Waits string
@@ -89,8 +89,8 @@ type Run struct {
 }
 
 // Average is an observed mean and its standard deviation. If Hours is above 0, that many hours of
-// sending were observed, and Deviation is that between hours; else it is that between runs. Once
-// says that only one run was observed, so it is not known how far runs differ.
+// sending were observed, and Deviation is the deviation between hours; else it is the deviation
+// between runs. Once means that one run was observed, so it is not known how much runs differ.
 type Average struct {
 	Mean, Deviation, Hours float64
 	Once                   bool
@@ -114,16 +114,16 @@ type Past struct {
 	// Dropped is the part of the rows that are skipped before they are posted, after the import:
 	// opt-outs.
 	Dropped Average
-	// Slowed is the part of the pace that is lost while the service throttles or much comes in.
+	// Slowed is the part of the pace that is lost to throttling and to inbound messages.
 	Slowed Average
-	// Latency is that of an answer, in seconds.
+	// Latency is the time to an answer, in seconds.
 	Latency Average
 	// Drift is the relative error of earlier forecasts; 0 counts as 0.5 %.
 	Drift float64
 }
 
-// AverageOf is the average of what single runs showed; zero without runs. Deviation is how far the
-// next run may be from the mean; it is 0 for one run.
+// AverageOf is the average over single runs; zero without runs. Deviation is that of the next run
+// from the mean; it is 0 for one run.
 func AverageOf(runs []float64) (a Average) {
 	n := float64(len(runs))
 	for _, v := range runs {

@@ -11,7 +11,7 @@ import (
 	"campaignd/internal/spelling"
 )
 
-// fault is what went wrong with a post. An error that is not the client's own proves nothing.
+// fault is the error of a post as a *messaging.Error. An error of another type proves nothing.
 func fault(err error) *messaging.Error {
 	var e *messaging.Error
 	if !errors.As(err, &e) {
@@ -24,12 +24,12 @@ func fault(err error) *messaging.Error {
 	return e
 }
 
-// unknownTries is how often a recipient is tried whose answer is not known.
+// unknownTries is how many tries a recipient gets whose answers are not known.
 const unknownTries = 3
 
-// classify is the result of an attempt whose post ended with e: doubt, a retry at its time, or
-// the refusal of the recipient (docs/service.md#error-actions). breakerOpen means that
-// the connection's breaker is not closed: an unknown answer is then a fault of the connection.
+// classify is the result of an attempt whose post ended with e: a doubt, a retry at a time, or the
+// refusal of the recipient (docs/service.md#error-actions). breakerOpen means that the breaker is
+// not closed; an unknown answer then counts as a fault of the connection, not as a try.
 func (a *attempt) classify(e *messaging.Error, backoff time.Duration, breakerOpen bool, now time.Time) campaign.Result {
 	r := campaign.Result{At: now, Code: e.Code, Detail: spelling.Clip(e.Message, campaign.MaxDetail),
 		RequestID: e.RequestID, TraceID: e.TraceID}
@@ -54,7 +54,7 @@ func (a *attempt) classify(e *messaging.Error, backoff time.Duration, breakerOpe
 		k := min(a.nth-1, 4)
 		return later(6*time.Second<<(2*k) + a.spread(time.Second))
 	case messaging.RetryLater:
-		return later(backoff + a.spread(time.Second)) // a hold keeps the delivery back for longer, and may be lifted earlier
+		return later(backoff + a.spread(time.Second)) // a hold stops the delivery for longer, and may be lifted earlier
 	case messaging.RetryUnknown:
 		if breakerOpen || a.tries < unknownTries-1 {
 			r.Counts = !breakerOpen
@@ -70,8 +70,8 @@ func (a *attempt) classify(e *messaging.Error, backoff time.Duration, breakerOpe
 	return r
 }
 
-// spread draws a wait below d from what it is about, so that retries do not come back together
-// and a simulation repeats.
+// spread derives a wait below d from the delivery and the attempt, so that retries are spread and a
+// simulation repeats.
 func (a *attempt) spread(d time.Duration) time.Duration {
 	x := uint64(a.delivery.Run)<<32 ^ uint64(a.delivery.Seq)<<8 ^ uint64(a.nth) //nolint:gosec // a hash, not an amount
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
@@ -79,8 +79,8 @@ func (a *attempt) spread(d time.Duration) time.Duration {
 	return time.Duration((x ^ x>>31) % uint64(d)) //nolint:gosec // below d
 }
 
-// learn applies what the answer to a post says beyond its own recipient: of the rate, of the
-// connection's breaker, of the run's payload, and of all that a hold names. e is nil after an
+// learn applies what the answer to a post tells about more than its recipient: about the connection
+// and its breaker, about the payload of the run, and about what a hold can name. e is nil after an
 // acceptance; posted is when the request was sent.
 func (p *poster) learn(a *attempt, t ticket, e *messaging.Error, posted, now time.Time) {
 	n, r := p.number, a.segment.run
@@ -102,7 +102,7 @@ func (p *poster) learn(a *attempt, t ticket, e *messaging.Error, posted, now tim
 		}
 	}
 	switch {
-	case e != nil && e.Proof != messaging.NotSent: // it says nothing of the payload
+	case e != nil && e.Proof != messaging.NotSent: // it tells nothing about the payload
 	case e == nil || e.Hold == messaging.HoldNothing:
 		r.breaker.note("")
 	case e.Hold == messaging.HoldPayload && r.breaker.note(e.Code):

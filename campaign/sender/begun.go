@@ -9,22 +9,22 @@ import (
 	"campaignd/campaign"
 )
 
-// A number that holds enough claims no segment that has had no owner. It still claims up to 8 that
-// had one: what two dead replicas leave must not wait. The engine asks the ledger for those once a
-// second, for all of its numbers together.
+// A number with enough segments claims no segment that has had no owner. It still claims up to 8
+// begun segments, so that those of two dead replicas do not wait. The engine asks the ledger for
+// begun segments once a second, for all of its numbers together.
 const (
 	begunEvery = time.Second
 	begunMost  = 8
 )
 
-// begunSegments are the segments with an earlier owner that were free when the ledger was asked.
+// begunSegments are the begun segments that were free when the ledger was asked.
 type begunSegments struct {
 	readAt time.Time
 	free   []campaign.BegunSegment
 }
 
-// of reports whether a run has one that the connection can claim; own: also one that no other
-// connection can.
+// of reports whether a run has a segment that the connection can claim, and whether it has a
+// segment that no other connection can claim (own).
 func (b *begunSegments) of(no campaign.RunNo, connection string) (free, own bool) {
 	own = slices.Contains(b.free, campaign.BegunSegment{Run: no, Connection: connection})
 	return own || slices.Contains(b.free, campaign.BegunSegment{Run: no}), own

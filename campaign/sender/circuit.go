@@ -10,29 +10,31 @@ import (
 	"campaignd/internal/mutant"
 )
 
-// circuit is the breaker of a connection (docs/limits.md#slowing-down). It is closed while requests
-// are proven; it opens when most of them prove nothing. Open means a durable hold of the ledger, so
-// all replicas have the same breaker. After the hold's rest the breaker is half-open: one replica
-// has up to halfOpenMost requests under way until one of them is proven.
+// circuit is the breaker of a connection (docs/limits.md#slowing-down). It is closed while answers
+// prove what became of the requests. It opens when most answers prove nothing. An open breaker is a
+// durable hold of the ledger, so all replicas have the same breaker. When the time of the hold is
+// over, the breaker is half-open: one replica has up to halfOpenMost requests under way until one
+// of them is proven.
 type circuit struct {
 	mu          sync.Mutex
-	rest        time.Time // the end of the rest of the hold that was seen last; zero: closed
-	term        int       // each change of the breaker begins another; answers to posts of an earlier one are ignored
+	rest        time.Time // Until of the hold that was seen last; zero: closed
+	term        int       // grows with each change of the breaker; answers to posts of an earlier term are ignored
 	failed      int       // the last term in which a test failed
 	last        breaker   // of the answers that prove nothing
 	noProof     int       // answers in a row that prove nothing
 	unknownCode string    // of the unknown answers in a row
-	unknownBy   []int64   // the recipients that got them
+	unknownBy   []int64   // the keys of the recipients that got them
 }
 
-// halfOpenMost is how many requests a half-open breaker lets be under way.
+// halfOpenMost is how many requests of a half-open breaker may be under way.
 const halfOpenMost = 3
 
 // unknownSame is how many different recipients in a row must get the same unknown answer before it
 // counts as a fault of the connection.
 const unknownSame = 5
 
-// circuitState is what a breaker lets through: everything, nothing, or a few requests.
+// circuitState says which requests a breaker permits: all (closed), none (open) or a few
+// (half-open).
 type circuitState uint8
 
 const (
@@ -53,19 +55,19 @@ func (h *holds) circuit(connection string, now time.Time) (circuitState, campaig
 	return open, b
 }
 
-// ticket is what a post knows of the breaker when it begins.
+// ticket is the state of the breaker when a post began.
 type ticket struct {
 	term  int
 	probe bool // it tests a half-open breaker
 }
 
-// see notes the hold of the breaker, also of one that another replica opened or closed.
+// see notes the hold of the breaker, which another replica may have opened or closed.
 func (c *circuit) see(b campaign.Hold) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.rest.Equal(b.Until) {
 		c.begin(b.Until)
-		c.noProof = 0 // not in begin: from the trip to its hold the count keeps further posts back
+		c.noProof = 0 // not in begin: between the trip and its hold, full counts these answers
 	}
 }
 
@@ -77,7 +79,7 @@ func (c *circuit) ticket(b campaign.Hold, probe bool) ticket {
 	return ticket{c.term, probe}
 }
 
-// begin forgets what was learned before a change of the breaker. The caller holds the lock.
+// begin begins a term and forgets the answers of earlier terms. The caller holds the lock.
 func (c *circuit) begin(rest time.Time) {
 	c.rest = rest
 	c.term++ // never 0 again
@@ -92,15 +94,15 @@ func (c *circuit) withoutProof() int {
 	return c.noProof
 }
 
-// verdict is what an answer says of the service.
+// verdict is what an answer tells about the service.
 type verdict uint8
 
 const (
 	neutral     verdict = iota // nothing: the client itself refused the message
-	proven                     // it is there and works
-	unproven                   // nothing is proven
-	unknown                    // an answer that is not known: of the service, or about this one recipient
-	unreachable                // nothing was written
+	proven                     // the service answers and works
+	unproven                   // the answer proves nothing
+	unknown                    // the answer is not known: it may be about the service or about this recipient
+	unreachable                // no request could be written
 )
 
 // verdictOf is the verdict of an exchange; e is nil after an acceptance.
@@ -127,9 +129,9 @@ const (
 	closes
 )
 
-// observe counts the answer to a post and says what follows. The answers to posts that began before
-// a change of the breaker are ignored. again means that the recipient has had a try that counted:
-// an unknown answer to it says nothing new of the connection.
+// observe counts the answer to a post, and returns what the answer does to the breaker. Answers to
+// posts of an earlier term are ignored. again means that the recipient has had a try that counted:
+// another unknown answer to it tells nothing new about the connection.
 func (c *circuit) observe(t ticket, v verdict, code string, key int64, again bool) change {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,10 +1,10 @@
-// Package sender sends: it leases segments of runs, states the intent to post a group of
-// deliveries, posts each at an instant the limiter gave, records what the answers proved, and
-// resolves what they did not.
+// Package sender sends: it leases segments of runs, commits the intent to post a group of
+// deliveries, posts each in a slot of the limiter, records what the answers proved, and ends the
+// doubts that they left.
 //
-// internal/daemon runs one Engine per process. The engine keeps one worker per connection; a lane
-// is what a worker holds of one run. The package promises, with the ledger, that nobody gets the
-// same run twice and nobody is lost (docs/protocol.md#invariants):
+// internal/daemon runs one Engine per process. The engine has one worker per connection; a lane is
+// the part of one run that a worker sends. Together with the ledger the package promises that
+// nobody gets the message of a run twice and nobody is lost (docs/protocol.md#invariants):
 //
 //	claimer    claim segment (epoch+1) ── recover: below the mark without outcome → doubt
 //	           │
@@ -16,12 +16,13 @@
 //	claimer    park, drop, resolve                       │
 //	recorder   └─────────────────────── Record(results) ◄┘
 //
-// Nothing is posted whose intent is not known to be committed, and no attempt is posted twice: an
-// attempt lives in memory only, a death forgets it, and recovery writes doubts, never work.
+// A delivery is posted only after the sender knows that its intent is committed. No attempt is
+// posted twice: attempts are in memory only, and after a death recovery writes doubts and posts
+// nothing.
 //
-// A worker has three parts beside what is known of its number: the planner fills the queue, the
-// poster empties it, the renewer keeps the leases alive. planner.step is the first half of a
-// delivery's walk, poster.use and poster.send are the second. The planner has parts with a state of
+// A worker has a planner, which fills the queue, a poster, which empties it, and a renewer of the
+// leases. They share the number and the queue. planner.step is the first half of a delivery's walk,
+// poster.use and poster.send are the second. The planner has parts with a state of
 // their own: claimer owns the number's segments, fairQueue divides the number among runs, units has
 // the units of quotas, waits tells which limit or hold stops a lane, breakerTest is the right to
 // test a half-open breaker, and lanes are what each step found out, for `why`.

@@ -18,15 +18,15 @@ const (
 	// holdsLinger is how long a change waits for others before it is written: many requests under way
 	// get the same refusal.
 	holdsLinger = 50 * time.Millisecond
-	// shortHold is the length below which a hold stays in this process: the others know of it later
-	// than it ends. Granted attempts stay queued meanwhile.
+	// shortHold is the length below which a hold stays in this process: it would end before the others
+	// read it. Granted attempts stay queued meanwhile.
 	shortHold = time.Second
-	// holdExtends is by how much an answer must prolong a known hold, so that it counts.
+	// holdExtends is by how much an answer must prolong a known hold to have an effect.
 	holdExtends = 100 * time.Millisecond
 )
 
-// holds are what may not be sent now (docs/protocol.md#holds), as this process knows it: the
-// ledger's holds of a second ago, and what its own answers said since. It is safe for concurrent
+// holds are the holds that this process knows (docs/protocol.md#holds): those of the ledger, read
+// at most a second ago, and those that its own answers have begun since. It is safe for concurrent
 // use.
 type holds struct {
 	o      Options
@@ -35,11 +35,11 @@ type holds struct {
 	wake   signal // a change waits to be written
 	now    atomic.Pointer[snapshot]
 
-	turn    chan struct{} // full while a goroutine writes and reads the ledger's holds: one at a time does
+	turn    chan struct{} // a lock: one goroutine at a time writes and reads the ledger's holds
 	failing string        // why the ledger does not answer; "": it does. turn guards it
 
 	mu      sync.Mutex
-	stored  []campaign.Hold // the last reading, and what was written since
+	stored  []campaign.Hold // the last reading, with the changes that were written since
 	short   []campaign.Hold // never written
 	pending changes
 	writing changes // on their way to the ledger
@@ -48,7 +48,7 @@ type holds struct {
 // changes are holds and lifts that the ledger does not have yet.
 type changes struct {
 	reports []campaign.Hold
-	holds   []campaign.Hold // what becomes of the known ones by the reports
+	holds   []campaign.Hold // the known holds, merged with the reports
 	lifts   []campaign.Lift
 }
 
@@ -57,7 +57,7 @@ type snapshot struct {
 	all []campaign.Hold
 
 	mu sync.Mutex
-	of map[campaign.Origin][]campaign.Hold // those that name the origin; made when it is asked for
+	of map[campaign.Origin][]campaign.Hold // the holds that stop an origin when in force; filled when asked for
 }
 
 func newHolds(l campaign.HoldLedger, o Options, tell func()) *holds {
@@ -69,7 +69,7 @@ func newHolds(l campaign.HoldLedger, o Options, tell func()) *holds {
 // none reports whether nothing is held.
 func (h *holds) none() bool { return len(h.now.Load().all) == 0 }
 
-// naming returns the holds that name the origin, whether in force or not.
+// naming returns the holds that stop the origin when they are in force (Hold.Stops).
 func (s *snapshot) naming(o campaign.Origin) []campaign.Hold {
 	if len(s.all) == 0 {
 		return nil
@@ -107,12 +107,12 @@ func (h *holds) breaker(connection string) campaign.Hold {
 	return campaign.Hold{}
 }
 
-// add notes a hold that an answer or a breaker began. It counts here at once.
+// add notes a hold that an answer or a breaker began. In this process it is in force at once.
 func (h *holds) add(one campaign.Hold, now time.Time) {
 	if mutant.On("hold_scope_too_wide") && one.Scope == campaign.HoldCompany {
 		one.ID = campaign.HoldAny
 	}
-	if !one.Until.IsZero() { // a ledger keeps milliseconds: no earlier than was asked
+	if !one.Until.IsZero() { // a ledger keeps milliseconds: the end is rounded up
 		one.Until = one.Until.Add(time.Millisecond - 1).Truncate(time.Millisecond)
 	}
 	h.mu.Lock()
@@ -134,7 +134,7 @@ func (h *holds) add(one campaign.Hold, now time.Time) {
 	h.tell()
 }
 
-// lift notes that the holds that l ends are over.
+// lift ends the holds that l ends.
 func (h *holds) lift(l campaign.Lift) {
 	h.mu.Lock()
 	h.pending.reports = changes{lifts: []campaign.Lift{l}}.after(h.pending.reports) // lifts are written first
@@ -155,8 +155,8 @@ func (h *holds) learn(one campaign.Hold, now time.Time) {
 	h.tell()
 }
 
-// covers reports whether a known hold is in force, and the report of another one does not prolong
-// it by more than d.
+// covers reports whether the known hold old is in force, and next does not prolong it by more than
+// d.
 func covers(old, next campaign.Hold, now time.Time, d time.Duration) bool {
 	if old.Scope == "" || !old.InForce(now) {
 		return false
@@ -168,7 +168,7 @@ func sameHold(a, b campaign.Hold) bool {
 	return a.Scope == b.Scope && a.ID == b.ID && a.Reason == b.Reason
 }
 
-// put replaces a hold of a list, or adds it.
+// put returns a list in which one replaces the same hold, or is added.
 func put(all []campaign.Hold, one campaign.Hold) []campaign.Hold {
 	if i := slices.IndexFunc(all, func(h campaign.Hold) bool { return sameHold(h, one) }); i >= 0 {
 		all = slices.Clone(all)
@@ -198,8 +198,8 @@ func (c changes) after(all []campaign.Hold) []campaign.Hold {
 	return all
 }
 
-// publish makes the snapshot. The caller holds the lock. It reports whether the snapshot differs
-// from the one before.
+// publish makes a new snapshot, and reports whether it differs from the one before. The caller
+// holds the lock.
 func (h *holds) publish(now time.Time) bool {
 	h.short = slices.DeleteFunc(h.short, func(one campaign.Hold) bool { return !one.InForce(now) })
 	all := h.pending.after(h.writing.after(h.stored))
@@ -259,9 +259,9 @@ func (h *holds) refresh(ctx context.Context) error {
 	return err
 }
 
-// flush writes what is pending, once.
+// flush tries once to write the pending changes.
 func (h *holds) flush(ctx context.Context) {
-	h.turn <- struct{}{} // also what another goroutine is writing
+	h.turn <- struct{}{} // waits until another goroutine has written
 	defer func() { <-h.turn }()
 	h.mu.Lock()
 	none := len(h.pending.reports)+len(h.pending.lifts) == 0
@@ -288,8 +288,8 @@ func (h *holds) said(ctx context.Context, err error) {
 	}
 }
 
-// write stores the pending changes: lifts first, because a breaker that trips again does so after
-// its last lift.
+// write stores the pending changes. Lifts come first: a breaker that trips again trips after its
+// last lift.
 func (h *holds) write(ctx context.Context) error {
 	h.mu.Lock()
 	h.writing, h.pending = h.pending, changes{}
@@ -310,7 +310,7 @@ func (h *holds) write(ctx context.Context) error {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if err != nil { // again with the next reading; what came meanwhile is newer
+	if err != nil { // they are pending again; changes that came meanwhile are newer
 		newer := h.pending
 		h.pending = changes{
 			reports: changes{holds: newer.reports, lifts: newer.lifts}.after(w.reports),

@@ -16,16 +16,17 @@ type Options struct {
 	Owner string
 	// Only is the one run to serve; 0: every run.
 	Only campaign.RunNo
-	// Ended is told of each run that this engine ends; default: a line of the log. It delays only what
-	// the engine does for all connections.
+	// Ended is called with each run that this engine ends; default: it writes a line of the log. While
+	// it runs, the engine reads no runs; the workers go on.
 	Ended func(ctx context.Context, r campaign.Run)
-	// Held is told of the ledger's holds each time that they are read, once a second. It delays only
-	// the next reading. Default: nobody is told.
+	// Held is called with the ledger's holds each time that they are read, once a second. The next
+	// reading waits for it. Default: it does nothing.
 	Held func(ctx context.Context, all []campaign.Hold)
-	// Lease is the term of a segment's lease; default 15s: request 10s + results 2s + margin.
+	// Lease is the term of a segment's lease; default 15s: request 10s + results 2s + margin 3s.
 	Lease time.Duration
-	// Group is how much sending a group of intents covers; default 50ms. Up to two groups of a number
-	// are granted and not yet posted. Over a ledger with slow commits a group covers up to 250ms.
+	// Group is how long a number sends one group of intents; default 50ms. At most two groups of a
+	// number are granted and not yet posted. Over a ledger with slow commits a group covers up to
+	// 250ms.
 	Group time.Duration
 	// Flush is how long results wait for others before they are written; default 20ms. A few results
 	// wait longer, up to 80ms.
@@ -33,28 +34,28 @@ type Options struct {
 	// Tick is how often an idle number looks for segments and deferred deliveries; default 250ms.
 	// Busy numbers, and the list of runs, are looked at every 4 x Tick.
 	Tick time.Duration
-	// Request is the longest POST; default 10s.
+	// Request is the time-out of a POST; default 10s.
 	Request time.Duration
-	// MaxInFlight is the most posts at once over a connection; default 512. Fewer are under way while
-	// answers come quickly: see mostUnanswered.
+	// MaxInFlight is the most posts under way at once over a connection; default 512. The limit is
+	// lower while answers come quickly (mostUnanswered).
 	MaxInFlight int
 	// Backoff is the first wait after a refusal that may be retried; default 5s.
 	Backoff time.Duration
 	// Pace is the rate of a connection in messages per second; default 72, for tests. The daemon gives
 	// that of docs/limits.md#pace. 0: it is not known, and nothing is sent.
 	Pace func(connection string) float64
-	// Origin is what holds can name of a connection: key, company, account and portfolio; the sender
-	// adds the rest. Default: the connection alone, which is its own account.
+	// Origin is what holds can name of a connection: API key, company, account and portfolio; the
+	// sender adds the rest. Default: an account with the id of the connection, and nothing else.
 	Origin func(connection string) campaign.Origin
-	// Quotas are the limits of a period on a connection now, which Counter counts. It is called for
-	// each group. nil: there are none.
+	// Quotas returns the quotas of a connection now, which Counter counts. It is called for each
+	// group. nil: there are no quotas.
 	Quotas func(connection string, now time.Time) []Quota
 	// Counter leases the units of the quotas. It is required with Quotas.
 	Counter throttle.Counter
 	// Spent asks the ledger how many units of a quota's period are used. It is required with Quotas.
 	Spent func(ctx context.Context, q throttle.Quota) (int64, error)
-	// PlanEnds is until when the client of a connection is held when the service says that the plan's
-	// allowance is used up; nil: for an hour.
+	// PlanEnds is the end of the hold that begins when the service says that the plan's allowance is
+	// used up; nil: the hold lasts an hour.
 	PlanEnds func(now time.Time) time.Time
 	// Tier is how many people the portfolio of a connection may reach in 24 hours (campaign.Tier). It
 	// is asked before each intent, so it may change. Default: no limit.
@@ -62,20 +63,20 @@ type Options struct {
 	// Jitter may change a wait. Simulations use it so that no two timers share an instant
 	// (docs/protocol.md#simulation). Default: as given.
 	Jitter func(purpose string, d time.Duration) time.Duration
-	// Wire is told of each attempt before its request is written; nil: what a killed process had
-	// posted is not known.
+	// Wire notes each attempt before its request is written; nil: nobody knows afterwards what a
+	// killed process had posted.
 	Wire Wire
 	// Repeats are the waits between the service's tries to deliver a webhook; default
 	// campaign.ServiceRepeats.
 	Repeats campaign.Repeats
-	// Log is where incidents are told; default: nowhere.
+	// Log gets the incidents; default: they are not logged.
 	Log *slog.Logger
 }
 
 // Wire is the log of what this process posts (docs/protocol.md#wire-log). Its methods are safe for
 // concurrent use.
 type Wire interface {
-	// Note writes an attempt, and returns where. With an error nothing may be posted.
+	// Note writes an attempt, and returns its entry. After an error the attempt may not be posted.
 	Note(p campaign.Post, epoch int64) (entry int, err error)
 	// Recorded says that the result of the attempt in an entry is durable.
 	Recorded(entry int)

@@ -13,9 +13,9 @@ import (
 )
 
 // planner turns deliveries of the number's segments into attempts with a committed intent. It asks
-// for the next group when one group is left in the queue, or less than one where other replicas
-// send over the number too. At most two groups are queued, and what each run with a limit of its
-// own may have.
+// for the next group when one group is left in the queue, or less than one if other replicas send
+// over the number too. The queue has at most two groups, and what each run with a limit of its own
+// may have.
 type planner struct {
 	e       *Engine
 	number  *number
@@ -29,16 +29,16 @@ type planner struct {
 	mu   sync.Mutex
 	runs []*run
 
-	// Below is the planner's own goroutine's.
-	turn   int       // which run is first among equals
+	// The goroutine of run alone uses the fields below.
+	turn   int       // grows with each group; decides which run is first among equals
 	fair   fairQueue // divides the number among the runs
 	waits  *waits
-	units  units         // of the quotas of the connection
+	units  units         // draws from the quotas of the connection
 	test   breakerTest   // of the half-open breaker
 	own    processRate   // what this process posts over the number
-	slow   time.Duration // how long a commit of intents takes lately, doubled (took)
+	slow   time.Duration // twice the time that commits of intents took lately (took)
 	heard  bool          // the ledger answered in this step
-	outage error         // of the last step that asked the ledger
+	outage error         // the error of the last step that asked the ledger; nil: it answered
 	failed time.Time     // when that step ended
 }
 
@@ -50,7 +50,7 @@ func newPlanner(e *Engine, n *number, q *queue, w *renewer, poke signal) *planne
 	return p
 }
 
-// setRuns says which runs are active; the planner keeps those of its number.
+// setRuns tells the planner the active runs. It keeps those of its number.
 func (p *planner) setRuns(active []*run) {
 	var mine []*run
 	for _, r := range active {
@@ -70,7 +70,7 @@ func (p *planner) activeRuns() []*run {
 	return p.runs
 }
 
-// runsInTurn are the active runs, the one whose turn it is first.
+// runsInTurn returns the active runs, beginning with the one whose turn it is.
 func (p *planner) runsInTurn() []*run {
 	runs := p.activeRuns()
 	if len(runs) == 0 {
@@ -129,9 +129,8 @@ func cause(err error) string {
 	}
 }
 
-// step does what is due, in the order of a delivery's walk: it gives back the segments that have
-// nothing to do, claims others, and commits the intents of the next group. It returns how long
-// the planner may sleep.
+// step gives back the segments that have nothing to do, claims others, and commits the intents of
+// the next group. It returns how long the planner may sleep.
 func (p *planner) step(ctx context.Context) (wait time.Duration, err error) {
 	now := time.Now()
 	rate := p.number.pace()
@@ -147,7 +146,7 @@ func (p *planner) step(ctx context.Context) (wait time.Duration, err error) {
 	if p.heard = asked; err != nil {
 		return 0, err
 	}
-	if rate <= 0 { // the pace is not known: nothing is granted
+	if rate <= 0 { // the pace is not known: no intent is asked for
 		return p.e.o.Tick, nil
 	}
 	few, group := p.ahead(now, rate), p.group(rate)
@@ -163,7 +162,7 @@ func (p *planner) step(ctx context.Context) (wait time.Duration, err error) {
 	limited := p.wantsLimited(now, most)
 	unlimited := p.queue.unlimited()
 	low, joins := unlimited <= few || limited, p.invited.Swap(false) && state != halfOpen && unlimited < most && group <= smallGroup
-	if !low && !joins { // enough is ahead: the poster says when it is not
+	if !low && !joins { // enough attempts are queued; the queue wakes the planner when few are left
 		p.divide(now, rate)
 		if p.claimer.claimedAt.IsZero() { // there may be more to claim
 			return p.e.o.Tick, nil
@@ -178,8 +177,8 @@ func (p *planner) step(ctx context.Context) (wait time.Duration, err error) {
 }
 
 // publish lets `why` and the other workers read what a step found. After a step that failed, every
-// lane shows `ledger` until a later step, or the engine's look for begun segments, has got an
-// answer of the ledger.
+// lane shows `ledger` until the ledger has answered a later step, or the engine's question for
+// begun segments.
 func (p *planner) publish(ctx context.Context, err error) {
 	p.heard = p.heard || p.e.begun.Load().readAt.After(p.failed)
 	if ctx.Err() == nil && (err != nil || p.heard) {
@@ -201,9 +200,9 @@ func (p *planner) publish(ctx context.Context, err error) {
 // groupMost is the most deliveries in a group, and in one intent of a number.
 const groupMost = 256
 
-// group is Group's worth of deliveries at a rate: clamp(rate x Group, 1, groupMost). At most
-// two are queued. If slow is longer than Group, a group covers slow: else the poster would run out
-// of attempts during a commit.
+// group is how many deliveries a group has: as many as are sent in Options.Group at the rate, from
+// 1 to groupMost. If slow is longer than Options.Group, slow counts instead: else the poster would
+// have no attempts during a commit.
 func (p *planner) group(rate float64) int {
 	cover := max(p.e.o.Group, p.slow).Seconds()
 	return int(min(max(math.Ceil(rate*cover), 1), groupMost))
@@ -218,18 +217,16 @@ const smallGroup = 16
 // after a death.
 const mostCover = 250 * time.Millisecond
 
-// took notes how long the ledger needed for a commit of intents. A slow commit raises the
-// estimate at once, to twice its time, because the next one may begin late. Each quicker commit
-// lowers it by at most a tenth.
+// took notes how long a commit of intents took. A slow commit raises slow at once to twice its
+// time, because the next commit may begin late. Each quicker commit lowers slow by at most a tenth.
 func (p *planner) took(d time.Duration) {
 	p.slow = min(max(2*d, p.slow*9/10), mostCover)
 }
 
 // ahead is the length of the queue at which the planner asks for more: one group at the rate that
-// this process has had lately. That is less than the number's rate where other replicas send too,
-// so the queue runs lower and each request is larger: a replica with a quarter of the rate asks for
-// eight attempts at a time in place of five. If the rate is not known, or the queue ran empty, the
-// number's whole rate counts.
+// this process had lately. Beside other replicas that is less than the number's rate. The planner
+// then asks later, and for more at a time: with a quarter of the rate for eight attempts in place
+// of five. If the rate is not known, or the queue is empty, the number's whole rate counts.
 func (p *planner) ahead(now time.Time, rate float64) int {
 	own := p.own.measure(now, p.number.counts.posted.Load())
 	if own == 0 || p.queue.empty() {
@@ -242,7 +239,7 @@ func (p *planner) ahead(now time.Time, rate float64) int {
 type processRate struct {
 	perSecond float64
 	at        time.Time // when that was measured
-	posts     int64     // how many there were then
+	posts     int64     // how many posts there were then
 }
 
 // ownEvery is how often a process's own rate is measured.
@@ -256,8 +253,8 @@ func (o *processRate) measure(now time.Time, posts int64) float64 {
 	return o.perSecond
 }
 
-// release gives every segment back together with its attempts that were not posted. Attempts of a
-// segment that another owner has by now are recorded as not posted, like any other fact.
+// release gives every segment back, with its attempts that were not posted. If a segment has
+// another owner by now, its attempts are recorded as not posted, like any other fact.
 func (p *planner) release(ctx context.Context) {
 	unposted := map[*segment][]int64{}
 	for _, a := range p.queue.remove(func(*attempt) bool { return true }) {

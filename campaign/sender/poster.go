@@ -22,18 +22,20 @@ type poster struct {
 	queue    *queue
 	inFlight flight
 	posts    *pool
-	own      permissions // run's goroutine's
-	stage    int64       // of the slots in hand; run's goroutine's
-	pairs    pairs       // run's goroutine's
+	// The goroutine of run alone uses the fields below.
+	own   permissions
+	stage int64 // of the slots in hand
+	pairs pairs
 }
 
 func newPoster(e *Engine, n *number, q *queue) *poster {
 	return &poster{e: e, number: n, queue: q, inFlight: newFlight(), posts: newPool(), own: permissions{}}
 }
 
-// run leases slots while there are attempts, sleeps to each instant and posts, until ctx ends. A
-// slot that passed is forfeited; the attempt takes the next. Slots that lie close to each other are
-// used at the last one's instant. Posts may still be under way when it returns: see wait.
+// run leases slots while attempts are queued, and posts an attempt in each slot, until ctx ends. A
+// slot that is missed is forfeited, and its attempt takes the next slot. Slots that lie close
+// together are all used at the instant of the last one. After run returns, posts may still be under
+// way: see wait.
 func (p *poster) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		now := time.Now()
@@ -72,8 +74,8 @@ func (p *poster) run(ctx context.Context) {
 const unlimited = math.MaxInt
 
 // may is how many posts the number may begin now: none while it rests or is held, a few while its
-// breaker is half-open. With most 0 the caller waits until it is woken, or for wait if that is
-// above 0.
+// breaker is half-open. If most is 0, the caller waits until it is woken, and at most for wait if
+// wait is above 0.
 func (p *poster) may(now time.Time) (most int, wait time.Duration) {
 	if rest, _ := p.number.rests(now); rest > 0 {
 		return 0, rest
@@ -96,23 +98,23 @@ func (p *poster) may(now time.Time) (most int, wait time.Duration) {
 // wait returns when no post is under way any more. It is called once, after run.
 func (p *poster) wait() { p.posts.wait() }
 
-// A slot waits up to coalesceWindow for those behind it, so that one wake-up of the process sends
-// several messages. A slot older than lateness is forfeited. That adds at most 3.5 % to a second;
-// the pace keeps back at least 9.7 % (docs/limits.md#pace).
+// A slot waits up to coalesceWindow for the slots after it, so that one wake-up of the process
+// sends several messages. A slot older than lateness is forfeited. That adds at most 3.5 % to a
+// second; the pace keeps back at least 9.7 % (docs/limits.md#pace).
 const (
 	coalesceWindow = 15 * time.Millisecond
 	lateness       = throttle.Lateness + coalesceWindow
 )
 
-// companion is the index of the last slot in the i-th slot's group; the group is posted at that
-// slot's instant.
+// companion is the index of the last of the slots that are used together with the i-th, at the
+// instant of that last slot.
 func companion(s throttle.Slots, i int) int {
-	n := 1 + int(coalesceWindow/max(s.Interval, 1)) // slots that share an instant
+	n := 1 + int(coalesceWindow/max(s.Interval, 1)) // slots that are used together
 	return min(i-i%n+n, s.N) - 1
 }
 
-// use posts the next attempt with one slot, at an instant that is not before it. It reports false
-// when the rest of the lease is useless.
+// use posts the next attempt in a slot, at the instant at, which is not before the slot. It reports
+// false if the later slots of the lease cannot be used either.
 func (p *poster) use(ctx context.Context, slot, at time.Time) bool {
 	if !p.enter(ctx) {
 		return false
@@ -178,7 +180,7 @@ func (p *poster) stopped(r *run, now time.Time) bool {
 	return held && !mutant.On("granted_kept")
 }
 
-// await waits until an attempt is queued, and no longer than d; 0: for ever.
+// await waits until an attempt is queued, at most for d; 0: without end.
 func (p *poster) await(ctx context.Context, d time.Duration) {
 	var due <-chan time.Time
 	if d > 0 {
@@ -202,13 +204,14 @@ func (p *poster) sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
-// send makes the one POST of an attempt. It applies what the answer says beyond this recipient
-// (learn), and hands the result to the recorder.
+// send makes the one POST of an attempt, hands the result to the recorder, and applies what the
+// answer tells about more than this recipient (learn).
 func (p *poster) send(ctx context.Context, a *attempt, t ticket) {
 	r := a.segment.run
 	m, err := r.render.Message(p.number.connection, r.asset(p.number.connection), &a.delivery)
 	if err != nil {
-		// The import rendered this row; only a changed program can come here. Nothing was posted.
+		// The import rendered this row, so only another version of the program comes here. Nothing was
+		// posted.
 		p.e.rec.record(p.number, a, campaign.Result{
 			Kind: campaign.ResultRefused, At: time.Now(), Code: "not_rendered", Detail: spelling.Clip(err.Error(), campaign.MaxDetail),
 		})
@@ -243,9 +246,9 @@ func (p *poster) send(ctx context.Context, a *attempt, t ticket) {
 	})
 }
 
-// observe tells the limiter how the service took the rate. A request without an answer, or in
-// doubt, is not counted. Any refusal other than throttling counts as an accepted rate. e is nil for
-// an accepted message.
+// observe tells the limiter whether the service throttled the message. A request without an answer,
+// or in doubt, tells nothing. A refusal other than throttling counts like an acceptance. e is nil
+// after an acceptance.
 func (p *poster) observe(a *attempt, e *messaging.Error) {
 	if e != nil && (e.Proof != messaging.NotSent || e.Status == 0) {
 		return
@@ -256,7 +259,7 @@ func (p *poster) observe(a *attempt, e *messaging.Error) {
 // post makes one request, and measures it.
 func (p *poster) post(ctx context.Context, m *messaging.Message) (messaging.Receipt, error) {
 	mutant.Crash("before_post")
-	// A post goes on when the engine is asked to stop: cutting it would make a doubt.
+	// The post does not end with ctx, because a post that is cut off is a doubt.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.e.o.Request)
 	defer cancel()
 	p.number.counts.posted.Add(1)
@@ -265,7 +268,7 @@ func (p *poster) post(ctx context.Context, m *messaging.Message) (messaging.Rece
 	receipt, err := p.e.sender.Send(ctx, m)
 	mutant.Crash("answer_read")
 	if err == nil || fault(err).Status != 0 {
-		p.number.latency.add(time.Since(began)) // a request without an answer says nothing of how long one takes
+		p.number.latency.add(time.Since(began)) // a request without an answer does not tell how long an answer takes
 	}
 	return receipt, err
 }
@@ -273,9 +276,9 @@ func (p *poster) post(ctx context.Context, m *messaging.Message) (messaging.Rece
 // errWithdrawn ends a request that must not leave any more.
 var errWithdrawn = errors.New("withdrawn before its first byte")
 
-// leaving returns what is called before the first byte of a request leaves. A connection to the
-// service may have taken seconds to make: an attempt that must no longer be posted is withdrawn,
-// and late is set.
+// leaving returns the function that is called just before the first byte of a request is written.
+// Making the connection may have taken seconds: if the attempt must no longer be posted, the
+// function sets late and returns errWithdrawn.
 func (p *poster) leaving(a *attempt, late *atomic.Bool) func() error {
 	return func() error {
 		if p.withdrawn(a, time.Now()) {

@@ -9,38 +9,38 @@ import (
 	"campaignd/campaign"
 )
 
-// attempt is one try at a delivery whose intent is committed. It exists in memory only: a death
-// forgets it, and recovery writes a doubt.
+// attempt is one try at a delivery whose intent is committed. It exists in memory only; after a
+// death recovery writes a doubt in its place.
 type attempt struct {
 	segment  *segment
 	delivery campaign.Delivery
 	nth      int          // 1 for the first
 	tries    int          // earlier attempts that counted
 	intentAt time.Time    // before the intent's transaction began
-	entry    atomic.Int64 // one more than its entry in the wire log; 0: it has none
+	entry    atomic.Int64 // its entry in the wire log, plus 1; 0: it has no entry
 	charge   *charge      // its units
 	limited  bool         // its run had a limit of its own when it was queued
-	within   time.Time    // not to be posted after; zero: the intent counted nobody
-	pair     bool         // other runs may meet its recipient
+	within   time.Time    // the last time at which it may be posted; zero: any time
+	pair     bool         // other runs may send to its recipient over this connection
 	stage    int64        // of the slot in which it was posted (throttle.Slots)
 }
 
-// queue holds the attempts between the planner and the poster, the oldest first. An attempt whose
-// run is refused by its own limit stays where it is, and those behind it go first. The planner
-// queues at most two groups, and what each run with a limit of its own may have.
+// queue has the attempts between the planner and the poster, the oldest first. While the own limit
+// of a run refuses its attempts, they keep their places, and those behind them go first. The
+// planner queues at most two groups, and what each run with a limit of its own may have.
 type queue struct {
 	added signal // sent when attempts were added, or may be posted earlier
 	low   signal // sent when few attempts are left
 
 	mu       sync.Mutex
 	attempts []*attempt
-	limited  int                // how many of them are of runs that had a limit of their own when they were queued
-	refused  map[*run]time.Time // by their own limit, until then
-	few      int                // the planner is told when so many of runs without a limit are left
-	most     int                // how many of one run may be queued
+	limited  int                // how many attempts are of runs that had a limit of their own when they were queued
+	refused  map[*run]time.Time // runs that their own limit refuses, until then
+	few      int                // the planner is told when this many attempts of runs without a limit are left
+	most     int                // how many attempts of one run may be queued
 }
 
-// newQueue makes a queue that tells the planner by low.
+// newQueue makes a queue that sends low to the planner.
 func newQueue(low signal) *queue {
 	return &queue{added: newSignal(), low: low, refused: map[*run]time.Time{}}
 }
@@ -58,8 +58,8 @@ func (q *queue) push(attempts []*attempt) {
 	q.added.send()
 }
 
-// setLow says how many attempts of runs without a limit are few, and how many of one run may be
-// queued at most.
+// setLow sets how many attempts of runs without a limit are few, and the most attempts of one run
+// that may be queued.
 func (q *queue) setLow(few, most int) {
 	q.mu.Lock()
 	q.few, q.most = few, most
@@ -97,8 +97,8 @@ func (q *queue) unlimited() int {
 	return len(q.attempts) - q.limited
 }
 
-// next counts the attempts that no run's own limit refuses. If there are none, it says how long to
-// wait for the first; 0: nothing is queued.
+// next counts the attempts that no run's own limit refuses. If there are none, it returns how long
+// to wait for the first; 0: nothing is queued.
 func (q *queue) next(now time.Time) (n int, wait time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -137,7 +137,7 @@ func (q *queue) of(r *run) int {
 	return q.countOf(r)
 }
 
-// countOf is of for a caller that holds the lock.
+// countOf is like of. The caller holds the lock.
 func (q *queue) countOf(r *run) (n int) {
 	for _, a := range q.attempts {
 		if a.segment.run == r {
@@ -147,8 +147,8 @@ func (q *queue) countOf(r *run) (n int) {
 	return n
 }
 
-// capacity is how many attempts of a run with a limit of its own may join the queue, if most
-// attempts of any run may be queued.
+// capacity is how many attempts of a run with a limit of its own may join the queue. most is how
+// many attempts of one run may be queued.
 func (q *queue) capacity(r *run, most int) int { return max(r.mostQueued(most)-q.of(r), 0) }
 
 // asking is a run whose own limit may be asked, and how many of its attempts wait for that.
@@ -158,8 +158,8 @@ type asking struct {
 }
 
 // asking lists the runs whose own limit may be asked, in the order of their first attempts. It
-// looks at the attempts that the slots in hand can send: a permission for a later one might end
-// unused.
+// looks only at as many attempts as there are slots in hand: a permission for a later attempt might
+// expire unused.
 func (q *queue) asking(now time.Time, slots int) (all []asking) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -194,8 +194,8 @@ func (q *queue) empty() bool {
 	return len(q.attempts) == 0
 }
 
-// take removes the first attempt that its run has permission for; nil: there is none. The planner
-// commits the next group when few are left.
+// take removes the first attempt that may be posted now, and returns it; nil: there is none. It
+// wakes the planner when few attempts are left.
 func (q *queue) take(now time.Time, own permissions) *attempt {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -218,7 +218,7 @@ func (q *queue) take(now time.Time, own permissions) *attempt {
 	return nil
 }
 
-// remove takes out every attempt that match holds for.
+// remove takes out every attempt for which match is true, and returns them.
 func (q *queue) remove(match func(*attempt) bool) (out []*attempt) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -15,22 +15,22 @@ import (
 
 // The runs of a number share it by plan.Shares (docs/limits.md#sharing-a-number). Each group of
 // intents is filled by start-time fair queueing: a run's tag grows by 1/share with each delivery,
-// and the run with the least tag is next. A run that had nothing to send begins at the tag of the
-// one that was served last, so idle time earns nothing (Goyal, Vin and Cheng,
+// and the run with the least tag is next. A run that had nothing to send continues at the tag of
+// the run that was served last, so idle time earns no credit (Goyal, Vin and Cheng,
 // https://dl.acm.org/doi/10.1145/248157.248171).
 //
-// Each replica reports its lanes. From them the others know which runs it wants to send. Each
-// replica divides the number among all of these runs. While every replica has a segment of each
-// run, no more is needed. Otherwise each asks the limiter for permission (askShare): a replica
-// without a segment of a run then uses only the shares of its own runs, and leaves that run's share
-// to those that have one.
+// The lanes that each replica reports tell the other replicas which runs it wants to send. Each
+// replica divides the number among all of these runs. That suffices while every replica has a
+// segment of each run. Otherwise each replica asks the limiter for permission (askShare): a replica
+// without a segment of a run uses the shares of its own runs alone, and leaves that run's share to
+// the others.
 
-// terms are what a run's shares depend on. They change while it is sent.
+// terms are the facts that a run's shares depend on. They change while the run is sent.
 type terms struct {
 	campaign.RunLimits
 	ends time.Time // its deadline; zero: none
 	need float64   // plan.JustEnough over all numbers, in messages per second
-	pace float64   // of all numbers that it can use, in messages per second; 0: not known
+	pace float64   // the sum of the paces of its numbers that are not held, in messages per second; 0: not known
 }
 
 // terms are the run's terms now; zero before setTerms.
@@ -44,7 +44,7 @@ func (r *run) terms() terms {
 // ownRate is the run's own limit, in messages per second over all numbers; 0: none.
 func (r *run) ownRate() float64 { return r.terms().Rate }
 
-// setTerms takes over the limits of the run, and what it needs for its deadline.
+// setTerms reads the limits of the run, and computes the rate that its deadline needs.
 func (e *Engine) setTerms(ctx context.Context, r *run, s campaign.Run, now time.Time) error {
 	t := terms{RunLimits: s.LimitsNow(r.definition)}
 	t.ends = t.Ends(s.CreatedAt)
@@ -74,7 +74,7 @@ func (e *Engine) setTerms(ctx context.Context, r *run, s campaign.Run, now time.
 	return nil
 }
 
-// want is the run's part in sharing a number of a pace.
+// want is what the run asks of a number with this pace, for plan.Shares.
 func (t terms) want(pace float64) plan.Want {
 	part := 1.0
 	if t.pace > 0 {
@@ -83,11 +83,11 @@ func (t terms) want(pace float64) plan.Want {
 	return plan.Want{Class: t.Class, Weight: float64(t.Weight), Rate: t.Rate * part, Deadline: t.ends, Need: t.need * part}
 }
 
-// lanesLive is how long a lane's report counts: two reports and a moment.
+// lanesLive is how long a lane's report counts. 3 x reportEvery: up to two reports may be missing.
 const lanesLive = 3 * reportEvery
 
-// readOtherLanes reads which runs other replicas send over the same numbers. One run alone shares
-// nothing.
+// readOtherLanes reads which runs other replicas send over the same numbers. With one run there is
+// nothing to share, so nothing is read.
 func (e *Engine) readOtherLanes(ctx context.Context, active []*run) error {
 	var others []campaign.LaneReport
 	if len(active) > 1 {
@@ -101,7 +101,7 @@ func (e *Engine) readOtherLanes(ctx context.Context, active []*run) error {
 	return nil
 }
 
-// flow is one run in the fair queue: it wants the number now, here or at another replica.
+// flow is one run in the fair queue: this replica or another one has something of it to send now.
 type flow struct {
 	run   *run
 	rate  float64 // its share, in messages per second
@@ -112,8 +112,8 @@ type flow struct {
 	local bool    // it has something to send here
 }
 
-// A run whose share is used up waits at least shareAgain, the time of a group, and at most
-// shareLate, because its share may have grown by then.
+// A run whose share is used up asks again after at least shareAgain, the time of a group, and at
+// most shareLate, because its share may have grown.
 const (
 	shareAgain = 50 * time.Millisecond
 	shareLate  = time.Second
@@ -127,7 +127,7 @@ type fairQueue struct {
 	lanes  *lanes // told of each run that gets less because other runs come first
 
 	flows   []*flow            // of this step
-	uneven  bool               // some replica of the number lacks a run that another has
+	uneven  bool               // some replica of the number has no segment of a run that another sends
 	tags    map[*run]float64   // in seconds
 	virtual float64            // the tag of the run that was served last
 	used    map[*run]time.Time // runs whose share is used up, until then
@@ -137,9 +137,9 @@ func newFairQueue(e *Engine, n *number, q *queue, l *lanes) fairQueue {
 	return fairQueue{e: e, number: n, queue: q, lanes: l, tags: map[*run]float64{}, used: map[*run]time.Time{}}
 }
 
-// divide says what each of the active runs that want the number now gets of its rate, in the order
-// of active, and returns those that can be sent here. sendable is how many deliveries of each could
-// be sent here.
+// divide divides the rate of the number among the active runs that want it now. It returns the
+// flows of the runs that this replica can send, in the order of active. sendable is how many
+// deliveries of each run it can send.
 func (f *fairQueue) divide(active []*run, sendable map[*run]int, rate float64) []*flow {
 	maps.DeleteFunc(f.tags, func(r *run, _ float64) bool { return !slices.Contains(active, r) })
 	wanted := map[campaign.RunNo]bool{} // the runs that another replica has
@@ -164,7 +164,6 @@ func (f *fairQueue) divide(active []*run, sendable map[*run]int, rate float64) [
 			here++
 		}
 	}
-	// Whether some replica lacks a run that another has.
 	f.uneven = here > 0 && len(others) > 0 && here < len(flows)
 	for _, n := range others {
 		f.uneven = f.uneven || n < len(flows)
@@ -180,13 +179,13 @@ func (f *fairQueue) divide(active []*run, sendable map[*run]int, rate float64) [
 	return slices.DeleteFunc(slices.Clone(flows), func(l *flow) bool { return !l.local })
 }
 
-// choose fills a group of n deliveries with the runs of flows by their shares. The runs
+// choose sets, by the shares, how many deliveries of each flow are in the next group. The runs
 // without a rate of their own get n together; a run with one gets at most queue.capacity.
 func (f *fairQueue) choose(flows []*flow, now time.Time, n, most int) {
 	for _, l := range flows {
 		l.tag = max(f.tags[l.run], f.virtual)
 		own := l.run.ownRate()
-		if own > 0 { // its part of the queue may have been full meanwhile, which is no idle time
+		if own > 0 { // the run was not idle while its part of the queue was full
 			l.tag = max(f.tags[l.run], f.virtual-throttle.Horizon.Seconds())
 			l.most = min(l.most, f.queue.capacity(l.run, most), groupMost)
 		}
@@ -226,8 +225,8 @@ func (f *fairQueue) choose(flows []*flow, now time.Time, n, most int) {
 func (l *flow) cost() float64 { return 1 / max(l.slack*l.rate, throttle.MinRate) }
 
 // askShare asks the limiter, which all replicas share, how many of the chosen deliveries the run's
-// share allows. It asks only while some replica lacks a run that another has. Together the runs may
-// use 2 % more than the pace, so that none of it is left.
+// share allows. It asks only while uneven is set. Together the runs may use 2 % more than the pace,
+// so that the whole pace is used.
 func (f *fairQueue) askShare(ctx context.Context, l *flow, now time.Time) int {
 	if !f.uneven || l.n == 0 || mutant.On("share_unasked") {
 		return l.n
