@@ -105,8 +105,8 @@ func (c *cubic) observe(now, ceiling float64, a answers) {
 	}
 }
 
-// coolDown watches the second after a cut. Most throttling is still the old rate's; only much of it
-// says that the rate is far too high.
+// coolDown takes the answers of the second after a cut. Most throttling in it is still due to the
+// old rate. The rate is cut again only if much of the new messages is throttled.
 func (c *cubic) coolDown(now float64, a answers) {
 	c.count(&c.high, &c.highThrottled, highMemory, a.lateAccepted+a.lateThrottled, a.lateThrottled)
 	c.early += a.accepted + a.throttled
@@ -140,14 +140,14 @@ func (c *cubic) decide(now, ceiling float64, a answers) {
 	}
 }
 
-// noise reports whether a lower rate did not cure the throttling. The first throttled answer at a
-// high rate does not count: it is why there was a cut at all.
+// noise reports whether throttling went on at a lower rate. The first throttled answer at a high
+// rate does not count, since it made the cut.
 func (c *cubic) noise() bool {
 	return c.lowThrottled >= noiseLeast && c.lowThrottled <= noiseMost*c.low &&
 		c.lowThrottled*c.high >= noiseFall*(c.highThrottled-1)*c.low
 }
 
-// count adds to answers and those throttled; beyond memory the older count half.
+// count adds n answers, t of them throttled. When there are more than memory, all count half.
 func (*cubic) count(answered, throttled *float64, memory, n, t float64) {
 	*answered += n
 	*throttled += t
@@ -169,14 +169,16 @@ func (c *cubic) cut(now float64) {
 	c.stage, c.cooled, c.early, c.earlyThrottled = now, false, 0, 0
 }
 
-// restart sends at a rate of which nothing is known: growth starts on the steep half of the curve.
+// restart sends at a rate about which nothing is known: the curve starts at its peak and grows ever
+// faster.
 func (c *cubic) restart(now, part float64) {
 	c.part, c.base, c.peak, c.grown, c.excess = part, part, part, 0, 0
 	c.stage, c.cooled, c.probing, c.refused = now, true, false, 0
 	c.step, c.answered, c.throttled, c.used = now, 0, 0, 0
 }
 
-// endStep evaluates half a second: was nearly all refused, and was enough used to grow?
+// endStep ends a step of half a second. It starts probing if nearly all messages of two steps in a
+// row were refused, and else grows the rate if enough of it was used.
 func (c *cubic) endStep(now, ceiling float64) {
 	if c.throttled > 0 && c.throttled >= probeRefused*c.answered {
 		c.refused++

@@ -41,8 +41,8 @@ func TestCubicIsExactAtEveryEdge(t *testing.T) {
 		{"throttled before the cut, heard after it", 100, []heard{
 			{0, 20, 1, 0, 0, 70}, {500 * ms, 0, 0, 20, 5, 70}, {999 * ms, 0, 0, 20, 5, 70}, {1000 * ms, 0, 0, 0, 5, 70}, {2000 * ms, 0, 0, 0, 5, 70},
 		}, false},
-		{"few throttled during the cool-down", 100, []heard{{0, 20, 1, 0, 0, 70}, {300 * ms, 0, 2, 0, 0, 70}, {900 * ms, 10, 2, 0, 0, 70}}, false},
-		{"many throttled during the cool-down", 100, []heard{{0, 20, 1, 0, 0, 70}, {300 * ms, 3, 2, 0, 0, 70}, {900 * ms, 4, 1, 0, 0, 49}}, false},
+		{"few throttled in the cool-down", 100, []heard{{0, 20, 1, 0, 0, 70}, {300 * ms, 0, 2, 0, 0, 70}, {900 * ms, 10, 2, 0, 0, 70}}, false},
+		{"many throttled in the cool-down", 100, []heard{{0, 20, 1, 0, 0, 70}, {300 * ms, 3, 2, 0, 0, 70}, {900 * ms, 4, 1, 0, 0, 49}}, false},
 		{"a limit that is known is cut to 0.85", 100, []heard{
 			{0, 20, 1, 0, 0, 70}, {1 * s, 20, 0, 0, 0, 70}, {1500 * ms, 20, 0, 0, 0, curve(0.5, 100, 70)}, {2 * s, 40, 0, 0, 0, curve(1, 100, 70)},
 			{2500 * ms, 44, 0, 0, 0, curve(1.5, 100, 70)}, {2600 * ms, 5, 1, 0, 0, curve(1.5, 100, 70) * 0.85},

@@ -9,15 +9,15 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Local paces the keys of one process. Each key is a rate.Limiter of burst 1: the first slot comes
-// at once, the others evenly, and idle time earns nothing. Two processes with a Local each send
-// twice the rate: use Redis to share a number.
+// Local paces the keys of one process. Each key is a rate.Limiter of burst 1: the first slot is
+// now, the others follow evenly, and idle time earns no credit. Two processes with a Local each
+// send at twice the rate: use Redis to share a number.
 //
 // It fails only with ErrLease or the context's error. It keeps nothing across a restart. That is
 // safe: the process that died had leased at most Horizon ahead, and a daemon needs longer than
 // that to start and lease again.
 type Local struct {
-	mu   sync.Mutex // one for all keys: each call holds it for under a microsecond
+	mu   sync.Mutex // one for all keys: a call takes less than a microsecond
 	keys map[string]*pacing
 	// arrivals are the theoretical arrival times of the keys that Allow is asked for.
 	arrivals map[string]time.Time

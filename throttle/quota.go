@@ -8,33 +8,33 @@ import (
 )
 
 // Quota is a limit of how many messages a period has: a plan's allowance of a month, the ramp of a
-// number for a day. It is counted in units, one for each message that was accepted or may have been
+// number for a day. One unit counts for each message that was accepted, or may have been accepted
 // (docs/limits.md#allowance).
 type Quota struct {
-	// Key names who shares the units.
+	// Key names the quota: all that use the same key share its units.
 	Key string
-	// From and To are the period, To exclusive.
+	// From and To are the begin and the end of the period; To is not in it.
 	From, To time.Time
 	// Limit is the number of units of the period. It may change while the period lasts.
 	Limit int64
-	// Kept is the part of Limit that only a request with Ask.Reserve gets.
+	// Kept is how many units of Limit only a request with Ask.Reserve gets.
 	Kept int64
 }
 
 // Ask is a request for units.
 type Ask struct {
-	N       int  // how many are wanted; 0: units are only given back
-	Reserve bool // the request may also have what is kept
-	// Back is how many units of Generation are given back: they were not used, or the service refused
+	N       int  // how many units are wanted; 0: units are only given back
+	Reserve bool // the request may also have units of Quota.Kept
+	// Back is how many units of Generation are given back. They were not used, or the service refused
 	// their messages.
 	Back       int
 	Generation int64
 }
 
-// Units are what a request got.
+// Units are the answer to a request.
 type Units struct {
 	N        int
-	Reserved bool // they are of Quota.Kept: only messages that may have the reserve use them
+	Reserved bool // the units are of Quota.Kept: only messages that may have the reserve use them
 	// Generation is for Ask.Generation. It changes when the count is rebuilt.
 	Generation int64
 	// Until is when the units must be used, by the local clock. Unused units are given back.
@@ -68,11 +68,12 @@ type Counter interface {
 // ErrQuota is wrapped by the error of a Take that is a mistake of the caller.
 var ErrQuota = errors.New("no such quota")
 
-// Chunk is the most units of one lease. A process that dies strands the chunks that it holds, one
-// for each of its numbers, until the count is rebuilt.
+// Chunk is the most units of one lease. When a process dies, the chunks of its numbers, one for
+// each, cannot be used until the count is rebuilt.
 const Chunk = 256
 
-// A lease near the end of a quota is smaller: a chunkPart of what is left, and at least chunkLeast.
+// A lease near the end of a quota is smaller: what is left divided by chunkPart, at least
+// chunkLeast.
 const (
 	chunkPart  = 64
 	chunkLeast = 16
@@ -85,19 +86,19 @@ const (
 	UnitsGrace = 2 * time.Second
 )
 
-// rebuildAfter is how long nothing is leased after the loss of a count. Every unit that was leased
-// before is then in the ledger, or cannot be used any more. 8s: UnitsFor + UnitsGrace + 1 s for the
-// commit to be seen.
+// rebuildAfter is how long nothing is leased after the loss of a count. After that time every unit
+// that was leased before is in the ledger, or cannot be used any more. 8s: UnitsFor + UnitsGrace +
+// 1 s for the commit to be seen.
 const rebuildAfter = 8 * time.Second
 
 // countFor is how long one caller has for the count in the ledger, before another may try.
 const countFor = 10 * time.Second
 
 // recountAfter is how often a quota without units is counted again, because dead processes may have
-// stranded some.
+// left some unused.
 const recountAfter = 10 * time.Minute
 
-// askAgain is how often a quota without units is asked: others may give units back.
+// askAgain is how often a quota without units is asked, because others may give units back.
 const askAgain = 2 * time.Second
 
 // check reports a mistake of the caller, as ErrQuota.
@@ -115,7 +116,7 @@ func (q Quota) check(a Ask) error {
 	return nil
 }
 
-// share is how many of n wanted units are leased, and whether they are of the kept part. bucket.lua
+// share is how many of n wanted units are leased, and whether they are units of Kept. bucket.lua
 // has the same.
 func (q Quota) share(used int64, n int, reserve bool) (granted int64, reserved bool) {
 	left := q.Limit - q.Kept - used

@@ -28,10 +28,10 @@ var adaptLua string
 //go:embed slots.lua
 var slotsLua string
 
-// guard is how far ahead a cursor starts that is missing, rewound or in doubt. That is later than
-// any lease that another process may still hold: those end within 285 ms (Horizon, Lateness and
-// the sender's 15 ms for slots that lie together), and the rest is margin for round trips. Each
-// incident costs 400 ms of silence; a key with fewer than 7 slots a second pays more (guardOf).
+// guard is how far ahead of now a cursor starts if it is missing, rewound or in doubt. Leases of
+// other processes have ended by then: they end within 285 ms (Horizon, Lateness and the sender's 15
+// ms for slots that are used together); the rest is margin for round trips. Each incident costs 400
+// ms in which nothing is sent; a key with fewer than 7 slots a second loses more (guardOf).
 // docs/limits.md#when-redis-is-away has the rules.
 const guard = 400 * time.Millisecond
 
@@ -41,16 +41,16 @@ type Options struct {
 	Log *slog.Logger
 }
 
-// Redis paces a number over all processes that share one Redis server. While Redis is well it
-// keeps the same promises as Local. When Redis is away, slow, restarted, emptied, rolled back or
-// replaced by a stale copy, it sends less, never more: the outage plus at most a second is silent,
-// and no second is above the rate.
+// Redis paces a number over all processes that share one Redis server. While the server works, it
+// keeps the same promises as Local. If the server is away, slow, restarted, emptied, rolled back or
+// replaced by a stale copy, fewer slots are handed out, never more: none during the outage and at
+// most one more second, and no second is above the rate.
 //
 // The script computes instants in Redis's time; they are converted to the local monotonic clock.
 // Within one process two instants are never closer than the interval. Between processes they are
-// off by the difference of the round trips, a fraction of a millisecond. Pace below the number's
-// limit by 2 % or more, as Number.Pace does. A slot that is already later than Lateness when the
-// reply arrives is forfeited.
+// off by the difference of the round trips, a fraction of a millisecond. Ask for rates at least 2 %
+// below the number's limit, as Number.Pace does. A slot that is older than Lateness when the reply
+// arrives is forfeited.
 //
 // It needs one server, version 5 or newer, at an address that follows the master. The server
 // should not evict keys (maxmemory-policy noeviction): a lost cursor is safe but costs the guard.
@@ -67,10 +67,10 @@ type Redis struct {
 	swept time.Time // when idle keys were last forgotten
 }
 
-// memory is what this process knows of a key. A key has one lease at a time, because the answer
-// to one is an argument of the next.
+// memory is what this process knows of a key. A key has one lease at a time, because the reply to a
+// lease is an argument of the next one.
 type memory struct {
-	busy     chan struct{} // holds one token; taken while a lease is under way
+	busy     chan struct{} // a lock, taken while a lease is under way
 	cursor   string        // as the script last returned it after a grant; microseconds, "0": never
 	incident int64         // the server's count of incidents when this key was last guarded
 	end      time.Time     // the local instant after the last slot handed out
@@ -122,14 +122,14 @@ func NewRedis(ctx context.Context, address string, o Options) (*Redis, error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	options.MaxRetries = -1   // a late script has run: a retry would take its slots twice (docs/limits.md#the-script)
-	options.DialerRetries = 1 // the breaker tries again, the sender does not wait
+	options.DialerRetries = 1 // one try; the breaker decides when to try again
 	options.DialTimeout = 500 * time.Millisecond
 	options.ReadTimeout = 200 * time.Millisecond
 	options.WriteTimeout = 200 * time.Millisecond
 	options.ContextTimeoutEnabled = true
 	options.PoolSize = 8
 	options.PoolTimeout = 200 * time.Millisecond
-	options.DisableIdentity = true // CLIENT SETINFO is noise on servers before 7.2
+	options.DisableIdentity = true // servers before 7.2 answer CLIENT SETINFO with an error
 	options.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 
 	// The client's pool writes a line to standard error for every failed dial. Options.Log gets each
@@ -202,7 +202,7 @@ func (r *Redis) Lease(ctx context.Context, key string, rate float64, n int) (Slo
 	r.turnTo(m, granted.stage)
 	s := Slots{Interval: stretch(every, granted.part), Rate: rate * granted.part, Stage: granted.stage}
 	if !r.clock.observe(asked, granted.now) {
-		// The clock is not the one of before: the instants may be another server's, or an hour off.
+		// The clock stepped. The instants may be those of another server, or an hour off.
 		r.server.doubt()
 		r.log.Warn("the clock of redis stepped: slots are dropped", "key", key)
 		s.Wait = Lateness
@@ -212,8 +212,8 @@ func (r *Redis) Lease(ctx context.Context, key string, rate float64, n int) (Slo
 		m.cursor = granted.cursor
 	}
 	if r.server.incidents() != incident {
-		// A connection was made on the way, to a server other than before, and the script was not
-		// told to be careful. The next lease tells it.
+		// During the call a connection to another server was made. The script did not know of it, so the
+		// slots are dropped, and the next lease is guarded.
 		s.Wait = time.Millisecond
 		return s, nil
 	}
@@ -221,8 +221,8 @@ func (r *Redis) Lease(ctx context.Context, key string, rate float64, n int) (Slo
 	return r.hand(m, granted, s), nil
 }
 
-// args are the arguments of the script. The mutation is the mistake that most limiters make: a
-// missing cursor is taken to mean that nothing was sent, so the bucket starts full.
+// args are the arguments of the script. The mutation is a usual mistake of limiters: they take a
+// missing cursor to mean that nothing was sent, and start with a full bucket.
 func (m *memory) args(every time.Duration, n int, incident int64) []any {
 	suspect, guard, cursor := 0, guardOf(every).Microseconds(), m.cursor
 	if m.incident != incident {
@@ -237,15 +237,15 @@ func (m *memory) args(every time.Duration, n int, incident int64) []any {
 	}
 }
 
-// guardOf is the guard of a key with this interval. The first slot after an incident must lie an
-// interval behind the last one before it, which may lie a Horizon ahead. One second is enough for
-// slow keys, because the promise is about seconds.
+// guardOf is the guard of a key with this interval. The first slot after an incident must be one
+// interval later than the last slot before the incident, which may lie a Horizon ahead. For slow
+// keys one second is enough, because the promise is about seconds.
 func guardOf(every time.Duration) time.Duration {
 	return max(guard, Horizon+min(every, time.Second))
 }
 
-// hand gives s the local instants of a grant, or a Wait. Slots that it cannot place within
-// clockStep are given up.
+// hand gives s the local instants of a grant, or a Wait. Slots whose local instants are not known
+// within clockStep are given up.
 func (r *Redis) hand(m *memory, g grant, s Slots) Slots {
 	now := time.Now()
 	first := r.clock.local(g.first)
@@ -259,14 +259,14 @@ func (r *Redis) hand(m *memory, g grant, s Slots) Slots {
 	}
 	n := g.n
 	if first.Before(m.end) {
-		// The estimate of Redis's clock became better since the last lease. Slots that would move
-		// beyond the horizon are given up; otherwise the delay would stay.
+		// The estimate of Redis's clock has improved since the last lease, so the slots are moved back.
+		// Slots beyond the horizon are given up; otherwise the delay would stay.
 		first = m.end
 		n = fit(first, now, s.Interval, n)
 	}
 	s.First, s.N = first, n
 	m.end = s.At(n)
-	if late := now.Sub(first) - Lateness; late > 0 { // the reply was late: forfeit, never catch up
+	if late := now.Sub(first) - Lateness; late > 0 { // the reply was late: the older slots are forfeited
 		gone := min(n, int((late+s.Interval-1)/s.Interval))
 		s.First, s.N = s.At(gone), n-gone
 	}
@@ -276,8 +276,8 @@ func (r *Redis) hand(m *memory, g grant, s Slots) Slots {
 	return s
 }
 
-// recall returns what is remembered of key, new if need be. Once a minute it forgets keys that
-// were idle for a minute.
+// recall returns the memory of key, and makes it if there is none. Once a minute it forgets keys
+// that were idle for a minute.
 func (r *Redis) recall(key string) *memory {
 	now := time.Now()
 	r.mu.Lock()
@@ -296,7 +296,7 @@ func (r *Redis) recall(key string) *memory {
 	return m
 }
 
-// remember finds what is known of key, new if need be. The caller holds the lock.
+// remember is recall without forgetting. The caller holds the lock.
 func (r *Redis) remember(key string) *memory {
 	m := r.keys[key]
 	if m == nil {

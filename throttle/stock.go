@@ -8,9 +8,9 @@ import (
 	"campaignd/internal/mutant"
 )
 
-// Stock is what one number of one process has in hand of a quota: at most a Chunk. The sender draws
-// a unit from it for each message before it composes the intent, and gives back what it does not
-// use. Draw and Tidy are for one goroutine; Refund may be called by others at the same time.
+// Stock has the units of a quota that one number of one process may use, at most a Chunk. The
+// sender draws a unit for each message before it composes the intent, and gives unused units back.
+// One goroutine calls Draw and Tidy; others may call PutBack and Refund at the same time.
 type Stock struct {
 	counter Counter
 	count   func(ctx context.Context, q Quota) (int64, error)
@@ -20,7 +20,7 @@ type Stock struct {
 	back   int // units of backOf that are given back with the next question
 	backOf int64
 
-	// Below is the drawing goroutine's.
+	// The goroutine that draws alone uses the fields below.
 	quota Quota
 	again map[bool]Drawn // the answers that had no units, by reserve; not asked again before At
 }
@@ -32,15 +32,15 @@ type Drawn struct {
 	reserved   bool  // as Units.Reserved
 	// Until is when the commit of their intent must start; UnitsGrace later it must be over.
 	Until time.Time
-	// At is, with N 0, when asking again may help.
+	// At is when to ask again, if N is 0.
 	At time.Time
-	// Empty means that the period has no units left. With N 0 and without Empty the count is being
+	// Empty means that the period has no units left. If N is 0 and Empty is false, the count is being
 	// rebuilt.
 	Empty bool
 }
 
 // NewStock makes an empty stock. count asks the ledger how many units of the quota's period are
-// used: accepted, or perhaps accepted.
+// used: the messages that were accepted, or may have been.
 func NewStock(c Counter, count func(ctx context.Context, q Quota) (int64, error)) *Stock {
 	return &Stock{counter: c, count: count, again: map[bool]Drawn{}}
 }
@@ -81,7 +81,7 @@ func (s *Stock) Draw(ctx context.Context, q Quota, n int, reserve bool) (Drawn, 
 	return s.fromHand(n), nil
 }
 
-// fromHand takes up to n units of the hand.
+// fromHand takes up to n of the units in hand.
 func (s *Stock) fromHand(n int) Drawn {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -132,7 +132,7 @@ func (s *Stock) ask(ctx context.Context, q Quota, a Ask) (Units, error) {
 	return s.counter.Take(ctx, q, a)
 }
 
-// rebuild counts the ledger, and tells the counter.
+// rebuild asks the ledger for the count, and restores it in the counter.
 func (s *Stock) rebuild(ctx context.Context, q Quota, rebuild int64) error {
 	used, err := s.count(ctx, q)
 	if err != nil {
@@ -145,7 +145,7 @@ func (s *Stock) rebuild(ctx context.Context, q Quota, rebuild int64) error {
 	return err
 }
 
-// PutBack returns n of the units that Draw gave: no intent used them.
+// PutBack returns n units of d that no intent used.
 func (s *Stock) PutBack(d Drawn, n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -2,14 +2,14 @@
 // than its limit in any sliding second, however many processes share it.
 //
 // The senders of campaign/sender call it; it knows nothing of campaigns. It promises: two instants
-// of one key lie at least 1/rate apart, none is handed out that is older than Lateness, a new key
-// starts without a burst, and idle time earns no credit (docs/limits.md#slots).
+// of one key lie at least 1/rate apart, no instant is handed out that is older than Lateness, a new
+// key starts without a burst, and idle time earns no credit (docs/limits.md#slots).
 //
-// A run's own rate is the operator's wish, and may be uneven: Allow permits uses of it within a
-// Tolerance, without instants (docs/limits.md#a-runs-own-rate).
+// A run's own rate is set by the operator and need not be even: Allow permits messages at it within
+// a Tolerance, and hands out no instants (docs/limits.md#a-runs-own-rate).
 //
-// A Quota limits how many messages a period has. A Counter leases its units, a Stock holds those of
-// one number, and the ledger's count restores what is lost (docs/limits.md#allowance).
+// A Quota limits how many messages a period has. A Counter leases its units, a Stock keeps those of
+// one number, and a count that is lost is restored from the ledger (docs/limits.md#allowance).
 package throttle
 
 import (
@@ -18,15 +18,16 @@ import (
 	"time"
 )
 
-// Horizon is how far ahead instants are handed out. A process that dies wastes at most this much.
+// Horizon is how far ahead instants are handed out. When a process dies, its instants of at most
+// this time are lost.
 const Horizon = 250 * time.Millisecond
 
-// Lateness is how old an instant may be that is handed out. An older one is forfeited and never
-// caught up. The sender uses an instant up to 15 ms later.
+// Lateness is how old an instant may be when it is handed out. An older instant is forfeited. The
+// sender uses an instant up to 15 ms later.
 const Lateness = 20 * time.Millisecond
 
-// ErrUnavailable says that the limiter cannot answer now, because Redis is away. The caller uses
-// the slots in hand and then waits: it fails closed.
+// ErrUnavailable says that the limiter cannot answer now, because Redis is away. The caller may use
+// the slots that it has, and sends nothing after them.
 var ErrUnavailable = errors.New("limiter unavailable")
 
 // Limiter leases send instants. Local and Redis pass the same suite.
@@ -39,14 +40,14 @@ type Limiter interface {
 	// The slots lie further apart while the service throttles key, as Observe told: Slots.Rate.
 	Lease(ctx context.Context, key string, rate float64, n int) (Slots, error)
 
-	// Observe tells that the service answered a message of key that was sent in a slot of stage, and
-	// whether the answer was throttling. It does not block: the next Lease takes the answers along.
+	// Observe tells the limiter that the service answered a message of key, sent in a slot of stage,
+	// and whether the answer was throttling. It does not block: the next Lease sends the answers.
 	Observe(key string, stage int64, throttled bool)
 
-	// Allow permits up to n uses of key within AllowFor from now, at rate (per second, > 0), as far
-	// as the Tolerance goes. granted may be 0; when it is less than n, wait says how long it takes
-	// until one more is granted. A key seen for the first time starts without a burst. Lease knows
-	// nothing of what Allow permitted.
+	// Allow permits up to n uses of key within AllowFor from now, at rate (uses per second, > 0) and
+	// within the Tolerance. granted may be 0. If it is less than n, wait is the time until one more is
+	// granted. A new key starts without a burst. Lease and Allow do not share their keys. Errors are
+	// those of Lease.
 	Allow(ctx context.Context, key string, rate float64, n int) (granted int, wait time.Duration, err error)
 }
 
@@ -56,11 +57,11 @@ type Slots struct {
 	Interval time.Duration // between consecutive instants
 	N        int
 	Wait     time.Duration // when N is 0: how long until an instant is free
-	// Rate is what the key may send at now, in messages per second: what Lease was asked for, or less
-	// while the service throttles.
+	// Rate is the rate of the key now, in messages per second: the one that Lease was asked for, or
+	// less while the service throttles.
 	Rate float64
-	// Stage is for Observe. It changes whenever the rate was cut, so that answers to messages sent at
-	// the rate before do not cut it again.
+	// Stage is for Observe. It changes when the rate is cut, so that answers to earlier messages do
+	// not cut the rate again.
 	Stage int64
 }
 
