@@ -20,10 +20,10 @@ import (
 //     country code but without + (234803...), or with the region's own international prefix
 //     (00..., 011...). Each must result in a valid number, since the reading is a guess.
 //
-// Everything else is a Fault. In particular, a number without + is never sent unchanged: the
-// platform would put the business's own country code before it, and a stranger would get the
-// message (docs/service.md#phone-numbers). Without a default region, 00 is refused too: its
-// meaning depends on the country where it is dialled.
+// Everything else is a Fault. A number without + is never sent unchanged: the platform would put
+// the business's own country code before it, and a stranger would get the message
+// (docs/service.md#phone-numbers). Without a default region, 00 is refused too: its meaning depends
+// on the country where it is dialled.
 type Phones struct {
 	level  string // one of the Validate constants
 	region string // ISO 3166, or ""
@@ -31,8 +31,8 @@ type Phones struct {
 	last   *numbering // the plan used last: most lists have numbers of one country
 }
 
-// NewPhones takes the level of validation ("" is ValidateValid) and the default region ("" is
-// none). An error names the setting.
+// NewPhones makes a Phones of a level of validation ("" is ValidateValid) and a default region, an
+// ISO 3166 alpha-2 code ("" is none). The error names the setting that is wrong.
 func NewPhones(validate, defaultRegion string) (*Phones, error) {
 	level, err := validateLevel(validate)
 	if err != nil {
@@ -52,7 +52,7 @@ func (p *Phones) Parse(cell string) (to string, key int64, fault *Fault) {
 	if s == "" {
 		return "", 0, &Fault{Kind: MissingPhone, Message: "the cell is empty; fill in the number or remove the row"}
 	}
-	// The fast path: nothing but + and digits.
+	// The usual case, checked first: only + and digits.
 	if s[0] == '+' {
 		if key := Key(s); key != 0 {
 			return p.international(s, s, key)
@@ -96,7 +96,7 @@ func (p *Phones) international(s, e164 string, key int64) (string, int64, *Fault
 	}
 	fits := plan.fits(national, p.level)
 	if !fits && plan.code == 52 && len(national) == 11 && national[0] == '1' {
-		// +52 1: Mexican mobiles were written so until 2019, and the platform's ids still have the 1.
+		// Mexican mobiles were written as +52 1 until 2019, and the platform's ids still have the 1.
 		fits = plan.fits(national[1:], p.level)
 	}
 	if fits {
@@ -217,15 +217,16 @@ func invalid(s, what, remedy string) *Fault {
 	return &Fault{Kind: InvalidPhone, Message: shown(s) + " " + what + "; " + remedy}
 }
 
+const retype = "type it again as + and digits"
+
 var (
 	scientific = regexp.MustCompile(`^[+-]?[0-9]+(?:[.,][0-9]*)?[eE][+-]?[0-9]+$`)
 	decimal    = regexp.MustCompile(`^\+?[0-9 ]+[.,]0{1,2}$`)
 )
 
-// damage finds what spreadsheets, word processors and forms do to numbers. Each case is a fault:
-// the lost digits cannot be known, and a guess would write to a stranger.
+// damage finds the changes that spreadsheets, word processors and forms make to numbers. Each is a
+// fault: lost digits cannot be restored, and with a guess a stranger would get the message.
 func damage(s string) *Fault {
-	const retype = "type it again as + and digits"
 	switch {
 	case len(s) > 64:
 		return invalid(s, "is longer than any phone number", "write one number to a row")
@@ -265,7 +266,6 @@ func damage(s string) *Fault {
 
 // strange describes a character that does not belong in a phone number.
 func strange(r rune) (what, remedy string) {
-	const retype = "type it again as + and digits"
 	named := func(kind string) string { return fmt.Sprintf("holds %s (U+%04X)", kind, r) }
 	switch {
 	case r == '\n' || r == '\r':

@@ -13,10 +13,10 @@ import (
 	"campaignd/internal/spelling"
 )
 
-// maxProblems is how many problems an audit names; further ones are only counted.
+// maxProblems is the most problems that an audit lists; it only counts further ones.
 const maxProblems = 100
 
-// AuditResult says whether a run's sum balances, and which rows are wrong.
+// AuditResult says whether the totals of a run agree with its rows, and which rows are wrong.
 type AuditResult struct {
 	Run      string `json:"run"`
 	Balanced bool   `json:"balanced"`
@@ -25,10 +25,10 @@ type AuditResult struct {
 	// Counted is the number of deliveries that were read.
 	Counted int64  `json:"counted"`
 	Totals  Totals `json:"totals"`
-	// Moving says that statuses changed while they were read. Their counts were then compared only
-	// in sum.
+	// Moving means that statuses changed while they were read. Only the sum of the totals was then
+	// compared, not each of them.
 	Moving bool `json:"moving"`
-	// Importing says that the import is unfinished: Rows are those of the list so far.
+	// Importing means that the import is unfinished: Rows counts the rows so far.
 	Importing bool `json:"importing,omitempty"`
 	// Problems has at most maxProblems entries; Found counts all.
 	Problems []Problem `json:"problems"`
@@ -42,9 +42,9 @@ type Problem struct {
 	What string `json:"what"`
 }
 
-// rereads is how often the list is read when its statuses differ from the totals although the
-// totals did not change. One reading may meet two moves in opposite directions, which the totals
-// before and after do not show; three readings in a row do not.
+// rereads is how often the list is read at most, if its statuses differ from the totals although
+// the totals did not change. Two rows may change their statuses in opposite directions during a
+// reading, which the totals do not show. That is not expected during three readings in a row.
 const rereads = 3
 
 // Audit checks that every row of the list has exactly one delivery with exactly one status
@@ -53,14 +53,14 @@ const rereads = 3
 //   - the totals add up to the rows of the list;
 //   - each row 1..N has one delivery, and no seq occurs twice;
 //   - the statuses counted over the rows are the totals;
-//   - no phone key has two deliveries that were not skipped;
+//   - no recipient has two deliveries that were not skipped;
 //   - each row's status agrees with what else is known of the row;
-//   - what the ledger itself can check (ReportLedger.Audit) holds.
+//   - ReportLedger.Audit finds nothing.
 //
 // It checks only the totals of rows that retention deleted (campaign.Retired).
 //
-// It may be called at any time, also while the run is imported or sends. An error means that the
-// ledger could not be read, not that the sum is wrong.
+// It may be called at any time, also while the run is imported or sent. An error means that the
+// ledger could not be read, not that the totals are wrong.
 func Audit(ctx context.Context, l campaign.ReportLedger, run campaign.Run) (*AuditResult, error) {
 	var reading *reading
 	for range rereads {
@@ -68,7 +68,7 @@ func Audit(ctx context.Context, l campaign.ReportLedger, run campaign.Run) (*Aud
 		if reading, err = read(ctx, l, run); err != nil {
 			return nil, fmt.Errorf("audit of run %s: %w", run.ID(), err)
 		}
-		if reading.moving || run.Retired.Rows > 0 || reading.statusesMatch() {
+		if reading.moving || run.Retired.Rows > 0 || reading.statuses.equal(reading.after) {
 			break
 		}
 	}
@@ -100,7 +100,7 @@ type reading struct {
 	found         int64
 }
 
-// keyRow is a phone key and the row that has it.
+// keyRow is the key of a recipient, and the row of the list.
 type keyRow struct{ key, row int64 }
 
 func read(ctx context.Context, l campaign.ReportLedger, run campaign.Run) (*reading, error) {
@@ -133,9 +133,7 @@ func read(ctx context.Context, l campaign.ReportLedger, run campaign.Run) (*read
 	if r.run.State == campaign.Importing {
 		r.rows = max(r.rows, r.counted) // rows were added since the run was read
 	}
-	for _, s := range campaign.Statuses {
-		r.moving = r.moving || r.before[s] != r.after[s]
-	}
+	r.moving = !r.before.equal(r.after)
 	return r, nil
 }
 
@@ -208,13 +206,8 @@ func shown(l *campaign.Line) campaign.Status {
 	return campaign.Accepted
 }
 
-func (r *reading) statusesMatch() bool {
-	for _, s := range campaign.Statuses {
-		if r.statuses[s] != r.after[s] {
-			return false
-		}
-	}
-	return true
+func (t Totals) equal(other Totals) bool {
+	return !slices.ContainsFunc(campaign.Statuses, func(s campaign.Status) bool { return t[s] != other[s] })
 }
 
 // compare compares the figures of the whole run with each other.
@@ -250,7 +243,7 @@ func (r *reading) compare() {
 
 func (r *reading) missing(from, to int64) {
 	if r.run.Retired.Rows > 0 {
-		return // retention deleted it, or others; the ledger's own audit counts them
+		return // retention deleted rows; the ledger's own audit counts them
 	}
 	if to == from+1 {
 		r.add(from, 0, "this row has no delivery")
@@ -266,8 +259,8 @@ func (r *reading) add(row, seq int64, format string, args ...any) {
 	}
 }
 
-// seqSet is a set of seqs, one bit each, in blocks of a segment's size, since seqs have gaps
-// between window groups.
+// seqSet is a set of seqs, one bit for each, in blocks of a segment's size: seqs have gaps between
+// segments.
 type seqSet map[int64]*[campaign.SegmentSize / 64]uint64
 
 // add reports whether seq is new.
