@@ -149,13 +149,7 @@ func (p *Preflight) Errors() []Finding { return p.level(LevelError) }
 func (p *Preflight) Warnings() []Finding { return p.level(LevelWarning) }
 
 func (p *Preflight) level(l Level) []Finding {
-	var out []Finding
-	for _, f := range p.Findings {
-		if f.Level == l {
-			out = append(out, f)
-		}
-	}
-	return out
+	return slices.DeleteFunc(slices.Clone(p.Findings), func(f Finding) bool { return f.Level != l })
 }
 
 // BadRows counts the rows with a fault of the list itself. It does not count the rows of recipients

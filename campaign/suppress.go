@@ -16,11 +16,12 @@ import (
 	"campaignd/recipients"
 )
 
+var everyScope = []Scope{ScopeMarketing, ScopeAll, ScopeUnreachable}
+
 // ParseScope reads the name of a scope.
 func ParseScope(s string) (Scope, error) {
-	switch scope := Scope(s); scope {
-	case ScopeMarketing, ScopeAll, ScopeUnreachable:
-		return scope, nil
+	if slices.Contains(everyScope, Scope(s)) {
+		return Scope(s), nil
 	}
 	return "", fmt.Errorf("scope %q is unknown; give marketing, all or unreachable", s)
 }
@@ -60,7 +61,7 @@ func ParseSuppressions(numbers []string, scope Scope, now time.Time) ([]Suppress
 func LiftSuppressions(ctx context.Context, l SuppressionLedger, numbers []string, scope Scope) (lifted, absent int, err error) {
 	scopes := []Scope{scope}
 	if scope == "" {
-		scopes = []Scope{ScopeMarketing, ScopeAll, ScopeUnreachable}
+		scopes = everyScope
 	}
 	typed, err := ParseSuppressions(numbers, scopes[0], time.Now())
 	if err != nil {

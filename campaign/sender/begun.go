@@ -35,12 +35,7 @@ func (b *begunSegments) of(no campaign.RunNo, connection string) (free, own bool
 func (e *Engine) watchBegun(ctx context.Context) {
 	for ctx.Err() == nil {
 		e.readBegun(ctx)
-		t := time.NewTimer(e.o.Jitter("begun", begunEvery))
-		select {
-		case <-ctx.Done():
-		case <-t.C:
-		}
-		t.Stop()
+		sleep(ctx, e.o.Jitter("begun", begunEvery))
 	}
 }
 

@@ -65,12 +65,8 @@ func EndCancelled(ctx context.Context, l Ledger, no campaign.RunNo, o Options) (
 		if more {
 			wait = 0
 		}
-		t := time.NewTimer(wait)
-		select {
-		case <-ctx.Done():
-			t.Stop()
-			return run, nil
-		case <-t.C:
+		if sleep(ctx, wait); ctx.Err() != nil {
+			return run, nil //nolint:nilerr // the end of ctx is no error here
 		}
 	}
 }

@@ -201,12 +201,7 @@ func (e *Engine) debounce(ctx context.Context, whose string, poke signal) {
 	if d <= 0 {
 		return
 	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-	case <-t.C:
-	}
+	sleep(ctx, d)
 	select {
 	case <-poke:
 	default:

@@ -195,14 +195,7 @@ func (p *poster) await(ctx context.Context, d time.Duration) {
 	}
 }
 
-func (p *poster) sleep(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(p.number.jitter("slot", d))
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-	case <-t.C:
-	}
-}
+func (p *poster) sleep(ctx context.Context, d time.Duration) { sleep(ctx, p.number.jitter("slot", d)) }
 
 // send makes the one POST of an attempt, hands the result to the recorder, and applies what the
 // answer tells about more than this recipient (learn).

@@ -151,14 +151,8 @@ func (r *recorder) linger() bool {
 
 // collect moves results that were put to batch, up to the most of one transaction.
 func (r *recorder) collect(batch []unwritten) []unwritten {
-	for len(batch) < r.most() {
-		select {
-		case s := <-r.in:
-			batch = append(batch, s)
-			continue
-		default:
-		}
-		break
+	for len(batch) < r.most() && len(r.in) > 0 { // no other goroutine receives
+		batch = append(batch, <-r.in)
 	}
 	r.waiting.Add(-int64(len(batch)))
 	return batch
@@ -198,12 +192,7 @@ func (r *recorder) write(batch []unwritten) {
 			said = why
 			r.o.Log.Error("results cannot be written: trying again until they can", "results", len(rs), "err", err)
 		}
-		t := time.NewTimer(r.o.Jitter("record", wait))
-		select {
-		case <-t.C:
-		case <-r.facts.Done():
-		}
-		t.Stop()
+		sleep(r.facts, r.o.Jitter("record", wait))
 		wait = min(2*wait, 2*time.Second)
 	}
 	if said != "" {

@@ -29,12 +29,8 @@ func (w *renewer) keep(segments []*segment) {
 func (w *renewer) run(ctx context.Context) {
 	said := ""
 	for {
-		t := time.NewTimer(w.number.jitter("renew", w.e.o.Lease/3))
-		select {
-		case <-ctx.Done():
-			t.Stop()
+		if sleep(ctx, w.number.jitter("renew", w.e.o.Lease/3)); ctx.Err() != nil {
 			return
-		case <-t.C:
 		}
 		asked, err := w.renew(ctx)
 		switch {
