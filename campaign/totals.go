@@ -7,23 +7,14 @@ import (
 
 	"campaignd/internal/messaging"
 	"campaignd/internal/spelling"
+	"campaignd/throttle"
 )
 
-// defaultPace is the pace of a number without configuration, in messages per second: f x (R -
-// inbound) (docs/limits.md#pace). R is what the service tells, else 80. inbound is 5 % of R, or 30
-// % when the number is also used in the platform's business app. f is 0.90 up to 100/s and 0.95
-// from 500/s. It is rounded to a ten-thousandth.
+// defaultPace is the pace of a number without configuration, in messages per second
+// (docs/limits.md#pace), rounded to a ten-thousandth.
 func defaultPace(n messaging.Number) float64 {
-	const standard, coexistence = 80.0, 20.0
-	rate, inbound := n.Throughput, 0.05
-	if rate <= 0 {
-		rate = standard
-	}
-	if n.Coexistence {
-		rate, inbound = min(rate, coexistence), 0.30
-	}
-	f := 0.90 + 0.05*min(1, max(0, (rate-100)/400))
-	return math.Round(f*rate*(1-inbound)*1e4) / 1e4
+	pace := throttle.Number{Limit: n.Throughput, Level: n.Level, Coexistence: n.Coexistence}.Pace()
+	return math.Round(pace.Rate*1e4) / 1e4
 }
 
 // totals adds the findings that follow from the counts.

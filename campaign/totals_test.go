@@ -37,8 +37,8 @@ func TestDefaultPaceFollowsItsFormula(t *testing.T) {
 		{300, false, 263.625}, // 0.925 half-way
 		{500, false, 451.25},  // 0.95 from 500/s
 		{1000, false, 902.5},
-		{0, true, 12.6}, // 0.90 x 20 x 0.70
-		{80, true, 12.6},
+		{0, true, 12.6},  // 0.90 x 20 x 0.70
+		{20, true, 12.6}, // the client of the service tells no coexistence number above 20/s
 		{10, true, 6.3},
 	} {
 		n := messaging.Number{Throughput: c.throughput, Coexistence: c.coexistence}
