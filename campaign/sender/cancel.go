@@ -14,15 +14,15 @@ import (
 const (
 	// seizeAfter is how long a cancelled run waits for the owners of its segments. A living owner
 	// obeys within a second and then awaits its posts; a dead one never does. The rest of the 5 s
-	// within which a run is cancelled is for dropping.
+	// within which a run is cancelled is for skipping.
 	seizeAfter = 3 * time.Second
-	// dropAtOnce is the most segments of a cancelled run that one claim takes, and dropFor the longest
+	// skipAtOnce is the most segments of a cancelled run that one claim takes, and skipFor the longest
 	// time that the other runs wait meanwhile.
-	dropAtOnce = 8
-	dropFor    = 300 * time.Millisecond
+	skipAtOnce = 8
+	skipFor    = 300 * time.Millisecond
 )
 
-// canceller drops what is queued of the runs that are to be cancelled. It needs neither their
+// canceller skips what is queued of the runs that are to be cancelled. It needs neither their
 // definition nor a connection, so it also ends runs that this version cannot send.
 type canceller struct {
 	ledger Ledger
@@ -49,7 +49,7 @@ func EndCancelled(ctx context.Context, l Ledger, no campaign.RunNo, o Options) (
 		if err != nil || run.State.Ended() || run.Wanted != campaign.WantCancel {
 			return run, err
 		}
-		more, err := c.drop(ctx, run)
+		more, err := c.skipQueued(ctx, run)
 		if err == nil && !more {
 			if _, err = l.FinishRuns(ctx); err != nil {
 				err = fmt.Errorf("finish runs: %w", err)
@@ -71,10 +71,10 @@ func EndCancelled(ctx context.Context, l Ledger, no campaign.RunNo, o Options) (
 	}
 }
 
-// drop drops segments of a run for at most dropFor. It reports whether it stopped before it had
+// skipQueued skips the segments of a run for at most skipFor. It reports whether it stopped before it had
 // looked at all of them. Segments under another owner's lease are left to that owner for
 // seizeAfter, then taken over.
-func (c *canceller) drop(ctx context.Context, s campaign.Run) (more bool, err error) {
+func (c *canceller) skipQueued(ctx context.Context, s campaign.Run) (more bool, err error) {
 	now := time.Now()
 	if c.since[s.No].IsZero() {
 		c.since[s.No] = now
@@ -86,29 +86,29 @@ func (c *canceller) drop(ctx context.Context, s campaign.Run) (more bool, err er
 			return false, fmt.Errorf("cancel %s: %w", s.ID(), err)
 		}
 	}
-	claim := campaign.Claim{Owner: c.owner, Runs: []campaign.RunNo{s.No}, Cancelled: true, Max: dropAtOnce, Lease: c.lease,
+	claim := campaign.Claim{Owner: c.owner, Runs: []campaign.RunNo{s.No}, Cancelled: true, Max: skipAtOnce, Lease: c.lease,
 		Seize: now.Sub(c.since[s.No]) >= seizeAfter}
-	for time.Since(now) < dropFor {
+	for time.Since(now) < skipFor {
 		leases, err := c.ledger.Claim(ctx, claim)
 		if err != nil {
 			return false, fmt.Errorf("claim what %s has queued: %w", s.ID(), err)
 		}
 		for i, l := range leases {
-			if err := c.dropSegment(ctx, l); err != nil && !errors.Is(err, campaign.ErrFenced) {
+			if err := c.skipSegment(ctx, l); err != nil && !errors.Is(err, campaign.ErrFenced) {
 				c.handBack(ctx, leases[i:])
-				return false, fmt.Errorf("drop what %s has queued: %w", s.ID(), err)
+				return false, fmt.Errorf("skip what %s has queued: %w", s.ID(), err)
 			}
 		}
-		if len(leases) < dropAtOnce {
+		if len(leases) < skipAtOnce {
 			return false, nil
 		}
 	}
 	return true, nil
 }
 
-// dropSegment ends a segment. Its doubts become unknown at once: nobody sends them again by policy,
+// skipSegment ends a segment. Its doubts become unknown at once: nobody sends them again by policy,
 // and a webhook can still prove them sent.
-func (c *canceller) dropSegment(ctx context.Context, l campaign.Lease) error {
+func (c *canceller) skipSegment(ctx context.Context, l campaign.Lease) error {
 	now := time.Now()
 	if l.Mark > l.Lo || l.Recovered {
 		if _, err := c.ledger.Recover(ctx, l, now); err != nil {
@@ -126,9 +126,9 @@ func (c *canceller) dropSegment(ctx context.Context, l campaign.Lease) error {
 	return err
 }
 
-// handBack releases segments that could not be dropped, so that they can be claimed again at once.
+// handBack releases segments that could not be skipped, so that they can be claimed again at once.
 func (c *canceller) handBack(ctx context.Context, leases []campaign.Lease) {
-	// Also when ctx has ended, since that may be why they were not dropped.
+	// Also when ctx has ended, since that may be why they were not skipped.
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), stopBudget)
 	defer stop()
 	for _, l := range leases {
@@ -138,11 +138,11 @@ func (c *canceller) handBack(ctx context.Context, leases []campaign.Lease) {
 	}
 }
 
-// dropCancelled drops what is queued of the runs that are to be cancelled, and ends those that have
+// skipCancelled skips what is queued of the runs that are to be cancelled, and ends those that have
 // nothing left.
-func (e *Engine) dropCancelled(ctx context.Context, runs []campaign.Run) error {
+func (e *Engine) skipCancelled(ctx context.Context, runs []campaign.Run) error {
 	for _, s := range runs {
-		more, err := e.cancel.drop(ctx, s)
+		more, err := e.cancel.skipQueued(ctx, s)
 		if err != nil {
 			return err
 		}

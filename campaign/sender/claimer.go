@@ -92,7 +92,7 @@ func (c *claimer) wants(runs []*run, now time.Time, rate float64) (w wanted) {
 	sum, left := 0, 0.0
 	stopped := make(map[*run]bool, len(runs))
 	for _, r := range runs {
-		stopped[r] = r.dropping.Load() == nil && (c.waits.heldLong(r, now) || c.waits.long(r, now))
+		stopped[r] = r.skipping.Load() == nil && (c.waits.heldLong(r, now) || c.waits.long(r, now))
 	}
 	for _, s := range c.segments {
 		if !s.exhausted() && !s.lost.Load() {

@@ -73,7 +73,7 @@ func (p *planner) sendable(now time.Time) map[*run]int {
 		if !p.postable(s, now) {
 			continue
 		}
-		if !s.exhausted() && s.run.dropping.Load() == nil { // fresh deliveries of a dropping run are not sent
+		if !s.exhausted() && s.run.skipping.Load() == nil { // the fresh deliveries of a run whose rest is skipped are not sent
 			count[s.run] += int(s.lease.Hi - s.lease.Mark)
 		}
 		if s.dueBy(now) {
@@ -100,7 +100,7 @@ func (p *planner) postable(s *segment, now time.Time) bool {
 // canSend reports whether the run has something to post now.
 func (p *planner) canSend(r *run, now time.Time) bool {
 	return slices.ContainsFunc(p.claimer.segments, func(s *segment) bool {
-		fresh := !s.exhausted() && r.dropping.Load() == nil // fresh deliveries of a dropping run are not sent
+		fresh := !s.exhausted() && r.skipping.Load() == nil // the fresh deliveries of a run whose rest is skipped are not sent
 		return s.run == r && (fresh || s.dueBy(now)) && p.postable(s, now)
 	})
 }
@@ -132,7 +132,7 @@ func (p *planner) draft(ctx context.Context, s *segment, now time.Time, n int) (
 		}
 		d.Retries = due
 	}
-	if fresh := n - len(d.Retries); fresh > 0 && !s.exhausted() && s.run.dropping.Load() == nil {
+	if fresh := n - len(d.Retries); fresh > 0 && !s.exhausted() && s.run.skipping.Load() == nil {
 		if len(s.buf) == 0 {
 			rows, err := p.e.ledger.Deliveries(ctx, s.lease.Run, s.lease.Mark, min(s.lease.Hi, s.lease.Mark+readAhead))
 			if err != nil {

@@ -127,7 +127,7 @@ func TestRunsOfANumberShareItsGroups(t *testing.T) {
 		{"an odd group", 3, nil, []string{"2:2 1:1", "1:2 2:1"}},
 		{"one delivery", 1, nil, []string{"2:1", "1:1"}},
 		{"one is held", 8, func(first, _ *segment) { first.run.paused.Store(true) }, []string{"2:8", "2:8"}},
-		{"one is dropped", 8, func(_, second *segment) { second.run.drop(campaign.OverLimit) }, []string{"1:8", "1:8"}},
+		{"one is skipped", 8, func(_, second *segment) { second.run.skipRest(campaign.OverLimit) }, []string{"1:8", "1:8"}},
 		{"one ends", 8, func(_, second *segment) { second.lease.Hi = second.lease.Mark + 1 }, []string{"2:1 1:7", "1:7 2:1"}},
 		{"a lease runs out", 8, func(first, _ *segment) { first.until.Store(time.Now().Add(3 * time.Second).UnixNano()) },
 			[]string{"2:8", "2:8"}},

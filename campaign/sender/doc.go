@@ -13,7 +13,7 @@
 //	           ▲                                         │ the next slot of the limiter
 //	poster     │                                         ▼
 //	           │                                         POST ── classify the answer
-//	claimer    park, drop, resolve                       │
+//	claimer    park, skip, resolve                       │
 //	recorder   └─────────────────────── Record(results) ◄┘
 //
 // A delivery is posted only after the sender knows that its intent is committed. No attempt is

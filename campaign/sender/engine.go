@@ -252,7 +252,7 @@ func (e *Engine) refresh(ctx context.Context, start func(*worker)) error {
 	e.mu.Lock()
 	for _, s := range cancelled { // also in the segments that this process still owns
 		if r := e.runs[s.No]; r != nil {
-			r.drop(campaign.RunCancelled)
+			r.skipRest(campaign.RunCancelled)
 		}
 	}
 	maps.DeleteFunc(e.runs, func(_ campaign.RunNo, r *run) bool { return !slices.Contains(active, r) })
@@ -272,7 +272,7 @@ func (e *Engine) refresh(ctx context.Context, start func(*worker)) error {
 	for _, w := range fresh {
 		start(w)
 	}
-	return e.dropCancelled(ctx, cancelled)
+	return e.skipCancelled(ctx, cancelled)
 }
 
 // finish ends the runs that have nothing left to do.

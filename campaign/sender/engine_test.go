@@ -24,7 +24,7 @@ type runsLedger struct {
 	states  []string
 	moves   bool
 	err     error                       // of SetState
-	dropped []campaign.RunNo            // the runs of claims for those to be cancelled
+	skipped []campaign.RunNo            // the runs of claims for those to be cancelled
 	reads   func(context.Context) error // of Runs; nil: it answers
 
 	mu    sync.Mutex
@@ -51,7 +51,7 @@ func (l *runsLedger) Runs(ctx context.Context, w campaign.RunFilter) ([]campaign
 
 func (l *runsLedger) Claim(_ context.Context, c campaign.Claim) ([]campaign.Lease, error) {
 	if c.Cancelled {
-		l.dropped = append(l.dropped, c.Runs...)
+		l.skipped = append(l.skipped, c.Runs...)
 	}
 	return nil, nil
 }
@@ -101,7 +101,7 @@ func TestARunMovesToWhatItsOperatorWants(t *testing.T) {
 		moves  bool
 		want   string
 		active bool
-		drops  bool
+		skips  bool
 	}{
 		{campaign.Importing, campaign.WantPause, true, "", false, false},
 		{campaign.Importing, campaign.WantCancel, true, cancel, false, true},
@@ -133,8 +133,8 @@ func TestARunMovesToWhatItsOperatorWants(t *testing.T) {
 		if !slices.Equal(l.states, want) || len(e.runs) == 1 != tt.active {
 			t.Errorf("%s, wanted %s: %q, %d active, want %q, active: %v", tt.state, tt.wanted, l.states, len(e.runs), want, tt.active)
 		}
-		if dropped := len(l.dropped) == 1; dropped != tt.drops {
-			t.Errorf("%s, wanted %s: dropped: %v, want %v", tt.state, tt.wanted, dropped, tt.drops)
+		if skipped := len(l.skipped) == 1; skipped != tt.skips {
+			t.Errorf("%s, wanted %s: skipped: %v, want %v", tt.state, tt.wanted, skipped, tt.skips)
 		}
 		said := strings.Contains(log.String(), `msg="run paused" run=sale-1 reason=operator`)
 		if said != (tt.want == pause && tt.moves) {
@@ -204,8 +204,8 @@ func TestARunThatCannotBePreparedStaysAsItIs(t *testing.T) {
 		t.Errorf("states %q, %d lines, want none, and one line:\n%s", l.states, n, log)
 	}
 	l.runs[0].Wanted = campaign.WantCancel
-	if err := e.refresh(t.Context(), func(*worker) {}); err != nil || !slices.Equal(l.dropped, []campaign.RunNo{2}) {
-		t.Errorf("after cancel: %v, dropped %v, want no error and the second run", err, l.dropped)
+	if err := e.refresh(t.Context(), func(*worker) {}); err != nil || !slices.Equal(l.skipped, []campaign.RunNo{2}) {
+		t.Errorf("after cancel: %v, skipped %v, want no error and the second run", err, l.skipped)
 	}
 }
 

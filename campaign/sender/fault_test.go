@@ -125,7 +125,7 @@ func TestAStopOfARunIsWrittenAlthoughItFailsAtFirst(t *testing.T) {
 	}{
 		{"pause", "SetState", campaign.Running, campaign.WantPause, "pause sale-1: connection refused", campaign.Paused, 0},
 		{"cancel what is paused", "SetState", campaign.Paused, campaign.WantCancel, "cancel sale-1: connection refused", campaign.Ready, 20},
-		{"cancel", "SkipQueued", campaign.Running, campaign.WantCancel, "drop what sale-1 has queued: connection refused", campaign.Running, 20},
+		{"cancel", "SkipQueued", campaign.Running, campaign.WantCancel, "skip what sale-1 has queued: connection refused", campaign.Running, 20},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

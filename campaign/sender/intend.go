@@ -102,7 +102,7 @@ func (p *planner) admit(d draft, g campaign.Granted, began time.Time) (attempts 
 		return nil
 	}
 	if g.OverBudget {
-		s.run.drop(campaign.OverLimit) // also when an earlier process has used the budget up
+		s.run.skipRest(campaign.OverLimit) // also when an earlier process has used the budget up
 	}
 	if g.Denied || g.Limit.By != "" { // retries may be among what was not granted
 		again([]draft{d}, began)
@@ -110,7 +110,7 @@ func (p *planner) admit(d draft, g campaign.Granted, began time.Time) (attempts 
 	switch {
 	case g.HeldBy.Scope != "":
 		p.e.holds.learn(g.HeldBy, time.Now())
-	case g.Limit.By == campaign.LimitWindow: // tend gives the segment back, or drops what has expired
+	case g.Limit.By == campaign.LimitWindow: // tend gives the segment back, or skips what has expired
 		p.e.Poke()
 	case g.Limit.By != "":
 		p.waits.begin(s.run, g.Limit, time.Now())

@@ -23,7 +23,7 @@ const moveGain = 5 * time.Second
 // ("": any), and why.
 func (c *claimer) leaves(s *segment, now time.Time) (to, why string, leaves bool) {
 	r := s.run
-	if !r.move || len(r.connections) < 2 || s.dropped || s.lease.Connection == "" || s.lease.Bound != "" ||
+	if !r.move || len(r.connections) < 2 || s.skipped || s.lease.Connection == "" || s.lease.Bound != "" ||
 		now.Sub(s.taken) < moveIdle { // else it could move to and fro
 		return "", "", false
 	}

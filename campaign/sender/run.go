@@ -31,7 +31,7 @@ type run struct {
 
 	assets   atomic.Pointer[[]campaign.Asset]    // the uploaded header of each connection
 	shared   atomic.Pointer[terms]               // as of the last look at the runs
-	dropping atomic.Pointer[campaign.SkipReason] // what is queued becomes skipped for this reason
+	skipping atomic.Pointer[campaign.SkipReason] // what is queued becomes skipped for this reason
 	paused   atomic.Bool                         // by refusals, or the ledger said so; no attempt of it is posted any more
 	breaker  breaker
 }
@@ -70,7 +70,7 @@ func compile(s campaign.Run) (*run, error) {
 func (r *run) observe(s campaign.Run) {
 	r.paused.Store(false) // it is Ready or Running in the ledger: an operator or a webhook resumed it
 	if r.expired(time.Now()) {
-		r.drop(campaign.Expired)
+		r.skipRest(campaign.Expired)
 	}
 }
 
@@ -93,12 +93,12 @@ func (r *run) expired(now time.Time) bool {
 	return r.notAfter > 0 && now.Sub(r.started) >= r.notAfter
 }
 
-func (r *run) drop(reason campaign.SkipReason) { r.dropping.Store(&reason) }
+func (r *run) skipRest(reason campaign.SkipReason) { r.skipping.Store(&reason) }
 
 // over reports whether granted attempts must not be posted any more: the run was cancelled, or its
 // time is up. Attempts that were granted within max_messages still go out.
 func (r *run) over() bool {
-	reason := r.dropping.Load()
+	reason := r.skipping.Load()
 	return reason != nil && *reason != campaign.OverLimit
 }
 

@@ -71,19 +71,19 @@ func TestARunIsOverWhenItIsCancelledOrItsTimeIsUp(t *testing.T) {
 			r.paused.Store(true)
 			r.observe(campaign.Run{Wanted: tt.wanted})
 			var got campaign.SkipReason
-			if reason := r.dropping.Load(); reason != nil {
+			if reason := r.skipping.Load(); reason != nil {
 				got = *reason
 			}
 			if got != tt.want || r.over() != (tt.want != "") || r.paused.Load() {
-				t.Errorf("%v of %v, wanted %s: dropped for %q, over %v, paused %v, want %q, %v, false", tt.age, tt.notAfter, tt.wanted, got, r.over(),
+				t.Errorf("%v of %v, wanted %s: skipped for %q, over %v, paused %v, want %q, %v, false", tt.age, tt.notAfter, tt.wanted, got, r.over(),
 					r.paused.Load(), tt.want, tt.want != "")
 			}
 		}
 		r := &run{}
-		if r.drop(campaign.RunCancelled); !r.over() {
+		if r.skipRest(campaign.RunCancelled); !r.over() {
 			t.Errorf("a cancelled run is over: %v, want true", r.over())
 		}
-		r.drop(campaign.OverLimit)
+		r.skipRest(campaign.OverLimit)
 		if r.over() {
 			t.Error("a run that is over its budget is over, want what was granted to go out")
 		}
@@ -144,10 +144,10 @@ func TestEachAnswerToAnIntentIsObeyed(t *testing.T) {
 				t.Errorf("attempts %q, mark %d, %d read ahead, %d pending, want %q, %d, %d, %d", attempts, s.lease.Mark, len(s.buf), s.pending.Load(),
 					tt.attempts, tt.mark, tt.left, len(got))
 			}
-			reason := r.dropping.Load()
+			reason := r.skipping.Load()
 			if s.lost.Load() != tt.lost || r.paused.Load() != tt.paused || (reason != nil) != tt.over ||
 				reason != nil && *reason != campaign.OverLimit {
-				t.Errorf("lost %v, paused %v, dropped %v, want %v, %v, %v", s.lost.Load(), r.paused.Load(), reason, tt.lost, tt.paused, tt.over)
+				t.Errorf("lost %v, paused %v, skipped %v, want %v, %v, %v", s.lost.Load(), r.paused.Load(), reason, tt.lost, tt.paused, tt.over)
 			}
 			if due := s.dueBy(began); due != tt.again || len(e.poke) != tt.poked || w.number.counts.skipped.Load() != tt.skipped {
 				t.Errorf("due again %v, poked %d, %d skipped, want %v, %d, %d", due, len(e.poke), w.number.counts.skipped.Load(), tt.again, tt.poked,

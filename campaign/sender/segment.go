@@ -16,7 +16,7 @@ type segment struct {
 	taken   time.Time           // when that was
 	lease   campaign.Lease      // with the mark as it is now
 	buf     []campaign.Delivery // read ahead: the deliveries from lease.Mark on, in order
-	dropped bool                // what was queued has been dropped
+	skipped bool                // what was queued has been skipped
 	leaving bool                // it goes to another connection when nothing of it is in flight
 	checked time.Time           // when deferred deliveries were last looked for
 

@@ -42,8 +42,8 @@ type regression struct {
 var regressions = []regression{
 	{212, "a cancelled run went on posting what a held number had left over", false},
 	{519, "what a held number had left over was posted after the window had closed", false},
-	{570, "who may have been sent an earlier attempt was dropped as skipped", false},
-	{674, "a retry that came in while a run was dropped kept it open for ever", false},
+	{570, "who may have been sent an earlier attempt was counted as skipped", false},
+	{674, "a retry that came in while the rest of a run was skipped kept it open for ever", false},
 	{693, "a run with a rate of its own caught up after its number was held", false},
 	{279, "a retry and a first intent that were skipped together stopped their run for good", true},
 }

@@ -10,7 +10,7 @@ import (
 	"campaignd/campaign"
 )
 
-// tend gives back segments that are lost, held, closed, dropped or finished.
+// tend gives back segments that are lost, held, closed, skipped or finished.
 func (c *claimer) tend(ctx context.Context, runs []*run, now time.Time) error {
 	changed := false
 	for i := 0; i < len(c.segments); i++ {
@@ -44,16 +44,16 @@ func (c *claimer) tendOne(ctx context.Context, s *segment, active bool, now time
 	if s.lost.Load() {
 		return s.pending.Load() == 0, nil
 	}
-	// Once more if a result that may be retried came in: its post was in flight during the first Drop.
-	if reason := s.run.dropping.Load(); reason != nil && (!s.dropped || s.run.over() && s.nextDue.Load() != 0) {
+	// Once more if a result that may be retried came in: its post was in flight during the first SkipQueued.
+	if reason := s.run.skipping.Load(); reason != nil && (!s.skipped || s.run.over() && s.nextDue.Load() != 0) {
 		if s.run.over() { // else retries of what the budget has counted are left
 			s.nextDue.Store(0)
 		}
 		n, err := c.e.ledger.SkipQueued(ctx, s.lease, *reason)
 		if err != nil {
-			return false, fmt.Errorf("drop what is queued: %w", err)
+			return false, fmt.Errorf("skip what is queued: %w", err)
 		}
-		s.dropped, s.buf = true, nil
+		s.skipped, s.buf = true, nil
 		s.lease.Mark = s.lease.Hi
 		c.number.counts.skipped.Add(int64(n))
 	}
@@ -65,12 +65,12 @@ func (c *claimer) tendOne(ctx context.Context, s *segment, active bool, now time
 	switch {
 	case s.run.paused.Load() || !active:
 		wake = now
-	case !opens.IsZero() && (!s.dropped || !s.run.over()):
+	case !opens.IsZero() && (!s.skipped || !s.run.over()):
 		wake = opens
 		c.lanes.limitBy(s.run, campaign.Limit{By: campaign.LimitWindow, Until: opens,
 			Detail: "outside the sending window until " + opens.UTC().Format(time.RFC3339)})
 	case s.exhausted() && !s.dueSoon(now):
-	case s.lease.Connection == "" && len(s.run.connections) > 1 && !s.dropped && (c.waits.heldLong(s.run, now) || c.waits.long(s.run, now)):
+	case s.lease.Connection == "" && len(s.run.connections) > 1 && !s.skipped && (c.waits.heldLong(s.run, now) || c.waits.long(s.run, now)):
 		wake = now.Add(campaign.BriefPark) // another connection of the run can send it
 	default:
 		return c.move(ctx, s, now)

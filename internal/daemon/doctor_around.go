@@ -66,7 +66,7 @@ func checkRedis(ctx context.Context, cfg *Config) []Check {
 		return []Check{fail(name, "check redis in the configuration, and that it runs", err)}
 	}
 	defer r.Close()
-	f, err := r.Facts(ctx)
+	f, err := r.Diagnose(ctx)
 	switch {
 	case err != nil:
 		return []Check{fail(name, "check redis in the configuration, and that it runs", err)}

@@ -15,11 +15,11 @@ import (
 type Message struct {
 	Type      campaign.NotificationKind `json:"type"`
 	Timestamp time.Time                 `json:"timestamp"` // of the event, not of the try
-	Data      Facts                     `json:"data"`
+	Data      Data                      `json:"data"`
 }
 
-// Facts are what a notification tells. A fact that its kind does not have is left out.
-type Facts struct {
+// Data is what a notification tells. A field that its kind does not have is left out.
+type Data struct {
 	Text     string           `json:"text"` // one sentence
 	Run      string           `json:"run,omitempty"`
 	Campaign string           `json:"campaign,omitempty"`
@@ -31,7 +31,7 @@ type Facts struct {
 
 // body writes a notification in a format.
 func body(format string, n campaign.Notification, totals map[string]int64) (string, error) {
-	f := Facts{Campaign: n.Campaign, Subject: n.Subject, Reason: n.Reason, Detail: n.Detail, Totals: totals}
+	f := Data{Campaign: n.Campaign, Subject: n.Subject, Reason: n.Reason, Detail: n.Detail, Totals: totals}
 	if n.Run != 0 {
 		f.Run = campaign.Run{No: n.Run, Campaign: n.Campaign}.ID()
 	}
@@ -47,7 +47,7 @@ func body(format string, n campaign.Notification, totals map[string]int64) (stri
 }
 
 // sentence is the text of a notification for people.
-func sentence(n campaign.Notification, f Facts) string {
+func sentence(n campaign.Notification, f Data) string {
 	because := ""
 	if n.Detail != "" {
 		because = ": " + n.Detail

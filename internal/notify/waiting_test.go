@@ -35,7 +35,7 @@ func TestARunSettlesWhenNoStatusIsOpen(t *testing.T) {
 		if r.tries() != 1 || json.Unmarshal([]byte(r.bodies[0]), &got) != nil {
 			t.Fatalf("got %d requests with %q, want one with JSON", r.tries(), r.bodies)
 		}
-		want := Facts{Text: "spring-7 is settled (5 delivered)", Run: "spring-7", Campaign: "spring"}
+		want := Data{Text: "spring-7 is settled (5 delivered)", Run: "spring-7", Campaign: "spring"}
 		if got.Type != campaign.NotifyRunSettled || !got.Timestamp.Equal(began) || got.Data.Text != want.Text || got.Data.Run != want.Run ||
 			got.Data.Totals["delivered"] != 5 {
 			t.Errorf("got %+v, want %+v at %s", got, want, began)

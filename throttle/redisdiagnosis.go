@@ -2,8 +2,8 @@ package throttle
 
 import "context"
 
-// RedisFacts are what a diagnosis asks of a Redis.
-type RedisFacts struct {
+// RedisDiagnosis is what `campaignd doctor` tells of a Redis.
+type RedisDiagnosis struct {
 	Version string
 	// Policy is its maxmemory-policy, "" if it does not tell it.
 	Policy string
@@ -11,11 +11,11 @@ type RedisFacts struct {
 	Persistent bool
 }
 
-// Facts asks the server about itself.
-func (r *Redis) Facts(ctx context.Context) (RedisFacts, error) {
+// Diagnose asks the server about itself.
+func (r *Redis) Diagnose(ctx context.Context) (RedisDiagnosis, error) {
 	reply, err := r.server.do(ctx, "info")
 	text, _ := reply.(string)
-	return RedisFacts{
+	return RedisDiagnosis{
 		Version: infoField(text, "redis_version"), Policy: infoField(text, "maxmemory_policy"), Persistent: infoField(text, "aof_enabled") == "1",
 	}, err
 }
