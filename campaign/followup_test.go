@@ -83,6 +83,18 @@ func follow(l *fixedRows, run campaign.Run, where ...string) (campaign.FollowedU
 	return campaign.StartFollowUp(context.Background(), in)
 }
 
+// A commit whose result was lost may have written the rows. They are not written again.
+func TestAFollowUpRunHasEachRowOnceAfterAnUnknownCommit(t *testing.T) {
+	for _, written := range []bool{true, false} {
+		l, parent := endedRun(t, "", campaign.Line{Status: campaign.Failed}, campaign.Line{Status: campaign.Failed})
+		l.Ledger = &unsure{Ledger: l.Ledger, unknown: 1, written: written}
+		got, err := follow(l, parent, "failed")
+		if err != nil || got.Run.Rows != 2 || got.Run.State != campaign.Ready {
+			t.Errorf("written %v: got %d rows, %s, %v, want 2 rows and ready", written, got.Run.Rows, got.Run.State, err)
+		}
+	}
+}
+
 // A segment is sent over one connection: a follow-up of one segment would leave the others idle.
 func TestAFollowUpSpreadsLikeALaunch(t *testing.T) {
 	outcomes := make([]campaign.Line, 300)
