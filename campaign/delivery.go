@@ -17,8 +17,8 @@ const (
 	Read      Status = "read"      // a webhook said so
 	Failed    Status = "failed"    // a webhook said so, and neither delivered nor read is known
 	Refused   Status = "refused"   // the service refused it for good: definitely not sent
-	Skipped   Status = "skipped"   // never posted, for a SkipReason
-	Unknown   Status = "unknown"   // a doubt whose window ended without proof
+	Skipped   Status = "skipped"   // not sent, for a SkipReason: never posted, or refused for now each time
+	Unknown   Status = "unknown"   // may have been sent, and nothing but a late event or answer can tell
 )
 
 // Statuses lists every Status in the order of reports.
@@ -49,7 +49,7 @@ type Delivery struct {
 	Note string
 }
 
-// SkipReason is why a delivery is never posted. The list is closed. Each reason has a sentence
+// SkipReason is why a delivery is not sent. The list is closed. Each reason has a sentence
 // (Sentence) and is a metric label.
 type SkipReason string
 

@@ -30,9 +30,10 @@ type Launch struct {
 	Tell func(UploadProgress)
 }
 
-// Launch uploads a campaign and its list of up to 8 GiB. It returns when the list is imported; that
-// takes minutes for millions of rows. The upload of a list of more than 16 MiB goes on after its
-// connection broke (UploadList). After an error, repeat the call: it continues the same run.
+// Launch uploads a campaign and its list of up to 8 GiB (4 GiB in UTF-8). It returns when the list
+// is imported; that takes minutes for millions of rows. The upload of a list of more than 16 MiB
+// goes on after its connection broke (UploadList). After an error, repeat the call: it continues
+// the same run.
 func (c *Client) Launch(ctx context.Context, l Launch) (out resource.Launched, err error) {
 	q := call{method: http.MethodPost, path: "/runs", query: url.Values{}, once: l.Once}
 	if l.New {

@@ -59,7 +59,7 @@ local function noise(c)
     c.lowThrottled * c.high >= 0.5 * (c.highThrottled - 1) * c.low
 end
 
-local function judge(c, now, ceiling, a)
+local function decide(c, now, ceiling, a)
   local n = a.accepted + a.throttled
   if c.part < 0.95 * c.peak then
     count(c, 'low', 1000, n, a.throttled)
@@ -105,7 +105,7 @@ local function observe(c, now, ceiling, a)
   end
   if c.settled == 1 then
     c.used = c.used + a.accepted + a.throttled
-    judge(c, now, ceiling, a)
+    decide(c, now, ceiling, a)
   else
     coolDown(c, now, a)
   end

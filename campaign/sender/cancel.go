@@ -71,8 +71,8 @@ func EndCancelled(ctx context.Context, l Ledger, no campaign.RunNo, o Options) (
 	}
 }
 
-// skipQueued skips the segments of a run for at most skipFor. It reports whether it stopped before it had
-// looked at all of them. Segments under another owner's lease are left to that owner for
+// skipQueued skips the segments of a run for at most skipFor. It reports whether it stopped before
+// it had looked at all of them. Segments under another owner's lease are left to that owner for
 // seizeAfter, then taken over.
 func (c *canceller) skipQueued(ctx context.Context, s campaign.Run) (more bool, err error) {
 	now := time.Now()

@@ -44,7 +44,8 @@ func (c *claimer) tendOne(ctx context.Context, s *segment, active bool, now time
 	if s.lost.Load() {
 		return s.pending.Load() == 0, nil
 	}
-	// Once more if a result that may be retried came in: its post was in flight during the first SkipQueued.
+	// Once more if a result that may be retried came in: its post was in flight during the first
+	// SkipQueued.
 	if reason := s.run.skipping.Load(); reason != nil && (!s.skipped || s.run.over() && s.nextDue.Load() != 0) {
 		if s.run.over() { // else retries of what the budget has counted are left
 			s.nextDue.Store(0)

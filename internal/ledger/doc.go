@@ -13,10 +13,10 @@
 // # The schema
 //
 // The import writes each delivery once (table delivery), and it never changes. Segments divide the
-// deliveries of a run into parts of up to 4,096. Sending moves the mark of a segment from lo to hi,
-// with a compare-and-swap on (epoch, mark). The mark is the durable statement that the deliveries
-// below it may be posted: one small update for each group instead of one for each message. The
-// table outcome says what became of a delivery:
+// deliveries of a run into parts of up to 4,096. Each intent moves the mark of a segment over a
+// group of deliveries, with a compare-and-swap on (epoch, mark). The mark is the durable statement
+// that the deliveries below it may be posted: one small update for each group instead of one for
+// each message. The table outcome says what became of a delivery:
 //
 //	seq >= mark, no outcome        queued
 //	seq <  mark, no outcome        sending while the lease runs, in doubt after it
