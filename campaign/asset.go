@@ -14,8 +14,8 @@ import (
 	"campaignd/internal/spelling"
 )
 
-// Asset is a header file that was uploaded for a run. The service keeps it for the client whose
-// connection uploaded it, so each connection has the asset of its own client.
+// Asset is a header file that was uploaded for a run. The service keeps it for the company whose
+// connection uploaded it, so each connection has the asset of its own company.
 type Asset struct {
 	Connection string // "": every connection without one of its own
 	ID         string // assetId
@@ -39,7 +39,7 @@ const MediaChanged = "media_file"
 // ErrMediaChanged says that a header file is not what it was when the run was launched.
 var ErrMediaChanged = errors.New("the header file has changed since the run was launched")
 
-// uploadHeader uploads the header file of a folder once for each client of the connections. hash,
+// uploadHeader uploads the header file of a folder once for each company of the connections. hash,
 // if not "", is the SHA-256 that the file must have.
 func uploadHeader(ctx context.Context, s Service, kind, folder, file, hash string, connections []messaging.Connection) (
 	all []Asset, err error) {

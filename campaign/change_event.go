@@ -41,7 +41,7 @@ var changes = map[string]changeRow{
 }
 
 // ChangeEffect returns what an event with this word does to the holds of its number, account or
-// client.
+// company.
 func ChangeEffect(word string) EventEffect { return changes[word].effect }
 
 // ChangeHold returns the hold that an event with this word begins: until the time that the event

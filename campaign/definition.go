@@ -50,7 +50,7 @@ type HeaderUse struct {
 	Document *MediaUse `yaml:"document,omitempty" json:"document,omitempty"`
 }
 
-// MediaUse is a media reference, or a local file that is uploaded once per run and client. Exactly
+// MediaUse is a media reference, or a local file that is uploaded once per run and company. Exactly
 // one of AssetID, ID, Link and File is set.
 type MediaUse struct {
 	AssetID string `yaml:"assetId,omitempty" json:"assetId,omitempty"`

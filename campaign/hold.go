@@ -16,7 +16,7 @@ type HoldScope string
 // The scopes, with what Hold.ID is.
 const (
 	HoldKey        HoldScope = "key"        // an API key, by its fingerprint (never the key)
-	HoldCompany    HoldScope = "company"    // a client of the service, by its companyId
+	HoldCompany    HoldScope = "company"    // a company at the service, by its companyId
 	HoldAccount    HoldScope = "account"    // a business account of the platform
 	HoldTemplate   HoldScope = "template"   // a template of one account: see TemplateID
 	HoldPortfolio  HoldScope = "portfolio"  // the accounts that share a tier
@@ -92,7 +92,7 @@ func FailureHold(code int, o Origin, accepted, at time.Time) (Hold, bool) {
 }
 
 // setEnd sets how the hold ends. A Retry-After does not end a hold that only an event or an
-// operator ends: a client is still suspended when the time that its answers name is over.
+// operator ends: a company is still suspended when the time that its answers name is over.
 func (h *Hold) setEnd(by messaging.EndedBy, from time.Time, wait time.Duration) {
 	h.Manual = by == messaging.EndedByOperator
 	if by == messaging.EndedByTime {

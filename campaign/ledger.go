@@ -242,7 +242,7 @@ type Suppression struct {
 	Key   int64  // recipients.Key
 	To    string // E.164, for exports
 	Scope Scope
-	// Company is the client whose messages alone it stops (Origin.Company); "": those of all.
+	// Company is the one whose messages alone it stops (Origin.Company); "": those of all.
 	Company string
 	Source  string // import, operator, stop, button, user_preferences, refused:CODE, failed:CODE
 	At      time.Time

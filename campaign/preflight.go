@@ -214,7 +214,7 @@ type check struct {
 	noTier   bool  // a number is unlimited or its tier is not known, so tiers is no limit
 	suspects suspects
 	sticky   *sticky
-	// companies are the clients that the connections belong to; "": one is not known.
+	// companies are those that the connections belong to; "": one is not known.
 	companies []string
 }
 

@@ -97,7 +97,7 @@ type SuppressionFile struct {
 	// say so themselves. The defaults are "import" and now.
 	Source string
 	At     time.Time
-	// Company is the client whose messages alone the numbers stop; a row of another one is not
+	// Company is the one whose messages alone the numbers stop; a row of another one is not
 	// imported. "": each row says it, or stops the messages of all.
 	Company string
 	// DefaultRegion is the region of numbers without +; "" refuses them.

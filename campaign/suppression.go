@@ -88,7 +88,7 @@ func (m Move) Carried(s Suppression) Suppression {
 }
 
 // OfCompany returns the suppression for one company alone, if it is an opt-out: a recipient who
-// opts out of one client's messages may want another's. Any other suppression holds for all.
+// opts out of one company's messages may want another's. Any other suppression holds for all.
 // company may be "": the suppression then stops the messages of all.
 func (s Suppression) OfCompany(company string) Suppression {
 	if s.Scope == ScopeMarketing {

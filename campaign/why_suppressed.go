@@ -11,7 +11,7 @@ import (
 // WhySuppression is an entry of the suppression list that skips a row.
 type WhySuppression struct {
 	Scope Scope `json:"scope"`
-	// Company is the client whose messages alone the entry stops; "": those of all.
+	// Company is the one whose messages alone the entry stops; "": those of all.
 	Company string    `json:"company,omitempty"`
 	Source  string    `json:"source"` // Suppression.Source
 	At      time.Time `json:"at"`

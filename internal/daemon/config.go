@@ -50,7 +50,7 @@ type Config struct {
 	Correlation string `yaml:"correlation" json:"correlation" jsonschema:"enum=off,enum=tag"`
 	// The limits of each connection, by its id at the service.
 	Numbers map[string]Number `yaml:"numbers" json:"numbers"`
-	// The messages that the plan of a client allows.
+	// The messages that the plan of a company allows.
 	Plan Plan `yaml:"plan" json:"plan"`
 	// The rules of opt-outs: recipients who are not sent to any more.
 	Suppressions Suppressions `yaml:"suppressions" json:"suppressions"`
@@ -151,8 +151,8 @@ type Signature struct {
 
 // Suppressions says what an opt-out covers.
 type Suppressions struct {
-	// everywhere: an opt-out from one client's marketing is one from the marketing of all clients.
-	// company: it is one from that client's marketing alone.
+	// everywhere: an opt-out from one company's marketing is one from the marketing of all companies.
+	// company: it is one from that company's marketing alone.
 	Scope string `yaml:"scope" json:"scope" jsonschema:"enum=everywhere,enum=company"`
 	// Whole messages and payloads of buttons that mean stop, beside the built-in words of many
 	// languages. Case, accents and punctuation do not matter.

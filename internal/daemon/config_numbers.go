@@ -15,7 +15,7 @@ type Number struct {
 	// Unique recipients that the portfolio may reach in any 24 hours. 0: the tier that the service
 	// tells. -1: no limit.
 	Tier int64 `yaml:"tier,omitempty" json:"tier,omitempty" jsonschema:"minimum=-1,maximum=100000000"`
-	// The client that the connection belongs to. Empty: the companyId that the service tells.
+	// The company that the connection belongs to. Empty: the companyId that the service tells.
 	Company string `yaml:"company,omitempty" json:"company,omitempty"`
 	// The business account of the connection. Empty: the one that the service tells, else the
 	// connection is an account of its own.
@@ -44,9 +44,9 @@ func (r *Ramp) today(s campaign.RampState, now time.Time, quality string) campai
 
 func (r *Ramp) plan() plan.Ramp { return plan.Ramp{Start: r.Start, Step: r.Step, Ceiling: r.Ceiling} }
 
-// Plan is the monthly allowance of each client.
+// Plan is the monthly allowance of each company.
 type Plan struct {
-	// Messages in a month of each client; 0: unknown, the service's 402 decides.
+	// Messages in a month of each company; 0: unknown, the service's 402 decides.
 	MonthlyMessages int64 `yaml:"monthly_messages" json:"monthly_messages" jsonschema:"minimum=0"`
 	// The day on which the allowance starts again.
 	Resets Resets `yaml:"resets" json:"resets"`

@@ -6,13 +6,13 @@ import (
 )
 
 // Change is what an event of KindNumber or KindAccount says of the state of a number, an account or
-// a client (docs/service.md#account-events).
+// a company (docs/service.md#account-events).
 type Change struct {
 	// Word is what happened, in upper case: the state of a ban (DISABLE), a restriction
 	// (RESTRICTED_BIZ_INITIATED_MESSAGING), the new state (SUSPENDED, CONNECTED) or the name of the
 	// event (ACCOUNT_DELETED).
 	Word string
-	// Company is the companyId of the client; "" if the event names none.
+	// Company is the companyId; "" if the event names none.
 	Company string
 	// Until is when a restriction ends; zero if the event does not tell it.
 	Until time.Time
@@ -21,7 +21,7 @@ type Change struct {
 // restrictedMessaging is the restriction that concerns campaigns. An event may list several.
 const restrictedMessaging = "RESTRICTED_BIZ_INITIATED_MESSAGING"
 
-// change reads the state of a number, an account or a client. Change stays nil if the event tells
+// change reads the state of a number, an account or a company. Change stays nil if the event tells
 // no state, for example an event about quality.
 func (e *Event) change(v value) {
 	c := &Change{}

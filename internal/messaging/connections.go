@@ -8,7 +8,7 @@ type Connection struct {
 	ID string
 	// Phone is the number as the service writes it; E.164 is expected.
 	Phone string
-	// CompanyID is the client that the connection belongs to.
+	// CompanyID is the company that the connection belongs to.
 	CompanyID string
 	// AccountID is the business account of the platform; "" if the service does not tell it.
 	AccountID string

@@ -57,7 +57,7 @@ const (
 	HoldTemplate
 	// HoldAccount stops every connection of the business account.
 	HoldAccount
-	// HoldCompany stops every connection of the client, which is suspended, or whose plan is used up.
+	// HoldCompany stops every connection of the company, which is suspended, or whose plan is used up.
 	HoldCompany
 	// HoldKey stops everything that is sent with the API key: the key, or the address of the service,
 	// is wrong.

@@ -18,7 +18,7 @@ const (
 	KindTemplate        // the review, the pause or the category of a template: Review
 	KindPreference      // a customer stopped or resumed marketing: Preference
 	KindNumber          // a number changed: Change
-	KindAccount         // an account or a client changed: Change
+	KindAccount         // an account or a company changed: Change
 )
 
 // String returns the word used in logs and metrics.

@@ -21,7 +21,7 @@ type Asset struct {
 // retention is how long the service keeps a file (docs/service.md#media).
 const retention = 30 * 24 * time.Hour
 
-// UploadMedia stores a file for the client of a connection. It streams r and needs little memory.
+// UploadMedia stores a file for the company of a connection. It streams r and needs little memory.
 // It blocks for at most 2 minutes. The preflight checks type and size against the platform's limits
 // (docs/service.md#media), not UploadMedia. A failed upload can be repeated: at worst an unused
 // file stays with the service for 30 days.

@@ -18,7 +18,7 @@ type Session struct {
 	Ledger campaign.Ledger
 	// By is who asks, for the log of actions.
 	By string
-	// Company limits the session to what is of one client; "": all.
+	// Company limits the session to what is of one company; "": all.
 	Company string
 	// Origins returns what holds can name of each connection.
 	Origins func(ctx context.Context, holds []campaign.Hold) func(connection string) campaign.Origin

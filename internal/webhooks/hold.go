@@ -144,8 +144,8 @@ func (i *Intake) foldTemplate(facts *campaign.Events, e *messaging.Event, own ti
 // them ASCII.
 const maxTemplateName = 512
 
-// foldChange handles an event about a number, an account or a client. The event begins a hold, ends
-// the holds of its scope, or is only logged. own is the event's own time.
+// foldChange handles an event about a number, an account or a company. The event begins a hold,
+// ends the holds of its scope, or is only logged. own is the event's own time.
 func (i *Intake) foldChange(facts *campaign.Events, e *messaging.Event, own time.Time) {
 	if i.o.OnChange != nil {
 		i.o.OnChange()
@@ -190,7 +190,7 @@ func (i *Intake) foldChange(facts *campaign.Events, e *messaging.Event, own time
 			ids = i.liftedBy(e, ids)
 		}
 		lift(scope, ids)
-		if scope == campaign.HoldCompany { // a client that is active again has active accounts
+		if scope == campaign.HoldCompany { // a company that is active again has active accounts
 			lift(campaign.HoldAccount, i.accountsOf(e))
 		}
 	}

@@ -44,7 +44,7 @@ type Options struct {
 	// built-in list; messaging.NewOptOut adds the payloads of the operator's own buttons.
 	OptOut messaging.OptOut
 
-	// OnChange is called for each verified event about a number, an account or a client, by many
+	// OnChange is called for each verified event about a number, an account or a company, by many
 	// goroutines at once. It must not block. It may be nil.
 	OnChange func()
 	// Log gets a line when something fails, and when it works again. Default: discarded.
