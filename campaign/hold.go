@@ -38,7 +38,7 @@ const (
 	HoldByRefusal  HoldSource = "refusal"  // an answer of the service to a send
 	HoldByStatus   HoldSource = "status"   // a failed status of a message
 	HoldByEvent    HoldSource = "event"    // a template, number or account event
-	HoldByBreaker  HoldSource = "breaker"  // too many answers that prove nothing
+	HoldByBreaker  HoldSource = "breaker"  // answers that prove nothing, or messages that failed as too fast
 	HoldByOperator HoldSource = "operator" // a command
 )
 

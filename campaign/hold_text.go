@@ -75,7 +75,8 @@ func (h Hold) Sentence(now time.Time) string {
 	return fmt.Sprintf("%s is held since %s: %s; %s", h.subject(), since, why, h.ends())
 }
 
-// endedBy says what lifted a hold.
+// endedBy says what lifted a hold. The proven answer is that to a test request, or a delivery
+// (docs/limits.md#accepted-and-too-fast).
 var endedBy = map[HoldSource]string{
 	HoldByEvent:    "an event of the service ended it",
 	HoldByBreaker:  "a proven answer ended it",

@@ -13,7 +13,8 @@ import (
 // later because the number is too fast (130429). The limiter does not learn of this: it sees the
 // answers to sends only. When 20 of the last 25 messages of a connection have failed so, the
 // breaker trips and holds the connection. After that each further such failure begins the hold
-// again, until a delivery ends the hold and closes the breaker.
+// again, until a delivery ends the hold and closes the breaker
+// (docs/limits.md#accepted-and-too-fast).
 const (
 	breakerWindow = 25
 	breakerTrips  = 20
