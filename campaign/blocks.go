@@ -1,8 +1,8 @@
 package campaign
 
 // blocks assigns seqs. Each segment owns one block of SegmentSize seqs, so the rows of one window
-// group lie together, and so do the rows that are never sent. Within a group, seq follows the order
-// of the list.
+// group lie together, and so do the rows that are never sent. Within a window group, seq follows
+// the order of the list.
 type blocks struct {
 	run    RunNo
 	full   int64 // deliveries in a segment, at most SegmentSize

@@ -78,8 +78,8 @@ type Intent struct {
 // Granted answers an Intent.
 type Granted struct {
 	// Denied means that nothing was granted now: the run is not running, should not run, or has used
-	// up its budget, or a hold stops the origin (HeldBy). Nothing was written, and the mark is
-	// unchanged.
+	// up its budget, a hold stops the origin (HeldBy), or the window has closed or the tier is full
+	// (Limit). Nothing was written, and the mark is unchanged.
 	Denied bool
 	// HeldBy is the hold that stops the origin; its Scope is "" when none does.
 	HeldBy Hold
@@ -143,7 +143,7 @@ type OnUncertain string
 // The policies.
 const (
 	UncertainHold     OnUncertain = "hold"     // the row ends as unknown
-	UncertainEvidence OnUncertain = "evidence" // resend once the webhook pipeline is proven healthy past the doubt
+	UncertainEvidence OnUncertain = "evidence" // resend if a webhook of a later message has come by then, else unknown
 	UncertainResend   OnUncertain = "resend"   // the row is sent again; this may duplicate, and is counted
 )
 
@@ -183,7 +183,8 @@ type SendLedger interface {
 	Record(ctx context.Context, rs []Result) error
 	// Resolve applies the policy to doubts of the segment that began within the span: UncertainHold
 	// makes them unknown, UncertainResend deferred with the flag maybe_duplicate. Rows with NoResend
-	// always become unknown. It returns how many.
+	// always become unknown. It returns how many. The command `campaignd resolve` is something else:
+	// it sends unknown rows again.
 	Resolve(ctx context.Context, l Lease, began Span, p OnUncertain) (int, error)
 	// Heard reports whether a status has come of a message that the connection sent and that was
 	// accepted at since or later. It looks at the 64 newest segments of the connection.

@@ -152,7 +152,8 @@ type StatusEvent struct {
 	ReceivedAt time.Time
 }
 
-// Events is one batch of webhook events. It is applied in one transaction.
+// Events is one batch of webhook events. It is applied in one transaction; PostgreSQL stores
+// orphans in a second one (docs/protocol.md#orphan-events).
 type Events struct {
 	Statuses     []StatusEvent
 	Suppressions []Suppression // from STOP messages, buttons and user_preferences

@@ -10,8 +10,8 @@ import (
 )
 
 // Local paces the keys of one process. Each key is a rate.Limiter of burst 1: the first slot is
-// now, the others follow evenly, and idle time earns no credit. Two processes with a Local each
-// send at twice the rate: use Redis to share a number.
+// now, the others follow evenly, and idle time earns no credit. Two processes that each have a
+// Local send twice the rate together: use Redis to share a number.
 //
 // It fails only with ErrLease or the context's error. It keeps nothing across a restart. That is
 // safe: the process that died had leased at most Horizon ahead, and a daemon needs longer than

@@ -7,7 +7,7 @@ import (
 )
 
 // The limits of a number about which nothing better is known: the platform's throughput levels and
-// its fixed limit of coexistence numbers (docs/limits.md#defaults), in messages per second.
+// its fixed limit of coexistence numbers (docs/limits.md#throughput), in messages per second.
 const (
 	StandardLimit    = 80
 	HighLimit        = 1000

@@ -8,8 +8,9 @@ import (
 	"campaignd/throttle"
 )
 
-// The defaults of docs/limits.md#defaults: 80/s STANDARD, 1,000 HIGH, 20 coexistence; factor 0.90
-// up to 100/s, 0.95 from 500/s; at least 5 % kept for inbound, 30 % for coexistence.
+// The levels of docs/limits.md#throughput: 80/s STANDARD, 1,000 HIGH, 20 coexistence. The terms of
+// docs/limits.md#pace: factor 0.90 up to 100/s, 0.95 from 500/s; at least 5 % kept for inbound, 30
+// % for coexistence.
 func TestPaceFollowsTheDefaults(t *testing.T) {
 	for _, c := range []struct {
 		number throttle.Number

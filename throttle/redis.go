@@ -32,7 +32,7 @@ var slotsLua string
 // other processes have ended by then: they end within 285 ms (Horizon, Lateness and the sender's 15
 // ms for slots that are used together); the rest is margin for round trips. Each incident costs 400
 // ms in which nothing is sent; a key with fewer than 7 slots a second loses more (guardOf).
-// docs/limits.md#when-redis-is-away has the rules.
+// docs/limits.md#the-script has the rules.
 const guard = 400 * time.Millisecond
 
 // Options of NewRedis. The zero value is usable.

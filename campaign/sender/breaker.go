@@ -2,8 +2,9 @@ package sender
 
 import "sync"
 
-// breaker counts faults of one kind. It trips when breakerSame of the last breakerOf results are
-// the same fault (docs/limits.md#slowing-down).
+// breaker counts faults of one kind, of a connection (docs/limits.md#apart-from-the-rate) or of a
+// run (docs/states.md#a-run). It trips when breakerSame of the last breakerOf results are the same
+// fault.
 type breaker struct {
 	mu   sync.Mutex
 	last [breakerOf]string // codes; "" for anything else

@@ -10,11 +10,11 @@ import (
 	"campaignd/internal/mutant"
 )
 
-// circuit is the breaker of a connection (docs/limits.md#slowing-down). It is closed while answers
-// prove what became of the requests. It opens when most answers prove nothing. An open breaker is a
-// durable hold of the ledger, so all replicas have the same breaker. When the time of the hold is
-// over, the breaker is half-open: one replica has up to halfOpenMost requests under way until one
-// of them is proven.
+// circuit is the breaker of a connection (docs/limits.md#apart-from-the-rate). It is closed while
+// answers prove what became of the requests. It opens when most answers prove nothing. An open
+// breaker is a durable hold of the ledger, so all replicas have the same breaker. When the time of
+// the hold is over, the breaker is half-open: one replica has up to halfOpenMost requests under way
+// until one of them is proven.
 type circuit struct {
 	mu          sync.Mutex
 	rest        time.Time // Until of the hold that was seen last; zero: closed

@@ -28,7 +28,7 @@ const fewUnanswered = 30
 
 // mostUnanswered is how many posts of the number may be under way: three times what is usual at its
 // rate. A service that falls silent is so noticed long before the time-out
-// (docs/limits.md#slowing-down).
+// (docs/limits.md#slots).
 func (n *number) mostUnanswered() int {
 	usual := time.Duration(n.latency.ns.Load()) // 0: no answer yet
 	most := fewUnanswered

@@ -22,7 +22,8 @@ type Options struct {
 	// Held is called with the ledger's holds each time that they are read, once a second. The next
 	// reading waits for it. Default: it does nothing.
 	Held func(ctx context.Context, all []campaign.Hold)
-	// Lease is the term of a segment's lease; default 15s: request 10s + results 2s + margin 3s.
+	// Lease is the term of a segment's lease; default 15s. Posts begin until a fifth of it is left,
+	// and may outlast it.
 	Lease time.Duration
 	// Group is how long a number sends one group of intents; default 50ms. At most two groups of a
 	// number are granted and not yet posted. Over a ledger with slow commits a group covers up to

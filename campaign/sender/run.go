@@ -68,7 +68,7 @@ func compile(s campaign.Run) (*run, error) {
 
 // observe takes over what may change while a run is active.
 func (r *run) observe(s campaign.Run) {
-	r.paused.Store(false) // it is Ready or Running in the ledger: an operator or a webhook resumed it
+	r.paused.Store(false) // it is Ready or Running in the ledger: an operator resumed it
 	if r.expired(time.Now()) {
 		r.skipRest(campaign.Expired)
 	}

@@ -20,7 +20,7 @@ import (
 
 // directory knows the connections: their pace, and the ids that holds name. The
 // configuration overrides what the service tells, and that overrides the defaults
-// (docs/limits.md#defaults). It is safe for concurrent use.
+// (docs/limits.md#throughput). It is safe for concurrent use.
 type directory struct {
 	cfg *Config
 	key string // fingerprint of the API key
