@@ -10,11 +10,11 @@ import (
 	"campaignd/internal/spelling"
 )
 
-// sayer takes what a check found at a path of the campaign file.
+// sayer takes one finding of a check. path is the member of the campaign file that it is about.
 type sayer func(level Level, path, what, remedy string)
 
-// findTemplate finds the template among those of a connection's account; nil after it has said why
-// there is none.
+// findTemplate returns the template that the campaign uses, from those of a connection's account.
+// If there is none, it says why and returns nil.
 func findTemplate(use *TemplateUse, all []messaging.TemplateRecord, connection string, say sayer) *messaging.TemplateRecord {
 	var names, languages []string
 	for i := range all {
@@ -121,8 +121,8 @@ func checkRecordHeader(use *TemplateUse, h messaging.Component, say sayer) {
 	}
 }
 
-// checkRecordButtons compares the numbers of dynamic buttons. A fixed button (phone number, url
-// without a variable) takes no value.
+// checkRecordButtons compares how many dynamic buttons the template has with how many the campaign
+// fills. A fixed button (phone number, url without a variable) takes no value.
 func checkRecordButtons(use *TemplateUse, record []messaging.ComponentButton, say sayer) {
 	has, given := map[string]int{}, map[string]int{}
 	for _, b := range record {

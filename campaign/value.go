@@ -39,8 +39,8 @@ func invisible(r rune) bool {
 }
 
 // fault says why s cannot be a template parameter; "" when it can. The platform refuses line
-// breaks, tabs and more than 4 spaces in a row with 132018 (docs/service.md#variable-values); the
-// other faults are never intended. fault also counts the UTF-16 units up to the fault.
+// breaks, tabs and more than 4 spaces in a row with 132018 (docs/service.md#variable-values); no
+// author intends the other faults. fault also counts the UTF-16 units up to the fault.
 func fault(s string) (units int, why string) {
 	spaces := 0
 	for i := 0; i < len(s); {

@@ -85,7 +85,8 @@ func (j *judge) groupOf(row *recipients.Row) string {
 	return group
 }
 
-// distinct leaves one zone of those whose clocks show the same time during the year from now on.
+// distinct keeps the first of several zones whose clocks show the same time for a year from now. It
+// leaves out names that are no zone.
 func distinct(names []string, now time.Time) (out []string) {
 	var kept []*time.Location
 	for _, name := range names {

@@ -12,11 +12,11 @@ type quotaState struct {
 	from       time.Time // the period of the count
 	generation int64     // 0: the count is not known
 	used       int64
-	leased     bool      // since the count was built
+	leased     bool      // units were leased since the count was built
 	built      time.Time // when the count was last built
 	since      time.Time // when the loss of the count was noticed; zero: it is known
-	rebuild    int64     // the number of the loss
-	counting   time.Time // when somebody was last told to count
+	rebuild    int64     // identifies the loss, for Restore
+	counting   time.Time // when a caller was last told to rebuild the count
 }
 
 // Take leases units as Counter says.
@@ -30,7 +30,7 @@ func (l *Local) Take(ctx context.Context, q Quota, a Ask) (Units, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := time.Now()
-	if now.Before(q.From) || !now.Before(q.To) { // the caller's period is not the present one
+	if now.Before(q.From) || !now.Before(q.To) { // now is not in the caller's period
 		return Units{Wait: max(min(q.From.Sub(now), askAgain), time.Millisecond)}, nil
 	}
 	s := l.quotas[q.Key]
@@ -42,7 +42,7 @@ func (l *Local) Take(ctx context.Context, q Quota, a Ask) (Units, error) {
 	return s.take(now, q, a), nil
 }
 
-// take is the arithmetic of a lease, as in bucket.lua, whose clock may also go back.
+// take computes a lease as bucket.lua does. Only the clock of bucket.lua may also go back.
 func (s *quotaState) take(now time.Time, q Quota, a Ask) Units {
 	if !s.from.Equal(q.From) {
 		s.lose(now, q)

@@ -25,8 +25,8 @@ type clock struct {
 	base time.Time // monotonic; local times are durations since base
 
 	mu       sync.Mutex
-	known    bool          // slots may be placed by it
-	tries    int           // slow exchanges since it was not known
+	known    bool          // the offset may be used for slots
+	tries    int           // exchanges since the offset was forgotten
 	younger  time.Duration // smallest A - T of the current half minute
 	older    time.Duration // of the half minute before; equal to younger when there was none
 	turnedAt time.Duration
@@ -37,7 +37,7 @@ func (c *clock) now() time.Duration { return time.Since(c.base) }
 
 // observe takes the reading of an exchange: asked is when it began, and now it has been answered.
 // The true offset lies between asked - redis and answered - redis. When that excludes the known
-// offset, Redis's clock is not the one of before: observe starts again and returns false.
+// offset, Redis's clock has stepped or is another one: observe starts again and returns false.
 func (c *clock) observe(asked, redis time.Duration) bool {
 	answered := c.now()
 	least, most := asked-redis, answered-redis
@@ -65,14 +65,15 @@ func (c *clock) start(offset, now time.Duration) {
 	c.younger, c.older, c.turnedAt = offset, offset, now
 }
 
-// forget drops the offset: after an error the next reply may come from another host.
+// forget makes the offset unknown. It is called after an error, because the next reply may come
+// from another host.
 func (c *clock) forget() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.known, c.tries = false, 0
 }
 
-// placed reports whether slots may be placed by the clock.
+// placed reports whether the offset is known, so that slots can be converted to local times.
 func (c *clock) placed() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

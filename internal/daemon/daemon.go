@@ -84,7 +84,8 @@ func ReadLedger(ctx context.Context, cfg *Config, log *slog.Logger) (campaign.Le
 	return ledger.Open(ctx, cfg.Ledger, ledger.Options{Copy: true, Log: log}, sqlite.Open, postgres.Open)
 }
 
-// openLedger opens the ledger with a directory, from which it learns what a failed status holds.
+// openLedger opens the ledger with a directory. When a failed status begins a hold, the ledger asks
+// the directory for the id that the hold names.
 func openLedger(ctx context.Context, cfg *Config, sender bool, log *slog.Logger, of *directory) (campaign.Ledger, error) {
 	return ledger.Open(ctx, cfg.Ledger, ledger.Options{Sender: sender, Log: log, Origin: of.origin,
 		PerCompany: cfg.Suppressions.Scope == perCompany, Notify: cfg.notified()}, sqlite.Open, postgres.Open)

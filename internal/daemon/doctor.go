@@ -93,7 +93,7 @@ func (w *clockReader) RoundTrip(req *http.Request) (*http.Response, error) {
 	now := time.Now()
 	if at, err := http.ParseTime(resp.Header.Get("Date")); err == nil {
 		w.mu.Lock()
-		w.skew, w.seen = skewOf(at.Add(500*time.Millisecond), asked, now), true // it is cut to the second
+		w.skew, w.seen = skewOf(at.Add(500*time.Millisecond), asked, now), true // Date has whole seconds
 		w.mu.Unlock()
 	}
 	return resp, nil

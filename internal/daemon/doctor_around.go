@@ -15,8 +15,8 @@ import (
 	"campaignd/throttle"
 )
 
-// Bounds of free space. A message takes some 700 bytes of the ledger, so 1 GiB is a million and
-// more.
+// Limits of free space. A message takes about 700 bytes of the ledger, so 1 GiB is enough for more
+// than a million messages.
 const (
 	diskWarn = 1 << 30
 	diskFail = 64 << 20
@@ -80,7 +80,7 @@ func checkRedis(ctx context.Context, cfg *Config) []Check {
 }
 
 // checkEndpoint asks the service where it sends events, and posts nothing signed there: an intake
-// answers 401. From here it cannot be known whether the service reaches the endpoint, too.
+// answers 401. This machine cannot know whether the service reaches the endpoint too.
 func checkEndpoint(ctx context.Context, cfg *Config) []Check {
 	const name = "webhooks"
 	if cfg.Role == RoleSender {

@@ -123,8 +123,8 @@ type dropLauncher struct {
 // findEvery is how often the campaigns folder is read for dropped files, at most.
 const findEvery = 500 * time.Millisecond
 
-// find returns the campaign as its file was last good, like the schedule: a file that is broken
-// later stops no drop.
+// find returns the last good version of the campaign, which the schedule uses too. A campaign file
+// that is broken later does not stop dropped files.
 func (l *dropLauncher) find(name string) (Scheduled, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -176,7 +176,7 @@ func (l *dropLauncher) launch(ctx context.Context, r drops.Request) (run campaig
 	switch {
 	case len(runs) == 0:
 		launched, err = launch.Start(ctx)
-	case runs[0].State == campaign.Importing: // with the campaign as it was
+	case runs[0].State == campaign.Importing: // Resume uses the campaign that the run has stored
 		launched, err = launch.Resume(ctx, runs[0])
 	default:
 		return runs[0], nil
@@ -192,7 +192,8 @@ func (l *dropLauncher) launch(ctx context.Context, r drops.Request) (run campaig
 	return launched.Run, closed
 }
 
-// refused is a fault of a dropped file with its findings, which name the file without its path.
+// refused returns the fault of a dropped file with its findings. They name the file without its
+// path.
 func refused(code string, err error) error {
 	out := &drops.Refused{Code: code, Message: err.Error()}
 	var file *campaign.FileError
@@ -263,7 +264,7 @@ func (r *rejectsFile) drop() error {
 // (docs/service.md#limits).
 const recentFor = time.Minute
 
-// recent is a service that remembers its answers.
+// recent is a service that gives an answer again for recentFor.
 type recent struct {
 	campaign.Service
 

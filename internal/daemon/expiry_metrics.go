@@ -10,8 +10,8 @@ import (
 	"campaignd/campaign/sender"
 )
 
-// nearCollector tells at each scrape what comes near its end: the tiers of portfolios, the
-// certificates of the listeners, and how late the ledger is with results.
+// nearCollector reports at each scrape what may soon be used up, expire or be late: the tiers of
+// portfolios, the certificates of the listeners, and how late the ledger is with results.
 type nearCollector struct {
 	d      *Daemon
 	engine *sender.Engine // nil: this process sends nothing

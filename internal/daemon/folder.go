@@ -18,7 +18,7 @@ import (
 	"campaignd/campaign/plan"
 )
 
-// folder is the campaigns folder and what its files said when they were last good. It is read again
+// folder is the campaigns folder and the last good version of each of its files. It is read again
 // at each look, links followed, so that it also sees a ConfigMap whose link ..data was changed.
 //
 // A change counts when two looks in a row see the same bytes, because an editor may be writing. A
@@ -91,8 +91,8 @@ func (d *folder) look() ([]Scheduled, error) {
 	return out, nil
 }
 
-// find returns the last good version of the file that has the campaign. The error names what may be
-// at fault.
+// find returns the last good version of the file that has the campaign. The error names the
+// possible causes.
 func (d *folder) find(name string) (Scheduled, error) {
 	var broken []string // the faults of each file
 	for _, file := range slices.Sorted(maps.Keys(d.files)) {
@@ -111,13 +111,13 @@ func (d *folder) find(name string) (Scheduled, error) {
 	return Scheduled{}, fmt.Errorf("no file of the folder %s has the campaign %s", d.dir, name)
 }
 
-// look reads the file, and takes its content if that is stable or atOnce.
+// look reads the file, and uses its content if two looks saw the same, or if atOnce is set.
 func (f *campaignFile) look(name string, atOnce bool) {
 	src, written, err := readCampaign(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		*f = campaignFile{}
-		if _, link := os.Lstat(name); link == nil { // a link to nothing
+		if _, link := os.Lstat(name); link == nil { // a link whose target is missing
 			f.fault = err
 		}
 		return
@@ -142,7 +142,7 @@ func (f *campaignFile) look(name string, atOnce bool) {
 	}
 }
 
-// findings are what is wrong with a file. Those of a broken one say that its last good version
+// findings returns what is wrong with a file. Those of a broken one say that its last good version
 // stays.
 func (f *campaignFile) findings() []campaign.Finding {
 	if f.fault == nil {

@@ -49,7 +49,7 @@ func forecastRun(
 	return f, nil
 }
 
-// endingHold says that the hold on a run, or else on one of its numbers, is taken to end at its
+// endingHold says that the hold on a run, or else on one of its numbers, is assumed to end at its
 // time, although the test at that time may fail; "": there is none, or it has no end.
 func (o *Outlook) endingHold(run campaign.Run, numbers []string) string {
 	h, held := campaign.Held(run, o.holds, o.directory.origin, o.Now)

@@ -82,7 +82,7 @@ func (w *holdWatch) run(ctx context.Context) {
 }
 
 func (w *holdWatch) look(ctx context.Context) {
-	if holds, err := w.d.ledger.Holds(ctx, false); err == nil { // else the intake says what this means
+	if holds, err := w.d.ledger.Holds(ctx, false); err == nil { // else the intake reports the error
 		w.see(ctx, holds)
 	}
 }

@@ -55,7 +55,7 @@ func (c *counted) UploadMedia(ctx context.Context, connection, name, contentType
 }
 
 // rested does a launch under a job that rests after a failure, so that several replicas together
-// try as often as one, and a restart does not begin anew.
+// try as often as one replica, and a restart does not shorten the wait.
 func (d *Daemon) rested(ctx context.Context, name string, l campaign.Launch, do func(context.Context, campaign.Launch) error) error {
 	service := &counted{Service: l.Service}
 	l.Service = service
@@ -71,7 +71,7 @@ func (d *Daemon) rested(ctx context.Context, name string, l campaign.Launch, do 
 
 // resumeImports continues imports whose process died, if this process can read their list. A list
 // on another machine is left to a replica there, or to the operator's `campaignd run`. An import of
-// a schedule that cannot be continued ends at its grace, or when its files are corrected; all are
+// a schedule that cannot be continued ends at its grace, or when its files are corrected; all has
 // the campaigns with a schedule.
 func (d *Daemon) resumeImports(ctx context.Context, l *launcher, e *sender.Engine, all []Scheduled) {
 	runs, err := d.ledger.Runs(ctx, campaign.RunFilter{Unfinished: true})
@@ -151,8 +151,8 @@ func (d *Daemon) endStuck(ctx context.Context, r campaign.Run, s Scheduled, e *s
 	return err == nil, err
 }
 
-// changedSince reports whether the campaign is another one than the run was launched with, or its
-// list was written since.
+// changedSince reports whether the campaign differs from the one that the run was launched with, or
+// its list was written after the launch.
 func (s Scheduled) changedSince(r campaign.Run) bool {
 	if len(campaign.Differences(r.Definition, s.Source)) > 0 {
 		return true

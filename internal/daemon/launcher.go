@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// launchesAtOnce bounds the imports of a process: each takes a core and 16 bytes a row.
+	// launchesAtOnce limits the imports of a process: each takes a core and 16 bytes a row.
 	launchesAtOnce = 2
 	// launchAgain is the wait before a failed launch is tried again.
 	launchAgain = time.Minute
@@ -54,7 +54,7 @@ func (l *launcher) try(ctx context.Context, key string, launch func(context.Cont
 	l.running.Go(func() { l.ended(ctx, key, launch(ctx)) })
 }
 
-// ended records the end of a launch, and logs a new fault, or how often the last one came.
+// ended records the end of a launch, and logs a new fault, or how often the previous one occurred.
 func (l *launcher) ended(ctx context.Context, key string, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -132,7 +132,8 @@ func (e *firingError) Error() string {
 
 func (e *firingError) Unwrap() error { return e.err }
 
-// causeOf is what failed, the same for each firing and each request.
+// causeOf returns the text of an error without the firing and the request id, so that the same
+// cause has the same text.
 func causeOf(err error) string {
 	var firing *firingError
 	if errors.As(err, &firing) {

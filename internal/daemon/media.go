@@ -9,7 +9,8 @@ import (
 	"campaignd/campaign/sender"
 )
 
-// keepMedia renews the header file of one run until ctx ends, as serve does for all.
+// keepMedia renews the header file of one run until ctx ends, as `campaignd serve` does for all
+// runs.
 func (d *Daemon) keepMedia(ctx context.Context, e *sender.Engine, only campaign.RunNo) {
 	l := newLauncher(d)
 	defer l.running.Wait()

@@ -27,7 +27,7 @@ func (c *Config) destinations() (all []notify.Destination) {
 	return all
 }
 
-// checkNotifications returns the first fault of notifications, without a word of a secret.
+// checkNotifications returns the first fault of notifications, in words that contain no secret.
 func (c *Config) checkNotifications() error {
 	for _, d := range c.destinations() {
 		if !destinationName.MatchString(d.Name) {

@@ -10,7 +10,7 @@ import (
 	"campaignd/campaign/sender"
 )
 
-// policiesEvery is how often the runs are looked at for what their policies ask beside sending.
+// policiesEvery is how often the policies of the runs are checked for work other than sending.
 const policiesEvery = 5 * time.Second
 
 // policies does what the policies of runs ask for beside sending.
@@ -70,7 +70,7 @@ func (c *policies) look(ctx context.Context) error {
 	return c.followUps(ctx)
 }
 
-// mostDefs bounds the definitions in memory: a look needs those of the unfinished runs and of
+// mostDefs limits the definitions in memory: one check needs those of the unfinished runs and of
 // followUpRuns others.
 const mostDefs = 2 * followUpRuns
 
@@ -104,11 +104,12 @@ func (c *policies) canary(ctx context.Context, run campaign.Run, def *campaign.D
 
 // optOuts is what is known of the opt-outs of a run.
 type optOuts struct {
-	delivered int64     // when they were counted last
-	next      time.Time // no judgement before: one reads the whole run
+	delivered int64     // messages delivered at the last count
+	next      time.Time // no check before this time, because a check reads the whole run
 }
 
-// optOutsEvery is how often the breaker of opt-outs is checked where it could trip.
+// optOutsEvery is the time between two checks of the opt-outs of a run, while all runs together
+// have enough opt-outs to trip its breaker.
 const optOutsEvery = 30 * time.Second
 
 func (c *policies) optedOut(ctx context.Context, run campaign.Run, def *campaign.Definition) error {

@@ -9,8 +9,9 @@ import (
 )
 
 // Drops lists files of watched folders: first those that wait, then at most limit of those that
-// were taken, the newest first. before is the next of the page before; 0: the first page. next is 0
-// on the last page. A session of one company sees the files that started a run of that company.
+// were taken, the newest first. before is the next that the previous page returned; 0: the first
+// page. next is 0 on the last page. A session of one company sees the files that started a run of
+// that company.
 func (d *Session) Drops(ctx context.Context, before int64, limit int) (all []resource.Drop, next int64, err error) {
 	if limit < 1 || limit > mostPage {
 		return nil, 0, invalid("limit %d: want 1 to %d", limit, mostPage)

@@ -29,8 +29,8 @@ var ErrAbsent = errors.New("not found")
 // mostFirings is the most firings listed for each campaign.
 const mostFirings = 1000
 
-// seesFile reports whether the file is of the company of the session. A file that cannot be read is
-// of no company.
+// seesFile reports whether the file is of the company of the session. A file that cannot be read
+// belongs to no company.
 func (d *Session) seesFile(ctx context.Context, f *File) bool {
 	return d.Company == "" || f.Definition != nil && d.ofCompany(d.Origins(ctx, nil), f.Definition.Connections)
 }
@@ -58,7 +58,7 @@ func campaignOf(f *File) resource.Campaign {
 	return c
 }
 
-// Campaign returns the file of a campaign, and what the list says of it. The error is ErrAbsent if
+// Campaign returns the file of a campaign, and its entry in Campaigns. The error is ErrAbsent if
 // there is none.
 func (d *Session) Campaign(ctx context.Context, files []File, name string) (File, resource.Campaign, error) {
 	for i := range files {
@@ -112,11 +112,11 @@ func (d *Session) Schedule(ctx context.Context, files []File, name string, next,
 	return append(all, past...), nil
 }
 
-// recentRuns is among how many scheduled runs firingsOfOthers looks for campaigns.
+// recentRuns is the number of scheduled runs that firingsOfOthers reads to find campaigns.
 const recentRuns = 200
 
 // firingsOfOthers returns the last firings of campaigns that no readable file of the folder has:
-// their file is broken, and a process that read it before goes on firing it.
+// their file is broken, but a process that read it earlier still fires them.
 func (d *Session) firingsOfOthers(ctx context.Context, files []File, name string, last int) (past []resource.Firing, err error) {
 	runs, err := d.Ledger.Runs(ctx, campaign.RunFilter{Campaign: name, Fired: true, Limit: recentRuns})
 	if err != nil {

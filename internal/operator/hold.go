@@ -38,7 +38,7 @@ func (d *Session) seesHold(ctx context.Context, of func(string) campaign.Origin,
 		_, err := d.find(ctx, id)
 		return err == nil
 	}
-	return false // it may be about others too
+	return false // such a hold may also stop other companies
 }
 
 // scopeAndID checks a scope and the id in it. The id of a run may be written as for every command.

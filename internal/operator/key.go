@@ -40,7 +40,7 @@ func (d *Session) CreateKey(ctx context.Context, name, scope, company, idempoten
 	if err := d.Ledger.AddKey(ctx, k); err != nil {
 		return resource.NewKey{}, err
 	}
-	if err := d.notMade(ctx, k); err != nil { // a request at the same time was first
+	if err := d.notMade(ctx, k); err != nil { // a concurrent request has made the key
 		return resource.NewKey{}, err
 	}
 	return resource.NewKey{Key: keyFacts(k), Secret: secret}, nil

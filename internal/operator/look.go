@@ -13,7 +13,7 @@ import (
 	"campaignd/reporting"
 )
 
-// With calls do with a run.
+// With finds a run and calls do with it.
 func (d *Session) With(ctx context.Context, id string, do func(campaign.Run) error) error {
 	r, err := d.find(ctx, id)
 	if err != nil {
@@ -82,10 +82,10 @@ func (d *Session) Audit(ctx context.Context, id string) (*reporting.AuditResult,
 	return reporting.Audit(ctx, d.Ledger, r)
 }
 
-// Writer writes a file.
+// Writer writes a file to its argument.
 type Writer func(io.Writer) error
 
-// Export finds a run, and returns what writes one line for each row of its list, as CSV.
+// Export finds a run, and returns a Writer of its list as CSV, with one line for each row.
 func (d *Session) Export(ctx context.Context, id string) (Writer, error) {
 	r, err := d.find(ctx, id)
 	if err != nil {
@@ -104,7 +104,7 @@ func (d *Session) ExportExcel(ctx context.Context, id string) (Writer, error) {
 	return func(w io.Writer) error { return reporting.WriteExcel(ctx, w, d.Ledger, r, r.Comma()) }, nil
 }
 
-// The bounds of a page of deliveries.
+// The default and the highest number of deliveries on a page.
 const (
 	pageSize = 100
 	mostPage = 1000

@@ -10,7 +10,8 @@ import (
 )
 
 // WhyNumber says what limits a connection now, over all runs that are not finished. The error is
-// ErrAbsent if it is neither configured nor one of a recent run, or if the word names a run.
+// ErrAbsent if the connection is neither configured nor one of a recent run, or if connection is
+// the id of a run.
 func (d *Session) WhyNumber(ctx context.Context, connection string) (campaign.WhyNumber, error) {
 	absent := fmt.Errorf("%w: %q is no connection of the configuration or of a run", ErrAbsent, connection)
 	configured := d.Configured != nil && d.Configured(connection)

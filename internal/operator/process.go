@@ -14,14 +14,14 @@ import (
 type Process struct {
 	// Key opens the API, as the keys of the ledger do (client.Access). "": only those open it.
 	Key string
-	// Session has the ledger, and what its runs are sent over. Each request gets a session of its own
-	// caller.
+	// Session has the ledger and the connections that its runs are sent over. Each request gets a
+	// session of its own caller.
 	Session Session
 	// Uploads is the folder of uploaded lists. It is made when it is needed, for this user alone.
 	Uploads string
 	// Launch launches a campaign file over a list. ctx ends when the process stops, not with the
-	// request. A repeated idempotency key, if it is not "", finds the same run again. Nil: no list is
-	// taken.
+	// request. A repeated idempotency key, if it is not "", finds the same run again. Nil: the process
+	// accepts no list.
 	Launch func(ctx context.Context, file, list string, another bool, idempotency string) (resource.Launched, error)
 	// Unfinished returns the unfinished runs, whose uploads are kept.
 	Unfinished func(context.Context) ([]campaign.Run, error)
@@ -30,7 +30,7 @@ type Process struct {
 	// Folder returns the files of the campaigns folder, by name.
 	Folder func() ([]File, error)
 	// Check says what a launch of a campaign over a list would do, and ForecastLaunch when it would be
-	// done. Both read the whole list; "" is that of the campaign.
+	// done. Both read the whole list; a list of "" is the one that the campaign names.
 	Check          func(ctx context.Context, f File, list string) (*campaign.Preflight, error)
 	ForecastLaunch func(ctx context.Context, f File, list string) (plan.Forecast, error)
 	// Numbers returns the connections, with their limits now.

@@ -103,7 +103,7 @@ func (d *Session) Run(ctx context.Context, id string) (resource.Run, error) {
 	return out, nil
 }
 
-// whyHolds are the holds of the ledger, and what they can name.
+// whyHolds returns the holds of the ledger, and what holds can name of each connection.
 func (d *Session) whyHolds(ctx context.Context) (campaign.WhyHolds, error) {
 	holds, err := d.Ledger.Holds(ctx, false)
 	if err != nil {

@@ -20,8 +20,8 @@ const (
 	secretBytes  = 32
 )
 
-// newSecret draws a secret and its id. The id is that of the idempotency key of who asks, if there
-// is one.
+// newSecret draws a secret and its id. If there is an idempotency key, the id is derived from it
+// and from by.
 func newSecret(by, idempotency string) (secret, id string) {
 	id = random(idBytes)
 	if idempotency != "" {
@@ -49,8 +49,8 @@ func SecretID(secret string) (id string, ok bool) {
 	return rest[:2*idBytes], checksum(body) == secret[len(secret)-8:]
 }
 
-// Opens reports whether the secret is that of the key, and the key is in force. Its time does not
-// tell how much of a wrong secret is right.
+// Opens reports whether the secret is that of the key, and the key is in force. The time that it
+// takes does not tell how much of a wrong secret is right.
 func Opens(k campaign.OperatorKey, secret string) bool {
 	return subtle.ConstantTimeCompare([]byte(k.Hash), []byte(hashOf(secret))) == 1 && k.RevokedAt.IsZero()
 }

@@ -16,9 +16,9 @@ import (
 // Session is the access of one operator to a ledger, with a method for each request.
 type Session struct {
 	Ledger campaign.Ledger
-	// By is who asks, for the log of actions.
+	// By names the operator in the log of actions.
 	By string
-	// Company limits the session to what is of one company; "": all.
+	// Company limits the session to what belongs to one company; "": it sees every company.
 	Company string
 	// Origins returns what holds can name of each connection.
 	Origins func(ctx context.Context, holds []campaign.Hold) func(connection string) campaign.Origin

@@ -92,7 +92,7 @@ func count(n int) string {
 	return fmt.Sprintf("%d numbers", n)
 }
 
-// mostFaults is how many rejected rows an import tells.
+// mostFaults is the most rejected rows that an import lists.
 const mostFaults = 1000
 
 // ImportSuppressions suppresses the numbers of a CSV file, which it reads to its end. A session of

@@ -23,7 +23,7 @@ func (a applied) perSecond() float64 { return a.PerSecond }
 func (a applied) perEvent() float64  { return a.CPU }
 func (a applied) database() float64  { return a.DatabaseCPU }
 
-// costliest returns the highest CPU time per message of a replica.
+// costliest returns the highest CPU time per message among the replicas.
 func (s period) costliest() (most float64) {
 	for _, one := range s.Each {
 		most = max(most, one)

@@ -29,7 +29,7 @@ type large struct {
 	Retired            retired
 }
 
-// large measures such a list.
+// large measures the import and the sending of a list of -large rows.
 func (b *bench) large() (_ *large, err error) {
 	c, end, err := b.servers()
 	if err != nil {

@@ -58,7 +58,7 @@ func (b *bench) scheduled(n int) (folder string, err error) {
 // million measures the long list. It fails when a message or a status is missing in the ledger at
 // the end.
 //
-// then is called before the replicas end and the database is dropped; nil: not.
+// If then is not nil, it is called before the replicas end and the database is dropped.
 func (c *cluster) million(rows, replicas int, then func(*running) error) (m million, err error) {
 	m.Rows = int64(rows)
 	limit := max(1, time.Duration(rows/millionRows)) * millionDeadline

@@ -74,7 +74,7 @@ func postPaced(ctx context.Context, job pacedJob, posts *atomic.Int64) error {
 		}
 		requests.Go(func() {
 			if err := bareSend(ctx, client, job.Sink, n); err != nil {
-				stop(err) // it changes nothing after the end of ctx
+				stop(err) // no effect after the end of ctx
 				return
 			}
 			posts.Add(1)

@@ -20,7 +20,8 @@ func TestAFigureIsTheMedianBetweenItsExtremes(t *testing.T) {
 	}
 }
 
-// A ratio divides neighbours and not medians, because other load slows both sides of a repetition.
+// A ratio divides the two values of one repetition, not the medians, because other load slows both
+// sides of a repetition.
 func TestARatioIsTakenOfNeighbours(t *testing.T) {
 	bare := []sent{{PerSecond: 100}, {PerSecond: 10}, {PerSecond: 50}}
 	ours := []sent{{PerSecond: 60}, {PerSecond: 5}, {PerSecond: 20}}

@@ -31,8 +31,9 @@ type retired struct {
 	DatabaseFull   string // the same after the replicas have ended, and VACUUM FULL
 }
 
-// retire makes the run of rows rows old enough for retention, starts a replica that deletes it, and
-// measures the pauses of another run. That run has a tenth of the rows.
+// retire makes the run old enough for retention; rows is how many rows it has. It starts a replica
+// that deletes the run, and measures the pauses of another run. That other run has a tenth of the
+// rows.
 func (f *running) retire(rows int) (r retired, err error) {
 	r.Rows = int64(rows)
 	const size = "SELECT pg_size_pretty(pg_database_size(current_database()))"

@@ -20,7 +20,7 @@ type period struct {
 	SinkCPU     float64
 	RedisCalls  float64 // scripts per message
 	Commits     float64 // transactions of PostgreSQL per message
-	Refused     int64   // webhook POSTs that were repeated
+	Refused     int64   // webhook POSTs that were not answered 2xx, and repeated
 }
 
 // running is a set of running replicas or bare loops, with their database and their service.

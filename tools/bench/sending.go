@@ -68,7 +68,8 @@ func (b *bench) limited(batch int) (sent, error) {
 	return b.product(batch, b.messages, productJob{Limits: true})
 }
 
-// product measures campaignd with an SQLite ledger. with has the Limits and the Profile.
+// product measures campaignd with an SQLite ledger. Callers set only the members Limits and Profile
+// of with; product sets what else it needs.
 func (b *bench) product(batch, rows int, with productJob) (s sent, err error) {
 	file, list, err := b.list(rows)
 	if with.Limits && err == nil {

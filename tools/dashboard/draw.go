@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// A panel of 24 columns is 1,440 wide; a row of the grid is 30 high, as in Grafana.
+// Lengths are in pixels. A panel of 24 columns is 1,440 wide, and a row of the grid is 30 high, as
+// in Grafana.
 const (
 	column, line  = 60.0, 30.0
 	top, gap      = 46.0, 4.0

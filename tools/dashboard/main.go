@@ -1,8 +1,8 @@
 // Command dashboard draws the Grafana dashboard of the chart from a recorded run, without Grafana.
 // It runs a scene with the sandbox, scrapes /metrics of `campaignd serve`, evaluates each panel's
 // expressions with Prometheus' own engine, and draws all panels into one SVG at their positions. It
-// fails when an expression has no series, as after a metric was renamed. `make dashboard` runs it.
-// It is a module of its own, so that Prometheus is in no build of campaignd.
+// fails when an expression has no series, for example after a metric was renamed. `make dashboard`
+// runs it. It is a module of its own, so that Prometheus is in no build of campaignd.
 package main
 
 import (

@@ -50,7 +50,8 @@ type panel struct {
 	series []series // by the targets, then by name
 }
 
-// override dashes the lines whose names match. The dashboard has no other overrides.
+// override draws dashed lines for the series whose names match. The dashboard has no other
+// overrides.
 type override struct {
 	Matcher struct {
 		Options string `json:"options"` // of byRegexp: /EXPRESSION/
@@ -63,7 +64,7 @@ type series struct {
 	values []float64 // one for each step
 }
 
-// stack adds to each series those before it. A gap is 0 then.
+// stack adds to each series those before it. A gap counts as 0.
 func (p panel) stack() {
 	if p.Field.Defaults.Custom.Stacking.Mode != "normal" {
 		return
@@ -97,7 +98,8 @@ func readDashboard(file string) (dashboard, error) {
 	return d, err
 }
 
-// evaluate fills the panels, a value for each scrape. empty names the expressions without a series.
+// evaluate fills the panels, with one value for each scrape. empty has the expressions without a
+// series.
 func evaluate(ctx context.Context, d dashboard, all []scrape) (drawn []panel, empty, err error) {
 	folder, err := os.MkdirTemp("", "dashboard")
 	if err != nil {

@@ -27,7 +27,8 @@ type scrape struct {
 	Page string    `json:"page"`
 }
 
-// record runs the scene for a time and scrapes it. The first scrape is the first that answers.
+// record runs the scene for a time and scrapes it. It tries until one scrape is answered, and
+// begins with that one.
 func record(ctx context.Context, program string, length time.Duration) (scrapes []scrape, err error) {
 	folder, err := os.MkdirTemp("", "dashboard")
 	if err != nil {

@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// scale is one step of a unit of Grafana: values from bound on are divided by it and get the
+// scale is one step of a unit of Grafana: a value of at least from is divided by it and gets the
 // suffix.
 type scale struct {
 	from   float64
