@@ -48,7 +48,7 @@ var adoptionPromises = []promise{
 		}
 		f.status(r.No, 0, campaign.Unknown)
 		e := event("wamid.lost", key(0), campaign.Sent, at(3))
-		e.Connection = "" // an event need not name one
+		e.Connection = "" // an event need not name a connection
 		f.apply(e)
 		if s := f.sweep(); s.Adopted != 1 {
 			f.Errorf("got %+v; want Adopted 1", s)
@@ -94,7 +94,7 @@ var adoptionPromises = []promise{
 		f.apply(event("wamid.0", key(0), campaign.Sent, at(0).Add(-early)), event("wamid.0", key(0), campaign.Read, at(9999)),
 			event("wamid.1", 0, campaign.Read, at(9999)), event("wamid.1", 0, campaign.Sent, at(72)))
 		f.swept(campaign.Swept{Adopted: 1, Left: 2})
-		f.apply(event("wamid.1", key(1), campaign.Sent, at(71))) // told again, now with its recipient
+		f.apply(event("wamid.1", key(1), campaign.Sent, at(71))) // the same status again, now with its recipient
 		f.swept(campaign.Swept{Adopted: 1})
 		f.status(r.No, 0, campaign.Read)
 		f.status(r.No, 1, campaign.Read)
@@ -113,7 +113,7 @@ var adoptionPromises = []promise{
 		f.sweptAt(now, campaign.Swept{Left: 1})
 		second := deferral(lb, 0, at(0))
 		second.Attempt = 2
-		f.record(second) // it was not sent
+		f.record(second) // the second attempt was not sent
 		f.sweptAt(now, campaign.Swept{Adopted: 1})
 		f.status(a.No, 0, campaign.Sent)
 	}},
@@ -184,7 +184,7 @@ var adoptionPromises = []promise{
 		f.swept(campaign.Swept{Adopted: 1})
 		second := acceptance(l, 0)
 		second.Attempt = 2
-		f.record(second) // the duplicate: it is counted as one since it was sent again
+		f.record(second) // the duplicate; it counts as one because the delivery was sent again
 		if line := f.status(r.No, 0, campaign.Sent); line.MessageID != "wamid.first" {
 			f.Errorf("got %+v; want the message wamid.first", line)
 		}
@@ -245,7 +245,7 @@ var adoptionPromises = []promise{
 		f.swept(campaign.Swept{Ambiguous: 1, Left: 1})
 		f.status(a.No, 0, campaign.InDoubt)
 		f.status(b.No, 0, campaign.InDoubt)
-		f.apply(event("wamid.whose", key(0), campaign.Delivered, at(5003))) // this one has a time
+		f.apply(event("wamid.whose", key(0), campaign.Delivered, at(5003))) // this event has a time
 		f.swept(campaign.Swept{Adopted: 1})
 		f.status(a.No, 0, campaign.InDoubt)
 		f.status(b.No, 0, campaign.Delivered)

@@ -39,8 +39,8 @@ func sparse(t *testing.T, l campaign.Ledger, name string, budget int64) campaign
 	return r
 }
 
-// begin sends 0 to 3 and 65536 to 65537 of a sparse run. They become accepted, accepted, refused
-// and in doubt; accepted and in doubt.
+// begin sends 0 to 3 and 65536 to 65537 of a sparse run. The first four become accepted, accepted,
+// refused and in doubt. The last two become accepted and in doubt.
 func begin(t *testing.T, l campaign.Ledger, r campaign.Run) {
 	t.Helper()
 	ls := ClaimAll(t, l, r.No)
@@ -63,8 +63,8 @@ func begin(t *testing.T, l campaign.Ledger, r campaign.Run) {
 	mustRecord(t, l, rs)
 }
 
-// Audit reports exactly the fault of each case. The runs before and after, the rows around it and
-// both segments are sound.
+// Audit reports exactly the fault of each case. It reports nothing of the runs before and after,
+// of the rows around the fault, or of a segment that is sound.
 func auditFindsEachFaultAndNothingElse(t *testing.T, l Tables) {
 	before, r, after := sparse(t, l, "before", 0), sparse(t, l, "r", 6), sparse(t, l, "after", 0)
 	begin(t, l, before)

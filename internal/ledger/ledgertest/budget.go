@@ -73,7 +73,8 @@ func aRetryBeyondTheBudgetIsHeldAndNotSkipped(t *testing.T, l Tables) {
 	}
 }
 
-// An intent that asks for nothing new is never denied: the answer is the mark, whatever the budget.
+// An intent that asks for nothing new is never denied. It is granted up to the mark, also when the
+// budget is used up.
 func anIntentForNothingIsNotHeld(t *testing.T, l Tables) {
 	r := budgeted(t, l, 4, 2)
 	lease := ClaimAll(t, l, r.No)[0]
@@ -103,9 +104,9 @@ func anIntentForNothingIsNotHeld(t *testing.T, l Tables) {
 	}
 }
 
-// BudgetKept gives one delivery of a run with a budget of one back, and reports whether the budget
-// is used up all the same. The tests of the backends use it to detect the mutation that returns
-// nothing.
+// BudgetKept gives back the one delivery that a budget of one allowed, and reports whether the
+// budget is still used up. The tests of the backends use it to detect the mutation that does not
+// return the budget.
 func BudgetKept(t *testing.T, l campaign.Ledger) bool {
 	t.Helper()
 	r := budgeted(t, l, 2, 1)
@@ -117,8 +118,9 @@ func BudgetKept(t *testing.T, l campaign.Ledger) bool {
 	return grantedTo(t, l, ClaimAll(t, l, r.No)[0], 1, 2) != 2
 }
 
-// BudgetOfASegment sends over two segments of a run with a budget of one, and reports whether each
-// had it. The tests of the backends use it to detect the mutation that counts a segment alone.
+// BudgetOfASegment asks for both segments of a run with a budget of one, and reports whether one
+// delivery of each was granted. The tests of the backends use it to detect the mutation that counts
+// the budget for each segment.
 func BudgetOfASegment(t *testing.T, l campaign.Ledger) bool {
 	t.Helper()
 	r, err := l.CreateRun(t.Context(), campaign.Run{Campaign: "spring", ListHash: "two segments", Budget: 1})

@@ -20,7 +20,7 @@ func (f *fixture) cancel(no campaign.RunNo) campaign.Run {
 	return r
 }
 
-// claimCancelled leases segments of runs that are to be cancelled.
+// claimCancelled leases segments of runs whose cancellation is wanted.
 func (f *fixture) claimCancelled(seize bool, nos ...campaign.RunNo) []campaign.Lease {
 	f.Helper()
 	ls, err := f.l.Claim(f.ctx, campaign.Claim{Owner: "b", Runs: nos, Cancelled: true, Seize: seize, Max: 9, Lease: long})

@@ -14,9 +14,9 @@ type Clock struct {
 	Pass func(time.Duration)
 }
 
-// RunClock runs the promises about exact milliseconds, which need a clock that stands still: the
-// last instant of a lease, and the age of what dead owners left. each runs a test on an empty
-// ledger with such a clock.
+// RunClock runs the promises about exact milliseconds: when a lease ends, and how old the
+// deliveries are that dead owners left. They need a clock that only the test moves; each runs a
+// test on an empty ledger with such a clock.
 func RunClock(t *testing.T, each func(*testing.T, func(*testing.T, campaign.Ledger, Clock))) {
 	for _, p := range slices.Concat(clockPromises, peopleClockPromises) {
 		t.Run(p.name, func(t *testing.T) {
@@ -32,11 +32,11 @@ type clockFixture struct {
 	Clock
 }
 
-// instant is the smallest difference of two times in a ledger.
+// instant is the smallest difference between two times in a ledger.
 const instant = time.Millisecond
 
-// early is how much an event may be older than the intent, late how much it may be younger than the
-// doubt.
+// early is the longest time that an event may be before the intent of the doubt that it proves.
+// late is the longest time that it may be after the beginning of that doubt.
 const (
 	early = 2 * time.Second
 	late  = 70 * time.Second
@@ -149,7 +149,7 @@ var clockPromises = []clockPromise{
 		x.IntentAt, x.At = f.Now(), f.Now().Add(time.Hour)
 		f.record(x)
 		f.Pass(time.Hour)
-		f.sent(f.lease(b.No, long), 0, 1) // a later event may be about this one
+		f.sent(f.lease(b.No, long), 0, 1) // a later event may be about this delivery
 		f.apply(event("wamid.both", key(0), campaign.Sent, f.Now().Add(-early)))
 		f.swept(campaign.Swept{Left: 1})
 		f.apply(event("wamid.mine", key(0), campaign.Sent, f.Now().Add(-early-instant)))
@@ -159,7 +159,7 @@ var clockPromises = []clockPromise{
 	}},
 }
 
-// claims fails unless there are want segments to claim. Its leases end in a second.
+// claims claims segments for a second, and fails unless it gets want of them.
 func (f *clockFixture) claims(no campaign.RunNo, want int) {
 	f.Helper()
 	if ls := f.claim(no, time.Second, 9); len(ls) != want {
@@ -167,7 +167,7 @@ func (f *clockFixture) claims(no campaign.RunNo, want int) {
 	}
 }
 
-// recovers fails unless a take-over finds want doubts.
+// recovers recovers a lease, and fails unless that writes want doubts.
 func (f *clockFixture) recovers(l campaign.Lease, at time.Time, want int) {
 	f.Helper()
 	if !l.Recovered {
@@ -180,7 +180,7 @@ func (f *clockFixture) recovers(l campaign.Lease, at time.Time, want int) {
 	}
 }
 
-// swept sweeps at the time of the ledger's clock: in a bubble the year is 2000.
+// swept sweeps at the time of the ledger's clock, which in a synctest bubble begins in 2000.
 func (f *clockFixture) swept(want campaign.Swept) {
 	f.Helper()
 	f.sweptAt(f.Now(), want)

@@ -6,8 +6,8 @@ import (
 	"campaignd/internal/ledger"
 )
 
-// codeNames are the names of codes, by their column: of single codes, and of the sets that
-// statements name. Statements carry them as comments.
+// codeNames are the names of codes, by their column. A name is that of a single code or of a set of
+// codes. The statements have the names as comments.
 var codeNames = map[string]map[string][]int{
 	"state": {
 		"deferred": {int(ledger.Deferred)}, "retrying": {int(ledger.Retrying)}, "in doubt": {int(ledger.Doubt)},

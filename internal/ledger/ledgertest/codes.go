@@ -19,8 +19,8 @@ import (
 // NamedCodes checks the SQL of the package in dir: its string literals outside tests, and its
 // migrations. Each number that a statement compares with the column state, flags or rank, or
 // writes into it, is followed by its name (codeNames) as a comment: state = 3 /* in doubt */.
-// A list takes one comment for each number, or one behind it: state IN (1, 2, 3) /* open */. The
-// wake time ledger.AfterCanary has its name, too, which no other number has.
+// A list has one comment for each number, or one comment behind the list: state IN (1, 2, 3)
+// /* open */. The wake time ledger.AfterCanary has a name, too, and no other number has that name.
 func NamedCodes(t *testing.T, dir string) {
 	t.Helper()
 	codes := 0
@@ -94,14 +94,15 @@ func tokensOf(sql string) (all []sqlToken) {
 	return all
 }
 
-// codeChecker collects the codes of one statement that have no name, or another's.
+// codeChecker collects the codes of one statement that have no name or a wrong one.
 type codeChecker struct {
 	tokens   []sqlToken
 	codes    int
 	problems []string
 }
 
-// checkCodes returns how many codes the statement writes out, and what is wrong with their names.
+// checkCodes returns how many codes the statement has as numbers, and what is wrong with their
+// names.
 func checkCodes(sql string) (codes int, problems []string) {
 	c := codeChecker{tokens: tokensOf(sql)}
 	for i := range c.tokens {
@@ -145,8 +146,8 @@ func (c *codeChecker) named(column string, i int) {
 	}
 }
 
-// wakeTime checks that the number at i is called after the canary if it is that wake time, and only
-// then.
+// wakeTime checks that the number at i has the name "after the canary" if it is that wake time, and
+// only then.
 func (c *codeChecker) wakeTime(i int) {
 	const name = "after the canary"
 	is := c.tokens[i].text == strconv.FormatInt(ledger.AfterCanary, 10)
@@ -159,7 +160,7 @@ func (c *codeChecker) wakeTime(i int) {
 	}
 }
 
-// column checks what stands behind the column at i.
+// column checks the numbers that the column at i is compared with or set to.
 func (c *codeChecker) column(i int) {
 	column := c.tokens[i].text
 	next := i + 1
@@ -204,7 +205,7 @@ func (c *codeChecker) list(column string, i int) {
 	}
 }
 
-// branches checks the numbers behind these words of the CASE that i is in.
+// branches checks the numbers that follow these words in the CASE around i.
 func (c *codeChecker) branches(column string, i int, words ...string) {
 	for depth := 1; i < len(c.tokens) && depth > 0; i++ {
 		switch w := c.word(i); {
@@ -218,7 +219,8 @@ func (c *codeChecker) branches(column string, i int, words ...string) {
 	}
 }
 
-// choice checks the arguments of max and its like from i on, when one of them is a column of codes.
+// choice checks the arguments of a function such as max, which begin at i, when one of them is a
+// column of codes.
 func (c *codeChecker) choice(i int) {
 	column, end := "", i
 	for ; end < len(c.tokens) && c.word(end) != ")" && c.word(end) != "("; end++ {
@@ -233,7 +235,7 @@ func (c *codeChecker) choice(i int) {
 	}
 }
 
-// insert checks the values of INSERT INTO table (columns), from behind INSERT on.
+// insert checks the values of INSERT INTO table (columns); i is the token after INSERT.
 func (c *codeChecker) insert(i int) {
 	for ; i < len(c.tokens) && c.word(i) != "("; i++ {
 		if c.word(i) == "VALUES" || c.word(i) == "SELECT" {

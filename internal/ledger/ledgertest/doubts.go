@@ -6,7 +6,8 @@ import (
 	"campaignd/campaign"
 )
 
-// doubtPromises are about when a delivery may have been sent: it adopts messages of that time only.
+// doubtPromises are about the time in which a delivery may have been sent: only a message of that
+// time is adopted for it.
 var doubtPromises = []promise{
 	{"EvidenceIsAStatusOfALaterMessage", func(f *fixture) {
 		_, l := f.begun(4, 3)
@@ -64,8 +65,8 @@ var doubtPromises = []promise{
 	}},
 }
 
-// resendGivenBack makes a run of one delivery that may have been sent between 0 and 1, was granted
-// again by policy, and was given back unposted. Its next attempt is the second.
+// resendGivenBack makes a run of one delivery that may have been sent between at(0) and at(1). The
+// policy let it be granted again, and it was given back unposted. Its next attempt is the second.
 func (f *fixture) resendGivenBack() (campaign.Run, campaign.Lease) {
 	f.Helper()
 	r, l := f.begun(1, 1)
@@ -82,8 +83,8 @@ func (f *fixture) resendGivenBack() (campaign.Run, campaign.Lease) {
 	return r, l
 }
 
-// resolved applies a policy to the doubts that began before a time, and fails unless there were
-// want.
+// resolved applies a policy to the doubts that began before a time, and fails unless there are want
+// such doubts.
 func (f *fixture) resolved(l campaign.Lease, before time.Time, p campaign.OnUncertain, want int) {
 	f.Helper()
 	n, err := f.l.Resolve(f.ctx, l, campaign.Span{Until: before}, p)
@@ -93,7 +94,7 @@ func (f *fixture) resolved(l campaign.Lease, before time.Time, p campaign.OnUnce
 	}
 }
 
-// swept sweeps once and fails unless it did what is wanted.
+// swept sweeps once and fails unless the sweep returns want.
 func (f *fixture) swept(want campaign.Swept) {
 	f.Helper()
 	f.sweptAt(at(200), want)

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// erases erases the number of seq, and fails unless it did so much.
+// erases erases the phone number of seq, and fails unless the erasure reports want.
 func (f *fixture) erases(seq int64, want campaign.Erased) {
 	f.Helper()
 	got, err := f.l.Erase(f.ctx, key(seq))
@@ -20,7 +20,7 @@ func (f *fixture) erases(seq int64, want campaign.Erased) {
 	}
 }
 
-// anonymous fails unless a run's seq shows nothing of its recipient.
+// anonymous fails unless a delivery shows nothing of its recipient.
 func (f *fixture) anonymous(no campaign.RunNo, seq int64) {
 	f.Helper()
 	l := f.lines(no)[seq]

@@ -9,7 +9,7 @@ import (
 	"campaignd/internal/ledger"
 )
 
-// erase erases the number of seq, and fails unless it did so much.
+// erase erases the phone number of seq, and fails unless the erasure reports want.
 func erase(t *testing.T, l Tables, seq int64, want campaign.Erased) {
 	t.Helper()
 	if got, err := l.Erase(t.Context(), key(seq)); err != nil || got != want {
@@ -17,7 +17,7 @@ func erase(t *testing.T, l Tables, seq int64, want campaign.Erased) {
 	}
 }
 
-// nowhere fails if a table that events write to has the number of seq.
+// nowhere fails if a table that events write to has the phone number of seq.
 func nowhere(t *testing.T, l Tables, seq int64) {
 	t.Helper()
 	for _, table := range []string{"orphan", "suppression", "opt_in", "moved", "inbound", "sender", "contact", "reach", "follow_up",
@@ -42,8 +42,8 @@ func doubted(t *testing.T, l Tables, n int64) (campaign.Run, campaign.Lease) {
 	return r, s
 }
 
-// A message that no delivery has keeps its recipient's number while it may prove what is under way,
-// and then no more.
+// An orphan keeps its recipient's phone number while it may prove a delivery that is under way,
+// and loses it afterwards.
 func aStrangersStatusNamesNoErasedNumber(t *testing.T, l Tables) {
 	r, _ := doubted(t, l, 2)
 	status := func(id string, seq int64) {
@@ -76,7 +76,8 @@ func aStrangersStatusNamesNoErasedNumber(t *testing.T, l Tables) {
 	Audited(t, l, r.No)
 }
 
-// A row that was in doubt at the first erasure takes its places again with the number.
+// A delivery is in doubt at two erasures of its phone number. The places and the follow-up that the
+// number took between them are merged with those of the first erasure.
 func aSecondErasureMeetsTheFirst(t *testing.T, l Tables) {
 	r, s := doubted(t, l, 1)
 	rid := ledger.RowID(r.No, 0)
@@ -102,7 +103,7 @@ func aSecondErasureMeetsTheFirst(t *testing.T, l Tables) {
 	}
 }
 
-// An erasure and events of its number, at the same time, leave nothing of it.
+// An erasure and events of the same phone number, at the same time, leave no trace of the number.
 func eventsBesideAnErasureStoreNothing(t *testing.T, l Tables) {
 	for seq := range int64(20) {
 		number := fmt.Sprintf("+%d", key(seq))

@@ -15,8 +15,8 @@ import (
 
 // Faults makes statements of a ledger fail.
 type Faults struct {
-	Fail   func(n int)                     // makes the n-th statement from now on fail; 0: none
-	Failed func() string                   // the statement that failed since; "": none
+	Fail   func(n int)                     // makes the n-th statement from now fail; 0: none
+	Failed func() string                   // the statement that failed since the last Fail; "": none
 	Is     func(error) bool                // whether an error is that of the statement
 	Rows   func(*testing.T) string         // every row of the ledger
 	Exec   func(t *testing.T, stmt string) // runs a statement of SQL beside the ledger
@@ -30,8 +30,8 @@ type quarantined interface {
 }
 
 // RunFaults makes each statement of each method fail in turn. The method must return the error and
-// change nothing, and the same call must succeed afterwards. The same is true for a context that
-// ended.
+// change nothing, and the same call must succeed afterwards. A call with a context that has ended
+// must succeed, or return context.Canceled and change nothing.
 func RunFaults(t *testing.T, open func(*testing.T) (campaign.Ledger, Faults)) {
 	var l campaign.Ledger
 	var faults Faults
@@ -102,8 +102,8 @@ func failing(f *fixture, faults Faults, call func(context.Context) error) {
 	}
 }
 
-// failingSweep is failing for a sweep, which commits in steps. A sweep must return what it did
-// before the fault with the error, and the next sweeps must do the rest.
+// failingSweep does what failing does, for a sweep, which commits in steps. With the error, a sweep
+// must return what it did before the fault, and the next sweeps must do the rest.
 func failingSweep(f *fixture, faults Faults) {
 	f.Helper()
 	want := campaign.Swept{Matched: 1, Adopted: 1, Expired: 1}
@@ -167,7 +167,7 @@ type faultyMethod struct {
 	prepare func(f *fixture, faults Faults) func(context.Context) error
 }
 
-// none fails when a call returns both an error and a count, or neither.
+// none fails when a call returns both an error and a count, or neither. It returns the error.
 func none(f *fixture, did int, err error) error {
 	f.Helper()
 	if (did > 0) == (err != nil) {
@@ -188,7 +188,7 @@ func (f *fixture) retried(change ...func(*campaign.Run)) (campaign.Run, campaign
 	return r, l
 }
 
-// suppresses suppresses marketing to the numbers of these seqs until the test ends.
+// suppresses suppresses marketing to the phone numbers of these seqs until the test ends.
 func (f *fixture) suppresses(seqs ...int64) {
 	f.Helper()
 	var all []campaign.Suppression

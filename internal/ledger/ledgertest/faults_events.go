@@ -26,7 +26,7 @@ var eventFaults = []faultyMethod{
 			return err
 		}
 	}},
-	{"ApplyOfStrangers", func(f *fixture, _ Faults) func(context.Context) error { // apart from Apply: they may be a transaction of their own
+	{"ApplyOfStrangers", func(f *fixture, _ Faults) func(context.Context) error { // a backend may store orphans in a transaction of their own
 		f.ids++
 		first, again := fmt.Sprint("wamid.first.", f.ids), fmt.Sprint("wamid.again.", f.ids)
 		f.apply(event(again, key(9001), campaign.Sent, at(9)))

@@ -10,12 +10,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// origin is that of every intent of the promises on holds.
+// origin is the origin of every intent in the promises about holds.
 var origin = campaign.Origin{Key: "k", Company: "c", Account: "acc", Portfolio: "p", Connection: "conn_1",
 	Template: "sale", Language: "en_US",
 	Run: "spring-1"}
 
-// minutes is so many minutes from now, to the millisecond. Holds end by the real clock.
+// minutes is the time n minutes from now, to the millisecond. Holds end by the real clock.
 func minutes(n int) time.Time {
 	return time.Now().Add(time.Duration(n) * time.Minute).UTC().Truncate(time.Millisecond)
 }
@@ -26,7 +26,7 @@ func failedAccount(since time.Time) campaign.Hold {
 		Source: campaign.HoldByStatus, Since: since}
 }
 
-// well lifts the holds of the account.
+// well is a lift of the holds of the account.
 func well(by campaign.HoldSource, at time.Time) campaign.Lift {
 	return campaign.Lift{Scope: campaign.HoldAccount, ID: "acc", By: by, At: at}
 }
@@ -53,8 +53,8 @@ func (f *fixture) lifts(want int, ls ...campaign.Lift) []campaign.Hold {
 	return ended
 }
 
-// held asks for no delivery of the lease, and fails unless the answer is held by a hold of this
-// reason, or by none.
+// held commits an intent for no delivery, and fails unless a hold of the reason want denies it, or
+// no hold if want is "".
 func (f *fixture) held(l campaign.Lease, mark int64, o campaign.Origin, want string) {
 	f.Helper()
 	in := intent(l, mark, mark)
@@ -64,7 +64,7 @@ func (f *fixture) held(l campaign.Lease, mark int64, o campaign.Origin, want str
 	}
 }
 
-// listed fails unless the holds are these, by scope and id.
+// listed fails unless exactly these holds are listed, compared by scope and id.
 func (f *fixture) listed(ended bool, want ...campaign.Hold) {
 	f.Helper()
 	got, err := f.l.Holds(f.ctx, ended)
@@ -136,7 +136,7 @@ var holdPromises = []promise{
 		f.listed(false)
 		h.Count, h.Latest = 1, h.Since
 		f.listed(true, h)
-		f.holds(0, h) // the same report again: its hold is over
+		f.holds(0, h) // the same report again: its hold has ended
 		again := failedAccount(minutes(0))
 		again.Until = minutes(10)
 		began := f.holds(1, again)
@@ -171,12 +171,12 @@ var holdPromises = []promise{
 		l := f.lease(f.imported(1).No, long)
 		paused := failedAccount(minutes(-10))
 		f.holds(1, paused)
-		f.lifts(0, well(campaign.HoldByEvent, minutes(-11))) // older
-		f.lifts(0, well(campaign.HoldByEvent, time.Time{}))  // without a time
+		f.lifts(0, well(campaign.HoldByEvent, minutes(-11))) // an older lift
+		f.lifts(0, well(campaign.HoldByEvent, time.Time{}))  // a lift without a time
 		f.held(l, 0, origin, "131042")
 		f.lifts(1, well(campaign.HoldByEvent, minutes(-5)))
-		f.holds(0, paused)                     // again
-		f.holds(0, failedAccount(minutes(-6))) // late
+		f.holds(0, paused)                     // the same hold again
+		f.holds(0, failedAccount(minutes(-6))) // an older report that comes late
 		f.lifts(0, well(campaign.HoldByEvent, minutes(-5)))
 		f.held(l, 0, origin, "")
 		f.holds(1, failedAccount(minutes(-4)))
@@ -213,7 +213,7 @@ var holdPromises = []promise{
 		if got := time.Until(began[0].Until); got <= 4*time.Second || got > 5*time.Second || began[0].Count != 1 {
 			f.Errorf("the first rest is %s, counted %d; want 5s, 1", got, began[0].Count)
 		}
-		f.holds(0, trip) // another replica tells of the same
+		f.holds(0, trip) // another replica reports the same trip
 		f.listed(false, began[0])
 		f.lifts(1, campaign.Lift{Scope: campaign.HoldConnection, ID: "conn_1", By: campaign.HoldByBreaker, At: minutes(0)})
 		if began = f.holds(1, trip); began[0].Count != 1 {

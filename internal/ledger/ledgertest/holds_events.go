@@ -33,7 +33,7 @@ func failure(id, code string, when time.Time) campaign.StatusEvent {
 	return e
 }
 
-// of is an origin of a run of the suite.
+// of is the origin of a run's messages over a connection.
 func of(connection string, r campaign.Run) campaign.Origin {
 	o := Origin(connection)
 	o.Template, o.Language, o.Run = r.Template, r.Language, r.ID()
@@ -71,7 +71,7 @@ var failureHoldPromises = []promise{
 		f.apply(failure(messageID(r.No, 0), "131042", at(10)))
 		f.lifts(1, well(campaign.HoldByEvent, at(20)))
 		f.apply(failure(messageID(r.No, 1), "131042", at(30)))
-		f.listed(false) // it was accepted while the account had failed
+		f.listed(false) // the message was accepted before the hold was lifted
 		next := f.lease(f.imported(1).No, long)
 		f.held(next, 0, Origin("conn_1"), "")
 		f.apply(failure(messageID(r.No, 2), "131042", at(42)))
@@ -91,12 +91,12 @@ var failureHoldPromises = []promise{
 		same := f.imported(1)
 		l := f.lease(same.No, long)
 		f.held(l, 0, of("conn_2", same), "132015")
-		f.held(l, 0, of("conn_3", same), "") // the template of that name of another account
+		f.held(l, 0, of("conn_3", same), "") // another account's template of the same name
 	}},
 	{"AStatusThatComesBeforeItsReceiptHolds", func(f *fixture) {
 		r, l := f.begun(1, 1)
 		f.apply(failure(messageID(r.No, 0), "131042", at(5)))
-		f.listed(true) // nobody knows yet whose message it is
+		f.listed(true) // no delivery has this message id yet
 		f.record(acceptance(l, 0))
 		f.held(f.lease(f.imported(1).No, long), 0, Origin("conn_2"), "131042")
 	}},

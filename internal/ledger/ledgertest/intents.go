@@ -287,7 +287,7 @@ var intentPromises = []promise{
 			f.Errorf("taken %d; want Taken 7", got.Taken)
 		}
 		f.record(deferral(ls[0], 0, at(0)))
-		f.sentRetry(ls[0], 5, 0, 2) // was counted already
+		f.sentRetry(ls[0], 5, 0, 2) // the budget has counted it already
 		if got := f.run(r.No); got.Taken != 7 {
 			f.Errorf("taken %d after a retry; want Taken 7", got.Taken)
 		}

@@ -10,7 +10,7 @@ import (
 	"campaignd/campaign"
 )
 
-// job acquires a job and says whether it got it.
+// job tries to acquire a job and says whether that succeeded.
 func (f *fixture) job(name, owner string, d time.Duration) (campaign.JobLease, bool) {
 	f.Helper()
 	l, ok, err := f.l.AcquireJob(f.ctx, name, owner, d)

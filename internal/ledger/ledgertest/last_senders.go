@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// reached imports a run of n deliveries and has a connection send them; the service accepts those
-// of seqs, at a second. The segment stays open.
+// reached imports a run of n deliveries and lets a connection send them. The service accepts those
+// in seqs, at(second). The segment stays open.
 func (f *fixture) reached(connection string, second int, n int64, seqs ...int64) campaign.Lease {
 	f.Helper()
 	r := f.imported(n)
@@ -33,7 +33,7 @@ func (f *fixture) reached(connection string, second int, n int64, seqs ...int64)
 	return ls[0]
 }
 
-// senders folds and compares who reached the first recipients last.
+// senders folds the senders, and compares which connection reached each recipient last.
 func (f *fixture) senders(want map[int64]string, connections ...string) {
 	f.Helper()
 	f.ok(f.l.FoldSenders(f.ctx))
@@ -61,7 +61,7 @@ var senderPromises = []promise{
 		f.senders(map[int64]string{key(0): "conn_1", key(1): "conn_1", key(2): "conn_1"}, both...)
 		f.ended(l)
 		f.reached("conn_2", 20, 3, 1)
-		f.reached("conn_1", 5, 3, 1) // before that
+		f.reached("conn_1", 5, 3, 1) // an older acceptance changes nothing
 		f.reached("conn_3", 30, 1, 0)
 		f.senders(map[int64]string{key(0): "conn_1", key(1): "conn_2", key(2): "conn_1"}, both...)
 		f.senders(map[int64]string{key(0): "conn_3", key(1): "conn_1", key(2): "conn_1"}, "conn_1", "conn_3")

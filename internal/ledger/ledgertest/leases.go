@@ -228,7 +228,7 @@ var leasePromises = []promise{
 		if g := f.intend(intent(l, 4, 5)); !g.Fenced {
 			f.Errorf("an intent after the release: %+v; want Fenced", g)
 		}
-		l = f.lease(r.No, long) // at once
+		l = f.lease(r.No, long) // the next owner need not wait
 		due, err := f.l.Due(f.ctx, l, time.Now(), 10)
 		f.ok(err)
 		got := map[int64]int{}

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// listens records spans of seconds after noon, from and until in turn.
+// listens records spans. Each pair of seconds after noon is the beginning and the end of one span.
 func (f *fixture) listens(seconds ...int) {
 	f.Helper()
 	for i := 0; i < len(seconds); i += 2 {

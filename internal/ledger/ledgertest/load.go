@@ -75,7 +75,7 @@ func ClaimAll(t testing.TB, l campaign.Ledger, no campaign.RunNo) []campaign.Lea
 	return ls
 }
 
-// mustIntend commits an intent, whatever it is granted.
+// mustIntend commits an intent and does not check what it is granted.
 func mustIntend(t testing.TB, l campaign.Ledger, in campaign.Intent) {
 	t.Helper()
 	if _, err := l.Intend(t.Context(), []campaign.Intent{in}); err != nil {
@@ -96,7 +96,7 @@ func MessageID(no campaign.RunNo, seq int64) string {
 	return fmt.Sprintf("wamid.HBgNMjM0ODAzMDAwMDAwMBUCABEYEjlBM0NBNUIzRDRDRDY3%02d%010d", no, seq)
 }
 
-// Acceptances are the receipts of the first attempts of [from, to).
+// Acceptances are the receipts of the first attempts of the deliveries [from, to).
 func Acceptances(l campaign.Lease, from, to int64) []campaign.Result {
 	rs := make([]campaign.Result, 0, to-from)
 	now := time.Now()
@@ -108,8 +108,8 @@ func Acceptances(l campaign.Lease, from, to int64) []campaign.Result {
 	return rs
 }
 
-// GrantedDespiteAHold holds an account through one ledger, and reports whether an intent of the
-// same account through another one, of the same database, is granted.
+// GrantedDespiteAHold adds a hold of an account through one ledger. It reports whether another
+// ledger of the same database then grants an intent of that account.
 func GrantedDespiteAHold(t *testing.T, through, asked campaign.Ledger) bool {
 	t.Helper()
 	s := ClaimAll(t, asked, Load(t, asked, 1).No)[0]

@@ -19,7 +19,7 @@ type modelRow struct {
 	status   campaign.Status // Queued (mark not passed), Sending (below the mark, no result), Accepted, Refused, Skipped, InDoubt, Unknown
 	deferred bool            // Queued below the mark
 	attempt  int
-	rank     int          // of what webhooks told: 1 sent, 2 failed, 3 delivered, 4 read
+	rank     int          // of the statuses that webhooks told: 1 sent, 2 failed, 3 delivered, 4 read
 	twice    bool         // sent again while an earlier attempt was in doubt
 	open     map[int]bool // attempts that may have been sent, and that nothing proves
 	id       string       // of the message
@@ -30,12 +30,13 @@ func (r *modelRow) doubt() {
 	r.status, r.open[r.attempt] = campaign.InDoubt, true
 }
 
-// accept makes a message the delivery's.
+// accept gives the delivery the message that the service accepted.
 func (r *modelRow) accept(attempt int, id string) {
 	*r = modelRow{status: campaign.Accepted, attempt: attempt, id: id, open: r.open}
 }
 
-// ended is s, or Unknown if an earlier attempt may have been sent.
+// ended is the status s of a delivery that ends, or Unknown if an earlier attempt may have been
+// sent.
 func (r *modelRow) ended(s campaign.Status) campaign.Status {
 	if r.twice {
 		return campaign.Unknown
@@ -80,7 +81,7 @@ func testModel(t *testing.T, open func(*testing.T) campaign.Ledger) {
 		m := &machine{f: f, no: r.No}
 		rows := deliveries(0, modelRows)
 		for i := range rows {
-			rows[i].Key = m.key(int64(i)) // what another run left open is about other people
+			rows[i].Key = m.key(int64(i)) // each run has recipients of its own: doubts of other runs do not compete
 			m.rows[i] = modelRow{status: campaign.Queued, open: map[int]bool{}}
 		}
 		f.ok(f.l.AppendRows(f.ctx, r.No, 0, rows, []campaign.Segment{{Run: r.No, Hi: modelRows}}))
@@ -101,12 +102,12 @@ type machine struct {
 	old   []campaign.Lease // fenced ones
 }
 
-// key is the phone key of seq in this run alone.
+// key is the phone key of seq, which no other run has.
 func (m *machine) key(seq int64) int64 { return key(int64(m.no)*1000 + seq) }
 
 // Claim takes the segment over, as after the death of its owner, and recovers it.
 func (m *machine) Claim(t *rapid.T) {
-	ls := m.f.claim(m.no, gone, 1) // over at once: the next Claim takes it over
+	ls := m.f.claim(m.no, gone, 1) // this lease has ended when it begins, so that the next Claim can take over
 	if m.done {
 		if len(ls) != 0 {
 			t.Fatalf("claimed a finished segment: %+v; want length 0", ls)
@@ -249,7 +250,7 @@ func (m *machine) Status(t *rapid.T) {
 	row.rank = max(row.rank, rank)
 }
 
-// Resolve ends the window of all doubts.
+// Resolve applies the policy to all doubts, as when their window ends.
 func (m *machine) Resolve(t *rapid.T) {
 	if !m.leased {
 		t.Skip("no lease")
@@ -271,7 +272,7 @@ func (m *machine) Resolve(t *rapid.T) {
 	}
 }
 
-// SkipQueued skips what is queued.
+// SkipQueued skips the queued deliveries.
 func (m *machine) SkipQueued(t *rapid.T) {
 	if !m.leased || rapid.IntRange(0, 9).Draw(t, "seldom") > 0 {
 		t.Skip("seldom")
@@ -289,7 +290,7 @@ func (m *machine) SkipQueued(t *rapid.T) {
 	m.mark = modelRows
 }
 
-// Park gives the segment back. It must be done exactly when nothing is open.
+// Park gives the segment back. The segment must be done exactly when no delivery in it is open.
 func (m *machine) Park(t *rapid.T) {
 	if !m.leased {
 		t.Skip("no lease")
@@ -302,7 +303,7 @@ func (m *machine) Park(t *rapid.T) {
 	m.old, m.leased = append(m.old, m.lease), false
 }
 
-// Check compares every row and the sums.
+// Check compares the status of every row, and the sums, with the model.
 func (m *machine) Check(t *rapid.T) {
 	lines := map[campaign.Status]int64{}
 	for l, err := range m.f.l.Lines(m.f.ctx, m.no) {

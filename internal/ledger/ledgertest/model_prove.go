@@ -11,8 +11,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Prove tells a webhook about a message whose answer was lost. It is that of an open attempt, also
-// of an earlier one; while the delivery is sent again, nobody can tell which.
+// Prove lets a webhook tell about a message whose answer was lost. The message belongs to an open
+// attempt, which may be an earlier one. While the delivery is being sent again, it cannot be known
+// which attempt it is.
 func (m *machine) Prove(t *rapid.T) {
 	seq := rapid.Int64Range(0, modelRows-1).Draw(t, "seq")
 	row := &m.rows[seq]

@@ -22,7 +22,8 @@ func (f *fixture) by(connection string, no campaign.RunNo, change ...func(*campa
 	return ls
 }
 
-// split makes a run of two deliveries: conn_1 sends the first, and its segment is then conn_2's.
+// split makes a run of two deliveries. conn_1 sends the first, and their segment is then moved to
+// conn_2.
 func (f *fixture) split() campaign.Run {
 	f.Helper()
 	r, l := f.begun(2, 1)
@@ -31,7 +32,7 @@ func (f *fixture) split() campaign.Run {
 	return r
 }
 
-// moved gives the segment away and fails unless that is so.
+// moved moves the segment away from its connection, and fails unless the ledger does so.
 func (f *fixture) moved(l campaign.Lease, to string) {
 	f.Helper()
 	if ok, err := f.l.Move(f.ctx, l, to); err != nil || !ok {
@@ -110,7 +111,7 @@ var segmentMovePromises = []promise{
 		f.record(deferral(l, 0, at(0)))
 		f.sentRetry(l, 1, 0, 2)
 		still("a retry has no result")
-		f.sent(l, 1, 2) // the lease goes on
+		f.sent(l, 1, 2) // a refused move leaves the lease as it was
 		last := acceptance(l, 0)
 		last.Attempt = 2
 		f.record(last, acceptance(l, 1))
@@ -178,8 +179,8 @@ var segmentMovePromises = []promise{
 	}},
 }
 
-// MovedByAFormerOwner reports whether an owner whose lease is over takes a segment from its next
-// one.
+// MovedByAFormerOwner reports whether a former owner, whose lease has ended, can move a segment
+// that has a new owner.
 func MovedByAFormerOwner(t *testing.T, l campaign.Ledger) bool {
 	t.Helper()
 	f := &fixture{T: t, l: l, ctx: t.Context()}
@@ -189,7 +190,8 @@ func MovedByAFormerOwner(t *testing.T, l campaign.Ledger) bool {
 	return ok && err == nil
 }
 
-// MovedWhatWasSent reports whether a move gives what one connection sent to another.
+// MovedWhatWasSent reports whether a move also gives the new connection the deliveries that the
+// former one sent.
 func MovedWhatWasSent(t *testing.T, l campaign.Ledger) bool {
 	t.Helper()
 	f := &fixture{T: t, l: l, ctx: t.Context()}

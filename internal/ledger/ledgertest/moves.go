@@ -16,7 +16,7 @@ var movePromises = []promise{
 	{"AChangedNumberCarriesItsOptOut", func(f *fixture) {
 		unreachable := campaign.NewSuppression(1, "+1", campaign.ScopeUnreachable, "failed:131026", at(0))
 		old, company := optOut(1, "+1", 5), optOut(1, "+1", 6).OfCompany("c")
-		later := optOut(3, "+3", 20) // of who has the number 3 since
+		later := optOut(3, "+3", 20) // of the person who has the number 3 since then
 		move := func(from, to int64, a, b string, second int) campaign.Move {
 			return campaign.Move{From: from, To: to, FromPhone: a, ToPhone: b, At: at(second)}
 		}

@@ -45,7 +45,7 @@ func (f *fixture) wantNotified(want ...string) {
 	}
 }
 
-// move moves a run and requires that it moved.
+// move changes the state of a run, and fails unless it changed.
 func (f *fixture) move(no campaign.RunNo, from, to campaign.State, reason campaign.PauseReason, detail string) {
 	f.Helper()
 	moved, err := f.l.SetState(f.ctx, no, []campaign.State{from}, to, reason, detail)

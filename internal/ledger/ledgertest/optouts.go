@@ -18,10 +18,10 @@ var optOutPromises = []promise{
 		}
 		in(campaign.Events{Suppressions: of(10, "")}, 1)
 		in(campaign.Events{Lifted: of(20, "")}, 0)
-		in(campaign.Events{Suppressions: of(10, "")}, 0) // the service delivers it again
+		in(campaign.Events{Suppressions: of(10, "")}, 0) // the service delivers the opt-out again
 		in(campaign.Events{Lifted: of(15, "")}, 0)       // and an older resume
 		in(campaign.Events{Suppressions: of(18, "")}, 0)
-		in(campaign.Events{Suppressions: of(18, "c")}, 1) // that resume was not of this client
+		in(campaign.Events{Suppressions: of(18, "c")}, 1) // that resume did not name this company
 		in(campaign.Events{Suppressions: of(21, "")}, 2)
 		if n, err := f.l.Suppress(f.ctx, of(5, "")); err != nil || n != 0 {
 			f.Errorf("an import: %d, %v; want 0 added", n, err)

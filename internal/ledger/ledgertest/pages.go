@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// spread makes a run of so many segments of six deliveries each, ready to be sent. The rows are in
-// the opposite order of the seqs, with gaps.
+// spread makes a run with this number of segments, of six deliveries each, ready to be sent. The
+// rows are in the opposite order of the seqs, with gaps.
 func (f *fixture) spread(segments int64) campaign.Run {
 	f.Helper()
 	r := f.create()
@@ -29,7 +29,7 @@ func (f *fixture) spread(segments int64) campaign.Run {
 	return r
 }
 
-// ended parks a segment and fails unless it is done.
+// ended parks a segment and fails unless that makes it done.
 func (f *fixture) ended(l campaign.Lease) {
 	f.Helper()
 	p, err := f.l.Park(f.ctx, l, time.Time{}, After(time.Minute))
@@ -39,7 +39,8 @@ func (f *fixture) ended(l campaign.Lease) {
 	}
 }
 
-// pagePromises are about reports that need more than one read of the ledger, of runs among others.
+// pagePromises are about reports that need more than one read of the ledger, in a ledger that has
+// other runs, too.
 var pagePromises = []promise{
 	{"PagesHaveWhatTheirFilterSelects", func(f *fixture) {
 		r := f.spread(4)
@@ -48,7 +49,7 @@ var pagePromises = []promise{
 		if len(ls) != 3 {
 			f.Fatalf("claimed %d segments, want 3", len(ls))
 		}
-		// One segment is done, with each rank.
+		// One segment is done. Its deliveries have every rank.
 		f.sent(ls[0], 0, 6)
 		for seq := range int64(6) {
 			f.record(acceptance(ls[0], seq))
@@ -66,7 +67,8 @@ var pagePromises = []promise{
 		f.sent(ls[1], lo, lo+5)
 		f.record(refusal(ls[1], lo), refusal(ls[1], lo+1), deferral(ls[1], lo+2, at(0)), doubtful(ls[1], lo+3))
 		f.sentRetry(ls[1], lo+5, lo+2, 2)
-		// The owner of one is gone: unknown, deferred, without a result, and queued.
+		// One segment has lost its owner. Its deliveries are unknown, deferred, without a result, and
+		// queued.
 		lo = ls[2].Lo
 		f.sent(ls[2], lo, lo+4)
 		f.record(doubtful(ls[2], lo), deferral(ls[2], lo+1, at(9)))
@@ -242,9 +244,9 @@ var pagePromises = []promise{
 		f.sound(r.No)
 	}},
 	{"LinesComeInTheirOrderOverEveryPage", func(f *fixture) {
-		sizes := []int64{999, 1000, 1001, 2000} // around one page and two
+		sizes := []int64{999, 1000, 1001, 2000} // a page or two, and one more or less
 		var runs []campaign.Run
-		for _, n := range sizes { // make all before reading the first, so that each lies among others
+		for _, n := range sizes { // make all before reading the first: each run has neighbours
 			r := f.create()
 			ds := deliveries(0, n)
 			for i := range ds {

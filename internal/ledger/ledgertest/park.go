@@ -40,9 +40,9 @@ var parkPromises = []promise{
 		f.sleeps(l, 24*time.Hour)
 		f.record(acceptance(l, 0))
 		f.finishes()
-		f.record(acceptance(l, 1)) // what is deferred is due later
+		f.record(acceptance(l, 1)) // seq 2 is deferred and not due yet
 		f.finishes()
-		f.record(acceptance(l, 2)) // it was sent after all
+		f.record(acceptance(l, 2)) // the deferred delivery was sent after all
 		f.finishes(r.No)
 		f.sound(r.No)
 	}},
@@ -123,7 +123,8 @@ var parkPromises = []promise{
 	}},
 }
 
-// parked fails unless Park leaves the segment open until want. It allows for the time of the test.
+// parked fails unless Park leaves the segment open and to wake at want. It allows for the time that
+// the test takes.
 func (f *fixture) parked(l campaign.Lease, wake time.Time, window time.Duration, want time.Time) {
 	f.Helper()
 	p, err := f.l.Park(f.ctx, l, wake, After(window))
@@ -133,7 +134,7 @@ func (f *fixture) parked(l campaign.Lease, wake time.Time, window time.Duration,
 	}
 }
 
-// sleeps gives a segment with an open doubt back, and fails unless it sleeps.
+// sleeps parks a segment with an open doubt, and fails unless it stays open and is to wake later.
 func (f *fixture) sleeps(l campaign.Lease, doubtWindow time.Duration) {
 	f.Helper()
 	if p, err := f.l.Park(f.ctx, l, time.Time{}, After(doubtWindow)); err != nil || p.Done || !p.Wake.After(time.Now()) {

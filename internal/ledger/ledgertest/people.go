@@ -17,7 +17,7 @@ func tiered(l campaign.Lease, from, to, places int64) campaign.Intent {
 	return in
 }
 
-// over is the intent over another connection.
+// over changes an intent to be over another connection.
 func over(connection string, in campaign.Intent) campaign.Intent {
 	in.Connection = connection
 	return in
@@ -30,7 +30,7 @@ func capped(l campaign.Lease, from, to int64, action string) campaign.Intent {
 	return in
 }
 
-// paired is an intent that keeps messages to one recipient apart.
+// paired is an intent that asks for PairSpace between two messages to one recipient.
 func paired(l campaign.Lease, from, to int64) campaign.Intent {
 	in := intent(l, from, to)
 	in.Pair = true
@@ -108,14 +108,14 @@ var peoplePromises = []promise{
 		f.grants(over("conn_2", tiered(lb, 0, 3, 3)), 3, "")
 		f.grants(tiered(lc, 0, 2, 3), 2, "")
 		f.record(refusal(la, 0), refusal(lb, 0), refusal(la, 1), refusal(lc, 1))
-		f.grants(tiered(la, 3, 4, 3), 3, campaign.LimitTier) // c has the first place, b the second
+		f.grants(tiered(la, 3, 4, 3), 3, campaign.LimitTier) // c still has the place of seq 0, and b that of seq 1
 		f.record(acceptance(lb, 1), refusal(lc, 0), refusal(lc, 0))
 		f.grants(tiered(la, 3, 4, 3), 4, "")
 		f.grants(over("conn_2", tiered(lb, 3, 4, 3)), 4, "")
-		f.record(refusal(la, 2), refusal(lb, 2)) // both at once
+		f.record(refusal(la, 2), refusal(lb, 2)) // both runs return it in one call
 		f.record(refusal(la, 3), acceptance(lb, 3))
 		d := f.imported(6)
-		f.grants(tiered(f.lease(d.No, long), 0, 6, 3), 2, campaign.LimitTier) // seq 0 takes the free one, 1 has one
+		f.grants(tiered(f.lease(d.No, long), 0, 6, 3), 2, campaign.LimitTier) // seq 0 takes the free place, seq 1 has one
 	}},
 	{"ARefusalReturnsAPlaceAndADoubtDoesNot", func(f *fixture) {
 		_, l := f.leased(10, long)
@@ -123,7 +123,7 @@ var peoplePromises = []promise{
 		f.record(acceptance(l, 0), doubtful(l, 1))
 		f.grants(tiered(l, 4, 10, 4), 4, campaign.LimitTier)
 		f.record(refusal(l, 2), deferral(l, 3, at(0)))
-		f.record(refusal(l, 2), deferral(l, 3, at(0))) // again: it is known
+		f.record(refusal(l, 2), deferral(l, 3, at(0))) // the same results again return no second place
 		f.grants(tiered(l, 4, 10, 4), 6, campaign.LimitTier)
 		f.grants(again(l, 6, 3, 2, tiered(l, 0, 0, 4)), 6, campaign.LimitTier)
 		f.grants(again(l, 6, 3, 2, tiered(l, 0, 0, 5)), 6, "")
@@ -178,7 +178,7 @@ var peoplePromises = []promise{
 		_, err := f.l.Apply(f.ctx, campaign.Events{Inbound: []campaign.Inbound{wrote(0, "conn_1", time.Hour), wrote(1, "conn_1", 25*time.Hour),
 			wrote(0, "conn_1", 26*time.Hour), wrote(2, "conn_2", time.Hour), wrote(3, "conn_1", 23*time.Hour)}})
 		f.ok(err)
-		f.sweptAt(time.Now(), campaign.Swept{})              // forgets what is over
+		f.sweptAt(time.Now(), campaign.Swept{})              // the sweep deletes the service windows that have ended
 		f.grants(tiered(l, 0, 10, 2), 4, campaign.LimitTier) // 1 and 2 take the places
 	}},
 	{"AFirstTierCountsTheLast24Hours", func(f *fixture) {
@@ -296,7 +296,7 @@ var peoplePromises = []promise{
 	}},
 }
 
-// deferred checks which deliveries an answer defers, and that each waits for about as long.
+// deferred checks which deliveries an answer defers, and that each waits for about this time.
 func (f *fixture) deferred(g campaign.Granted, about time.Duration, seqs ...int64) {
 	f.Helper()
 	got := slices.Sorted(maps.Keys(g.Deferred))

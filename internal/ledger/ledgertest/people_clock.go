@@ -24,7 +24,7 @@ var peopleClockPromises = []clockPromise{
 		g = f.grants(tiered(l, 3, 10, 3), 5, campaign.LimitTier)
 		f.freesIn(g, time.Hour)
 		f.Pass(time.Hour)
-		g = f.grants(tiered(l, 5, 10, 2), 5, campaign.LimitTier) // lowered: two are taken
+		g = f.grants(tiered(l, 5, 10, 2), 5, campaign.LimitTier) // the tier was lowered to 2, and two places are taken
 		f.freesIn(g, placeTime-time.Hour)
 	}},
 	{"ARepetitionTakesAPlaceForAnotherDay", func(f *clockFixture) {
@@ -134,7 +134,7 @@ func testTierOfDays(f *clockFixture) {
 	for _, c := range []string{"conn_1", "conn_2", "conn_1"} {
 		lanes = append(lanes, &tierLane{lease: f.lease(f.imported(people).No, time.Second), connection: c})
 	}
-	last := map[int64]time.Time{} // when each recipient was last reached, perhaps
+	last := map[int64]time.Time{} // when each recipient was, or may have been, reached last
 	sent := 0
 	taken := func(within time.Duration) (n int) {
 		for _, at := range last {
@@ -199,7 +199,7 @@ func testTierOfDays(f *clockFixture) {
 	}
 }
 
-// leaseAfter claims the segment of a dead owner and recovers it.
+// leaseAfter claims the segment that a dead owner had, and recovers it.
 func (f *clockFixture) leaseAfter(l campaign.Lease) campaign.Lease {
 	f.Helper()
 	ls := f.claim(l.Run, time.Second, 1)

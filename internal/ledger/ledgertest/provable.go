@@ -40,8 +40,8 @@ func Replayed(t testing.TB, l campaign.Ledger, r campaign.Run, from, to int64, a
 	}
 }
 
-// SweepAll sweeps until a sweep adopts nothing, at most so many times. It returns the sum, and the
-// time of the longest sweep.
+// SweepAll sweeps until a sweep adopts nothing. most limits the number of sweeps. It returns the
+// sum, and how long the longest sweep took.
 func SweepAll(t testing.TB, l campaign.Ledger, most int) (sum campaign.Swept, longest time.Duration) {
 	t.Helper()
 	for range most {
@@ -62,7 +62,7 @@ func SweepAll(t testing.TB, l campaign.Ledger, most int) (sum campaign.Swept, lo
 // After a quarantine and a replay of the webhooks all doubts can be proven. Sweeps must not adopt
 // all of them in one transaction.
 func anyNumberOfProvableDoubtsIsAdopted(t *testing.T, l Tables) {
-	const n = 2_100 // more than either adopts in one transaction
+	const n = 2_100 // more than either backend adopts in one transaction
 	r := Provable(t, l, n)
 	sum, longest := SweepAll(t, l, 30)
 	if sum.Adopted != n || sum.Left != 0 {
@@ -75,10 +75,10 @@ func anyNumberOfProvableDoubtsIsAdopted(t *testing.T, l Tables) {
 	t.Logf("the longest sweep took %v", longest)
 }
 
-// Ambiguous orphans come first in every sweep. They must not be all that it looks at.
+// Ambiguous orphans come first in every sweep. The sweep must examine the orphans after them, too.
 func whatStaysAmbiguousKeepsNobodyWaiting(t *testing.T, l Tables) {
-	const n = 1_100                         // more than either looks at for one transaction
-	a, b := Load(t, l, n), Load(t, l, n-20) // the last 20 are in one run only
+	const n = 1_100                         // more than either backend examines for one transaction
+	a, b := Load(t, l, n), Load(t, l, n-20) // the last 20 recipients are in one run only
 	now := time.Now()
 	if got, err := l.Quarantine(t.Context(), campaign.SegmentSize, now.Add(-time.Minute)); err != nil || got != n+n-20 {
 		t.Fatalf("got %+v, %v; want no error, %+v", got, err, n+n-20)
@@ -99,7 +99,8 @@ func whatStaysAmbiguousKeepsNobodyWaiting(t *testing.T, l Tables) {
 	Audited(t, l, b.No)
 }
 
-// Two doubts and two messages of one recipient lie apart in time: each message proves one doubt.
+// Two doubts of one recipient are an hour apart, and so are two messages. Each message proves the
+// doubt of its time.
 func messagesOfOneRecipientProveEachItsOwn(t *testing.T, l Tables) {
 	now := time.Now()
 	var runs []campaign.Run

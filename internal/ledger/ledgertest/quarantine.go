@@ -11,8 +11,8 @@ import (
 	"campaignd/internal/ledger"
 )
 
-// Quarantine doubts exactly what may have been posted in the lost time: deliveries behind the mark,
-// retries that were due, and deliveries in flight.
+// Quarantine puts in doubt exactly the deliveries that may have been posted in the lost time: those
+// from the mark on, retries that were due, and deliveries in flight.
 func quarantineDoubtsWhatMayHaveBeenPosted(t *testing.T, l Tables) {
 	const rows = campaign.SegmentSize + 100
 	r := Load(t, l, rows)
@@ -28,8 +28,7 @@ func quarantineDoubtsWhatMayHaveBeenPosted(t *testing.T, l Tables) {
 		return campaign.Result{Run: r.No, Seq: seq, Connection: "conn_1", Attempt: 1, Kind: campaign.ResultDeferred,
 			At: now, Epoch: lease.Epoch, NotBefore: at, Code: "busy"}
 	}
-	// 0 to 3 are accepted, 4 was due before anybody noticed the loss, 5 is not due yet, 6 to 9 are in
-	// flight.
+	// 0 to 3 are accepted, 4 was due before the quarantine, 5 is not due yet, 6 to 9 are in flight.
 	if err := l.Record(t.Context(), append(Acceptances(lease, 0, 4), deferred(4, now.Add(-time.Second)),
 		deferred(5, now.Add(time.Hour)))); err != nil {
 		t.Fatal(err)
@@ -59,7 +58,7 @@ func quarantineDoubtsWhatMayHaveBeenPosted(t *testing.T, l Tables) {
 	}
 
 	// The replayed webhooks prove what was posted, while the run is paused. The second segment
-	// has no connection, so that any may have sent it.
+	// has no connection, so any connection may have sent it.
 	event := func(seq int64, connection string, at time.Time) campaign.StatusEvent {
 		return campaign.StatusEvent{MessageID: MessageID(r.No, seq), Connection: connection, Recipient: 2348030000000 + seq,
 			Status: campaign.Delivered, At: at, ReceivedAt: now}
@@ -118,7 +117,7 @@ func quarantineKeepsTheConnectionOfAnEvent(t *testing.T, l Tables) {
 	Audited(t, l, r.No)
 }
 
-// lineOf returns the line of one delivery.
+// lineOf returns the report's line of one delivery.
 func lineOf(t *testing.T, l Tables, no campaign.RunNo, seq int64) campaign.Line {
 	t.Helper()
 	for line, err := range l.Lines(t.Context(), no) {
@@ -293,7 +292,8 @@ func quarantineStopsAtItsEdges(t *testing.T, l Tables) {
 			t.Errorf("segment %d is still %q's until %s; want nobody's", s.Index, s.Owner, s.LeaseUntil)
 		}
 	}
-	// Counted now: the deliveries that the marks passed, and the retry that was never granted.
+	// The quarantine also counts as granted the deliveries that the marks passed, and the retry that
+	// was never granted.
 	for no, want := range map[campaign.RunNo]int64{before.No: 6, r.No: 6 + 2 + 1} {
 		if got, err := l.Run(t.Context(), no); err != nil || got.Taken != want {
 			t.Errorf("run %d has %d granted, %v; want %d", no, got.Taken, err, want)
@@ -301,8 +301,8 @@ func quarantineStopsAtItsEdges(t *testing.T, l Tables) {
 	}
 }
 
-// A wire log covers what had no durable result. A ledger that went back in time lacks results, so
-// no log says what it may send again.
+// A wire log has the posts that had no durable result. A ledger that went back in time has lost
+// results, so a wire log of the time before cannot prove that an attempt was not posted.
 func quarantineEndsWhatWireLogsProve(t *testing.T, l Tables) {
 	f := &fixture{T: t, l: l, ctx: t.Context()}
 	for _, ahead := range []int64{0, 2} {

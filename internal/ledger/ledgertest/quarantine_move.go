@@ -7,8 +7,8 @@ import (
 	"campaignd/campaign"
 )
 
-// Segments of a run with limits.move may have been moved in the time that is lost: a message over
-// any connection proves a doubt of it.
+// The segments of a run with limits.move may have been moved in the lost time, so a message over
+// any connection can prove a doubt of the run.
 func quarantineKnowsThatSegmentsMove(t *testing.T, l Tables) {
 	now := time.Now()
 	since := now.Add(-time.Minute)

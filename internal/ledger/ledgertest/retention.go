@@ -20,7 +20,8 @@ func (f *fixture) between() time.Time {
 	return at
 }
 
-// retires deletes what ended before an instant, and fails unless that is so many deliveries.
+// retires calls Retire until it deletes nothing more, and fails unless that deletes want
+// deliveries.
 func (f *fixture) retires(before time.Time, want int64) {
 	f.Helper()
 	var got int64
@@ -105,7 +106,7 @@ var retentionPromises = []promise{
 		if got := f.run(r.No).Retired; got.Rows != r.Rows || time.Since(got.At) > time.Hour {
 			f.Errorf("deleted: %+v; want %d rows, now", got, r.Rows)
 		}
-		f.apply(event(messageID(r.No, 5), key(5), campaign.Read, at(9))) // comes too late: it is an orphan
+		f.apply(event(messageID(r.No, 5), key(5), campaign.Read, at(9))) // its delivery was deleted, so it is an orphan
 		f.retires(later(), 0)
 	}},
 	{"OnlyWhatEndedAndSettledIsDeleted", func(f *fixture) {

@@ -10,8 +10,8 @@ import (
 	"campaignd/internal/ledger"
 )
 
-// Some rules of package ledger stand in the SQL of a backend, too, because a statement writes many
-// rows. Here a table of cases goes through the function and through the backend.
+// Some rules of package ledger are written a second time in the SQL of a backend, because a
+// statement writes many rows. The tests below compare the function with the backend, case by case.
 
 // withOutcomes makes a leased run whose deliveries have these outcomes.
 func withOutcomes(t *testing.T, l Tables, rows []ledger.Row) campaign.Lease {
@@ -38,7 +38,7 @@ func outcomeOf(t *testing.T, l Tables, no campaign.RunNo, seq int64) (row ledger
 	return row
 }
 
-// Each kind of result meets each outcome, as ledger.Merge.Over says.
+// Each kind of result is merged into each outcome as ledger.Merge.Over says.
 func resultsMergeByTheRule(t *testing.T, l Tables) {
 	rows := []ledger.Row{{}}
 	for state := ledger.Deferred; state <= ledger.Skipped; state++ {

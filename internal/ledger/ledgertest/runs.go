@@ -246,7 +246,7 @@ var runPromises = []promise{
 		if got.State != campaign.Ready || got.Wanted != campaign.WantCancel {
 			f.Errorf("a paused run that is cancelled: %+v; want State Ready, Wanted WantCancel", got)
 		}
-		l = f.claimCancelled(false, r.No)[0] // although it was parked for an hour
+		l = f.claimCancelled(false, r.No)[0] // although the segment was parked for an hour
 		if g := f.intend(intent(l, 2, 3)); !g.Denied {
 			f.Errorf("intent of a cancelled run: %+v; want Denied", g)
 		}

@@ -59,11 +59,11 @@ var statusPromises = []promise{
 		}
 		f.apply(fail("131049", 20))
 		f.apply(fail("131026", 30), fail("131053", 20))
-		f.apply(fail("131053", 20), fail("131026", 30)) // in either order within a batch
+		f.apply(fail("131053", 20), fail("131026", 30)) // the order within a batch does not matter
 		if got := f.status(r.No, 0, campaign.Failed); got.Code != "131049" || !got.FailedAt.Equal(at(20)) {
 			f.Errorf(`got %+v; want Code "131049", FailedAt %+v`, got, at(20))
 		}
-		f.apply(fail("131040", 20)) // of two codes at the same time the smaller
+		f.apply(fail("131040", 20)) // of two codes of the same time, the smaller one counts
 		if got := f.status(r.No, 0, campaign.Failed); got.Code != "131040" {
 			f.Errorf("code = %s, want 131040", got.Code)
 		}

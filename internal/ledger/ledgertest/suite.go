@@ -1,16 +1,16 @@
 // Package ledgertest is the conformance suite of campaign.Ledger. The tests of each backend run it
 // against empty ledgers:
 //
-//   - Run knows the interface alone.
+//   - Run calls only the methods of the interface.
 //   - RunTables also looks into the tables.
 //   - RunFaults makes statements fail.
-//   - RunClock stops the clock of leases.
-//   - RunUpgrade goes on with the runs of a ledger of an older schema.
+//   - RunClock sets the clock of leases.
+//   - RunUpgrade upgrades a ledger of an older schema and continues its runs.
 //   - NamedCodes reads the SQL of the backend and checks that each code in it has its name.
 //
-// The name of a subtest is the promise that it checks; the comments of the interface are the source
-// of them all. The suite uses no virtual time, because a database server has none: leases are
-// either long, or over when they begin.
+// The name of a subtest is the promise that it checks. The comments of the interface state all
+// promises. The suite uses no virtual time, because a database server has none: leases are either
+// long, or have ended when they begin.
 //
 // The other functions fill ledgers (Load, ClaimAll, Provable), or check one promise for the
 // backends' mutation tests and benchmarks.
@@ -72,7 +72,7 @@ func Run(t *testing.T, open func(*testing.T) campaign.Ledger) {
 		{"Erasure", erasurePromises},
 	} {
 		t.Run(chapter.name, func(t *testing.T) {
-			t.Parallel() // a promise mostly waits for its database
+			t.Parallel() // a subtest mostly waits for its database
 			for _, p := range chapter.promises {
 				t.Run(p.name, func(t *testing.T) { p.test(newFixture(t, open)) })
 			}

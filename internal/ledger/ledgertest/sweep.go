@@ -9,8 +9,8 @@ import (
 	"campaignd/internal/ledger"
 )
 
-// A sweep looks at 5,000 orphans and drops 5,000 old ones. The next goes on where it stopped. The
-// answer counts exactly what a sweep did.
+// One sweep examines 5,000 orphans and deletes 5,000 old ones. The next sweep continues where it
+// stopped. The answer counts exactly what the sweep did.
 func eachSweepTakesOneStepAndCountsIt(t *testing.T, l Tables) {
 	r := sparse(t, l, "r", 0)
 	begin(t, l, r)
@@ -30,7 +30,7 @@ func eachSweepTakesOneStepAndCountsIt(t *testing.T, l Tables) {
 			VALUES (%d, '%s', %d, %d, %d, 0, '', '')`,
 			l.MessageHash(o.of), o.id, o.rank, ledger.Millis(now), ledger.Millis(now)+1))
 	}
-	// As many orphans of other programs as one step has come before all of them.
+	// As many orphans of other programs as one step examines come before them all.
 	alter(t, l, fmt.Sprintf(`WITH RECURSIVE s (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM s WHERE i < %d)
 			INSERT INTO orphan (mh, message_id, rank, at, received_at, key, connection, code)
 			SELECT -9223372036854775000 + i, 'stranger', 1, 0, %d, 0, '', '' FROM s`,

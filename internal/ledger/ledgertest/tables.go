@@ -29,7 +29,7 @@ type Tables interface {
 	QuarantineAt(ctx context.Context, ahead, since, now int64) (int64, error)
 	// MessageHash is the hash under which the ledger keeps a message id.
 	MessageHash(id string) int64
-	// ReadOnly opens the same ledger once more, to read, and closes it.
+	// ReadOnly opens the same ledger once more, only to read, and closes that.
 	ReadOnly(ctx context.Context) error
 }
 
@@ -84,7 +84,7 @@ func RunTables(t *testing.T, open func(*testing.T) Tables) {
 	}
 }
 
-// alter changes the tables, past the methods of the ledger.
+// alter changes the tables directly, without the methods of the ledger.
 func alter(t *testing.T, l Tables, query string) {
 	t.Helper()
 	if err := l.Alter(t.Context(), query); err != nil {
@@ -112,7 +112,7 @@ func quarantineAt(t *testing.T, l Tables, ahead, since, now int64) int64 {
 	return n
 }
 
-// A reader changes nothing, so it cannot bring an older ledger up to date.
+// A ledger that is opened only to read cannot upgrade an older schema, so it is refused.
 func anOlderSchemaIsNotRead(t *testing.T, l Tables) {
 	const newest = `SELECT CAST(max(version_id) AS text) FROM goose_db_version`
 	knows := stored(t, l, newest)

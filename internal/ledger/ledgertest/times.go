@@ -20,8 +20,8 @@ func within(t *testing.T, l Tables, began time.Time, query string) {
 	}
 }
 
-// The ledger gives what comes without a time the time of the call, except a lift, which then lifts
-// nothing.
+// Anything that comes without a time gets the time of the call. The exception is a lift: without a
+// time it lifts nothing.
 func whatHasNoTimeHappenedNow(t *testing.T, l Tables) {
 	began := time.Now().Truncate(time.Millisecond)
 	r := Load(t, l, 4)

@@ -10,8 +10,8 @@ import (
 	"campaignd/campaign"
 )
 
-// RunUpgrade fills a ledger of schema 2 with runs under way, and requires that this program goes on
-// with them. exec runs a statement on the database, open opens the ledger as sender.
+// RunUpgrade fills a ledger of schema 2 with unfinished runs, and requires that this program
+// continues them. exec runs a statement on the database, open opens the ledger as sender.
 func RunUpgrade(t *testing.T, exec func(stmt string), open func(*testing.T) campaign.Ledger) {
 	t.Helper()
 	for _, r := range olderRuns {
@@ -34,7 +34,7 @@ func RunUpgrade(t *testing.T, exec func(stmt string), open func(*testing.T) camp
 	}
 }
 
-// olderRun is a run of a ledger of schema 2, and what becomes of its state.
+// olderRun is a run of a ledger of schema 2, and the state that it has after the upgrade.
 type olderRun struct {
 	no                    campaign.RunNo
 	state, wanted, reason string
@@ -54,11 +54,14 @@ var olderRuns = []olderRun{
 	{8, "running", "run", "", 6, 6, campaign.Running, ""},
 }
 
-// statements write the run with one segment, whose owner died. Deliveries below the mark have an
-// outcome in runs 1, 2 and 8: run 1 an acceptance and a deferral, run 2 an acceptance, a doubt, an
-// unknown one, none at all, and a retry in flight. Run 8 has what events that wait prove: a doubt,
-// an unknown one, one that waits to be sent again, one that is being sent again, a doubt of a
-// quarantine that any connection may have sent, and a doubt of which no event tells.
+// statements write the run with one segment, whose owner died. In runs 1, 2 and 8, deliveries below
+// the mark have these outcomes:
+//
+//   - run 1: accepted, and deferred;
+//   - run 2: accepted, in doubt, unknown, none, and a retry in flight;
+//   - run 8: in doubt, unknown, waiting to be sent again, being sent again, and in doubt since a
+//     quarantine, so that any connection may have sent it. A stored event proves each of these.
+//     One more delivery is in doubt, and no event proves it.
 func (r olderRun) statements() []string {
 	const accepted = "INSERT INTO outcome (rid, state, attempt, mh, message_id, result_at) " +
 		"VALUES (%d, 5 /* accepted */, 1, %d, 'wamid.%d', %d)"
@@ -101,7 +104,8 @@ func (r olderRun) statements() []string {
 	return all
 }
 
-// olderClaim takes the segment of an older run over.
+// olderClaim takes over the segment of an older run, and fails unless Recover finds this number of
+// doubts.
 func (f *fixture) olderClaim(no campaign.RunNo, doubts int) campaign.Lease {
 	f.Helper()
 	ls := f.claim(no, long, 9)
@@ -114,7 +118,7 @@ func (f *fixture) olderClaim(no campaign.RunNo, doubts int) campaign.Lease {
 	return ls[0]
 }
 
-// goesOnReady sends what is left of a run that a template had paused.
+// goesOnReady sends the rest of a run that was paused because of its template.
 func (f *fixture) goesOnReady(no campaign.RunNo) {
 	f.Helper()
 	l := f.olderClaim(no, 0)
@@ -140,8 +144,8 @@ func (f *fixture) goesOnReady(no campaign.RunNo) {
 	f.counted(no, map[campaign.Status]int64{campaign.Accepted: 4})
 }
 
-// goesOnDoubtful ends the doubts of a run whose owner died: an event proves the doubt and the
-// unknown one, and the policy ends the others.
+// goesOnDoubtful ends the doubts of a run whose owner died. Events prove the delivery in doubt and
+// the unknown one, and the policy ends the other doubts.
 func (f *fixture) goesOnDoubtful(no campaign.RunNo) {
 	f.Helper()
 	l := f.olderClaim(no, 2)
@@ -158,10 +162,11 @@ func (f *fixture) goesOnDoubtful(no campaign.RunNo) {
 	f.counted(no, map[campaign.Status]int64{campaign.Accepted: 2, campaign.Sent: 2, campaign.Unknown: 2})
 }
 
-// goesOnAdopting ends the doubts of a run by the events that waited when it was upgraded.
+// goesOnAdopting ends the doubts of a run by the events that the ledger had stored before its
+// upgrade.
 func (f *fixture) goesOnAdopting(no campaign.RunNo) {
 	f.Helper()
-	f.sweptAt(at(5), campaign.Swept{Adopted: 4, Left: 1}) // one fits the retry in flight, too
+	f.sweptAt(at(5), campaign.Swept{Adopted: 4, Left: 1}) // the event that is left may also be about the retry in flight
 	l := f.olderClaim(no, 1)
 	f.sweptAt(at(5), campaign.Swept{Adopted: 1})
 	if n, err := f.l.Resolve(f.ctx, l, campaign.Span{Until: time.Now()}, campaign.UncertainHold); err != nil || n != 1 {

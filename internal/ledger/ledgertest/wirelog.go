@@ -9,7 +9,7 @@ import (
 	"campaignd/internal/ledger"
 )
 
-// wireLogPromises are about what a dead process had posted.
+// wireLogPromises are about the wire log of a dead process, which says what it had posted.
 var wireLogPromises = []promise{
 	{"WhatWasNotPostedIsQueuedAgain", func(f *fixture) {
 		r := f.imported(10)
@@ -22,7 +22,7 @@ var wireLogPromises = []promise{
 			f.Error("an intent of the dead owner: granted, want Fenced")
 		}
 		f.unposted("dead", 0, post(r.No, 1, 1))
-		l = f.leaseOf("heir", r.No, long) // at once: the lease has ended
+		l = f.leaseOf("heir", r.No, long) // the next owner need not wait: the lease has ended
 		due := f.due(l)
 		if len(due) != 4 || due[0].Seq != 2 || due[0].Attempt != 1 || due[0].Tries != 0 {
 			f.Errorf("due: %+v, want attempt 1 of 2 to 5", due)
@@ -65,7 +65,7 @@ var wireLogPromises = []promise{
 		if ls := f.claimAs("second", r.No, gone); len(ls) != 1 {
 			f.Fatalf("claimed %d segments, want 1", len(ls))
 		}
-		f.unposted("second", 0) // it died before it recovered: it was granted nothing
+		f.unposted("second", 0) // the second owner died before its Recover: it was granted nothing
 		f.unposted("dead", 5, post(r.No, 3, 1))
 		if l := f.leaseOf("heir", r.No, long); len(f.due(l)) != 5 {
 			f.Errorf("due: %d, want 5", len(f.due(l)))
@@ -109,7 +109,7 @@ var wireLogPromises = []promise{
 		r := f.imported(8)
 		dead := f.leaseOf("dead", r.No, gone)
 		f.sent(dead, 0, 4)
-		f.record(doubtful(dead, 0)) // a time-out, which is durable: its slot was used again
+		f.record(doubtful(dead, 0)) // this time-out is durable, so the wire log has used its slot again
 		heir := f.leaseOf("heir", r.No, long)
 		f.record(acceptance(dead, 1), refusal(dead, 2))
 		f.resolved(heir, at(1000), campaign.UncertainHold, 2)
@@ -140,7 +140,7 @@ var wireLogPromises = []promise{
 		heir := f.leaseOf("heir", r.No, long)
 		noID := doubtful(dead, 0)
 		noID.NoResend = true
-		f.record(noID) // late: it was posted
+		f.record(noID) // a late answer proves that it was posted
 		f.unposted("dead", 1)
 		f.status(r.No, 0, campaign.InDoubt)
 		if due := f.due(heir); len(due) != 1 || due[0].Seq != 1 {
@@ -243,7 +243,7 @@ var wireLogPromises = []promise{
 			}
 		})
 		both.Wait()
-		if heir.Epoch == 0 { // the claim met a lock
+		if heir.Epoch == 0 { // the claim skipped the segment, which was locked
 			heir = f.leaseOf("heir", r.No, long)
 		}
 		f.counted(r.No, map[campaign.Status]int64{campaign.InDoubt: n / 4, campaign.Queued: n - n/4})
@@ -263,7 +263,8 @@ func result2(l campaign.Lease, seq int64, kind campaign.ResultKind) campaign.Res
 	return r
 }
 
-// unposted states what an owner had posted, and fails unless that queues n deliveries again.
+// unposted gives the ledger the wire log of an owner, and fails unless that queues n deliveries
+// again.
 func (f *fixture) unposted(owner string, n int, posts ...campaign.Post) {
 	f.Helper()
 	got, err := f.l.Unposted(f.ctx, campaign.WireLog{Owner: owner, Posts: posts})

@@ -30,7 +30,7 @@ type chunk struct {
 	}
 }
 
-// newChunk encodes rows before anything is locked.
+// newChunk encodes the rows. AppendRows does this before its transaction takes a lock.
 func newChunk(no campaign.RunNo, rows []campaign.Delivery, segments []campaign.Segment) (*chunk, error) {
 	c := &chunk{no: no, rows: rows, cells: make([]string, len(rows))}
 	for i := range rows {
@@ -58,7 +58,7 @@ func newChunk(no campaign.RunNo, rows []campaign.Delivery, segments []campaign.S
 
 // copy writes the deliveries, and the outcomes of the skipped ones.
 func (c *chunk) copy(t *tx) error {
-	values := make([]any, 5) // pgx encodes them before it asks for the next
+	values := make([]any, 5) // used for every row: pgx encodes them before it asks for the next
 	if _, err := t.CopyFrom(t.ctx, pgx.Identifier{"delivery"}, []string{"rid", "key", "row", "dest", "cells"},
 		pgx.CopyFromSlice(len(c.rows), func(i int) ([]any, error) {
 			d := &c.rows[i]
@@ -87,24 +87,24 @@ func (c *chunk) copy(t *tx) error {
 }
 
 const (
-	// The transaction that ends the import locks the count too.
+	// The transaction that ends the import locks this row, too.
 	sqlImportedRows = `SELECT rows FROM run_count WHERE no = $1 FOR NO KEY UPDATE`
-	// A cancellation waits for the chunk, or the chunk for it.
+	// The lock makes a cancellation wait for the chunk, or the chunk for the cancellation.
 	sqlImporting      = `SELECT state, parent FROM run WHERE no = $1 FOR SHARE`
 	sqlInsertSegments = `INSERT INTO segment (id, run, lo, hi, mark, done, closed, zone, wake_at, connection, bound)
 		SELECT s.id, $2, s.lo, s.hi, s.lo, s.closed, s.closed, s.zone, s.wake, s.bound, s.bound <> ''
 		FROM unnest($1::bigint[], $3::bigint[], $4::bigint[], $5::boolean[], $6::text[], $7::bigint[], $8::text[])
 			s (id, lo, hi, closed, zone, wake, bound)
 		ON CONFLICT (id) DO UPDATE SET hi = greatest(segment.hi, excluded.hi)`
-	// The key of docs/protocol.md#follow-ups: a recipient of a parent is in one follow-up run.
+	// A recipient of a parent run is in one follow-up run at most: docs/protocol.md#follow-ups.
 	sqlFollowUp = `INSERT INTO follow_up (parent, key, rid) SELECT $1, w.key, w.rid FROM unnest($2::bigint[], $3::bigint[]) w (key, rid)
 		ORDER BY w.key ON CONFLICT (parent, key) DO UPDATE SET rid = excluded.rid
 		WHERE EXISTS (SELECT 1 FROM outcome o WHERE o.rid = follow_up.rid AND o.state = 7 /* skipped */)`
 	sqlAddRows = `UPDATE run_count SET rows = rows + $2 WHERE no = $1`
 )
 
-// forget returns the chunk without the numbers that were erased. An erasure that comes later finds
-// its rows.
+// forget returns the chunk without the phone numbers that were erased. A later erasure finds the
+// rows of the chunk itself.
 func (l *Ledger) forget(t *tx, c *chunk, rows []campaign.Delivery, segments []campaign.Segment) (*chunk, error) {
 	erased, err := l.erasedOf(t, ledger.KeysOf(rows))
 	if err != nil || len(erased) == 0 && !slices.ContainsFunc(rows, func(d campaign.Delivery) bool { return d.Key < 0 }) {
@@ -113,8 +113,8 @@ func (l *Ledger) forget(t *tx, c *chunk, rows []campaign.Delivery, segments []ca
 	return newChunk(c.no, l.key.Forgotten(rows, erased), segments)
 }
 
-// followUp takes the recipients of a follow-up run for it; campaign.ErrFollowedUp when another
-// follow-up of the parent has one of them.
+// followUp reserves the recipients of the chunk for its follow-up run. It returns
+// campaign.ErrFollowedUp when another follow-up run of the parent has one of them.
 func (c *chunk) followUp(t *tx, parent int64) error {
 	if parent == 0 || mutant.On("follow_up_key_missing") {
 		return nil
@@ -182,8 +182,8 @@ func (l *Ledger) AppendRows(
 
 const sqlHasDelivery = `SELECT EXISTS (SELECT 1 FROM delivery WHERE rid = $1 AND row = $2 AND dest = $3)`
 
-// confirm returns nil when the last row of the chunk is in the ledger, campaign.ErrFenced when the
-// row of another importer is.
+// confirm returns nil when the ledger has the last row of this chunk, and campaign.ErrFenced when
+// it has another importer's row instead.
 func (c *chunk) confirm(t *tx) error {
 	last := &c.rows[len(c.rows)-1]
 	var same bool
@@ -196,7 +196,8 @@ func (c *chunk) confirm(t *tx) error {
 	return nil
 }
 
-// analyzeFrom is how many rows a list has whose statistics cannot wait for the autovacuum.
+// analyzeFrom is the number of rows from which an import updates the statistics itself and does not
+// wait for the autovacuum.
 const analyzeFrom = 1000
 
 const (

@@ -25,9 +25,9 @@ var migrationFiles embed.FS
 // migrations returns the folder of this program's schema.
 func migrations() (fs.FS, error) { return fs.Sub(migrationFiles, "migrations") }
 
-// migrate brings the schema up to the newest version in dir. It takes goose's advisory lock: of
-// many replicas that start together, one migrates and the others wait. A migration takes away
-// nothing that an older program of the generation uses (ledger.CheckSchema).
+// migrate upgrades the schema to the newest version in dir. It takes goose's advisory lock: when
+// several replicas start together, one migrates and the others wait. A migration removes nothing
+// that an older program of the same generation uses (ledger.CheckSchema).
 func (l *Ledger) migrate(ctx context.Context, dir fs.FS) error {
 	db := sql.OpenDB(gooseConnector{l.reports.config})
 	defer db.Close()
@@ -68,8 +68,8 @@ func (l *Ledger) migrate(ctx context.Context, dir fs.FS) error {
 	}
 }
 
-// migrateTries is how often a migration tries again after it waited in vain for the lock of an
-// older program: about half a minute.
+// migrateTries is how often a migration is tried again while an older program has a lock that it
+// needs: about half a minute, at 300 ms for the lock and up to 250 ms between two tries.
 const migrateTries = 60
 
 const (
@@ -77,7 +77,7 @@ const (
 	sqlSchemaVersion = `SELECT coalesce(max(version_id), 0) FROM goose_db_version WHERE is_applied`
 )
 
-// schema reads the version of the database's schema; 0 when it has none.
+// schema reads the version of the database's schema; it is 0 when there is none.
 func (l *Ledger) schema(ctx context.Context) (have int64, err error) {
 	var there bool
 	if err := l.read(ctx, l.reports, row(&there, sqlHasSchema)); err != nil || !there {
@@ -87,12 +87,12 @@ func (l *Ledger) schema(ctx context.Context) (have int64, err error) {
 	return have, err
 }
 
-// gooseConnector lets goose, which uses database/sql, run statements on a connection of pgx, one
-// after the other. Migrations need no more.
+// gooseConnector lets goose, which uses database/sql, run statements one after the other on a
+// connection of pgx. It implements only what migrations need.
 type gooseConnector struct{ config *pgx.ConnConfig }
 
-// migrating are the settings of a migration. All senders wait behind a migration that waits for a
-// lock, so it gives up soon and tries again.
+// migrating are the connection's settings for a migration, in milliseconds. While a migration waits
+// for a table lock, all senders wait behind it, so it gives up soon and tries again.
 var migrating = map[string]string{"lock_timeout": "300", "statement_timeout": "0"}
 
 func (g gooseConnector) Connect(ctx context.Context) (driver.Conn, error) {
@@ -132,7 +132,8 @@ func (c gooseConn) BeginTx(ctx context.Context, _ driver.TxOptions) (driver.Tx, 
 	return gooseTx{t}, err
 }
 
-// ExecContext runs a whole file when it has no arguments, which only the simple protocol can.
+// ExecContext uses the simple protocol when there are no arguments: the query may then be a whole
+// file of statements, which the extended protocol refuses.
 func (c gooseConn) ExecContext(ctx context.Context, query string, a []driver.NamedValue) (driver.Result, error) {
 	args := plain(a)
 	if len(args) == 0 {

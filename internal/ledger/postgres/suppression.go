@@ -17,7 +17,7 @@ const (
 			w (key, scope, until, at, dest, source, proof)`
 	// An opt-out that is delivered again after its recipient resumed does not count.
 	sqlNotResumed = ` WHERE NOT EXISTS (SELECT 1 FROM opt_in o WHERE o.key = w.key AND o.scope = w.scope AND o.at > w.at)`
-	// ledger.Repeated, for many.
+	// The update follows the rule of ledger.Repeated.
 	sqlSuppressTo = `
 		ON CONFLICT (key, scope) DO UPDATE SET at = greatest(suppression.at, excluded.at),
 			until = CASE WHEN suppression.until = 0 OR excluded.until = 0 THEN 0 ELSE greatest(suppression.until, excluded.until) END,
@@ -30,13 +30,13 @@ const (
 	sqlObeyOptOuts        = sqlSuppressFrom + sqlNotResumed + sqlSuppressTo
 )
 
-// suppress writes suppressions, in the order of their keys. added, unless it is nil, receives how
-// many are new.
+// suppress writes suppressions, in the order of their keys. added, unless it is nil, receives the
+// number of new ones.
 func suppress(added *int64, list []campaign.Suppression) []*query {
 	return suppressBy(sqlInsertSuppressions, added, list)
 }
 
-// suppressBy is suppress by one of the two statements.
+// suppressBy is suppress with the statement sqlInsertSuppressions or sqlObeyOptOuts.
 func suppressBy(sql string, added *int64, list []campaign.Suppression) (qs []*query) {
 	list = slices.DeleteFunc(slices.Clone(list), func(s campaign.Suppression) bool { return s.Key == 0 }) // they have no phone number
 	for _, part := range parts(list, func(a, b campaign.Suppression) int {
@@ -49,7 +49,7 @@ func suppressBy(sql string, added *int64, list []campaign.Suppression) (qs []*qu
 			scopes, dests = append(scopes, plainText(s.ScopeText())), append(dests, plainText(s.To))
 			sources, proofs = append(sources, plainText(s.Source)), append(proofs, ledger.ProofText(s.Proof))
 		}
-		if added == nil || len(qs) > 0 { // only what the first part has is new
+		if added == nil || len(qs) > 0 { // only suppressions of the first part can be new
 			added = new(int64)
 		}
 		qs = append(qs, row(added, sql, keys, scopes, untils, ats, dests, sources, proofs))
@@ -59,7 +59,7 @@ func suppressBy(sql string, added *int64, list []campaign.Suppression) (qs []*qu
 
 const (
 	// Without the lock, an opt-out and a move of one number that are written at the same time would
-	// not see each other, and the opt-out would stay behind. Moves are rare.
+	// not see each other, and the new number would not get the opt-out. Moves are rare.
 	sqlLockSuppressions = `LOCK TABLE suppression IN SHARE ROW EXCLUSIVE MODE`
 
 	sqlMoved = `INSERT INTO moved (key, dest, target, new, at) VALUES ($1, $2, $3, $4, $5)
@@ -69,8 +69,8 @@ const (
 		WHERE m.key = ANY($1) ORDER BY s.key, s.scope`
 )
 
-// carry writes the moves, and gives the opt-outs of numbers that moved, and these new ones, to the
-// numbers that their recipients have now. The transaction has written the new ones.
+// carry writes the moves. Then it copies opt-outs to the numbers that their recipients have now:
+// those of the numbers that moved, and those in added, which the transaction has written already.
 func (t *tx) carry(added []campaign.Suppression, moves []campaign.Move) error {
 	moves = ledger.Moves(moves)
 	slices.SortFunc(moves, func(a, b campaign.Move) int { return cmp.Compare(a.From, b.From) })
@@ -94,7 +94,8 @@ const (
 		ON CONFLICT (key, scope) DO UPDATE SET at = greatest(opt_in.at, excluded.at)`
 )
 
-// lift does what an opt-in asks for.
+// lift deletes the suppression that an opt-in ends, and stores the opt-in if it is to be
+// remembered.
 func lift(s campaign.Suppression) []*query {
 	s, remember := ledger.OptIn(s)
 	a := []any{s.Key, plainText(s.ScopeText()), ledger.Millis(s.At)}

@@ -14,16 +14,16 @@ func (l *Ledger) LedgerID() string { return l.id }
 
 const (
 	sqlMarks = `SELECT id, mark FROM segment WHERE id = ANY($1)`
-	// sqlGrantedTo finds the segments that an owner has a lease of, or in which attempts of it are
-	// open.
+	// sqlGrantedTo finds the segments that an owner has leased, or in which attempts that it was
+	// granted are open.
 	sqlGrantedTo = `SELECT s.id FROM segment s WHERE NOT s.done AND (s.owner = $1 OR s.granted_by = $1
 		OR (SELECT true FROM outcome o WHERE o.rid >= (s.run << 32) + s.lo AND o.rid < (s.run << 32) + s.hi
 			AND o.state = 3 /* in doubt */ AND o.granted_by = $1 LIMIT 1))`
 )
 
-// Unposted implements campaign.WireLedger, with a transaction for each segment. Its lock on the
-// segment waits for an intent that the dead owner sent as its last, and the new epoch fences one
-// that comes later.
+// Unposted implements campaign.WireLedger, with a transaction for each segment. The transaction
+// locks the segment, and so waits for an intent of the dead owner that is still being committed.
+// The new epoch fences an intent that comes later.
 func (l *Ledger) Unposted(ctx context.Context, w campaign.WireLog) (n int, err error) {
 	posts, err := ledger.PostsOf(w)
 	if err != nil {
@@ -78,7 +78,7 @@ const (
 	sqlFenceDead = `UPDATE segment SET epoch = epoch + 1, owner = '', lease_until = 0 WHERE id = $1`
 )
 
-// unpost queues again what the owner was granted of a segment and had not posted.
+// unpost queues again the deliveries of a segment that the owner was granted and had not posted.
 func (t *tx) unpost(id int64, owner string, posts ledger.WirePosts) (n int, err error) {
 	s := ledger.Segment{Key: id}
 	var granted, leased bool
