@@ -8,19 +8,21 @@ import (
 // Key is an API key.
 type Key struct {
 	Token string `yaml:"token"`
-	// Company limits the key to one client; empty means partner-wide.
+	// Company is the id of the only company that the key covers. Empty means that the key is
+	// partner-wide.
 	Company string `yaml:"company"`
 }
 
-// Company is a client of the account.
+// Company is a company of the account. The service also calls it a client.
 type Company struct {
 	ID   string `yaml:"id"`
 	Name string `yaml:"name"`
-	// Suspended refuses every call for the client with 403 account_deactivated.
+	// Suspended means that every call for the company is refused with 403 account_deactivated.
 	Suspended bool `yaml:"suspended"`
-	// Allowance is the messages per month of a plan of its own; 0 means the plan of the account.
+	// Allowance is the number of messages per month of the company's own plan. 0 means that the
+	// company uses the plan of the account.
 	Allowance int64 `yaml:"allowance"`
-	// Used is the number of messages that this month has already used of that plan.
+	// Used is the number of messages of its own plan that were already used this month.
 	Used int64 `yaml:"used"`
 }
 
@@ -30,7 +32,7 @@ type Connection struct {
 	// Phone is E.164 with +.
 	Phone       string `yaml:"phone"`
 	DisplayName string `yaml:"display_name"`
-	// Company is the client. Default co_1.
+	// Company is the id of the company. Default co_1.
 	Company string `yaml:"company"`
 	// Portfolio names the group of numbers that share one tier. Default: the company.
 	Portfolio string `yaml:"portfolio"`
@@ -38,24 +40,25 @@ type Connection struct {
 	Throughput string `yaml:"throughput"`
 	// Coexistence limits the number to 20 messages/s.
 	Coexistence bool `yaml:"coexistence"`
-	// Rate replaces the throughput, in messages per second. 0 means the throughput.
+	// Rate is a limit in messages per second that replaces those of Throughput and Coexistence. 0
+	// means that these two apply.
 	Rate int `yaml:"rate"`
-	// Tier is one of TIER_50, TIER_250, TIER_1K, TIER_2K, TIER_10K, TIER_100K, TIER_UNLIMITED. A
-	// number without a tier is missing in GET /api/v1/numbers.
+	// Tier is one of TIER_50, TIER_250, TIER_1K, TIER_2K, TIER_10K, TIER_100K, TIER_UNLIMITED. GET
+	// /api/v1/numbers does not list a number without a tier.
 	Tier string `yaml:"tier"`
 	// Quality is GREEN, YELLOW or RED. Default GREEN.
 	Quality string `yaml:"quality"`
-	// Status is shown in GET /api/v1/connections. A number that is restricted, disconnected or in
-	// maintenance is refused (SetNumber). Default connected.
+	// Status is the state that GET /api/v1/connections shows. The platform refuses the messages of a
+	// number that is restricted, disconnected or in maintenance (SetNumber). Default connected.
 	Status string `yaml:"status"`
 }
 
-// Asset is a file that was stored before the sandbox began.
+// Asset is a file that was stored before the sandbox started.
 type Asset struct {
 	ID string `yaml:"id"`
-	// Company is the client. Default co_1.
+	// Company is the id of the company. Default co_1.
 	Company string `yaml:"company"`
-	// Age is the time since the upload. A file of 30 days or more is gone.
+	// Age is the time since the upload. A file of 30 days or more has expired.
 	Age time.Duration `yaml:"age"`
 }
 

@@ -12,8 +12,8 @@ import (
 type Announcement struct {
 	// Type is the type of the event, or its field in the platform's envelope.
 	Type string `yaml:"type"`
-	// Connection and Company say what the event is about. With a connection, its company may be left
-	// out.
+	// Connection and Company are the ids of what the event is about. If Connection is set, the event
+	// is about its company, and Company is ignored.
 	Connection string `yaml:"connection"`
 	Company    string `yaml:"company"`
 	// Ago is how long ago the event happened. Default: it happens now.

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// beforeAcceptance fires the faults after which the message is not accepted. It reports whether it
-// has answered.
+// beforeAcceptance draws the faults that prevent the acceptance. It answers as the first one that
+// fires demands, and reports whether one fired.
 func (s *Sandbox) beforeAcceptance(w http.ResponseWriter, r *http.Request, f *Faults, p *post) bool {
 	about := p.keys()
 	switch {
@@ -79,7 +79,8 @@ var warningProse = map[string]string{
 	"unverified_service_window": "Whether the customer service window is open could not be verified; the platform may drop this message.",
 }
 
-// answer fires the faults that come after the acceptance, or answers 200.
+// answer draws the faults that come after the acceptance. If none fires, it answers 200 with the
+// messageId.
 func (s *Sandbox) answer(w http.ResponseWriter, r *http.Request, f *Faults, p *post, got accepted) {
 	about := p.keys()
 	if s.opt.OnEvent != nil {
@@ -146,7 +147,7 @@ func (s *Sandbox) answer(w http.ResponseWriter, r *http.Request, f *Faults, p *p
 	}
 }
 
-// slow writes the second half of the body later.
+// slow writes the first half of the body at once, and the second half after Faults.SlowFor.
 func (s *Sandbox) slow(w http.ResponseWriter, r *http.Request, f *Faults, body []byte, h uint64) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))

@@ -122,8 +122,8 @@ func (s *Sandbox) upload(w http.ResponseWriter, r *http.Request, key *Key) {
 	writeJSON(w, http.StatusOK, single[stored]{Data: stored{a.id, a.expires.UTC().Truncate(time.Second)}})
 }
 
-// measure counts the bytes of a file and finds its type from them. The declared type counts only if
-// the bytes show no type (docs/service.md#media).
+// measure counts the bytes of a file and detects its type from them. It returns the declared type
+// only if the bytes do not show the exact type (docs/service.md#media).
 func measure(file io.Reader, declared string) (contentType string, size int64, err error) {
 	head := make([]byte, 512)
 	n, err := io.ReadFull(file, head)

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// change calls do with s.mu locked, and pushes the extras that do returns.
+// change calls do while it holds s.mu. Then it releases s.mu and pushes the extras that do returns.
 func (s *Sandbox) change(do func(now time.Time) (pushed []int, _ error)) error {
 	s.mu.Lock()
 	pushed, err := do(time.Now())
@@ -43,7 +43,7 @@ func (s *Sandbox) setTemplate(name, language, status string, now time.Time) (pus
 		case event == "APPROVED" && before == "PAUSED":
 			title = "UNPAUSE"
 		}
-		// Webhooks say en-US, sends say en_US (docs/service.md#template-events).
+		// Webhooks contain en-US where sends contain en_US (docs/service.md#template-events).
 		hyphen := strings.ReplaceAll(t.Language, "_", "-")
 		data := fmt.Appendf(nil, `{"name":%q,"language":%q,"event":%q,"category":%q,"reason":%q}`, t.Name, hyphen, event, t.Category, title)
 		value := fmt.Appendf(nil, `{"event":%q,"message_template_id":%d,"message_template_name":%q,"message_template_language":%q,`+
@@ -171,7 +171,8 @@ func (s *Sandbox) setAccount(id, status string, now time.Time) (pushed []int, _ 
 	})}, nil
 }
 
-// firstOf returns a connection of the company, for an event about the whole company.
+// firstOf returns the first connection of the company, or nil. An event about the whole company
+// names this connection.
 func (s *Sandbox) firstOf(c *company) *connection {
 	for _, conn := range s.connections {
 		if conn.company == c {
@@ -181,8 +182,8 @@ func (s *Sandbox) firstOf(c *company) *connection {
 	return nil
 }
 
-// SetAllowance lets the plan accept so many more messages this month; a negative number means
-// unlimited. company is a client with a plan of its own; "" means the plan of the account.
+// SetAllowance sets how many more messages the plan accepts this month. A negative number means no
+// limit. company is the id of a company with a plan of its own; "" means the plan of the account.
 func (s *Sandbox) SetAllowance(company string, messages int64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -198,7 +199,7 @@ func (s *Sandbox) setAllowance(company string, messages int64, now time.Time) er
 		}
 		p = c.plan
 	}
-	p.left(now) // begins the new month, if there is one
+	p.left(now) // sets used to 0 if a new month has started
 	switch p.limit = p.used + messages; {
 	case messages < 0:
 		p.limit = 0
@@ -227,14 +228,14 @@ func (s *Sandbox) pushAll(extras []int) {
 	}
 }
 
-// follow makes the steps of the timeline that have an After.
+// follow applies the steps of the timeline that have an After.
 func (s *Sandbox) follow(ctx context.Context) {
 	began := time.Now()
 	for _, st := range s.opt.Timeline {
 		if st.After == 0 {
 			continue
 		}
-		// The steps come in the order of the file, even if a later one has the smaller After.
+		// A step waits for the steps before it in the file, even if its After is smaller than theirs.
 		s.sleep(ctx, time.Until(began.Add(st.After)))
 		if ctx.Err() != nil {
 			return
@@ -246,8 +247,8 @@ func (s *Sandbox) follow(ctx context.Context) {
 	}
 }
 
-// reached makes the steps that are due after n accepted messages. The caller holds s.mu. It returns
-// the extras to push.
+// reached applies the steps that are due after n accepted messages. The caller holds s.mu. It
+// returns the extras to push.
 func (s *Sandbox) reached(n int64) (pushed []int) {
 	if len(s.steps) == 0 {
 		return nil
@@ -264,7 +265,7 @@ func (s *Sandbox) reached(n int64) (pushed []int) {
 	return pushed
 }
 
-// step makes one step. The caller holds s.mu. It returns the extras to push.
+// step applies one step of the timeline. The caller holds s.mu. It returns the extras to push.
 func (s *Sandbox) step(st Step) (pushed []int) {
 	now := time.Now()
 	note := func(extras []int, err error) {

@@ -14,10 +14,10 @@ import (
 //
 //	GET  /sandbox/health
 //	GET  /sandbox/stats                        Truth without messages
-//	GET  /sandbox/truth?format=json|csv        everything, streamed
+//	GET  /sandbox/truth?format=json|csv        Truth with all messages, or only the messages as CSV
 //	GET  /sandbox/messages/{id}                one accepted message
 //	GET  /sandbox/faults, PUT /sandbox/faults  the faults in force, as YAML or JSON
-//	POST /sandbox/inbound                      Inbound: a recipient writes or presses a button
+//	POST /sandbox/inbound                      Inbound: a recipient writes, presses a button or sets a preference
 //	POST /sandbox/templates/{name}/status      {"status", "language"?}
 //	POST /sandbox/companies/{id}/status        {"status": "suspended" or "active"}
 //	POST /sandbox/numbers/{connection}/quality {"quality"}
@@ -132,7 +132,8 @@ func (s *Sandbox) controls() *http.ServeMux {
 }
 
 // control answers the paths below /sandbox/. It refuses a request with an Authorization header,
-// which comes from a client of the service, and a request from a page of another site.
+// because that request is meant for the service. It also refuses a request that a web page of
+// another site makes.
 func (s *Sandbox) control(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("X-Sandbox", "control")
 	if r.Header.Get("Authorization") != "" {
@@ -146,7 +147,8 @@ func (s *Sandbox) control(w http.ResponseWriter, r *http.Request) {
 	s.mux.ServeHTTP(w, r)
 }
 
-// read decodes the body of a control request. An empty body is the zero value.
+// read decodes the JSON body of a control request. An empty body gives the zero value. If the body
+// is wrong, read answers with an error and returns false.
 func read(w http.ResponseWriter, r *http.Request, into any) bool {
 	dec := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody))
 	dec.DisallowUnknownFields()
@@ -157,7 +159,7 @@ func read(w http.ResponseWriter, r *http.Request, into any) bool {
 	return true
 }
 
-// readYAML decodes a control body that is YAML or JSON, with durations such as 30s.
+// readYAML is read for a body in YAML or JSON, with durations such as 30s.
 func readYAML(w http.ResponseWriter, r *http.Request, into any) bool {
 	dec := yaml.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody), yaml.Strict())
 	if err := dec.Decode(into); err != nil && !errors.Is(err, io.EOF) {

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// postEarly posts the first status before the POST is answered. It reports whether an endpoint
-// wanted it.
+// postEarly posts the first status before the POST is answered. It returns false if there is no
+// status or if no endpoint wants it.
 func (s *Sandbox) postEarly(r *http.Request, got accepted) bool {
 	i := firstStatus(got.postings)
 	if i < 0 {
@@ -38,8 +38,9 @@ func (s *Sandbox) postEarly(r *http.Request, got accepted) bool {
 	return posted
 }
 
-// deliver posts one delivery with items of one endpoint. A delivery that is not answered 2xx is
-// repeated by the schedule; each wait begins with the answer (docs/service.md#delivery-of-events).
+// deliver posts items in one request to their common endpoint. If the answer is not 2xx, the items
+// are posted again after the waits of Options.RetrySchedule; each wait starts at the answer
+// (docs/service.md#delivery-of-events).
 func (s *Sandbox) deliver(ctx context.Context, sh *shard, buf *[]byte, items []item) {
 	if items[0].slot == slotStop {
 		s.stop(items[0].index)
@@ -127,7 +128,7 @@ func (s *Sandbox) posted(it item) {
 	}
 }
 
-// acked keeps the time of the first 2xx, for Truth.
+// acked records the time of the first 2xx, for Truth.
 func (s *Sandbox) acked(it item, now int64) {
 	switch {
 	case it.slot < statusSlots:

@@ -10,8 +10,9 @@ const (
 )
 
 // Demo returns the options of `campaignd demo`: four numbers of HIGH throughput, seven templates,
-// one asset, and recipients like those of a real list. Some are unreachable, some do not read, some
-// fail later, and a few answer STOP.
+// one asset, and recipients like those of a real list. Some recipients are unreachable, some do not
+// read their messages, and a few answer STOP. The messages to some others fail after the
+// acceptance.
 func Demo() Options {
 	o := Options{
 		Seed:              1,

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// purpose separates the draws about one message from each other.
+// purpose is a key of a draw. It makes the draws about one message independent of each other.
 type purpose uint64
 
 // The purposes of draws that are not faults. The draw of a fault uses the number of the fault.
@@ -28,7 +28,7 @@ const (
 	drawDouble
 	drawSlow
 	drawEvent
-	_             // keeps the numbers of the draws below, and with them each seed
+	_             // unused; it keeps the values of the purposes below, so that a seed gives the same draws as before
 	drawPage      // the index of the page is added
 	drawFailLater // the platform code is added
 	drawRefusal   // the platform code is added

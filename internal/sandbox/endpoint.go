@@ -23,7 +23,8 @@ func (e *endpoint) wants(typ, company string) bool {
 		(len(e.events) == 0 || slices.Contains(e.events, typ))
 }
 
-// register adds an endpoint.
+// register adds an endpoint. If secret is empty, it makes one. Empty events mean all types, and an
+// empty company means all companies.
 func (s *Sandbox) register(target, secret string, events []string, company string) (*endpoint, error) {
 	u, err := url.Parse(target)
 	if err != nil || u.Host == "" {

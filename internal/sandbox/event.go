@@ -11,15 +11,16 @@ type extra struct {
 	typ     string
 	company string
 	conn    *connection // nil: none
-	at      time.Time   // as the event tells it; zero if it tells no time
-	made    time.Time   // for Replay
+	at      time.Time   // the time in the event; zero: the event has no time
+	made    time.Time   // when the event happened, for Replay
 	data    []byte      // the value of data in the service's envelope
 	field   string      // the field in the platform's envelope
-	value   []byte      // its value
+	value   []byte      // the value of that field
 	acked   int64       // first 2xx, Unix nanoseconds; 0: none
 }
 
-// addExtra keeps an event and returns its number. The caller holds s.mu and calls pushExtra later.
+// addExtra stores an event and returns its number. The caller holds s.mu, and calls pushExtra after
+// releasing it.
 func (s *Sandbox) addExtra(x *extra) int {
 	if x.made = x.at; s.opt.Events.OmitTime {
 		x.at = time.Time{}
@@ -28,7 +29,8 @@ func (s *Sandbox) addExtra(x *extra) int {
 	return len(s.extras) - 1
 }
 
-// pushExtra schedules the posting of extra i. The caller does not hold s.mu.
+// pushExtra schedules the posting of extra i. It returns the number of endpoints that get it. The
+// caller does not hold s.mu.
 func (s *Sandbox) pushExtra(i int, at time.Time) int {
 	return s.push(posting{slot: slotExtra, at: at, post: at}, uint32(i))
 }
@@ -45,7 +47,7 @@ func (s *Sandbox) about(it item) (typ, company string) {
 	return "message.status", s.connections[conn].Company
 }
 
-// appendDelivery appends the body of one delivery.
+// appendDelivery appends the body of one webhook request with these items.
 func (s *Sandbox) appendDelivery(b []byte, items []item) []byte {
 	form := &s.opt.Events
 	open, end := "", ""
@@ -74,10 +76,10 @@ func (s *Sandbox) appendDelivery(b []byte, items []item) []byte {
 	return append(b, end...)
 }
 
-// nobody returns a number that nobody has: country code 888 is not in use.
+// nobody returns a phone number that no person has: country code 888 is not in use.
 func nobody(n uint32) uint64 { return 888_000_000_000 + uint64(n) }
 
-// view holds the contents of a status event.
+// view is the contents of a status event.
 type view struct {
 	conn   *connection
 	id     string
@@ -173,7 +175,7 @@ func (s *Sandbox) appendExtra(b []byte, it item) []byte {
 		b = append(b, `{"id":"`...)
 		b = strconv.AppendInt(b, s.accountID(x.company), 10)
 		b = append(b, '"')
-		if x.field != "messages" && x.field != "user_preferences" && !x.at.IsZero() { // the first two tell their time themselves
+		if x.field != "messages" && x.field != "user_preferences" && !x.at.IsZero() { // those two have their time in the value
 			b = append(b, `,"time":`...)
 			b = strconv.AppendInt(b, x.at.Unix(), 10)
 		}
@@ -223,7 +225,7 @@ func (s *Sandbox) appendPlatformStatus(b []byte, it item) []byte {
 // accountID is the platform's id of the business account of a company.
 func (s *Sandbox) accountID(company string) int64 {
 	id := int64(200_000_000_000_001)
-	if c := s.company[company]; c != nil { // the map is complete when the sandbox begins
+	if c := s.company[company]; c != nil { // New fills the map; it does not change later
 		id += int64(c.number)
 	}
 	return id

@@ -37,11 +37,12 @@ type OptOut struct {
 	// AckedAt is the first 2xx of the webhook with the STOP; zero if there is none.
 	AckedAt time.Time `json:"ackedAt,omitzero"`
 
-	extra int // the number of the extra + 1; 0: none
+	extra int // number of the extra with the STOP, plus 1; 0: none
 }
 
-// Receive lets a recipient write. It opens the service window, applies STOP and posts
-// message.received. It returns the id of the message, or "" for a preference.
+// Receive acts as a recipient. For a message it opens the service window, opts the recipient out if
+// the text or the button is STOP, posts message.received, and returns the id of the message. For a
+// preference it sets the preference, posts platform.webhook, and returns "".
 func (s *Sandbox) Receive(in Inbound) (string, error) {
 	c := s.connection[in.Connection]
 	if c == nil {
@@ -95,7 +96,7 @@ func isStop(in Inbound) bool {
 	return strings.EqualFold(strings.TrimSpace(text), "stop")
 }
 
-// stop lets the recipient of record i write STOP, as the profile demands.
+// stop makes the recipient of record i write STOP, for FateStop.
 func (s *Sandbox) stop(i uint32) {
 	var in Inbound
 	s.records.with(i, func(rec *record) {
@@ -107,8 +108,8 @@ func (s *Sandbox) stop(i uint32) {
 	}
 }
 
-// prefer sets the platform's own preference. After a stop the service still accepts marketing
-// messages, and they fail with 131050.
+// prefer sets the preference of a recipient at the platform. After a stop the service still accepts
+// marketing messages, and they fail with 131050.
 func (s *Sandbox) prefer(c *connection, from uint64, value string, now time.Time) error {
 	detail := "User requested to stop marketing messages"
 	switch value {
@@ -122,7 +123,7 @@ func (s *Sandbox) prefer(c *connection, from uint64, value string, now time.Time
 	change := fmt.Appendf(nil, `{"messaging_product":"whatsapp",%s,"contacts":[{"profile":{"name":"Sandbox"},"wa_id":%q}],`+
 		`"user_preferences":[{"wa_id":%q,"detail":%q,"category":"marketing_messages","value":%q,"timestamp":%d}]}`,
 		appendMetadata(nil, c), digits, digits, detail, value, now.Unix())
-	// The document does not show the service's own form, so the platform's form stands inside data.
+	// The document does not show the service's own form, so data contains the platform's form.
 	data := fmt.Appendf(nil, `{"object":"whatsapp_business_account","entry":[`+
 		`{"id":"%d","changes":[{"value":%s,"field":"user_preferences"}]}]}`, s.accountID(c.Company), change)
 	s.mu.Lock()
@@ -176,6 +177,6 @@ func (s *Sandbox) received(c *connection, from uint64, in Inbound, id string, no
 
 // appendJSON appends a string as JSON.
 func appendJSON(b []byte, v string) []byte {
-	raw, _ := json.Marshal(v) // a string always marshals
+	raw, _ := json.Marshal(v) // a string gives no error
 	return append(b, raw...)
 }

@@ -2,7 +2,7 @@ package sandbox
 
 import "time"
 
-// second counts instants in a sliding second and keeps the largest count.
+// second counts instants in a sliding second and records the largest count.
 type second struct {
 	at    []int64 // Unix nanoseconds, from head on
 	head  int
@@ -41,7 +41,8 @@ func throughput(c Connection) int {
 }
 
 // paired applies the pair limit (docs/limits.md#pair-limit) as a generic cell rate algorithm: burst
-// messages may come at once, and the later ones wait longer. It reports whether a message may pass.
+// messages may come at once, and after them one message in each interval of length every. It
+// reports whether the message is within the limit, and counts it if it is.
 func (p *pair) paired(now int64, every time.Duration, burst int) bool {
 	tat := max(p.tat, now)
 	if tat-now > int64(every)*int64(burst-1) {
@@ -51,8 +52,8 @@ func (p *pair) paired(now int64, every time.Duration, burst int) bool {
 	return true
 }
 
-// portfolio counts the unique recipients of a moving 24 hours. The numbers of one business share it
-// (docs/limits.md#tier).
+// portfolio counts the unique recipients of a rolling 24 hours. The numbers of one business share
+// it (docs/limits.md#tier).
 type portfolio struct {
 	reached map[uint64]int64 // recipient -> last message, Unix nanoseconds
 	queue   []reach          // in order of time
@@ -63,8 +64,8 @@ type reach struct {
 	at int64
 }
 
-// reach reports whether the recipient fits under the limit, and counts it if it does. A limit of 0
-// means none.
+// reach reports whether the recipient is within the limit, and counts it if it is. A limit of 0
+// means that there is no limit.
 func (p *portfolio) reach(to uint64, now int64, limit int) bool {
 	day := now - int64(24*time.Hour)
 	n := 0
@@ -82,8 +83,8 @@ func (p *portfolio) reach(to uint64, now int64, limit int) bool {
 	return true
 }
 
-// tierLimit is the number of recipients of a tier, with the old steps and the new ones
-// (docs/limits.md#tier). It is 0 for an unknown tier.
+// tierLimit is the number of recipients of a tier, for the old tiers and the new ones
+// (docs/limits.md#tier). It is 0 for any other tier.
 func tierLimit(tier string) int {
 	switch tier {
 	case "TIER_50":
@@ -110,7 +111,8 @@ type plan struct {
 	month       int   // the month of used, by monthOf
 }
 
-// left reports whether the allowance has one more message in the month of now.
+// left reports whether the plan accepts one more message in the month of now. If that month is not
+// the month of used, it first sets used to 0.
 func (p *plan) left(now time.Time) bool {
 	if m := monthOf(now); m != p.month {
 		p.month, p.used = m, 0

@@ -95,8 +95,9 @@ func (s *Sandbox) listCompanies(w http.ResponseWriter, key *Key) {
 	writeJSON(w, http.StatusOK, out)
 }
 
-// billing is every path under /api/v1/billing. It refuses a key of one client. The document does
-// not show the answer to a partner-wide key; the sandbox gives the messages of the month.
+// billing answers every path under /api/v1/billing. It refuses a key of one company. The document
+// does not show the answer to a partner-wide key; the sandbox answers with the number of messages
+// of the month.
 func (s *Sandbox) billing(w http.ResponseWriter, r *http.Request, key *Key) {
 	switch {
 	case key.Company != "":
@@ -114,7 +115,7 @@ func (s *Sandbox) billing(w http.ResponseWriter, r *http.Request, key *Key) {
 		for _, c := range s.companies {
 			if c.Allowance == 0 && !counted[c.plan] {
 				counted[c.plan] = true
-				c.plan.left(time.Now()) // starts the new month, if there is one
+				c.plan.left(time.Now()) // sets used to 0 if a new month has started
 				out.MessagesUsed += c.plan.used
 			}
 		}

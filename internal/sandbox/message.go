@@ -2,8 +2,8 @@ package sandbox
 
 import "encoding/json"
 
-// The types below are the send request as the document has it. Each refuses a member that the
-// document does not name in exactly this spelling. encoding/json alone would also take
+// The types below are the send request as the document describes it. Each refuses a member that the
+// document does not name in exactly this spelling. encoding/json alone would also accept
 // "connectionID".
 
 // message is the body of POST /api/v1/messages (docs/service.md#send-request). The document does
@@ -167,7 +167,8 @@ func (m *message) contents() (n int, kind string) {
 	return n, kind
 }
 
-// media calls yield with every media reference of the message.
+// media calls yield with each media reference of the message, until yield returns a refusal, and
+// returns that refusal.
 func (m *message) media(yield func(*media) *refusal) *refusal {
 	refs := []*media{m.Image, m.Video, m.Audio, m.Sticker}
 	if m.Document != nil {

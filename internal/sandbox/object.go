@@ -17,7 +17,7 @@ type field struct {
 func decodeObject(raw []byte, what string, fields ...field) error {
 	if !json.Valid(raw) {
 		var v any
-		return fmt.Errorf("%s is not JSON: %w", what, json.Unmarshal(raw, &v)) // says where
+		return fmt.Errorf("%s is not JSON: %w", what, json.Unmarshal(raw, &v)) // the error tells the position
 	}
 	return members(raw, what, fields...)
 }
@@ -69,7 +69,7 @@ func members(raw []byte, what string, fields ...field) error {
 	return nil
 }
 
-// assign decodes one value. It decodes the types of every send itself and leaves the others to
+// assign decodes one value. It decodes the types of frequent members itself and the others with
 // encoding/json.
 func assign(into any, raw []byte) (err error) {
 	if bytes.Equal(raw, []byte("null")) {
@@ -151,7 +151,7 @@ func space(raw []byte, i int) int {
 	return i
 }
 
-// value is the index after the value that begins at i. The JSON is valid.
+// value is the index after the value that begins at i. raw must be valid JSON.
 func value(raw []byte, i int) int {
 	depth := 0
 	for ; i < len(raw); i++ {

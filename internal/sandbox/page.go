@@ -7,21 +7,23 @@ import (
 	"slices"
 )
 
-// Page is an HTML page that comes instead of the service's answer, as from a firewall or a proxy
-// in front of it. The page is about recipients: who gets it once gets it with every POST.
+// Page is an HTML page that comes instead of the service's answer, as from a firewall or a proxy in
+// front of it. It is drawn for each recipient: if one POST to a recipient gets the page, every POST
+// to this recipient gets it, unless Connections or Times limits it.
 type Page struct {
 	// Status is the HTTP status of the page, for example 200, 403 or 502. 0 means that no answer comes
 	// until Faults.HangFor has passed or the client leaves.
 	Status int `yaml:"status"`
 	// Body replaces the HTML with JSON, for example {"data":{}}: an acceptance without an id.
 	Body string `yaml:"body"`
-	// Share is the share of the recipients, 0 to 1.
+	// Share is the share of the recipients that get the page, 0 to 1.
 	Share float64 `yaml:"share"`
 	// Phones are recipients that get the page besides those of Share.
 	Phones []string `yaml:"phones"`
-	// Connections limits the page to these. Default: all.
+	// Connections limits the page to the connections with these ids. Default: all.
 	Connections []string `yaml:"connections"`
-	// Times limits the page to the first n POSTs of a pair; 0 means every POST.
+	// Times limits the page to this number of POSTs, the first ones of each pair of connection and
+	// recipient. 0 means every POST.
 	Times int `yaml:"times"`
 	// Accepted means that the service accepts the message, and the page replaces its answer.
 	Accepted bool `yaml:"accepted"`
@@ -30,7 +32,7 @@ type Page struct {
 // LaterFailure lets a share of the accepted messages fail by webhook.
 type LaterFailure struct {
 	Failure `yaml:",inline"`
-	// Connections limits the failure to these. Default: all.
+	// Connections limits the failure to the connections with these ids. Default: all.
 	Connections []string `yaml:"connections"`
 }
 
@@ -63,13 +65,14 @@ func (f *Faults) validatePages() error {
 	return errors.Join(errs...)
 }
 
-// covered reports whether a fault that is limited to some connections is about this one.
+// covered reports whether a fault that is limited to connections applies to c. An empty list means
+// no limit.
 func covered(connections []string, c *connection) bool {
 	return len(connections) == 0 || slices.Contains(connections, c.ID)
 }
 
-// page returns the first page that is about the POST and counts it; nil: there is none. accepted
-// tells the pages after the acceptance from those before it.
+// page returns the first page that applies to the POST and counts it, or returns nil. It considers
+// only the pages whose Accepted equals accepted.
 func (s *Sandbox) page(f *Faults, p *post, accepted bool) *Page {
 	for i, g := range f.Pages {
 		if g.Accepted != accepted || !covered(g.Connections, p.conn) || g.Times > 0 && p.nth > uint64(g.Times) {
@@ -85,7 +88,7 @@ func (s *Sandbox) page(f *Faults, p *post, accepted bool) *Page {
 	return nil
 }
 
-// show answers with the page.
+// show answers with the page, or hangs if the page has no status.
 func (s *Sandbox) show(w http.ResponseWriter, r *http.Request, f *Faults, g *Page) {
 	switch {
 	case g.Status == 0:
@@ -101,8 +104,9 @@ func page(w http.ResponseWriter, status int) {
 	writeRaw(w, status, "text/html", fmt.Appendf(nil, "<html><head><title>%d %s</title></head></html>", status, http.StatusText(status)))
 }
 
-// failsLater returns what becomes of an accepted message because of Faults.FailLater, or because
-// its account is not paid for. The caller holds s.mu.
+// failsLater returns the life of an accepted message that fails because of Faults.FailLater, or
+// because the account of its company is unpaid. It returns false for any other message. The caller
+// holds s.mu.
 func (s *Sandbox) failsLater(f *Faults, p *post, nth uint64) (life, bool) {
 	if p.conn.company.account == "unpaid" {
 		s.fired[faultFailLater].Add(1)

@@ -19,18 +19,18 @@ type StatusProfile struct {
 	// Read is the time from delivered to read. Default: median 2 s, sigma 1.
 	Read Delay `yaml:"read"`
 
-	// Unreachable is the share that is refused in the answer with 131026.
+	// Unreachable is the share of recipients that are refused in the answer with 131026.
 	Unreachable float64 `yaml:"unreachable"`
-	// Failed are the shares that fail by webhook.
+	// Failed are the shares of messages that fail by webhook.
 	Failed []Failure `yaml:"failed"`
-	// Undelivered is the share that stays sent.
+	// Undelivered is the share of recipients whose messages get no status after sent.
 	Undelivered float64 `yaml:"undelivered"`
-	// Unread is the share that stays delivered.
+	// Unread is the share of recipients whose messages get no status after delivered.
 	Unread float64 `yaml:"unread"`
-	// Silent is the share that is accepted and gets no status.
+	// Silent is the share of recipients whose messages are accepted and get no status.
 	Silent float64 `yaml:"silent"`
 
-	// Stop is the share that answers STOP to a delivered message.
+	// Stop is the share of recipients that answer STOP to a delivered message.
 	Stop float64 `yaml:"stop"`
 	// StopAfter is the time from delivered to the STOP. Default: median 3 s, sigma 0.5.
 	StopAfter Delay `yaml:"stop_after"`
@@ -39,7 +39,7 @@ type StatusProfile struct {
 	// (131047 by webhook), dropped (no status) or refused (send_needs_template). Default failed.
 	OutsideWindow string `yaml:"outside_window"`
 
-	// Recipients have a fate of their own, which wins over all shares.
+	// Recipients have a fate of their own. The shares of this profile do not apply to them.
 	Recipients []Recipient `yaml:"recipients"`
 }
 
@@ -113,7 +113,7 @@ type life struct {
 	fate   Fate
 	code   int   // platform code of FateFailed
 	after  Delay // time from the acceptance to FateFailed
-	noSent bool  // no sent comes before failed
+	noSent bool  // failed comes without a sent before it
 }
 
 // lifeOf decides the fate of the nth message that is accepted for a recipient.
@@ -126,12 +126,12 @@ func (s *Sandbox) lifeOf(to uint64, nth uint16, category string, at time.Time) l
 		about := uint64(nth)
 		switch f.Code {
 		case 131026:
-			about = 0 // one draw for a person, for ever
+			about = 0 // one draw for each person, whatever the message
 		case 131049:
 			if category != "MARKETING" {
 				continue // the platform limits only marketing messages per person
 			}
-			about = uint64(at.Sub(s.began) / (24 * time.Hour)) // one draw for a person and a day
+			about = uint64(at.Sub(s.began) / (24 * time.Hour)) // one draw for each person and day
 		}
 		if unit(s.hash(drawOutcome+purpose(f.Code)<<16, to, about)) < f.Share {
 			return life{fate: FateFailed, code: f.Code, after: f.After, noSent: s.hash(drawFailedAfterSent, to)&1 == 0}

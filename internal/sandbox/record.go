@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// slot is a status of a message, or another event that falls due.
+// slot is a status of a message, or another event that a shard handles when it is due.
 type slot uint8
 
 const (
@@ -34,7 +34,7 @@ type record struct {
 	tpl     *template
 	marks   [statusSlots]mark
 	conn    uint16 // index of Sandbox.connections
-	nth     uint16 // number of accepted messages of this pair, with this one
+	nth     uint16 // number of accepted messages of this pair, including this one
 	lost    fault  // the fault that replaced the answer; 0: none
 	warning bool
 }
@@ -51,7 +51,7 @@ type mark struct {
 // chunkSize is the number of records that share a lock and an allocation.
 const chunkSize = 1024
 
-// records is an append-only list. An added record never copies the others.
+// records is an append-only list. Adding a record does not copy the others.
 type records struct {
 	mu     sync.RWMutex
 	chunks []*chunk
@@ -160,8 +160,8 @@ func (s *Sandbox) accept(f *Faults, p *post, now time.Time, warning string) acce
 	return got
 }
 
-// planPostings returns the postings of a message: when they happen, when they are posted, which
-// faults they have. It sets the marks of the record.
+// planPostings returns the postings of a message. It decides when each happens, when it is posted
+// and which faults it has. It also sets the marks of the record.
 func (s *Sandbox) planPostings(f *Faults, rec *record, l life) []posting {
 	p := &s.opt.Statuses
 	if p.Off || l.fate == FateSilent {
@@ -200,7 +200,7 @@ func (s *Sandbox) planPostings(f *Faults, rec *record, l life) []posting {
 	}
 	i := slices.IndexFunc(postings, func(st posting) bool { return st.slot == slotDelivered })
 	if i >= 0 && s.fires(f, faultFailedFirst, about...) {
-		// One of two devices of a person may fail and the other take the message
+		// A message may fail on one device of a person and be delivered to another device
 		// (docs/service.md#statuses).
 		at := sent.Add(delivered.Sub(sent) / 2)
 		postings = slices.Insert(postings, i, posting{slot: slotFailed, at: at, post: at, code: 131000})
@@ -222,7 +222,7 @@ func (s *Sandbox) planPostings(f *Faults, rec *record, l life) []posting {
 
 // disturb applies the faults of webhooks to the statuses of one message.
 func (s *Sandbox) disturb(f *Faults, postings []posting, about []uint64) []posting {
-	jitter := func(why purpose, i int) time.Duration { // 1 ms to 1 s, in nanoseconds, so that two draws seldom are equal
+	jitter := func(why purpose, i int) time.Duration { // about 1 ms to 1 s, in whole nanoseconds, so that two draws are seldom equal
 		return time.Millisecond + time.Duration(unit(s.hash(why, append(about[:len(about):len(about)], uint64(i))...))*float64(time.Second))
 	}
 	n := len(postings)
@@ -269,7 +269,8 @@ func (s *Sandbox) disturb(f *Faults, postings []posting, about []uint64) []posti
 	return postings
 }
 
-// schedule gives the plan to the shards. It leaves out the first status if that is posted early.
+// schedule pushes the postings to the shards. It leaves out the missing ones and, if early, the
+// first status, which postEarly posts.
 func (s *Sandbox) schedule(got accepted, early bool) {
 	first := -1
 	if early {

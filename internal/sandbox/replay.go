@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Replay says which events to post again (docs/service.md#delivery-of-events).
+// Replay selects the events to post again (docs/service.md#delivery-of-events).
 type Replay struct {
 	// All replays also the events that were answered 2xx.
 	All bool `json:"all"`
@@ -14,17 +14,17 @@ type Replay struct {
 	Types []string `json:"types"`
 	// Since is the earliest time of an event; zero means the beginning.
 	Since time.Time `json:"since"`
-	// Until is the latest time of an event; zero, or a time to come, means now.
+	// Until is the latest time of an event; zero, or a time in the future, means now.
 	Until time.Time `json:"until"`
 }
 
 // Replay posts past events again. It returns the number of postings to all endpoints.
 func (s *Sandbox) Replay(r Replay) int { return s.replay(r, &Key{}) }
 
-// replay posts the events again that the key covers.
+// replay is Replay, limited to the events that the key covers.
 func (s *Sandbox) replay(r Replay, key *Key) int {
 	now := time.Now()
-	if r.Until.IsZero() || r.Until.After(now) { // a status is planned before it happens
+	if r.Until.IsZero() || r.Until.After(now) { // the records also have statuses that will happen later
 		r.Until = now
 	}
 	fits := func(at, acked int64) bool {

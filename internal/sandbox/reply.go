@@ -55,7 +55,7 @@ type platformCode struct {
 	title     string
 }
 
-// platformCodes holds the codes of the platform (docs/service.md#error-actions). The document names
+// platformCodes are the codes of the platform (docs/service.md#error-actions). The document names
 // the classes template, needs_template, recipient_permanent, retryable and media; the others are
 // assumed.
 var platformCodes = map[int]platformCode{
@@ -113,8 +113,8 @@ func titleOf(code int) string {
 	return "Platform error " + strconv.Itoa(code)
 }
 
-// platformRefusal is a refusal of the platform: error is send_<errorClass>, code and traceId stand
-// under meta (rule 9 of docs/service.md#send-request).
+// platformRefusal is a refusal of the platform: error is send_<errorClass>, and meta contains code
+// and traceId (rule 9 of docs/service.md#send-request).
 func platformRefusal(code int, detail string) *refusal {
 	p, ok := platformCodes[code]
 	if !ok {
@@ -145,12 +145,12 @@ func refuse(w http.ResponseWriter, ref *refusal) {
 // list is the form of every listing (docs/service.md#conventions).
 type list[T any] struct {
 	Data []T `json:"data"`
-	// NextCursor names the next page, with Options.PageSize.
+	// NextCursor names the next page. It is empty on the last page, and without Options.PageSize.
 	NextCursor string `json:"nextCursor,omitempty"`
 }
 
 // writePage writes the page of a listing that ?cursor= names. The document shows no pages; without
-// Options.PageSize there is one.
+// Options.PageSize the whole listing is one page.
 func writePage[T any](s *Sandbox, w http.ResponseWriter, r *http.Request, all list[T]) {
 	size, from := s.opt.PageSize, 0
 	if size == 0 {
@@ -166,7 +166,7 @@ func writePage[T any](s *Sandbox, w http.ResponseWriter, r *http.Request, all li
 		from = n
 	}
 	if to := from + size; to < len(all.Data) {
-		all.NextCursor = "/page+" + strconv.Itoa(to) // opaque, and in need of escapes
+		all.NextCursor = "/page+" + strconv.Itoa(to) // with characters that a URL must escape
 		all.Data = all.Data[:to]
 	}
 	all.Data = all.Data[from:]

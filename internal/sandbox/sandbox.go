@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// maxConnections is the limit that lets pairKey put a connection and a recipient in one word.
+// maxConnections is the largest number of connections: pairKey has 14 bits for a connection.
 const maxConnections = 1 << 14
 
-// Sandbox is the service. Make one with New, serve it as an http.Handler, and Run it while webhooks
-// are to be delivered. It is safe for concurrent use.
+// Sandbox emulates the service. Make one with New, serve it as an http.Handler, and call Run, which
+// delivers the webhooks. It is safe for concurrent use.
 type Sandbox struct {
 	opt   Options
 	boot  uint64    // makes the ids of two sandboxes differ
@@ -38,9 +38,9 @@ type Sandbox struct {
 
 	mu       sync.Mutex // guards the fields up to serial, and the fields of connection, company and template that change
 	records  records
-	pairs    map[uint64]pair   // connection and recipient
-	optedOut map[uint64]OptOut // company and recipient
-	stopped  map[uint64]bool   // company and recipient, after a stop in user_preferences
+	pairs    map[uint64]pair   // by connection and recipient
+	optedOut map[uint64]OptOut // by company and recipient
+	stopped  map[uint64]bool   // by company and recipient, after a stop in user_preferences
 	openFrom map[uint64]bool   // recipients of Options.WindowOpen
 	assets   map[string]*asset
 	uploads  []Upload
@@ -52,7 +52,7 @@ type Sandbox struct {
 
 	mux     *http.ServeMux // the control paths
 	shards  []*shard
-	pending atomic.Int64 // webhooks scheduled and neither answered nor given up
+	pending atomic.Int64 // scheduled webhooks that are neither answered 2xx nor given up
 	settled *sync.Cond
 	running atomic.Bool
 	closed  chan struct{}

@@ -19,7 +19,7 @@ type post struct {
 	m    *message
 	conn *connection // nil: unknown, or out of the key's scope
 	to   uint64      // 0: not a phone number
-	nth  uint64      // number of POSTs of this pair, with this one
+	nth  uint64      // number of POSTs of this pair, including this one
 	tpl  *template   // nil: no template, or unknown
 }
 
@@ -41,7 +41,7 @@ func (s *Sandbox) send(w http.ResponseWriter, r *http.Request, key *Key) {
 	if f.Latency != (Delay{}) {
 		s.fired[faultLatency].Add(1)
 		latency = f.Latency.draw(s.hash(drawLatency, p.keys()...))
-		// The sandbox goes on with the message even if the client leaves.
+		// The sandbox continues with the message even if the client leaves.
 		s.sleep(context.WithoutCancel(r.Context()), latency/2)
 	}
 	if p.conn != nil && p.to != 0 && s.beforeAcceptance(w, r, f, p) {
@@ -60,7 +60,7 @@ func (s *Sandbox) send(w http.ResponseWriter, r *http.Request, key *Key) {
 	s.answer(w, r, f, p, got)
 }
 
-// keys are the keys of the draws for this POST.
+// keys returns the keys of the draws about this POST.
 func (p *post) keys() []uint64 {
 	if p.conn == nil {
 		return []uint64{maxConnections, p.to, p.nth}
@@ -128,7 +128,8 @@ func (s *Sandbox) arrive(p *post) {
 	}
 }
 
-// refuse counts a refusal and writes it. A throttled answer may be a bare 429.
+// refuse counts a refusal and writes it. Unless Options.Throttle is ThrottlePlatform, an HTTP 429
+// replaces the refusal 130429.
 func (s *Sandbox) refuse(w http.ResponseWriter, p *post, ref *refusal) {
 	s.mu.Lock()
 	s.refused[ref.code]++
@@ -150,7 +151,7 @@ func (s *Sandbox) tooMany(w http.ResponseWriter, after bool, wait time.Duration)
 		writeRaw(w, http.StatusTooManyRequests, "text/plain; charset=UTF-8", nil)
 		return
 	}
-	// Retry-After has whole seconds (RFC 9110, section 10.2.3). It is rounded up.
+	// Retry-After has whole seconds (RFC 9110, section 10.2.3), so wait is rounded up.
 	w.Header().Set("Retry-After", strconv.FormatInt(int64((max(wait, time.Second)+time.Second-1)/time.Second), 10))
 	refuse(w, &refuseTooMany)
 }
@@ -159,10 +160,10 @@ func (s *Sandbox) tooMany(w http.ResponseWriter, after bool, wait time.Duration)
 type accepted struct {
 	id       string
 	index    uint32 // index of the record
-	before   string // messageId of the message before on the same number
+	before   string // messageId of the previous message of the same connection
 	warning  string
 	postings []posting
-	extras   []int // extras of the steps of the timeline that this message caused
+	extras   []int // extras of the timeline steps that were due at this message
 }
 
 // decide applies the rules. If no rule refuses the message, it accepts it.
@@ -180,9 +181,10 @@ func (s *Sandbox) decide(f *Faults, p *post) (accepted, *refusal) {
 	return got, nil
 }
 
-// rules applies the rules of docs/service.md#send-request that need the state of the account. The
-// first rules are those of the connection (11, 10), then 5 to 8 in their order. The rules of the
-// platform (9) are last, because a send that the service refuses never reaches it. The caller holds
+// rules applies the rules of docs/service.md#send-request that need the state of the account. It
+// begins with the rules of the connection (11, 10) and continues with 5 to 8 in their order. The
+// rules of the platform (9) come after them, because a send that the service refuses never reaches
+// the platform. Rule 4 is last: it gives a warning, or a refusal of the platform. The caller holds
 // s.mu.
 func (s *Sandbox) rules(f *Faults, p *post, now time.Time) (warning string, _ *refusal) {
 	if p.conn == nil {

@@ -50,7 +50,7 @@ func (s *Sandbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.route(w, r, key, path[len(prefix):])
 }
 
-// route finds the endpoint below the prefix.
+// route calls the handler of the path, which is given without the prefix.
 func (s *Sandbox) route(w http.ResponseWriter, r *http.Request, key *Key, path string) {
 	get, post := r.Method == http.MethodGet, r.Method == http.MethodPost
 	name, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
@@ -88,9 +88,9 @@ func (s *Sandbox) route(w http.ResponseWriter, r *http.Request, key *Key, path s
 	}
 }
 
-// botAgent reports whether the CDN refuses the agent: a few signatures of bots, most often the
-// default agent of a scripting library (docs/service.md#authentication). The document does not show
-// the list.
+// botAgent reports whether the CDN refuses the agent: an empty one, or the default agent of a
+// scripting library (docs/service.md#authentication). The document does not show the list of the
+// CDN.
 func botAgent(agent string) bool {
 	if agent == "" {
 		return true
@@ -106,8 +106,8 @@ func botAgent(agent string) bool {
 	return false
 }
 
-// scoped finds a connection that the key covers, or returns nil. A key of one client covers only
-// that client (docs/service.md#authentication).
+// scoped returns the connection with this id if the key covers it, else nil. A key of one company
+// covers only that company (docs/service.md#authentication).
 func (s *Sandbox) scoped(key *Key, id string) *connection {
 	c := s.connection[id]
 	if c == nil || !covers(key, c.Company) {

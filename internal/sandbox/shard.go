@@ -18,7 +18,7 @@ const (
 // item is one event for one endpoint, to be posted at an instant.
 type item struct {
 	post     int64  // Unix nanoseconds
-	order    uint64 // order in the shard among equal instants
+	order    uint64 // order in the shard of the items with the same post
 	index    uint32 // index of the record or the extra
 	endpoint uint16 // index of Sandbox.endpoints
 	slot     slot
@@ -30,7 +30,7 @@ func (a item) before(b item) bool {
 	return a.post < b.post || a.post == b.post && a.order < b.order
 }
 
-// shares reports whether a may be in the same delivery as b, the first of it.
+// shares reports whether a may be in the same request as b, the first item of the request.
 func (a item) shares(b item) bool {
 	return a.endpoint == b.endpoint && a.slot != slotStop && a.flags&flagForged == b.flags&flagForged
 }
@@ -43,7 +43,7 @@ type shard struct {
 	order uint64
 	wake  chan struct{}
 
-	ready []item // items that wait for a batch to fill; only the goroutine of the shard uses it
+	ready []item // items of a batch that is not full yet; only the goroutine of the shard uses it
 	buf   []byte // a body; only the goroutine of the shard uses it
 }
 
@@ -95,15 +95,15 @@ func (sh *shard) pop() item {
 	return top
 }
 
-// take returns the items to post now, or how long to wait for some. A negative wait means until
-// wake.
+// take returns the items to post now. If there are none, it returns nil and the time to wait; a
+// negative time means to wait for sh.wake.
 func (sh *shard) take(now int64, batch int, linger time.Duration) (due []item, wait time.Duration) {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	full := false
 	for len(sh.heap) > 0 && sh.heap[0].post <= now && !full {
 		if len(sh.ready) > 0 && !sh.heap[0].shares(sh.ready[0]) {
-			full = true // the next item cannot be in the same delivery
+			full = true // the next item cannot be in the same request
 			break
 		}
 		sh.ready = append(sh.ready, sh.pop())
@@ -148,7 +148,7 @@ func (s *Sandbox) push(st posting, index uint32) (n int) {
 	return n
 }
 
-// work is the goroutine of a shard.
+// work posts the events of a shard until ctx ends.
 func (s *Sandbox) work(ctx context.Context, sh *shard) {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()

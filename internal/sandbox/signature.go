@@ -18,7 +18,7 @@ func digest(secret, before string, body []byte) []byte {
 	return mac.Sum(nil)
 }
 
-// signature is the header of the signature (docs/service.md#signature).
+// signature is the name of the header that contains the signature (docs/service.md#signature).
 const signature = "X-Service-Signature"
 
 // sign sets the signature headers of one posting in the configured form.

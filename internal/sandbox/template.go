@@ -9,7 +9,7 @@ import (
 
 // Template is a message template of the account, in one language.
 type Template struct {
-	// ID defaults to tpl_N, where N is the position in the list.
+	// ID defaults to tpl_N, where N is the position in the list, counted from 1.
 	ID       string `yaml:"id" json:"id"`
 	Name     string `yaml:"name" json:"name"`
 	Language string `yaml:"language" json:"language"`
@@ -19,7 +19,7 @@ type Template struct {
 	// Category is MARKETING, UTILITY or AUTHENTICATION, in any case. Default MARKETING.
 	Category   string      `yaml:"category" json:"category"`
 	Components []Component `yaml:"components" json:"components"`
-	// Companies are the clients that have the template. Empty means every client.
+	// Companies are the ids of the companies that have the template. Empty means every company.
 	Companies []string `yaml:"companies" json:"-"`
 }
 
@@ -29,7 +29,7 @@ type Component struct {
 	Type string `yaml:"type" json:"type"`
 	// Format is the format of a HEADER: TEXT, IMAGE, VIDEO or DOCUMENT.
 	Format string `yaml:"format" json:"format,omitempty"`
-	// Text has the variables as {{1}}.
+	// Text is the text of the part. A variable is written {{1}}.
 	Text    string   `yaml:"text" json:"text,omitempty"`
 	Buttons []Button `yaml:"buttons" json:"buttons,omitempty"`
 }
@@ -56,7 +56,7 @@ type template struct {
 	number    int            // index of Sandbox.templates
 	text      string         // the body
 	variables int            // number of variables of the body
-	media     string         // IMAGE, VIDEO or DOCUMENT if the header needs it; else empty
+	media     string         // IMAGE, VIDEO or DOCUMENT if the header needs such a file; else empty
 	dynamic   map[string]int // wire type of button -> number of buttons that need a value
 	plain     map[string]int // wire type of button -> number of buttons that need none
 }
@@ -158,7 +158,8 @@ func checkValue(v, where string) *refusal {
 }
 
 // hydrated is the length of the body with its values, in UTF-16 units. The platform does not
-// document its unit, so the sandbox uses the larger one (docs/service.md#variable-values).
+// document its unit, so the sandbox uses the unit that gives the larger length
+// (docs/service.md#variable-values).
 func (t *template) hydrated(values []string) int {
 	short := len(t.text)
 	for _, v := range values {

@@ -25,7 +25,7 @@ type Transport struct {
 
 var _ http.RoundTripper = (*Transport)(nil)
 
-// NewTransport returns a Transport that serves the requests to every host by h.
+// NewTransport returns a Transport that passes the requests to any host to h.
 func NewTransport(h http.Handler) *Transport { return &Transport{handler: h} }
 
 // Wait blocks until no handler is running.
@@ -112,7 +112,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 // answer is a response that is being written. Its writer never blocks; its reader does.
 type answer struct {
 	header  http.Header
-	started chan struct{} // closed when the status is known, or there will be none
+	started chan struct{} // closed when the status is known, or the handler ended without one
 
 	mu     sync.Mutex
 	cond   *sync.Cond
@@ -156,10 +156,11 @@ func (a *answer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Flush implements http.Flusher. Everything that was written can be read already.
+// Flush implements http.Flusher. The reader can already read all that was written, so Flush only
+// sends the status.
 func (a *answer) Flush() { a.WriteHeader(http.StatusOK) }
 
-// finish ends the answer with the error of the handler.
+// finish ends the answer. err is io.EOF if the handler aborted the answer, else nil.
 func (a *answer) finish(err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -176,7 +177,7 @@ func (a *answer) finish(err error) {
 	a.cond.Broadcast()
 }
 
-// fail gives the reader an error.
+// fail discards what is not yet read and makes the reader return err, unless the handler has ended.
 func (a *answer) fail(err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -192,7 +193,7 @@ func (a *answer) aborted() bool {
 	return a.status == 0
 }
 
-// answerBody is the side of the reader.
+// answerBody is the body of the response, for the client.
 type answerBody struct {
 	a     *answer
 	close func()
