@@ -223,6 +223,10 @@ forecast: ## forecast 200 random scenarios, then send them under virtual time an
 mutate: ## apply MUTATIONS (150) random mutations of one line (SEED=1); fail when the tests detect fewer than 90 % (half an hour)
 	go run ./tools/mutate -n $(MUTATIONS) -seed $(SEED)
 
+.PHONY: mistakes
+mistakes: ## make each mistake of tools/mutate/mistakes.txt and require that its tests find it
+	go run ./tools/mutate -mistakes tools/mutate/mistakes.txt
+
 .PHONY: bench
 bench: ## sends per second, CPU per message, import speed and peak memory, beside a bare loop
 	go run ./tools/bench

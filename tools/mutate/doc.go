@@ -11,6 +11,7 @@
 //	go run ./tools/mutate -packages ./throttle      one package
 //	go run ./tools/mutate -at throttle/cubic.go:40  every mutation of a line, to try a new test
 //	go run ./tools/mutate -again REPORT             the survivors of a report (-o), for new tests
+//	go run ./tools/mutate -mistakes tools/mutate/mistakes.txt [FILE...]   a list of mistakes made by hand
 //
 // A survivor without any observable effect belongs in equivalent.txt, with the reason. The exit
 // code is 1 when fewer than 90 % are killed, or fewer than 80 % in a package with ten or more

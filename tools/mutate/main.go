@@ -30,6 +30,8 @@ type options struct {
 	packages string
 	at       string
 	again    string
+	mistakes string
+	files    []string // of mistakes; empty: all
 	list     bool
 	report   string
 	workers  int
@@ -47,10 +49,12 @@ func main() {
 	flag.StringVar(&o.packages, "packages", mutated, "packages to mutate, separated by spaces")
 	flag.StringVar(&o.at, "at", "", "FILE:LINE: every mutation of this line, instead of a sample")
 	flag.StringVar(&o.again, "again", "", "a report: its survivors that are still in the code, instead of a sample")
+	flag.StringVar(&o.mistakes, "mistakes", "", "a list of mistakes made by hand (mistakes.txt), instead of a sample")
 	flag.BoolVar(&o.list, "list", false, "print the mutations that may be drawn, and run no test")
 	flag.StringVar(&o.report, "o", "", "also write the report to this file")
 	flag.IntVar(&o.workers, "workers", 2, "mutations that are tried at the same time")
 	flag.Parse()
+	o.files = flag.Args()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	code, err := run(ctx, &o)
 	stop()
@@ -72,7 +76,10 @@ func run(ctx context.Context, o *options) (code int, err error) {
 		return 1, err
 	}
 	defer func() { _ = os.RemoveAll(o.work) }()
-	equivalents, err := readEquivalents(filepath.Join(o.root, "tools/mutate/equivalent.txt"))
+	if o.mistakes != "" {
+		return o.tryMistakes(ctx)
+	}
+	equivalents, err := readEntries(filepath.Join(o.root, "tools/mutate/equivalent.txt"))
 	if err != nil {
 		return 1, err
 	}
@@ -122,7 +129,7 @@ func run(ctx context.Context, o *options) (code int, err error) {
 }
 
 // tryAll tries the plan's mutations, prints the report and returns the exit code.
-func (o *options) tryAll(ctx context.Context, plan *plan, all, chosen []*Package, equivalents []equivalent) (int, error) {
+func (o *options) tryAll(ctx context.Context, plan *plan, all, chosen []*Package, equivalents []entry) (int, error) {
 	var tested []*Package
 	var cover []string
 	for _, p := range chosen {

@@ -23,13 +23,15 @@ const (
 	enough       = 10
 )
 
-// An equivalent mutation has no observable effect.
-type equivalent struct{ file, before, after, reason string }
+// An entry is one change of a list: a mutation without an observable effect (equivalent.txt), or a
+// mistake that tests must find (mistakes.txt).
+type entry struct{ file, before, after, tests, reason string }
 
-// readEquivalents reads the list of equivalent mutations. An entry has the lines "FILE", "-
-// before", "+ after" and "= reason", and ends with an empty line. A line that begins with # is a
-// comment. Several blanks count as one, so that an entry stays valid when the indentation changes.
-func readEquivalents(path string) ([]equivalent, error) {
+// readEntries reads a list of changes. An entry has the lines "FILE", "- before", "+ after" and "=
+// reason", in a list of mistakes also "? tests", and ends with an empty line. A line that begins
+// with # is a comment. Several blanks count as one, so that an entry stays valid when the
+// indentation changes.
+func readEntries(path string) ([]entry, error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -37,26 +39,28 @@ func readEquivalents(path string) ([]equivalent, error) {
 	if err != nil {
 		return nil, err
 	}
-	var list []equivalent
-	var e equivalent
+	var list []entry
+	var e entry
 	for i, line := range strings.Split(string(text)+"\n", "\n") {
 		kind, rest, _ := strings.Cut(line, " ")
 		rest = flat(rest)
 		switch {
 		case kind == "#":
 		case line == "":
-			if e == (equivalent{}) {
+			if e == (entry{}) {
 				continue
 			}
 			if e.file == "" || e.before == "" || e.reason == "" {
 				return nil, fmt.Errorf("%s:%d: an entry has the lines FILE, - before, + after and = reason", path, i)
 			}
 			list = append(list, e)
-			e = equivalent{}
+			e = entry{}
 		case kind == "-":
 			e.before = rest
 		case kind == "+":
 			e.after = rest
+		case kind == "?":
+			e.tests = rest
 		case kind == "=":
 			e.reason = strings.TrimSpace(e.reason + " " + rest)
 		default:
@@ -67,7 +71,7 @@ func readEquivalents(path string) ([]equivalent, error) {
 }
 
 // reasonOf returns the reason of a mutation in the list, and "" for none.
-func reasonOf(list []equivalent, file string, m *Mutation) string {
+func reasonOf(list []entry, file string, m *Mutation) string {
 	for _, e := range list {
 		if e.file == file && e.before == m.before && e.after == m.after {
 			return e.reason

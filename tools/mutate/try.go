@@ -36,16 +36,9 @@ func try(ctx context.Context, o *options, m *Mutation, tests []*Test, x *index) 
 		return nil, err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	mutated, overlay := filepath.Join(dir, filepath.Base(m.File.Path)), filepath.Join(dir, "overlay.json")
-	text, err := json.Marshal(map[string]map[string]string{"Replace": {m.File.Path: mutated}})
-	if err == nil {
-		err = os.WriteFile(overlay, text, 0o600)
-	}
-	if err != nil {
-		return nil, err
-	}
+	var overlay string
 	compiles := slices.ContainsFunc(m.New, func(replacement string) bool {
-		if err = os.WriteFile(mutated, m.apply(replacement), 0o600); err != nil {
+		if overlay, err = m.overlay(dir, replacement); err != nil {
 			return false
 		}
 		m.choose(replacement)
@@ -77,6 +70,20 @@ func try(ctx context.Context, o *options, m *Mutation, tests []*Test, x *index) 
 		}
 	}
 	return v, nil
+}
+
+// overlay writes the changed file to dir, with the build overlay that puts it in the place of the
+// original. It returns the path of the overlay.
+func (m *Mutation) overlay(dir, replacement string) (string, error) {
+	mutated, overlay := filepath.Join(dir, filepath.Base(m.File.Path)), filepath.Join(dir, "overlay.json")
+	text, err := json.Marshal(map[string]map[string]string{"Replace": {m.File.Path: mutated}})
+	if err == nil {
+		err = os.WriteFile(mutated, m.apply(replacement), 0o600)
+	}
+	if err == nil {
+		err = os.WriteFile(overlay, text, 0o600)
+	}
+	return overlay, err
 }
 
 // choose returns the tests to run, in groups: first those of the mutation's own package, then the
