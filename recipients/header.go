@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"campaignd/internal/spelling"
+	"campaignd/internal/spreadsheet"
 )
 
 // The fields of Options.Columns; every other key is a variable of the template.
@@ -62,7 +63,8 @@ func readHeader(record []string, file string, line int, o Options) (*header, err
 			len(record), o.Limits.Columns), "remove columns that the campaign does not use")
 	}
 	for i, raw := range record {
-		name := strings.TrimFunc(raw, func(r rune) bool { return unicode.IsSpace(r) || invisible(r) })
+		// The reports escape names as they escape cells.
+		name := strings.TrimFunc(spreadsheet.Unescape(textCell(raw)), func(r rune) bool { return unicode.IsSpace(r) || invisible(r) })
 		switch {
 		case !utf8.ValidString(raw):
 			return nil, fail(fmt.Sprintf("the name of column %d is not UTF-8: %s",

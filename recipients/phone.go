@@ -15,7 +15,8 @@ import (
 // caches the numbering plans that it has used.
 //
 // It accepts:
-//   - + and an international number, with spaces, hyphens, dots and parentheses between the digits;
+//   - + and an international number, with spaces, hyphens, dots, parentheses and characters that
+//     nobody sees between the digits, and what written takes off;
 //   - with a default region, a number as it is dialled there: national (0803 123 4567), with the
 //     country code but without + (234803...), or with the region's own international prefix
 //     (00..., 011...). Each must result in a valid number, since the reading is a guess.
@@ -49,14 +50,14 @@ func NewPhones(validate, defaultRegion string) (*Phones, error) {
 // are ignored.
 func (p *Phones) Parse(cell string) (to string, key int64, fault *Fault) {
 	s := strings.Trim(cell, " \t")
-	if s == "" {
-		return "", 0, &Fault{Kind: MissingPhone, Message: "the cell is empty; fill in the number or remove the row"}
-	}
 	// The usual case, checked first: only + and digits.
-	if s[0] == '+' {
+	if s != "" && s[0] == '+' {
 		if key := Key(s); key != 0 {
 			return p.international(s, s, key)
 		}
+	}
+	if s = written(s); s == "" {
+		return "", 0, &Fault{Kind: MissingPhone, Message: "the cell is empty; fill in the number or remove the row"}
 	}
 	if fault := damage(s); fault != nil {
 		return "", 0, fault
@@ -224,11 +225,14 @@ var (
 	decimal    = regexp.MustCompile(`^\+?[0-9 ]+[.,]0{1,2}$`)
 )
 
+// maxPhone is the most bytes of a cell that is read as a number.
+const maxPhone = 64
+
 // damage finds the changes that spreadsheets, word processors and forms make to numbers. Each is a
 // fault: lost digits cannot be restored, and with a guess a stranger would get the message.
 func damage(s string) *Fault {
 	switch {
-	case len(s) > 64:
+	case len(s) > maxPhone:
 		return invalid(s, "is longer than any phone number", "write one number to a row")
 	case scientific.MatchString(s):
 		return invalid(s, "is a number that a spreadsheet rounded; its last digits are lost",
@@ -236,7 +240,7 @@ func damage(s string) *Fault {
 	case decimal.MatchString(s):
 		return invalid(s, "ends in a decimal point and zeros, which a spreadsheet added", "format the column as text and export it again")
 	case s[0] == '\'':
-		return invalid(s, "begins with a spreadsheet's text mark (')", "remove it")
+		return invalid(s, "begins with a spreadsheet's text mark (')", "remove it") // it is followed by no number: see written
 	case s[0] == '=':
 		return invalid(s, "is a formula", "export the column as text")
 	case s[0] == '#':
@@ -272,14 +276,6 @@ func strange(r rune) (what, remedy string) {
 		return named("a line break"), "write one number to a row"
 	case r == '\t':
 		return named("a tab"), "remove it"
-	case r == '\u00a0' || r == '\u202f' || r == '\u2007':
-		return named("a no-break space"), "replace it by a space or nothing"
-	case unicode.Is(unicode.Zs, r):
-		return named("an unusual space"), "replace it by a space or nothing"
-	case bidi(r):
-		return named("an invisible mark of writing direction"), "remove it, or type the number again"
-	case invisible(r):
-		return named("an invisible character"), "remove it, or type the number again"
 	case r == '\uff0b' || r == '\ufe62' || r == '\u207a':
 		return named("a plus sign that is not +"), retype
 	case unicode.IsDigit(r) || unicode.Is(unicode.No, r) || unicode.Is(unicode.Nl, r):
@@ -294,16 +290,4 @@ func strange(r rune) (what, remedy string) {
 		return named("a control character"), retype
 	}
 	return named("a character that numbers do not have"), retype
-}
-
-// bidi reports whether r is one of the marks, embeddings, overrides and isolates of Unicode
-// Standard Annex 9 (https://www.unicode.org/reports/tr9/).
-func bidi(r rune) bool {
-	return r == '\u200e' || r == '\u200f' || r == '\u061c' || r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069'
-}
-
-// invisible reports whether r is a bidi, zero-width or soft character, or the byte order mark.
-func invisible(r rune) bool {
-	return bidi(r) || r >= '\u200b' && r <= '\u200d' || r >= '\u2060' && r <= '\u2064' ||
-		r == '\ufeff' || r == '\u00ad' || r == '\u034f' || r == '\u180e'
 }

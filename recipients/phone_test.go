@@ -147,19 +147,14 @@ func TestPhonesReadsWhatTheSettingsAllow(t *testing.T) {
 	}
 }
 
-// Each character that does not belong in a number is named (Unicode 15, categories Zs, Pd, Nd, Cf;
+// Each character that does not belong in a number is named (Unicode 15, categories Pd, Nd, Cf;
 // https://www.unicode.org/reports/tr9/).
 func TestEveryStrangeCharacterIsNamed(t *testing.T) {
 	const retype = "type it again as + and digits"
 	for want, characters := range map[string]string{
-		"a line break (%s); write one number to a row":                                     "\n\r",
-		"a tab (%s); remove it":                                                            "\t",
-		"a no-break space (%s); replace it by a space or nothing":                          "\u00a0\u2007\u202f",
-		"an unusual space (%s); replace it by a space or nothing":                          "\u1680\u2000\u2006\u2008\u200a\u205f\u3000",
-		"an invisible mark of writing direction (%s); remove it, or type the number again": "\u061c\u200e\u200f\u202a\u202e\u2066\u2069",
-		"an invisible character (%s); remove it, or type the number again": "\u00ad\u034f\u180e" +
-			"\u200b\u200c\u200d\u2060\u2064\ufeff",
-		"a plus sign that is not + (%s); " + retype: "\u207a\ufe62\uff0b",
+		"a line break (%s); write one number to a row": "\n\r",
+		"a tab (%s); remove it":                        "\t",
+		"a plus sign that is not + (%s); " + retype:    "\u207a\ufe62\uff0b",
 		"a digit that is not 0 to 9 (%s); " + retype: "\u0660\u0669\uff10" +
 			"\uff19\u00b2\u2070\u2079\u2160\u0966",
 		"a dash that is not - (%s); replace it by - or nothing": "\u2010\u2013\u2015\u2212\ufe63\uff0d",
@@ -180,7 +175,6 @@ func TestEveryStrangeCharacterIsNamed(t *testing.T) {
 	}
 	for r, want := range map[rune]string{
 		',': "holds ','; write one number to a row, without separators", ';': "holds ';'; write one number to a row, without separators",
-		'/': "holds '/'; write one number to a row, without separators",
 		'|': "holds '|'; write one number to a row, without separators", '&': "holds '&'; write one number to a row, without separators",
 		'x':      "holds a letter (x); write the number in digits, without extension",
 		'\u00e9': `holds a letter (\u00e9); write the number in digits, without extension`,
@@ -189,6 +183,50 @@ func TestEveryStrangeCharacterIsNamed(t *testing.T) {
 		cell := "+1202" + string(r) + "5550123"
 		if _, _, fault := p.Parse(cell); fault == nil || fault.Message != strconv.QuoteToASCII(cell)+" "+want {
 			t.Errorf("%q: %+v, want %s", r, fault, want)
+		}
+	}
+}
+
+// Each is what a program writes for one number, and is read as that number; what may be two numbers
+// is not.
+func TestNumbersAreReadAsProgramsWriteThem(t *testing.T) {
+	for _, c := range []struct{ region, cell, want string }{
+		{"", "'+447400123456", "+447400123456"},    // Shopify, and a spreadsheet that had the column as text
+		{"", "'+44 7400 123456", "+447400123456"},  // our own reports
+		{"DE", "'0151 46722372", "+4915146722372"}, // a text column of a spreadsheet
+		{"", "'(+44) 7400 123456", "+447400123456"},
+		{"", "''+447400123456", "text mark"}, {"", "'x", "text mark"}, {"", "'", "text mark"},
+		{"", "tel:+447400123456", "+447400123456"}, {"", "TEL: +44-7400-123456", "+447400123456"},
+		{"", "tel:+447400123456;ext=5", "holds ';'"}, {"", "tel:", "holds a letter (t)"},
+		{"", "p:+447400123456", "+447400123456"}, {"", "whatsapp:+447400123456", "+447400123456"},
+		{"DE", "tel:0151 46722372", "+4915146722372"}, {"", "tel:0151", "has no + and country code"},
+		{"", "\u202a+447400123456\u202c", "+447400123456"}, {"", "\u2066tel:+44\u200e7400123456\u2069", "+447400123456"},
+		{"", "\ufeff+44\u200b7400\u00ad123456", "+447400123456"}, {"", "\ufeff'+447400123456", "+447400123456"},
+		{"", "+44\u00a07400\u2007123\u202f456", "+447400123456"}, {"", "\u00a0\u200b", "the cell is empty"},
+		{"DE", "0151/46722372", "+4915146722372"}, {"DE", "0151 / 467 22 372", "+4915146722372"},
+		{"", "+49 151/46722372", "+4915146722372"}, {"DE", "0049 151/46722372", "+4915146722372"},
+		{"", "+49 30 901820/21", "holds '/'"},                    // 901820 or 901821
+		{"DE", "030 901820/21234", "holds '/'"},                  // two numbers of one area
+		{"DE", "0301234/0305678", "holds '/'"},                   // two numbers
+		{"DE", "0151/46722372/5", "holds '/'"},                   // a slash behind the number as well
+		{"", "+49151/+4915146722372", "holds '/'"},               // two numbers, the first cut off
+		{"DE", "0/15146722372", "holds '/'"},                     // 0 is no area code
+		{"DE", "0151/", "holds '/'"},                             // nothing behind it
+		{"DE", "0049 151 467/22372", "holds '/'"},                // ten digits are no area code
+		{"", "/12345678", "holds '/'"},                           // nothing before it
+		{"", "+447400123456 ::: +447400123457", "+447400123456"}, // Google Contacts: one label, two numbers
+		{"", "::: +447400123457", "the cell is empty"},
+		{"", "+44:7400123456", "a character that numbers do not have (U+003A)"},
+	} {
+		p, err := NewPhones("", c.region)
+		if err != nil {
+			t.Fatal(err)
+		}
+		to, key, fault := p.Parse(c.cell)
+		if strings.HasPrefix(c.want, "+") && (to != c.want || key != Key(c.want)) {
+			t.Errorf("%+q in %q: got %s, %d, %+v, want %s", c.cell, c.region, to, key, fault, c.want)
+		} else if !strings.HasPrefix(c.want, "+") && (fault == nil || !strings.Contains(fault.Message, c.want)) {
+			t.Errorf("%+q in %q: got %s, %+v, want a fault: %s", c.cell, c.region, to, fault, c.want)
 		}
 	}
 }
@@ -244,7 +282,7 @@ func FuzzPhone(f *testing.F) {
 		if key == 0 || key != Key(to) || to[0] != '+' {
 			t.Fatalf("Parse(%q) = %q, %d, want a number and its key", cell, to, key)
 		}
-		digits, plus := strip(cell)
+		digits, plus := strip(written(cell))
 		if plus && to != "+"+digits {
 			t.Fatalf("%q: got %s, want its own digits", cell, to)
 		}

@@ -198,6 +198,39 @@ func TestRejectsAreAListAgain(t *testing.T) {
 	}
 }
 
+// A spreadsheet shows the apostrophes that Escape wrote, and keeps them when it saves.
+func TestWhatRejectsWriteIsReadAgain(t *testing.T) {
+	header := []string{"phone", "+size", "=note"}
+	for _, cells := range [][]string{
+		{"+44 7400 123456", "-5", " =1+1"}, {"+447400123456", "+1 555", "\u00a0@x"}, {" +44 7400 123456", "x; =1", "\ufeff=1"},
+		{"\u202a+447400123456\u202c", "'", "a, -5 off"}, {"tel:+44-7400-123456", "=", "-"},
+	} {
+		var b bytes.Buffer
+		w, err := NewRejects(&b, header, ';')
+		if err == nil {
+			err = errors.Join(w.Add(campaign.Reject{Line: 2, Reason: campaign.Duplicate, Cells: cells}), w.Close())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		corrected := strings.Replace(b.String(), "\n'+44 7400 123456", "\n'+447400123456", 1) // only the spaces taken out
+		r, err := recipients.NewReader(strings.NewReader(corrected), "rejects.csv", recipients.Options{})
+		if err != nil {
+			t.Errorf("%q: %v, want the list %q", cells, err, &b)
+			continue
+		}
+		if got := r.Header()[:3]; !slices.Equal(got, header) {
+			t.Errorf("the columns are %q, want %q", got, header)
+		}
+		row, err := r.Next()
+		if err != nil || row.Fault != nil || row.To != "+447400123456" {
+			t.Errorf("%q: %+v, %v, want the number +447400123456", cells, row, err)
+		} else if row.Cells[1] != cells[1] || row.Cells[2] != cells[2] {
+			t.Errorf("the cells are %q, want %q", row.Cells[:3], cells)
+		}
+	}
+}
+
 func TestRejectsAndExportPassAWriteErrorOn(t *testing.T) {
 	r, err := NewRejects(brokenPipe{}, []string{"phone"}, ',')
 	if err != nil {

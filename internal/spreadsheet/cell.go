@@ -4,19 +4,22 @@ package spreadsheet
 
 import (
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
 // Escape makes a value safe for a spreadsheet
 // (https://owasp.org/www-community/attacks/CSV_Injection). A cell that a program may take for a
 // formula gets a leading apostrophe, which spreadsheets hide: one that begins with = + - @ TAB CR
-// LF, or with a full-width = + - @. A cell of only a sign, digits and one point stays unchanged: a
-// plain number computes nothing, and phone numbers begin with +.
+// LF, or with a full-width = + - @, also behind spaces and characters that nobody sees, which some
+// programs take off. A cell of only a sign, digits and one point stays unchanged: a plain number
+// computes nothing, and phone numbers begin with +.
 //
 // A spreadsheet whose separator is another one than the file's splits a cell, also a quoted one.
-// The part behind such a separator gets an apostrophe too if it begins with = + - @.
+// The part behind such a separator gets an apostrophe too if it begins with = + - @, or with spaces
+// and =.
 func Escape(s string) string {
-	if trigger(s) && !plainNumber(s) {
+	if trigger(s) && !plainNumber(unblank(s)) {
 		s = "'" + s
 	}
 	for i := 0; i < len(s); i++ {
@@ -39,7 +42,7 @@ func Unescape(s string) string {
 			s = s[:i+1] + s[i+2:]
 		}
 	}
-	if len(s) > 1 && s[0] == '\'' && trigger(s[1:]) && !plainNumber(s[1:]) {
+	if len(s) > 1 && s[0] == '\'' && trigger(s[1:]) && !plainNumber(unblank(s[1:])) {
 		return s[1:]
 	}
 	return s
@@ -53,12 +56,26 @@ func separator(c byte) bool { return strings.IndexByte(",;|\t\r\n", c) >= 0 }
 func formulaBehind(s string, by byte) bool {
 	s, _, _ = strings.Cut(s, string(by))
 	s = strings.TrimLeft(s, `"`)
+	if text := unblank(s); len(text) < len(s) { // a sign behind a comma and a space is often text: ", -5 off"
+		return strings.HasPrefix(text, "=") || strings.HasPrefix(text, "\uff1d")
+	}
 	return s != "" && !separator(s[0]) && trigger(s) && !plainNumber(s)
 }
 
-// trigger reports whether s begins with a character that starts a formula.
+// unblank is s without spaces, no-break spaces, byte order marks, zero-width and control characters
+// at its begin. Separators stay.
+func unblank(s string) string {
+	if s == "" || s[0] > ' ' && s[0] < utf8.RuneSelf {
+		return s
+	}
+	return strings.TrimLeftFunc(s, func(r rune) bool {
+		return unicode.In(r, unicode.Z, unicode.Cc, unicode.Cf) && (r > ' ' || !separator(byte(r)))
+	})
+}
+
+// trigger reports whether s begins with a character that starts a formula, perhaps behind blanks.
 func trigger(s string) bool {
-	if s == "" {
+	if s = unblank(s); s == "" {
 		return false
 	}
 	switch s[0] {
