@@ -127,6 +127,49 @@ func TestEveryFaultHasLineColumnAndExcerpt(t *testing.T) {
 	}
 }
 
+func TestAVariableWithoutQuotesNamesTheRemedy(t *testing.T) {
+	const head = "name: a\nconnections: [c]\ntemplate:\n  name: t\n  language: en\n"
+	for text, want := range map[string]string{
+		"  otp: {{ .code }}":                            `6:9: YAML takes {{`,
+		"  body: [{{ .a }}, x]":                         `such as "{{ .a }}"`,
+		"  body: [Hi {{ .a }}]":                         `such as "{{ .a }}"`,
+		"  body: [it's {{ .a }}]":                       `such as "{{ .a }}"`,
+		"  body: [\"{{ .a }}\", {{ .b }}]":              `such as "{{ .b }}"`,
+		"  body:\n    - x\n    - {{ .a }} and {{ .b }}": `8:8: YAML takes {{`,
+		"  buttons: [{type: url, text: {{ .slug }}}]":   `such as "{{ .slug }}"`,
+		"  header: {image: {link: {{ .l }}}}":           `such as "{{ .l }}"`,
+		"  otp: {{code}}":                               `such as "{{code}}"`,
+		"  body: [\"{{ .a }}\", b":                      `sequence end token`, // the fault is another one
+		"  body: [{{ .a":                                `could not find flow map content`,
+	} {
+		_, err := campaign.ParseDefinition("a.yaml", []byte(head+text+"\n"))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s\ngot  %v\nwant %s", text, err, want)
+		}
+	}
+	parse(t, head+"  otp: Hi {{ .code }}\n") // YAML takes this for text
+}
+
+func TestANumberInAnotherBaseIsRefused(t *testing.T) {
+	for key, want := range map[string]string{
+		"limits: {max_messages: 0777}":              "YAML reads 0777 as 511; write a number in decimal without a leading 0",
+		"limits: {rate: 010}":                       "YAML reads 010 as 8",
+		"limits: {weight: 0x10}":                    "YAML reads 0x10 as 16",
+		"policies: {approval: 0777}":                "YAML reads 0777 as 511",
+		"policies: {follow_up: {codes: [0131044]}}": "YAML reads 0131044 as 45604",
+		"policies: {canary: {count: 0b11}}":         "YAML reads 0b11 as 3",
+	} {
+		if _, err := campaign.ParseDefinition("a.yaml", []byte(minimal+key+"\n")); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %s", key, err, want)
+		}
+		// A run that an earlier version launched goes on as it was launched.
+		if _, err := campaign.ParseStored("a.yaml", []byte(minimal+key+"\n")); err != nil {
+			t.Errorf("%s of a run: got %v, want it read", key, err)
+		}
+	}
+	parse(t, minimal+"limits: {rate: 0.5, max_messages: 1_000, weight: 10}\n")
+}
+
 // A limit that is read and not obeyed would be worse than none: no key of a campaign file is
 // refused.
 func TestEveryKeyOfACampaignIsExecuted(t *testing.T) {

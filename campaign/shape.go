@@ -32,6 +32,12 @@ func (s *source) plain(tokens token.Tokens) bool {
 		case token.TagType, token.DirectiveType:
 			s.add(t, "tags and directives are not read in campaign files", "remove it; text that begins with ! or % goes in quotes")
 			return false
+		case token.OctetIntegerType, token.HexIntegerType, token.BinaryIntegerType:
+			if !s.stored {
+				s.add(t, fmt.Sprintf("YAML reads %s as %s", t.Value, decimal(t.Value)),
+					"write a number in decimal without a leading 0; text goes in quotes")
+				return false
+			}
 		case token.SequenceStartType, token.MappingStartType:
 			flow++
 		case token.SequenceEndType, token.MappingEndType:
@@ -45,6 +51,14 @@ func (s *source) plain(tokens token.Tokens) bool {
 		}
 	}
 	return true
+}
+
+// decimal is the value of a number in another base, such as 0777.
+func decimal(s string) string {
+	if n, err := strconv.ParseInt(s, 0, 64); err == nil {
+		return strconv.FormatInt(n, 10)
+	}
+	return "a number in another base"
 }
 
 // shape compares a node with the type it is for, records positions, and adds findings for what does
@@ -115,6 +129,9 @@ func (s *source) shape(n ast.Node, path string, t reflect.Type) {
 		remedy := ""
 		if want == "text" && n.Type() != ast.MappingType && n.Type() != ast.SequenceType {
 			remedy = "put it in quotes"
+		}
+		if text := s.unquoted(first(n)); want == "text" && text != "" {
+			remedy = quoteIt(text)
 		}
 		s.add(first(n), fmt.Sprintf("%swant %s, not %s", field(path), want, kind(n)), remedy)
 	}

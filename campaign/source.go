@@ -73,6 +73,12 @@ func (s *source) parse(src []byte) {
 		return
 	}
 	file, err := parser.Parse(tokens, 0)
+	var fault yaml.Error
+	if errors.As(err, &fault) && s.unquoted(fault.GetToken()) != "" {
+		t := fault.GetToken()
+		s.add(t, "YAML takes {{ without quotes for the begin of keys with values", quoteIt(s.unquoted(t)))
+		return
+	}
 	if err != nil {
 		s.addError(err)
 		return
@@ -122,6 +128,36 @@ func (s *source) addError(err error) {
 		return
 	}
 	s.add(nil, err.Error(), "")
+}
+
+// unquoted is the first {{ variable }} outside of quotes in the line of t; "" if there is none.
+func (s *source) unquoted(t *token.Token) string {
+	if t == nil || t.Position == nil || t.Position.Line < 1 || t.Position.Line > len(s.lines) {
+		return ""
+	}
+	line, quote, before := s.lines[t.Position.Line-1], rune(0), ' '
+	for i, r := range line {
+		switch {
+		case quote != 0:
+			if r == quote {
+				quote = 0
+			}
+		case (r == '"' || r == '\'') && strings.ContainsRune(" [{,:", before): // not the one of "it's"
+			quote = r
+		case strings.HasPrefix(line[i:], "{{"):
+			if end := strings.Index(line[i:], "}}"); end > 0 {
+				return line[i : i+end+len("}}")]
+			}
+			return ""
+		}
+		before = r
+	}
+	return ""
+}
+
+// quoteIt is the remedy for a variable outside of quotes.
+func quoteIt(variable string) string {
+	return fmt.Sprintf("put the whole text in quotes, such as %q", variable)
 }
 
 // at adds a finding about the value at path, or about the nearest position above it.

@@ -21,7 +21,7 @@ those that were taken, the newest first: claimed (being read and launched), laun
 		Example: "  campaignd drops\n  campaignd drops --last 100 -o json",
 		Args:    noArguments,
 	}
-	cmd.Flags().IntVar(&last, "last", 20, "taken files to list, at most 1000")
+	addWhole(cmd.Flags(), &last, "last", 20, "taken files to list, at most 1000")
 	o := addOutput(cmd)
 	p.addServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {

@@ -122,7 +122,7 @@ a key of the API, or a user of this machine.`,
 		Example: "  campaignd actions\n  campaignd actions --last 1000 -o json",
 		Args:    noArguments,
 	}
-	cmd.Flags().IntVar(&last, "last", 50, "actions to list, at most 10000")
+	addWhole(cmd.Flags(), &last, "last", 50, "actions to list, at most 10000")
 	o := addOutput(cmd)
 	p.addServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {

@@ -77,7 +77,7 @@ SQLite ledger open.`,
 		Args: noArguments,
 	}
 	cmd.Flags().DurationVar(&o.Lost, "lost", time.Minute, "how long sending went on after the ledger's newest record")
-	cmd.Flags().Int64Var(&o.Ahead, "ahead", -1,
+	addWhole(cmd.Flags(), &o.Ahead, "ahead", -1,
 		"deliveries of each segment that may have been sent meanwhile (default: highest rate x --lost)")
 	cmd.Flags().Lookup("ahead").DefValue = "0" // keeps -1 out of the help text
 	cmd.Flags().BoolVar(&o.Force, "force", false, "also when the ledger does not seem to have gone back in time")

@@ -43,7 +43,8 @@ var notificationStates = []string{string(campaign.NotificationWaiting), string(c
 // notificationsList adds the flags of the list.
 func (p *program) notificationsList(cmd *cobra.Command) func(context.Context) error {
 	state := cmd.Flags().String("state", "", "only waiting, pending, sent or dead")
-	last := cmd.Flags().Int("last", 50, "notifications to list, at most 1000")
+	last := new(int)
+	addWhole(cmd.Flags(), last, "last", 50, "notifications to list, at most 1000")
 	o := addOutput(cmd)
 	p.addServer(cmd)
 	return func(ctx context.Context) error {

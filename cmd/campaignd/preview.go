@@ -21,7 +21,7 @@ func (p *program) cmdPreview() *cobra.Command {
 		Args: oneCampaign,
 	}
 	cmd.Flags().StringVar(&in.List, "recipients", "", "the list (default: recipients.file of the campaign)")
-	cmd.Flags().Int64Var(&in.Row, "row", 0, "row of the list, from 1, the header not counted (default: the first that can be sent)")
+	addWhole(cmd.Flags(), &in.Row, "row", 0, "row of the list, from 1, the header not counted (default: the first that can be sent)")
 	cmd.Flags().BoolVar(&offline, "offline", false, "do not ask the service for the template's text")
 	o := addOutput(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

@@ -27,8 +27,8 @@ run; skipped, because an earlier run was unfinished (schedule.overlap); missed, 
 		Example: "  campaignd schedule\n  campaignd schedule --next 10 --last 0 -o json\n  campaignd schedule --next 0 --last 20",
 		Args:    noArguments,
 	}
-	cmd.Flags().IntVar(&next, "next", 3, "firings to come to list for each campaign, at most 1000")
-	cmd.Flags().IntVar(&last, "last", 3, "past firings to list for each campaign, at most 1000")
+	addWhole(cmd.Flags(), &next, "next", 3, "firings to come to list for each campaign, at most 1000")
+	addWhole(cmd.Flags(), &last, "last", 3, "past firings to list for each campaign, at most 1000")
 	o := addOutput(cmd)
 	p.addServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {

@@ -23,7 +23,7 @@ func (p *program) cmdTest() *cobra.Command {
 		Args: oneCampaign,
 	}
 	cmd.Flags().StringVar(&in.List, "recipients", "", "the list (default: recipients.file of the campaign)")
-	cmd.Flags().Int64Var(&in.Row, "row", 0, "row whose values are used (default: the first that can be sent)")
+	addWhole(cmd.Flags(), &in.Row, "row", 0, "row whose values are used (default: the first that can be sent)")
 	cmd.Flags().StringVar(&to, "to", "", "number to send to, in international form with +")
 	o := addOutput(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

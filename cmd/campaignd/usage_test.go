@@ -36,6 +36,8 @@ func TestWrongUseIsOneLineWithTheRemedy(t *testing.T) {
 		{"", []string{"run", "absent.yaml"}, 2, "absent.yaml does not exist"},
 		{"", []string{"run", d.path("c.yaml"), "--bogus"}, 2, "unknown flag: --bogus; `campaignd run --help` lists the flags"},
 		{"", []string{"run", d.path("c.yaml"), "--recipient", "x"}, 2, "unknown flag: --recipient; did you mean --recipients?"},
+		{"", []string{"schedule", "--next", "010"}, 2, `--next "010": want a whole number`},
+		{"", []string{"preview", d.path("c.yaml"), "--row", "0x2"}, 2, `--row "0x2": want a whole number`},
 		{"", []string{"report", "latest", "-f", "csv"}, 2, "`campaignd report --help` lists the flags"},
 		{"", []string{"check", d.dir}, 2, "is a folder; name a campaign file in it"},
 		{"", []string{"runs", "latest"}, 2, "`campaignd runs` takes no argument"},

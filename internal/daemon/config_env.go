@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/lexer"
 
 	"campaignd/internal/messaging"
 	"campaignd/internal/spelling"
@@ -274,6 +275,11 @@ func unmarshalText(text string, into any) (err error) {
 			err = fmt.Errorf("not YAML: %v", p)
 		}
 	}()
+	for _, t := range lexer.Tokenize(text) {
+		if anotherBase(t) {
+			return errors.New(inAnotherBase)
+		}
+	}
 	return yaml.UnmarshalWithOptions([]byte(text), into, yaml.Strict())
 }
 

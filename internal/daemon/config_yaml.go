@@ -51,6 +51,9 @@ func (c *Config) readYAML(path string, src []byte) (err error) {
 	depth := 0
 	tokens := lexer.Tokenize(string(src))
 	for _, t := range tokens {
+		if anotherBase(t) {
+			return fault(t, inAnotherBase, "write it in decimal; text goes in quotes")
+		}
 		switch t.Type {
 		case token.AnchorType, token.AliasType, token.MergeKeyType, token.TagType:
 			return fault(t, "anchors, aliases and tags are not read in configuration files", "write the value out, or put text in quotes")
@@ -93,6 +96,13 @@ func (c *Config) readYAML(path string, src []byte) (err error) {
 	return nil
 }
 
+// inAnotherBase is the fault of a number such as 0777, which YAML reads as 511.
+const inAnotherBase = "YAML takes a number with a leading 0 for one in another base"
+
+func anotherBase(t *token.Token) bool {
+	return t.Type == token.OctetIntegerType || t.Type == token.HexIntegerType || t.Type == token.BinaryIntegerType
+}
+
 // secretKey matches a key whose value may be a secret, also a misspelled one, and the indentation
 // of its line.
 var secretKey = regexp.MustCompile(`(?i)^(\s*).*?(?:[\w-]*(?:key|secret|passw|token|auth|ledger|redis)[\w-]*|\burl)["']?\s*:`)
@@ -119,7 +129,7 @@ func secretLine(src []byte, line int) bool {
 
 // withoutValue keeps of a fault in the line of a secret what names keys or types only.
 func withoutValue(what, remedy string) (string, string) {
-	for _, begins := range []string{"unknown key ", "want ", "anchors, aliases and tags", "a second document", "nested more", "a tab stands"} {
+	for _, begins := range []string{"unknown key ", "want ", "anchors, aliases and tags", "a second document", "nested more", "a tab stands", "YAML takes a number"} {
 		if strings.HasPrefix(what, begins) {
 			if strings.HasPrefix(remedy, "write [") {
 				remedy = "write [VALUE]"
