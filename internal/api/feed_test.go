@@ -92,6 +92,23 @@ func TestEventsTellWhatChangedOnce(t *testing.T) {
 	})
 }
 
+// While nobody listens there are no polls, so the state of the last one is old.
+func TestAClientAfterAPauseGetsTheStateOfNow(t *testing.T) {
+	withFeed(t, func(t *testing.T, s *scene, f *feed) {
+		s.set("a", "", "1")
+		f.wants(t, "a first client", f.at("", ""), `reset {"reason":"new"} run 1 ready {}`)
+		f.leave()
+		time.Sleep(time.Hour)
+		s.set("a", "", "2")
+		p := f.at("", "")
+		defer f.leave()
+		if text, _, _ := f.next(p); len(text) > 0 {
+			t.Errorf("before the next poll: got %q, want nothing of an hour ago", text)
+		}
+		f.wants(t, "a client after a pause", p, `reset {"reason":"new"} run 2 ready {}`)
+	})
+}
+
 func TestEventsGoOnAfterTheLastId(t *testing.T) {
 	withFeed(t, func(t *testing.T, s *scene, f *feed) {
 		p := f.at("", "")

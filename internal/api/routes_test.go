@@ -100,6 +100,48 @@ func TestAKeyOfACompanySeesItsCampaignsAlone(t *testing.T) {
 	}
 }
 
+func TestTwoOperatorsMakeTwoKeysWithOneIdempotencyKey(t *testing.T) {
+	w := newWorld(t)
+	w.key(t, "second", "admin", "")
+	ids := map[string]bool{}
+	for _, by := range []string{"admin", "second"} {
+		r := httptest.NewRequest("POST", "/api/v1/keys", strings.NewReader(`{"name": "till", "scope": "read"}`))
+		r.Header.Set("Authorization", "Bearer "+w.keys[by])
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("Idempotency-Key", "one")
+		out := httptest.NewRecorder()
+		w.ServeHTTP(out, r)
+		made, _ := answers[resource.NewKey](t, by, out)
+		ids[made.ID] = true
+	}
+	if len(ids) != 2 {
+		t.Errorf("got the keys %v, want two", ids)
+	}
+}
+
+// A notification that was given up after three days is tried for three days more.
+func TestASentNotificationIsDueForThreeDaysMore(t *testing.T) {
+	w := newWorld(t)
+	l, long := w.session.Ledger, time.Now().UTC().Add(-100*time.Hour).Truncate(time.Millisecond)
+	all, err := l.Notifications(t.Context(), campaign.NotificationFilter{No: 1})
+	if err != nil || len(all) != 1 {
+		t.Fatalf("got %+v (%v), want one notification", all, err)
+	}
+	dead := all[0]
+	dead.State, dead.Since, dead.NextAt, dead.Attempts, dead.Error = campaign.NotificationDead, long, long, 11, "answered 500"
+	if same, err := l.UpdateNotification(t.Context(), all[0], dead); err != nil || !same {
+		t.Fatalf("got %v, %v, want it to be dead", same, err)
+	}
+	before := time.Now().Add(-time.Second)
+	if got := w.ask(t, "POST", "/api/v1/notifications/1/send", "admin", ""); got.Code != http.StatusOK {
+		t.Fatalf("got %d %s, want 200", got.Code, got.Body)
+	}
+	all, err = l.Notifications(t.Context(), campaign.NotificationFilter{No: 1})
+	if err != nil || len(all) != 1 || all[0].State != campaign.NotificationPending || all[0].Since.Before(before) || all[0].Attempts != 0 {
+		t.Errorf("got %+v (%v), want it pending since now, without an attempt", all, err)
+	}
+}
+
 func TestPastFiringsTellTheirRuns(t *testing.T) {
 	w := newWorld(t)
 	f := campaign.Firing{Campaign: "spring-1", Key: "k", At: time.Now().Add(-time.Hour), Since: time.Now().Add(-time.Hour),
