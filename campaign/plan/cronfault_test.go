@@ -2,6 +2,7 @@ package plan_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -43,6 +44,42 @@ func TestCronRefusesWhatItWouldMisread(t *testing.T) {
 	}
 	if _, err := plan.ParseCron("0 9 * * *", "Lagos"); err == nil || !strings.Contains(err.Error(), "schedule.timezone") {
 		t.Errorf("an unknown zone: got %v, want a fault of schedule.timezone", err)
+	}
+}
+
+// A step of which one value is left would fire much more often or much less often than it says. A
+// step that is the whole field says what it does.
+func TestCronStepsBeyondTheirFieldAreRefused(t *testing.T) {
+	for expr, want := range map[string]string{
+		"*/90 * * * *": `minute "*/90": no second value follows within the field, so it would fire only at minute 0 of each hour; ` +
+			"@every 90m fires every 90 minutes",
+		"5/70 * * * *": `minute "5/70": no second value follows within the field, so it would fire only at minute 5 of each hour; ` +
+			"@every 70m fires every 70 minutes",
+		"0,40/25 * * * *": `minute "40/25": no second value follows within the field, so it would fire only at minute 40 of each hour; ` +
+			"@every 25m fires every 25 minutes",
+		"0 */25 * * *": `hour "*/25": no second value follows within the field, so it would fire only in hour 0 of each day; ` +
+			"@every 25h fires every 25 hours",
+		"0 8-17/12 * * *": `hour "8-17/12": no second value follows within the field, so it would fire only in hour 8 of each day; ` +
+			"@every 12h fires every 12 hours",
+		"0 9 */31 * *": `day of month "*/31": no second value follows within the field, so it would fire only on day 1 of each month; ` +
+			"give the days, such as 1,15",
+		"0 9 1 */18 *": `month "*/18": no second value follows within the field, so it would fire only in month 1 of each year; ` +
+			"give the months, such as 1,7",
+		"0 9 * * MON/8": `day of week "MON/8": no second value follows within the field, so it would fire only on day 1 of each week; ` +
+			"give the days, such as MON,THU",
+	} {
+		got, err := plan.ParseCron(expr, "")
+		if err == nil {
+			t.Errorf("%q: read, first firing %v; want a refusal", expr, got.Next(time.Unix(0, 0)))
+		} else if want = fmt.Sprintf("schedule.cron: %q: %s", expr, want); err.Error() != want {
+			t.Errorf("%q\ngot  %v\nwant %s", expr, err, want)
+		}
+	}
+	for _, expr := range []string{"*/60 * * * *", "10/60 * * * *", "*/45 * * * *", "0 */24 * * *", "0 0 1 */12 *", "0 9 * * */7",
+		"0 9 */15 * *", "0 9-17/8 * * *", "*/1 * * * *", "30/29 * * * *", "0 9 * JAN/11 *"} {
+		if _, err := plan.ParseCron(expr, ""); err != nil {
+			t.Errorf("%q: got %v, want it read", expr, err)
+		}
 	}
 }
 

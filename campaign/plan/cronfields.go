@@ -3,6 +3,7 @@ package plan
 import (
 	"errors"
 	"fmt"
+	"math/bits"
 	"regexp"
 	"strings"
 	"time"
@@ -96,13 +97,52 @@ func parse(text string) (spec *cron.SpecSchedule, err error) {
 	return spec, nil
 }
 
+// cronFields are the five fields of an expression, in their order.
+var cronFields = [...]struct {
+	name   string
+	step   string // that means every one of the next larger unit; "": the months differ in length
+	alone  string // when a field with one value fires
+	remedy string // what a step beyond the field was meant to be
+}{
+	{"minute", "/60", "at minute %d of each hour", "@every %sm fires every %[1]s minutes"},
+	{"hour", "/24", "in hour %d of each day", "@every %sh fires every %[1]s hours"},
+	{"day of month", "", "on day %d of each month", "give the days, such as 1,15"},
+	{"month", "/12", "in month %d of each year", "give the months, such as 1,7"},
+	{"day of week", "/7", "on day %d of each week", "give the days, such as MON,THU"},
+}
+
+// checkStep refuses an item of field i whose step (with its slash) leaves the field before a second
+// value: "*/90" would not fire every 90 minutes but once in each hour. "*/60" fires once an hour,
+// as it says.
+func checkStep(i int, item, step string) error {
+	f := cronFields[i]
+	if step == "" || step == f.step {
+		return nil
+	}
+	alone := [...]string{"*", "*", "*", "*", "*"}
+	alone[i] = item
+	spec, err := parse(strings.Join(alone[:], " "))
+	if err != nil {
+		return err
+	}
+	values := [...]uint64{spec.Minute, spec.Hour, spec.Dom, spec.Month, spec.Dow}[i]
+	if bits.OnesCount64(values) > 1 {
+		return nil
+	}
+	remedy := f.remedy
+	if i < 2 {
+		remedy = fmt.Sprintf(remedy, strings.TrimPrefix(step, "/"))
+	}
+	return fmt.Errorf("%s %q: no second value follows within the field, so it would fire only "+f.alone+"; %s",
+		f.name, item, bits.TrailingZeros64(values), remedy)
+}
+
 // checkFields refuses fields that robfig/cron would misread, and says what to write instead.
 func checkFields(text string) error {
 	fields := strings.Fields(text)
 	if len(fields) != 5 {
 		return fmt.Errorf("%d fields, want five: minute, hour, day of month, month, day of week", len(fields))
 	}
-	names := [...]string{"minute", "hour", "day of month", "month", "day of week"}
 	for i, field := range fields {
 		for _, item := range strings.Split(field, ",") {
 			m, upper := part.FindStringSubmatch(item), strings.ToUpper(item)
@@ -110,11 +150,14 @@ func checkFields(text string) error {
 			switch {
 			case strings.Contains(item, "#"),
 				i != 3 && len(item) <= 3 && (strings.HasSuffix(upper, "L") || strings.HasSuffix(upper, "W")): // JUL is a month
-				return fmt.Errorf("%s %q: L, W and # are not supported; give days or dates", names[i], field)
+				return fmt.Errorf("%s %q: L, W and # are not supported; give days or dates", cronFields[i].name, field)
 			case m == nil || star && m[2] != "":
-				return fmt.Errorf("%s %q: want *, numbers or names, ranges (1-5), steps (*/15) and lists (1,3,5)", names[i], field)
+				return fmt.Errorf("%s %q: want *, numbers or names, ranges (1-5), steps (*/15) and lists (1,3,5)", cronFields[i].name, field)
 			case i == 4 && (m[1] == "7" || m[3] == "7"):
 				return fmt.Errorf("day of week %q: Sunday is 0 or SUN", field)
+			}
+			if err := checkStep(i, item, m[4]); err != nil {
+				return err
 			}
 		}
 	}
