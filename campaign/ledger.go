@@ -139,6 +139,9 @@ type LaneReport struct {
 	// allowance or a ramp begins, or the window opens. Zero: that is not known, or the lane does not
 	// wait.
 	Until time.Time
+	// Dead means that the ledger knows that no process sends from it: the one that reported was
+	// killed.
+	Dead bool
 }
 
 // StatusEvent is one status of one message, from a verified webhook.

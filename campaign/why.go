@@ -57,11 +57,12 @@ type LaneState struct {
 	Sender     string `json:"sender"` // host/process id
 	LimitedBy  string `json:"limited_by"`
 	Detail     string `json:"detail"`
-	// Rate, At and Until are those of LaneReport; the rate is in messages per second.
+	// Rate, At and Until are those of LaneReport; the rate is in messages per second, and 0 when the
+	// last report is older than 6 seconds.
 	Rate  float64   `json:"rate"`
 	At    time.Time `json:"at"`
 	Until time.Time `json:"until,omitzero"`
-	// Stale means that the report is too old: the sender is gone, or it stalls.
+	// Stale means that the sender is dead, or that its report is too old: it is gone, or it stalls.
 	Stale bool `json:"stale"`
 }
 
@@ -192,7 +193,7 @@ func (w *Why) show(lanes []LaneReport, now time.Time) (rate float64) {
 	pace := map[string]float64{} // by connection, if a sender serves it: that of the first lane in the order above
 	for _, r := range lanes {
 		if _, known := pace[r.Connection]; !known && !r.Gone(now) {
-			pace[r.Connection] = r.Rate
+			pace[r.Connection] = r.pace(now)
 			if standsStill(r.LimitedBy) {
 				pace[r.Connection] = 0
 			}
@@ -207,7 +208,7 @@ func (w *Why) show(lanes []LaneReport, now time.Time) (rate float64) {
 				continue
 			}
 		}
-		w.Lanes = append(w.Lanes, LaneState{r.Connection, r.sender(), r.LimitedBy, r.Detail, r.Rate, r.At, r.Until, r.stale(now)})
+		w.Lanes = append(w.Lanes, LaneState{r.Connection, r.sender(), r.LimitedBy, r.Detail, r.pace(now), r.At, r.Until, r.stale(now)})
 	}
 	for _, p := range pace {
 		rate += p

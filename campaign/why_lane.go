@@ -16,9 +16,21 @@ const LaneMissed = 10 * time.Minute
 // LaneStopped is the LimitedBy of a lane whose sender has ended in order.
 const LaneStopped = "stopped"
 
-// stale reports whether the lane's sender has not reported for 15 seconds: it is gone, or it
-// stalls.
-func (r LaneReport) stale(now time.Time) bool { return now.Sub(r.At) > laneFresh }
+// paceFresh is how old a report may be for its pace to be that of now: three reports, of which two
+// were missed.
+const paceFresh = 6 * time.Second
+
+// stale reports whether the lane's sender is dead, or has not reported for 15 seconds: it is gone,
+// or it stalls.
+func (r LaneReport) stale(now time.Time) bool { return r.Dead || now.Sub(r.At) > laneFresh }
+
+// pace is the rate at which the lane is known to send now, in messages per second.
+func (r LaneReport) pace(now time.Time) float64 {
+	if r.Gone(now) || now.Sub(r.At) > paceFresh {
+		return 0
+	}
+	return r.Rate
+}
 
 // Gone reports whether no sender serves the lane any more: it has ended, or is stale.
 func (r LaneReport) Gone(now time.Time) bool { return r.LimitedBy == LaneStopped || r.stale(now) }

@@ -88,8 +88,9 @@ func TestWhyCountsALimitOnceAndNoGoneSender(t *testing.T) {
 		takes time.Duration
 		stale int
 	}{
-		"two numbers":              {run, []LaneReport{lane("a", 2, time.Second), lane("b", 2, 15*time.Second)}, 5 * time.Second, 0},
+		"two numbers":              {run, []LaneReport{lane("a", 2, time.Second), lane("b", 2, 6*time.Second)}, 5 * time.Second, 0},
 		"under the campaign's own": {capped, []LaneReport{lane("a", 2, 0), lane("b", 2, 0)}, 10 * time.Second, 0},
+		"one of them is silent":    {run, []LaneReport{lane("a", 2, 0), lane("b", 2, 6*time.Second+1)}, 10 * time.Second, 0},
 		"one of them is gone":      {run, []LaneReport{lane("a", 2, 0), lane("b", 2, 16*time.Second)}, 10 * time.Second, 1},
 	} {
 		w, err := Explain(t.Context(), waiting{c.lanes, []SegmentState{{Segment: Segment{Hi: 20}, LeaseUntil: now.Add(time.Second)}}},

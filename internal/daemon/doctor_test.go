@@ -3,7 +3,10 @@ package daemon
 import (
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -43,6 +46,46 @@ func TestAnEndpointMustRefuseWhatIsUnsigned(t *testing.T) {
 	if got := reach(t.Context(), "webhooks", "http://127.0.0.1:0/"); got.Health != HealthWarn {
 		t.Errorf("an endpoint that does not answer: got %+v, want warn", got)
 	}
+}
+
+// The doctor looks at each watched folder and for the campaign of its lists.
+func TestTheDoctorLooksAtWatchedFolders(t *testing.T) {
+	dir := t.TempDir()
+	cfg := &Config{Campaigns: filepath.Join(dir, "campaigns")}
+	bucket := "file://" + filepath.Join(dir, "inbox")
+	want := func(about string, health Health, detail string) {
+		t.Helper()
+		checks := Diagnose(t.Context(), cfg)
+		i := slices.IndexFunc(checks, func(c Check) bool { return c.Name == "drops" })
+		if i < 0 {
+			if detail != "" {
+				t.Errorf("%s: got no check of drops, want %s %q", about, health, detail)
+			}
+			return
+		}
+		if got := checks[i]; got.Health != health || !strings.HasPrefix(got.Detail, detail) {
+			t.Errorf("%s: got %s %q, want %s %q", about, got.Health, got.Detail, health, detail)
+		}
+	}
+	want("no watched folder", "", "")
+	cfg.Drops = []Drop{{Bucket: bucket, Campaign: "spring"}}
+	want("no folder", HealthFail, bucket+" does not exist, so no list is taken from it")
+	for _, d := range []string{"inbox", "campaigns"} {
+		if err := os.Mkdir(filepath.Join(dir, d), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want("no campaign", HealthFail, bucket+": its lists wait: no file of the folder "+cfg.Campaigns+" has the campaign spring")
+	put(t, filepath.Join(cfg.Campaigns, "spring.yaml"), springFile)
+	want("all is there", HealthOK, bucket+" can be listed, and its lists start spring")
+	cfg.Drops[0].Prefix = "spring/2026-"
+	want("no subfolder", HealthFail, bucket+" with prefix spring/2026- does not exist, so no list is taken from it")
+	cfg.Role = RoleIntake
+	want("an intake", "", "")
+	cfg.Role = RoleAll
+	put(t, filepath.Join(dir, "file"), "")
+	cfg.Drops[0] = Drop{Bucket: "file://" + filepath.Join(dir, "file"), Campaign: "spring"}
+	want("a file", HealthFail, cfg.Drops[0].Bucket+" cannot be listed: ")
 }
 
 // The doctor names the runs that go on only when a person acts.

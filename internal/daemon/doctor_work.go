@@ -3,12 +3,16 @@ package daemon
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"strings"
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/internal/drops"
+	"campaignd/internal/messaging"
 	"campaignd/internal/spelling"
 )
 
@@ -39,6 +43,54 @@ func checkCampaigns(_ context.Context, cfg *Config) []Check {
 		return []Check{warn(name, "correct the file; `campaignd schedule` shows the firings of the others", "%s", strings.Join(broken, "; "))}
 	}
 	return []Check{good(name, "%s in %s, %d scheduled", spelling.Count(len(files), "file", "files"), cfg.Campaigns, scheduled)}
+}
+
+// checkDrops lists each watched folder once, and looks for the campaign that its lists start.
+func checkDrops(ctx context.Context, cfg *Config) (checks []Check) {
+	const name = "drops"
+	if cfg.Role == RoleIntake || len(cfg.Drops) == 0 {
+		return nil
+	}
+	campaigns := newFolder(cfg.Campaigns)
+	_, _ = campaigns.look() // checkCampaigns names the faults
+	for i := range cfg.Drops {
+		r := &cfg.Drops[i]
+		where := redactURL(r.Bucket)
+		if r.Prefix != "" {
+			where += " with prefix " + r.Prefix
+		}
+		if err := r.look(ctx); errors.Is(err, fs.ErrNotExist) {
+			checks = append(checks, Check{name, HealthFail, where + " does not exist, so no list is taken from it",
+				"make it, or correct drops in the configuration"})
+			continue
+		} else if err != nil {
+			checks = append(checks, Check{name, HealthFail, fmt.Sprintf("%s cannot be listed: %s", where, messaging.Scrub(err.Error(), 200)),
+				"let campaignd read it, or correct drops in the configuration"})
+			continue
+		}
+		if _, err := campaigns.find(r.Campaign); err != nil {
+			checks = append(checks, Check{name, HealthFail, where + ": its lists wait: " + strings.ReplaceAll(err.Error(), "\n", "; "),
+				"add the campaign file, or correct drops in the configuration"})
+			continue
+		}
+		checks = append(checks, good(name, "%s can be listed, and its lists start %s", where, r.Campaign))
+	}
+	return checks
+}
+
+// look lists the rule's files up to the first one. A folder that does not exist is fs.ErrNotExist.
+func (r *Drop) look(ctx context.Context) error {
+	b, err := r.open()
+	if err != nil {
+		return err
+	}
+	for _, err := range b.List(ctx, r.Prefix) {
+		return err
+	}
+	if folder, ok := b.(*drops.Folder); ok { // its List takes a missing subfolder for an empty one
+		_, err = folder.Stat(ctx, path.Dir(r.Prefix+"x"))
+	}
+	return err
 }
 
 // checkRuns counts the runs that have not ended, and names those that wait for a person.

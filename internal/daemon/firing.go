@@ -65,6 +65,12 @@ func (d *Daemon) firingsOf(ctx context.Context, s Scheduled, now time.Time) (w f
 	} else {
 		w.after, w.added, err = d.afterKnown(ctx, s, now)
 	}
+	if err != nil {
+		return w, err
+	}
+	if _, _, due := s.Cron.Latest(w.after, now); due || len(w.open) > 0 {
+		w.unfinished, err = d.sendingOf(ctx, w.unfinished)
+	}
 	return w, err
 }
 
@@ -201,35 +207,6 @@ func (w firings) next(s Scheduled, now time.Time) (out step) {
 		out.cancel = w.unfinished
 	}
 	return out
-}
-
-// overlap decides about the firing f while an earlier run or the firing before is unfinished. It
-// returns the firing that is to be launched.
-func (w firings) overlap(policy string, f campaign.Firing, before *campaign.Firing, out *step) *campaign.Firing {
-	var why string
-	if len(w.unfinished) > 0 {
-		why = fmt.Sprintf("%s is %s (`campaignd why %[1]s`)", w.unfinished[0].ID(), w.unfinished[0].State)
-	} else {
-		why = fmt.Sprintf("the firing of %s is being launched", before.At.Format(time.RFC3339))
-	}
-	switch {
-	case policy == campaign.OverlapQueue && before == nil, policy == campaign.OverlapCancel && before == nil:
-		f.Outcome, f.Detail = campaign.FiringWaiting, why
-	case policy == campaign.OverlapCancel && before.Outcome == campaign.FiringWaiting:
-		older := *before
-		older.Outcome, older.Detail = campaign.FiringSkipped, "a later firing has taken its place"
-		out.note = append(out.note, older)
-		f.Outcome, f.Detail = campaign.FiringWaiting, why
-	default:
-		if policy == campaign.OverlapQueue && before.Outcome == campaign.FiringWaiting {
-			why = fmt.Sprintf("%s, and the firing of %s waits already", why, before.At.Format(time.RFC3339))
-		}
-		f.Outcome, f.Detail = campaign.FiringSkipped, why
-		out.note = append(out.note, f)
-		return before
-	}
-	out.note = append(out.note, f)
-	return &f
 }
 
 // look records what became of the firings of s, and returns the one to launch now, nil for none.

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -175,6 +176,70 @@ func TestFiringsBehindAnUnfinishedRunAreSkipped(t *testing.T) {
 		if n := d.fired.of(o); n != want || o == campaign.FiringMissed && n == 0 {
 			t.Errorf("%s: got a count of %d, want %d", o, n, want)
 		}
+	}
+}
+
+// The five doubts of a run keep no firing waiting, whatever its overlap says. One row that is still
+// to be sent does, and so does a policy that sends doubts again.
+func TestARunOfDoubtsAloneIsNoOverlap(t *testing.T) {
+	for _, tt := range []struct {
+		name, more string
+		left       int64
+		want       campaign.FiringOutcome
+	}{
+		{"skip", "", 0, campaign.FiringLaunching},
+		{"queue", ", overlap: queue", 0, campaign.FiringLaunching},
+		{"cancel", ", overlap: cancel", 0, campaign.FiringLaunching},
+		{"a queued row", "", 1, campaign.FiringSkipped},
+		{"a deferred row", "", -1, campaign.FiringSkipped},
+		{"doubts are sent again", "}\npolicies: {on_uncertain: resend", 0, campaign.FiringSkipped},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := newCluster(t, "STANDARD", 15*time.Second)
+			s, err := readScheduled(c.campaign(c.dir, "spring", "schedule: {cron: \"0 * * * *\""+tt.more+"}\n", 9))
+			if err != nil {
+				t.Fatal(err)
+			}
+			launched, err := c.replica().launch(s.File, "").Start(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			ls, err := c.ledger.Claim(t.Context(), campaign.Claim{Owner: "dead", Connection: "conn_1", Runs: []campaign.RunNo{launched.Run.No},
+				Max: 1, Lease: time.Hour})
+			if err != nil || len(ls) != 1 {
+				t.Fatalf("claim: %+v and %v, want one segment", ls, err)
+			}
+			l, posted := ls[0], 9-max(tt.left, 0)
+			if _, err := c.ledger.Intend(t.Context(), []campaign.Intent{{Lease: l, Connection: "conn_1", From: 0, To: posted}}); err != nil {
+				t.Fatal(err)
+			}
+			var results []campaign.Result
+			for seq := range posted {
+				r := campaign.Result{Run: l.Run, Seq: seq, Connection: "conn_1", Attempt: 1, Epoch: l.Epoch, At: time.Now(),
+					Kind: campaign.ResultDoubt, Code: "time_out"}
+				switch {
+				case seq >= 5 && tt.left < 0:
+					r.Kind, r.Code, r.NotBefore = campaign.ResultDeferred, "rate_limited", time.Now().Add(time.Hour)
+				case seq >= 5:
+					r.Kind, r.Code, r.MessageID = campaign.ResultAccepted, "", fmt.Sprintf("wamid.%d", seq)
+				}
+				results = append(results, r)
+			}
+			if err := c.ledger.Record(t.Context(), results); err != nil {
+				t.Fatal(err)
+			}
+			s.Written = time.Now().Add(-time.Minute)
+			if _, err := c.replica().look(t.Context(), s, s.Cron.Next(time.Now()).At.Add(time.Second)); err != nil {
+				t.Fatal(err)
+			}
+			firings, err := c.ledger.Firings(t.Context(), campaign.FiringFilter{Campaign: "spring"})
+			if err != nil || len(firings) != 1 || firings[0].Outcome != tt.want {
+				t.Errorf("got the firings %+v and %v, want one that is %s", firings, err, tt.want)
+			}
+			if run, err := c.ledger.Run(t.Context(), l.Run); err != nil || run.Wanted != campaign.WantRun {
+				t.Errorf("the run: got wanted %s and %v, want run", run.Wanted, err)
+			}
+		})
 	}
 }
 

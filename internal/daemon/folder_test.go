@@ -225,6 +225,41 @@ func TestChangesOfTheFolderAreLogged(t *testing.T) {
 	}
 }
 
+// A schedule at a time that has passed has no next firing.
+func TestTheLogHasNoTimeOfAFiringThatNeverComes(t *testing.T) {
+	dir, lines, l := t.TempDir(), &notes{}, loads(nil)
+	log, d := slog.New(slog.NewTextHandler(lines, nil)), newFolder(dir)
+	file := filepath.Join(dir, "a.yaml")
+	look := func() {
+		for range 2 {
+			all, _ := d.look()
+			l.log(log, all)
+		}
+	}
+	at := func(schedule string) {
+		put(t, file, strings.Replace(named("a", "0 9 * * *"), `cron: "0 9 * * *"`, schedule, 1))
+		look()
+	}
+	at(`cron: "0 0 1 1 *"`)
+	at(`at: "2026-03-02T09:00"`)
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	look()
+	at(`at: "2026-03-03T09:00"`)
+	c := newCluster(t, "STANDARD", scheduleEvery)
+	c.config.Campaigns = dir
+	serving := c.replica()
+	serving.log = logTo(lines)
+	serving.takeOver(t.Context())
+	for _, message := range []string{"campaign changed", "campaign added", "campaign loaded"} {
+		got := lines.lines(message)
+		if len(got) != 1 || !strings.Contains(got[0], `next="none: its time has passed"`) || strings.Contains(got[0], "0001") {
+			t.Errorf("%s: got the lines %q, want one with none", message, got)
+		}
+	}
+}
+
 // A dropped list starts the campaign as the schedule does: as its file was last good.
 func TestADropUsesTheLastGoodVersion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -45,7 +45,7 @@ func (d *Daemon) takeOver(ctx context.Context) {
 	all, _ := ReadSchedule(d.cfg.Campaigns) // the schedule logs the faults
 	for i, s := range all {
 		if i < startLines {
-			d.log.Info("campaign loaded", "campaign", s.Definition.Name, "schedule", s.Cron.String(), "next", s.next(time.Now()).At)
+			d.log.Info("campaign loaded", "campaign", s.Definition.Name, "schedule", s.Cron.String(), "next", s.nextLogged())
 		}
 	}
 	d.log.Info("taken over", "unfinished", len(runs), "running", states[campaign.Ready]+states[campaign.Running],

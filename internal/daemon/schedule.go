@@ -32,6 +32,14 @@ type Scheduled struct {
 // next returns the first firing after now.
 func (s Scheduled) next(now time.Time) plan.Firing { return s.Cron.Next(now) }
 
+// nextLogged is the time of the next firing as the log has it.
+func (s Scheduled) nextLogged() any {
+	if f := s.next(time.Now()); !f.At.IsZero() {
+		return f.At
+	}
+	return "none: its time has passed"
+}
+
 // schedule names the times of the firings.
 func (s Scheduled) schedule() string { return s.Cron.String() + " in " + s.Cron.Zone().String() }
 
@@ -154,9 +162,9 @@ func (l *loads) log(log *slog.Logger, all []Scheduled) {
 		switch source, known := (*l)[s.Definition.Name]; {
 		case *l == nil || source == string(s.Source):
 		case !known:
-			log.Info("campaign added", "campaign", s.Definition.Name, "file", s.File, "schedule", s.Cron.String(), "next", s.next(time.Now()).At)
+			log.Info("campaign added", "campaign", s.Definition.Name, "file", s.File, "schedule", s.Cron.String(), "next", s.nextLogged())
 		default:
-			log.Info("campaign changed", "campaign", s.Definition.Name, "file", s.File, "schedule", s.Cron.String(), "next", s.next(time.Now()).At)
+			log.Info("campaign changed", "campaign", s.Definition.Name, "file", s.File, "schedule", s.Cron.String(), "next", s.nextLogged())
 		}
 	}
 	for name := range *l {

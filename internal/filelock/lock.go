@@ -4,10 +4,12 @@
 package filelock
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // HeldError names the process that has a lock.
@@ -21,11 +23,22 @@ func (e *HeldError) Error() string { return fmt.Sprintf("process %s holds %s", e
 // Lock is a lock of this process.
 type Lock struct{ f *os.File }
 
+// Held locks the file for microseconds. Take asks again so often, with pauses, before it believes
+// that another process has the lock.
+const (
+	takeTries = 20
+	takePause = 5 * time.Millisecond
+)
+
 // Take locks the file at path, which it makes if needed, and writes this process's id into it. The
 // error is *HeldError if another process, or this one, holds the lock. The caller ends it with
 // Release.
 func Take(path string) (*Lock, error) {
 	f, err := open(path)
+	for n := 1; n < takeTries && errors.As(err, new(*HeldError)); n++ {
+		time.Sleep(takePause)
+		f, err = open(path)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -17,5 +17,11 @@ func open(path string) (*os.File, error) {
 	return f, err
 }
 
+// Held reports whether the lock's file exists. A process that was killed leaves it there.
+func Held(path string) bool {
+	_, err := os.Stat(path)
+	return !errors.Is(err, os.ErrNotExist)
+}
+
 // Release ends the lock and removes its file.
 func (l *Lock) Release() error { return errors.Join(l.f.Close(), os.Remove(l.f.Name())) }

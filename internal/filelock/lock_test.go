@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // The lock's file has the id of the process with the lock, and nothing of an earlier one.
@@ -70,5 +71,42 @@ func TestALockThatCannotBeWrittenIsAnError(t *testing.T) {
 	}
 	if l, err := Take("/dev/full"); err == nil || !strings.Contains(err.Error(), "lock /dev/full: ") {
 		t.Errorf(`locking /dev/full: %v, %v; want an error with "lock /dev/full: "`, l, err)
+	}
+}
+
+// The question whether a lock is held neither takes it nor makes its file, and a start at that
+// instant succeeds.
+func TestALockIsSeenWithoutTakingIt(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "x.lock")
+	if Held(path) {
+		t.Error("a lock without a file: held, want free")
+	}
+	if _, err := os.Stat(path); err == nil {
+		t.Error("the question made the file, want none")
+	}
+	asking, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer asking.Close()
+	for range 3 {
+		if err := syscall.Flock(int(asking.Fd()), syscall.LOCK_SH); err != nil { // as Held does
+			t.Fatal(err)
+		}
+		time.AfterFunc(2*takePause, func() { _ = syscall.Flock(int(asking.Fd()), syscall.LOCK_UN) })
+		l, err := Take(path)
+		if err != nil {
+			t.Fatalf("locking: %v, want the lock", err)
+		}
+		if !Held(path) {
+			t.Error("a lock that was taken: free, want held")
+		}
+		if err := l.Release(); err != nil {
+			t.Errorf("releasing: %v; want no error", err)
+		}
+	}
+	if Held(path) {
+		t.Error("a lock that was released: held, want free")
 	}
 }

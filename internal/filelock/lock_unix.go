@@ -5,6 +5,7 @@ package filelock
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"syscall"
 )
@@ -24,6 +25,20 @@ func open(path string) (*os.File, error) {
 		return nil, fmt.Errorf("lock %s: %w", path, err)
 	}
 	return f, nil
+}
+
+// Held reports whether a process holds the lock of the file at path. It reports true where that
+// cannot be known.
+func Held(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return !errors.Is(err, fs.ErrNotExist)
+	}
+	defer f.Close()
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB); err != nil {
+		return true
+	}
+	return syscall.Flock(int(f.Fd()), syscall.LOCK_UN) != nil
 }
 
 // Release ends the lock. The file stays: if it were removed, a third process could make and lock a

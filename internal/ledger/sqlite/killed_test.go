@@ -32,6 +32,8 @@ func childSends(path string) {
 	fail(err)
 	ls, err := l.Claim(ctx, campaign.Claim{Owner: "child", Connection: "conn_1", Runs: []campaign.RunNo{1}, Max: 1, Lease: time.Hour})
 	fail(err)
+	fail(l.ReportLanes(ctx, "child", []campaign.LaneReport{{Run: 1, Connection: "conn_1", LimitedBy: "throughput", Detail: "it sends",
+		Rate: 72, At: time.Now()}}))
 	for mark := ls[0].Mark; mark < ls[0].Hi; mark += 4 {
 		g, err := l.Intend(ctx, []campaign.Intent{{Lease: ls[0], Connection: "conn_1", From: mark, To: mark + 4}})
 		fail(err)
@@ -108,5 +110,59 @@ func TestAKilledProcessKeepsWhatItAcknowledged(t *testing.T) {
 		if err := l.Close(); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// The lock of the dead process tells at once what its last report and its lease tell later.
+func TestWhyShowsNoPaceOfAKilledSender(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "test.db")
+	l, err := Open(t.Context(), path, ledger.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ledgertest.Load(t, l, campaign.SegmentSize)
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if l, err = Open(t.Context(), path, ledger.Options{Copy: true}); err != nil { // as `why` opens it
+		t.Fatal(err)
+	}
+	child := exec.Command(os.Args[0])
+	child.Env = append(os.Environ(), "LEDGER_TEST_CHILD="+path)
+	out, err := child.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(out)
+	for lines.Scan() && !strings.HasPrefix(lines.Text(), "intended") {
+	}
+	want := func(when, limitedBy string, rate float64, stale bool, leased int) {
+		t.Helper()
+		run, err := l.Run(t.Context(), 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, err := campaign.Explain(t.Context(), l, run, campaign.WhyHolds{}, time.Now())
+		if err != nil || len(w.Lanes) != 1 {
+			t.Fatalf("%s: got the lanes %+v and %v, want one", when, w.Lanes, err)
+		}
+		got := w.Lanes[0]
+		if w.LimitedBy != limitedBy || got.Rate != rate || got.Stale != stale || w.Segments.Leased != leased || w.Finish.IsZero() != stale {
+			t.Errorf("%s: got limited by %s at %g/s, stale %v, %d leased, finish %v; want %s, %g/s, %v, %d", when,
+				w.LimitedBy, got.Rate, got.Stale, w.Segments.Leased, w.Finish, limitedBy, rate, stale, leased)
+		}
+	}
+	want("beside the sender", "throughput", 72, false, 1)
+	if err := child.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_, _ = io.Copy(io.Discard, out)
+	_ = child.Wait()
+	want("after kill -9", "none", 0, true, 0)
+	if err := l.Close(); err != nil {
+		t.Error(err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/internal/filelock"
 	"campaignd/internal/ledger"
 	"campaignd/internal/spelling"
 )
@@ -140,7 +141,18 @@ const sqlLanes = `SELECT run, connection, owner, binding, detail, rate, wants, a
 // Lanes implements campaign.ReportLedger.
 func (l *Ledger) Lanes(ctx context.Context, no campaign.RunNo) (all []campaign.LaneReport, err error) {
 	err = l.read().each(ctx, sqlLanes, args(int64(no)), list(&all, ledger.ScanLane))
+	if len(all) > 0 && l.unsent() {
+		for i := range all {
+			all[i].Dead = true
+		}
+	}
 	return all, err
+}
+
+// unsent reports whether this ledger, which is only read here, has no process that sends from it.
+// Then the owners of its lanes and leases are dead (docs/protocol.md#leases).
+func (l *Ledger) unsent() bool {
+	return (l.options.Copy || l.options.ReadOnly || l.copied != "") && !filelock.Held(l.path+".lock")
 }
 
 const sqlLiveLanes = `SELECT run, connection, owner, binding, detail, rate, wants, at, until FROM lane
@@ -176,5 +188,10 @@ func (l *Ledger) SegmentStates(ctx context.Context, no campaign.RunNo) (all []ca
 	err = l.read().each(ctx, sqlSegmentStates, a, list(&all, func(scan scanFunc) (campaign.SegmentState, error) {
 		return ledger.ScanSegmentState(no, scan)
 	}))
+	if len(all) > 0 && l.unsent() {
+		for i := range all {
+			all[i].LeaseUntil = time.Time{}
+		}
+	}
 	return all, err
 }
