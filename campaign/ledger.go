@@ -177,7 +177,8 @@ func (e *Events) Len() int {
 type Inbound struct {
 	Key        int64 // recipients.Key
 	Connection string
-	At         time.Time
+	At         time.Time // its own time
+	ReceivedAt time.Time // zero: now. The window begins at LiftTime
 }
 
 // Applied counts the statuses of a batch: those that told something new of a delivery (Matched),
@@ -251,6 +252,9 @@ type Suppression struct {
 	Source  string // import, operator, stop, button, user_preferences, refused:CODE, failed:CODE
 	At      time.Time
 	Until   time.Time // zero: for ever
+	// ReceivedAt is when the event came that lifts the suppression; zero: now. The ledger counts it
+	// from LiftTime.
+	ReceivedAt time.Time
 	// Proof shows how it came about. A repeated suppression keeps the first that is not empty.
 	Proof Proof
 }

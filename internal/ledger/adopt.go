@@ -27,7 +27,13 @@ type Orphan struct {
 	Connection string // "" if no event names one
 	First      int64  // time of its earliest event, in milliseconds
 	Untimed    bool   // no event has a time of its own: First is that of the earliest receipt
+	Received   int64  // its first receipt, in milliseconds
 }
+
+// AcceptedAt is the time of acceptance that an adoption writes, in milliseconds. The policy
+// evidence may send again because of it, so the first receipt counts if that is earlier
+// (campaign.LiftTime).
+func (o Orphan) AcceptedAt() int64 { return min(o.First, o.Received) }
 
 // Attempt is an attempt that an orphan may be about: an open one, or one in flight.
 type Attempt struct {
@@ -42,9 +48,9 @@ type Attempt struct {
 	InFlight bool
 }
 
-// ScanOrphan reads hash, message id, key, connection, first and untimed.
+// ScanOrphan reads hash, message id, key, connection, first, untimed and received.
 func ScanOrphan(scan func(...any) error) (o Orphan, err error) {
-	err = scan(&o.Hash, &o.MessageID, &o.Key, &o.Connection, &o.First, &o.Untimed)
+	err = scan(&o.Hash, &o.MessageID, &o.Key, &o.Connection, &o.First, &o.Untimed, &o.Received)
 	return o, err
 }
 

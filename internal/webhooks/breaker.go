@@ -34,16 +34,26 @@ type breaker struct {
 	last   [breakerWindow]bool // throttled?
 	n      int                 // statuses in last, at most breakerWindow
 	next   int
-	closed bool      // a delivery was seen since the last trip; false at the start
-	tripAt time.Time // the own time of the status at which it tripped last
+	made   time.Time // when its first status came, in whole seconds
+	closed bool      // a delivery was seen since the last trip, or since made
+	tripAt time.Time // when it tripped last; zero: it has not
 	told   time.Time // when see returned a hold last
+	// ahead is the latest own time of a delivered status so far. One that comes after a trip and is
+	// not later may be a repetition, so it does not close the breaker.
+	ahead time.Time
+	since time.Time // the own time that a delivered status must exceed to close the breaker
 }
 
 // see counts a delivered status, or a failed one with its code, which is 0 where it has none. It
-// returns the hold that begins, or the lift that ends one.
-func (b *breakers) see(connection string, delivered bool, code int, at, received time.Time) (hold *campaign.Hold, lift *campaign.Lift) {
+// returns the hold that begins, or the lift that ends one. A delivered status heals, so it counts
+// from campaign.LiftTime. own is the status's own time.
+func (b *breakers) see(connection string, delivered bool, code int, own, received time.Time) (hold *campaign.Hold, lift *campaign.Lift) {
 	throttled := messaging.Throttling(code)
-	if connection == "" || received.Sub(at) > breakerOld {
+	at, counts := campaign.LiftTime(own, received)
+	if !delivered && !counts {
+		at, counts = received, true
+	}
+	if connection == "" || !counts || received.Sub(at) > breakerOld {
 		return nil, nil
 	}
 	b.mu.Lock()
@@ -56,14 +66,20 @@ func (b *breakers) see(connection string, delivered bool, code int, at, received
 		if len(b.of) >= maxAccounts {
 			return nil, nil
 		}
-		x = &breaker{}
+		x = &breaker{made: received.Truncate(time.Second)}
 		b.of[connection] = x
 	}
 	x.last[x.next] = throttled
 	x.next = (x.next + 1) % breakerWindow
 	x.n = min(x.n+1, breakerWindow)
-	if delivered && !x.closed && at.After(x.tripAt) {
-		x.closed = true
+	closes := delivered && !x.closed && own.After(x.since)
+	if delivered && own.After(x.ahead) {
+		x.ahead = own
+	}
+	if closes {
+		// The hold of an earlier process may be newer than a delivery of before the start: the ledger
+		// compares them, and the next delivery tries again.
+		x.closed = !own.Before(x.made)
 		return nil, &campaign.Lift{Scope: campaign.HoldConnection, ID: connection, Reason: strconv.Itoa(throughputReached), At: at,
 			By: campaign.HoldByBreaker}
 	}
@@ -71,7 +87,10 @@ func (b *breakers) see(connection string, delivered bool, code int, at, received
 	if !throttled || !tripped && x.count() < breakerTrips || received.Sub(x.told) < breakerEvery {
 		return nil, nil
 	}
-	x.closed, x.tripAt, x.told, x.n, x.next, x.last = false, at, received, 0, 0, [breakerWindow]bool{}
+	x.closed, x.tripAt, x.since, x.told, x.n, x.next, x.last = false, at, at, received, 0, 0, [breakerWindow]bool{}
+	if x.ahead.After(x.since) {
+		x.since = x.ahead
+	}
 	return &campaign.Hold{Scope: campaign.HoldConnection, ID: connection, Reason: strconv.Itoa(throughputReached),
 		Detail: "the messages were accepted and failed later: " + messaging.Failed(code).Sentence,
 		Source: campaign.HoldByBreaker, Since: at}, nil

@@ -30,8 +30,7 @@ func (i *Intake) fold(events []messaging.Event, received time.Time) campaign.Eve
 		e.At, _ = campaign.EventTime(own, received)
 		switch e.Kind {
 		case messaging.KindTemplate, messaging.KindNumber, messaging.KindAccount:
-			// If the service's clock is ahead, a lifting event must not end the holds of the refusals of
-			// the next minutes.
+			// A hold that began after its receipt could be lifted by no event that comes in the meantime.
 			if e.At.After(received) {
 				e.At = received
 			}
@@ -49,21 +48,22 @@ func (i *Intake) fold(events []messaging.Event, received time.Time) campaign.Eve
 		}
 		switch e.Kind {
 		case messaging.KindStatus:
-			i.foldStatus(&facts, e, received)
+			i.foldStatus(&facts, e, own, received)
 		case messaging.KindMessage:
-			i.foldMessage(&facts, e, received)
+			i.foldMessage(&facts, e, own, received)
 		case messaging.KindPreference:
 			if s, ok := i.suppression(e, e.Preference.From, campaign.ScopeMarketing, "user_preferences", campaign.Proof{}); !ok {
 				continue
 			} else if e.Preference.Stop {
 				facts.Suppressions = append(facts.Suppressions, s)
 			} else if !own.IsZero() { // a wish without a time lifts no suppression
+				s.At, s.Proof.At, s.ReceivedAt = own, own, received
 				facts.Lifted = append(facts.Lifted, s)
 			}
 		case messaging.KindTemplate:
-			i.foldTemplate(&facts, e, own)
+			i.foldTemplate(&facts, e, own, received)
 		case messaging.KindNumber, messaging.KindAccount:
-			i.foldChange(&facts, e, own)
+			i.foldChange(&facts, e, own, received)
 		}
 	}
 	return facts
@@ -75,7 +75,7 @@ func sane(id string) bool {
 	return len(id) <= 200 && utf8.ValidString(id) && !strings.ContainsFunc(id, unicode.IsControl)
 }
 
-func (i *Intake) foldStatus(facts *campaign.Events, e *messaging.Event, received time.Time) {
+func (i *Intake) foldStatus(facts *campaign.Events, e *messaging.Event, own, received time.Time) {
 	status := campaign.StatusEvent{
 		MessageID: e.MessageID, Connection: e.Connection, Recipient: recipients.Key(e.Recipient),
 		Status: campaign.Status(e.Status), At: e.At, ReceivedAt: received,
@@ -91,7 +91,7 @@ func (i *Intake) foldStatus(facts *campaign.Events, e *messaging.Event, received
 		}
 	}
 	if delivered := e.Status == messaging.StatusDelivered; delivered || e.Status == messaging.StatusFailed {
-		if hold, lift := i.breakers.see(e.Connection, delivered, e.Code, e.At, received); hold != nil {
+		if hold, lift := i.breakers.see(e.Connection, delivered, e.Code, own, received); hold != nil {
 			facts.Holds = append(facts.Holds, *hold)
 		} else if lift != nil {
 			facts.Lifts = append(facts.Lifts, *lift)
@@ -100,13 +100,11 @@ func (i *Intake) foldStatus(facts *campaign.Events, e *messaging.Event, received
 	facts.Statuses = append(facts.Statuses, status)
 }
 
-func (i *Intake) foldMessage(facts *campaign.Events, e *messaging.Event, received time.Time) {
+func (i *Intake) foldMessage(facts *campaign.Events, e *messaging.Event, own, received time.Time) {
 	if key := recipients.Key(e.Inbound.From); key != 0 && e.Connection != "" && i.o.Tiered(e.Connection) {
-		at := e.At
-		if at.After(received) { // a window ends at most 24 hours from now
-			at = received
+		if _, counts := campaign.LiftTime(own, received); counts {
+			facts.Inbound = append(facts.Inbound, campaign.Inbound{Key: key, Connection: e.Connection, At: own, ReceivedAt: received})
 		}
-		facts.Inbound = append(facts.Inbound, campaign.Inbound{Key: key, Connection: e.Connection, At: at})
 	}
 	if e.Inbound.MovedTo != "" {
 		i.foldMove(facts, e)
@@ -169,9 +167,9 @@ func merge(into *campaign.Events, more campaign.Events) {
 	into.Inbound = append(into.Inbound, more.Inbound...)
 }
 
-// keepLater keeps only the later wish of a number if one batch both stops and resumes marketing to
-// it, because Events has no order between its lists. If both wishes have the same time, the stop
-// stays.
+// keepLater drops a resume unless it is later than every stop of its number in the same batch,
+// because Events has no order between its lists. If both wishes have the same time, the stop stays.
+// It drops no stop: only the ledger knows whether a resume is a repetition.
 func keepLater(e *campaign.Events) {
 	if len(e.Suppressions) == 0 || len(e.Lifted) == 0 {
 		return
@@ -187,21 +185,12 @@ func keepLater(e *campaign.Events) {
 			stopped[of(s)] = s.At
 		}
 	}
-	resumed := map[wish]time.Time{}
 	lifted := e.Lifted[:0:0]
 	for _, s := range e.Lifted {
-		if at, both := stopped[of(s)]; !both || s.At.After(at) {
+		stop, both := stopped[of(s)]
+		if at, _ := campaign.LiftTime(s.At, s.ReceivedAt); !both || at.After(stop) {
 			lifted = append(lifted, s)
-			if s.At.After(resumed[of(s)]) {
-				resumed[of(s)] = s.At
-			}
 		}
 	}
-	kept := e.Suppressions[:0:0]
-	for _, s := range e.Suppressions {
-		if at, both := resumed[of(s)]; !both || s.Scope != campaign.ScopeMarketing || !s.At.Before(at) {
-			kept = append(kept, s)
-		}
-	}
-	e.Suppressions, e.Lifted = kept, lifted
+	e.Lifted = lifted
 }

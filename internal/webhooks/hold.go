@@ -89,8 +89,8 @@ func (i *Intake) liftedBy(e *messaging.Event, about []string) []string {
 }
 
 // foldTemplate logs every template event for the operator. The ledger gets only those that begin or
-// end a hold. own is the event's own time: an event without a time ends nothing.
-func (i *Intake) foldTemplate(facts *campaign.Events, e *messaging.Event, own time.Time) {
+// end a hold. own is the event's own time. The ledger decides from when a lift counts.
+func (i *Intake) foldTemplate(facts *campaign.Events, e *messaging.Event, own, received time.Time) {
 	r := campaign.TemplateEvent{Name: e.Review.Name, Language: e.Review.Language, Event: e.Review.Event, Reason: e.Review.Reason}
 	effect := r.Effect()
 	if strings.ContainsRune(r.Name+r.Language, 0) { // PostgreSQL stores no NUL, so no run uses such a template
@@ -111,8 +111,8 @@ func (i *Intake) foldTemplate(facts *campaign.Events, e *messaging.Event, own ti
 		line = "template cannot be sent; it is held until an operator lifts it"
 	case campaign.EventLifts:
 		level, line = slog.LevelInfo, "template can be sent"
-		if own.IsZero() {
-			level, line = slog.LevelWarn, "template event without a time: it ends no hold"
+		if _, counts := campaign.LiftTime(own, received); !counts {
+			level, line = slog.LevelWarn, "template event without a time, or from the future: it ends no hold"
 		}
 	}
 	i.o.Log.Log(context.Background(), level, line,
@@ -136,7 +136,7 @@ func (i *Intake) foldTemplate(facts *campaign.Events, e *messaging.Event, own ti
 	}
 	for _, account := range accounts {
 		facts.Lifts = append(facts.Lifts, campaign.Lift{Scope: campaign.HoldTemplate,
-			ID: campaign.TemplateID(account, r.Name, r.Language), At: e.At, By: campaign.HoldByEvent})
+			ID: campaign.TemplateID(account, r.Name, r.Language), At: own, ReceivedAt: received, By: campaign.HoldByEvent})
 	}
 }
 
@@ -146,7 +146,7 @@ const maxTemplateName = 512
 
 // foldChange handles an event about a number, an account or a company. The event begins a hold,
 // ends the holds of its scope, or is only logged. own is the event's own time.
-func (i *Intake) foldChange(facts *campaign.Events, e *messaging.Event, own time.Time) {
+func (i *Intake) foldChange(facts *campaign.Events, e *messaging.Event, own, received time.Time) {
 	if i.o.OnChange != nil {
 		i.o.OnChange()
 	}
@@ -181,9 +181,13 @@ func (i *Intake) foldChange(facts *campaign.Events, e *messaging.Event, own time
 		level, line = slog.LevelWarn, "event without a time: it ends no hold"
 	default:
 		line = "event that ends holds"
+		if _, counts := campaign.LiftTime(own, received); !counts {
+			level, line = slog.LevelWarn, "event from the future: it ends no hold"
+		}
 		lift := func(scope campaign.HoldScope, ids []string) {
 			for _, id := range ids {
-				facts.Lifts = append(facts.Lifts, campaign.Lift{Scope: scope, ID: id, At: e.At, By: campaign.HoldByEvent})
+				facts.Lifts = append(facts.Lifts,
+					campaign.Lift{Scope: scope, ID: id, At: own, ReceivedAt: received, By: campaign.HoldByEvent})
 			}
 		}
 		if scope == campaign.HoldAccount {

@@ -204,6 +204,31 @@ func TestMessagesThrottledLaterHoldTheConnection(t *testing.T) {
 	}
 }
 
+// A delivered status that is dated ahead and comes again after a trip does not close the breaker.
+func TestADeliveryFromTheFutureHealsNothing(t *testing.T) {
+	var b breakers
+	now := noon
+	lifts := func(own time.Time, want bool, what string) {
+		t.Helper()
+		if _, l := b.see("conn_1", true, 0, own, now); (l != nil) != want || l != nil && l.At.After(now) {
+			t.Errorf("%s: lift %+v, want one %v, not later than its receipt %v", what, l, want, now)
+		}
+	}
+	ahead := noon.Add(4 * time.Minute)
+	lifts(ahead, true, "the first delivery since the start")
+	now = now.Add(time.Second)
+	for range 20 {
+		b.see("conn_1", false, 130429, now, now)
+	}
+	now = now.Add(time.Second)
+	lifts(ahead, false, "the same delivery after the trip")
+	lifts(now.Add(time.Hour), false, "a delivery more than 5 minutes ahead")
+	lifts(time.Time{}, false, "a delivery without a time")
+	now = ahead.Add(time.Second)
+	lifts(ahead, false, "the same delivery when its own time has passed")
+	lifts(now, true, "a later delivery")
+}
+
 // A message that failed for a reason nobody tells was not delivered.
 func TestAFailureWithoutACodeEndsNoHold(t *testing.T) {
 	status := func(id, rest string) string {
@@ -248,18 +273,25 @@ func TestAnOptOutCoversWhatIsConfigured(t *testing.T) {
 	}
 }
 
-// The clock of a service may be ahead. Its events are not newer than their receipt, or the refusals
-// of the next minutes would look lifted.
+// The clock of a service may be ahead. The ledger counts a lift from its first receipt, and a hold
+// begins at its receipt.
 func TestAnEventIsNotNewerThanItsReceipt(t *testing.T) {
+	before := time.Now()
 	e, _ := folded(t, clients,
-		serviceEvent("template.status", "conn_b", `{"name":"promo","language":"en-US","event":"APPROVED"}`, time.Now().Add(4*time.Minute)))
+		serviceEvent("template.status", "conn_b", `{"name":"promo","language":"en-US","event":"APPROVED"}`, before.Add(4*time.Minute)),
+		serviceEvent("template.status", "conn_b", `{"name":"promo","language":"en-US","event":"PAUSED"}`, before.Add(4*time.Minute)))
 	for _, l := range e.Lifts {
-		if now := time.Now(); l.At.After(now) {
-			t.Errorf("lifted at %v, want %v or earlier", l.At, now)
+		if own := before.Add(4 * time.Minute); l.ReceivedAt.Before(before) || l.ReceivedAt.After(time.Now()) || own.Sub(l.At) > time.Second {
+			t.Errorf("lifted at %v, received %v; want %v, received now", l.At, l.ReceivedAt, own)
 		}
 	}
-	if len(e.Lifts) == 0 {
-		t.Error("got no lift, want one")
+	for _, h := range e.Holds {
+		if h.Since.After(time.Now()) {
+			t.Errorf("held since %v, want %v or earlier", h.Since, time.Now())
+		}
+	}
+	if len(e.Lifts) == 0 || len(e.Holds) == 0 {
+		t.Errorf("got %v, want a lift and a hold", short(e))
 	}
 }
 

@@ -59,6 +59,7 @@ func Run(t *testing.T, open func(*testing.T) campaign.Ledger) {
 		{"Companies", companyPromises},
 		{"Moves", movePromises},
 		{"OptOuts", optOutPromises},
+		{"Lifts", liftPromises},
 		{"Reports", reportPromises},
 		{"Pages", pagePromises},
 		{"Jobs", jobPromises},

@@ -85,7 +85,7 @@ const sqlAttemptsOf = `SELECT a.* FROM unnest($1::bigint[]) k CROSS JOIN LATERAL
 const sqlOrphansOf = `WITH n AS MATERIALIZED (SELECT DISTINCT k, p.mh, p.message_id FROM unnest($1::bigint[]) k
 		CROSS JOIN LATERAL (SELECT mh, message_id FROM orphan WHERE key = k AND key <> 0 OFFSET 0) p)
 	SELECT n.mh, n.message_id, o.* FROM n CROSS JOIN LATERAL (SELECT max(key) AS key, max(connection),
-		coalesce(min(at) FILTER (WHERE NOT untimed), min(at)), bool_and(untimed) FROM orphan
+		coalesce(min(at) FILTER (WHERE NOT untimed), min(at)), bool_and(untimed), min(received_at) FROM orphan
 		WHERE mh = n.mh AND message_id = n.message_id) o
 	WHERE o.key = n.k AND (SELECT true FROM outcome x WHERE x.mh = n.mh AND x.message_id = n.message_id LIMIT 1) IS NULL`
 
@@ -163,7 +163,7 @@ func (t *tx) adopt(v ledger.Verdict, n *int64, told *absorbed) {
 			toldOf, toldBy, connections = append(toldOf, a.Attempt.RowID), append(toldBy, a.Orphan.Hash), append(connections, connection)
 		}
 		rids, attempts = append(rids, a.Attempt.RowID), append(attempts, int64(a.Attempt.Number))
-		mhs, ids, firsts = append(mhs, a.Orphan.Hash), append(ids, a.Orphan.MessageID), append(firsts, a.Orphan.First)
+		mhs, ids, firsts = append(mhs, a.Orphan.Hash), append(ids, a.Orphan.MessageID), append(firsts, a.Orphan.AcceptedAt())
 	}
 	if len(rids) > 0 {
 		t.last(stmt(n, sqlAdopt, rids, attempts, mhs, ids, firsts), absorb(told, slices.Sorted(slices.Values(mhs))))

@@ -83,6 +83,11 @@ func (l *Ledger) Apply(ctx context.Context, e campaign.Events) (done campaign.Ap
 			return err
 		}
 		e := ledger.Unerased(e, erased)
+		receipts := ledger.Receipts(e.Lifted, nil, time.Now())
+		if err := t.firstReceipts(receipts); err != nil { // before any other lock
+			return err
+		}
+		lifted, _ := ledger.Counted(receipts, e.Lifted, nil)
 		if len(all) > 0 {
 			t.last(moveStatuses(all, known, &failures))
 		}
@@ -94,7 +99,7 @@ func (l *Ledger) Apply(ctx context.Context, e campaign.Events) (done campaign.Ap
 			return err
 		}
 		t.last(wrote(e.Inbound)...)
-		for _, s := range e.Lifted {
+		for _, s := range lifted {
 			t.last(lift(s)...)
 		}
 		if mutant.On("failed_resends") {

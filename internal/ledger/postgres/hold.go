@@ -45,6 +45,11 @@ func (t *tx) changeHolds(hs []campaign.Hold, ls []campaign.Lift) (s ledger.Holds
 		return s, err
 	}
 	now := time.Now()
+	receipts := ledger.Receipts(nil, ls, now)
+	if err := t.firstReceipts(receipts); err != nil {
+		return s, err
+	}
+	_, ls = ledger.Counted(receipts, nil, ls)
 	for _, h := range hs {
 		h.ID, h.Reason, h.Detail = plainText(h.ID), plainText(h.Reason), plainText(h.Detail)
 		s.Add(h, now)

@@ -49,26 +49,31 @@ func giveBackPeople(rids []int64) (qs []*query) {
 }
 
 const (
-	sqlWrote = `INSERT INTO inbound (key, connection, at)
-		SELECT key, connection, max(at) FROM unnest($1::bigint[], $2::text[], $3::bigint[]) w (key, connection, at)
-		GROUP BY 1, 2 ORDER BY 1, 2
-		ON CONFLICT (key, connection) DO UPDATE SET at = excluded.at WHERE excluded.at > inbound.at`
+	sqlWrote = `INSERT INTO inbound (key, connection, at, own)
+		SELECT DISTINCT ON (key, connection) key, connection, at, own
+		FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[]) w (key, connection, at, own)
+		ORDER BY key, connection, own DESC, at
+		ON CONFLICT (key, connection) DO UPDATE SET at = excluded.at, own = excluded.own
+		WHERE excluded.at > inbound.at AND excluded.own > inbound.own`
 	sqlForgetInbound = `DELETE FROM inbound WHERE (key, connection) IN (
 		SELECT key, connection FROM inbound WHERE at <= $1 ORDER BY at LIMIT $2)`
+	sqlForgetReceipts = `DELETE FROM first_receipt WHERE (key, what, own) IN (
+		SELECT key, what, own FROM first_receipt WHERE at <= $1 ORDER BY at LIMIT $2)`
 	sqlForgetContact = `DELETE FROM contact WHERE (key, rid) IN (SELECT key, rid FROM contact WHERE until <= $1 ORDER BY until LIMIT $2)`
 )
 
 // wrote notes when recipients wrote.
 func wrote(all []campaign.Inbound) (qs []*query) {
-	if len(all) == 0 {
+	windows := ledger.Windows(all, time.Now())
+	if len(windows) == 0 {
 		return nil
 	}
-	var keys, ats []int64
+	var keys, ats, owns []int64
 	var connections []string
-	for _, i := range all {
-		keys, connections, ats = append(keys, i.Key), append(connections, plainText(i.Connection)), append(ats, ledger.Millis(i.At))
+	for _, w := range windows {
+		keys, connections, ats, owns = append(keys, w.Key), append(connections, plainText(w.Connection)), append(ats, w.Began), append(owns, w.Own)
 	}
-	return []*query{stmt(nil, sqlWrote, keys, connections, ats)}
+	return []*query{stmt(nil, sqlWrote, keys, connections, ats, owns)}
 }
 
 // forgetPeople deletes some of what no limit counts any more.
@@ -78,7 +83,8 @@ func (l *Ledger) forgetPeople(ctx context.Context, now time.Time) error {
 	}
 	return l.change(ctx, l.hooks, "", func(t *tx) error {
 		t.last(stmt(nil, sqlForgetInbound, ledger.Millis(now.Add(-ledger.InboundFor)), ledger.SweepStep),
-			stmt(nil, sqlForgetContact, ledger.Millis(now), ledger.SweepStep))
+			stmt(nil, sqlForgetContact, ledger.Millis(now), ledger.SweepStep),
+			stmt(nil, sqlForgetReceipts, ledger.Millis(now.Add(-ledger.FirstReceiptFor)), ledger.SweepStep))
 		return nil
 	})
 }

@@ -89,7 +89,9 @@ func (t *tx) carry(added []campaign.Suppression, moves []campaign.Move) error {
 }
 
 const (
-	sqlLift  = `DELETE FROM suppression WHERE key = $1 AND scope = $2 AND at <= $3`
+	// An opt-in that is delivered again, or after a later one, lifts nothing.
+	sqlLift = `DELETE FROM suppression WHERE key = $1 AND scope = $2 AND at <= $3
+		AND NOT EXISTS (SELECT 1 FROM opt_in WHERE key = $1 AND scope = $2 AND at >= $3)`
 	sqlOptIn = `INSERT INTO opt_in (key, scope, at) VALUES ($1, $2, $3)
 		ON CONFLICT (key, scope) DO UPDATE SET at = greatest(opt_in.at, excluded.at)`
 )

@@ -67,7 +67,12 @@ func (l *Ledger) Apply(ctx context.Context, e campaign.Events) (done campaign.Ap
 		if err := t.carry(e.Suppressions, e.Moved); err != nil {
 			return err
 		}
-		for _, s := range e.Lifted {
+		receipts := ledger.Receipts(e.Lifted, nil, now)
+		if err := t.firstReceipts(receipts); err != nil {
+			return err
+		}
+		lifted, _ := ledger.Counted(receipts, e.Lifted, nil)
+		for _, s := range lifted {
 			if err := t.lift(s); err != nil {
 				return err
 			}

@@ -117,6 +117,7 @@ const (
 	sqlEraseInbound = `DELETE FROM inbound WHERE key = ?1`
 	sqlEraseContact = `DELETE FROM contact WHERE key = ?1`
 	sqlEraseOptIn   = `DELETE FROM opt_in WHERE key = ?1`
+	sqlEraseReceipt = `DELETE FROM first_receipt WHERE key = ?1`
 	sqlEraseSender  = `DELETE FROM sender WHERE key = ?1`
 	// A row that was under way at an earlier erasure may have written its number again since.
 	sqlEraseTaken = `UPDATE portfolio SET taken = taken - 1 WHERE id IN (
@@ -133,7 +134,8 @@ const (
 // eraseRest erases the number outside the runs.
 func (l *Ledger) eraseRest(ctx context.Context, key, pseudonym int64, underWay bool) error {
 	return l.submit(ctx, &op{urgency: results, rows: 10, run: func(t *tx) error {
-		of := []string{sqlEraseCarried, sqlEraseMoved, sqlEraseInbound, sqlEraseContact, sqlEraseOptIn, sqlEraseSender}
+		of := []string{sqlEraseCarried, sqlEraseMoved, sqlEraseInbound, sqlEraseContact, sqlEraseOptIn, sqlEraseReceipt,
+			sqlEraseSender}
 		if !underWay { // an event that waits may prove what is under way
 			of = append(of, sqlEraseOrphans)
 		}

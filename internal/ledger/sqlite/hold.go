@@ -20,6 +20,11 @@ const (
 // changeHolds merges holds and lifts with the stored ones.
 func (t *tx) changeHolds(hs []campaign.Hold, ls []campaign.Lift) (s ledger.Holds, err error) {
 	now := time.Now()
+	receipts := ledger.Receipts(nil, ls, now)
+	if err := t.firstReceipts(receipts); err != nil {
+		return s, err
+	}
+	_, ls = ledger.Counted(receipts, nil, ls)
 	type of struct {
 		scope campaign.HoldScope
 		id    string

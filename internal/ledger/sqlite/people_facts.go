@@ -69,16 +69,18 @@ func (t *tx) giveBack(rids ...int64) error {
 }
 
 const (
-	sqlWrote = `INSERT INTO inbound (key, connection, at) VALUES (?1, ?2, ?3)
-		ON CONFLICT (key, connection) DO UPDATE SET at = ?3 WHERE ?3 > at`
+	sqlWrote = `INSERT INTO inbound (key, connection, at, own) VALUES (?1, ?2, ?3, ?4)
+		ON CONFLICT (key, connection) DO UPDATE SET at = ?3, own = ?4 WHERE ?3 > at AND ?4 > own`
 	sqlForgetInbound = `DELETE FROM inbound WHERE (key, connection) IN (SELECT key, connection FROM inbound WHERE at <= ? ORDER BY at LIMIT ?)`
 	sqlForgetContact = `DELETE FROM contact WHERE (key, rid) IN (SELECT key, rid FROM contact WHERE until <= ? ORDER BY until LIMIT ?)`
+	sqlForgetReceipt = `DELETE FROM first_receipt WHERE (key, what, own) IN (
+		SELECT key, what, own FROM first_receipt WHERE at <= ? ORDER BY at LIMIT ?)`
 )
 
 // wrote stores when recipients wrote.
 func (t *tx) wrote(all []campaign.Inbound) error {
-	for _, i := range all {
-		if _, err := t.exec(sqlWrote, i.Key, i.Connection, ledger.Millis(i.At)); err != nil {
+	for _, w := range ledger.Windows(all, time.Now()) {
+		if _, err := t.exec(sqlWrote, w.Key, w.Connection, w.Began, w.Own); err != nil {
 			return err
 		}
 	}
@@ -91,20 +93,22 @@ func (l *Ledger) forgetPeople(ctx context.Context, now time.Time) error {
 		return nil
 	}
 	var old bool
-	a := args(ledger.Millis(now.Add(-ledger.InboundFor)), ledger.Millis(now))
+	a := args(ledger.Millis(now.Add(-ledger.InboundFor)), ledger.Millis(now), ledger.Millis(now.Add(-ledger.FirstReceiptFor)))
 	if err := l.read().row(ctx, sqlAnyForgotten, a, &old); err != nil || !old {
 		return err
 	}
 	return l.submit(ctx, &op{urgency: results, rows: ledger.SweepStep, run: func(t *tx) error {
-		if _, err := t.exec(sqlForgetInbound, a[0], ledger.SweepStep); err != nil {
-			return err
+		for i, forget := range []string{sqlForgetInbound, sqlForgetContact, sqlForgetReceipt} {
+			if _, err := t.exec(forget, a[i], ledger.SweepStep); err != nil {
+				return err
+			}
 		}
-		_, err := t.exec(sqlForgetContact, a[1], ledger.SweepStep)
-		return err
+		return nil
 	}})
 }
 
-const sqlAnyForgotten = `SELECT EXISTS (SELECT 1 FROM inbound WHERE at <= ?) OR EXISTS (SELECT 1 FROM contact WHERE until <= ?)`
+const sqlAnyForgotten = `SELECT EXISTS (SELECT 1 FROM inbound WHERE at <= ?) OR EXISTS (SELECT 1 FROM contact WHERE until <= ?)
+	OR EXISTS (SELECT 1 FROM first_receipt WHERE at <= ?)`
 
 const sqlReachedSince = `SELECT min(r.at), max(r.at), count(*) FROM reach r WHERE r.portfolio = ? AND r.at > ? AND ` + sqlLastReach + `
 	GROUP BY r.at / 3600000 /* an hour */ ORDER BY 1`

@@ -79,7 +79,9 @@ func (t *tx) carry(added []campaign.Suppression, moves []campaign.Move) error {
 }
 
 const (
-	sqlLift  = `DELETE FROM suppression WHERE key = ? AND scope = ? AND at <= ?`
+	// An opt-in that is delivered again, or after a later one, lifts nothing.
+	sqlLift = `DELETE FROM suppression WHERE key = ?1 AND scope = ?2 AND at <= ?3
+		AND NOT EXISTS (SELECT 1 FROM opt_in WHERE key = ?1 AND scope = ?2 AND at >= ?3)`
 	sqlOptIn = `INSERT INTO opt_in (key, scope, at) VALUES (?, ?, ?)
 		ON CONFLICT (key, scope) DO UPDATE SET at = max(at, excluded.at)`
 	sqlResumed = `SELECT EXISTS (SELECT 1 FROM opt_in WHERE key = ? AND scope = ? AND at > ?)`

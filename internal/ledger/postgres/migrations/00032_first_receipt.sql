@@ -1,0 +1,11 @@
+-- +goose Up
+CREATE TABLE first_receipt (              -- when events came first that lift something and whose own time was then to come
+  key  bigint NOT NULL,                   -- of the recipient who resumed; 0: an event that ends holds
+  own  bigint NOT NULL,                   -- the event's own time
+  at   bigint NOT NULL,
+  what text   COLLATE "C" NOT NULL,       -- what it lifts: a scope of suppressions, or scope and id of holds
+  PRIMARY KEY (key, what, own)
+);
+CREATE INDEX first_receipt_at ON first_receipt (at);
+
+ALTER TABLE inbound ADD COLUMN own bigint NOT NULL DEFAULT 0; -- the message's own time; at may be the earlier receipt
