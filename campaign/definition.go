@@ -1,6 +1,10 @@
 package campaign
 
-import "time"
+import (
+	"time"
+
+	"campaignd/recipients"
+)
 
 // Definition is a campaign file: the template, the recipients, when to send, limits and policies.
 // ParseDefinition reads it; `config schema` prints its JSON Schema.
@@ -72,10 +76,14 @@ type Button struct {
 type Audience struct {
 	// File is the list, relative to the campaign file; --recipients overrides it.
 	File string `yaml:"file,omitempty" json:"file,omitempty"`
-	// Columns maps a field (to, timezone) or a variable to the name of a column.
-	Columns map[string]string `yaml:"columns,omitempty" json:"columns,omitempty"`
-	// DefaultRegion is an ISO 3166 alpha-2 code. Without it, national numbers are invalid.
+	// Columns maps a field (to, country, timezone) or a variable to the name of a column; to may have
+	// several, of which the first that is filled is read.
+	Columns map[string]recipients.Names `yaml:"columns,omitempty" json:"columns,omitempty"`
+	// DefaultRegion is an ISO 3166 alpha-2 code, for rows that name no country. Without it, national
+	// numbers are invalid.
 	DefaultRegion string `yaml:"default_region,omitempty" json:"default_region,omitempty"`
+	// International says that numbers without + begin with their country code.
+	International bool `yaml:"international,omitempty" json:"international,omitempty"`
 	// Delimiter is comma, semicolon, tab, pipe, or the character itself; "" detects it.
 	Delimiter string `yaml:"delimiter,omitempty" json:"delimiter,omitempty"`
 	// Encoding is utf-8, utf-16le, utf-16be or windows-1252; "" detects it.

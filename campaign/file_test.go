@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"campaignd/campaign"
+	"campaignd/recipients"
 )
 
 const campaigns = "../testdata/campaigns"
@@ -59,7 +60,7 @@ func TestAFullFileMeansWhatItSays(t *testing.T) {
 			Buttons: []campaign.Button{{Type: "url", Text: "{{ .slug }}"}},
 		},
 		Recipients: campaign.Audience{File: "list.csv",
-			Columns: map[string]string{"to": "phone", "timezone": "tz", "first_name": "First Name"}, DefaultRegion: "NG"},
+			Columns: map[string]recipients.Names{"to": {"phone"}, "timezone": {"tz"}, "first_name": {"First Name"}}, DefaultRegion: "NG"},
 		Variables: map[string]campaign.Variable{
 			"first_name": {Default: "friend", Forbid: []string{"error_values", "formulas", "placeholders", "Test"}},
 		},

@@ -12,6 +12,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/messaging"
+	"campaignd/recipients"
 )
 
 // template is a definition with this template, without the checks of a file.
@@ -39,7 +40,7 @@ func TestAMessageIsWhatTheServiceDocuments(t *testing.T) {
 		Header:  &campaign.HeaderUse{Document: &campaign.MediaUse{Link: "https://example.com/{{ .order }}.pdf", Filename: "offer.pdf"}},
 		Buttons: []campaign.Button{{Type: "url", Text: "track/{{ .order }}"}, {Type: "copy_code", Text: "{{ .code }}"}},
 	})
-	d.Recipients.Columns = map[string]string{"first": "First Name"}
+	d.Recipients.Columns = map[string]recipients.Names{"first": {"First Name"}}
 	if _, err := compile(t, d, "to", "First Name", "order", "code").Message("conn_1", "",
 		row("+2348031234567", "Ada", "A 1", "SPRING26")); err == nil {
 		t.Fatal("a space in an address: got no error, want one")
@@ -235,7 +236,7 @@ func TestAFilledBodyStaysWithinThePlatformsLimit(t *testing.T) {
 
 func TestAVariableWithoutAColumnNamesTheColumns(t *testing.T) {
 	d := template(campaign.TemplateUse{Body: []string{"{{ .firstname }}", "{{ .discount }}", "{{ .slug }}"}})
-	d.Recipients.Columns = map[string]string{"slug": "Slug"}
+	d.Recipients.Columns = map[string]recipients.Names{"slug": {"Slug"}}
 	_, err := d.Compile([]string{"to", "First Name", "code"})
 	if err == nil {
 		t.Fatal("got no error, want one for each variable without a column")
@@ -328,7 +329,7 @@ func BenchmarkCheck(b *testing.B) {
 func ExampleDefinition_Compile() {
 	d := &campaign.Definition{Template: campaign.TemplateUse{Name: "spring_sale", Language: "en_US",
 		Body: []string{"{{ .first_name }}", "{{ .discount }}"}}}
-	d.Recipients.Columns = map[string]string{"first_name": "First Name"}
+	d.Recipients.Columns = map[string]recipients.Names{"first_name": {"First Name"}}
 	r, err := d.Compile([]string{"phone", "First Name", "discount"})
 	if err != nil {
 		panic(err)

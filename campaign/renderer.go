@@ -108,8 +108,12 @@ func (d *Definition) parameter(u use, path, text string, header []string) (param
 			continue
 		}
 		name, mapped := part.text, false
-		if to, ok := d.Recipients.Columns[part.text]; ok {
-			name, mapped = strings.TrimSpace(to), true
+		if to := d.Recipients.Columns[part.text]; len(to) > 1 {
+			missing = append(missing, missingColumn{path, fmt.Sprintf("recipients.columns maps %q to several columns", part.text),
+				"use the name of the column that you mean"})
+			continue
+		} else if len(to) == 1 {
+			name, mapped = strings.TrimSpace(to[0]), true
 		}
 		at, twice := -1, false
 		for i, h := range header {

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/invopop/jsonschema"
+
+	"campaignd/recipients"
 )
 
 // SchemaID names the JSON Schema of campaign files.
@@ -24,6 +26,10 @@ func Schema() ([]byte, error) {
 			}
 			if t == reflect.TypeFor[Approval]() {
 				return &jsonschema.Schema{OneOf: []*jsonschema.Schema{{Type: "boolean"}, {Type: "integer", Minimum: "1"}}, Examples: []any{true, 50000}}
+			}
+			if t == reflect.TypeFor[recipients.Names]() {
+				name := &jsonschema.Schema{Type: "string", MinLength: ptr(1)}
+				return &jsonschema.Schema{OneOf: []*jsonschema.Schema{name, {Type: "array", Items: name, MinItems: ptr(1), UniqueItems: true}}}
 			}
 			return nil
 		},
@@ -102,13 +108,16 @@ func schemaNotes() []note {
 		{path: "recipients", text: "Where the list is and how it is read."},
 		{path: "recipients.file", text: "The list, relative to the campaign file. --recipients overrides it.", examples: []any{"list.csv"}},
 		{path: "recipients.columns",
-			text:     "Name -> header of the column. The names to (phone number) and timezone have a meaning, every other is a variable.",
-			examples: []any{map[string]string{"to": "phone", "first_name": "First Name"}},
-			more: func(s *jsonschema.Schema) {
-				s.PropertyNames, s.AdditionalProperties.MinLength = names, ptr(1)
-			}},
-		{path: "recipients.default_region", text: "Country (ISO 3166) of numbers without +. Without it such numbers are invalid.",
+			text: "Name -> header of the column. The names to (phone number), country and timezone have a meaning, every other is a " +
+				"variable. to takes a list too: of each row, the first column that is filled is read. country (a code of ISO 3166 or a " +
+				"name) is where a number without + is dialled.",
+			examples: []any{map[string]any{"to": []string{"Mobile", "Phone"}, "country": "Country", "first_name": "First Name"}},
+			more:     func(s *jsonschema.Schema) { s.PropertyNames = names }},
+		{path: "recipients.default_region",
+			text:    "Country (ISO 3166) of numbers without + in rows that name no country. Without it such numbers are invalid.",
 			pattern: regionPattern, examples: []any{"NG"}},
+		{path: "recipients.international", text: "Whether numbers without + begin with their country code (or with 00 and it).",
+			more: func(s *jsonschema.Schema) { s.Default = false }},
 		{path: "recipients.delimiter", text: "comma, semicolon, tab, pipe, or the character; without it, it is detected.",
 			examples: []any{"semicolon"},
 			more:     func(s *jsonschema.Schema) { s.Pattern = `^(comma|semicolon|tab|pipe|[^A-Za-z0-9"+\r\n])$` }},

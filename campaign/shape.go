@@ -11,6 +11,7 @@ import (
 	"github.com/goccy/go-yaml/token"
 
 	"campaignd/internal/spelling"
+	"campaignd/recipients"
 )
 
 // maxDepth is how deep a campaign file may nest. The parser recurses: a mebibyte of "[" takes it
@@ -91,6 +92,15 @@ func (s *source) shape(n ast.Node, path string, t reflect.Type) {
 			}
 		} else if n.Type() != ast.BoolType {
 			want = "true, false, or a number of recipients"
+		}
+	case t == reflect.TypeFor[recipients.Names](): // a text, or a list of texts
+		list, isList := n.(*ast.SequenceNode)
+		if !isList {
+			s.shape(n, path, reflect.TypeFor[string]())
+			return
+		}
+		for i, v := range list.Values {
+			s.shape(v, path+"["+strconv.Itoa(i)+"]", reflect.TypeFor[string]())
 		}
 	case t.Kind() == reflect.String:
 		if n.Type() != ast.StringType && n.Type() != ast.LiteralType {

@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"campaignd/internal/spelling"
+	"campaignd/recipients"
 	"campaignd/throttle"
 )
 
@@ -108,14 +109,21 @@ func (s *source) inFolder(path, file, remedy string) {
 
 func (s *source) checkAudience(a *Audience) {
 	s.inFolder("recipients.file", a.File, "copy the list there, or name it with --recipients")
-	for name, column := range a.Columns {
+	for name, columns := range a.Columns {
 		path := "recipients.columns." + name
 		if !isIdentifier(name) {
 			s.at(path, "not a name that a template can use", "want letters, digits and _; the column's own name goes to the right of the colon")
 		}
-		if strings.TrimSpace(column) == "" {
+		if len(columns) > 1 && name != recipients.FieldTo {
+			s.at(path, "takes one column", "only to takes a list, of which the first column that is filled in a row is read")
+		}
+		if len(columns) == 0 || slices.ContainsFunc(columns, func(c string) bool { return strings.TrimSpace(c) == "" }) {
 			s.at(path, "no column is named", "want the header of the list's column")
 		}
+	}
+	if a.International && (a.DefaultRegion != "" || len(a.Columns[recipients.FieldCountry]) > 0) {
+		s.at("recipients.international", "numbers without + cannot begin with their country code and be national too",
+			"remove it, or default_region and columns.country")
 	}
 	if a.DefaultRegion != "" {
 		s.matches("recipients.default_region", a.DefaultRegion, regionPattern, "want two capital letters (ISO 3166), for example NG")

@@ -226,5 +226,5 @@ func isEnd(err error) bool { return err == io.EOF } //nolint:errorlint // see ab
 
 // foldName is the form in which column names are compared with the aliases.
 func foldName(s string) string {
-	return strings.NewReplacer(" ", "", "_", "", "-", "", ".", "", "\u00a0", "").Replace(strings.ToLower(s))
+	return strings.NewReplacer(" ", "", "_", "", "-", "", ".", "", "\u00a0", "", "/", "").Replace(strings.ToLower(s))
 }

@@ -23,7 +23,7 @@ func optionsOf(list string) recipients.Options {
 	case "default-region.csv":
 		return recipients.Options{DefaultRegion: "ng"}
 	case "windows-1252.csv":
-		return recipients.Options{Columns: map[string]string{"to": "Telefon", "first_name": "Vorname"}}
+		return recipients.Options{Columns: map[string]recipients.Names{"to": {"Telefon"}, "first_name": {"Vorname"}}}
 	}
 	return recipients.Options{}
 }

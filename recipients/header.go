@@ -2,8 +2,8 @@ package recipients
 
 import (
 	"fmt"
+	"maps"
 	"slices"
-	"sort"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -15,6 +15,7 @@ import (
 // The fields of Options.Columns; every other key is a variable of the template.
 const (
 	FieldTo       = "to"
+	FieldCountry  = "country"
 	FieldTimezone = "timezone"
 )
 
@@ -23,13 +24,16 @@ const (
 var (
 	toAliases = []string{"to", "phone", "mobile", "msisdn", "phonenumber", "phoneno", "mobilenumber", "mobilephone", "mobileno",
 		"cell", "cellphone", "cellnumber", "telephone", "telephonenumber", "tel", "whatsapp", "whatsappnumber", "recipient", "recipientphone"}
+	countryAliases  = []string{"country", "countrycode", "countryregion"}
 	timezoneAliases = []string{"timezone", "tz"}
 )
 
 // header is the first record of a list: the names of its columns, and which columns are fields.
 type header struct {
 	names    []string
-	to       int            // column of the phone
+	to       int            // first column of the phone
+	more     []int          // further columns of the phone
+	country  int            // -1: none
 	timezone int            // -1: none
 	columns  map[string]int // field, variable or column name -> column; -1: several columns have the name
 	hide     bool           // Options.HideNames
@@ -54,7 +58,7 @@ func (h *header) keys() []string {
 
 // readHeader checks the names and maps the columns. record is the first record; it begins on line.
 func readHeader(record []string, file string, line int, o Options) (*header, error) {
-	h := &header{names: make([]string, len(record)), timezone: -1, columns: make(map[string]int, len(record)+2), hide: o.HideNames}
+	h := &header{names: make([]string, len(record)), country: -1, timezone: -1, columns: make(map[string]int, len(record)+3), hide: o.HideNames}
 	fail := func(message, remedy string) error {
 		return &FileError{File: file, Line: line, Message: message, Remedy: remedy}
 	}
@@ -93,29 +97,26 @@ func readHeader(record []string, file string, line int, o Options) (*header, err
 
 // mapColumns sets the fields: as o.Columns maps them, else by the aliases.
 func (h *header) mapColumns(o Options, fail func(message, remedy string) error) error {
-	mapped := make(map[string]int, len(o.Columns))
-	fields := make([]string, 0, len(o.Columns))
-	for field := range o.Columns {
-		fields = append(fields, field)
-	}
-	sort.Strings(fields) // so that the same list always gets the same error
-	for _, field := range fields {
-		want := strings.TrimSpace(o.Columns[field])
-		i, ok := h.columns[want]
-		if !ok {
-			if slices.ContainsFunc(h.names, looksLikePhone) {
-				return headless(fail)
+	mapped := make(map[string][]int, len(o.Columns))
+	for _, field := range slices.Sorted(maps.Keys(o.Columns)) { // so that the same list always gets the same error
+		for _, name := range o.Columns[field] {
+			want := strings.TrimSpace(name)
+			i, ok := h.columns[want]
+			if !ok {
+				if slices.ContainsFunc(h.names, looksLikePhone) {
+					return headless(fail)
+				}
+				return fail(fmt.Sprintf("recipients.columns maps %q to column %s, which is not in the list; its columns are %s",
+					field, named(want), h.list()), h.nearest(field, want))
 			}
-			return fail(fmt.Sprintf("recipients.columns maps %q to column %s, which is not in the list; its columns are %s",
-				field, named(want), h.list()), h.nearest(field, want))
+			if i < 0 {
+				return h.shared(want, fail)
+			}
+			mapped[field] = append(mapped[field], i)
 		}
-		if i < 0 {
-			return h.shared(want, fail)
-		}
-		mapped[field] = i
 	}
-	if i, ok := mapped[FieldTo]; ok {
-		h.to = i
+	if to := mapped[FieldTo]; len(to) > 0 {
+		h.to, h.more = to[0], to[1:]
 	} else {
 		found := h.alias(toAliases)
 		switch {
@@ -135,27 +136,56 @@ func (h *header) mapColumns(o Options, fail func(message, remedy string) error) 
 				"map it with recipients.columns: {to: COLUMN}")
 		}
 	}
-	if i, ok := mapped[FieldTimezone]; ok {
-		h.timezone = i
-	} else if found := h.alias(timezoneAliases); len(found) == 1 && found[0] != h.to {
-		h.timezone = found[0]
-	}
-	for _, i := range []int{h.to, h.timezone} {
-		if i >= 0 && h.columns[h.names[i]] < 0 {
-			return h.shared(h.names[i], fail)
+	for _, f := range []struct {
+		name    string
+		aliases []string
+		at      *int
+	}{{FieldCountry, countryAliases, &h.country}, {FieldTimezone, timezoneAliases, &h.timezone}} {
+		if i := mapped[f.name]; len(i) > 0 {
+			*f.at = i[0]
+		} else if found := h.alias(f.aliases); len(found) == 1 && found[0] != h.to && !slices.Contains(h.more, found[0]) {
+			*f.at = found[0]
 		}
 	}
-	if h.timezone == h.to {
-		return fail("recipients.columns maps \"to\" and \"timezone\" to the same column "+h.named(h.names[h.to]), "map them to two columns")
+	used := map[int]string{}
+	for _, f := range append([]fieldColumn{{FieldTo, h.to}, {FieldCountry, h.country}, {FieldTimezone, h.timezone}}, h.furtherTo()...) {
+		switch at := f.column; {
+		case at < 0:
+		case h.columns[h.names[at]] < 0:
+			return h.shared(h.names[at], fail)
+		case used[at] == f.name:
+			return fail("recipients.columns maps \"to\" to the column "+h.named(h.names[at])+" twice", "name it once")
+		case used[at] != "":
+			return fail(fmt.Sprintf("recipients.columns maps %q and %q to the same column %s", used[at], f.name, h.named(h.names[at])),
+				"map them to two columns")
+		default:
+			used[at] = f.name
+		}
 	}
 	for field, i := range mapped { // a mapping hides a column of the same name
-		h.columns[field] = i
+		if len(i) > 0 {
+			h.columns[field] = i[0]
+		}
 	}
-	h.columns[FieldTo] = h.to
-	if h.timezone >= 0 {
-		h.columns[FieldTimezone] = h.timezone
+	for name, i := range map[string]int{FieldTo: h.to, FieldCountry: h.country, FieldTimezone: h.timezone} {
+		if i >= 0 {
+			h.columns[name] = i
+		}
 	}
 	return nil
+}
+
+// fieldColumn is a column of a field; -1: the list has none.
+type fieldColumn struct {
+	name   string
+	column int
+}
+
+func (h *header) furtherTo() (fields []fieldColumn) {
+	for _, i := range h.more {
+		fields = append(fields, fieldColumn{FieldTo, i})
+	}
+	return fields
 }
 
 // shared is the error of a name that is used and that two columns have.

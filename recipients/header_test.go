@@ -21,15 +21,15 @@ func TestThePhoneColumnIsFoundByItsName(t *testing.T) {
 	}
 	for _, c := range []struct {
 		header       string
-		columns      map[string]string
+		columns      map[string]Names
 		to, timezone int
 	}{
 		{"phone,to,mobile", nil, 1, -1},
 		{"a,to,timezone", nil, 1, 2}, {"a,to,TZ", nil, 1, 2}, {"a,to,Time Zone", nil, 1, 2}, {"to,tz,timezone", nil, 0, 2},
 		{"to,tz,Time Zone", nil, 0, -1}, // either may be meant
-		{"tz,to", map[string]string{"to": "tz"}, 0, -1},
-		{"to,a,tz", map[string]string{"timezone": "a"}, 0, 1},
-		{"to,a", map[string]string{"to": " a "}, 1, -1},
+		{"tz,to", map[string]Names{"to": {"tz"}}, 0, -1},
+		{"to,a,tz", map[string]Names{"timezone": {"a"}}, 0, 1},
+		{"to,a", map[string]Names{"to": {" a "}}, 1, -1},
 	} {
 		_, r, err := all(strings.NewReader(c.header+"\n"+strings.Repeat(",", strings.Count(c.header, ","))+"\n"),
 			Options{Delimiter: ",", Columns: c.columns})
@@ -55,16 +55,16 @@ func TestHeaderFaultsNameColumnAndRemedy(t *testing.T) {
 	const none = "no column holds the phone number under a known name; the columns are "
 	for name, c := range map[string]struct {
 		header  string
-		columns map[string]string
+		columns map[string]Names
 		want    string
 	}{
 		"twelve columns":   {names(12), nil, none + quoted(12) + "; map it with recipients.columns: {to: COLUMN}"},
 		"thirteen columns": {names(13), nil, none + quoted(12) + " and 1 more; map it with recipients.columns: {to: COLUMN}"},
 		"two may be meant": {"mobile,x,phone", nil,
 			`columns "mobile", "phone" may all be the phone number; say which with recipients.columns: {to: mobile}`},
-		"twice": {"to,a,b,a", map[string]string{"x": "a"},
+		"twice": {"to,a,b,a", map[string]Names{"x": {"a"}},
 			`columns 2 and 4 are both called "a"; rename one of them in the first line`},
-		"twice but for blanks": {"to,a, a\ufeff", map[string]string{"x": "a"},
+		"twice but for blanks": {"to,a, a\ufeff", map[string]Names{"x": {"a"}},
 			`columns 2 and 3 are both called "a"; rename one of them in the first line`},
 		"a control character": {"to,a\x01b", nil, `the name of column 2 holds a control character: "a\x01b"; rename it in the first line`},
 		"no UTF-8": {"to,\xff\u00fc\u00fc", nil,
@@ -79,11 +79,11 @@ func TestHeaderFaultsNameColumnAndRemedy(t *testing.T) {
 				"give it a first line with a name for each column, such as to,first_name"},
 		"six digits":          {"123456,x", nil, none + `"123456", "x"; map it with recipients.columns: {to: COLUMN}`},
 		"digits and a letter": {"1234567a,x", nil, none + `"1234567a", "x"; map it with recipients.columns: {to: COLUMN}`},
-		"the first of two mappings": {"to,x", map[string]string{"b": "nob", "a": "noa"},
+		"the first of two mappings": {"to,x", map[string]Names{"b": {"nob"}, "a": {"noa"}},
 			`recipients.columns maps "a" to column "noa", which is not in the list; its columns are "to", "x"; map it to one of them`},
-		"one column for two": {"to,x", map[string]string{"to": "x", "timezone": "x"},
+		"one column for two": {"to,x", map[string]Names{"to": {"x"}, "timezone": {"x"}},
 			`recipients.columns maps "to" and "timezone" to the same column "x"; map them to two columns`},
-		"names with tabs and breaks": {"to,\"a\tb\",\"c\nd\",\"c\nd\"", map[string]string{"x": "c\nd"},
+		"names with tabs and breaks": {"to,\"a\tb\",\"c\nd\",\"c\nd\"", map[string]Names{"x": {"c\nd"}},
 			`columns 3 and 4 are both called "c\nd"; rename one of them in the first line`},
 	} {
 		for range 3 { // maps have no order, but the error must be the same every time

@@ -16,13 +16,16 @@ type Options struct {
 	Delimiter string
 	// Encoding is utf-8, utf-16le, utf-16be or windows-1252; "" detects it.
 	Encoding string
-	// DefaultRegion is an ISO 3166 alpha-2 code, such as NG. Without it, a number without + is
-	// invalid.
+	// DefaultRegion is an ISO 3166 alpha-2 code, such as NG, for rows that name no country. Without
+	// it, a number without + is invalid.
 	DefaultRegion string
+	// International reads a number without + of a row without a region as a country code and the rest.
+	International bool
 	// Validate is none, possible or valid; "" is valid. The Validate constants say what they check.
 	Validate string
-	// Columns maps a field (to, timezone) or a variable to the name of a column.
-	Columns map[string]string
+	// Columns maps a field (to, country, timezone) or a variable to the name of a column; to may have
+	// several.
+	Columns map[string]Names
 	// Within is a folder that the list must lie in, itself and not by a link that leads out; "" is any
 	// folder.
 	Within string

@@ -17,19 +17,26 @@ import (
 // It accepts:
 //   - + and an international number, with spaces, hyphens, dots, parentheses and characters that
 //     nobody sees between the digits, and what written takes off;
-//   - with a default region, a number as it is dialled there: national (0803 123 4567), with the
-//     country code but without + (234803...), or with the region's own international prefix
-//     (00..., 011...). Each must result in a valid number, since the reading is a guess.
+//   - with a region, the row's own or the default one, a number as it is dialled there: national
+//     (0803 123 4567), with the country code but without + (234803...), or with the region's own
+//     international prefix (00..., 011...). Each must result in a valid number, since the reading
+//     is a guess.
+//   - with Options.International and without a region, a number whose country code has no + before
+//     it, or 00.
 //
 // Everything else is a Fault. A number without + is never sent unchanged: the platform would put
 // the business's own country code before it, and a stranger would get the message
-// (docs/service.md#phone-numbers). Without a default region, 00 is refused too: its meaning depends
-// on the country where it is dialled.
+// (docs/service.md#phone-numbers). Without a region, 00 is refused too: its meaning depends on the
+// country where it is dialled.
 type Phones struct {
-	level  string // one of the Validate constants
-	region string // ISO 3166, or ""
-	plans  map[int]*numbering
-	last   *numbering // the plan used last: most lists have numbers of one country
+	level     string // one of the Validate constants
+	region    string // ISO 3166, or ""
+	codes     bool   // Options.International: a number without + begins with its country code
+	remedy    string // for a number of an unknown country
+	plans     map[int]*numbering
+	last      *numbering        // the plan used last: most lists have numbers of one country
+	countries map[string]string // cell -> ISO 3166, "" if it is no country
+	names     map[string]string // countryNames; nil until it is needed
 }
 
 // NewPhones makes a Phones of a level of validation ("" is ValidateValid) and a default region, an
@@ -43,12 +50,27 @@ func NewPhones(validate, defaultRegion string) (*Phones, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Phones{level: level, region: region, plans: make(map[int]*numbering)}, nil
+	return &Phones{level: level, region: region, plans: make(map[int]*numbering), countries: make(map[string]string),
+		remedy: "write + and the country code, or set recipients.default_region if the whole list is of one country"}, nil
+}
+
+// Phones reads single numbers as a list with these options reads them.
+func (o Options) Phones() (*Phones, error) {
+	p, err := NewPhones(o.Validate, o.DefaultRegion)
+	if err == nil {
+		p.codes = o.International
+	}
+	return p, err
 }
 
 // Parse returns the E.164 form with + and its Key, or the Fault. Spaces and tabs around the number
 // are ignored.
-func (p *Phones) Parse(cell string) (to string, key int64, fault *Fault) {
+func (p *Phones) Parse(cell string) (to string, key int64, fault *Fault) { return p.ParseIn(cell, "") }
+
+// ParseIn is Parse of a number whose row names its country, as a code or by a name; "" is the
+// default region. The country counts for a number without +. A Fault of the country has
+// FieldCountry as its Column.
+func (p *Phones) ParseIn(cell, country string) (to string, key int64, fault *Fault) {
 	s := strings.Trim(cell, " \t")
 	// The usual case, checked first: only + and digits.
 	if s != "" && s[0] == '+' {
@@ -67,7 +89,7 @@ func (p *Phones) Parse(cell string) (to string, key int64, fault *Fault) {
 		return "", 0, invalid(s, "holds no digits", "fill in the number or remove the row")
 	}
 	if !plus {
-		return p.national(s, digits)
+		return p.local(s, digits, country)
 	}
 	e164 := "+" + digits
 	key = Key(e164)
@@ -168,19 +190,49 @@ func (p *Phones) plan(e164 string) (*numbering, string) {
 	return nil, ""
 }
 
-// national reads a number without + as it is dialled in the default region.
-func (p *Phones) national(s, digits string) (string, int64, *Fault) {
-	switch {
-	case p.region == "" && strings.HasPrefix(digits, "00"):
-		return "", 0, invalid(s, "begins with 00, an international prefix of some countries only",
-			"write + instead of 00")
-	case p.region == "":
-		return "", 0, invalid(s, "has no + and country code, so its country is unknown",
-			"write + and the country code, or set recipients.default_region if the whole list is of one country")
+// local reads a number without +.
+func (p *Phones) local(s, digits, country string) (string, int64, *Fault) {
+	region := p.region
+	if strings.TrimSpace(country) != "" {
+		if region = p.countryOf(country); region == "" {
+			return "", 0, &Fault{Kind: InvalidPhone, Column: FieldCountry, Message: shown(strings.TrimSpace(country)) +
+				" is no country with telephone numbers; write a code of ISO 3166, such as GB, or + and the country code before the number"}
+		}
 	}
-	n, err := phonenumbers.ParseAndKeepRawInput(digits, p.region)
+	switch {
+	case region != "":
+		return p.national(s, digits, region)
+	case p.codes:
+		return p.bare(s, strings.TrimPrefix(digits, "00"))
+	case strings.HasPrefix(digits, "00"):
+		return "", 0, invalid(s, "begins with 00, an international prefix of some countries only", "write + instead of 00")
+	}
+	return "", 0, invalid(s, "has no + and country code, so its country is unknown", p.remedy)
+}
+
+// bare reads a number that begins with its country code. It must be a valid one, since a national
+// number may be taken for it.
+func (p *Phones) bare(s, digits string) (string, int64, *Fault) {
+	e164 := "+" + digits
+	key := Key(e164)
+	if key == 0 {
+		return "", 0, invalid(s, "is no international number", "write + and the country code")
+	}
+	strict := *p
+	if p.level == ValidateNone {
+		strict.level = ValidateValid
+	}
+	if to, key, fault := strict.international(s, e164, key); fault == nil {
+		return to, key, nil
+	}
+	return "", 0, invalid(s, "is not a number with its country code", "write + and the country code")
+}
+
+// national reads a number without + as it is dialled in a region.
+func (p *Phones) national(s, digits, region string) (string, int64, *Fault) {
+	n, err := phonenumbers.ParseAndKeepRawInput(digits, region)
 	if err != nil {
-		return "", 0, invalid(s, "is not a number as dialled in "+p.region, "write + and the country code")
+		return "", 0, invalid(s, "is not a number as dialled in "+region, "write + and the country code")
 	}
 	e164 := phonenumbers.Format(n, phonenumbers.E164)
 	key := Key(e164)
@@ -188,9 +240,9 @@ func (p *Phones) national(s, digits string) (string, int64, *Fault) {
 		(p.level == ValidatePossible || phonenumbers.IsValidNumber(n))
 	if !good {
 		if strings.HasPrefix(digits, "00") {
-			return "", 0, invalid(s, "begins with 00 and is not a number as dialled in "+p.region, "write + instead of 00")
+			return "", 0, invalid(s, "begins with 00 and is not a number as dialled in "+region, "write + instead of 00")
 		}
-		return "", 0, invalid(s, "is not a number as dialled in "+p.region, "write + and the country code")
+		return "", 0, invalid(s, "is not a number as dialled in "+region, "write + and the country code")
 	}
 	if !phonenumbers.IsNationalPrefixPresentIfRequired(n) {
 		// Probably a spreadsheet took it for an integer. It may also be a number of another country

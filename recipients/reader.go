@@ -42,7 +42,7 @@ func NewReader(r io.Reader, name string, o Options) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	phones, err := NewPhones(o.Validate, o.DefaultRegion)
+	phones, err := o.Phones()
 	if err != nil {
 		return nil, err
 	}
@@ -129,8 +129,9 @@ func (l *Reader) headerError(err error) error {
 // Header returns the list's own column names, trimmed and in order. The caller must not change it.
 func (l *Reader) Header() []string { return l.header.names }
 
-// Column returns the column of a field (to, timezone) or a variable: the one that Options.Columns
-// maps it to, else the one with that name; -1 if there is none or if several columns have it.
+// Column returns the column of a field (to, country, timezone) or a variable: the first one that
+// Options.Columns maps it to, else the one with that name; -1 if there is none or if several
+// columns have it.
 func (l *Reader) Column(name string) int {
 	if i, ok := l.header.columns[name]; ok {
 		return i

@@ -63,13 +63,13 @@ func TestListsThatCannotBeReadSayWhyAndWhatToDo(t *testing.T) {
 		{"header after empty lines", "\n\nname\nx\n", Options{}, "list.csv:3: no column holds the phone number"},
 		{"header of another encoding", "to,\xfcber\n+1,2\n", Options{Encoding: "utf8"}, "the name of column 2 is not UTF-8"},
 		{"control character", "to,na\x1bme\n", Options{}, "control character"},
-		{"mapped column missing", "Phone,Name\n+1,x\n", Options{Columns: map[string]string{"to": "phone"}}, "did you mean {to: Phone}?"},
-		{"mapped column of a list without header", "+2348031234567,Ada\n", Options{Columns: map[string]string{"to": "phone"}},
+		{"mapped column missing", "Phone,Name\n+1,x\n", Options{Columns: map[string]Names{"to": {"phone"}}}, "did you mean {to: Phone}?"},
+		{"mapped column of a list without header", "+2348031234567,Ada\n", Options{Columns: map[string]Names{"to": {"phone"}}},
 			"the first line holds a phone number, so the list has no header"},
-		{"mapped variable missing", "to,firstname\n+1,x\n", Options{Columns: map[string]string{"name": "first_nam"}},
+		{"mapped variable missing", "to,firstname\n+1,x\n", Options{Columns: map[string]Names{"name": {"first_nam"}}},
 			`maps "name" to column "first_nam", which is not in the list; its columns are "to", "firstname"; did you mean {name: firstname}?`},
-		{"nothing is near", "to,x\n+1,x\n", Options{Columns: map[string]string{"name": "Geburtsdatum"}}, "map it to one of them"},
-		{"one column twice", "to,x\n+1,x\n", Options{Columns: map[string]string{"timezone": "to"}}, "same column"},
+		{"nothing is near", "to,x\n+1,x\n", Options{Columns: map[string]Names{"name": {"Geburtsdatum"}}}, "map it to one of them"},
+		{"one column twice", "to,x\n+1,x\n", Options{Columns: map[string]Names{"timezone": {"to"}}}, "same column"},
 		{"too many columns", strings.Repeat("a,", 300) + "to\n", Options{}, "the header has 301 columns, more than 200"},
 		{"too many rows", "to\n+1\n+2\n+3\n", Options{Limits: Limits{Rows: 2}}, "more than 2 rows"},
 		{"too large", "to\n" + strings.Repeat("+2348031234567\n", 200_000), Options{Limits: Limits{Size: 1 << 20}},
@@ -163,12 +163,12 @@ func TestOnlyTheMappedColumnIsThePhone(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), `columns 1 and 2 are both called "to"`) {
 		t.Fatalf("names that differ by a blank: got %v, want columns 1 and 2 named as equal", err)
 	}
-	mapped, _, err := all(strings.NewReader(list), Options{Columns: map[string]string{"to": "phone"}})
+	mapped, _, err := all(strings.NewReader(list), Options{Columns: map[string]Names{"to": {"phone"}}})
 	if err != nil || len(mapped) != 1 || mapped[0].To != "+12025550123" {
 		t.Fatalf("got %d rows, %v, want the one row with the number of column phone", len(mapped), err)
 	}
 	rows, r, err := all(strings.NewReader("to,TO,phone,timezone,tz,name\n1,2,+12025550123,a,b,Ada\n"),
-		Options{Columns: map[string]string{"to": "phone", "timezone": "tz", "first_name": "name"}})
+		Options{Columns: map[string]Names{"to": {"phone"}, "timezone": {"tz"}, "first_name": {"name"}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -76,7 +76,8 @@ func (l *Reader) row(line int, cells []string) *Row {
 		}
 		cells[i] = spreadsheet.Unescape(textCell(cell))
 	}
-	row.To = cells[l.header.to]
+	to := l.header.filled(cells)
+	row.To = cells[to]
 	if l.header.timezone >= 0 {
 		row.Timezone = cells[l.header.timezone]
 	}
@@ -84,7 +85,7 @@ func (l *Reader) row(line int, cells []string) *Row {
 		l.undecodable(row, broken)
 		return row
 	}
-	l.checkPhone(row)
+	l.checkPhone(row, to)
 	return row
 }
 
@@ -110,13 +111,21 @@ func decoded(cell, enc string) bool {
 	return (enc != UTF16LE && enc != UTF16BE) || !strings.ContainsRune(cell, utf8.RuneError)
 }
 
-func (l *Reader) checkPhone(row *Row) {
-	to, key, fault := l.phones.Parse(row.To)
+// checkPhone reads the number of a row, which is in the given column.
+func (l *Reader) checkPhone(row *Row, column int) {
+	country := ""
+	if l.header.country >= 0 {
+		country = row.Cells[l.header.country]
+	}
+	to, key, fault := l.phones.ParseIn(row.To, country)
 	if fault == nil {
 		row.To, row.Key = to, key
 		return
 	}
-	fault.Column = l.header.names[l.header.to]
+	if fault.Column == FieldCountry {
+		column = l.header.country
+	}
+	fault.Column = l.header.names[column]
 	fault.Message = fmt.Sprintf("line %d, column %s: %s", row.Line, named(fault.Column), fault.Message)
 	row.Fault = fault
 }
@@ -150,6 +159,9 @@ func (l *Reader) malformed(parse *csv.ParseError, end int64) (*Row, error) {
 	}
 	columns := len(l.keys)
 	cells := lenient(raw, l.csv.Comma)
+	if errors.Is(parse.Err, csv.ErrFieldCount) && len(cells) > columns && blankCells(cells[columns:]) {
+		return l.row(line, cells[:columns:columns]), nil // spreadsheets fill short rows up to the longest one
+	}
 	where := fmt.Sprintf("line %d", line)
 	if last := line + bytes.Count(bytes.TrimRight(raw, "\r\n"), []byte("\n")); last > line {
 		where = fmt.Sprintf("lines %d to %d, read as one record", line, last)
@@ -173,11 +185,20 @@ func (l *Reader) malformed(parse *csv.ParseError, end int64) (*Row, error) {
 	for i := range row.Cells[:min(columns, len(cells))] {
 		row.Cells[i] = readable(cells[i])
 	}
-	row.To = row.Cells[l.header.to]
+	row.To = row.Cells[l.header.filled(row.Cells)]
 	if l.header.timezone >= 0 {
 		row.Timezone = row.Cells[l.header.timezone]
 	}
 	return row, nil
+}
+
+func blankCells(cells []string) bool {
+	for _, cell := range cells {
+		if strings.TrimSpace(cell) != "" {
+			return false
+		}
+	}
+	return true
 }
 
 // lenient reads the cells of a broken record as well as possible.

@@ -123,12 +123,12 @@ func TestUnusedColumnsMayShareAName(t *testing.T) {
 	if diff := cmp.Diff([]string{"to", "column 2", "name", "column 4"}, r.Header()); diff != "" {
 		t.Errorf("columns without a name: -want +got\n%s", diff)
 	}
-	for header, columns := range map[string]map[string]string{
+	for header, columns := range map[string]map[string]Names{
 		"to,a,to":              nil,
 		"to,timezone,timezone": nil,
-		"a,b,a":                {"to": "a"},
-		"to,b,b":               {"name": "b"},
-		"to,z,z":               {"timezone": "z"},
+		"a,b,a":                {"to": {"a"}},
+		"to,b,b":               {"name": {"b"}},
+		"to,z,z":               {"timezone": {"z"}},
 	} {
 		_, _, err := all(strings.NewReader(header+"\n+12025550123,a,b\n"), Options{Columns: columns})
 		if err == nil || !strings.Contains(err.Error(), "are both called") {
