@@ -20,7 +20,7 @@ trap 'rm -rf "$work"' EXIT
 mutations=$(git ls-files -co --exclude-standard '*.go' | grep -v '_test\.go$' | xargs grep -oE 'mutant\.On\("[^"]+"\)' |
 	sed -E 's|^(.*)/([^/]*):.*"(.*)".*|./\1 \2 \3|' | sort -u)
 # Code that the simulation does not run: it has a network of its own and an SQLite ledger.
-elsewhere='/webhooks |/messaging client|/messaging exchange|/wirelog |/throttle redis|/ledger/postgres |/campaign listening|/ledger people|/ledger/sqlite people'
+elsewhere='/webhooks |/messaging client|/messaging message|/wirelog |/throttle redis|/ledger/postgres |/campaign listening|/ledger people|/ledger/sqlite people'
 # Those of the protocol (docs/protocol.md#mutations) that the simulation detects within seconds.
 protocol='no_intent time_out_is_refusal 5xx_is_refusal doubts_not_claimable rank_overwritten sweeper_off failed_resends'
 mapfile -t names < <(if [ $# -gt 0 ]; then printf '%s\n' "$@"; else awk '{print $3}' <<<"$mutations" | sort -u; fi)

@@ -29,6 +29,12 @@ type Sender interface {
 	Send(ctx context.Context, m *messaging.Message) (messaging.Receipt, error)
 }
 
+// warmer is a Sender that can make a connection before there is a message.
+type warmer interface {
+	// Warm makes a connection if there is none.
+	Warm(ctx context.Context) error
+}
+
 // How often each process reads the ledger although nothing has happened. Every replica reads that
 // often, however little it sends. An intent that is not granted, or Poke, tells of a change sooner.
 const (
@@ -81,6 +87,17 @@ func New(l Ledger, s Sender, lim throttle.Limiter, o Options) (*Engine, error) {
 	e.otherLanes.Store(&[]campaign.LaneReport{})
 	e.begun.Store(&begunSegments{})
 	return e, nil
+}
+
+var _ warmer = (*messaging.Client)(nil)
+
+// warm makes a connection to the service if there is none. Making one may take longer than a slot
+// may be old, and a slow number would lose slot after slot to it. An error is not told: the next
+// post meets it too.
+func (e *Engine) warm(ctx context.Context) {
+	if w, ok := e.sender.(warmer); ok {
+		_ = w.Warm(ctx)
+	}
 }
 
 // holdsChanged tells every worker that a hold began or ended.

@@ -34,6 +34,7 @@ var mutations = []struct{ name, sign string }{
 		`|is unknown, and the service accepted it and said so|opted out at`},
 	{"sweeper_off", `and was answered 2xx, the ledger has|the service's statuses make it|is unknown, and the service accepted it and said so`},
 	{"failed_resends", `got the message \d+ times`},
+	{"age_unchecked", `after its last slot, or before one|POSTs in one second`},
 }
 
 // problem is a line of a failing seed, after the instant.

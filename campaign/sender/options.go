@@ -79,6 +79,9 @@ type Options struct {
 type Wire interface {
 	// Note writes an attempt, and returns its entry. After an error the attempt may not be posted.
 	Note(p campaign.Post, epoch int64) (entry int, err error)
+	// Unposted removes the entry of an attempt of which certainly nothing was written. It reports
+	// false if the entry is still there.
+	Unposted(entry int) bool
 	// Recorded says that the result of the attempt in an entry is durable.
 	Recorded(entry int)
 }

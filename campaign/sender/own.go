@@ -40,6 +40,16 @@ func (h permissions) use(r *run, now time.Time) bool {
 	return true
 }
 
+// until is the last instant at which an attempt of the run, for which use has taken a permission,
+// may be posted in a slot.
+func (h permissions) until(r *run, slot time.Time) time.Time {
+	last := slot.Add(lateness)
+	if p, limited := h[r]; limited && r.ownRate() > 0 && p.until.Before(last) {
+		return p.until
+	}
+	return last
+}
+
 // askOwnRate asks the limits of the runs that have ready attempts, and no permission in hand, for
 // as many as the slots in hand can use. A run that gets fewer is refused for a while, and its slots
 // go to other runs.

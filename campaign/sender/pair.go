@@ -30,11 +30,22 @@ func meetingsOf(unfinished []campaign.Run, active []*run) *meetings {
 func (m *meetings) at(connection string) bool { return m.everywhere || m.connections[connection] > 1 }
 
 // pairs are the recipients posted to within the last PairSpace, as far as other runs may meet them.
-// Intents keep two messages apart; a queue may bring their posts closer together.
+// Intents keep two messages apart; a queue may bring their posts closer together. A message that
+// was certainly not sent does not count.
 type pairs struct {
-	posted map[int64]time.Time // by recipients.Key
+	posted map[int64]meeting // by recipients.Key
 	swept  time.Time
 }
+
+// meeting is an attempt that was about to be posted.
+type meeting struct {
+	attempt *attempt
+	at      time.Time
+}
+
+// pairSpace is the time between two attempts at one person. The first byte of an attempt may leave
+// up to lateness later.
+const pairSpace = campaign.PairSpace + lateness
 
 // wait returns until when an attempt must wait for another message to its recipient; zero: it is
 // posted at now.
@@ -42,16 +53,17 @@ func (p *pairs) wait(a *attempt, now time.Time) time.Time {
 	if !a.pair || a.delivery.Key == 0 {
 		return time.Time{}
 	}
-	if until := p.posted[a.delivery.Key].Add(campaign.PairSpace); until.After(now) {
+	m, met := p.posted[a.delivery.Key]
+	if until := m.at.Add(pairSpace); met && until.After(now) && !m.attempt.unsent.Load() {
 		return until
 	}
 	if p.posted == nil {
-		p.posted = map[int64]time.Time{}
+		p.posted = map[int64]meeting{}
 	}
-	if now.Sub(p.swept) >= campaign.PairSpace {
+	if now.Sub(p.swept) >= pairSpace {
 		p.swept = now
-		maps.DeleteFunc(p.posted, func(_ int64, at time.Time) bool { return now.Sub(at) >= campaign.PairSpace })
+		maps.DeleteFunc(p.posted, func(_ int64, m meeting) bool { return now.Sub(m.at) >= pairSpace })
 	}
-	p.posted[a.delivery.Key] = now
+	p.posted[a.delivery.Key] = meeting{a, now}
 	return time.Time{}
 }

@@ -31,7 +31,8 @@ func TestRunsMeetWhereSeveralSendOverANumber(t *testing.T) {
 	}
 }
 
-// The space counts from the post. An attempt of a run that meets no other is not compared.
+// The space counts from the last instant at which the first byte of a post may leave. An attempt of
+// a run that meets no other is not compared, and neither is a message that was certainly not sent.
 func TestPostsOfAPairAreSixSecondsApart(t *testing.T) {
 	var p pairs
 	start := time.Now()
@@ -42,14 +43,14 @@ func TestPostsOfAPairAreSixSecondsApart(t *testing.T) {
 		until time.Duration // 0: it is posted
 	}{
 		{1, true, 0, 0},
-		{1, true, time.Second, 6 * time.Second},
+		{1, true, time.Second, pairSpace},
 		{2, true, time.Second, 0},
 		{1, false, 2 * time.Second, 0},
 		{0, true, 2 * time.Second, 0}, // no phone number
 		{0, true, 2 * time.Second, 0},
-		{1, true, 6*time.Second - 1, 6 * time.Second},
-		{1, true, 6 * time.Second, 0},
-		{1, true, 8 * time.Second, 12 * time.Second},
+		{1, true, pairSpace - 1, pairSpace},
+		{1, true, pairSpace, 0},
+		{1, true, pairSpace + 2*time.Second, 2 * pairSpace},
 		{2, true, 20 * time.Second, 0},
 	} {
 		want := time.Time{}
@@ -63,5 +64,9 @@ func TestPostsOfAPairAreSixSecondsApart(t *testing.T) {
 	}
 	if len(p.posted) != 1 {
 		t.Errorf("%d recipients are remembered, want the last one alone", len(p.posted))
+	}
+	p.posted[2].attempt.unsent.Store(true)
+	if got := p.wait(&attempt{delivery: campaign.Delivery{Key: 2}, pair: true}, start.Add(21*time.Second)); !got.IsZero() {
+		t.Errorf("after a message that was not sent the recipient waits until %v, want no wait", got)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"math"
-	"sync/atomic"
 	"time"
 
 	"campaignd/campaign"
@@ -49,6 +48,7 @@ func (p *poster) run(ctx context.Context) {
 			p.await(ctx, wait)
 			continue
 		}
+		p.e.warm(ctx)
 		slots, err := p.number.lease(ctx, p.e.limiter, min(n, most))
 		if err != nil {
 			p.unavailable(ctx, err, now)
@@ -99,8 +99,9 @@ func (p *poster) may(now time.Time) (most int, wait time.Duration) {
 func (p *poster) wait() { p.posts.wait() }
 
 // A slot waits up to coalesceWindow for the slots after it, so that one wake-up of the process
-// sends several messages. A slot older than lateness is forfeited. That adds at most 3.5 % to a
-// second; the pace keeps back at least 9.7 % (docs/limits.md#pace).
+// sends several messages. A slot older than lateness is forfeited: that is looked at when an
+// attempt is chosen for it, and again at the first byte of the request. That adds at most 3.5 % to
+// a second; the pace keeps back at least 9.7 % (docs/limits.md#pace).
 const (
 	coalesceWindow = 15 * time.Millisecond
 	lateness       = throttle.Lateness + coalesceWindow
@@ -139,16 +140,16 @@ func (p *poster) use(ctx context.Context, slot, at time.Time) bool {
 			return false
 		}
 		if p.withdrawn(a, now) {
-			p.e.rec.record(p.number, a, notPosted(now))
+			p.giveBack(a, notPosted(now))
 			continue
 		}
 		if until := p.pairs.wait(a, now); !until.IsZero() {
 			late := notPosted(now)
 			late.NotBefore, late.Code = until, "pair_limit"
-			p.e.rec.record(p.number, a, late)
+			p.giveBack(a, late)
 			continue
 		}
-		a.stage = p.stage
+		a.stage, a.until = p.stage, p.own.until(a.segment.run, slot)
 		state, b := p.e.holds.circuit(p.number.connection, now)
 		t := p.number.circuit.ticket(b, state == halfOpen)
 		if t.probe {
@@ -210,8 +211,7 @@ func (p *poster) send(ctx context.Context, a *attempt, t ticket) {
 		})
 		return
 	}
-	var late atomic.Bool
-	m.Before = p.leaving(a, &late)
+	m.Before, m.Until = p.leaving(a), a.until
 	posted := time.Now()
 	ctx, span := tracing.Begin(ctx, "send", tracing.Fact{Key: "campaignd.run", Text: r.id},
 		tracing.Fact{Key: "campaignd.connection", Text: p.number.connection}, tracing.Fact{Key: "campaignd.row", Count: a.delivery.Row})
@@ -220,8 +220,12 @@ func (p *poster) send(ctx context.Context, a *attempt, t ticket) {
 	if err != nil {
 		e := fault(err)
 		span.End(e.Code)
-		if late.Load() && e.Proof == messaging.NotSent {
-			p.e.rec.record(p.number, a, notPosted(now))
+		if e.Proof == messaging.NotSent && e.Status == 0 {
+			p.unnote(a)
+		}
+		if unposted(e) {
+			p.number.counts.forfeited.Add(1)
+			p.giveBack(a, notPosted(now))
 			return
 		}
 		p.learn(a, t, e, posted, now)
@@ -269,22 +273,28 @@ func (p *poster) post(ctx context.Context, m *messaging.Message) (messaging.Rece
 // errWithdrawn ends a request that must not leave any more.
 var errWithdrawn = errors.New("withdrawn before its first byte")
 
-// leaving returns the function that is called just before the first byte of a request is written.
-// Making the connection may have taken seconds: if the attempt must no longer be posted, the
-// function sets late and returns errWithdrawn.
-func (p *poster) leaving(a *attempt, late *atomic.Bool) func() error {
+// unposted reports whether a request ended because its attempt must not be posted any more: it was
+// withdrawn, or too late for its slot. Another attempt follows.
+func unposted(e *messaging.Error) bool {
+	return e.Proof == messaging.NotSent && (errors.Is(e, errWithdrawn) || errors.Is(e, messaging.ErrLate))
+}
+
+// leaving returns the function that is called just before a request is written. Making the
+// connection may have taken seconds: if the attempt must no longer be posted, the function returns
+// errWithdrawn. Its last act is the note, which may take seconds too; the client looks at the age
+// of the slot after it (messaging.Message.Until).
+func (p *poster) leaving(a *attempt) func() error {
 	return func() error {
 		if p.withdrawn(a, time.Now()) {
-			late.Store(true)
 			return errWithdrawn
 		}
 		return p.note(a)
 	}
 }
 
-// note writes an attempt into the wire log, if there is one, once.
+// note writes an attempt into the wire log, if there is one.
 func (p *poster) note(a *attempt) error {
-	if p.e.o.Wire == nil || a.entry.Load() > 0 {
+	if p.e.o.Wire == nil {
 		return nil
 	}
 	entry, err := p.e.o.Wire.Note(campaign.Post{Run: a.delivery.Run, Seq: a.delivery.Seq, Attempt: a.nth}, a.segment.claimed.Epoch)
@@ -292,7 +302,21 @@ func (p *poster) note(a *attempt) error {
 	return err
 }
 
+// unnote removes an attempt from the wire log, because nothing of its request was written.
+func (p *poster) unnote(a *attempt) {
+	if entry := a.entry.Load(); entry > 0 && p.e.o.Wire.Unposted(int(entry)-1) {
+		a.entry.Store(0)
+	}
+}
+
 // notPosted is the fact that an attempt was not posted: the delivery is queued again.
 func notPosted(now time.Time) campaign.Result {
 	return campaign.Result{Kind: campaign.ResultDeferred, At: now, NotBefore: now, Code: "held"}
+}
+
+// giveBack records that an attempt was not posted, and why. Its run gets the part of the number
+// back that the attempt would have used.
+func (p *poster) giveBack(a *attempt, why campaign.Result) {
+	p.queue.giveBack(a.segment.run)
+	p.e.rec.record(p.number, a, why)
 }

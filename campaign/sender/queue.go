@@ -23,6 +23,8 @@ type attempt struct {
 	within   time.Time    // the last time at which it may be posted; zero: any time
 	pair     bool         // other runs may send to its recipient over this connection
 	stage    int64        // of the slot in which it was posted (throttle.Slots)
+	until    time.Time    // the last instant for the first byte of its request
+	unsent   atomic.Bool  // it was certainly not sent
 }
 
 // queue has the attempts between the planner and the poster, the oldest first. While the own limit
@@ -36,13 +38,14 @@ type queue struct {
 	attempts []*attempt
 	limited  int                // how many attempts are of runs that had a limit of their own when they were queued
 	refused  map[*run]time.Time // runs that their own limit refuses, until then
+	unposted map[*run]int       // attempts that were taken and not posted, since takeUnposted
 	few      int                // the planner is told when this many attempts of runs without a limit are left
 	most     int                // how many attempts of one run may be queued
 }
 
 // newQueue makes a queue that sends low to the planner.
 func newQueue(low signal) *queue {
-	return &queue{added: newSignal(), low: low, refused: map[*run]time.Time{}}
+	return &queue{added: newSignal(), low: low, refused: map[*run]time.Time{}, unposted: map[*run]int{}}
 }
 
 // push adds attempts at the end.
@@ -216,6 +219,25 @@ func (q *queue) take(now time.Time, own permissions) *attempt {
 		return a
 	}
 	return nil
+}
+
+// giveBack notes that an attempt of the run was taken and not posted.
+func (q *queue) giveBack(r *run) {
+	q.mu.Lock()
+	q.unposted[r]++
+	q.mu.Unlock()
+}
+
+// takeUnposted returns how many attempts of each run were given back since its last call.
+func (q *queue) takeUnposted() map[*run]int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.unposted) == 0 {
+		return nil
+	}
+	all := q.unposted
+	q.unposted = map[*run]int{}
+	return all
 }
 
 // remove takes out every attempt for which match is true, and returns them.

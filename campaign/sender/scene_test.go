@@ -174,6 +174,9 @@ func (s *scene) Send(ctx context.Context, m *messaging.Message) (messaging.Recei
 	return s.client.Send(ctx, m)
 }
 
+// Warm makes a connection if there is none.
+func (s *scene) Warm(ctx context.Context) error { return s.client.Warm(ctx) }
+
 // RoundTrip is the service.
 func (s *scene) RoundTrip(r *http.Request) (*http.Response, error) {
 	body, err := io.ReadAll(r.Body)

@@ -182,7 +182,9 @@ func (f *fairQueue) divide(active []*run, sendable map[*run]int, rate float64) [
 // choose sets, by the shares, how many deliveries of each flow are in the next group. The runs
 // without a rate of their own get n together; a run with one gets at most queue.capacity.
 func (f *fairQueue) choose(flows []*flow, now time.Time, n, most int) {
+	unposted := f.queue.takeUnposted()
 	for _, l := range flows {
+		f.giveBack(l, unposted[l.run])
 		l.tag = max(f.tags[l.run], f.virtual)
 		own := l.run.ownRate()
 		if own > 0 { // the run was not idle while its part of the queue was full
@@ -242,7 +244,8 @@ func (f *fairQueue) askShare(ctx context.Context, l *flow, now time.Time) int {
 	return granted
 }
 
-// giveBack lowers the run's tag by the cost of the deliveries that were chosen and not used.
+// giveBack lowers the run's tag by the cost of the deliveries that were chosen and not posted: a
+// run with a small share would else wait long for its next turn.
 func (f *fairQueue) giveBack(l *flow, unused int) {
 	f.tags[l.run] -= float64(unused) * l.cost()
 }

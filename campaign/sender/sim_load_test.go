@@ -26,6 +26,7 @@ type workload struct {
 	late        int // percent of the poster's wake-ups that are late
 	inFlight    int // posts at once; 0: as many as the sender's default
 	trial       trial
+	stalls      []stall
 	runs        []*campaignRun
 	acts        []act // by instant
 }

@@ -68,6 +68,7 @@ var (
 		"killed before Intend", "killed after Intend", "killed before Record", "killed after Record", "killed before Apply", "killed after Apply",
 		"killed before POST", "killed after POST", "killed before Claim", "killed after Claim", "killed before Recover", "killed after Recover",
 		"killed before Park", "killed after Park", "killed before Resolve", "killed after Resolve", "killed before Sweep", "killed after Sweep",
+		"stood still: wire log", "stood still: connections",
 		"skipped: suppressed", "window closed in the middle", "resent after doubt", "paused for its payload", "held: allowance",
 		"held: template", "hold of a template", "moved",
 	}

@@ -11,6 +11,7 @@ import (
 type witness struct {
 	granted    map[sent][]time.Time // when the transaction of each granted intent began
 	posted     map[sent]int
+	tried      map[sent]int
 	posts      map[string][]time.Time // of a run with a rate, by its template
 	suppressed map[string]time.Time   // by the operator, from then on
 }
@@ -101,6 +102,14 @@ func (s *witness) post(w *world, m posted) (nth int) {
 		w.bad("%s was posted to %s at %s, outside its window", k.template, k.to, now.UTC().Format(time.TimeOnly))
 	}
 	return nth
+}
+
+// tries counts the requests for a message that were begun, posted or not.
+func (s *witness) tries(w *world, k sent) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	s.tried[k]++
+	return s.tried[k]
 }
 
 // shut reports whether the run's window is closed at an instant.

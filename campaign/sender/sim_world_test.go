@@ -202,10 +202,11 @@ func newWorld(t *testing.T, seed uint64, trace io.Writer) *world {
 	w := &world{
 		seed: seed, trace: trace, counts: map[string]int{}, arrivals: map[uint64]uint64{},
 		policy: newPolicy(),
-		seen: witness{granted: map[sent][]time.Time{}, posted: map[sent]int{}, posts: map[string][]time.Time{},
+		seen: witness{granted: map[sent][]time.Time{}, posted: map[sent]int{}, tried: map[sent]int{}, posts: map[string][]time.Time{},
 			suppressed: map[string]time.Time{}},
 	}
 	w.load = w.drawWorkload()
+	w.load.stalls = w.drawStalls()
 	time.Sleep(time.Until(newYear.Add(w.load.begins)))
 	w.started = time.Now()
 	base := "/dev/shm"
@@ -293,7 +294,7 @@ func (w *world) live(ctx context.Context, t *testing.T, nth int, d death) {
 		t.Error(err)
 		return
 	}
-	engine, err := sender.New(g, client, leased{throttle.NewLocal(), w, g}, sender.Options{
+	engine, err := sender.New(g, simDialer{client, g}, leased{throttle.NewLocal(), w, g}, sender.Options{
 		Owner: fmt.Sprintf("process %d", nth), Jitter: w.jitter(nth), Pace: w.load.pace, Tick: w.load.tick, Backoff: backoff,
 		MaxInFlight: w.load.inFlight, Wire: wire, Origin: simOrigin,
 	})

@@ -1,7 +1,7 @@
 package messaging
 
 import (
-	"bytes"
+	"context"
 	"errors"
 	"io"
 	"net"
@@ -12,38 +12,37 @@ import (
 	"testing"
 )
 
-// taker takes what is written to it.
-type taker struct {
+// taken counts the bytes that are written to a connection.
+type taken struct {
 	net.Conn
-	took bytes.Buffer
+	bytes *atomic.Int64
 }
 
-func (c *taker) Write(p []byte) (int, error) { return c.took.Write(p) }
+func (c taken) Write(p []byte) (int, error) { c.bytes.Add(int64(len(p))); return c.Conn.Write(p) }
 
 // The posts of a killed process are known only if the log is written before the socket.
 func TestBeforeComesBeforeTheFirstByte(t *testing.T) {
-	conn, calls := &taker{}, 0
-	w := &wire{Conn: conn}
-	for n := 1; n <= 2; n++ { // two requests on one connection
-		w.arm(func() error {
-			if calls++; conn.took.Len() != (n-1)*len("POST body") {
-				t.Errorf("request %d: %d bytes were written before it, want %d", n, conn.took.Len(), (n-1)*len("POST body"))
-			}
-			return nil
-		})
-		for _, part := range []string{"POST", " body"} {
-			if _, err := w.Write([]byte(part)); err != nil {
-				t.Fatalf("writing: %v, want no error", err)
-			}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, receiptText) }))
+	defer server.Close()
+	var bytes atomic.Int64
+	var dialer net.Dialer
+	c := testClient(t, server.URL, Options{Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := dialer.DialContext(ctx, network, address)
+		return taken{conn, &bytes}, err
+	}})
+	var calls, written int64
+	m := *hello
+	m.Before = func() error {
+		if calls++; bytes.Load() != written {
+			t.Errorf("request %d: %d bytes were written before it, want %d", calls, bytes.Load(), written)
 		}
-		if calls != n {
-			t.Errorf("got %d calls for %d requests, want %d", calls, n, n)
-		}
-		w.state.Store(wireFree) // the answer came
+		return nil
 	}
-	w.arm(nil)
-	if _, err := w.Write([]byte("GET")); err != nil || calls != 2 {
-		t.Errorf("a request without Before: %v, %d calls; want no error, 2", err, calls)
+	for n := int64(1); n <= 2; n++ { // two requests on one connection
+		if _, err := c.Send(t.Context(), &m); err != nil || calls != n {
+			t.Fatalf("request %d: %v and %d calls, want no error and %d", n, err, calls, n)
+		}
+		written = bytes.Load()
 	}
 }
 

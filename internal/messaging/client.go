@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptrace"
 	"net/url"
 	"strings"
 	"sync"
@@ -20,8 +19,7 @@ import (
 // Client calls one service with one key. It is safe for concurrent use.
 type Client struct {
 	transport http.RoundTripper
-	traced    bool // the transport calls the hooks of httptrace
-	wired     bool // each connection of the transport is a wire
+	pool      *pool // of the connections for sends; nil: Options.Transport sends
 	base      url.URL
 	send      *http.Request // copied for each Send; all copies share its URL and header, which are only read
 	key       Secret
@@ -30,8 +28,7 @@ type Client struct {
 	proven    []StatusCode
 	assumed   Assumed
 
-	exchanges sync.Pool // of *exchange
-	buffers   sync.Pool // of *[]byte, for answers
+	buffers sync.Pool // of *[]byte, for answers
 }
 
 // New checks the options and returns a Client. An error names the option.
@@ -71,10 +68,9 @@ func New(o Options) (*Client, error) {
 		assumed:   o.Assumed.withDefaults(),
 	}
 	if c.transport == nil {
-		c.transport, c.wired = tuned(o), true
+		t := tuned(o)
+		c.transport, c.pool = t, newPool(t, base, o.MaxInFlight, o.IdleTimeout)
 	}
-	c.traced = traced(c.transport)
-	c.exchanges.New = func() any { return newExchange() }
 	c.buffers.New = func() any { b := make([]byte, 0, 2048); return &b }
 	c.send = c.request(context.Background(), http.MethodPost, sendPath, "")
 	c.send.Header.Set("Content-Type", "application/json")
@@ -95,9 +91,23 @@ func (c *Client) GoString() string { return c.String() }
 
 // Close closes the idle connections. The Client can still be used.
 func (c *Client) Close() {
+	if c.pool != nil {
+		c.pool.close()
+	}
 	if t, ok := c.transport.(interface{ CloseIdleConnections() }); ok {
 		t.CloseIdleConnections()
 	}
+}
+
+// Warm makes a connection for sends if there is none, so that the next Send need not make it. It
+// blocks for at most Options.Timeout.
+func (c *Client) Warm(ctx context.Context) error {
+	if c.pool == nil {
+		return nil
+	}
+	ctx, cancel := c.within(ctx, c.timeout)
+	defer cancel()
+	return c.pool.warm(ctx)
 }
 
 // request returns a request without a body. Its URL is the base with path and query.
@@ -126,7 +136,8 @@ func posting(text []byte) io.ReadCloser { return io.NopCloser(bytes.NewReader(te
 // Send posts one message once. It returns the receipt of the service, or an *Error that says what
 // the exchange proves and what to do (docs/protocol.md#what-an-answer-proves). It never repeats the
 // request and follows no redirect. It blocks for at most Options.Timeout. If ctx ends before the
-// request is written, the message is proven not sent; after that it is in doubt.
+// request is written, the message is proven not sent; after that it is in doubt. A message that is
+// not written by Message.Until is proven not sent too, and the error wraps ErrLate.
 func (c *Client) Send(ctx context.Context, m *Message) (Receipt, error) {
 	if !e164(m.To) {
 		// Without + the platform puts the sender's own country code in front, and a stranger may get the
@@ -139,23 +150,30 @@ func (c *Client) Send(ctx context.Context, m *Message) (Receipt, error) {
 	}
 	ctx, cancel := c.within(ctx, c.timeout)
 	defer cancel()
-	x := c.exchanges.Get().(*exchange)
-	req := c.send.WithContext(httptrace.WithClientTrace(ctx, &x.trace))
+	req := c.send.WithContext(ctx)
 	req.Body, req.ContentLength = posting(text), int64(len(text))
-	if !c.traced {
+	if c.pool == nil {
 		req.Header = req.Header.Clone() // a foreign transport may change the shared header
 	}
 	if mutant.On("idempotency_key") {
 		req.GetBody = func() (io.ReadCloser, error) { return posting(text), nil }
 	}
-	if c.wired {
-		x.before = m.Before
-	} else if m.Before != nil {
-		if err := m.Before(); err != nil {
+	if err := ctx.Err(); err != nil {
+		return Receipt{}, transportError(ctx, err, false)
+	}
+	var line *conn
+	if c.pool != nil && !mutant.On("idempotency_key") {
+		if line, err = c.pool.take(ctx); err != nil {
 			return Receipt{}, transportError(ctx, err, false)
 		}
 	}
-	resp, failure := c.exchange(ctx, req, x)
+	if err := m.leave(); err != nil {
+		if line != nil {
+			c.pool.put(line) // for the next message
+		}
+		return Receipt{}, transportError(ctx, err, false)
+	}
+	resp, failure := c.exchange(ctx, req, line, m)
 	if failure != nil {
 		return Receipt{}, failure
 	}
@@ -164,6 +182,9 @@ func (c *Client) Send(ctx context.Context, m *Message) (Receipt, error) {
 	a := answer{status: resp.StatusCode, header: resp.Header}
 	a.body, a.err = read(resp, (*buf)[:0], maxAnswer)
 	*buf = a.body
+	if line != nil {
+		c.pool.put(line)
+	}
 	receipt, failure := c.classify(&a)
 	if cap(*buf) <= maxAnswer {
 		c.buffers.Put(buf)
@@ -199,21 +220,25 @@ func (c *Client) within(ctx context.Context, d time.Duration) (context.Context, 
 	return context.WithTimeout(ctx, d)
 }
 
-// exchange makes one round trip and classifies its failure. After an answer it returns x to the
-// pool.
-func (c *Client) exchange(ctx context.Context, req *http.Request, x *exchange) (*http.Response, *Error) {
-	if err := ctx.Err(); err != nil {
-		x.reset()
-		c.exchanges.Put(x)
-		return nil, transportError(ctx, err, false)
-	}
+// exchange makes one round trip of a message, and classifies its failure. Without a line the
+// transport chooses a connection; then only a failed dial proves that nothing was written.
+func (c *Client) exchange(ctx context.Context, req *http.Request, line *conn, m *Message) (*http.Response, *Error) {
 	// RoundTrip instead of http.Client: it follows no redirect, keeps no cookie and copies nothing.
 	span := tracing.Call(req)
-	resp, err := c.transport.RoundTrip(req)
+	way := c.transport
+	if line != nil {
+		line.wire.arm(m.Until)
+		way = line
+	}
+	resp, err := way.RoundTrip(req)
 	if err != nil {
 		span.Answered(0)
 	} else {
 		span.Answered(resp.StatusCode)
+	}
+	if mutant.On("wire_log_after_socket") && m.Before != nil {
+		mutant.Crash("wire_noted")
+		_ = m.Before()
 	}
 	if mutant.On("follow_redirects") && err == nil && resp.StatusCode/100 == 3 {
 		again := req.Clone(ctx)
@@ -223,13 +248,15 @@ func (c *Client) exchange(ctx context.Context, req *http.Request, x *exchange) (
 		resp, err = c.transport.RoundTrip(again)
 	}
 	if err == nil {
-		x.reset()
-		c.exchanges.Put(x)
 		return resp, nil
 	}
-	written := x.written()
-	if !c.traced {
-		written = !dialFailed(err)
+	written := !dialFailed(err)
+	if line != nil {
+		written = !line.wire.bar()
+		if line.wire.wasLate() {
+			err = ErrLate
+		}
+		c.pool.discard(line)
 	}
 	return nil, transportError(ctx, err, written)
 }

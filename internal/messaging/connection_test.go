@@ -8,6 +8,7 @@ import (
 	"net"
 	"sync/atomic"
 	"testing"
+	"time"
 )
 
 // After bar has returned true, a goroutine of the transport that wakes up late cannot write.
@@ -15,21 +16,21 @@ func TestABarredWireStaysSilent(t *testing.T) {
 	near, far := net.Pipe()
 	defer far.Close()
 	w := &wire{Conn: near}
-	w.arm(nil)
+	w.arm(time.Time{})
 	if !w.bar() {
 		t.Fatal("bar() = false of a wire that wrote nothing, want true")
 	}
 	if _, err := w.Write([]byte("POST")); !errors.Is(err, errBarred) {
 		t.Fatalf("a write after bar: %v, want %v", err, errBarred)
 	}
-	w.arm(nil)
+	w.arm(time.Time{})
 	if _, err := w.Write([]byte("POST")); !errors.Is(err, errBarred) {
 		t.Fatalf("a write after arming a barred wire: %v, want %v", err, errBarred)
 	}
 	near2, far2 := net.Pipe()
 	w = &wire{Conn: near2}
 	go io.Copy(io.Discard, far2)
-	w.arm(nil)
+	w.arm(time.Time{})
 	w.Write([]byte("P"))
 	if w.bar() {
 		t.Error("bar() = true of a wire that wrote a byte, want false")
@@ -38,7 +39,7 @@ func TestABarredWireStaysSilent(t *testing.T) {
 	near3, far3 := net.Pipe()
 	far3.Close()
 	w = &wire{Conn: near3}
-	w.arm(nil)
+	w.arm(time.Time{})
 	if _, err := w.Write([]byte("P")); err == nil || !w.bar() {
 		t.Errorf("a peer that had closed: %v, barred = %t; want an error and true", err, w.bar())
 	}
@@ -57,7 +58,7 @@ func (h *halfway) Write(p []byte) (int, error) { return min(h.n, len(p)), io.Err
 func TestAFailedWriteCountsWhatItTook(t *testing.T) {
 	conn := &halfway{n: 3}
 	w := &wire{Conn: conn}
-	w.arm(nil)
+	w.arm(time.Time{})
 	if n, err := w.Write([]byte("POST")); n != 3 || err == nil {
 		t.Fatalf("wrote %d, %v; want 3 and an error", n, err)
 	}
@@ -72,7 +73,7 @@ func TestAFailedWriteCountsWhatItTook(t *testing.T) {
 		t.Errorf("bar() = %t after 3 bytes and none, want %t", got, want)
 	}
 	w = &wire{Conn: conn}
-	w.arm(nil)
+	w.arm(time.Time{})
 	if _, err := w.Write([]byte("POST")); err == nil {
 		t.Fatal("got no error of the write, want one")
 	}

@@ -191,18 +191,16 @@ func TestStampsTellTheirUnitBySize(t *testing.T) {
 // The pace of a number was measured with these values of the transport.
 func TestTheTransportIsTunedForManyShortPosts(t *testing.T) {
 	got := tuned(Options{}.withDefaults())
-	small := tuned(Options{Timeout: time.Second, MaxInFlight: 3, IdleTimeout: time.Minute})
+	small := tuned(Options{Timeout: time.Second, IdleTimeout: time.Minute})
 	for name, c := range map[string]struct{ got, want any }{
-		"in flight":             {got.MaxConnsPerHost, 256},
-		"kept":                  {got.MaxIdleConnsPerHost, 256},
+		"in flight":             {cap(testClient(t, "https://service.example", Options{}).pool.used), 256},
 		"idle":                  {got.IdleConnTimeout, 55 * time.Second},
 		"handshake":             {got.TLSHandshakeTimeout, 5 * time.Second},
 		"TLS":                   {got.TLSClientConfig.MinVersion, uint16(0x0303)},
 		"compression":           {got.DisableCompression, true},
 		"HTTP/1":                {got.Protocols.HTTP1(), true},
 		"HTTP/2":                {got.Protocols.HTTP2(), false},
-		"in flight as asked":    {small.MaxConnsPerHost, 3},
-		"kept as asked":         {small.MaxIdleConnsPerHost, 3},
+		"in flight as asked":    {cap(testClient(t, "https://service.example", Options{MaxInFlight: 3}).pool.used), 3},
 		"idle as asked":         {small.IdleConnTimeout, time.Minute},
 		"handshake in its time": {small.TLSHandshakeTimeout, time.Second},
 		"no proxy":              {got.Proxy == nil, true},

@@ -3,6 +3,9 @@ package messaging
 import (
 	"encoding/json"
 	"slices"
+	"time"
+
+	"campaignd/internal/mutant"
 )
 
 // Message is the body of POST /api/v1/messages (docs/service.md#send-request). Exactly one content
@@ -31,11 +34,26 @@ type Message struct {
 	LocationRequest json.RawMessage `json:"locationRequest,omitempty"`
 	Raw             json.RawMessage `json:"raw,omitempty"`
 
-	// Before, if not nil, is called before the first byte of the request is written. It is called
-	// again if that byte could not be written and the transport takes another connection. A goroutine
-	// of the transport may call it, even after Send has returned a doubt. If it returns an error, the
-	// request is not written.
+	// Before, if not nil, is called once a connection is there, just before the request is written. If
+	// it returns an error, the request is not written.
 	Before func() error `json:"-"`
+	// Until, if not zero, is the last instant at which the first byte of the request may be written.
+	// It is looked at after Before, and once more in the write itself.
+	Until time.Time `json:"-"`
+}
+
+// leave does what comes before the first byte of the request. An error means that it must not be
+// written.
+func (m *Message) leave() error {
+	if m.Before != nil && !mutant.On("wire_log_after_socket") {
+		if err := m.Before(); err != nil {
+			return err
+		}
+	}
+	if late(m.Until) {
+		return ErrLate
+	}
+	return nil
 }
 
 // hasAsset reports whether the message refers to a stored file.

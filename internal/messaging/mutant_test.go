@@ -19,6 +19,7 @@ func TestMutationsAreFound(t *testing.T) {
 		"idempotency_key":       "TestOneSendIsAtMostOneRequestOnReusedConnections",
 		"follow_redirects":      "TestRedirectsAreNeverFollowedAndTheKeyStaysHere",
 		"wire_log_after_socket": "TestBeforeComesBeforeTheFirstByte",
+		"age_unchecked":         "TestALateMessageIsNotSentAndKeepsItsConnection",
 	} {
 		for _, on := range []string{"", mutation} {
 			cmd := exec.Command(os.Args[0], "-test.run=^"+test+"$")

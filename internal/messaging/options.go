@@ -43,7 +43,9 @@ type Options struct {
 	ProvenRefusals []StatusCode
 	// Assumed replaces assumptions where the document of the service shows nothing.
 	Assumed Assumed
-	// Transport replaces the tuned transport, for tests. If it is no *http.Transport, only a failed
+	// Dial makes the connections; default: a net.Dialer with a time-out of 5 s. Tests replace it.
+	Dial dialFunc
+	// Transport replaces the tuned transport and its connections, for tests. With it only a failed
 	// dial proves that nothing was written.
 	Transport http.RoundTripper
 }
@@ -76,18 +78,20 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// tuned returns the transport for sends. It keeps as many connections as there are requests in
-// flight. It uses HTTP/1.1, where each request has a connection for itself, so that it can prove
-// what was written (docs/protocol.md#posting). It uses no compression, and no proxy: the variables
-// of the environment are not read, because a proxy may repeat requests.
+// tuned returns the transport. A pool keeps the connections that it makes for sends, and counts
+// them; the transport keeps those of other calls, which are few. It uses HTTP/1.1, where each
+// request has a connection for itself, so that it can prove what was written
+// (docs/protocol.md#posting). It uses no compression, and no proxy: the variables of the
+// environment are not read, because a proxy may repeat requests.
 func tuned(o Options) *http.Transport {
-	dialer := &net.Dialer{Timeout: min(5*time.Second, o.Timeout), KeepAlive: 15 * time.Second}
+	if o.Dial == nil {
+		dialer := &net.Dialer{Timeout: min(5*time.Second, o.Timeout), KeepAlive: 15 * time.Second}
+		o.Dial = dialer.DialContext
+	}
 	t := &http.Transport{
-		DialContext:         wireDialer(dialer.DialContext),
+		DialContext:         wireDialer(o.Dial),
 		TLSClientConfig:     &tls.Config{MinVersion: tls.VersionTLS12},
 		TLSHandshakeTimeout: min(5*time.Second, o.Timeout),
-		MaxConnsPerHost:     o.MaxInFlight,
-		MaxIdleConnsPerHost: o.MaxInFlight,
 		IdleConnTimeout:     o.IdleTimeout,
 		DisableCompression:  true,
 		Protocols:           new(http.Protocols),

@@ -262,6 +262,20 @@ func (l *Log) Recorded(no int) {
 	l.mu.Unlock()
 }
 
+// Unposted removes the entry of an attempt of which certainly nothing was written, and reports
+// whether it could. If it could not, the log goes on to say that the attempt may have been posted:
+// if the process is killed before the result of the attempt is durable, the attempt is in doubt.
+func (l *Log) Unposted(no int) bool {
+	if no < 0 {
+		return true
+	}
+	if _, err := l.f.WriteAt(free(l.seed, no, no+1), int64(headerSize+no*entrySize)); err != nil {
+		return false
+	}
+	l.Recorded(no)
+	return true
+}
+
 // Close unlocks the folder. The file stays: the next process reads in it what this one had posted.
 // Close of a nil Log does nothing.
 func (l *Log) Close() error {

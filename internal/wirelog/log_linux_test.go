@@ -83,6 +83,33 @@ func TestTheNextOwnerReadsWhatWasPosted(t *testing.T) {
 	}
 }
 
+// An attempt that was noted and then not posted, because its disk had stood still, is not taken for
+// posted by the next owner.
+func TestANoteThatIsTakenBackSaysNotPosted(t *testing.T) {
+	dir := t.TempDir()
+	l := open(t, dir, "a")
+	note(t, l, 5, 1)
+	no := note(t, l, 6, 2)
+	if !l.Unposted(no) {
+		t.Error("the note cannot be taken back, want that it can")
+	}
+	if !l.Unposted(none) {
+		t.Error("an attempt without an entry cannot be taken back, want that it can")
+	}
+	if next := note(t, l, 7, 3); next != no {
+		t.Errorf("the next attempt has the entry %d, want %d again", next, no)
+	}
+	l.Unposted(no)
+	l.Close()
+	if err := l.f.Close(); err == nil || l.Unposted(no) {
+		t.Errorf("a note of a closed log is taken back (%v), want that it is not", err)
+	}
+	want := []campaign.Post{{Run: 7, Seq: 5, Attempt: 1}}
+	if got := posts(open(t, dir, "b")); !reflect.DeepEqual(got, want) {
+		t.Errorf("the next owner reads %+v, want %+v", got, want)
+	}
+}
+
 func TestTheLogGrowsWhenNoResultIsDurable(t *testing.T) {
 	dir := t.TempDir()
 	l := open(t, dir, "a")

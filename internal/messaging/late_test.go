@@ -1,0 +1,190 @@
+package messaging
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// pipes is a server behind pipes: it serves the connections that its dial makes.
+type pipes struct {
+	conns chan net.Conn
+	dials atomic.Int64
+	took  time.Duration // by each dial
+	last  net.Conn      // the server's end of the one that was made last
+}
+
+func (p *pipes) Accept() (net.Conn, error) {
+	c, ok := <-p.conns
+	if !ok {
+		return nil, net.ErrClosed
+	}
+	return c, nil
+}
+
+func (p *pipes) Close() error   { close(p.conns); return nil }
+func (p *pipes) Addr() net.Addr { return &net.UnixAddr{} }
+
+func (p *pipes) dial(context.Context, string, string) (net.Conn, error) {
+	p.dials.Add(1)
+	time.Sleep(p.took)
+	near, far := net.Pipe()
+	p.last = far
+	p.conns <- far
+	return near, nil
+}
+
+// A message that is late when its connection is there, or when its note is written, is not written.
+// The next message uses that connection.
+func TestALateMessageIsNotSentAndKeepsItsConnection(t *testing.T) {
+	for _, stall := range []time.Duration{300 * time.Millisecond, 500 * time.Millisecond, 3 * time.Second} {
+		for _, where := range []string{"dialler", "pool", "note"} {
+			synctest.Test(t, func(t *testing.T) {
+				p := &pipes{conns: make(chan net.Conn)}
+				var requests atomic.Int64
+				answer := time.Duration(0)
+				server := http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					requests.Add(1)
+					time.Sleep(answer)
+					_, _ = io.WriteString(w, receiptText)
+				})}
+				served := make(chan error)
+				go func() { served <- server.Serve(p) }()
+				c, err := New(Options{BaseURL: "http://127.0.0.1", APIKey: NewSecret("key_1"), Dial: p.dial, MaxInFlight: 1})
+				if err != nil {
+					t.Fatal(err)
+				}
+				m := *hello
+				before, first := int64(0), make(chan error, 1)
+				switch where {
+				case "dialler":
+					p.took = stall
+				case "pool":
+					answer, before = stall, 1
+					go func() { _, err := c.Send(t.Context(), hello); first <- err }()
+					synctest.Wait()
+				case "note":
+					m.Before = func() error { time.Sleep(stall); return nil }
+				}
+				m.Until = time.Now().Add(stall - time.Millisecond)
+				_, err = c.Send(t.Context(), &m)
+				var e *Error
+				if !errors.Is(err, ErrLate) || !errors.As(err, &e) || e.Proof != NotSent {
+					t.Errorf("%s stands still for %v: got %v, want %v, not sent", where, stall, err, ErrLate)
+				}
+				if requests.Load() != before {
+					t.Errorf("%s stands still for %v: got %d requests, want %d", where, stall, requests.Load(), before)
+				}
+				m.Before, m.Until = nil, time.Now().Add(time.Millisecond)
+				if _, err := c.Send(t.Context(), &m); err != nil || p.dials.Load() != 1 {
+					t.Errorf("%s stood still for %v: then got %v and %d connections, want no error and 1", where, stall, err, p.dials.Load())
+				}
+				if where == "pool" {
+					if err := <-first; err != nil {
+						t.Errorf("the message in front: got %v, want no error", err)
+					}
+				}
+				c.Close()
+				server.Close()
+				<-served
+			})
+		}
+	}
+}
+
+// On a busy machine the goroutine that writes may get its turn late: the write itself looks once
+// more.
+func TestTheFirstByteIsNotWrittenLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		near, far := net.Pipe()
+		defer far.Close()
+		go io.Copy(io.Discard, far)
+		w := &wire{Conn: near}
+		w.arm(time.Now().Add(time.Millisecond))
+		if _, err := w.Write([]byte("POST")); err != nil {
+			t.Errorf("in time: got %v, want no error", err)
+		}
+		time.Sleep(2 * time.Millisecond)
+		if _, err := w.Write([]byte(" body")); err != nil {
+			t.Errorf("the rest of what was begun in time: got %v, want no error", err)
+		}
+		w.arm(time.Now().Add(time.Millisecond))
+		time.Sleep(2 * time.Millisecond)
+		if n, err := w.Write([]byte("POST")); n != 0 || !errors.Is(err, ErrLate) || !w.bar() || !w.wasLate() {
+			t.Errorf("late: wrote %d, %v, barred %t, late %t; want 0, %v, true and true", n, err, w.bar(), w.wasLate(), ErrLate)
+		}
+		near.Close()
+	})
+}
+
+// A late write ends as late, although the transport tells only of a broken connection.
+func TestALateWriteIsToldAsLate(t *testing.T) {
+	var requests atomic.Int64
+	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		requests.Add(1)
+		_, _ = io.WriteString(w, receiptText)
+	}))
+	defer s.Close()
+	c := testClient(t, s.URL, Options{})
+	c.pool.transport.TLSClientConfig.RootCAs = s.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs
+	if _, err := c.Send(t.Context(), hello); err != nil {
+		t.Fatal(err)
+	}
+	line, err := c.pool.take(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	req := c.send.WithContext(t.Context())
+	req.Body, req.ContentLength = posting([]byte("{}")), 2
+	_, failure := c.exchange(t.Context(), req, line, &Message{Until: time.Now().Add(-time.Millisecond)})
+	if !errors.Is(failure, ErrLate) || failure.Proof != NotSent || requests.Load() != 1 {
+		t.Errorf("got %v and %d requests, want %v, not sent, and 1", failure, requests.Load(), ErrLate)
+	}
+	if _, err := c.Send(t.Context(), hello); err != nil || requests.Load() != 2 {
+		t.Errorf("the next: got %v and %d requests, want no error and 2", err, requests.Load())
+	}
+}
+
+// A connection that its peer has closed, or that was idle for long, is not used again.
+func TestOnlyLiveConnectionsAreUsedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &pipes{conns: make(chan net.Conn, 1)}
+		server := http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, receiptText) })}
+		served := make(chan error)
+		go func() { served <- server.Serve(p) }()
+		c, err := New(Options{BaseURL: "http://127.0.0.1", APIKey: NewSecret("key_1"), Dial: p.dial, IdleTimeout: 10 * time.Second})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, step := range []struct {
+			wait   time.Duration
+			closes bool // the peer
+			dials  int64
+		}{{0, false, 1}, {9 * time.Second, false, 1}, {11 * time.Second, false, 2}, {time.Second, true, 3}} {
+			if step.closes {
+				p.last.Close()
+			}
+			time.Sleep(step.wait)
+			if err := c.Warm(t.Context()); err != nil || p.dials.Load() != step.dials {
+				t.Errorf("step %d, warm: got %v and %d connections, want no error and %d", i, err, p.dials.Load(), step.dials)
+			}
+			if _, err := c.Send(t.Context(), hello); err != nil || p.dials.Load() != step.dials {
+				t.Errorf("step %d: got %v and %d connections, want no error and %d", i, err, p.dials.Load(), step.dials)
+			}
+		}
+		time.Sleep(time.Minute)
+		if n := len(c.pool.idle); n != 0 {
+			t.Errorf("after a minute %d connections are kept, want 0", n)
+		}
+		c.Close()
+		server.Close()
+		<-served
+	})
+}

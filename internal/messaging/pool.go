@@ -1,0 +1,136 @@
+package messaging
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"sync"
+	"time"
+)
+
+// pool keeps the connections for sends. The pool of an http.Transport would not do: there a request
+// that must not be written any more takes its connection with it. Here a request first takes a
+// connection, then looks whether it is still in time, and puts the connection back unused if it is
+// not (docs/protocol.md#posting). A pool is safe for concurrent use.
+type pool struct {
+	transport       *http.Transport
+	scheme, address string
+	idleFor         time.Duration // a connection that was not used for that is closed
+	used            chan struct{} // has an element for each connection that is in use, or being made
+
+	mu    sync.Mutex
+	idle  []*conn     // the one that was used last comes last
+	sweep *time.Timer // closes the first of idle; nil: none is idle
+}
+
+// conn is a connection of a pool.
+type conn struct {
+	*http.ClientConn
+	wire *wire
+	idle time.Time // since when
+}
+
+// newPool makes a pool of up to most connections to the host of base.
+func newPool(t *http.Transport, base *url.URL, most int, idleFor time.Duration) *pool {
+	return &pool{
+		transport: t, scheme: base.Scheme, address: net.JoinHostPort(base.Hostname(), base.Port()), // without a port the scheme's
+		idleFor: idleFor, used: make(chan struct{}, most),
+	}
+}
+
+// take returns a connection for one exchange: an idle one, else a new one. It waits for one while
+// the most are in use. The caller gives it back with put or discard.
+func (p *pool) take(ctx context.Context) (*conn, error) {
+	select {
+	case p.used <- struct{}{}:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if c := p.pop(); c != nil {
+		return c, nil
+	}
+	c := &conn{}
+	cc, err := p.transport.NewClientConn(context.WithValue(ctx, wireKey{}, &c.wire), p.scheme, p.address)
+	if err != nil {
+		<-p.used
+		return nil, err
+	}
+	c.ClientConn = cc
+	return c, nil
+}
+
+// pop removes the idle connection that was used last, unless its peer has closed it.
+func (p *pool) pop() *conn {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for n := len(p.idle) - 1; n >= 0; n-- {
+		c := p.idle[n]
+		p.idle = slices.Delete(p.idle, n, n+1)
+		if c.Err() == nil && time.Since(c.idle) < p.idleFor {
+			return c
+		}
+		c.Close()
+	}
+	return nil
+}
+
+// put gives back a connection that wrote nothing, or whose answer was read to its end. Another
+// exchange can use it.
+func (p *pool) put(c *conn) {
+	if c.Available() == 0 { // the peer closes it, or the end of the answer was not read
+		p.discard(c)
+		return
+	}
+	p.mu.Lock()
+	c.idle = time.Now()
+	p.idle = append(p.idle, c)
+	if p.sweep == nil {
+		p.sweep = time.AfterFunc(p.idleFor, p.expire)
+	}
+	p.mu.Unlock()
+	<-p.used
+}
+
+// discard closes a connection.
+func (p *pool) discard(c *conn) {
+	c.Close()
+	<-p.used
+}
+
+// expire closes the connections that were not used for idleFor.
+func (p *pool) expire() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := time.Now()
+	for len(p.idle) > 0 && now.Sub(p.idle[0].idle) >= p.idleFor {
+		p.idle[0].Close()
+		p.idle = slices.Delete(p.idle, 0, 1)
+	}
+	if p.sweep = nil; len(p.idle) > 0 {
+		p.sweep = time.AfterFunc(p.idleFor-now.Sub(p.idle[0].idle), p.expire)
+	}
+}
+
+// warm makes a connection if none exists.
+func (p *pool) warm(ctx context.Context) error {
+	if len(p.used) > 0 {
+		return nil
+	}
+	c, err := p.take(ctx)
+	if err == nil {
+		p.put(c)
+	}
+	return err
+}
+
+// close closes the idle connections.
+func (p *pool) close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, c := range p.idle {
+		c.Close()
+	}
+	p.idle = nil
+}
