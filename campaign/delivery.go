@@ -105,6 +105,16 @@ var SkipReasons = []SkipReason{
 // Sentence is the reason in words for a person.
 func (r SkipReason) Sentence() string { return skipSentences[r] }
 
+// Correctable reports whether a correction of the row can help: the row's number is then not sent
+// to, unless another row of the list has it.
+func (r SkipReason) Correctable() bool {
+	switch r {
+	case MalformedRow, MissingPhone, InvalidPhone, MissingVariable, InvalidVariable:
+		return true
+	}
+	return false
+}
+
 // Line is a delivery with everything that is known of it, for reports.
 type Line struct {
 	Delivery

@@ -24,6 +24,8 @@ type Job struct {
 	// Rest is how long nobody may do the job again after it failed with an error; nil, or 0 or less:
 	// it may be done again at once.
 	Rest func(error) time.Duration
+	// Waits is called each time await finds that another process does the job; it may be nil.
+	Waits func()
 }
 
 // Do acquires the job, calls do, and releases the job, after a failure when its rest is over. While
@@ -68,17 +70,24 @@ func (j Job) Do(ctx context.Context, do func(context.Context) error) error {
 	return err
 }
 
-// lookAgain is the interval at which await asks for a job that another process has.
-const lookAgain = time.Second
+// lookAgain is the longest interval at which await asks for a job that another process has. The
+// first one is firstLook, and each is twice as long as the one before.
+const (
+	firstLook = 50 * time.Millisecond
+	lookAgain = time.Second
+)
 
 // await is Do, except that it waits while another process has the job.
 func (j Job) await(ctx context.Context, do func(context.Context) error) error {
-	for {
+	for wait := firstLook; ; wait = min(2*wait, lookAgain) {
 		err := j.Do(ctx, do)
 		if !errors.Is(err, ErrTaken) {
 			return err
 		}
-		t := time.NewTimer(lookAgain)
+		if j.Waits != nil {
+			j.Waits()
+		}
+		t := time.NewTimer(wait)
 		select {
 		case <-ctx.Done():
 			t.Stop()

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"campaignd/internal/spelling"
@@ -46,6 +47,10 @@ type Launch struct {
 	// Beside is called when New launches a run although another list of the campaign has an unfinished
 	// run. It gets that run, and the difference of the two lists; it may be nil.
 	Beside func(Run, ListDifference)
+	// Again launches the list also if a run of the campaign had numbers of it, as New does. Unlike
+	// New, it makes no other run of the same bytes. Watched folders may set it
+	// (docs/operations.md#dropped-files).
+	Again bool
 	// Key is the launch key of a scheduled firing, which begins with FiringKey, or of a dropped file,
 	// which begins with DropKey: one run for each. "" otherwise.
 	Key string
@@ -79,10 +84,10 @@ type Launched struct {
 // freezes the list and uploads the header. The campaign and the SHA-256 of the list identify a run.
 // Without New, an unfinished run is resumed, and a run that has ended is returned unchanged.
 //
-// A launch without Key stores nothing and returns an *UnfinishedError in two cases: New is set and
-// the list has an unfinished run, or New is not set and another list of the campaign has one.
-// Without New it returns a *RepeatError if a run that has ended had numbers of the list. Other
-// errors are *PreflightError, *ChangedError, and those of the files, the ledger and the service.
+// A launch that is not of a firing stores nothing and returns an *UnfinishedError or a *RepeatError
+// if an earlier run of the campaign has numbers of the list (sentBefore); with New, an
+// *UnfinishedError if the list itself has an unfinished run. Other errors are *PreflightError,
+// *ChangedError, and those of the files, the ledger and the service.
 //
 // Start may be interrupted anywhere and called again. With an error it returns the run, if it had
 // stored one.
@@ -132,11 +137,6 @@ func (l Launch) Start(ctx context.Context) (Launched, error) {
 		}
 		return l.resume(ctx, def, run, list)
 	}
-	if key == "" {
-		if err := l.others(ctx, def, list, hash); err != nil {
-			return Launched{}, err
-		}
-	}
 	if l.New {
 		key = cmp.Or(newKey, "new "+time.Now().UTC().Format(time.RFC3339Nano))
 	}
@@ -145,12 +145,33 @@ func (l Launch) Start(ctx context.Context) (Launched, error) {
 			return Launched{}, err
 		}
 	}
+	if strings.HasPrefix(key, FiringKey) {
+		return l.create(ctx, def, list, hash, key)
+	}
+	return l.alone(ctx, def.Name, func(ctx context.Context) (Launched, error) {
+		err := l.sentBefore(ctx, def, list, hash)
+		var bad *recipients.FileError
+		if errors.As(err, &bad) { // the preflight says more of a list that cannot be read
+			if _, fault := l.check(ctx, def, list); fault != nil {
+				err = fault
+			}
+		}
+		if err != nil {
+			return Launched{}, err
+		}
+		return l.create(ctx, def, list, hash, key)
+	})
+}
+
+// create makes the run of a launch and imports its list.
+func (l Launch) create(ctx context.Context, def *Definition, list, hash, key string) (Launched, error) {
 	checked, err := l.check(ctx, def, list)
 	if err != nil {
 		return Launched{}, err
 	}
-	run, err = l.Ledger.CreateRun(ctx, Run{
-		Campaign: def.Name, ListHash: hash, ListName: list, Launch: key, Definition: source, Header: checked.Header, Delimiter: checked.delimiter,
+	run, err := l.Ledger.CreateRun(ctx, Run{
+		Campaign: def.Name, ListHash: hash, ListName: list, Launch: key, Definition: l.Source,
+		Header: checked.Header, Delimiter: checked.delimiter,
 		Template: def.Template.Name, Language: def.Template.Language, Marketing: checked.Marketing,
 		Budget: def.Limits.MaxMessages, Wanted: WantRun,
 	})

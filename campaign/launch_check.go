@@ -35,7 +35,7 @@ func CheckLaunch(ctx context.Context, l LaunchLedger, def *Definition, source []
 	} else if !errors.Is(err, ErrNoRun) {
 		return LaunchCheck{}, err
 	}
-	err = launch.others(ctx, def, path, hash)
+	err = launch.sentBefore(ctx, def, path, hash)
 	var unfinished *UnfinishedError
 	var repeat *RepeatError
 	switch {

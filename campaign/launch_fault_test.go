@@ -68,22 +68,24 @@ func (l *taken) AcquireJob(ctx context.Context, name, owner string, d time.Durat
 	return l.Ledger.AcquireJob(ctx, name, owner, d)
 }
 
-// A launch checks every second whether the other importer has finished, and stops waiting when its
-// context ends.
+// A launch checks again and again whether the other importer has finished, in the end every second,
+// and stops waiting when its context ends.
 func TestALaunchWaitsForAnotherImporter(t *testing.T) {
+	const ms = time.Millisecond
+	asked := []time.Duration{0, 50 * ms, 150 * ms, 350 * ms, 750 * ms, 1550 * ms, 2550 * ms, 3550 * ms}
 	for name, c := range map[string]struct {
 		nowait  bool
 		timeout time.Duration
 		asked   []time.Duration
 		want    error
 	}{
-		"until it is done":    {false, time.Minute, []time.Duration{0, time.Second, 2 * time.Second, 3 * time.Second}, nil},
+		"until it is done":    {false, time.Minute, asked[:8], nil},
 		"not at all":          {true, time.Minute, []time.Duration{0}, campaign.ErrTaken},
-		"until it is stopped": {false, 1500 * time.Millisecond, []time.Duration{0, time.Second}, context.DeadlineExceeded},
+		"until it is stopped": {false, 1000 * time.Millisecond, asked[:5], context.DeadlineExceeded},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			launch, run, _ := importing(t, "")
-			l := &taken{Ledger: launch.Ledger.(campaign.Ledger), tries: 3, began: time.Now()}
+			l := &taken{Ledger: launch.Ledger.(campaign.Ledger), tries: 7, began: time.Now()}
 			launch.Ledger, launch.NoWait = l, c.nowait
 			ctx, cancel := context.WithTimeout(t.Context(), c.timeout)
 			defer cancel()

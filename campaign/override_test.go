@@ -17,13 +17,14 @@ limits: {rate: 40, not_after: 48h}
 `
 
 func TestASidecarOverridesListWindowAndLimits(t *testing.T) {
-	merged, err := Override([]byte(overridden), "list.csv.yaml", []byte(`
+	merged, again, err := Override([]byte(overridden), "list.csv.yaml", []byte(`
 recipients: {delimiter: semicolon, columns: {to: mobile}}
 limits: {rate: 10}
 window: {hours: "09:00-18:00", timezone: Africa/Lagos}
+again: true
 `))
-	if err != nil {
-		t.Fatalf("got %v, want no error", err)
+	if err != nil || again == nil || !*again {
+		t.Fatalf("got again %v and %v, want true and no error", again, err)
 	}
 	want := []string{
 		"limits.rate: was 40, is 10",
@@ -47,11 +48,13 @@ func TestASidecarCannotOverrideTheRest(t *testing.T) {
 		{"limits: {rate: fast}", "list.csv.yaml:1"},
 		{"limits: &a {rate: 1}", "anchors and aliases"},
 		{"limits: {rate: -1}", "the campaign with list.csv.yaml"},
+		{"limits: {rate: 1}\nagain: weekly", "list.csv.yaml:2:8: again: want true or false"},
+		{"limits: {again: true}", "list.csv.yaml:1"},
 		{"- 1", "list.csv.yaml:1"},
 		{"", "list.csv.yaml"},
 		{"limits: {rate: 1}\n---\nlimits: {}", "a second document"},
 	} {
-		merged, err := Override([]byte(overridden), "list.csv.yaml", []byte(tt.sidecar))
+		merged, _, err := Override([]byte(overridden), "list.csv.yaml", []byte(tt.sidecar))
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%q: got %s and %v, want an error with %q", tt.sidecar, merged, err, tt.want)
 		}

@@ -33,7 +33,8 @@ type PreflightInput struct {
 	Rate func(connection string) float64
 	// Examples is how many rows are shown for each reason; 0: FewExamples.
 	Examples int
-	// Rejects is called for each row that will not be sent, in the order of the list; it may be nil.
+	// Rejects is called, in the order of the list, for each row that is not sent and that a correction
+	// can help (SkipReason.Correctable), unless another row sends to its number; it may be nil.
 	Rejects func(Reject) error
 	// Progress is called every thousand rows with the rows read so far; it may be nil.
 	Progress func(rows int64)

@@ -118,6 +118,9 @@ func (c *check) rows(ctx context.Context, list *List) error {
 	if err := flush(); err != nil {
 		return err
 	}
+	if err := c.rejects(ctx, &j.seen); err != nil {
+		return err
+	}
 	for country, n := range perCountry {
 		c.p.Countries = append(c.p.Countries, CountryCount{country, n})
 	}
@@ -229,12 +232,38 @@ func (c *check) count(r *pending, where *countries, perCountry map[string]int64)
 		example.To, example.Note, example.Cells = strings.Clone(r.To), strings.Clone(r.Note), nil
 		c.p.Examples = append(c.p.Examples, example)
 	}
-	if c.in.Rejects != nil {
-		if err := c.in.Rejects(reject); err != nil {
+	return nil
+}
+
+// rejects calls Rejects for the rows that a correction can help, except those whose number is in
+// sent. It reads the list a second time, because the row that sends to a number may be a later one.
+func (c *check) rejects(ctx context.Context, sent *recipients.KeySet) (err error) {
+	helps := func(reason SkipReason) bool { return reason.Correctable() && c.p.Skipped[reason] > 0 }
+	if c.in.Rejects == nil || !slices.ContainsFunc(SkipReasons, helps) {
+		return nil
+	}
+	list, err := OpenList(c.in.List, c.d.ListOptions(c.in.List))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, list.Close()) }()
+	j := newJudge(c.d, c.render, 0, c.p.Senders)
+	for {
+		row, err := list.Next()
+		if err != nil { // its end, or the fault that the first reading found
+			return ctx.Err()
+		}
+		d := j.delivery(row)
+		if !d.Skip.Correctable() || sent.Has(d.Key) {
+			continue
+		}
+		if err := c.in.Rejects(Reject{Row: d.Row, Line: row.Line, To: d.To, Reason: d.Skip, Note: d.Note, Cells: d.Cells}); err != nil {
 			return fmt.Errorf("write the rejected rows: %w", err)
 		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
 	}
-	return nil
 }
 
 // WindowCheck says whether a campaign may send at the time of the check.

@@ -175,6 +175,9 @@ func (s *source) keys(pairs []*ast.MappingValueNode, path string, t reflect.Type
 				member = f.Type
 			}
 		}
+		if s.sidecar && at == againKey {
+			member = reflect.TypeFor[bool]()
+		}
 		if member == nil {
 			if s.stored && !decides(at) {
 				continue

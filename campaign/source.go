@@ -28,6 +28,7 @@ type source struct {
 	findings  []placed
 	root      ast.Node // nil for an empty file
 	stored    bool     // the campaign of a run: see ParseStored
+	sidecar   bool     // of a list: it may have againKey
 }
 
 // placed is a finding with its position, for sorting; 0 without a position.

@@ -10,7 +10,7 @@ import (
 	"campaignd/internal/spreadsheet"
 )
 
-// Rejects writes the rows of a list that will not be sent. The result is a list again: its own
+// Rejects writes the rows of a list that a correction can help. The result is a list again: its own
 // columns, then reject_line, reject_reason and reject_note. After correction it can be imported.
 // Every cell goes through spreadsheet.Escape. It has the delimiter of the list, which a spreadsheet
 // of the list's country expects.

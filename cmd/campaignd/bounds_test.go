@@ -28,7 +28,7 @@ func TestCheckListsAThousandBadRows(t *testing.T) {
 	if err := json.Unmarshal([]byte(r.stdout), &found); err != nil || len(found.Examples) != 1000 {
 		t.Errorf("JSON: got %d rows (%v), want 1000", len(found.Examples), err)
 	}
-	text, more := d.want(0, "check", d.path("c.yaml")).stdout, "\nand 2 more: --rejects FILE writes all of them\n"
+	text, more := d.want(0, "check", d.path("c.yaml")).stdout, "\nand 2 more: --rejects FILE writes those that a correction can help\n"
 	if !strings.HasSuffix(text, more) {
 		t.Errorf("a pipe: got an end of %q, want %q", text[max(0, len(text)-200):], more)
 	}

@@ -47,14 +47,15 @@ func (p *program) cmdCheck() *cobra.Command {
 what would become of each row, where the faults are, whether the window is open and how long sending takes. It also says
 whether run would launch a new run or go on with one, and how many numbers an earlier run has too. The exit code is 2 when the
 campaign has a fault or no row can be sent. If only some rows are bad it is 0, or 2 with --strict. Bad rows are listed with line
-and reason: on a terminal the first of each reason; in a file, a pipe or JSON the first thousand; with --rejects all of them.`,
+and reason: on a terminal the first of each reason; in a file, a pipe or JSON the first thousand. --rejects writes all that a
+correction can help into a list, which can be corrected and launched.`,
 		Example: `  campaignd check spring.yaml --recipients list.csv
   campaignd check spring.yaml --recipients list.csv --strict --rejects bad-rows.csv
   campaignd check spring.yaml --recipients list.csv --offline -o json`,
 		Args: oneCampaign,
 	}
 	cmd.Flags().StringVar(&f.list, "recipients", "", "the list (default: recipients.file of the campaign)")
-	cmd.Flags().StringVar(&f.rejects, "rejects", "", "write the rows that would not be sent to this CSV file, with the reason")
+	cmd.Flags().StringVar(&f.rejects, "rejects", "", "write the rows that a correction can help to this CSV file, with the reason")
 	cmd.Flags().BoolVar(&f.strict, "strict", false, "exit 2 when a row of the list is at fault")
 	cmd.Flags().BoolVar(&f.offline, "offline", false, "do not ask the service: check only the files and the ledger")
 	o := addOutput(cmd)
@@ -310,7 +311,7 @@ func (p *program) writePreflight(f *campaign.Preflight, faults bool) error {
 			return err
 		}
 		if left := f.Rows - f.Sendable - int64(len(f.Examples)); left > 0 {
-			fmt.Fprintf(w, "and %d more: --rejects FILE writes all of them\n", left)
+			fmt.Fprintf(w, "and %d more: --rejects FILE writes those that a correction can help\n", left)
 		}
 	}
 	return w.Flush()

@@ -217,7 +217,8 @@ func TestAPreflightIsWrittenForAPerson(t *testing.T) {
 		"  3 invalid_phone: the phone number is not a valid international number\n" +
 		"sending takes about 1m30s at 68.4 messages per second\n" +
 		"countries: C0 20, no country 19, C2 18, C3 17, C4 16, C5 15, C6 14, C7 13, 2 more\n" +
-		"\nROW  REASON         TO    WHERE AND WHY\n3    invalid_phone  0803  line 4\nand 2 more: --rejects FILE writes all of them\n"
+		"\nROW  REASON         TO    WHERE AND WHY\n3    invalid_phone  0803  line 4\n" +
+		"and 2 more: --rejects FILE writes those that a correction can help\n"
 	if got := printed(t, func(p *program) error { return p.writePreflight(f, true) }); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}

@@ -81,9 +81,10 @@ func TestADroppedFileIsSentAndReported(t *testing.T) {
 
 	d.put("again.csv", listOf(40)+"nobody,A,B\n")
 	d.put("bad.csv", "name,order\nA,B\n")
-	d.put("list.csv", listOf(3)) // its name is taken in done/
+	others := func(list, digits string) string { return strings.ReplaceAll(list, "+23480312", digits) }
+	d.put("list.csv", others(listOf(3), "+23480313")) // its name is taken in done/
 	d.put("side.csv.yaml", "recipients: {columns: {to: mobile}}\n")
-	d.put("side.csv", strings.ReplaceAll(listOf(2), "phone", "mobile"))
+	d.put("side.csv", others(strings.ReplaceAll(listOf(2), "phone", "mobile"), "+23480314"))
 	d.put("wrong.csv.yaml", "policies: {approval: false}\n")
 	d.put("wrong.csv", listOf(4))
 	d.eventually("all are taken", func() bool {
@@ -101,6 +102,31 @@ func TestADroppedFileIsSentAndReported(t *testing.T) {
 	stop()
 	wantIn(t, "the table", d.want(0, "drops").stdout, "FILE ", "bad.csv ", " rejected ", " orders-3 ", "done/list-2.csv")
 	wantIn(t, "runs", d.want(0, "runs").stdout, "  side.csv\n")
+}
+
+// An operator who corrects the rejected rows and drops them again, or saves the list again, sends
+// to nobody twice.
+func TestACorrectedOrReSavedDropSendsOnce(t *testing.T) {
+	t.Parallel()
+	d := watching(t)
+	d.write("campaigns/orders.yaml", campaignFile)
+	defer d.serving()()
+	list := listOf(3) + "+2348031200001,Name 1,A-1\n080312,Nia,A-7\n"
+	d.put("list.csv", list)
+	d.eventually("the list is sent", func() bool { return d.read("list.csv", 3) })
+	corrected := strings.Replace(d.text("inbox/done/list.csv.rejected.csv"), "080312,", "+2348031200099,", 1)
+	d.put("corrected.csv", corrected)
+	d.put("re-saved.csv", strings.ReplaceAll(list, "\n", "\r\n"))
+	d.eventually("both are taken", func() bool { return d.drops()["re-saved.csv"].State == "rejected" && d.read("corrected.csv", 1) })
+	wantIn(t, "the list that was saved again", d.text("inbox/rejected/re-saved.csv.report.json"), `"error": "sent_before"`, `"run": "orders-`,
+		`"both": `, "again: true")
+	wantIn(t, "drops", d.drops()["re-saved.csv"].Detail, "of this list: ", "in both", "again: true in its sidecar")
+	if got := d.accepted(); got != 4 {
+		t.Errorf("the sandbox accepted %d messages, want 3 + 1", got)
+	}
+	d.put("weekly.csv.yaml", "again: true\n")
+	d.put("weekly.csv", strings.ReplaceAll(list, "\n", "\r\n"))
+	d.eventually("with again: true it is sent", func() bool { return d.read("weekly.csv", 3) })
 }
 
 // read reports whether the report beside a file in done/ says that so many rows are read.

@@ -50,7 +50,7 @@ func TestTheReadmesWalkWorksAsPrinted(t *testing.T) {
 	script := block(t, readme(t), "```sh\ngo build ./cmd/campaignd\n")
 	// The second walk goes on in the folder of the first, before its sandbox ends.
 	drops := "mkdir campaigns inbox" + block(t, readme(t), "```sh\nmkdir campaigns inbox") +
-		"until test -e inbox/done/spring.csv.report.csv; do sleep 0.1; done\n../campaignd drops; kill %%\n"
+		"until test -e inbox/done/new.csv.report.csv -a -e inbox/rejected/again.csv; do sleep 0.1; done\n../campaignd drops; kill %%\n"
 	script = strings.Replace(script, "# The sandbox ends.\n", drops, 1) + "wait\n"
 	for _, change := range [][2]string{
 		{"until test", "until test"}, {"127.0.0.1:8080", public},
@@ -78,7 +78,8 @@ func TestTheReadmesWalkWorksAsPrinted(t *testing.T) {
 	if err := cmd.Run(); err != nil {
 		t.Fatalf("the walk ended with %v, want exit code 0:\n%s", err, &out)
 	}
-	wantIn(t, "the walk", out.String(), "12 rows, 10 can be sent", "line 12, column \"phone\"", "the sum balances: 12 rows", "spring-sale-2")
+	wantIn(t, "the walk", out.String(), "12 rows, 10 can be sent", "line 12, column \"phone\"", "the sum balances: 12 rows", "spring-sale-2",
+		"had numbers of this list")
 	outcomes, err := os.ReadFile(filepath.Join(folder, "first", "outcomes.csv"))
 	if got := bytes.Count(outcomes, []byte("\n")); err != nil || got != 13 {
 		t.Errorf("outcomes.csv: got %d lines and %v, want 13", got, err)

@@ -104,7 +104,7 @@ func TestCheckListsAScreenfulOnATerminal(t *testing.T) {
 	var file bytes.Buffer
 	code, shown := check(screen, &file)
 	listed := strings.Count(shown, "invalid_phone  0803")
-	more := fmt.Sprintf("and %d more: --rejects FILE writes all of them\n", 60-listed)
+	more := fmt.Sprintf("and %d more: --rejects FILE writes those that a correction can help\n", 60-listed)
 	if code != 0 || listed == 0 || listed > 24 || !strings.HasSuffix(shown, more) || file.Len() != 0 {
 		t.Errorf("check on a terminal: got %d with %d rows and %q, want 0, 1 to 24 rows, and %q at the end of\n%s",
 			code, listed, &file, more, shown)

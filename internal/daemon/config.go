@@ -184,6 +184,10 @@ type Drop struct {
 	Patterns []string `yaml:"patterns" json:"patterns"`
 	// Name of a campaign of the folder campaigns.
 	Campaign string `yaml:"campaign" json:"campaign"`
+	// True, for recurring exports: a list is launched also if an earlier run of the campaign had
+	// numbers of it, and those people get another message. Lists with the bytes of an earlier one are
+	// rejected all the same.
+	Again bool `yaml:"again" json:"again"`
 }
 
 // Notification is one address that is told of events.

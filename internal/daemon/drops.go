@@ -88,7 +88,8 @@ func (d *Daemon) watcher(e *sender.Engine) (*drops.Watcher, error) {
 		if err != nil {
 			return nil, err
 		}
-		o.Rules = append(o.Rules, drops.Rule{Name: r.Bucket, Bucket: b, Prefix: r.Prefix, Patterns: r.Patterns, Campaign: r.Campaign})
+		o.Rules = append(o.Rules, drops.Rule{Name: r.Bucket, Bucket: b, Prefix: r.Prefix, Patterns: r.Patterns,
+			Campaign: r.Campaign, Again: r.Again})
 	}
 	return drops.New(o), nil
 }
@@ -149,8 +150,12 @@ func (l *dropLauncher) launch(ctx context.Context, r drops.Request) (run campaig
 	}
 	file, def, source := found.File, found.Definition, found.Source
 	if r.Sidecar != nil {
-		if source, err = campaign.Override(source, r.SidecarName, r.Sidecar); err != nil {
+		var again *bool
+		if source, again, err = campaign.Override(source, r.SidecarName, r.Sidecar); err != nil {
 			return run, refused("invalid_sidecar", err)
+		}
+		if again != nil {
+			r.Again = *again
 		}
 		if def, err = campaign.ParseDefinition(r.SidecarName, source); err != nil {
 			return run, refused("invalid_sidecar", err)
@@ -161,7 +166,7 @@ func (l *dropLauncher) launch(ctx context.Context, r drops.Request) (run campaig
 		return run, fmt.Errorf("read runs: %w", err)
 	}
 	launch := l.d.launch(file, r.Key)
-	launch.Source, launch.List, launch.Service = source, r.List, l.service
+	launch.Source, launch.List, launch.Service, launch.Again = source, r.List, l.service, r.Again
 	rejects := &rejectsFile{path: r.Rejects}
 	defer func() { err = errors.Join(err, rejects.drop()) }()
 	if err := rejects.create(r.List, def); err != nil {
@@ -182,7 +187,9 @@ func (l *dropLauncher) launch(ctx context.Context, r drops.Request) (run campaig
 		return runs[0], nil
 	}
 	var fault *campaign.PreflightError
-	switch {
+	switch refusal := sentBefore(err); {
+	case refusal != nil:
+		return run, refusal
 	case errors.As(err, &fault) && fault.Preflight.ListAtFault():
 		return run, refused("invalid_list", err)
 	case err != nil:
@@ -190,6 +197,28 @@ func (l *dropLauncher) launch(ctx context.Context, r drops.Request) (run campaig
 	}
 	l.e.Poke()
 	return launched.Run, closed
+}
+
+// sentBefore returns how a list is rejected whose numbers an earlier run of the campaign had, nil
+// for another error. A list that cannot be compared yet, because the other one is being imported,
+// is tried again.
+func sentBefore(err error) error {
+	var unfinished *campaign.UnfinishedError
+	var repeat *campaign.RepeatError
+	out := &drops.Refused{Code: campaign.RefusedRepeat}
+	switch {
+	case errors.As(err, &unfinished) && unfinished.Difference.Interrupted:
+		return fmt.Errorf("%s is being imported; this list is compared with it afterwards", unfinished.Run.ID())
+	case errors.As(err, &unfinished):
+		out.Run, out.Difference, out.Message = unfinished.Run.ID(), unfinished.Difference, unfinished.Reason()
+	case errors.As(err, &repeat):
+		out.Run, out.Difference, out.Message = repeat.Run.ID(), &repeat.Difference, repeat.Reason()
+	default:
+		return nil
+	}
+	out.Message = fmt.Sprintf("%s: %s; drop a list without those numbers, or, to send to all of it, with again: true "+
+		"in its sidecar or in its rule of drops", out.Message, out.Difference)
+	return out
 }
 
 // refused returns the fault of a dropped file with its findings. They name the file without its

@@ -41,9 +41,12 @@ type rejection struct {
 	Error    string             `json:"error"`
 	Message  string             `json:"message"`
 	Findings []campaign.Finding `json:"findings,omitempty"`
-	Campaign string             `json:"campaign"`
-	From     string             `json:"from"`
-	TakenAt  time.Time          `json:"taken_at"`
+	// Run and Difference are those of Refused.
+	Run        string                   `json:"run,omitempty"`
+	Difference *campaign.ListDifference `json:"difference,omitempty"`
+	Campaign   string                   `json:"campaign"`
+	From       string                   `json:"from"`
+	TakenAt    time.Time                `json:"taken_at"`
 }
 
 // mostNames bounds the search for a name that is free.
@@ -197,7 +200,8 @@ func (t *task) reject(ctx context.Context, why *Refused) error {
 	}
 	t.o.Log.Warn("dropped file rejected", "bucket", t.f.Bucket, "file", t.f.Key, "why", why.Message)
 	if err := t.chooseName(ctx, rejectedFolder, reportJSON, rejection{File: t.f.No, Error: why.Code, Message: why.Message,
-		Findings: why.Findings, Campaign: t.f.Campaign, From: t.f.Key, TakenAt: t.f.TakenAt}); err != nil {
+		Findings: why.Findings, Run: why.Run, Difference: why.Difference, Campaign: t.f.Campaign, From: t.f.Key,
+		TakenAt: t.f.TakenAt}); err != nil {
 		return fmt.Errorf("write the results: %w", err)
 	}
 	return t.rejected(ctx)

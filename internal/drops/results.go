@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/recipients"
 	"campaignd/reporting"
 )
 
@@ -119,8 +120,8 @@ func (t *task) put(ctx context.Context, name string, write func(io.Writer) error
 	return t.p.Bucket.Put(ctx, t.f.Place+name, f)
 }
 
-// putRejects writes the rows that are not sent: those that the launch found, with line and remedy,
-// or, if that file was lost with its process, what the ledger has of them.
+// putRejects writes the rows that a correction can help: those that the launch found, with line and
+// remedy, or, if that file was lost with its process, what the ledger has of them.
 func (t *task) putRejects(ctx context.Context, run campaign.Run) error {
 	if f, err := os.Open(t.rejects()); err == nil {
 		return errors.Join(t.p.Bucket.Put(ctx, t.f.Place+rejectedName, f), f.Close())
@@ -130,14 +131,23 @@ func (t *task) putRejects(ctx context.Context, run campaign.Run) error {
 		if err != nil {
 			return err
 		}
+		var sent recipients.KeySet // a row is left out whose number another row has
 		for line, err := range t.o.Ledger.Lines(ctx, run.No) {
 			if err != nil {
 				return err
 			}
 			if line.Status != campaign.Skipped {
-				continue
+				sent.Add(line.Key)
+			}
+		}
+		for line, err := range t.o.Ledger.Lines(ctx, run.No) {
+			if err != nil {
+				return err
 			}
 			reason := campaign.SkipReason(line.Reason)
+			if line.Status != campaign.Skipped || !reason.Correctable() || sent.Has(line.Key) {
+				continue
+			}
 			if err := out.Add(campaign.Reject{Row: line.Row, To: line.To, Reason: reason, Note: reason.Sentence(), Cells: line.Cells}); err != nil {
 				return err
 			}

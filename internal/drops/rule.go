@@ -17,6 +17,8 @@ type Rule struct {
 	// Patterns are those of path.Match for the last part of a key; empty: defaultPatterns.
 	Patterns []string
 	Campaign string
+	// Again launches a list also if an earlier run of the campaign had numbers of it.
+	Again bool
 }
 
 // defaultPatterns are the names of lists where a rule says nothing.

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"campaignd/campaign"
@@ -100,11 +99,11 @@ func (t *task) run(ctx context.Context, list string) error {
 		return err
 	}
 	for _, r := range runs {
-		if r.Launch != t.f.Launch() && r.Parent == 0 && !strings.HasPrefix(r.Launch, campaign.FiringKey) {
+		if r.Launch != t.f.Launch() && r.Parent == 0 {
 			return duplicateOf(r)
 		}
 	}
-	r := Request{Campaign: t.f.Campaign, List: list, Key: t.f.Launch(), Rejects: t.rejects()}
+	r := Request{Campaign: t.f.Campaign, List: list, Key: t.f.Launch(), Again: t.p.Again, Rejects: t.rejects()}
 	if r.Sidecar, err = t.sidecar(ctx); err != nil {
 		return err
 	}

@@ -31,15 +31,21 @@ type Request struct {
 	// none.
 	Sidecar     []byte
 	SidecarName string
-	// Rejects is the path of a file for the rows that will not be sent.
+	// Again is that of the rule. The sidecar may say otherwise.
+	Again bool
+	// Rejects is the path of a file for the rows that a correction can help.
 	Rejects string
 }
 
 // Refused says that a list can have no run, whatever is tried again.
 type Refused struct {
-	Code     string // invalid_list, invalid_sidecar, duplicate
+	Code     string // invalid_list, invalid_sidecar, duplicate, sent_before
 	Message  string
 	Findings []campaign.Finding
+	// Run is the run that has numbers of the list, and Difference how the list differs from its list;
+	// "" and nil for another code than sent_before.
+	Run        string
+	Difference *campaign.ListDifference
 }
 
 // Error implements error.
