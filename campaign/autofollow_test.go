@@ -13,8 +13,9 @@ func TestAFollowUpIsDueOnceAndInsideTheLimits(t *testing.T) {
 	launched := time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
 	ended := launched.Add(2 * time.Hour)
 	day := 24 * time.Hour
-	done := func(no, parent campaign.RunNo, launch string) campaign.Run {
-		return campaign.Run{No: no, Parent: parent, Launch: launch, State: campaign.Finished, CreatedAt: launched, EndedAt: ended}
+	done := func(no, parent campaign.RunNo, launch string) campaign.Run { // a follow-up is younger than its parent
+		return campaign.Run{No: no, Parent: parent, Launch: launch, State: campaign.Finished,
+			CreatedAt: launched.Add(time.Duration(no-1) * time.Hour), EndedAt: ended}
 	}
 	first := done(1, 0, "")
 	for name, c := range map[string]struct {
@@ -45,7 +46,11 @@ func TestAFollowUpIsDueOnceAndInsideTheLimits(t *testing.T) {
 			[]campaign.Run{first, done(2, 1, campaign.AutoFollowUp)}, day, false},
 		"its parent is not known": {"policies: {follow_up: {codes: [131049], max: 2}}", done(2, 1, campaign.AutoFollowUp), nil, day, false},
 		"inside not_after":        {"limits: {not_after: 27h}\npolicies: {follow_up: {codes: [131049]}}", first, nil, day, true},
-		"not_after is over":       {"limits: {not_after: 26h}\npolicies: {follow_up: {codes: [131049]}}", first, nil, day, false},
+		"not_after is over for the first": {"limits: {not_after: 26h30m}\npolicies: {follow_up: {codes: [131049], max: 2}}",
+			done(2, 1, campaign.AutoFollowUp), []campaign.Run{first}, day + 45*time.Minute, false},
+		"not_after is not over for the first": {"limits: {not_after: 27h}\npolicies: {follow_up: {codes: [131049], max: 2}}",
+			done(2, 1, campaign.AutoFollowUp), []campaign.Run{first}, day + 45*time.Minute, true},
+		"not_after is over": {"limits: {not_after: 26h}\npolicies: {follow_up: {codes: [131049]}}", first, nil, day, false},
 	} {
 		runs := map[campaign.RunNo]campaign.Run{c.run.No: c.run}
 		for _, r := range c.others {

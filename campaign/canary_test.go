@@ -25,9 +25,15 @@ func canaryList(n int) string {
 // importCanary imports 6,000 rows with a canary of 100, and stops after stop rows the first time.
 func importCanary(t *testing.T, l campaign.Ledger, stop int64) (run campaign.Run, first map[int64]bool) {
 	t.Helper()
+	return importCanaryOf(t, l, canaryList(6000), stop)
+}
+
+// importCanaryOf is importCanary of a list with 6,000 rows that can be sent.
+func importCanaryOf(t *testing.T, l campaign.Ledger, list string, stop int64) (run campaign.Run, first map[int64]bool) {
+	t.Helper()
 	d := parse(t, strings.Replace(minimal, "[conn_1]", "[conn_1, conn_2]", 1)+
 		"recipients: {validate: none}\npolicies: {canary: {count: 100, max_failed: 0.02, wait: 1s}}\n")
-	path := writeFile(t, "canary.csv", canaryList(6000))
+	path := writeFile(t, "canary.csv", list)
 	run = newRun(t, l, d, path)
 	in := campaign.ImportInput{Ledger: l, Run: run, Definition: d, List: path, Sendable: 6000}
 	if stop > 0 {
@@ -49,7 +55,7 @@ func importCanary(t *testing.T, l campaign.Ledger, stop int64) (run campaign.Run
 	if _, err := campaign.Import(t.Context(), in); err != nil {
 		t.Fatal(err)
 	}
-	if err := l.FinishImport(t.Context(), run.No, 6000, campaign.Ready); err != nil {
+	if err := l.FinishImport(t.Context(), run.No, int64(strings.Count(list, "\n")-1), campaign.Ready); err != nil {
 		t.Fatal(err)
 	}
 	segments, err := l.SegmentStates(t.Context(), run.No)
@@ -59,13 +65,13 @@ func importCanary(t *testing.T, l campaign.Ledger, stop int64) (run campaign.Run
 	of := map[int64]campaign.SegmentState{}
 	for _, s := range segments {
 		of[s.Index] = s
-		if !s.AfterCanary && s.Hi-s.Lo > 50 {
+		if !s.AfterCanary && !s.Closed && s.Hi-s.Lo > 50 {
 			t.Errorf("a segment of the canary has %d rows, want at most 50: half for each connection", s.Hi-s.Lo)
 		}
 	}
 	first = map[int64]bool{}
 	for _, line := range lines(t, l, run.No) {
-		if !of[line.Seq/campaign.SegmentSize].AfterCanary {
+		if !of[line.Seq/campaign.SegmentSize].AfterCanary && line.Status != campaign.Skipped {
 			first[line.Row] = true
 		}
 	}
@@ -106,6 +112,47 @@ func TestACanaryIsChosenFromTheWholeList(t *testing.T) {
 			t.Errorf("%d rows are of the canary of two runs, want few", same)
 		}
 		before = first
+	}
+}
+
+// Rows that are skipped are in segments of their own, and none of them is of the canary.
+func TestSkippedRowsTakeNoPlaceInTheCanary(t *testing.T) {
+	list := canaryList(6000)
+	rows := strings.SplitAfter(list, "\n")
+	again := strings.Join(rows[1:301], "") // 300 duplicates before the import stops
+	list = strings.Join(rows[:1001], "") + again + strings.Join(rows[1001:], "")
+	if _, first := importCanaryOf(t, openLedger(t), list, 4000); len(first) != 100 {
+		t.Errorf("the canary has %d rows after an interrupted import, want 100", len(first))
+	}
+}
+
+// tallied is a ledger with other counts.
+type tallied struct {
+	campaign.Ledger
+	tallies []campaign.Tally
+}
+
+func (l tallied) Tallies(context.Context, campaign.RunNo) ([]campaign.Tally, campaign.Funnel, error) {
+	return l.tallies, campaign.Funnel{}, nil
+}
+
+func TestUnknownIsAFailureOfTheCanary(t *testing.T) {
+	for status, paused := range map[campaign.Status]bool{campaign.Unknown: true, campaign.Failed: true, campaign.Refused: true,
+		campaign.Sent: false, campaign.Read: false, campaign.Skipped: false} {
+		l := openLedger(t)
+		run, _ := importCanary(t, l, 0)
+		counted := tallied{l, []campaign.Tally{{Status: campaign.Queued, N: 5900}, {Status: campaign.Delivered, N: 97}, {Status: status, N: 3}}}
+		policy := &campaign.Canary{Count: 100, MaxFailed: 0.02, Wait: campaign.Duration(time.Millisecond)}
+		var v campaign.CanaryVerdict
+		for end := time.Now().Add(20 * time.Second); v.Sentence == "" && time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+			var err error
+			if v, err = campaign.CheckCanary(t.Context(), counted, run, policy, "a"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if v.Paused != paused || v.Released == paused {
+			t.Errorf("3 of 100 are %s: got %+v, want paused %v", status, v, paused)
+		}
 	}
 }
 

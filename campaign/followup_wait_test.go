@@ -26,6 +26,8 @@ func TestAFollowUpWaitsUntilItMaySend(t *testing.T) {
 	}{
 		"limited an hour ago": {campaign.Line{Status: campaign.Failed, Code: "131049", FailedAt: hour}, false, campaign.ErrNotNow,
 			"1 row failed with 131049 less than 24 hours ago and would fail again; wait until " + hour.Add(24*time.Hour).Format(time.RFC3339)},
+		"accepted two days ago, limited an hour ago": {campaign.Line{Status: campaign.Failed, Code: "131049",
+			AcceptedAt: time.Now().Add(-48 * time.Hour), FailedAt: hour}, false, campaign.ErrNotNow, "1 row failed with 131049"},
 		"limited nearly a day ago": {campaign.Line{Status: campaign.Failed, Code: "131049",
 			FailedAt: time.Now().Add(-24*time.Hour + time.Minute)}, false, campaign.ErrNotNow, "1 row failed with 131049"},
 		"limited a day ago": {campaign.Line{Status: campaign.Failed, Code: "131049",

@@ -149,3 +149,28 @@ func TestAnInterruptedImportIsCheckedAndImportedOnce(t *testing.T) {
 		t.Errorf("imported by %d of 8, with %d calls to the service; want 1 with %d", imported.Load(), got, once)
 	}
 }
+
+// A launch with --new and a key is a run of its own, whatever runs its list has. The same key is
+// the same run.
+func TestANewKeyIsOneRunOfItsOwn(t *testing.T) {
+	l, run, _ := importing(t, "")
+	if _, err := l.Ledger.SetState(t.Context(), run.No, []campaign.State{campaign.Importing}, campaign.Finished, "", ""); err != nil {
+		t.Fatal(err)
+	}
+	l.New = true
+	for _, c := range []struct {
+		key  string
+		want campaign.RunNo
+	}{{"one", run.No + 1}, {"one", run.No + 1}} {
+		l.NewKey = c.key
+		got, err := l.Start(t.Context())
+		if err != nil || got.Run.No != c.want {
+			t.Errorf("key %q: got run %d, %v; want run %d", c.key, got.Run.No, err, c.want)
+		}
+	}
+	l.NewKey = "two"
+	var unfinished *campaign.UnfinishedError
+	if got, err := l.Start(t.Context()); !errors.As(err, &unfinished) {
+		t.Errorf("another key beside an unfinished run: got run %d, %v; want that it is unfinished", got.Run.No, err)
+	}
+}

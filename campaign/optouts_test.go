@@ -91,3 +91,24 @@ func TestManyOptOutsPauseARunOnce(t *testing.T) {
 		t.Errorf("after resume: got %+v, want no second pause", v)
 	}
 }
+
+// Opt-outs from between the launch and the start of a run say nothing of its messages.
+func TestOptOutsCountFromTheStart(t *testing.T) {
+	l := openLedger(t)
+	run, now := thousandSent(t, l), time.Now()
+	run.CreatedAt, run.StartedAt = now.Add(-3*time.Hour), now.Add(-time.Hour)
+	var stops []campaign.Suppression
+	for i := range 100 { // of its recipients before its start, and of others since
+		for n, at := range map[int]time.Time{i: now.Add(-2 * time.Hour), 1_000_000 + i: now} {
+			to := fmt.Sprintf("+234803%07d", n)
+			stops = append(stops, campaign.NewSuppression(recipients.Key(to), to, campaign.ScopeMarketing, "stop", at))
+		}
+	}
+	if _, err := l.Suppress(t.Context(), stops); err != nil {
+		t.Fatal(err)
+	}
+	v, err := campaign.CheckOptOuts(t.Context(), l, run, 0.05, 1000, "a")
+	if err != nil || !v.Counted || v.Paused {
+		t.Errorf("got %+v, %v; want it counted and not paused", v, err)
+	}
+}

@@ -58,14 +58,15 @@ func (w firings) decided(s Scheduled, now time.Time) (d decided) {
 	return d
 }
 
-// Each hour has one firing; nine is one of them.
+// Each hour has one firing; nine is one of them. The launch of the open firing of eight could begin
+// 20 minutes late only, so that no time can be taken for the other.
 func TestEachFiringHasOneOutcome(t *testing.T) {
 	nine := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
 	const eightKey, nineKey = "2026-11-20T08:00:00Z", "2026-11-20T09:00:00Z"
 	busy := []campaign.Run{{No: 3, Campaign: "spring", State: campaign.Running}}
 	open := func(o campaign.FiringOutcome, detail string) []campaign.Firing {
 		at := nine.Add(-time.Hour)
-		return []campaign.Firing{{Campaign: "spring", Key: eightKey, At: at, Since: at, Outcome: o, Detail: detail}}
+		return []campaign.Firing{{Campaign: "spring", Key: eightKey, At: at, Since: at.Add(20 * time.Minute), Outcome: o, Detail: detail}}
 	}
 	const running = "spring-3 is running (`campaignd why spring-3`)"
 	for _, tt := range []struct {
@@ -89,6 +90,19 @@ func TestEachFiringHasOneOutcome(t *testing.T) {
 		{"its launch is tried again", "", firings{after: nine.Add(-time.Hour), open: open(campaign.FiringLaunching, "away")},
 			nine.Add(-30 * time.Minute),
 			decided{Launch: eightKey}},
+		{"its launch is tried again, long after it was due", "", firings{after: nine.Add(-time.Hour), open: open(campaign.FiringLaunching, "away")},
+			nine.Add(-15 * time.Minute),
+			decided{Launch: eightKey}},
+		{"a quarantine before its launch could begin", "", firings{after: nine.Add(-time.Hour), open: open(campaign.FiringLaunching, ""),
+			quarantined: nine.Add(-50 * time.Minute)}, nine.Add(-30 * time.Minute),
+			decided{Launch: eightKey}},
+		{"a quarantine since its launch could begin", "", firings{after: nine.Add(-time.Hour), open: open(campaign.FiringLaunching, ""),
+			quarantined: nine.Add(-35 * time.Minute)}, nine.Add(-30 * time.Minute),
+			decided{Notes: []outcome{{eightKey, campaign.FiringMissed, lostFiring, 0}}}},
+		{"overlap: cancel, while the one before is launched", ", overlap: cancel, grace: 2h",
+			firings{after: nine.Add(-time.Hour), open: open(campaign.FiringLaunching, "")}, nine,
+			decided{Notes: []outcome{{nineKey, campaign.FiringSkipped, "the firing of 2026-11-20T08:00:00Z is being launched", 0}},
+				Launch: eightKey}},
 		{"its launch failed too long", "", firings{after: nine.Add(-time.Hour), open: open(campaign.FiringLaunching, "away")},
 			nine.Add(-time.Second),
 			decided{Notes: []outcome{{eightKey, campaign.FiringFailed, "no launch succeeded within its grace of 30m: away", 0}}}},

@@ -79,6 +79,57 @@ func TestAnEndOfAHoldIsToldWhenItStaysAway(t *testing.T) {
 	})
 }
 
+// Another hold of the same scope says nothing about the end of this one.
+func TestTheEndOfAHoldIsThatOfItsReason(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		o, r := &outbox{}, &receiver{answer: always(200)}
+		other := outboxHold(began, time.Time{})
+		other.Reason = "operator"
+		o.holds = []campaign.Hold{other, outboxHold(began, began.Add(time.Hour))}
+		o.add(campaign.Notification{Destination: "ops", Kind: campaign.NotifyHoldEnded, Subject: "connection conn_1", Reason: "130429",
+			State: campaign.NotificationWaiting})
+		defer running(t, o, r, 1, "ops")()
+		time.Sleep(time.Hour + quietTime + lookAgain)
+		if r.tries() != 1 {
+			t.Errorf("got %d requests, want one: the hold by 130429 has ended, the operator's has not", r.tries())
+		}
+	})
+}
+
+// A run that settles after six days still has its three days of tries.
+func TestThreeDaysCountFromWhenItIsDue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o, r := &outbox{tallies: []campaign.Tally{{Status: campaign.Accepted, N: 1}}}, &receiver{answer: always(500)}
+		o.add(campaign.Notification{Destination: "ops", Kind: campaign.NotifyRunSettled, Run: 7, Campaign: "spring",
+			State: campaign.NotificationWaiting})
+		time.Sleep(6 * 24 * time.Hour)
+		o.tallies = []campaign.Tally{{Status: campaign.Failed, N: 1}}
+		const look = time.Minute
+		defer looking(t, look, o, r, 1, "ops")()
+		time.Sleep(24 * time.Hour)
+		if n := o.get(1); n.State != campaign.NotificationPending || r.tries() < 6 {
+			t.Errorf("a day after it was due: got %s after %d tries, want pending, after 6 or more", n.State, r.tries())
+		}
+	})
+}
+
+// The longer a run has ended, the rarer it is counted, although its events still come.
+func TestAnEndedRunIsCountedByItsAge(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o, r := &outbox{tallies: []campaign.Tally{{Status: campaign.Accepted, N: 1}}}, &receiver{answer: always(200)}
+		o.add(campaign.Notification{Destination: "ops", Kind: campaign.NotifyRunSettled, Run: 7, Campaign: "spring",
+			State: campaign.NotificationWaiting})
+		time.Sleep(10 * time.Hour)
+		o.last = time.Now().Add(-time.Second)
+		defer running(t, o, r, 1, "ops")()
+		time.Sleep(10 * time.Second)
+		if wait := time.Until(o.get(1).NextAt); wait < 50*time.Minute || wait > time.Hour {
+			t.Errorf("10 hours after the end: got the next count in %s, want in an hour", wait)
+		}
+	})
+}
+
 func TestAHoldThatBeganAnewEndsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o, r := &outbox{}, &receiver{answer: always(200)}

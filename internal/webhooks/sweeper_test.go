@@ -158,3 +158,33 @@ func TestTheSeedDecidesWhenASweepComes(t *testing.T) {
 		t.Errorf("two seeds sweep at %v, want other instants for each", one)
 	}
 }
+
+// While the ledger takes no record, nothing says that webhooks were taken: that time is an outage.
+func TestAnOutageOfTheLedgerIsNotListenedTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &memory{}
+		stop := start(t, newIntake(t, m, Options{}))
+		time.Sleep(time.Minute)
+		m.setFail(errors.New("database is locked"))
+		began := time.Now()
+		time.Sleep(time.Minute)
+		m.setFail(nil)
+		ended := time.Now()
+		time.Sleep(time.Minute)
+		stop()
+		before, after := 0, 0
+		for _, s := range m.listened {
+			if s.Since.Before(ended) && s.Until.After(began) && s.Until.Sub(s.Since) > 0 {
+				t.Errorf("got the span %v to %v, want none over the outage from %v to %v", s.Since, s.Until, began, ended)
+			}
+			if s.Until.After(ended) {
+				after++
+			} else {
+				before++
+			}
+		}
+		if before < 5 || after < 5 {
+			t.Errorf("got %d records before the outage and %d after it, want 5 or more of each", before, after)
+		}
+	})
+}
