@@ -184,9 +184,10 @@ cluster: ## kill, pause and restart three replicas, PostgreSQL and Redis, and co
 	$(FAULTS) -run '^TestCluster' ./internal/daemon/harness
 
 .PHONY: rehearse
-rehearse: ## lose a PostgreSQL server in the middle of a run, restore its backup, and send to nobody twice (10 minutes)
+rehearse: ## lose a PostgreSQL server in the middle of a run, restore its backup or promote its standby, send to nobody twice (20 minutes)
 	scripts/rehearse.sh dump
 	scripts/rehearse.sh base
+	scripts/rehearse.sh failover
 
 # OLD is the commit to upgrade from; the test does not go back to it. Without OLD, this commit is
 # the older program, the newer one is built with one more migration, and the test also goes back.

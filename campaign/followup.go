@@ -41,6 +41,10 @@ type FollowUpInput struct {
 	Where []Where
 	// Early includes rows that failed with 131049 less than a day ago.
 	Early bool
+	// NotReplayed includes unknown rows that events of a lost time may prove (LostTime.Asked).
+	NotReplayed bool
+	// Repeats are those of the service; nil means ServiceRepeats.
+	Repeats Repeats
 	// Automatic marks the run as one of policies.follow_up.
 	Automatic bool
 	// Owner names this process in the lease of the parent's follow-ups; "" means its process id.
@@ -65,8 +69,9 @@ var ErrNobody = errors.New("no row is chosen")
 // two follow-up runs of one parent, so asking twice sends to nobody twice. A recipient who has
 // opted out or was suppressed since is skipped in the transaction of the intent, as in any run.
 // StartFollowUp may be interrupted anywhere and called again. While another process makes a
-// follow-up run of the same parent, it waits. Errors: ErrNotNow while the parent may still change
-// or when the follow-up run is cancelled meanwhile, ErrNobody.
+// follow-up run of the same parent, it waits. Errors: ErrNotNow while the parent may still change,
+// while events of a lost time may prove unknown rows, or when the follow-up run is cancelled
+// meanwhile; ErrNobody.
 func StartFollowUp(ctx context.Context, in FollowUpInput) (FollowedUp, error) {
 	p := in.Parent
 	if !p.State.Ended() {
@@ -206,11 +211,13 @@ func (f *followUp) chosen(ctx context.Context, yield func(*Line) error) error {
 // the run.
 func (f *followUp) create(ctx context.Context, def *Definition, now time.Time) error {
 	var rows, early, doubtful int64
-	var until time.Time
+	var until, doubtSince time.Time // doubtSince is the earliest
 	if err := f.chosen(ctx, func(l *Line) error {
 		rows++
 		if l.Status == Unknown {
-			doubtful++
+			if doubtful++; doubtful == 1 || l.DoubtSince.Before(doubtSince) {
+				doubtSince = l.DoubtSince
+			}
 		}
 		if again := l.FailedAt.Add(limitedWait); l.Status == Failed && l.Code == LimitedAgain && now.Before(again) {
 			early++
@@ -224,12 +231,17 @@ func (f *followUp) create(ctx context.Context, def *Definition, now time.Time) e
 	}
 	p := f.in.Parent
 	var windowEnd time.Time // of a doubt window for which a cancelled run did not wait
-	if doubtful > 0 && p.State == Cancelled {
-		listening, err := ReadListening(ctx, f.in.Ledger, nil, now)
+	if doubtful > 0 {
+		listening, err := ReadListening(ctx, f.in.Ledger, f.in.Repeats, now)
 		if err != nil {
 			return err
 		}
-		windowEnd = listening.Ends(p.EndedAt, def.Policies.DoubtWindow.Std())
+		if lost, found := listening.Unreplayed(doubtSince, def.Policies.DoubtWindow.Std()); found && !f.in.NotReplayed {
+			return fmt.Errorf("%w: %s", ErrNotNow, lost.sentence(def.Policies.DoubtWindow.Std()))
+		}
+		if p.State == Cancelled {
+			windowEnd = listening.Ends(p.EndedAt, def.Policies.DoubtWindow.Std())
+		}
 	}
 	switch {
 	case rows == 0 && f.Elsewhere > 0:

@@ -20,6 +20,11 @@ type ListenLedger interface {
 	Listen(ctx context.Context, s Span) error
 	// Listened returns the spans that end after a time, in any order.
 	Listened(ctx context.Context, after time.Time) ([]Span, error)
+	// NoteReplay records that the service was asked at a time to post the events of s again. It counts
+	// for the lost times that s covers.
+	NoteReplay(ctx context.Context, s Span, asked time.Time) error
+	// LostTimes returns the lost times, the newest first.
+	LostTimes(ctx context.Context) ([]LostTime, error)
 }
 
 const (
@@ -69,6 +74,7 @@ type Listening struct {
 	repeats Repeats
 	gap     Span      // the last outage: no process took webhooks; zero: there was none
 	due     time.Time // until when webhooks of the outage may be repeated
+	lost    []LostTime
 }
 
 // NewListening makes a Listening of the spans that a ledger has. The time before the first span is
@@ -110,7 +116,11 @@ func ReadListening(ctx context.Context, l ListenLedger, repeats Repeats, now tim
 	if err != nil {
 		return Listening{}, fmt.Errorf("read when webhooks were taken: %w", err)
 	}
-	return NewListening(spans, repeats, now), nil
+	lost, err := l.LostTimes(ctx)
+	if err != nil {
+		return Listening{}, fmt.Errorf("read the lost times: %w", err)
+	}
+	return NewListening(spans, repeats, now).Without(lost), nil
 }
 
 // outage adds the next outage. If it begins while webhooks of the outage before may still be

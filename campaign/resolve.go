@@ -34,6 +34,9 @@ type Uncertainty struct {
 	// webhooks were not taken all the time since the rows were sent.
 	Late      int64     `json:"late_webhooks,omitzero"`
 	LateUntil time.Time `json:"late_webhooks_until,omitzero"`
+	// NotReplayed is when a lost time began whose events may prove some of these rows and were not
+	// replayed. Such rows are not sent again unless the operator says so.
+	NotReplayed time.Time `json:"not_replayed_since,omitzero"`
 }
 
 // WithoutID lists the reasons of rows that only a follow-up by that very reason sends again.
@@ -45,6 +48,10 @@ func (u Uncertainty) WithoutID() []string {
 // shows them to the operator.
 func ReadUncertainty(ctx context.Context, l ReportLedger, run Run, limit int, listening Listening) (Uncertainty, error) {
 	e := Uncertainty{Run: run.ID(), ByReason: map[string]int64{}, Rows: []Doubtful{}}
+	var window time.Duration
+	if d, err := ParseStored(run.ID(), run.Definition); err == nil {
+		window = d.Policies.DoubtWindow.Std()
+	}
 	for line, err := range l.Lines(ctx, run.No) {
 		if err != nil {
 			return Uncertainty{}, fmt.Errorf("read %s: %w", run.ID(), err)
@@ -62,6 +69,9 @@ func ReadUncertainty(ctx context.Context, l ReportLedger, run Run, limit int, li
 			}
 		default:
 			continue
+		}
+		if lost, found := listening.Unreplayed(line.DoubtSince, window); found {
+			e.NotReplayed = lost.Since
 		}
 		reason := cmp.Or(line.Reason, line.Code)
 		e.ByReason[reason]++

@@ -184,20 +184,38 @@ func (c *claimer) resolve(ctx context.Context, r *run, l campaign.Lease, now tim
 	if err != nil {
 		return err
 	}
-	for _, began := range listening.Over(r.doubtWindow) {
+	for _, over := range listening.Over(r.doubtWindow) {
+		held, began := listening.Split(over, r.doubtWindow)
+		if fenced, err := c.end(ctx, r, l, held, campaign.UncertainHold); fenced || err != nil {
+			return err
+		}
+		if !began.Since.Before(began.Until) {
+			continue
+		}
 		policy, err := c.evident(ctx, r.policy, mayHaveSent(r, l), began)
 		if err != nil {
 			return err
 		}
-		n, err := c.e.ledger.Resolve(ctx, l, began, policy)
-		switch {
-		case errors.Is(err, campaign.ErrFenced):
-			return nil
-		case err != nil:
-			return fmt.Errorf("resolve doubts: %w", err)
-		case n > 0:
-			c.e.o.Log.Info("doubt window is over", "run", r.id, "deliveries", n, "policy", policy)
+		if fenced, err := c.end(ctx, r, l, began, policy); fenced || err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// end ends the doubts that began in a span. It reports true when the segment has another owner.
+func (c *claimer) end(ctx context.Context, r *run, l campaign.Lease, began campaign.Span, policy campaign.OnUncertain) (bool, error) {
+	if !began.Since.Before(began.Until) {
+		return false, nil
+	}
+	n, err := c.e.ledger.Resolve(ctx, l, began, policy)
+	switch {
+	case errors.Is(err, campaign.ErrFenced):
+		return true, nil
+	case err != nil:
+		return false, fmt.Errorf("resolve doubts: %w", err)
+	case n > 0:
+		c.e.o.Log.Info("doubt window is over", "run", r.id, "deliveries", n, "policy", policy)
+	}
+	return false, nil
 }

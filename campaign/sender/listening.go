@@ -16,6 +16,7 @@ type listening struct {
 
 	turn  chan struct{} // full while a goroutine reads the ledger: one at a time does. It guards the rest
 	spans []campaign.Span
+	lost  []campaign.LostTime
 	at    time.Time // of the last reading
 }
 
@@ -43,7 +44,10 @@ func (l *listening) read(ctx context.Context, now time.Time) (campaign.Listening
 		if err != nil {
 			return campaign.Listening{}, fmt.Errorf("read when webhooks were taken: %w", err)
 		}
+		if l.lost, err = l.ledger.LostTimes(ctx); err != nil {
+			return campaign.Listening{}, fmt.Errorf("read the lost times: %w", err)
+		}
 		l.spans, l.at = spans, now
 	}
-	return campaign.NewListening(l.spans, l.o.Repeats, now), nil
+	return campaign.NewListening(l.spans, l.o.Repeats, now).Without(l.lost), nil
 }

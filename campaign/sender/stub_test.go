@@ -37,6 +37,8 @@ func (stubLedger) Listened(context.Context, time.Time) ([]campaign.Span, error) 
 	return []campaign.Span{{Since: time.Unix(0, 0), Until: time.Now()}}, nil
 }
 
+func (stubLedger) LostTimes(context.Context) ([]campaign.LostTime, error) { return nil, nil }
+
 func (stubLedger) FreeBegun(context.Context, []campaign.RunNo) ([]campaign.BegunSegment, error) {
 	return nil, nil
 }

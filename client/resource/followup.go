@@ -9,6 +9,9 @@ type FollowUpRequest struct {
 	Where []string `json:"where"`
 	// Early also takes the rows that failed with 131049 less than 24 hours ago.
 	Early bool `json:"early,omitempty"`
+	// NotReplayed also takes unknown rows that events of a time may prove which the ledger lost and
+	// which was not replayed.
+	NotReplayed bool `json:"not_replayed,omitempty"`
 }
 
 // FollowedUp is a follow-up run.

@@ -13,7 +13,7 @@ import (
 
 func (p *program) cmdFollowUp() *cobra.Command {
 	var where []string
-	var early bool
+	var early, notReplayed bool
 	cmd := &cobra.Command{
 		Use:   "follow-up RUN --where STATUS[=CODE]...",
 		Short: "Start a new run over chosen rows of an ended one",
@@ -31,6 +31,7 @@ accepted_no_id have the message already, and get it a second time.`,
 	}
 	cmd.Flags().StringArrayVar(&where, "where", nil, "status of the rows to send again; may be given several times")
 	cmd.Flags().BoolVar(&early, "early", false, "also rows that failed with 131049 less than 24 hours ago")
+	flagNotReplayed(cmd, &notReplayed)
 	o := addOutput(cmd)
 	p.addServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -43,7 +44,7 @@ accepted_no_id have the message already, and get it a second time.`,
 			}
 		}
 		return p.withOperations(cmd.Context(), toChange, func(d operations) error {
-			f, err := d.FollowUp(cmd.Context(), args[0], resource.FollowUpRequest{Where: where, Early: early})
+			f, err := d.FollowUp(cmd.Context(), args[0], resource.FollowUpRequest{Where: where, Early: early, NotReplayed: notReplayed})
 			if err != nil {
 				return err
 			}
@@ -51,6 +52,12 @@ accepted_no_id have the message already, and get it a second time.`,
 		})
 	}
 	return cmd
+}
+
+// flagNotReplayed adds the flag --not-replayed.
+func flagNotReplayed(cmd *cobra.Command, to *bool) {
+	cmd.Flags().BoolVar(to, "not-replayed", false,
+		"also unknown rows whose events the ledger lost when it went back in time, and were not replayed")
 }
 
 // followUpSentence says what became of a follow-up.

@@ -193,12 +193,13 @@ func (p *program) writeAfterQuarantine(q daemon.Quarantined, lost time.Duration)
 	}
 	if lost > 0 {
 		steps = append(steps,
-			fmt.Sprintf("`campaignd serve --role intake`, and have the service replay its webhooks since %s:\n"+
-				"     they prove what was sent, and bring back opt-outs.", clock(q.Since)),
+			fmt.Sprintf("While `campaignd serve` or `serve --role intake` runs: `campaignd webhooks replay --since %s`.\n"+
+				"     The webhooks prove what was sent, and bring back opt-outs.", q.Since.Format(time.RFC3339)),
 			"Runs launched in the lost time are not in this ledger: do not launch their lists again.")
 	}
 	if paused {
-		steps = append(steps, "`campaignd resume RUN` for each paused run. Rows that no webhook proves end as unknown: `campaignd resolve RUN`.")
+		steps = append(steps, "`campaignd resume RUN` for each paused run. Rows that no webhook proves end as unknown; `campaignd resolve RUN "+
+			"--unknown resend`\n     sends to them once the replayed webhooks have come.")
 	} else {
 		steps = append(steps, "No run was paused: `campaignd run` and `serve` go on.")
 	}

@@ -166,6 +166,17 @@ func TestARestoredLedgerSendsNobodyTwice(t *testing.T) {
 	if accepted := d.accepted(); proven(r) != accepted || r.Totals["unknown"] != rows-accepted {
 		t.Errorf("got totals %v, want %d proven and %d unknown", r.Totals, accepted, rows-accepted)
 	}
+	// The service posted old events again, and nobody has asked it for those of the lost time.
+	since := q.Since.Format(time.RFC3339)
+	wantIn(t, "resend before the replay", d.want(1, "resolve", "latest", "--unknown", "resend").stderr,
+		"events since "+since+" were lost and not replayed: `campaignd webhooks replay --since "+since+"`")
+	stop = d.serving("--role", "intake")
+	d.want(0, "webhooks", "replay", "--since", "3s")
+	d.want(1, "resolve", "latest", "--unknown", "resend")
+	d.want(0, "webhooks", "replay", "--since", since)
+	d.eventually("the lost events have come", func() bool { return d.run("resolve", "latest", "--unknown", "resend").code == 0 })
+	stop()
+	d.serveUntil(func() bool { return d.accepted() == rows })
 	messages := d.messages()
 	if int64(len(messages)) != d.accepted() {
 		t.Errorf("%d recipients got %d messages, want one each", len(messages), d.accepted())
@@ -176,6 +187,31 @@ func TestARestoredLedgerSendsNobodyTwice(t *testing.T) {
 		}
 	}
 	d.want(0, "audit", "latest")
+}
+
+// The operator decides without the events that prove who got the message. The log of actions keeps
+// that.
+func TestSendingWithoutTheReplayIsStated(t *testing.T) {
+	t.Parallel()
+	d := newFixture(t, nil)
+	d.env["CAMPAIGND_SENDING_REPEATS"] = "[100ms]"
+	d.env["CAMPAIGND_NUMBERS"] = "{conn_1: {rate: 40}}"
+	d.write("list.csv", listOf(100))
+	d.write("c.yaml", campaignFile+"policies: {doubt_window: 1s}\n")
+	d.sendUntil(5)
+	d.want(0, "ledger", "quarantine", "--force", "--ahead", "3", "--lost", "2s")
+	d.want(0, "resume", "latest")
+	d.eventually("the run ends", func() bool {
+		d.run("run", d.path("c.yaml"), "--settle", "1s")
+		return d.report("latest").Run.State == "finished"
+	})
+	wantIn(t, "resolve", d.run("resolve", "orders-1").stderr, "have not come again: `campaignd webhooks replay --since 2")
+	for _, again := range [][]string{{"resolve", "orders-1", "--unknown", "resend"}, {"follow-up", "orders-1", "--where", "unknown"},
+		{"follow-up", "orders-1", "--where", "unknown=restored"}} {
+		wantIn(t, strings.Join(again, " "), d.want(1, again...).stderr, "were lost and not replayed", "--not-replayed")
+	}
+	d.want(0, "resolve", "orders-1", "--unknown", "resend", "--not-replayed")
+	wantIn(t, "actions", d.want(0, "actions").stdout, "unknown; not replayed", "quarantine", "lost 2s since 2")
 }
 
 func TestACopiedLedgerIsAcceptedAsItIs(t *testing.T) {

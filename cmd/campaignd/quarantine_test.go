@@ -23,10 +23,11 @@ func TestAQuarantineTellsWhatComesNext(t *testing.T) {
 		rate    = "the rate of b, c is not known and was assumed: set numbers.CONNECTION.rate, or give --ahead\n"
 		retries = ", retries that were due, and what was in flight\n"
 		later   = "If anything was sent later than 1s after the newest record: `campaignd ledger quarantine --force --lost TIME`.\n"
-		since   = "`campaignd serve --role intake`, and have the service replay its webhooks since 2026-11-21 09:00:00 UTC:\n" +
-			"     they prove what was sent, and bring back opt-outs.\n"
+		since   = "While `campaignd serve` or `serve --role intake` runs: `campaignd webhooks replay --since 2026-11-21T09:00:00Z`.\n" +
+			"     The webhooks prove what was sent, and bring back opt-outs.\n"
 		lists  = "Runs launched in the lost time are not in this ledger: do not launch their lists again.\n"
-		resume = "`campaignd resume RUN` for each paused run. Rows that no webhook proves end as unknown: `campaignd resolve RUN`.\n"
+		resume = "`campaignd resume RUN` for each paused run. Rows that no webhook proves end as unknown; `campaignd resolve RUN " +
+			"--unknown resend`\n     sends to them once the replayed webhooks have come.\n"
 	)
 	firing := "the schedule of daily, due " + clock(newest) + ", may have been launched in the lost time: "
 	dry, given, nothing, importing := full, full, full, full

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -15,19 +16,24 @@ import (
 
 func (p *program) cmdResolve() *cobra.Command {
 	var unknown string
+	var notReplayed bool
 	cmd := &cobra.Command{
 		Use:   "resolve RUN [--unknown resend|keep]",
 		Short: "Show the rows that may or may not have been sent, and decide what to do about them",
 		Long: `A row whose answer never came is in doubt. If no webhook proves it before its window is over, it ends as unknown.
 This command prints the evidence. With --unknown resend the unknown rows go into a follow-up run (a recipient who got the
 first message then gets a second one); with --unknown keep they stay as they are. Rows that the service answered with a success
-without an id are not among them: only follow-up --where unknown=accepted_no_id (or =not_the_service) sends those again.`,
+without an id are not among them: only follow-up --where unknown=accepted_no_id (or =not_the_service) sends those again.
+
+After the ledger went back in time, resend waits until the service has posted the lost events again (webhooks replay): they prove
+who got the message. --not-replayed sends without them, and the log of actions keeps that.`,
 		Example: `  campaignd resolve latest
   campaignd resolve spring-sale-3 --unknown resend
   campaignd resolve spring-sale-3 --unknown keep`,
 		Args: oneRun,
 	}
 	cmd.Flags().StringVar(&unknown, "unknown", "", "resend or keep")
+	flagNotReplayed(cmd, &notReplayed)
 	o := addOutput(cmd)
 	p.addServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -42,9 +48,14 @@ without an id are not among them: only follow-up --where unknown=accepted_no_id 
 			if seen.Late > 0 {
 				fmt.Fprintf(p.stderr, "campaignd: %s\n", lateWebhooks(seen))
 			}
+			if !seen.NotReplayed.IsZero() {
+				fmt.Fprintf(p.stderr, "campaignd: events since %s, which prove who got the message, were lost and have not come again: "+
+					"`campaignd webhooks replay --since %[1]s`\n", seen.NotReplayed.UTC().Format(time.RFC3339))
+			}
 			var next *resource.FollowedUp
 			if unknown == "resend" {
-				f, err := d.FollowUp(cmd.Context(), seen.Run, resource.FollowUpRequest{Where: []string{string(campaign.Unknown)}})
+				f, err := d.FollowUp(cmd.Context(), seen.Run, resource.FollowUpRequest{Where: []string{string(campaign.Unknown)},
+					NotReplayed: notReplayed})
 				if err != nil {
 					return err
 				}

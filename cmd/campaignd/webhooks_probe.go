@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"campaignd/campaign"
 	"campaignd/internal/daemon"
 	"campaignd/internal/messaging"
 	"campaignd/internal/spelling"
@@ -105,13 +106,17 @@ by its dashboard or support.`,
 		if !from.Before(to) {
 			return invalid(fmt.Errorf("--since %s is not before --until", since))
 		}
-		return p.withService(func(_ *daemon.Config, c *messaging.Client) error {
+		return p.withService(func(config *daemon.Config, c *messaging.Client) error {
 			n, err := c.ReplayWebhooks(cmd.Context(), from, to)
 			if errors.Is(err, messaging.ErrNotOffered) {
 				return fmt.Errorf("the service offers no replay; ask for it in its dashboard or by its support: %w", err)
 			}
 			if err != nil {
 				return err
+			}
+			if err := daemon.NoteReplay(cmd.Context(), config, campaign.Span{Since: from, Until: to}, p.log(config, true)); err != nil {
+				return fmt.Errorf("the service posts %d deliveries again, but the ledger does not know it, "+
+					"so unknown rows stay refused after a quarantine: %w", n, err)
 			}
 			return p.say(o, map[string]any{"since": from.UTC(), "until": to.UTC(), "deliveries": n},
 				fmt.Sprintf("the service posts %d deliveries again, of %s to %s", n, clock(from), clock(to)))

@@ -69,7 +69,7 @@ func (s *Server) take(w http.ResponseWriter, r *http.Request, dir string) (int, 
 	if err != nil || launched.Ended {
 		return http.StatusOK, launched, err
 	}
-	if err := s.process.Session.Note(s.ctx, requestOf(r.Context()).by, "launch", launched.Run.ID); err != nil {
+	if err := s.process.Session.Note(s.ctx, requestOf(r.Context()).by, "launch", launched.Run.ID, ""); err != nil {
 		s.process.Log.Error("a launch is not in the log of actions", "run", launched.Run.ID, "err", err)
 		launched.Warnings = append(launched.Warnings, "the log of actions has no line of this launch")
 	}

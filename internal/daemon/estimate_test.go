@@ -70,50 +70,55 @@ func TestAQuarantineReachesAsFarAsTheFastestNumber(t *testing.T) {
 	}
 }
 
-// heard is a ledger with the times of its events and the reports of its senders.
-type heard struct {
-	campaign.Ledger
-	events map[campaign.RunNo]time.Time
-	lanes  map[campaign.RunNo][]campaign.LaneReport
-	fault  [2]error // of LastEventAt and Lanes
+// kept is a ledger that went back in time, with the time of its newest record.
+type kept struct {
+	restorable
+	newest time.Time
+	spans  []campaign.Span
+	fault  [2]error // of Newest and Listened
 }
 
-func (h *heard) LastEventAt(_ context.Context, no campaign.RunNo) (time.Time, error) {
-	return h.events[no], h.fault[0]
+func (k *kept) Newest(context.Context) (time.Time, error) { return k.newest, k.fault[0] }
+
+func (k *kept) Listened(context.Context, time.Time) ([]campaign.Span, error) {
+	return k.spans, k.fault[1]
 }
 
-func (h *heard) Lanes(_ context.Context, no campaign.RunNo) ([]campaign.LaneReport, error) {
-	return h.lanes[no], h.fault[1]
-}
+func (k *kept) LostTimes(context.Context) ([]campaign.LostTime, error) { return nil, nil }
 
-func TestTheNewestRecordIsTheLastOfAnyKind(t *testing.T) {
-	at := func(s int) time.Time { return time.Unix(1800000000+int64(s), 0) }
-	for _, tt := range []struct {
-		name string
-		runs []campaign.Run
-		h    heard
-		want time.Time
+// The operator may come long after the ledger went back.
+func TestTheLostTimeIsNotThatOfTheOperator(t *testing.T) {
+	const lost, day = 20 * time.Second, 24 * time.Hour
+	now := time.Now()
+	ago := func(d time.Duration) time.Time { return now.Add(-d) }
+	runs := []campaign.Run{{No: 4, State: campaign.Running, CreatedAt: ago(2 * time.Hour)},
+		{No: 3, State: campaign.Paused, CreatedAt: ago(3 * time.Hour)}, {No: 2, State: campaign.Finished, CreatedAt: ago(5 * time.Hour)}}
+	for name, tt := range map[string]struct {
+		newest time.Time
+		runs   []campaign.Run
+		spans  []campaign.Span
+		want   time.Duration // ago
 	}{
-		{"none", nil, heard{}, time.Time{}},
-		{"a run was created", []campaign.Run{{No: 1, CreatedAt: at(1)}, {No: 2, CreatedAt: at(5)}, {No: 3, CreatedAt: at(4)}},
-			heard{}, at(5)},
-		{"a run was started", []campaign.Run{{No: 1, CreatedAt: at(1), StartedAt: at(6)}}, heard{}, at(6)},
-		{"a run ended", []campaign.Run{{No: 1, CreatedAt: at(1), StartedAt: at(2), EndedAt: at(7)}}, heard{}, at(7)},
-		{"an event came", []campaign.Run{{No: 1, EndedAt: at(7)}}, heard{events: map[campaign.RunNo]time.Time{1: at(8)}}, at(8)},
-		{"a sender reported", []campaign.Run{{No: 1, EndedAt: at(7)}},
-			heard{lanes: map[campaign.RunNo][]campaign.LaneReport{1: {{At: at(9)}, {At: at(3)}}}}, at(9)},
+		"an hour ago":           {ago(time.Hour), runs, nil, time.Hour + replayBefore},
+		"within --lost":         {ago(lost / 2), runs, nil, lost + replayBefore},
+		"a clock that is ahead": {ago(-time.Minute), runs, nil, lost + replayBefore},
+		"no record":             {time.Time{}, runs, nil, 3*time.Hour + replayBefore},
+		"no run either":         {time.Time{}, nil, nil, lost + replayBefore},
+		"webhooks were missed before": {ago(time.Hour), runs, []campaign.Span{{Since: ago(day), Until: ago(2 * time.Hour)}},
+			2*time.Hour + replayBefore},
 	} {
-		got, err := newest(t.Context(), &tt.h, tt.runs)
-		if err != nil || !got.Equal(tt.want) {
-			t.Errorf("%s: newest = %v and %v, want %v", tt.name, got, err, tt.want)
+		q := Quarantined{}
+		err := q.begin(t.Context(), &kept{newest: tt.newest, spans: tt.spans}, tt.runs, lost)
+		if want := ago(tt.want); err != nil || q.Since.Sub(want).Abs() > 5*time.Second || !q.Newest.Equal(tt.newest) {
+			t.Errorf("%s: got %v and %v, want %v", name, q.Since, err, want)
 		}
 	}
 	away := errors.New("away")
 	for i := range 2 {
-		h := &heard{}
-		h.fault[i] = away
-		if _, err := newest(t.Context(), h, []campaign.Run{{No: 1}}); !errors.Is(err, away) {
-			t.Errorf("fault %d: newest = %v, want %v", i, err, away)
+		k := &kept{}
+		k.fault[i] = away
+		if err := new(Quarantined).begin(t.Context(), k, nil, lost); !errors.Is(err, away) {
+			t.Errorf("fault %d: got %v, want %v", i, err, away)
 		}
 	}
 }

@@ -120,7 +120,6 @@ func TestAFaultOfTheLedgerIsReturned(t *testing.T) {
 	}{
 		{"snapshot", 3, func(_ *faulty, d *Daemon) error { _, err := d.snapshot(t.Context(), run.No); return err }},
 		{"waiting", 2, func(_ *faulty, d *Daemon) error { _, err := d.waiting(t.Context(), open); return err }},
-		{"newest", 2, func(l *faulty, _ *Daemon) error { _, err := newest(t.Context(), l, []campaign.Run{run}); return err }},
 		{"count", 2, func(l *faulty, _ *Daemon) error { return (&Quarantined{}).count(t.Context(), l) }},
 		{"due", 6, func(_ *faulty, d *Daemon) error { _, _, err := d.due(t.Context(), all[0], time.Now()); return err }},
 		{"ready", 1, func(_ *faulty, d *Daemon) error { _, err := d.ready(); return err }},

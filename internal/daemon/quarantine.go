@@ -13,6 +13,7 @@ import (
 	"campaignd/internal/ledger"
 	"campaignd/internal/ledger/postgres"
 	"campaignd/internal/ledger/sqlite"
+	"campaignd/internal/operator"
 	"campaignd/internal/wirelog"
 )
 
@@ -25,6 +26,9 @@ type restorable interface {
 	// Quarantine puts in doubt what may have been posted from since on: up to ahead deliveries of
 	// each unfinished segment. It returns their number.
 	Quarantine(ctx context.Context, ahead int64, since time.Time) (int64, error)
+	// Newest returns the time of the newest record that cannot have been written after the ledger
+	// went back in time. Zero: there is none.
+	Newest(ctx context.Context) (time.Time, error)
 	// Rehearse returns the number that Quarantine would return, and changes nothing.
 	Rehearse(ctx context.Context, ahead int64, since time.Time) (int64, error)
 }
@@ -56,10 +60,10 @@ type Quarantined struct {
 	// Done is false for a dry run, and for a ledger that was left as it is.
 	Done   bool `json:"done"`
 	DryRun bool `json:"dry_run,omitempty"`
-	// Newest is the time of the ledger's newest record.
+	// Newest is the time of the newest record that was certainly written before the ledger went back.
+	// Results, events and lanes do not count: processes record them in a promoted standby too.
 	Newest time.Time `json:"newest_record,omitzero"`
-	// Since is the time from which on deliveries may have been posted. The operator has webhooks
-	// replayed from here.
+	// Since is when the lost time began at the earliest. The operator has webhooks replayed from here.
 	Since time.Time `json:"since,omitzero"`
 	// Rate is the highest rate of the connections of unfinished runs, in messages per second.
 	Rate float64 `json:"rate,omitempty"`
@@ -96,8 +100,9 @@ type QuarantinedRun struct {
 
 // Quarantine opens a ledger that went back in time, puts in doubt what may have been posted in the
 // lost time, and pauses its runs (docs/protocol.md#when-the-ledger-goes-back-in-time). It takes the
-// sender's lock of an SQLite ledger and returns campaign.ErrLocked beside a running sender. Rates
-// that the configuration does not have are asked from the service, and assumed if it does not tell.
+// sender's lock of an SQLite ledger and returns campaign.ErrLocked beside a running sender; senders
+// over PostgreSQL stay. Rates that the configuration does not have are asked from the service, and
+// assumed if it does not tell.
 func Quarantine(ctx context.Context, cfg *Config, o QuarantineOptions) (q Quarantined, err error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -113,7 +118,11 @@ func Quarantine(ctx context.Context, cfg *Config, o QuarantineOptions) (q Quaran
 	}
 	q = Quarantined{Ledger: cfg.Masked().Ledger, DryRun: o.DryRun, Runs: []QuarantinedRun{}}
 	wire, err := openWireLog(cfg, l, ownerName(), o.Log)
-	if err != nil {
+	switch {
+	case errors.Is(err, campaign.ErrLocked) && cfg.sharedLedger():
+		// A sender runs in this folder and stays: it has stated what dead processes left there.
+		o.Log.Info("a running process keeps the wire logs of data_dir", "err", err)
+	case err != nil:
 		return q, err
 	}
 	defer func() { err = errors.Join(err, wire.Close()) }()
@@ -129,15 +138,17 @@ func Quarantine(ctx context.Context, cfg *Config, o QuarantineOptions) (q Quaran
 	if err != nil {
 		return q, fmt.Errorf("read runs: %w", err)
 	}
-	if q.Newest, err = newest(ctx, l, runs); err != nil {
+	if err := q.begin(ctx, l, runs, o.Lost); err != nil {
 		return q, err
-	}
-	q.Since = time.Now().Add(-o.Lost).UTC().Truncate(time.Millisecond)
-	if !q.Newest.IsZero() && q.Newest.Before(q.Since) {
-		q.Since = q.Newest // the lost time begins with the newest record, however old it is
 	}
 	if q.Ahead = o.Ahead; q.Ahead < 0 {
 		if err := q.estimate(ctx, cfg, runs, o.Lost, o.Log); err != nil {
+			return q, err
+		}
+	}
+	if !o.DryRun {
+		did := fmt.Sprintf("lost %s since %s, %d ahead", o.Lost, q.Since.Format(time.RFC3339), q.Ahead)
+		if err := (&operator.Session{Ledger: l}).Note(ctx, operator.LocalUser(), "quarantine", "ledger", did); err != nil {
 			return q, err
 		}
 	}
@@ -149,7 +160,11 @@ func Quarantine(ctx context.Context, cfg *Config, o QuarantineOptions) (q Quaran
 	if o.DryRun {
 		q.Doubts, err = l.Rehearse(ctx, q.Ahead, q.Since)
 	} else {
-		q.Doubts, err = l.Quarantine(ctx, q.Ahead, q.Since)
+		lost := q.Since
+		if o.Lost <= 0 && q.Ahead <= 0 {
+			lost = time.Time{} // nothing was
+		}
+		q.Doubts, err = l.Quarantine(ctx, q.Ahead, lost)
 	}
 	if err != nil {
 		return q, err
@@ -181,26 +196,29 @@ func wentBack(ctx context.Context, l restorable, wire *wirelog.Log) error {
 	return nil
 }
 
-// newest returns the time of the ledger's newest record. A sender reports its state every two
-// seconds.
-func newest(ctx context.Context, l campaign.ReportLedger, runs []campaign.Run) (last time.Time, err error) {
-	for _, r := range runs {
-		at, err := l.LastEventAt(ctx, r.No)
-		if err != nil {
-			return last, fmt.Errorf("read the last event of %s: %w", r.ID(), err)
-		}
-		lanes, err := l.Lanes(ctx, r.No)
-		if err != nil {
-			return last, fmt.Errorf("read the lanes of %s: %w", r.ID(), err)
-		}
-		for _, t := range []time.Time{r.CreatedAt, r.StartedAt, r.EndedAt, at} {
-			last = later(last, t)
-		}
-		for _, lane := range lanes {
-			last = later(last, lane.At)
+// begin finds when the lost time began, however late the operator comes: a little before the newest
+// record that cannot be of later. Events that were tried before that, and missed, may have come
+// again in the lost time.
+func (q *Quarantined) begin(ctx context.Context, l restorable, runs []campaign.Run, lost time.Duration) (err error) {
+	if q.Newest, err = l.Newest(ctx); err != nil {
+		return fmt.Errorf("read the newest record: %w", err)
+	}
+	began := q.Newest
+	for _, r := range runs { // newest first; the oldest counts when no record tells more
+		if q.Newest.IsZero() && !r.State.Ended() {
+			began = r.CreatedAt
 		}
 	}
-	return last, nil
+	q.Since = time.Now().Add(-lost)
+	if !began.IsZero() && began.Before(q.Since) {
+		q.Since = began
+	}
+	listening, err := campaign.ReadListening(ctx, l, nil, q.Since)
+	if err != nil {
+		return err
+	}
+	q.Since = listening.Missed().Add(-replayBefore).UTC().Truncate(time.Second)
+	return nil
 }
 
 // askRates is how long the service may take to tell its numbers. After that their rates are

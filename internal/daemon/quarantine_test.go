@@ -58,10 +58,11 @@ func TestASenderContinuesAfterTheQuarantine(t *testing.T) {
 	config.Listen = Listen{Public: "127.0.0.1:0", Admin: "127.0.0.1:0"}
 	config.Numbers = map[string]Number{"conn_1": {Rate: 40}}
 	config.Webhooks.Secrets = []messaging.Secret{messaging.NewSecret(sandbox.DemoSecret)}
+	config.DataDir = t.TempDir() // the quarantine is run where the sender runs, as by kubectl exec
 
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	log := &notes{}
+	began, log := time.Now(), &notes{}
 	d, err := New(ctx, &config, Options{Log: logTo(log), API: withAPI.API})
 	if err != nil {
 		t.Fatal(err)
@@ -107,7 +108,8 @@ func TestASenderContinuesAfterTheQuarantine(t *testing.T) {
 	if err := server.Restore(); err != nil {
 		t.Fatal(err)
 	}
-	const wentBack = "it went back in time"
+	promoted := time.Now()
+	const wentBack, lost = "it went back in time", time.Second
 	until("the sender logs it", func() bool { return len(log.lines(wentBack)) > 0 })
 	sent := accepted()
 	until("readyz names it, and the process stays ready for webhooks", func() bool {
@@ -122,7 +124,7 @@ func TestASenderContinuesAfterTheQuarantine(t *testing.T) {
 		}
 		w, err := campaign.Explain(t.Context(), l, run, campaign.WhyHolds{}, time.Now())
 		return err == nil && strings.Contains(w.Sentence, "held up by the ledger") &&
-			strings.Contains(w.Sentence, "run `campaignd ledger quarantine`") && w.Lanes[0].At.Sub(noticed) > time.Second
+			strings.Contains(w.Sentence, "run `campaignd ledger quarantine`") && w.Lanes[0].At.Sub(noticed) > lost+time.Second
 	})
 	if lines := log.lines(wentBack); len(lines) != 1 {
 		t.Errorf("the log has it %d times, want once:\n%s", len(lines), strings.Join(lines, ""))
@@ -133,9 +135,19 @@ func TestASenderContinuesAfterTheQuarantine(t *testing.T) {
 		t.Errorf("%d messages were sent after the loss was noticed, want at most 40", now-sent)
 	}
 
-	q, err := Quarantine(t.Context(), &config, QuarantineOptions{Lost: time.Second, Ahead: -1})
+	q, err := Quarantine(t.Context(), &config, QuarantineOptions{Lost: lost, Ahead: -1})
 	if err != nil || !q.WentBack || !q.Done || q.Ahead != 35 || q.Doubts == 0 {
 		t.Fatalf("Quarantine = %+v and %v, want it done, 35 ahead, and doubts", q, err)
+	}
+	// The sender has reported its lanes all the time, and results and events came.
+	if !q.Newest.Before(promoted) || q.Newest.Before(began) || !q.Since.Before(q.Newest) {
+		t.Errorf("the newest record is of %v and the lost time began at %v, want the first between %v and %v, and the second before it",
+			q.Newest, q.Since, began, promoted)
+	}
+	actions, err := l.Actions(t.Context(), campaign.ActionFilter{Limit: 1})
+	if err != nil || len(actions) != 1 || actions[0].What != "quarantine" || !strings.Contains(actions[0].Detail, "lost 1s since 2") ||
+		!strings.Contains(actions[0].By, "@") {
+		t.Errorf("the last action: got %+v and %v, want the quarantine, with its lost time and user", actions, err)
 	}
 	if len(q.Runs) != 1 || q.Runs[0].Reason != campaign.PausedByLedger {
 		t.Fatalf("quarantined runs = %+v, want one, paused by the ledger", q.Runs)

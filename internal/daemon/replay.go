@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"time"
 
 	"campaignd/campaign"
@@ -51,6 +52,7 @@ func (d *Daemon) askReplay(ctx context.Context, outage time.Time) {
 		deliveries, err := d.client.ReplayWebhooks(ctx, since, until)
 		switch {
 		case err == nil:
+			d.noteReplay(ctx, campaign.Span{Since: since, Until: until})
 			d.log.Info("no webhooks were taken for a while: the service posts them again", "since", since, "until", until,
 				"deliveries", deliveries)
 			return
@@ -69,4 +71,23 @@ func (d *Daemon) askReplay(ctx context.Context, outage time.Time) {
 		case <-time.After(replayWaits[n]):
 		}
 	}
+}
+
+// noteReplay tells the ledger what the service posts again.
+func (d *Daemon) noteReplay(ctx context.Context, s campaign.Span) {
+	if err := d.ledger.NoteReplay(ctx, s, time.Now()); err != nil {
+		d.log.Warn("the ledger does not know that events are replayed: ask again before unknown rows are sent again", "err", err)
+	}
+}
+
+// NoteReplay tells the ledger, if there is one, that the service posts the events of s again.
+func NoteReplay(ctx context.Context, cfg *Config, s campaign.Span, log *slog.Logger) (err error) {
+	if cfg.NoLedger() {
+		return nil
+	}
+	l, err := OpenLedger(ctx, cfg, false, log)
+	if err != nil {
+		return err
+	}
+	return errors.Join(l.NoteReplay(ctx, s, time.Now()), l.Close())
 }

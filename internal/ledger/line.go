@@ -113,3 +113,10 @@ func ScanSpan(scan func(...any) error) (campaign.Span, error) {
 	err := scan(&since, &until)
 	return campaign.Span{Since: TimeOf(since), Until: TimeOf(until)}, err
 }
+
+// ScanLostTime reads at, since and asked.
+func ScanLostTime(scan func(...any) error) (campaign.LostTime, error) {
+	var at, since, asked int64
+	err := scan(&at, &since, &asked)
+	return campaign.LostTime{At: TimeOf(at), Since: TimeOf(since), Asked: TimeOf(asked)}, err
+}

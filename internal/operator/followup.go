@@ -27,10 +27,15 @@ func (d *Session) FollowUp(ctx context.Context, id string, r resource.FollowUpRe
 	if err != nil {
 		return resource.FollowedUp{}, err
 	}
-	if err := d.note(ctx, "follow-up", parent.ID(), strings.Join(r.Where, ", ")); err != nil {
+	detail := strings.Join(r.Where, ", ")
+	if r.NotReplayed {
+		detail += "; not replayed"
+	}
+	if err := d.note(ctx, "follow-up", parent.ID(), detail); err != nil {
 		return resource.FollowedUp{}, err
 	}
-	f, err := campaign.StartFollowUp(ctx, campaign.FollowUpInput{Ledger: d.Ledger, Parent: parent, Where: choice, Early: r.Early})
+	f, err := campaign.StartFollowUp(ctx, campaign.FollowUpInput{Ledger: d.Ledger, Parent: parent, Where: choice, Early: r.Early,
+		NotReplayed: r.NotReplayed, Repeats: d.Repeats})
 	return resource.FollowedUpOf(f), err
 }
 

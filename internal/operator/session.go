@@ -79,10 +79,10 @@ func (d *Session) note(ctx context.Context, what, on, detail string) error {
 
 // Note writes an action of the operator by into the log. A launch is noted after it was done,
 // because its run has no number before.
-func (d *Session) Note(ctx context.Context, by, what, on string) error {
+func (d *Session) Note(ctx context.Context, by, what, on, detail string) error {
 	other := *d
 	other.By = by
-	return other.note(ctx, what, on, "")
+	return other.note(ctx, what, on, detail)
 }
 
 // random returns n random bytes in hex.

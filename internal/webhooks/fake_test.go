@@ -71,6 +71,10 @@ func (m *memory) Listened(context.Context, time.Time) ([]campaign.Span, error) {
 	return slices.Clone(m.listened), nil
 }
 
+func (*memory) NoteReplay(context.Context, campaign.Span, time.Time) error { return nil }
+
+func (*memory) LostTimes(context.Context) ([]campaign.LostTime, error) { return nil, nil }
+
 // swepts returns the number of sweeps.
 func (m *memory) swepts() int {
 	m.mu.Lock()

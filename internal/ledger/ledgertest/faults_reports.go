@@ -17,6 +17,14 @@ var reportFaults = []faultyMethod{
 			return f.l.ReportLanes(ctx, owner, []campaign.LaneReport{{Run: 1, Connection: "conn_2", At: at(1)}})
 		}
 	}},
+	{"LostTimes", func(f *fixture, _ Faults) func(context.Context) error {
+		return func(ctx context.Context) error { _, err := f.l.LostTimes(ctx); return err }
+	}},
+	{"NoteReplay", func(f *fixture, _ Faults) func(context.Context) error {
+		return func(ctx context.Context) error {
+			return f.l.NoteReplay(ctx, campaign.Span{Since: at(0), Until: at(1)}, at(2))
+		}
+	}},
 	{"Tallies", func(f *fixture, _ Faults) func(context.Context) error {
 		r, _ := f.retried()
 		return func(ctx context.Context) error { _, _, err := f.l.Tallies(ctx, r.No); return err }

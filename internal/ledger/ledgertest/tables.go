@@ -16,6 +16,7 @@ type Restorable interface {
 	Restored(ctx context.Context) error
 	Quarantine(ctx context.Context, ahead int64, since time.Time) (int64, error)
 	Rehearse(ctx context.Context, ahead int64, since time.Time) (int64, error)
+	Newest(ctx context.Context) (time.Time, error)
 }
 
 // Tables is a ledger, opened as sender, whose tables a test reads and changes.
@@ -49,6 +50,8 @@ var tablePromises = []struct {
 	{"QuarantineEndsWhatWireLogsProve", quarantineEndsWhatWireLogsProve, true},
 	{"QuarantineDoubtsWhatMayHaveBeenPosted", quarantineDoubtsWhatMayHaveBeenPosted, false},
 	{"QuarantinePausesWhatCouldSend", quarantinePausesWhatCouldSend, false},
+	{"TheLostTimeBeginsAtAReportOfASender", theLostTimeBeginsAtAReportOfASender, true},
+	{"AReplayCountsForTheLostTimeThatItCovers", aReplayCountsForTheLostTimeThatItCovers, true},
 	{"QuarantineKeepsTheConnectionOfAnEvent", quarantineKeepsTheConnectionOfAnEvent, false},
 	{"QuarantineKnowsThatSegmentsMove", quarantineKnowsThatSegmentsMove, false},
 	{"QuarantineCountsAgainstTheBudgetAndNotBeyondIt", quarantineCountsAgainstTheBudgetAndNotBeyondIt, false},

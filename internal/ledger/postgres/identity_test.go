@@ -88,6 +88,12 @@ func TestAClaimNoticesAPromotedStandby(t *testing.T) {
 	if err := l.read(t.Context(), l.sender, promote); err != nil {
 		t.Fatalf("promoting: %v; want no error", err)
 	}
+	if err := l.ReportLanes(t.Context(), "held up", nil); err != nil {
+		t.Fatal(err)
+	}
+	if at, err := l.Newest(t.Context()); err != nil || !at.IsZero() {
+		t.Errorf("a report to the promoted standby: the newest record is of %v, %v; want none", at, err)
+	}
 	c := campaign.Claim{Owner: "test", Connection: "conn_1", Runs: []campaign.RunNo{r.No}, Max: 1, Lease: time.Hour}
 	for _, when := range []string{"at first", "again"} {
 		ls, err := l.Claim(t.Context(), c)
@@ -100,6 +106,13 @@ func TestAClaimNoticesAPromotedStandby(t *testing.T) {
 	}
 	if ls, err := l.Claim(t.Context(), c); err != nil || len(ls) != 1 {
 		t.Errorf("claimed where it was: %v, %v; want one lease and no error", ls, err)
+	}
+	if err := l.ReportLanes(t.Context(), "test", nil); err != nil {
+		t.Fatal(err)
+	}
+	alive := time.Now().Add(-time.Minute)
+	if at, err := l.Newest(t.Context()); err != nil || at.Before(alive) {
+		t.Errorf("a report where it was: the newest record is of %v, %v; want one of now", at, err)
 	}
 }
 

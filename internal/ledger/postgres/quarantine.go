@@ -51,16 +51,22 @@ func (l *Ledger) quarantine(ctx context.Context, ahead int64, since time.Time, r
 	err = l.retry(ctx, l.reports, func() error {
 		err := l.transact(ctx, l.reports, sqlBegin, "", false, func(t *tx) (err error) {
 			n = 0
+			now := ledger.Millis(time.Now())
 			if err := t.do(rowOf([]any{&here.system, &here.timeline}, sqlServer)); err != nil {
 				return err
 			}
 			if ahead > 0 {
-				if n, err = t.quarantine(ahead, ledger.Millis(since), ledger.Millis(time.Now())); err != nil {
+				if n, err = t.quarantine(ahead, ledger.Millis(since), now); err != nil {
 					return err
 				}
 			}
 			if rehearse {
 				return ledger.ErrRehearsed
+			}
+			if !since.IsZero() {
+				if err := t.do(stmt(nil, sqlInsertLost, now, ledger.Millis(since))); err != nil {
+					return err
+				}
 			}
 			return t.do(stmt(nil, sqlForgetSegments), stmt(nil, sqlForgetDoubts), stmt(nil, sqlSetIdentity, here.system, here.timeline))
 		})

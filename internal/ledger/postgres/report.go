@@ -132,7 +132,8 @@ func (l *Ledger) ReportLanes(ctx context.Context, owner string, lanes []campaign
 	owner = plainText(owner)
 	return l.change(ctx, l.sender, "", func(t *tx) error {
 		t.last(stmt(nil, sqlDeleteLanes, owner, campaign.LaneMissed.Milliseconds()),
-			stmt(nil, sqlInsertLanes, owner, runs, connections, limits, details, rates, wants, ats, untils))
+			stmt(nil, sqlInsertLanes, owner, runs, connections, limits, details, rates, wants, ats, untils),
+			stmt(nil, sqlAlive, campaign.ListenEvery.Milliseconds()))
 		return nil
 	})
 }

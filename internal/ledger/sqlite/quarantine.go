@@ -25,10 +25,11 @@ func (l *Ledger) Restored(context.Context) error {
 //     Each may have been posted in the lost time, which began at since. They count against the
 //     budget;
 //   - pauses every run that could send, with the reason ledger, and lets an import end in a pause;
+//   - records the lost time, whose events are to be replayed (campaign.LostTime);
 //   - ends every lease, and accepts the ledger as the one to go on from.
 //
 // It returns how many deliveries it put in doubt. An ahead of 0 says that nothing was posted: the
-// ledger is accepted as it is, with no doubt and no pause.
+// ledger is accepted with no doubt and no pause. A zero since says that nothing was lost.
 func (l *Ledger) Quarantine(ctx context.Context, ahead int64, since time.Time) (int64, error) {
 	return l.quarantine(ctx, ahead, since, false)
 }
@@ -44,13 +45,19 @@ func (l *Ledger) quarantine(ctx context.Context, ahead int64, since time.Time, r
 	var s stamp
 	err = l.write(ctx, urgent, func(t *tx) (err error) {
 		n = 0
+		now := ledger.Millis(time.Now())
 		if ahead > 0 {
-			if n, err = t.quarantine(ahead, ledger.Millis(since), ledger.Millis(time.Now())); err != nil {
+			if n, err = t.quarantine(ahead, ledger.Millis(since), now); err != nil {
 				return err
 			}
 		}
 		if rehearse {
 			return ledger.ErrRehearsed
+		}
+		if !since.IsZero() {
+			if _, err := t.exec(sqlInsertLost, now, ledger.Millis(since)); err != nil {
+				return err
+			}
 		}
 		for _, forget := range []string{sqlForgetSegments, sqlForgetDoubts} {
 			if _, err := t.exec(forget); err != nil {

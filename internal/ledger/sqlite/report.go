@@ -132,7 +132,8 @@ func (l *Ledger) ReportLanes(ctx context.Context, owner string, lanes []campaign
 				return err
 			}
 		}
-		return nil
+		_, err := t.exec(sqlAlive, ledger.Millis(time.Now()), campaign.ListenEvery.Milliseconds())
+		return err
 	}})
 }
 

@@ -1,0 +1,90 @@
+package campaign
+
+import (
+	"fmt"
+	"time"
+)
+
+// LostTime is a time of which the ledger lacks what was written, because it went back in time and
+// was quarantined (docs/protocol.md#when-the-ledger-goes-back-in-time). Events that were answered
+// 2xx in that time are not in the ledger until the service has posted them again.
+type LostTime struct {
+	At    time.Time // of the quarantine
+	Since time.Time // nothing older was lost
+	// Asked is when the service was asked last to post all events of the lost time again. Zero: it was
+	// not.
+	Asked time.Time
+}
+
+// Without returns l with the lost times of the ledger.
+func (l Listening) Without(lost []LostTime) Listening {
+	l.lost = lost
+	return l
+}
+
+// Unreplayed returns the newest lost time whose events may still be missing, which could prove a
+// doubt that began at since. window is the doubt window of its run.
+func (l Listening) Unreplayed(since time.Time, window time.Duration) (lost LostTime, found bool) {
+	for _, lost := range l.lost {
+		if !since.After(lost.At) && !l.arrived(lost.Asked, window) {
+			return lost, true
+		}
+	}
+	return LostTime{}, false
+}
+
+// arrived reports whether the events that the service was asked for have come: webhooks were taken
+// for a doubt window since then, and none may be repeated any more. Spans are kept for ListenKept.
+func (l Listening) arrived(asked time.Time, window time.Duration) bool {
+	if asked.IsZero() || asked.Before(l.gap.Until) && l.now.Before(l.due) {
+		return false
+	}
+	last, taken := asked, time.Duration(0)
+	for _, s := range l.spans {
+		if !s.Until.After(asked) {
+			continue
+		}
+		since := s.Since
+		if since.Before(asked) {
+			since = asked
+		}
+		if since.Sub(last) >= l.repeats.all() {
+			return false // the service gave up
+		}
+		last, taken = s.Until, taken+s.Until.Sub(since)
+	}
+	return taken >= window
+}
+
+// Split divides the doubts that began in s. Events that were lost may prove those of held, so no
+// policy sends them again; rest has the others.
+func (l Listening) Split(s Span, window time.Duration) (held, rest Span) {
+	lost, found := l.Unreplayed(s.Since, window)
+	if !found {
+		return Span{}, s
+	}
+	cut := lost.At.Add(time.Millisecond) // the ledger's times are in milliseconds
+	if s.Until.Before(cut) {
+		cut = s.Until
+	}
+	return Span{s.Since, cut}, Span{cut, s.Until}
+}
+
+// sentence says why rows that were in doubt at the quarantine are not sent again, and what to do.
+func (t LostTime) sentence(window time.Duration) string {
+	since := t.Since.UTC().Format(time.RFC3339)
+	if t.Asked.IsZero() {
+		return fmt.Sprintf("events since %s were lost and not replayed: `campaignd webhooks replay --since %[1]s`, or --not-replayed", since)
+	}
+	return fmt.Sprintf("lost events since %s, asked for at %s, may still come: take webhooks for %s after that, replay again, "+
+		"or pass --not-replayed", since, t.Asked.UTC().Format(time.RFC3339), Duration(window))
+}
+
+// Missed returns since when events that come now may have been tried: the beginning of an outage
+// whose webhooks may still be repeated, otherwise now.
+func (l Listening) Missed() time.Time {
+	if l.now.Before(l.due) {
+		return l.gap.Since
+	}
+	return l.now
+}

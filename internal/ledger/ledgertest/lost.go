@@ -1,0 +1,104 @@
+package ledgertest
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"campaignd/campaign"
+)
+
+// Results, events and the taking of webhooks are recorded in a promoted standby too. They do not
+// tell when the lost time began.
+func theLostTimeBeginsAtAReportOfASender(t *testing.T, l Tables) {
+	newest := func() time.Time {
+		t.Helper()
+		at, err := l.Newest(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return at
+	}
+	r := Load(t, l, 3)
+	if got := newest(); !got.IsZero() {
+		t.Errorf("the newest record before any claim: got %v, want none", got)
+	}
+	lease := ClaimAll(t, l, r.No)[0]
+	mustIntend(t, l, campaign.Intent{Lease: lease, Connection: "conn_1", To: 2})
+	alter(t, l, fmt.Sprintf(`UPDATE segment SET intents_since = %d`, at(1).UnixMilli()))
+	if got := newest(); !got.Equal(at(1)) {
+		t.Errorf("the newest record of a ledger of before the column: got %v, want that of the claim, %v", got, at(1))
+	}
+	report := func() {
+		t.Helper()
+		if err := l.ReportLanes(t.Context(), "test", []campaign.LaneReport{{Run: r.No, Connection: "conn_1", At: at(900)}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	began := time.Now().Add(-time.Second)
+	report()
+	if got := newest(); got.Before(began) || got.After(time.Now().Add(time.Second)) {
+		t.Errorf("the newest record after a report: got %v, want now, %v", got, time.Now())
+	}
+	fresh := time.Now().Add(-campaign.ListenEvery / 2).Truncate(time.Millisecond)
+	alter(t, l, fmt.Sprintf(`UPDATE ledger SET alive_at = %d`, fresh.UnixMilli()))
+	report()
+	if got := newest(); !got.Equal(fresh) {
+		t.Errorf("the newest record after a report that is not due: got %v, want %v", got, fresh)
+	}
+	mustRecord(t, l, Acceptances(lease, 0, 2))
+	if _, err := l.Apply(t.Context(), campaign.Events{Statuses: []campaign.StatusEvent{{MessageID: MessageID(r.No, 1),
+		Connection: "conn_1", Recipient: key(1), Status: campaign.Read, At: time.Now(), ReceivedAt: time.Now()}}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Listen(t.Context(), campaign.Span{Since: began, Until: time.Now()}); err != nil {
+		t.Fatal(err)
+	}
+	if got := newest(); !got.Equal(fresh) {
+		t.Errorf("the newest record after results and events: got %v, want %v", got, fresh)
+	}
+}
+
+func aReplayCountsForTheLostTimeThatItCovers(t *testing.T, l Tables) {
+	lost := func(when string, want ...campaign.LostTime) {
+		t.Helper()
+		got, err := l.LostTimes(t.Context())
+		if err != nil || len(got) != len(want) {
+			t.Fatalf("%s: got the lost times %+v and %v, want %+v", when, got, err, want)
+		}
+		for i, w := range want {
+			if g := got[i]; !g.Since.Equal(w.Since) || !g.Asked.Equal(w.Asked) || time.Since(g.At) > time.Minute || time.Since(g.At) < 0 {
+				t.Errorf("%s: got the lost time %+v, want %+v of now", when, g, w)
+			}
+		}
+	}
+	lost("at first")
+	if _, err := l.Rehearse(t.Context(), 5, at(10)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Quarantine(t.Context(), 0, time.Time{}); err != nil {
+		t.Fatal(err)
+	}
+	lost("after a rehearsal and a quarantine of nothing")
+	if _, err := l.Quarantine(t.Context(), 5, at(10)); err != nil {
+		t.Fatal(err)
+	}
+	lost("after a quarantine", campaign.LostTime{Since: at(10)})
+	later := time.Now().Add(time.Minute)
+	for _, tt := range []struct {
+		name         string
+		since, until time.Time
+		asked, want  time.Time
+	}{
+		{"it begins too late", at(11), later, at(20), time.Time{}},
+		{"it ends too early", at(10), at(900), at(21), time.Time{}},
+		{"it covers the lost time", at(10), later, at(22), at(22)},
+		{"it is asked for again", at(5), later, at(24), at(24)},
+		{"an earlier request comes late", at(5), later, at(23), at(24)},
+	} {
+		if err := l.NoteReplay(t.Context(), campaign.Span{Since: tt.since, Until: tt.until}, tt.asked); err != nil {
+			t.Fatalf("%s: %v; want no error", tt.name, err)
+		}
+		lost(tt.name, campaign.LostTime{Since: at(10), Asked: tt.want})
+	}
+}
