@@ -173,7 +173,7 @@ func (f *followUp) identify(ctx context.Context) error {
 				return fmt.Errorf("read %s: %w", r.ID(), err)
 			}
 			if l.Status != Skipped {
-				f.taken.Add(l.Key)
+				f.taken.Add(recipients.Fold(l.Key))
 			}
 		}
 	}
@@ -193,7 +193,7 @@ func (f *followUp) chosen(ctx context.Context, yield func(*Line) error) error {
 		switch {
 		case l.isWithoutID() && !slices.ContainsFunc(f.in.Where, func(w Where) bool { return w.releases(&l) }):
 			f.NoID++
-		case f.taken.Has(l.Key):
+		case f.taken.Has(recipients.Fold(l.Key)):
 			f.Elsewhere++
 		default:
 			if l.isWithoutID() {

@@ -18,7 +18,7 @@ func (f *followUp) freeze(ctx context.Context, def *Definition) (FollowedUp, err
 		if err != nil {
 			return FollowedUp{}, fmt.Errorf("read %s: %w", f.run.ID(), err)
 		}
-		have.Add(line.Key)
+		have.Add(recipients.Fold(line.Key))
 	}
 	groups, err := f.groups(ctx)
 	if err != nil {
@@ -53,7 +53,7 @@ func (f *followUp) freeze(ctx context.Context, def *Definition) (FollowedUp, err
 		return ctx.Err()
 	}
 	if err := f.chosen(ctx, func(line *Line) error {
-		if !have.Add(line.Key) {
+		if !have.Add(recipients.Fold(line.Key)) {
 			return nil
 		}
 		rows = append(rows, Delivery{

@@ -1,6 +1,10 @@
 package campaign
 
-import "time"
+import (
+	"time"
+
+	"campaignd/recipients"
+)
 
 // LineFilter selects deliveries of a run. A zero field selects all.
 type LineFilter struct {
@@ -17,7 +21,7 @@ type LineFilter struct {
 // Selects reports whether the filter selects a delivery.
 func (f *LineFilter) Selects(l *Line) bool {
 	if f.Status != "" && l.Status != f.Status || f.Reason != "" && l.Reason != f.Reason || f.Code != "" && l.Code != f.Code ||
-		f.Connection != "" && l.Connection != f.Connection || f.Key != 0 && l.Key != f.Key {
+		f.Connection != "" && l.Connection != f.Connection || f.Key != 0 && recipients.Fold(l.Key) != recipients.Fold(f.Key) {
 		return false
 	}
 	if f.Since.IsZero() && f.Before.IsZero() {

@@ -85,7 +85,7 @@ func CompareList(ctx context.Context, l LineLedger, run Run, path string, o reci
 		if err != nil {
 			return d, fmt.Errorf("read %s: %w", run.ID(), err)
 		}
-		was.add(line.Key, line.Cells, cells[0], line.Status != Skipped)
+		was.add(recipients.Fold(line.Key), line.Cells, cells[0], line.Status != Skipped)
 	}
 	d.Interrupted, d.Compared = run.State == Importing, int64(len(was.rows))
 	for !d.Interrupted || len(is.rows) < len(was.rows) {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"campaignd/internal/messaging"
+	"campaignd/recipients"
 )
 
 // SampleInput selects one row of a campaign's list.
@@ -204,7 +205,7 @@ func (in SampleInput) testNumber(to string) (e164 string, key int64, err error) 
 	}
 	e164, key = numbers[0].To, numbers[0].Key
 	for _, s := range in.Suppressions {
-		if s.Key == key && s.InForce(time.Now()) {
+		if recipients.Fold(s.Key) == key && s.InForce(time.Now()) {
 			return "", 0, fmt.Errorf("%s is on the suppression list (%s, %s); `campaignd suppressions remove` lifts it", e164, s.Scope, s.Source)
 		}
 	}

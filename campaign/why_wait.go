@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"campaignd/internal/spelling"
+	"campaignd/recipients"
 )
 
 // The values of WhyWait.For for rows that an intent passed over or that were posted before. They
@@ -196,7 +197,7 @@ func ExplainRecipient(ctx context.Context, l WhyRowLedger, run Run, h WhyHolds, 
 		if err != nil {
 			return WhyRow{}, false, fmt.Errorf("read the rows of %s: %w", run.ID(), err)
 		}
-		if one.Key != key || key == 0 || found && one.Status == Skipped { // a duplicate
+		if recipients.Fold(one.Key) != key || key == 0 || found && one.Status == Skipped { // a duplicate
 			continue
 		}
 		line, found = one, true

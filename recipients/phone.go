@@ -117,12 +117,7 @@ func (p *Phones) international(s, e164 string, key int64) (string, int64, *Fault
 	if plan == nil {
 		return "", 0, invalid(s, "begins with no country code that exists", "write + and the country code")
 	}
-	fits := plan.fits(national, p.level)
-	if !fits && plan.code == 52 && len(national) == 11 && national[0] == '1' {
-		// Mexican mobiles were written as +52 1 until 2019, and the platform's ids still have the 1.
-		fits = plan.fits(national[1:], p.level)
-	}
-	if fits {
+	if plan.fits(national, p.level) || p.spelled(e164) {
 		return e164, key, nil
 	}
 	return "", 0, misfit(s, e164, plan, national)
@@ -236,8 +231,8 @@ func (p *Phones) national(s, digits, region string) (string, int64, *Fault) {
 	}
 	e164 := phonenumbers.Format(n, phonenumbers.E164)
 	key := Key(e164)
-	good := key != 0 && phonenumbers.IsPossibleNumberWithReason(n) == phonenumbers.IS_POSSIBLE &&
-		(p.level == ValidatePossible || phonenumbers.IsValidNumber(n))
+	good := key != 0 && (phonenumbers.IsPossibleNumberWithReason(n) == phonenumbers.IS_POSSIBLE &&
+		(p.level == ValidatePossible || phonenumbers.IsValidNumber(n)) || p.spelled(e164))
 	if !good {
 		if strings.HasPrefix(digits, "00") {
 			return "", 0, invalid(s, "begins with 00 and is not a number as dialled in "+region, "write + instead of 00")

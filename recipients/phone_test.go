@@ -2,6 +2,7 @@ package recipients
 
 import (
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -20,7 +21,31 @@ func TestKeyFoldsSpellingsThePlatformInterchanges(t *testing.T) {
 		"+553132654321":     553132654321,  // that landline
 		"+5215512345678":    525512345678,  // Mexico: the 1 of mobiles
 		"+525512345678":     525512345678,
-		"+5491112345678":    5491112345678, // Argentina is not folded
+		"+5491123456789":    5491123456789, // Argentina: the 9 of mobiles
+		"+541123456789":     5491123456789,
+		"+5492214567890":    5492214567890,
+		"+542214567890":     5492214567890,
+		"+54911234567890":   54911234567890, // a digit too many
+		"+5494123456789":    5494123456789,  // no area code begins with 4
+		"+544123456789":     544123456789,
+		"+2290197123456":    2290197123456, // Benin: 01 before every number since November 2024
+		"+22997123456":      2290197123456,
+		"+2290121312345":    2290121312345, // landlines, too
+		"+22921312345":      2290121312345,
+		"+22901234567":      22901234567, // 8 digits that were never a number
+		"+2290101234567":    2290101234567,
+		"+2250103123456":    2250103123456, // Ivory Coast: 01 before the numbers of Moov
+		"+22503123456":      2250103123456,
+		"+22540123456":      2250140123456,
+		"+22504123456":      2250504123456, // 05 before those of MTN
+		"+22596123456":      2250596123456,
+		"+22507123456":      2250707123456, // 07 before those of Orange
+		"+22568123456":      2250768123456,
+		"+2250768123456":    2250768123456,
+		"+2250107123456":    2250107123456, // a new number of Moov, whose 8 digits are those of a number of Orange
+		"+22569123456":      22569123456,   // sources differ about 69, and 60 and 61 ended before
+		"+22560123456":      22560123456,
+		"+22520312345":      22520312345, // landlines of Ivory Coast are compared as they are
 		"+1234567":          1234567,
 		"+123456789012345":  123456789012345,
 		"+123456":           0,
@@ -45,7 +70,7 @@ func TestKeyIsTheNumberWithAndWithoutPlus(t *testing.T) {
 		if again := Key(fmt.Sprintf("+%d", key)); again != key {
 			t.Fatalf("%s: the key of key %d is %d, want the same", s, key, again)
 		}
-		if fmt.Sprint(key) != s && !strings.HasPrefix(s, "55") && !strings.HasPrefix(s, "52") {
+		if listed := regexp.MustCompile(`^(52|54|55|225|229)`); fmt.Sprint(key) != s && !listed.MatchString(s) {
 			t.Fatalf("%s: key %d, want the digits themselves", s, key)
 		}
 	})
@@ -117,6 +142,21 @@ func TestPhonesReadsWhatTheSettingsAllow(t *testing.T) {
 		{"", "", "+1 202 555 01234",
 			`"+1 202 555 01234" is too long: 11 digits after +1, where there should be 10; write one number without an extension`},
 		{"", "", "+1 000 555 0123", `"+1 000 555 0123" is not an assigned number under +1`},
+		// both spellings of a number are read, and kept
+		{"", "", "+55 11 8765-4321", "+551187654321"},
+		{"", "", "+55 11 98765-4321", "+5511987654321"},
+		{"possible", "", "+551187654321", "+551187654321"},
+		{"", "BR", "011 8765-4321", "+551187654321"},
+		{"", "", "+55 11 3265-4321", "+551132654321"},
+		{"", "", "+229 97 12 34 56", "+22997123456"},
+		{"", "", "+229 01 97 12 34 56", "+2290197123456"},
+		{"", "BJ", "97 12 34 56", "+22997123456"},
+		{"", "", "+225 07 12 34 56", "+22507123456"},
+		{"possible", "", "+225 07 12 34 56", "+22507123456"},
+		{"", "", "+225 07 07 12 34 56", "+2250707123456"},
+		{"", "", "+225 60 12 34 56", "is too short"},
+		{"", "", "+54 11 2345-6789", "+541123456789"},
+		{"", "", "+54 9 11 2345-6789", "+5491123456789"},
 		// the 1 before a mobile is Mexico's alone
 		{"", "", "+234 18031234567", `"+234 18031234567" is not an assigned number under +234; check it`},
 		{"possible", "NG", "0999 123 4567", "+2349991234567"},
@@ -290,7 +330,7 @@ func FuzzPhone(f *testing.F) {
 			t.Fatalf("%q: got %s, want a fault without a country code", cell, to)
 		}
 		n, err := phonenumbers.Parse(to, "")
-		if err == nil && phonenumbers.Format(n, phonenumbers.E164) == to && !phonenumbers.IsValidNumber(n) && !strings.HasPrefix(to, "+521") {
+		if err == nil && phonenumbers.Format(n, phonenumbers.E164) == to && !phonenumbers.IsValidNumber(n) && !p.spelled(to) {
 			t.Fatalf("%q: got %s, want a number that the library calls valid", cell, to)
 		}
 		if again, _, fault := p.Parse(to); fault != nil || again != to {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/recipients"
 )
 
 // meetings are the connections over which several runs may meet at one recipient. Their intents
@@ -53,7 +54,8 @@ func (p *pairs) wait(a *attempt, now time.Time) time.Time {
 	if !a.pair || a.delivery.Key == 0 {
 		return time.Time{}
 	}
-	m, met := p.posted[a.delivery.Key]
+	key := recipients.Fold(a.delivery.Key)
+	m, met := p.posted[key]
 	if until := m.at.Add(pairSpace); met && until.After(now) && !m.attempt.unsent.Load() {
 		return until
 	}
@@ -64,6 +66,6 @@ func (p *pairs) wait(a *attempt, now time.Time) time.Time {
 		p.swept = now
 		maps.DeleteFunc(p.posted, func(_ int64, m meeting) bool { return now.Sub(m.at) >= pairSpace })
 	}
-	p.posted[a.delivery.Key] = meeting{a, now}
+	p.posted[key] = meeting{a, now}
 	return time.Time{}
 }

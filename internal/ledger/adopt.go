@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"time"
+
+	"campaignd/recipients"
 )
 
 // Adoption finds the delivery of an event whose message id no delivery has: its answer was lost,
@@ -73,22 +75,26 @@ func (a Attempt) fits(o Orphan) bool {
 	return a.InFlight || o.Untimed || o.First <= a.DoubtAt+adoptionLate.Milliseconds()
 }
 
-// Attempts are the attempts of each recipient, by recipients.Key.
+// Attempts are the attempts of each recipient, by recipients.Key. Attempts and orphans that an
+// earlier version stored may have the other key of their recipient.
 type Attempts map[int64][]Attempt
 
 // Add adds an attempt.
-func (as Attempts) Add(a Attempt) { as[a.Key] = append(as[a.Key], a) }
+func (as Attempts) Add(a Attempt) {
+	key := recipients.Fold(a.Key)
+	as[key] = append(as[key], a)
+}
 
 // match returns the deliveries that the orphan may be about and that have an open attempt which
 // fits, each with the first such attempt. busy says that an attempt in flight fits too.
 func (as Attempts) match(o Orphan, inFlight Attempts) (fitting []Attempt, busy bool) {
-	flying := map[int64]bool{}
-	for _, a := range inFlight[o.Key] {
+	flying, key := map[int64]bool{}, recipients.Fold(o.Key)
+	for _, a := range inFlight[key] {
 		if a.fits(o) {
 			flying[a.RowID] = true
 		}
 	}
-	for _, a := range as[o.Key] {
+	for _, a := range as[key] {
 		same := func(b Attempt) bool { return b.RowID == a.RowID }
 		if a.fits(o) && !flying[a.RowID] && !slices.ContainsFunc(fitting, same) {
 			fitting = append(fitting, a)
@@ -100,7 +106,7 @@ func (as Attempts) match(o Orphan, inFlight Attempts) (fitting []Attempt, busy b
 // Search is one page of the orphans that open attempts may be about. It is read before the
 // attempts in flight, so a later intent cannot have sent one of its messages.
 type Search struct {
-	Keys     []int64 // of the recipients
+	Keys     []int64 // of the recipients, folded; the ledger may have them under other keys too (recipients.Spelled)
 	messages map[string]bool
 }
 
@@ -109,7 +115,7 @@ func NewSearch(orphans []Orphan, open Attempts) Search {
 	s := Search{messages: map[string]bool{}}
 	for _, o := range orphans {
 		if fitting, _ := open.match(o, nil); len(fitting) > 0 {
-			s.Keys, s.messages[o.MessageID] = append(s.Keys, o.Key), true
+			s.Keys, s.messages[o.MessageID] = append(s.Keys, recipients.Fold(o.Key)), true
 		}
 	}
 	slices.Sort(s.Keys)
@@ -147,7 +153,8 @@ func (s Search) Match(orphans []Orphan, open, inFlight Attempts) (v Verdict) {
 	slices.SortFunc(orphans, byFirst)
 	adopted := map[int64]bool{}
 	for _, o := range orphans {
-		if !s.messages[o.MessageID] || adopted[o.Key] {
+		key := recipients.Fold(o.Key)
+		if !s.messages[o.MessageID] || adopted[key] {
 			continue
 		}
 		switch fitting, busy := open.match(o, inFlight); {
@@ -158,7 +165,7 @@ func (s Search) Match(orphans []Orphan, open, inFlight Attempts) (v Verdict) {
 			}
 		case len(fitting) == 1 && !busy:
 			v.Adopt = append(v.Adopt, Adoption{o, fitting[0]})
-			adopted[o.Key] = true
+			adopted[key] = true
 		}
 	}
 	slices.Sort(v.Unsure)
@@ -191,6 +198,13 @@ func NextKeys(orphans, attempts []int64) (keys []int64, to int64) {
 		to = 0
 	}
 	return slices.Compact(keys), to
+}
+
+// SpelledOnce returns the keys and their other spellings in order, each once.
+func SpelledOnce(keys []int64) []int64 {
+	all := slices.Clone(recipients.Spelled(keys))
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // AdoptPage is how many rows one page of a search has.

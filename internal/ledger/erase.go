@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"campaignd/campaign"
+	"campaignd/recipients"
 )
 
 // Pseudonym replaces the key of an erased number: a keyed hash below 0, where no number has its
@@ -26,6 +27,14 @@ func (k HashKey) Pseudonyms(keys []int64) (all []int64, of map[int64]int64) {
 	return all, of
 }
 
+// Stored returns the keys under which the ledger may have a number: two, or four if it has two
+// spellings. The second half are pseudonyms.
+func (k HashKey) Stored(key int64) []int64 {
+	keys := recipients.Spelled([]int64{key})
+	pseudonyms, _ := k.Pseudonyms(keys)
+	return append(keys, pseudonyms...)
+}
+
 // Forgotten returns a copy of rows that does not name erased numbers. erased are keys whose
 // pseudonyms are suppressed. Such a row gets no outcome here, because an outcome above the mark
 // would keep its segment open; the intent skips it.
@@ -33,8 +42,8 @@ func (k HashKey) Forgotten(rows []campaign.Delivery, erased Erased) []campaign.D
 	rows = slices.Clone(rows)
 	for i := range rows {
 		d := &rows[i]
-		if d.Key > 0 && erased.Has(d.Key) {
-			d.Key = k.Pseudonym(d.Key)
+		if key := erased.as(d.Key); key > 0 {
+			d.Key = k.Pseudonym(key)
 		}
 		if d.Key < 0 { // also a row of an earlier run
 			d.To, d.Cells, d.Note = campaign.ErasedNumber, nil, ""
@@ -56,10 +65,27 @@ func KeysOf(rows []campaign.Delivery) (keys []int64) {
 // Erased are the erased numbers. The value is true if nothing of the number is under way any more.
 type Erased map[int64]bool
 
-// Has reports whether a number was erased.
-func (e Erased) Has(key int64) bool {
-	_, erased := e[key]
-	return erased
+// Has reports whether a number was erased, in either spelling.
+func (e Erased) Has(key int64) bool { return e.as(key) > 0 }
+
+// Over reports whether a number was erased and nothing of it is under way.
+func (e Erased) Over(key int64) bool {
+	over := func(key int64) bool { done, erased := e[key]; return done || !erased }
+	return e.Has(key) && over(key) && over(recipients.Other(key))
+}
+
+// as returns the spelling in which a number was erased, 0 if it was not. An erasure of an earlier
+// version named one spelling.
+func (e Erased) as(key int64) int64 {
+	if len(e) == 0 {
+		return 0
+	}
+	for _, key := range []int64{key, recipients.Other(key)} {
+		if _, erased := e[key]; erased {
+			return key
+		}
+	}
+	return 0
 }
 
 // NewErased finds the erased numbers among the suppressed keys. A number was erased if its
@@ -145,12 +171,26 @@ func EraseRows(
 }
 
 // Erasures are the suppressions that Erase writes first: the pseudonym, and the number itself until
-// no delivery has it any more.
-func (k HashKey) Erasures(key int64) []campaign.Suppression {
-	of := func(key int64) campaign.Suppression {
-		return campaign.Suppression{Key: key, Scope: campaign.ScopeAll, Source: campaign.SourceErasure}
+// no delivery has it any more, of these keys.
+func (k HashKey) Erasures(keys []int64) (all []campaign.Suppression) {
+	for _, key := range keys {
+		for _, key := range []int64{k.Pseudonym(key), key} {
+			all = append(all, campaign.Suppression{Key: key, Scope: campaign.ScopeAll, Source: campaign.SourceErasure})
+		}
 	}
-	return []campaign.Suppression{of(k.Pseudonym(key)), of(key)}
+	return all
+}
+
+// EraseSpellings erases each key of a number, and adds up what erase did.
+func EraseSpellings(keys []int64, erase func(key int64) (campaign.Erased, error)) (done campaign.Erased, err error) {
+	for _, key := range keys {
+		one, err := erase(key)
+		done.Rows, done.UnderWay = done.Rows+one.Rows, done.UnderWay+one.UnderWay
+		if err != nil {
+			return done, err
+		}
+	}
+	return done, nil
 }
 
 // Removal names suppressions of a key that Unsuppress deletes: those with the scope as stored, and
@@ -164,9 +204,12 @@ type Removal struct {
 // Removals returns what Unsuppress deletes for s. A suppression of all messages of all companies
 // may also be that of an erased number, whose key is its pseudonym.
 func (k HashKey) Removals(s campaign.Suppression) []Removal {
-	all := []Removal{{s.Key, s.ScopeText(), s.Company == ""}}
-	if s.Key > 0 && s.Scope == campaign.ScopeAll && s.Company == "" {
-		all = append(all, Removal{Key: k.Pseudonym(s.Key), Scope: string(s.Scope)})
+	var all []Removal
+	for _, key := range recipients.Spelled([]int64{s.Key}) {
+		all = append(all, Removal{key, s.ScopeText(), s.Company == ""})
+		if key > 0 && s.Scope == campaign.ScopeAll && s.Company == "" {
+			all = append(all, Removal{Key: k.Pseudonym(key), Scope: string(s.Scope)})
+		}
 	}
 	return all
 }

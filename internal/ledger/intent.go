@@ -44,6 +44,23 @@ type Waiting struct {
 	Attempt int
 }
 
+// Keyed reports whether the caller gave every recipient's key; otherwise the ledger reads them.
+func Keyed(in *campaign.Intent) bool {
+	return len(in.Keys) == int(max(0, in.To-in.From))+len(in.Retries)
+}
+
+// RowIDs are the row ids of From..To, then those of the retries: the order of Intent.Keys.
+func RowIDs(in *campaign.Intent) []int64 {
+	ids := make([]int64, 0, max(0, in.To-in.From)+int64(len(in.Retries)))
+	for seq := in.From; seq < in.To; seq++ {
+		ids = append(ids, RowID(in.Lease.Run, seq))
+	}
+	for _, r := range in.Retries {
+		ids = append(ids, RowID(in.Lease.Run, r.Seq))
+	}
+	return ids
+}
+
 // Decision is what becomes of an intent. The zero value writes nothing.
 type Decision struct {
 	Answer campaign.Granted

@@ -1,5 +1,7 @@
 package ledger
 
+import "campaignd/recipients"
+
 // FoldPage is how many segments one query finds with messages that the table sender may not have.
 const FoldPage = 1000
 
@@ -31,17 +33,20 @@ func (l *LastSender) Add(scan func(...any) error) error {
 		return err
 	}
 	own, ok := l.own[connection]
+	key = recipients.Fold(key)
 	if was := l.last[key]; ok && (was.connection == "" || at > was.at || at == was.at && own < was.connection) {
 		l.last[key] = reached{own, at}
 	}
 	return nil
 }
 
-// Connections returns the connection of each recipient by its key.
+// Connections returns the connection of each recipient by its key, in both spellings.
 func (l *LastSender) Connections() map[int64]string {
 	of := make(map[int64]string, len(l.last))
 	for key, r := range l.last {
-		of[key] = r.connection
+		for _, key := range recipients.Spelled([]int64{key}) {
+			of[key] = r.connection
+		}
 	}
 	return of
 }

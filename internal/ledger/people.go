@@ -8,6 +8,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/mutant"
+	"campaignd/recipients"
 )
 
 // Times of the limits that count people (docs/limits.md#tier).
@@ -48,10 +49,10 @@ type People struct {
 	Now   int64
 	ahead int64 // the clock of this process minus that of the ledger
 
-	taken    map[string]int64 // places taken, by portfolio
-	reached  map[person]bool  // by portfolio: recipients with a place
-	inbound  map[person]bool  // by connection: recipients with an open service window
-	contacts map[int64][]Contact
+	taken    map[string]int64    // places taken, by portfolio
+	reached  map[person]bool     // by portfolio: recipients with a place
+	inbound  map[person]bool     // by connection: recipients with an open service window
+	contacts map[int64][]Contact // by recipients.Key
 }
 
 // person is a recipient as a portfolio or a connection knows them.
@@ -122,7 +123,16 @@ func (p *People) Reach(portfolio string, key int64) { p.reached[person{key, port
 func (p *People) Inbound(connection string, key int64) { p.inbound[person{key, connection}] = true }
 
 // Contact adds an earlier message.
-func (p *People) Contact(c Contact) { p.contacts[c.Key] = append(p.contacts[c.Key], c) }
+func (p *People) Contact(c Contact) {
+	key := recipients.Fold(c.Key)
+	if slices.ContainsFunc(p.contacts[key], func(o Contact) bool { return o.RID == c.RID }) {
+		return // read for both spellings
+	}
+	p.contacts[key] = append(p.contacts[key], c)
+}
+
+// contactsOf are the messages to a recipient, under whatever key they are stored.
+func (p *People) contactsOf(key int64) []Contact { return p.contacts[recipients.Fold(key)] }
 
 // Used is how many places of a portfolio are taken now.
 func (p *People) Used(portfolio string) int64 { return p.taken[portfolio] }
@@ -137,7 +147,7 @@ func (p *People) capped(in *campaign.Intent, key, rid int64) (until int64, cappe
 	}
 	per := time.Duration(in.Cap.Per).Milliseconds()
 	var at []int64
-	for _, c := range p.contacts[key] {
+	for _, c := range p.contactsOf(key) {
 		own := c.RID == rid && !mutant.On("cap_charged_twice") // an earlier attempt of the same delivery
 		if !c.Capped && !mutant.On("cap_marker_ignored") || own || c.At <= p.Now-per {
 			continue
@@ -160,7 +170,7 @@ func (p *People) close(in *campaign.Intent, key int64) (until int64) {
 	if !in.Pair || key == 0 {
 		return 0
 	}
-	for _, c := range p.contacts[key] {
+	for _, c := range p.contactsOf(key) {
 		if c.Connection != in.Connection && !mutant.On("pair_wrong_scope") {
 			continue
 		}
@@ -198,8 +208,32 @@ func (p *People) take(in *campaign.Intent, key, rid int64, d *Decision) {
 		return
 	}
 	c := Contact{Key: key, RID: rid, At: p.Now, Connection: in.Connection, Capped: in.Cap != nil}
-	p.contacts[key] = append(slices.DeleteFunc(p.contacts[key], func(o Contact) bool { return o.RID == rid }), c)
+	p.contacts[recipients.Fold(key)] = append(slices.DeleteFunc(p.contactsOf(key), func(o Contact) bool { return o.RID == rid }), c)
 	d.Contacts = append(d.Contacts, c)
+}
+
+// Messages is how many messages that count for frequency caps are stored under a key.
+type Messages struct {
+	Key int64
+	N   int
+}
+
+// ScanMessages reads key and number.
+func ScanMessages(scan func(...any) error) (m Messages, err error) {
+	err = scan(&m.Key, &m.N)
+	return m, err
+}
+
+// Capped are the recipients with at least so many messages, in both spellings.
+func Capped(all []Messages, messages int) map[int64]bool {
+	sum, found := map[int64]int{}, map[int64]bool{}
+	for _, m := range all {
+		key := recipients.Fold(m.Key)
+		if sum[key] += m.N; sum[key] >= messages {
+			found[key], found[cmp.Or(recipients.Other(key), key)] = true, true
+		}
+	}
+	return found
 }
 
 // Full is a tier that had no free place for a delivery.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/recipients"
 )
 
 // suppressionStep is how many suppressions one transaction takes.
@@ -60,8 +61,8 @@ func Repeated(was, s campaign.Suppression) campaign.Suppression {
 	return was
 }
 
-// Stops are the reasons why recipients must not be sent to, the strongest of each, by key or by row
-// id.
+// Stops are the reasons why recipients must not be sent to, the strongest of each, by row id or by
+// key in either spelling.
 type Stops map[int64]campaign.SkipReason
 
 // Add adds a suppression with this scope, if it stops the run (campaign.SkipFor).
@@ -74,6 +75,13 @@ func (s *Stops) Add(id int64, scope string, marketing bool, companies ...string)
 		*s = Stops{}
 	}
 	(*s)[id] = campaign.Stronger((*s)[id], why)
+}
+
+// AddKey adds a suppression that is stored under a key to both spellings of its recipient.
+func (s *Stops) AddKey(key int64, scope string, marketing bool, companies ...string) {
+	for _, key := range recipients.Spelled([]int64{key}) {
+		s.Add(key, scope, marketing, companies...)
+	}
 }
 
 // OptIn returns the suppression that an opt-in lifts, unless that is newer. remember says that an

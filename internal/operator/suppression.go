@@ -20,6 +20,9 @@ import (
 // next is the after of the next page, "" on the last one. to selects one number; "": all.
 func (d *Session) Suppressions(ctx context.Context, to, after string, limit int) (list []resource.Suppression, next string, err error) {
 	key, behind := recipients.Key(to), recipients.Key(after)
+	if other := recipients.Other(behind); e164(other) == after {
+		behind = other // an entry of an earlier version
+	}
 	switch {
 	case limit < 1 || limit > mostPage:
 		return nil, "", invalid("limit %d: want 1 to %d", limit, mostPage)
@@ -29,20 +32,25 @@ func (d *Session) Suppressions(ctx context.Context, to, after string, limit int)
 		return nil, "", invalid("%q is no phone number with a country code", after)
 	}
 	list = []resource.Suppression{}
+	last := int64(0) // the key of the last entry of the page
 	for s, err := range d.Ledger.Suppressions(ctx) {
 		if err != nil {
 			return nil, "", err
 		}
-		if s.Key <= behind && after != "" || to != "" && s.Key != key || d.Company != "" && s.Company != d.Company {
+		if s.Key <= behind && after != "" || to != "" && recipients.Fold(s.Key) != key || d.Company != "" && s.Company != d.Company {
 			continue
 		}
-		if len(list) >= limit && list[len(list)-1].To != s.To {
-			return list, list[len(list)-1].To, nil
+		if len(list) >= limit && last != s.Key {
+			return list, e164(last), nil
 		}
+		last = s.Key
 		list = append(list, resource.Suppression{To: s.To, Scope: s.Scope, Company: s.Company, Source: s.Source, At: s.At.UTC(), Until: s.Until})
 	}
 	return list, "", nil
 }
+
+// e164 is a key as a number. Not every entry has been stored under recipients.Key of its number.
+func e164(key int64) string { return fmt.Sprintf("+%d", key) }
 
 // AddSuppressions suppresses numbers, which are in international form with +. The session of one
 // company suppresses them for the messages of that company alone.

@@ -58,6 +58,7 @@ func Run(t *testing.T, open func(*testing.T) campaign.Ledger) {
 		{"Suppressions", suppressionPromises},
 		{"Companies", companyPromises},
 		{"Moves", movePromises},
+		{"Spellings", spellingPromises},
 		{"OptOuts", optOutPromises},
 		{"Lifts", liftPromises},
 		{"Reports", reportPromises},

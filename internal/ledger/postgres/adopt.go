@@ -96,10 +96,10 @@ func (t *tx) adoptable(keys []int64) (orphans []ledger.Orphan, open ledger.Attem
 		a, err := ledger.ScanAttempt(scan)
 		open.Add(a)
 		return err
-	}, sqlAttemptsOf, keys)); err != nil || len(open) == 0 {
+	}, sqlAttemptsOf, ledger.SpelledOnce(keys))); err != nil || len(open) == 0 {
 		return nil, nil, err
 	}
-	return orphans, open, t.do(list(&orphans, ledger.ScanOrphan, sqlOrphansOf, slices.Sorted(maps.Keys(open))))
+	return orphans, open, t.do(list(&orphans, ledger.ScanOrphan, sqlOrphansOf, ledger.SpelledOnce(slices.Collect(maps.Keys(open)))))
 }
 
 // IS TRUE makes the keys a hash. With = ANY each of 4,096 deliveries is compared with every key:
@@ -124,6 +124,7 @@ const (
 // result. It looks only into the segments that lack outcomes.
 func (t *tx) inFlight(keys []int64) (ledger.Attempts, error) {
 	found := ledger.Attempts{}
+	keys = ledger.SpelledOnce(keys)
 	add := func(scan scanFunc) error {
 		a := ledger.Attempt{InFlight: true}
 		err := scan(&a.RowID, &a.Key, &a.Connection, &a.IntentAt)

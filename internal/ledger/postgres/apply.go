@@ -137,7 +137,7 @@ func (l *Ledger) Apply(ctx context.Context, e campaign.Events) (done campaign.Ap
 			if err != nil {
 				return err
 			}
-			t.last(keepOrphans(slices.DeleteFunc(slices.Clone(unknown), func(n *messageStatuses) bool { return erased[n.key] }), &orphaned))
+			t.last(keepOrphans(slices.DeleteFunc(slices.Clone(unknown), func(n *messageStatuses) bool { return erased.Over(n.key) }), &orphaned))
 			return nil
 		}); err != nil {
 			return campaign.Applied{}, err

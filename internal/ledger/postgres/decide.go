@@ -4,12 +4,8 @@ import (
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
 	"campaignd/internal/mutant"
+	"campaignd/recipients"
 )
-
-// keyed reports whether the caller gave every recipient's key; otherwise the ledger reads them.
-func keyed(in *campaign.Intent) bool {
-	return len(in.Keys) == int(max(0, in.To-in.From))+len(in.Retries)
-}
 
 // decide answers one intent from the rows that were read and the intents that were granted before
 // it.
@@ -52,25 +48,16 @@ func (g *grants) decide(in campaign.Intent) (campaign.Granted, error) {
 
 // suppressed returns the deliveries of an intent that must not be sent.
 func (g *grants) suppressed(in *campaign.Intent, marketing bool) (found ledger.Stops) {
-	if len(g.byKey)+len(g.byRow) == 0 {
+	if len(g.byKey) == 0 {
 		return nil
 	}
-	add := func(n int, seq int64) {
-		id := ledger.RowID(in.Lease.Run, seq)
-		scopes := g.byRow[id]
-		if keyed(in) {
-			scopes = g.byKey[in.Keys[n]]
+	for n, id := range ledger.RowIDs(in) {
+		key := in.Keys[n]
+		for _, scopes := range [][]string{g.byKey[key], g.byKey[recipients.Other(key)]} {
+			for _, s := range scopes {
+				found.Add(id, s, marketing, in.Origin.Company)
+			}
 		}
-		for _, s := range scopes {
-			found.Add(id, s, marketing, in.Origin.Company)
-		}
-	}
-	group := max(0, in.To-in.From)
-	for n := range group {
-		add(int(n), in.From+n)
-	}
-	for n, r := range in.Retries {
-		add(int(group)+n, r.Seq)
 	}
 	return found
 }

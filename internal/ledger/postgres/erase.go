@@ -7,6 +7,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
+	"campaignd/recipients"
 )
 
 const (
@@ -33,6 +34,7 @@ func (l *Ledger) erasures(ask func(...*query) error, keys []int64, first ...*que
 	if err := ask(append(first, row(&some, sqlAnyErased))...); err != nil || !some {
 		return nil, err
 	}
+	keys = recipients.Spelled(keys)
 	pseudonyms, of := l.key.Pseudonyms(keys)
 	var found []int64
 	if err := ask(list(&found, scanID, sqlSuppressedOnes, append(pseudonyms, keys...))); err != nil {
@@ -64,16 +66,22 @@ func (l *Ledger) Erase(ctx context.Context, key int64) (done campaign.Erased, er
 	if key <= 0 {
 		return done, fmt.Errorf("erase: %d is no key of a number", key)
 	}
-	pseudonym := l.key.Pseudonym(key)
+	keys := recipients.Spelled([]int64{key})
 	if err := l.change(ctx, l.reports, "", func(t *tx) error {
 		if err := t.do(stmt(nil, sqlLockErasure)); err != nil {
 			return err
 		}
-		t.last(suppress(nil, l.key.Erasures(key))...)
+		t.last(suppress(nil, l.key.Erasures(keys))...)
 		return nil
 	}); err != nil {
 		return done, err
 	}
+	return ledger.EraseSpellings(keys, func(key int64) (campaign.Erased, error) { return l.erase(ctx, key) })
+}
+
+// erase erases what is stored under the key.
+func (l *Ledger) erase(ctx context.Context, key int64) (done campaign.Erased, err error) {
+	pseudonym := l.key.Pseudonym(key)
 	if done, err = ledger.EraseRows(func(after int64) (found []int64, err error) {
 		err = l.read(ctx, l.reports, list(&found, scanID, sqlErasePage, after, key, int64(ledger.ErasePage)))
 		return found, err

@@ -8,6 +8,7 @@ import (
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
 	"campaignd/internal/mutant"
+	"campaignd/recipients"
 )
 
 // grants is one transaction of intents: what it read, and what it answers.
@@ -15,12 +16,11 @@ type grants struct {
 	segments   map[int64]*segment
 	runs       map[int64]*budget
 	rows       ledger.SendingRows // of all intents, without Suppressed
-	byKey      map[int64][]string // scopes of suppressions, of the keys that the callers gave
-	byRow      map[int64][]string // of deliveries whose keys they did not give
+	byKey      map[int64][]string // scopes of suppressions, by the key that they are stored under
 	holds      []campaign.Hold    // in force
 	answers    []campaign.Granted
 	at         int64       // now, in milliseconds
-	recipients *recipients // nil when no intent depends on its recipients
+	recipients *addressees // nil when no intent depends on its recipients
 
 	skipRids      []int64 // deliveries that are suppressed
 	skipWhy       []string
@@ -61,8 +61,12 @@ type budget struct {
 
 // intend reads, decides and writes.
 func (l *Ledger) intend(t *tx, in []campaign.Intent) (*grants, error) {
-	g := &grants{segments: map[int64]*segment{}, runs: map[int64]*budget{}, byKey: map[int64][]string{}, byRow: map[int64][]string{},
+	g := &grants{segments: map[int64]*segment{}, runs: map[int64]*budget{}, byKey: map[int64][]string{},
 		at: ledger.Millis(time.Now()), rows: ledger.SendingRows{WithOutcome: map[int64]bool{}, Retries: map[int64]ledger.Waiting{}}}
+	in, err := withKeys(t, in)
+	if err != nil {
+		return nil, err
+	}
 	if err := l.readGrants(t, g, in, l.readHolds(in, g.at, &g.holds)); err != nil {
 		return nil, err
 	}
@@ -98,17 +102,46 @@ const (
 		WHERE c.no = ANY($1) AND r.budget > 0 ORDER BY c.no FOR NO KEY UPDATE OF c`
 	sqlWithOutcome = `SELECT o.rid FROM unnest($1::bigint[], $2::bigint[]) w (a, b) CROSS JOIN LATERAL (
 		SELECT rid FROM outcome WHERE rid >= w.a AND rid < w.b OFFSET 0) o`
-	sqlWaiting    = `SELECT rid, state, attempt FROM outcome WHERE rid = ANY($1) ORDER BY rid FOR NO KEY UPDATE`
-	sqlSuppressed = `SELECT d.rid, s.scope FROM unnest($1::bigint[], $2::bigint[]) w (a, b)
-		CROSS JOIN LATERAL (SELECT rid, key FROM delivery WHERE rid >= w.a AND rid < w.b AND key <> 0 OFFSET 0) d
-		CROSS JOIN LATERAL (SELECT scope FROM suppression x WHERE x.key = d.key AND (x.until = 0 OR x.until > $3) OFFSET 0) s`
+	sqlWaiting = `SELECT rid, state, attempt FROM outcome WHERE rid = ANY($1) ORDER BY rid FOR NO KEY UPDATE`
+	sqlKeysOf  = `SELECT rid, key FROM delivery WHERE rid = ANY($1)`
 )
+
+// withKeys adds the keys of the recipients to the intents that do not give them.
+func withKeys(t *tx, in []campaign.Intent) ([]campaign.Intent, error) {
+	unkeyed := func(x campaign.Intent) bool {
+		return !ledger.Keyed(&x) && x.To-x.From <= campaign.SegmentSize /* else malformed */
+	}
+	if !slices.ContainsFunc(in, unkeyed) {
+		return in, nil
+	}
+	in = slices.Clone(in)
+	for i := range in {
+		x := &in[i]
+		if !unkeyed(*x) {
+			continue
+		}
+		ids, of := ledger.RowIDs(x), map[int64]int64{}
+		if err := t.do(each(func(scan scanFunc) error {
+			var id, key int64
+			err := scan(&id, &key)
+			of[id] = key
+			return err
+		}, sqlKeysOf, ids)); err != nil {
+			return nil, err
+		}
+		x.Keys = make([]int64, len(ids))
+		for n, id := range ids {
+			x.Keys[n] = of[id]
+		}
+	}
+	return in, nil
+}
 
 // readGrants reads all rows that the intents depend on, in one round trip. It locks the segments,
 // the counters of runs with a budget, and the outcomes of the retries, each in the order of their
 // keys, so what is decided stays true until the commit.
 func (l *Ledger) readGrants(t *tx, g *grants, in []campaign.Intent, holds *query) error {
-	var ids, nos, from, to, rids, keys, unkeyedFrom, unkeyedTo []int64
+	var ids, nos, from, to, rids, keys []int64
 	for i := range in {
 		x := &in[i]
 		no := x.Lease.Run
@@ -119,27 +152,16 @@ func (l *Ledger) readGrants(t *tx, g *grants, in []campaign.Intent, holds *query
 		for _, r := range x.Retries {
 			rids = append(rids, ledger.RowID(no, r.Seq))
 		}
-		if keyed(x) {
-			keys = append(keys, x.Keys...)
-			continue
-		}
-		if x.To > x.From {
-			unkeyedFrom, unkeyedTo = append(unkeyedFrom, ledger.RowID(no, x.From)), append(unkeyedTo, ledger.RowID(no, x.To))
-		}
-		for _, r := range x.Retries {
-			unkeyedFrom, unkeyedTo = append(unkeyedFrom, ledger.RowID(no, r.Seq)), append(unkeyedTo, ledger.RowID(no, r.Seq)+1)
-		}
+		keys = append(keys, x.Keys...)
 	}
+	keys = recipients.Spelled(keys)
 	pseudonyms, of := l.key.Pseudonyms(keys) // of keys that a planner read before an erasure
 	keys = append(keys, pseudonyms...)
 	for _, s := range []*[]int64{&ids, &nos, &rids, &keys} {
 		slices.Sort(*s)
 		*s = slices.Compact(*s)
 	}
-	people, err := g.readRecipients(t, in)
-	if err != nil {
-		return err
-	}
+	people := g.readRecipients(in)
 	qs := []*query{
 		each(func(scan scanFunc) error {
 			s := &segment{}
@@ -193,15 +215,6 @@ func (l *Ledger) readGrants(t *tx, g *grants, in []campaign.Intent, holds *query
 			g.byKey[key] = append(g.byKey[key], scope)
 			return err
 		}, sqlSuppressedKeys, keys, g.at))
-	}
-	if len(unkeyedFrom) > 0 {
-		qs = append(qs, each(func(scan scanFunc) error {
-			var r int64
-			var scope string
-			err := scan(&r, &scope)
-			g.byRow[r] = append(g.byRow[r], scope)
-			return err
-		}, sqlSuppressed, unkeyedFrom, unkeyedTo, g.at))
 	}
 	if err := t.do(append(qs, people...)...); err != nil || g.recipients == nil {
 		return err

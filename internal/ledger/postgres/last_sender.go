@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"campaignd/internal/ledger"
+	"campaignd/recipients"
 )
 
 const (
@@ -52,7 +53,7 @@ const sqlSenders = `SELECT key, connection, at FROM sender WHERE key = ANY($1) A
 // LastSenders implements campaign.ImportLedger.
 func (l *Ledger) LastSenders(ctx context.Context, keys []int64, connections []string) (map[int64]string, error) {
 	last := ledger.NewLastSender(connections)
-	for step := range slices.Chunk(keys, 10_000) {
+	for step := range slices.Chunk(recipients.Spelled(keys), 10_000) {
 		// Rows that a repeated query reads again change nothing.
 		var none []struct{}
 		if err := l.read(ctx, l.reports, list(&none, func(scan scanFunc) (struct{}, error) { return struct{}{}, last.Add(scan) },

@@ -6,10 +6,11 @@ import (
 	"slices"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
-
-	"github.com/jackc/pgx/v5"
+	"campaignd/recipients"
 )
 
 const (
@@ -19,15 +20,13 @@ const (
 	sqlFreePlaces     = `WITH d AS (DELETE FROM reach WHERE portfolio = ANY($1) AND at <= ledger_now() - $2::bigint RETURNING portfolio, key)
 		SELECT portfolio, count(DISTINCT key) FROM d WHERE NOT EXISTS (SELECT 1 FROM reach n
 			WHERE n.key = d.key AND n.portfolio = d.portfolio AND n.at > ledger_now() - $2::bigint) GROUP BY portfolio`
-	sqlKeysOf = `SELECT d.rid, d.key FROM unnest($1::bigint[], $2::bigint[]) w (a, b)
-		CROSS JOIN LATERAL (SELECT rid, key FROM delivery WHERE rid >= w.a AND rid < w.b OFFSET 0) d`
 	sqlReached  = `SELECT DISTINCT portfolio, key FROM reach WHERE key = ANY($1) AND portfolio = ANY($2)`
 	sqlInbound  = `SELECT connection, key FROM inbound WHERE key = ANY($1) AND connection = ANY($2) AND at > ledger_now() - $3::bigint`
 	sqlContacts = `SELECT key, rid, at, connection, capped FROM contact WHERE key = ANY($1) AND until > ledger_now()`
 )
 
-// recipients is what a transaction of intents reads of its recipients, and what it writes of them.
-type recipients struct {
+// addressees is what a transaction of intents reads of its recipients, and what it writes of them.
+type addressees struct {
 	people *ledger.People // made when all is read
 	keys   map[int64]int64
 	now    int64
@@ -52,10 +51,10 @@ type full struct {
 
 // readRecipients reads what the intents need to know of their recipients, nil if that is nothing.
 // Its queries follow the locks of segments and outcomes.
-func (g *grants) readRecipients(t *tx, in []campaign.Intent) (qs []*query, err error) {
-	c := &recipients{keys: map[int64]int64{}, taken: map[string]int64{}, freed: map[string]int64{},
+func (g *grants) readRecipients(in []campaign.Intent) (qs []*query) {
+	c := &addressees{keys: map[int64]int64{}, taken: map[string]int64{}, freed: map[string]int64{},
 		fresh: map[int64]ledger.Deferral{}, late: map[int64]ledger.Deferral{}}
-	var keys, from, to []int64
+	var keys []int64
 	var connections []string
 	contacts, any := false, false
 	for i := range in {
@@ -68,22 +67,17 @@ func (g *grants) readRecipients(t *tx, in []campaign.Intent) (qs []*query, err e
 		if x.Tier.Places > 0 {
 			c.portfolios = append(c.portfolios, plainText(ledger.Portfolio(x)))
 		}
-		c.known(x, &from, &to)
-	}
-	if !any {
-		return nil, nil
-	}
-	g.recipients = c
-	if len(from) > 0 {
-		if err := t.do(each(func(scan scanFunc) error {
-			var id, key int64
-			err := scan(&id, &key)
-			c.keys[id] = key
-			return err
-		}, sqlKeysOf, from, to)); err != nil {
-			return nil, err
+		if !ledger.Keyed(x) { // malformed
+			continue
+		}
+		for n, id := range ledger.RowIDs(x) {
+			c.keys[id] = x.Keys[n]
 		}
 	}
+	if !any {
+		return nil
+	}
+	g.recipients = c
 	for _, key := range c.keys {
 		keys = append(keys, key)
 	}
@@ -98,27 +92,9 @@ func (g *grants) readRecipients(t *tx, in []campaign.Intent) (qs []*query, err e
 			list(&c.windows, scanReached, sqlInbound, keys, connections, ledger.InboundFor.Milliseconds()))
 	}
 	if contacts {
-		qs = append(qs, list(&c.contacts, ledger.ScanContact, sqlContacts, keys))
+		qs = append(qs, list(&c.contacts, ledger.ScanContact, sqlContacts, recipients.Spelled(keys)))
 	}
-	return append(qs, row(&c.now, sqlNow)), nil
-}
-
-// known notes the keys that an intent carries. If it carries none, it adds its rows to from and to.
-func (c *recipients) known(x *campaign.Intent, from, to *[]int64) {
-	no, group := x.Lease.Run, max(0, x.To-x.From)
-	if keyed(x) {
-		for n := range group {
-			c.keys[ledger.RowID(no, x.From+n)] = x.Keys[n]
-		}
-		for n, r := range x.Retries {
-			c.keys[ledger.RowID(no, r.Seq)] = x.Keys[int(group)+n]
-		}
-		return
-	}
-	*from, *to = append(*from, ledger.RowID(no, x.From)), append(*to, ledger.RowID(no, x.From+group))
-	for _, r := range x.Retries {
-		*from, *to = append(*from, ledger.RowID(no, r.Seq)), append(*to, ledger.RowID(no, r.Seq)+1)
-	}
+	return append(qs, row(&c.now, sqlNow))
 }
 
 func countsInto(counts map[string]int64) func(scanFunc) error {
@@ -137,7 +113,7 @@ func scanReached(scan scanFunc) (r ledger.Reached, err error) {
 }
 
 // ready makes People of what was read.
-func (c *recipients) ready() {
+func (c *addressees) ready() {
 	c.people = ledger.NewPeople(c.now)
 	for _, id := range c.portfolios {
 		c.people.Taken(id, c.taken[id]-c.freed[id])
@@ -154,7 +130,7 @@ func (c *recipients) ready() {
 }
 
 // add collects what an intent took, and whom it made wait.
-func (c *recipients) add(in *campaign.Intent, d *ledger.Decision) {
+func (c *addressees) add(in *campaign.Intent, d *ledger.Decision) {
 	c.reach, c.contact = append(c.reach, d.Reached...), append(c.contact, d.Contacts...)
 	for seq, wait := range d.Defer {
 		if seq >= in.From {
@@ -204,7 +180,7 @@ const sqlLastReach = `NOT EXISTS (SELECT 1 FROM reach n
 	WHERE n.key = r.key AND n.portfolio = r.portfolio AND (n.at, n.rid) > (r.at, r.rid))`
 
 // limits says of each answer that a full tier limits when it may be asked for again.
-func (c *recipients) limits(t *tx, answers []campaign.Granted) error {
+func (c *addressees) limits(t *tx, answers []campaign.Granted) error {
 	for _, f := range c.full {
 		var at int64
 		if err := t.do(row(&at, sqlNextPlace, f.tier.Portfolio, f.tier.Over())); err != nil && !errors.Is(err, pgx.ErrNoRows) {
@@ -232,7 +208,7 @@ const (
 
 // write returns the statements that write what the intents took. at is now by the clock of this
 // process, in milliseconds.
-func (c *recipients) write(at int64) (qs []*query) {
+func (c *addressees) write(at int64) (qs []*query) {
 	if len(c.reach) > 0 {
 		var keys, rids []int64
 		var portfolios []string

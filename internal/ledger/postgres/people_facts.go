@@ -8,6 +8,7 @@ import (
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
 	"campaignd/internal/mutant"
+	"campaignd/recipients"
 )
 
 // A refusal that proves that nothing was sent deletes the delivery's row of reach, and its contact.
@@ -98,19 +99,18 @@ func (l *Ledger) Reached(ctx context.Context, portfolio string, since time.Time)
 	return all, err
 }
 
-const sqlCappedKeys = `SELECT key FROM contact WHERE key = ANY($1) AND key <> 0 AND capped AND at > $2 GROUP BY key HAVING count(*) >= $3`
+const sqlCappedKeys = `SELECT key, count(*) FROM contact WHERE key = ANY($1) AND key <> 0 AND capped AND at > $2 GROUP BY key`
 
 // CappedKeys implements campaign.LimitLedger.
 func (l *Ledger) CappedKeys(ctx context.Context, keys []int64, limit campaign.FrequencyLimit, now time.Time) (map[int64]bool, error) {
-	found, since := map[int64]bool{}, ledger.Millis(now.Add(-time.Duration(limit.Per)))
-	for step := range slices.Chunk(keys, 10_000) {
-		var capped []int64
-		if err := l.read(ctx, l.reports, list(&capped, scanID, sqlCappedKeys, step, since, limit.Messages)); err != nil {
+	var all []ledger.Messages
+	since := ledger.Millis(now.Add(-time.Duration(limit.Per)))
+	for step := range slices.Chunk(recipients.Spelled(keys), 10_000) {
+		var part []ledger.Messages
+		if err := l.read(ctx, l.reports, list(&part, ledger.ScanMessages, sqlCappedKeys, step, since)); err != nil {
 			return nil, err
 		}
-		for _, key := range capped {
-			found[key] = true
-		}
+		all = append(all, part...)
 	}
-	return found, nil
+	return ledger.Capped(all, limit.Messages), nil
 }

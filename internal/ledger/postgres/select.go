@@ -5,6 +5,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
+	"campaignd/recipients"
 )
 
 // Each of these statements finds row ids in [$1, $2), at most $3, in their order. Those of outcomes
@@ -14,7 +15,7 @@ const (
 		AND ($4::text = '' OR $4 = (SELECT coalesce((SELECT o.connection FROM outcome o WHERE o.rid = d.rid), s.connection)
 			FROM segment s WHERE s.id = ((d.rid >> 32) << 32) | ((d.rid & 4294967295) / 4096)))
 		ORDER BY d.rid LIMIT $3`
-	sqlFindNumber = `SELECT rid FROM delivery WHERE rid >= $1 AND rid < $2 AND key = $4 ORDER BY rid LIMIT $3`
+	sqlFindNumber = `SELECT rid FROM delivery WHERE rid >= $1 AND rid < $2 AND key IN ($4, $5) ORDER BY rid LIMIT $3`
 
 	sqlFindOutcomes = `SELECT o.rid FROM outcome o WHERE o.rid >= $1 AND o.rid < $2 AND o.state = ANY($7) AND ($8 < 0 OR o.rank = $8)` +
 		sqlFindThose
@@ -89,7 +90,7 @@ func (l *Ledger) SelectLines(ctx context.Context, no campaign.RunNo, f campaign.
 		case ledger.FromDeliveries:
 			read(sqlSelectDeliveries, a, b, n, connection)
 		case ledger.FromNumber:
-			read(sqlSelectNumber, a, b, n, s.Key)
+			read(sqlSelectNumber, a, b, n, s.Key, recipients.Other(s.Key))
 		case ledger.FromOutcomes:
 			read(sqlSelectOutcomes, a, b, n, s.Since, s.Until, connection, s.States, s.Rank)
 		case ledger.FromTroubles:

@@ -9,14 +9,16 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
+	"campaignd/recipients"
 )
 
 const (
 	sqlSuppressFrom = `WITH s AS (INSERT INTO suppression (key, scope, until, at, dest, source, proof)
-		SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[], $5::text[], $6::text[], $7::text[])
-			w (key, scope, until, at, dest, source, proof)`
+		SELECT key, scope, until, at, dest, source, proof
+		FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[], $5::text[], $6::text[], $7::text[], $8::bigint[])
+			w (key, scope, until, at, dest, source, proof, other)`
 	// An opt-out that is delivered again after its recipient resumed does not count.
-	sqlNotResumed = ` WHERE NOT EXISTS (SELECT 1 FROM opt_in o WHERE o.key = w.key AND o.scope = w.scope AND o.at > w.at)`
+	sqlNotResumed = ` WHERE NOT EXISTS (SELECT 1 FROM opt_in o WHERE o.key IN (w.key, w.other) AND o.scope = w.scope AND o.at > w.at)`
 	// The update follows the rule of ledger.Repeated.
 	sqlSuppressTo = `
 		ON CONFLICT (key, scope) DO UPDATE SET at = greatest(suppression.at, excluded.at),
@@ -42,17 +44,18 @@ func suppressBy(sql string, added *int64, list []campaign.Suppression) (qs []*qu
 	for _, part := range parts(list, func(a, b campaign.Suppression) int {
 		return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(plainText(a.ScopeText()), plainText(b.ScopeText())))
 	}) {
-		var keys, untils, ats []int64
+		var keys, others, untils, ats []int64
 		var scopes, dests, sources, proofs []string
 		for _, s := range part {
-			keys, untils, ats = append(keys, s.Key), append(untils, ledger.Millis(s.Until)), append(ats, ledger.Millis(ledger.OrNow(s.At)))
+			keys, others = append(keys, s.Key), append(others, recipients.Other(s.Key))
+			untils, ats = append(untils, ledger.Millis(s.Until)), append(ats, ledger.Millis(ledger.OrNow(s.At)))
 			scopes, dests = append(scopes, plainText(s.ScopeText())), append(dests, plainText(s.To))
 			sources, proofs = append(sources, plainText(s.Source)), append(proofs, ledger.ProofText(s.Proof))
 		}
 		if added == nil || len(qs) > 0 { // only suppressions of the first part can be new
 			added = new(int64)
 		}
-		qs = append(qs, row(added, sql, keys, scopes, untils, ats, dests, sources, proofs))
+		qs = append(qs, row(added, sql, keys, scopes, untils, ats, dests, sources, proofs, others))
 	}
 	return qs
 }
@@ -65,8 +68,9 @@ const (
 	sqlMoved = `INSERT INTO moved (key, dest, target, new, at) VALUES ($1, $2, $3, $4, $5)
 		ON CONFLICT (key) DO UPDATE SET target = excluded.target, new = excluded.new, at = excluded.at WHERE excluded.at > moved.at`
 	sqlCarried = `SELECT ` + ledger.SuppressionColumns + `, m.dest, m.target, m.new, m.at
-		FROM moved m CROSS JOIN LATERAL (SELECT * FROM suppression WHERE key = m.key OFFSET 0) s
-		WHERE m.key = ANY($1) ORDER BY s.key, s.scope`
+		FROM unnest($1::bigint[], $2::bigint[]) w (key, other)
+		CROSS JOIN LATERAL (SELECT * FROM moved WHERE key IN (w.key, w.other) OFFSET 0) m
+		CROSS JOIN LATERAL (SELECT * FROM suppression WHERE key IN (w.key, w.other) OFFSET 0) s ORDER BY s.key, s.scope`
 )
 
 // carry writes the moves. Then it copies opt-outs to the numbers that their recipients have now:
@@ -79,7 +83,11 @@ func (t *tx) carry(added []campaign.Suppression, moves []campaign.Move) error {
 		added = append(slices.Clip(added), campaign.Suppression{Key: m.From})
 	}
 	return ledger.Carry(added, func(keys []int64) (found []campaign.Suppression, err error) {
-		t.last(list(&found, ledger.ScanCarried, sqlCarried, keys))
+		others := make([]int64, len(keys))
+		for i, key := range keys {
+			others[i] = recipients.Other(key)
+		}
+		t.last(list(&found, ledger.ScanCarried, sqlCarried, keys, others))
 		err = t.flush()
 		return found, err
 	}, func(found []campaign.Suppression) error {
@@ -90,8 +98,8 @@ func (t *tx) carry(added []campaign.Suppression, moves []campaign.Move) error {
 
 const (
 	// An opt-in that is delivered again, or after a later one, lifts nothing.
-	sqlLift = `DELETE FROM suppression WHERE key = $1 AND scope = $2 AND at <= $3
-		AND NOT EXISTS (SELECT 1 FROM opt_in WHERE key = $1 AND scope = $2 AND at >= $3)`
+	sqlLift = `DELETE FROM suppression WHERE key IN ($1, $4) AND scope = $2 AND at <= $3
+		AND NOT EXISTS (SELECT 1 FROM opt_in WHERE key IN ($1, $4) AND scope = $2 AND at >= $3)`
 	sqlOptIn = `INSERT INTO opt_in (key, scope, at) VALUES ($1, $2, $3)
 		ON CONFLICT (key, scope) DO UPDATE SET at = greatest(opt_in.at, excluded.at)`
 )
@@ -101,10 +109,11 @@ const (
 func lift(s campaign.Suppression) []*query {
 	s, remember := ledger.OptIn(s)
 	a := []any{s.Key, plainText(s.ScopeText()), ledger.Millis(s.At)}
+	end := stmt(nil, sqlLift, append(slices.Clip(a), recipients.Other(s.Key))...)
 	if !remember {
-		return []*query{stmt(nil, sqlLift, a...)}
+		return []*query{end}
 	}
-	return []*query{stmt(nil, sqlLift, a...), stmt(nil, sqlOptIn, a...)}
+	return []*query{end, stmt(nil, sqlOptIn, a...)}
 }
 
 // Suppress implements campaign.SuppressionLedger.
@@ -165,7 +174,7 @@ func (l *Ledger) SuppressionsOf(ctx context.Context, key int64) (all []campaign.
 		s, err := ledger.ScanSuppression(scan)
 		s.Key = key
 		return s, err
-	}, sqlSuppressionsOf, []int64{key, l.key.Pseudonym(key)}))
+	}, sqlSuppressionsOf, l.key.Stored(key)))
 	return all, err
 }
 
@@ -176,7 +185,7 @@ func (l *Ledger) SuppressedKeys(
 	ctx context.Context, keys []int64, marketing bool, companies []string, now time.Time,
 ) (map[int64]campaign.SkipReason, error) {
 	found := ledger.Stops{}
-	for step := range slices.Chunk(keys, 10_000) {
+	for step := range slices.Chunk(recipients.Spelled(keys), 10_000) {
 		type stop struct {
 			key   int64
 			scope string
@@ -196,7 +205,7 @@ func (l *Ledger) SuppressedKeys(
 			stops = append(stops, stop{key, string(campaign.ScopeAll)})
 		}
 		for _, s := range stops {
-			found.Add(s.key, s.scope, marketing, companies...)
+			found.AddKey(s.key, s.scope, marketing, companies...)
 		}
 	}
 	return found, nil

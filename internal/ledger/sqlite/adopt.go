@@ -6,6 +6,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
+	"campaignd/recipients"
 )
 
 // queryFunc runs a query, of the writer's transaction or of a reader, and calls f for every row.
@@ -91,7 +92,7 @@ const (
 
 // adoptable reads the open attempts of recipients, and the orphans of those that have one.
 func adoptable(each queryFunc, keys []int64) (orphans []ledger.Orphan, open ledger.Attempts, err error) {
-	open = ledger.Attempts{}
+	open, keys = ledger.Attempts{}, ledger.SpelledOnce(keys)
 	for _, key := range keys {
 		if err := each(sqlAttemptsOf, args(key), func(scan scanFunc) error {
 			a, err := ledger.ScanAttempt(scan)
@@ -100,7 +101,9 @@ func adoptable(each queryFunc, keys []int64) (orphans []ledger.Orphan, open ledg
 		}); err != nil {
 			return nil, nil, err
 		}
-		if len(open[key]) == 0 {
+	}
+	for _, key := range keys {
+		if len(open[recipients.Fold(key)]) == 0 {
 			continue
 		}
 		if err := each(sqlOrphansOf, args(key), list(&orphans, ledger.ScanOrphan)); err != nil {
@@ -123,6 +126,7 @@ const (
 // inFlightOf reads, for these recipients, the deliveries that may have been posted and have no
 // result.
 func inFlightOf(each queryFunc, keys []int64) (ledger.Attempts, error) {
+	keys = ledger.SpelledOnce(keys)
 	type markedSegment struct {
 		ledger.Attempt
 		first, end int64 // rids: of its first delivery, of the one at its mark

@@ -120,7 +120,7 @@ func (t *tx) statuses(rows []orphanRow, hashes []any, hash ledger.HashKey) (done
 	}
 	for _, s := range unknown {
 		isNew := false
-		if !erased[s.key] {
+		if !erased.Over(s.key) {
 			if isNew, err = t.keep(s); err != nil {
 				return done, err
 			}

@@ -6,6 +6,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
+	"campaignd/recipients"
 )
 
 const (
@@ -23,7 +24,7 @@ func erasedOf(row func(sql string, a []any, into ...any) error, hash ledger.Hash
 		return nil, err
 	}
 	var found []int64
-	pseudonyms, of := hash.Pseudonyms(keys)
+	pseudonyms, of := hash.Pseudonyms(recipients.Spelled(keys))
 	for _, p := range pseudonyms {
 		for _, key := range []int64{p, of[p]} {
 			var is bool
@@ -59,9 +60,9 @@ func (l *Ledger) Erase(ctx context.Context, key int64) (done campaign.Erased, er
 	if key <= 0 {
 		return done, fmt.Errorf("erase: %d is no key of a number", key)
 	}
-	pseudonym := l.key.Pseudonym(key)
+	keys := recipients.Spelled([]int64{key})
 	if err := l.submit(ctx, &op{urgency: results, rows: 2, run: func(t *tx) error {
-		for _, s := range l.key.Erasures(key) {
+		for _, s := range l.key.Erasures(keys) {
 			if _, err := t.suppress(s); err != nil {
 				return err
 			}
@@ -70,6 +71,12 @@ func (l *Ledger) Erase(ctx context.Context, key int64) (done campaign.Erased, er
 	}}); err != nil {
 		return done, err
 	}
+	return ledger.EraseSpellings(keys, func(key int64) (campaign.Erased, error) { return l.erase(ctx, key) })
+}
+
+// erase erases what is stored under the key.
+func (l *Ledger) erase(ctx context.Context, key int64) (done campaign.Erased, err error) {
+	pseudonym := l.key.Pseudonym(key)
 	if done, err = ledger.EraseRows(func(after int64) (found []int64, err error) {
 		err = l.read().each(ctx, sqlErasePage, args(after, key, ledger.ErasePage), list(&found, scanID))
 		return found, err

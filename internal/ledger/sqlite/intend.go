@@ -9,11 +9,12 @@ import (
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
 	"campaignd/internal/mutant"
+	"campaignd/recipients"
 )
 
 // Intend implements campaign.SendLedger. A retry that is no longer due (its late answer came, or it
 // was skipped) has the reason "" in Skipped: it must not be posted. Intend reads the phone keys
-// from the deliveries and ignores Intent.Keys.
+// from the deliveries. Intent.Keys tells it for which of them to ask under another key, too.
 func (l *Ledger) Intend(ctx context.Context, in []campaign.Intent) (granted []campaign.Granted, err error) {
 	if mutant.On("no_intent") {
 		for _, i := range in {
@@ -99,6 +100,8 @@ const (
 	sqlAnySuppression = `SELECT EXISTS (SELECT 1 FROM suppression)`
 	sqlSuppressed     = `SELECT d.rid, s.scope FROM delivery d CROSS JOIN suppression s ON s.key = d.key
 		WHERE d.rid >= ? AND d.rid < ? AND (s.until = 0 OR s.until > ?)`
+	sqlKeyOf  = `SELECT key FROM delivery WHERE rid = ?`
+	sqlScopes = `SELECT scope FROM suppression WHERE key = ? AND (until = 0 OR until > ?)`
 )
 
 // sendingRows reads the rows that an intent is about.
@@ -153,7 +156,46 @@ func (t *tx) sendingRows(in *campaign.Intent, marketing bool, now int64) (rows l
 		}
 		rows.Retries[id] = w
 	}
-	return rows, nil
+	if !some {
+		return rows, nil
+	}
+	return rows, t.others(in, func(id, other int64) error {
+		return t.each(sqlScopes, args(other, now), func(scan scanFunc) error {
+			var scope string
+			err := scan(&scope)
+			rows.Suppressed.Add(id, scope, marketing, in.Origin.Company)
+			return err
+		})
+	})
+}
+
+// others calls f for each delivery of an intent whose recipient may be stored under another key.
+func (t *tx) others(in *campaign.Intent, f func(id, other int64) error) error {
+	keys := in.Keys
+	if !ledger.Keyed(in) {
+		keys = nil
+		for _, id := range ledger.RowIDs(in) {
+			var key int64
+			if err := t.row(sqlKeyOf, args(id), &key); err != nil && !errors.Is(err, sql.ErrNoRows) {
+				return err
+			}
+			keys = append(keys, key)
+		}
+	}
+	var ids []int64
+	for n, key := range keys {
+		other := recipients.Other(key)
+		if other == 0 {
+			continue
+		}
+		if ids == nil {
+			ids = ledger.RowIDs(in)
+		}
+		if err := f(ids[n], other); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 const (

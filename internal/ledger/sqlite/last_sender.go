@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"campaignd/internal/ledger"
+	"campaignd/recipients"
 )
 
 const (
@@ -50,7 +51,7 @@ var sqlSenders = `SELECT key, connection, at FROM sender WHERE key IN ` + values
 
 // LastSenders implements campaign.ImportLedger.
 func (l *Ledger) LastSenders(ctx context.Context, keys []int64, connections []string) (map[int64]string, error) {
-	last := ledger.NewLastSender(connections)
+	last, keys := ledger.NewLastSender(connections), recipients.Spelled(keys)
 	for len(keys) > 0 {
 		var a []any
 		a, keys = nextKeys(keys)

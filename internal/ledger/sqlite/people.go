@@ -24,6 +24,7 @@ const (
 		WHERE d.rid >= ?1 AND d.rid < ?2 AND i.at > ?4`
 	sqlContacts = `SELECT c.key, c.rid, c.at, c.connection, c.capped FROM delivery d CROSS JOIN contact c ON c.key = d.key
 		WHERE d.rid >= ?1 AND d.rid < ?2 AND c.until > ?3`
+	sqlContactsOf = `SELECT key, rid, at, connection, capped FROM contact WHERE key = ? AND until > ?`
 )
 
 // people reads what an intent needs to know of its recipients, and their keys.
@@ -79,6 +80,15 @@ func (t *tx) people(in *campaign.Intent, now int64) (p *ledger.People, keys map[
 		if id := ledger.RowID(in.Lease.Run, r.Seq); err == nil {
 			err = read(id, id+1)
 		}
+	}
+	if err == nil && (in.Cap != nil || in.Pair) {
+		err = t.others(in, func(_, other int64) error {
+			return t.each(sqlContactsOf, args(other, now), func(scan scanFunc) error {
+				c, err := ledger.ScanContact(scan)
+				p.Contact(c)
+				return err
+			})
+		})
 	}
 	return p, keys, err
 }

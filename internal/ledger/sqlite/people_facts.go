@@ -9,6 +9,7 @@ import (
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
 	"campaignd/internal/mutant"
+	"campaignd/recipients"
 )
 
 // A refusal that proves that nothing was sent deletes the delivery's row of reach, and its contact.
@@ -119,24 +120,19 @@ func (l *Ledger) Reached(ctx context.Context, portfolio string, since time.Time)
 	return all, err
 }
 
-var sqlCappedKeys = `SELECT key FROM contact WHERE key IN ` + values(1, keysWidth) +
-	` AND key <> 0 AND capped AND at > ? GROUP BY key HAVING count(*) >= ?`
+var sqlCappedKeys = `SELECT key, count(*) FROM contact WHERE key IN ` + values(1, keysWidth) +
+	` AND key <> 0 AND capped AND at > ? GROUP BY key`
 
 // CappedKeys implements campaign.LimitLedger.
 func (l *Ledger) CappedKeys(ctx context.Context, keys []int64, limit campaign.FrequencyLimit, now time.Time) (map[int64]bool, error) {
-	found := map[int64]bool{}
-	for len(keys) > 0 {
+	var all []ledger.Messages
+	for keys := recipients.Spelled(keys); len(keys) > 0; {
 		var a []any
 		a, keys = nextKeys(keys)
-		a = append(a, ledger.Millis(now.Add(-time.Duration(limit.Per))), limit.Messages)
-		if err := l.read().each(ctx, sqlCappedKeys, a, func(scan scanFunc) error {
-			var key int64
-			err := scan(&key)
-			found[key] = true
-			return err
-		}); err != nil {
+		a = append(a, ledger.Millis(now.Add(-time.Duration(limit.Per))))
+		if err := l.read().each(ctx, sqlCappedKeys, a, list(&all, ledger.ScanMessages)); err != nil {
 			return nil, err
 		}
 	}
-	return found, nil
+	return ledger.Capped(all, limit.Messages), nil
 }

@@ -6,6 +6,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
+	"campaignd/recipients"
 )
 
 // Each of these statements finds row ids in [?2, ?3), at most ?4, in their order. ?1 is now.
@@ -14,7 +15,7 @@ const (
 		AND (?5 = '' OR ?5 = (SELECT CASE WHEN o.connection <> '' THEN o.connection ELSE s.connection END
 			FROM segment s LEFT JOIN outcome o ON o.rid = d.rid WHERE s.id = ((d.rid >> 32) << 32) | ((d.rid & 0xffffffff) / 4096)))
 		ORDER BY d.rid LIMIT ?4`
-	sqlFindNumber = `SELECT rid FROM delivery WHERE rid >= ?2 AND rid < ?3 AND key = ?5 ORDER BY rid LIMIT ?4`
+	sqlFindNumber = `SELECT rid FROM delivery WHERE rid >= ?2 AND rid < ?3 AND key IN (?5, ?6) ORDER BY rid LIMIT ?4`
 
 	sqlFindOutcomes = `SELECT o.rid FROM outcome o NOT INDEXED WHERE o.rid >= ?2 AND o.rid < ?3
 		AND o.state IN (?8, ?9, ?10) AND (?11 < 0 OR o.rank = ?11)` + sqlFindThose
@@ -91,7 +92,7 @@ func (l *Ledger) SelectLines(ctx context.Context, no campaign.RunNo, f campaign.
 		case ledger.FromDeliveries:
 			err = read(sqlSelectDeliveries, s.Connection)
 		case ledger.FromNumber:
-			err = read(sqlSelectNumber, s.Key)
+			err = read(sqlSelectNumber, s.Key, recipients.Other(s.Key))
 		case ledger.FromOutcomes:
 			err = outcomes(sqlSelectOutcomes, s.Rank)
 		case ledger.FromOpen:

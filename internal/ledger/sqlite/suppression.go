@@ -8,6 +8,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
+	"campaignd/recipients"
 )
 
 const (
@@ -43,7 +44,7 @@ const (
 		ON CONFLICT (key) DO UPDATE SET target = excluded.target, new = excluded.new, at = excluded.at WHERE excluded.at > moved.at`
 	sqlAnyMoved = `SELECT EXISTS (SELECT 1 FROM moved)`
 	sqlCarried  = `SELECT ` + ledger.SuppressionColumns + `, m.dest, m.target, m.new, m.at
-		FROM moved m CROSS JOIN suppression s ON s.key = m.key WHERE m.key = ?`
+		FROM moved m CROSS JOIN suppression s ON s.key IN (?1, ?2) WHERE m.key IN (?1, ?2)`
 )
 
 // carry writes the moves, and gives the opt-outs of numbers that moved, and these new ones, to the
@@ -63,7 +64,7 @@ func (t *tx) carry(added []campaign.Suppression, moves []campaign.Move) error {
 	}
 	return ledger.Carry(added, func(keys []int64) (found []campaign.Suppression, err error) {
 		for _, key := range keys {
-			if err := t.each(sqlCarried, args(key), list(&found, ledger.ScanCarried)); err != nil {
+			if err := t.each(sqlCarried, args(key, recipients.Other(key)), list(&found, ledger.ScanCarried)); err != nil {
 				return nil, err
 			}
 		}
@@ -80,17 +81,17 @@ func (t *tx) carry(added []campaign.Suppression, moves []campaign.Move) error {
 
 const (
 	// An opt-in that is delivered again, or after a later one, lifts nothing.
-	sqlLift = `DELETE FROM suppression WHERE key = ?1 AND scope = ?2 AND at <= ?3
-		AND NOT EXISTS (SELECT 1 FROM opt_in WHERE key = ?1 AND scope = ?2 AND at >= ?3)`
+	sqlLift = `DELETE FROM suppression WHERE key IN (?1, ?4) AND scope = ?2 AND at <= ?3
+		AND NOT EXISTS (SELECT 1 FROM opt_in WHERE key IN (?1, ?4) AND scope = ?2 AND at >= ?3)`
 	sqlOptIn = `INSERT INTO opt_in (key, scope, at) VALUES (?, ?, ?)
 		ON CONFLICT (key, scope) DO UPDATE SET at = max(at, excluded.at)`
-	sqlResumed = `SELECT EXISTS (SELECT 1 FROM opt_in WHERE key = ? AND scope = ? AND at > ?)`
+	sqlResumed = `SELECT EXISTS (SELECT 1 FROM opt_in WHERE key IN (?, ?) AND scope = ? AND at > ?)`
 )
 
 // lift does what an opt-in asks for.
 func (t *tx) lift(s campaign.Suppression) error {
 	s, remember := ledger.OptIn(s)
-	_, err := t.exec(sqlLift, s.Key, s.ScopeText(), ledger.Millis(s.At))
+	_, err := t.exec(sqlLift, s.Key, s.ScopeText(), ledger.Millis(s.At), recipients.Other(s.Key))
 	if err != nil || !remember {
 		return err
 	}
@@ -102,7 +103,8 @@ func (t *tx) lift(s campaign.Suppression) error {
 // was delivered again.
 func (t *tx) optOut(s campaign.Suppression) error {
 	var resumed bool
-	if err := t.row(sqlResumed, args(s.Key, s.ScopeText(), ledger.Millis(ledger.OrNow(s.At))), &resumed); err != nil || resumed {
+	a := args(s.Key, recipients.Other(s.Key), s.ScopeText(), ledger.Millis(ledger.OrNow(s.At)))
+	if err := t.row(sqlResumed, a, &resumed); err != nil || resumed {
 		return err
 	}
 	_, err := t.suppress(s)
@@ -171,11 +173,12 @@ func (l *Ledger) Suppressions(ctx context.Context) iter.Seq2[campaign.Suppressio
 	})
 }
 
-const sqlSuppressionsOf = `SELECT ` + ledger.SuppressionColumns + ` FROM suppression s WHERE s.key IN (?, ?) ORDER BY s.scope`
+const sqlSuppressionsOf = `SELECT ` + ledger.SuppressionColumns + ` FROM suppression s WHERE s.key IN (?, ?, ?, ?) AND s.key <> 0 ORDER BY s.scope`
 
 // SuppressionsOf implements campaign.SuppressionLedger.
 func (l *Ledger) SuppressionsOf(ctx context.Context, key int64) (all []campaign.Suppression, err error) {
-	err = l.read().each(ctx, sqlSuppressionsOf, args(key, l.key.Pseudonym(key)), func(scan scanFunc) error {
+	of := append(l.key.Stored(key), 0, 0)
+	err = l.read().each(ctx, sqlSuppressionsOf, args(of[0], of[1], of[2], of[3]), func(scan scanFunc) error {
 		s, err := ledger.ScanSuppression(scan)
 		s.Key = key
 		all = append(all, s)
@@ -212,8 +215,9 @@ func (l *Ledger) SuppressedKeys(
 		return nil, err
 	}
 	for key := range erased {
-		found[key] = campaign.Suppressed
+		found.AddKey(key, string(campaign.ScopeAll), marketing)
 	}
+	keys = recipients.Spelled(keys)
 	for len(keys) > 0 {
 		var a []any
 		a, keys = nextKeys(keys)
@@ -222,7 +226,7 @@ func (l *Ledger) SuppressedKeys(
 			var key int64
 			var scope string
 			err := scan(&key, &scope)
-			found.Add(key, scope, marketing, companies...)
+			found.AddKey(key, scope, marketing, companies...)
 			return err
 		}); err != nil {
 			return nil, err
