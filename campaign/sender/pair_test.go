@@ -32,7 +32,7 @@ func TestRunsMeetWhereSeveralSendOverANumber(t *testing.T) {
 }
 
 // The space counts from the last instant at which the first byte of a post may leave. An attempt of
-// a run that meets no other is not compared, and neither is a message that was certainly not sent.
+// a run that meets no other is not compared.
 func TestPostsOfAPairAreSixSecondsApart(t *testing.T) {
 	var p pairs
 	start := time.Now()
@@ -65,8 +65,27 @@ func TestPostsOfAPairAreSixSecondsApart(t *testing.T) {
 	if len(p.posted) != 1 {
 		t.Errorf("%d recipients are remembered, want the last one alone", len(p.posted))
 	}
-	p.posted[2].attempt.unsent.Store(true)
-	if got := p.wait(&attempt{delivery: campaign.Delivery{Key: 2}, pair: true}, start.Add(21*time.Second)); !got.IsZero() {
-		t.Errorf("after a message that was not sent the recipient waits until %v, want no wait", got)
+}
+
+// A message that was refused or not posted keeps no other one from its recipient. A doubt does.
+func TestAMessageThatWasNotSentKeepsNoOtherAway(t *testing.T) {
+	e, err := New(&resultLedger{}, nil, nil, Options{Owner: "a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for kind, waits := range map[campaign.ResultKind]bool{
+		campaign.ResultAccepted: true, campaign.ResultDoubt: true, campaign.ResultRefused: false, campaign.ResultDeferred: false,
+	} {
+		var p pairs
+		now := time.Now()
+		next := func() *attempt {
+			return &attempt{segment: newSegment(&run{no: 1}, campaign.Lease{}, newSignal()), delivery: campaign.Delivery{Key: 1}, pair: true}
+		}
+		first := next()
+		p.wait(first, now)
+		e.rec.record(newNumber("conn_1", e.o), first, campaign.Result{Kind: kind, At: now})
+		if until := p.wait(next(), now.Add(time.Second)); until.IsZero() == waits {
+			t.Errorf("after result %v the next message waits until %v, want that it waits: %t", kind, until, waits)
+		}
 	}
 }

@@ -51,9 +51,10 @@ type campaignRun struct {
 	stopped   time.Time // an operator's pause or cancel is written; zero: no
 	paused    time.Time // since when watch sees it paused by itself
 	cancelled bool
-	granted   int64     // the mark of its segment
-	lastPost  time.Time // of any process
-	held      time.Time // an answer named it in this process; zero: no
+	granted   int64      // the mark of its segment
+	lastPost  time.Time  // of any process
+	shares    [2]float64 // the least that its lanes told between its last two posts, and since the last; 0: none
+	held      time.Time  // an answer named it in this process; zero: no
 	heldBy    string
 	resumed   time.Time // by the operator
 	approved  time.Time // its template, again
@@ -63,13 +64,6 @@ type campaignRun struct {
 }
 
 func (r *campaignRun) marketing() bool { return r.category == "MARKETING" }
-
-// yields reports whether a run is bulk, and shares a number with one that comes first.
-func (l *workload) yields(r *campaignRun) bool {
-	return r.marketing() && slices.ContainsFunc(l.runs, func(other *campaignRun) bool {
-		return !other.marketing() && slices.ContainsFunc(r.connections, func(c string) bool { return slices.Contains(other.connections, c) })
-	})
-}
 
 // moves reports whether some run allows moves.
 func (l *workload) moves() bool {

@@ -141,7 +141,7 @@ func (p *policy) post(w *world, m posted, run *campaignRun) {
 	if !run.held.IsZero() && now.Sub(run.held) > stopped {
 		w.worse("%s was posted to %s %v after the service had stopped the run (%s)", k.template, k.to, now.Sub(run.held), run.heldBy)
 	}
-	run.lastPost = now
+	run.lastPost, run.shares = now, [2]float64{run.shares[1], 0}
 	if all := p.heard[k]; len(all) > 0 && run.policy != campaign.UncertainResend {
 		before := all[len(all)-1]
 		least := before.least()

@@ -46,6 +46,8 @@ var regressions = []regression{
 	{674, "a retry that came in while the rest of a run was skipped kept it open for ever", false},
 	{693, "a run with a rate of its own caught up after its number was held", false},
 	{279, "a retry and a first intent that were skipped together stopped their run for good", true},
+	{1248, "the judge forgot the payload faults of a run whose template was approved again", true},
+	{1387, "a run with a small share lost its turn to attempts that were given back", true},
 }
 
 // happens must have been seen over some dozens of seeds, and seldom over some hundreds, so that the
@@ -256,6 +258,10 @@ func (w *world) watch(ctx context.Context, lived <-chan struct{}) bool {
 		if err := w.operate(ctx, seen); err != nil {
 			w.bad("the holds cannot be read or lifted: %v", err)
 		}
+		lanes, err := w.desk.LiveLanes(ctx, 10*time.Second)
+		if err != nil {
+			w.bad("the lanes cannot be read: %v", err)
+		}
 		left := w.service.Pending()
 		for _, r := range w.load.runs {
 			run, err := w.desk.Run(ctx, r.no)
@@ -266,7 +272,7 @@ func (w *world) watch(ctx context.Context, lived <-chan struct{}) bool {
 			if !run.State.Ended() {
 				left++
 			}
-			w.policy.look(w, r, run)
+			w.policy.look(w, r, run, lanes)
 			switch {
 			case run.State != campaign.Paused || run.Wanted != campaign.WantRun:
 				r.paused = time.Time{}

@@ -14,10 +14,11 @@ import (
 
 // look compares every other second what a run does with what was asked: it is paused only for a
 // reason, and without a reason to stand still it goes on.
-func (p *policy) look(w *world, r *campaignRun, run campaign.Run) {
+func (p *policy) look(w *world, r *campaignRun, run campaign.Run, lanes []campaign.LaneReport) {
 	now := time.Now()
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	r.share(lanes)
 	if run.State == campaign.Paused && run.Reason != campaign.PausedByOperator && !r.named[run.Reason] {
 		w.worse("%s is paused (%s), and no answer asked for that: %s", r.name, run.Reason, run.Detail)
 	}
@@ -59,11 +60,7 @@ func (p *policy) look(w *world, r *campaignRun, run campaign.Run) {
 			since = at
 		}
 	}
-	most := goesOn
-	if w.load.yields(r) {
-		most += seldomSent
-	}
-	if still := now.Sub(since); still > most {
+	if still := now.Sub(since); still > max(goesOn, r.turn()+afterTurn) {
 		w.worse("%s stands still for %v at delivery %d of %d, and nothing names it", r.name, still, r.granted, len(r.phones))
 	}
 }
@@ -72,10 +69,31 @@ func (p *policy) look(w *world, r *campaignRun, run campaign.Run) {
 // an intent.
 const goesOn = 8 * time.Second
 
-// seldomSent is how much longer a bulk run may stand still that shares a number with one that comes
-// first. It has a 20th of the number: at 1 message a second, to which refusals slow a number, its
-// next message is due after 20 s, and after 40 s if every other slot is lost.
-const seldomSent = 40 * time.Second
+// afterTurn is how much later than its turn a run may be posted: its turn is noticed when a group
+// is chosen, and two slots of 1 s may pass until its attempt has one.
+const afterTurn = 3 * time.Second
+
+// share notes what the lanes of the run tell: that other runs come first, and what it gets.
+func (r *campaignRun) share(lanes []campaign.LaneReport) {
+	for _, l := range lanes {
+		if l.Run == r.no && l.LimitedBy == "share" && l.Rate > 0 && (r.shares[1] == 0 || l.Rate < r.shares[1]) {
+			r.shares[1] = l.Rate
+		}
+	}
+}
+
+// turn is how long the run may wait for its turn at a number: the time of one message at the least
+// share that its lanes told. At a 20th of 1 message per second, to which refusals slow a number, it
+// is 20 s.
+func (r *campaignRun) turn() time.Duration {
+	longest := 0.0 // seconds
+	for _, rate := range r.shares {
+		if rate > 0 {
+			longest = max(longest, 1/rate)
+		}
+	}
+	return time.Duration(longest * float64(time.Second))
+}
 
 // refused compares a delivery that ended as refused with the answers that it got.
 func (p *policy) refused(w *world, r *campaignRun, row int64, k sent) {
