@@ -96,6 +96,18 @@ func OptIn(s campaign.Suppression) (_ campaign.Suppression, remember bool) {
 const IsOptOut = `source NOT IN ('import', 'operator') AND substr(source, 1, 7) <> 'import:'
 	AND (scope = 'marketing' OR substr(scope, 1, 10) = 'marketing@')`
 
+// IsFailedUnreachable is the condition, in the SQL of both databases, that failed messages alone
+// made a suppression of an unreachable number. A message that failed may have been delivered to
+// another device of the recipient: then the number is reachable, and what failed messages said of
+// it until then goes (docs/service.md#statuses).
+const IsFailedUnreachable = `scope = 'unreachable' AND substr(source, 1, 7) = 'failed:'`
+
+// MayBeDisproved reports whether a delivered status of the message that made the suppression shows
+// that the number is reachable.
+func MayBeDisproved(s campaign.Suppression) bool {
+	return s.Scope == campaign.ScopeUnreachable && s.Proof.Message != ""
+}
+
 // SuppressionColumns are the columns that ScanSuppression reads.
 const SuppressionColumns = `s.key, s.scope, s.until, s.at, s.dest, s.source, s.proof`
 

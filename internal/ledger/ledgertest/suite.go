@@ -61,6 +61,7 @@ func Run(t *testing.T, open func(*testing.T) campaign.Ledger) {
 		{"Spellings", spellingPromises},
 		{"OptOuts", optOutPromises},
 		{"Lifts", liftPromises},
+		{"Reachable", reachablePromises},
 		{"Reports", reportPromises},
 		{"Pages", pagePromises},
 		{"Jobs", jobPromises},

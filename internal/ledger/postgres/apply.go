@@ -73,10 +73,21 @@ func (l *Ledger) Apply(ctx context.Context, e campaign.Events) (done campaign.Ap
 	if err != nil || e.Len() == 0 {
 		return done, err
 	}
+	var reached []int64
+	var unreachable []campaign.Suppression // of messages that may have been delivered
+	e.Suppressions = slices.Clone(e.Suppressions)
+	e.Suppressions = slices.DeleteFunc(e.Suppressions, func(s campaign.Suppression) bool {
+		disprovable := ledger.MayBeDisproved(s)
+		if disprovable {
+			unreachable = append(unreachable, s)
+		}
+		return disprovable
+	})
 	known := make([]int64, len(all)) // 0: unknown; otherwise 1 + the number of statuses that are new
 	holding := len(e.Holds)+len(e.Lifts) > 0 || slices.ContainsFunc(all, func(n *messageStatuses) bool { return ledger.BeginsHold(n.code) })
 	if err := l.change(ctx, l.hooks, "webhook_uncommitted", func(t *tx) error {
 		clear(known)
+		reached = nil
 		var failures ledger.Failures
 		erased, err := l.erasedOf(t, ledger.KeysOfEvents(&e))
 		if err != nil {
@@ -89,7 +100,7 @@ func (l *Ledger) Apply(ctx context.Context, e campaign.Events) (done campaign.Ap
 		}
 		lifted, _ := ledger.Counted(receipts, e.Lifted, nil)
 		if len(all) > 0 {
-			t.last(moveStatuses(all, known, &failures))
+			t.last(moveStatuses(all, known, &failures, &reached))
 		}
 		if len(e.Moved)+len(e.Lifted) > 0 {
 			t.last(stmt(nil, sqlLockSuppressions)) // before suppress takes a weaker lock
@@ -143,6 +154,10 @@ func (l *Ledger) Apply(ctx context.Context, e campaign.Events) (done campaign.Ap
 			return campaign.Applied{}, err
 		}
 		done.Orphaned = int(orphaned)
+		unknown = slices.DeleteFunc(unknown, func(n *messageStatuses) bool { return n.at[ledger.RankDelivered]+n.at[ledger.RankRead] == 0 })
+	}
+	if err := l.reachable(ctx, unreachable, reached, unknown); err != nil {
+		return campaign.Applied{}, err
 	}
 	done.Repeated = len(e.Statuses) - done.Matched - done.Orphaned
 	return done, nil
@@ -177,13 +192,19 @@ const sqlFindStatuses = `WITH e AS (SELECT mh, id, nullif(sent, 0) AS sent, null
 		+ coalesce((e.delivered < coalesce(o.delivered_at, 9223372036854775807))::int, 0)
 		+ coalesce((e.read < coalesce(o.read_at, 9223372036854775807))::int, 0)
 		+ coalesce((e.failed < coalesce(o.failed_at, 9223372036854775807)
-			OR e.failed = o.failed_at AND e.code < o.fail_code)::int, 0) AS fresh
+			OR e.failed = o.failed_at AND e.code < o.fail_code)::int, 0) AS fresh,
+		o.failed_at IS NOT NULL AND coalesce(o.delivered_at, o.read_at) IS NOT NULL AS both_known
 		FROM e CROSS JOIN LATERAL (SELECT rid, sent_at, delivered_at, read_at, failed_at, fail_code, result_at FROM outcome
 			WHERE mh = e.mh AND message_id IN (e.id, 'erased') OFFSET 0) o),
 	u AS (`
 
-var sqlReturnStatuses = ` RETURNING o.rid), t AS (` + touchRuns(`$10::bigint`) + `)
-	SELECT i, fresh, rid, coalesce(result_at, 0) FROM m`
+// Rows with i = 0 are of messages that failed and were delivered, as the newest versions of the
+// outcomes tell, or those of a batch that comes again.
+var sqlReturnStatuses = ` RETURNING o.rid, o.failed_at, coalesce(o.delivered_at, o.read_at) AS reached_at),
+	t AS (` + touchRuns(`$10::bigint`) + `)
+	SELECT i, fresh, rid, coalesce(result_at, 0) FROM m
+	UNION ALL SELECT 0, 0, rid, 0 FROM u WHERE failed_at IS NOT NULL AND reached_at IS NOT NULL
+	UNION ALL SELECT 0, 0, rid, 0 FROM m WHERE fresh = 0 AND both_known`
 
 // sqlForward and sqlOnward move forward rows that exist: times to the earliest, rank to the
 // highest, and the code of a failure with its earliest time. An upsert finds its row by the key
@@ -216,8 +237,9 @@ func touchRuns(now string) string {
 
 // moveStatuses applies a batch to the messages that deliveries have. known receives, for each
 // message of the batch, 0 when no delivery has it, otherwise 1 + the number of statuses that are
-// new. failures receives the failed ones of messages of which something is new.
-func moveStatuses(all []*messageStatuses, known []int64, failures *ledger.Failures) *query {
+// new. failures receives the failed ones of messages of which something is new, reached the rows of
+// messages that failed and were delivered.
+func moveStatuses(all []*messageStatuses, known []int64, failures *ledger.Failures, reached *[]int64) *query {
 	n := len(all)
 	mhs, ids, codes := make([]int64, n), make([]string, n), make([]string, n)
 	var at [ledger.RankRead + 1][]int64
@@ -240,6 +262,10 @@ func moveStatuses(all []*messageStatuses, known []int64, failures *ledger.Failur
 	return each(func(scan scanFunc) error {
 		var i, fresh, rid, accepted int64
 		err := scan(&i, &fresh, &rid, &accepted)
+		if i == 0 {
+			*reached = append(*reached, rid)
+			return err
+		}
 		known[i-1] = max(known[i-1], 1+fresh)
 		if n := all[i-1]; fresh > 0 && n.at[ledger.RankFailed] != 0 {
 			failures.Add(rid, n.code, accepted, n.at[ledger.RankFailed])

@@ -170,10 +170,14 @@ func (l *Ledger) failureHolds(do func(...*query) error, f ledger.Failures) ([]ca
 	return f.Holds(from, l.options.Origin), nil
 }
 
-// holdAbsorbed begins the holds that absorbed orphans tell of. It is a transaction of its own,
-// because the one that absorbs them learns of them with its commit. A hold that is lost between the
-// two begins with the next refusal or failed status.
+// holdAbsorbed begins the holds that absorbed orphans tell of, and removes the suppressions that
+// they disprove. It is a transaction of its own, because the one that absorbs them learns of them
+// with its commit. A hold that is lost between the two begins with the next refusal or failed
+// status.
 func (l *Ledger) holdAbsorbed(ctx context.Context, told absorbed) {
+	if err := l.reachable(ctx, nil, told.reached, nil); err != nil {
+		l.log.Warn("a number that was delivered to is still called unreachable", "ledger", l.name, "error", err)
+	}
 	hs, err := l.failureHolds(func(qs ...*query) error { return l.read(ctx, l.hooks, qs...) }, told.failures)
 	if err == nil {
 		_, err = l.holds(ctx, hs, nil)

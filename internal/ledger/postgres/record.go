@@ -130,8 +130,9 @@ func parts[T any](all []T, order func(a, b T) int) (parts [][]T) {
 
 // sqlAbsorb applies the orphans of the hashes $1 whose messages are known, deletes them, and
 // returns how many orphans each message had, and its failed status with the delivery's row; $2 is
-// now. It is one statement. As two (update from the orphans, then delete those that are known) it
-// lost every status that came in between (docs/protocol.md#orphan-events).
+// now. Rows of 0 orphans are the deliveries of messages that failed and were delivered. It is one
+// statement. As two (update from the orphans, then delete those that are known) it lost every
+// status that came in between (docs/protocol.md#orphan-events).
 //
 // It has no join whose order the planner could reverse: a plan that was made for a small table
 // stays in use, and would read all of the large one each time.
@@ -145,16 +146,19 @@ var sqlAbsorb = `WITH d AS (DELETE FROM orphan o WHERE o.mh = ANY($1)
 		FROM d GROUP BY mh, message_id),
 	u AS (` + sqlForward + `SELECT x.rid, 5 /* accepted */, m.mh, m.message_id, m.rank, m.sent, m.delivered, m.read, m.failed, m.code FROM m
 		CROSS JOIN LATERAL (SELECT rid FROM outcome WHERE mh = m.mh AND message_id = m.message_id OFFSET 0) x
-		ORDER BY x.rid` + sqlOnward + ` RETURNING o.rid),
+		ORDER BY x.rid` + sqlOnward + `
+		RETURNING o.rid, o.failed_at, coalesce(o.delivered_at, o.read_at) AS reached_at),
 	t AS (` + touchRuns(`$2::bigint`) + `)
 	SELECT n, coalesce(failed, 0), coalesce(code, ''), coalesce(f.rid, 0), coalesce(f.result_at, 0) FROM m
 		LEFT JOIN LATERAL (SELECT rid, result_at FROM outcome x WHERE failed IS NOT NULL AND x.mh = m.mh AND x.message_id = m.message_id
-			ORDER BY rid LIMIT 1) f ON true`
+			ORDER BY rid LIMIT 1) f ON true
+	UNION ALL SELECT 0, 0, '', rid, 0 FROM u WHERE failed_at IS NOT NULL AND reached_at IS NOT NULL`
 
 // absorbed is what the orphans tell that a transaction applied and deleted.
 type absorbed struct {
 	n        int64
 	failures ledger.Failures
+	reached  []int64 // the rows of messages that failed and were delivered
 }
 
 // absorb runs sqlAbsorb; a receives its result.
@@ -163,7 +167,9 @@ func absorb(a *absorbed, hashes []int64) *query {
 		var n, failed, rid, accepted int64
 		var code string
 		err := scan(&n, &failed, &code, &rid, &accepted)
-		if a.n += n; failed != 0 {
+		if n == 0 {
+			a.reached = append(a.reached, rid)
+		} else if a.n += n; failed != 0 {
 			a.failures.Add(rid, code, accepted, failed)
 		}
 		return err

@@ -60,7 +60,11 @@ func (l *Ledger) Apply(ctx context.Context, e campaign.Events) (done campaign.Ap
 		}
 		e := ledger.Unerased(e, erased)
 		for _, s := range e.Suppressions {
-			if err := t.optOut(s); err != nil {
+			delivered, err := t.disproved(s, l.key)
+			if err == nil && !delivered {
+				err = t.optOut(s)
+			}
+			if err != nil {
 				return err
 			}
 		}
@@ -121,7 +125,10 @@ func (t *tx) statuses(rows []orphanRow, hashes []any, hash ledger.HashKey) (done
 	for _, s := range unknown {
 		isNew := false
 		if !erased.Over(s.key) {
-			if isNew, err = t.keep(s); err != nil {
+			if isNew, err = t.keep(s); err == nil && isNew && s.rank >= ledger.RankDelivered {
+				err = t.reachable(sqlOrphanReachedAnyway, s.mh, s.messageID)
+			}
+			if err != nil {
 				return done, err
 			}
 		}
@@ -206,21 +213,39 @@ var sqlOverwrite = [...]string{
 		WHERE rid = ?1 AND message_id = ?2`,
 }
 
+// sqlMoveUnfailed is sqlMove for rows without a failure, which are nearly all. A row that it leaves
+// may be that of a message that failed and is delivered now.
+var sqlMoveUnfailed = [...]string{
+	ledger.RankDelivered: sqlMove[ledger.RankDelivered] + ` AND failed_at = 0`,
+	ledger.RankRead:      sqlMove[ledger.RankRead] + ` AND failed_at = 0`,
+}
+
 const sqlHasMessageID = `SELECT message_id IN (?2, 'erased') FROM outcome WHERE rid = ?1`
 
 // move applies one status to the deliveries of its hash and adds what it changed to changed. All
 // rows of a repeated message id move. known is false when no delivery has the message id, isNew is
 // false when the event told nothing new.
 func (t *tx) move(s messageStatus, at ridsByHash, changed *changes) (known, isNew bool, err error) {
-	query := sqlMove[s.rank]
-	if mutant.On("rank_overwritten") {
+	query, first := sqlMove[s.rank], ""
+	switch {
+	case mutant.On("rank_overwritten"):
 		query = sqlOverwrite[s.rank]
+	case s.rank >= ledger.RankDelivered:
+		first = sqlMoveUnfailed[s.rank]
 	}
 	if s.rank != ledger.RankFailed {
 		s.code = ""
 	}
 	for _, rid := range at[s.mh] {
-		n, err := t.exec(query, rid, s.messageID, s.at, s.code)
+		n, err := int64(0), error(nil)
+		if first != "" {
+			n, err = t.exec(first, rid, s.messageID, s.at, s.code)
+		}
+		if err == nil && n == 0 {
+			if n, err = t.exec(query, rid, s.messageID, s.at, s.code); err == nil && n > 0 && s.rank != ledger.RankSent {
+				err = t.reachable(sqlReachedAnyway, rid)
+			}
+		}
 		if err != nil {
 			return false, false, err
 		}
