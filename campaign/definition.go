@@ -84,6 +84,11 @@ type Audience struct {
 	DefaultRegion string `yaml:"default_region,omitempty" json:"default_region,omitempty"`
 	// International says that numbers without + begin with their country code.
 	International bool `yaml:"international,omitempty" json:"international,omitempty"`
+	// Skip is how many lines of the file stand above the header, SkipBelow how many records right
+	// below it are no recipients (a second header), and SkipLast how many at the end (totals).
+	Skip      int `yaml:"skip,omitempty" json:"skip,omitempty"`
+	SkipBelow int `yaml:"skip_below,omitempty" json:"skip_below,omitempty"`
+	SkipLast  int `yaml:"skip_last,omitempty" json:"skip_last,omitempty"`
 	// Delimiter is comma, semicolon, tab, pipe, or the character itself; "" detects it.
 	Delimiter string `yaml:"delimiter,omitempty" json:"delimiter,omitempty"`
 	// Encoding is utf-8, utf-16le, utf-16be or windows-1252; "" detects it.

@@ -19,7 +19,7 @@ var ErrListChanged = errors.New("the list has changed since the run was created"
 func (a Audience) Options() recipients.Options {
 	return recipients.Options{
 		Delimiter: a.Delimiter, Encoding: a.Encoding, DefaultRegion: a.DefaultRegion, Validate: a.Validate, Columns: a.Columns,
-		International: a.International,
+		International: a.International, Skip: a.Skip, SkipBelow: a.SkipBelow, SkipLast: a.SkipLast,
 	}
 }
 

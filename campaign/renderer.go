@@ -143,11 +143,8 @@ func (d *Definition) columnsOf(name string, header []string) string {
 		return "`campaignd check` shows its columns"
 	}
 	shown := make([]string, 0, len(header))
-	for _, h := range header[:min(len(header), 20)] {
+	for _, h := range header {
 		shown = append(shown, shorten(h))
-	}
-	if len(header) > 20 {
-		shown = append(shown, "...")
 	}
 	remedy := "the list's columns: " + strings.Join(shown, ", ")
 	if near := spelling.Nearest(name, header); near != "" {

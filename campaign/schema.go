@@ -76,6 +76,7 @@ func (n note) write(s *jsonschema.Schema) {
 
 func schemaNotes() []note {
 	variable := func(s *jsonschema.Schema) { s.MinLength = ptr(1) }
+	skipped := func(s *jsonschema.Schema) { s.Minimum, s.Maximum, s.Default = "0", json.Number(fmt.Sprint(maxSkip)), 0 }
 	oneMember := func(s *jsonschema.Schema) { s.MinProperties, s.MaxProperties = ptr(1), ptr(1) }
 	names := &jsonschema.Schema{Pattern: `^[\p{L}_][\p{L}\p{Nd}\p{Mn}_]{0,63}$`}
 	notes := []note{
@@ -118,6 +119,9 @@ func schemaNotes() []note {
 			pattern: regionPattern, examples: []any{"NG"}},
 		{path: "recipients.international", text: "Whether numbers without + begin with their country code (or with 00 and it).",
 			more: func(s *jsonschema.Schema) { s.Default = false }},
+		{path: "recipients.skip", text: "Lines of the file above the header, such as a title.", more: skipped},
+		{path: "recipients.skip_below", text: "Records right below the header that are no recipients, such as a second header.", more: skipped},
+		{path: "recipients.skip_last", text: "Records at the end that are no recipients, such as totals.", more: skipped},
 		{path: "recipients.delimiter", text: "comma, semicolon, tab, pipe, or the character; without it, it is detected.",
 			examples: []any{"semicolon"},
 			more:     func(s *jsonschema.Schema) { s.Pattern = `^(comma|semicolon|tab|pipe|[^A-Za-z0-9"+\r\n])$` }},

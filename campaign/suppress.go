@@ -195,6 +195,13 @@ var noCampaign = strings.NewReplacer(
 	"set recipients.encoding, for example windows-1252", "save it as UTF-8",
 	", or set recipients.encoding to what it is (windows-1252?)", "")
 
+// campaignKeys and setSkip match remedies that this command has no flags for.
+var (
+	campaignKeys = regexp.MustCompile(`, map the country with recipients\.columns: \{.*?\}|; read both with recipients\.columns: .*|` +
+		`; leave it out with recipients\.skip.*`)
+	setSkip = regexp.MustCompile(`: set recipients\.skip: [0-9]+`)
+)
+
 // ofNoCampaign is err with a remedy for a file that no campaign file describes.
 func ofNoCampaign(err error) error {
 	var f *recipients.FileError
@@ -202,7 +209,7 @@ func ofNoCampaign(err error) error {
 		return err
 	}
 	own := *f
-	if own.Remedy = noCampaign.Replace(f.Remedy); strings.Contains(own.Remedy, "recipients.columns") {
+	if own.Remedy = noCampaign.Replace(setSkip.ReplaceAllString(f.Remedy, ": remove the lines above it")); strings.Contains(own.Remedy, "recipients.columns") {
 		own.Remedy = "call the right one to in the first line"
 	}
 	return &own
@@ -240,7 +247,7 @@ type suppressionColumns struct{ scope, until, source, at int }
 func (c suppressionColumns) read(row *recipients.Row, f *SuppressionFile, now time.Time) (Suppression, string) {
 	if row.Fault != nil {
 		why := strings.TrimPrefix(row.Fault.Message, fmt.Sprintf("line %d", row.Line)) // Rejected gets the line
-		return Suppression{}, noCampaign.Replace(strings.TrimLeft(why, ",: "))
+		return Suppression{}, noCampaign.Replace(campaignKeys.ReplaceAllString(strings.TrimLeft(why, ",: "), ""))
 	}
 	cell := func(i int) string {
 		if i < 0 || i >= len(row.Cells) {

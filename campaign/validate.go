@@ -32,6 +32,7 @@ const (
 	maxButtons     = 10 // docs/service.md#templates
 	minRate        = throttle.MinRate
 	maxWeight      = 100
+	maxSkip        = 100 // lines of a list
 	maxCapMessages = 1000
 	maxRate        = 10000.0 // messages per second: ten numbers of the platform's highest throughput
 )
@@ -127,6 +128,11 @@ func (s *source) checkAudience(a *Audience) {
 	}
 	if a.DefaultRegion != "" {
 		s.matches("recipients.default_region", a.DefaultRegion, regionPattern, "want two capital letters (ISO 3166), for example NG")
+	}
+	for path, n := range map[string]int{"recipients.skip": a.Skip, "recipients.skip_below": a.SkipBelow, "recipients.skip_last": a.SkipLast} {
+		if n < 0 || n > maxSkip {
+			s.at(path, fmt.Sprintf("%d; want 0 to %d", n, maxSkip), "")
+		}
 	}
 	switch d := strings.ToLower(a.Delimiter); d {
 	case "", "comma", "semicolon", "tab", "pipe":

@@ -36,6 +36,7 @@ type header struct {
 	country  int            // -1: none
 	timezone int            // -1: none
 	columns  map[string]int // field, variable or column name -> column; -1: several columns have the name
+	unread   []int          // further columns that look like a phone
 	hide     bool           // Options.HideNames
 }
 
@@ -127,13 +128,16 @@ func (h *header) mapColumns(o Options, fail func(message, remedy string) error) 
 				return fail(fmt.Sprintf("%d columns may be the phone number", len(found)), "say which with recipients.columns: {to: COLUMN}")
 			}
 			return fail(fmt.Sprintf("columns %s may all be the phone number",
-				h.list(found...)), "say which with recipients.columns: {to: "+h.names[found[0]]+"}")
+				h.list(found...)), "say which, or have the first that is filled read, with recipients.columns: "+Suggest(h.names))
 		default:
 			if slices.ContainsFunc(h.names, looksLikePhone) {
 				return headless(fail)
 			}
-			return fail("no column holds the phone number under a known name; the columns are "+h.list(),
-				"map it with recipients.columns: {to: COLUMN}")
+			remedy := "map it with recipients.columns: {to: COLUMN}"
+			if like := Suggest(h.names); like != "" && !h.hide {
+				remedy = "did you mean recipients.columns: " + like + "?"
+			}
+			return fail("no column holds the phone number under a known name; the columns are "+h.list(), remedy)
 		}
 	}
 	for _, f := range []struct {
@@ -165,6 +169,11 @@ func (h *header) mapColumns(o Options, fail func(message, remedy string) error) 
 	for field, i := range mapped { // a mapping hides a column of the same name
 		if len(i) > 0 {
 			h.columns[field] = i[0]
+		}
+	}
+	for _, i := range likelyPhones(h.names) {
+		if used[i] == "" && !h.hide {
+			h.unread = append(h.unread, i)
 		}
 	}
 	for name, i := range map[string]int{FieldTo: h.to, FieldCountry: h.country, FieldTimezone: h.timezone} {
@@ -215,7 +224,7 @@ func (h *header) alias(names []string) (found []int) {
 	return found
 }
 
-// list names columns for a message: all, or only the given ones; at most twelve.
+// list names columns for a message: all, or only the given ones.
 func (h *header) list(only ...int) string {
 	if h.hide {
 		return fmt.Sprintf("not shown in a log (%d columns)", len(h.names))
@@ -227,10 +236,6 @@ func (h *header) list(only ...int) string {
 	}
 	var b strings.Builder
 	for n, i := range only {
-		if n == 12 {
-			fmt.Fprintf(&b, " and %d more", len(only)-n)
-			break
-		}
 		if n > 0 {
 			b.WriteString(", ")
 		}
@@ -252,7 +257,10 @@ func (h *header) nearest(field, want string) string {
 		return "see `campaignd check`"
 	}
 	if near := spelling.Nearest(want, h.names); near != "" {
-		return "did you mean {" + field + ": " + near + "}?"
+		return "did you mean {" + field + ": " + yamlText(near) + "}?"
+	}
+	if like := Suggest(h.names); like != "" && (field == FieldTo || field == FieldCountry) {
+		return "did you mean recipients.columns: " + like + "?"
 	}
 	return "map it to one of them"
 }

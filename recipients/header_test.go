@@ -59,9 +59,10 @@ func TestHeaderFaultsNameColumnAndRemedy(t *testing.T) {
 		want    string
 	}{
 		"twelve columns":   {names(12), nil, none + quoted(12) + "; map it with recipients.columns: {to: COLUMN}"},
-		"thirteen columns": {names(13), nil, none + quoted(12) + " and 1 more; map it with recipients.columns: {to: COLUMN}"},
+		"thirteen columns": {names(13), nil, none + quoted(13) + "; map it with recipients.columns: {to: COLUMN}"},
 		"two may be meant": {"mobile,x,phone", nil,
-			`columns "mobile", "phone" may all be the phone number; say which with recipients.columns: {to: mobile}`},
+			`columns "mobile", "phone" may all be the phone number; say which, or have the first that is filled read, ` +
+				"with recipients.columns: {to: [mobile, phone]}"},
 		"twice": {"to,a,b,a", map[string]Names{"x": {"a"}},
 			`columns 2 and 4 are both called "a"; rename one of them in the first line`},
 		"twice but for blanks": {"to,a, a\ufeff", map[string]Names{"x": {"a"}},

@@ -26,6 +26,9 @@ type Options struct {
 	// Columns maps a field (to, country, timezone) or a variable to the name of a column; to may have
 	// several.
 	Columns map[string]Names
+	// Skip is how many lines of the file stand above the header, SkipBelow how many records right
+	// below it are no recipients, and SkipLast how many at the end.
+	Skip, SkipBelow, SkipLast int
 	// Within is a folder that the list must lie in, itself and not by a link that leads out; "" is any
 	// folder.
 	Within string

@@ -2,8 +2,10 @@ package recipients
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/csv"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 
@@ -22,9 +24,10 @@ type Reader struct {
 	csv     *csv.Reader
 	rows    *gocsv.Unmarshaller
 	keys    []string // gocsv's names of the columns, in order
-	shift   int      // lines before the first line that csv reads: 1 with Excel's sep= line
+	shift   int      // lines before the first line that csv reads: Options.Skip, or 1 with Excel's sep= line
 	number  int64    // of the last record
-	first   *Row     // read ahead by NewReader
+	ahead   []*Row   // read and not yet returned: at least one by NewReader, and Options.SkipLast
+	last    int      // Options.SkipLast
 	err     error    // the error that ended the list
 	closers []func() error
 }
@@ -71,9 +74,15 @@ func (l *Reader) begin(plain *bufio.Reader, compression, told string, comma rune
 		if comma == 0 {
 			l.dialect.Delimiter = sep
 		}
-	} else if comma == 0 {
+	}
+	if err := l.skipLines(text, o.Skip); err != nil {
+		return err
+	}
+	if l.dialect.Delimiter == 0 {
 		l.dialect.Delimiter = sniffDelimiter(text)
 	}
+	head, _ := text.Peek(block)
+	head = bytes.Clone(head) // only an error of the header needs it, and the buffer is used again
 	l.guard = &guard{src: newTextCells(text, l.dialect.Delimiter, l.limits.Record), name: l.name, comma: l.dialect.Delimiter,
 		limit: l.limits.Record, size: l.limits.Size, line: 1 + l.shift}
 	l.csv = csv.NewReader(bufio.NewReaderSize(l.guard, block))
@@ -83,11 +92,15 @@ func (l *Reader) begin(plain *bufio.Reader, compression, told string, comma rune
 
 	l.rows, err = gocsv.NewUnmarshaller(l.csv, &record{})
 	if err != nil {
-		return l.headerError(err)
+		return l.below(l.headerError(err), head, comma, o)
 	}
 	_, line := l.guard.record(l.csv.InputOffset())
 	if l.header, err = readHeader(l.rows.Headers, l.name, line, o); err != nil {
-		return err
+		return l.below(err, head, comma, o)
+	}
+	if i := likelyCountry(l.header.names); l.header.country < 0 && i >= 0 && !o.HideNames {
+		l.phones.remedy = "write + and the country code, map the country with recipients.columns: {country: " + yamlText(l.header.names[i]) +
+			"}, or set recipients.default_region if the whole list is of one country"
 	}
 	l.keys = l.header.keys()
 	if err := l.rows.RenormalizeHeaders(func([]string) []string { return l.keys }); err != nil {
@@ -95,16 +108,40 @@ func (l *Reader) begin(plain *bufio.Reader, compression, told string, comma rune
 	}
 	l.finish(l.csv.InputOffset())
 
-	l.first, err = l.read()
-	if isEnd(err) {
+	l.last = max(o.SkipLast, 0)
+	for range o.SkipBelow {
+		if _, l.err = l.read(); l.err != nil {
+			break
+		}
+	}
+	l.number = 0
+	if l.fill(); len(l.ahead) <= l.last && isEnd(l.err) {
 		return &FileError{
 			File: l.name, Line: line,
 			Message: "the list has a header and no rows",
 			Remedy:  "put one recipient on each line after it",
 		}
 	}
-	l.err = err // Next returns any other error
-	return nil
+	return nil // Next returns any other error
+}
+
+// below adds to an error of the header the line that looks like it, if there is one below.
+func (l *Reader) below(err error, head []byte, comma rune, o Options) error {
+	var f *FileError
+	if at := likelyHeader(head, comma, o); at > 0 && errors.As(err, &f) {
+		f.Remedy = fmt.Sprintf("line %d looks like the header: set recipients.skip: %d", l.shift+at, l.shift+at-1)
+	}
+	return err
+}
+
+// fill reads ahead until it is known that a row is none of the last that are left out.
+func (l *Reader) fill() {
+	for l.err == nil && len(l.ahead) <= l.last {
+		var row *Row
+		if row, l.err = l.read(); l.err == nil {
+			l.ahead = append(l.ahead, row)
+		}
+	}
 }
 
 func (l *Reader) headerError(err error) error {
@@ -146,16 +183,13 @@ func (l *Reader) Dialect() Dialect { return l.dialect }
 // cannot be read further. A row with a fault of its own comes without an error. The row belongs to
 // the caller.
 func (l *Reader) Next() (*Row, error) {
-	if row := l.first; row != nil {
-		l.first = nil
-		return row, nil
-	}
-	if l.err != nil {
+	l.fill()
+	if len(l.ahead) <= l.last {
 		return nil, l.err
 	}
-	row, err := l.read()
-	l.err = err
-	return row, err
+	row := l.ahead[0]
+	l.ahead = l.ahead[:copy(l.ahead, l.ahead[1:])]
+	return row, nil
 }
 
 // Close frees the decoder, and closes the file if Open opened it. Next must not be called

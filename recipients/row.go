@@ -128,6 +128,23 @@ func (l *Reader) checkPhone(row *Row, column int) {
 	fault.Column = l.header.names[column]
 	fault.Message = fmt.Sprintf("line %d, column %s: %s", row.Line, named(fault.Column), fault.Message)
 	row.Fault = fault
+	if fault.Kind == MissingPhone && l.header.unread != nil {
+		l.hintAtOther(row)
+	}
+	if why := l.noRecipient(row); why != "" {
+		fault.Kind, fault.Column, fault.Message = MalformedRow, "", why
+	}
+}
+
+// hintAtOther says of a row without a number that a column that is not read may have it.
+func (l *Reader) hintAtOther(row *Row) {
+	for _, i := range l.header.unread {
+		if strings.TrimSpace(row.Cells[i]) != "" {
+			row.Fault.Message = fmt.Sprintf("line %d, column %s: the cell is empty, and column %s is not; read both with recipients.columns: {to: [%s, %s]}",
+				row.Line, named(row.Fault.Column), named(l.header.names[i]), yamlText(row.Fault.Column), yamlText(l.header.names[i]))
+			return
+		}
+	}
 }
 
 // count numbers the record that ends at end, and enforces the limits of record and list.
@@ -189,6 +206,9 @@ func (l *Reader) malformed(parse *csv.ParseError, end int64) (*Row, error) {
 	if l.header.timezone >= 0 {
 		row.Timezone = row.Cells[l.header.timezone]
 	}
+	if why := l.noRecipient(row); why != "" {
+		fault.Message = why
+	}
 	return row, nil
 }
 
@@ -199,15 +219,4 @@ func blankCells(cells []string) bool {
 		}
 	}
 	return true
-}
-
-// lenient reads the cells of a broken record as well as possible.
-func lenient(raw []byte, comma rune) []string {
-	cr := csv.NewReader(bytes.NewReader(bytes.TrimRight(raw, "\r\n")))
-	cr.Comma, cr.LazyQuotes, cr.FieldsPerRecord = comma, true, -1
-	cells, err := cr.Read()
-	if err != nil {
-		return []string{string(raw)}
-	}
-	return cells
 }
