@@ -47,6 +47,8 @@ type FollowUpInput struct {
 	Repeats Repeats
 	// Automatic marks the run as one of policies.follow_up.
 	Automatic bool
+	// By is Run.LaunchedBy.
+	By string
 	// Owner names this process in the lease of the parent's follow-ups; "" means its process id.
 	Owner string
 }
@@ -269,7 +271,7 @@ func (f *followUp) create(ctx context.Context, def *Definition, now time.Time) e
 	f.run, err = f.in.Ledger.CreateRun(ctx, Run{
 		Campaign: p.Campaign, ListHash: f.hash, ListName: fmt.Sprintf("%s of %s", f.where, p.ID()), Launch: launch, Parent: p.No,
 		Definition: p.Definition, Header: p.Header, Delimiter: p.Delimiter, Template: p.Template, Language: p.Language, Marketing: p.Marketing,
-		Budget: def.Limits.MaxMessages, Wanted: WantRun,
+		Budget: def.Limits.MaxMessages, Wanted: WantRun, LaunchedBy: f.in.By,
 	})
 	if err != nil && !errors.Is(err, ErrRunExists) { // ErrRunExists: another process has just stored the same run
 		return fmt.Errorf("store the run: %w", err)

@@ -54,6 +54,8 @@ type Launch struct {
 	// Key is the launch key of a scheduled firing, which begins with FiringKey, or of a dropped file,
 	// which begins with DropKey: one run for each. "" otherwise.
 	Key string
+	// By is Run.LaunchedBy.
+	By string
 	// Owner names this process in the lease of the import, since one process imports a list at a time.
 	Owner string
 	// Lease is the length of that lease; 0 means 15 s.
@@ -173,7 +175,7 @@ func (l Launch) create(ctx context.Context, def *Definition, list, hash, key str
 		Campaign: def.Name, ListHash: hash, ListName: list, Launch: key, Definition: l.Source,
 		Header: checked.Header, Delimiter: checked.delimiter,
 		Template: def.Template.Name, Language: def.Template.Language, Marketing: checked.Marketing,
-		Budget: def.Limits.MaxMessages, Wanted: WantRun,
+		Budget: def.Limits.MaxMessages, Wanted: WantRun, LaunchedBy: l.By,
 	})
 	if errors.Is(err, ErrRunExists) { // another process has just launched it
 		return l.resume(ctx, def, run, list)

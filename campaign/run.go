@@ -105,10 +105,13 @@ type Run struct {
 	Detail string
 	Wanted Wanted
 	// Changed is what the operator changed of the limits since the launch; see LimitsNow.
-	Changed   LimitChange
-	CreatedAt time.Time
-	StartedAt time.Time
-	EndedAt   time.Time
+	Changed LimitChange
+	// LaunchedBy is the operator who launched it, as the log of actions names them; "" for a schedule,
+	// a dropped file, an automatic follow-up, and runs of versions that did not store it.
+	LaunchedBy string
+	CreatedAt  time.Time
+	StartedAt  time.Time
+	EndedAt    time.Time
 	// Retired is what retention deleted of its deliveries.
 	Retired Retired
 }

@@ -15,7 +15,8 @@ const (
 	CodeTooMany      = "too_many_wrong_keys"
 	CodeNotFound     = "not_found"
 	CodeMethod       = "method_not_allowed"
-	CodeNotNow       = "not_now" // the run's state does not allow it
+	CodeNotNow       = "not_now"     // the run's state does not allow it
+	CodeSamePerson   = "same_person" // the key that launched the run may not approve it
 	CodeRepeated     = "repeated"
 	CodeInvalid      = "invalid_request"
 	CodeTooLarge     = "too_large"

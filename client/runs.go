@@ -70,7 +70,8 @@ func (c *Client) Cancel(ctx context.Context, id string) (resource.Controlled, er
 	return one[resource.Controlled](ctx, c, ofRun(http.MethodPost, id, "/cancel"))
 }
 
-// Approve releases a run that waits for approval.
+// Approve releases a run that waits for approval. The error has CodeSamePerson for the key that
+// launched the run.
 func (c *Client) Approve(ctx context.Context, id string) (resource.Controlled, error) {
 	return one[resource.Controlled](ctx, c, ofRun(http.MethodPost, id, "/approve"))
 }

@@ -7,6 +7,7 @@ import (
 func (p *program) cmdApprove() *cobra.Command {
 	cmd, _ := p.control("approve", "Release a run that waits for approval (policies.approval)",
 		"A campaign with policies.approval: true, or with more recipients than the number there, imports its list and then\n"+
-			"waits. Look at `campaignd report RUN` first.", operations.Approve)
+			"waits. Look at `campaignd report RUN` first. With --server, the key that launched the run may not approve it.",
+		operations.Approve)
 	return cmd
 }

@@ -64,7 +64,7 @@ func serve(t *testing.T) *fixture {
 			}
 			return runs, nil
 		},
-		Launch: func(_ context.Context, file, list string, another bool, _ string) (resource.Launched, error) {
+		Launch: func(_ context.Context, file, list string, another bool, _, _ string) (resource.Launched, error) {
 			f.begun <- struct{}{}
 			if f.hold != nil {
 				<-f.hold

@@ -4,12 +4,13 @@ import "campaignd/campaign"
 
 // descriptions has the description of each operation, by its id.
 var descriptions = map[string]string{
-	"runs":    "The newest run comes first.",
-	"run":     "The id `latest` is the run that was launched last.",
-	"pause":   "All processes stop within a second. Nothing is lost: resume goes on at the next row.",
-	"resume":  "It ends a pause of each reason: operator, breaker, canary and ledger. A hold is no pause: lift-holds ends it.",
-	"cancel":  "This is final: a cancelled run is never resumed. Accepted messages still get their statuses.",
-	"approve": "A run waits for approval in the state waiting_approval.",
+	"runs":   "The newest run comes first.",
+	"run":    "The id `latest` is the run that was launched last.",
+	"pause":  "All processes stop within a second. Nothing is lost: resume goes on at the next row.",
+	"resume": "It ends a pause of each reason: operator, breaker, canary and ledger. A hold is no pause: lift-holds ends it.",
+	"cancel": "This is final: a cancelled run is never resumed. Accepted messages still get their statuses.",
+	"approve": "A run waits for approval in the state waiting_approval. The key that launched it gets 409 same_person: approval " +
+		"is that of a second person.",
 	"follow-up": "The run must have ended. The same choice of rows is the same follow-up, so a repeated request adds nothing. " +
 		"The senders of the ledger send it.",
 	"limits":        "These are the limits in force, with the changes since the launch.",

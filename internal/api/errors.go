@@ -42,6 +42,8 @@ func errorOf(ctx context.Context, err error) *Error {
 		return &Error{http.StatusForbidden, client.CodeForbidden, err.Error(), nil}
 	case errors.Is(err, campaign.ErrNotNow), errors.Is(err, campaign.ErrNobody):
 		return &Error{http.StatusConflict, client.CodeNotNow, err.Error(), nil}
+	case errors.Is(err, operator.ErrSamePerson):
+		return &Error{http.StatusConflict, client.CodeSamePerson, err.Error(), nil}
 	case errors.Is(err, operator.ErrRepeated):
 		return &Error{http.StatusConflict, client.CodeRepeated, err.Error(), nil}
 	case errors.Is(err, operator.ErrInvalid):

@@ -20,6 +20,7 @@ import (
 // caller is who sent a request.
 type caller struct {
 	by      string // for the log of actions
+	key     bool   // by is a key of the ledger
 	scope   campaign.KeyScope
 	company string // "": all
 }
@@ -71,7 +72,7 @@ func (g *guard) admit(ctx context.Context, r *http.Request) (caller, error) {
 		switch {
 		case err == nil && operator.Opens(k, secret):
 			g.remember(id)
-			return caller{by: "key " + k.ID + " (" + k.Name + ")", scope: k.Scope, company: k.Company}, nil
+			return caller{by: "key " + k.ID + " (" + k.Name + ")", key: true, scope: k.Scope, company: k.Company}, nil
 		case err != nil && !errors.Is(err, campaign.ErrNoKey):
 			return caller{}, err
 		}

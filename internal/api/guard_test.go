@@ -73,7 +73,7 @@ func TestOnlyAKeyInForceIsAdmitted(t *testing.T) {
 		}
 	}
 	_, who := asks(t, g, "Bearer "+k.Secret, "192.0.2.1")
-	if want := (caller{"key " + k.ID + " (ci)", campaign.KeyOperate, "comp_1"}); who != want {
+	if want := (caller{"key " + k.ID + " (ci)", true, campaign.KeyOperate, "comp_1"}); who != want {
 		t.Errorf("got the caller %+v, want %+v", who, want)
 	}
 	if _, err := d.RevokeKey(t.Context(), k.ID); err != nil {

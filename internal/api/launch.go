@@ -140,7 +140,8 @@ func (s *Server) launch(w http.ResponseWriter, r *http.Request, dir string) (lau
 	if err != nil {
 		return resource.Launched{}, "", err
 	}
-	launched, err = s.process.Launch(s.ctx, u.campaign, u.list, another == "true", requestOf(r.Context()).idem)
+	launched, err = s.process.Launch(s.ctx, u.campaign, u.list, another == "true", requestOf(r.Context()).idem,
+		requestOf(r.Context()).by)
 	for i, text := range launched.Warnings {
 		launched.Warnings[i] = withoutPath(text, dir)
 	}

@@ -247,7 +247,7 @@ func addPages[I, O any](s *Server, r route, example O, do func(ctx context.Conte
 // sessionOf returns the session of the caller.
 func (s *Server) sessionOf(ctx context.Context) *operator.Session {
 	req, session := requestOf(ctx), s.process.Session
-	session.By, session.Company = req.by, req.company
+	session.By, session.ByKey, session.Company = req.by, req.key, req.company
 	return &session
 }
 

@@ -76,7 +76,7 @@ func newWorld(t testing.TB) *world {
 	}
 	s, err := New(t.Context(), operator.Process{
 		Version: "test", Session: *d, Uploads: filepath.Join(t.TempDir(), "uploads"), Log: slog.New(slog.DiscardHandler),
-		Launch: func(context.Context, string, string, bool, string) (resource.Launched, error) {
+		Launch: func(context.Context, string, string, bool, string, string) (resource.Launched, error) {
 			return resource.Launched{Run: resource.LaunchedRun{ID: "spring-1"}}, nil
 		},
 		Unfinished: func(context.Context) ([]campaign.Run, error) { return nil, nil },

@@ -105,8 +105,8 @@ func (d *Daemon) operatorsAPI(ctx context.Context, e *sender.Engine) (API, clien
 		},
 	}
 	if e != nil {
-		p.Launch = func(ctx context.Context, file, list string, another bool, idempotency string) (resource.Launched, error) {
-			out, err := d.launchList(ctx, file, list, another, idempotency)
+		p.Launch = func(ctx context.Context, file, list string, another bool, idempotency, by string) (resource.Launched, error) {
+			out, err := d.launchList(ctx, file, list, another, idempotency, by)
 			if err == nil {
 				e.Poke()
 			}
@@ -117,11 +117,13 @@ func (d *Daemon) operatorsAPI(ctx context.Context, e *sender.Engine) (API, clien
 	return operators, access, err
 }
 
-// launchList launches a campaign over a list and returns when the list is imported. A `serve` on
-// the ledger sends it.
-func (d *Daemon) launchList(ctx context.Context, file, list string, another bool, idempotency string) (out resource.Launched, err error) {
+// launchList launches a campaign over a list for an operator, and returns when the list is
+// imported. A `serve` on the ledger sends it.
+func (d *Daemon) launchList(
+	ctx context.Context, file, list string, another bool, idempotency, by string,
+) (out resource.Launched, err error) {
 	l := d.launch(file, "")
-	l.List, l.New, l.NewKey, l.NoWait, l.Unattended = list, another, idempotency, false, false
+	l.List, l.New, l.NewKey, l.By, l.NoWait, l.Unattended = list, another, idempotency, by, false, false
 	l.Checked = d.checkLaunch(ctx, file, func(p *campaign.Preflight) {
 		for _, w := range p.Warnings() {
 			out.Warnings = append(out.Warnings, w.String())
@@ -153,7 +155,7 @@ func LaunchInto(ctx context.Context, c *Config, r client.Launch, log *slog.Logge
 	if d.client, err = NewClient(c); err != nil {
 		return out, err
 	}
-	return d.launchList(ctx, r.Campaign, r.List, r.New, "")
+	return d.launchList(ctx, r.Campaign, r.List, r.New, "", operator.LocalUser())
 }
 
 // errNobodyServes says that no process takes launches for an SQLite ledger.

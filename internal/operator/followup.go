@@ -35,7 +35,7 @@ func (d *Session) FollowUp(ctx context.Context, id string, r resource.FollowUpRe
 		return resource.FollowedUp{}, err
 	}
 	f, err := campaign.StartFollowUp(ctx, campaign.FollowUpInput{Ledger: d.Ledger, Parent: parent, Where: choice, Early: r.Early,
-		NotReplayed: r.NotReplayed, Repeats: d.Repeats})
+		NotReplayed: r.NotReplayed, Repeats: d.Repeats, By: d.By})
 	return resource.FollowedUpOf(f), err
 }
 

@@ -19,10 +19,10 @@ type Process struct {
 	Session Session
 	// Uploads is the folder of uploaded lists. It is made when it is needed, for this user alone.
 	Uploads string
-	// Launch launches a campaign file over a list. ctx ends when the process stops, not with the
-	// request. A repeated idempotency key, if it is not "", finds the same run again. Nil: the process
-	// accepts no list.
-	Launch func(ctx context.Context, file, list string, another bool, idempotency string) (resource.Launched, error)
+	// Launch launches a campaign file over a list for the operator by. ctx ends when the process
+	// stops, not with the request. A repeated idempotency key, if it is not "", finds the same run
+	// again. Nil: the process accepts no list.
+	Launch func(ctx context.Context, file, list string, another bool, idempotency, by string) (resource.Launched, error)
 	// Unfinished returns the unfinished runs, whose uploads are kept.
 	Unfinished func(context.Context) ([]campaign.Run, error)
 	// Forecast says when a run will be done.

@@ -112,15 +112,21 @@ func (d *Session) whyHolds(ctx context.Context) (campaign.WhyHolds, error) {
 	return campaign.WhyHolds{Holds: holds, Origin: d.Origins(ctx, holds)}, nil
 }
 
+// controls is a request of package campaign.
+type controls func(context.Context, campaign.RunLedger, campaign.Run) (campaign.Controlled, error)
+
 // control does what one of the verbs asks for.
-func (d *Session) control(
-	ctx context.Context, verb, id string, do func(context.Context, campaign.RunLedger, campaign.Run) (campaign.Controlled, error),
-) (resource.Controlled, error) {
+func (d *Session) control(ctx context.Context, verb, id string, do controls) (resource.Controlled, error) {
 	r, err := d.find(ctx, id)
 	if err != nil {
 		return resource.Controlled{}, err
 	}
-	if err := d.note(ctx, verb, r.ID(), ""); err != nil {
+	return d.controlled(ctx, verb, r, "", do)
+}
+
+// controlled logs the verb with a detail, and does what it asks for.
+func (d *Session) controlled(ctx context.Context, verb string, r campaign.Run, detail string, do controls) (resource.Controlled, error) {
+	if err := d.note(ctx, verb, r.ID(), detail); err != nil {
 		return resource.Controlled{}, err
 	}
 	c, err := do(ctx, d.Ledger, r)
@@ -142,9 +148,23 @@ func (d *Session) Cancel(ctx context.Context, id string) (resource.Controlled, e
 	return d.control(ctx, "cancel", id, campaign.CancelRun)
 }
 
-// Approve releases a run that waits for approval.
+// Approve releases a run that waits for approval. The error is ErrSamePerson for the key that
+// launched the run. Users of this machine may approve their own runs, because they can change the
+// ledger itself; the log of actions has both names.
 func (d *Session) Approve(ctx context.Context, id string) (resource.Controlled, error) {
-	return d.control(ctx, "approve", id, campaign.ApproveRun)
+	r, err := d.find(ctx, id)
+	if err != nil {
+		return resource.Controlled{}, err
+	}
+	if d.ByKey && r.LaunchedBy == d.By && r.State == campaign.WaitingApproval {
+		return resource.Controlled{}, &fault{fmt.Sprintf("this key launched %s, and its approval needs a second person: "+
+			"another key approves it, or `campaignd approve %[1]s` on the machine of the ledger", r.ID()), ErrSamePerson}
+	}
+	by := ""
+	if r.LaunchedBy != "" {
+		by = "launched by " + r.LaunchedBy
+	}
+	return d.controlled(ctx, "approve", r, by, campaign.ApproveRun)
 }
 
 // Limits returns the limits of a run as they are now.

@@ -18,6 +18,8 @@ type Session struct {
 	Ledger campaign.Ledger
 	// By names the operator in the log of actions.
 	By string
+	// ByKey means that By is a key of the API. A user of this machine has no key.
+	ByKey bool
 	// Company limits the session to what belongs to one company; "": it sees every company.
 	Company string
 	// Origins returns what holds can name of each connection.
@@ -36,6 +38,9 @@ var ErrInvalid = errors.New("invalid request")
 
 // ErrForbidden says that the operator may not do this.
 var ErrForbidden = errors.New("not allowed")
+
+// ErrSamePerson says that a second person has to do this: the operator's own key began it.
+var ErrSamePerson = errors.New("the same person")
 
 // ErrRepeated says that a request with the same Idempotency-Key has been answered, and that its
 // answer cannot be given again.

@@ -15,7 +15,7 @@ var runPromises = []promise{
 		in := campaign.Run{Campaign: "spring", ListHash: "aa", ListName: "bucket/list.csv", Launch: "2", Parent: 7,
 			Definition: []byte("name: spring\n#é"),
 			Header:     []string{"phone", "näme"}, Delimiter: ";", Template: "sale", Language: "en_US", Marketing: true,
-			Budget: 10, Asset: "ast_1", AssetUntil: at(5)}
+			Budget: 10, Asset: "ast_1", AssetUntil: at(5), LaunchedBy: "key k_1 (Ada)"}
 		got, err := f.l.CreateRun(f.ctx, in)
 		f.ok(err)
 		if got.No != 1 || got.State != campaign.Importing || got.CreatedAt.IsZero() || got.Wanted != campaign.WantRun {

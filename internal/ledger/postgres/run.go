@@ -20,7 +20,8 @@ const sqlRuns = `SELECT r.no, r.campaign, r.list_hash, r.list_name, r.launch, r.
 	CASE WHEN r.budget > 0 THEN c.taken
 		ELSE (SELECT coalesce(sum(s.taken), 0)::bigint FROM segment s WHERE s.id >= r.no << 32 AND s.id < (r.no + 1) << 32) END,
 	r.asset, r.asset_until, c.rows, r.state, r.reason, r.detail,
-	r.wanted, r.limits, r.created_at, r.started_at, r.ended_at, r.retired_rows, r.retired_at FROM run r JOIN run_count c ON c.no = r.no `
+	r.wanted, r.limits, r.created_at, r.started_at, r.ended_at, r.retired_rows, r.retired_at, r.launched_by
+	FROM run r JOIN run_count c ON c.no = r.no `
 
 const (
 	sqlRun       = sqlRuns + `WHERE r.no = $1`
@@ -28,8 +29,8 @@ const (
 	sqlLaunchRun = sqlRuns + `WHERE r.campaign = $1 AND r.list_hash = $2 AND r.launch = $3`
 	sqlRunsOf    = sqlRuns + `WHERE r.no = ANY($1) ORDER BY r.no`
 	sqlInsertRun = `INSERT INTO run (state, wanted, marketing, budget, template, language, created_at, parent, campaign, list_hash,
-			launch, list_name, asset, asset_until, header, delimiter, definition)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17) ON CONFLICT DO NOTHING RETURNING no`
+			launch, list_name, asset, asset_until, header, delimiter, definition, launched_by)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18) ON CONFLICT DO NOTHING RETURNING no`
 	sqlInsertRunCount = `INSERT INTO run_count (no) VALUES ($1)`
 	sqlInsertRunEvent = `INSERT INTO run_event (no) VALUES ($1)`
 )
@@ -68,7 +69,7 @@ func (l *Ledger) CreateRun(ctx context.Context, r campaign.Run) (out campaign.Ru
 		switch err := t.do(row(&no, sqlInsertRun, string(campaign.Importing), string(r.Wanted), r.Marketing, r.Budget,
 			plainText(r.Template), plainText(r.Language), created, int64(r.Parent), plainText(r.Campaign), plainText(r.ListHash),
 			plainText(r.Launch), plainText(r.ListName), plainText(r.Asset), ledger.Millis(r.AssetUntil),
-			string(header), r.Delimiter, ledger.NonNil(r.Definition))); {
+			string(header), r.Delimiter, ledger.NonNil(r.Definition), plainText(r.LaunchedBy))); {
 		case errors.Is(err, pgx.ErrNoRows): // another replica created it after the look above, and has committed
 			if out, err = t.run(existing, key...); err == nil {
 				err = campaign.ErrRunExists

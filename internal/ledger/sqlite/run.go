@@ -15,15 +15,16 @@ import (
 // sqlRuns is the head of every query whose rows ledger.ScanRun reads.
 const sqlRuns = `SELECT r.no, r.campaign, r.list_hash, r.list_name, r.launch, r.parent, r.definition, r.header, r.delimiter,
 	r.template, r.language, r.marketing, r.budget, c.taken, r.asset, r.asset_until, c.rows, r.state, r.reason, r.detail,
-	r.wanted, r.limits, r.created_at, r.started_at, r.ended_at, r.retired_rows, r.retired_at FROM run r JOIN run_count c ON c.no = r.no `
+	r.wanted, r.limits, r.created_at, r.started_at, r.ended_at, r.retired_rows, r.retired_at, r.launched_by
+	FROM run r JOIN run_count c ON c.no = r.no `
 
 const (
 	sqlRun       = sqlRuns + `WHERE r.no = ?`
 	sqlFiringRun = sqlRuns + `WHERE r.campaign = ? AND substr(r.launch, 1, 5) = 'cron ' AND r.launch = ?`
 	sqlLaunchRun = sqlRuns + `WHERE r.campaign = ? AND r.list_hash = ? AND r.launch = ?`
 	sqlInsertRun = `INSERT INTO run (state, wanted, marketing, budget, template, language, created_at, parent, campaign, list_hash,
-		launch, list_name, asset, asset_until, header, delimiter, definition)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING no`
+		launch, list_name, asset, asset_until, header, delimiter, definition, launched_by)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING no`
 	sqlInsertRunCount = `INSERT INTO run_count (no) VALUES (?)`
 )
 
@@ -50,7 +51,7 @@ func (l *Ledger) CreateRun(ctx context.Context, r campaign.Run) (out campaign.Ru
 		var no int64
 		if err := t.row(sqlInsertRun, args(string(campaign.Importing), string(r.Wanted), r.Marketing, r.Budget,
 			r.Template, r.Language, ledger.Millis(time.Now()), int64(r.Parent), r.Campaign, r.ListHash, r.Launch, r.ListName,
-			r.Asset, ledger.Millis(r.AssetUntil), string(header), r.Delimiter, ledger.NonNil(r.Definition)), &no); err != nil {
+			r.Asset, ledger.Millis(r.AssetUntil), string(header), r.Delimiter, ledger.NonNil(r.Definition), r.LaunchedBy), &no); err != nil {
 			return err
 		}
 		if _, err := t.exec(sqlInsertRunCount, no); err != nil {
