@@ -141,6 +141,9 @@ func (w *world) drawWorkload() workload {
 		most := 0
 		for _, r := range l.runs {
 			most += r.to - r.from
+			if r.policy == campaign.UncertainResend { // some get the message twice
+				most += (r.to - r.from) / 4
+			}
 		}
 		l.allowance = int64(most * (55 + w.draw("which allowance", 40)) / 100) // two months suffice
 	}
