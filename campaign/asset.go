@@ -96,7 +96,7 @@ func RenewMedia(ctx context.Context, l MediaLedger, s Service, no RunNo, now tim
 		err = l.SetAssets(ctx, no, assets)
 	}
 	if err == nil {
-		_, err = l.LiftHolds(ctx, []Lift{{Scope: HoldRun, ID: run.ID(), Reason: MediaChanged, At: now, By: HoldByEvent}})
+		_, err = l.LiftHolds(ctx, []Lift{{Scope: HoldRun, ID: run.ID(), Reason: MediaChanged, At: now, ReceivedAt: now, By: HoldByEvent}})
 		return err == nil, err
 	}
 	err = fmt.Errorf("the header file of %s, which the service keeps until %s, cannot be uploaded again: %w",

@@ -81,6 +81,12 @@ type listened struct {
 	until time.Time
 	err   error
 	taken bool
+	asked []campaign.Span // replays
+}
+
+func (l *listened) NoteReplay(_ context.Context, s campaign.Span, _ time.Time) error {
+	l.asked = append(l.asked, s)
+	return nil
 }
 
 func (l *listened) Listened(context.Context, time.Time) ([]campaign.Span, error) {
@@ -132,12 +138,16 @@ func TestAReplayFollowsAnOutageOfTheIntake(t *testing.T) {
 				t.Errorf("%s: got %v since %s, want %v since %s", name, due, since, c.due, c.until)
 			}
 		}
-		d.ledger = &listened{}
+		l := &listened{}
+		d.ledger = l
 		for range 2 { // two replicas
 			d.askReplay(t.Context(), now.Add(-time.Hour))
 		}
 		if n := strings.Count(log.String(), "posts them again"); n != 1 {
 			t.Errorf("got %d replays, want 1:\n%s", n, log.String())
+		}
+		if len(l.asked) != 1 || l.asked[0].Since.After(now.Add(-time.Hour)) {
+			t.Errorf("the ledger knows of the replays %+v, want one of the outage", l.asked)
 		}
 		d.client = client("/api/v1/elsewhere")
 		defer d.client.Close()
