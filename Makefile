@@ -275,7 +275,7 @@ bench-events: ## send at 1,000/s with 200 clients on the server-sent events and 
 	go test ./internal/daemon -run 'TestClientsThatListenCostTheSendingLittle$$' -listeners 200 -count=1 -v
 
 .PHONY: services
-services: ## install redis-server and PostgreSQL for the tests that start them
+services: ## install redis-server, PostgreSQL and PgBouncer for the tests that start them
 	scripts/services.sh
 
 .PHONY: ci

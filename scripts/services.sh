@@ -1,7 +1,7 @@
 #!/bin/sh
-# Installs the servers that the tests need, redis-server and PostgreSQL, from Debian's packages. It
-# starts and enables nothing: each test starts a private server on a free loopback port and stops it
-# again.
+# Installs the servers that the tests need, redis-server, PostgreSQL and PgBouncer, from Debian's
+# packages. It starts and enables nothing: each test starts a private server on a free loopback port
+# and stops it again.
 #
 #   scripts/services.sh          install what is missing, print the versions
 #   scripts/services.sh --check  install nothing; exit 1 when something is missing
@@ -43,6 +43,7 @@ postgres_bin() {
 missing() {
 	command -v redis-server >/dev/null 2>&1 || echo redis-server
 	postgres_bin >/dev/null || echo postgresql
+	PATH=$PATH:/usr/sbin command -v pgbouncer >/dev/null 2>&1 || echo pgbouncer
 }
 
 as_root() {
@@ -70,7 +71,7 @@ allow_starting() {
 
 install() {
 	command -v apt-get >/dev/null 2>&1 ||
-		fail "$* missing and this is not a Debian system: install Redis 7 or newer and PostgreSQL 15 or newer by hand"
+		fail "$* missing and this is not a Debian system: install Redis 7 or newer, PostgreSQL 15 or newer and PgBouncer by hand"
 	if [ "$(id -u)" -ne 0 ]; then
 		command -v sudo >/dev/null 2>&1 || fail "$* missing: run scripts/services.sh as root"
 		sudo -n true 2>/dev/null ||
@@ -104,3 +105,4 @@ fi
 
 redis-server --version | sed 's/ sha=.*//'
 "$(postgres_bin)" --version
+PATH=$PATH:/usr/sbin pgbouncer --version | sed -n 1p

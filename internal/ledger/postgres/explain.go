@@ -95,6 +95,8 @@ func (l *Ledger) explain(err error) error {
 			hint = "it has no connection left: raise max_connections (12 a replica)"
 		case "25006":
 			hint = "it is a read-only standby: name the primary, or several hosts with target_session_attrs=read-write"
+		case "42P05", "26000": // of a pooler whose mode changed while this process ran
+			hint = "a pooler shares its sessions among clients: set pool_mode = session for this database in PgBouncer"
 		case "57014":
 			hint = "a statement took too long"
 		}

@@ -37,6 +37,7 @@ type Ledger struct {
 	key             ledger.HashKey // of message ids
 	identity        atomic.Pointer[serverIdentity]
 	identityChanged atomic.Bool // a connection found another server: checkIdentity before anything is sent
+	ownSessions     atomic.Bool // a pooler is in between, and keeps a session for each connection
 	marks           markMemory
 	groups          intentGroups
 	tiers           ledger.Tiers
@@ -115,8 +116,14 @@ func parseAddress(dsn string) (*pgx.ConnConfig, error) {
 			"or sslmode=require for a certificate that cannot be checked; sslmode=disable permits it in a network of your own",
 			ledger.Redact(dsn), host)
 	}
+	// Other modes leave the encoding of arguments to the address; they are there for poolers that
+	// checkSession refuses.
+	config.DefaultQueryExecMode, config.StatementCacheCapacity = pgx.QueryExecModeCacheStatement, statements
 	return config, nil
 }
+
+// statements is how many prepared statements a connection keeps; pgx keeps as many by default.
+const statements = 512
 
 // fallsBack returns a host on another machine to which the address permits both TLS and a
 // connection without it, "" for none: sslmode prefer, the default, and allow. A server, or a

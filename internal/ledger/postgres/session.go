@@ -55,6 +55,9 @@ func (l *Ledger) pool(base *pgx.ConnConfig, o ledger.Options, name string, setti
 		within = slowTime
 	}
 	return newPool(name, config, within, func(ctx context.Context, c *pgx.Conn) error {
+		if err := l.checkSession(ctx, c, config); err != nil {
+			return err
+		}
 		if err := set(ctx, c, settings); err != nil {
 			return err
 		}
