@@ -67,10 +67,6 @@ func TestADamagedLedgerIsNeverTakenForAnEmptyOne(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stamp, err := os.ReadFile(d.path("campaignd.db.stamp"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	tables := d.tables()
 	for _, args := range [][]string{
 		{"runs"}, {"report", "1"}, {"report", "1", "--format", "csv"}, {"audit", "1"}, {"audit", "2", "-o", "json"}, {"why", "2"},
@@ -80,7 +76,9 @@ func TestADamagedLedgerIsNeverTakenForAnEmptyOne(t *testing.T) {
 	} {
 		restore := func() {
 			d.write("campaignd.db", string(whole))
-			d.write("campaignd.db.stamp", string(stamp))
+			if args[0] == "cancel" { // it takes the ledger for sending, which must not look restored
+				d.want(0, "ledger", "quarantine", "--lost", "0s")
+			}
 		}
 		restore()
 		want, needed := d.want(0, args...), 0

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"net"
 	"os"
 	"testing"
@@ -75,4 +76,66 @@ func TestTheDoctorFindsWhatIsWrong(t *testing.T) {
 	is("a service that is away", d.diagnosed(1)["service"], daemon.HealthFail)
 	d.write("campaignd.db", "this is no database, whatever its name says")
 	is("a file that is no ledger", d.diagnosed(1)["ledger"], daemon.HealthFail)
+}
+
+// The doctor fails a ledger that serve refuses, and why says that nothing is sent.
+func TestTheDoctorSaysThatALedgerIsRefused(t *testing.T) {
+	t.Parallel()
+	d := newFixture(t, nil)
+	sick := func(about string, parts ...string) {
+		t.Helper()
+		got := d.diagnosed(1)["ledger"]
+		if got.Health != daemon.HealthFail {
+			t.Errorf("%s: got %+v, want %s", about, got, daemon.HealthFail)
+		}
+		wantIn(t, about, got.Detail, parts...)
+		d.oneLineOf(1, parts, "run", d.path("c.yaml"))
+	}
+	file := d.path("campaignd.db")
+	copied := func() {
+		t.Helper()
+		whole, err := os.ReadFile(file)
+		if err == nil {
+			err = os.Remove(file)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.write("campaignd.db", string(whole))
+	}
+	d.want(0, "run", d.path("c.yaml"), "--settle", "10s")
+	d.spoil("UPDATE run SET state = 'running', ended_at = 0")
+	if got := d.diagnosed(0)["ledger"]; got.Health != daemon.HealthOK {
+		t.Errorf("a ledger at rest: got %+v, want %s", got, daemon.HealthOK)
+	}
+	copied()
+	sick("a copy", "went back in time: it is a copy", "campaignd ledger quarantine")
+	wantIn(t, "why", d.want(0, "why", "latest").stdout, "nothing is sent: ledger "+file+": it went back in time")
+	d.want(0, "ledger", "quarantine", "--lost", "0s")
+	if got := d.diagnosed(0)["ledger"]; got.Health != daemon.HealthOK {
+		t.Errorf("after the quarantine: got %+v, want %s", got, daemon.HealthOK)
+	}
+
+	stop := d.serving()
+	if err := os.Rename(file, file+".old"); err != nil {
+		t.Fatal(err)
+	}
+	gone := "the ledger " + file + " is gone"
+	holder := fmt.Sprintf("from process %d, which sends nothing more", os.Getpid())
+	if got := d.diagnosed(1)["ledger"]; got.Health != daemon.HealthFail {
+		t.Errorf("a ledger that is gone: got %+v, want %s", got, daemon.HealthFail)
+	}
+	d.oneLineOf(1, []string{gone, holder}, "why", "latest")
+	if err := os.Rename(file+".old", file); err != nil {
+		t.Fatal(err)
+	}
+	stop()
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	d.oneLineOf(1, []string{gone, "put the file or a backup in its place"}, "why", "latest")
+	if got := d.diagnosed(1)["ledger"]; got.Health != daemon.HealthFail {
+		t.Errorf("a ledger that is gone: got %+v, want %s", got, daemon.HealthFail)
+	}
+	d.oneLineOf(1, []string{"is gone: put it or a backup there"}, "run", d.path("c.yaml"))
 }

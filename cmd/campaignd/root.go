@@ -272,6 +272,9 @@ func ledgerExists(c *daemon.Config) error {
 	if !c.NoLedger() {
 		return nil
 	}
+	if err := c.LostLedger(); err != nil {
+		return err
+	}
 	return invalid(fmt.Errorf("there is no ledger %s: nothing has run here yet; "+
 		"go to its folder, or name it with --config or CAMPAIGND_LEDGER", c.LedgerFile()))
 }

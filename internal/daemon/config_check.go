@@ -16,6 +16,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/plan"
+	"campaignd/internal/ledger/sqlite"
 	"campaignd/internal/messaging"
 )
 
@@ -141,6 +142,16 @@ func (c *Config) LedgerFile() string {
 	return path
 }
 
+// besideLedger returns the path of what stands beside the file of the SQLite ledger. Every process
+// has the same one, also when one of them was given a link.
+func (c *Config) besideLedger(suffix string) string {
+	path, err := sqlite.Resolve(c.LedgerFile())
+	if err != nil {
+		path = c.LedgerFile() // opening the ledger returns the error
+	}
+	return path + suffix
+}
+
 // NoLedger reports whether the file of the SQLite ledger does not exist yet.
 func (c *Config) NoLedger() bool {
 	if c.sharedLedger() {
@@ -148,6 +159,15 @@ func (c *Config) NoLedger() bool {
 	}
 	_, err := os.Stat(c.LedgerFile())
 	return errors.Is(err, fs.ErrNotExist)
+}
+
+// LostLedger returns an error when the file of the SQLite ledger is gone: its companion shows that
+// there was one.
+func (c *Config) LostLedger() error {
+	if !c.NoLedger() {
+		return nil
+	}
+	return sqlite.Lost(c.LedgerFile())
 }
 
 func (c *Config) checkRedis() error {

@@ -290,6 +290,9 @@ func (d *Daemon) send(ctx context.Context, e *sender.Engine) error {
 		return ended
 	}
 	wg.Go(func() { d.notifier.Run(failed) })
+	if l, ok := d.ledger.(keeper); ok {
+		wg.Go(func() { l.Keep(intake) })
+	}
 	listen, stopListen := context.WithCancel(outer)
 	defer stopListen()
 	listening := make(chan struct{})

@@ -185,6 +185,9 @@ func clockCheck(name, whose string, skew time.Duration) Check {
 // checkLedger reads the ledger and the settings that its durability rests on.
 func checkLedger(ctx context.Context, cfg *Config) []Check {
 	const name = "ledger"
+	if err := cfg.LostLedger(); err != nil {
+		return []Check{fail(name, "put the file back, or stop the process and restore a backup", err)}
+	}
 	if cfg.NoLedger() {
 		return []Check{good(name, "there is none yet; the first run makes it")}
 	}
@@ -205,7 +208,12 @@ func checkLedger(ctx context.Context, cfg *Config) []Check {
 	if err != nil {
 		return []Check{fail(name, "check that its server runs", err)}
 	}
-	checks := []Check{good(name, "%s can be read", ledger.Redact(cfg.Ledger))}
+	checks := []Check{good(name, "%s can be read, and `serve` may send from it", ledger.Redact(cfg.Ledger))}
+	if r, ok := l.(restorable); ok {
+		if err := r.Sendable(ctx); err != nil {
+			checks = []Check{fail(name, "follow docs/operations.md, When the ledger went back in time", err)}
+		}
+	}
 	if f.Unsafe != nil {
 		checks = append(checks, Check{"durability", HealthFail, f.Unsafe.Error(), "change that setting; nothing is sent before"})
 	} else {

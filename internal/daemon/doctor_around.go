@@ -26,8 +26,8 @@ const (
 func checkDisks(_ context.Context, cfg *Config) (checks []Check) {
 	const name, remedy = "disk", "make room, or move ledger and data_dir to a larger disk"
 	var folders []string
-	if file := cfg.LedgerFile(); file != "" {
-		folders = append(folders, filepath.Dir(file))
+	if !cfg.sharedLedger() {
+		folders = append(folders, filepath.Dir(cfg.besideLedger("")))
 	}
 	if cfg.DataDir != "" {
 		folders = append(folders, cfg.DataDir)

@@ -99,7 +99,7 @@ func (d *Daemon) watcher(e *sender.Engine) (*drops.Watcher, error) {
 func (d *Daemon) spool() (string, error) {
 	switch {
 	case !d.cfg.sharedLedger():
-		return filepath.Abs(d.cfg.LedgerFile() + ".drops")
+		return filepath.Abs(d.cfg.besideLedger(".drops"))
 	case d.cfg.DataDir != "":
 		return filepath.Abs(filepath.Join(d.cfg.DataDir, "drops"))
 	}

@@ -31,12 +31,12 @@ type API interface {
 }
 
 // accessFile is the path of the file that tells how the process with the ledger's lock is reached.
-func (c *Config) accessFile() string { return c.LedgerFile() + ".api" }
+func (c *Config) accessFile() string { return c.besideLedger(".api") }
 
 // uploads is the folder of lists that are being imported.
 func (c *Config) uploads() string {
 	if !c.sharedLedger() {
-		return c.LedgerFile() + ".uploads"
+		return c.besideLedger(".uploads")
 	}
 	if c.DataDir != "" {
 		return filepath.Join(c.DataDir, "campaignd.uploads")

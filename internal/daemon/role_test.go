@@ -2,8 +2,12 @@ package daemon
 
 import (
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
 	"io"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -161,5 +165,62 @@ func TestAnIntakeNeedsNoKeyOfTheService(t *testing.T) {
 	}
 	if err := (&Config{Role: RoleIntake}).CanSend(); err == nil {
 		t.Error("CanSend of an intake = nil, want an error")
+	}
+}
+
+// event posts a signed STOP to a public listener, and returns the answer.
+func (c *cluster) event(url string) int {
+	c.Helper()
+	body := `{"id": "evt_1", "type": "message.received", "createdAt": "2026-11-21T09:00:00Z", "connectionId": "conn_1",
+		"data": {"messageId": "wamid.1", "from": "+2348031234567", "timestamp": "2026-11-21T09:00:00Z", "type": "text",
+			"text": {"body": "STOP"}}}`
+	mac := hmac.New(sha256.New, []byte(sandbox.DemoSecret))
+	mac.Write([]byte(body))
+	req, err := http.NewRequestWithContext(c.Context(), http.MethodPost, url, strings.NewReader(body))
+	if err != nil {
+		c.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("X-Service-Signature", "sha256="+hex.EncodeToString(mac.Sum(nil)))
+	r, err := http.DefaultClient.Do(req)
+	if err != nil {
+		c.Fatal(err)
+	}
+	_ = r.Body.Close()
+	return r.StatusCode
+}
+
+// A process without its ledger says so when it is asked, and no webhook is answered 2xx, because it
+// would be lost.
+func TestAServeWithoutItsLedgerIsNotReady(t *testing.T) {
+	c := newCluster(t, "STANDARD", 15*time.Second)
+	file := filepath.Join(c.dir, "roles.db")
+	for _, role := range []Role{RoleAll, RoleIntake} {
+		s := c.serve(role)
+		if code, body := c.page(s.admin + "/readyz"); code != http.StatusOK {
+			t.Errorf("%s with its ledger: got %d %s, want 200", role, code, body)
+		}
+		if err := os.Rename(file, file+".old"); err != nil {
+			t.Fatal(err)
+		}
+		if code, body := c.page(s.admin + "/readyz"); code == http.StatusOK || !strings.Contains(body, "was removed or moved while it is open") {
+			t.Errorf("%s without its ledger: got %d %s, want another answer than 200 that names the cause", role, code, body)
+		}
+		if code := c.event(s.public); code != http.StatusServiceUnavailable {
+			t.Errorf("%s without its ledger: got %d for a webhook, want 503", role, code)
+		}
+		if err := os.Rename(file+".old", file); err != nil {
+			t.Fatal(err)
+		}
+		if code, body := c.page(s.admin + "/readyz"); code != http.StatusOK {
+			t.Errorf("%s with its ledger again: got %d %s, want 200", role, code, body)
+		}
+		if code := c.event(s.public); code/100 != 2 {
+			t.Errorf("%s with its ledger again: got %d for a webhook, want 2xx", role, code)
+		}
+		s.stop()
+		if err := <-s.ended; err != nil {
+			t.Errorf("%s: %v, want no error", role, err)
+		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"campaignd/campaign/sender"
 	"campaignd/internal/drops"
 	"campaignd/internal/ledger"
+	"campaignd/internal/ledger/sqlite"
 	"campaignd/throttle"
 )
 
@@ -106,14 +107,30 @@ func (d *Daemon) Serve(ctx context.Context, started func(public, admin string)) 
 	return err
 }
 
-// ready returns an error when the ledger or the limiter does not answer, or when the ledger went
-// back in time and is not quarantined yet. In the last two cases nothing is sent, but webhooks are
-// still taken: a process that takes them stays ready, with a note.
+// keeper is a ledger in files, which may be removed or replaced while they are open.
+type keeper interface {
+	// Keep looks at the files until ctx ends.
+	Keep(ctx context.Context)
+	// Look returns campaign.ErrUnwritable when they are gone.
+	Look() error
+}
+
+var _ keeper = (*sqlite.Ledger)(nil)
+
+// ready returns an error when the ledger or the limiter does not answer, when the ledger's file is
+// gone, or when the ledger went back in time and is not quarantined yet. With another limiter or a
+// ledger of the past nothing is sent, but webhooks are still taken: a process that takes them stays
+// ready, with a note.
 func (d *Daemon) ready() (note string, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
 	if _, err := d.ledger.Runs(ctx, campaign.RunFilter{Unfinished: true, Limit: 1}); err != nil {
 		return "", err
+	}
+	if l, ok := d.ledger.(keeper); ok {
+		if err := l.Look(); err != nil {
+			return "", err
+		}
 	}
 	if d.cfg.Role == RoleIntake {
 		return "", nil

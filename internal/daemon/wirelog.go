@@ -20,7 +20,8 @@ func (c *Config) wireLog() (dir, name string) {
 	if c.sharedLedger() {
 		return c.DataDir, "campaignd"
 	}
-	return cmp.Or(c.DataDir, filepath.Dir(c.LedgerFile())), filepath.Base(c.LedgerFile())
+	file := c.besideLedger("")
+	return cmp.Or(c.DataDir, filepath.Dir(file)), filepath.Base(file)
 }
 
 // openWireLog opens the wire log of an owner. It is nil without a folder for it, and on a system

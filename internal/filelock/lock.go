@@ -55,6 +55,11 @@ func Take(path string) (*Lock, error) {
 
 // held is the error of a lock that another process holds.
 func held(path string) error {
+	return &HeldError{Path: path, By: heldBy(path)}
+}
+
+// heldBy reads the id that the holder of a lock wrote.
+func heldBy(path string) string {
 	pid, _ := os.ReadFile(path)
-	return &HeldError{Path: path, By: strings.TrimSpace(string(pid[:min(len(pid), 32)]))}
+	return strings.TrimSpace(string(pid[:min(len(pid), 32)]))
 }

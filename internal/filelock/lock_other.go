@@ -25,3 +25,6 @@ func Held(path string) bool {
 
 // Release ends the lock and removes its file.
 func (l *Lock) Release() error { return errors.Join(l.f.Close(), os.Remove(l.f.Name())) }
+
+// Holder returns the id of the process that has the lock, and "" when none has.
+func Holder(path string) string { return heldBy(path) }

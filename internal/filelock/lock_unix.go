@@ -47,3 +47,17 @@ func Held(path string) bool {
 func (l *Lock) Release() error {
 	return errors.Join(syscall.Flock(int(l.f.Fd()), syscall.LOCK_UN), l.f.Close())
 }
+
+// Holder returns the id of the process that has the lock, and "" when none has.
+func Holder(path string) string {
+	f, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB); errors.Is(err, syscall.EWOULDBLOCK) {
+		return heldBy(path)
+	}
+	_ = syscall.Flock(int(f.Fd()), syscall.LOCK_UN) // as in Release
+	return ""
+}

@@ -32,7 +32,18 @@ func (d *Session) Why(ctx context.Context, id string) (campaign.Why, error) {
 	if err != nil {
 		return campaign.Why{}, err
 	}
-	return campaign.Explain(ctx, d.Ledger, r, h, time.Now())
+	w, err := campaign.Explain(ctx, d.Ledger, r, h, time.Now())
+	if err != nil || r.State.Ended() {
+		return w, err
+	}
+	if l, ok := d.Ledger.(interface {
+		Sendable(ctx context.Context) error
+	}); ok {
+		if err := l.Sendable(ctx); err != nil {
+			w.LimitedBy, w.Sentence, w.Finish = "none", "nothing is sent: "+err.Error(), time.Time{}
+		}
+	}
+	return w, nil
 }
 
 // WhyRecipient says what one recipient of a run waits for. to is a phone number with its country

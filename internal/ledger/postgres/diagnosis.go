@@ -59,3 +59,17 @@ func (l *Ledger) Diagnose(ctx context.Context) (d ledger.Diagnosis, err error) {
 	}
 	return d, nil
 }
+
+// Sendable returns ledger.ErrRestored when the ledger is on another server or timeline than the one
+// that it was last accepted on.
+func (l *Ledger) Sendable(ctx context.Context) error {
+	var here, known serverIdentity
+	if err := l.read(ctx, l.reports, rowOf([]any{&here.system, &here.timeline}, sqlServer),
+		rowOf([]any{&known.system, &known.timeline}, sqlKnownServer)); err != nil {
+		return err
+	}
+	if known != here {
+		return l.explain(restored(known, here))
+	}
+	return nil
+}

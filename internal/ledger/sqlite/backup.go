@@ -29,7 +29,7 @@ func (l *Ledger) Backup(ctx context.Context, file string) (err error) {
 			err = errors.Join(fmt.Errorf("back up to %s: %w", file, err), os.Remove(file))
 		}
 	}()
-	from, err := sql.Open("sqlite", dsn(l.path))
+	from, err := sql.Open("sqlite", dsn(l.path, "mode=rw"))
 	if err != nil {
 		return err
 	}
@@ -46,16 +46,12 @@ func (l *Ledger) Backup(ctx context.Context, file string) (err error) {
 	if err := f.Sync(); err != nil {
 		return err
 	}
-	folder, err := os.Open(filepath.Dir(file))
-	if err != nil {
-		return err
-	}
-	return errors.Join(folder.Sync(), folder.Close())
+	return syncFolder(filepath.Dir(file))
 }
 
 // mark makes a copy one that no sender opens before its quarantine (stamp).
 func mark(ctx context.Context, file string) error {
-	db, err := sql.Open("sqlite", dsn(file, "_pragma=journal_mode(DELETE)"))
+	db, err := sql.Open("sqlite", dsn(file, "mode=rw", "_pragma=journal_mode(DELETE)"))
 	if err != nil {
 		return err
 	}

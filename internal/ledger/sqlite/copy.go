@@ -54,7 +54,7 @@ func openUnwritable(ctx context.Context, path string, o ledger.Options) (*Ledger
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("ledger %s may only be read here, and a copy of it cannot be: %w", path, err), os.RemoveAll(folder))
 	}
-	l.copied = folder
+	l.copied, l.original = folder, path
 	o.Log.Warn("the ledger may not be written here: a copy of it is read, as it was just now", "ledger", path)
 	return l, nil
 }

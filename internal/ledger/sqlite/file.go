@@ -78,8 +78,14 @@ func checkFile(path string, o ledger.Options) error {
 	case !d.IsDir():
 		return fmt.Errorf("ledger %s: %s is no folder", path, dir)
 	}
-	if f, err := os.Stat(path); err == nil && f.IsDir() {
+	switch f, err := os.Stat(path); {
+	case err != nil: // there is none yet, or opening it returns the better error
+	case f.IsDir():
 		return fmt.Errorf("ledger %s is a folder: name a file in it, for example %s", path, filepath.Join(path, "campaignd.db"))
+	case linksOf(f) > 1 && !o.Copy && !o.ReadOnly:
+		// https://www.sqlite.org/howtocorrupt.html#_multiple_links_to_the_same_file
+		return fmt.Errorf("ledger %s has %d names (hard links), and SQLite keeps another lock and another log for each: "+
+			"remove the others (`find FOLDER -samefile %[1]s` lists them)", path, linksOf(f))
 	}
 	if o.ReadOnly && !exists(path) {
 		return fmt.Errorf("ledger %s does not exist", path)
@@ -122,17 +128,25 @@ func explain(path string, err error) error {
 }
 
 // takesNoWrites reports whether err is that of a disk that is full or fails, or of a file that
-// became read-only.
+// became read-only or is gone.
 func takesNoWrites(err error) bool {
 	var se *sqlite.Error
 	if !errors.As(err, &se) {
-		return false
+		return errors.Is(err, errGone)
 	}
 	switch se.Code() & 0xff {
 	case sqlitelib.SQLITE_FULL, sqlitelib.SQLITE_IOERR, sqlitelib.SQLITE_READONLY:
 		return true
 	}
 	return false
+}
+
+// takeCompanion moves the companion beside the file. An earlier version named it by the path that
+// it was given, even if that was a link.
+func takeCompanion(given, path string) {
+	if given != path && !exists(stampPath(path)) {
+		_ = os.Rename(stampPath(given), stampPath(path)) // without one the ledger counts as copied
+	}
 }
 
 // Unwritable returns since when each write to the file has failed, and the error of the last one;

@@ -23,8 +23,8 @@ func (l *Ledger) readIdentity(ctx context.Context) error {
 
 const (
 	sqlInsertIdentity = `INSERT INTO ledger (one, id, opens, hash_key) VALUES (1, ?, 0, ?) ON CONFLICT DO NOTHING`
-	sqlIdentity       = `SELECT id, opens, hash_key FROM ledger`
-	sqlSetOpens       = `UPDATE ledger SET opens = ?`
+	sqlIdentity       = `SELECT id, opens, files, hash_key FROM ledger`
+	sqlSetNumber      = `UPDATE ledger SET opens = ?1, files = ?2 WHERE opens = ?3`
 
 	sqlEndSegmentLeases = `UPDATE segment SET lease_until = 0 WHERE lease_until <> 0 AND done = 0`
 	sqlEndJobLeases     = `UPDATE job SET lease_until = 0 WHERE lease_until <> 0`
@@ -49,8 +49,8 @@ func (l *Ledger) identify(ctx context.Context, o ledger.Options) error {
 	if _, err := tx.ExecContext(ctx, sqlInsertIdentity, hex.EncodeToString(id), key); err != nil {
 		return err
 	}
-	s := stamp{}
-	if err := tx.QueryRowContext(ctx, sqlIdentity).Scan(&s.id, &s.opens, &key); err != nil {
+	s, was := stamp{}, ""
+	if err := tx.QueryRowContext(ctx, sqlIdentity).Scan(&s.id, &s.number, &was, &key); err != nil {
 		return err
 	}
 	if l.key, err = ledger.NewHashKey(key); err != nil {
@@ -60,7 +60,7 @@ func (l *Ledger) identify(ctx context.Context, o ledger.Options) error {
 	if !o.Sender {
 		return tx.Commit()
 	}
-	if err := s.compare(stampPath(l.path)); err != nil {
+	if err := s.compare(l.path, parseFiles(was), l.file); err != nil {
 		if !o.AcceptRestored {
 			return err
 		}
@@ -68,8 +68,11 @@ func (l *Ledger) identify(ctx context.Context, o ledger.Options) error {
 		l.restored.Store(&err) // it sends nothing until its Quarantine
 		return tx.Commit()
 	}
-	s.opens++
-	if _, err := tx.ExecContext(ctx, sqlSetOpens, s.opens); err != nil {
+	r, err := s.prepare(l.path, l.file)
+	if err != nil {
+		return err
+	}
+	if _, err := tx.ExecContext(ctx, sqlSetNumber, r.stamp.number, r.files.String(), s.number); err != nil {
 		return err
 	}
 	for _, end := range endLeases {
@@ -80,6 +83,11 @@ func (l *Ledger) identify(ctx context.Context, o ledger.Options) error {
 	if err := tx.Commit(); err != nil {
 		return err
 	}
-	// After the commit: a crash in between leaves a stamp that is one behind, which compare accepts.
-	return s.write(stampPath(l.path))
+	l.stamp = r.stamp
+	if s.number == 0 { // from now on a copy of the file alone, without its log, has a number too
+		if _, err := l.writes.ExecContext(ctx, sqlCheckpoint); err != nil {
+			return err
+		}
+	}
+	return r.done()
 }

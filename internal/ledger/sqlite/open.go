@@ -20,7 +20,7 @@ const readers = 4
 
 // Ledger is a ledger in one file. See the package comment.
 type Ledger struct {
-	path    string
+	path    string // without links
 	log     *slog.Logger
 	lock    *filelock.Lock // nil unless opened as sender
 	options ledger.Options // as it was opened
@@ -38,8 +38,19 @@ type Ledger struct {
 	forgetAt atomic.Int64 // Unix milliseconds: when contacts and service windows were last forgotten
 
 	restored atomic.Pointer[error] // why the ledger waits for its quarantine; nil when it does not
+	gone     atomic.Pointer[error] // why the open files are not those at path; nil while they are (Look)
+
+	file   fileID            // of the file at path
+	opened map[string]fileID // the files that must stay as they are while the ledger is open
+	taken  atomic.Bool       // another process took the ledger for sending
+
+	renewing   sync.Mutex // of what follows, which only a sender has
+	stamp      stamp      // that of ledger and companion
+	unfinished renewal    // the last one that was begun
+	renewedAt  int64      // how many transactions the writer had committed at the last renewal
 
 	copied   string   // the temporary folder of a copy; "": the file itself is open
+	original string   // the path of the file that was copied there
 	prepared sync.Map // query -> *sql.Stmt on reads
 	closing  sync.Once
 	closeErr error
@@ -69,10 +80,14 @@ func openWith(ctx context.Context, driver, path string, o ledger.Options) (_ *Le
 	if o, err = o.Check(); err != nil {
 		return nil, err
 	}
-	l := &Ledger{path: path, log: o.Log, options: o, outage: ledger.Outage{Log: o.Log, Name: path}}
 	if err := checkFile(path, o); err != nil {
 		return nil, err
 	}
+	given := path
+	if path, err = Resolve(given); err != nil {
+		return nil, fmt.Errorf("ledger: %w", err)
+	}
+	l := &Ledger{path: path, log: o.Log, options: o, outage: ledger.Outage{Log: o.Log, Name: path}}
 	defer func() {
 		if err != nil {
 			_ = l.Close()
@@ -82,6 +97,7 @@ func openWith(ctx context.Context, driver, path string, o ledger.Options) (_ *Le
 		if l.lock, err = filelock.Take(path + ".lock"); err != nil {
 			return nil, explainLock(err)
 		}
+		takeCompanion(given, path)
 	}
 	if l.reads, err = sql.Open(driver, dsn(path, "mode="+readMode(o), "_pragma=query_only(1)")); err != nil {
 		return nil, explain(path, err)
@@ -97,7 +113,10 @@ func openWith(ctx context.Context, driver, path string, o ledger.Options) (_ *Le
 	if err := create(path); err != nil {
 		return nil, err
 	}
-	if l.writes, err = sql.Open(driver, dsn(path, "_txlock=immediate")); err != nil {
+	if l.file, err = idOf(path); err != nil {
+		return nil, fmt.Errorf("ledger: %w", err)
+	}
+	if l.writes, err = sql.Open(driver, dsn(path, "mode=rw", "_txlock=immediate")); err != nil {
 		return nil, explain(path, err)
 	}
 	l.writes.SetMaxOpenConns(1)
@@ -107,13 +126,18 @@ func openWith(ctx context.Context, driver, path string, o ledger.Options) (_ *Le
 	if err := l.identify(ctx, o); err != nil {
 		return nil, explain(path, err)
 	}
-	if l.checks, err = sql.Open(driver, dsn(path)); err != nil {
+	if l.checks, err = sql.Open(driver, dsn(path, "mode=rw")); err != nil {
 		return nil, explain(path, err)
 	}
 	l.checks.SetMaxOpenConns(1)
+	// Now, and not at the first checkpoint: the path may name another file then.
+	if err := l.checks.PingContext(ctx); err != nil {
+		return nil, explain(path, err)
+	}
 	if l.writer, err = startWriter(ctx, l); err != nil {
 		return nil, explain(path, err)
 	}
+	l.remember()
 	return l, nil
 }
 
@@ -138,6 +162,8 @@ func readMode(o ledger.Options) string {
 // lock. Later calls of other methods fail; another Close returns the same error.
 func (l *Ledger) Close() error {
 	l.closing.Do(func() {
+		// A copy that was made in the last seconds is noticed too, unless the disk is full.
+		_ = l.renew(context.Background()) //nolint:contextcheck // the ledger is closed whatever has ended
 		l.closed.Store(true)
 		var errs []error
 		if l.writer != nil {

@@ -39,10 +39,8 @@ func (l *Ledger) Rehearse(ctx context.Context, ahead int64, since time.Time) (in
 	return l.quarantine(ctx, ahead, since, true)
 }
 
-const sqlOpens = `SELECT id, opens FROM ledger`
-
 func (l *Ledger) quarantine(ctx context.Context, ahead int64, since time.Time, rehearse bool) (n int64, err error) {
-	var s stamp
+	var r renewal
 	err = l.write(ctx, urgent, func(t *tx) (err error) {
 		n = 0
 		now := ledger.Millis(time.Now())
@@ -64,20 +62,21 @@ func (l *Ledger) quarantine(ctx context.Context, ahead int64, since time.Time, r
 				return err
 			}
 		}
-		if err := t.row(sqlOpens, nil, &s.id, &s.opens); err != nil {
-			return err
-		}
-		return t.begin(l.path, &s)
+		r, err = t.begin(l)
+		return err
 	})
 	if errors.Is(err, ledger.ErrRehearsed) {
 		return n, nil
 	}
 	if err == nil {
-		err = s.write(stampPath(l.path)) // after the commit: a crash in between asks for another quarantine
+		err = r.done()
 	}
 	if err != nil {
 		return 0, err
 	}
+	l.renewing.Lock()
+	l.stamp = r.stamp
+	l.renewing.Unlock()
 	l.restored.Store(nil)
 	return n, nil
 }
@@ -90,22 +89,30 @@ const (
 		WHERE state IN (1, 2, 3) /* open */ AND granted_by <> ''`
 )
 
+const sqlNumber = `SELECT id, opens FROM ledger`
+
 // begin accepts the ledger as the one to go on from and ends every lease.
-func (t *tx) begin(path string, s *stamp) error {
-	s.opens = max(s.opens, -s.opens) // a copy of Backup counts below 0
-	if seen, err := readStamp(stampPath(path)); err == nil {
-		s.opens = max(s.opens, seen.opens)
+func (t *tx) begin(l *Ledger) (r renewal, err error) {
+	var s stamp
+	if err := t.row(sqlNumber, nil, &s.id, &s.number); err != nil {
+		return r, err
 	}
-	s.opens++
-	if _, err := t.exec(sqlSetOpens, s.opens); err != nil {
-		return err
+	next := stamp{s.id, max(s.number, -s.number)} // that of a copy of Backup is below 0
+	if seen, err := readStamp(stampPath(l.path)); err == nil {
+		next.number = max(next.number, seen.number)
+	}
+	if r, err = next.prepare(l.path, l.file); err != nil {
+		return r, err
+	}
+	if _, err := t.exec(sqlSetNumber, r.stamp.number, r.files.String(), s.number); err != nil {
+		return r, err
 	}
 	for _, end := range endLeases {
 		if _, err := t.exec(end); err != nil {
-			return err
+			return r, err
 		}
 	}
-	return nil
+	return r, nil
 }
 
 const (

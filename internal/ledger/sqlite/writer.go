@@ -234,6 +234,9 @@ const (
 // attempt commits all of the batch or nothing. It reports whether an operation failed.
 func (w *writer) attempt(batch []*op) (failed bool, err error) {
 	t := w.tx
+	if gone := w.ledger.gone.Load(); gone != nil {
+		return false, *gone
+	}
 	if _, err := t.exec(sqlBegin); err != nil {
 		return false, err
 	}

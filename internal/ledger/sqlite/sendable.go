@@ -1,0 +1,59 @@
+package sqlite
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+
+	"campaignd/internal/filelock"
+)
+
+// Sendable returns why nothing may be sent from the ledger, and nil when a sender may. If the
+// ledger is open to be read, that is whether a sender would be refused: ledger.ErrRestored. To a
+// sender it also returns the error of Look.
+func (l *Ledger) Sendable(ctx context.Context) error {
+	if l.lock != nil {
+		return cmp.Or(l.Look(), l.Restored(ctx))
+	}
+	path, err := Resolve(cmp.Or(l.original, l.path))
+	if err != nil {
+		return err
+	}
+	for {
+		before, _ := readStamp(stampPath(path)) // compare returns an error that matters
+		s, was := stamp{}, ""
+		if err := l.read().row(ctx, sqlNumberAndFiles, nil, &s.id, &s.number, &was); err != nil {
+			return err
+		}
+		is, err := idOf(path)
+		if err == nil {
+			err = s.compare(path, parseFiles(was), is)
+		}
+		if after, _ := readStamp(stampPath(path)); err != nil && after != before && ctx.Err() == nil {
+			continue // a sender has renewed both in between
+		}
+		return explain(path, err)
+	}
+}
+
+const sqlNumberAndFiles = `SELECT id, opens, files FROM ledger`
+
+// Lost returns an error when there is no file at path, and its companion shows that there was a
+// ledger. It names the process that still has the file open.
+func Lost(path string) error {
+	path, err := Resolve(path)
+	if err != nil || exists(path) {
+		return nil //nolint:nilerr // opening it returns the error
+	}
+	if _, err := readStamp(stampPath(path)); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	text := fmt.Sprintf("the ledger %s is gone (its companion %s is there)", path, filepath.Base(stampPath(path)))
+	if by := filelock.Holder(path + ".lock"); by != "" {
+		return fmt.Errorf("%s from process %s, which sends nothing more: put the file back, or stop it and restore a backup", text, by)
+	}
+	return fmt.Errorf("%s: put the file or a backup in its place", text)
+}
