@@ -70,6 +70,36 @@ func TestARowsCountryReadsItsNumber(t *testing.T) {
 	readAs(t, "{columns: {to: phone, country: [land, name]}}", list, "recipients.columns.country: takes one column")
 }
 
+// A column of countries that nobody mapped is looked at: Ian in GB would have become somebody else.
+func TestACountryThatIsNotReadIsWarnedOf(t *testing.T) {
+	const list = "phone,billing_country\n0151 46722372,DE\n0151 46722373,\n07400 123456,United Kingdom\n+447400123456,GB\n" +
+		"0151 46722374,Atlantis\n06505550123,US\n"
+	warned := func(audience string) (got string) {
+		t.Helper()
+		src := minimal + "recipients: " + audience + "\n"
+		p, err := campaign.RunPreflight(t.Context(), campaign.PreflightInput{Definition: parse(t, src), File: "c.yaml", Source: []byte(src),
+			List: writeFile(t, "list.csv", list)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range p.Findings {
+			_, line, _ := strings.Cut(f.Where, "list.csv")
+			got += line + ": " + f.What + "; " + f.Remedy
+		}
+		return got
+	}
+	const want = ":4: 2 numbers without + were read as dialled in DE (recipients.default_region), although column \"billing_country\" names " +
+		"another country, such as \"United Kingdom\"; set recipients.columns: {country: billing_country}"
+	if got := warned("{default_region: DE}"); got != want {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+	for _, quiet := range []string{"{default_region: DE, columns: {country: billing_country}}", "{}"} {
+		if got := warned(quiet); got != "" {
+			t.Errorf("%s: got %q, want no warning", quiet, got)
+		}
+	}
+}
+
 func TestTheFirstFilledColumnIsTheNumber(t *testing.T) {
 	const list = "Mobile Phone,Phone,Home,name\n+447400123456,+447400123457,,Ada\n ,+447400123458,+447400123459,Ben\n" +
 		",,+447400123450,Cy\n,\u00a0,,Di\nnone,+447400123451,,Ed\n,12,,Fay\n"

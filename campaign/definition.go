@@ -101,8 +101,8 @@ type Audience struct {
 type Variable struct {
 	// Default is used when the row has no value. Without it the row is skipped(missing_variable).
 	Default string `yaml:"default,omitempty" json:"default,omitempty"`
-	// Forbid are values that are not sent: exact texts, and the kinds error_values, formulas and
-	// placeholders. A row with such a value is skipped(invalid_variable).
+	// Forbid are values that are not sent: exact texts, and the kinds error_values, formulas,
+	// placeholders and double_encoded. A row with such a value is skipped(invalid_variable).
 	Forbid []string `yaml:"forbid,omitempty" json:"forbid,omitempty"`
 }
 

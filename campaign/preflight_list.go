@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"campaignd/internal/spelling"
 	"campaignd/recipients"
 )
 
@@ -127,6 +128,12 @@ func (c *check) rows(ctx context.Context, list *List) error {
 	slices.SortFunc(c.p.Countries, func(a, b CountryCount) int {
 		return cmp.Or(cmp.Compare(b.Rows, a.Rows), cmp.Compare(a.Country, b.Country))
 	})
+	if a := list.Abroad(); a.Rows > 0 {
+		c.p.Findings = append(c.p.Findings, Finding{Level: LevelWarning, Where: fmt.Sprintf("%s:%d", c.in.List, a.Line),
+			What: fmt.Sprintf("%s read as dialled in %s (recipients.default_region), although column %q names another country, such as %q",
+				spelling.Count(a.Rows, "number without + was", "numbers without + were"), c.d.Recipients.DefaultRegion, a.Column, shorten(a.Country)),
+			Remedy: "set recipients.columns: {country: " + recipients.YAMLText(a.Column) + "}"})
+	}
 	c.zoneFindings(j.zones)
 	c.suspectFindings()
 	if len(c.p.Errors()) == 0 {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"campaignd/internal/spelling"
+	"campaignd/recipients"
 )
 
 // suspicion is a kind of value that is in a list by mistake. The list is closed: `check` warns of
@@ -19,13 +20,15 @@ const (
 	errorValue
 	formulaValue
 	placeholderValue
+	encodedTwice
 )
 
 // suspicions are the kinds as Variable.Forbid names them, and as a sentence names one of them.
-var suspicions = [...]struct{ name, one string }{
-	errorValue:       {"error_values", "an error or empty value of a program"},
-	formulaValue:     {"formulas", "a formula"},
-	placeholderValue: {"placeholders", "a variable that was not filled in"},
+var suspicions = [...]struct{ name, one, remedy string }{
+	errorValue:       {"error_values", "an error or empty value of a program", "correct them"},
+	formulaValue:     {"formulas", "a formula", "correct them"},
+	placeholderValue: {"placeholders", "a variable that was not filled in", "correct them"},
+	encodedTwice:     {"double_encoded", "text that was encoded twice", "export the list again as UTF-8"},
 }
 
 // forbidKinds are the names of Variable.Forbid that stand for a kind.
@@ -68,6 +71,9 @@ func suspect(value string) suspicion {
 	}
 	if strings.IndexByte(value, '{') >= 0 && unfilled.MatchString(value) {
 		return placeholderValue
+	}
+	if recipients.EncodedTwice(value) {
+		return encodedTwice
 	}
 	return unsuspicious
 }
@@ -184,7 +190,7 @@ func (c *check) suspectFindings() {
 			Level: LevelWarning, Where: c.in.List,
 			What: fmt.Sprintf("variable %s: %s would be sent %s such as %q (%s)",
 				key.variable, spelling.Count(of.count, "recipient", "recipients"), kind.one, of.value, in),
-			Remedy: fmt.Sprintf("correct them, or skip such rows with variables: {%s: {forbid: [%s]}}", key.variable, kind.name),
+			Remedy: fmt.Sprintf("%s, or skip such rows with variables: {%s: {forbid: [%s]}}", kind.remedy, key.variable, kind.name),
 		})
 	}
 }

@@ -28,6 +28,44 @@ const suspicious = `phone,first_name,discount
 0,#N/A,10%
 `
 
+// A list that was written as UTF-8 and read as Windows-1252 on its way has wrong letters in names.
+func TestTextThatWasEncodedTwiceIsWarnedOf(t *testing.T) {
+	const list = "phone,first_name,discount\n+2348031234501,JÃ¼rgen,10 â‚¬\n+2348031234502,Jürgen,10 €\n+2348031234503,ZoÃ«,x\n" +
+		"+2348031234504,JOÃO,Ã\n+2348031234505,Ă,Ð¡ÐµÑ€Ð³ÐµÐ¹\n+2348031234506,Â«x»,ð\u0178Ž\u2030\n"
+	for variables, want := range map[string][]string{
+		"first_name: {default: friend}": {
+			`variable first_name: 2 recipients would be sent text that was encoded twice such as "JÃ¼rgen" (rows 1, 3); export the list again ` +
+				"as UTF-8, or skip such rows with variables: {first_name: {forbid: [double_encoded]}}",
+			`variable discount: 3 recipients would be sent text that was encoded twice such as "10 â‚¬" (rows 1, 5, 6); export the list again ` +
+				"as UTF-8, or skip such rows with variables: {discount: {forbid: [double_encoded]}}"},
+		"first_name: {forbid: [double_encoded]}, discount: {forbid: [double_encoded]}": nil,
+	} {
+		d, err := campaign.ParseDefinition("c.yaml", []byte(suspiciousCampaign(variables)))
+		if err != nil {
+			t.Errorf("%s: %v, want it read", variables, err)
+			continue
+		}
+		p, err := campaign.RunPreflight(t.Context(), campaign.PreflightInput{Definition: d, File: "c.yaml",
+			Source: []byte(suspiciousCampaign(variables)), List: writeFile(t, "list.csv", list)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, f := range p.Findings {
+			f.Where = ""
+			got = append(got, f.String())
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: -want +got:\n%s", variables, diff)
+		}
+		if sent := int64(6); want == nil {
+			if sent = 2; p.Sendable != sent {
+				t.Errorf("%s: %d can be sent, want %d", variables, p.Sendable, sent)
+			}
+		}
+	}
+}
+
 func suspiciousCampaign(variables string) string {
 	return `name: spring
 connections: [conn_1]

@@ -98,8 +98,8 @@ func (c *Client) Why(ctx context.Context, id string) (campaign.Why, error) {
 	return one[campaign.Why](ctx, c, ofRun(http.MethodGet, id, "/why"))
 }
 
-// WhyRecipient returns what one recipient of a run waits for. to is a phone number with its country
-// code.
+// WhyRecipient returns what one recipient of a run waits for. to is a phone number as the list may
+// write it.
 func (c *Client) WhyRecipient(ctx context.Context, id, to string) (campaign.WhyRow, error) {
 	q := ofRun(http.MethodGet, id, "/why/recipient")
 	q.query = url.Values{"to": {to}}

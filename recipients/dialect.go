@@ -156,6 +156,31 @@ func mostlyUTF8(b []byte) bool {
 	return stray == 0 || sequences > stray
 }
 
+// EncodedTwice reports whether a text was written as UTF-8, read as Windows-1252 and written as
+// UTF-8 again, as "JÃ¼rgen" was. All of its bytes then are UTF-8 in Windows-1252, which other text
+// is not.
+func EncodedTwice(s string) bool {
+	at := 0
+	for at < len(s) && s[at] < utf8.RuneSelf {
+		at++
+	}
+	if at == len(s) {
+		return false
+	}
+	once := make([]byte, 0, len(s))
+	for _, r := range s {
+		b, known := charmap.Windows1252.EncodeRune(r)
+		if !known && r <= 0x9f { // five bytes that Windows-1252 leaves open
+			b, known = byte(r), true
+		}
+		if !known {
+			return false
+		}
+		once = append(once, b)
+	}
+	return utf8.Valid(once)
+}
+
 // sepLine removes Excel's first line, such as `sep=;`, and returns its delimiter; 0 if there is
 // none.
 func sepLine(text *bufio.Reader) rune {

@@ -85,14 +85,14 @@ func Suggest(names []string) string {
 	}
 	to := make([]string, 0, len(phones))
 	for _, i := range phones[:min(len(phones), 4)] {
-		to = append(to, yamlText(names[i]))
+		to = append(to, YAMLText(names[i]))
 	}
 	s := "{to: " + to[0]
 	if len(to) > 1 {
 		s = "{to: [" + strings.Join(to, ", ") + "]"
 	}
 	if i := likelyCountry(names); i >= 0 && !slices.Contains(countryAliases, foldName(names[i])) {
-		s += ", country: " + yamlText(names[i])
+		s += ", country: " + YAMLText(names[i])
 	}
 	return s + "}"
 }
@@ -100,8 +100,8 @@ func Suggest(names []string) string {
 // plainYAML matches names that YAML takes for text without quotes, also in flow style.
 var plainYAML = regexp.MustCompile(`^[\pL_][\pL\pN_ ./()-]*$`)
 
-// yamlText is a name as a campaign file has it.
-func yamlText(name string) string {
+// YAMLText returns the name of a column as a campaign file has it, in quotes where YAML needs them.
+func YAMLText(name string) string {
 	switch strings.ToLower(name) {
 	case "yes", "no", "on", "off", "true", "false", "null", "y", "n":
 	default:

@@ -257,7 +257,7 @@ func (h *header) nearest(field, want string) string {
 		return "see `campaignd check`"
 	}
 	if near := spelling.Nearest(want, h.names); near != "" {
-		return "did you mean {" + field + ": " + yamlText(near) + "}?"
+		return "did you mean {" + field + ": " + YAMLText(near) + "}?"
 	}
 	if like := Suggest(h.names); like != "" && (field == FieldTo || field == FieldCountry) {
 		return "did you mean recipients.columns: " + like + "?"

@@ -19,6 +19,7 @@ type Reader struct {
 	dialect Dialect
 	limits  Limits
 	header  *header
+	abroad  Abroad
 	phones  *Phones
 	guard   *guard
 	csv     *csv.Reader
@@ -99,7 +100,8 @@ func (l *Reader) begin(plain *bufio.Reader, compression, told string, comma rune
 		return l.below(err, head, comma, o)
 	}
 	if i := likelyCountry(l.header.names); l.header.country < 0 && i >= 0 && !o.HideNames {
-		l.phones.remedy = "write + and the country code, map the country with recipients.columns: {country: " + yamlText(l.header.names[i]) +
+		l.abroad = Abroad{Column: l.header.names[i], unmapped: i}
+		l.phones.remedy = "write + and the country code, map the country with recipients.columns: {country: " + YAMLText(l.header.names[i]) +
 			"}, or set recipients.default_region if the whole list is of one country"
 	}
 	l.keys = l.header.keys()
@@ -175,6 +177,19 @@ func (l *Reader) Column(name string) int {
 	}
 	return -1
 }
+
+// Abroad are the rows whose number was read as one of the default region although a column that is
+// not read seems to name another country.
+type Abroad struct {
+	Column   string // "" if the list has no such column
+	Country  string // the cell of the first such row
+	Line     int    // of the first such row
+	Rows     int64
+	unmapped int // index of Column
+}
+
+// Abroad returns the rows of this kind that were read so far.
+func (l *Reader) Abroad() Abroad { return l.abroad }
 
 // Dialect returns how the list is written.
 func (l *Reader) Dialect() Dialect { return l.dialect }

@@ -119,6 +119,9 @@ func (l *Reader) checkPhone(row *Row, column int) {
 	}
 	to, key, fault := l.phones.ParseIn(row.To, country)
 	if fault == nil {
+		if l.abroad.Column != "" && l.phones.region != "" {
+			l.compareCountry(row)
+		}
 		row.To, row.Key = to, key
 		return
 	}
@@ -136,12 +139,27 @@ func (l *Reader) checkPhone(row *Row, column int) {
 	}
 }
 
+// compareCountry counts a row whose number has no + if a column that is not read names a country
+// other than the default region.
+func (l *Reader) compareCountry(row *Row) {
+	if strings.Contains(row.To, "+") {
+		return
+	}
+	cell := row.Cells[l.abroad.unmapped]
+	if country := l.phones.countryOf(cell); country == "" || country == l.phones.region {
+		return
+	}
+	if l.abroad.Rows++; l.abroad.Rows == 1 {
+		l.abroad.Country, l.abroad.Line = strings.Clone(strings.TrimSpace(cell)), row.Line
+	}
+}
+
 // hintAtOther says of a row without a number that a column that is not read may have it.
 func (l *Reader) hintAtOther(row *Row) {
 	for _, i := range l.header.unread {
 		if strings.TrimSpace(row.Cells[i]) != "" {
 			row.Fault.Message = fmt.Sprintf("line %d, column %s: the cell is empty, and column %s is not; read both with recipients.columns: {to: [%s, %s]}",
-				row.Line, named(row.Fault.Column), named(l.header.names[i]), yamlText(row.Fault.Column), yamlText(l.header.names[i]))
+				row.Line, named(row.Fault.Column), named(l.header.names[i]), YAMLText(row.Fault.Column), YAMLText(l.header.names[i]))
 			return
 		}
 	}

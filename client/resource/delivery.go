@@ -30,7 +30,7 @@ type DeliveryFilter struct {
 	Reason     string
 	Code       string
 	Connection string
-	To         string // a phone number with its country code
+	To         string // a phone number, as the list of the run may write it
 	// Since and Before limit the latest time of a delivery; zero: no limit.
 	Since, Before time.Time
 	After         int64 // the Next of the page before; 0: the first page

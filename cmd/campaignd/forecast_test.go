@@ -137,6 +137,23 @@ func TestForecastKnowsWhatIsLeftOfThePlan(t *testing.T) {
 	}
 }
 
+func TestWhyReadsANumberAsItsListDoes(t *testing.T) {
+	t.Parallel()
+	d := newFixture(t, nil)
+	d.want(0, "run", d.path("c.yaml"))
+	to, _, _ := strings.Cut(strings.Split(listOf(1), "\n")[1], ",")
+	for _, written := range []string{to[:4] + " " + to[4:7] + "-" + to[7:], "tel:" + to, "'" + to, "\u202a" + to + "\u202c", to[1:]} {
+		wantIn(t, "why of "+written, d.want(0, "why", "latest", "--to", written).stdout, "orders-1: row 1 is ")
+	}
+	national := "0" + to[4:]
+	wantIn(t, "why of a number of no country", d.want(2, "why", "latest", "--to", national).stderr, "has no + and country code")
+	d.write("ng.yaml", strings.Replace(strings.Replace(campaignFile, "orders", "ng", 1), "columns:", "default_region: NG, columns:", 1))
+	d.write("list.csv", strings.ReplaceAll(listOf(40), "+234", "0"))
+	d.want(0, "run", d.path("ng.yaml"))
+	wantIn(t, "why of a national number", d.want(0, "why", "latest", "--to", national).stdout, "ng-2: row 1 is ")
+	wantIn(t, "why of its spelling abroad", d.want(0, "why", "latest", "--to", "009"+to[1:]).stdout, "ng-2: row 1 is ")
+}
+
 func TestWhySaysWhatANumberAndARecipientWaitFor(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t, nil)

@@ -9,7 +9,6 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/spelling"
-	"campaignd/recipients"
 )
 
 func (p *program) cmdWhy() *cobra.Command {
@@ -25,14 +24,10 @@ unfinished runs. The command reads the ledger, so it works beside a sender and a
 			"  campaignd why conn_1",
 		Args: oneArgument("RUN or CONNECTION: a run as `campaignd runs` prints it, its number or latest, or a connection's id", "latest"),
 	}
-	cmd.Flags().StringVar(&to, "to", "", "the phone number of one recipient, with its country code")
+	cmd.Flags().StringVar(&to, "to", "", "the phone number of one recipient, as its list may write it")
 	o := addOutput(cmd)
 	p.addServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		key := recipients.Key(to)
-		if to != "" && key == 0 {
-			return invalid(fmt.Errorf("--to %s is no phone number with a country code; want for example +2348031234567", to))
-		}
 		return p.withOperations(cmd.Context(), toRead, func(d operations) error {
 			number, err := d.WhyNumber(cmd.Context(), args[0])
 			switch {

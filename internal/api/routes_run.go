@@ -113,7 +113,7 @@ type listDeliveries struct {
 	Reason     string    `query:"reason" maxLength:"200"`
 	Code       string    `query:"code" maxLength:"200" doc:"of failed and refused"`
 	Connection string    `query:"connection" maxLength:"200"`
-	To         string    `query:"to" maxLength:"40" example:"+2348031234567" doc:"a phone number with its country code"`
+	To         string    `query:"to" maxLength:"40" example:"+2348031234567" doc:"a phone number, as the list of the run may write it"`
 	Since      time.Time `query:"since" doc:"only those whose latest time is not earlier"`
 	Before     time.Time `query:"before" doc:"only those whose latest time is earlier"`
 	After      int64     `query:"after" minimum:"0" doc:"meta.next of the page before"`
@@ -123,7 +123,7 @@ type listDeliveries struct {
 // whyInput is the input of why.
 type whyInput struct {
 	OfRun
-	To string `query:"to" required:"true" maxLength:"40" example:"+2348031234567" doc:"a phone number with its country code"`
+	To string `query:"to" required:"true" maxLength:"40" example:"+2348031234567" doc:"a phone number, as the list of the run may write it"`
 }
 
 // exportInput is the input of an export.

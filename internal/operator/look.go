@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"campaignd/campaign"
@@ -46,14 +47,14 @@ func (d *Session) Why(ctx context.Context, id string) (campaign.Why, error) {
 	return w, nil
 }
 
-// WhyRecipient says what one recipient of a run waits for. to is a phone number with its country
-// code. The error is campaign.ErrNoRow if the list has no row for it.
+// WhyRecipient says what one recipient of a run waits for. to is a phone number as its list
+// may write it. The error is campaign.ErrNoRow if the list has no row for it.
 func (d *Session) WhyRecipient(ctx context.Context, id, to string) (campaign.WhyRow, error) {
-	key := recipients.Key(to)
-	if key == 0 {
-		return campaign.WhyRow{}, invalid("%q is no phone number with a country code; want for example +2348031234567", to)
-	}
 	r, err := d.find(ctx, id)
+	if err != nil {
+		return campaign.WhyRow{}, err
+	}
+	key, err := keyIn(r, to)
 	if err != nil {
 		return campaign.WhyRow{}, err
 	}
@@ -66,6 +67,29 @@ func (d *Session) WhyRecipient(ctx context.Context, id, to string) (campaign.Why
 		err = &fault{fmt.Sprintf("the list of %s has no row for %s", r.ID(), to), campaign.ErrNoRow}
 	}
 	return w, err
+}
+
+// keyIn is the key of a number that is written as the list of a run may write it, or of its digits.
+func keyIn(r campaign.Run, to string) (int64, error) {
+	var options recipients.Options
+	if def, err := campaign.ParseStored(r.ID(), r.Definition); err == nil {
+		options = def.Recipients.Options()
+	}
+	options.Validate = recipients.ValidateNone // the number need not be in use
+	phones, err := options.Phones()
+	if err != nil {
+		return 0, err
+	}
+	_, key, wrong := phones.Parse(to)
+	if key == 0 {
+		key = recipients.Key(to)
+	}
+	if key == 0 {
+		what, _, _ := strings.Cut(wrong.Message, "; ") // its remedy is for a list
+		return 0, invalid("%q is no phone number: it %s; write + and the country code, or the number as the list has it", to,
+			strings.TrimPrefix(what, fmt.Sprintf("%+q ", to)))
+	}
+	return key, nil
 }
 
 // Report returns the figures of a run.
@@ -127,16 +151,18 @@ func (d *Session) Deliveries(ctx context.Context, id string, f resource.Delivery
 	if limit == 0 {
 		limit = pageSize
 	}
-	key := recipients.Key(f.To)
-	switch {
-	case limit < 1 || limit > mostPage:
+	if limit < 1 || limit > mostPage {
 		return page, invalid("limit %d: want 1 to %d", limit, mostPage)
-	case f.To != "" && key == 0:
-		return page, invalid("%q is no phone number with a country code; want for example +2348031234567", f.To)
 	}
 	r, err := d.find(ctx, id)
 	if err != nil {
 		return page, err
+	}
+	var key int64
+	if f.To != "" {
+		if key, err = keyIn(r, f.To); err != nil {
+			return page, err
+		}
 	}
 	lines, next, err := d.Ledger.SelectLines(ctx, r.No, campaign.LineFilter{Status: f.Status, Reason: f.Reason, Code: f.Code,
 		Connection: f.Connection, Key: key, Since: f.Since, Before: f.Before}, f.After, limit)
