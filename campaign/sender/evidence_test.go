@@ -3,6 +3,7 @@ package sender
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -52,6 +53,58 @@ func TestEvidenceIsAWebhookOfALaterMessage(t *testing.T) {
 		_, err = p.evident(t.Context(), c.policy, []string{"conn_1"}, campaign.Span{Until: until})
 		if (err != nil) != (c.policy == campaign.UncertainEvidence) {
 			t.Errorf("%s: the ledger is away: %v", name, err)
+		}
+	}
+}
+
+// resolvingLedger notes what becomes of doubts.
+type resolvingLedger struct {
+	parkLedger
+	lost     []campaign.LostTime
+	resolved []resolution
+}
+
+type resolution struct {
+	began  campaign.Span
+	policy campaign.OnUncertain
+}
+
+func (l *resolvingLedger) LostTimes(context.Context) ([]campaign.LostTime, error) { return l.lost, nil }
+
+func (l *resolvingLedger) Resolve(_ context.Context, _ campaign.Lease, began campaign.Span, p campaign.OnUncertain) (int, error) {
+	l.resolved = append(l.resolved, resolution{began, p})
+	return 0, nil
+}
+
+// A policy that sends again does not do so with what the events of a lost time may prove.
+func TestNoPolicySendsAgainBeforeTheReplay(t *testing.T) {
+	now := time.Now()
+	over := now.Add(-time.Minute)
+	at := now.Add(-time.Hour).Truncate(time.Millisecond)
+	cut := at.Add(time.Millisecond)
+	for name, c := range map[string]struct {
+		lost []campaign.LostTime
+		want []resolution
+	}{
+		"nothing was lost": {nil, []resolution{{campaign.Span{Until: over}, campaign.UncertainResend}}},
+		"not replayed": {[]campaign.LostTime{{At: at, Since: at.Add(-time.Hour)}}, []resolution{
+			{campaign.Span{Until: cut}, campaign.UncertainHold}, {campaign.Span{Since: cut, Until: over}, campaign.UncertainResend}}},
+		"replayed": {[]campaign.LostTime{{At: at, Since: at.Add(-time.Hour), Asked: at.Add(time.Second)}},
+			[]resolution{{campaign.Span{Until: over}, campaign.UncertainResend}}},
+		"replayed a moment ago, and lost just before": {[]campaign.LostTime{{At: now, Since: at, Asked: now}},
+			[]resolution{{campaign.Span{Until: over}, campaign.UncertainHold}}},
+	} {
+		l := &resolvingLedger{lost: c.lost}
+		e, err := New(l, nil, nil, Options{Owner: "a"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := &run{policy: campaign.UncertainResend, doubtWindow: time.Minute}
+		if err := newWorker(e, "conn_1").planner.claimer.resolve(t.Context(), r, campaign.Lease{}, now); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(l.resolved, c.want) {
+			t.Errorf("%s: got %v, want %v", name, l.resolved, c.want)
 		}
 	}
 }
