@@ -144,47 +144,12 @@ type LaneReport struct {
 	Dead bool
 }
 
-// StatusEvent is one status of one message, from a verified webhook.
-type StatusEvent struct {
-	MessageID  string
-	Connection string    // "" when the event names none
-	Recipient  int64     // recipients.Key of the event's recipient, or of the digits in the id; 0: unknown
-	Status     Status    // Sent, Delivered, Read or Failed
-	Code       string    // of Failed
-	At         time.Time // the event's own time
-	ReceivedAt time.Time
-}
-
-// Events is one batch of webhook events. It is applied in one transaction; PostgreSQL stores
-// orphans in a second one (docs/protocol.md#orphan-events).
-type Events struct {
-	Statuses     []StatusEvent
-	Suppressions []Suppression // from STOP messages, buttons and user_preferences
-	Lifted       []Suppression // from user_preferences: resume; only of scope marketing
-	Holds        []Hold        // from account, number and template events
-	Lifts        []Lift        // from events that end holds
-	Moved        []Move        // recipients who changed their number
-	Inbound      []Inbound     // messages of recipients, over connections with a tier
-}
-
-// Len is the number of facts in the batch.
-func (e *Events) Len() int {
-	return len(e.Statuses) + len(e.Suppressions) + len(e.Lifted) + len(e.Holds) + len(e.Lifts) + len(e.Moved) + len(e.Inbound)
-}
-
-// Inbound is a message of a recipient. It opens a service window of 24 hours, in which messages to
-// the recipient over the connection take no place of a tier.
-type Inbound struct {
-	Key        int64 // recipients.Key
-	Connection string
-	At         time.Time // its own time
-	ReceivedAt time.Time // zero: now. The window begins at LiftTime
-}
-
 // Applied counts the statuses of a batch: those that told something new of a delivery (Matched),
 // those that told nothing new (Repeated), and those that were kept as orphans (Orphaned).
+// Unattributed are the wishes of persons who are not known yet, and the changes of number of such.
 type Applied struct {
 	Matched, Repeated, Orphaned int
+	Unattributed                int
 }
 
 // Swept counts what a sweep did.
@@ -194,6 +159,8 @@ type Swept struct {
 	Ambiguous int // orphans that fit several deliveries
 	Expired   int // orphans that were deleted: too old, or too many
 	Left      int // orphans that are kept
+
+	Unattributed int // wishes that wait for the number of their person
 }
 
 // EventLedger stores what webhooks report, and when they were taken.
@@ -267,6 +234,8 @@ type SuppressionLedger interface {
 	Suppressions(ctx context.Context) iter.Seq2[Suppression, error] // by number
 	// SuppressionsOf returns those of one number, by scope, also those that have ended.
 	SuppressionsOf(ctx context.Context, key int64) ([]Suppression, error)
+	// Unattributed counts the opt-outs and opt-ins of persons whose number is not known yet.
+	Unattributed(ctx context.Context) (Unattributed, error)
 	// SuppressedKeys returns which of keys are suppressed for a run, and why; a preflight counts them.
 	// marketing is that of its template, companies are those of its connections. If there is none, or
 	// one is "", the suppressions of every company count.

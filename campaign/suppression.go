@@ -33,6 +33,8 @@ type Proof struct {
 	At     time.Time `json:"at,omitzero"`
 	// Connection is that of the message.
 	Connection string `json:"connection,omitempty"`
+	// User is the recipient's user id, where the event named no number.
+	User string `json:"user,omitempty"`
 	// Message is the id of the recipient's message, or of ours that failed.
 	Message string `json:"message,omitempty"`
 	// Answers is the id of our message that the recipient's message answers.
@@ -68,6 +70,7 @@ func (s Suppression) Proven(p Proof) Suppression {
 // Move is a recipient who changed the number. Suppressions of the old number go along (Carries).
 type Move struct {
 	From, To  int64  // recipients.Key of the old and of the new number
+	FromUser  string // the person's user id, if From is 0: the ledger finds the old number
 	FromPhone string // E.164
 	ToPhone   string // E.164
 	At        time.Time

@@ -86,6 +86,9 @@ func (p Proof) text() string {
 	if len(said) > 0 && !p.At.IsZero() {
 		said[0] += " at " + Instant(p.At)
 	}
+	if p.User != "" {
+		said = append(said, "the event named the user id "+p.User+" and no number")
+	}
 	if p.MovedFrom != "" {
 		said = append(said, "the recipient had the number "+p.MovedFrom+" until "+Instant(p.MovedAt))
 	}

@@ -111,3 +111,27 @@ func TestTheDoctorNamesRunsThatWaitForAPerson(t *testing.T) {
 		t.Errorf("got %+v, want a warning: %s", got, want)
 	}
 }
+
+// The doctor tells of opt-outs that cannot be obeyed yet, because nobody knows the number.
+func TestTheDoctorNamesOptOutsWithoutANumber(t *testing.T) {
+	l, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "d.db"), ledger.Options{Sender: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if got := checkOptOuts(t.Context(), l); got != good("opt-outs", "none waits for the number of its person") {
+		t.Errorf("got %+v, want that none waits", got)
+	}
+	came := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
+	for n, user := range []string{"US.1349", "US.1350"} {
+		if _, err := l.Apply(t.Context(), campaign.Events{Wishes: []campaign.Wish{{UserID: user, Suppression: campaign.Suppression{
+			Scope: campaign.ScopeMarketing, Source: "stop", At: came, ReceivedAt: came.Add(time.Duration(n) * time.Minute)}}}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const want = "2 opt-outs or opt-ins wait for the number of their person, the oldest since 2026-03-02T12:00:00Z (of user id US.1349): " +
+		"marketing to it goes on"
+	if got := checkOptOuts(t.Context(), l); got.Health != HealthWarn || got.Detail != want {
+		t.Errorf("got %+v, want a warning: %s", got, want)
+	}
+}

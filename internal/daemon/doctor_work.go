@@ -129,3 +129,23 @@ func checkRuns(ctx context.Context, l campaign.Ledger) Check {
 	}
 	return good(name, "%s, and none waits for a person", unfinished)
 }
+
+// checkOptOuts counts the opt-outs and opt-ins whose events named no number, and none is known yet.
+func checkOptOuts(ctx context.Context, l campaign.Ledger) Check {
+	const name = "opt-outs"
+	u, err := l.Unattributed(ctx)
+	if err != nil {
+		return fail(name, "check ledger in the configuration", err)
+	}
+	if u.N == 0 {
+		return good(name, "none waits for the number of its person")
+	}
+	who := "its event names nobody"
+	if u.UserID != "" {
+		who = "of user id " + u.UserID
+	}
+	return warn(name, "each is obeyed as soon as an event tells the number of the user id; "+
+		"if you know it, `campaignd suppressions add NUMBER --scope marketing`",
+		"%s person, the oldest since %s (%s): marketing to it goes on",
+		spelling.Count(u.N, "opt-out or opt-in waits for the number of its", "opt-outs or opt-ins wait for the number of their"), u.Since.UTC().Format(time.RFC3339), who)
+}

@@ -113,7 +113,7 @@ var (
 	descWaiting   = desc("campaignd_webhooks_waiting", "Events that wait for a commit.")
 	descOrphans   = desc("campaignd_orphans", "Statuses whose message is not known yet.")
 	descNobody    = desc("campaignd_events_without_number_total",
-		"Opt-outs, preferences, unreachable numbers and moves that name no phone number, and so changed no suppression.")
+		"Opt-outs, preferences, unreachable numbers and moves whose person had no known phone number when they came.")
 	descSweepsFailed = desc("campaignd_sweeps_failed_total", "Searches for the messages of orphans that failed.")
 	descExpired      = desc("campaignd_orphans_expired_total", "Orphans that were dropped because of their age.")
 	descAmbiguous    = desc("campaignd_orphans_ambiguous", "Orphans that fit several deliveries.")

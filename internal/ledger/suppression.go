@@ -108,6 +108,21 @@ func MayBeDisproved(s campaign.Suppression) bool {
 	return s.Scope == campaign.ScopeUnreachable && s.Proof.Message != ""
 }
 
+// Disprovable divides suppressions into those that MayBeDisproved and the others.
+func Disprovable(all []campaign.Suppression) (others, disprovable []campaign.Suppression) {
+	if !slices.ContainsFunc(all, MayBeDisproved) {
+		return all, nil
+	}
+	for _, s := range all {
+		if MayBeDisproved(s) {
+			disprovable = append(disprovable, s)
+		} else {
+			others = append(others, s)
+		}
+	}
+	return others, disprovable
+}
+
 // SuppressionColumns are the columns that ScanSuppression reads.
 const SuppressionColumns = `s.key, s.scope, s.until, s.at, s.dest, s.source, s.proof`
 

@@ -143,7 +143,9 @@ func (e *Event) status(v value, word string) {
 				e.At = at
 			}
 		case "to", "recipient_id", "recipient":
-			to = onlyDigits(m.val.text())
+			to = e.person(m.val.text(), to)
+		case "recipient_user_id", "recipientUserId", "user_id", "userId":
+			e.user(m.val.text())
 		case "error":
 			e.failure(m.val)
 		case "errors":
@@ -156,7 +158,8 @@ func (e *Event) status(v value, word string) {
 		e.Type += "/" + token(word)
 		return
 	}
-	if to == "" { // recipient_user_id is no phone number and is not read
+	e.contact(to)
+	if to == "" {
 		to = RecipientOfID(id)
 	}
 	e.Kind, e.MessageID, e.Status, e.Recipient = KindStatus, id, Status(word), to
@@ -193,7 +196,7 @@ const maxText = 4096
 // inbound reads the message of a customer.
 func (e *Event) inbound(v value) {
 	in := &Inbound{}
-	id, user := "", ""
+	id := ""
 	for m := v.members(); m.next(); {
 		switch string(m.key) {
 		case "messageId", "message_id", "wamid":
@@ -205,11 +208,12 @@ func (e *Event) inbound(v value) {
 		case "from":
 			from := m.val.text()
 			if m.val.isObject() {
-				from = firstText(m.val, "phoneNumber", "phone", "id", "wa_id")
+				from = firstText(m.val, "phoneNumber", "phone", "wa_id", "id")
+				e.user(firstText(m.val, "user_id", "userId"))
 			}
-			in.From = onlyDigits(from)
-		case "from_user_id":
-			user = m.val.text()
+			in.From = e.person(from, in.From)
+		case "from_user_id", "fromUserId", "user_id", "userId":
+			e.user(m.val.text())
 		case "timestamp":
 			if at := m.val.stamp(); !at.IsZero() {
 				e.At = at
@@ -237,13 +241,15 @@ func (e *Event) inbound(v value) {
 		case "context":
 			in.ContextID = firstText(m.val, "messageId", "message_id", "id")
 		case "system":
-			in.MovedTo = onlyDigits(firstText(m.val, "wa_id", "new_wa_id", "phoneNumber"))
+			var next Event
+			in.MovedTo = next.person(firstText(m.val, "wa_id", "new_wa_id", "phoneNumber"), "")
+			next.user(firstText(m.val, "user_id", "new_user_id"))
+			next.contact(in.MovedTo)
+			e.Contacts = append(e.Contacts, next.Contacts...)
 		}
 	}
-	if in.From == "" {
-		in.From = user
-	}
-	if in.From == "" && in.MovedTo == "" {
+	e.contact(in.From)
+	if in.From == "" && e.UserID == "" && in.MovedTo == "" {
 		return
 	}
 	in.Text, in.ButtonPayload = spelling.Clip(in.Text, maxText), spelling.Clip(in.ButtonPayload, maxText)
@@ -313,11 +319,14 @@ func (e *Event) review(v value) {
 // preference reads the wish of a customer: {wa_id, category, value, timestamp}
 // (docs/service.md#opt-outs).
 func (e *Event) preference(v value) {
-	p := &Preference{From: onlyDigits(firstText(v, "wa_id", "from", "phoneNumber", "phone"))}
+	p := &Preference{}
+	e.user(firstText(v, "user_id", "userId", "from_user_id"))
+	p.From = e.person(firstText(v, "wa_id", "from", "phoneNumber", "phone"), "")
+	e.contact(p.From)
 	if at := v.get("timestamp").stamp(); !at.IsZero() {
 		e.At = at
 	}
-	if p.From == "" {
+	if p.From == "" && e.UserID == "" {
 		return
 	}
 	switch strings.ToLower(firstText(v, "value", "preference")) {

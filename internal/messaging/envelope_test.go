@@ -50,7 +50,8 @@ func TestTheMoreSpecificFieldOfAnEventCounts(t *testing.T) {
 		{`{"type":"message.read","data":{"wamid":"m1","id":"x1"}}`, Event{}},
 		{`{"type":"message.read","data":{"messageId":"m1","recipient":"+1 (555) 555-0101"}}`, Event{Recipient: "15555550101"}},
 		{`{"type":"message.read","data":{"messageId":"m1","recipient_id":"15555550101","recipient_user_id":"US.1349"}}`,
-			Event{Recipient: "15555550101"}},
+			Event{Recipient: "15555550101", UserID: "US.1349", Contacts: []Contact{{"US.1349", "15555550101"}}}},
+		{`{"type":"message.read","data":{"messageId":"m1","to":"US.1349"}}`, Event{UserID: "US.1349", Contacts: []Contact{{"US.1349", ""}}}},
 	} {
 		body, want := c.body, c.want
 		want.Kind, want.MessageID, want.Status = KindStatus, "m1", StatusRead
@@ -158,8 +159,10 @@ func TestEveryFieldOfACustomersMessageIsRead(t *testing.T) {
 
 func TestAPreferenceNeedsAPersonAndAWish(t *testing.T) {
 	for body, want := range map[string]*Preference{
-		`"wa_id":"15555550101","value":"STOP"`:         {From: "15555550101", Stop: true},
-		`"phone":"+15555550101","preference":"resume"`: {From: "15555550101"},
+		`"wa_id":"15555550101","value":"STOP"`:                      {From: "15555550101", Stop: true},
+		`"phone":"+15555550101","preference":"resume"`:              {From: "15555550101"},
+		`"user_id":"US.1349","value":"stop"`:                        {Stop: true},
+		`"wa_id":"US.1349","value":"resume"`:                        {},
 		`"value":"stop"`:                                            nil,
 		`"wa_id":"15555550101"`:                                     nil,
 		`"wa_id":"15555550101","value":"stop it"`:                   nil,

@@ -59,6 +59,12 @@ type Event struct {
 	Status Status
 	// Recipient is the recipient in digits: from the event, else from the messageId; "" if unknown.
 	Recipient string
+	// UserID is the platform's id of the recipient or the customer, if the event shows it. A person
+	// with a user name may have no number in an event (docs/service.md#user-ids).
+	UserID string
+	// Contacts are the persons whom the event names by a user id. The first event of a change has
+	// those of the change.
+	Contacts []Contact
 	// Code, Title and Details say why a message failed, or which error a number has.
 	Code    int
 	Title   string
@@ -71,9 +77,15 @@ type Event struct {
 	Change *Change
 }
 
+// Contact is a person whom an event names by a user id.
+type Contact struct {
+	UserID string
+	Number string // in digits; "" if the event does not show it
+}
+
 // Inbound is a message of a customer.
 type Inbound struct {
-	// From is the sender in digits, or a platform user id if the event has no number.
+	// From is the sender in digits; "" if the event names the sender by Event.UserID alone.
 	From string
 	// Type is text, button, interactive, image, system or another type of the platform.
 	Type string
@@ -103,7 +115,7 @@ type Review struct {
 
 // Preference is the wish of a customer about marketing.
 type Preference struct {
-	// From is the customer's number in digits.
+	// From is the customer's number in digits; "" if the event names a user id alone.
 	From string
 	// Stop is false if the customer resumes marketing.
 	Stop bool

@@ -64,7 +64,7 @@ func (d *decoder) platform(v value, env *envelope) error {
 
 // change reads one change. e has the fields that all its events have in common.
 func (d *decoder) change(v value, e Event) error {
-	var statuses, messages, faults, preferences value
+	var statuses, messages, faults, preferences, persons value
 	for m := v.members(); m.next(); {
 		switch string(m.key) {
 		case "metadata":
@@ -79,14 +79,18 @@ func (d *decoder) change(v value, e Event) error {
 			faults = m.val
 		case "user_preferences":
 			preferences = m.val
+		case "contacts":
+			persons = m.val
 		}
 	}
 	field, found := e.Type, false
+	told := contacts(persons)
 	each := func(list value, name string, read func(*Event, value)) error {
 		for m := list.members(); m.next(); {
 			found = true
 			one := e
 			one.Type = field + "/" + name
+			one.Contacts, told = told, nil
 			if m.val.isObject() {
 				read(&one, m.val)
 			}
@@ -116,6 +120,7 @@ func (d *decoder) change(v value, e Event) error {
 	if found {
 		return nil
 	}
+	e.Contacts = told
 	switch {
 	case v.get("message_template_name") != nil || strings.Contains(field, "template"):
 		// The event is found by its keys, because the platform's own example names the wrong field

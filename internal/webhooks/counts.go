@@ -17,8 +17,8 @@ type Counts struct {
 	Rejected map[Rejection]uint64
 	// Events counts the verified events by messaging.Kind. Every kind is a key.
 	Events map[string]uint64
-	// Nobody counts the opt-outs, resumed preferences, unreachable numbers and moves that name no
-	// phone number.
+	// Nobody counts the opt-outs, resumed preferences, unreachable numbers and moves of persons whose
+	// phone number neither the event nor the ledger told when it came.
 	Nobody uint64
 	// Templates counts the template events by campaign.EventEffect. Every effect is a key.
 	Templates map[string]uint64
@@ -99,6 +99,7 @@ func (c *counters) committed(a campaign.Applied, err error) {
 	c.counts.Matched += uint64(a.Matched)
 	c.counts.Repeated += uint64(a.Repeated)
 	c.counts.Orphaned += uint64(a.Orphaned)
+	c.nobody.Add(uint64(a.Unattributed))
 }
 
 func (c *counters) swept(s campaign.Swept, err error) {

@@ -1,6 +1,7 @@
 package webhooks
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -46,20 +47,14 @@ func (i *Intake) fold(events []messaging.Event, received time.Time) campaign.Eve
 			seen = e.Connection
 			i.counters.verified(seen, received)
 		}
+		i.foldContacts(&facts, e, received)
 		switch e.Kind {
 		case messaging.KindStatus:
 			i.foldStatus(&facts, e, own, received)
 		case messaging.KindMessage:
 			i.foldMessage(&facts, e, own, received)
 		case messaging.KindPreference:
-			if s, ok := i.suppression(e, e.Preference.From, campaign.ScopeMarketing, "user_preferences", campaign.Proof{}); !ok {
-				continue
-			} else if e.Preference.Stop {
-				facts.Suppressions = append(facts.Suppressions, s)
-			} else if !own.IsZero() { // a wish without a time lifts no suppression
-				s.At, s.Proof.At, s.ReceivedAt = own, own, received
-				facts.Lifted = append(facts.Lifted, s)
-			}
+			i.foldPreference(&facts, e, own, received)
 		case messaging.KindTemplate:
 			i.foldTemplate(&facts, e, own, received)
 		case messaging.KindNumber, messaging.KindAccount:
@@ -85,9 +80,13 @@ func (i *Intake) foldStatus(facts *campaign.Events, e *messaging.Event, own, rec
 			status.Code = strconv.Itoa(e.Code)
 		}
 		if scope := campaign.ScopeOf(messaging.Failed(e.Code).Feed); scope != "" {
-			if s, ok := i.suppression(e, e.Recipient, scope, "failed:"+status.Code, campaign.Proof{Message: e.MessageID}); ok {
-				facts.Suppressions = append(facts.Suppressions, s)
+			w := campaign.Wish{Answers: e.MessageID}
+			w.Proof.Message = e.MessageID
+			number := e.Recipient
+			if e.UserID != "" && !slices.ContainsFunc(e.Contacts, func(c messaging.Contact) bool { return c.Number != "" }) {
+				number = "" // the digits are those of the message id: our own row is surer
 			}
+			i.suppress(facts, e, w, number, scope, "failed:"+status.Code, received)
 		}
 	}
 	if delivered := e.Status == messaging.StatusDelivered; delivered || e.Status == messaging.StatusFailed {
@@ -117,13 +116,12 @@ func (i *Intake) foldMessage(facts *campaign.Events, e *messaging.Event, own, re
 	if e.Inbound.ButtonPayload != "" || e.Inbound.Type == "button" || e.Inbound.Type == "interactive" {
 		source = "button"
 	}
-	proof := campaign.Proof{Message: e.MessageID, Answers: e.Inbound.ContextID, Text: e.Inbound.Text}
-	if !i.o.OptOut.Match(proof.Text) {
-		proof.Text = e.Inbound.ButtonPayload
+	w := campaign.Wish{Answers: e.Inbound.ContextID}
+	w.Proof = campaign.Proof{Message: e.MessageID, Answers: e.Inbound.ContextID, Text: e.Inbound.Text}
+	if !i.o.OptOut.Match(w.Proof.Text) {
+		w.Proof.Text = e.Inbound.ButtonPayload
 	}
-	if s, ok := i.suppression(e, e.Inbound.From, campaign.ScopeMarketing, source, proof); ok {
-		facts.Suppressions = append(facts.Suppressions, s)
-	}
+	i.suppress(facts, e, w, e.Inbound.From, campaign.ScopeMarketing, source, received)
 }
 
 // foldMove adds the move of a customer to another number (docs/service.md#opt-outs). An event that
@@ -131,29 +129,79 @@ func (i *Intake) foldMessage(facts *campaign.Events, e *messaging.Event, own, re
 func (i *Intake) foldMove(facts *campaign.Events, e *messaging.Event) {
 	from, to := e.Inbound.From, e.Inbound.MovedTo
 	m := campaign.Move{From: recipients.Key(from), To: recipients.Key(to), FromPhone: "+" + from, ToPhone: "+" + to, At: e.At}
-	if m.From == 0 || m.To == 0 {
+	if m.From == 0 {
+		m.FromUser, m.FromPhone = e.UserID, ""
+	}
+	if m.From == 0 && m.FromUser == "" || m.To == 0 {
 		i.counters.nobody.Add(1)
 		return
 	}
 	facts.Moved = append(facts.Moved, m)
 }
 
-// suppression returns the suppression of a phone number in digits (docs/service.md#opt-outs). With
-// Options.PerCompany it is for the company of the event's connection. A customer who is known only
-// by a user id of the platform cannot be suppressed: the case is counted, and the result is false.
-func (i *Intake) suppression(e *messaging.Event, digits string, scope campaign.Scope, source string, proof campaign.Proof,
-) (campaign.Suppression, bool) {
+// foldPreference adds what a customer wants. A resume counts from its own time, which the ledger
+// compares with its first receipt; one without a time lifts nothing.
+func (i *Intake) foldPreference(facts *campaign.Events, e *messaging.Event, own, received time.Time) {
+	w := campaign.Wish{Resume: !e.Preference.Stop}
+	if w.Resume {
+		if own.IsZero() {
+			return
+		}
+		e.At = own
+	}
+	i.suppress(facts, e, w, e.Preference.From, campaign.ScopeMarketing, "user_preferences", received)
+}
+
+// suppress adds the suppression of a phone number in digits, or the opt-in that lifts it
+// (docs/service.md#opt-outs). With Options.PerCompany it is for the company of the event's
+// connection. Without a number it is a wish, whose person the ledger finds.
+func (i *Intake) suppress(
+	facts *campaign.Events, e *messaging.Event, w campaign.Wish, digits string, scope campaign.Scope, source string, received time.Time,
+) {
+	proof := w.Proof
+	proof.Connection = e.Connection
 	key := recipients.Key(digits)
 	if key == 0 {
-		i.counters.nobody.Add(1)
-		return campaign.Suppression{}, false
+		proof.User = e.UserID
 	}
-	proof.Connection = e.Connection
 	s := campaign.NewSuppression(key, "+"+digits, scope, source, e.At).Proven(proof)
 	if i.o.PerCompany {
 		s = s.OfCompany(i.o.Origin(e.Connection).Company)
 	}
-	return s, true
+	if w.Resume || key == 0 {
+		s.ReceivedAt = received
+	}
+	switch {
+	case key == 0:
+		s.To = ""
+		w.UserID, w.Suppression = e.UserID, s
+		facts.Wishes = append(facts.Wishes, w)
+	case w.Resume:
+		facts.Lifted = append(facts.Lifted, s)
+	default:
+		facts.Suppressions = append(facts.Suppressions, s)
+	}
+}
+
+// foldContacts adds which numbers the persons of the event have, unless the ledger was told today.
+func (i *Intake) foldContacts(facts *campaign.Events, e *messaging.Event, received time.Time) {
+	for _, c := range e.Contacts {
+		p := campaign.Pair{UserID: c.UserID, Key: recipients.Key(c.Number), To: "+" + c.Number, At: received}
+		switch {
+		case p.Key != 0:
+		case c.UserID != e.UserID:
+			continue
+		case e.Kind == messaging.KindStatus:
+			p.To, p.Message = "", e.MessageID
+		case e.Kind == messaging.KindMessage && e.Inbound.ContextID != "":
+			p.To, p.Message = "", e.Inbound.ContextID
+		default:
+			continue
+		}
+		if !i.pairs.known(p) {
+			facts.Pairs = append(facts.Pairs, p)
+		}
+	}
 }
 
 // merge adds the facts of a later request.
@@ -165,32 +213,6 @@ func merge(into *campaign.Events, more campaign.Events) {
 	into.Lifts = append(into.Lifts, more.Lifts...)
 	into.Moved = append(into.Moved, more.Moved...)
 	into.Inbound = append(into.Inbound, more.Inbound...)
-}
-
-// keepLater drops a resume unless it is later than every stop of its number in the same batch,
-// because Events has no order between its lists. If both wishes have the same time, the stop stays.
-// It drops no stop: only the ledger knows whether a resume is a repetition.
-func keepLater(e *campaign.Events) {
-	if len(e.Suppressions) == 0 || len(e.Lifted) == 0 {
-		return
-	}
-	type wish struct {
-		key     int64
-		company string
-	}
-	of := func(s campaign.Suppression) wish { return wish{s.Key, s.Company} }
-	stopped := map[wish]time.Time{}
-	for _, s := range e.Suppressions {
-		if s.Scope == campaign.ScopeMarketing && !s.At.Before(stopped[of(s)]) {
-			stopped[of(s)] = s.At
-		}
-	}
-	lifted := e.Lifted[:0:0]
-	for _, s := range e.Lifted {
-		stop, both := stopped[of(s)]
-		if at, _ := campaign.LiftTime(s.At, s.ReceivedAt); !both || at.After(stop) {
-			lifted = append(lifted, s)
-		}
-	}
-	e.Lifted = lifted
+	into.Pairs = append(into.Pairs, more.Pairs...)
+	into.Wishes = append(into.Wishes, more.Wishes...)
 }

@@ -35,6 +35,7 @@ type Intake struct {
 
 	accounts accounts
 	breakers breakers
+	pairs    pairs
 	counters counters
 }
 

@@ -17,7 +17,7 @@ const sweepTime = 30 * time.Second
 // (docs/protocol.md#adoption).
 func (i *Intake) sweepUntil(ctx context.Context) {
 	jitter := rand.New(rand.NewPCG(i.o.Seed, 0x73776565706572)) // "sweeper": the purpose of the draws
-	failing := false
+	failing, unattributed := false, false
 	for {
 		select {
 		case <-time.After(i.o.Sweep + time.Duration(jitter.Int64N(int64(i.o.SweepJitter)+1))):
@@ -40,6 +40,14 @@ func (i *Intake) sweepUntil(ctx context.Context) {
 			return
 		}
 		i.counters.swept(swept, err)
+		if waits := swept.Unattributed > 0; err == nil && waits != unattributed {
+			if unattributed = waits; waits {
+				i.o.Log.Warn("opt-outs wait for the number of their person: marketing to it goes on until an event tells it; see `campaignd doctor`",
+					"waiting", swept.Unattributed)
+			} else {
+				i.o.Log.Info("no opt-out waits for the number of its person any more")
+			}
+		}
 		if fails := err != nil && !errors.Is(err, campaign.ErrUnwritable); fails != failing {
 			if failing = fails; failing {
 				i.o.Log.Error("early webhooks cannot be matched; tried again each second", "error", err)

@@ -188,3 +188,23 @@ func TestAnOutageOfTheLedgerIsNotListenedTime(t *testing.T) {
 		}
 	})
 }
+
+// The log says once that opt-outs wait for a number, with their count, and when none does any more.
+func TestOptOutsThatWaitAreLoggedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		m := &memory{swept: campaign.Swept{Unattributed: 3}}
+		i := newIntake(t, m, Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
+		stop := start(t, i)
+		time.Sleep(20 * time.Second)
+		m.mu.Lock()
+		m.swept.Unattributed = 0
+		m.mu.Unlock()
+		time.Sleep(20 * time.Second)
+		stop()
+		text := log.String()
+		if waits, none := strings.Count(text, "waiting=3"), strings.Count(text, "no opt-out waits"); waits != 1 || none != 1 {
+			t.Errorf("the log says %d times that 3 wait, and %d times that none does, want once each:\n%s", waits, none, text)
+		}
+	})
+}

@@ -105,6 +105,9 @@ gather:
 
 	w.waiting.Add(-int64(events))
 	w.counters.committed(applied, err)
+	if err == nil {
+		w.pairs.stored(facts.Pairs)
+	}
 	for n, q := range w.batch {
 		q.answer <- err
 		w.batch[n] = nil

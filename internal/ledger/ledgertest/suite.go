@@ -62,6 +62,7 @@ func Run(t *testing.T, open func(*testing.T) campaign.Ledger) {
 		{"OptOuts", optOutPromises},
 		{"Lifts", liftPromises},
 		{"Reachable", reachablePromises},
+		{"Users", userPromises},
 		{"Reports", reportPromises},
 		{"Pages", pagePromises},
 		{"Jobs", jobPromises},

@@ -67,6 +67,8 @@ var tablePromises = []struct {
 	{"ADoneSegmentIsCountedOnce", aDoneSegmentIsCountedOnce, true},
 	{"AStrangersStatusNamesNoErasedNumber", aStrangersStatusNamesNoErasedNumber, false},
 	{"ASecondErasureMeetsTheFirst", aSecondErasureMeetsTheFirst, true},
+	{"AnErasureRemovesUserIDs", anErasureRemovesUserIDs, false},
+	{"TheOldestWishesGoFirst", theOldestWishesGoFirst, false},
 	{"EventsBesideAnErasureStoreNothing", eventsBesideAnErasureStoreNothing, false},
 	{"TheStateOfARunSaysWhatAClaimTakes", theStateOfARunSaysWhatAClaimTakes, true},
 	{"ResultsMergeByTheRule", resultsMergeByTheRule, true},

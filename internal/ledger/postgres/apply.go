@@ -75,25 +75,29 @@ func (l *Ledger) Apply(ctx context.Context, e campaign.Events) (done campaign.Ap
 	}
 	var reached []int64
 	var unreachable []campaign.Suppression // of messages that may have been delivered
-	e.Suppressions = slices.Clone(e.Suppressions)
-	e.Suppressions = slices.DeleteFunc(e.Suppressions, func(s campaign.Suppression) bool {
-		disprovable := ledger.MayBeDisproved(s)
-		if disprovable {
-			unreachable = append(unreachable, s)
-		}
-		return disprovable
-	})
-	known := make([]int64, len(all)) // 0: unknown; otherwise 1 + the number of statuses that are new
+	known := make([]int64, len(all))       // 0: unknown; otherwise 1 + the number of statuses that are new
 	holding := len(e.Holds)+len(e.Lifts) > 0 || slices.ContainsFunc(all, func(n *messageStatuses) bool { return ledger.BeginsHold(n.code) })
 	if err := l.change(ctx, l.hooks, "webhook_uncommitted", func(t *tx) error {
 		clear(known)
-		reached = nil
+		reached, unreachable, done.Unattributed = nil, nil, 0
 		var failures ledger.Failures
-		erased, err := l.erasedOf(t, ledger.KeysOfEvents(&e))
+		if len(e.Pairs)+len(e.Wishes) > 0 { // the numbers that it reads are stored
+			if err := t.do(stmt(nil, sqlLockNumbers)); err != nil {
+				return err
+			}
+		}
+		e, found, err := ledger.Attribute(e, users{t, l.key})
 		if err != nil {
 			return err
 		}
-		e := ledger.Unerased(e, erased)
+		erased, err := l.erasedOf(t, append(ledger.KeysOfEvents(&e), found.Keys()...))
+		if err != nil {
+			return err
+		}
+		e = ledger.Unerased(e, erased)
+		e.Suppressions, unreachable = ledger.Disprovable(e.Suppressions)
+		t.storeUsers(found, l.key, erased, &done.Unattributed)
+		done.Unattributed += found.Lost
 		receipts := ledger.Receipts(e.Lifted, nil, time.Now())
 		if err := t.firstReceipts(receipts); err != nil { // before any other lock
 			return err

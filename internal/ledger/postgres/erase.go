@@ -113,6 +113,8 @@ const (
 	sqlEraseOptIn   = `DELETE FROM opt_in WHERE key = $1`
 	sqlEraseReceipt = `DELETE FROM first_receipt WHERE key = $1`
 	sqlEraseSender  = `DELETE FROM sender WHERE key = $1`
+	sqlEraseWishes  = `DELETE FROM wish WHERE user_id IN (SELECT user_id FROM user_pair WHERE key = $1)`
+	sqlErasePairs   = `DELETE FROM user_pair WHERE key = $1`
 	// A row that was under way at an earlier erasure may have written its number again since.
 	sqlEraseTaken = `UPDATE portfolio SET taken = taken - 1 WHERE id IN (
 		SELECT portfolio FROM reach WHERE key = $1 INTERSECT SELECT portfolio FROM reach WHERE key = $2)`
@@ -134,6 +136,7 @@ func (l *Ledger) eraseRest(ctx context.Context, key, pseudonym int64, underWay b
 		}
 		t.last(stmt(nil, sqlEraseCarried, key), stmt(nil, sqlEraseMoved, key), stmt(nil, sqlEraseInbound, key), stmt(nil, sqlEraseContact, key),
 			stmt(nil, sqlEraseOptIn, key), stmt(nil, sqlEraseReceipt, key), stmt(nil, sqlEraseSender, key),
+			stmt(nil, sqlEraseWishes, key), stmt(nil, sqlErasePairs, key),
 			stmt(nil, sqlEraseTaken, key, pseudonym), stmt(nil, sqlEraseReached, key, pseudonym), stmt(nil, sqlEraseReach, key, pseudonym),
 			stmt(nil, sqlEraseFollowed, key, pseudonym), stmt(nil, sqlEraseFollowUp, key, pseudonym),
 			stmt(nil, sqlEraseOptOuts, key, underWay), stmt(nil, sqlEraseProof, key))

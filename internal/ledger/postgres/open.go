@@ -45,6 +45,7 @@ type Ledger struct {
 	ownHolds        sync.Map     // ids of the holds that this process wrote, for the mutation holds_unshared
 
 	adoptedTo      atomic.Int64 // the recipient's key up to which the search for adoptions has come; 0: it starts anew
+	wishAt         atomic.Int64 // the id of a wish up to which the search for persons has come; 0: it starts anew
 	searchExcessAt atomic.Int64 // Unix nanoseconds; no search for orphans over the cap before
 
 	closing sync.Once

@@ -85,7 +85,8 @@ func (l *Ledger) forgetPeople(ctx context.Context, now time.Time) error {
 	return l.change(ctx, l.hooks, "", func(t *tx) error {
 		t.last(stmt(nil, sqlForgetInbound, ledger.Millis(now.Add(-ledger.InboundFor)), ledger.SweepStep),
 			stmt(nil, sqlForgetContact, ledger.Millis(now), ledger.SweepStep),
-			stmt(nil, sqlForgetReceipts, ledger.Millis(now.Add(-ledger.FirstReceiptFor)), ledger.SweepStep))
+			stmt(nil, sqlForgetReceipts, ledger.Millis(now.Add(-ledger.FirstReceiptFor)), ledger.SweepStep),
+			stmt(nil, sqlForgetWish, ledger.Millis(now.Add(-ledger.FirstReceiptFor)), ledger.WishCap))
 		return nil
 	})
 }

@@ -41,8 +41,11 @@ const (
 func (l *Ledger) Retire(ctx context.Context, before time.Time) (rows int64, err error) {
 	var found []ledger.Segment
 	err = l.read(ctx, l.reports, list(&found, ledger.ScanSegment, sqlRetirable, ledger.Millis(before)))
-	if err != nil || len(found) == 0 {
+	if err != nil {
 		return 0, err
+	}
+	if len(found) == 0 {
+		return 0, l.forgetPairs(ctx, before)
 	}
 	s, now := found[0], ledger.Millis(time.Now())
 	err = l.change(ctx, l.reports, "", func(t *tx) error {

@@ -26,6 +26,9 @@ func (l *Ledger) Sweep(ctx context.Context, now time.Time) (done campaign.Swept,
 	if err := l.forgetPeople(ctx, now); err != nil {
 		return done, err
 	}
+	if err := l.sweepWishes(ctx, &done); err != nil {
+		return done, err
+	}
 	var some []int64
 	if err := l.read(ctx, l.hooks, list(&some, scanID, sqlAnyOrphan)); err != nil || len(some) == 0 {
 		return done, err

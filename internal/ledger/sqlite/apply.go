@@ -54,11 +54,20 @@ func (l *Ledger) Apply(ctx context.Context, e campaign.Events) (done campaign.Ap
 		if done, err = t.statuses(rows, hashes, l.key); err != nil {
 			return err
 		}
-		erased, err := erasedOf(t.row, l.key, ledger.KeysOfEvents(&e))
+		e, found, err := ledger.Attribute(e, users{t, l.key})
 		if err != nil {
 			return err
 		}
-		e := ledger.Unerased(e, erased)
+		erased, err := erasedOf(t.row, l.key, append(ledger.KeysOfEvents(&e), found.Keys()...))
+		if err != nil {
+			return err
+		}
+		waiting, err := t.storeUsers(found, l.key, erased)
+		if err != nil {
+			return err
+		}
+		done.Unattributed = waiting + found.Lost
+		e = ledger.Unerased(e, erased)
 		for _, s := range e.Suppressions {
 			delivered, err := t.disproved(s, l.key)
 			if err == nil && !delivered {

@@ -126,6 +126,8 @@ const (
 	sqlEraseOptIn   = `DELETE FROM opt_in WHERE key = ?1`
 	sqlEraseReceipt = `DELETE FROM first_receipt WHERE key = ?1`
 	sqlEraseSender  = `DELETE FROM sender WHERE key = ?1`
+	sqlEraseWishes  = `DELETE FROM wish WHERE user_id IN (SELECT user_id FROM user_pair WHERE key = ?1)`
+	sqlErasePairs   = `DELETE FROM user_pair WHERE key = ?1`
 	// A row that was under way at an earlier erasure may have written its number again since.
 	sqlEraseTaken = `UPDATE portfolio SET taken = taken - 1 WHERE id IN (
 		SELECT portfolio FROM reach WHERE key = ?1 INTERSECT SELECT portfolio FROM reach WHERE key = ?2)`
@@ -142,7 +144,7 @@ const (
 func (l *Ledger) eraseRest(ctx context.Context, key, pseudonym int64, underWay bool) error {
 	return l.submit(ctx, &op{urgency: results, rows: 10, run: func(t *tx) error {
 		of := []string{sqlEraseCarried, sqlEraseMoved, sqlEraseInbound, sqlEraseContact, sqlEraseOptIn, sqlEraseReceipt,
-			sqlEraseSender}
+			sqlEraseSender, sqlEraseWishes, sqlErasePairs}
 		if !underWay { // an event that waits may prove what is under way
 			of = append(of, sqlEraseOrphans)
 		}

@@ -104,12 +104,13 @@ func (l *Ledger) forgetPeople(ctx context.Context, now time.Time) error {
 				return err
 			}
 		}
-		return nil
+		_, err := t.exec(sqlForgetWish, a[2], ledger.WishCap)
+		return err
 	}})
 }
 
-const sqlAnyForgotten = `SELECT EXISTS (SELECT 1 FROM inbound WHERE at <= ?) OR EXISTS (SELECT 1 FROM contact WHERE until <= ?)
-	OR EXISTS (SELECT 1 FROM first_receipt WHERE at <= ?)`
+const sqlAnyForgotten = `SELECT EXISTS (SELECT 1 FROM inbound WHERE at <= ?1) OR EXISTS (SELECT 1 FROM contact WHERE until <= ?2)
+	OR EXISTS (SELECT 1 FROM first_receipt WHERE at <= ?3) OR EXISTS (SELECT 1 FROM wish)`
 
 const sqlReachedSince = `SELECT min(r.at), max(r.at), count(*) FROM reach r WHERE r.portfolio = ? AND r.at > ? AND ` + sqlLastReach + `
 	GROUP BY r.at / 3600000 /* an hour */ ORDER BY 1`

@@ -35,8 +35,11 @@ const (
 func (l *Ledger) Retire(ctx context.Context, before time.Time) (rows int64, err error) {
 	var found []ledger.Segment
 	err = l.read().each(ctx, sqlRetirable, args(ledger.Millis(before)), list(&found, ledger.ScanSegment))
-	if err != nil || len(found) == 0 {
+	if err != nil {
 		return 0, err
+	}
+	if len(found) == 0 {
+		return 0, l.forgetPairs(ctx, before)
 	}
 	s, now := found[0], ledger.Millis(time.Now())
 	err = l.submit(ctx, &op{urgency: bulk, rows: int(s.Hi - s.Lo), run: func(t *tx) error {

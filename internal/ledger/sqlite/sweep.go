@@ -33,6 +33,9 @@ func (l *Ledger) Sweep(ctx context.Context, now time.Time) (done campaign.Swept,
 	if err := l.forgetPeople(ctx, now); err != nil {
 		return done, err
 	}
+	if err := l.sweepWishes(ctx, &done); err != nil {
+		return done, err
+	}
 	var some bool
 	if err := l.read().row(ctx, sqlAnyOrphan, nil, &some); err != nil || !some {
 		return done, err

@@ -1,0 +1,43 @@
+package campaign
+
+import "time"
+
+// StatusEvent is one status of one message, from a verified webhook.
+type StatusEvent struct {
+	MessageID  string
+	Connection string    // "" when the event names none
+	Recipient  int64     // recipients.Key of the event's recipient, or of the digits in the id; 0: unknown
+	Status     Status    // Sent, Delivered, Read or Failed
+	Code       string    // of Failed
+	At         time.Time // the event's own time
+	ReceivedAt time.Time
+}
+
+// Events is one batch of webhook events. It is applied in one transaction; PostgreSQL stores
+// orphans in a second one (docs/protocol.md#orphan-events).
+type Events struct {
+	Statuses     []StatusEvent
+	Suppressions []Suppression // from STOP messages, buttons and user_preferences
+	Lifted       []Suppression // from user_preferences: resume; only of scope marketing
+	Holds        []Hold        // from account, number and template events
+	Lifts        []Lift        // from events that end holds
+	Moved        []Move        // recipients who changed their number
+	Inbound      []Inbound     // messages of recipients, over connections with a tier
+	Pairs        []Pair        // persons whom events name by a user id
+	Wishes       []Wish        // opt-outs and opt-ins of persons without a number
+}
+
+// Len is the number of facts in the batch.
+func (e *Events) Len() int {
+	return len(e.Statuses) + len(e.Suppressions) + len(e.Lifted) + len(e.Holds) + len(e.Lifts) + len(e.Moved) + len(e.Inbound) +
+		len(e.Pairs) + len(e.Wishes)
+}
+
+// Inbound is a message of a recipient. It opens a service window of 24 hours, in which messages to
+// the recipient over the connection take no place of a tier.
+type Inbound struct {
+	Key        int64 // recipients.Key
+	Connection string
+	At         time.Time // its own time
+	ReceivedAt time.Time // zero: now. The window begins at LiftTime
+}

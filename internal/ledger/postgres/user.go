@@ -1,0 +1,178 @@
+package postgres
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/internal/ledger"
+)
+
+const (
+	sqlRecipientsOf = `SELECT w.i, d.key, d.dest FROM unnest($1::bigint[], $2::text[]) WITH ORDINALITY w (mh, id, i)
+		CROSS JOIN LATERAL (SELECT rid FROM outcome WHERE mh = w.mh AND message_id = w.id OFFSET 0) o
+		CROSS JOIN LATERAL (SELECT key, dest FROM delivery WHERE rid = o.rid AND key > 0 OFFSET 0) d`
+	sqlNumbersOf = `SELECT w.i, p.key, p.dest FROM unnest($1::text[]) WITH ORDINALITY w (id, i)
+		CROSS JOIN LATERAL (SELECT key, dest FROM user_pair WHERE user_id = w.id OFFSET 0) p`
+	sqlWishesOf = `SELECT ` + ledger.WishColumns + ` FROM unnest($1::text[]) u (id)
+		CROSS JOIN LATERAL (SELECT * FROM wish WHERE user_id = u.id OFFSET 0) w`
+)
+
+// users implements ledger.Users in a transaction.
+type users struct {
+	*tx
+	hash ledger.HashKey
+}
+
+// numbers runs a query of a text's position, a key and a number.
+func (u users) numbers(of []string, query string, a ...any) (map[string]ledger.Numbers, error) {
+	found := make(map[string]ledger.Numbers, len(of))
+	if len(of) == 0 {
+		return found, nil
+	}
+	return found, u.do(each(func(scan scanFunc) error {
+		var i, key int64
+		var to string
+		if err := scan(&i, &key, &to); err != nil {
+			return err
+		}
+		if found[of[i-1]] == nil {
+			found[of[i-1]] = ledger.Numbers{}
+		}
+		found[of[i-1]][key] = to
+		return nil
+	}, query, a...))
+}
+
+// Recipients implements ledger.Users.
+func (u users) Recipients(messages []string) (map[string]ledger.Numbers, error) {
+	var mhs []int64
+	var ids []string
+	for _, m := range messages {
+		id := storedID(m)
+		mhs, ids = append(mhs, u.hash.MessageHash(id)), append(ids, id)
+	}
+	return u.numbers(messages, sqlRecipientsOf, mhs, ids)
+}
+
+// Numbers implements ledger.Users.
+func (u users) Numbers(userIDs []string) (map[string]ledger.Numbers, error) {
+	return u.numbers(userIDs, sqlNumbersOf, userIDs)
+}
+
+// Waiting implements ledger.Users.
+func (u users) Waiting(userIDs []string) (found []campaign.Wish, err error) {
+	if len(userIDs) == 0 {
+		return nil, nil
+	}
+	return found, u.do(list(&found, ledger.ScanWish, sqlWishesOf, userIDs))
+}
+
+const (
+	sqlStorePairs = `INSERT INTO user_pair (user_id, key, dest, at)
+		SELECT DISTINCT ON (user_id, key) * FROM unnest($1::text[], $2::bigint[], $3::text[], $4::bigint[]) w (user_id, key, dest, at)
+		ORDER BY user_id, key
+		ON CONFLICT (user_id, key) DO UPDATE SET at = excluded.at WHERE excluded.at > user_pair.at + $5`
+	// The later event counts; a repetition keeps the first receipt.
+	sqlStoreWish = `INSERT INTO wish AS o (user_id, answers, mh, event, scope, resume, source, at, until, received, proof)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+		ON CONFLICT (user_id, answers, event, scope, resume) DO UPDATE SET
+			received = CASE WHEN excluded.at > o.at THEN excluded.received WHEN excluded.at = o.at THEN least(o.received, excluded.received)
+				ELSE o.received END,
+			at = greatest(o.at, excluded.at), until = greatest(o.until, excluded.until)
+		RETURNING xmax = 0`
+	sqlDropWish = `DELETE FROM wish WHERE user_id = $1 AND answers = $2 AND event = $3 AND scope = $4 AND resume = $5`
+)
+
+// storeUsers writes what attribution found. waiting receives how many wishes began to wait.
+func (t *tx) storeUsers(a ledger.Attributed, hash ledger.HashKey, erased ledger.Erased, waiting *int) {
+	var ids, dests []string
+	var keys, ats []int64
+	for _, p := range a.Pairs {
+		if !erased.Has(p.Key) {
+			ids, keys = append(ids, plainText(p.UserID)), append(keys, p.Key)
+			dests, ats = append(dests, plainText(p.To)), append(ats, ledger.Millis(ledger.OrNow(p.At)))
+		}
+	}
+	if len(ids) > 0 {
+		t.last(stmt(nil, sqlStorePairs, ids, keys, dests, ats, ledger.PairStale.Milliseconds()))
+	}
+	// In one order, so that transactions do not deadlock.
+	order := func(a, b campaign.Wish) int {
+		return cmp.Or(cmp.Compare(a.UserID, b.UserID), cmp.Compare(a.Answers, b.Answers), cmp.Compare(a.Proof.Message, b.Proof.Message))
+	}
+	for _, w := range slices.SortedStableFunc(slices.Values(a.Keep), order) {
+		t.last(each(func(scan scanFunc) error {
+			var isNew bool
+			err := scan(&isNew)
+			if isNew {
+				*waiting++
+			}
+			return err
+		}, sqlStoreWish, plainText(w.UserID), storedID(w.Answers), ledger.WishHash(hash, w), storedID(w.Proof.Message), plainText(w.ScopeText()),
+			w.Resume, plainText(w.Source), ledger.Millis(ledger.OrNow(w.At)), ledger.Millis(w.Until), ledger.Millis(ledger.OrNow(w.ReceivedAt)),
+			ledger.ProofText(w.Proof)))
+	}
+	for _, w := range slices.SortedStableFunc(slices.Values(a.Done), order) {
+		t.last(stmt(nil, sqlDropWish, plainText(w.UserID), storedID(w.Answers), storedID(w.Proof.Message), plainText(w.ScopeText()), w.Resume))
+	}
+}
+
+const (
+	sqlAnyWish  = `SELECT EXISTS (SELECT 1 FROM wish)`
+	sqlWishPage = `SELECT w.id, (SELECT true FROM outcome WHERE mh = w.mh AND w.mh <> 0 LIMIT 1) IS TRUE
+			OR (SELECT true FROM user_pair WHERE user_id = w.user_id LIMIT 1) IS TRUE, ` + ledger.WishColumns + `
+		FROM wish w WHERE w.id > $1 ORDER BY w.id LIMIT $2`
+	sqlCountWishes = `SELECT count(*), coalesce(min(received), 0), coalesce((SELECT user_id FROM wish ORDER BY received LIMIT 1), '') FROM wish`
+	sqlForgetWish  = `DELETE FROM wish WHERE received <= $1 OR id <= (SELECT id FROM wish ORDER BY id DESC LIMIT 1 OFFSET $2)`
+)
+
+// sweepWishes attributes wishes whose receipt or pair was stored at the same time as they, and
+// counts those that wait. Each sweep looks at ledger.WishStep of them.
+func (l *Ledger) sweepWishes(ctx context.Context, done *campaign.Swept) error {
+	var some bool
+	if err := l.read(ctx, l.hooks, row(&some, sqlAnyWish)); err != nil || !some {
+		return err
+	}
+	var rows []ledger.WishRow
+	if err := l.read(ctx, l.reports, list(&rows, ledger.ScanWishRow, sqlWishPage, l.wishAt.Load(), ledger.WishStep)); err != nil {
+		return err
+	}
+	page := ledger.WishPage{}
+	for _, r := range rows {
+		page.Add(r)
+	}
+	l.wishAt.Store(page.Next())
+	if len(page.Found) > 0 {
+		if _, err := l.Apply(ctx, campaign.Events{Wishes: page.Found}); err != nil {
+			return err
+		}
+	}
+	u, err := l.Unattributed(ctx)
+	done.Unattributed = int(u.N)
+	return err
+}
+
+// Unattributed implements campaign.SuppressionLedger.
+func (l *Ledger) Unattributed(ctx context.Context) (u campaign.Unattributed, err error) {
+	var since int64
+	err = l.read(ctx, l.reports, rowOf([]any{&u.N, &since, &u.UserID}, sqlCountWishes))
+	u.Since = ledger.TimeOf(since)
+	return u, err
+}
+
+const sqlOldPairs = `DELETE FROM user_pair WHERE ctid = ANY(ARRAY(SELECT ctid FROM user_pair WHERE at < $1 LIMIT $2))`
+
+// forgetPairs deletes the pairs that were told last before an instant.
+func (l *Ledger) forgetPairs(ctx context.Context, before time.Time) error {
+	for n := int64(1); n > 0; {
+		if err := l.change(ctx, l.reports, "", func(t *tx) error {
+			return t.do(stmt(&n, sqlOldPairs, ledger.Millis(before), ledger.SweepStep))
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,183 @@
+package sqlite
+
+import (
+	"context"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/internal/ledger"
+)
+
+const (
+	sqlRecipientOf = `SELECT d.key, d.dest FROM outcome o CROSS JOIN delivery d ON d.rid = o.rid
+		WHERE o.mh = ? AND o.mh <> 0 AND o.message_id = ? AND d.key > 0`
+	sqlNumbersOf = `SELECT key, dest FROM user_pair WHERE user_id = ?`
+	sqlAnyWish   = `SELECT EXISTS (SELECT 1 FROM wish)`
+	sqlWishesOf  = `SELECT ` + ledger.WishColumns + ` FROM wish w WHERE w.user_id = ?`
+)
+
+// users implements ledger.Users in a transaction.
+type users struct {
+	*tx
+	hash ledger.HashKey
+}
+
+func (u users) numbers(query string, a ...any) (ledger.Numbers, error) {
+	found := ledger.Numbers{}
+	err := u.each(query, a, func(scan scanFunc) error {
+		var key int64
+		var to string
+		err := scan(&key, &to)
+		found[key] = to
+		return err
+	})
+	return found, err
+}
+
+// Recipients implements ledger.Users.
+func (u users) Recipients(messages []string) (map[string]ledger.Numbers, error) {
+	found := make(map[string]ledger.Numbers, len(messages))
+	for _, id := range messages {
+		n, err := u.numbers(sqlRecipientOf, u.hash.MessageHash(id), id)
+		if err != nil {
+			return nil, err
+		}
+		found[id] = n
+	}
+	return found, nil
+}
+
+// Numbers implements ledger.Users.
+func (u users) Numbers(userIDs []string) (map[string]ledger.Numbers, error) {
+	found := make(map[string]ledger.Numbers, len(userIDs))
+	for _, id := range userIDs {
+		n, err := u.numbers(sqlNumbersOf, id)
+		if err != nil {
+			return nil, err
+		}
+		found[id] = n
+	}
+	return found, nil
+}
+
+// Waiting implements ledger.Users.
+func (u users) Waiting(userIDs []string) (found []campaign.Wish, err error) {
+	var some bool
+	if len(userIDs) == 0 {
+		return nil, nil
+	}
+	if err := u.row(sqlAnyWish, nil, &some); err != nil || !some {
+		return nil, err
+	}
+	for _, id := range userIDs {
+		if err := u.each(sqlWishesOf, args(id), list(&found, ledger.ScanWish)); err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+const (
+	sqlStorePair = `INSERT INTO user_pair (user_id, key, dest, at) VALUES (?, ?, ?, ?)
+		ON CONFLICT (user_id, key) DO UPDATE SET at = excluded.at WHERE excluded.at > at + ?`
+	sqlStoreWish = `INSERT INTO wish (user_id, answers, mh, event, scope, resume, source, at, until, received, proof)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`
+	// The later event counts; a repetition keeps the first receipt.
+	sqlRepeatWish = `UPDATE wish SET received = CASE WHEN ?6 > at THEN ?8 WHEN ?6 = at THEN min(received, ?8) ELSE received END,
+			at = max(at, ?6), until = max(until, ?7)
+		WHERE user_id = ?1 AND answers = ?2 AND event = ?3 AND scope = ?4 AND resume = ?5`
+	sqlDropWish = `DELETE FROM wish WHERE user_id = ?1 AND answers = ?2 AND event = ?3 AND scope = ?4 AND resume = ?5`
+)
+
+// storeUsers writes what attribution found, and returns how many wishes began to wait.
+func (t *tx) storeUsers(a ledger.Attributed, hash ledger.HashKey, erased ledger.Erased) (waiting int, err error) {
+	for _, p := range a.Pairs {
+		if erased.Has(p.Key) {
+			continue
+		}
+		if _, err := t.exec(sqlStorePair, p.UserID, p.Key, p.To, ledger.Millis(ledger.OrNow(p.At)), ledger.PairStale.Milliseconds()); err != nil {
+			return 0, err
+		}
+	}
+	for _, w := range a.Keep {
+		at, received := ledger.Millis(ledger.OrNow(w.At)), ledger.Millis(ledger.OrNow(w.ReceivedAt))
+		n, err := t.exec(sqlStoreWish, w.UserID, w.Answers, ledger.WishHash(hash, w), w.Proof.Message, w.ScopeText(), w.Resume, w.Source,
+			at, ledger.Millis(w.Until), received, ledger.ProofText(w.Proof))
+		if err == nil && n == 0 {
+			_, err = t.exec(sqlRepeatWish, w.UserID, w.Answers, w.Proof.Message, w.ScopeText(), w.Resume, at, ledger.Millis(w.Until), received)
+		}
+		if err != nil {
+			return 0, err
+		}
+		waiting += int(n)
+	}
+	for _, w := range a.Done {
+		if _, err := t.exec(sqlDropWish, w.UserID, w.Answers, w.Proof.Message, w.ScopeText(), w.Resume); err != nil {
+			return 0, err
+		}
+	}
+	return waiting, nil
+}
+
+const (
+	sqlWishPage = `SELECT w.id, EXISTS (SELECT 1 FROM outcome o WHERE o.mh = w.mh AND o.mh <> 0)
+			OR EXISTS (SELECT 1 FROM user_pair p WHERE p.user_id = w.user_id), ` + ledger.WishColumns + `
+		FROM wish w WHERE w.id > ? ORDER BY w.id LIMIT ?`
+	sqlCountWishes = `SELECT count(*), coalesce(min(received), 0), coalesce((SELECT user_id FROM wish ORDER BY received LIMIT 1), '') FROM wish`
+	sqlForgetWish  = `DELETE FROM wish WHERE received <= ?1 OR id <= (SELECT id FROM wish ORDER BY id DESC LIMIT 1 OFFSET ?2)`
+)
+
+// sweepWishes attributes wishes whose receipt or pair was stored at the same time as they, and
+// counts those that wait. Each sweep looks at ledger.WishStep of them.
+func (l *Ledger) sweepWishes(ctx context.Context, done *campaign.Swept) error {
+	var some bool
+	if err := l.read().row(ctx, sqlAnyWish, nil, &some); err != nil || !some {
+		return err
+	}
+	var page ledger.WishPage
+	if err := l.read().each(ctx, sqlWishPage, args(l.wishAt.Load(), ledger.WishStep), func(scan scanFunc) error {
+		r, err := ledger.ScanWishRow(scan)
+		page.Add(r)
+		return err
+	}); err != nil {
+		return err
+	}
+	l.wishAt.Store(page.Next())
+	if len(page.Found) > 0 {
+		if _, err := l.Apply(ctx, campaign.Events{Wishes: page.Found}); err != nil {
+			return err
+		}
+	}
+	u, err := l.Unattributed(ctx)
+	done.Unattributed = int(u.N)
+	return err
+}
+
+// Unattributed implements campaign.SuppressionLedger.
+func (l *Ledger) Unattributed(ctx context.Context) (u campaign.Unattributed, err error) {
+	var since int64
+	err = l.read().row(ctx, sqlCountWishes, nil, &u.N, &since, &u.UserID)
+	u.Since = ledger.TimeOf(since)
+	return u, err
+}
+
+const (
+	sqlAnyOldPair = `SELECT EXISTS (SELECT 1 FROM user_pair WHERE at < ?)`
+	sqlOldPairs   = `DELETE FROM user_pair WHERE (user_id, key) IN (SELECT user_id, key FROM user_pair WHERE at < ? LIMIT ?)`
+)
+
+// forgetPairs deletes the pairs that were told last before an instant.
+func (l *Ledger) forgetPairs(ctx context.Context, before time.Time) error {
+	for {
+		var old bool
+		if err := l.read().row(ctx, sqlAnyOldPair, args(ledger.Millis(before)), &old); err != nil || !old {
+			return err
+		}
+		if err := l.submit(ctx, &op{urgency: bulk, rows: ledger.SweepStep, run: func(t *tx) error {
+			_, err := t.exec(sqlOldPairs, ledger.Millis(before), ledger.SweepStep)
+			return err
+		}}); err != nil {
+			return err
+		}
+	}
+}

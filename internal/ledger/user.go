@@ -1,0 +1,217 @@
+package ledger
+
+import (
+	"slices"
+	"time"
+
+	"campaignd/campaign"
+)
+
+const (
+	// WishCap bounds the wishes that wait for the number of their person: the oldest go first. They
+	// wait as long as first receipts are kept.
+	WishCap = 100_000
+	// WishStep is how many of them a sweep tries to attribute.
+	WishStep = 500
+	// PairStale is the age from which a pair that is told again is written again.
+	PairStale = 24 * time.Hour
+)
+
+// Numbers are numbers of persons, by recipients.Key.
+type Numbers map[int64]string // E.164
+
+// Users reads what attribution needs to know of persons without a number, in its transaction.
+type Users interface {
+	// Recipients returns the recipients of messages of ours, by message id.
+	Recipients(messages []string) (map[string]Numbers, error)
+	// Numbers returns what pairs say of user ids.
+	Numbers(userIDs []string) (map[string]Numbers, error)
+	// Waiting returns the wishes of user ids that wait.
+	Waiting(userIDs []string) ([]campaign.Wish, error)
+}
+
+// Attributed is what follows from events about persons without a number.
+type Attributed struct {
+	Pairs []campaign.Pair // to store
+	Keep  []campaign.Wish // to store until their persons are known
+	Done  []campaign.Wish // are in the events now: none of them waits any longer
+	Lost  int             // changes of the number of a person who is not known
+}
+
+// Attribute adds to the events the suppressions and opt-ins of persons whom their events do not
+// name by a number: the recipient of our message that the event is about, else the number that a
+// pair tells. An opt-out counts for each number that a user id had, an opt-in only for the one of a
+// person with one number. Pairs that are new also attribute the wishes that wait.
+func Attribute(e campaign.Events, u Users) (campaign.Events, Attributed, error) {
+	var done Attributed
+	if len(e.Pairs)+len(e.Wishes) == 0 && !slices.ContainsFunc(e.Moved, byUser) {
+		return e, done, nil
+	}
+	var messages, ids []string
+	for _, p := range e.Pairs {
+		if p.Key == 0 {
+			messages = append(messages, p.Message)
+		}
+	}
+	for _, w := range e.Wishes {
+		messages, ids = append(messages, w.Answers), append(ids, w.UserID)
+	}
+	for _, m := range e.Moved {
+		ids = append(ids, m.FromUser)
+	}
+	recipients, err := u.Recipients(distinct(messages))
+	if err != nil {
+		return e, done, err
+	}
+	told := map[string]Numbers{}
+	tell := func(p campaign.Pair) {
+		if p.UserID == "" || told[p.UserID][p.Key] != "" {
+			return
+		}
+		if told[p.UserID] == nil {
+			told[p.UserID] = Numbers{}
+		}
+		told[p.UserID][p.Key] = p.To
+		done.Pairs = append(done.Pairs, p)
+	}
+	for _, p := range e.Pairs {
+		if p.Key != 0 {
+			tell(p)
+			continue
+		}
+		for p.Key, p.To = range recipients[p.Message] {
+			tell(p)
+		}
+	}
+	for _, w := range e.Wishes {
+		for key, to := range recipients[w.Answers] {
+			tell(campaign.Pair{UserID: w.UserID, Key: key, To: to, At: w.ReceivedAt})
+		}
+	}
+	known, err := u.Numbers(distinct(ids))
+	if err != nil {
+		return e, done, err
+	}
+	var fresh []string
+	for id, numbers := range told {
+		fresh = append(fresh, id)
+		if known[id] == nil {
+			known[id] = Numbers{}
+		}
+		for key, to := range numbers {
+			known[id][key] = to
+		}
+	}
+	waiting, err := u.Waiting(distinct(fresh))
+	if err != nil {
+		return e, done, err
+	}
+	e.Suppressions, e.Lifted = slices.Clip(e.Suppressions), slices.Clip(e.Lifted)
+	for _, w := range slices.Concat(e.Wishes, waiting) {
+		numbers := recipients[w.Answers]
+		if len(numbers) == 0 {
+			numbers = known[w.UserID]
+		}
+		if len(numbers) == 0 || w.Resume && len(numbers) > 1 {
+			done.Keep = append(done.Keep, w)
+			continue
+		}
+		done.Done = append(done.Done, w)
+		for key, to := range numbers {
+			s := w.Suppression
+			if s.Key, s.To = key, to; w.Resume {
+				e.Lifted = append(e.Lifted, s)
+			} else {
+				e.Suppressions = append(e.Suppressions, s)
+			}
+		}
+	}
+	var moved []campaign.Move
+	for _, m := range e.Moved {
+		if byUser(m) {
+			numbers := known[m.FromUser]
+			if len(numbers) != 1 {
+				done.Lost++
+				continue
+			}
+			for m.From, m.FromPhone = range numbers {
+			}
+		}
+		moved = append(moved, m)
+	}
+	e.Moved = moved
+	return e, done, nil
+}
+
+// byUser reports whether the person who moved is named by a user id alone.
+func byUser(m campaign.Move) bool { return m.From == 0 && m.FromUser != "" }
+
+// distinct returns the texts in order, without "" and repetitions.
+func distinct(all []string) []string {
+	all = slices.DeleteFunc(all, func(s string) bool { return s == "" })
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// WishColumns are the columns that ScanWish reads.
+const WishColumns = `w.user_id, w.answers, w.resume, w.scope, w.source, w.at, w.until, w.received, w.proof`
+
+// ScanWish reads WishColumns.
+func ScanWish(scan func(...any) error) (w campaign.Wish, err error) {
+	var received int64
+	w.Suppression, err = ScanSuppression(func(into ...any) error { // key, scope, until, at, dest, source, proof
+		return scan(&w.UserID, &w.Answers, &w.Resume, into[1], into[5], into[3], into[2], &received, into[6])
+	})
+	w.ReceivedAt = TimeOf(received)
+	return w, err
+}
+
+// WishHash is the hash of the message of ours that a wish is about; 0: none.
+func WishHash(hash HashKey, w campaign.Wish) int64 {
+	if w.Answers == "" {
+		return 0
+	}
+	return hash.MessageHash(w.Answers)
+}
+
+// WishRow is a stored wish. Found says that its person may be known now.
+type WishRow struct {
+	ID    int64
+	Found bool
+	campaign.Wish
+}
+
+// ScanWishRow reads id, found and WishColumns.
+func ScanWishRow(scan func(...any) error) (r WishRow, err error) {
+	r.Wish, err = ScanWish(func(into ...any) error { return scan(append([]any{&r.ID, &r.Found}, into...)...) })
+	return r, err
+}
+
+// WishPage collects the wishes of a page that may be attributed now.
+type WishPage struct {
+	Found   []campaign.Wish
+	n, last int64
+}
+
+// Add adds a row.
+func (p *WishPage) Add(r WishRow) {
+	if p.n, p.last = p.n+1, r.ID; r.Found {
+		p.Found = append(p.Found, r.Wish)
+	}
+}
+
+// Next is the id behind which the next page begins: 0 after the last page.
+func (p *WishPage) Next() int64 {
+	if p.n < WishStep {
+		return 0
+	}
+	return p.last
+}
+
+// Keys are the keys of numbers that an attribution stores.
+func (a Attributed) Keys() (keys []int64) {
+	for _, p := range a.Pairs {
+		keys = append(keys, p.Key)
+	}
+	return keys
+}
