@@ -140,7 +140,18 @@ func (d *Session) Pause(ctx context.Context, id string) (resource.Controlled, er
 
 // Resume ends a pause.
 func (d *Session) Resume(ctx context.Context, id string) (resource.Controlled, error) {
-	return d.control(ctx, "resume", id, campaign.ResumeRun)
+	return d.control(ctx, "resume", id, func(ctx context.Context, l campaign.RunLedger, r campaign.Run) (campaign.Controlled, error) {
+		c, err := campaign.ResumeRun(ctx, l, r)
+		if err != nil || r.Reason != campaign.PausedByLedger {
+			return c, err
+		}
+		lost, err := d.Ledger.LostTimes(ctx)
+		if err == nil && len(lost) > 0 && lost[0].Asked.IsZero() {
+			c.Sentence += "; opt-outs that the ledger lost are not obeyed before `campaignd webhooks replay --since " +
+				lost[0].Since.Format(time.RFC3339) + "`"
+		}
+		return c, nil // the run was resumed
+	})
 }
 
 // Cancel ends a run; what is queued is not sent.
