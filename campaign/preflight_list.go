@@ -55,7 +55,7 @@ func (c *check) rows(ctx context.Context, list *List) error {
 	if list.Dialect().Encoding == recipients.Windows1252 && c.d.Recipients.Encoding == "" {
 		c.p.Findings = append(c.p.Findings, Finding{Level: LevelWarning, Where: c.in.List,
 			What:   "it is not UTF-8, and was read as windows-1252 (Western Europe)",
-			Remedy: "compare names in `campaignd preview`, or save it as CSV UTF-8; recipients.encoding: windows-1252 ends this warning"})
+			Remedy: "compare names in `campaignd preview`; recipients.encoding: windows-1252 ends this warning"})
 	}
 	render, missing := c.d.compile(list.Header())
 	for _, m := range missing {

@@ -198,7 +198,7 @@ var noCampaign = strings.NewReplacer(
 // campaignKeys and setSkip match remedies that this command has no flags for.
 var (
 	campaignKeys = regexp.MustCompile(`, map the country with recipients\.columns: \{.*?\}|; read both with recipients\.columns: .*|` +
-		`; leave it out with recipients\.skip.*`)
+		`; leave it out with recipients\.skip.*|, or leave a remark at the end out.*`)
 	setSkip = regexp.MustCompile(`: set recipients\.skip: [0-9]+`)
 )
 

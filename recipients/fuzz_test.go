@@ -16,7 +16,7 @@ import (
 // a gap, fit the header, and are either sendable or faulted. encoding/csv alone finds the same
 // number of records.
 func FuzzReader(f *testing.F) {
-	lists, err := filepath.Glob("../testdata/lists/*")
+	lists, err := filepath.Glob("../testdata/lists/*.*")
 	if err != nil {
 		f.Fatal(err)
 	}

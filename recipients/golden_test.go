@@ -37,8 +37,8 @@ func TestListsReadAsTheirGoldenFilesSay(t *testing.T) {
 	seen := 0
 	for _, path := range lists {
 		name := filepath.Base(path)
-		if strings.HasSuffix(name, ".golden") {
-			continue
+		if strings.HasSuffix(name, ".golden") || filepath.Ext(name) == "" {
+			continue // a golden file, or a folder
 		}
 		seen++
 		t.Run(name, func(t *testing.T) {
