@@ -320,6 +320,5 @@ func ExampleDecodeEvents() {
 	for _, e := range events {
 		fmt.Println(e.Kind, e.Status, maskPhone("+"+e.Recipient), e.Code, "-", Failed(e.Code).Sentence)
 	}
-	// Output: status failed +1555•••0101 131026 - undeliverable: not on the platform, terms not
-	// accepted, or a client too old
+	// Output: status failed +1555•••0101 131026 - undeliverable: not on the platform, terms not accepted, or a client too old
 }
