@@ -53,9 +53,8 @@ const (
 	sqlEraseAttempts = `UPDATE attempt SET key = ?2 WHERE rid = ?1`
 )
 
-// Erase implements campaign.ErasureLedger. From the first step on nothing is sent to the number.
-// Free pages of the file may keep what was in them until they are used again; a copy of Backup has
-// none.
+// Erase implements campaign.ErasureLedger. From the first step on nothing is sent to the number. At
+// the end no free space of the file, and nothing of its log, has what was erased.
 func (l *Ledger) Erase(ctx context.Context, key int64) (done campaign.Erased, err error) {
 	if key <= 0 {
 		return done, fmt.Errorf("erase: %d is no key of a number", key)
@@ -71,7 +70,10 @@ func (l *Ledger) Erase(ctx context.Context, key int64) (done campaign.Erased, er
 	}}); err != nil {
 		return done, err
 	}
-	return ledger.EraseSpellings(keys, func(key int64) (campaign.Erased, error) { return l.erase(ctx, key) })
+	if done, err = ledger.EraseSpellings(keys, func(key int64) (campaign.Erased, error) { return l.erase(ctx, key) }); err != nil {
+		return done, err
+	}
+	return done, l.scrub(ctx)
 }
 
 // erase erases what is stored under the key.
