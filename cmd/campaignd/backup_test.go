@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"path/filepath"
 	"testing"
 )
 
@@ -17,6 +18,10 @@ func TestABackupIsRestoredThroughTheQuarantine(t *testing.T) {
 	file := d.path("b.db")
 	d.says(0, file+" is a copy of "+d.path("campaignd.db")+"\n", "", "backup", file)
 	stop()
+	wantIn(t, "actions", d.want(0, "actions").stdout, "  backup  ", file)
+	if left, err := filepath.Glob(file + "*"); err != nil || len(left) != 1 {
+		t.Errorf("the copy: got the files %v, %v; want %s alone", left, err, file)
+	}
 	d.says(2, "", "campaignd: "+file+" exists; name another file\n", "backup", file)
 	d.oneLineOf(2, []string{"name a file in a folder that exists"}, "backup", d.path("none/b.db"))
 	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+
+	"campaignd/internal/operator"
 )
 
 // errNoBackup is for a ledger that its server's own tools back up.
@@ -23,7 +25,14 @@ func Backup(ctx context.Context, cfg *Config, file string, log *slog.Logger) (er
 	if !ok {
 		return errNoBackup
 	}
-	return b.Backup(ctx, file)
+	if err := b.Backup(ctx, file); err != nil {
+		return err
+	}
+	// After it was done: a ledger whose disk is full can be backed up to another one.
+	if err := (&operator.Session{Ledger: l}).Note(ctx, operator.LocalUser(), "backup", file, ""); err != nil {
+		log.Warn("the copy was made, and the log of actions does not name it", "file", file, "err", err)
+	}
+	return nil
 }
 
 // CanBackUp returns an error for a ledger that Backup cannot copy.

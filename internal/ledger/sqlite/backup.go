@@ -51,7 +51,7 @@ func (l *Ledger) Backup(ctx context.Context, file string) (err error) {
 
 // mark makes a copy one that no sender opens before its quarantine (stamp).
 func mark(ctx context.Context, file string) error {
-	db, err := sql.Open("sqlite", dsn(file, "mode=rw", "_pragma=journal_mode(DELETE)"))
+	db, err := sql.Open("sqlite", dsn(file, "mode=rw", noLog))
 	if err != nil {
 		return err
 	}

@@ -35,6 +35,9 @@ func create(path string) error {
 	return f.Close()
 }
 
+// noLog is an option of dsn: the file has no write-ahead log, and no files beside it.
+const noLog = "_pragma=journal_mode(DELETE)"
+
 // dsn names a connection to the file. Every connection uses the write-ahead log and keeps temporary
 // tables in memory. It uses synchronous=FULL, because NORMAL may lose a commit at a power cut, and
 // a lost intent would send twice. Its cache is 1 MiB: a larger one is no faster, because the kernel
@@ -50,7 +53,7 @@ func dsn(path string, more ...string) string {
 		"_pragma=wal_autocheckpoint(0)", // the checkpointer does it, and the writer does not wait
 	}
 	for _, m := range more {
-		if m == "mode=ro" { // setting the others would write
+		if m == "mode=ro" || m == noLog { // setting the others would write
 			q = q[:1]
 		}
 	}
