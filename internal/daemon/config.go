@@ -180,7 +180,8 @@ type Drop struct {
 	// First part of the names that are taken, such as spring/. Files in folders below it are not
 	// taken.
 	Prefix string `yaml:"prefix" json:"prefix"`
-	// Patterns of the last part of the name. Empty: *.csv, *.csv.gz, *.csv.zst and *.tsv.
+	// Patterns of the last part of the name, in upper or lower case. Empty: *.csv, *.csv.gz,
+	// *.csv.zst and *.tsv.
 	Patterns []string `yaml:"patterns" json:"patterns"`
 	// Name of a campaign of the folder campaigns.
 	Campaign string `yaml:"campaign" json:"campaign"`

@@ -24,7 +24,8 @@ type Object struct {
 // Bucket stores files: a local folder, or what speaks S3. A key that names no file is
 // fs.ErrNotExist.
 type Bucket interface {
-	// List yields the files whose keys begin with prefix and have no further slash.
+	// List yields the files whose keys begin with prefix and have no further slash, and the folders
+	// there, whose keys end with one.
 	List(ctx context.Context, prefix string) iter.Seq2[Object, error]
 	// Quiet is how long o must be seen unchanged until it is complete. written means that a process
 	// writes it now.

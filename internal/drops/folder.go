@@ -96,10 +96,13 @@ func (b *Folder) List(ctx context.Context, prefix string) iter.Seq2[Object, erro
 			entries, err := dir.ReadDir(1000)
 			for _, e := range entries {
 				key := path.Join(name, e.Name())
-				if e.IsDir() || !strings.HasPrefix(key, prefix) {
+				if !strings.HasPrefix(key, prefix) {
 					continue
 				}
-				o, err := at.lstat(key)
+				o, err := Object{Key: key + "/"}, error(nil)
+				if !e.IsDir() {
+					o, err = at.lstat(key)
+				}
 				if errors.Is(err, fs.ErrNotExist) {
 					continue // it was moved meanwhile
 				}

@@ -102,7 +102,7 @@ func TestAFolderListsFilesAndOpensNothingElse(t *testing.T) {
 	}
 	const link = "it is a link, which is not followed"
 	want := map[string]string{"spring/list.csv": "", "spring/pipe.csv": "it is not a regular file", "spring/link.csv": link,
-		"spring/up.csv": link, "spring/none.csv": link, "spring/self.csv": link}
+		"spring/up.csv": link, "spring/none.csv": link, "spring/self.csv": link, "spring/done/": ""}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("listed -want +got:\n%s", diff)
 	}

@@ -3,6 +3,7 @@ package drops
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -14,7 +15,8 @@ type Rule struct {
 	Bucket Bucket
 	// Prefix begins the keys, for example spring/; what lies in folders below it is not taken.
 	Prefix string
-	// Patterns are those of path.Match for the last part of a key; empty: defaultPatterns.
+	// Patterns are those of path.Match for the last part of a key, in upper or lower case; empty:
+	// defaultPatterns.
 	Patterns []string
 	Campaign string
 	// Again launches a list also if an earlier run of the campaign had numbers of it.
@@ -28,24 +30,64 @@ var defaultPatterns = []string{"*.csv", "*.csv.gz", "*.csv.zst", "*.tsv"}
 // to it.
 const maxName = 200
 
-// takes reports whether key is that of a list. Names that begin with a dot, or end with a tilde,
-// are those of copies under way and of editors: .list.csv.Xy3kQ9 of rsync, .list.csv.swp,
-// list.csv~.
+// takes reports whether key is that of a list.
 func (r *Rule) takes(key string) bool {
-	name := path.Base(key)
-	if strings.HasPrefix(name, ".") || strings.HasSuffix(name, "~") || strings.HasSuffix(name, "/") {
+	name := strings.ToLower(path.Base(key))
+	if passing(key) || strings.HasSuffix(key, "/") {
 		return false
 	}
-	patterns := r.Patterns
-	if len(patterns) == 0 {
-		patterns = defaultPatterns
+	return slices.ContainsFunc(r.patterns(), func(p string) bool {
+		ok, err := path.Match(strings.ToLower(p), name)
+		return ok && err == nil
+	})
+}
+
+func (r *Rule) patterns() []string {
+	if len(r.Patterns) == 0 {
+		return defaultPatterns
 	}
-	for _, p := range patterns {
-		if ok, err := path.Match(p, name); ok && err == nil {
-			return true
-		}
+	return r.Patterns
+}
+
+// passing reports whether a name is that of a copy under way or of an editor: .list.csv.Xy3kQ9 of
+// rsync, .list.csv.swp, list.csv~.
+func passing(key string) bool {
+	return strings.HasPrefix(path.Base(key), ".") || strings.HasSuffix(key, "~")
+}
+
+// spreadsheets and archives are the ends of names that people give to lists which are no text.
+var (
+	spreadsheets = []string{".xlsx", ".xls", ".xlsm", ".xlsb", ".ods", ".numbers"}
+	archives     = []string{".zip", ".rar", ".7z", ".tar", ".tgz", ".bz2", ".xz"}
+)
+
+// foreign is why what has the key is never taken, and what to do about it; "" for the files that
+// campaignd or other programs put beside lists on purpose.
+func (r *Rule) foreign(key string) string {
+	name := path.Base(key)
+	ends := func(with string) bool { return strings.HasSuffix(strings.ToLower(name), with) }
+	list, isSidecar := strings.CutSuffix(key, sidecar(""))
+	switch {
+	case passing(key), isSidecar && r.takes(list), key == r.Prefix:
+		return ""
+	case strings.HasSuffix(key, "/") && (name == doneFolder || name == rejectedFolder):
+		return ""
+	case strings.HasSuffix(key, "/"):
+		return "it is a folder, which this rule does not watch; add a rule of drops with prefix: " + key
+	case slices.ContainsFunc(spreadsheets, ends):
+		return "it is a spreadsheet; save it as CSV UTF-8, and put that here"
+	case slices.ContainsFunc(archives, ends):
+		return "it is an archive; put the list here that it has"
 	}
-	return false
+	return fmt.Sprintf("its name is not one that the rule takes (%s); rename it, or set patterns in the rule of drops",
+		strings.Join(r.patterns(), ", "))
+}
+
+// watchedBelow reports whether another rule watches the folder at key, or a folder in it.
+func (w *Watcher) watchedBelow(p *watched, key string) bool {
+	return strings.HasSuffix(key, "/") && slices.ContainsFunc(w.folders, func(o *watched) bool {
+		return o.Name == p.Name && strings.HasPrefix(o.Prefix, key)
+	})
 }
 
 // fault is why the object cannot be taken although its name is that of a list.

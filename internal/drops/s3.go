@@ -128,7 +128,7 @@ func (b *S3) List(ctx context.Context, prefix string) iter.Seq2[Object, error] {
 				return
 			}
 			if strings.HasSuffix(o.Key, "/") {
-				continue // a folder
+				o = minio.ObjectInfo{Key: o.Key} // a folder
 			}
 			if !yield(Object{Key: o.Key, ETag: etagOf(o), Size: o.Size}, nil) {
 				return

@@ -115,11 +115,13 @@ func (s *store) text(key string) string {
 	return string(text)
 }
 
+// keys lists files without folders.
 func (s *store) keys(prefix string) (keys []string) {
 	s.Helper()
 	for o, err := range s.List(s.Context(), prefix) {
-		s.ok(err)
-		keys = append(keys, o.Key)
+		if s.ok(err); !strings.HasSuffix(o.Key, "/") {
+			keys = append(keys, o.Key)
+		}
 	}
 	return keys
 }
@@ -134,6 +136,14 @@ func TestABucketListsOneFolder(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"spring/a b.csv", "spring/é.csv"}, s.keys("spring/")); diff != "" {
 		t.Errorf("spring/ -want +got:\n%s", diff)
+	}
+	folders := map[string]bool{}
+	for o, err := range s.List(t.Context(), "spring") {
+		s.ok(err)
+		folders[o.Key] = strings.HasSuffix(o.Key, "/")
+	}
+	if !folders["spring/"] {
+		t.Errorf("spring: got %v, want the folder spring/ too", folders)
 	}
 	if diff := cmp.Diff([]string{"springtime.csv"}, s.keys("spring")); diff != "" {
 		t.Errorf("spring -want +got:\n%s", diff)

@@ -150,6 +150,7 @@ func (w *Watcher) look(ctx context.Context, p *watched) {
 		}
 		waits[key] = campaign.DropWait{Bucket: p.Name, Prefix: p.Prefix, Key: key, Reason: reason, Since: since}
 	}
+	others := 0 // files and folders that are never taken
 	missing := sync.OnceValue(func() error { return w.o.Missing(p.Campaign) })
 	p.ready = p.ready[:0]
 	for o, err := range p.Bucket.List(ctx, p.Prefix) {
@@ -163,6 +164,11 @@ func (w *Watcher) look(ctx context.Context, p *watched) {
 			break
 		}
 		if !p.takes(o.Key) {
+			if why := p.foreign(o.Key); why != "" && !w.watchedBelow(p, o.Key) {
+				if others++; others <= mostForeign {
+					wait(o.Key, why)
+				}
+			}
 			continue
 		}
 		s, ok := p.seen[o.Key]
@@ -204,8 +210,12 @@ func (w *Watcher) look(ctx context.Context, p *watched) {
 	w.note(ctx, p)
 }
 
-// mostWaits is the most waiting files of a folder that the ledger keeps.
-const mostWaits = 200
+// mostWaits is the most waiting files of a folder that the ledger keeps, and mostForeign how many
+// of them may be files that are never taken.
+const (
+	mostWaits   = 200
+	mostForeign = 50
+)
 
 // note stores the files that wait, if they have changed.
 func (w *Watcher) note(ctx context.Context, p *watched) {

@@ -73,7 +73,7 @@ func TestAFileThatIsWrittenWaits(t *testing.T) {
 		if len(w.launched) != 2 || w.launched[list(2, 2)] == "" {
 			t.Errorf("launched %q, want the second content alone", w.launched)
 		}
-		for _, name := range []string{".list9.csv.XyZ123", "list9.csv~", ".list9.csv.swp", "list9.txt"} {
+		for _, name := range []string{".list9.csv.XyZ123", "list9.csv~", ".list9.csv.swp"} {
 			w.write(name, list(9, 1))
 		}
 		w.write("empty.csv", "")
@@ -81,6 +81,42 @@ func TestAFileThatIsWrittenWaits(t *testing.T) {
 		time.Sleep(time.Minute)
 		if len(w.launched) != 2 || w.waiting()["empty.csv"] != "it is empty" || len(w.waiting()) != 2 {
 			t.Errorf("launched %d and waiting %v, want 2, and that the empty file and the long name wait", len(w.launched), w.waiting())
+		}
+	})
+}
+
+// Everything in a watched folder is taken, or listed with the reason.
+func TestNothingInAWatchedFolderIsPassedOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 1)
+		o := w.watcher("a").o
+		o.Rules = append(o.Rules, Rule{Name: o.Rules[0].Name, Bucket: o.Rules[0].Bucket, Prefix: "autumn/sale/", Campaign: "spring"},
+			Rule{Name: o.Rules[0].Name, Bucket: o.Rules[0].Bucket, Prefix: "winter/", Patterns: []string{"Kunden*.txt"}, Campaign: "spring"})
+		stop := w.running(New(o))
+		defer stop()
+		for _, name := range []string{"LIST.CSV", "autumn/sale/Kunden.Csv", "winter/KUNDEN 1.TXT"} {
+			w.write(name, list(len(name), 1))
+		}
+		w.write("LIST.CSV.yaml", "limits: {rate: 1}\n")
+		for _, name := range []string{"Kunden.xlsx", "lists.ZIP", "readme.txt", "june/list.csv", "autumn/list.xls", ".sync/x.csv", "list.csv~"} {
+			w.write(name, "x")
+		}
+		time.Sleep(time.Minute)
+		if all := w.dropped(); len(w.launched) != 3 || all["LIST.CSV"].Place != "done/LIST.CSV" || w.text("done/LIST.CSV.yaml") == "" {
+			t.Errorf("launched %d and %v, want the list in upper case with its sidecar, and those of the other two rules", len(w.launched), all)
+		}
+		want := map[string]string{
+			"Kunden.xlsx": "it is a spreadsheet; save it as CSV", "lists.ZIP": "it is an archive", "june/": "add a rule of drops with prefix: june/",
+			"readme.txt": "its name is not one that the rule takes (*.csv, ",
+		}
+		got := w.waiting()
+		for name, reason := range want {
+			if !strings.Contains(got[name], reason) {
+				t.Errorf("%s: got %q, want %q in it", name, got[name], reason)
+			}
+		}
+		if len(got) != len(want) {
+			t.Errorf("got %v, want only these %d", got, len(want))
 		}
 	})
 }
