@@ -39,8 +39,9 @@ type Launch struct {
 	// New launches another run even if this list has a run that ended, another list of the campaign
 	// has an unfinished run, or a run that ended had numbers of this list.
 	New bool
-	// NewKey names a request with New. A second request with the same NewKey and list continues the
-	// run of the first; "": each request makes a run of its own.
+	// NewKey names a request with New. A second request with the same NewKey, campaign and list
+	// continues the run of the first, and one with another list or campaign file is ErrKeyUsed; "":
+	// each request makes a run of its own.
 	NewKey string
 	// Command is the operator's command without --new, for messages; "" names none.
 	Command string
@@ -112,8 +113,11 @@ func (l Launch) Start(ctx context.Context) (Launched, error) {
 	newKey := ""
 	if l.New && l.NewKey != "" {
 		newKey = fmt.Sprintf("new %x", sha256.Sum256([]byte(l.NewKey)))
-		repeated, err := l.Ledger.Runs(ctx, RunFilter{Campaign: def.Name, ListHash: hash, Launch: newKey, Limit: 1})
-		switch {
+		repeated, err := l.Ledger.Runs(ctx, RunFilter{Campaign: def.Name, Launch: newKey, Limit: 1})
+		if err != nil {
+			return Launched{}, err
+		}
+		switch err := sameRequest(repeated, hash, source); {
 		case err != nil:
 			return Launched{}, err
 		case len(repeated) > 0 && repeated[0].State.Ended():
@@ -309,10 +313,6 @@ func (l Launch) Resume(ctx context.Context, run Run) (Launched, error) {
 	launched.Resumed = true
 	return launched, err
 }
-
-// ErrListElsewhere says that this process does not find the list of an interrupted import under its
-// name.
-var ErrListElsewhere = errors.New("the list that the import began with is not here")
 
 // freeze imports the list, uploads the header and finishes the import.
 func (l Launch) freeze(ctx context.Context, def *Definition, run Run, list string, checked *Preflight) (Launched, error) {

@@ -1,9 +1,14 @@
 package campaign
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 )
+
+// ErrListElsewhere says that this process does not find the list of an interrupted import under its
+// name.
+var ErrListElsewhere = errors.New("the list that the import began with is not here")
 
 // PreflightError says that the campaign or its list cannot be sent. `run` and `serve` treat it as a
 // fault of the input.
@@ -32,4 +37,24 @@ func (e *ChangedError) Error() string {
 	return fmt.Sprintf("%s is unfinished and was launched with another campaign file: %s; "+
 		"restore the file to resume it, `campaignd cancel %s` to end it, or pass --new for another run",
 		e.Run.ID(), strings.Join(e.Differences, "; "), e.Run.ID())
+}
+
+// ErrKeyUsed says that NewKey belongs to a request for something else.
+var ErrKeyUsed = errors.New("the key of this request was used before")
+
+// sameRequest returns ErrKeyUsed unless the run that has the NewKey, if there is one, has the same
+// list and campaign.
+func sameRequest(found []Run, hash string, source []byte) error {
+	if len(found) == 0 {
+		return nil
+	}
+	diff := Differences(found[0].Definition, source)
+	if found[0].ListHash != hash {
+		diff = append(diff, "another list")
+	}
+	if len(diff) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%w: it launched %s, and this request differs: %s; give a request for another run a key of its own", ErrKeyUsed,
+		found[0].ID(), strings.Join(diff, "; "))
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -172,5 +173,34 @@ func TestANewKeyIsOneRunOfItsOwn(t *testing.T) {
 	var unfinished *campaign.UnfinishedError
 	if got, err := l.Start(t.Context()); !errors.As(err, &unfinished) {
 		t.Errorf("another key beside an unfinished run: got run %d, %v; want that it is unfinished", got.Run.No, err)
+	}
+}
+
+// The key of a request belongs to one list and one campaign file.
+func TestOneRequestKeyIsOneLaunch(t *testing.T) {
+	r := newRelaunch(t)
+	launch := r.of("list.csv", springList, "")
+	launch.New, launch.NewKey = true, "k-1"
+	first := start(t, launch).Run
+	if again := start(t, launch); again.Run.No != first.No || !again.Resumed {
+		t.Errorf("the same request: got %+v, want run %d", again, first.No)
+	}
+	for _, ended := range []bool{false, true} {
+		if ended {
+			r.end(first, campaign.Finished)
+		}
+		overwrite(t, r.file, springFile+"limits: {rate: 40}\n")
+		if got, err := launch.Start(t.Context()); !errors.Is(err, campaign.ErrKeyUsed) || !strings.Contains(err.Error(), "limits.rate") {
+			t.Errorf("ended %v, with another campaign file: got %+v and %v, want ErrKeyUsed and what differs", ended, got.Run.ID(), err)
+		}
+		overwrite(t, r.file, springFile)
+		other := r.of("other.csv", springList+"\n", "")
+		other.New, other.NewKey = true, "k-1"
+		if got, err := other.Start(t.Context()); !errors.Is(err, campaign.ErrKeyUsed) {
+			t.Errorf("ended %v, with another list: got %+v and %v, want ErrKeyUsed", ended, got.Run.ID(), err)
+		}
+	}
+	if again := start(t, launch); again.Run.No != first.No || !again.Ended {
+		t.Errorf("the same request after the end: got %+v, want run %d", again, first.No)
 	}
 }

@@ -44,7 +44,7 @@ func errorOf(ctx context.Context, err error) *Error {
 		return &Error{http.StatusConflict, client.CodeNotNow, err.Error(), nil}
 	case errors.Is(err, operator.ErrSamePerson):
 		return &Error{http.StatusConflict, client.CodeSamePerson, err.Error(), nil}
-	case errors.Is(err, operator.ErrRepeated):
+	case errors.Is(err, operator.ErrRepeated), errors.Is(err, campaign.ErrKeyUsed):
 		return &Error{http.StatusConflict, client.CodeRepeated, err.Error(), nil}
 	case errors.Is(err, operator.ErrInvalid):
 		return &Error{http.StatusBadRequest, client.CodeInvalid, err.Error(), nil}

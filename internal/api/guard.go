@@ -57,8 +57,13 @@ func newGuard(local string, l keyring) *guard {
 
 // admit returns who sent the request.
 func (g *guard) admit(ctx context.Context, r *http.Request) (caller, error) {
-	secret, bearer := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	if bearer && g.local != "" && subtle.ConstantTimeCompare([]byte(secret), []byte(g.local)) == 1 {
+	// The scheme may be in any case (RFC 9110, section 11.1).
+	scheme, secret, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	bearer, secret := strings.EqualFold(scheme, "Bearer"), strings.Trim(secret, " ")
+	if !bearer || secret == "" { // it guesses no key
+		return caller{}, noKey()
+	}
+	if g.local != "" && subtle.ConstantTimeCompare([]byte(secret), []byte(g.local)) == 1 {
 		return caller{by: operator.LocalUser(), scope: campaign.KeyAdmin}, nil
 	}
 	address := addressOf(r)
@@ -67,7 +72,7 @@ func (g *guard) admit(ctx context.Context, r *http.Request) (caller, error) {
 		return caller{}, &Error{http.StatusTooManyRequests, client.CodeTooMany,
 			"too many wrong keys from this address; wait before the next one", nil}
 	}
-	if bearer && isKey && g.ledger != nil {
+	if isKey && g.ledger != nil {
 		k, err := g.ledger.Key(ctx, id)
 		switch {
 		case err == nil && operator.Opens(k, secret):
@@ -78,7 +83,11 @@ func (g *guard) admit(ctx context.Context, r *http.Request) (caller, error) {
 		}
 	}
 	g.failed(address)
-	return caller{}, &Error{http.StatusUnauthorized, client.CodeUnauthorized,
+	return caller{}, noKey()
+}
+
+func noKey() error {
+	return &Error{http.StatusUnauthorized, client.CodeUnauthorized,
 		"no key in force was given: want the header Authorization: Bearer KEY, with a key of `campaignd keys create`", nil}
 }
 

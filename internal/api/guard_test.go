@@ -67,6 +67,7 @@ func TestOnlyAKeyInForceIsAdmitted(t *testing.T) {
 		{"one character changed", "Bearer " + flipped, 401}, {"the id alone", "Bearer cpd_" + k.ID, 401},
 		{"the id with another secret", "Bearer cpd_" + k.ID + other.Secret[12:], 401},
 		{"the key", "Bearer " + k.Secret, 200}, {"the local key", "Bearer local", 200},
+		{"the scheme in lower case", "bearer " + k.Secret, 200}, {"the local key in upper case", "BEARER  local", 200},
 	} {
 		if got, _ := asks(t, g, tt.header, "192.0.2.1"); got != tt.want {
 			t.Errorf("%s: got %d, want %d", tt.name, got, tt.want)
@@ -94,6 +95,26 @@ func (f fakeKeys) Key(_ context.Context, id string) (campaign.OperatorKey, error
 		}
 	}
 	return campaign.OperatorKey{}, campaign.ErrNoKey
+}
+
+// A probe without a key, or a browser with another scheme, guesses nothing.
+func TestARequestWithoutAKeyCostsNoAttempt(t *testing.T) {
+	d := session(t)
+	k, err := d.CreateKey(t.Context(), "ci", "read", "", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := newGuard("local", d.Ledger)
+	for range 3 * wrongBurst {
+		for _, header := range []string{"", "Basic dXNlcjpwYXNz", "Bearer", "Bearer  "} {
+			if got, _ := asks(t, g, header, "192.0.2.1"); got != 401 {
+				t.Fatalf("%q: got %d, want 401", header, got)
+			}
+		}
+	}
+	if got, _ := asks(t, g, "Bearer "+k.Secret, "192.0.2.1"); got != 200 {
+		t.Errorf("a right key after them: got %d, want 200", got)
+	}
 }
 
 func TestWrongKeysOfAnAddressAreLimited(t *testing.T) {

@@ -85,6 +85,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, s.failed("admit", err))
 		return
 	}
+	w = drains(w, r)
 	_, pattern := s.mux.Handler(r)
 	if pattern == "" {
 		s.unrouted(w, r)

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -80,6 +81,11 @@ func (s *staging) add(hash string, offset int64, part io.Reader) (u resource.Upl
 	defer s.release(hash)
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return u, err
+	}
+	if read, err := s.isRead(hash); err != nil {
+		return u, err
+	} else if read {
+		return u, &Error{http.StatusConflict, client.CodeNotNow, "the list has come whole, and a launch reads it: no part is missing", nil}
 	}
 	free, err := s.free()
 	if err != nil {
@@ -202,6 +208,23 @@ func (s *staging) link(ctx context.Context, hash, name string) error {
 			"the uploaded parts are not the list " + hash + "; they are removed: upload the list again", nil})
 	}
 	return os.Link(s.path(hash), name)
+}
+
+// isRead reports whether a launch, a check or a forecast reads the list, or an import that is not
+// finished. They have it under a second name (link), so a further part would change their list.
+func (s *staging) isRead(hash string) (bool, error) {
+	staged, err := os.Stat(s.path(hash))
+	if errors.Is(err, os.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	names, err := filepath.Glob(filepath.Join(s.dir, uploadPrefix+"*", listPrefix+"*"))
+	return slices.ContainsFunc(names, func(name string) bool {
+		list, err := os.Stat(name)
+		return err == nil && os.SameFile(staged, list)
+	}), err
 }
 
 // hashOf returns the SHA-256 of a file, and reads no further when ctx has ended.

@@ -65,6 +65,33 @@ func TestAPartThatBreaksOffIsKept(t *testing.T) {
 	}
 }
 
+// A part that comes while a launch reads the list would change the list under it.
+func TestAPartOfALaunchedListIsRefused(t *testing.T) {
+	s := newStaging(t, maxStaged)
+	hash := sumOf("0123456789")
+	if _, err := s.add(hash, 0, strings.NewReader("0123456789")); err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(s.dir, uploadPrefix+"1")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(dir, listPrefix+"x.csv")
+	if err := s.link(t.Context(), hash, name); err != nil {
+		t.Fatal(err)
+	}
+	_, err := s.add(hash, 10, strings.NewReader("more"))
+	wantCode(t, "a part of a list that is launched", err, client.CodeNotNow)
+	if text, err := os.ReadFile(name); err != nil || string(text) != "0123456789" {
+		t.Errorf("the list of the launch: got %q and %v, want it unchanged", text, err)
+	}
+	if err := os.RemoveAll(dir); err != nil { // the launch has ended
+		t.Fatal(err)
+	}
+	_, err = s.add(hash, 7, strings.NewReader("more"))
+	wantCode(t, "after the launch", err, client.CodeWrongOffset)
+}
+
 // A list whose content does not have its hash is never launched, and can be uploaded again.
 func TestAListThatIsNotThatOfItsHashIsRemoved(t *testing.T) {
 	s := newStaging(t, maxStaged)

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"campaignd/campaign"
 	"campaignd/client"
@@ -120,7 +121,10 @@ func (p arrived) store(root *os.Root, as string, most int64) (name string, err e
 		return "", refuse("the part %q cannot be stored: %v", field, err)
 	}
 	n, err := io.Copy(f, io.LimitReader(p, most+1))
-	if err = errors.Join(err, f.Close()); err != nil {
+	if err = errors.Join(err, f.Close()); errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		return "", noSpace("the disk of the server is full")
+	}
+	if err != nil {
 		return "", refuse("the part %q was not read to its end: %v", field, err)
 	}
 	if n > most {

@@ -76,6 +76,9 @@ type Listen struct {
 	Public string `yaml:"public" json:"public"`
 	// Metrics, health and readiness; keep it inside.
 	Admin string `yaml:"admin" json:"admin"`
+	// Names by which the admin listener is reached, for example through a proxy. Without admin_tls it
+	// answers for these, addresses, names without a dot and services of Kubernetes only.
+	AdminHosts []string `yaml:"admin_hosts,omitempty" json:"admin_hosts,omitempty"`
 	// The certificate of the public listener. Without it the listener speaks plain HTTP, for a proxy
 	// that has a certificate.
 	PublicTLS TLS `yaml:"public_tls,omitempty" json:"public_tls,omitzero"`

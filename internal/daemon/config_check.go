@@ -27,6 +27,7 @@ func (c *Config) Validate() error {
 		c.checkUnsupported(),
 		address("listen.public", c.Listen.Public),
 		address("listen.admin", c.Listen.Admin),
+		c.Listen.checkHosts(),
 		c.Listen.PublicTLS.check("listen.public_tls"),
 		c.Listen.AdminTLS.check("listen.admin_tls"),
 		c.checkLedger(),

@@ -38,7 +38,11 @@ func (d *Daemon) Serve(ctx context.Context, started func(public, admin string)) 
 	if err != nil {
 		return err
 	}
-	if d.admin, err = bind(ctx, "listen.admin", d.cfg.Listen.Admin, admin(d.metrics(engine), operators, d.ready)); err != nil {
+	inside := admin(d.metrics(engine), operators, d.ready)
+	if d.cfg.Listen.AdminTLS == (TLS{}) { // a certificate proves the name, too
+		inside = guardHost(inside, d.cfg.Listen.AdminHosts)
+	}
+	if d.admin, err = bind(ctx, "listen.admin", d.cfg.Listen.Admin, inside); err != nil {
 		return err
 	}
 	if err := d.admin.secure(d.cfg.Listen.AdminTLS, d.log); err != nil {
