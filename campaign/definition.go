@@ -79,6 +79,12 @@ type Audience struct {
 	// Columns maps a field (to, country, timezone) or a variable to the name of a column; to may have
 	// several, of which the first that is filled is read.
 	Columns map[string]recipients.Names `yaml:"columns,omitempty" json:"columns,omitempty"`
+	// Where chooses rows: in each of these columns a row must have one of the values. They are
+	// compared without white space around them and without case; "" is an empty cell. Other rows are
+	// skipped(filtered).
+	Where map[string]recipients.Names `yaml:"where,omitempty" json:"where,omitempty"`
+	// Ignore are columns that look like consent and are not: no check warns of them.
+	Ignore []string `yaml:"ignore,omitempty" json:"ignore,omitempty"`
 	// DefaultRegion is an ISO 3166 alpha-2 code, for rows that name no country. Without it, national
 	// numbers are invalid.
 	DefaultRegion string `yaml:"default_region,omitempty" json:"default_region,omitempty"`

@@ -66,6 +66,7 @@ const (
 	Unreachable        SkipReason = "unreachable"
 	RecipientIsSender  SkipReason = "recipient_is_sender"
 	UnsupportedCountry SkipReason = "unsupported_country"
+	Filtered           SkipReason = "filtered"
 	FrequencyCap       SkipReason = "frequency_cap"
 	OverLimit          SkipReason = "over_limit"
 	HeldOut            SkipReason = "held_out"
@@ -87,6 +88,7 @@ var skipSentences = map[SkipReason]string{
 	Unreachable:        "the number was reported unreachable not long ago",
 	RecipientIsSender:  "the number is one of the campaign's own senders",
 	UnsupportedCountry: "the platform does not deliver to this country",
+	Filtered:           "the row has no value that the campaign's recipients.where names",
 	FrequencyCap:       "the recipient already got as many messages as the campaign's frequency cap allows",
 	OverLimit:          "the campaign's max_messages was reached",
 	HeldOut:            "the recipient is in the hold-out group",
@@ -99,7 +101,7 @@ var skipSentences = map[SkipReason]string{
 // SkipReasons is the closed list (docs/states.md#why-a-row-is-skipped).
 var SkipReasons = []SkipReason{
 	MalformedRow, MissingPhone, InvalidPhone, Duplicate, MissingVariable, InvalidVariable, OptedOut, Suppressed, Unreachable,
-	RecipientIsSender, UnsupportedCountry, FrequencyCap, OverLimit, HeldOut, Blocked, Expired, RunFailed, RunCancelled,
+	RecipientIsSender, UnsupportedCountry, Filtered, FrequencyCap, OverLimit, HeldOut, Blocked, Expired, RunFailed, RunCancelled,
 }
 
 // Sentence is the reason in words for a person.

@@ -327,6 +327,7 @@ func TestAStoredCampaignOfAnotherVersionIsReadLeniently(t *testing.T) {
 		"schedule: {cron: \"\", timezone: Nowhere/Nobody}\n": true,
 		"limits: {per_person: 3}\n":                          false,
 		"window: {holidays: skip}\n":                         false,
+		"recipients: {unless: {a: b}}\n":                     false,
 		"variables: {name: {shout: true}}\n":                 false,
 		"policies: {canary: {count: 0}}\n":                   false,
 	} {

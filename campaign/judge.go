@@ -37,13 +37,22 @@ const maxTo = 64
 // delivery decides what becomes of a row. The caller sets Seq.
 func (j *judge) delivery(row *recipients.Row) Delivery {
 	d := Delivery{Run: j.run, Row: row.Number, To: row.To, Key: row.Key, Cells: row.Cells}
-	if f := row.Fault; f != nil {
+	column, filtered := j.render.filtered(row.Cells)
+	// A row that the campaign does not choose has no fault to correct. The cells of a malformed row
+	// are not certain.
+	if f := row.Fault; f != nil && (!filtered || f.Kind == recipients.MalformedRow) {
 		d.To, d.Key, d.Skip, d.Note = spelling.Clip(row.To, maxTo), 0, SkipReason(f.Kind), f.Message
 		return d
 	}
 	skip := func(reason SkipReason, why string) Delivery {
 		d.Skip, d.Note = reason, fmt.Sprintf("line %d: %s", row.Line, why)
 		return d
+	}
+	if filtered {
+		if row.Fault != nil {
+			d.To = spelling.Clip(row.To, maxTo)
+		}
+		return skip(Filtered, fmt.Sprintf("column %q has no value that recipients.where names", shorten(column)))
 	}
 	if country := unsupportedCountry(row.To); country != "" {
 		return skip(UnsupportedCountry, "the platform does not deliver to "+country+" (it refuses with 130497)")

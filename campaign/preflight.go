@@ -119,6 +119,10 @@ type Preflight struct {
 	Template *messaging.TemplateRecord `json:"-"` // the service's record; nil when the service was not asked
 	Senders  []int64                   `json:"-"` // keys of the campaign's own numbers
 
+	// Consent are the columns of the list that look like consent and that a marketing campaign does
+	// not use.
+	Consent []string `json:"-"`
+
 	known     []messaging.Connection // that the API key reaches
 	listFault bool                   // an error is about the list
 	delimiter string                 // the character between the cells of the list; "": it cannot be read
@@ -153,11 +157,12 @@ func (p *Preflight) level(l Level) []Finding {
 	return slices.DeleteFunc(slices.Clone(p.Findings), func(f Finding) bool { return f.Level != l })
 }
 
-// BadRows counts the rows with a fault of the list itself. It does not count the rows of recipients
-// who are suppressed, unreachable or have opted out.
+// BadRows counts the rows with a fault of the list itself. It does not count the rows that the
+// campaign does not choose, and those of recipients who are suppressed, unreachable or have opted
+// out.
 func (p *Preflight) BadRows() int64 {
 	n := p.Rows - p.Sendable
-	for _, r := range []SkipReason{OptedOut, Suppressed, Unreachable} {
+	for _, r := range []SkipReason{OptedOut, Suppressed, Unreachable, Filtered} {
 		n -= p.Skipped[r]
 	}
 	return n

@@ -57,6 +57,7 @@ func (c *check) rows(ctx context.Context, list *List) error {
 			What:   "it is not UTF-8, and was read as windows-1252 (Western Europe)",
 			Remedy: "compare names in `campaignd preview`; recipients.encoding: windows-1252 ends this warning"})
 	}
+	c.consent(list.Header())
 	render, missing := c.d.compile(list.Header())
 	for _, m := range missing {
 		c.say(LevelError, m.path, m.what, m.remedy)

@@ -21,6 +21,8 @@ type Renderer struct {
 	header         *HeaderUse
 	static         *messaging.Header // the same for every row; nil when there is none or it varies
 
+	where []filter // Audience.Where
+
 	fixed  int   // UTF-16 units of the template's own body text; -1: unknown
 	repeat []int // how often each body variable occurs in the text
 	bases  []int // length of each button's fixed address; nil: unknown
@@ -67,6 +69,7 @@ func (d *Definition) compile(header []string) (*Renderer, []missingColumn) {
 	t := &d.Template
 	r := &Renderer{name: t.Name, language: t.Language, body: len(t.Body), otp: -1, link: -1, header: t.Header, fixed: -1}
 	var missing []missingColumn
+	r.where, missing = d.filters(header)
 	add := func(u use, path, text string) {
 		p, m := d.parameter(u, path, text, header)
 		r.parameters = append(r.parameters, p)
@@ -115,12 +118,7 @@ func (d *Definition) parameter(u use, path, text string, header []string) (param
 		} else if len(to) == 1 {
 			name, mapped = strings.TrimSpace(to[0]), true
 		}
-		at, twice := -1, false
-		for i, h := range header {
-			if h == name {
-				at, twice = i, at >= 0
-			}
-		}
+		at, twice := columnNamed(name, header)
 		if mapped && at < 0 {
 			path = "recipients.columns." + part.text
 		}
@@ -135,6 +133,17 @@ func (d *Definition) parameter(u use, path, text string, header []string) (param
 			fallback: clean(of.Default), forbid: newForbidden(part.text, of.Forbid)})
 	}
 	return p, missing
+}
+
+// columnNamed returns the column with a name, -1 if there is none. twice says that several have it.
+func columnNamed(name string, header []string) (at int, twice bool) {
+	at = -1
+	for i, h := range header {
+		if h == name {
+			at, twice = i, at >= 0
+		}
+	}
+	return at, twice
 }
 
 // columnsOf is the remedy for a column that the list does not have.

@@ -114,6 +114,17 @@ func schemaNotes() []note {
 				"name) is where a number without + is dialled.",
 			examples: []any{map[string]any{"to": []string{"Mobile", "Phone"}, "country": "Country", "first_name": "First Name"}},
 			more:     func(s *jsonschema.Schema) { s.PropertyNames = names }},
+		{path: "recipients.where",
+			text: "Header of a column -> the values of the rows to send to: one text, or a list. They are compared without case and without " +
+				`white space around them; "" is an empty cell. Other rows are skipped (filtered).`,
+			examples: []any{map[string]any{"SMS Marketing Consent": []string{"SUBSCRIBED"}, "Do Not Call": []string{"0", ""}}},
+			more: func(s *jsonschema.Schema) {
+				value := &jsonschema.Schema{Type: "string"}
+				s.AdditionalProperties = &jsonschema.Schema{OneOf: []*jsonschema.Schema{value, {Type: "array", Items: value, MinItems: ptr(1)}}}
+			}},
+		{path: "recipients.ignore", text: "Columns that look like consent or an opt-out and are not: `check` does not warn of them.",
+			examples: []any{[]string{"Email Marketing Consent"}},
+			more:     func(s *jsonschema.Schema) { s.Items.MinLength = ptr(1) }},
 		{path: "recipients.default_region",
 			text:    "Country (ISO 3166) of numbers without + in rows that name no country. Without it such numbers are invalid.",
 			pattern: regionPattern, examples: []any{"NG"}},

@@ -189,11 +189,11 @@ func (s *source) keys(pairs []*ast.MappingValueNode, path string, t reflect.Type
 	}
 }
 
-// decides reports whether a key at path changes what a run sends, when, or how much of it. Its list
-// is frozen, and a schedule has fired, so the rest may be of another version of this program.
+// decides reports whether a key at path changes what a run sends, to whom, when, or how much of it.
+// A schedule has fired, so the rest may be of another version of this program.
 func decides(path string) bool {
 	part, _, nested := strings.Cut(path, ".")
-	return nested && slices.Contains([]string{"template", "variables", "window", "limits"}, part)
+	return nested && slices.Contains([]string{"template", "recipients", "variables", "window", "limits"}, part)
 }
 
 func mapping(n ast.Node) ([]*ast.MappingValueNode, bool) {

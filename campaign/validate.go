@@ -122,6 +122,19 @@ func (s *source) checkAudience(a *Audience) {
 			s.at(path, "no column is named", "want the header of the list's column")
 		}
 	}
+	for name, values := range a.Where {
+		switch path := "recipients.where." + name; {
+		case strings.TrimSpace(name) == "":
+			s.at(path, "no column is named", "want the header of the list's column")
+		case len(values) == 0:
+			s.at(path, "no value is named", `want the values of the rows to send to, for example [SUBSCRIBED]; "" is an empty cell`)
+		}
+	}
+	for i, name := range a.Ignore {
+		if strings.TrimSpace(name) == "" {
+			s.at(fmt.Sprintf("recipients.ignore[%d]", i), "no column is named", "want the header of the list's column")
+		}
+	}
 	if a.International && (a.DefaultRegion != "" || len(a.Columns[recipients.FieldCountry]) > 0) {
 		s.at("recipients.international", "numbers without + cannot begin with their country code and be national too",
 			"remove it, or default_region and columns.country")

@@ -92,8 +92,17 @@ func Missed(deadline campaign.Duration, f plan.Forecast) string {
 	return fmt.Sprintf("%s after the launch cannot be met: %s, limited by %s", deadline, done, f.LimitedBy)
 }
 
+// warnConsent logs that a campaign does not use columns that look like consent: nobody sees the
+// findings of a launch that no person made.
+func (d *Daemon) warnConsent(file string, p *campaign.Preflight) {
+	if len(p.Consent) > 0 {
+		d.log.Warn("columns that look like consent or an opt-out are not used; choose rows with recipients.where, or name them in "+
+			"recipients.ignore", "campaign", file, "columns", p.Consent)
+	}
+}
+
 // checkLaunch returns a Launch.Checked, which adds a warning to the preflight if the deadline
-// cannot be met, and gives the preflight to then. If then is nil, it logs the warning.
+// cannot be met, and gives the preflight to then. If then is nil, it logs the warnings.
 func (d *Daemon) checkLaunch(ctx context.Context, file string, then func(*campaign.Preflight)) func(*campaign.Preflight) {
 	return func(p *campaign.Preflight) {
 		known := len(p.Findings)
@@ -108,6 +117,7 @@ func (d *Daemon) checkLaunch(ctx context.Context, file string, then func(*campai
 			then(p)
 			return
 		}
+		d.warnConsent(file, p)
 		for _, f := range p.Findings[known:] {
 			d.log.Warn("deadline cannot be met", "campaign", file, "detail", f.What)
 		}

@@ -176,7 +176,10 @@ func (l *dropLauncher) launch(ctx context.Context, r drops.Request) (run campaig
 		launch.Rejects = rejects.rows.Add
 	}
 	var closed error
-	launch.Checked = l.d.checkLaunch(ctx, file, func(*campaign.Preflight) { closed = rejects.keep() })
+	launch.Checked = l.d.checkLaunch(ctx, file, func(p *campaign.Preflight) {
+		l.d.warnConsent(file, p)
+		closed = rejects.keep()
+	})
 	var launched campaign.Launched
 	switch {
 	case len(runs) == 0:
