@@ -212,7 +212,13 @@ func TestAQuarantineKeepsTheScheduleFromFiringAgain(t *testing.T) {
 	if q := quarantine(QuarantineOptions{Lost: time.Minute, DryRun: true}); len(q.Firings) != 1 || q.Firings[0].Run != "" || !due() {
 		t.Errorf("a dry run: got %+v, want one firing, without a run and still due", q)
 	}
+	if lost, err := c.ledger.LostTimes(t.Context()); err != nil || len(lost) > 0 {
+		t.Errorf("nothing was lost, and a dry run: got the lost times %+v and %v, want none", lost, err)
+	}
 	q := quarantine(QuarantineOptions{Lost: time.Minute})
+	if lost, err := c.ledger.LostTimes(t.Context()); err != nil || len(lost) != 1 || !lost[0].Since.Equal(q.Since) {
+		t.Errorf("got the lost times %+v and %v, want one since %v", lost, err, q.Since)
+	}
 	if len(q.Firings) != 1 || q.Firings[0].Campaign != "spring" || q.Firings[0].Run == "" || due() {
 		t.Fatalf("got %+v, still due: %v, want one firing of spring with a run, and not due", q, due())
 	}
