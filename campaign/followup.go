@@ -49,6 +49,8 @@ type FollowUpInput struct {
 	Automatic bool
 	// By is Run.LaunchedBy.
 	By string
+	// DryRun counts the selection and stores nothing.
+	DryRun bool
 	// Owner names this process in the lease of the parent's follow-ups; "" means its process id.
 	Owner string
 }
@@ -61,6 +63,7 @@ type FollowedUp struct {
 	NoID      int64 // rows left out because the service accepted them, or may have, with an answer without an id
 	Released  int64 // such rows that are in its list because the selection names their reason
 	Existed   bool  // the same selection was made before: that run is returned and nothing was added
+	DryRun    bool  // nothing was stored; Run is empty unless Existed
 }
 
 // ErrNobody says that the selection leaves no row to send to.
@@ -126,13 +129,17 @@ func (f *followUp) start(ctx context.Context, def *Definition, now time.Time) (F
 	if err := f.identify(ctx); err != nil {
 		return FollowedUp{}, err
 	}
-	if f.run.No != 0 && f.run.State != Importing {
-		return FollowedUp{Run: f.run, Chosen: f.run.Rows, Existed: true}, nil
+	if f.run.No != 0 && (f.run.State != Importing || f.in.DryRun) {
+		return FollowedUp{Run: f.run, Chosen: f.run.Rows, Existed: true, DryRun: f.in.DryRun}, nil
 	}
 	if f.run.No == 0 {
 		if err := f.create(ctx, def, now); err != nil {
 			return FollowedUp{}, err
 		}
+	}
+	if f.in.DryRun {
+		f.FollowedUp.DryRun = true
+		return f.FollowedUp, nil
 	}
 	out, err := f.freeze(ctx, def)
 	if errors.Is(err, ErrFenced) {
@@ -262,6 +269,10 @@ func (f *followUp) create(ctx context.Context, def *Definition, now time.Time) e
 	case early > 0 && !f.in.Early:
 		return fmt.Errorf("%w: %s failed with 131049 less than 24 hours ago and would fail again; wait until %s, or pass --early",
 			ErrNotNow, spelling.Count(early, "row", "rows"), until.Format(time.RFC3339))
+	}
+	if f.in.DryRun {
+		f.Chosen = rows
+		return nil
 	}
 	launch := "follow-up"
 	if f.in.Automatic {

@@ -34,9 +34,33 @@ type ChangedError struct {
 
 // Error names the differences and what the operator can do.
 func (e *ChangedError) Error() string {
+	restore := "restore the file to resume it"
+	if flags := e.limitFlags(); flags != "" {
+		restore += fmt.Sprintf(" (`campaignd limits %s%s` changes that of the run while it is sent)", e.Run.ID(), flags)
+	}
 	return fmt.Sprintf("%s is unfinished and was launched with another campaign file: %s; "+
-		"restore the file to resume it, `campaignd cancel %s` to end it, or pass --new for another run",
-		e.Run.ID(), strings.Join(e.Differences, "; "), e.Run.ID())
+		"%s, `campaignd cancel %s` to end it, or pass --new for another run",
+		e.Run.ID(), strings.Join(e.Differences, "; "), restore, e.Run.ID())
+}
+
+// limitFlags returns the flags with which `campaignd limits` makes the differences that are limits
+// of a run, "" if none is.
+func (e *ChangedError) limitFlags() (flags string) {
+	for _, d := range e.Differences {
+		path, change, _ := strings.Cut(d, ": ")
+		flag := map[string]string{"limits.rate": "rate", "limits.weight": "weight", "limits.deadline": "deadline"}[path]
+		_, is, _ := strings.Cut(change, ", is ")
+		switch {
+		case flag == "":
+			continue
+		case is == "not set" && flag == "weight":
+			is = "1" // the default
+		case is == "not set":
+			is = "none"
+		}
+		flags += " --" + flag + " " + strings.Trim(is, `"`)
+	}
+	return flags
 }
 
 // ErrKeyUsed says that NewKey belongs to a request for something else.

@@ -176,6 +176,28 @@ func TestANewKeyIsOneRunOfItsOwn(t *testing.T) {
 	}
 }
 
+// A limit that was changed in the file of an unfinished run is changed by another command.
+func TestAChangedLimitNamesItsCommand(t *testing.T) {
+	for _, tt := range []struct{ was, is, want string }{
+		{"", "limits: {rate: 40}\n", "`campaignd limits spring-sale-1 --rate 40`"},
+		{"limits: {rate: 80, deadline: 6h}\n", "limits: {rate: 40, deadline: 8h}\n", "`campaignd limits spring-sale-1 --deadline 8h --rate 40`"},
+		{"limits: {rate: 80, weight: 4, deadline: 6h}\n", "", "`campaignd limits spring-sale-1 --deadline none --rate none --weight 1`"},
+		{"", "limits: {not_after: 48h}\n", ""},
+	} {
+		r := newRelaunch(t)
+		overwrite(t, r.file, springFile+tt.was)
+		launch := r.of("list.csv", springList, "")
+		start(t, launch)
+		overwrite(t, r.file, springFile+tt.is)
+		var changed *campaign.ChangedError
+		_, err := launch.Start(t.Context())
+		if !errors.As(err, &changed) || !strings.Contains(err.Error(), tt.want) ||
+			strings.Contains(err.Error(), "campaignd limits") != (tt.want != "") {
+			t.Errorf("%q to %q: got %v, want %q in it", tt.was, tt.is, err, tt.want)
+		}
+	}
+}
+
 // The key of a request belongs to one list and one campaign file.
 func TestOneRequestKeyIsOneLaunch(t *testing.T) {
 	r := newRelaunch(t)

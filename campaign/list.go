@@ -43,6 +43,24 @@ type List struct {
 	sum  hash.Hash
 }
 
+// ListFaults returns why the list at path cannot be read, or which columns it lacks, with the names
+// of its columns. It is for readers who have the list: a log may have more of them
+// (Launch.Unattended).
+func ListFaults(d *Definition, path string) []Finding {
+	c := &check{in: PreflightInput{List: path}, d: d, p: &Preflight{}}
+	list, err := OpenList(path, d.ListOptions(path))
+	if err != nil {
+		c.fault(err)
+		return c.p.Findings
+	}
+	_, missing := d.compile(list.Header())
+	for _, m := range missing {
+		c.p.Findings = append(c.p.Findings, Finding{Level: LevelError, Where: m.path, What: m.what, Remedy: m.remedy})
+	}
+	_ = list.Close() // it was only read
+	return c.p.Findings
+}
+
 // OpenList opens the list at path. The error is a *recipients.FileError, or names a wrong option.
 func OpenList(path string, o recipients.Options) (*List, error) {
 	f, err := recipients.OpenFile(path, o.Within)

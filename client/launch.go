@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"time"
 
 	"campaignd/campaign"
 	"campaignd/campaign/plan"
@@ -28,12 +29,15 @@ type Launch struct {
 	// Tell, if it is not nil, is called with the progress of a list of more than 16 MiB, which is
 	// uploaded in parts.
 	Tell func(UploadProgress)
+	// Waits, if it is not nil, is called each time the server is busy with other lists. The call then
+	// waits for its turn.
+	Waits func(*Error)
 }
 
 // Launch uploads a campaign and its list of up to 8 GiB (4 GiB in UTF-8). It returns when the list
 // is imported; that takes minutes for millions of rows. The upload of a list of more than 16 MiB
-// goes on after its connection broke (UploadList). After an error, repeat the call: it continues
-// the same run.
+// goes on after its connection broke (UploadList). While the server imports others, it waits. After
+// an error, repeat the call: it continues the same run.
 func (c *Client) Launch(ctx context.Context, l Launch) (out resource.Launched, err error) {
 	q := call{method: http.MethodPost, path: "/runs", query: url.Values{}, once: l.Once}
 	if l.New {
@@ -54,7 +58,13 @@ func (c *Client) ForecastLaunch(ctx context.Context, l Launch) (plan.Forecast, e
 	return upload[plan.Forecast](ctx, c, call{method: http.MethodPost, path: "/forecast"}, l)
 }
 
-// upload sends a call with the files of a launch.
+// The wait for a server that is busy: firstTurn, each time twice as long, at most longestTurn.
+const (
+	firstTurn   = time.Second
+	longestTurn = 8 * time.Second
+)
+
+// upload sends a call with the files of a launch, again while the server is busy with others.
 func upload[T any](ctx context.Context, c *Client, q call, l Launch) (out T, err error) {
 	info, err := os.Stat(l.List)
 	if err != nil {
@@ -66,6 +76,25 @@ func upload[T any](ctx context.Context, c *Client, q call, l Launch) (out T, err
 			return out, err
 		}
 	}
+	for wait := firstTurn; ; wait = min(2*wait, longestTurn) {
+		out, err = send[T](ctx, c, q, l, hash)
+		var told *Error
+		if !errors.As(err, &told) || told.Code != CodeBusy {
+			return out, err
+		}
+		if l.Waits != nil {
+			l.Waits(told)
+		}
+		select {
+		case <-ctx.Done():
+			return out, errors.Join(ctx.Err(), err)
+		case <-time.After(wait):
+		}
+	}
+}
+
+// send sends a call with the files of a launch once.
+func send[T any](ctx context.Context, c *Client, q call, l Launch, hash string) (out T, err error) {
 	body, into := io.Pipe()
 	form := multipart.NewWriter(into)
 	written := make(chan struct{})

@@ -53,7 +53,8 @@ type RunFacts struct {
 	CreatedAt time.Time            `json:"created_at,omitzero"`
 	StartedAt time.Time            `json:"started_at,omitzero"`
 	EndedAt   time.Time            `json:"ended_at,omitzero"`
-	Retired   campaign.Retired     `json:"retired,omitzero"` // rows that retention deleted; the totals count them
+	Timezone  string               `json:"timezone,omitempty"` // of the campaign's window, else of its schedule
+	Retired   campaign.Retired     `json:"retired,omitzero"`   // rows that retention deleted; the totals count them
 }
 
 // Totals counts the deliveries of each status. Every status is always a key.
@@ -162,6 +163,7 @@ func factsOf(run campaign.Run) RunFacts {
 		List: run.List(), ListHash: run.ListHash, Launch: run.Launch, FollowUp: run.Parent,
 		Template: run.Template, Language: run.Language, Marketing: run.Marketing,
 		CreatedAt: run.CreatedAt.UTC(), StartedAt: run.StartedAt.UTC(), EndedAt: run.EndedAt.UTC(), Retired: run.Retired,
+		Timezone: campaign.ZoneOf(run),
 	}
 }
 

@@ -56,9 +56,9 @@ func (p page) head(r *Report) {
 	facts := []entry{
 		{"list", "", run.List},
 		{"template", "", strings.TrimSpace(run.Template + " " + run.Language)},
-		{"created", "", campaign.Instant(run.CreatedAt)},
-		{"started", "", campaign.Instant(run.StartedAt)},
-		{"ended", "", campaign.Instant(run.EndedAt)},
+		{"created", "", run.instant(run.CreatedAt)},
+		{"started", "", run.instant(run.StartedAt)},
+		{"ended", "", run.instant(run.EndedAt)},
 		{"detail", "", run.Detail},
 		{"deleted", "", run.Retired.Sentence(r.Rows)},
 	}
@@ -66,6 +66,15 @@ func (p page) head(r *Report) {
 		facts[4].words += ", after " + took.Round(time.Second).String()
 	}
 	p.block("", slices.DeleteFunc(facts, func(e entry) bool { return e.words == "" }))
+}
+
+// instant writes a time in UTC and, if the campaign has a zone of its own, as its clocks show it.
+func (f RunFacts) instant(t time.Time) string {
+	s := campaign.Instant(t)
+	if zone, err := time.LoadLocation(f.Timezone); err == nil && f.Timezone != "" && s != "" {
+		s += t.In(zone).Format(" (2006-01-02 15:04:05 ") + f.Timezone + ")"
+	}
+	return s
 }
 
 func (p page) holds(r *Report) {

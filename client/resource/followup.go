@@ -12,19 +12,26 @@ type FollowUpRequest struct {
 	// NotReplayed also takes unknown rows that events of a time may prove which the ledger lost and
 	// which was not replayed.
 	NotReplayed bool `json:"not_replayed,omitempty"`
+	// DryRun counts the rows and makes no run.
+	DryRun bool `json:"dry_run,omitempty"`
 }
 
 // FollowedUp is a follow-up run.
 type FollowedUp struct {
-	Run       Run   `json:"run"`
+	Run       Run   `json:"run"` // without an id after a dry run, unless an earlier request made it
 	Rows      int64 `json:"rows"`
 	Elsewhere int64 `json:"in_other_follow_ups"` // rows left out, because another follow-up of the same run has them
 	NoID      int64 `json:"accepted_without_id"` // rows left out, because the service accepted the message, or may have
 	Released  int64 `json:"released_without_id"` // rows of that kind that are sent to, because Where names their reason
 	Existed   bool  `json:"existed"`             // an earlier request selected the same rows, and nothing was added
+	DryRun    bool  `json:"dry_run,omitempty"`
 }
 
 // FollowedUpOf converts the result of a follow-up.
 func FollowedUpOf(f campaign.FollowedUp) FollowedUp {
-	return FollowedUp{RunOf(f.Run), f.Chosen, f.Elsewhere, f.NoID, f.Released, f.Existed}
+	out := FollowedUp{RunOf(f.Run), f.Chosen, f.Elsewhere, f.NoID, f.Released, f.Existed, f.DryRun}
+	if f.Run.No == 0 {
+		out.Run = Run{}
+	}
+	return out
 }

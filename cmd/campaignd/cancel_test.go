@@ -54,6 +54,10 @@ func TestAFollowUpIsPrintedAsJSON(t *testing.T) {
 		Unknown  int64
 		FollowUp facts `json:"follow_up"`
 	}
+	dry := d.want(0, "follow-up", "latest", "--where", "unknown", "--dry-run").stdout
+	if want := "a dry run: 40 rows would be sent to again; nothing was changed\n"; dry != want || len(d.runs()) != 1 {
+		t.Errorf("a dry run: got %q and %d runs, want %q and one run", dry, len(d.runs()), want)
+	}
 	err := json.Unmarshal([]byte(d.want(0, "resolve", "latest", "--unknown", "resend", "-o", "json").stdout), &r)
 	if err != nil || r.FollowUp.Run.ID != "orders-2" || r.FollowUp.Rows != 40 {
 		t.Errorf("resolve: got %+v (%v), want 40 rows in orders-2", r, err)

@@ -184,7 +184,7 @@ func withRemedy(c *daemon.Config, err error) error {
 	case e.Status == 0:
 		return fmt.Errorf("%w; check service.base_url (%s), or try without a service: campaignd sandbox", err, c.Service.BaseURL)
 	case e.Status == http.StatusUnauthorized:
-		return fmt.Errorf("%w; check service.api_key", err)
+		return fmt.Errorf("%w; %s", err, c.Service.KeyRemedy())
 	}
 	return err
 }

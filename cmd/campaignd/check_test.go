@@ -238,7 +238,7 @@ func TestAServiceThatRefusesIsNamedWithTheRemedy(t *testing.T) {
 	}{
 		{other, "disk full"},
 		{&messaging.Error{Status: 0}, "; check service.base_url (http://127.0.0.1:8090), or try without a service: campaignd sandbox"},
-		{&messaging.Error{Status: 401}, "; check service.api_key"},
+		{&messaging.Error{Status: 401}, "; " + c.Service.KeyRemedy()},
 	} {
 		if got := withRemedy(c, tt.err); !strings.HasSuffix(got.Error(), tt.want) || !errors.Is(got, tt.err) {
 			t.Errorf("withRemedy(%v) = %q, want it to end in %q", tt.err, got, tt.want)

@@ -93,7 +93,8 @@ func TestADroppedFileIsSentAndReported(t *testing.T) {
 			d.read("side.csv", 2) && d.read("list-2.csv", 3)
 	})
 	wantIn(t, "the same list again", d.text("inbox/rejected/again.csv.report.json"), `"error": "duplicate"`, "the list of orders-1, launched")
-	wantIn(t, "a list without a number", d.text("inbox/rejected/bad.csv.report.json"), `"error": "invalid_list"`, "phone")
+	wantIn(t, "a list without a number", d.text("inbox/rejected/bad.csv.report.json"), `"error": "invalid_list"`, "phone",
+		"its columns are \\\"name\\\", \\\"order\\\"", `"remedy": "`)
 	wantIn(t, "a sidecar that overrides too much", d.text("inbox/rejected/wrong.csv.report.json"), `"error": "invalid_sidecar"`,
 		`"where": "wrong.csv.yaml:1:1"`)
 	if got := d.accepted(); got != 45 {

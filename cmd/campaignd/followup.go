@@ -13,7 +13,7 @@ import (
 
 func (p *program) cmdFollowUp() *cobra.Command {
 	var where []string
-	var early, notReplayed bool
+	var early, notReplayed, dryRun bool
 	cmd := &cobra.Command{
 		Use:   "follow-up RUN --where STATUS[=CODE]...",
 		Short: "Start a new run over chosen rows of an ended one",
@@ -26,12 +26,14 @@ Rows that the service answered with a success but without an id (unknown=accepte
 (unknown=not_the_service), are left out unless their reason is named. The risk is yours: most of the people behind
 accepted_no_id have the message already, and get it a second time.`,
 		Example: `  campaignd follow-up spring-sale-3 --where failed=131049
+  campaignd follow-up spring-sale-3 --where failed --dry-run
   campaignd follow-up latest --where skipped=cancelled --where skipped=expired`,
 		Args: oneRun,
 	}
 	cmd.Flags().StringArrayVar(&where, "where", nil, "status of the rows to send again; may be given several times")
 	cmd.Flags().BoolVar(&early, "early", false, "also rows that failed with 131049 less than 24 hours ago")
 	flagNotReplayed(cmd, &notReplayed)
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "count the rows and make no run")
 	o := addOutput(cmd)
 	p.addServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -44,7 +46,8 @@ accepted_no_id have the message already, and get it a second time.`,
 			}
 		}
 		return p.withOperations(cmd.Context(), toChange, func(d operations) error {
-			f, err := d.FollowUp(cmd.Context(), args[0], resource.FollowUpRequest{Where: where, Early: early, NotReplayed: notReplayed})
+			f, err := d.FollowUp(cmd.Context(), args[0], resource.FollowUpRequest{Where: where, Early: early, NotReplayed: notReplayed,
+				DryRun: dryRun})
 			if err != nil {
 				return err
 			}
@@ -75,6 +78,9 @@ func followUpSentence(f resource.FollowedUp) string {
 	}
 	if f.Released > 0 {
 		left += fmt.Sprintf("; %d of them were answered with a success before and may be received twice", f.Released)
+	}
+	if f.DryRun {
+		return fmt.Sprintf("a dry run: %s would be sent to again%s; nothing was changed", rows, left)
 	}
 	next := "`campaignd serve` sends it"
 	if f.Run.State == campaign.WaitingApproval {

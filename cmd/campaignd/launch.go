@@ -67,7 +67,7 @@ after an interruption.`,
 // resolveLaunch reads the paths of the files from the campaign, and opens the list once. It reports
 // a fault of either with file and line before anything is sent to another process.
 func (p *program) resolveLaunch(r *client.Launch) error {
-	r.Tell = uploadLines(p.stderr)
+	r.Tell, r.Waits = uploadLines(p.stderr), turnLine(p.stderr)
 	def, src, err := campaign.LoadDefinition(r.Campaign)
 	if err != nil {
 		return err

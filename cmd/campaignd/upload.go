@@ -3,11 +3,20 @@ package main
 import (
 	"fmt"
 	"io"
+	"sync"
 	"time"
 
 	"campaignd/client"
 	"campaignd/internal/spelling"
 )
+
+// turnLine prints once why a launch waits for its turn.
+func turnLine(w io.Writer) func(*client.Error) {
+	var once sync.Once
+	return func(e *client.Error) {
+		once.Do(func() { fmt.Fprintf(w, "waiting for its turn: %s\n", spelling.Printable(e.Message)) })
+	}
+}
 
 // uploadLines prints the progress of an upload: a line every lineInterval, and one for each time
 // the upload waits.

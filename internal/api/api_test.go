@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"campaignd/campaign"
@@ -294,7 +295,10 @@ func TestTwoUploadsAtMostAreUnderWay(t *testing.T) {
 		<-f.begun
 	}
 	var e *client.Error
-	if _, err := f.Launch(t.Context(), client.Launch{Campaign: file, List: list}); !errors.As(err, &e) || e.Code != "busy" || e.Invalid() {
+	once, stop := context.WithCancel(t.Context())
+	defer stop()
+	third := client.Launch{Campaign: file, List: list, Waits: func(*client.Error) { stop() }}
+	if _, err := f.Launch(once, third); !errors.As(err, &e) || e.Code != "busy" || e.Invalid() {
 		t.Errorf("a third upload: got %v, want busy, which may be tried again", err)
 	}
 	f.fault = &campaign.UnfinishedError{Run: campaign.Run{No: 7, Campaign: "spring"}}
@@ -303,6 +307,31 @@ func TestTwoUploadsAtMostAreUnderWay(t *testing.T) {
 		if err := <-ended; !errors.As(err, &e) || e.Code != "unfinished_run" || e.Meta["run"] != "spring-7" || !e.Invalid() {
 			t.Errorf("an unfinished run: got %v, want unfinished_run of spring-7", err)
 		}
+	}
+}
+
+// Forty launches in a script need no loop of their own.
+func TestALaunchWaitsForItsTurn(t *testing.T) {
+	f := serve(t)
+	f.hold = make(chan struct{})
+	file, list := put(t, "c.yaml", campaignFile), put(t, "l.csv", "phone\n")
+	var waited sync.Once
+	ended := make(chan error, 5)
+	for range cap(ended) {
+		go func() {
+			_, err := f.Launch(context.WithoutCancel(t.Context()), client.Launch{Campaign: file, List: list, New: true, Waits: func(*client.Error) {
+				waited.Do(func() { close(f.hold) })
+			}})
+			ended <- err
+		}()
+	}
+	for i := range cap(ended) {
+		if err := <-ended; err != nil {
+			t.Errorf("launch %d: got %v, want that it has its turn", i+1, err)
+		}
+	}
+	if got := len(f.begun); got != cap(ended) {
+		t.Errorf("%d launches began, want each of %d once", got, cap(ended))
 	}
 }
 

@@ -89,7 +89,7 @@ func (s *Server) begin() (dir string, err error) {
 	defer s.mu.Unlock()
 	if len(s.busy) >= uploadsAtOnce {
 		return "", &Error{http.StatusServiceUnavailable, client.CodeBusy,
-			fmt.Sprintf("%d lists are being uploaded or imported; try again when one has ended", len(s.busy)), nil}
+			fmt.Sprintf("%d lists are being uploaded or imported; the next one is taken when one of them has ended", len(s.busy)), nil}
 	}
 	if err := os.MkdirAll(s.process.Uploads, 0o700); err != nil {
 		return "", err

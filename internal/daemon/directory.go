@@ -8,12 +8,14 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
 	"sync"
 	"time"
 
 	"campaignd/campaign"
 	"campaignd/internal/messaging"
+	"campaignd/internal/sandbox"
 	"campaignd/recipients"
 	"campaignd/throttle"
 )
@@ -196,6 +198,15 @@ func (d *directory) refreshRates(ctx context.Context, c *messaging.Client) (chan
 	return changed, nil
 }
 
+// KeyRemedy is what to do when the service refuses the key. On this machine it may be a sandbox.
+func (s *Service) KeyRemedy() string {
+	u, err := url.Parse(s.BaseURL)
+	if err != nil || !messaging.Loopback(u.Hostname()) {
+		return "check service.api_key"
+	}
+	return "check service.api_key: a `campaignd sandbox` without keys of its own takes CAMPAIGND_SERVICE_API_KEY=" + sandbox.DemoKey
+}
+
 // withRemedy adds the remedy to the error of a service that does not answer, or that does not know
 // the key.
 func (d *directory) withRemedy(what string, err error) error {
@@ -206,7 +217,7 @@ func (d *directory) withRemedy(what string, err error) error {
 		case e.Status == 0:
 			remedy = "; check service.base_url, or try without a service: campaignd sandbox"
 		case e.Status == 401:
-			remedy = "; check service.api_key"
+			remedy = "; " + d.cfg.Service.KeyRemedy()
 		}
 	}
 	return fmt.Errorf("cannot ask the service at %s for its %s: %w%s", d.cfg.Service.BaseURL, what, err, remedy)

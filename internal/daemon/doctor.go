@@ -133,7 +133,7 @@ func checkService(ctx context.Context, cfg *Config) []Check {
 	switch {
 	case errors.As(err, &e) && (e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden):
 		checks = append(checks, good(name, "%s answered in %s", cfg.Service.BaseURL, took),
-			fail("key", "check service.api_key, and its scope at the service", err))
+			fail("key", cfg.Service.KeyRemedy()+", and its scope at the service", err))
 	case err != nil:
 		return []Check{fail(name, "check service.base_url, DNS and the firewall", err)}
 	default:

@@ -194,7 +194,7 @@ func (l *dropLauncher) launch(ctx context.Context, r drops.Request) (run campaig
 	case refusal != nil:
 		return run, refusal
 	case errors.As(err, &fault) && fault.Preflight.ListAtFault():
-		return run, refused("invalid_list", err)
+		return run, refused("invalid_list", err, campaign.ListFaults(def, r.List)...)
 	case err != nil:
 		return run, err
 	}
@@ -225,8 +225,8 @@ func sentBefore(err error) error {
 }
 
 // refused returns the fault of a dropped file with its findings. They name the file without its
-// path.
-func refused(code string, err error) error {
+// path. Findings that name the columns of the list replace those that are for a log.
+func refused(code string, err error, named ...campaign.Finding) error {
 	out := &drops.Refused{Code: code, Message: err.Error()}
 	var file *campaign.FileError
 	var list *campaign.PreflightError
@@ -237,6 +237,9 @@ func refused(code string, err error) error {
 		path := list.Preflight.List
 		out.Message = strings.ReplaceAll(out.Message, path, filepath.Base(path))
 		out.Findings = slices.Clone(list.Preflight.Errors())
+		if len(named) > 0 {
+			out.Findings = named
+		}
 		for i, f := range out.Findings {
 			out.Findings[i].Where = strings.ReplaceAll(f.Where, path, filepath.Base(path))
 			out.Findings[i].What = strings.ReplaceAll(f.What, path, filepath.Base(path))

@@ -198,8 +198,15 @@ func (t *task) reject(ctx context.Context, why *Refused) error {
 	if t.f.Detail = why.Message; why.Code == "duplicate" {
 		t.f.Hash = "" // the content is another file's
 	}
+	message := why.Message
+	if len(why.Findings) > 0 {
+		message = why.Findings[0].String()
+		if more := len(why.Findings) - 1; more > 0 {
+			message += fmt.Sprintf(" (and %d more)", more)
+		}
+	}
 	t.o.Log.Warn("dropped file rejected", "bucket", t.f.Bucket, "file", t.f.Key, "why", why.Message)
-	if err := t.chooseName(ctx, rejectedFolder, reportJSON, rejection{File: t.f.No, Error: why.Code, Message: why.Message,
+	if err := t.chooseName(ctx, rejectedFolder, reportJSON, rejection{File: t.f.No, Error: why.Code, Message: message,
 		Findings: why.Findings, Run: why.Run, Difference: why.Difference, Campaign: t.f.Campaign, From: t.f.Key,
 		TakenAt: t.f.TakenAt}); err != nil {
 		return fmt.Errorf("write the results: %w", err)

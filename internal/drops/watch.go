@@ -39,8 +39,10 @@ type Request struct {
 
 // Refused says that a list can have no run, whatever is tried again.
 type Refused struct {
-	Code     string // invalid_list, invalid_sidecar, duplicate, sent_before
-	Message  string
+	Code    string // invalid_list, invalid_sidecar, duplicate, sent_before
+	Message string // for the log and the ledger, so without names of the list
+	// Findings are for the results beside the file, whose readers have the list: they may name its
+	// columns. The first one replaces Message there.
 	Findings []campaign.Finding
 	// Run is the run that has numbers of the list, and Difference how the list differs from its list;
 	// "" and nil for another code than sent_before.

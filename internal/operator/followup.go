@@ -31,11 +31,13 @@ func (d *Session) FollowUp(ctx context.Context, id string, r resource.FollowUpRe
 	if r.NotReplayed {
 		detail += "; not replayed"
 	}
-	if err := d.note(ctx, "follow-up", parent.ID(), detail); err != nil {
-		return resource.FollowedUp{}, err
+	if !r.DryRun {
+		if err := d.note(ctx, "follow-up", parent.ID(), detail); err != nil {
+			return resource.FollowedUp{}, err
+		}
 	}
 	f, err := campaign.StartFollowUp(ctx, campaign.FollowUpInput{Ledger: d.Ledger, Parent: parent, Where: choice, Early: r.Early,
-		NotReplayed: r.NotReplayed, Repeats: d.Repeats, By: d.By})
+		NotReplayed: r.NotReplayed, DryRun: r.DryRun, Repeats: d.Repeats, By: d.By})
 	return resource.FollowedUpOf(f), err
 }
 

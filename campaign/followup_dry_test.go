@@ -1,0 +1,34 @@
+package campaign_test
+
+import (
+	"errors"
+	"testing"
+
+	"campaignd/campaign"
+)
+
+// A dry run counts what the follow-up would do, and refuses what it would refuse.
+func TestADryRunOfAFollowUpStoresNothing(t *testing.T) {
+	l, parent := endedRun(t, "", campaign.Line{Status: campaign.Failed, Code: "1"}, campaign.Line{Status: campaign.Refused, Code: "2"},
+		campaign.Line{Status: campaign.Failed, Code: "3"})
+	dry := func(status campaign.Status) (campaign.FollowedUp, error) {
+		return campaign.StartFollowUp(t.Context(), campaign.FollowUpInput{Ledger: l, Parent: parent, DryRun: true,
+			Where: []campaign.Where{{Status: status}}})
+	}
+	for range 2 {
+		got, err := dry(campaign.Failed)
+		if err != nil || got.Chosen != 2 || got.Run.No != 0 || got.Existed || !got.DryRun {
+			t.Fatalf("got %+v and %v, want 2 rows and no run", got, err)
+		}
+	}
+	if _, err := dry(campaign.Unknown); !errors.Is(err, campaign.ErrNobody) {
+		t.Errorf("without a row: got %v, want %v", err, campaign.ErrNobody)
+	}
+	first, err := follow(l, parent, "failed")
+	if err != nil || first.Existed || first.Chosen != 2 {
+		t.Fatalf("the follow-up afterwards: got %+v and %v, want a new run of 2 rows", first, err)
+	}
+	if got, err := dry(campaign.Failed); err != nil || !got.Existed || !got.DryRun || got.Run.No != first.Run.No {
+		t.Errorf("a dry run of it: got %+v and %v, want run %d", got, err, first.Run.No)
+	}
+}
