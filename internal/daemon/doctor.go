@@ -222,5 +222,5 @@ func checkLedger(ctx context.Context, cfg *Config) []Check {
 	if !f.Clock.IsZero() {
 		checks = append(checks, clockCheck("ledger clock", "the database server's", skewOf(f.Clock, asked, now)))
 	}
-	return append(checks, checkRuns(ctx, l), checkOptOuts(ctx, l))
+	return append(append(checks, checkRuns(ctx, l), checkOptOuts(ctx, l)), checkLost(ctx, l)...)
 }

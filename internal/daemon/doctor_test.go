@@ -135,3 +135,30 @@ func TestTheDoctorNamesOptOutsWithoutANumber(t *testing.T) {
 		t.Errorf("got %+v, want a warning: %s", got, want)
 	}
 }
+
+// The doctor tells of events that a quarantine leaves to be replayed.
+func TestTheDoctorNamesEventsThatWereLost(t *testing.T) {
+	l, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "d.db"), ledger.Options{Sender: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if got := checkLost(t.Context(), l); len(got) > 0 {
+		t.Errorf("nothing was lost: got %+v, want nothing", got)
+	}
+	since := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
+	if _, err := l.Quarantine(t.Context(), 5, since); err != nil {
+		t.Fatal(err)
+	}
+	const detail = "the ledger went back in time, and events since 2026-03-02T12:00:00Z were not replayed: opt-outs among them are not obeyed"
+	if got := checkLost(t.Context(), l); len(got) != 1 || got[0].Health != HealthWarn || got[0].Detail != detail ||
+		!strings.Contains(got[0].Remedy, "webhooks replay --since 2026-03-02T12:00:00Z") {
+		t.Errorf("after a quarantine: got %+v, want a warning: %s", got, detail)
+	}
+	if err := l.NoteReplay(t.Context(), campaign.Span{Since: since, Until: time.Now().Add(time.Hour)}, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	if got := checkLost(t.Context(), l); len(got) > 0 {
+		t.Errorf("after the replay was asked for: got %+v, want nothing", got)
+	}
+}

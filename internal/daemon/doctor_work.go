@@ -149,3 +149,19 @@ func checkOptOuts(ctx context.Context, l campaign.Ledger) Check {
 		"%s person, the oldest since %s (%s): marketing to it goes on",
 		spelling.Count(u.N, "opt-out or opt-in waits for the number of its", "opt-outs or opt-ins wait for the number of their"), u.Since.UTC().Format(time.RFC3339), who)
 }
+
+// checkLost warns of the last quarantine while nobody has asked for the events that the ledger
+// lost. After a week the service is unlikely to have them.
+func checkLost(ctx context.Context, l campaign.Ledger) []Check {
+	const name = "lost events"
+	lost, err := l.LostTimes(ctx)
+	switch {
+	case err != nil:
+		return []Check{fail(name, "check ledger in the configuration", err)}
+	case len(lost) == 0 || !lost[0].Asked.IsZero() || time.Since(lost[0].At) > campaign.ListenKept:
+		return nil
+	}
+	since := lost[0].Since.UTC().Format(time.RFC3339)
+	return []Check{warn(name, fmt.Sprintf("`campaignd webhooks replay --since %s`, while `campaignd serve` takes webhooks", since),
+		"the ledger went back in time, and events since %s were not replayed: opt-outs among them are not obeyed", since)}
+}
