@@ -41,6 +41,8 @@ refuses "secrets.apiKey.name is empty"
 refuses "/mode" -f "$ok" --set mode=both
 refuses "nonsense" -f "$ok" --set nonsense=1
 refuses "/config/service/api_key" -f "$ok" --set config.service.api_key=k
+refuses "nonsense" -f "$ok" --set config.service.nonsense=1
+refuses "/config/plan/monthly_messages" -f "$ok" --set config.plan.monthly_messages=many
 refuses "/config/ledger" -f "$ok" --set config.ledger=postgres://u:p@db/c
 refuses "/intake/replicas" -f "$ok" --set intake.replicas=1
 refuses "mode cluster needs secrets.ledger.name" -f "$ok" --set mode=cluster --set secrets.ledger.name=

@@ -1,0 +1,157 @@
+package daemon
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+	"github.com/google/go-cmp/cmp"
+	schema "github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+var updateChart = flag.Bool("update-chart", false, "write the schema of config into the chart's values.schema.json")
+
+const (
+	chart       = "../../deploy/helm/campaignd/"
+	chartSchema = chart + "values.schema.json"
+)
+
+// chartRefuses are the keys that the values of the chart must not have, and where to set them.
+var chartRefuses = map[string]string{
+	"service.api_key": "name a secret in secrets.apiKey", "webhooks.secrets": "name a secret in secrets.webhookSecrets",
+	"ledger": "secrets.ledger names it in cluster mode", "redis": "secrets.redis names it", "listen": "the chart sets it",
+	"campaigns": "the chart sets it", "role": "mode decides", "data_dir": "the chart sets it",
+}
+
+// chartConfig is the schema of config in the chart: that of the configuration, without its words.
+func chartConfig(t *testing.T) map[string]any {
+	t.Helper()
+	text, err := ConfigSchema()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var s map[string]any
+	if err := json.Unmarshal(text, &s); err != nil {
+		t.Fatal(err)
+	}
+	for _, word := range []string{"$schema", "$id"} {
+		delete(s, word)
+	}
+	s = bare(s).(map[string]any)
+	for path, where := range chartRefuses {
+		at, names := s, strings.Split(path, ".")
+		for _, name := range names[:len(names)-1] {
+			at = at["properties"].(map[string]any)[name].(map[string]any)
+		}
+		at["properties"].(map[string]any)[names[len(names)-1]] = map[string]any{"not": map[string]any{}, "description": where}
+	}
+	s["description"], s["required"] = "campaignd.yaml without its secrets", []any{"service"}
+	return s
+}
+
+// bare removes what says nothing about validity. Below properties the names are those of keys.
+func bare(v any) any {
+	switch v := v.(type) {
+	case []any:
+		for i := range v {
+			v[i] = bare(v[i])
+		}
+	case map[string]any:
+		for _, word := range []string{"title", "description", "default", "examples", "writeOnly", "format"} {
+			delete(v, word)
+		}
+		for word, of := range v {
+			if keys, ok := of.(map[string]any); ok && (word == "properties" || word == "patternProperties") {
+				for key, s := range keys {
+					keys[key] = bare(s)
+				}
+				continue
+			}
+			v[word] = bare(of)
+		}
+	}
+	return v
+}
+
+// An unknown key of config fails at helm lint, and not in the pod.
+func TestTheChartKnowsEachKeyOfTheConfiguration(t *testing.T) {
+	text, err := os.ReadFile(chartSchema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var values map[string]any
+	if err := json.Unmarshal(text, &values); err != nil {
+		t.Fatal(err)
+	}
+	properties, want := values["properties"].(map[string]any), chartConfig(t)
+	if *updateChart {
+		properties["config"] = want
+		if text, err = json.MarshalIndent(values, "", "  "); err == nil {
+			err = os.WriteFile(chartSchema, append(text, '\n'), 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if diff := cmp.Diff(want, properties["config"]); diff != "" {
+		t.Fatalf("config in values.schema.json -want +got:\n%s\n-update-chart writes it", diff)
+	}
+	compiler := schema.NewCompiler()
+	doc, err := schema.UnmarshalJSON(bytes.NewReader(text))
+	if err := errors.Join(err, compiler.AddResource("values.json", doc)); err != nil {
+		t.Fatal(err)
+	}
+	s, err := compiler.Compile("values.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	check := func(text string) error {
+		var v any
+		if err := yaml.Unmarshal([]byte(text), &v); err != nil {
+			t.Fatal(err)
+		}
+		object, err := json.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		doc, err := schema.UnmarshalJSON(bytes.NewReader(object))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s.Validate(doc)
+	}
+	files, err := filepath.Glob(chart + "ci/*.yaml")
+	if err != nil || len(files) < 5 {
+		t.Fatalf("got %d values and %v, want those of the chart's checks", len(files), err)
+	}
+	for _, file := range append(files, chart+"values.yaml") {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := check(string(text)); err != nil {
+			t.Errorf("%s: got %v, want it accepted", file, err)
+		}
+	}
+	for text, ok := range map[string]bool{
+		"config: {service: {base_url: x}, drops: [{bucket: 's3://lists', campaign: a, again: true}], sending: {tick: 1s}}": true,
+		"config: {service: {base_url: x}, numbers: {conn_1: {rate: 80, portfolio: main}}, plan: {reserve: 0.05}}":          true,
+		"config: {service: {base_url: x, timout: 10s}}":                                                                    false,
+		"config: {service: {base_url: x}, number: {conn_1: {rate: 80}}}":                                                   false,
+		"config: {service: {base_url: x}, numbers: {conn_1: {rat: 80}}}":                                                   false,
+		"config: {service: {base_url: x}, drops: [{buckets: 's3://lists'}]}":                                               false,
+		"config: {service: {base_url: x}, plan: {monthly_messages: many}}":                                                 false,
+		"config: {service: {base_url: x, api_key: k}}":                                                                     false,
+		"config: {service: {base_url: x}, listen: {public: ':1'}}":                                                         false,
+	} {
+		if err := check(text); (err == nil) != ok {
+			t.Errorf("%s: got %v, want it accepted %v", text, err, ok)
+		}
+	}
+}
