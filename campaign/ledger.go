@@ -56,6 +56,7 @@ type Ledger interface {
 	HoldLedger
 	LimitLedger
 	ListenLedger
+	SignatureLedger
 	Close() error
 }
 
@@ -166,6 +167,7 @@ type Swept struct {
 // EventLedger stores what webhooks report, and when they were taken.
 type EventLedger interface {
 	ListenLedger
+	SignatureLedger
 	// Apply stores one batch durably. A status whose message is unknown is kept as an orphan.
 	Apply(ctx context.Context, e Events) (Applied, error)
 	// Sweep matches orphans: by message id, else by adoption (docs/protocol.md#adoption). It commits

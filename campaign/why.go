@@ -18,6 +18,9 @@ type Why struct {
 	LimitedBy string `json:"limited_by"`
 	// Sentence is the answer in one sentence.
 	Sentence string `json:"sentence"`
+	// RefusedEvents says which events of webhooks are refused for their signature, so that neither
+	// statuses nor opt-outs are seen; "": none. The caller of Explain sets it.
+	RefusedEvents string `json:"refused_events,omitempty"`
 	// Holds stop messages of the run, over all of its connections or some.
 	Holds  []HoldState `json:"holds"`
 	Totals WhyTotals   `json:"totals"`

@@ -27,6 +27,9 @@ type Report struct {
 	Funnel  Funnel           `json:"funnel"`
 	// Moved counts the rows that moved between connections (docs/limits.md#several-numbers).
 	Moved []campaign.MovedRows `json:"moved,omitempty"`
+	// RefusedEvents says which events of webhooks are refused for their signature, so that the totals
+	// lack statuses; "": none. The caller sets it.
+	RefusedEvents string `json:"refused_events,omitempty"`
 	// Holds stop messages of the run now. The caller sets them: what a hold names of a connection is
 	// not in the ledger.
 	Holds []campaign.HoldState `json:"holds"`

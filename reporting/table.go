@@ -85,6 +85,9 @@ func (p page) holds(r *Report) {
 	if len(lines) > 0 {
 		p.block("held", lines)
 	}
+	if r.RefusedEvents != "" {
+		p.block("webhooks", []entry{{"refused", "", r.RefusedEvents}})
+	}
 }
 
 func (p page) totals(r *Report) {

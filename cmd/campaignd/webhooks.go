@@ -70,7 +70,7 @@ func secretFile(cmd *cobra.Command) *string {
 }
 
 // register registers an endpoint, shows it and keeps its secret, which nobody can read again.
-func (p *program) register(ctx context.Context, c *messaging.Client, url string, events []string, file string, json bool) error {
+func (p *program) register(ctx context.Context, cfg *daemon.Config, c *messaging.Client, url string, events []string, file string, json bool) error {
 	if file != "" { // an endpoint whose secret cannot be kept would have to be removed
 		f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 		if err != nil {
@@ -86,6 +86,9 @@ func (p *program) register(ctx context.Context, c *messaging.Client, url string,
 	}
 	if w.Secret.IsZero() {
 		return fmt.Errorf("the service registered %s as %s and gave no secret: look for it in its dashboard", w.URL, w.ID)
+	}
+	if err := daemon.NoteEndpoint(ctx, cfg, w, p.log(cfg, true)); err != nil {
+		fmt.Fprintf(p.stderr, "warning: the ledger does not know which secret is that of %s: %v\n", spelling.Printable(w.ID), err)
 	}
 	facts := factsOfEndpoint(w)
 	if file != "" {
@@ -122,8 +125,8 @@ signing secret once. It is printed on standard output, or added to --secret-file
 	file := secretFile(cmd)
 	o := addOutput(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return p.withService(func(_ *daemon.Config, c *messaging.Client) error {
-			return p.register(cmd.Context(), c, args[0], events, *file, o.json())
+		return p.withService(func(cfg *daemon.Config, c *messaging.Client) error {
+			return p.register(cmd.Context(), cfg, c, args[0], events, *file, o.json())
 		})
 	}
 	return cmd
@@ -161,17 +164,16 @@ func (p *program) cmdWebhooksList() *cobra.Command {
 	return cmd
 }
 
-// endpointOf finds a registered endpoint.
-func endpointOf(ctx context.Context, c *messaging.Client, id string) (messaging.Webhook, error) {
-	all, err := c.Webhooks(ctx)
-	if err != nil {
-		return messaging.Webhook{}, err
+// endpointOf finds a registered endpoint, and returns all of them too.
+func endpointOf(ctx context.Context, c *messaging.Client, id string) (w messaging.Webhook, all []messaging.Webhook, err error) {
+	if all, err = c.Webhooks(ctx); err != nil {
+		return w, nil, err
 	}
 	i := slices.IndexFunc(all, func(w messaging.Webhook) bool { return w.ID == id })
 	if i < 0 {
-		return messaging.Webhook{}, invalid(fmt.Errorf("no endpoint %q is registered; `campaignd webhooks list` lists them", id))
+		return w, nil, invalid(fmt.Errorf("no endpoint %q is registered; `campaignd webhooks list` lists them", id))
 	}
-	return all[i], nil
+	return all[i], all, nil
 }
 
 func (p *program) cmdWebhooksRotate() *cobra.Command {
@@ -183,7 +185,7 @@ Until the first one is removed the service posts every event twice, signed with 
 ledger, and no event is lost whichever secret a process knows:
 
   1. add the new secret to webhooks.secrets, keep the old one, and restart every process
-  2. campaignd webhooks test: both secrets are taken
+  2. campaignd webhooks test: both secrets are taken, and no event is refused (within a minute after the first event)
   3. campaignd webhooks remove ENDPOINT
   4. remove the old secret from webhooks.secrets, and restart every process, at the earliest 9 hours later: the service
      repeats deliveries of the removed endpoint for up to 8 h 36 min`,
@@ -193,35 +195,49 @@ ledger, and no event is lost whichever secret a process knows:
 	file := secretFile(cmd)
 	o := addOutput(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return p.withService(func(_ *daemon.Config, c *messaging.Client) error {
-			old, err := endpointOf(cmd.Context(), c, args[0])
+		return p.withService(func(cfg *daemon.Config, c *messaging.Client) error {
+			old, _, err := endpointOf(cmd.Context(), c, args[0])
 			if err != nil {
 				return err
 			}
-			if err := p.register(cmd.Context(), c, old.URL, old.Events, *file, o.json()); err != nil {
+			if err := p.register(cmd.Context(), cfg, c, old.URL, old.Events, *file, o.json()); err != nil {
 				return err
 			}
 			fmt.Fprintf(p.stderr, "next: add it to webhooks.secrets beside the old one, restart every process, "+
 				"`campaignd webhooks test`, and `campaignd webhooks remove %s`\n", spelling.Printable(old.ID))
-			return nil
+			_, err = p.sayRefused(cmd.Context(), cfg)
+			return err
 		})
 	}
 	return cmd
 }
 
 func (p *program) cmdWebhooksRemove() *cobra.Command {
+	var force bool
 	cmd := &cobra.Command{
-		Use:     "remove ENDPOINT",
-		Short:   "Remove an endpoint: the service posts nothing to it any more",
+		Use:   "remove ENDPOINT",
+		Short: "Remove an endpoint: the service posts nothing to it any more",
+		Long: `Removes an endpoint. It refuses one that may be the only one whose events are verified: without it neither statuses nor
+opt-outs are seen. During a rotation it waits for an event that the other secret verified. --force removes it all the same.`,
 		Example: "  campaignd webhooks remove whk_1",
 		Args:    oneArgument("ENDPOINT", "whk_1"),
 	}
+	cmd.Flags().BoolVar(&force, "force", false, "remove it although it may be the only one whose events are verified")
 	o := addOutput(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return p.withService(func(_ *daemon.Config, c *messaging.Client) error {
-			w, err := endpointOf(cmd.Context(), c, args[0])
+		return p.withService(func(cfg *daemon.Config, c *messaging.Client) error {
+			w, all, err := endpointOf(cmd.Context(), c, args[0])
 			if err != nil {
 				return err
+			}
+			if !force {
+				switch last, err := daemon.RemovesTheLast(cmd.Context(), cfg, w, all); {
+				case err != nil:
+					return fmt.Errorf("whether another endpoint works is in the ledger, and --force removes %s without it: %w", w.ID, err)
+				case last:
+					return fmt.Errorf("%s may be the only endpoint whose events are verified; try again a minute after an event of another "+
+						"one was (`campaignd webhooks test`), or give --force", spelling.Printable(w.ID))
+				}
 			}
 			if err := c.DeleteWebhook(cmd.Context(), w.ID); err != nil {
 				return err

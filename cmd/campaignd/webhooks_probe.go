@@ -22,7 +22,9 @@ func (p *program) cmdWebhooksTest() *cobra.Command {
 		Short: "Post a signed event to the endpoint, once with each configured secret",
 		Long: `Posts a harmless event to every registered endpoint that ends with webhooks.path, or to --url, signed with each secret of
 webhooks.secrets in turn. It goes the way of the service's events, through DNS, certificate and proxy, as seen from this
-machine. The exit code is 1 if one is not taken.`,
+machine. This proves the way in, and that the intake has this secret; it does not prove that the service signs with it. Events of
+the service that were refused for their signature are in the ledger: then the exit code is 1, and so it is if an event is not
+taken.`,
 		Example: "  campaignd webhooks test\n  campaignd webhooks test --url http://127.0.0.1:8080/webhooks/messaging -o json",
 		Args:    noArguments,
 	}
@@ -70,10 +72,36 @@ func (p *program) testEndpoints(ctx context.Context, c *daemon.Config, addresses
 		}
 		err = writeTable(p.stdout, []string{"RESULT", "URL", "SECRET", "ANSWER"}, rows)
 	}
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(p.stderr, "this proves the way in and our own secrets, not that the service signs with one of them")
+	refused, err := p.sayRefused(ctx, c)
+	if err == nil && refused {
+		return silent(exitFailed)
+	}
 	if err == nil && slices.ContainsFunc(tests, func(t daemon.EndpointTest) bool { return !t.Taken }) {
 		return silent(exitFailed)
 	}
 	return err
+}
+
+// sayRefused says which events are refused for their signature, and when the last one was verified.
+func (p *program) sayRefused(ctx context.Context, c *daemon.Config) (refused bool, err error) {
+	s, known, err := daemon.Signatures(ctx, c)
+	if err != nil || !known {
+		return false, err
+	}
+	sentence, _ := s.Refused(time.Now())
+	switch last := s.LastVerified(); {
+	case sentence != "":
+		fmt.Fprintf(p.stderr, "campaignd: %s\n", spelling.Printable(sentence))
+	case last.IsZero():
+		fmt.Fprintln(p.stderr, "no event of the service has been verified yet")
+	default:
+		fmt.Fprintf(p.stderr, "the last event of the service was verified at %s\n", clock(last))
+	}
+	return sentence != "", nil
 }
 
 func (p *program) cmdWebhooksReplay() *cobra.Command {

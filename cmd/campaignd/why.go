@@ -89,8 +89,14 @@ func (p *program) writeWhyNumber(n campaign.WhyNumber) error {
 }
 
 func (p *program) writeWhy(w campaign.Why) error {
-	if _, err := fmt.Fprintf(p.stdout, "%s: %s\n", w.Run, spelling.Printable(w.Sentence)); err != nil || w.State.Ended() {
+	if _, err := fmt.Fprintf(p.stdout, "%s: %s\n", w.Run, spelling.Printable(w.Sentence)); err != nil {
 		return err
+	}
+	if w.RefusedEvents != "" {
+		fmt.Fprintf(p.stdout, "webhooks: %s\n", spelling.Printable(w.RefusedEvents))
+	}
+	if w.State.Ended() {
+		return nil
 	}
 	fmt.Fprintf(p.stdout, "%d of %s queued, %d being sent, %d in doubt; %d of %s done, %d with a sender, %d free, %d waiting\n",
 		w.Totals.Queued, spelling.Count(w.Totals.Rows, "row", "rows"), w.Totals.Sending, w.Totals.InDoubt, w.Segments.Done,

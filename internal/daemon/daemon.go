@@ -64,6 +64,7 @@ type Daemon struct {
 	changed   chan struct{}    // an event tells that a number has changed
 	intake    *webhooks.Intake // nil without secrets, because no event could be verified
 	public    *listener        // nil without intake
+	refused   chan time.Time   // since when a replay is due of events that were refused
 	admin     *listener        // nil before Serve
 	owner     string           // names this process in leases
 	fired     firingCounts
@@ -122,7 +123,8 @@ func New(ctx context.Context, cfg *Config, o Options) (*Daemon, error) {
 // Open opens the ledger, as its sender unless the role is intake, and makes client and limiter. The
 // daemon takes no webhooks, and sends nothing yet.
 func Open(ctx context.Context, cfg *Config, o Options) (_ *Daemon, err error) {
-	d := &Daemon{cfg: cfg, makeAPI: o.API, log: o.Log, owner: ownerName(), directory: newDirectory(cfg), changed: make(chan struct{}, 1)}
+	d := &Daemon{cfg: cfg, makeAPI: o.API, log: o.Log, owner: ownerName(), directory: newDirectory(cfg), changed: make(chan struct{}, 1),
+		refused: make(chan time.Time, 1)}
 	if d.log == nil {
 		d.log = slog.New(slog.DiscardHandler)
 	}
@@ -199,7 +201,7 @@ func (d *Daemon) openIntake(ctx context.Context) error {
 		Decode: d.cfg.Service.assumed().DecodeEvents, Connections: d.directory.connectionOf, Origin: d.directory.origin,
 		Peers: d.directory.peers, Tiered: d.directory.tiered, PerCompany: d.cfg.Suppressions.Scope == perCompany,
 		OptOut: messaging.NewOptOut(d.cfg.Suppressions.Words...), Sweep: time.Duration(d.cfg.Webhooks.Sweep), SweepTurn: sweep.ours,
-		Seed: jitterSeed(d.owner), Log: d.log, OnChange: d.numberChanged,
+		Seed: jitterSeed(d.owner), Log: d.log, OnChange: d.numberChanged, Replay: d.oweReplay,
 	}); err != nil {
 		return err
 	}
@@ -300,8 +302,9 @@ func (d *Daemon) send(ctx context.Context, e *sender.Engine) error {
 		close(listening)
 	} else {
 		if since, due := d.outage(ctx, time.Now()); due {
-			wg.Go(func() { d.askReplay(failed, since) })
+			wg.Go(func() { d.askReplay(failed, since, outageCause) })
 		}
+		wg.Go(func() { d.replayRefused(failed) })
 		start(intake, d.intake.Run)
 		listening = start(listen, func(ctx context.Context) error { return d.public.serve(ctx, 5*time.Second) })
 	}

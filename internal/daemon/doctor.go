@@ -222,5 +222,6 @@ func checkLedger(ctx context.Context, cfg *Config) []Check {
 	if !f.Clock.IsZero() {
 		checks = append(checks, clockCheck("ledger clock", "the database server's", skewOf(f.Clock, asked, now)))
 	}
-	return append(append(checks, checkRuns(ctx, l), checkOptOuts(ctx, l)), checkLost(ctx, l)...)
+	checks = append(checks, checkRuns(ctx, l), checkOptOuts(ctx, l), checkSignatures(ctx, cfg, l))
+	return append(checks, checkLost(ctx, l)...)
 }

@@ -93,6 +93,31 @@ func (r *Drop) look(ctx context.Context) error {
 	return err
 }
 
+// checkSignatures tells which events were refused for their signature, by any process of the
+// ledger.
+func checkSignatures(ctx context.Context, cfg *Config, l campaign.SignatureLedger) Check {
+	const name = "signatures"
+	const remedy = "compare webhooks.secrets with the secrets of `campaignd webhooks list`; `campaignd webhooks rotate ENDPOINT` " +
+		"gives a new one; restart every process after a change"
+	s, err := l.Signatures(ctx)
+	if err != nil {
+		return fail(name, "check ledger in the configuration", err)
+	}
+	refused, none := s.Refused(time.Now())
+	last := s.LastVerified()
+	switch {
+	case none:
+		return Check{name, HealthFail, refused, remedy}
+	case refused != "":
+		return Check{name, HealthWarn, refused, remedy}
+	case last.IsZero() && (cfg.Role == RoleSender || cfg.CanReceive() != nil):
+		return good(name, "this process verifies no events")
+	case last.IsZero():
+		return good(name, "no event was refused, and none has been verified yet")
+	}
+	return good(name, "no event was refused lately; the last one was verified at %s", campaign.Instant(last))
+}
+
 // checkRuns counts the runs that have not ended, and names those that wait for a person.
 func checkRuns(ctx context.Context, l campaign.Ledger) Check {
 	const name = "runs"

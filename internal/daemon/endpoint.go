@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"os"
@@ -15,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"campaignd/campaign"
 	"campaignd/internal/messaging"
 )
 
@@ -85,6 +87,53 @@ func postSigned(ctx context.Context, client *http.Client, form messaging.Signatu
 	defer resp.Body.Close()
 	_, _ = io.CopyN(io.Discard, resp.Body, 4096)
 	return resp.StatusCode >= 200 && resp.StatusCode <= 299, resp.Status, nil
+}
+
+// Signatures reads what the ledger knows of the signatures of webhooks; known is false if nothing
+// has made a ledger yet.
+func Signatures(ctx context.Context, cfg *Config) (s campaign.Signatures, known bool, err error) {
+	if cfg.NoLedger() {
+		return s, false, nil
+	}
+	l, err := ReadLedger(ctx, cfg, nil)
+	if err != nil {
+		return s, false, err
+	}
+	defer l.Close() //nolint:errcheck // only read
+	s, err = l.Signatures(ctx)
+	return s, err == nil, err
+}
+
+// NoteEndpoint keeps in the ledger which endpoint a new secret is of, so that RemovesTheLast can
+// tell it. Before there is a ledger it does nothing.
+func NoteEndpoint(ctx context.Context, cfg *Config, w messaging.Webhook, log *slog.Logger) error {
+	if cfg.NoLedger() {
+		return nil
+	}
+	l, err := openLedger(ctx, cfg, false, log, newDirectory(cfg))
+	if err != nil {
+		return err
+	}
+	_, _, err = l.NoteSignatures(ctx, campaign.SignatureNote{Endpoints: map[string]string{w.Secret.Fingerprint(): w.ID}}, time.Now())
+	return errors.Join(err, l.Close())
+}
+
+// RemovesTheLast reports whether w may be the only endpoint whose events are verified.
+func RemovesTheLast(ctx context.Context, cfg *Config, w messaging.Webhook, registered []messaging.Webhook) (bool, error) {
+	if !slices.Contains(OwnEndpoints(cfg, registered), w.URL) {
+		return false, nil
+	}
+	s, _, err := Signatures(ctx, cfg)
+	if err != nil {
+		return false, err
+	}
+	var others []string
+	for _, other := range registered {
+		if other.ID != w.ID && len(OwnEndpoints(cfg, []messaging.Webhook{other})) > 0 {
+			others = append(others, other.ID)
+		}
+	}
+	return !s.Works(w.ID, others), nil
 }
 
 // KeepSecret adds a signing secret as a line to a file that CAMPAIGND_WEBHOOKS_SECRETS_FILE can

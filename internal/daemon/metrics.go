@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"context"
 	"net/http"
 	"time"
 
@@ -8,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"campaignd/campaign"
 	"campaignd/campaign/sender"
 	"campaignd/internal/version"
 	"campaignd/internal/webhooks"
@@ -32,7 +34,8 @@ func (d *Daemon) metrics(e *sender.Engine) http.Handler {
 	}
 	reg.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "campaignd_build_info",
 		Help: "1, with the version as a label.", ConstLabels: prometheus.Labels{"version": version.String()}}, func() float64 { return 1 }))
-	reg.MustRegister(&runCollector{d.ledger}, &nearCollector{d, e}, &notificationCollector{d.ledger})
+	reg.MustRegister(&runCollector{d.ledger}, &nearCollector{d, e}, &notificationCollector{d.ledger},
+		&signatureCollector{d.ledger})
 	if d.cfg.Role != RoleIntake {
 		reg.MustRegister(&firingCollector{&d.fired})
 	}
@@ -164,6 +167,30 @@ func (c *intakeCollector) Collect(ch chan<- prometheus.Metric) {
 	for connection, at := range n.Verified {
 		ch <- prometheus.MustNewConstMetric(descVerified, prometheus.GaugeValue, float64(at.Unix()), connection)
 	}
+}
+
+// signatureCollector reads the refused events of the ledger at each scrape.
+type signatureCollector struct{ ledger campaign.SignatureLedger }
+
+var descRefused = desc("campaignd_webhooks_refused",
+	"Events that were refused for their signature since this began, over all processes: take the maximum; 0: none, or mended.")
+
+// Describe implements prometheus.Collector.
+func (c *signatureCollector) Describe(ch chan<- *prometheus.Desc) { ch <- descRefused }
+
+// Collect implements prometheus.Collector. While the ledger does not answer there is no value.
+func (c *signatureCollector) Collect(ch chan<- prometheus.Metric) {
+	ctx, stop := context.WithTimeout(context.Background(), 2*time.Second)
+	defer stop()
+	s, err := c.ledger.Signatures(ctx)
+	if err != nil {
+		return
+	}
+	n := int64(0)
+	if refused, _ := s.Refused(time.Now()); refused != "" {
+		n = s.Count
+	}
+	ch <- prometheus.MustNewConstMetric(descRefused, prometheus.GaugeValue, float64(n))
 }
 
 // holdCollector counts the holds at each scrape.

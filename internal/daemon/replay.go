@@ -17,6 +17,9 @@ const (
 	// replayBefore is how much earlier a replay begins than the outage: a delivery may wait in a
 	// proxy, and the last record of the intake in the ledger may be campaign.ListenEvery old.
 	replayBefore = 5 * time.Minute
+	// causes of a replay, for the log.
+	outageCause  = "no webhooks were taken for a while"
+	refusedCause = "events were refused for their signature for a while, and are taken again"
 	// replayLease keeps replicas that start together from asking for the same replay.
 	replayLease = 5 * time.Minute
 )
@@ -40,9 +43,32 @@ func (d *Daemon) outage(ctx context.Context, now time.Time) (since time.Time, du
 	return since, !since.IsZero() && now.Sub(since) > replayAfter
 }
 
-// askReplay asks the service once to post the events of an outage again. Without it the service
-// repeats them too, but for 8 h 36 min only and hours apart.
-func (d *Daemon) askReplay(ctx context.Context, outage time.Time) {
+// oweReplay is told since when a replay is due of events that were refused.
+func (d *Daemon) oweReplay(since time.Time) {
+	select {
+	case d.refused <- since:
+	default: // one is under way, which asks for the events up to now
+	}
+}
+
+// replayRefused asks for the events that were refused for their signature, whenever the intake says
+// that it is due, until ctx ends.
+func (d *Daemon) replayRefused(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case since := <-d.refused:
+			if d.client != nil {
+				d.askReplay(ctx, since, refusedCause)
+			}
+		}
+	}
+}
+
+// askReplay asks the service once to post the events of an outage again, and logs the cause.
+// Without it the service repeats them too, but for 8 h 36 min only and hours apart.
+func (d *Daemon) askReplay(ctx context.Context, outage time.Time, cause string) {
 	job := d.job("replay webhooks")
 	if _, ours, err := job.Ledger.AcquireJob(ctx, job.Name, job.Owner, replayLease); err != nil || !ours {
 		return // a replica asks, or the ledger is away and the service repeats
@@ -53,15 +79,15 @@ func (d *Daemon) askReplay(ctx context.Context, outage time.Time) {
 		switch {
 		case err == nil:
 			d.noteReplay(ctx, campaign.Span{Since: since, Until: until})
-			d.log.Info("no webhooks were taken for a while: the service posts them again", "since", since, "until", until,
+			d.log.Info(cause+": the service posts them again", "since", since, "until", until,
 				"deliveries", deliveries)
 			return
 		case errors.Is(err, messaging.ErrNotOffered):
-			d.log.Info("no webhooks were taken for a while, and the service offers no replay: it repeats them for 8 h 36 min by itself",
+			d.log.Info(cause+", and the service offers no replay: it repeats them for 8 h 36 min by itself",
 				"since", outage)
 			return
 		case n == len(replayWaits):
-			d.log.Warn("no webhooks were taken for a while, and the service takes no request to post them again: "+
+			d.log.Warn(cause+", and the service takes no request to post them again: "+
 				"`campaignd webhooks replay` asks later", "since", since, "err", err)
 			return
 		}

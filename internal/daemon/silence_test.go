@@ -141,7 +141,7 @@ func TestAReplayFollowsAnOutageOfTheIntake(t *testing.T) {
 		l := &listened{}
 		d.ledger = l
 		for range 2 { // two replicas
-			d.askReplay(t.Context(), now.Add(-time.Hour))
+			d.askReplay(t.Context(), now.Add(-time.Hour), outageCause)
 		}
 		if n := strings.Count(log.String(), "posts them again"); n != 1 {
 			t.Errorf("got %d replays, want 1:\n%s", n, log.String())
@@ -152,7 +152,7 @@ func TestAReplayFollowsAnOutageOfTheIntake(t *testing.T) {
 		d.client = client("/api/v1/elsewhere")
 		defer d.client.Close()
 		d.ledger = &listened{}
-		d.askReplay(t.Context(), now.Add(-time.Hour))
+		d.askReplay(t.Context(), now.Add(-time.Hour), outageCause)
 		if !strings.Contains(log.String(), "offers no replay") {
 			t.Errorf("a service without replays: got no line of that in the log:\n%s", log.String())
 		}

@@ -88,8 +88,9 @@ func (f SignatureForm) withDefaults() (SignatureForm, error) {
 // Verifier checks signatures with several secrets: the present one and, during a rotation, the one
 // before. It is safe for concurrent use.
 type Verifier struct {
-	form SignatureForm
-	keys []*signingKey
+	form    SignatureForm
+	keys    []*signingKey
+	secrets []Secret
 }
 
 // signingKey keeps prepared HMACs, because the preparation costs more than the HMAC of a small
@@ -105,7 +106,7 @@ func NewVerifier(form SignatureForm, secrets ...Secret) (*Verifier, error) {
 	if len(secrets) == 0 {
 		return nil, errors.New("webhooks.secrets: none; without a secret no webhook can be trusted")
 	}
-	v := &Verifier{form: form}
+	v := &Verifier{form: form, secrets: secrets}
 	for i, s := range secrets {
 		key, err := form.key(s)
 		if err != nil {
@@ -117,6 +118,9 @@ func NewVerifier(form SignatureForm, secrets ...Secret) (*Verifier, error) {
 	}
 	return v, nil
 }
+
+// Secrets returns the secrets, in the order of their indexes.
+func (v *Verifier) Secrets() []Secret { return v.secrets }
 
 // SecretBytes is the length in bytes of the HMAC key of a secret; 0 if the secret is not valid.
 func (f SignatureForm) SecretBytes(s Secret) int {

@@ -33,8 +33,12 @@ func (d *Session) Why(ctx context.Context, id string) (campaign.Why, error) {
 	if err != nil {
 		return campaign.Why{}, err
 	}
-	w, err := campaign.Explain(ctx, d.Ledger, r, h, time.Now())
-	if err != nil || r.State.Ended() {
+	now := time.Now()
+	w, err := campaign.Explain(ctx, d.Ledger, r, h, now)
+	if err != nil {
+		return w, err
+	}
+	if w.RefusedEvents, err = d.refused(ctx, now); err != nil || r.State.Ended() {
 		return w, err
 	}
 	if l, ok := d.Ledger.(interface {
@@ -45,6 +49,13 @@ func (d *Session) Why(ctx context.Context, id string) (campaign.Why, error) {
 		}
 	}
 	return w, nil
+}
+
+// refused says which events of webhooks are refused for their signature.
+func (d *Session) refused(ctx context.Context, now time.Time) (string, error) {
+	s, err := d.Ledger.Signatures(ctx)
+	sentence, _ := s.Refused(now)
+	return sentence, err
 }
 
 // WhyRecipient says what one recipient of a run waits for. to is a phone number as its list
@@ -105,6 +116,10 @@ func (d *Session) Report(ctx context.Context, id string) (*reporting.Report, err
 	h, err := d.whyHolds(ctx)
 	now := time.Now()
 	report.Holds = campaign.HoldStates(campaign.RunHolds(r, h.Holds, h.Origin, now), now)
+	if err != nil {
+		return report, err
+	}
+	report.RefusedEvents, err = d.refused(ctx, now)
 	return report, err
 }
 

@@ -30,6 +30,27 @@ type memory struct {
 	swept   campaign.Swept
 
 	listened []campaign.Span
+	signed   campaign.Signatures
+	notes    int // of signatures
+}
+
+func (m *memory) NoteSignatures(
+	_ context.Context, n campaign.SignatureNote, now time.Time,
+) (s campaign.Signatures, replay time.Time, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.fail != nil {
+		return s, replay, m.fail
+	}
+	m.notes++
+	m.signed, replay = m.signed.With(n, now)
+	return m.signed, replay, nil
+}
+
+func (m *memory) Signatures(context.Context) (campaign.Signatures, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.signed, m.fail
 }
 
 func (m *memory) Apply(ctx context.Context, e campaign.Events) (campaign.Applied, error) {

@@ -3,6 +3,7 @@ package webhooks
 import (
 	"errors"
 	"net/http"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -23,7 +24,7 @@ type Intake struct {
 	waiting atomic.Int64 // events in queue
 	running atomic.Bool  // Run was called
 	closing atomic.Bool  // the context of Run has ended
-	warned  atomic.Bool  // the warning about secrets is no longer needed
+	told    told         // which warnings the log has
 	made    time.Time
 	stopped chan struct{} // closed when Run has returned: no commit follows
 
@@ -32,6 +33,7 @@ type Intake struct {
 	drainTime  time.Duration
 
 	wrong wrongSignatures
+	signs *signatures
 
 	accounts accounts
 	breakers breakers
@@ -69,6 +71,7 @@ func New(l campaign.EventLedger, v *messaging.Verifier, o Options) (*Intake, err
 
 		maxWaiting: maxWaiting, maxBatch: maxBatch, drainTime: drainTime,
 
+		signs:    newSignatures(v.Secrets()),
 		counters: counters{rejected: make([]atomic.Uint64, len(rejections))},
 	}, nil
 }
@@ -133,25 +136,46 @@ func (i *Intake) take(w http.ResponseWriter, r *http.Request, received time.Time
 
 // open verifies and decodes a body. A result of 0 events needs no commit.
 func (i *Intake) open(h http.Header, body []byte, received time.Time) (*queued, Rejection) {
-	if _, err := i.verifier.Verify(h, body, received); err != nil {
-		// A forged request is only counted. If no request has been verified yet, the secret is
-		// probably wrong: the log says so once.
-		if !i.warned.Swap(true) {
-			i.o.Log.Warn("a webhook was refused, and none has been taken yet: see webhooks.secrets; "+
-				"without webhooks neither statuses nor opt-outs are seen", "error", err)
-		}
+	secret, err := i.verifier.Verify(h, body, received)
+	if err != nil {
+		i.refuse(err, body, received)
 		return nil, RejectedSignature
 	}
-	i.warned.Store(true)
+	i.told.verified.Store(true)
 	events, err := i.o.Decode(body)
 	if err != nil {
 		i.o.Log.Warn("a signed webhook cannot be decoded; answered 400, so the service will repeat it",
 			"error", messaging.Scrub(err.Error(), 300), "bytes", len(body))
 		return nil, RejectedUndecodable
 	}
+	// `campaignd webhooks test` signs an event of no known kind with our own secret, which proves
+	// nothing about the service's.
+	if slices.ContainsFunc(events, func(e messaging.Event) bool { return e.Kind != messaging.KindUnknown }) {
+		i.signs.verified[secret].Store(received.UnixNano())
+	}
 	facts := i.fold(events, received.UTC())
 	n := facts.Len()
 	return &queued{facts: facts, events: n, answer: make(chan error, 1)}, ""
+}
+
+// told says what the log has about requests without a signature: it is told once, and not after an
+// event was verified, because then such a request is a stranger's.
+type told struct{ unsigned, verified atomic.Bool }
+
+// probe is the body that `campaignd doctor` posts without a signature.
+const probe = "{}"
+
+// refuse counts a wrong signature, which noteSignatures tells. A request without one counts for
+// nothing.
+func (i *Intake) refuse(err error, body []byte, received time.Time) {
+	if !errors.Is(err, messaging.ErrNoSignature) {
+		i.signs.refused(received.UTC())
+		return
+	}
+	if string(body) != probe && !i.told.verified.Load() && !i.told.unsigned.Swap(true) {
+		i.o.Log.Warn("a webhook without a signature was refused, and none has been verified yet: see webhooks.signature, which names the " +
+			"header of the service; or a stranger posts there")
+	}
 }
 
 // await queues the request and waits until it is committed.

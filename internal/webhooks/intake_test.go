@@ -93,7 +93,14 @@ func TestNoRequestWaitsLongerThanTenSeconds(t *testing.T) {
 
 type stuckLedger struct {
 	campaign.ListenLedger
+	campaign.SignatureLedger
 	release chan struct{}
+}
+
+func (s *stuckLedger) NoteSignatures(
+	context.Context, campaign.SignatureNote, time.Time,
+) (n campaign.Signatures, replay time.Time, err error) {
+	return n, replay, nil
 }
 
 func (s *stuckLedger) Listen(context.Context, campaign.Span) error { return nil }

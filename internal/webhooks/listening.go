@@ -18,7 +18,7 @@ func (i *Intake) listenUntil(ctx context.Context) {
 	// The end of ctx interrupts no record, and the last record comes after it.
 	lasting := context.WithoutCancel(ctx)
 	var span campaign.Span
-	record := func() {
+	record := func(final bool) {
 		ctx, cancel := context.WithTimeout(lasting, listenTime)
 		defer cancel()
 		if span.Until = time.Now().UTC(); span.Since.IsZero() {
@@ -27,13 +27,14 @@ func (i *Intake) listenUntil(ctx context.Context) {
 		if err := i.ledger.Listen(ctx, span); err != nil {
 			span.Since = time.Time{}
 		}
+		i.noteSignatures(ctx, final)
 	}
 	for {
-		record()
+		record(false)
 		select {
 		case <-time.After(campaign.ListenEvery - time.Duration(jitter.Int64N(int64(i.o.SweepJitter)+1))):
 		case <-ctx.Done():
-			record()
+			record(true)
 			return
 		}
 	}

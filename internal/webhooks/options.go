@@ -44,6 +44,9 @@ type Options struct {
 	// built-in list; messaging.NewOptOut adds the payloads of the operator's own buttons.
 	OptOut messaging.OptOut
 
+	// Replay is called when events have to be asked for again that were refused for their signature
+	// since a time. It must not block. It may be nil.
+	Replay func(since time.Time)
 	// OnChange is called for each verified event about a number, an account or a company, by many
 	// goroutines at once. It must not block. It may be nil.
 	OnChange func()

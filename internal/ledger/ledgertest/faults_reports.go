@@ -17,6 +17,9 @@ var reportFaults = []faultyMethod{
 			return f.l.ReportLanes(ctx, owner, []campaign.LaneReport{{Run: 1, Connection: "conn_2", At: at(1)}})
 		}
 	}},
+	{"Signatures", func(f *fixture, _ Faults) func(context.Context) error {
+		return func(ctx context.Context) error { _, err := f.l.Signatures(ctx); return err }
+	}},
 	{"LostTimes", func(f *fixture, _ Faults) func(context.Context) error {
 		return func(ctx context.Context) error { _, err := f.l.LostTimes(ctx); return err }
 	}},

@@ -33,6 +33,29 @@ func (f *fixture) listened(after int, want ...int) {
 }
 
 var listeningPromises = []promise{
+	{"SignaturesAreKeptOverAllProcesses", func(f *fixture) {
+		if s, err := f.l.Signatures(f.ctx); err != nil || s.Count != 0 || len(s.Verified) != 0 {
+			f.Errorf("a new ledger has the signatures %+v, %v; want none, no error", s, err)
+		}
+		for i, n := range []campaign.SignatureNote{
+			{Verified: map[string]time.Time{"aa": at(0)}, Endpoints: map[string]string{"aa": "whk_1"}},
+			{Wrong: 3, First: at(10), Last: at(30)}, {Wrong: 2, First: at(20), Last: at(25)},
+			{Verified: map[string]time.Time{"bb": at(400)}},
+		} {
+			_, replay, err := f.l.NoteSignatures(f.ctx, n, at(500))
+			f.ok(err)
+			if want := i == 3; replay.IsZero() == want || want && !replay.Equal(at(10)) {
+				f.Errorf("note %d: replay since %v, want one with the last note alone, since %v", i, replay, at(10))
+			}
+		}
+		want := campaign.Signatures{Since: at(10), Last: at(30), Count: 5, Verified: map[string]time.Time{"aa": at(0), "bb": at(400)},
+			Endpoints: map[string]string{"aa": "whk_1"}, Asked: at(500)}
+		got, err := f.l.Signatures(f.ctx)
+		f.ok(err)
+		if d := cmp.Diff(want, got); d != "" {
+			f.Errorf("signatures (-want +got):\n%s", d)
+		}
+	}},
 	{"NobodyHasListenedAtFirst", func(f *fixture) { f.listened(-1000) }},
 	{"ASpanGrowsAndNeverShrinks", func(f *fixture) {
 		f.listens(0, 0, 0, 10, 0, 20, 0, 15)

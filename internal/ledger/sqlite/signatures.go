@@ -1,0 +1,41 @@
+package sqlite
+
+import (
+	"context"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/internal/ledger"
+)
+
+const (
+	sqlSignatures    = `SELECT state FROM webhook_signatures WHERE id = 1`
+	sqlSetSignatures = `UPDATE webhook_signatures SET state = ? WHERE id = 1`
+)
+
+// NoteSignatures implements campaign.SignatureLedger.
+func (l *Ledger) NoteSignatures(
+	ctx context.Context, n campaign.SignatureNote, now time.Time,
+) (s campaign.Signatures, replay time.Time, err error) {
+	err = l.write(ctx, results, func(t *tx) error {
+		var text string
+		if err := t.row(sqlSignatures, nil, &text); err != nil {
+			return err
+		}
+		if text, s, replay, err = ledger.NoteSignatures(text, n, now); err != nil {
+			return err
+		}
+		_, err := t.exec(sqlSetSignatures, text)
+		return err
+	})
+	return s, replay, err
+}
+
+// Signatures implements campaign.SignatureLedger.
+func (l *Ledger) Signatures(ctx context.Context) (campaign.Signatures, error) {
+	var text string
+	if err := l.read().row(ctx, sqlSignatures, nil, &text); err != nil {
+		return campaign.Signatures{}, err
+	}
+	return ledger.SignaturesOf(text)
+}

@@ -1,0 +1,125 @@
+package webhooks
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/internal/messaging"
+)
+
+// signatures are the wrong and the verified signatures that the ledger does not have yet, and its
+// state as it was last noted.
+type signatures struct {
+	secrets  []string       // the fingerprints, in the order of the verifier
+	verified []atomic.Int64 // by secret: Unix nanoseconds of the last event of the service
+
+	mu    sync.Mutex
+	wrong campaign.SignatureNote // without Verified
+	noted time.Time              // when the ledger was written last
+	known map[string]time.Time   // Verified of the last notes
+	owed  bool                   // the ledger has a replay that is not due yet
+	told  bool                   // the log has that events are refused
+	none  bool                   // and that none was verified since
+}
+
+// signaturesEvery is the least time between two notes of a process. A note that changes what is
+// told is written with the next campaign.ListenEvery.
+const signaturesEvery = 40 * time.Second
+
+func newSignatures(secrets []messaging.Secret) *signatures {
+	s := &signatures{verified: make([]atomic.Int64, len(secrets)), known: map[string]time.Time{}}
+	for _, secret := range secrets {
+		s.secrets = append(s.secrets, secret.Fingerprint())
+	}
+	return s
+}
+
+// refused counts a wrong signature.
+func (s *signatures) refused(at time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.wrong.Wrong++; s.wrong.First.IsZero() {
+		s.wrong.First = at
+	}
+	s.wrong.Last = at
+}
+
+// take returns what is to be noted at now; false: nothing yet.
+func (s *signatures) take(now time.Time, final bool) (n campaign.SignatureNote, due bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n = s.wrong
+	for i, secret := range s.secrets {
+		if at := s.verified[i].Load(); at != 0 {
+			if at := time.Unix(0, at).UTC(); at.After(s.known[secret]) {
+				if n.Verified == nil {
+					n.Verified = map[string]time.Time{}
+				}
+				n.Verified[secret] = at
+			}
+		}
+	}
+	changes := n.Wrong > 0 && !s.told || len(n.Verified) > 0 && s.none
+	if n.Empty() && !s.owed || !final && !changes && now.Sub(s.noted) < signaturesEvery {
+		return n, false
+	}
+	s.wrong = campaign.SignatureNote{}
+	return n, true
+}
+
+// back keeps a note that the ledger did not take.
+func (s *signatures) back(n campaign.SignatureNote) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if n.Wrong > 0 {
+		if s.wrong.Wrong += n.Wrong; s.wrong.Last.IsZero() {
+			s.wrong.Last = n.Last
+		}
+		s.wrong.First = n.First
+	}
+}
+
+// set takes the state of the ledger, and reports whether its refusals have to be told, or their
+// end.
+func (s *signatures) set(n campaign.SignatureNote, stored campaign.Signatures, now time.Time) (refused string, mended bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for secret, at := range n.Verified {
+		s.known[secret] = at
+	}
+	s.noted, s.owed = now, !stored.Owed.IsZero()
+	refused, s.none = stored.Refused(now)
+	tell := (refused != "") != s.told
+	s.told = refused != ""
+	if !tell {
+		refused = ""
+	}
+	return refused, tell && !s.told
+}
+
+// noteSignatures writes into the ledger what came since the last note, and asks for a replay that
+// is due. It is called every campaign.ListenEvery, and a last time when the intake ends.
+func (i *Intake) noteSignatures(ctx context.Context, final bool) {
+	now := time.Now().UTC()
+	n, due := i.signs.take(now, final)
+	if !due {
+		return
+	}
+	s, replay, err := i.ledger.NoteSignatures(ctx, n, now)
+	if err != nil {
+		i.signs.back(n) // the writer tells that the ledger is away
+		return
+	}
+	switch refused, mended := i.signs.set(n, s, now); {
+	case refused != "":
+		i.o.Log.Warn(refused)
+	case mended:
+		i.o.Log.Info("no event is refused for its signature any more")
+	}
+	if !replay.IsZero() && i.o.Replay != nil {
+		i.o.Replay(replay)
+	}
+}
