@@ -34,6 +34,10 @@ type FileError struct {
 	Message string // what is wrong
 	Remedy  string // what to do
 	Err     error  // the cause, if another package reported it
+	// Columns are the names of the list's columns if they cannot be mapped, and Skip is the
+	// Options.Skip with which the line that looks like the header would be it; 0: no other line does.
+	Columns []string
+	Skip    int
 }
 
 // Error prints file:line:column, message and remedy on one line.

@@ -1,6 +1,7 @@
 package recipients
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -91,6 +92,10 @@ func readHeader(record []string, file string, line int, o Options) (*header, err
 		h.columns[name] = i
 	}
 	if err := h.mapColumns(o, fail); err != nil {
+		var f *FileError
+		if errors.As(err, &f) {
+			f.Columns = h.names
+		}
 		return nil, err
 	}
 	return h, nil

@@ -131,7 +131,8 @@ func (l *Reader) begin(plain *bufio.Reader, compression, told string, comma rune
 func (l *Reader) below(err error, head []byte, comma rune, o Options) error {
 	var f *FileError
 	if at := likelyHeader(head, comma, o); at > 0 && errors.As(err, &f) {
-		f.Remedy = fmt.Sprintf("line %d looks like the header: set recipients.skip: %d", l.shift+at, l.shift+at-1)
+		f.Skip = l.shift + at - 1
+		f.Remedy = fmt.Sprintf("line %d looks like the header: set recipients.skip: %d", l.shift+at, f.Skip)
 	}
 	return err
 }

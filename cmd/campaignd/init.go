@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 
 	"github.com/spf13/cobra"
+
+	"campaignd/campaign"
 )
 
 // startFiles are the files that `campaignd init` writes.
@@ -17,26 +19,39 @@ import (
 var startFiles embed.FS
 
 func (p *program) cmdInit() *cobra.Command {
-	return &cobra.Command{
+	var from, template, language string
+	cmd := &cobra.Command{
 		Use:   "init [FOLDER]",
-		Short: "Write a first campaign, a list and a configuration",
+		Short: "Write a first campaign, a list and a configuration, or a campaign for your own list",
 		Long: `Writes spring.yaml, list.csv and campaignd.yaml to FOLDER (default: this folder). The list has a bad row and one that occurs
-twice, so that the first check reports both. A file that exists is never overwritten: then nothing is written.`,
-		Example: "  campaignd init first",
+twice, so that the first check reports both. With --from and --template it writes TEMPLATE.yaml for your own list instead: the
+columns of phone, country and variables that their names tell, and what the template needs, if the service answers. What it
+does not know stays open, and check asks for it. A file that exists is never overwritten: then nothing is written.`,
+		Example: "  campaignd init first\n  campaignd init --from customers.csv --template spring_sale",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return fmt.Errorf("`%s` takes one folder, and %d are given", cmd.CommandPath(), len(args))
 			}
 			return nil
 		},
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			folder := "."
 			if len(args) == 1 {
 				folder = args[0]
 			}
-			return p.writeStart(folder)
+			switch {
+			case from == "" && template == "" && language == "":
+				return p.writeStart(folder)
+			case from == "" || template == "":
+				return invalid(errors.New("want both --from LIST and --template NAME"))
+			}
+			return p.writeDraft(cmd.Context(), folder, from, campaign.Draft{Template: template, Language: language})
 		},
 	}
+	cmd.Flags().StringVar(&from, "from", "", "your list, for which a campaign is written")
+	cmd.Flags().StringVar(&template, "template", "", "the template of this campaign")
+	cmd.Flags().StringVar(&language, "language", "", "the language of the template (default: the one that the service lists, else en_US)")
+	return cmd
 }
 
 // writeStart writes all of startFiles to the folder, or none.

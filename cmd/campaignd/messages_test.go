@@ -20,8 +20,8 @@ var (
 	escapes = regexp.MustCompile(`\\u[0-9a-fA-F]{4}|\\U[0-9a-fA-F]{8}|(\\x[0-9a-fA-F]{2})+`)
 	// foreign matches messages without a limit of length: those of the system and of libraries, and
 	// the sentence of a hold, which names the cause, what ends the hold and the command that ends it
-	// earlier.
-	foreign = regexp.MustCompile(`: dial tcp |SQL logic error|(is|are) held since `)
+	// earlier, and the names of all columns of a list, of which the wanted one may be the last.
+	foreign = regexp.MustCompile(`: dial tcp |SQL logic error|(is|are) held since |the list's columns: |(the|its) columns are "`)
 	// remedies matches the words with which a message says what to do.
 	remedies = regexp.MustCompile(`; |\? ?$|did you mean|want |give |create |check |set |wait |` +
 		`neither|such as|no such run|takes no|for example|see |--help`)

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"campaignd/campaign"
+	"campaignd/internal/messaging"
+	"campaignd/internal/spelling"
+	"campaignd/recipients"
+)
+
+// writeDraft writes the campaign file of d for the list, into the folder.
+func (p *program) writeDraft(ctx context.Context, folder, list string, d campaign.Draft) (err error) {
+	path := filepath.Join(folder, d.Template+".yaml")
+	switch _, err := os.Lstat(path); {
+	case err == nil:
+		return invalid(fmt.Errorf("%s exists already, so nothing was written: name another folder", path))
+	case !errors.Is(err, fs.ErrNotExist):
+		return invalid(err)
+	}
+	if d.List, err = recipients.Look(list); err != nil {
+		return invalid(err)
+	}
+	known, err := p.askTemplate(ctx, &d)
+	if err != nil {
+		return err
+	}
+	if d.Language == "" {
+		d.Language = "en_US"
+	}
+	inFolder, err := filepath.Rel(folder, list)
+	if err == nil && filepath.IsLocal(inFolder) {
+		d.File = filepath.ToSlash(inFolder)
+	}
+	text := d.YAML()
+	if _, err := campaign.ParseDefinition(path, []byte(text)); err != nil {
+		return invalid(err)
+	}
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return err
+	}
+	if err := writeNew(path, []byte(text)); err != nil {
+		return err
+	}
+	fmt.Fprintf(p.stdout, "%s: the campaign of template %s for %s\n", path, d.Template, list)
+	next := "campaignd check " + path
+	if d.File == "" {
+		next += " --recipients " + list
+	}
+	if !known {
+		fmt.Fprintln(p.stderr, "campaignd: the service does not answer, so the template's variables are not filled in")
+	}
+	fmt.Fprintf(p.stderr, "campaignd: next: look at it, then `%s`\n", next)
+	return nil
+}
+
+// askTemplate finds the template and a connection for it at the service. known is false when the
+// service does not answer, or lists no templates.
+func (p *program) askTemplate(ctx context.Context, d *campaign.Draft) (known bool, err error) {
+	d.Connection = "conn_1"
+	c, err := p.load()
+	if err != nil {
+		return false, err
+	}
+	client, err := p.client(c)
+	if err != nil {
+		return false, nil //nolint:nilerr // without a configured service the file is written too
+	}
+	defer client.Close()
+	connections, err := client.Connections(ctx)
+	if err != nil || len(connections) == 0 {
+		return false, ctx.Err()
+	}
+	var names []string
+	for _, one := range connections {
+		records, err := client.Templates(ctx, one.ID)
+		if err != nil {
+			return false, ctx.Err()
+		}
+		for i := range records {
+			t := &records[i]
+			names = append(names, t.Name)
+			if t.Name == d.Template && (d.Language == "" || t.Language == messaging.FoldLanguage(d.Language)) {
+				d.Record, d.Connection, d.Language = t, one.ID, t.Language
+				return true, nil
+			}
+		}
+	}
+	slices.Sort(names)
+	return false, invalid(fmt.Errorf("the service lists no template %s; %s",
+		strings.TrimSpace(d.Template+" "+cmp.Or(d.Language, "")), spelling.DidYouMean(d.Template, slices.Compact(names))))
+}
