@@ -106,8 +106,8 @@ func (p *policy) lifts(name holdName) {
 	p.lifted[name] = time.Now()
 }
 
-// extends is by how much an answer must prolong a hold, so that it certainly counts: the sender takes
-// 100 ms, and hears an answer up to some milliseconds later than the judge.
+// extends is by how much an answer must prolong a hold, so that it certainly counts: the sender
+// takes 100 ms, and hears an answer up to some milliseconds later than the judge.
 const extends = 105 * time.Millisecond
 
 // written is how long an answer may take to become a durable hold.

@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// The free space of a file keeps what was in it: rows that were shortened or deleted, copies of rows
-// on the page that they moved away from when it was split, and whole pages of deleted rows. PRAGMA
-// secure_delete would overwrite that as it arises, at the cost of each write of the senders, and
-// leaves a file as it is that was written without it. Therefore Erase overwrites all free space, in
-// steps, through the table of the file's pages (https://www.sqlite.org/dbpage.html).
+// The free space of a file keeps what was in it: rows that were shortened or deleted, copies of
+// rows on the page that they moved away from when it was split, and whole pages of deleted rows.
+// PRAGMA secure_delete would overwrite that as it arises, at the cost of each write of the senders,
+// and leaves a file as it is that was written without it. Therefore Erase overwrites all free
+// space, in steps, through the table of the file's pages (https://www.sqlite.org/dbpage.html).
 
 // scrubPages is how many pages one step reads: 2 MiB, some 5 ms.
 const scrubPages = 512

@@ -16,8 +16,8 @@ import (
 	"campaignd/internal/ledger/ledgertest"
 )
 
-// After an erasure no byte of the person is in the file or in its log: not in free pages, and not in
-// the free space of pages. The ledger was written without any care for that.
+// After an erasure no byte of the person is in the file or in its log: not in free pages, and not
+// in the free space of pages. The ledger was written without any care for that.
 func TestAnErasedNumberIsNotInTheFile(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "test.db")

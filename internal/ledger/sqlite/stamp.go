@@ -23,8 +23,8 @@ import (
 // names the two files that its number was written to.
 //
 // The numbers grow by chance, so that two copies that are used apart never have the same number. A
-// program of before the column files counts by one, compares only which number is lower, and names no
-// files; files.number then differs from the stamp's.
+// program of before the column files counts by one, compares only which number is lower, and names
+// no files; files.number then differs from the stamp's.
 type stamp struct {
 	id     string
 	number int64
