@@ -9,6 +9,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
+	"campaignd/recipients"
 )
 
 const (
@@ -81,14 +82,14 @@ func (t *tx) people(in *campaign.Intent, now int64) (p *ledger.People, keys map[
 			err = read(id, id+1)
 		}
 	}
-	if err == nil && (in.Cap != nil || in.Pair) {
-		err = t.others(in, func(_, other int64) error {
-			return t.each(sqlContactsOf, args(other, now), func(scan scanFunc) error {
+	for _, key := range keys {
+		if other := recipients.Other(key); other != 0 && err == nil && (in.Cap != nil || in.Pair) {
+			err = t.each(sqlContactsOf, args(other, now), func(scan scanFunc) error {
 				c, err := ledger.ScanContact(scan)
 				p.Contact(c)
 				return err
 			})
-		})
+		}
 	}
 	return p, keys, err
 }
