@@ -42,7 +42,8 @@ type limiter interface {
 // Options are what a command decides and the configuration does not.
 type Options struct {
 	// Log takes the log. Nil: nothing is logged.
-	Log *slog.Logger
+	Log     *slog.Logger
+	Patient bool // waits for space on a full disk until ctx ends, and not for ledgerWait alone
 	// API makes the operator's API, which Serve mounts on the admin listener. Its requests end with
 	// ctx. Nil: there is none, and `campaignd launch` does not reach this process.
 	API func(ctx context.Context, p operator.Process) (API, error)
@@ -120,9 +121,8 @@ func New(ctx context.Context, cfg *Config, o Options) (*Daemon, error) {
 	return d, nil
 }
 
-// Open opens the ledger, as its sender unless the role is intake, and makes client and limiter. The
-// daemon takes no webhooks, and sends nothing yet.
-func Open(ctx context.Context, cfg *Config, o Options) (_ *Daemon, err error) {
+// open is Open without the wait.
+func open(ctx context.Context, cfg *Config, o Options) (_ *Daemon, err error) {
 	d := &Daemon{cfg: cfg, makeAPI: o.API, log: o.Log, owner: ownerName(), directory: newDirectory(cfg), changed: make(chan struct{}, 1),
 		refused: make(chan time.Time, 1)}
 	if d.log == nil {

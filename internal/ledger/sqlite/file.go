@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -133,15 +134,22 @@ func explain(path string, err error) error {
 // takesNoWrites reports whether err is that of a disk that is full or fails, or of a file that
 // became read-only or is gone.
 func takesNoWrites(err error) bool {
+	return errors.Is(err, errGone) || coded(err, sqlitelib.SQLITE_FULL, sqlitelib.SQLITE_IOERR, sqlitelib.SQLITE_READONLY)
+}
+
+// Full reports whether err is SQLite's error of a full disk.
+func Full(err error) bool { return coded(err, sqlitelib.SQLITE_FULL) }
+
+// Failed reports whether err says that a file could not be made, read or written, for whatever
+// reason.
+func Failed(err error) bool {
+	return coded(err, sqlitelib.SQLITE_IOERR, sqlitelib.SQLITE_CANTOPEN)
+}
+
+// coded reports whether err is an error of SQLite with one of the primary codes.
+func coded(err error, codes ...int) bool {
 	var se *sqlite.Error
-	if !errors.As(err, &se) {
-		return errors.Is(err, errGone)
-	}
-	switch se.Code() & 0xff {
-	case sqlitelib.SQLITE_FULL, sqlitelib.SQLITE_IOERR, sqlitelib.SQLITE_READONLY:
-		return true
-	}
-	return false
+	return errors.As(err, &se) && slices.Contains(codes, se.Code()&0xff)
 }
 
 // takeCompanion moves the companion beside the file. An earlier version named it by the path that
