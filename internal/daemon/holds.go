@@ -122,11 +122,23 @@ func (w *holdWatch) see(ctx context.Context, holds []campaign.Hold) {
 	for k, h := range next {
 		if _, was := w.now[k]; !was {
 			w.began[kindOf(h)]++
+			if w.d.toldByIntake(h, now) {
+				continue
+			}
 			w.d.log.Warn("hold began", "scope", h.Scope, "id", h.ID, "reason", h.Reason, "says", h.Sentence(now))
 		}
 	}
 	w.now = next
 }
+
+// toldByIntake reports whether the intake of this process has just told the event that began a hold
+// of a template, so that one line tells of a pause.
+func (d *Daemon) toldByIntake(h campaign.Hold, now time.Time) bool {
+	return d.intake != nil && h.Scope == campaign.HoldTemplate && h.Source == campaign.HoldByEvent && now.Sub(h.Since) < toldLately
+}
+
+// toldLately is how old a hold may be that the intake has told: an event comes within seconds.
+const toldLately = 10 * time.Second
 
 // counts returns how many holds of each kind there are, and how many began and ended while this
 // process looked.

@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"campaignd/campaign"
+	"campaignd/internal/webhooks"
 )
 
 // The log of serve says when a hold begins and when it ends, and the metrics count both.
@@ -48,5 +49,29 @@ func TestServeTellsOfEachHoldTwice(t *testing.T) {
 	kind := holdKind{"connection", "operator"}
 	if now, began, ended := w.counts(); now[kind] != 0 || began[kind] != 1 || ended[kind] != 1 {
 		t.Errorf("now %d, began %d, ended %d; want 0, 1, 1", now[kind], began[kind], ended[kind])
+	}
+}
+
+// The intake has a line of the event that pauses a template. The process that took the event needs
+// no second one; another process, and a hold of long ago, do.
+func TestAPauseOfATemplateIsOneLineOfTheLog(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		intake *webhooks.Intake
+		age    time.Duration
+		lines  int
+	}{
+		"the process that took the event": {&webhooks.Intake{}, time.Second, 0},
+		"another process":                 {nil, time.Second, 1},
+		"a hold of long ago":              {&webhooks.Intake{}, time.Hour, 1},
+	} {
+		log := &notes{}
+		w := newHoldWatch(&Daemon{log: logTo(log), intake: c.intake})
+		w.see(t.Context(), []campaign.Hold{{Scope: campaign.HoldTemplate, ID: "acc/sale/en", Reason: "PAUSED", Source: campaign.HoldByEvent,
+			Since: time.Now().Add(-c.age)}})
+		_, began, _ := w.counts()
+		if got := len(log.lines("hold began")); got != c.lines || began[holdKind{"template", "PAUSED"}] != 1 {
+			t.Errorf("%s: got %d lines and %v counted, want %d and 1", name, got, began, c.lines)
+		}
 	}
 }

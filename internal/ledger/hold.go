@@ -58,13 +58,32 @@ func (s *Holds) Add(h campaign.Hold, now time.Time) {
 	old := s.rows[keyOf(h)]
 	next, ok := old.Renew(h, s.lastLifts(h.Scope, h.ID), now)
 	next.Until = stored(next.Until)
-	if !ok || next == old {
+	if !ok || next == old || (old.Scope == "" || !old.InForce(now)) && s.told(next, now) {
 		return
 	}
 	s.write(next)
 	if !old.InForce(now) || old.Scope == "" {
 		s.Began = append(s.Began, next)
 	}
+}
+
+// told reports whether another hold of the same template tells of the same pause as h: the event of
+// the platform and the refusals of what was under way. One is enough, whichever came first, because
+// an event that approves the template ends both. A hold that ends too early begins again with the
+// next refusal.
+func (s *Holds) told(h campaign.Hold, now time.Time) bool {
+	same := func(h campaign.Hold) bool {
+		return h.Source != campaign.HoldByOperator && h.Source != campaign.HoldByBreaker && h.Until.IsZero()
+	}
+	if h.Scope != campaign.HoldTemplate || h.Manual || !same(h) {
+		return false
+	}
+	for key, other := range s.rows {
+		if key.scope == h.Scope && key.id == h.ID && key.reason != "" && same(other) && other.InForce(now) {
+			return true
+		}
+	}
+	return false
 }
 
 // Lift ends the holds that l ends at now (campaign.Lift.Ends). If it names no reason, it also

@@ -3,6 +3,7 @@ package ledger
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"campaignd/campaign"
 )
@@ -24,6 +25,49 @@ func TestEveryHoldOfAnOriginIsLookedFor(t *testing.T) {
 				if h := (campaign.Hold{Scope: scope, ID: id}); h.Stops(o) && !slices.Contains(ids, id) {
 					t.Errorf("%s %q stops %+v, and is looked for as %q; want its id among these", scope, id, o, ids)
 				}
+			}
+		}
+	}
+}
+
+// A pause is told by the event of the platform and by the refusals of what was under way, in either
+// order: one hold begins, which an approval ends.
+func TestAPauseOfATemplateIsOneHold(t *testing.T) {
+	t.Parallel()
+	at := func(n int) time.Time { return time.Date(2026, 11, 25, 12, 0, n, 0, time.UTC) }
+	hold := func(reason string, by campaign.HoldSource, n int) campaign.Hold {
+		return campaign.Hold{Scope: campaign.HoldTemplate, ID: "acc/sale/en", Reason: reason, Detail: reason, Source: by, Since: at(n)}
+	}
+	paused, refused := hold("PAUSED", campaign.HoldByEvent, 1), hold("132015", campaign.HoldByRefusal, 2)
+	failed, disabled := hold("132015", campaign.HoldByStatus, 3), hold("DISABLED", campaign.HoldByEvent, 4)
+	disabled.Manual = true
+	operator, elsewhere := hold("operator", campaign.HoldByOperator, 5), refused
+	elsewhere.ID = "acc/order/en"
+	for name, c := range map[string]struct {
+		holds []campaign.Hold
+		want  []string
+	}{
+		"the event, then a refusal":   {[]campaign.Hold{paused, refused, failed}, []string{"PAUSED"}},
+		"a refusal, then the event":   {[]campaign.Hold{refused, paused, failed}, []string{"132015"}},
+		"it is disabled later":        {[]campaign.Hold{paused, disabled}, []string{"DISABLED", "PAUSED"}},
+		"the operator holds it too":   {[]campaign.Hold{paused, operator}, []string{"PAUSED", "operator"}},
+		"another template is refused": {[]campaign.Hold{paused, elsewhere}, []string{"132015", "PAUSED"}},
+	} {
+		var s Holds
+		for _, h := range c.holds {
+			s.Add(h, at(10))
+		}
+		var got []string
+		for _, h := range s.Began {
+			got = append(got, h.Reason)
+		}
+		if slices.Sort(got); !slices.Equal(got, c.want) {
+			t.Errorf("%s: got the holds %q, want %q", name, got, c.want)
+		}
+		s.Lift(campaign.Lift{Scope: campaign.HoldTemplate, ID: "acc/sale/en", At: at(20), ReceivedAt: at(20), By: campaign.HoldByEvent}, at(21))
+		for _, h := range s.rows {
+			if ends := h.Reason != "" && !h.Manual && h.Source != campaign.HoldByOperator && h.ID == paused.ID; ends && h.InForce(at(22)) {
+				t.Errorf("%s: an approval left the hold %s in force, want it ended", name, h.Reason)
 			}
 		}
 	}
