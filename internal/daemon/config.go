@@ -68,6 +68,10 @@ type Config struct {
 	Log Log `yaml:"log" json:"log"`
 	// Timing of the send protocol. The defaults are measured; change them in tests only.
 	Sending Sending `yaml:"sending" json:"sending"`
+
+	// again reads the configuration again, and files are those that it read; nil if no file was read.
+	again func() (*Config, error)
+	files []string
 }
 
 // Listen has the addresses of the listeners, HOST:PORT. Port 0 takes a free port.
@@ -324,5 +328,7 @@ func LoadConfig(path string, explicit bool, environment map[string]string) (*Con
 		}
 		return nil, fmt.Errorf("%s: %w", cmp.Or(variableOf(err, environment), path), err)
 	}
+	c.again = func() (*Config, error) { return LoadConfig(path, explicit, environment) }
+	c.files = secretFiles(path, environment)
 	return c, nil
 }

@@ -74,6 +74,9 @@ func nearestBelow(name string, members map[string][]string) string {
 func walkEnvironment(v reflect.Value, prefix, secret string, environment map[string]string) (known []string, err error) {
 	if v.Kind() == reflect.Struct && v.Type() != reflect.TypeFor[messaging.Secret]() {
 		for f, field := range v.Fields() {
+			if !f.IsExported() {
+				continue
+			}
 			key, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
 			below, err := walkEnvironment(field, prefix+"_"+strings.ToUpper(key), f.Tag.Get("secret"), environment)
 			if err != nil {

@@ -62,12 +62,13 @@ type Daemon struct {
 	quotas    *quotas
 	holds     *holdWatch // nil before Serve
 	notifier  *notify.Sender
-	changed   chan struct{}    // an event tells that a number has changed
-	intake    *webhooks.Intake // nil without secrets, because no event could be verified
-	public    *listener        // nil without intake
-	refused   chan time.Time   // since when a replay is due of events that were refused
-	admin     *listener        // nil before Serve
-	owner     string           // names this process in leases
+	changed   chan struct{}       // an event tells that a number has changed
+	intake    *webhooks.Intake    // nil without secrets, because no event could be verified
+	verifier  *messaging.Verifier // of the intake
+	public    *listener           // nil without intake
+	refused   chan time.Time      // since when a replay is due of events that were refused
+	admin     *listener           // nil before Serve
+	owner     string              // names this process in leases
 	fired     firingCounts
 	failing   causes         // of firings, by campaign
 	wire      *wirelog.Log   // nil without a folder for it
@@ -192,6 +193,7 @@ func (d *Daemon) openIntake(ctx context.Context) error {
 		}
 	}
 	verifier, err := messaging.NewVerifier(d.cfg.Webhooks.form(), d.cfg.Webhooks.Secrets...)
+	d.verifier = verifier
 	if err != nil {
 		return err
 	}

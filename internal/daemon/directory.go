@@ -43,6 +43,14 @@ func newDirectory(cfg *Config) *directory {
 		quality: map[string]string{}, tiers: map[string]int64{}}
 }
 
+// setKey is called with a new key of the service: the holds of the one before are not those of the
+// new one.
+func (d *directory) setKey(key messaging.Secret) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.key = fingerprint(key)
+}
+
 // fingerprint names a key without showing it: the first 8 bytes of its SHA-256, in hex; "" without
 // a key.
 func fingerprint(key messaging.Secret) string {
@@ -59,9 +67,9 @@ func fingerprint(key messaging.Secret) string {
 func (d *directory) origin(connection string) campaign.Origin {
 	own := d.cfg.Numbers[connection]
 	d.mu.RLock()
-	told := d.known[connection]
+	told, key := d.known[connection], d.key
 	d.mu.RUnlock()
-	o := campaign.Origin{Key: d.key, Connection: connection}
+	o := campaign.Origin{Key: key, Connection: connection}
 	o.Company = cmp.Or(own.Company, told.CompanyID)
 	o.Account = cmp.Or(own.Account, told.AccountID, connection)
 	o.Portfolio = cmp.Or(own.Portfolio, o.Company)

@@ -84,6 +84,7 @@ func (d *Daemon) Serve(ctx context.Context, started func(public, admin string)) 
 	if d.client != nil {
 		wg.Go(func() { d.refreshNumbers(inner, 0) })
 	}
+	wg.Go(func() { d.watchSecrets(inner) })
 
 	scheduling, halt := context.WithCancel(ctx)
 	var schedule sync.WaitGroup

@@ -71,7 +71,7 @@ func (c *Client) refused(a *answer, requestID string) *Error {
 	if name := c.assumed.RetryAfter; name != "" && name != "Retry-After" {
 		a.header.Set("Retry-After", a.header.Get(name))
 	}
-	e := refusal(a, requestID, c.key.Reveal(), c.proven)
+	e := refusal(a, requestID, c.keyed.Load().key.Reveal(), c.proven)
 	c.assumed.throttles(e, a.header)
 	if _, own := ownRows[e.Code]; own && e.reason != e.Code { // a code of the service that is also one of this package, with another meaning
 		e.Code = httpCode(e.Status)

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"campaignd/internal/mutant"
@@ -21,8 +22,7 @@ type Client struct {
 	transport http.RoundTripper
 	pool      *pool // of the connections for sends; nil: Options.Transport sends
 	base      url.URL
-	send      *http.Request // copied for each Send; all copies share its URL and header, which are only read
-	key       Secret
+	keyed     atomic.Pointer[keyed]
 	agent     string
 	timeout   time.Duration
 	proven    []StatusCode
@@ -31,17 +31,33 @@ type Client struct {
 	buffers sync.Pool // of *[]byte, for answers
 }
 
+// keyed is what a Client has of its key.
+type keyed struct {
+	key  Secret
+	send *http.Request // copied for each Send; all copies share its URL and header, which are only read
+}
+
+// checkKey is the fault of a key, without naming it.
+func checkKey(key Secret) error {
+	switch {
+	case key.IsZero():
+		return errors.New("api_key: missing; generate one in the service's dashboard under API keys")
+	case !visible(key.Reveal()):
+		return errors.New("api_key: holds a space, a line break or another character that no key has; was all of it copied?")
+	}
+	return nil
+}
+
 // New checks the options and returns a Client. An error names the option.
 func New(o Options) (*Client, error) {
 	base, err := checkBase(o.BaseURL, o.AllowHTTP)
 	if err != nil {
 		return nil, fmt.Errorf("base_url: %w", err)
 	}
+	if err := checkKey(o.APIKey); err != nil {
+		return nil, err
+	}
 	switch {
-	case o.APIKey.IsZero():
-		return nil, errors.New("api_key: missing; generate one in the service's dashboard under API keys")
-	case !visible(o.APIKey.Reveal()):
-		return nil, errors.New("api_key: holds a space, a line break or another character that no key has; was all of it copied?")
 	case o.Timeout < 0:
 		return nil, fmt.Errorf("timeout: %v is negative", o.Timeout)
 	case o.MaxInFlight < 0:
@@ -61,7 +77,6 @@ func New(o Options) (*Client, error) {
 	c := &Client{
 		transport: o.Transport,
 		base:      *base,
-		key:       o.APIKey,
 		agent:     o.UserAgent,
 		timeout:   o.Timeout,
 		proven:    o.ProvenRefusals,
@@ -72,12 +87,21 @@ func New(o Options) (*Client, error) {
 		c.transport, c.pool = t, newPool(t, base, o.MaxInFlight, o.IdleTimeout)
 	}
 	c.buffers.New = func() any { b := make([]byte, 0, 2048); return &b }
-	c.send = c.request(context.Background(), http.MethodPost, sendPath, "")
-	c.send.Header.Set("Content-Type", "application/json")
-	if mutant.On("idempotency_key") {
-		c.send.Header.Set("Idempotency-Key", "1")
+	return c, c.SetKey(o.APIKey)
+}
+
+// SetKey replaces the key for the requests that begin from now on.
+func (c *Client) SetKey(key Secret) error {
+	if err := checkKey(key); err != nil {
+		return err
 	}
-	return c, nil
+	k := &keyed{key: key, send: c.requestWith(context.Background(), key, http.MethodPost, sendPath, "")}
+	k.send.Header.Set("Content-Type", "application/json")
+	if mutant.On("idempotency_key") {
+		k.send.Header.Set("Idempotency-Key", "1")
+	}
+	c.keyed.Store(k)
+	return nil
 }
 
 // sendPath is the path of sends (docs/service.md#operations).
@@ -112,13 +136,17 @@ func (c *Client) Warm(ctx context.Context) error {
 
 // request returns a request without a body. Its URL is the base with path and query.
 func (c *Client) request(ctx context.Context, method, path, query string) *http.Request {
+	return c.requestWith(ctx, c.keyed.Load().key, method, path, query)
+}
+
+func (c *Client) requestWith(ctx context.Context, key Secret, method, path, query string) *http.Request {
 	u := c.base
 	u.Path, u.RawQuery = path, query
 	r := &http.Request{
 		Method: method, URL: &u, Host: u.Host,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		Header: http.Header{
-			"Authorization": {"Bearer " + c.key.Reveal()},
+			"Authorization": {"Bearer " + key.Reveal()},
 			"User-Agent":    {c.agent},
 			"Accept":        {"application/json"},
 		},
@@ -150,7 +178,7 @@ func (c *Client) Send(ctx context.Context, m *Message) (Receipt, error) {
 	}
 	ctx, cancel := c.within(ctx, c.timeout)
 	defer cancel()
-	req := c.send.WithContext(ctx)
+	req := c.keyed.Load().send.WithContext(ctx)
 	req.Body, req.ContentLength = posting(text), int64(len(text))
 	if c.pool == nil {
 		req.Header = req.Header.Clone() // a foreign transport may change the shared header

@@ -141,7 +141,7 @@ func TestALateWriteIsToldAsLate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	req := c.send.WithContext(t.Context())
+	req := c.keyed.Load().send.WithContext(t.Context())
 	req.Body, req.ContentLength = posting([]byte("{}")), 2
 	_, failure := c.exchange(t.Context(), req, line, &Message{Until: time.Now().Add(-time.Millisecond)})
 	if !errors.Is(failure, ErrLate) || failure.Proof != NotSent || requests.Load() != 1 {

@@ -9,9 +9,11 @@ import (
 	"fmt"
 	"hash"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"campaignd/internal/spelling"
@@ -88,14 +90,26 @@ func (f SignatureForm) withDefaults() (SignatureForm, error) {
 // Verifier checks signatures with several secrets: the present one and, during a rotation, the one
 // before. It is safe for concurrent use.
 type Verifier struct {
-	form    SignatureForm
-	keys    []*signingKey
-	secrets []Secret
+	form SignatureForm
+	set  atomic.Pointer[secretSet]
+}
+
+// MaxSecrets is the most different secrets that a Verifier may have had.
+const MaxSecrets = 64
+
+// secretSet has the keys in force. An index is that of a secret in ever, so that it keeps its
+// meaning when the secrets are renewed.
+type secretSet struct {
+	ever []Secret
+	keys []*signingKey
 }
 
 // signingKey keeps prepared HMACs, because the preparation costs more than the HMAC of a small
 // body.
-type signingKey struct{ pool sync.Pool }
+type signingKey struct {
+	secret int // its index
+	pool   sync.Pool
+}
 
 // NewVerifier returns a Verifier. It needs at least one secret. An error names the option.
 func NewVerifier(form SignatureForm, secrets ...Secret) (*Verifier, error) {
@@ -103,24 +117,44 @@ func NewVerifier(form SignatureForm, secrets ...Secret) (*Verifier, error) {
 	if err != nil {
 		return nil, fmt.Errorf("webhooks.signature: %w", err)
 	}
-	if len(secrets) == 0 {
-		return nil, errors.New("webhooks.secrets: none; without a secret no webhook can be trusted")
-	}
-	v := &Verifier{form: form, secrets: secrets}
-	for i, s := range secrets {
-		key, err := form.key(s)
-		if err != nil {
-			return nil, fmt.Errorf("webhooks.secrets[%d]: %w", i, err)
-		}
-		k := &signingKey{}
-		k.pool.New = func() any { return hmac.New(sha256.New, key) }
-		v.keys = append(v.keys, k)
+	v := &Verifier{form: form}
+	if err := v.Renew(secrets...); err != nil {
+		return nil, err
 	}
 	return v, nil
 }
 
-// Secrets returns the secrets, in the order of their indexes.
-func (v *Verifier) Secrets() []Secret { return v.secrets }
+// Renew replaces the secrets. With an error, which names the option, the ones before stay.
+func (v *Verifier) Renew(secrets ...Secret) error {
+	if len(secrets) == 0 {
+		return errors.New("webhooks.secrets: none; without a secret no webhook can be trusted")
+	}
+	next := &secretSet{}
+	if before := v.set.Load(); before != nil {
+		next.ever = slices.Clone(before.ever)
+	}
+	for i, s := range secrets {
+		key, err := v.form.key(s)
+		if err != nil {
+			return fmt.Errorf("webhooks.secrets[%d]: %w", i, err)
+		}
+		at := slices.IndexFunc(next.ever, func(e Secret) bool { return e.Reveal() == s.Reveal() })
+		if at < 0 {
+			at, next.ever = len(next.ever), append(next.ever, s)
+		}
+		k := &signingKey{secret: at}
+		k.pool.New = func() any { return hmac.New(sha256.New, key) }
+		next.keys = append(next.keys, k)
+	}
+	if len(next.ever) > MaxSecrets {
+		return fmt.Errorf("webhooks.secrets: %d different ones since the start; restart the process", len(next.ever))
+	}
+	v.set.Store(next)
+	return nil
+}
+
+// Secrets returns every secret that the Verifier has had, in the order of their indexes.
+func (v *Verifier) Secrets() []Secret { return v.set.Load().ever }
 
 // SecretBytes is the length in bytes of the HMAC key of a secret; 0 if the secret is not valid.
 func (f SignatureForm) SecretBytes(s Secret) int {
@@ -168,13 +202,13 @@ func (v *Verifier) Verify(h http.Header, body []byte, now time.Time) (secret int
 	}
 	secret = -1
 	var sum [sha256.Size]byte
-	for i, k := range v.keys {
+	for _, k := range v.set.Load().keys {
 		mac := k.pool.Get().(hash.Hash)
 		signed(mac, stamp, body, sum[:0])
 		k.pool.Put(mac)
 		for _, g := range given {
 			if hmac.Equal(sum[:], g[:]) && secret < 0 {
-				secret = i
+				secret = k.secret
 			}
 		}
 	}

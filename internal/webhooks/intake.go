@@ -71,7 +71,7 @@ func New(l campaign.EventLedger, v *messaging.Verifier, o Options) (*Intake, err
 
 		maxWaiting: maxWaiting, maxBatch: maxBatch, drainTime: drainTime,
 
-		signs:    newSignatures(v.Secrets()),
+		signs:    newSignatures(v.Secrets),
 		counters: counters{rejected: make([]atomic.Uint64, len(rejections))},
 	}, nil
 }

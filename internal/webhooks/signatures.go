@@ -13,8 +13,8 @@ import (
 // signatures are the wrong and the verified signatures that the ledger does not have yet, and its
 // state as it was last noted.
 type signatures struct {
-	secrets  []string       // the fingerprints, in the order of the verifier
-	verified []atomic.Int64 // by secret: Unix nanoseconds of the last event of the service
+	secrets  func() []messaging.Secret          // of the verifier, by index
+	verified [messaging.MaxSecrets]atomic.Int64 // by secret: Unix nanoseconds of the last event of the service
 
 	mu    sync.Mutex
 	wrong campaign.SignatureNote // without Verified
@@ -29,12 +29,8 @@ type signatures struct {
 // told is written with the next campaign.ListenEvery.
 const signaturesEvery = 40 * time.Second
 
-func newSignatures(secrets []messaging.Secret) *signatures {
-	s := &signatures{verified: make([]atomic.Int64, len(secrets)), known: map[string]time.Time{}}
-	for _, secret := range secrets {
-		s.secrets = append(s.secrets, secret.Fingerprint())
-	}
-	return s
+func newSignatures(secrets func() []messaging.Secret) *signatures {
+	return &signatures{secrets: secrets, known: map[string]time.Time{}}
 }
 
 // refused counts a wrong signature.
@@ -52,8 +48,9 @@ func (s *signatures) take(now time.Time, final bool) (n campaign.SignatureNote, 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n = s.wrong
-	for i, secret := range s.secrets {
+	for i, of := range s.secrets() {
 		if at := s.verified[i].Load(); at != 0 {
+			secret := of.Fingerprint()
 			if at := time.Unix(0, at).UTC(); at.After(s.known[secret]) {
 				if n.Verified == nil {
 					n.Verified = map[string]time.Time{}

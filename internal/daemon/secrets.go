@@ -1,0 +1,91 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"campaignd/internal/messaging"
+)
+
+// secretsEvery is how often the files of secrets are looked at.
+const secretsEvery = time.Second
+
+// secretFiles are the files that the key of the service and the webhook secrets may come from: the
+// configuration file, and those that variables name.
+func secretFiles(path string, environment map[string]string) []string {
+	files := []string{path}
+	for _, name := range slices.Sorted(maps.Keys(environment)) {
+		if file := environment[name]; file != "" && strings.HasPrefix(name, "CAMPAIGND_") && strings.HasSuffix(name, "_FILE") {
+			files = append(files, file)
+		}
+	}
+	return files
+}
+
+// stampOf changes with the files, also when a link is set to another folder, as Kubernetes does.
+func stampOf(files []string) (s string) {
+	for _, path := range files {
+		if info, err := os.Stat(path); err != nil {
+			s += err.Error() + ";"
+		} else {
+			s += fmt.Sprint(info.ModTime().UnixNano(), " ", info.Size(), ";")
+		}
+	}
+	return s
+}
+
+// watchSecrets takes a new key of the service and new webhook secrets from their files, until ctx
+// ends. Other keys of the configuration count at the next start.
+func (d *Daemon) watchSecrets(ctx context.Context) {
+	if d.cfg.again == nil {
+		return // the configuration came from no file
+	}
+	read, now := stampOf(d.cfg.files), *d.cfg
+	// What was written between the start and now is read at the first look.
+	d.renewSecrets(&now)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(secretsEvery):
+		}
+		if stamp := stampOf(d.cfg.files); stamp != read {
+			read = stamp
+			d.renewSecrets(&now)
+		}
+	}
+}
+
+// renewSecrets reads the configuration again and uses the secrets that differ from those of now.
+// The last good ones stay if it cannot be read, such as between the writing of one file and
+// another.
+func (d *Daemon) renewSecrets(now *Config) {
+	c, err := d.cfg.again()
+	if err != nil {
+		d.log.Warn("secrets cannot be read again; the last ones stay", "err", err)
+		return
+	}
+	same := func(a, b messaging.Secret) bool { return a.Reveal() == b.Reveal() }
+	if d.client != nil && !same(c.Service.APIKey, now.Service.APIKey) {
+		if err := d.client.SetKey(c.Service.APIKey); err != nil {
+			d.log.Warn("the new key of the service is not used", "err", err)
+		} else {
+			d.directory.setKey(c.Service.APIKey)
+			now.Service.APIKey = c.Service.APIKey
+			d.log.Info("the key of the service was read again")
+		}
+	}
+	if d.verifier != nil && !slices.EqualFunc(c.Webhooks.Secrets, now.Webhooks.Secrets, same) {
+		if err := d.verifier.Renew(c.Webhooks.Secrets...); err != nil {
+			d.log.Warn("the new webhook secrets are not used", "err", err)
+		} else {
+			now.Webhooks.Secrets = c.Webhooks.Secrets
+			d.log.Info("the webhook secrets were read again", "secrets", len(c.Webhooks.Secrets))
+		}
+	}
+}
