@@ -35,7 +35,8 @@ func TestARenewedSecretKeepsItsIndex(t *testing.T) {
 			t.Fatalf("secret %d: got %v, want no error", n, err)
 		}
 	}
-	if err := v.Renew(secret(MaxSecrets)); err == nil || !strings.Contains(err.Error(), "restart") || index(secret(MaxSecrets-1)) != MaxSecrets-1 {
+	err = v.Renew(secret(MaxSecrets))
+	if err == nil || !strings.Contains(err.Error(), "restart") || index(secret(MaxSecrets-1)) != MaxSecrets-1 {
 		t.Errorf("one secret more: got %v, want that it is refused and the last one stays", err)
 	}
 }
