@@ -65,7 +65,8 @@ func TestARowsCountryReadsItsNumber(t *testing.T) {
 		readAs(t, "{columns: {to: phone}, default_region: DE}", strings.Replace(list, "land", name, 1),
 			"+447400123456", "+4915146722372", "+4915146722372", "+33626272404", strings.ReplaceAll(atlantis, "land", name), "+12025550123")
 	}
-	readAs(t, "{columns: {to: phone, country: nation}}", list, `recipients.columns maps "country" to column "nation", which is not in the list`)
+	readAs(t, "{columns: {to: phone, country: nation}}", list,
+		`recipients.columns maps "country" to column "nation", which is not in the list`)
 	readAs(t, "{columns: {to: phone, country: phone}}", list, `maps "to" and "country" to the same column "phone"`)
 	readAs(t, "{columns: {to: phone, country: [land, name]}}", list, "recipients.columns.country: takes one column")
 }
@@ -135,10 +136,12 @@ func TestEmptyCellsBeyondTheHeaderArePadding(t *testing.T) {
 
 func TestInternationalNumbersNeedNoPlusWhenAsked(t *testing.T) {
 	const list = "to\n447400123456\n00447400123456\n+447400123456\n44 7400 123456\n2025550123\n07400123456\n44740012\n4474001234561234\n"
-	readAs(t, "{international: true}", list, "+447400123456", "+447400123456", "+447400123456", "+447400123456", `"2025550123" is not a number with its country code`,
+	readAs(t, "{international: true}", list, "+447400123456", "+447400123456", "+447400123456", "+447400123456",
+		`"2025550123" is not a number with its country code`,
 		`"07400123456" is no international number; write + and the country code`,
 		`"44740012" is not a number with its country code`, `"4474001234561234" is no international number`)
-	readAs(t, "{international: true, validate: none}", "to\n447400123456\n44740012\n", "+447400123456", `is not a number with its country code`)
+	readAs(t, "{international: true, validate: none}", "to\n447400123456\n44740012\n", "+447400123456",
+		`is not a number with its country code`)
 	readAs(t, "{international: false}", list, `"447400123456" has no +`, "begins with 00", "+447400123456",
 		"has no +", "has no +", "has no +", "has no +", "has no +")
 	const both = "recipients.international: numbers without + cannot begin with their country code and be national too; " +
@@ -146,5 +149,6 @@ func TestInternationalNumbersNeedNoPlusWhenAsked(t *testing.T) {
 	readAs(t, "{international: true, default_region: GB}", list, both)
 	readAs(t, "{international: true, columns: {country: c}}", list, both)
 	// A row that names its country has a national number, or one with its code.
-	readAs(t, "{international: true}", "to,country\n07400123456,GB\n447400123456,GB\n447400123456,\n", "+447400123456", "+447400123456", "+447400123456")
+	readAs(t, "{international: true}", "to,country\n07400123456,GB\n447400123456,GB\n447400123456,\n", "+447400123456", "+447400123456",
+		"+447400123456")
 }

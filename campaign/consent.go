@@ -38,7 +38,8 @@ var consentWords = []struct {
 	language string
 	words    []string
 }{
-	{"English", []string{"consent", "opt in", "opt out", "opted in", "opted out", "unsubscribe", "do not call", "do not contact", "do not mail",
+	{"English", []string{"consent", "opt in", "opt out", "opted in", "opted out", "unsubscribe", "do not call", "do not contact",
+		"do not mail",
 		"do not email", "do not disturb", "don't market", "accepts marketing", "marketing allowed", "marketing permission", "allow marketing",
 		"blacklist", "blocklist", "gdpr"}},
 	{"German", []string{"Einwilligung", "Einverständnis", "Zustimmung", "abgemeldet", "Abmeldung", "Widerruf", "Werbesperre", "Werbeerlaubnis",

@@ -109,11 +109,12 @@ func TestNobodyIsSentAgainBeforeTheReplay(t *testing.T) {
 		"not replayed": {lost, campaign.Line{Status: campaign.Unknown, DoubtSince: lost.At}, false,
 			"events since " + lost.Since.Format(time.RFC3339) + " were lost and not replayed: " +
 				"`campaignd webhooks replay --since " + lost.Since.Format(time.RFC3339) + "`, or --not-replayed"},
-		"asked for a minute ago": {late, campaign.Line{Status: campaign.Unknown, DoubtSince: before}, false, "may still come: take webhooks for 40m after that"},
-		"replayed":               {asked, campaign.Line{Status: campaign.Unknown, DoubtSince: before}, false, ""},
-		"the operator says so":   {lost, campaign.Line{Status: campaign.Unknown, DoubtSince: before}, true, ""},
-		"a later doubt":          {lost, campaign.Line{Status: campaign.Unknown, DoubtSince: after}, false, ""},
-		"a failed row":           {lost, campaign.Line{Status: campaign.Failed, FailedAt: before}, false, ""},
+		"asked for a minute ago": {late, campaign.Line{Status: campaign.Unknown, DoubtSince: before}, false,
+			"may still come: take webhooks for 40m after that"},
+		"replayed":             {asked, campaign.Line{Status: campaign.Unknown, DoubtSince: before}, false, ""},
+		"the operator says so": {lost, campaign.Line{Status: campaign.Unknown, DoubtSince: before}, true, ""},
+		"a later doubt":        {lost, campaign.Line{Status: campaign.Unknown, DoubtSince: after}, false, ""},
+		"a failed row":         {lost, campaign.Line{Status: campaign.Failed, FailedAt: before}, false, ""},
 	} {
 		l, parent := endedRun(t, "", c.line)
 		_, err := campaign.StartFollowUp(t.Context(), campaign.FollowUpInput{Ledger: &lostLedger{l, []campaign.LostTime{c.lost}},

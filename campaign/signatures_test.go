@@ -70,7 +70,8 @@ func TestRefusedEventsAreToldUntilTheyAreMended(t *testing.T) {
 	if again, none := s.Refused(clockAt(5 + 23*60)); again != got || !none {
 		t.Errorf("23 hours later: got %q, %v, want the same", again, none)
 	}
-	both, _ := s.With(SignatureNote{Verified: map[string]time.Time{"a": clockAt(6)}, Wrong: 1, First: clockAt(7), Last: clockAt(7)}, clockAt(7))
+	both, _ := s.With(SignatureNote{Verified: map[string]time.Time{"a": clockAt(6)}, Wrong: 1, First: clockAt(7), Last: clockAt(7)},
+		clockAt(7))
 	if _, none := both.Refused(clockAt(7)); none {
 		t.Error("an event that was verified a minute before the last refusal: got that none is, want others")
 	}

@@ -209,7 +209,8 @@ func ofNoCampaign(err error) error {
 		return err
 	}
 	own := *f
-	if own.Remedy = noCampaign.Replace(setSkip.ReplaceAllString(f.Remedy, ": remove the lines above it")); strings.Contains(own.Remedy, "recipients.columns") {
+	own.Remedy = noCampaign.Replace(setSkip.ReplaceAllString(f.Remedy, ": remove the lines above it"))
+	if strings.Contains(own.Remedy, "recipients.columns") {
 		own.Remedy = "call the right one to in the first line"
 	}
 	return &own

@@ -15,8 +15,9 @@ import (
 var otherNames = map[string]string{
 	"uk": "GB", "great britain": "GB", "england": "GB", "scotland": "GB", "wales": "GB", "northern ireland": "GB",
 	"united kingdom of great britain and northern ireland": "GB", "el": "GR", "hellas": "GR",
-	"usa": "US", "u.s.": "US", "united states of america": "US", "the united states": "US", "america": "US", "vereinigte staaten von amerika": "US",
-	"uae": "AE", "emirates": "AE", "ksa": "SA", "xkx": "XK", "eire": "IE", "republic of ireland": "IE",
+	"usa": "US", "u.s.": "US", "united states of america": "US", "the united states": "US", "america": "US",
+	"vereinigte staaten von amerika": "US",
+	"uae":                            "AE", "emirates": "AE", "ksa": "SA", "xkx": "XK", "eire": "IE", "republic of ireland": "IE",
 	"holland": "NL", "the netherlands": "NL", "kingdom of the netherlands": "NL", "turkiye": "TR", "republic of turkiye": "TR",
 	"czech republic": "CZ", "tschechische republik": "CZ", "republica checa": "CZ", "slovak republic": "SK",
 	"north macedonia": "MK", "republic of north macedonia": "MK", "nordmazedonien": "MK", "eswatini": "SZ",

@@ -20,11 +20,13 @@ import (
 var (
 	mobileWords = []string{"mobile", "mobil", "mobilnummer", "mobilfunk", "mobiltelefon", "handy", "handynummer", "cell", "cellphone",
 		"cellular", "whatsapp", "movil", "celular", "telemovel", "portable", "gsm", "msisdn", "sms"}
-	phoneWords = []string{"phone", "phonenumber", "telephone", "tel", "telefon", "telefonnummer", "rufnummer", "festnetz", "telefono", "telefone",
+	phoneWords = []string{"phone", "phonenumber", "telephone", "tel", "telefon", "telefonnummer", "rufnummer", "festnetz", "telefono",
+		"telefone",
 		"telephon", "fon", "numero"}
 	countryWords = []string{"country", "countrycode", "land", "pays", "pais", "paese", "nation"}
 	// otherWords are in names of columns that say something about a number or a country.
-	otherWords = []string{"label", "type", "typ", "fax", "extension", "ext", "consent", "carrier", "verified", "status", "opt", "optin", "optout",
+	otherWords = []string{"label", "type", "typ", "fax", "extension", "ext", "consent", "carrier", "verified", "status", "opt", "optin",
+		"optout",
 		"assistant", "timezone", "provider", "date", "timestamp", "id", "marketing", "subscription", "subscribed", "accepts", "permission",
 		"source", "app", "birth", "language", "calling", "dial", "customer", "order", "invoice", "street", "house"}
 )

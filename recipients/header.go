@@ -60,7 +60,8 @@ func (h *header) keys() []string {
 
 // readHeader checks the names and maps the columns. record is the first record; it begins on line.
 func readHeader(record []string, file string, line int, o Options) (*header, error) {
-	h := &header{names: make([]string, len(record)), country: -1, timezone: -1, columns: make(map[string]int, len(record)+3), hide: o.HideNames}
+	h := &header{names: make([]string, len(record)), country: -1, timezone: -1, columns: make(map[string]int, len(record)+3),
+		hide: o.HideNames}
 	fail := func(message, remedy string) error {
 		return &FileError{File: file, Line: line, Message: message, Remedy: remedy}
 	}

@@ -72,7 +72,8 @@ func namesPhone(cells []string, o Options) bool {
 }
 
 // totals are the words with which a row of totals begins.
-var totals = []string{"total", "totals", "subtotal", "sum", "sums", "count", "summe", "gesamt", "gesamtsumme", "anzahl", "totaux", "somme", "suma", "soma"}
+var totals = []string{"total", "totals", "subtotal", "sum", "sums", "count", "summe", "gesamt", "gesamtsumme", "anzahl", "totaux",
+	"somme", "suma", "soma"}
 
 // noRecipient says of a faulted row that it is no recipient, and what leaves it out; "" if it may
 // be one. Such rows stand right below the header and at the end of the list.

@@ -30,7 +30,6 @@ type stalling struct {
 	entries  map[int]campaign.Post // of the wire log
 	next     int
 	unposted int
-	withheld int // connections whose server stands still
 }
 
 // standStill waits for the end of the stall, if what stands still now.

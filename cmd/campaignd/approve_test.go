@@ -27,7 +27,8 @@ func TestApprovalNeedsASecondPerson(t *testing.T) {
 	ada, ben := key("ada"), key("ben")
 	launch := func(by *fixture, list string) {
 		t.Helper()
-		by.want(0, "launch", d.path("a.yaml"), "--recipients", d.write("list-"+list+".csv", "phone,first_name,order\n+23480312000"+list+",Ada,7\n"))
+		by.want(0, "launch", d.path("a.yaml"), "--recipients",
+			d.write("list-"+list+".csv", "phone,first_name,order\n+23480312000"+list+",Ada,7\n"))
 	}
 	refused := func(by *fixture, run string) {
 		t.Helper()

@@ -11,7 +11,8 @@ import (
 func TestUnusedConsentIsNamed(t *testing.T) {
 	t.Parallel()
 	d := watching(t)
-	marketing := strings.Replace(campaignFile, `{name: order_update, language: en_US, category: UTILITY, body: ["{{ .first_name }}", "{{ .order }}"]}`,
+	marketing := strings.Replace(campaignFile,
+		`{name: order_update, language: en_US, category: UTILITY, body: ["{{ .first_name }}", "{{ .order }}"]}`,
 		`{name: spring_sale, language: en_US, body: ["{{ .first_name }}", "{{ .order }}"], buttons: [{type: url, text: "{{ .order }}"}]}`, 1)
 	asked := strings.NewReplacer("first_name,order\n", "first_name,order,SMS Marketing Consent\n", "A-0\n", "A-0,UNSUBSCRIBED\n",
 		"A-1\n", "A-1,SUBSCRIBED\n", "A-2\n", "A-2,never\n").Replace(listOf(3))
@@ -28,7 +29,8 @@ func TestUnusedConsentIsNamed(t *testing.T) {
 	go func() { ended <- d.runIn(ctx, "serve") }()
 	d.eventually("the chosen row is sent", func() bool { return d.read("chosen.csv", 1) })
 	wantIn(t, "the report", d.text("inbox/done/chosen.csv.report.csv"), ",skipped,filtered,")
-	wantIn(t, "launch", d.want(0, "launch", d.path("c.yaml"), "--recipients", d.write("other.csv", strings.ReplaceAll(asked, "80312", "80313"))).stderr, warning)
+	wantIn(t, "launch", d.want(0, "launch", d.path("c.yaml"), "--recipients",
+		d.write("other.csv", strings.ReplaceAll(asked, "80312", "80313"))).stderr, warning)
 	d.write("campaigns/orders.yaml", marketing)
 	d.put("all.csv", strings.ReplaceAll(asked, "80312", "80314"))
 	d.eventually("all rows are sent", func() bool { return d.read("all.csv", 3) })

@@ -19,7 +19,8 @@ func TestInitWritesTheMappingOfAList(t *testing.T) {
 	}
 	d.write("hubspot.csv", "All contacts\n\n"+string(export))
 	d.want(0, "init", d.dir, "--from", d.path("hubspot.csv"), "--template", "spring_sale")
-	const want = "# `campaignd check` looks at this file and its list; `campaignd config schema campaign` lists every key.\n" + `name: spring_sale
+	const want = "# `campaignd check` looks at this file and its list; `campaignd config schema campaign` lists every key.\n" +
+		`name: spring_sale
 connections: [conn_1]
 template:
   name: spring_sale
@@ -46,7 +47,8 @@ recipients:
 		t.Errorf("spring_sale.yaml -want +got:\n%s", diff)
 	}
 	wantIn(t, "check", d.want(2, "check", d.path("spring_sale.yaml")).stderr, `the list has no column "variable_2"`)
-	done := strings.NewReplacer("# variable_2: COLUMN", "variable_2: Lead Status", "# button_1: COLUMN", "button_1: Record ID").Replace(string(text)) +
+	done := strings.NewReplacer("# variable_2: COLUMN", "variable_2: Lead Status", "# button_1: COLUMN",
+		"button_1: Record ID").Replace(string(text)) +
 		"variables: {variable_2: {default: 10 %}}\n"
 	d.write("spring_sale.yaml", done)
 	wantIn(t, "check", d.want(0, "check", d.path("spring_sale.yaml")).stdout, "30 rows, 28 can be sent")
@@ -60,7 +62,8 @@ recipients:
 	wantIn(t, "init", d.want(2, "init", d.path("a"), "--from", d.path("hubspot.csv")).stderr, "want both --from LIST and --template NAME")
 	wantIn(t, "init", d.want(2, "init", d.path("a"), "--from", d.path("none.csv"), "--template", "x").stderr, "there is no such file")
 	d.write("no.csv", "Kunde,Ort\nAda,Bonn\n")
-	wantIn(t, "init", d.want(2, "init", d.path("a"), "--from", d.path("no.csv"), "--template", "spring_sale").stderr, `the columns are "Kunde", "Ort"`)
+	wantIn(t, "init", d.want(2, "init", d.path("a"), "--from", d.path("no.csv"), "--template", "spring_sale").stderr,
+		`the columns are "Kunde", "Ort"`)
 	if _, err := os.Stat(d.path("a")); !os.IsNotExist(err) {
 		t.Errorf("the folder of a refused init: %v, want none", err)
 	}

@@ -70,7 +70,8 @@ func secretFile(cmd *cobra.Command) *string {
 }
 
 // register registers an endpoint, shows it and keeps its secret, which nobody can read again.
-func (p *program) register(ctx context.Context, cfg *daemon.Config, c *messaging.Client, url string, events []string, file string, json bool) error {
+func (p *program) register(ctx context.Context, cfg *daemon.Config, c *messaging.Client, url string, events []string, file string,
+	json bool) error {
 	if file != "" { // an endpoint whose secret cannot be kept would have to be removed
 		f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 		if err != nil {

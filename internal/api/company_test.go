@@ -49,7 +49,8 @@ func newTwo(t *testing.T) *two {
 	}
 	for i, connections := range []string{"conn_alien", "conn_2, conn_alien", "conn_alien, conn_2"} {
 		name := fmt.Sprintf("alien-%c", 'a'+i)
-		run, err := l.CreateRun(t.Context(), campaign.Run{Campaign: name, Launch: campaign.FiringKey + name, ListHash: name, ListName: "alien.csv", Header: []string{"alien"},
+		run, err := l.CreateRun(t.Context(), campaign.Run{Campaign: name, Launch: campaign.FiringKey + name, ListHash: name,
+			ListName: "alien.csv", Header: []string{"alien"},
 			Definition: []byte("name: " + name + "\nconnections: [" + connections + "]\ntemplate: {name: alien, language: en}\n"),
 			Wanted:     campaign.WantRun})
 		must(err)
@@ -73,7 +74,8 @@ func newTwo(t *testing.T) *two {
 		campaign.HoldConnection: "conn_alien"} {
 		must(hold(t, l, scope, id))
 	}
-	rejected, _, err := l.ClaimFile(t.Context(), campaign.DroppedFile{Bucket: "file:alien", Key: "alien-bad.csv", Campaign: "alien-a", TakenAt: now})
+	rejected, _, err := l.ClaimFile(t.Context(), campaign.DroppedFile{Bucket: "file:alien", Key: "alien-bad.csv", Campaign: "alien-a",
+		TakenAt: now})
 	must(err)
 	rejected.State, rejected.Detail = campaign.DropRejected, "alien"
 	must(l.UpdateFile(t.Context(), rejected))

@@ -129,7 +129,8 @@ func secretLine(src []byte, line int) bool {
 
 // withoutValue keeps of a fault in the line of a secret what names keys or types only.
 func withoutValue(what, remedy string) (string, string) {
-	for _, begins := range []string{"unknown key ", "want ", "anchors, aliases and tags", "a second document", "nested more", "a tab stands", "YAML takes a number"} {
+	for _, begins := range []string{"unknown key ", "want ", "anchors, aliases and tags", "a second document", "nested more", "a tab stands",
+		"YAML takes a number"} {
 		if strings.HasPrefix(what, begins) {
 			if strings.HasPrefix(remedy, "write [") {
 				remedy = "write [VALUE]"

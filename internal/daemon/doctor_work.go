@@ -172,7 +172,8 @@ func checkOptOuts(ctx context.Context, l campaign.Ledger) Check {
 	return warn(name, "each is obeyed as soon as an event tells the number of the user id; "+
 		"if you know it, `campaignd suppressions add NUMBER --scope marketing`",
 		"%s person, the oldest since %s (%s): marketing to it goes on",
-		spelling.Count(u.N, "opt-out or opt-in waits for the number of its", "opt-outs or opt-ins wait for the number of their"), u.Since.UTC().Format(time.RFC3339), who)
+		spelling.Count(u.N, "opt-out or opt-in waits for the number of its", "opt-outs or opt-ins wait for the number of their"),
+		u.Since.UTC().Format(time.RFC3339), who)
 }
 
 // checkLost warns of the last quarantine while nobody has asked for the events that the ledger

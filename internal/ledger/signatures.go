@@ -8,7 +8,8 @@ import (
 )
 
 // NoteSignatures adds a note to the stored state, and returns the state and its new text.
-func NoteSignatures(text string, n campaign.SignatureNote, now time.Time) (next string, s campaign.Signatures, replay time.Time, err error) {
+func NoteSignatures(text string, n campaign.SignatureNote, now time.Time) (next string, s campaign.Signatures, replay time.Time,
+	err error) {
 	if s, err = SignaturesOf(text); err != nil {
 		return "", s, replay, err
 	}

@@ -23,7 +23,8 @@ func TestAUserIDIsReadWhereverItStands(t *testing.T) {
 		{change("messages", `"contacts":[{"user_id":"`+u+`"}],"statuses":[{"id":"wamid.A","status":"read","recipient_user_id":"`+u+`"}]`), u,
 			[]Contact{{u, ""}, {u, ""}}},
 		{change("user_preferences", `"user_preferences":[{"user_id":"`+u+`","value":"stop"}]`), u, []Contact{{u, ""}}},
-		{change("messages", `"messages":[{"from":"`+n+`","from_user_id":"`+o+`","type":"system","system":{"wa_id":"15555550199","user_id":"`+u+`"}}]`), o,
+		{change("messages", `"messages":[{"from":"`+n+`","from_user_id":"`+o+`","type":"system",`+
+			`"system":{"wa_id":"15555550199","user_id":"`+u+`"}}]`), o,
 			[]Contact{{u, "15555550199"}, {o, n}}},
 		{change("other", `"contacts":[{"wa_id":"`+n+`","user_id":"`+u+`"}]`), "", []Contact{{u, n}}},
 		{`{"type":"message.received","data":{"from":"` + u + `","type":"text","text":"STOP"}}`, u, []Contact{{u, ""}}},

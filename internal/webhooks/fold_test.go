@@ -98,7 +98,8 @@ func TestAPreferenceStopsAndResumesMarketing(t *testing.T) {
 	if len(e.Lifted) != 1 || e.Lifted[0].Key != 15555550102 || e.Lifted[0].Scope != campaign.ScopeMarketing {
 		t.Errorf("lifted %+v, want 15555550102 for marketing", e.Lifted)
 	}
-	if len(e.Wishes) != 1 || e.Wishes[0].UserID != "US.1349" || e.Wishes[0].Resume || e.Wishes[0].Scope != campaign.ScopeMarketing || c.Nobody != 0 {
+	if len(e.Wishes) != 1 || e.Wishes[0].UserID != "US.1349" || e.Wishes[0].Resume || e.Wishes[0].Scope != campaign.ScopeMarketing ||
+		c.Nobody != 0 {
 		t.Errorf("wishes %+v, want a stop of US.1349", e.Wishes)
 	}
 }

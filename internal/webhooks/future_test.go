@@ -17,7 +17,8 @@ import (
 // both.
 func onLedger(t *testing.T, folder string) (l campaign.Ledger, post200 func(bodies ...string), closeBoth func()) {
 	t.Helper()
-	l, err := ledger.Open(t.Context(), "sqlite:"+filepath.Join(folder, "campaignd.db"), ledger.Options{Sender: true}, sqlite.Open, postgres.Open)
+	l, err := ledger.Open(t.Context(), "sqlite:"+filepath.Join(folder, "campaignd.db"), ledger.Options{Sender: true}, sqlite.Open,
+		postgres.Open)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +96,8 @@ func TestAReplayFromTheFutureEndsNoLaterHold(t *testing.T) {
 	for _, c := range []struct{ what, lifts, holds string }{
 		{"number", `{"type":"number.updated","connectionId":"conn_1","createdAt":%q,"data":{"status":"CONNECTED"}}`,
 			`{"type":"number.updated","connectionId":"conn_1","createdAt":%q,"data":{"status":"DISCONNECTED"}}`},
-		{"template", `{"type":"template.status","connectionId":"conn_1","createdAt":%q,"data":{"name":"promo","language":"en","event":"APPROVED"}}`,
+		{"template",
+			`{"type":"template.status","connectionId":"conn_1","createdAt":%q,"data":{"name":"promo","language":"en","event":"APPROVED"}}`,
 			`{"type":"template.status","connectionId":"conn_1","createdAt":%q,"data":{"name":"promo","language":"en","event":"PAUSED"}}`},
 		{"account", `{"type":"account.updated","connectionId":"conn_1","createdAt":%q,"data":{"status":"ACTIVE"}}`,
 			`{"type":"account.updated","connectionId":"conn_1","createdAt":%q,"data":{"status":"SUSPENDED"}}`},

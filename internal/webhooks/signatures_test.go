@@ -73,7 +73,8 @@ func TestEachCauseOfARefusalIsToldOnce(t *testing.T) {
 		lines := func(when string, unsigned, wrong int) {
 			t.Helper()
 			time.Sleep(time.Minute)
-			if u, w := strings.Count(log.String(), "without a signature"), strings.Count(log.String(), "with a wrong signature"); u != unsigned || w != wrong {
+			if u, w := strings.Count(log.String(), "without a signature"),
+				strings.Count(log.String(), "with a wrong signature"); u != unsigned || w != wrong {
 				t.Errorf("%s: got %d and %d lines, want %d and %d:\n%s", when, u, w, unsigned, wrong, log.String())
 			}
 		}

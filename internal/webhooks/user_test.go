@@ -13,7 +13,8 @@ import (
 type userEvents struct{ at time.Time }
 
 func (u userEvents) change(field, value string) string {
-	return `{"object":"whatsapp_business_account","entry":[{"id":"1","changes":[{"field":"` + field + `","value":{"messaging_product":"whatsapp",
+	return `{"object":"whatsapp_business_account","entry":[{"id":"1","changes":[{"field":"` + field +
+		`","value":{"messaging_product":"whatsapp",
 		"metadata":{"display_phone_number":"15555550100"},` + value + `}}]}]}`
 }
 

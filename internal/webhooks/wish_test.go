@@ -21,7 +21,8 @@ func TestTheLaterWishHoldsWithinABatch(t *testing.T) {
 	}
 	// An unreachable number is no wish: it is not older or newer than a resume.
 	unreachable := campaign.Suppression{Key: 1, Scope: campaign.ScopeUnreachable, At: noon.Add(time.Hour)}
-	stops := []campaign.Suppression{stop(1, 0), unreachable, stop(2, 5), stop(3, 3), stop(4, 1), stop(5, 1), stop(5, 9), stop(7, 2), stop(8, 2)}
+	stops := []campaign.Suppression{stop(1, 0), unreachable, stop(2, 5), stop(3, 3), stop(4, 1), stop(5, 1), stop(5, 9), stop(7, 2),
+		stop(8, 2)}
 	e := campaign.Events{
 		Suppressions: stops,
 		Lifted: []campaign.Suppression{resume(1, 1, 9), resume(2, 4, 9), resume(3, 3, 9), resume(5, 5, 9), resume(6, 1, 9),

@@ -22,13 +22,16 @@ func TestACopiedOrRestoredLedgerSendsNobodyTwice(t *testing.T) {
 	for name, c := range map[string]struct {
 		taken, put string // put "": the copy is sent from in AWAY, beside the original
 	}{
-		"Copy of the running file":     {`cp "$LIVE/campaignd.db" "$AWAY/"`, ""},
-		"Copy with the companion":      {`cp -a "$LIVE"/campaignd.db* "$AWAY/"`, ""},
-		"Folder restored with tar":     {`tar -C "$LIVE" -cf "$AWAY/b.tar" . || true`, `tar -C "$LIVE" -xf "$AWAY/b.tar"`},
-		"Folder restored as by rsync":  {`cp -a "$LIVE/." "$AWAY/"`, `cd "$AWAY"; for f in campaignd.db*; do cp -a "$f" "$LIVE/.$f.1"; mv "$LIVE/.$f.1" "$LIVE/$f"; done`},
-		"Folder restored with cp":      {`cp -a "$LIVE/." "$AWAY/"`, `cp -a "$AWAY/." "$LIVE/"`},
-		"File restored into its inode": {`cp "$LIVE/campaignd.db" "$AWAY/"`, `rm "$LIVE"/campaignd.db-*; cat "$AWAY/campaignd.db" > "$LIVE/campaignd.db"`},
-		"Backup put back":              {`cd "$LIVE"; "$BINARY" backup "$AWAY/b.db"`, `rm "$LIVE"/campaignd.db-*; cp "$AWAY/b.db" "$LIVE/campaignd.db"`},
+		"Copy of the running file": {`cp "$LIVE/campaignd.db" "$AWAY/"`, ""},
+		"Copy with the companion":  {`cp -a "$LIVE"/campaignd.db* "$AWAY/"`, ""},
+		"Folder restored with tar": {`tar -C "$LIVE" -cf "$AWAY/b.tar" . || true`, `tar -C "$LIVE" -xf "$AWAY/b.tar"`},
+		"Folder restored as by rsync": {`cp -a "$LIVE/." "$AWAY/"`,
+			`cd "$AWAY"; for f in campaignd.db*; do cp -a "$f" "$LIVE/.$f.1"; mv "$LIVE/.$f.1" "$LIVE/$f"; done`},
+		"Folder restored with cp": {`cp -a "$LIVE/." "$AWAY/"`, `cp -a "$AWAY/." "$LIVE/"`},
+		"File restored into its inode": {`cp "$LIVE/campaignd.db" "$AWAY/"`,
+			`rm "$LIVE"/campaignd.db-*; cat "$AWAY/campaignd.db" > "$LIVE/campaignd.db"`},
+		"Backup put back": {`cd "$LIVE"; "$BINARY" backup "$AWAY/b.db"`,
+			`rm "$LIVE"/campaignd.db-*; cp "$AWAY/b.db" "$LIVE/campaignd.db"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -58,7 +61,8 @@ func TestACopiedOrRestoredLedgerSendsNobodyTwice(t *testing.T) {
 			w.await(p, reached)
 			refused := func(dir string) {
 				t.Helper()
-				q := start(t, dir, append(w.env, "CAMPAIGND_LEDGER=sqlite:"+filepath.Join(dir, "campaignd.db")), "run", w.path("orders.yaml"), "--recipients", w.path("orders.csv"), "--config", w.path("campaignd.yaml"),
+				q := start(t, dir, append(w.env, "CAMPAIGND_LEDGER=sqlite:"+filepath.Join(dir, "campaignd.db")), "run", w.path("orders.yaml"),
+					"--recipients", w.path("orders.csv"), "--config", w.path("campaignd.yaml"),
 					"--settle", "2s")
 				if code := q.wait(time.Minute); code != 1 || !strings.Contains(q.stderr.String(), "it went back in time") {
 					t.Errorf("%s in %s: exit code %d, want 1 and a ledger that went back in time\n%s", q, filepath.Base(dir), code,

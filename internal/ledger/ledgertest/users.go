@@ -75,7 +75,8 @@ var userPromises = []promise{
 	}},
 	{"APairIsToldByTheRecipientOfAMessage", func(f *fixture) {
 		r := f.accepts(2)
-		f.applied(campaign.Events{Pairs: []campaign.Pair{{UserID: "US.1", Message: messageID(r.No, 1)}, {UserID: "US.2", Message: "wamid.other"}}})
+		f.applied(campaign.Events{Pairs: []campaign.Pair{{UserID: "US.1", Message: messageID(r.No, 1)},
+			{UserID: "US.2", Message: "wamid.other"}}})
 		f.applied(wished(wants("US.1", "", false, 10), wants("US.2", "", false, 10)))
 		f.opted(1, "a status that named the user id alone", 1)
 	}},

@@ -72,7 +72,8 @@ func wrote(all []campaign.Inbound) (qs []*query) {
 	var keys, ats, owns []int64
 	var connections []string
 	for _, w := range windows {
-		keys, connections, ats, owns = append(keys, w.Key), append(connections, plainText(w.Connection)), append(ats, w.Began), append(owns, w.Own)
+		keys, connections, ats, owns = append(keys, w.Key), append(connections, plainText(w.Connection)), append(ats, w.Began),
+			append(owns, w.Own)
 	}
 	return []*query{stmt(nil, sqlWrote, keys, connections, ats, owns)}
 }

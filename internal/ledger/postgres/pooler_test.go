@@ -36,7 +36,8 @@ func TestAPoolerThatSharesSessionsIsRefused(t *testing.T) {
 		"statement":              {"pool_mode = statement"},
 	} {
 		through, _ := pooled(t, settings...)
-		for _, mode := range []string{"", "&default_query_exec_mode=exec", "&default_query_exec_mode=simple_protocol&statement_cache_capacity=0"} {
+		for _, mode := range []string{"", "&default_query_exec_mode=exec",
+			"&default_query_exec_mode=simple_protocol&statement_cache_capacity=0"} {
 			for _, o := range []ledger.Options{{Sender: true}, {ReadOnly: true}} {
 				l, err := Open(t.Context(), through+mode, o)
 				if err == nil {

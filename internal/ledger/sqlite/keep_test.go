@@ -121,7 +121,8 @@ func TestOfTwoSendersTheFirstOneStops(t *testing.T) {
 	if err := first.renew(t.Context()); !errors.Is(err, campaign.ErrUnwritable) || !strings.Contains(err.Error(), want) {
 		t.Errorf("the first sender: %v; want ErrUnwritable with %q", err, want)
 	}
-	_, err = first.Claim(t.Context(), campaign.Claim{Owner: "a", Connection: "conn_1", Runs: []campaign.RunNo{r.No}, Max: 1, Lease: time.Minute})
+	_, err = first.Claim(t.Context(), campaign.Claim{Owner: "a", Connection: "conn_1", Runs: []campaign.RunNo{r.No}, Max: 1,
+		Lease: time.Minute})
 	if !errors.Is(err, campaign.ErrUnwritable) {
 		t.Errorf("a claim of the first: %v; want ErrUnwritable", err)
 	}

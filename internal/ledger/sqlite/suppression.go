@@ -173,7 +173,8 @@ func (l *Ledger) Suppressions(ctx context.Context) iter.Seq2[campaign.Suppressio
 	})
 }
 
-const sqlSuppressionsOf = `SELECT ` + ledger.SuppressionColumns + ` FROM suppression s WHERE s.key IN (?, ?, ?, ?) AND s.key <> 0 ORDER BY s.scope`
+const sqlSuppressionsOf = `SELECT ` + ledger.SuppressionColumns +
+	` FROM suppression s WHERE s.key IN (?, ?, ?, ?) AND s.key <> 0 ORDER BY s.scope`
 
 // SuppressionsOf implements campaign.SuppressionLedger.
 func (l *Ledger) SuppressionsOf(ctx context.Context, key int64) (all []campaign.Suppression, err error) {
