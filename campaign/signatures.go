@@ -140,7 +140,7 @@ func (s Signatures) Refused(now time.Time) (sentence string, none bool) {
 	if none {
 		return sentence + ", and none verified after the last: webhooks.secrets lacks their secret, or a stranger posts there", true
 	}
-	return sentence + " while others are verified: webhooks.secrets lacks the secret of one endpoint (a half-done rotation), " +
+	return sentence + " while others are verified: webhooks.secrets lacks one secret (a half-done rotation), " +
 		"or a stranger posts there", false
 }
 
