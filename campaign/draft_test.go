@@ -38,7 +38,8 @@ func TestADraftGuessesNoText(t *testing.T) {
 			component("BUTTONS", "", "", messaging.ComponentButton{Type: "QUICK_REPLY", Text: "Stop"},
 				messaging.ComponentButton{Type: "URL", Text: "Go", URL: "https://e.example/{{1}}"},
 				messaging.ComponentButton{Type: "COPY_CODE", Text: "Copy"})}},
-			[]string{"header: {image: {file: CHANGE-ME}}", `buttons: [{type: url, text: "{{ .button_2 }}"}, {type: copy_code, text: "{{ .button_3 }}"}]`,
+			[]string{"header: {image: {file: CHANGE-ME}}",
+				`buttons: [{type: url, text: "{{ .button_2 }}"}, {type: copy_code, text: "{{ .button_3 }}"}]`,
 				`# button_2: COLUMN   # the end of the address of button "Go"`}, "body"},
 	} {
 		d := campaign.Draft{Template: "offer", Language: "en_US", Record: c.record, Connection: "conn_1", List: list}

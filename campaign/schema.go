@@ -146,7 +146,8 @@ func schemaNotes() []note {
 		{path: "variables{}.default", text: "Used where a row has no value. Without it the row is skipped (missing_variable).",
 			examples: []any{"friend"}, more: variable},
 		{path: "variables{}.forbid",
-			text: "Values that are not sent: exact texts, and the kinds error_values (#N/A, NULL, nan), formulas, placeholders ({{name}}) and double_encoded " +
+			text: "Values that are not sent: exact texts, and the kinds error_values (#N/A, NULL, nan), formulas, placeholders ({{name}}) " +
+				"and double_encoded " +
 				"(JÃ¼rgen). " +
 				"Such a row is skipped (invalid_variable).",
 			examples: []any{forbidKinds(), []string{"Test"}},

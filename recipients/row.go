@@ -158,7 +158,8 @@ func (l *Reader) compareCountry(row *Row) {
 func (l *Reader) hintAtOther(row *Row) {
 	for _, i := range l.header.unread {
 		if strings.TrimSpace(row.Cells[i]) != "" {
-			row.Fault.Message = fmt.Sprintf("line %d, column %s: the cell is empty, and column %s is not; read both with recipients.columns: {to: [%s, %s]}",
+			row.Fault.Message = fmt.Sprintf("line %d, column %s: the cell is empty, and column %s is not; "+
+				"read both with recipients.columns: {to: [%s, %s]}",
 				row.Line, named(row.Fault.Column), named(l.header.names[i]), YAMLText(row.Fault.Column), YAMLText(l.header.names[i]))
 			return
 		}

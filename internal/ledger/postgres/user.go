@@ -125,8 +125,9 @@ const (
 	sqlWishPage = `SELECT w.id, (SELECT true FROM outcome WHERE mh = w.mh AND w.mh <> 0 LIMIT 1) IS TRUE
 			OR (SELECT true FROM user_pair WHERE user_id = w.user_id LIMIT 1) IS TRUE, ` + ledger.WishColumns + `
 		FROM wish w WHERE w.id > $1 ORDER BY w.id LIMIT $2`
-	sqlCountWishes = `SELECT count(*), coalesce(min(received), 0), coalesce((SELECT user_id FROM wish ORDER BY received LIMIT 1), '') FROM wish`
-	sqlForgetWish  = `DELETE FROM wish WHERE received <= $1 OR id <= (SELECT id FROM wish ORDER BY id DESC LIMIT 1 OFFSET $2)`
+	sqlCountWishes = `SELECT count(*), coalesce(min(received), 0), coalesce((SELECT user_id FROM wish ORDER BY received LIMIT 1), '')
+		FROM wish`
+	sqlForgetWish = `DELETE FROM wish WHERE received <= $1 OR id <= (SELECT id FROM wish ORDER BY id DESC LIMIT 1 OFFSET $2)`
 )
 
 // sweepWishes attributes wishes whose receipt or pair was stored at the same time as they, and

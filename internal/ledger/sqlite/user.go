@@ -123,8 +123,9 @@ const (
 	sqlWishPage = `SELECT w.id, EXISTS (SELECT 1 FROM outcome o WHERE o.mh = w.mh AND o.mh <> 0)
 			OR EXISTS (SELECT 1 FROM user_pair p WHERE p.user_id = w.user_id), ` + ledger.WishColumns + `
 		FROM wish w WHERE w.id > ? ORDER BY w.id LIMIT ?`
-	sqlCountWishes = `SELECT count(*), coalesce(min(received), 0), coalesce((SELECT user_id FROM wish ORDER BY received LIMIT 1), '') FROM wish`
-	sqlForgetWish  = `DELETE FROM wish WHERE received <= ?1 OR id <= (SELECT id FROM wish ORDER BY id DESC LIMIT 1 OFFSET ?2)`
+	sqlCountWishes = `SELECT count(*), coalesce(min(received), 0), coalesce((SELECT user_id FROM wish ORDER BY received LIMIT 1), '')
+		FROM wish`
+	sqlForgetWish = `DELETE FROM wish WHERE received <= ?1 OR id <= (SELECT id FROM wish ORDER BY id DESC LIMIT 1 OFFSET ?2)`
 )
 
 // sweepWishes attributes wishes whose receipt or pair was stored at the same time as they, and
