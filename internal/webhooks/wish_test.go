@@ -42,10 +42,11 @@ func TestAWishForOneCompanyUndoesNoOther(t *testing.T) {
 		at := noon.Add(time.Duration(minute) * time.Minute)
 		return campaign.Suppression{Key: 1, Company: company, Scope: campaign.ScopeMarketing, At: at, ReceivedAt: at}
 	}
-	e := campaign.Events{Suppressions: []campaign.Suppression{wish("comp_1", 5)}, Lifted: []campaign.Suppression{wish("comp_2", 1)}}
+	e := campaign.Events{Suppressions: []campaign.Suppression{wish("comp_1", 5)},
+		Lifted: []campaign.Suppression{wish("comp_2", 1), wish("comp_1", 3)}}
 	keepLater(&e)
-	if len(e.Suppressions) != 1 || len(e.Lifted) != 1 {
-		t.Errorf("got %+v, want the stop for comp_1 and the earlier resume for comp_2", e)
+	if len(e.Suppressions) != 1 || len(e.Lifted) != 1 || e.Lifted[0].Company != "comp_2" {
+		t.Errorf("got %+v, want the stop for comp_1 and the earlier resume for comp_2 alone", e)
 	}
 }
 
