@@ -141,7 +141,8 @@ func TestAChangedCampaignDoesNotResumeARun(t *testing.T) {
 	_, err := launch.Start(t.Context())
 	var changed *campaign.ChangedError
 	const want = "spring-sale-1 is unfinished and was launched with another campaign file: limits.rate: was not set, is 40; " +
-		"restore the file to resume it, `campaignd cancel spring-sale-1` to end it, or pass --new for another run"
+		"restore the file to resume it (`campaignd limits spring-sale-1 --rate 40` changes that of the run while it is sent), " +
+		"`campaignd cancel spring-sale-1` to end it, or pass --new for another run"
 	if !errors.As(err, &changed) || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}

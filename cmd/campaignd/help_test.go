@@ -80,6 +80,7 @@ func TestExamplesOfHelpWorkWhenPasted(t *testing.T) {
 	t.Chdir(d.dir)
 	d.write("spring.yaml", strings.NewReplacer("orders", "spring-sale", "{file: list.csv, ", "{").Replace(campaignFile))
 	d.write("list.csv", listOf(50)+"+2348031234567,Name,A-50\n")
+	d.write("customers.csv", listOf(3))
 	d.write("do-not-contact.csv", "phone\n+2348031299998\n")
 	for range 3 {
 		d.want(0, "run", "spring.yaml", "--recipients", "list.csv", "--new", "--settle", "0s")

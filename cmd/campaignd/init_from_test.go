@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The first campaign for an export maps what its names tell. What nobody can know stays open, and
-// check asks for it.
+// The first campaign for an export maps what its names tell. The rest stays open, and check asks
+// for it.
 func TestInitWritesTheMappingOfAList(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t, nil)

@@ -212,7 +212,7 @@ func (s *Service) KeyRemedy() string {
 	if err != nil || !messaging.Loopback(u.Hostname()) {
 		return "check service.api_key"
 	}
-	return "check service.api_key: a `campaignd sandbox` without keys of its own takes CAMPAIGND_SERVICE_API_KEY=" + sandbox.DemoKey
+	return "check service.api_key (sandbox: " + sandbox.DemoKey + ")"
 }
 
 // withRemedy adds the remedy to the error of a service that does not answer, or that does not know

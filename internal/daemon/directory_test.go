@@ -109,7 +109,7 @@ func TestAServiceThatCannotTellIsAnErrorWithARemedy(t *testing.T) {
 		status     int
 	}{
 		{"an error", "", func(*Config) {}, 400},
-		{"a wrong key", "takes CAMPAIGND_SERVICE_API_KEY=sandbox-key", func(*Config) {}, 401},
+		{"a wrong key", "(sandbox: sandbox-key)", func(*Config) {}, 401},
 		{"no answer", "; check service.base_url, or try without a service: campaignd sandbox",
 			func(c *Config) { c.Service.BaseURL = "http://127.0.0.1:1" }, 200},
 	} {
@@ -189,7 +189,7 @@ func TestARefusedKeyOfTheSandboxHasItsRemedy(t *testing.T) {
 	for url, want := range map[string]bool{"http://127.0.0.1:9000": true, "http://localhost:9000": true, "https://service.example": false} {
 		s := Service{BaseURL: url}
 		got := s.KeyRemedy()
-		if !strings.HasPrefix(got, "check service.api_key") || strings.Contains(got, "CAMPAIGND_SERVICE_API_KEY=sandbox-key") != want {
+		if !strings.HasPrefix(got, "check service.api_key") || strings.Contains(got, "(sandbox: sandbox-key)") != want {
 			t.Errorf("%s: got %q, want the key of the sandbox in it %v", url, got, want)
 		}
 	}

@@ -46,7 +46,7 @@ func (d *Daemon) watchSecrets(ctx context.Context) {
 		return // the configuration came from no file
 	}
 	read, now := stampOf(d.cfg.files), *d.cfg
-	// What was written between the start and now is read at the first look.
+	// The first look also reads files that changed since the start.
 	d.renewSecrets(&now)
 	for {
 		select {

@@ -13,8 +13,8 @@ import (
 // askSpace is how often a start on a full disk is tried again.
 const askSpace = 2 * time.Second
 
-// shortOfSpace is less than SQLite needs to open a ledger beside its file. A disk with less is full,
-// whatever SQLite calls the error.
+// shortOfSpace is less than SQLite needs to open a ledger beside its file. A disk with less is
+// full, whatever SQLite calls the error.
 const shortOfSpace = 256 << 10
 
 // Open opens the ledger, as its sender unless the role is intake, and makes client and limiter. The

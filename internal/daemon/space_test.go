@@ -89,7 +89,7 @@ func TestAStartOnAFullDiskWaits(t *testing.T) {
 	})
 }
 
-// What fails on a disk with space is no full disk.
+// An error on a disk with space is not one of a full disk.
 func TestAFailingDiskIsNotCalledFull(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
