@@ -49,7 +49,7 @@ var listeningPromises = []promise{
 			}
 		}
 		want := campaign.Signatures{Since: at(10), Last: at(30), Count: 5, Verified: map[string]time.Time{"aa": at(0), "bb": at(400)},
-			Endpoints: map[string]string{"aa": "whk_1"}, Asked: at(500)}
+			Endpoints: map[string]string{"aa": "whk_1"}, Mended: at(400), Asked: at(500)}
 		got, err := f.l.Signatures(f.ctx)
 		f.ok(err)
 		if d := cmp.Diff(want, got); d != "" {
