@@ -89,7 +89,7 @@ func (l Launch) sentBefore(ctx context.Context, def *Definition, list, hash stri
 }
 
 // A list is compared with the newestRuns runs of its campaign, and with older ones until the runs
-// have mostCompared rows together. A million rows take 2 to 3 seconds.
+// have mostCompared rows together.
 const (
 	newestRuns   = 20
 	mostCompared = 5_000_000

@@ -185,11 +185,12 @@ func (p *program) cmdWebhooksRotate() *cobra.Command {
 Until the first one is removed the service posts every event twice, signed with either secret. That changes nothing in the
 ledger, and no event is lost whichever secret a process knows:
 
-  1. add the new secret to webhooks.secrets, keep the old one, and restart every process
+  1. add the new secret to webhooks.secrets and keep the old one: processes take it from the configuration file and from
+     secret files within seconds; restart those that have it in a variable
   2. campaignd webhooks test: both secrets are taken, and no event is refused (within a minute after the first event)
   3. campaignd webhooks remove ENDPOINT
-  4. remove the old secret from webhooks.secrets, and restart every process, at the earliest 9 hours later: the service
-     repeats deliveries of the removed endpoint for up to 8 h 36 min`,
+  4. remove the old secret from webhooks.secrets at the earliest 9 hours later: the service repeats deliveries of the
+     removed endpoint for up to 8 h 36 min`,
 		Example: "  campaignd webhooks rotate whk_1\n  campaignd webhooks rotate whk_1 --secret-file secrets.txt",
 		Args:    oneArgument("ENDPOINT", "whk_1"),
 	}
@@ -204,7 +205,7 @@ ledger, and no event is lost whichever secret a process knows:
 			if err := p.register(cmd.Context(), cfg, c, old.URL, old.Events, *file, o.json()); err != nil {
 				return err
 			}
-			fmt.Fprintf(p.stderr, "next: add it to webhooks.secrets beside the old one, restart every process, "+
+			fmt.Fprintf(p.stderr, "next: add it to webhooks.secrets beside the old one, "+
 				"`campaignd webhooks test`, and `campaignd webhooks remove %s`\n", spelling.Printable(old.ID))
 			_, err = p.sayRefused(cmd.Context(), cfg)
 			return err
