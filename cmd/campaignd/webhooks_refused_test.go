@@ -22,6 +22,10 @@ func TestNoCheckIsOkOverRefusedEvents(t *testing.T) {
 		before := d.accepted()
 		d.want(0, "launch", d.path("c.yaml"), "--recipients", d.path("list.csv"), "--new")
 		d.eventually("the messages are accepted", func() bool { return d.accepted() == before+40 })
+		d.eventually("the run has ended", func() bool { // --new refuses the list of an unfinished run
+			runs := d.run("runs", "-o", "json").stdout
+			return !strings.Contains(runs, `"ready"`) && !strings.Contains(runs, `"running"`)
+		})
 	}
 	d.env["CAMPAIGND_WEBHOOKS_SECRETS"] = wrong
 	stop := d.serving()
