@@ -54,6 +54,7 @@ func serve(t *testing.T) *fixture {
 	}
 	t.Cleanup(func() { _ = l.Close() })
 	f.ledger = l
+	var mu sync.Mutex // launches at once
 	s, err := api.New(t.Context(), operator.Process{
 		Session: operator.Session{Ledger: l},
 		Key:     f.Key, Uploads: f.dir, Log: slog.New(slog.NewTextHandler(&f.log, nil)),
@@ -73,6 +74,8 @@ func serve(t *testing.T) *fixture {
 			if f.fault != nil {
 				return resource.Launched{}, f.fault
 			}
+			mu.Lock()
+			defer mu.Unlock()
 			a, errA := os.ReadFile(file)
 			b, errB := os.ReadFile(list)
 			f.launched, f.lists = append(f.launched, [2]string{string(a), string(b)}), append(f.lists, list)

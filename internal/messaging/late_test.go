@@ -180,6 +180,7 @@ func TestOnlyLiveConnectionsAreUsedAgain(t *testing.T) {
 			}
 		}
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		if n := len(c.pool.idle); n != 0 {
 			t.Errorf("after a minute %d connections are kept, want 0", n)
 		}

@@ -25,6 +25,7 @@ func TestWrongSignaturesAreNotedOnceAMinute(t *testing.T) {
 			serve(i, request(status(1, "sent", time.Now()), "")) // unsigned: a stranger, or the doctor
 			time.Sleep(time.Second)
 		}
+		synctest.Wait()
 		if m.notes != 0 || m.signed.Count != 0 {
 			t.Errorf("unsigned requests: got %d notes and %d refused, want none", m.notes, m.signed.Count)
 		}
@@ -32,7 +33,9 @@ func TestWrongSignaturesAreNotedOnceAMinute(t *testing.T) {
 		for range 600 {
 			serve(i, request(status(1, "sent", time.Now()), "another-secret-0123456789abcdef"))
 			serve(i, request(`{"id": "test_1", "type": "webhook.test", "data": {}}`, secretText))
-			if time.Sleep(time.Second); m.signed.Count == 0 && time.Since(first) > time.Minute {
+			time.Sleep(time.Second)
+			synctest.Wait()
+			if m.signed.Count == 0 && time.Since(first) > time.Minute {
 				t.Fatal("got no refusal in the ledger within a minute, want it")
 			}
 		}
@@ -51,6 +54,7 @@ func TestWrongSignaturesAreNotedOnceAMinute(t *testing.T) {
 			serve(i, request(status(1, "sent", time.Now()), secretText))
 			time.Sleep(time.Second)
 		}
+		synctest.Wait()
 		if len(replays) != 1 || replays[0].Before(first) || replays[0].After(first.Add(time.Second)) {
 			t.Errorf("after events were verified: got replays since %v, want one since %v (begun %v)", replays, first, began)
 		}
@@ -73,6 +77,7 @@ func TestEachCauseOfARefusalIsToldOnce(t *testing.T) {
 		lines := func(when string, unsigned, wrong int) {
 			t.Helper()
 			time.Sleep(time.Minute)
+			synctest.Wait()
 			if u, w := strings.Count(log.String(), "without a signature"),
 				strings.Count(log.String(), "with a wrong signature"); u != unsigned || w != wrong {
 				t.Errorf("%s: got %d and %d lines, want %d and %d:\n%s", when, u, w, unsigned, wrong, log.String())

@@ -68,6 +68,7 @@ func TestALedgerThatIsGoneTakesNothing(t *testing.T) {
 				}
 				c.do(t, path+c.file)
 				time.Sleep(time.Second)
+				synctest.Wait()
 				if got := said.String(); !strings.Contains(got, c.want) || strings.Count(got, "\n") != 1 || !strings.Contains(got, "nothing is sent") {
 					t.Errorf("after a second the log has %q; want one line with %q", got, c.want)
 				}
