@@ -340,3 +340,10 @@ func TestAStoredCampaignOfAnotherVersionIsReadLeniently(t *testing.T) {
 		}
 	}
 }
+
+func TestAnUnknownKeyIsAnsweredWithKeysAlone(t *testing.T) {
+	_, err := campaign.ParseDefinition("c.yaml", []byte(minimal+"listen: x\n"))
+	if err == nil || !strings.Contains(err.Error(), "policies") || strings.Contains(err.Error(), ", ,") {
+		t.Errorf("got %v, want the known keys, none of them empty", err)
+	}
+}

@@ -170,6 +170,9 @@ func (s *source) keys(pairs []*ast.MappingValueNode, path string, t reflect.Type
 		var member reflect.Type
 		for f := range t.Fields() {
 			tag, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
+			if tag == "" { // no key of the file
+				continue
+			}
 			known = append(known, tag)
 			if tag == key {
 				member = f.Type
