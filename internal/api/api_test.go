@@ -322,15 +322,14 @@ func TestALaunchWaitsForItsTurn(t *testing.T) {
 	ended := make(chan error, 5)
 	for range cap(ended) {
 		go func() {
-			_, err := f.Launch(context.WithoutCancel(t.Context()), client.Launch{Campaign: file, List: list, New: true, Waits: func(*client.Error) {
-				waited.Do(func() { close(f.hold) })
-			}})
+			waits := func(*client.Error) { waited.Do(func() { close(f.hold) }) }
+			_, err := f.Launch(context.WithoutCancel(t.Context()), client.Launch{Campaign: file, List: list, New: true, Waits: waits})
 			ended <- err
 		}()
 	}
-	for i := range cap(ended) {
+	for range cap(ended) {
 		if err := <-ended; err != nil {
-			t.Errorf("launch %d: got %v, want that it has its turn", i+1, err)
+			t.Errorf("got %v, want that each launch has its turn", err)
 		}
 	}
 	if got := len(f.begun); got != cap(ended) {
