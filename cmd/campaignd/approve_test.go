@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"campaignd/campaign"
-	"campaignd/client"
+	"campaignd/internal/client"
 )
 
 // The key that launched a run, or made a follow-up, does not approve it. Another key does, and so

@@ -18,7 +18,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/plan"
-	"campaignd/client"
+	"campaignd/internal/client"
 	"campaignd/internal/daemon"
 	"campaignd/internal/messaging"
 	"campaignd/internal/spelling"

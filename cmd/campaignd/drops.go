@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"campaignd/client/resource"
+	"campaignd/internal/client/resource"
 	"campaignd/internal/spelling"
 )
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"campaignd/client/resource"
+	"campaignd/internal/client/resource"
 )
 
 // drops reads what `campaignd drops` lists, the newest of each name.

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"campaignd/campaign"
-	"campaignd/client"
+	"campaignd/internal/client"
 )
 
 // The exit codes (docs/operations.md#commands-and-exit-codes).

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"campaignd/campaign"
-	"campaignd/client/resource"
+	"campaignd/internal/client/resource"
 )
 
 func TestAFollowUpCountsTheRowsLeftOut(t *testing.T) {

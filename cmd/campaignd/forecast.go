@@ -13,7 +13,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/plan"
-	"campaignd/client"
+	"campaignd/internal/client"
 	"campaignd/internal/daemon"
 	"campaignd/internal/spelling"
 )

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"campaignd/client/resource"
+	"campaignd/internal/client/resource"
 )
 
 func TestAKeyIsPrintedOnceAndListedWithoutIt(t *testing.T) {

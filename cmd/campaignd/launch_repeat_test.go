@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"campaignd/client"
-	"campaignd/client/resource"
+	"campaignd/internal/client"
+	"campaignd/internal/client/resource"
 )
 
 // A program whose first answer was lost asks for the new run once more, perhaps after that run has

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"campaignd/client/resource"
+	"campaignd/internal/client/resource"
 )
 
 func TestLaunchGivesAListToTheServeOfItsLedger(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"campaignd/campaign"
-	"campaignd/client/resource"
+	"campaignd/internal/client/resource"
 	"campaignd/internal/daemon"
 	"campaignd/internal/ledger"
 	"campaignd/internal/spelling"

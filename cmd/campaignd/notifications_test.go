@@ -17,7 +17,7 @@ import (
 	"sync"
 	"testing"
 
-	"campaignd/client/resource"
+	"campaignd/internal/client/resource"
 )
 
 // told is an address that takes notifications once it is open. Before that its requests have no

@@ -13,8 +13,8 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/plan"
-	"campaignd/client"
-	"campaignd/client/resource"
+	"campaignd/internal/client"
+	"campaignd/internal/client/resource"
 	"campaignd/internal/daemon"
 	"campaignd/internal/operator"
 	"campaignd/reporting"

@@ -22,12 +22,12 @@ const module = "campaignd"
 var ranks = map[string]int{
 	"cmd/campaignd": 90,
 
-	"internal/daemon":   80,
-	"internal/api":      80, // cmd/campaignd gives it to the daemon
-	"internal/drops":    70,
-	"internal/operator": 65,
-	"client":            65,
-	"client/resource":   50,
+	"internal/daemon":          80,
+	"internal/api":             80, // cmd/campaignd gives it to the daemon
+	"internal/drops":           70,
+	"internal/operator":        65,
+	"internal/client":          65,
+	"internal/client/resource": 50,
 
 	"internal/ledger/sqlite":   61, // the backends import the rules of the ledger
 	"internal/ledger/postgres": 61,

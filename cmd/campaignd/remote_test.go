@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"campaignd/client"
+	"campaignd/internal/client"
 )
 
 // A command says the same of the ledger beside it and of a campaignd elsewhere.

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"campaignd/campaign"
-	"campaignd/client/resource"
+	"campaignd/internal/client/resource"
 )
 
 func TestDoubtsAreListedAndCounted(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"campaignd/campaign"
-	"campaignd/client/resource"
+	"campaignd/internal/client/resource"
 )
 
 // stateOf returns the state with its reason, or with the wanted state that the run has not reached

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
-	"campaignd/client/resource"
+	"campaignd/internal/client/resource"
 )
 
 func TestRunsIsATableOfTheRunsNewestFirst(t *testing.T) {

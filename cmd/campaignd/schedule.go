@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"campaignd/campaign"
-	"campaignd/client"
-	"campaignd/client/resource"
+	"campaignd/internal/client"
+	"campaignd/internal/client/resource"
 	"campaignd/internal/daemon"
 	"campaignd/internal/operator"
 	"campaignd/internal/spelling"

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"campaignd/campaign"
-	"campaignd/client/resource"
+	"campaignd/internal/client/resource"
 	"campaignd/internal/spelling"
 	"campaignd/recipients"
 )

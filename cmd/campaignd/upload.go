@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"campaignd/client"
+	"campaignd/internal/client"
 	"campaignd/internal/spelling"
 )
 

@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"campaignd/client"
+	"campaignd/internal/client"
 )
 
 func TestAnUploadIsToldNowAndThen(t *testing.T) {

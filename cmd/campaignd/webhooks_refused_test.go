@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"campaignd/client"
+	"campaignd/internal/client"
 	"campaignd/internal/sandbox"
 )
 

@@ -17,9 +17,9 @@ import (
 	"testing"
 
 	"campaignd/campaign"
-	"campaignd/client"
-	"campaignd/client/resource"
 	"campaignd/internal/api"
+	"campaignd/internal/client"
+	"campaignd/internal/client/resource"
 	"campaignd/internal/ledger"
 	"campaignd/internal/ledger/sqlite"
 	"campaignd/internal/operator"

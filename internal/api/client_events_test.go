@@ -6,7 +6,7 @@ import (
 	"sync"
 	"testing"
 
-	"campaignd/client/resource"
+	"campaignd/internal/client/resource"
 )
 
 func TestTheClientReadsEvents(t *testing.T) {

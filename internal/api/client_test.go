@@ -15,8 +15,8 @@ import (
 	"testing"
 
 	"campaignd/campaign"
-	"campaignd/client"
-	"campaignd/client/resource"
+	"campaignd/internal/client"
+	"campaignd/internal/client/resource"
 )
 
 // clientCalls has a call of package client for each route, by the operationId of the document.

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
-	"campaignd/client/resource"
+	"campaignd/internal/client/resource"
 	"campaignd/internal/operator"
 )
 

@@ -14,8 +14,8 @@ import (
 	"testing"
 
 	"campaignd/campaign"
-	"campaignd/client"
-	"campaignd/client/resource"
+	"campaignd/internal/client"
+	"campaignd/internal/client/resource"
 )
 
 func TestEachRouteAnswersAsItsDocumentSays(t *testing.T) {

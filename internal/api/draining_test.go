@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"campaignd/client"
+	"campaignd/internal/client"
 )
 
 // plain sends a whole request and reads the answer only then, as simple HTTP clients do.

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"campaignd/campaign"
-	"campaignd/client"
+	"campaignd/internal/client"
 	"campaignd/internal/operator"
 )
 

@@ -15,7 +15,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"campaignd/client/resource"
+	"campaignd/internal/client/resource"
 )
 
 // entry is one object of the state: a run, its progress, a hold, a firing or a drop.

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"campaignd/campaign"
-	"campaignd/client"
+	"campaignd/internal/client"
 	"campaignd/internal/operator"
 )
 

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"campaignd/campaign"
-	"campaignd/client"
-	"campaignd/client/resource"
+	"campaignd/internal/client"
+	"campaignd/internal/client/resource"
 )
 
 // uploadsAtOnce is the largest number of uploads at a time. Each import needs one core and 16 bytes

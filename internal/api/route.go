@@ -22,7 +22,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"campaignd/campaign"
-	"campaignd/client"
+	"campaignd/internal/client"
 	"campaignd/internal/operator"
 	"campaignd/internal/spelling"
 )

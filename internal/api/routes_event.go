@@ -10,7 +10,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"campaignd/campaign"
-	"campaignd/client"
+	"campaignd/internal/client"
 )
 
 // The limits of a stream of events.

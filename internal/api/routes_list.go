@@ -13,7 +13,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/plan"
-	"campaignd/client/resource"
+	"campaignd/internal/client/resource"
 	"campaignd/internal/operator"
 	"campaignd/reporting"
 )

@@ -5,7 +5,7 @@ import (
 	"net/http"
 
 	"campaignd/campaign"
-	"campaignd/client/resource"
+	"campaignd/internal/client/resource"
 	"campaignd/internal/operator"
 )
 

@@ -12,7 +12,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/plan"
-	"campaignd/client/resource"
+	"campaignd/internal/client/resource"
 	"campaignd/internal/operator"
 	"campaignd/reporting"
 )

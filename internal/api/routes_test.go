@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"campaignd/campaign"
-	"campaignd/client"
-	"campaignd/client/resource"
+	"campaignd/internal/client"
+	"campaignd/internal/client/resource"
 )
 
 // answers decodes the data of an answer of status 200, and returns where the next page begins.

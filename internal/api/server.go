@@ -14,7 +14,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"campaignd/campaign"
-	"campaignd/client"
+	"campaignd/internal/client"
 	"campaignd/internal/operator"
 	"campaignd/internal/tracing"
 )

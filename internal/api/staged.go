@@ -16,8 +16,8 @@ import (
 	"syscall"
 	"time"
 
-	"campaignd/client"
-	"campaignd/client/resource"
+	"campaignd/internal/client"
+	"campaignd/internal/client/resource"
 )
 
 // The limits of lists that arrive in parts. A list stays on the disk until a launch takes it, or

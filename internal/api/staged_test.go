@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"campaignd/client"
+	"campaignd/internal/client"
 )
 
 func sumOf(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(text))) }

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
-	"campaignd/client/resource"
+	"campaignd/internal/client/resource"
 )
 
 // stream is the connection of a client that reads all.

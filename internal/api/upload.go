@@ -15,7 +15,7 @@ import (
 	"syscall"
 
 	"campaignd/campaign"
-	"campaignd/client"
+	"campaignd/internal/client"
 )
 
 // The limits of an upload in bytes. The largest header file of the platform is a document of 100

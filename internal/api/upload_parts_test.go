@@ -12,7 +12,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"campaignd/client"
+	"campaignd/internal/client"
 )
 
 // cutter is a proxy that closes each connection after most bytes from its client.

@@ -15,7 +15,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/plan"
-	"campaignd/client/resource"
+	"campaignd/internal/client/resource"
 	"campaignd/internal/operator"
 )
 

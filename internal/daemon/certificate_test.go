@@ -22,7 +22,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"campaignd/client"
+	"campaignd/internal/client"
 )
 
 // issue writes a certificate of 127.0.0.1 with a serial number, signed by itself, and a key.

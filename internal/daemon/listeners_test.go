@@ -16,8 +16,8 @@ import (
 	"testing"
 	"time"
 
-	"campaignd/client"
-	"campaignd/client/resource"
+	"campaignd/internal/client"
+	"campaignd/internal/client/resource"
 )
 
 // listeners is how many clients follow the events. `make bench-events` gives 200, and then the rate

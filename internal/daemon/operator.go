@@ -17,8 +17,8 @@ import (
 	"campaignd/campaign"
 	"campaignd/campaign/plan"
 	"campaignd/campaign/sender"
-	"campaignd/client"
-	"campaignd/client/resource"
+	"campaignd/internal/client"
+	"campaignd/internal/client/resource"
 	"campaignd/internal/operator"
 	"campaignd/internal/version"
 )

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
-	"campaignd/client"
+	"campaignd/internal/client"
 	"campaignd/internal/ledger"
 	"campaignd/internal/ledger/pgtest"
 	"campaignd/internal/ledger/postgres"

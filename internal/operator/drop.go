@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"campaignd/campaign"
-	"campaignd/client/resource"
+	"campaignd/internal/client/resource"
 )
 
 // Drops lists files of watched folders: first those that wait, then at most limit of those that

@@ -10,7 +10,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/plan"
-	"campaignd/client/resource"
+	"campaignd/internal/client/resource"
 )
 
 // File is a file of the campaigns folder. Definition is nil if it cannot be read, and Cron is nil

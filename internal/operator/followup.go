@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
-	"campaignd/client/resource"
+	"campaignd/internal/client/resource"
 )
 
 // FollowUp makes a new run over rows of an ended one. The same choice always gives the same run.

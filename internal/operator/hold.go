@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
-	"campaignd/client/resource"
+	"campaignd/internal/client/resource"
 	"campaignd/internal/spelling"
 )
 

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
-	"campaignd/client/resource"
+	"campaignd/internal/client/resource"
 	"campaignd/recipients"
 	"campaignd/reporting"
 )

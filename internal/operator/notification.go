@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
-	"campaignd/client/resource"
+	"campaignd/internal/client/resource"
 )
 
 // Notifications lists what is in the outbox, the newest first: at most limit (1 to 1000), in one

@@ -6,7 +6,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/plan"
-	"campaignd/client/resource"
+	"campaignd/internal/client/resource"
 )
 
 // Process is what operators may ask of a process that serves, beside its ledger. internal/daemon

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
-	"campaignd/client/resource"
+	"campaignd/internal/client/resource"
 )
 
 // find finds a run that the session may see. One of another company is campaign.ErrNoRun.

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
-	"campaignd/client/resource"
+	"campaignd/internal/client/resource"
 	"campaignd/recipients"
 )
 

@@ -11,7 +11,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/plan"
-	"campaignd/client/resource"
+	"campaignd/internal/client/resource"
 	"campaignd/reporting"
 )
 

@@ -13,7 +13,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/plan"
-	"campaignd/client/resource"
+	"campaignd/internal/client/resource"
 )
 
 // Launch has the paths of the files of a launch.

@@ -6,7 +6,7 @@ import (
 	"net/url"
 
 	"campaignd/campaign"
-	"campaignd/client/resource"
+	"campaignd/internal/client/resource"
 )
 
 // Numbers lists the connections, with their limits as they are now.

@@ -7,7 +7,7 @@ import (
 	"net/url"
 
 	"campaignd/campaign"
-	"campaignd/client/resource"
+	"campaignd/internal/client/resource"
 )
 
 // CreateKey makes a key of the API. Only this answer has the secret. If idempotency is not "", a

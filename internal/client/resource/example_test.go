@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"campaignd/client/resource"
+	"campaignd/internal/client/resource"
 )
 
 func ExampleKey() {

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"campaignd/client"
+	"campaignd/internal/client"
 )
 
 func TestTheAccessIsForItsUserAlone(t *testing.T) {

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"campaignd/campaign"
-	"campaignd/client"
-	"campaignd/client/resource"
+	"campaignd/internal/client"
+	"campaignd/internal/client/resource"
 )
 
 func TestAFaultyAddressIsToldWithoutItsKey(t *testing.T) {

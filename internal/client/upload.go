@@ -13,7 +13,7 @@ import (
 	"strconv"
 	"time"
 
-	"campaignd/client/resource"
+	"campaignd/internal/client/resource"
 )
 
 // MaxPart is the largest part of a list, in bytes.

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"campaignd/client/resource"
+	"campaignd/internal/client/resource"
 )
 
 // maxEventLine is the longest line of an event in bytes.

@@ -7,7 +7,7 @@ import (
 	"strconv"
 
 	"campaignd/campaign"
-	"campaignd/client/resource"
+	"campaignd/internal/client/resource"
 )
 
 // Notifications lists at most limit (1 to 1000) notifications of the outbox, the newest first.

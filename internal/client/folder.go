@@ -9,7 +9,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/plan"
-	"campaignd/client/resource"
+	"campaignd/internal/client/resource"
 )
 
 // Campaigns lists the files of the campaigns folder.

@@ -8,7 +8,7 @@ import (
 	"net/http/httptest"
 
 	"campaignd/campaign"
-	"campaignd/client"
+	"campaignd/internal/client"
 )
 
 // A program lists the unfinished runs of a campaignd, and pauses each. Here a test server stands

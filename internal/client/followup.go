@@ -5,7 +5,7 @@ import (
 	"net/http"
 
 	"campaignd/campaign"
-	"campaignd/client/resource"
+	"campaignd/internal/client/resource"
 )
 
 // FollowUp makes a new run over rows of an ended one. The same choice always gives the same run.

@@ -8,7 +8,7 @@ import (
 	"net/url"
 
 	"campaignd/campaign"
-	"campaignd/client/resource"
+	"campaignd/internal/client/resource"
 )
 
 // Suppressions lists at most limit (1 to 1000) suppressed numbers, sorted by number. after is the
