@@ -1,6 +1,6 @@
 // Package client calls the operator's API of a running campaignd: a Client has a method for each
-// route. Programs and the commands with --server use it. A process writes an Access beside its
-// SQLite ledger, so that other programs of its user find the process.
+// route. The commands with --server use it. A process writes an Access beside its SQLite ledger, so
+// that the commands of its user on the same machine find it.
 //
 // Package resource has the types that the methods take and return. A failure of the API is an
 // *Error with a stable code; any other error means that no answer came. Lists of any length have an
