@@ -64,8 +64,8 @@ func TestThrottlingCodesAreKnown(t *testing.T) {
 	for code, want := range map[int]bool{
 		4: true, 80007: true, 130429: true, 133016: true, 131056: false, 131026: false, 0: false, 424242: false,
 	} {
-		if got := Throttling(code); got != want {
-			t.Errorf("Throttling(%d) = %t, want %t", code, got, want)
+		if got := Failed(code).Throttles; got != want {
+			t.Errorf("Failed(%d).Throttles = %t, want %t", code, got, want)
 		}
 	}
 }

@@ -297,17 +297,13 @@ type Failure struct {
 	Wait     time.Duration
 	EndedBy  EndedBy
 	Sentence string
+	// Throttles means that the number was too fast.
+	Throttles bool
 }
 
 // Failed looks up the code of a failed status (docs/service.md#statuses). Throttling without a wait
 // holds nothing here: the limiter learns from the answers to sends.
 func Failed(code int) Failure {
 	r := rowOf(strconv.Itoa(code))
-	return Failure{Feed: r.Feed, Hold: r.Hold, Wait: r.Wait, EndedBy: r.EndedBy, Sentence: r.Sentence}
-}
-
-// Throttling reports whether the code of a failed status means "slow down".
-func Throttling(code int) bool {
-	r, ok := platformRow(code)
-	return ok && r.Action == Slow
+	return Failure{Feed: r.Feed, Hold: r.Hold, Wait: r.Wait, EndedBy: r.EndedBy, Sentence: r.Sentence, Throttles: r.Action == Slow}
 }

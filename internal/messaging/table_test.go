@@ -19,7 +19,7 @@ func TestEveryPlatformCodeHasARow(t *testing.T) {
 		if got := Sentence(strconv.Itoa(code)); got != r.Sentence {
 			t.Errorf("Sentence(%d) = %q, want %q", code, got, r.Sentence)
 		}
-		if got, want := Failed(code), (Failure{r.Feed, r.Hold, r.Wait, r.EndedBy, r.Sentence}); got != want {
+		if got, want := Failed(code), (Failure{r.Feed, r.Hold, r.Wait, r.EndedBy, r.Sentence, r.Action == Slow}); got != want {
 			t.Errorf("Failed(%d) = %+v, want %+v: a late refusal means what an early one does", code, got, want)
 		}
 		if strings.HasSuffix(r.Sentence, ".") {

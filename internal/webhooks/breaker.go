@@ -44,11 +44,12 @@ type breaker struct {
 	since time.Time // the own time that a delivered status must exceed to close the breaker
 }
 
-// see counts a delivered status, or a failed one with its code, which is 0 where it has none. It
-// returns the hold that begins, or the lift that ends one. A delivered status heals, so it counts
-// from campaign.LiftTime. own is the status's own time.
-func (b *breakers) see(connection string, delivered bool, code int, own, received time.Time) (hold *campaign.Hold, lift *campaign.Lift) {
-	throttled := messaging.Throttling(code)
+// see counts a delivered status, or one that failed for this reason. It returns the hold that
+// begins, or the lift that ends one. A delivered status heals, so it counts from campaign.LiftTime.
+// own is the status's own time.
+func (b *breakers) see(
+	connection string, delivered bool, f messaging.Failure, own, received time.Time,
+) (hold *campaign.Hold, lift *campaign.Lift) {
 	at, counts := campaign.LiftTime(own, received)
 	if !delivered && !counts {
 		at, counts = received, true
@@ -69,7 +70,7 @@ func (b *breakers) see(connection string, delivered bool, code int, own, receive
 		x = &breaker{made: received.Truncate(time.Second)}
 		b.of[connection] = x
 	}
-	x.last[x.next] = throttled
+	x.last[x.next] = f.Throttles
 	x.next = (x.next + 1) % breakerWindow
 	x.n = min(x.n+1, breakerWindow)
 	closes := delivered && !x.closed && own.After(x.since)
@@ -84,7 +85,7 @@ func (b *breakers) see(connection string, delivered bool, code int, own, receive
 			By: campaign.HoldByBreaker}
 	}
 	tripped := !x.tripAt.IsZero() && !x.closed
-	if !throttled || !tripped && x.count() < breakerTrips || received.Sub(x.told) < breakerEvery {
+	if !f.Throttles || !tripped && x.count() < breakerTrips || received.Sub(x.told) < breakerEvery {
 		return nil, nil
 	}
 	x.closed, x.tripAt, x.since, x.told, x.n, x.next, x.last = false, at, at, received, 0, 0, [breakerWindow]bool{}
@@ -92,7 +93,7 @@ func (b *breakers) see(connection string, delivered bool, code int, own, receive
 		x.since = x.ahead
 	}
 	return &campaign.Hold{Scope: campaign.HoldConnection, ID: connection, Reason: strconv.Itoa(throughputReached),
-		Detail: "the messages were accepted and failed later: " + messaging.Failed(code).Sentence,
+		Detail: "the messages were accepted and failed later: " + f.Sentence,
 		Source: campaign.HoldByBreaker, Since: at}, nil
 }
 

@@ -1,7 +1,6 @@
 package webhooks
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -14,7 +13,8 @@ import (
 	"campaignd/recipients"
 )
 
-// fold turns the events of one request into facts for the ledger and counts the events.
+// fold turns the events of one request into facts for the ledger and counts the events. It asks
+// once what an event means, then appends the facts.
 func (i *Intake) fold(events []messaging.Event, received time.Time) campaign.Events {
 	var facts campaign.Events
 	if len(events) > 1 {
@@ -47,21 +47,50 @@ func (i *Intake) fold(events []messaging.Event, received time.Time) campaign.Eve
 			seen = e.Connection
 			i.counters.verified(seen, received)
 		}
-		i.foldContacts(&facts, e, received)
-		switch e.Kind {
-		case messaging.KindStatus:
-			i.foldStatus(&facts, e, own, received)
-		case messaging.KindMessage:
-			i.foldMessage(&facts, e, own, received)
-		case messaging.KindPreference:
-			i.foldPreference(&facts, e, own, received)
-		case messaging.KindTemplate:
-			i.foldTemplate(&facts, e, own, received)
-		case messaging.KindNumber, messaging.KindAccount:
-			i.foldChange(&facts, e, own, received)
-		}
+		var m meaning
+		i.read(&m, e, own, received)
+		i.append(&facts, e, &m, own, received)
 	}
 	return facts
+}
+
+// append adds the facts of an event to those of its request.
+func (i *Intake) append(facts *campaign.Events, e *messaging.Event, m *meaning, own, received time.Time) {
+	if e.Kind == messaging.KindStatus {
+		facts.Statuses = append(facts.Statuses, statusOf(e, received))
+	}
+	facts.Holds = append(facts.Holds, m.holds...)
+	facts.Lifts = append(facts.Lifts, m.lifts...)
+	if m.votes {
+		hold, lift := i.breakers.see(e.Connection, e.Status == messaging.StatusDelivered, m.failure, own, received)
+		if hold != nil {
+			facts.Holds = append(facts.Holds, *hold)
+		}
+		if lift != nil {
+			facts.Lifts = append(facts.Lifts, *lift)
+		}
+	}
+	switch w := m.wish; {
+	case w == nil:
+	case w.Key == 0:
+		facts.Wishes = append(facts.Wishes, *w)
+	case w.Resume:
+		facts.Lifted = append(facts.Lifted, w.Suppression)
+	default:
+		facts.Suppressions = append(facts.Suppressions, w.Suppression)
+	}
+	if m.move != nil {
+		facts.Moved = append(facts.Moved, *m.move)
+	}
+	if m.opensWindow {
+		facts.Inbound = append(facts.Inbound, campaign.Inbound{
+			Key: recipients.Key(e.Inbound.From), Connection: e.Connection, At: own, ReceivedAt: received})
+	}
+	for _, c := range e.Contacts {
+		if p, ok := pairOf(e, c, received); ok && !i.pairs.known(p) {
+			facts.Pairs = append(facts.Pairs, p)
+		}
+	}
 }
 
 // sane reports whether id can be that of a connection or an account. The ids of the service have
@@ -70,138 +99,34 @@ func sane(id string) bool {
 	return len(id) <= 200 && utf8.ValidString(id) && !strings.ContainsFunc(id, unicode.IsControl)
 }
 
-func (i *Intake) foldStatus(facts *campaign.Events, e *messaging.Event, own, received time.Time) {
+// statusOf returns the status of the message of an event.
+func statusOf(e *messaging.Event, received time.Time) campaign.StatusEvent {
 	status := campaign.StatusEvent{
 		MessageID: e.MessageID, Connection: e.Connection, Recipient: recipients.Key(e.Recipient),
 		Status: campaign.Status(e.Status), At: e.At, ReceivedAt: received,
 	}
-	if e.Status == messaging.StatusFailed {
-		if e.Code != 0 {
-			status.Code = strconv.Itoa(e.Code)
-		}
-		if scope := campaign.ScopeOf(messaging.Failed(e.Code).Feed); scope != "" {
-			w := campaign.Wish{Answers: e.MessageID}
-			w.Proof.Message = e.MessageID
-			number := e.Recipient
-			if e.UserID != "" && !slices.ContainsFunc(e.Contacts, func(c messaging.Contact) bool { return c.Number != "" }) {
-				number = "" // the digits are those of the message id: our own row is surer
-			}
-			i.suppress(facts, e, w, number, scope, "failed:"+status.Code, received)
-		}
+	if e.Status == messaging.StatusFailed && e.Code != 0 {
+		status.Code = strconv.Itoa(e.Code)
 	}
-	if delivered := e.Status == messaging.StatusDelivered; delivered || e.Status == messaging.StatusFailed {
-		if hold, lift := i.breakers.see(e.Connection, delivered, e.Code, own, received); hold != nil {
-			facts.Holds = append(facts.Holds, *hold)
-		} else if lift != nil {
-			facts.Lifts = append(facts.Lifts, *lift)
-		}
-	}
-	facts.Statuses = append(facts.Statuses, status)
+	return status
 }
 
-func (i *Intake) foldMessage(facts *campaign.Events, e *messaging.Event, own, received time.Time) {
-	if key := recipients.Key(e.Inbound.From); key != 0 && e.Connection != "" && i.o.Tiered(e.Connection) {
-		if _, counts := campaign.LiftTime(own, received); counts {
-			facts.Inbound = append(facts.Inbound, campaign.Inbound{Key: key, Connection: e.Connection, At: own, ReceivedAt: received})
-		}
+// pairOf returns which number a person of an event has; false if the event does not say it. Without
+// a number the ledger finds it by our message that the event is about.
+func pairOf(e *messaging.Event, c messaging.Contact, received time.Time) (campaign.Pair, bool) {
+	p := campaign.Pair{UserID: c.UserID, Key: recipients.Key(c.Number), To: "+" + c.Number, At: received}
+	if p.Key != 0 {
+		return p, true
 	}
-	if e.Inbound.MovedTo != "" {
-		i.foldMove(facts, e)
-		return
-	}
-	if !i.o.OptOut.MatchMessage(e.Inbound) {
-		return
-	}
-	source := "stop"
-	if e.Inbound.ButtonPayload != "" || e.Inbound.Type == "button" || e.Inbound.Type == "interactive" {
-		source = "button"
-	}
-	w := campaign.Wish{Answers: e.Inbound.ContextID}
-	w.Proof = campaign.Proof{Message: e.MessageID, Answers: e.Inbound.ContextID, Text: e.Inbound.Text}
-	if !i.o.OptOut.Match(w.Proof.Text) {
-		w.Proof.Text = e.Inbound.ButtonPayload
-	}
-	i.suppress(facts, e, w, e.Inbound.From, campaign.ScopeMarketing, source, received)
-}
-
-// foldMove adds the move of a customer to another number (docs/service.md#opt-outs). An event that
-// lacks one of the two numbers is only counted.
-func (i *Intake) foldMove(facts *campaign.Events, e *messaging.Event) {
-	from, to := e.Inbound.From, e.Inbound.MovedTo
-	m := campaign.Move{From: recipients.Key(from), To: recipients.Key(to), FromPhone: "+" + from, ToPhone: "+" + to, At: e.At}
-	if m.From == 0 {
-		m.FromUser, m.FromPhone = e.UserID, ""
-	}
-	if m.From == 0 && m.FromUser == "" || m.To == 0 {
-		i.counters.nobody.Add(1)
-		return
-	}
-	facts.Moved = append(facts.Moved, m)
-}
-
-// foldPreference adds what a customer wants. A resume counts from its own time, which the ledger
-// compares with its first receipt; one without a time lifts nothing.
-func (i *Intake) foldPreference(facts *campaign.Events, e *messaging.Event, own, received time.Time) {
-	w := campaign.Wish{Resume: !e.Preference.Stop}
-	if w.Resume {
-		if own.IsZero() {
-			return
-		}
-		e.At = own
-	}
-	i.suppress(facts, e, w, e.Preference.From, campaign.ScopeMarketing, "user_preferences", received)
-}
-
-// suppress adds the suppression of a phone number in digits, or the opt-in that lifts it
-// (docs/service.md#opt-outs). With Options.PerCompany it is for the company of the event's
-// connection. Without a number it is a wish, whose person the ledger finds.
-func (i *Intake) suppress(
-	facts *campaign.Events, e *messaging.Event, w campaign.Wish, digits string, scope campaign.Scope, source string, received time.Time,
-) {
-	proof := w.Proof
-	proof.Connection = e.Connection
-	key := recipients.Key(digits)
-	if key == 0 {
-		proof.User = e.UserID
-	}
-	s := campaign.NewSuppression(key, "+"+digits, scope, source, e.At).Proven(proof)
-	if i.o.PerCompany {
-		s = s.OfCompany(i.o.Origin(e.Connection).Company)
-	}
-	if w.Resume || key == 0 {
-		s.ReceivedAt = received
-	}
+	p.To = ""
 	switch {
-	case key == 0:
-		s.To = ""
-		w.UserID, w.Suppression = e.UserID, s
-		facts.Wishes = append(facts.Wishes, w)
-	case w.Resume:
-		facts.Lifted = append(facts.Lifted, s)
-	default:
-		facts.Suppressions = append(facts.Suppressions, s)
+	case c.UserID != e.UserID:
+	case e.Kind == messaging.KindStatus:
+		p.Message = e.MessageID
+	case e.Kind == messaging.KindMessage:
+		p.Message = e.Inbound.ContextID
 	}
-}
-
-// foldContacts adds which numbers the persons of the event have, unless the ledger was told today.
-func (i *Intake) foldContacts(facts *campaign.Events, e *messaging.Event, received time.Time) {
-	for _, c := range e.Contacts {
-		p := campaign.Pair{UserID: c.UserID, Key: recipients.Key(c.Number), To: "+" + c.Number, At: received}
-		switch {
-		case p.Key != 0:
-		case c.UserID != e.UserID:
-			continue
-		case e.Kind == messaging.KindStatus:
-			p.To, p.Message = "", e.MessageID
-		case e.Kind == messaging.KindMessage && e.Inbound.ContextID != "":
-			p.To, p.Message = "", e.Inbound.ContextID
-		default:
-			continue
-		}
-		if !i.pairs.known(p) {
-			facts.Pairs = append(facts.Pairs, p)
-		}
-	}
+	return p, p.Message != ""
 }
 
 // merge adds the facts of a later request.

@@ -88,9 +88,9 @@ func (i *Intake) liftedBy(e *messaging.Event, about []string) []string {
 	return ids
 }
 
-// foldTemplate logs every template event for the operator. The ledger gets only those that begin or
+// readTemplate logs every template event for the operator. The ledger gets only those that begin or
 // end a hold. own is the event's own time. The ledger decides from when a lift counts.
-func (i *Intake) foldTemplate(facts *campaign.Events, e *messaging.Event, own, received time.Time) {
+func (i *Intake) readTemplate(m *meaning, e *messaging.Event, own, received time.Time) {
 	r := campaign.TemplateEvent{Name: e.Review.Name, Language: e.Review.Language, Event: e.Review.Event, Reason: e.Review.Reason}
 	effect := r.Effect()
 	if strings.ContainsRune(r.Name+r.Language, 0) { // PostgreSQL stores no NUL, so no run uses such a template
@@ -105,60 +105,56 @@ func (i *Intake) foldTemplate(facts *campaign.Events, e *messaging.Event, own, r
 	switch effect {
 	case campaign.EventNoted:
 		line = "template event that holds nothing"
-	case campaign.EventHolds:
+	case campaign.EventHolds, campaign.EventHoldsForGood:
 		line = "template cannot be sent; it is held until it is approved, unless that was later than this event"
-	case campaign.EventHoldsForGood:
-		line = "template cannot be sent; it is held until an operator lifts it"
+		if effect == campaign.EventHoldsForGood {
+			line = "template cannot be sent; it is held until an operator lifts it"
+		}
+		for _, account := range accounts {
+			m.holds = append(m.holds, r.Hold(account, e.At))
+		}
 	case campaign.EventLifts:
 		level, line = slog.LevelInfo, "template can be sent"
 		if _, counts := campaign.LiftTime(own, received); !counts {
 			level, line = slog.LevelWarn, "template event without a time, or from the future: it ends no hold"
 		}
+		lifted := i.liftedBy(e, accounts)
+		if lifted[0] != "" { // also the holds that began while the account was not known
+			lifted = append(lifted, "")
+		}
+		for _, account := range lifted {
+			m.lift(campaign.HoldTemplate, campaign.TemplateID(account, r.Name, r.Language), own, received)
+		}
 	}
 	i.o.Log.Log(context.Background(), level, line,
 		"template", spelling.Clip(r.Name, maxTemplateName), "language", spelling.Clip(r.Language, maxTemplateName),
 		"event", r.Event, "reason", r.Reason, "at", e.At)
-	switch effect {
-	case campaign.EventNoted:
-		return
-	case campaign.EventHolds, campaign.EventHoldsForGood:
-		for _, account := range accounts {
-			facts.Holds = append(facts.Holds, r.Hold(account, e.At))
-		}
-		return
-	}
-	if own.IsZero() {
-		return
-	}
-	accounts = i.liftedBy(e, accounts)
-	if accounts[0] != "" { // also the holds that began while the account was not known
-		accounts = append(accounts, "")
-	}
-	for _, account := range accounts {
-		facts.Lifts = append(facts.Lifts, campaign.Lift{Scope: campaign.HoldTemplate,
-			ID: campaign.TemplateID(account, r.Name, r.Language), At: own, ReceivedAt: received, By: campaign.HoldByEvent})
-	}
 }
 
 // maxTemplateName is the most characters that the platform allows in the name of a template, all of
 // them ASCII.
 const maxTemplateName = 512
 
-// foldChange handles an event about a number, an account or a company. The event begins a hold,
-// ends the holds of its scope, or is only logged. own is the event's own time.
-func (i *Intake) foldChange(facts *campaign.Events, e *messaging.Event, own, received time.Time) {
+// readChange reads an event about a number, an account or a company: an error of a number, which
+// may begin a hold, or its new state.
+func (i *Intake) readChange(m *meaning, e *messaging.Event, own, received time.Time) {
 	if i.o.OnChange != nil {
 		i.o.OnChange()
 	}
-	if e.Code != 0 { // an error of the number
+	if e.Code != 0 {
 		if h, ok := campaign.FailureHold(e.Code, i.o.Origin(e.Connection), time.Time{}, e.At); ok {
 			h.Source = campaign.HoldByEvent
-			facts.Holds = append(facts.Holds, h)
+			m.holds = append(m.holds, h)
 		}
 	}
-	if e.Change == nil {
-		return
+	if e.Change != nil {
+		i.readState(m, e, own, received)
 	}
+}
+
+// readState reads the new state of a number, an account or a company, and logs it. The event begins
+// a hold, ends the holds of its scope, or does neither. own is the event's own time.
+func (i *Intake) readState(m *meaning, e *messaging.Event, own, received time.Time) {
 	scope, ids := campaign.HoldConnection, []string{e.Connection}
 	if e.Kind == messaging.KindAccount {
 		if scope, ids = campaign.HoldAccount, i.accountsOf(e); e.Change.Company != "" {
@@ -175,7 +171,7 @@ func (i *Intake) foldChange(facts *campaign.Events, e *messaging.Event, own, rec
 	case effect != campaign.EventLifts:
 		level, line = slog.LevelWarn, "event that holds, unless a later one lifted it"
 		for _, id := range ids {
-			facts.Holds = append(facts.Holds, campaign.ChangeHold(scope, id, *e.Change, e.At))
+			m.holds = append(m.holds, campaign.ChangeHold(scope, id, *e.Change, e.At))
 		}
 	case own.IsZero():
 		level, line = slog.LevelWarn, "event without a time: it ends no hold"
@@ -184,20 +180,25 @@ func (i *Intake) foldChange(facts *campaign.Events, e *messaging.Event, own, rec
 		if _, counts := campaign.LiftTime(own, received); !counts {
 			level, line = slog.LevelWarn, "event from the future: it ends no hold"
 		}
-		lift := func(scope campaign.HoldScope, ids []string) {
-			for _, id := range ids {
-				facts.Lifts = append(facts.Lifts,
-					campaign.Lift{Scope: scope, ID: id, At: own, ReceivedAt: received, By: campaign.HoldByEvent})
-			}
-		}
 		if scope == campaign.HoldAccount {
 			ids = i.liftedBy(e, ids)
 		}
-		lift(scope, ids)
+		for _, id := range ids {
+			m.lift(scope, id, own, received)
+		}
 		if scope == campaign.HoldCompany { // a company that is active again has active accounts
-			lift(campaign.HoldAccount, i.accountsOf(e))
+			for _, id := range i.accountsOf(e) {
+				m.lift(campaign.HoldAccount, id, own, received)
+			}
 		}
 	}
 	i.o.Log.Log(context.Background(), level, line, "kind", e.Kind.String(), "event", e.Change.Word, "scope", string(scope), "ids", ids,
 		"at", e.At)
+}
+
+// lift adds the end of the holds of a scope. An event without a time of its own ends nothing.
+func (m *meaning) lift(scope campaign.HoldScope, id string, own, received time.Time) {
+	if !own.IsZero() {
+		m.lifts = append(m.lifts, campaign.Lift{Scope: scope, ID: id, At: own, ReceivedAt: received, By: campaign.HoldByEvent})
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"campaignd/campaign"
+	"campaignd/internal/messaging"
 )
 
 var clients = Options{
@@ -162,7 +163,7 @@ func TestMessagesThrottledLaterHoldTheConnection(t *testing.T) {
 	var b breakers
 	now := noon
 	see := func(code int) (hold, lift bool) {
-		h, l := b.see("conn_1", code == 0, code, now, now)
+		h, l := b.see("conn_1", code == 0, messaging.Failed(code), now, now)
 		if h != nil && (h.Source != campaign.HoldByBreaker || h.Reason != "130429" || h.ID != "conn_1") {
 			t.Errorf("hold %+v, want 130429 of conn_1 by a breaker", h)
 		}
@@ -198,7 +199,7 @@ func TestMessagesThrottledLaterHoldTheConnection(t *testing.T) {
 		}
 	}
 	for range 30 { // replayed
-		if h, l := b.see("conn_2", false, 130429, now.Add(-time.Hour), now); h != nil || l != nil {
+		if h, l := b.see("conn_2", false, messaging.Failed(130429), now.Add(-time.Hour), now); h != nil || l != nil {
 			t.Fatalf("an old status: %v, %v; want neither", h, l)
 		}
 	}
@@ -210,7 +211,7 @@ func TestADeliveryFromTheFutureHealsNothing(t *testing.T) {
 	now := noon
 	lifts := func(own time.Time, want bool, what string) {
 		t.Helper()
-		if _, l := b.see("conn_1", true, 0, own, now); (l != nil) != want || l != nil && l.At.After(now) {
+		if _, l := b.see("conn_1", true, messaging.Failure{}, own, now); (l != nil) != want || l != nil && l.At.After(now) {
 			t.Errorf("%s: lift %+v, want one %v, not later than its receipt %v", what, l, want, now)
 		}
 	}
@@ -218,7 +219,7 @@ func TestADeliveryFromTheFutureHealsNothing(t *testing.T) {
 	lifts(ahead, true, "the first delivery since the start")
 	now = now.Add(time.Second)
 	for range 20 {
-		b.see("conn_1", false, 130429, now, now)
+		b.see("conn_1", false, messaging.Failed(130429), now, now)
 	}
 	now = now.Add(time.Second)
 	lifts(ahead, false, "the same delivery after the trip")
