@@ -51,6 +51,7 @@ var ranks = map[string]int{
 	"internal/spelling":    10,
 	"internal/filelock":    10,
 	"internal/regular":     10,
+	"internal/secret":      10,
 	"internal/spreadsheet": 10,
 	"internal/tracing":     10,
 	"internal/version":     10,

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"campaignd/internal/mutant"
+	"campaignd/internal/secret"
 	"campaignd/internal/spelling"
 )
 
@@ -209,7 +210,7 @@ func (e *Error) read(body []byte, key string) (b refusalBody) {
 		}
 	}
 	if key != "" {
-		message = strings.ReplaceAll(message, key, hidden)
+		message = strings.ReplaceAll(message, key, secret.Hidden)
 	}
 	e.Message = Scrub(message, maxMessage)
 	return b

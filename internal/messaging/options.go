@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"strings"
 	"time"
 
+	"campaignd/internal/secret"
 	"campaignd/internal/version"
 )
 
@@ -129,13 +129,7 @@ func checkBase(s string, allowHTTP bool) (*url.URL, error) {
 
 // Loopback reports whether a host name or address is this machine, to which secrets may travel
 // unencrypted.
-func Loopback(host string) bool {
-	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
-		return true
-	}
-	ip, err := netip.ParseAddr(host)
-	return err == nil && ip.Unmap().IsLoopback()
-}
+func Loopback(host string) bool { return secret.Loopback(host) }
 
 func visible(s string) bool {
 	for i := 0; i < len(s); i++ {
