@@ -36,7 +36,6 @@ const (
 	FlagNoResend       = 4  // the service answered 200 without an id: no policy resends it
 	FlagAmbiguous      = 8  // an orphan fits it and another delivery
 	FlagRepeatedID     = 16 // the service gave the same message id to another delivery
-	FlagAnyConnection  = 32 // of schema 2: its open attempt may be of any connection
 )
 
 // Reasons that the ledger itself writes where a sender writes a code.

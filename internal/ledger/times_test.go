@@ -36,9 +36,9 @@ func TestStoredNumbersNeverChange(t *testing.T) {
 	t.Parallel()
 	got := fmt.Sprint([]Outcome{Deferred, Retrying, Doubt, Unknown, Accepted, Refused, Skipped},
 		[]Rank{RankNone, RankSent, RankFailed, RankDelivered, RankRead},
-		[]int{FlagAdopted, FlagMaybeDuplicate, FlagNoResend, FlagAmbiguous, FlagRepeatedID, FlagAnyConnection},
+		[]int{FlagAdopted, FlagMaybeDuplicate, FlagNoResend, FlagAmbiguous, FlagRepeatedID},
 		[]string{CodeInterrupted, CodeReleased, CodeRestored})
-	if want := "[1 2 3 4 5 6 7] [0 1 2 3 4] [1 2 4 8 16 32] [interrupted released restored]"; got != want {
+	if want := "[1 2 3 4 5 6 7] [0 1 2 3 4] [1 2 4 8 16] [interrupted released restored]"; got != want {
 		t.Errorf("stored as %s; want %s", got, want)
 	}
 }

@@ -21,7 +21,7 @@ var codeNames = map[string]map[string][]int{
 	},
 	"flags": {
 		"adopted": {ledger.FlagAdopted}, "may be a duplicate": {ledger.FlagMaybeDuplicate}, "no resend": {ledger.FlagNoResend},
-		"ambiguous": {ledger.FlagAmbiguous}, "repeated id": {ledger.FlagRepeatedID}, "any connection": {ledger.FlagAnyConnection},
+		"ambiguous": {ledger.FlagAmbiguous}, "repeated id": {ledger.FlagRepeatedID},
 	},
 	"rank": {
 		"none": {int(ledger.RankNone)}, "sent": {int(ledger.RankSent)}, "failed": {int(ledger.RankFailed)},

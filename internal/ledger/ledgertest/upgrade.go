@@ -1,6 +1,7 @@
 package ledgertest
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
 	"testing"
@@ -8,10 +9,11 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/internal/ledger"
 )
 
-// RunUpgrade fills a ledger of schema 2 with unfinished runs, and requires that this program
-// continues them. exec runs a statement on the database, open opens the ledger as sender.
+// RunUpgrade fills a ledger of the first schema with unfinished runs, and requires that this
+// program continues them. exec runs a statement on the database, open opens the ledger as sender.
 func RunUpgrade(t *testing.T, exec func(stmt string), open func(*testing.T) campaign.Ledger) {
 	t.Helper()
 	for _, r := range olderRuns {
@@ -21,45 +23,40 @@ func RunUpgrade(t *testing.T, exec func(stmt string), open func(*testing.T) camp
 	}
 	f := newFixture(t, open)
 	for _, r := range olderRuns {
-		if got := f.run(r.no); got.State != r.then || got.Reason != r.thenReason || got.Wanted != campaign.Wanted(r.wanted) {
-			f.Errorf("run %d was %s (%s) and is %s (%s), wanted %s; want %s (%s), wanted %s", r.no, r.state, r.reason, got.State, got.Reason,
-				got.Wanted, r.then, r.thenReason, r.wanted)
+		if got := f.run(r.no); string(got.State) != r.state || string(got.Reason) != r.reason || string(got.Wanted) != r.wanted {
+			f.Errorf("run %d was %s (%s), wanted %s, and is %s (%s), wanted %s; want it unchanged", r.no, r.state, r.reason, r.wanted,
+				got.State, got.Reason, got.Wanted)
 		}
 	}
 	f.goesOnReady(olderRuns[0].no)
-	f.goesOnAdopting(olderRuns[7].no)
+	f.goesOnAdopting(olderRuns[4].no)
 	f.goesOnDoubtful(olderRuns[1].no)
 	for _, r := range olderRuns {
 		f.sound(r.no)
 	}
 }
 
-// olderRun is a run of a ledger of schema 2, and the state that it has after the upgrade.
+// olderRun is a run of a ledger of the first schema.
 type olderRun struct {
 	no                    campaign.RunNo
 	state, wanted, reason string
 	rows, mark            int64
-	then                  campaign.State
-	thenReason            campaign.PauseReason
 }
 
 var olderRuns = []olderRun{
-	{1, "paused", "run", "template", 4, 2, campaign.Ready, ""},
-	{2, "running", "run", "", 6, 5, campaign.Running, ""},
-	{3, "paused", "pause", "operator", 2, 0, campaign.Paused, campaign.PausedByOperator},
-	{4, "paused", "pause", "account", 2, 0, campaign.Paused, campaign.PausedByOperator},
-	{5, "paused", "cancel", "allowance", 2, 0, campaign.Ready, ""},
-	{6, "paused", "run", "breaker", 2, 0, campaign.Paused, campaign.PausedByBreaker},
-	{7, "paused", "run", "number", 2, 0, campaign.Ready, ""},
-	{8, "running", "run", "", 6, 6, campaign.Running, ""},
+	{1, "ready", "run", "", 4, 2},
+	{2, "running", "run", "", 6, 5},
+	{3, "paused", "pause", "operator", 2, 0},
+	{4, "paused", "run", "breaker", 2, 0},
+	{5, "running", "run", "", 6, 6},
 }
 
-// statements write the run with one segment, whose owner died. In runs 1, 2 and 8, deliveries below
+// statements write the run with one segment, whose owner died. In runs 1, 2 and 5, deliveries below
 // the mark have these outcomes:
 //
 //   - run 1: accepted, and deferred;
 //   - run 2: accepted, in doubt, unknown, none, and a retry in flight;
-//   - run 8: in doubt, unknown, waiting to be sent again, being sent again, and in doubt since a
+//   - run 5: in doubt, unknown, waiting to be sent again, being sent again, and in doubt since a
 //     quarantine, so that any connection may have sent it. A stored event proves each of these.
 //     One more delivery is in doubt, and no event proves it.
 func (r olderRun) statements() []string {
@@ -67,9 +64,9 @@ func (r olderRun) statements() []string {
 		"VALUES (%d, 5 /* accepted */, 1, %d, 'wamid.%d', %d)"
 	id, ms := int64(r.no)<<32, at(0).UnixMilli()
 	all := []string{
-		fmt.Sprintf(`INSERT INTO run (no, state, wanted, reason, marketing, budget, template, language, template_event, detail, created_at,
-			started_at, parent, campaign, list_hash, launch, list_name, asset, asset_until, header, definition)
-			VALUES (%d, '%s', '%s', '%s', true, 0, 'sale', 'en', 'PAUSED', 'why', %d, %d, 0, 'older', 'hash%d', '', 'list.csv',
+		fmt.Sprintf(`INSERT INTO run (no, state, wanted, reason, marketing, budget, template, language, created_at, started_at,
+			parent, campaign, list_hash, launch, list_name, asset, asset_until, header, definition)
+			VALUES (%d, '%s', '%s', '%s', true, 0, 'sale', 'en', %d, %d, 0, 'older', 'hash%d', '', 'list.csv',
 				'', 0, '["name"]', '')`,
 			r.no, r.state, r.wanted, r.reason, ms, ms, r.no),
 		fmt.Sprintf(`INSERT INTO run_count (no, rows, taken) VALUES (%d, %d, %d)`, r.no, r.rows, r.mark),
@@ -86,22 +83,40 @@ func (r olderRun) statements() []string {
 			fmt.Sprintf(`INSERT INTO outcome (rid, state, attempt, tries, code, result_at, next_due)
 				VALUES (%d, 1 /* deferred */, 1, 1, 'send_retryable', %d, %d)`, id+1, ms, ms))
 	case 2:
-		doubt := "INSERT INTO outcome (rid, state, attempt, code, result_at, intent_at, key) VALUES (%d, %d, 1, 'time_out', %d, %d, %d)"
 		all = append(all, fmt.Sprintf(accepted, id, 21, 21, ms),
-			fmt.Sprintf(doubt, id+1, 3, ms, ms, key(201)), fmt.Sprintf(doubt, id+2, 4, ms, ms, key(202)),
 			fmt.Sprintf("INSERT INTO outcome (rid, state, attempt, intent_at) VALUES (%d, 2 /* retrying */, 2, %d)", id+4, ms))
-	case 8:
-		const adoptable = `INSERT INTO outcome (rid, state, attempt, flags, code, result_at, intent_at, key)
-			VALUES (%d, %d, %d, %d, 'time_out', %d, %d, %d)`
-		for seq, o := range []struct{ state, attempt, flags int }{{3, 1, 0}, {4, 1, 0}, {1, 1, 2}, {2, 2, 2}, {3, 1, 32}, {3, 1, 0}} {
-			all = append(all, fmt.Sprintf(adoptable, id+int64(seq), o.state, o.attempt, o.flags, ms+1000, ms, key(800+int64(seq))))
-			if connection := map[bool]string{false: "conn_1", true: "conn_2"}[o.flags == 32]; seq < 5 {
+		all = append(all, r.doubt(1, 3, 1, 0, "conn_1")...)
+		all = append(all, r.doubt(2, 4, 1, 0, "conn_1")...)
+	case 5:
+		for seq, o := range []struct {
+			state, attempt, flags int
+			connection            string
+		}{{3, 1, 0, "conn_1"}, {4, 1, 0, "conn_1"}, {1, 1, 2, "conn_1"}, {2, 2, 2, "conn_1"}, {3, 1, 0, ""}, {3, 1, 0, "conn_1"}} {
+			all = append(all, r.doubt(int64(seq), o.state, o.attempt, o.flags, o.connection)...)
+			if seq < 5 {
 				all = append(all, fmt.Sprintf(`INSERT INTO orphan (mh, message_id, rank, at, received_at, key, connection, code)
-					VALUES (%d, 'wamid.old.%d', 1, %d, %d, %d, '%s', '')`, 80+seq, seq, ms+2000, ms+2000, key(800+int64(seq)), connection))
+					VALUES (%d, 'wamid.old.%d', 1, %d, %d, %d, '%s', '')`, 80+seq, seq, ms+2000, ms+2000, key(500+int64(seq)),
+					cmp.Or(o.connection, "conn_2")))
 			}
 		}
 	}
 	return all
+}
+
+// doubt writes an outcome with an open attempt, which is the one before the last of a retry in
+// flight. connection is that of the open attempt; empty may be any.
+func (r olderRun) doubt(seq int64, state, attempt, flags int, connection string) []string {
+	rid, ms := int64(r.no)<<32+seq, at(0).UnixMilli()
+	open := attempt
+	if state == int(ledger.Retrying) {
+		open--
+	}
+	return []string{
+		fmt.Sprintf(`INSERT INTO outcome (rid, state, attempt, flags, code, result_at, intent_at)
+			VALUES (%d, %d, %d, %d, 'time_out', %d, %d)`, rid, state, attempt, flags, ms+1000, ms),
+		fmt.Sprintf(`INSERT INTO attempt (rid, attempt, key, connection, intent_at, doubt_at)
+			VALUES (%d, %d, %d, '%s', %d, %d)`, rid, open, key(int64(r.no)*100+seq), connection, ms, ms+1000),
+	}
 }
 
 // olderClaim takes over the segment of an older run, and fails unless Recover finds this number of
@@ -118,7 +133,7 @@ func (f *fixture) olderClaim(no campaign.RunNo, doubts int) campaign.Lease {
 	return ls[0]
 }
 
-// goesOnReady sends the rest of a run that was paused because of its template.
+// goesOnReady sends the rest of a run whose sender was to begin.
 func (f *fixture) goesOnReady(no campaign.RunNo) {
 	f.Helper()
 	l := f.olderClaim(no, 0)
@@ -183,16 +198,15 @@ func (f *fixture) goesOnAdopting(no campaign.RunNo) {
 	}
 }
 
-// OlderMigrations returns those of a folder of migrations that lead to schema 2.
+// FirstSchema is the version of the first migration, which makes a whole ledger.
+const FirstSchema = "00031_ledger.sql"
+
+// OlderMigrations returns those of a folder of migrations that lead to the first schema.
 func OlderMigrations(t testing.TB, dir fs.FS) fs.FS {
 	t.Helper()
-	older := fstest.MapFS{}
-	for _, name := range []string{"00001_ledger.sql", "00002_job.sql"} {
-		b, err := fs.ReadFile(dir, name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		older[name] = &fstest.MapFile{Data: b}
+	b, err := fs.ReadFile(dir, FirstSchema)
+	if err != nil {
+		t.Fatal(err)
 	}
-	return older
+	return fstest.MapFS{FirstSchema: {Data: b}}
 }

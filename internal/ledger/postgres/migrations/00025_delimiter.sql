@@ -1,3 +1,0 @@
--- +goose Up
--- The character between the cells of the run's list; empty: it is not known.
-ALTER TABLE run ADD COLUMN delimiter text NOT NULL DEFAULT '';

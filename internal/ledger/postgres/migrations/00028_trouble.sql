@@ -1,5 +1,0 @@
--- +goose Up
--- The index of what people look for among many deliveries. Sent, delivered and read change no
--- column of it, so these updates stay heap-only.
-CREATE INDEX outcome_trouble ON outcome (rid, state, (CASE WHEN state = 5 /* accepted */ THEN fail_code ELSE code END))
-  WHERE state IN (4, 6, 7) /* troubled */ OR failed_at IS NOT NULL;

@@ -1,3 +1,0 @@
--- +goose Up
--- When the limit of a lane may let it go on; 0: that is not known.
-ALTER TABLE lane ADD COLUMN until INTEGER NOT NULL DEFAULT 0;
