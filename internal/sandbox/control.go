@@ -25,6 +25,7 @@ import (
 //	POST /sandbox/accounts/{company}/status    {"status": "active", "locked" or "unpaid"}
 //	POST /sandbox/allowance                    {"messages": how many more, "company"?}
 //	POST /sandbox/events                       Announcement: an event of any type and age, as YAML or JSON
+//	/sandbox/commerce/...                      the commerce platform's (internal/sandbox/shop, routes.go)
 //	POST /sandbox/replay                       Replay; {} replays the events that were not answered 2xx
 func (s *Sandbox) controls() *http.ServeMux {
 	mux := http.NewServeMux()
@@ -128,6 +129,7 @@ func (s *Sandbox) controls() *http.ServeMux {
 			writeJSON(w, http.StatusOK, single[map[string]int]{Data: map[string]int{"replayed": s.Replay(in)}})
 		}
 	})
+	mux.HandleFunc("/sandbox/commerce/", func(w http.ResponseWriter, r *http.Request) { s.commerce.ServeHTTP(w, r) })
 	return mux
 }
 

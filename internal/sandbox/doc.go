@@ -2,9 +2,9 @@
 // on request. The command `campaignd sandbox`, the demo and the tests send to it. No other part of
 // campaignd depends on it.
 //
-// It imports nothing of campaignd. Its wire types are written from the document, and it refuses
-// what the document does not name. Client and sandbox therefore share no mistake; the tests of both
-// compare with the literal files in testdata/wire.
+// It imports nothing of campaignd but its own packages. Its wire types are written from the
+// document, and it refuses what the document does not name. Client and sandbox therefore share no
+// mistake; the tests of both compare with the literal files in testdata/wire.
 //
 // Promises:
 //
@@ -35,6 +35,11 @@
 //
 // The paths under /sandbox/ control the sandbox (control.go lists them). They refuse a request with
 // an Authorization header, so that no client of the service can use them by mistake.
+//
+// # The commerce platform
+//
+// The paths /2023-11/, /oauth/ and /pay/ are those of the commerce platform. Package shop answers
+// them, from the section commerce of a scenario.
 //
 // # Where the document says "not shown"
 //

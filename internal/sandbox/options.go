@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"campaignd/internal/sandbox/shop"
 )
 
 // Options says what exists at the service and how it behaves. The zero value works: the key
@@ -86,6 +88,9 @@ type Options struct {
 	Statuses StatusProfile `yaml:"statuses"`
 	// Timeline changes the sandbox while it runs.
 	Timeline []Step `yaml:"timeline"`
+
+	// Commerce is the commerce platform, served at /2023-11/, /oauth/ and /pay/. Default: shop.Demo.
+	Commerce *shop.Scenario `yaml:"commerce"`
 
 	// Transport posts the webhooks. Default: one that keeps WebhookWorkers connections.
 	Transport http.RoundTripper `yaml:"-"`
@@ -321,6 +326,9 @@ func (o Options) validate() error {
 		if st.Faults != nil {
 			errs = append(errs, st.Faults.validate())
 		}
+	}
+	if o.Commerce != nil {
+		errs = append(errs, o.Commerce.Validate())
 	}
 	errs = append(errs, o.Faults.validate(), o.Statuses.validate())
 	return errors.Join(errs...)

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"campaignd/internal/sandbox/shop"
 )
 
 // maxConnections is the largest number of connections: pairKey has 14 bits for a connection.
@@ -50,7 +52,9 @@ type Sandbox struct {
 	steps    []Step           // steps of the timeline that wait for AfterMessages
 	serial   map[string]int   // last number of an asset and of a webhook endpoint
 
-	mux     *http.ServeMux // the control paths
+	mux      *http.ServeMux // the control paths
+	commerce *shop.Platform
+
 	shards  []*shard
 	pending atomic.Int64 // scheduled webhooks that are neither answered 2xx nor given up
 	settled *sync.Cond
@@ -132,7 +136,22 @@ func New(opt Options) (*Sandbox, error) {
 			DisableCompression:  true,
 		}
 	}
+	if s.commerce, err = s.openShop(); err != nil {
+		return nil, err
+	}
 	return s, nil
+}
+
+// openShop makes the commerce platform of the scenario, or the demo shop.
+func (s *Sandbox) openShop() (*shop.Platform, error) {
+	scenario := shop.Demo()
+	if s.opt.Commerce != nil {
+		scenario = *s.opt.Commerce
+	}
+	return shop.New(scenario, shop.Options{
+		Seed: s.opt.Seed, RetrySchedule: s.opt.RetrySchedule, WebhookTimeout: s.opt.WebhookTimeout,
+		Transport: s.opt.Transport, Log: s.opt.Log,
+	})
 }
 
 // pairKey packs a connection or company (14 bits) and a phone number (15 digits, 50 bits) into one

@@ -6,8 +6,12 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/parser"
+
+	"campaignd/internal/sandbox/shop"
 )
 
 // LoadScenario reads Options from a YAML file. An unknown key or a wrong type is an error with the
@@ -34,9 +38,31 @@ func parseScenario(name string, raw []byte) (Options, error) {
 		return Options{}, fmt.Errorf("%s: %w", name, err)
 	}
 	filled, err := o.withDefaults()
+	if flaw, ok := errors.AsType[*shop.Flaw](err); ok {
+		return Options{}, fmt.Errorf("%s: %w", position(name, raw, "commerce."+flaw.Path), flaw)
+	}
 	if err != nil {
 		return Options{}, fmt.Errorf("%s: %w", name, err)
 	}
 	filled.Log = nil // the caller chooses it
 	return filled, nil
+}
+
+// position is the file with the line and the column of a value, such as companies[0].name. If the
+// file does not have it, it is that of what should contain it.
+func position(name string, raw []byte, path string) string {
+	file, err := parser.ParseBytes(raw, 0)
+	if err != nil {
+		return name
+	}
+	for path != "" {
+		if p, err := yaml.PathString("$." + path); err == nil {
+			if node, err := p.FilterFile(file); err == nil && node != nil && node.GetToken() != nil {
+				at := node.GetToken().Position
+				return fmt.Sprintf("%s:%d:%d", name, at.Line, at.Column)
+			}
+		}
+		path = path[:max(0, strings.LastIndexAny(path, ".["))]
+	}
+	return name
 }

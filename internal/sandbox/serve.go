@@ -16,6 +16,10 @@ func (s *Sandbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.control(w, r)
 		return
 	}
+	if commercePath(path) {
+		s.commerce.ServeHTTP(w, r)
+		return
+	}
 	// Every response has an x-request-id (docs/service.md#conventions).
 	id := mix(s.boot, s.requests.Add(1))
 	w.Header()["X-Request-Id"] = []string{"req_" + strconv.FormatUint(id, 36)}
@@ -48,6 +52,16 @@ func (s *Sandbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.route(w, r, key, path[len(prefix):])
+}
+
+// commercePath reports whether the commerce platform answers a path. It refuses /v1 by name.
+func commercePath(path string) bool {
+	for _, begin := range [...]string{"/2023-11/", "/oauth/", "/pay/", "/v1/"} {
+		if strings.HasPrefix(path, begin) {
+			return true
+		}
+	}
+	return false
 }
 
 // route calls the handler of the path, which is given without the prefix.

@@ -1,0 +1,88 @@
+package shop
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"regexp"
+	"strings"
+
+	"github.com/shopspring/decimal"
+)
+
+// Amount is a sum of money, a rate or a quantity of money per unit. In JSON it is written as a
+// number, and read from a number or a string. In a scenario it is text.
+type Amount struct {
+	decimal.Decimal
+	text string // of a scenario; "" if it does not name the amount
+}
+
+// amountForm has no exponent and few digits, so that no input costs much memory or time.
+var amountForm = regexp.MustCompile(`^[+-]?[0-9]{1,15}(\.[0-9]{1,10})?$`)
+
+// parseAmount reads an amount. An empty text is 0.
+func parseAmount(text string) (Amount, error) {
+	if text == "" {
+		return Amount{}, nil
+	}
+	if !amountForm.MatchString(text) {
+		return Amount{}, fmt.Errorf("%.60q is not an amount such as 19.99", text)
+	}
+	d, err := decimal.NewFromString(text)
+	return Amount{Decimal: d}, err
+}
+
+// UnmarshalText reads the amount of a scenario. Validate names a wrong one, with its path.
+func (a *Amount) UnmarshalText(text []byte) error {
+	*a, _ = parseAmount(string(text))
+	a.text = string(text)
+	return nil
+}
+
+// UnmarshalJSON reads a number or a string. The error lets the decoder name the member.
+func (a *Amount) UnmarshalJSON(raw []byte) error {
+	text := string(raw)
+	if text == "null" {
+		return nil
+	}
+	if raw[0] == '"' {
+		if err := json.Unmarshal(raw, &text); err != nil {
+			return err
+		}
+		text = strings.TrimSpace(text)
+	}
+	parsed, err := parseAmount(text)
+	if err != nil || text == "" {
+		return wrongType[Amount]()
+	}
+	*a = parsed
+	return nil
+}
+
+// wrongType is the error of a value that T does not take. The decoder adds the member's name.
+func wrongType[T any]() error {
+	return &json.UnmarshalTypeError{Value: "value", Type: reflect.TypeFor[T]()}
+}
+
+// MarshalJSON writes a number.
+func (a Amount) MarshalJSON() ([]byte, error) { return []byte(a.String()), nil }
+
+// flaw says why the text of the scenario is not an amount, or is "".
+func (a Amount) flaw() string {
+	if _, err := parseAmount(a.text); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+// digits is the number of digits after the point of a currency (commerce.md#assumptions).
+func digits(currency string) int32 {
+	switch currency {
+	case "XAF", "XOF", "JPY":
+		return 0
+	}
+	return 2
+}
+
+// fits reports whether the amount has no more decimals than the currency.
+func (a Amount) fits(currency string) bool { return a.Equal(a.Truncate(digits(currency))) }

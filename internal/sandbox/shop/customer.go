@@ -1,0 +1,167 @@
+package shop
+
+import (
+	"strings"
+	"time"
+)
+
+// customer is a customer of a company.
+type customer struct {
+	Customer
+	company      *company
+	medias       []any
+	birthdate    Text
+	gender       Text
+	companyName  Text
+	taxNumber    Text
+	registration Text
+	custom       []any
+	updated      Stamp
+	lastActivity Stamp
+}
+
+func newCustomer(c *company, from Customer, now Stamp) *customer {
+	from.CreatedAt = from.CreatedAt.or(now)
+	return &customer{Customer: from, company: c, updated: from.CreatedAt}
+}
+
+func (c *customer) key() string     { return c.ID }
+func (c *customer) born() time.Time { return c.CreatedAt.Time }
+
+// profile is what a customer may change.
+type profile struct {
+	FirstName          string `json:"first_name"`
+	LastName           string `json:"last_name"`
+	Email              string `json:"email"`
+	Phone              string `json:"phone"`
+	PreferredLanguage  string `json:"preferred_language"`
+	Birthdate          Text   `json:"birthdate"`
+	Gender             Text   `json:"gender"`
+	CompanyName        Text   `json:"company_name"`
+	TaxNumber          Text   `json:"tax_number"`
+	RegistrationNumber Text   `json:"registration_number"`
+	CustomFields       []any  `json:"custom_fields"`
+	Metadata           object `json:"metadata"`
+}
+
+func (c *customer) profile() profile {
+	return profile{
+		FirstName: c.FirstName, LastName: c.LastName, Email: c.Email, Phone: c.Phone, PreferredLanguage: c.PreferredLanguage,
+		Birthdate: c.birthdate, Gender: c.gender, CompanyName: c.companyName, TaxNumber: c.taxNumber,
+		RegistrationNumber: c.registration, CustomFields: c.custom, Metadata: c.Metadata,
+	}
+}
+
+// change takes over a profile.
+func (c *customer) change(to profile, now Stamp) {
+	c.FirstName, c.LastName, c.Email, c.Phone, c.PreferredLanguage = to.FirstName, to.LastName, to.Email, to.Phone, to.PreferredLanguage
+	c.birthdate, c.gender, c.companyName, c.taxNumber = to.Birthdate, to.Gender, to.CompanyName, to.TaxNumber
+	c.registration, c.custom, c.Metadata, c.updated = to.RegistrationNumber, to.CustomFields, to.Metadata, now
+}
+
+// customerView is the customer of the document. The last three members are those of statistics.
+type customerView struct {
+	ID                 string       `json:"id"`
+	CompanyID          string       `json:"company_id"`
+	FirstName          Text         `json:"first_name"`
+	LastName           Text         `json:"last_name"`
+	Email              Text         `json:"email"`
+	Phone              Text         `json:"phone"`
+	Type               string       `json:"type"`
+	Birthdate          Text         `json:"birthdate"`
+	Gender             Text         `json:"gender"`
+	CompanyName        Text         `json:"company_name"`
+	TaxNumber          Text         `json:"tax_number"`
+	RegistrationNumber Text         `json:"registration_number"`
+	PreferredLanguage  Text         `json:"preferred_language"`
+	CustomFields       []any        `json:"custom_fields"`
+	Medias             []any        `json:"medias"`
+	Metadata           object       `json:"metadata"`
+	Tags               []named      `json:"tags"`
+	DefaultAddress     *addressView `json:"default_address"`
+	LastActivity       Stamp        `json:"last_activity"`
+	CreatedAt          Stamp        `json:"created_at"`
+	UpdatedAt          Stamp        `json:"updated_at"`
+	DeletedAt          Stamp        `json:"deleted_at"`
+
+	Addresses []addressView `json:"addresses,omitzero"` // of the storefront, as contacts
+	Contacts  []any         `json:"contacts,omitzero"`
+
+	OrdersCount     *int    `json:"orders_count,omitempty"`
+	QuantityOrdered *int    `json:"quantity_ordered,omitempty"`
+	TotalSpent      *Amount `json:"total_spent,omitempty"`
+}
+
+// view shows a customer as an admin route does.
+func (c *customer) view() customerView {
+	v := customerView{
+		ID: c.ID, CompanyID: c.company.ID, FirstName: Text(c.FirstName), LastName: Text(c.LastName), Email: Text(c.Email),
+		Phone: Text(c.Phone), Type: "individual", Birthdate: c.birthdate, Gender: c.gender, CompanyName: c.companyName,
+		TaxNumber: c.taxNumber, RegistrationNumber: c.registration, PreferredLanguage: Text(c.PreferredLanguage),
+		CustomFields: c.custom, Medias: c.medias, Metadata: c.Metadata, Tags: tags(c.Tags), LastActivity: c.lastActivity,
+		CreatedAt: c.CreatedAt, UpdatedAt: c.updated,
+	}
+	if v.CustomFields == nil {
+		v.CustomFields = none
+	}
+	if v.Medias == nil {
+		v.Medias = none
+	}
+	if a := c.primary(); a != nil {
+		shown := a.view()
+		v.DefaultAddress = &shown
+	}
+	return v
+}
+
+// storefront shows a customer to itself, with its addresses.
+func (c *customer) storefront() customerView {
+	v := c.view()
+	v.Addresses, v.Contacts = []addressView{}, none
+	for _, a := range c.addresses() {
+		v.Addresses = append(v.Addresses, a.view())
+	}
+	return v
+}
+
+// holder finds the customer with this e-mail address, or else the one with this phone number. Of
+// several it is the one that was created first.
+func (c *company) holder(email, phone string) *customer {
+	if found := c.customerWith(email, (*customer).email); found != nil {
+		return found
+	}
+	return c.customerWith(phone, (*customer).phone)
+}
+
+func (c *customer) email() string { return strings.ToLower(strings.TrimSpace(c.Email)) }
+func (c *customer) phone() string { return strings.TrimSpace(c.Phone) }
+
+// customerWith finds a customer by a text. Generated customers have their number in it.
+func (c *company) customerWith(text string, of func(*customer) string) *customer {
+	text = strings.ToLower(strings.TrimSpace(text))
+	if text == "" {
+		return nil
+	}
+	t := &c.customers
+	for _, r := range t.head {
+		if of(r) == text {
+			return r
+		}
+	}
+	for _, r := range t.made.kept {
+		if of(r) == text {
+			return r
+		}
+	}
+	if i := numberIn(text); i >= 0 && i < t.made.size {
+		if r := t.made.at(i); of(r) == text {
+			return r
+		}
+	}
+	for _, r := range t.tail {
+		if of(r) == text {
+			return r
+		}
+	}
+	return nil
+}

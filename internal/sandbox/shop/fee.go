@@ -1,0 +1,124 @@
+package shop
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// fee is a shipping fee.
+type fee struct {
+	ShippingFee
+	company *company
+}
+
+// pickup is a pickup location: it has all that a fee has, and an address.
+type pickup struct {
+	*fee
+	address Address
+}
+
+func newFee(c *company, from ShippingFee, now Stamp) *fee {
+	from.CreatedAt = from.CreatedAt.or(now)
+	from.UpdatedAt = from.UpdatedAt.or(from.CreatedAt)
+	return &fee{from, c}
+}
+
+func (f *fee) key() string     { return f.ID }
+func (f *fee) born() time.Time { return f.CreatedAt.Time }
+
+// applies reports whether the fee is offered in a shop: one without shop and warehouses everywhere.
+func (f *fee) applies(s *shop) bool {
+	if s == nil {
+		return true
+	}
+	here := f.Shop == "" || f.Shop == s.ID
+	return here && (len(f.Warehouses) == 0 ||
+		slices.ContainsFunc(s.warehouses(), func(id string) bool { return slices.Contains(f.Warehouses, id) }))
+}
+
+// feeView is the shipping fee of the document.
+type feeView struct {
+	ID           string      `json:"id"`
+	Name         string      `json:"name"`
+	Type         string      `json:"type"`
+	Amount       Amount      `json:"amount"`
+	Active       bool        `json:"active"`
+	ShopID       Text        `json:"shop_id"`
+	Shop         *shopView   `json:"shop"`
+	Warehouses   []Warehouse `json:"warehouses"`
+	WarehouseIDs []string    `json:"warehouse_ids"`
+	Metadata     object      `json:"metadata"`
+	CreatedAt    Stamp       `json:"created_at"`
+	UpdatedAt    Stamp       `json:"updated_at"`
+}
+
+// pickupView is the pickup location of the document.
+type pickupView struct {
+	feeView
+	Address     Address `json:"address"`
+	FullAddress string  `json:"full_address"`
+}
+
+func (f *fee) view() feeView {
+	v := feeView{
+		ID: f.ID, Name: f.Name, Type: "fixed", Amount: f.Amount, Active: on(f.Active), ShopID: Text(f.Shop),
+		Warehouses: []Warehouse{}, WarehouseIDs: []string{}, Metadata: f.Metadata, CreatedAt: f.CreatedAt, UpdatedAt: f.UpdatedAt,
+	}
+	s, _ := f.company.shops.get(f.Shop)
+	v.Shop = s.view()
+	for _, w := range f.company.warehouses(nil) {
+		if slices.Contains(f.Warehouses, w.ID) {
+			v.Warehouses, v.WarehouseIDs = append(v.Warehouses, w), append(v.WarehouseIDs, w.ID)
+		}
+	}
+	return v
+}
+
+func (l *pickup) view() pickupView {
+	a := l.address
+	var parts []string
+	for _, t := range []Text{a.Line1, a.Line2, a.City, a.State, a.PostalCode, a.Country} {
+		if t != "" {
+			parts = append(parts, string(t))
+		}
+	}
+	return pickupView{l.fee.view(), a, strings.Join(parts, ", ")}
+}
+
+var feeList = list[*fee]{
+	filters: map[string]filter[*fee]{
+		"active":     flag(func(_ *call, f *fee) bool { return on(f.Active) }),
+		"search":     searching(func(f *fee) []string { return []string{f.Name} }),
+		"created_at": between(func(f *fee) Stamp { return f.CreatedAt }),
+		"updated_at": between(func(f *fee) Stamp { return f.UpdatedAt }),
+	},
+	sorts: map[string]sorter[*fee]{
+		"name":         byFold(func(f *fee) string { return f.Name }),
+		"orders_count": byCount((*company).ordersByFee, (*fee).key),
+	},
+	view: func(_ *call, f *fee, _ includes) any { return f.view() },
+}
+
+var pickupList = list[*pickup]{
+	filters: map[string]filter[*pickup]{
+		"active": flag(func(_ *call, l *pickup) bool { return on(l.Active) }),
+		"search": searching(func(l *pickup) []string {
+			return []string{l.Name, string(l.address.Line1), string(l.address.City)}
+		}),
+		"shop": func(_ *call, v criterion) (func(*pickup) bool, error) {
+			return func(l *pickup) bool { return l.Shop == "" || l.Shop == v.value }, nil
+		},
+	},
+	view: func(_ *call, l *pickup, _ includes) any { return l.view() },
+}
+
+// listFees is GET /shipping-fees, of the active shop.
+func (p *Platform) listFees(c *call) (page, error) {
+	return feeList.page(c, those(&c.company.fees, func(f *fee) bool { return f.applies(c.shop) }))
+}
+
+// listPickups is GET /pickup-locations, of the active shop.
+func (p *Platform) listPickups(c *call) (page, error) {
+	return pickupList.page(c, those(&c.company.pickups, func(l *pickup) bool { return l.applies(c.shop) }))
+}

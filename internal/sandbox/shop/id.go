@@ -1,0 +1,62 @@
+package shop
+
+import (
+	"regexp"
+	"strings"
+	"time"
+)
+
+// crockford is the alphabet of a ULID (https://github.com/ulid/spec).
+const crockford = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+
+var ulidForm = regexp.MustCompile(`^[0-7][0-9A-HJKMNP-TV-Z]{25}$`)
+
+// putDigits writes the low 5*len(to) bits of n.
+func putDigits(to []byte, n uint64) {
+	for i := len(to) - 1; i >= 0; i-- {
+		to[i] = crockford[n&31]
+		n >>= 5
+	}
+}
+
+// digitsOf reads what putDigits wrote.
+func digitsOf(text string) (n uint64) {
+	for i := range len(text) {
+		n = n<<5 | uint64(max(strings.IndexByte(crockford, text[i]), 0))
+	}
+	return n
+}
+
+// ulid is the id of an instant with 30 bits of noise and 50 bits of a number.
+func ulid(at time.Time, noise, number uint64) string {
+	var id [26]byte
+	putDigits(id[:10], uint64(at.UnixMilli()))
+	putDigits(id[10:16], noise)
+	putDigits(id[16:], number)
+	return string(id[:])
+}
+
+// numberOf returns the number of an id that ulid made.
+func numberOf(id string) uint64 { return digitsOf(id[16:]) }
+
+// newID is an id that the platform has not given before.
+func (p *Platform) newID() string {
+	p.serial++
+	return ulid(time.Now(), mix(p.opt.Seed, p.serial), 1<<49|p.serial)
+}
+
+// mix hashes its arguments to 64 bits with the finaliser of splitmix64
+// (https://prng.di.unimi.it/splitmix64.c).
+func mix(parts ...uint64) uint64 {
+	h := uint64(0x9e3779b97f4a7c15)
+	for _, p := range parts {
+		h += p + 0x9e3779b97f4a7c15
+		h = (h ^ h>>30) * 0xbf58476d1ce4e5b9
+		h = (h ^ h>>27) * 0x94d049bb133111eb
+		h ^= h >> 31
+	}
+	return h
+}
+
+// unit turns h into a number in [0, 1).
+func unit(h uint64) float64 { return float64(h>>11) / (1 << 53) }

@@ -1,0 +1,98 @@
+package shop
+
+import (
+	"log/slog"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Options say how a platform runs. The zero value works.
+type Options struct {
+	// Seed decides ids, generated records and faults.
+	Seed uint64
+	// RetrySchedule are the waits before each retry of an event that was not answered 2xx. Default:
+	// no retry.
+	RetrySchedule []time.Duration
+	// WebhookTimeout is the longest time of one delivery. Default 10 s.
+	WebhookTimeout time.Duration
+	// Transport posts the events. Default: http.DefaultTransport.
+	Transport http.RoundTripper
+	// Log gets the faults of the platform itself. Default: discarded.
+	Log *slog.Logger
+}
+
+// Platform emulates the commerce platform. Make one with New and serve it as an http.Handler. It is
+// safe for concurrent use.
+type Platform struct {
+	opt    Options
+	mode   string
+	limit  RateLimit
+	routes []route
+	faults atomic.Pointer[Faults]
+	asked  atomic.Uint64 // requests, for the draws of the faults
+
+	mu        sync.RWMutex // held by ServeHTTP for a whole request; guards all below
+	serial    uint64       // of newID
+	records   int          // stored, of all companies
+	companies []*company
+	company   map[string]*company
+	keys      map[string]*credential // by API key
+	publics   map[string]*credential // by public key
+	tokens    map[string]*credential // access tokens and customer tokens
+	apps      map[string]*app        // by client_id
+	resets    map[string]*customer   // by token of a password reset
+}
+
+// credential is what an API key, a public key or a token stands for.
+type credential struct {
+	company  *company
+	kind     right  // the right that it gives
+	customer string // id, of a customer token
+	key      *Key   // of an API key and a public key
+}
+
+// app is an App with the codes that are left.
+type app struct {
+	App
+	codes map[string]*company
+}
+
+// New makes a platform. It checks the scenario first; the error is then a *Flaw.
+func New(sc Scenario, opt Options) (*Platform, error) {
+	if err := sc.Validate(); err != nil {
+		return nil, err
+	}
+	if opt.WebhookTimeout == 0 {
+		opt.WebhookTimeout = 10 * time.Second
+	}
+	if opt.Transport == nil {
+		opt.Transport = http.DefaultTransport
+	}
+	if opt.Log == nil {
+		opt.Log = slog.New(slog.DiscardHandler)
+	}
+	p := &Platform{
+		opt: opt, mode: sc.Mode, limit: sc.RateLimit, routes: routes(), company: map[string]*company{},
+		keys: map[string]*credential{}, publics: map[string]*credential{}, tokens: map[string]*credential{},
+		apps: map[string]*app{}, resets: map[string]*customer{},
+	}
+	p.faults.Store(&sc.Faults)
+	for _, c := range sc.Companies {
+		if err := p.addCompany(c); err != nil {
+			return nil, err
+		}
+	}
+	for _, a := range sc.Apps {
+		live := &app{App: a, codes: map[string]*company{}}
+		for _, c := range a.Codes {
+			live.codes[c.Code] = p.company[c.Company]
+		}
+		p.apps[a.ClientID] = live
+	}
+	return p, nil
+}
+
+// now is the instant of a change, in microseconds, as answers show it.
+func (p *Platform) now() Stamp { return Stamp{Time: time.Now().UTC().Truncate(time.Microsecond)} }

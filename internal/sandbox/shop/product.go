@@ -1,0 +1,195 @@
+package shop
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"time"
+)
+
+// product is a product with its variants. Price and stock are those of the variants.
+type product struct {
+	Product
+	company  *company
+	variants []*variant
+}
+
+func newProduct(c *company, from Product, now Stamp) *product {
+	from.CreatedAt = from.CreatedAt.or(now)
+	from.UpdatedAt = from.UpdatedAt.or(from.CreatedAt)
+	p := &product{Product: from, company: c}
+	for i, v := range from.Variants {
+		made := &variant{Variant: v, product: p, position: i + 1, stocks: map[string]int{}}
+		for w, n := range v.Stocks {
+			made.stocks[w] = n
+		}
+		p.variants = append(p.variants, made)
+	}
+	return p
+}
+
+func (p *product) key() string     { return p.ID }
+func (p *product) born() time.Time { return p.CreatedAt.Time }
+
+// sells reports whether a shop sells the product. Without a shop it is sold.
+func (p *product) sells(s *shop) bool {
+	return s == nil || len(p.Shops) == 0 || slices.Contains(p.Shops, s.ID)
+}
+
+// price is the price of the cheapest variant, or 0.
+func (p *product) price() Amount {
+	var lowest Amount
+	for i, v := range p.variants {
+		if i == 0 || v.Price.LessThan(lowest.Decimal) {
+			lowest = v.Price
+		}
+	}
+	return lowest
+}
+
+// stock is the sum over the variants that follow stock.
+func (p *product) stock(s *shop) int {
+	sum := 0
+	for _, v := range p.variants {
+		if v.FollowStock {
+			sum += v.quantity(s)
+		}
+	}
+	return sum
+}
+
+// inStock reports whether a variant can be bought: one that does not follow stock, or has some.
+func (p *product) inStock(s *shop) bool {
+	return slices.ContainsFunc(p.variants, func(v *variant) bool { return !v.FollowStock || v.quantity(s) > 0 })
+}
+
+// productView is the product of the document. The members from Occurrence on are those of
+// statistics, of the detail and of include.
+type productView struct {
+	ID          string  `json:"id"`
+	CompanyID   string  `json:"company_id"`
+	Title       string  `json:"title"`
+	Handle      string  `json:"handle"`
+	Content     Text    `json:"content"`
+	Type        Text    `json:"type"`
+	Published   bool    `json:"published"`
+	IsShippable bool    `json:"is_shippable"`
+	IsTaxable   bool    `json:"is_taxable"`
+	SupplierID  Text    `json:"supplier_id"`
+	Vendor      Text    `json:"vendor"`
+	Metadata    object  `json:"metadata"`
+	Medias      []any   `json:"medias"`
+	Tags        []named `json:"tags"`
+	Taxes       []Tax   `json:"taxes"`
+	Discounts   []any   `json:"discounts"`
+	CreatedAt   Stamp   `json:"created_at"`
+	UpdatedAt   Stamp   `json:"updated_at"`
+	DeletedAt   Stamp   `json:"deleted_at"`
+
+	Occurrence  int              `json:"occurrence,omitempty"`
+	FollowStock *bool            `json:"follow_stock,omitempty"`
+	Remaining   []held           `json:"remaining_stocks,omitzero"`
+	Variants    []variantView    `json:"variants,omitzero"`
+	Collections []collectionView `json:"collections,omitzero"`
+	Shops       []*shopView      `json:"shops,omitzero"`
+	Options     []option         `json:"options,omitzero"`
+	Supplier    json.RawMessage  `json:"supplier,omitempty"`
+	Service     json.RawMessage  `json:"service,omitempty"`
+}
+
+// option is an option of a product with the values of its variants.
+type option struct {
+	Name   string   `json:"name"`
+	Values []string `json:"values"`
+}
+
+func (p *product) view(in includes) productView {
+	v := productView{
+		ID: p.ID, CompanyID: p.company.ID, Title: p.Title, Handle: p.Handle, Content: Text(p.Content), Type: Text(p.Type),
+		Published: on(p.Published), IsShippable: p.IsShippable, IsTaxable: p.IsTaxable, Vendor: Text(p.Vendor), Metadata: p.Metadata,
+		Medias: none, Tags: tags(p.Tags), Taxes: []Tax{}, Discounts: none, CreatedAt: p.CreatedAt, UpdatedAt: p.UpdatedAt,
+	}
+	for _, id := range p.Taxes {
+		v.Taxes = append(v.Taxes, p.company.taxes[id])
+	}
+	stocks, quantities := in.has("variants.stocks"), in.has("variants.warehouseQuantities")
+	if in.has("variants") || stocks || quantities {
+		v.Variants = []variantView{}
+		for _, one := range p.variants {
+			v.Variants = append(v.Variants, one.view(stocks, quantities))
+		}
+	}
+	if in.has("collections") {
+		v.Collections = []collectionView{}
+		for _, c := range p.company.Collections {
+			if slices.Contains(p.Collections, c.ID) {
+				v.Collections = append(v.Collections, viewCollection(c))
+			}
+		}
+	}
+	if in.has("shops") {
+		v.Shops = []*shopView{}
+		for s := range p.company.shops.all() {
+			if p.sells(s) {
+				v.Shops = append(v.Shops, s.view())
+			}
+		}
+	}
+	if in.has("options") {
+		v.Options = p.options()
+	}
+	if in.has("supplier") { // the scenario has none
+		v.Supplier = json.RawMessage("null")
+	}
+	if in.has("service.professionals") {
+		v.Service = json.RawMessage("null")
+		if p.Type == "services" {
+			v.Service = json.RawMessage(`{"professionals":[]}`)
+		}
+	}
+	return v
+}
+
+// options are the options of the variants, by name.
+func (p *product) options() []option {
+	values := map[string][]string{}
+	for _, v := range p.variants {
+		for name, value := range v.Options {
+			if !slices.Contains(values[name], value) {
+				values[name] = append(values[name], value)
+			}
+		}
+	}
+	all := []option{}
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		all = append(all, option{name, values[name]})
+	}
+	return all
+}
+
+// detail is the view with what only the detail shows.
+func (p *product) detail(c *call) (productView, error) {
+	q, err := productList.read(c)
+	if err != nil {
+		return productView{}, err
+	}
+	v := p.view(q.includes)
+	follows := slices.ContainsFunc(p.variants, func(v *variant) bool { return v.FollowStock })
+	v.FollowStock, v.Remaining = &follows, p.remaining(c.shop)
+	return v, nil
+}
+
+// remaining is what is left in each warehouse of the shop, or of the company.
+func (p *product) remaining(s *shop) []held {
+	all := []held{}
+	for _, w := range p.company.warehouses(s) {
+		sum := 0
+		for _, v := range p.variants {
+			if v.FollowStock {
+				sum += v.stocks[w.ID]
+			}
+		}
+		all = append(all, held{w.ID, sum})
+	}
+	return all
+}

@@ -1,0 +1,42 @@
+package shop
+
+import "net/http"
+
+const (
+	get  = http.MethodGet
+	post = http.MethodPost
+	put  = http.MethodPut
+	del  = http.MethodDelete
+)
+
+// routes are all routes: method, path, right, and the function whose types are the body and the
+// answer (commerce.md#routes). If two rows fit a request, the first one answers.
+func routes() []route {
+	at := func(method, path string, who right, do action) route { return route{method, prefix + path, who, do} }
+	return []route{
+		at(get, "/company/from-domain", open, give((*Platform).companyFromDomain)),
+		at(get, "/companies/{company}", open, give((*Platform).companyByID)),
+		at(get, "/company", storefront, give((*Platform).scopedCompany)),
+		at(get, "/company/filters", storefront, give((*Platform).companyFilters)),
+
+		at(get, "/shops", storefront, give((*Platform).listShops)),
+		at(get, "/shops/count", storefront, give((*Platform).countShops)),
+		at(get, "/shops/handle/{slug}", storefront, give((*Platform).showShopByHandle)),
+		at(get, "/shops/{shop}", storefront, give((*Platform).showShop)),
+
+		at(get, "/products", storefront, give((*Platform).listProducts)),
+		at(get, "/products/count", storefront, give((*Platform).countProducts)),
+		at(get, "/products/handle/{handle}", storefront, give((*Platform).showProduct)),
+		at(get, "/products/handle/{handle}/similar", storefront, give((*Platform).similarProducts)),
+		at(get, "/products/{product}", storefront, give((*Platform).showProduct)),
+		at(get, "/products/{product}/similar", storefront, give((*Platform).similarProducts)),
+		at(get, "/productVariants", storefront, give((*Platform).listVariants)),
+		at(get, "/productVariants/{productVariant}", storefront, give((*Platform).showVariant)),
+
+		at(get, "/shipping-fees", storefront, give((*Platform).listFees)),
+		at(get, "/pickup-locations", storefront, give((*Platform).listPickups)),
+
+		at(get, "/admin/products", admin, give((*Platform).listProducts)),
+		at(del, "/admin/products/{product}", admin, give((*Platform).deleteProduct)),
+	}
+}

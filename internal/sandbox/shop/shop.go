@@ -1,0 +1,117 @@
+package shop
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// shop is a shop of a company.
+type shop struct {
+	Shop
+	company *company
+}
+
+func newShop(c *company, s Shop, now Stamp) *shop {
+	s.CreatedAt = s.CreatedAt.or(now)
+	if s.Currency == "" {
+		s.Currency = c.Currency
+	}
+	return &shop{s, c}
+}
+
+func (s *shop) key() string     { return s.ID }
+func (s *shop) born() time.Time { return s.CreatedAt.Time }
+
+// warehouses are the ids of the shop's warehouses.
+func (s *shop) warehouses() []string {
+	var ids []string
+	for _, w := range s.Warehouses {
+		ids = append(ids, w.ID)
+	}
+	return ids
+}
+
+// shopView is the shop of the document.
+type shopView struct {
+	ID           string      `json:"id"`
+	Name         string      `json:"name"`
+	Slug         string      `json:"slug"`
+	Description  Text        `json:"description"`
+	CurrencyCode Text        `json:"currency_code"`
+	CurrencyName Text        `json:"currency_name"`
+	Address      any         `json:"address"`
+	Warehouses   []Warehouse `json:"warehouses"`
+	Domains      []website   `json:"domains"`
+	LogoURL      Text        `json:"logoUrl"`
+	Logo         any         `json:"logo"`
+	Metadata     object      `json:"metadata"`
+	CompanyID    string      `json:"company_id"`
+	CreatedAt    Stamp       `json:"created_at"`
+}
+
+// view is nil for no shop.
+func (s *shop) view() *shopView {
+	if s == nil {
+		return nil
+	}
+	v := &shopView{
+		ID: s.ID, Name: s.Name, Slug: s.Slug, Description: Text(s.Description), CurrencyCode: Text(s.Currency),
+		CurrencyName: Text(s.Currency), Warehouses: slices.Clone(s.Warehouses), Domains: []website{}, Metadata: s.Metadata,
+		CompanyID: s.company.ID, CreatedAt: s.CreatedAt,
+	}
+	if v.Warehouses == nil {
+		v.Warehouses = []Warehouse{}
+	}
+	for i, d := range s.company.Domains {
+		v.Domains = append(v.Domains, website{s.company.ID, d, i == 0, true})
+	}
+	return v
+}
+
+var shopList = list[*shop]{
+	filters: map[string]filter[*shop]{
+		"search": searching(func(s *shop) []string { return []string{s.Name, s.Slug, s.Description} }),
+	},
+	sorts: map[string]sorter[*shop]{
+		"name":          byFold(func(s *shop) string { return s.Name }),
+		"currency_code": by(func(s *shop) string { return s.Currency }),
+		birth:           byBirth[*shop],
+	},
+	view: func(_ *call, s *shop, _ includes) any { return s.view() },
+}
+
+// count is the answer of the routes that count.
+type count struct {
+	Count int `json:"count"`
+}
+
+// listShops is GET /shops.
+func (p *Platform) listShops(c *call) (page, error) { return shopList.page(c, &c.company.shops) }
+
+// countShops is GET /shops/count.
+func (p *Platform) countShops(c *call) (count, error) { return count{c.company.shops.len()}, nil }
+
+// showShop is GET /shops/{shop}. With companyId the shop may be named by its slug.
+func (p *Platform) showShop(c *call) (*shopView, error) {
+	id := c.path("shop")
+	if s, ok := c.company.shops.get(id); ok {
+		return s.view(), nil
+	}
+	if c.query.Get("companyId") == c.company.ID {
+		return c.shopBySlug(id)
+	}
+	return nil, missing(c, "shop", id)
+}
+
+// showShopByHandle is GET /shops/handle/{slug}.
+func (p *Platform) showShopByHandle(c *call) (*shopView, error) { return c.shopBySlug(c.path("slug")) }
+
+func (c *call) shopBySlug(slug string) (*shopView, error) {
+	for s := range c.company.shops.all() {
+		if strings.EqualFold(s.Slug, slug) {
+			return s.view(), nil
+		}
+	}
+	return nil, missing(c, "shop", slug)
+}

@@ -1,0 +1,42 @@
+package shop
+
+import "encoding/json"
+
+// Text is a text that answers show as null if it is empty.
+type Text string
+
+// MarshalJSON writes the text, or null.
+func (t Text) MarshalJSON() ([]byte, error) {
+	if t == "" {
+		return []byte("null"), nil
+	}
+	return json.Marshal(string(t))
+}
+
+// object is a JSON object that is kept as it was given. In an answer it is never null.
+type object map[string]any
+
+// MarshalJSON writes the object.
+func (o object) MarshalJSON() ([]byte, error) {
+	if o == nil {
+		return []byte("{}"), nil
+	}
+	return json.Marshal(map[string]any(o))
+}
+
+// named is a tag.
+type named struct {
+	Name string `json:"name"`
+}
+
+// tags are the tags of a record, as answers show them.
+func tags(texts []string) []named {
+	all := make([]named, 0, len(texts))
+	for _, t := range texts {
+		all = append(all, named{t})
+	}
+	return all
+}
+
+// none is a list of a field that the platform shows and the sandbox never fills.
+var none = []any{}
