@@ -213,7 +213,8 @@ faults: ## harness and cluster in one command, because each leaves the machine i
 	$(FAULTS) ./internal/daemon/harness
 
 .PHONY: mutants
-mutants: ## apply each named mutation and require that a test detects it
+mutants: ## apply each mutation of tools/mutate/mutations.txt and mistakes.txt; its tests must find it
+	go run ./tools/mutate -written
 	scripts/mutants.sh
 
 .PHONY: forecast
@@ -223,10 +224,6 @@ forecast: ## forecast 200 random scenarios, then send them under virtual time an
 .PHONY: mutate
 mutate: ## apply MUTATIONS (150) random mutations of one line (SEED=1); fail when the tests detect fewer than 90 % (half an hour)
 	go run ./tools/mutate -n $(MUTATIONS) -seed $(SEED)
-
-.PHONY: mistakes
-mistakes: ## make each mistake of tools/mutate/mistakes.txt and require that its tests find it
-	go run ./tools/mutate -mistakes tools/mutate/mistakes.txt
 
 .PHONY: bench
 bench: ## sends per second, CPU per message, import speed and peak memory, beside a bare loop

@@ -2,6 +2,7 @@ package throttle_test
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"campaignd/throttle"
@@ -21,6 +22,26 @@ func TestRedisCountsQuotas(t *testing.T) {
 	throttletest.RunQuotas(t, rebuild, func(t *testing.T) throttletest.Shared {
 		return counters(t, redistest.Start(t), 3, rebuild)
 	})
+}
+
+func TestLocalQuotasAreExact(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		another := func() throttle.Counter { return throttle.NewLocal() }
+		if err := throttletest.Exact(t.Context(), throttle.NewLocal(), another); err != nil {
+			t.Errorf("got %v, want none", err)
+		}
+	})
+}
+
+func TestRedisQuotasAreExact(t *testing.T) {
+	t.Parallel()
+	all := counters(t, redistest.Start(t), 1, 300*time.Millisecond)
+	if err := throttletest.Exact(t.Context(), all.Counters[0], func() throttle.Counter {
+		all.Lose()
+		return all.Counters[0]
+	}); err != nil {
+		t.Errorf("got %v, want none", err)
+	}
 }
 
 // counters is those of n processes that share a server.

@@ -3,8 +3,6 @@ package throttle
 import (
 	"context"
 	"time"
-
-	"campaignd/internal/mutant"
 )
 
 // quotaState is the count of one quota. The fields are those of the hash in bucket.lua.
@@ -65,7 +63,7 @@ func (s *quotaState) take(now time.Time, q Quota, a Ask) Units {
 		s.lose(now, q)
 	}
 	switch wait := s.since.Add(rebuildAfter).Sub(now); {
-	case wait > 0 && !mutant.On("unit_marker_ignored"):
+	case wait > 0:
 		return Units{Wait: wait}
 	case now.Sub(s.counting) < countFor:
 		return Units{Wait: askAgain}

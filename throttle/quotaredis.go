@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"strconv"
 	"time"
-
-	"campaignd/internal/mutant"
 )
 
 // bucket is the arithmetic of Take over the processes that share a server, and restore that of
@@ -39,7 +37,7 @@ func (r *Redis) Take(ctx context.Context, q Quota, a Ask) (Units, error) {
 	}
 	reply, err := r.server.eval(ctx, r.bucket, bucket, []string{quotaKey(q)},
 		q.From.UnixMicro(), q.To.UnixMicro(), q.Limit, q.Kept, a.N, reserve, a.Back, a.Generation,
-		r.rebuildWait().Microseconds(), Chunk, chunkPart, chunkLeast,
+		r.rebuildAfter.Microseconds(), Chunk, chunkPart, chunkLeast,
 		countFor.Microseconds(), recountAfter.Microseconds(), askAgain.Microseconds())
 	if err != nil {
 		return Units{}, fmt.Errorf("%w: redis: %w", ErrUnavailable, err)
@@ -50,14 +48,6 @@ func (r *Redis) Take(ctx context.Context, q Quota, a Ask) (Units, error) {
 	}
 	u.Until = asked.Add(r.unitsFor)
 	return u, nil
-}
-
-// rebuildWait is how long after a loss nothing is leased.
-func (r *Redis) rebuildWait() time.Duration {
-	if mutant.On("unit_marker_ignored") {
-		return 0
-	}
-	return r.rebuildAfter
 }
 
 // Restore sets the count as Counter says.

@@ -15,8 +15,6 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/logging"
 	"github.com/redis/go-redis/v9/maintnotifications"
-
-	"campaignd/internal/mutant"
 )
 
 // slots is the script that does all arithmetic of a lease: the multiplier first, then the instants.
@@ -221,15 +219,11 @@ func (r *Redis) Lease(ctx context.Context, key string, rate float64, n int) (Slo
 	return r.hand(m, granted, s), nil
 }
 
-// args are the arguments of the script. The mutation is a usual mistake of limiters: they take a
-// missing cursor to mean that nothing was sent, and start with a full bucket.
+// args are the arguments of the script.
 func (m *memory) args(every time.Duration, n int, incident int64) []any {
 	suspect, guard, cursor := 0, guardOf(every).Microseconds(), m.cursor
 	if m.incident != incident {
 		suspect = 1
-	}
-	if mutant.On("missing_key_full_bucket") {
-		suspect, guard, cursor = 0, 0, "0"
 	}
 	return []any{
 		strconv.FormatFloat(float64(every)/float64(time.Microsecond), 'f', 3, 64),

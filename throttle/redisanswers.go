@@ -1,11 +1,5 @@
 package throttle
 
-import (
-	"fmt"
-
-	"campaignd/internal/mutant"
-)
-
 // Observe notes an answer as Limiter says.
 func (r *Redis) Observe(key string, stage int64, throttled bool) {
 	r.mu.Lock()
@@ -13,11 +7,8 @@ func (r *Redis) Observe(key string, stage int64, throttled bool) {
 	r.remember(key).answers.note(stage, throttled)
 }
 
-// cubicKey is the key of the multiplier's state. The mutation keeps a state for each process.
+// cubicKey is the key of the multiplier's state.
 func (r *Redis) cubicKey(key string) string {
-	if mutant.On("cubic_unshared") {
-		return fmt.Sprintf("{n:%s}:cubic:%p", key, r)
-	}
 	return "{n:" + key + "}:cubic"
 }
 

@@ -72,6 +72,12 @@ func TestRedisLosesItsMemoryAndNoSecondIsAboveTheLimit(t *testing.T) {
 			pause(300 * time.Millisecond)
 			s.Do("FLUSHALL")
 		}},
+		{"emptied four times", 600 * time.Millisecond, func(s *redistest.Server, _ *proxy) { // the leases in hand are handed out again
+			for range 4 {
+				s.Do("FLUSHALL")
+				pause(150 * time.Millisecond)
+			}
+		}},
 		{"killed and back empty after half a second", 500 * time.Millisecond, func(s *redistest.Server, _ *proxy) {
 			s.Kill()
 			pause(500 * time.Millisecond)

@@ -4,8 +4,6 @@ import (
 	"context"
 	"sync"
 	"time"
-
-	"campaignd/internal/mutant"
 )
 
 // Stock has the units of a quota that one number of one process may use, at most a Chunk. The
@@ -49,9 +47,6 @@ func NewStock(c Counter, count func(ctx context.Context, q Quota) (int64, error)
 // does not wait. reserve says that the messages may have what the quota keeps. The error is that of
 // Counter.Take, or of the count in the ledger.
 func (s *Stock) Draw(ctx context.Context, q Quota, n int, reserve bool) (Drawn, error) {
-	if mutant.On("unit_reserve_ignored") {
-		reserve = true
-	}
 	now := time.Now()
 	s.turnTo(q, now, func(u Units) bool { return u.Reserved && !reserve })
 	if d := s.fromHand(n); d.N > 0 {
@@ -86,13 +81,7 @@ func (s *Stock) fromHand(n int) Drawn {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	d := Drawn{N: min(n, s.hand.N), Generation: s.hand.Generation, reserved: s.hand.Reserved, Until: s.hand.Until}
-	switch {
-	case mutant.On("unit_not_charged"):
-	case mutant.On("unit_charged_twice"):
-		s.hand.N = max(s.hand.N-2*d.N, 0)
-	default:
-		s.hand.N -= d.N
-	}
+	s.hand.N -= d.N
 	return d
 }
 
@@ -138,9 +127,6 @@ func (s *Stock) rebuild(ctx context.Context, q Quota, rebuild int64) error {
 	if err != nil {
 		return err
 	}
-	if mutant.On("unit_marker_ignored") {
-		used = 0
-	}
 	_, err = s.counter.Restore(ctx, q, rebuild, used)
 	return err
 }
@@ -159,9 +145,6 @@ func (s *Stock) PutBack(d Drawn, n int) {
 // Refund returns the unit of a message that was not sent: it was never posted, or the service
 // refused it.
 func (s *Stock) Refund(generation int64) {
-	if mutant.On("unit_not_refunded") {
-		return
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.giveBack(1, generation)

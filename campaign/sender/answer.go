@@ -7,7 +7,6 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/messaging"
-	"campaignd/internal/mutant"
 	"campaignd/internal/spelling"
 )
 
@@ -16,10 +15,6 @@ func fault(err error) *messaging.Error {
 	var e *messaging.Error
 	if !errors.As(err, &e) {
 		e = &messaging.Error{Proof: messaging.Doubt, Code: "error", Message: err.Error(), Err: err}
-	}
-	if mutant.On("time_out_is_refusal") && e.Proof == messaging.Doubt && e.Status == 0 ||
-		mutant.On("5xx_is_refusal") && e.Proof == messaging.Doubt && e.Status >= 500 {
-		e.Proof, e.Action = messaging.NotSent, messaging.RetryLater
 	}
 	return e
 }

@@ -7,7 +7,6 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/messaging"
-	"campaignd/internal/mutant"
 )
 
 // circuit is the breaker of a connection (docs/limits.md#apart-from-the-rate). It is closed while
@@ -47,7 +46,7 @@ const (
 func (h *holds) circuit(connection string, now time.Time) (circuitState, campaign.Hold) {
 	b := h.breaker(connection)
 	switch {
-	case b.Source == "" || mutant.On("no_half_open") && b.Probing(now):
+	case b.Source == "":
 		return closed, b
 	case b.Probing(now):
 		return halfOpen, b

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"campaignd/campaign"
-	"campaignd/internal/mutant"
 )
 
 // evidenceMargin is how much later than the beginning of a doubt a message must have been accepted,
@@ -21,9 +20,6 @@ func (c *claimer) evident(
 ) (campaign.OnUncertain, error) {
 	if policy != campaign.UncertainEvidence {
 		return policy, nil
-	}
-	if mutant.On("evidence_ignored") {
-		return campaign.UncertainResend, nil
 	}
 	for _, one := range connections {
 		if one == "" {

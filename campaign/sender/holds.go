@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"campaignd/campaign"
-	"campaignd/internal/mutant"
 )
 
 const (
@@ -109,9 +108,6 @@ func (h *holds) breaker(connection string) campaign.Hold {
 
 // add notes a hold that an answer or a breaker began. In this process it is in force at once.
 func (h *holds) add(one campaign.Hold, now time.Time) {
-	if mutant.On("hold_scope_too_wide") && one.Scope == campaign.HoldCompany {
-		one.ID = campaign.HoldAny
-	}
 	if !one.Until.IsZero() { // a ledger keeps milliseconds: the end is rounded up
 		one.Until = one.Until.Add(time.Millisecond - 1).Truncate(time.Millisecond)
 	}

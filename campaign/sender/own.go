@@ -7,7 +7,6 @@ import (
 	"math"
 	"time"
 
-	"campaignd/internal/mutant"
 	"campaignd/throttle"
 )
 
@@ -73,17 +72,7 @@ func (p *poster) askOwnRate(ctx context.Context, slots int, now time.Time) {
 
 // ask asks the run's own limit for n permissions.
 func (p *poster) ask(ctx context.Context, r *run, n int) (granted int, wait time.Duration, err error) {
-	key := "run:" + r.id
-	switch {
-	case mutant.On("run_rate_not_charged"):
-		return n, 0, nil
-	case mutant.On("run_rate_charged_twice"):
-		granted, wait, err = p.e.limiter.Allow(ctx, key, r.ownRate(), 2*n)
-		return granted / 2, wait, err
-	case mutant.On("run_rate_wrong_scope"):
-		key += ":" + p.number.connection
-	}
-	return p.e.limiter.Allow(ctx, key, r.ownRate(), n)
+	return p.e.limiter.Allow(ctx, "run:"+r.id, r.ownRate(), n)
 }
 
 // unavailable notes that the limiter failed.

@@ -178,7 +178,7 @@ func (p *poster) withdrawn(a *attempt, now time.Time) bool {
 // stopped reports whether a hold stops the run's messages over this connection.
 func (p *poster) stopped(r *run, now time.Time) bool {
 	_, held := p.e.heldBy(p.number.connection, r, now)
-	return held && !mutant.On("granted_kept")
+	return held
 }
 
 // await waits until an attempt is queued, at most for d; 0: without end.

@@ -9,7 +9,6 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/plan"
-	"campaignd/internal/mutant"
 	"campaignd/throttle"
 )
 
@@ -230,7 +229,7 @@ func (l *flow) cost() float64 { return 1 / max(l.slack*l.rate, throttle.MinRate)
 // share allows. It asks only while uneven is set. Together the runs may use 2 % more than the pace,
 // so that the whole pace is used.
 func (f *fairQueue) askShare(ctx context.Context, l *flow, now time.Time) int {
-	if !f.uneven || l.n == 0 || mutant.On("share_unasked") {
+	if !f.uneven || l.n == 0 {
 		return l.n
 	}
 	key := "share:" + f.number.connection + ":" + l.run.id

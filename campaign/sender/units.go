@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"campaignd/campaign"
-	"campaignd/internal/mutant"
 	"campaignd/throttle"
 )
 
@@ -88,12 +87,6 @@ func (u *units) draw(ctx context.Context, r *run, n int, now time.Time) (int, *c
 	quotas := slices.Clone(u.o.Quotas(u.number.connection, now))
 	slices.SortStableFunc(quotas, func(a, b Quota) int { return cmp.Compare(shared(a), shared(b)) })
 	for _, q := range quotas {
-		if mutant.On("unit_wrong_scope") {
-			q.Key = "connection:" + u.number.connection
-		}
-		if mutant.On("ramp_wrong_scope") && q.By == campaign.LimitRamp {
-			q.Key = "ramp:all"
-		}
 		got, wait := u.drawOne(ctx, q, r, n, now)
 		if wait.By != "" {
 			c.putBack(n)

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"campaignd/campaign"
-	"campaignd/internal/mutant"
 )
 
 // A lane whose next intent is not granted because of a limit (campaign.Limit) waits: it asks again
@@ -86,5 +85,5 @@ func (w *waits) heldBy(r *run, now time.Time) (campaign.Hold, bool) {
 // granted goes back, and is checked again by its next intent.
 func (w *waits) heldLong(r *run, now time.Time) bool {
 	h, held := w.heldBy(r, now)
-	return held && (h.Until.IsZero() || h.Until.Sub(now) > shortHold) && !mutant.On("granted_kept")
+	return held && (h.Until.IsZero() || h.Until.Sub(now) > shortHold)
 }

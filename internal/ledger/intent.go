@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"campaignd/campaign"
-	"campaignd/internal/mutant"
 )
 
 // unlimited is what the budget of a run without one still allows.
@@ -99,10 +98,10 @@ func (s *Sending) Admit(in *campaign.Intent) (answer campaign.Granted, ok bool, 
 	if s.Wanted != campaign.WantRun || !s.State.Sends() {
 		return campaign.Granted{Denied: true, To: in.From}, false, nil
 	}
-	if !in.Until.IsZero() && !time.Now().Before(in.Until) && !mutant.On("window_unchecked") {
+	if !in.Until.IsZero() && !time.Now().Before(in.Until) {
 		return campaign.Granted{Denied: true, To: in.From, Limit: campaign.Limit{By: campaign.LimitWindow}}, false, nil
 	}
-	if h, held := campaign.HeldBy(s.Holds, IntentOrigin(in), time.Now()); held && !mutant.On("holds_unread") {
+	if h, held := campaign.HeldBy(s.Holds, IntentOrigin(in), time.Now()); held {
 		return campaign.Granted{Denied: true, HeldBy: h, To: in.From}, false, nil
 	}
 	for i := range in.Retries {
@@ -131,12 +130,6 @@ func (s *Sending) Grant(in *campaign.Intent, rows SendingRows) Decision {
 		d.Answer.Denied = true // by the budget or the tier
 		return Decision{Answer: d.Answer, Full: d.Full}
 	}
-	switch {
-	case mutant.On("budget_not_charged"):
-		d.Count = 0
-	case mutant.On("budget_charged_twice"):
-		d.Count *= 2
-	}
 	d.Write, d.Start = true, s.State == campaign.Ready
 	for seq, wait := range d.Defer {
 		if d.Answer.Deferred == nil {
@@ -160,11 +153,8 @@ func (s *Sending) Grant(in *campaign.Intent, rows SendingRows) Decision {
 
 // budgetLeft returns how many deliveries the budget still allows, or unlimited.
 func (s *Sending) budgetLeft() int64 {
-	switch {
-	case s.Budget <= 0:
+	if s.Budget <= 0 {
 		return unlimited
-	case mutant.On("budget_wrong_scope"):
-		return s.Budget - (s.Mark - s.Lo)
 	}
 	return max(0, s.Budget-s.Taken)
 }
@@ -199,7 +189,7 @@ func (s *Sending) retries(in *campaign.Intent, rows SendingRows, d *Decision) (s
 		w, ok := rows.Retries[id]
 		again := slices.ContainsFunc(d.Grant, func(g campaign.Retry) bool { return g.Seq == r.Seq })
 		_, put := d.Defer[r.Seq]
-		uncounted := w.Attempt == 0 && !mutant.On("budget_marker_ignored") // never granted, or given back
+		uncounted := w.Attempt == 0 // never granted, or given back
 		switch why, wait := s.recipient(in, rows, id); {
 		case !ok || again || put || w.State != Deferred || w.Attempt != r.Attempt-1:
 			stale = append(stale, r.Seq)

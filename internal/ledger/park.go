@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"campaignd/campaign"
-	"campaignd/internal/mutant"
 )
 
 // Unfinished counts the deliveries of a segment without a final outcome. Times are in milliseconds.
@@ -19,9 +18,6 @@ type Unfinished struct {
 // once, whatever wake says, while results of deliveries below the mark are not recorded: if the
 // owner dies, another one must recover them. ends says when the window of a doubt is over.
 func (s Segment) Park(u Unfinished, now, wake time.Time, ends func(since time.Time) time.Time) (p campaign.Parked) {
-	if mutant.On("doubts_not_claimable") {
-		u.Doubts = 0
-	}
 	switch {
 	case u.Missing > 0 || u.Retrying > 0:
 		p.Wake = now

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"campaignd/campaign"
-	"campaignd/internal/mutant"
 	"campaignd/recipients"
 )
 
@@ -36,9 +35,6 @@ func CountsPeople(in *campaign.Intent) bool {
 
 // Portfolio is the key of the intent's tier.
 func Portfolio(in *campaign.Intent) string {
-	if mutant.On("tier_wrong_scope") {
-		return in.Connection
-	}
 	return cmp.Or(in.Tier.Portfolio, in.Connection)
 }
 
@@ -148,11 +144,8 @@ func (p *People) capped(in *campaign.Intent, key, rid int64) (until int64, cappe
 	per := time.Duration(in.Cap.Per).Milliseconds()
 	var at []int64
 	for _, c := range p.contactsOf(key) {
-		own := c.RID == rid && !mutant.On("cap_charged_twice") // an earlier attempt of the same delivery
-		if !c.Capped && !mutant.On("cap_marker_ignored") || own || c.At <= p.Now-per {
-			continue
-		}
-		if mutant.On("cap_wrong_scope") && RunOf(c.RID) != in.Lease.Run {
+		own := c.RID == rid // an earlier attempt of the same delivery
+		if !c.Capped || own || c.At <= p.Now-per {
 			continue
 		}
 		at = append(at, c.At)
@@ -171,7 +164,7 @@ func (p *People) close(in *campaign.Intent, key int64) (until int64) {
 		return 0
 	}
 	for _, c := range p.contactsOf(key) {
-		if c.Connection != in.Connection && !mutant.On("pair_wrong_scope") {
+		if c.Connection != in.Connection {
 			continue
 		}
 		if free := c.At + PairFor.Milliseconds(); free > p.Now {
@@ -187,7 +180,7 @@ func (p *People) place(in *campaign.Intent, key int64) (needs, has, free bool) {
 	if in.Tier.Places <= 0 || key == 0 || p.inbound[person{key, in.Connection}] {
 		return false, false, true
 	}
-	has = p.reached[person{key, Portfolio(in)}] && !mutant.On("tier_charged_twice")
+	has = p.reached[person{key, Portfolio(in)}]
 	return true, has, has || p.taken[Portfolio(in)] < in.Tier.Places
 }
 
@@ -196,7 +189,7 @@ func (p *People) take(in *campaign.Intent, key, rid int64, d *Decision) {
 	if key == 0 {
 		return
 	}
-	if needs, has, _ := p.place(in, key); needs && !mutant.On("tier_not_charged") {
+	if needs, has, _ := p.place(in, key); needs {
 		by := Portfolio(in)
 		d.Reached = append(d.Reached, Reached{Portfolio: by, Key: key, RID: rid, New: !has})
 		if !has {
@@ -204,7 +197,7 @@ func (p *People) take(in *campaign.Intent, key, rid int64, d *Decision) {
 			p.Reach(by, key)
 		}
 	}
-	if in.Cap == nil && !in.Pair || mutant.On("cap_not_charged") && in.Cap != nil || mutant.On("pair_not_charged") && in.Pair {
+	if in.Cap == nil && !in.Pair {
 		return
 	}
 	c := Contact{Key: key, RID: rid, At: p.Now, Connection: in.Connection, Capped: in.Cap != nil}

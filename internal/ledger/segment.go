@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"campaignd/campaign"
-	"campaignd/internal/mutant"
 )
 
 // Segment is a segment that a transaction works on.
@@ -123,5 +122,5 @@ func Claims(c *campaign.Claim, s campaign.State, w campaign.Wanted) bool {
 // each delivery below the mark has an outcome (below counts them), and no retry is without a
 // result.
 func MayMoveAway(s Segment, below, retrying int64) bool {
-	return (!s.Bound || mutant.On("move_takes_bound")) && retrying == 0 && below == s.Mark-s.Lo
+	return !s.Bound && retrying == 0 && below == s.Mark-s.Lo
 }

@@ -102,7 +102,7 @@ func (l *Log) readDead() (dead []Dead, err error) {
 	}
 	for _, path := range paths {
 		h, posts, err := readFile(path)
-		rebooted := err == nil && h.boot != l.o.Boot && !mutant.On("boot_id_ignored")
+		rebooted := err == nil && h.boot != l.o.Boot
 		switch {
 		case err != nil || rebooted:
 			if rebooted {

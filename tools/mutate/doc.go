@@ -11,7 +11,13 @@
 //	go run ./tools/mutate -packages ./throttle      one package
 //	go run ./tools/mutate -at throttle/cubic.go:40  every mutation of a line, to try a new test
 //	go run ./tools/mutate -again REPORT             the survivors of a report (-o), for new tests
-//	go run ./tools/mutate -mistakes tools/mutate/mistakes.txt [FILE...]   a list of mistakes made by hand
+//	go run ./tools/mutate -written [NAME|FILE...]   the mutations of the lists, or these
+//	go run ./tools/mutate -overlay DIR              a build overlay with all of them
+//
+// The lists mutations.txt and mistakes.txt have mutations that people wrote down. All of them are
+// in one overlay: a function that one changes begins with "if CAMPAIGND_MUTANT names it, run the
+// changed body". The tests are therefore built once. Each proof of an entry, which is tests of a
+// package, must pass without the mutation and fail with it.
 //
 // A survivor without any observable effect belongs in equivalent.txt, with the reason. The exit
 // code is 1 when fewer than 90 % are killed, or fewer than 80 % in a package with ten or more

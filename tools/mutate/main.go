@@ -30,13 +30,16 @@ type options struct {
 	packages string
 	at       string
 	again    string
-	mistakes string
-	files    []string // of mistakes; empty: all
+	written  bool
+	args     []string // names and files of mutations; none: all
 	list     bool
 	report   string
 	workers  int
 
+	overlayTo string
+
 	root, work string
+	module     string
 	cache      string // the folder of cached; "": the user's
 	began      time.Time
 	mu         sync.Mutex
@@ -49,12 +52,13 @@ func main() {
 	flag.StringVar(&o.packages, "packages", mutated, "packages to mutate, separated by spaces")
 	flag.StringVar(&o.at, "at", "", "FILE:LINE: every mutation of this line, instead of a sample")
 	flag.StringVar(&o.again, "again", "", "a report: its survivors that are still in the code, instead of a sample")
-	flag.StringVar(&o.mistakes, "mistakes", "", "a list of mistakes made by hand (mistakes.txt), instead of a sample")
+	flag.BoolVar(&o.written, "written", false, "the mutations of mutations.txt and mistakes.txt, or those of the NAMES and FILES, instead of a sample")
+	flag.StringVar(&o.overlayTo, "overlay", "", "only write the program with these mutations, as a build overlay, to this folder")
 	flag.BoolVar(&o.list, "list", false, "print the mutations that may be drawn, and run no test")
 	flag.StringVar(&o.report, "o", "", "also write the report to this file")
 	flag.IntVar(&o.workers, "workers", 2, "mutations that are tried at the same time")
 	flag.Parse()
-	o.files = flag.Args()
+	o.args = flag.Args()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	code, err := run(ctx, &o)
 	stop()
@@ -67,17 +71,20 @@ func main() {
 
 func run(ctx context.Context, o *options) (code int, err error) {
 	o.began = time.Now()
-	root, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}").Output()
+	module, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Path}} {{.Dir}}").Output()
 	if err != nil {
 		return 1, fmt.Errorf("the folder is not of a Go module: %w", err)
 	}
-	o.root = strings.TrimSpace(string(root))
+	o.module, o.root, _ = strings.Cut(strings.TrimSpace(string(module)), " ")
+	if o.overlayTo != "" {
+		return o.printOverlay()
+	}
 	if o.work, err = os.MkdirTemp("", "mutate-"); err != nil {
 		return 1, err
 	}
 	defer func() { _ = os.RemoveAll(o.work) }()
-	if o.mistakes != "" {
-		return o.tryMistakes(ctx)
+	if o.written {
+		return o.tryWritten(ctx)
 	}
 	equivalents, err := readEntries(filepath.Join(o.root, "tools/mutate/equivalent.txt"))
 	if err != nil {

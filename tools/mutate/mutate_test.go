@@ -172,31 +172,6 @@ func TestARunNamesKilledSurvivorsAndEquivalents(t *testing.T) {
 	}
 }
 
-func TestAMistakeMadeByHandMustBeFound(t *testing.T) {
-	const full = "tiny.go\n- func Full(n int) bool { return n >= limit }\n+ func Full(n int) bool { return n > limit }\n? . Full\n= a\n"
-	const half = "tiny.go\n- func Half(n int) bool { return n > limit/2 }\n+ func Half(n int) bool { return n >= limit/2 }\n? .\n= b\n"
-	for name, c := range map[string]struct {
-		list string
-		want int
-		err  string // "": none
-	}{
-		"found":               {full, 0, ""},
-		"one of two":          {full + "\n" + half, 1, ""},
-		"a line that moved":   {strings.Replace(full, ">= limit", ">= 8", 1), 1, "this line is there 0 times"},
-		"no such file":        {strings.Replace(full, "tiny.go", "big.go", 1), 1, "there is no such file"},
-		"no tests":            {strings.Replace(full, "? . Full\n", "", 1), 1, "a mistake has no line that begins with ?"},
-		"a test that is gone": {strings.Replace(full, "? . Full", "? . Whole", 1), 1, "no test of . matches"},
-		"no program":          {strings.Replace(full, "n > limit", "m > limit", 1), 1, "the mistake does not compile"},
-	} {
-		dir := module(t, map[string]string{"tiny.go": tinySource, "tiny_test.go": tinyTest, "list.txt": c.list})
-		t.Chdir(dir)
-		code, err := run(t.Context(), &options{mistakes: filepath.Join(dir, "list.txt"), workers: 2})
-		if code != c.want || c.err == "" && err != nil || c.err != "" && (err == nil || !strings.Contains(err.Error(), c.err)) {
-			t.Errorf("%s: exit code = %d, %v, want %d and %q", name, code, err, c.want, c.err)
-		}
-	}
-}
-
 func TestTooManySurvivorsFailTheRun(t *testing.T) {
 	of := func(path string, killed, survived, equivalent int) (all []*Verdict) {
 		f := &File{Path: path, Package: &Package{ImportPath: path}}

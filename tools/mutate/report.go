@@ -2,12 +2,9 @@ package main
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"maps"
-	"os"
 	"regexp"
 	"slices"
 	"strconv"
@@ -22,63 +19,6 @@ const (
 	minOfPackage = 80 // of a package with enough mutations or more
 	enough       = 10
 )
-
-// An entry is one change of a list: a mutation without an observable effect (equivalent.txt), or a
-// mistake that tests must find (mistakes.txt).
-type entry struct{ file, before, after, tests, reason string }
-
-// readEntries reads a list of changes. An entry has the lines "FILE", "- before", "+ after" and "=
-// reason", in a list of mistakes also "? tests", and ends with an empty line. A line that begins
-// with # is a comment. Several blanks count as one, so that an entry stays valid when the
-// indentation changes.
-func readEntries(path string) ([]entry, error) {
-	text, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	var list []entry
-	var e entry
-	for i, line := range strings.Split(string(text)+"\n", "\n") {
-		kind, rest, _ := strings.Cut(line, " ")
-		rest = flat(rest)
-		switch {
-		case kind == "#":
-		case line == "":
-			if e == (entry{}) {
-				continue
-			}
-			if e.file == "" || e.before == "" || e.reason == "" {
-				return nil, fmt.Errorf("%s:%d: an entry has the lines FILE, - before, + after and = reason", path, i)
-			}
-			list = append(list, e)
-			e = entry{}
-		case kind == "-":
-			e.before = rest
-		case kind == "+":
-			e.after = rest
-		case kind == "?":
-			e.tests = rest
-		case kind == "=":
-			e.reason = strings.TrimSpace(e.reason + " " + rest)
-		default:
-			e.file = line
-		}
-	}
-	return list, nil
-}
-
-// reasonOf returns the reason of a mutation in the list, and "" for none.
-func reasonOf(list []entry, file string, m *Mutation) string {
-	for _, e := range list {
-		if e.file == file && e.before == m.before && e.after == m.after {
-			return e.reason
-		}
-	}
-	return ""
-}
 
 // tally counts verdicts.
 type tally struct{ killed, survived, equivalent int }

@@ -20,8 +20,8 @@ var (
 	seed  = flag.Uint64("seed", 1, "seed of the list, the faults and the kills")
 	kills = flag.Int("kills", 46, "number of processes that are killed in the long run, at least 40")
 
-	// binary is campaignd with the crash points and mutations of internal/mutant. TestMain builds it
-	// once.
+	// binary is campaignd with the crash points of internal/mutant and the mutations of tools/mutate.
+	// TestMain builds it once.
 	binary string
 )
 
@@ -38,10 +38,16 @@ func buildAndRun(m *testing.M) int {
 	}
 	defer os.RemoveAll(dir)
 	binary = filepath.Join(dir, "campaignd")
-	build := exec.Command("go", "build", "-tags", "mutants", "-o", binary, "campaignd/cmd/campaignd")
-	if out, err := build.CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "%v: %v\n%s", build, err, out)
-		return 1
+	mutations := filepath.Join(dir, "mutations")
+	for _, command := range []*exec.Cmd{
+		exec.Command("go", "run", "campaignd/tools/mutate", "-overlay", mutations),
+		exec.Command("go", "build", "-tags", "mutants", "-overlay", filepath.Join(mutations, "overlay.json"), "-o", binary,
+			"campaignd/cmd/campaignd"),
+	} {
+		if out, err := command.CombinedOutput(); err != nil {
+			fmt.Fprintf(os.Stderr, "%v: %v\n%s", command, err, out)
+			return 1
+		}
 	}
 	return m.Run()
 }
