@@ -2,10 +2,14 @@ package api_test
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"os"
+	"path"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -55,7 +59,11 @@ func (zeros) Read(p []byte) (int, error) {
 func TestARefusedBodyIsAnsweredToAPlainClient(t *testing.T) {
 	f := serve(t)
 	const hash = "/api/v1/uploads/9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
+	const full = "/api/v1/uploads/60303ae22b998861bce3b28f33eec1be758a213c86c93c076dbe9f558c11c752"
 	const mib = 1 << 20
+	if err := errors.Join(os.MkdirAll(f.dir, 0o700), os.Symlink("/dev/full", filepath.Join(f.dir, "staged-"+path.Base(full)))); err != nil {
+		t.Fatal(err)
+	}
 	for name, tt := range map[string]struct {
 		method, path, header string
 		length               int64
@@ -64,6 +72,7 @@ func TestARefusedBodyIsAnsweredToAPlainClient(t *testing.T) {
 	}{
 		"a part that is too large": {"PATCH", hash + "?offset=0", "", client.MaxPart + 20*mib, 413, client.CodeTooLarge},
 		"a part at a wrong offset": {"PATCH", hash + "?offset=7", "", client.MaxPart, 409, client.CodeWrongOffset},
+		"a part for a full disk":   {"PATCH", full + "?offset=0", "", client.MaxPart, 507, client.CodeNoSpace},
 		"a body that is too large": {"POST", "/api/v1/suppressions", "Content-Type: application/json\r\n", 30 * mib, 413,
 			client.CodeTooLarge},
 		"a form that is none":            {"POST", "/api/v1/runs", "", 30 * mib, 400, client.CodeInvalid},

@@ -175,6 +175,19 @@ func TestAListingThatStandsStillIsGivenUp(t *testing.T) {
 	}
 }
 
+// A result that was not written is not taken for one.
+func TestACreateThatFailsSaysSo(t *testing.T) {
+	s := newStore(t)
+	s.denied.Store(true)
+	if err := s.Create(t.Context(), "done/list.csv.accepted.json", []byte("{}")); err == nil || errors.Is(err, fs.ErrExist) {
+		t.Errorf("a server that refuses: got %v, want its fault", err)
+	}
+	s.denied.Store(false)
+	if keys := s.keys("done/"); len(keys) != 0 {
+		t.Errorf("got the objects %v, want none", keys)
+	}
+}
+
 func TestAnUploadThatStandsStillIsGivenUp(t *testing.T) {
 	s := newStore(t)
 	f, err := os.Create(filepath.Join(t.TempDir(), "report.csv"))

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"iter"
 	"log/slog"
 	"os"
@@ -213,6 +214,69 @@ func TestARunIsSettledWhenNoStatusIsAwaited(t *testing.T) {
 		if got := settled(run, report, ago(c.last), now); got != c.want {
 			t.Errorf("%s: got settled %v, want %v", name, got, c.want)
 		}
+	}
+	// The awaited statuses are a sum: none makes up for another.
+	awaited := []campaign.Status{campaign.Accepted, campaign.Sent, campaign.InDoubt, campaign.Queued, campaign.Sending}
+	for i, a := range awaited {
+		for _, b := range awaited[i+1:] {
+			report := &reporting.Report{Totals: map[campaign.Status]int64{a: 1, b: 1}}
+			if settled(campaign.Run{State: campaign.Finished, EndedAt: ago(day)}, report, ago(day), now) {
+				t.Errorf("one %s, one %s: got settled, want that their statuses are awaited", a, b)
+			}
+		}
+	}
+}
+
+// away is a bucket in which an object changes, or is gone, between two calls.
+type away struct {
+	Bucket
+	err error
+}
+
+func (b away) Move(context.Context, Object, string) error { return b.err }
+
+// A sidecar that somebody else moves or replaces delays no list.
+func TestASidecarThatChangesDelaysNoList(t *testing.T) {
+	box := newInbox(t)
+	box.write("list.csv.yaml", "name: spring\n")
+	for _, tt := range []struct{ err, want error }{{ErrChanged, nil}, {fs.ErrNotExist, nil}, {fs.ErrExist, fs.ErrExist}} {
+		k := &task{Watcher: New(Options{}), p: &watched{Rule: Rule{Bucket: away{box.Folder, tt.err}}},
+			f: campaign.DroppedFile{Key: "list.csv", Place: "done/list.csv"}}
+		if err := k.moveSidecar(t.Context()); !errors.Is(err, tt.want) {
+			t.Errorf("%v while it is moved: got %v, want %v", tt.err, err, tt.want)
+		}
+	}
+}
+
+// A sidecar of the size of the largest campaign file is read whole.
+func TestASidecarIsReadWholeOrRefused(t *testing.T) {
+	box := newInbox(t)
+	k := &task{Watcher: New(Options{}), p: &watched{Rule: Rule{Bucket: box.Folder}}, f: campaign.DroppedFile{Key: "list.csv"}}
+	for size, want := range map[int]bool{campaign.MaxFile: true, campaign.MaxFile + 1: false} {
+		box.write("list.csv.yaml", strings.Repeat("#", size))
+		text, err := k.sidecar(t.Context())
+		var refused *Refused
+		if want && (err != nil || len(text) != size) || !want && !errors.As(err, &refused) {
+			t.Errorf("%d bytes: got %d of them and %v, want them taken: %v", size, len(text), err, want)
+		}
+	}
+}
+
+// A process that died while it wrote a result leaves a part of it.
+func TestAResultReplacesThePartOfADeadProcess(t *testing.T) {
+	box := newInbox(t)
+	box.write("done/.list.csv.report.json.part", "{\"half")
+	f, err := os.Open(filepath.Join(box.dir, "done/.list.csv.report.json.part"))
+	box.ok(err)
+	defer func() { _ = f.Close() }()
+	whole, err := os.CreateTemp(t.TempDir(), "")
+	box.ok(err)
+	_, err = whole.WriteString("{}")
+	box.ok(err)
+	box.ok(box.Put(t.Context(), "done/list.csv.report.json", whole))
+	box.ok(whole.Close())
+	if got := box.text("done/list.csv.report.json"); got != "{}" {
+		t.Errorf("got %q, want the whole result", got)
 	}
 }
 

@@ -1,6 +1,7 @@
 package notify
 
 import (
+	"encoding/base64"
 	"net/http"
 	"strings"
 	"testing"
@@ -58,6 +59,11 @@ func TestTheSignatureIsThatOfStandardWebhooks(t *testing.T) {
 	}
 }
 
+// secretOf is a signing secret of so many bytes.
+func secretOf(bytes int) messaging.Secret {
+	return messaging.NewSecret("whsec_" + base64.StdEncoding.EncodeToString(make([]byte, bytes)))
+}
+
 func TestADestinationAtFaultIsRefused(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*Destination)
@@ -75,7 +81,11 @@ func TestADestinationAtFaultIsRefused(t *testing.T) {
 		"no secret":         {func(d *Destination) { d.Secrets = nil }, "secrets: none"},
 		"a short secret":    {func(d *Destination) { d.Secrets[0] = messaging.NewSecret("whsec_aHVzaA==") }, "secrets[0]: it has 4 bytes"},
 		"a plain secret":    {func(d *Destination) { d.Secrets[0] = messaging.NewSecret("hush") }, "secrets[0]: want whsec_"},
-		"an unknown event":  {func(d *Destination) { d.Events = []string{"run.paused", "run.late"} }, `events[1]: "run.late" is unknown`},
+		"an unknown event":  {func(d *Destination) { d.Events = []string{"run.paused", "run.late"} }, `events[1]: "run.late" is unknown; give run.`},
+		"64 bytes":          {func(d *Destination) { d.Secrets[0] = secretOf(64) }, ""},
+		"65 bytes":          {func(d *Destination) { d.Secrets[0] = secretOf(65) }, "secrets[0]: it has 65 bytes"},
+		"24 bytes":          {func(d *Destination) { d.Secrets[0] = secretOf(24) }, ""},
+		"23 bytes":          {func(d *Destination) { d.Secrets[0] = secretOf(23) }, "secrets[0]: it has 23 bytes"},
 	} {
 		d := destination("ops")
 		c.change(&d)

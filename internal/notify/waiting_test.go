@@ -43,6 +43,26 @@ func TestARunSettlesWhenNoStatusIsOpen(t *testing.T) {
 	})
 }
 
+// A status that never comes does not keep a run open for ever.
+func TestARunSettlesAfterAWeekWhateverIsOpen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o, r := &outbox{last: time.Now()}, &receiver{answer: always(200)}
+		o.tallies = []campaign.Tally{{Status: campaign.Sent, N: 1}, {Status: campaign.Delivered, N: 4}}
+		o.add(campaign.Notification{Destination: "ops", Kind: campaign.NotifyRunSettled, Run: 7, Campaign: "spring",
+			State: campaign.NotificationWaiting})
+		defer looking(t, time.Minute, o, r, 1, "ops")()
+		const week = 7 * 24 * time.Hour
+		time.Sleep(week - time.Hour)
+		if r.tries() != 0 {
+			t.Errorf("an hour before a week: got %d requests, want none", r.tries())
+		}
+		time.Sleep(2*time.Hour + week/10)
+		if r.tries() != 1 {
+			t.Errorf("after a week: got %d requests, want one", r.tries())
+		}
+	})
+}
+
 // outboxHold is a hold of connection conn_1 by a refusal.
 func outboxHold(since, until time.Time) campaign.Hold {
 	return campaign.Hold{Scope: campaign.HoldConnection, ID: "conn_1", Reason: "130429",

@@ -1,6 +1,7 @@
 package webhooks
 
 import (
+	"errors"
 	"log/slog"
 	"strings"
 	"testing"
@@ -105,4 +106,27 @@ func TestAFingerprintShowsNoSecret(t *testing.T) {
 	if a == b || len(a) != 8 || strings.Contains(secretText, a) {
 		t.Errorf("got the fingerprints %q and %q, want two different ones of 8 digits", a, b)
 	}
+}
+
+// Refusals that the ledger could not take are in its next note, with the first and the last time.
+func TestRefusalsOutliveALedgerThatIsAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &memory{fail: errors.New("no ledger")}
+		i := newIntake(t, m, Options{Log: slog.New(slog.DiscardHandler)})
+		stop := start(t, i)
+		first := time.Now().UTC()
+		for range 3 {
+			serve(i, request(status(1, "sent", time.Now()), "another-secret-0123456789abcdef"))
+			time.Sleep(5 * time.Minute)
+		}
+		m.mu.Lock()
+		m.fail = nil
+		m.mu.Unlock()
+		time.Sleep(2 * time.Minute)
+		stop()
+		last := first.Add(10 * time.Minute)
+		if got := m.signed; got.Count != 3 || !got.Since.Equal(first) || !got.Last.Equal(last) {
+			t.Errorf("got %d refused from %v to %v, want 3 from %v to %v", got.Count, got.Since, got.Last, first, last)
+		}
+	})
 }
