@@ -7,13 +7,13 @@ import (
 
 	"campaignd/internal/messaging"
 	"campaignd/internal/spelling"
-	"campaignd/throttle"
+	"campaignd/throttle/throughput"
 )
 
 // defaultPace is the pace of a number without configuration, in messages per second
 // (docs/limits.md#pace), rounded to a ten-thousandth.
 func defaultPace(n messaging.Number) float64 {
-	pace := throttle.Number{Limit: n.Throughput, Level: n.Level, Coexistence: n.Coexistence}.Pace()
+	pace := throughput.Number{Limit: n.Throughput, Level: n.Level, Coexistence: n.Coexistence}.Pace()
 	return math.Round(pace.Rate*1e4) / 1e4
 }
 

@@ -11,7 +11,7 @@ import (
 
 	"campaignd/internal/spelling"
 	"campaignd/recipients"
-	"campaignd/throttle"
+	"campaignd/throttle/throughput"
 )
 
 // The patterns of names, also for the JSON Schema.
@@ -30,7 +30,7 @@ const (
 	maxFollowUps   = 10
 	maxCanary      = 1000000
 	maxButtons     = 10 // docs/service.md#templates
-	minRate        = throttle.MinRate
+	minRate        = throughput.MinRate
 	maxWeight      = 100
 	maxSkip        = 100 // lines of a list
 	maxCapMessages = 1000

@@ -5,19 +5,14 @@ import (
 	"fmt"
 	"math"
 	"time"
+
+	"campaignd/throttle/throughput"
 )
 
 // ErrLease is wrapped by the error of a Lease that could never be granted: the key is empty, no
-// slot is wanted, or the rate is not between MinRate and MaxRate. It is a mistake of the caller;
-// asking again does not help.
+// slot is wanted, or the rate is not between throughput.MinRate and MaxRate. It is a mistake of the
+// caller; asking again does not help.
 var ErrLease = errors.New("no such lease")
-
-// The rates that a lease may have, in messages per second. MinRate is one message in eleven days.
-// Above MaxRate the interval would be under a microsecond, finer than the clock of Redis.
-const (
-	MinRate = 1e-6
-	MaxRate = 1e6
-)
 
 // forgetAfter is how long the cursor of an idle key is kept after its last slot.
 const forgetAfter = time.Minute
@@ -33,8 +28,8 @@ func interval(key string, rate float64, n int) (time.Duration, error) {
 		return 0, fmt.Errorf("%w: the key is empty", ErrLease)
 	case n <= 0:
 		return 0, fmt.Errorf("%w: %s: %d slots, want 1 or more", ErrLease, key, n)
-	case !(rate >= MinRate && rate <= MaxRate): // also NaN
-		return 0, fmt.Errorf("%w: %s: %v per second, want %v to %v", ErrLease, key, rate, MinRate, MaxRate)
+	case !(rate >= throughput.MinRate && rate <= throughput.MaxRate): // also NaN
+		return 0, fmt.Errorf("%w: %s: %v per second, want %v to %v", ErrLease, key, rate, throughput.MinRate, throughput.MaxRate)
 	}
 	return time.Duration(math.Ceil(1e9 / rate)), nil
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"campaignd/throttle/throughput"
 )
 
 func TestIntervalIsNeverShorterThanTheRate(t *testing.T) {
@@ -16,7 +18,7 @@ func TestIntervalIsNeverShorterThanTheRate(t *testing.T) {
 		want time.Duration
 	}{
 		{80, 12_500 * time.Microsecond}, {1000, time.Millisecond}, {3, 333_333_334}, {0.3, 3_333_333_334},
-		{7, 142_857_143}, {MaxRate, time.Microsecond}, {MinRate, 1e6 * time.Second},
+		{7, 142_857_143}, {throughput.MaxRate, time.Microsecond}, {throughput.MinRate, 1e6 * time.Second},
 	} {
 		if got, err := interval("conn_1", c.rate, 1); got != c.want || err != nil {
 			t.Errorf("%v per second: got %v, %v, want %v", c.rate, got, err, c.want)
@@ -28,14 +30,15 @@ func TestIntervalIsNeverShorterThanTheRate(t *testing.T) {
 		n    int
 	}{
 		{"", 80, 1}, {"conn_1", 80, 0}, {"conn_1", 80, -1}, {"conn_1", 0, 1}, {"conn_1", -80, 1}, {"conn_1", math.NaN(), 1},
-		{"conn_1", math.Nextafter(MinRate, 0), 1}, {"conn_1", math.Nextafter(MaxRate, 2*MaxRate), 1}, {"conn_1", math.Inf(1), 1},
+		{"conn_1", math.Nextafter(throughput.MinRate, 0), 1}, {"conn_1", math.Nextafter(throughput.MaxRate, 2*throughput.MaxRate), 1},
+		{"conn_1", math.Inf(1), 1},
 	} {
 		if got, err := interval(c.key, c.rate, c.n); got != 0 || !errors.Is(err, ErrLease) || errors.Is(err, ErrUnavailable) {
 			t.Errorf("interval(%q, %v, %d) = %v, %v; want 0, ErrLease", c.key, c.rate, c.n, got, err)
 		}
 	}
-	if MinRate != 0.000_001 || MaxRate != 1_000_000 {
-		t.Errorf("rates from %v to %v, want a millionth to a million", MinRate, MaxRate)
+	if throughput.MinRate != 0.000_001 || throughput.MaxRate != 1_000_000 {
+		t.Errorf("rates from %v to %v, want a millionth to a million", throughput.MinRate, throughput.MaxRate)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"campaignd/throttle"
 	"campaignd/throttle/throttletest"
+	"campaignd/throttle/throughput"
 )
 
 func TestLocalKeepsTheContract(t *testing.T) {
@@ -77,7 +78,7 @@ func TestLocalForgetsIdleKeysButNotTheirSpacing(t *testing.T) {
 func BenchmarkLocalLease(b *testing.B) {
 	l := throttle.NewLocal()
 	for b.Loop() {
-		if _, err := l.Lease(context.Background(), "conn_1", throttle.MaxRate, 200); err != nil {
+		if _, err := l.Lease(context.Background(), "conn_1", throughput.MaxRate, 200); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -47,11 +47,11 @@ type Options struct {
 // The script computes instants in Redis's time; they are converted to the local monotonic clock.
 // Within one process two instants are never closer than the interval. Between processes they are
 // off by the difference of the round trips, a fraction of a millisecond. Ask for rates at least 2 %
-// below the number's limit, as Number.Pace does. A slot that is older than Lateness when the reply
-// arrives is forfeited.
+// below the number's limit, as throughput.Number.Pace does. A slot that is older than Lateness when
+// the reply arrives is forfeited.
 //
-// It needs one server, version 5 or newer, at an address that follows the master. The server
-// should not evict keys (maxmemory-policy noeviction): a lost cursor is safe but costs the guard.
+// It needs one server, version 5 or newer, at an address that follows the master. The server should
+// not evict keys (maxmemory-policy noeviction): a lost cursor is safe but costs the guard.
 type Redis struct {
 	log *slog.Logger
 	// The SHA-1 of the scripts of these names, as EVALSHA wants it.

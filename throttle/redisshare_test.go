@@ -7,6 +7,7 @@ import (
 
 	"campaignd/throttle"
 	"campaignd/throttle/redistest"
+	"campaignd/throttle/throughput"
 )
 
 // sharing is limiters of as many processes that share a server.
@@ -122,7 +123,7 @@ func TestAnswersCostNoCall(t *testing.T) {
 	l := connect(t, server.URL(0))
 	var stage int64
 	for i := range 200 {
-		got, err := l.Lease(t.Context(), "conn_1", throttle.MaxRate, 1)
+		got, err := l.Lease(t.Context(), "conn_1", throughput.MaxRate, 1)
 		if err != nil {
 			t.Fatal(err)
 		}

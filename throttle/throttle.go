@@ -33,9 +33,10 @@ var ErrUnavailable = errors.New("limiter unavailable")
 // Limiter leases send instants. Local and Redis pass the same suite.
 type Limiter interface {
 	// Lease hands out at most n consecutive instants of key at rate (messages per second, from
-	// MinRate to MaxRate), none later than Horizon from now. N may be 0: then Wait says when to ask
-	// again. Lease does not wait for the rate, only for the limiter itself. The error wraps ErrLease
-	// for impossible arguments, ErrUnavailable while the limiter cannot answer, or is the context's.
+	// throughput.MinRate to MaxRate), none later than Horizon from now. N may be 0: then Wait says
+	// when to ask again. Lease does not wait for the rate, only for the limiter itself. The error
+	// wraps ErrLease for impossible arguments, ErrUnavailable while the limiter cannot answer, or is
+	// the context's.
 	//
 	// The slots lie further apart while the service throttles key, as Observe told: Slots.Rate.
 	Lease(ctx context.Context, key string, rate float64, n int) (Slots, error)

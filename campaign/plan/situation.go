@@ -23,7 +23,7 @@ type Situation struct {
 // Number is a connection as a forecast sees it.
 type Number struct {
 	ID string
-	// Pace is in messages per second (throttle.Number.Pace). 0: it is not known, so nothing is sent.
+	// Pace is in messages per second (throughput.Number.Pace). 0: it is not known, so nothing is sent.
 	Pace float64
 	// Tier and Allowance name those of Situation.Tiers and Situation.Allowances; "": none is known.
 	Tier, Allowance string

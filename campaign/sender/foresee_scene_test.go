@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"campaignd/throttle"
+	"campaignd/throttle/throughput"
 )
 
 // foreseen is one scenario of TestForecastAgainstTheTruth: what a forecast is asked for, and what
@@ -147,7 +147,7 @@ func (f *foreseen) higher(limit string, at time.Time) float64 {
 func (f *foreseen) pace(n foreseenNumber, at time.Time) float64 {
 	slot := uint64(at.Unix() / 600) //nolint:gosec // after 1970
 	inbound := n.limit * n.inbound * math.Exp(0.35*f.normal("inbound "+n.id, slot))
-	p := throttle.Number{Limit: n.limit}.Pace()
+	p := throughput.Number{Limit: n.limit}.Pace()
 	return p.Factor * (p.Limit - max(p.Reserve, inbound)) * f.higher("throughput", at)
 }
 

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"campaignd/campaign/plan"
-	"campaignd/throttle"
+	"campaignd/throttle/throughput"
 )
 
 var (
@@ -60,7 +60,7 @@ func (w *truth) observed() plan.Past {
 			continue
 		}
 		slices.SortFunc(of, func(a, b answered) int { return a.at.Compare(b.at) })
-		pace := throttle.Number{Limit: n.limit}.Pace().Rate
+		pace := throughput.Number{Limit: n.limit}.Pace().Rate
 		if own := w.f.runs[0].rate; own > 0 { // how much the number is slowed is not to be seen
 			pace = own
 		}

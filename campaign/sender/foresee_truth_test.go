@@ -23,6 +23,7 @@ import (
 	"campaignd/internal/messaging"
 	"campaignd/recipients"
 	"campaignd/throttle"
+	"campaignd/throttle/throughput"
 )
 
 // truth is what happened in a scenario: the real sender with SQLite and throttle.Local, under
@@ -127,7 +128,7 @@ func (w *truth) foresee(t *testing.T, runs []campaign.Run, past plan.Past) plan.
 	t.Helper()
 	s := plan.Situation{Now: time.Now(), Past: past}
 	for _, n := range w.f.numbers {
-		s.Numbers = append(s.Numbers, plan.Number{ID: n.id, Pace: throttle.Number{Limit: n.limit}.Pace().Rate})
+		s.Numbers = append(s.Numbers, plan.Number{ID: n.id, Pace: throughput.Number{Limit: n.limit}.Pace().Rate})
 	}
 	w.f.limits.situation(&s)
 	for _, run := range runs {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"campaignd/throttle"
+	"campaignd/throttle/throughput"
 )
 
 func TestSlotsThatLieCloseShareTheInstantOfTheLast(t *testing.T) {
@@ -42,9 +43,9 @@ func TestSlotsThatLieCloseShareTheInstantOfTheLast(t *testing.T) {
 // The wait of slots for each other, and the lateness of a wake-up, are within the part that the
 // pace keeps back.
 func TestNoSecondHasMoreThanTheLimitAlthoughSlotsShare(t *testing.T) {
-	for _, number := range []throttle.Number{
-		{Limit: throttle.CoexistenceLimit}, {Limit: throttle.CoexistenceLimit, Coexistence: true}, {Limit: throttle.StandardLimit}, {Limit: 200},
-		{Limit: throttle.HighLimit},
+	for _, number := range []throughput.Number{
+		{Limit: throughput.CoexistenceLimit}, {Limit: throughput.CoexistenceLimit, Coexistence: true}, {Limit: throughput.StandardLimit}, {Limit: 200},
+		{Limit: throughput.HighLimit},
 	} {
 		pace := number.Pace().Rate
 		t.Run(fmt.Sprintf("%v at %.4g", number.Limit, pace), func(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"campaignd/campaign"
 	"campaignd/campaign/plan"
 	"campaignd/throttle"
+	"campaignd/throttle/throughput"
 )
 
 // The runs of a number share it by plan.Shares (docs/limits.md#sharing-a-number). Each group of
@@ -223,7 +224,7 @@ func (f *fairQueue) choose(flows []*flow, now time.Time, n, most int) {
 }
 
 // cost is what a delivery adds to the run's tag, in seconds.
-func (l *flow) cost() float64 { return 1 / max(l.slack*l.rate, throttle.MinRate) }
+func (l *flow) cost() float64 { return 1 / max(l.slack*l.rate, throughput.MinRate) }
 
 // askShare asks the limiter, which all replicas share, how many of the chosen deliveries the run's
 // share allows. It asks only while uneven is set. Together the runs may use 2 % more than the pace,
@@ -233,7 +234,7 @@ func (f *fairQueue) askShare(ctx context.Context, l *flow, now time.Time) int {
 		return l.n
 	}
 	key := "share:" + f.number.connection + ":" + l.run.id
-	granted, wait, err := f.e.limiter.Allow(ctx, key, max(1.02*l.rate, throttle.MinRate), l.n)
+	granted, wait, err := f.e.limiter.Allow(ctx, key, max(1.02*l.rate, throughput.MinRate), l.n)
 	if err != nil {
 		return l.n // the limiter is away, so no slot can be had and nothing is sent anyway
 	}

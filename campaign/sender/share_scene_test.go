@@ -113,7 +113,7 @@ func TestDeadlinesAreMetAndNobodyStarves(t *testing.T) {
 // A run of one segment beside a large one on a number of 902/s gets its half at once, although one
 // replica alone has it.
 func TestASmallRunGetsItsPartOfAFastNumber(t *testing.T) {
-	const fast = 902.0 // per second: throttle.HighLimit with its factor
+	const fast = 902.0 // per second: throughput.HighLimit with its factor
 	for _, replicas := range []int{1, 3} {
 		t.Run(fmt.Sprint(replicas), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

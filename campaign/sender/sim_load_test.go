@@ -13,7 +13,7 @@ import (
 	"campaignd/campaign"
 	"campaignd/internal/sandbox"
 	"campaignd/recipients"
-	"campaignd/throttle"
+	"campaignd/throttle/throughput"
 )
 
 // workload is what a seed asks of the send path, apart from faults and deaths.
@@ -214,7 +214,7 @@ func (w *world) drawActs(l *workload) {
 func (l *workload) pace(connection string) float64 {
 	for _, c := range l.connections {
 		if c.ID == connection {
-			return throttle.Number{Level: c.Throughput, Coexistence: c.Coexistence}.Pace().Rate
+			return throughput.Number{Level: c.Throughput, Coexistence: c.Coexistence}.Pace().Rate
 		}
 	}
 	return 0

@@ -207,7 +207,7 @@ func (s *Service) check() error {
 }
 
 // Bounds of a number's rate, in messages per second. The limiter refuses rates below
-// throttle.MinRate, 1e-6, and a refused rate would stop the number. A number is paced at 0.855 of
+// throughput.MinRate, 1e-6, and a refused rate would stop the number. A number is paced at 0.855 of
 // its rate, and at 0.02 of that while the service throttles (docs/limits.md#slowing-down):
 // 1e-4 x 0.855 x 0.02 = 1.7e-6.
 const (

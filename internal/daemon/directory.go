@@ -17,7 +17,7 @@ import (
 	"campaignd/internal/messaging"
 	"campaignd/internal/sandbox"
 	"campaignd/recipients"
-	"campaignd/throttle"
+	"campaignd/throttle/throughput"
 )
 
 // directory knows the connections: their pace, and the ids that holds name. The
@@ -30,7 +30,7 @@ type directory struct {
 	mu      sync.RWMutex
 	known   map[string]messaging.Connection // by id
 	byPhone map[int64]string                // connection id by recipients.Key of its phone number
-	rates   map[string]throttle.Pace        // as the service tells
+	rates   map[string]throughput.Pace      // as the service tells
 	quality map[string]string               // messaging.Number.Quality
 	tiers   map[string]int64                // messaging.Number.TierLimit
 	asked   bool                            // the list of numbers was read, or the service has none
@@ -39,7 +39,7 @@ type directory struct {
 
 func newDirectory(cfg *Config) *directory {
 	return &directory{cfg: cfg, key: fingerprint(cfg.Service.APIKey),
-		known: map[string]messaging.Connection{}, byPhone: map[int64]string{}, rates: map[string]throttle.Pace{},
+		known: map[string]messaging.Connection{}, byPhone: map[int64]string{}, rates: map[string]throughput.Pace{},
 		quality: map[string]string{}, tiers: map[string]int64{}}
 }
 
@@ -185,7 +185,7 @@ func (d *directory) refreshConnections(ctx context.Context, c *messaging.Client)
 // refreshRates asks for the rates, and returns those that are new or have changed. After an error
 // the last known ones stay in use. A rate of the configuration, which comes before the service's,
 // is not listed.
-func (d *directory) refreshRates(ctx context.Context, c *messaging.Client) (changed map[string]throttle.Pace, err error) {
+func (d *directory) refreshRates(ctx context.Context, c *messaging.Client) (changed map[string]throughput.Pace, err error) {
 	health, err := c.Numbers(ctx)
 	if err != nil && !errors.Is(err, messaging.ErrNotOffered) {
 		return nil, d.withRemedy("numbers", err)
@@ -193,11 +193,11 @@ func (d *directory) refreshRates(ctx context.Context, c *messaging.Client) (chan
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.asked = true
-	changed = map[string]throttle.Pace{}
+	changed = map[string]throughput.Pace{}
 	for _, h := range health {
 		d.quality[h.ConnectionID] = h.Quality
 		d.tiers[h.ConnectionID] = h.TierLimit
-		p := throttle.Number{Limit: h.Throughput, Level: h.Level, Coexistence: h.Coexistence}.Pace()
+		p := throughput.Number{Limit: h.Throughput, Level: h.Level, Coexistence: h.Coexistence}.Pace()
 		if d.rates[h.ConnectionID] != p && d.cfg.Numbers[h.ConnectionID].Rate <= 0 {
 			changed[h.ConnectionID] = p
 		}
@@ -236,7 +236,7 @@ func (d *directory) withRemedy(what string, err error) error {
 // rate: a number of 20/s must not be sent at 72.
 func (d *directory) pace(connection string) float64 {
 	if own, ok := d.cfg.Numbers[connection]; ok && own.Rate > 0 {
-		return throttle.Number{Limit: own.Rate}.Pace().Rate
+		return throughput.Number{Limit: own.Rate}.Pace().Rate
 	}
 	d.mu.RLock()
 	defer d.mu.RUnlock()
@@ -246,12 +246,12 @@ func (d *directory) pace(connection string) float64 {
 	if !d.asked {
 		return 0
 	}
-	return throttle.Number{}.Pace().Rate
+	return throughput.Number{}.Pace().Rate
 }
 
 // assumedPace is the pace, and that of a STANDARD number while the pace is not known.
 func (d *directory) assumedPace(connection string) float64 {
-	return cmp.Or(d.pace(connection), throttle.Number{}.Pace().Rate)
+	return cmp.Or(d.pace(connection), throughput.Number{}.Pace().Rate)
 }
 
 // ready reports whether the service has told its rates, or has no such list.

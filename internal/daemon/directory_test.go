@@ -10,7 +10,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/messaging"
-	"campaignd/throttle"
+	"campaignd/throttle/throughput"
 )
 
 // serviceOf starts a service that answers numbers with status, and returns its configuration.
@@ -116,7 +116,7 @@ func TestAServiceThatCannotTellIsAnErrorWithARemedy(t *testing.T) {
 		c := serviceOf(t, tt.status, `{"error": "bad", "message": "no"}`)
 		tt.change(c)
 		n := newDirectory(c)
-		n.rates["a"] = throttle.Pace{Rate: 5}
+		n.rates["a"] = throughput.Pace{Rate: 5}
 		client, err := NewClient(c)
 		if err != nil {
 			t.Fatal(err)

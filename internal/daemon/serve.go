@@ -14,6 +14,7 @@ import (
 	"campaignd/internal/ledger"
 	"campaignd/internal/ledger/sqlite"
 	"campaignd/throttle"
+	"campaignd/throttle/throughput"
 )
 
 // Serve does the work of the configured role until ctx ends: it sends every run of the ledger and
@@ -203,7 +204,7 @@ func (d *Daemon) refreshNumbers(ctx context.Context, wait time.Duration) {
 			}
 		}
 		if err == nil {
-			var changed map[string]throttle.Pace
+			var changed map[string]throughput.Pace
 			changed, err = d.directory.refreshRates(ctx, d.client)
 			for id, p := range changed {
 				d.log.Info("pace of a number", "connection", id, "pace", p.String())

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"campaignd/throttle"
+	"campaignd/throttle/throughput"
 )
 
 // permitRate is a demand by several senders that always want more. Each asks for some permissions
@@ -125,7 +126,7 @@ func permitMistakes(t *testing.T, _ suite, l throttle.Limiter) {
 		key  string
 		rate float64
 		n    int
-	}{{"a", 0, 1}, {"a", math.NaN(), 1}, {"a", throttle.MaxRate * 2, 1}, {"a", 80, 0}, {"", 80, 1}} {
+	}{{"a", 0, 1}, {"a", math.NaN(), 1}, {"a", throughput.MaxRate * 2, 1}, {"a", 80, 0}, {"", 80, 1}} {
 		if n, wait, err := l.Allow(t.Context(), c.key, c.rate, c.n); !errors.Is(err, throttle.ErrLease) || n != 0 || wait != 0 {
 			t.Errorf("Allow(%q, %v, %d) = %d, %v, %v; want ErrLease", c.key, c.rate, c.n, n, wait, err)
 		}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"campaignd/throttle"
+	"campaignd/throttle/throughput"
 )
 
 func mistakes(t *testing.T, _ suite, l throttle.Limiter) {
@@ -19,8 +20,8 @@ func mistakes(t *testing.T, _ suite, l throttle.Limiter) {
 		rate float64
 		n    int
 	}{
-		{"a", 0, 1}, {"a", -1, 1}, {"a", math.NaN(), 1}, {"a", math.Inf(1), 1}, {"a", throttle.MaxRate * 2, 1},
-		{"a", throttle.MinRate / 2, 1}, {"a", 80, 0}, {"a", 80, -3}, {"", 80, 1},
+		{"a", 0, 1}, {"a", -1, 1}, {"a", math.NaN(), 1}, {"a", math.Inf(1), 1}, {"a", throughput.MaxRate * 2, 1},
+		{"a", throughput.MinRate / 2, 1}, {"a", 80, 0}, {"a", 80, -3}, {"", 80, 1},
 	} {
 		if got, err := l.Lease(t.Context(), c.key, c.rate, c.n); !errors.Is(err, throttle.ErrLease) || got.N != 0 {
 			t.Errorf("Lease(%q, %v, %d) = %+v, %v; want ErrLease", c.key, c.rate, c.n, got, err)

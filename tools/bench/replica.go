@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"campaignd/internal/daemon"
-	"campaignd/throttle"
+	"campaignd/throttle/throughput"
 )
 
 const (
@@ -46,7 +46,7 @@ var settings = []setting{
 
 // pace returns the pace of all numbers together. It is below their limits by a margin and by the
 // share for inbound messages (docs/limits.md#pace).
-func (c setting) pace() float64 { return connections * throttle.Number{Limit: c.Rate}.Pace().Rate }
+func (c setting) pace() float64 { return connections * throughput.Number{Limit: c.Rate}.Pace().Rate }
 
 // runReplica runs `campaignd serve`. Its first answer is its webhook address, and each later
 // answer is a sample.

@@ -12,8 +12,8 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/sandbox"
-	"campaignd/throttle"
 	"campaignd/throttle/throttletest"
+	"campaignd/throttle/throughput"
 )
 
 // posts returns how many requests a replica has made over each connection, from its metrics.
@@ -114,7 +114,7 @@ func measure(t *testing.T, n int, limits []int, lasting time.Duration) []flow {
 	}
 	for i, x := range c.service.Stats().Connections[:len(limits)] {
 		flows[i].limit, flows[i].most, flows[i].worst = limits[i], c.mostIn(limits[i]), x.WorstSecond
-		flows[i].pace = throttle.Number{Limit: float64(limits[i])}.Pace().Rate
+		flows[i].pace = throughput.Number{Limit: float64(limits[i])}.Pace().Rate
 		flows[i].mean /= to.Sub(from).Seconds()
 		flows[i].busy = busy
 	}

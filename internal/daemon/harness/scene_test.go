@@ -13,8 +13,8 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/sandbox"
-	"campaignd/throttle"
 	"campaignd/throttle/throttletest"
+	"campaignd/throttle/throughput"
 )
 
 // clients makes the service one of a number for each company, all under one key.
@@ -87,7 +87,7 @@ func (p *tape) count(connection string, from, to time.Time) (n int) {
 // most is the pace of a number in messages per second, and a little: an upper bound for counts.
 func most(rate int, lasting time.Duration) int { return int(paceOf(rate)*lasting.Seconds()*1.05) + 2 }
 
-func paceOf(rate int) float64 { return throttle.Number{Limit: float64(rate)}.Pace().Rate }
+func paceOf(rate int) float64 { return throughput.Number{Limit: float64(rate)}.Pace().Rate }
 
 // steady requires that numbers sent at their pace, within 5 %. On a busy machine they may be
 // slower.

@@ -1,4 +1,7 @@
-package throttle
+// Package throughput computes how fast a number may be sent at, from what is known of it. It is
+// arithmetic only: the checks of a campaign file, the forecast and the daemon call it, and the
+// limiter refuses rates outside its bounds.
+package throughput
 
 import (
 	"fmt"
@@ -12,6 +15,13 @@ const (
 	StandardLimit    = 80
 	HighLimit        = 1000
 	CoexistenceLimit = 20
+)
+
+// The rates that a lease may have, in messages per second. MinRate is one message in eleven days.
+// Above MaxRate the interval would be under a microsecond, finer than the clock of Redis.
+const (
+	MinRate = 1e-6
+	MaxRate = 1e6
 )
 
 // The part of a number's limit that is kept for inbound messages, because the platform
