@@ -26,8 +26,8 @@ func (p *program) cmdConfigShow() *cobra.Command {
 		Use:   "show",
 		Short: "Print the configuration in force, with secrets masked",
 		Long: `Prints the merged values of defaults, file and environment, as a file that --config reads. Secrets show as ***.
-service.assumed has what campaignd assumes where the service's document shows nothing: paths, fields, cursors, types of events,
-times, throttling answers. Change it for a service that differs.`,
+service.assumed has paths and throttling answers that campaignd assumes because the service's document does not show them.
+Change it for a service that differs.`,
 		Example: `  campaignd config show
   CAMPAIGND_SERVICE_TIMEOUT=5s campaignd config show -o json`,
 		Args: noArguments,

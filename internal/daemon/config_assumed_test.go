@@ -18,34 +18,24 @@ const anotherService = `service:
   assumed:
     paths: {connections: /v2/senders, numbers: /v2/health, templates: /v2/models, media: /v2/files, webhooks: /v2/hooks,
       webhook_replay: /v2/again}
-    parameters: {template_connection: sender, media_file: upload, media_connection: sender}
-    lists: {connections: result.senders}
-    cursor: {field: result.marker, parameter: start}
-    fields: {connections.id: ref, event.type: topic, status.messageId: message.ref}
-    events: {dlr: message.status}
-    timestamps: ["2006-01-02 15:04:05"]
     retry_after: X-Wait
     throttled: [{status: 503, error: too_fast}]
 `
 
-// Each key of service.assumed reaches the client and the intake.
+// Each key of service.assumed reaches the client.
 func TestEachAssumptionIsObeyed(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "c.yaml")
 	if err := os.WriteFile(file, []byte(anotherService), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c, err := LoadConfig(file, true, map[string]string{"CAMPAIGND_SERVICE_ASSUMED_LISTS": "{numbers: health}"})
+	c, err := LoadConfig(file, true, map[string]string{"CAMPAIGND_SERVICE_ASSUMED_PATHS_NUMBERS": "/v2/state"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	got := c.Service.assumed()
 	want := messaging.Assumed{
-		ConnectionsPath: "/v2/senders", NumbersPath: "/v2/health", TemplatesPath: "/v2/models", MediaPath: "/v2/files", WebhooksPath: "/v2/hooks",
-		ReplayPath:         "/v2/again",
-		TemplatesParameter: "sender", MediaFileField: "upload", MediaConnectionField: "sender",
-		Lists: map[string]string{"numbers": "health"}, CursorField: "result.marker", CursorParameter: "start",
-		Fields: map[string]string{"connections.id": "ref", "event.type": "topic", "status.messageId": "message.ref"},
-		Events: map[string]string{"dlr": "message.status"}, Timestamps: []string{"2006-01-02 15:04:05"}, RetryAfter: "X-Wait",
+		ConnectionsPath: "/v2/senders", NumbersPath: "/v2/state", TemplatesPath: "/v2/models", MediaPath: "/v2/files", WebhooksPath: "/v2/hooks",
+		ReplayPath: "/v2/again", RetryAfter: "X-Wait",
 		Throttled: []messaging.StatusCode{{Status: 503, Code: "too_fast"}},
 	}
 	if !reflect.DeepEqual(got, want) {
@@ -60,7 +50,7 @@ func TestEachAssumptionIsObeyed(t *testing.T) {
 	var asked string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked = r.URL.Path
-		io.WriteString(w, `{"health":[{"connectionId":"conn_1"}]}`)
+		io.WriteString(w, `{"data":[{"connectionId":"conn_1"}]}`)
 	}))
 	defer server.Close()
 	c.Service.BaseURL = server.URL
@@ -68,24 +58,19 @@ func TestEachAssumptionIsObeyed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if list, err := client.Numbers(t.Context()); err != nil || len(list) != 1 || asked != "/v2/health" {
-		t.Errorf("numbers of %s: %v, %v; want one of /v2/health", asked, list, err)
+	if list, err := client.Numbers(t.Context()); err != nil || len(list) != 1 || asked != "/v2/state" {
+		t.Errorf("numbers of %s: %v, %v; want one of /v2/state", asked, list, err)
 	}
 }
 
 func TestAWrongAssumptionIsNamedByItsKey(t *testing.T) {
 	for text, want := range map[string]string{
 		"paths: {numbers: numbers}":              `service.assumed.paths: "numbers" is not a path`,
-		"lists: {number: data}":                  `service.assumed.lists: "number" is not`,
-		"fields: {numbers.qualty: x}":            `service.assumed.fields: "numbers.qualty" is not one of`,
-		"events: {dlr: message.sent}":            `service.assumed.events: "message.sent" is not one of`,
-		`timestamps: ["15:04"]`:                  `service.assumed.timestamps: "15:04" does not tell`,
 		"retry_after: 'X Wait'":                  `service.assumed.retry_after: "X Wait" is not`,
 		"throttled: [{status: 503}]":             "service.assumed.throttled: give a status",
 		"throttled: [{status: 399, error: x}]":   "service.assumed.throttled: give a status",
 		"paths: {number: /api}":                  "unknown key \"service.assumed.paths.number\"",
-		"cursor: {feild: x}":                     "unknown key \"service.assumed.cursor.feild\"",
-		"fields: {numbers.qualityRating: [a]}":   "want a single value here, not a list",
+		"paths: {numbers: [a]}":                  "want a single value here, not a list",
 		"throttled: [{status: 503, eror: busy}]": "unknown key \"service.assumed.throttled[0].eror\"",
 	} {
 		file := filepath.Join(t.TempDir(), "c.yaml")
@@ -96,7 +81,7 @@ func TestAWrongAssumptionIsNamedByItsKey(t *testing.T) {
 			t.Errorf("%s: got %v, want %q", text, err, want)
 		}
 	}
-	if _, err := LoadConfig("none", false, map[string]string{"CAMPAIGND_SERVICE_ASSUMED_LISTS_NUMBERS": "x"}); err == nil {
-		t.Error("a variable for one member of a map: got no error, want one: it names no key")
+	if _, err := LoadConfig("none", false, map[string]string{"CAMPAIGND_SERVICE_ASSUMED_PATHS_NUMBER": "x"}); err == nil {
+		t.Error("a variable of an unknown path: got no error, want one: it names no key")
 	}
 }

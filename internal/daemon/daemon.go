@@ -200,7 +200,7 @@ func (d *Daemon) openIntake(ctx context.Context) error {
 	sweep := &turn{job: d.job("sweep")}
 	d.closers = append(d.closers, sweep.end)
 	if d.intake, err = webhooks.New(d.ledger, verifier, webhooks.Options{
-		Decode: d.cfg.Service.assumed().DecodeEvents, Connections: d.directory.connectionOf, Origin: d.directory.origin,
+		Connections: d.directory.connectionOf, Origin: d.directory.origin,
 		Peers: d.directory.peers, Tiered: d.directory.tiered, PerCompany: d.cfg.Suppressions.Scope == perCompany,
 		OptOut: messaging.NewOptOut(d.cfg.Suppressions.Words...), Sweep: time.Duration(d.cfg.Webhooks.Sweep), SweepTurn: sweep.ours,
 		Seed: jitterSeed(d.owner), Log: d.log, OnChange: d.numberChanged, Replay: d.oweReplay,

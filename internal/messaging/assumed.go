@@ -3,16 +3,13 @@ package messaging
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
-	"slices"
 	"strings"
-	"time"
 )
 
-// Assumed has our assumptions where the document of the service shows nothing
-// (docs/service.md#assumptions). The zero value means the defaults; the sandbox behaves as they
-// say. Options.Assumed replaces them for a service that differs.
+// Assumed has the assumptions that a configuration can replace, where the document of the service
+// shows nothing (docs/service.md#assumptions). The zero value means the defaults; the sandbox
+// behaves as they say.
 type Assumed struct {
 	// ConnectionsPath lists the connections. The document gives it. Default /api/v1/connections.
 	ConnectionsPath string
@@ -22,37 +19,14 @@ type Assumed struct {
 	// TemplatesPath lists the templates of the connection in ?connectionId=. Default
 	// /api/v1/templates.
 	TemplatesPath string
-	// TemplatesParameter is the name of that parameter. Default connectionId.
-	TemplatesParameter string
 	// MediaPath stores a file. The document gives the path, not the form. Default /api/v1/media.
 	MediaPath string
-	// MediaFileField and MediaConnectionField name the parts of the multipart form. Defaults: file and
-	// connectionId.
-	MediaFileField, MediaConnectionField string
 	// WebhooksPath registers and lists endpoints; DELETE of WebhooksPath/ID removes one. Default
 	// /api/v1/webhooks.
 	WebhooksPath string
 	// ReplayPath posts past events again. Default /api/v1/webhooks/replay. A service that answers 404
 	// does not offer it.
 	ReplayPath string
-	// Lists is the path of the list in the answer of each listing, for example "numbers":
-	// "result.items". Default: under data, or the answer itself.
-	Lists map[string]string
-	// CursorField is the path of the cursor, or of the address, of the next page, for example
-	// "meta.nextCursor". CursorParameter is the name of the parameter for the cursor. Default: the
-	// names that services use (see cursor.go).
-	CursorField, CursorParameter string
-	// Fields renames fields of answers and events, for example "numbers.qualityRating":
-	// "health.quality". The key is one of assumedFields; the value is the service's name, or a path
-	// with dots. The service's name is tried before ours. Default: none.
-	Fields map[string]string
-	// Events renames event types. The key is the service's name; the value is one of ours:
-	// message.status, message.received, template.status, number.updated, account.updated,
-	// preference.updated. Default: none.
-	Events map[string]string
-	// Timestamps are further forms of times, as layouts of package time ("02.01.2006 15:04:05 MST").
-	// RFC 3339 and numbers are always understood. Default: none.
-	Timestamps []string
 	// RetryAfter is the header with the time to wait. Default Retry-After.
 	RetryAfter string
 	// Throttled lists answers that mean "slow down" besides 429 and the platform's codes. A StatusCode
@@ -61,68 +35,12 @@ type Assumed struct {
 	Throttled []StatusCode
 }
 
-// eventFields are our names of the fields of events (docs/service.md#events), by the shape that
-// they belong to.
-var eventFields = map[string][]string{
-	"event":      {"id", "type", "createdAt", "connectionId", "data"},
-	"status":     {"messageId", "status", "timestamp", "to", "error"},
-	"error":      {"code", "title", "details"},
-	"received":   {"messageId", "from", "timestamp", "type", "text", "button", "interactive", "context"},
-	"template":   {"name", "language", "event", "reason", "category"},
-	"preference": {"wa_id", "category", "value", "timestamp"},
-	"number":     {"phoneNumber", "status", "expiresAt"},
-	"account":    {"companyId", "accountId", "status", "expiresAt"},
-}
-
-// eventTypes are our types of events.
-var eventTypes = []string{"message.status", "message.received", "template.status", "number.updated", "account.updated",
-	"preference.updated"}
-
-// assumedFields lists the keys of Assumed.Fields.
-func assumedFields() []string {
-	var all []string
-	for listing, names := range answerFields {
-		for name := range names {
-			all = append(all, listing+"."+name)
-		}
-	}
-	for shape, names := range eventFields {
-		for _, name := range names {
-			all = append(all, shape+"."+name)
-		}
-	}
-	slices.Sort(all)
-	return all
-}
-
 // Validate returns the first fault, with the name of the field of Assumed in lower case.
 func (a Assumed) Validate() error {
 	d := a.withDefaults()
 	for _, path := range []string{d.ConnectionsPath, d.NumbersPath, d.TemplatesPath, d.MediaPath, d.WebhooksPath, d.ReplayPath} {
 		if !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "//") || strings.ContainsAny(path, "?# \r\n") {
 			return fmt.Errorf("paths: %q is not a path such as /api/v1/numbers", path)
-		}
-	}
-	for _, key := range slices.Sorted(maps.Keys(a.Lists)) {
-		if !slices.Contains([]string{"connections", "numbers", "templates", "webhooks"}, key) || a.Lists[key] == "" {
-			return fmt.Errorf("lists: %q is not connections, numbers, templates or webhooks with a path such as data.items", key)
-		}
-	}
-	known := assumedFields()
-	for _, key := range slices.Sorted(maps.Keys(a.Fields)) {
-		if !slices.Contains(known, key) || a.Fields[key] == "" {
-			return fmt.Errorf("fields: %q is not one of %s", key, strings.Join(known, ", "))
-		}
-	}
-	for _, key := range slices.Sorted(maps.Keys(a.Events)) {
-		if !slices.Contains(eventTypes, a.Events[key]) {
-			return fmt.Errorf("events: %q is not one of %s", a.Events[key], strings.Join(eventTypes, ", "))
-		}
-	}
-	for _, layout := range a.Timestamps {
-		when := time.Date(2026, 9, 21, 14, 13, 20, 0, time.UTC)
-		if at, err := time.Parse(layout, when.Format(layout)); err != nil || !at.Equal(when) {
-			return fmt.Errorf("timestamps: %q does not tell date and time; give a layout of Go such as 2006-01-02 15:04:05", layout)
 		}
 	}
 	for _, t := range a.Throttled {
@@ -158,9 +76,6 @@ func (a Assumed) withDefaults() Assumed {
 		{&a.MediaPath, "/api/v1/media"},
 		{&a.WebhooksPath, "/api/v1/webhooks"},
 		{&a.ReplayPath, "/api/v1/webhooks/replay"},
-		{&a.MediaFileField, "file"},
-		{&a.MediaConnectionField, "connectionId"},
-		{&a.TemplatesParameter, "connectionId"},
 	} {
 		if *d.at == "" {
 			*d.at = d.path
@@ -210,24 +125,16 @@ var (
 		"events": {"events", "eventTypes"},
 	}
 	replayFields = map[string][]string{"deliveries": {"deliveries", "replayed", "count"}}
-	answerFields = map[string]map[string][]string{
-		"connections": connectionFields, "numbers": numberFields, "templates": templateFields, "components": componentFields,
-		"buttons": buttonFields, "media": mediaFields, "webhooks": webhookFields,
-		"replay": replayFields,
-	}
 )
 
 // record reads one object of an answer by our names of its fields.
 type record struct {
-	whole  value
 	fields map[string]value // by foldName
 	names  map[string][]string
-	rename func(name string) string
 }
 
-func (a *Assumed) record(listing string, names map[string][]string, v value) record {
-	rename := func(name string) string { return a.Fields[listing+"."+name] }
-	r := record{whole: v, fields: make(map[string]value, 8), names: names, rename: rename}
+func recordOf(names map[string][]string, v value) record {
+	r := record{fields: make(map[string]value, 8), names: names}
 	if v.isObject() {
 		for m := v.members(); m.next(); {
 			r.fields[foldName(string(m.key))] = m.val
@@ -237,11 +144,6 @@ func (a *Assumed) record(listing string, names map[string][]string, v value) rec
 }
 
 func (r record) get(name string) value {
-	if theirs := r.rename(name); theirs != "" {
-		if v := r.whole.at(theirs); v != nil {
-			return v
-		}
-	}
 	for _, n := range r.names[name] {
 		if v, ok := r.fields[foldName(n)]; ok && !v.isNull() {
 			return v

@@ -202,8 +202,7 @@ func TestAnUploadSaysItsLengthWhereItKnowsIt(t *testing.T) {
 		{"a file from its middle", opened, "456789", true},
 		{"a stream", io.MultiReader(strings.NewReader("abc")), "abc", false},
 	} {
-		client, server := answering(t, 200, `{"data":{"assetId":"ast_1"}}`,
-			Options{Assumed: Assumed{MediaFileField: `f"1`, MediaConnectionField: "conn"}})
+		client, server := answering(t, 200, `{"data":{"assetId":"ast_1"}}`, Options{})
 		asset, err := client.UploadMedia(t.Context(), "conn_1", "a\"b\\c\r\n.jpg", "image/jpeg", c.r)
 		if err != nil || asset.ID != "ast_1" {
 			t.Fatalf("%s: %+v, %v; want ast_1", c.name, asset, err)
@@ -216,8 +215,8 @@ func TestAnUploadSaysItsLengthWhereItKnowsIt(t *testing.T) {
 			t.Fatal(err)
 		}
 		parts := multipart.NewReader(bytes.NewReader(server.body), params["boundary"])
-		for _, want := range [][3]string{{`form-data; name="conn"`, "", "conn_1"},
-			{`form-data; name="f%221"; filename="a%22b\\c%0D%0A.jpg"`, "image/jpeg", c.want}} {
+		for _, want := range [][3]string{{`form-data; name="connectionId"`, "", "conn_1"},
+			{`form-data; name="file"; filename="a%22b\\c%0D%0A.jpg"`, "image/jpeg", c.want}} {
 			part, err := parts.NextRawPart()
 			if err != nil {
 				t.Fatalf("%s: %v, want another part", c.name, err)

@@ -18,13 +18,13 @@ type Connection struct {
 // Connections lists the connections that the key can reach (GET /api/v1/connections). The fields
 // except the id are assumed (docs/service.md#assumptions).
 func (c *Client) Connections(ctx context.Context) ([]Connection, error) {
-	items, err := c.list(ctx, "connections", c.assumed.ConnectionsPath, "")
+	items, err := c.list(ctx, c.assumed.ConnectionsPath, "")
 	if err != nil {
 		return nil, err
 	}
 	out := make([]Connection, 0, len(items))
 	for _, v := range items {
-		r := c.assumed.record("connections", connectionFields, v)
+		r := recordOf(connectionFields, v)
 		out = append(out, Connection{
 			ID: r.text("id"), Phone: r.text("phoneNumber"), CompanyID: r.text("companyId"),
 			AccountID: r.text("accountId"), Status: r.text("status"),

@@ -3,6 +3,7 @@ package messaging
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -12,16 +13,15 @@ import (
 
 // The limits of a listing with several pages.
 const (
-	maxPages     = 1000
-	listTimeout  = 2 * time.Minute // of all pages together
-	maxCursor    = 4 << 10         // bytes
-	cursorRemedy = "; set service.assumed.cursor to its field and parameter"
+	maxPages    = 1000
+	listTimeout = 2 * time.Minute // of all pages together
+	maxCursor   = 4 << 10         // bytes
 )
 
-// list reads the objects of a listing, page after page. The list is at the path of Assumed.Lists,
-// else under data, else it is the answer itself. A page may name the next one by a cursor or by an
-// address (docs/service.md#assumptions).
-func (c *Client) list(ctx context.Context, listing, path, query string) ([]value, error) {
+// list reads the objects of a listing, page after page. The list is under data, or it is the answer
+// itself. A page may name the next one by a cursor or by an address
+// (docs/service.md#pages-of-listings).
+func (c *Client) list(ctx context.Context, path, query string) ([]value, error) {
 	ctx, cancel := c.within(ctx, listTimeout)
 	defer cancel()
 	fault := func(format string, args ...any) error {
@@ -38,7 +38,7 @@ func (c *Client) list(ctx context.Context, listing, path, query string) ([]value
 		if err != nil {
 			return nil, err
 		}
-		list := c.assumed.listOf(listing, page)
+		list := listOf(page)
 		if !list.isArray() {
 			return nil, fault("the answer holds no list under data")
 		}
@@ -48,7 +48,7 @@ func (c *Client) list(ctx context.Context, listing, path, query string) ([]value
 				items = append(items, m.val)
 			}
 		}
-		next := c.assumed.nextPage(page, header)
+		next := nextPageOf(page, header)
 		if next.none() || len(items) == n {
 			return items, nil
 		}
@@ -59,18 +59,15 @@ func (c *Client) list(ctx context.Context, listing, path, query string) ([]value
 			return nil, fault("%v", err)
 		}
 		if seen[at.String()] {
-			return nil, fault("the cursor of the next page repeats%s", cursorRemedy)
+			return nil, fault("the cursor of the next page repeats")
 		}
 		before = page
 	}
-	return nil, fault("more than %d pages%s", maxPages, cursorRemedy)
+	return nil, fault("more than %d pages", maxPages)
 }
 
 // listOf finds the list in an answer.
-func (a *Assumed) listOf(listing string, page value) value {
-	if path := a.Lists[listing]; path != "" {
-		return page.at(path)
-	}
+func listOf(page value) value {
 	if data := page.get("data"); data != nil {
 		return data
 	}
@@ -99,15 +96,8 @@ var cursorNames = []struct{ name, parameter string }{
 // cursorPaths are the objects of an answer that may have these names.
 var cursorPaths = []string{"", "paging", "pagination", "meta", "meta.pagination", "links", "pageInfo"}
 
-// nextPage reads what the answer says of the next page.
-func (a *Assumed) nextPage(page value, h http.Header) nextPage {
-	if a.CursorField != "" {
-		n := nextOf(page.at(a.CursorField), "cursor")
-		if a.CursorParameter != "" {
-			n.parameter = a.CursorParameter
-		}
-		return n
-	}
+// nextPageOf reads what the answer says of the next page.
+func nextPageOf(page value, h http.Header) nextPage {
 	for _, path := range cursorPaths {
 		in := page
 		if path != "" {
@@ -125,9 +115,6 @@ func (a *Assumed) nextPage(page value, h http.Header) nextPage {
 			n := nextOf(in.at(c.name), c.parameter)
 			if n.none() {
 				continue
-			}
-			if a.CursorParameter != "" {
-				n.parameter = a.CursorParameter
 			}
 			if after := in.at("cursors.after").text(); strings.Contains(n.address, "://") && after != "" {
 				n.parameter, n.cursor = "after", after // the address may be the platform's own
@@ -172,7 +159,7 @@ func (c *Client) follow(at url.URL, next nextPage, query string) (url.URL, error
 			return url.URL{Path: to.Path, RawQuery: to.RawQuery}, nil
 		}
 		if next.cursor == "" {
-			return at, fmt.Errorf("the next page has an address at another host, which is not followed%s", cursorRemedy)
+			return at, errors.New("the next page has an address at another host, which is not followed")
 		}
 	}
 	values, err := url.ParseQuery(query)

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -27,26 +26,6 @@ func docLine(code string, r row) string {
 	}
 	return fmt.Sprintf("| %s | %s | %s | %s | %s | %s | %s |",
 		code, r.Sentence, action, dash(r.Hold.word()), wait, dash(r.EndedBy.word()), dash(r.Feed.word()))
-}
-
-func TestThePageHasEveryNameThatCanBeConfigured(t *testing.T) {
-	page, err := os.ReadFile("../../docs/service.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, table, _ := strings.Cut(string(page), "| shape | names |\n|---|---|\n")
-	table, _, _ = strings.Cut(table, "\n\n")
-	var got []string
-	for line := range strings.Lines(table) {
-		cells := strings.Split(strings.Trim(strings.ReplaceAll(line, "`", ""), "| \n"), " | ")
-		for _, name := range strings.Split(cells[len(cells)-1], ", ") {
-			got = append(got, cells[0]+"."+name)
-		}
-	}
-	slices.Sort(got)
-	if want := assumedFields(); !slices.Equal(got, want) {
-		t.Errorf("docs/service.md#assumptions\n got %q\nwant %q", got, want)
-	}
 }
 
 // namedRows are serviceRows and ownRows.

@@ -64,28 +64,23 @@ func (d *decoder) service(v value, env *envelope) error {
 	if data == nil {
 		data = v
 	}
-	kind := env.kind
-	if ours, ok := d.rename[kind]; ok {
-		kind = ours
-	}
-	shape, status := shapeOf(kind)
-	data = d.shape.object(shape, data)
+	kind, status := kindOf(env.kind)
 	e := Event{ID: env.id, Type: env.kind, At: env.at, Connection: env.connection}
-	switch shape {
-	case "status":
+	switch kind {
+	case KindStatus:
 		e.status(data, status)
-	case "received":
+	case KindMessage:
 		e.inbound(data)
-	case "template":
+	case KindTemplate:
 		e.review(data)
-	case "preference":
+	case KindPreference:
 		e.preference(data)
-	case "number":
-		e.Kind = KindNumber
+	case KindNumber:
+		e.Kind = kind
 		e.change(data)
 		e.Number = onlyDigits(firstText(data, "phoneNumber", "displayPhoneNumber", "display_phone_number"))
-	case "account":
-		e.Kind = KindAccount
+	case KindAccount:
+		e.Kind = kind
 		e.change(data)
 	}
 	if e.Connection == "" {
@@ -94,25 +89,28 @@ func (d *decoder) service(v value, env *envelope) error {
 	return d.add(e)
 }
 
-// shapeOf returns the shape of an event's data, a key of eventFields, by our type of the event; ""
-// if the type is not known. status is the word of a type such as message.read.
-func shapeOf(kind string) (shape, status string) {
-	group, word, _ := strings.Cut(kind, ".")
+// kindOf returns the kind of a type of event. status is the word of a type such as message.read.
+func kindOf(name string) (kind Kind, status string) {
+	group, word, _ := strings.Cut(name, ".")
 	switch {
-	case kind == "message.status" || group == "message" && knownStatus(word):
-		return "status", word
-	case kind == "message.received" || kind == "message.inbound":
-		return "received", ""
-	case group == "template", group == "preference", group == "number", group == "account":
-		return group, ""
-	case kind == "user.preference" || kind == "user_preferences":
-		return "preference", ""
-	case group == "phone_number" || group == "connection":
-		return "number", ""
-	case group == "company":
-		return "account", ""
+	case name == "message.status" || group == "message" && knownStatus(word):
+		return KindStatus, word
+	case name == "message.received" || name == "message.inbound":
+		return KindMessage, ""
+	case name == "user.preference" || name == "user_preferences":
+		return KindPreference, ""
 	}
-	return "", ""
+	switch group {
+	case "template":
+		return KindTemplate, ""
+	case "preference":
+		return KindPreference, ""
+	case "number", "phone_number", "connection":
+		return KindNumber, ""
+	case "account", "company":
+		return KindAccount, ""
+	}
+	return KindUnknown, ""
 }
 
 func knownStatus(s string) bool {

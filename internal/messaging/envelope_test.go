@@ -232,29 +232,23 @@ func TestEveryChangeOfThePlatformHasItsKind(t *testing.T) {
 }
 
 func TestFieldsAreFoundByAnyOfTheirNames(t *testing.T) {
-	a := Assumed{Fields: map[string]string{"numbers.qualityRating": "Health_Score", "numbers.throughput": "pace"}}.withDefaults()
-	v, err := parse([]byte(`{"health_score":"red","QUALITY":"green","tier":null,"messaging_limit":"TIER_2K","through_put":"HIGH"}`))
+	v, err := parse([]byte(`{"qualityRating":null,"QUALITY":"green","tier":null,"messaging_limit":"TIER_2K","through_put":"HIGH"}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := a.record("numbers", numberFields, v)
+	r := recordOf(numberFields, v)
 	for name, want := range map[string]string{
-		// Renamed; a null is skipped; renamed to a field that is not there.
-		"qualityRating": "red", "messagingLimitTier": "TIER_2K", "throughput": "HIGH",
+		"qualityRating": "green", "messagingLimitTier": "TIER_2K", "throughput": "HIGH",
 		"coexistence": "",
 	} {
 		if got := r.text(name); got != want {
 			t.Errorf("%s = %q, want %q", name, got, want)
 		}
 	}
-	if other := a.record("templates", numberFields, v); other.text("qualityRating") != "green" {
-		t.Errorf("the name for numbers is used for templates: %q, want green", other.text("qualityRating"))
-	}
 	got := Assumed{}.withDefaults()
 	want := Assumed{ConnectionsPath: "/api/v1/connections", NumbersPath: "/api/v1/numbers",
 		TemplatesPath: "/api/v1/templates", MediaPath: "/api/v1/media",
-		MediaFileField: "file", MediaConnectionField: "connectionId", WebhooksPath: "/api/v1/webhooks", TemplatesParameter: "connectionId",
-		ReplayPath: "/api/v1/webhooks/replay"}
+		WebhooksPath: "/api/v1/webhooks", ReplayPath: "/api/v1/webhooks/replay"}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("defaults\n got %+v\nwant %+v", got, want)
 	}

@@ -137,13 +137,10 @@ var (
 	ErrBody          = errors.New("webhook body is not a JSON object or array")
 )
 
-// DecodeEvents reads a webhook body with the default assumptions.
-func DecodeEvents(body []byte) ([]Event, error) { return Assumed{}.DecodeEvents(body) }
-
 // DecodeEvents reads a webhook body: an event of the service, an array of events, {events: [...]},
 // or the platform's own envelope, alone or inside an event. Verify the signature first. The events
 // have the order of the body. With an error no event is returned.
-func (a Assumed) DecodeEvents(body []byte) ([]Event, error) {
+func DecodeEvents(body []byte) ([]Event, error) {
 	if len(body) > MaxBody {
 		return nil, ErrBodyTooLarge
 	}
@@ -154,10 +151,7 @@ func (a Assumed) DecodeEvents(body []byte) ([]Event, error) {
 	if !v.isObject() && !v.isArray() {
 		return nil, ErrBody
 	}
-	d := decoder{rename: a.Events}
-	if len(a.Fields) > 0 || len(a.Timestamps) > 0 {
-		d.shape = a.reshaper()
-	}
+	d := decoder{}
 	if err := d.body(v); err != nil {
 		return nil, err
 	}
@@ -166,8 +160,6 @@ func (a Assumed) DecodeEvents(body []byte) ([]Event, error) {
 
 // decoder collects the events of one body.
 type decoder struct {
-	rename map[string]string
-	shape  reshaper
 	events []Event
 }
 
@@ -197,7 +189,6 @@ func (d *decoder) one(v value) error {
 	if !v.isObject() {
 		return d.add(Event{Type: "not an object"})
 	}
-	v = d.shape.object("event", v)
 	var env envelope
 	env.read(v)
 	if env.isBatch() {

@@ -248,16 +248,13 @@ func TestTemplateEventsOfEveryShape(t *testing.T) {
 	}
 }
 
-func TestAssumedNamesCanBeReplaced(t *testing.T) {
-	a := Assumed{Events: map[string]string{"msg.state": "message.status"}}
-	events, err := a.DecodeEvents([]byte(`{"event":"msg.state","messageId":"m1","status":"sent"}`))
-	if err != nil || len(events) != 1 || events[0].Kind != KindStatus || events[0].Type != "msg.state" {
-		t.Errorf("got %+v, %v; want one status of type msg.state", events, err)
+func TestTheNamesOfSimilarServicesAreRead(t *testing.T) {
+	e := decodeOne(t, `{"event":"message.status","messageId":"m1","status":"sent"}`)
+	if e.Kind != KindStatus || e.Type != "message.status" || e.Status != StatusSent {
+		t.Errorf("got %+v, want a status of type message.status", e)
 	}
-	a = Assumed{Fields: map[string]string{"numbers.qualityRating": "health"}}.withDefaults()
-	v, _ := parse([]byte(`{"health":"red","qualityRating":"GREEN","is_on_biz_app":true}`))
-	r := a.record("numbers", numberFields, v)
-	if r.text("qualityRating") != "red" || r.text("coexistence") != "true" {
+	v, _ := parse([]byte(`{"quality":"red","is_on_biz_app":true}`))
+	if r := recordOf(numberFields, v); r.text("qualityRating") != "red" || r.text("coexistence") != "true" {
 		t.Errorf("quality %q, coexistence %q; want red and true", r.text("qualityRating"), r.text("coexistence"))
 	}
 	if e := decodeOne(t, `{"type":"message.failed","data":{"id":"m1","errors":[{"code":"131026"}]}}`); e.Status != StatusFailed ||

@@ -29,11 +29,11 @@ func (c *Client) UploadMedia(ctx context.Context, connectionID, filename, conten
 	// form is the text of the form around the file. The file itself is read while it is sent.
 	var form bytes.Buffer
 	w := multipart.NewWriter(&form)
-	if err := w.WriteField(c.assumed.MediaConnectionField, connectionID); err != nil {
+	if err := w.WriteField("connectionId", connectionID); err != nil {
 		return Asset{}, err
 	}
 	head := textproto.MIMEHeader{}
-	head.Set("Content-Disposition", `form-data; name="`+quoteParam(c.assumed.MediaFileField)+`"; filename="`+quoteParam(filename)+`"`)
+	head.Set("Content-Disposition", `form-data; name="file"; filename="`+quoteParam(filename)+`"`)
 	if contentType == "" || strings.ContainsAny(contentType, "\r\n") {
 		contentType = "application/octet-stream"
 	}
@@ -57,7 +57,7 @@ func (c *Client) UploadMedia(ctx context.Context, connectionID, filename, conten
 	if err != nil {
 		return Asset{}, err
 	}
-	rec := c.assumed.record("media", mediaFields, v)
+	rec := recordOf(mediaFields, v)
 	a := Asset{ID: rec.text("assetId"), ExpiresAt: rec.get("expiresAt").stamp()}
 	if a.ID == "" {
 		return Asset{}, &Error{Proof: NotSent, Action: RetryLater, Status: http.StatusOK, Code: codeBadAnswer,

@@ -45,13 +45,13 @@ const (
 // assumed (docs/service.md#assumptions). The error is ErrNotOffered if the service answers 404, 405
 // or 501.
 func (c *Client) Numbers(ctx context.Context) ([]Number, error) {
-	items, err := c.list(ctx, "numbers", c.assumed.NumbersPath, "")
+	items, err := c.list(ctx, c.assumed.NumbersPath, "")
 	if err != nil {
 		return nil, notOffered(err)
 	}
 	out := make([]Number, 0, len(items))
 	for _, v := range items {
-		r := c.assumed.record("numbers", numberFields, v)
+		r := recordOf(numberFields, v)
 		n := Number{
 			ConnectionID: r.text("connectionId"), Phone: r.text("phoneNumber"),
 			Quality: strings.ToUpper(r.text("qualityRating")), Tier: r.text("messagingLimitTier"),

@@ -45,7 +45,7 @@ type ComponentButton struct {
 // error is ErrNotOffered if the service answers 405, 501, or 404 for another reason than an unknown
 // connection.
 func (c *Client) Templates(ctx context.Context, connectionID string) ([]TemplateRecord, error) {
-	items, err := c.list(ctx, "templates", c.assumed.TemplatesPath, url.Values{c.assumed.TemplatesParameter: {connectionID}}.Encode())
+	items, err := c.list(ctx, c.assumed.TemplatesPath, url.Values{"connectionId": {connectionID}}.Encode())
 	if err != nil {
 		var e *Error
 		if errors.As(err, &e) && e.Code == codeNotFound {
@@ -55,24 +55,24 @@ func (c *Client) Templates(ctx context.Context, connectionID string) ([]Template
 	}
 	out := make([]TemplateRecord, 0, len(items))
 	for _, v := range items {
-		r := c.assumed.record("templates", templateFields, v)
+		r := recordOf(templateFields, v)
 		t := TemplateRecord{
 			Name: r.text("name"), Language: FoldLanguage(r.text("language")),
 			Status: strings.ToUpper(r.text("status")), Category: strings.ToUpper(r.text("category")),
 		}
 		for m := r.get("components").members(); m.next(); {
-			t.Components = append(t.Components, c.assumed.component(m.val))
+			t.Components = append(t.Components, componentOf(m.val))
 		}
 		out = append(out, t)
 	}
 	return out, nil
 }
 
-func (a *Assumed) component(v value) Component {
-	r := a.record("components", componentFields, v)
+func componentOf(v value) Component {
+	r := recordOf(componentFields, v)
 	c := Component{Type: strings.ToUpper(r.text("type")), Format: strings.ToUpper(r.text("format")), Text: r.text("text")}
 	for m := r.get("buttons").members(); m.next(); {
-		b := a.record("buttons", buttonFields, m.val)
+		b := recordOf(buttonFields, m.val)
 		c.Buttons = append(c.Buttons, ComponentButton{Type: strings.ToUpper(b.text("type")), Text: b.text("text"), URL: b.text("url")})
 	}
 	return c

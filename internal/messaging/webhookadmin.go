@@ -1,7 +1,6 @@
 package messaging
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -29,10 +28,9 @@ func (c *Client) RegisterWebhook(ctx context.Context, address string, events []s
 	if err != nil || u.Scheme != "https" && !(u.Scheme == "http" && Loopback(u.Hostname())) || u.Host == "" {
 		return Webhook{}, errors.New("webhook URL: must be https")
 	}
-	fields := map[string]any{}
-	c.assumed.put(fields, "url", address)
+	fields := map[string]any{"url": address}
 	if len(events) > 0 {
-		c.assumed.put(fields, "events", events)
+		fields["events"] = events
 	}
 	body, err := json.Marshal(fields)
 	if err != nil {
@@ -42,34 +40,19 @@ func (c *Client) RegisterWebhook(ctx context.Context, address string, events []s
 	if err != nil {
 		return Webhook{}, err
 	}
-	return c.webhook(v), nil
-}
-
-// put sets a field of a webhook at the service's path for it, which may lead into objects.
-func (a *Assumed) put(into map[string]any, field string, v any) {
-	path := strings.Split(cmp.Or(a.Fields["webhooks."+field], field), ".")
-	last := len(path) - 1
-	for _, name := range path[:last] {
-		inner, ok := into[name].(map[string]any)
-		if !ok {
-			inner = map[string]any{}
-			into[name] = inner
-		}
-		into = inner
-	}
-	into[path[last]] = v
+	return webhookOf(v), nil
 }
 
 // Webhooks lists the registered endpoints without their secrets (GET /api/v1/webhooks, assumed).
 // The error is ErrNotOffered if the service answers 404, 405 or 501.
 func (c *Client) Webhooks(ctx context.Context) ([]Webhook, error) {
-	items, err := c.list(ctx, "webhooks", c.assumed.WebhooksPath, "")
+	items, err := c.list(ctx, c.assumed.WebhooksPath, "")
 	if err != nil {
 		return nil, notOffered(err)
 	}
 	out := make([]Webhook, 0, len(items))
 	for _, v := range items {
-		out = append(out, c.webhook(v))
+		out = append(out, webhookOf(v))
 	}
 	return out, nil
 }
@@ -100,13 +83,13 @@ func (c *Client) ReplayWebhooks(ctx context.Context, since, until time.Time) (de
 	if err != nil {
 		return 0, notOffered(err)
 	}
-	record := c.assumed.record("replay", replayFields, v)
+	record := recordOf(replayFields, v)
 	deliveries, _ = record.get("deliveries").integer()
 	return deliveries, nil
 }
 
-func (c *Client) webhook(v value) Webhook {
-	r := c.assumed.record("webhooks", webhookFields, v)
+func webhookOf(v value) Webhook {
+	r := recordOf(webhookFields, v)
 	w := Webhook{ID: r.text("id"), URL: r.text("url"), Secret: NewSecret(r.text("secret"))}
 	for m := r.get("events").members(); m.next(); {
 		w.Events = append(w.Events, m.val.text())
