@@ -46,6 +46,7 @@ var ranks = map[string]int{
 	"throttle":            30,
 	"throttle/throughput": 20,
 	"internal/messaging":  30,
+	"internal/commerce":   30,
 
 	"internal/sandbox":      20, // imports its own packages only; sandboxImporters may import it
 	"internal/sandbox/shop": 15, // imports nothing of ours

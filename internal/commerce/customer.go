@@ -1,0 +1,47 @@
+package commerce
+
+import (
+	"context"
+	"iter"
+	"net/url"
+)
+
+// Customer is a customer of the company.
+type Customer struct {
+	ID                string   `json:"id"`
+	FirstName         string   `json:"first_name"`
+	LastName          string   `json:"last_name"`
+	CompanyName       string   `json:"company_name"`
+	Email             string   `json:"email"`
+	Phone             string   `json:"phone"`
+	PreferredLanguage string   `json:"preferred_language"`
+	Type              string   `json:"type"`
+	Tags              Tags     `json:"tags"`
+	Metadata          Metadata `json:"metadata"`
+	CreatedAt         Time     `json:"created_at"`
+	UpdatedAt         Time     `json:"updated_at"`
+	DeletedAt         Time     `json:"deleted_at"`
+}
+
+func (c Customer) key() string { return c.ID }
+
+// Customers returns the customers, all or those that a search finds. The last pair has an error if
+// the list could not be read to its end.
+func (c *Client) Customers(ctx context.Context, search string) iter.Seq2[Customer, error] {
+	query := url.Values{}
+	if search != "" {
+		query.Set(c.o.Assumed.SearchFilter, search)
+	}
+	return each[Customer](ctx, c, c.o.Assumed.CustomersPath, query)
+}
+
+// Customer returns the customer with an id: a search finds the exact id. The error has
+// CodeNotFound if there is none.
+func (c *Client) Customer(ctx context.Context, id string) (Customer, error) {
+	for customer, err := range c.Customers(ctx, id) {
+		if err != nil || customer.ID == id {
+			return customer, err
+		}
+	}
+	return Customer{}, &Error{Code: CodeNotFound, Route: "GET " + c.o.Assumed.CustomersPath}
+}

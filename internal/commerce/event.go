@@ -1,0 +1,138 @@
+package commerce
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync/atomic"
+
+	"campaignd/internal/secret"
+)
+
+// Event is an event of the platform (docs/commerce.md#events). Data is the record that it is about.
+type Event struct {
+	ID        string          `json:"id"`
+	Type      string          `json:"type"`
+	CreatedAt Time            `json:"created_at"`
+	CompanyID string          `json:"company_id"`
+	Data      json.RawMessage `json:"data"`
+}
+
+// Intake is the handler of the platform's events: it answers 401 to an event without a right
+// signature, and 204 to all others. No part of campaignd uses an event yet, so it keeps none. It is
+// safe for concurrent use.
+type Intake struct {
+	header  string
+	company string
+	log     *slog.Logger
+	secrets atomic.Pointer[[]secret.Value]
+	counts  [len(resultNames)]atomic.Int64
+}
+
+// The results of a request to an Intake, as indexes of its counts.
+const (
+	taken = iota
+	unsigned
+	invalid
+	foreign
+)
+
+var resultNames = [...]string{taken: "taken", unsigned: "unsigned", invalid: "invalid", foreign: "other_company"}
+
+// maxEvent is the longest body of an event in bytes, and minSecret the shortest signing secret that
+// a configuration may have: 128 bits, if it was drawn (RFC 2104, section 3).
+const (
+	maxEvent = 1 << 20
+	// MinSecret is the length in bytes below which a signing secret can be guessed.
+	MinSecret = 16
+)
+
+// NewIntake returns an Intake for the events of a company.
+func NewIntake(a Assumed, company string, secrets []secret.Value, log *slog.Logger) *Intake {
+	i := &Intake{header: a.WithDefaults().SignatureHeader, company: company, log: log}
+	i.Renew(secrets)
+	return i
+}
+
+// Renew replaces the secrets.
+func (i *Intake) Renew(secrets []secret.Value) { i.secrets.Store(&secrets) }
+
+// Counts returns how many requests had each result: taken, unsigned, invalid and other_company.
+func (i *Intake) Counts() map[string]int64 {
+	all := make(map[string]int64, len(resultNames))
+	for at, name := range resultNames {
+		all[name] = i.counts[at].Load()
+	}
+	return all
+}
+
+// ServeHTTP implements http.Handler.
+func (i *Intake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodPost {
+		w.Header().Set("Allow", http.MethodPost)
+		http.Error(w, "events are posted", http.StatusMethodNotAllowed)
+		return
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxEvent))
+	if err != nil {
+		i.refuse(w, invalid, http.StatusRequestEntityTooLarge)
+		return
+	}
+	if !Signed(r.Header.Values(i.header), body, *i.secrets.Load()) {
+		i.refuse(w, unsigned, http.StatusUnauthorized)
+		return
+	}
+	var e Event
+	switch {
+	case json.Unmarshal(body, &e) != nil || e.ID == "" || e.Type == "":
+		i.refuse(w, invalid, http.StatusBadRequest)
+		return
+	case e.CompanyID != i.company:
+		i.refuse(w, foreign, http.StatusForbidden)
+		return
+	}
+	i.counts[taken].Add(1)
+	i.log.Debug("an event of the commerce platform was taken")
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// refuse answers without a detail, which would help a forger.
+func (i *Intake) refuse(w http.ResponseWriter, result, status int) {
+	i.counts[result].Add(1)
+	http.Error(w, http.StatusText(status), status)
+}
+
+// maxSignatures is the number of signatures that are compared for one event.
+const maxSignatures = 8
+
+// Signed reports whether one of the secrets made one of the signatures: hex of HMAC-SHA256 over the
+// body (docs/commerce.md#events). Each comparison takes the same time.
+func Signed(signatures []string, body []byte, secrets []secret.Value) (ok bool) {
+	if len(signatures) > maxSignatures {
+		signatures = signatures[:maxSignatures]
+	}
+	for _, s := range secrets {
+		if s.IsZero() {
+			continue // anybody can sign with an empty secret
+		}
+		want := hmacOf(s, body)
+		for _, text := range signatures {
+			got, err := hex.DecodeString(strings.TrimSpace(text))
+			if err == nil && hmac.Equal(got, want) {
+				ok = true
+			}
+		}
+	}
+	return ok
+}
+
+func hmacOf(s secret.Value, text []byte) []byte {
+	mac := hmac.New(sha256.New, []byte(s.Reveal()))
+	mac.Write(text)
+	return mac.Sum(nil)
+}
