@@ -29,8 +29,9 @@ var ranks = map[string]int{
 	"internal/client":          65,
 	"internal/client/resource": 50,
 
-	"internal/ledger/sqlite":   61, // the backends import the rules of the ledger
-	"internal/ledger/postgres": 61,
+	"internal/ledger/sqlite":   62, // the backends import the rules of the ledger
+	"internal/ledger/postgres": 62,
+	"internal/ledger/portable": 61, // what both backends embed
 	"internal/webhooks":        60,
 	"internal/wirelog":         60,
 	"internal/notify":          60,

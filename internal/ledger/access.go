@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"fmt"
-	"strconv"
 
 	"campaignd/campaign"
 )
@@ -30,16 +29,11 @@ func ScanAction(scan func(...any) error) (a campaign.Action, err error) {
 }
 
 // ActionClause is the end of a SELECT of actions that reads what f asks for, with its arguments.
-// dialect is that of RunClause.
-func ActionClause(f campaign.ActionFilter, dialect string) (sql string, args []any) {
+func ActionClause(f campaign.ActionFilter) (sql string, args []any) {
 	if !f.Before.IsZero() {
-		sql = " WHERE (at, id) < (" + dialect + "1, " + dialect + "2)"
+		sql = " WHERE (at, id) < ($1, $2)"
 		args = append(args, Millis(f.Before), f.BeforeID)
 	}
 	sql += " ORDER BY at DESC, id DESC"
-	if f.Limit > 0 {
-		args = append(args, int64(f.Limit))
-		sql += " LIMIT " + dialect + strconv.Itoa(len(args))
-	}
-	return sql, args
+	return limited(sql, args, f.Limit, "$")
 }

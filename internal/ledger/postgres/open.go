@@ -15,6 +15,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
+	"campaignd/internal/ledger/portable"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -22,6 +23,8 @@ import (
 
 // Ledger is a ledger that any number of replicas share. See the package comment.
 type Ledger struct {
+	portable.Ledger
+
 	name     string // host, port and database, for messages
 	log      *slog.Logger
 	readOnly bool
@@ -81,6 +84,7 @@ func openMigrated(ctx context.Context, dsn string, o ledger.Options, dir fs.FS) 
 	}
 	config.ConnectTimeout = cmp.Or(config.ConnectTimeout, 5*time.Second)
 	l := &Ledger{name: fmt.Sprintf("%s:%d/%s", config.Host, config.Port, config.Database), log: o.Log, readOnly: o.ReadOnly, options: o}
+	l.Ledger = portable.New(store{l}, o)
 	l.outage.Log, l.outage.Name = o.Log, l.name
 	l.sender, l.hooks = l.pool(config, o, "sender", hot), l.pool(config, o, "webhooks", hot)
 	l.reports = l.pool(config, o, "reports", slow)

@@ -13,6 +13,7 @@ import (
 	"campaignd/campaign"
 	"campaignd/internal/filelock"
 	"campaignd/internal/ledger"
+	"campaignd/internal/ledger/portable"
 )
 
 // readers is how many connections read at once: for reports, why, the sweeper and the lanes.
@@ -20,6 +21,8 @@ const readers = 4
 
 // Ledger is a ledger in one file. See the package comment.
 type Ledger struct {
+	portable.Ledger
+
 	path    string // without links
 	log     *slog.Logger
 	lock    *filelock.Lock // nil unless opened as sender
@@ -88,7 +91,11 @@ func openWith(ctx context.Context, driver, path string, o ledger.Options) (_ *Le
 	if path, err = Resolve(given); err != nil {
 		return nil, fmt.Errorf("ledger: %w", err)
 	}
+	if err := registerClock(); err != nil {
+		return nil, err
+	}
 	l := &Ledger{path: path, log: o.Log, options: o, outage: ledger.Outage{Log: o.Log, Name: path}}
+	l.Ledger = portable.New(store{l}, o)
 	defer func() {
 		if err != nil {
 			_ = l.Close()

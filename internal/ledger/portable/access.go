@@ -1,4 +1,4 @@
-package postgres
+package portable
 
 import (
 	"context"
@@ -14,10 +14,9 @@ const sqlAddKey = `INSERT INTO operator_key (id, name, hash, scope, company, cre
 
 // AddKey implements campaign.AccessLedger.
 func (l *Ledger) AddKey(ctx context.Context, k campaign.OperatorKey) error {
-	return l.change(ctx, l.sender, "", func(t *tx) error {
-		return t.do(stmt(nil, sqlAddKey, plainText(k.ID), plainText(k.Name), plainText(k.Hash), plainText(string(k.Scope)),
-			plainText(k.Company), ledger.Millis(k.CreatedAt), ledger.Millis(k.RevokedAt)))
-	})
+	_, err := l.exec(ctx, Sending, sqlAddKey, k.ID, k.Name, k.Hash, string(k.Scope), k.Company, ledger.Millis(k.CreatedAt),
+		ledger.Millis(k.RevokedAt))
+	return err
 }
 
 const (
@@ -28,34 +27,30 @@ const (
 
 // Key implements campaign.AccessLedger.
 func (l *Ledger) Key(ctx context.Context, id string) (campaign.OperatorKey, error) {
-	var all []campaign.OperatorKey
-	err := l.read(ctx, l.sender, list(&all, ledger.ScanKey, sqlOperatorKey, plainText(id)))
+	all, err := list(ctx, l.db, Sending, ledger.ScanKey, sqlOperatorKey, id)
 	return ledger.Only(all, err, ledger.NoKey(id))
 }
 
 // Keys implements campaign.AccessLedger.
-func (l *Ledger) Keys(ctx context.Context) (all []campaign.OperatorKey, err error) {
-	err = l.read(ctx, l.sender, list(&all, ledger.ScanKey, sqlOperatorKeys))
-	return all, err
+func (l *Ledger) Keys(ctx context.Context) ([]campaign.OperatorKey, error) {
+	return list(ctx, l.db, Sending, ledger.ScanKey, sqlOperatorKeys)
 }
 
-const (
-	sqlLockOperatorKey = sqlOperatorKey + ` FOR UPDATE`
-	sqlRevokeKey       = `UPDATE operator_key SET revoked_at = $1 WHERE id = $2 AND revoked_at = 0`
-)
+const sqlRevokeKey = `UPDATE operator_key SET revoked_at = $1 WHERE id = $2 AND revoked_at = 0`
 
 // RevokeKey implements campaign.AccessLedger.
 func (l *Ledger) RevokeKey(ctx context.Context, id string, at time.Time) (k campaign.OperatorKey, err error) {
-	err = l.change(ctx, l.sender, "", func(t *tx) error {
+	err = l.db.Change(ctx, Sending, func(t Tx) error {
 		var found []campaign.OperatorKey
-		err := t.do(list(&found, ledger.ScanKey, sqlLockOperatorKey, plainText(id)))
+		err := t.Lock(add(&found, ledger.ScanKey), sqlOperatorKey, id)
 		if k, err = ledger.Only(found, err, ledger.NoKey(id)); err != nil {
 			return err
 		}
 		if k.RevokedAt.IsZero() {
 			k.RevokedAt = ledger.TimeOf(ledger.Millis(at))
 		}
-		return t.do(stmt(nil, sqlRevokeKey, ledger.Millis(at), plainText(id)))
+		_, err = t.Exec(sqlRevokeKey, ledger.Millis(at), id)
+		return err
 	})
 	if err != nil {
 		return campaign.OperatorKey{}, err
@@ -67,18 +62,15 @@ const sqlNoteAction = `INSERT INTO action (id, at, who, what, target, detail) VA
 
 // NoteAction implements campaign.AccessLedger.
 func (l *Ledger) NoteAction(ctx context.Context, a campaign.Action) error {
-	return l.change(ctx, l.sender, "", func(t *tx) error {
-		return t.do(stmt(nil, sqlNoteAction, plainText(a.ID), ledger.Millis(a.At), plainText(a.By), plainText(a.What),
-			plainText(spelling.Clip(a.On, ledger.MaxAction)), plainText(spelling.Clip(a.Detail, ledger.MaxAction))))
-	})
+	_, err := l.exec(ctx, Sending, sqlNoteAction, a.ID, ledger.Millis(a.At), a.By, a.What, spelling.Clip(a.On, ledger.MaxAction),
+		spelling.Clip(a.Detail, ledger.MaxAction))
+	return err
 }
 
 const sqlActions = `SELECT id, at, who, what, target, detail FROM action`
 
 // Actions implements campaign.AccessLedger.
-func (l *Ledger) Actions(ctx context.Context, f campaign.ActionFilter) (all []campaign.Action, err error) {
-	f.BeforeID = plainText(f.BeforeID)
-	clause, args := ledger.ActionClause(f, "$")
-	err = l.read(ctx, l.sender, list(&all, ledger.ScanAction, sqlActions+clause, args...))
-	return all, err
+func (l *Ledger) Actions(ctx context.Context, f campaign.ActionFilter) ([]campaign.Action, error) {
+	clause, args := ledger.ActionClause(f)
+	return list(ctx, l.db, Sending, ledger.ScanAction, sqlActions+clause, args...)
 }

@@ -1,0 +1,100 @@
+// Package portable is the half of a ledger whose statements both databases take as they are: keys
+// of operators, jobs, firings, dropped files, notifications, lists and reports. A backend embeds
+// Ledger and passes its connections as a DB. Statements that differ for a measured reason, because
+// of their locks or because PostgreSQL takes arrays, are in the backends.
+//
+// Statements are written for PostgreSQL: $1 is an argument, greatest and least choose among values,
+// ledger_now() is the clock of leases. SQLite's DB translates these. PostgreSQL's DB makes texts
+// storable that no server takes.
+package portable
+
+import (
+	"context"
+
+	"campaignd/internal/ledger"
+)
+
+// Work tells whose work a call is. PostgreSQL has connections for each; on SQLite, where one
+// writer serves all, it is the order in which they are served.
+type Work int
+
+// The kinds of work, the most urgent first.
+const (
+	Sending  Work = iota // of senders and operators
+	Webhooks             // of the service's events
+	Reports              // reports, imports and long lists
+)
+
+// Scan reads the columns of one row.
+type Scan = func(into ...any) error
+
+// Tx is a transaction that changes the ledger.
+type Tx interface {
+	// Exec runs a statement and returns how many rows it changed.
+	Exec(query string, args ...any) (int64, error)
+	// Each calls f for every row of a query. f must not use the transaction.
+	Each(f func(Scan) error, query string, args ...any) error
+	// Lock is Each of rows that no other transaction changes before this one ends.
+	Lock(f func(Scan) error, query string, args ...any) error
+}
+
+// DB is what a backend gives: its connections.
+type DB interface {
+	// Change runs f in a transaction and commits it. f may run again, and starts over then.
+	Change(ctx context.Context, w Work, f func(Tx) error) error
+	// Rows calls f for every row of a query. When the connection breaks, it calls anew, which
+	// forgets the rows, and starts over.
+	Rows(ctx context.Context, w Work, anew func(), f func(Scan) error, query string, args ...any) error
+}
+
+// Ledger implements the portable half of campaign.Ledger.
+type Ledger struct {
+	db      DB
+	options ledger.Options
+}
+
+// New returns the portable half of a ledger that was opened with these options.
+func New(db DB, o ledger.Options) Ledger { return Ledger{db, o} }
+
+// add returns an f that adds rows to *into, as read returns them.
+func add[T any](into *[]T, read func(Scan) (T, error)) func(Scan) error {
+	return func(scan Scan) error {
+		v, err := read(scan)
+		*into = append(*into, v)
+		return err
+	}
+}
+
+// list reads the rows of a query.
+func list[T any](ctx context.Context, db DB, w Work, read func(Scan) (T, error), query string, args ...any) (all []T, err error) {
+	err = db.Rows(ctx, w, func() { all = nil }, add(&all, read), query, args...)
+	return all, err
+}
+
+// one reads the one row of a query, with Each or Lock of a transaction. It is not found when the
+// query has no row.
+func one(each func(func(Scan) error, string, ...any) error, into []any, query string, args ...any) (found bool, err error) {
+	err = each(func(scan Scan) error {
+		found = true
+		return scan(into...)
+	}, query, args...)
+	return found, err
+}
+
+// row is one outside of a transaction.
+func (l *Ledger) row(ctx context.Context, w Work, into []any, query string, args ...any) (found bool, err error) {
+	err = l.db.Rows(ctx, w, func() { found = false }, func(scan Scan) error {
+		found = true
+		return scan(into...)
+	}, query, args...)
+	return found, err
+}
+
+// exec runs one statement in a transaction and returns how many rows it changed.
+func (l *Ledger) exec(ctx context.Context, w Work, query string, args ...any) (n int64, err error) {
+	err = l.db.Change(ctx, w, func(t Tx) (err error) {
+		n, err = t.Exec(query, args...)
+		return err
+	})
+	return n, err
+}

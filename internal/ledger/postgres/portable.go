@@ -1,0 +1,51 @@
+package postgres
+
+import (
+	"context"
+	"reflect"
+
+	"campaignd/internal/ledger/portable"
+)
+
+// store gives package portable the connections of a ledger.
+type store struct{ ledger *Ledger }
+
+func (s store) pool(w portable.Work) *pool {
+	return [...]*pool{portable.Sending: s.ledger.sender, portable.Webhooks: s.ledger.hooks, portable.Reports: s.ledger.reports}[w]
+}
+
+func (s store) Change(ctx context.Context, w portable.Work, f func(portable.Tx) error) error {
+	return s.ledger.change(ctx, s.pool(w), "", func(t *tx) error { return f(portableTx{t}) })
+}
+
+func (s store) Rows(ctx context.Context, w portable.Work, anew func(), f func(portable.Scan) error, query string, args ...any) error {
+	q := each(f, query, storable(args)...)
+	q.anew = anew
+	return s.ledger.read(ctx, s.pool(w), q)
+}
+
+// portableTx is a transaction for package portable.
+type portableTx struct{ *tx }
+
+func (t portableTx) Exec(query string, args ...any) (n int64, err error) {
+	err = t.do(stmt(&n, query, storable(args)...))
+	return n, err
+}
+
+func (t portableTx) Each(f func(portable.Scan) error, query string, args ...any) error {
+	return t.do(each(f, query, storable(args)...))
+}
+
+func (t portableTx) Lock(f func(portable.Scan) error, query string, args ...any) error {
+	return t.Each(f, query+" FOR UPDATE", args...)
+}
+
+// storable makes the texts among arguments plainText.
+func storable(args []any) []any {
+	for i, a := range args {
+		if v := reflect.ValueOf(a); v.Kind() == reflect.String {
+			args[i] = plainText(v.String())
+		}
+	}
+	return args
+}

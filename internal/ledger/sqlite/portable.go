@@ -1,0 +1,69 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql/driver"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+
+	"campaignd/internal/ledger"
+	"campaignd/internal/ledger/portable"
+
+	"modernc.org/sqlite"
+)
+
+// store gives package portable the connections of a ledger.
+type store struct{ ledger *Ledger }
+
+// urgencies of the kinds of work.
+var urgencyOf = [...]urgency{portable.Sending: results, portable.Webhooks: events, portable.Reports: bulk}
+
+func (s store) Change(ctx context.Context, w portable.Work, f func(portable.Tx) error) error {
+	return s.ledger.write(ctx, urgencyOf[w], func(t *tx) error { return f(portableTx{t}) })
+}
+
+func (s store) Rows(ctx context.Context, _ portable.Work, _ func(), f func(portable.Scan) error, query string, a ...any) error {
+	return s.ledger.read().each(ctx, translated(query), a, f)
+}
+
+// portableTx is a transaction for package portable. It is the only one that writes, so it needs no
+// lock.
+type portableTx struct{ *tx }
+
+func (t portableTx) Exec(query string, a ...any) (int64, error) {
+	return t.exec(translated(query), a...)
+}
+
+func (t portableTx) Each(f func(portable.Scan) error, query string, a ...any) error {
+	return t.each(translated(query), a, f)
+}
+
+func (t portableTx) Lock(f func(portable.Scan) error, query string, a ...any) error {
+	return t.Each(f, query, a...)
+}
+
+var (
+	argument = regexp.MustCompile(`\$([0-9])`)
+	choices  = strings.NewReplacer("greatest(", "max(", "least(", "min(")
+
+	translations sync.Map // of portable statements, which are few
+)
+
+// translated returns a portable statement as SQLite takes it.
+func translated(query string) string {
+	t, ok := translations.Load(query)
+	if !ok {
+		t, _ = translations.LoadOrStore(query, choices.Replace(argument.ReplaceAllString(query, "?$1")))
+	}
+	return t.(string)
+}
+
+// registerClock gives SQLite the function ledger_now: this process's clock, in Unix milliseconds. A
+// driver can register a function only once.
+var registerClock = sync.OnceValue(func() error {
+	return sqlite.RegisterScalarFunction("ledger_now", 0, func(*sqlite.FunctionContext, []driver.Value) (driver.Value, error) {
+		return ledger.Millis(time.Now()), nil
+	})
+})
