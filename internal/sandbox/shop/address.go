@@ -1,6 +1,10 @@
 package shop
 
-import "time"
+import (
+	"net/http"
+	"slices"
+	"time"
+)
 
 // address is an address of a customer.
 type address struct {
@@ -64,4 +68,82 @@ func (a *address) settle() {
 			other.IsPrimary = false
 		}
 	}
+}
+
+var addressList = list[*address]{view: func(_ *call, a *address, _ includes) any { return a.view() }}
+
+// listAddresses is GET /customers/addresses.
+func (p *Platform) listAddresses(c *call) (page, error) {
+	return addressList.page(c, tableOf(c.customer.addresses()))
+}
+
+// createAddress is POST /customers/addresses.
+func (p *Platform) createAddress(c *call, in Address) (addressView, error) {
+	if err := in.complete(); err != nil {
+		return addressView{}, err
+	}
+	a, err := c.customer.addAddress(p, in, c.now)
+	if err != nil {
+		return addressView{}, err
+	}
+	c.status = http.StatusCreated
+	return a.view(), nil
+}
+
+// complete refuses an address without line1, city or country.
+func (a Address) complete() error {
+	var f flaws
+	f.require("line1", string(a.Line1))
+	f.require("city", string(a.City))
+	f.require("country", string(a.Country))
+	return f.err()
+}
+
+// own finds the customer's address that the path names.
+func (c *call) own() (*address, error) {
+	id := c.path("address")
+	a, ok := c.company.addresses.get(id)
+	if !ok || a.owner.ID != c.customer.ID {
+		return nil, missing(c, "address", id)
+	}
+	return a, nil
+}
+
+// showAddress is GET /customers/addresses/{address}.
+func (p *Platform) showAddress(c *call) (addressView, error) {
+	a, err := c.own()
+	if err != nil {
+		return addressView{}, err
+	}
+	return a.view(), nil
+}
+
+// updateAddress is PUT /customers/addresses/{address}. Members that the body lacks stay.
+func (p *Platform) updateAddress(c *call, in patch) (addressView, error) {
+	a, err := c.own()
+	if err != nil {
+		return addressView{}, err
+	}
+	next := a.Address
+	if err := in.onto(&next); err != nil {
+		return addressView{}, err
+	}
+	if err := next.complete(); err != nil {
+		return addressView{}, err
+	}
+	a.Address, a.updated = next, c.now
+	a.settle()
+	return a.view(), nil
+}
+
+// deleteAddress is DELETE /customers/addresses/{address}. Orders keep what they were sent to.
+func (p *Platform) deleteAddress(c *call) (said, error) {
+	a, err := c.own()
+	if err != nil {
+		return said{}, err
+	}
+	c.company.addresses.remove(p, a.id)
+	left := slices.DeleteFunc(c.company.book[c.customer.ID], func(x *address) bool { return x == a })
+	c.company.book[c.customer.ID] = left
+	return sentence("The address has been deleted.")
 }

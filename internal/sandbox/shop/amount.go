@@ -75,6 +75,26 @@ func (a Amount) flaw() string {
 	return ""
 }
 
+// Coordinate is a latitude or a longitude. In an answer it is null if it was not given.
+type Coordinate struct{ Amount }
+
+// UnmarshalJSON reads a number or a string, as Amount does.
+func (c *Coordinate) UnmarshalJSON(raw []byte) error {
+	if err := c.Amount.UnmarshalJSON(raw); err != nil || string(raw) == "null" {
+		return err
+	}
+	c.text = c.String()
+	return nil
+}
+
+// MarshalJSON writes a number, or null.
+func (c Coordinate) MarshalJSON() ([]byte, error) {
+	if c.text == "" {
+		return []byte("null"), nil
+	}
+	return c.Amount.MarshalJSON()
+}
+
 // digits is the number of digits after the point of a currency (commerce.md#assumptions).
 func digits(currency string) int32 {
 	switch currency {

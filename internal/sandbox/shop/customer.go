@@ -9,13 +9,13 @@ import (
 type customer struct {
 	Customer
 	company      *company
-	medias       []any
+	medias       values
 	birthdate    Text
 	gender       Text
 	companyName  Text
 	taxNumber    Text
 	registration Text
-	custom       []any
+	custom       values
 	updated      Stamp
 	lastActivity Stamp
 }
@@ -40,7 +40,7 @@ type profile struct {
 	CompanyName        Text   `json:"company_name"`
 	TaxNumber          Text   `json:"tax_number"`
 	RegistrationNumber Text   `json:"registration_number"`
-	CustomFields       []any  `json:"custom_fields"`
+	CustomFields       values `json:"custom_fields"`
 	Metadata           object `json:"metadata"`
 }
 
@@ -74,8 +74,8 @@ type customerView struct {
 	TaxNumber          Text         `json:"tax_number"`
 	RegistrationNumber Text         `json:"registration_number"`
 	PreferredLanguage  Text         `json:"preferred_language"`
-	CustomFields       []any        `json:"custom_fields"`
-	Medias             []any        `json:"medias"`
+	CustomFields       values       `json:"custom_fields"`
+	Medias             values       `json:"medias"`
 	Metadata           object       `json:"metadata"`
 	Tags               []named      `json:"tags"`
 	DefaultAddress     *addressView `json:"default_address"`
@@ -101,12 +101,6 @@ func (c *customer) view() customerView {
 		CustomFields: c.custom, Medias: c.medias, Metadata: c.Metadata, Tags: tags(c.Tags), LastActivity: c.lastActivity,
 		CreatedAt: c.CreatedAt, UpdatedAt: c.updated,
 	}
-	if v.CustomFields == nil {
-		v.CustomFields = none
-	}
-	if v.Medias == nil {
-		v.Medias = none
-	}
 	if a := c.primary(); a != nil {
 		shown := a.view()
 		v.DefaultAddress = &shown
@@ -124,8 +118,8 @@ func (c *customer) storefront() customerView {
 	return v
 }
 
-// holder finds the customer with this e-mail address, or else the one with this phone number. Of
-// several it is the one that was created first.
+// holder finds the customer with this e-mail address, or else the one with this phone number. If
+// several have it, the first one in the table is found.
 func (c *company) holder(email, phone string) *customer {
 	if found := c.customerWith(email, (*customer).email); found != nil {
 		return found
@@ -134,31 +128,21 @@ func (c *company) holder(email, phone string) *customer {
 }
 
 func (c *customer) email() string { return strings.ToLower(strings.TrimSpace(c.Email)) }
-func (c *customer) phone() string { return strings.TrimSpace(c.Phone) }
+func (c *customer) phone() string { return strings.ToLower(strings.TrimSpace(c.Phone)) }
 
-// customerWith finds a customer by a text. Generated customers have their number in it.
+// customerWith finds a customer by an e-mail address or a phone number. A generated customer is
+// found by the number in it.
 func (c *company) customerWith(text string, of func(*customer) string) *customer {
 	text = strings.ToLower(strings.TrimSpace(text))
 	if text == "" {
 		return nil
 	}
-	t := &c.customers
-	for _, r := range t.head {
-		if of(r) == text {
+	if i := numberIn(text); i >= 0 && i < c.customers.made.size {
+		if r := c.customers.made.at(i); of(r) == text {
 			return r
 		}
 	}
-	for _, r := range t.made.kept {
-		if of(r) == text {
-			return r
-		}
-	}
-	if i := numberIn(text); i >= 0 && i < t.made.size {
-		if r := t.made.at(i); of(r) == text {
-			return r
-		}
-	}
-	for _, r := range t.tail {
+	for r := range c.customers.stored() {
 		if of(r) == text {
 			return r
 		}

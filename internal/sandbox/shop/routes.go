@@ -33,10 +33,33 @@ func routes() []route {
 		at(get, "/productVariants", storefront, give((*Platform).listVariants)),
 		at(get, "/productVariants/{productVariant}", storefront, give((*Platform).showVariant)),
 
+		at(post, "/customers/register", storefront, take((*Platform).register)),
+		at(post, "/customers/login", storefront, take((*Platform).login)),
+		at(post, "/customers/logout", storefront, give((*Platform).logout)),
+		at(post, "/customers/password/reset-link", storefront, take((*Platform).resetLink)),
+		at(post, "/customers/password/forgot", storefront, take((*Platform).forgot)),
+		at(post, "/customers/password/reset", storefront, take((*Platform).resetPassword)),
+
+		at(get, "/customers/profile", loggedIn, give((*Platform).showProfile)),
+		at(put, "/customers/profile", loggedIn, take((*Platform).updateProfile)),
+		at(put, "/customers/profile/password", loggedIn, take((*Platform).changePassword)),
+		at(get, "/customers/addresses", loggedIn, give((*Platform).listAddresses)),
+		at(post, "/customers/addresses", loggedIn, take((*Platform).createAddress)),
+		at(get, "/customers/addresses/{address}", loggedIn, give((*Platform).showAddress)),
+		at(put, "/customers/addresses/{address}", loggedIn, take((*Platform).updateAddress)),
+		at(del, "/customers/addresses/{address}", loggedIn, give((*Platform).deleteAddress)),
+
 		at(get, "/shipping-fees", storefront, give((*Platform).listFees)),
 		at(get, "/pickup-locations", storefront, give((*Platform).listPickups)),
 
+		at(get, "/admin/customers", admin, give((*Platform).listCustomers)),
+		at(post, "/admin/customers", admin, take((*Platform).createCustomer)),
 		at(get, "/admin/products", admin, give((*Platform).listProducts)),
 		at(del, "/admin/products/{product}", admin, give((*Platform).deleteProduct)),
+
+		{post, "/oauth/token", open, takeForm((*Platform).exchange)},
+		{post, "/oauth/2023-11/token", open, takeForm((*Platform).exchange)},
+
+		{post, "/sandbox/commerce/install", control, take((*Platform).install)},
 	}
 }

@@ -176,24 +176,24 @@ type PickupLocation struct {
 
 // Address is a postal address, in a scenario, a body and an answer.
 type Address struct {
-	FirstName  Text    `yaml:"first_name" json:"first_name"`
-	LastName   Text    `yaml:"last_name" json:"last_name"`
-	Company    Text    `yaml:"company" json:"company"`
-	Email      Text    `yaml:"email" json:"email"`
-	Phone      Text    `yaml:"phone" json:"phone"`
-	Line1      Text    `yaml:"line1" json:"line1"`
-	Line2      Text    `yaml:"line2" json:"line2"`
-	City       Text    `yaml:"city" json:"city"`
-	State      Text    `yaml:"state" json:"state"`
-	PostalCode Text    `yaml:"postal_code" json:"postal_code"`
-	Country    Text    `yaml:"country" json:"country"`
-	Latitude   *Amount `yaml:"latitude" json:"latitude"`
-	Longitude  *Amount `yaml:"longitude" json:"longitude"`
-	Label      Text    `yaml:"label" json:"label"`
-	IsBilling  bool    `yaml:"is_billing" json:"is_billing"`
-	IsShipping bool    `yaml:"is_shipping" json:"is_shipping"`
-	IsPrimary  bool    `yaml:"is_primary" json:"is_primary"`
-	Metadata   object  `yaml:"metadata" json:"metadata"`
+	FirstName  Text       `yaml:"first_name" json:"first_name"`
+	LastName   Text       `yaml:"last_name" json:"last_name"`
+	Company    Text       `yaml:"company" json:"company"`
+	Email      Text       `yaml:"email" json:"email"`
+	Phone      Text       `yaml:"phone" json:"phone"`
+	Line1      Text       `yaml:"line1" json:"line1"`
+	Line2      Text       `yaml:"line2" json:"line2"`
+	City       Text       `yaml:"city" json:"city"`
+	State      Text       `yaml:"state" json:"state"`
+	PostalCode Text       `yaml:"postal_code" json:"postal_code"`
+	Country    Text       `yaml:"country" json:"country"`
+	Latitude   Coordinate `yaml:"latitude" json:"latitude"`
+	Longitude  Coordinate `yaml:"longitude" json:"longitude"`
+	Label      Text       `yaml:"label" json:"label"`
+	IsBilling  bool       `yaml:"is_billing" json:"is_billing"`
+	IsShipping bool       `yaml:"is_shipping" json:"is_shipping"`
+	IsPrimary  bool       `yaml:"is_primary" json:"is_primary"`
+	Metadata   object     `yaml:"metadata" json:"metadata"`
 }
 
 // on reads a switch that is true where the scenario does not name it.

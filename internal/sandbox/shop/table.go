@@ -2,6 +2,7 @@ package shop
 
 import (
 	"iter"
+	"maps"
 	"net/http"
 	"slices"
 	"sort"
@@ -82,6 +83,27 @@ func (t *table[T]) all() iter.Seq[T] {
 	return func(yield func(T) bool) {
 		for i := range t.len() {
 			if !yield(t.at(i)) {
+				return
+			}
+		}
+	}
+}
+
+// stored are the records that are not computed, generated ones that were changed among them.
+func (t *table[T]) stored() iter.Seq[T] {
+	return func(yield func(T) bool) {
+		kept := slices.Sorted(maps.Keys(t.made.kept))
+		for i := range len(t.head) + len(kept) + len(t.tail) {
+			var r T
+			switch j := i - len(t.head); {
+			case j < 0:
+				r = t.head[i]
+			case j < len(kept):
+				r = t.made.kept[kept[j]]
+			default:
+				r = t.tail[j-len(kept)]
+			}
+			if !yield(r) {
 				return
 			}
 		}

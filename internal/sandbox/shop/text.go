@@ -24,6 +24,41 @@ func (o object) MarshalJSON() ([]byte, error) {
 	return json.Marshal(map[string]any(o))
 }
 
+// UnmarshalJSON makes a new object, because a copy of a record shares the one that it has.
+func (o *object) UnmarshalJSON(raw []byte) error {
+	var next map[string]any
+	if err := json.Unmarshal(raw, &next); err != nil {
+		return wrongType[object]()
+	}
+	if next != nil {
+		*o = next
+	}
+	return nil
+}
+
+// values is a list that is kept as it was given. In an answer it is never null.
+type values []any
+
+// MarshalJSON writes the list.
+func (v values) MarshalJSON() ([]byte, error) {
+	if v == nil {
+		return []byte("[]"), nil
+	}
+	return json.Marshal([]any(v))
+}
+
+// UnmarshalJSON makes a new list, because a copy of a record shares the one that it has.
+func (v *values) UnmarshalJSON(raw []byte) error {
+	var next []any
+	if err := json.Unmarshal(raw, &next); err != nil {
+		return wrongType[values]()
+	}
+	if next != nil {
+		*v = next
+	}
+	return nil
+}
+
 // named is a tag.
 type named struct {
 	Name string `json:"name"`

@@ -1,0 +1,89 @@
+package shop
+
+var customerList = list[*customer]{
+	filters: map[string]filter[*customer]{
+		"search": searching(func(c *customer) []string {
+			return []string{c.FirstName + " " + c.LastName, c.Email, c.Phone, c.ID}
+		}),
+		"created_at": between(func(c *customer) Stamp { return c.CreatedAt }),
+		"updated_at": between(func(c *customer) Stamp { return c.updated }),
+	},
+	sorts: map[string]sorter[*customer]{
+		birth:        byBirth[*customer],
+		"updated_at": byTime(func(c *customer) Stamp { return c.updated }),
+		"first_name": byFold(func(c *customer) string { return c.FirstName }),
+		"last_name":  byFold(func(c *customer) string { return c.LastName }),
+		"email":      byFold(func(c *customer) string { return c.Email }),
+	},
+	includes: []string{"addresses"},
+	view: func(_ *call, c *customer, in includes) any {
+		v := c.view()
+		if in.has("addresses") {
+			v.Addresses = c.storefront().Addresses
+		}
+		return v
+	},
+	found: func(c *call, search string) (*customer, bool) { return c.company.customers.get(search) },
+}
+
+// listCustomers is GET /admin/customers.
+func (p *Platform) listCustomers(c *call) (page, error) {
+	return customerList.page(c, &c.company.customers)
+}
+
+// newCustomerRequest is the body of POST /admin/customers.
+type newCustomerRequest struct {
+	FirstName string     `json:"first_name"`
+	LastName  string     `json:"last_name"`
+	Email     string     `json:"email"`
+	Phone     string     `json:"phone"`
+	Medias    []newMedia `json:"medias"`
+	Tags      []named    `json:"tags"`
+}
+
+// newMedia is a picture of a new customer.
+type newMedia struct {
+	Name string `json:"name"`
+	Src  string `json:"src"`
+}
+
+// media is the media object of the document.
+type media struct {
+	ID             int    `json:"id"`
+	CollectionName string `json:"collection_name"`
+	FileName       string `json:"file_name"`
+	MimeType       Text   `json:"mime_type"`
+	Size           int    `json:"size"`
+	Link           string `json:"link"`
+	Large          string `json:"large"`
+	Thumb          string `json:"thumb"`
+	Micro          string `json:"micro"`
+	Webp           string `json:"webp"`
+	CreatedAt      Stamp  `json:"created_at"`
+	UpdatedAt      Stamp  `json:"updated_at"`
+}
+
+// createCustomer is POST /admin/customers. Several customers may share an e-mail address or a phone
+// number. The company is that of the credential, whatever company_id says.
+func (p *Platform) createCustomer(c *call, in newCustomerRequest) (customerView, error) {
+	var f flaws
+	f.contact(in.Email, in.Phone)
+	if err := f.err(); err != nil {
+		return customerView{}, err
+	}
+	from := Customer{FirstName: in.FirstName, LastName: in.LastName, Email: in.Email, Phone: in.Phone}
+	for _, t := range in.Tags {
+		from.Tags = append(from.Tags, t.Name)
+	}
+	who, err := p.addCustomer(c.company, from, c.now)
+	if err != nil {
+		return customerView{}, err
+	}
+	for i, m := range in.Medias {
+		who.medias = append(who.medias, media{
+			ID: i + 1, CollectionName: "medias", FileName: m.Name, Link: m.Src, Large: m.Src, Thumb: m.Src, Micro: m.Src,
+			Webp: m.Src, CreatedAt: c.now, UpdatedAt: c.now,
+		})
+	}
+	return who.view(), nil
+}
