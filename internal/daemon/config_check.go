@@ -4,11 +4,9 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"net"
 	"net/url"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,7 +14,6 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/plan"
-	"campaignd/internal/ledger/sqlite"
 	"campaignd/internal/messaging"
 )
 
@@ -127,48 +124,6 @@ func (c *Config) checkReplicas() error {
 			"give replicas: 1, or a ledger postgres://USER@HOST/DATABASE", c.Replicas)
 	}
 	return nil
-}
-
-// sharedLedger reports whether processes on other machines can use the ledger at the same time.
-func (c *Config) sharedLedger() bool {
-	return strings.HasPrefix(c.Ledger, "postgres:") || strings.HasPrefix(c.Ledger, "postgresql:")
-}
-
-// LedgerFile returns the path of the SQLite ledger, and "" when the ledger is on a database server.
-func (c *Config) LedgerFile() string {
-	path, _ := strings.CutPrefix(c.Ledger, "sqlite:")
-	if c.sharedLedger() {
-		return ""
-	}
-	return path
-}
-
-// besideLedger returns the path of what stands beside the file of the SQLite ledger. Every process
-// has the same one, also when one of them was given a link.
-func (c *Config) besideLedger(suffix string) string {
-	path, err := sqlite.Resolve(c.LedgerFile())
-	if err != nil {
-		path = c.LedgerFile() // opening the ledger returns the error
-	}
-	return path + suffix
-}
-
-// NoLedger reports whether the file of the SQLite ledger does not exist yet.
-func (c *Config) NoLedger() bool {
-	if c.sharedLedger() {
-		return false
-	}
-	_, err := os.Stat(c.LedgerFile())
-	return errors.Is(err, fs.ErrNotExist)
-}
-
-// LostLedger returns an error when the file of the SQLite ledger is gone: its companion shows that
-// there was one.
-func (c *Config) LostLedger() error {
-	if !c.NoLedger() {
-		return nil
-	}
-	return sqlite.Lost(c.LedgerFile())
 }
 
 func (c *Config) checkRedis() error {
@@ -332,6 +287,28 @@ func headerText(key string, s messaging.Secret) error {
 		if r <= ' ' || r > '~' {
 			return fmt.Errorf("%s holds a blank, a line break or a letter outside ASCII: check that it was copied whole and alone", key)
 		}
+	}
+	return nil
+}
+
+// checkHosts returns the first fault of listen.admin_hosts.
+func (l Listen) checkHosts() error {
+	for i, name := range l.AdminHosts {
+		if name == "" || strings.ContainsAny(name, "/:* ") {
+			return fmt.Errorf("listen.admin_hosts[%d]: %q is not a name; give it without scheme and port, for example campaignd.example", i, name)
+		}
+	}
+	return nil
+}
+
+// leastRetention is the least of Retention.Deliveries. The allowance of a month and a warm-up ramp
+// count messages of up to 31 days ago.
+const leastRetention = 32 * 24 * time.Hour
+
+func (r Retention) check() error {
+	if d := r.Deliveries; d != 0 && d.Std() < leastRetention {
+		return fmt.Errorf("retention.deliveries: %s is too short, because the limits of a month count older messages; "+
+			"give 32d or more, for example 90d, or 0s to delete nothing", d)
 	}
 	return nil
 }

@@ -8,14 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/url"
 	"slices"
 	"sync"
 	"time"
 
 	"campaignd/campaign"
 	"campaignd/internal/messaging"
-	"campaignd/internal/sandbox"
 	"campaignd/recipients"
 	"campaignd/throttle/throughput"
 )
@@ -204,15 +202,6 @@ func (d *directory) refreshRates(ctx context.Context, c *messaging.Client) (chan
 		d.rates[h.ConnectionID] = p
 	}
 	return changed, nil
-}
-
-// KeyRemedy is what to do when the service refuses the key. On this machine it may be a sandbox.
-func (s *Service) KeyRemedy() string {
-	u, err := url.Parse(s.BaseURL)
-	if err != nil || !messaging.Loopback(u.Hostname()) {
-		return "check service.api_key"
-	}
-	return "check service.api_key (sandbox: " + sandbox.DemoKey + ")"
 }
 
 // withRemedy adds the remedy to the error of a service that does not answer, or that does not know

@@ -11,16 +11,6 @@ import (
 	"strings"
 )
 
-// checkHosts returns the first fault of listen.admin_hosts.
-func (l Listen) checkHosts() error {
-	for i, name := range l.AdminHosts {
-		if name == "" || strings.ContainsAny(name, "/:* ") {
-			return fmt.Errorf("listen.admin_hosts[%d]: %q is not a name; give it without scheme and port, for example campaignd.example", i, name)
-		}
-	}
-	return nil
-}
-
 // guardHost answers requests whose Host is a name of this process only. A page that a browser on
 // this machine has loaded can point its own name to this address (DNS rebinding), but it cannot
 // change the Host that the browser then sends.

@@ -2,11 +2,7 @@ package daemon
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
-	"maps"
-	"regexp"
-	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -14,47 +10,6 @@ import (
 	"campaignd/campaign"
 	"campaignd/internal/notify"
 )
-
-// destinationName matches the names of destinations; they label a metric.
-var destinationName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,31}$`)
-
-// destinations returns the destinations of the configuration, by name.
-func (c *Config) destinations() (all []notify.Destination) {
-	for _, name := range slices.Sorted(maps.Keys(c.Notifications)) {
-		n := c.Notifications[name]
-		all = append(all, notify.Destination{Name: name, URL: n.URL, Format: n.Format, Secrets: n.Secrets, Events: n.Events})
-	}
-	return all
-}
-
-// checkNotifications returns the first fault of notifications, in words that contain no secret.
-func (c *Config) checkNotifications() error {
-	for _, d := range c.destinations() {
-		if !destinationName.MatchString(d.Name) {
-			return fmt.Errorf("notifications.%s: want a name of up to 32 small letters, digits, - and _", d.Name)
-		}
-		if err := d.Check(); err != nil {
-			return fmt.Errorf("notifications.%s.%w", d.Name, err)
-		}
-	}
-	return nil
-}
-
-// notified returns which destinations are told of a kind of event; nil if there are none.
-func (c *Config) notified() func(campaign.NotificationKind) []string {
-	if len(c.Notifications) == 0 {
-		return nil
-	}
-	of := map[campaign.NotificationKind][]string{}
-	for _, d := range c.destinations() {
-		for _, k := range campaign.NotificationKinds {
-			if d.Wants(k) {
-				of[k] = append(of[k], d.Name)
-			}
-		}
-	}
-	return func(k campaign.NotificationKind) []string { return of[k] }
-}
 
 // notifier makes the sender of notifications. Without a destination it only tidies.
 func (c *Config) notifier(l campaign.Ledger, log *slog.Logger) (*notify.Sender, error) {

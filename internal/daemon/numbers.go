@@ -1,9 +1,11 @@
 package daemon
 
 import (
+	"net/url"
 	"time"
 
 	"campaignd/internal/messaging"
+	"campaignd/internal/sandbox"
 )
 
 // Rate returns the configured limit of a connection in messages per second, and 0 for none.
@@ -25,4 +27,13 @@ func (s Service) provenRefusals() []messaging.StatusCode {
 		out = append(out, messaging.StatusCode{Status: r.Status, Code: r.Error})
 	}
 	return out
+}
+
+// KeyRemedy is what to do when the service refuses the key. On this machine it may be a sandbox.
+func (s *Service) KeyRemedy() string {
+	u, err := url.Parse(s.BaseURL)
+	if err != nil || !messaging.Loopback(u.Hostname()) {
+		return "check service.api_key"
+	}
+	return "check service.api_key (sandbox: " + sandbox.DemoKey + ")"
 }

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -28,20 +27,6 @@ type API interface {
 	http.Handler
 	// Run tells clients what changes, until ctx ends.
 	Run(ctx context.Context)
-}
-
-// accessFile is the path of the file that tells how the process with the ledger's lock is reached.
-func (c *Config) accessFile() string { return c.besideLedger(".api") }
-
-// uploads is the folder of lists that are being imported.
-func (c *Config) uploads() string {
-	if !c.sharedLedger() {
-		return c.besideLedger(".uploads")
-	}
-	if c.DataDir != "" {
-		return filepath.Join(c.DataDir, "campaignd.uploads")
-	}
-	return filepath.Join(os.TempDir(), fmt.Sprintf("campaignd-%d.uploads", os.Getpid()))
 }
 
 // numbersNow returns the connections with their limits as they are now.
@@ -187,6 +172,3 @@ func LaunchBeside(ctx context.Context, c *Config, r client.Launch) (resource.Lau
 	return out, fmt.Errorf("the `campaignd serve` of the ledger %s gave no answer: when it serves again, the same command goes on: %w",
 		c.LedgerFile(), err)
 }
-
-// LaunchesBeside reports whether a launch has to go to the process that has the ledger's lock.
-func (c *Config) LaunchesBeside() bool { return !c.sharedLedger() }

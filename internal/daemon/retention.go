@@ -3,23 +3,10 @@ package daemon
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"campaignd/campaign"
 )
-
-// leastRetention is the least of Retention.Deliveries. The allowance of a month and a warm-up ramp
-// count messages of up to 31 days ago.
-const leastRetention = 32 * 24 * time.Hour
-
-func (r Retention) check() error {
-	if d := r.Deliveries; d != 0 && d.Std() < leastRetention {
-		return fmt.Errorf("retention.deliveries: %s is too short, because the limits of a month count older messages; "+
-			"give 32d or more, for example 90d, or 0s to delete nothing", d)
-	}
-	return nil
-}
 
 // Speed of the deletion. After a step, which is one segment, it rests retireRest times as long as
 // the step took: the ledger serves the senders for most of the time. A step deletes at most 4,096

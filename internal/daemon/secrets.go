@@ -3,10 +3,8 @@ package daemon
 import (
 	"context"
 	"fmt"
-	"maps"
 	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"campaignd/internal/messaging"
@@ -14,18 +12,6 @@ import (
 
 // secretsEvery is how often the files of secrets are looked at.
 const secretsEvery = time.Second
-
-// secretFiles are the files that the key of the service and the webhook secrets may come from: the
-// configuration file, and those that variables name.
-func secretFiles(path string, environment map[string]string) []string {
-	files := []string{path}
-	for _, name := range slices.Sorted(maps.Keys(environment)) {
-		if file := environment[name]; file != "" && strings.HasPrefix(name, "CAMPAIGND_") && strings.HasSuffix(name, "_FILE") {
-			files = append(files, file)
-		}
-	}
-	return files
-}
 
 // stampOf changes with the files, also when a link is set to another folder, as Kubernetes does.
 func stampOf(files []string) (s string) {

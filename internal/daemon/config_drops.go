@@ -1,0 +1,61 @@
+package daemon
+
+import (
+	"fmt"
+	"net/url"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"campaignd/internal/drops"
+)
+
+// checkDrops returns the first fault of drops.
+func (c *Config) checkDrops() error {
+	seen := map[string]int{}
+	for i, r := range c.Drops {
+		key := fmt.Sprintf("drops[%d]", i)
+		_, err := r.open()
+		folder := r.Bucket + " " + r.Prefix
+		before, twice := seen[folder]
+		switch {
+		case err != nil:
+			return fmt.Errorf("%s.bucket: %w", key, err)
+		case r.Prefix != "" && (strings.HasPrefix(r.Prefix, "/") || path.Clean("/"+r.Prefix) != strings.TrimSuffix("/"+r.Prefix, "/")):
+			return fmt.Errorf("%s.prefix: %q is not the begin of a name; give for example spring/", key, r.Prefix)
+		case r.Campaign == "":
+			return fmt.Errorf("%s.campaign: name the campaign that a list starts", key)
+		case twice:
+			return fmt.Errorf("%s: drops[%d] has the same bucket and prefix; give both patterns in one", key, before)
+		}
+		seen[folder] = i
+		for j, p := range r.Patterns {
+			if _, err := path.Match(p, ""); err != nil || p == "" || strings.Contains(p, "/") {
+				return fmt.Errorf("%s.patterns[%d]: %q is not a pattern of a name; give for example *.csv", key, j, p)
+			}
+		}
+	}
+	return nil
+}
+
+// open opens the bucket of a rule, and makes no request.
+func (r *Drop) open() (drops.Bucket, error) {
+	u, err := url.Parse(r.Bucket)
+	switch {
+	case err == nil && (u.Scheme == "s3" || u.Scheme == "gs"):
+		b, err := drops.OpenS3(u)
+		if err != nil {
+			return nil, fmt.Errorf("%q: %w", redactURL(r.Bucket), err)
+		}
+		return b, nil
+	case err != nil || u.Scheme != "file" || u.Host != "" || u.RawQuery != "" || u.Fragment != "" || u.Path == "" && u.Opaque == "":
+		return nil, fmt.Errorf("%q cannot be watched; give file:///FOLDER, file:FOLDER, s3://BUCKET or gs://BUCKET", redactURL(r.Bucket))
+	}
+	dir := u.Path
+	if u.Opaque != "" {
+		if dir, err = url.PathUnescape(u.Opaque); err != nil {
+			return nil, fmt.Errorf("%q: %w", r.Bucket, err)
+		}
+	}
+	return drops.OpenFolder(filepath.FromSlash(dir)), nil
+}

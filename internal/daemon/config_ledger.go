@@ -1,0 +1,71 @@
+package daemon
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"campaignd/internal/ledger/sqlite"
+)
+
+// sharedLedger reports whether processes on other machines can use the ledger at the same time.
+func (c *Config) sharedLedger() bool {
+	return strings.HasPrefix(c.Ledger, "postgres:") || strings.HasPrefix(c.Ledger, "postgresql:")
+}
+
+// LedgerFile returns the path of the SQLite ledger, and "" when the ledger is on a database server.
+func (c *Config) LedgerFile() string {
+	path, _ := strings.CutPrefix(c.Ledger, "sqlite:")
+	if c.sharedLedger() {
+		return ""
+	}
+	return path
+}
+
+// besideLedger returns the path of what stands beside the file of the SQLite ledger. Every process
+// has the same one, also when one of them was given a link.
+func (c *Config) besideLedger(suffix string) string {
+	path, err := sqlite.Resolve(c.LedgerFile())
+	if err != nil {
+		path = c.LedgerFile() // opening the ledger returns the error
+	}
+	return path + suffix
+}
+
+// accessFile is the path of the file that tells how the process with the ledger's lock is reached.
+func (c *Config) accessFile() string { return c.besideLedger(".api") }
+
+// uploads is the folder of lists that are being imported.
+func (c *Config) uploads() string {
+	if !c.sharedLedger() {
+		return c.besideLedger(".uploads")
+	}
+	if c.DataDir != "" {
+		return filepath.Join(c.DataDir, "campaignd.uploads")
+	}
+	return filepath.Join(os.TempDir(), fmt.Sprintf("campaignd-%d.uploads", os.Getpid()))
+}
+
+// LaunchesBeside reports whether a launch has to go to the process that has the ledger's lock.
+func (c *Config) LaunchesBeside() bool { return !c.sharedLedger() }
+
+// NoLedger reports whether the file of the SQLite ledger does not exist yet.
+func (c *Config) NoLedger() bool {
+	if c.sharedLedger() {
+		return false
+	}
+	_, err := os.Stat(c.LedgerFile())
+	return errors.Is(err, fs.ErrNotExist)
+}
+
+// LostLedger returns an error when the file of the SQLite ledger is gone: its companion shows that
+// there was one.
+func (c *Config) LostLedger() error {
+	if !c.NoLedger() {
+		return nil
+	}
+	return sqlite.Lost(c.LedgerFile())
+}
