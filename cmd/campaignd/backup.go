@@ -24,7 +24,7 @@ quarantined before anything is sent from it: campaignd ledger quarantine. A Post
 		if err != nil {
 			return err
 		}
-		if err := c.CanBackUp(); err != nil {
+		if err := daemon.CanBackUp(c); err != nil {
 			return invalid(err)
 		}
 		if err := ledgerExists(c); err != nil {

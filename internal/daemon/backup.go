@@ -36,8 +36,8 @@ func Backup(ctx context.Context, cfg *Config, file string, log *slog.Logger) (er
 }
 
 // CanBackUp returns an error for a ledger that Backup cannot copy.
-func (c *Config) CanBackUp() error {
-	if c.sharedLedger() {
+func CanBackUp(cfg *Config) error {
+	if cfg.sharedLedger() {
 		return errNoBackup
 	}
 	return nil

@@ -149,11 +149,11 @@ func TestAListenerSpeaksTLS(t *testing.T) {
 
 func TestTheAdminCertificateIsKnownByItsPin(t *testing.T) {
 	c := newCluster(t, "STANDARD", 15*time.Second)
-	config := *c.config
-	config.Ledger = "sqlite:" + filepath.Join(c.dir, "tls.db")
-	config.Listen = Listen{Public: "127.0.0.1:0", Admin: "127.0.0.1:0", AdminTLS: certificateFiles(t)}
-	issue(t, config.Listen.AdminTLS, 1)
-	d, err := New(t.Context(), &config, withAPI)
+	cfg := *c.config
+	cfg.Ledger = "sqlite:" + filepath.Join(c.dir, "tls.db")
+	cfg.Listen = Listen{Public: "127.0.0.1:0", Admin: "127.0.0.1:0", AdminTLS: certificateFiles(t)}
+	issue(t, cfg.Listen.AdminTLS, 1)
+	d, err := New(t.Context(), &cfg, withAPI)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,11 +168,11 @@ func TestTheAdminCertificateIsKnownByItsPin(t *testing.T) {
 	}
 	file := c.campaign(t.TempDir(), "spring", "", 3)
 	request := client.Launch{Campaign: file, List: filepath.Join(filepath.Dir(file), "spring.csv")}
-	out, err := LaunchBeside(t.Context(), &config, request)
+	out, err := LaunchBeside(t.Context(), &cfg, request)
 	if err != nil || out.Run.Rows != 3 {
 		t.Errorf("got %+v, %v, want a run of 3 rows", out, err)
 	}
-	access, err := client.ReadAccess(config.accessFile())
+	access, err := client.ReadAccess(cfg.accessFile())
 	if err != nil {
 		t.Fatal(err)
 	}

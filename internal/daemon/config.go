@@ -5,10 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
-	"slices"
-	"strings"
 	"time"
 
 	"campaignd/campaign"
@@ -334,16 +331,4 @@ func LoadConfig(path string, explicit bool, environment map[string]string) (*Con
 	c.again = func() (*Config, error) { return LoadConfig(path, explicit, environment) }
 	c.files = secretFiles(path, environment)
 	return c, nil
-}
-
-// secretFiles are the files that the key of the service and the webhook secrets may come from: the
-// configuration file, and those that variables name.
-func secretFiles(path string, environment map[string]string) []string {
-	files := []string{path}
-	for _, name := range slices.Sorted(maps.Keys(environment)) {
-		if file := environment[name]; file != "" && strings.HasPrefix(name, "CAMPAIGND_") && strings.HasSuffix(name, "_FILE") {
-			files = append(files, file)
-		}
-	}
-	return files
 }

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -68,4 +69,14 @@ func (c *Config) LostLedger() error {
 		return nil
 	}
 	return sqlite.Lost(c.LedgerFile())
+}
+
+// wireLog returns the folder of the wire log, "" for none, and what its files' names begin with.
+// Two SQLite ledgers may lie in one folder.
+func (c *Config) wireLog() (dir, name string) {
+	if c.sharedLedger() {
+		return c.DataDir, "campaignd"
+	}
+	file := c.besideLedger("")
+	return cmp.Or(c.DataDir, filepath.Dir(file)), filepath.Base(file)
 }

@@ -13,7 +13,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"net/http"
 	"os"
 	"sync"
 	"time"
@@ -82,29 +81,11 @@ func OpenLedger(ctx context.Context, cfg *Config, sender bool, log *slog.Logger)
 	return openLedger(ctx, cfg, sender, log, newDirectory(cfg))
 }
 
-// ReadLedger opens the configured ledger to read it, also where this user may not write it.
-func ReadLedger(ctx context.Context, cfg *Config, log *slog.Logger) (campaign.Ledger, error) {
-	return ledger.Open(ctx, cfg.Ledger, ledger.Options{Copy: true, Log: log}, sqlite.Open, postgres.Open)
-}
-
 // openLedger opens the ledger with a directory. When a failed status begins a hold, the ledger asks
 // the directory for the id that the hold names.
 func openLedger(ctx context.Context, cfg *Config, sender bool, log *slog.Logger, of *directory) (campaign.Ledger, error) {
 	return ledger.Open(ctx, cfg.Ledger, ledger.Options{Sender: sender, Log: log, Origin: of.origin,
 		PerCompany: cfg.Suppressions.Scope == perCompany, Notify: cfg.notified()}, sqlite.Open, postgres.Open)
-}
-
-// NewClient makes the client of the configured service.
-func NewClient(cfg *Config) (*messaging.Client, error) { return newClient(cfg, nil) }
-
-// newClient is NewClient with a transport; nil: the client's own.
-func newClient(cfg *Config, transport http.RoundTripper) (*messaging.Client, error) {
-	return messaging.New(messaging.Options{
-		BaseURL: cfg.Service.BaseURL, APIKey: cfg.Service.APIKey, Timeout: time.Duration(cfg.Service.Timeout),
-		AllowHTTP: cfg.Service.AllowHTTP, UserAgent: cfg.Service.UserAgent,
-		MaxInFlight: cfg.Sending.InFlight * max(len(cfg.Numbers), 4), ProvenRefusals: cfg.Service.provenRefusals(),
-		Assumed: cfg.Service.assumed(), Transport: transport,
-	})
 }
 
 // New opens a daemon as Open does. It also binds the public listener, unless there is no secret to
@@ -143,7 +124,8 @@ func open(ctx context.Context, cfg *Config, o Options) (_ *Daemon, err error) {
 		return nil, err
 	}
 	d.closers = append(d.closers, d.ledger.Close)
-	if d.notifier, err = cfg.notifier(d.ledger, d.log); err != nil {
+	// Without a destination the notifier only tidies.
+	if d.notifier, err = notify.New(notify.Options{Ledger: d.ledger, Destinations: cfg.destinations(), Log: d.log}); err != nil {
 		return nil, err
 	}
 	d.quotas = newQuotas(cfg, d.directory, d.ledger, d.log)

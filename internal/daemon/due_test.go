@@ -162,8 +162,8 @@ func TestAQuarantineKnowsAFiringByCampaignAndKey(t *testing.T) {
 	if err != nil || len(all) != 1 {
 		t.Fatalf("%d schedules and %v, want 1", len(all), err)
 	}
-	config, l := &Config{Campaigns: folder}, &fired{}
-	firing, due, err := (&Daemon{cfg: config, ledger: l}).due(t.Context(), all[0], time.Now())
+	cfg, l := &Config{Campaigns: folder}, &fired{}
+	firing, due, err := (&Daemon{cfg: cfg, ledger: l}).due(t.Context(), all[0], time.Now())
 	if err != nil || !due {
 		t.Fatalf("due %v and %v, want it due", due, err)
 	}
@@ -183,7 +183,7 @@ func TestAQuarantineKnowsAFiringByCampaignAndKey(t *testing.T) {
 		{"the run of an earlier quarantine", []campaign.Run{{Campaign: "spring", Launch: key, ListName: lostList, State: campaign.Importing}}, 1},
 	} {
 		q := Quarantined{DryRun: true}
-		if err := q.closeFirings(t.Context(), config, l, tt.runs, slog.New(slog.DiscardHandler)); err != nil {
+		if err := q.closeFirings(t.Context(), cfg, l, tt.runs, slog.New(slog.DiscardHandler)); err != nil {
 			t.Fatal(err)
 		}
 		if len(q.Firings) != tt.want {
@@ -191,7 +191,7 @@ func TestAQuarantineKnowsAFiringByCampaignAndKey(t *testing.T) {
 		}
 	}
 	l.fault = errors.New("disk full")
-	err = (&Quarantined{DryRun: true}).closeFirings(t.Context(), config, l, nil, slog.New(slog.DiscardHandler))
+	err = (&Quarantined{DryRun: true}).closeFirings(t.Context(), cfg, l, nil, slog.New(slog.DiscardHandler))
 	if !errors.Is(err, l.fault) {
 		t.Errorf("with a ledger that fails: got %v, want %v", err, l.fault)
 	}

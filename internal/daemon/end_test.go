@@ -22,11 +22,11 @@ import (
 // because the intake ends after the listener.
 func TestTheEndStoresAWebhookThatIsStillComing(t *testing.T) {
 	c := newCluster(t, "STANDARD", 15*time.Second)
-	config := *c.config
-	config.Ledger = "sqlite:" + filepath.Join(c.dir, "end.db")
-	config.Listen = Listen{Public: "127.0.0.1:0", Admin: "127.0.0.1:0"}
-	config.Webhooks.Secrets = []messaging.Secret{messaging.NewSecret(sandbox.DemoSecret)}
-	d, err := New(t.Context(), &config, Options{})
+	cfg := *c.config
+	cfg.Ledger = "sqlite:" + filepath.Join(c.dir, "end.db")
+	cfg.Listen = Listen{Public: "127.0.0.1:0", Admin: "127.0.0.1:0"}
+	cfg.Webhooks.Secrets = []messaging.Secret{messaging.NewSecret(sandbox.DemoSecret)}
+	d, err := New(t.Context(), &cfg, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,11 +98,11 @@ func TestTheEndStoresAWebhookThatIsStillComing(t *testing.T) {
 // The lost time begins just before the newest record of a sender, or --lost ago if that is earlier.
 func TestTheLostTimeBeginsWithTheNewestRecord(t *testing.T) {
 	c := newCluster(t, "STANDARD", 15*time.Second)
-	config := *c.config
-	config.Ledger, config.Campaigns = "sqlite:"+filepath.Join(c.dir, "c.db"), t.TempDir()
+	cfg := *c.config
+	cfg.Ledger, cfg.Campaigns = "sqlite:"+filepath.Join(c.dir, "c.db"), t.TempDir()
 	quarantine := func(lost time.Duration) (Quarantined, time.Time) {
 		t.Helper()
-		q, err := Quarantine(t.Context(), &config, QuarantineOptions{Lost: lost, Ahead: 7, Force: true, DryRun: true})
+		q, err := Quarantine(t.Context(), &cfg, QuarantineOptions{Lost: lost, Ahead: 7, Force: true, DryRun: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -131,8 +131,8 @@ func TestTheLostTimeBeginsWithTheNewestRecord(t *testing.T) {
 
 func TestADryRunOfAQuarantineCountsAndChangesNothing(t *testing.T) {
 	c := newCluster(t, "STANDARD", 15*time.Second)
-	config := *c.config
-	config.Ledger, config.Campaigns = "sqlite:"+filepath.Join(c.dir, "c.db"), t.TempDir()
+	cfg := *c.config
+	cfg.Ledger, cfg.Campaigns = "sqlite:"+filepath.Join(c.dir, "c.db"), t.TempDir()
 	c.interrupted("spring", 100) // 50 of the rows are in the ledger
 	for _, tt := range []struct {
 		dry    bool
@@ -143,7 +143,7 @@ func TestADryRunOfAQuarantineCountsAndChangesNothing(t *testing.T) {
 		{true, 7, "[{spring-1 importing  0 50}]"},
 		{false, 7, "[{spring-1 importing  7 43}]"},
 	} {
-		q, err := Quarantine(t.Context(), &config, QuarantineOptions{Lost: time.Second, Ahead: 7, Force: true, DryRun: tt.dry})
+		q, err := Quarantine(t.Context(), &cfg, QuarantineOptions{Lost: time.Second, Ahead: 7, Force: true, DryRun: tt.dry})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -110,8 +110,8 @@ func TestAFaultOfTheLedgerIsReturned(t *testing.T) {
 	if err != nil || len(all) != 1 {
 		t.Fatalf("ReadSchedule = %v and %v, want one campaign", all, err)
 	}
-	config := *c.config
-	config.Campaigns = folder
+	cfg := *c.config
+	cfg.Campaigns = folder
 	open := snapshot{run: run, totals: map[campaign.Status]int64{campaign.Queued: 5}}
 	for _, tt := range []struct {
 		name  string
@@ -124,7 +124,7 @@ func TestAFaultOfTheLedgerIsReturned(t *testing.T) {
 		{"due", 6, func(_ *faulty, d *Daemon) error { _, _, err := d.due(t.Context(), all[0], time.Now()); return err }},
 		{"ready", 1, func(_ *faulty, d *Daemon) error { _, err := d.ready(); return err }},
 		{"closeFirings", 8, func(l *faulty, d *Daemon) error {
-			return (&Quarantined{}).closeFirings(t.Context(), &config, l, c.runs(), d.log)
+			return (&Quarantined{}).closeFirings(t.Context(), &cfg, l, c.runs(), d.log)
 		}},
 	} {
 		for n := 1; ; n++ {
@@ -228,9 +228,9 @@ func TestAQuarantineThatCannotOpenNamesTheReason(t *testing.T) {
 func TestALostListenerEndsTheSending(t *testing.T) {
 	c := newCluster(t, "STANDARD", 15*time.Second)
 	run := c.interrupted("spring", 10)
-	config := openable(t)
-	config.Ledger, config.Service.BaseURL = "sqlite:"+filepath.Join(c.dir, "c.db"), c.config.Service.BaseURL
-	d, err := New(t.Context(), config, Options{})
+	cfg := openable(t)
+	cfg.Ledger, cfg.Service.BaseURL = "sqlite:"+filepath.Join(c.dir, "c.db"), c.config.Service.BaseURL
+	d, err := New(t.Context(), cfg, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

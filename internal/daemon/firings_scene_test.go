@@ -147,19 +147,19 @@ func playScene(t *testing.T) {
 
 // process is one process until its end.
 func (c *cluster) process(ctx context.Context, no int) {
-	config := *c.config
-	config.Ledger = fmt.Sprintf("sqlite:%s/replica%d.db", c.dir, no) // names the folder in which lists are read
-	client, err := messaging.New(messaging.Options{BaseURL: config.Service.BaseURL, APIKey: config.Service.APIKey, AllowHTTP: true,
+	cfg := *c.config
+	cfg.Ledger = fmt.Sprintf("sqlite:%s/replica%d.db", c.dir, no) // names the folder in which lists are read
+	client, err := messaging.New(messaging.Options{BaseURL: cfg.Service.BaseURL, APIKey: cfg.Service.APIKey, AllowHTTP: true,
 		Transport: inProcess{c.service}})
 	if err != nil {
 		c.Error(err)
 		return
 	}
-	directory := newDirectory(&config)
+	directory := newDirectory(&cfg)
 	directory.asked = true
 	log := slog.New(slog.DiscardHandler)
-	d := &Daemon{cfg: &config, log: log, ledger: c.ledger, client: client, limiter: c.limiter, directory: directory,
-		quotas: newQuotas(&config, directory, c.ledger, log), changed: make(chan struct{}, 1), owner: ownerName()}
+	d := &Daemon{cfg: &cfg, log: log, ledger: c.ledger, client: client, limiter: c.limiter, directory: directory,
+		quotas: newQuotas(&cfg, directory, c.ledger, log), changed: make(chan struct{}, 1), owner: ownerName()}
 	e, err := d.engine(0)
 	if err != nil {
 		c.Error(err)

@@ -91,10 +91,10 @@ func generate(url string, length time.Duration) {
 func TestUnsignedPostsStopNothing(t *testing.T) {
 	length := max(*flood, time.Second)
 	c := newCluster(t, "STANDARD", 15*time.Second)
-	config := *c.config
-	config.Ledger = "sqlite:" + filepath.Join(c.dir, "flood.db")
-	config.Listen.Public, config.Webhooks.Secrets = "127.0.0.1:0", []messaging.Secret{messaging.NewSecret(sandbox.DemoSecret)}
-	d, err := New(t.Context(), &config, Options{})
+	cfg := *c.config
+	cfg.Ledger = "sqlite:" + filepath.Join(c.dir, "flood.db")
+	cfg.Listen.Public, cfg.Webhooks.Secrets = "127.0.0.1:0", []messaging.Secret{messaging.NewSecret(sandbox.DemoSecret)}
+	d, err := New(t.Context(), &cfg, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -81,10 +81,10 @@ func TestClientsThatListenCostTheSendingLittle(t *testing.T) {
 		clients, length, rows = *listeners, 6*time.Second, 90_000
 	}
 	c := newCluster(t, "HIGH", 15*time.Second)
-	config := *c.config
-	config.Ledger = "sqlite:" + filepath.Join(c.dir, "listened.db")
-	config.Listen.Public, config.Listen.Admin = "127.0.0.1:0", "127.0.0.1:0"
-	d, err := New(t.Context(), &config, withAPI)
+	cfg := *c.config
+	cfg.Ledger = "sqlite:" + filepath.Join(c.dir, "listened.db")
+	cfg.Listen.Public, cfg.Listen.Admin = "127.0.0.1:0", "127.0.0.1:0"
+	d, err := New(t.Context(), &cfg, withAPI)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +106,7 @@ func TestClientsThatListenCostTheSendingLittle(t *testing.T) {
 	}
 	file := c.campaign(t.TempDir(), "spring", "", rows)
 	list := strings.TrimSuffix(file, ".yaml") + ".csv"
-	if _, err := LaunchBeside(t.Context(), &config, client.Launch{Campaign: file, List: list}); err != nil {
+	if _, err := LaunchBeside(t.Context(), &cfg, client.Launch{Campaign: file, List: list}); err != nil {
 		t.Fatal(err)
 	}
 	sent := func() (n int64) {
@@ -122,7 +122,7 @@ func TestClientsThatListenCostTheSendingLittle(t *testing.T) {
 	}
 	heard := func() float64 {
 		p := exec.CommandContext(t.Context(), os.Args[0])
-		p.Env = append(os.Environ(), fmt.Sprintf("CAMPAIGND_TEST_LISTENERS=%s %d", config.accessFile(), clients))
+		p.Env = append(os.Environ(), fmt.Sprintf("CAMPAIGND_TEST_LISTENERS=%s %d", cfg.accessFile(), clients))
 		in, err := p.StdinPipe()
 		if err != nil {
 			t.Fatal(err)

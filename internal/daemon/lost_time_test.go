@@ -54,9 +54,9 @@ func TestTheLostTimeBeginsBeforeTheFailover(t *testing.T) {
 	if err := l.Restored(t.Context()); !errors.Is(err, ledger.ErrRestored) {
 		t.Fatalf("got %v, want a ledger that went back in time", err)
 	}
-	config := DefaultConfig()
-	config.Ledger, config.Campaigns = server.URL("postgres"), t.TempDir()
-	q, err := Quarantine(t.Context(), config, QuarantineOptions{Lost: time.Millisecond, Ahead: 5})
+	cfg := DefaultConfig()
+	cfg.Ledger, cfg.Campaigns = server.URL("postgres"), t.TempDir()
+	q, err := Quarantine(t.Context(), cfg, QuarantineOptions{Lost: time.Millisecond, Ahead: 5})
 	if err != nil || !q.Done || !q.Since.Before(promoted) || !q.Newest.Before(promoted) {
 		t.Errorf("the lost time begins at %v, the newest record is of %v, done %v, %v; want both before the promotion at %v",
 			q.Since, q.Newest, q.Done, err, promoted)

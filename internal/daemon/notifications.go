@@ -2,19 +2,12 @@ package daemon
 
 import (
 	"context"
-	"log/slog"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"campaignd/campaign"
-	"campaignd/internal/notify"
 )
-
-// notifier makes the sender of notifications. Without a destination it only tidies.
-func (c *Config) notifier(l campaign.Ledger, log *slog.Logger) (*notify.Sender, error) {
-	return notify.New(notify.Options{Ledger: l, Destinations: c.destinations(), Log: log})
-}
 
 // notificationCollector counts the outbox at each scrape.
 type notificationCollector struct{ ledger campaign.NotificationLedger }

@@ -22,15 +22,15 @@ func TestALaunchIntoPostgresIsMadeOnce(t *testing.T) {
 	server, err := pgtest.Start()
 	pgtest.Require(t, err)
 	t.Cleanup(server.Stop)
-	config := *c.config
-	config.Ledger, config.Replicas = server.URL("postgres"), 2
+	cfg := *c.config
+	cfg.Ledger, cfg.Replicas = server.URL("postgres"), 2
 	list := client.Launch{Campaign: c.campaign(c.dir, "pushed", "", 30), List: filepath.Join(c.dir, "pushed.csv")}
 	log := slog.New(slog.DiscardHandler)
-	first, err := LaunchInto(t.Context(), &config, list, log)
+	first, err := LaunchInto(t.Context(), &cfg, list, log)
 	if err != nil || first.Run.Rows != 30 || first.Run.State != campaign.Ready || first.Resumed || first.Ended {
 		t.Fatalf("got %+v, %v, want a new run of 30 rows that is ready", first, err)
 	}
-	again, err := LaunchInto(t.Context(), &config, list, log)
+	again, err := LaunchInto(t.Context(), &cfg, list, log)
 	if err != nil || again.Run.ID != first.Run.ID || !again.Resumed {
 		t.Errorf("the same list again: got %+v, %v, want that %s goes on", again, err, first.Run.ID)
 	}
@@ -38,10 +38,10 @@ func TestALaunchIntoPostgresIsMadeOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	var other *campaign.UnfinishedError
-	if _, err := LaunchInto(t.Context(), &config, list, log); !errors.As(err, &other) {
+	if _, err := LaunchInto(t.Context(), &cfg, list, log); !errors.As(err, &other) {
 		t.Errorf("an edited list: got %v, want that it is refused beside %s", err, first.Run.ID)
 	}
-	l, err := postgres.Open(t.Context(), config.Ledger, ledger.Options{})
+	l, err := postgres.Open(t.Context(), cfg.Ledger, ledger.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

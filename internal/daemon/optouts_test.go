@@ -17,17 +17,17 @@ import (
 // connection that posts webhooks to it until the test ends.
 func (c *cluster) live(ctx context.Context, change func(*sandbox.Options)) (*Daemon, *sandbox.Sandbox) {
 	c.Helper()
-	config := *c.config
-	config.Listen = Listen{Public: "127.0.0.1:0", Admin: "127.0.0.1:0"}
-	config.Ledger = "sqlite:" + filepath.Join(c.dir, "live.db")
-	config.Webhooks.Secrets = []messaging.Secret{messaging.NewSecret(sandbox.DemoSecret)}
+	cfg := *c.config
+	cfg.Listen = Listen{Public: "127.0.0.1:0", Admin: "127.0.0.1:0"}
+	cfg.Ledger = "sqlite:" + filepath.Join(c.dir, "live.db")
+	cfg.Webhooks.Secrets = []messaging.Secret{messaging.NewSecret(sandbox.DemoSecret)}
 	scene := sandbox.Demo()
 	scene.Connections = scene.Connections[:1]
 	scene.Connections[0].Throughput = "STANDARD" // 69/s
 	change(&scene)
 	api := httptest.NewUnstartedServer(nil)
-	config.Service.BaseURL = "http://" + api.Listener.Addr().String()
-	d, err := New(c.Context(), &config, Options{Log: c.log})
+	cfg.Service.BaseURL = "http://" + api.Listener.Addr().String()
+	d, err := New(c.Context(), &cfg, Options{Log: c.log})
 	if err != nil {
 		c.Fatal(err)
 	}

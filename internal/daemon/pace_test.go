@@ -44,13 +44,13 @@ func deaf(t *testing.T, service http.Handler) (base string, away *atomic.Bool, p
 // and the run goes on within seconds of the answer.
 func TestAnUnknownPaceSendsNothing(t *testing.T) {
 	c := newCluster(t, "STANDARD", 15*time.Second)
-	config := *c.config
+	cfg := *c.config
 	base, away, posts := deaf(t, c.service)
 	away.Store(true)
-	config.Service.BaseURL = base
-	config.Ledger = "sqlite:" + filepath.Join(c.dir, "pace.db")
-	config.Listen.Public, config.Webhooks.Secrets = "127.0.0.1:0", []messaging.Secret{messaging.NewSecret(sandbox.DemoSecret)}
-	d, err := New(t.Context(), &config, Options{})
+	cfg.Service.BaseURL = base
+	cfg.Ledger = "sqlite:" + filepath.Join(c.dir, "pace.db")
+	cfg.Listen.Public, cfg.Webhooks.Secrets = "127.0.0.1:0", []messaging.Secret{messaging.NewSecret(sandbox.DemoSecret)}
+	d, err := New(t.Context(), &cfg, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

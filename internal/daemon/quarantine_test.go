@@ -53,17 +53,17 @@ func TestASenderContinuesAfterTheQuarantine(t *testing.T) {
 	server, err := pgtest.Start()
 	pgtest.Require(t, err)
 	t.Cleanup(server.Stop)
-	config := *c.config
-	config.Ledger, config.Replicas, config.Campaigns = server.URL("postgres"), 1, t.TempDir()
-	config.Listen = Listen{Public: "127.0.0.1:0", Admin: "127.0.0.1:0"}
-	config.Numbers = map[string]Number{"conn_1": {Rate: 40}}
-	config.Webhooks.Secrets = []messaging.Secret{messaging.NewSecret(sandbox.DemoSecret)}
-	config.DataDir = t.TempDir() // the quarantine is run where the sender runs, as by kubectl exec
+	cfg := *c.config
+	cfg.Ledger, cfg.Replicas, cfg.Campaigns = server.URL("postgres"), 1, t.TempDir()
+	cfg.Listen = Listen{Public: "127.0.0.1:0", Admin: "127.0.0.1:0"}
+	cfg.Numbers = map[string]Number{"conn_1": {Rate: 40}}
+	cfg.Webhooks.Secrets = []messaging.Secret{messaging.NewSecret(sandbox.DemoSecret)}
+	cfg.DataDir = t.TempDir() // the quarantine is run where the sender runs, as by kubectl exec
 
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	began, log := time.Now(), &notes{}
-	d, err := New(ctx, &config, Options{Log: logTo(log), API: withAPI.API})
+	d, err := New(ctx, &cfg, Options{Log: logTo(log), API: withAPI.API})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +80,7 @@ func TestASenderContinuesAfterTheQuarantine(t *testing.T) {
 		}
 	}()
 
-	l, err := postgres.Open(t.Context(), config.Ledger, ledger.Options{})
+	l, err := postgres.Open(t.Context(), cfg.Ledger, ledger.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +135,7 @@ func TestASenderContinuesAfterTheQuarantine(t *testing.T) {
 		t.Errorf("%d messages were sent after the loss was noticed, want at most 40", now-sent)
 	}
 
-	q, err := Quarantine(t.Context(), &config, QuarantineOptions{Lost: lost, Ahead: -1})
+	q, err := Quarantine(t.Context(), &cfg, QuarantineOptions{Lost: lost, Ahead: -1})
 	if err != nil || !q.WentBack || !q.Done || q.Ahead != 35 || q.Doubts == 0 {
 		t.Fatalf("Quarantine = %+v and %v, want it done, 35 ahead, and doubts", q, err)
 	}
@@ -185,8 +185,8 @@ func TestAQuarantineKeepsTheScheduleFromFiringAgain(t *testing.T) {
 	c := newCluster(t, "STANDARD", 15*time.Second)
 	makeDue(t, c.campaign(c.dir, "spring", dailySchedule, 10))
 	d := c.replica()
-	config := *c.config
-	config.Ledger = "sqlite:" + filepath.Join(c.dir, "c.db")
+	cfg := *c.config
+	cfg.Ledger = "sqlite:" + filepath.Join(c.dir, "c.db")
 	due := func() bool {
 		all, err := ReadSchedule(c.dir)
 		if err != nil || len(all) != 1 {
@@ -200,7 +200,7 @@ func TestAQuarantineKeepsTheScheduleFromFiringAgain(t *testing.T) {
 	}
 	quarantine := func(o QuarantineOptions) Quarantined {
 		o.Force, o.Ahead = true, -1
-		q, err := Quarantine(t.Context(), &config, o)
+		q, err := Quarantine(t.Context(), &cfg, o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -267,9 +267,9 @@ func TestAQuarantineClosesTheFiringsOfBrokenFiles(t *testing.T) {
 					t.Fatal("got no firing before the quarantine, want one")
 				}
 				put(t, file, "name: [")
-				config := *c.config
-				config.Ledger = "sqlite:" + filepath.Join(c.dir, "c.db")
-				if _, err := Quarantine(t.Context(), &config, QuarantineOptions{Lost: time.Minute, Force: true, Ahead: -1}); err != nil {
+				cfg := *c.config
+				cfg.Ledger = "sqlite:" + filepath.Join(c.dir, "c.db")
+				if _, err := Quarantine(t.Context(), &cfg, QuarantineOptions{Lost: time.Minute, Force: true, Ahead: -1}); err != nil {
 					t.Fatal(err)
 				}
 				put(t, file, string(good))

@@ -30,9 +30,9 @@ import (
 func TestThePlanIsNeverExceeded(t *testing.T) {
 	t.Parallel() // it waits
 	c := newCluster(t, "HIGH", 15*time.Second)
-	config := *c.config
-	config.Ledger = "sqlite:" + filepath.Join(c.dir, "plan.db")
-	config.Listen.Public, config.Webhooks.Secrets = "127.0.0.1:0", []messaging.Secret{messaging.NewSecret(sandbox.DemoSecret)}
+	cfg := *c.config
+	cfg.Ledger = "sqlite:" + filepath.Join(c.dir, "plan.db")
+	cfg.Listen.Public, cfg.Webhooks.Secrets = "127.0.0.1:0", []messaging.Secret{messaging.NewSecret(sandbox.DemoSecret)}
 	file := c.campaign(t.TempDir(), "spring", "", 150)
 	for _, step := range []struct {
 		monthly, more int64
@@ -43,14 +43,14 @@ func TestThePlanIsNeverExceeded(t *testing.T) {
 		{100, 500, "allowance", 100}, // it is not marketing: the reserve too
 		{200, 500, "", 150},
 	} {
-		config := config
-		config.Plan = Plan{MonthlyMessages: step.monthly, Resets: Resets{Day: 1, Timezone: "UTC"}, Reserve: 0.1}
+		cfg := cfg
+		cfg.Plan = Plan{MonthlyMessages: step.monthly, Resets: Resets{Day: 1, Timezone: "UTC"}, Reserve: 0.1}
 		for _, company := range []string{"", "co_1"} {
 			if err := c.service.SetAllowance(company, step.more); err != nil && company == "" {
 				t.Fatal(err)
 			}
 		}
-		d, err := New(t.Context(), &config, Options{})
+		d, err := New(t.Context(), &cfg, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

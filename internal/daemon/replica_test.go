@@ -17,6 +17,7 @@ import (
 	"campaignd/internal/ledger"
 	"campaignd/internal/ledger/sqlite"
 	"campaignd/internal/messaging"
+	"campaignd/internal/notify"
 	"campaignd/internal/sandbox"
 	"campaignd/recipients"
 	"campaignd/throttle"
@@ -98,21 +99,21 @@ func newCluster(t *testing.T, throughput string, lease time.Duration) *cluster {
 // replica returns a daemon of the cluster, without a log.
 func (c *cluster) replica() *Daemon {
 	c.Helper()
-	config := *c.config
-	client, err := NewClient(&config)
+	cfg := *c.config
+	client, err := NewClient(&cfg)
 	if err != nil {
 		c.Fatal(err)
 	}
-	d := newDirectory(&config)
+	d := newDirectory(&cfg)
 	d.asked = true // the pace of conn_1 is that of STANDARD
 	log := slog.New(slog.DiscardHandler)
-	notifier, err := config.notifier(c.ledger, log)
+	notifier, err := notify.New(notify.Options{Ledger: c.ledger, Log: log})
 	if err != nil {
 		c.Fatal(err)
 	}
 	r := &Daemon{
-		cfg: &config, log: log, ledger: c.ledger, client: client, limiter: c.limiter, notifier: notifier,
-		directory: d, quotas: newQuotas(&config, d, c.ledger, log), changed: make(chan struct{}, 1), owner: ownerName(),
+		cfg: &cfg, log: log, ledger: c.ledger, client: client, limiter: c.limiter, notifier: notifier,
+		directory: d, quotas: newQuotas(&cfg, d, c.ledger, log), changed: make(chan struct{}, 1), owner: ownerName(),
 	}
 	r.holds = newHoldWatch(r)
 	return r

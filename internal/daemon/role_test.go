@@ -28,12 +28,12 @@ type serving struct {
 // serve starts Serve with a role over the ledger roles.db of the cluster.
 func (c *cluster) serve(role Role) *serving {
 	c.Helper()
-	config := *c.config
-	config.Role, config.Ledger = role, "sqlite:"+filepath.Join(c.dir, "roles.db")
-	config.Listen = Listen{Public: "127.0.0.1:0", Admin: "127.0.0.1:0"}
-	config.Webhooks.Secrets = []messaging.Secret{messaging.NewSecret(sandbox.DemoSecret)}
+	cfg := *c.config
+	cfg.Role, cfg.Ledger = role, "sqlite:"+filepath.Join(c.dir, "roles.db")
+	cfg.Listen = Listen{Public: "127.0.0.1:0", Admin: "127.0.0.1:0"}
+	cfg.Webhooks.Secrets = []messaging.Secret{messaging.NewSecret(sandbox.DemoSecret)}
 	ctx, stop := context.WithCancel(c.Context())
-	d, err := New(ctx, &config, withAPI)
+	d, err := New(ctx, &cfg, withAPI)
 	if err != nil {
 		stop()
 		c.Fatal(err)

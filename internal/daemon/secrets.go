@@ -2,8 +2,6 @@ package daemon
 
 import (
 	"context"
-	"fmt"
-	"os"
 	"slices"
 	"time"
 
@@ -13,25 +11,13 @@ import (
 // secretsEvery is how often the files of secrets are looked at.
 const secretsEvery = time.Second
 
-// stampOf changes with the files, also when a link is set to another folder, as Kubernetes does.
-func stampOf(files []string) (s string) {
-	for _, path := range files {
-		if info, err := os.Stat(path); err != nil {
-			s += err.Error() + ";"
-		} else {
-			s += fmt.Sprint(info.ModTime().UnixNano(), " ", info.Size(), ";")
-		}
-	}
-	return s
-}
-
 // watchSecrets takes a new key of the service and new webhook secrets from their files, until ctx
 // ends. Other keys of the configuration count at the next start.
 func (d *Daemon) watchSecrets(ctx context.Context) {
-	if d.cfg.again == nil {
+	if !d.cfg.FromFiles() {
 		return // the configuration came from no file
 	}
-	read, now := stampOf(d.cfg.files), *d.cfg
+	read, now := d.cfg.Stamp(), *d.cfg
 	// The first look also reads files that changed since the start.
 	d.renewSecrets(&now)
 	for {
@@ -40,7 +26,7 @@ func (d *Daemon) watchSecrets(ctx context.Context) {
 			return
 		case <-time.After(secretsEvery):
 		}
-		if stamp := stampOf(d.cfg.files); stamp != read {
+		if stamp := d.cfg.Stamp(); stamp != read {
 			read = stamp
 			d.renewSecrets(&now)
 		}
@@ -51,7 +37,7 @@ func (d *Daemon) watchSecrets(ctx context.Context) {
 // The last good ones stay if it cannot be read, such as between the writing of one file and
 // another.
 func (d *Daemon) renewSecrets(now *Config) {
-	c, err := d.cfg.again()
+	c, err := d.cfg.Again()
 	if err != nil {
 		d.log.Warn("secrets cannot be read again; the last ones stay", "err", err)
 		return

@@ -20,7 +20,7 @@ const shortOfSpace = 256 << 10
 // Open opens the ledger, as its sender unless the role is intake, and makes client and limiter. The
 // daemon takes no webhooks, and sends nothing yet. Open waits while the disk is full.
 func Open(ctx context.Context, cfg *Config, o Options) (d *Daemon, err error) {
-	err = cfg.withSpace(ctx, o, func() error {
+	err = withSpace(ctx, cfg, o, func() error {
 		d, err = open(ctx, cfg, o)
 		return err
 	})
@@ -29,7 +29,7 @@ func Open(ctx context.Context, cfg *Config, o Options) (d *Daemon, err error) {
 
 // withSpace calls start again and again while the disk of the ledger is full, as a process that
 // runs waits for space: one line of the log when it begins to wait, and one at the end.
-func (c *Config) withSpace(ctx context.Context, o Options, start func() error) error {
+func withSpace(ctx context.Context, cfg *Config, o Options, start func() error) error {
 	began := time.Now()
 	for waited := false; ; waited = true {
 		err := start()
@@ -37,10 +37,10 @@ func (c *Config) withSpace(ctx context.Context, o Options, start func() error) e
 		case o.Log == nil:
 		case err == nil && waited:
 			o.Log.Warn("the disk has space again", "after", time.Since(began).Round(time.Second))
-		case !waited && c.full(err):
+		case !waited && full(cfg, err):
 			o.Log.Error("the disk is full: nothing is sent, and no webhooks are taken, until it has space", "err", err)
 		}
-		if !c.full(err) || !o.Patient && time.Since(began) >= ledgerWait {
+		if !full(cfg, err) || !o.Patient && time.Since(began) >= ledgerWait {
 			return err
 		}
 		select {
@@ -52,13 +52,13 @@ func (c *Config) withSpace(ctx context.Context, o Options, start func() error) e
 }
 
 // full reports whether err says that the disk of the ledger or of data_dir is full.
-func (c *Config) full(err error) bool {
+func full(cfg *Config, err error) bool {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || sqlite.Full(err) {
 		return true
 	}
 	if !sqlite.Failed(err) { // SQLite cannot make its files
 		return false
 	}
-	free, err := freeSpace(filepath.Dir(c.besideLedger("")))
+	free, err := freeSpace(filepath.Dir(cfg.besideLedger("")))
 	return err == nil && free < shortOfSpace
 }

@@ -61,7 +61,7 @@ func TestAStartOnAFullDiskWaits(t *testing.T) {
 				var said bytes.Buffer
 				cfg := &Config{Ledger: "sqlite:" + filepath.Join(t.TempDir(), "x.db")}
 				attempts := 0
-				err := cfg.withSpace(t.Context(), Options{Log: slog.New(slog.NewTextHandler(&said, nil)), Patient: c.patient}, func() error {
+				err := withSpace(t.Context(), cfg, Options{Log: slog.New(slog.NewTextHandler(&said, nil)), Patient: c.patient}, func() error {
 					if attempts++; attempts <= c.fails {
 						return c.err
 					}
@@ -81,7 +81,7 @@ func TestAStartOnAFullDiskWaits(t *testing.T) {
 			ctx, stop := context.WithTimeout(t.Context(), time.Hour)
 			defer stop()
 			cfg, began := &Config{Ledger: "sqlite:x.db"}, time.Now()
-			err := cfg.withSpace(ctx, Options{Patient: true}, func() error { return noSpace })
+			err := withSpace(ctx, cfg, Options{Patient: true}, func() error { return noSpace })
 			if !errors.Is(err, syscall.ENOSPC) || time.Since(began) != time.Hour {
 				t.Errorf("ended after %s with %v; want an hour, %v", time.Since(began), err, noSpace)
 			}
@@ -99,7 +99,7 @@ func TestAFailingDiskIsNotCalledFull(t *testing.T) {
 	}
 	defer db.Close()
 	_, err = db.ExecContext(t.Context(), "SELECT 1 FROM x")
-	if cfg := (&Config{Ledger: "sqlite:" + filepath.Join(dir, "none.db")}); !sqlite.Failed(err) || cfg.full(err) {
-		t.Errorf("%v: failed %v, full %v; want true and false", err, sqlite.Failed(err), cfg.full(err))
+	if cfg := (&Config{Ledger: "sqlite:" + filepath.Join(dir, "none.db")}); !sqlite.Failed(err) || full(cfg, err) {
+		t.Errorf("%v: failed %v, full %v; want true and false", err, sqlite.Failed(err), full(cfg, err))
 	}
 }

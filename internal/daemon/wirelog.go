@@ -1,28 +1,16 @@
 package daemon
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
-	"path/filepath"
 	"time"
 
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
 	"campaignd/internal/wirelog"
 )
-
-// wireLog returns the folder of the wire log, "" for none, and what its files' names begin with.
-// Two SQLite ledgers may lie in one folder.
-func (c *Config) wireLog() (dir, name string) {
-	if c.sharedLedger() {
-		return c.DataDir, "campaignd"
-	}
-	file := c.besideLedger("")
-	return cmp.Or(c.DataDir, filepath.Dir(file)), filepath.Base(file)
-}
 
 // openWireLog opens the wire log of an owner. It is nil without a folder for it, and on a system
 // that has none.

@@ -154,9 +154,9 @@ func TestAStatementIsRepeatedUntilItIsTaken(t *testing.T) {
 // that stands for a lost firing gets.
 func TestTheQuarantineHeedsTheWireLog(t *testing.T) {
 	c := newCluster(t, "STANDARD", 15*time.Second)
-	config := *c.config
-	config.Ledger, config.Campaigns = "sqlite:"+filepath.Join(t.TempDir(), "l.db"), c.dir
-	d, err := Open(t.Context(), &config, Options{})
+	cfg := *c.config
+	cfg.Ledger, cfg.Campaigns = "sqlite:"+filepath.Join(t.TempDir(), "l.db"), c.dir
+	d, err := Open(t.Context(), &cfg, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,7 +170,7 @@ func TestTheQuarantineHeedsTheWireLog(t *testing.T) {
 	makeDue(t, c.campaign(c.dir, "spring", dailySchedule, 10))
 	opens := func(what string, want error) {
 		t.Helper()
-		d, err := Open(t.Context(), &config, Options{})
+		d, err := Open(t.Context(), &cfg, Options{})
 		if !errors.Is(err, want) {
 			t.Fatalf("%s: got %v, want %v", what, err, want)
 		}
@@ -183,13 +183,13 @@ func TestTheQuarantineHeedsTheWireLog(t *testing.T) {
 	}
 	opens("a start", ledger.ErrRestored)
 	for _, dry := range []bool{true, false} {
-		q, err := Quarantine(t.Context(), &config, QuarantineOptions{Lost: time.Minute, Ahead: -1, DryRun: dry})
+		q, err := Quarantine(t.Context(), &cfg, QuarantineOptions{Lost: time.Minute, Ahead: -1, DryRun: dry})
 		if err != nil || !q.WentBack || q.Done == dry || len(q.Firings) != 1 {
 			t.Errorf("quarantine, dry run %v: got %+v and %v, want that it went back, and one firing closed", dry, q, err)
 		}
 	}
 	opens("a start after the quarantine", nil)
-	if q, err := Quarantine(t.Context(), &config, QuarantineOptions{Lost: time.Minute, Ahead: -1}); err != nil || q.WentBack {
+	if q, err := Quarantine(t.Context(), &cfg, QuarantineOptions{Lost: time.Minute, Ahead: -1}); err != nil || q.WentBack {
 		t.Errorf("a second quarantine: got %+v and %v, want nothing to do", q, err)
 	}
 }

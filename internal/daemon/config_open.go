@@ -1,0 +1,32 @@
+package daemon
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/internal/ledger"
+	"campaignd/internal/ledger/postgres"
+	"campaignd/internal/ledger/sqlite"
+	"campaignd/internal/messaging"
+)
+
+// ReadLedger opens the configured ledger to read it, also where this user may not write it.
+func ReadLedger(ctx context.Context, cfg *Config, log *slog.Logger) (campaign.Ledger, error) {
+	return ledger.Open(ctx, cfg.Ledger, ledger.Options{Copy: true, Log: log}, sqlite.Open, postgres.Open)
+}
+
+// NewClient makes the client of the configured service.
+func NewClient(cfg *Config) (*messaging.Client, error) { return newClient(cfg, nil) }
+
+// newClient is NewClient with a transport; nil: the client's own.
+func newClient(cfg *Config, transport http.RoundTripper) (*messaging.Client, error) {
+	return messaging.New(messaging.Options{
+		BaseURL: cfg.Service.BaseURL, APIKey: cfg.Service.APIKey, Timeout: time.Duration(cfg.Service.Timeout),
+		AllowHTTP: cfg.Service.AllowHTTP, UserAgent: cfg.Service.UserAgent,
+		MaxInFlight: cfg.Sending.InFlight * max(len(cfg.Numbers), 4), ProvenRefusals: cfg.Service.provenRefusals(),
+		Assumed: cfg.Service.assumed(), Transport: transport,
+	})
+}
