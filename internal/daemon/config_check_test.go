@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"campaignd/campaign"
 	"campaignd/internal/messaging"
 )
 
@@ -137,14 +138,6 @@ func TestEachBoundOfTheConfigurationIsChecked(t *testing.T) {
 	}
 }
 
-// errorText returns the text of err, and "no error" for nil.
-func errorText(err error) string {
-	if err == nil {
-		return "no error"
-	}
-	return err.Error()
-}
-
 func TestWhatIsMissingToSendIsNamed(t *testing.T) {
 	key := messaging.NewSecret("k")
 	const (
@@ -236,6 +229,22 @@ func TestAHostOfTheAdminListenerIsANameAlone(t *testing.T) {
 	for _, name := range []string{"", "https://campaignd.example", "campaignd.example:8081", "*.example"} {
 		if got := errorText((Listen{AdminHosts: []string{"a.example", name}}).checkHosts()); !strings.Contains(got, "listen.admin_hosts[1]") {
 			t.Errorf("%q: got %q, want listen.admin_hosts[1] at fault", name, got)
+		}
+	}
+}
+
+func TestAShortRetentionIsRefused(t *testing.T) {
+	for text, want := range map[string]string{
+		"0s": "", "32d": "", "90d": "",
+		"31d": "retention.deliveries: 744h is too short",
+	} {
+		keep, err := campaign.ParseDuration(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = Retention{Deliveries: keep}.check()
+		if err == nil && want != "" || err != nil && (want == "" || !strings.Contains(err.Error(), want)) {
+			t.Errorf("retention.deliveries: %s: %v; want %q", text, err, want)
 		}
 	}
 }

@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"errors"
-	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -24,16 +23,6 @@ func env(pairs ...string) map[string]string {
 		m[pairs[i]] = pairs[i+1]
 	}
 	return m
-}
-
-// write writes a file into a new folder and returns its path.
-func write(t testing.TB, name, text string) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
 }
 
 func TestZeroConfigurationRunsAgainstTheSandbox(t *testing.T) {

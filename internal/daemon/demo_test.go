@@ -57,7 +57,7 @@ recipients: {file: list.csv, columns: {to: phone}}
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := LoadConfig(file, true, noEnv)
+	c, err := LoadConfig(file, true, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -61,19 +61,3 @@ func TestServeDeletesOldDeliveriesAndKeepsTotals(t *testing.T) {
 		}
 	})
 }
-
-func TestAShortRetentionIsRefused(t *testing.T) {
-	for text, want := range map[string]string{
-		"0s": "", "32d": "", "90d": "",
-		"31d": "retention.deliveries: 744h is too short",
-	} {
-		keep, err := campaign.ParseDuration(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		err = Retention{Deliveries: keep}.check()
-		if err == nil && want != "" || err != nil && (want == "" || !strings.Contains(err.Error(), want)) {
-			t.Errorf("retention.deliveries: %s: %v; want %q", text, err, want)
-		}
-	}
-}
