@@ -21,7 +21,7 @@ KUBERNETES_VERSION := v1.36.3
 # runs over these only.
 CONCURRENT := ./campaign/... ./throttle/... ./internal/ledger/... ./internal/webhooks/... \
 	./internal/messaging/... ./internal/sandbox/... ./internal/drops/... ./internal/operator/... \
-	./internal/api/... ./internal/daemon/...
+	./internal/api/... ./internal/config/... ./internal/daemon/...
 
 # The suites of real processes wait nearly all the time, for leases, servers and processes.
 FAULTS := go test -tags mutants -count=1 -v -parallel 4 -timeout 30m

@@ -19,6 +19,7 @@ import (
 	"campaignd/campaign"
 	"campaignd/campaign/plan"
 	"campaignd/internal/client"
+	"campaignd/internal/config"
 	"campaignd/internal/daemon"
 	"campaignd/internal/messaging"
 	"campaignd/internal/spelling"
@@ -176,7 +177,7 @@ func (p *program) checkThere(ctx context.Context, far *client.Client, file strin
 
 // withRemedy adds the remedy to the error of a service that does not answer, or that does not know
 // the key. It returns any other error as it is, and nil for nil.
-func withRemedy(c *daemon.Config, err error) error {
+func withRemedy(c *config.Config, err error) error {
 	var e *messaging.Error
 	switch {
 	case !errors.As(err, &e):
@@ -190,11 +191,11 @@ func withRemedy(c *daemon.Config, err error) error {
 }
 
 // client makes the client of the configured service.
-func (p *program) client(c *daemon.Config) (*messaging.Client, error) {
+func (p *program) client(c *config.Config) (*messaging.Client, error) {
 	if err := c.CanSend(); err != nil {
 		return nil, invalid(err)
 	}
-	return daemon.NewClient(c)
+	return config.NewClient(c)
 }
 
 // rejectsInto makes the preflight write its rejected rows into the file path, which it empties

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
-	"campaignd/internal/daemon"
+	"campaignd/internal/config"
 	"campaignd/internal/messaging"
 	"campaignd/internal/sandbox"
 )
@@ -230,7 +230,7 @@ func TestAPreflightIsWrittenForAPerson(t *testing.T) {
 }
 
 func TestAServiceThatRefusesIsNamedWithTheRemedy(t *testing.T) {
-	c := daemon.DefaultConfig()
+	c := config.Default()
 	other := errors.New("disk full")
 	for _, tt := range []struct {
 		err  error

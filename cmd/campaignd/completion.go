@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"campaignd/campaign"
-	"campaignd/internal/daemon"
+	"campaignd/internal/config"
 )
 
 // loadCompletion is the command that loads the completion script, by shell.
@@ -25,7 +25,7 @@ var flagValues = map[string][]string{
 	"state":     notificationStates,
 	"scope":     {string(campaign.ScopeMarketing), string(campaign.ScopeAll), string(campaign.ScopeUnreachable)},
 	"unknown":   {"resend", "keep"},
-	"role":      {string(daemon.RoleAll), string(daemon.RoleIntake), string(daemon.RoleSender)},
+	"role":      {string(config.RoleAll), string(config.RoleIntake), string(config.RoleSender)},
 	"log-level": {"debug", "info", "warn", "error"},
 }
 

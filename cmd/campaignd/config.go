@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"campaignd/campaign"
-	"campaignd/internal/daemon"
+	"campaignd/internal/config"
 )
 
 func (p *program) cmdConfig() *cobra.Command {
@@ -66,7 +66,7 @@ func (p *program) cmdConfigSchema() *cobra.Command {
 		},
 		ValidArgs: []string{"config", "campaign"},
 		RunE: func(_ *cobra.Command, args []string) error {
-			schema := daemon.ConfigSchema
+			schema := config.Schema
 			if len(args) == 1 && args[0] == "campaign" {
 				schema = campaign.Schema
 			}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"campaignd/internal/config"
 	"campaignd/internal/daemon"
 )
 
@@ -46,7 +47,7 @@ numbers, takes the webhooks and prints the report. Nothing leaves this machine. 
 }
 
 func (p *program) demo(ctx context.Context, o daemon.DemoOptions, serve, json bool) (err error) {
-	c := daemon.DefaultConfig()
+	c := config.Default()
 	if p.logLevel != "" {
 		c.Log.Level = p.logLevel
 	}

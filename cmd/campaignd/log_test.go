@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"campaignd/internal/daemon"
+	"campaignd/internal/config"
 	"campaignd/internal/version"
 )
 
@@ -28,7 +28,7 @@ func TestTheLogHoldsTheLinesOfItsLevel(t *testing.T) {
 	} {
 		for _, format := range []string{"text", "json"} {
 			var out bytes.Buffer
-			c := daemon.DefaultConfig()
+			c := config.Default()
 			c.Log.Level, c.Log.Format = tt.configured, format
 			log := (&program{stderr: &out, logLevel: tt.flag}).log(c, tt.quiet)
 			for _, l := range levels {

@@ -15,6 +15,7 @@ import (
 	"campaignd/campaign/plan"
 	"campaignd/internal/client"
 	"campaignd/internal/client/resource"
+	"campaignd/internal/config"
 	"campaignd/internal/daemon"
 	"campaignd/internal/operator"
 	"campaignd/reporting"
@@ -68,7 +69,7 @@ var (
 type local struct {
 	*operator.Session
 	p *program
-	c *daemon.Config
+	c *config.Config
 }
 
 // Export writes one line for each row of a run's list.

@@ -24,6 +24,7 @@ var ranks = map[string]int{
 
 	"internal/daemon":          80,
 	"internal/api":             80, // cmd/campaignd gives it to the daemon
+	"internal/config":          71,
 	"internal/drops":           70,
 	"internal/operator":        65,
 	"internal/client":          65,
@@ -62,7 +63,7 @@ var ranks = map[string]int{
 }
 
 // sandboxImporters may import the sandbox outside tests.
-var sandboxImporters = []string{"cmd/campaignd", "internal/daemon"}
+var sandboxImporters = []string{"cmd/campaignd", "internal/config", "internal/daemon"}
 
 // driverPackages names for each driver the one package that may import it, with its subpackages.
 var driverPackages = []struct{ driver, home string }{

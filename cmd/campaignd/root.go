@@ -13,6 +13,7 @@ import (
 	"golang.org/x/term"
 
 	"campaignd/campaign"
+	"campaignd/internal/config"
 	"campaignd/internal/daemon"
 	"campaignd/internal/spelling"
 )
@@ -79,7 +80,7 @@ Without configuration it keeps its ledger in ./campaignd.db and sends to the san
 	root.SetOut(p.stdout)
 	root.SetErr(p.stderr)
 	flags := root.PersistentFlags()
-	flags.StringVar(&p.config, "config", daemon.DefaultConfigFile, "configuration file; the default may be missing")
+	flags.StringVar(&p.config, "config", config.DefaultFile, "configuration file; the default may be missing")
 	flags.StringVar(&p.logLevel, "log-level", "", "debug, info, warn or error (default: as configured)")
 	p.configGiven = func() bool { return flags.Changed("config") }
 	root.SetFlagErrorFunc(wrongFlag)
@@ -204,8 +205,8 @@ func noSubcommand(cmd *cobra.Command, args []string) error {
 }
 
 // load reads the configuration. The flags override it.
-func (p *program) load() (*daemon.Config, error) {
-	c, err := daemon.LoadConfig(p.config, p.configGiven(), p.environment)
+func (p *program) load() (*config.Config, error) {
+	c, err := config.Load(p.config, p.configGiven(), p.environment)
 	if err != nil {
 		return nil, invalid(err)
 	}
@@ -220,9 +221,9 @@ func (p *program) load() (*daemon.Config, error) {
 
 // log makes the logger of a command on standard error. A quiet command shows its progress there, so
 // it logs only warnings and errors unless --log-level is given.
-func (p *program) log(c *daemon.Config, quiet bool) *slog.Logger { return p.logOn(p.stderr, c, quiet) }
+func (p *program) log(c *config.Config, quiet bool) *slog.Logger { return p.logOn(p.stderr, c, quiet) }
 
-func (p *program) logOn(w io.Writer, c *daemon.Config, quiet bool) *slog.Logger {
+func (p *program) logOn(w io.Writer, c *config.Config, quiet bool) *slog.Logger {
 	var level slog.Level
 	_ = level.UnmarshalText([]byte(c.Log.Level)) // validated with the configuration
 	if quiet && p.logLevel == "" {
@@ -245,7 +246,7 @@ const (
 )
 
 // openLedger opens the ledger beside a running sender.
-func (p *program) openLedger(ctx context.Context, why purpose) (campaign.Ledger, *daemon.Config, error) {
+func (p *program) openLedger(ctx context.Context, why purpose) (campaign.Ledger, *config.Config, error) {
 	c, err := p.load()
 	if err != nil {
 		return nil, nil, err
@@ -257,7 +258,7 @@ func (p *program) openLedger(ctx context.Context, why purpose) (campaign.Ledger,
 	}
 	var l campaign.Ledger
 	if why == toRead {
-		l, err = daemon.ReadLedger(ctx, c, p.log(c, true))
+		l, err = config.ReadLedger(ctx, c, p.log(c, true))
 	} else {
 		l, err = daemon.OpenLedger(ctx, c, false, p.log(c, true))
 	}
@@ -268,7 +269,7 @@ func (p *program) openLedger(ctx context.Context, why purpose) (campaign.Ledger,
 }
 
 // ledgerExists returns an error when the file of the ledger does not exist.
-func ledgerExists(c *daemon.Config) error {
+func ledgerExists(c *config.Config) error {
 	if !c.NoLedger() {
 		return nil
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"campaignd/campaign"
+	"campaignd/internal/config"
 	"campaignd/internal/daemon"
 	"campaignd/internal/spelling"
 	"campaignd/reporting"
@@ -67,7 +68,7 @@ paused or cancelled. Skipped and refused rows are outcomes: the exit code is 0.`
 }
 
 // send runs one campaign in this process and prints its report.
-func (p *program) send(ctx context.Context, c *daemon.Config, o daemon.RunOptions, json bool) (err error) {
+func (p *program) send(ctx context.Context, c *config.Config, o daemon.RunOptions, json bool) (err error) {
 	bar := newProgress(p.stderr, p.columns())
 	d, err := daemon.New(ctx, c, daemon.Options{Log: p.logOn(bar, c, true)})
 	if err != nil {

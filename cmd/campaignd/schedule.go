@@ -11,6 +11,7 @@ import (
 	"campaignd/campaign"
 	"campaignd/internal/client"
 	"campaignd/internal/client/resource"
+	"campaignd/internal/config"
 	"campaignd/internal/daemon"
 	"campaignd/internal/operator"
 	"campaignd/internal/spelling"
@@ -135,7 +136,7 @@ func (p *program) withFolder(ctx context.Context, do func(folderOperations) erro
 	}
 	near := nearFolder{&operator.Session{}, c.Campaigns}
 	if !c.NoLedger() {
-		if near.Ledger, err = daemon.ReadLedger(ctx, c, p.log(c, true)); err != nil {
+		if near.Ledger, err = config.ReadLedger(ctx, c, p.log(c, true)); err != nil {
 			return err
 		}
 		defer closing(near.Ledger, &err)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"campaignd/internal/config"
 	"campaignd/internal/daemon"
 	"campaignd/internal/version"
 )
@@ -30,13 +31,13 @@ intake takes webhooks and sends nothing, sender sends and fires schedules and ta
 				return err
 			}
 			if role != "" {
-				c.Role = daemon.Role(role)
+				c.Role = config.Role(role)
 				if err := c.Validate(); err != nil {
 					return invalid(fmt.Errorf("--%w", err))
 				}
 			}
 			ready := c.CanSend
-			if c.Role == daemon.RoleIntake {
+			if c.Role == config.RoleIntake {
 				ready = c.CanReceive
 			}
 			if err := ready(); err != nil {

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"campaignd/campaign"
+	"campaignd/internal/config"
 	"campaignd/internal/daemon"
 )
 
@@ -67,7 +68,7 @@ type testFacts struct {
 
 // suppressionsOf reads the suppression list of the ledger. It returns nil when there is no ledger
 // yet.
-func (p *program) suppressionsOf(cmd *cobra.Command, c *daemon.Config) (list []campaign.Suppression, err error) {
+func (p *program) suppressionsOf(cmd *cobra.Command, c *config.Config) (list []campaign.Suppression, err error) {
 	if c.NoLedger() {
 		return nil, nil
 	}

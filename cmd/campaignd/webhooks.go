@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"campaignd/internal/config"
 	"campaignd/internal/daemon"
 	"campaignd/internal/messaging"
 	"campaignd/internal/spelling"
@@ -30,7 +31,7 @@ it shows once. These commands call the service's management operations with serv
 }
 
 // withService calls do with the client of the configured service.
-func (p *program) withService(do func(*daemon.Config, *messaging.Client) error) error {
+func (p *program) withService(do func(*config.Config, *messaging.Client) error) error {
 	c, err := p.load()
 	if err != nil {
 		return err
@@ -39,7 +40,7 @@ func (p *program) withService(do func(*daemon.Config, *messaging.Client) error) 
 		return invalid(errors.New("service.api_key is empty: " +
 			"set CAMPAIGND_SERVICE_API_KEY, or CAMPAIGND_SERVICE_API_KEY_FILE to the file that holds it"))
 	}
-	client, err := daemon.NewClient(c)
+	client, err := config.NewClient(c)
 	if err != nil {
 		return err
 	}
@@ -70,7 +71,7 @@ func secretFile(cmd *cobra.Command) *string {
 }
 
 // register registers an endpoint, shows it and keeps its secret, which nobody can read again.
-func (p *program) register(ctx context.Context, cfg *daemon.Config, c *messaging.Client, url string, events []string, file string,
+func (p *program) register(ctx context.Context, cfg *config.Config, c *messaging.Client, url string, events []string, file string,
 	json bool) error {
 	if file != "" { // an endpoint whose secret cannot be kept would have to be removed
 		f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
@@ -126,7 +127,7 @@ signing secret once. It is printed on standard output, or added to --secret-file
 	file := secretFile(cmd)
 	o := addOutput(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return p.withService(func(cfg *daemon.Config, c *messaging.Client) error {
+		return p.withService(func(cfg *config.Config, c *messaging.Client) error {
 			return p.register(cmd.Context(), cfg, c, args[0], events, *file, o.json())
 		})
 	}
@@ -142,7 +143,7 @@ func (p *program) cmdWebhooksList() *cobra.Command {
 	}
 	o := addOutput(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		return p.withService(func(_ *daemon.Config, c *messaging.Client) error {
+		return p.withService(func(_ *config.Config, c *messaging.Client) error {
 			all, err := c.Webhooks(cmd.Context())
 			if err != nil {
 				return err
@@ -197,7 +198,7 @@ ledger, and no event is lost whichever secret a process knows:
 	file := secretFile(cmd)
 	o := addOutput(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return p.withService(func(cfg *daemon.Config, c *messaging.Client) error {
+		return p.withService(func(cfg *config.Config, c *messaging.Client) error {
 			old, _, err := endpointOf(cmd.Context(), c, args[0])
 			if err != nil {
 				return err
@@ -227,7 +228,7 @@ opt-outs are seen. During a rotation it waits for an event that the other secret
 	cmd.Flags().BoolVar(&force, "force", false, "remove it although it may be the only one whose events are verified")
 	o := addOutput(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return p.withService(func(cfg *daemon.Config, c *messaging.Client) error {
+		return p.withService(func(cfg *config.Config, c *messaging.Client) error {
 			w, all, err := endpointOf(cmd.Context(), c, args[0])
 			if err != nil {
 				return err

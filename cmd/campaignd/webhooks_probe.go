@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"campaignd/campaign"
+	"campaignd/internal/config"
 	"campaignd/internal/daemon"
 	"campaignd/internal/messaging"
 	"campaignd/internal/spelling"
@@ -38,7 +39,7 @@ taken.`,
 			}
 			return p.testEndpoints(cmd.Context(), c, []string{address}, o.json())
 		}
-		return p.withService(func(cfg *daemon.Config, c *messaging.Client) error {
+		return p.withService(func(cfg *config.Config, c *messaging.Client) error {
 			all, err := c.Webhooks(cmd.Context())
 			if err != nil {
 				return err
@@ -53,7 +54,7 @@ taken.`,
 	return cmd
 }
 
-func (p *program) testEndpoints(ctx context.Context, c *daemon.Config, addresses []string, json bool) error {
+func (p *program) testEndpoints(ctx context.Context, c *config.Config, addresses []string, json bool) error {
 	tests, err := daemon.TestEndpoints(ctx, c, addresses)
 	if err != nil {
 		return err
@@ -87,7 +88,7 @@ func (p *program) testEndpoints(ctx context.Context, c *daemon.Config, addresses
 }
 
 // sayRefused says which events are refused for their signature, and when the last one was verified.
-func (p *program) sayRefused(ctx context.Context, c *daemon.Config) (refused bool, err error) {
+func (p *program) sayRefused(ctx context.Context, c *config.Config) (refused bool, err error) {
 	s, known, err := daemon.Signatures(ctx, c)
 	if err != nil || !known {
 		return false, err
@@ -134,7 +135,7 @@ by its dashboard or support.`,
 		if !from.Before(to) {
 			return invalid(fmt.Errorf("--since %s is not before --until", since))
 		}
-		return p.withService(func(config *daemon.Config, c *messaging.Client) error {
+		return p.withService(func(config *config.Config, c *messaging.Client) error {
 			n, err := c.ReplayWebhooks(cmd.Context(), from, to)
 			if errors.Is(err, messaging.ErrNotOffered) {
 				return fmt.Errorf("the service offers no replay; ask for it in its dashboard or by its support: %w", err)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 
+	"campaignd/internal/config"
 	"campaignd/internal/operator"
 )
 
@@ -13,7 +14,7 @@ var errNoBackup = errors.New("a PostgreSQL ledger is backed up by the tools of P
 	"(docs/operations.md, Backup and restore)")
 
 // Backup writes a copy of an SQLite ledger to a new file, also beside a sender.
-func Backup(ctx context.Context, cfg *Config, file string, log *slog.Logger) (err error) {
+func Backup(ctx context.Context, cfg *config.Config, file string, log *slog.Logger) (err error) {
 	l, err := OpenLedger(ctx, cfg, false, log)
 	if err != nil {
 		return err
@@ -36,8 +37,8 @@ func Backup(ctx context.Context, cfg *Config, file string, log *slog.Logger) (er
 }
 
 // CanBackUp returns an error for a ledger that Backup cannot copy.
-func CanBackUp(cfg *Config) error {
-	if cfg.sharedLedger() {
+func CanBackUp(cfg *config.Config) error {
+	if cfg.SharedLedger() {
 		return errNoBackup
 	}
 	return nil

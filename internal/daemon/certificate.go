@@ -10,11 +10,13 @@ import (
 	"os"
 	"sync"
 	"time"
+
+	"campaignd/internal/config"
 )
 
 // certificate is the certificate of a listener, which another program renews on the disk.
 type certificate struct {
-	files   TLS
+	files   config.TLS
 	log     *slog.Logger
 	renewed func() // may be nil
 
@@ -29,8 +31,8 @@ const certificateEvery = time.Second
 
 // secure makes the listener speak TLS 1.2 or newer. It does not offer HTTP/2, whose streams the
 // bound on connections would not count.
-func (l *listener) secure(files TLS, log *slog.Logger) error {
-	if files == (TLS{}) {
+func (l *listener) secure(files config.TLS, log *slog.Logger) error {
+	if files == (config.TLS{}) {
 		return nil
 	}
 	c := &certificate{files: files, log: log}

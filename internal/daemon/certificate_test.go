@@ -23,10 +23,11 @@ import (
 	"time"
 
 	"campaignd/internal/client"
+	"campaignd/internal/config"
 )
 
 // issue writes a certificate of 127.0.0.1 with a serial number, signed by itself, and a key.
-func issue(t *testing.T, files TLS, serial int64) {
+func issue(t *testing.T, files config.TLS, serial int64) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -52,9 +53,9 @@ func issue(t *testing.T, files TLS, serial int64) {
 	}
 }
 
-func certificateFiles(t *testing.T) TLS {
+func certificateFiles(t *testing.T) config.TLS {
 	dir := t.TempDir()
-	return TLS{filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key")}
+	return config.TLS{Certificate: filepath.Join(dir, "tls.crt"), Key: filepath.Join(dir, "tls.key")}
 }
 
 // A renewed certificate is served within a second of its change, without a restart; files that do
@@ -151,7 +152,7 @@ func TestTheAdminCertificateIsKnownByItsPin(t *testing.T) {
 	c := newCluster(t, "STANDARD", 15*time.Second)
 	cfg := *c.config
 	cfg.Ledger = "sqlite:" + filepath.Join(c.dir, "tls.db")
-	cfg.Listen = Listen{Public: "127.0.0.1:0", Admin: "127.0.0.1:0", AdminTLS: certificateFiles(t)}
+	cfg.Listen = config.Listen{Public: "127.0.0.1:0", Admin: "127.0.0.1:0", AdminTLS: certificateFiles(t)}
 	issue(t, cfg.Listen.AdminTLS, 1)
 	d, err := New(t.Context(), &cfg, withAPI)
 	if err != nil {
@@ -172,7 +173,7 @@ func TestTheAdminCertificateIsKnownByItsPin(t *testing.T) {
 	if err != nil || out.Run.Rows != 3 {
 		t.Errorf("got %+v, %v, want a run of 3 rows", out, err)
 	}
-	access, err := client.ReadAccess(cfg.accessFile())
+	access, err := client.ReadAccess(cfg.AccessFile())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -191,13 +192,13 @@ func TestTheAdminCertificateIsKnownByItsPin(t *testing.T) {
 }
 
 func TestHalfACertificateIsAFaultOfTheConfiguration(t *testing.T) {
-	c := DefaultConfig()
+	c := config.Default()
 	c.Listen.PublicTLS.Certificate = "tls.crt"
 	if err := c.Validate(); err == nil || !strings.Contains(err.Error(), "listen.public_tls: ") {
 		t.Errorf("got %v, want the fault of listen.public_tls", err)
 	}
 	l := &listener{name: "listen.admin", srv: &http.Server{}}
-	err := l.secure(TLS{"none.crt", "none.key"}, slog.New(slog.DiscardHandler))
+	err := l.secure(config.TLS{Certificate: "none.crt", Key: "none.key"}, slog.New(slog.DiscardHandler))
 	if err == nil || !strings.Contains(err.Error(), "listen.admin_tls: ") {
 		t.Errorf("got %v, want the fault of listen.admin_tls", err)
 	}

@@ -8,18 +8,19 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/internal/config"
 )
 
 // CheckCampaign runs a preflight, and adds what the configuration and the ledger say: quotas, the
 // forecast, what a launch would do, and the window. Without in.Service it asks the service nothing.
 // l may be nil.
-func CheckCampaign(ctx context.Context, c *Config, l campaign.Ledger, in campaign.PreflightInput) (*campaign.Preflight, error) {
+func CheckCampaign(ctx context.Context, c *config.Config, l campaign.Ledger, in campaign.PreflightInput) (*campaign.Preflight, error) {
 	return checkCampaign(ctx, c, l, nil, in)
 }
 
 // checkCampaign is CheckCampaign with what a process that serves knows of its numbers; nil asks.
 func checkCampaign(
-	ctx context.Context, c *Config, l campaign.Ledger, known *directory, in campaign.PreflightInput,
+	ctx context.Context, c *config.Config, l campaign.Ledger, known *directory, in campaign.PreflightInput,
 ) (*campaign.Preflight, error) {
 	found, err := campaign.RunPreflight(ctx, in)
 	if err != nil {

@@ -19,6 +19,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/sender"
+	"campaignd/internal/config"
 	"campaignd/internal/ledger"
 	"campaignd/internal/ledger/postgres"
 	"campaignd/internal/ledger/sqlite"
@@ -50,7 +51,7 @@ type Options struct {
 
 // Daemon is one process of campaignd. Make it with New, end it with Close.
 type Daemon struct {
-	cfg       *Config
+	cfg       *config.Config
 	makeAPI   func(context.Context, operator.Process) (API, error) // nil: no operator's API
 	log       *slog.Logger
 	ledger    campaign.Ledger
@@ -77,25 +78,25 @@ type Daemon struct {
 
 // OpenLedger opens the configured ledger. sender takes the lock that one sending process of an
 // SQLite ledger may have; campaign.ErrLocked means that another process has it.
-func OpenLedger(ctx context.Context, cfg *Config, sender bool, log *slog.Logger) (campaign.Ledger, error) {
+func OpenLedger(ctx context.Context, cfg *config.Config, sender bool, log *slog.Logger) (campaign.Ledger, error) {
 	return openLedger(ctx, cfg, sender, log, newDirectory(cfg))
 }
 
 // openLedger opens the ledger with a directory. When a failed status begins a hold, the ledger asks
 // the directory for the id that the hold names.
-func openLedger(ctx context.Context, cfg *Config, sender bool, log *slog.Logger, of *directory) (campaign.Ledger, error) {
+func openLedger(ctx context.Context, cfg *config.Config, sender bool, log *slog.Logger, of *directory) (campaign.Ledger, error) {
 	return ledger.Open(ctx, cfg.Ledger, ledger.Options{Sender: sender, Log: log, Origin: of.origin,
-		PerCompany: cfg.Suppressions.Scope == perCompany, Notify: cfg.notified()}, sqlite.Open, postgres.Open)
+		PerCompany: cfg.Suppressions.Scope == config.PerCompany, Notify: cfg.Notified()}, sqlite.Open, postgres.Open)
 }
 
 // New opens a daemon as Open does. It also binds the public listener, unless there is no secret to
 // verify webhooks with or the role is sender.
-func New(ctx context.Context, cfg *Config, o Options) (*Daemon, error) {
+func New(ctx context.Context, cfg *config.Config, o Options) (*Daemon, error) {
 	d, err := Open(ctx, cfg, o)
 	if err != nil {
 		return nil, err
 	}
-	if len(cfg.Webhooks.Secrets) > 0 && cfg.Role != RoleSender {
+	if len(cfg.Webhooks.Secrets) > 0 && cfg.Role != config.RoleSender {
 		if err := d.openIntake(ctx); err != nil {
 			return nil, errors.Join(err, d.Close())
 		}
@@ -104,7 +105,7 @@ func New(ctx context.Context, cfg *Config, o Options) (*Daemon, error) {
 }
 
 // open is Open without the wait.
-func open(ctx context.Context, cfg *Config, o Options) (_ *Daemon, err error) {
+func open(ctx context.Context, cfg *config.Config, o Options) (_ *Daemon, err error) {
 	d := &Daemon{cfg: cfg, makeAPI: o.API, log: o.Log, owner: ownerName(), directory: newDirectory(cfg), changed: make(chan struct{}, 1),
 		refused: make(chan time.Time, 1)}
 	if d.log == nil {
@@ -120,22 +121,22 @@ func open(ctx context.Context, cfg *Config, o Options) (_ *Daemon, err error) {
 		return nil, err
 	}
 	d.closers = append(d.closers, stop)
-	if d.ledger, err = openLedger(ctx, cfg, cfg.Role != RoleIntake, d.log, d.directory); err != nil {
+	if d.ledger, err = openLedger(ctx, cfg, cfg.Role != config.RoleIntake, d.log, d.directory); err != nil {
 		return nil, err
 	}
 	d.closers = append(d.closers, d.ledger.Close)
 	// Without a destination the notifier only tidies.
-	if d.notifier, err = notify.New(notify.Options{Ledger: d.ledger, Destinations: cfg.destinations(), Log: d.log}); err != nil {
+	if d.notifier, err = notify.New(notify.Options{Ledger: d.ledger, Destinations: cfg.Destinations(), Log: d.log}); err != nil {
 		return nil, err
 	}
 	d.quotas = newQuotas(cfg, d.directory, d.ledger, d.log)
-	if cfg.Role == RoleIntake && cfg.Service.APIKey.IsZero() {
+	if cfg.Role == config.RoleIntake && cfg.Service.APIKey.IsZero() {
 		return d, nil // an intake without a key asks the service for nothing
 	}
-	if d.client, err = NewClient(cfg); err != nil {
+	if d.client, err = config.NewClient(cfg); err != nil {
 		return nil, err
 	}
-	if cfg.Role == RoleIntake {
+	if cfg.Role == config.RoleIntake {
 		return d, nil
 	}
 	if d.limiter, err = d.openLimiter(ctx); err != nil {
@@ -169,12 +170,12 @@ func (d *Daemon) openLimiter(ctx context.Context) (limiter, error) {
 // openIntake makes the webhook intake and binds the public listener.
 func (d *Daemon) openIntake(ctx context.Context) error {
 	for i, s := range d.cfg.Webhooks.Secrets {
-		if n := d.cfg.Webhooks.form().SecretBytes(s); n < messaging.ShortSecret && s.Reveal() != sandbox.DemoSecret {
+		if n := d.cfg.Webhooks.Form().SecretBytes(s); n < messaging.ShortSecret && s.Reveal() != sandbox.DemoSecret {
 			d.log.Warn("a signing secret is short; whoever guesses it can forge events", "key", fmt.Sprintf("webhooks.secrets[%d]", i),
 				"bytes", n, "want", messaging.ShortSecret)
 		}
 	}
-	verifier, err := messaging.NewVerifier(d.cfg.Webhooks.form(), d.cfg.Webhooks.Secrets...)
+	verifier, err := messaging.NewVerifier(d.cfg.Webhooks.Form(), d.cfg.Webhooks.Secrets...)
 	d.verifier = verifier
 	if err != nil {
 		return err
@@ -183,7 +184,7 @@ func (d *Daemon) openIntake(ctx context.Context) error {
 	d.closers = append(d.closers, sweep.end)
 	if d.intake, err = webhooks.New(d.ledger, verifier, webhooks.Options{
 		Connections: d.directory.connectionOf, Origin: d.directory.origin,
-		Peers: d.directory.peers, Tiered: d.directory.tiered, PerCompany: d.cfg.Suppressions.Scope == perCompany,
+		Peers: d.directory.peers, Tiered: d.directory.tiered, PerCompany: d.cfg.Suppressions.Scope == config.PerCompany,
 		OptOut: messaging.NewOptOut(d.cfg.Suppressions.Words...), Sweep: time.Duration(d.cfg.Webhooks.Sweep), SweepTurn: sweep.ours,
 		Seed: jitterSeed(d.owner), Log: d.log, OnChange: d.numberChanged, Replay: d.oweReplay,
 	}); err != nil {

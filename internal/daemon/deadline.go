@@ -7,13 +7,14 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/plan"
+	"campaignd/internal/config"
 )
 
 // checkDeadline adds a warning to the preflight of a campaign whose deadline cannot be met if it is
 // launched now, beside every unfinished run of the ledger. l may be nil: then no run is known.
 // known is what a process that serves knows of its numbers; nil asks.
 func checkDeadline(
-	ctx context.Context, cfg *Config, l campaign.Ledger, known *directory, def *campaign.Definition, p *campaign.Preflight, now time.Time,
+	ctx context.Context, cfg *config.Config, l campaign.Ledger, known *directory, def *campaign.Definition, p *campaign.Preflight, now time.Time,
 ) error {
 	if def.Limits.Deadline == 0 || !p.OK() {
 		return nil
@@ -29,7 +30,7 @@ func checkDeadline(
 // checkForecast does the same, and writes into the preflight how long sending takes and what limits
 // it, also without a deadline.
 func checkForecast(
-	ctx context.Context, cfg *Config, l campaign.Ledger, known *directory, def *campaign.Definition, p *campaign.Preflight, now time.Time,
+	ctx context.Context, cfg *config.Config, l campaign.Ledger, known *directory, def *campaign.Definition, p *campaign.Preflight, now time.Time,
 ) error {
 	if !p.OK() {
 		return nil
@@ -49,13 +50,13 @@ func checkForecast(
 // ForecastLaunch forecasts a campaign whose list was checked as if it were launched now, beside
 // every unfinished run of the ledger. l may be nil: then no run is known.
 func ForecastLaunch(
-	ctx context.Context, cfg *Config, l campaign.Ledger, def *campaign.Definition, p *campaign.Preflight, now time.Time,
+	ctx context.Context, cfg *config.Config, l campaign.Ledger, def *campaign.Definition, p *campaign.Preflight, now time.Time,
 ) (plan.Forecast, error) {
 	return forecastLaunch(ctx, cfg, l, nil, def, p, now)
 }
 
 func forecastLaunch(
-	ctx context.Context, cfg *Config, l campaign.Ledger, known *directory, def *campaign.Definition, p *campaign.Preflight, now time.Time,
+	ctx context.Context, cfg *config.Config, l campaign.Ledger, known *directory, def *campaign.Definition, p *campaign.Preflight, now time.Time,
 ) (f plan.Forecast, err error) {
 	o, err := newOutlook(ctx, l, cfg, known, now.UTC())
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/internal/config"
 )
 
 // A deadline that cannot be met is reported before the launch, with what limits the run. One that
@@ -31,7 +32,7 @@ func TestADeadlineThatCannotBeMetIsSaid(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := &campaign.Preflight{Rows: tt.rows, Sendable: tt.rows, Zones: map[string]int64{"": tt.rows}}
-		if err := checkDeadline(t.Context(), DefaultConfig(), nil, nil, def, p, now); err != nil {
+		if err := checkDeadline(t.Context(), config.Default(), nil, nil, def, p, now); err != nil {
 			t.Fatal(err)
 		}
 		if said := len(p.Findings) > 0; said != (tt.binds != "") || said && !strings.Contains(p.Findings[0].What, tt.binds) {

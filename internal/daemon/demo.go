@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"campaignd/internal/config"
 	"campaignd/internal/messaging"
 	"campaignd/internal/sandbox"
 )
@@ -37,7 +38,7 @@ type Demo struct {
 type DemoWorld struct {
 	Demo
 	Daemon  *Daemon
-	Config  *Config
+	Config  *config.Config
 	options DemoOptions
 	stop    context.CancelFunc
 	running sync.WaitGroup
@@ -68,7 +69,7 @@ func StartDemo(ctx context.Context, o DemoOptions, d Options) (_ *DemoWorld, err
 	}
 	w.Sandbox = server.url()
 
-	w.Config = DefaultConfig()
+	w.Config = config.Default()
 	w.Config.Listen.Public, w.Config.Listen.Admin = "127.0.0.1:0", "127.0.0.1:0"
 	w.Config.Ledger = "sqlite:" + filepath.Join(o.Dir, "campaignd.db")
 	w.Config.Service.BaseURL, w.Config.Service.APIKey = w.Sandbox, messaging.NewSecret(sandbox.DemoKey)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/internal/config"
 )
 
 // The demo runs its campaign, writes a configuration for the other commands, and can be kept
@@ -57,7 +58,7 @@ recipients: {file: list.csv, columns: {to: phone}}
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := LoadConfig(file, true, nil)
+	c, err := config.Load(file, true, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/internal/config"
 	"campaignd/internal/messaging"
 	"campaignd/recipients"
 	"campaignd/throttle/throughput"
@@ -22,7 +23,7 @@ import (
 // configuration overrides what the service tells, and that overrides the defaults
 // (docs/limits.md#throughput). It is safe for concurrent use.
 type directory struct {
-	cfg *Config
+	cfg *config.Config
 	key string // fingerprint of the API key
 
 	mu      sync.RWMutex
@@ -35,7 +36,7 @@ type directory struct {
 	listed  bool                            // the list of connections was read
 }
 
-func newDirectory(cfg *Config) *directory {
+func newDirectory(cfg *config.Config) *directory {
 	return &directory{cfg: cfg, key: fingerprint(cfg.Service.APIKey),
 		known: map[string]messaging.Connection{}, byPhone: map[int64]string{}, rates: map[string]throughput.Pace{},
 		quality: map[string]string{}, tiers: map[string]int64{}}
@@ -141,7 +142,7 @@ func (d *directory) ask(
 	if d.cfg.Service.APIKey.IsZero() {
 		return nil
 	}
-	client, err := NewClient(d.cfg)
+	client, err := config.NewClient(d.cfg)
 	if err != nil {
 		return err
 	}

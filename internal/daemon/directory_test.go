@@ -9,12 +9,13 @@ import (
 	"testing"
 
 	"campaignd/campaign"
+	"campaignd/internal/config"
 	"campaignd/internal/messaging"
 	"campaignd/throttle/throughput"
 )
 
 // serviceOf starts a service that answers numbers with status, and returns its configuration.
-func serviceOf(t *testing.T, status int, numbers string) *Config {
+func serviceOf(t *testing.T, status int, numbers string) *config.Config {
 	t.Helper()
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /api/v1/connections", func(w http.ResponseWriter, _ *http.Request) {
@@ -29,7 +30,7 @@ func serviceOf(t *testing.T, status int, numbers string) *Config {
 	})
 	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)
-	c := DefaultConfig()
+	c := config.Default()
 	c.Service.BaseURL, c.Service.APIKey = server.URL, messaging.NewSecret("k")
 	return c
 }
@@ -42,14 +43,14 @@ func TestTheServiceTellsThePaceOfANumber(t *testing.T) {
 		{"connectionId": "standard", "throughput": {"level": "STANDARD"}}, {"connectionId": "high", "throughput": {"level": "HIGH"}},
 		{"connectionId": "fifty", "throughput": 50}, {"connectionId": "phone", "throughput": 80, "coexistence": true},
 		{"connectionId": "own", "throughput": {"level": "HIGH"}}, {"connectionId": "none", "throughput": {"level": "HIGH"}}]}`)
-	c.Numbers = map[string]Number{"own": {Rate: 20}, "none": {Rate: 0}, "alone": {Rate: 10}, "slow": {Rate: 1}}
+	c.Numbers = map[string]config.Number{"own": {Rate: 20}, "none": {Rate: 0}, "alone": {Rate: 10}, "slow": {Rate: 1}}
 	n := newDirectory(c)
 	for id, want := range map[string]float64{"own": 17.1, "phone": 0, "other": 0} { // not asked yet
 		if got := n.pace(id); math.Abs(got-want) > 1e-9 {
 			t.Errorf("pace of %s before the service was asked = %v, want %v", id, got, want)
 		}
 	}
-	client, err := NewClient(c)
+	client, err := config.NewClient(c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,9 +84,9 @@ func TestTheServiceTellsThePaceOfANumber(t *testing.T) {
 
 func TestWithoutTheListOfNumbersTheConfigurationHolds(t *testing.T) {
 	c := serviceOf(t, 404, `{"error": "not_found", "message": "no such path"}`)
-	c.Numbers = map[string]Number{"own": {Rate: 20}}
+	c.Numbers = map[string]config.Number{"own": {Rate: 20}}
 	n := newDirectory(c)
-	client, err := NewClient(c)
+	client, err := config.NewClient(c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,19 +106,19 @@ func TestWithoutTheListOfNumbersTheConfigurationHolds(t *testing.T) {
 func TestAServiceThatCannotTellIsAnErrorWithARemedy(t *testing.T) {
 	for _, tt := range []struct {
 		name, ends string
-		change     func(*Config)
+		change     func(*config.Config)
 		status     int
 	}{
-		{"an error", "", func(*Config) {}, 400},
-		{"a wrong key", "(sandbox: sandbox-key)", func(*Config) {}, 401},
+		{"an error", "", func(*config.Config) {}, 400},
+		{"a wrong key", "(sandbox: sandbox-key)", func(*config.Config) {}, 401},
 		{"no answer", "; check service.base_url, or try without a service: campaignd sandbox",
-			func(c *Config) { c.Service.BaseURL = "http://127.0.0.1:1" }, 200},
+			func(c *config.Config) { c.Service.BaseURL = "http://127.0.0.1:1" }, 200},
 	} {
 		c := serviceOf(t, tt.status, `{"error": "bad", "message": "no"}`)
 		tt.change(c)
 		n := newDirectory(c)
 		n.rates["a"] = throughput.Pace{Rate: 5}
-		client, err := NewClient(c)
+		client, err := config.NewClient(c)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -139,9 +140,9 @@ func TestAServiceThatCannotTellIsAnErrorWithARemedy(t *testing.T) {
 // Holds name these ids. They are the same in every process, and no key is shown.
 func TestOriginsComeFromConfigurationAndService(t *testing.T) {
 	c := serviceOf(t, 200, `{"data": []}`)
-	c.Numbers = map[string]Number{"b": {Company: "co_b", Account: "acc", Portfolio: "main"}, "alone": {Account: "acc"}, "c": {Company: "co"}}
+	c.Numbers = map[string]config.Number{"b": {Company: "co_b", Account: "acc", Portfolio: "main"}, "alone": {Account: "acc"}, "c": {Company: "co"}}
 	d := newDirectory(c)
-	client, err := NewClient(c)
+	client, err := config.NewClient(c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,7 +179,7 @@ func TestOriginsComeFromConfigurationAndService(t *testing.T) {
 }
 
 func TestProvenRefusalsReachTheClient(t *testing.T) {
-	got := Service{Refusals: []Refusal{{500, "x"}, {503, "y"}}}.provenRefusals()
+	got := config.Service{Refusals: []config.Refusal{{Status: 500, Error: "x"}, {Status: 503, Error: "y"}}}.ProvenRefusals()
 	if want := (messaging.StatusCode{Status: 503, Code: "y"}); len(got) != 2 || got[1] != want {
 		t.Errorf("provenRefusals = %+v, want %+v as the second of two", got, want)
 	}
@@ -187,7 +188,7 @@ func TestProvenRefusalsReachTheClient(t *testing.T) {
 // A sandbox on this machine has a known key; a service elsewhere has not.
 func TestARefusedKeyOfTheSandboxHasItsRemedy(t *testing.T) {
 	for url, want := range map[string]bool{"http://127.0.0.1:9000": true, "http://localhost:9000": true, "https://service.example": false} {
-		s := Service{BaseURL: url}
+		s := config.Service{BaseURL: url}
 		got := s.KeyRemedy()
 		if !strings.HasPrefix(got, "check service.api_key") || strings.Contains(got, "(sandbox: sandbox-key)") != want {
 			t.Errorf("%s: got %q, want the key of the sandbox in it %v", url, got, want)

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"campaignd/internal/config"
 	"campaignd/internal/ledger"
 	"campaignd/internal/messaging"
 	"campaignd/internal/spelling"
@@ -54,8 +55,8 @@ const doctorWait = 10 * time.Second
 // service and its key, clocks, the ledger and its runs, disks, Redis, the webhook endpoint, the
 // campaigns folder, watched folders and the time zones. The checks run at once; their order is
 // always the same.
-func Diagnose(ctx context.Context, cfg *Config) []Check {
-	all := [...]func(context.Context, *Config) []Check{
+func Diagnose(ctx context.Context, cfg *config.Config) []Check {
+	all := [...]func(context.Context, *config.Config) []Check{
 		checkService, checkLedger, checkDisks, checkRedis, checkEndpoint, checkCampaigns, checkDrops, checkZones,
 	}
 	var found [len(all)][]Check
@@ -109,9 +110,9 @@ func skewOf(at, asked, now time.Time) time.Duration {
 }
 
 // checkService lists the connections and the webhooks that the key can reach.
-func checkService(ctx context.Context, cfg *Config) []Check {
+func checkService(ctx context.Context, cfg *config.Config) []Check {
 	const name = "service"
-	if err := cfg.CanSend(); err != nil && cfg.Role != RoleIntake {
+	if err := cfg.CanSend(); err != nil && cfg.Role != config.RoleIntake {
 		return []Check{fail("configuration", "change the configuration", err)}
 	}
 	if cfg.Service.APIKey.IsZero() {
@@ -120,7 +121,7 @@ func checkService(ctx context.Context, cfg *Config) []Check {
 	transport := direct()
 	defer transport.CloseIdleConnections()
 	clock := &clockReader{next: transport}
-	client, err := newClient(cfg, clock)
+	client, err := config.NewClientOver(cfg, clock)
 	if err != nil {
 		return []Check{fail(name, "change service in the configuration", err)}
 	}
@@ -146,7 +147,7 @@ func checkService(ctx context.Context, cfg *Config) []Check {
 }
 
 // keyScope compares the connections that the key reaches with those of the configuration.
-func keyScope(cfg *Config, connections []messaging.Connection) Check {
+func keyScope(cfg *config.Config, connections []messaging.Connection) Check {
 	reached, companies := map[string]bool{}, map[string]bool{}
 	for _, c := range connections {
 		reached[c.ID], companies[c.CompanyID] = true, true
@@ -183,7 +184,7 @@ func clockCheck(name, whose string, skew time.Duration) Check {
 }
 
 // checkLedger reads the ledger and the settings that its durability rests on.
-func checkLedger(ctx context.Context, cfg *Config) []Check {
+func checkLedger(ctx context.Context, cfg *config.Config) []Check {
 	const name = "ledger"
 	if err := cfg.LostLedger(); err != nil {
 		return []Check{fail(name, "put the file back, or stop the process and restore a backup", err)}
@@ -191,7 +192,7 @@ func checkLedger(ctx context.Context, cfg *Config) []Check {
 	if cfg.NoLedger() {
 		return []Check{good(name, "there is none yet; the first run makes it")}
 	}
-	l, err := ReadLedger(ctx, cfg, nil)
+	l, err := config.ReadLedger(ctx, cfg, nil)
 	if err != nil {
 		return []Check{fail(name, "check ledger in the configuration, and that its server runs", err)}
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"campaignd/internal/config"
 	"campaignd/internal/messaging"
 	"campaignd/throttle"
 )
@@ -23,11 +24,11 @@ const (
 )
 
 // checkDisks looks at the free space of the folders that campaignd writes to.
-func checkDisks(_ context.Context, cfg *Config) (checks []Check) {
+func checkDisks(_ context.Context, cfg *config.Config) (checks []Check) {
 	const name, remedy = "disk", "make room, or move ledger and data_dir to a larger disk"
 	var folders []string
-	if !cfg.sharedLedger() {
-		folders = append(folders, filepath.Dir(cfg.besideLedger("")))
+	if !cfg.SharedLedger() {
+		folders = append(folders, filepath.Dir(cfg.BesideLedger("")))
 	}
 	if cfg.DataDir != "" {
 		folders = append(folders, cfg.DataDir)
@@ -56,7 +57,7 @@ func checkDisks(_ context.Context, cfg *Config) (checks []Check) {
 
 // checkRedis asks for the policy and the persistence of the shared limits. A lost limit is safe,
 // and stops sending for a moment (docs/limits.md#the-script).
-func checkRedis(ctx context.Context, cfg *Config) []Check {
+func checkRedis(ctx context.Context, cfg *config.Config) []Check {
 	const name = "redis"
 	if cfg.Redis == "" {
 		return []Check{good(name, "none: the limits are kept in the one process that sends")}
@@ -81,9 +82,9 @@ func checkRedis(ctx context.Context, cfg *Config) []Check {
 
 // checkEndpoint asks the service where it sends events, and posts nothing signed there: an intake
 // answers 401. This machine cannot know whether the service reaches the endpoint too.
-func checkEndpoint(ctx context.Context, cfg *Config) []Check {
+func checkEndpoint(ctx context.Context, cfg *config.Config) []Check {
 	const name = "webhooks"
-	if cfg.Role == RoleSender {
+	if cfg.Role == config.RoleSender {
 		return []Check{good(name, "role: sender takes none")}
 	}
 	if err := cfg.CanReceive(); err != nil {
@@ -92,7 +93,7 @@ func checkEndpoint(ctx context.Context, cfg *Config) []Check {
 	if cfg.Service.APIKey.IsZero() {
 		return nil
 	}
-	client, err := NewClient(cfg)
+	client, err := config.NewClient(cfg)
 	if err != nil {
 		return nil // checkService tells it
 	}
@@ -136,7 +137,7 @@ func reach(ctx context.Context, name, url string) Check {
 
 // checkZones loads zones that changed lately, and the configured one. Europe/Kyiv is of the release
 // 2022b, America/Coyhaique of 2025b (https://data.iana.org/time-zones/tzdb/NEWS).
-func checkZones(_ context.Context, cfg *Config) []Check {
+func checkZones(_ context.Context, cfg *config.Config) []Check {
 	const name, remedy = "time zones", "install tzdata, or unset ZONEINFO"
 	for _, zone := range []string{"UTC", "Africa/Lagos", "Europe/Kyiv", cfg.Plan.Resets.Timezone} {
 		if _, err := time.LoadLocation(zone); err != nil {

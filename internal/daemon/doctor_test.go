@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/internal/config"
 	"campaignd/internal/ledger"
 	"campaignd/internal/ledger/sqlite"
 )
@@ -51,7 +52,7 @@ func TestAnEndpointMustRefuseWhatIsUnsigned(t *testing.T) {
 // The doctor looks at each watched folder and for the campaign of its lists.
 func TestTheDoctorLooksAtWatchedFolders(t *testing.T) {
 	dir := t.TempDir()
-	cfg := &Config{Campaigns: filepath.Join(dir, "campaigns")}
+	cfg := &config.Config{Campaigns: filepath.Join(dir, "campaigns")}
 	bucket := "file://" + filepath.Join(dir, "inbox")
 	want := func(about string, health Health, detail string) {
 		t.Helper()
@@ -68,7 +69,7 @@ func TestTheDoctorLooksAtWatchedFolders(t *testing.T) {
 		}
 	}
 	want("no watched folder", "", "")
-	cfg.Drops = []Drop{{Bucket: bucket, Campaign: "spring"}}
+	cfg.Drops = []config.Drop{{Bucket: bucket, Campaign: "spring"}}
 	want("no folder", HealthFail, bucket+" does not exist, so no list is taken from it")
 	for _, d := range []string{"inbox", "campaigns"} {
 		if err := os.Mkdir(filepath.Join(dir, d), 0o700); err != nil {
@@ -80,11 +81,11 @@ func TestTheDoctorLooksAtWatchedFolders(t *testing.T) {
 	want("all is there", HealthOK, bucket+" can be listed, and its lists start spring")
 	cfg.Drops[0].Prefix = "spring/2026-"
 	want("no subfolder", HealthFail, bucket+" with prefix spring/2026- does not exist, so no list is taken from it")
-	cfg.Role = RoleIntake
+	cfg.Role = config.RoleIntake
 	want("an intake", "", "")
-	cfg.Role = RoleAll
+	cfg.Role = config.RoleAll
 	put(t, filepath.Join(dir, "file"), "")
-	cfg.Drops[0] = Drop{Bucket: "file://" + filepath.Join(dir, "file"), Campaign: "spring"}
+	cfg.Drops[0] = config.Drop{Bucket: "file://" + filepath.Join(dir, "file"), Campaign: "spring"}
 	want("a file", HealthFail, cfg.Drops[0].Bucket+" cannot be listed: ")
 }
 

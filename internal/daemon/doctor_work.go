@@ -11,13 +11,14 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/internal/config"
 	"campaignd/internal/drops"
 	"campaignd/internal/messaging"
 	"campaignd/internal/spelling"
 )
 
 // checkCampaigns reads the files of the campaigns folder.
-func checkCampaigns(_ context.Context, cfg *Config) []Check {
+func checkCampaigns(_ context.Context, cfg *config.Config) []Check {
 	const name = "campaigns"
 	if _, err := os.Stat(cfg.Campaigns); errors.Is(err, fs.ErrNotExist) {
 		return []Check{good(name, "there is no folder %s, so no schedule fires", cfg.Campaigns)}
@@ -46,20 +47,20 @@ func checkCampaigns(_ context.Context, cfg *Config) []Check {
 }
 
 // checkDrops lists each watched folder once, and looks for the campaign that its lists start.
-func checkDrops(ctx context.Context, cfg *Config) (checks []Check) {
+func checkDrops(ctx context.Context, cfg *config.Config) (checks []Check) {
 	const name = "drops"
-	if cfg.Role == RoleIntake || len(cfg.Drops) == 0 {
+	if cfg.Role == config.RoleIntake || len(cfg.Drops) == 0 {
 		return nil
 	}
 	campaigns := newFolder(cfg.Campaigns)
 	_, _ = campaigns.look() // checkCampaigns names the faults
 	for i := range cfg.Drops {
 		r := &cfg.Drops[i]
-		where := redactURL(r.Bucket)
+		where := config.RedactURL(r.Bucket)
 		if r.Prefix != "" {
 			where += " with prefix " + r.Prefix
 		}
-		if err := r.look(ctx); errors.Is(err, fs.ErrNotExist) {
+		if err := lookAt(ctx, r); errors.Is(err, fs.ErrNotExist) {
 			checks = append(checks, Check{name, HealthFail, where + " does not exist, so no list is taken from it",
 				"make it, or correct drops in the configuration"})
 			continue
@@ -78,9 +79,9 @@ func checkDrops(ctx context.Context, cfg *Config) (checks []Check) {
 	return checks
 }
 
-// look lists the rule's files up to the first one. A folder that does not exist is fs.ErrNotExist.
-func (r *Drop) look(ctx context.Context) error {
-	b, err := r.open()
+// lookAt lists a rule's files up to the first one. A folder that does not exist is fs.ErrNotExist.
+func lookAt(ctx context.Context, r *config.Drop) error {
+	b, err := r.Open()
 	if err != nil {
 		return err
 	}
@@ -95,7 +96,7 @@ func (r *Drop) look(ctx context.Context) error {
 
 // checkSignatures tells which events were refused for their signature, by any process of the
 // ledger.
-func checkSignatures(ctx context.Context, cfg *Config, l campaign.SignatureLedger) Check {
+func checkSignatures(ctx context.Context, cfg *config.Config, l campaign.SignatureLedger) Check {
 	const name = "signatures"
 	const remedy = "compare webhooks.secrets with the secrets of `campaignd webhooks list`; `campaignd webhooks rotate ENDPOINT` " +
 		"gives a new one; restart every process after a change"
@@ -110,7 +111,7 @@ func checkSignatures(ctx context.Context, cfg *Config, l campaign.SignatureLedge
 		return Check{name, HealthFail, refused, remedy}
 	case refused != "":
 		return Check{name, HealthWarn, refused, remedy}
-	case last.IsZero() && (cfg.Role == RoleSender || cfg.CanReceive() != nil):
+	case last.IsZero() && (cfg.Role == config.RoleSender || cfg.CanReceive() != nil):
 		return good(name, "this process verifies no events")
 	case last.IsZero():
 		return good(name, "no event was refused, and none has been verified yet")

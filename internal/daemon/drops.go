@@ -32,7 +32,7 @@ func (d *Daemon) watcher(e *sender.Engine) (*drops.Watcher, error) {
 	o := drops.Options{Ledger: d.ledger, Spool: spool, Launch: w.launch, Missing: w.missing, Owner: d.owner,
 		Lease: time.Duration(d.cfg.Sending.Lease), Log: d.log}
 	for _, r := range d.cfg.Drops {
-		b, err := r.open()
+		b, err := r.Open()
 		if err != nil {
 			return nil, err
 		}
@@ -46,8 +46,8 @@ func (d *Daemon) watcher(e *sender.Engine) (*drops.Watcher, error) {
 // ledger, in data_dir, or a temporary one that Close removes.
 func (d *Daemon) spool() (string, error) {
 	switch {
-	case !d.cfg.sharedLedger():
-		return filepath.Abs(d.cfg.besideLedger(".drops"))
+	case !d.cfg.SharedLedger():
+		return filepath.Abs(d.cfg.BesideLedger(".drops"))
 	case d.cfg.DataDir != "":
 		return filepath.Abs(filepath.Join(d.cfg.DataDir, "drops"))
 	}

@@ -12,6 +12,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/plan"
+	"campaignd/internal/config"
 )
 
 // logTo returns a logger that writes to n.
@@ -122,7 +123,7 @@ func TestOnlyAnAbandonedImportIsResumed(t *testing.T) {
 			{No: 3, Campaign: "followed", State: campaign.Importing, Parent: 1, CreatedAt: time.Now().Add(-time.Hour)},
 			{No: 4, Campaign: "ready", State: campaign.Ready, CreatedAt: time.Now().Add(-time.Hour)},
 		}}
-		c := DefaultConfig()
+		c := config.Default()
 		d := &Daemon{cfg: c, ledger: l, log: logTo(log)}
 		launches := newLauncher(d)
 		d.resumeImports(t.Context(), launches, nil, nil)
@@ -140,7 +141,7 @@ func TestOnlyAnAbandonedImportIsResumed(t *testing.T) {
 }
 
 func TestALaunchHasTheKeyOfItsFiring(t *testing.T) {
-	got := (&Daemon{cfg: DefaultConfig(), owner: "me"}).launch("f.yaml", cronKey+plan.Firing{Key: "k"}.Key)
+	got := (&Daemon{cfg: config.Default(), owner: "me"}).launch("f.yaml", cronKey+plan.Firing{Key: "k"}.Key)
 	want := campaign.Launch{File: "f.yaml", Key: campaign.FiringKey + "k", Owner: "me", Lease: 15 * time.Second, NoWait: true}
 	if got.File != want.File || got.Key != want.Key || got.Owner != want.Owner || got.Lease != want.Lease {
 		t.Errorf("launch = %+v, want %+v", got, want)
@@ -162,7 +163,7 @@ func TestAQuarantineKnowsAFiringByCampaignAndKey(t *testing.T) {
 	if err != nil || len(all) != 1 {
 		t.Fatalf("%d schedules and %v, want 1", len(all), err)
 	}
-	cfg, l := &Config{Campaigns: folder}, &fired{}
+	cfg, l := &config.Config{Campaigns: folder}, &fired{}
 	firing, due, err := (&Daemon{cfg: cfg, ledger: l}).due(t.Context(), all[0], time.Now())
 	if err != nil || !due {
 		t.Fatalf("due %v and %v, want it due", due, err)

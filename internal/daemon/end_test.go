@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"campaignd/internal/config"
 	"campaignd/internal/messaging"
 	"campaignd/internal/sandbox"
 )
@@ -24,7 +25,7 @@ func TestTheEndStoresAWebhookThatIsStillComing(t *testing.T) {
 	c := newCluster(t, "STANDARD", 15*time.Second)
 	cfg := *c.config
 	cfg.Ledger = "sqlite:" + filepath.Join(c.dir, "end.db")
-	cfg.Listen = Listen{Public: "127.0.0.1:0", Admin: "127.0.0.1:0"}
+	cfg.Listen = config.Listen{Public: "127.0.0.1:0", Admin: "127.0.0.1:0"}
 	cfg.Webhooks.Secrets = []messaging.Secret{messaging.NewSecret(sandbox.DemoSecret)}
 	d, err := New(t.Context(), &cfg, Options{})
 	if err != nil {

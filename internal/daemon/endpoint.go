@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/internal/config"
 	"campaignd/internal/messaging"
 )
 
@@ -33,7 +34,7 @@ type EndpointTest struct {
 
 // OwnEndpoints returns the addresses among the registered ones that end with webhooks.path, each
 // once.
-func OwnEndpoints(cfg *Config, registered []messaging.Webhook) (addresses []string) {
+func OwnEndpoints(cfg *config.Config, registered []messaging.Webhook) (addresses []string) {
 	for _, w := range registered {
 		u, err := url.Parse(w.URL)
 		if err == nil && strings.HasSuffix(u.Path, cfg.Webhooks.Path) && !slices.Contains(addresses, w.URL) {
@@ -45,7 +46,7 @@ func OwnEndpoints(cfg *Config, registered []messaging.Webhook) (addresses []stri
 
 // TestEndpoints posts one event to each address for each configured secret. The event is of a type
 // that the intake counts and that changes nothing.
-func TestEndpoints(ctx context.Context, cfg *Config, addresses []string) (all []EndpointTest, err error) {
+func TestEndpoints(ctx context.Context, cfg *config.Config, addresses []string) (all []EndpointTest, err error) {
 	if err := cfg.CanReceive(); err != nil {
 		return nil, err
 	}
@@ -55,7 +56,7 @@ func TestEndpoints(ctx context.Context, cfg *Config, addresses []string) (all []
 	for _, address := range addresses {
 		for i, secret := range cfg.Webhooks.Secrets {
 			t := EndpointTest{URL: address, Secret: i}
-			if t.Taken, t.Answer, err = postSigned(ctx, &client, cfg.Webhooks.form(), secret, address); err != nil {
+			if t.Taken, t.Answer, err = postSigned(ctx, &client, cfg.Webhooks.Form(), secret, address); err != nil {
 				return nil, err
 			}
 			all = append(all, t)
@@ -91,11 +92,11 @@ func postSigned(ctx context.Context, client *http.Client, form messaging.Signatu
 
 // Signatures reads what the ledger knows of the signatures of webhooks; known is false if nothing
 // has made a ledger yet.
-func Signatures(ctx context.Context, cfg *Config) (s campaign.Signatures, known bool, err error) {
+func Signatures(ctx context.Context, cfg *config.Config) (s campaign.Signatures, known bool, err error) {
 	if cfg.NoLedger() {
 		return s, false, nil
 	}
-	l, err := ReadLedger(ctx, cfg, nil)
+	l, err := config.ReadLedger(ctx, cfg, nil)
 	if err != nil {
 		return s, false, err
 	}
@@ -106,7 +107,7 @@ func Signatures(ctx context.Context, cfg *Config) (s campaign.Signatures, known 
 
 // NoteEndpoint keeps in the ledger which endpoint a new secret is of, so that RemovesTheLast can
 // tell it. Before there is a ledger it does nothing.
-func NoteEndpoint(ctx context.Context, cfg *Config, w messaging.Webhook, log *slog.Logger) error {
+func NoteEndpoint(ctx context.Context, cfg *config.Config, w messaging.Webhook, log *slog.Logger) error {
 	if cfg.NoLedger() {
 		return nil
 	}
@@ -119,7 +120,7 @@ func NoteEndpoint(ctx context.Context, cfg *Config, w messaging.Webhook, log *sl
 }
 
 // RemovesTheLast reports whether w may be the only endpoint whose events are verified.
-func RemovesTheLast(ctx context.Context, cfg *Config, w messaging.Webhook, registered []messaging.Webhook) (bool, error) {
+func RemovesTheLast(ctx context.Context, cfg *config.Config, w messaging.Webhook, registered []messaging.Webhook) (bool, error) {
 	if !slices.Contains(OwnEndpoints(cfg, registered), w.URL) {
 		return false, nil
 	}

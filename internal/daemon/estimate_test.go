@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/internal/config"
 	"campaignd/internal/messaging"
 )
 
@@ -24,7 +25,7 @@ func TestAQuarantineReachesAsFarAsTheFastestNumber(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		runs    []campaign.Run
-		own     map[string]Number
+		own     map[string]config.Number
 		status  int
 		noKey   bool
 		lost    time.Duration
@@ -38,11 +39,11 @@ func TestAQuarantineReachesAsFarAsTheFastestNumber(t *testing.T) {
 			200, false, time.Second, 9, "8.55 half", "[]"},
 		{"an ended run sent nothing", []campaign.Run{defined(1, campaign.Finished, "fast"), defined(2, campaign.Ready, "half")}, nil,
 			200, false, time.Minute, 513, "8.55 half", "[]"},
-		{"the configured rate", []campaign.Run{defined(1, campaign.Running, "fast")}, map[string]Number{"fast": {Rate: 40}},
+		{"the configured rate", []campaign.Run{defined(1, campaign.Running, "fast")}, map[string]config.Number{"fast": {Rate: 40}},
 			200, false, 3 * time.Second, 103, "34.2 fast", "[]"},
 		{"an unknown rate", []campaign.Run{defined(1, campaign.Running, "x, half"), defined(2, campaign.Running, "x")}, nil,
 			200, false, time.Second, 69, "68.4 x", "[x]"},
-		{"a configured rate of 0", []campaign.Run{defined(1, campaign.Running, "x")}, map[string]Number{"x": {}},
+		{"a configured rate of 0", []campaign.Run{defined(1, campaign.Running, "x")}, map[string]config.Number{"x": {}},
 			200, false, time.Second, 69, "68.4 x", "[x]"},
 		{"a service that answers an error", []campaign.Run{defined(1, campaign.Running, "fast")}, nil,
 			400, false, time.Second, 69, "68.4 fast", "[fast]"},
@@ -65,7 +66,7 @@ func TestAQuarantineReachesAsFarAsTheFastestNumber(t *testing.T) {
 	}
 	broken := defined(3, campaign.Running, "fast")
 	broken.Definition = []byte("nme: x")
-	if err := new(Quarantined).estimate(t.Context(), DefaultConfig(), []campaign.Run{broken}, time.Second, nil); err == nil {
+	if err := new(Quarantined).estimate(t.Context(), config.Default(), []campaign.Run{broken}, time.Second, nil); err == nil {
 		t.Error("a stored campaign that cannot be read: got nil, want an error")
 	}
 }

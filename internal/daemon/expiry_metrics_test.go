@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/internal/config"
 )
 
 // near is a ledger with people whom a portfolio has reached, and runs with header files.
@@ -31,8 +32,8 @@ func (near) Holds(context.Context, bool) ([]campaign.Hold, error) { return nil, 
 
 func TestNumbersCountThePeopleReached(t *testing.T) {
 	t.Parallel()
-	cfg := DefaultConfig()
-	cfg.Numbers = map[string]Number{"conn_1": {Portfolio: "pf_1", Tier: 1000}}
+	cfg := config.Default()
+	cfg.Numbers = map[string]config.Number{"conn_1": {Portfolio: "pf_1", Tier: 1000}}
 	d := &Daemon{cfg: cfg, directory: newDirectory(cfg), ledger: near{}}
 	numbers, err := d.numbersNow(t.Context())
 	if err != nil || len(numbers) != 1 || numbers[0].Reached != 42 {
@@ -42,8 +43,8 @@ func TestNumbersCountThePeopleReached(t *testing.T) {
 
 func TestWhatComesNearItsEndIsMeasured(t *testing.T) {
 	t.Parallel()
-	cfg := DefaultConfig()
-	cfg.Numbers = map[string]Number{
+	cfg := config.Default()
+	cfg.Numbers = map[string]config.Number{
 		"conn_1": {Portfolio: "pf_1", Tier: 1000}, "conn_2": {Portfolio: "pf_1", Tier: 1000}, "conn_3": {Tier: -1},
 	}
 	files := certificateFiles(t)

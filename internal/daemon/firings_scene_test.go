@@ -51,7 +51,7 @@ func TestEachFiringAndFileIsTakenOnce(t *testing.T) {
 }
 
 func playScene(t *testing.T) {
-	c := &cluster{T: t, limiter: throttle.NewLocal(), dir: t.TempDir(), config: DefaultConfig()}
+	c := &cluster{T: t, limiter: throttle.NewLocal(), dir: t.TempDir(), config: config.Default()}
 	draw := rand.New(rand.NewPCG(*sceneSeed, 2)) //nolint:gosec // repeatable
 	var mu sync.Mutex
 	upTo := func(d time.Duration) time.Duration {

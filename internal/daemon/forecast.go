@@ -9,6 +9,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/plan"
+	"campaignd/internal/config"
 	"campaignd/throttle"
 )
 
@@ -36,7 +37,7 @@ const askNumbers = 5 * time.Second
 // is what a process that serves knows of its numbers: it asks for them once a minute, and forecasts
 // that are polled add no calls to those. With nil the service is asked; a service that does not
 // answer is no error.
-func newOutlook(ctx context.Context, l campaign.Ledger, cfg *Config, known *directory, now time.Time) (*Outlook, error) {
+func newOutlook(ctx context.Context, l campaign.Ledger, cfg *config.Config, known *directory, now time.Time) (*Outlook, error) {
 	o := &Outlook{directory: known}
 	o.Now = now
 	o.Past = defaultPast()
@@ -231,13 +232,13 @@ func (o *Outlook) addQuotas(ctx context.Context, n *plan.Number, company string)
 		}
 	}
 	if own := o.directory.cfg.Numbers[n.ID].Ramp; own != nil {
-		ramp := own.plan()
+		ramp := own.Plan()
 		from, _ := plan.RampPeriod(o.Now)
 		used, err := spent(rampKey+n.ID, from)
 		if err != nil {
 			return err
 		}
-		n.Ramp, n.RampState, n.Ramped = &ramp, own.today(o.ramps[n.ID], o.Now, n.Quality), used
+		n.Ramp, n.RampState, n.Ramped = &ramp, own.Today(o.ramps[n.ID], o.Now, n.Quality), used
 	}
 	return nil
 }

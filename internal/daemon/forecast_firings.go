@@ -8,6 +8,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/plan"
+	"campaignd/internal/config"
 )
 
 // mostFirings is how many firings of one campaign a forecast adds at most.
@@ -17,7 +18,7 @@ const mostFirings = 10
 // campaigns folder, within twice the time that the run takes without them. Each firing sends the
 // list as it is now. A firing of the same campaign is left out, because it does not overlap the
 // run.
-func (o *Outlook) foresee(ctx context.Context, cfg *Config, run int) (plan.Forecast, error) {
+func (o *Outlook) foresee(ctx context.Context, cfg *config.Config, run int) (plan.Forecast, error) {
 	f := o.Forecast(run)
 	until := o.Now.AddDate(0, 1, 0)
 	if twice := f.Finish.Add(f.Finish.Sub(o.Now)); !f.Never && twice.Before(until) {

@@ -8,15 +8,16 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/plan"
+	"campaignd/internal/config"
 )
 
 // ForecastRun forecasts a run of the ledger from where it is.
-func ForecastRun(ctx context.Context, l campaign.Ledger, cfg *Config, run campaign.Run) (plan.Forecast, error) {
+func ForecastRun(ctx context.Context, l campaign.Ledger, cfg *config.Config, run campaign.Run) (plan.Forecast, error) {
 	return forecastRun(ctx, l, cfg, nil, run)
 }
 
 func forecastRun(
-	ctx context.Context, l campaign.Ledger, cfg *Config, known *directory, run campaign.Run,
+	ctx context.Context, l campaign.Ledger, cfg *config.Config, known *directory, run campaign.Run,
 ) (f plan.Forecast, err error) {
 	if run.State.Ended() || run.State == campaign.Importing {
 		f.Note = fmt.Sprintf("it is %s", run.State)

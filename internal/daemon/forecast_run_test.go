@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/internal/config"
 	"campaignd/internal/ledger"
 	"campaignd/internal/ledger/sqlite"
 	"campaignd/internal/messaging"
@@ -27,7 +28,7 @@ func TestAForecastOfAServeAsksTheServiceNothing(t *testing.T) {
 		w.WriteHeader(http.StatusNotFound)
 	}))
 	defer service.Close()
-	cfg := DefaultConfig()
+	cfg := config.Default()
 	cfg.Service.BaseURL, cfg.Service.APIKey = service.URL, messaging.NewSecret("k")
 	run := stored(t, l, "polled", 100)
 	known := newDirectory(cfg)
@@ -57,8 +58,8 @@ func TestAForecastSaysThatAHoldIsTakenToEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	cfg := DefaultConfig()
-	cfg.Numbers = map[string]Number{"conn_1": {Rate: 1}}
+	cfg := config.Default()
+	cfg.Numbers = map[string]config.Number{"conn_1": {Rate: 1}}
 	run, now := stored(t, l, "held", 100), time.Now().UTC().Truncate(time.Second)
 	for reason, c := range map[string]struct {
 		until time.Time

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/internal/config"
 	"campaignd/internal/ledger"
 	"campaignd/internal/ledger/ledgertest"
 	"campaignd/internal/ledger/sqlite"
@@ -42,8 +43,8 @@ func TestAForecastKnowsThePlacesThatAreTaken(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	cfg := DefaultConfig()
-	cfg.Numbers = map[string]Number{"conn_1": {Rate: 1, Tier: 30, Portfolio: "main"}}
+	cfg := config.Default()
+	cfg.Numbers = map[string]config.Number{"conn_1": {Rate: 1, Tier: 30, Portfolio: "main"}}
 	sent := stored(t, l, "sent", 20)
 	in := campaign.Intent{Lease: ledgertest.ClaimAll(t, l, sent.No)[0], Connection: "conn_1", To: 20,
 		Tier: campaign.Tier{Portfolio: "main", Places: 30}}
@@ -86,8 +87,8 @@ func TestAForecastCountsRowsThatCameBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg := DefaultConfig()
-	cfg.Numbers = map[string]Number{"conn_1": {Rate: 1}}
+	cfg := config.Default()
+	cfg.Numbers = map[string]config.Number{"conn_1": {Rate: 1}}
 	run := stored(t, l, "sent", 100)
 	lease := ledgertest.ClaimAll(t, l, run.No)[0]
 	g, err := l.Intend(t.Context(), []campaign.Intent{{Lease: lease, Connection: "conn_1", To: 60}})
@@ -133,9 +134,9 @@ func TestAForecastKnowsTheFiringsOfTheFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	cfg := DefaultConfig()
+	cfg := config.Default()
 	cfg.Campaigns = t.TempDir()
-	cfg.Numbers = map[string]Number{"conn_1": {Rate: 1}, "conn_2": {Rate: 1}}
+	cfg.Numbers = map[string]config.Number{"conn_1": {Rate: 1}, "conn_2": {Rate: 1}}
 	run := stored(t, l, "sent", 4000)
 	done := func() time.Duration {
 		now := time.Now().UTC()

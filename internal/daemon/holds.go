@@ -7,12 +7,13 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/internal/config"
 )
 
 // Origins returns what holds can name of each connection, for a command that sends nothing. The
 // service is asked only if a hold is about a company, an account or a portfolio: the configuration
 // may not have it. Without an answer the configuration alone counts.
-func Origins(ctx context.Context, cfg *Config, holds []campaign.Hold) func(connection string) campaign.Origin {
+func Origins(ctx context.Context, cfg *config.Config, holds []campaign.Hold) func(connection string) campaign.Origin {
 	d := newDirectory(cfg)
 	if slices.ContainsFunc(holds, func(h campaign.Hold) bool { return slices.Contains(toldScopes, h.Scope) }) {
 		_ = d.ask(ctx, askOrigins, d.refreshConnections) // without an answer the configuration alone counts
@@ -24,7 +25,7 @@ func Origins(ctx context.Context, cfg *Config, holds []campaign.Hold) func(conne
 var toldScopes = []campaign.HoldScope{campaign.HoldCompany, campaign.HoldAccount, campaign.HoldPortfolio, campaign.HoldTemplate}
 
 // KnownOrigins asks the service for its connections, for a command that sends nothing.
-func KnownOrigins(ctx context.Context, cfg *Config) (all []campaign.Origin, whole bool) {
+func KnownOrigins(ctx context.Context, cfg *config.Config) (all []campaign.Origin, whole bool) {
 	d := newDirectory(cfg)
 	_ = d.ask(ctx, askOrigins, d.refreshConnections) // without an answer the configuration alone counts
 	return d.knownOrigins()

@@ -74,7 +74,7 @@ const waitForTurn = time.Second
 // runs only while no other process sends, because each would send a number's full rate. Its context
 // ends when another process has taken over.
 func (d *Daemon) alone(ctx context.Context, send func(context.Context) error) error {
-	if d.cfg.Redis != "" || !d.cfg.sharedLedger() {
+	if d.cfg.Redis != "" || !d.cfg.SharedLedger() {
 		return send(ctx)
 	}
 	for logged := false; ; logged = true {

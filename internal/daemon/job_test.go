@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/internal/config"
 )
 
 // leased is a ledger that records the calls for its jobs.
@@ -101,7 +102,7 @@ func TestOnlySendersWithoutSharedLimitsWait(t *testing.T) {
 		{"sqlite:a", "", "[]"}, {"postgres://h/x", "redis://h", "[]"}, {"postgres://h/x", "", "[acquire release]"},
 	} {
 		l := &leased{}
-		d := &Daemon{ledger: l, cfg: &Config{Ledger: tt.ledger, Redis: tt.redis, Sending: DefaultConfig().Sending}}
+		d := &Daemon{ledger: l, cfg: &config.Config{Ledger: tt.ledger, Redis: tt.redis, Sending: config.Default().Sending}}
 		fault := errors.New("it ended")
 		err := d.alone(t.Context(), func(context.Context) error { return fault })
 		if got := fmt.Sprint(l.asked); got != tt.asked || !errors.Is(err, fault) {
@@ -112,7 +113,7 @@ func TestOnlySendersWithoutSharedLimitsWait(t *testing.T) {
 
 // A process may be stopped at the moment at which it asks whether it is its turn.
 func TestAStopWhileASenderAsksIsNoFault(t *testing.T) {
-	d := &Daemon{ledger: &leased{acquired: context.Canceled}, cfg: &Config{Ledger: "postgres://h/x", Sending: DefaultConfig().Sending}}
+	d := &Daemon{ledger: &leased{acquired: context.Canceled}, cfg: &config.Config{Ledger: "postgres://h/x", Sending: config.Default().Sending}}
 	ctx, stop := context.WithCancel(t.Context())
 	send := func(context.Context) error { return errors.New("both send") }
 	if err := d.alone(ctx, send); !errors.Is(err, context.Canceled) {
@@ -127,7 +128,7 @@ func TestAStopWhileASenderAsksIsNoFault(t *testing.T) {
 func TestASenderThatWaitsLogsItOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log, l := &notes{}, &leased{taken: true}
-		d := &Daemon{ledger: l, log: logTo(log), cfg: &Config{Ledger: "postgres://h/x", Sending: DefaultConfig().Sending}}
+		d := &Daemon{ledger: l, log: logTo(log), cfg: &config.Config{Ledger: "postgres://h/x", Sending: config.Default().Sending}}
 		ctx, stop := context.WithTimeout(t.Context(), 2500*time.Millisecond)
 		defer stop()
 		if err := d.alone(ctx, func(context.Context) error { return errors.New("both send") }); err != nil {

@@ -122,7 +122,7 @@ func TestClientsThatListenCostTheSendingLittle(t *testing.T) {
 	}
 	heard := func() float64 {
 		p := exec.CommandContext(t.Context(), os.Args[0])
-		p.Env = append(os.Environ(), fmt.Sprintf("CAMPAIGND_TEST_LISTENERS=%s %d", cfg.accessFile(), clients))
+		p.Env = append(os.Environ(), fmt.Sprintf("CAMPAIGND_TEST_LISTENERS=%s %d", cfg.AccessFile(), clients))
 		in, err := p.StdinPipe()
 		if err != nil {
 			t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/internal/config"
 	"campaignd/internal/messaging"
 	"campaignd/internal/sandbox"
 )
@@ -53,7 +54,7 @@ func TestEachLogLineNamesItsRunAndNobody(t *testing.T) {
 	deaf := httptest.NewServer(http.NotFoundHandler())
 	defer deaf.Close()
 	const hookSecret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
-	c.config.Notifications = map[string]Notification{"desk": {URL: messaging.NewSecret(deaf.URL + "/hush-path"),
+	c.config.Notifications = map[string]config.Notification{"desk": {URL: messaging.NewSecret(deaf.URL + "/hush-path"),
 		Secrets: []messaging.Secret{messaging.NewSecret(hookSecret)}}}
 	soon := sandbox.Delay{Median: time.Millisecond, Sigma: 0.1}
 	d, _ := c.live(t.Context(), func(o *sandbox.Options) {

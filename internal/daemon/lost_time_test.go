@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/internal/config"
 	"campaignd/internal/ledger"
 	"campaignd/internal/ledger/ledgertest"
 	"campaignd/internal/ledger/pgtest"
@@ -54,7 +55,7 @@ func TestTheLostTimeBeginsBeforeTheFailover(t *testing.T) {
 	if err := l.Restored(t.Context()); !errors.Is(err, ledger.ErrRestored) {
 		t.Fatalf("got %v, want a ledger that went back in time", err)
 	}
-	cfg := DefaultConfig()
+	cfg := config.Default()
 	cfg.Ledger, cfg.Campaigns = server.URL("postgres"), t.TempDir()
 	q, err := Quarantine(t.Context(), cfg, QuarantineOptions{Lost: time.Millisecond, Ahead: 5})
 	if err != nil || !q.Done || !q.Since.Before(promoted) || !q.Newest.Before(promoted) {

@@ -11,6 +11,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/sender"
+	"campaignd/internal/config"
 	"campaignd/internal/version"
 	"campaignd/internal/webhooks"
 )
@@ -36,7 +37,7 @@ func (d *Daemon) metrics(e *sender.Engine) http.Handler {
 		Help: "1, with the version as a label.", ConstLabels: prometheus.Labels{"version": version.String()}}, func() float64 { return 1 }))
 	reg.MustRegister(&runCollector{d.ledger}, &nearCollector{d, e}, &notificationCollector{d.ledger},
 		&signatureCollector{d.ledger})
-	if d.cfg.Role != RoleIntake {
+	if d.cfg.Role != config.RoleIntake {
 		reg.MustRegister(&firingCollector{&d.fired})
 	}
 	return promhttp.HandlerFor(reg, promhttp.HandlerOpts{})

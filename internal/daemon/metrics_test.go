@@ -16,6 +16,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/sender"
+	"campaignd/internal/config"
 	"campaignd/internal/ledger"
 	"campaignd/internal/ledger/postgres"
 	"campaignd/internal/ledger/sqlite"
@@ -42,7 +43,7 @@ func TestMetricsCountMessagesAndNameNobody(t *testing.T) {
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	s := c.serve(RoleSender)
+	s := c.serve(config.RoleSender)
 	var page string
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 		_, page = c.page(s.admin + "/metrics")

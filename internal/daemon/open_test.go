@@ -12,6 +12,7 @@ import (
 	"testing/fstest"
 
 	"campaignd/campaign"
+	"campaignd/internal/config"
 	"campaignd/internal/messaging"
 	"campaignd/internal/sandbox"
 )
@@ -28,11 +29,11 @@ func inUse(t *testing.T) string {
 }
 
 // openable returns a configuration with which every part opens, in a folder of its own.
-func openable(t *testing.T) *Config {
+func openable(t *testing.T) *config.Config {
 	t.Helper()
-	c := DefaultConfig()
+	c := config.Default()
 	c.Ledger = "sqlite:" + filepath.Join(t.TempDir(), "c.db")
-	c.Listen = Listen{Public: "127.0.0.1:0", Admin: "127.0.0.1:0"}
+	c.Listen = config.Listen{Public: "127.0.0.1:0", Admin: "127.0.0.1:0"}
 	c.Service.BaseURL, c.Service.APIKey = "http://127.0.0.1:1", messaging.NewSecret("k")
 	c.Webhooks.Secrets = []messaging.Secret{messaging.NewSecret(sandbox.DemoSecret)}
 	return c
@@ -44,25 +45,25 @@ func TestAPartThatCannotBeOpenedLeavesNoneOpen(t *testing.T) {
 	taken := inUse(t)
 	for _, tt := range []struct {
 		name   string
-		change func(*Config)
+		change func(*config.Config)
 		names  string
 	}{
 		{"the ledger's folder is missing",
-			func(c *Config) { c.Ledger = "sqlite:" + filepath.Join(t.TempDir(), "none", "c.db") }, "none/c.db"},
-		{"the ledger is a folder", func(c *Config) { c.Ledger = "sqlite:" + t.TempDir() }, "a folder"},
+			func(c *config.Config) { c.Ledger = "sqlite:" + filepath.Join(t.TempDir(), "none", "c.db") }, "none/c.db"},
+		{"the ledger is a folder", func(c *config.Config) { c.Ledger = "sqlite:" + t.TempDir() }, "a folder"},
 		{"the ledger's server is away",
-			func(c *Config) { c.Ledger = "postgres://u:hush@127.0.0.1:1/c?connect_timeout=1" }, "127.0.0.1:1"},
-		{"the ledger is of no kind", func(c *Config) { c.Ledger = "mysql://h/c" }, "ledger"},
-		{"the service's address", func(c *Config) { c.Service.BaseURL = "ftp://h" }, "base_url"},
-		{"the service's key", func(c *Config) { c.Service.APIKey = messaging.NewSecret("a b") }, "api_key"},
-		{"no key", func(c *Config) { c.Service.APIKey = messaging.Secret{} }, "api_key"},
-		{"the address of Redis", func(c *Config) { c.Redis = "redis:/:hush@h" }, "redis"},
-		{"the signature's form", func(c *Config) { c.Webhooks.Signature.Encoding = "base32" }, "webhooks.signature"},
+			func(c *config.Config) { c.Ledger = "postgres://u:hush@127.0.0.1:1/c?connect_timeout=1" }, "127.0.0.1:1"},
+		{"the ledger is of no kind", func(c *config.Config) { c.Ledger = "mysql://h/c" }, "ledger"},
+		{"the service's address", func(c *config.Config) { c.Service.BaseURL = "ftp://h" }, "base_url"},
+		{"the service's key", func(c *config.Config) { c.Service.APIKey = messaging.NewSecret("a b") }, "api_key"},
+		{"no key", func(c *config.Config) { c.Service.APIKey = messaging.Secret{} }, "api_key"},
+		{"the address of Redis", func(c *config.Config) { c.Redis = "redis:/:hush@h" }, "redis"},
+		{"the signature's form", func(c *config.Config) { c.Webhooks.Signature.Encoding = "base32" }, "webhooks.signature"},
 		{"an empty secret",
-			func(c *Config) { c.Webhooks.Secrets = append(c.Webhooks.Secrets, messaging.Secret{}) }, "webhooks.secrets[1]"},
-		{"the folder of the wire log", func(c *Config) { c.DataDir = filepath.Join(t.TempDir(), "none") }, "data_dir"},
-		{"the interval of the sweep", func(c *Config) { c.Webhooks.Sweep = -1 }, "Sweep"},
-		{"the public port is taken", func(c *Config) { c.Listen.Public = taken }, "listen.public"},
+			func(c *config.Config) { c.Webhooks.Secrets = append(c.Webhooks.Secrets, messaging.Secret{}) }, "webhooks.secrets[1]"},
+		{"the folder of the wire log", func(c *config.Config) { c.DataDir = filepath.Join(t.TempDir(), "none") }, "data_dir"},
+		{"the interval of the sweep", func(c *config.Config) { c.Webhooks.Sweep = -1 }, "Sweep"},
+		{"the public port is taken", func(c *config.Config) { c.Listen.Public = taken }, "listen.public"},
 	} {
 		c := openable(t)
 		tt.change(c)
@@ -90,13 +91,13 @@ func TestAPartThatCannotBeOpenedLeavesNoneOpen(t *testing.T) {
 // An intake opens no limiter and does not take the sender's lock. A sender opens no intake.
 func TestARoleOpensItsPartsOnly(t *testing.T) {
 	for _, tt := range []struct {
-		role                    Role
+		role                    config.Role
 		key                     bool
 		secret                  bool
 		client, limiter, intake bool
 	}{
-		{RoleAll, true, true, true, true, true}, {RoleAll, true, false, true, true, false}, {RoleSender, true, true, true, true, false},
-		{RoleIntake, true, true, true, false, true}, {RoleIntake, false, true, false, false, true},
+		{config.RoleAll, true, true, true, true, true}, {config.RoleAll, true, false, true, true, false}, {config.RoleSender, true, true, true, true, false},
+		{config.RoleIntake, true, true, true, false, true}, {config.RoleIntake, false, true, false, false, true},
 	} {
 		c := openable(t)
 		c.Role = tt.role
@@ -119,7 +120,7 @@ func TestARoleOpensItsPartsOnly(t *testing.T) {
 			t.Errorf("%+v: PublicURL = %q, want an address with %s if there is an intake", tt, url, c.Webhooks.Path)
 		}
 		other, err := OpenLedger(t.Context(), c, true, nil)
-		if locked := errors.Is(err, campaign.ErrLocked); locked != (tt.role != RoleIntake) {
+		if locked := errors.Is(err, campaign.ErrLocked); locked != (tt.role != config.RoleIntake) {
 			t.Errorf("%+v: another sender gets %v, want %v unless this is an intake", tt, err, campaign.ErrLocked)
 		}
 		if err == nil {
@@ -213,7 +214,7 @@ func TestADemoThatCannotBeStartedLeavesNothing(t *testing.T) {
 }
 
 func TestServeWarnsThatNoWebhooksAreTaken(t *testing.T) {
-	for role, want := range map[Role]int{RoleAll: 1, RoleSender: 0} {
+	for role, want := range map[config.Role]int{config.RoleAll: 1, config.RoleSender: 0} {
 		c := openable(t)
 		c.Role, c.Webhooks.Secrets = role, nil
 		log := &notes{}

@@ -18,6 +18,7 @@ import (
 	"campaignd/campaign/sender"
 	"campaignd/internal/client"
 	"campaignd/internal/client/resource"
+	"campaignd/internal/config"
 	"campaignd/internal/operator"
 	"campaignd/internal/version"
 )
@@ -60,10 +61,10 @@ func (d *Daemon) operatorsAPI(ctx context.Context, e *sender.Engine) (API, clien
 	if d.makeAPI == nil {
 		return nil, access, nil
 	}
-	if !d.cfg.sharedLedger() && e != nil {
+	if !d.cfg.SharedLedger() && e != nil {
 		access = client.NewAccess("")
 	}
-	dir, err := filepath.Abs(d.cfg.uploads())
+	dir, err := filepath.Abs(d.cfg.Uploads())
 	if err != nil {
 		return nil, access, err
 	}
@@ -130,14 +131,14 @@ func (d *Daemon) launchList(
 }
 
 // LaunchInto launches into a PostgreSQL ledger, beside its senders.
-func LaunchInto(ctx context.Context, c *Config, r client.Launch, log *slog.Logger) (out resource.Launched, err error) {
+func LaunchInto(ctx context.Context, c *config.Config, r client.Launch, log *slog.Logger) (out resource.Launched, err error) {
 	d := &Daemon{cfg: c, log: log, owner: ownerName(), directory: newDirectory(c)}
 	if d.ledger, err = openLedger(ctx, c, false, log, d.directory); err != nil {
 		return out, err
 	}
 	d.closers = append(d.closers, d.ledger.Close)
 	defer func() { err = errors.Join(err, d.Close()) }()
-	if d.client, err = NewClient(c); err != nil {
+	if d.client, err = config.NewClient(c); err != nil {
 		return out, err
 	}
 	return d.launchList(ctx, r.Campaign, r.List, r.New, "", operator.LocalUser())
@@ -147,9 +148,9 @@ func LaunchInto(ctx context.Context, c *Config, r client.Launch, log *slog.Logge
 var errNobodyServes = errors.New("no `campaignd serve` takes launches")
 
 // LaunchBeside sends a launch to the process that has the lock of the SQLite ledger.
-func LaunchBeside(ctx context.Context, c *Config, r client.Launch) (resource.Launched, error) {
+func LaunchBeside(ctx context.Context, c *config.Config, r client.Launch) (resource.Launched, error) {
 	nobody := fmt.Errorf("%w for the ledger %s; start one, or send the list with `campaignd run`", errNobodyServes, c.LedgerFile())
-	access, err := client.ReadAccess(c.accessFile())
+	access, err := client.ReadAccess(c.AccessFile())
 	if errors.Is(err, fs.ErrNotExist) {
 		return resource.Launched{}, nobody
 	}

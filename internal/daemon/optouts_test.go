@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/internal/config"
 	"campaignd/internal/messaging"
 	"campaignd/internal/sandbox"
 )
@@ -18,7 +19,7 @@ import (
 func (c *cluster) live(ctx context.Context, change func(*sandbox.Options)) (*Daemon, *sandbox.Sandbox) {
 	c.Helper()
 	cfg := *c.config
-	cfg.Listen = Listen{Public: "127.0.0.1:0", Admin: "127.0.0.1:0"}
+	cfg.Listen = config.Listen{Public: "127.0.0.1:0", Admin: "127.0.0.1:0"}
 	cfg.Ledger = "sqlite:" + filepath.Join(c.dir, "live.db")
 	cfg.Webhooks.Secrets = []messaging.Secret{messaging.NewSecret(sandbox.DemoSecret)}
 	scene := sandbox.Demo()

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/internal/config"
 	"campaignd/internal/ledger"
 	"campaignd/internal/ledger/postgres"
 	"campaignd/internal/ledger/sqlite"
@@ -106,7 +107,7 @@ type QuarantinedRun struct {
 // sender's lock of an SQLite ledger and returns campaign.ErrLocked beside a running sender; senders
 // over PostgreSQL stay. Rates that the configuration does not have are asked from the service, and
 // assumed if it does not tell.
-func Quarantine(ctx context.Context, cfg *Config, o QuarantineOptions) (q Quarantined, err error) {
+func Quarantine(ctx context.Context, cfg *config.Config, o QuarantineOptions) (q Quarantined, err error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
@@ -122,7 +123,7 @@ func Quarantine(ctx context.Context, cfg *Config, o QuarantineOptions) (q Quaran
 	q = Quarantined{Ledger: cfg.Masked().Ledger, DryRun: o.DryRun, Runs: []QuarantinedRun{}}
 	wire, err := openWireLog(cfg, l, ownerName(), o.Log)
 	switch {
-	case errors.Is(err, campaign.ErrLocked) && cfg.sharedLedger():
+	case errors.Is(err, campaign.ErrLocked) && cfg.SharedLedger():
 		// A sender runs in this folder and stays: it has stated what dead processes left there.
 		o.Log.Info("a running process keeps the wire logs of data_dir", "err", err)
 	case err != nil:
@@ -229,7 +230,7 @@ func (q *Quarantined) begin(ctx context.Context, l restorable, runs []campaign.R
 const askRates = 10 * time.Second
 
 // estimate computes Ahead. No segment can have been sent faster than the fastest number sends.
-func (q *Quarantined) estimate(ctx context.Context, cfg *Config, runs []campaign.Run, lost time.Duration, log *slog.Logger) error {
+func (q *Quarantined) estimate(ctx context.Context, cfg *config.Config, runs []campaign.Run, lost time.Duration, log *slog.Logger) error {
 	var connections, untold []string
 	for _, r := range runs {
 		if r.State.Ended() {

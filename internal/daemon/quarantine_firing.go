@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/internal/config"
 )
 
 // lostList is the name of the list of a run that stands for a firing of the lost time.
@@ -18,7 +19,7 @@ const lostList = "(the firing of the lost time)"
 // broken or missing now are closed by the record of the quarantine (firings.quarantined). It comes
 // before the quarantine of the ledger, so that a quarantine that died in between is repeated as a
 // whole.
-func (q *Quarantined) closeFirings(ctx context.Context, cfg *Config, l campaign.Ledger, runs []campaign.Run, log *slog.Logger) error {
+func (q *Quarantined) closeFirings(ctx context.Context, cfg *config.Config, l campaign.Ledger, runs []campaign.Run, log *slog.Logger) error {
 	all, err := ReadSchedule(cfg.Campaigns)
 	if err != nil {
 		log.Warn("a campaign file is not used; its firings until now count as missed", "err", err)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/internal/config"
 	"campaignd/internal/ledger"
 	"campaignd/internal/ledger/pgtest"
 	"campaignd/internal/ledger/postgres"
@@ -55,8 +56,8 @@ func TestASenderContinuesAfterTheQuarantine(t *testing.T) {
 	t.Cleanup(server.Stop)
 	cfg := *c.config
 	cfg.Ledger, cfg.Replicas, cfg.Campaigns = server.URL("postgres"), 1, t.TempDir()
-	cfg.Listen = Listen{Public: "127.0.0.1:0", Admin: "127.0.0.1:0"}
-	cfg.Numbers = map[string]Number{"conn_1": {Rate: 40}}
+	cfg.Listen = config.Listen{Public: "127.0.0.1:0", Admin: "127.0.0.1:0"}
+	cfg.Numbers = map[string]config.Number{"conn_1": {Rate: 40}}
 	cfg.Webhooks.Secrets = []messaging.Secret{messaging.NewSecret(sandbox.DemoSecret)}
 	cfg.DataDir = t.TempDir() // the quarantine is run where the sender runs, as by kubectl exec
 

@@ -14,6 +14,7 @@ import (
 	"campaignd/campaign"
 	"campaignd/campaign/plan"
 	"campaignd/campaign/sender"
+	"campaignd/internal/config"
 	"campaignd/internal/messaging"
 	"campaignd/throttle"
 )
@@ -21,7 +22,7 @@ import (
 // quotas are the limits of a period that this process obeys: the plan's allowance, one for each
 // company, and the ramps of numbers (docs/limits.md#allowance). It is safe for concurrent use.
 type quotas struct {
-	cfg       *Config
+	cfg       *config.Config
 	directory *directory
 	ledger    campaign.Ledger
 	log       *slog.Logger
@@ -39,7 +40,7 @@ const (
 	rampKey = "ramp:"
 )
 
-func newQuotas(cfg *Config, d *directory, l campaign.Ledger, log *slog.Logger) *quotas {
+func newQuotas(cfg *config.Config, d *directory, l campaign.Ledger, log *slog.Logger) *quotas {
 	zone, err := plan.Zone(cfg.Plan.Resets.Timezone)
 	if err != nil {
 		zone = time.UTC // Validate refuses it
@@ -50,7 +51,7 @@ func newQuotas(cfg *Config, d *directory, l campaign.Ledger, log *slog.Logger) *
 
 // any reports whether there is a quota.
 func (q *quotas) any() bool {
-	return q.plan.Messages > 0 || slices.ContainsFunc(slices.Collect(maps.Values(q.cfg.Numbers)), func(n Number) bool { return n.Ramp != nil })
+	return q.plan.Messages > 0 || slices.ContainsFunc(slices.Collect(maps.Values(q.cfg.Numbers)), func(n config.Number) bool { return n.Ramp != nil })
 }
 
 // month returns the month of the plan in which now lies.
@@ -69,7 +70,7 @@ func (q *quotas) of(connection string, now time.Time) (all []sender.Quota) {
 		all = append(all, q.allowance(connection, now))
 	}
 	if r := q.cfg.Numbers[connection].Ramp; r != nil {
-		all = append(all, q.ramp(connection, r.plan(), now))
+		all = append(all, q.ramp(connection, r.Plan(), now))
 	}
 	return all
 }
@@ -235,7 +236,7 @@ func (q *quotas) decide(ctx context.Context, now time.Time) error {
 		if state.Day == day && (quality != plan.QualityRed || state.Cut) {
 			continue
 		}
-		if err := q.decideOne(ctx, id, r.plan(), day, quality); err != nil {
+		if err := q.decideOne(ctx, id, r.Plan(), day, quality); err != nil {
 			return err
 		}
 	}

@@ -7,13 +7,14 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/internal/config"
 	"campaignd/internal/spelling"
 )
 
 // checkQuotas adds a warning to a preflight whose list does not fit into the allowance of this
 // month or into a day of the warm-up of its numbers. l is the ledger that counts what was sent;
 // nil: nothing was.
-func checkQuotas(ctx context.Context, cfg *Config, l campaign.Ledger, p *campaign.Preflight, now time.Time) error {
+func checkQuotas(ctx context.Context, cfg *config.Config, l campaign.Ledger, p *campaign.Preflight, now time.Time) error {
 	q := newQuotas(cfg, newDirectory(cfg), l, slog.New(slog.DiscardHandler))
 	if q.plan.Messages > 0 {
 		used, err := spentSince(ctx, l, q, now)
@@ -38,7 +39,7 @@ func checkQuotas(ctx context.Context, cfg *Config, l campaign.Ledger, p *campaig
 	allowed, ramped := int64(0), 0
 	for _, c := range p.Connections {
 		if r := cfg.Numbers[c.ID].Ramp; r != nil {
-			allowed += r.plan().Daily(r.today(states[c.ID], now, c.Quality).Steps)
+			allowed += r.Plan().Daily(r.Today(states[c.ID], now, c.Quality).Steps)
 			ramped++
 		}
 	}

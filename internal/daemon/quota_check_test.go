@@ -7,6 +7,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/plan"
+	"campaignd/internal/config"
 )
 
 func TestCheckWarnsOfAListAboveItsQuotas(t *testing.T) {
@@ -24,10 +25,10 @@ func TestCheckWarnsOfAListAboveItsQuotas(t *testing.T) {
 		{31, false, 0, true, "the warm-up of its numbers allows 30 messages today, less than the list"},
 		{30, false, 0, true, ""},
 	} {
-		cfg := DefaultConfig()
+		cfg := config.Default()
 		cfg.Plan.MonthlyMessages = 1000
 		if tt.ramped {
-			cfg.Numbers = map[string]Number{"a": {Ramp: &Ramp{Start: 10, Step: 10, Ceiling: 100}}}
+			cfg.Numbers = map[string]config.Number{"a": {Ramp: &config.Ramp{Start: 10, Step: 10, Ceiling: 100}}}
 		}
 		l := &spending{n: map[string]int64{"a": tt.spent}, ramps: map[string]campaign.RampState{"a": {Day: plan.RampDay(now) - 1, Steps: 1}}}
 		p := &campaign.Preflight{Sendable: tt.sendable, Marketing: tt.marketing, Connections: []campaign.ConnectionCheck{{ID: "a"}}}
@@ -43,7 +44,7 @@ func TestCheckWarnsOfAListAboveItsQuotas(t *testing.T) {
 		}
 	}
 	p := &campaign.Preflight{Sendable: 10}
-	if err := checkQuotas(t.Context(), DefaultConfig(), nil, p, now); err != nil || len(p.Findings) > 0 {
+	if err := checkQuotas(t.Context(), config.Default(), nil, p, now); err != nil || len(p.Findings) > 0 {
 		t.Errorf("without a plan: got %v and %v, want nothing", p.Findings, err)
 	}
 }

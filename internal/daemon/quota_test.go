@@ -18,6 +18,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/plan"
+	"campaignd/internal/config"
 	"campaignd/internal/ledger"
 	"campaignd/internal/ledger/sqlite"
 	"campaignd/internal/messaging"
@@ -44,7 +45,7 @@ func TestThePlanIsNeverExceeded(t *testing.T) {
 		{200, 500, "", 150},
 	} {
 		cfg := cfg
-		cfg.Plan = Plan{MonthlyMessages: step.monthly, Resets: Resets{Day: 1, Timezone: "UTC"}, Reserve: 0.1}
+		cfg.Plan = config.Plan{MonthlyMessages: step.monthly, Resets: config.Resets{Day: 1, Timezone: "UTC"}, Reserve: 0.1}
 		for _, company := range []string{"", "co_1"} {
 			if err := c.service.SetAllowance(company, step.more); err != nil && company == "" {
 				t.Fatal(err)
@@ -144,7 +145,7 @@ func TestTheHealthOfANumberCountsInAMinute(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		cfg := DefaultConfig()
+		cfg := config.Default()
 		var log bytes.Buffer
 		d := &Daemon{cfg: cfg, log: slog.New(slog.NewTextHandler(&log, nil)), client: client, directory: newDirectory(cfg),
 			changed: make(chan struct{}, 1)}
@@ -203,16 +204,16 @@ func TestATierFollowsTheServiceAndTheFile(t *testing.T) {
 	}
 	defer client.Close()
 	for _, c := range []struct {
-		own  Number
+		own  config.Number
 		want []campaign.Tier // before the first question, and after each
 	}{
-		{Number{}, []campaign.Tier{{Portfolio: "a"}, {Portfolio: "co", Places: 250}, {Portfolio: "co", Places: 2000},
+		{config.Number{}, []campaign.Tier{{Portfolio: "a"}, {Portfolio: "co", Places: 250}, {Portfolio: "co", Places: 2000},
 			{Portfolio: "co", Places: 250}, {Portfolio: "co"}, {Portfolio: "co"}}},
-		{Number{Tier: 100, Portfolio: "main"}, slices.Repeat([]campaign.Tier{{Portfolio: "main", Places: 100}}, 6)},
-		{Number{Tier: -1, Company: "other"}, slices.Repeat([]campaign.Tier{{Portfolio: "other"}}, 6)},
+		{config.Number{Tier: 100, Portfolio: "main"}, slices.Repeat([]campaign.Tier{{Portfolio: "main", Places: 100}}, 6)},
+		{config.Number{Tier: -1, Company: "other"}, slices.Repeat([]campaign.Tier{{Portfolio: "other"}}, 6)},
 	} {
-		cfg := DefaultConfig()
-		cfg.Numbers = map[string]Number{"a": c.own}
+		cfg := config.Default()
+		cfg.Numbers = map[string]config.Number{"a": c.own}
 		d := newDirectory(cfg)
 		got := []campaign.Tier{d.tier("a")}
 		for _, tier := range []string{`"TIER_250"`, `"TIER_2K"`, `"TIER_250"`, `"TIER_UNLIMITED"`, `null`} {
@@ -238,8 +239,8 @@ func TestARampFollowsDaysAndQuality(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	cfg := DefaultConfig()
-	cfg.Numbers = map[string]Number{"a": {Ramp: &Ramp{Start: 100, Step: 50, Ceiling: 500}}, "b": {}}
+	cfg := config.Default()
+	cfg.Numbers = map[string]config.Number{"a": {Ramp: &config.Ramp{Start: 100, Step: 50, Ceiling: 500}}, "b": {}}
 	spent := &spending{Ledger: l, n: map[string]int64{"a": 1}}
 	replica := func() (*quotas, *directory) {
 		d := newDirectory(cfg)
@@ -300,9 +301,9 @@ func (s *spending) Ramps(ctx context.Context) (map[string]campaign.RampState, er
 // An allowance is that of a company; a ramp is that of a number; what has no connection counts for
 // all.
 func TestUnitsAreCountedInTheirScope(t *testing.T) {
-	cfg := DefaultConfig()
+	cfg := config.Default()
 	cfg.Plan.MonthlyMessages = 1000
-	cfg.Numbers = map[string]Number{"a": {Company: "co", Account: "x", Ramp: &Ramp{Start: 10, Ceiling: 10}},
+	cfg.Numbers = map[string]config.Number{"a": {Company: "co", Account: "x", Ramp: &config.Ramp{Start: 10, Ceiling: 10}},
 		"b": {Company: "co", Account: "x"}, "c": {Company: "other", Account: "x"}}
 	d := newDirectory(cfg)
 	q := newQuotas(cfg, d, &spending{n: map[string]int64{"a": 1, "b": 20, "c": 300, "": 4000}}, slog.New(slog.DiscardHandler))

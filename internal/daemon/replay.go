@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/internal/config"
 	"campaignd/internal/messaging"
 )
 
@@ -107,7 +108,7 @@ func (d *Daemon) noteReplay(ctx context.Context, s campaign.Span) {
 }
 
 // NoteReplay tells the ledger, if there is one, that the service posts the events of s again.
-func NoteReplay(ctx context.Context, cfg *Config, s campaign.Span, log *slog.Logger) (err error) {
+func NoteReplay(ctx context.Context, cfg *config.Config, s campaign.Span, log *slog.Logger) (err error) {
 	if cfg.NoLedger() {
 		return nil
 	}

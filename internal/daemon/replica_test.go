@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/internal/config"
 	"campaignd/internal/ledger"
 	"campaignd/internal/ledger/sqlite"
 	"campaignd/internal/messaging"
@@ -30,7 +31,7 @@ type cluster struct {
 	ledger  campaign.Ledger
 	limiter limiter
 	service *sandbox.Sandbox
-	config  *Config
+	config  *config.Config
 	dir     string
 	first   int          // number of the first recipient of the next list
 	log     *slog.Logger // of live; nil: none
@@ -66,7 +67,7 @@ func (a aged) Runs(ctx context.Context, f campaign.RunFilter) ([]campaign.Run, e
 // and jobs.
 func newCluster(t *testing.T, throughput string, lease time.Duration) *cluster {
 	t.Helper()
-	c := &cluster{T: t, limiter: throttle.NewLocal(), dir: t.TempDir(), config: DefaultConfig()}
+	c := &cluster{T: t, limiter: throttle.NewLocal(), dir: t.TempDir(), config: config.Default()}
 	o := sandbox.Demo()
 	for i := range o.Connections {
 		o.Connections[i].Throughput = throughput
@@ -100,7 +101,7 @@ func newCluster(t *testing.T, throughput string, lease time.Duration) *cluster {
 func (c *cluster) replica() *Daemon {
 	c.Helper()
 	cfg := *c.config
-	client, err := NewClient(&cfg)
+	client, err := config.NewClient(&cfg)
 	if err != nil {
 		c.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/internal/config"
 	"campaignd/internal/ledger"
 	"campaignd/internal/ledger/sqlite"
 )
@@ -37,7 +38,7 @@ func TestServeDeletesOldDeliveriesAndKeepsTotals(t *testing.T) {
 			t.Fatal(err)
 		}
 		var log strings.Builder
-		cfg := DefaultConfig()
+		cfg := config.Default()
 		cfg.Retention.Deliveries = campaign.Duration(90 * 24 * time.Hour)
 		d := &Daemon{cfg: cfg, ledger: l, owner: "a", log: slog.New(slog.NewTextHandler(&log, nil))}
 		time.Sleep(90*24*time.Hour - 90*time.Minute)

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"campaignd/internal/config"
 	"campaignd/internal/messaging"
 	"campaignd/internal/sandbox"
 	"campaignd/throttle/redistest"
@@ -26,11 +27,11 @@ type serving struct {
 }
 
 // serve starts Serve with a role over the ledger roles.db of the cluster.
-func (c *cluster) serve(role Role) *serving {
+func (c *cluster) serve(role config.Role) *serving {
 	c.Helper()
 	cfg := *c.config
 	cfg.Role, cfg.Ledger = role, "sqlite:"+filepath.Join(c.dir, "roles.db")
-	cfg.Listen = Listen{Public: "127.0.0.1:0", Admin: "127.0.0.1:0"}
+	cfg.Listen = config.Listen{Public: "127.0.0.1:0", Admin: "127.0.0.1:0"}
 	cfg.Webhooks.Secrets = []messaging.Secret{messaging.NewSecret(sandbox.DemoSecret)}
 	ctx, stop := context.WithCancel(c.Context())
 	d, err := New(ctx, &cfg, withAPI)
@@ -77,7 +78,7 @@ func (c *cluster) page(url string) (int, string) {
 // An intake takes webhooks and sends nothing. A sender sends and takes no webhooks.
 func TestRolesSplitTheWork(t *testing.T) {
 	c := newCluster(t, "STANDARD", 15*time.Second)
-	sender, intake := c.serve(RoleSender), c.serve(RoleIntake)
+	sender, intake := c.serve(config.RoleSender), c.serve(config.RoleIntake)
 	if sender.public != "" {
 		t.Errorf("a sender takes webhooks at %s, want nowhere", sender.public)
 	}
@@ -113,7 +114,7 @@ func TestReadinessNamesALimiterThatIsAway(t *testing.T) {
 	c := newCluster(t, "STANDARD", 15*time.Second)
 	redis := redistest.Start(t)
 	c.config.Redis = redis.URL(0)
-	sender, intake := c.serve(RoleSender), c.serve(RoleIntake)
+	sender, intake := c.serve(config.RoleSender), c.serve(config.RoleIntake)
 	for _, s := range []*serving{sender, intake} {
 		if code, body := c.page(s.admin + "/readyz"); code != http.StatusOK || strings.TrimSpace(body) != "ok" {
 			t.Errorf("with redis: got %d %s, want 200 ok", code, body)
@@ -130,7 +131,7 @@ func TestReadinessNamesALimiterThatIsAway(t *testing.T) {
 	if err := <-sender.ended; err != nil {
 		t.Error(err)
 	}
-	all := c.serve(RoleAll)
+	all := c.serve(config.RoleAll)
 	code, body := c.page(all.admin + "/readyz")
 	if code != http.StatusOK || !strings.Contains(body, "nothing is sent") || !strings.Contains(body, "redis") {
 		t.Errorf("a sender that takes webhooks, without redis: got %d %s, want 200, nothing is sent and redis in it", code, body)
@@ -158,12 +159,12 @@ func TestAnIntakeNeedsNoKeyOfTheService(t *testing.T) {
 	c := newCluster(t, "STANDARD", 15*time.Second)
 	c.config.Service.APIKey = messaging.Secret{}
 	c.config.Campaigns = ""
-	s := c.serve(RoleIntake)
+	s := c.serve(config.RoleIntake)
 	s.stop()
 	if err := <-s.ended; err != nil {
 		t.Error(err)
 	}
-	if err := (&Config{Role: RoleIntake}).CanSend(); err == nil {
+	if err := (&config.Config{Role: config.RoleIntake}).CanSend(); err == nil {
 		t.Error("CanSend of an intake = nil, want an error")
 	}
 }
@@ -195,7 +196,7 @@ func (c *cluster) event(url string) int {
 func TestAServeWithoutItsLedgerIsNotReady(t *testing.T) {
 	c := newCluster(t, "STANDARD", 15*time.Second)
 	file := filepath.Join(c.dir, "roles.db")
-	for _, role := range []Role{RoleAll, RoleIntake} {
+	for _, role := range []config.Role{config.RoleAll, config.RoleIntake} {
 		s := c.serve(role)
 		if code, body := c.page(s.admin + "/readyz"); code != http.StatusOK {
 			t.Errorf("%s with its ledger: got %d %s, want 200", role, code, body)

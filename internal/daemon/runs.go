@@ -7,6 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"campaignd/campaign"
+	"campaignd/internal/config"
 )
 
 // startLines is the most runs and campaigns that the log names one by one at the start.
@@ -39,7 +40,7 @@ func (d *Daemon) takeOver(ctx context.Context) {
 		}
 		d.log.Info("unfinished run", line...)
 	}
-	if d.cfg.Role == RoleIntake {
+	if d.cfg.Role == config.RoleIntake {
 		return
 	}
 	all, _ := ReadSchedule(d.cfg.Campaigns) // the schedule logs the faults

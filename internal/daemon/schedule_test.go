@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/internal/config"
 )
 
 // Each fault of the folder is logged as one line with its place, and again only after a change.
@@ -172,7 +173,7 @@ func TestTheScheduleLogsItsLaunchesAndFaults(t *testing.T) {
 	log := &notes{}
 	d := c.replica()
 	d.log = logTo(log)
-	err = (&Quarantined{DryRun: true}).closeFirings(t.Context(), &Config{Campaigns: folder}, c.ledger, nil, d.log)
+	err = (&Quarantined{DryRun: true}).closeFirings(t.Context(), &config.Config{Campaigns: folder}, c.ledger, nil, d.log)
 	if err != nil {
 		t.Errorf("closeFirings = %v, want nil", err)
 	}

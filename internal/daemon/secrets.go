@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"campaignd/internal/config"
 	"campaignd/internal/messaging"
 )
 
@@ -36,7 +37,7 @@ func (d *Daemon) watchSecrets(ctx context.Context) {
 // renewSecrets reads the configuration again and uses the secrets that differ from those of now.
 // The last good ones stay if it cannot be read, such as between the writing of one file and
 // another.
-func (d *Daemon) renewSecrets(now *Config) {
+func (d *Daemon) renewSecrets(now *config.Config) {
 	c, err := d.cfg.Again()
 	if err != nil {
 		d.log.Warn("secrets cannot be read again; the last ones stay", "err", err)

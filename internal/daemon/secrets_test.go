@@ -12,6 +12,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"campaignd/internal/config"
 )
 
 // A key or a secret that is rotated in its file counts without a restart.
@@ -35,7 +37,7 @@ func TestSecretsInFilesAreReadAgain(t *testing.T) {
 	}
 	write(key, "first-key\n")
 	write(secrets, "the first secret of 32 characters\n")
-	cfg, err := LoadConfig(filepath.Join(dir, "none.yaml"), false, map[string]string{
+	cfg, err := config.Load(filepath.Join(dir, "none.yaml"), false, map[string]string{
 		"CAMPAIGND_SERVICE_BASE_URL": service.URL, "CAMPAIGND_SERVICE_API_KEY_FILE": key, "CAMPAIGND_WEBHOOKS_SECRETS_FILE": secrets,
 		"CAMPAIGND_LISTEN_PUBLIC": "127.0.0.1:0", "CAMPAIGND_LEDGER": "sqlite:" + filepath.Join(dir, "c.db")})
 	if err != nil {

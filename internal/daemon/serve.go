@@ -10,6 +10,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/sender"
+	"campaignd/internal/config"
 	"campaignd/internal/drops"
 	"campaignd/internal/ledger"
 	"campaignd/internal/ledger/sqlite"
@@ -21,13 +22,13 @@ import (
 // fires scheduled campaigns, takes webhooks, or both. It also serves the admin listener. started,
 // if not nil, gets the URLs of both listeners before anything is sent.
 func (d *Daemon) Serve(ctx context.Context, started func(public, admin string)) (err error) {
-	if !d.cfg.sharedLedger() {
+	if !d.cfg.SharedLedger() {
 		defer debug.SetGCPercent(debug.SetGCPercent(frugal))
 	}
 	d.holds = newHoldWatch(d)
 	var engine *sender.Engine
 	var dropped *drops.Watcher // nil where no folder is watched
-	if d.cfg.Role != RoleIntake {
+	if d.cfg.Role != config.RoleIntake {
 		if engine, err = d.engine(0); err != nil {
 			return err
 		}
@@ -40,7 +41,7 @@ func (d *Daemon) Serve(ctx context.Context, started func(public, admin string)) 
 		return err
 	}
 	inside := admin(d.metrics(engine), operators, d.ready)
-	if d.cfg.Listen.AdminTLS == (TLS{}) { // a certificate proves the name, too
+	if d.cfg.Listen.AdminTLS == (config.TLS{}) { // a certificate proves the name, too
 		inside = guardHost(inside, d.cfg.Listen.AdminHosts)
 	}
 	if d.admin, err = bind(ctx, "listen.admin", d.cfg.Listen.Admin, inside); err != nil {
@@ -54,17 +55,17 @@ func (d *Daemon) Serve(ctx context.Context, started func(public, admin string)) 
 		if c := d.admin.certificate; c != nil {
 			c.renewed = func() {
 				access.Pin = c.pin()
-				if err := access.Write(d.cfg.accessFile()); err != nil {
+				if err := access.Write(d.cfg.AccessFile()); err != nil {
 					d.log.Warn("`campaignd launch` cannot reach this process until it starts again", "err", err)
 				}
 			}
 		}
-		if err := access.Write(d.cfg.accessFile()); err != nil {
+		if err := access.Write(d.cfg.AccessFile()); err != nil {
 			return err
 		}
-		defer func() { _ = os.Remove(d.cfg.accessFile()) }() // a file that stays is one that nobody answers
+		defer func() { _ = os.Remove(d.cfg.AccessFile()) }() // a file that stays is one that nobody answers
 	}
-	if d.intake == nil && d.cfg.Role != RoleSender {
+	if d.intake == nil && d.cfg.Role != config.RoleSender {
 		d.log.Warn("no webhooks are taken: webhooks.secrets is empty, so no event could be verified; statuses and opt-outs are not seen")
 	}
 	if started != nil {
@@ -138,7 +139,7 @@ func (d *Daemon) ready() (note string, err error) {
 			return "", err
 		}
 	}
-	if d.cfg.Role == RoleIntake {
+	if d.cfg.Role == config.RoleIntake {
 		return "", nil
 	}
 	if l, ok := d.ledger.(restorable); ok {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/internal/config"
 	"campaignd/internal/webhooks"
 )
 
@@ -143,7 +144,7 @@ func TestRunOutlivesARestartOfItsLedger(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			u := &unread{watched{began: time.Now(), until: 26 * time.Second}, c.away}
-			d := &Daemon{ledger: u, intake: &webhooks.Intake{}, directory: newDirectory(DefaultConfig())}
+			d := &Daemon{ledger: u, intake: &webhooks.Intake{}, directory: newDirectory(config.Default())}
 			reported := 0
 			run, err := d.watch(t.Context(), 1, 30*time.Second, func(p Progress) {
 				if strings.Contains(p.Detail, "the ledger cannot be read") && strings.Contains(p.Detail, "connection refused") {
@@ -187,7 +188,7 @@ func TestRunGivesUpAMinuteAfterItsDiskIsFull(t *testing.T) {
 			if c.fails {
 				u.until = time.Hour
 			}
-			d := &Daemon{ledger: u, intake: &webhooks.Intake{}, directory: newDirectory(DefaultConfig())}
+			d := &Daemon{ledger: u, intake: &webhooks.Intake{}, directory: newDirectory(config.Default())}
 			reported := 0
 			run, err := d.watch(t.Context(), 1, 30*time.Second, func(p Progress) {
 				if strings.Contains(p.Detail, "the ledger cannot be written, trying again until") && strings.Contains(p.Detail, "disk is full") {
@@ -229,7 +230,7 @@ func TestRunWaitsOutAHoldNoLongerThanSettle(t *testing.T) {
 				if c.ends > 0 {
 					w.hold.Until = w.began.Add(c.ends)
 				}
-				d := &Daemon{ledger: w, directory: newDirectory(DefaultConfig())}
+				d := &Daemon{ledger: w, directory: newDirectory(config.Default())}
 				if !c.deaf {
 					d.intake = &webhooks.Intake{}
 				}

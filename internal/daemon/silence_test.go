@@ -12,6 +12,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/sender"
+	"campaignd/internal/config"
 	"campaignd/internal/messaging"
 	"campaignd/internal/sandbox"
 	"campaignd/internal/webhooks"
@@ -110,7 +111,7 @@ func TestAReplayFollowsAnOutageOfTheIntake(t *testing.T) {
 			t.Fatal(err)
 		}
 		var log bytes.Buffer
-		cfg := DefaultConfig()
+		cfg := config.Default()
 		d := &Daemon{cfg: cfg, intake: &webhooks.Intake{}, log: slog.New(slog.NewTextHandler(&log, nil))}
 		client := func(path string) *messaging.Client {
 			c, err := messaging.New(messaging.Options{BaseURL: "http://127.0.0.1:1", APIKey: messaging.NewSecret(sandbox.DemoKey),

@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"time"
 
+	"campaignd/internal/config"
 	"campaignd/internal/ledger/sqlite"
 )
 
@@ -19,7 +20,7 @@ const shortOfSpace = 256 << 10
 
 // Open opens the ledger, as its sender unless the role is intake, and makes client and limiter. The
 // daemon takes no webhooks, and sends nothing yet. Open waits while the disk is full.
-func Open(ctx context.Context, cfg *Config, o Options) (d *Daemon, err error) {
+func Open(ctx context.Context, cfg *config.Config, o Options) (d *Daemon, err error) {
 	err = withSpace(ctx, cfg, o, func() error {
 		d, err = open(ctx, cfg, o)
 		return err
@@ -29,7 +30,7 @@ func Open(ctx context.Context, cfg *Config, o Options) (d *Daemon, err error) {
 
 // withSpace calls start again and again while the disk of the ledger is full, as a process that
 // runs waits for space: one line of the log when it begins to wait, and one at the end.
-func withSpace(ctx context.Context, cfg *Config, o Options, start func() error) error {
+func withSpace(ctx context.Context, cfg *config.Config, o Options, start func() error) error {
 	began := time.Now()
 	for waited := false; ; waited = true {
 		err := start()
@@ -52,13 +53,13 @@ func withSpace(ctx context.Context, cfg *Config, o Options, start func() error) 
 }
 
 // full reports whether err says that the disk of the ledger or of data_dir is full.
-func full(cfg *Config, err error) bool {
+func full(cfg *config.Config, err error) bool {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || sqlite.Full(err) {
 		return true
 	}
 	if !sqlite.Failed(err) { // SQLite cannot make its files
 		return false
 	}
-	free, err := freeSpace(filepath.Dir(cfg.besideLedger("")))
+	free, err := freeSpace(filepath.Dir(cfg.BesideLedger("")))
 	return err == nil && free < shortOfSpace
 }

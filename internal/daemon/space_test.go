@@ -15,6 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"campaignd/internal/config"
 	"campaignd/internal/ledger"
 	"campaignd/internal/ledger/sqlite"
 )
@@ -59,7 +60,7 @@ func TestAStartOnAFullDiskWaits(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var said bytes.Buffer
-				cfg := &Config{Ledger: "sqlite:" + filepath.Join(t.TempDir(), "x.db")}
+				cfg := &config.Config{Ledger: "sqlite:" + filepath.Join(t.TempDir(), "x.db")}
 				attempts := 0
 				err := withSpace(t.Context(), cfg, Options{Log: slog.New(slog.NewTextHandler(&said, nil)), Patient: c.patient}, func() error {
 					if attempts++; attempts <= c.fails {
@@ -80,7 +81,7 @@ func TestAStartOnAFullDiskWaits(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			ctx, stop := context.WithTimeout(t.Context(), time.Hour)
 			defer stop()
-			cfg, began := &Config{Ledger: "sqlite:x.db"}, time.Now()
+			cfg, began := &config.Config{Ledger: "sqlite:x.db"}, time.Now()
 			err := withSpace(ctx, cfg, Options{Patient: true}, func() error { return noSpace })
 			if !errors.Is(err, syscall.ENOSPC) || time.Since(began) != time.Hour {
 				t.Errorf("ended after %s with %v; want an hour, %v", time.Since(began), err, noSpace)
@@ -99,7 +100,7 @@ func TestAFailingDiskIsNotCalledFull(t *testing.T) {
 	}
 	defer db.Close()
 	_, err = db.ExecContext(t.Context(), "SELECT 1 FROM x")
-	if cfg := (&Config{Ledger: "sqlite:" + filepath.Join(dir, "none.db")}); !sqlite.Failed(err) || full(cfg, err) {
+	if cfg := (&config.Config{Ledger: "sqlite:" + filepath.Join(dir, "none.db")}); !sqlite.Failed(err) || full(cfg, err) {
 		t.Errorf("%v: failed %v, full %v; want true and false", err, sqlite.Failed(err), full(cfg, err))
 	}
 }

@@ -8,14 +8,15 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/internal/config"
 	"campaignd/internal/ledger"
 	"campaignd/internal/wirelog"
 )
 
 // openWireLog opens the wire log of an owner. It is nil without a folder for it, and on a system
 // that has none.
-func openWireLog(cfg *Config, l campaign.Ledger, owner string, log *slog.Logger) (*wirelog.Log, error) {
-	dir, name := cfg.wireLog()
+func openWireLog(cfg *config.Config, l campaign.Ledger, owner string, log *slog.Logger) (*wirelog.Log, error) {
+	dir, name := cfg.WireLog()
 	if dir == "" {
 		return nil, nil
 	}

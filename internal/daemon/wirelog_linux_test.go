@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/internal/config"
 	"campaignd/internal/ledger"
 	"campaignd/internal/ledger/ledgertest"
 	"campaignd/internal/ledger/sqlite"
@@ -17,7 +18,7 @@ import (
 
 // killed leaves a ledger of ten deliveries, of which a process that is dead was granted five, and
 // its wire log with these posts.
-func killed(t *testing.T, cfg *Config, posts ...int64) campaign.Run {
+func killed(t *testing.T, cfg *config.Config, posts ...int64) campaign.Run {
 	t.Helper()
 	l, err := sqlite.Open(t.Context(), cfg.LedgerFile(), ledger.Options{Sender: true})
 	if err != nil {
@@ -32,7 +33,7 @@ func killed(t *testing.T, cfg *Config, posts ...int64) campaign.Run {
 	if _, err := l.Intend(t.Context(), []campaign.Intent{{Lease: s[0], Connection: "conn_1", To: 5}}); err != nil {
 		t.Fatal(err)
 	}
-	dir, name := cfg.wireLog()
+	dir, name := cfg.WireLog()
 	w, err := wirelog.Open(wirelog.Options{Dir: dir, Name: name, Ledger: l.LedgerID(), Owner: "dead"})
 	if err != nil {
 		t.Fatal(err)
@@ -47,9 +48,9 @@ func killed(t *testing.T, cfg *Config, posts ...int64) campaign.Run {
 }
 
 // wireLogs counts the wire logs of a configuration.
-func wireLogs(t *testing.T, cfg *Config) int {
+func wireLogs(t *testing.T, cfg *config.Config) int {
 	t.Helper()
-	dir, name := cfg.wireLog()
+	dir, name := cfg.WireLog()
 	all, err := filepath.Glob(filepath.Join(dir, name+".wire-*"))
 	if err != nil {
 		t.Fatal(err)
@@ -117,7 +118,7 @@ func TestAStatementIsRepeatedUntilItIsTaken(t *testing.T) {
 	for _, want := range []error{nil, ledger.ErrRestored} {
 		cfg := openable(t)
 		killed(t, cfg)
-		dir, name := cfg.wireLog()
+		dir, name := cfg.WireLog()
 		w, err := wirelog.Open(wirelog.Options{Dir: dir, Name: name, Ledger: "ledger", Owner: "dead too"})
 		if err != nil {
 			t.Fatal(err)

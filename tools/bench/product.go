@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/internal/config"
 	"campaignd/internal/daemon"
 	"campaignd/internal/messaging"
 )
@@ -32,16 +33,16 @@ type productJob struct {
 }
 
 // config returns the default configuration with the addresses and rates of the job.
-func (job productJob) config() *daemon.Config {
-	cfg := daemon.DefaultConfig()
+func (job productJob) config() *config.Config {
+	cfg := config.Default()
 	cfg.Listen.Public, cfg.Listen.Admin = "127.0.0.1:0", "127.0.0.1:0"
 	cfg.Ledger, cfg.Redis = job.Ledger, job.Redis
 	cfg.Service.BaseURL, cfg.Service.APIKey = job.Sink, messaging.NewSecret(apiKey)
 	cfg.Webhooks.Secrets = []messaging.Secret{messaging.NewSecret(secret)}
 	cfg.Sending.InFlight = job.InFlight
-	cfg.Numbers = map[string]daemon.Number{}
+	cfg.Numbers = map[string]config.Number{}
 	for i := range connections {
-		n := daemon.Number{Rate: job.Rate}
+		n := config.Number{Rate: job.Rate}
 		if job.Limits {
 			n.Tier, n.Portfolio, n.Company = plenty, "bench", "bench"
 		}

@@ -1,4 +1,4 @@
-package daemon
+package config
 
 import (
 	"errors"
@@ -26,7 +26,7 @@ func env(pairs ...string) map[string]string {
 }
 
 func TestZeroConfigurationRunsAgainstTheSandbox(t *testing.T) {
-	c, err := LoadConfig(filepath.Join(t.TempDir(), DefaultConfigFile), false, noEnv)
+	c, err := Load(filepath.Join(t.TempDir(), DefaultFile), false, noEnv)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +47,7 @@ func TestAFileWithoutValuesIsTheDefault(t *testing.T) {
 		"", "\n", "# nothing yet\n", "---\n# nothing\n", "\uFEFF",
 		"listen:\n  # public: \":8080\"\n", "service: {}\n", "ledger:\nlog:\n",
 	} {
-		c, err := LoadConfig(write(t, "c.yaml", file), true, noEnv)
+		c, err := Load(write(t, "c.yaml", file), true, noEnv)
 		if err != nil {
 			t.Errorf("%q is refused: %v, want the default", file, err)
 			continue
@@ -61,10 +61,10 @@ func TestAFileWithoutValuesIsTheDefault(t *testing.T) {
 
 func TestMissingFileIsAnErrorOnlyWhenAskedFor(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "absent.yaml")
-	if _, err := LoadConfig(path, false, noEnv); err != nil {
+	if _, err := Load(path, false, noEnv); err != nil {
 		t.Errorf("the default file is missing: got %v, want nil", err)
 	}
-	_, err := LoadConfig(path, true, noEnv)
+	_, err := Load(path, true, noEnv)
 	if err == nil || !strings.Contains(err.Error(), "absent.yaml does not exist") {
 		t.Errorf("--config of a missing file: got %v, want an error that names it", err)
 	}
@@ -72,7 +72,7 @@ func TestMissingFileIsAnErrorOnlyWhenAskedFor(t *testing.T) {
 
 func TestARealServiceNeedsItsOwnKeyAndSecret(t *testing.T) {
 	path := write(t, "c.yaml", "service: {base_url: https://api.example.com}\n")
-	c, err := LoadConfig(path, true, noEnv)
+	c, err := Load(path, true, noEnv)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +156,7 @@ func TestBadConfigurationIsOneLineWithPlaceAndRemedy(t *testing.T) {
 		{"", []string{"CAMPAIGND_SERVICE_API_KEY", "k", "CAMPAIGND_SERVICE_API_KEY_FILE", "f"}, "are both set"},
 	} {
 		path := write(t, "c.yaml", tt.file)
-		_, err := LoadConfig(path, true, env(tt.env...))
+		_, err := Load(path, true, env(tt.env...))
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%q %v:\n got %v\nwant %q", tt.file, tt.env, err, tt.want)
 			continue
@@ -182,7 +182,7 @@ func TestAPostgresLedgerNeedsRedisUnlessOneSends(t *testing.T) {
 		{"ledger: postgres://h/x\nredis: redis://h\nreplicas: 8\n", ""},
 		{"ledger: postgres://h/x\nrole: intake\n", "role: intake takes webhooks and sends nothing"},
 	} {
-		c, err := LoadConfig(write(t, "c.yaml", tt.file), true, noEnv)
+		c, err := Load(write(t, "c.yaml", tt.file), true, noEnv)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -195,7 +195,7 @@ func TestAPostgresLedgerNeedsRedisUnlessOneSends(t *testing.T) {
 
 func TestAFaultShowsItsLineWithACaret(t *testing.T) {
 	path := write(t, "c.yaml", "listen:\n  admn: x\n")
-	_, err := LoadConfig(path, true, noEnv)
+	_, err := Load(path, true, noEnv)
 	var file *campaign.FileError
 	if !errors.As(err, &file) {
 		t.Fatalf("got %T: %v, want a *campaign.FileError", err, err)
@@ -213,7 +213,7 @@ func FuzzConfig(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, src []byte) {
-		c := DefaultConfig()
+		c := Default()
 		if err := c.readYAML("f.yaml", src); err == nil {
 			_ = c.Validate()
 		}
@@ -226,7 +226,7 @@ func TestEachKeyOfASignatureIsObeyed(t *testing.T) {
 		Header: "X-Sign", Encoding: "base64", Prefix: "v1,", TimestampHeader: "X-Time",
 		Tolerance: campaign.Duration(time.Minute), SecretBase64: true,
 	}}
-	form := reflect.ValueOf(set.form())
+	form := reflect.ValueOf(set.Form())
 	for i := range form.NumField() {
 		if form.Field(i).IsZero() {
 			t.Errorf("%s of the form is zero, want the configured value", form.Type().Field(i).Name)

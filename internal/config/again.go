@@ -1,4 +1,4 @@
-package daemon
+package config
 
 import (
 	"fmt"
@@ -20,10 +20,10 @@ func secretFiles(path string, environment map[string]string) []string {
 	return files
 }
 
-// FromFiles reports whether LoadConfig made the configuration, so that Again can read it once more.
+// FromFiles reports whether Load made the configuration, so that Again can read it once more.
 func (c *Config) FromFiles() bool { return c.again != nil }
 
-// Again reads the configuration once more from the files and the environment of LoadConfig.
+// Again reads the configuration once more from the files and the environment of Load.
 func (c *Config) Again() (*Config, error) { return c.again() }
 
 // Stamp changes with the files that secrets may come from, also when a link is set to another

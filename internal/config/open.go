@@ -1,4 +1,4 @@
-package daemon
+package config
 
 import (
 	"context"
@@ -19,14 +19,14 @@ func ReadLedger(ctx context.Context, cfg *Config, log *slog.Logger) (campaign.Le
 }
 
 // NewClient makes the client of the configured service.
-func NewClient(cfg *Config) (*messaging.Client, error) { return newClient(cfg, nil) }
+func NewClient(cfg *Config) (*messaging.Client, error) { return NewClientOver(cfg, nil) }
 
-// newClient is NewClient with a transport; nil: the client's own.
-func newClient(cfg *Config, transport http.RoundTripper) (*messaging.Client, error) {
+// NewClientOver is NewClient with a transport; nil: the client's own.
+func NewClientOver(cfg *Config, transport http.RoundTripper) (*messaging.Client, error) {
 	return messaging.New(messaging.Options{
 		BaseURL: cfg.Service.BaseURL, APIKey: cfg.Service.APIKey, Timeout: time.Duration(cfg.Service.Timeout),
 		AllowHTTP: cfg.Service.AllowHTTP, UserAgent: cfg.Service.UserAgent,
-		MaxInFlight: cfg.Sending.InFlight * max(len(cfg.Numbers), 4), ProvenRefusals: cfg.Service.provenRefusals(),
-		Assumed: cfg.Service.assumed(), Transport: transport,
+		MaxInFlight: cfg.Sending.InFlight * max(len(cfg.Numbers), 4), ProvenRefusals: cfg.Service.ProvenRefusals(),
+		Assumed: cfg.Service.Assumptions(), Transport: transport,
 	})
 }

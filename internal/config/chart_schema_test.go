@@ -1,4 +1,4 @@
-package daemon
+package config
 
 import (
 	"bytes"
@@ -32,7 +32,7 @@ var chartRefuses = map[string]string{
 // chartConfig is the schema of config in the chart: that of the configuration, without its words.
 func chartConfig(t *testing.T) map[string]any {
 	t.Helper()
-	text, err := ConfigSchema()
+	text, err := Schema()
 	if err != nil {
 		t.Fatal(err)
 	}

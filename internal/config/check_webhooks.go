@@ -1,4 +1,4 @@
-package daemon
+package config
 
 import (
 	"cmp"
@@ -47,7 +47,7 @@ func (c *Config) checkSecrets() error {
 			}
 			return fmt.Errorf("webhooks.secrets[%d] is the one of the sandbox, which everybody knows: give the one that the service signs with", i)
 		}
-		if n := c.Webhooks.form().SecretBytes(s); n > 0 && n < messaging.MinSecret {
+		if n := c.Webhooks.Form().SecretBytes(s); n > 0 && n < messaging.MinSecret {
 			return fmt.Errorf("webhooks.secrets[%d] has %d bytes and can be guessed: have the service sign with one of %d or more, better %d, "+
 				"such as `openssl rand -hex 32` draws", i, n, messaging.MinSecret, messaging.ShortSecret)
 		}

@@ -1,4 +1,4 @@
-package daemon
+package config
 
 // Role is the part of the work that a process of `campaignd serve` does.
 type Role string

@@ -1,4 +1,4 @@
-package daemon
+package config
 
 import (
 	"os"
@@ -16,7 +16,7 @@ func TestTheDefaultsMatchTheirGoldenFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := LoadConfig("none", false, noEnv)
+	c, err := Load("none", false, noEnv)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,11 +127,11 @@ func TestEachBoundOfTheConfigurationIsChecked(t *testing.T) {
 		{"log: {format: json}\n", "log: {format: xml}\n", `log.format: "xml" is unknown; give text, json`},
 		{"log: {level: warn}\n", "log: {level: warning}\n", `log.level: "warning" is unknown; give debug, info, warn, error`},
 	} {
-		if _, err := LoadConfig(write(t, "c.yaml", tt.good), true, noEnv); err != nil {
+		if _, err := Load(write(t, "c.yaml", tt.good), true, noEnv); err != nil {
 			t.Errorf("%q: got %v, want it accepted", tt.good, err)
 		}
 		path := write(t, "c.yaml", tt.bad)
-		_, err := LoadConfig(path, true, noEnv)
+		_, err := Load(path, true, noEnv)
 		if got := errorText(err); got != path+": "+tt.want {
 			t.Errorf("%q:\ngot  %s\nwant %s", tt.bad, strings.TrimPrefix(got, path+": "), tt.want)
 		}
@@ -191,17 +191,17 @@ func TestAFileThatIsNoConfigurationIsRefused(t *testing.T) {
 			"anchors, aliases and tags are not read in configuration files; write the value out, or put text in quotes"},
 		{"numbers: [a]\n", "want keys with values here; see `campaignd config schema`"},
 	} {
-		_, err := LoadConfig(write(t, "c.yaml", tt.file), true, noEnv)
+		_, err := Load(write(t, "c.yaml", tt.file), true, noEnv)
 		if !strings.HasSuffix(errorText(err), ": "+tt.want) {
 			t.Errorf("%.20q: got %q, want %q", tt.file, errorText(err), tt.want)
 		}
 	}
 	for _, file := range []string{strings.Repeat("#", 1<<20-1) + "\n", "---\nlog: {level: warn}\n"} {
-		if _, err := LoadConfig(write(t, "c.yaml", file), true, noEnv); err != nil {
+		if _, err := Load(write(t, "c.yaml", file), true, noEnv); err != nil {
 			t.Errorf("%.20q: got %v, want it accepted", file, err)
 		}
 	}
-	if _, err := LoadConfig(write(t, "c.yaml", nested(16)), true, noEnv); strings.Contains(errorText(err), "nested") {
+	if _, err := Load(write(t, "c.yaml", nested(16)), true, noEnv); strings.Contains(errorText(err), "nested") {
 		t.Errorf("16 deep: got %q, want another fault", errorText(err))
 	}
 }

@@ -1,4 +1,4 @@
-package daemon
+package config
 
 import (
 	"bytes"
@@ -13,7 +13,7 @@ import (
 )
 
 func TestTheSchemaRefusesTypingErrors(t *testing.T) {
-	text, err := ConfigSchema()
+	text, err := Schema()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,11 +68,11 @@ drops:    [{bucket: "file:///var/lib/campaignd/inbox", prefix: "spring/", campai
 }
 
 func TestTheSchemaDescribesEveryKeyWithItsDefault(t *testing.T) {
-	text, err := ConfigSchema()
+	text, err := Schema()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defaults, err := json.Marshal(DefaultConfig())
+	defaults, err := json.Marshal(Default())
 	if err != nil {
 		t.Fatal(err)
 	}

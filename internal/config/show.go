@@ -1,4 +1,4 @@
-package daemon
+package config
 
 import (
 	_ "embed"
@@ -23,11 +23,11 @@ var durationType = reflect.TypeFor[campaign.Duration]()
 // Masked returns a copy without secrets: keys print as ***, URLs without their password.
 func (c *Config) Masked() *Config {
 	m := *c
-	m.Ledger, m.Redis = redactURL(c.Ledger), redactURL(c.Redis)
+	m.Ledger, m.Redis = RedactURL(c.Ledger), RedactURL(c.Redis)
 	return &m
 }
 
-// YAML prints the configuration as a file that LoadConfig reads back, secrets masked.
+// YAML prints the configuration as a file that Load reads back, secrets masked.
 func (c *Config) YAML() ([]byte, error) {
 	out, err := yaml.MarshalWithOptions(c.Masked(), yaml.Indent(2), yaml.IndentSequence(true))
 	if err != nil {
@@ -42,10 +42,10 @@ func (c *Config) YAML() ([]byte, error) {
 //go:embed config.go
 var configSource string
 
-//go:embed config_assumed.go
+//go:embed assumed.go
 var assumedSource string
 
-//go:embed config_numbers.go
+//go:embed numbers.go
 var numbersSource string
 
 // fieldComments returns the comments above the fields of the structs in configSource, by
@@ -73,9 +73,9 @@ func fieldComments() (map[string]string, error) {
 	return comments, nil
 }
 
-// ConfigSchema returns the JSON Schema (draft 2020-12) of the configuration file, with the defaults
+// Schema returns the JSON Schema (draft 2020-12) of the configuration file, with the defaults
 // of this version. Editors complete and check with it.
-func ConfigSchema() ([]byte, error) {
+func Schema() ([]byte, error) {
 	comments, err := fieldComments()
 	if err != nil {
 		return nil, err
@@ -101,7 +101,7 @@ func ConfigSchema() ([]byte, error) {
 	s.Title = "campaignd configuration"
 	s.Description = "Every key can also be given in the environment as CAMPAIGND_SECTION_KEY, " +
 		"and a secret also as a file that CAMPAIGND_SECTION_KEY_FILE names."
-	c := DefaultConfig()
+	c := Default()
 	if err := addDefaults(s, c); err != nil {
 		return nil, err
 	}
@@ -136,9 +136,9 @@ func fillDefaults(s *jsonschema.Schema, values map[string]any) {
 	}
 }
 
-// redactURL hides the password of a URL, also among its parameters. Text that is no URL is hidden
+// RedactURL hides the password of a URL, also among its parameters. Text that is no URL is hidden
 // up to its last @, and wholly if it contains the word password. Other text is returned as it is.
-func redactURL(s string) string {
+func RedactURL(s string) string {
 	u, err := url.Parse(s)
 	last := strings.LastIndexByte(s, '@')
 	switch {

@@ -1,4 +1,4 @@
-package daemon
+package config
 
 import (
 	"io"
@@ -28,11 +28,11 @@ func TestEachAssumptionIsObeyed(t *testing.T) {
 	if err := os.WriteFile(file, []byte(anotherService), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c, err := LoadConfig(file, true, map[string]string{"CAMPAIGND_SERVICE_ASSUMED_PATHS_NUMBERS": "/v2/state"})
+	c, err := Load(file, true, map[string]string{"CAMPAIGND_SERVICE_ASSUMED_PATHS_NUMBERS": "/v2/state"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := c.Service.assumed()
+	got := c.Service.Assumptions()
 	want := messaging.Assumed{
 		ConnectionsPath: "/v2/senders", NumbersPath: "/v2/state", TemplatesPath: "/v2/models", MediaPath: "/v2/files", WebhooksPath: "/v2/hooks",
 		ReplayPath: "/v2/again", RetryAfter: "X-Wait",
@@ -77,11 +77,11 @@ func TestAWrongAssumptionIsNamedByItsKey(t *testing.T) {
 		if err := os.WriteFile(file, []byte("service:\n  assumed:\n    "+text+"\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := LoadConfig(file, true, noEnv); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Load(file, true, noEnv); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q", text, err, want)
 		}
 	}
-	if _, err := LoadConfig("none", false, map[string]string{"CAMPAIGND_SERVICE_ASSUMED_PATHS_NUMBER": "x"}); err == nil {
+	if _, err := Load("none", false, map[string]string{"CAMPAIGND_SERVICE_ASSUMED_PATHS_NUMBER": "x"}); err == nil {
 		t.Error("a variable of an unknown path: got no error, want one: it names no key")
 	}
 }

@@ -1,4 +1,4 @@
-package daemon
+package config
 
 import "campaignd/internal/messaging"
 
@@ -47,8 +47,8 @@ func defaultAssumed() Assumed {
 	}
 }
 
-// assumed returns the assumptions as the client takes them.
-func (s Service) assumed() messaging.Assumed {
+// Assumptions returns the assumptions as the client takes them.
+func (s Service) Assumptions() messaging.Assumed {
 	a := s.Assumed
 	m := messaging.Assumed{
 		ConnectionsPath: a.Paths.Connections, NumbersPath: a.Paths.Numbers, TemplatesPath: a.Paths.Templates,

@@ -1,4 +1,4 @@
-package daemon
+package config
 
 import (
 	"os"
@@ -31,7 +31,7 @@ func TestAnErrorHasNoSecretOfTheConfiguration(t *testing.T) {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		_, err := LoadConfig(path, true, nil)
+		_, err := Load(path, true, nil)
 		if err == nil {
 			t.Errorf("%q: got no error, want one", text)
 		} else if strings.Contains(err.Error(), canary) {
@@ -40,7 +40,7 @@ func TestAnErrorHasNoSecretOfTheConfiguration(t *testing.T) {
 	}
 	for _, name := range []string{"CAMPAIGND_SERVICE_API_KEYS", "CAMPAIGND_LEDGER", "CAMPAIGND_REDIS", "CAMPAIGND_WEBHOOKS_SECRETS",
 		"CAMPAIGND_NOTIFICATIONS_OPS_URL"} {
-		_, err := LoadConfig(filepath.Join(t.TempDir(), "none"), false, map[string]string{name: canary})
+		_, err := Load(filepath.Join(t.TempDir(), "none"), false, map[string]string{name: canary})
 		if err == nil || strings.Contains(err.Error(), canary) {
 			t.Errorf("%s: got %v, want an error without the secret", name, err)
 		}
@@ -54,7 +54,7 @@ func TestADestinationIsGivenByFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	c, err := LoadConfig(filepath.Join(t.TempDir(), "none"), false, map[string]string{
+	c, err := Load(filepath.Join(t.TempDir(), "none"), false, map[string]string{
 		"CAMPAIGND_NOTIFICATIONS_OPS_URL_FILE": url, "CAMPAIGND_NOTIFICATIONS_OPS_SECRETS_FILE": secret})
 	if err != nil {
 		t.Fatalf("got %v, want the destination", err)
@@ -81,7 +81,7 @@ func TestAGuessableSigningSecretIsRefused(t *testing.T) {
 		if err := os.WriteFile(path, []byte("webhooks: "+text+"\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		_, err := LoadConfig(path, true, nil)
+		_, err := Load(path, true, nil)
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: got %v, want %q", text, err, want)
 		}
@@ -90,7 +90,7 @@ func TestAGuessableSigningSecretIsRefused(t *testing.T) {
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := LoadConfig(path, true, nil); err == nil || !strings.Contains(err.Error(), "everybody knows") {
+	if _, err := Load(path, true, nil); err == nil || !strings.Contains(err.Error(), "everybody knows") {
 		t.Errorf("the sandbox's secret for another service: got %v, want it refused", err)
 	}
 }
@@ -102,7 +102,7 @@ func TestAWebhookPathIsReached(t *testing.T) {
 		"/a//b": false, "//a": false, "/a/../b": false, "/a/./b": false, "/a/..": false, "/a%zz": false,
 		"/a%2Fb": true, "/a\x00b": false, "/a\nb": false,
 	} {
-		w := DefaultConfig().Webhooks
+		w := Default().Webhooks
 		w.Path = path
 		if err := w.check(); (err == nil) != want {
 			t.Errorf("%q: got %v, want it accepted %v", path, err, want)

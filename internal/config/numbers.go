@@ -1,4 +1,4 @@
-package daemon
+package config
 
 import (
 	"time"
@@ -37,12 +37,12 @@ type Ramp struct {
 	Ceiling int64 `yaml:"ceiling" json:"ceiling" jsonschema:"minimum=1"`
 }
 
-// today is the state s on the day of now, as if the number had sent since s was decided.
-func (r *Ramp) today(s campaign.RampState, now time.Time, quality string) campaign.RampState {
-	return r.plan().Next(s, max(plan.RampDay(now), s.Day), quality, true)
+// Today is the state s on the day of now, as if the number had sent since s was decided.
+func (r *Ramp) Today(s campaign.RampState, now time.Time, quality string) campaign.RampState {
+	return r.Plan().Next(s, max(plan.RampDay(now), s.Day), quality, true)
 }
 
-func (r *Ramp) plan() plan.Ramp { return plan.Ramp{Start: r.Start, Step: r.Step, Ceiling: r.Ceiling} }
+func (r *Ramp) Plan() plan.Ramp { return plan.Ramp{Start: r.Start, Step: r.Step, Ceiling: r.Ceiling} }
 
 // Plan is the monthly allowance of each company.
 type Plan struct {

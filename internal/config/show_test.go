@@ -1,4 +1,4 @@
-package daemon
+package config
 
 import (
 	"encoding/json"
@@ -8,7 +8,7 @@ import (
 )
 
 func TestShownConfigurationHidesSecretsAndReadsBack(t *testing.T) {
-	c, err := LoadConfig("none", false, env(
+	c, err := Load("none", false, env(
 		"CAMPAIGND_SERVICE_BASE_URL", "https://api.example.com", "CAMPAIGND_SERVICE_API_KEY", "canary-1",
 		"CAMPAIGND_WEBHOOKS_SECRETS", "canary-2-0123456789,canary-3-0123456789", "CAMPAIGND_REDIS", "redis://u:canary-4@h:1"))
 	if err != nil {
@@ -28,7 +28,7 @@ func TestShownConfigurationHidesSecretsAndReadsBack(t *testing.T) {
 		}
 	}
 	filled := strings.ReplaceAll(string(text), `- "***"`, "- 0123456789abcdef") // *** would be a secret that anybody can guess
-	if _, err := LoadConfig(write(t, "shown.yaml", filled), true, noEnv); err != nil {
+	if _, err := Load(write(t, "shown.yaml", filled), true, noEnv); err != nil {
 		t.Errorf("reading the printed configuration: got %v, want nil\n%s", err, text)
 	}
 }
@@ -39,10 +39,10 @@ func TestNoPasswordOfAnAddressIsPrinted(t *testing.T) {
 		"postgres://u:a@hush/x@h/db", "postgres://u:a hush@h/db", "redis://:hush@h:port", "redis://:a/hush@h",
 		"host=h password=hush", "password = hush user = u",
 	} {
-		if got := redactURL(given); strings.Contains(got, "hush") {
-			t.Errorf("redactURL(%s) = %s, want no password", given, got)
+		if got := RedactURL(given); strings.Contains(got, "hush") {
+			t.Errorf("RedactURL(%s) = %s, want no password", given, got)
 		}
-		c := DefaultConfig()
+		c := Default()
 		for _, at := range []*string{&c.Ledger, &c.Redis, &c.Service.BaseURL} {
 			old := *at
 			if *at = given; strings.Contains(errorText(c.Validate()), "hush") {
@@ -54,8 +54,8 @@ func TestNoPasswordOfAnAddressIsPrinted(t *testing.T) {
 	for _, plain := range []string{
 		"sqlite:campaignd.db", "sqlite:/var/lib/password/c.db", "postgres://h/db?sslmode=disable", "redis://h:6379/1", "",
 	} {
-		if got := redactURL(plain); got != plain {
-			t.Errorf("redactURL(%s) = %s, want it unchanged", plain, got)
+		if got := RedactURL(plain); got != plain {
+			t.Errorf("RedactURL(%s) = %s, want it unchanged", plain, got)
 		}
 	}
 }

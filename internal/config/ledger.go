@@ -1,4 +1,4 @@
-package daemon
+package config
 
 import (
 	"cmp"
@@ -12,23 +12,23 @@ import (
 	"campaignd/internal/ledger/sqlite"
 )
 
-// sharedLedger reports whether processes on other machines can use the ledger at the same time.
-func (c *Config) sharedLedger() bool {
+// SharedLedger reports whether processes on other machines can use the ledger at the same time.
+func (c *Config) SharedLedger() bool {
 	return strings.HasPrefix(c.Ledger, "postgres:") || strings.HasPrefix(c.Ledger, "postgresql:")
 }
 
 // LedgerFile returns the path of the SQLite ledger, and "" when the ledger is on a database server.
 func (c *Config) LedgerFile() string {
 	path, _ := strings.CutPrefix(c.Ledger, "sqlite:")
-	if c.sharedLedger() {
+	if c.SharedLedger() {
 		return ""
 	}
 	return path
 }
 
-// besideLedger returns the path of what stands beside the file of the SQLite ledger. Every process
+// BesideLedger returns the path of what stands beside the file of the SQLite ledger. Every process
 // has the same one, also when one of them was given a link.
-func (c *Config) besideLedger(suffix string) string {
+func (c *Config) BesideLedger(suffix string) string {
 	path, err := sqlite.Resolve(c.LedgerFile())
 	if err != nil {
 		path = c.LedgerFile() // opening the ledger returns the error
@@ -36,13 +36,13 @@ func (c *Config) besideLedger(suffix string) string {
 	return path + suffix
 }
 
-// accessFile is the path of the file that tells how the process with the ledger's lock is reached.
-func (c *Config) accessFile() string { return c.besideLedger(".api") }
+// AccessFile is the path of the file that tells how the process with the ledger's lock is reached.
+func (c *Config) AccessFile() string { return c.BesideLedger(".api") }
 
-// uploads is the folder of lists that are being imported.
-func (c *Config) uploads() string {
-	if !c.sharedLedger() {
-		return c.besideLedger(".uploads")
+// Uploads is the folder of lists that are being imported.
+func (c *Config) Uploads() string {
+	if !c.SharedLedger() {
+		return c.BesideLedger(".uploads")
 	}
 	if c.DataDir != "" {
 		return filepath.Join(c.DataDir, "campaignd.uploads")
@@ -51,11 +51,11 @@ func (c *Config) uploads() string {
 }
 
 // LaunchesBeside reports whether a launch has to go to the process that has the ledger's lock.
-func (c *Config) LaunchesBeside() bool { return !c.sharedLedger() }
+func (c *Config) LaunchesBeside() bool { return !c.SharedLedger() }
 
 // NoLedger reports whether the file of the SQLite ledger does not exist yet.
 func (c *Config) NoLedger() bool {
-	if c.sharedLedger() {
+	if c.SharedLedger() {
 		return false
 	}
 	_, err := os.Stat(c.LedgerFile())
@@ -71,12 +71,12 @@ func (c *Config) LostLedger() error {
 	return sqlite.Lost(c.LedgerFile())
 }
 
-// wireLog returns the folder of the wire log, "" for none, and what its files' names begin with.
+// WireLog returns the folder of the wire log, "" for none, and what its files' names begin with.
 // Two SQLite ledgers may lie in one folder.
-func (c *Config) wireLog() (dir, name string) {
-	if c.sharedLedger() {
+func (c *Config) WireLog() (dir, name string) {
+	if c.SharedLedger() {
 		return c.DataDir, "campaignd"
 	}
-	file := c.besideLedger("")
+	file := c.BesideLedger("")
 	return cmp.Or(c.DataDir, filepath.Dir(file)), filepath.Base(file)
 }

@@ -1,4 +1,4 @@
-package daemon
+package config
 
 import (
 	"fmt"
@@ -11,7 +11,7 @@ import (
 func TestEnvironmentOverrulesTheFile(t *testing.T) {
 	path := write(t, "c.yaml", "listen: {public: ':1'}\nservice: {timeout: 3s}\nnumbers: {a: {rate: 5}}\n")
 	key := write(t, "key", "from-a-file\n")
-	c, err := LoadConfig(path, true, env(
+	c, err := Load(path, true, env(
 		"CAMPAIGND_LISTEN_PUBLIC", ":2",
 		"CAMPAIGND_SERVICE_BASE_URL", "https://api.example.com",
 		"CAMPAIGND_SERVICE_API_KEY_FILE", key,
@@ -42,11 +42,11 @@ func TestVariablesOfKubernetesAreIgnored(t *testing.T) {
 		"CAMPAIGND_PUBLIC_SERVICE_HOST", "CAMPAIGND_PUBLIC_SERVICE_PORT_HTTP", "CAMPAIGND_PUBLIC_PORT_443_TCP",
 		"CAMPAIGND_MUTANT", "CAMPAIGND_CRASH", "CAMPAIGND_LONG", "CAMPAIGNDX_LEDGR", "LEDGR",
 	} {
-		if _, err := LoadConfig("none", false, env(name, "tcp://10.0.0.1:8080")); err != nil {
+		if _, err := Load("none", false, env(name, "tcp://10.0.0.1:8080")); err != nil {
 			t.Errorf("%s: got %v, want it ignored", name, err)
 		}
 	}
-	if _, err := LoadConfig("none", false, env("CAMPAIGND_LEDGR", "")); err != nil {
+	if _, err := Load("none", false, env("CAMPAIGND_LEDGR", "")); err != nil {
 		t.Errorf("an empty variable: got %v, want it ignored", err)
 	}
 }
@@ -61,7 +61,7 @@ func TestAVariableThatNamesNoKeyIsRefused(t *testing.T) {
 		"CAMPAIGND_NUMBERS_X_ACOUNT":    "did you mean CAMPAIGND_NUMBERS_X_ACCOUNT?",
 		"CAMPAIGND_NUMBERS_RATE":        "CAMPAIGND_NUMBERS_RATE in the environment names no key",
 	} {
-		if _, err := LoadConfig("none", false, env(name, "5")); !strings.Contains(errorText(err), want) {
+		if _, err := Load("none", false, env(name, "5")); !strings.Contains(errorText(err), want) {
 			t.Errorf("%s: got %q, want %q in it", name, errorText(err), want)
 		}
 	}
@@ -79,7 +79,7 @@ func TestAVariableSetsOneKeyOfOneNumber(t *testing.T) {
 		{[]string{"CAMPAIGND_NUMBERS_CONN_2_RATE", "9"}, "map[Sales-DE:20 conn_1:80 conn_2:9]"},
 		{[]string{"CAMPAIGND_NUMBERS", "{a: {rate: 6}, b: {rate: 6}}", "CAMPAIGND_NUMBERS_B_RATE", "7"}, "map[a:6 b:7]"},
 	} {
-		c, err := LoadConfig(file, true, env(tt.pairs...))
+		c, err := Load(file, true, env(tt.pairs...))
 		if err != nil {
 			t.Errorf("%q: got %v, want %s", tt.pairs, err, tt.want)
 			continue
@@ -93,11 +93,11 @@ func TestAVariableSetsOneKeyOfOneNumber(t *testing.T) {
 		}
 	}
 	twins := write(t, "twins.yaml", "numbers: {conn_1: {rate: 80}, conn-1: {rate: 20}}\n")
-	_, err := LoadConfig(twins, true, env("CAMPAIGND_NUMBERS_CONN_1_RATE", "5"))
+	_, err := Load(twins, true, env("CAMPAIGND_NUMBERS_CONN_1_RATE", "5"))
 	if want := "may mean"; !strings.Contains(errorText(err), want) {
 		t.Errorf("two numbers of one variable: got %q, want %q in it", errorText(err), want)
 	}
-	_, err = LoadConfig(file, true, env("CAMPAIGND_NUMBERS_CONN_1_RATE", "fast"))
+	_, err = Load(file, true, env("CAMPAIGND_NUMBERS_CONN_1_RATE", "fast"))
 	if want := "CAMPAIGND_NUMBERS_CONN_1_RATE in the environment: want a number"; errorText(err) != want {
 		t.Errorf("a word for a rate: got %q, want %q", errorText(err), want)
 	}
@@ -138,7 +138,7 @@ func TestAWrongVariableNamesTheFormItWants(t *testing.T) {
 		"CAMPAIGND_SERVICE_REFUSALS":   "a list such as [a, b]",
 		"CAMPAIGND_NUMBERS":            "keys with values such as {key: value}",
 	} {
-		_, err := LoadConfig("none", false, env(name, "{[,"))
+		_, err := Load("none", false, env(name, "{[,"))
 		if got := errorText(err); got != name+" in the environment: want "+want {
 			t.Errorf("got %q, want %s", got, want)
 		}
@@ -146,17 +146,17 @@ func TestAWrongVariableNamesTheFormItWants(t *testing.T) {
 	path := write(t, "c.yaml", "ledger: sqlite:c.db\n")
 	for name, value := range map[string]string{"CAMPAIGND_LEDGER": "c.csv", "CAMPAIGND_LEDGER_FILE": write(t, "ledger", "c.csv"),
 		"CAMPAIGND_NUMBERS_CONN_1_RATE": "-5", "CAMPAIGND_NUMBERS": "{conn_1: {rate: -5}}"} {
-		_, err := LoadConfig(path, true, env(name, value))
+		_, err := Load(path, true, env(name, value))
 		if got := errorText(err); !strings.HasPrefix(got, name+" in the environment: ") {
 			t.Errorf("got %q, want the fault of %s", got, name)
 		}
 	}
-	_, err := LoadConfig(write(t, "c.yaml", "ledger: c.csv\n"), true, env("CAMPAIGND_REDIS", "redis://127.0.0.1"))
+	_, err := Load(write(t, "c.yaml", "ledger: c.csv\n"), true, env("CAMPAIGND_REDIS", "redis://127.0.0.1"))
 	if got := errorText(err); !strings.Contains(got, "c.yaml: ledger: ") {
 		t.Errorf("got %q, want the fault of the file", got)
 	}
 	var got []string
-	c, err := LoadConfig("none", false, env("CAMPAIGND_WEBHOOKS_SECRETS", " a-0123456789abcd ,\r\nb-0123456789abcd,, ,c-0123456789abcd\n"))
+	c, err := Load("none", false, env("CAMPAIGND_WEBHOOKS_SECRETS", " a-0123456789abcd ,\r\nb-0123456789abcd,, ,c-0123456789abcd\n"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package daemon
+package config
 
 import (
 	"cmp"
@@ -17,7 +17,7 @@ import (
 	"campaignd/internal/messaging"
 )
 
-// Validate returns the first fault of the configuration, with its key and the remedy. LoadConfig
+// Validate returns the first fault of the configuration, with its key and the remedy. Load
 // calls it; a caller that changes a Config afterwards calls it again.
 func (c *Config) Validate() error {
 	return cmp.Or(
@@ -38,7 +38,7 @@ func (c *Config) Validate() error {
 		c.Plan.check(),
 		c.checkDrops(),
 		c.checkNotifications(),
-		oneOf("suppressions.scope", c.Suppressions.Scope, everywhere, perCompany),
+		oneOf("suppressions.scope", c.Suppressions.Scope, everywhere, PerCompany),
 		c.Suppressions.checkWords(),
 		c.Retention.check(),
 		oneOf("log.level", c.Log.Level, "debug", "info", "warn", "error"),
@@ -62,7 +62,7 @@ func (c *Config) CanSend() error {
 	if c.Role == RoleIntake {
 		return errors.New("role: intake takes webhooks and sends nothing; give all or sender")
 	}
-	if c.sharedLedger() && c.Redis == "" && c.Replicas != 1 {
+	if c.SharedLedger() && c.Redis == "" && c.Replicas != 1 {
 		// Limits kept in several processes add up: each would send the whole rate of a number
 		// (docs/operations.md#several-replicas).
 		return errors.New("redis is empty, so each process would send a number's full rate: " +
@@ -97,7 +97,7 @@ func (c *Config) checkUnsupported() error {
 }
 
 func (c *Config) checkLedger() error {
-	if c.sharedLedger() {
+	if c.SharedLedger() {
 		return nil // libpq defines the form of the URL; opening the ledger reports its faults
 	}
 	if path, found := strings.CutPrefix(c.Ledger, "sqlite:"); !found || path == "" {
@@ -110,7 +110,7 @@ func (c *Config) checkLedger() error {
 // shownAddress is an address for a message. Text that is no address may be the secret alone.
 func shownAddress(s string) string {
 	if strings.Contains(s, "://") || strings.HasPrefix(s, "sqlite:") || strings.HasSuffix(s, ".db") {
-		return redactURL(s)
+		return RedactURL(s)
 	}
 	return "***"
 }
@@ -119,7 +119,7 @@ func (c *Config) checkReplicas() error {
 	switch {
 	case c.Replicas < 0 || c.Replicas > 1000:
 		return fmt.Errorf("replicas: %d is out of bounds; give how many processes send, or 0 for any number", c.Replicas)
-	case c.Replicas > 1 && !c.sharedLedger():
+	case c.Replicas > 1 && !c.SharedLedger():
 		return fmt.Errorf("replicas: %d cannot send from an SQLite ledger; "+
 			"give replicas: 1, or a ledger postgres://USER@HOST/DATABASE", c.Replicas)
 	}
@@ -137,7 +137,7 @@ func (s *Service) check() error {
 	u, err := url.Parse(s.BaseURL)
 	switch {
 	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http":
-		return fmt.Errorf("service.base_url: %q is not a URL; give https://HOST", redactURL(s.BaseURL))
+		return fmt.Errorf("service.base_url: %q is not a URL; give https://HOST", RedactURL(s.BaseURL))
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
 		return errors.New("service.base_url: give scheme and host only; the key belongs to service.api_key")
 	case u.Scheme == "http" && !s.AllowHTTP && !messaging.Loopback(u.Hostname()):
@@ -153,7 +153,7 @@ func (s *Service) check() error {
 			return fmt.Errorf("service.refusals[%d]: give a status from 408 to 599 and the error code that comes with it", i)
 		}
 	}
-	if err := s.assumed().Validate(); err != nil {
+	if err := s.Assumptions().Validate(); err != nil {
 		return fmt.Errorf("service.assumed.%w", err)
 	}
 	return cmp.Or(

@@ -1,4 +1,11 @@
-package daemon
+// Package config is the configuration of a process: its keys, where they come from, and what they
+// may be.
+//
+// cmd/campaignd reads it, and passes it to what needs it. Load takes the defaults, a YAML file and
+// the environment, in this order, and promises a configuration without a fault, or one line with
+// the place and the remedy. The package also shows the configuration without its secrets, prints
+// its schema, and opens what it names: the ledger to be read, the client, and the buckets.
+package config
 
 import (
 	"cmp"
@@ -13,18 +20,18 @@ import (
 	"campaignd/internal/sandbox"
 )
 
-// DefaultConfigFile is read from the working directory when no --config is given. It may be
+// DefaultFile is read from the working directory when no --config is given. It may be
 // missing.
-const DefaultConfigFile = "campaignd.yaml"
+const DefaultFile = "campaignd.yaml"
 
 // defaultService is the address of `campaignd sandbox`: with no configuration everything runs
 // against it.
 const defaultService = "http://127.0.0.1:8090"
 
-// Config is the whole configuration (docs/operations.md#configuration). LoadConfig fills it; the
+// Config is the whole configuration (docs/operations.md#configuration). Load fills it; the
 // zero value is not valid. Paths are relative to the working directory. Every key can also be given
 // as CAMPAIGND_SECTION_KEY, and a secret also as a file that CAMPAIGND_SECTION_KEY_FILE names.
-// ConfigSchema prints the comment above a field as the description of its key.
+// Schema prints the comment above a field as the description of its key.
 type Config struct {
 	// The two listeners.
 	Listen Listen `yaml:"listen" json:"listen"`
@@ -169,7 +176,7 @@ type Suppressions struct {
 // Values of Suppressions.Scope.
 const (
 	everywhere = "everywhere"
-	perCompany = "company"
+	PerCompany = "company"
 )
 
 // Retention says how long the deliveries of ended runs are kept.
@@ -243,9 +250,9 @@ type Sending struct {
 	InFlight int `yaml:"in_flight" json:"in_flight" jsonschema:"minimum=1,maximum=10000"`
 }
 
-// DefaultConfig returns the defaults, with which everything runs on this machine. LoadConfig adds
+// Default returns the defaults, with which everything runs on this machine. Load adds
 // the key and the secret of the sandbox.
-func DefaultConfig() *Config {
+func Default() *Config {
 	return &Config{
 		Listen:  Listen{Public: "127.0.0.1:8080", Admin: "127.0.0.1:8081"},
 		Ledger:  "sqlite:campaignd.db",
@@ -292,12 +299,12 @@ func (s Sending) Waits() (all campaign.Repeats) {
 	return all
 }
 
-// LoadConfig reads the defaults, then the YAML file path, then the environment, and validates the
+// Load reads the defaults, then the YAML file path, then the environment, and validates the
 // result. environment has the variables by name; an empty one counts as not set. A missing file
 // is an error only when explicit is set. A fault of the file is a *campaign.FileError with line and
 // column.
-func LoadConfig(path string, explicit bool, environment map[string]string) (*Config, error) {
-	c := DefaultConfig()
+func Load(path string, explicit bool, environment map[string]string) (*Config, error) {
+	c := Default()
 	src, err := os.ReadFile(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && !explicit:
@@ -328,7 +335,7 @@ func LoadConfig(path string, explicit bool, environment map[string]string) (*Con
 		}
 		return nil, fmt.Errorf("%s: %w", cmp.Or(variableOf(err, environment), path), err)
 	}
-	c.again = func() (*Config, error) { return LoadConfig(path, explicit, environment) }
+	c.again = func() (*Config, error) { return Load(path, explicit, environment) }
 	c.files = secretFiles(path, environment)
 	return c, nil
 }

@@ -1,4 +1,4 @@
-package daemon
+package config
 
 import (
 	"fmt"
@@ -15,7 +15,7 @@ func (c *Config) checkDrops() error {
 	seen := map[string]int{}
 	for i, r := range c.Drops {
 		key := fmt.Sprintf("drops[%d]", i)
-		_, err := r.open()
+		_, err := r.Open()
 		folder := r.Bucket + " " + r.Prefix
 		before, twice := seen[folder]
 		switch {
@@ -38,18 +38,18 @@ func (c *Config) checkDrops() error {
 	return nil
 }
 
-// open opens the bucket of a rule, and makes no request.
-func (r *Drop) open() (drops.Bucket, error) {
+// Open opens the bucket of a rule, and makes no request.
+func (r *Drop) Open() (drops.Bucket, error) {
 	u, err := url.Parse(r.Bucket)
 	switch {
 	case err == nil && (u.Scheme == "s3" || u.Scheme == "gs"):
 		b, err := drops.OpenS3(u)
 		if err != nil {
-			return nil, fmt.Errorf("%q: %w", redactURL(r.Bucket), err)
+			return nil, fmt.Errorf("%q: %w", RedactURL(r.Bucket), err)
 		}
 		return b, nil
 	case err != nil || u.Scheme != "file" || u.Host != "" || u.RawQuery != "" || u.Fragment != "" || u.Path == "" && u.Opaque == "":
-		return nil, fmt.Errorf("%q cannot be watched; give file:///FOLDER, file:FOLDER, s3://BUCKET or gs://BUCKET", redactURL(r.Bucket))
+		return nil, fmt.Errorf("%q cannot be watched; give file:///FOLDER, file:FOLDER, s3://BUCKET or gs://BUCKET", RedactURL(r.Bucket))
 	}
 	dir := u.Path
 	if u.Opaque != "" {
