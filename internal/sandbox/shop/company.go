@@ -22,7 +22,7 @@ type company struct {
 	treasury  table[*treasuryAccount]
 	taxes     map[string]Tax
 	book      map[string][]*address // by customer
-	orders    table[*order]
+	orderBook
 }
 
 // addCompany adds a company of a scenario that was checked.
@@ -73,6 +73,9 @@ func (p *Platform) addCompany(from Company) error {
 		if k.PublicKey != "" {
 			p.publics[k.PublicKey] = &credential{company: c, kind: storefront, key: k}
 		}
+	}
+	for _, w := range from.Webhooks {
+		c.hooks = append(c.hooks, newHook(w))
 	}
 	for _, t := range from.Tokens {
 		p.tokens[t.Token] = &credential{company: c, kind: admin}

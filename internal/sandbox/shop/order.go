@@ -1,29 +1,133 @@
 package shop
 
-import "time"
+import (
+	"fmt"
+	"time"
 
-// order is an order of a customer.
+	"github.com/shopspring/decimal"
+)
+
+// order is an order of a customer. Its sums are computed by the server
+// (commerce.md#orders).
 type order struct {
-	id       string
-	company  *company
-	customer string
-	shop     string
-	fee      string
-	status   string
-	lines    []line
-	created  Stamp
-	updated  Stamp
+	id        string
+	number    int // of the reference, in its company from 1 on
+	company   *company
+	customer  string // id
+	shop      string // id, or ""
+	currency  string
+	source    string
+	status    string // pending, ..., cancelled, refunded
+	lines     []line
+	discounts []*discount // of the order, in the order sent
+	fee       string      // id of the shipping fee, or ""
+	pickup    string      // id of the pickup location, or ""
+	billing   billing
+	shipping  shipping
+	metadata  object
+	sums      totals
+	taken     []taken // the stock that the order has
+	created   Stamp
+	updated   Stamp
+	invoice   *invoice // nil before the first payment
+	payments  []*payment
+	paid      decimal.Decimal
 }
 
-// line is a product of an order.
+// line is a product of an order. A line of an admin order may have a title instead of a product.
 type line struct {
-	product, variant string
+	id               string
+	product, variant string // ids, or ""
+	title            string
+	cost             *Amount
 	quantity         int
 	price            Amount
+	discounts        []*discount
 }
 
-func (o *order) key() string     { return o.id }
-func (o *order) born() time.Time { return o.created.Time }
+// billing is how an order is paid.
+type billing struct {
+	method    string
+	address   *Address
+	addressID string
+	scheduled Stamp
+}
+
+// shipping is how an order gets to its customer.
+type shipping struct {
+	mode      string
+	status    string
+	address   *Address
+	addressID string
+	scheduled Stamp
+	sent      Amount // shipping.amount; a fee or a pickup location takes its place
+}
+
+// The states of orders and payments (commerce.md#states).
+const (
+	pending   = "pending"
+	paidState = "paid"
+)
+
+func (o *order) key() string       { return o.id }
+func (o *order) born() time.Time   { return o.created.Time }
+func (o *order) reference() string { return fmt.Sprintf("#ORDER_%d", o.number) }
 
 // ended reports whether the order is cancelled or refunded.
 func (o *order) ended() bool { return o.status == "cancelled" || o.status == "refunded" }
+
+// due is what is not paid yet. It is negative for an order whose total is.
+func (o *order) due() decimal.Decimal { return o.sums.total.Sub(o.paid) }
+
+func (o *order) billingStatus() string {
+	if o.invoice != nil && !o.due().IsPositive() {
+		return paidState
+	}
+	return pending
+}
+
+// orderBook is what a company has of orders.
+type orderBook struct {
+	orders   table[*order]
+	payments table[*payment]
+	invoices table[*invoice]
+	links    table[*link]
+	events   table[*event]
+	hooks    []*hook
+}
+
+// sold returns the lines as the totals need them.
+func (o *order) sold() []sold {
+	all := make([]sold, 0, len(o.lines))
+	for _, l := range o.lines {
+		all = append(all, sold{l.price.Decimal, int64(l.quantity), cuts(l.discounts), o.company.rates(l)})
+	}
+	return all
+}
+
+// rates are the taxes of a line, in percent: those of its product, if product and variant are
+// taxable.
+func (c *company) rates(l line) []decimal.Decimal {
+	product, ok := c.products.get(l.product)
+	variant, found := c.variants.get(l.variant)
+	if !ok || !product.IsTaxable || found && !on(variant.Taxable) {
+		return nil
+	}
+	var rates []decimal.Decimal
+	for _, id := range product.Taxes {
+		rates = append(rates, c.taxes[id].Rate.Decimal)
+	}
+	return rates
+}
+
+// charge computes the sums. The shipping amount is that of the fee or of the pickup location, or
+// else the amount sent.
+func (o *order) charge() {
+	amount := o.shipping.sent
+	if f, ok := o.company.fees.get(o.fee); ok {
+		amount = f.Amount
+	} else if l, ok := o.company.pickups.get(o.pickup); ok {
+		amount = l.Amount
+	}
+	o.sums = total(o.sold(), cuts(o.discounts), amount.Decimal, digits(o.currency))
+}

@@ -1,6 +1,9 @@
 package shop
 
-import "net/http"
+import (
+	"net/http"
+	"slices"
+)
 
 const (
 	get  = http.MethodGet
@@ -13,7 +16,7 @@ const (
 // answer (commerce.md#routes). If two rows fit a request, the first one answers.
 func routes() []route {
 	at := func(method, path string, who right, do action) route { return route{method, prefix + path, who, do} }
-	return []route{
+	return slices.Concat([]route{
 		at(get, "/company/from-domain", open, give((*Platform).companyFromDomain)),
 		at(get, "/companies/{company}", open, give((*Platform).companyByID)),
 		at(get, "/company", storefront, give((*Platform).scopedCompany)),
@@ -61,5 +64,5 @@ func routes() []route {
 		{post, "/oauth/2023-11/token", open, takeForm((*Platform).exchange)},
 
 		{post, "/sandbox/commerce/install", control, take((*Platform).install)},
-	}
+	}, orderRoutes(), orderControls())
 }

@@ -2,12 +2,73 @@ package shop
 
 import "time"
 
-// treasuryAccount is a till or a bank account of a company.
+// treasuryAccount is a till or a bank account of a company. Its balance is the sum of what was paid
+// into it.
 type treasuryAccount struct {
 	TreasuryAccount
 	company          *company
+	metadata         object
 	created, updated Stamp
 }
 
 func (a *treasuryAccount) key() string     { return a.ID }
 func (a *treasuryAccount) born() time.Time { return a.created.Time }
+
+// treasuryFields are what a client may change.
+type treasuryFields struct {
+	Label    string `json:"label"`
+	Type     Text   `json:"type"`
+	Code     Text   `json:"accounting_account_code"`
+	Balance  Amount `json:"balance"`
+	ShopID   Text   `json:"shop_id"`
+	Metadata object `json:"metadata"`
+}
+
+// treasuryView is the treasury account of the document.
+type treasuryView struct {
+	ID string `json:"id"`
+	treasuryFields
+	CompanyID string    `json:"company_id"`
+	Shop      *shopView `json:"shop"`
+	LogoURL   Text      `json:"logoUrl"`
+	Medias    []any     `json:"medias"`
+	CreatedAt Stamp     `json:"created_at"`
+	UpdatedAt Stamp     `json:"updated_at"`
+}
+
+func (a *treasuryAccount) fields() treasuryFields {
+	return treasuryFields{a.Label, Text(a.Type), Text(a.AccountingAccountCode), a.Balance, Text(a.TreasuryAccount.Shop), a.metadata}
+}
+
+func (a *treasuryAccount) view() treasuryView {
+	s, _ := a.company.shops.get(a.TreasuryAccount.Shop)
+	return treasuryView{ID: a.ID, treasuryFields: a.fields(), CompanyID: a.company.ID, Shop: s.view(), Medias: none,
+		CreatedAt: a.created, UpdatedAt: a.updated}
+}
+
+// updateTreasury is PUT /admin/treasuryAccounts/{id}.
+func (p *Platform) updateTreasury(c *call, body patch) (treasuryView, error) {
+	a, ok := c.company.treasury.get(c.path("id"))
+	if !ok {
+		return treasuryView{}, missing(c, "treasury account", c.path("id"))
+	}
+	next := a.fields()
+	next.Metadata = nil
+	if err := body.onto(&next); err != nil {
+		return treasuryView{}, err
+	}
+	if next.Metadata == nil {
+		next.Metadata = a.metadata
+	}
+	var f flaws
+	f.require("label", next.Label)
+	if _, ok := c.company.shops.get(string(next.ShopID)); !ok && next.ShopID != "" {
+		f.add("shop_id", "The company has no such shop.")
+	}
+	if err := f.err(); err != nil {
+		return treasuryView{}, err
+	}
+	a.Label, a.Type, a.AccountingAccountCode = next.Label, string(next.Type), string(next.Code)
+	a.Balance, a.TreasuryAccount.Shop, a.metadata, a.updated = next.Balance, string(next.ShopID), next.Metadata, c.now
+	return a.view(), nil
+}

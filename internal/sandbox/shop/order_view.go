@@ -1,0 +1,246 @@
+package shop
+
+// orderView is the order of the document. Members that the sandbox never fills are null or empty.
+type orderView struct {
+	ID              string         `json:"id"`
+	Reference       string         `json:"reference"`
+	Amount          Amount         `json:"amount"`
+	AmountDue       Amount         `json:"amount_due"`
+	Currency        string         `json:"currency"`
+	Status          string         `json:"status"`
+	State           int            `json:"state"`
+	Source          Text           `json:"source"`
+	CreatedAt       Stamp          `json:"created_at"`
+	UpdatedAt       Stamp          `json:"updated_at"`
+	DeletedAt       Stamp          `json:"deleted_at"`
+	DueAt           Stamp          `json:"due_at"`
+	ExpiresAt       Stamp          `json:"expires_at"`
+	CompanyID       string         `json:"company_id"`
+	ShopID          Text           `json:"shop_id"`
+	UserID          Text           `json:"user_id"`
+	CustomerID      string         `json:"customer_id"`
+	CreditCode      Text           `json:"credit_code"`
+	DebitCode       Text           `json:"debit_code"`
+	RevenueType     Text           `json:"revenue_type"`
+	InvoicesCount   int            `json:"invoices_count"`
+	ReturnsCount    int            `json:"returns_count"`
+	Signature       Text           `json:"signature"`
+	CalendarEventID Text           `json:"calendar_event_id"`
+	CustomFields    []any          `json:"custom_fields"`
+	Metadata        object         `json:"metadata"`
+	Medias          []any          `json:"medias"`
+	PrivateMedias   []any          `json:"private_medias"`
+	Bills           []any          `json:"bills"`
+	Deliveries      []any          `json:"deliveries"`
+	Delivery        any            `json:"delivery"`
+	OrderProducts   []lineView     `json:"order_products"`
+	Products        []soldProduct  `json:"products"`
+	ShippingFee     *feeView       `json:"shipping_fee"`
+	ShippingFeeID   Text           `json:"shipping_fee_id"`
+	PickupLocation  *pickupView    `json:"pickup_location"`
+	PickupID        Text           `json:"pickup_location_id"`
+	Company         companyRef     `json:"company"`
+	Payments        []paymentView  `json:"payments"`
+	Discounts       []discountView `json:"discounts"`
+	Billing         billingView    `json:"billing"`
+	Shipping        shippingView   `json:"shipping"`
+	Customer        *customerView  `json:"customer,omitempty"` // with include=customer
+}
+
+// lineView is a line of an order.
+type lineView struct {
+	ID        string         `json:"id"`
+	OrderID   string         `json:"order_id"`
+	ProductID Text           `json:"product_id"`
+	VariantID Text           `json:"variant_id"`
+	ServiceID Text           `json:"service_id"`
+	Price     Amount         `json:"price"`
+	Quantity  int            `json:"quantity"`
+	Metadata  object         `json:"metadata"`
+	Discounts []discountView `json:"discounts"`
+}
+
+// soldProduct is a product of an order with what was bought of it.
+type soldProduct struct {
+	productView
+	Pivot   pivot       `json:"pivot"`
+	Variant variantView `json:"variant"`
+}
+
+// pivot is the line of a product.
+type pivot struct {
+	OrderID   string `json:"order_id"`
+	ProductID string `json:"product_id"`
+	VariantID string `json:"variant_id"`
+	Price     Amount `json:"price"`
+	Quantity  int    `json:"quantity"`
+}
+
+// companyRef is the company inside another record.
+type companyRef struct {
+	ID     string `json:"id"`
+	Name   string `json:"name"`
+	Handle string `json:"handle"`
+	Code   Text   `json:"company_code"`
+}
+
+func (c *company) ref() companyRef { return companyRef{c.ID, c.Name, c.Handle, Text(c.CompanyCode)} }
+
+// billingView is how an order is paid, with its sums.
+type billingView struct {
+	Method        Text          `json:"method"`
+	Status        string        `json:"status"`
+	Address       *Address      `json:"address"`
+	AddressID     Text          `json:"address_id"`
+	Amount        Amount        `json:"amount"`
+	Subtotal      Amount        `json:"subtotal"`
+	Discount      Amount        `json:"discount"`
+	LineDiscounts Amount        `json:"line_discounts_total"`
+	OrderDiscount Amount        `json:"order_discounts_total"`
+	OutOfTax      Amount        `json:"out_of_tax_total"`
+	PositiveTaxes Amount        `json:"sum_positive_taxes"`
+	NegativeTaxes Amount        `json:"sum_negative_taxes"`
+	Shipping      Amount        `json:"shipping"`
+	Total         Amount        `json:"total"`
+	NetToPay      Amount        `json:"net_to_pay"`
+	ScheduledAt   Stamp         `json:"scheduled_at"`
+	Treasury      *treasuryView `json:"treasury_account"`
+	TreasuryID    Text          `json:"treasury_account_id"`
+	TreasuryLabel Text          `json:"treasury_account_label"`
+}
+
+// shippingView is how an order gets to its customer.
+type shippingView struct {
+	Mode        string   `json:"mode"`
+	Status      string   `json:"status"`
+	Amount      Amount   `json:"amount"`
+	ScheduledAt Stamp    `json:"scheduled_at"`
+	Address     *Address `json:"address"`
+	AddressID   Text     `json:"address_id"`
+}
+
+func (o *order) view() orderView {
+	v := orderView{
+		ID: o.id, Reference: o.reference(), Amount: Amount{Decimal: o.sums.total}, AmountDue: Amount{Decimal: o.due()},
+		Currency: o.currency, Status: o.status, State: 1, Source: Text(o.source), CreatedAt: o.created, UpdatedAt: o.updated,
+		CompanyID: o.company.ID, ShopID: Text(o.shop), CustomerID: o.customer, CustomFields: none, Metadata: o.metadata, Medias: none,
+		PrivateMedias: none, Bills: none, Deliveries: none, OrderProducts: []lineView{}, Products: []soldProduct{},
+		ShippingFeeID: Text(o.fee), PickupID: Text(o.pickup), Company: o.company.ref(), Payments: []paymentView{},
+		Discounts: viewDiscounts(o.discounts), Billing: o.viewBilling(),
+		Shipping: shippingView{o.shipping.mode, o.shipping.status, Amount{Decimal: o.sums.shipping}, o.shipping.scheduled,
+			o.shipping.address, Text(o.shipping.addressID)},
+	}
+	if o.invoice != nil {
+		v.InvoicesCount = 1
+	}
+	if f, ok := o.company.fees.get(o.fee); ok {
+		shown := f.view()
+		v.ShippingFee = &shown
+	}
+	if l, ok := o.company.pickups.get(o.pickup); ok {
+		shown := l.view()
+		v.PickupLocation = &shown
+	}
+	for _, l := range o.lines {
+		v.OrderProducts = append(v.OrderProducts, l.view(o))
+		product, sold := o.company.products.get(l.product)
+		variant, ok := o.company.variants.get(l.variant)
+		if sold && ok {
+			v.Products = append(v.Products, soldProduct{product.view(nil),
+				pivot{o.id, l.product, l.variant, l.price, l.quantity}, variant.view(false, false)})
+		}
+	}
+	for _, one := range o.payments {
+		v.Payments = append(v.Payments, one.view(nil))
+	}
+	return v
+}
+
+func (l line) view(o *order) lineView {
+	v := lineView{ID: l.id, OrderID: o.id, ProductID: Text(l.product), VariantID: Text(l.variant), Price: l.price,
+		Quantity: l.quantity, Discounts: viewDiscounts(l.discounts)}
+	if l.title != "" {
+		v.Metadata = object{"title": l.title}
+		if l.cost != nil {
+			v.Metadata["cost"] = *l.cost
+		}
+	}
+	return v
+}
+
+func (o *order) viewBilling() billingView {
+	s := o.sums
+	v := billingView{
+		Method: Text(o.billing.method), Status: o.billingStatus(), Address: o.billing.address, AddressID: Text(o.billing.addressID),
+		Amount: Amount{Decimal: s.total}, Subtotal: Amount{Decimal: s.subtotal},
+		Discount: Amount{Decimal: s.lineDiscounts.Add(s.orderDiscounts)}, LineDiscounts: Amount{Decimal: s.lineDiscounts},
+		OrderDiscount: Amount{Decimal: s.orderDiscounts}, OutOfTax: Amount{Decimal: s.outOfTax},
+		PositiveTaxes: Amount{Decimal: s.positiveTaxes}, NegativeTaxes: Amount{Decimal: s.negativeTaxes},
+		Shipping: Amount{Decimal: s.shipping}, Total: Amount{Decimal: s.total}, NetToPay: Amount{Decimal: s.total},
+		ScheduledAt: o.billing.scheduled,
+	}
+	if m := o.company.methodOf(o.billing.method); m != nil {
+		if a, ok := o.company.treasury.get(m.TreasuryAccount); ok {
+			shown := a.view()
+			v.Treasury, v.TreasuryID, v.TreasuryLabel = &shown, Text(a.ID), Text(a.Label)
+		}
+	}
+	return v
+}
+
+// methodOf is the payment method of a processor that can be used, or nil.
+func (c *company) methodOf(processor string) *method {
+	for m := range c.methods.all() {
+		if processor != "" && m.Processor == processor && on(m.Status) {
+			return m
+		}
+	}
+	return nil
+}
+
+// showOrder is GET /customers/orders/{orderId}.
+func (p *Platform) showOrder(c *call) (single[orderView], error) {
+	o, ok := c.company.orders.get(c.path("orderId"))
+	if !ok {
+		return single[orderView]{}, missing(c, "order", c.path("orderId"))
+	}
+	return single[orderView]{o.view()}, nil
+}
+
+var orderList = list[*order]{
+	filters: map[string]filter[*order]{
+		"search": searching(func(o *order) []string {
+			who, _ := o.company.customers.get(o.customer)
+			if who == nil {
+				return []string{o.reference()}
+			}
+			return []string{o.reference(), who.FirstName, who.LastName, who.Email, who.Phone}
+		}),
+		"status":      equal(func(o *order) string { return o.status }),
+		"customer_id": equal(func(o *order) string { return o.customer }),
+		"shop":        equal(func(o *order) string { return o.shop }),
+		"created_at":  between(func(o *order) Stamp { return o.created }),
+		"updated_at":  between(func(o *order) Stamp { return o.updated }),
+	},
+	sorts: map[string]sorter[*order]{
+		birth:        byBirth[*order],
+		"updated_at": byTime(func(o *order) Stamp { return o.updated }),
+	},
+	includes: []string{"customer"},
+	view: func(_ *call, o *order, in includes) any {
+		v := o.view()
+		if who, ok := o.company.customers.get(o.customer); ok && in.has("customer") {
+			shown := who.view()
+			v.Customer = &shown
+		}
+		return v
+	},
+}
+
+// listMyOrders is GET /customers/orders: those of the customer token.
+func (p *Platform) listMyOrders(c *call) (page, error) {
+	return orderList.page(c, those(&c.company.orders, func(o *order) bool { return o.customer == c.customer.ID }))
+}
+
+// listOrders is GET /admin/orders (commerce.md#assumptions).
+func (p *Platform) listOrders(c *call) (page, error) { return orderList.page(c, &c.company.orders) }

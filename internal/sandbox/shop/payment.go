@@ -1,0 +1,213 @@
+package shop
+
+import (
+	"fmt"
+	"time"
+)
+
+// payment is money that came in for an order.
+type payment struct {
+	id      string
+	number  int
+	order   *order
+	amount  Amount
+	method  string
+	account *treasuryAccount // nil: none
+	at      Stamp
+}
+
+func (m *payment) key() string     { return m.id }
+func (m *payment) born() time.Time { return m.at.Time }
+
+// invoice is what the payments of an order pay. The first payment makes it.
+type invoice struct {
+	id               string
+	number           int
+	order            *order
+	amount           Amount
+	created, updated Stamp
+}
+
+func (i *invoice) key() string     { return i.id }
+func (i *invoice) born() time.Time { return i.created.Time }
+
+// invoiceView is the invoice of the document.
+type invoiceView struct {
+	ID           string `json:"id"`
+	Reference    string `json:"reference"`
+	Amount       Amount `json:"amount"`
+	CurrencyCode string `json:"currency_code"`
+	OrderID      string `json:"order_id"`
+	ShopID       Text   `json:"shop_id"`
+	Status       string `json:"status"`
+	IsDeposit    bool   `json:"is_deposit"`
+	IsFinal      bool   `json:"is_final"`
+	Medias       []any  `json:"medias"`
+	Metadata     object `json:"metadata"`
+	UserID       Text   `json:"user_id"`
+	CompanyID    string `json:"company_id"`
+	CreatedAt    Stamp  `json:"created_at"`
+	UpdatedAt    Stamp  `json:"updated_at"`
+}
+
+func (i *invoice) view() invoiceView {
+	o := i.order
+	return invoiceView{
+		ID: i.id, Reference: fmt.Sprintf("#INV_%d", i.number), Amount: i.amount, CurrencyCode: o.currency, OrderID: o.id,
+		ShopID: Text(o.shop), Status: o.billingStatus(), IsFinal: true, Medias: none, CompanyID: o.company.ID,
+		CreatedAt: i.created, UpdatedAt: i.updated,
+	}
+}
+
+// paymentView is the payment of the document.
+type paymentView struct {
+	ID           string        `json:"id"`
+	Reference    string        `json:"reference"`
+	Amount       Amount        `json:"amount"`
+	CurrencyCode string        `json:"currency_code"`
+	Method       string        `json:"method"`
+	Status       string        `json:"status"`
+	Type         string        `json:"type"`
+	PaidAt       Stamp         `json:"paid_at"`
+	DueDate      Stamp         `json:"due_date"`
+	Metadata     object        `json:"metadata"`
+	Payable      invoiceView   `json:"payable"`
+	PayableID    string        `json:"payable_id"`
+	PayableType  string        `json:"payable_type"`
+	Treasury     *treasuryView `json:"treasury_account"`
+	TreasuryToo  *treasuryView `json:"treasuryAccount,omitempty"` // with include=treasuryAccount
+	TreasuryID   Text          `json:"treasury_account_id"`
+	Company      companyRef    `json:"company"`
+	CompanyID    string        `json:"company_id"`
+	AddressID    Text          `json:"address_id"`
+	UserID       Text          `json:"user_id"`
+	CreatedAt    Stamp         `json:"created_at"`
+	UpdatedAt    Stamp         `json:"updated_at"`
+	DeletedAt    Stamp         `json:"deleted_at"`
+}
+
+func (m *payment) reference() string { return fmt.Sprintf("PAY_%d", m.number) }
+
+func (m *payment) view(in includes) paymentView {
+	o := m.order
+	v := paymentView{
+		ID: m.id, Reference: m.reference(), Amount: m.amount, CurrencyCode: o.currency, Method: m.method, Status: paidState,
+		Type: "inbound", PaidAt: m.at, Metadata: object{"distributed_payment": false, "order_id": o.id}, Payable: o.invoice.view(),
+		PayableID: o.invoice.id, PayableType: "invoice", Company: o.company.ref(), CompanyID: o.company.ID,
+		AddressID: Text(o.billing.addressID), CreatedAt: m.at, UpdatedAt: m.at,
+	}
+	if m.account != nil {
+		shown := m.account.view()
+		v.Treasury, v.TreasuryID = &shown, Text(m.account.ID)
+		if in.has("treasuryAccount") {
+			v.TreasuryToo = &shown
+		}
+	}
+	return v
+}
+
+// paymentRequest is the body of a payment that the business adds.
+type paymentRequest struct {
+	Amount            Amount `json:"amount"`
+	Method            string `json:"method"`
+	TreasuryAccountID string `json:"treasury_account_id"`
+}
+
+// paymentAnswer is the answer to a payment that was added.
+type paymentAnswer struct {
+	Code    int    `json:"code"`
+	Message string `json:"message"`
+	Status  string `json:"status"`
+}
+
+// addPayment is POST /admin/orders/{id}/payments.
+func (p *Platform) addPayment(c *call, in paymentRequest) (paymentAnswer, error) {
+	o, ok := c.company.orders.get(c.path("id"))
+	switch {
+	case !ok:
+		return paymentAnswer{}, missing(c, "order", c.path("id"))
+	case o.ended():
+		return paymentAnswer{}, endedOrder(o)
+	case !o.due().IsPositive():
+		return paymentAnswer{}, nothingDue()
+	}
+	var f flaws
+	f.payment("amount", in.Amount, o)
+	account, ok := c.company.treasury.get(in.TreasuryAccountID)
+	if !ok {
+		f.add("treasury_account_id", "The company has no such treasury account.")
+	} else if in.Method == "" {
+		in.Method = account.Type
+	}
+	if err := f.err(); err != nil {
+		return paymentAnswer{}, err
+	}
+	if err := p.pay(o, in.Amount, in.Method, account, c.now); err != nil {
+		return paymentAnswer{}, err
+	}
+	return paymentAnswer{200, "The payment of " + in.Amount.String() + " " + o.currency + " has been added", "success"}, nil
+}
+
+// payment checks an amount that is to be paid for an order.
+func (f *flaws) payment(field string, amount Amount, o *order) {
+	switch {
+	case !amount.IsPositive():
+		f.add(field, "The amount is more than 0.")
+	case !amount.fits(o.currency):
+		f.add(field, "The amount has more decimals than "+o.currency+" has.")
+	case amount.GreaterThan(o.due()):
+		f.add(field, "Only "+o.due().String()+" "+o.currency+" are due.")
+	}
+}
+
+// pay records a payment that was checked. The first one of an order makes its invoice.
+func (p *Platform) pay(o *order, amount Amount, method string, account *treasuryAccount, now Stamp) error {
+	co := o.company
+	if p.records+5 > maxRecords { // invoice, payment, order, two events
+		return p.full()
+	}
+	if err := co.orders.keep(p, o); err != nil {
+		return err
+	}
+	if o.invoice == nil {
+		o.invoice = &invoice{id: p.newID(), number: co.invoices.len() + 1, order: o, amount: Amount{Decimal: o.sums.total},
+			created: now, updated: now}
+		if err := co.invoices.add(p, o.invoice); err != nil {
+			return err
+		}
+	}
+	m := &payment{id: p.newID(), number: co.payments.len() + 1, order: o, amount: amount, method: method, account: account, at: now}
+	if err := co.payments.add(p, m); err != nil {
+		return err
+	}
+	o.payments, o.paid, o.updated = append(o.payments, m), o.paid.Add(amount.Decimal), now
+	if account != nil {
+		account.Balance = Amount{Decimal: account.Balance.Add(amount.Decimal)}
+		account.updated = now
+	}
+	p.emit(co, "payment.received", m.view(nil))
+	p.emit(co, "order.updated", o.view())
+	return nil
+}
+
+var paymentList = list[*payment]{
+	filters: map[string]filter[*payment]{
+		"search":   searching(func(m *payment) []string { return []string{m.reference(), m.order.reference(), m.method} }),
+		"order_id": equal(func(m *payment) string { return m.order.id }),
+		"type":     equal(func(*payment) string { return "inbound" }),
+	},
+	sorts: map[string]sorter[*payment]{
+		birth:     byBirth[*payment],
+		"paid_at": byTime(func(m *payment) Stamp { return m.at }),
+		"amount": func(*call) func(a, b *payment) int {
+			return func(a, b *payment) int { return a.amount.Cmp(b.amount.Decimal) }
+		},
+	},
+	includes: []string{"treasuryAccount", "payable", "company"},
+	view:     func(_ *call, m *payment, in includes) any { return m.view(in) },
+}
+
+// listPayments is GET /admin/payments.
+func (p *Platform) listPayments(c *call) (page, error) {
+	return paymentList.page(c, &c.company.payments)
+}

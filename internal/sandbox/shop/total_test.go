@@ -1,0 +1,190 @@
+package shop
+
+import (
+	"math/big"
+	"testing"
+
+	"github.com/shopspring/decimal"
+	"pgregory.net/rapid"
+)
+
+// oracle computes the sums of an order from the document's rules in fractions of whole units, with
+// no code of the platform: every amount is a big.Rat, and rounding works on integers.
+type oracle struct {
+	digits   int
+	subtotal *big.Rat
+	lineOff  *big.Rat
+	orderOff *big.Rat
+	positive *big.Rat
+	negative *big.Rat
+}
+
+func rat(t *rapid.T, text string) *big.Rat {
+	r, ok := new(big.Rat).SetString(text)
+	if !ok {
+		t.Fatalf("%q is no number, want one", text)
+	}
+	return r
+}
+
+// round rounds half away from zero: floor(|x| * 10^digits + 1/2), with the sign of x.
+func (o *oracle) round(x *big.Rat) *big.Rat {
+	scale := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(o.digits)), nil)
+	up := new(big.Rat).Mul(new(big.Rat).Abs(x), new(big.Rat).SetInt(scale))
+	up.Add(up, big.NewRat(1, 2))
+	whole := new(big.Int).Quo(up.Num(), up.Denom())
+	return new(big.Rat).Mul(new(big.Rat).SetFrac(whole, scale), big.NewRat(int64(x.Sign()), 1))
+}
+
+func percent(of, rate *big.Rat) *big.Rat {
+	return new(big.Rat).Quo(new(big.Rat).Mul(of, rate), big.NewRat(100, 1))
+}
+
+// reduce takes the discounts from the amount, one after the other, and returns what they took.
+func (o *oracle) reduce(amount *big.Rat, cuts []drawnCut, t *rapid.T) *big.Rat {
+	off := new(big.Rat)
+	for _, c := range cuts {
+		take := rat(t, c.value)
+		left := new(big.Rat).Sub(amount, off)
+		if !c.fixed {
+			take = percent(left, take)
+		}
+		if take = o.round(take); take.Cmp(left) > 0 {
+			take = left
+		}
+		off.Add(off, take)
+	}
+	return off
+}
+
+// The drawn order holds its amounts as text, so that each side reads them by itself.
+type drawnCut struct {
+	fixed bool
+	value string
+}
+
+type drawnLine struct {
+	price    string
+	quantity int
+	cuts     []drawnCut
+	rates    []string
+}
+
+type drawnOrder struct {
+	currency string
+	lines    []drawnLine
+	cuts     []drawnCut
+	shipping string // of a fee, of a pickup location or as sent
+}
+
+func amountText(digits int, most int64) *rapid.Generator[string] {
+	return rapid.Custom(func(t *rapid.T) string {
+		n := rapid.Int64Range(0, most).Draw(t, "units")
+		scale := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(digits)), nil)
+		return new(big.Rat).SetFrac(big.NewInt(n), scale).FloatString(digits)
+	})
+}
+
+var drawnCuts = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) drawnCut {
+	c := drawnCut{fixed: rapid.Bool().Draw(t, "fixed")}
+	if c.fixed {
+		c.value = amountText(3, 90_000).Draw(t, "amount")
+	} else {
+		c.value = amountText(3, 110_000).Draw(t, "percent")
+	}
+	return c
+}), 0, 3)
+
+func drawOrder(t *rapid.T) drawnOrder {
+	o := drawnOrder{currency: rapid.SampledFrom([]string{"EUR", "XAF", "JPY"}).Draw(t, "currency")}
+	places := map[string]int{"EUR": 2, "XAF": 0, "JPY": 0}[o.currency]
+	rate := rapid.Custom(func(t *rapid.T) string {
+		text := amountText(4, 300_000).Draw(t, "rate")
+		if rapid.Bool().Draw(t, "negative") {
+			text = "-" + text
+		}
+		return text
+	})
+	o.lines = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) drawnLine {
+		return drawnLine{
+			price:    amountText(places, 1_000_000).Draw(t, "price"),
+			quantity: rapid.IntRange(1, 1000).Draw(t, "quantity"),
+			cuts:     drawnCuts.Draw(t, "line discounts"),
+			rates:    rapid.SliceOfN(rate, 0, 3).Draw(t, "taxes"),
+		}
+	}), 1, 6).Draw(t, "lines")
+	o.cuts = drawnCuts.Draw(t, "order discounts")
+	o.shipping = rapid.OneOf(rapid.Just("0"), amountText(places, 5000)).Draw(t, "shipping")
+	return o
+}
+
+// sums are the document's names of the totals, in the order of its rules.
+type sums map[string]*big.Rat
+
+func (o drawnOrder) expected(t *rapid.T) sums {
+	x := oracle{digits: map[string]int{"EUR": 2, "XAF": 0, "JPY": 0}[o.currency], subtotal: new(big.Rat), lineOff: new(big.Rat),
+		positive: new(big.Rat), negative: new(big.Rat)}
+	for _, l := range o.lines {
+		full := new(big.Rat).Mul(rat(t, l.price), big.NewRat(int64(l.quantity), 1))
+		off := x.reduce(full, l.cuts, t)
+		x.subtotal.Add(x.subtotal, full)
+		x.lineOff.Add(x.lineOff, off)
+		for _, r := range l.rates {
+			tax := x.round(percent(new(big.Rat).Sub(full, off), rat(t, r)))
+			into := x.positive
+			if tax.Sign() < 0 {
+				into = x.negative
+			}
+			into.Add(into, tax)
+		}
+	}
+	x.orderOff = x.reduce(new(big.Rat).Sub(x.subtotal, x.lineOff), o.cuts, t)
+	discount := new(big.Rat).Add(x.lineOff, x.orderOff)
+	outOfTax := new(big.Rat).Add(x.subtotal, rat(t, o.shipping))
+	outOfTax.Sub(outOfTax, discount)
+	total := new(big.Rat).Add(outOfTax, x.positive)
+	total.Add(total, x.negative)
+	return sums{"subtotal": x.subtotal, "line_discounts_total": x.lineOff, "order_discounts_total": x.orderOff, "discount": discount,
+		"shipping": rat(t, o.shipping), "out_of_tax_total": outOfTax, "sum_positive_taxes": x.positive, "sum_negative_taxes": x.negative,
+		"total": total, "net_to_pay": total}
+}
+
+func (o drawnOrder) computed() map[string]decimal.Decimal {
+	cuts := func(from []drawnCut) (all []cut) {
+		for _, c := range from {
+			all = append(all, cut{c.fixed, decimal.RequireFromString(c.value)})
+		}
+		return all
+	}
+	var lines []sold
+	for _, l := range o.lines {
+		s := sold{price: decimal.RequireFromString(l.price), quantity: int64(l.quantity), cuts: cuts(l.cuts)}
+		for _, r := range l.rates {
+			s.rates = append(s.rates, decimal.RequireFromString(r))
+		}
+		lines = append(lines, s)
+	}
+	t := total(lines, cuts(o.cuts), decimal.RequireFromString(o.shipping), digits(o.currency))
+	return map[string]decimal.Decimal{"subtotal": t.subtotal, "line_discounts_total": t.lineDiscounts,
+		"order_discounts_total": t.orderDiscounts, "discount": t.lineDiscounts.Add(t.orderDiscounts), "shipping": t.shipping,
+		"out_of_tax_total": t.outOfTax, "sum_positive_taxes": t.positiveTaxes, "sum_negative_taxes": t.negativeTaxes, "total": t.total,
+		"net_to_pay": t.total}
+}
+
+// The totals of random orders are those of other arithmetic (commerce.md#assumptions).
+func TestTotalsEqualThoseOfOtherArithmetic(t *testing.T) {
+	for range 10 { // 100 orders each
+		rapid.Check(t, func(t *rapid.T) {
+			o := drawOrder(t)
+			got, want := o.computed(), o.expected(t)
+			for name, w := range want {
+				if g := rat(t, got[name].String()); g.Cmp(w) != 0 {
+					t.Errorf("%s: got %s, want %s", name, got[name], w.RatString())
+				}
+			}
+			if len(got) != len(want) {
+				t.Errorf("got %d sums, want %d", len(got), len(want))
+			}
+		})
+	}
+}
