@@ -35,5 +35,5 @@ func ActionClause(f campaign.ActionFilter) (sql string, args []any) {
 		args = append(args, Millis(f.Before), f.BeforeID)
 	}
 	sql += " ORDER BY at DESC, id DESC"
-	return limited(sql, args, f.Limit, "$")
+	return limited(sql, args, f.Limit)
 }

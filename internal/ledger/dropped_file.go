@@ -8,12 +8,12 @@ import (
 )
 
 // DropClause is the end of a SELECT of dropped files that reads what f asks for, with its
-// arguments. dialect is that of RunClause.
-func DropClause(f campaign.DropFilter, dialect string) (sql string, args []any) {
+// arguments.
+func DropClause(f campaign.DropFilter) (sql string, args []any) {
 	var all []string
 	add := func(condition string, value any) {
 		args = append(args, value)
-		all = append(all, condition+dialect+strconv.Itoa(len(args)))
+		all = append(all, condition+"$"+strconv.Itoa(len(args)))
 	}
 	if f.No != 0 {
 		add("no = ", f.No)
@@ -39,7 +39,7 @@ func DropClause(f campaign.DropFilter, dialect string) (sql string, args []any) 
 		sql = " WHERE " + strings.Join(all, " AND ")
 	}
 	sql += " ORDER BY " + order
-	return limited(sql, args, f.Limit, dialect)
+	return limited(sql, args, f.Limit)
 }
 
 // ScanDroppedFile reads the columns of dropped_file in the order of the schema.

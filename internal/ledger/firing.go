@@ -10,9 +10,8 @@ import (
 const FiringsKept = 1000
 
 // FiringClause is the end of a SELECT of firings that reads what f asks for, with its arguments.
-// dialect is that of RunClause.
-func FiringClause(f campaign.FiringFilter, dialect string) (sql string, args []any) {
-	sql, args = " WHERE campaign = "+dialect+"1", []any{f.Campaign}
+func FiringClause(f campaign.FiringFilter) (sql string, args []any) {
+	sql, args = " WHERE campaign = $1", []any{f.Campaign}
 	switch {
 	case f.Open: // the condition of the index firing_open
 		sql += " AND outcome IN ('launching', 'waiting')"
@@ -22,14 +21,14 @@ func FiringClause(f campaign.FiringFilter, dialect string) (sql string, args []a
 		sql += " AND outcome <> 'added'"
 	default:
 		args = append(args, string(f.Outcome))
-		sql += " AND outcome = " + dialect + strconv.Itoa(len(args))
+		sql += " AND outcome = $" + strconv.Itoa(len(args))
 	}
 	if f.Key != "" {
 		args = append(args, f.Key)
-		sql += " AND key = " + dialect + strconv.Itoa(len(args))
+		sql += " AND key = $" + strconv.Itoa(len(args))
 	}
 	sql += " ORDER BY at DESC, key DESC"
-	return limited(sql, args, f.Limit, dialect)
+	return limited(sql, args, f.Limit)
 }
 
 // FiringMoves tells what becomes of a firing whose stored outcome is was, "" for none, when it is

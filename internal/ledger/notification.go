@@ -97,12 +97,12 @@ func (o Options) NotifyFiring(f campaign.Firing, was campaign.FiringOutcome, now
 }
 
 // NotificationClause is the end of a SELECT of notifications that reads what f asks for, with its
-// arguments. dialect is that of RunClause.
-func NotificationClause(f campaign.NotificationFilter, dialect string) (sql string, args []any) {
+// arguments.
+func NotificationClause(f campaign.NotificationFilter) (sql string, args []any) {
 	var all []string
 	arg := func(value any) string {
 		args = append(args, value)
-		return dialect + strconv.Itoa(len(args))
+		return "$" + strconv.Itoa(len(args))
 	}
 	if f.No != 0 {
 		all = append(all, "no = "+arg(f.No))

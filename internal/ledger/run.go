@@ -12,13 +12,13 @@ import (
 )
 
 // RunClause is the end of a SELECT of run r that reads what f asks for, newest first, with its
-// arguments. dialect begins a numbered parameter: "$" for PostgreSQL, "?" for SQLite.
-func RunClause(f campaign.RunFilter, dialect string) (sql string, args []any) {
+// arguments.
+func RunClause(f campaign.RunFilter) (sql string, args []any) {
 	var all []string
 	is := func(column, value string) {
 		if value != "" {
 			args = append(args, value)
-			all = append(all, column+" = "+dialect+strconv.Itoa(len(args)))
+			all = append(all, column+" = $"+strconv.Itoa(len(args)))
 		}
 	}
 	is("r.campaign", f.Campaign)
@@ -34,17 +34,17 @@ func RunClause(f campaign.RunFilter, dialect string) (sql string, args []any) {
 		sql = "WHERE " + strings.Join(all, " AND ") + " "
 	}
 	sql += "ORDER BY r.no DESC"
-	return limited(sql, args, f.Limit, dialect)
+	return limited(sql, args, f.Limit)
 }
 
 // limited adds to a SELECT how many rows are wanted; 0: all. SQLite plans a statement anew at each
 // execution when its limit is a bare parameter, and not when it is an expression.
-func limited(sql string, args []any, limit int, dialect string) (string, []any) {
+func limited(sql string, args []any, limit int) (string, []any) {
 	if limit <= 0 {
 		return sql, args
 	}
 	args = append(args, int64(limit))
-	return sql + " LIMIT " + dialect + strconv.Itoa(len(args)) + " + 0", args
+	return sql + " LIMIT $" + strconv.Itoa(len(args)) + " + 0", args
 }
 
 // ScanRun reads the columns of a run in the order of its scan call, times in milliseconds.

@@ -2,9 +2,13 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"reflect"
 
+	"campaignd/campaign"
 	"campaignd/internal/ledger/portable"
+
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // store gives package portable the connections of a ledger.
@@ -15,7 +19,12 @@ func (s store) pool(w portable.Work) *pool {
 }
 
 func (s store) Change(ctx context.Context, w portable.Work, f func(portable.Tx) error) error {
-	return s.ledger.change(ctx, s.pool(w), "", func(t *tx) error { return f(portableTx{t}) })
+	err := s.ledger.change(ctx, s.pool(w), "", func(t *tx) error { return f(portableTx{t}) })
+	var refused *pgconn.PgError
+	if errors.As(err, &refused) && refused.ConstraintName == "dropped_file_content" {
+		return campaign.ErrSameContent
+	}
+	return err
 }
 
 func (s store) Rows(ctx context.Context, w portable.Work, anew func(), f func(portable.Scan) error, query string, args ...any) error {

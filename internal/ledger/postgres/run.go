@@ -97,7 +97,7 @@ func (l *Ledger) Run(ctx context.Context, no campaign.RunNo) (campaign.Run, erro
 // Runs implements campaign.RunLedger.
 func (l *Ledger) Runs(ctx context.Context, f campaign.RunFilter) (all []campaign.Run, err error) {
 	f.Campaign, f.ListHash, f.Launch = plainText(f.Campaign), plainText(f.ListHash), plainText(f.Launch)
-	clause, args := ledger.RunClause(f, "$")
+	clause, args := ledger.RunClause(f)
 	err = l.read(ctx, l.sender, list(&all, ledger.ScanRun, sqlRuns+clause, args...))
 	return all, err
 }

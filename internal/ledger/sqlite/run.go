@@ -84,8 +84,8 @@ func (l *Ledger) Run(ctx context.Context, no campaign.RunNo) (campaign.Run, erro
 
 // Runs implements campaign.RunLedger.
 func (l *Ledger) Runs(ctx context.Context, f campaign.RunFilter) (all []campaign.Run, err error) {
-	clause, args := ledger.RunClause(f, "?")
-	err = l.read().each(ctx, sqlRuns+clause, args, list(&all, ledger.ScanRun))
+	clause, args := ledger.RunClause(f)
+	err = l.read().each(ctx, translated(sqlRuns+clause), args, list(&all, ledger.ScanRun))
 	return all, err
 }
 

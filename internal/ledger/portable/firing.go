@@ -1,19 +1,16 @@
-package postgres
+package portable
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
 	"campaignd/internal/spelling"
-
-	"github.com/jackc/pgx/v5"
 )
 
 const (
-	sqlFiringOutcome = `SELECT outcome FROM firing WHERE campaign = $1 AND key = $2 FOR UPDATE`
+	sqlFiringOutcome = `SELECT outcome FROM firing WHERE campaign = $1 AND key = $2`
 	sqlNoteFiring    = `INSERT INTO firing (campaign, key, at, missed, missed_since, since, outcome, detail, run)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
 		ON CONFLICT (campaign, key) DO UPDATE SET since = excluded.since, outcome = excluded.outcome, detail = excluded.detail,
@@ -24,28 +21,25 @@ const (
 
 // NoteFiring implements campaign.FiringLedger.
 func (l *Ledger) NoteFiring(ctx context.Context, f campaign.Firing) (changed bool, err error) {
-	err = l.change(ctx, l.sender, "", func(t *tx) error {
+	err = l.db.Change(ctx, Sending, func(t Tx) error {
 		var was string
-		err := t.do(row(&was, sqlFiringOutcome, plainText(f.Campaign), plainText(f.Key)))
-		if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+		if _, err := one(t.Lock, []any{&was}, sqlFiringOutcome, f.Campaign, f.Key); err != nil {
 			return err
 		}
 		var write bool
 		if write, changed = ledger.FiringMoves(campaign.FiringOutcome(was), f.Outcome); !write {
 			return nil
 		}
-		var n int64
-		if err := t.do(stmt(&n, sqlNoteFiring, plainText(f.Campaign), plainText(f.Key), ledger.Millis(f.At), f.Missed,
-			ledger.Millis(f.MissedSince), ledger.Millis(f.Since), string(f.Outcome),
-			plainText(spelling.Clip(f.Detail, campaign.MaxDetail)), int64(f.Run))); err != nil {
+		n, err := t.Exec(sqlNoteFiring, f.Campaign, f.Key, ledger.Millis(f.At), f.Missed, ledger.Millis(f.MissedSince),
+			ledger.Millis(f.Since), string(f.Outcome), spelling.Clip(f.Detail, campaign.MaxDetail), int64(f.Run))
+		if err != nil {
 			return err
 		}
 		changed = changed && n > 0 // n is 0 if another replica gave it a final outcome meanwhile
-		qs := []*query{stmt(nil, sqlForgetFirings, plainText(f.Campaign), ledger.FiringsKept-1)}
-		if changed {
-			qs = append(qs, notify(t.options.NotifyFiring(f, campaign.FiringOutcome(was), time.Now()))...)
+		if _, err = t.Exec(sqlForgetFirings, f.Campaign, ledger.FiringsKept-1); err != nil || !changed {
+			return err
 		}
-		return t.do(qs...)
+		return Notify(t, l.options.NotifyFiring(f, campaign.FiringOutcome(was), time.Now()))
 	})
 	return changed, err
 }
@@ -53,8 +47,7 @@ func (l *Ledger) NoteFiring(ctx context.Context, f campaign.Firing) (changed boo
 const sqlFirings = `SELECT campaign, key, at, missed, missed_since, since, outcome, detail, run FROM firing`
 
 // Firings implements campaign.FiringLedger.
-func (l *Ledger) Firings(ctx context.Context, f campaign.FiringFilter) (all []campaign.Firing, err error) {
-	clause, args := ledger.FiringClause(f, "$")
-	err = l.read(ctx, l.sender, list(&all, ledger.ScanFiring, sqlFirings+clause, args...))
-	return all, err
+func (l *Ledger) Firings(ctx context.Context, f campaign.FiringFilter) ([]campaign.Firing, error) {
+	clause, args := ledger.FiringClause(f)
+	return list(ctx, l.db, Sending, ledger.ScanFiring, sqlFirings+clause, args...)
 }

@@ -1,36 +1,31 @@
-package postgres
+package portable
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
-
-	"github.com/jackc/pgx/v5"
 )
 
 const (
-	sqlJobLeft    = `SELECT coalesce((SELECT lease_until - ledger_now() FROM job WHERE name = $1), 0)`
+	sqlJobLeft    = `SELECT lease_until - ledger_now() FROM job WHERE name = $1`
 	sqlAcquireJob = `INSERT INTO job (name, owner, epoch, lease_until) VALUES ($1, $2, 1, ledger_now() + $3)
 		ON CONFLICT (name) DO UPDATE SET owner = $2, epoch = job.epoch + 1, lease_until = ledger_now() + $3
 		WHERE job.lease_until <= ledger_now() RETURNING epoch`
 )
 
-// AcquireJob implements campaign.JobLedger, on the server's clock.
+// AcquireJob implements campaign.JobLedger, on the clock of the database.
 func (l *Ledger) AcquireJob(ctx context.Context, name, owner string, d time.Duration) (lease campaign.JobLease, ok bool, err error) {
 	asked := time.Now()
 	// Callers poll: a query outside a transaction says that another process has it.
 	if left, err := l.JobLeft(ctx, name); err != nil || left > 0 {
 		return lease, false, err
 	}
-	err = l.change(ctx, l.sender, "", func(t *tx) error {
+	err = l.db.Change(ctx, Sending, func(t Tx) (err error) {
 		lease = campaign.JobLease{Name: name, Owner: owner, Until: asked.Add(d)}
-		err := t.do(row(&lease.Epoch, sqlAcquireJob, plainText(name), plainText(owner), d.Milliseconds()))
-		if ok = err == nil; errors.Is(err, pgx.ErrNoRows) {
-			return nil // after a lost answer perhaps this owner's own lease, which runs out
-		}
+		// After a lost answer it is perhaps this owner's own lease that is found, which runs out.
+		ok, err = one(t.Each, []any{&lease.Epoch}, sqlAcquireJob, name, owner, d.Milliseconds())
 		return err
 	})
 	if err != nil || !ok {
@@ -42,7 +37,7 @@ func (l *Ledger) AcquireJob(ctx context.Context, name, owner string, d time.Dura
 // JobLeft implements campaign.JobLedger.
 func (l *Ledger) JobLeft(ctx context.Context, name string) (time.Duration, error) {
 	var left int64
-	if err := l.read(ctx, l.sender, row(&left, sqlJobLeft, plainText(name))); err != nil {
+	if _, err := l.row(ctx, Sending, []any{&left}, sqlJobLeft, name); err != nil {
 		return 0, ledger.JobError(name, err)
 	}
 	return max(time.Duration(left)*time.Millisecond, 0), nil
@@ -53,14 +48,10 @@ const sqlRenewJob = `UPDATE job SET lease_until = ledger_now() + $4 WHERE name =
 // RenewJob implements campaign.JobLedger.
 func (l *Ledger) RenewJob(ctx context.Context, lease campaign.JobLease, d time.Duration) (campaign.JobLease, error) {
 	asked := time.Now()
-	err := l.change(ctx, l.sender, "", func(t *tx) error {
-		var n int64
-		err := t.do(stmt(&n, sqlRenewJob, plainText(lease.Name), plainText(lease.Owner), lease.Epoch, d.Milliseconds()))
-		if err == nil && n == 0 {
-			err = campaign.ErrFenced
-		}
-		return err
-	})
+	n, err := l.exec(ctx, Sending, sqlRenewJob, lease.Name, lease.Owner, lease.Epoch, d.Milliseconds())
+	if err == nil && n == 0 {
+		err = campaign.ErrFenced
+	}
 	if err != nil {
 		return lease, ledger.JobError(lease.Name, err)
 	}
@@ -72,7 +63,6 @@ const sqlReleaseJob = `UPDATE job SET lease_until = 0 WHERE name = $1 AND owner 
 
 // ReleaseJob implements campaign.JobLedger.
 func (l *Ledger) ReleaseJob(ctx context.Context, lease campaign.JobLease) error {
-	return ledger.JobError(lease.Name, l.change(ctx, l.sender, "", func(t *tx) error {
-		return t.do(stmt(nil, sqlReleaseJob, plainText(lease.Name), plainText(lease.Owner), lease.Epoch))
-	}))
+	_, err := l.exec(ctx, Sending, sqlReleaseJob, lease.Name, lease.Owner, lease.Epoch)
+	return ledger.JobError(lease.Name, err)
 }
