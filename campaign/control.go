@@ -64,13 +64,13 @@ func (r Run) instead(cancelled bool) string {
 	case cancelled:
 		return fmt.Sprintf("`campaignd follow-up %s --where skipped=cancelled` sends to those who are left", r.ID())
 	case r.Parent != 0:
-		return fmt.Sprintf("`campaignd follow-up %s` makes another", r.parentID())
+		return fmt.Sprintf("`campaignd follow-up %s` makes another", r.ParentID())
 	}
 	return "`campaignd run --new` launches another"
 }
 
-// parentID is the id of the run whose rows a follow-up has.
-func (r Run) parentID() string { return Run{No: r.Parent, Campaign: r.Campaign}.ID() }
+// ParentID is the id of the run whose rows a follow-up has.
+func (r Run) ParentID() string { return Run{No: r.Parent, Campaign: r.Campaign}.ID() }
 
 // ResumeRun withdraws a pause and makes a Paused run Ready. It returns ErrNotNow for a run that has
 // ended, is being cancelled, or waits for approval.

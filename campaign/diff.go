@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 
 	"campaignd/internal/spelling"
 )
@@ -25,7 +24,7 @@ func Differences(a, b []byte) []string {
 	case wasErr != nil:
 		return []string{"the file that the run was launched with cannot be read by this version"}
 	case isErr != nil:
-		return []string{"the file cannot be read any more: " + firstLine(isErr.Error())}
+		return []string{"the file cannot be read any more: " + spelling.FirstLine(isErr.Error())}
 	}
 	var out []string
 	compare("", was, is, &out)
@@ -82,9 +81,4 @@ func describe(v any) string {
 	default:
 		return spelling.Shorten(s, 120)
 	}
-}
-
-func firstLine(s string) string {
-	line, _, _ := strings.Cut(s, "\n")
-	return line
 }

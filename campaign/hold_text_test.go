@@ -115,22 +115,3 @@ func TestARunWaitsForTheConnectionFreeFirst(t *testing.T) {
 		t.Errorf("held by %+v, %t; want by that of b until 12:05", got, held)
 	}
 }
-
-func TestWhyNamesTheHold(t *testing.T) {
-	run := Run{No: 1, Campaign: "spring", State: Running,
-		Definition: []byte("name: spring\nconnections: [a]\ntemplate: {name: promo, language: en_US}\n" +
-			"recipients: {file: x.csv, columns: {to: phone}}\n")}
-	h := Hold{Scope: HoldAccount, ID: "acc", Reason: "131042", Source: HoldByStatus, Since: holdNoon}
-	of := func(c string) Origin { return Origin{Connection: c, Account: "acc"} }
-	l := held{tallies: []Tally{{Status: Queued, N: 5}}, segments: []SegmentState{{Segment: Segment{Hi: 5}, LeaseUntil: minute(2)}}}
-	w, err := Explain(t.Context(), l, run, WhyHolds{[]Hold{h}, of}, minute(1))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if want := h.Sentence(minute(1)); w.LimitedBy != "hold" || w.Sentence != want || len(w.Holds) != 1 || w.Holds[0].Sentence != want {
-		t.Errorf("got %s: %s and %d holds\nwant hold: %s", w.LimitedBy, w.Sentence, len(w.Holds), want)
-	}
-	if w, _ = Explain(t.Context(), l, run, WhyHolds{}, minute(1)); w.LimitedBy == "hold" || w.Holds == nil {
-		t.Errorf("got %s, %v; want no hold, and an empty list", w.LimitedBy, w.Holds)
-	}
-}

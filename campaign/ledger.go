@@ -297,10 +297,10 @@ type ReportLedger interface {
 // limit stops its connection. After that, another connection of the run may claim the segment.
 const BriefPark = 5 * time.Second
 
-// parkedBriefly is the longest time until the WakeAt of a segment that is parked for BriefPark: the
+// ParkedBriefly is the longest time until the WakeAt of a segment that is parked for BriefPark: the
 // clocks of the sender and of the reader may differ by seconds. A later WakeAt is the opening of a
 // window.
-const parkedBriefly = 2 * BriefPark
+const ParkedBriefly = 2 * BriefPark
 
 // SegmentState is a segment with its mark, lease and times.
 type SegmentState struct {

@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"campaignd/campaign"
+	"campaignd/campaign/why"
 	"campaignd/recipients"
 )
 
@@ -52,7 +53,7 @@ func TestTwoSpellingsAreOneRecipient(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, to := range []string{"+22507123456", "+2250707123456"} {
-		row, found, err := campaign.ExplainRecipient(t.Context(), l, run, campaign.WhyHolds{}, recipients.Key(to), run.CreatedAt)
+		row, found, err := why.ExplainRecipient(t.Context(), l, run, why.Holds{}, recipients.Key(to), run.CreatedAt)
 		if err != nil || !found || row.To != "+22507123456" {
 			t.Errorf("why --to %s: %+v, found %v, %v; want the row of +22507123456", to, row, found, err)
 		}

@@ -13,6 +13,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/plan"
+	"campaignd/campaign/why"
 	"campaignd/internal/client"
 	"campaignd/internal/client/resource"
 	"campaignd/internal/config"
@@ -31,9 +32,9 @@ type operations interface {
 	Approve(ctx context.Context, id string) (resource.Controlled, error)
 	Limits(ctx context.Context, id string) (resource.Limits, error)
 	ChangeLimits(ctx context.Context, id string, c campaign.LimitChange) (resource.Limits, error)
-	Why(ctx context.Context, id string) (campaign.Why, error)
-	WhyNumber(ctx context.Context, connection string) (campaign.WhyNumber, error)
-	WhyRecipient(ctx context.Context, id, to string) (campaign.WhyRow, error)
+	Why(ctx context.Context, id string) (why.Answer, error)
+	WhyNumber(ctx context.Context, connection string) (why.Number, error)
+	WhyRecipient(ctx context.Context, id, to string) (why.Row, error)
 	Report(ctx context.Context, id string) (*reporting.Report, error)
 	Audit(ctx context.Context, id string) (*reporting.AuditResult, error)
 	Export(ctx context.Context, id string, w io.Writer) error
@@ -48,7 +49,7 @@ type operations interface {
 	RemoveSuppressions(ctx context.Context, numbers []string, scope campaign.Scope) (resource.Suppressed, error)
 	ImportSuppressions(ctx context.Context, file io.Reader, i resource.SuppressionImport) (resource.Imported, error)
 	ExportSuppressions(ctx context.Context, w io.Writer) error
-	ShowSuppressions(ctx context.Context, number string) ([]campaign.ShownSuppression, error)
+	ShowSuppressions(ctx context.Context, number string) ([]why.ShownSuppression, error)
 	CreateKey(ctx context.Context, name, scope, company, idempotency string) (resource.NewKey, error)
 	Keys(ctx context.Context) ([]resource.Key, error)
 	RevokeKey(ctx context.Context, id string) (resource.Key, error)

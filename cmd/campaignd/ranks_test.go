@@ -41,6 +41,7 @@ var ranks = map[string]int{
 
 	"campaign/sender": 51,
 	"campaign/plan":   50,
+	"campaign/why":    50,
 
 	"campaign": 40,
 

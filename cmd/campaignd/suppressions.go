@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"campaignd/campaign"
+	"campaignd/campaign/why"
 	"campaignd/internal/client/resource"
 	"campaignd/internal/spelling"
 	"campaignd/recipients"
@@ -203,7 +204,7 @@ func (p *program) cmdSuppressionsShow() *cobra.Command {
 		if _, err := campaign.ParseSuppressions(args, campaign.ScopeAll, now); err != nil {
 			return invalid(err)
 		}
-		var shown []campaign.ShownSuppression
+		var shown []why.ShownSuppression
 		err = p.withOperations(cmd.Context(), toRead, func(d operations) error {
 			shown, err = d.ShowSuppressions(cmd.Context(), args[0])
 			return err

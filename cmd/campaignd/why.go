@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"campaignd/campaign"
+	"campaignd/campaign/why"
 	"campaignd/internal/spelling"
 )
 
@@ -70,7 +71,7 @@ func namesRun(s string) bool {
 	return err == nil || s == "latest"
 }
 
-func (p *program) writeWhyNumber(n campaign.WhyNumber) error {
+func (p *program) writeWhyNumber(n why.Number) error {
 	fmt.Fprintln(p.stdout, spelling.Printable(n.Sentence))
 	for _, h := range n.Holds {
 		if h.Sentence != n.Sentence {
@@ -88,7 +89,7 @@ func (p *program) writeWhyNumber(n campaign.WhyNumber) error {
 	return writeTable(p.stdout, []string{"RUN", "QUEUED", "LIMITED BY", "DETAIL"}, rows)
 }
 
-func (p *program) writeWhy(w campaign.Why) error {
+func (p *program) writeWhy(w why.Answer) error {
 	if _, err := fmt.Fprintf(p.stdout, "%s: %s\n", w.Run, spelling.Printable(w.Sentence)); err != nil {
 		return err
 	}

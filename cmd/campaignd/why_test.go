@@ -7,13 +7,14 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/why"
 )
 
 func TestWhyShowsNoRateOfASenderThatIsGone(t *testing.T) {
 	at := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
 	var out bytes.Buffer
 	p := &program{stdout: &out}
-	err := p.writeWhy(campaign.Why{Run: "spring-1", State: campaign.Running, Sentence: "it is being sent", Lanes: []campaign.LaneState{
+	err := p.writeWhy(why.Answer{Run: "spring-1", State: campaign.Running, Sentence: "it is being sent", Lanes: []why.LaneState{
 		{Connection: "conn_1", Sender: "host/9", LimitedBy: "throughput", Detail: "conn_1 sends", Rate: 72, At: at},
 		{Connection: "conn_2", Sender: "host/7", LimitedBy: "throughput", Detail: "conn_2 sends", Rate: 72, At: at, Stale: true},
 		{Connection: "conn_3", Sender: "host/8", LimitedBy: campaign.LaneStopped, Detail: "its sender has ended", At: at},
@@ -34,11 +35,11 @@ func TestWhyShowsNoRateOfASenderThatIsGone(t *testing.T) {
 
 func TestWhyShowsTheOpenRowsAndWhenTheyAreSent(t *testing.T) {
 	at := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
-	w := campaign.Why{
+	w := why.Answer{
 		Run: "spring-1", State: campaign.Running, Sentence: "it is\x1b being sent", Finish: at.Add(time.Hour),
-		Totals:   campaign.WhyTotals{Rows: 9, Queued: 4, Sending: 3, InDoubt: 2},
-		Segments: campaign.WhySegments{All: 14, Done: 5, Leased: 1, Parked: 6, Wake: at},
-		Lanes: []campaign.LaneState{
+		Totals:   why.Totals{Rows: 9, Queued: 4, Sending: 3, InDoubt: 2},
+		Segments: why.Segments{All: 14, Done: 5, Leased: 1, Parked: 6, Wake: at},
+		Lanes: []why.LaneState{
 			{Connection: "conn_1", Sender: "host/9", LimitedBy: "throughput", Detail: "conn_1 sends", Rate: 68.44, At: at},
 		},
 	}
@@ -53,7 +54,7 @@ func TestWhyShowsTheOpenRowsAndWhenTheyAreSent(t *testing.T) {
 	ended.State = campaign.Finished
 	for _, tt := range []struct {
 		name string
-		w    campaign.Why
+		w    why.Answer
 		want string
 	}{
 		{"with times and lanes", w,

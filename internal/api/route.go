@@ -108,12 +108,19 @@ func (s *Server) older(w http.ResponseWriter) {
 	_, _ = w.Write(bytes.ReplaceAll(text, mediaType, nil)) // an error means that the caller has left
 }
 
+// whySchemas names the schemas of types of package why that need the package's name.
+var whySchemas = map[string]string{"Answer": "Why", "Lane": "WhyLane", "Number": "WhyNumber", "Row": "WhyRow",
+	"Segments": "WhySegments", "Suppression": "WhySuppression", "Totals": "WhyTotals", "Wait": "WhyWait"}
+
 // schemaName names the schema of a type. Those of package reporting begin with Report, because
-// other packages use the same names.
+// other packages use the same names; most of package why begin with Why.
 func schemaName(t reflect.Type, hint string) string {
 	name := huma.DefaultSchemaNamer(t, hint)
-	if strings.HasSuffix(t.PkgPath(), "/reporting") && !strings.HasPrefix(name, "Report") {
+	switch {
+	case strings.HasSuffix(t.PkgPath(), "/reporting") && !strings.HasPrefix(name, "Report"):
 		return "Report" + name
+	case strings.HasSuffix(t.PkgPath(), "/campaign/why") && whySchemas[name] != "":
+		return whySchemas[name]
 	}
 	return name
 }

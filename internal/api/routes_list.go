@@ -13,6 +13,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/plan"
+	"campaignd/campaign/why"
 	"campaignd/internal/client/resource"
 	"campaignd/internal/operator"
 	"campaignd/reporting"
@@ -45,11 +46,11 @@ func (s *Server) listRoutes() {
 		})
 	add(s, route{method: http.MethodGet, path: "/api/v1/numbers/{connection}/why", id: "why-number", scope: campaign.KeyRead,
 		errors: []int{404}, summary: "What limits a connection now, over all runs that are not finished"},
-		campaign.WhyNumber{Connection: "conn_1", LimitedBy: "throughput", Sentence: "conn_1 sends as fast as it may",
-			Holds: []campaign.HoldState{}, Runs: []campaign.WhyLane{}},
+		why.Number{Connection: "conn_1", LimitedBy: "throughput", Sentence: "conn_1 sends as fast as it may",
+			Holds: []campaign.HoldState{}, Runs: []why.Lane{}},
 		func(ctx context.Context, d *operator.Session, in *struct {
 			Connection string `path:"connection" maxLength:"200" example:"conn_1" doc:"the id of a connection"`
-		}) (campaign.WhyNumber, error) {
+		}) (why.Number, error) {
 			return d.WhyNumber(ctx, in.Connection)
 		})
 }

@@ -11,12 +11,13 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"campaignd/campaign"
+	"campaignd/campaign/why"
 	"campaignd/internal/client"
 	"campaignd/internal/client/resource"
 	"campaignd/internal/operator"
 )
 
-var exampleShown = campaign.ShownSuppression{To: "+2348031234567", InForce: true, WhySuppression: campaign.WhySuppression{
+var exampleShown = why.ShownSuppression{To: "+2348031234567", InForce: true, Suppression: why.Suppression{
 	Scope: campaign.ScopeMarketing, Source: "stop", At: exampleTime}, Sentence: "+2348031234567 is on the suppression list for all companies"}
 
 type numbersBody struct {
@@ -50,10 +51,10 @@ func (s *Server) suppressionRoutes() {
 			return d.RemoveSuppressions(ctx, in.Body.Numbers, in.Body.Scope)
 		})
 	add(s, route{method: http.MethodGet, path: "/api/v1/suppressions/{number}", id: "suppression", summary: "Why one number is not sent to",
-		scope: campaign.KeyRead}, []campaign.ShownSuppression{exampleShown},
+		scope: campaign.KeyRead}, []why.ShownSuppression{exampleShown},
 		func(ctx context.Context, d *operator.Session, in *struct {
 			Number string `path:"number" maxLength:"40" example:"+2348031234567" doc:"in international form with +"`
-		}) ([]campaign.ShownSuppression, error) {
+		}) ([]why.ShownSuppression, error) {
 			return d.ShowSuppressions(ctx, in.Number)
 		})
 	s.exportSuppressions()

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/why"
 	"campaignd/internal/client"
 	"campaignd/internal/client/resource"
 )
@@ -35,7 +36,7 @@ func TestAnImportIsOfTheCompanyOfItsKey(t *testing.T) {
 	if got.Rows != 4 || got.Added != 2 || got.Rejected != 2 || len(got.Faults) != 2 || got.Faults[0].Line != 4 || got.Faults[1].Line != 5 {
 		t.Errorf("got %+v, want 2 of 4 rows, and the faults of the lines 4 and 5", got)
 	}
-	shown, _ := answers[[]campaign.ShownSuppression](t, "show", w.ask(t, "GET", "/api/v1/suppressions/+2348031234501", "other", ""))
+	shown, _ := answers[[]why.ShownSuppression](t, "show", w.ask(t, "GET", "/api/v1/suppressions/+2348031234501", "other", ""))
 	if len(shown) != 1 || shown[0].Company != "comp_2" || shown[0].Source != "import:crm" || shown[0].Proof.File != "crm.csv" ||
 		!shown[0].At.Equal(time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)) {
 		t.Errorf("got %+v, want one of comp_2 by import:crm since 1 March, proved by crm.csv", shown)
@@ -74,11 +75,11 @@ func TestOthersProofsAreNotShown(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := w.ask(t, "GET", "/api/v1/suppressions/"+number, "other", "")
-	shown, _ := answers[[]campaign.ShownSuppression](t, "show", got)
+	shown, _ := answers[[]why.ShownSuppression](t, "show", got)
 	if len(shown) != 1 || strings.Contains(got.Body.String(), "STOP") || strings.Contains(got.Body.String(), "stop") {
 		t.Errorf("got %s, want one entry without its source and proof", got.Body)
 	}
-	if all, _ := answers[[]campaign.ShownSuppression](t, "show", w.ask(t, "GET", "/api/v1/suppressions/"+number, "read", "")); len(all) != 2 ||
+	if all, _ := answers[[]why.ShownSuppression](t, "show", w.ask(t, "GET", "/api/v1/suppressions/"+number, "read", "")); len(all) != 2 ||
 		!strings.Contains(all[0].Sentence, "STOP") {
 		t.Errorf("a key of all companies: got %+v, want both with their proof", all)
 	}

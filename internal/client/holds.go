@@ -6,6 +6,7 @@ import (
 	"net/url"
 
 	"campaignd/campaign"
+	"campaignd/campaign/why"
 	"campaignd/internal/client/resource"
 )
 
@@ -16,8 +17,8 @@ func (c *Client) Numbers(ctx context.Context) ([]resource.Number, error) {
 
 // WhyNumber returns what limits a connection now, over all unfinished runs. The error has
 // CodeNotFound if the connection is neither configured nor part of a recent run.
-func (c *Client) WhyNumber(ctx context.Context, connection string) (campaign.WhyNumber, error) {
-	return one[campaign.WhyNumber](ctx, c, call{method: http.MethodGet, path: "/numbers/" + url.PathEscape(connection) + "/why"})
+func (c *Client) WhyNumber(ctx context.Context, connection string) (why.Number, error) {
+	return one[why.Number](ctx, c, call{method: http.MethodGet, path: "/numbers/" + url.PathEscape(connection) + "/why"})
 }
 
 // Holds lists the holds. With ended it also lists those that have ended.

@@ -11,6 +11,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/plan"
+	"campaignd/campaign/why"
 	"campaignd/internal/client/resource"
 	"campaignd/reporting"
 )
@@ -94,16 +95,16 @@ func (c *Client) ChangeLimits(ctx context.Context, id string, change campaign.Li
 }
 
 // Why returns what a run waits for now.
-func (c *Client) Why(ctx context.Context, id string) (campaign.Why, error) {
-	return one[campaign.Why](ctx, c, ofRun(http.MethodGet, id, "/why"))
+func (c *Client) Why(ctx context.Context, id string) (why.Answer, error) {
+	return one[why.Answer](ctx, c, ofRun(http.MethodGet, id, "/why"))
 }
 
 // WhyRecipient returns what one recipient of a run waits for. to is a phone number as the list may
 // write it.
-func (c *Client) WhyRecipient(ctx context.Context, id, to string) (campaign.WhyRow, error) {
+func (c *Client) WhyRecipient(ctx context.Context, id, to string) (why.Row, error) {
 	q := ofRun(http.MethodGet, id, "/why/recipient")
 	q.query = url.Values{"to": {to}}
-	return one[campaign.WhyRow](ctx, c, q)
+	return one[why.Row](ctx, c, q)
 }
 
 // Report returns the figures of a run.

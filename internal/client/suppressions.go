@@ -8,6 +8,7 @@ import (
 	"net/url"
 
 	"campaignd/campaign"
+	"campaignd/campaign/why"
 	"campaignd/internal/client/resource"
 )
 
@@ -30,8 +31,8 @@ func (c *Client) AllSuppressions(ctx context.Context) iter.Seq2[resource.Suppres
 }
 
 // ShowSuppressions returns the entries of one number, with the proof of each.
-func (c *Client) ShowSuppressions(ctx context.Context, number string) ([]campaign.ShownSuppression, error) {
-	return one[[]campaign.ShownSuppression](ctx, c, call{method: http.MethodGet, path: "/suppressions/" + url.PathEscape(number)})
+func (c *Client) ShowSuppressions(ctx context.Context, number string) ([]why.ShownSuppression, error) {
+	return one[[]why.ShownSuppression](ctx, c, call{method: http.MethodGet, path: "/suppressions/" + url.PathEscape(number)})
 }
 
 type numbersBody struct {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/why"
 	"campaignd/internal/config"
 	"campaignd/internal/ledger"
 	"campaignd/internal/ledger/pgtest"
@@ -123,7 +124,7 @@ func TestASenderContinuesAfterTheQuarantine(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w, err := campaign.Explain(t.Context(), l, run, campaign.WhyHolds{}, time.Now())
+		w, err := why.Explain(t.Context(), l, run, why.Holds{}, time.Now())
 		return err == nil && strings.Contains(w.Sentence, "held up by the ledger") &&
 			strings.Contains(w.Sentence, "run `campaignd ledger quarantine`") && w.Lanes[0].At.Sub(noticed) > lost+time.Second
 	})

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/why"
 	"campaignd/internal/spelling"
 )
 
@@ -216,7 +217,7 @@ func (d *Daemon) waiting(ctx context.Context, seen snapshot) (string, error) {
 	if n := campaign.AwaitingCanary(segments); n > 0 && n == open {
 		return fmt.Sprintf("%s for the verdict on the canary", spelling.Count(n, "row waits", "rows wait")), nil
 	}
-	if opens := campaign.WindowOpens(segments, time.Now()); !opens.IsZero() {
+	if opens := why.WindowOpens(segments, time.Now()); !opens.IsZero() {
 		return "its sending window is closed until " + opens.UTC().Format("2006-01-02 15:04 UTC"), nil
 	}
 	lanes, err := d.ledger.Lanes(ctx, run.No)

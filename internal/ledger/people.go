@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/why"
 	"campaignd/recipients"
 )
 
@@ -24,8 +25,8 @@ const (
 
 // Reasons that the ledger writes where a delivery waits because of its recipient.
 const (
-	CodePair = campaign.WaitsForPair // campaign.PairSpace after another message
-	CodeCap  = campaign.WaitsForCap  // policies.frequency_cap with action: defer
+	CodePair = why.ForPair // campaign.PairSpace after another message
+	CodeCap  = why.ForCap  // policies.frequency_cap with action: defer
 )
 
 // CountsPeople reports whether the intent depends on whom messages have reached before.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/why"
 	"campaignd/internal/client/resource"
 	"campaignd/recipients"
 	"campaignd/reporting"
@@ -24,17 +25,17 @@ func (d *Session) With(ctx context.Context, id string, do func(campaign.Run) err
 }
 
 // Why says what a run waits for now.
-func (d *Session) Why(ctx context.Context, id string) (campaign.Why, error) {
+func (d *Session) Why(ctx context.Context, id string) (why.Answer, error) {
 	r, err := d.find(ctx, id)
 	if err != nil {
-		return campaign.Why{}, err
+		return why.Answer{}, err
 	}
 	h, err := d.whyHolds(ctx)
 	if err != nil {
-		return campaign.Why{}, err
+		return why.Answer{}, err
 	}
 	now := time.Now()
-	w, err := campaign.Explain(ctx, d.Ledger, r, h, now)
+	w, err := why.Explain(ctx, d.Ledger, r, h, now)
 	if err != nil {
 		return w, err
 	}
@@ -60,20 +61,20 @@ func (d *Session) refused(ctx context.Context, now time.Time) (string, error) {
 
 // WhyRecipient says what one recipient of a run waits for. to is a phone number as its list
 // may write it. The error is campaign.ErrNoRow if the list has no row for it.
-func (d *Session) WhyRecipient(ctx context.Context, id, to string) (campaign.WhyRow, error) {
+func (d *Session) WhyRecipient(ctx context.Context, id, to string) (why.Row, error) {
 	r, err := d.find(ctx, id)
 	if err != nil {
-		return campaign.WhyRow{}, err
+		return why.Row{}, err
 	}
 	key, err := keyIn(r, to)
 	if err != nil {
-		return campaign.WhyRow{}, err
+		return why.Row{}, err
 	}
 	h, err := d.whyHolds(ctx)
 	if err != nil {
-		return campaign.WhyRow{}, err
+		return why.Row{}, err
 	}
-	w, found, err := campaign.ExplainRecipient(ctx, d.Ledger, r, h, key, time.Now())
+	w, found, err := why.ExplainRecipient(ctx, d.Ledger, r, h, key, time.Now())
 	if err == nil && !found {
 		err = &fault{fmt.Sprintf("the list of %s has no row for %s", r.ID(), to), campaign.ErrNoRow}
 	}

@@ -7,38 +7,39 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/why"
 )
 
 // WhyNumber says what limits a connection now, over all runs that are not finished. The error is
 // ErrAbsent if the connection is neither configured nor one of a recent run, or if connection is
 // the id of a run.
-func (d *Session) WhyNumber(ctx context.Context, connection string) (campaign.WhyNumber, error) {
+func (d *Session) WhyNumber(ctx context.Context, connection string) (why.Number, error) {
 	absent := fmt.Errorf("%w: %q is no connection of the configuration or of a run", ErrAbsent, connection)
 	configured := d.Configured != nil && d.Configured(connection)
 	if _, err := campaign.ParseRunID(connection); !configured && (err == nil || connection == "latest") {
-		return campaign.WhyNumber{}, absent
+		return why.Number{}, absent
 	}
 	if d.Company != "" && !d.ofCompany(d.Origins(ctx, nil), []string{connection}) {
-		return campaign.WhyNumber{}, absent
+		return why.Number{}, absent
 	}
 	runs, err := d.runsOver(ctx, connection, campaign.RunFilter{Unfinished: true})
 	if err != nil {
-		return campaign.WhyNumber{}, err
+		return why.Number{}, err
 	}
 	if len(runs) == 0 && !configured {
 		ended, err := d.runsOver(ctx, connection, campaign.RunFilter{Limit: 100})
 		if err != nil {
-			return campaign.WhyNumber{}, err
+			return why.Number{}, err
 		}
 		if len(ended) == 0 {
-			return campaign.WhyNumber{}, absent
+			return why.Number{}, absent
 		}
 	}
 	h, err := d.whyHolds(ctx)
 	if err != nil {
-		return campaign.WhyNumber{}, err
+		return why.Number{}, err
 	}
-	return campaign.ExplainNumber(ctx, d.Ledger, connection, runs, h, time.Now())
+	return why.ExplainNumber(ctx, d.Ledger, connection, runs, h, time.Now())
 }
 
 // runsOver are the runs of the filter that are sent over a connection.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/why"
 	"campaignd/internal/client/resource"
 )
 
@@ -104,12 +105,12 @@ func (d *Session) Run(ctx context.Context, id string) (resource.Run, error) {
 }
 
 // whyHolds returns the holds of the ledger, and what holds can name of each connection.
-func (d *Session) whyHolds(ctx context.Context) (campaign.WhyHolds, error) {
+func (d *Session) whyHolds(ctx context.Context) (why.Holds, error) {
 	holds, err := d.Ledger.Holds(ctx, false)
 	if err != nil {
-		return campaign.WhyHolds{}, err
+		return why.Holds{}, err
 	}
-	return campaign.WhyHolds{Holds: holds, Origin: d.Origins(ctx, holds)}, nil
+	return why.Holds{Holds: holds, Origin: d.Origins(ctx, holds)}, nil
 }
 
 // controls is a request of package campaign.

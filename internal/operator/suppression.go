@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/why"
 	"campaignd/internal/client/resource"
 	"campaignd/recipients"
 )
@@ -138,15 +139,15 @@ func (d *Session) ImportSuppressions(ctx context.Context, file io.Reader, q reso
 
 // ShowSuppressions returns the entries of one number, with the proof of each. A session of one
 // company sees those of that company, and only the existence of those for all companies.
-func (d *Session) ShowSuppressions(ctx context.Context, number string) ([]campaign.ShownSuppression, error) {
-	shown, err := campaign.ShowSuppressions(ctx, d.Ledger, number, time.Now())
+func (d *Session) ShowSuppressions(ctx context.Context, number string) ([]why.ShownSuppression, error) {
+	shown, err := why.ShowSuppressions(ctx, d.Ledger, number, time.Now())
 	if errors.Is(err, campaign.ErrNoNumber) {
 		return nil, invalid("%v", err)
 	}
 	if d.Company == "" {
 		return shown, err
 	}
-	shown = slices.DeleteFunc(shown, func(s campaign.ShownSuppression) bool { return s.Company != "" && s.Company != d.Company })
+	shown = slices.DeleteFunc(shown, func(s why.ShownSuppression) bool { return s.Company != "" && s.Company != d.Company })
 	for i, s := range shown {
 		if s.Company == "" {
 			shown[i].Source, shown[i].Proof = "", campaign.Proof{}

@@ -68,6 +68,12 @@ func Shorten(s string, n int) string {
 	return Printable(s)
 }
 
+// FirstLine returns s up to its first line feed.
+func FirstLine(s string) string {
+	line, _, _ := strings.Cut(s, "\n")
+	return line
+}
+
 // Printable replaces every unprintable character of s by U+FFFD, so that text from outside cannot
 // control the terminal.
 func Printable(s string) string {

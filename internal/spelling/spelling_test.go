@@ -98,6 +98,14 @@ func TestACountAgreesWithItsNoun(t *testing.T) {
 }
 
 // The ledger keeps details of 300 bytes.
+func TestAFirstLineEndsAtALineFeed(t *testing.T) {
+	for in, want := range map[string]string{"": "", "a": "a", "a\nb": "a", "\n": ""} {
+		if got := FirstLine(in); got != want {
+			t.Errorf("FirstLine(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
 func TestTextsAreClippedAtARunesBorder(t *testing.T) {
 	for _, c := range []struct {
 		text string

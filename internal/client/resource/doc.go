@@ -3,5 +3,5 @@
 // print them with -o json.
 //
 // Later versions may add members and never rename one. Times are UTC. Some answers are types of
-// other packages, such as campaign.Why and reporting.Report.
+// other packages, such as why.Answer and reporting.Report.
 package resource

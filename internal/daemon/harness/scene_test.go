@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/why"
 	"campaignd/internal/sandbox"
 	"campaignd/throttle/throttletest"
 	"campaignd/throttle/throughput"
@@ -174,7 +175,7 @@ func (w *world) hold(verb string, scope campaign.HoldScope, id string) {
 // limited returns what `campaignd why` says that a run waits for.
 func (w *world) limited(run string) string {
 	w.t.Helper()
-	var why campaign.Why
+	var why why.Answer
 	w.asJSON(&why, "why", run)
 	return why.LimitedBy
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/why"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -255,7 +256,7 @@ var peoplePromises = []promise{
 		}
 		tallies, _, err := f.l.Tallies(f.ctx, b.No)
 		f.ok(err)
-		if want := (campaign.Tally{Status: campaign.Queued, Reason: campaign.WaitsForCap, N: 2}); !slices.Contains(tallies, want) {
+		if want := (campaign.Tally{Status: campaign.Queued, Reason: why.ForCap, N: 2}); !slices.Contains(tallies, want) {
 			f.Errorf("got the tallies %v, want %v among them", tallies, want)
 		}
 		f.sound(b.No)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/why"
 	"campaignd/internal/ledger"
 	"campaignd/internal/ledger/ledgertest"
 )
@@ -145,7 +146,7 @@ func TestWhyShowsNoPaceOfAKilledSender(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w, err := campaign.Explain(t.Context(), l, run, campaign.WhyHolds{}, time.Now())
+		w, err := why.Explain(t.Context(), l, run, why.Holds{}, time.Now())
 		if err != nil || len(w.Lanes) != 1 {
 			t.Fatalf("%s: got the lanes %+v and %v, want one", when, w.Lanes, err)
 		}

@@ -1,4 +1,7 @@
-package campaign
+// Package why says what a run, a recipient or a number waits for, and until when. The operator's
+// API, the commands and the end of `campaignd run` ask it. It reads the ledger and decides nothing:
+// the answer is one value of limited_by, one sentence, and the counts behind them.
+package why
 
 import (
 	"cmp"
@@ -7,13 +10,14 @@ import (
 	"slices"
 	"time"
 
+	"campaignd/campaign"
 	"campaignd/internal/spelling"
 )
 
-// Why is what a run waits for.
-type Why struct {
-	Run   string `json:"run"`
-	State State  `json:"state"`
+// Answer is what a run waits for.
+type Answer struct {
+	Run   string         `json:"run"`
+	State campaign.State `json:"state"`
 	// LimitedBy is what the run waits for, from the list of LaneReport.LimitedBy, or pause.
 	LimitedBy string `json:"limited_by"`
 	// Sentence is the answer in one sentence.
@@ -22,32 +26,32 @@ type Why struct {
 	// statuses nor opt-outs are seen; "": none. The caller of Explain sets it.
 	RefusedEvents string `json:"refused_events,omitempty"`
 	// Holds stop messages of the run, over all of its connections or some.
-	Holds  []HoldState `json:"holds"`
-	Totals WhyTotals   `json:"totals"`
-	Lanes  []LaneState `json:"lanes"`
+	Holds  []campaign.HoldState `json:"holds"`
+	Totals Totals               `json:"totals"`
+	Lanes  []LaneState          `json:"lanes"`
 	// Waits counts the queued rows by what they wait for.
-	Waits    []WhyWait   `json:"waits"`
-	Segments WhySegments `json:"segments"`
+	Waits    []Wait   `json:"waits"`
+	Segments Segments `json:"segments"`
 	// Moved counts the rows that moved between connections (limits.move).
-	Moved []MovedRows `json:"moved,omitempty"`
+	Moved []campaign.MovedRows `json:"moved,omitempty"`
 	// Opens is when the window opens that the run waits for; zero when it waits for none.
 	Opens time.Time `json:"window_opens_at,omitzero"`
 	// Limits decide the run's share of its numbers; the zero value if this version cannot read them.
-	Limits RunLimits `json:"limits"`
+	Limits campaign.RunLimits `json:"limits"`
 	// Due is its deadline; zero when it has none.
 	Due time.Time `json:"due,omitzero"`
 	// Finish is when the queued rows will have been sent at the current rate; zero when that is
 	// unknown.
 	Finish time.Time `json:"finish,omitzero"`
 
-	heldBy      Hold             // if every connection is held: the hold of the first
+	heldBy      campaign.Hold    // if every connection is held: the hold of the first
 	afterCanary int64            // deliveries that wait for the verdict on the canary
 	postponed   map[string]int64 // queued rows by Tally.Reason
 	at          time.Time
 }
 
-// WhyTotals counts the rows of the list, and those that are not finished.
-type WhyTotals struct {
+// Totals counts the rows of the list, and those that are not finished.
+type Totals struct {
 	Rows    int64 `json:"rows"`
 	Queued  int64 `json:"queued"`
 	Sending int64 `json:"sending"`
@@ -70,10 +74,10 @@ type LaneState struct {
 }
 
 // live reports whether a sender serves the lane.
-func (l LaneState) live() bool { return !l.Stale && l.LimitedBy != LaneStopped }
+func (l LaneState) live() bool { return !l.Stale && l.LimitedBy != campaign.LaneStopped }
 
-// WhySegments counts the segments of a run.
-type WhySegments struct {
+// Segments counts the segments of a run.
+type Segments struct {
 	All    int       `json:"all"`
 	Done   int       `json:"done"`
 	Leased int       `json:"leased"`                // with a live owner
@@ -82,50 +86,50 @@ type WhySegments struct {
 	Wake   time.Time `json:"next_wake_at,omitzero"` // the earliest of these times
 }
 
-// WhyLedger is the part of the ledger that Explain reads.
-type WhyLedger interface {
-	Tallies(ctx context.Context, no RunNo) ([]Tally, Funnel, error)
-	Lanes(ctx context.Context, no RunNo) ([]LaneReport, error)
-	SegmentStates(ctx context.Context, no RunNo) ([]SegmentState, error)
+// Ledger is the part of the ledger that Explain reads.
+type Ledger interface {
+	Tallies(ctx context.Context, no campaign.RunNo) ([]campaign.Tally, campaign.Funnel, error)
+	Lanes(ctx context.Context, no campaign.RunNo) ([]campaign.LaneReport, error)
+	SegmentStates(ctx context.Context, no campaign.RunNo) ([]campaign.SegmentState, error)
 }
 
-// WhyHolds is what Explain needs to know of holds.
-type WhyHolds struct {
-	Holds []Hold
+// Holds is what Explain needs to know of holds.
+type Holds struct {
+	Holds []campaign.Hold
 	// Origin tells what holds can name of a connection.
-	Origin func(connection string) Origin
+	Origin func(connection string) campaign.Origin
 }
 
 // Explain says what a run waits for at now, from the ledger alone: it works beside a sender, and
 // after the sender's death.
-func Explain(ctx context.Context, l WhyLedger, run Run, h WhyHolds, now time.Time) (Why, error) {
-	w := Why{Run: run.ID(), State: run.State, Totals: WhyTotals{Rows: run.Rows}, Lanes: []LaneState{}, Holds: []HoldState{},
+func Explain(ctx context.Context, l Ledger, run campaign.Run, h Holds, now time.Time) (Answer, error) {
+	w := Answer{Run: run.ID(), State: run.State, Totals: Totals{Rows: run.Rows}, Lanes: []LaneState{}, Holds: []campaign.HoldState{},
 		postponed: map[string]int64{}, at: now}
 	if len(h.Holds) > 0 {
-		w.Holds = HoldStates(RunHolds(run, h.Holds, h.Origin, now), now)
-		w.heldBy, _ = Held(run, h.Holds, h.Origin, now)
+		w.Holds = campaign.HoldStates(campaign.RunHolds(run, h.Holds, h.Origin, now), now)
+		w.heldBy, _ = campaign.Held(run, h.Holds, h.Origin, now)
 	}
 	tallies, _, err := l.Tallies(ctx, run.No)
 	if err != nil {
-		return Why{}, fmt.Errorf("count %s: %w", run.ID(), err)
+		return Answer{}, fmt.Errorf("count %s: %w", run.ID(), err)
 	}
 	for _, t := range tallies {
 		switch t.Status {
-		case Queued:
+		case campaign.Queued:
 			w.Totals.Queued += t.N
 			w.postponed[t.Reason] += t.N
-		case Sending:
+		case campaign.Sending:
 			w.Totals.Sending += t.N
-		case InDoubt:
+		case campaign.InDoubt:
 			w.Totals.InDoubt += t.N
 		}
 	}
 	lanes, err := l.Lanes(ctx, run.No)
 	if err != nil {
-		return Why{}, fmt.Errorf("read the lanes of %s: %w", run.ID(), err)
+		return Answer{}, fmt.Errorf("read the lanes of %s: %w", run.ID(), err)
 	}
 	rate := w.show(lanes, now)
-	def, refused := ParseStored(run.ID(), run.Definition)
+	def, refused := campaign.ParseStored(run.ID(), run.Definition)
 	if refused == nil {
 		w.Limits = run.LimitsNow(def)
 		w.Due = w.Limits.Ends(run.CreatedAt)
@@ -135,7 +139,7 @@ func Explain(ctx context.Context, l WhyLedger, run Run, h WhyHolds, now time.Tim
 	}
 	segments, err := l.SegmentStates(ctx, run.No)
 	if err != nil {
-		return Why{}, fmt.Errorf("read the segments of %s: %w", run.ID(), err)
+		return Answer{}, fmt.Errorf("read the segments of %s: %w", run.ID(), err)
 	}
 	for _, s := range segments {
 		w.Segments.All++
@@ -156,20 +160,20 @@ func Explain(ctx context.Context, l WhyLedger, run Run, h WhyHolds, now time.Tim
 			}
 		}
 	}
-	w.Moved = RowsMoved(segments)
+	w.Moved = campaign.RowsMoved(segments)
 	w.Opens = WindowOpens(segments, now)
-	w.afterCanary = AwaitingCanary(segments)
-	if left := float64(w.Totals.Queued); rate > 0 && left > 0 && run.State == Running && w.Segments.Leased > 0 && w.heldBy.Scope == "" {
+	w.afterCanary = campaign.AwaitingCanary(segments)
+	if left := float64(w.Totals.Queued); rate > 0 && left > 0 && run.State == campaign.Running && w.Segments.Leased > 0 && w.heldBy.Scope == "" {
 		if seconds := left / rate; seconds < 1e8 { // three years; a later finish counts as unknown
 			w.Finish = now.Add(time.Duration(seconds * float64(time.Second))).Truncate(time.Second)
 		}
 	}
 	w.Waits = w.waits(run, segments)
 	w.LimitedBy, w.Sentence = w.answer(run)
-	if refused != nil && len(run.Definition) > 0 && run.Wanted == WantRun && run.State.Sends() {
+	if refused != nil && len(run.Definition) > 0 && run.Wanted == campaign.WantRun && run.State.Sends() {
 		w.LimitedBy = "none"
 		w.Sentence = fmt.Sprintf("this version cannot send it (%s); one that can goes on with it, and `campaignd cancel %s` ends it",
-			firstLine(refused.Error()), run.ID())
+			spelling.FirstLine(refused.Error()), run.ID())
 	}
 	return w, nil
 }
@@ -179,8 +183,8 @@ func Explain(ctx context.Context, l WhyLedger, run Run, h WhyHolds, now time.Tim
 // last. If another sender serves the connection, only those that vanished within 10 minutes are
 // shown of the latter; otherwise only the last one is. Senders of one connection share its pace,
 // which counts once.
-func (w *Why) show(lanes []LaneReport, now time.Time) (rate float64) {
-	rank := func(r LaneReport) int {
+func (w *Answer) show(lanes []campaign.LaneReport, now time.Time) (rate float64) {
+	rank := func(r campaign.LaneReport) int {
 		switch {
 		case r.Gone(now):
 			return 2
@@ -190,14 +194,14 @@ func (w *Why) show(lanes []LaneReport, now time.Time) (rate float64) {
 		return 0
 	}
 	lanes = slices.Clone(lanes)
-	slices.SortStableFunc(lanes, func(a, b LaneReport) int {
+	slices.SortStableFunc(lanes, func(a, b campaign.LaneReport) int {
 		return cmp.Or(cmp.Compare(a.Connection, b.Connection), cmp.Compare(rank(a), rank(b)), cmp.Compare(b.Rate, a.Rate), b.At.Compare(a.At))
 	})
 	pace := map[string]float64{} // by connection, if a sender serves it: that of the first lane in the order above
 	for _, r := range lanes {
 		if _, known := pace[r.Connection]; !known && !r.Gone(now) {
-			pace[r.Connection] = r.pace(now)
-			if standsStill(r.LimitedBy) {
+			pace[r.Connection] = r.Pace(now)
+			if campaign.StandsStill(r.LimitedBy) {
 				pace[r.Connection] = 0
 			}
 		}
@@ -205,13 +209,13 @@ func (w *Why) show(lanes []LaneReport, now time.Time) (rate float64) {
 	for i, r := range lanes {
 		if r.Gone(now) {
 			_, served := pace[r.Connection]
-			missed := r.LimitedBy != LaneStopped && now.Sub(r.At) <= LaneMissed
+			missed := r.LimitedBy != campaign.LaneStopped && now.Sub(r.At) <= campaign.LaneMissed
 			last := i == 0 || lanes[i-1].Connection != r.Connection
 			if served && !missed || !served && !last {
 				continue
 			}
 		}
-		w.Lanes = append(w.Lanes, LaneState{r.Connection, r.sender(), r.LimitedBy, r.Detail, r.pace(now), r.At, r.Until, r.stale(now)})
+		w.Lanes = append(w.Lanes, LaneState{r.Connection, r.Sender(), r.LimitedBy, r.Detail, r.Pace(now), r.At, r.Until, r.Stale(now)})
 	}
 	for _, p := range pace {
 		rate += p
@@ -223,7 +227,7 @@ func (w *Why) show(lanes []LaneReport, now time.Time) (rate float64) {
 // time. It is zero when something can be sent now, when a segment may be parked for BriefPark, and
 // when only rows wait that are to be tried again. A window that is closed holds the segment's mark
 // back; a row that waits alone has let the mark pass (docs/protocol.md#segments-and-marks).
-func WindowOpens(segments []SegmentState, now time.Time) time.Time {
+func WindowOpens(segments []campaign.SegmentState, now time.Time) time.Time {
 	var opens time.Time
 	for _, s := range segments {
 		switch {
@@ -231,7 +235,7 @@ func WindowOpens(segments []SegmentState, now time.Time) time.Time {
 		case s.LeaseUntil.After(now) || !s.WakeAt.After(now):
 			return time.Time{}
 		case s.Mark >= s.Hi:
-		case s.WakeAt.Sub(now) <= parkedBriefly:
+		case s.WakeAt.Sub(now) <= campaign.ParkedBriefly:
 			return time.Time{}
 		case opens.IsZero() || s.WakeAt.Before(opens):
 			opens = s.WakeAt
@@ -241,35 +245,35 @@ func WindowOpens(segments []SegmentState, now time.Time) time.Time {
 }
 
 // answer names the one thing that holds the run up, and says it in a sentence.
-func (w *Why) answer(run Run) (limit, sentence string) {
+func (w *Answer) answer(run campaign.Run) (limit, sentence string) {
 	switch run.State {
-	case Importing:
+	case campaign.Importing:
 		if run.Detail != "" {
 			return "none", fmt.Sprintf("its import failed after %s, and `campaignd serve` tries it again: %s; `campaignd cancel %s` ends it",
 				spelling.Count(run.Rows, "row", "rows"), run.Detail, run.ID())
 		}
 		if run.Parent != 0 {
 			return "none", fmt.Sprintf("its rows are being copied (%s so far); if the process that does it is gone, "+
-				"the same `campaignd follow-up %s` command goes on with it", spelling.Count(run.Rows, "row", "rows"), run.parentID())
+				"the same `campaignd follow-up %s` command goes on with it", spelling.Count(run.Rows, "row", "rows"), run.ParentID())
 		}
 		return "none", fmt.Sprintf("its list is being imported (%s so far); if the importing process is gone, "+
 			"a `campaignd serve` that can read the list continues the import, or launch it again with the same file",
 			spelling.Count(run.Rows, "row", "rows"))
-	case WaitingApproval:
+	case campaign.WaitingApproval:
 		return "pause", fmt.Sprintf("it waits for approval: `campaignd approve %s`", run.ID())
-	case Paused:
+	case campaign.Paused:
 		s := fmt.Sprintf("it is paused (%s)", run.Reason)
 		if run.Detail != "" {
 			s += ": " + run.Detail
 		}
 		return "pause", s + "; " + run.Reason.Remedy(run.ID())
-	case Finished, Cancelled, RunStateFailed:
+	case campaign.Finished, campaign.Cancelled, campaign.RunStateFailed:
 		return "none", fmt.Sprintf("it waits for nothing: it is %s", run.State)
 	}
 	switch run.Wanted {
-	case WantPause:
+	case campaign.WantPause:
 		return "pause", "it is to be paused; its sender obeys within a fraction of a second"
-	case WantCancel:
+	case campaign.WantCancel:
 		if w.Segments.Leased == 0 && !w.served() {
 			return "none", fmt.Sprintf("it is to be cancelled, and nobody is there to do it: `campaignd cancel %s` does it", run.ID())
 		}
@@ -311,7 +315,7 @@ func (w *Why) answer(run Run) (limit, sentence string) {
 	if open == 0 && w.Totals.InDoubt > 0 { // whatever may limit the connection
 		first := ""
 		if !w.Segments.Wake.IsZero() {
-			first = ", the first at " + Instant(w.Segments.Wake)
+			first = ", the first at " + campaign.Instant(w.Segments.Wake)
 		}
 		return "doubt", fmt.Sprintf("%s is over%s; `campaignd cancel %s` ends the wait now",
 			spelling.Count(w.Totals.InDoubt, "row is in doubt until a webhook proves it sent or its window",
@@ -329,4 +333,4 @@ func (w *Why) answer(run Run) (limit, sentence string) {
 }
 
 // served reports whether a sender serves a lane.
-func (w *Why) served() bool { return slices.ContainsFunc(w.Lanes, LaneState.live) }
+func (w *Answer) served() bool { return slices.ContainsFunc(w.Lanes, LaneState.live) }

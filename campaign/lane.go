@@ -20,12 +20,12 @@ const LaneStopped = "stopped"
 // were missed.
 const paceFresh = 6 * time.Second
 
-// stale reports whether the lane's sender is dead, or has not reported for 15 seconds: it is gone,
+// Stale reports whether the lane's sender is dead, or has not reported for 15 seconds: it is gone,
 // or it stalls.
-func (r LaneReport) stale(now time.Time) bool { return r.Dead || now.Sub(r.At) > laneFresh }
+func (r LaneReport) Stale(now time.Time) bool { return r.Dead || now.Sub(r.At) > laneFresh }
 
-// pace is the rate at which the lane is known to send now, in messages per second.
-func (r LaneReport) pace(now time.Time) float64 {
+// Pace is the rate at which the lane is known to send now, in messages per second.
+func (r LaneReport) Pace(now time.Time) float64 {
 	if r.Gone(now) || now.Sub(r.At) > paceFresh {
 		return 0
 	}
@@ -33,12 +33,12 @@ func (r LaneReport) pace(now time.Time) float64 {
 }
 
 // Gone reports whether no sender serves the lane any more: it has ended, or is stale.
-func (r LaneReport) Gone(now time.Time) bool { return r.LimitedBy == LaneStopped || r.stale(now) }
+func (r LaneReport) Gone(now time.Time) bool { return r.LimitedBy == LaneStopped || r.Stale(now) }
 
-// standsStill reports whether a lane with this LimitedBy sends nothing, because it waits for
+// StandsStill reports whether a lane with this LimitedBy sends nothing, because it waits for
 // something other than its next instant, such as a place of the tier. Its Rate is then only what
 // its number may send.
-func standsStill(limitedBy string) bool {
+func StandsStill(limitedBy string) bool {
 	switch limitedBy {
 	case LimitTier, LimitAllowance, LimitRamp, LimitWindow, LimitLimiter, "hold", "unreachable":
 		return true
@@ -46,8 +46,8 @@ func standsStill(limitedBy string) bool {
 	return false
 }
 
-// sender names the process of the lane: host and process id, without its start time.
-func (r LaneReport) sender() string {
+// Sender names the process of the lane: host and process id, without its start time.
+func (r LaneReport) Sender() string {
 	if i := strings.LastIndexByte(r.Owner, '/'); i > 0 {
 		return r.Owner[:i]
 	}

@@ -1,4 +1,4 @@
-package campaign
+package why
 
 import (
 	"cmp"
@@ -8,20 +8,21 @@ import (
 	"slices"
 	"time"
 
+	"campaignd/campaign"
 	"campaignd/internal/spelling"
 	"campaignd/recipients"
 )
 
-// The values of WhyWait.For for rows that an intent passed over or that were posted before. They
+// The values of Wait.For for rows that an intent passed over or that were posted before. They
 // are tried again.
 const (
-	WaitsForRetry = "retry"         // refused for now
-	WaitsForCap   = "frequency_cap" // their recipients had as many messages as policies.frequency_cap allows
-	WaitsForPair  = "pair_limit"    // their recipients had a message less than PairSpace ago
+	ForRetry = "retry"         // refused for now
+	ForCap   = "frequency_cap" // their recipients had as many messages as policies.frequency_cap allows
+	ForPair  = "pair_limit"    // their recipients had a message less than PairSpace ago
 )
 
-// WhyWait counts the queued rows of a run that wait for the same thing.
-type WhyWait struct {
+// Wait counts the queued rows of a run that wait for the same thing.
+type Wait struct {
 	// For is a value of LaneReport.LimitedBy, or retry, frequency_cap or pair_limit.
 	For string `json:"for"`
 	// Connection is that whose limit they wait for; "": any.
@@ -32,43 +33,43 @@ type WhyWait struct {
 }
 
 // text is a wait for a person: "the window, until 2026-03-02 08:00 UTC".
-func (w WhyWait) text() string {
+func (w Wait) text() string {
 	s := w.For
 	if w.Connection != "" {
 		s += " of " + w.Connection
 	}
 	if !w.Until.IsZero() {
-		s += ", until " + Instant(w.Until)
+		s += ", until " + campaign.Instant(w.Until)
 	}
 	return s
 }
 
 // waiting says what all queued rows of the run wait for, if it is one thing.
-func (w *Why) waiting(run Run) (WhyWait, bool) {
+func (w *Answer) waiting(run campaign.Run) (Wait, bool) {
 	switch {
-	case run.State == Paused || run.State == WaitingApproval || run.Wanted == WantPause:
-		return WhyWait{For: "pause"}, true
+	case run.State == campaign.Paused || run.State == campaign.WaitingApproval || run.Wanted == campaign.WantPause:
+		return Wait{For: "pause"}, true
 	case w.heldBy.Scope != "":
-		return WhyWait{For: "hold", Until: w.heldBy.Until}, true
+		return Wait{For: "hold", Until: w.heldBy.Until}, true
 	}
-	return WhyWait{}, false
+	return Wait{}, false
 }
 
 // aboveMark says what the rows above the mark of a segment wait for.
-func (w *Why) aboveMark(s SegmentState) WhyWait {
+func (w *Answer) aboveMark(s campaign.SegmentState) Wait {
 	leased, served := s.LeaseUntil.After(w.at), false
 	parked := !leased && s.WakeAt.After(w.at)
 	switch {
 	case s.AfterCanary: // its WakeAt is no time, but the ledger's sign for this wait
-		return WhyWait{For: "pause"}
-	case parked && s.WakeAt.Sub(w.at) > parkedBriefly:
-		return WhyWait{For: "window", Until: s.WakeAt}
+		return Wait{For: "pause"}
+	case parked && s.WakeAt.Sub(w.at) > campaign.ParkedBriefly:
+		return Wait{For: "window", Until: s.WakeAt}
 	}
 	if leased || s.Bound != "" {
 		for _, l := range w.Lanes {
 			if l.Connection == s.Connection && l.live() {
 				if served = true; l.LimitedBy != "none" {
-					return WhyWait{For: l.LimitedBy, Connection: l.Connection, Until: l.Until}
+					return Wait{For: l.LimitedBy, Connection: l.Connection, Until: l.Until}
 				}
 			}
 		}
@@ -76,11 +77,11 @@ func (w *Why) aboveMark(s SegmentState) WhyWait {
 			return w.standstill(parked)
 		}
 		if leased || served {
-			return WhyWait{For: "throughput", Connection: s.Connection}
+			return Wait{For: "throughput", Connection: s.Connection}
 		}
 	}
 	if !w.served() {
-		return WhyWait{For: "none"}
+		return Wait{For: "none"}
 	}
 	return w.standstill(parked)
 }
@@ -88,13 +89,13 @@ func (w *Why) aboveMark(s SegmentState) WhyWait {
 // standstill is what limits every live lane of the run, if none of them sends, and until when the
 // first of them waits; else throughput. A lane without anything to do does not count for a segment
 // that is parked, because it does not see that segment.
-func (w *Why) standstill(parked bool) WhyWait {
+func (w *Answer) standstill(parked bool) Wait {
 	limit, until := "", time.Time{}
 	for _, l := range w.Lanes {
 		switch {
 		case !l.live() || parked && l.LimitedBy == "none":
-		case l.LimitedBy == "none", !standsStill(l.LimitedBy), limit != "" && limit != l.LimitedBy:
-			return WhyWait{For: "throughput"}
+		case l.LimitedBy == "none", !campaign.StandsStill(l.LimitedBy), limit != "" && limit != l.LimitedBy:
+			return Wait{For: "throughput"}
 		default:
 			limit = l.LimitedBy
 			if until.IsZero() || !l.Until.IsZero() && l.Until.Before(until) {
@@ -102,20 +103,20 @@ func (w *Why) standstill(parked bool) WhyWait {
 			}
 		}
 	}
-	return WhyWait{For: cmp.Or(limit, "throughput"), Until: until}
+	return Wait{For: cmp.Or(limit, "throughput"), Until: until}
 }
 
 // waits counts the queued rows by what they wait for, those that are free first at the top.
-func (w *Why) waits(run Run, segments []SegmentState) []WhyWait {
-	all := []WhyWait{}
-	if run.State.Ended() || run.State == Importing || w.Totals.Queued == 0 {
+func (w *Answer) waits(run campaign.Run, segments []campaign.SegmentState) []Wait {
+	all := []Wait{}
+	if run.State.Ended() || run.State == campaign.Importing || w.Totals.Queued == 0 {
 		return all
 	}
 	if one, whole := w.waiting(run); whole {
 		one.Rows = w.Totals.Queued
 		return append(all, one)
 	}
-	add := func(one WhyWait, rows int64) {
+	add := func(one Wait, rows int64) {
 		for i := range all {
 			if all[i].For == one.For && all[i].Connection == one.Connection && all[i].Until.Equal(one.Until) {
 				all[i].Rows += rows
@@ -146,29 +147,29 @@ func (w *Why) waits(run Run, segments []SegmentState) []WhyWait {
 	if leased {
 		retry = time.Time{}
 	}
-	for _, reason := range []string{WaitsForCap, WaitsForPair} { // below a mark, as all that are left
+	for _, reason := range []string{ForCap, ForPair} { // below a mark, as all that are left
 		if rows := min(w.postponed[reason], left); rows > 0 {
-			add(WhyWait{For: reason, Until: retry}, rows)
+			add(Wait{For: reason, Until: retry}, rows)
 			left -= rows
 		}
 	}
 	if left > 0 {
-		add(WhyWait{For: WaitsForRetry, Until: retry}, left)
+		add(Wait{For: ForRetry, Until: retry}, left)
 	}
-	slices.SortStableFunc(all, func(a, b WhyWait) int {
+	slices.SortStableFunc(all, func(a, b Wait) int {
 		return cmp.Or(a.Until.Compare(b.Until), cmp.Compare(b.Rows, a.Rows))
 	})
 	return all
 }
 
-// WhyRow is what one recipient of a run waits for.
-type WhyRow struct {
-	Run    string `json:"run"`
-	To     string `json:"to"`
-	Row    int64  `json:"row"`
-	Status Status `json:"status"`
-	Reason string `json:"reason,omitempty"`
-	// LimitedBy is what a queued row waits for (WhyWait.For); none: it waits for nothing.
+// Row is what one recipient of a run waits for.
+type Row struct {
+	Run    string          `json:"run"`
+	To     string          `json:"to"`
+	Row    int64           `json:"row"`
+	Status campaign.Status `json:"status"`
+	Reason string          `json:"reason,omitempty"`
+	// LimitedBy is what a queued row waits for (Wait.For); none: it waits for nothing.
 	LimitedBy  string    `json:"limited_by"`
 	Connection string    `json:"connection,omitempty"`
 	Until      time.Time `json:"until,omitzero"`
@@ -177,69 +178,69 @@ type WhyRow struct {
 	// Suppressions are the entries of the suppression list that skip the row now, or will when its
 	// turn comes. None: the row is not skipped for its number, or the entry that skipped it was
 	// removed since.
-	Suppressions []WhySuppression `json:"suppressions,omitempty"`
-	Sentence     string           `json:"sentence"`
+	Suppressions []Suppression `json:"suppressions,omitempty"`
+	Sentence     string        `json:"sentence"`
 }
 
 // WhyRowLedger is the part of the ledger that ExplainRecipient reads.
-type WhyRowLedger interface {
-	WhyLedger
-	Lines(ctx context.Context, no RunNo) iter.Seq2[Line, error]
-	SuppressionsOf(ctx context.Context, key int64) ([]Suppression, error)
+type RowLedger interface {
+	Ledger
+	Lines(ctx context.Context, no campaign.RunNo) iter.Seq2[campaign.Line, error]
+	SuppressionsOf(ctx context.Context, key int64) ([]campaign.Suppression, error)
 }
 
 // ExplainRecipient says what the row of a recipient waits for at now. key is recipients.Key of the
 // number. It reports false if the list has no such number.
-func ExplainRecipient(ctx context.Context, l WhyRowLedger, run Run, h WhyHolds, key int64, now time.Time) (WhyRow, bool, error) {
-	var line Line
+func ExplainRecipient(ctx context.Context, l RowLedger, run campaign.Run, h Holds, key int64, now time.Time) (Row, bool, error) {
+	var line campaign.Line
 	found := false
 	for one, err := range l.Lines(ctx, run.No) {
 		if err != nil {
-			return WhyRow{}, false, fmt.Errorf("read the rows of %s: %w", run.ID(), err)
+			return Row{}, false, fmt.Errorf("read the rows of %s: %w", run.ID(), err)
 		}
-		if recipients.Fold(one.Key) != key || key == 0 || found && one.Status == Skipped { // a duplicate
+		if recipients.Fold(one.Key) != key || key == 0 || found && one.Status == campaign.Skipped { // a duplicate
 			continue
 		}
 		line, found = one, true
-		if one.Status != Skipped {
+		if one.Status != campaign.Skipped {
 			break
 		}
 	}
 	if !found {
-		return WhyRow{}, false, nil
+		return Row{}, false, nil
 	}
 	w, err := Explain(ctx, l, run, h, now)
 	if err != nil {
-		return WhyRow{}, false, err
+		return Row{}, false, err
 	}
 	segments, err := l.SegmentStates(ctx, run.No)
 	if err != nil {
-		return WhyRow{}, false, fmt.Errorf("read the segments of %s: %w", run.ID(), err)
+		return Row{}, false, fmt.Errorf("read the segments of %s: %w", run.ID(), err)
 	}
 	r := w.row(run, line, segments)
-	switch scope, of := suppressedBy[SkipReason(line.Reason)]; {
-	case line.Status == Skipped && of:
+	switch scope, of := suppressedBy[campaign.SkipReason(line.Reason)]; {
+	case line.Status == campaign.Skipped && of:
 		err = r.suppressed(ctx, l, key, scope, now)
-	case line.Status == Queued:
+	case line.Status == campaign.Queued:
 		err = r.toBeSkipped(ctx, l, key, run.Marketing, h, now)
 	}
 	return r, true, err
 }
 
 // row says what a row waits for.
-func (w *Why) row(run Run, line Line, segments []SegmentState) WhyRow {
-	r := WhyRow{Run: w.Run, To: line.To, Row: line.Row, Status: line.Status, Reason: cmp.Or(line.Reason, line.Code),
+func (w *Answer) row(run campaign.Run, line campaign.Line, segments []campaign.SegmentState) Row {
+	r := Row{Run: w.Run, To: line.To, Row: line.Row, Status: line.Status, Reason: cmp.Or(line.Reason, line.Code),
 		LimitedBy: "none", Connection: line.Connection}
 	said := fmt.Sprintf("row %d is %s", r.Row, r.Status)
 	if r.Reason != "" {
 		said += " (" + r.Reason + ")"
 	}
 	r.Sentence = said
-	if r.Status == InDoubt {
+	if r.Status == campaign.InDoubt {
 		r.LimitedBy = "doubt"
 		r.Sentence = said + " until a webhook proves it sent or its window is over"
 	}
-	if r.Status != Queued {
+	if r.Status != campaign.Queued {
 		return r
 	}
 	wait, whole := w.waiting(run)
@@ -248,8 +249,8 @@ func (w *Why) row(run Run, line Line, segments []SegmentState) WhyRow {
 			continue
 		}
 		if line.Seq < s.Mark {
-			wait = WhyWait{For: WaitsForRetry}
-			if r.Reason == WaitsForCap || r.Reason == WaitsForPair {
+			wait = Wait{For: ForRetry}
+			if r.Reason == ForCap || r.Reason == ForPair {
 				wait.For = r.Reason
 			}
 			if !s.LeaseUntil.After(w.at) && s.WakeAt.After(w.at) {
@@ -274,31 +275,31 @@ func (w *Why) row(run Run, line Line, segments []SegmentState) WhyRow {
 	return r
 }
 
-// WhyNumber is what limits a number, over all unfinished runs.
-type WhyNumber struct {
-	Connection string      `json:"connection"`
-	LimitedBy  string      `json:"limited_by"`
-	Sentence   string      `json:"sentence"`
-	Holds      []HoldState `json:"holds"`
-	Runs       []WhyLane   `json:"runs"`
+// Number is what limits a number, over all unfinished runs.
+type Number struct {
+	Connection string               `json:"connection"`
+	LimitedBy  string               `json:"limited_by"`
+	Sentence   string               `json:"sentence"`
+	Holds      []campaign.HoldState `json:"holds"`
+	Runs       []Lane               `json:"runs"`
 }
 
-// WhyLane is what one run waits for on a number.
-type WhyLane struct {
+// Lane is what one run waits for on a number.
+type Lane struct {
 	Run string `json:"run"`
 	LaneState
-	Queued int64     `json:"queued"` // of the whole run
-	Waits  []WhyWait `json:"waits"`  // of the whole run
+	Queued int64  `json:"queued"` // of the whole run
+	Waits  []Wait `json:"waits"`  // of the whole run
 }
 
 // ExplainNumber says what limits a connection at now: what holds it, and what each of the runs that
 // are to be sent over it waits for there.
-func ExplainNumber(ctx context.Context, l WhyLedger, connection string, runs []Run, h WhyHolds, now time.Time) (WhyNumber, error) {
-	n := WhyNumber{Connection: connection, LimitedBy: "none", Holds: []HoldState{}, Runs: []WhyLane{}}
-	var longest Hold
+func ExplainNumber(ctx context.Context, l Ledger, connection string, runs []campaign.Run, h Holds, now time.Time) (Number, error) {
+	n := Number{Connection: connection, LimitedBy: "none", Holds: []campaign.HoldState{}, Runs: []Lane{}}
+	var longest campaign.Hold
 	if h.Origin != nil {
 		o := h.Origin(connection)
-		longest, _ = HeldBy(h.Holds, o, now)
+		longest, _ = campaign.HeldBy(h.Holds, o, now)
 		for _, one := range h.Holds {
 			if one.InForce(now) && one.Stops(o) {
 				n.Holds = append(n.Holds, one.State(now))
@@ -308,9 +309,9 @@ func ExplainNumber(ctx context.Context, l WhyLedger, connection string, runs []R
 	for _, run := range runs {
 		w, err := Explain(ctx, l, run, h, now)
 		if err != nil {
-			return WhyNumber{}, err
+			return Number{}, err
 		}
-		lane := WhyLane{Run: w.Run, LaneState: LaneState{Connection: connection, LimitedBy: w.LimitedBy, Detail: w.Sentence},
+		lane := Lane{Run: w.Run, LaneState: LaneState{Connection: connection, LimitedBy: w.LimitedBy, Detail: w.Sentence},
 			Queued: w.Totals.Queued, Waits: w.Waits}
 		for _, one := range w.Lanes {
 			if one.Connection == connection {

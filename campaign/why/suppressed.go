@@ -1,4 +1,4 @@
-package campaign
+package why
 
 import (
 	"cmp"
@@ -6,23 +6,25 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"campaignd/campaign"
 )
 
-// WhySuppression is an entry of the suppression list that skips a row.
-type WhySuppression struct {
-	Scope Scope `json:"scope"`
+// Suppression is an entry of the suppression list that skips a row.
+type Suppression struct {
+	Scope campaign.Scope `json:"scope"`
 	// Company is the one whose messages alone the entry stops; "": those of all.
-	Company string    `json:"company,omitempty"`
-	Source  string    `json:"source"` // Suppression.Source
-	At      time.Time `json:"at"`
-	Until   time.Time `json:"until,omitzero"`
-	Proof   Proof     `json:"proof,omitzero"`
+	Company string         `json:"company,omitempty"`
+	Source  string         `json:"source"` // Suppression.Source
+	At      time.Time      `json:"at"`
+	Until   time.Time      `json:"until,omitzero"`
+	Proof   campaign.Proof `json:"proof,omitzero"`
 }
 
 // ShownSuppression is a suppression as people and scripts see it.
 type ShownSuppression struct {
 	To string `json:"to"`
-	WhySuppression
+	Suppression
 	// InForce is false when it has ended.
 	InForce  bool   `json:"in_force"`
 	Sentence string `json:"sentence"`
@@ -31,8 +33,8 @@ type ShownSuppression struct {
 // ShowSuppressions returns the entries of a number, with the proof of each: when, how, by which
 // message. The number is in international form with +. The errors are those of ParseSuppressions
 // and of the ledger.
-func ShowSuppressions(ctx context.Context, l SuppressionLedger, number string, now time.Time) ([]ShownSuppression, error) {
-	typed, err := ParseSuppressions([]string{number}, ScopeAll, now)
+func ShowSuppressions(ctx context.Context, l campaign.SuppressionLedger, number string, now time.Time) ([]ShownSuppression, error) {
+	typed, err := campaign.ParseSuppressions([]string{number}, campaign.ScopeAll, now)
 	if err != nil {
 		return nil, err
 	}
@@ -42,12 +44,12 @@ func ShowSuppressions(ctx context.Context, l SuppressionLedger, number string, n
 	}
 	shown := make([]ShownSuppression, 0, len(all))
 	for _, s := range all {
-		one := ShownSuppression{To: cmp.Or(s.To, typed[0].To), WhySuppression: s.why(), InForce: s.InForce(now)}
+		one := ShownSuppression{To: cmp.Or(s.To, typed[0].To), Suppression: entryOf(s), InForce: s.InForce(now)}
 		one.Sentence = one.To + " is " + one.text()
 		if !one.InForce {
 			one.Sentence = one.To + " was " + one.text() + "; it has ended"
 		}
-		if p := s.Proof.text(); p != "" {
+		if p := proofText(s.Proof); p != "" {
 			one.Sentence += ": " + p
 		}
 		shown = append(shown, one)
@@ -55,13 +57,14 @@ func ShowSuppressions(ctx context.Context, l SuppressionLedger, number string, n
 	return shown, nil
 }
 
-func (s Suppression) why() WhySuppression {
-	return WhySuppression{Scope: s.Scope, Company: s.Company, Source: s.Source, At: s.At, Until: s.Until, Proof: s.Proof}
+// entryOf returns what is shown of a suppression.
+func entryOf(s campaign.Suppression) Suppression {
+	return Suppression{Scope: s.Scope, Company: s.Company, Source: s.Source, At: s.At, Until: s.Until, Proof: s.Proof}
 }
 
-// text says how and by which message a suppression came about; "" if nothing but its source is
+// proofText says how and by which message a suppression came about; "" if nothing but its source is
 // known.
-func (p Proof) text() string {
+func proofText(p campaign.Proof) string {
 	var said []string
 	of := func(format string, value string) string {
 		if value == "" {
@@ -84,22 +87,22 @@ func (p Proof) text() string {
 		said = append(said, "the recipient said it of the company of connection "+p.Connection)
 	}
 	if len(said) > 0 && !p.At.IsZero() {
-		said[0] += " at " + Instant(p.At)
+		said[0] += " at " + campaign.Instant(p.At)
 	}
 	if p.User != "" {
 		said = append(said, "the event named the user id "+p.User+" and no number")
 	}
 	if p.MovedFrom != "" {
-		said = append(said, "the recipient had the number "+p.MovedFrom+" until "+Instant(p.MovedAt))
+		said = append(said, "the recipient had the number "+p.MovedFrom+" until "+campaign.Instant(p.MovedAt))
 	}
 	return strings.Join(said, "; ")
 }
 
 // suppressedBy is the scope of the entries that skip a row, by its reason.
-var suppressedBy = map[SkipReason]Scope{OptedOut: ScopeMarketing, Suppressed: ScopeAll, Unreachable: ScopeUnreachable}
+var suppressedBy = map[campaign.SkipReason]campaign.Scope{campaign.OptedOut: campaign.ScopeMarketing, campaign.Suppressed: campaign.ScopeAll, campaign.Unreachable: campaign.ScopeUnreachable}
 
 // suppressed adds the entries of a number in a scope.
-func (r *WhyRow) suppressed(ctx context.Context, l WhyRowLedger, key int64, scope Scope, now time.Time) error {
+func (r *Row) suppressed(ctx context.Context, l RowLedger, key int64, scope campaign.Scope, now time.Time) error {
 	var said []string
 	all, err := l.SuppressionsOf(ctx, key)
 	if err != nil {
@@ -109,7 +112,7 @@ func (r *WhyRow) suppressed(ctx context.Context, l WhyRowLedger, key int64, scop
 		if s.Scope != scope || !s.InForce(now) {
 			continue
 		}
-		one := s.why()
+		one := entryOf(s)
 		r.Suppressions, said = append(r.Suppressions, one), append(said, one.text())
 	}
 	if len(said) == 0 {
@@ -121,26 +124,26 @@ func (r *WhyRow) suppressed(ctx context.Context, l WhyRowLedger, key int64, scop
 
 // toBeSkipped adds the entries that will skip a queued row when its turn comes. Over an unknown
 // connection the entries of one company count for nothing.
-func (r *WhyRow) toBeSkipped(ctx context.Context, l WhyRowLedger, key int64, marketing bool, h WhyHolds, now time.Time) error {
+func (r *Row) toBeSkipped(ctx context.Context, l RowLedger, key int64, marketing bool, h Holds, now time.Time) error {
 	all, err := l.SuppressionsOf(ctx, key)
 	if err != nil {
 		return fmt.Errorf("read the suppressions: %w", err)
 	}
 	known := h.Origin != nil && r.Connection != ""
-	var reason SkipReason
+	var reason campaign.SkipReason
 	var said []string
 	for _, s := range all {
-		var why SkipReason
+		var why campaign.SkipReason
 		switch {
 		case !s.InForce(now):
 		case s.Company == "":
-			why = SkipFor(s.ScopeText(), marketing)
+			why = campaign.SkipFor(s.ScopeText(), marketing)
 		case known:
-			why = SkipFor(s.ScopeText(), marketing, h.Origin(r.Connection).Company)
+			why = campaign.SkipFor(s.ScopeText(), marketing, h.Origin(r.Connection).Company)
 		}
 		if why != "" {
-			one := s.why()
-			r.Suppressions, said, reason = append(r.Suppressions, one), append(said, one.text()), Stronger(reason, why)
+			one := entryOf(s)
+			r.Suppressions, said, reason = append(r.Suppressions, one), append(said, one.text()), campaign.Stronger(reason, why)
 		}
 	}
 	if reason != "" {
@@ -150,15 +153,15 @@ func (r *WhyRow) toBeSkipped(ctx context.Context, l WhyRowLedger, key int64, mar
 }
 
 // text says whose messages an entry stops, its source and its times.
-func (s WhySuppression) text() string {
+func (s Suppression) text() string {
 	of := "all companies"
 	if s.Company != "" {
 		of = "company " + s.Company + " alone"
 	}
 	text := fmt.Sprintf("on the suppression list for %s (%s) since %s, source %s", of, s.Scope,
-		Instant(s.At), s.Source)
+		campaign.Instant(s.At), s.Source)
 	if !s.Until.IsZero() {
-		text += ", until " + Instant(s.Until)
+		text += ", until " + campaign.Instant(s.Until)
 	}
 	return text
 }
