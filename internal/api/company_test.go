@@ -245,7 +245,7 @@ func TestNoEventNamesAnotherCompany(t *testing.T) {
 	o := &observer{s: w.Server, companies: map[campaign.RunNo]string{}}
 	feed := newFeed(func(ctx context.Context) (snapshot, error) { return o.poll(ctx) }, w.process.Log)
 	own, everyone := feed.at("", "comp_2"), feed.at("", "")
-	poll := func() {
+	poll := func() string {
 		t.Helper()
 		now, err := o.poll(t.Context())
 		if err != nil {
@@ -257,8 +257,18 @@ func TestNoEventNamesAnotherCompany(t *testing.T) {
 		if strings.Contains(string(mine), "alien") || !strings.Contains(string(all), "alien") {
 			t.Errorf("got the events %s, want none of the other company; a key of all companies has %s", mine, all)
 		}
+		return string(mine)
 	}
-	poll()
+	firing := campaign.Firing{Campaign: "spring-2", Key: "k", At: time.Now().Add(-time.Hour), Since: time.Now(), Outcome: campaign.FiringLaunched}
+	if _, err := w.session.Ledger.NoteFiring(t.Context(), firing); err != nil {
+		t.Fatal(err)
+	}
+	first := poll()
+	for _, kind := range []string{resource.EventRun, resource.EventFiring} {
+		if !strings.Contains(first, "event: "+kind+"\n") {
+			t.Errorf("got the events %s, want the company's own %s", first, kind)
+		}
+	}
 	for _, path := range []string{"/api/v1/runs/" + w.run + "/pause", "/api/v1/holds/lift"} {
 		body := ""
 		if strings.HasSuffix(path, "lift") {
