@@ -215,7 +215,6 @@ faults: ## harness and cluster in one command, because each leaves the machine i
 .PHONY: mutants
 mutants: ## apply each mutation of tools/mutate/mutations.txt and mistakes.txt; its tests must find it
 	go run ./tools/mutate -written
-	scripts/mutants.sh
 
 .PHONY: forecast
 forecast: ## forecast 200 random scenarios, then send them under virtual time and compare (10 minutes)

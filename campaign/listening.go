@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"time"
-
-	"campaignd/internal/mutant"
 )
 
 // Span is the time from Since to Until; Until itself is not in it.
@@ -173,9 +171,6 @@ func (l Listening) Ends(since time.Time, window time.Duration) time.Time {
 
 // Over returns the spans of time in which a doubt must have begun for its window to be over now.
 func (l Listening) Over(window time.Duration) []Span {
-	if mutant.On("window_unheard") {
-		return []Span{{Until: l.now.Add(-window)}}
-	}
 	givenUp := Span{Until: l.now.Add(-window - l.repeats.all())}
 	var since time.Time
 	if l.due.After(l.now) {

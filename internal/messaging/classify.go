@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"campaignd/internal/mutant"
 	"campaignd/internal/secret"
 	"campaignd/internal/spelling"
 )
@@ -52,9 +51,6 @@ func transportError(ctx context.Context, err error, written bool) *Error {
 		e.Code = codeBadAnswer
 	default:
 		e.Code = codeReset
-	}
-	if mutant.On("time_out_is_refusal") {
-		e.Proof, e.Action = NotSent, RetryOnce
 	}
 	return e
 }
@@ -100,7 +96,7 @@ func refusal(a *answer, requestID, key string, proven []StatusCode) *Error {
 	e := &Error{Status: a.status, RequestID: requestID, Err: a.err}
 	body := e.read(a.body, key)
 	e.Wait = retryAfter(a.header)
-	if doubtful(a.status) && !provenRefusal(proven, a.status, e.Code) && !mutant.On("5xx_is_refusal") {
+	if doubtful(a.status) && !provenRefusal(proven, a.status, e.Code) {
 		e.Proof = Doubt
 		if e.Code == "" {
 			e.Code = httpCode(a.status)

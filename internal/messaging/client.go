@@ -97,9 +97,6 @@ func (c *Client) SetKey(key Secret) error {
 	}
 	k := &keyed{key: key, send: c.requestWith(context.Background(), key, http.MethodPost, sendPath, "")}
 	k.send.Header.Set("Content-Type", "application/json")
-	if mutant.On("idempotency_key") {
-		k.send.Header.Set("Idempotency-Key", "1")
-	}
 	c.keyed.Store(k)
 	return nil
 }
@@ -183,14 +180,11 @@ func (c *Client) Send(ctx context.Context, m *Message) (Receipt, error) {
 	if c.pool == nil {
 		req.Header = req.Header.Clone() // a foreign transport may change the shared header
 	}
-	if mutant.On("idempotency_key") {
-		req.GetBody = func() (io.ReadCloser, error) { return posting(text), nil }
-	}
 	if err := ctx.Err(); err != nil {
 		return Receipt{}, transportError(ctx, err, false)
 	}
 	var line *conn
-	if c.pool != nil && !mutant.On("idempotency_key") {
+	if c.pool != nil {
 		if line, err = c.pool.take(ctx); err != nil {
 			return Receipt{}, transportError(ctx, err, false)
 		}
@@ -263,17 +257,6 @@ func (c *Client) exchange(ctx context.Context, req *http.Request, line *conn, m 
 		span.Answered(0)
 	} else {
 		span.Answered(resp.StatusCode)
-	}
-	if mutant.On("wire_log_after_socket") && m.Before != nil {
-		mutant.Crash("wire_noted")
-		_ = m.Before()
-	}
-	if mutant.On("follow_redirects") && err == nil && resp.StatusCode/100 == 3 {
-		again := req.Clone(ctx)
-		again.Method, again.Body, again.ContentLength = http.MethodGet, nil, 0
-		again.URL, _ = resp.Location()
-		again.Host = again.URL.Host
-		resp, err = c.transport.RoundTrip(again)
 	}
 	if err == nil {
 		return resp, nil

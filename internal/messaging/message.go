@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"slices"
 	"time"
-
-	"campaignd/internal/mutant"
 )
 
 // Message is the body of POST /api/v1/messages (docs/service.md#send-request). Exactly one content
@@ -45,7 +43,7 @@ type Message struct {
 // leave does what comes before the first byte of the request. An error means that it must not be
 // written.
 func (m *Message) leave() error {
-	if m.Before != nil && !mutant.On("wire_log_after_socket") {
+	if m.Before != nil {
 		if err := m.Before(); err != nil {
 			return err
 		}

@@ -6,8 +6,6 @@ import (
 	"net"
 	"sync/atomic"
 	"time"
-
-	"campaignd/internal/mutant"
 )
 
 // errBarred is the error of a write on a connection whose exchange is over.
@@ -59,7 +57,7 @@ func (w *wire) Write(p []byte) (int, error) {
 
 // late reports whether it is too late to write what must be written until then.
 func late(until time.Time) bool {
-	return !until.IsZero() && time.Now().After(until) && !mutant.On("age_unchecked")
+	return !until.IsZero() && time.Now().After(until)
 }
 
 // arm gives the wire to an exchange, which writes its first byte until then or not at all; zero: at

@@ -1,8 +1,9 @@
 //go:build mutants
 
-// Package mutant applies named mutations for the tests that must detect them, and ends the process
-// at named points for the process harness (docs/protocol.md#mutations). This file is built only
-// with the tag mutants. Without the tag every call is a constant that the compiler removes.
+// Package mutant ends the process at named points for the process harness, and switches the
+// mutations that a build overlay of tools/mutate puts into the program
+// (docs/protocol.md#mutations). This file is built only with the tag mutants. Without the tag every
+// call is a constant that the compiler removes, and no code can ask for a mutation.
 //
 // CAMPAIGND_MUTANT names one mutation. CAMPAIGND_CRASH=POINT:N sends this process SIGKILL when it
 // reaches POINT for the N-th time, and CAMPAIGND_STOP=POINT:N sends it SIGSTOP.
@@ -44,13 +45,10 @@ func (v *visit) awaits(point string) bool {
 	return point != "" && point == v.point && v.left.Load() > 0
 }
 
-// On reports whether the named mutation is applied.
+// On reports whether the named mutation is applied. Only an overlay of tools/mutate calls it.
 func On(mutation string) bool { return name == mutation }
 
-// Set applies a mutation in this process, for a test; "" removes it.
-func Set(mutation string) { name = mutation }
-
-// Enabled reports whether this build can apply mutations.
+// Enabled reports whether this build has crash points.
 const Enabled = true
 
 // Awaits reports whether the process is still to end or stop at a point.

@@ -9,7 +9,6 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/messaging"
-	"campaignd/internal/mutant"
 	"campaignd/recipients"
 )
 
@@ -25,9 +24,6 @@ func (i *Intake) fold(events []messaging.Event, received time.Time) campaign.Eve
 		e := &events[n]
 		i.counters.kinds[e.Kind].Add(1)
 		own := e.At
-		if mutant.On("event_time_ignored") {
-			own = received
-		}
 		e.At, _ = campaign.EventTime(own, received)
 		switch e.Kind {
 		case messaging.KindTemplate, messaging.KindNumber, messaging.KindAccount:

@@ -9,7 +9,6 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/messaging"
-	"campaignd/internal/mutant"
 	"campaignd/internal/tracing"
 )
 
@@ -189,9 +188,6 @@ func (i *Intake) await(r *http.Request, q *queued, received time.Time) Rejection
 	default:
 		i.waiting.Add(-int64(q.events))
 		return RejectedFull
-	}
-	if mutant.On("ack_before_commit") {
-		return ""
 	}
 	var err error
 	select {

@@ -80,8 +80,8 @@ func mutations(f *File) []*Mutation {
 	w := &walker{file: f}
 	for _, d := range f.tree.Decls {
 		g, ok := d.(*ast.GenDecl)
-		if ok && (g.Tok != token.CONST && g.Tok != token.VAR || strings.Contains(g.Doc.Text(), "(mutant ")) {
-			continue // types, imports, and declarations that only a named mutation uses
+		if ok && g.Tok != token.CONST && g.Tok != token.VAR {
+			continue // types and imports
 		}
 		ast.Inspect(d, w.visit)
 	}
@@ -117,7 +117,7 @@ func (w *walker) visit(n ast.Node) bool {
 			return false
 		}
 	case *ast.IfStmt:
-		if strings.Contains(w.source(n.Cond), "mutant.") { // a named mutation
+		if strings.Contains(w.source(n.Cond), "mutant.") { // a crash point
 			return false
 		}
 		w.condition(n.Cond)

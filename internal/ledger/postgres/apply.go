@@ -9,7 +9,6 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
-	"campaignd/internal/mutant"
 )
 
 // messageStatuses is what one batch of webhooks tells about one message: the earliest time of each
@@ -23,7 +22,6 @@ type messageStatuses struct {
 	code       string                    // of failed
 	key        int64
 	connection string
-	last       ledger.Rank // of the last event, for the mutation rank_overwritten
 }
 
 // gather groups the events of a batch by message, in the order of the messages' hashes.
@@ -55,7 +53,7 @@ func (l *Ledger) gather(events []campaign.StatusEvent) ([]*messageStatuses, erro
 			n.received[r] = ledger.Millis(received)
 		}
 		n.timed[r] = n.timed[r] || !untimed
-		n.key, n.connection, n.last = max(n.key, e.Recipient), max(n.connection, plainText(e.Connection)), r
+		n.key, n.connection = max(n.key, e.Recipient), max(n.connection, plainText(e.Connection))
 	}
 	slices.SortFunc(all, func(a, b *messageStatuses) int { return cmp.Or(cmp.Compare(a.mh, b.mh), cmp.Compare(a.id, b.id)) })
 	return all, nil
@@ -117,9 +115,6 @@ func (l *Ledger) Apply(ctx context.Context, e campaign.Events) (done campaign.Ap
 		for _, s := range lifted {
 			t.last(lift(s)...)
 		}
-		if mutant.On("failed_resends") {
-			t.last(stmt(nil, sqlResendFailed))
-		}
 		if !holding {
 			return nil
 		}
@@ -167,30 +162,19 @@ func (l *Ledger) Apply(ctx context.Context, e campaign.Events) (done campaign.Ap
 	return done, nil
 }
 
-// sqlResendFailed is the mutation failed_resends: a failed message is sent again.
-const sqlResendFailed = `WITH f AS (UPDATE outcome
-		SET state = 1 /* deferred */, rank = 0 /* none */, mh = NULL, failed_at = NULL, next_due = 0
-		WHERE rank = 2 /* failed */ AND state = 5 /* accepted */ RETURNING rid)
-	UPDATE segment SET done = false, wake_at = 0 WHERE id IN (SELECT ((rid >> 32) << 32) | ((rid & 4294967295) / 4096) FROM f)`
-
 // sqlMoveStatuses moves the statuses of known messages forward, so that events commute and may
 // repeat. All rows of a repeated message id move. For each row that it finds it returns the
 // message's position in the batch and how many of the statuses are new. No index has any of the
 // columns, so the updates are heap-only. The row of an erased number has lost its message id, and
-// keeps the hash. $10 is now.
+// keeps the hash. $9 is now.
 var sqlMoveStatuses = sqlFindStatuses + sqlForward +
 	`SELECT rid, 5 /* accepted */, mh, id, rank, sent, delivered, read, failed, code FROM m WHERE fresh > 0 ORDER BY rid` +
 	sqlOnward + sqlReturnStatuses
 
-// sqlOverwriteStatuses is the mutation rank_overwritten: the last event wins.
-var sqlOverwriteStatuses = sqlFindStatuses + sqlForward +
-	`SELECT rid, 5 /* accepted */, mh, id, last, sent, delivered, read, failed, code FROM m WHERE true ORDER BY rid` +
-	sqlOverwrite + sqlReturnStatuses
-
 const sqlFindStatuses = `WITH e AS (SELECT mh, id, nullif(sent, 0) AS sent, nullif(delivered, 0) AS delivered, nullif(read, 0) AS read,
-			nullif(failed, 0) AS failed, CASE WHEN failed <> 0 THEN code END AS code, rank, last, i
-		FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::text[], $8::bigint[], $9::bigint[])
-		WITH ORDINALITY w (mh, id, sent, delivered, read, failed, code, rank, last, i)),
+			nullif(failed, 0) AS failed, CASE WHEN failed <> 0 THEN code END AS code, rank, i
+		FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::text[], $8::bigint[])
+		WITH ORDINALITY w (mh, id, sent, delivered, read, failed, code, rank, i)),
 	m AS MATERIALIZED (SELECT e.*, o.rid, o.result_at,
 		coalesce((e.sent < coalesce(o.sent_at, 9223372036854775807))::int, 0)
 		+ coalesce((e.delivered < coalesce(o.delivered_at, 9223372036854775807))::int, 0)
@@ -205,7 +189,7 @@ const sqlFindStatuses = `WITH e AS (SELECT mh, id, nullif(sent, 0) AS sent, null
 // Rows with i = 0 are of messages that failed and were delivered, as the newest versions of the
 // outcomes tell, or those of a batch that comes again.
 var sqlReturnStatuses = ` RETURNING o.rid, o.failed_at, coalesce(o.delivered_at, o.read_at) AS reached_at),
-	t AS (` + touchRuns(`$10::bigint`) + `)
+	t AS (` + touchRuns(`$9::bigint`) + `)
 	SELECT i, fresh, rid, coalesce(result_at, 0) FROM m
 	UNION ALL SELECT 0, 0, rid, 0 FROM u WHERE failed_at IS NOT NULL AND reached_at IS NOT NULL
 	UNION ALL SELECT 0, 0, rid, 0 FROM m WHERE fresh = 0 AND both_known`
@@ -221,9 +205,6 @@ const (
 			fail_code = CASE WHEN excluded.failed_at IS NULL OR o.failed_at < excluded.failed_at THEN o.fail_code
 				WHEN o.failed_at = excluded.failed_at THEN least(o.fail_code, excluded.fail_code) ELSE excluded.fail_code END
 		WHERE o.message_id IN (excluded.message_id, 'erased')`
-	sqlOverwrite = ` ON CONFLICT (rid) DO UPDATE SET rank = excluded.rank, sent_at = coalesce(excluded.sent_at, o.sent_at),
-			delivered_at = coalesce(excluded.delivered_at, o.delivered_at), read_at = coalesce(excluded.read_at, o.read_at),
-			failed_at = coalesce(excluded.failed_at, o.failed_at), fail_code = coalesce(excluded.fail_code, o.fail_code)`
 )
 
 // touchStep is the precision of LastEventAt in milliseconds. Were it 1, each webhook of a busy run
@@ -250,18 +231,14 @@ func moveStatuses(all []*messageStatuses, known []int64, failures *ledger.Failur
 	for r := range at {
 		at[r] = make([]int64, n)
 	}
-	ranks, lasts := make([]int64, n), make([]int64, n)
+	ranks := make([]int64, n)
 	for i, x := range all {
-		mhs[i], ids[i], codes[i], lasts[i] = x.mh, x.id, x.code, int64(x.last)
+		mhs[i], ids[i], codes[i] = x.mh, x.id, x.code
 		for r := range at {
 			if at[r][i] = x.at[r]; x.at[r] != 0 {
 				ranks[i] = int64(r)
 			}
 		}
-	}
-	sql := sqlMoveStatuses
-	if mutant.On("rank_overwritten") {
-		sql = sqlOverwriteStatuses
 	}
 	return each(func(scan scanFunc) error {
 		var i, fresh, rid, accepted int64
@@ -275,7 +252,7 @@ func moveStatuses(all []*messageStatuses, known []int64, failures *ledger.Failur
 			failures.Add(rid, n.code, accepted, n.at[ledger.RankFailed])
 		}
 		return err
-	}, sql, mhs, ids, at[ledger.RankSent], at[ledger.RankDelivered], at[ledger.RankRead], at[ledger.RankFailed], codes, ranks, lasts,
+	}, sqlMoveStatuses, mhs, ids, at[ledger.RankSent], at[ledger.RankDelivered], at[ledger.RankRead], at[ledger.RankFailed], codes, ranks,
 		ledger.Millis(time.Now()))
 }
 

@@ -3,7 +3,6 @@ package postgres
 import (
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
-	"campaignd/internal/mutant"
 	"campaignd/recipients"
 )
 
@@ -17,9 +16,6 @@ func (g *grants) decide(in campaign.Intent) (campaign.Granted, error) {
 	in.Connection, in.Tier.Portfolio = plainText(in.Connection), plainText(in.Tier.Portfolio)
 	sending := ledger.Sending{Epoch: s.epoch, Lo: s.lo, Hi: s.hi, Mark: s.mark, Done: s.done, Connection: s.connection,
 		State: r.state, Wanted: r.wanted, Marketing: r.marketing, Budget: r.limit, Taken: r.taken + r.count, Holds: g.holds}
-	if mutant.On("no_epoch_in_swap") {
-		sending.Epoch = in.Lease.Epoch
-	}
 	answer, ok, err := sending.Admit(&in)
 	if err != nil || !ok {
 		return answer, err

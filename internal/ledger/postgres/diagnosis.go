@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"campaignd/internal/ledger"
-	"campaignd/internal/mutant"
 )
 
 // settings are those that make the commits of a session durable.
@@ -27,7 +26,7 @@ func (s *settings) unsafe() error {
 		return errStandby
 	case s.version < 130000:
 		return fmt.Errorf("%w: it is PostgreSQL %d, and 13 or newer is needed", errUnsafe, s.version/10000)
-	case s.commit != "on" && s.commit != "remote_write" && s.commit != "remote_apply" && !mutant.On("asynchronous_commit"):
+	case s.commit != "on" && s.commit != "remote_write" && s.commit != "remote_apply":
 		return fmt.Errorf("%w: synchronous_commit is %s, so that a crash of the server would make recipients get a message twice: "+
 			"ALTER ROLE CURRENT_USER SET synchronous_commit = on", errUnsafe, s.commit)
 	case s.fsync != "on":

@@ -7,7 +7,6 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
-	"campaignd/internal/mutant"
 	"campaignd/recipients"
 )
 
@@ -224,14 +223,11 @@ func (l *Ledger) readGrants(t *tx, g *grants, in []campaign.Intent, holds *query
 }
 
 const (
-	sqlMoveMarksIf = `UPDATE segment s SET mark = w.mark, connection = w.connection, taken = s.taken + w.n
-		FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[], $6::bigint[]) w (id, epoch, was, mark, connection, n)
-		WHERE s.id = ANY($1) AND s.id = w.id AND s.mark = w.was AND `
 	// A compare-and-swap on (epoch, mark) although the rows are locked: at most one intent per
 	// delivery depends on this statement (docs/protocol.md#intents).
-	sqlMoveMarks = sqlMoveMarksIf + `s.epoch = w.epoch`
-	// The mutation no_epoch_in_swap.
-	sqlMoveMarksOfAnyEpoch = sqlMoveMarksIf + `w.epoch IS NOT NULL`
+	sqlMoveMarks = `UPDATE segment s SET mark = w.mark, connection = w.connection, taken = s.taken + w.n
+		FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[], $6::bigint[]) w (id, epoch, was, mark, connection, n)
+		WHERE s.id = ANY($1) AND s.id = w.id AND s.mark = w.was AND s.epoch = w.epoch`
 
 	sqlInsertSkips = `INSERT INTO outcome (rid, state, code, result_at)
 		SELECT r, 7 /* skipped */, why, $3 FROM unnest($1::bigint[], $2::text[]) w (r, why) ORDER BY r`
@@ -270,11 +266,7 @@ func (g *grants) write(t *tx) {
 		t.last(people...) // places that are free again
 		return
 	}
-	move := sqlMoveMarks
-	if mutant.On("no_epoch_in_swap") {
-		move = sqlMoveMarksOfAnyEpoch
-	}
-	qs := []*query{stmt(&g.marked, move, ids, epochs, was, marks, connections, counts)}
+	qs := []*query{stmt(&g.marked, sqlMoveMarks, ids, epochs, was, marks, connections, counts)}
 	if len(g.skipRids) > 0 {
 		qs = append(qs, stmt(nil, sqlInsertSkips, g.skipRids, g.skipWhy, g.at))
 	}

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"campaignd/campaign"
-	"campaignd/internal/mutant"
 )
 
 // Group commit of intents. Each number of a process calls Intend on its own, some 20 times a
@@ -55,13 +54,6 @@ type intentGroups struct {
 // group is open leaves the group. Once the group is closed, it waits for the answer, so that the
 // caller knows whether its intents were committed.
 func (l *Ledger) Intend(ctx context.Context, in []campaign.Intent) ([]campaign.Granted, error) {
-	if mutant.On("no_intent") {
-		var granted []campaign.Granted
-		for _, i := range in {
-			granted = append(granted, campaign.Granted{To: i.To})
-		}
-		return granted, nil
-	}
 	if len(in) == 0 {
 		return nil, nil
 	}

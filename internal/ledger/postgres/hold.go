@@ -6,7 +6,6 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
-	"campaignd/internal/mutant"
 )
 
 const sqlSelectHold = `SELECT scope, id, reason, detail, source, since, latest, until, manual, count, lifted, lifted_by FROM hold `
@@ -105,11 +104,6 @@ func (l *Ledger) holds(ctx context.Context, hs []campaign.Hold, ls []campaign.Li
 	}); err != nil {
 		return ledger.Holds{}, err
 	}
-	if mutant.Enabled {
-		for _, h := range hs {
-			l.ownHolds.Store(h.ID, true)
-		}
-	}
 	return s, nil
 }
 
@@ -143,11 +137,6 @@ func (l *Ledger) readHolds(in []campaign.Intent, now int64, found *[]campaign.Ho
 	}
 	return each(func(scan scanFunc) error {
 		h, err := ledger.ScanHold(scan)
-		if mutant.On("holds_unshared") { // reads only what this process wrote
-			if _, own := l.ownHolds.Load(h.ID); !own {
-				return err
-			}
-		}
 		*found = append(*found, h)
 		return err
 	}, sqlHoldsInForce, ids, now)

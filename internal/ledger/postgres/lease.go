@@ -9,7 +9,6 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
-	"campaignd/internal/mutant"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -247,7 +246,7 @@ const (
 
 // giveBack subtracts n deliveries from those that were granted.
 func (t *tx) giveBack(no campaign.RunNo, segment, n int64) error {
-	if n == 0 || mutant.On("budget_not_refunded") {
+	if n == 0 {
 		return nil
 	}
 	return t.do(stmt(nil, sqlGiveBackSegment, segment, n), stmt(nil, sqlGiveBackBudget, int64(no), n))
@@ -257,12 +256,11 @@ func (t *tx) giveBack(no campaign.RunNo, segment, n int64) error {
 // planner could reverse the order of a join (see the package comment).
 const sqlNoOutcome = `(SELECT true FROM outcome o WHERE o.rid = d.rid LIMIT 1) IS NULL`
 
-// The state is a parameter for the mutation job_queue_rescue.
 const (
-	sqlDoubtPosted = `INSERT INTO outcome (rid, state, attempt, result_at, intent_at, code, next_due, granted_by)
-		SELECT d.rid, $6, 1, $3, $4, $5, $7, $8 FROM delivery d WHERE d.rid >= $1 AND d.rid < $2 AND ` + sqlNoOutcome + `
+	sqlDoubtPosted = `INSERT INTO outcome (rid, state, attempt, result_at, intent_at, code, granted_by)
+		SELECT d.rid, 3 /* in doubt */, 1, $3, $4, $5, $6 FROM delivery d WHERE d.rid >= $1 AND d.rid < $2 AND ` + sqlNoOutcome + `
 		ORDER BY d.rid ON CONFLICT (rid) DO NOTHING`
-	sqlDoubtRetried = `UPDATE outcome o SET state = $5, result_at = $3, code = $4, next_due = $6, granted_by = $7
+	sqlDoubtRetried = `UPDATE outcome o SET state = 3 /* in doubt */, result_at = $3, code = $4, next_due = NULL, granted_by = $5
 		WHERE o.rid >= $1 AND o.rid < $2 AND o.state = 2 /* retrying */`
 	sqlRecovered = `UPDATE segment SET intents_since = ledger_now(), granted_by = owner WHERE id = $1`
 )
@@ -274,14 +272,10 @@ func (l *Ledger) Recover(ctx context.Context, lease campaign.Lease, at time.Time
 		if err != nil {
 			return err
 		}
-		state, due := ledger.Doubt, any(nil)
-		if mutant.On("job_queue_rescue") { // as job queues do: an attempt without a result is tried again
-			state, due = ledger.Deferred, any(ledger.Millis(time.Now()))
-		}
 		var posted, retried int64
 		if err := t.do(
-			stmt(&posted, sqlDoubtPosted, s.First(), s.Marked(), ledger.Millis(at), s.Since, ledger.CodeInterrupted, int16(state), due, s.GrantedBy),
-			stmt(&retried, sqlDoubtRetried, s.First(), s.End(), ledger.Millis(at), ledger.CodeInterrupted, int16(state), due, s.GrantedBy),
+			stmt(&posted, sqlDoubtPosted, s.First(), s.Marked(), ledger.Millis(at), s.Since, ledger.CodeInterrupted, s.GrantedBy),
+			stmt(&retried, sqlDoubtRetried, s.First(), s.End(), ledger.Millis(at), ledger.CodeInterrupted, s.GrantedBy),
 			stmt(nil, sqlOpenAttemptsIn, s.First(), s.End()),
 			stmt(nil, sqlRecovered, s.Key)); err != nil {
 			return err

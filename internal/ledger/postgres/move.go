@@ -2,11 +2,9 @@ package postgres
 
 import (
 	"context"
-	"errors"
 
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
-	"campaignd/internal/mutant"
 )
 
 const (
@@ -24,7 +22,7 @@ func (l *Ledger) Move(ctx context.Context, lease campaign.Lease, to string) (mov
 	err = l.change(ctx, l.sender, "", func(t *tx) error {
 		moved = false
 		s, err := t.owned(lease)
-		if err != nil && !(errors.Is(err, campaign.ErrFenced) && mutant.On("move_without_epoch")) {
+		if err != nil {
 			return err
 		}
 		var below, retrying int64
@@ -34,10 +32,8 @@ func (l *Ledger) Move(ctx context.Context, lease campaign.Lease, to string) (mov
 		if moved = ledger.MayMoveAway(s, below, retrying); !moved {
 			return nil
 		}
-		if !mutant.On("move_takes_all") {
-			if err := t.do(stmt(nil, sqlStaysOf, s.First(), s.Marked(), s.Key)); err != nil {
-				return err
-			}
+		if err := t.do(stmt(nil, sqlStaysOf, s.First(), s.Marked(), s.Key)); err != nil {
+			return err
 		}
 		t.last(stmt(nil, sqlMoveSegment, s.Key, plainText(to), s.First(), s.End()))
 		return nil

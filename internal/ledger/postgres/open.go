@@ -45,7 +45,6 @@ type Ledger struct {
 	groups          intentGroups
 	tiers           ledger.Tiers
 	forgetAt        atomic.Int64 // Unix milliseconds: when contacts and service windows were last forgotten
-	ownHolds        sync.Map     // ids of the holds that this process wrote, for the mutation holds_unshared
 
 	adoptedTo      atomic.Int64 // the recipient's key up to which the search for adoptions has come; 0: it starts anew
 	wishAt         atomic.Int64 // the id of a wish up to which the search for persons has come; 0: it starts anew

@@ -7,7 +7,6 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
-	"campaignd/internal/mutant"
 	"campaignd/recipients"
 )
 
@@ -24,7 +23,7 @@ const (
 		ORDER BY id FOR NO KEY UPDATE`
 	sqlReturnPlaces = `WITH u AS MATERIALIZED (SELECT w.r, d.key ` + sqlUnsent + ` WHERE (SELECT true FROM reach LIMIT 1)),
 		x AS (DELETE FROM reach USING u WHERE reach.key = u.key AND reach.rid = u.r RETURNING reach.portfolio, reach.key, reach.rid),
-		n AS (SELECT portfolio, count(DISTINCT key) AS n FROM x WHERE $2 OR NOT EXISTS (
+		n AS (SELECT portfolio, count(DISTINCT key) AS n FROM x WHERE NOT EXISTS (
 			SELECT 1 FROM reach o WHERE o.key = x.key AND o.portfolio = x.portfolio AND o.rid NOT IN (SELECT rid FROM x)) GROUP BY portfolio)
 		UPDATE portfolio p SET taken = greatest(0, p.taken - n.n) FROM n WHERE p.id = n.portfolio`
 	sqlReturnContacts = `WITH u AS MATERIALIZED (SELECT w.r, d.key ` + sqlUnsent + ` WHERE (SELECT true FROM contact LIMIT 1))
@@ -40,13 +39,7 @@ func giveBackPeople(rids []int64) (qs []*query) {
 	rids = slices.Clone(rids)
 	slices.Sort(rids)
 	rids = slices.Compact(rids)
-	if !mutant.On("tier_not_refunded") {
-		qs = append(qs, stmt(nil, sqlLockPlaces, rids), stmt(nil, sqlReturnPlaces, rids, mutant.On("tier_freed_early")))
-	}
-	if !mutant.On("contact_not_refunded") {
-		qs = append(qs, stmt(nil, sqlReturnContacts, rids))
-	}
-	return qs
+	return append(qs, stmt(nil, sqlLockPlaces, rids), stmt(nil, sqlReturnPlaces, rids), stmt(nil, sqlReturnContacts, rids))
 }
 
 const (

@@ -9,7 +9,6 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
-	"campaignd/internal/mutant"
 	"campaignd/internal/spelling"
 )
 
@@ -55,15 +54,8 @@ func (l *Ledger) Record(ctx context.Context, rs []campaign.Result) error {
 	var told absorbed
 	if err := l.change(ctx, l.sender, "outcome_uncommitted", func(t *tx) error {
 		told = absorbed{}
-		keep := receipts
-		if mutant.On("results_fenced_away") {
-			var err error
-			if keep, err = t.unfenced(receipts); err != nil {
-				return err
-			}
-		}
 		qs := append(wakeDeferred(rs), provenBy(rs)...) // locks segments before outcomes, as every transaction does
-		qs = append(qs, acceptResults(keep, &told)...)
+		qs = append(qs, acceptResults(receipts, &told)...)
 		for _, part := range merges {
 			qs = append(qs, mergeResults(part)...)
 		}
@@ -215,11 +207,7 @@ func acceptResults(rs []receipt, told *absorbed) (qs []*query) {
 		probe = append(probe, mh)
 	}
 	slices.Sort(probe)
-	qs = []*query{stmt(nil, sqlAccept, rids, attempts, mhs, ats, ids, warnings), stmt(nil, sqlFlagRepeated, probe)}
-	if !mutant.On("sweeper_off") {
-		qs = append(qs, absorb(told, probe))
-	}
-	return qs
+	return []*query{stmt(nil, sqlAccept, rids, attempts, mhs, ats, ids, warnings), stmt(nil, sqlFlagRepeated, probe), absorb(told, probe)}
 }
 
 const (
@@ -264,7 +252,7 @@ func mergeResults(rs []*campaign.Result) (qs []*query) {
 		ats[i], intents[i], dues[i] = m.At, m.IntentAt, m.NextDue
 		codes[i], details[i] = plainText(r.Code), plainText(spelling.Clip(r.Detail, campaign.MaxDetail))
 		requests[i], traces[i] = plainText(r.RequestID), plainText(r.TraceID)
-		if epochs[i] = -1; m.Fenced || mutant.On("results_fenced_away") { // facts have no epoch
+		if epochs[i] = -1; m.Fenced { // facts have no epoch
 			epochs[i] = r.Epoch
 		}
 		doubts, noResend = doubts || m.State == ledger.Doubt, noResend || m.Flags == ledger.FlagNoResend
@@ -278,20 +266,4 @@ func mergeResults(rs []*campaign.Result) (qs []*query) {
 		qs = append(qs, stmt(nil, sqlOpenAttempts, rids))
 	}
 	return qs
-}
-
-const sqlEpoch = `SELECT epoch FROM segment WHERE id = $1`
-
-// unfenced is the mutation results_fenced_away: the acceptances of a fenced owner are lost.
-func (t *tx) unfenced(rs []receipt) (ours []receipt, err error) {
-	for _, r := range rs {
-		var epoch int64
-		if err := t.do(row(&epoch, sqlEpoch, ledger.SegmentOf(r.rid))); err != nil {
-			return nil, err
-		}
-		if epoch == r.Epoch {
-			ours = append(ours, r)
-		}
-	}
-	return ours, nil
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"campaignd/internal/ledger"
-	"campaignd/internal/mutant"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -46,9 +45,6 @@ func (l *Ledger) pool(base *pgx.ConnConfig, o ledger.Options, name string, setti
 	settings = maps.Clone(settings)
 	if o.ReadOnly {
 		settings["default_transaction_read_only"] = "on"
-	}
-	if mutant.On("asynchronous_commit") {
-		settings["synchronous_commit"] = "off"
 	}
 	within := callTime // longer than statement_timeout
 	if settings["statement_timeout"] == slow["statement_timeout"] {

@@ -20,9 +20,6 @@ const sqlAnyOrphan = `SELECT mh FROM orphan ORDER BY mh, message_id, rank LIMIT 
 // work and the others find nothing to do. It commits in several transactions: when one fails, those
 // before it are committed, and the result that comes with the error counts them.
 func (l *Ledger) Sweep(ctx context.Context, now time.Time) (done campaign.Swept, err error) {
-	if mutant.On("sweeper_off") {
-		return done, nil
-	}
 	if err := l.forgetPeople(ctx, now); err != nil {
 		return done, err
 	}
@@ -96,37 +93,11 @@ func (t *tx) absorbPage() (told absorbed, mine bool, err error) {
 	if n < ledger.SweepStep {
 		at = sweepPos{mh: -1 << 63}
 	}
-	if mutant.On("two_statement_sweeper") {
-		err = t.absorbInTwo(&told.n)
-	} else {
-		mutant.Crash("orphans_read")
-		err = t.do(absorb(&told, slices.Compact(mhs)))
-	}
-	if err != nil {
+	mutant.Crash("orphans_read")
+	if err := t.do(absorb(&told, slices.Compact(mhs))); err != nil {
 		return told, false, err
 	}
 	return told, true, t.do(stmt(nil, sqlSetSweep, at.mh, at.messageID, int16(at.rank)))
-}
-
-const (
-	sqlApplyOrphans = `UPDATE outcome o SET rank = greatest(o.rank, p.rank),
-			sent_at = CASE p.rank WHEN 1 /* sent */ THEN least(o.sent_at, p.at) ELSE o.sent_at END,
-			delivered_at = CASE p.rank WHEN 3 /* delivered */ THEN least(o.delivered_at, p.at) ELSE o.delivered_at END,
-			read_at = CASE p.rank WHEN 4 /* read */ THEN least(o.read_at, p.at) ELSE o.read_at END,
-			failed_at = CASE p.rank WHEN 2 /* failed */ THEN least(o.failed_at, p.at) ELSE o.failed_at END
-		FROM orphan p WHERE o.mh = p.mh AND o.message_id = p.message_id`
-	sqlDeleteKnown = `DELETE FROM orphan o
-		WHERE EXISTS (SELECT 1 FROM outcome x WHERE x.mh = o.mh AND x.message_id = o.message_id)`
-)
-
-// absorbInTwo is the mutation two_statement_sweeper. It loses every status that is stored between
-// its two statements (docs/protocol.md#orphan-events).
-func (t *tx) absorbInTwo(matched *int64) error {
-	if err := t.do(stmt(nil, sqlApplyOrphans)); err != nil {
-		return err
-	}
-	mutant.Crash("orphans_read")
-	return t.do(stmt(matched, sqlDeleteKnown))
 }
 
 // Limits of what one sweep does about orphans over their cap.

@@ -8,7 +8,6 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
-	"campaignd/internal/mutant"
 )
 
 // messageStatus is one status of a message.
@@ -210,18 +209,6 @@ var sqlMove = [...]string{
 		AND (failed_at = 0 OR failed_at > ?3 OR failed_at = ?3 AND fail_code > ?4)`,
 }
 
-// sqlOverwrite is the mutation rank_overwritten: the last event wins.
-var sqlOverwrite = [...]string{
-	ledger.RankSent: `UPDATE outcome SET rank = 1 /* sent */, sent_at = ?3
-		WHERE rid = ?1 AND message_id = ?2 AND ?4 = ''`,
-	ledger.RankDelivered: `UPDATE outcome SET rank = 3 /* delivered */, delivered_at = ?3
-		WHERE rid = ?1 AND message_id = ?2 AND ?4 = ''`,
-	ledger.RankRead: `UPDATE outcome SET rank = 4 /* read */, read_at = ?3
-		WHERE rid = ?1 AND message_id = ?2 AND ?4 = ''`,
-	ledger.RankFailed: `UPDATE outcome SET rank = 2 /* failed */, failed_at = ?3, fail_code = ?4
-		WHERE rid = ?1 AND message_id = ?2`,
-}
-
 // sqlMoveUnfailed is sqlMove for rows without a failure, which are nearly all. A row that it leaves
 // may be that of a message that failed and is delivered now.
 var sqlMoveUnfailed = [...]string{
@@ -236,10 +223,7 @@ const sqlHasMessageID = `SELECT message_id IN (?2, 'erased') FROM outcome WHERE 
 // false when the event told nothing new.
 func (t *tx) move(s messageStatus, at ridsByHash, changed *changes) (known, isNew bool, err error) {
 	query, first := sqlMove[s.rank], ""
-	switch {
-	case mutant.On("rank_overwritten"):
-		query = sqlOverwrite[s.rank]
-	case s.rank >= ledger.RankDelivered:
+	if s.rank >= ledger.RankDelivered {
 		first = sqlMoveUnfailed[s.rank]
 	}
 	if s.rank != ledger.RankFailed {
@@ -269,11 +253,6 @@ func (t *tx) move(s messageStatus, at ridsByHash, changed *changes) (known, isNe
 					return false, false, err
 				}
 			}
-			if s.rank == ledger.RankFailed && mutant.On("failed_resends") {
-				if err := t.resendFailed(rid, s.at); err != nil {
-					return false, false, err
-				}
-			}
 		}
 	}
 	for _, rid := range at[s.mh] {
@@ -300,20 +279,6 @@ func (t *tx) failed(rid int64, s messageStatus, changed *changes) error {
 	}
 	changed.failures.Add(rid, s.code, accepted, s.at)
 	return nil
-}
-
-const (
-	sqlResendFailed = `UPDATE outcome SET state = 1 /* deferred */, rank = 0 /* none */, mh = 0, next_due = ? WHERE rid = ?`
-	sqlReopen       = `UPDATE segment SET done = 0, wake_at = 0 WHERE id = ?`
-)
-
-// resendFailed is the mutation failed_resends: a failed message is sent again.
-func (t *tx) resendFailed(rid, at int64) error {
-	if _, err := t.exec(sqlResendFailed, at, rid); err != nil {
-		return err
-	}
-	_, err := t.exec(sqlReopen, ledger.SegmentOf(rid))
-	return err
 }
 
 const sqlTouch = `UPDATE run_count SET event_at = max(event_at, ?) WHERE no = ?`

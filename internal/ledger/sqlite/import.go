@@ -146,7 +146,7 @@ func encode(no campaign.RunNo, rows []campaign.Delivery) (deliveries, skips []an
 // followUp takes the recipients of a follow-up run for it; campaign.ErrFollowedUp when another
 // follow-up of the parent has one of them.
 func (t *tx) followUp(no campaign.RunNo, parent int64, rows []campaign.Delivery) error {
-	if parent == 0 || mutant.On("follow_up_key_missing") {
+	if parent == 0 {
 		return nil
 	}
 	for i := range rows {

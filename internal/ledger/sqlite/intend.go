@@ -8,7 +8,6 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
-	"campaignd/internal/mutant"
 	"campaignd/recipients"
 )
 
@@ -16,12 +15,6 @@ import (
 // was skipped) has the reason "" in Skipped: it must not be posted. Intend reads the phone keys
 // from the deliveries. Intent.Keys tells it for which of them to ask under another key, too.
 func (l *Ledger) Intend(ctx context.Context, in []campaign.Intent) (granted []campaign.Granted, err error) {
-	if mutant.On("no_intent") {
-		for _, i := range in {
-			granted = append(granted, campaign.Granted{To: i.To})
-		}
-		return granted, nil
-	}
 	if err := l.Restored(ctx); err != nil {
 		return nil, err
 	}

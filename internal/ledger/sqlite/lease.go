@@ -8,7 +8,6 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
-	"campaignd/internal/mutant"
 )
 
 // Claim implements campaign.SendLedger. Segments of the connection come before those without
@@ -177,7 +176,7 @@ func (l *Ledger) Release(ctx context.Context, lease campaign.Lease, unposted []i
 			if err != nil {
 				return err
 			}
-			if first && !mutant.On("budget_not_refunded") {
+			if first {
 				back++
 			}
 		}

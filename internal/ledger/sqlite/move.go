@@ -2,11 +2,9 @@ package sqlite
 
 import (
 	"context"
-	"errors"
 
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
-	"campaignd/internal/mutant"
 )
 
 const (
@@ -25,7 +23,7 @@ func (l *Ledger) Move(ctx context.Context, lease campaign.Lease, to string) (mov
 	err = l.submit(ctx, &op{urgency: results, rows: campaign.SegmentSize, run: func(t *tx) error {
 		moved = false
 		s, err := t.owned(lease)
-		if err != nil && !(errors.Is(err, campaign.ErrFenced) && mutant.On("move_without_epoch")) {
+		if err != nil {
 			return err
 		}
 		var below, retrying int64
@@ -38,10 +36,8 @@ func (l *Ledger) Move(ctx context.Context, lease campaign.Lease, to string) (mov
 		if !ledger.MayMoveAway(s, below, retrying) {
 			return nil
 		}
-		if !mutant.On("move_takes_all") {
-			if _, err := t.exec(sqlStaysOf, s.First(), s.Marked(), s.Key); err != nil {
-				return err
-			}
+		if _, err := t.exec(sqlStaysOf, s.First(), s.Marked(), s.Key); err != nil {
+			return err
 		}
 		moved = true
 		_, err = t.exec(sqlMoveSegment, s.Key, to, s.First(), s.End())

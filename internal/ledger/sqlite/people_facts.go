@@ -8,7 +8,6 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
-	"campaignd/internal/mutant"
 	"campaignd/recipients"
 )
 
@@ -20,8 +19,8 @@ const (
 	sqlUnsentKey  = `SELECT d.key FROM delivery d CROSS JOIN outcome o ON o.rid = d.rid
 		WHERE d.rid = ? AND o.state IN (1, 6) /* not sent */ AND o.flags & 2 /* may be a duplicate */ = 0`
 	sqlReturnPlace = `DELETE FROM reach WHERE key = ? AND rid = ? RETURNING portfolio`
-	sqlOnePlace    = `UPDATE portfolio SET taken = max(0, taken - 1) WHERE id = ?1 AND (?3 OR NOT EXISTS (
-		SELECT 1 FROM reach WHERE key = ?2 AND portfolio = ?1))`
+	sqlOnePlace    = `UPDATE portfolio SET taken = max(0, taken - 1) WHERE id = ?1 AND NOT EXISTS (
+		SELECT 1 FROM reach WHERE key = ?2 AND portfolio = ?1)`
 	sqlUncontact = `DELETE FROM contact WHERE key = ? AND rid = ?`
 )
 
@@ -45,7 +44,7 @@ func (t *tx) giveBack(rids ...int64) error {
 			return err
 		}
 		var of []string
-		if places && !mutant.On("tier_not_refunded") {
+		if places {
 			if err := t.each(sqlReturnPlace, args(key, rid), func(scan scanFunc) error {
 				var portfolio string
 				err := scan(&portfolio)
@@ -56,11 +55,11 @@ func (t *tx) giveBack(rids ...int64) error {
 			}
 		}
 		for _, portfolio := range of {
-			if _, err := t.exec(sqlOnePlace, portfolio, key, mutant.On("tier_freed_early")); err != nil {
+			if _, err := t.exec(sqlOnePlace, portfolio, key); err != nil {
 				return err
 			}
 		}
-		if contacts && !mutant.On("contact_not_refunded") {
+		if contacts {
 			if _, err := t.exec(sqlUncontact, key, rid); err != nil {
 				return err
 			}

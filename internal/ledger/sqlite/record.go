@@ -8,7 +8,6 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
-	"campaignd/internal/mutant"
 	"campaignd/internal/spelling"
 )
 
@@ -86,7 +85,6 @@ func (t *tx) accept(rs []campaign.Result, hashes []int64) error {
 	if err := t.row(sqlAnyOrphan, nil, &waiting); err != nil {
 		return err
 	}
-	waiting = waiting && !mutant.On("sweeper_off")
 	flat := make([]any, 0, acceptWidth*7)
 	probe := make([]any, acceptWidth)
 	for at := 0; at < len(rs); at += acceptWidth {
