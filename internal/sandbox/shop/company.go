@@ -22,6 +22,7 @@ type company struct {
 	treasury  table[*treasuryAccount]
 	taxes     map[string]Tax
 	book      map[string][]*address // by customer
+	source    source                // of generated records
 	orderBook
 }
 
@@ -80,6 +81,7 @@ func (p *Platform) addCompany(from Company) error {
 	for _, t := range from.Tokens {
 		p.tokens[t.Token] = &credential{company: c, kind: admin}
 	}
+	p.generate(c)
 	return err
 }
 

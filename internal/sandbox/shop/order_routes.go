@@ -15,7 +15,7 @@ func orderRoutes() []route {
 		{get, "/pay/{token}", open, give((*Platform).payPage)},
 
 		at(put, "/admin/treasuryAccounts/{id}", admin, take((*Platform).updateTreasury)),
-		at(get, "/admin/orders", admin, give((*Platform).listOrders)),
+		at(get, "/admin/orders", admin, shifting(give((*Platform).listOrders))),
 		at(post, "/admin/orders", admin, take((*Platform).createAdminOrder)),
 		at(post, "/admin/orders/{id}/payments", admin, take((*Platform).addPayment)),
 		at(get, "/admin/payments", admin, give((*Platform).listPayments)),

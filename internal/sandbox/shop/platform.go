@@ -33,6 +33,9 @@ type Platform struct {
 	faults atomic.Pointer[Faults]
 	asked  atomic.Uint64 // requests, for the draws of the faults
 
+	firedMu sync.Mutex
+	fired   map[string]int64 // faults, by name
+
 	mu        sync.RWMutex // held by ServeHTTP for a whole request; guards all below
 	serial    uint64       // of newID
 	records   int          // stored, of all companies
@@ -74,7 +77,7 @@ func New(sc Scenario, opt Options) (*Platform, error) {
 		opt.Log = slog.New(slog.DiscardHandler)
 	}
 	p := &Platform{
-		opt: opt, mode: sc.Mode, limit: sc.RateLimit, routes: routes(), company: map[string]*company{},
+		opt: opt, mode: sc.Mode, limit: sc.RateLimit, routes: routes(), company: map[string]*company{}, fired: map[string]int64{},
 		keys: map[string]*credential{}, publics: map[string]*credential{}, tokens: map[string]*credential{},
 		apps: map[string]*app{}, resets: map[string]*customer{},
 	}

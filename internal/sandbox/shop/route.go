@@ -32,11 +32,18 @@ type route struct {
 type action struct {
 	body, answer reflect.Type // body is nil if the route takes none
 	run          func(p *Platform, c *call, raw []byte) (any, error)
+	shifts       bool // the fault shift adds rows before the list is read
+}
+
+// shifting is the action of a list whose rows shift between pages.
+func shifting(a action) action {
+	a.shifts = true
+	return a
 }
 
 // take is the action of a route with a body.
 func take[In, Out any](do func(*Platform, *call, In) (Out, error)) action {
-	return action{reflect.TypeFor[In](), reflect.TypeFor[Out](), func(p *Platform, c *call, raw []byte) (any, error) {
+	return action{body: reflect.TypeFor[In](), answer: reflect.TypeFor[Out](), run: func(p *Platform, c *call, raw []byte) (any, error) {
 		var in In
 		if err := decode(raw, &in); err != nil {
 			return nil, err
@@ -47,7 +54,7 @@ func take[In, Out any](do func(*Platform, *call, In) (Out, error)) action {
 
 // give is the action of a route without a body.
 func give[Out any](do func(*Platform, *call) (Out, error)) action {
-	return action{nil, reflect.TypeFor[Out](), func(p *Platform, c *call, _ []byte) (any, error) { return do(p, c) }}
+	return action{answer: reflect.TypeFor[Out](), run: func(p *Platform, c *call, _ []byte) (any, error) { return do(p, c) }}
 }
 
 // match reports whether the route has this method and path, and returns the values of its names.

@@ -55,14 +55,18 @@ func routes() []route {
 		at(get, "/shipping-fees", storefront, give((*Platform).listFees)),
 		at(get, "/pickup-locations", storefront, give((*Platform).listPickups)),
 
-		at(get, "/admin/customers", admin, give((*Platform).listCustomers)),
+		at(get, "/admin/customers", admin, shifting(give((*Platform).listCustomers))),
 		at(post, "/admin/customers", admin, take((*Platform).createCustomer)),
 		at(get, "/admin/products", admin, give((*Platform).listProducts)),
+		at(get, "/admin/products/{serviceId}", admin, give((*Platform).showStatistics)),
 		at(del, "/admin/products/{product}", admin, give((*Platform).deleteProduct)),
 
 		{post, "/oauth/token", open, takeForm((*Platform).exchange)},
 		{post, "/oauth/2023-11/token", open, takeForm((*Platform).exchange)},
 
 		{post, "/sandbox/commerce/install", control, take((*Platform).install)},
+		{get, "/sandbox/commerce/truth", control, give((*Platform).truth)},
+		{get, "/sandbox/commerce/faults", control, give((*Platform).showFaults)},
+		{put, "/sandbox/commerce/faults", control, take((*Platform).setFaults)},
 	}, orderRoutes(), orderControls())
 }

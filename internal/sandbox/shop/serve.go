@@ -80,6 +80,9 @@ func (p *Platform) act(c *call, raw []byte, bodyErr error, number uint64) (any, 
 	if bodyErr != nil {
 		return nil, bodyErr
 	}
+	if c.route.shifts && p.fires("shift", c.faults.Shift, number) {
+		p.shift(c.company, c.now, mix(p.opt.Seed, number)&1 == 0)
+	}
 	return c.route.run(p, c, raw)
 }
 
@@ -98,11 +101,6 @@ func (p *Platform) slowDown(c *call, number uint64) error {
 		return say(statuses[mix(p.opt.Seed, number)%4], "Server Error")
 	}
 	return nil
-}
-
-// fires draws a fault of a request.
-func (p *Platform) fires(name string, share float64, number uint64) bool {
-	return share > 0 && unit(mix(p.opt.Seed, number, uint64(len(name)), uint64(name[0]))) < share
 }
 
 // base is the address of the sandbox, as the client sees it.

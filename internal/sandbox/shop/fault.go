@@ -1,0 +1,85 @@
+package shop
+
+import (
+	"reflect"
+	"time"
+)
+
+// fires draws a fault of a request and counts it if it fires.
+func (p *Platform) fires(name string, share float64, number uint64) bool {
+	h := mix(p.opt.Seed, number)
+	for _, c := range []byte(name) {
+		h = mix(h, uint64(c))
+	}
+	if share <= 0 || unit(h) >= share {
+		return false
+	}
+	p.firedMu.Lock()
+	defer p.firedMu.Unlock()
+	p.fired[name]++
+	return true
+}
+
+// shift adds a customer and an order, before all others or after them. A client that pages through
+// the list then sees a row twice, or has to read on.
+func (p *Platform) shift(c *company, now Stamp, first bool) {
+	customers, orders := &c.customers, &c.orders
+	who := newCustomer(c, Customer{ID: p.newID(), FirstName: "Shift", Email: "shift@customers.example"}, now)
+	o := &order{
+		id: p.newID(), number: orders.len() + 1, company: c, customer: who.ID, currency: "XAF", source: "shift", status: pending,
+		shipping: shipping{mode: "other", status: pending}, created: now, updated: now,
+	}
+	addCustomer, addOrder := customers.add, orders.add
+	if first {
+		addCustomer, addOrder = customers.addFirst, orders.addFirst
+		who.CreatedAt, o.created = before(customers, now), before(orders, now)
+		who.updated, o.updated = who.CreatedAt, o.created
+	}
+	if addCustomer(p, who) == nil { // a full sandbox shifts no more
+		_ = addOrder(p, o)
+	}
+}
+
+// before is a second before the first record of a table.
+func before[T record](t *table[T], now Stamp) Stamp {
+	if t.len() == 0 {
+		return now
+	}
+	return Stamp{Time: t.at(0).born().Add(-time.Second)}
+}
+
+// truth is what the sandbox knows, for tests. It has no key, password or secret.
+type truth struct {
+	orderTruth
+	Customers int              `json:"customers"` // with those that are generated
+	Records   int              `json:"records"`   // stored
+	Requests  uint64           `json:"requests"`
+	Fired     map[string]int64 `json:"fired"`
+}
+
+// truth is GET /sandbox/commerce/truth.
+func (p *Platform) truth(*call) (truth, error) {
+	t := truth{orderTruth: p.ordersSoFar(), Records: p.records, Requests: p.asked.Load(), Fired: map[string]int64{}}
+	for _, c := range p.companies {
+		t.Customers += c.customers.len()
+	}
+	p.firedMu.Lock()
+	defer p.firedMu.Unlock()
+	for name, n := range p.fired {
+		t.Fired[name] = n
+	}
+	return t, nil
+}
+
+// showFaults is GET /sandbox/commerce/faults.
+func (p *Platform) showFaults(*call) (Faults, error) { return *p.faults.Load(), nil }
+
+// setFaults is PUT /sandbox/commerce/faults. The new faults replace all.
+func (p *Platform) setFaults(_ *call, in Faults) (Faults, error) {
+	w := walk{}
+	if err := w.visit(reflect.ValueOf(in), "faults", ""); err != nil {
+		return in, invalid("faults", err.Error())
+	}
+	p.faults.Store(&in)
+	return in, nil
+}

@@ -1,0 +1,76 @@
+package shop
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+)
+
+// large is a platform with a million generated customers and orders.
+func large(t testing.TB) *Platform {
+	t.Helper()
+	sc := Demo()
+	sc.Companies[0].Generate = Generate{Customers: 1_000_000, Orders: 1_000_000, Consent: 0.5, Languages: []string{"en", "fr"}}
+	p, err := New(sc, Options{Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// The first page comes within 50 ms, and each other page too.
+func TestAMillionRecordsArePagedAtOnce(t *testing.T) {
+	const most = 50 * time.Millisecond
+	p := large(t)
+	for _, query := range []string{
+		"customers?", "customers?sort=created_at", "customers?sort=-created_at&page[number]=7000", "orders?include=customer&sort=-created_at",
+		"orders?page[number]=9000", "customers?filter[search]=" + p.companies[0].customers.at(700_000).key(),
+	} {
+		best := time.Hour // of five, because other tests run beside this one
+		for range 5 {
+			began := time.Now()
+			status, body := ask(p, "GET", "/2023-11/admin/"+query+"&page[size]=100", "", "X-API-Key: "+DemoKey)
+			best = min(best, time.Since(began))
+			if status != 200 {
+				t.Fatalf("%s: got %d %.200s, want 200", query, status, body)
+			}
+		}
+		if best > most {
+			t.Errorf("%s: got a page after %s, want at most %s", query, best, most)
+		}
+	}
+}
+
+// A generated record has the same id, texts and sums each time, and is found by its id.
+func TestGeneratedRecordsAreTheSameEachTime(t *testing.T) {
+	a, b := large(t).companies[0], large(t).companies[0]
+	consent := 0
+	for i := 0; i < 1_000_000; i += 9973 {
+		for _, pair := range [][2]any{{a.customers.made.at(i).view(), b.customers.made.at(i).view()}, {a.orders.made.at(i).view(), b.orders.made.at(i).view()}} {
+			x, err := json.Marshal(pair[0])
+			must(t, err)
+			y, err := json.Marshal(pair[1])
+			must(t, err)
+			if string(x) != string(y) {
+				t.Fatalf("record %d: got %s and %s, want the same", i, x, y)
+			}
+		}
+		who := a.customers.made.at(i)
+		found, ok := a.customers.get(who.ID)
+		if !ok || found.Email != who.Email || a.holder(who.Email, "").ID != who.ID || a.holder("", who.Phone).ID != who.ID {
+			t.Errorf("customer %d: got %v %v, want it by id, e-mail and phone", i, ok, found)
+		}
+		if o := a.orders.made.at(i); o.sums.total.Sign() <= 0 {
+			t.Errorf("order %d: got the total %s, want a positive one", i, o.sums.total)
+		} else if _, ok := a.customers.get(o.customer); !ok {
+			t.Errorf("order %d: got the customer %s, want one that exists", i, o.customer)
+		}
+		if fmt.Sprint(who.Metadata["consent"]) == "yes" {
+			consent++
+		}
+	}
+	if consent < 30 || consent > 70 {
+		t.Errorf("got consent of %d in 101 customers, want about half", consent)
+	}
+}
