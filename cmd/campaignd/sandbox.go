@@ -23,7 +23,8 @@ func (p *program) cmdSandbox() *cobra.Command {
 		Long: `Answers as the messaging service does: with its rules, its errors, and signed webhooks with retries. Nothing is delivered to
 anybody. Without --scenario it has four numbers (conn_1 to conn_4), a few templates (spring_sale, order_update, ...) and a
 realistic mix of recipients: some are unreachable, some do not read, a few answer STOP. Its key is sandbox-key.
-GET /sandbox/truth lists the messages that it accepted.
+GET /sandbox/truth lists the messages that it accepted. It also answers as the commerce platform, at /2023-11/, /oauth/ and /pay/:
+of the section commerce of the scenario, or of a demo shop.
 
 It has faults on request: by --fault, by the timeline of a scenario, or by requests while it runs (docs/sandbox.md has all of them):
   hang_before=1, no_id=1                            answer no request; accept without an id
@@ -50,7 +51,7 @@ It has faults on request: by --fault, by the timeline of a scenario, or by reque
 	f.StringVar(&webhook, "webhook", "", "URL that events are posted to")
 	f.StringVar(&secret, "webhook-secret-file", "", "file that holds the secret that they are signed with (default \"sandbox-secret\")")
 	f.StringSliceVar(&retries, "retry-schedule", nil, "waits before each retry of a webhook (default 1m,5m,30m,2h,6h)")
-	f.StringVar(&scenario, "scenario", "", "YAML file: numbers, templates, recipients, faults, timeline")
+	f.StringVar(&scenario, "scenario", "", "YAML file: numbers, templates, recipients, faults, timeline, commerce")
 	f.StringArrayVar(&faults, "fault", nil,
 		"NAME=VALUE, such as lost_after=0.05 (a share from 0 to 1) or latency=80ms; may be given several times; added to the scenario's")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -92,6 +93,9 @@ It has faults on request: by --fault, by the timeline of a scenario, or by reque
 		o.Log = p.log(c, true)
 		return daemon.ServeSandbox(cmd.Context(), addr, o, func(url string) {
 			fmt.Fprintf(p.stderr, "sandbox of the messaging service on %s, %s\n", url, keysOf(o))
+			if o.Commerce == nil {
+				fmt.Fprintf(p.stderr, "commerce platform on %s/2023-11, company %s, key %s\n", url, sandbox.DemoCompany, sandbox.DemoCommerceKey)
+			}
 			if o.WebhookURL != "" {
 				fmt.Fprintf(p.stderr, "events go to %s\n", o.WebhookURL)
 			}

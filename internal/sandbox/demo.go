@@ -1,12 +1,23 @@
 package sandbox
 
-import "fmt"
+import (
+	"fmt"
+
+	"campaignd/internal/sandbox/shop"
+)
 
 // DemoKey and DemoSecret are the default key and the default webhook secret of a sandbox. No real
 // service accepts them.
 const (
 	DemoKey    = "sandbox-key"
 	DemoSecret = "sandbox-secret"
+)
+
+// DemoCompany and DemoCommerceKey are the company and the API key of the commerce platform, if the
+// scenario does not have one.
+const (
+	DemoCompany     = shop.DemoCompany
+	DemoCommerceKey = shop.DemoKey
 )
 
 // Demo returns the options of `campaignd demo`: four numbers of HIGH throughput, seven templates,

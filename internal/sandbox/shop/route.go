@@ -45,7 +45,11 @@ func shifting(a action) action {
 func take[In, Out any](do func(*Platform, *call, In) (Out, error)) action {
 	return action{body: reflect.TypeFor[In](), answer: reflect.TypeFor[Out](), run: func(p *Platform, c *call, raw []byte) (any, error) {
 		var in In
-		if err := decode(raw, &in); err != nil {
+		read := decode
+		if c.route.right == control {
+			read = decodeStrictly
+		}
+		if err := read(raw, &in); err != nil {
 			return nil, err
 		}
 		return do(p, c, in)
@@ -131,6 +135,19 @@ func decode(raw []byte, into any) error {
 	}
 	if err != nil {
 		return say(http.StatusBadRequest, "The body cannot be read")
+	}
+	return nil
+}
+
+// decodeStrictly is decode for the sandbox's own paths: an unknown member is an error.
+func decodeStrictly(raw []byte, into any) error {
+	if err := decode(raw, into); err != nil || len(bytes.TrimSpace(raw)) == 0 {
+		return err
+	}
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.DisallowUnknownFields()
+	if err := d.Decode(into); err != nil {
+		return say(http.StatusBadRequest, err.Error())
 	}
 	return nil
 }

@@ -1,7 +1,6 @@
 package shop
 
 import (
-	"encoding/json"
 	"fmt"
 	"testing"
 	"time"
@@ -47,14 +46,12 @@ func TestGeneratedRecordsAreTheSameEachTime(t *testing.T) {
 	a, b := large(t).companies[0], large(t).companies[0]
 	consent := 0
 	for i := 0; i < 1_000_000; i += 9973 {
-		for _, pair := range [][2]any{{a.customers.made.at(i).view(), b.customers.made.at(i).view()}, {a.orders.made.at(i).view(), b.orders.made.at(i).view()}} {
-			x, err := json.Marshal(pair[0])
-			must(t, err)
-			y, err := json.Marshal(pair[1])
-			must(t, err)
-			if string(x) != string(y) {
-				t.Fatalf("record %d: got %s and %s, want the same", i, x, y)
-			}
+		x, y := a.orders.made.at(i), b.orders.made.at(i)
+		if x.id != y.id || x.customer != y.customer || x.lines[0].variant != y.lines[0].variant || !x.sums.total.Equal(y.sums.total) {
+			t.Fatalf("order %d: got %+v and %+v, want the same", i, x, y)
+		}
+		if x, y := fmt.Sprint(a.customers.made.at(i).Customer), fmt.Sprint(b.customers.made.at(i).Customer); x != y {
+			t.Fatalf("customer %d: got %s and %s, want the same", i, x, y)
 		}
 		who := a.customers.made.at(i)
 		found, ok := a.customers.get(who.ID)
