@@ -34,6 +34,7 @@ func (c *Config) Validate() error {
 		c.Service.check(),
 		c.Webhooks.check(),
 		c.checkSecrets(),
+		c.checkCommerce(),
 		c.checkNumbers(),
 		c.Plan.check(),
 		c.checkDrops(),

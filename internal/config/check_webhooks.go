@@ -3,7 +3,6 @@ package config
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -55,15 +54,24 @@ func (c *Config) checkSecrets() error {
 	return nil
 }
 
-func (w *Webhooks) check() error {
+// checkPath refuses a path of the public listener that no request would reach.
+func checkPath(key, path string) error {
 	switch {
-	case !strings.HasPrefix(w.Path, "/") || strings.ContainsAny(w.Path, "?# {}"):
-		return fmt.Errorf("webhooks.path: %q is not a path; it begins with / and has no ?, #, blank or brace", w.Path)
-	case w.Path == "/healthz":
-		return errors.New("webhooks.path: /healthz is taken by the health check; give another")
-	case !reached(w.Path):
-		return fmt.Errorf("webhooks.path: no request reaches %q; give one without //, . and .. as parts, and %%", w.Path)
-	case w.Signature.Header == "" || strings.ContainsAny(w.Signature.Header, " :\t\r\n"):
+	case !strings.HasPrefix(path, "/") || strings.ContainsAny(path, "?# {}"):
+		return fmt.Errorf("%s: %q is not a path; it begins with / and has no ?, #, blank or brace", key, path)
+	case path == "/healthz":
+		return fmt.Errorf("%s: /healthz is taken by the health check; give another", key)
+	case !reached(path):
+		return fmt.Errorf("%s: no request reaches %q; give one without //, . and .. as parts, and %%", key, path)
+	}
+	return nil
+}
+
+func (w *Webhooks) check() error {
+	if err := checkPath("webhooks.path", w.Path); err != nil {
+		return err
+	}
+	if w.Signature.Header == "" || strings.ContainsAny(w.Signature.Header, " :\t\r\n") {
 		return fmt.Errorf("webhooks.signature.header: %q is not the name of a header", w.Signature.Header)
 	}
 	for i, s := range w.Secrets {

@@ -53,6 +53,8 @@ type Config struct {
 	Service Service `yaml:"service" json:"service"`
 	// The intake of the service's events.
 	Webhooks Webhooks `yaml:"webhooks" json:"webhooks"`
+	// The commerce platform, which has customers and orders.
+	Commerce Commerce `yaml:"commerce" json:"commerce"`
 	// off, or tag: send a tag with each message that statuses echo. This version accepts only off.
 	Correlation string `yaml:"correlation" json:"correlation" jsonschema:"enum=off,enum=tag"`
 	// The limits of each connection, by its id at the service.
@@ -254,10 +256,11 @@ type Sending struct {
 // the key and the secret of the sandbox.
 func Default() *Config {
 	return &Config{
-		Listen:  Listen{Public: "127.0.0.1:8080", Admin: "127.0.0.1:8081"},
-		Ledger:  "sqlite:campaignd.db",
-		Role:    RoleAll,
-		Service: Service{BaseURL: defaultService, Timeout: campaign.Duration(10 * time.Second), Assumed: defaultAssumed()},
+		Listen:   Listen{Public: "127.0.0.1:8080", Admin: "127.0.0.1:8081"},
+		Ledger:   "sqlite:campaignd.db",
+		Role:     RoleAll,
+		Service:  Service{BaseURL: defaultService, Timeout: campaign.Duration(10 * time.Second), Assumed: defaultAssumed()},
+		Commerce: defaultCommerce(),
 		Webhooks: Webhooks{
 			Path: "/webhooks/messaging",
 			Signature: Signature{

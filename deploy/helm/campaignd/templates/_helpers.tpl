@@ -45,6 +45,15 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{- else }}
 - {name: CAMPAIGND_SERVICE_API_KEY_FILE, value: /run/secrets/campaignd/api-key}
 - {name: CAMPAIGND_WEBHOOKS_SECRETS_FILE, value: /run/secrets/campaignd/webhook-secrets}
+{{- if $s.commerceKey.name }}
+- {name: CAMPAIGND_COMMERCE_API_KEY_FILE, value: /run/secrets/campaignd/commerce-api-key}
+{{- end }}
+{{- if $s.commerceToken.name }}
+- {name: CAMPAIGND_COMMERCE_ACCESS_TOKEN_FILE, value: /run/secrets/campaignd/commerce-access-token}
+{{- end }}
+{{- if $s.commerceWebhookSecrets.name }}
+- {name: CAMPAIGND_COMMERCE_WEBHOOKS_SECRETS_FILE, value: /run/secrets/campaignd/commerce-webhook-secrets}
+{{- end }}
 {{- end }}
 {{- if eq .Values.mode "cluster" }}
 - {name: CAMPAIGND_LEDGER_FILE, value: /run/secrets/campaignd/ledger-url}
@@ -182,6 +191,15 @@ spec:
           {{- $s := $root.Values.secrets }}
           {{- include "campaignd.secretItem" (dict "from" $s.apiKey "path" "api-key") | nindent 10 }}
           {{- include "campaignd.secretItem" (dict "from" $s.webhookSecrets "path" "webhook-secrets") | nindent 10 }}
+          {{- if $s.commerceKey.name }}
+          {{- include "campaignd.secretItem" (dict "from" $s.commerceKey "path" "commerce-api-key") | nindent 10 }}
+          {{- end }}
+          {{- if $s.commerceToken.name }}
+          {{- include "campaignd.secretItem" (dict "from" $s.commerceToken "path" "commerce-access-token") | nindent 10 }}
+          {{- end }}
+          {{- if $s.commerceWebhookSecrets.name }}
+          {{- include "campaignd.secretItem" (dict "from" $s.commerceWebhookSecrets "path" "commerce-webhook-secrets") | nindent 10 }}
+          {{- end }}
           {{- if eq $root.Values.mode "cluster" }}
           {{- include "campaignd.secretItem" (dict "from" $s.ledger "path" "ledger-url") | nindent 10 }}
           {{- include "campaignd.secretItem" (dict "from" $s.redis "path" "redis-url") | nindent 10 }}
