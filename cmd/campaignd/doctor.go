@@ -11,7 +11,7 @@ import (
 func (p *program) cmdDoctor() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Check the service, the key, clocks, ledger, runs, disks, Redis, webhooks, campaigns, drops and time zones",
+		Short: "Check the service, the key, clocks, ledger, runs, disks, Redis, webhooks, commerce, campaigns, drops and time zones",
 		Long: `Checks what campaignd depends on, beside a running serve or without one, and names the remedy of each fault. It sends no
 message and changes nothing. To each registered webhook endpoint it posts one unsigned event, which an intake refuses.
 

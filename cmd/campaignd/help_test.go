@@ -78,6 +78,8 @@ func TestEveryCommandHasHelpWithAnExample(t *testing.T) {
 func TestExamplesOfHelpWorkWhenPasted(t *testing.T) {
 	d := newFixture(t, nil)
 	t.Chdir(d.dir)
+	d.env["CAMPAIGND_COMMERCE_BASE_URL"], d.env["CAMPAIGND_COMMERCE_COMPANY"] = platform(t, map[string]int{"key": 200}), company
+	d.env["CAMPAIGND_COMMERCE_API_KEY"] = "key"
 	d.write("spring.yaml", strings.NewReplacer("orders", "spring-sale", "{file: list.csv, ", "{").Replace(campaignFile))
 	d.write("list.csv", listOf(50)+"+2348031234567,Name,A-50\n")
 	d.write("customers.csv", listOf(3))
@@ -93,7 +95,8 @@ func TestExamplesOfHelpWorkWhenPasted(t *testing.T) {
 			paste(sub)
 		}
 		switch name, _ := strings.CutPrefix(c.CommandPath(), "campaignd "); name {
-		case "campaignd", "serve", "sandbox", "demo", "launch", "webhooks test": // they do not end, take long, or want a serve
+		case "campaignd", "serve", "sandbox", "demo", "launch", "webhooks test",
+			"commerce connect": // they do not end, take long, or want a serve or an installation
 			return
 		// These commands refuse a run that has ended or has no such rows or key, or remove what other
 		// examples name.

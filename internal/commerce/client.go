@@ -97,18 +97,19 @@ const (
 )
 
 // do makes a request and decodes its answer into into. It repeats the request if that is permitted.
-// The error is an *Error, or that of ctx.
+// The error is an *Error, or that of ctx. An *Error wraps that of ctx if ctx ended the repetition.
 func (c *Client) do(ctx context.Context, q call, into any) error {
 	tries, waits := 0, 0
 	var throttled time.Duration
+	var last *Error
 	for {
 		if err := c.pace.wait(ctx); err != nil {
-			return err
+			return last.endedBy(err)
 		}
 		began := time.Now()
 		body, e := c.exchange(ctx, q)
 		if ctx.Err() != nil && e != nil {
-			return ctx.Err()
+			return last.endedBy(ctx.Err())
 		}
 		if e == nil {
 			c.pace.answered()
@@ -130,8 +131,9 @@ func (c *Client) do(ctx context.Context, q call, into any) error {
 		} else if tries++; tries >= maxTries || wait > maxThrottled {
 			return e
 		}
+		last = e
 		if err := sleep(ctx, wait); err != nil {
-			return err
+			return last.endedBy(err)
 		}
 	}
 }

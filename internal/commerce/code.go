@@ -77,8 +77,7 @@ var meanings = map[Code]meaning{
 		remedy: "check that commerce.base_url is the address that the platform gives itself"},
 	CodeNotConnected: {sentence: "no company has installed the application yet",
 		remedy: "run `campaignd commerce connect`"},
-	CodeExchangeRefused: {sentence: "the platform refuses to exchange the code for a token: it was used, is too old, " +
-		"or is for another application or address",
+	CodeExchangeRefused: {sentence: "the platform refuses the code: it was used, is too old, or is for another application",
 		remedy: "install the application again"},
 	CodeCallbackUnsigned: {sentence: "the callback has no hmac", remedy: "install the application from the platform"},
 	CodeCallbackForged: {sentence: "the hmac of the callback does not match",

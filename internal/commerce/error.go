@@ -50,6 +50,19 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
+// endedBy returns the error of a request that the end of the caller's time kept from another try:
+// e, the fault of the last try, and end. Without a last try it is end.
+func (e *Error) endedBy(end error) error {
+	if e == nil {
+		return end
+	}
+	ended := *e
+	if ended.Err = end; e.Err != nil {
+		ended.Err = fmt.Errorf("%w, after %w", end, e.Err)
+	}
+	return &ended
+}
+
 // Temporary reports whether the same request may succeed later.
 func (e *Error) Temporary() bool { return meanings[e.Code].temporary }
 

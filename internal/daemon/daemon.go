@@ -19,6 +19,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/sender"
+	"campaignd/internal/commerce"
 	"campaignd/internal/config"
 	"campaignd/internal/ledger"
 	"campaignd/internal/ledger/postgres"
@@ -65,6 +66,7 @@ type Daemon struct {
 	changed   chan struct{}       // an event tells that a number has changed
 	intake    *webhooks.Intake    // nil without secrets, because no event could be verified
 	verifier  *messaging.Verifier // of the intake
+	commerce  *commerce.Intake    // nil if no events of the commerce platform are taken
 	public    *listener           // nil without intake
 	refused   chan time.Time      // since when a replay is due of events that were refused
 	admin     *listener           // nil before Serve
@@ -190,7 +192,8 @@ func (d *Daemon) openIntake(ctx context.Context) error {
 	}); err != nil {
 		return err
 	}
-	if d.public, err = bind(ctx, "listen.public", d.cfg.Listen.Public, public(d.cfg.Webhooks.Path, d.intake)); err != nil {
+	routes := append(d.openCommerce(), publicRoute{d.cfg.Webhooks.Path, d.intake})
+	if d.public, err = bind(ctx, "listen.public", d.cfg.Listen.Public, public(routes...)); err != nil {
 		return err
 	}
 	return d.public.secure(d.cfg.Listen.PublicTLS, d.log)

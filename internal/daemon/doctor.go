@@ -53,11 +53,11 @@ const doctorWait = 10 * time.Second
 
 // Diagnose checks what campaignd depends on, without changing anything or sending a message: the
 // service and its key, clocks, the ledger and its runs, disks, Redis, the webhook endpoint, the
-// campaigns folder, watched folders and the time zones. The checks run at once; their order is
-// always the same.
+// commerce platform, the campaigns folder, watched folders and the time zones. The checks run at
+// once; their order is always the same.
 func Diagnose(ctx context.Context, cfg *config.Config) []Check {
 	all := [...]func(context.Context, *config.Config) []Check{
-		checkService, checkLedger, checkDisks, checkRedis, checkEndpoint, checkCampaigns, checkDrops, checkZones,
+		checkService, checkLedger, checkDisks, checkRedis, checkEndpoint, checkCommerce, checkCampaigns, checkDrops, checkZones,
 	}
 	var found [len(all)][]Check
 	var wait sync.WaitGroup

@@ -88,10 +88,18 @@ func (l *listener) serve(ctx context.Context, budget time.Duration) error {
 	return nil
 }
 
-// public returns the handler of the public listener: webhooks and GET /healthz only.
-func public(path string, intake http.Handler) http.Handler {
+// publicRoute is a path of the public listener.
+type publicRoute struct {
+	path    string
+	handler http.Handler
+}
+
+// public returns the handler of the public listener: its routes and GET /healthz only.
+func public(routes ...publicRoute) http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle(path, intake)
+	for _, r := range routes {
+		mux.Handle(r.path, r.handler)
+	}
 	mux.HandleFunc("GET /healthz", healthz)
 	return mux
 }

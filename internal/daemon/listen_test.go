@@ -53,7 +53,7 @@ func TestTheEndWaitsForNoUnusedConnection(t *testing.T) {
 
 func TestEachListenerServesItsPathsOnly(t *testing.T) {
 	taken := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusAccepted) })
-	outside := public("/hooks", taken)
+	outside := public(publicRoute{"/hooks", taken}, publicRoute{"/events", taken})
 	away := errors.New("the ledger is away")
 	inside := func(note string, err error) http.Handler {
 		return admin(taken, nil, func() (string, error) { return note, err })
@@ -65,6 +65,7 @@ func TestEachListenerServesItsPathsOnly(t *testing.T) {
 		body               string
 	}{
 		{"webhooks", "POST", "/hooks", outside, 202, ""},
+		{"events of the platform", "POST", "/events", outside, 202, ""},
 		{"public health", "GET", "/healthz", outside, 200, "ok\n"},
 		{"public health takes no POST", "POST", "/healthz", outside, 405, "Method Not Allowed\n"},
 		{"readiness is inside", "GET", "/readyz", outside, 404, "404 page not found\n"},

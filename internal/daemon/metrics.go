@@ -27,6 +27,9 @@ func (d *Daemon) metrics(e *sender.Engine) http.Handler {
 	if d.intake != nil {
 		reg.MustRegister(&intakeCollector{d.intake.Counts})
 	}
+	if d.commerce != nil {
+		reg.MustRegister(&commerceCollector{d.commerce})
+	}
 	if d.quotas != nil && d.quotas.any() {
 		reg.MustRegister(&quotaCollector{d.quotas.known})
 	}

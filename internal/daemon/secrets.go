@@ -61,4 +61,9 @@ func (d *Daemon) renewSecrets(now *config.Config) {
 			d.log.Info("the webhook secrets were read again", "secrets", len(c.Webhooks.Secrets))
 		}
 	}
+	if d.commerce != nil && !slices.EqualFunc(c.Commerce.Webhooks.Secrets, now.Commerce.Webhooks.Secrets, same) {
+		d.commerce.Renew(c.Commerce.Webhooks.Secrets)
+		now.Commerce.Webhooks.Secrets = c.Commerce.Webhooks.Secrets
+		d.log.Info("the secrets of the commerce platform's events were read again", "secrets", len(c.Commerce.Webhooks.Secrets))
+	}
 }

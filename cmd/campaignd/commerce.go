@@ -1,0 +1,117 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"campaignd/internal/commerce"
+	"campaignd/internal/daemon"
+)
+
+func (p *program) cmdCommerce() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "commerce",
+		Short: "Connect the commerce platform, and see whether it answers",
+		Long: `The commerce platform (commerce in the configuration) has the customers and orders of a company. A company's own programs
+have an API key; an application that the company installs gets a token by ` + "`connect`.",
+		Args: noSubcommand,
+		RunE: help,
+	}
+	cmd.AddCommand(p.cmdCommerceConnect(), p.cmdCommerceStatus())
+	return cmd
+}
+
+func (p *program) cmdCommerceStatus() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "status",
+		Short: "Say in one sentence whether the platform answers with the configured key",
+		Long: `Asks the platform for the company and for one payment, and changes nothing. The exit code is 0 if both came, and 1 if not;
+the sentence then names the remedy.`,
+		Example: "  campaignd commerce status\n  campaignd commerce status -o json",
+		Args:    noArguments,
+	}
+	o := addOutput(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		c, err := p.load()
+		if err != nil {
+			return err
+		}
+		s := daemon.AskCommerce(cmd.Context(), c)
+		if err := cmd.Context().Err(); err != nil {
+			return err
+		}
+		if o.json() {
+			err = writeJSON(p.stdout, s)
+		} else {
+			_, err = fmt.Fprintln(p.stdout, statusLine(s))
+		}
+		if err == nil && !s.Connected {
+			return silent(exitFailed)
+		}
+		return err
+	}
+	return cmd
+}
+
+// statusLine is a status in one line.
+func statusLine(s daemon.CommerceStatus) string {
+	if s.Connected {
+		return s.Sentence
+	}
+	return fmt.Sprintf("%s: %s (%s)", s.Sentence, s.Remedy, s.Code)
+}
+
+func (p *program) cmdCommerceConnect() *cobra.Command {
+	var listen string
+	var wait time.Duration
+	cmd := &cobra.Command{
+		Use:   "connect REDIRECT_URI",
+		Short: "Wait for an installation of the application, and keep its token",
+		Long: `Listens on listen.public for the path of REDIRECT_URI, which is the address that is registered at the platform for the
+application. When the company installs the application, the platform calls that address. The callback's hmac, time (at most
+5 minutes from now) and company are verified; then its code is exchanged for the access token. The token is written to a
+file that only its owner may read: commerce.token in data_dir, else beside the SQLite ledger.
+
+A running serve has the listener: stop it meanwhile, or give --listen another address to which a proxy leads the path.
+A wrong callback is refused, and the next one is waited for. A code that the platform refuses ends the command.`,
+		Example: `  campaignd commerce connect https://hooks.example/commerce/callback
+  campaignd commerce connect https://hooks.example/commerce/callback --listen 127.0.0.1:8085 --wait 1h`,
+		Args: oneArgument("REDIRECT_URI", "https://hooks.example/commerce/callback"),
+	}
+	cmd.Flags().StringVar(&listen, "listen", "", "HOST:PORT of the listener (default: listen.public)")
+	cmd.Flags().DurationVar(&wait, "wait", 15*time.Minute, "how long to wait for a callback")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		c, err := p.load()
+		if err != nil {
+			return err
+		}
+		if wait <= 0 {
+			return invalid(fmt.Errorf("--wait %v: want more than 0", wait))
+		}
+		ctx, cancel := context.WithTimeout(cmd.Context(), wait)
+		defer cancel()
+		err = daemon.ConnectCommerce(ctx, c, daemon.Connection{RedirectURI: args[0], Listen: listen, Log: p.log(c, true),
+			Started: func(url string) {
+				fmt.Fprintf(p.stderr, "waiting at %s until the company %s installs the application\n", url, c.Commerce.Company)
+			},
+			Refused: func(err error) { fmt.Fprintf(p.stderr, "a callback was refused: %v\n", err) }})
+		var refused *commerce.Error
+		switch {
+		case cmd.Context().Err() != nil:
+			return cmd.Context().Err()
+		case errors.Is(err, context.DeadlineExceeded) && ctx.Err() != nil:
+			return fmt.Errorf("no callback came within %v: install the application at the platform, or give --wait", wait)
+		case errors.As(err, &refused):
+			return fmt.Errorf("%w: %s", err, refused.Code.Remedy())
+		case err != nil:
+			return err
+		}
+		_, err = fmt.Fprintf(p.stdout, "the company %s is connected; its token is in %s\n", c.Commerce.Company, c.CommerceToken())
+		return err
+	}
+	return cmd
+}
