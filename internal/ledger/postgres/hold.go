@@ -6,15 +6,14 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
+	"campaignd/internal/ledger/portable"
 )
-
-const sqlSelectHold = `SELECT scope, id, reason, detail, source, since, latest, until, manual, count, lifted, lifted_by FROM hold `
 
 const (
 	// One writer of holds at a time: two replicas that report the same new hold have no row to lock.
 	// Readers do not wait. The number is the ledger's own.
 	sqlLockHolds  = `SELECT pg_advisory_xact_lock(7163384726178410)`
-	sqlHoldsOf    = sqlSelectHold + `WHERE scope = ANY($1) AND id = ANY($2)`
+	sqlHoldsOf    = portable.SelectHold + `WHERE scope = ANY($1) AND id = ANY($2)`
 	sqlWriteHolds = `INSERT INTO hold (scope, id, reason, detail, source, since, latest, until, manual, count, lifted, lifted_by)
 		SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::bigint[], $8::bigint[],
 			$9::boolean[], $10::bigint[], $11::bigint[], $12::text[])
@@ -107,25 +106,7 @@ func (l *Ledger) holds(ctx context.Context, hs []campaign.Hold, ls []campaign.Li
 	return s, nil
 }
 
-const (
-	sqlAllHolds  = sqlSelectHold + `ORDER BY scope, id, reason`
-	sqlOpenHolds = sqlSelectHold + `WHERE lifted = 0 AND reason <> '' ORDER BY scope, id, reason`
-)
-
-// Holds implements campaign.HoldLedger.
-func (l *Ledger) Holds(ctx context.Context, ended bool) ([]campaign.Hold, error) {
-	query, now := sqlOpenHolds, time.Now()
-	if ended {
-		query = sqlAllHolds
-	}
-	var all []campaign.Hold
-	if err := l.read(ctx, l.sender, list(&all, ledger.ScanHold, query)); err != nil {
-		return nil, err
-	}
-	return ledger.Listed(all, ended, now), nil
-}
-
-const sqlHoldsInForce = sqlSelectHold + `WHERE lifted = 0 AND reason <> '' AND id = ANY($1) AND (until = 0 OR until > $2)`
+const sqlHoldsInForce = portable.SelectHold + `WHERE lifted = 0 AND reason <> '' AND id = ANY($1) AND (until = 0 OR until > $2)`
 
 // readHolds reads the holds in force that can stop one of the intents.
 func (l *Ledger) readHolds(in []campaign.Intent, now int64, found *[]campaign.Hold) *query {

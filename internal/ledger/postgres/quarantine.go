@@ -38,7 +38,10 @@ const (
 		(SELECT rid FROM outcome WHERE state IN (1, 2, 3) /* open */ AND granted_by IS NOT NULL ORDER BY rid FOR UPDATE)`
 )
 
-const sqlSetIdentity = `UPDATE ledger SET system = $1, timeline = $2 WHERE one = 1`
+const (
+	sqlSetIdentity = `UPDATE ledger SET system = $1, timeline = $2 WHERE one = 1`
+	sqlInsertLost  = `INSERT INTO lost_time (at, since) VALUES ($1, $2) ON CONFLICT DO NOTHING`
+)
 
 func (l *Ledger) quarantine(ctx context.Context, ahead int64, since time.Time, rehearse bool) (n int64, err error) {
 	if l.readOnly {

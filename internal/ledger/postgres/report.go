@@ -98,6 +98,10 @@ func (l *Ledger) Lines(ctx context.Context, no campaign.RunNo) iter.Seq2[campaig
 }
 
 const (
+	// sqlAlive writes nothing on a server that the ledger does not know, so it needs nobody who has
+	// noticed the promotion.
+	sqlAlive = `UPDATE ledger SET alive_at = ledger_now() WHERE one = 1 AND alive_at < ledger_now() - $1::bigint
+		AND (system, timeline) = (` + sqlServer + `)`
 	sqlDeleteLanes = `DELETE FROM lane WHERE owner = $1 OR told_at < ledger_now() - $2::bigint`
 	// The column binding is LaneReport.LimitedBy.
 	sqlInsertLanes = `INSERT INTO lane (owner, run, connection, binding, detail, rate, wants, at, until, told_at)

@@ -2,13 +2,9 @@ package postgres
 
 import (
 	"context"
-	"errors"
 	"time"
 
-	"campaignd/campaign"
 	"campaignd/internal/ledger"
-
-	"github.com/jackc/pgx/v5"
 )
 
 const (
@@ -80,56 +76,4 @@ func (l *Ledger) fold(ctx context.Context, folds []ledger.Folded) error {
 		t.last(stmt(nil, sqlFoldSpent, segments, quarters, connections, ns))
 		return nil
 	})
-}
-
-const (
-	sqlRamps   = `SELECT connection, day, steps, cut FROM ramp`
-	sqlSetRamp = `INSERT INTO ramp (connection, day, steps, cut) SELECT $1, $2, $3, $4
-		WHERE $5 = 0::bigint OR EXISTS (SELECT 1 FROM ramp WHERE connection = $1)
-		ON CONFLICT (connection) DO UPDATE SET day = $2, steps = $3, cut = $4
-		WHERE ramp.day = $5 AND ramp.steps = $6 AND ramp.cut = $7`
-)
-
-// Ramps implements campaign.LimitLedger.
-func (l *Ledger) Ramps(ctx context.Context) (map[string]campaign.RampState, error) {
-	type ramp struct {
-		connection string
-		campaign.RampState
-	}
-	var stored []ramp
-	err := l.read(ctx, l.reports, list(&stored, func(scan scanFunc) (r ramp, err error) {
-		err = scan(&r.connection, &r.Day, &r.Steps, &r.Cut)
-		return r, err
-	}, sqlRamps))
-	all := map[string]campaign.RampState{}
-	for _, r := range stored {
-		all[r.connection] = r.RampState
-	}
-	return all, err
-}
-
-// SetRamp implements campaign.LimitLedger.
-func (l *Ledger) SetRamp(ctx context.Context, connection string, from, to campaign.RampState) (bool, error) {
-	var n int64
-	err := l.change(ctx, l.sender, "", func(t *tx) error {
-		return t.do(stmt(&n, sqlSetRamp, plainText(connection), to.Day, to.Steps, to.Cut, from.Day, from.Steps, from.Cut))
-	})
-	return n == 1, err
-}
-
-const (
-	sqlPlan    = `SELECT messages FROM plan FOR UPDATE`
-	sqlSetPlan = `INSERT INTO plan (one, messages) VALUES (1, $1) ON CONFLICT (one) DO UPDATE SET messages = $1`
-)
-
-// SetPlan implements campaign.LimitLedger.
-func (l *Ledger) SetPlan(ctx context.Context, messages int64) (before int64, err error) {
-	err = l.change(ctx, l.sender, "", func(t *tx) error {
-		before = 0
-		if err := t.do(row(&before, sqlPlan)); err != nil && !errors.Is(err, pgx.ErrNoRows) {
-			return err
-		}
-		return t.do(stmt(nil, sqlSetPlan, messages))
-	})
-	return before, err
 }

@@ -7,12 +7,11 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
+	"campaignd/internal/ledger/portable"
 )
 
-const sqlSelectHold = `SELECT scope, id, reason, detail, source, since, latest, until, manual, count, lifted, lifted_by FROM hold `
-
 const (
-	sqlHoldsOf   = sqlSelectHold + `WHERE scope = ? AND id = ?`
+	sqlHoldsOf   = portable.SelectHold + `WHERE scope = ? AND id = ?`
 	sqlWriteHold = `INSERT OR REPLACE INTO hold (scope, id, reason, detail, source, since, latest, until, manual, count, lifted, lifted_by)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 )
@@ -89,30 +88,12 @@ func (l *Ledger) holds(ctx context.Context, hs []campaign.Hold, ls []campaign.Li
 	return s, nil
 }
 
-const (
-	sqlAllHolds  = sqlSelectHold + `ORDER BY scope, id, reason`
-	sqlOpenHolds = sqlSelectHold + `WHERE lifted = 0 AND reason <> '' ORDER BY scope, id, reason`
-)
-
-// Holds implements campaign.HoldLedger.
-func (l *Ledger) Holds(ctx context.Context, ended bool) ([]campaign.Hold, error) {
-	query, now := sqlOpenHolds, time.Now()
-	if ended {
-		query = sqlAllHolds
-	}
-	var all []campaign.Hold
-	if err := l.read().each(ctx, query, nil, list(&all, ledger.ScanHold)); err != nil {
-		return nil, err
-	}
-	return ledger.Listed(all, ended, now), nil
-}
-
 // holdWidth is how many ids of holds one statement looks for. An origin has at most 9.
 const holdWidth = 9
 
 const sqlAnyHold = `SELECT EXISTS (SELECT 1 FROM hold INDEXED BY hold_open WHERE lifted = 0 AND reason <> '')`
 
-var sqlHoldsInForce = sqlSelectHold + `INDEXED BY hold_open WHERE lifted = 0 AND reason <> '' AND (until = 0 OR until > ?1)
+var sqlHoldsInForce = portable.SelectHold + `INDEXED BY hold_open WHERE lifted = 0 AND reason <> '' AND (until = 0 OR until > ?1)
 	AND id IN (?2` + strings.Repeat(", ?", holdWidth-1) + `)`
 
 // holdsInForce reads the holds in force that can stop the origin. Measured, it takes 60 µs, and 5

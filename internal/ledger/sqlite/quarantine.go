@@ -39,6 +39,8 @@ func (l *Ledger) Rehearse(ctx context.Context, ahead int64, since time.Time) (in
 	return l.quarantine(ctx, ahead, since, true)
 }
 
+const sqlInsertLost = `INSERT INTO lost_time (at, since) VALUES (?, ?) ON CONFLICT DO NOTHING`
+
 func (l *Ledger) quarantine(ctx context.Context, ahead int64, since time.Time, rehearse bool) (n int64, err error) {
 	var r renewal
 	err = l.write(ctx, urgent, func(t *tx) (err error) {

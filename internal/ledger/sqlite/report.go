@@ -113,6 +113,7 @@ func (r reader) tallyFrom(ctx context.Context, no campaign.RunNo, after int64) (
 }
 
 const (
+	sqlAlive       = `UPDATE ledger SET alive_at = ?1 WHERE alive_at < ?1 - ?2`
 	sqlDeleteLanes = `DELETE FROM lane WHERE owner = ?`
 	// The column binding is LaneReport.LimitedBy.
 	sqlInsertLane = `INSERT INTO lane (owner, run, connection, binding, detail, rate, wants, at, until) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)

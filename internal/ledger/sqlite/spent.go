@@ -2,11 +2,8 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"time"
 
-	"campaignd/campaign"
 	"campaignd/internal/ledger"
 )
 
@@ -77,51 +74,4 @@ func (l *Ledger) fold(ctx context.Context, folds []ledger.Folded) error {
 		}
 		return nil
 	}})
-}
-
-const (
-	sqlRamps   = `SELECT connection, day, steps, cut FROM ramp`
-	sqlSetRamp = `INSERT INTO ramp (connection, day, steps, cut) SELECT ?1, ?2, ?3, ?4
-		WHERE ?5 = 0 OR EXISTS (SELECT 1 FROM ramp WHERE connection = ?1)
-		ON CONFLICT (connection) DO UPDATE SET day = ?2, steps = ?3, cut = ?4 WHERE day = ?5 AND steps = ?6 AND cut = ?7`
-)
-
-// Ramps implements campaign.LimitLedger.
-func (l *Ledger) Ramps(ctx context.Context) (map[string]campaign.RampState, error) {
-	all := map[string]campaign.RampState{}
-	err := l.read().each(ctx, sqlRamps, nil, func(scan scanFunc) error {
-		var connection string
-		var s campaign.RampState
-		err := scan(&connection, &s.Day, &s.Steps, &s.Cut)
-		all[connection] = s
-		return err
-	})
-	return all, err
-}
-
-// SetRamp implements campaign.LimitLedger.
-func (l *Ledger) SetRamp(ctx context.Context, connection string, from, to campaign.RampState) (changed bool, err error) {
-	err = l.write(ctx, results, func(t *tx) error {
-		n, err := t.exec(sqlSetRamp, connection, to.Day, to.Steps, to.Cut, from.Day, from.Steps, from.Cut)
-		changed = n == 1
-		return err
-	})
-	return changed, err
-}
-
-const (
-	sqlPlan    = `SELECT messages FROM plan`
-	sqlSetPlan = `INSERT INTO plan (one, messages) VALUES (1, ?1) ON CONFLICT (one) DO UPDATE SET messages = ?1`
-)
-
-// SetPlan implements campaign.LimitLedger.
-func (l *Ledger) SetPlan(ctx context.Context, messages int64) (before int64, err error) {
-	err = l.write(ctx, results, func(t *tx) error {
-		if err := t.row(sqlPlan, nil, &before); err != nil && !errors.Is(err, sql.ErrNoRows) {
-			return err
-		}
-		_, err := t.exec(sqlSetPlan, messages)
-		return err
-	})
-	return before, err
 }

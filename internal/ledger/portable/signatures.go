@@ -1,4 +1,4 @@
-package sqlite
+package portable
 
 import (
 	"context"
@@ -10,22 +10,22 @@ import (
 
 const (
 	sqlSignatures    = `SELECT state FROM webhook_signatures WHERE id = 1`
-	sqlSetSignatures = `UPDATE webhook_signatures SET state = ? WHERE id = 1`
+	sqlSetSignatures = `UPDATE webhook_signatures SET state = $1 WHERE id = 1`
 )
 
 // NoteSignatures implements campaign.SignatureLedger.
 func (l *Ledger) NoteSignatures(
 	ctx context.Context, n campaign.SignatureNote, now time.Time,
 ) (s campaign.Signatures, replay time.Time, err error) {
-	err = l.write(ctx, results, func(t *tx) error {
+	err = l.db.Change(ctx, Webhooks, func(t Tx) error {
 		var text string
-		if err := t.row(sqlSignatures, nil, &text); err != nil {
+		if _, err := one(t.Lock, []any{&text}, sqlSignatures); err != nil {
 			return err
 		}
 		if text, s, replay, err = ledger.NoteSignatures(text, n, now); err != nil {
 			return err
 		}
-		_, err := t.exec(sqlSetSignatures, text)
+		_, err := t.Exec(sqlSetSignatures, text)
 		return err
 	})
 	return s, replay, err
@@ -34,7 +34,7 @@ func (l *Ledger) NoteSignatures(
 // Signatures implements campaign.SignatureLedger.
 func (l *Ledger) Signatures(ctx context.Context) (campaign.Signatures, error) {
 	var text string
-	if err := l.read().row(ctx, sqlSignatures, nil, &text); err != nil {
+	if _, err := l.row(ctx, Webhooks, []any{&text}, sqlSignatures); err != nil {
 		return campaign.Signatures{}, err
 	}
 	return ledger.SignaturesOf(text)
