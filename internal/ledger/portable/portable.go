@@ -36,6 +36,8 @@ type Tx interface {
 	Each(f func(Scan) error, query string, args ...any) error
 	// Lock is Each of rows that no other transaction changes before this one ends.
 	Lock(f func(Scan) error, query string, args ...any) error
+	// Again reports whether an earlier try of the transaction may have been committed.
+	Again() bool
 }
 
 // DB is what a backend gives: its connections.
@@ -50,11 +52,12 @@ type DB interface {
 // Ledger implements the portable half of campaign.Ledger.
 type Ledger struct {
 	db      DB
+	runs    Runs
 	options ledger.Options
 }
 
 // New returns the portable half of a ledger that was opened with these options.
-func New(db DB, o ledger.Options) Ledger { return Ledger{db, o} }
+func New(db DB, runs Runs, o ledger.Options) Ledger { return Ledger{db, runs, o} }
 
 // add returns an f that adds rows to *into, as read returns them.
 func add[T any](into *[]T, read func(Scan) (T, error)) func(Scan) error {

@@ -46,8 +46,10 @@ func (t portableTx) Each(f func(portable.Scan) error, query string, args ...any)
 }
 
 func (t portableTx) Lock(f func(portable.Scan) error, query string, args ...any) error {
-	return t.Each(f, query+" FOR UPDATE", args...)
+	return t.Each(f, query+" FOR NO KEY UPDATE", args...)
 }
+
+func (t portableTx) Again() bool { return t.again }
 
 // storable makes the texts among arguments plainText.
 func storable(args []any) []any {

@@ -58,6 +58,8 @@ const (
 		intents_since = CASE WHEN intents_since = 0 THEN ?4 ELSE intents_since END WHERE id = ?5`
 )
 
+const sqlState = `SELECT state, wanted FROM run WHERE no = ?`
+
 // claim leases up to n free segments of a run.
 func (t *tx) claim(c *campaign.Claim, no campaign.RunNo, n int, now time.Time) (free []campaign.Lease, err error) {
 	var state campaign.State

@@ -44,6 +44,9 @@ func (t portableTx) Lock(f func(portable.Scan) error, query string, a ...any) er
 	return t.Each(f, query, a...)
 }
 
+// Again reports that it is the only try: the answer of the file is never lost.
+func (t portableTx) Again() bool { return false }
+
 var (
 	argument = regexp.MustCompile(`\$([0-9])`)
 	choices  = strings.NewReplacer("greatest(", "max(", "least(", "min(")
