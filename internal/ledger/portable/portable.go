@@ -28,6 +28,9 @@ const (
 // Scan reads the columns of one row.
 type Scan = func(into ...any) error
 
+// Each calls f for every row of a query.
+type Each = func(f func(Scan) error, query string, args ...any) error
+
 // Tx is a transaction that changes the ledger.
 type Tx interface {
 	// Exec runs a statement and returns how many rows it changed.
@@ -47,6 +50,9 @@ type DB interface {
 	// Rows calls f for every row of a query. When the connection breaks, it calls anew, which
 	// forgets the rows, and starts over.
 	Rows(ctx context.Context, w Work, anew func(), f func(Scan) error, query string, args ...any) error
+	// Snapshot runs queries of reports that see the ledger at one moment. f must be short. It may run
+	// again, and starts over then.
+	Snapshot(ctx context.Context, f func(Each) error) error
 }
 
 // Ledger implements the portable half of campaign.Ledger.
@@ -76,7 +82,7 @@ func list[T any](ctx context.Context, db DB, w Work, read func(Scan) (T, error),
 
 // one reads the one row of a query, with Each or Lock of a transaction. It is not found when the
 // query has no row.
-func one(each func(func(Scan) error, string, ...any) error, into []any, query string, args ...any) (found bool, err error) {
+func one(each Each, into []any, query string, args ...any) (found bool, err error) {
 	err = each(func(scan Scan) error {
 		found = true
 		return scan(into...)

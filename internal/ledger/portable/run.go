@@ -41,7 +41,7 @@ func (l *Ledger) CreateRun(ctx context.Context, r campaign.Run) (out campaign.Ru
 	created := ledger.Millis(time.Now())
 	err = l.db.Change(ctx, Sending, func(t Tx) error {
 		var err error
-		if out, err = l.run(t, existing, key...); err == nil {
+		if out, err = l.run(t.Each, existing, key...); err == nil {
 			if t.Again() && ledger.Millis(out.CreatedAt) == created {
 				return nil // an earlier try created it
 			}
@@ -58,7 +58,7 @@ func (l *Ledger) CreateRun(ctx context.Context, r campaign.Run) (out campaign.Ru
 			return err
 		}
 		if !isNew { // another replica created it after the look above, and has committed
-			if out, err = l.run(t, existing, key...); err == nil {
+			if out, err = l.run(t.Each, existing, key...); err == nil {
 				err = campaign.ErrRunExists
 			}
 			return err
@@ -68,16 +68,16 @@ func (l *Ledger) CreateRun(ctx context.Context, r campaign.Run) (out campaign.Ru
 				return err
 			}
 		}
-		out, err = l.run(t, sqlThisRun, no)
+		out, err = l.run(t.Each, sqlThisRun, no)
 		return err
 	})
 	return out, err
 }
 
 // run reads the run that the condition finds; campaign.ErrNoRun when there is none.
-func (l *Ledger) run(t Tx, condition string, args ...any) (campaign.Run, error) {
+func (l *Ledger) run(each Each, condition string, args ...any) (campaign.Run, error) {
 	var found []campaign.Run
-	err := t.Each(add(&found, ledger.ScanRun), l.runs.Select+condition, args...)
+	err := each(add(&found, ledger.ScanRun), l.runs.Select+condition, args...)
 	return ledger.Only(found, err, campaign.ErrNoRun)
 }
 
@@ -110,7 +110,7 @@ func (l *Ledger) lockedRun(t Tx, no campaign.RunNo) (campaign.Run, error) {
 	if _, _, err := lockRun(t, no); err != nil {
 		return campaign.Run{}, err
 	}
-	return l.run(t, sqlThisRun, int64(no))
+	return l.run(t.Each, sqlThisRun, int64(no))
 }
 
 const (
@@ -140,7 +140,7 @@ func (l *Ledger) SetWanted(ctx context.Context, no campaign.RunNo, w campaign.Wa
 				return err
 			}
 		}
-		out, err = l.run(t, sqlThisRun, int64(no))
+		out, err = l.run(t.Each, sqlThisRun, int64(no))
 		return err
 	})
 	return out, err
@@ -160,7 +160,7 @@ func (l *Ledger) SetLimits(ctx context.Context, no campaign.RunNo, c campaign.Li
 		if _, err := t.Exec(sqlSetLimits, limits, int64(no)); err != nil {
 			return err
 		}
-		out, err = l.run(t, sqlThisRun, int64(no))
+		out, err = l.run(t.Each, sqlThisRun, int64(no))
 		return err
 	})
 	return out, err

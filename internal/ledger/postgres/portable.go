@@ -33,6 +33,10 @@ func (s store) Rows(ctx context.Context, w portable.Work, anew func(), f func(po
 	return s.ledger.read(ctx, s.pool(w), q)
 }
 
+func (s store) Snapshot(ctx context.Context, f func(portable.Each) error) error {
+	return s.ledger.snapshot(ctx, s.ledger.reports, func(t *tx) error { return f(portableTx{t}.Each) })
+}
+
 // portableTx is a transaction for package portable.
 type portableTx struct{ *tx }
 

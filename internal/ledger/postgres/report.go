@@ -142,15 +142,6 @@ func (l *Ledger) ReportLanes(ctx context.Context, owner string, lanes []campaign
 	})
 }
 
-const sqlLanes = `SELECT run, connection, owner, binding, detail, rate, wants, at, until
-	FROM lane WHERE run = $1 ORDER BY connection, owner`
-
-// Lanes implements campaign.ReportLedger.
-func (l *Ledger) Lanes(ctx context.Context, no campaign.RunNo) (all []campaign.LaneReport, err error) {
-	err = l.read(ctx, l.reports, list(&all, ledger.ScanLane, sqlLanes, int64(no)))
-	return all, err
-}
-
 const sqlLiveLanes = `SELECT run, connection, owner, binding, detail, rate, wants, at, until FROM lane
 	WHERE told_at > ledger_now() - $1::bigint ORDER BY connection, owner, run`
 
@@ -176,17 +167,6 @@ func (l *Ledger) Backlog(ctx context.Context, no campaign.RunNo) (map[string]int
 	for _, g := range groups {
 		all[g.zone] = g.n
 	}
-	return all, err
-}
-
-const sqlSegmentStates = `SELECT id & 4294967295, zone, lo, hi, closed, mark, epoch, owner, lease_until, wake_at, connection, done, moved,
-	moves, bound FROM segment WHERE id >= $1 AND id < $2 ORDER BY id`
-
-// SegmentStates implements campaign.ReportLedger.
-func (l *Ledger) SegmentStates(ctx context.Context, no campaign.RunNo) (all []campaign.SegmentState, err error) {
-	err = l.read(ctx, l.reports, list(&all, func(scan scanFunc) (campaign.SegmentState, error) {
-		return ledger.ScanSegmentState(no, scan)
-	}, sqlSegmentStates, ledger.SegmentKey(no, 0), ledger.SegmentKey(no+1, 0)))
 	return all, err
 }
 

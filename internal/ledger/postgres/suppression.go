@@ -3,7 +3,6 @@ package postgres
 import (
 	"cmp"
 	"context"
-	"iter"
 	"slices"
 	"time"
 
@@ -151,21 +150,6 @@ func (l *Ledger) Unsuppress(ctx context.Context, s []campaign.Suppression) (remo
 	})
 }
 
-const sqlSuppressions = `SELECT ` + ledger.SuppressionColumns + ` FROM suppression s
-	WHERE (s.key, s.scope) > ($1, $2) ORDER BY s.key, s.scope LIMIT $3`
-
-// Suppressions implements campaign.SuppressionLedger.
-func (l *Ledger) Suppressions(ctx context.Context) iter.Seq2[campaign.Suppression, error] {
-	return ledger.Pages(ledger.SuppressionPage, func(last *campaign.Suppression) (page []campaign.Suppression, err error) {
-		key, scope := int64(0), "" // an erased number has a key below 0, and nobody can read it
-		if last != nil {
-			key, scope = last.Key, last.ScopeText()
-		}
-		err = l.read(ctx, l.reports, list(&page, ledger.ScanSuppression, sqlSuppressions, key, scope, ledger.SuppressionPage))
-		return page, err
-	})
-}
-
 const sqlSuppressionsOf = `SELECT ` + ledger.SuppressionColumns + ` FROM suppression s WHERE s.key = ANY($1) ORDER BY s.scope`
 
 // SuppressionsOf implements campaign.SuppressionLedger.
@@ -209,21 +193,4 @@ func (l *Ledger) SuppressedKeys(
 		}
 	}
 	return found, nil
-}
-
-const (
-	sqlOptOuts    = `SELECT count(*) FROM suppression WHERE at >= $1 AND ` + ledger.IsOptOut
-	sqlRunOptOuts = `SELECT count(*) FROM delivery d WHERE d.rid >= $1 AND d.rid < $2
-		AND d.key IN (SELECT key FROM suppression WHERE at >= $3 AND ` + ledger.IsOptOut + `)
-		AND EXISTS (SELECT 1 FROM outcome o WHERE o.rid = d.rid AND o.state <> 7 /* skipped */)`
-)
-
-// OptOuts implements campaign.SuppressionLedger.
-func (l *Ledger) OptOuts(ctx context.Context, no campaign.RunNo, since time.Time) (n int64, err error) {
-	if no == 0 {
-		err = l.read(ctx, l.reports, row(&n, sqlOptOuts, ledger.Millis(since)))
-		return n, err
-	}
-	err = l.read(ctx, l.reports, row(&n, sqlRunOptOuts, ledger.RowID(no, 0), ledger.RowID(no+1, 0), ledger.Millis(since)))
-	return n, err
 }

@@ -125,8 +125,6 @@ const (
 	sqlWishPage = `SELECT w.id, (SELECT true FROM outcome WHERE mh = w.mh AND w.mh <> 0 LIMIT 1) IS TRUE
 			OR (SELECT true FROM user_pair WHERE user_id = w.user_id LIMIT 1) IS TRUE, ` + ledger.WishColumns + `
 		FROM wish w WHERE w.id > $1 ORDER BY w.id LIMIT $2`
-	sqlCountWishes = `SELECT count(*), coalesce(min(received), 0), coalesce((SELECT user_id FROM wish ORDER BY received LIMIT 1), '')
-		FROM wish`
 	sqlForgetWish = `DELETE FROM wish WHERE received <= $1 OR id <= (SELECT id FROM wish ORDER BY id DESC LIMIT 1 OFFSET $2)`
 )
 
@@ -154,14 +152,6 @@ func (l *Ledger) sweepWishes(ctx context.Context, done *campaign.Swept) error {
 	u, err := l.Unattributed(ctx)
 	done.Unattributed = int(u.N)
 	return err
-}
-
-// Unattributed implements campaign.SuppressionLedger.
-func (l *Ledger) Unattributed(ctx context.Context) (u campaign.Unattributed, err error) {
-	var since int64
-	err = l.read(ctx, l.reports, rowOf([]any{&u.N, &since, &u.UserID}, sqlCountWishes))
-	u.Since = ledger.TimeOf(since)
-	return u, err
 }
 
 const sqlOldPairs = `DELETE FROM user_pair WHERE ctid = ANY(ARRAY(SELECT ctid FROM user_pair WHERE at < $1 LIMIT $2))`

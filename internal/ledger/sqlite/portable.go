@@ -28,6 +28,14 @@ func (s store) Rows(ctx context.Context, _ portable.Work, _ func(), f func(porta
 	return s.ledger.read().each(ctx, translated(query), a, f)
 }
 
+func (s store) Snapshot(ctx context.Context, f func(portable.Each) error) error {
+	return s.ledger.snapshot(ctx, func(r reader) error {
+		return f(func(f func(portable.Scan) error, query string, a ...any) error {
+			return r.each(ctx, translated(query), a, f)
+		})
+	})
+}
+
 // portableTx is a transaction for package portable. It is the only one that writes, so it needs no
 // lock.
 type portableTx struct{ *tx }

@@ -138,11 +138,9 @@ func (l *Ledger) ReportLanes(ctx context.Context, owner string, lanes []campaign
 	}})
 }
 
-const sqlLanes = `SELECT run, connection, owner, binding, detail, rate, wants, at, until FROM lane WHERE run = ? ORDER BY connection, owner`
-
 // Lanes implements campaign.ReportLedger.
-func (l *Ledger) Lanes(ctx context.Context, no campaign.RunNo) (all []campaign.LaneReport, err error) {
-	err = l.read().each(ctx, sqlLanes, args(int64(no)), list(&all, ledger.ScanLane))
+func (l *Ledger) Lanes(ctx context.Context, no campaign.RunNo) ([]campaign.LaneReport, error) {
+	all, err := l.Ledger.Lanes(ctx, no)
 	if len(all) > 0 && l.unsent() {
 		for i := range all {
 			all[i].Dead = true
@@ -181,15 +179,9 @@ func (l *Ledger) Backlog(ctx context.Context, no campaign.RunNo) (map[string]int
 	return all, err
 }
 
-const sqlSegmentStates = `SELECT id & 0xffffffff, zone, lo, hi, closed, mark, epoch, owner, lease_until, wake_at, connection, done, moved,
-	moves, bound FROM segment WHERE id >= ? AND id < ? ORDER BY id`
-
 // SegmentStates implements campaign.ReportLedger.
-func (l *Ledger) SegmentStates(ctx context.Context, no campaign.RunNo) (all []campaign.SegmentState, err error) {
-	a := args(ledger.SegmentKey(no, 0), ledger.SegmentKey(no+1, 0))
-	err = l.read().each(ctx, sqlSegmentStates, a, list(&all, func(scan scanFunc) (campaign.SegmentState, error) {
-		return ledger.ScanSegmentState(no, scan)
-	}))
+func (l *Ledger) SegmentStates(ctx context.Context, no campaign.RunNo) ([]campaign.SegmentState, error) {
+	all, err := l.Ledger.SegmentStates(ctx, no)
 	if len(all) > 0 && l.unsent() {
 		for i := range all {
 			all[i].LeaseUntil = time.Time{}

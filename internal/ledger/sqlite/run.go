@@ -27,13 +27,6 @@ func (t *tx) run(query string, a ...any) (campaign.Run, error) {
 	return ledger.Only(found, err, campaign.ErrNoRun)
 }
 
-// run reads a run; campaign.ErrNoRun when there is none.
-func (r reader) run(ctx context.Context, no campaign.RunNo) (campaign.Run, error) {
-	var found []campaign.Run
-	err := r.each(ctx, sqlRun, args(int64(no)), list(&found, ledger.ScanRun))
-	return ledger.Only(found, err, campaign.ErrNoRun)
-}
-
 // setState writes a state and its notifications.
 func (t *tx) setState(no campaign.RunNo, to campaign.State, reason campaign.PauseReason, detail string) error {
 	return portable.SetState(portableTx{t}, &t.options, no, to, reason, detail)

@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"iter"
 	"slices"
 	"time"
 
@@ -158,21 +157,6 @@ func (l *Ledger) Unsuppress(ctx context.Context, s []campaign.Suppression) (remo
 	})
 }
 
-const sqlSuppressions = `SELECT ` + ledger.SuppressionColumns + ` FROM suppression s
-	WHERE (s.key, s.scope) > (?, ?) ORDER BY s.key, s.scope LIMIT ?`
-
-// Suppressions implements campaign.SuppressionLedger.
-func (l *Ledger) Suppressions(ctx context.Context) iter.Seq2[campaign.Suppression, error] {
-	return ledger.Pages(ledger.SuppressionPage, func(last *campaign.Suppression) (page []campaign.Suppression, err error) {
-		key, scope := int64(0), "" // an erased number has a key below 0, and nobody can read it
-		if last != nil {
-			key, scope = last.Key, last.ScopeText()
-		}
-		err = l.read().each(ctx, sqlSuppressions, args(key, scope, ledger.SuppressionPage), list(&page, ledger.ScanSuppression))
-		return page, err
-	})
-}
-
 const sqlSuppressionsOf = `SELECT ` + ledger.SuppressionColumns +
 	` FROM suppression s WHERE s.key IN (?, ?, ?, ?) AND s.key <> 0 ORDER BY s.scope`
 
@@ -234,21 +218,4 @@ func (l *Ledger) SuppressedKeys(
 		}
 	}
 	return found, nil
-}
-
-const (
-	sqlOptOuts    = `SELECT count(*) FROM suppression WHERE at >= ? AND ` + ledger.IsOptOut
-	sqlRunOptOuts = `SELECT count(*) FROM delivery d WHERE d.rid >= ? AND d.rid < ?
-		AND d.key IN (SELECT key FROM suppression WHERE at >= ? AND ` + ledger.IsOptOut + `)
-		AND EXISTS (SELECT 1 FROM outcome o WHERE o.rid = d.rid AND o.state <> 7 /* skipped */)`
-)
-
-// OptOuts implements campaign.SuppressionLedger.
-func (l *Ledger) OptOuts(ctx context.Context, no campaign.RunNo, since time.Time) (n int64, err error) {
-	if no == 0 {
-		err = l.read().row(ctx, sqlOptOuts, args(ledger.Millis(since)), &n)
-		return n, err
-	}
-	err = l.read().row(ctx, sqlRunOptOuts, args(ledger.RowID(no, 0), ledger.RowID(no+1, 0), ledger.Millis(since)), &n)
-	return n, err
 }

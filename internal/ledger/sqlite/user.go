@@ -123,8 +123,6 @@ const (
 	sqlWishPage = `SELECT w.id, EXISTS (SELECT 1 FROM outcome o WHERE o.mh = w.mh AND o.mh <> 0)
 			OR EXISTS (SELECT 1 FROM user_pair p WHERE p.user_id = w.user_id), ` + ledger.WishColumns + `
 		FROM wish w WHERE w.id > ? ORDER BY w.id LIMIT ?`
-	sqlCountWishes = `SELECT count(*), coalesce(min(received), 0), coalesce((SELECT user_id FROM wish ORDER BY received LIMIT 1), '')
-		FROM wish`
 	sqlForgetWish = `DELETE FROM wish WHERE received <= ?1 OR id <= (SELECT id FROM wish ORDER BY id DESC LIMIT 1 OFFSET ?2)`
 )
 
@@ -152,14 +150,6 @@ func (l *Ledger) sweepWishes(ctx context.Context, done *campaign.Swept) error {
 	u, err := l.Unattributed(ctx)
 	done.Unattributed = int(u.N)
 	return err
-}
-
-// Unattributed implements campaign.SuppressionLedger.
-func (l *Ledger) Unattributed(ctx context.Context) (u campaign.Unattributed, err error) {
-	var since int64
-	err = l.read().row(ctx, sqlCountWishes, nil, &u.N, &since, &u.UserID)
-	u.Since = ledger.TimeOf(since)
-	return u, err
 }
 
 const (
