@@ -55,15 +55,24 @@ type DB interface {
 	Snapshot(ctx context.Context, f func(Each) error) error
 }
 
+// Statements are the backend's own: PostgreSQL keeps some columns of a run in other tables, so that
+// replicas do not wait for each other, and has NULL where SQLite has 0 or an empty text.
+type Statements struct {
+	Runs         string   // the head of every query whose rows ledger.ScanRun reads, of the run r
+	NewRun       []string // each adds a row of the new run $1 to another table
+	EraseOutcome string   // erases the outcome of the delivery $1
+	LockErasure  string   // waits for the transactions that store numbers; empty: there are none
+}
+
 // Ledger implements the portable half of campaign.Ledger.
 type Ledger struct {
 	db      DB
-	runs    Runs
+	own     Statements
 	options ledger.Options
 }
 
 // New returns the portable half of a ledger that was opened with these options.
-func New(db DB, runs Runs, o ledger.Options) Ledger { return Ledger{db, runs, o} }
+func New(db DB, own Statements, o ledger.Options) Ledger { return Ledger{db, own, o} }
 
 // add returns an f that adds rows to *into, as read returns them.
 func add[T any](into *[]T, read func(Scan) (T, error)) func(Scan) error {

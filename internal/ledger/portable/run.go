@@ -11,13 +11,6 @@ import (
 	"campaignd/internal/ledger"
 )
 
-// Runs are the statements about runs that differ, because PostgreSQL keeps some columns of a run in
-// other tables, so that replicas do not wait for each other.
-type Runs struct {
-	Select string   // the head of every query whose rows ledger.ScanRun reads, of the run r
-	Count  []string // each adds a row of a new run $1 to one of these tables
-}
-
 const (
 	sqlThisRun   = `WHERE r.no = $1`
 	sqlFiringRun = `WHERE r.campaign = $1 AND substr(r.launch, 1, 5) = 'cron ' AND r.launch = $2`
@@ -63,7 +56,7 @@ func (l *Ledger) CreateRun(ctx context.Context, r campaign.Run) (out campaign.Ru
 			}
 			return err
 		}
-		for _, count := range l.runs.Count {
+		for _, count := range l.own.NewRun {
 			if _, err := t.Exec(count, no); err != nil {
 				return err
 			}
@@ -77,20 +70,20 @@ func (l *Ledger) CreateRun(ctx context.Context, r campaign.Run) (out campaign.Ru
 // run reads the run that the condition finds; campaign.ErrNoRun when there is none.
 func (l *Ledger) run(each Each, condition string, args ...any) (campaign.Run, error) {
 	var found []campaign.Run
-	err := each(add(&found, ledger.ScanRun), l.runs.Select+condition, args...)
+	err := each(add(&found, ledger.ScanRun), l.own.Runs+condition, args...)
 	return ledger.Only(found, err, campaign.ErrNoRun)
 }
 
 // Run implements campaign.RunLedger.
 func (l *Ledger) Run(ctx context.Context, no campaign.RunNo) (campaign.Run, error) {
-	found, err := list(ctx, l.db, Sending, ledger.ScanRun, l.runs.Select+sqlThisRun, int64(no))
+	found, err := list(ctx, l.db, Sending, ledger.ScanRun, l.own.Runs+sqlThisRun, int64(no))
 	return ledger.Only(found, err, campaign.ErrNoRun)
 }
 
 // Runs implements campaign.RunLedger.
 func (l *Ledger) Runs(ctx context.Context, f campaign.RunFilter) ([]campaign.Run, error) {
 	clause, args := ledger.RunClause(f)
-	return list(ctx, l.db, Sending, ledger.ScanRun, l.runs.Select+clause, args...)
+	return list(ctx, l.db, Sending, ledger.ScanRun, l.own.Runs+clause, args...)
 }
 
 const sqlState = `SELECT state, wanted FROM run WHERE no = $1`

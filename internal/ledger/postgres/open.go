@@ -83,7 +83,7 @@ func openMigrated(ctx context.Context, dsn string, o ledger.Options, dir fs.FS) 
 	}
 	config.ConnectTimeout = cmp.Or(config.ConnectTimeout, 5*time.Second)
 	l := &Ledger{name: fmt.Sprintf("%s:%d/%s", config.Host, config.Port, config.Database), log: o.Log, readOnly: o.ReadOnly, options: o}
-	l.Ledger = portable.New(store{l}, runStatements, o)
+	l.Ledger = portable.New(store{l}, ownStatements, o)
 	l.outage.Log, l.outage.Name = o.Log, l.name
 	l.sender, l.hooks = l.pool(config, o, "sender", hot), l.pool(config, o, "webhooks", hot)
 	l.reports = l.pool(config, o, "reports", slow)

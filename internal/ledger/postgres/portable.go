@@ -11,6 +11,15 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
+// ownStatements are those of package portable that differ.
+var ownStatements = portable.Statements{
+	Runs:   sqlRuns,
+	NewRun: []string{`INSERT INTO run_count (no) VALUES ($1)`, `INSERT INTO run_event (no) VALUES ($1)`},
+	EraseOutcome: `UPDATE outcome SET message_id = CASE WHEN message_id IS NOT NULL THEN 'erased' END, key = NULL,
+		detail = NULL, warning = NULL, request_id = NULL, trace_id = NULL WHERE rid = $1`,
+	LockErasure: sqlLockErasure,
+}
+
 // store gives package portable the connections of a ledger.
 type store struct{ ledger *Ledger }
 

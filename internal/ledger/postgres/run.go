@@ -27,9 +27,6 @@ const (
 	sqlRunsOf = sqlRuns + `WHERE r.no = ANY($1) ORDER BY r.no`
 )
 
-// runStatements are the statements that package portable runs.
-var runStatements = portable.Runs{Select: sqlRuns, Count: []string{`INSERT INTO run_count (no) VALUES ($1)`, `INSERT INTO run_event (no) VALUES ($1)`}}
-
 // run reads the run that the query finds; campaign.ErrNoRun when there is none.
 func (t *tx) run(query string, a ...any) (campaign.Run, error) {
 	var found []campaign.Run

@@ -95,7 +95,7 @@ func openWith(ctx context.Context, driver, path string, o ledger.Options) (_ *Le
 		return nil, err
 	}
 	l := &Ledger{path: path, log: o.Log, options: o, outage: ledger.Outage{Log: o.Log, Name: path}}
-	l.Ledger = portable.New(store{l}, runStatements, o)
+	l.Ledger = portable.New(store{l}, ownStatements, o)
 	defer func() {
 		if err != nil {
 			_ = l.Close()

@@ -14,6 +14,14 @@ import (
 	"modernc.org/sqlite"
 )
 
+// ownStatements are those of package portable that differ.
+var ownStatements = portable.Statements{
+	Runs:   sqlRuns,
+	NewRun: []string{`INSERT INTO run_count (no) VALUES ($1)`},
+	EraseOutcome: `UPDATE outcome SET message_id = CASE WHEN message_id <> '' THEN 'erased' ELSE '' END, key = 0,
+		detail = '', warning = '', request_id = '', trace_id = '' WHERE rid = $1`,
+}
+
 // store gives package portable the connections of a ledger.
 type store struct{ ledger *Ledger }
 

@@ -17,9 +17,6 @@ const sqlRuns = `SELECT r.no, r.campaign, r.list_hash, r.list_name, r.launch, r.
 
 const sqlRun = sqlRuns + `WHERE r.no = ?`
 
-// runStatements are the statements that package portable runs.
-var runStatements = portable.Runs{Select: sqlRuns, Count: []string{`INSERT INTO run_count (no) VALUES ($1)`}}
-
 // run reads the run that the query finds; campaign.ErrNoRun when there is none.
 func (t *tx) run(query string, a ...any) (campaign.Run, error) {
 	var found []campaign.Run
