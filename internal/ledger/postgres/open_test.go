@@ -62,8 +62,8 @@ func TestPostgresOpensWholeOrNotAtAll(t *testing.T) {
 				}
 				if name == "Migrate" {
 					var whole bool
-					if err := beside.QueryRow(t.Context(), `SELECT (SELECT count(*) FROM pg_class WHERE relname IN ('hold', 'hold_open'))
-						= 2 * (SELECT count(*) FROM goose_db_version WHERE version_id = 3)`).Scan(&whole); err != nil || !whole {
+					if err := beside.QueryRow(t.Context(), `SELECT (SELECT count(*) FROM pg_class WHERE relname IN ('first_receipt', 'first_receipt_at'))
+						= 2 * (SELECT count(*) FROM goose_db_version WHERE version_id = 32)`).Scan(&whole); err != nil || !whole {
 						t.Fatalf("%q failed, and the migration is whole or absent: %v, %v; want true", failed, whole, err)
 					}
 				} else if d := cmp.Diff(before, tablesOf(t, beside)); d != "" {
