@@ -6,6 +6,7 @@ import (
 	"log/slog"
 
 	"campaignd/internal/config"
+	"campaignd/internal/ledger"
 	"campaignd/internal/operator"
 )
 
@@ -20,9 +21,7 @@ func Backup(ctx context.Context, cfg *config.Config, file string, log *slog.Logg
 		return err
 	}
 	defer func() { err = errors.Join(err, l.Close()) }()
-	b, ok := l.(interface {
-		Backup(ctx context.Context, file string) error
-	})
+	b, ok := l.(ledger.Copyable)
 	if !ok {
 		return errNoBackup
 	}

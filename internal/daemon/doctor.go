@@ -198,9 +198,7 @@ func checkLedger(ctx context.Context, cfg *config.Config) []Check {
 	}
 	defer l.Close()
 	asked := time.Now()
-	teller, ok := l.(interface {
-		Diagnose(ctx context.Context) (ledger.Diagnosis, error)
-	})
+	teller, ok := l.(ledger.Diagnosable)
 	if !ok {
 		return nil
 	}
@@ -210,7 +208,7 @@ func checkLedger(ctx context.Context, cfg *config.Config) []Check {
 		return []Check{fail(name, "check that its server runs", err)}
 	}
 	checks := []Check{good(name, "%s can be read, and `serve` may send from it", ledger.Redact(cfg.Ledger))}
-	if r, ok := l.(restorable); ok {
+	if r, ok := l.(ledger.Sendable); ok {
 		if err := r.Sendable(ctx); err != nil {
 			checks = []Check{fail(name, "follow docs/operations.md, When the ledger went back in time", err)}
 		}

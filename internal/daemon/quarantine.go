@@ -21,12 +21,10 @@ import (
 // restorable is a ledger that can go back in time, as both backends can.
 type restorable interface {
 	campaign.Ledger
+	ledger.Sendable
 	// Restored returns ledger.ErrRestored with its reason until the ledger is quarantined, and nil
 	// for a ledger that did not go back in time.
 	Restored(ctx context.Context) error
-	// Sendable returns why nothing may be sent from the ledger: ledger.ErrRestored, also for one that
-	// is open to be read, or campaign.ErrUnwritable when its file is gone.
-	Sendable(ctx context.Context) error
 	// Quarantine puts in doubt what may have been posted from since on: up to ahead deliveries of
 	// each unfinished segment. It returns their number.
 	Quarantine(ctx context.Context, ahead int64, since time.Time) (int64, error)

@@ -11,6 +11,7 @@ import (
 	"campaignd/campaign"
 	"campaignd/campaign/why"
 	"campaignd/internal/client/resource"
+	"campaignd/internal/ledger"
 	"campaignd/recipients"
 	"campaignd/reporting"
 )
@@ -42,9 +43,7 @@ func (d *Session) Why(ctx context.Context, id string) (why.Answer, error) {
 	if w.RefusedEvents, err = d.refused(ctx, now); err != nil || r.State.Ended() {
 		return w, err
 	}
-	if l, ok := d.Ledger.(interface {
-		Sendable(ctx context.Context) error
-	}); ok {
+	if l, ok := d.Ledger.(ledger.Sendable); ok {
 		if err := l.Sendable(ctx); err != nil {
 			w.LimitedBy, w.Sentence, w.Finish = "none", "nothing is sent: "+err.Error(), time.Time{}
 		}

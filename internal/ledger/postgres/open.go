@@ -53,7 +53,11 @@ type Ledger struct {
 	closing sync.Once
 }
 
-var _ campaign.Ledger = (*Ledger)(nil)
+var (
+	_ campaign.Ledger    = (*Ledger)(nil)
+	_ ledger.Diagnosable = (*Ledger)(nil)
+	_ ledger.Sendable    = (*Ledger)(nil)
+)
 
 // Open opens the ledger in the database that dsn names, in the forms of libpq, and migrates it. Its
 // tables are in the first schema of the search_path. Any number of processes may have it open, also

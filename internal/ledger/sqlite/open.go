@@ -62,7 +62,12 @@ type Ledger struct {
 	outage   ledger.Outage
 }
 
-var _ campaign.Ledger = (*Ledger)(nil)
+var (
+	_ campaign.Ledger    = (*Ledger)(nil)
+	_ ledger.Copyable    = (*Ledger)(nil)
+	_ ledger.Diagnosable = (*Ledger)(nil)
+	_ ledger.Sendable    = (*Ledger)(nil)
+)
 
 // Open opens the ledger in the file path and brings its schema up to date. It makes a file that
 // does not exist, but not its folder. The caller ends the ledger with Close.

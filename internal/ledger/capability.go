@@ -1,0 +1,22 @@
+package ledger
+
+import "context"
+
+// Copyable is a ledger that can copy itself. One on a server is copied by the tools of the server.
+type Copyable interface {
+	// Backup writes a copy to a new file, also beside a sender.
+	Backup(ctx context.Context, file string) error
+}
+
+// Diagnosable is a ledger that tells what keeps its commits. Both backends can.
+type Diagnosable interface {
+	Diagnose(ctx context.Context) (Diagnosis, error)
+}
+
+// Sendable is a ledger that can tell whether it may be sent from, without being a sender. Both
+// backends can.
+type Sendable interface {
+	// Sendable returns why nothing may be sent from the ledger: ErrRestored, also for one that is open
+	// to be read, or campaign.ErrUnwritable when its file is gone.
+	Sendable(ctx context.Context) error
+}
