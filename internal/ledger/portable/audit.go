@@ -8,7 +8,8 @@ import (
 )
 
 // sqlChecks are what Audit asks about a range of deliveries. Each query returns the row, the seq
-// and a detail of the deliveries that break the rule. PostgreSQL has NULL where SQLite has 0 or an empty text.
+// and a detail of the deliveries that break the rule. PostgreSQL has NULL where SQLite has 0 or an
+// empty text.
 var sqlChecks = [ledger.DeliveryFaults]string{
 	ledger.FaultNoDelivery: `SELECT 0, o.rid & 4294967295, CAST(o.state AS text) FROM outcome o LEFT JOIN delivery d ON d.rid = o.rid
 		WHERE o.rid >= $1 AND o.rid < $2 AND d.rid IS NULL LIMIT $3`,

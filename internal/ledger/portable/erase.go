@@ -38,8 +38,8 @@ func (l *Ledger) EraseNumber(ctx context.Context, key, pseudonym int64) (done ca
 	return done, l.eraseRest(ctx, key, pseudonym, done.UnderWay > 0)
 }
 
-// eraseRows erases deliveries that are not under way, and counts the others. It locks their segments
-// in order, as everybody does.
+// eraseRows erases deliveries that are not under way, and counts the others. It locks their
+// segments in order, as everybody does.
 func (l *Ledger) eraseRows(t Tx, rids []int64, pseudonym int64) (underWay int64, err error) {
 	rids = slices.Sorted(slices.Values(rids))
 	for _, rid := range rids {
