@@ -203,8 +203,8 @@ func TestTheStatusIsOneSentence(t *testing.T) {
 	d := shopper(t, map[string]int{"good": 200, "sandbox": 403})
 	for key, want := range map[string]string{
 		"good":    "answers for the company Acme with the API key",
-		"sandbox": "the key is one of the platform's sandbox",
-		"wrong":   "the platform refuses the key or the token",
+		"sandbox": "the key is one of the commerce platform's sandbox",
+		"wrong":   "the commerce platform refuses the key or the token",
 	} {
 		d.env["CAMPAIGND_COMMERCE_API_KEY"] = key
 		code := 1

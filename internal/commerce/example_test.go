@@ -40,5 +40,5 @@ func Example() {
 	fmt.Println(err)
 	// Output:
 	// Ama yes
-	// the platform has no such record or route (not_found, GET /2023-11/discounts, HTTP 404)
+	// the commerce platform has no such record or route (not_found, GET /2023-11/discounts, HTTP 404)
 }
