@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+
+	"campaignd/internal/rawjson"
 )
 
 // Assumed has the assumptions that a configuration can replace, where the document of the service
@@ -129,38 +131,38 @@ var (
 
 // record reads one object of an answer by our names of its fields.
 type record struct {
-	fields map[string]value // by foldName
+	fields map[string]rawjson.Value // by foldName
 	names  map[string][]string
 }
 
-func recordOf(names map[string][]string, v value) record {
-	r := record{fields: make(map[string]value, 8), names: names}
-	if v.isObject() {
-		for m := v.members(); m.next(); {
-			r.fields[foldName(string(m.key))] = m.val
+func recordOf(names map[string][]string, v rawjson.Value) record {
+	r := record{fields: make(map[string]rawjson.Value, 8), names: names}
+	if v.IsObject() {
+		for m := v.Members(); m.Next(); {
+			r.fields[foldName(string(m.Key))] = m.Val
 		}
 	}
 	return r
 }
 
-func (r record) get(name string) value {
+func (r record) get(name string) rawjson.Value {
 	for _, n := range r.names[name] {
-		if v, ok := r.fields[foldName(n)]; ok && !v.isNull() {
+		if v, ok := r.fields[foldName(n)]; ok && !v.IsNull() {
 			return v
 		}
 	}
 	return nil
 }
 
-func (r record) text(name string) string { return r.get(name).text() }
+func (r record) text(name string) string { return r.get(name).Text() }
 
-// at returns the member at a path such as data.items, or nil. Case and underscores do not matter.
-func (v value) at(path string) value {
+// at returns the member of v at a path such as cursors.after, or nil. Case and underscores do not matter.
+func at(v rawjson.Value, path string) rawjson.Value {
 	for name := range strings.SplitSeq(path, ".") {
-		var found value
-		for m := v.members(); v.isObject() && m.next(); {
-			if foldName(string(m.key)) == foldName(name) {
-				found = m.val
+		var found rawjson.Value
+		for m := v.Members(); v.IsObject() && m.Next(); {
+			if foldName(string(m.Key)) == foldName(name) {
+				found = m.Val
 			}
 		}
 		if v = found; v == nil {

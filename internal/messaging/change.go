@@ -3,6 +3,8 @@ package messaging
 import (
 	"strings"
 	"time"
+
+	"campaignd/internal/rawjson"
 )
 
 // Change is what an event of KindNumber or KindAccount says of the state of a number, an account or
@@ -23,32 +25,32 @@ const restrictedMessaging = "RESTRICTED_BIZ_INITIATED_MESSAGING"
 
 // change reads the state of a number, an account or a company. Change stays nil if the event tells
 // no state, for example an event about quality.
-func (e *Event) change(v value) {
+func (e *Event) change(v rawjson.Value) {
 	c := &Change{}
 	ban, restriction, state, event := "", "", "", ""
-	for m := v.members(); m.next(); {
-		switch string(m.key) {
+	for m := v.Members(); m.Next(); {
+		switch string(m.Key) {
 		case "companyId", "company_id", "clientId":
-			c.Company = token(m.val.text())
+			c.Company = token(m.Val.Text())
 		case "accountId", "account_id", "wabaId":
-			e.Account = token(m.val.text())
+			e.Account = token(m.Val.Text())
 		case "ban_info":
-			ban = m.val.get("waba_ban_state").text()
+			ban = m.Val.Get("waba_ban_state").Text()
 		case "restriction_info":
-			for r := m.val.members(); r.next(); {
-				kind := r.val.get("restriction_type").text()
+			for r := m.Val.Members(); r.Next(); {
+				kind := r.Val.Get("restriction_type").Text()
 				if restriction == "" || kind == restrictedMessaging {
-					restriction, c.Until = kind, r.val.get("expiration").stamp()
+					restriction, c.Until = kind, r.Val.Get("expiration").Time()
 				}
 			}
 		case "status", "state", "decision":
-			state = m.val.text()
+			state = m.Val.Text()
 		case "event":
-			event = m.val.text()
+			event = m.Val.Text()
 		case "expiration", "expiresAt", "until":
-			c.Until = m.val.stamp()
+			c.Until = m.Val.Time()
 		case "timestamp":
-			if at := m.val.stamp(); !at.IsZero() {
+			if at := m.Val.Time(); !at.IsZero() {
 				e.At = at
 			}
 		}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"campaignd/internal/rawjson"
 	"campaignd/internal/secret"
 	"campaignd/internal/spelling"
 )
@@ -184,25 +185,25 @@ func (e *Error) row(b refusalBody) row {
 // read fills e from the body of a failure: {error, message, meta} (docs/service.md#error-object).
 // It also reads the platform's own error object, {error: {code, message, fbtrace_id}}.
 func (e *Error) read(body []byte, key string) (b refusalBody) {
-	v, err := parse(body)
-	if err != nil || !v.isObject() {
+	v, err := rawjson.Parse(body)
+	if err != nil || !v.IsObject() {
 		return b
 	}
 	b.json = true
 	var message string
-	for m := v.members(); m.next(); {
-		switch string(m.key) {
+	for m := v.Members(); m.Next(); {
+		switch string(m.Key) {
 		case "error":
-			if m.val.isObject() {
-				b.code = e.readMeta(m.val) || b.code
-				message = m.val.get("message").text()
+			if m.Val.IsObject() {
+				b.code = e.readMeta(m.Val) || b.code
+				message = m.Val.Get("message").Text()
 			} else {
-				e.Code = token(m.val.text())
+				e.Code = token(m.Val.Text())
 			}
 		case "message":
-			message = m.val.text()
+			message = m.Val.Text()
 		case "meta":
-			b.code = e.readMeta(m.val) || b.code
+			b.code = e.readMeta(m.Val) || b.code
 		}
 	}
 	if key != "" {
@@ -212,21 +213,21 @@ func (e *Error) read(body []byte, key string) (b refusalBody) {
 	return b
 }
 
-func (e *Error) readMeta(v value) (code bool) {
-	for m := v.members(); m.next(); {
-		switch string(m.key) {
+func (e *Error) readMeta(v rawjson.Value) (code bool) {
+	for m := v.Members(); m.Next(); {
+		switch string(m.Key) {
 		case "errorClass":
-			e.Class = token(m.val.text())
+			e.Class = token(m.Val.Text())
 		case "retryable", "is_transient":
-			if b, ok := m.val.flag(); ok {
+			if b, ok := m.Val.Bool(); ok {
 				e.Retryable = &b
 			}
 		case "code":
-			if n, ok := m.val.integer(); ok && n >= 0 && n < 1<<31 {
+			if n, ok := m.Val.Integer(); ok && n >= 0 && n < 1<<31 {
 				e.Platform, code = int(n), true
 			}
 		case "traceId", "fbtrace_id":
-			e.TraceID = token(m.val.text())
+			e.TraceID = token(m.Val.Text())
 		}
 	}
 	return code

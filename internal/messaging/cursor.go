@@ -9,6 +9,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"campaignd/internal/rawjson"
 )
 
 // The limits of a listing with several pages.
@@ -21,15 +23,15 @@ const (
 // list reads the objects of a listing, page after page. The list is under data, or it is the answer
 // itself. A page may name the next one by a cursor or by an address
 // (docs/service.md#pages-of-listings).
-func (c *Client) list(ctx context.Context, path, query string) ([]value, error) {
+func (c *Client) list(ctx context.Context, path, query string) ([]rawjson.Value, error) {
 	ctx, cancel := c.within(ctx, listTimeout)
 	defer cancel()
 	fault := func(format string, args ...any) error {
 		return &Error{Proof: NotSent, Action: RetryLater, Status: http.StatusOK, Code: codeBadAnswer,
 			Message: Scrub("GET "+path+": "+fmt.Sprintf(format, args...), maxMessage)}
 	}
-	var items []value
-	var before value
+	var items []rawjson.Value
+	var before rawjson.Value
 	at := url.URL{Path: path, RawQuery: query}
 	seen := map[string]bool{}
 	for range maxPages {
@@ -39,13 +41,13 @@ func (c *Client) list(ctx context.Context, path, query string) ([]value, error) 
 			return nil, err
 		}
 		list := listOf(page)
-		if !list.isArray() {
+		if !list.IsArray() {
 			return nil, fault("the answer holds no list under data")
 		}
 		n := len(items)
-		for m := list.members(); m.next(); {
-			if m.val.isObject() {
-				items = append(items, m.val)
+		for m := list.Members(); m.Next(); {
+			if m.Val.IsObject() {
+				items = append(items, m.Val)
 			}
 		}
 		next := nextPageOf(page, header)
@@ -67,8 +69,8 @@ func (c *Client) list(ctx context.Context, path, query string) ([]value, error) 
 }
 
 // listOf finds the list in an answer.
-func listOf(page value) value {
-	if data := page.get("data"); data != nil {
+func listOf(page rawjson.Value) rawjson.Value {
+	if data := page.Get("data"); data != nil {
 		return data
 	}
 	return page
@@ -97,26 +99,26 @@ var cursorNames = []struct{ name, parameter string }{
 var cursorPaths = []string{"", "paging", "pagination", "meta", "meta.pagination", "links", "pageInfo"}
 
 // nextPageOf reads what the answer says of the next page.
-func nextPageOf(page value, h http.Header) nextPage {
+func nextPageOf(page rawjson.Value, h http.Header) nextPage {
 	for _, path := range cursorPaths {
 		in := page
 		if path != "" {
-			in = page.at(path)
+			in = at(page, path)
 		}
-		if !in.isObject() {
+		if !in.IsObject() {
 			continue
 		}
 		for _, more := range []string{"hasMore", "hasNext", "hasNextPage"} {
-			if in.at(more).text() == "false" {
+			if at(in, more).Text() == "false" {
 				return nextPage{}
 			}
 		}
 		for _, c := range cursorNames {
-			n := nextOf(in.at(c.name), c.parameter)
+			n := nextOf(at(in, c.name), c.parameter)
 			if n.none() {
 				continue
 			}
-			if after := in.at("cursors.after").text(); strings.Contains(n.address, "://") && after != "" {
+			if after := at(in, "cursors.after").Text(); strings.Contains(n.address, "://") && after != "" {
 				n.parameter, n.cursor = "after", after // the address may be the platform's own
 			}
 			n.weak = c.name == "cursors.after"
@@ -134,8 +136,8 @@ func nextPageOf(page value, h http.Header) nextPage {
 	return nextPage{}
 }
 
-func nextOf(v value, parameter string) nextPage {
-	switch text := v.text(); {
+func nextOf(v rawjson.Value, parameter string) nextPage {
+	switch text := v.Text(); {
 	case text == "false" || text == "true":
 		return nextPage{}
 	case strings.Contains(text, "://") || strings.HasPrefix(text, "?") || strings.HasPrefix(text, "/") && strings.Contains(text, "?"):

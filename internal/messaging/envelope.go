@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 
+	"campaignd/internal/rawjson"
 	"campaignd/internal/spelling"
 )
 
@@ -12,36 +13,36 @@ import (
 type envelope struct {
 	id, kind, connection string
 	at                   time.Time
-	data                 value // nil if there is no object under data or payload
-	list                 value // the array of {events: [...]}, else nil
+	data                 rawjson.Value // nil if there is no object under data or payload
+	list                 rawjson.Value // the array of {events: [...]}, else nil
 }
 
-func (env *envelope) read(v value) {
-	for m := v.members(); m.next(); {
-		switch string(m.key) {
+func (env *envelope) read(v rawjson.Value) {
+	for m := v.Members(); m.Next(); {
+		switch string(m.Key) {
 		case "id", "eventId":
-			env.id = m.val.text()
+			env.id = m.Val.Text()
 		case "type":
-			env.kind = m.val.text()
+			env.kind = m.Val.Text()
 		case "event":
 			if env.kind == "" {
-				env.kind = m.val.text()
+				env.kind = m.Val.Text()
 			}
 		case "createdAt", "created_at":
-			env.at = m.val.stamp()
+			env.at = m.Val.Time()
 		case "timestamp":
 			if env.at.IsZero() {
-				env.at = m.val.stamp()
+				env.at = m.Val.Time()
 			}
 		case "connectionId", "connection_id":
-			env.connection = m.val.text()
+			env.connection = m.Val.Text()
 		case "events":
-			if m.val.isArray() {
-				env.list = m.val
+			if m.Val.IsArray() {
+				env.list = m.Val
 			}
 		case "data", "payload":
-			if m.val.isObject() {
-				env.data = m.val
+			if m.Val.IsObject() {
+				env.data = m.Val
 			}
 		}
 	}
@@ -53,13 +54,13 @@ func (env *envelope) isBatch() bool {
 	if env.list == nil || env.kind == "" {
 		return env.list != nil
 	}
-	first := env.list.members()
-	return env.data == nil && (!first.next() || first.val.isObject())
+	first := env.list.Members()
+	return env.data == nil && (!first.Next() || first.Val.IsObject())
 }
 
 // service reads one event in the service's own form. Without a data object the fields of the event
 // are beside its type.
-func (d *decoder) service(v value, env *envelope) error {
+func (d *decoder) service(v rawjson.Value, env *envelope) error {
 	data := env.data
 	if data == nil {
 		data = v
@@ -124,31 +125,31 @@ func knownStatus(s string) bool {
 // status reads {messageId, status, timestamp, to?, error?} with the service's names or the
 // platform's (docs/service.md#statuses). The kind stays unknown without a usable id, and with a
 // status that campaignd does not follow (played, deleted).
-func (e *Event) status(v value, word string) {
+func (e *Event) status(v rawjson.Value, word string) {
 	id, to := "", ""
-	for m := v.members(); m.next(); {
-		switch string(m.key) {
+	for m := v.Members(); m.Next(); {
+		switch string(m.Key) {
 		case "messageId", "message_id", "wamid":
-			id = m.val.text()
+			id = m.Val.Text()
 		case "id":
 			if id == "" {
-				id = m.val.text()
+				id = m.Val.Text()
 			}
 		case "status":
-			word = m.val.text()
+			word = m.Val.Text()
 		case "timestamp":
-			if at := m.val.stamp(); !at.IsZero() {
+			if at := m.Val.Time(); !at.IsZero() {
 				e.At = at
 			}
 		case "to", "recipient_id", "recipient":
-			to = e.person(m.val.text(), to)
+			to = e.person(m.Val.Text(), to)
 		case "recipient_user_id", "recipientUserId", "user_id", "userId":
-			e.user(m.val.text())
+			e.user(m.Val.Text())
 		case "error":
-			e.failure(m.val)
+			e.failure(m.Val)
 		case "errors":
-			if first := m.val.members(); first.next() {
-				e.failure(first.val)
+			if first := m.Val.Members(); first.Next() {
+				e.failure(first.Val)
 			}
 		}
 	}
@@ -164,23 +165,23 @@ func (e *Event) status(v value, word string) {
 }
 
 // failure reads {code, title, details} or {code, title, message, error_data: {details}}.
-func (e *Event) failure(v value) {
-	for m := v.members(); m.next(); {
-		switch string(m.key) {
+func (e *Event) failure(v rawjson.Value) {
+	for m := v.Members(); m.Next(); {
+		switch string(m.Key) {
 		case "code":
-			if n, ok := m.val.integer(); ok && n >= 0 && n < 1<<31 {
+			if n, ok := m.Val.Integer(); ok && n >= 0 && n < 1<<31 {
 				e.Code = int(n)
 			}
 		case "title":
-			e.Title = Scrub(m.val.text(), maxMessage)
+			e.Title = Scrub(m.Val.Text(), maxMessage)
 		case "details":
-			e.Details = Scrub(m.val.text(), maxMessage)
+			e.Details = Scrub(m.Val.Text(), maxMessage)
 		case "message":
 			if e.Details == "" {
-				e.Details = Scrub(m.val.text(), maxMessage)
+				e.Details = Scrub(m.Val.Text(), maxMessage)
 			}
 		case "error_data":
-			if s := m.val.get("details").text(); s != "" {
+			if s := m.Val.Get("details").Text(); s != "" {
 				e.Details = Scrub(s, maxMessage)
 			}
 		}
@@ -192,56 +193,56 @@ func (e *Event) failure(v value) {
 const maxText = 4096
 
 // inbound reads the message of a customer.
-func (e *Event) inbound(v value) {
+func (e *Event) inbound(v rawjson.Value) {
 	in := &Inbound{}
 	id := ""
-	for m := v.members(); m.next(); {
-		switch string(m.key) {
+	for m := v.Members(); m.Next(); {
+		switch string(m.Key) {
 		case "messageId", "message_id", "wamid":
-			id = m.val.text()
+			id = m.Val.Text()
 		case "id":
 			if id == "" {
-				id = m.val.text()
+				id = m.Val.Text()
 			}
 		case "from":
-			from := m.val.text()
-			if m.val.isObject() {
-				from = firstText(m.val, "phoneNumber", "phone", "wa_id", "id")
-				e.user(firstText(m.val, "user_id", "userId"))
+			from := m.Val.Text()
+			if m.Val.IsObject() {
+				from = firstText(m.Val, "phoneNumber", "phone", "wa_id", "id")
+				e.user(firstText(m.Val, "user_id", "userId"))
 			}
 			in.From = e.person(from, in.From)
 		case "from_user_id", "fromUserId", "user_id", "userId":
-			e.user(m.val.text())
+			e.user(m.Val.Text())
 		case "timestamp":
-			if at := m.val.stamp(); !at.IsZero() {
+			if at := m.Val.Time(); !at.IsZero() {
 				e.At = at
 			}
 		case "type":
-			in.Type = token(m.val.text())
+			in.Type = token(m.Val.Text())
 		case "text":
-			if m.val.isString() {
-				in.Text = m.val.text()
+			if m.Val.IsString() {
+				in.Text = m.Val.Text()
 			} else {
-				in.Text = m.val.get("body").text()
+				in.Text = m.Val.Get("body").Text()
 			}
 		case "button":
-			in.ButtonPayload, in.Text = firstText(m.val, "payload", "id"), firstText(m.val, "text", "title")
+			in.ButtonPayload, in.Text = firstText(m.Val, "payload", "id"), firstText(m.Val, "text", "title")
 		case "interactive":
 			for _, reply := range [...]string{"button_reply", "list_reply", "buttonReply", "listReply"} {
-				if r := m.val.get(reply); r != nil {
-					in.ButtonPayload, in.Text = r.get("id").text(), r.get("title").text()
+				if r := m.Val.Get(reply); r != nil {
+					in.ButtonPayload, in.Text = r.Get("id").Text(), r.Get("title").Text()
 				}
 			}
 		case "image", "video", "document":
 			if in.Text == "" {
-				in.Text = m.val.get("caption").text()
+				in.Text = m.Val.Get("caption").Text()
 			}
 		case "context":
-			in.ContextID = firstText(m.val, "messageId", "message_id", "id")
+			in.ContextID = firstText(m.Val, "messageId", "message_id", "id")
 		case "system":
 			var next Event
-			in.MovedTo = next.person(firstText(m.val, "wa_id", "new_wa_id", "phoneNumber"), "")
-			next.user(firstText(m.val, "user_id", "new_user_id"))
+			in.MovedTo = next.person(firstText(m.Val, "wa_id", "new_wa_id", "phoneNumber"), "")
+			next.user(firstText(m.Val, "user_id", "new_user_id"))
 			next.contact(in.MovedTo)
 			e.Contacts = append(e.Contacts, next.Contacts...)
 		}
@@ -262,33 +263,33 @@ func (e *Event) inbound(v value) {
 
 // review reads what happened to a template, in the service's form or one of the platform's three
 // forms (docs/service.md#template-events).
-func (e *Event) review(v value) {
+func (e *Event) review(v rawjson.Value) {
 	r := &Review{}
 	status, quality, category, pause := "", "", "", ""
-	for m := v.members(); m.next(); {
-		switch string(m.key) {
+	for m := v.Members(); m.Next(); {
+		switch string(m.Key) {
 		case "message_template_name", "templateName", "name":
-			r.Name = m.val.text()
+			r.Name = m.Val.Text()
 		case "message_template_language", "templateLanguage", "language":
-			r.Language = FoldLanguage(m.val.text())
+			r.Language = FoldLanguage(m.Val.Text())
 		case "event", "status":
-			status = strings.ToUpper(m.val.text())
+			status = strings.ToUpper(m.Val.Text())
 		case "reason":
-			r.Reason = m.val.text()
+			r.Reason = m.Val.Text()
 		case "message_template_category", "category":
-			r.Category = strings.ToUpper(m.val.text())
+			r.Category = strings.ToUpper(m.Val.Text())
 		case "new_quality_score", "qualityScore":
-			quality = strings.ToUpper(m.val.text())
+			quality = strings.ToUpper(m.Val.Text())
 		case "new_category", "correct_category":
-			category = strings.ToUpper(m.val.text())
+			category = strings.ToUpper(m.Val.Text())
 		case "other_info":
-			pause = m.val.get("title").text()
+			pause = m.Val.Get("title").Text()
 		case "rejection_info":
-			if s := m.val.get("reason").text(); s != "" {
+			if s := m.Val.Get("reason").Text(); s != "" {
 				pause = s
 			}
 		case "timestamp":
-			if at := m.val.stamp(); !at.IsZero() {
+			if at := m.Val.Time(); !at.IsZero() {
 				e.At = at
 			}
 		}
@@ -316,12 +317,12 @@ func (e *Event) review(v value) {
 
 // preference reads the wish of a customer: {wa_id, category, value, timestamp}
 // (docs/service.md#opt-outs).
-func (e *Event) preference(v value) {
+func (e *Event) preference(v rawjson.Value) {
 	p := &Preference{}
 	e.user(firstText(v, "user_id", "userId", "from_user_id"))
 	p.From = e.person(firstText(v, "wa_id", "from", "phoneNumber", "phone"), "")
 	e.contact(p.From)
-	if at := v.get("timestamp").stamp(); !at.IsZero() {
+	if at := v.Get("timestamp").Time(); !at.IsZero() {
 		e.At = at
 	}
 	if p.From == "" && e.UserID == "" {
@@ -337,9 +338,9 @@ func (e *Event) preference(v value) {
 	e.Kind, e.Preference = KindPreference, p
 }
 
-func firstText(v value, names ...string) string {
+func firstText(v rawjson.Value, names ...string) string {
 	for _, n := range names {
-		if s := v.get(n).text(); s != "" {
+		if s := v.Get(n).Text(); s != "" {
 			return s
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"campaignd/internal/rawjson"
 )
 
 func TestEveryNameOfAnEventLeadsToItsKind(t *testing.T) {
@@ -232,7 +234,7 @@ func TestEveryChangeOfThePlatformHasItsKind(t *testing.T) {
 }
 
 func TestFieldsAreFoundByAnyOfTheirNames(t *testing.T) {
-	v, err := parse([]byte(`{"qualityRating":null,"QUALITY":"green","tier":null,"messaging_limit":"TIER_2K","through_put":"HIGH"}`))
+	v, err := rawjson.Parse([]byte(`{"qualityRating":null,"QUALITY":"green","tier":null,"messaging_limit":"TIER_2K","through_put":"HIGH"}`))
 	if err != nil {
 		t.Fatal(err)
 	}

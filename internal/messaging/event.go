@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"time"
+
+	"campaignd/internal/rawjson"
 )
 
 // Kind is what an event is about.
@@ -144,11 +146,11 @@ func DecodeEvents(body []byte) ([]Event, error) {
 	if len(body) > MaxBody {
 		return nil, ErrBodyTooLarge
 	}
-	v, err := parse(body)
+	v, err := rawjson.Parse(body)
 	if err != nil {
 		return nil, errors.Join(ErrBody, err)
 	}
-	if !v.isObject() && !v.isArray() {
+	if !v.IsObject() && !v.IsArray() {
 		return nil, ErrBody
 	}
 	d := decoder{}
@@ -172,12 +174,12 @@ func (d *decoder) add(e Event) error {
 }
 
 // body reads one event, an array of them, or an object with a list of them.
-func (d *decoder) body(v value) error {
-	if !v.isArray() {
+func (d *decoder) body(v rawjson.Value) error {
+	if !v.IsArray() {
 		return d.one(v)
 	}
-	for m := v.members(); m.next(); {
-		if err := d.one(m.val); err != nil {
+	for m := v.Members(); m.Next(); {
+		if err := d.one(m.Val); err != nil {
 			return err
 		}
 	}
@@ -185,8 +187,8 @@ func (d *decoder) body(v value) error {
 }
 
 // one reads one element of a body.
-func (d *decoder) one(v value) error {
-	if !v.isObject() {
+func (d *decoder) one(v rawjson.Value) error {
+	if !v.IsObject() {
 		return d.add(Event{Type: "not an object"})
 	}
 	var env envelope

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"campaignd/internal/rawjson"
 )
 
 func platformSample(t testing.TB, name string) []byte {
@@ -171,8 +173,8 @@ func TestBodiesBeyondTheLimitsAreRefused(t *testing.T) {
 	}
 	for body, want := range map[string]error{
 		"[" + strings.Repeat(one+",", MaxEvents) + one + "]":                           ErrTooManyEvents,
-		strings.Repeat("[", 100000) + strings.Repeat("]", 100000):                      errDepth,
-		`{"data":` + strings.Repeat(`{"a":`, 70) + "1" + strings.Repeat("}", 70) + "}": errDepth,
+		strings.Repeat("[", 100000) + strings.Repeat("]", 100000):                      rawjson.ErrDepth,
+		`{"data":` + strings.Repeat(`{"a":`, 70) + "1" + strings.Repeat("}", 70) + "}": rawjson.ErrDepth,
 		`"` + strings.Repeat("a", MaxBody) + `"`:                                       ErrBodyTooLarge,
 	} {
 		if _, err := DecodeEvents([]byte(body)); !errors.Is(err, want) {
@@ -253,7 +255,7 @@ func TestTheNamesOfSimilarServicesAreRead(t *testing.T) {
 	if e.Kind != KindStatus || e.Type != "message.status" || e.Status != StatusSent {
 		t.Errorf("got %+v, want a status of type message.status", e)
 	}
-	v, _ := parse([]byte(`{"quality":"red","is_on_biz_app":true}`))
+	v, _ := rawjson.Parse([]byte(`{"quality":"red","is_on_biz_app":true}`))
 	if r := recordOf(numberFields, v); r.text("qualityRating") != "red" || r.text("coexistence") != "true" {
 		t.Errorf("quality %q, coexistence %q; want red and true", r.text("qualityRating"), r.text("coexistence"))
 	}
@@ -295,8 +297,8 @@ func FuzzDecodeEvents(f *testing.F) {
 				(e.Kind == KindPreference) != (e.Preference != nil) {
 				t.Fatalf("%+v, want exactly the part of its kind", e)
 			}
-			if !e.At.IsZero() && (e.At.Before(earliest) || e.At.After(latest)) {
-				t.Fatalf("at %v, want between %v and %v", e.At, earliest, latest)
+			if !e.At.IsZero() && (e.At.Year() < 2000 || e.At.Year() > 2200) {
+				t.Fatalf("at %v, want between 2000 and 2200", e.At)
 			}
 			if e.Recipient != "" && !allDigits(e.Recipient) {
 				t.Fatalf("%+v, want a recipient in digits", e)

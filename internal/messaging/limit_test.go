@@ -131,14 +131,6 @@ func TestBodiesAreReadUpToTheirLimits(t *testing.T) {
 			t.Errorf("%d bytes: %d events, %v; want %v", length, len(events), err, want)
 		}
 	}
-	for depth, want := range map[int]error{64: nil, 65: errDepth} {
-		if _, err := parse([]byte(strings.Repeat("[", depth) + strings.Repeat("]", depth))); !errors.Is(err, want) {
-			t.Errorf("depth %d: %v, want %v", depth, err, want)
-		}
-	}
-	if _, err := parse([]byte(strings.Repeat("[],", 100) + "1")); !errors.Is(err, errNotJSON) {
-		t.Errorf("many shallow values: %v, want %v: depth is not their number", err, errNotJSON)
-	}
 	if got, want := len(token(strings.Repeat("a", 200))), 128; got != want {
 		t.Errorf("a token of %d bytes, want %d", got, want)
 	}
@@ -147,44 +139,6 @@ func TestBodiesAreReadUpToTheirLimits(t *testing.T) {
 	}
 	if got, want := token("a b\x7f~\u00e9!"), "a_b_~_!"; got != want {
 		t.Errorf("token = %q, want %q", got, want)
-	}
-}
-
-func TestStampsTellTheirUnitBySize(t *testing.T) {
-	for text, want := range map[string]time.Time{
-		"99999999999":                 {},                            // seconds: the year 5138
-		"100000000000":                {},                            // milliseconds: 1973
-		"7258118400":                  time.Unix(7258118400, 0),      // seconds, the first instant of 2200
-		"7258118401":                  {},                            // seconds, one later
-		"946684800":                   time.Unix(946684800, 0),       // the first instant of 2000
-		"946684799":                   {},                            // one second earlier
-		"1790000001500":               time.UnixMilli(1790000001500), // milliseconds
-		"99999999999999":              {},                            // milliseconds: the year 5138
-		"1790000001500250":            time.UnixMicro(1790000001500250),
-		"946684800000000":             time.Unix(946684800, 0), // microseconds of 2000
-		"1790000001.5":                time.UnixMilli(1790000001500),
-		`"2026-09-21T14:13:21.5Z"`:    time.Date(2026, 9, 21, 14, 13, 21, 5e8, time.UTC),
-		`"2026-09-21 14:13:21"`:       {},
-		`" 1790000001 "`:              time.Unix(1790000001, 0),
-		`"2026-09-21"`:                {},
-		`"1990-01-01T00:00:00Z"`:      {},
-		`"2199-12-31T23:59:59Z"`:      time.Unix(7258118399, 0),
-		`"1999-12-31T23:00:00-02:00"`: time.Date(2000, 1, 1, 1, 0, 0, 0, time.UTC),
-	} {
-		if got := value(text).stamp(); !got.Equal(want) {
-			t.Errorf("%s: %v, want %v", text, got, want)
-		}
-	}
-	for text, want := range map[string]int64{"7": 7, "-7": -7, `"7"`: 7, "7.9": 7, "1e3": 1000,
-		"4611686018427387904.0": 1 << 62, "-4611686018427387904.0": -(1 << 62)} {
-		if got, ok := value(text).integer(); !ok || got != want {
-			t.Errorf("integer of %s = %d, %t; want %d", text, got, ok, want)
-		}
-	}
-	for _, text := range []string{"9.3e18", "-9.3e18", `"NaN"`, `"x"`, "null", "{}", "true"} {
-		if got, ok := value(text).integer(); ok {
-			t.Errorf("integer of %s = %d, want none", text, got)
-		}
 	}
 }
 

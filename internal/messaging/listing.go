@@ -5,13 +5,15 @@ import (
 	"fmt"
 	"net/http"
 	"time"
+
+	"campaignd/internal/rawjson"
 )
 
 // call makes one exchange that is not a send. It returns the value under data, or the whole answer
 // if there is no data.
-func (c *Client) call(ctx context.Context, timeout time.Duration, req *http.Request) (value, error) {
+func (c *Client) call(ctx context.Context, timeout time.Duration, req *http.Request) (rawjson.Value, error) {
 	v, _, err := c.ask(ctx, timeout, req)
-	if data := v.get("data"); data != nil {
+	if data := v.Get("data"); data != nil {
 		return data, err
 	}
 	return v, err
@@ -19,7 +21,7 @@ func (c *Client) call(ctx context.Context, timeout time.Duration, req *http.Requ
 
 // ask makes one exchange that is not a send. It returns the whole answer. An error is an *Error
 // with the same codes as those of Send. Its Proof is NotSent, because the call sends no message.
-func (c *Client) ask(ctx context.Context, timeout time.Duration, req *http.Request) (value, http.Header, error) {
+func (c *Client) ask(ctx context.Context, timeout time.Duration, req *http.Request) (rawjson.Value, http.Header, error) {
 	ctx, cancel := c.within(ctx, timeout)
 	defer cancel()
 	resp, err := c.transport.RoundTrip(req.WithContext(ctx))
@@ -39,7 +41,7 @@ func (c *Client) ask(ctx context.Context, timeout time.Duration, req *http.Reque
 		}
 		return nil, nil, e
 	}
-	v, err := parse(a.body)
+	v, err := rawjson.Parse(a.body)
 	if a.err != nil {
 		err = a.err
 	}

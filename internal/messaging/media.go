@@ -58,7 +58,7 @@ func (c *Client) UploadMedia(ctx context.Context, connectionID, filename, conten
 		return Asset{}, err
 	}
 	rec := recordOf(mediaFields, v)
-	a := Asset{ID: rec.text("assetId"), ExpiresAt: rec.get("expiresAt").stamp()}
+	a := Asset{ID: rec.text("assetId"), ExpiresAt: rec.get("expiresAt").Time()}
 	if a.ID == "" {
 		return Asset{}, &Error{Proof: NotSent, Action: RetryLater, Status: http.StatusOK, Code: codeBadAnswer,
 			Message: "POST " + c.assumed.MediaPath + ": the answer holds no assetId"}

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+
+	"campaignd/internal/rawjson"
 )
 
 // ErrNotOffered means that the service has no such endpoint. The configuration must then have the
@@ -57,7 +59,7 @@ func (c *Client) Numbers(ctx context.Context) ([]Number, error) {
 			Quality: strings.ToUpper(r.text("qualityRating")), Tier: r.text("messagingLimitTier"),
 		}
 		n.TierLimit = TierLimit(n.Tier)
-		n.Coexistence, _ = r.get("coexistence").flag()
+		n.Coexistence, _ = r.get("coexistence").Bool()
 		n.Level, n.Throughput = throughput(r.get("throughput"))
 		if n.Coexistence && (n.Throughput == 0 || n.Throughput > throughputCoexistence) {
 			n.Throughput = throughputCoexistence
@@ -68,11 +70,11 @@ func (c *Client) Numbers(ctx context.Context) ([]Number, error) {
 }
 
 // throughput reads a rate, a level, or {level}.
-func throughput(v value) (level string, rate float64) {
-	if v.isObject() {
-		v = v.get("level")
+func throughput(v rawjson.Value) (level string, rate float64) {
+	if v.IsObject() {
+		v = v.Get("level")
 	}
-	text := v.text()
+	text := v.Text()
 	if f, err := strconv.ParseFloat(text, 64); err == nil && f > 0 && f < 1e6 {
 		return "", f
 	}

@@ -1,5 +1,7 @@
 package messaging
 
+import "campaignd/internal/rawjson"
+
 // maxUserID is the most bytes of a user id of the platform that is read. Its own have up to 131:
 // two letters of the country, a dot, and up to 128 letters and digits (docs/service.md#user-ids).
 const maxUserID = 200
@@ -34,11 +36,11 @@ func (e *Event) contact(number string) {
 }
 
 // contacts reads [{wa_id, user_id}], the persons whom a change of the platform is about.
-func contacts(list value) (all []Contact) {
-	for m := list.members(); m.next(); {
+func contacts(list rawjson.Value) (all []Contact) {
+	for m := list.Members(); m.Next(); {
 		var one Event
-		number := one.person(firstText(m.val, "wa_id", "phoneNumber"), "")
-		one.user(firstText(m.val, "user_id", "userId"))
+		number := one.person(firstText(m.Val, "wa_id", "phoneNumber"), "")
+		one.user(firstText(m.Val, "user_id", "userId"))
 		one.contact(number)
 		all = append(all, one.Contacts...)
 	}

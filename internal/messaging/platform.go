@@ -1,6 +1,10 @@
 package messaging
 
-import "strings"
+import (
+	"strings"
+
+	"campaignd/internal/rawjson"
+)
 
 // platformObject is the member by which the platform's own envelope is found
 // (docs/service.md#events):
@@ -13,20 +17,20 @@ const nestingOfPlatform = 4
 
 // findPlatform returns the platform's envelope in v, or nil. The service may pass the envelope on
 // unchanged, under data, or deeper. Only the first eight objects of each object are searched.
-func findPlatform(v value, depth int) value {
-	var inner [8]value
+func findPlatform(v rawjson.Value, depth int) rawjson.Value {
+	var inner [8]rawjson.Value
 	n := 0
 	var object string
 	hasEntry := false
-	for m := v.members(); m.next(); {
-		switch string(m.key) {
+	for m := v.Members(); m.Next(); {
+		switch string(m.Key) {
 		case "object":
-			object = m.val.text()
+			object = m.Val.Text()
 		case "entry":
-			hasEntry = m.val.isArray()
+			hasEntry = m.Val.IsArray()
 		default:
-			if m.val.isObject() && n < len(inner) {
-				inner[n] = m.val
+			if m.Val.IsObject() && n < len(inner) {
+				inner[n] = m.Val
 				n++
 			}
 		}
@@ -45,16 +49,16 @@ func findPlatform(v value, depth int) value {
 }
 
 // platform reads every change of every entry.
-func (d *decoder) platform(v value, env *envelope) error {
-	for entry := v.get("entry").members(); entry.next(); {
-		at := entry.val.get("time").stamp()
+func (d *decoder) platform(v rawjson.Value, env *envelope) error {
+	for entry := v.Get("entry").Members(); entry.Next(); {
+		at := entry.Val.Get("time").Time()
 		if at.IsZero() {
 			at = env.at
 		}
-		for change := entry.val.get("changes").members(); change.next(); {
-			e := Event{ID: env.id, Connection: env.connection, At: at, Type: token(change.val.get("field").text()),
-				Account: token(entry.val.get("id").text())}
-			if err := d.change(change.val.get("value"), e); err != nil {
+		for change := entry.Val.Get("changes").Members(); change.Next(); {
+			e := Event{ID: env.id, Connection: env.connection, At: at, Type: token(change.Val.Get("field").Text()),
+				Account: token(entry.Val.Get("id").Text())}
+			if err := d.change(change.Val.Get("value"), e); err != nil {
 				return err
 			}
 		}
@@ -63,36 +67,36 @@ func (d *decoder) platform(v value, env *envelope) error {
 }
 
 // change reads one change. e has the fields that all its events have in common.
-func (d *decoder) change(v value, e Event) error {
-	var statuses, messages, faults, preferences, persons value
-	for m := v.members(); m.next(); {
-		switch string(m.key) {
+func (d *decoder) change(v rawjson.Value, e Event) error {
+	var statuses, messages, faults, preferences, persons rawjson.Value
+	for m := v.Members(); m.Next(); {
+		switch string(m.Key) {
 		case "metadata":
-			e.Number = onlyDigits(m.val.get("display_phone_number").text())
+			e.Number = onlyDigits(m.Val.Get("display_phone_number").Text())
 		case "display_phone_number":
-			e.Number = onlyDigits(m.val.text())
+			e.Number = onlyDigits(m.Val.Text())
 		case "statuses":
-			statuses = m.val
+			statuses = m.Val
 		case "messages":
-			messages = m.val
+			messages = m.Val
 		case "errors":
-			faults = m.val
+			faults = m.Val
 		case "user_preferences":
-			preferences = m.val
+			preferences = m.Val
 		case "contacts":
-			persons = m.val
+			persons = m.Val
 		}
 	}
 	field, found := e.Type, false
 	told := contacts(persons)
-	each := func(list value, name string, read func(*Event, value)) error {
-		for m := list.members(); m.next(); {
+	each := func(list rawjson.Value, name string, read func(*Event, rawjson.Value)) error {
+		for m := list.Members(); m.Next(); {
 			found = true
 			one := e
 			one.Type = field + "/" + name
 			one.Contacts, told = told, nil
-			if m.val.isObject() {
-				read(&one, m.val)
+			if m.Val.IsObject() {
+				read(&one, m.Val)
 			}
 			if err := d.add(one); err != nil {
 				return err
@@ -100,7 +104,7 @@ func (d *decoder) change(v value, e Event) error {
 		}
 		return nil
 	}
-	if err := each(statuses, "statuses", func(o *Event, v value) { o.status(v, "") }); err != nil {
+	if err := each(statuses, "statuses", func(o *Event, v rawjson.Value) { o.status(v, "") }); err != nil {
 		return err
 	}
 	if field == "messages" { // smb_message_echoes are messages of the business itself
@@ -111,7 +115,7 @@ func (d *decoder) change(v value, e Event) error {
 	if err := each(preferences, "user_preferences", (*Event).preference); err != nil {
 		return err
 	}
-	if err := each(faults, "errors", func(o *Event, v value) { // errors of the number, such as 130429
+	if err := each(faults, "errors", func(o *Event, v rawjson.Value) { // errors of the number, such as 130429
 		o.failure(v)
 		o.Kind = KindNumber
 	}); err != nil {
@@ -122,7 +126,7 @@ func (d *decoder) change(v value, e Event) error {
 	}
 	e.Contacts = told
 	switch {
-	case v.get("message_template_name") != nil || strings.Contains(field, "template"):
+	case v.Get("message_template_name") != nil || strings.Contains(field, "template"):
 		// The event is found by its keys, because the platform's own example names the wrong field
 		// (docs/service.md#contradictions).
 		e.review(v)

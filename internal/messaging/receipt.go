@@ -1,6 +1,10 @@
 package messaging
 
-import "bytes"
+import (
+	"bytes"
+
+	"campaignd/internal/rawjson"
+)
 
 // readReceipt reads {data: {messageId, warning?: {code}}} (docs/service.md#send-response). ok is
 // false if there is no usable id. A usable id has 1 to 256 printable bytes.
@@ -8,16 +12,16 @@ func readReceipt(body []byte) (id, warning string, ok bool) {
 	if id, ok := quickReceipt(body); ok {
 		return id, "", true
 	}
-	v, err := parse(body)
+	v, err := rawjson.Parse(body)
 	if err != nil {
 		return "", "", false
 	}
-	data := v.get("data")
-	id = data.get("messageId").text()
-	if !data.get("messageId").isString() || !usableID(id) {
+	data := v.Get("data")
+	id = data.Get("messageId").Text()
+	if !data.Get("messageId").IsString() || !usableID(id) {
 		return "", "", false
 	}
-	return id, token(data.get("warning").get("code").text()), true
+	return id, token(data.Get("warning").Get("code").Text()), true
 }
 
 func usableID(id string) bool { return id != "" && len(id) <= maxID && visible(id) }

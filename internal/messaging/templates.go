@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+
+	"campaignd/internal/rawjson"
 )
 
 // TemplateRecord is a template as the service lists it.
@@ -60,19 +62,19 @@ func (c *Client) Templates(ctx context.Context, connectionID string) ([]Template
 			Name: r.text("name"), Language: FoldLanguage(r.text("language")),
 			Status: strings.ToUpper(r.text("status")), Category: strings.ToUpper(r.text("category")),
 		}
-		for m := r.get("components").members(); m.next(); {
-			t.Components = append(t.Components, componentOf(m.val))
+		for m := r.get("components").Members(); m.Next(); {
+			t.Components = append(t.Components, componentOf(m.Val))
 		}
 		out = append(out, t)
 	}
 	return out, nil
 }
 
-func componentOf(v value) Component {
+func componentOf(v rawjson.Value) Component {
 	r := recordOf(componentFields, v)
 	c := Component{Type: strings.ToUpper(r.text("type")), Format: strings.ToUpper(r.text("format")), Text: r.text("text")}
-	for m := r.get("buttons").members(); m.next(); {
-		b := recordOf(buttonFields, m.val)
+	for m := r.get("buttons").Members(); m.Next(); {
+		b := recordOf(buttonFields, m.Val)
 		c.Buttons = append(c.Buttons, ComponentButton{Type: strings.ToUpper(b.text("type")), Text: b.text("text"), URL: b.text("url")})
 	}
 	return c

@@ -8,6 +8,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"campaignd/internal/rawjson"
 )
 
 // Webhook is a registered endpoint.
@@ -84,15 +86,15 @@ func (c *Client) ReplayWebhooks(ctx context.Context, since, until time.Time) (de
 		return 0, notOffered(err)
 	}
 	record := recordOf(replayFields, v)
-	deliveries, _ = record.get("deliveries").integer()
+	deliveries, _ = record.get("deliveries").Integer()
 	return deliveries, nil
 }
 
-func webhookOf(v value) Webhook {
+func webhookOf(v rawjson.Value) Webhook {
 	r := recordOf(webhookFields, v)
 	w := Webhook{ID: r.text("id"), URL: r.text("url"), Secret: NewSecret(r.text("secret"))}
-	for m := r.get("events").members(); m.next(); {
-		w.Events = append(w.Events, m.val.text())
+	for m := r.get("events").Members(); m.Next(); {
+		w.Events = append(w.Events, m.Val.Text())
 	}
 	return w
 }

@@ -1,4 +1,7 @@
-package messaging
+// Package rawjson reads JSON without decoding it: a Value is one value inside a text, and a walk over
+// its members reads only what the caller asks for. The clients of the services read answers and
+// events with it, which have many more members than they need. No text makes it panic.
+package rawjson
 
 import (
 	"bytes"
@@ -14,24 +17,25 @@ import (
 // envelope inside the service's: 11 levels.
 const maxDepth = 64
 
+// The errors of Parse.
 var (
-	errNotJSON = errors.New("not JSON")
-	errDepth   = errors.New("JSON nested deeper than 64")
+	ErrSyntax = errors.New("not JSON")
+	ErrDepth  = errors.New("JSON nested deeper than 64")
 )
 
-// value is one JSON value inside a text that parse has found valid. A walk over its members costs
+// Value is one JSON value inside a text that Parse has found valid. A walk over its members costs
 // no allocation and no reflection, and it skips the members that the caller does not read. Large
 // integers keep all digits. If a key is repeated, the caller sees both. encoding/json checks the
 // syntax and decodes strings with escapes.
-type value []byte
+type Value []byte
 
-// parse validates text and returns its one value.
-func parse(text []byte) (value, error) {
+// Parse validates text and returns its one value.
+func Parse(text []byte) (Value, error) {
 	depth, most := 0, 0
 	for i := 0; i < len(text); {
 		switch text[i] {
 		case '"':
-			i = value(text).quoteEnd(i)
+			i = Value(text).quoteEnd(i)
 			continue
 		case '{', '[':
 			depth++
@@ -42,18 +46,18 @@ func parse(text []byte) (value, error) {
 		i++
 	}
 	if most > maxDepth {
-		return nil, errDepth
+		return nil, ErrDepth
 	}
 	if !json.Valid(text) {
-		return nil, errNotJSON
+		return nil, ErrSyntax
 	}
-	v := value(text)
+	v := Value(text)
 	start := v.space(0)
 	return v[start:v.end(start)], nil
 }
 
 // space returns the index of the first byte at or after i that is not white space.
-func (v value) space(i int) int {
+func (v Value) space(i int) int {
 	for i < len(v) && (v[i] == ' ' || v[i] == '\n' || v[i] == '\r' || v[i] == '\t') {
 		i++
 	}
@@ -61,7 +65,7 @@ func (v value) space(i int) int {
 }
 
 // end returns the index after the value that starts at i.
-func (v value) end(i int) int {
+func (v Value) end(i int) int {
 	if i >= len(v) {
 		return i
 	}
@@ -98,7 +102,7 @@ func (v value) end(i int) int {
 
 // quoteEnd returns the index after the string that starts at i, or the length of a text that breaks
 // off.
-func (v value) quoteEnd(i int) int {
+func (v Value) quoteEnd(i int) int {
 	for i++; i < len(v); {
 		quote := bytes.IndexByte(v[i:], '"')
 		if quote < 0 {
@@ -113,29 +117,37 @@ func (v value) quoteEnd(i int) int {
 	return len(v)
 }
 
-func (v value) isObject() bool { return len(v) > 0 && v[0] == '{' }
-func (v value) isArray() bool  { return len(v) > 0 && v[0] == '[' }
-func (v value) isString() bool { return len(v) > 0 && v[0] == '"' }
-func (v value) isNull() bool   { return len(v) == 0 || v[0] == 'n' }
+// IsObject reports whether the value is an object.
+func (v Value) IsObject() bool { return len(v) > 0 && v[0] == '{' }
 
-// members walks an object or an array. next moves to the next member, which is then key and val.
-type members struct {
-	in  value
+// IsArray reports whether the value is an array.
+func (v Value) IsArray() bool { return len(v) > 0 && v[0] == '[' }
+
+// IsString reports whether the value is a string.
+func (v Value) IsString() bool { return len(v) > 0 && v[0] == '"' }
+
+// IsNull reports whether the value is null, or not there.
+func (v Value) IsNull() bool { return len(v) == 0 || v[0] == 'n' }
+
+// Members walks an object or an array. Next moves to the next member, which is then Key and Val.
+type Members struct {
+	in  Value
 	at  int
-	key []byte // decoded; only of an object
-	val value
+	Key []byte // decoded; only of an object
+	Val Value
 }
 
-// members returns a walk that begins before the first member. A value that is no object and no
+// Members returns a walk that begins before the first member. A value that is no object and no
 // array has no members.
-func (v value) members() members {
-	if !v.isObject() && !v.isArray() {
-		return members{}
+func (v Value) Members() Members {
+	if !v.IsObject() && !v.IsArray() {
+		return Members{}
 	}
-	return members{in: v, at: 1}
+	return Members{in: v, at: 1}
 }
 
-func (m *members) next() bool {
+// Next moves to the next member; false: there is none.
+func (m *Members) Next() bool {
 	i := m.in.space(m.at)
 	if i < len(m.in) && m.in[i] == ',' {
 		i = m.in.space(i + 1)
@@ -145,40 +157,40 @@ func (m *members) next() bool {
 	}
 	if m.in[0] == '{' {
 		end := m.in.quoteEnd(i)
-		m.key = m.in[i+1 : end-1]
-		for _, c := range m.key {
+		m.Key = m.in[i+1 : end-1]
+		for _, c := range m.Key {
 			if c == '\\' {
-				m.key = []byte(m.in[i:end].text())
+				m.Key = []byte(m.in[i:end].Text())
 				break
 			}
 		}
 		i = m.in.space(m.in.space(end) + 1) // the colon
 	}
 	end := m.in.end(i)
-	m.val, m.at = m.in[i:end], end
+	m.Val, m.at = m.in[i:end], end
 	return true
 }
 
-// get returns the member of that name, or nil. If a key is repeated, the last one counts, as in
+// Get returns the member of that name, or nil. If a key is repeated, the last one counts, as in
 // encoding/json.
-func (v value) get(name string) value {
-	var found value
-	if v.isObject() {
-		for m := v.members(); m.next(); {
-			if string(m.key) == name {
-				found = m.val
+func (v Value) Get(name string) Value {
+	var found Value
+	if v.IsObject() {
+		for m := v.Members(); m.Next(); {
+			if string(m.Key) == name {
+				found = m.Val
 			}
 		}
 	}
 	return found
 }
 
-// text returns the contents of a string, the digits of a number, true or false; otherwise "".
-func (v value) text() string {
+// Text returns the contents of a string, the digits of a number, true or false; otherwise "".
+func (v Value) Text() string {
 	switch {
-	case v.isNull() || v.isObject() || v.isArray():
+	case v.IsNull() || v.IsObject() || v.IsArray():
 		return ""
-	case !v.isString():
+	case !v.IsString():
 		return string(v)
 	}
 	inner := v[1 : len(v)-1]
@@ -193,15 +205,15 @@ func (v value) text() string {
 	return string(inner)
 }
 
-func (v value) decoded() string {
+func (v Value) decoded() string {
 	var s string
-	_ = json.Unmarshal(v, &s) // parse has found v valid
+	_ = json.Unmarshal(v, &s) // Parse has found v valid
 	return s
 }
 
-// integer returns a number, or the number in a string, without its fraction.
-func (v value) integer() (int64, bool) {
-	s := strings.TrimSpace(v.text())
+// Integer returns a number, or the number in a string, without its fraction.
+func (v Value) Integer() (int64, bool) {
+	s := strings.TrimSpace(v.Text())
 	if n, err := strconv.ParseInt(s, 10, 64); err == nil {
 		return n, true
 	}
@@ -212,9 +224,9 @@ func (v value) integer() (int64, bool) {
 	return int64(f), true
 }
 
-// flag returns a boolean, or the boolean in a string.
-func (v value) flag() (b, ok bool) {
-	switch v.text() {
+// Bool returns a boolean, or the boolean in a string.
+func (v Value) Bool() (b, ok bool) {
+	switch v.Text() {
 	case "true":
 		return true, true
 	case "false":
@@ -223,18 +235,18 @@ func (v value) flag() (b, ok bool) {
 	return false, false
 }
 
-// The limits of a stamp. A time outside counts as damaged. No real event is older than 2009; the
+// The limits of Value.Time. A time outside counts as damaged. No real event is older than 2009; the
 // limit is 2000, because the clock of a testing/synctest bubble begins then.
 var (
 	earliest = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 	latest   = time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC)
 )
 
-// stamp returns the time of a timestamp in UTC: RFC 3339, or a number in a string or an integer
+// Time returns the time of a timestamp in UTC: RFC 3339, or a number in a string or an integer
 // (docs/service.md#assumptions). The size of the number decides whether it is seconds, milliseconds
 // or microseconds. Anything else is the zero time.
-func (v value) stamp() time.Time {
-	s := strings.TrimSpace(v.text())
+func (v Value) Time() time.Time {
+	s := strings.TrimSpace(v.Text())
 	if s == "" {
 		return time.Time{}
 	}
