@@ -3,7 +3,6 @@ package messaging
 import (
 	"errors"
 	"fmt"
-	"net/http"
 	"strings"
 
 	"campaignd/internal/rawjson"
@@ -46,7 +45,7 @@ func (a Assumed) Validate() error {
 		}
 	}
 	for _, t := range a.Throttled {
-		if t.Status < 400 || t.Status > 599 || t.Code == "" && doubtful(t.Status) {
+		if t.Status < 400 || t.Status > 599 || t.Code == "" && Doubtful(t.Status) {
 			return errors.New("throttled: give a status from 400 to 599, and for 5xx, 408, 409 and 499 also the error code")
 		}
 	}
@@ -54,17 +53,6 @@ func (a Assumed) Validate() error {
 		return fmt.Errorf("retry_after: %q is not the name of a header", a.RetryAfter)
 	}
 	return nil
-}
-
-// throttles gives an answer that the configuration lists as throttling that meaning.
-func (a *Assumed) throttles(e *Error, h http.Header) {
-	for _, t := range a.Throttled {
-		if e.Status == t.Status && (t.Code == "" || t.Code == e.Code) {
-			r := statusRow(http.StatusTooManyRequests, true)
-			e.Proof, e.Action, e.Hold, e.EndedBy, e.Feed, e.Wait = NotSent, r.Action, r.Hold, r.EndedBy, r.Feed, retryAfter(h)
-			return
-		}
-	}
 }
 
 func (a Assumed) withDefaults() Assumed {

@@ -31,9 +31,9 @@ func (e *Event) change(v rawjson.Value) {
 	for m := v.Members(); m.Next(); {
 		switch string(m.Key) {
 		case "companyId", "company_id", "clientId":
-			c.Company = token(m.Val.Text())
+			c.Company = Token(m.Val.Text())
 		case "accountId", "account_id", "wabaId":
-			e.Account = token(m.Val.Text())
+			e.Account = Token(m.Val.Text())
 		case "ban_info":
 			ban = m.Val.Get("waba_ban_state").Text()
 		case "restriction_info":
@@ -57,7 +57,7 @@ func (e *Event) change(v rawjson.Value) {
 	}
 	for _, word := range []string{ban, restriction, state, event} {
 		if word != "" {
-			c.Word = strings.ToUpper(token(word))
+			c.Word = strings.ToUpper(Token(word))
 			e.Change = c
 			return
 		}

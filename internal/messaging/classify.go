@@ -1,6 +1,7 @@
 package messaging
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -17,23 +19,17 @@ import (
 	"campaignd/internal/spelling"
 )
 
-// StatusCode is an HTTP status together with an `error` code.
-type StatusCode struct {
-	Status int
-	Code   string
-}
-
 // The order of the decisions (docs/protocol.md#what-an-answer-proves). Each line applies only if no
 // line above it does, except the last, which corrects a result:
 //
 //	nothing written to the wire                        NotSent    transportError
 //	time-out, reset, EOF                               Doubt      transportError
-//	2xx with a usable id                               accepted   Client.Send
-//	2xx without one, or not JSON                       DoubtNoID  noID
+//	2xx with a usable id                               accepted   the client
+//	2xx without one, or not JSON                       DoubtNoID  Answer.NoID
 //	5xx, 1xx, 408, 409, 499 (but ProvenRefusals)       Doubt      refusal
 //	any other: meta.code, 429, meta.retryable, error,
 //	errorClass, status                                 NotSent    refusal
-//	connection_not_found, message with an assetId      its row    Error.blame
+//	connection_not_found, message with an assetId      its row    Error.Blame
 
 // transportError classifies an exchange that ended without an answer. written is true if a byte of
 // the request may have left.
@@ -56,71 +52,66 @@ func transportError(ctx context.Context, err error, written bool) *Error {
 	return e
 }
 
-// answer is the part of an HTTP answer that was read.
-type answer struct {
-	status int
-	header http.Header
-	body   []byte
-	err    error // why the body is incomplete, else nil
-}
-
-// refused is refusal, corrected by the configuration of the service.
-func (c *Client) refused(a *answer, requestID string) *Error {
-	if name := c.assumed.RetryAfter; name != "" && name != "Retry-After" {
-		a.header.Set("Retry-After", a.header.Get(name))
+// Refusal classifies an answer outside 2xx. The key is hidden in its message.
+func (r *Reading) Refusal(a *Answer, key Secret) *Error {
+	if r.RetryAfter != "" && r.RetryAfter != "Retry-After" {
+		a.Header.Set("Retry-After", a.Header.Get(r.RetryAfter))
 	}
-	e := refusal(a, requestID, c.keyed.Load().key.Reveal(), c.proven)
-	c.assumed.throttles(e, a.header)
+	e := refusal(a, key.Reveal(), r.Proven)
+	if (StatusCode{e.Status, e.Code}).in(r.Throttled) {
+		r := statusRow(http.StatusTooManyRequests, true)
+		e.Proof, e.Action, e.Hold, e.EndedBy, e.Feed, e.Wait = NotSent, r.Action, r.Hold, r.EndedBy, r.Feed, retryAfter(a.Header)
+	}
 	if _, own := ownRows[e.Code]; own && e.reason != e.Code { // a code of the service that is also one of this package, with another meaning
 		e.Code = httpCode(e.Status)
 	}
 	return e
 }
 
-// noID classifies a 2xx without a usable id in its body: the service accepted the message under an
+// NoID classifies a 2xx without a usable id in its body: the service accepted the message under an
 // unknown id. A body that is not JSON is not the service's own, so it is unknown whether the
 // message reached the service.
-func noID(a *answer, requestID string) *Error {
+func (a *Answer) NoID() *Error {
 	code, why := codeAcceptedNoID, "the answer holds no usable messageId"
-	switch body := trimSpace(a.body); {
+	switch body := bytes.TrimLeft(a.Body, " \n\r\t"); {
 	case len(body) > 0 && body[0] != '{' && body[0] != '[':
 		code, why = codeNotService, "the answer is not JSON and comes from something in front of the service"
-	case a.err != nil:
-		why = "the answer was cut: " + reason(a.err)
+	case a.Err != nil:
+		why = "the answer was cut: " + reason(a.Err)
 	}
-	return &Error{Proof: DoubtNoID, Status: a.status, Code: code,
-		Message: Scrub(why, maxMessage), RequestID: requestID, Err: a.err}
+	return &Error{Proof: DoubtNoID, Status: a.Status, Code: code,
+		Message: Scrub(why, maxMessage), RequestID: a.RequestID(), Err: a.Err}
 }
 
-// refusal classifies an answer outside 2xx.
-func refusal(a *answer, requestID, key string, proven []StatusCode) *Error {
-	e := &Error{Status: a.status, RequestID: requestID, Err: a.err}
-	body := e.read(a.body, key)
-	e.Wait = retryAfter(a.header)
-	if doubtful(a.status) && !provenRefusal(proven, a.status, e.Code) {
+// refusal classifies an answer outside 2xx by the code table.
+func refusal(a *Answer, key string, proven []StatusCode) *Error {
+	e := &Error{Status: a.Status, RequestID: a.RequestID(), Err: a.Err}
+	body := e.read(a.Body, key)
+	e.Wait = retryAfter(a.Header)
+	if Doubtful(a.Status) && !slices.Contains(proven, StatusCode{a.Status, e.Code}) {
 		e.Proof = Doubt
 		if e.Code == "" {
-			e.Code = httpCode(a.status)
+			e.Code = httpCode(a.Status)
 		}
 		return e
 	}
 	e.Proof = NotSent
 	var r row
 	switch {
-	case a.status >= 300 && a.status < 400:
+	case a.Status >= 300 && a.Status < 400:
 		r, e.Code, e.reason = ownRows[codeRedirect], codeRedirect, codeRedirect
-		e.Message = Scrub(fmt.Sprintf("%s (Location: %s)", r.Sentence, a.header.Get("Location")), maxMessage)
-	case a.status == 403 && !body.json && strings.Contains(string(a.body), "error code: 1010"):
+		e.Message = Scrub(fmt.Sprintf("%s (Location: %s)", r.Sentence, a.Header.Get("Location")), maxMessage)
+	case a.Status == 403 && !body.json && strings.Contains(string(a.Body), "error code: 1010"):
 		// The CDN answers with plain text (docs/service.md#authentication).
 		r, e.Code, e.reason = ownRows[codeCDN], codeCDN, codeCDN
 		e.Message = r.Sentence
-	case a.err != nil && !body.json && a.status != 401 && a.status != 402 && a.status != 429:
+	case a.Err != nil && !body.json && a.Status != 401 && a.Status != 402 && a.Status != 429:
 		// The service refused, and its reason was cut off.
-		r, e.Code = retry("the service refused, and its answer was cut before the reason"), httpCode(a.status)
+		r, e.Code = retry("the service refused, and its answer was cut before the reason"), httpCode(a.Status)
 	default:
 		r = e.row(body)
 		if e.Code == "" {
-			e.Code = httpCode(a.status)
+			e.Code = httpCode(a.Status)
 		}
 	}
 	if e.Message == "" {
@@ -133,12 +124,12 @@ func refusal(a *answer, requestID, key string, proven []StatusCode) *Error {
 	return e
 }
 
-// blame corrects the meaning of connection_not_found. The service gives the same code for an
+// Blame corrects the meaning of connection_not_found. The service gives the same code for an
 // assetId that does not exist or is older than 30 days (docs/service.md#errors). For a message with
 // an assetId the payload is therefore at fault: if the fault is repeated, that run pauses, and the
 // other runs on the number go on.
-func (e *Error) blame(m *Message) {
-	if e.Proof == NotSent && e.Code == codeNotFound && m.hasAsset() {
+func (e *Error) Blame(m *Message) {
+	if e.Proof == NotSent && e.Code == NotFound && m.hasAsset() {
 		e.Action, e.Hold, e.EndedBy = RetryOnce, HoldPayload, EndedByNothing // as send_media
 	}
 }
@@ -198,7 +189,7 @@ func (e *Error) read(body []byte, key string) (b refusalBody) {
 				b.code = e.readMeta(m.Val) || b.code
 				message = m.Val.Get("message").Text()
 			} else {
-				e.Code = token(m.Val.Text())
+				e.Code = Token(m.Val.Text())
 			}
 		case "message":
 			message = m.Val.Text()
@@ -217,7 +208,7 @@ func (e *Error) readMeta(v rawjson.Value) (code bool) {
 	for m := v.Members(); m.Next(); {
 		switch string(m.Key) {
 		case "errorClass":
-			e.Class = token(m.Val.Text())
+			e.Class = Token(m.Val.Text())
 		case "retryable", "is_transient":
 			if b, ok := m.Val.Bool(); ok {
 				e.Retryable = &b
@@ -227,15 +218,15 @@ func (e *Error) readMeta(v rawjson.Value) (code bool) {
 				e.Platform, code = int(n), true
 			}
 		case "traceId", "fbtrace_id":
-			e.TraceID = token(m.Val.Text())
+			e.TraceID = Token(m.Val.Text())
 		}
 	}
 	return code
 }
 
-// token makes an identifier from outside safe for a log line and a metric: at most 128 bytes,
+// Token makes an identifier from outside safe for a log line and a metric: at most 128 bytes,
 // printable ASCII without spaces.
-func token(s string) string {
+func Token(s string) string {
 	s = spelling.Clip(s, 128)
 	for i := 0; i < len(s); i++ {
 		if c := s[i]; c <= ' ' || c >= 0x7f {
@@ -253,19 +244,10 @@ func token(s string) string {
 // maxMessage is the longest prose that is kept, in bytes.
 const maxMessage = 300
 
-// doubtful reports whether a status proves nothing, whatever code the body has: the fault may have
+// Doubtful reports whether a status proves nothing, whatever code the body has: the fault may have
 // come after the platform accepted the message.
-func doubtful(status int) bool {
+func Doubtful(status int) bool {
 	return status >= 500 || status < 200 || status == 408 || status == 409 || status == 499
-}
-
-func provenRefusal(proven []StatusCode, status int, code string) bool {
-	for _, p := range proven {
-		if p.Status == status && p.Code == code {
-			return true
-		}
-	}
-	return false
 }
 
 func httpCode(status int) string { return "http_" + strconv.Itoa(status) }
@@ -304,4 +286,32 @@ func reason(err error) string {
 		return "no answer in time"
 	}
 	return err.Error()
+}
+
+// NotE164 returns the error of a message whose recipient is not + and 7 to 15 digits
+// (https://www.itu.int/rec/T-REC-E.164), else nil. Without + the platform puts the sender's own
+// country code in front, and a stranger may get the message (docs/service.md#phone-numbers).
+func NotE164(to string) *Error {
+	if len(to) >= 8 && len(to) <= 16 && to[0] == '+' && to[1] != '0' && allDigits(to[1:]) {
+		return nil
+	}
+	return local(codeNotE164, nil)
+}
+
+// Unencodable is the error of a message that cannot be written.
+func Unencodable(err error) *Error { return local(codeUnencodable, err) }
+
+func local(code string, err error) *Error {
+	r := ownRows[code]
+	return &Error{Proof: NotSent, Action: r.Action, Hold: r.Hold, Code: code, Message: r.Sentence, Err: err}
+}
+
+// BadAnswer is the error of an answer to a call that sends no message, which is not what the call
+// asks for. what says the call and the fault; err, if not nil, is the cause.
+func BadAnswer(status int, requestID, what string, err error) *Error {
+	if err != nil {
+		what += ": " + reason(err)
+	}
+	return &Error{Proof: NotSent, Action: RetryLater, Status: status, Code: codeBadAnswer, RequestID: requestID, Err: err,
+		Message: Scrub(what, maxMessage)}
 }

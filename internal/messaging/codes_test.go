@@ -132,10 +132,10 @@ func TestCodesMeanWhatTheGoldenTableSays(t *testing.T) {
 		} {
 			fmt.Fprintf(w, "%s\t%s\n", c.name, fieldsOf(transportError(context.Background(), c.err, c.written)))
 		}
-		fmt.Fprintf(w, "%s\t%s\n", "2xx without an id", fieldsOf(noID(&answer{status: 200}, "")))
-		fmt.Fprintf(w, "%s\t%s\n", "2xx, a page", fieldsOf(noID(&answer{status: 200, body: []byte("\n<html>")}, "")))
-		fmt.Fprintf(w, "%s\t%s\n", "2xx, JSON that is broken", fieldsOf(noID(&answer{status: 200, body: []byte(`{"data":`)}, "")))
-		fmt.Fprintf(w, "%s\t%s\n", "2xx, cut", fieldsOf(noID(&answer{status: 202, err: io.ErrUnexpectedEOF}, "")))
+		fmt.Fprintf(w, "%s\t%s\n", "2xx without an id", fieldsOf((&Answer{Status: 200}).NoID()))
+		fmt.Fprintf(w, "%s\t%s\n", "2xx, a page", fieldsOf((&Answer{Status: 200, Body: []byte("\n<html>")}).NoID()))
+		fmt.Fprintf(w, "%s\t%s\n", "2xx, JSON that is broken", fieldsOf((&Answer{Status: 200, Body: []byte(`{"data":`)}).NoID()))
+		fmt.Fprintf(w, "%s\t%s\n", "2xx, cut", fieldsOf((&Answer{Status: 202, Err: io.ErrUnexpectedEOF}).NoID()))
 	})
 	name := filepath.Join(wireRoot, "codes.golden")
 	if *update {

@@ -2,19 +2,6 @@ package messaging
 
 import "context"
 
-// Connection is one business account plus one phone number that the key can reach.
-type Connection struct {
-	// ID is the connectionId of every send.
-	ID string
-	// Phone is the number as the service writes it; E.164 is expected.
-	Phone string
-	// CompanyID is the company that the connection belongs to.
-	CompanyID string
-	// AccountID is the business account of the platform; "" if the service does not tell it.
-	AccountID string
-	Status    string
-}
-
 // Connections lists the connections that the key can reach (GET /api/v1/connections). The fields
 // except the id are assumed (docs/service.md#assumptions).
 func (c *Client) Connections(ctx context.Context) ([]Connection, error) {

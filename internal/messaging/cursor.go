@@ -24,11 +24,10 @@ const (
 // itself. A page may name the next one by a cursor or by an address
 // (docs/service.md#pages-of-listings).
 func (c *Client) list(ctx context.Context, path, query string) ([]rawjson.Value, error) {
-	ctx, cancel := c.within(ctx, listTimeout)
+	ctx, cancel := context.WithTimeout(ctx, listTimeout)
 	defer cancel()
 	fault := func(format string, args ...any) error {
-		return &Error{Proof: NotSent, Action: RetryLater, Status: http.StatusOK, Code: codeBadAnswer,
-			Message: Scrub("GET "+path+": "+fmt.Sprintf(format, args...), maxMessage)}
+		return BadAnswer(http.StatusOK, "", "GET "+path+": "+fmt.Sprintf(format, args...), nil)
 	}
 	var items []rawjson.Value
 	var before rawjson.Value

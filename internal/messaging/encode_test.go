@@ -108,7 +108,7 @@ func FuzzReadReceipt(f *testing.F) {
 			return
 		}
 		var want struct{ Data struct{ MessageID string } }
-		if err := json.Unmarshal(body, &want); err != nil || want.Data.MessageID != id || !usableID(id) {
+		if err := json.Unmarshal(body, &want); err != nil || want.Data.MessageID != id || !UsableID(id) {
 			t.Fatalf("%q: %q, want %q (%v)", body, id, want.Data.MessageID, err)
 		}
 	})
@@ -143,7 +143,7 @@ func TestTheUsualReceiptIsReadQuickly(t *testing.T) {
 	for _, body := range damaged {
 		id, ok := quickReceipt([]byte(body))
 		var want struct{ Data struct{ MessageID string } }
-		if err := json.Unmarshal([]byte(body), &want); ok && (err != nil || want.Data.MessageID != id || !usableID(id)) {
+		if err := json.Unmarshal([]byte(body), &want); ok && (err != nil || want.Data.MessageID != id || !UsableID(id)) {
 			t.Errorf("%q: %q, want %q (%v)", body, id, want.Data.MessageID, err)
 		}
 	}

@@ -1,12 +1,65 @@
 package messaging
 
 import (
+	"errors"
 	"strings"
 	"time"
 
 	"campaignd/internal/rawjson"
-	"campaignd/internal/spelling"
 )
+
+// DecodeEvents reads a webhook body: an event of the service, an array of events, {events: [...]},
+// or the platform's own envelope, alone or inside an event. Verify the signature first. The events
+// have the order of the body. With an error no event is returned.
+func DecodeEvents(body []byte) ([]Event, error) {
+	if len(body) > MaxBody {
+		return nil, ErrBodyTooLarge
+	}
+	v, err := rawjson.Parse(body)
+	if err != nil {
+		return nil, errors.Join(ErrBody, err)
+	}
+	if !v.IsObject() && !v.IsArray() {
+		return nil, ErrBody
+	}
+	d := decoder{}
+	if err := d.body(v); err != nil {
+		return nil, err
+	}
+	return d.Events, nil
+}
+
+// decoder collects the events of one body.
+type decoder struct{ Batch }
+
+// body reads one event, an array of them, or an object with a list of them.
+func (d *decoder) body(v rawjson.Value) error {
+	if !v.IsArray() {
+		return d.one(v)
+	}
+	for m := v.Members(); m.Next(); {
+		if err := d.one(m.Val); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// one reads one element of a body.
+func (d *decoder) one(v rawjson.Value) error {
+	if !v.IsObject() {
+		return d.Add(Event{Type: "not an object"})
+	}
+	var env envelope
+	env.read(v)
+	if env.isBatch() {
+		return d.body(env.list) // maxDepth limits the recursion
+	}
+	if p := FindPlatform(v); p != nil {
+		return d.Platform(p, Event{ID: env.id, Connection: env.connection, At: env.at})
+	}
+	return d.service(v, &env)
+}
 
 // envelope is the object of the service around an event: {id, type, createdAt, connectionId, data}.
 // It is assumed (docs/service.md#events).
@@ -67,34 +120,18 @@ func (d *decoder) service(v rawjson.Value, env *envelope) error {
 	}
 	kind, status := kindOf(env.kind)
 	e := Event{ID: env.id, Type: env.kind, At: env.at, Connection: env.connection}
-	switch kind {
-	case KindStatus:
-		e.status(data, status)
-	case KindMessage:
-		e.inbound(data)
-	case KindTemplate:
-		e.review(data)
-	case KindPreference:
-		e.preference(data)
-	case KindNumber:
-		e.Kind = kind
-		e.change(data)
-		e.Number = onlyDigits(firstText(data, "phoneNumber", "displayPhoneNumber", "display_phone_number"))
-	case KindAccount:
-		e.Kind = kind
-		e.change(data)
-	}
+	e.Read(kind, data, status)
 	if e.Connection == "" {
-		e.Connection = firstText(data, "connectionId", "connection_id")
+		e.Connection = data.First("connectionId", "connection_id")
 	}
-	return d.add(e)
+	return d.Add(e)
 }
 
 // kindOf returns the kind of a type of event. status is the word of a type such as message.read.
 func kindOf(name string) (kind Kind, status string) {
 	group, word, _ := strings.Cut(name, ".")
 	switch {
-	case name == "message.status" || group == "message" && knownStatus(word):
+	case name == "message.status" || group == "message" && Status(word).Known():
 		return KindStatus, word
 	case name == "message.received" || name == "message.inbound":
 		return KindMessage, ""
@@ -112,237 +149,4 @@ func kindOf(name string) (kind Kind, status string) {
 		return KindAccount, ""
 	}
 	return KindUnknown, ""
-}
-
-func knownStatus(s string) bool {
-	switch Status(s) {
-	case StatusSent, StatusDelivered, StatusRead, StatusFailed:
-		return true
-	}
-	return false
-}
-
-// status reads {messageId, status, timestamp, to?, error?} with the service's names or the
-// platform's (docs/service.md#statuses). The kind stays unknown without a usable id, and with a
-// status that campaignd does not follow (played, deleted).
-func (e *Event) status(v rawjson.Value, word string) {
-	id, to := "", ""
-	for m := v.Members(); m.Next(); {
-		switch string(m.Key) {
-		case "messageId", "message_id", "wamid":
-			id = m.Val.Text()
-		case "id":
-			if id == "" {
-				id = m.Val.Text()
-			}
-		case "status":
-			word = m.Val.Text()
-		case "timestamp":
-			if at := m.Val.Time(); !at.IsZero() {
-				e.At = at
-			}
-		case "to", "recipient_id", "recipient":
-			to = e.person(m.Val.Text(), to)
-		case "recipient_user_id", "recipientUserId", "user_id", "userId":
-			e.user(m.Val.Text())
-		case "error":
-			e.failure(m.Val)
-		case "errors":
-			if first := m.Val.Members(); first.Next() {
-				e.failure(first.Val)
-			}
-		}
-	}
-	if !usableID(id) || !knownStatus(word) {
-		e.Type += "/" + token(word)
-		return
-	}
-	e.contact(to)
-	if to == "" {
-		to = RecipientOfID(id)
-	}
-	e.Kind, e.MessageID, e.Status, e.Recipient = KindStatus, id, Status(word), to
-}
-
-// failure reads {code, title, details} or {code, title, message, error_data: {details}}.
-func (e *Event) failure(v rawjson.Value) {
-	for m := v.Members(); m.Next(); {
-		switch string(m.Key) {
-		case "code":
-			if n, ok := m.Val.Integer(); ok && n >= 0 && n < 1<<31 {
-				e.Code = int(n)
-			}
-		case "title":
-			e.Title = Scrub(m.Val.Text(), maxMessage)
-		case "details":
-			e.Details = Scrub(m.Val.Text(), maxMessage)
-		case "message":
-			if e.Details == "" {
-				e.Details = Scrub(m.Val.Text(), maxMessage)
-			}
-		case "error_data":
-			if s := m.Val.Get("details").Text(); s != "" {
-				e.Details = Scrub(s, maxMessage)
-			}
-		}
-	}
-}
-
-// maxText is the longest text of a customer that is kept, in bytes. The platform's limit is 4,096
-// characters.
-const maxText = 4096
-
-// inbound reads the message of a customer.
-func (e *Event) inbound(v rawjson.Value) {
-	in := &Inbound{}
-	id := ""
-	for m := v.Members(); m.Next(); {
-		switch string(m.Key) {
-		case "messageId", "message_id", "wamid":
-			id = m.Val.Text()
-		case "id":
-			if id == "" {
-				id = m.Val.Text()
-			}
-		case "from":
-			from := m.Val.Text()
-			if m.Val.IsObject() {
-				from = firstText(m.Val, "phoneNumber", "phone", "wa_id", "id")
-				e.user(firstText(m.Val, "user_id", "userId"))
-			}
-			in.From = e.person(from, in.From)
-		case "from_user_id", "fromUserId", "user_id", "userId":
-			e.user(m.Val.Text())
-		case "timestamp":
-			if at := m.Val.Time(); !at.IsZero() {
-				e.At = at
-			}
-		case "type":
-			in.Type = token(m.Val.Text())
-		case "text":
-			if m.Val.IsString() {
-				in.Text = m.Val.Text()
-			} else {
-				in.Text = m.Val.Get("body").Text()
-			}
-		case "button":
-			in.ButtonPayload, in.Text = firstText(m.Val, "payload", "id"), firstText(m.Val, "text", "title")
-		case "interactive":
-			for _, reply := range [...]string{"button_reply", "list_reply", "buttonReply", "listReply"} {
-				if r := m.Val.Get(reply); r != nil {
-					in.ButtonPayload, in.Text = r.Get("id").Text(), r.Get("title").Text()
-				}
-			}
-		case "image", "video", "document":
-			if in.Text == "" {
-				in.Text = m.Val.Get("caption").Text()
-			}
-		case "context":
-			in.ContextID = firstText(m.Val, "messageId", "message_id", "id")
-		case "system":
-			var next Event
-			in.MovedTo = next.person(firstText(m.Val, "wa_id", "new_wa_id", "phoneNumber"), "")
-			next.user(firstText(m.Val, "user_id", "new_user_id"))
-			next.contact(in.MovedTo)
-			e.Contacts = append(e.Contacts, next.Contacts...)
-		}
-	}
-	e.contact(in.From)
-	if in.From == "" && e.UserID == "" && in.MovedTo == "" {
-		return
-	}
-	in.Text, in.ButtonPayload = spelling.Clip(in.Text, maxText), spelling.Clip(in.ButtonPayload, maxText)
-	if !usableID(id) {
-		id = ""
-	}
-	if !usableID(in.ContextID) {
-		in.ContextID = ""
-	}
-	e.Kind, e.MessageID, e.Inbound = KindMessage, id, in
-}
-
-// review reads what happened to a template, in the service's form or one of the platform's three
-// forms (docs/service.md#template-events).
-func (e *Event) review(v rawjson.Value) {
-	r := &Review{}
-	status, quality, category, pause := "", "", "", ""
-	for m := v.Members(); m.Next(); {
-		switch string(m.Key) {
-		case "message_template_name", "templateName", "name":
-			r.Name = m.Val.Text()
-		case "message_template_language", "templateLanguage", "language":
-			r.Language = FoldLanguage(m.Val.Text())
-		case "event", "status":
-			status = strings.ToUpper(m.Val.Text())
-		case "reason":
-			r.Reason = m.Val.Text()
-		case "message_template_category", "category":
-			r.Category = strings.ToUpper(m.Val.Text())
-		case "new_quality_score", "qualityScore":
-			quality = strings.ToUpper(m.Val.Text())
-		case "new_category", "correct_category":
-			category = strings.ToUpper(m.Val.Text())
-		case "other_info":
-			pause = m.Val.Get("title").Text()
-		case "rejection_info":
-			if s := m.Val.Get("reason").Text(); s != "" {
-				pause = s
-			}
-		case "timestamp":
-			if at := m.Val.Time(); !at.IsZero() {
-				e.At = at
-			}
-		}
-	}
-	if strings.EqualFold(r.Reason, "NONE") {
-		r.Reason = ""
-	}
-	if r.Reason == "" {
-		r.Reason = pause
-	}
-	switch {
-	case status != "":
-		r.Event = status
-	case quality != "":
-		r.Event, r.Reason = "QUALITY", quality
-	case category != "":
-		r.Event, r.Category = "CATEGORY", category
-	}
-	if r.Name == "" || r.Event == "" {
-		return
-	}
-	r.Event, r.Category, r.Reason = token(r.Event), token(r.Category), Scrub(r.Reason, maxMessage)
-	e.Kind, e.Review = KindTemplate, r
-}
-
-// preference reads the wish of a customer: {wa_id, category, value, timestamp}
-// (docs/service.md#opt-outs).
-func (e *Event) preference(v rawjson.Value) {
-	p := &Preference{}
-	e.user(firstText(v, "user_id", "userId", "from_user_id"))
-	p.From = e.person(firstText(v, "wa_id", "from", "phoneNumber", "phone"), "")
-	e.contact(p.From)
-	if at := v.Get("timestamp").Time(); !at.IsZero() {
-		e.At = at
-	}
-	if p.From == "" && e.UserID == "" {
-		return
-	}
-	switch strings.ToLower(firstText(v, "value", "preference")) {
-	case "stop":
-		p.Stop = true
-	case "resume":
-	default:
-		return
-	}
-	e.Kind, e.Preference = KindPreference, p
-}
-
-func firstText(v rawjson.Value, names ...string) string {
-	for _, n := range names {
-		if s := v.Get(n).Text(); s != "" {
-			return s
-		}
-	}
-	return ""
 }

@@ -1,11 +1,8 @@
 package messaging
 
 import (
-	"bytes"
 	"errors"
 	"time"
-
-	"campaignd/internal/rawjson"
 )
 
 // Kind is what an event is about.
@@ -38,6 +35,15 @@ const (
 	StatusRead      Status = "read"
 	StatusFailed    Status = "failed"
 )
+
+// Known reports whether campaignd follows the status.
+func (s Status) Known() bool {
+	switch s {
+	case StatusSent, StatusDelivered, StatusRead, StatusFailed:
+		return true
+	}
+	return false
+}
 
 // Event is one event of a webhook. The fields that its kind does not have are zero.
 type Event struct {
@@ -139,67 +145,14 @@ var (
 	ErrBody          = errors.New("webhook body is not a JSON object or array")
 )
 
-// DecodeEvents reads a webhook body: an event of the service, an array of events, {events: [...]},
-// or the platform's own envelope, alone or inside an event. Verify the signature first. The events
-// have the order of the body. With an error no event is returned.
-func DecodeEvents(body []byte) ([]Event, error) {
-	if len(body) > MaxBody {
-		return nil, ErrBodyTooLarge
-	}
-	v, err := rawjson.Parse(body)
-	if err != nil {
-		return nil, errors.Join(ErrBody, err)
-	}
-	if !v.IsObject() && !v.IsArray() {
-		return nil, ErrBody
-	}
-	d := decoder{}
-	if err := d.body(v); err != nil {
-		return nil, err
-	}
-	return d.events, nil
-}
+// Batch collects the events of one body of a webhook, at most MaxEvents.
+type Batch struct{ Events []Event }
 
-// decoder collects the events of one body.
-type decoder struct {
-	events []Event
-}
-
-func (d *decoder) add(e Event) error {
-	if len(d.events) == MaxEvents {
+// Add adds an event. The error is ErrTooManyEvents.
+func (b *Batch) Add(e Event) error {
+	if len(b.Events) == MaxEvents {
 		return ErrTooManyEvents
 	}
-	d.events = append(d.events, e)
+	b.Events = append(b.Events, e)
 	return nil
-}
-
-// body reads one event, an array of them, or an object with a list of them.
-func (d *decoder) body(v rawjson.Value) error {
-	if !v.IsArray() {
-		return d.one(v)
-	}
-	for m := v.Members(); m.Next(); {
-		if err := d.one(m.Val); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// one reads one element of a body.
-func (d *decoder) one(v rawjson.Value) error {
-	if !v.IsObject() {
-		return d.add(Event{Type: "not an object"})
-	}
-	var env envelope
-	env.read(v)
-	if env.isBatch() {
-		return d.body(env.list) // maxDepth limits the recursion
-	}
-	if bytes.Contains(v, []byte(platformObject)) { // much cheaper than findPlatform
-		if p := findPlatform(v, 0); p != nil {
-			return d.platform(p, &env)
-		}
-	}
-	return d.service(v, &env)
 }

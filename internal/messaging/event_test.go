@@ -292,7 +292,7 @@ func FuzzDecodeEvents(f *testing.F) {
 			t.Fatal("got no error of what is not JSON, want one")
 		}
 		for _, e := range events {
-			if (e.Kind == KindStatus) != (e.Status != "") || e.Kind == KindStatus && !usableID(e.MessageID) ||
+			if (e.Kind == KindStatus) != (e.Status != "") || e.Kind == KindStatus && !UsableID(e.MessageID) ||
 				(e.Kind == KindMessage) != (e.Inbound != nil) || (e.Kind == KindTemplate) != (e.Review != nil) ||
 				(e.Kind == KindPreference) != (e.Preference != nil) {
 				t.Fatalf("%+v, want exactly the part of its kind", e)

@@ -6,7 +6,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -124,34 +123,6 @@ func TestTheFirstByteIsNotWrittenLate(t *testing.T) {
 	})
 }
 
-// A late write ends as late, although the transport tells only of a broken connection.
-func TestALateWriteIsToldAsLate(t *testing.T) {
-	var requests atomic.Int64
-	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		requests.Add(1)
-		_, _ = io.WriteString(w, receiptText)
-	}))
-	defer s.Close()
-	c := testClient(t, s.URL, Options{})
-	c.pool.transport.TLSClientConfig.RootCAs = s.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs
-	if _, err := c.Send(t.Context(), hello); err != nil {
-		t.Fatal(err)
-	}
-	line, err := c.pool.take(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	req := c.keyed.Load().send.WithContext(t.Context())
-	req.Body, req.ContentLength = posting([]byte("{}")), 2
-	_, failure := c.exchange(t.Context(), req, line, &Message{Until: time.Now().Add(-time.Millisecond)})
-	if !errors.Is(failure, ErrLate) || failure.Proof != NotSent || requests.Load() != 1 {
-		t.Errorf("got %v and %d requests, want %v, not sent, and 1", failure, requests.Load(), ErrLate)
-	}
-	if _, err := c.Send(t.Context(), hello); err != nil || requests.Load() != 2 {
-		t.Errorf("the next: got %v and %d requests, want no error and 2", err, requests.Load())
-	}
-}
-
 // A connection that its peer has closed, or that was idle for long, is not used again.
 func TestOnlyLiveConnectionsAreUsedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -181,7 +152,7 @@ func TestOnlyLiveConnectionsAreUsedAgain(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		if n := len(c.pool.idle); n != 0 {
+		if n := len(c.exchange.pool.idle); n != 0 {
 			t.Errorf("after a minute %d connections are kept, want 0", n)
 		}
 		c.Close()

@@ -64,12 +64,12 @@ func TestAnswersAreReadUpToTheirLimits(t *testing.T) {
 // A refusal whose body is cut is still a refusal, without a known reason.
 func TestACutRefusalIsTriedOnceMore(t *testing.T) {
 	for status, want := range map[int]Action{400: RetryOnce, 403: RetryOnce, 404: RetryOnce, 401: RetryLater, 402: RetryLater, 429: Slow} {
-		e := refusal(&answer{status: status, header: http.Header{}, body: []byte(`{"error":"x`), err: io.ErrUnexpectedEOF}, "", "", nil)
+		e := refusal(&Answer{Status: status, Header: http.Header{}, Body: []byte(`{"error":"x`), Err: io.ErrUnexpectedEOF}, "", nil)
 		if e.Proof != NotSent || e.Action != want {
 			t.Errorf("%d, cut: %s %s, want not_sent %s", status, e.Proof.word(), e.Action.word(), want.word())
 		}
 	}
-	e := refusal(&answer{status: 400, header: http.Header{}, body: []byte(`{"error":"send_media"}`), err: io.ErrUnexpectedEOF}, "", "", nil)
+	e := refusal(&Answer{Status: 400, Header: http.Header{}, Body: []byte(`{"error":"send_media"}`), Err: io.ErrUnexpectedEOF}, "", nil)
 	if e.Code != "send_media" || e.Hold != HoldPayload {
 		t.Errorf("got %s %s of a whole reason before the cut, want send_media payload", e.Code, e.Hold.word())
 	}
@@ -131,37 +131,22 @@ func TestBodiesAreReadUpToTheirLimits(t *testing.T) {
 			t.Errorf("%d bytes: %d events, %v; want %v", length, len(events), err, want)
 		}
 	}
-	if got, want := len(token(strings.Repeat("a", 200))), 128; got != want {
+	if got, want := len(Token(strings.Repeat("a", 200))), 128; got != want {
 		t.Errorf("a token of %d bytes, want %d", got, want)
 	}
-	if got, want := token("a\x7fb"), "a_b"; got != want {
+	if got, want := Token("a\x7fb"), "a_b"; got != want {
 		t.Errorf("token of a DEL alone = %q, want %q", got, want)
 	}
-	if got, want := token("a b\x7f~\u00e9!"), "a_b_~_!"; got != want {
+	if got, want := Token("a b\x7f~\u00e9!"), "a_b_~_!"; got != want {
 		t.Errorf("token = %q, want %q", got, want)
 	}
 }
 
-// The pace of a number was measured with these values of the transport.
-func TestTheTransportIsTunedForManyShortPosts(t *testing.T) {
-	got := tuned(Options{}.withDefaults())
-	small := tuned(Options{Timeout: time.Second, IdleTimeout: time.Minute})
-	for name, c := range map[string]struct{ got, want any }{
-		"in flight":             {cap(testClient(t, "https://service.example", Options{}).pool.used), 256},
-		"idle":                  {got.IdleConnTimeout, 55 * time.Second},
-		"handshake":             {got.TLSHandshakeTimeout, 5 * time.Second},
-		"TLS":                   {got.TLSClientConfig.MinVersion, uint16(0x0303)},
-		"compression":           {got.DisableCompression, true},
-		"HTTP/1":                {got.Protocols.HTTP1(), true},
-		"HTTP/2":                {got.Protocols.HTTP2(), false},
-		"in flight as asked":    {cap(testClient(t, "https://service.example", Options{MaxInFlight: 3}).pool.used), 3},
-		"idle as asked":         {small.IdleConnTimeout, time.Minute},
-		"handshake in its time": {small.TLSHandshakeTimeout, time.Second},
-		"no proxy":              {got.Proxy == nil, true},
-	} {
-		if c.got != c.want {
-			t.Errorf("%s: %v, want %v", name, c.got, c.want)
-		}
+// The pace of a number was measured with these values.
+func TestTheDefaultsAreThoseThatWereMeasured(t *testing.T) {
+	o := Options{}.withDefaults()
+	if o.MaxInFlight != 256 || o.IdleTimeout != 55*time.Second || o.Timeout != 10*time.Second {
+		t.Errorf("got %d in flight, idle for %v, time-out %v; want 256, 55s, 10s", o.MaxInFlight, o.IdleTimeout, o.Timeout)
 	}
 }
 

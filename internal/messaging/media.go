@@ -11,13 +11,6 @@ import (
 	"time"
 )
 
-// Asset is a stored file.
-type Asset struct {
-	ID string
-	// ExpiresAt is 30 days after the upload if the service does not say.
-	ExpiresAt time.Time
-}
-
 // retention is how long the service keeps a file (docs/service.md#media).
 const retention = 30 * 24 * time.Hour
 
@@ -60,8 +53,7 @@ func (c *Client) UploadMedia(ctx context.Context, connectionID, filename, conten
 	rec := recordOf(mediaFields, v)
 	a := Asset{ID: rec.text("assetId"), ExpiresAt: rec.get("expiresAt").Time()}
 	if a.ID == "" {
-		return Asset{}, &Error{Proof: NotSent, Action: RetryLater, Status: http.StatusOK, Code: codeBadAnswer,
-			Message: "POST " + c.assumed.MediaPath + ": the answer holds no assetId"}
+		return Asset{}, BadAnswer(http.StatusOK, "", "POST "+c.assumed.MediaPath+": the answer holds no assetId", nil)
 	}
 	if a.ExpiresAt.IsZero() {
 		a.ExpiresAt = time.Now().UTC().Add(retention)

@@ -1,7 +1,7 @@
 package messaging
 
 import (
-	"crypto/tls"
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -44,7 +44,7 @@ type Options struct {
 	// Assumed replaces assumptions where the document of the service shows nothing.
 	Assumed Assumed
 	// Dial makes the connections; default: a net.Dialer with a time-out of 5 s. Tests replace it.
-	Dial dialFunc
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// Transport replaces the tuned transport and its connections, for tests. With it only a failed
 	// dial proves that nothing was written.
 	Transport http.RoundTripper
@@ -55,10 +55,6 @@ const (
 	defaultMaxInFlight = 256
 	defaultIdleTimeout = 55 * time.Second
 	uploadTimeout      = 2 * time.Minute // 16 MB of video at 1.1 Mbit/s, 100 MB of a document at 7 (docs/service.md#media)
-
-	maxAnswer  = 64 << 10 // bytes of an answer to a send; those of the document are below 1 KiB
-	maxListing = 16 << 20 // bytes of a listing; 6,000 templates of 2 KiB are 12 MiB
-	maxID      = 256      // bytes of a messageId (docs/protocol.md#what-an-answer-proves)
 )
 
 // withDefaults sets the zero fields that have a default.
@@ -76,28 +72,6 @@ func (o Options) withDefaults() Options {
 		o.UserAgent = "campaignd/" + strings.Trim(version.String(), "v()")
 	}
 	return o
-}
-
-// tuned returns the transport. A pool keeps the connections that it makes for sends, and counts
-// them; the transport keeps those of other calls, which are few. It uses HTTP/1.1, where each
-// request has a connection for itself, so that it can prove what was written
-// (docs/protocol.md#posting). It uses no compression, and no proxy: the variables of the
-// environment are not read, because a proxy may repeat requests.
-func tuned(o Options) *http.Transport {
-	if o.Dial == nil {
-		dialer := &net.Dialer{Timeout: min(5*time.Second, o.Timeout), KeepAlive: 15 * time.Second}
-		o.Dial = dialer.DialContext
-	}
-	t := &http.Transport{
-		DialContext:         wireDialer(o.Dial),
-		TLSClientConfig:     &tls.Config{MinVersion: tls.VersionTLS12},
-		TLSHandshakeTimeout: min(5*time.Second, o.Timeout),
-		IdleConnTimeout:     o.IdleTimeout,
-		DisableCompression:  true,
-		Protocols:           new(http.Protocols),
-	}
-	t.Protocols.SetHTTP1(true)
-	return t
 }
 
 // checkBase refuses a base URL that would lead to a redirect or to another host, or would give the
@@ -130,12 +104,3 @@ func checkBase(s string, allowHTTP bool) (*url.URL, error) {
 // Loopback reports whether a host name or address is this machine, to which secrets may travel
 // unencrypted.
 func Loopback(host string) bool { return secret.Loopback(host) }
-
-func visible(s string) bool {
-	for i := 0; i < len(s); i++ {
-		if s[i] <= ' ' || s[i] >= 0x7f {
-			return false
-		}
-	}
-	return true
-}

@@ -8,7 +8,7 @@ const maxUserID = 200
 
 // user takes the user id of a field that has one.
 func (e *Event) user(text string) {
-	if text != "" && len(text) <= maxUserID && visible(text) {
+	if text != "" && len(text) <= maxUserID && Visible(text) {
 		e.UserID = text
 	}
 }
@@ -39,8 +39,8 @@ func (e *Event) contact(number string) {
 func contacts(list rawjson.Value) (all []Contact) {
 	for m := list.Members(); m.Next(); {
 		var one Event
-		number := one.person(firstText(m.Val, "wa_id", "phoneNumber"), "")
-		one.user(firstText(m.Val, "user_id", "userId"))
+		number := one.person(m.Val.First("wa_id", "phoneNumber"), "")
+		one.user(m.Val.First("user_id", "userId"))
 		one.contact(number)
 		all = append(all, one.Contacts...)
 	}

@@ -1,6 +1,7 @@
 package messaging
 
 import (
+	"bytes"
 	"strings"
 
 	"campaignd/internal/rawjson"
@@ -15,8 +16,15 @@ const platformObject = "whatsapp_business_account"
 // nestingOfPlatform is the depth to which the service's event is searched for the envelope.
 const nestingOfPlatform = 4
 
-// findPlatform returns the platform's envelope in v, or nil. The service may pass the envelope on
+// FindPlatform returns the platform's envelope in v, or nil. A service may pass the envelope on
 // unchanged, under data, or deeper. Only the first eight objects of each object are searched.
+func FindPlatform(v rawjson.Value) rawjson.Value {
+	if !bytes.Contains(v, []byte(platformObject)) { // much cheaper than a walk
+		return nil
+	}
+	return findPlatform(v, 0)
+}
+
 func findPlatform(v rawjson.Value, depth int) rawjson.Value {
 	var inner [8]rawjson.Value
 	n := 0
@@ -48,17 +56,18 @@ func findPlatform(v rawjson.Value, depth int) rawjson.Value {
 	return nil
 }
 
-// platform reads every change of every entry.
-func (d *decoder) platform(v rawjson.Value, env *envelope) error {
+// Platform adds the events of every change of every entry of the platform's envelope. outer has what
+// the object around the envelope says: the id, the connection and the time.
+func (b *Batch) Platform(v rawjson.Value, outer Event) error {
 	for entry := v.Get("entry").Members(); entry.Next(); {
 		at := entry.Val.Get("time").Time()
 		if at.IsZero() {
-			at = env.at
+			at = outer.At
 		}
 		for change := entry.Val.Get("changes").Members(); change.Next(); {
-			e := Event{ID: env.id, Connection: env.connection, At: at, Type: token(change.Val.Get("field").Text()),
-				Account: token(entry.Val.Get("id").Text())}
-			if err := d.change(change.Val.Get("value"), e); err != nil {
+			e := Event{ID: outer.ID, Connection: outer.Connection, At: at, Type: Token(change.Val.Get("field").Text()),
+				Account: Token(entry.Val.Get("id").Text())}
+			if err := b.change(change.Val.Get("value"), e); err != nil {
 				return err
 			}
 		}
@@ -67,7 +76,7 @@ func (d *decoder) platform(v rawjson.Value, env *envelope) error {
 }
 
 // change reads one change. e has the fields that all its events have in common.
-func (d *decoder) change(v rawjson.Value, e Event) error {
+func (b *Batch) change(v rawjson.Value, e Event) error {
 	var statuses, messages, faults, preferences, persons rawjson.Value
 	for m := v.Members(); m.Next(); {
 		switch string(m.Key) {
@@ -98,7 +107,7 @@ func (d *decoder) change(v rawjson.Value, e Event) error {
 			if m.Val.IsObject() {
 				read(&one, m.Val)
 			}
-			if err := d.add(one); err != nil {
+			if err := b.Add(one); err != nil {
 				return err
 			}
 		}
@@ -137,5 +146,5 @@ func (d *decoder) change(v rawjson.Value, e Event) error {
 		e.Kind = KindAccount
 		e.change(v)
 	}
-	return d.add(e)
+	return b.Add(e)
 }

@@ -18,13 +18,11 @@ func readReceipt(body []byte) (id, warning string, ok bool) {
 	}
 	data := v.Get("data")
 	id = data.Get("messageId").Text()
-	if !data.Get("messageId").IsString() || !usableID(id) {
+	if !data.Get("messageId").IsString() || !UsableID(id) {
 		return "", "", false
 	}
-	return id, token(data.Get("warning").Get("code").Text()), true
+	return id, Token(data.Get("warning").Get("code").Text()), true
 }
-
-func usableID(id string) bool { return id != "" && len(id) <= maxID && visible(id) }
 
 // quickReceipt reads exactly {"data":{"messageId":"..."}}, with white space anywhere. Nearly every
 // answer has this form. It returns false for any other answer, which readReceipt then parses.
@@ -37,7 +35,7 @@ func quickReceipt(b []byte) (string, bool) {
 		b = b[len(part):]
 	}
 	end := bytes.IndexByte(b, '"')
-	if end < 1 || end > maxID {
+	if end < 1 || end > MaxID {
 		return "", false
 	}
 	id := b[:end]

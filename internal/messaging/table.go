@@ -192,7 +192,7 @@ var serviceRows = map[string]row{
 	"recipient_opted_out":      optOut("the recipient has opted out of marketing"),
 	"account_deactivated":      holdCompany(0, "the client is suspended"),
 	"partner_key_required":     skip("this call needs a partner-wide key"),
-	codeNotFound: holdConnection(0,
+	NotFound: holdConnection(0,
 		"the connection is unknown or outside the key's scope, or the message's asset is unknown or older than 30 days"),
 }
 
@@ -212,8 +212,8 @@ var ownRows = map[string]row{
 	codeNotService:   {Sentence: "the answer is a success but not the service's, such as a page of a proxy; the message may have been sent"},
 }
 
-// codeNotFound has two meanings (docs/service.md#errors); see Error.blame.
-const codeNotFound = "connection_not_found"
+// NotFound is an error code with two meanings (docs/service.md#errors); see Error.Blame.
+const NotFound = "connection_not_found"
 
 // The codes of this package, for exchanges without an `error` of the service.
 const (
@@ -276,7 +276,7 @@ func rowOf(code string) row {
 	}
 	s, _ := strings.CutPrefix(code, "http_")
 	switch n, err := strconv.Atoi(s); {
-	case err == nil && doubtful(n):
+	case err == nil && Doubtful(n):
 		return row{Sentence: "the service or a proxy in front of it failed; the message may have been sent"}
 	case err == nil:
 		return statusRow(n, true)

@@ -41,15 +41,15 @@ func TestEveryPlatformCodeHasARow(t *testing.T) {
 
 // The service may answer with a word that this package gives another meaning.
 func TestAnAnswerHasNoCodeOfOurOwn(t *testing.T) {
-	c := testClient(t, "https://service.example", Options{})
+	var c Reading
 	for code := range ownRows {
-		a := answer{status: 400, header: http.Header{}, body: []byte(`{"error":"` + code + `"}`)}
-		if e := c.refused(&a, ""); e.Code != "http_400" || e.Action != Refuse || !e.Proven() {
+		a := Answer{Status: 400, Header: http.Header{}, Body: []byte(`{"error":"` + code + `"}`)}
+		if e := c.Refusal(&a, Secret{}); e.Code != "http_400" || e.Action != Refuse || !e.Proven() {
 			t.Errorf("%s: got %s, %s, proven %t; want http_400, refuse, proven", code, e.Code, e.Action.word(), e.Proven())
 		}
 	}
-	a := answer{status: 302, header: http.Header{}}
-	if e := c.refused(&a, ""); e.Code != codeRedirect || e.Proven() {
+	a := Answer{Status: 302, Header: http.Header{}}
+	if e := c.Refusal(&a, Secret{}); e.Code != codeRedirect || e.Proven() {
 		t.Errorf("a redirect: got %s, proven %t; want redirect, not proven", e.Code, e.Proven())
 	}
 }
@@ -79,7 +79,7 @@ func classified(status int, header http.Header, body string) *Error {
 	if header == nil {
 		header = http.Header{}
 	}
-	return refusal(&answer{status: status, header: header, body: []byte(body)}, "req_1", "key_1", nil)
+	return new(Reading).Refusal(&Answer{Status: status, Header: header, Body: []byte(body)}, NewSecret("key_1"))
 }
 
 func TestTheOrderOfADecision(t *testing.T) {
@@ -198,7 +198,7 @@ func TestAnAssetThatIsGoneIsTheMessagesFault(t *testing.T) {
 		"no header":             {&Message{Template: &Template{}}, HoldConnection},
 	} {
 		e := classified(404, nil, `{"error":"connection_not_found","message":"No such connection."}`)
-		e.blame(c.m)
+		e.Blame(c.m)
 		want := RetryLater
 		if c.hold == HoldPayload {
 			want = RetryOnce
@@ -211,7 +211,7 @@ func TestAnAssetThatIsGoneIsTheMessagesFault(t *testing.T) {
 	for _, e := range []*Error{classified(503, nil, `{"error":"connection_not_found"}`),
 		classified(403, nil, `{"error":"account_deactivated"}`)} {
 		before := *e
-		if e.blame(&Message{Image: stored}); !reflect.DeepEqual(*e, before) {
+		if e.Blame(&Message{Image: stored}); !reflect.DeepEqual(*e, before) {
 			t.Errorf("blame made %+v, want it unchanged: %+v", *e, before)
 		}
 	}

@@ -48,3 +48,19 @@ func RecipientOfID(id string) string {
 	}
 	return string(digits)
 }
+
+// MaxID is the most bytes of a message id (docs/protocol.md#what-an-answer-proves).
+const MaxID = 256
+
+// UsableID reports whether a message id has 1 to MaxID printable bytes.
+func UsableID(id string) bool { return id != "" && len(id) <= MaxID && Visible(id) }
+
+// Visible reports whether all bytes of s are printable ASCII without spaces.
+func Visible(s string) bool {
+	for i := 0; i < len(s); i++ {
+		if s[i] <= ' ' || s[i] >= 0x7f {
+			return false
+		}
+	}
+	return true
+}

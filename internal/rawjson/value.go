@@ -185,6 +185,16 @@ func (v Value) Get(name string) Value {
 	return found
 }
 
+// First returns the text of the first of these members that has one, else "".
+func (v Value) First(names ...string) string {
+	for _, n := range names {
+		if s := v.Get(n).Text(); s != "" {
+			return s
+		}
+	}
+	return ""
+}
+
 // Text returns the contents of a string, the digits of a number, true or false; otherwise "".
 func (v Value) Text() string {
 	switch {

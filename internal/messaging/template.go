@@ -1,0 +1,73 @@
+package messaging
+
+import (
+	"regexp"
+	"strings"
+)
+
+// TemplateRecord is a template as the service lists it.
+type TemplateRecord struct {
+	Name string
+	// Language is written as in sends: en_US.
+	Language string
+	// Status is upper case: APPROVED, PAUSED, DISABLED, REJECTED, PENDING.
+	Status string
+	// Category is upper case: AUTHENTICATION, MARKETING, UTILITY.
+	Category   string
+	Components []Component
+}
+
+// Component is one part of a template.
+type Component struct {
+	// Type is upper case: HEADER, BODY, FOOTER, BUTTONS.
+	Type string
+	// Format is the format of a header, upper case: TEXT, IMAGE, VIDEO, DOCUMENT, LOCATION.
+	Format  string
+	Text    string
+	Buttons []ComponentButton
+}
+
+// ComponentButton is one button of a template.
+type ComponentButton struct {
+	// Type is upper case: URL, QUICK_REPLY, PHONE_NUMBER, COPY_CODE, OTP and others of the platform.
+	Type string
+	// Text is the label.
+	Text string
+	// URL has at most one variable, at its end.
+	URL string
+}
+
+// Component returns the first part of that type, or the zero Component.
+func (t *TemplateRecord) Component(kind string) Component {
+	for _, c := range t.Components {
+		if c.Type == kind {
+			return c
+		}
+	}
+	return Component{}
+}
+
+// Variables lists the placeholders of the text in the order of their first appearance, each once:
+// "1" and "2", or the names of named parameters.
+func (c Component) Variables() []string { return variables(c.Text) }
+
+// Variables lists the placeholders of the button's URL.
+func (b ComponentButton) Variables() []string { return variables(b.URL) }
+
+var placeholder = regexp.MustCompile(`\{\{\s*([A-Za-z0-9_]{1,64})\s*\}\}`)
+
+func variables(text string) []string {
+	var out []string
+	seen := map[string]bool{}
+	for _, m := range placeholder.FindAllStringSubmatch(text, -1) {
+		if !seen[m[1]] {
+			seen[m[1]] = true
+			out = append(out, m[1])
+		}
+	}
+	return out
+}
+
+// FoldLanguage writes a language as in sends. Webhooks say en-US, sends say en_US
+// (docs/service.md#template-events).
+func FoldLanguage(s string) string { return strings.ReplaceAll(strings.TrimSpace(s), "-", "_") }
