@@ -138,9 +138,9 @@ func (s *told) tell(rest string) {
 // says so. An hour takes 66 calls.
 func TestTheHealthOfANumberCountsInAMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		service := &told{}
-		service.tell(`"throughput": {"level": "STANDARD"}, "qualityRating": "GREEN"`)
-		client, err := messaging.New(messaging.Options{BaseURL: "http://127.0.0.1", APIKey: messaging.NewSecret("k"), Transport: service,
+		answers := &told{}
+		answers.tell(`"throughput": {"level": "STANDARD"}, "qualityRating": "GREEN"`)
+		client, err := messaging.New(messaging.Options{BaseURL: "http://127.0.0.1", APIKey: messaging.NewSecret("k"), Transport: answers,
 			Timeout: time.Second})
 		if err != nil {
 			t.Fatal(err)
@@ -167,7 +167,7 @@ func TestTheHealthOfANumberCountsInAMinute(t *testing.T) {
 			{`"throughput": {"level": "STANDARD"}, "qualityRating": "RED"`, true, changedEvery, "68.4 RED"},
 			{`"throughput": {"level": "STANDARD"}, "qualityRating": "GREEN"`, true, changedEvery + time.Millisecond, "68.4 GREEN"},
 		} {
-			if service.tell(c.tell); c.event {
+			if answers.tell(c.tell); c.event {
 				d.numberChanged()
 			}
 			time.Sleep(c.after)
@@ -176,10 +176,10 @@ func TestTheHealthOfANumberCountsInAMinute(t *testing.T) {
 				t.Errorf("%s after %s: got %s, want %s", c.tell, c.after, got, c.want)
 			}
 		}
-		service.asked.Store(0)
-		service.askedForOthers.Store(0)
+		answers.asked.Store(0)
+		answers.askedForOthers.Store(0)
 		time.Sleep(time.Hour)
-		if n, others := service.asked.Load(), service.askedForOthers.Load(); n > 61 || others > 7 {
+		if n, others := answers.asked.Load(), answers.askedForOthers.Load(); n > 61 || others > 7 {
 			t.Errorf("in an hour: got %d questions for numbers and %d for connections, want about 60 and 6", n, others)
 		}
 		stop()
@@ -196,8 +196,8 @@ func TestTheHealthOfANumberCountsInAMinute(t *testing.T) {
 // The tier that the service tells counts from the next question on, raised or lowered; a configured
 // one, also -1 for none, comes before it.
 func TestATierFollowsTheServiceAndTheFile(t *testing.T) {
-	service := &told{}
-	client, err := messaging.New(messaging.Options{BaseURL: "http://127.0.0.1", APIKey: messaging.NewSecret("k"), Transport: service,
+	answers := &told{}
+	client, err := messaging.New(messaging.Options{BaseURL: "http://127.0.0.1", APIKey: messaging.NewSecret("k"), Transport: answers,
 		Timeout: time.Second})
 	if err != nil {
 		t.Fatal(err)
@@ -217,7 +217,7 @@ func TestATierFollowsTheServiceAndTheFile(t *testing.T) {
 		d := newDirectory(cfg)
 		got := []campaign.Tier{d.tier("a")}
 		for _, tier := range []string{`"TIER_250"`, `"TIER_2K"`, `"TIER_250"`, `"TIER_UNLIMITED"`, `null`} {
-			service.tell(`"tier": ` + tier)
+			answers.tell(`"tier": ` + tier)
 			if _, err := d.refresh(t.Context(), client); err != nil {
 				t.Fatal(err)
 			}

@@ -106,7 +106,7 @@ func (l *listened) AcquireJob(context.Context, string, string, time.Duration) (c
 func TestAReplayFollowsAnOutageOfTheIntake(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := sandbox.Demo()
-		service, err := sandbox.New(o)
+		emulated, err := sandbox.New(o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -115,7 +115,7 @@ func TestAReplayFollowsAnOutageOfTheIntake(t *testing.T) {
 		d := &Daemon{cfg: cfg, intake: &webhooks.Intake{}, log: slog.New(slog.NewTextHandler(&log, nil))}
 		client := func(path string) *messaging.Client {
 			c, err := messaging.New(messaging.Options{BaseURL: "http://127.0.0.1:1", APIKey: messaging.NewSecret(sandbox.DemoKey),
-				Transport: sandbox.NewTransport(service), Assumed: messaging.Assumed{ReplayPath: path}})
+				Transport: sandbox.NewTransport(emulated), Assumed: messaging.Assumed{ReplayPath: path}})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,6 +1,7 @@
 package messaging
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -60,8 +61,8 @@ func TestThrottlingOfAnotherServiceSlowsDown(t *testing.T) {
 		_, err := testClient(t, s.URL, Options{Assumed: another}).Send(t.Context(), hello)
 		s.Close()
 		if e := asWire(t, err); e.Proof != c.proof || e.Action != c.action || e.Wait != 7*time.Second || e.Hold != HoldNothing {
-			t.Errorf("%d %s: %s %s %v %s, want %s %s after 7s", c.status, c.body, e.Proof.word(), e.Action.word(), e.Wait, e.Hold.word(),
-				c.proof.word(), c.action.word())
+			t.Errorf("%d %s: %s %s %v %s, want %s %s after 7s", c.status, c.body, fmt.Sprint(e.Proof), fmt.Sprint(e.Action), e.Wait, fmt.Sprint(e.Hold),
+				fmt.Sprint(c.proof), fmt.Sprint(c.action))
 		}
 	}
 }

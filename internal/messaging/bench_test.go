@@ -105,19 +105,3 @@ func BenchmarkDecodeEventsWithEncodingJSON(b *testing.B) {
 		}
 	}
 }
-
-func BenchmarkVerify(b *testing.B) {
-	body := bytes.Repeat([]byte("x"), 400)
-	v, err := NewVerifier(SignatureForm{}, NewSecret("0123456789abcdef0123456789abcdef"), NewSecret("fedcba9876543210fedcba9876543210"))
-	if err != nil {
-		b.Fatal(err)
-	}
-	h := http.Header{}
-	SignatureForm{}.Sign(h, NewSecret("fedcba9876543210fedcba9876543210"), body, signedAt)
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := v.Verify(h, body, signedAt); err != nil {
-			b.Fatal(err)
-		}
-	}
-}

@@ -13,7 +13,7 @@ import (
 
 // The example sends one message that is accepted, and one whose recipient cannot be reached.
 func Example() {
-	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if n, _ := io.Copy(io.Discard, r.Body); n > 130 {
 			w.WriteHeader(http.StatusBadRequest)
 			io.WriteString(w, `{"error":"send_recipient_permanent","message":"Unreachable.",
@@ -22,9 +22,9 @@ func Example() {
 		}
 		io.WriteString(w, `{"data":{"messageId":"wamid.HBgLMTU1NTU1NTAxMDEVAgARGBJXSVJFMDAwMDAwMDAwMDAwMDEA"}}`)
 	}))
-	defer service.Close()
+	defer server.Close()
 
-	client, err := messaging.New(messaging.Options{BaseURL: service.URL, APIKey: messaging.NewSecret("key")})
+	client, err := messaging.New(messaging.Options{BaseURL: server.URL, APIKey: messaging.NewSecret("key")})
 	if err != nil {
 		fmt.Println(err)
 		return

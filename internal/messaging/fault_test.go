@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -65,10 +66,10 @@ func TestACutAnswerIsAnErrorOfEveryCall(t *testing.T) {
 			}
 		}
 		got, err := answer(0, nil, errWire)
-		check("no answer", got, err, codeReset)
+		check("no answer", got, err, "reset")
 		for n := range len(c.answer) + 1 {
 			got, err = answer(200, cutBody(c.answer[:n]), nil)
-			check("cut after "+c.answer[:n], got, err, codeBadAnswer)
+			check("cut after "+c.answer[:n], got, err, "bad_answer")
 		}
 		const refusal = `{"error":"internal_error"}`
 		for n := range len(refusal) + 1 {
@@ -95,7 +96,7 @@ func TestACutAnswerToASendIsNeverAReceipt(t *testing.T) {
 			})})
 			got, err := c.Send(t.Context(), hello)
 			if e := asWire(t, err); e.Proof != want || !errors.Is(err, errWire) || got.MessageID != "" {
-				t.Errorf("%d cut after %d bytes: %+v and %v, want %s of %v", status, n, got, err, want.word(), errWire)
+				t.Errorf("%d cut after %d bytes: %+v and %v, want %s of %v", status, n, got, err, fmt.Sprint(want), errWire)
 			}
 		}
 	}
@@ -169,12 +170,12 @@ func TestAnErrorSaysWhatIsKnown(t *testing.T) {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
-	for code, m := range map[string]*Message{codeNotE164: {To: "15555550101"}, codeUnencodable: {To: "+15555550101", Raw: []byte("{")}} {
+	for code, m := range map[string]*Message{"not_e164": {To: "15555550101"}, "unencodable": {To: "+15555550101", Raw: []byte("{")}} {
 		_, err := testClient(t, "https://service.example", Options{}).Send(t.Context(), m)
-		e, row := asWire(t, err), ownRows[code]
-		if e.Proof != NotSent || e.Code != code || e.Action != row.Action || e.Hold != row.Hold || e.Message != row.Sentence ||
-			row.Sentence == "" || (e.Err != nil) != (code == codeUnencodable) {
-			t.Errorf("got %+v, want %s as its row says: %+v", e, code, row)
+		e, sentence := asWire(t, err), Sentence(code)
+		if e.Proof != NotSent || e.Code != code || e.Action != Refuse || e.Hold != HoldPayload || e.Message != sentence ||
+			sentence == "" || (e.Err != nil) != (code == "unencodable") {
+			t.Errorf("got %+v, want %s refused as a fault of the payload: %s", e, code, sentence)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log"
 	"net"
@@ -140,7 +141,7 @@ func TestBrokenExchangesProveNoMoreThanTheyCan(t *testing.T) {
 			_, err := c.Send(context.Background(), hello)
 			e := asWire(t, err)
 			if e.Proof != test.proof || e.Code != test.code {
-				t.Errorf("%s, code %s: %v; want %s, %s", e.Proof.word(), e.Code, e, test.proof.word(), test.code)
+				t.Errorf("%s, code %s: %v; want %s, %s", fmt.Sprint(e.Proof), e.Code, e, fmt.Sprint(test.proof), test.code)
 			}
 			if e.Proof != NotSent && (e.Action != 0 || e.Feed != FeedNothing) {
 				t.Errorf("a doubt asks for an action: %+v, want none", e)
@@ -262,7 +263,7 @@ func TestAForeignTransportProvesOnlyAFailedDial(t *testing.T) {
 			Options{Transport: roundTrip(func(*http.Request) (*http.Response, error) { return nil, test.err })})
 		_, err := c.Send(context.Background(), hello)
 		if e := asWire(t, err); e.Proof != test.proof {
-			t.Errorf("%v: %s, want %s", test.err, e.Proof.word(), test.proof.word())
+			t.Errorf("%v: %s, want %s", test.err, fmt.Sprint(e.Proof), fmt.Sprint(test.proof))
 		}
 	}
 	// An *http.Transport calls them. Its connections are no wires, so complete headers are a doubt.

@@ -2,6 +2,7 @@ package messaging
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"reflect"
 	"strconv"
@@ -263,5 +264,19 @@ func TestProseOfARefusalIsSafeToShow(t *testing.T) {
 	}
 	if len(e.Message) > 300 || !strings.Contains(e.Message, "No route to") {
 		t.Errorf("got %d bytes: %q; want at most 300, with the prose", len(e.Message), e.Message)
+	}
+}
+
+// A refusal whose body is cut is still a refusal, without a known reason.
+func TestACutRefusalIsTriedOnceMore(t *testing.T) {
+	for status, want := range map[int]Action{400: RetryOnce, 403: RetryOnce, 404: RetryOnce, 401: RetryLater, 402: RetryLater, 429: Slow} {
+		e := refusal(&Answer{Status: status, Header: http.Header{}, Body: []byte(`{"error":"x`), Err: io.ErrUnexpectedEOF}, "", nil)
+		if e.Proof != NotSent || e.Action != want {
+			t.Errorf("%d, cut: %s %s, want not_sent %s", status, e.Proof.word(), e.Action.word(), want.word())
+		}
+	}
+	e := refusal(&Answer{Status: 400, Header: http.Header{}, Body: []byte(`{"error":"send_media"}`), Err: io.ErrUnexpectedEOF}, "", nil)
+	if e.Code != "send_media" || e.Hold != HoldPayload {
+		t.Errorf("got %s %s of a whole reason before the cut, want send_media payload", e.Code, e.Hold.word())
 	}
 }

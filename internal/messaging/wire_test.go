@@ -32,7 +32,7 @@ type wireResponse struct {
 	Text    string
 }
 
-const wireRoot = "../../testdata/wire"
+const wireRoot = "../../../testdata/wire"
 
 func readJSON(t testing.TB, into any, path ...string) {
 	t.Helper()
@@ -182,7 +182,7 @@ func TestSendWritesAndReadsTheWireAsTheDocumentSays(t *testing.T) {
 				// The client itself refuses a message without a recipient. The answer of the service is
 				// tested below.
 				_, err := c.Send(context.Background(), &m)
-				if server.hits != 0 || asWire(t, err).Code != codeNotE164 {
+				if server.hits != 0 || asWire(t, err).Code != "not_e164" {
 					t.Fatalf("a message without a recipient: %d requests, %v; want none and not_e164", server.hits, err)
 				}
 				m.To = "+15555550101"
