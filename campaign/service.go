@@ -18,5 +18,3 @@ type Service interface {
 	// read once.
 	UploadMedia(ctx context.Context, connectionID, filename, contentType string, r io.Reader) (messaging.Asset, error)
 }
-
-var _ Service = (*messaging.Client)(nil)

@@ -89,8 +89,6 @@ func New(l Ledger, s Sender, lim throttle.Limiter, o Options) (*Engine, error) {
 	return e, nil
 }
 
-var _ warmer = (*messaging.Client)(nil)
-
 // warm makes a connection to the service if there is none. Making one may take longer than a slot
 // may be old, and a slow number would lose slot after slot to it. An error is not told: the next
 // post meets it too.

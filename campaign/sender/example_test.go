@@ -16,7 +16,7 @@ import (
 	"campaignd/throttle"
 )
 
-// acceptingService is a service that accepts everything; a daemon uses a *messaging.Client.
+// acceptingService is a service that accepts everything; a daemon uses a *service.Client.
 type acceptingService struct{}
 
 func (acceptingService) Send(_ context.Context, m *messaging.Message) (messaging.Receipt, error) {

@@ -21,6 +21,7 @@ import (
 	"campaignd/internal/ledger"
 	"campaignd/internal/ledger/sqlite"
 	"campaignd/internal/messaging"
+	"campaignd/internal/messaging/service"
 	"campaignd/recipients"
 	"campaignd/throttle"
 	"campaignd/throttle/throughput"
@@ -152,7 +153,7 @@ func (w *truth) foresee(t *testing.T, runs []campaign.Run, past plan.Past) plan.
 // send runs an engine until the first run has ended, or until a time.
 func (w *truth) send(t *testing.T, runs []campaign.Run, until time.Time) {
 	t.Helper()
-	client, err := messaging.New(messaging.Options{BaseURL: "http://127.0.0.1", APIKey: messaging.NewSecret(simKey), Transport: w,
+	client, err := service.New(service.Options{BaseURL: "http://127.0.0.1", APIKey: messaging.NewSecret(simKey), Transport: w,
 		Timeout: 20 * time.Second})
 	if err != nil {
 		t.Fatal(err)

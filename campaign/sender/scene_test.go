@@ -20,6 +20,7 @@ import (
 	"campaignd/internal/ledger"
 	"campaignd/internal/ledger/sqlite"
 	"campaignd/internal/messaging"
+	"campaignd/internal/messaging/service"
 	"campaignd/recipients"
 	"campaignd/reporting"
 	"campaignd/throttle"
@@ -32,7 +33,7 @@ type scene struct {
 	dir     string
 	ledger  campaign.Ledger
 	limiter throttle.Limiter
-	client  *messaging.Client
+	client  *service.Client
 	began   time.Time
 	group   time.Duration           // sender.Options.Group
 	runs    map[string]campaign.Run // by template
@@ -80,7 +81,7 @@ func newScene(t *testing.T) *scene {
 	if s.ledger, err = sqlite.Open(t.Context(), filepath.Join(s.dir, "campaignd.db"), ledger.Options{Sender: true}); err != nil {
 		t.Fatal(err)
 	}
-	s.client, err = messaging.New(messaging.Options{BaseURL: "http://127.0.0.1", APIKey: messaging.NewSecret(simKey), Transport: s,
+	s.client, err = service.New(service.Options{BaseURL: "http://127.0.0.1", APIKey: messaging.NewSecret(simKey), Transport: s,
 		Timeout: 10 * time.Second})
 	if err != nil {
 		t.Fatal(err)

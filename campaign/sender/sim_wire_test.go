@@ -8,6 +8,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/messaging"
+	"campaignd/internal/messaging/service"
 	"campaignd/internal/wirelog"
 )
 
@@ -31,7 +32,7 @@ func (s *simWire) Unposted(entry int) bool { return s.g.dead.Load() || s.Log.Unp
 
 // simDialer is the client of one life. Each message may wait for a connection.
 type simDialer struct {
-	*messaging.Client
+	*service.Client
 	g *gate
 }
 

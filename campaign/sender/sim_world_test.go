@@ -20,6 +20,7 @@ import (
 	"campaignd/internal/ledger"
 	"campaignd/internal/ledger/sqlite"
 	"campaignd/internal/messaging"
+	"campaignd/internal/messaging/service"
 	"campaignd/internal/sandbox"
 	"campaignd/internal/webhooks"
 	"campaignd/throttle"
@@ -271,7 +272,7 @@ func (w *world) live(ctx context.Context, t *testing.T, nth int, d death) {
 	}
 	g.ctx, g.end = context.WithCancel(ctx)
 	defer g.end()
-	client, err := messaging.New(messaging.Options{BaseURL: "http://127.0.0.1", APIKey: messaging.NewSecret(simKey), Transport: g,
+	client, err := service.New(service.Options{BaseURL: "http://127.0.0.1", APIKey: messaging.NewSecret(simKey), Transport: g,
 		Timeout: 10 * time.Second})
 	if err != nil {
 		t.Error(err)

@@ -15,6 +15,7 @@ import (
 	"campaignd/campaign"
 	"campaignd/campaign/sender"
 	"campaignd/internal/messaging"
+	"campaignd/internal/messaging/service"
 )
 
 // stalling is what a scene's way to the service does. It is a wire log, a dialler, and the listener
@@ -98,7 +99,7 @@ func (s *stalling) over(scene *scene, most int) (closed func()) {
 	served := make(chan error)
 	go func() { served <- server.Serve(s) }()
 	var err error
-	scene.client, err = messaging.New(messaging.Options{BaseURL: "http://127.0.0.1", APIKey: messaging.NewSecret(simKey), Dial: s.dial,
+	scene.client, err = service.New(service.Options{BaseURL: "http://127.0.0.1", APIKey: messaging.NewSecret(simKey), Dial: s.dial,
 		MaxInFlight: most})
 	if err != nil {
 		scene.t.Fatal(err)

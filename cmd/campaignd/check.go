@@ -22,6 +22,7 @@ import (
 	"campaignd/internal/config"
 	"campaignd/internal/daemon"
 	"campaignd/internal/messaging"
+	"campaignd/internal/messaging/service"
 	"campaignd/internal/spelling"
 	"campaignd/reporting"
 )
@@ -191,7 +192,7 @@ func withRemedy(c *config.Config, err error) error {
 }
 
 // client makes the client of the configured service.
-func (p *program) client(c *config.Config) (*messaging.Client, error) {
+func (p *program) client(c *config.Config) (*service.Client, error) {
 	if err := c.CanSend(); err != nil {
 		return nil, invalid(err)
 	}

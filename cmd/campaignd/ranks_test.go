@@ -45,16 +45,18 @@ var ranks = map[string]int{
 
 	"campaign": 40,
 
-	"recipients":          30,
-	"throttle":            30,
-	"throttle/throughput": 20,
-	"internal/messaging":  30,
-	"internal/commerce":   30,
+	"recipients":                 30,
+	"throttle":                   30,
+	"throttle/throughput":        20,
+	"internal/messaging":         30,
+	"internal/messaging/service": 31,
+	"internal/commerce":          30,
 
 	"internal/sandbox":      20, // imports its own packages only; sandboxImporters may import it
 	"internal/sandbox/shop": 15, // imports nothing of ours
 	"internal/mutant":       10, // imports nothing of ours, and every package may import it
 	"internal/spelling":     10,
+	"internal/rawjson":      10,
 	"internal/filelock":     10,
 	"internal/regular":      10,
 	"internal/secret":       10,

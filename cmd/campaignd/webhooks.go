@@ -12,7 +12,7 @@ import (
 
 	"campaignd/internal/config"
 	"campaignd/internal/daemon"
-	"campaignd/internal/messaging"
+	"campaignd/internal/messaging/service"
 	"campaignd/internal/spelling"
 )
 
@@ -31,7 +31,7 @@ it shows once. These commands call the service's management operations with serv
 }
 
 // withService calls do with the client of the configured service.
-func (p *program) withService(do func(*config.Config, *messaging.Client) error) error {
+func (p *program) withService(do func(*config.Config, *service.Client) error) error {
 	c, err := p.load()
 	if err != nil {
 		return err
@@ -56,7 +56,7 @@ type endpointFacts struct {
 	Secret string   `json:"secret,omitempty"`
 }
 
-func factsOfEndpoint(w messaging.Webhook) endpointFacts {
+func factsOfEndpoint(w service.Webhook) endpointFacts {
 	f := endpointFacts{ID: w.ID, URL: w.URL, Events: w.Events, Secret: w.Secret.Reveal()}
 	if f.Events == nil {
 		f.Events = []string{}
@@ -71,7 +71,7 @@ func secretFile(cmd *cobra.Command) *string {
 }
 
 // register registers an endpoint, shows it and keeps its secret, which nobody can read again.
-func (p *program) register(ctx context.Context, cfg *config.Config, c *messaging.Client, url string, events []string, file string,
+func (p *program) register(ctx context.Context, cfg *config.Config, c *service.Client, url string, events []string, file string,
 	json bool) error {
 	if file != "" { // an endpoint whose secret cannot be kept would have to be removed
 		f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
@@ -127,7 +127,7 @@ signing secret once. It is printed on standard output, or added to --secret-file
 	file := secretFile(cmd)
 	o := addOutput(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return p.withService(func(cfg *config.Config, c *messaging.Client) error {
+		return p.withService(func(cfg *config.Config, c *service.Client) error {
 			return p.register(cmd.Context(), cfg, c, args[0], events, *file, o.json())
 		})
 	}
@@ -143,7 +143,7 @@ func (p *program) cmdWebhooksList() *cobra.Command {
 	}
 	o := addOutput(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		return p.withService(func(_ *config.Config, c *messaging.Client) error {
+		return p.withService(func(_ *config.Config, c *service.Client) error {
 			all, err := c.Webhooks(cmd.Context())
 			if err != nil {
 				return err
@@ -167,11 +167,11 @@ func (p *program) cmdWebhooksList() *cobra.Command {
 }
 
 // endpointOf finds a registered endpoint, and returns all of them too.
-func endpointOf(ctx context.Context, c *messaging.Client, id string) (w messaging.Webhook, all []messaging.Webhook, err error) {
+func endpointOf(ctx context.Context, c *service.Client, id string) (w service.Webhook, all []service.Webhook, err error) {
 	if all, err = c.Webhooks(ctx); err != nil {
 		return w, nil, err
 	}
-	i := slices.IndexFunc(all, func(w messaging.Webhook) bool { return w.ID == id })
+	i := slices.IndexFunc(all, func(w service.Webhook) bool { return w.ID == id })
 	if i < 0 {
 		return w, nil, invalid(fmt.Errorf("no endpoint %q is registered; `campaignd webhooks list` lists them", id))
 	}
@@ -198,7 +198,7 @@ ledger, and no event is lost whichever secret a process knows:
 	file := secretFile(cmd)
 	o := addOutput(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return p.withService(func(cfg *config.Config, c *messaging.Client) error {
+		return p.withService(func(cfg *config.Config, c *service.Client) error {
 			old, _, err := endpointOf(cmd.Context(), c, args[0])
 			if err != nil {
 				return err
@@ -228,7 +228,7 @@ opt-outs are seen. During a rotation it waits for an event that the other secret
 	cmd.Flags().BoolVar(&force, "force", false, "remove it although it may be the only one whose events are verified")
 	o := addOutput(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return p.withService(func(cfg *config.Config, c *messaging.Client) error {
+		return p.withService(func(cfg *config.Config, c *service.Client) error {
 			w, all, err := endpointOf(cmd.Context(), c, args[0])
 			if err != nil {
 				return err

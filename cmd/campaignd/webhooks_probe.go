@@ -13,6 +13,7 @@ import (
 	"campaignd/internal/config"
 	"campaignd/internal/daemon"
 	"campaignd/internal/messaging"
+	"campaignd/internal/messaging/service"
 	"campaignd/internal/spelling"
 )
 
@@ -39,7 +40,7 @@ taken.`,
 			}
 			return p.testEndpoints(cmd.Context(), c, []string{address}, o.json())
 		}
-		return p.withService(func(cfg *config.Config, c *messaging.Client) error {
+		return p.withService(func(cfg *config.Config, c *service.Client) error {
 			all, err := c.Webhooks(cmd.Context())
 			if err != nil {
 				return err
@@ -135,7 +136,7 @@ by its dashboard or support.`,
 		if !from.Before(to) {
 			return invalid(fmt.Errorf("--since %s is not before --until", since))
 		}
-		return p.withService(func(config *config.Config, c *messaging.Client) error {
+		return p.withService(func(config *config.Config, c *service.Client) error {
 			n, err := c.ReplayWebhooks(cmd.Context(), from, to)
 			if errors.Is(err, messaging.ErrNotOffered) {
 				return fmt.Errorf("the service offers no replay; ask for it in its dashboard or by its support: %w", err)

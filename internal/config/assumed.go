@@ -1,6 +1,9 @@
 package config
 
-import "campaignd/internal/messaging"
+import (
+	"campaignd/internal/messaging"
+	"campaignd/internal/messaging/service"
+)
 
 // Assumed replaces what campaignd assumes where the service's document shows nothing
 // (docs/service.md#assumptions).
@@ -48,9 +51,9 @@ func defaultAssumed() Assumed {
 }
 
 // Assumptions returns the assumptions as the client takes them.
-func (s Service) Assumptions() messaging.Assumed {
+func (s Service) Assumptions() service.Assumed {
 	a := s.Assumed
-	m := messaging.Assumed{
+	m := service.Assumed{
 		ConnectionsPath: a.Paths.Connections, NumbersPath: a.Paths.Numbers, TemplatesPath: a.Paths.Templates,
 		MediaPath: a.Paths.Media, WebhooksPath: a.Paths.Webhooks, ReplayPath: a.Paths.WebhookReplay,
 		RetryAfter: a.RetryAfter,

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"campaignd/internal/messaging"
+	"campaignd/internal/messaging/service"
 )
 
 const anotherService = `service:
@@ -33,7 +34,7 @@ func TestEachAssumptionIsObeyed(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := c.Service.Assumptions()
-	want := messaging.Assumed{
+	want := service.Assumed{
 		ConnectionsPath: "/v2/senders", NumbersPath: "/v2/state", TemplatesPath: "/v2/models", MediaPath: "/v2/files", WebhooksPath: "/v2/hooks",
 		ReplayPath: "/v2/again", RetryAfter: "X-Wait",
 		Throttled: []messaging.StatusCode{{Status: 503, Code: "too_fast"}},

@@ -15,6 +15,7 @@ import (
 	"campaignd/campaign"
 	"campaignd/campaign/plan"
 	"campaignd/internal/messaging"
+	"campaignd/internal/secret"
 )
 
 // Validate returns the first fault of the configuration, with its key and the remedy. Load
@@ -141,7 +142,7 @@ func (s *Service) check() error {
 		return fmt.Errorf("service.base_url: %q is not a URL; give https://HOST", RedactURL(s.BaseURL))
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
 		return errors.New("service.base_url: give scheme and host only; the key belongs to service.api_key")
-	case u.Scheme == "http" && !s.AllowHTTP && !messaging.Loopback(u.Hostname()):
+	case u.Scheme == "http" && !s.AllowHTTP && !secret.Loopback(u.Hostname()):
 		// The service answers http with 301 (docs/service.md#conventions). By then the key has crossed
 		// the network unencrypted.
 		return fmt.Errorf("service.base_url: %s sends the key unencrypted; "+

@@ -11,6 +11,7 @@ import (
 
 	"campaignd/internal/messaging"
 	"campaignd/internal/sandbox"
+	"campaignd/internal/secret"
 )
 
 // reached reports whether a request to a path arrives at a handler of that path. The router
@@ -38,7 +39,7 @@ func (unanswered) WriteHeader(int)             {}
 // The secret of the sandbox is public, and is accepted on this machine only.
 func (c *Config) checkSecrets() error {
 	u, err := url.Parse(c.Service.BaseURL)
-	here := err == nil && messaging.Loopback(u.Hostname())
+	here := err == nil && secret.Loopback(u.Hostname())
 	for i, s := range c.Webhooks.Secrets {
 		if s.Reveal() == sandbox.DemoSecret {
 			if here {

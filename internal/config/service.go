@@ -6,6 +6,7 @@ import (
 
 	"campaignd/internal/messaging"
 	"campaignd/internal/sandbox"
+	"campaignd/internal/secret"
 )
 
 // Rate returns the configured limit of a connection in messages per second, and 0 for none.
@@ -32,7 +33,7 @@ func (s Service) ProvenRefusals() []messaging.StatusCode {
 // KeyRemedy is what to do when the service refuses the key. On this machine it may be a sandbox.
 func (s *Service) KeyRemedy() string {
 	u, err := url.Parse(s.BaseURL)
-	if err != nil || !messaging.Loopback(u.Hostname()) {
+	if err != nil || !secret.Loopback(u.Hostname()) {
 		return "check service.api_key"
 	}
 	return "check service.api_key (sandbox: " + sandbox.DemoKey + ")"

@@ -13,6 +13,7 @@ import (
 	"campaignd/internal/commerce"
 	"campaignd/internal/config"
 	"campaignd/internal/messaging"
+	"campaignd/internal/secret"
 )
 
 // CommerceStatus is what is known of the connection to the commerce platform.
@@ -117,7 +118,7 @@ func callbackPath(address string) (string, error) {
 	u, err := url.Parse(address)
 	switch {
 	case err != nil || u.Host == "" || u.User != nil || u.Fragment != "" || u.RawQuery != "" ||
-		u.Scheme != "https" && (u.Scheme != "http" || !messaging.Loopback(u.Hostname())):
+		u.Scheme != "https" && (u.Scheme != "http" || !secret.Loopback(u.Hostname())):
 		return "", fmt.Errorf("%q is not an address such as https://hooks.example/commerce/callback", address)
 	case u.Path == "" || u.Path == "/":
 		return "", fmt.Errorf("%q has no path; give one of its own, such as /commerce/callback", address)

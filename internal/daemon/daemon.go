@@ -25,6 +25,7 @@ import (
 	"campaignd/internal/ledger/postgres"
 	"campaignd/internal/ledger/sqlite"
 	"campaignd/internal/messaging"
+	"campaignd/internal/messaging/service"
 	"campaignd/internal/notify"
 	"campaignd/internal/operator"
 	"campaignd/internal/sandbox"
@@ -56,7 +57,7 @@ type Daemon struct {
 	makeAPI   func(context.Context, operator.Process) (API, error) // nil: no operator's API
 	log       *slog.Logger
 	ledger    campaign.Ledger
-	client    *messaging.Client
+	client    *service.Client
 	asked     *recent // the client, for checks over the API; nil without one
 	limiter   limiter
 	directory *directory

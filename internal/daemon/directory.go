@@ -15,6 +15,7 @@ import (
 	"campaignd/campaign"
 	"campaignd/internal/config"
 	"campaignd/internal/messaging"
+	"campaignd/internal/messaging/service"
 	"campaignd/recipients"
 	"campaignd/throttle/throughput"
 )
@@ -137,7 +138,7 @@ func (d *directory) peers(connection string) (accounts []string) {
 
 // ask calls refresh with a client of its own, for at most wait. Without an API key it does nothing.
 func (d *directory) ask(
-	ctx context.Context, wait time.Duration, refresh func(context.Context, *messaging.Client) ([]messaging.Connection, error),
+	ctx context.Context, wait time.Duration, refresh func(context.Context, *service.Client) ([]messaging.Connection, error),
 ) error {
 	if d.cfg.Service.APIKey.IsZero() {
 		return nil
@@ -155,7 +156,7 @@ func (d *directory) ask(
 
 // refresh asks the service for its connections and their rates. The configuration and the defaults
 // stay in use where the service has no numbers endpoint.
-func (d *directory) refresh(ctx context.Context, c *messaging.Client) ([]messaging.Connection, error) {
+func (d *directory) refresh(ctx context.Context, c *service.Client) ([]messaging.Connection, error) {
 	conns, err := d.refreshConnections(ctx, c)
 	if err != nil {
 		return nil, err
@@ -164,7 +165,7 @@ func (d *directory) refresh(ctx context.Context, c *messaging.Client) ([]messagi
 	return conns, err
 }
 
-func (d *directory) refreshConnections(ctx context.Context, c *messaging.Client) ([]messaging.Connection, error) {
+func (d *directory) refreshConnections(ctx context.Context, c *service.Client) ([]messaging.Connection, error) {
 	conns, err := c.Connections(ctx)
 	if err != nil {
 		return nil, d.withRemedy("connections", err)
@@ -184,7 +185,7 @@ func (d *directory) refreshConnections(ctx context.Context, c *messaging.Client)
 // refreshRates asks for the rates, and returns those that are new or have changed. After an error
 // the last known ones stay in use. A rate of the configuration, which comes before the service's,
 // is not listed.
-func (d *directory) refreshRates(ctx context.Context, c *messaging.Client) (changed map[string]throughput.Pace, err error) {
+func (d *directory) refreshRates(ctx context.Context, c *service.Client) (changed map[string]throughput.Pace, err error) {
 	health, err := c.Numbers(ctx)
 	if err != nil && !errors.Is(err, messaging.ErrNotOffered) {
 		return nil, d.withRemedy("numbers", err)

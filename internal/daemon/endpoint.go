@@ -19,6 +19,7 @@ import (
 	"campaignd/campaign"
 	"campaignd/internal/config"
 	"campaignd/internal/messaging"
+	"campaignd/internal/messaging/service"
 )
 
 // EndpointTest is what an endpoint answered to an event that one of the configured secrets signed.
@@ -34,7 +35,7 @@ type EndpointTest struct {
 
 // OwnEndpoints returns the addresses among the registered ones that end with webhooks.path, each
 // once.
-func OwnEndpoints(cfg *config.Config, registered []messaging.Webhook) (addresses []string) {
+func OwnEndpoints(cfg *config.Config, registered []service.Webhook) (addresses []string) {
 	for _, w := range registered {
 		u, err := url.Parse(w.URL)
 		if err == nil && strings.HasSuffix(u.Path, cfg.Webhooks.Path) && !slices.Contains(addresses, w.URL) {
@@ -107,7 +108,7 @@ func Signatures(ctx context.Context, cfg *config.Config) (s campaign.Signatures,
 
 // NoteEndpoint keeps in the ledger which endpoint a new secret is of, so that RemovesTheLast can
 // tell it. Before there is a ledger it does nothing.
-func NoteEndpoint(ctx context.Context, cfg *config.Config, w messaging.Webhook, log *slog.Logger) error {
+func NoteEndpoint(ctx context.Context, cfg *config.Config, w service.Webhook, log *slog.Logger) error {
 	if cfg.NoLedger() {
 		return nil
 	}
@@ -120,7 +121,7 @@ func NoteEndpoint(ctx context.Context, cfg *config.Config, w messaging.Webhook, 
 }
 
 // RemovesTheLast reports whether w may be the only endpoint whose events are verified.
-func RemovesTheLast(ctx context.Context, cfg *config.Config, w messaging.Webhook, registered []messaging.Webhook) (bool, error) {
+func RemovesTheLast(ctx context.Context, cfg *config.Config, w service.Webhook, registered []service.Webhook) (bool, error) {
 	if !slices.Contains(OwnEndpoints(cfg, registered), w.URL) {
 		return false, nil
 	}
@@ -130,7 +131,7 @@ func RemovesTheLast(ctx context.Context, cfg *config.Config, w messaging.Webhook
 	}
 	var others []string
 	for _, other := range registered {
-		if other.ID != w.ID && len(OwnEndpoints(cfg, []messaging.Webhook{other})) > 0 {
+		if other.ID != w.ID && len(OwnEndpoints(cfg, []service.Webhook{other})) > 0 {
 			others = append(others, other.ID)
 		}
 	}

@@ -23,6 +23,7 @@ import (
 	"campaignd/internal/ledger"
 	"campaignd/internal/ledger/sqlite"
 	"campaignd/internal/messaging"
+	"campaignd/internal/messaging/service"
 	"campaignd/internal/sandbox"
 	"campaignd/throttle"
 )
@@ -149,7 +150,7 @@ func playScene(t *testing.T) {
 func (c *cluster) process(ctx context.Context, no int) {
 	cfg := *c.config
 	cfg.Ledger = fmt.Sprintf("sqlite:%s/replica%d.db", c.dir, no) // names the folder in which lists are read
-	client, err := messaging.New(messaging.Options{BaseURL: cfg.Service.BaseURL, APIKey: cfg.Service.APIKey, AllowHTTP: true,
+	client, err := service.New(service.Options{BaseURL: cfg.Service.BaseURL, APIKey: cfg.Service.APIKey, AllowHTTP: true,
 		Transport: inProcess{c.service}})
 	if err != nil {
 		c.Error(err)

@@ -22,6 +22,7 @@ import (
 	"campaignd/internal/ledger"
 	"campaignd/internal/ledger/sqlite"
 	"campaignd/internal/messaging"
+	"campaignd/internal/messaging/service"
 	"campaignd/internal/sandbox"
 )
 
@@ -140,7 +141,7 @@ func TestTheHealthOfANumberCountsInAMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		answers := &told{}
 		answers.tell(`"throughput": {"level": "STANDARD"}, "qualityRating": "GREEN"`)
-		client, err := messaging.New(messaging.Options{BaseURL: "http://127.0.0.1", APIKey: messaging.NewSecret("k"), Transport: answers,
+		client, err := service.New(service.Options{BaseURL: "http://127.0.0.1", APIKey: messaging.NewSecret("k"), Transport: answers,
 			Timeout: time.Second})
 		if err != nil {
 			t.Fatal(err)
@@ -197,7 +198,7 @@ func TestTheHealthOfANumberCountsInAMinute(t *testing.T) {
 // one, also -1 for none, comes before it.
 func TestATierFollowsTheServiceAndTheFile(t *testing.T) {
 	answers := &told{}
-	client, err := messaging.New(messaging.Options{BaseURL: "http://127.0.0.1", APIKey: messaging.NewSecret("k"), Transport: answers,
+	client, err := service.New(service.Options{BaseURL: "http://127.0.0.1", APIKey: messaging.NewSecret("k"), Transport: answers,
 		Timeout: time.Second})
 	if err != nil {
 		t.Fatal(err)

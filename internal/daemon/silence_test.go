@@ -14,6 +14,7 @@ import (
 	"campaignd/campaign/sender"
 	"campaignd/internal/config"
 	"campaignd/internal/messaging"
+	"campaignd/internal/messaging/service"
 	"campaignd/internal/sandbox"
 	"campaignd/internal/webhooks"
 )
@@ -113,9 +114,9 @@ func TestAReplayFollowsAnOutageOfTheIntake(t *testing.T) {
 		var log bytes.Buffer
 		cfg := config.Default()
 		d := &Daemon{cfg: cfg, intake: &webhooks.Intake{}, log: slog.New(slog.NewTextHandler(&log, nil))}
-		client := func(path string) *messaging.Client {
-			c, err := messaging.New(messaging.Options{BaseURL: "http://127.0.0.1:1", APIKey: messaging.NewSecret(sandbox.DemoKey),
-				Transport: sandbox.NewTransport(emulated), Assumed: messaging.Assumed{ReplayPath: path}})
+		client := func(path string) *service.Client {
+			c, err := service.New(service.Options{BaseURL: "http://127.0.0.1:1", APIKey: messaging.NewSecret(sandbox.DemoKey),
+				Transport: sandbox.NewTransport(emulated), Assumed: service.Assumed{ReplayPath: path}})
 			if err != nil {
 				t.Fatal(err)
 			}

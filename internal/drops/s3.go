@@ -19,7 +19,7 @@ import (
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
 
-	"campaignd/internal/messaging"
+	"campaignd/internal/secret"
 )
 
 const (
@@ -69,7 +69,7 @@ func OpenS3(u *url.URL) (*S3, error) {
 		endpoint = &url.URL{Scheme: "https", Host: "s3.amazonaws.com"}
 	case endpoint.Host == "" || endpoint.Scheme != "https" && endpoint.Scheme != "http" || strings.Trim(endpoint.Path, "/") != "":
 		return nil, fmt.Errorf("endpoint %q is no address; give https://HOST", q.Get("endpoint"))
-	case endpoint.Scheme == "http" && !messaging.Loopback(endpoint.Hostname()):
+	case endpoint.Scheme == "http" && !secret.Loopback(endpoint.Hostname()):
 		return nil, fmt.Errorf("endpoint %q sends lists with phone numbers unencrypted; give https://%s", q.Get("endpoint"), endpoint.Host)
 	}
 	region := q.Get("region")

@@ -1,11 +1,9 @@
-// Package messaging speaks the wire protocol of the messaging service (docs/service.md): the send
-// request and its answer, the listings that campaignd needs, the bodies of webhooks and their
-// signatures.
+// Package messaging is what every connector to a messaging service needs: the words (Message,
+// Receipt, Event, and the records of connections, numbers and templates) and the proof of what an
+// exchange did. A connector is a package below it that knows one service's own wire.
 //
-// The senders send with it, the preflight reads templates and numbers with it, and the webhook
-// intake decodes with it.
-//
-// It classifies each exchange once: an Error says what the exchange proves about the message and
-// what to do. No caller decides by an HTTP status what became of a message. It never repeats a POST
-// and follows no redirect.
+// An Exchange makes the requests and knows what was written; it never repeats one and follows no
+// redirect. The table of codes says once what an answer means: an Error says what the exchange
+// proves about the message and what to do. No caller decides by an HTTP status what became of a
+// message. The senders, the preflight and the webhook intake use these words only.
 package messaging

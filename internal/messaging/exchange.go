@@ -104,11 +104,11 @@ func (x *Exchange) Warm(ctx context.Context) error {
 	return x.pool.warm(ctx)
 }
 
-// Posting is the body of a request that is written once. It cannot be read a second time: without Request.GetBody and
-// without an idempotency header, net/http never sends a POST twice (shouldRetryRequest in
-// https://go.dev/src/net/http/transport.go). net/http knows this type to be in memory and writes
-// headers and body together (isKnownInMemoryReader in https://go.dev/src/net/http/transfer.go): one
-// system call and one packet a message.
+// Posting is the body of a request that is written once. It cannot be read a second time: without
+// Request.GetBody and without an idempotency header, net/http never sends a POST twice
+// (shouldRetryRequest in https://go.dev/src/net/http/transport.go). net/http knows this type to be
+// in memory and writes headers and body together (isKnownInMemoryReader in
+// https://go.dev/src/net/http/transfer.go): one system call and one packet a message.
 func Posting(text []byte) io.ReadCloser { return io.NopCloser(bytes.NewReader(text)) }
 
 // Send posts the text of a message once, with the address and the header of request, and returns
@@ -160,8 +160,8 @@ func (x *Exchange) Release(a *Answer) {
 	}
 }
 
-// Ask makes one exchange that sends no message, within d, and returns the whole answer, whatever its
-// status. An error has the codes of Send. Its Proof is NotSent, because the call sends no message.
+// Ask makes one exchange that sends no message, within d, and returns the whole answer, whatever
+// its status. An error has the codes of Send. Its Proof is NotSent, because no message is sent.
 func (x *Exchange) Ask(ctx context.Context, d time.Duration, req *http.Request) (Answer, *Error) {
 	ctx, cancel := within(ctx, d)
 	defer cancel()

@@ -56,8 +56,8 @@ func findPlatform(v rawjson.Value, depth int) rawjson.Value {
 	return nil
 }
 
-// Platform adds the events of every change of every entry of the platform's envelope. outer has what
-// the object around the envelope says: the id, the connection and the time.
+// Platform adds the events of every change of every entry of the platform's envelope. outer has
+// what the object around the envelope says: the id, the connection and the time.
 func (b *Batch) Platform(v rawjson.Value, outer Event) error {
 	for entry := v.Get("entry").Members(); entry.Next(); {
 		at := entry.Val.Get("time").Time()

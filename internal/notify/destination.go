@@ -9,6 +9,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/messaging"
+	"campaignd/internal/secret"
 )
 
 // The formats of a body.
@@ -35,7 +36,7 @@ func (d *Destination) Check() error {
 	switch {
 	case err != nil || u.Host == "" || u.User != nil || u.Scheme != "https" && u.Scheme != "http":
 		return errors.New("url: want an address such as https://hooks.example/campaignd, without user and password")
-	case u.Scheme == "http" && !messaging.Loopback(u.Hostname()):
+	case u.Scheme == "http" && !secret.Loopback(u.Hostname()):
 		return errors.New("url: http is for this machine alone; give an https address")
 	case d.Format != "" && d.Format != Standard && d.Format != Slack:
 		return fmt.Errorf("format: %q is unknown; give %s or %s", d.Format, Standard, Slack)

@@ -1,6 +1,6 @@
-// Package rawjson reads JSON without decoding it: a Value is one value inside a text, and a walk over
-// its members reads only what the caller asks for. The clients of the services read answers and
-// events with it, which have many more members than they need. No text makes it panic.
+// Package rawjson reads JSON without decoding it: a Value is one value inside a text, and a walk
+// over its members reads only what the caller asks for. The clients of the services read answers
+// and events with it, which have many more members than they need. No text makes it panic.
 package rawjson
 
 import (

@@ -9,6 +9,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/messaging"
+	"campaignd/internal/messaging/service"
 )
 
 // Options tune the Intake. The zero value works. A negative value is an error of New.
@@ -22,7 +23,7 @@ type Options struct {
 	// Seed is that of the jitter. Give each process its own. With the same seed the draws repeat.
 	Seed uint64
 
-	// Decode reads the events of a signed body. Default messaging.DecodeEvents.
+	// Decode reads the events of a signed body. Default service.DecodeEvents.
 	Decode func(body []byte) ([]messaging.Event, error)
 	// Connections returns the id of the connection with this number (digits without +), or "". It is
 	// called for events that name a number and no connection, by many goroutines at once. Default: "".
@@ -84,7 +85,7 @@ func (o Options) withDefaults() (Options, error) {
 		return o, err
 	}
 	if o.Decode == nil {
-		o.Decode = messaging.DecodeEvents
+		o.Decode = service.DecodeEvents
 	}
 	if o.Connections == nil {
 		o.Connections = func(string) string { return "" }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"campaignd/internal/messaging"
+	wire "campaignd/internal/messaging/service"
 )
 
 // The verifier and the decoder of campaignd accept the webhooks of the sink. Each status of each
@@ -36,7 +37,7 @@ func TestTheSinkSendsEveryStatusOnceAndSigned(t *testing.T) {
 				if _, err := verifier.Verify(r.Header, body, time.Now()); err != nil {
 					t.Error(err)
 				}
-				events, err := messaging.DecodeEvents(body)
+				events, err := wire.DecodeEvents(body)
 				if err != nil {
 					t.Error(err)
 				}

@@ -1,0 +1,5 @@
+package sender
+
+import "campaignd/internal/messaging/service"
+
+var _ warmer = (*service.Client)(nil)

@@ -1,0 +1,52 @@
+package service
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"campaignd/internal/messaging"
+	"campaignd/internal/rawjson"
+)
+
+// call makes one exchange that is not a send. It returns the value under data, or the whole answer
+// if there is no data.
+func (c *Client) call(ctx context.Context, timeout time.Duration, req *http.Request) (rawjson.Value, error) {
+	v, _, err := c.ask(ctx, timeout, req)
+	if data := v.Get("data"); data != nil {
+		return data, err
+	}
+	return v, err
+}
+
+// ask makes one exchange that is not a send. It returns the whole answer. An error is an *Error
+// with the same codes as those of Send. Its Proof is NotSent, because the call sends no message.
+func (c *Client) ask(ctx context.Context, timeout time.Duration, req *http.Request) (rawjson.Value, http.Header, error) {
+	a, failure := c.exchange.Ask(ctx, timeout, req)
+	if failure != nil {
+		return nil, nil, failure
+	}
+	if !a.Accepted() {
+		e := c.refused(&a)
+		if e.Proof == messaging.Doubt {
+			e.Proof, e.Action = messaging.NotSent, messaging.RetryLater
+		}
+		return nil, nil, e
+	}
+	v, err := rawjson.Parse(a.Body)
+	if a.Err != nil {
+		err = a.Err
+	}
+	if err != nil && !(len(trimSpace(a.Body)) == 0 && a.Err == nil) {
+		return nil, nil, messaging.BadAnswer(a.Status, a.RequestID(), req.Method+" "+req.URL.Path, err)
+	}
+	return v, a.Header, nil
+}
+
+// jsonRequest returns a request with a JSON body.
+func (c *Client) jsonRequest(ctx context.Context, method, path string, body []byte) *http.Request {
+	r := c.request(ctx, method, path, "")
+	r.Header.Set("Content-Type", "application/json")
+	r.Body, r.ContentLength = messaging.Posting(body), int64(len(body))
+	return r
+}
