@@ -43,9 +43,9 @@ type SpentGroup struct {
 	Sent, Retrying, Twice int64
 }
 
-// ScanSpentGroup reads the columns of a group behind those of lead.
-func ScanSpentGroup(scan func(...any) error, lead ...any) (g SpentGroup, err error) {
-	err = scan(append(lead, &g.Connection, &g.Quarter, &g.Rows, &g.Sent, &g.Retrying, &g.Twice)...)
+// ScanSpentGroup reads the columns of a group.
+func ScanSpentGroup(scan func(...any) error) (g SpentGroup, err error) {
+	err = scan(&g.Connection, &g.Quarter, &g.Rows, &g.Sent, &g.Retrying, &g.Twice)
 	return g, err
 }
 

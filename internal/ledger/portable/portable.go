@@ -62,6 +62,10 @@ type Statements struct {
 	NewRun       []string // each adds a row of the new run $1 to another table
 	EraseOutcome string   // erases the outcome of the delivery $1
 	LockErasure  string   // waits for the transactions that store numbers; empty: there are none
+
+	Retirable     string // the next segment whose deliveries ended before $1, as ledger.ScanSegment reads it
+	RetireTotals  string // counts the outcomes [$1, $2) of the segment $3 in retired_total, and may delete them
+	RetireSenders string // deletes who reached the recipients of the deliveries [$1, $2) before $3
 }
 
 // Ledger implements the portable half of campaign.Ledger.

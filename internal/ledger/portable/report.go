@@ -7,7 +7,8 @@ import (
 	"campaignd/internal/ledger"
 )
 
-const sqlLanes = `SELECT run, connection, owner, binding, detail, rate, wants, at, until FROM lane WHERE run = $1 ORDER BY connection, owner`
+const sqlLanes = `SELECT run, connection, owner, binding, detail, rate, wants, at, until FROM lane
+	WHERE run = $1 ORDER BY connection, owner`
 
 // Lanes implements campaign.ReportLedger.
 func (l *Ledger) Lanes(ctx context.Context, no campaign.RunNo) ([]campaign.LaneReport, error) {

@@ -42,19 +42,12 @@ func giveBackPeople(rids []int64) (qs []*query) {
 	return append(qs, stmt(nil, sqlLockPlaces, rids), stmt(nil, sqlReturnPlaces, rids), stmt(nil, sqlReturnContacts, rids))
 }
 
-const (
-	sqlWrote = `INSERT INTO inbound (key, connection, at, own)
-		SELECT DISTINCT ON (key, connection) key, connection, at, own
-		FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[]) w (key, connection, at, own)
-		ORDER BY key, connection, own DESC, at
-		ON CONFLICT (key, connection) DO UPDATE SET at = excluded.at, own = excluded.own
-		WHERE excluded.at > inbound.at AND excluded.own > inbound.own`
-	sqlForgetInbound = `DELETE FROM inbound WHERE (key, connection) IN (
-		SELECT key, connection FROM inbound WHERE at <= $1 ORDER BY at LIMIT $2)`
-	sqlForgetReceipts = `DELETE FROM first_receipt WHERE (key, what, own) IN (
-		SELECT key, what, own FROM first_receipt WHERE at <= $1 ORDER BY at LIMIT $2)`
-	sqlForgetContact = `DELETE FROM contact WHERE (key, rid) IN (SELECT key, rid FROM contact WHERE until <= $1 ORDER BY until LIMIT $2)`
-)
+const sqlWrote = `INSERT INTO inbound (key, connection, at, own)
+	SELECT DISTINCT ON (key, connection) key, connection, at, own
+	FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[]) w (key, connection, at, own)
+	ORDER BY key, connection, own DESC, at
+	ON CONFLICT (key, connection) DO UPDATE SET at = excluded.at, own = excluded.own
+	WHERE excluded.at > inbound.at AND excluded.own > inbound.own`
 
 // wrote notes when recipients wrote.
 func wrote(all []campaign.Inbound) (qs []*query) {
@@ -71,18 +64,12 @@ func wrote(all []campaign.Inbound) (qs []*query) {
 	return []*query{stmt(nil, sqlWrote, keys, connections, ats, owns)}
 }
 
-// forgetPeople deletes some of what no limit counts any more.
+// forgetPeople deletes some of what no limit counts any more, from time to time.
 func (l *Ledger) forgetPeople(ctx context.Context, now time.Time) error {
 	if !ledger.Forgets(&l.forgetAt, now) {
 		return nil
 	}
-	return l.change(ctx, l.hooks, "", func(t *tx) error {
-		t.last(stmt(nil, sqlForgetInbound, ledger.Millis(now.Add(-ledger.InboundFor)), ledger.SweepStep),
-			stmt(nil, sqlForgetContact, ledger.Millis(now), ledger.SweepStep),
-			stmt(nil, sqlForgetReceipts, ledger.Millis(now.Add(-ledger.FirstReceiptFor)), ledger.SweepStep),
-			stmt(nil, sqlForgetWish, ledger.Millis(now.Add(-ledger.FirstReceiptFor)), ledger.WishCap))
-		return nil
-	})
+	return l.ForgetPeople(ctx, now)
 }
 
 const sqlReachedSince = `SELECT min(r.at), max(r.at), count(*) FROM reach r WHERE r.portfolio = $1 AND r.at > $2 AND ` + sqlLastReach + `

@@ -18,6 +18,10 @@ var ownStatements = portable.Statements{
 	EraseOutcome: `UPDATE outcome SET message_id = CASE WHEN message_id IS NOT NULL THEN 'erased' END, key = NULL,
 		detail = NULL, warning = NULL, request_id = NULL, trace_id = NULL WHERE rid = $1`,
 	LockErasure: sqlLockErasure,
+
+	Retirable:     sqlRetirable,
+	RetireTotals:  sqlRetireTotals,
+	RetireSenders: sqlRetireSenders,
 }
 
 // store gives package portable the connections of a ledger.

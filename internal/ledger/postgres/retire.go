@@ -1,12 +1,5 @@
 package postgres
 
-import (
-	"context"
-	"time"
-
-	"campaignd/internal/ledger"
-)
-
 const (
 	// The follow-up runs come after their parent: their recipients keep it from a second one.
 	sqlRetirable = `SELECT s.id, s.lo, s.hi, s.mark, s.intents_since FROM run r JOIN run_event e ON e.no = r.no JOIN run_count n ON n.no = r.no
@@ -16,48 +9,17 @@ const (
 			AND NOT EXISTS (SELECT 1 FROM run p JOIN run_count pn ON pn.no = p.no WHERE p.no = r.parent AND p.retired_rows < pn.rows)
 			AND NOT EXISTS (SELECT 1 FROM run c WHERE c.parent = r.no AND c.ended_at = 0)
 		ORDER BY r.no LIMIT 1`
-	sqlRetire = `INSERT INTO retired (segment, rows, at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`
 	// The totals are those of the rows as they are deleted: a status may have been applied a moment
 	// before.
-	sqlRetireOutcomes = `WITH d AS (DELETE FROM outcome WHERE rid >= $2 AND rid < $3
+	sqlRetireTotals = `WITH d AS (DELETE FROM outcome WHERE rid >= $1 AND rid < $2
 			RETURNING state, rank, coalesce(CASE WHEN state >= 6 /* refused */ THEN code WHEN rank = 2 /* failed */ THEN fail_code END, '') AS code,
 				sent_at, failed_at, flags)
 		INSERT INTO retired_total (segment, state, rank, code, n, sent, failed, adopted, duplicate, ambiguous)
-		SELECT $1, state, rank, code, count(*), count(sent_at), count(failed_at), count(*) FILTER (WHERE flags & 1 /* adopted */ <> 0),
+		SELECT $3::bigint, state, rank, code, count(*), count(sent_at), count(failed_at), count(*) FILTER (WHERE flags & 1 /* adopted */ <> 0),
 			count(*) FILTER (WHERE flags & 2 /* may be a duplicate */ <> 0), count(*) FILTER (WHERE flags & 8 /* ambiguous */ <> 0)
 		FROM d GROUP BY state, rank, code`
-	sqlRetireAttempts  = `DELETE FROM attempt WHERE rid >= $1 AND rid < $2`
-	sqlRetireFollowUps = `DELETE FROM follow_up WHERE parent = $3 AND key IN (SELECT key FROM delivery WHERE rid >= $1 AND rid < $2)`
 	// In the order of the keys, as FoldSenders: transactions that lock rows in one order do not
 	// deadlock.
 	sqlRetireSenders = `DELETE FROM sender WHERE (key, connection) IN (SELECT s.key, s.connection
 		FROM sender s JOIN delivery d ON d.key = s.key WHERE d.rid >= $1 AND d.rid < $2 AND s.at < $3 ORDER BY 1, 2 FOR UPDATE OF s)`
-	sqlRetireRows = `DELETE FROM delivery WHERE rid >= $1 AND rid < $2`
-	sqlRetireRun  = `UPDATE run SET retired_rows = retired_rows + $2, retired_at = $3 WHERE no = $1`
 )
-
-// Retire implements campaign.RetentionLedger. The server reuses the space when autovacuum has
-// passed.
-func (l *Ledger) Retire(ctx context.Context, before time.Time) (rows int64, err error) {
-	var found []ledger.Segment
-	err = l.read(ctx, l.reports, list(&found, ledger.ScanSegment, sqlRetirable, ledger.Millis(before)))
-	if err != nil {
-		return 0, err
-	}
-	if len(found) == 0 {
-		return 0, l.forgetPairs(ctx, before)
-	}
-	s, now := found[0], ledger.Millis(time.Now())
-	err = l.change(ctx, l.reports, "", func(t *tx) error {
-		var ours int64
-		if err := t.do(stmt(&ours, sqlRetire, s.Key, s.Hi-s.Lo, now)); err != nil || ours == 0 {
-			return err // another process has just deleted them, or an earlier try did
-		}
-		return t.do(stmt(nil, sqlRetireOutcomes, s.Key, s.First(), s.End()), stmt(nil, sqlRetireAttempts, s.First(), s.End()),
-			stmt(nil, sqlRetireFollowUps, s.First(), s.End(), int64(ledger.RunOf(s.Key))),
-			stmt(nil, sqlRetireSenders, s.First(), s.End(), ledger.Millis(before)),
-			stmt(nil, sqlRetireRows, s.First(), s.End()),
-			stmt(nil, sqlRetireRun, int64(ledger.RunOf(s.Key)), s.Hi-s.Lo, now))
-	})
-	return s.Hi - s.Lo, err
-}

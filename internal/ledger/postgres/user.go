@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"time"
 
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
@@ -125,7 +124,6 @@ const (
 	sqlWishPage = `SELECT w.id, (SELECT true FROM outcome WHERE mh = w.mh AND w.mh <> 0 LIMIT 1) IS TRUE
 			OR (SELECT true FROM user_pair WHERE user_id = w.user_id LIMIT 1) IS TRUE, ` + ledger.WishColumns + `
 		FROM wish w WHERE w.id > $1 ORDER BY w.id LIMIT $2`
-	sqlForgetWish = `DELETE FROM wish WHERE received <= $1 OR id <= (SELECT id FROM wish ORDER BY id DESC LIMIT 1 OFFSET $2)`
 )
 
 // sweepWishes attributes wishes whose receipt or pair was stored at the same time as they, and
@@ -152,18 +150,4 @@ func (l *Ledger) sweepWishes(ctx context.Context, done *campaign.Swept) error {
 	u, err := l.Unattributed(ctx)
 	done.Unattributed = int(u.N)
 	return err
-}
-
-const sqlOldPairs = `DELETE FROM user_pair WHERE ctid = ANY(ARRAY(SELECT ctid FROM user_pair WHERE at < $1 LIMIT $2))`
-
-// forgetPairs deletes the pairs that were told last before an instant.
-func (l *Ledger) forgetPairs(ctx context.Context, before time.Time) error {
-	for n := int64(1); n > 0; {
-		if err := l.change(ctx, l.reports, "", func(t *tx) error {
-			return t.do(stmt(&n, sqlOldPairs, ledger.Millis(before), ledger.SweepStep))
-		}); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -175,7 +175,8 @@ func TestSQLiteOpensWholeOrNotAtAll(t *testing.T) {
 				}
 				if name == "Migrate" {
 					var whole bool
-					if err := db.QueryRowContext(t.Context(), `SELECT (SELECT count(*) FROM sqlite_master WHERE name IN ('first_receipt', 'first_receipt_at'))
+					if err := db.QueryRowContext(t.Context(), `SELECT (
+							SELECT count(*) FROM sqlite_master WHERE name IN ('first_receipt', 'first_receipt_at'))
 						= 2 * (SELECT count(*) FROM goose_db_version WHERE version_id = 32)`).Scan(&whole); err != nil || !whole {
 						t.Fatalf("%q failed, and the migration is whole or absent: %v, %v; want true", failed, whole, err)
 					}

@@ -68,14 +68,8 @@ func (t *tx) giveBack(rids ...int64) error {
 	return nil
 }
 
-const (
-	sqlWrote = `INSERT INTO inbound (key, connection, at, own) VALUES (?1, ?2, ?3, ?4)
-		ON CONFLICT (key, connection) DO UPDATE SET at = ?3, own = ?4 WHERE ?3 > at AND ?4 > own`
-	sqlForgetInbound = `DELETE FROM inbound WHERE (key, connection) IN (SELECT key, connection FROM inbound WHERE at <= ? ORDER BY at LIMIT ?)`
-	sqlForgetContact = `DELETE FROM contact WHERE (key, rid) IN (SELECT key, rid FROM contact WHERE until <= ? ORDER BY until LIMIT ?)`
-	sqlForgetReceipt = `DELETE FROM first_receipt WHERE (key, what, own) IN (
-		SELECT key, what, own FROM first_receipt WHERE at <= ? ORDER BY at LIMIT ?)`
-)
+const sqlWrote = `INSERT INTO inbound (key, connection, at, own) VALUES (?1, ?2, ?3, ?4)
+	ON CONFLICT (key, connection) DO UPDATE SET at = ?3, own = ?4 WHERE ?3 > at AND ?4 > own`
 
 // wrote stores when recipients wrote.
 func (t *tx) wrote(all []campaign.Inbound) error {
@@ -87,29 +81,13 @@ func (t *tx) wrote(all []campaign.Inbound) error {
 	return nil
 }
 
-// forgetPeople deletes some of what no limit counts any more.
+// forgetPeople deletes some of what no limit counts any more, from time to time.
 func (l *Ledger) forgetPeople(ctx context.Context, now time.Time) error {
 	if !ledger.Forgets(&l.forgetAt, now) {
 		return nil
 	}
-	var old bool
-	a := args(ledger.Millis(now.Add(-ledger.InboundFor)), ledger.Millis(now), ledger.Millis(now.Add(-ledger.FirstReceiptFor)))
-	if err := l.read().row(ctx, sqlAnyForgotten, a, &old); err != nil || !old {
-		return err
-	}
-	return l.submit(ctx, &op{urgency: results, rows: ledger.SweepStep, run: func(t *tx) error {
-		for i, forget := range []string{sqlForgetInbound, sqlForgetContact, sqlForgetReceipt} {
-			if _, err := t.exec(forget, a[i], ledger.SweepStep); err != nil {
-				return err
-			}
-		}
-		_, err := t.exec(sqlForgetWish, a[2], ledger.WishCap)
-		return err
-	}})
+	return l.ForgetPeople(ctx, now)
 }
-
-const sqlAnyForgotten = `SELECT EXISTS (SELECT 1 FROM inbound WHERE at <= ?1) OR EXISTS (SELECT 1 FROM contact WHERE until <= ?2)
-	OR EXISTS (SELECT 1 FROM first_receipt WHERE at <= ?3) OR EXISTS (SELECT 1 FROM wish)`
 
 const sqlReachedSince = `SELECT min(r.at), max(r.at), count(*) FROM reach r WHERE r.portfolio = ? AND r.at > ? AND ` + sqlLastReach + `
 	GROUP BY r.at / 3600000 /* an hour */ ORDER BY 1`

@@ -20,6 +20,10 @@ var ownStatements = portable.Statements{
 	NewRun: []string{`INSERT INTO run_count (no) VALUES ($1)`},
 	EraseOutcome: `UPDATE outcome SET message_id = CASE WHEN message_id <> '' THEN 'erased' ELSE '' END, key = 0,
 		detail = '', warning = '', request_id = '', trace_id = '' WHERE rid = $1`,
+
+	Retirable:     sqlRetirable,
+	RetireTotals:  sqlRetireTotals,
+	RetireSenders: sqlRetireSenders,
 }
 
 // store gives package portable the connections of a ledger.

@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"time"
 
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
@@ -123,7 +122,6 @@ const (
 	sqlWishPage = `SELECT w.id, EXISTS (SELECT 1 FROM outcome o WHERE o.mh = w.mh AND o.mh <> 0)
 			OR EXISTS (SELECT 1 FROM user_pair p WHERE p.user_id = w.user_id), ` + ledger.WishColumns + `
 		FROM wish w WHERE w.id > ? ORDER BY w.id LIMIT ?`
-	sqlForgetWish = `DELETE FROM wish WHERE received <= ?1 OR id <= (SELECT id FROM wish ORDER BY id DESC LIMIT 1 OFFSET ?2)`
 )
 
 // sweepWishes attributes wishes whose receipt or pair was stored at the same time as they, and
@@ -150,25 +148,4 @@ func (l *Ledger) sweepWishes(ctx context.Context, done *campaign.Swept) error {
 	u, err := l.Unattributed(ctx)
 	done.Unattributed = int(u.N)
 	return err
-}
-
-const (
-	sqlAnyOldPair = `SELECT EXISTS (SELECT 1 FROM user_pair WHERE at < ?)`
-	sqlOldPairs   = `DELETE FROM user_pair WHERE (user_id, key) IN (SELECT user_id, key FROM user_pair WHERE at < ? LIMIT ?)`
-)
-
-// forgetPairs deletes the pairs that were told last before an instant.
-func (l *Ledger) forgetPairs(ctx context.Context, before time.Time) error {
-	for {
-		var old bool
-		if err := l.read().row(ctx, sqlAnyOldPair, args(ledger.Millis(before)), &old); err != nil || !old {
-			return err
-		}
-		if err := l.submit(ctx, &op{urgency: bulk, rows: ledger.SweepStep, run: func(t *tx) error {
-			_, err := t.exec(sqlOldPairs, ledger.Millis(before), ledger.SweepStep)
-			return err
-		}}); err != nil {
-			return err
-		}
-	}
 }

@@ -1,0 +1,66 @@
+package portable
+
+import (
+	"context"
+	"time"
+
+	"campaignd/internal/ledger"
+)
+
+const (
+	sqlRetire          = `INSERT INTO retired (segment, rows, at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`
+	sqlRetireOutcomes  = `DELETE FROM outcome WHERE rid >= $1 AND rid < $2`
+	sqlRetireAttempts  = `DELETE FROM attempt WHERE rid >= $1 AND rid < $2`
+	sqlRetireFollowUps = `DELETE FROM follow_up WHERE parent = $3 AND key IN (SELECT key FROM delivery WHERE rid >= $1 AND rid < $2)`
+	sqlRetireRows      = `DELETE FROM delivery WHERE rid >= $1 AND rid < $2`
+	sqlRetireRun       = `UPDATE run SET retired_rows = retired_rows + $2, retired_at = $3 WHERE no = $1`
+)
+
+// Retire implements campaign.RetentionLedger. The space that becomes free is used again: in SQLite
+// by the next imports, while the file does not shrink; on a server when autovacuum has passed.
+func (l *Ledger) Retire(ctx context.Context, before time.Time) (rows int64, err error) {
+	found, err := list(ctx, l.db, Reports, ledger.ScanSegment, l.own.Retirable, ledger.Millis(before))
+	if err != nil {
+		return 0, err
+	}
+	if len(found) == 0 {
+		return 0, l.forgetPairs(ctx, before)
+	}
+	s, now := found[0], ledger.Millis(time.Now())
+	err = l.db.Change(ctx, Reports, func(t Tx) error {
+		ours, err := t.Exec(sqlRetire, s.Key, s.Hi-s.Lo, now)
+		if err != nil || ours == 0 {
+			return err // another process has just deleted them, or an earlier try did
+		}
+		if _, err := t.Exec(l.own.RetireTotals, s.First(), s.End(), s.Key); err != nil {
+			return err
+		}
+		if _, err := t.Exec(sqlRetireFollowUps, s.First(), s.End(), int64(ledger.RunOf(s.Key))); err != nil {
+			return err
+		}
+		if _, err := t.Exec(l.own.RetireSenders, s.First(), s.End(), ledger.Millis(before)); err != nil {
+			return err
+		}
+		for _, remove := range []string{sqlRetireOutcomes, sqlRetireAttempts, sqlRetireRows} {
+			if _, err := t.Exec(remove, s.First(), s.End()); err != nil {
+				return err
+			}
+		}
+		_, err = t.Exec(sqlRetireRun, int64(ledger.RunOf(s.Key)), s.Hi-s.Lo, now)
+		return err
+	})
+	return s.Hi - s.Lo, err
+}
+
+const sqlOldPairs = `DELETE FROM user_pair WHERE (user_id, key) IN (SELECT user_id, key FROM user_pair WHERE at < $1 LIMIT $2)`
+
+// forgetPairs deletes the pairs that were told last before an instant.
+func (l *Ledger) forgetPairs(ctx context.Context, before time.Time) error {
+	for n := int64(1); n > 0; {
+		var err error
+		if n, err = l.exec(ctx, Reports, sqlOldPairs, ledger.Millis(before), int64(ledger.SweepStep)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
