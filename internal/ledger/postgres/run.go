@@ -22,17 +22,7 @@ const sqlRuns = `SELECT r.no, r.campaign, r.list_hash, r.list_name, r.launch, r.
 	r.wanted, r.limits, r.created_at, r.started_at, r.ended_at, r.retired_rows, r.retired_at, r.launched_by
 	FROM run r JOIN run_count c ON c.no = r.no `
 
-const (
-	sqlRun    = sqlRuns + `WHERE r.no = $1`
-	sqlRunsOf = sqlRuns + `WHERE r.no = ANY($1) ORDER BY r.no`
-)
-
-// run reads the run that the query finds; campaign.ErrNoRun when there is none.
-func (t *tx) run(query string, a ...any) (campaign.Run, error) {
-	var found []campaign.Run
-	err := t.do(list(&found, ledger.ScanRun, query, a...))
-	return ledger.Only(found, err, campaign.ErrNoRun)
-}
+const sqlRunsOf = sqlRuns + `WHERE r.no = ANY($1) ORDER BY r.no`
 
 const sqlLockState = `SELECT state, wanted FROM run WHERE no = $1 FOR NO KEY UPDATE`
 
