@@ -13,9 +13,6 @@ const laneFresh = 15 * time.Second
 // A ledger keeps the last report at least as long.
 const LaneMissed = 10 * time.Minute
 
-// LaneStopped is the LimitedBy of a lane whose sender has ended in order.
-const LaneStopped = "stopped"
-
 // paceFresh is how old a report may be for its pace to be that of now: three reports, of which two
 // were missed.
 const paceFresh = 6 * time.Second
@@ -33,18 +30,7 @@ func (r LaneReport) Pace(now time.Time) float64 {
 }
 
 // Gone reports whether no sender serves the lane any more: it has ended, or is stale.
-func (r LaneReport) Gone(now time.Time) bool { return r.LimitedBy == LaneStopped || r.Stale(now) }
-
-// StandsStill reports whether a lane with this LimitedBy sends nothing, because it waits for
-// something other than its next instant, such as a place of the tier. Its Rate is then only what
-// its number may send.
-func StandsStill(limitedBy string) bool {
-	switch limitedBy {
-	case LimitTier, LimitAllowance, LimitRamp, LimitWindow, LimitLimiter, "hold", "unreachable":
-		return true
-	}
-	return false
-}
+func (r LaneReport) Gone(now time.Time) bool { return r.LimitedBy == ByStopped || r.Stale(now) }
 
 // Sender names the process of the lane: host and process id, without its start time.
 func (r LaneReport) Sender() string {

@@ -124,10 +124,8 @@ type LaneReport struct {
 	Connection string
 	// Owner is the process that reports; ReportLanes sets it from its own argument.
 	Owner string
-	// LimitedBy is what the lane waits for, from a closed list: throughput, run_rate, share, tier,
-	// allowance, ramp, window, hold, pause, in_flight, doubt, ledger, limiter, unreachable, none,
-	// stopped.
-	LimitedBy string
+	// LimitedBy is what the lane waits for.
+	LimitedBy LimitedBy
 	// Detail is a sentence for people.
 	Detail string
 	// Wants means that the lane has something to send now: the run takes part in sharing the number.

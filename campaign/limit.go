@@ -7,20 +7,11 @@ import (
 
 // Limit is why a lane may not make its next intent now. The zero value is no limit.
 type Limit struct {
-	By string // a value of LaneReport.LimitedBy; "": nothing limits the lane
+	By LimitedBy // "": nothing limits the lane
 	// Until is the earliest time at which an intent may be granted again; zero: it is not known.
 	Until  time.Time
 	Detail string // a sentence for people
 }
-
-// Values of Limit.By.
-const (
-	LimitTier      = "tier"      // no place is free
-	LimitAllowance = "allowance" // the plan has no message left this month
-	LimitRamp      = "ramp"      // the ramp has no message left today
-	LimitLimiter   = "limiter"   // the limiter does not answer
-	LimitWindow    = "window"    // the intent came after its Until: one segment waits, not the lane
-)
 
 // Tier is how many people a portfolio may reach in any 24 hours (docs/limits.md#tier). Its zero
 // value is no limit.

@@ -105,9 +105,9 @@ type Preflight struct {
 	// is set. 0 means that it is not known.
 	Duration time.Duration `json:"-"`
 	Seconds  float64       `json:"duration_seconds"` // Duration
-	// LimitedBy is what limits the run for longest (LaneReport.LimitedBy); `check` fills it, and then
-	// Duration, from the forecast.
-	LimitedBy string       `json:"limited_by,omitempty"`
+	// LimitedBy is what limits the run for longest; `check` fills it, and then Duration, from the
+	// forecast.
+	LimitedBy LimitedBy    `json:"limited_by,omitempty"`
 	Findings  []Finding    `json:"findings,omitempty"`
 	Window    *WindowCheck `json:"window,omitempty"` // nil without a window; `check` fills it
 	Launch    *LaunchCheck `json:"launch,omitempty"` // nil with a fault; `check` fills it

@@ -3,6 +3,8 @@ package plan
 import (
 	"math"
 	"slices"
+
+	"campaignd/campaign"
 )
 
 // fluid runs the policy of the senders on a virtual clock. Rows are a fluid: between two events
@@ -41,15 +43,15 @@ type flowRun struct {
 	need     float64 // rows per second that the deadline needs
 	needed   float64 // when need is computed again
 	numbers  []int
-	current  []int     // by its numbers: the block that is being sent, or -1
-	flow     []float64 // by its numbers: rows per second
-	open     bool      // a block with rows is open
-	changes  float64   // when a closed block opens, or an open one closes
-	by       string    // what limits it
-	behind   bool      // others have precedence on one of its numbers
-	awaits   bool      // blocks wait for the canary
-	canary   float64   // rows of the canary that are left
-	release  float64   // when the verdict on the canary releases the others; +Inf: not known yet
+	current  []int              // by its numbers: the block that is being sent, or -1
+	flow     []float64          // by its numbers: rows per second
+	open     bool               // a block with rows is open
+	changes  float64            // when a closed block opens, or an open one closes
+	by       campaign.LimitedBy // what limits it
+	behind   bool               // others have precedence on one of its numbers
+	awaits   bool               // blocks wait for the canary
+	canary   float64            // rows of the canary that are left
+	release  float64            // when the verdict on the canary releases the others; +Inf: not known yet
 }
 
 type block struct {

@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 	"time"
+
+	"campaignd/campaign"
 )
 
 // farthest is how far ahead a forecast looks. A later finish counts as never.
@@ -35,11 +37,10 @@ type Forecast struct {
 	High time.Time `json:"high,omitzero"`
 	// Never means that the run is not done within 366 days.
 	Never bool `json:"never,omitempty"`
-	// LimitedBy is what limits the run for the longest part of its time, from the list of
-	// LaneReport.LimitedBy.
-	LimitedBy     string    `json:"limited_by"`
-	Deadline      time.Time `json:"deadline,omitzero"`
-	DeadlineHolds bool      `json:"deadline_holds"` // true without a deadline
+	// LimitedBy is what limits the run for the longest part of its time.
+	LimitedBy     campaign.LimitedBy `json:"limited_by"`
+	Deadline      time.Time          `json:"deadline,omitzero"`
+	DeadlineHolds bool               `json:"deadline_holds"` // true without a deadline
 	// Messages is how many rows will be sent. Unsent is how many not_after or max_messages will skip.
 	Messages int64 `json:"messages"`
 	Unsent   int64 `json:"unsent"`
@@ -63,7 +64,7 @@ type Hour struct {
 	Start    time.Time `json:"start"`
 	Messages int64     `json:"messages"`
 	// LimitedBy is one limit: if it alone were higher, more would be sent in this hour.
-	LimitedBy string `json:"limited_by"`
+	LimitedBy campaign.LimitedBy `json:"limited_by"`
 }
 
 // NumberShare is what one number sends of a run.
@@ -74,9 +75,9 @@ type NumberShare struct {
 
 // RunsOut is when, and at which row, a tier, an allowance or a ramp is used up.
 type RunsOut struct {
-	LimitedBy string    `json:"limited_by"` // tier, allowance or ramp
-	At        time.Time `json:"at"`
-	Row       int64     `json:"row"` // the first that waits, counted from 1 in the order of sending
+	LimitedBy campaign.LimitedBy `json:"limited_by"` // tier, allowance or ramp
+	At        time.Time          `json:"at"`
+	Row       int64              `json:"row"` // the first that waits, counted from 1 in the order of sending
 }
 
 // AssetForecast is a header medium that the service deletes before the end of the run.
@@ -129,10 +130,10 @@ type course struct {
 	end      float64 // when the last row is sent; +Inf: never
 	rows     float64 // sent
 	unsent   float64
-	waiting  float64            // seconds in which no window is open
-	hours    []hour             // with hourly
-	seconds  map[string]float64 // by what limits the run
-	byNumber []float64          // rows sent by each number of the run
+	waiting  float64                        // seconds in which no window is open
+	hours    []hour                         // with hourly
+	seconds  map[campaign.LimitedBy]float64 // by what limits the run
+	byNumber []float64                      // rows sent by each number of the run
 	runsOut  []RunsOut
 	asset    float64 // rows sent when the asset is deleted; below 0: it is not
 }
@@ -141,13 +142,13 @@ type course struct {
 type hour struct {
 	start   float64
 	rows    float64
-	seconds map[string]float64
-	last    string
+	seconds map[campaign.LimitedBy]float64
+	last    campaign.LimitedBy
 }
 
 func newCourse(s *Situation, edges []*calendar, d draw, run int) *course {
 	f := newFluid(s, edges, d)
-	return &course{fluid: f, run: &f.runs[run], first: -1, end: math.Inf(1), seconds: map[string]float64{},
+	return &course{fluid: f, run: &f.runs[run], first: -1, end: math.Inf(1), seconds: map[campaign.LimitedBy]float64{},
 		byNumber: make([]float64, len(f.runs[run].numbers)), asset: -1}
 }
 
@@ -205,7 +206,7 @@ func (c *course) note(dt float64) {
 		h.seconds[by] += dt
 		h.last = by
 	}
-	if by == byWindow {
+	if by == campaign.ByWindow {
 		c.waiting += dt
 	}
 	c.seconds[by] += dt
@@ -213,7 +214,7 @@ func (c *course) note(dt float64) {
 }
 
 // out notes where a limit of count is used up for the first time.
-func (c *course) out(by string) {
+func (c *course) out(by campaign.LimitedBy) {
 	if !ofCount(by) || slices.ContainsFunc(c.runsOut, func(r RunsOut) bool { return r.LimitedBy == by }) {
 		return
 	}
@@ -232,7 +233,7 @@ func (c *course) hour() *hour {
 	if n := len(c.hours); n > 0 && c.hours[n-1].start >= start-1 {
 		return &c.hours[n-1]
 	}
-	c.hours = append(c.hours, hour{start: start, seconds: map[string]float64{}})
+	c.hours = append(c.hours, hour{start: start, seconds: map[campaign.LimitedBy]float64{}})
 	return &c.hours[len(c.hours)-1]
 }
 
@@ -240,15 +241,17 @@ func (c *course) hour() *hour {
 // count that is used up at the end of the hour comes first, since a higher rate would only use it
 // up sooner. Otherwise it is what limited the sending for longest. Only an hour in which nothing is
 // sent is limited by a window or a hold.
-func (h *hour) limitedBy() string {
+func (h *hour) limitedBy() campaign.LimitedBy {
 	if ofCount(h.last) {
 		return h.last
 	}
-	best := byNone
-	idle := func(by string) bool { return by == byWindow || by == byHold || by == byNone || by == byPause }
+	best := campaign.ByNone
+	idle := func(by campaign.LimitedBy) bool {
+		return slices.Contains([]campaign.LimitedBy{campaign.ByWindow, campaign.ByHold, campaign.ByNone, campaign.ByPause}, by)
+	}
 	for _, by := range everyLimit {
 		s := h.seconds[by]
-		if s > 0 && (best == byNone || !idle(by) && s > h.seconds[best] || idle(by) && idle(best) && s > h.seconds[best]) {
+		if s > 0 && (best == campaign.ByNone || !idle(by) && s > h.seconds[best] || idle(by) && idle(best) && s > h.seconds[best]) {
 			best = by
 		}
 	}
@@ -260,7 +263,7 @@ func (c *course) forecast() Forecast {
 	r := c.run.run
 	at := func(s float64) time.Time { return instantAt(c.s.Now, s) }
 	f := Forecast{Run: r.ID, Deadline: r.Deadline, DeadlineHolds: true, Hours: []Hour{}, Numbers: []NumberShare{}, RunsOut: c.runsOut,
-		Helps: []Help{}, LimitedBy: byNone, Never: math.IsInf(c.end, 1)}
+		Helps: []Help{}, LimitedBy: campaign.ByNone, Never: math.IsInf(c.end, 1)}
 	if f.RunsOut == nil {
 		f.RunsOut = []RunsOut{}
 	}

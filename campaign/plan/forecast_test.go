@@ -66,7 +66,7 @@ func TestAForecastCountsOnlyOpenHours(t *testing.T) {
 			}
 			var waiting time.Duration
 			for _, h := range got.Hours {
-				if h.LimitedBy == "window" {
+				if h.LimitedBy == campaign.ByWindow {
 					waiting += time.Hour
 				}
 			}

@@ -1,26 +1,21 @@
 package plan
 
-import "math"
+import (
+	"math"
+	"slices"
 
-// These words say what limits a run; they are those of LaneReport.LimitedBy.
-const (
-	byNone       = "none"
-	byThroughput = "throughput"
-	byRunRate    = "run_rate"
-	byShare      = "share"
-	byTier       = "tier"
-	byAllowance  = "allowance"
-	byRamp       = "ramp"
-	byWindow     = "window"
-	byHold       = "hold"
-	byPause      = "pause" // also the wait for the verdict on a canary
+	"campaignd/campaign"
 )
 
-// everyLimit are these words without byNone. The first of those that limit equally long is named.
-var everyLimit = []string{byThroughput, byRunRate, byShare, byTier, byAllowance, byRamp, byWindow, byHold, byPause}
+// everyLimit are what limits a forecast, without campaign.ByNone. The first of those that limit
+// equally long is named.
+var everyLimit = []campaign.LimitedBy{campaign.ByThroughput, campaign.ByRunRate, campaign.ByShare, campaign.ByTier, campaign.ByAllowance,
+	campaign.ByRamp, campaign.ByWindow, campaign.ByHold, campaign.ByPause}
 
 // ofCount reports whether a limit counts messages or people, and can be used up.
-func ofCount(by string) bool { return by == byTier || by == byAllowance || by == byRamp }
+func ofCount(by campaign.LimitedBy) bool {
+	return slices.Contains([]campaign.LimitedBy{campaign.ByTier, campaign.ByAllowance, campaign.ByRamp}, by)
+}
 
 // restrict lowers the flows to what tiers, allowances and ramps permit, notes what limits each run,
 // and tells until of the times at which that changes.
@@ -40,19 +35,19 @@ func (f *fluid) restrict(until func(at float64)) {
 }
 
 // unrestricted is what limits a run as far as windows, holds and the rates of numbers go.
-func (f *fluid) unrestricted(r *flowRun) string {
+func (f *fluid) unrestricted(r *flowRun) campaign.LimitedBy {
 	switch {
 	case r.rows <= least:
-		return byNone
+		return campaign.ByNone
 	case f.t < r.from:
 		if r.run.Waits != "" {
 			return r.run.Waits
 		}
-		return byNone
+		return campaign.ByNone
 	case !r.open && r.awaits && r.canary <= least:
-		return byPause
+		return campaign.ByPause
 	case !r.open:
-		return byWindow
+		return campaign.ByWindow
 	}
 	var flow, pace float64
 	for k, b := range r.current {
@@ -64,13 +59,13 @@ func (f *fluid) unrestricted(r *flowRun) string {
 	own := f.own(r)
 	switch {
 	case pace == 0: // every number is held, or begun segments of others are all that is left
-		return byHold
+		return campaign.ByHold
 	case r.run.Rate > 0 && flow >= own*(1-1e-9) && own < pace*(1-1e-9):
-		return byRunRate
+		return campaign.ByRunRate
 	case r.behind:
-		return byShare
+		return campaign.ByShare
 	}
-	return byThroughput
+	return campaign.ByThroughput
 }
 
 // uses reports whether a number uses a budget.
@@ -83,9 +78,9 @@ func (f *fluid) stop(i int) {
 		if b.of(r.run.Marketing) > least {
 			return
 		}
-		r.flow[k], r.by = 0, byRamp
+		r.flow[k], r.by = 0, campaign.ByRamp
 		if f.numbers[r.numbers[k]].allowance == i {
-			r.by = byAllowance
+			r.by = campaign.ByAllowance
 		}
 	})
 }
@@ -135,7 +130,7 @@ func (f *fluid) occupy(i int, until func(at float64)) {
 		f.over(over, func(r *flowRun, k int) {
 			if r.flow[k] > 0 {
 				r.flow[k] *= part
-				r.by = byTier
+				r.by = campaign.ByTier
 			}
 		})
 	case rate > free:

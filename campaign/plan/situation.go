@@ -79,7 +79,7 @@ type Run struct {
 	// From is when it may begin: its launch, or the end of its hold or pause; zero: now.
 	From time.Time
 	// Waits is what it waits for until From: hold or pause.
-	Waits string
+	Waits campaign.LimitedBy
 	// CanaryWait is how long the Groups with AfterCanary wait after the last answer to the others.
 	// Released is the end of that wait; zero: the last answer has not come yet.
 	CanaryWait time.Duration

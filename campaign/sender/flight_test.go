@@ -126,7 +126,7 @@ func TestAFastStartIsNotSlowed(t *testing.T) {
 		if n := len(s.posts); n < 79 {
 			t.Errorf("%d posts in the first second, want 79 or more; first at %v", n, s.posts[0].Sub(began))
 		}
-		if lanes := e.Stats()[0].Lanes; strings.Contains(lanes[0].LimitedBy, "flight") {
+		if lanes := e.Stats()[0].Lanes; strings.Contains(string(lanes[0].LimitedBy), "flight") {
 			t.Errorf("limited by %s, want throughput", lanes[0].LimitedBy)
 		}
 	})

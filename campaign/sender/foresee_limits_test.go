@@ -83,7 +83,7 @@ func (w *truth) quotas(connection string, now time.Time) (all []sender.Quota) {
 	if a := l.allowance; a.Messages > 0 {
 		a.Messages = int64(float64(a.Messages) * w.f.higher("allowance", now))
 		from, to := a.Period(now)
-		all = append(all, sender.Quota{By: campaign.LimitAllowance,
+		all = append(all, sender.Quota{By: campaign.ByAllowance,
 			Quota: throttle.Quota{Key: "plan:co", From: from, To: to, Limit: a.Messages, Kept: a.Kept()}})
 	}
 	if ramp, warms := l.ramps[connection]; warms {
@@ -99,7 +99,7 @@ func (w *truth) quotas(connection string, now time.Time) (all []sender.Quota) {
 		}
 		w.mu.Unlock()
 		places := int64(float64(ramp.Daily(state.Steps)) * w.f.higher("ramp", now))
-		all = append(all, sender.Quota{By: campaign.LimitRamp,
+		all = append(all, sender.Quota{By: campaign.ByRamp,
 			Quota: throttle.Quota{Key: "ramp:" + connection, From: from, To: to, Limit: places}})
 	}
 	return all

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"campaignd/campaign"
 	"campaignd/throttle/throughput"
 )
 
@@ -32,7 +33,7 @@ type foreseen struct {
 
 // raised is a limit that is a tenth higher from a time on; "": none is.
 type raised struct {
-	limit string
+	limit campaign.LimitedBy
 	from  time.Time
 }
 
@@ -135,7 +136,7 @@ func (f *foreseen) normal(about string, k ...uint64) float64 {
 }
 
 // higher is what a limit is multiplied by at a time.
-func (f *foreseen) higher(limit string, at time.Time) float64 {
+func (f *foreseen) higher(limit campaign.LimitedBy, at time.Time) float64 {
 	if f.raise.limit == limit && !at.Before(f.raise.from) {
 		return 1.1
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"campaignd/campaign"
 	"campaignd/campaign/plan"
 	"campaignd/throttle/throughput"
 )
@@ -183,7 +184,7 @@ func judge(t *testing.T, seed uint64) verdict {
 	for _, h := range pick(f, got, last) {
 		v.judged++
 		counted := hours[h.Start]
-		if h.LimitedBy == "window" || h.LimitedBy == "hold" {
+		if h.LimitedBy == campaign.ByWindow || h.LimitedBy == campaign.ByHold {
 			if counted <= 1 {
 				v.right++
 			} else {

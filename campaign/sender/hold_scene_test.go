@@ -69,7 +69,7 @@ func TestARefusalHoldsExactlyWhatItIsAbout(t *testing.T) {
 				for _, number := range engine.Stats() {
 					for _, l := range number.Lanes {
 						if l.Connection == "conn_1" && l.Run == s.runs["spring"].No {
-							said = l.LimitedBy
+							said = string(l.LimitedBy)
 						}
 					}
 				}

@@ -39,7 +39,7 @@ type share struct {
 func (l *lanes) begin() { l.limits = map[campaign.RunNo]limitedBy{} }
 
 // limit notes what limits a run's lane at this step.
-func (l *lanes) limit(r *run, by, detail string) {
+func (l *lanes) limit(r *run, by campaign.LimitedBy, detail string) {
 	l.limits[r.no] = limitedBy{limit: by, detail: detail}
 }
 

@@ -31,7 +31,7 @@ func (c *claimer) leaves(s *segment, now time.Time) (to, why string, leaves bool
 	case c.waits.heldLong(r, now):
 		return "", "held", c.anyAble(r, now)
 	case c.waits.long(r, now):
-		return "", wait.By, c.anyAble(r, now)
+		return "", string(wait.By), c.anyAble(r, now)
 	}
 	to = c.faster(s, now)
 	return to, "slower", to != ""
@@ -89,15 +89,15 @@ func (c *claimer) able(w *worker, r *run, now time.Time) bool {
 		return false
 	}
 	switch w.planner.lanes.of(r).limited.limit {
-	case "hold", "unreachable", campaign.LimitTier, campaign.LimitAllowance, campaign.LimitRamp, campaign.LimitLimiter:
+	case campaign.ByHold, campaign.ByUnreachable, campaign.ByTier, campaign.ByAllowance, campaign.ByRamp, campaign.ByLimiter:
 		return false
 	}
 	mine := c.number.connection
 	switch c.waits.limit(r, now).By { // a limit that both share stops both
-	case campaign.LimitTier:
+	case campaign.ByTier:
 		tier := c.e.o.Tier(mine)
 		return tier.Portfolio == "" || tier.Portfolio != c.e.o.Tier(other).Portfolio
-	case campaign.LimitAllowance:
+	case campaign.ByAllowance:
 		return c.e.o.Origin(mine).Company != c.e.o.Origin(other).Company
 	}
 	return true

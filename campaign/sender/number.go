@@ -84,12 +84,12 @@ func (n *number) answered(e *messaging.Error) {
 // send.
 func (n *number) rests(now time.Time) (time.Duration, limitedBy) {
 	if n.o.Pace(n.connection) <= 0 {
-		return time.Second, limitedBy{limit: "limiter",
+		return time.Second, limitedBy{limit: campaign.ByLimiter,
 			detail: "the service cannot be asked how fast this number may send, so nothing is sent over it: `campaignd doctor` says why"}
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return n.until.Sub(now), limitedBy{limit: "unreachable", detail: "the service cannot be reached"}
+	return n.until.Sub(now), limitedBy{limit: campaign.ByUnreachable, detail: "the service cannot be reached"}
 }
 
 // A number whose service cannot be reached rests for unreachedRest, twice as long each time. After

@@ -152,13 +152,13 @@ func TestSendingIsTakenUpAgainOnceTheLedgerAnswers(t *testing.T) {
 		time.Sleep(3300 * time.Millisecond) // the step of the third second has claimed nothing
 		steps(time.Now(), campaign.BegunSegment{Run: 1})
 		for time.Since(l.began) < 9500*time.Millisecond {
-			if lane := w.stats().Lanes[0]; lane.LimitedBy != "ledger" {
+			if lane := w.stats().Lanes[0]; lane.LimitedBy != campaign.ByLedger {
 				t.Errorf("while it is away the lane is limited by %s, want ledger", lane.LimitedBy)
 			}
 			steps(l.began)
 		}
 		time.Sleep(time.Second)
-		if lane := w.stats().Lanes[0]; lane.LimitedBy != "ledger" {
+		if lane := w.stats().Lanes[0]; lane.LimitedBy != campaign.ByLedger {
 			t.Errorf("before it has answered the lane is limited by %s, want ledger", lane.LimitedBy)
 		}
 		steps(time.Now()) // the engine got an answer
@@ -170,7 +170,7 @@ func TestSendingIsTakenUpAgainOnceTheLedgerAnswers(t *testing.T) {
 				t.Errorf("%d times %q, want once, in\n%s", n, said, log.String())
 			}
 		}
-		if lane := w.stats().Lanes[0]; lane.LimitedBy == "ledger" {
+		if lane := w.stats().Lanes[0]; lane.LimitedBy == campaign.ByLedger {
 			t.Error("when it is back the lane is limited by it still")
 		}
 	})
@@ -198,7 +198,7 @@ func TestAnEngineThatEndsSaysThatItServesItsLanesNoMore(t *testing.T) {
 		e.mu.Unlock()
 		stop()
 		running.Wait()
-		if len(l.lanes) != 1 || l.lanes[0].LimitedBy != campaign.LaneStopped || l.lanes[0].Rate != 0 || l.lanes[0].Run != 1 {
+		if len(l.lanes) != 1 || l.lanes[0].LimitedBy != campaign.ByStopped || l.lanes[0].Rate != 0 || l.lanes[0].Run != 1 {
 			t.Errorf("lanes %+v, want one that is stopped", l.lanes)
 		}
 	})

@@ -7,6 +7,7 @@ import (
 	"math"
 	"time"
 
+	"campaignd/campaign"
 	"campaignd/throttle"
 )
 
@@ -97,7 +98,7 @@ func (p *planner) wantsLimited(now time.Time, most int) (wants bool) {
 			continue
 		}
 		if p.queue.isRefused(r, now) {
-			p.lanes.limit(r, "run_rate", ownLimit(r.ownRate()))
+			p.lanes.limit(r, campaign.ByRunRate, ownLimit(r.ownRate()))
 		}
 		wants = wants || 2*p.queue.capacity(r, most) >= r.mostQueued(most) && !p.waits.standsStill(r, now) && p.canSend(r, now)
 	}

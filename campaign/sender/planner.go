@@ -191,7 +191,7 @@ func (p *planner) publish(ctx context.Context, err error) {
 	for _, r := range p.activeRuns() {
 		found[r.no] = lane{works: p.hasWork(r), share: p.fair.share(r)}
 		if p.outage != nil {
-			p.lanes.limit(r, "ledger", "held up by the ledger: "+p.outage.Error())
+			p.lanes.limit(r, campaign.ByLedger, "held up by the ledger: "+p.outage.Error())
 		}
 	}
 	p.lanes.publish(found, time.Now())

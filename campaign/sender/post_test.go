@@ -44,7 +44,8 @@ func TestSlotsThatLieCloseShareTheInstantOfTheLast(t *testing.T) {
 // pace keeps back.
 func TestNoSecondHasMoreThanTheLimitAlthoughSlotsShare(t *testing.T) {
 	for _, number := range []throughput.Number{
-		{Limit: throughput.CoexistenceLimit}, {Limit: throughput.CoexistenceLimit, Coexistence: true}, {Limit: throughput.StandardLimit}, {Limit: 200},
+		{Limit: throughput.CoexistenceLimit}, {Limit: throughput.CoexistenceLimit, Coexistence: true}, {Limit: throughput.StandardLimit},
+		{Limit: 200},
 		{Limit: throughput.HighLimit},
 	} {
 		pace := number.Pace().Rate

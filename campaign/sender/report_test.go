@@ -38,20 +38,22 @@ func (l *laneLedger) ReportLanes(ctx context.Context, owner string, lanes []camp
 func TestTheLedgerIsToldOfEveryLane(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, tt := range []struct {
-			name                  string
-			runs                  []campaign.RunNo
-			stopped, ended        bool
-			err                   error
-			lanes, limitedBy, log string
-			rate                  float64
+			name           string
+			runs           []campaign.RunNo
+			stopped, ended bool
+			err            error
+			lanes          string
+			limitedBy      campaign.LimitedBy
+			log            string
+			rate           float64
 		}{
 			{"served", []campaign.RunNo{1, 2}, false, false, nil, "conn_1/1 conn_1/2 conn_2/1 conn_2/2 conn_3/1 conn_3/2", "none", "", 72},
 			{"nothing to serve", nil, false, false, nil, "", "", "", 0},
 			{"served, not written", []campaign.RunNo{1}, false, false, errGone, "conn_1/1 conn_2/1 conn_3/1", "none", "connection refused", 72},
 			{"served, not written at the end", []campaign.RunNo{1}, false, true, errGone, "conn_1/1 conn_2/1 conn_3/1", "none", "", 72},
-			{"stopped", []campaign.RunNo{1, 2}, true, true, nil, "conn_1/1 conn_1/2 conn_2/1 conn_2/2 conn_3/1 conn_3/2", campaign.LaneStopped, "",
+			{"stopped", []campaign.RunNo{1, 2}, true, true, nil, "conn_1/1 conn_1/2 conn_2/1 conn_2/2 conn_3/1 conn_3/2", campaign.ByStopped, "",
 				0},
-			{"stopped, not written", []campaign.RunNo{1}, true, true, errGone, "conn_1/1 conn_2/1 conn_3/1", campaign.LaneStopped,
+			{"stopped, not written", []campaign.RunNo{1}, true, true, errGone, "conn_1/1 conn_2/1 conn_3/1", campaign.ByStopped,
 				"connection refused", 0},
 			{"nothing to stop", nil, true, true, nil, "no call", "", "", 0},
 		} {
@@ -111,7 +113,7 @@ func TestALimitAppliesOnlyBelowThePace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, tt := range []struct {
 			limit, rate float64
-			limitedBy   string
+			limitedBy   campaign.LimitedBy
 		}{{0, 72, "throughput"}, {0.5, 0.5, "run_rate"}, {71.9, 71.9, "run_rate"}, {72, 72, "throughput"}, {72.1, 72, "throughput"}} {
 			got, _ := report(t, func(w *worker) {
 				w.planner.setRuns([]*run{(&run{no: 1, connections: []string{"conn_1"}}).limited(tt.limit), {no: 2, connections: []string{"conn_1"}}})

@@ -76,7 +76,7 @@ const afterTurn = 3 * time.Second
 // share notes what the lanes of the run tell: that other runs come first, and what it gets.
 func (r *campaignRun) share(lanes []campaign.LaneReport) {
 	for _, l := range lanes {
-		if l.Run == r.no && l.LimitedBy == "share" && l.Rate > 0 && (r.shares[1] == 0 || l.Rate < r.shares[1]) {
+		if l.Run == r.no && l.LimitedBy == campaign.ByShare && l.Rate > 0 && (r.shares[1] == 0 || l.Rate < r.shares[1]) {
 			r.shares[1] = l.Rate
 		}
 	}

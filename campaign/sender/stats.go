@@ -25,8 +25,9 @@ type Stats struct {
 
 // limitedBy is what a lane waits for.
 type limitedBy struct {
-	limit, detail string
-	until         time.Time // when it may end; zero: that is not known
+	limit  campaign.LimitedBy
+	detail string
+	until  time.Time // when it may end; zero: that is not known
 }
 
 // stats reads the counters; safe from any goroutine.
@@ -60,31 +61,31 @@ func (w *worker) lane(r *run, s Stats) campaign.LaneReport {
 	}
 	switch {
 	case held:
-		l.Rate, l.LimitedBy, l.Detail = 0, "hold", hold.Sentence(now)
+		l.Rate, l.LimitedBy, l.Detail = 0, campaign.ByHold, hold.Sentence(now)
 	case state == halfOpen:
-		l.Rate, l.LimitedBy, l.Detail = 0, "hold", breaker.Sentence(now)
+		l.Rate, l.LimitedBy, l.Detail = 0, campaign.ByHold, breaker.Sentence(now)
 	case rest > 0:
 		l.Rate, l.LimitedBy, l.Detail = 0, why.limit, fmt.Sprintf("%s; next try in %.0fs", why.detail, math.Ceil(rest.Seconds()))
 	case failure != "":
-		l.Rate, l.LimitedBy, l.Detail = 0, "limiter", failure
+		l.Rate, l.LimitedBy, l.Detail = 0, campaign.ByLimiter, failure
 	case last.limited.limit != "":
 		l.Rate, l.LimitedBy, l.Detail, l.Until = r.paced(s.Rate), last.limited.limit, last.limited.detail, last.limited.until
 	case w.poster.full():
-		l.Rate, l.LimitedBy = r.paced(s.Rate), "in_flight"
+		l.Rate, l.LimitedBy = r.paced(s.Rate), campaign.ByInFlight
 		l.Detail = fmt.Sprintf("%d requests wait for an answer (%s each)", s.InFlight, s.Latency.Round(time.Millisecond))
 	case w.queue.empty() && !last.works: // between two groups the queue is empty too
-		l.Rate, l.LimitedBy = r.paced(s.Rate), "none"
+		l.Rate, l.LimitedBy = r.paced(s.Rate), campaign.ByNone
 		l.Detail = "nothing of this run is ready here: the rest is done, with another sender, or waits for its window, a retry or a doubt"
 	// The share of a run that is slowed by its own limit equals that limit. A lower share has another
 	// cause.
 	case r.ownRate() > 0 && r.ownRate() <= s.Rate && r.ownRate() < l.Rate:
-		l.Rate, l.LimitedBy, l.Detail = r.ownRate(), "run_rate", ownLimit(r.ownRate())
+		l.Rate, l.LimitedBy, l.Detail = r.ownRate(), campaign.ByRunRate, ownLimit(r.ownRate())
 	case last.share.runs > 1:
-		l.Rate, l.LimitedBy = last.share.rate, "throughput"
+		l.Rate, l.LimitedBy = last.share.rate, campaign.ByThroughput
 		l.Detail = fmt.Sprintf("it sends at its share of %.4g of the number's %.4g messages per second, of which %d runs want some",
 			last.share.rate, w.number.pace(), last.share.runs)
 	default:
-		l.LimitedBy, l.Detail = "throughput", "it sends at its pace of "+perSecond(s.Rate)
+		l.LimitedBy, l.Detail = campaign.ByThroughput, "it sends at its pace of "+perSecond(s.Rate)
 	}
 	return l
 }
@@ -139,7 +140,7 @@ func (e *Engine) stopped(ctx context.Context) {
 	var all []campaign.LaneReport
 	for _, s := range e.Stats() {
 		for _, l := range s.Lanes {
-			l.Rate, l.LimitedBy, l.Detail = 0, campaign.LaneStopped, "its sender has ended"
+			l.Rate, l.LimitedBy, l.Detail = 0, campaign.ByStopped, "its sender has ended"
 			all = append(all, l)
 		}
 	}

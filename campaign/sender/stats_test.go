@@ -40,10 +40,10 @@ func report(t *testing.T, before func(*worker)) (capped, free campaign.LaneRepor
 
 func TestALaneSendsAtTheSmallerOfPaceAndLimit(t *testing.T) {
 	capped, free := report(t, nil)
-	if capped.Rate != 5 || capped.LimitedBy != "run_rate" || capped.Detail != "the campaign's own limit of 5 messages per second" {
+	if capped.Rate != 5 || capped.LimitedBy != campaign.ByRunRate || capped.Detail != "the campaign's own limit of 5 messages per second" {
 		t.Errorf("below the number's pace: %+v, want 5/s limited by cap", capped)
 	}
-	if free.Rate != 72 || free.LimitedBy != "throughput" {
+	if free.Rate != 72 || free.LimitedBy != campaign.ByThroughput {
 		t.Errorf("above the number's pace: %+v, want 72/s limited by throughput", free)
 	}
 }
@@ -54,10 +54,10 @@ func TestALaneBesideOthersIsLimitedByItsOwnRate(t *testing.T) {
 	capped, free := report(t, func(w *worker) {
 		w.planner.lanes.last = map[campaign.RunNo]lane{1: {share: share{5, 2}}, 2: {share: share{67, 2}}}
 	})
-	if capped.Rate != 5 || capped.LimitedBy != "run_rate" {
+	if capped.Rate != 5 || capped.LimitedBy != campaign.ByRunRate {
 		t.Errorf("with 5/s of its own: %g/s limited by %s, want 5/s by run_rate", capped.Rate, capped.LimitedBy)
 	}
-	if free.Rate != 67 || free.LimitedBy != "throughput" {
+	if free.Rate != 67 || free.LimitedBy != campaign.ByThroughput {
 		t.Errorf("beside it: %g/s limited by %s, want 67/s by throughput", free.Rate, free.LimitedBy)
 	}
 }
@@ -76,10 +76,10 @@ func TestALaneIsLimitedBetweenTwoPermissions(t *testing.T) {
 				t.Fatal(err)
 			}
 		})
-		if free.LimitedBy != "run_rate" || free.Detail != "the campaign's own limit of 500 messages per second" {
+		if free.LimitedBy != campaign.ByRunRate || free.Detail != "the campaign's own limit of 500 messages per second" {
 			t.Errorf("refused: limited by %s (%s), want cap", free.LimitedBy, free.Detail)
 		}
-		if capped.LimitedBy != "none" {
+		if capped.LimitedBy != campaign.ByNone {
 			t.Errorf("beside it: limited by %s, want none", capped.LimitedBy)
 		}
 	})
@@ -88,8 +88,9 @@ func TestALaneIsLimitedBetweenTwoPermissions(t *testing.T) {
 func TestALaneSaysWhatHoldsItsNumberAndForHowLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, c := range []struct {
-			hold              func(*worker)
-			limitedBy, detail string
+			hold      func(*worker)
+			limitedBy campaign.LimitedBy
+			detail    string
 		}{
 			{func(w *worker) {
 				now := time.Now()
@@ -143,7 +144,7 @@ func TestALaneNamesALimiterThatCannotBeAsked(t *testing.T) {
 			posting.Wait()
 		})
 		for _, l := range []campaign.LaneReport{capped, free} {
-			if l.LimitedBy != "limiter" || l.Rate != 0 || !strings.Contains(l.Detail, "redis: no answer") {
+			if l.LimitedBy != campaign.ByLimiter || l.Rate != 0 || !strings.Contains(l.Detail, "redis: no answer") {
 				t.Errorf("%g/s limited by %s, want 0/s limited by limiter: %s", l.Rate, l.LimitedBy, l.Detail)
 			}
 		}
@@ -171,7 +172,7 @@ func TestALimiterThatIsAwayLimitsTheLane(t *testing.T) {
 			stop()
 			posting.Wait()
 		})
-		if capped.LimitedBy != "limiter" || capped.Rate != 0 {
+		if capped.LimitedBy != campaign.ByLimiter || capped.Rate != 0 {
 			t.Errorf("%g/s limited by %s, want 0/s limited by limiter: %s", capped.Rate, capped.LimitedBy, capped.Detail)
 		}
 	})
@@ -182,7 +183,7 @@ func TestALimiterThatIsAwayLimitsTheLane(t *testing.T) {
 func TestALaneBetweenTwoGroupsIsSending(t *testing.T) {
 	for _, c := range []struct {
 		to        int64 // of the segment's deliveries
-		limitedBy string
+		limitedBy campaign.LimitedBy
 	}{{100, "throughput"}, {0, "none"}} {
 		_, free := report(t, func(w *worker) {
 			w.queue.remove(func(*attempt) bool { return true })
@@ -241,10 +242,11 @@ func TestALaneNamesWhatItWaitsFor(t *testing.T) {
 	restricted := campaign.Hold{Scope: campaign.HoldConnection, ID: "conn_1", Reason: "131048", Detail: "restricted",
 		Since: time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC), Source: campaign.HoldByRefusal}
 	for _, tt := range []struct {
-		name              string
-		before            func(*worker)
-		limitedBy, detail string
-		rate              float64
+		name      string
+		before    func(*worker)
+		limitedBy campaign.LimitedBy
+		detail    string
+		rate      float64
 	}{
 		{"a pace", func(*worker) {}, "throughput", "it sends at its pace of 72 messages per second", 72},
 		{"just refused", func(w *worker) { w.number.unasked(time.Now().Add(-time.Second), errGone) }, "limiter",
@@ -270,7 +272,7 @@ func TestALaneNamesWhatItWaitsFor(t *testing.T) {
 			}
 		}, "in_flight", "512 requests wait for an answer (2.5s each)", 72},
 		{"the planner", func(w *worker) {
-			w.planner.lanes.last = map[campaign.RunNo]lane{2: {limited: limitedBy{limit: "window", detail: "it is shut"}}}
+			w.planner.lanes.last = map[campaign.RunNo]lane{2: {limited: limitedBy{limit: campaign.ByWindow, detail: "it is shut"}}}
 		}, "window",
 			"it is shut", 72},
 		{"nothing", func(w *worker) { w.queue.take(time.Now(), nil) }, "none",

@@ -15,8 +15,8 @@ import (
 // number. Each message takes a unit of every quota of its connection before its intent is composed.
 type Quota struct {
 	throttle.Quota
-	// By is campaign.LimitAllowance or LimitRamp.
-	By string
+	// By is campaign.ByAllowance or ByRamp.
+	By campaign.LimitedBy
 	// Full says, in a sentence for people, that the period has no units left.
 	Full string
 	// Unknown means that the limit is not known yet: nothing is sent, for the reason in Full.
@@ -71,10 +71,12 @@ func (c *charge) until() (first time.Time) {
 type units struct {
 	o      Options
 	number *number
-	stocks map[string]*throttle.Stock // by Quota.By
+	stocks map[campaign.LimitedBy]*throttle.Stock // by Quota.By
 }
 
-func newUnits(o Options, n *number) units { return units{o, n, map[string]*throttle.Stock{}} }
+func newUnits(o Options, n *number) units {
+	return units{o, n, map[campaign.LimitedBy]*throttle.Stock{}}
+}
 
 // draw draws the units of up to n messages of a run. It returns for how many it got them, or with
 // none the limit that the run's lane waits for. Limits of the number alone are asked first: without
@@ -104,7 +106,7 @@ func (u *units) draw(ctx context.Context, r *run, n int, now time.Time) (int, *c
 
 // shared is 1 for a quota of several numbers.
 func shared(q Quota) int {
-	if q.By == campaign.LimitRamp {
+	if q.By == campaign.ByRamp {
 		return 0
 	}
 	return 1
@@ -126,9 +128,10 @@ func (u *units) drawOne(ctx context.Context, q Quota, r *run, n int, now time.Ti
 	switch {
 	case errors.Is(err, throttle.ErrUnavailable):
 		u.number.unasked(now, err)
-		limit = campaign.Limit{By: campaign.LimitLimiter, Until: now.Add(u.o.Tick), Detail: err.Error()}
+		limit = campaign.Limit{By: campaign.ByLimiter, Until: now.Add(u.o.Tick), Detail: err.Error()}
 	case err != nil:
-		limit = campaign.Limit{By: "ledger", Until: now.Add(time.Second), Detail: "the ledger cannot be asked what was sent: " + err.Error()}
+		limit = campaign.Limit{By: campaign.ByLedger, Until: now.Add(time.Second),
+			Detail: "the ledger cannot be asked what was sent: " + err.Error()}
 	case d.N > 0:
 		return drawn{s, d}, campaign.Limit{}
 	case d.Empty:

@@ -33,11 +33,11 @@ func (s *scene) counted(a plan.Allowance, ramp int64) {
 		o.Quotas = func(connection string, now time.Time) []sender.Quota {
 			from, to := a.Period(now)
 			q := throttle.Quota{Key: "plan:co", From: from, To: to, Limit: a.Messages, Kept: a.Kept()}
-			all := []sender.Quota{{Quota: q, By: campaign.LimitAllowance, Full: "the allowance is used up"}}
+			all := []sender.Quota{{Quota: q, By: campaign.ByAllowance, Full: "the allowance is used up"}}
 			if ramp > 0 {
 				from, to := plan.RampPeriod(now)
 				q := throttle.Quota{Key: "ramp:" + connection, From: from, To: to, Limit: ramp}
-				all = append(all, sender.Quota{Quota: q, By: campaign.LimitRamp, Full: "the day's places are used"})
+				all = append(all, sender.Quota{Quota: q, By: campaign.ByRamp, Full: "the day's places are used"})
 			}
 			return all
 		}
@@ -62,7 +62,7 @@ func limits(e *sender.Engine, no campaign.RunNo) (all []string) {
 	for _, s := range e.Stats() {
 		for _, l := range s.Lanes {
 			if l.Run == no {
-				all = append(all, l.LimitedBy)
+				all = append(all, string(l.LimitedBy))
 			}
 		}
 	}

@@ -22,7 +22,7 @@ func (l *fullLedger) Intend(_ context.Context, in []campaign.Intent) (granted []
 		n := min(i.To-i.From, l.free)
 		g := campaign.Granted{To: i.From + n, Denied: n == 0}
 		if l.free -= n; g.To < i.To {
-			g.Limit = campaign.Limit{By: campaign.LimitTier, Until: l.until, Detail: "the tier is full"}
+			g.Limit = campaign.Limit{By: campaign.ByTier, Until: l.until, Detail: "the tier is full"}
 		}
 		granted = append(granted, g)
 	}
@@ -49,7 +49,7 @@ func TestALaneWaitsForItsLimitAndAsksAgain(t *testing.T) {
 		if n := steps(waitAgain - time.Second); n != 1 || granted != 6 {
 			t.Errorf("%d intents and %d attempts; want 1, which the limit ends, and 6", n, granted)
 		}
-		if by := p.lanes.of(p.activeRuns()[0]).limited; by.limit != campaign.LimitTier || by.detail != "the tier is full" {
+		if by := p.lanes.of(p.activeRuns()[0]).limited; by.limit != campaign.ByTier || by.detail != "the tier is full" {
 			t.Errorf("the lane is limited by %+v, want the tier", by)
 		}
 		if n := steps(2 * waitAgain); n != 2 {

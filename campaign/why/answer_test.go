@@ -43,10 +43,11 @@ func (h held) SegmentStates(context.Context, campaign.RunNo) ([]campaign.Segment
 // window, a missing sender, the limit of a lane, and last the rows that are not finished.
 func TestWhyNamesTheOneThingThatLimitsTheRun(t *testing.T) {
 	now := time.Date(2026, 11, 21, 5, 0, 0, 0, time.UTC)
-	lane := func(limitedBy, detail string) []campaign.LaneReport {
+	lane := func(limitedBy campaign.LimitedBy, detail string) []campaign.LaneReport {
 		return []campaign.LaneReport{{Connection: "conn_1", Owner: "host/7/1", LimitedBy: limitedBy, Detail: detail, At: now}}
 	}
-	queued, doubts, sending := []campaign.Tally{{Status: campaign.Queued, N: 3}}, []campaign.Tally{{Status: campaign.InDoubt, N: 2}, {Status: campaign.Read, N: 9}},
+	queued, doubts, sending := []campaign.Tally{{Status: campaign.Queued, N: 3}}, []campaign.Tally{{Status: campaign.InDoubt, N: 2},
+		{Status: campaign.Read, N: 9}},
 		[]campaign.Tally{{Status: campaign.Sending, N: 1}}
 	leased := []campaign.SegmentState{{Segment: campaign.Segment{Hi: 20}, LeaseUntil: now.Add(time.Second)}}
 	ended := []campaign.SegmentState{{Segment: campaign.Segment{Hi: 20}, LeaseUntil: now}}
@@ -83,17 +84,21 @@ func TestWhyNamesTheOneThingThatLimitsTheRun(t *testing.T) {
 		"nobody ends sending": {campaign.Run{State: campaign.Running}, held{tallies: sending, segments: ended}, "nobody is sending it" + start},
 		"nobody proves": {campaign.Run{State: campaign.Running}, held{tallies: doubts, segments: ended},
 			"2 rows are in doubt, and nobody is there to end them" + start},
-		"a lane is bound": {campaign.Run{State: campaign.Running}, held{tallies: queued, segments: leased, lanes: lane("run_rate", "the tier is used up")},
+		"a lane is bound": {campaign.Run{State: campaign.Running}, held{tallies: queued, segments: leased, lanes: lane("run_rate",
+			"the tier is used up")},
 			"conn_1: the tier is used up"},
 		"nothing is ready": {campaign.Run{State: campaign.Running},
 			held{tallies: queued, segments: leased, lanes: lane("none", "nothing is ready")}, "it is being sent"},
-		"no word of a lane":   {campaign.Run{State: campaign.Running}, held{tallies: sending, segments: leased, lanes: lane("run_rate", "")}, "it is being sent"},
+		"no word of a lane": {campaign.Run{State: campaign.Running}, held{tallies: sending, segments: leased, lanes: lane("run_rate", "")},
+			"it is being sent"},
 		"leased, no lane yet": {campaign.Run{State: campaign.Running}, held{tallies: queued, segments: leased}, "it is being sent"},
 		"only doubts": {campaign.Run{State: campaign.Running}, held{tallies: doubts, lanes: lane("none", "")},
 			"2 rows are in doubt until a webhook proves them sent or their window is over; `campaignd cancel a-1` ends the wait now"},
-		"only one doubt": {campaign.Run{State: campaign.Running}, held{tallies: []campaign.Tally{{Status: campaign.InDoubt, N: 1}}, lanes: lane("none", "")},
+		"only one doubt": {campaign.Run{State: campaign.Running}, held{tallies: []campaign.Tally{{Status: campaign.InDoubt, N: 1}},
+			lanes: lane("none", "")},
 			"1 row is in doubt until a webhook proves it sent or its window is over; `campaignd cancel a-1` ends the wait now"},
-		"only doubts, on a connection that is tried": {campaign.Run{State: campaign.Running}, held{tallies: doubts, lanes: lane("hold", "it is tried"),
+		"only doubts, on a connection that is tried": {campaign.Run{State: campaign.Running}, held{tallies: doubts, lanes: lane("hold",
+			"it is tried"),
 			segments: []campaign.SegmentState{{Segment: campaign.Segment{Hi: 20}, Mark: 20, WakeAt: now.Add(time.Hour)}}},
 			"2 rows are in doubt until a webhook proves them sent or their window is over, the first at " +
 				campaign.Instant(now.Add(time.Hour)) + "; `campaignd cancel a-1` ends the wait now"},
@@ -106,7 +111,7 @@ func TestWhyNamesTheOneThingThatLimitsTheRun(t *testing.T) {
 		if err != nil || w.Sentence != c.want {
 			t.Errorf("%s: %v\ngot  %s\nwant %s", name, err, w.Sentence, c.want)
 		}
-		if bound := name == "a lane is bound"; bound && (w.LimitedBy != "run_rate" || w.Lanes[0].LimitedBy != "run_rate") {
+		if bound := name == "a lane is bound"; bound && (w.LimitedBy != campaign.ByRunRate || w.Lanes[0].LimitedBy != campaign.ByRunRate) {
 			t.Errorf("%s: limited by %s and %s, want run_rate", name, w.LimitedBy, w.Lanes[0].LimitedBy)
 		}
 	}
@@ -121,7 +126,8 @@ func TestWhyNamesTheOneThingThatLimitsTheRun(t *testing.T) {
 func TestWhyCountsRowsAndSegments(t *testing.T) {
 	now := time.Date(2026, 11, 21, 5, 0, 0, 0, time.UTC)
 	h := held{
-		tallies: []campaign.Tally{{Status: campaign.Queued, N: 3}, {Status: campaign.Queued, Reason: "x", N: 4}, {Status: campaign.Sending, N: 5}, {Status: campaign.InDoubt, N: 6},
+		tallies: []campaign.Tally{{Status: campaign.Queued, N: 3}, {Status: campaign.Queued, Reason: "x", N: 4}, {Status: campaign.Sending,
+			N: 5}, {Status: campaign.InDoubt, N: 6},
 			{Status: campaign.InDoubt, Reason: "y", N: 7}, {Status: campaign.Read, N: 8}},
 		segments: []campaign.SegmentState{
 			{Done: true, LeaseUntil: now.Add(1)}, {Segment: campaign.Segment{Closed: true}, WakeAt: now.Add(1)},
@@ -147,20 +153,20 @@ func TestALaneWithoutReportsIsStale(t *testing.T) {
 	now := time.Date(2026, 11, 21, 5, 0, 0, 0, time.UTC)
 	for _, c := range []struct {
 		age         time.Duration
-		limitedBy   string
+		limitedBy   campaign.LimitedBy
 		stale, gone bool
 	}{
 		{0, "none", false, false}, {15 * time.Second, "none", false, false}, {15*time.Second + 1, "none", true, true},
-		{0, campaign.LaneStopped, false, true}, {time.Minute, campaign.LaneStopped, true, true},
+		{0, campaign.ByStopped, false, true}, {time.Minute, campaign.ByStopped, true, true},
 	} {
 		r := campaign.LaneReport{LimitedBy: c.limitedBy, At: now.Add(-c.age)}
 		if r.Stale(now) != c.stale || r.Gone(now) != c.gone {
 			t.Errorf("%s, %v old: stale %v, gone %v, want %v, %v", c.limitedBy, c.age, r.Stale(now), r.Gone(now), c.stale, c.gone)
 		}
 	}
-	serving := campaign.LaneReport{Connection: "a", Owner: "x/1/1", LimitedBy: "none", At: now}
+	serving := campaign.LaneReport{Connection: "a", Owner: "x/1/1", LimitedBy: campaign.ByNone, At: now}
 	for age, want := range map[time.Duration]int{10 * time.Minute: 2, 10*time.Minute + 1: 1} {
-		missed := campaign.LaneReport{Connection: "a", Owner: "y/1/1", LimitedBy: "run_rate", At: now.Add(-age)}
+		missed := campaign.LaneReport{Connection: "a", Owner: "y/1/1", LimitedBy: campaign.ByRunRate, At: now.Add(-age)}
 		var w Answer
 		w.show([]campaign.LaneReport{serving, missed}, now)
 		if len(w.Lanes) != want {
@@ -193,7 +199,7 @@ func TestWhyGivesAFinishOnlyWhileItIsSent(t *testing.T) {
 		"1e8 s":             {campaign.Running, 100_000_000, 1, 1, 0},
 	} {
 		h := held{tallies: []campaign.Tally{{Status: campaign.Queued, N: c.queued}},
-			lanes:    []campaign.LaneReport{{Connection: "a", LimitedBy: "run_rate", Rate: c.rate, At: now}},
+			lanes:    []campaign.LaneReport{{Connection: "a", LimitedBy: campaign.ByRunRate, Rate: c.rate, At: now}},
 			segments: []campaign.SegmentState{{Segment: campaign.Segment{Hi: 1}, LeaseUntil: now.Add(c.lease)}}}
 		w, err := Explain(t.Context(), h, campaign.Run{No: 1, Campaign: "a", State: c.state}, Holds{}, now)
 		want := now.Add(c.want)
@@ -208,9 +214,12 @@ func TestWhyGivesAFinishOnlyWhileItIsSent(t *testing.T) {
 
 func TestWhyGivesNoFinishWhileALimitOfADayBinds(t *testing.T) {
 	now := time.Date(2026, 11, 21, 5, 0, 0, 0, time.UTC)
-	for _, limit := range []string{campaign.LimitTier, campaign.LimitAllowance, campaign.LimitRamp, campaign.LimitWindow, campaign.LimitLimiter, "hold", "unreachable"} {
-		lanes := []campaign.LaneReport{{Connection: "a", LimitedBy: limit, Rate: 10, At: now}, {Connection: "b", LimitedBy: "share", Rate: 1, At: now}}
-		h := held{tallies: []campaign.Tally{{Status: campaign.Queued, N: 10}}, segments: []campaign.SegmentState{{Segment: campaign.Segment{Hi: 10}, LeaseUntil: now.Add(1)}}}
+	for _, limit := range []campaign.LimitedBy{campaign.ByTier, campaign.ByAllowance, campaign.ByRamp, campaign.ByWindow,
+		campaign.ByLimiter, campaign.ByHold, campaign.ByUnreachable} {
+		lanes := []campaign.LaneReport{{Connection: "a", LimitedBy: limit, Rate: 10, At: now}, {Connection: "b", LimitedBy: campaign.ByShare,
+			Rate: 1, At: now}}
+		h := held{tallies: []campaign.Tally{{Status: campaign.Queued, N: 10}},
+			segments: []campaign.SegmentState{{Segment: campaign.Segment{Hi: 10}, LeaseUntil: now.Add(1)}}}
 		for n, want := range []time.Time{1: {}, 2: now.Add(10 * time.Second)} {
 			if h.lanes = lanes[:n]; n == 0 {
 				continue
@@ -249,15 +258,17 @@ func TestWhyNamesTheHold(t *testing.T) {
 			"recipients: {file: x.csv, columns: {to: phone}}\n")}
 	h := campaign.Hold{Scope: campaign.HoldAccount, ID: "acc", Reason: "131042", Source: campaign.HoldByStatus, Since: noon}
 	of := func(c string) campaign.Origin { return campaign.Origin{Connection: c, Account: "acc"} }
-	l := held{tallies: []campaign.Tally{{Status: campaign.Queued, N: 5}}, segments: []campaign.SegmentState{{Segment: campaign.Segment{Hi: 5}, LeaseUntil: minute(2)}}}
+	l := held{tallies: []campaign.Tally{{Status: campaign.Queued, N: 5}},
+		segments: []campaign.SegmentState{{Segment: campaign.Segment{Hi: 5}, LeaseUntil: minute(2)}}}
 	w, err := Explain(t.Context(), l, run, Holds{[]campaign.Hold{h}, of}, minute(1))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := h.Sentence(minute(1)); w.LimitedBy != "hold" || w.Sentence != want || len(w.Holds) != 1 || w.Holds[0].Sentence != want {
+	if want := h.Sentence(minute(1)); w.LimitedBy != campaign.ByHold || w.Sentence != want || len(w.Holds) != 1 ||
+		w.Holds[0].Sentence != want {
 		t.Errorf("got %s: %s and %d holds\nwant hold: %s", w.LimitedBy, w.Sentence, len(w.Holds), want)
 	}
-	if w, _ = Explain(t.Context(), l, run, Holds{}, minute(1)); w.LimitedBy == "hold" || w.Holds == nil {
+	if w, _ = Explain(t.Context(), l, run, Holds{}, minute(1)); w.LimitedBy == campaign.ByHold || w.Holds == nil {
 		t.Errorf("got %s, %v; want no hold, and an empty list", w.LimitedBy, w.Holds)
 	}
 }

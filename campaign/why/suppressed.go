@@ -99,7 +99,8 @@ func proofText(p campaign.Proof) string {
 }
 
 // suppressedBy is the scope of the entries that skip a row, by its reason.
-var suppressedBy = map[campaign.SkipReason]campaign.Scope{campaign.OptedOut: campaign.ScopeMarketing, campaign.Suppressed: campaign.ScopeAll, campaign.Unreachable: campaign.ScopeUnreachable}
+var suppressedBy = map[campaign.SkipReason]campaign.Scope{campaign.OptedOut: campaign.ScopeMarketing,
+	campaign.Suppressed: campaign.ScopeAll, campaign.Unreachable: campaign.ScopeUnreachable}
 
 // suppressed adds the entries of a number in a scope.
 func (r *Row) suppressed(ctx context.Context, l RowLedger, key int64, scope campaign.Scope, now time.Time) error {

@@ -13,18 +13,11 @@ import (
 	"campaignd/recipients"
 )
 
-// The values of Wait.For for rows that an intent passed over or that were posted before. They
-// are tried again.
-const (
-	ForRetry = "retry"         // refused for now
-	ForCap   = "frequency_cap" // their recipients had as many messages as policies.frequency_cap allows
-	ForPair  = "pair_limit"    // their recipients had a message less than PairSpace ago
-)
-
 // Wait counts the queued rows of a run that wait for the same thing.
 type Wait struct {
-	// For is a value of LaneReport.LimitedBy, or retry, frequency_cap or pair_limit.
-	For string `json:"for"`
+	// For is retry, frequency_cap or pair_limit for rows that an intent passed over or that were
+	// posted before: they are tried again.
+	For campaign.LimitedBy `json:"for"`
 	// Connection is that whose limit they wait for; "": any.
 	Connection string `json:"connection,omitempty"`
 	Rows       int64  `json:"rows"`
@@ -34,7 +27,7 @@ type Wait struct {
 
 // text is a wait for a person: "the window, until 2026-03-02 08:00 UTC".
 func (w Wait) text() string {
-	s := w.For
+	s := string(w.For)
 	if w.Connection != "" {
 		s += " of " + w.Connection
 	}
@@ -48,9 +41,9 @@ func (w Wait) text() string {
 func (w *Answer) waiting(run campaign.Run) (Wait, bool) {
 	switch {
 	case run.State == campaign.Paused || run.State == campaign.WaitingApproval || run.Wanted == campaign.WantPause:
-		return Wait{For: "pause"}, true
+		return Wait{For: campaign.ByPause}, true
 	case w.heldBy.Scope != "":
-		return Wait{For: "hold", Until: w.heldBy.Until}, true
+		return Wait{For: campaign.ByHold, Until: w.heldBy.Until}, true
 	}
 	return Wait{}, false
 }
@@ -61,14 +54,14 @@ func (w *Answer) aboveMark(s campaign.SegmentState) Wait {
 	parked := !leased && s.WakeAt.After(w.at)
 	switch {
 	case s.AfterCanary: // its WakeAt is no time, but the ledger's sign for this wait
-		return Wait{For: "pause"}
+		return Wait{For: campaign.ByPause}
 	case parked && s.WakeAt.Sub(w.at) > campaign.ParkedBriefly:
-		return Wait{For: "window", Until: s.WakeAt}
+		return Wait{For: campaign.ByWindow, Until: s.WakeAt}
 	}
 	if leased || s.Bound != "" {
 		for _, l := range w.Lanes {
 			if l.Connection == s.Connection && l.live() {
-				if served = true; l.LimitedBy != "none" {
+				if served = true; l.LimitedBy != campaign.ByNone {
 					return Wait{For: l.LimitedBy, Connection: l.Connection, Until: l.Until}
 				}
 			}
@@ -77,11 +70,11 @@ func (w *Answer) aboveMark(s campaign.SegmentState) Wait {
 			return w.standstill(parked)
 		}
 		if leased || served {
-			return Wait{For: "throughput", Connection: s.Connection}
+			return Wait{For: campaign.ByThroughput, Connection: s.Connection}
 		}
 	}
 	if !w.served() {
-		return Wait{For: "none"}
+		return Wait{For: campaign.ByNone}
 	}
 	return w.standstill(parked)
 }
@@ -90,12 +83,12 @@ func (w *Answer) aboveMark(s campaign.SegmentState) Wait {
 // first of them waits; else throughput. A lane without anything to do does not count for a segment
 // that is parked, because it does not see that segment.
 func (w *Answer) standstill(parked bool) Wait {
-	limit, until := "", time.Time{}
+	limit, until := campaign.LimitedBy(""), time.Time{}
 	for _, l := range w.Lanes {
 		switch {
-		case !l.live() || parked && l.LimitedBy == "none":
-		case l.LimitedBy == "none", !campaign.StandsStill(l.LimitedBy), limit != "" && limit != l.LimitedBy:
-			return Wait{For: "throughput"}
+		case !l.live() || parked && l.LimitedBy == campaign.ByNone:
+		case l.LimitedBy == campaign.ByNone, !l.LimitedBy.StandsStill(), limit != "" && limit != l.LimitedBy:
+			return Wait{For: campaign.ByThroughput}
 		default:
 			limit = l.LimitedBy
 			if until.IsZero() || !l.Until.IsZero() && l.Until.Before(until) {
@@ -103,7 +96,7 @@ func (w *Answer) standstill(parked bool) Wait {
 			}
 		}
 	}
-	return Wait{For: cmp.Or(limit, "throughput"), Until: until}
+	return Wait{For: cmp.Or(limit, campaign.ByThroughput), Until: until}
 }
 
 // waits counts the queued rows by what they wait for, those that are free first at the top.
@@ -147,14 +140,14 @@ func (w *Answer) waits(run campaign.Run, segments []campaign.SegmentState) []Wai
 	if leased {
 		retry = time.Time{}
 	}
-	for _, reason := range []string{ForCap, ForPair} { // below a mark, as all that are left
-		if rows := min(w.postponed[reason], left); rows > 0 {
+	for _, reason := range []campaign.LimitedBy{campaign.ByFrequencyCap, campaign.ByPairLimit} { // below a mark, as all that are left
+		if rows := min(w.postponed[string(reason)], left); rows > 0 {
 			add(Wait{For: reason, Until: retry}, rows)
 			left -= rows
 		}
 	}
 	if left > 0 {
-		add(Wait{For: ForRetry, Until: retry}, left)
+		add(Wait{For: campaign.ByRetry, Until: retry}, left)
 	}
 	slices.SortStableFunc(all, func(a, b Wait) int {
 		return cmp.Or(a.Until.Compare(b.Until), cmp.Compare(b.Rows, a.Rows))
@@ -170,9 +163,9 @@ type Row struct {
 	Status campaign.Status `json:"status"`
 	Reason string          `json:"reason,omitempty"`
 	// LimitedBy is what a queued row waits for (Wait.For); none: it waits for nothing.
-	LimitedBy  string    `json:"limited_by"`
-	Connection string    `json:"connection,omitempty"`
-	Until      time.Time `json:"until,omitzero"`
+	LimitedBy  campaign.LimitedBy `json:"limited_by"`
+	Connection string             `json:"connection,omitempty"`
+	Until      time.Time          `json:"until,omitzero"`
 	// Ahead is how many rows of its segment go before it.
 	Ahead int64 `json:"ahead"`
 	// Suppressions are the entries of the suppression list that skip the row now, or will when its
@@ -230,14 +223,14 @@ func ExplainRecipient(ctx context.Context, l RowLedger, run campaign.Run, h Hold
 // row says what a row waits for.
 func (w *Answer) row(run campaign.Run, line campaign.Line, segments []campaign.SegmentState) Row {
 	r := Row{Run: w.Run, To: line.To, Row: line.Row, Status: line.Status, Reason: cmp.Or(line.Reason, line.Code),
-		LimitedBy: "none", Connection: line.Connection}
+		LimitedBy: campaign.ByNone, Connection: line.Connection}
 	said := fmt.Sprintf("row %d is %s", r.Row, r.Status)
 	if r.Reason != "" {
 		said += " (" + r.Reason + ")"
 	}
 	r.Sentence = said
 	if r.Status == campaign.InDoubt {
-		r.LimitedBy = "doubt"
+		r.LimitedBy = campaign.ByDoubt
 		r.Sentence = said + " until a webhook proves it sent or its window is over"
 	}
 	if r.Status != campaign.Queued {
@@ -249,9 +242,9 @@ func (w *Answer) row(run campaign.Run, line campaign.Line, segments []campaign.S
 			continue
 		}
 		if line.Seq < s.Mark {
-			wait = Wait{For: ForRetry}
-			if r.Reason == ForCap || r.Reason == ForPair {
-				wait.For = r.Reason
+			wait = Wait{For: campaign.ByRetry}
+			if by := campaign.LimitedBy(r.Reason); by == campaign.ByFrequencyCap || by == campaign.ByPairLimit {
+				wait.For = by
 			}
 			if !s.LeaseUntil.After(w.at) && s.WakeAt.After(w.at) {
 				wait.Until = s.WakeAt
@@ -266,7 +259,7 @@ func (w *Answer) row(run campaign.Run, line campaign.Line, segments []campaign.S
 		r.Connection = wait.Connection
 	}
 	r.Sentence = said + " and waits for: " + wait.text()
-	if wait.For == "none" {
+	if wait.For == campaign.ByNone {
 		r.Sentence = said + ", and nobody is sending it: start `campaignd serve`, or `campaignd run` with its files"
 	}
 	if r.Ahead > 0 {
@@ -278,7 +271,7 @@ func (w *Answer) row(run campaign.Run, line campaign.Line, segments []campaign.S
 // Number is what limits a number, over all unfinished runs.
 type Number struct {
 	Connection string               `json:"connection"`
-	LimitedBy  string               `json:"limited_by"`
+	LimitedBy  campaign.LimitedBy   `json:"limited_by"`
 	Sentence   string               `json:"sentence"`
 	Holds      []campaign.HoldState `json:"holds"`
 	Runs       []Lane               `json:"runs"`
@@ -295,7 +288,7 @@ type Lane struct {
 // ExplainNumber says what limits a connection at now: what holds it, and what each of the runs that
 // are to be sent over it waits for there.
 func ExplainNumber(ctx context.Context, l Ledger, connection string, runs []campaign.Run, h Holds, now time.Time) (Number, error) {
-	n := Number{Connection: connection, LimitedBy: "none", Holds: []campaign.HoldState{}, Runs: []Lane{}}
+	n := Number{Connection: connection, LimitedBy: campaign.ByNone, Holds: []campaign.HoldState{}, Runs: []Lane{}}
 	var longest campaign.Hold
 	if h.Origin != nil {
 		o := h.Origin(connection)
@@ -324,15 +317,15 @@ func ExplainNumber(ctx context.Context, l Ledger, connection string, runs []camp
 	n.Sentence = connection + " has nothing to send"
 	switch {
 	case len(n.Holds) > 0:
-		n.LimitedBy, n.Sentence = "hold", longest.Sentence(now)
+		n.LimitedBy, n.Sentence = campaign.ByHold, longest.Sentence(now)
 	default:
 		for _, one := range n.Runs {
-			if one.live() && one.LimitedBy != "none" && one.LimitedBy != "" && !one.At.IsZero() {
+			if one.live() && one.LimitedBy != campaign.ByNone && one.LimitedBy != "" && !one.At.IsZero() {
 				n.LimitedBy, n.Sentence = one.LimitedBy, connection+": "+one.Detail
 				break
 			}
 		}
-		if n.LimitedBy == "none" && len(n.Runs) > 0 {
+		if n.LimitedBy == campaign.ByNone && len(n.Runs) > 0 {
 			n.Sentence = fmt.Sprintf("nobody is sending over %s now; %s to be sent over it", connection,
 				spelling.Count(len(n.Runs), "run is", "runs are"))
 		}

@@ -50,8 +50,8 @@ func TestWhyCountsTheRowsByWhatTheyWaitFor(t *testing.T) {
 		}
 		return s
 	}
-	lanes := []campaign.LaneReport{{Connection: "a", LimitedBy: "tier", Detail: "full", At: now, Until: now.Add(3 * time.Hour)},
-		{Connection: "b", LimitedBy: "throughput", At: now}}
+	lanes := []campaign.LaneReport{{Connection: "a", LimitedBy: campaign.ByTier, Detail: "full", At: now, Until: now.Add(3 * time.Hour)},
+		{Connection: "b", LimitedBy: campaign.ByThroughput, At: now}}
 	segments := []campaign.SegmentState{segment(0, 4, "a", true, 0), segment(1, 0, "b", true, 0), segment(2, 0, "", false, time.Hour),
 		segment(3, 0, "", false, time.Hour), segment(4, 10, "b", false, time.Minute), segment(5, 0, "", false, 0), segment(6, 9, "", true, 0)}
 	for _, c := range []struct {
@@ -74,7 +74,8 @@ func TestWhyCountsTheRowsByWhatTheyWaitFor(t *testing.T) {
 		{"nothing queued", campaign.Run{State: campaign.Running}, lanes, 0, 0, ""},
 	} {
 		c.run.No, c.run.Campaign, c.run.Rows = 1, "spring", 60
-		tallies := []campaign.Tally{{Status: campaign.Queued, N: c.queued - c.cap}, {Status: campaign.Queued, Reason: ForCap, N: c.cap}}
+		tallies := []campaign.Tally{{Status: campaign.Queued, N: c.queued - c.cap}, {Status: campaign.Queued,
+			Reason: string(campaign.ByFrequencyCap), N: c.cap}}
 		w, err := Explain(t.Context(), held{tallies, c.lanes, segments, ""}, c.run, Holds{}, now)
 		if err != nil {
 			t.Fatal(err)
@@ -97,12 +98,12 @@ func TestWhyCountsTheRowsByWhatTheyWaitFor(t *testing.T) {
 // The lane of the other connection has nothing to do meanwhile.
 func TestAParkedSegmentWaitsForNoWindow(t *testing.T) {
 	now := time.Date(2026, 11, 21, 5, 0, 0, 0, time.UTC)
-	lanes := []campaign.LaneReport{{Connection: "a", LimitedBy: "ramp", At: now, Until: now.Add(3 * time.Hour)},
-		{Connection: "b", LimitedBy: "none", At: now}}
+	lanes := []campaign.LaneReport{{Connection: "a", LimitedBy: campaign.ByRamp, At: now, Until: now.Add(3 * time.Hour)},
+		{Connection: "b", LimitedBy: campaign.ByNone, At: now}}
 	segments := []campaign.SegmentState{{Segment: campaign.Segment{Hi: 10}, WakeAt: now.Add(campaign.BriefPark)}}
 	w, err := Explain(t.Context(), held{[]campaign.Tally{{Status: campaign.Queued, N: 10}}, lanes, segments, ""},
 		campaign.Run{No: 1, Campaign: "spring", State: campaign.Running, Rows: 10}, Holds{}, now)
-	want := []Wait{{For: "ramp", Rows: 10, Until: now.Add(3 * time.Hour)}}
+	want := []Wait{{For: campaign.ByRamp, Rows: 10, Until: now.Add(3 * time.Hour)}}
 	if err != nil || !slices.Equal(w.Waits, want) {
 		t.Errorf("got %+v and %v, want %+v", w.Waits, err, want)
 	}
@@ -113,9 +114,10 @@ func TestRetriesWithASenderHaveNoTime(t *testing.T) {
 	now := time.Date(2026, 11, 21, 5, 0, 0, 0, time.UTC)
 	segments := []campaign.SegmentState{{Segment: campaign.Segment{Hi: 10}, Mark: 10, LeaseUntil: now.Add(time.Second)},
 		{Segment: campaign.Segment{Lo: 10, Hi: 20}, Mark: 20, WakeAt: now.Add(40 * time.Minute)}}
-	w, err := Explain(t.Context(), held{[]campaign.Tally{{Status: campaign.Queued, N: 2}, {Status: campaign.InDoubt, N: 1}}, nil, segments, ""},
+	w, err := Explain(t.Context(), held{[]campaign.Tally{{Status: campaign.Queued, N: 2}, {Status: campaign.InDoubt, N: 1}}, nil, segments,
+		""},
 		campaign.Run{No: 1, Campaign: "spring", State: campaign.Running, Rows: 20}, Holds{}, now)
-	if err != nil || len(w.Waits) != 1 || w.Waits[0].For != ForRetry || w.Waits[0].Rows != 2 || !w.Waits[0].Until.IsZero() {
+	if err != nil || len(w.Waits) != 1 || w.Waits[0].For != campaign.ByRetry || w.Waits[0].Rows != 2 || !w.Waits[0].Until.IsZero() {
 		t.Errorf("got %+v and %v, want two retries without a time", w.Waits, err)
 	}
 }
@@ -126,15 +128,15 @@ func TestRowsAfterACanaryWaitForItsVerdict(t *testing.T) {
 	q := queued{held: held{tallies: []campaign.Tally{{Status: campaign.Queued, N: 5}, {Status: campaign.Sending, N: 5}},
 		segments: []campaign.SegmentState{{Segment: campaign.Segment{Hi: 5}, Mark: 5, LeaseUntil: now.Add(time.Second)},
 			{Segment: campaign.Segment{Lo: 10, Hi: 15, AfterCanary: true}, Mark: 10, WakeAt: time.Date(9999, 12, 30, 0, 0, 0, 0, time.UTC)}},
-		lanes: []campaign.LaneReport{{Connection: "a", LimitedBy: "throughput", At: now}}}}
+		lanes: []campaign.LaneReport{{Connection: "a", LimitedBy: campaign.ByThroughput, At: now}}}}
 	q.lines = []campaign.Line{{Delivery: campaign.Delivery{Seq: 12, Row: 8, Key: 112}, Status: campaign.Queued}}
 	run := campaign.Run{No: 1, Campaign: "spring", State: campaign.Running, Rows: 10}
 	w, err := Explain(t.Context(), q, run, Holds{}, now)
-	if want := []Wait{{For: "pause", Rows: 5}}; err != nil || !slices.Equal(w.Waits, want) {
+	if want := []Wait{{For: campaign.ByPause, Rows: 5}}; err != nil || !slices.Equal(w.Waits, want) {
 		t.Errorf("the run: got %+v and %v, want %+v", w.Waits, err, want)
 	}
 	r, _, err := ExplainRecipient(t.Context(), q, run, Holds{}, 112, now)
-	if err != nil || r.LimitedBy != "pause" || !r.Until.IsZero() {
+	if err != nil || r.LimitedBy != campaign.ByPause || !r.Until.IsZero() {
 		t.Errorf("a recipient: got %+v and %v, want a pause without a time", r, err)
 	}
 }
@@ -144,11 +146,12 @@ func TestWhySaysWhatARecipientWaitsFor(t *testing.T) {
 	q := queued{held: held{tallies: []campaign.Tally{{Status: campaign.Queued, N: 15}},
 		segments: []campaign.SegmentState{{Segment: campaign.Segment{Lo: 0, Hi: 10}, Mark: 5, Connection: "a", WakeAt: now.Add(time.Minute)},
 			{Segment: campaign.Segment{Lo: 10, Hi: 20}, Mark: 10, WakeAt: now.Add(time.Hour)}},
-		lanes: []campaign.LaneReport{{Connection: "a", LimitedBy: "none", At: now}}}}
+		lanes: []campaign.LaneReport{{Connection: "a", LimitedBy: campaign.ByNone, At: now}}}}
 	line := func(seq int64, status campaign.Status, reason string) campaign.Line {
 		return campaign.Line{Delivery: campaign.Delivery{Seq: seq, Row: seq + 1, Key: 100 + seq}, Status: status, Reason: reason}
 	}
-	q.lines = []campaign.Line{line(0, campaign.Read, ""), line(4, campaign.Queued, ForPair), line(1, campaign.Skipped, "duplicate"), line(2, campaign.Queued, "throttled"),
+	q.lines = []campaign.Line{line(0, campaign.Read, ""), line(4, campaign.Queued, string(campaign.ByPairLimit)), line(1, campaign.Skipped,
+		"duplicate"), line(2, campaign.Queued, "throttled"),
 		line(3, campaign.InDoubt, "timeout"),
 		line(13, campaign.Queued, "")}
 	q.lines[2].Key = 113 // of the last row too
@@ -159,8 +162,9 @@ func TestWhySaysWhatARecipientWaitsFor(t *testing.T) {
 		103: "doubt: row 4 is in_doubt (timeout) until a webhook proves it sent or its window is over",
 		113: "window: row 14 is queued and waits for: window, until 2026-11-21 06:00:00 UTC; 3 rows of its segment go first",
 	} {
-		w, found, err := ExplainRecipient(t.Context(), q, campaign.Run{No: 1, Campaign: "spring", State: campaign.Running, Rows: 20}, Holds{}, key, now)
-		if got := w.LimitedBy + ": " + w.Sentence; err != nil || !found || got != want {
+		w, found, err := ExplainRecipient(t.Context(), q, campaign.Run{No: 1, Campaign: "spring", State: campaign.Running, Rows: 20}, Holds{},
+			key, now)
+		if got := string(w.LimitedBy) + ": " + w.Sentence; err != nil || !found || got != want {
 			t.Errorf("%d: got %q (found: %v, %v), want %q", key, got, found, err, want)
 		}
 	}
@@ -180,12 +184,15 @@ func TestWhySaysWhoseOptOutSkipsARecipient(t *testing.T) {
 	}
 	old := entry(103, campaign.ScopeUnreachable, "refused:131026", "")
 	old.Until = now
-	q := queued{suppressed: []campaign.Suppression{entry(100, campaign.ScopeAll, "import", ""), entry(101, campaign.ScopeMarketing, "stop", ""),
+	q := queued{suppressed: []campaign.Suppression{entry(100, campaign.ScopeAll, "import", ""), entry(101, campaign.ScopeMarketing, "stop",
+		""),
 		entry(101, campaign.ScopeMarketing, "button", "co_1"), entry(102, campaign.ScopeUnreachable, "failed:131026", ""), old}}
 	line := func(seq int64, reason campaign.SkipReason) campaign.Line {
-		return campaign.Line{Delivery: campaign.Delivery{Seq: seq, Row: seq + 1, Key: 100 + seq}, Status: campaign.Skipped, Reason: string(reason)}
+		return campaign.Line{Delivery: campaign.Delivery{Seq: seq, Row: seq + 1, Key: 100 + seq}, Status: campaign.Skipped,
+			Reason: string(reason)}
 	}
-	q.lines = []campaign.Line{line(0, campaign.Suppressed), line(1, campaign.OptedOut), line(2, campaign.Unreachable), line(3, campaign.Unreachable), line(4, campaign.Duplicate)}
+	q.lines = []campaign.Line{line(0, campaign.Suppressed), line(1, campaign.OptedOut), line(2, campaign.Unreachable), line(3,
+		campaign.Unreachable), line(4, campaign.Duplicate)}
 	const since = " since 2026-11-21 04:00:00 UTC, source "
 	for key, want := range map[int64]string{
 		100: "row 1 is skipped (suppressed): on the suppression list for all companies (all)" + since + "import",
@@ -236,11 +243,13 @@ func TestWhySaysThatAQueuedRecipientWillBeSkipped(t *testing.T) {
 			want: "(suppressed): " + strings.TrimPrefix(stop, "(opted_out): ") +
 				"; on the suppression list for all companies (all) since 2026-11-21 04:00:00 UTC, source stop"},
 	} {
-		q := queued{held: held{tallies: []campaign.Tally{{Status: campaign.Queued, N: 1}}, segments: []campaign.SegmentState{{Segment: campaign.Segment{Hi: 10}, Connection: "a"}}},
+		q := queued{held: held{tallies: []campaign.Tally{{Status: campaign.Queued, N: 1}},
+			segments: []campaign.SegmentState{{Segment: campaign.Segment{Hi: 10}, Connection: "a"}}},
 			suppressed: c.entries}
 		q.lines = []campaign.Line{{Delivery: campaign.Delivery{Seq: 0, Row: 1, Key: 100}, Status: campaign.Queued, Connection: "a"}}
 		origin := func(string) campaign.Origin { return campaign.Origin{Company: c.company} }
-		w, found, err := ExplainRecipient(t.Context(), q, campaign.Run{No: 1, State: campaign.Running, Marketing: !c.other}, Holds{Origin: origin}, 100, now)
+		w, found, err := ExplainRecipient(t.Context(), q, campaign.Run{No: 1, State: campaign.Running, Marketing: !c.other},
+			Holds{Origin: origin}, 100, now)
 		if err != nil || !found {
 			t.Fatalf("got found %v and %v, want the row", found, err)
 		}
@@ -254,10 +263,11 @@ func TestWhySaysThatAQueuedRecipientWillBeSkipped(t *testing.T) {
 func TestWhySaysWhatLimitsANumber(t *testing.T) {
 	now := time.Date(2026, 11, 21, 5, 0, 0, 0, time.UTC)
 	hold := campaign.Hold{Scope: campaign.HoldConnection, ID: "a", Reason: "131048", Since: now.Add(-time.Minute), Until: now.Add(time.Hour)}
-	manual := campaign.Hold{Scope: campaign.HoldConnection, ID: "a", Reason: "operator", Source: campaign.HoldByOperator, Since: now.Add(-time.Minute)}
+	manual := campaign.Hold{Scope: campaign.HoldConnection, ID: "a", Reason: "operator", Source: campaign.HoldByOperator,
+		Since: now.Add(-time.Minute)}
 	origin := func(c string) campaign.Origin { return campaign.Origin{Connection: c, Account: c} }
 	l := held{tallies: []campaign.Tally{{Status: campaign.Queued, N: 5}},
-		lanes:    []campaign.LaneReport{{Connection: "a", LimitedBy: "share", Detail: "spring-2 goes first", At: now}},
+		lanes:    []campaign.LaneReport{{Connection: "a", LimitedBy: campaign.ByShare, Detail: "spring-2 goes first", At: now}},
 		segments: []campaign.SegmentState{{Segment: campaign.Segment{Hi: 10}, Mark: 5, Connection: "a", LeaseUntil: now.Add(time.Second)}}}
 	runs := []campaign.Run{{No: 1, Campaign: "spring", State: campaign.Running, Rows: 10}}
 	for _, c := range []struct {
@@ -272,7 +282,7 @@ func TestWhySaysWhatLimitsANumber(t *testing.T) {
 		{"no run", nil, Holds{Origin: origin}, "none: a has nothing to send"},
 	} {
 		n, err := ExplainNumber(t.Context(), l, "a", c.runs, c.h, now)
-		if got := n.LimitedBy + ": " + n.Sentence; err != nil || got != c.want || len(n.Runs) != len(c.runs) {
+		if got := string(n.LimitedBy) + ": " + n.Sentence; err != nil || got != c.want || len(n.Runs) != len(c.runs) {
 			t.Errorf("%s: got %q and %d runs (%v), want %q", c.name, got, len(n.Runs), err, c.want)
 		}
 	}
@@ -291,9 +301,9 @@ func TestWhyNamesTheNumberOfBoundRows(t *testing.T) {
 		lanes []campaign.LaneReport
 		want  string
 	}{
-		{[]campaign.LaneReport{{Connection: "a", LimitedBy: "hold", At: now}, {Connection: "b", LimitedBy: "none", At: now}},
+		{[]campaign.LaneReport{{Connection: "a", LimitedBy: campaign.ByHold, At: now}, {Connection: "b", LimitedBy: campaign.ByNone, At: now}},
 			"10 hold a, 5 throughput b, 2 throughput , 3 window "},
-		{[]campaign.LaneReport{{Connection: "b", LimitedBy: "throughput", At: now}},
+		{[]campaign.LaneReport{{Connection: "b", LimitedBy: campaign.ByThroughput, At: now}},
 			"12 throughput , 5 throughput b, 3 window "},
 		{nil, "17 none , 3 window "},
 	} {

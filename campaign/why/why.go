@@ -18,8 +18,8 @@ import (
 type Answer struct {
 	Run   string         `json:"run"`
 	State campaign.State `json:"state"`
-	// LimitedBy is what the run waits for, from the list of LaneReport.LimitedBy, or pause.
-	LimitedBy string `json:"limited_by"`
+	// LimitedBy is what the run waits for.
+	LimitedBy campaign.LimitedBy `json:"limited_by"`
 	// Sentence is the answer in one sentence.
 	Sentence string `json:"sentence"`
 	// RefusedEvents says which events of webhooks are refused for their signature, so that neither
@@ -60,10 +60,10 @@ type Totals struct {
 
 // LaneState is the last report of one lane.
 type LaneState struct {
-	Connection string `json:"connection"`
-	Sender     string `json:"sender"` // host/process id
-	LimitedBy  string `json:"limited_by"`
-	Detail     string `json:"detail"`
+	Connection string             `json:"connection"`
+	Sender     string             `json:"sender"` // host/process id
+	LimitedBy  campaign.LimitedBy `json:"limited_by"`
+	Detail     string             `json:"detail"`
 	// Rate, At and Until are those of LaneReport; the rate is in messages per second, and 0 when the
 	// last report is older than 6 seconds.
 	Rate  float64   `json:"rate"`
@@ -74,7 +74,7 @@ type LaneState struct {
 }
 
 // live reports whether a sender serves the lane.
-func (l LaneState) live() bool { return !l.Stale && l.LimitedBy != campaign.LaneStopped }
+func (l LaneState) live() bool { return !l.Stale && l.LimitedBy != campaign.ByStopped }
 
 // Segments counts the segments of a run.
 type Segments struct {
@@ -163,7 +163,8 @@ func Explain(ctx context.Context, l Ledger, run campaign.Run, h Holds, now time.
 	w.Moved = campaign.RowsMoved(segments)
 	w.Opens = WindowOpens(segments, now)
 	w.afterCanary = campaign.AwaitingCanary(segments)
-	if left := float64(w.Totals.Queued); rate > 0 && left > 0 && run.State == campaign.Running && w.Segments.Leased > 0 && w.heldBy.Scope == "" {
+	if left := float64(w.Totals.Queued); rate > 0 && left > 0 && run.State == campaign.Running && w.Segments.Leased > 0 &&
+		w.heldBy.Scope == "" {
 		if seconds := left / rate; seconds < 1e8 { // three years; a later finish counts as unknown
 			w.Finish = now.Add(time.Duration(seconds * float64(time.Second))).Truncate(time.Second)
 		}
@@ -171,7 +172,7 @@ func Explain(ctx context.Context, l Ledger, run campaign.Run, h Holds, now time.
 	w.Waits = w.waits(run, segments)
 	w.LimitedBy, w.Sentence = w.answer(run)
 	if refused != nil && len(run.Definition) > 0 && run.Wanted == campaign.WantRun && run.State.Sends() {
-		w.LimitedBy = "none"
+		w.LimitedBy = campaign.ByNone
 		w.Sentence = fmt.Sprintf("this version cannot send it (%s); one that can goes on with it, and `campaignd cancel %s` ends it",
 			spelling.FirstLine(refused.Error()), run.ID())
 	}
@@ -188,7 +189,7 @@ func (w *Answer) show(lanes []campaign.LaneReport, now time.Time) (rate float64)
 		switch {
 		case r.Gone(now):
 			return 2
-		case r.LimitedBy == "none":
+		case r.LimitedBy == campaign.ByNone:
 			return 1
 		}
 		return 0
@@ -201,7 +202,7 @@ func (w *Answer) show(lanes []campaign.LaneReport, now time.Time) (rate float64)
 	for _, r := range lanes {
 		if _, known := pace[r.Connection]; !known && !r.Gone(now) {
 			pace[r.Connection] = r.Pace(now)
-			if campaign.StandsStill(r.LimitedBy) {
+			if r.LimitedBy.StandsStill() {
 				pace[r.Connection] = 0
 			}
 		}
@@ -209,7 +210,7 @@ func (w *Answer) show(lanes []campaign.LaneReport, now time.Time) (rate float64)
 	for i, r := range lanes {
 		if r.Gone(now) {
 			_, served := pace[r.Connection]
-			missed := r.LimitedBy != campaign.LaneStopped && now.Sub(r.At) <= campaign.LaneMissed
+			missed := r.LimitedBy != campaign.ByStopped && now.Sub(r.At) <= campaign.LaneMissed
 			last := i == 0 || lanes[i-1].Connection != r.Connection
 			if served && !missed || !served && !last {
 				continue
@@ -245,39 +246,40 @@ func WindowOpens(segments []campaign.SegmentState, now time.Time) time.Time {
 }
 
 // answer names the one thing that holds the run up, and says it in a sentence.
-func (w *Answer) answer(run campaign.Run) (limit, sentence string) {
+func (w *Answer) answer(run campaign.Run) (limit campaign.LimitedBy, sentence string) {
 	switch run.State {
 	case campaign.Importing:
 		if run.Detail != "" {
-			return "none", fmt.Sprintf("its import failed after %s, and `campaignd serve` tries it again: %s; `campaignd cancel %s` ends it",
-				spelling.Count(run.Rows, "row", "rows"), run.Detail, run.ID())
+			return campaign.ByNone,
+				fmt.Sprintf("its import failed after %s, and `campaignd serve` tries it again: %s; `campaignd cancel %s` ends it",
+					spelling.Count(run.Rows, "row", "rows"), run.Detail, run.ID())
 		}
 		if run.Parent != 0 {
-			return "none", fmt.Sprintf("its rows are being copied (%s so far); if the process that does it is gone, "+
+			return campaign.ByNone, fmt.Sprintf("its rows are being copied (%s so far); if the process that does it is gone, "+
 				"the same `campaignd follow-up %s` command goes on with it", spelling.Count(run.Rows, "row", "rows"), run.ParentID())
 		}
-		return "none", fmt.Sprintf("its list is being imported (%s so far); if the importing process is gone, "+
+		return campaign.ByNone, fmt.Sprintf("its list is being imported (%s so far); if the importing process is gone, "+
 			"a `campaignd serve` that can read the list continues the import, or launch it again with the same file",
 			spelling.Count(run.Rows, "row", "rows"))
 	case campaign.WaitingApproval:
-		return "pause", fmt.Sprintf("it waits for approval: `campaignd approve %s`", run.ID())
+		return campaign.ByPause, fmt.Sprintf("it waits for approval: `campaignd approve %s`", run.ID())
 	case campaign.Paused:
 		s := fmt.Sprintf("it is paused (%s)", run.Reason)
 		if run.Detail != "" {
 			s += ": " + run.Detail
 		}
-		return "pause", s + "; " + run.Reason.Remedy(run.ID())
+		return campaign.ByPause, s + "; " + run.Reason.Remedy(run.ID())
 	case campaign.Finished, campaign.Cancelled, campaign.RunStateFailed:
-		return "none", fmt.Sprintf("it waits for nothing: it is %s", run.State)
+		return campaign.ByNone, fmt.Sprintf("it waits for nothing: it is %s", run.State)
 	}
 	switch run.Wanted {
 	case campaign.WantPause:
-		return "pause", "it is to be paused; its sender obeys within a fraction of a second"
+		return campaign.ByPause, "it is to be paused; its sender obeys within a fraction of a second"
 	case campaign.WantCancel:
 		if w.Segments.Leased == 0 && !w.served() {
-			return "none", fmt.Sprintf("it is to be cancelled, and nobody is there to do it: `campaignd cancel %s` does it", run.ID())
+			return campaign.ByNone, fmt.Sprintf("it is to be cancelled, and nobody is there to do it: `campaignd cancel %s` does it", run.ID())
 		}
-		return "none", "it is being cancelled"
+		return campaign.ByNone, "it is being cancelled"
 	}
 	start := "start `campaignd serve`, or `campaignd run` with its files; the log of one that runs says what holds it up"
 	if run.Parent != 0 { // `run` sends the runs of a campaign file and a list alone
@@ -290,25 +292,25 @@ func (w *Answer) answer(run campaign.Run) (limit, sentence string) {
 		if !w.served() && w.Segments.Leased == 0 {
 			s += nobodyThen
 		}
-		return "hold", s
+		return campaign.ByHold, s
 	}
 	if !w.Opens.IsZero() {
 		s := "its sending window is closed until " + w.Opens.UTC().Format("2006-01-02 15:04 UTC")
 		if !w.served() {
 			s += nobodyThen
 		}
-		return "window", s
+		return campaign.ByWindow, s
 	}
 	if w.afterCanary > 0 && open == w.afterCanary {
-		return "pause", fmt.Sprintf("%s for the verdict on its canary, which `campaignd serve` or `run` gives "+
+		return campaign.ByPause, fmt.Sprintf("%s for the verdict on its canary, which `campaignd serve` or `run` gives "+
 			"when policies.canary.wait is over", spelling.Count(open, "row waits", "rows wait"))
 	}
 	if !w.served() && w.Segments.Leased == 0 {
 		switch {
 		case open > 0:
-			return "none", "nobody is sending it: " + start
+			return campaign.ByNone, "nobody is sending it: " + start
 		case w.Totals.InDoubt > 0:
-			return "doubt", fmt.Sprintf("%s in doubt, and nobody is there to end them: %s",
+			return campaign.ByDoubt, fmt.Sprintf("%s in doubt, and nobody is there to end them: %s",
 				spelling.Count(w.Totals.InDoubt, "row is", "rows are"), start)
 		}
 	}
@@ -317,19 +319,19 @@ func (w *Answer) answer(run campaign.Run) (limit, sentence string) {
 		if !w.Segments.Wake.IsZero() {
 			first = ", the first at " + campaign.Instant(w.Segments.Wake)
 		}
-		return "doubt", fmt.Sprintf("%s is over%s; `campaignd cancel %s` ends the wait now",
+		return campaign.ByDoubt, fmt.Sprintf("%s is over%s; `campaignd cancel %s` ends the wait now",
 			spelling.Count(w.Totals.InDoubt, "row is in doubt until a webhook proves it sent or its window",
 				"rows are in doubt until a webhook proves them sent or their window"), first, run.ID())
 	}
 	for _, l := range w.Lanes {
-		if l.live() && l.Detail != "" && l.LimitedBy != "none" {
+		if l.live() && l.Detail != "" && l.LimitedBy != campaign.ByNone {
 			return l.LimitedBy, l.Connection + ": " + l.Detail
 		}
 	}
 	if open > 0 {
-		return "throughput", "it is being sent"
+		return campaign.ByThroughput, "it is being sent"
 	}
-	return "none", "it is about to finish"
+	return campaign.ByNone, "it is about to finish"
 }
 
 // served reports whether a sender serves a lane.

@@ -38,7 +38,7 @@ func TestWhyNamesAClosedWindow(t *testing.T) {
 		return s
 	}
 	skipped := campaign.SegmentState{Segment: campaign.Segment{Closed: true}}
-	sender := []campaign.LaneReport{{LimitedBy: "none", Detail: "nothing is ready", Rate: 900, At: now}}
+	sender := []campaign.LaneReport{{LimitedBy: campaign.ByNone, Detail: "nothing is ready", Rate: 900, At: now}}
 	closed := "its sending window is closed until 2026-11-21 08:00 UTC"
 	for name, c := range map[string]struct {
 		lanes    []campaign.LaneReport
@@ -54,14 +54,16 @@ func TestWhyNamesAClosedWindow(t *testing.T) {
 		"another zone is about to begin": {sender,
 			[]campaign.SegmentState{segment(0, 0, 3*time.Hour), segment(4, 0, -time.Second)}, "it is being sent", false},
 		"its number waits for a limit": {[]campaign.LaneReport{
-			{Connection: "a", LimitedBy: "ramp", Detail: "the day's messages are sent", At: now},
-			{Connection: "b", LimitedBy: "none", Detail: "nothing is ready", Rate: 900, At: now}},
+			{Connection: "a", LimitedBy: campaign.ByRamp, Detail: "the day's messages are sent", At: now},
+			{Connection: "b", LimitedBy: campaign.ByNone, Detail: "nothing is ready", Rate: 900, At: now}},
 			[]campaign.SegmentState{segment(0, 0, campaign.BriefPark)}, "a: the day's messages are sent", false},
-		"its number waited, and nobody is there": {nil, []campaign.SegmentState{segment(0, 0, campaign.BriefPark)}, "nobody is sending it", false},
-		"rows wait for another try":              {sender, []campaign.SegmentState{segment(20, 0, 5*time.Second)}, "it is being sent", false},
+		"its number waited, and nobody is there": {nil, []campaign.SegmentState{segment(0, 0, campaign.BriefPark)}, "nobody is sending it",
+			false},
+		"rows wait for another try": {sender, []campaign.SegmentState{segment(20, 0, 5*time.Second)}, "it is being sent", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w, err := Explain(t.Context(), waiting{c.lanes, c.segments}, campaign.Run{No: 1, Campaign: "spring", State: campaign.Running, Rows: 20}, Holds{}, now)
+			w, err := Explain(t.Context(), waiting{c.lanes, c.segments}, campaign.Run{No: 1, Campaign: "spring", State: campaign.Running,
+				Rows: 20}, Holds{}, now)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -80,7 +82,7 @@ func TestWhyNamesAClosedWindow(t *testing.T) {
 func TestWhyCountsALimitOnceAndNoGoneSender(t *testing.T) {
 	now := time.Date(2026, 11, 21, 5, 0, 0, 0, time.UTC)
 	lane := func(connection string, rate float64, age time.Duration) campaign.LaneReport {
-		return campaign.LaneReport{Connection: connection, LimitedBy: "throughput", Rate: rate, At: now.Add(-age)}
+		return campaign.LaneReport{Connection: connection, LimitedBy: campaign.ByThroughput, Rate: rate, At: now.Add(-age)}
 	}
 	run := campaign.Run{No: 1, Campaign: "spring", State: campaign.Running, Rows: 20}
 	capped := run
@@ -97,7 +99,8 @@ func TestWhyCountsALimitOnceAndNoGoneSender(t *testing.T) {
 		"one of them is silent":    {run, []campaign.LaneReport{lane("a", 2, 0), lane("b", 2, 6*time.Second+1)}, 10 * time.Second, 0},
 		"one of them is gone":      {run, []campaign.LaneReport{lane("a", 2, 0), lane("b", 2, 16*time.Second)}, 10 * time.Second, 1},
 	} {
-		w, err := Explain(t.Context(), waiting{c.lanes, []campaign.SegmentState{{Segment: campaign.Segment{Hi: 20}, LeaseUntil: now.Add(time.Second)}}},
+		w, err := Explain(t.Context(), waiting{c.lanes, []campaign.SegmentState{{Segment: campaign.Segment{Hi: 20},
+			LeaseUntil: now.Add(time.Second)}}},
 			c.run, Holds{}, now)
 		if err != nil {
 			t.Fatal(err)
@@ -118,8 +121,8 @@ func TestWhyCountsALimitOnceAndNoGoneSender(t *testing.T) {
 // the one that sends counts for the connection.
 func TestWhyCountsASharedPaceOnce(t *testing.T) {
 	now := time.Date(2026, 11, 21, 5, 0, 0, 0, time.UTC)
-	lane := func(connection, owner, limitedBy string, rate float64, age time.Duration) campaign.LaneReport {
-		return campaign.LaneReport{Connection: connection, Owner: owner + "/7/123", LimitedBy: limitedBy, Detail: limitedBy + " of " + owner,
+	lane := func(connection, owner string, by campaign.LimitedBy, rate float64, age time.Duration) campaign.LaneReport {
+		return campaign.LaneReport{Connection: connection, Owner: owner + "/7/123", LimitedBy: by, Detail: string(by) + " of " + owner,
 			Rate: rate, At: now.Add(-age)}
 	}
 	for name, c := range map[string]struct {
@@ -128,7 +131,8 @@ func TestWhyCountsASharedPaceOnce(t *testing.T) {
 		sentence string
 		shown    string // the lanes in their order
 	}{
-		"two senders of one number": {[]campaign.LaneReport{lane("a", "x", "none", 2, 0), lane("a", "y", "throughput", 2, 0), lane("b", "x", "none", 2, 0),
+		"two senders of one number": {[]campaign.LaneReport{lane("a", "x", "none", 2, 0), lane("a", "y", "throughput", 2, 0), lane("b", "x",
+			"none", 2, 0),
 			lane("b", "y", "throughput", 2, 0)},
 			5 * time.Second, "a: throughput of y", "a:y/7 a:x/7 b:y/7 b:x/7"},
 		"one of them is held": {[]campaign.LaneReport{lane("a", "x", "unreachable", 0, 0), lane("a", "y", "throughput", 2, 0)},
@@ -138,13 +142,15 @@ func TestWhyCountsASharedPaceOnce(t *testing.T) {
 		"both are held": {[]campaign.LaneReport{lane("a", "x", "limiter", 0, 0), lane("a", "y", "limiter", 0, 0)},
 			0, "a: limiter of x", "a:x/7 a:y/7"},
 		"one has ended, one is missed, one was long ago": {[]campaign.LaneReport{lane("a", "w", "throughput", 2, time.Hour),
-			lane("a", "x", campaign.LaneStopped, 0, 0), lane("a", "y", "throughput", 2, time.Minute), lane("a", "z", "throughput", 2, 0)},
+			lane("a", "x", campaign.ByStopped, 0, 0), lane("a", "y", "throughput", 2, time.Minute), lane("a", "z", "throughput", 2, 0)},
 			10 * time.Second, "a: throughput of z", "a:z/7 a:y/7"},
-		"all have ended": {[]campaign.LaneReport{lane("a", "x", campaign.LaneStopped, 0, time.Hour), lane("a", "y", campaign.LaneStopped, 0, time.Second)},
+		"all have ended": {[]campaign.LaneReport{lane("a", "x", campaign.ByStopped, 0, time.Hour), lane("a", "y", campaign.ByStopped, 0,
+			time.Second)},
 			0, "it is being sent", "a:y/7"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w, err := Explain(t.Context(), waiting{c.lanes, []campaign.SegmentState{{Segment: campaign.Segment{Hi: 20}, LeaseUntil: now.Add(time.Second)}}},
+			w, err := Explain(t.Context(), waiting{c.lanes, []campaign.SegmentState{{Segment: campaign.Segment{Hi: 20},
+				LeaseUntil: now.Add(time.Second)}}},
 				campaign.Run{No: 1, State: campaign.Running, Rows: 20}, Holds{}, now)
 			if err != nil {
 				t.Fatal(err)
@@ -167,7 +173,8 @@ func TestWhyCountsASharedPaceOnce(t *testing.T) {
 func TestWhyDoesNotShowSendersThatEndedInOrder(t *testing.T) {
 	now := time.Date(2026, 11, 21, 5, 0, 0, 0, time.UTC)
 	w, err := Explain(t.Context(),
-		waiting{[]campaign.LaneReport{{Connection: "a", LimitedBy: campaign.LaneStopped, At: now}}, []campaign.SegmentState{{Segment: campaign.Segment{Hi: 20}}}},
+		waiting{[]campaign.LaneReport{{Connection: "a", LimitedBy: campaign.ByStopped, At: now}},
+			[]campaign.SegmentState{{Segment: campaign.Segment{Hi: 20}}}},
 		campaign.Run{No: 1, State: campaign.Running, Rows: 20}, Holds{}, now)
 	if err != nil || !strings.HasPrefix(w.Sentence, "nobody is sending it") {
 		t.Errorf("got %q, %v, want that nobody is sending it", w.Sentence, err)

@@ -255,7 +255,7 @@ func (p *program) writePreflight(f *campaign.Preflight, faults bool) error {
 	}
 	switch {
 	case f.Duration <= 0:
-	case f.LimitedBy != "" && f.LimitedBy != "throughput":
+	case f.LimitedBy != "" && f.LimitedBy != campaign.ByThroughput:
 		fmt.Fprintf(w, "sending takes about %s, limited by %s; `campaignd forecast` shows its hours\n",
 			campaign.Duration(f.Duration), f.LimitedBy)
 	default:

@@ -241,7 +241,7 @@ func curveRows(hours []plan.Hour, bars int) (rows [][]string) {
 		if bars > 0 {
 			row = append(row, strings.Repeat("#", int((int64(bars)*l.Messages+most-1)/most)))
 		}
-		rows = append(rows, append(row, l.LimitedBy))
+		rows = append(rows, append(row, string(l.LimitedBy)))
 	}
 	return rows
 }

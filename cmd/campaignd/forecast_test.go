@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"campaignd/campaign"
 	"campaignd/campaign/plan"
 )
 
@@ -22,7 +23,7 @@ func TestForecastSaysWhenACampaignWouldBeDone(t *testing.T) {
 	if err := json.Unmarshal([]byte(d.want(0, "forecast", d.path("slow.yaml"), "-o", "json").stdout), &f); err != nil {
 		t.Fatal(err)
 	}
-	if f.Seconds < 3999 || f.Seconds > 4001 || f.Messages != 40 || !f.DeadlineHolds || f.LimitedBy != "run_rate" || len(f.Hours) < 2 {
+	if f.Seconds < 3999 || f.Seconds > 4001 || f.Messages != 40 || !f.DeadlineHolds || f.LimitedBy != campaign.ByRunRate || len(f.Hours) < 2 {
 		t.Errorf("forecast: got %+v, want 40 messages in 4,000 s limited by run_rate", f)
 	}
 	if took := f.Finish.Sub(before); took < 4000*time.Second || took > 4060*time.Second || f.Low.After(f.Finish) || f.High.Before(f.Finish) {
@@ -71,7 +72,7 @@ func TestAForecastIsWrittenForAPerson(t *testing.T) {
 	f := plan.Forecast{Assumed: []string{"conn_1"}}
 	f.Run, f.Messages, f.Unsent, f.Seconds, f.LimitedBy = "spring-1", 500, 20, 7200, "tier"
 	f.Finish, f.Low, f.High, f.Deadline = at.Add(2*time.Hour), at.Add(time.Hour), at.Add(3*time.Hour), at
-	f.RunsOut = []plan.RunsOut{{LimitedBy: "tier", At: at, Row: 251}}
+	f.RunsOut = []plan.RunsOut{{LimitedBy: campaign.ByTier, At: at, Row: 251}}
 	f.Asset = &plan.AssetForecast{Until: at, Unsent: 7}
 	f.Numbers = []plan.NumberShare{{Connection: "conn_1", Messages: 300}, {Connection: "conn_2", Messages: 200}}
 	f.Helps = []plan.Help{{Sentence: "the next higher tier", Hours: 96}, {Sentence: "one more", Hours: 0.5}}
@@ -105,7 +106,7 @@ func TestACurveFitsAScreen(t *testing.T) {
 	start := time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
 	var hours []plan.Hour
 	for i := range 72 {
-		h := plan.Hour{Start: start.Add(time.Duration(i) * time.Hour), LimitedBy: "window"}
+		h := plan.Hour{Start: start.Add(time.Duration(i) * time.Hour), LimitedBy: campaign.ByWindow}
 		if hour := i % 24; hour >= 9 && hour < 18 {
 			h.Messages, h.LimitedBy = int64(100*(1+i/24)), "throughput"
 		}
@@ -132,7 +133,7 @@ func TestForecastKnowsWhatIsLeftOfThePlan(t *testing.T) {
 	if err := json.Unmarshal([]byte(d.want(0, "forecast", d.path("c.yaml"), "-o", "json").stdout), &f); err != nil {
 		t.Fatal(err)
 	}
-	if now := time.Now().UTC(); f.Finish.UTC().Month() == now.Month() || f.Hours[0].Messages != 25 || f.LimitedBy != "allowance" {
+	if now := time.Now().UTC(); f.Finish.UTC().Month() == now.Month() || f.Hours[0].Messages != 25 || f.LimitedBy != campaign.ByAllowance {
 		t.Errorf("forecast: got done at %v, %+v, want 25 messages this month and the rest in the next", f.Finish, f.Hours[0])
 	}
 }

@@ -83,7 +83,7 @@ func (p *program) writeWhyNumber(n why.Number) error {
 	}
 	var rows [][]string
 	for _, r := range n.Runs {
-		rows = append(rows, []string{r.Run, strconv.FormatInt(r.Queued, 10), r.LimitedBy, r.Detail})
+		rows = append(rows, []string{r.Run, strconv.FormatInt(r.Queued, 10), string(r.LimitedBy), r.Detail})
 	}
 	fmt.Fprintln(p.stdout)
 	return writeTable(p.stdout, []string{"RUN", "QUEUED", "LIMITED BY", "DETAIL"}, rows)
@@ -142,9 +142,9 @@ func (p *program) writeWhy(w why.Answer) error {
 	}
 	var rows [][]string
 	for _, l := range w.Lanes {
-		rate, limitedBy, detail := strconv.FormatFloat(l.Rate, 'f', 1, 64), l.LimitedBy, l.Detail
+		rate, limitedBy, detail := strconv.FormatFloat(l.Rate, 'f', 1, 64), string(l.LimitedBy), l.Detail
 		switch {
-		case l.LimitedBy == campaign.LaneStopped:
+		case l.LimitedBy == campaign.ByStopped:
 			rate, detail = "-", "its sender ended at "+clock(l.At)
 		case l.Stale:
 			rate, limitedBy, detail = "-", "stale", "not heard of since "+clock(l.At)+", when it said: "+detail

@@ -15,9 +15,9 @@ func TestWhyShowsNoRateOfASenderThatIsGone(t *testing.T) {
 	var out bytes.Buffer
 	p := &program{stdout: &out}
 	err := p.writeWhy(why.Answer{Run: "spring-1", State: campaign.Running, Sentence: "it is being sent", Lanes: []why.LaneState{
-		{Connection: "conn_1", Sender: "host/9", LimitedBy: "throughput", Detail: "conn_1 sends", Rate: 72, At: at},
-		{Connection: "conn_2", Sender: "host/7", LimitedBy: "throughput", Detail: "conn_2 sends", Rate: 72, At: at, Stale: true},
-		{Connection: "conn_3", Sender: "host/8", LimitedBy: campaign.LaneStopped, Detail: "its sender has ended", At: at},
+		{Connection: "conn_1", Sender: "host/9", LimitedBy: campaign.ByThroughput, Detail: "conn_1 sends", Rate: 72, At: at},
+		{Connection: "conn_2", Sender: "host/7", LimitedBy: campaign.ByThroughput, Detail: "conn_2 sends", Rate: 72, At: at, Stale: true},
+		{Connection: "conn_3", Sender: "host/8", LimitedBy: campaign.ByStopped, Detail: "its sender has ended", At: at},
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -40,7 +40,7 @@ func TestWhyShowsTheOpenRowsAndWhenTheyAreSent(t *testing.T) {
 		Totals:   why.Totals{Rows: 9, Queued: 4, Sending: 3, InDoubt: 2},
 		Segments: why.Segments{All: 14, Done: 5, Leased: 1, Parked: 6, Wake: at},
 		Lanes: []why.LaneState{
-			{Connection: "conn_1", Sender: "host/9", LimitedBy: "throughput", Detail: "conn_1 sends", Rate: 68.44, At: at},
+			{Connection: "conn_1", Sender: "host/9", LimitedBy: campaign.ByThroughput, Detail: "conn_1 sends", Rate: 68.44, At: at},
 		},
 	}
 	const (

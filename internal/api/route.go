@@ -78,7 +78,7 @@ func (s *Server) routes() {
 	config.DocsPath, config.SchemasPath = "", ""
 	config.OpenAPIPath = documentPath
 	config.Info.Description = "The operator's API of campaignd. Failures and lists have one form: {data} or {error, message, meta}."
-	config.Components.Schemas = huma.NewMapRegistry("#/components/schemas/", schemaName)
+	config.Components.Schemas = registry()
 	config.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
 		"key": {Type: "http", Scheme: "bearer", Description: "A key of `campaignd keys create`"},
 	}

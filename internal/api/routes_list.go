@@ -46,7 +46,7 @@ func (s *Server) listRoutes() {
 		})
 	add(s, route{method: http.MethodGet, path: "/api/v1/numbers/{connection}/why", id: "why-number", scope: campaign.KeyRead,
 		errors: []int{404}, summary: "What limits a connection now, over all runs that are not finished"},
-		why.Number{Connection: "conn_1", LimitedBy: "throughput", Sentence: "conn_1 sends as fast as it may",
+		why.Number{Connection: "conn_1", LimitedBy: campaign.ByThroughput, Sentence: "conn_1 sends as fast as it may",
 			Holds: []campaign.HoldState{}, Runs: []why.Lane{}},
 		func(ctx context.Context, d *operator.Session, in *struct {
 			Connection string `path:"connection" maxLength:"200" example:"conn_1" doc:"the id of a connection"`

@@ -138,14 +138,15 @@ func (s *Server) lookRoutes() {
 	absent := []int{404}
 	add(s, route{method: http.MethodGet, path: one + "/why", id: "why", summary: "What a run waits for now", scope: campaign.KeyRead,
 		errors: absent},
-		why.Answer{Run: "spring-sale-3", State: campaign.Running, LimitedBy: "throughput", Sentence: "it is sent as fast as its numbers allow",
-			Holds: []campaign.HoldState{}, Lanes: []why.LaneState{}, Waits: []why.Wait{}},
+		why.Answer{Run: "spring-sale-3", State: campaign.Running, LimitedBy: campaign.ByThroughput,
+			Sentence: "it is sent as fast as its numbers allow",
+			Holds:    []campaign.HoldState{}, Lanes: []why.LaneState{}, Waits: []why.Wait{}},
 		func(ctx context.Context, d *operator.Session, in *OfRun) (why.Answer, error) {
 			return d.Why(ctx, in.Run)
 		})
 	add(s, route{method: http.MethodGet, path: one + "/why/recipient", id: "why-recipient", summary: "What one recipient of a run waits for",
 		scope: campaign.KeyRead, errors: absent},
-		why.Row{Run: "spring-sale-3", To: "+2348031234567", Row: 44, Status: campaign.Delivered, LimitedBy: "none",
+		why.Row{Run: "spring-sale-3", To: "+2348031234567", Row: 44, Status: campaign.Delivered, LimitedBy: campaign.ByNone,
 			Sentence: "it was delivered"},
 		func(ctx context.Context, d *operator.Session, in *whyInput) (why.Row, error) {
 			return d.WhyRecipient(ctx, in.Run, in.To)

@@ -148,7 +148,7 @@ func returned(ctx context.Context, l campaign.Ledger, def *campaign.Definition, 
 // hold notes until when the run is held on every connection.
 func (o *Outlook) hold(r *plan.Run, run campaign.Run) {
 	if h, held := campaign.Held(run, o.holds, o.directory.origin, o.Now); held {
-		r.From, r.Waits = o.ends(h), "hold"
+		r.From, r.Waits = o.ends(h), campaign.ByHold
 	}
 }
 

@@ -21,7 +21,7 @@ func forecastRun(
 ) (f plan.Forecast, err error) {
 	if run.State.Ended() || run.State == campaign.Importing {
 		f.Note = fmt.Sprintf("it is %s", run.State)
-		f.Run, f.LimitedBy, f.DeadlineHolds = run.ID(), "none", true
+		f.Run, f.LimitedBy, f.DeadlineHolds = run.ID(), campaign.ByNone, true
 		f.Hours, f.Numbers, f.RunsOut, f.Helps = []plan.Hour{}, []plan.NumberShare{}, []plan.RunsOut{}, []plan.Help{}
 		return f, nil
 	}

@@ -62,7 +62,7 @@ func TestAForecastKnowsThePlacesThatAreTaken(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := o.Forecast(i)
-	if len(f.RunsOut) != 1 || f.RunsOut[0].LimitedBy != "tier" || f.RunsOut[0].Row != 11 || f.LimitedBy != "tier" {
+	if len(f.RunsOut) != 1 || f.RunsOut[0].LimitedBy != campaign.ByTier || f.RunsOut[0].Row != 11 || f.LimitedBy != campaign.ByTier {
 		t.Errorf("limited by %s, used up %+v; want the tier at row 11", f.LimitedBy, f.RunsOut)
 	}
 	// 10 now, and 30 on each of three days: the last of them needs places of the third.

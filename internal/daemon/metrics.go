@@ -97,12 +97,12 @@ func (c *sendCollector) Collect(ch chan<- prometheus.Metric) {
 		gauge(descFlight, float64(s.InFlight), s.Connection)
 		gauge(descSince, s.Idle.Seconds(), s.Connection)
 		gauge(descLatency, s.Latency.Seconds(), s.Connection)
-		lanes := map[string]int{}
+		lanes := map[campaign.LimitedBy]int{}
 		for _, l := range s.Lanes {
 			lanes[l.LimitedBy]++
 		}
 		for by, n := range lanes {
-			gauge(descLanes, float64(n), s.Connection, by)
+			gauge(descLanes, float64(n), s.Connection, string(by))
 		}
 	}
 }

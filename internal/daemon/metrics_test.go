@@ -135,7 +135,8 @@ func TestEachMetricHasItsNameAndValue(t *testing.T) {
 		return []sender.Stats{{
 			Connection: "conn_1", Rate: 68.4, InFlight: 1, Posted: 2, Accepted: 3, Refused: 4, Deferred: 5, Doubts: 6,
 			Skipped: 7, Recovered: 8, Forfeited: 9, Throttled: 10, NoSlot: 11, Latency: 120 * time.Millisecond, Idle: 90 * time.Second,
-			Lanes: []campaign.LaneReport{{Run: 1, LimitedBy: "throughput"}, {Run: 2, LimitedBy: "hold"}, {Run: 3, LimitedBy: "throughput"}},
+			Lanes: []campaign.LaneReport{{Run: 1, LimitedBy: campaign.ByThroughput}, {Run: 2, LimitedBy: campaign.ByHold}, {Run: 3,
+				LimitedBy: campaign.ByThroughput}},
 		}}
 	}}), []string{
 		"campaignd_in_flight gauge", `campaignd_in_flight{connection="conn_1"} 1`,

@@ -75,7 +75,7 @@ func TestAnUnknownPaceSendsNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, l := range lanes {
-			if l.LimitedBy == "limiter" {
+			if l.LimitedBy == campaign.ByLimiter {
 				why = l.Detail
 			}
 		}

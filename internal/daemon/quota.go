@@ -51,7 +51,8 @@ func newQuotas(cfg *config.Config, d *directory, l campaign.Ledger, log *slog.Lo
 
 // any reports whether there is a quota.
 func (q *quotas) any() bool {
-	return q.plan.Messages > 0 || slices.ContainsFunc(slices.Collect(maps.Values(q.cfg.Numbers)), func(n config.Number) bool { return n.Ramp != nil })
+	return q.plan.Messages > 0 || slices.ContainsFunc(slices.Collect(maps.Values(q.cfg.Numbers)),
+		func(n config.Number) bool { return n.Ramp != nil })
 }
 
 // month returns the month of the plan in which now lies.
@@ -78,13 +79,13 @@ func (q *quotas) of(connection string, now time.Time) (all []sender.Quota) {
 func (q *quotas) allowance(connection string, now time.Time) sender.Quota {
 	o := q.directory.sending(connection)
 	if o.Company == "" && o.Unasked {
-		return sender.Quota{By: campaign.LimitAllowance, Unknown: true,
+		return sender.Quota{By: campaign.ByAllowance, Unknown: true,
 			Full: "the service cannot be asked whose connection this is, so its allowance is not known"}
 	}
 	from, to := q.month(now)
 	return sender.Quota{
 		Quota: throttle.Quota{Key: planKey + o.Company, From: from, To: to, Limit: q.plan.Messages, Kept: q.plan.Kept()},
-		By:    campaign.LimitAllowance,
+		By:    campaign.ByAllowance,
 		Full: fmt.Sprintf("the plan's %d messages of the month until %s are used, or kept for templates that are not marketing",
 			q.plan.Messages, to.In(q.plan.Zone).Format("2 Jan 15:04 MST")),
 	}
@@ -95,13 +96,13 @@ func (q *quotas) ramp(connection string, r plan.Ramp, now time.Time) sender.Quot
 	state := q.ramps[connection]
 	q.mu.Unlock()
 	if state.Day != plan.RampDay(now) {
-		return sender.Quota{By: campaign.LimitRamp, Unknown: true, Full: "how far the warm-up of this number is on this day is being decided"}
+		return sender.Quota{By: campaign.ByRamp, Unknown: true, Full: "how far the warm-up of this number is on this day is being decided"}
 	}
 	from, to := plan.RampPeriod(now)
 	daily := r.Daily(state.Steps)
 	return sender.Quota{
 		Quota: throttle.Quota{Key: rampKey + connection, From: from, To: to, Limit: daily},
-		By:    campaign.LimitRamp,
+		By:    campaign.ByRamp,
 		Full:  fmt.Sprintf("the %d messages of this day of its warm-up are sent; the next day begins at 00:00 UTC", daily),
 	}
 }

@@ -33,7 +33,7 @@ func (c *quotaCollector) Describe(ch chan<- *prometheus.Desc) {
 func (c *quotaCollector) Collect(ch chan<- prometheus.Metric) {
 	for _, u := range c.known(time.Now()) {
 		limit, used := descAllowance, descSpent
-		if u.By == campaign.LimitRamp {
+		if u.By == campaign.ByRamp {
 			limit, used = descPlaces, descDay
 		}
 		ch <- prometheus.MustNewConstMetric(limit, prometheus.GaugeValue, float64(u.Limit), u.owner)

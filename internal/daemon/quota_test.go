@@ -38,7 +38,7 @@ func TestThePlanIsNeverExceeded(t *testing.T) {
 	file := c.campaign(t.TempDir(), "spring", "", 150)
 	for _, step := range []struct {
 		monthly, more int64
-		ends          string // what the lane is limited by at the end; "": the run ends
+		ends          campaign.LimitedBy // what the lane is limited by at the end; "": the run ends
 		accepted      int64
 	}{
 		{0, 50, "hold", 50},
@@ -96,7 +96,7 @@ func TestThePlanIsNeverExceeded(t *testing.T) {
 }
 
 // waitLane waits until the lane of run 1 is limited by this.
-func waitLane(t *testing.T, d *Daemon, by string) {
+func waitLane(t *testing.T, d *Daemon, by campaign.LimitedBy) {
 	t.Helper()
 	var lanes []campaign.LaneReport
 	for deadline := time.Now().Add(60 * time.Second); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {

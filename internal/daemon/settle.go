@@ -225,7 +225,7 @@ func (d *Daemon) waiting(ctx context.Context, seen snapshot) (string, error) {
 		return "", fmt.Errorf("read the lanes: %w", err)
 	}
 	for _, l := range lanes {
-		if !l.Gone(time.Now()) && l.LimitedBy != "throughput" && l.LimitedBy != "none" {
+		if !l.Gone(time.Now()) && l.LimitedBy != campaign.ByThroughput && l.LimitedBy != campaign.ByNone {
 			return l.Detail, nil
 		}
 	}

@@ -88,8 +88,8 @@ func (s *seen) Lanes(context.Context, campaign.RunNo) ([]campaign.LaneReport, er
 func TestRunNamesWhatItWaitsFor(t *testing.T) {
 	now := time.Now()
 	opens := now.Add(time.Hour)
-	lane := func(limitedBy string, age time.Duration) campaign.LaneReport {
-		return campaign.LaneReport{LimitedBy: limitedBy, Detail: limitedBy + " limits it", At: now.Add(-age)}
+	lane := func(limitedBy campaign.LimitedBy, age time.Duration) campaign.LaneReport {
+		return campaign.LaneReport{LimitedBy: limitedBy, Detail: string(limitedBy) + " limits it", At: now.Add(-age)}
 	}
 	closed := campaign.SegmentState{Segment: campaign.Segment{Hi: 5}, WakeAt: opens}
 	running := campaign.Run{No: 3, Campaign: "spring", State: campaign.Running}

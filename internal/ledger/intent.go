@@ -99,7 +99,7 @@ func (s *Sending) Admit(in *campaign.Intent) (answer campaign.Granted, ok bool, 
 		return campaign.Granted{Denied: true, To: in.From}, false, nil
 	}
 	if !in.Until.IsZero() && !time.Now().Before(in.Until) {
-		return campaign.Granted{Denied: true, To: in.From, Limit: campaign.Limit{By: campaign.LimitWindow}}, false, nil
+		return campaign.Granted{Denied: true, To: in.From, Limit: campaign.Limit{By: campaign.ByWindow}}, false, nil
 	}
 	if h, held := campaign.HeldBy(s.Holds, IntentOrigin(in), time.Now()); held {
 		return campaign.Granted{Denied: true, HeldBy: h, To: in.From}, false, nil

@@ -45,7 +45,7 @@ func TestAnIntentIsAdmittedFencedDeniedOrWrong(t *testing.T) {
 		"Paused":         {func(s *Sending, _ *intent) { s.State = campaign.Paused }, denied, false, ""},
 		"InTime":         {func(_ *Sending, in *intent) { in.Until = time.Now().Add(time.Hour) }, none, true, ""},
 		"Late": {func(_ *Sending, in *intent) { in.Until = time.Now() },
-			campaign.Granted{Denied: true, To: 2, Limit: campaign.Limit{By: campaign.LimitWindow}}, false, ""},
+			campaign.Granted{Denied: true, To: 2, Limit: campaign.Limit{By: campaign.ByWindow}}, false, ""},
 		"HeldByAnother": {func(s *Sending, _ *intent) { s.Holds = []campaign.Hold{ofAnother} }, none, true, ""},
 		"HeldByItsConnection": {func(s *Sending, _ *intent) { s.Holds = []campaign.Hold{ofConnection} },
 			campaign.Granted{Denied: true, To: 2, HeldBy: ofConnection}, false, ""},

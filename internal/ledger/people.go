@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"campaignd/campaign"
-	"campaignd/campaign/why"
 	"campaignd/recipients"
 )
 
@@ -25,8 +24,8 @@ const (
 
 // Reasons that the ledger writes where a delivery waits because of its recipient.
 const (
-	CodePair = why.ForPair // campaign.PairSpace after another message
-	CodeCap  = why.ForCap  // policies.frequency_cap with action: defer
+	CodePair = string(campaign.ByPairLimit)    // campaign.PairSpace after another message
+	CodeCap  = string(campaign.ByFrequencyCap) // policies.frequency_cap with action: defer
 )
 
 // CountsPeople reports whether the intent depends on whom messages have reached before.
@@ -248,7 +247,7 @@ func (p *People) Limit(f Full, at int64) campaign.Limit {
 		at = p.Now
 	}
 	until := TimeOf(p.local(at + campaign.ReachFor.Milliseconds()))
-	return campaign.Limit{By: campaign.LimitTier, Until: until, Detail: fmt.Sprintf(
+	return campaign.Limit{By: campaign.ByTier, Until: until, Detail: fmt.Sprintf(
 		"portfolio %s has reached %d people in 24 hours, of %d that its tier allows; the next place frees at %s",
 		f.Portfolio, f.Taken, f.Places, until.UTC().Format(time.RFC3339))}
 }

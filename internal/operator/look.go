@@ -45,7 +45,7 @@ func (d *Session) Why(ctx context.Context, id string) (why.Answer, error) {
 	}
 	if l, ok := d.Ledger.(ledger.Sendable); ok {
 		if err := l.Sendable(ctx); err != nil {
-			w.LimitedBy, w.Sentence, w.Finish = "none", "nothing is sent: "+err.Error(), time.Time{}
+			w.LimitedBy, w.Sentence, w.Finish = campaign.ByNone, "nothing is sent: "+err.Error(), time.Time{}
 		}
 	}
 	return w, nil

@@ -73,7 +73,8 @@ var reportFaults = []faultyMethod{
 	}},
 	{"Lanes", func(f *fixture, _ Faults) func(context.Context) error {
 		no := f.imported(1).No
-		f.ok(f.l.ReportLanes(f.ctx, "of the lanes", []campaign.LaneReport{{Run: no, Connection: "conn_1", LimitedBy: "tier", At: at(0)}}))
+		f.ok(f.l.ReportLanes(f.ctx, "of the lanes", []campaign.LaneReport{{Run: no, Connection: "conn_1", LimitedBy: campaign.ByTier,
+			At: at(0)}}))
 		return func(ctx context.Context) error { _, err := f.l.Lanes(ctx, no); return err }
 	}},
 	{"SegmentStates", func(f *fixture, _ Faults) func(context.Context) error {

@@ -95,7 +95,7 @@ var intentPromises = []promise{
 		r, l := f.leased(4, long)
 		in := intent(l, 0, 2)
 		in.Until = time.Now().Add(-time.Millisecond)
-		want := campaign.Granted{Denied: true, Limit: campaign.Limit{By: campaign.LimitWindow}}
+		want := campaign.Granted{Denied: true, Limit: campaign.Limit{By: campaign.ByWindow}}
 		if d := cmp.Diff(want, f.intend(in)); d != "" {
 			f.Errorf("-want +got:\n%s", d)
 		}

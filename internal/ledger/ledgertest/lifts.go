@@ -84,7 +84,7 @@ var liftPromises = []promise{
 		}
 		wrote(1, time.Minute, time.Hour) // more than 5 minutes ahead
 		wrote(2, time.Hour, time.Hour)
-		f.grants(tiered(l, 0, 10, 2), 3, campaign.LimitTier) // 0 and 1 take the places
+		f.grants(tiered(l, 0, 10, 2), 3, campaign.ByTier) // 0 and 1 take the places
 	}},
 	{"AnAdoptedMessageIsNoEvidenceFromTheFuture", func(f *fixture) {
 		for i, c := range []struct {

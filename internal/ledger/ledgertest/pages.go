@@ -275,7 +275,7 @@ var pagePromises = []promise{
 	{"LanesComeByConnectionThenOwner", func(f *fixture) {
 		before, r, after := f.imported(1), f.imported(1), f.imported(1)
 		lane := func(no campaign.RunNo, connection string, rate float64) campaign.LaneReport {
-			return campaign.LaneReport{Run: no, Connection: connection, LimitedBy: "throughput", Rate: rate, At: at(1)}
+			return campaign.LaneReport{Run: no, Connection: connection, LimitedBy: campaign.ByThroughput, Rate: rate, At: at(1)}
 		}
 		var want []campaign.LaneReport
 		for _, owner := range []string{"two", "one"} {

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"campaignd/campaign"
-	"campaignd/campaign/why"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -46,7 +45,7 @@ func again(l campaign.Lease, mark, seq int64, attempt int, in campaign.Intent) c
 }
 
 // grants commits an intent and checks how far it came and what limited it.
-func (f *fixture) grants(in campaign.Intent, to int64, by string) campaign.Granted {
+func (f *fixture) grants(in campaign.Intent, to int64, by campaign.LimitedBy) campaign.Granted {
 	f.Helper()
 	g := f.intend(in)
 	if g.To != to || g.Limit.By != by || g.Denied != (by != "" && to == in.From) {
@@ -58,14 +57,14 @@ func (f *fixture) grants(in campaign.Intent, to int64, by string) campaign.Grant
 var peoplePromises = []promise{
 	{"ATierEndsTheGrantAtItsLastPlace", func(f *fixture) {
 		r, l := f.leased(10, long)
-		g := f.grants(tiered(l, 0, 10, 4), 4, campaign.LimitTier)
+		g := f.grants(tiered(l, 0, 10, 4), 4, campaign.ByTier)
 		if d := time.Until(g.Limit.Until); d < 23*time.Hour || d > 25*time.Hour || g.Limit.Detail == "" {
 			f.Errorf("limited until %s in %s, %q; want about 24 hours and a sentence", g.Limit.Until, d, g.Limit.Detail)
 		}
 		f.counted(r.No, map[campaign.Status]int64{campaign.Sending: 4, campaign.Queued: 6})
-		f.grants(tiered(l, 4, 10, 4), 4, campaign.LimitTier)
-		f.grants(tiered(l, 4, 10, 6), 6, campaign.LimitTier) // raised
-		f.grants(tiered(l, 6, 10, 2), 6, campaign.LimitTier) // lowered: what is sent is sent
+		f.grants(tiered(l, 4, 10, 4), 4, campaign.ByTier)
+		f.grants(tiered(l, 4, 10, 6), 6, campaign.ByTier) // raised
+		f.grants(tiered(l, 6, 10, 2), 6, campaign.ByTier) // lowered: what is sent is sent
 		f.grants(intent(l, 6, 8), 8, "")
 		f.sound(r.No)
 	}},
@@ -73,7 +72,7 @@ var peoplePromises = []promise{
 		a, b := f.imported(6), f.imported(10)
 		la, lb := f.lease(a.No, long), f.lease(b.No, long)
 		f.grants(tiered(la, 0, 3, 5), 3, "")
-		f.grants(over("conn_2", tiered(lb, 0, 10, 5)), 5, campaign.LimitTier) // 0 to 2 are reached already
+		f.grants(over("conn_2", tiered(lb, 0, 10, 5)), 5, campaign.ByTier) // 0 to 2 are reached already
 		other := tiered(la, 3, 6, 5)
 		other.Tier.Portfolio = "other"
 		f.grants(other, 6, "")
@@ -82,7 +81,7 @@ var peoplePromises = []promise{
 		a, b := f.imported(4), f.imported(6)
 		la, lb := f.lease(a.No, long), f.lease(b.No, long)
 		f.grants(tiered(la, 0, 4, 4), 4, "")
-		f.grants(tiered(lb, 0, 6, 4), 4, campaign.LimitTier)
+		f.grants(tiered(lb, 0, 6, 4), 4, campaign.ByTier)
 		gs, err := f.l.Intend(f.ctx, []campaign.Intent{tiered(lb, 4, 6, 5)})
 		f.ok(err)
 		if gs[0].To != 5 {
@@ -94,11 +93,11 @@ var peoplePromises = []promise{
 		la, lb := f.lease(a.No, long), f.lease(b.No, long)
 		gs, err := f.l.Intend(f.ctx, []campaign.Intent{tiered(la, 0, 3, 3), over("conn_2", tiered(lb, 0, 4, 3))})
 		f.ok(err)
-		if gs[0].To != 3 || gs[1].To != 3 || gs[1].Limit.By != campaign.LimitTier {
+		if gs[0].To != 3 || gs[1].To != 3 || gs[1].Limit.By != campaign.ByTier {
 			f.Errorf("granted to %d and %d, limited by %q; want 3, 3 and the tier", gs[0].To, gs[1].To, gs[1].Limit.By)
 		}
 		f.record(refusal(la, 1)) // the other run has the place too
-		f.grants(tiered(la, 3, 4, 3), 3, campaign.LimitTier)
+		f.grants(tiered(la, 3, 4, 3), 3, campaign.ByTier)
 		f.record(refusal(lb, 1))
 		f.grants(tiered(la, 3, 4, 3), 4, "")
 	}},
@@ -109,28 +108,28 @@ var peoplePromises = []promise{
 		f.grants(over("conn_2", tiered(lb, 0, 3, 3)), 3, "")
 		f.grants(tiered(lc, 0, 2, 3), 2, "")
 		f.record(refusal(la, 0), refusal(lb, 0), refusal(la, 1), refusal(lc, 1))
-		f.grants(tiered(la, 3, 4, 3), 3, campaign.LimitTier) // c still has the place of seq 0, and b that of seq 1
+		f.grants(tiered(la, 3, 4, 3), 3, campaign.ByTier) // c still has the place of seq 0, and b that of seq 1
 		f.record(acceptance(lb, 1), refusal(lc, 0), refusal(lc, 0))
 		f.grants(tiered(la, 3, 4, 3), 4, "")
 		f.grants(over("conn_2", tiered(lb, 3, 4, 3)), 4, "")
 		f.record(refusal(la, 2), refusal(lb, 2)) // both runs return it in one call
 		f.record(refusal(la, 3), acceptance(lb, 3))
 		d := f.imported(6)
-		f.grants(tiered(f.lease(d.No, long), 0, 6, 3), 2, campaign.LimitTier) // seq 0 takes the free place, seq 1 has one
+		f.grants(tiered(f.lease(d.No, long), 0, 6, 3), 2, campaign.ByTier) // seq 0 takes the free place, seq 1 has one
 	}},
 	{"ARefusalReturnsAPlaceAndADoubtDoesNot", func(f *fixture) {
 		_, l := f.leased(10, long)
 		f.grants(tiered(l, 0, 4, 4), 4, "")
 		f.record(acceptance(l, 0), doubtful(l, 1))
-		f.grants(tiered(l, 4, 10, 4), 4, campaign.LimitTier)
+		f.grants(tiered(l, 4, 10, 4), 4, campaign.ByTier)
 		f.record(refusal(l, 2), deferral(l, 3, at(0)))
 		f.record(refusal(l, 2), deferral(l, 3, at(0))) // the same results again return no second place
-		f.grants(tiered(l, 4, 10, 4), 6, campaign.LimitTier)
-		f.grants(again(l, 6, 3, 2, tiered(l, 0, 0, 4)), 6, campaign.LimitTier)
+		f.grants(tiered(l, 4, 10, 4), 6, campaign.ByTier)
+		f.grants(again(l, 6, 3, 2, tiered(l, 0, 0, 4)), 6, campaign.ByTier)
 		f.grants(again(l, 6, 3, 2, tiered(l, 0, 0, 5)), 6, "")
-		f.grants(tiered(l, 6, 10, 5), 6, campaign.LimitTier)
+		f.grants(tiered(l, 6, 10, 5), 6, campaign.ByTier)
 		f.record(refusal(l, 1)) // a late answer ends the doubt
-		f.grants(tiered(l, 6, 10, 5), 7, campaign.LimitTier)
+		f.grants(tiered(l, 6, 10, 5), 7, campaign.ByTier)
 	}},
 	{"ARetryBeyondTheTierIsNotPosted", func(f *fixture) {
 		r, l := f.leased(10, long)
@@ -139,7 +138,7 @@ var peoplePromises = []promise{
 		in := tiered(l, 2, 10, 2)
 		in.Keys = nil
 		in.Retries = []campaign.Retry{{Delivery: campaign.Delivery{Run: r.No, Seq: 0, Key: key(0)}, Attempt: 2}}
-		g := f.grants(in, 3, campaign.LimitTier) // the fresh delivery took the last place
+		g := f.grants(in, 3, campaign.ByTier) // the fresh delivery took the last place
 		if d := cmp.Diff(map[int64]campaign.SkipReason{0: ""}, g.Skipped); d != "" {
 			f.Errorf("not granted (-want +got):\n%s", d)
 		}
@@ -150,7 +149,7 @@ var peoplePromises = []promise{
 		f.grants(tiered(l, 0, 4, 4), 4, "")
 		f.ok(f.l.Release(f.ctx, l, []int64{1, 2}))
 		l = f.lease(r.No, long)
-		f.grants(tiered(l, 4, 10, 4), 6, campaign.LimitTier)
+		f.grants(tiered(l, 4, 10, 4), 6, campaign.ByTier)
 	}},
 	{"AStatementOfAWireLogReturnsPlaces", func(f *fixture) {
 		r := f.imported(10)
@@ -158,7 +157,7 @@ var peoplePromises = []promise{
 		f.grants(tiered(l, 0, 4, 4), 4, "")
 		f.unposted("a", 3, campaign.Post{Run: r.No, Seq: 1, Attempt: 1})
 		l = f.leaseOf("b", r.No, long)
-		f.grants(tiered(l, 4, 10, 4), 7, campaign.LimitTier)
+		f.grants(tiered(l, 4, 10, 4), 7, campaign.ByTier)
 	}},
 	{"AResentDoubtKeepsItsPlace", func(f *fixture) {
 		_, l := f.leased(4, long)
@@ -169,7 +168,7 @@ var peoplePromises = []promise{
 		second := refusal(l, 0)
 		second.Attempt = 2
 		f.record(second)
-		f.grants(tiered(l, 1, 4, 1), 1, campaign.LimitTier)
+		f.grants(tiered(l, 1, 4, 1), 1, campaign.ByTier)
 	}},
 	{"AnOpenServiceWindowTakesNoPlace", func(f *fixture) {
 		_, l := f.leased(10, long)
@@ -179,8 +178,8 @@ var peoplePromises = []promise{
 		_, err := f.l.Apply(f.ctx, campaign.Events{Inbound: []campaign.Inbound{wrote(0, "conn_1", time.Hour), wrote(1, "conn_1", 25*time.Hour),
 			wrote(0, "conn_1", 26*time.Hour), wrote(2, "conn_2", time.Hour), wrote(3, "conn_1", 23*time.Hour)}})
 		f.ok(err)
-		f.sweptAt(time.Now(), campaign.Swept{})              // the sweep deletes the service windows that have ended
-		f.grants(tiered(l, 0, 10, 2), 4, campaign.LimitTier) // 1 and 2 take the places
+		f.sweptAt(time.Now(), campaign.Swept{})           // the sweep deletes the service windows that have ended
+		f.grants(tiered(l, 0, 10, 2), 4, campaign.ByTier) // 1 and 2 take the places
 	}},
 	{"AFirstTierCountsTheLast24Hours", func(f *fixture) {
 		_, l := f.leased(10, long)
@@ -191,7 +190,7 @@ var peoplePromises = []promise{
 		}
 		f.record(done(0, time.Hour, acceptance(l, 0)), done(1, 25*time.Hour, acceptance(l, 1)), done(2, time.Hour, refusal(l, 2)),
 			done(3, time.Hour, doubtful(l, 3)), done(4, time.Hour, deferral(l, 4, time.Now().Add(long))), done(5, 23*time.Hour, acceptance(l, 5)))
-		f.grants(tiered(l, 6, 10, 5), 8, campaign.LimitTier) // 0, 3 and 5 are reached
+		f.grants(tiered(l, 6, 10, 5), 8, campaign.ByTier) // 0, 3 and 5 are reached
 	}},
 	{"TheBudgetAndTheTierEndTheSameGrant", func(f *fixture) {
 		r := f.imported(10, func(r *campaign.Run) { r.Budget = 3 })
@@ -256,7 +255,7 @@ var peoplePromises = []promise{
 		}
 		tallies, _, err := f.l.Tallies(f.ctx, b.No)
 		f.ok(err)
-		if want := (campaign.Tally{Status: campaign.Queued, Reason: why.ForCap, N: 2}); !slices.Contains(tallies, want) {
+		if want := (campaign.Tally{Status: campaign.Queued, Reason: string(campaign.ByFrequencyCap), N: 2}); !slices.Contains(tallies, want) {
 			f.Errorf("got the tallies %v, want %v among them", tallies, want)
 		}
 		f.sound(b.No)

@@ -16,15 +16,15 @@ var peopleClockPromises = []clockPromise{
 		_, l := f.leased(10, long)
 		f.grants(tiered(l, 0, 2, 3), 2, "")
 		f.Pass(time.Hour)
-		f.grants(tiered(l, 2, 10, 3), 3, campaign.LimitTier)
+		f.grants(tiered(l, 2, 10, 3), 3, campaign.ByTier)
 		f.Pass(placeTime - time.Hour - instant)
-		g := f.grants(tiered(l, 3, 10, 3), 3, campaign.LimitTier)
+		g := f.grants(tiered(l, 3, 10, 3), 3, campaign.ByTier)
 		f.freesIn(g, instant)
 		f.Pass(instant)
-		g = f.grants(tiered(l, 3, 10, 3), 5, campaign.LimitTier)
+		g = f.grants(tiered(l, 3, 10, 3), 5, campaign.ByTier)
 		f.freesIn(g, time.Hour)
 		f.Pass(time.Hour)
-		g = f.grants(tiered(l, 5, 10, 2), 5, campaign.LimitTier) // the tier was lowered to 2, and two places are taken
+		g = f.grants(tiered(l, 5, 10, 2), 5, campaign.ByTier) // the tier was lowered to 2, and two places are taken
 		f.freesIn(g, placeTime-time.Hour)
 	}},
 	{"ARepetitionTakesAPlaceForAnotherDay", func(f *clockFixture) {
@@ -32,11 +32,11 @@ var peopleClockPromises = []clockPromise{
 		la, lb := f.lease(a.No, long), f.lease(b.No, long)
 		f.grants(tiered(la, 0, 1, 1), 1, "")
 		f.Pass(20 * time.Hour)
-		f.grants(tiered(lb, 0, 4, 1), 1, campaign.LimitTier)
+		f.grants(tiered(lb, 0, 4, 1), 1, campaign.ByTier)
 		f.Pass(placeTime - instant)
-		f.grants(tiered(lb, 1, 4, 1), 1, campaign.LimitTier)
+		f.grants(tiered(lb, 1, 4, 1), 1, campaign.ByTier)
 		f.Pass(instant)
-		f.grants(tiered(lb, 1, 4, 1), 2, campaign.LimitTier)
+		f.grants(tiered(lb, 1, 4, 1), 2, campaign.ByTier)
 	}},
 	{"ARefusedRepetitionHoldsNoPlace", func(f *clockFixture) {
 		a, b := f.imported(1), f.imported(4)
@@ -46,10 +46,10 @@ var peopleClockPromises = []clockPromise{
 		f.Pass(20 * time.Hour)
 		f.grants(tiered(lb, 0, 1, 1), 1, "")
 		f.record(refusal(lb, 0))
-		g := f.grants(tiered(lb, 1, 4, 1), 1, campaign.LimitTier)
+		g := f.grants(tiered(lb, 1, 4, 1), 1, campaign.ByTier)
 		f.freesIn(g, placeTime-20*time.Hour)
 		f.Pass(placeTime - 20*time.Hour)
-		f.grants(tiered(lb, 1, 4, 1), 2, campaign.LimitTier)
+		f.grants(tiered(lb, 1, 4, 1), 2, campaign.ByTier)
 	}},
 	{"ReachedCountsThePlacesByTheHour", func(f *clockFixture) {
 		a, b := f.imported(6), f.imported(6)

@@ -130,12 +130,12 @@ var reportPromises = []promise{
 	}},
 	{"LanesSayWhatTheirOwnerSaidLast", func(f *fixture) {
 		r := f.imported(1)
-		a := campaign.LaneReport{Run: r.No, Connection: "conn_1", LimitedBy: "throughput", Rate: 79.5, At: at(1),
+		a := campaign.LaneReport{Run: r.No, Connection: "conn_1", LimitedBy: campaign.ByThroughput, Rate: 79.5, At: at(1),
 			Detail: strings.Repeat("a long cause ", 40) + "and its remedy"}
-		b := campaign.LaneReport{Run: r.No, Connection: "conn_2", LimitedBy: "window", At: at(1)}
+		b := campaign.LaneReport{Run: r.No, Connection: "conn_2", LimitedBy: campaign.ByWindow, At: at(1)}
 		f.ok(f.l.ReportLanes(f.ctx, "one", []campaign.LaneReport{a, {Run: r.No + 1, Connection: "conn_1", At: at(0)}}))
 		f.ok(f.l.ReportLanes(f.ctx, "two", []campaign.LaneReport{b}))
-		a.LimitedBy = "run_rate"
+		a.LimitedBy = campaign.ByRunRate
 		f.ok(f.l.ReportLanes(f.ctx, "one", []campaign.LaneReport{a}))
 		got, err := f.l.Lanes(f.ctx, r.No)
 		f.ok(err)

@@ -63,7 +63,7 @@ var sharePromises = []promise{
 	}},
 	{"LiveLanesAreThoseReportedLately", func(f *fixture) {
 		r := f.imported(1)
-		a := campaign.LaneReport{Run: r.No, Connection: "conn_1", LimitedBy: "share", Rate: 7, Wants: true,
+		a := campaign.LaneReport{Run: r.No, Connection: "conn_1", LimitedBy: campaign.ByShare, Rate: 7, Wants: true,
 			At: time.Now().UTC().Truncate(time.Millisecond)}
 		b := a
 		b.Run, b.Wants, b.Until = r.No+1, false, a.At.Add(time.Hour)

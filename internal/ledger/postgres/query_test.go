@@ -34,7 +34,7 @@ func TestAConnectionThatBreaksAmongTheRowsRepeatsNone(t *testing.T) {
 	var keys []int64
 	for i := range int64(n) {
 		deferred = append(deferred, campaign.Result{Run: r.No, Seq: i, Attempt: 1, Kind: campaign.ResultDeferred, Counts: true})
-		lanes = append(lanes, campaign.LaneReport{Run: r.No, Connection: fmt.Sprintf("conn_%04d", i), LimitedBy: "tier", At: time.Now()})
+		lanes = append(lanes, campaign.LaneReport{Run: r.No, Connection: fmt.Sprintf("conn_%04d", i), LimitedBy: campaign.ByTier, At: time.Now()})
 		stops = append(stops, campaign.Suppression{Key: 1 + i, Scope: campaign.ScopeAll, Source: "a test", At: time.Now()})
 		keys = append(keys, 1+i)
 	}

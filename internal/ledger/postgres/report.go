@@ -128,7 +128,7 @@ func (l *Ledger) ReportLanes(ctx context.Context, owner string, lanes []campaign
 			seen[k] = true
 			runs, ats, rates = append(runs, int64(r.Run)), append(ats, ledger.Millis(r.At)), append(rates, r.Rate)
 			untils = append(untils, ledger.Millis(r.Until))
-			connections, limits = append(connections, k.connection), append(limits, plainText(r.LimitedBy))
+			connections, limits = append(connections, k.connection), append(limits, plainText(string(r.LimitedBy)))
 			wants = append(wants, r.Wants)
 			details = append(details, plainText(spelling.Clip(r.Detail, ledger.MaxSentence)))
 		}

@@ -18,7 +18,7 @@ func TestASilentSendersLanesAreKeptTenMinutes(t *testing.T) {
 	r := ledgertest.Load(t, l, 1)
 	owners := []string{"gone", "silent"}
 	for _, owner := range owners {
-		lane := campaign.LaneReport{Run: r.No, Connection: owner, LimitedBy: "tier", At: time.Now()}
+		lane := campaign.LaneReport{Run: r.No, Connection: owner, LimitedBy: campaign.ByTier, At: time.Now()}
 		if err := l.ReportLanes(t.Context(), owner, []campaign.LaneReport{lane}); err != nil {
 			t.Fatalf("reporting: %v; want no error", err)
 		}

@@ -33,7 +33,7 @@ func childSends(path string) {
 	fail(err)
 	ls, err := l.Claim(ctx, campaign.Claim{Owner: "child", Connection: "conn_1", Runs: []campaign.RunNo{1}, Max: 1, Lease: time.Hour})
 	fail(err)
-	fail(l.ReportLanes(ctx, "child", []campaign.LaneReport{{Run: 1, Connection: "conn_1", LimitedBy: "throughput", Detail: "it sends",
+	fail(l.ReportLanes(ctx, "child", []campaign.LaneReport{{Run: 1, Connection: "conn_1", LimitedBy: campaign.ByThroughput, Detail: "it sends",
 		Rate: 72, At: time.Now()}}))
 	for mark := ls[0].Mark; mark < ls[0].Hi; mark += 4 {
 		g, err := l.Intend(ctx, []campaign.Intent{{Lease: ls[0], Connection: "conn_1", From: mark, To: mark + 4}})
@@ -140,7 +140,7 @@ func TestWhyShowsNoPaceOfAKilledSender(t *testing.T) {
 	lines := bufio.NewScanner(out)
 	for lines.Scan() && !strings.HasPrefix(lines.Text(), "intended") {
 	}
-	want := func(when, limitedBy string, rate float64, stale bool, leased int) {
+	want := func(when string, limitedBy campaign.LimitedBy, rate float64, stale bool, leased int) {
 		t.Helper()
 		run, err := l.Run(t.Context(), 1)
 		if err != nil {

@@ -128,7 +128,7 @@ func (l *Ledger) ReportLanes(ctx context.Context, owner string, lanes []campaign
 			return err
 		}
 		for _, r := range lanes {
-			if _, err := t.exec(sqlInsertLane, owner, int64(r.Run), r.Connection, r.LimitedBy,
+			if _, err := t.exec(sqlInsertLane, owner, int64(r.Run), r.Connection, string(r.LimitedBy),
 				spelling.Clip(r.Detail, ledger.MaxSentence), r.Rate, r.Wants, ledger.Millis(r.At), ledger.Millis(r.Until)); err != nil {
 				return err
 			}
