@@ -49,11 +49,13 @@ func TestAProvenRefusalIsNoDoubtWhateverItsStatus(t *testing.T) {
 	if e := asWire(t, err); e.Proof != messaging.Doubt || e.Wait != 3*time.Second {
 		t.Errorf("got %+v, want a doubt that waits 3s", e)
 	}
-	_, err = testClient(t, s.URL, Options{ProvenRefusals: []messaging.StatusCode{{503, "queue_full"}}}).Send(context.Background(), hello)
+	_, err = testClient(t, s.URL, Options{ProvenRefusals: []messaging.StatusCode{{Status: 503,
+		Code: "queue_full"}}}).Send(context.Background(), hello)
 	if e := asWire(t, err); e.Proof != messaging.NotSent || e.Action == 0 {
 		t.Errorf("got %+v, want not_sent with an action", e)
 	}
-	_, err = testClient(t, s.URL, Options{ProvenRefusals: []messaging.StatusCode{{502, "queue_full"}}}).Send(context.Background(), hello)
+	_, err = testClient(t, s.URL, Options{ProvenRefusals: []messaging.StatusCode{{Status: 502,
+		Code: "queue_full"}}}).Send(context.Background(), hello)
 	if e := asWire(t, err); e.Proof != messaging.Doubt {
 		t.Errorf("another pair: %+v, want a doubt", e)
 	}

@@ -18,7 +18,7 @@ var another = Assumed{
 	ConnectionsPath: "/v2/senders", NumbersPath: "/v2/health", TemplatesPath: "/v2/models", MediaPath: "/v2/files", WebhooksPath: "/v2/hooks",
 	ReplayPath: "/v2/again",
 	RetryAfter: "X-Wait",
-	Throttled:  []messaging.StatusCode{{420, ""}, {503, "too_fast"}},
+	Throttled:  []messaging.StatusCode{{Status: 420, Code: ""}, {Status: 503, Code: "too_fast"}},
 }
 
 func TestEachPathOfAnotherServiceIsAsked(t *testing.T) {
@@ -37,7 +37,8 @@ func TestEachPathOfAnotherServiceIsAsked(t *testing.T) {
 	c.Webhooks(ctx)
 	c.DeleteWebhook(ctx, "h1")
 	c.ReplayWebhooks(ctx, time.Unix(1790000000, 0), time.Unix(1790000600, 0))
-	want := []string{"GET /v2/senders", "GET /v2/health", "GET /v2/models?connectionId=s1", "POST /v2/files", "POST /v2/hooks", "GET /v2/hooks",
+	want := []string{"GET /v2/senders", "GET /v2/health", "GET /v2/models?connectionId=s1", "POST /v2/files", "POST /v2/hooks",
+		"GET /v2/hooks",
 		"DELETE /v2/hooks/h1", "POST /v2/again"}
 	if !slices.Equal(asked, want) {
 		t.Errorf("asked %q, want %q", asked, want)
@@ -51,7 +52,8 @@ func TestThrottlingOfAnotherServiceSlowsDown(t *testing.T) {
 		proof  messaging.Proof
 		action messaging.Action
 	}{
-		{420, ``, messaging.NotSent, messaging.Slow}, {420, `{"error":"calm"}`, messaging.NotSent, messaging.Slow}, {503, `{"error":"too_fast"}`, messaging.NotSent, messaging.Slow},
+		{420, ``, messaging.NotSent, messaging.Slow}, {420, `{"error":"calm"}`, messaging.NotSent, messaging.Slow}, {503,
+			`{"error":"too_fast"}`, messaging.NotSent, messaging.Slow},
 		{503, `{"error":"down"}`, messaging.Doubt, 0}, {403, ``, messaging.NotSent, messaging.RetryUnknown},
 	} {
 		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -63,7 +65,8 @@ func TestThrottlingOfAnotherServiceSlowsDown(t *testing.T) {
 		_, err := testClient(t, s.URL, Options{Assumed: another}).Send(t.Context(), hello)
 		s.Close()
 		if e := asWire(t, err); e.Proof != c.proof || e.Action != c.action || e.Wait != 7*time.Second || e.Hold != messaging.HoldNothing {
-			t.Errorf("%d %s: %s %s %v %s, want %s %s after 7s", c.status, c.body, fmt.Sprint(e.Proof), fmt.Sprint(e.Action), e.Wait, fmt.Sprint(e.Hold),
+			t.Errorf("%d %s: %s %s %v %s, want %s %s after 7s", c.status, c.body, fmt.Sprint(e.Proof), fmt.Sprint(e.Action), e.Wait,
+				fmt.Sprint(e.Hold),
 				fmt.Sprint(c.proof), fmt.Sprint(c.action))
 		}
 	}
@@ -76,7 +79,7 @@ func TestAssumptionsAreCheckedByName(t *testing.T) {
 	for want, a := range map[string]Assumed{
 		"paths":       {NumbersPath: "api/v1/numbers"},
 		"retry_after": {RetryAfter: "X Wait"},
-		"throttled":   {Throttled: []messaging.StatusCode{{503, ""}}},
+		"throttled":   {Throttled: []messaging.StatusCode{{Status: 503, Code: ""}}},
 	} {
 		if err := a.Validate(); err == nil || !strings.HasPrefix(err.Error(), want+": ") {
 			t.Errorf("%+v: %v, want an error of %s", a, err, want)

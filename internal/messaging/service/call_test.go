@@ -40,7 +40,8 @@ func TestACallThatFailsIsNeverDoubt(t *testing.T) {
 	}{
 		{500, `{"error":"internal_error"}`, messaging.Error{Action: messaging.RetryLater, Status: 500, Code: "internal_error"}},
 		{408, ``, messaging.Error{Action: messaging.RetryLater, Status: 408, Code: "http_408"}},
-		{401, `{"error":"unauthorized"}`, messaging.Error{Action: messaging.RetryLater, Hold: messaging.HoldKey, Status: 401, Code: "unauthorized"}},
+		{401, `{"error":"unauthorized"}`, messaging.Error{Action: messaging.RetryLater, Hold: messaging.HoldKey, Status: 401,
+			Code: "unauthorized"}},
 		{429, ``, messaging.Error{Action: messaging.Slow, Status: 429, Code: "http_429"}},
 		{300, `{"data":[]}`, messaging.Error{Action: messaging.RetryLater, Hold: messaging.HoldKey, Status: 300, Code: "redirect"}},
 		{200, `<html>`, messaging.Error{Action: messaging.RetryLater, Status: 200, Code: "bad_answer"}},

@@ -68,8 +68,9 @@ func New(o Options) (*Client, error) {
 	}
 	o = o.withDefaults()
 	c := &Client{
-		exchange: messaging.NewExchange(messaging.ExchangeOptions{Base: base, Timeout: o.Timeout, MaxInFlight: o.MaxInFlight, IdleTimeout: o.IdleTimeout,
-			Dial: o.Dial, Transport: o.Transport}),
+		exchange: messaging.NewExchange(messaging.ExchangeOptions{Base: base, Timeout: o.Timeout, MaxInFlight: o.MaxInFlight,
+			IdleTimeout: o.IdleTimeout,
+			Dial:        o.Dial, Transport: o.Transport}),
 		reading: messaging.Reading{Proven: o.ProvenRefusals, Throttled: o.Assumed.Throttled, RetryAfter: o.Assumed.RetryAfter},
 		base:    *base,
 		agent:   o.UserAgent,

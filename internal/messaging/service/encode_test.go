@@ -32,10 +32,11 @@ func FuzzAppendMessage(f *testing.F) {
 			m.Template.Header = &messaging.Header{Image: &messaging.Media{AssetID: first, Link: second}}
 		}
 		if shape&4 != 0 {
-			m.Template.Header = &messaging.Header{Video: &messaging.Media{ID: first}, Document: &messaging.Document{messaging.Media{Link: second}, kind}}
+			m.Template.Header = &messaging.Header{Video: &messaging.Media{ID: first},
+				Document: &messaging.Document{Media: messaging.Media{Link: second}, Filename: kind}}
 		}
 		if shape&8 != 0 {
-			m.Template.Buttons = []messaging.TemplateButton{{kind, first}, {second, kind}}
+			m.Template.Buttons = []messaging.TemplateButton{{Type: kind, Text: first}, {Type: second, Text: kind}}
 		}
 		if shape&16 != 0 {
 			m.Template.OTP, m.ReplyTo = first, second
@@ -63,15 +64,17 @@ func TestEveryShapeOfATemplateIsItsJSON(t *testing.T) {
 	headers := []*messaging.Header{nil, {}}
 	for _, image := range media {
 		for _, video := range media {
-			headers = append(headers, &messaging.Header{Image: image, Video: video}, &messaging.Header{Image: image, Video: video, Document: &messaging.Document{}})
+			headers = append(headers, &messaging.Header{Image: image, Video: video}, &messaging.Header{Image: image, Video: video,
+				Document: &messaging.Document{}})
 			if video != nil {
-				headers = append(headers, &messaging.Header{Image: image, Document: &messaging.Document{*video, ""}},
-					&messaging.Header{Video: image, Document: &messaging.Document{*video, "a.pdf"}})
+				headers = append(headers, &messaging.Header{Image: image, Document: &messaging.Document{Media: *video}},
+					&messaging.Header{Video: image, Document: &messaging.Document{Media: *video, Filename: "a.pdf"}})
 			}
 		}
 	}
 	bodies := [][]string{nil, {}, {"Ada"}, {"Ada", "", "20 %"}}
-	buttons := [][]messaging.TemplateButton{nil, {}, {{"url", "slug"}}, {{"url", ""}, {"copy_code", "X"}}}
+	buttons := [][]messaging.TemplateButton{nil, {}, {{Type: "url", Text: "slug"}},
+		{{Type: "url"}, {Type: "copy_code", Text: "X"}}}
 	for n, header := range headers {
 		for _, rest := range []string{"", "x"} {
 			m := &messaging.Message{ConnectionID: "conn_1", To: "+15555550101", ReplyTo: rest,

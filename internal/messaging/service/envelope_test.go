@@ -18,8 +18,10 @@ func TestEveryNameOfAnEventLeadsToItsKind(t *testing.T) {
 		"message.received": messaging.KindMessage, "message.inbound": messaging.KindMessage,
 		"template.status": messaging.KindTemplate, "template.reviewed": messaging.KindTemplate,
 		"preference.updated": messaging.KindPreference, "user.preference": messaging.KindPreference, "user_preferences": messaging.KindPreference,
-		"number.updated": messaging.KindNumber, "phone_number.quality": messaging.KindNumber, "account.updated": messaging.KindAccount, "company.suspended": messaging.KindAccount,
-		"message.played": messaging.KindUnknown, "message": messaging.KindUnknown, "sent": messaging.KindUnknown, "messages.sent": messaging.KindUnknown,
+		"number.updated": messaging.KindNumber, "phone_number.quality": messaging.KindNumber, "account.updated": messaging.KindAccount,
+		"company.suspended": messaging.KindAccount,
+		"message.played":    messaging.KindUnknown, "message": messaging.KindUnknown, "sent": messaging.KindUnknown,
+		"messages.sent":    messaging.KindUnknown,
 		"templates.status": messaging.KindUnknown, "": messaging.KindUnknown,
 	} {
 		e := decodeOne(t, `{"type":"`+kind+`","data":`+data+`}`)
@@ -41,7 +43,8 @@ func TestTheMoreSpecificFieldOfAnEventCounts(t *testing.T) {
 		{`{"event":"x","type":"message.status","timestamp":1790000002,"created_at":1790000001,"data":{"messageId":"m1","status":"read"}}`,
 			messaging.Event{At: first}},
 		{`{"event":"message.status","timestamp":1790000002,"payload":{"messageId":"m1","status":"read"}}`, messaging.Event{At: second}},
-		{`{"type":"message.status","createdAt":1790000001,"data":{"messageId":"m1","status":"read","timestamp":1790000003}}`, messaging.Event{At: third}},
+		{`{"type":"message.status","createdAt":1790000001,"data":{"messageId":"m1","status":"read","timestamp":1790000003}}`,
+			messaging.Event{At: third}},
 		{`{"type":"message.status","connectionId":"conn_1","data":{"messageId":"m1","status":"read","connectionId":"conn_2"}}`,
 			messaging.Event{Connection: "conn_1"}},
 		{`{"type":"message.status","data":{"messageId":"m1","status":"read","connection_id":"conn_2"}}`, messaging.Event{Connection: "conn_2"}},
@@ -53,8 +56,9 @@ func TestTheMoreSpecificFieldOfAnEventCounts(t *testing.T) {
 		{`{"type":"message.read","data":{"wamid":"m1","id":"x1"}}`, messaging.Event{}},
 		{`{"type":"message.read","data":{"messageId":"m1","recipient":"+1 (555) 555-0101"}}`, messaging.Event{Recipient: "15555550101"}},
 		{`{"type":"message.read","data":{"messageId":"m1","recipient_id":"15555550101","recipient_user_id":"US.1349"}}`,
-			messaging.Event{Recipient: "15555550101", UserID: "US.1349", Contacts: []messaging.Contact{{"US.1349", "15555550101"}}}},
-		{`{"type":"message.read","data":{"messageId":"m1","to":"US.1349"}}`, messaging.Event{UserID: "US.1349", Contacts: []messaging.Contact{{"US.1349", ""}}}},
+			messaging.Event{Recipient: "15555550101", UserID: "US.1349", Contacts: []messaging.Contact{{UserID: "US.1349", Number: "15555550101"}}}},
+		{`{"type":"message.read","data":{"messageId":"m1","to":"US.1349"}}`, messaging.Event{UserID: "US.1349",
+			Contacts: []messaging.Contact{{UserID: "US.1349"}}}},
 	} {
 		body, want := c.body, c.want
 		want.Kind, want.MessageID, want.Status = messaging.KindStatus, "m1", messaging.StatusRead
@@ -141,7 +145,8 @@ func TestEveryFieldOfACustomersMessageIsRead(t *testing.T) {
 		{`"from":"15555550101","button":{"id":"i","title":"t"}`, messaging.Inbound{From: "15555550101", Text: "t", ButtonPayload: "i"}},
 		{`"from":"15555550101","button":{"payload":"p","id":"i","text":"x","title":"t"}`,
 			messaging.Inbound{From: "15555550101", Text: "x", ButtonPayload: "p"}},
-		{`"from":"15555550101","interactive":{"listReply":{"id":"i","title":"t"}}`, messaging.Inbound{From: "15555550101", Text: "t", ButtonPayload: "i"}},
+		{`"from":"15555550101","interactive":{"listReply":{"id":"i","title":"t"}}`, messaging.Inbound{From: "15555550101", Text: "t",
+			ButtonPayload: "i"}},
 		{`"from":"15555550101","context":{"message_id":"wamid.A"}`, messaging.Inbound{From: "15555550101", ContextID: "wamid.A"}},
 		{`"from":"15555550101","context":{"id":"` + long + `"}`, messaging.Inbound{From: "15555550101"}},
 		{`"system":{"new_wa_id":"15555550199"}`, messaging.Inbound{MovedTo: "15555550199"}},
@@ -172,7 +177,8 @@ func TestAPreferenceNeedsAPersonAndAWish(t *testing.T) {
 		`"wa_id":"15555550101","from":"15555550102","value":"stop"`: {From: "15555550101", Stop: true},
 	} {
 		e := decodeOne(t, `{"type":"preference.updated","data":{"timestamp":1790000600,`+body+`}}`)
-		if !reflect.DeepEqual(e.Preference, want) || (e.Kind == messaging.KindPreference) != (want != nil) || !e.At.Equal(time.Unix(1790000600, 0)) {
+		if !reflect.DeepEqual(e.Preference, want) || (e.Kind == messaging.KindPreference) != (want != nil) ||
+			!e.At.Equal(time.Unix(1790000600, 0)) {
 			t.Errorf("%s: %s %+v at %v, want %+v at 1790000600", body, e.Kind, e.Preference, e.At, want)
 		}
 	}
@@ -209,7 +215,8 @@ func TestEveryChangeOfThePlatformHasItsKind(t *testing.T) {
 	}{
 		{"messages", `{"metadata":{"display_phone_number":"+1 555-555-0100"},"errors":[{"code":130429,"title":"Rate limit hit"}]}`,
 			messaging.Event{Kind: messaging.KindNumber, Type: "messages/errors", Number: "15555550100", Code: 130429, Title: "Rate limit hit"}},
-		{"smb_message_echoes", `{"messages":[{"from":"15555550100","id":"m1","text":{"body":"stop"}}]}`, messaging.Event{Type: "smb_message_echoes"}},
+		{"smb_message_echoes", `{"messages":[{"from":"15555550100","id":"m1","text":{"body":"stop"}}]}`,
+			messaging.Event{Type: "smb_message_echoes"}},
 		{"messages", `{"statuses":[7]}`, messaging.Event{Type: "messages/statuses"}},
 		{"messages", `{"messages":[{"id":"m1"}]}`, messaging.Event{Type: "messages/messages"}},
 		{"phone_number_name_update", `{"display_phone_number":"15555550100"}`,

@@ -50,10 +50,11 @@ func TestTemplatesAreReadAsSendsWriteThem(t *testing.T) {
 		{"type":"header","format":"image"},{"type":"body","text":"{{1}} and {{ name }} and {{1}}, not {{a-b}}"},
 		{"type":"buttons","buttons":[{"type":"url","text":"Open","url":"https://x.example/{{1}}"}]}]}]}`, Options{})
 	got, err := client.Templates(t.Context(), "conn 1&x")
-	want := messaging.TemplateRecord{Name: "sale", Language: "pt_BR", Status: "APPROVED", Category: "MARKETING", Components: []messaging.Component{
-		{Type: "HEADER", Format: "IMAGE"}, {Type: "BODY", Text: "{{1}} and {{ name }} and {{1}}, not {{a-b}}"},
-		{Type: "BUTTONS", Buttons: []messaging.ComponentButton{{Type: "URL", Text: "Open", URL: "https://x.example/{{1}}"}}},
-	}}
+	want := messaging.TemplateRecord{Name: "sale", Language: "pt_BR", Status: "APPROVED", Category: "MARKETING",
+		Components: []messaging.Component{
+			{Type: "HEADER", Format: "IMAGE"}, {Type: "BODY", Text: "{{1}} and {{ name }} and {{1}}, not {{a-b}}"},
+			{Type: "BUTTONS", Buttons: []messaging.ComponentButton{{Type: "URL", Text: "Open", URL: "https://x.example/{{1}}"}}},
+		}}
 	if err != nil || !reflect.DeepEqual(got, []messaging.TemplateRecord{want}) {
 		t.Fatalf("got %+v, %v\nwant %+v", got, err, want)
 	}

@@ -109,9 +109,12 @@ func TestOptionsAreCheckedAndNamed(t *testing.T) {
 		{func(o *Options) { o.UserAgent = "a\r\nX: y" }, "user_agent"},
 		{func(o *Options) { o.APIKey = messaging.NewSecret("key\x7f") }, "api_key"},
 		{func(o *Options) { o.UserAgent = "a\r" }, "user_agent"},
-		{func(o *Options) { o.ProvenRefusals = []messaging.StatusCode{{400, "x"}} }, "proven_refusals[0]"},
-		{func(o *Options) { o.ProvenRefusals = []messaging.StatusCode{{503, "x"}, {200, "x"}} }, "proven_refusals[1]"},
-		{func(o *Options) { o.ProvenRefusals = []messaging.StatusCode{{503, ""}} }, "proven_refusals[0]"},
+		{func(o *Options) { o.ProvenRefusals = []messaging.StatusCode{{Status: 400, Code: "x"}} }, "proven_refusals[0]"},
+		{func(o *Options) {
+			o.ProvenRefusals = []messaging.StatusCode{{Status: 503, Code: "x"}, {Status: 200, Code: "x"}}
+		},
+			"proven_refusals[1]"},
+		{func(o *Options) { o.ProvenRefusals = []messaging.StatusCode{{Status: 503, Code: ""}} }, "proven_refusals[0]"},
 	} {
 		o := good
 		test.change(&o)
