@@ -42,8 +42,8 @@ const (
 	RetryUnknown
 )
 
-// Hold is what else must stop (docs/service.md#error-actions). The scopes are those of
-// campaign.HoldScope.
+// Hold is what else must stop (docs/service.md#error-actions). campaign.HoldScope has
+// the same scopes.
 type Hold uint8
 
 const (

@@ -70,8 +70,8 @@ type Event struct {
 	// UserID is the platform's id of the recipient or the customer, if the event shows it. A person
 	// with a user name may have no number in an event (docs/service.md#user-ids).
 	UserID string
-	// Contacts are the persons whom the event names by a user id. The first event of a change has
-	// those of the change.
+	// Contacts are the persons whom the event names by a user id. The first event of a change has the
+	// persons of the whole change.
 	Contacts []Contact
 	// Code, Title and Details say why a message failed, or which error a number has.
 	Code    int

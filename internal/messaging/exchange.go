@@ -46,7 +46,7 @@ type ExchangeOptions struct {
 }
 
 const (
-	maxAnswer  = 64 << 10 // bytes of an answer to a send; those of the document are below 1 KiB
+	maxAnswer  = 64 << 10 // bytes of an answer to a send; the document shows answers below 1 KiB
 	maxListing = 16 << 20 // bytes of a listing; 6,000 templates of 2 KiB are 12 MiB
 )
 
@@ -62,7 +62,7 @@ func NewExchange(o ExchangeOptions) *Exchange {
 }
 
 // tuned returns the transport. A pool keeps the connections that it makes for sends, and counts
-// them; the transport keeps those of other calls, which are few. It uses HTTP/1.1, where each
+// them; the transport keeps the few connections of other calls. It uses HTTP/1.1, where each
 // request has a connection for itself, so that it can prove what was written
 // (docs/protocol.md#posting). It uses no compression, and no proxy: the variables of the
 // environment are not read, because a proxy may repeat requests.

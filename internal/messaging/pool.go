@@ -22,7 +22,7 @@ type pool struct {
 
 	mu    sync.Mutex
 	idle  []*conn     // the one that was used last comes last
-	sweep *time.Timer // closes the first of idle; nil: none is idle
+	sweep *time.Timer // closes the first of idle; nil: no connection is idle
 }
 
 // conn is a connection of a pool.

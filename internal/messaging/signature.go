@@ -97,8 +97,8 @@ type Verifier struct {
 // MaxSecrets is the most different secrets that a Verifier may have had.
 const MaxSecrets = 64
 
-// secretSet has the keys in force. An index is that of a secret in ever, so that it keeps its
-// meaning when the secrets are renewed.
+// secretSet has the keys in force. A key names its secret by the index in ever, which stays the
+// same when the secrets are renewed.
 type secretSet struct {
 	ever []Secret
 	keys []*signingKey

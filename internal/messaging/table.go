@@ -77,7 +77,7 @@ const PlanUsedUp = "plan_limit_messages"
 // 200 to 299 share one row (see platformRow). Read only.
 var platformRows = map[int]row{
 	0:   holdConnection(0, "the platform's token of this connection is invalid"),
-	1:   retryFix("the platform calls the request invalid or had a fault of its own"),
+	1:   retryFix("the platform calls the request invalid or has failed itself"),
 	2:   holdConnection(5*time.Minute, "the platform is down or overloaded"),
 	3:   holdConnection(0, "the connection lacks a capability or permission"),
 	4:   slow(time.Minute, "the platform's call limit of the app is reached"),

@@ -17,7 +17,8 @@ const smallBody = 16 << 10
 
 // bodies reads request bodies whole, because the signature covers the whole body. The sender is not
 // verified yet, so memory is allocated only as bytes come. All bodies longer than smallBody
-// together get at most max bytes, those of one address at most share. They must come at leastRate.
+// together get at most max bytes, the long bodies of one address at most share. They must come at
+// leastRate.
 type bodies struct {
 	limit int64        // bytes of one body
 	max   int64        // bytes of all long bodies together
@@ -84,8 +85,8 @@ func (s *bodies) read(w http.ResponseWriter, r *http.Request, received time.Time
 	if r.ContentLength > s.limit {
 		return body{}, RejectedTooLarge
 	}
-	// A ResponseWriter without deadlines, such as a recorder, returns an error here; the server has a
-	// ReadTimeout of its own.
+	// A ResponseWriter without deadlines, such as a recorder, returns an error here; the server
+	// has a ReadTimeout.
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(received.Add(answerTime))
 	address, _, err := net.SplitHostPort(r.RemoteAddr)

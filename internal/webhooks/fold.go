@@ -50,7 +50,7 @@ func (i *Intake) fold(events []messaging.Event, received time.Time) campaign.Eve
 	return facts
 }
 
-// append adds the facts of an event to those of its request.
+// append adds the facts of an event to the facts of its request.
 func (i *Intake) append(facts *campaign.Events, e *messaging.Event, m *meaning, own, received time.Time) {
 	if e.Kind == messaging.KindStatus {
 		facts.Statuses = append(facts.Statuses, statusOf(e, received))
@@ -89,7 +89,7 @@ func (i *Intake) append(facts *campaign.Events, e *messaging.Event, m *meaning, 
 	}
 }
 
-// sane reports whether id can be that of a connection or an account. The ids of the service have
+// sane reports whether id can name a connection or an account. The ids of the service have
 // about 30 characters. Other texts are kept out of metrics, logs and memory.
 func sane(id string) bool {
 	return len(id) <= 200 && utf8.ValidString(id) && !strings.ContainsFunc(id, unicode.IsControl)

@@ -56,8 +56,8 @@ func (a *accounts) connections(account string) []string {
 }
 
 // accountsOf returns the accounts that an event is about, by the ids that holds use: the account of
-// its connection, and those of the connections that belong to the platform's account. If there are
-// none, it is the platform's account itself. It is empty if the event names neither.
+// its connection, and the accounts of the connections that belong to the platform's account.
+// Without any it is the platform's account itself. It is empty if the event names neither.
 func (i *Intake) accountsOf(e *messaging.Event) []string {
 	connections := i.accounts.connections(e.Account)
 	if e.Connection != "" {
@@ -196,7 +196,7 @@ func (i *Intake) readState(m *meaning, e *messaging.Event, own, received time.Ti
 		"at", e.At)
 }
 
-// lift adds the end of the holds of a scope. An event without a time of its own ends nothing.
+// lift adds the end of the holds of a scope. An event without a time ends nothing.
 func (m *meaning) lift(scope campaign.HoldScope, id string, own, received time.Time) {
 	if !own.IsZero() {
 		m.lifts = append(m.lifts, campaign.Lift{Scope: scope, ID: id, At: own, ReceivedAt: received, By: campaign.HoldByEvent})

@@ -55,7 +55,7 @@ func (i *Intake) readStatus(m *meaning, e *messaging.Event, received time.Time) 
 	if scope := campaign.ScopeOf(m.failure.Feed); scope != "" {
 		number := e.Recipient
 		if e.UserID != "" && !slices.ContainsFunc(e.Contacts, func(c messaging.Contact) bool { return c.Number != "" }) {
-			number = "" // the digits are those of the message id: our own row is surer
+			number = "" // the digits come from the message id; the row of our message is surer
 		}
 		w := campaign.Wish{Answers: e.MessageID}
 		w.Proof.Message = e.MessageID

@@ -20,7 +20,7 @@ type Options struct {
 	// SweepTurn reports whether this process is the one that sweeps for all replicas. It is called
 	// before each sweep and may ask the ledger. Default: always true.
 	SweepTurn func(context.Context) bool
-	// Seed is that of the jitter. Give each process its own. With the same seed the draws repeat.
+	// Seed is the seed of the jitter. Give each process another one. With one seed the draws repeat.
 	Seed uint64
 
 	// Decode reads the events of a signed body. Default service.DecodeEvents.
@@ -33,11 +33,11 @@ type Options struct {
 	Origin func(connection string) campaign.Origin
 	// Peers returns the accounts of other connections that may be the business account of this one,
 	// because the service does not tell the account. An event that lifts the holds of one account
-	// lifts those of its peers too. It is called by many goroutines at once. Default: none.
+	// lifts the holds of its peers too. It is called by many goroutines at once. Default: none.
 	Peers func(connection string) []string
 	// Tiered reports whether a connection has a tier: then a recipient's message is noted, because it
 	// opens a service window (docs/limits.md#tier). It is called by many goroutines at once. Default:
-	// none has one.
+	// no connection has one.
 	Tiered func(connection string) bool
 	// PerCompany limits an opt-out to the company of its connection. Default: it is for all companies.
 	PerCompany bool

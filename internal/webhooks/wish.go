@@ -47,8 +47,8 @@ func keepLater(e *campaign.Events) {
 // maxPairs bounds the pairs of a day in memory: about 10 MB.
 const maxPairs = 100_000
 
-// pairs are the pairs that the ledger was told today, so that of the three statuses of a message
-// one is written at most.
+// pairs are the pairs that the ledger was told today, so that at most one of the three statuses of
+// a message writes a pair.
 type pairs struct {
 	mu   sync.Mutex
 	day  int64

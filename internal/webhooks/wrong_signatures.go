@@ -15,9 +15,9 @@ type wrongSignatures struct {
 	waiting atomic.Int64
 }
 
-// The first wrongAtOnce wrong signatures of a second are answered at once, such as those of a
-// service whose secret was just rotated. Up to wrongWaiting answers wait at a time, of about 20
-// KiB each.
+// The first wrongAtOnce wrong signatures of a second are answered at once, such as the posts of a
+// service whose secret was just rotated. Up to wrongWaiting answers wait at a time, of about 20 KiB
+// each.
 const (
 	wrongAtOnce  = 100
 	wrongWaiting = 1024

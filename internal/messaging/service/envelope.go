@@ -103,7 +103,7 @@ func (env *envelope) read(v rawjson.Value) {
 }
 
 // isBatch tells the batch {events: [...]} from an event with a member of that name. A batch may
-// have a type, an id and a time of its own. It has no data, and its members are objects.
+// have a type, an id and a time. It has no data, and its members are objects.
 func (env *envelope) isBatch() bool {
 	if env.list == nil || env.kind == "" {
 		return env.list != nil

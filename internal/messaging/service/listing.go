@@ -20,7 +20,7 @@ func (c *Client) call(ctx context.Context, timeout time.Duration, req *http.Requ
 }
 
 // ask makes one exchange that is not a send. It returns the whole answer. An error is an *Error
-// with the same codes as those of Send. Its Proof is NotSent, because the call sends no message.
+// with the codes of Send. Its Proof is NotSent, because the call sends no message.
 func (c *Client) ask(ctx context.Context, timeout time.Duration, req *http.Request) (rawjson.Value, http.Header, error) {
 	a, failure := c.exchange.Ask(ctx, timeout, req)
 	if failure != nil {
