@@ -28,3 +28,75 @@ func (l *Ledger) Holds(ctx context.Context, ended bool) ([]campaign.Hold, error)
 	}
 	return ledger.Listed(all, ended, now), nil
 }
+
+const (
+	sqlHoldsOf   = SelectHold + `WHERE scope = $1 AND id = $2`
+	sqlWriteHold = `INSERT INTO hold (scope, id, reason, detail, source, since, latest, until, manual, count, lifted, lifted_by)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+		ON CONFLICT (scope, id, reason) DO UPDATE SET detail = excluded.detail, source = excluded.source, since = excluded.since,
+			latest = excluded.latest, until = excluded.until, manual = excluded.manual, count = excluded.count,
+			lifted = excluded.lifted, lifted_by = excluded.lifted_by`
+)
+
+// ChangeHolds merges holds and lifts with the stored ones, and adds what changes to the commit.
+// lock, if it is not empty, waits for other writers of holds, so a transaction takes all its other
+// locks before.
+func ChangeHolds(t Tx, lock string, o *ledger.Options, hs []campaign.Hold, ls []campaign.Lift) (s ledger.Holds, err error) {
+	if len(hs)+len(ls) == 0 {
+		return s, nil
+	}
+	if lock != "" {
+		if _, err := t.Exec(lock); err != nil {
+			return s, err
+		}
+	}
+	now := time.Now()
+	receipts := ledger.Receipts(nil, ls, now)
+	if err := FirstReceipts(t, receipts); err != nil {
+		return s, err
+	}
+	_, ls = ledger.Counted(receipts, nil, ls)
+	type of struct {
+		scope campaign.HoldScope
+		id    string
+	}
+	seen := map[of]bool{}
+	read := func(scope campaign.HoldScope, id string) error {
+		if seen[of{scope, id}] {
+			return nil
+		}
+		seen[of{scope, id}] = true
+		return t.Each(func(scan Scan) error {
+			h, err := ledger.ScanHold(scan)
+			s.Read(h)
+			return err
+		}, sqlHoldsOf, string(scope), id)
+	}
+	for _, h := range hs {
+		h.ID, h.Reason, h.Detail = ledger.PlainText(h.ID), ledger.PlainText(h.Reason), ledger.PlainText(h.Detail)
+		if err := read(h.Scope, h.ID); err != nil {
+			return s, err
+		}
+		s.Add(h, now)
+	}
+	for _, l := range ls {
+		l.ID, l.Reason = ledger.PlainText(l.ID), ledger.PlainText(l.Reason)
+		if err := read(l.Scope, l.ID); err != nil {
+			return s, err
+		}
+		s.Lift(l, now)
+	}
+	for _, h := range s.Changed() {
+		if err := t.Last(sqlWriteHold, string(h.Scope), h.ID, h.Reason, h.Detail, string(h.Source), ledger.Millis(h.Since),
+			ledger.Millis(h.Latest), ledger.Millis(h.Until), h.Manual, h.Count, ledger.Millis(h.Lifted), string(h.LiftedBy)); err != nil {
+			return s, err
+		}
+	}
+	for _, n := range o.NotifyHolds(s.Began, now) {
+		query, args := Notification(&n)
+		if err := t.Last(query, args...); err != nil {
+			return s, err
+		}
+	}
+	return s, nil
+}

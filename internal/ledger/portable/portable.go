@@ -39,6 +39,8 @@ type Tx interface {
 	Each(f func(Scan) error, query string, args ...any) error
 	// Lock is Each of rows that no other transaction changes before this one ends.
 	Lock(f func(Scan) error, query string, args ...any) error
+	// Last is Exec that PostgreSQL sends with the commit, behind what was added before.
+	Last(query string, args ...any) error
 	// Again reports whether an earlier try of the transaction may have been committed.
 	Again() bool
 }

@@ -9,6 +9,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
+	"campaignd/internal/ledger/portable"
 )
 
 // messageStatuses is what one batch of webhooks tells about one message: the earliest time of each
@@ -42,7 +43,7 @@ func (l *Ledger) gather(events []campaign.StatusEvent) ([]*messageStatuses, erro
 			all = append(all, n)
 		}
 		when, received, untimed := ledger.EventTimes(e, now)
-		at, code := ledger.Millis(when), plainText(e.Code)
+		at, code := ledger.Millis(when), ledger.PlainText(e.Code)
 		if r == ledger.RankFailed && (n.at[r] == 0 || at < n.at[r] || at == n.at[r] && code < n.code) {
 			n.code = code
 		}
@@ -53,7 +54,7 @@ func (l *Ledger) gather(events []campaign.StatusEvent) ([]*messageStatuses, erro
 			n.received[r] = ledger.Millis(received)
 		}
 		n.timed[r] = n.timed[r] || !untimed
-		n.key, n.connection = max(n.key, e.Recipient), max(n.connection, plainText(e.Connection))
+		n.key, n.connection = max(n.key, e.Recipient), max(n.connection, ledger.PlainText(e.Connection))
 	}
 	slices.SortFunc(all, func(a, b *messageStatuses) int { return cmp.Or(cmp.Compare(a.mh, b.mh), cmp.Compare(a.id, b.id)) })
 	return all, nil
@@ -97,7 +98,7 @@ func (l *Ledger) Apply(ctx context.Context, e campaign.Events) (done campaign.Ap
 		t.storeUsers(found, l.key, erased, &done.Unattributed)
 		done.Unattributed += found.Lost
 		receipts := ledger.Receipts(e.Lifted, nil, time.Now())
-		if err := t.firstReceipts(receipts); err != nil { // before any other lock
+		if err := portable.FirstReceipts(portableTx{t}, receipts); err != nil { // before any other lock
 			return err
 		}
 		lifted, _ := ledger.Counted(receipts, e.Lifted, nil)

@@ -13,7 +13,7 @@ func (g *grants) decide(in campaign.Intent) (campaign.Granted, error) {
 	if s == nil || r == nil {
 		return campaign.Granted{Fenced: true}, nil
 	}
-	in.Connection, in.Tier.Portfolio = plainText(in.Connection), plainText(in.Tier.Portfolio)
+	in.Connection, in.Tier.Portfolio = ledger.PlainText(in.Connection), ledger.PlainText(in.Tier.Portfolio)
 	sending := ledger.Sending{Epoch: s.epoch, Lo: s.lo, Hi: s.hi, Mark: s.mark, Done: s.done, Connection: s.connection,
 		State: r.state, Wanted: r.wanted, Marketing: r.marketing, Budget: r.limit, Taken: r.taken + r.count, Holds: g.holds}
 	answer, ok, err := sending.Admit(&in)
@@ -66,7 +66,7 @@ func (g *grants) add(no campaign.RunNo, s *segment, d *ledger.Decision) {
 	for _, r := range d.Grant {
 		id := ledger.RowID(no, r.Seq)
 		g.retryRids, g.retryAttempts = append(g.retryRids, id), append(g.retryAttempts, int64(r.Attempt))
-		g.retryBy = append(g.retryBy, plainText(s.connection))
+		g.retryBy = append(g.retryBy, ledger.PlainText(s.connection))
 		s.retried, s.attempts = append(s.retried, id), append(s.attempts, int64(r.Attempt))
 		g.rows.Retries[id] = ledger.Waiting{State: ledger.Retrying, Attempt: r.Attempt} // for a later intent of the same transaction
 	}

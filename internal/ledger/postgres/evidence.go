@@ -14,6 +14,6 @@ const sqlHeard = `SELECT EXISTS (SELECT 1 FROM (
 
 // Heard implements campaign.SendLedger.
 func (l *Ledger) Heard(ctx context.Context, connection string, since time.Time) (heard bool, err error) {
-	err = l.read(ctx, l.sender, row(&heard, sqlHeard, plainText(connection), ledger.Millis(since)))
+	err = l.read(ctx, l.sender, row(&heard, sqlHeard, ledger.PlainText(connection), ledger.Millis(since)))
 	return heard, err
 }

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"syscall"
 	"time"
-	"unicode/utf8"
 
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
@@ -170,12 +169,3 @@ func (e *saidError) Error() string { return e.text }
 func (e *saidError) Unwrap() []error { return []error{errSaid, e.err} }
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
-
-// plainText replaces NUL and what is not UTF-8. PostgreSQL refuses both, and one such webhook would
-// keep its batch from ever being stored.
-func plainText(s string) string {
-	if strings.IndexByte(s, 0) < 0 && utf8.ValidString(s) {
-		return s
-	}
-	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
-}

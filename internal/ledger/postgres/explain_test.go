@@ -87,16 +87,6 @@ func TestEachCodeOfPostgresHasItsHint(t *testing.T) {
 	}
 }
 
-func TestUntrustedTextsAreMadeStorable(t *testing.T) {
-	for text, want := range map[string]string{
-		"": "", "plain é": "plain é", "a\x00b": "a\uFFFDb", "\x00": "\uFFFD", "a\xffb": "a\uFFFDb", "\xff\x00": "\uFFFD\uFFFD",
-	} {
-		if got := plainText(text); got != want {
-			t.Errorf("%q becomes %q, want %q", text, got, want)
-		}
-	}
-}
-
 // The error of a failed connection attempt names what to check.
 func TestAFailedConnectionIsToldWithItsRemedy(t *testing.T) {
 	for _, c := range []struct {

@@ -2,81 +2,20 @@ package postgres
 
 import (
 	"context"
-	"time"
 
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
 	"campaignd/internal/ledger/portable"
 )
 
-const (
-	// One writer of holds at a time: two replicas that report the same new hold have no row to lock.
-	// Readers do not wait. The number is the ledger's own.
-	sqlLockHolds  = `SELECT pg_advisory_xact_lock(7163384726178410)`
-	sqlHoldsOf    = portable.SelectHold + `WHERE scope = ANY($1) AND id = ANY($2)`
-	sqlWriteHolds = `INSERT INTO hold (scope, id, reason, detail, source, since, latest, until, manual, count, lifted, lifted_by)
-		SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::bigint[], $8::bigint[],
-			$9::boolean[], $10::bigint[], $11::bigint[], $12::text[])
-		ON CONFLICT (scope, id, reason) DO UPDATE SET detail = excluded.detail, source = excluded.source, since = excluded.since,
-			latest = excluded.latest, until = excluded.until, manual = excluded.manual, count = excluded.count,
-			lifted = excluded.lifted, lifted_by = excluded.lifted_by`
-)
+// One writer of holds at a time: two replicas that report the same new hold have no row to lock.
+// Readers do not wait. The number is the ledger's own.
+const sqlLockHolds = `SELECT pg_advisory_xact_lock(7163384726178410)`
 
 // changeHolds merges holds and lifts with the stored ones, and adds what changes to the commit. It
 // waits for other writers of holds, so a transaction takes all its other locks before.
-func (t *tx) changeHolds(hs []campaign.Hold, ls []campaign.Lift) (s ledger.Holds, err error) {
-	var scopes, ids []string
-	for _, h := range hs {
-		scopes, ids = append(scopes, string(h.Scope)), append(ids, plainText(h.ID))
-	}
-	for _, l := range ls {
-		scopes, ids = append(scopes, string(l.Scope)), append(ids, plainText(l.ID))
-	}
-	if len(ids) == 0 {
-		return s, nil
-	}
-	if err := t.do(stmt(nil, sqlLockHolds), each(func(scan scanFunc) error {
-		h, err := ledger.ScanHold(scan)
-		s.Read(h)
-		return err
-	}, sqlHoldsOf, scopes, ids)); err != nil {
-		return s, err
-	}
-	now := time.Now()
-	receipts := ledger.Receipts(nil, ls, now)
-	if err := t.firstReceipts(receipts); err != nil {
-		return s, err
-	}
-	_, ls = ledger.Counted(receipts, nil, ls)
-	for _, h := range hs {
-		h.ID, h.Reason, h.Detail = plainText(h.ID), plainText(h.Reason), plainText(h.Detail)
-		s.Add(h, now)
-	}
-	for _, l := range ls {
-		l.ID, l.Reason = plainText(l.ID), plainText(l.Reason)
-		s.Lift(l, now)
-	}
-	t.last(writeHolds(s.Changed())...)
-	t.last(notify(t.options.NotifyHolds(s.Began, now))...)
-	return s, nil
-}
-
-func writeHolds(rows []campaign.Hold) []*query {
-	if len(rows) == 0 {
-		return nil
-	}
-	var scopes, ids, reasons, details, sources, liftedBy []string
-	var since, latest, until, counts, lifted []int64
-	var manual []bool
-	for _, h := range rows {
-		scopes, ids, reasons = append(scopes, string(h.Scope)), append(ids, h.ID), append(reasons, h.Reason)
-		details, sources = append(details, h.Detail), append(sources, string(h.Source))
-		since, latest = append(since, ledger.Millis(h.Since)), append(latest, ledger.Millis(h.Latest))
-		until = append(until, ledger.Millis(h.Until))
-		manual, counts = append(manual, h.Manual), append(counts, int64(h.Count))
-		lifted, liftedBy = append(lifted, ledger.Millis(h.Lifted)), append(liftedBy, string(h.LiftedBy))
-	}
-	return []*query{stmt(nil, sqlWriteHolds, scopes, ids, reasons, details, sources, since, latest, until, manual, counts, lifted, liftedBy)}
+func (t *tx) changeHolds(hs []campaign.Hold, ls []campaign.Lift) (ledger.Holds, error) {
+	return portable.ChangeHolds(portableTx{t}, sqlLockHolds, t.options, hs, ls)
 }
 
 // AddHolds implements campaign.HoldLedger.
@@ -113,7 +52,7 @@ func (l *Ledger) readHolds(in []campaign.Intent, now int64, found *[]campaign.Ho
 	var ids []string
 	for i := range in {
 		for _, id := range ledger.HoldIDs(ledger.IntentOrigin(&in[i])) {
-			ids = append(ids, plainText(id))
+			ids = append(ids, ledger.PlainText(id))
 		}
 	}
 	return each(func(scan scanFunc) error {

@@ -50,8 +50,8 @@ func newChunk(no campaign.RunNo, rows []campaign.Delivery, segments []campaign.S
 	for _, s := range segments {
 		x := &c.segments
 		x.ids, x.los, x.his = append(x.ids, ledger.SegmentKey(no, s.Index)), append(x.los, s.Lo), append(x.his, s.Hi)
-		x.closed, x.zones = append(x.closed, s.Closed), append(x.zones, plainText(s.Group))
-		x.wakes, x.bound = append(x.wakes, ledger.WakeTime(s)), append(x.bound, plainText(s.Bound))
+		x.closed, x.zones = append(x.closed, s.Closed), append(x.zones, ledger.PlainText(s.Group))
+		x.wakes, x.bound = append(x.wakes, ledger.WakeTime(s)), append(x.bound, ledger.PlainText(s.Bound))
 	}
 	return c, nil
 }
@@ -62,7 +62,7 @@ func (c *chunk) copy(t *tx) error {
 	if _, err := t.CopyFrom(t.ctx, pgx.Identifier{"delivery"}, []string{"rid", "key", "row", "dest", "cells"},
 		pgx.CopyFromSlice(len(c.rows), func(i int) ([]any, error) {
 			d := &c.rows[i]
-			values[0], values[1], values[2], values[3], values[4] = ledger.RowID(c.no, d.Seq), d.Key, d.Row, plainText(d.To), c.cells[i]
+			values[0], values[1], values[2], values[3], values[4] = ledger.RowID(c.no, d.Seq), d.Key, d.Row, ledger.PlainText(d.To), c.cells[i]
 			return values, nil
 		})); err != nil {
 		return err
@@ -77,7 +77,7 @@ func (c *chunk) copy(t *tx) error {
 			d := &c.rows[c.skips[i]]
 			var note any
 			if d.Note != "" {
-				note = plainText(spelling.Clip(d.Note, campaign.MaxDetail))
+				note = ledger.PlainText(spelling.Clip(d.Note, campaign.MaxDetail))
 			}
 			values[0], values[1], values[2] = ledger.RowID(c.no, d.Seq), int16(ledger.Skipped), string(d.Skip)
 			values[3], values[4] = note, now
@@ -187,7 +187,7 @@ const sqlHasDelivery = `SELECT EXISTS (SELECT 1 FROM delivery WHERE rid = $1 AND
 func (c *chunk) confirm(t *tx) error {
 	last := &c.rows[len(c.rows)-1]
 	var same bool
-	if err := t.do(row(&same, sqlHasDelivery, ledger.RowID(c.no, last.Seq), last.Row, plainText(last.To))); err != nil {
+	if err := t.do(row(&same, sqlHasDelivery, ledger.RowID(c.no, last.Seq), last.Row, ledger.PlainText(last.To))); err != nil {
 		return err
 	}
 	if !same {

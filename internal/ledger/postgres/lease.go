@@ -63,7 +63,7 @@ func (l *Ledger) Claim(ctx context.Context, c campaign.Claim) (leases []campaign
 	if err := l.checkIdentity(ctx); err != nil {
 		return nil, err
 	}
-	connection, owner := plainText(c.Connection), plainText(c.Owner)
+	connection, owner := ledger.PlainText(c.Connection), ledger.PlainText(c.Owner)
 	var nos []int64
 	query, a := sqlClaimableRuns, []any{runNos(c.Runs), connection, c.Begun, c.SameConnection}
 	if c.Cancelled {

@@ -35,7 +35,7 @@ func (l *Ledger) Move(ctx context.Context, lease campaign.Lease, to string) (mov
 		if err := t.do(stmt(nil, sqlStaysOf, s.First(), s.Marked(), s.Key)); err != nil {
 			return err
 		}
-		t.last(stmt(nil, sqlMoveSegment, s.Key, plainText(to), s.First(), s.End()))
+		t.last(stmt(nil, sqlMoveSegment, s.Key, ledger.PlainText(to), s.First(), s.End()))
 		return nil
 	})
 	return moved && err == nil, err

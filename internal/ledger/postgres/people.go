@@ -63,9 +63,9 @@ func (g *grants) readRecipients(in []campaign.Intent) (qs []*query) {
 			continue
 		}
 		any, contacts = true, contacts || x.Cap != nil || x.Pair
-		connections = append(connections, plainText(x.Connection))
+		connections = append(connections, ledger.PlainText(x.Connection))
 		if x.Tier.Places > 0 {
-			c.portfolios = append(c.portfolios, plainText(ledger.Portfolio(x)))
+			c.portfolios = append(c.portfolios, ledger.PlainText(ledger.Portfolio(x)))
 		}
 		if !ledger.Keyed(x) { // malformed
 			continue
@@ -159,10 +159,10 @@ const (
 // countReached counts whom the connections of intents reached within ledger.CountedFor, once.
 func (l *Ledger) countReached(ctx context.Context, in []campaign.Intent) error {
 	for _, m := range l.tiers.Uncounted(in) {
-		portfolio := plainText(m.Portfolio)
+		portfolio := ledger.PlainText(m.Portfolio)
 		if err := l.change(ctx, l.sender, "", func(t *tx) error {
 			return t.do(stmt(nil, sqlNewPortfolio, portfolio), stmt(nil, sqlLockPortfolios, []string{portfolio}),
-				stmt(nil, sqlCountReached, portfolio, plainText(m.Connection), ledger.Millis(time.Now().Add(-ledger.CountedFor))),
+				stmt(nil, sqlCountReached, portfolio, ledger.PlainText(m.Connection), ledger.Millis(time.Now().Add(-ledger.CountedFor))),
 				stmt(nil, sqlRecount, portfolio))
 		}); err != nil {
 			return err
@@ -233,7 +233,7 @@ func (c *addressees) write(at int64) (qs []*query) {
 		var capped []bool
 		for _, one := range c.contact {
 			keys, rids, ats, untils = append(keys, one.Key), append(rids, one.RID), append(ats, one.At), append(untils, one.Until())
-			connections, capped = append(connections, plainText(one.Connection)), append(capped, one.Capped)
+			connections, capped = append(connections, ledger.PlainText(one.Connection)), append(capped, one.Capped)
 		}
 		qs = append(qs, stmt(nil, sqlContact, keys, rids, ats, untils, connections, capped))
 	}

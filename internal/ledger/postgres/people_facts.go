@@ -58,7 +58,7 @@ func wrote(all []campaign.Inbound) (qs []*query) {
 	var keys, ats, owns []int64
 	var connections []string
 	for _, w := range windows {
-		keys, connections, ats, owns = append(keys, w.Key), append(connections, plainText(w.Connection)), append(ats, w.Began),
+		keys, connections, ats, owns = append(keys, w.Key), append(connections, ledger.PlainText(w.Connection)), append(ats, w.Began),
 			append(owns, w.Own)
 	}
 	return []*query{stmt(nil, sqlWrote, keys, connections, ats, owns)}
@@ -77,7 +77,7 @@ const sqlReachedSince = `SELECT min(r.at), max(r.at), count(*) FROM reach r WHER
 
 // Reached implements campaign.SuppressionLedger.
 func (l *Ledger) Reached(ctx context.Context, portfolio string, since time.Time) (all []campaign.Reached, err error) {
-	err = l.read(ctx, l.reports, list(&all, ledger.ScanReached, sqlReachedSince, plainText(portfolio), ledger.Millis(since)))
+	err = l.read(ctx, l.reports, list(&all, ledger.ScanReached, sqlReachedSince, ledger.PlainText(portfolio), ledger.Millis(since)))
 	return all, err
 }
 

@@ -6,6 +6,7 @@ import (
 	"reflect"
 
 	"campaignd/campaign"
+	"campaignd/internal/ledger"
 	"campaignd/internal/ledger/portable"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -66,13 +67,18 @@ func (t portableTx) Lock(f func(portable.Scan) error, query string, args ...any)
 	return t.Each(f, query+" FOR NO KEY UPDATE", args...)
 }
 
+func (t portableTx) Last(query string, args ...any) error {
+	t.last(stmt(nil, query, storable(args)...))
+	return nil
+}
+
 func (t portableTx) Again() bool { return t.again }
 
 // storable makes the texts among arguments plainText.
 func storable(args []any) []any {
 	for i, a := range args {
 		if v := reflect.ValueOf(a); v.Kind() == reflect.String {
-			args[i] = plainText(v.String())
+			args[i] = ledger.PlainText(v.String())
 		}
 	}
 	return args

@@ -17,7 +17,7 @@ import (
 const maxMessageID = 1024
 
 // storedID is a message id as rows keep and compare it.
-func storedID(id string) string { return plainText(spelling.Clip(id, maxMessageID)) }
+func storedID(id string) string { return ledger.PlainText(spelling.Clip(id, maxMessageID)) }
 
 // Record implements campaign.SendLedger, by the rule of ledger.Merge.Over. A NoResend doubt (200
 // without an id) is a fact, so it merges whatever its epoch is. If it were lost, a policy could
@@ -199,7 +199,7 @@ func acceptResults(rs []receipt, told *absorbed) (qs []*query) {
 	distinct := map[int64]bool{}
 	for i, r := range rs {
 		rids[i], mhs[i], ats[i], attempts[i] = r.rid, r.mh, ledger.Millis(r.At), int64(r.Attempt)
-		ids[i], warnings[i] = r.id, plainText(r.Warning)
+		ids[i], warnings[i] = r.id, ledger.PlainText(r.Warning)
 		distinct[r.mh] = true
 	}
 	probe := make([]int64, 0, len(distinct))
@@ -250,8 +250,8 @@ func mergeResults(rs []*campaign.Result) (qs []*query) {
 		rids[i], attempts[i] = ledger.RowID(r.Run, r.Seq), int64(m.Attempt)
 		states[i], tries[i], flags[i] = int64(m.State), m.Tries, m.Flags
 		ats[i], intents[i], dues[i] = m.At, m.IntentAt, m.NextDue
-		codes[i], details[i] = plainText(r.Code), plainText(spelling.Clip(r.Detail, campaign.MaxDetail))
-		requests[i], traces[i] = plainText(r.RequestID), plainText(r.TraceID)
+		codes[i], details[i] = ledger.PlainText(r.Code), ledger.PlainText(spelling.Clip(r.Detail, campaign.MaxDetail))
+		requests[i], traces[i] = ledger.PlainText(r.RequestID), ledger.PlainText(r.TraceID)
 		if epochs[i] = -1; m.Fenced { // facts have no epoch
 			epochs[i] = r.Epoch
 		}

@@ -124,16 +124,16 @@ func (l *Ledger) ReportLanes(ctx context.Context, owner string, lanes []campaign
 	seen := map[lane]bool{}
 	for i := len(lanes) - 1; i >= 0; i-- { // the last report of a lane stays
 		r := lanes[i]
-		if k := (lane{r.Run, plainText(r.Connection)}); !seen[k] {
+		if k := (lane{r.Run, ledger.PlainText(r.Connection)}); !seen[k] {
 			seen[k] = true
 			runs, ats, rates = append(runs, int64(r.Run)), append(ats, ledger.Millis(r.At)), append(rates, r.Rate)
 			untils = append(untils, ledger.Millis(r.Until))
-			connections, limits = append(connections, k.connection), append(limits, plainText(string(r.LimitedBy)))
+			connections, limits = append(connections, k.connection), append(limits, ledger.PlainText(string(r.LimitedBy)))
 			wants = append(wants, r.Wants)
-			details = append(details, plainText(spelling.Clip(r.Detail, ledger.MaxSentence)))
+			details = append(details, ledger.PlainText(spelling.Clip(r.Detail, ledger.MaxSentence)))
 		}
 	}
-	owner = plainText(owner)
+	owner = ledger.PlainText(owner)
 	return l.change(ctx, l.sender, "", func(t *tx) error {
 		t.last(stmt(nil, sqlDeleteLanes, owner, campaign.LaneMissed.Milliseconds()),
 			stmt(nil, sqlInsertLanes, owner, runs, connections, limits, details, rates, wants, ats, untils),

@@ -82,7 +82,7 @@ func (l *Ledger) SelectLines(ctx context.Context, no campaign.RunNo, f campaign.
 	}
 	return ledger.Select(&f, from, end, n, func(s *ledger.Lookup, from, to int64, n int) (lines []campaign.Line, err error) {
 		a, b := ledger.RowID(no, from), ledger.RowID(no, to-1)+1
-		connection, code := plainText(s.Connection), plainText(s.Code)
+		connection, code := ledger.PlainText(s.Connection), ledger.PlainText(s.Code)
 		bare := []any{a, b, n, ledger.SegmentOf(a), ledger.SegmentOf(b - 1), connection}
 		var q *query
 		read := func(sql string, args ...any) { q = list(&lines, ledger.ScanLine, sql, args...) }

@@ -41,15 +41,15 @@ func suppress(added *int64, list []campaign.Suppression) []*query {
 func suppressBy(sql string, added *int64, list []campaign.Suppression) (qs []*query) {
 	list = slices.DeleteFunc(slices.Clone(list), func(s campaign.Suppression) bool { return s.Key == 0 }) // they have no phone number
 	for _, part := range parts(list, func(a, b campaign.Suppression) int {
-		return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(plainText(a.ScopeText()), plainText(b.ScopeText())))
+		return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(ledger.PlainText(a.ScopeText()), ledger.PlainText(b.ScopeText())))
 	}) {
 		var keys, others, untils, ats []int64
 		var scopes, dests, sources, proofs []string
 		for _, s := range part {
 			keys, others = append(keys, s.Key), append(others, recipients.Other(s.Key))
 			untils, ats = append(untils, ledger.Millis(s.Until)), append(ats, ledger.Millis(ledger.OrNow(s.At)))
-			scopes, dests = append(scopes, plainText(s.ScopeText())), append(dests, plainText(s.To))
-			sources, proofs = append(sources, plainText(s.Source)), append(proofs, ledger.ProofText(s.Proof))
+			scopes, dests = append(scopes, ledger.PlainText(s.ScopeText())), append(dests, ledger.PlainText(s.To))
+			sources, proofs = append(sources, ledger.PlainText(s.Source)), append(proofs, ledger.ProofText(s.Proof))
 		}
 		if added == nil || len(qs) > 0 { // only suppressions of the first part can be new
 			added = new(int64)
@@ -78,7 +78,7 @@ func (t *tx) carry(added []campaign.Suppression, moves []campaign.Move) error {
 	moves = ledger.Moves(moves)
 	slices.SortFunc(moves, func(a, b campaign.Move) int { return cmp.Compare(a.From, b.From) })
 	for _, m := range moves {
-		t.last(stmt(nil, sqlMoved, m.From, plainText(m.FromPhone), m.To, plainText(m.ToPhone), ledger.Millis(ledger.OrNow(m.At))))
+		t.last(stmt(nil, sqlMoved, m.From, ledger.PlainText(m.FromPhone), m.To, ledger.PlainText(m.ToPhone), ledger.Millis(ledger.OrNow(m.At))))
 		added = append(slices.Clip(added), campaign.Suppression{Key: m.From})
 	}
 	return ledger.Carry(added, func(keys []int64) (found []campaign.Suppression, err error) {
@@ -107,7 +107,7 @@ const (
 // remembered.
 func lift(s campaign.Suppression) []*query {
 	s, remember := ledger.OptIn(s)
-	a := []any{s.Key, plainText(s.ScopeText()), ledger.Millis(s.At)}
+	a := []any{s.Key, ledger.PlainText(s.ScopeText()), ledger.Millis(s.At)}
 	end := stmt(nil, sqlLift, append(slices.Clip(a), recipients.Other(s.Key))...)
 	if !remember {
 		return []*query{end}
@@ -142,7 +142,7 @@ func (l *Ledger) Unsuppress(ctx context.Context, s []campaign.Suppression) (remo
 		var every []bool
 		for _, x := range step {
 			for _, r := range l.key.Removals(x) {
-				keys, scopes, every = append(keys, r.Key), append(scopes, plainText(r.Scope)), append(every, r.Every)
+				keys, scopes, every = append(keys, r.Key), append(scopes, ledger.PlainText(r.Scope)), append(every, r.Every)
 			}
 		}
 		err = l.change(ctx, l.hooks, "", func(t *tx) error { return t.do(stmt(&n, sqlUnsuppress, keys, scopes, every)) })

@@ -91,8 +91,8 @@ func (t *tx) storeUsers(a ledger.Attributed, hash ledger.HashKey, erased ledger.
 	var keys, ats []int64
 	for _, p := range a.Pairs {
 		if !erased.Has(p.Key) {
-			ids, keys = append(ids, plainText(p.UserID)), append(keys, p.Key)
-			dests, ats = append(dests, plainText(p.To)), append(ats, ledger.Millis(ledger.OrNow(p.At)))
+			ids, keys = append(ids, ledger.PlainText(p.UserID)), append(keys, p.Key)
+			dests, ats = append(dests, ledger.PlainText(p.To)), append(ats, ledger.Millis(ledger.OrNow(p.At)))
 		}
 	}
 	if len(ids) > 0 {
@@ -110,12 +110,13 @@ func (t *tx) storeUsers(a ledger.Attributed, hash ledger.HashKey, erased ledger.
 				*waiting++
 			}
 			return err
-		}, sqlStoreWish, plainText(w.UserID), storedID(w.Answers), ledger.WishHash(hash, w), storedID(w.Proof.Message), plainText(w.ScopeText()),
-			w.Resume, plainText(w.Source), ledger.Millis(ledger.OrNow(w.At)), ledger.Millis(w.Until), ledger.Millis(ledger.OrNow(w.ReceivedAt)),
-			ledger.ProofText(w.Proof)))
+		}, sqlStoreWish, ledger.PlainText(w.UserID), storedID(w.Answers), ledger.WishHash(hash, w), storedID(w.Proof.Message),
+			ledger.PlainText(w.ScopeText()), w.Resume, ledger.PlainText(w.Source), ledger.Millis(ledger.OrNow(w.At)), ledger.Millis(w.Until),
+			ledger.Millis(ledger.OrNow(w.ReceivedAt)), ledger.ProofText(w.Proof)))
 	}
 	for _, w := range slices.SortedStableFunc(slices.Values(a.Done), order) {
-		t.last(stmt(nil, sqlDropWish, plainText(w.UserID), storedID(w.Answers), storedID(w.Proof.Message), plainText(w.ScopeText()), w.Resume))
+		t.last(stmt(nil, sqlDropWish, ledger.PlainText(w.UserID), storedID(w.Answers), storedID(w.Proof.Message),
+			ledger.PlainText(w.ScopeText()), w.Resume))
 	}
 }
 

@@ -32,7 +32,7 @@ func (l *Ledger) Unposted(ctx context.Context, w campaign.WireLog) (n int, err e
 	if err := l.checkIdentity(ctx); err != nil {
 		return 0, err
 	}
-	owner, marks, ids := plainText(w.Owner), map[int64]int64{}, []int64{}
+	owner, marks, ids := ledger.PlainText(w.Owner), map[int64]int64{}, []int64{}
 	if err := l.read(ctx, l.sender, each(func(scan scanFunc) error {
 		var id, mark int64
 		err := scan(&id, &mark)

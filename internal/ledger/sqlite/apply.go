@@ -8,6 +8,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
+	"campaignd/internal/ledger/portable"
 )
 
 // messageStatus is one status of a message.
@@ -80,7 +81,7 @@ func (l *Ledger) Apply(ctx context.Context, e campaign.Events) (done campaign.Ap
 			return err
 		}
 		receipts := ledger.Receipts(e.Lifted, nil, now)
-		if err := t.firstReceipts(receipts); err != nil {
+		if err := portable.FirstReceipts(portableTx{t}, receipts); err != nil {
 			return err
 		}
 		lifted, _ := ledger.Counted(receipts, e.Lifted, nil)

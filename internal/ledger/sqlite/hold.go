@@ -3,62 +3,15 @@ package sqlite
 import (
 	"context"
 	"strings"
-	"time"
 
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
 	"campaignd/internal/ledger/portable"
 )
 
-const (
-	sqlHoldsOf   = portable.SelectHold + `WHERE scope = ? AND id = ?`
-	sqlWriteHold = `INSERT OR REPLACE INTO hold (scope, id, reason, detail, source, since, latest, until, manual, count, lifted, lifted_by)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
-)
-
 // changeHolds merges holds and lifts with the stored ones.
-func (t *tx) changeHolds(hs []campaign.Hold, ls []campaign.Lift) (s ledger.Holds, err error) {
-	now := time.Now()
-	receipts := ledger.Receipts(nil, ls, now)
-	if err := t.firstReceipts(receipts); err != nil {
-		return s, err
-	}
-	_, ls = ledger.Counted(receipts, nil, ls)
-	type of struct {
-		scope campaign.HoldScope
-		id    string
-	}
-	seen := map[of]bool{}
-	read := func(o of) error {
-		if seen[o] {
-			return nil
-		}
-		seen[o] = true
-		return t.each(sqlHoldsOf, args(string(o.scope), o.id), func(scan scanFunc) error {
-			h, err := ledger.ScanHold(scan)
-			s.Read(h)
-			return err
-		})
-	}
-	for _, h := range hs {
-		if err := read(of{h.Scope, h.ID}); err != nil {
-			return s, err
-		}
-		s.Add(h, now)
-	}
-	for _, l := range ls {
-		if err := read(of{l.Scope, l.ID}); err != nil {
-			return s, err
-		}
-		s.Lift(l, now)
-	}
-	for _, h := range s.Changed() {
-		if _, err := t.exec(sqlWriteHold, string(h.Scope), h.ID, h.Reason, h.Detail, string(h.Source), ledger.Millis(h.Since),
-			ledger.Millis(h.Latest), ledger.Millis(h.Until), h.Manual, h.Count, ledger.Millis(h.Lifted), string(h.LiftedBy)); err != nil {
-			return s, err
-		}
-	}
-	return s, t.notify(t.options.NotifyHolds(s.Began, now))
+func (t *tx) changeHolds(hs []campaign.Hold, ls []campaign.Lift) (ledger.Holds, error) {
+	return portable.ChangeHolds(portableTx{t}, "", &t.options, hs, ls)
 }
 
 // AddHolds implements campaign.HoldLedger.

@@ -64,6 +64,11 @@ func (t portableTx) Lock(f func(portable.Scan) error, query string, a ...any) er
 	return t.Each(f, query, a...)
 }
 
+func (t portableTx) Last(query string, a ...any) error {
+	_, err := t.Exec(query, a...)
+	return err
+}
+
 // Again reports that it is the only try: the answer of the file is never lost.
 func (t portableTx) Again() bool { return false }
 
