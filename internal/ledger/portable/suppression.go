@@ -7,6 +7,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
+	"campaignd/recipients"
 )
 
 const sqlSuppressions = `SELECT ` + ledger.SuppressionColumns + ` FROM suppression s
@@ -49,4 +50,23 @@ func (l *Ledger) Unattributed(ctx context.Context) (u campaign.Unattributed, err
 	_, err = l.row(ctx, Reports, []any{&u.N, &since, &u.UserID}, sqlCountWishes)
 	u.Since = ledger.TimeOf(since)
 	return u, err
+}
+
+const (
+	// An opt-in that is delivered again, or after a later one, lifts nothing.
+	sqlLift = `DELETE FROM suppression WHERE key IN ($1, $4) AND scope = $2 AND at <= $3
+		AND NOT EXISTS (SELECT 1 FROM opt_in WHERE key IN ($1, $4) AND scope = $2 AND at >= $3)`
+	sqlOptIn = `INSERT INTO opt_in (key, scope, at) VALUES ($1, $2, $3)
+		ON CONFLICT (key, scope) DO UPDATE SET at = greatest(opt_in.at, excluded.at)`
+)
+
+// Lift deletes the suppression that an opt-in ends, and stores the opt-in if it is to be
+// remembered.
+func Lift(t Tx, s campaign.Suppression) error {
+	s, remember := ledger.OptIn(s)
+	err := t.Last(sqlLift, s.Key, s.ScopeText(), ledger.Millis(s.At), recipients.Other(s.Key))
+	if err != nil || !remember {
+		return err
+	}
+	return t.Last(sqlOptIn, s.Key, s.ScopeText(), ledger.Millis(s.At))
 }

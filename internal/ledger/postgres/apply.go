@@ -114,7 +114,9 @@ func (l *Ledger) Apply(ctx context.Context, e campaign.Events) (done campaign.Ap
 		}
 		t.last(wrote(e.Inbound)...)
 		for _, s := range lifted {
-			t.last(lift(s)...)
+			if err := portable.Lift(portableTx{t}, s); err != nil {
+				return err
+			}
 		}
 		if !holding {
 			return nil

@@ -95,26 +95,6 @@ func (t *tx) carry(added []campaign.Suppression, moves []campaign.Move) error {
 	})
 }
 
-const (
-	// An opt-in that is delivered again, or after a later one, lifts nothing.
-	sqlLift = `DELETE FROM suppression WHERE key IN ($1, $4) AND scope = $2 AND at <= $3
-		AND NOT EXISTS (SELECT 1 FROM opt_in WHERE key IN ($1, $4) AND scope = $2 AND at >= $3)`
-	sqlOptIn = `INSERT INTO opt_in (key, scope, at) VALUES ($1, $2, $3)
-		ON CONFLICT (key, scope) DO UPDATE SET at = greatest(opt_in.at, excluded.at)`
-)
-
-// lift deletes the suppression that an opt-in ends, and stores the opt-in if it is to be
-// remembered.
-func lift(s campaign.Suppression) []*query {
-	s, remember := ledger.OptIn(s)
-	a := []any{s.Key, ledger.PlainText(s.ScopeText()), ledger.Millis(s.At)}
-	end := stmt(nil, sqlLift, append(slices.Clip(a), recipients.Other(s.Key))...)
-	if !remember {
-		return []*query{end}
-	}
-	return []*query{end, stmt(nil, sqlOptIn, a...)}
-}
-
 // Suppress implements campaign.SuppressionLedger.
 func (l *Ledger) Suppress(ctx context.Context, s []campaign.Suppression) (added int, err error) {
 	return ledger.InSteps(s, func(step []campaign.Suppression) (n int64, err error) {

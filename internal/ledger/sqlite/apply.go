@@ -86,7 +86,7 @@ func (l *Ledger) Apply(ctx context.Context, e campaign.Events) (done campaign.Ap
 		}
 		lifted, _ := ledger.Counted(receipts, e.Lifted, nil)
 		for _, s := range lifted {
-			if err := t.lift(s); err != nil {
+			if err := portable.Lift(portableTx{t}, s); err != nil {
 				return err
 			}
 		}

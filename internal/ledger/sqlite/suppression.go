@@ -78,25 +78,7 @@ func (t *tx) carry(added []campaign.Suppression, moves []campaign.Move) error {
 	})
 }
 
-const (
-	// An opt-in that is delivered again, or after a later one, lifts nothing.
-	sqlLift = `DELETE FROM suppression WHERE key IN (?1, ?4) AND scope = ?2 AND at <= ?3
-		AND NOT EXISTS (SELECT 1 FROM opt_in WHERE key IN (?1, ?4) AND scope = ?2 AND at >= ?3)`
-	sqlOptIn = `INSERT INTO opt_in (key, scope, at) VALUES (?, ?, ?)
-		ON CONFLICT (key, scope) DO UPDATE SET at = max(at, excluded.at)`
-	sqlResumed = `SELECT EXISTS (SELECT 1 FROM opt_in WHERE key IN (?, ?) AND scope = ? AND at > ?)`
-)
-
-// lift does what an opt-in asks for.
-func (t *tx) lift(s campaign.Suppression) error {
-	s, remember := ledger.OptIn(s)
-	_, err := t.exec(sqlLift, s.Key, s.ScopeText(), ledger.Millis(s.At), recipients.Other(s.Key))
-	if err != nil || !remember {
-		return err
-	}
-	_, err = t.exec(sqlOptIn, s.Key, s.ScopeText(), ledger.Millis(s.At))
-	return err
-}
+const sqlResumed = `SELECT EXISTS (SELECT 1 FROM opt_in WHERE key IN (?, ?) AND scope = ? AND at > ?)`
 
 // optOut writes the suppression of an event, unless its recipient has resumed since: then the event
 // was delivered again.
