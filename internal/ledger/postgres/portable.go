@@ -74,7 +74,7 @@ func (t portableTx) Last(query string, args ...any) error {
 
 func (t portableTx) Again() bool { return t.again }
 
-// storable makes the texts among arguments plainText.
+// storable makes the texts among arguments ledger.PlainText.
 func storable(args []any) []any {
 	for i, a := range args {
 		if v := reflect.ValueOf(a); v.Kind() == reflect.String {
