@@ -44,6 +44,7 @@ type Answer struct {
 	// unknown.
 	Finish time.Time `json:"finish,omitzero"`
 
+	sender      bool             // the process that asks sends the run
 	heldBy      campaign.Hold    // if every connection is held: the hold of the first
 	afterCanary int64            // deliveries that wait for the verdict on the canary
 	postponed   map[string]int64 // queued rows by Tally.Reason
@@ -335,4 +336,4 @@ func (w *Answer) answer(run campaign.Run) (limit campaign.LimitedBy, sentence st
 }
 
 // served reports whether a sender serves a lane.
-func (w *Answer) served() bool { return slices.ContainsFunc(w.Lanes, LaneState.live) }
+func (w *Answer) served() bool { return w.sender || slices.ContainsFunc(w.Lanes, LaneState.live) }

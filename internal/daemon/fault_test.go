@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/why"
 )
 
 var errFault = errors.New("the database is away")
@@ -119,7 +120,10 @@ func TestAFaultOfTheLedgerIsReturned(t *testing.T) {
 		do    func(l *faulty, d *Daemon) error
 	}{
 		{"snapshot", 3, func(_ *faulty, d *Daemon) error { _, err := d.snapshot(t.Context(), run.No); return err }},
-		{"waiting", 2, func(_ *faulty, d *Daemon) error { _, err := d.waiting(t.Context(), open); return err }},
+		{"waiting", 2, func(_ *faulty, d *Daemon) error {
+			_, err := why.Sending(t.Context(), d.ledger, open.run, open.totals, open.held, time.Now())
+			return err
+		}},
 		{"count", 2, func(l *faulty, _ *Daemon) error { return (&Quarantined{}).count(t.Context(), l) }},
 		{"due", 6, func(_ *faulty, d *Daemon) error { _, _, err := d.due(t.Context(), all[0], time.Now()); return err }},
 		{"ready", 1, func(_ *faulty, d *Daemon) error { _, err := d.ready(); return err }},

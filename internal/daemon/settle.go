@@ -8,7 +8,6 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/why"
-	"campaignd/internal/spelling"
 )
 
 // Progress is the progress of a run, for a progress bar or a line.
@@ -130,7 +129,7 @@ func (d *Daemon) watch(ctx context.Context, no campaign.RunNo, settle time.Durat
 		seen, err := d.snapshot(ctx, no)
 		detail := ""
 		if err == nil {
-			detail, err = d.waiting(ctx, seen)
+			detail, err = why.Sending(ctx, d.ledger, seen.run, seen.totals, seen.held, began)
 		}
 		tell := "read"
 		if err != nil && away.IsZero() {
@@ -192,42 +191,4 @@ func (d *Daemon) watch(ctx context.Context, no campaign.RunNo, settle time.Durat
 		case <-time.After(min(max(250*time.Millisecond, 50*now.Sub(began)), mostWatch)):
 		}
 	}
-}
-
-// waiting returns what the run waits for now. It returns "" when the run is limited by the pace of
-// its numbers only, or by nothing.
-func (d *Daemon) waiting(ctx context.Context, seen snapshot) (string, error) {
-	run, open := seen.run, seen.totals[campaign.Queued]+seen.totals[campaign.Sending]
-	if run.State == campaign.Paused {
-		return fmt.Sprintf("paused (%s): %s", run.Reason, run.Detail), nil
-	}
-	if run.State == campaign.WaitingApproval {
-		return fmt.Sprintf("it waits for approval: `campaignd approve %s`", run.ID()), nil
-	}
-	if open == 0 {
-		return "", nil
-	}
-	if seen.held.Scope != "" {
-		return seen.held.Sentence(time.Now()), nil
-	}
-	segments, err := d.ledger.SegmentStates(ctx, run.No)
-	if err != nil {
-		return "", fmt.Errorf("read the segments: %w", err)
-	}
-	if n := campaign.AwaitingCanary(segments); n > 0 && n == open {
-		return fmt.Sprintf("%s for the verdict on the canary", spelling.Count(n, "row waits", "rows wait")), nil
-	}
-	if opens := why.WindowOpens(segments, time.Now()); !opens.IsZero() {
-		return "its sending window is closed until " + opens.UTC().Format("2006-01-02 15:04 UTC"), nil
-	}
-	lanes, err := d.ledger.Lanes(ctx, run.No)
-	if err != nil {
-		return "", fmt.Errorf("read the lanes: %w", err)
-	}
-	for _, l := range lanes {
-		if !l.Gone(time.Now()) && l.LimitedBy != campaign.ByThroughput && l.LimitedBy != campaign.ByNone {
-			return l.Detail, nil
-		}
-	}
-	return "", nil
 }

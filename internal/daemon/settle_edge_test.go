@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -65,71 +64,6 @@ func TestWaitingForStatusesEndsOnTheInstant(t *testing.T) {
 		if s.settled(totals{open: 1, campaign.Read: 1}, began.Add(10*time.Second), time.Time{}, 30*time.Second) {
 			t.Errorf("settled after 10 s with a row %s, want it after 30 s", open)
 		}
-	}
-}
-
-// seen is a ledger with one run.
-type seen struct {
-	campaign.Ledger
-	run      campaign.Run
-	segments []campaign.SegmentState
-	lanes    []campaign.LaneReport
-	fault    error
-}
-
-func (s *seen) SegmentStates(context.Context, campaign.RunNo) ([]campaign.SegmentState, error) {
-	return s.segments, s.fault
-}
-
-func (s *seen) Lanes(context.Context, campaign.RunNo) ([]campaign.LaneReport, error) {
-	return s.lanes, s.fault
-}
-
-func TestRunNamesWhatItWaitsFor(t *testing.T) {
-	now := time.Now()
-	opens := now.Add(time.Hour)
-	lane := func(limitedBy campaign.LimitedBy, age time.Duration) campaign.LaneReport {
-		return campaign.LaneReport{LimitedBy: limitedBy, Detail: string(limitedBy) + " limits it", At: now.Add(-age)}
-	}
-	closed := campaign.SegmentState{Segment: campaign.Segment{Hi: 5}, WakeAt: opens}
-	running := campaign.Run{No: 3, Campaign: "spring", State: campaign.Running}
-	paused, approval := running, running
-	hold := campaign.Hold{Scope: campaign.HoldConnection, ID: "conn_1", Reason: "operator", Source: campaign.HoldByOperator, Since: now}
-	paused.State, paused.Reason, paused.Detail = campaign.Paused, campaign.PausedByBreaker, "it is refused"
-	approval.State = campaign.WaitingApproval
-	for _, tt := range []struct {
-		name string
-		seen seen
-		open int64
-		want string
-		held campaign.Hold
-	}{
-		{name: "a hold", seen: seen{run: running}, open: 5, want: hold.Sentence(now), held: hold},
-		{name: "a pause", seen: seen{run: paused}, open: 5, want: "paused (breaker): it is refused"},
-		{name: "a pause with nothing open", seen: seen{run: paused}, open: 0, want: "paused (breaker): it is refused"},
-		{name: "approval", seen: seen{run: approval}, open: 5, want: "it waits for approval: `campaignd approve spring-3`"},
-		{name: "nothing is open", seen: seen{run: running, lanes: []campaign.LaneReport{lane("ledger", 0)}}, open: 0, want: ""},
-		{name: "a window", seen: seen{run: running, segments: []campaign.SegmentState{closed}, lanes: []campaign.LaneReport{lane("ledger", 0)}},
-			open: 5,
-			want: "its sending window is closed until " + opens.UTC().Format("2006-01-02 15:04") + " UTC"},
-		{name: "a limit", seen: seen{run: running, lanes: []campaign.LaneReport{
-			lane("throughput", 0), lane("none", 0), lane("limiter", 0), lane("ledger", 0),
-		}}, open: 1, want: "limiter limits it"},
-		{name: "a sender that is gone", seen: seen{run: running, lanes: []campaign.LaneReport{lane("limiter", time.Hour), lane("ledger", 0)}},
-			open: 5,
-			want: "ledger limits it"},
-		{name: "only the pace", seen: seen{run: running, lanes: []campaign.LaneReport{lane("throughput", 0), lane("none", 0)}}, open: 5},
-	} {
-		got, err := (&Daemon{ledger: &tt.seen}).waiting(t.Context(), snapshot{run: tt.seen.run, held: tt.held,
-			totals: map[campaign.Status]int64{campaign.Queued: tt.open}})
-		if err != nil || got != tt.want {
-			t.Errorf("%s: got %q and %v, want %q", tt.name, got, err, tt.want)
-		}
-	}
-	away := errors.New("away")
-	if _, err := (&Daemon{ledger: &seen{fault: away}}).waiting(t.Context(),
-		snapshot{run: running, totals: map[campaign.Status]int64{campaign.Queued: 5}}); !errors.Is(err, away) {
-		t.Errorf("a ledger that is away: got %v, want %v", err, away)
 	}
 }
 
