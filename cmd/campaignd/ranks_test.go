@@ -217,6 +217,23 @@ func TestOnlyOnePackageImportsADriver(t *testing.T) {
 	}
 }
 
+// The domain decides; it neither limits nor stores.
+func TestCampaignLinksNoDriver(t *testing.T) {
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-deps", "./campaign")
+	cmd.Dir = "../.."
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	for _, driver := range []string{"github.com/redis/", "github.com/jackc/pgx", "modernc.org/sqlite", "database/sql"} {
+		for _, p := range strings.Fields(string(out)) {
+			if strings.HasPrefix(p, driver) {
+				t.Errorf("campaign links %s, want nothing of %s", p, driver)
+			}
+		}
+	}
+}
+
 func TestEveryPackageHasACommentAndAClearName(t *testing.T) {
 	for _, p := range packages(t) {
 		if p.Doc == "" {
