@@ -95,7 +95,7 @@ func (c Coordinate) MarshalJSON() ([]byte, error) {
 	return c.Amount.MarshalJSON()
 }
 
-// digits is the number of digits after the point of a currency (commerce.md#assumptions).
+// digits is the number of digits after the point of a currency (docs/commerce.md#assumptions).
 func digits(currency string) int32 {
 	switch currency {
 	case "XAF", "XOF", "JPY":

@@ -8,7 +8,7 @@ import (
 )
 
 // shape says which of the document's five bodies of errors a body is, or what is wrong with it
-// (commerce.md#errors).
+// (docs/commerce.md#errors).
 func shape(status int, body string) (string, error) {
 	var m map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(body), &m); err != nil {

@@ -34,7 +34,7 @@ const (
 )
 
 // authenticate checks the credential, then the company and the shop
-// (commerce.md#authentication).
+// (docs/commerce.md#authentication).
 func (p *Platform) authenticate(c *call) error {
 	var given []*credential
 	if key := c.r.Header.Get(headerKey); key != "" {

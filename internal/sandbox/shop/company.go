@@ -192,7 +192,7 @@ func (c *company) filters() filtersBlock {
 	return block
 }
 
-// fourWeeks is the cache of the public routes of a company (commerce.md#company).
+// fourWeeks is the cache of the public routes of a company (docs/commerce.md#assumptions).
 const fourWeeks = "public, max-age=2419200"
 
 // companyFromDomain is GET /company/from-domain?domain= or ?companyId=.

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// event is a change that the company's webhooks hear of (commerce.md#events).
+// event is a change that the company's webhooks hear of (docs/commerce.md#events).
 type event struct {
 	id         string
 	kind       string

@@ -60,7 +60,7 @@ func eventsOf(t *testing.T, w Webhook, status func(n int) int, do func(p *Platfo
 }
 
 // Each change of an order, a payment or stock is an event with a signature of its bytes, in order
-// (commerce.md#events).
+// (docs/commerce.md#events).
 func TestEventsAreSignedAndInOrder(t *testing.T) {
 	const secret = "hook-secret"
 	got := eventsOf(t, Webhook{URL: "https://hooks.example/c", Secret: secret}, func(int) int { return 204 }, func(p *Platform) {

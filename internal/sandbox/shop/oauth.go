@@ -113,7 +113,7 @@ func (p *Platform) install(c *call, in installation) (callback, error) {
 }
 
 // sign is the hex HMAC-SHA256 by the application's secret over the decoded parameters other than
-// hmac, sorted, each as k=v, joined by & (commerce.md#assumptions).
+// hmac, sorted, each as k=v, joined by & (docs/commerce.md#assumptions).
 func sign(query url.Values, secret string) string {
 	var parts []string
 	for _, k := range slices.Sorted(maps.Keys(query)) {

@@ -8,7 +8,7 @@ import (
 )
 
 // order is an order of a customer. Its sums are computed by the server
-// (commerce.md#orders).
+// (docs/commerce.md#assumptions).
 type order struct {
 	id        string
 	number    int // of the reference, in its company from 1 on
@@ -63,7 +63,7 @@ type shipping struct {
 	sent      Amount // shipping.amount; a fee or a pickup location takes its place
 }
 
-// The states of orders and payments (commerce.md#states).
+// The states of orders and payments (docs/commerce.md#assumptions).
 const (
 	pending   = "pending"
 	paidState = "paid"

@@ -8,7 +8,7 @@ import (
 )
 
 // The states that the control route of an order takes. The document shows only pending
-// (commerce.md#states).
+// (docs/commerce.md#assumptions).
 var orderStates = []string{pending, "confirmed", "processing", "shipped", "delivered", "completed", "cancelled", "refunded"}
 
 // payRequest is the body of POST /sandbox/commerce/pay. Without an amount all that is due is paid.

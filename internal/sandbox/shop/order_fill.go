@@ -267,7 +267,7 @@ func (f *filling) bill(in billingRequest, customer string) {
 }
 
 // address checks the address of a delivery. Delivery and postal need one; no mode but pickup takes
-// an incomplete one (commerce.md#orders).
+// an incomplete one (docs/commerce.md#assumptions).
 func (f *filling) address(in shippingRequest, customer string) error {
 	o := f.o
 	if o.shipping.mode == pickupMode {

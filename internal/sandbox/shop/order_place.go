@@ -134,7 +134,7 @@ func (f *filling) buyer(in *customerRequest) (*customer, Customer) {
 
 // ship stores the address of a delivery. An existing address of the customer that is the same is
 // used, unless it is said to be new; one that is named with an address is overwritten
-// (commerce.md#orders).
+// (docs/commerce.md#assumptions).
 func (p *Platform) ship(c *call, o *order, who *customer, isNew bool) error {
 	given := o.shipping.address
 	if given == nil || o.shipping.mode == pickupMode {

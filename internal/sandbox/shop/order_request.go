@@ -3,7 +3,7 @@ package shop
 import "slices"
 
 // orderRequest is the body of an order, of the storefront and of the admin route. Totals and ids
-// that a client sends are ignored (commerce.md#orders).
+// that a client sends are ignored (docs/commerce.md#assumptions).
 type orderRequest struct {
 	Source           string           `json:"source"`
 	DeferredPayment  bool             `json:"deferred_payment"`

@@ -242,5 +242,5 @@ func (p *Platform) listMyOrders(c *call) (page, error) {
 	return orderList.page(c, those(&c.company.orders, func(o *order) bool { return o.customer == c.customer.ID }))
 }
 
-// listOrders is GET /admin/orders (commerce.md#assumptions).
+// listOrders is GET /admin/orders (docs/commerce.md#assumptions).
 func (p *Platform) listOrders(c *call) (page, error) { return orderList.page(c, &c.company.orders) }

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// The page size of every list (commerce.md#lists).
+// The page size of every list (docs/commerce.md#lists).
 const (
 	defaultSize = 15
 	maxSize     = 100
@@ -116,7 +116,7 @@ func short(text string) string {
 	return text
 }
 
-// page is the envelope of a list (commerce.md#lists).
+// page is the envelope of a list (docs/commerce.md#lists).
 type page struct {
 	Data  []any     `json:"data"`
 	Links pageLinks `json:"links"`

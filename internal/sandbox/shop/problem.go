@@ -8,7 +8,7 @@ import (
 )
 
 // problem is an answer that is not 200: a status and one of the five shapes of an error
-// (commerce.md#errors).
+// (docs/commerce.md#errors).
 type problem struct {
 	status int
 	body   any

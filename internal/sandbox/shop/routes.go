@@ -13,7 +13,7 @@ const (
 )
 
 // routes are all routes: method, path, right, and the function whose types are the body and the
-// answer (commerce.md#routes). If two rows fit a request, the first one answers.
+// answer (docs/commerce.md#routes). If two rows fit a request, the first one answers.
 func routes() []route {
 	at := func(method, path string, who right, do action) route { return route{method, prefix + path, who, do} }
 	return slices.Concat([]route{

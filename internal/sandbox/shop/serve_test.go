@@ -35,7 +35,7 @@ func ask(p http.Handler, method, target, body string, headers ...string) (int, s
 	return w.Code, w.Body.String()
 }
 
-// The checks run in the order credential, company, route, body (commerce.md#authentication).
+// The checks run in the order credential, company, route, body (docs/commerce.md#authentication).
 func TestTheChecksOfARequestHaveAnOrder(t *testing.T) {
 	p := demo(t)
 	for _, c := range []struct {

@@ -192,7 +192,8 @@ func (p *Platform) resetPassword(c *call, in newPassword) (said, error) {
 	return p.setPassword(c, who, in.Password)
 }
 
-// password adds the flaw of a new password with fewer than 8 characters (commerce.md#limits).
+// password adds the flaw of a new password with fewer than 8 characters
+// (docs/commerce.md#assumptions).
 func (f *flaws) password(field, text string) {
 	if len([]rune(text)) < 8 {
 		f.add(field, "The "+field+" must be at least 8 characters.")

@@ -10,9 +10,9 @@ type taken struct {
 }
 
 // take takes the stock of the lines from the warehouses of a shop, or of the company if there is no
-// shop. It takes all or nothing. The caller holds the lock from before the check until the order is
-// stored, so that no other order sees the stock in between (commerce.md#orders). Lines that
-// find too little are flaws.
+// shop. It takes all or nothing (docs/commerce.md#assumptions). The caller holds the lock from
+// before the check until the order is stored, so that no other order sees the stock in between.
+// Lines that find too little are flaws.
 func (c *company) take(lines []line, from *shop, f *flaws) []taken {
 	var all []taken
 	for i, l := range lines {

@@ -9,7 +9,7 @@ type cut struct {
 }
 
 // off is how much the cut takes from what is left. It is rounded, and what is left never becomes
-// negative (commerce.md#assumptions).
+// negative (docs/commerce.md#assumptions).
 func (d cut) off(left decimal.Decimal, digits int32) decimal.Decimal {
 	amount := d.value
 	if !d.fixed {
@@ -26,7 +26,7 @@ type sold struct {
 	rates    []decimal.Decimal // percent, signed; none if the line is not taxable
 }
 
-// totals are the sums of an order, which the server computes (commerce.md#orders).
+// totals are the sums of an order, which the server computes (docs/commerce.md#assumptions).
 type totals struct {
 	subtotal       decimal.Decimal
 	lineDiscounts  decimal.Decimal

@@ -230,7 +230,7 @@ func (o drawnOrder) computed(t *rapid.T) map[string]json.Number {
 	return sums
 }
 
-// The totals of random orders are those of other arithmetic (commerce.md#assumptions).
+// The totals of random orders are those of other arithmetic (docs/commerce.md#assumptions).
 func TestTotalsEqualThoseOfOtherArithmetic(t *testing.T) {
 	for range 10 { // 100 orders each
 		rapid.Check(t, func(t *rapid.T) {
