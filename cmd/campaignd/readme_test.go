@@ -86,6 +86,49 @@ func TestTheReadmesWalkWorksAsPrinted(t *testing.T) {
 	}
 }
 
+// The six requests of the README's shop are run as they are printed, and end with a paid order.
+// Only the port differs.
+func TestTheReadmesShopWorksAsPrinted(t *testing.T) {
+	t.Parallel()
+	sh, err := exec.LookPath("bash")
+	if err != nil {
+		t.Skip("bash is not installed")
+	}
+	if _, err := exec.LookPath("curl"); err != nil {
+		t.Skip("curl is not installed")
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := freePort(t)
+	script := "go run ./cmd/campaignd sandbox" + block(t, readme(t), "```sh\ngo run ./cmd/campaignd sandbox")
+	if got := strings.Count(script, "\ncurl "); got != 6 {
+		t.Errorf("got %d lines of curl, want 6", got)
+	}
+	for _, change := range [][2]string{
+		{"go run ./cmd/campaignd sandbox", self + " sandbox --addr " + address}, {"127.0.0.1:8090", address}, {"kill %%", "kill %%; wait"},
+	} {
+		if !strings.Contains(script, change[0]) {
+			t.Fatalf("the script is %q, want %q in it", script, change[0])
+		}
+		script = strings.ReplaceAll(script, change[0], change[1])
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, sh, "-e", "-m", "-c", script)
+	cmd.Dir, cmd.Env = t.TempDir(), append(os.Environ(), actAsCampaignd+"=1")
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	cmd.WaitDelay = 5 * time.Second
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("the requests ended with %v, want exit code 0:\n%s", err, &out)
+	}
+	// 2 boots of 49.90 less 10 % are 89.82; the tax of 19.25 % is that of 99.80: 19.21.
+	wantIn(t, "the requests", out.String(), `"handle":"demo"`, `"title":"Scarf"`, `"code":"TEN"`, `"url":"http://`+address+`/pay/`,
+		`"amount":109.03,"amount_due":0,`, `"status":"paid"`)
+}
+
 func TestTheReadmeShowsTheCampaignOfInit(t *testing.T) {
 	t.Parallel()
 	shown := block(t, readme(t), "```yaml\n# spring.yaml\n")
