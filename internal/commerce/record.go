@@ -46,7 +46,7 @@ func (a *Amount) UnmarshalJSON(b []byte) error {
 		return errForm
 	}
 	d, err := decimal.NewFromString(s)
-	if err != nil || d.Exponent() < -maxFraction || d.Exponent() > maxWhole || d.NumDigits()+int(d.Exponent()) > maxWhole {
+	if err != nil || d.Exponent() < -maxFraction || d.NumDigits()+int(d.Exponent()) > maxWhole {
 		return errForm
 	}
 	a.Decimal = d

@@ -156,6 +156,9 @@ func TestTheRateHalvesAndRecovers(t *testing.T) {
 		if took := time.Since(began); len(times) < 40 || len(times) > 60 || took > time.Minute {
 			t.Errorf("got the rate back after %d answers in %v, want about 50 answers in less than a minute", len(times), took)
 		}
+		if got := c.Rate(); got != 10 {
+			t.Errorf("got %v requests per second, want no more than the 10 of the options", got)
+		}
 		times = nil
 		for range 21 {
 			if _, err := c.Company(t.Context()); err != nil {
