@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/internal/config"
 	"campaignd/internal/ledger"
 	"campaignd/internal/ledger/sqlite"
 	"campaignd/internal/messaging"
@@ -79,7 +80,7 @@ func playScene(t *testing.T) {
 	inbox := filepath.Join(c.dir, "inbox")
 	c.config.Campaigns = filepath.Join(c.dir, "campaigns")
 	c.config.Service.BaseURL, c.config.Service.APIKey = "http://127.0.0.1", messaging.NewSecret(sandbox.DemoKey)
-	c.config.Drops = []Drop{{Bucket: "file://" + filepath.ToSlash(inbox), Campaign: "dropped"}}
+	c.config.Drops = []config.Drop{{Bucket: "file://" + filepath.ToSlash(inbox), Campaign: "dropped"}}
 	c.config.Sending.Tick = campaign.Duration(5 * time.Second) // each launch pokes the engine
 	for _, dir := range []string{inbox, c.config.Campaigns} {
 		if err := os.Mkdir(dir, 0o700); err != nil {

@@ -173,7 +173,7 @@ func (w *world) hold(verb string, scope campaign.HoldScope, id string) {
 }
 
 // limited returns what `campaignd why` says that a run waits for.
-func (w *world) limited(run string) string {
+func (w *world) limited(run string) campaign.LimitedBy {
 	w.t.Helper()
 	var why why.Answer
 	w.asJSON(&why, "why", run)
