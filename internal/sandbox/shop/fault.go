@@ -40,12 +40,12 @@ func (p *Platform) shift(c *company, now Stamp, first bool) {
 	}
 }
 
-// before is a second before the first record of a table.
+// before is a second before the oldest record of a table.
 func before[T record](t *table[T], now Stamp) Stamp {
 	if t.len() == 0 {
 		return now
 	}
-	return Stamp{Time: t.at(0).born().Add(-time.Second)}
+	return Stamp{Time: t.byBirth(0, 1, false)[0].born().Add(-time.Second)}
 }
 
 // truth is what the sandbox knows, for tests. It has no key, password or secret.

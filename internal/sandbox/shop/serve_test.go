@@ -25,11 +25,19 @@ func demo(t *testing.T) *Platform {
 
 // ask sends a request with headers such as "X-Company: ID", and returns status and body.
 func ask(p http.Handler, method, target, body string, headers ...string) (int, string) {
+	return answerTo(p, request(method, target, body, headers...))
+}
+
+func request(method, target, body string, headers ...string) *http.Request {
 	r := httptest.NewRequest(method, target, strings.NewReader(body))
 	for _, h := range headers {
 		name, value, _ := strings.Cut(h, ": ")
 		r.Header.Set(name, value)
 	}
+	return r
+}
+
+func answerTo(p http.Handler, r *http.Request) (int, string) {
 	w := httptest.NewRecorder()
 	p.ServeHTTP(w, r)
 	return w.Code, w.Body.String()

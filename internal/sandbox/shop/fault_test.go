@@ -1,0 +1,106 @@
+package shop
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+)
+
+func TestACompanyIsKeptWithinItsRate(t *testing.T) {
+	sc := Demo()
+	sc.RateLimit = RateLimit{Requests: 3, Per: 1 << 40} // 18 minutes
+	p, err := New(sc, Options{})
+	must(t, err)
+	for i, want := range []int{200, 200, 200, 429} {
+		r := request("GET", "/2023-11/shops", "", "X-Company: "+DemoCompany)
+		w := httptest.NewRecorder()
+		p.ServeHTTP(w, r)
+		if w.Code != want || (want == 429) != (w.Header().Get("Retry-After") != "") {
+			t.Errorf("request %d: got %d with Retry-After %q, want %d", i, w.Code, w.Header().Get("Retry-After"), want)
+		}
+	}
+	if status, body := ask(p, "GET", "/2023-11/companies/"+DemoCompany, ""); status != 200 {
+		t.Errorf("outside the company: got %d %s, want 200", status, body)
+	}
+}
+
+func TestBodiesAndRecordsHaveALimit(t *testing.T) {
+	p := demo(t)
+	large := `{"email": "` + strings.Repeat("a", maxBody) + `"}`
+	status, body := ask(p, "POST", "/2023-11/customers/login", large, "X-Company: "+DemoCompany)
+	if status != 413 || !strings.Contains(body, `"message"`) {
+		t.Errorf("a large body: got %d %.100s, want 413 with a message", status, body)
+	}
+	p.records = maxRecords
+	customer := `{"first_name": "A", "phone": "+237650000009"}`
+	if status, body := ask(p, "POST", "/2023-11/admin/customers", customer, "X-API-Key: "+DemoKey); status != 507 {
+		t.Errorf("a full sandbox: got %d %s, want 507", status, body)
+	}
+}
+
+// The platform does what is asked and closes the connection without an answer.
+func TestALostAnswerIsOfADoneRequest(t *testing.T) {
+	sc := Demo()
+	sc.Faults.LostAfter = 1
+	p, err := New(sc, Options{})
+	must(t, err)
+	func() {
+		defer func() {
+			if got := recover(); got != http.ErrAbortHandler {
+				t.Errorf("got %v, want an aborted answer", got)
+			}
+		}()
+		ask(p, "POST", "/2023-11/admin/customers", `{"email": "new@customers.example"}`, "X-API-Key: "+DemoKey)
+	}()
+	if p.companies[0].holder("new@customers.example", "") == nil {
+		t.Error("got no customer, want the one whose answer was lost")
+	}
+}
+
+// Rows that appear between pages are counted in the total, and none of the others is left out.
+func TestRowsShiftBetweenPages(t *testing.T) {
+	p := large(t)
+	before := p.companies[0].customers.len()
+	if status, body := ask(p, "PUT", "/sandbox/commerce/faults", `{"shift": 1}`); status != 200 {
+		t.Fatalf("got %d %s, want 200", status, body)
+	}
+	var last string
+	repeated := 0
+	for n := range 20 {
+		_, body := ask(p, "GET", "/2023-11/admin/customers?sort=created_at&page="+string(rune('1'+n%9)), "", "X-API-Key: "+DemoKey)
+		var got struct {
+			Data []struct{ ID string }
+			Meta struct{ Total int }
+		}
+		must(t, json.Unmarshal([]byte(body), &got))
+		if got.Meta.Total != before+n+1 {
+			t.Fatalf("page %d: got a total of %d, want %d", n, got.Meta.Total, before+n+1)
+		}
+		if got.Data[0].ID == last {
+			repeated++
+		}
+		last = got.Data[len(got.Data)-1].ID
+	}
+	if repeated == 0 {
+		t.Error("got no row twice, want some that moved to the next page")
+	}
+}
+
+// The truth names no key, password or secret.
+func TestTheTruthHasNoSecret(t *testing.T) {
+	p := demo(t)
+	body := `{"email": "ama@customers.example", "password": "ama-password"}`
+	_, login := ask(p, "POST", "/2023-11/customers/login", body, "X-Company: "+DemoCompany)
+	var session struct{ Token string }
+	must(t, json.Unmarshal([]byte(login), &session))
+	for _, target := range []string{"/sandbox/commerce/truth", "/2023-11/companies/" + DemoCompany} {
+		_, body := ask(p, "GET", target, "")
+		for _, secret := range []string{DemoKey, DemoPublicKey, "ama-password", "demo-app-secret", "demo-code", "card-private", session.Token} {
+			if secret == "" || strings.Contains(body, secret) {
+				t.Errorf("%s: got %q in it, want it absent", target, secret)
+			}
+		}
+	}
+}

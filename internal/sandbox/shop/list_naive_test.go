@@ -1,0 +1,202 @@
+package shop
+
+import (
+	"cmp"
+	"encoding/json"
+	"maps"
+	"math/big"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// stockOf is the stock in the warehouse of a shop, or in all. The bool reports whether some variant
+// can be bought.
+func (w *world) stockOf(p Product, in *Shop) (sum int, buyable bool) {
+	for _, v := range p.Variants {
+		n := 0
+		for _, s := range w.c.Shops {
+			if in == nil || in.ID == s.ID {
+				n += v.Stocks[s.Warehouses[0].ID]
+			}
+		}
+		if !v.FollowStock {
+			buyable = true
+			continue
+		}
+		sum, buyable = sum+n, buyable || n > 0
+	}
+	return sum, buyable
+}
+
+func (w *world) products(in *Shop) reading[Product] {
+	r := reading[Product]{path: "products", id: func(p Product) string { return p.ID }}
+	for _, p := range w.c.Products {
+		if in == nil || len(p.Shops) == 0 || slices.Contains(p.Shops, in.ID) {
+			r.rows = append(r.rows, p)
+		}
+	}
+	if in != nil {
+		r.headers = []string{"X-ShopId: " + in.ID}
+	}
+	text := func(p Product) string {
+		all := p.Title + "\n" + p.Handle + "\n" + p.Vendor
+		for _, v := range p.Variants {
+			all += "\n" + v.Title + "\n" + v.SKU + "\n" + v.Barcode
+		}
+		return all
+	}
+	created, updated := func(p Product) Stamp { return p.CreatedAt }, func(p Product) Stamp { return p.UpdatedAt }
+	search := func(part string) naive[Product] {
+		return is("search", strings.ToUpper(part), func(p Product) bool { return has(text(p), part) })
+	}
+	stocked := func(want bool) func(Product) bool {
+		return func(p Product) bool { _, ok := w.stockOf(p, in); return ok == want }
+	}
+	shop := w.c.Shops[1].ID
+	r.filters = map[string][]naive[Product]{
+		"search": {search("boot"), search("sku-1"), search("borea"), search("p3"), search("2001"), search("v2")},
+		"published": {
+			is("published", "1", func(p Product) bool { return *p.Published }), is("published", "0", func(p Product) bool { return !*p.Published }),
+		},
+		"type":       {is("type", "services", func(p Product) bool { return p.Type == "services" })},
+		"has_stocks": {is("has_stocks", "1", stocked(true)), is("has_stocks", "0", stocked(false))},
+		"priceRange": {
+			is("priceRange", "5,12.5", func(p Product) bool {
+				return lowest(p).Cmp(big.NewRat(5, 1)) >= 0 && lowest(p).Cmp(big.NewRat(25, 2)) <= 0
+			}),
+			is("priceRange", "10,", func(p Product) bool { return lowest(p).Cmp(big.NewRat(10, 1)) >= 0 }),
+		},
+		"collections": {is("collections", w.c.Collections[0].ID+","+w.c.Collections[2].ID, func(p Product) bool {
+			return p.Collections[0] != w.c.Collections[1].ID
+		})},
+		"shops": {is("shops", shop, func(p Product) bool { return len(p.Shops) == 0 || p.Shops[0] == shop })},
+		"tags": {is("tags", "winter,sale", func(p Product) bool {
+			return slices.Contains(p.Tags, "winter") || slices.Contains(p.Tags, "sale")
+		})},
+		"optionValues": {is("optionValues", "red", func(p Product) bool {
+			return slices.ContainsFunc(p.Variants, func(v Variant) bool { return v.Options["color"] == "red" })
+		})},
+		"created_at": within("created_at", created, 4, 12),
+		"updated_at": within("updated_at", updated, 24, 32),
+	}
+	r.sorts = map[string]func(a, b Product) int{
+		"price":      func(a, b Product) int { return lowest(a).Cmp(lowest(b)) },
+		"created_at": compareTimes(created), "updated_at": compareTimes(updated),
+		"title": func(a, b Product) int { return cmp.Compare(strings.ToLower(a.Title), strings.ToLower(b.Title)) },
+		"has_stock_first": func(a, b Product) int {
+			_, x := w.stockOf(a, in)
+			_, y := w.stockOf(b, in)
+			switch {
+			case x == y:
+				return 0
+			case x:
+				return -1
+			}
+			return 1
+		},
+		"total_orders": func(a, b Product) int { return cmp.Compare(w.orders[a.ID], w.orders[b.ID]) },
+		"stocks": func(a, b Product) int {
+			x, _ := w.stockOf(a, in)
+			y, _ := w.stockOf(b, in)
+			return cmp.Compare(x, y)
+		},
+		"tags": func(a, b Product) int { return cmp.Compare(len(a.Tags), len(b.Tags)) }, // each has the first of the same tags
+	}
+	return r
+}
+
+func TestEachListEqualsANaiveReading(t *testing.T) {
+	w := newWorld(t)
+	filters, sorts := slices.Collect(maps.Keys(productList.filters)), slices.Collect(maps.Keys(productList.sorts))
+	w.products(nil).check(t, w, filters, sorts)
+	w.products(&w.c.Shops[2]).check(t, w, filters, sorts)
+
+	reading[Shop]{path: "shops", rows: w.c.Shops, id: func(s Shop) string { return s.ID },
+		filters: map[string][]naive[Shop]{"search": {is("search", "ORTH", func(s Shop) bool { return has(s.Name, "orth") })}},
+		sorts: map[string]func(a, b Shop) int{
+			"name":          func(a, b Shop) int { return cmp.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)) },
+			"currency_code": func(a, b Shop) int { return cmp.Compare(a.Currency, b.Currency) },
+			"created_at":    compareTimes(func(s Shop) Stamp { return s.CreatedAt }),
+		},
+	}.check(t, w, slices.Collect(maps.Keys(shopList.filters)), slices.Collect(maps.Keys(shopList.sorts)))
+
+	reading[ShippingFee]{path: "shipping-fees", rows: w.c.ShippingFees, id: func(f ShippingFee) string { return f.ID },
+		filters: map[string][]naive[ShippingFee]{
+			"active":     {is("active", "1", func(f ShippingFee) bool { return *f.Active })},
+			"search":     {is("search", "AWAY", func(f ShippingFee) bool { return has(f.Name, "away") })},
+			"created_at": within("created_at", func(f ShippingFee) Stamp { return f.CreatedAt }, 2, 6),
+			"updated_at": within("updated_at", func(f ShippingFee) Stamp { return f.UpdatedAt }, 12, 16),
+		},
+		sorts: map[string]func(a, b ShippingFee) int{
+			"name":         func(a, b ShippingFee) int { return cmp.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)) },
+			"orders_count": func(a, b ShippingFee) int { return cmp.Compare(w.orders[a.ID], w.orders[b.ID]) },
+		},
+	}.check(t, w, slices.Collect(maps.Keys(feeList.filters)), slices.Collect(maps.Keys(feeList.sorts)))
+
+	first := w.c.Shops[0].ID
+	reading[PickupLocation]{path: "pickup-locations", rows: w.c.PickupLocations, id: func(l PickupLocation) string { return l.ID },
+		filters: map[string][]naive[PickupLocation]{
+			"active": {is("active", "0", func(l PickupLocation) bool { return !*l.Active })},
+			"search": {is("search", "away", func(l PickupLocation) bool { return has(l.Name, "away") })},
+			"shop":   {is("shop", first, func(l PickupLocation) bool { return l.Shop == "" || l.Shop == first })},
+		},
+	}.check(t, w, slices.Collect(maps.Keys(pickupList.filters)), slices.Collect(maps.Keys(pickupList.sorts)))
+}
+
+func TestAListOfCustomersEqualsANaiveReading(t *testing.T) {
+	w := newWorld(t)
+	created := func(c Customer) Stamp { return c.CreatedAt }
+	text := func(c Customer) string {
+		return strings.Join([]string{c.FirstName + " " + c.LastName, c.Email, c.Phone, c.ID}, "\n")
+	}
+	search := func(part string) naive[Customer] {
+		return is("search", part, func(c Customer) bool { return has(text(c), strings.ToLower(part)) })
+	}
+	fold := func(text func(Customer) string) func(a, b Customer) int {
+		return func(a, b Customer) int { return cmp.Compare(strings.ToLower(text(a)), strings.ToLower(text(b))) }
+	}
+	reading[Customer]{path: "admin/customers", rows: w.c.Customers, id: func(c Customer) string { return c.ID },
+		filters: map[string][]naive[Customer]{
+			"search":     {search("Kofi"), search("c2@"), search("+2376500012"), search(w.c.Customers[7].ID)},
+			"created_at": within("created_at", created, 3, 9), "updated_at": within("updated_at", created, 3, 9),
+		},
+		sorts: map[string]func(a, b Customer) int{
+			"created_at": compareTimes(created), "updated_at": compareTimes(created),
+			"first_name": fold(func(c Customer) string { return c.FirstName }), "last_name": fold(func(c Customer) string { return c.LastName }),
+			"email": fold(func(c Customer) string { return c.Email }),
+		},
+	}.check(t, w, slices.Collect(maps.Keys(customerList.filters)), slices.Collect(maps.Keys(customerList.sorts)))
+}
+
+// Each include adds its member, and nothing else adds it.
+func TestEachIncludeOfAProductAddsItsMember(t *testing.T) {
+	w := newWorld(t)
+	member := map[string]string{
+		"variants": "/variants", "variants.stocks": "/variants/stocks",
+		"variants.warehouseQuantities": "/variants/estimated_quantity_by_warehouse",
+		"collections":                  "/collections", "shops": "/shops", "options": "/options", "supplier": "/supplier", "service.professionals": "/service",
+		"tags": "/tags", // which is there without it too
+	}
+	for _, include := range append([]string{""}, productList.includes...) {
+		status, body := ask(w.p, "GET", "/2023-11/products?include="+include, "", "X-Company: "+w.c.ID)
+		var got struct{ Data []map[string]any }
+		must(t, json.Unmarshal([]byte(body), &got))
+		if status != 200 || include != "" && member[include] == "" {
+			t.Fatalf("include %s: got %d, want 200 and a member of its own", include, status)
+		}
+		for name, path := range member {
+			at := strings.Split(path, "/")
+			value, there := got.Data[0][at[1]]
+			if variants, ok := value.([]any); ok && len(at) == 3 {
+				_, there = variants[0].(map[string]any)[at[2]]
+			} else if len(at) == 3 {
+				there = false
+			}
+			want := name == include || name == "tags" || name == "variants" && strings.HasPrefix(include, "variants")
+			if there != want {
+				t.Errorf("include %q: got %s %v, want %v", include, path, there, want)
+			}
+		}
+	}
+}
