@@ -16,6 +16,8 @@ KUBECONFORM_VERSION := v0.8.0
 ARCH ?= $(shell go env GOARCH)
 VERSITYGW_VERSION := v1.8.0
 KUBERNETES_VERSION := v1.36.3
+KIN_OPENAPI_VERSION := v0.152.0
+LIBOPENAPI_VERSION := v0.16.2
 
 # The packages with goroutines of their own. The race detector is five to ten times slower, so it
 # runs over these only.
@@ -241,26 +243,18 @@ LARGE ?= 10000000
 large: ## import and send LARGE (10,000,000) rows with four replicas on PostgreSQL (an hour or two, 20 GB)
 	go run ./tools/bench -large $(LARGE)
 
-# The tool is a module of its own: Prometheus is in no build of campaignd. Without the recording,
-# which RECORDING names, it makes one of six minutes.
-RECORDING ?= $(CURDIR)/dist/dashboard.json.gz
-.PHONY: dashboard
-dashboard: build ## draw the chart's dashboard from a recorded run into docs/dashboard.svg; fail when a panel is empty
-	@mkdir -p dist
-	cd tools/dashboard && go run . -campaignd $(CURDIR)/campaignd -recording $(RECORDING) -for 6m \
-		-dashboard $(CURDIR)/deploy/helm/campaignd/files/dashboard.json -out $(CURDIR)/docs/dashboard.svg
-
 # Not part of the gate: building the servers takes ten minutes.
 .PHONY: kubernetes
 kubernetes: bin/helm ## install, upgrade, roll back and uninstall the chart on a real API server
 	KUBERNETES_VERSION=$(KUBERNETES_VERSION) scripts/kubernetes.sh
 
-# The validators are in a module of their own, and in no build of campaignd.
+# The validators are built in modules of their own; the second one takes minutes the first time.
 .PHONY: openapi
 openapi: ## check the OpenAPI documents (3.1 and 3.0.3) with two validators
 	@mkdir -p dist/openapi
 	go test ./internal/api -run 'TestTheDocumentIsWhole$$' -count=1 -documents $(CURDIR)/dist/openapi
-	cd tools/openapi && go run . $(CURDIR)/dist/openapi/openapi.json $(CURDIR)/dist/openapi/openapi-3.0.json
+	go run github.com/getkin/kin-openapi/cmd/validate@$(KIN_OPENAPI_VERSION) dist/openapi/openapi-3.0.json
+	go run github.com/pb33f/libopenapi-validator/cmd/validate@$(LIBOPENAPI_VERSION) dist/openapi/openapi.json
 
 .PHONY: bench-api
 bench-api: ## pages of the deliveries of a run of 1,000,000 rows on a private PostgreSQL, with every filter
