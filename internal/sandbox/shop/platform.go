@@ -71,7 +71,7 @@ func New(sc Scenario, opt Options) (*Platform, error) {
 		opt.WebhookTimeout = 10 * time.Second
 	}
 	if opt.Transport == nil {
-		opt.Transport = http.DefaultTransport
+		opt.Transport = &http.Transport{MaxIdleConnsPerHost: 4, IdleConnTimeout: time.Minute} // post has a time-out
 	}
 	if opt.Log == nil {
 		opt.Log = slog.New(slog.DiscardHandler)

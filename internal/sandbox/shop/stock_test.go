@@ -35,7 +35,8 @@ const (
 	unitHall    = "01J0000000000000000WARENTH"
 	unitProduct = "01J0000000000000000000B00T"
 	unitVariant = "01J00000000000000000B00TRD"
-	unitOrder   = `{"customer":{"phone":"+237650000001"},"products":[{"product_id":"` + unitProduct + `","quantity":1}],"shipping":{"mode":"other"}}`
+	unitOrder   = `{"customer":{"phone":"+237650000001"},"shipping":{"mode":"other"},` +
+		`"products":[{"product_id":"` + unitProduct + `","quantity":1}]}`
 )
 
 // atOnce calls do from 50 goroutines that start together, and counts the results.
@@ -96,10 +97,11 @@ func TestStockIsTakenWholeOrNotAtAll(t *testing.T) {
 	p := lastUnit(t)
 	v, _ := p.company[unitCompany].variants.get(unitVariant)
 	two := strings.Replace(unitOrder, `"quantity":1}`, `"quantity":1},{"product_id":"`+unitProduct+`","quantity":1}`, 1)
-	if status, body := ask(p, "POST", "/2023-11/customers/orders", two, "X-Company: "+unitCompany); status != 422 || v.quantity(nil) != 1 {
+	const path, company = "/2023-11/customers/orders", "X-Company: " + unitCompany
+	if status, body := ask(p, "POST", path, two, company); status != 422 || v.quantity(nil) != 1 {
 		t.Errorf("got %d with %d units left: %s; want 422 and 1", status, v.quantity(nil), body)
 	}
-	if status, body := ask(p, "POST", "/2023-11/customers/orders", unitOrder, "X-Company: "+unitCompany); status != 200 || v.quantity(nil) != 0 {
+	if status, body := ask(p, "POST", path, unitOrder, company); status != 200 || v.quantity(nil) != 0 {
 		t.Errorf("got %d with %d units left: %s; want 200 and 0", status, v.quantity(nil), body)
 	}
 }

@@ -152,8 +152,9 @@ func (o drawnOrder) expected(t *rapid.T) sums {
 	total := new(big.Rat).Add(outOfTax, x.positive)
 	total.Add(total, x.negative)
 	return sums{"subtotal": x.subtotal, "line_discounts_total": x.lineOff, "order_discounts_total": x.orderOff, "discount": discount,
-		"shipping": rat(t, o.shipping), "amount": total, "out_of_tax_total": outOfTax, "sum_positive_taxes": x.positive, "sum_negative_taxes": x.negative,
-		"total": total, "net_to_pay": total}
+		"shipping": rat(t, o.shipping), "amount": total, "out_of_tax_total": outOfTax, "sum_positive_taxes": x.positive,
+		"sum_negative_taxes": x.negative,
+		"total":              total, "net_to_pay": total}
 }
 
 // computed orders it from a platform and returns the sums of the answer's billing.
@@ -171,7 +172,8 @@ func (o drawnOrder) computed(t *rapid.T) map[string]json.Number {
 	cuts := func(from []drawnCut, level string) []map[string]any {
 		named := []map[string]any{}
 		for _, d := range from {
-			made := Discount{ID: id(), Name: "d", Type: map[bool]string{true: "fixed", false: "percentage"}[d.fixed], Value: amount(d.value), Level: level}
+			kind := map[bool]string{true: "fixed", false: "percentage"}[d.fixed]
+			made := Discount{ID: id(), Name: "d", Type: kind, Value: amount(d.value), Level: level}
 			c.Discounts = append(c.Discounts, made)
 			named = append(named, map[string]any{"discount_id": made.ID})
 		}
