@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"time"
 )
@@ -69,30 +68,4 @@ func StartAutoFollowUp(
 		return followed, false, "", fmt.Errorf("follow up %s: %w", run.ID(), err)
 	}
 	return followed, true, "", nil
-}
-
-func (s *source) checkFollowUp(f *FollowUp) {
-	if f == nil {
-		return
-	}
-	if len(f.Codes) == 0 {
-		s.at("policies.follow_up.codes", "no code is named", "want the codes of failures to send again, for example [131049]")
-	}
-	for i, code := range f.Codes {
-		path := fmt.Sprintf("policies.follow_up.codes[%d]", i)
-		switch {
-		case code < 1:
-			s.at(path, fmt.Sprintf("%d is not a code", code), "")
-		case slices.Index(f.Codes, code) < i:
-			s.at(path, fmt.Sprintf("%d stands here twice", code), "keep one")
-		}
-	}
-	least := time.Hour
-	if slices.ContainsFunc(f.Codes, func(code int) bool { return strconv.Itoa(code) == LimitedAgain }) {
-		least = limitedWait
-	}
-	s.between("policies.follow_up.after", f.After, least, 30*24*time.Hour)
-	if f.Max < 1 || f.Max > maxFollowUps {
-		s.at("policies.follow_up.max", fmt.Sprintf("%d; want 1 to %d", f.Max, maxFollowUps), "")
-	}
 }

@@ -1,10 +1,6 @@
 package campaign
 
-import (
-	"time"
-
-	"campaignd/recipients"
-)
+import "campaignd/recipients"
 
 // Definition is a campaign file: the template, the recipients, when to send, limits and policies.
 // ParseDefinition reads it; `config schema` prints its JSON Schema.
@@ -207,16 +203,3 @@ type Canary struct {
 	// Wait is how long statuses are awaited after the last answer; default 15m.
 	Wait Duration `yaml:"wait,omitempty" json:"wait,omitempty"`
 }
-
-// FrequencyLimit is the most messages to one recipient over all campaigns that have such a limit
-// (docs/limits.md#frequency-cap).
-type FrequencyLimit struct {
-	Messages int `yaml:"messages" json:"messages"`
-	// Per is the time in which the messages are counted, at most 744h.
-	Per Duration `yaml:"per" json:"per"`
-	// Action is CapSkip (the default) or CapDefer.
-	Action string `yaml:"action,omitempty" json:"action,omitempty"`
-}
-
-// Duration is a time.Duration that is written as 15m or 24h, in files and in JSON.
-type Duration time.Duration

@@ -7,6 +7,9 @@ import (
 	"time"
 )
 
+// Duration is a time.Duration that is written as 15m or 24h, in files and in JSON.
+type Duration time.Duration
+
 // durationPattern is the syntax of ParseDuration as a regular expression, for the JSON Schema.
 const durationPattern = `^([0-9]+d)?([0-9]+h)?([0-9]+m)?([0-9]+s)?([0-9]+ms)?$`
 

@@ -96,3 +96,12 @@ func unsupportedCountry(to string) string {
 	}
 	return ""
 }
+
+// groupOf is the window group of a row: "" when the window is the same for all rows.
+func (j *judge) groupOf(row *recipients.Row) string {
+	if j.zones == nil {
+		return ""
+	}
+	group, _ := j.zones.group(row)
+	return group
+}

@@ -70,6 +70,16 @@ type LimitLedger interface {
 // is queued again.
 const PostWithin = 45 * time.Second
 
+// FrequencyLimit is the most messages to one recipient over all campaigns that have such a limit
+// (docs/limits.md#frequency-cap).
+type FrequencyLimit struct {
+	Messages int `yaml:"messages" json:"messages"`
+	// Per is the time in which the messages are counted, at most 744h.
+	Per Duration `yaml:"per" json:"per"`
+	// Action is CapSkip (the default) or CapDefer.
+	Action string `yaml:"action,omitempty" json:"action,omitempty"`
+}
+
 // MostCapPer is the longest FrequencyLimit.Per.
 const MostCapPer = 31 * 24 * time.Hour
 

@@ -76,15 +76,6 @@ func (z *zones) cell(cell string) string {
 	return zone
 }
 
-// groupOf is the window group of a row: "" when the window is the same for all rows.
-func (j *judge) groupOf(row *recipients.Row) string {
-	if j.zones == nil {
-		return ""
-	}
-	group, _ := j.zones.group(row)
-	return group
-}
-
 // distinct keeps the first of several zones whose clocks show the same time for a year from now. It
 // leaves out names that are no zone.
 func distinct(names []string, now time.Time) (out []string) {
