@@ -22,8 +22,8 @@ func (noting) NoteFiring(context.Context, campaign.Firing) (bool, error) { retur
 func TestFiringsThatFailForOneCauseAreOneLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := &notes{}
-		d := &Daemon{ledger: noting{}, log: logTo(log)}
-		l := newLauncher(d)
+		sc := NewScheduler(SchedulerOptions{Ledger: noting{}, Log: logTo(log)})
+		l := newLauncher(sc)
 		for _, fault := range []string{"no list", "no list", "no list", "no service", ""} {
 			f := campaign.Firing{Campaign: "spring", At: time.Now(), Outcome: campaign.FiringLaunched}
 			l.try(t.Context(), "cron spring", func(context.Context) error {
@@ -34,7 +34,7 @@ func TestFiringsThatFailForOneCauseAreOneLine(t *testing.T) {
 				return fmt.Errorf("launch: %w", &firingError{"spring.yaml", f.At, errors.New(fault)})
 			})
 			l.running.Wait()
-			if err := d.note(t.Context(), f, false); err != nil {
+			if err := sc.note(t.Context(), f, false); err != nil {
 				t.Fatalf("note: %v; want no error", err)
 			}
 			time.Sleep(time.Hour)

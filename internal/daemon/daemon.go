@@ -72,8 +72,7 @@ type Daemon struct {
 	refused   chan time.Time      // since when a replay is due of events that were refused
 	admin     *listener           // nil before Serve
 	owner     string              // names this process in leases
-	fired     firingCounts
-	failing   causes         // of firings, by campaign
+	schedule  *Scheduler     // nil in an intake without a key
 	wire      *wirelog.Log   // nil without a folder for it
 	unstated  []wirelog.Dead // the logs of dead processes whose statements the ledger has not taken yet
 	closers   []func() error // in the order of opening; Close calls them in reverse
@@ -139,6 +138,7 @@ func open(ctx context.Context, cfg *config.Config, o Options) (_ *Daemon, err er
 	if d.client, err = config.NewClient(cfg); err != nil {
 		return nil, err
 	}
+	d.schedule = d.newScheduler()
 	if cfg.Role == config.RoleIntake {
 		return d, nil
 	}
@@ -146,6 +146,11 @@ func open(ctx context.Context, cfg *config.Config, o Options) (_ *Daemon, err er
 		return nil, err
 	}
 	return d, d.openWire(ctx)
+}
+
+// newScheduler makes the scheduler of this process.
+func (d *Daemon) newScheduler() *Scheduler {
+	return NewScheduler(SchedulerOptions{Config: d.cfg, Ledger: d.ledger, Service: d.client, Owner: d.owner, Log: d.log, Check: d.checkLaunch})
 }
 
 // ownerName returns a name that no other process has, and no other start of this one.

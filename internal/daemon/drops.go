@@ -113,7 +113,7 @@ func (l *dropLauncher) launch(ctx context.Context, r drops.Request) (run campaig
 	if err != nil {
 		return run, fmt.Errorf("read runs: %w", err)
 	}
-	launch := l.d.launch(file, r.Key)
+	launch := l.d.schedule.launch(file, r.Key)
 	launch.Source, launch.List, launch.Service, launch.Again = source, r.List, l.service, r.Again
 	rejects := &rejectsFile{path: r.Rejects}
 	defer func() { err = errors.Join(err, rejects.drop()) }()

@@ -98,7 +98,7 @@ func TestAFiringIsDueWithinItsGrace(t *testing.T) {
 			t.Fatal(err)
 		}
 		l := &fired{runs: tt.runs}
-		firing, due, err := (&Daemon{ledger: l}).due(t.Context(), s, tt.now)
+		firing, due, err := NewScheduler(SchedulerOptions{Ledger: l}).due(t.Context(), s, tt.now)
 		if err != nil || due != tt.due || !firing.At.Equal(tt.at) {
 			t.Errorf("%s: due %v at %v and %v, want %v at %v", tt.name, due, firing.At, err, tt.due, tt.at)
 		}
@@ -106,7 +106,7 @@ func TestAFiringIsDueWithinItsGrace(t *testing.T) {
 			t.Errorf("asked for %+v, want %+v", l.asked, want)
 		}
 		l.fault = errors.New("away")
-		if _, due, err := (&Daemon{ledger: l}).due(t.Context(), s, tt.now); !errors.Is(err, l.fault) || due {
+		if _, due, err := NewScheduler(SchedulerOptions{Ledger: l}).due(t.Context(), s, tt.now); !errors.Is(err, l.fault) || due {
 			t.Errorf("a ledger that is away: due %v and %v, want %v", due, err, l.fault)
 		}
 	}
@@ -124,9 +124,9 @@ func TestOnlyAnAbandonedImportIsResumed(t *testing.T) {
 			{No: 4, Campaign: "ready", State: campaign.Ready, CreatedAt: time.Now().Add(-time.Hour)},
 		}}
 		c := config.Default()
-		d := &Daemon{cfg: c, ledger: l, log: logTo(log)}
-		launches := newLauncher(d)
-		d.resumeImports(t.Context(), launches, nil, nil)
+		sc := NewScheduler(SchedulerOptions{Config: c, Ledger: l, Log: logTo(log)})
+		launches := newLauncher(sc)
+		sc.resumeImports(t.Context(), launches, nil, nil)
 		launches.running.Wait()
 		if want := (campaign.RunFilter{Unfinished: true}); l.asked != want {
 			t.Errorf("asked for %+v, want %+v", l.asked, want)
@@ -141,7 +141,7 @@ func TestOnlyAnAbandonedImportIsResumed(t *testing.T) {
 }
 
 func TestALaunchHasTheKeyOfItsFiring(t *testing.T) {
-	got := (&Daemon{cfg: config.Default(), owner: "me"}).launch("f.yaml", cronKey+plan.Firing{Key: "k"}.Key)
+	got := NewScheduler(SchedulerOptions{Config: config.Default(), Owner: "me"}).launch("f.yaml", cronKey+plan.Firing{Key: "k"}.Key)
 	want := campaign.Launch{File: "f.yaml", Key: campaign.FiringKey + "k", Owner: "me", Lease: 15 * time.Second, NoWait: true}
 	if got.File != want.File || got.Key != want.Key || got.Owner != want.Owner || got.Lease != want.Lease {
 		t.Errorf("launch = %+v, want %+v", got, want)
@@ -164,7 +164,7 @@ func TestAQuarantineKnowsAFiringByCampaignAndKey(t *testing.T) {
 		t.Fatalf("%d schedules and %v, want 1", len(all), err)
 	}
 	cfg, l := &config.Config{Campaigns: folder}, &fired{}
-	firing, due, err := (&Daemon{cfg: cfg, ledger: l}).due(t.Context(), all[0], time.Now())
+	firing, due, err := NewScheduler(SchedulerOptions{Config: cfg, Ledger: l}).due(t.Context(), all[0], time.Now())
 	if err != nil || !due {
 		t.Fatalf("due %v and %v, want it due", due, err)
 	}

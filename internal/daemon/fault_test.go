@@ -125,7 +125,7 @@ func TestAFaultOfTheLedgerIsReturned(t *testing.T) {
 			return err
 		}},
 		{"count", 2, func(l *faulty, _ *Daemon) error { return (&Quarantined{}).count(t.Context(), l) }},
-		{"due", 6, func(_ *faulty, d *Daemon) error { _, _, err := d.due(t.Context(), all[0], time.Now()); return err }},
+		{"due", 6, func(_ *faulty, d *Daemon) error { _, _, err := d.schedule.due(t.Context(), all[0], time.Now()); return err }},
 		{"ready", 1, func(_ *faulty, d *Daemon) error { _, err := d.ready(); return err }},
 		{"closeFirings", 8, func(l *faulty, d *Daemon) error {
 			return (&Quarantined{}).closeFirings(t.Context(), &cfg, l, c.runs(), d.log)

@@ -27,9 +27,9 @@ const lostFiring = "it may have been launched in the time that the ledger lost"
 // firingsOf reads what is known of the firings of s. A launch stores first its firing and then its
 // run, and another replica may launch meanwhile. firingsOf therefore reads the runs first: it then
 // finds the firing, which is not new, without the run, which would delay its own firing.
-func (d *Daemon) firingsOf(ctx context.Context, s Scheduled, now time.Time) (w firings, err error) {
+func (sc *Scheduler) firingsOf(ctx context.Context, s Scheduled, now time.Time) (w firings, err error) {
 	name := s.Definition.Name
-	runs, err := d.ledger.Runs(ctx, campaign.RunFilter{Campaign: name, Unfinished: true})
+	runs, err := sc.o.Ledger.Runs(ctx, campaign.RunFilter{Campaign: name, Unfinished: true})
 	if err != nil {
 		return w, fmt.Errorf("read runs: %w", err)
 	}
@@ -40,12 +40,12 @@ func (d *Daemon) firingsOf(ctx context.Context, s Scheduled, now time.Time) (w f
 			w.unfinished = append(w.unfinished, r)
 		}
 	}
-	if w.open, err = d.ledger.Firings(ctx, campaign.FiringFilter{Campaign: name, Open: true}); err != nil {
+	if w.open, err = sc.o.Ledger.Firings(ctx, campaign.FiringFilter{Campaign: name, Open: true}); err != nil {
 		return w, fmt.Errorf("read firings: %w", err)
 	}
 	w.launched = map[string]campaign.RunNo{}
 	for _, f := range w.open {
-		runs, err := d.ledger.Runs(ctx, campaign.RunFilter{Campaign: name, Launch: cronKey + f.Key, Limit: 1})
+		runs, err := sc.o.Ledger.Runs(ctx, campaign.RunFilter{Campaign: name, Launch: cronKey + f.Key, Limit: 1})
 		if err != nil {
 			return w, fmt.Errorf("read runs: %w", err)
 		}
@@ -53,7 +53,7 @@ func (d *Daemon) firingsOf(ctx context.Context, s Scheduled, now time.Time) (w f
 			w.launched[f.Key] = r.No
 		}
 	}
-	quarantined, err := d.ledger.Firings(ctx, campaign.FiringFilter{Outcome: campaign.FiringAdded, Limit: 1})
+	quarantined, err := sc.o.Ledger.Firings(ctx, campaign.FiringFilter{Outcome: campaign.FiringAdded, Limit: 1})
 	if err != nil {
 		return w, fmt.Errorf("read firings: %w", err)
 	}
@@ -61,15 +61,15 @@ func (d *Daemon) firingsOf(ctx context.Context, s Scheduled, now time.Time) (w f
 		w.quarantined = last.At
 	}
 	if once, ok := s.Cron.Once(); ok {
-		w.after, err = d.afterOnce(ctx, name, once)
+		w.after, err = sc.afterOnce(ctx, name, once)
 	} else {
-		w.after, w.added, err = d.afterKnown(ctx, s, now)
+		w.after, w.added, err = sc.afterKnown(ctx, s, now)
 	}
 	if err != nil {
 		return w, err
 	}
 	if _, _, due := s.Cron.Latest(w.after, now); due || len(w.open) > 0 {
-		w.unfinished, err = d.sendingOf(ctx, w.unfinished)
+		w.unfinished, err = sc.sendingOf(ctx, w.unfinished)
 	}
 	return w, err
 }
@@ -77,8 +77,8 @@ func (d *Daemon) firingsOf(ctx context.Context, s Scheduled, now time.Time) (w f
 // afterOnce returns the time after which the only firing of a schedule is new: its own time if the
 // ledger has it, else a second before. The file may be younger than the firing, which is then
 // missed, or launched within its grace (Schedule.Misfire).
-func (d *Daemon) afterOnce(ctx context.Context, name string, once plan.Firing) (time.Time, error) {
-	seen, err := d.ledger.Firings(ctx, campaign.FiringFilter{Campaign: name, Key: once.Key})
+func (sc *Scheduler) afterOnce(ctx context.Context, name string, once plan.Firing) (time.Time, error) {
+	seen, err := sc.o.Ledger.Firings(ctx, campaign.FiringFilter{Campaign: name, Key: once.Key})
 	if err != nil {
 		return time.Time{}, fmt.Errorf("read firings: %w", err)
 	}
@@ -93,17 +93,17 @@ func (d *Daemon) afterOnce(ctx context.Context, name string, once plan.Firing) (
 // this schedule. A schedule that is new to the ledger is known since its file was written, and
 // added is the record of that. A campaign that fired before there were such records has no third
 // time.
-func (d *Daemon) afterKnown(ctx context.Context, s Scheduled, now time.Time) (after time.Time, added *campaign.Firing, err error) {
+func (sc *Scheduler) afterKnown(ctx context.Context, s Scheduled, now time.Time) (after time.Time, added *campaign.Firing, err error) {
 	name := s.Definition.Name
-	newest, err := d.ledger.Firings(ctx, campaign.FiringFilter{Campaign: name, Limit: 1})
+	newest, err := sc.o.Ledger.Firings(ctx, campaign.FiringFilter{Campaign: name, Limit: 1})
 	if err != nil {
 		return after, nil, fmt.Errorf("read firings: %w", err)
 	}
-	known, err := d.ledger.Firings(ctx, campaign.FiringFilter{Campaign: name, Outcome: campaign.FiringAdded, Limit: 1})
+	known, err := sc.o.Ledger.Firings(ctx, campaign.FiringFilter{Campaign: name, Outcome: campaign.FiringAdded, Limit: 1})
 	if err != nil {
 		return after, nil, fmt.Errorf("read firings: %w", err)
 	}
-	last, err := d.ledger.Runs(ctx, campaign.RunFilter{Campaign: name, Fired: true, Limit: 1})
+	last, err := sc.o.Ledger.Runs(ctx, campaign.RunFilter{Campaign: name, Fired: true, Limit: 1})
 	if err != nil {
 		return after, nil, fmt.Errorf("read runs: %w", err)
 	}
@@ -210,19 +210,19 @@ func (w firings) next(s Scheduled, now time.Time) (out step) {
 }
 
 // look records what became of the firings of s, and returns the one to launch now, nil for none.
-func (d *Daemon) look(ctx context.Context, s Scheduled, now time.Time) (*campaign.Firing, error) {
-	w, err := d.firingsOf(ctx, s, now)
+func (sc *Scheduler) look(ctx context.Context, s Scheduled, now time.Time) (*campaign.Firing, error) {
+	w, err := sc.firingsOf(ctx, s, now)
 	if err != nil {
 		return nil, err
 	}
 	if w.added != nil {
-		if _, err := d.ledger.NoteFiring(ctx, *w.added); err != nil {
+		if _, err := sc.o.Ledger.NoteFiring(ctx, *w.added); err != nil {
 			return nil, fmt.Errorf("note the schedule: %w", err)
 		}
 	}
 	next := w.next(s, now)
 	for _, f := range next.note {
-		if err := d.note(ctx, f, f.Key == next.seen); err != nil {
+		if err := sc.note(ctx, f, f.Key == next.seen); err != nil {
 			return nil, err
 		}
 	}
@@ -230,10 +230,10 @@ func (d *Daemon) look(ctx context.Context, s Scheduled, now time.Time) (*campaig
 		if r.Wanted == campaign.WantCancel {
 			continue
 		}
-		if _, err := d.ledger.SetWanted(ctx, r.No, campaign.WantCancel); err != nil {
+		if _, err := sc.o.Ledger.SetWanted(ctx, r.No, campaign.WantCancel); err != nil {
 			return nil, fmt.Errorf("cancel %s for the next firing: %w", r.ID(), err)
 		}
-		d.log.Warn("a run is cancelled for the next firing of its campaign", "run", r.ID())
+		sc.o.Log.Warn("a run is cancelled for the next firing of its campaign", "run", r.ID())
 	}
 	if !next.launch {
 		return nil, nil
@@ -243,8 +243,8 @@ func (d *Daemon) look(ctx context.Context, s Scheduled, now time.Time) (*campaig
 
 // due returns the firing of s that would be launched now if no run of the campaign were unfinished;
 // ok is false for none.
-func (d *Daemon) due(ctx context.Context, s Scheduled, now time.Time) (f campaign.Firing, ok bool, err error) {
-	w, err := d.firingsOf(ctx, s, now)
+func (sc *Scheduler) due(ctx context.Context, s Scheduled, now time.Time) (f campaign.Firing, ok bool, err error) {
+	w, err := sc.firingsOf(ctx, s, now)
 	if err != nil {
 		return f, false, err
 	}
@@ -258,31 +258,31 @@ func (d *Daemon) due(ctx context.Context, s Scheduled, now time.Time) (f campaig
 // note records a firing. It logs and counts an outcome that is new and, with a firing that was not
 // seen before, those that were missed before it. Firings that fail one after the other for the
 // same cause are one line. When the cause changes, the next line has their count.
-func (d *Daemon) note(ctx context.Context, f campaign.Firing, seen bool) error {
-	changed, err := d.ledger.NoteFiring(ctx, f)
+func (sc *Scheduler) note(ctx context.Context, f campaign.Firing, seen bool) error {
+	changed, err := sc.o.Ledger.NoteFiring(ctx, f)
 	if err != nil || !changed {
 		return err
 	}
 	if seen && f.Missed > 0 {
-		d.log.Warn("firings were missed", "campaign", f.Campaign, "firings", f.Missed, "since", f.MissedSince, "before", f.At)
-		d.fired.add(campaign.FiringMissed, f.Missed)
+		sc.o.Log.Warn("firings were missed", "campaign", f.Campaign, "firings", f.Missed, "since", f.MissedSince, "before", f.At)
+		sc.fired.add(campaign.FiringMissed, f.Missed)
 	}
 	switch f.Outcome {
 	case campaign.FiringMissed, campaign.FiringSkipped:
-		d.log.Warn("a firing was "+string(f.Outcome), "campaign", f.Campaign, "at", f.At, "why", f.Detail)
+		sc.o.Log.Warn("a firing was "+string(f.Outcome), "campaign", f.Campaign, "at", f.At, "why", f.Detail)
 	case campaign.FiringFailed:
-		if changed, before := d.failing.failed(f.Campaign, f.Detail); changed {
-			d.log.Error("a firing failed", counting(before, "campaign", f.Campaign, "at", f.At, "why", f.Detail)...)
+		if changed, before := sc.failing.failed(f.Campaign, f.Detail); changed {
+			sc.o.Log.Error("a firing failed", counting(before, "campaign", f.Campaign, "at", f.At, "why", f.Detail)...)
 		}
 	case campaign.FiringLaunched:
-		if times := d.failing.succeeded(f.Campaign); times > 0 {
-			d.log.Info("a firing was launched after others had failed", "campaign", f.Campaign, "at", f.At, "failures", times)
+		if times := sc.failing.succeeded(f.Campaign); times > 0 {
+			sc.o.Log.Info("a firing was launched after others had failed", "campaign", f.Campaign, "at", f.At, "failures", times)
 		}
 	case campaign.FiringWaiting:
-		d.log.Info("a firing waits", "campaign", f.Campaign, "at", f.At, "why", f.Detail)
+		sc.o.Log.Info("a firing waits", "campaign", f.Campaign, "at", f.At, "why", f.Detail)
 	}
 	if !f.Outcome.Open() {
-		d.fired.add(f.Outcome, 1)
+		sc.fired.add(f.Outcome, 1)
 	}
 	return nil
 }

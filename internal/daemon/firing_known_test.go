@@ -29,7 +29,7 @@ func TestAFiringBeforeTheLastRunIsNotDue(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	after, added, err := d.afterKnown(t.Context(), s, time.Now())
+	after, added, err := d.schedule.afterKnown(t.Context(), s, time.Now())
 	if err != nil || added != nil || after.Before(run.CreatedAt) {
 		t.Errorf("got the firings after %v, %+v and %v, want those after the run of %v, and nothing to store", after, added, err, run.CreatedAt)
 	}
@@ -41,7 +41,7 @@ func TestAnOlderFileChangesNoSchedule(t *testing.T) {
 	d, now := c.replica(), time.Date(2026, 3, 5, 12, 0, 0, 0, time.UTC)
 	for _, s := range []Scheduled{scheduledAt(t, "2026-03-03T10:00:00Z", "cron: '0 8 * * *'"),
 		scheduledAt(t, "2026-03-01T10:00:00Z", "cron: '0 9 * * *'")} {
-		after, added, err := d.afterKnown(t.Context(), s, now)
+		after, added, err := d.schedule.afterKnown(t.Context(), s, now)
 		if older := s.Written.Day() == 1; err != nil || (added == nil) != older || after.Day() != 3 {
 			t.Errorf("a file of %v: got the firings after %v, %+v and %v, want those after 3 March, and the first file stored alone",
 				s.Written, after, added, err)
@@ -67,7 +67,7 @@ func TestAFailedImportDelaysNoFiring(t *testing.T) {
 		if _, err := c.ledger.SetState(t.Context(), run.No, []campaign.State{campaign.Importing}, campaign.Importing, "", detail); err != nil {
 			t.Fatal(err)
 		}
-		w, err := c.replica().firingsOf(t.Context(), s, time.Now())
+		w, err := c.replica().schedule.firingsOf(t.Context(), s, time.Now())
 		if err != nil || len(w.unfinished) != want {
 			t.Errorf("an import with the fault %q: got %d runs that delay a firing and %v, want %d", detail, len(w.unfinished), err, want)
 		}

@@ -14,11 +14,11 @@ import (
 
 // lookAndFire launches the firing of s that is to be launched now.
 func (d *Daemon) lookAndFire(ctx context.Context, s Scheduled, e *sender.Engine) error {
-	f, err := d.look(ctx, s, time.Now())
+	f, err := d.schedule.look(ctx, s, time.Now())
 	if err != nil || f == nil {
 		return err
 	}
-	return d.fireOnce(ctx, s, *f, e)
+	return d.schedule.fireOnce(ctx, s, *f, e)
 }
 
 // hourly reads a campaign that fires at each full hour.
@@ -149,6 +149,7 @@ func TestFiringsBehindAnUnfinishedRunAreSkipped(t *testing.T) {
 	}
 	d, log := c.replica(), &notes{}
 	d.log = logTo(log)
+	d.schedule = d.newScheduler()
 	e, err := d.engine(0)
 	if err != nil {
 		t.Fatal(err)
@@ -159,7 +160,7 @@ func TestFiringsBehindAnUnfinishedRunAreSkipped(t *testing.T) {
 	hour := time.Now().UTC().Truncate(time.Hour)
 	for i := range 3 { // two firings that come, and a look without one
 		now := hour.Add(time.Duration(min(i, 1)+1) * time.Hour)
-		if f, err := d.look(t.Context(), s, now); f != nil || err != nil {
+		if f, err := d.schedule.look(t.Context(), s, now); f != nil || err != nil {
 			t.Fatalf("look = %v and %v, want no launch", f, err)
 		}
 	}
@@ -188,7 +189,7 @@ func TestFiringsBehindAnUnfinishedRunAreSkipped(t *testing.T) {
 	missed := got[len(got)-1].Missed
 	for o, want := range map[campaign.FiringOutcome]int64{campaign.FiringLaunched: 1, campaign.FiringSkipped: 2,
 		campaign.FiringMissed: missed, campaign.FiringFailed: 0} {
-		if n := d.fired.of(o); n != want || o == campaign.FiringMissed && n == 0 {
+		if n := d.schedule.Fired(o); n != want || o == campaign.FiringMissed && n == 0 {
 			t.Errorf("%s: got a count of %d, want %d", o, n, want)
 		}
 	}
@@ -215,7 +216,7 @@ func TestARunOfDoubtsAloneIsNoOverlap(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			launched, err := c.replica().launch(s.File, "").Start(t.Context())
+			launched, err := c.replica().schedule.launch(s.File, "").Start(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -244,7 +245,7 @@ func TestARunOfDoubtsAloneIsNoOverlap(t *testing.T) {
 				t.Fatal(err)
 			}
 			s.Written = time.Now().Add(-time.Minute)
-			if _, err := c.replica().look(t.Context(), s, s.Cron.Next(time.Now()).At.Add(time.Second)); err != nil {
+			if _, err := c.replica().schedule.look(t.Context(), s, s.Cron.Next(time.Now()).At.Add(time.Second)); err != nil {
 				t.Fatal(err)
 			}
 			firings, err := c.ledger.Firings(t.Context(), campaign.FiringFilter{Campaign: "spring"})
@@ -268,7 +269,7 @@ func (c *cluster) wantLooks(s Scheduled, looks ...[2]string) {
 		if err != nil {
 			c.Fatal(err)
 		}
-		f, err := d.look(c.Context(), s, now)
+		f, err := d.schedule.look(c.Context(), s, now)
 		if err != nil {
 			c.Fatal(err)
 		}
@@ -276,7 +277,7 @@ func (c *cluster) wantLooks(s Scheduled, looks ...[2]string) {
 		if f != nil {
 			key = f.Key
 			f.Outcome = campaign.FiringLaunched
-			if err := d.note(c.Context(), *f, false); err != nil {
+			if err := d.schedule.note(c.Context(), *f, false); err != nil {
 				c.Fatal(err)
 			}
 		}

@@ -174,7 +174,7 @@ func (c *cluster) process(ctx context.Context, no int) {
 	}
 	var work sync.WaitGroup
 	work.Go(func() { w.Run(ctx) })
-	work.Go(func() { d.schedule(ctx, e, scheduleEvery) })
+	work.Go(func() { d.schedule.run(ctx, e, scheduleEvery) })
 	work.Go(func() {
 		if err := e.Run(ctx); err != nil && ctx.Err() == nil {
 			c.Errorf("engine: got %v, want it to run until its end", err)

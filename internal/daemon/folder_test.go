@@ -251,6 +251,7 @@ func TestTheLogHasNoTimeOfAFiringThatNeverComes(t *testing.T) {
 	c.config.Campaigns = dir
 	serving := c.replica()
 	serving.log = logTo(lines)
+	serving.schedule = serving.newScheduler()
 	serving.takeOver(t.Context())
 	for _, message := range []string{"campaign changed", "campaign added", "campaign loaded"} {
 		got := lines.lines(message)

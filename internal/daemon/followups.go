@@ -27,7 +27,7 @@ func (c *policies) followUps(ctx context.Context) error {
 		return nil
 	}
 	c.followAt = now.Add(followUpEvery)
-	err := c.d.job("follow-ups").Do(ctx, c.followEach)
+	err := c.sc.job("follow-ups").Do(ctx, c.followEach)
 	if errors.Is(err, campaign.ErrTaken) {
 		return nil
 	}
@@ -35,7 +35,7 @@ func (c *policies) followUps(ctx context.Context) error {
 }
 
 func (c *policies) followEach(ctx context.Context) error {
-	all, err := c.d.ledger.Runs(ctx, campaign.RunFilter{Limit: followUpRuns})
+	all, err := c.sc.o.Ledger.Runs(ctx, campaign.RunFilter{Limit: followUpRuns})
 	if err != nil {
 		return err
 	}
@@ -54,15 +54,15 @@ func (c *policies) followEach(ctx context.Context) error {
 			continue
 		}
 		c.again[run.No] = now.Add(followUpAgain)
-		followed, started, why, err := campaign.StartAutoFollowUp(ctx, c.d.ledger, run, def.Policies.FollowUp, c.d.owner)
+		followed, started, why, err := campaign.StartAutoFollowUp(ctx, c.sc.o.Ledger, run, def.Policies.FollowUp, c.sc.o.Owner)
 		switch {
 		case err != nil:
 			errs = append(errs, err) // the other runs are followed up all the same
 		case started:
-			c.d.log.Info("follow-up run started", "run", followed.Run.ID(), "of", run.ID(), "rows", followed.Chosen, "state", followed.Run.State)
+			c.sc.o.Log.Info("follow-up run started", "run", followed.Run.ID(), "of", run.ID(), "rows", followed.Chosen, "state", followed.Run.State)
 			c.engine.Poke()
 		default:
-			c.d.log.Debug("no follow-up run yet", "of", run.ID(), "why", why)
+			c.sc.o.Log.Debug("no follow-up run yet", "of", run.ID(), "why", why)
 		}
 	}
 	return errors.Join(errs...)

@@ -56,10 +56,10 @@ func (c *counted) UploadMedia(ctx context.Context, connection, name, contentType
 
 // rested does a launch under a job that rests after a failure, so that several replicas together
 // try as often as one replica, and a restart does not shorten the wait.
-func (d *Daemon) rested(ctx context.Context, name string, l campaign.Launch, do func(context.Context, campaign.Launch) error) error {
+func (sc *Scheduler) rested(ctx context.Context, name string, l campaign.Launch, do func(context.Context, campaign.Launch) error) error {
 	service := &counted{Service: l.Service}
 	l.Service = service
-	job := d.job(name)
+	job := sc.job(name)
 	job.Rest = func(err error) time.Duration {
 		if errors.Is(err, campaign.ErrListElsewhere) || errors.Is(err, campaign.ErrTaken) {
 			return 0 // a replica that has the list tries at once
@@ -73,8 +73,8 @@ func (d *Daemon) rested(ctx context.Context, name string, l campaign.Launch, do 
 // on another machine is left to a replica there, or to the operator's `campaignd run`. An import of
 // a schedule that cannot be continued ends at its grace, or when its files are corrected; all has
 // the campaigns with a schedule.
-func (d *Daemon) resumeImports(ctx context.Context, l *launcher, e *sender.Engine, all []Scheduled) {
-	runs, err := d.ledger.Runs(ctx, campaign.RunFilter{Unfinished: true})
+func (sc *Scheduler) resumeImports(ctx context.Context, l *launcher, e *sender.Engine, all []Scheduled) {
+	runs, err := sc.o.Ledger.Runs(ctx, campaign.RunFilter{Unfinished: true})
 	if err != nil {
 		return // the engine logs it
 	}
@@ -83,7 +83,7 @@ func (d *Daemon) resumeImports(ctx context.Context, l *launcher, e *sender.Engin
 		// list of a follow-up is the ledger itself; the same `follow-up` command continues it. The list
 		// of a dropped file is read from its bucket again (internal/drops).
 		if r.State != campaign.Importing || r.Wanted == campaign.WantCancel || r.Parent != 0 || strings.HasPrefix(r.Launch, campaign.DropKey) ||
-			time.Since(r.CreatedAt) < time.Duration(d.cfg.Sending.Lease) {
+			time.Since(r.CreatedAt) < time.Duration(sc.o.Config.Sending.Lease) {
 			continue
 		}
 		var of *Scheduled
@@ -93,7 +93,7 @@ func (d *Daemon) resumeImports(ctx context.Context, l *launcher, e *sender.Engin
 			}
 		}
 		l.try(ctx, "import "+r.ID(), func(ctx context.Context) error {
-			if err := d.resumeImport(ctx, r, of, e); err != nil {
+			if err := sc.resumeImport(ctx, r, of, e); err != nil {
 				return fmt.Errorf("interrupted import of %s: %w", r.ID(), err)
 			}
 			return nil
@@ -102,19 +102,19 @@ func (d *Daemon) resumeImports(ctx context.Context, l *launcher, e *sender.Engin
 }
 
 // resumeImport continues one import. of is the campaign of a scheduled run, nil for another.
-func (d *Daemon) resumeImport(ctx context.Context, r campaign.Run, of *Scheduled, e *sender.Engine) error {
-	launch := d.launch("", "")
+func (sc *Scheduler) resumeImport(ctx context.Context, r campaign.Run, of *Scheduled, e *sender.Engine) error {
+	launch := sc.launch("", "")
 	if of != nil {
-		if ended, err := d.endStuck(ctx, r, *of, e); ended || err != nil {
+		if ended, err := sc.endStuck(ctx, r, *of, e); ended || err != nil {
 			return err
 		}
-		launch = d.launch(of.File, "")
+		launch = sc.launch(of.File, "")
 		launch.List = of.list()
 	}
-	return d.rested(ctx, fmt.Sprint("retry import ", r.No), launch, func(ctx context.Context, launch campaign.Launch) error {
+	return sc.rested(ctx, fmt.Sprint("retry import ", r.No), launch, func(ctx context.Context, launch campaign.Launch) error {
 		launched, err := launch.Resume(ctx, r)
 		if err == nil && launched.Imported { // else another process has imported it since the runs were read
-			d.log.Info("interrupted import finished", "run", r.ID(), "rows", launched.Run.Rows)
+			sc.o.Log.Info("interrupted import finished", "run", r.ID(), "rows", launched.Run.Rows)
 			e.Poke()
 		}
 		return err
@@ -124,7 +124,7 @@ func (d *Daemon) resumeImport(ctx context.Context, r campaign.Run, of *Scheduled
 // endStuck ends the import of a scheduled run that failed before (its Detail says how), when its
 // firing has become too late, or when its campaign file or list was changed since. The changed
 // campaign is launched again, as another firing. It reports whether the import has ended.
-func (d *Daemon) endStuck(ctx context.Context, r campaign.Run, s Scheduled, e *sender.Engine) (bool, error) {
+func (sc *Scheduler) endStuck(ctx context.Context, r campaign.Run, s Scheduled, e *sender.Engine) (bool, error) {
 	if r.Detail == "" {
 		return false, nil
 	}
@@ -134,16 +134,16 @@ func (d *Daemon) endStuck(ctx context.Context, r campaign.Run, s Scheduled, e *s
 		return false, nil
 	} else if !late {
 		key := fmt.Sprintf("%s after %d", r.Launch, r.No)
-		if _, err := d.fire(ctx, s, key, e); err != nil {
+		if _, err := sc.fire(ctx, s, key, e); err != nil {
 			return false, err
 		}
 		why = "its campaign file or list was corrected, and launched again: " + r.Detail
 	}
-	err := d.job(fmt.Sprint("import ", r.No)).Do(ctx, func(ctx context.Context) error {
-		ended, err := d.ledger.SetState(ctx, r.No, []campaign.State{campaign.Importing}, campaign.RunStateFailed, "", why)
+	err := sc.job(fmt.Sprint("import ", r.No)).Do(ctx, func(ctx context.Context) error {
+		ended, err := sc.o.Ledger.SetState(ctx, r.No, []campaign.State{campaign.Importing}, campaign.RunStateFailed, "", why)
 		if err == nil && ended {
-			if changed, before := d.failing.failed("import of "+r.Campaign, why); changed {
-				d.log.Error("a scheduled import was given up", counting(before, "run", r.ID(), "why", why)...)
+			if changed, before := sc.failing.failed("import of "+r.Campaign, why); changed {
+				sc.o.Log.Error("a scheduled import was given up", counting(before, "run", r.ID(), "why", why)...)
 			}
 		}
 		return err

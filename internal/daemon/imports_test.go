@@ -54,7 +54,7 @@ func (c *cluster) fourFire(dir string) {
 			c.Fatal(err)
 		}
 		firing.Go(func() {
-			l := newLauncher(d)
+			l := newLauncher(d.schedule)
 			for _, s := range all {
 				err := d.lookAndFire(c.Context(), s, e)
 				var refused *campaign.PreflightError
@@ -62,7 +62,7 @@ func (c *cluster) fourFire(dir string) {
 					c.Errorf("lookAndFire = %v, want nil, taken, or a preflight", err)
 				}
 			}
-			d.resumeImports(c.Context(), l, e, all)
+			d.schedule.resumeImports(c.Context(), l, e, all)
 			l.running.Wait()
 		})
 	}

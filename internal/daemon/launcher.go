@@ -22,7 +22,7 @@ const (
 // launcher starts runs in the background, so that a long import does not delay the firing of
 // another campaign.
 type launcher struct {
-	d       *Daemon
+	sc      *Scheduler
 	running sync.WaitGroup
 	freed   chan struct{} // a launch has ended after another one was refused
 
@@ -34,8 +34,8 @@ type launcher struct {
 	again map[string]time.Time // when a failed launch may be tried again, by its key
 }
 
-func newLauncher(d *Daemon) *launcher {
-	return &launcher{d: d, freed: make(chan struct{}, 1), busy: map[string]bool{}, again: map[string]time.Time{}}
+func newLauncher(sc *Scheduler) *launcher {
+	return &launcher{sc: sc, freed: make(chan struct{}, 1), busy: map[string]bool{}, again: map[string]time.Time{}}
 }
 
 // try calls launch in the background under the job key. It does nothing if that launch is running
@@ -70,13 +70,13 @@ func (l *launcher) ended(ctx context.Context, key string, err error) {
 	case err == nil:
 		delete(l.again, key)
 		if times := l.faults.succeeded(key); times > 0 {
-			l.d.log.Info("a launch that failed has succeeded", "job", key, "failures", times)
+			l.sc.o.Log.Info("a launch that failed has succeeded", "job", key, "failures", times)
 		}
 	case ctx.Err() != nil, errors.Is(err, campaign.ErrTaken), errors.Is(err, campaign.ErrFenced): // another process does the job
 	default:
 		l.again[key] = time.Now().Add(launchAgain)
 		if changed, before := l.faults.failed(key, causeOf(err)); changed {
-			l.d.log.Error("a launch failed and will be tried again", counting(before, "job", key, "err", err)...)
+			l.sc.o.Log.Error("a launch failed and will be tried again", counting(before, "job", key, "err", err)...)
 		}
 	}
 }
@@ -84,14 +84,14 @@ func (l *launcher) ended(ctx context.Context, key string, err error) {
 // logOnce logs a fault of key once until it changes. A nil err forgets the fault.
 func (l *launcher) logOnce(key, message string, err error) {
 	if l.isNew(key, err) {
-		l.d.log.Error(message, "err", err)
+		l.sc.o.Log.Error(message, "err", err)
 	}
 }
 
 // checkFolder logs once that there is no campaigns folder.
 func (l *launcher) checkFolder(dir string) {
 	if err := CheckFolder(dir); l.isNew("no folder", err) {
-		l.d.log.Warn("campaigns cannot be read", "err", err)
+		l.sc.o.Log.Warn("campaigns cannot be read", "err", err)
 	}
 }
 
@@ -102,10 +102,10 @@ func (l *launcher) logFindingsOnce(key, message string, err error) {
 	case !l.isNew(key, err):
 	case errors.As(err, &file):
 		for _, f := range file.Findings {
-			l.d.log.Error(message, "err", f.String())
+			l.sc.o.Log.Error(message, "err", f.String())
 		}
 	default:
-		l.d.log.Error(message, "err", err)
+		l.sc.o.Log.Error(message, "err", err)
 	}
 }
 

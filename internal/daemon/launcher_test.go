@@ -19,7 +19,7 @@ import (
 // launching returns a launcher and its log.
 func launching() (*launcher, *bytes.Buffer) {
 	var log bytes.Buffer
-	return newLauncher(&Daemon{log: slog.New(slog.NewTextHandler(&log, nil))}), &log
+	return newLauncher(NewScheduler(SchedulerOptions{Log: slog.New(slog.NewTextHandler(&log, nil))})), &log
 }
 
 func TestAFailedLaunchIsRepeatedAfterAMinute(t *testing.T) {

@@ -11,13 +11,13 @@ import (
 
 // keepMedia renews the header file of one run until ctx ends, as `campaignd serve` does for all
 // runs.
-func (d *Daemon) keepMedia(ctx context.Context, e *sender.Engine, only campaign.RunNo) {
-	l := newLauncher(d)
+func (sc *Scheduler) keepMedia(ctx context.Context, e *sender.Engine, only campaign.RunNo) {
+	l := newLauncher(sc)
 	defer l.running.Wait()
 	t := time.NewTicker(launchAgain)
 	defer t.Stop()
 	for {
-		d.renewMedia(ctx, l, e, only)
+		sc.renewMedia(ctx, l, e, only)
 		select {
 		case <-ctx.Done():
 			return
@@ -29,8 +29,8 @@ func (d *Daemon) keepMedia(ctx context.Context, e *sender.Engine, only campaign.
 // renewMedia uploads again the header files whose assets expire soon: those of the run only, or
 // with 0 those of all runs. One replica does that for a run; a replica without the file leaves it
 // to one that has it.
-func (d *Daemon) renewMedia(ctx context.Context, l *launcher, e *sender.Engine, only campaign.RunNo) {
-	runs, err := d.ledger.Runs(ctx, campaign.RunFilter{Unfinished: true})
+func (sc *Scheduler) renewMedia(ctx context.Context, l *launcher, e *sender.Engine, only campaign.RunNo) {
+	runs, err := sc.o.Ledger.Runs(ctx, campaign.RunFilter{Unfinished: true})
 	if err != nil {
 		return // the engine logs it
 	}
@@ -40,10 +40,10 @@ func (d *Daemon) renewMedia(ctx context.Context, l *launcher, e *sender.Engine, 
 			continue
 		}
 		l.try(ctx, "media "+r.ID(), func(ctx context.Context) error {
-			return d.rested(ctx, fmt.Sprint("media ", r.No), d.launch("", ""), func(ctx context.Context, l campaign.Launch) error {
-				renewed, err := campaign.RenewMedia(ctx, d.ledger, l.Service, r.No, time.Now())
+			return sc.rested(ctx, fmt.Sprint("media ", r.No), sc.launch("", ""), func(ctx context.Context, l campaign.Launch) error {
+				renewed, err := campaign.RenewMedia(ctx, sc.o.Ledger, l.Service, r.No, time.Now())
 				if renewed {
-					d.log.Info("header file uploaded again", "run", r.ID())
+					sc.o.Log.Info("header file uploaded again", "run", r.ID())
 					e.Poke()
 				}
 				return err

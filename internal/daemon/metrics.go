@@ -41,7 +41,7 @@ func (d *Daemon) metrics(e *sender.Engine) http.Handler {
 	reg.MustRegister(&runCollector{d.ledger}, &nearCollector{d, e}, &notificationCollector{d.ledger},
 		&signatureCollector{d.ledger})
 	if d.cfg.Role != config.RoleIntake {
-		reg.MustRegister(&firingCollector{&d.fired})
+		reg.MustRegister(&firingCollector{d.schedule})
 	}
 	return promhttp.HandlerFor(reg, promhttp.HandlerOpts{})
 }

@@ -108,7 +108,7 @@ func (d *Daemon) operatorsAPI(ctx context.Context, e *sender.Engine) (API, clien
 func (d *Daemon) launchList(
 	ctx context.Context, file, list string, another bool, idempotency, by string,
 ) (out resource.Launched, err error) {
-	l := d.launch(file, "")
+	l := d.schedule.launch(file, "")
 	l.List, l.New, l.NewKey, l.By, l.NoWait, l.Unattended = list, another, idempotency, by, false, false
 	l.Checked = d.checkLaunch(ctx, file, func(p *campaign.Preflight) {
 		for _, w := range p.Warnings() {
@@ -141,6 +141,7 @@ func LaunchInto(ctx context.Context, c *config.Config, r client.Launch, log *slo
 	if d.client, err = config.NewClient(c); err != nil {
 		return out, err
 	}
+	d.schedule = d.newScheduler()
 	return d.launchList(ctx, r.Campaign, r.List, r.New, "", operator.LocalUser())
 }
 

@@ -10,9 +10,9 @@ import (
 
 // sendingOf returns the runs that may still send. A run of which only doubts are left waits for
 // webhooks, up to its doubt window, and sends nothing more unless its policy sends doubts again.
-func (d *Daemon) sendingOf(ctx context.Context, unfinished []campaign.Run) (sending []campaign.Run, err error) {
+func (sc *Scheduler) sendingOf(ctx context.Context, unfinished []campaign.Run) (sending []campaign.Run, err error) {
 	for _, r := range unfinished {
-		only, err := d.onlyDoubts(ctx, r)
+		only, err := sc.onlyDoubts(ctx, r)
 		if err != nil {
 			return nil, fmt.Errorf("count %s: %w", r.ID(), err)
 		}
@@ -23,12 +23,12 @@ func (d *Daemon) sendingOf(ctx context.Context, unfinished []campaign.Run) (send
 	return sending, nil
 }
 
-func (d *Daemon) onlyDoubts(ctx context.Context, r campaign.Run) (bool, error) {
+func (sc *Scheduler) onlyDoubts(ctx context.Context, r campaign.Run) (bool, error) {
 	def, err := campaign.ParseStored(r.ID(), r.Definition)
 	if err != nil || r.State == campaign.Importing || def.Policies.OnUncertain != campaign.UncertainHold {
 		return false, nil //nolint:nilerr // another version may send what this one cannot read
 	}
-	backlog, err := d.ledger.Backlog(ctx, r.No) // counting the rows of a long run costs more
+	backlog, err := sc.o.Ledger.Backlog(ctx, r.No) // counting the rows of a long run costs more
 	for _, n := range backlog {
 		if n > 0 {
 			return false, nil
@@ -37,7 +37,7 @@ func (d *Daemon) onlyDoubts(ctx context.Context, r campaign.Run) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	tallies, _, err := d.ledger.Tallies(ctx, r.No)
+	tallies, _, err := sc.o.Ledger.Tallies(ctx, r.No)
 	doubts := int64(0)
 	for _, t := range tallies {
 		switch t.Status {

@@ -15,7 +15,7 @@ const policiesEvery = 5 * time.Second
 
 // policies does what the policies of runs ask for beside sending.
 type policies struct {
-	d        *Daemon
+	sc       *Scheduler
 	engine   *sender.Engine
 	only     campaign.RunNo                          // 0: every run
 	defs     map[campaign.RunNo]*campaign.Definition // at most mostDefs; nil: this version cannot read it
@@ -27,8 +27,8 @@ type policies struct {
 
 // keepPolicies keeps the policies of every unfinished run, or of the run only, until ctx ends.
 // Leases of jobs let one replica act at a time.
-func (d *Daemon) keepPolicies(ctx context.Context, e *sender.Engine, only campaign.RunNo) {
-	c := &policies{d: d, engine: e, only: only, defs: map[campaign.RunNo]*campaign.Definition{},
+func (sc *Scheduler) keepPolicies(ctx context.Context, e *sender.Engine, only campaign.RunNo) {
+	c := &policies{sc: sc, engine: e, only: only, defs: map[campaign.RunNo]*campaign.Definition{},
 		again: map[campaign.RunNo]time.Time{}, optOuts: map[campaign.RunNo]optOuts{}}
 	for {
 		select {
@@ -39,16 +39,16 @@ func (d *Daemon) keepPolicies(ctx context.Context, e *sender.Engine, only campai
 		err := c.look(ctx)
 		if failing := err != nil && !errors.Is(err, campaign.ErrUnwritable); failing != c.failing && ctx.Err() == nil {
 			if c.failing = failing; failing {
-				d.log.Error("the policies of runs cannot be looked after: trying again until they can", "err", err)
+				sc.o.Log.Error("the policies of runs cannot be looked after: trying again until they can", "err", err)
 			} else {
-				d.log.Info("the policies of runs are looked after again")
+				sc.o.Log.Info("the policies of runs are looked after again")
 			}
 		}
 	}
 }
 
 func (c *policies) look(ctx context.Context) error {
-	runs, err := c.d.ledger.Runs(ctx, campaign.RunFilter{Unfinished: true})
+	runs, err := c.sc.o.Ledger.Runs(ctx, campaign.RunFilter{Unfinished: true})
 	if err != nil {
 		return err
 	}
@@ -88,15 +88,15 @@ func (c *policies) definition(run campaign.Run) *campaign.Definition {
 }
 
 func (c *policies) canary(ctx context.Context, run campaign.Run, def *campaign.Definition) error {
-	v, err := campaign.CheckCanary(ctx, c.d.ledger, run, def.Policies.Canary, c.d.owner)
+	v, err := campaign.CheckCanary(ctx, c.sc.o.Ledger, run, def.Policies.Canary, c.sc.o.Owner)
 	switch {
 	case err != nil:
 		return err
 	case v.Released:
-		c.d.log.Info("the canary passed: the rest of the list is sent", "run", run.ID(), "verdict", v.Sentence, "rows", v.Waiting)
+		c.sc.o.Log.Info("the canary passed: the rest of the list is sent", "run", run.ID(), "verdict", v.Sentence, "rows", v.Waiting)
 		c.engine.Poke()
 	case v.Paused:
-		c.d.log.Warn("run paused", "run", run.ID(), "reason", campaign.PausedByCanary, "detail", v.Sentence)
+		c.sc.o.Log.Warn("run paused", "run", run.ID(), "reason", campaign.PausedByCanary, "detail", v.Sentence)
 		c.engine.Poke()
 	}
 	return nil
@@ -117,12 +117,12 @@ func (c *policies) optedOut(ctx context.Context, run campaign.Run, def *campaign
 	if time.Now().Before(seen.next) {
 		return nil
 	}
-	v, err := campaign.CheckOptOuts(ctx, c.d.ledger, run, def.Policies.MaxOptOuts, seen.delivered, c.d.owner)
+	v, err := campaign.CheckOptOuts(ctx, c.sc.o.Ledger, run, def.Policies.MaxOptOuts, seen.delivered, c.sc.o.Owner)
 	if v.Counted {
 		c.optOuts[run.No] = optOuts{delivered: v.Delivered, next: time.Now().Add(optOutsEvery)}
 	}
 	if v.Paused {
-		c.d.log.Warn("run paused", "run", run.ID(), "reason", campaign.PausedByBreaker, "detail", v.Sentence)
+		c.sc.o.Log.Warn("run paused", "run", run.ID(), "reason", campaign.PausedByBreaker, "detail", v.Sentence)
 		c.engine.Poke()
 	}
 	if err != nil {

@@ -24,7 +24,7 @@ func (q *Quarantined) closeFirings(ctx context.Context, cfg *config.Config, l ca
 	if err != nil {
 		log.Warn("a campaign file is not used; its firings until now count as missed", "err", err)
 	}
-	d := &Daemon{cfg: cfg, ledger: l}
+	sc := NewScheduler(SchedulerOptions{Config: cfg, Ledger: l, Log: log})
 	for _, r := range runs { // an earlier quarantine died before it cancelled this run
 		if r.State != campaign.Importing || r.ListName != lostList {
 			continue
@@ -37,7 +37,7 @@ func (q *Quarantined) closeFirings(ctx context.Context, cfg *config.Config, l ca
 		q.Firings = append(q.Firings, LostFiring{Campaign: r.Campaign, At: r.CreatedAt.UTC(), Run: r.ID()})
 	}
 	for _, s := range all {
-		firing, due, err := d.due(ctx, s, time.Now())
+		firing, due, err := sc.due(ctx, s, time.Now())
 		if err != nil {
 			return err
 		}

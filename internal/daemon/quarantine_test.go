@@ -194,7 +194,7 @@ func TestAQuarantineKeepsTheScheduleFromFiringAgain(t *testing.T) {
 		if err != nil || len(all) != 1 {
 			t.Fatalf("%d schedules and %v, want 1", len(all), err)
 		}
-		_, due, err := d.due(t.Context(), all[0], time.Now())
+		_, due, err := d.schedule.due(t.Context(), all[0], time.Now())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -259,7 +259,7 @@ func TestAQuarantineClosesTheFiringsOfBrokenFiles(t *testing.T) {
 					if err != nil || len(all) != 1 {
 						t.Fatalf("%d schedules and %v, want 1", len(all), err)
 					}
-					f, err := d.look(t.Context(), all[0], time.Now())
+					f, err := d.schedule.look(t.Context(), all[0], time.Now())
 					if err != nil {
 						t.Fatal(err)
 					}

@@ -116,6 +116,7 @@ func (c *cluster) replica() *Daemon {
 		cfg: &cfg, log: log, ledger: c.ledger, client: client, limiter: c.limiter, notifier: notifier,
 		directory: d, quotas: newQuotas(&cfg, d, c.ledger, log), changed: make(chan struct{}, 1), owner: ownerName(),
 	}
+	r.schedule = r.newScheduler()
 	r.holds = newHoldWatch(r)
 	return r
 }
@@ -236,8 +237,8 @@ func TestADeadImportIsResumedWhereItsListIs(t *testing.T) {
 		t.Fatal(err)
 	}
 	resume := func() {
-		l := newLauncher(d)
-		d.resumeImports(t.Context(), l, e, nil)
+		l := newLauncher(d.schedule)
+		d.schedule.resumeImports(t.Context(), l, e, nil)
 		l.running.Wait()
 	}
 	state := func(r campaign.Run) campaign.Run {

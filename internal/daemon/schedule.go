@@ -62,29 +62,29 @@ func CheckFolder(dir string) error {
 	return nil
 }
 
-// schedule fires the campaigns of the folder and resumes imports whose process died, until ctx
+// run fires the campaigns of the folder and resumes imports whose process died, until ctx
 // ends. The launch key of a firing's run contains its time, so a restart neither repeats a firing
 // nor forgets one. A job lets one replica at a time fire a campaign, so that several replicas fire
 // it once. every is how often it looks.
-func (d *Daemon) schedule(ctx context.Context, e *sender.Engine, every time.Duration) {
-	l := newLauncher(d)
+func (sc *Scheduler) run(ctx context.Context, e *sender.Engine, every time.Duration) {
+	l := newLauncher(sc)
 	defer l.running.Wait()
-	folder := newFolder(d.cfg.Campaigns)
+	folder := newFolder(sc.o.Config.Campaigns)
 	var loaded loads
 	for {
-		l.checkFolder(d.cfg.Campaigns)
+		l.checkFolder(sc.o.Config.Campaigns)
 		all, err := folder.look()
 		l.logFindingsOnce("folder", "a campaign file is not used", err)
-		loaded.log(d.log, all)
+		loaded.log(sc.o.Log, all)
 		for _, s := range all {
-			firing, err := d.look(ctx, s, time.Now())
+			firing, err := sc.look(ctx, s, time.Now())
 			l.logOnce(s.File, "a scheduled campaign cannot be checked", err)
 			if firing != nil {
-				l.try(ctx, cronKey+s.Definition.Name, func(ctx context.Context) error { return d.fireOnce(ctx, s, *firing, e) })
+				l.try(ctx, cronKey+s.Definition.Name, func(ctx context.Context) error { return sc.fireOnce(ctx, s, *firing, e) })
 			}
 		}
-		d.resumeImports(ctx, l, e, all)
-		d.renewMedia(ctx, l, e, 0)
+		sc.resumeImports(ctx, l, e, all)
+		sc.renewMedia(ctx, l, e, 0)
 		select {
 		case <-ctx.Done():
 			return
@@ -96,9 +96,9 @@ func (d *Daemon) schedule(ctx context.Context, e *sender.Engine, every time.Dura
 
 // fireOnce takes the campaign's job and launches a firing. The run of a firing that another replica
 // has launched is found by its key.
-func (d *Daemon) fireOnce(ctx context.Context, s Scheduled, f campaign.Firing, e *sender.Engine) error {
-	return d.job(cronKey+s.Definition.Name).Do(ctx, func(ctx context.Context) error {
-		run, err := d.fire(ctx, s, cronKey+f.Key, e)
+func (sc *Scheduler) fireOnce(ctx context.Context, s Scheduled, f campaign.Firing, e *sender.Engine) error {
+	return sc.job(cronKey+s.Definition.Name).Do(ctx, func(ctx context.Context) error {
+		run, err := sc.fire(ctx, s, cronKey+f.Key, e)
 		switch {
 		case errors.Is(err, campaign.ErrTaken): // its launch failed a moment ago, and rests
 			return err
@@ -111,16 +111,16 @@ func (d *Daemon) fireOnce(ctx context.Context, s Scheduled, f campaign.Firing, e
 		if ctx.Err() != nil {
 			return err
 		}
-		return errors.Join(err, d.note(ctx, f, false))
+		return errors.Join(err, sc.note(ctx, f, false))
 	})
 }
 
 // launch returns the launch of a campaign file by the schedule.
-func (d *Daemon) launch(file, key string) campaign.Launch {
+func (sc *Scheduler) launch(file, key string) campaign.Launch {
 	return campaign.Launch{
-		Rate:   d.cfg.Rate,
-		Ledger: d.ledger, Service: d.client, File: file, Key: key,
-		Owner: d.owner, Lease: time.Duration(d.cfg.Sending.Lease), NoWait: true, Unattended: true,
+		Rate:   sc.o.Config.Rate,
+		Ledger: sc.o.Ledger, Service: sc.o.Service, File: file, Key: key,
+		Owner: sc.o.Owner, Lease: time.Duration(sc.o.Config.Sending.Lease), NoWait: true, Unattended: true,
 	}
 }
 
@@ -130,18 +130,18 @@ const cronKey = campaign.FiringKey
 // fire launches one firing under its key. The ledger refuses a second run with the same key. A
 // firing that failed rests at all replicas, unless its campaign file or the size of its list has
 // changed since.
-func (d *Daemon) fire(ctx context.Context, s Scheduled, key string, e *sender.Engine) (run campaign.Run, err error) {
+func (sc *Scheduler) fire(ctx context.Context, s Scheduled, key string, e *sender.Engine) (run campaign.Run, err error) {
 	size := int64(-1)
 	if info, err := os.Stat(s.list()); err == nil {
 		size = info.Size()
 	}
 	job := fmt.Sprintf("%s of %s, file %x, list %d", key, s.Definition.Name, sha256.Sum256(s.Source), size)
-	err = d.rested(ctx, job, d.launch(s.File, key), func(ctx context.Context, l campaign.Launch) error {
-		l.Source, l.Checked = s.Source, d.checkLaunch(ctx, s.File, nil)
+	err = sc.rested(ctx, job, sc.launch(s.File, key), func(ctx context.Context, l campaign.Launch) error {
+		l.Source, l.Checked = s.Source, sc.o.Check(ctx, s.File, nil)
 		launched, err := l.Start(ctx)
 		run = launched.Run
 		if err == nil && launched.Imported {
-			d.log.Info("scheduled campaign launched", "run", launched.Run.ID(), "firing", strings.TrimPrefix(key, cronKey),
+			sc.o.Log.Info("scheduled campaign launched", "run", launched.Run.ID(), "firing", strings.TrimPrefix(key, cronKey),
 				"rows", launched.Run.Rows)
 			e.Poke()
 		}

@@ -33,7 +33,7 @@ func TestServeLogsEachFaultOfAScheduleOnceWithItsLine(t *testing.T) {
 	put("unscheduled.yaml", "") // a campaign without a schedule may have the same name
 
 	var log bytes.Buffer
-	l := newLauncher(&Daemon{log: slog.New(slog.NewTextHandler(&log, nil))})
+	l := newLauncher(NewScheduler(SchedulerOptions{Log: slog.New(slog.NewTextHandler(&log, nil))}))
 	for range 3 {
 		all, err := ReadSchedule(dir)
 		if len(all) != 1 || filepath.Base(all[0].File) != "good.yaml" {
@@ -75,7 +75,8 @@ func TestReplicasDoNotTouchALiveImport(t *testing.T) {
 	for i := range replicas {
 		replicas[i] = c.replica()
 		replicas[i].log = logTo(log)
-		launchers[i] = newLauncher(replicas[i])
+		replicas[i].schedule = replicas[i].newScheduler()
+		launchers[i] = newLauncher(replicas[i].schedule)
 	}
 	look := func() {
 		for i, d := range replicas {
@@ -83,7 +84,7 @@ func TestReplicasDoNotTouchALiveImport(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			d.resumeImports(t.Context(), launchers[i], e, nil)
+			d.schedule.resumeImports(t.Context(), launchers[i], e, nil)
 		}
 		for _, l := range launchers {
 			l.running.Wait()
@@ -136,13 +137,14 @@ func TestTheScheduleResumesAnAbandonedImport(t *testing.T) {
 	c.ledger = aged{c.ledger}
 	log, d := &notes{}, c.replica()
 	d.log = logTo(log)
+	d.schedule = d.newScheduler()
 	e, err := c.replica().engine(0) // the schedule only pokes it
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan struct{})
-	go func() { d.schedule(ctx, e, scheduleEvery); close(ended) }()
+	go func() { d.schedule.run(ctx, e, scheduleEvery); close(ended) }()
 	c.until(20*time.Second, "the import is resumed and the fault logged", func() bool {
 		r, err := c.ledger.Run(t.Context(), run.No)
 		if err != nil {
@@ -173,6 +175,7 @@ func TestTheScheduleLogsItsLaunchesAndFaults(t *testing.T) {
 	log := &notes{}
 	d := c.replica()
 	d.log = logTo(log)
+	d.schedule = d.newScheduler()
 	err = (&Quarantined{DryRun: true}).closeFirings(t.Context(), &config.Config{Campaigns: folder}, c.ledger, nil, d.log)
 	if err != nil {
 		t.Errorf("closeFirings = %v, want nil", err)
@@ -184,7 +187,7 @@ func TestTheScheduleLogsItsLaunchesAndFaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := d.fire(t.Context(), all[0], cronKey+all[0].next(time.Now()).Key, e); err != nil {
+	if _, err := d.schedule.fire(t.Context(), all[0], cronKey+all[0].next(time.Now()).Key, e); err != nil {
 		t.Fatal(err)
 	}
 	lines := log.lines("scheduled campaign launched")
@@ -193,7 +196,7 @@ func TestTheScheduleLogsItsLaunchesAndFaults(t *testing.T) {
 		t.Errorf("got the log %q, want one launch of daily-1 with 3 rows and its firing", lines)
 	}
 	faulty := Scheduled{File: bad, Definition: &campaign.Definition{}}
-	if _, err := d.fire(t.Context(), faulty, cronKey+all[0].next(time.Now()).Key, e); err == nil {
+	if _, err := d.schedule.fire(t.Context(), faulty, cronKey+all[0].next(time.Now()).Key, e); err == nil {
 		t.Errorf("fire of a faulty file = %v, want an error", err)
 	}
 }

@@ -94,8 +94,8 @@ func (d *Daemon) Serve(ctx context.Context, started func(public, admin string)) 
 		if dropped != nil {
 			schedule.Go(func() { dropped.Run(scheduling) })
 		}
-		schedule.Go(func() { d.schedule(scheduling, engine, scheduleEvery) })
-		schedule.Go(func() { d.keepPolicies(scheduling, engine, 0) })
+		schedule.Go(func() { d.schedule.run(scheduling, engine, scheduleEvery) })
+		schedule.Go(func() { d.schedule.keepPolicies(scheduling, engine, 0) })
 		schedule.Go(func() { d.watchSilence(scheduling, engine) })
 		schedule.Go(func() { d.retain(scheduling) })
 	}
