@@ -3,11 +3,8 @@ package daemon
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
-	"strings"
 	"time"
 
 	"campaignd/campaign"
@@ -15,38 +12,7 @@ import (
 	"campaignd/internal/operator"
 )
 
-// CampaignFiles reads the campaigns folder, and returns its files by name.
-func CampaignFiles(dir string) ([]operator.File, error) {
-	d := newFolder(dir)
-	_, err := d.look()
-	var faults *campaign.FileError // the faults of each file are with the file
-	if err != nil && !errors.As(err, &faults) {
-		return nil, err
-	}
-	all := make([]operator.File, 0, len(d.files))
-	for path, f := range d.files {
-		file := operator.File{Path: path, Source: f.good.Source, Definition: f.good.Definition, Cron: f.good.Cron}
-		file.Findings = withoutFolder(dir, f.findings())
-		if f.twin != nil {
-			file.Cron = nil // it does not fire
-		}
-		all = append(all, file)
-	}
-	slices.SortFunc(all, func(a, b operator.File) int { return strings.Compare(a.Path, b.Path) })
-	return all, nil
-}
-
 func (d *Daemon) campaignFiles() ([]operator.File, error) { return CampaignFiles(d.cfg.Campaigns) }
-
-// withoutFolder names the files of findings without the path of their folder.
-func withoutFolder(dir string, findings []campaign.Finding) []campaign.Finding {
-	out := slices.Clone(findings)
-	path := strings.NewReplacer(dir+string(filepath.Separator), "", filepath.Clean(dir)+string(filepath.Separator), "")
-	for i, f := range out {
-		out[i].Where, out[i].What, out[i].Remedy = path.Replace(f.Where), path.Replace(f.What), path.Replace(f.Remedy)
-	}
-	return out
-}
 
 // checkFile checks a campaign and a list; "" is the campaign's own. The service's answers may be a
 // minute old.

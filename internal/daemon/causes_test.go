@@ -33,7 +33,7 @@ func TestFiringsThatFailForOneCauseAreOneLine(t *testing.T) {
 				f.Outcome, f.Detail = campaign.FiringFailed, fault
 				return fmt.Errorf("launch: %w", &firingError{"spring.yaml", f.At, errors.New(fault)})
 			})
-			l.running.Wait()
+			l.wait()
 			if err := sc.note(t.Context(), f, false); err != nil {
 				t.Fatalf("note: %v; want no error", err)
 			}

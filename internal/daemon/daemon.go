@@ -72,10 +72,10 @@ type Daemon struct {
 	refused   chan time.Time      // since when a replay is due of events that were refused
 	admin     *listener           // nil before Serve
 	owner     string              // names this process in leases
-	schedule  *Scheduler     // nil in an intake without a key
-	wire      *wirelog.Log   // nil without a folder for it
-	unstated  []wirelog.Dead // the logs of dead processes whose statements the ledger has not taken yet
-	closers   []func() error // in the order of opening; Close calls them in reverse
+	schedule  *Scheduler          // nil in an intake without a key
+	wire      *wirelog.Log        // nil without a folder for it
+	unstated  []wirelog.Dead      // the logs of dead processes whose statements the ledger has not taken yet
+	closers   []func() error      // in the order of opening; Close calls them in reverse
 }
 
 // OpenLedger opens the configured ledger. sender takes the lock that one sending process of an

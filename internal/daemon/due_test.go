@@ -127,7 +127,7 @@ func TestOnlyAnAbandonedImportIsResumed(t *testing.T) {
 		sc := NewScheduler(SchedulerOptions{Config: c, Ledger: l, Log: logTo(log)})
 		launches := newLauncher(sc)
 		sc.resumeImports(t.Context(), launches, nil, nil)
-		launches.running.Wait()
+		launches.wait()
 		if want := (campaign.RunFilter{Unfinished: true}); l.asked != want {
 			t.Errorf("asked for %+v, want %+v", l.asked, want)
 		}
@@ -164,7 +164,8 @@ func TestAQuarantineKnowsAFiringByCampaignAndKey(t *testing.T) {
 		t.Fatalf("%d schedules and %v, want 1", len(all), err)
 	}
 	cfg, l := &config.Config{Campaigns: folder}, &fired{}
-	firing, due, err := NewScheduler(SchedulerOptions{Config: cfg, Ledger: l}).due(t.Context(), all[0], time.Now())
+	sc := NewScheduler(SchedulerOptions{Config: cfg, Ledger: l, Log: slog.New(slog.DiscardHandler)})
+	firing, due, err := sc.due(t.Context(), all[0], time.Now())
 	if err != nil || !due {
 		t.Fatalf("due %v and %v, want it due", due, err)
 	}
@@ -183,16 +184,16 @@ func TestAQuarantineKnowsAFiringByCampaignAndKey(t *testing.T) {
 			[]campaign.Run{{Campaign: "spring", Launch: key, ListName: "l.csv"}, {Campaign: "summer", Launch: key}}, 0},
 		{"the run of an earlier quarantine", []campaign.Run{{Campaign: "spring", Launch: key, ListName: lostList, State: campaign.Importing}}, 1},
 	} {
-		q := Quarantined{DryRun: true}
-		if err := q.closeFirings(t.Context(), cfg, l, tt.runs, slog.New(slog.DiscardHandler)); err != nil {
+		closed, err := sc.closeFirings(t.Context(), tt.runs, true)
+		if err != nil {
 			t.Fatal(err)
 		}
-		if len(q.Firings) != tt.want {
-			t.Errorf("%s: %d firings are closed, want %d", tt.name, len(q.Firings), tt.want)
+		if len(closed) != tt.want {
+			t.Errorf("%s: %d firings are closed, want %d", tt.name, len(closed), tt.want)
 		}
 	}
 	l.fault = errors.New("disk full")
-	err = (&Quarantined{DryRun: true}).closeFirings(t.Context(), cfg, l, nil, slog.New(slog.DiscardHandler))
+	_, err = sc.closeFirings(t.Context(), nil, true)
 	if !errors.Is(err, l.fault) {
 		t.Errorf("with a ledger that fails: got %v, want %v", err, l.fault)
 	}

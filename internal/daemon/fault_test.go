@@ -125,16 +125,21 @@ func TestAFaultOfTheLedgerIsReturned(t *testing.T) {
 			return err
 		}},
 		{"count", 2, func(l *faulty, _ *Daemon) error { return (&Quarantined{}).count(t.Context(), l) }},
-		{"due", 6, func(_ *faulty, d *Daemon) error { _, _, err := d.schedule.due(t.Context(), all[0], time.Now()); return err }},
+		{"due", 6, func(_ *faulty, d *Daemon) error {
+			_, _, err := d.schedule.due(t.Context(), all[0], time.Now())
+			return err
+		}},
 		{"ready", 1, func(_ *faulty, d *Daemon) error { _, err := d.ready(); return err }},
 		{"closeFirings", 8, func(l *faulty, d *Daemon) error {
-			return (&Quarantined{}).closeFirings(t.Context(), &cfg, l, c.runs(), d.log)
+			_, err := NewScheduler(SchedulerOptions{Config: &cfg, Ledger: l, Log: d.log}).closeFirings(t.Context(), c.runs(), false)
+			return err
 		}},
 	} {
 		for n := 1; ; n++ {
 			l := &faulty{Ledger: c.ledger, at: n}
 			d := c.replica()
 			d.ledger = l
+			d.schedule = d.newScheduler()
 			err := tt.do(l, d)
 			if l.calls < n {
 				if err != nil || n-1 != tt.calls {
@@ -159,7 +164,8 @@ func TestARepeatedQuarantineClosesTheFiring(t *testing.T) {
 		at     int
 		states []campaign.State
 	}{{8, []campaign.State{campaign.Importing}}, {0, []campaign.State{campaign.Cancelled}}, {0, []campaign.State{campaign.Cancelled}}} {
-		err := (&Quarantined{}).closeFirings(t.Context(), c.config, &faulty{Ledger: c.ledger, at: tt.at}, c.runs(), d.log)
+		sc := NewScheduler(SchedulerOptions{Config: c.config, Ledger: &faulty{Ledger: c.ledger, at: tt.at}, Log: d.log})
+		_, err := sc.closeFirings(t.Context(), c.runs(), false)
 		if (err != nil) != (tt.at > 0) {
 			t.Errorf("closeFirings with a fault at %d = %v, want an error if there is a fault", tt.at, err)
 		}

@@ -108,10 +108,10 @@ func (sc *Scheduler) afterKnown(ctx context.Context, s Scheduled, now time.Time)
 		return after, nil, fmt.Errorf("read runs: %w", err)
 	}
 	for _, f := range append(newest, known...) {
-		after = later(after, f.At)
+		after = latest(after, f.At)
 	}
 	for _, r := range last {
-		after = later(after, r.CreatedAt) // also when its import was interrupted: resumeImports continues that
+		after = latest(after, r.CreatedAt) // also when its import was interrupted: resumeImports continues that
 	}
 	written := s.Written
 	if written.After(now) {
@@ -123,20 +123,12 @@ func (sc *Scheduler) afterKnown(ctx context.Context, s Scheduled, now time.Time)
 		after = written
 	case len(known) == 0:
 	case known[0].Detail != schedule && written.After(known[0].At): // a replica with an older file changes nothing
-		after = later(after, written)
+		after = latest(after, written)
 	default:
 		return after, nil, nil
 	}
 	return after, &campaign.Firing{Campaign: name, Key: "added " + after.UTC().Format(time.RFC3339Nano), At: after, Since: after,
 		Outcome: campaign.FiringAdded, Detail: schedule}, nil
-}
-
-// later returns the later of two times.
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
 }
 
 // step is what is to be done about the firings of a campaign.
@@ -285,4 +277,12 @@ func (sc *Scheduler) note(ctx context.Context, f campaign.Firing, seen bool) err
 		sc.fired.add(f.Outcome, 1)
 	}
 	return nil
+}
+
+// latest returns the later of two times.
+func latest(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
 }

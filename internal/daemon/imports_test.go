@@ -63,7 +63,7 @@ func (c *cluster) fourFire(dir string) {
 				}
 			}
 			d.schedule.resumeImports(c.Context(), l, e, all)
-			l.running.Wait()
+			l.wait()
 		})
 	}
 	firing.Wait()

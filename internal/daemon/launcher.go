@@ -38,6 +38,9 @@ func newLauncher(sc *Scheduler) *launcher {
 	return &launcher{sc: sc, freed: make(chan struct{}, 1), busy: map[string]bool{}, again: map[string]time.Time{}}
 }
 
+// wait waits for the launches that run in the background.
+func (l *launcher) wait() { l.running.Wait() }
+
 // try calls launch in the background under the job key. It does nothing if that launch is running
 // in this process, if it failed less than launchAgain ago, or if launchesAtOnce are running.
 func (l *launcher) try(ctx context.Context, key string, launch func(context.Context) error) {

@@ -13,7 +13,7 @@ import (
 // runs.
 func (sc *Scheduler) keepMedia(ctx context.Context, e *sender.Engine, only campaign.RunNo) {
 	l := newLauncher(sc)
-	defer l.running.Wait()
+	defer l.wait()
 	t := time.NewTicker(launchAgain)
 	defer t.Stop()
 	for {

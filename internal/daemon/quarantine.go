@@ -82,15 +82,6 @@ type Quarantined struct {
 	Firings []LostFiring `json:"firings,omitempty"`
 }
 
-// LostFiring is a firing that is due and of which the ledger has no run. It may have been launched
-// in the lost time.
-type LostFiring struct {
-	Campaign string    `json:"campaign"`
-	At       time.Time `json:"at"`
-	// Run is the id of the cancelled run that stands for the firing. "" in a dry run.
-	Run string `json:"run,omitempty"`
-}
-
 // QuarantinedRun is an unfinished run after the quarantine.
 type QuarantinedRun struct {
 	Run     string               `json:"run"`
@@ -155,7 +146,8 @@ func Quarantine(ctx context.Context, cfg *config.Config, o QuarantineOptions) (q
 		}
 	}
 	if o.Lost > 0 {
-		if err := q.closeFirings(ctx, cfg, l, runs, o.Log); err != nil {
+		q.Firings, err = NewScheduler(SchedulerOptions{Config: cfg, Ledger: l, Log: o.Log}).closeFirings(ctx, runs, q.DryRun)
+		if err != nil {
 			return q, err
 		}
 	}

@@ -3,43 +3,50 @@ package daemon
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"slices"
 	"time"
 
 	"campaignd/campaign"
-	"campaignd/internal/config"
 )
 
 // lostList is the name of the list of a run that stands for a firing of the lost time.
 const lostList = "(the firing of the lost time)"
+
+// LostFiring is a firing that is due and of which the ledger has no run. It may have been launched
+// in the lost time.
+type LostFiring struct {
+	Campaign string    `json:"campaign"`
+	At       time.Time `json:"at"`
+	// Run is the id of the cancelled run that stands for the firing. "" in a dry run.
+	Run string `json:"run,omitempty"`
+}
 
 // closeFirings keeps the schedule from launching again what it may have launched in the lost time:
 // it makes a cancelled run without rows for each firing that is due. Firings of files that are
 // broken or missing now are closed by the record of the quarantine (firings.quarantined). It comes
 // before the quarantine of the ledger, so that a quarantine that died in between is repeated as a
 // whole.
-func (q *Quarantined) closeFirings(ctx context.Context, cfg *config.Config, l campaign.Ledger, runs []campaign.Run, log *slog.Logger) error {
-	all, err := ReadSchedule(cfg.Campaigns)
+func (sc *Scheduler) closeFirings(ctx context.Context, runs []campaign.Run, dry bool) (closed []LostFiring, err error) {
+	l := sc.o.Ledger
+	all, err := ReadSchedule(sc.o.Config.Campaigns)
 	if err != nil {
-		log.Warn("a campaign file is not used; its firings until now count as missed", "err", err)
+		sc.o.Log.Warn("a campaign file is not used; its firings until now count as missed", "err", err)
 	}
-	sc := NewScheduler(SchedulerOptions{Config: cfg, Ledger: l, Log: log})
 	for _, r := range runs { // an earlier quarantine died before it cancelled this run
 		if r.State != campaign.Importing || r.ListName != lostList {
 			continue
 		}
-		if !q.DryRun {
+		if !dry {
 			if err := closeFiring(ctx, l, r); err != nil {
-				return err
+				return closed, err
 			}
 		}
-		q.Firings = append(q.Firings, LostFiring{Campaign: r.Campaign, At: r.CreatedAt.UTC(), Run: r.ID()})
+		closed = append(closed, LostFiring{Campaign: r.Campaign, At: r.CreatedAt.UTC(), Run: r.ID()})
 	}
 	for _, s := range all {
 		firing, due, err := sc.due(ctx, s, time.Now())
 		if err != nil {
-			return err
+			return closed, err
 		}
 		known := slices.IndexFunc(runs, func(r campaign.Run) bool {
 			return r.Campaign == s.Definition.Name && r.Launch == cronKey+firing.Key
@@ -48,29 +55,29 @@ func (q *Quarantined) closeFirings(ctx context.Context, cfg *config.Config, l ca
 			continue
 		}
 		lost := LostFiring{Campaign: s.Definition.Name, At: firing.At.UTC()}
-		if !q.DryRun {
+		if !dry {
 			run, err := l.CreateRun(ctx, campaign.Run{Campaign: lost.Campaign, Launch: cronKey + firing.Key, ListName: lostList,
 				Template: s.Definition.Template.Name, Language: s.Definition.Template.Language})
 			if err != nil {
-				return fmt.Errorf("close the firing of %s: %w", lost.Campaign, err)
+				return closed, fmt.Errorf("close the firing of %s: %w", lost.Campaign, err)
 			}
 			if err := closeFiring(ctx, l, run); err != nil {
-				return err
+				return closed, err
 			}
 			lost.Run = run.ID()
 		}
-		q.Firings = append(q.Firings, lost)
+		closed = append(closed, lost)
 	}
-	if q.DryRun {
-		return nil
+	if dry {
+		return closed, nil
 	}
 	now := time.Now()
 	_, err = l.NoteFiring(ctx, campaign.Firing{Key: "quarantined " + now.UTC().Format(time.RFC3339Nano), At: now, Since: now,
 		Outcome: campaign.FiringAdded})
 	if err != nil {
-		return fmt.Errorf("note the quarantine: %w", err)
+		return closed, fmt.Errorf("note the quarantine: %w", err)
 	}
-	return nil
+	return closed, nil
 }
 
 // closeFiring cancels the run without rows that stands for a firing.

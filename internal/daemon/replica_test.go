@@ -239,7 +239,7 @@ func TestADeadImportIsResumedWhereItsListIs(t *testing.T) {
 	resume := func() {
 		l := newLauncher(d.schedule)
 		d.schedule.resumeImports(t.Context(), l, e, nil)
-		l.running.Wait()
+		l.wait()
 	}
 	state := func(r campaign.Run) campaign.Run {
 		t.Helper()
@@ -253,6 +253,7 @@ func TestADeadImportIsResumedWhereItsListIs(t *testing.T) {
 		t.Errorf("a young run: got %s, want importing, because its importer may just have begun", state(here).State)
 	}
 	d.ledger = aged{c.ledger}
+	d.schedule = d.newScheduler()
 	held, ok, err := c.ledger.AcquireJob(t.Context(), fmt.Sprintf("import %d", here.No), "the importer", time.Hour)
 	if err != nil || !ok {
 		t.Fatalf("acquired %v and %v, want the job", ok, err)

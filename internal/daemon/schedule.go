@@ -68,7 +68,7 @@ func CheckFolder(dir string) error {
 // it once. every is how often it looks.
 func (sc *Scheduler) run(ctx context.Context, e *sender.Engine, every time.Duration) {
 	l := newLauncher(sc)
-	defer l.running.Wait()
+	defer l.wait()
 	folder := newFolder(sc.o.Config.Campaigns)
 	var loaded loads
 	for {

@@ -87,7 +87,7 @@ func TestReplicasDoNotTouchALiveImport(t *testing.T) {
 			d.schedule.resumeImports(t.Context(), launchers[i], e, nil)
 		}
 		for _, l := range launchers {
-			l.running.Wait()
+			l.wait()
 		}
 	}
 	// The first replica is the importer: it has the job of the import.
@@ -176,7 +176,7 @@ func TestTheScheduleLogsItsLaunchesAndFaults(t *testing.T) {
 	d := c.replica()
 	d.log = logTo(log)
 	d.schedule = d.newScheduler()
-	err = (&Quarantined{DryRun: true}).closeFirings(t.Context(), &config.Config{Campaigns: folder}, c.ledger, nil, d.log)
+	_, err = NewScheduler(SchedulerOptions{Config: &config.Config{Campaigns: folder}, Ledger: c.ledger, Log: d.log}).closeFirings(t.Context(), nil, true)
 	if err != nil {
 		t.Errorf("closeFirings = %v, want nil", err)
 	}

@@ -192,3 +192,11 @@ func (d *Daemon) watch(ctx context.Context, no campaign.RunNo, settle time.Durat
 		}
 	}
 }
+
+// later returns the later of two times.
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
