@@ -7,6 +7,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/plan"
+	"campaignd/internal/faults"
 )
 
 // firings is what the schedule knows of one campaign when it looks.
@@ -263,11 +264,11 @@ func (sc *Scheduler) note(ctx context.Context, f campaign.Firing, seen bool) err
 	case campaign.FiringMissed, campaign.FiringSkipped:
 		sc.o.Log.Warn("a firing was "+string(f.Outcome), "campaign", f.Campaign, "at", f.At, "why", f.Detail)
 	case campaign.FiringFailed:
-		if changed, before := sc.failing.failed(f.Campaign, f.Detail); changed {
-			sc.o.Log.Error("a firing failed", counting(before, "campaign", f.Campaign, "at", f.At, "why", f.Detail)...)
+		if changed, before := sc.failing.Failed(f.Campaign, f.Detail); changed {
+			sc.o.Log.Error("a firing failed", faults.Counting(before, "campaign", f.Campaign, "at", f.At, "why", f.Detail)...)
 		}
 	case campaign.FiringLaunched:
-		if times := sc.failing.succeeded(f.Campaign); times > 0 {
+		if times := sc.failing.Succeeded(f.Campaign); times > 0 {
 			sc.o.Log.Info("a firing was launched after others had failed", "campaign", f.Campaign, "at", f.At, "failures", times)
 		}
 	case campaign.FiringWaiting:

@@ -12,6 +12,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/sender"
+	"campaignd/internal/faults"
 	"campaignd/internal/messaging"
 )
 
@@ -142,8 +143,8 @@ func (sc *Scheduler) endStuck(ctx context.Context, r campaign.Run, s Scheduled, 
 	err := sc.job(fmt.Sprint("import ", r.No)).Do(ctx, func(ctx context.Context) error {
 		ended, err := sc.o.Ledger.SetState(ctx, r.No, []campaign.State{campaign.Importing}, campaign.RunStateFailed, "", why)
 		if err == nil && ended {
-			if changed, before := sc.failing.failed("import of "+r.Campaign, why); changed {
-				sc.o.Log.Error("a scheduled import was given up", counting(before, "run", r.ID(), "why", why)...)
+			if changed, before := sc.failing.Failed("import of "+r.Campaign, why); changed {
+				sc.o.Log.Error("a scheduled import was given up", faults.Counting(before, "run", r.ID(), "why", why)...)
 			}
 		}
 		return err

@@ -4,12 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
 	"campaignd/campaign"
-	"campaignd/internal/messaging"
+	"campaignd/internal/faults"
 )
 
 const (
@@ -26,7 +25,7 @@ type launcher struct {
 	running sync.WaitGroup
 	freed   chan struct{} // a launch has ended after another one was refused
 
-	faults causes // by key of the launch
+	faults faults.Known // by key of the launch
 
 	mu    sync.Mutex
 	full  bool // a launch was refused since the last one ended
@@ -72,14 +71,14 @@ func (l *launcher) ended(ctx context.Context, key string, err error) {
 	switch {
 	case err == nil:
 		delete(l.again, key)
-		if times := l.faults.succeeded(key); times > 0 {
+		if times := l.faults.Succeeded(key); times > 0 {
 			l.sc.o.Log.Info("a launch that failed has succeeded", "job", key, "failures", times)
 		}
 	case ctx.Err() != nil, errors.Is(err, campaign.ErrTaken), errors.Is(err, campaign.ErrFenced): // another process does the job
 	default:
 		l.again[key] = time.Now().Add(launchAgain)
-		if changed, before := l.faults.failed(key, causeOf(err)); changed {
-			l.sc.o.Log.Error("a launch failed and will be tried again", counting(before, "job", key, "err", err)...)
+		if changed, before := l.faults.Failed(key, causeOf(err)); changed {
+			l.sc.o.Log.Error("a launch failed and will be tried again", faults.Counting(before, "job", key, "err", err)...)
 		}
 	}
 }
@@ -115,10 +114,10 @@ func (l *launcher) logFindingsOnce(key, message string, err error) {
 // isNew reports whether err is not nil and differs from the last fault of key.
 func (l *launcher) isNew(key string, err error) bool {
 	if err == nil {
-		l.faults.succeeded(key)
+		l.faults.Succeeded(key)
 		return false
 	}
-	changed, _ := l.faults.failed(key, err.Error())
+	changed, _ := l.faults.Failed(key, err.Error())
 	return changed
 }
 
@@ -135,17 +134,12 @@ func (e *firingError) Error() string {
 
 func (e *firingError) Unwrap() error { return e.err }
 
-// causeOf returns the text of an error without the firing and the request id, so that the same
-// cause has the same text.
+// causeOf returns the words of an error without the firing, so that the same cause has the same
+// words.
 func causeOf(err error) string {
 	var firing *firingError
 	if errors.As(err, &firing) {
 		err = firing.err
 	}
-	words := err.Error()
-	var answer *messaging.Error
-	if errors.As(err, &answer) && answer.RequestID != "" {
-		words = strings.ReplaceAll(words, answer.RequestID, "")
-	}
-	return words
+	return faults.Words(err)
 }

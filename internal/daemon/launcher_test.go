@@ -63,7 +63,7 @@ func TestAFailedLaunchIsRepeatedAfterAMinute(t *testing.T) {
 		if got := strings.Count(log.String(), "has succeeded"); got != 1 {
 			t.Errorf("two successes after a fault are logged %d times, want once, with the first:\n%s", got, log)
 		}
-		if kept := len(l.busy) + len(l.again) + len(l.faults.of); kept != 0 {
+		if kept := len(l.busy) + len(l.again) + l.faults.Succeeded("spring"); kept != 0 {
 			t.Errorf("%d entries of a launch that succeeded are kept, want none", kept)
 		}
 		fault = errors.New("another fault")

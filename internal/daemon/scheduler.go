@@ -7,6 +7,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/config"
+	"campaignd/internal/faults"
 )
 
 // SchedulerOptions are what a Scheduler works with. Config, Ledger, Owner and Log are required; a process
@@ -27,7 +28,7 @@ type SchedulerOptions struct {
 type Scheduler struct {
 	o       SchedulerOptions
 	fired   firingCounts
-	failing causes // of firings, by campaign
+	failing faults.Known // of firings, by campaign
 }
 
 // NewScheduler makes a scheduler, which does nothing by itself.

@@ -12,6 +12,7 @@ import (
 	"campaignd/campaign/sender"
 	"campaignd/internal/config"
 	"campaignd/internal/drops"
+	"campaignd/internal/faults"
 	"campaignd/internal/ledger"
 	"campaignd/internal/ledger/sqlite"
 	"campaignd/throttle"
@@ -186,7 +187,7 @@ const (
 func (d *Daemon) refreshNumbers(ctx context.Context, wait time.Duration) {
 	again := askAgain
 	var asked, listed time.Time
-	var faults causes
+	var known faults.Known
 	for {
 		select {
 		case <-ctx.Done():
@@ -215,7 +216,7 @@ func (d *Daemon) refreshNumbers(ctx context.Context, wait time.Duration) {
 			continue
 		}
 		if err == nil {
-			if times := faults.succeeded(""); times > 0 {
+			if times := known.Succeeded(""); times > 0 {
 				d.log.Info("the service tells its numbers again", "failures", times)
 			}
 			continue
@@ -225,8 +226,8 @@ func (d *Daemon) refreshNumbers(ctx context.Context, wait time.Duration) {
 			message = "the service does not tell its numbers; nothing is sent over a number without numbers.CONNECTION.rate"
 			wait, again = again, min(2*again, mostAskAgain)
 		}
-		if changed, before := faults.failed("", causeOf(err)); changed {
-			d.log.Warn(message, counting(before, "err", err)...)
+		if changed, before := known.Failed("", faults.Words(err)); changed {
+			d.log.Warn(message, faults.Counting(before, "err", err)...)
 		}
 	}
 }
