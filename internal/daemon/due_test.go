@@ -15,12 +15,6 @@ import (
 	"campaignd/internal/config"
 )
 
-// logTo returns a logger that writes to n.
-func logTo(n *notes) *slog.Logger { return slog.New(slog.NewTextHandler(n, nil)) }
-
-// springFile is a campaign file without a schedule.
-const springFile = "name: spring\nconnections: [conn_1]\ntemplate: {name: a, language: en}\nrecipients: {file: l.csv}\n"
-
 // fired is a ledger with the scheduled runs of one campaign.
 type fired struct {
 	campaign.Ledger

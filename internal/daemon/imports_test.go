@@ -15,17 +15,6 @@ import (
 	"campaignd/campaign"
 )
 
-// Tries as far apart as restAfter says make at most 30 requests in an hour, or are one try.
-func TestAFailingLaunchAsksTheServiceSeldom(t *testing.T) {
-	for calls := int64(0); calls <= 120; calls++ {
-		rest := restAfter(calls)
-		tries := int64((time.Hour-1)/rest) + 1
-		if rest < launchAgain || tries > 1 && tries*calls > managementCalls {
-			t.Errorf("%d requests a try: %d tries an hour, %v apart, want at most %d requests", calls, tries, rest, managementCalls)
-		}
-	}
-}
-
 // watched counts the requests to the service.
 func (c *cluster) watched() *atomic.Int64 {
 	var calls atomic.Int64

@@ -107,13 +107,3 @@ func TestManyStopsPauseTheRun(t *testing.T) {
 	stop()
 	<-ended
 }
-
-func TestTheDefinitionsInMemoryAreBounded(t *testing.T) {
-	c := &policies{defs: map[campaign.RunNo]*campaign.Definition{}}
-	for no := range campaign.RunNo(2*mostDefs + 1) {
-		c.definition(campaign.Run{No: no})
-		if _, kept := c.defs[no]; !kept || len(c.defs) > mostDefs {
-			t.Fatalf("run %d: got %d definitions, its own %v; want its own among at most %d", no, len(c.defs), kept, mostDefs)
-		}
-	}
-}

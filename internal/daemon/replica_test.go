@@ -37,18 +37,6 @@ type cluster struct {
 	log     *slog.Logger // of live; nil: none
 }
 
-// dailySchedule fires at each midnight UTC, up to 48 h late.
-const dailySchedule = "schedule: {cron: \"0 0 * * *\", timezone: UTC, misfire: run, grace: 48h}\n"
-
-// makeDue dates a campaign file back by two days, so that a firing of dailySchedule is due.
-func makeDue(t *testing.T, file string) {
-	t.Helper()
-	written := time.Now().AddDate(0, 0, -2)
-	if err := os.Chtimes(file, written, written); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // aged is a ledger whose unfinished runs seem an hour older, so that no import is left to its
 // creator.
 type aged struct{ campaign.Ledger }

@@ -1,13 +1,10 @@
 package daemon
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"log/slog"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -15,49 +12,6 @@ import (
 	"campaignd/campaign"
 	"campaignd/internal/config"
 )
-
-// Each fault of the folder is logged as one line with its place, and again only after a change.
-func TestServeLogsEachFaultOfAScheduleOnceWithItsLine(t *testing.T) {
-	dir := t.TempDir()
-	put := func(name, schedule string) string {
-		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(springFile+schedule), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return path
-	}
-	bad := put("bad.yaml", "schedule:\n  timezone: Africa/Lagos\n  cron: \"0 0 31 2 *\"\n")
-	worse := put("worse.yaml", "window: {hours: \"9-18\"}\n")
-	good := put("good.yaml", "schedule: {cron: \"@daily\"}\n")
-	twin := put("twin.yaml", "schedule: {cron: \"@hourly\"}\n")
-	put("unscheduled.yaml", "") // a campaign without a schedule may have the same name
-
-	var log bytes.Buffer
-	l := newLauncher(NewScheduler(SchedulerOptions{Log: slog.New(slog.NewTextHandler(&log, nil))}))
-	for range 3 {
-		all, err := ReadSchedule(dir)
-		if len(all) != 1 || filepath.Base(all[0].File) != "good.yaml" {
-			t.Fatalf("schedules %v, want good.yaml alone", all)
-		}
-		l.logFindingsOnce("folder", "a campaign file is not used", err)
-	}
-	faults := []string{
-		bad + `:7:3: schedule.cron: "0 0 31 2 *": no such date ever comes; choose a day that the month has`,
-		twin + `: the name spring is that of ` + good + ` too; give each campaign a name of its own`,
-		worse + `:5:10: window.hours: "9-18" are no hours: want 09:00-18:00, each with two digits; the end may be 24:00`,
-	}
-	for _, fault := range faults {
-		if strings.Count(log.String(), "err="+strconv.Quote(fault)+"\n") != 1 {
-			t.Errorf("got\n%s\nwant one line that ends in\n%s", log.String(), strconv.Quote(fault))
-		}
-	}
-	put("worse.yaml", "")
-	_, err := ReadSchedule(dir)
-	l.logFindingsOnce("folder", "a campaign file is not used", err)
-	if n := strings.Count(log.String(), "bad.yaml"); n != 2 {
-		t.Errorf("the fault that is left is logged %d times after the change, want 1", n-1)
-	}
-}
 
 // Each replica looks for interrupted imports every 5 s, and so does the importing one. An import
 // that is alive causes no request to the service, no reading of the list and no line in the log.
