@@ -7,6 +7,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/daemon"
+	"campaignd/internal/schedule"
 )
 
 func TestAQuarantineTellsWhatComesNext(t *testing.T) {
@@ -15,7 +16,7 @@ func TestAQuarantineTellsWhatComesNext(t *testing.T) {
 	full := daemon.Quarantined{
 		Ledger: "sqlite:a", WentBack: true, Done: true, Newest: newest, Since: newest,
 		Rate: 34.2, Connection: "conn_1", Assumed: []string{"b", "c"}, Ahead: 35, Doubts: 3,
-		Runs: []daemon.QuarantinedRun{run}, Firings: []daemon.LostFiring{{Campaign: "daily", At: newest, Run: "daily-9"}},
+		Runs: []daemon.QuarantinedRun{run}, Firings: []schedule.LostFiring{{Campaign: "daily", At: newest, Run: "daily-9"}},
 	}
 	head := "sqlite:a went back in time; its newest record is of " + clock(newest) + ago(newest) + "\n"
 	const table = "\nRUN       STATE            IN DOUBT  QUEUED\nspring-2  paused (ledger)  3         4\n"
@@ -31,7 +32,7 @@ func TestAQuarantineTellsWhatComesNext(t *testing.T) {
 	)
 	firing := "the schedule of daily, due " + clock(newest) + ", may have been launched in the lost time: "
 	dry, given, nothing, importing := full, full, full, full
-	dry.DryRun, dry.Done, dry.Firings = true, false, []daemon.LostFiring{{Campaign: "daily", At: newest}}
+	dry.DryRun, dry.Done, dry.Firings = true, false, []schedule.LostFiring{{Campaign: "daily", At: newest}}
 	given.Rate, given.Assumed, given.Firings = 0, nil, nil
 	nothing.Ahead, nothing.Rate, nothing.Assumed, nothing.Firings, nothing.Doubts = 0, 0, nil, nil, 0
 	importing.Assumed, importing.Firings = nil, nil

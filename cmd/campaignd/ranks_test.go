@@ -24,7 +24,9 @@ var ranks = map[string]int{
 
 	"internal/daemon":          80,
 	"internal/api":             80, // cmd/campaignd gives it to the daemon
+	"internal/schedule":        72,
 	"internal/config":          71,
+	"internal/faults":          35,
 	"internal/drops":           70,
 	"internal/operator":        65,
 	"internal/client":          65,

@@ -12,8 +12,8 @@ import (
 	"campaignd/internal/client"
 	"campaignd/internal/client/resource"
 	"campaignd/internal/config"
-	"campaignd/internal/daemon"
 	"campaignd/internal/operator"
+	"campaignd/internal/schedule"
 	"campaignd/internal/spelling"
 )
 
@@ -93,7 +93,7 @@ type nearFolder struct {
 
 // Schedule lists firings of the folder, with the path of each file.
 func (f nearFolder) Schedule(ctx context.Context, name string, next, last int) ([]resource.Firing, error) {
-	files, err := daemon.CampaignFiles(f.dir)
+	files, err := schedule.Files(f.dir)
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +111,7 @@ func (f nearFolder) Schedule(ctx context.Context, name string, next, last int) (
 
 // Faults returns the findings of the files that cannot be read, with the path of each.
 func (f nearFolder) Faults(context.Context) error {
-	if _, err := daemon.ReadSchedule(f.dir); err != nil {
+	if _, err := schedule.Read(f.dir); err != nil {
 		return invalid(fmt.Errorf("%w\na `serve` that read an earlier version of such a file goes on with it until it starts again", err))
 	}
 	return nil
@@ -131,7 +131,7 @@ func (p *program) withFolder(ctx context.Context, do func(folderOperations) erro
 	if err != nil {
 		return err
 	}
-	if err := daemon.CheckFolder(c.Campaigns); err != nil {
+	if err := schedule.CheckFolder(c.Campaigns); err != nil {
 		fmt.Fprintf(p.stderr, "campaignd: %s\n", spelling.Printable(err.Error()))
 	}
 	near := nearFolder{&operator.Session{}, c.Campaigns}

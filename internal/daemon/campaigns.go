@@ -10,9 +10,10 @@ import (
 	"campaignd/campaign"
 	"campaignd/campaign/plan"
 	"campaignd/internal/operator"
+	"campaignd/internal/schedule"
 )
 
-func (d *Daemon) campaignFiles() ([]operator.File, error) { return CampaignFiles(d.cfg.Campaigns) }
+func (d *Daemon) campaignFiles() ([]operator.File, error) { return schedule.Files(d.cfg.Campaigns) }
 
 // checkFile checks a campaign and a list; "" is the campaign's own. The service's answers may be a
 // minute old.
@@ -30,7 +31,7 @@ func (d *Daemon) checkFile(ctx context.Context, f operator.File, list string) (*
 	if err != nil {
 		return nil, err
 	}
-	found.Findings = withoutFolder(d.cfg.Campaigns, found.Findings)
+	found.Findings = schedule.WithoutFolder(d.cfg.Campaigns, found.Findings)
 	found.List = filepath.Base(found.List)
 	return found, nil
 }

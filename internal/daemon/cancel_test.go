@@ -20,7 +20,7 @@ func closedNow() string {
 // ready launches a campaign of rows with more in its file.
 func (c *cluster) ready(name, more string, rows int) campaign.Run {
 	c.Helper()
-	launched, err := c.replica().schedule.launch(c.campaign(c.dir, name, more, rows), "").Start(c.Context())
+	launched, err := c.replica().schedule.Launch(c.campaign(c.dir, name, more, rows), "").Start(c.Context())
 	if err != nil {
 		c.Fatal(err)
 	}
@@ -139,7 +139,7 @@ func TestCancelEndsARunInEveryState(t *testing.T) {
 func TestCancelStopsARunningImport(t *testing.T) {
 	c := newCluster(t, "STANDARD", 15*time.Second)
 	c.campaign(c.dir, "spring", "", 10000)
-	l := c.replica().schedule.launch(filepath.Join(c.dir, "spring.yaml"), "")
+	l := c.replica().schedule.Launch(filepath.Join(c.dir, "spring.yaml"), "")
 	cancelled := false
 	l.Progress = func(phase string, rows int64) {
 		if phase == "importing" && !cancelled {

@@ -29,6 +29,7 @@ import (
 	"campaignd/internal/notify"
 	"campaignd/internal/operator"
 	"campaignd/internal/sandbox"
+	"campaignd/internal/schedule"
 	"campaignd/internal/tracing"
 	"campaignd/internal/webhooks"
 	"campaignd/internal/wirelog"
@@ -72,7 +73,7 @@ type Daemon struct {
 	refused   chan time.Time      // since when a replay is due of events that were refused
 	admin     *listener           // nil before Serve
 	owner     string              // names this process in leases
-	schedule  *Scheduler          // nil in an intake without a key
+	schedule  *schedule.Scheduler // nil in an intake without a key
 	wire      *wirelog.Log        // nil without a folder for it
 	unstated  []wirelog.Dead      // the logs of dead processes whose statements the ledger has not taken yet
 	closers   []func() error      // in the order of opening; Close calls them in reverse
@@ -149,8 +150,8 @@ func open(ctx context.Context, cfg *config.Config, o Options) (_ *Daemon, err er
 }
 
 // newScheduler makes the scheduler of this process.
-func (d *Daemon) newScheduler() *Scheduler {
-	return NewScheduler(SchedulerOptions{Config: d.cfg, Ledger: d.ledger, Service: d.client, Owner: d.owner, Log: d.log, Check: d.checkLaunch})
+func (d *Daemon) newScheduler() *schedule.Scheduler {
+	return schedule.New(schedule.Options{Config: d.cfg, Ledger: d.ledger, Service: d.client, Owner: d.owner, Log: d.log, Check: d.checkLaunch})
 }
 
 // ownerName returns a name that no other process has, and no other start of this one.

@@ -14,6 +14,7 @@ import (
 	"campaignd/internal/config"
 	"campaignd/internal/drops"
 	"campaignd/internal/messaging"
+	"campaignd/internal/schedule"
 	"campaignd/internal/spelling"
 )
 
@@ -23,10 +24,10 @@ func checkCampaigns(_ context.Context, cfg *config.Config) []Check {
 	if _, err := os.Stat(cfg.Campaigns); errors.Is(err, fs.ErrNotExist) {
 		return []Check{good(name, "there is no folder %s, so no schedule fires", cfg.Campaigns)}
 	}
-	if err := CheckFolder(cfg.Campaigns); err != nil {
+	if err := schedule.CheckFolder(cfg.Campaigns); err != nil {
 		return []Check{fail(name, "correct campaigns in the configuration", err)}
 	}
-	files, err := CampaignFiles(cfg.Campaigns)
+	files, err := schedule.Files(cfg.Campaigns)
 	if err != nil {
 		return []Check{fail(name, "make the folder readable", err)}
 	}
@@ -52,8 +53,8 @@ func checkDrops(ctx context.Context, cfg *config.Config) (checks []Check) {
 	if cfg.Role == config.RoleIntake || len(cfg.Drops) == 0 {
 		return nil
 	}
-	campaigns := newFolder(cfg.Campaigns)
-	_, _ = campaigns.look() // checkCampaigns names the faults
+	campaigns := schedule.NewFolder(cfg.Campaigns)
+	_, _ = campaigns.Look() // checkCampaigns names the faults
 	for i := range cfg.Drops {
 		r := &cfg.Drops[i]
 		where := config.RedactURL(r.Bucket)
@@ -69,7 +70,7 @@ func checkDrops(ctx context.Context, cfg *config.Config) (checks []Check) {
 				"let campaignd read it, or correct drops in the configuration"})
 			continue
 		}
-		if _, err := campaigns.find(r.Campaign); err != nil {
+		if _, err := campaigns.Find(r.Campaign); err != nil {
 			checks = append(checks, Check{name, HealthFail, where + ": its lists wait: " + strings.ReplaceAll(err.Error(), "\n", "; "),
 				"add the campaign file, or correct drops in the configuration"})
 			continue

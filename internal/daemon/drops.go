@@ -16,6 +16,7 @@ import (
 	"campaignd/campaign/sender"
 	"campaignd/internal/drops"
 	"campaignd/internal/messaging"
+	"campaignd/internal/schedule"
 	"campaignd/reporting"
 )
 
@@ -28,7 +29,7 @@ func (d *Daemon) watcher(e *sender.Engine) (*drops.Watcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &dropLauncher{d: d, e: e, service: &recent{Service: d.client}, folder: newFolder(d.cfg.Campaigns)}
+	w := &dropLauncher{d: d, e: e, service: &recent{Service: d.client}, folder: schedule.NewFolder(d.cfg.Campaigns)}
 	o := drops.Options{Ledger: d.ledger, Spool: spool, Launch: w.launch, Missing: w.missing, Owner: d.owner,
 		Lease: time.Duration(d.cfg.Sending.Lease), Log: d.log}
 	for _, r := range d.cfg.Drops {
@@ -65,7 +66,7 @@ type dropLauncher struct {
 	service *recent
 
 	mu     sync.Mutex
-	folder *folder
+	folder *schedule.Folder
 	looked time.Time
 }
 
@@ -74,14 +75,14 @@ const findEvery = 500 * time.Millisecond
 
 // find returns the last good version of the campaign, which the schedule uses too. A campaign file
 // that is broken later does not stop dropped files.
-func (l *dropLauncher) find(name string) (Scheduled, error) {
+func (l *dropLauncher) find(name string) (schedule.Scheduled, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if now := time.Now(); now.Sub(l.looked) >= findEvery {
-		_, _ = l.folder.look() // the schedule logs the faults
+		_, _ = l.folder.Look() // the schedule logs the faults
 		l.looked = now
 	}
-	return l.folder.find(name)
+	return l.folder.Find(name)
 }
 
 // missing implements drops.Options.Missing.
@@ -113,7 +114,7 @@ func (l *dropLauncher) launch(ctx context.Context, r drops.Request) (run campaig
 	if err != nil {
 		return run, fmt.Errorf("read runs: %w", err)
 	}
-	launch := l.d.schedule.launch(file, r.Key)
+	launch := l.d.schedule.Launch(file, r.Key)
 	launch.Source, launch.List, launch.Service, launch.Again = source, r.List, l.service, r.Again
 	rejects := &rejectsFile{path: r.Rejects}
 	defer func() { err = errors.Join(err, rejects.drop()) }()

@@ -144,3 +144,22 @@ func TestAQuarantineCountsTheUnfinishedRuns(t *testing.T) {
 		t.Errorf("count = %s and %v of the runs %+v, want %s of the unfinished ones", got, err, l.asked, want)
 	}
 }
+
+// fired is a ledger with the scheduled runs of one campaign.
+type fired struct {
+	campaign.Ledger
+	runs    []campaign.Run
+	firings []campaign.Firing
+	asked   campaign.RunFilter // the first question for other runs
+	fault   error
+}
+
+func (f *fired) Runs(_ context.Context, w campaign.RunFilter) ([]campaign.Run, error) {
+	if w.Unfinished && w.Campaign != "" { // the runs that hold up a firing
+		return nil, f.fault
+	}
+	if f.asked == (campaign.RunFilter{}) {
+		f.asked = w
+	}
+	return f.runs, f.fault
+}

@@ -11,6 +11,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/why"
+	"campaignd/internal/schedule"
 )
 
 var errFault = errors.New("the database is away")
@@ -107,7 +108,7 @@ func TestAFaultOfTheLedgerIsReturned(t *testing.T) {
 	run := c.interrupted("spring", 10)
 	folder := t.TempDir()
 	makeDue(t, c.campaign(folder, "daily", dailySchedule, 3))
-	all, err := ReadSchedule(folder)
+	all, err := schedule.Read(folder)
 	if err != nil || len(all) != 1 {
 		t.Fatalf("ReadSchedule = %v and %v, want one campaign", all, err)
 	}
@@ -126,12 +127,12 @@ func TestAFaultOfTheLedgerIsReturned(t *testing.T) {
 		}},
 		{"count", 2, func(l *faulty, _ *Daemon) error { return (&Quarantined{}).count(t.Context(), l) }},
 		{"due", 6, func(_ *faulty, d *Daemon) error {
-			_, _, err := d.schedule.due(t.Context(), all[0], time.Now())
+			_, _, err := d.schedule.Due(t.Context(), all[0], time.Now())
 			return err
 		}},
 		{"ready", 1, func(_ *faulty, d *Daemon) error { _, err := d.ready(); return err }},
 		{"closeFirings", 8, func(l *faulty, d *Daemon) error {
-			_, err := NewScheduler(SchedulerOptions{Config: &cfg, Ledger: l, Log: d.log}).closeFirings(t.Context(), c.runs(), false)
+			_, err := schedule.New(schedule.Options{Config: &cfg, Ledger: l, Log: d.log}).CloseFirings(t.Context(), c.runs(), false)
 			return err
 		}},
 	} {
@@ -164,8 +165,8 @@ func TestARepeatedQuarantineClosesTheFiring(t *testing.T) {
 		at     int
 		states []campaign.State
 	}{{8, []campaign.State{campaign.Importing}}, {0, []campaign.State{campaign.Cancelled}}, {0, []campaign.State{campaign.Cancelled}}} {
-		sc := NewScheduler(SchedulerOptions{Config: c.config, Ledger: &faulty{Ledger: c.ledger, at: tt.at}, Log: d.log})
-		_, err := sc.closeFirings(t.Context(), c.runs(), false)
+		sc := schedule.New(schedule.Options{Config: c.config, Ledger: &faulty{Ledger: c.ledger, at: tt.at}, Log: d.log})
+		_, err := sc.CloseFirings(t.Context(), c.runs(), false)
 		if (err != nil) != (tt.at > 0) {
 			t.Errorf("closeFirings with a fault at %d = %v, want an error if there is a fault", tt.at, err)
 		}

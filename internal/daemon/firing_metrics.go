@@ -4,10 +4,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"campaignd/campaign"
+	"campaignd/internal/schedule"
 )
 
 // firingCollector reads the counts of the schedule at each scrape.
-type firingCollector struct{ schedule *Scheduler }
+type firingCollector struct{ schedule *schedule.Scheduler }
 
 var descFirings = desc("campaignd_firings_total", "Firings of schedules by their final outcome: launched, skipped, missed or failed.",
 	"outcome")

@@ -2,7 +2,10 @@ package daemon
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -10,15 +13,16 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/sender"
+	"campaignd/internal/schedule"
 )
 
 // lookAndFire launches the firing of s that is to be launched now.
-func (d *Daemon) lookAndFire(ctx context.Context, s Scheduled, e *sender.Engine) error {
-	f, err := d.schedule.look(ctx, s, time.Now())
+func (d *Daemon) lookAndFire(ctx context.Context, s schedule.Scheduled, e *sender.Engine) error {
+	f, err := d.schedule.Look(ctx, s, time.Now())
 	if err != nil || f == nil {
 		return err
 	}
-	return d.schedule.fireOnce(ctx, s, *f, e)
+	return d.schedule.Fire(ctx, s, *f, e)
 }
 
 // outcome is what a test compares of a noted firing.
@@ -53,7 +57,7 @@ func TestFiringsBehindAnUnfinishedRunAreSkipped(t *testing.T) {
 	hour := time.Now().UTC().Truncate(time.Hour)
 	for i := range 3 { // two firings that come, and a look without one
 		now := hour.Add(time.Duration(min(i, 1)+1) * time.Hour)
-		if f, err := d.schedule.look(t.Context(), s, now); f != nil || err != nil {
+		if f, err := d.schedule.Look(t.Context(), s, now); f != nil || err != nil {
 			t.Fatalf("look = %v and %v, want no launch", f, err)
 		}
 	}
@@ -109,7 +113,7 @@ func TestARunOfDoubtsAloneIsNoOverlap(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			launched, err := c.replica().schedule.launch(s.File, "").Start(t.Context())
+			launched, err := c.replica().schedule.Launch(s.File, "").Start(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -138,7 +142,7 @@ func TestARunOfDoubtsAloneIsNoOverlap(t *testing.T) {
 				t.Fatal(err)
 			}
 			s.Written = time.Now().Add(-time.Minute)
-			if _, err := c.replica().schedule.look(t.Context(), s, s.Cron.Next(time.Now()).At.Add(time.Second)); err != nil {
+			if _, err := c.replica().schedule.Look(t.Context(), s, s.Cron.Next(time.Now()).At.Add(time.Second)); err != nil {
 				t.Fatal(err)
 			}
 			firings, err := c.ledger.Firings(t.Context(), campaign.FiringFilter{Campaign: "spring"})
@@ -150,4 +154,15 @@ func TestARunOfDoubtsAloneIsNoOverlap(t *testing.T) {
 			}
 		})
 	}
+}
+
+// readScheduled reads the campaign of one file of a folder.
+func readScheduled(file string) (found schedule.Scheduled, err error) {
+	all, err := schedule.Read(filepath.Dir(file))
+	for _, s := range all {
+		if s.File == file {
+			return s, nil
+		}
+	}
+	return found, errors.Join(err, fs.ErrNotExist)
 }

@@ -26,6 +26,7 @@ import (
 	"campaignd/internal/messaging"
 	"campaignd/internal/messaging/service"
 	"campaignd/internal/sandbox"
+	"campaignd/internal/schedule"
 	"campaignd/throttle"
 )
 
@@ -162,6 +163,7 @@ func (c *cluster) process(ctx context.Context, no int) {
 	log := slog.New(slog.DiscardHandler)
 	d := &Daemon{cfg: &cfg, log: log, ledger: c.ledger, client: client, limiter: c.limiter, directory: directory,
 		quotas: newQuotas(&cfg, directory, c.ledger, log), changed: make(chan struct{}, 1), owner: ownerName()}
+	d.schedule = d.newScheduler()
 	e, err := d.engine(0)
 	if err != nil {
 		c.Error(err)
@@ -174,7 +176,7 @@ func (c *cluster) process(ctx context.Context, no int) {
 	}
 	var work sync.WaitGroup
 	work.Go(func() { w.Run(ctx) })
-	work.Go(func() { d.schedule.run(ctx, e, scheduleEvery) })
+	work.Go(func() { d.schedule.Run(ctx, e, schedule.Every) })
 	work.Go(func() {
 		if err := e.Run(ctx); err != nil && ctx.Err() == nil {
 			c.Errorf("engine: got %v, want it to run until its end", err)
@@ -204,9 +206,9 @@ func (c *cluster) judgeScene(again []campaign.Firing, began time.Time, lists map
 		found[f.Key] = f
 	}
 	due := 0
-	for f := cron.next(began); f.At.Before(began.Add(*sceneLength)); f = cron.next(f.At) {
+	for f := cron.Next(began); f.At.Before(began.Add(*sceneLength)); f = cron.Next(f.At) {
 		due++
-		if got := found[f.Key]; len(again) < 1000 && got.Outcome != campaign.FiringLaunched || !keys["again"+cronKey+f.Key] {
+		if got := found[f.Key]; len(again) < 1000 && got.Outcome != campaign.FiringLaunched || !keys["again"+schedule.CronKey+f.Key] {
 			c.Errorf("the firing of %s: got %+v, want it launched", f.At, got)
 		}
 	}

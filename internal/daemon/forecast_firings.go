@@ -9,6 +9,7 @@ import (
 	"campaignd/campaign"
 	"campaignd/campaign/plan"
 	"campaignd/internal/config"
+	"campaignd/internal/schedule"
 )
 
 // mostFirings is how many firings of one campaign a forecast adds at most.
@@ -24,7 +25,7 @@ func (o *Outlook) foresee(ctx context.Context, cfg *config.Config, run int) (pla
 	if twice := f.Finish.Add(f.Finish.Sub(o.Now)); !f.Never && twice.Before(until) {
 		until = twice
 	}
-	all, _ := ReadSchedule(cfg.Campaigns) // a broken file fires nothing, and `check` says so
+	all, _ := schedule.Read(cfg.Campaigns) // a broken file fires nothing, and `check` says so
 	known := len(o.Runs)
 	for _, s := range all {
 		own := s.Definition.Name == o.Runs[run].Campaign
@@ -43,12 +44,12 @@ func (o *Outlook) foresee(ctx context.Context, cfg *config.Config, run int) (pla
 
 // addFirings adds the firings of a campaign until a time. A list that cannot be launched is left
 // out.
-func (o *Outlook) addFirings(ctx context.Context, s Scheduled, until time.Time) error {
+func (o *Outlook) addFirings(ctx context.Context, s schedule.Scheduled, until time.Time) error {
 	var list *campaign.Preflight
-	at := s.next(o.Now).At
+	at := s.Next(o.Now).At
 	for n := 0; n < mostFirings && !at.IsZero() && at.Before(until); n++ {
 		if list == nil {
-			p, err := campaign.RunPreflight(ctx, campaign.PreflightInput{Definition: s.Definition, File: s.File, List: s.list(),
+			p, err := campaign.RunPreflight(ctx, campaign.PreflightInput{Definition: s.Definition, File: s.File, List: s.List(),
 				Suppressions: o.suppressions})
 			if err != nil {
 				return fmt.Errorf("the list of %s: %w", s.Definition.Name, err)
@@ -66,7 +67,7 @@ func (o *Outlook) addFirings(ctx context.Context, s Scheduled, until time.Time) 
 		if _, err := o.add(ctx, r); err != nil {
 			return err
 		}
-		at = s.next(at).At
+		at = s.Next(at).At
 	}
 	return nil
 }

@@ -82,7 +82,7 @@ func (c *cluster) launched(rows int) campaign.Run {
 	c.Helper()
 	d := c.replica()
 	c.campaign(c.dir, "spring", "", rows)
-	l, err := d.schedule.launch(filepath.Join(c.dir, "spring.yaml"), "").Start(c.Context())
+	l, err := d.schedule.Launch(filepath.Join(c.dir, "spring.yaml"), "").Start(c.Context())
 	if err != nil {
 		c.Fatal(err)
 	}
@@ -184,7 +184,7 @@ func TestEveryRunHasASegmentOfItsOwn(t *testing.T) {
 	long := c.launched(8 * campaign.SegmentSize)
 	c.first = 1e6
 	c.campaign(c.dir, "short", "", 50)
-	short, err := c.replica().schedule.launch(filepath.Join(c.dir, "short.yaml"), "").Start(t.Context())
+	short, err := c.replica().schedule.Launch(filepath.Join(c.dir, "short.yaml"), "").Start(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

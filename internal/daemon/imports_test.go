@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/internal/schedule"
 )
 
 // watched counts the requests to the service.
@@ -34,7 +35,7 @@ func (c *cluster) fourFire(dir string) {
 	for range 4 {
 		d := c.replica()
 		d.cfg.Campaigns = dir
-		all, err := ReadSchedule(dir)
+		all, err := schedule.Read(dir)
 		if err != nil {
 			c.Fatal(err)
 		}
@@ -43,7 +44,7 @@ func (c *cluster) fourFire(dir string) {
 			c.Fatal(err)
 		}
 		firing.Go(func() {
-			l := newLauncher(d.schedule)
+			l := schedule.NewLauncher(d.schedule)
 			for _, s := range all {
 				err := d.lookAndFire(c.Context(), s, e)
 				var refused *campaign.PreflightError
@@ -51,8 +52,8 @@ func (c *cluster) fourFire(dir string) {
 					c.Errorf("lookAndFire = %v, want nil, taken, or a preflight", err)
 				}
 			}
-			d.schedule.resumeImports(c.Context(), l, e, all)
-			l.wait()
+			d.schedule.ResumeImports(c.Context(), l, e, all)
+			l.Wait()
 		})
 	}
 	firing.Wait()
@@ -94,11 +95,11 @@ func (c *cluster) stuckImport() (campaign.Run, string) {
 	c.Helper()
 	file := c.campaign(c.dir, "spring", dailySchedule, 10)
 	makeDue(c.T, file)
-	all, err := ReadSchedule(c.dir)
+	all, err := schedule.Read(c.dir)
 	if err != nil || len(all) != 1 {
 		c.Fatalf("%d schedules, %v; want 1", len(all), err)
 	}
-	list := all[0].list()
+	list := all[0].List()
 	run, err := c.ledger.CreateRun(c.Context(), campaign.Run{Campaign: "spring", ListHash: "another", ListName: list,
 		Launch: campaign.FiringKey + "the last", Definition: all[0].Source, Header: []string{"phone"}})
 	if err != nil {

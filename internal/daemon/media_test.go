@@ -55,7 +55,7 @@ recipients: {file: list.csv, columns: {to: phone}}
 			t.Fatal(err)
 		}
 	}
-	launched, err := c.replica().schedule.launch(filepath.Join(c.dir, "banner.yaml"), "").Start(t.Context())
+	launched, err := c.replica().schedule.Launch(filepath.Join(c.dir, "banner.yaml"), "").Start(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

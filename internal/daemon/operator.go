@@ -108,7 +108,7 @@ func (d *Daemon) operatorsAPI(ctx context.Context, e *sender.Engine) (API, clien
 func (d *Daemon) launchList(
 	ctx context.Context, file, list string, another bool, idempotency, by string,
 ) (out resource.Launched, err error) {
-	l := d.schedule.launch(file, "")
+	l := d.schedule.Launch(file, "")
 	l.List, l.New, l.NewKey, l.By, l.NoWait, l.Unattended = list, another, idempotency, by, false, false
 	l.Checked = d.checkLaunch(ctx, file, func(p *campaign.Preflight) {
 		for _, w := range p.Warnings() {

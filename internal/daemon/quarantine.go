@@ -15,6 +15,7 @@ import (
 	"campaignd/internal/ledger/postgres"
 	"campaignd/internal/ledger/sqlite"
 	"campaignd/internal/operator"
+	"campaignd/internal/schedule"
 	"campaignd/internal/wirelog"
 )
 
@@ -79,7 +80,7 @@ type Quarantined struct {
 	// Runs lists the unfinished runs, newest first.
 	Runs []QuarantinedRun `json:"runs"`
 	// Firings lists the firings of the campaigns folder that are closed.
-	Firings []LostFiring `json:"firings,omitempty"`
+	Firings []schedule.LostFiring `json:"firings,omitempty"`
 }
 
 // QuarantinedRun is an unfinished run after the quarantine.
@@ -146,7 +147,7 @@ func Quarantine(ctx context.Context, cfg *config.Config, o QuarantineOptions) (q
 		}
 	}
 	if o.Lost > 0 {
-		q.Firings, err = NewScheduler(SchedulerOptions{Config: cfg, Ledger: l, Log: o.Log}).closeFirings(ctx, runs, q.DryRun)
+		q.Firings, err = schedule.New(schedule.Options{Config: cfg, Ledger: l, Log: o.Log}).CloseFirings(ctx, runs, q.DryRun)
 		if err != nil {
 			return q, err
 		}

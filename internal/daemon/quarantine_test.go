@@ -18,6 +18,7 @@ import (
 	"campaignd/internal/ledger/postgres"
 	"campaignd/internal/messaging"
 	"campaignd/internal/sandbox"
+	"campaignd/internal/schedule"
 	"campaignd/reporting"
 )
 
@@ -164,11 +165,11 @@ func TestAQuarantineKeepsTheScheduleFromFiringAgain(t *testing.T) {
 	cfg := *c.config
 	cfg.Ledger = "sqlite:" + filepath.Join(c.dir, "c.db")
 	due := func() bool {
-		all, err := ReadSchedule(c.dir)
+		all, err := schedule.Read(c.dir)
 		if err != nil || len(all) != 1 {
 			t.Fatalf("%d schedules and %v, want 1", len(all), err)
 		}
-		_, due, err := d.schedule.due(t.Context(), all[0], time.Now())
+		_, due, err := d.schedule.Due(t.Context(), all[0], time.Now())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -213,14 +214,14 @@ func TestAQuarantineKeepsTheScheduleFromFiringAgain(t *testing.T) {
 // A file that is broken during the quarantine, and one that is not there, are corrected within the
 // grace of a firing of before it. The ledger knows one firing that waits, and no other one.
 func TestAQuarantineClosesTheFiringsOfBrokenFiles(t *testing.T) {
-	for name, schedule := range map[string]string{
+	for name, times := range map[string]string{
 		"cron": dailySchedule,
 		"at":   fmt.Sprintf("schedule: {at: %q, misfire: run, grace: 48h}\n", time.Now().Add(-time.Hour).Format(time.RFC3339)),
 	} {
 		for _, known := range []bool{false, true} {
 			t.Run(fmt.Sprint(name, ", known ", known), func(t *testing.T) {
 				c := newCluster(t, "STANDARD", 15*time.Second)
-				file := c.campaign(c.dir, "spring", schedule, 10)
+				file := c.campaign(c.dir, "spring", times, 10)
 				makeDue(t, file)
 				good, err := os.ReadFile(file)
 				if err != nil {
@@ -229,11 +230,11 @@ func TestAQuarantineClosesTheFiringsOfBrokenFiles(t *testing.T) {
 				d := c.replica()
 				look := func() *campaign.Firing {
 					t.Helper()
-					all, err := ReadSchedule(c.dir)
+					all, err := schedule.Read(c.dir)
 					if err != nil || len(all) != 1 {
 						t.Fatalf("%d schedules and %v, want 1", len(all), err)
 					}
-					f, err := d.schedule.look(t.Context(), all[0], time.Now())
+					f, err := d.schedule.Look(t.Context(), all[0], time.Now())
 					if err != nil {
 						t.Fatal(err)
 					}

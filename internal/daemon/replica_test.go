@@ -20,6 +20,7 @@ import (
 	"campaignd/internal/messaging"
 	"campaignd/internal/notify"
 	"campaignd/internal/sandbox"
+	"campaignd/internal/schedule"
 	"campaignd/recipients"
 	"campaignd/throttle"
 )
@@ -154,7 +155,7 @@ func TestReplicasFireACampaignOnceWithListsThatDiffer(t *testing.T) {
 	for i := range 8 {
 		d := c.replica()
 		d.cfg.Campaigns = filepath.Dir(files[i%2])
-		all, err := ReadSchedule(d.cfg.Campaigns)
+		all, err := schedule.Read(d.cfg.Campaigns)
 		if err != nil || len(all) != 1 {
 			t.Fatalf("%d schedules and %v, want 1", len(all), err)
 		}
@@ -225,9 +226,9 @@ func TestADeadImportIsResumedWhereItsListIs(t *testing.T) {
 		t.Fatal(err)
 	}
 	resume := func() {
-		l := newLauncher(d.schedule)
-		d.schedule.resumeImports(t.Context(), l, e, nil)
-		l.wait()
+		l := schedule.NewLauncher(d.schedule)
+		d.schedule.ResumeImports(t.Context(), l, e, nil)
+		l.Wait()
 	}
 	state := func(r campaign.Run) campaign.Run {
 		t.Helper()

@@ -138,8 +138,8 @@ func (d *Daemon) sendUntilSettled(ctx context.Context, run campaign.Run, o RunOp
 		defer stop() // an engine that fails ends the watch too
 		sendErr = d.send(sending, engine)
 	})
-	wg.Go(func() { d.schedule.keepMedia(sending, engine, run.No) })
-	wg.Go(func() { d.schedule.keepPolicies(sending, engine, run.No) })
+	wg.Go(func() { d.schedule.KeepMedia(sending, engine, run.No) })
+	wg.Go(func() { d.schedule.KeepPolicies(sending, engine, run.No) })
 	_, err = d.watch(sending, run.No, o.Settle, o.Progress)
 	stop()
 	wg.Wait()

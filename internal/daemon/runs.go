@@ -8,6 +8,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/config"
+	"campaignd/internal/schedule"
 )
 
 // startLines is the most runs and campaigns that the log names one by one at the start.
@@ -43,10 +44,10 @@ func (d *Daemon) takeOver(ctx context.Context) {
 	if d.cfg.Role == config.RoleIntake {
 		return
 	}
-	all, _ := ReadSchedule(d.cfg.Campaigns) // the schedule logs the faults
+	all, _ := schedule.Read(d.cfg.Campaigns) // the schedule logs the faults
 	for i, s := range all {
 		if i < startLines {
-			d.log.Info("campaign loaded", "campaign", s.Definition.Name, "schedule", s.Cron.String(), "next", s.nextLogged())
+			d.log.Info("campaign loaded", "campaign", s.Definition.Name, "schedule", s.Cron.String(), "next", s.NextLogged())
 		}
 	}
 	d.log.Info("taken over", "unfinished", len(runs), "running", states[campaign.Ready]+states[campaign.Running],

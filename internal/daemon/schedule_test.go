@@ -11,6 +11,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/config"
+	"campaignd/internal/schedule"
 )
 
 // Each replica looks for interrupted imports every 5 s, and so does the importing one. An import
@@ -25,12 +26,12 @@ func TestReplicasDoNotTouchALiveImport(t *testing.T) {
 
 	log := &notes{}
 	replicas := make([]*Daemon, 3)
-	launchers := make([]*launcher, len(replicas))
+	launchers := make([]*schedule.Launcher, len(replicas))
 	for i := range replicas {
 		replicas[i] = c.replica()
 		replicas[i].log = logTo(log)
 		replicas[i].schedule = replicas[i].newScheduler()
-		launchers[i] = newLauncher(replicas[i].schedule)
+		launchers[i] = schedule.NewLauncher(replicas[i].schedule)
 	}
 	look := func() {
 		for i, d := range replicas {
@@ -38,10 +39,10 @@ func TestReplicasDoNotTouchALiveImport(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			d.schedule.resumeImports(t.Context(), launchers[i], e, nil)
+			d.schedule.ResumeImports(t.Context(), launchers[i], e, nil)
 		}
 		for _, l := range launchers {
-			l.wait()
+			l.Wait()
 		}
 	}
 	// The first replica is the importer: it has the job of the import.
@@ -98,7 +99,7 @@ func TestTheScheduleResumesAnAbandonedImport(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan struct{})
-	go func() { d.schedule.run(ctx, e, scheduleEvery); close(ended) }()
+	go func() { d.schedule.Run(ctx, e, schedule.Every); close(ended) }()
 	c.until(20*time.Second, "the import is resumed and the fault logged", func() bool {
 		r, err := c.ledger.Run(t.Context(), run.No)
 		if err != nil {
@@ -122,7 +123,7 @@ func TestTheScheduleLogsItsLaunchesAndFaults(t *testing.T) {
 	if err := os.WriteFile(bad, []byte("nme: x\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	all, err := ReadSchedule(folder)
+	all, err := schedule.Read(folder)
 	if err == nil || len(all) != 1 {
 		t.Fatalf("ReadSchedule = %v and %v, want one campaign and one fault", all, err)
 	}
@@ -130,7 +131,7 @@ func TestTheScheduleLogsItsLaunchesAndFaults(t *testing.T) {
 	d := c.replica()
 	d.log = logTo(log)
 	d.schedule = d.newScheduler()
-	_, err = NewScheduler(SchedulerOptions{Config: &config.Config{Campaigns: folder}, Ledger: c.ledger, Log: d.log}).closeFirings(t.Context(), nil, true)
+	_, err = schedule.New(schedule.Options{Config: &config.Config{Campaigns: folder}, Ledger: c.ledger, Log: d.log}).CloseFirings(t.Context(), nil, true)
 	if err != nil {
 		t.Errorf("closeFirings = %v, want nil", err)
 	}
@@ -141,16 +142,16 @@ func TestTheScheduleLogsItsLaunchesAndFaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := d.schedule.fire(t.Context(), all[0], cronKey+all[0].next(time.Now()).Key, e); err != nil {
+	if _, err := d.schedule.FireAs(t.Context(), all[0], schedule.CronKey+all[0].Next(time.Now()).Key, e); err != nil {
 		t.Fatal(err)
 	}
 	lines := log.lines("scheduled campaign launched")
 	if len(lines) != 1 || !strings.Contains(lines[0], "run=daily-1 ") || !strings.Contains(lines[0], "rows=3") ||
-		!strings.Contains(lines[0], "firing="+all[0].next(time.Now()).Key) {
+		!strings.Contains(lines[0], "firing="+all[0].Next(time.Now()).Key) {
 		t.Errorf("got the log %q, want one launch of daily-1 with 3 rows and its firing", lines)
 	}
-	faulty := Scheduled{File: bad, Definition: &campaign.Definition{}}
-	if _, err := d.schedule.fire(t.Context(), faulty, cronKey+all[0].next(time.Now()).Key, e); err == nil {
+	faulty := schedule.Scheduled{File: bad, Definition: &campaign.Definition{}}
+	if _, err := d.schedule.FireAs(t.Context(), faulty, schedule.CronKey+all[0].Next(time.Now()).Key, e); err == nil {
 		t.Errorf("fire of a faulty file = %v, want an error", err)
 	}
 }

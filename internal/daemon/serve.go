@@ -15,6 +15,7 @@ import (
 	"campaignd/internal/faults"
 	"campaignd/internal/ledger"
 	"campaignd/internal/ledger/sqlite"
+	"campaignd/internal/schedule"
 	"campaignd/throttle"
 	"campaignd/throttle/throughput"
 )
@@ -90,19 +91,19 @@ func (d *Daemon) Serve(ctx context.Context, started func(public, admin string)) 
 	wg.Go(func() { d.watchSecrets(inner) })
 
 	scheduling, halt := context.WithCancel(ctx)
-	var schedule sync.WaitGroup
+	var launches sync.WaitGroup
 	if engine != nil {
 		if dropped != nil {
-			schedule.Go(func() { dropped.Run(scheduling) })
+			launches.Go(func() { dropped.Run(scheduling) })
 		}
-		schedule.Go(func() { d.schedule.run(scheduling, engine, scheduleEvery) })
-		schedule.Go(func() { d.schedule.keepPolicies(scheduling, engine, 0) })
-		schedule.Go(func() { d.watchSilence(scheduling, engine) })
-		schedule.Go(func() { d.retain(scheduling) })
+		launches.Go(func() { d.schedule.Run(scheduling, engine, schedule.Every) })
+		launches.Go(func() { d.schedule.KeepPolicies(scheduling, engine, 0) })
+		launches.Go(func() { d.watchSilence(scheduling, engine) })
+		launches.Go(func() { d.retain(scheduling) })
 	}
 	err = d.send(ctx, engine)
 	halt()
-	schedule.Wait()
+	launches.Wait()
 	stop()
 	wg.Wait()
 	close(errs)

@@ -1,4 +1,4 @@
-package daemon
+package schedule
 
 import (
 	"bytes"
@@ -41,9 +41,9 @@ func TestServeLogsEachFaultOfAScheduleOnceWithItsLine(t *testing.T) {
 	put("unscheduled.yaml", "") // a campaign without a schedule may have the same name
 
 	var log bytes.Buffer
-	l := newLauncher(NewScheduler(SchedulerOptions{Log: slog.New(slog.NewTextHandler(&log, nil))}))
+	l := NewLauncher(New(Options{Log: slog.New(slog.NewTextHandler(&log, nil))}))
 	for range 3 {
-		all, err := ReadSchedule(dir)
+		all, err := Read(dir)
 		if len(all) != 1 || filepath.Base(all[0].File) != "good.yaml" {
 			t.Fatalf("schedules %v, want good.yaml alone", all)
 		}
@@ -60,7 +60,7 @@ func TestServeLogsEachFaultOfAScheduleOnceWithItsLine(t *testing.T) {
 		}
 	}
 	put("worse.yaml", "")
-	_, err := ReadSchedule(dir)
+	_, err := Read(dir)
 	l.logFindingsOnce("folder", "a campaign file is not used", err)
 	if n := strings.Count(log.String(), "bad.yaml"); n != 2 {
 		t.Errorf("the fault that is left is logged %d times after the change, want 1", n-1)

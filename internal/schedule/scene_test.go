@@ -1,4 +1,4 @@
-package daemon
+package schedule
 
 import (
 	"log/slog"
@@ -29,5 +29,5 @@ func newScene(t *testing.T) *scene {
 			t.Error(err)
 		}
 	})
-	return &scene{t, l, NewScheduler(SchedulerOptions{Config: config.Default(), Ledger: l, Owner: "a", Log: slog.New(slog.DiscardHandler)})}
+	return &scene{t, l, New(Options{Config: config.Default(), Ledger: l, Owner: "a", Log: slog.New(slog.DiscardHandler)})}
 }

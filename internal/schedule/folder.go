@@ -1,4 +1,4 @@
-package daemon
+package schedule
 
 import (
 	"bytes"
@@ -18,13 +18,13 @@ import (
 	"campaignd/campaign/plan"
 )
 
-// folder is the campaigns folder and the last good version of each of its files. It is read again
+// Folder is the campaigns folder and the last good version of each of its files. It is read again
 // at each look, links followed, so that it also sees a ConfigMap whose link ..data was changed.
 //
 // A change counts when two looks in a row see the same bytes, because an editor may be writing. A
 // file that is broken then is a fault, and its last good version stays. A file that is gone is
 // forgotten.
-type folder struct {
+type Folder struct {
 	dir    string
 	looked bool // what the first look finds counts at once
 	files  map[string]*campaignFile
@@ -42,13 +42,14 @@ type campaignFile struct {
 	twin *campaign.Finding
 }
 
-func newFolder(dir string) *folder { return &folder{dir: dir, files: map[string]*campaignFile{}} }
+// NewFolder returns the campaigns folder dir, which is read at the first Look.
+func NewFolder(dir string) *Folder { return &Folder{dir: dir, files: map[string]*campaignFile{}} }
 
-// look reads the folder and returns the campaigns with a schedule. A folder that does not exist,
+// Look reads the folder and returns the campaigns with a schedule. A folder that does not exist,
 // or that is a file, counts as empty. A folder that cannot be read is an error, and its campaigns
 // stay. The faults of all files are one *campaign.FileError, returned with the good files. If two
 // files have the same campaign name, the second is a fault.
-func (d *folder) look() ([]Scheduled, error) {
+func (d *Folder) Look() ([]Scheduled, error) {
 	entries, err := os.ReadDir(d.dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
 		return d.good, fmt.Errorf("campaigns folder: %w", err)
@@ -91,9 +92,9 @@ func (d *folder) look() ([]Scheduled, error) {
 	return out, nil
 }
 
-// find returns the last good version of the file that has the campaign. The error names the
+// Find returns the last good version of the file that has the campaign. The error names the
 // possible causes.
-func (d *folder) find(name string) (Scheduled, error) {
+func (d *Folder) Find(name string) (Scheduled, error) {
 	var broken []string // the faults of each file
 	for _, file := range slices.Sorted(maps.Keys(d.files)) {
 		f := d.files[file]
@@ -111,7 +112,7 @@ func (d *folder) find(name string) (Scheduled, error) {
 	return Scheduled{}, fmt.Errorf("no file of the folder %s has the campaign %s", d.dir, name)
 }
 
-// look reads the file, and uses its content if two looks saw the same, or if atOnce is set.
+// Look reads the file, and uses its content if two looks saw the same, or if atOnce is set.
 func (f *campaignFile) look(name string, atOnce bool) {
 	src, written, err := readCampaign(name)
 	switch {

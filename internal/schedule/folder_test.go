@@ -1,4 +1,4 @@
-package daemon
+package schedule
 
 import (
 	"log/slog"
@@ -18,8 +18,8 @@ func named(name, cron string) string {
 }
 
 // looked is what a look finds: each campaign with its schedule, and the findings.
-func looked(d *folder) (schedules []string, faults string) {
-	all, err := d.look()
+func looked(d *Folder) (schedules []string, faults string) {
+	all, err := d.Look()
 	for _, s := range all {
 		schedules = append(schedules, s.Definition.Name+" "+s.Cron.String())
 	}
@@ -30,7 +30,7 @@ func looked(d *folder) (schedules []string, faults string) {
 }
 
 // wantLook compares two looks in a row: the first sees a change, and the second one takes it.
-func wantLook(t *testing.T, when string, d *folder, before, after []string, fault string) {
+func wantLook(t *testing.T, when string, d *Folder, before, after []string, fault string) {
 	t.Helper()
 	if got, _ := looked(d); !slices.Equal(got, before) {
 		t.Errorf("%s, at the first look: got %q, want %q", when, got, before)
@@ -48,7 +48,7 @@ func TestTheFolderIsReadAgain(t *testing.T) {
 	dir := t.TempDir()
 	spring, summer := filepath.Join(dir, "spring.yaml"), filepath.Join(dir, "summer.yaml")
 	put(t, spring, named("spring", "0 9 * * *"))
-	d := newFolder(dir)
+	d := NewFolder(dir)
 	nine, ten := []string{"spring 0 9 * * *"}, []string{"spring 0 10 * * *"}
 	if got, faults := looked(d); !slices.Equal(got, nine) || faults != "" {
 		t.Errorf("at the start: got %q and %q, want %q at once", got, faults, nine)
@@ -87,15 +87,15 @@ func TestTheFolderIsReadAgain(t *testing.T) {
 // all the same, and a changed word leaves the firings of an outage due.
 func TestAChangedScheduleCountsFromItsChange(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "spring.yaml")
-	d := newFolder(filepath.Dir(file))
+	d := NewFolder(filepath.Dir(file))
 	old := time.Now().Add(-24 * time.Hour).Truncate(time.Second)
 	written := func(text string) time.Time {
 		put(t, file, text)
 		if err := os.Chtimes(file, old, old); err != nil {
 			t.Fatal(err)
 		}
-		_, _ = d.look()
-		all, err := d.look()
+		_, _ = d.Look()
+		all, err := d.Look()
 		if err != nil || len(all) != 1 {
 			t.Fatalf("got %d schedules and %v, want 1", len(all), err)
 		}
@@ -117,7 +117,7 @@ func TestAnEmptyCampaignFileIsAFault(t *testing.T) {
 	dir := t.TempDir()
 	empty := filepath.Join(dir, "empty.yaml")
 	put(t, empty, "")
-	d := newFolder(dir)
+	d := NewFolder(dir)
 	if _, faults := looked(d); !strings.Contains(faults, "empty.yaml") {
 		t.Errorf("at the first look: got %q, want a fault of empty.yaml", faults)
 	}
@@ -157,7 +157,7 @@ func TestTheFolderFollowsAConfigMap(t *testing.T) {
 		}
 	}
 	version("..one", map[string]string{"a.yaml": named("a", "0 9 * * *"), "b.yaml": named("b", "0 9 * * *")})
-	d := newFolder(dir)
+	d := NewFolder(dir)
 	one, two := []string{"a 0 9 * * *", "b 0 9 * * *"}, []string{"a 0 8 * * *", "c 0 9 * * *"}
 	wantLook(t, "at the start", d, one, one, "")
 	version("..two", map[string]string{"a.yaml": named("a", "0 8 * * *"), "c.yaml": named("c", "0 9 * * *")})
@@ -174,10 +174,10 @@ func TestTheFolderFollowsAConfigMap(t *testing.T) {
 
 func TestChangesOfTheFolderAreLogged(t *testing.T) {
 	dir, lines, l := t.TempDir(), &notes{}, loads(nil)
-	log, d := slog.New(slog.NewTextHandler(lines, nil)), newFolder(dir)
+	log, d := slog.New(slog.NewTextHandler(lines, nil)), NewFolder(dir)
 	look := func() {
 		for range 2 {
-			all, _ := d.look()
+			all, _ := d.Look()
 			l.log(log, all)
 		}
 	}
@@ -208,4 +208,34 @@ func readScheduled(name string) (Scheduled, error) {
 	s, err := parseScheduled(name, src)
 	s.Written = written
 	return s, err
+}
+
+// A schedule at a time that has passed has no next firing.
+func TestAChangeToAPastTimeIsLoggedWithoutATime(t *testing.T) {
+	dir, lines, l := t.TempDir(), &notes{}, loads(nil)
+	log, d := slog.New(slog.NewTextHandler(lines, nil)), NewFolder(dir)
+	file := filepath.Join(dir, "a.yaml")
+	look := func() {
+		for range 2 {
+			all, _ := d.Look()
+			l.log(log, all)
+		}
+	}
+	at := func(schedule string) {
+		put(t, file, strings.Replace(named("a", "0 9 * * *"), `cron: "0 9 * * *"`, schedule, 1))
+		look()
+	}
+	at(`cron: "0 0 1 1 *"`)
+	at(`at: "2026-03-02T09:00"`)
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	look()
+	at(`at: "2026-03-03T09:00"`)
+	for _, message := range []string{"campaign changed", "campaign added"} {
+		got := lines.lines(message)
+		if len(got) != 1 || !strings.Contains(got[0], `next="none: its time has passed"`) || strings.Contains(got[0], "0001") {
+			t.Errorf("%s: got the lines %q, want one with none", message, got)
+		}
+	}
 }

@@ -1,4 +1,4 @@
-package daemon
+package schedule
 
 import (
 	"context"
@@ -92,7 +92,7 @@ func TestAFiringIsDueWithinItsGrace(t *testing.T) {
 			t.Fatal(err)
 		}
 		l := &fired{runs: tt.runs}
-		firing, due, err := NewScheduler(SchedulerOptions{Ledger: l}).due(t.Context(), s, tt.now)
+		firing, due, err := New(Options{Ledger: l}).Due(t.Context(), s, tt.now)
 		if err != nil || due != tt.due || !firing.At.Equal(tt.at) {
 			t.Errorf("%s: due %v at %v and %v, want %v at %v", tt.name, due, firing.At, err, tt.due, tt.at)
 		}
@@ -100,7 +100,7 @@ func TestAFiringIsDueWithinItsGrace(t *testing.T) {
 			t.Errorf("asked for %+v, want %+v", l.asked, want)
 		}
 		l.fault = errors.New("away")
-		if _, due, err := NewScheduler(SchedulerOptions{Ledger: l}).due(t.Context(), s, tt.now); !errors.Is(err, l.fault) || due {
+		if _, due, err := New(Options{Ledger: l}).Due(t.Context(), s, tt.now); !errors.Is(err, l.fault) || due {
 			t.Errorf("a ledger that is away: due %v and %v, want %v", due, err, l.fault)
 		}
 	}
@@ -118,10 +118,10 @@ func TestOnlyAnAbandonedImportIsResumed(t *testing.T) {
 			{No: 4, Campaign: "ready", State: campaign.Ready, CreatedAt: time.Now().Add(-time.Hour)},
 		}}
 		c := config.Default()
-		sc := NewScheduler(SchedulerOptions{Config: c, Ledger: l, Log: logTo(log)})
-		launches := newLauncher(sc)
-		sc.resumeImports(t.Context(), launches, nil, nil)
-		launches.wait()
+		sc := New(Options{Config: c, Ledger: l, Log: logTo(log)})
+		launches := NewLauncher(sc)
+		sc.ResumeImports(t.Context(), launches, nil, nil)
+		launches.Wait()
 		if want := (campaign.RunFilter{Unfinished: true}); l.asked != want {
 			t.Errorf("asked for %+v, want %+v", l.asked, want)
 		}
@@ -135,7 +135,7 @@ func TestOnlyAnAbandonedImportIsResumed(t *testing.T) {
 }
 
 func TestALaunchHasTheKeyOfItsFiring(t *testing.T) {
-	got := NewScheduler(SchedulerOptions{Config: config.Default(), Owner: "me"}).launch("f.yaml", cronKey+plan.Firing{Key: "k"}.Key)
+	got := New(Options{Config: config.Default(), Owner: "me"}).Launch("f.yaml", CronKey+plan.Firing{Key: "k"}.Key)
 	want := campaign.Launch{File: "f.yaml", Key: campaign.FiringKey + "k", Owner: "me", Lease: 15 * time.Second, NoWait: true}
 	if got.File != want.File || got.Key != want.Key || got.Owner != want.Owner || got.Lease != want.Lease {
 		t.Errorf("launch = %+v, want %+v", got, want)
@@ -153,13 +153,13 @@ func TestAQuarantineKnowsAFiringByCampaignAndKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	makeDue(t, file)
-	all, err := ReadSchedule(folder)
+	all, err := Read(folder)
 	if err != nil || len(all) != 1 {
 		t.Fatalf("%d schedules and %v, want 1", len(all), err)
 	}
 	cfg, l := &config.Config{Campaigns: folder}, &fired{}
-	sc := NewScheduler(SchedulerOptions{Config: cfg, Ledger: l, Log: slog.New(slog.DiscardHandler)})
-	firing, due, err := sc.due(t.Context(), all[0], time.Now())
+	sc := New(Options{Config: cfg, Ledger: l, Log: slog.New(slog.DiscardHandler)})
+	firing, due, err := sc.Due(t.Context(), all[0], time.Now())
 	if err != nil || !due {
 		t.Fatalf("due %v and %v, want it due", due, err)
 	}
@@ -178,7 +178,7 @@ func TestAQuarantineKnowsAFiringByCampaignAndKey(t *testing.T) {
 			[]campaign.Run{{Campaign: "spring", Launch: key, ListName: "l.csv"}, {Campaign: "summer", Launch: key}}, 0},
 		{"the run of an earlier quarantine", []campaign.Run{{Campaign: "spring", Launch: key, ListName: lostList, State: campaign.Importing}}, 1},
 	} {
-		closed, err := sc.closeFirings(t.Context(), tt.runs, true)
+		closed, err := sc.CloseFirings(t.Context(), tt.runs, true)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -187,7 +187,7 @@ func TestAQuarantineKnowsAFiringByCampaignAndKey(t *testing.T) {
 		}
 	}
 	l.fault = errors.New("disk full")
-	_, err = sc.closeFirings(t.Context(), nil, true)
+	_, err = sc.CloseFirings(t.Context(), nil, true)
 	if !errors.Is(err, l.fault) {
 		t.Errorf("with a ledger that fails: got %v, want %v", err, l.fault)
 	}

@@ -1,4 +1,4 @@
-package daemon
+package schedule
 
 import (
 	"testing"
@@ -23,7 +23,7 @@ func TestAFiringBeforeTheLastRunIsNotDue(t *testing.T) {
 		Outcome: campaign.FiringAdded, Detail: s.schedule()}); err != nil {
 		t.Fatal(err)
 	}
-	run, err := c.ledger.CreateRun(t.Context(), campaign.Run{Campaign: "spring", Launch: cronKey + "2026-03-02T09:00", ListHash: "a",
+	run, err := c.ledger.CreateRun(t.Context(), campaign.Run{Campaign: "spring", Launch: CronKey + "2026-03-02T09:00", ListHash: "a",
 		ListName: "list.csv", Definition: s.Source, Wanted: campaign.WantRun})
 	if err != nil {
 		t.Fatal(err)

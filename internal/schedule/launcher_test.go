@@ -1,4 +1,4 @@
-package daemon
+package schedule
 
 import (
 	"bytes"
@@ -17,9 +17,9 @@ import (
 )
 
 // launching returns a launcher and its log.
-func launching() (*launcher, *bytes.Buffer) {
+func launching() (*Launcher, *bytes.Buffer) {
 	var log bytes.Buffer
-	return newLauncher(NewScheduler(SchedulerOptions{Log: slog.New(slog.NewTextHandler(&log, nil))})), &log
+	return NewLauncher(New(Options{Log: slog.New(slog.NewTextHandler(&log, nil))})), &log
 }
 
 func TestAFailedLaunchIsRepeatedAfterAMinute(t *testing.T) {
@@ -28,7 +28,7 @@ func TestAFailedLaunchIsRepeatedAfterAMinute(t *testing.T) {
 		tries, fault := 0, errors.New("no list")
 		try := func() {
 			l.try(t.Context(), "spring", func(context.Context) error { tries++; return fault })
-			l.wait()
+			l.Wait()
 		}
 		logged := func(want int) {
 			t.Helper()
@@ -78,7 +78,7 @@ func TestALaunchOfAnotherProcessIsNoFault(t *testing.T) {
 		tries := 0
 		for range 3 {
 			l.try(t.Context(), "spring", func(context.Context) error { tries++; return fmt.Errorf("x: %w", fault) })
-			l.wait()
+			l.Wait()
 		}
 		if tries != 3 || log.Len() != 0 {
 			t.Errorf("%v: %d tries and the log %q, want 3 and an empty one", fault, tries, log)
@@ -87,9 +87,9 @@ func TestALaunchOfAnotherProcessIsNoFault(t *testing.T) {
 	l, log := launching()
 	ctx, stop := context.WithCancel(t.Context())
 	l.try(ctx, "spring", func(context.Context) error { stop(); return errors.New("interrupted") })
-	l.wait()
+	l.Wait()
 	l.try(ctx, "summer", func(context.Context) error { t.Error("launched after the end"); return nil })
-	l.wait()
+	l.Wait()
 	if log.Len() != 0 || len(l.again) != 0 {
 		t.Errorf("at the end: the log %q and %d faults, want none", log, len(l.again))
 	}
@@ -110,13 +110,13 @@ func TestTwoListsAreImportedAtOnce(t *testing.T) {
 			t.Errorf("started %s, want [a b]: each once, two at a time", got)
 		}
 		close(end)
-		l.wait()
+		l.Wait()
 		if got := len(l.freed); got != 1 {
 			t.Errorf("after c found no slot, the ends ask for %d looks, want 1", got)
 		}
 		try("c")
 		try("a")
-		l.wait()
+		l.Wait()
 		if got := fmt.Sprint(started); got != "[a b c a]" {
 			t.Errorf("started %s, want [a b c a]", got)
 		}

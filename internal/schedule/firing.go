@@ -1,4 +1,4 @@
-package daemon
+package schedule
 
 import (
 	"context"
@@ -22,8 +22,8 @@ type firings struct {
 	quarantined time.Time
 }
 
-// lostFiring is the detail of a firing that was due before a quarantine.
-const lostFiring = "it may have been launched in the time that the ledger lost"
+// lostDetail is the detail of a firing that was due before a quarantine.
+const lostDetail = "it may have been launched in the time that the ledger lost"
 
 // firingsOf reads what is known of the firings of s. A launch stores first its firing and then its
 // run, and another replica may launch meanwhile. firingsOf therefore reads the runs first: it then
@@ -46,7 +46,7 @@ func (sc *Scheduler) firingsOf(ctx context.Context, s Scheduled, now time.Time) 
 	}
 	w.launched = map[string]campaign.RunNo{}
 	for _, f := range w.open {
-		runs, err := sc.o.Ledger.Runs(ctx, campaign.RunFilter{Campaign: name, Launch: cronKey + f.Key, Limit: 1})
+		runs, err := sc.o.Ledger.Runs(ctx, campaign.RunFilter{Campaign: name, Launch: CronKey + f.Key, Limit: 1})
 		if err != nil {
 			return w, fmt.Errorf("read runs: %w", err)
 		}
@@ -112,7 +112,7 @@ func (sc *Scheduler) afterKnown(ctx context.Context, s Scheduled, now time.Time)
 		after = latest(after, f.At)
 	}
 	for _, r := range last {
-		after = latest(after, r.CreatedAt) // also when its import was interrupted: resumeImports continues that
+		after = latest(after, r.CreatedAt) // also when its import was interrupted: ResumeImports continues that
 	}
 	written := s.Written
 	if written.After(now) {
@@ -141,7 +141,7 @@ type step struct {
 	launch bool
 }
 
-// next decides what is to be done now. It is pure: the same facts give the same step in each
+// Next decides what is to be done now. It is pure: the same facts give the same step in each
 // replica.
 func (w firings) next(s Scheduled, now time.Time) (out step) {
 	schedule := s.Definition.Schedule
@@ -154,7 +154,7 @@ func (w firings) next(s Scheduled, now time.Time) (out step) {
 			f.Outcome, f.Run, f.Detail = campaign.FiringLaunched, no, ""
 			out.note = append(out.note, f)
 		case !f.Since.After(w.quarantined):
-			f.Outcome, f.Detail = campaign.FiringMissed, lostFiring
+			f.Outcome, f.Detail = campaign.FiringMissed, lostDetail
 			out.note = append(out.note, f)
 		case f.Outcome == campaign.FiringLaunching && now.Sub(f.Since) > grace:
 			why := fmt.Sprintf("no launch succeeded within its grace of %s: %s", schedule.Grace, f.Detail)
@@ -176,7 +176,7 @@ func (w firings) next(s Scheduled, now time.Time) (out step) {
 		}
 		switch {
 		case !f.At.After(w.quarantined):
-			f.Outcome, f.Detail = campaign.FiringMissed, lostFiring
+			f.Outcome, f.Detail = campaign.FiringMissed, lostDetail
 			out.note = append(out.note, f)
 		case plan.Misfire(schedule.Misfire, grace, firing.At, now) != plan.Fire:
 			f.Outcome = campaign.FiringMissed
@@ -202,8 +202,8 @@ func (w firings) next(s Scheduled, now time.Time) (out step) {
 	return out
 }
 
-// look records what became of the firings of s, and returns the one to launch now, nil for none.
-func (sc *Scheduler) look(ctx context.Context, s Scheduled, now time.Time) (*campaign.Firing, error) {
+// Look records what became of the firings of s, and returns the one to launch now, nil for none.
+func (sc *Scheduler) Look(ctx context.Context, s Scheduled, now time.Time) (*campaign.Firing, error) {
 	w, err := sc.firingsOf(ctx, s, now)
 	if err != nil {
 		return nil, err
@@ -234,9 +234,9 @@ func (sc *Scheduler) look(ctx context.Context, s Scheduled, now time.Time) (*cam
 	return next.open, nil
 }
 
-// due returns the firing of s that would be launched now if no run of the campaign were unfinished;
+// Due returns the firing of s that would be launched now if no run of the campaign were unfinished;
 // ok is false for none.
-func (sc *Scheduler) due(ctx context.Context, s Scheduled, now time.Time) (f campaign.Firing, ok bool, err error) {
+func (sc *Scheduler) Due(ctx context.Context, s Scheduled, now time.Time) (f campaign.Firing, ok bool, err error) {
 	w, err := sc.firingsOf(ctx, s, now)
 	if err != nil {
 		return f, false, err

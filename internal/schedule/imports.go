@@ -1,4 +1,4 @@
-package daemon
+package schedule
 
 import (
 	"context"
@@ -70,11 +70,11 @@ func (sc *Scheduler) rested(ctx context.Context, name string, l campaign.Launch,
 	return job.Do(ctx, func(ctx context.Context) error { return do(ctx, l) })
 }
 
-// resumeImports continues imports whose process died, if this process can read their list. A list
+// ResumeImports continues imports whose process died, if this process can read their list. A list
 // on another machine is left to a replica there, or to the operator's `campaignd run`. An import of
 // a schedule that cannot be continued ends at its grace, or when its files are corrected; all has
 // the campaigns with a schedule.
-func (sc *Scheduler) resumeImports(ctx context.Context, l *launcher, e *sender.Engine, all []Scheduled) {
+func (sc *Scheduler) ResumeImports(ctx context.Context, l *Launcher, e *sender.Engine, all []Scheduled) {
 	runs, err := sc.o.Ledger.Runs(ctx, campaign.RunFilter{Unfinished: true})
 	if err != nil {
 		return // the engine logs it
@@ -89,7 +89,7 @@ func (sc *Scheduler) resumeImports(ctx context.Context, l *launcher, e *sender.E
 		}
 		var of *Scheduled
 		for i := range all {
-			if strings.HasPrefix(r.Launch, cronKey) && all[i].Definition.Name == r.Campaign {
+			if strings.HasPrefix(r.Launch, CronKey) && all[i].Definition.Name == r.Campaign {
 				of = &all[i]
 			}
 		}
@@ -104,13 +104,13 @@ func (sc *Scheduler) resumeImports(ctx context.Context, l *launcher, e *sender.E
 
 // resumeImport continues one import. of is the campaign of a scheduled run, nil for another.
 func (sc *Scheduler) resumeImport(ctx context.Context, r campaign.Run, of *Scheduled, e *sender.Engine) error {
-	launch := sc.launch("", "")
+	launch := sc.Launch("", "")
 	if of != nil {
 		if ended, err := sc.endStuck(ctx, r, *of, e); ended || err != nil {
 			return err
 		}
-		launch = sc.launch(of.File, "")
-		launch.List = of.list()
+		launch = sc.Launch(of.File, "")
+		launch.List = of.List()
 	}
 	return sc.rested(ctx, fmt.Sprint("retry import ", r.No), launch, func(ctx context.Context, launch campaign.Launch) error {
 		launched, err := launch.Resume(ctx, r)
@@ -135,7 +135,7 @@ func (sc *Scheduler) endStuck(ctx context.Context, r campaign.Run, s Scheduled, 
 		return false, nil
 	} else if !late {
 		key := fmt.Sprintf("%s after %d", r.Launch, r.No)
-		if _, err := sc.fire(ctx, s, key, e); err != nil {
+		if _, err := sc.FireAs(ctx, s, key, e); err != nil {
 			return false, err
 		}
 		why = "its campaign file or list was corrected, and launched again: " + r.Detail
@@ -158,9 +158,9 @@ func (s Scheduled) changedSince(r campaign.Run) bool {
 	if len(campaign.Differences(r.Definition, s.Source)) > 0 {
 		return true
 	}
-	info, err := os.Stat(s.list())
+	info, err := os.Stat(s.List())
 	return err == nil && info.ModTime().After(r.CreatedAt)
 }
 
-// list is the path of the campaign's list.
-func (s Scheduled) list() string { return campaign.Beside(s.File, s.Definition.Recipients.File) }
+// List is the path of the campaign's list.
+func (s Scheduled) List() string { return campaign.Beside(s.File, s.Definition.Recipients.File) }

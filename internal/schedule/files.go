@@ -1,4 +1,4 @@
-package daemon
+package schedule
 
 import (
 	"errors"
@@ -10,10 +10,10 @@ import (
 	"campaignd/internal/operator"
 )
 
-// CampaignFiles reads the campaigns folder, and returns its files by name.
-func CampaignFiles(dir string) ([]operator.File, error) {
-	d := newFolder(dir)
-	_, err := d.look()
+// Files reads the campaigns folder, and returns its files by name.
+func Files(dir string) ([]operator.File, error) {
+	d := NewFolder(dir)
+	_, err := d.Look()
 	var faults *campaign.FileError // the faults of each file are with the file
 	if err != nil && !errors.As(err, &faults) {
 		return nil, err
@@ -21,7 +21,7 @@ func CampaignFiles(dir string) ([]operator.File, error) {
 	all := make([]operator.File, 0, len(d.files))
 	for path, f := range d.files {
 		file := operator.File{Path: path, Source: f.good.Source, Definition: f.good.Definition, Cron: f.good.Cron}
-		file.Findings = withoutFolder(dir, f.findings())
+		file.Findings = WithoutFolder(dir, f.findings())
 		if f.twin != nil {
 			file.Cron = nil // it does not fire
 		}
@@ -31,8 +31,8 @@ func CampaignFiles(dir string) ([]operator.File, error) {
 	return all, nil
 }
 
-// withoutFolder names the files of findings without the path of their folder.
-func withoutFolder(dir string, findings []campaign.Finding) []campaign.Finding {
+// WithoutFolder names the files of findings without the path of their folder.
+func WithoutFolder(dir string, findings []campaign.Finding) []campaign.Finding {
 	out := slices.Clone(findings)
 	path := strings.NewReplacer(dir+string(filepath.Separator), "", filepath.Clean(dir)+string(filepath.Separator), "")
 	for i, f := range out {

@@ -1,4 +1,4 @@
-package daemon
+package schedule
 
 import (
 	"context"
@@ -16,9 +16,9 @@ import (
 	"campaignd/campaign/sender"
 )
 
-// scheduleEvery is how often the campaign folder is read and due firings are launched. The times of
+// Every is how often the campaign folder is read and due firings are launched. The times of
 // a cron expression are whole minutes.
-const scheduleEvery = 5 * time.Second
+const Every = 5 * time.Second
 
 // Scheduled is one campaign of the folder with a schedule.
 type Scheduled struct {
@@ -29,12 +29,12 @@ type Scheduled struct {
 	Cron       *plan.Cron
 }
 
-// next returns the first firing after now.
-func (s Scheduled) next(now time.Time) plan.Firing { return s.Cron.Next(now) }
+// Next returns the first firing after now.
+func (s Scheduled) Next(now time.Time) plan.Firing { return s.Cron.Next(now) }
 
-// nextLogged is the time of the next firing as the log has it.
-func (s Scheduled) nextLogged() any {
-	if f := s.next(time.Now()); !f.At.IsZero() {
+// NextLogged is the time of the next firing as the log has it.
+func (s Scheduled) NextLogged() any {
+	if f := s.Next(time.Now()); !f.At.IsZero() {
 		return f.At
 	}
 	return "none: its time has passed"
@@ -43,9 +43,9 @@ func (s Scheduled) nextLogged() any {
 // schedule names the times of the firings.
 func (s Scheduled) schedule() string { return s.Cron.String() + " in " + s.Cron.Zone().String() }
 
-// ReadSchedule reads the campaign files of a folder once, and returns those with a schedule
-// (folder.look).
-func ReadSchedule(dir string) ([]Scheduled, error) { return newFolder(dir).look() }
+// Read reads the campaign files of a folder once, and returns those with a schedule
+// (Folder.Look).
+func Read(dir string) ([]Scheduled, error) { return NewFolder(dir).Look() }
 
 // CheckFolder returns an error if the campaigns folder does not exist or is no folder. No campaign
 // fires then, which is no fault where none has a schedule.
@@ -62,28 +62,28 @@ func CheckFolder(dir string) error {
 	return nil
 }
 
-// run fires the campaigns of the folder and resumes imports whose process died, until ctx
+// Run fires the campaigns of the folder and resumes imports whose process died, until ctx
 // ends. The launch key of a firing's run contains its time, so a restart neither repeats a firing
 // nor forgets one. A job lets one replica at a time fire a campaign, so that several replicas fire
 // it once. every is how often it looks.
-func (sc *Scheduler) run(ctx context.Context, e *sender.Engine, every time.Duration) {
-	l := newLauncher(sc)
-	defer l.wait()
-	folder := newFolder(sc.o.Config.Campaigns)
+func (sc *Scheduler) Run(ctx context.Context, e *sender.Engine, every time.Duration) {
+	l := NewLauncher(sc)
+	defer l.Wait()
+	folder := NewFolder(sc.o.Config.Campaigns)
 	var loaded loads
 	for {
 		l.checkFolder(sc.o.Config.Campaigns)
-		all, err := folder.look()
+		all, err := folder.Look()
 		l.logFindingsOnce("folder", "a campaign file is not used", err)
 		loaded.log(sc.o.Log, all)
 		for _, s := range all {
-			firing, err := sc.look(ctx, s, time.Now())
+			firing, err := sc.Look(ctx, s, time.Now())
 			l.logOnce(s.File, "a scheduled campaign cannot be checked", err)
 			if firing != nil {
-				l.try(ctx, cronKey+s.Definition.Name, func(ctx context.Context) error { return sc.fireOnce(ctx, s, *firing, e) })
+				l.try(ctx, CronKey+s.Definition.Name, func(ctx context.Context) error { return sc.Fire(ctx, s, *firing, e) })
 			}
 		}
-		sc.resumeImports(ctx, l, e, all)
+		sc.ResumeImports(ctx, l, e, all)
 		sc.renewMedia(ctx, l, e, 0)
 		select {
 		case <-ctx.Done():
@@ -94,11 +94,11 @@ func (sc *Scheduler) run(ctx context.Context, e *sender.Engine, every time.Durat
 	}
 }
 
-// fireOnce takes the campaign's job and launches a firing. The run of a firing that another replica
+// Fire takes the campaign's job and launches a firing. The run of a firing that another replica
 // has launched is found by its key.
-func (sc *Scheduler) fireOnce(ctx context.Context, s Scheduled, f campaign.Firing, e *sender.Engine) error {
-	return sc.job(cronKey+s.Definition.Name).Do(ctx, func(ctx context.Context) error {
-		run, err := sc.fire(ctx, s, cronKey+f.Key, e)
+func (sc *Scheduler) Fire(ctx context.Context, s Scheduled, f campaign.Firing, e *sender.Engine) error {
+	return sc.job(CronKey+s.Definition.Name).Do(ctx, func(ctx context.Context) error {
+		run, err := sc.FireAs(ctx, s, CronKey+f.Key, e)
 		switch {
 		case errors.Is(err, campaign.ErrTaken): // its launch failed a moment ago, and rests
 			return err
@@ -115,8 +115,8 @@ func (sc *Scheduler) fireOnce(ctx context.Context, s Scheduled, f campaign.Firin
 	})
 }
 
-// launch returns the launch of a campaign file by the schedule.
-func (sc *Scheduler) launch(file, key string) campaign.Launch {
+// Launch returns the launch of a campaign file by the schedule.
+func (sc *Scheduler) Launch(file, key string) campaign.Launch {
 	return campaign.Launch{
 		Rate:   sc.o.Config.Rate,
 		Ledger: sc.o.Ledger, Service: sc.o.Service, File: file, Key: key,
@@ -124,24 +124,24 @@ func (sc *Scheduler) launch(file, key string) campaign.Launch {
 	}
 }
 
-// cronKey begins the Launch key of scheduled runs, and the name of the job that fires a campaign.
-const cronKey = campaign.FiringKey
+// CronKey begins the Launch key of scheduled runs, and the name of the job that fires a campaign.
+const CronKey = campaign.FiringKey
 
-// fire launches one firing under its key. The ledger refuses a second run with the same key. A
+// FireAs launches one firing under its key. The ledger refuses a second run with the same key. A
 // firing that failed rests at all replicas, unless its campaign file or the size of its list has
 // changed since.
-func (sc *Scheduler) fire(ctx context.Context, s Scheduled, key string, e *sender.Engine) (run campaign.Run, err error) {
+func (sc *Scheduler) FireAs(ctx context.Context, s Scheduled, key string, e *sender.Engine) (run campaign.Run, err error) {
 	size := int64(-1)
-	if info, err := os.Stat(s.list()); err == nil {
+	if info, err := os.Stat(s.List()); err == nil {
 		size = info.Size()
 	}
 	job := fmt.Sprintf("%s of %s, file %x, list %d", key, s.Definition.Name, sha256.Sum256(s.Source), size)
-	err = sc.rested(ctx, job, sc.launch(s.File, key), func(ctx context.Context, l campaign.Launch) error {
+	err = sc.rested(ctx, job, sc.Launch(s.File, key), func(ctx context.Context, l campaign.Launch) error {
 		l.Source, l.Checked = s.Source, sc.o.Check(ctx, s.File, nil)
 		launched, err := l.Start(ctx)
 		run = launched.Run
 		if err == nil && launched.Imported {
-			sc.o.Log.Info("scheduled campaign launched", "run", launched.Run.ID(), "firing", strings.TrimPrefix(key, cronKey),
+			sc.o.Log.Info("scheduled campaign launched", "run", launched.Run.ID(), "firing", strings.TrimPrefix(key, CronKey),
 				"rows", launched.Run.Rows)
 			e.Poke()
 		}
@@ -162,9 +162,9 @@ func (l *loads) log(log *slog.Logger, all []Scheduled) {
 		switch source, known := (*l)[s.Definition.Name]; {
 		case *l == nil || source == string(s.Source):
 		case !known:
-			log.Info("campaign added", "campaign", s.Definition.Name, "file", s.File, "schedule", s.Cron.String(), "next", s.nextLogged())
+			log.Info("campaign added", "campaign", s.Definition.Name, "file", s.File, "schedule", s.Cron.String(), "next", s.NextLogged())
 		default:
-			log.Info("campaign changed", "campaign", s.Definition.Name, "file", s.File, "schedule", s.Cron.String(), "next", s.nextLogged())
+			log.Info("campaign changed", "campaign", s.Definition.Name, "file", s.File, "schedule", s.Cron.String(), "next", s.NextLogged())
 		}
 	}
 	for name := range *l {

@@ -1,4 +1,4 @@
-package daemon
+package schedule
 
 import (
 	"context"
@@ -25,9 +25,9 @@ type policies struct {
 	optOuts  map[campaign.RunNo]optOuts
 }
 
-// keepPolicies keeps the policies of every unfinished run, or of the run only, until ctx ends.
+// KeepPolicies keeps the policies of every unfinished run, or of the run only, until ctx ends.
 // Leases of jobs let one replica act at a time.
-func (sc *Scheduler) keepPolicies(ctx context.Context, e *sender.Engine, only campaign.RunNo) {
+func (sc *Scheduler) KeepPolicies(ctx context.Context, e *sender.Engine, only campaign.RunNo) {
 	c := &policies{sc: sc, engine: e, only: only, defs: map[campaign.RunNo]*campaign.Definition{},
 		again: map[campaign.RunNo]time.Time{}, optOuts: map[campaign.RunNo]optOuts{}}
 	for {

@@ -1,4 +1,4 @@
-package daemon
+package schedule
 
 import (
 	"context"
@@ -18,9 +18,9 @@ const (
 	launchAgain = time.Minute
 )
 
-// launcher starts runs in the background, so that a long import does not delay the firing of
+// Launcher starts runs in the background, so that a long import does not delay the firing of
 // another campaign.
-type launcher struct {
+type Launcher struct {
 	sc      *Scheduler
 	running sync.WaitGroup
 	freed   chan struct{} // a launch has ended after another one was refused
@@ -33,16 +33,17 @@ type launcher struct {
 	again map[string]time.Time // when a failed launch may be tried again, by its key
 }
 
-func newLauncher(sc *Scheduler) *launcher {
-	return &launcher{sc: sc, freed: make(chan struct{}, 1), busy: map[string]bool{}, again: map[string]time.Time{}}
+// NewLauncher makes a launcher for the runs of sc.
+func NewLauncher(sc *Scheduler) *Launcher {
+	return &Launcher{sc: sc, freed: make(chan struct{}, 1), busy: map[string]bool{}, again: map[string]time.Time{}}
 }
 
-// wait waits for the launches that run in the background.
-func (l *launcher) wait() { l.running.Wait() }
+// Wait waits for the launches that run in the background.
+func (l *Launcher) Wait() { l.running.Wait() }
 
 // try calls launch in the background under the job key. It does nothing if that launch is running
 // in this process, if it failed less than launchAgain ago, or if launchesAtOnce are running.
-func (l *launcher) try(ctx context.Context, key string, launch func(context.Context) error) {
+func (l *Launcher) try(ctx context.Context, key string, launch func(context.Context) error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.busy[key] || time.Now().Before(l.again[key]) || ctx.Err() != nil {
@@ -57,7 +58,7 @@ func (l *launcher) try(ctx context.Context, key string, launch func(context.Cont
 }
 
 // ended records the end of a launch, and logs a new fault, or how often the previous one occurred.
-func (l *launcher) ended(ctx context.Context, key string, err error) {
+func (l *Launcher) ended(ctx context.Context, key string, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.busy, key)
@@ -84,21 +85,21 @@ func (l *launcher) ended(ctx context.Context, key string, err error) {
 }
 
 // logOnce logs a fault of key once until it changes. A nil err forgets the fault.
-func (l *launcher) logOnce(key, message string, err error) {
+func (l *Launcher) logOnce(key, message string, err error) {
 	if l.isNew(key, err) {
 		l.sc.o.Log.Error(message, "err", err)
 	}
 }
 
 // checkFolder logs once that there is no campaigns folder.
-func (l *launcher) checkFolder(dir string) {
+func (l *Launcher) checkFolder(dir string) {
 	if err := CheckFolder(dir); l.isNew("no folder", err) {
 		l.sc.o.Log.Warn("campaigns cannot be read", "err", err)
 	}
 }
 
 // logFindingsOnce logs a fault as logOnce does, with one line for each finding of a file.
-func (l *launcher) logFindingsOnce(key, message string, err error) {
+func (l *Launcher) logFindingsOnce(key, message string, err error) {
 	var file *campaign.FileError
 	switch {
 	case !l.isNew(key, err):
@@ -112,7 +113,7 @@ func (l *launcher) logFindingsOnce(key, message string, err error) {
 }
 
 // isNew reports whether err is not nil and differs from the last fault of key.
-func (l *launcher) isNew(key string, err error) bool {
+func (l *Launcher) isNew(key string, err error) bool {
 	if err == nil {
 		l.faults.Succeeded(key)
 		return false

@@ -1,4 +1,4 @@
-package daemon
+package schedule
 
 import (
 	"testing"
@@ -87,7 +87,7 @@ func TestEachFiringHasOneOutcome(t *testing.T) {
 			decided{Launch: eightKey}},
 		{"a quarantine since its launch could begin", "", firings{after: nine.Add(-time.Hour), open: open(campaign.FiringLaunching, ""),
 			quarantined: nine.Add(-35 * time.Minute)}, nine.Add(-30 * time.Minute),
-			decided{Notes: []noted{{eightKey, campaign.FiringMissed, lostFiring, 0}}}},
+			decided{Notes: []noted{{eightKey, campaign.FiringMissed, lostDetail, 0}}}},
 		{"overlap: cancel, while the one before is launched", ", overlap: cancel, grace: 2h",
 			firings{after: nine.Add(-time.Hour), open: open(campaign.FiringLaunching, "")}, nine,
 			decided{Notes: []noted{{nineKey, campaign.FiringSkipped, "the firing of 2026-11-20T08:00:00Z is being launched", 0}},
@@ -133,7 +133,7 @@ func (c *scene) wantLooks(s Scheduled, looks ...[2]string) {
 		if err != nil {
 			c.Fatal(err)
 		}
-		f, err := c.schedule.look(c.Context(), s, now)
+		f, err := c.schedule.Look(c.Context(), s, now)
 		if err != nil {
 			c.Fatal(err)
 		}

@@ -1,4 +1,4 @@
-package daemon
+package schedule
 
 import (
 	"context"
@@ -9,11 +9,11 @@ import (
 	"campaignd/campaign/sender"
 )
 
-// keepMedia renews the header file of one run until ctx ends, as `campaignd serve` does for all
+// KeepMedia renews the header file of one run until ctx ends, as `campaignd serve` does for all
 // runs.
-func (sc *Scheduler) keepMedia(ctx context.Context, e *sender.Engine, only campaign.RunNo) {
-	l := newLauncher(sc)
-	defer l.wait()
+func (sc *Scheduler) KeepMedia(ctx context.Context, e *sender.Engine, only campaign.RunNo) {
+	l := NewLauncher(sc)
+	defer l.Wait()
 	t := time.NewTicker(launchAgain)
 	defer t.Stop()
 	for {
@@ -29,7 +29,7 @@ func (sc *Scheduler) keepMedia(ctx context.Context, e *sender.Engine, only campa
 // renewMedia uploads again the header files whose assets expire soon: those of the run only, or
 // with 0 those of all runs. One replica does that for a run; a replica without the file leaves it
 // to one that has it.
-func (sc *Scheduler) renewMedia(ctx context.Context, l *launcher, e *sender.Engine, only campaign.RunNo) {
+func (sc *Scheduler) renewMedia(ctx context.Context, l *Launcher, e *sender.Engine, only campaign.RunNo) {
 	runs, err := sc.o.Ledger.Runs(ctx, campaign.RunFilter{Unfinished: true})
 	if err != nil {
 		return // the engine logs it
@@ -40,7 +40,7 @@ func (sc *Scheduler) renewMedia(ctx context.Context, l *launcher, e *sender.Engi
 			continue
 		}
 		l.try(ctx, "media "+r.ID(), func(ctx context.Context) error {
-			return sc.rested(ctx, fmt.Sprint("media ", r.No), sc.launch("", ""), func(ctx context.Context, l campaign.Launch) error {
+			return sc.rested(ctx, fmt.Sprint("media ", r.No), sc.Launch("", ""), func(ctx context.Context, l campaign.Launch) error {
 				renewed, err := campaign.RenewMedia(ctx, sc.o.Ledger, l.Service, r.No, time.Now())
 				if renewed {
 					sc.o.Log.Info("header file uploaded again", "run", r.ID())

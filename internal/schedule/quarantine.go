@@ -1,4 +1,4 @@
-package daemon
+package schedule
 
 import (
 	"context"
@@ -21,14 +21,14 @@ type LostFiring struct {
 	Run string `json:"run,omitempty"`
 }
 
-// closeFirings keeps the schedule from launching again what it may have launched in the lost time:
+// CloseFirings keeps the schedule from launching again what it may have launched in the lost time:
 // it makes a cancelled run without rows for each firing that is due. Firings of files that are
 // broken or missing now are closed by the record of the quarantine (firings.quarantined). It comes
 // before the quarantine of the ledger, so that a quarantine that died in between is repeated as a
 // whole.
-func (sc *Scheduler) closeFirings(ctx context.Context, runs []campaign.Run, dry bool) (closed []LostFiring, err error) {
+func (sc *Scheduler) CloseFirings(ctx context.Context, runs []campaign.Run, dry bool) (closed []LostFiring, err error) {
 	l := sc.o.Ledger
-	all, err := ReadSchedule(sc.o.Config.Campaigns)
+	all, err := Read(sc.o.Config.Campaigns)
 	if err != nil {
 		sc.o.Log.Warn("a campaign file is not used; its firings until now count as missed", "err", err)
 	}
@@ -44,19 +44,19 @@ func (sc *Scheduler) closeFirings(ctx context.Context, runs []campaign.Run, dry 
 		closed = append(closed, LostFiring{Campaign: r.Campaign, At: r.CreatedAt.UTC(), Run: r.ID()})
 	}
 	for _, s := range all {
-		firing, due, err := sc.due(ctx, s, time.Now())
+		firing, due, err := sc.Due(ctx, s, time.Now())
 		if err != nil {
 			return closed, err
 		}
 		known := slices.IndexFunc(runs, func(r campaign.Run) bool {
-			return r.Campaign == s.Definition.Name && r.Launch == cronKey+firing.Key
+			return r.Campaign == s.Definition.Name && r.Launch == CronKey+firing.Key
 		})
 		if !due || known >= 0 {
 			continue
 		}
 		lost := LostFiring{Campaign: s.Definition.Name, At: firing.At.UTC()}
 		if !dry {
-			run, err := l.CreateRun(ctx, campaign.Run{Campaign: lost.Campaign, Launch: cronKey + firing.Key, ListName: lostList,
+			run, err := l.CreateRun(ctx, campaign.Run{Campaign: lost.Campaign, Launch: CronKey + firing.Key, ListName: lostList,
 				Template: s.Definition.Template.Name, Language: s.Definition.Template.Language})
 			if err != nil {
 				return closed, fmt.Errorf("close the firing of %s: %w", lost.Campaign, err)
@@ -82,7 +82,7 @@ func (sc *Scheduler) closeFirings(ctx context.Context, runs []campaign.Run, dry 
 
 // closeFiring cancels the run without rows that stands for a firing.
 func closeFiring(ctx context.Context, l campaign.Ledger, r campaign.Run) error {
-	if _, err := l.SetState(ctx, r.No, []campaign.State{campaign.Importing}, campaign.Cancelled, "", lostFiring); err != nil {
+	if _, err := l.SetState(ctx, r.No, []campaign.State{campaign.Importing}, campaign.Cancelled, "", lostDetail); err != nil {
 		return fmt.Errorf("close the firing of %s: %w", r.Campaign, err)
 	}
 	return nil

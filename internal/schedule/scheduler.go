@@ -1,4 +1,10 @@
-package daemon
+// Package schedule starts and continues runs without a person: the firings of the campaigns folder,
+// interrupted imports, uploads of header files that expire, follow-ups and the policies of runs.
+//
+// internal/daemon runs it beside the engine; the doctor and the API read the folder through it. It
+// promises that each firing has one outcome, over all replicas and restarts: a firing is a record
+// of the ledger, and its run has a key that the ledger accepts once.
+package schedule
 
 import (
 	"context"
@@ -10,9 +16,9 @@ import (
 	"campaignd/internal/faults"
 )
 
-// SchedulerOptions are what a Scheduler works with. Config, Ledger, Owner and Log are required; a process
+// Options are what a Scheduler works with. Config, Ledger, Owner and Log are required; a process
 // that launches also gives Service and Check.
-type SchedulerOptions struct {
+type Options struct {
 	Config  *config.Config
 	Ledger  campaign.Ledger
 	Service campaign.Service
@@ -26,13 +32,13 @@ type SchedulerOptions struct {
 // Scheduler launches and continues runs without a person, and keeps their policies. Make it with
 // New. Its methods are safe for concurrent use, and those with an engine block until ctx ends.
 type Scheduler struct {
-	o       SchedulerOptions
+	o       Options
 	fired   firingCounts
 	failing faults.Known // of firings, by campaign
 }
 
-// NewScheduler makes a scheduler, which does nothing by itself.
-func NewScheduler(o SchedulerOptions) *Scheduler { return &Scheduler{o: o} }
+// New makes a scheduler, which does nothing by itself.
+func New(o Options) *Scheduler { return &Scheduler{o: o} }
 
 // Fired returns how many firings this process recorded with a final outcome.
 func (sc *Scheduler) Fired(o campaign.FiringOutcome) int64 { return sc.fired.of(o) }

@@ -1,6 +1,6 @@
 //go:build unix
 
-package daemon
+package schedule
 
 import (
 	"errors"
@@ -22,7 +22,7 @@ func TestAFolderWithPipesAndLinksIsRead(t *testing.T) {
 		os.WriteFile(filepath.Join(dir, "good.yaml"), []byte(springFile+"schedule: {cron: \"@daily\"}\n"), 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	all, err := ReadSchedule(dir)
+	all, err := Read(dir)
 	if len(all) != 1 || filepath.Base(all[0].File) != "good.yaml" {
 		t.Errorf("got %v, want good.yaml alone", all)
 	}
@@ -47,23 +47,23 @@ func TestAnUnreadableFolderKeepsItsCampaigns(t *testing.T) {
 		os.WriteFile(filepath.Join(dir, "good.yaml"), []byte(springFile+"schedule: {cron: \"@daily\"}\n"), 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	d := newFolder(dir)
-	if all, err := d.look(); err != nil || len(all) != 1 {
+	d := NewFolder(dir)
+	if all, err := d.Look(); err != nil || len(all) != 1 {
 		t.Fatalf("got %v, %v, want one campaign", all, err)
 	}
 	if err := errors.Join(os.Rename(dir, away), os.Symlink(dir, dir)); err != nil {
 		t.Fatal(err)
 	}
-	if all, err := d.look(); !errors.Is(err, syscall.ELOOP) || len(all) != 1 {
+	if all, err := d.Look(); !errors.Is(err, syscall.ELOOP) || len(all) != 1 {
 		t.Errorf("an unreadable folder: got %v, %v, want an error and the one campaign", all, err)
 	}
-	if files, err := CampaignFiles(dir); err == nil {
+	if files, err := Files(dir); err == nil {
 		t.Errorf("CampaignFiles of an unreadable folder = %v, nil, want an error", files)
 	}
 	if err := errors.Join(os.Remove(dir), os.Rename(away, dir)); err != nil {
 		t.Fatal(err)
 	}
-	if all, err := d.look(); err != nil || len(all) != 1 {
+	if all, err := d.Look(); err != nil || len(all) != 1 {
 		t.Errorf("the folder is back: got %v, %v, want one campaign", all, err)
 	}
 }

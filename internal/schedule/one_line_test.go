@@ -1,4 +1,4 @@
-package daemon
+package schedule
 
 import (
 	"context"
@@ -22,8 +22,8 @@ func (noting) NoteFiring(context.Context, campaign.Firing) (bool, error) { retur
 func TestFiringsThatFailForOneCauseAreOneLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := &notes{}
-		sc := NewScheduler(SchedulerOptions{Ledger: noting{}, Log: logTo(log)})
-		l := newLauncher(sc)
+		sc := New(Options{Ledger: noting{}, Log: logTo(log)})
+		l := NewLauncher(sc)
 		for _, fault := range []string{"no list", "no list", "no list", "no service", ""} {
 			f := campaign.Firing{Campaign: "spring", At: time.Now(), Outcome: campaign.FiringLaunched}
 			l.try(t.Context(), "cron spring", func(context.Context) error {
@@ -33,7 +33,7 @@ func TestFiringsThatFailForOneCauseAreOneLine(t *testing.T) {
 				f.Outcome, f.Detail = campaign.FiringFailed, fault
 				return fmt.Errorf("launch: %w", &firingError{"spring.yaml", f.At, errors.New(fault)})
 			})
-			l.wait()
+			l.Wait()
 			if err := sc.note(t.Context(), f, false); err != nil {
 				t.Fatalf("note: %v; want no error", err)
 			}
