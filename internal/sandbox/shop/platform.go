@@ -17,7 +17,7 @@ type Options struct {
 	RetrySchedule []time.Duration
 	// WebhookTimeout is the longest time of one delivery. Default 10 s.
 	WebhookTimeout time.Duration
-	// Transport posts the events. Default: http.DefaultTransport.
+	// Transport posts the events. Default: one of its own.
 	Transport http.RoundTripper
 	// Log gets the faults of the platform itself. Default: discarded.
 	Log *slog.Logger
