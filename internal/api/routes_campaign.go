@@ -102,7 +102,7 @@ func (s *Server) folderRoutes() {
 			return found, err
 		})
 	add(s, route{method: http.MethodGet, path: one + "/forecast", id: "forecast-campaign", scope: campaign.KeyRead, errors: reads,
-		summary: "When a campaign would be done if it were launched now: the whole list is read"}, plan.Forecast{},
+		summary: "When a campaign would be done if it were launched now: the whole list is read"}, plan.Forecast{LimitedBy: campaign.ByNone},
 		func(ctx context.Context, d *operator.Session, in *OfCampaign) (out plan.Forecast, err error) {
 			err = s.checking(ctx, d, in.Campaign, func(f operator.File) error {
 				out, err = s.process.ForecastLaunch(ctx, f, "")

@@ -177,7 +177,7 @@ func (w *world) limited(run string) campaign.LimitedBy {
 	w.t.Helper()
 	var why why.Answer
 	w.asJSON(&why, "why", run)
-	return string(why.LimitedBy)
+	return why.LimitedBy
 }
 
 // fired is a run as `campaignd runs` shows it.
