@@ -97,6 +97,9 @@ func TestAScenarioErrorNamesItsLine(t *testing.T) {
 		"encoding":      {"events: {signature_encoding: base32}\n", "base32"},
 		"step":          {"timeline: [{template: x}]\n", "timeline[0]"},
 		"code":          {"faults: {server_error_codes: [200]}\n", "200"},
+		"commerce key":  {"commerce:\n  companys: []\n", "x.yaml:2:3: "},
+		"commerce id":   {"commerce:\n  companies:\n  - name: A\n    id: x\n", "x.yaml:4:9: commerce.companies[0].id: "},
+		"commerce name": {"commerce:\n  companies:\n  - id: 01HZX3V7Q8R9S0T1V2W3X4Y5Z6\n", "x.yaml:3:"},
 		"not YAML":      {"a: [\n", "x.yaml"},
 	} {
 		t.Run(name, func(t *testing.T) {

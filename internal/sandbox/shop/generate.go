@@ -31,6 +31,10 @@ var generatedFrom = time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
 
 const generatedEvery = 30 * time.Second
 
+// maxGenerated is the largest number of generated customers, and of orders: their texts have seven
+// digits.
+const maxGenerated = 9_999_999
+
 // The last 50 bits of a generated id are the kind and the number of the record.
 const (
 	generatedCustomer = 1 << 40

@@ -175,8 +175,9 @@ func TestEachIncludeOfAProductAddsItsMember(t *testing.T) {
 	member := map[string]string{
 		"variants": "/variants", "variants.stocks": "/variants/stocks",
 		"variants.warehouseQuantities": "/variants/estimated_quantity_by_warehouse",
-		"collections":                  "/collections", "shops": "/shops", "options": "/options", "supplier": "/supplier", "service.professionals": "/service",
-		"tags": "/tags", // which is there without it too
+		"collections":                  "/collections", "shops": "/shops", "options": "/options", "supplier": "/supplier",
+		"service.professionals": "/service",
+		"tags":                  "/tags", // which is there without it too
 	}
 	for _, include := range append([]string{""}, productList.includes...) {
 		status, body := ask(w.p, "GET", "/2023-11/products?include="+include, "", "X-Company: "+w.c.ID)

@@ -40,6 +40,7 @@ func TestAMistakeInAScenarioNamesItsPlace(t *testing.T) {
 		{company(", keys: [{key: k}, {key: k}]"), "keys[1].key: the same value"},
 		{company(", webhooks: [{url: nowhere, secret: s}]"), "webhooks[0].url"},
 		{company(", generate: {consent: -1}"), "generate.consent"},
+		{company(", generate: {orders: 10000000}"), "companies[0].generate: generates more than"},
 		{company(", customers: [{id: " + other + ", metadata: {n: .nan}}]"), "customers[0].metadata"},
 		{"apps: [{client_id: a, client_secret: s, codes: [{code: c, company: " + id + "}]}]", "apps[0].codes[0].company: no company"},
 	} {

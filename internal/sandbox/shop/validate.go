@@ -29,6 +29,11 @@ func (sc *Scenario) Validate() error {
 			return err
 		}
 	}
+	for i, c := range sc.Companies {
+		if max(c.Generate.Customers, c.Generate.Orders) > maxGenerated {
+			return &Flaw{fmt.Sprintf("companies[%d].generate", i), fmt.Sprintf("generates more than %d records", maxGenerated)}
+		}
+	}
 	if sc.RateLimit.Per == 0 {
 		sc.RateLimit.Per = time.Second
 	}
