@@ -2,7 +2,6 @@ package shop
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 
 	"github.com/shopspring/decimal"
@@ -66,12 +65,22 @@ func (s *sales) add(o *order, lines []line) {
 	}
 }
 
-// best are the keys with the most money first, then with the most orders.
+// best are the keys with the most money first, then with the most orders. It sorts only those that
+// it returns, because a product can have hundreds of thousands of customers.
 func best(of map[string]*sales, most int) []string {
-	keys := slices.SortedFunc(maps.Keys(of), func(a, b string) int {
+	order := func(a, b string) int {
 		return cmp.Or(of[b].money.Cmp(of[a].money), cmp.Compare(of[b].orders, of[a].orders), cmp.Compare(a, b))
-	})
-	return keys[:min(most, len(keys))]
+	}
+	var top []string
+	for key := range of {
+		if len(top) == most && order(top[most-1], key) < 0 {
+			continue
+		}
+		i, _ := slices.BinarySearchFunc(top, key, order)
+		top = slices.Insert(top, i, key)
+		top = top[:min(len(top), most)]
+	}
+	return top
 }
 
 // showStatistics is GET /admin/products/{serviceId}.
