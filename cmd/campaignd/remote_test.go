@@ -89,7 +89,8 @@ func TestACommandSaysTheSameOverTheNetwork(t *testing.T) {
 func TestALocalCommandSaysThatItIsLocal(t *testing.T) {
 	t.Parallel()
 	d := &fixture{t: t, dir: t.TempDir(), env: map[string]string{"CAMPAIGND_SERVER": "http://127.0.0.1:9", "CAMPAIGND_KEY": "cpd_x"}}
-	for command, local := range map[string]bool{"doctor": true, "commerce status": true, "init --help": false, "runs": false, "version": false} {
+	for command, local := range map[string]bool{
+		"doctor": true, "commerce status": true, "init --help": false, "runs": false, "version": false} {
 		r := d.run(strings.Fields(command)...)
 		if got := strings.Contains(r.stderr, "is about this machine, not about CAMPAIGND_SERVER"); got != local {
 			t.Errorf("%s: got the note: %v, want %v:\n%s", command, got, local, r.stderr)

@@ -93,11 +93,11 @@ It has faults on request: by --fault, by the timeline of a scenario, or by reque
 		o.Log = p.log(c, true)
 		return daemon.ServeSandbox(cmd.Context(), addr, o, func(url string) {
 			fmt.Fprintf(p.stderr, "sandbox of the messaging service on %s, %s\n", url, keysOf(o))
-			if o.Commerce == nil {
-				fmt.Fprintf(p.stderr, "commerce platform on %s/2023-11, company %s, key %s\n", url, sandbox.DemoCompany, sandbox.DemoCommerceKey)
-			}
 			if o.WebhookURL != "" {
 				fmt.Fprintf(p.stderr, "events go to %s\n", o.WebhookURL)
+			}
+			if o.Commerce == nil {
+				fmt.Fprintf(p.stderr, "commerce platform on %s/2023-11, company %s, key %s\n", url, sandbox.DemoCompany, sandbox.DemoCommerceKey)
 			}
 		})
 	}

@@ -38,8 +38,8 @@ var walk = map[string]string{
 	"internal/daemon TestRunGivesUpAMinuteAfterItsDiskIsFull":     "run waited for ever on a full disk",
 	"internal/filelock TestACopyOfTheFileKeepsNoReleasedLock":     "a ledger was in use by a command that had ended",
 	// Every key is an environment variable.
-	"internal/daemon TestAVariableSetsOneKeyOfOneNumber":   "CAMPAIGND_NUMBERS_CONN_1_RATE was ignored",
-	"internal/daemon TestAVariableThatNamesNoKeyIsRefused": "a misspelled variable was ignored",
+	"internal/config TestAVariableSetsOneKeyOfOneNumber":   "CAMPAIGND_NUMBERS_CONN_1_RATE was ignored",
+	"internal/config TestAVariableThatNamesNoKeyIsRefused": "a misspelled variable was ignored",
 	// Words.
 	"cmd/campaignd TestMessagesShowLettersOfAnyScript":           "names of columns were printed as escapes",
 	"cmd/campaignd TestCheckTellsEachRemedyOnce":                 "the same sentence hundreds of times",
@@ -49,8 +49,8 @@ var walk = map[string]string{
 	"cmd/campaignd TestBarsEndWhereverTheRunEnds":                "the bar jumped to full at Ctrl-C",
 	"cmd/campaignd TestTheTextAfterABarIsCutToTheTerminal":       "the bar was empty below 50 columns",
 	"cmd/campaignd TestProgressSaysHowLongSendingTakes":          "no time left was shown",
-	"campaign TestWhyOffersAFollowUpItsOwnCommand":               "why offered run for a follow-up",
-	"internal/daemon TestZeroConfigurationRunsAgainstTheSandbox": "run listened on all interfaces",
+	"campaign/why TestWhyOffersAFollowUpItsOwnCommand":           "why offered run for a follow-up",
+	"internal/config TestZeroConfigurationRunsAgainstTheSandbox": "run listened on all interfaces",
 	// Values nobody wants to send.
 	"cmd/campaignd TestReportForExcelHasTheListsDelimiter": "reports did not open in Excel",
 	"cmd/campaignd TestCheckSaysWhenSendingWouldBegin":     "check did not say that the window is closed",
@@ -73,7 +73,7 @@ func TestEachStepOfTheWalkHasItsTest(t *testing.T) {
 	t.Parallel()
 	known := map[string]bool{}
 	test := regexp.MustCompile(`(?m)^func (Test\w+)\(`)
-	for _, folder := range []string{"campaign", "campaign/sender", "cmd/campaignd", "internal/daemon",
+	for _, folder := range []string{"campaign", "campaign/sender", "campaign/why", "cmd/campaignd", "internal/config", "internal/daemon",
 		"internal/filelock", "internal/ledger/postgres", "internal/ledger/sqlite", "recipients"} {
 		files, err := filepath.Glob(filepath.Join("../..", folder, "*_test.go"))
 		if err != nil || len(files) == 0 {

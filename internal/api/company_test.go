@@ -259,7 +259,8 @@ func TestNoEventNamesAnotherCompany(t *testing.T) {
 		}
 		return string(mine)
 	}
-	firing := campaign.Firing{Campaign: "spring-2", Key: "k", At: time.Now().Add(-time.Hour), Since: time.Now(), Outcome: campaign.FiringLaunched}
+	firing := campaign.Firing{Campaign: "spring-2", Key: "k", At: time.Now().Add(-time.Hour), Since: time.Now(),
+		Outcome: campaign.FiringLaunched}
 	if _, err := w.session.Ledger.NoteFiring(t.Context(), firing); err != nil {
 		t.Fatal(err)
 	}

@@ -129,7 +129,8 @@ func (s *Server) uploadRoutes() {
 	addUpload(s, check, examplePreflight, map[string]string{"200": "The whole list was read"}, tried(s, s.check))
 	forecast := route{method: http.MethodPost, path: "/api/v1/forecast", id: "forecast-upload", scope: campaign.KeyOperate, all: true,
 		summary: "When an uploaded campaign would be done over an uploaded list; nothing of either is kept"}
-	addUpload(s, forecast, plan.Forecast{LimitedBy: campaign.ByNone}, map[string]string{"200": "The whole list was read"}, tried(s, s.process.ForecastLaunch))
+	addUpload(s, forecast, plan.Forecast{LimitedBy: campaign.ByNone}, map[string]string{"200": "The whole list was read"},
+		tried(s, s.process.ForecastLaunch))
 }
 
 // addUpload adds a route that takes a campaign and its list, and answers with an O. do is passed to

@@ -167,7 +167,9 @@ func (s *Server) lookRoutes() {
 			return out, err
 		})
 	add(s, route{method: http.MethodGet, path: one + "/forecast", id: "forecast", summary: "When a run will be done", scope: campaign.KeyRead,
-		errors: absent}, plan.Forecast{LimitedBy: campaign.ByNone}, func(ctx context.Context, d *operator.Session, in *OfRun) (f plan.Forecast, err error) {
+		errors: absent}, plan.Forecast{LimitedBy: campaign.ByNone}, func(
+		ctx context.Context, d *operator.Session, in *OfRun,
+	) (f plan.Forecast, err error) {
 		err = d.With(ctx, in.Run, func(r campaign.Run) error {
 			f, err = s.process.Forecast(ctx, r)
 			return err

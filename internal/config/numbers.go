@@ -42,6 +42,7 @@ func (r *Ramp) Today(s campaign.RampState, now time.Time, quality string) campai
 	return r.Plan().Next(s, max(plan.RampDay(now), s.Day), quality, true)
 }
 
+// Plan is the ramp as the plan of sending knows it.
 func (r *Ramp) Plan() plan.Ramp { return plan.Ramp{Start: r.Start, Step: r.Step, Ceiling: r.Ceiling} }
 
 // Plan is the monthly allowance of each company.

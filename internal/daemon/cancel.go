@@ -15,7 +15,9 @@ import (
 // It needs the ledger alone, neither the service nor the limiter. The error is campaign.ErrLocked
 // while another process sends from an SQLite ledger; that process ends the run. After budget it
 // returns the run as it is and nil.
-func EndCancelled(ctx context.Context, cfg *config.Config, no campaign.RunNo, budget time.Duration, log *slog.Logger) (_ campaign.Run, err error) {
+func EndCancelled(
+	ctx context.Context, cfg *config.Config, no campaign.RunNo, budget time.Duration, log *slog.Logger,
+) (_ campaign.Run, err error) {
 	l, err := OpenLedger(ctx, cfg, true, log)
 	if err != nil {
 		return campaign.Run{}, err

@@ -14,7 +14,8 @@ import (
 // launched now, beside every unfinished run of the ledger. l may be nil: then no run is known.
 // known is what a process that serves knows of its numbers; nil asks.
 func checkDeadline(
-	ctx context.Context, cfg *config.Config, l campaign.Ledger, known *directory, def *campaign.Definition, p *campaign.Preflight, now time.Time,
+	ctx context.Context, cfg *config.Config, l campaign.Ledger, known *directory,
+	def *campaign.Definition, p *campaign.Preflight, now time.Time,
 ) error {
 	if def.Limits.Deadline == 0 || !p.OK() {
 		return nil
@@ -30,7 +31,8 @@ func checkDeadline(
 // checkForecast does the same, and writes into the preflight how long sending takes and what limits
 // it, also without a deadline.
 func checkForecast(
-	ctx context.Context, cfg *config.Config, l campaign.Ledger, known *directory, def *campaign.Definition, p *campaign.Preflight, now time.Time,
+	ctx context.Context, cfg *config.Config, l campaign.Ledger, known *directory,
+	def *campaign.Definition, p *campaign.Preflight, now time.Time,
 ) error {
 	if !p.OK() {
 		return nil

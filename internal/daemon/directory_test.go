@@ -140,7 +140,8 @@ func TestAServiceThatCannotTellIsAnErrorWithARemedy(t *testing.T) {
 // Holds name these ids. They are the same in every process, and no key is shown.
 func TestOriginsComeFromConfigurationAndService(t *testing.T) {
 	c := serviceOf(t, 200, `{"data": []}`)
-	c.Numbers = map[string]config.Number{"b": {Company: "co_b", Account: "acc", Portfolio: "main"}, "alone": {Account: "acc"}, "c": {Company: "co"}}
+	c.Numbers = map[string]config.Number{"b": {Company: "co_b", Account: "acc", Portfolio: "main"},
+		"alone": {Account: "acc"}, "c": {Company: "co"}}
 	d := newDirectory(c)
 	client, err := config.NewClient(c)
 	if err != nil {

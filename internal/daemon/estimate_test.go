@@ -148,10 +148,9 @@ func TestAQuarantineCountsTheUnfinishedRuns(t *testing.T) {
 // fired is a ledger with the scheduled runs of one campaign.
 type fired struct {
 	campaign.Ledger
-	runs    []campaign.Run
-	firings []campaign.Firing
-	asked   campaign.RunFilter // the first question for other runs
-	fault   error
+	runs  []campaign.Run
+	asked campaign.RunFilter // the first question for other runs
+	fault error
 }
 
 func (f *fired) Runs(_ context.Context, w campaign.RunFilter) ([]campaign.Run, error) {

@@ -96,7 +96,8 @@ func TestARoleOpensItsPartsOnly(t *testing.T) {
 		secret                  bool
 		client, limiter, intake bool
 	}{
-		{config.RoleAll, true, true, true, true, true}, {config.RoleAll, true, false, true, true, false}, {config.RoleSender, true, true, true, true, false},
+		{config.RoleAll, true, true, true, true, true}, {config.RoleAll, true, false, true, true, false},
+		{config.RoleSender, true, true, true, true, false},
 		{config.RoleIntake, true, true, true, false, true}, {config.RoleIntake, false, true, false, false, true},
 	} {
 		c := openable(t)

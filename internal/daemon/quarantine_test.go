@@ -255,7 +255,8 @@ func TestAQuarantineClosesTheFiringsOfBrokenFiles(t *testing.T) {
 					t.Errorf("corrected after the quarantine: got the firing of %s, want none", f.At)
 				}
 				firings, err := c.ledger.Firings(t.Context(), campaign.FiringFilter{Campaign: "spring"})
-				if err != nil || len(firings) != 1 || firings[0].Outcome != campaign.FiringMissed || firings[0].Detail != "it may have been launched in the time that the ledger lost" {
+				if err != nil || len(firings) != 1 || firings[0].Outcome != campaign.FiringMissed ||
+					firings[0].Detail != "it may have been launched in the time that the ledger lost" {
 					t.Errorf("got the firings %+v and %v, want one, missed because of the lost time", firings, err)
 				}
 			})

@@ -17,7 +17,7 @@ const PausedByRestore = `wanted <> 'cancel'
 // RestoredDetail is the detail of a run that Quarantine paused. PausedBefore and the earlier reason
 // follow it if the run was paused already.
 const (
-	RestoredDetail = "the ledger went back in time: have the webhooks of the lost time replayed before it goes on"
+	RestoredDetail = "the ledger went back in time: have the lost webhooks replayed first"
 	PausedBefore   = "; it was paused before: "
 )
 

@@ -81,11 +81,12 @@ func TestADestinationAtFaultIsRefused(t *testing.T) {
 		"no secret":         {func(d *Destination) { d.Secrets = nil }, "secrets: none"},
 		"a short secret":    {func(d *Destination) { d.Secrets[0] = messaging.NewSecret("whsec_aHVzaA==") }, "secrets[0]: it has 4 bytes"},
 		"a plain secret":    {func(d *Destination) { d.Secrets[0] = messaging.NewSecret("hush") }, "secrets[0]: want whsec_"},
-		"an unknown event":  {func(d *Destination) { d.Events = []string{"run.paused", "run.late"} }, `events[1]: "run.late" is unknown; give run.`},
-		"64 bytes":          {func(d *Destination) { d.Secrets[0] = secretOf(64) }, ""},
-		"65 bytes":          {func(d *Destination) { d.Secrets[0] = secretOf(65) }, "secrets[0]: it has 65 bytes"},
-		"24 bytes":          {func(d *Destination) { d.Secrets[0] = secretOf(24) }, ""},
-		"23 bytes":          {func(d *Destination) { d.Secrets[0] = secretOf(23) }, "secrets[0]: it has 23 bytes"},
+		"an unknown event": {func(d *Destination) { d.Events = []string{"run.paused", "run.late"} },
+			`events[1]: "run.late" is unknown; give run.`},
+		"64 bytes": {func(d *Destination) { d.Secrets[0] = secretOf(64) }, ""},
+		"65 bytes": {func(d *Destination) { d.Secrets[0] = secretOf(65) }, "secrets[0]: it has 65 bytes"},
+		"24 bytes": {func(d *Destination) { d.Secrets[0] = secretOf(24) }, ""},
+		"23 bytes": {func(d *Destination) { d.Secrets[0] = secretOf(23) }, "secrets[0]: it has 23 bytes"},
 	} {
 		d := destination("ops")
 		c.change(&d)

@@ -21,14 +21,6 @@ func write(t testing.TB, name, text string) string {
 	return path
 }
 
-// errorText returns the text of err, and "no error" for nil.
-func errorText(err error) string {
-	if err == nil {
-		return "no error"
-	}
-	return err.Error()
-}
-
 // springFile is a campaign file without a schedule.
 const springFile = "name: spring\nconnections: [conn_1]\ntemplate: {name: a, language: en}\nrecipients: {file: l.csv}\n"
 
