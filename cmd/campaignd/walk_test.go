@@ -21,11 +21,11 @@ var walk = map[string]string{
 	"cmd/campaignd TestResumeAllChoosesByReason":            "each paused run had to be resumed by hand",
 	"internal/daemon TestMetricsCountMessagesAndNameNobody": "no gauge told paused runs or silent connections",
 	// Misfires do what their words say.
-	"internal/daemon TestEachFiringHasOneOutcome":              "a firing was late beyond its policy, or skipped without a trace",
-	"internal/daemon TestAFiringIsDueWithinItsGrace":           "skip started a firing 2 m 29 s late",
-	"cmd/campaignd TestScheduleSaysWhatBecameOfTheLastFirings": "a missed firing was not listed",
-	"internal/daemon TestFiringsThatFailForOneCauseAreOneLine": "each firing of a campaign without its list was the same two errors",
-	"internal/daemon TestAChangedScheduleCountsFromItsChange":  "firings before a change of the schedule were missed",
+	"internal/schedule TestEachFiringHasOneOutcome":              "a firing was late beyond its policy, or skipped without a trace",
+	"internal/schedule TestAFiringIsDueWithinItsGrace":           "skip started a firing 2 m 29 s late",
+	"cmd/campaignd TestScheduleSaysWhatBecameOfTheLastFirings":   "a missed firing was not listed",
+	"internal/schedule TestFiringsThatFailForOneCauseAreOneLine": "each firing of a campaign without its list was the same two errors",
+	"internal/schedule TestAChangedScheduleCountsFromItsChange":  "firings before a change of the schedule were missed",
 	// Exit codes as written.
 	"cmd/campaignd TestRunIsUnsureOfOpenAndUnknownRowsOnly": "which ended rows make 3 was not said",
 	"cmd/campaignd TestCancelledRowsGoIntoAFollowUp":        "a cancelled run was exit code 0",
@@ -74,7 +74,7 @@ func TestEachStepOfTheWalkHasItsTest(t *testing.T) {
 	known := map[string]bool{}
 	test := regexp.MustCompile(`(?m)^func (Test\w+)\(`)
 	for _, folder := range []string{"campaign", "campaign/sender", "campaign/why", "cmd/campaignd", "internal/config", "internal/daemon",
-		"internal/filelock", "internal/ledger/postgres", "internal/ledger/sqlite", "recipients"} {
+		"internal/schedule", "internal/filelock", "internal/ledger/postgres", "internal/ledger/sqlite", "recipients"} {
 		files, err := filepath.Glob(filepath.Join("../..", folder, "*_test.go"))
 		if err != nil || len(files) == 0 {
 			t.Fatalf("tests of %s: got %d files, %v; want one or more", folder, len(files), err)
