@@ -58,7 +58,8 @@ func ForecastLaunch(
 }
 
 func forecastLaunch(
-	ctx context.Context, cfg *config.Config, l campaign.Ledger, known *directory, def *campaign.Definition, p *campaign.Preflight, now time.Time,
+	ctx context.Context, cfg *config.Config, l campaign.Ledger, known *directory,
+	def *campaign.Definition, p *campaign.Preflight, now time.Time,
 ) (f plan.Forecast, err error) {
 	o, err := newOutlook(ctx, l, cfg, known, now.UTC())
 	if err != nil {

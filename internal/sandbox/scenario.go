@@ -26,9 +26,13 @@ func LoadScenario(path string) (Options, error) {
 }
 
 // parseScenario reads Options from YAML text. Errors show name as the file.
-func parseScenario(name string, raw []byte) (Options, error) {
-	var o Options
-	err := yaml.NewDecoder(bytes.NewReader(raw), yaml.Strict()).Decode(&o)
+func parseScenario(name string, raw []byte) (o Options, err error) {
+	defer func() {
+		if p := recover(); p != nil { // the parser is a third party's
+			err = fmt.Errorf("%s: the YAML parser failed on this file: %v; check the syntax of one half of it, then of the other", name, p)
+		}
+	}()
+	err = yaml.NewDecoder(bytes.NewReader(raw), yaml.Strict()).Decode(&o)
 	if err != nil && !errors.Is(err, io.EOF) { // EOF: an empty file is the zero value
 		var at yaml.Error
 		if errors.As(err, &at) && at.GetToken() != nil {
