@@ -214,7 +214,7 @@ var orderList = list[*order]{
 			if who == nil {
 				return []string{o.reference()}
 			}
-			return []string{o.reference(), who.FirstName, who.LastName, who.Email, who.Phone}
+			return []string{o.reference(), who.FirstName + " " + who.LastName, who.Email, who.Phone}
 		}),
 		"status":      equal(func(o *order) string { return o.status }),
 		"customer_id": equal(func(o *order) string { return o.customer }),
