@@ -26,7 +26,8 @@ type filter[T any] func(c *call, v criterion) (func(T) bool, error)
 // sorter makes the order of one request. It may prepare what it compares.
 type sorter[T any] func(c *call) func(a, b T) int
 
-// criterion is filter[name]=value, or filter[name][start] and filter[name][end].
+// criterion is filter[name]=value, or filter[name][start] and filter[name][end]. The names of
+// filters with a start and an end, and of no others, end in _at.
 type criterion struct {
 	name, value, start, end string
 }
@@ -109,6 +110,9 @@ func (l *list[T]) read(c *call) (q question[T], err error) {
 		f := l.filters[v.name]
 		if f == nil {
 			return q, unknown("filter", v.name, slices.Sorted(maps.Keys(l.filters)))
+		}
+		if (v.start != "" || v.end != "") && !strings.HasSuffix(v.name, "_at") {
+			return q, badValue(v, "one value, without [start] and [end]")
 		}
 		if l.found != nil && v.name == "search" {
 			if q.exact, q.found = l.found(c, v.value); q.found {
