@@ -75,7 +75,7 @@ type paymentView struct {
 	PayableID    string        `json:"payable_id"`
 	PayableType  string        `json:"payable_type"`
 	Treasury     *treasuryView `json:"treasury_account"`
-	TreasuryToo  *treasuryView `json:"treasuryAccount,omitempty"` // with include=treasuryAccount
+	TreasuryToo  any           `json:"treasuryAccount,omitempty"` // a *treasuryView with include=treasuryAccount, else nil
 	TreasuryID   Text          `json:"treasury_account_id"`
 	Company      companyRef    `json:"company"`
 	CompanyID    string        `json:"company_id"`
@@ -99,9 +99,9 @@ func (m *payment) view(in includes) paymentView {
 	if m.account != nil {
 		shown := m.account.view()
 		v.Treasury, v.TreasuryID = &shown, Text(m.account.ID)
-		if in.has("treasuryAccount") {
-			v.TreasuryToo = &shown
-		}
+	}
+	if in.has("treasuryAccount") {
+		v.TreasuryToo = v.Treasury // a nil pointer is not omitted, but null
 	}
 	return v
 }
