@@ -40,6 +40,28 @@ func TestBodiesAndRecordsHaveALimit(t *testing.T) {
 	}
 }
 
+// A body of 1 MiB is taken, and one of a byte more is refused and changes nothing.
+func TestTheLimitOfABodyIsExact(t *testing.T) {
+	p := lastUnit(t)
+	v, _ := p.company[unitCompany].variants.get(unitVariant)
+	stock := `{"variant":"` + unitVariant + `","warehouse":"` + unitHall + `","quantity":7}`
+	for _, c := range []struct {
+		path, body   string
+		size         int
+		status, rest int
+	}{
+		{"/2023-11/customers/orders", unitOrder, 1<<20 + 1, 413, 1}, {"/2023-11/customers/orders", unitOrder, 1 << 20, 200, 0},
+		{"/sandbox/commerce/stock", stock, 1<<20 + 1, 413, 0}, {"/sandbox/commerce/stock", stock, 1 << 20, 200, 7},
+	} {
+		body := c.body + strings.Repeat(" ", c.size-len(c.body))
+		status, answer := ask(p, "POST", c.path, body, "X-Company: "+unitCompany)
+		if status != c.status || v.quantity(nil) != c.rest {
+			t.Errorf("%s with %d bytes: got %d %.100s and %d units, want %d and %d", c.path, len(body), status, answer, v.quantity(nil),
+				c.status, c.rest)
+		}
+	}
+}
+
 // The platform does what is asked and closes the connection without an answer.
 func TestALostAnswerIsOfADoneRequest(t *testing.T) {
 	sc := Demo()
