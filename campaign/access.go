@@ -10,7 +10,7 @@ import (
 // KeyScope is what an operator key allows. Each one includes those before it.
 type KeyScope string
 
-// The scopes of an operator key (docs/operations.md#keys).
+// The scopes of an operator key (docs/api.md#keys).
 const (
 	KeyRead    KeyScope = "read"    // look at everything but operator keys and the log of actions
 	KeyOperate KeyScope = "operate" // launch and control runs, holds and suppressions

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Rehearses the restore of a PostgreSQL ledger (docs/operations.md#backup-and-restore): a backup is
+# Rehearses the restore of a PostgreSQL ledger (docs/recovery.md#backup-and-restore): a backup is
 # made in the middle of a run of ROWS rows (2,000 or 4,000), sending goes on, and then the server and the
 # sender are lost. The backup is restored into a new server, quarantined, its lost webhooks are
 # asked for again, and the run goes on to its end. With `failover`, the second server is an

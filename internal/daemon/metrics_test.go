@@ -128,7 +128,7 @@ func differ(t *testing.T, got, want []string) {
 	}
 }
 
-// Dashboards and alerts use these names (docs/operations.md#what-to-watch).
+// Dashboards and alerts use these names (docs/recovery.md#what-to-watch).
 func TestEachMetricHasItsNameAndValue(t *testing.T) {
 	at := time.Unix(1800000000, 0)
 	differ(t, scrape(t, &sendCollector{func() []sender.Stats {
@@ -182,9 +182,9 @@ func TestEachMetricHasItsNameAndValue(t *testing.T) {
 	})
 }
 
-// Each metric stands in the table of docs/operations.md.
+// Each metric stands in the table of docs/recovery.md.
 func TestEachMetricIsDocumented(t *testing.T) {
-	page, err := os.ReadFile("../../docs/operations.md")
+	page, err := os.ReadFile("../../docs/recovery.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -204,7 +204,7 @@ func TestEachMetricIsDocumented(t *testing.T) {
 		for _, metric := range regexp.MustCompile(`"(campaignd_[a-z_]+)"`).FindAllStringSubmatch(string(source), -1) {
 			found++
 			if !strings.Contains(string(page), "`"+metric[1]) {
-				t.Errorf("%s: docs/operations.md does not name %s", name, metric[1])
+				t.Errorf("%s: docs/recovery.md does not name %s", name, metric[1])
 			}
 		}
 	}
