@@ -201,3 +201,38 @@ func TestEachIncludeOfAProductAddsItsMember(t *testing.T) {
 		}
 	}
 }
+
+// The addresses of a customer are those that the customer made.
+func TestTheIncludeOfCustomersAddsTheirAddresses(t *testing.T) {
+	w := newWorld(t)
+	call := func(out any, method, path, body string, headers ...string) {
+		t.Helper()
+		status, text := ask(w.p, method, "/2023-11/"+path, body, append(headers, "X-Company: "+w.c.ID)...)
+		if err := json.Unmarshal([]byte(text), out); err != nil || status > 201 {
+			t.Fatalf("%s: got %d %s, want 200", path, status, text)
+		}
+	}
+	var registered struct{ Token string }
+	call(&registered, "POST", "customers/register", `{"first_name": "Abla", "email": "abla@customers.example", "password": "long enough"}`)
+	var made struct{ ID string }
+	call(&made, "POST", "customers/addresses", `{"line1": "1 Hill Road", "city": "Lome", "country": "TG"}`,
+		"Authorization: Bearer "+registered.Token)
+	type row struct {
+		Email     string
+		Addresses *[]struct{ ID string }
+	}
+	for include, want := range map[string]bool{"": false, "&include=addresses": true} {
+		var list struct{ Data []row }
+		call(&list, "GET", "admin/customers?per_page=100"+include, "", "X-API-Key: k")
+		if len(list.Data) != len(w.c.Customers)+1 {
+			t.Fatalf("got %d customers, want %d", len(list.Data), len(w.c.Customers)+1)
+		}
+		for _, r := range list.Data {
+			if (r.Addresses != nil) != want {
+				t.Errorf("%q: %s has addresses: %v, want %v", include, r.Email, r.Addresses != nil, want)
+			} else if want && r.Email == "abla@customers.example" && (len(*r.Addresses) != 1 || (*r.Addresses)[0].ID != made.ID) {
+				t.Errorf("got the addresses %v, want %s", *r.Addresses, made.ID)
+			}
+		}
+	}
+}
