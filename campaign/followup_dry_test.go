@@ -1,6 +1,7 @@
 package campaign_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 
@@ -30,5 +31,27 @@ func TestADryRunOfAFollowUpStoresNothing(t *testing.T) {
 	}
 	if got, err := dry(campaign.Failed); err != nil || !got.Existed || !got.DryRun || got.Run.No != first.Run.No {
 		t.Errorf("a dry run of it: got %+v and %v, want run %d", got, err, first.Run.No)
+	}
+}
+
+// otherwise is a ledger in which another run always has the recipients first.
+type otherwise struct {
+	*fixedRows
+	appends int
+}
+
+func (l *otherwise) AppendRows(context.Context, campaign.RunNo, int64, []campaign.Delivery, []campaign.Segment) error {
+	l.appends++
+	return campaign.ErrFollowedUp
+}
+
+// A follow-up whose recipients another run takes again and again ends, and says so.
+func TestAFollowUpThatLosesEachRaceEnds(t *testing.T) {
+	rows, parent := endedRun(t, "", campaign.Line{Status: campaign.Failed, Code: "1"})
+	l := &otherwise{fixedRows: rows}
+	_, err := campaign.StartFollowUp(t.Context(), campaign.FollowUpInput{Ledger: l, Parent: parent,
+		Where: []campaign.Where{{Status: campaign.Failed}}})
+	if !errors.Is(err, campaign.ErrFollowedUp) || l.appends != 4 {
+		t.Errorf("got %v after %d tries, want %v after 4", err, l.appends, campaign.ErrFollowedUp)
 	}
 }
