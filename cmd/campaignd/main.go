@@ -2,8 +2,7 @@
 // service. It takes a list as CSV, and each row gets an outcome.
 //
 // This package has flags, signals and exit codes only: one file per subcommand, and no logic.
-// `campaignd help` lists the commands. Scripts may rely on the exit codes: 0 done, 1 failed, 2
-// wrong usage or invalid input, 3 finished with something uncertain or unsent, 130 interrupted
+// `campaignd help` lists the commands. Scripts may rely on the exit codes
 // (docs/operations.md#commands-and-exit-codes).
 package main
 

@@ -12,7 +12,7 @@ import (
 
 // errNoBackup is for a ledger that its server's own tools back up.
 var errNoBackup = errors.New("a PostgreSQL ledger is backed up by the tools of PostgreSQL, such as pg_basebackup or pg_dump " +
-	"(docs/operations.md, Backup and restore)")
+	"(docs/recovery.md, Backup and restore)")
 
 // Backup writes a copy of an SQLite ledger to a new file, also beside a sender.
 func Backup(ctx context.Context, cfg *config.Config, file string, log *slog.Logger) (err error) {

@@ -210,7 +210,7 @@ func checkLedger(ctx context.Context, cfg *config.Config) []Check {
 	checks := []Check{good(name, "%s can be read, and `serve` may send from it", ledger.Redact(cfg.Ledger))}
 	if r, ok := l.(ledger.Sendable); ok {
 		if err := r.Sendable(ctx); err != nil {
-			checks = []Check{fail(name, "follow docs/operations.md, When the ledger went back in time", err)}
+			checks = []Check{fail(name, "follow docs/recovery.md, When the ledger went back in time", err)}
 		}
 	}
 	if f.Unsafe != nil {
