@@ -48,6 +48,7 @@ type Ledger interface {
 	ReportLedger
 	RetentionLedger
 	ErasureLedger
+	PurchaseLedger
 	JobLedger
 	FiringLedger
 	AccessLedger

@@ -18,6 +18,7 @@ const (
 	FaultNoOutcome
 	FaultMessageID // detail: the state
 	FaultRank      // detail: the rank
+	FaultOrder     // detail: the id of the order
 	DeliveryFaults // how many there are
 )
 
@@ -28,6 +29,7 @@ var faultSentences = [DeliveryFaults]string{
 	FaultNoOutcome:  "has no outcome though its segment is done",
 	FaultMessageID:  "is accepted without a message id, or has one without being accepted: state ",
 	FaultRank:       "has a status that its times do not explain: rank ",
+	FaultOrder:      "is counted with an order that the ledger does not have, or was held out and sent to: order ",
 }
 
 // DeliveryFault reads a row of the query for a fault.

@@ -38,5 +38,10 @@
 // The column scope of a suppression is its ScopeText: its scope, and behind an @ the company whose
 // messages alone it stops.
 //
+// Orders of the commerce platform are in the table purchase, and order_hint names those that events
+// told of. The table conversion has the deliveries to the person of an order, of every run. A
+// report decides to which of them an order is attributed, with package campaign/conversion, so a
+// later receipt, refund or run needs no correction.
+//
 // The key of a delivery is run<<32 | seq; a segment's is run<<32 | index, and index is seq/4096.
 package ledger

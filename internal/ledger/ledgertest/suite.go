@@ -74,6 +74,7 @@ func Run(t *testing.T, open func(*testing.T) campaign.Ledger) {
 		{"Shares", sharePromises},
 		{"Retention", retentionPromises},
 		{"Erasure", erasurePromises},
+		{"Purchases", purchasePromises},
 	} {
 		t.Run(chapter.name, func(t *testing.T) {
 			t.Parallel() // a subtest mostly waits for its database

@@ -70,6 +70,8 @@ var tablePromises = []struct {
 	{"AnErasureRemovesUserIDs", anErasureRemovesUserIDs, false},
 	{"TheOldestWishesGoFirst", theOldestWishesGoFirst, false},
 	{"EventsBesideAnErasureStoreNothing", eventsBesideAnErasureStoreNothing, false},
+	{"OrdersBesideAnErasureStoreNothing", ordersBesideAnErasureStoreNothing, false},
+	{"OldOrdersHaveNoNumber", oldOrdersHaveNoNumber, true},
 	{"TheStateOfARunSaysWhatAClaimTakes", theStateOfARunSaysWhatAClaimTakes, true},
 	{"ResultsMergeByTheRule", resultsMergeByTheRule, true},
 	{"WhatIsGivenUpMayHaveBeenSent", whatIsGivenUpMayHaveBeenSent, true},

@@ -33,6 +33,9 @@ var sqlChecks = [ledger.DeliveryFaults]string{
 		WHERE o.rid >= $1 AND o.rid < $2 AND o.rank <> CASE WHEN coalesce(o.read_at, 0) > 0 THEN 4 /* read */
 			WHEN coalesce(o.delivered_at, 0) > 0 THEN 3 /* delivered */ WHEN coalesce(o.failed_at, 0) > 0 THEN 2 /* failed */
 			WHEN coalesce(o.sent_at, 0) > 0 THEN 1 /* sent */ ELSE 0 /* none */ END LIMIT $3`,
+	ledger.FaultOrder: `SELECT coalesce(d.row, 0), c.rid & 4294967295, c.order_id FROM conversion c
+		LEFT JOIN purchase p ON p.id = c.order_id LEFT JOIN delivery d ON d.rid = c.rid
+		WHERE c.rid >= $1 AND c.rid < $2 AND (p.id IS NULL OR c.held_out = 1 AND c.accepted_at > 0) LIMIT $3`,
 }
 
 // The deliveries of a run and its outcomes have adjacent keys; either may have the highest.

@@ -89,6 +89,7 @@ const (
 	sqlEraseReach    = `UPDATE reach SET key = $2 WHERE key = $1`
 	sqlEraseFollowed = `DELETE FROM follow_up WHERE key = $2 AND parent IN (SELECT parent FROM follow_up WHERE key = $1)`
 	sqlEraseFollowUp = `UPDATE follow_up SET key = $2 WHERE key = $1`
+	sqlErasePurchase = `UPDATE purchase SET key = $2 WHERE key = $1`
 	// While deliveries are under way the number itself stays suppressed.
 	sqlEraseOptOuts = `DELETE FROM suppression WHERE key = $1 AND NOT ($2 AND scope = 'all')`
 	sqlEraseProof   = `UPDATE suppression SET dest = '', proof = '', source = 'erasure', until = 0 WHERE key = $1`
@@ -113,7 +114,8 @@ func (l *Ledger) eraseRest(ctx context.Context, key, pseudonym int64, underWay b
 				return err
 			}
 		}
-		for _, erase := range []string{sqlEraseTaken, sqlEraseReached, sqlEraseReach, sqlEraseFollowed, sqlEraseFollowUp} {
+		for _, erase := range []string{sqlEraseTaken, sqlEraseReached, sqlEraseReach, sqlEraseFollowed, sqlEraseFollowUp,
+			sqlErasePurchase} {
 			if _, err := t.Exec(erase, key, pseudonym); err != nil {
 				return err
 			}

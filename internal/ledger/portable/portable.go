@@ -49,6 +49,9 @@ type Tx interface {
 type DB interface {
 	// Change runs f in a transaction and commits it. f may run again, and starts over then.
 	Change(ctx context.Context, w Work, f func(Tx) error) error
+	// Erased returns which of the keys were erased. An erasure that begins later erases what the
+	// transaction stores of the others.
+	Erased(t Tx, keys []int64) (ledger.Erased, error)
 	// Rows calls f for every row of a query. When the connection breaks, it calls anew, which
 	// forgets the rows, and starts over.
 	Rows(ctx context.Context, w Work, anew func(), f func(Scan) error, query string, args ...any) error

@@ -24,7 +24,7 @@ func (l *Ledger) Retire(ctx context.Context, before time.Time) (rows int64, err 
 		return 0, err
 	}
 	if len(found) == 0 {
-		return 0, l.forgetPairs(ctx, before)
+		return 0, l.forgetOld(ctx, before)
 	}
 	s, now := found[0], ledger.Millis(time.Now())
 	err = l.db.Change(ctx, Reports, func(t Tx) error {
@@ -52,14 +52,23 @@ func (l *Ledger) Retire(ctx context.Context, before time.Time) (rows int64, err 
 	return s.Hi - s.Lo, err
 }
 
-const sqlOldPairs = `DELETE FROM user_pair WHERE (user_id, key) IN (SELECT user_id, key FROM user_pair WHERE at < $1 LIMIT $2)`
+const (
+	sqlOldPairs = `DELETE FROM user_pair WHERE (user_id, key) IN (SELECT user_id, key FROM user_pair WHERE at < $1 LIMIT $2)`
+	// Orders that no run counts go. The others stay for the sums, without their number.
+	sqlOldPurchases = `DELETE FROM purchase WHERE id IN (SELECT id FROM purchase p WHERE updated_at < $1
+		AND NOT EXISTS (SELECT 1 FROM conversion c WHERE c.order_id = p.id) LIMIT $2)`
+	sqlOldBuyers = `UPDATE purchase SET key = 0 WHERE id IN (SELECT id FROM purchase WHERE updated_at < $1 AND key <> 0 LIMIT $2)`
+)
 
-// forgetPairs deletes the pairs that were told last before an instant.
-func (l *Ledger) forgetPairs(ctx context.Context, before time.Time) error {
-	for n := int64(1); n > 0; {
-		var err error
-		if n, err = l.exec(ctx, Reports, sqlOldPairs, ledger.Millis(before), int64(ledger.SweepStep)); err != nil {
-			return err
+// forgetOld deletes the pairs that were told last, and the orders that changed last, before an
+// instant.
+func (l *Ledger) forgetOld(ctx context.Context, before time.Time) error {
+	for _, forget := range []string{sqlOldPairs, sqlOldPurchases, sqlOldBuyers} {
+		for n := int64(1); n > 0; {
+			var err error
+			if n, err = l.exec(ctx, Reports, forget, ledger.Millis(before), int64(ledger.SweepStep)); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -41,6 +41,10 @@ func (s store) Change(ctx context.Context, w portable.Work, f func(portable.Tx) 
 	return err
 }
 
+func (s store) Erased(t portable.Tx, keys []int64) (ledger.Erased, error) {
+	return s.ledger.erasedOf(t.(portableTx).tx, keys)
+}
+
 func (s store) Rows(ctx context.Context, w portable.Work, anew func(), f func(portable.Scan) error, query string, args ...any) error {
 	q := each(f, query, storable(args)...)
 	q.anew = anew

@@ -36,6 +36,10 @@ func (s store) Change(ctx context.Context, w portable.Work, f func(portable.Tx) 
 	return s.ledger.write(ctx, urgencyOf[w], func(t *tx) error { return f(portableTx{t}) })
 }
 
+func (s store) Erased(t portable.Tx, keys []int64) (ledger.Erased, error) {
+	return erasedOf(t.(portableTx).row, s.ledger.key, keys)
+}
+
 func (s store) Rows(ctx context.Context, _ portable.Work, _ func(), f func(portable.Scan) error, query string, a ...any) error {
 	return s.ledger.read().each(ctx, translated(query), a, f)
 }

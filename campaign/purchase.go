@@ -1,0 +1,42 @@
+package campaign
+
+import (
+	"context"
+	"time"
+
+	"campaignd/campaign/conversion"
+)
+
+// OrderHint says that an order of the commerce platform may have changed. It is told by an event,
+// which anybody may repeat, so the order itself is asked for before it counts.
+type OrderHint struct {
+	Order    string
+	At       time.Time // when the platform says that the order changed last
+	Received time.Time // when the first event came that waits
+	Events   int64     // how many wait; the ledger counts them
+}
+
+// PurchaseLedger keeps the orders of the commerce platform, and the deliveries to the people who
+// placed them (docs/commerce.md#attribution).
+type PurchaseLedger interface {
+	// AddHints keeps hints durably. An order has one hint, however many events name it.
+	AddHints(ctx context.Context, hints []OrderHint) error
+	// Hints returns at most n hints, the oldest first.
+	Hints(ctx context.Context, n int) ([]OrderHint, error)
+	// HintBacklog is how many hints wait, and since when the oldest does.
+	HintBacklog(ctx context.Context) (n int64, oldest time.Time, err error)
+	// EndHint removes a hint unless an event came since it was read.
+	EndHint(ctx context.Context, h OrderHint) error
+	// StorePurchases keeps orders, and ends the hints that tell of no later change. The newest
+	// UpdatedAt of an order wins. The number of an order whose number was erased is not stored.
+	StorePurchases(ctx context.Context, orders []conversion.Order) error
+	// PolledUntil is the change up to which all orders were read; zero at first.
+	PolledUntil(ctx context.Context) (time.Time, error)
+	SetPolledUntil(ctx context.Context, at time.Time) error
+	// MatchPurchases looks for the orders of the people of one segment that were created in a span,
+	// and keeps them with their deliveries: those that the import queued or held out. It returns how
+	// many were new or changed. It may be repeated at any time.
+	MatchPurchases(ctx context.Context, s SegmentState, created Span, rule conversion.Rule) (changed int, err error)
+	// CountPurchases returns the tally, which is empty, with the orders of the people of its run.
+	CountPurchases(ctx context.Context, t conversion.Tally) (conversion.Tally, error)
+}
