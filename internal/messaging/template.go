@@ -7,6 +7,8 @@ import (
 
 // TemplateRecord is a template as the service lists it.
 type TemplateRecord struct {
+	// ID names the template in edits and deletions; "" if the service does not tell it.
+	ID   string
 	Name string
 	// Language is written as in sends: en_US.
 	Language string
@@ -15,6 +17,8 @@ type TemplateRecord struct {
 	// Category is upper case: AUTHENTICATION, MARKETING, UTILITY.
 	Category   string
 	Components []Component
+	// Reason is why the platform rejected the template; "" for others.
+	Reason string
 }
 
 // Component is one part of a template.
@@ -25,6 +29,16 @@ type Component struct {
 	Format  string
 	Text    string
 	Buttons []ComponentButton
+	Example Example
+}
+
+// Example shows the platform's reviewer what fills a part.
+type Example struct {
+	// HeaderHandle is one handle of a file that was uploaded for the header of a template.
+	HeaderHandle []string
+	HeaderText   []string
+	// BodyText has one list, with a value for each variable of the body.
+	BodyText [][]string
 }
 
 // ComponentButton is one button of a template.
@@ -35,6 +49,10 @@ type ComponentButton struct {
 	Text string
 	// URL has at most one variable, at its end.
 	URL string
+	// PhoneNumber is that of a PHONE_NUMBER button.
+	PhoneNumber string
+	// Example has the whole address of a URL with a variable, or the code of a COPY_CODE button.
+	Example []string
 }
 
 // Component returns the first part of that type, or the zero Component.

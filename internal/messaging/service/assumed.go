@@ -95,17 +95,24 @@ var (
 		"coexistence":        {"coexistence", "isOnBizApp"},
 	}
 	templateFields = map[string][]string{
+		"id":         {"id", "templateId"},
 		"name":       {"name"},
 		"language":   {"language", "locale"},
 		"status":     {"status"},
 		"category":   {"category"},
 		"components": {"components"},
+		"reason":     {"reason", "rejectedReason"},
 	}
 	componentFields = map[string][]string{
-		"type": {"type"}, "format": {"format"}, "text": {"text"}, "buttons": {"buttons"},
+		"type": {"type"}, "format": {"format"}, "text": {"text"}, "buttons": {"buttons"}, "example": {"example"},
 	}
-	buttonFields = map[string][]string{"type": {"type"}, "text": {"text"}, "url": {"url"}}
-	mediaFields  = map[string][]string{
+	exampleFields = map[string][]string{
+		"header_handle": {"header_handle"}, "header_text": {"header_text"}, "body_text": {"body_text"},
+	}
+	buttonFields = map[string][]string{
+		"type": {"type"}, "text": {"text"}, "url": {"url"}, "phone_number": {"phone_number"}, "example": {"example"},
+	}
+	mediaFields = map[string][]string{
 		"assetId":   {"assetId", "id"},
 		"expiresAt": {"expiresAt", "expires", "deletedAt"},
 	}
