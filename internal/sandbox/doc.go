@@ -2,8 +2,9 @@
 // on request. The command `campaignd sandbox`, the demo and the tests send to it. No other part of
 // campaignd depends on it.
 //
-// It imports nothing of campaignd but its own packages. Its wire types are written from the
-// document, and it refuses what the document does not name. Client and sandbox therefore share no
+// It imports nothing of campaignd but its own packages and the table of operations
+// (internal/operations), which is data. Its wire types are written from the document, and it
+// refuses what the document does not name. Client and sandbox therefore share no
 // mistake; the tests of both compare with the literal files in testdata/wire.
 //
 // Promises:

@@ -102,7 +102,7 @@ func loopback(host string) bool {
 }
 
 // listWebhooks is GET /api/v1/webhooks. It does not show the secrets.
-func (s *Sandbox) listWebhooks(w http.ResponseWriter, key *Key) {
+func (s *Sandbox) listWebhooks(w http.ResponseWriter, _ *http.Request, key *Key) {
 	type entry struct {
 		ID     string   `json:"id"`
 		URL    string   `json:"url"`
@@ -122,7 +122,7 @@ func (s *Sandbox) listWebhooks(w http.ResponseWriter, key *Key) {
 }
 
 // deleteWebhook is DELETE /api/v1/webhooks/{id}.
-func (s *Sandbox) deleteWebhook(w http.ResponseWriter, key *Key, id string) {
+func (s *Sandbox) deleteWebhook(w http.ResponseWriter, _ *http.Request, key *Key, id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	all := *s.endpoints.Load()

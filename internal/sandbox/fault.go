@@ -39,8 +39,8 @@ type Faults struct {
 	Refusals []Refusal `yaml:"refusals"`
 	// Pages are HTML pages instead of the answer. Each counts as page.
 	Pages []Page `yaml:"pages"`
-	// Away are management endpoints that answer 503 with a page: connections, numbers, templates,
-	// media, webhooks, companies.
+	// Away are management endpoints that answer 503 with a page. A name is the first segment of a
+	// path, such as templates or blocked-users, and covers every operation below it.
 	Away []string `yaml:"away"`
 	// Unverified answers a free-form send with the warning unverified_service_window.
 	Unverified float64 `yaml:"unverified_window"`

@@ -74,7 +74,7 @@ func (s *Sandbox) listTemplates(w http.ResponseWriter, r *http.Request, key *Key
 }
 
 // listCompanies is GET /api/v1/companies. The fields are assumed.
-func (s *Sandbox) listCompanies(w http.ResponseWriter, key *Key) {
+func (s *Sandbox) listCompanies(w http.ResponseWriter, _ *http.Request, key *Key) {
 	type entry struct {
 		ID     string `json:"id"`
 		Name   string `json:"name"`
@@ -95,33 +95,24 @@ func (s *Sandbox) listCompanies(w http.ResponseWriter, key *Key) {
 	writeJSON(w, http.StatusOK, out)
 }
 
-// billing answers every path under /api/v1/billing. It refuses a key of one company. The document
-// does not show the answer to a partner-wide key; the sandbox answers with the number of messages
-// of the month.
-func (s *Sandbox) billing(w http.ResponseWriter, r *http.Request, key *Key) {
-	switch {
-	case key.Company != "":
-		refuse(w, &refuseBilling)
-	case r.Method != http.MethodGet:
-		refuse(w, &refuseMethod)
-	default:
-		type usage struct {
-			MessagesUsed  int64 `json:"messagesUsed"`
-			MessagesLimit int64 `json:"messagesLimit"` // 0: unlimited
-		}
-		s.mu.Lock()
-		out := usage{MessagesLimit: max(s.plan.limit, 0)}
-		counted := map[*plan]bool{}
-		for _, c := range s.companies {
-			if c.Allowance == 0 && !counted[c.plan] {
-				counted[c.plan] = true
-				c.plan.left(time.Now()) // sets used to 0 if a new month has started
-				out.MessagesUsed += c.plan.used
-			}
-		}
-		s.mu.Unlock()
-		writeJSON(w, http.StatusOK, single[usage]{Data: out})
+// billing is GET /api/v1/billing/usage: the number of messages of the month.
+func (s *Sandbox) billing(w http.ResponseWriter, _ *http.Request, _ *Key) {
+	type usage struct {
+		MessagesUsed  int64 `json:"messagesUsed"`
+		MessagesLimit int64 `json:"messagesLimit"` // 0: unlimited
 	}
+	s.mu.Lock()
+	out := usage{MessagesLimit: max(s.plan.limit, 0)}
+	counted := map[*plan]bool{}
+	for _, c := range s.companies {
+		if c.Allowance == 0 && !counted[c.plan] {
+			counted[c.plan] = true
+			c.plan.left(time.Now()) // sets used to 0 if a new month has started
+			out.MessagesUsed += c.plan.used
+		}
+	}
+	s.mu.Unlock()
+	writeJSON(w, http.StatusOK, single[usage]{Data: out})
 }
 
 // of reports whether a company has the template.

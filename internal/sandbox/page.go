@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
+
+	"campaignd/internal/operations"
 )
 
 // Page is an HTML page that comes instead of the service's answer, as from a firewall or a proxy in
@@ -36,8 +39,22 @@ type LaterFailure struct {
 	Connections []string `yaml:"connections"`
 }
 
-// awayNames are the values of Faults.Away.
-var awayNames = []string{"connections", "numbers", "templates", "media", "webhooks", "companies"}
+// awayNames returns the values of Faults.Away: the first segment of each path, without messages.
+func awayNames() (names []string) {
+	for _, o := range operations.All {
+		name := area(o.Path)
+		if name != "messages" && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// area is the first segment of a path after the prefix, such as templates.
+func area(path string) string {
+	name, _, _ := strings.Cut(strings.TrimPrefix(path, operations.Prefix+"/"), "/")
+	return name
+}
 
 // validatePages checks Pages, FailLater and Away.
 func (f *Faults) validatePages() error {
@@ -58,8 +75,8 @@ func (f *Faults) validatePages() error {
 		}
 	}
 	for _, name := range f.Away {
-		if !slices.Contains(awayNames, name) {
-			errs = append(errs, fmt.Errorf("sandbox: faults.away: %q is not one of %q", name, awayNames))
+		if known := awayNames(); !slices.Contains(known, name) {
+			errs = append(errs, fmt.Errorf("sandbox: faults.away: %q is not one of %q", name, known))
 		}
 	}
 	return errors.Join(errs...)

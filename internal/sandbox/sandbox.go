@@ -52,6 +52,7 @@ type Sandbox struct {
 	steps    []Step           // steps of the timeline that wait for AfterMessages
 	serial   map[string]int   // last number of an asset and of a webhook endpoint
 
+	routes   routes         // of the operations
 	mux      *http.ServeMux // the control paths
 	commerce *shop.Platform
 
@@ -114,6 +115,7 @@ func New(opt Options) (*Sandbox, error) {
 		s.shards = append(s.shards, newShard())
 	}
 	s.mux = s.controls()
+	s.routes = newRoutes(s.handlers())
 	if err := s.populate(); err != nil {
 		return nil, err
 	}

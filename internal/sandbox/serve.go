@@ -4,10 +4,9 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-)
 
-// prefix begins the path of every endpoint (docs/service.md#operations).
-const prefix = "/api/v1"
+	"campaignd/internal/operations"
+)
 
 // ServeHTTP answers as the service does. The paths under /sandbox/ control the sandbox.
 func (s *Sandbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -31,7 +30,7 @@ func (s *Sandbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case !s.opt.AllowBots && botAgent(r.UserAgent()):
 		writeRaw(w, http.StatusForbidden, "text/plain; charset=UTF-8", []byte("error code: 1010"))
 		return
-	case !strings.HasPrefix(path, prefix+"/"):
+	case !strings.HasPrefix(path, operations.Prefix+"/"):
 		refuse(w, &refusePath)
 		return
 	case strings.HasSuffix(path, "/"):
@@ -47,11 +46,7 @@ func (s *Sandbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, &refuseKey)
 		return
 	}
-	if key.Company != "" && s.suspended(s.company[key.Company]) {
-		refuse(w, &refuseSuspended) // rule 10
-		return
-	}
-	s.route(w, r, key, path[len(prefix):])
+	s.route(w, r, key, path)
 }
 
 // commercePath reports whether the commerce platform answers a path. It refuses /v1 by name.
@@ -62,44 +57,6 @@ func commercePath(path string) bool {
 		}
 	}
 	return false
-}
-
-// route calls the handler of the path, which is given without the prefix.
-func (s *Sandbox) route(w http.ResponseWriter, r *http.Request, key *Key, path string) {
-	get, post := r.Method == http.MethodGet, r.Method == http.MethodPost
-	name, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
-	if s.away(w, name) {
-		return
-	}
-	switch {
-	case path == "/messages" && post:
-		s.send(w, r, key)
-	case path == "/connections" && get:
-		s.listConnections(w, r, key)
-	case path == "/numbers" && get && !s.opt.HideNumbers:
-		s.listNumbers(w, r, key)
-	case path == "/templates" && get:
-		s.listTemplates(w, r, key)
-	case path == "/companies" && get:
-		s.listCompanies(w, key)
-	case path == "/media" && post:
-		s.upload(w, r, key)
-	case path == "/webhooks" && post:
-		s.registerWebhook(w, r, key)
-	case path == "/webhooks" && get:
-		s.listWebhooks(w, key)
-	case path == "/webhooks/replay" && post:
-		s.replayWebhooks(w, r, key)
-	case strings.HasPrefix(path, "/webhooks/") && r.Method == http.MethodDelete:
-		s.deleteWebhook(w, key, strings.TrimPrefix(path, "/webhooks/"))
-	case path == "/billing" || strings.HasPrefix(path, "/billing/"):
-		s.billing(w, r, key)
-	case path == "/messages", path == "/connections", path == "/templates", path == "/companies",
-		path == "/media", path == "/webhooks", path == "/numbers" && !s.opt.HideNumbers:
-		refuse(w, &refuseMethod)
-	default:
-		refuse(w, &refusePath)
-	}
 }
 
 // botAgent reports whether the CDN refuses the agent: an empty one, or the default agent of a
