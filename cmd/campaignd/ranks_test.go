@@ -48,12 +48,14 @@ var ranks = map[string]int{
 	"campaign":            40,
 	"campaign/conversion": 35, // imports nothing of ours
 
-	"recipients":                 30,
-	"throttle":                   30,
-	"throttle/throughput":        20,
-	"internal/messaging":         30,
-	"internal/messaging/service": 31,
-	"internal/commerce":          30,
+	"recipients":                   30,
+	"throttle":                     30,
+	"throttle/throughput":          20,
+	"internal/messaging":           30,
+	"internal/messaging/service":   31,
+	"internal/messaging/cloud":     31,
+	"internal/messaging/connector": 32,
+	"internal/commerce":            30,
 
 	"internal/sandbox":      20, // imports its own packages and sandboxMayImport; sandboxImporters may import it
 	"internal/sandbox/shop": 15, // imports nothing of ours

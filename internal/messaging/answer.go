@@ -46,6 +46,9 @@ type Reading struct {
 	// Throttled lists answers that mean "slow down" besides 429 and the platform's codes. A StatusCode
 	// without a code means every answer with that status.
 	Throttled []StatusCode
+	// CodeDecides means that a code of the platform's table is a refusal whatever the HTTP status,
+	// except the codes that only say that something failed (docs/cloud.md#errors).
+	CodeDecides bool
 	// RetryAfter is the header with the time to wait. Default Retry-After.
 	RetryAfter string
 }

@@ -57,7 +57,7 @@ func (r *Reading) Refusal(a *Answer, key Secret) *Error {
 	if r.RetryAfter != "" && r.RetryAfter != "Retry-After" {
 		a.Header.Set("Retry-After", a.Header.Get(r.RetryAfter))
 	}
-	e := refusal(a, key.Reveal(), r.Proven)
+	e := r.refusal(a, key.Reveal())
 	if (StatusCode{e.Status, e.Code}).in(r.Throttled) {
 		r := statusRow(http.StatusTooManyRequests, true)
 		e.Proof, e.Action, e.Hold, e.EndedBy, e.Feed, e.Wait = NotSent, r.Action, r.Hold, r.EndedBy, r.Feed, retryAfter(a.Header)
@@ -84,44 +84,61 @@ func (a *Answer) NoID() *Error {
 }
 
 // refusal classifies an answer outside 2xx by the code table.
-func refusal(a *Answer, key string, proven []StatusCode) *Error {
+func (r *Reading) refusal(a *Answer, key string) *Error {
 	e := &Error{Status: a.Status, RequestID: a.RequestID(), Err: a.Err}
 	body := e.read(a.Body, key)
 	e.Wait = retryAfter(a.Header)
-	if Doubtful(a.Status) && !slices.Contains(proven, StatusCode{a.Status, e.Code}) {
+	if Doubtful(a.Status) && !r.proves(e, body) {
 		e.Proof = Doubt
 		if e.Code == "" {
-			e.Code = httpCode(a.Status)
+			e.Code = r.named(e, body)
 		}
 		return e
 	}
 	e.Proof = NotSent
-	var r row
+	var found row
 	switch {
 	case a.Status >= 300 && a.Status < 400:
-		r, e.Code, e.reason = ownRows[codeRedirect], codeRedirect, codeRedirect
-		e.Message = Scrub(fmt.Sprintf("%s (Location: %s)", r.Sentence, a.Header.Get("Location")), maxMessage)
+		found, e.Code, e.reason = ownRows[codeRedirect], codeRedirect, codeRedirect
+		e.Message = Scrub(fmt.Sprintf("%s (Location: %s)", found.Sentence, a.Header.Get("Location")), maxMessage)
 	case a.Status == 403 && !body.json && strings.Contains(string(a.Body), "error code: 1010"):
 		// The CDN answers with plain text (docs/service.md#authentication).
-		r, e.Code, e.reason = ownRows[codeCDN], codeCDN, codeCDN
-		e.Message = r.Sentence
+		found, e.Code, e.reason = ownRows[codeCDN], codeCDN, codeCDN
+		e.Message = found.Sentence
 	case a.Err != nil && !body.json && a.Status != 401 && a.Status != 402 && a.Status != 429:
 		// The service refused, and its reason was cut off.
-		r, e.Code = retry("the service refused, and its answer was cut before the reason"), httpCode(a.Status)
+		found, e.Code = retry("the service refused, and its answer was cut before the reason"), httpCode(a.Status)
 	default:
-		r = e.row(body)
+		found = e.row(body)
 		if e.Code == "" {
-			e.Code = httpCode(a.Status)
+			e.Code = r.named(e, body)
 		}
 	}
 	if e.Message == "" {
-		e.Message = r.Sentence
+		e.Message = found.Sentence
 	}
-	e.Action, e.Hold, e.Feed, e.EndedBy = r.Action, r.Hold, r.Feed, r.EndedBy
+	e.Action, e.Hold, e.Feed, e.EndedBy = found.Action, found.Hold, found.Feed, found.EndedBy
 	if e.Wait == 0 {
-		e.Wait = r.Wait
+		e.Wait = found.Wait
 	}
 	return e
+}
+
+// proves reports whether a failure proves that the message was refused although its status means
+// doubt.
+func (r *Reading) proves(e *Error, b refusalBody) bool {
+	return slices.Contains(r.Proven, StatusCode{e.Status, e.Code}) || r.CodeDecides && b.code && decides(e.Platform)
+}
+
+// decides reports whether a code of the platform proves that it took no message. Some codes say
+// only that something failed or is away, and may come after the message was taken.
+func decides(code int) bool {
+	switch code {
+	case 1, 2, 131000, 131016, 133004:
+		return false
+	}
+	_, known := platformRow(code)
+	return known
 }
 
 // Blame corrects the meaning of connection_not_found. The service gives the same code for an
@@ -138,6 +155,14 @@ func (e *Error) Blame(m *Message) {
 type refusalBody struct {
 	json bool // the body is a JSON object
 	code bool // meta.code is there; it may be 0
+}
+
+// named is the code of a refusal whose body has no `error` of the service.
+func (r *Reading) named(e *Error, b refusalBody) string {
+	if r.CodeDecides && b.code {
+		return strconv.Itoa(e.Platform)
+	}
+	return httpCode(e.Status)
 }
 
 // row finds the row of a proven refusal: by meta.code, else by a status of 429, else by the error

@@ -58,6 +58,8 @@ type Event struct {
 	Connection string
 	// Number is the number of the connection, in digits, if the event shows it.
 	Number string
+	// NumberID is the platform's id of the number, if the event shows it.
+	NumberID string
 	// Account is the platform's id of the business account, if the event shows it.
 	Account string
 
@@ -73,6 +75,10 @@ type Event struct {
 	// Contacts are the persons whom the event names by a user id. The first event of a change has the
 	// persons of the whole change.
 	Contacts []Contact
+	// Mark is Message.Mark as it came back; "" if the event has none.
+	Mark string
+	// Pricing is nil if the event says nothing about the price.
+	Pricing *Pricing
 	// Code, Title and Details say why a message failed, or which error a number has.
 	Code    int
 	Title   string
@@ -83,6 +89,15 @@ type Event struct {
 	Preference *Preference
 	// Change is nil in an event of KindNumber or KindAccount that tells no state.
 	Change *Change
+}
+
+// Pricing is how the platform bills a message. It tells no amount.
+type Pricing struct {
+	// Type is regular, free_customer_service, free_entry_point or another word; "" if not told.
+	Type string
+	// Category is lower case: marketing, utility, authentication and others.
+	Category string
+	Billable bool
 }
 
 // Contact is a person whom an event names by a user id.

@@ -55,6 +55,12 @@ func (e *Event) status(v rawjson.Value, word string) {
 			e.user(m.Val.Text())
 		case "error":
 			e.failure(m.Val)
+		case "biz_opaque_callback_data":
+			if mark := m.Val.Text(); len(mark) <= maxMark {
+				e.Mark = mark
+			}
+		case "pricing":
+			e.pricing(m.Val)
 		case "errors":
 			if first := m.Val.Members(); first.Next() {
 				e.failure(first.Val)
@@ -70,6 +76,19 @@ func (e *Event) status(v rawjson.Value, word string) {
 		to = RecipientOfID(id)
 	}
 	e.Kind, e.MessageID, e.Status, e.Recipient = KindStatus, id, Status(word), to
+}
+
+// maxMark is the longest mark of a message, in bytes (docs/cloud.md#send).
+const maxMark = 512
+
+// pricing reads {billable, pricing_model, type, category}.
+func (e *Event) pricing(v rawjson.Value) {
+	if !v.IsObject() {
+		return
+	}
+	p := &Pricing{Type: Token(strings.ToLower(v.Get("type").Text())), Category: Token(strings.ToLower(v.Get("category").Text()))}
+	p.Billable, _ = v.Get("billable").Bool()
+	e.Pricing = p
 }
 
 // failure reads {code, title, details} or {code, title, message, error_data: {details}}.

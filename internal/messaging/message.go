@@ -32,6 +32,9 @@ type Message struct {
 	LocationRequest json.RawMessage `json:"locationRequest,omitempty"`
 	Raw             json.RawMessage `json:"raw,omitempty"`
 
+	// Mark comes back in the events of the message, if the connector can carry it; "" for none. It is
+	// at most 512 characters and has no personal data.
+	Mark string `json:"-"`
 	// Before, if not nil, is called once a connection is there, just before the request is written. If
 	// it returns an error, the request is not written.
 	Before func() error `json:"-"`

@@ -82,6 +82,7 @@ func (b *Batch) change(v rawjson.Value, e Event) error {
 		switch string(m.Key) {
 		case "metadata":
 			e.Number = onlyDigits(m.Val.Get("display_phone_number").Text())
+			e.NumberID = Token(m.Val.Get("phone_number_id").Text())
 		case "display_phone_number":
 			e.Number = onlyDigits(m.Val.Text())
 		case "statuses":

@@ -269,13 +269,14 @@ func TestProseOfARefusalIsSafeToShow(t *testing.T) {
 
 // A refusal whose body is cut is still a refusal, without a known reason.
 func TestACutRefusalIsTriedOnceMore(t *testing.T) {
+	var none Reading
 	for status, want := range map[int]Action{400: RetryOnce, 403: RetryOnce, 404: RetryOnce, 401: RetryLater, 402: RetryLater, 429: Slow} {
-		e := refusal(&Answer{Status: status, Header: http.Header{}, Body: []byte(`{"error":"x`), Err: io.ErrUnexpectedEOF}, "", nil)
+		e := none.refusal(&Answer{Status: status, Header: http.Header{}, Body: []byte(`{"error":"x`), Err: io.ErrUnexpectedEOF}, "")
 		if e.Proof != NotSent || e.Action != want {
 			t.Errorf("%d, cut: %s %s, want not_sent %s", status, e.Proof.word(), e.Action.word(), want.word())
 		}
 	}
-	e := refusal(&Answer{Status: 400, Header: http.Header{}, Body: []byte(`{"error":"send_media"}`), Err: io.ErrUnexpectedEOF}, "", nil)
+	e := none.refusal(&Answer{Status: 400, Header: http.Header{}, Body: []byte(`{"error":"send_media"}`), Err: io.ErrUnexpectedEOF}, "")
 	if e.Code != "send_media" || e.Hold != HoldPayload {
 		t.Errorf("got %s %s of a whole reason before the cut, want send_media payload", e.Code, e.Hold.word())
 	}

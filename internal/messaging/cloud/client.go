@@ -1,0 +1,190 @@
+package cloud
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+
+	"campaignd/internal/messaging"
+	"campaignd/internal/rawjson"
+)
+
+// Client calls the Cloud API for the numbers of its accounts. It is safe for concurrent use.
+type Client struct {
+	exchange *messaging.Exchange
+	o        Options
+	base     url.URL
+	named    map[string]string // connection id by phone_number_id
+	layouts  layouts
+
+	mu      sync.RWMutex
+	lines   map[string]*line            // by connection id; nil before the first listing
+	listed  time.Time                   // when
+	tokens  map[string]messaging.Secret // by account id
+	listing sync.Mutex                  // one listing of numbers at a time
+}
+
+// line is what is known of one number.
+type line struct {
+	account *Account
+	id      string // its phone_number_id
+	number  messaging.Number
+	status  string
+}
+
+// New checks the options and returns a Client. An error names the option.
+func New(o Options) (*Client, error) {
+	if err := o.Validate(time.Now()); err != nil {
+		return nil, err
+	}
+	o = o.withDefaults()
+	base, err := checkBase(o.BaseURL)
+	if err != nil {
+		return nil, fmt.Errorf("base_url: %w", err)
+	}
+	c := &Client{
+		exchange: messaging.NewExchange(messaging.ExchangeOptions{Base: base, Timeout: o.Timeout, MaxInFlight: o.MaxInFlight,
+			IdleTimeout: idleTimeout, Dial: o.Dial, Transport: o.Transport}),
+		o: o, base: *base, named: map[string]string{}, tokens: map[string]messaging.Secret{},
+	}
+	for name, id := range o.Names {
+		c.named[id] = name
+	}
+	for i := range o.Accounts {
+		c.tokens[o.Accounts[i].ID] = o.Accounts[i].Token
+	}
+	return c, nil
+}
+
+// SetToken replaces the token of an account for the requests that begin from now on.
+func (c *Client) SetToken(account string, token messaging.Secret) error {
+	if token.IsZero() || !messaging.Visible(token.Reveal()) {
+		return fmt.Errorf("account %s: the token is empty or holds a character that no token has", account)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, ok := c.tokens[account]; !ok {
+		return fmt.Errorf("account %s: not configured", account)
+	}
+	c.tokens[account] = token
+	return nil
+}
+
+// String returns the name of the host. It never shows a token.
+func (c *Client) String() string { return "cloud client of " + c.base.Host }
+
+// GoString is String.
+func (c *Client) GoString() string { return c.String() }
+
+// Close closes the idle connections. The Client can still be used.
+func (c *Client) Close() { c.exchange.Close() }
+
+// Warm makes a connection for messages if there is none. It blocks for at most Options.Timeout.
+func (c *Client) Warm(ctx context.Context) error { return c.exchange.Warm(ctx) }
+
+// token is the token of an account.
+func (c *Client) token(account string) messaging.Secret {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.tokens[account]
+}
+
+// request returns a request without a body to /VERSION/path.
+func (c *Client) request(ctx context.Context, account, method, path string, query url.Values) *http.Request {
+	u := c.base
+	u.Path, u.RawQuery = "/"+c.o.Version+"/"+path, query.Encode()
+	r := &http.Request{
+		Method: method, URL: &u, Host: u.Host,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: http.Header{
+			"Authorization": {"Bearer " + c.token(account).Reveal()},
+			"User-Agent":    {c.o.UserAgent},
+			"Accept":        {"application/json"},
+		},
+	}
+	return r.WithContext(ctx)
+}
+
+// call makes one exchange that sends no message. An error is a *messaging.Error; its Proof is
+// NotSent.
+func (c *Client) call(ctx context.Context, timeout time.Duration, account string, req *http.Request) (rawjson.Value, error) {
+	a, failure := c.exchange.Ask(ctx, timeout, req)
+	if failure != nil {
+		return nil, failure
+	}
+	if !a.Accepted() {
+		e := c.refused(&a, account)
+		if e.Proof == messaging.Doubt {
+			e.Proof, e.Action = messaging.NotSent, messaging.RetryLater
+		}
+		return nil, e
+	}
+	v, err := rawjson.Parse(a.Body)
+	if err = errors.Join(a.Err, err); err != nil {
+		return nil, messaging.BadAnswer(a.Status, a.RequestID(), req.Method+" "+req.URL.Path, err)
+	}
+	return v, nil
+}
+
+// refused classifies an answer outside 2xx.
+func (c *Client) refused(a *messaging.Answer, account string) *messaging.Error {
+	reading := messaging.Reading{CodeDecides: true}
+	return reading.Refusal(a, c.token(account))
+}
+
+// pages calls each with every record of a listing. A listing whose cursor has become invalid
+// (131059) is begun again, once; each is then called with begin again.
+func (c *Client) pages(ctx context.Context, account, path string, query url.Values, begin func(), each func(rawjson.Value)) error {
+	again := false
+	for {
+		begin()
+		err := c.eachPage(ctx, account, path, query, each)
+		var e *messaging.Error
+		if again || !errors.As(err, &e) || e.Platform != codeCursor {
+			return err
+		}
+		again = true
+	}
+}
+
+// codeCursor is the platform's code of a cursor that is not valid any more (131059).
+const codeCursor = 131059
+
+// maxPages bounds a listing: 6,000 templates by 100 are 60 pages.
+const maxPages = 500
+
+func (c *Client) eachPage(ctx context.Context, account, path string, query url.Values, each func(rawjson.Value)) error {
+	next := url.Values{}
+	for k, v := range query {
+		next[k] = v
+	}
+	for seen := (map[string]bool{}); len(seen) < maxPages; {
+		v, err := c.call(ctx, c.o.Timeout, account, c.request(ctx, account, http.MethodGet, path, next))
+		if err != nil {
+			return err
+		}
+		data := v.Get("data")
+		if !data.IsArray() {
+			return messaging.BadAnswer(http.StatusOK, "", "GET "+path+": the answer has no array data", nil)
+		}
+		for m := data.Members(); m.Next(); {
+			each(m.Val)
+		}
+		// The last page may have a cursor and no next.
+		paging := v.Get("paging")
+		after := paging.Get("cursors").Get("after").Text()
+		if paging.Get("next").Text() == "" || after == "" {
+			return nil
+		}
+		if seen[after] {
+			return messaging.BadAnswer(http.StatusOK, "", "GET "+path+": the listing repeats its cursor", nil)
+		}
+		seen[after] = true
+		next.Set("after", after)
+	}
+	return messaging.BadAnswer(http.StatusOK, "", fmt.Sprintf("GET %s: the listing has more than %d pages", path, maxPages), nil)
+}

@@ -1,0 +1,207 @@
+package cloud
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"campaignd/internal/messaging"
+	"campaignd/internal/rawjson"
+)
+
+// The throughput of a number in messages per second (docs/limits.md#throughput).
+const (
+	throughputStandard    = 80
+	throughputHigh        = 1000
+	throughputCoexistence = 20
+)
+
+// numberFields are asked for, because the platform shows few fields unasked
+// (docs/cloud.md#numbers).
+const numberFields = "id,display_phone_number,quality_rating,throughput,whatsapp_business_manager_messaging_limit,is_on_biz_app,status"
+
+// Connections lists the numbers of all accounts, in the order of their ids. A connection's company
+// is its portfolio. The error names a number that two accounts have.
+func (c *Client) Connections(ctx context.Context) ([]messaging.Connection, error) {
+	lines, err := c.list(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]messaging.Connection, 0, len(lines))
+	for _, l := range lines {
+		out = append(out, messaging.Connection{ID: l.number.ConnectionID, Phone: l.number.Phone,
+			CompanyID: l.account.portfolio(), AccountID: l.account.ID, Status: l.status})
+	}
+	return out, nil
+}
+
+// Numbers lists the health of the numbers of all accounts.
+func (c *Client) Numbers(ctx context.Context) ([]messaging.Number, error) {
+	lines, err := c.list(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]messaging.Number, 0, len(lines))
+	for _, l := range lines {
+		out = append(out, l.number)
+	}
+	return out, nil
+}
+
+func (a *Account) portfolio() string {
+	if a.Portfolio != "" {
+		return a.Portfolio
+	}
+	return a.ID
+}
+
+// listingAge is how long a listing of the numbers is used again. An account without active numbers
+// may make 200 management calls an hour (docs/cloud.md#numbers): with 5 minutes each process makes
+// 12.
+const listingAge = 5 * time.Minute
+
+// list reads the numbers of all accounts, and replaces what is known of them. While the platform
+// throttles management calls, the last listing stays in use.
+func (c *Client) list(ctx context.Context) ([]*line, error) {
+	c.listing.Lock()
+	defer c.listing.Unlock()
+	c.mu.RLock()
+	known, at := c.lines, c.listed
+	c.mu.RUnlock()
+	if known != nil && time.Since(at) < listingAge {
+		return inOrder(known), nil
+	}
+	lines, err := c.read(ctx)
+	if e, ok := errors.AsType[*messaging.Error](err); ok && known != nil && throttled(e.Platform) {
+		lines, err = known, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	c.lines, c.listed = lines, time.Now()
+	c.mu.Unlock()
+	return inOrder(lines), nil
+}
+
+// throttled reports whether a code says that there were too many management calls.
+func throttled(code int) bool { return code == 4 || code == 80007 }
+
+func inOrder(lines map[string]*line) []*line {
+	return slices.SortedFunc(maps.Values(lines), func(a, b *line) int {
+		return strings.Compare(a.number.ConnectionID, b.number.ConnectionID)
+	})
+}
+
+// read asks every account for its numbers.
+func (c *Client) read(ctx context.Context) (map[string]*line, error) {
+	lines, ids := map[string]*line{}, map[string]*line{}
+	for i := range c.o.Accounts {
+		account := &c.o.Accounts[i]
+		var of []*line
+		err := c.pages(ctx, account.ID, account.ID+"/phone_numbers", url.Values{"fields": {numberFields}},
+			func() { of = nil }, func(v rawjson.Value) { of = append(of, c.lineOf(account, v)) })
+		if err != nil {
+			return nil, fmt.Errorf("account %s: %w", account.ID, err)
+		}
+		for _, l := range of {
+			if !digits(l.id) || l.number.Phone == "" {
+				return nil, messaging.BadAnswer(http.StatusOK, "",
+					"GET "+account.ID+"/phone_numbers: a number has no id or no display_phone_number", nil)
+			}
+			if other := ids[l.id]; other != nil && other.account != account {
+				return nil, fmt.Errorf("number %s is in account %s and in account %s: take one of them out of cloud.accounts",
+					l.id, other.account.ID, account.ID)
+			}
+			ids[l.id], lines[l.number.ConnectionID] = l, l
+		}
+	}
+	return lines, nil
+}
+
+// lineOf reads one record of phone_numbers.
+func (c *Client) lineOf(account *Account, v rawjson.Value) *line {
+	l := &line{account: account, id: v.Get("id").Text(), status: strings.ToUpper(v.Get("status").Text())}
+	n := messaging.Number{ConnectionID: c.connection(l.id), Phone: international(v.Get("display_phone_number").Text()),
+		Quality: strings.ToUpper(v.Get("quality_rating").Text()), Tier: v.Get("whatsapp_business_manager_messaging_limit").Text()}
+	n.TierLimit = messaging.TierLimit(n.Tier)
+	n.Coexistence, _ = v.Get("is_on_biz_app").Bool()
+	switch n.Level = strings.ToUpper(v.Get("throughput").Get("level").Text()); n.Level {
+	case "STANDARD":
+		n.Throughput = throughputStandard
+	case "HIGH":
+		n.Throughput = throughputHigh
+	}
+	if n.Coexistence {
+		n.Throughput = throughputCoexistence
+	}
+	l.number = n
+	return l
+}
+
+// connection is the connection id of a phone_number_id: its name, else the id itself.
+func (c *Client) connection(id string) string {
+	if name, ok := c.named[id]; ok {
+		return name
+	}
+	return id
+}
+
+// international is a display_phone_number in E.164: the platform writes it with blanks and signs,
+// with or without + in front.
+func international(display string) string {
+	plain := strings.Map(func(r rune) rune {
+		if r < '0' || r > '9' {
+			return -1
+		}
+		return r
+	}, display)
+	if plain == "" {
+		return ""
+	}
+	return "+" + plain
+}
+
+// of returns what is known of a connection. The first question about an unknown one lists the
+// numbers.
+func (c *Client) of(ctx context.Context, connection string) (*line, error) {
+	if l := c.known(connection); l != nil {
+		return l, nil
+	}
+	if _, err := c.list(ctx); err != nil {
+		return nil, err
+	}
+	if l := c.known(connection); l != nil {
+		return l, nil
+	}
+	return nil, fmt.Errorf("connection %s: no account of cloud.accounts has such a number", messaging.Token(connection))
+}
+
+func (c *Client) known(connection string) *line {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.lines[connection]
+}
+
+// Owns reports whether an account has the connection. It lists the numbers if that was never done.
+func (c *Client) Owns(ctx context.Context, connection string) (bool, error) {
+	if _, named := c.o.Names[connection]; named || c.known(connection) != nil {
+		return true, nil
+	}
+	c.mu.RLock()
+	listed := c.lines != nil
+	c.mu.RUnlock()
+	if listed {
+		return false, nil
+	}
+	if _, err := c.list(ctx); err != nil {
+		return false, err
+	}
+	return c.known(connection) != nil, nil
+}
