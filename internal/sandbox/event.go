@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -87,6 +88,9 @@ type view struct {
 	to     uint64
 	at     time.Time
 	code   int
+	mark   string
+	// category is that of the template, for the price.
+	category string
 }
 
 func (s *Sandbox) view(it item) (v view) {
@@ -98,7 +102,10 @@ func (s *Sandbox) view(it item) (v view) {
 			return
 		}
 		m := rec.marks[it.slot]
-		v.at, v.code = time.Unix(0, m.at), int(m.code)
+		v.at, v.code, v.mark = time.Unix(0, m.at), int(m.code), rec.mark
+		if rec.tpl != nil {
+			v.category = rec.tpl.Category
+		}
 		v.id = wamid(s.boot, rec.to, 0x11, uint64(it.index))
 	})
 	if it.flags&flagWrongRecipient != 0 {
@@ -208,6 +215,9 @@ func (s *Sandbox) appendPlatformStatus(b []byte, it item) []byte {
 		b = strconv.AppendUint(b, v.to, 10)
 		b = append(b, '"')
 	}
+	if s.opt.API == APICloud {
+		b = s.appendMark(b, it, v)
+	}
 	if v.code != 0 {
 		b = append(b, `,"errors":[{"code":`...)
 		b = strconv.AppendInt(b, int64(v.code), 10)
@@ -222,9 +232,24 @@ func (s *Sandbox) appendPlatformStatus(b []byte, it item) []byte {
 	return append(b, `}]},"field":"messages"}]}`...)
 }
 
+// appendMark appends what a status of the Cloud API has besides: the mark of its message, and the
+// price on sent and delivered.
+func (s *Sandbox) appendMark(b []byte, it item, v view) []byte {
+	if v.mark != "" && !s.fires(s.faults.Load(), faultMarkMissing, uint64(it.index), uint64(it.slot)) {
+		b = append(b, `,"biz_opaque_callback_data":`...)
+		b = appendJSON(b, v.mark)
+	}
+	if v.category != "" && (it.slot == slotSent || it.slot == slotDelivered) {
+		b = append(b, `,"pricing":{"billable":true,"pricing_model":"PMP","type":"regular","category":"`...)
+		b = append(b, strings.ToLower(v.category)...)
+		b = append(b, `"}`...)
+	}
+	return b
+}
+
 // accountID is the platform's id of the business account of a company.
 func (s *Sandbox) accountID(company string) int64 {
-	id := int64(200_000_000_000_001)
+	id := int64(firstAccount)
 	if c := s.company[company]; c != nil { // New fills the map; it does not change later
 		id += int64(c.number)
 	}
@@ -235,6 +260,6 @@ func appendMetadata(b []byte, c *connection) []byte {
 	b = append(b, `"metadata":{"display_phone_number":"`...)
 	b = strconv.AppendUint(b, c.phone, 10)
 	b = append(b, `","phone_number_id":"`...)
-	b = strconv.AppendInt(b, 300_000_000_000_001+int64(c.number), 10)
+	b = strconv.AppendInt(b, firstNumber+int64(c.number), 10)
 	return append(b, `"}`...)
 }

@@ -99,6 +99,8 @@ type Faults struct {
 	WrongRecipient float64 `yaml:"webhook_wrong_recipient"`
 	// Future sets the timestamp a day ahead.
 	Future float64 `yaml:"webhook_future"`
+	// MarkMissing leaves the mark out of a status, with the wire of the Cloud API.
+	MarkMissing float64 `yaml:"mark_missing"`
 }
 
 // Refusal is a platform code with which a share of the recipients is refused.
@@ -144,6 +146,7 @@ const (
 	faultOrphan
 	faultWrongRecipient
 	faultFuture
+	faultMarkMissing
 	faultThrottled // not drawn: a message above the throughput
 	faultPaired    // not drawn: a message above the pair rate
 	faultTier      // not drawn: a message above the tier
@@ -160,7 +163,7 @@ var faultNames = [faultCount]string{
 	"lost_after", "hang_after", "error_after", "no_id", "empty_body", "cut_body", "long_id", "repeated_id", "slow_body",
 	"webhook_early", "webhook_late", "webhook_doubled", "webhook_reordered", "webhook_missing", "read_before_delivered",
 	"read_without_delivered", "failed_then_delivered", "webhook_forged", "webhook_orphan", "webhook_wrong_recipient",
-	"webhook_future", "throughput_exceeded", "pair_rate_exceeded", "tier_exceeded", "webhook_abandoned",
+	"webhook_future", "mark_missing", "throughput_exceeded", "pair_rate_exceeded", "tier_exceeded", "webhook_abandoned",
 	"page", "fail_later", "away",
 }
 
@@ -175,7 +178,7 @@ func (f *Faults) share(which fault) float64 {
 		faultLongID: f.LongID, faultRepeatedID: f.RepeatedID, faultSlowBody: f.SlowBody, faultEarly: f.Early, faultLate: f.Late,
 		faultDoubled: f.Doubled, faultReordered: f.Reordered, faultMissing: f.Missing, faultReadFirst: f.ReadFirst,
 		faultReadOnly: f.ReadOnly, faultFailedFirst: f.FailedFirst, faultForged: f.Forged, faultOrphan: f.Orphan,
-		faultWrongRecipient: f.WrongRecipient, faultFuture: f.Future,
+		faultWrongRecipient: f.WrongRecipient, faultFuture: f.Future, faultMarkMissing: f.MarkMissing,
 	}[which]
 }
 

@@ -18,6 +18,7 @@ import (
 type Options struct {
 	// Seed decides every draw. 0 is a seed too.
 	Seed uint64 `yaml:"seed"`
+	API  string `yaml:"api"` // the wire: service, which is the default, or APICloud
 	// Keys are the API keys. Default: DemoKey, partner-wide.
 	Keys []Key `yaml:"keys"`
 	// Companies are the clients that differ from the default. The others follow from Connections.
@@ -130,6 +131,8 @@ type EventForm struct {
 	// TIMESTAMP.BODY. If the name is X-Service-Signature, that header begins with t=SECONDS. Default
 	// none: the signature is over the body.
 	SignatureTimestamp string `yaml:"signature_timestamp"`
+
+	header string // with the signature
 }
 
 // ThrottleAnswer is the answer to a message above the throughput of a number.
@@ -193,8 +196,13 @@ func (o Options) withDefaults() (Options, error) {
 	if len(o.Templates) == 0 {
 		o.Templates = demo.Templates
 	}
+	if o.API == APICloud && o.WebhookSecret == DemoSecret {
+		o.WebhookSecret = "" // that of Demo
+	}
 	if o.WebhookSecret == "" {
-		o.WebhookSecret = DemoSecret
+		if o.WebhookSecret = DemoSecret; o.API == APICloud {
+			o.WebhookSecret = CloudAppSecret
+		}
 	}
 	if o.RetrySchedule == nil {
 		o.RetrySchedule = []time.Duration{time.Minute, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 6 * time.Hour}
@@ -213,6 +221,10 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.Events.Linger == 0 {
 		o.Events.Linger = 100 * time.Millisecond
+	}
+	o.Events.header = signature
+	if o.API == APICloud {
+		o.Events.Envelope, o.Events.SignaturePrefix, o.Events.header = "platform", "sha256=", "X-Hub-Signature-256"
 	}
 	if o.Events.Envelope == "" {
 		o.Events.Envelope = "service"
@@ -280,6 +292,9 @@ func (o Options) validate() error {
 		default:
 			bad("templates[%d]: category %q is not MARKETING, UTILITY or AUTHENTICATION", i, t.Category)
 		}
+	}
+	if o.API != "" && o.API != "service" && o.API != APICloud {
+		bad("api: %q is not service or %s", o.API, APICloud)
 	}
 	switch o.Events.Envelope {
 	case "service", "platform":

@@ -37,6 +37,7 @@ type record struct {
 	nth     uint16 // number of accepted messages of this pair, including this one
 	lost    fault  // the fault that replaced the answer; 0: none
 	warning bool
+	mark    string // of the Cloud API
 }
 
 // mark is one status of a message.
@@ -119,7 +120,7 @@ func (s *Sandbox) accept(f *Faults, p *post, now time.Time, warning string) acce
 
 	rec := record{
 		to: p.to, at: now.UnixNano(), conn: uint16(c.number), nth: uint16(min(pr.accepted, 1<<16-1)),
-		tpl: p.tpl, warning: warning != "",
+		tpl: p.tpl, warning: warning != "", mark: p.mark,
 	}
 	_, rec.kind = p.m.contents()
 	category := ""
@@ -140,7 +141,12 @@ func (s *Sandbox) accept(f *Faults, p *post, now time.Time, warning string) acce
 	if later, ok := s.failsLater(f, p, uint64(rec.nth)); ok {
 		l = later
 	}
-	switch _, stopped := s.stopped[pairKey(c.company.number, p.to)]; {
+	person := pairKey(c.company.number, p.to)
+	_, stopped := s.stopped[person]
+	if _, out := s.optedOut[person]; out { // only the service refuses it before the send
+		stopped = true
+	}
+	switch {
 	case warning == "outside_service_window" && s.opt.Statuses.OutsideWindow == "dropped":
 		l = life{fate: FateSilent}
 	case warning == "outside_service_window":

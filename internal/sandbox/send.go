@@ -21,6 +21,7 @@ type post struct {
 	to   uint64      // 0: not a phone number
 	nth  uint64      // number of POSTs of this pair, including this one
 	tpl  *template   // nil: no template, or unknown
+	mark string      // of the Cloud API, which statuses bring back
 }
 
 // send is POST /api/v1/messages (docs/service.md#send-request).
@@ -197,7 +198,7 @@ func (s *Sandbox) rules(f *Faults, p *post, now time.Time) (warning string, _ *r
 		p.tpl = s.findTemplate(t.Name, t.Language, p.conn.Company)
 	}
 	if p.tpl != nil {
-		if _, out := s.optedOut[pairKey(p.conn.company.number, p.to)]; out && p.tpl.Category == "MARKETING" {
+		if _, out := s.optedOut[pairKey(p.conn.company.number, p.to)]; out && p.tpl.Category == "MARKETING" && s.opt.API != APICloud {
 			return "", &refuseOptedOut // rule 5
 		}
 		if p.tpl.Status != "APPROVED" {
@@ -217,7 +218,7 @@ func (s *Sandbox) rules(f *Faults, p *post, now time.Time) (warning string, _ *r
 	}); ref != nil {
 		return "", ref
 	}
-	if !p.conn.company.plan.left(now) {
+	if s.opt.API != APICloud && !p.conn.company.plan.left(now) {
 		return "", &refuseAllowance // rule 8
 	}
 	if ref := s.platformRules(f, p, now); ref != nil {

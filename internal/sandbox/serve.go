@@ -15,6 +15,11 @@ func (s *Sandbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.control(w, r)
 		return
 	}
+	if s.opt.API == APICloud && cloudVersion.MatchString(path) {
+		w.Header()["X-Request-Id"] = []string{"req_" + strconv.FormatUint(mix(s.boot, s.requests.Add(1)), 36)}
+		s.serveCloud(w, r)
+		return
+	}
 	if commercePath(path) {
 		s.commerce.ServeHTTP(w, r)
 		return

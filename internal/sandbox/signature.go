@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
@@ -40,5 +41,5 @@ func (f *EventForm) sign(h http.Header, secret string, body []byte, now time.Tim
 	default:
 		h.Set(f.SignatureTimestamp, stamp)
 	}
-	h[signature] = []string{text}
+	h[cmp.Or(f.header, signature)] = []string{text}
 }

@@ -1,0 +1,180 @@
+package sandbox
+
+import (
+	"encoding/json"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// APICloud is the value of Options.API with which the sandbox speaks the wire of the platform's own
+// Cloud API: the same numbers, templates, rules and faults, at /vN.0/ID/... (docs/cloud.md). A
+// company is one business account.
+const APICloud = "cloud"
+
+// The ids of the Cloud API: those of the first company and of the first number.
+const (
+	firstAccount = 200_000_000_000_001
+	firstNumber  = 300_000_000_000_001
+)
+
+// CloudAccount is the id of the business account of Demo, at the Cloud API.
+const CloudAccount = "200000000000001"
+
+// CloudAppSecret and CloudVerifyToken are the default secret of the app, and the verify token that
+// the sandbox prints and never asks for. No real app has them.
+const (
+	CloudAppSecret   = "sandbox-app-secret"
+	CloudVerifyToken = "sandbox-verify-token"
+)
+
+// CloudNumber is the phone_number_id of the nth number of Demo, from 1.
+func CloudNumber(nth int) string { return strconv.Itoa(firstNumber + nth - 1) }
+
+var cloudPath = regexp.MustCompile(`^/v[1-9][0-9]?\.0/([0-9]{1,20})/([a-z_]+)$`)
+
+// cloudVersion begins the path of a request to the Cloud API.
+var cloudVersion = regexp.MustCompile(`^/v[1-9][0-9]?\.0/`)
+
+// serveCloud answers as the Cloud API does.
+func (s *Sandbox) serveCloud(w http.ResponseWriter, r *http.Request) {
+	out := &cloudWriter{w: w}
+	defer out.end()
+	key := s.keys[strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")]
+	if key == nil {
+		refuse(out, platformStatus(401, 190, "Invalid OAuth access token - Cannot parse access token"))
+		return
+	}
+	parts := cloudPath.FindStringSubmatch(r.URL.Path)
+	if parts == nil {
+		refuse(out, platformStatus(400, 2500, "Unknown path components: "+r.URL.Path))
+		return
+	}
+	id, edge := parts[1], parts[2]
+	if s.away(out, cloudAreas[edge]) {
+		return
+	}
+	get, post := r.Method == http.MethodGet, r.Method == http.MethodPost
+	company, conn := s.cloudAccount(key, id), s.cloudNumber(key, id)
+	switch {
+	case conn != nil && post && (edge == "messages" || edge == "marketing_messages"):
+		s.sendCloud(out, r, conn, edge)
+	case conn != nil && post && edge == "media":
+		s.uploadCloud(out, r, conn)
+	case company != nil && get && edge == "phone_numbers":
+		s.listCloudNumbers(out, r, company)
+	case company != nil && get && edge == "message_templates":
+		s.listCloudTemplates(out, r, company)
+	case company != nil && post && edge == "subscribed_apps":
+		writeRaw(out, http.StatusOK, "application/json", []byte(`{"success":true}`))
+	default:
+		ref := platformStatus(400, 100, "Unsupported "+strings.ToLower(r.Method)+" request. Object with ID '"+id+
+			"' does not exist, cannot be loaded due to missing permissions, or does not support this operation")
+		refuse(out, ref)
+	}
+}
+
+// cloudAreas are the names that Faults.Away has for the edges.
+var cloudAreas = map[string]string{"phone_numbers": "numbers", "message_templates": "templates", "media": "media",
+	"subscribed_apps": "webhooks"}
+
+// platformStatus is a refusal of the platform with a status of its own.
+func platformStatus(status, code int, prose string) *refusal {
+	ref := platformRefusal(code, "")
+	ref.status, ref.prose = status, prose
+	return ref
+}
+
+// cloudNumber returns the number with this phone_number_id that the key reaches, or nil.
+func (s *Sandbox) cloudNumber(key *Key, id string) *connection {
+	n, err := strconv.ParseInt(id, 10, 64)
+	if n -= firstNumber; err != nil || n < 0 || n >= int64(len(s.connections)) || !covers(key, s.connections[n].Company) {
+		return nil
+	}
+	return s.connections[n]
+}
+
+// cloudAccount returns the company of this business account that the key reaches, or nil.
+func (s *Sandbox) cloudAccount(key *Key, id string) *company {
+	for _, c := range s.companies {
+		if strconv.FormatInt(s.accountID(c.ID), 10) == id && covers(key, c.ID) {
+			return c
+		}
+	}
+	return nil
+}
+
+// cloudWriter turns the service's answers into those of the Cloud API: a messageId becomes
+// messages[0].id, and a refusal becomes the platform's error object. Other bodies pass unchanged.
+type cloudWriter struct {
+	w      http.ResponseWriter
+	status int
+	body   []byte
+}
+
+func (c *cloudWriter) Header() http.Header    { return c.w.Header() }
+func (c *cloudWriter) WriteHeader(status int) { c.status = status }
+func (c *cloudWriter) Write(b []byte) (int, error) {
+	c.body = append(c.body, b...)
+	return len(b), nil
+}
+
+// end writes the answer. A handler that panics closes the connection without one.
+func (c *cloudWriter) end() {
+	if err := recover(); err != nil {
+		panic(err)
+	}
+	if c.status == 0 {
+		c.status = http.StatusOK
+	}
+	body := c.translated()
+	if len(body) != len(c.body) {
+		c.w.Header().Del("Content-Length")
+	}
+	c.w.WriteHeader(c.status)
+	_, _ = c.w.Write(body)
+}
+
+func (c *cloudWriter) translated() []byte {
+	var in struct {
+		Data *struct {
+			MessageID string `json:"messageId"`
+		} `json:"data"`
+		Error   json.RawMessage `json:"error"`
+		Message string          `json:"message"`
+		Meta    *meta           `json:"meta"`
+	}
+	var code string
+	switch {
+	case json.Unmarshal(c.body, &in) != nil:
+		return c.body
+	case in.Data != nil && in.Data.MessageID != "":
+		return mustJSON(map[string]any{"messaging_product": "whatsapp", "messages": []any{map[string]string{"id": in.Data.MessageID}}})
+	case in.Data != nil:
+		return mustJSON(map[string]any{"messaging_product": "whatsapp"})
+	case json.Unmarshal(in.Error, &code) != nil:
+		return c.body
+	}
+	e := map[string]any{"message": in.Message, "type": "OAuthException", "code": cloudCodes[code],
+		"fbtrace_id": c.Header().Get("X-Request-Id")}
+	if in.Meta != nil {
+		e["code"] = in.Meta.Code
+		e["message"] = "(#" + strconv.Itoa(in.Meta.Code) + ") " + titleOf(in.Meta.Code)
+		e["error_data"] = map[string]string{"messaging_product": "whatsapp", "details": in.Message}
+	}
+	return mustJSON(map[string]any{"error": e})
+}
+
+// cloudCodes are the platform's codes for refusals that the service makes itself.
+var cloudCodes = map[string]int{"recipient_is_sender": 131021, "connection_not_found": 131009, "account_deactivated": 131031,
+	"missing_fields": 131008, "missing_content": 131008, "invalid_media": 131009, "invalid_button": 131009, "invalid_request": 100,
+	"internal_error": 131000, "conflict": 131000, "rate_limited": 4}
+
+func mustJSON(v any) []byte {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return b
+}

@@ -1,0 +1,311 @@
+package sandbox
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// cloudMessage is the body of POST /{phone-number-id}/messages for a template (docs/cloud.md#send).
+type cloudMessage struct {
+	Product  string `json:"messaging_product"`
+	To       string `json:"to"`
+	Type     string `json:"type"`
+	Mark     string `json:"biz_opaque_callback_data"`
+	Template *struct {
+		Name       string                  `json:"name"`
+		Language   struct{ Code string }   `json:"language"`
+		Components []cloudMessageComponent `json:"components"`
+	} `json:"template"`
+}
+
+type cloudMessageComponent struct {
+	Type       string           `json:"type"`
+	SubType    string           `json:"sub_type"`
+	Index      json.RawMessage  `json:"index"` // a number or a text
+	Parameters []cloudParameter `json:"parameters"`
+}
+
+type cloudParameter struct {
+	Type       string      `json:"type"`
+	Name       string      `json:"parameter_name"`
+	Text       string      `json:"text"`
+	Payload    string      `json:"payload"`
+	CouponCode string      `json:"coupon_code"`
+	Image      *cloudMedia `json:"image"`
+	Video      *cloudMedia `json:"video"`
+	Document   *cloudMedia `json:"document"`
+}
+
+type cloudMedia struct {
+	ID       string `json:"id"`
+	Link     string `json:"link"`
+	Filename string `json:"filename"`
+}
+
+// maxCloudMark is the longest biz_opaque_callback_data, in characters.
+const maxCloudMark = 512
+
+// sendCloud is POST /{phone-number-id}/messages and /marketing_messages.
+func (s *Sandbox) sendCloud(w http.ResponseWriter, r *http.Request, conn *connection, edge string) {
+	raw, ref := body(w, r)
+	if ref != nil {
+		s.refuse(w, nil, ref)
+		return
+	}
+	var in cloudMessage
+	if err := json.Unmarshal(raw, &in); err != nil {
+		s.refuse(w, nil, platformStatus(400, 100, "The body is no JSON object of a message."))
+		return
+	}
+	if len(in.Mark) > maxCloudMark {
+		s.refuse(w, nil, platformStatus(400, 100, "biz_opaque_callback_data has more than 512 characters."))
+		return
+	}
+	m, ref := s.fromCloud(conn, &in)
+	p := &post{m: m, conn: conn, mark: in.Mark}
+	if m == nil {
+		p.m = &message{ConnectionID: conn.ID, To: in.To}
+	}
+	var plus bool
+	if p.to, plus = parsePhone(in.To); p.to != 0 && !plus {
+		s.noPlus.Add(1)
+	}
+	s.arrive(p)
+	f := s.faults.Load()
+	var latency time.Duration
+	if f.Latency != (Delay{}) {
+		s.fired[faultLatency].Add(1)
+		latency = f.Latency.draw(s.hash(drawLatency, p.keys()...))
+		s.sleep(context.WithoutCancel(r.Context()), latency/2)
+	}
+	if p.to != 0 && s.beforeAcceptance(w, r, f, p) {
+		return
+	}
+	var got accepted
+	if ref == nil {
+		ref = m.shape()
+	}
+	if ref == nil && edge == "marketing_messages" && s.categoryOf(conn, m) != "MARKETING" {
+		ref = platformStatus(400, 131009, "Only MARKETING templates can be sent by this endpoint.")
+	}
+	if ref == nil {
+		got, ref = s.decide(f, p)
+	}
+	s.sleep(r.Context(), latency-latency/2)
+	if ref != nil {
+		s.refuse(w, p, ref)
+		return
+	}
+	s.answer(w, r, f, p, got)
+}
+
+func (s *Sandbox) categoryOf(conn *connection, m *message) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if t := s.findTemplate(m.Template.Name, m.Template.Language, conn.Company); t != nil {
+		return t.Category
+	}
+	return "MARKETING" // the rules refuse it by its own code
+}
+
+// fromCloud reads a template message into the form of the service, which the rules know.
+func (s *Sandbox) fromCloud(conn *connection, in *cloudMessage) (*message, *refusal) {
+	switch {
+	case in.Product != "whatsapp":
+		return nil, platformStatus(400, 100, "The parameter messaging_product is required.")
+	case in.To == "":
+		return nil, platformStatus(400, 131008, "The parameter to is required.")
+	case in.Type != "template" || in.Template == nil || in.Template.Name == "" || in.Template.Language.Code == "":
+		return nil, platformStatus(400, 131008,
+			"Only template messages are known here; type, template.name and template.language.code are required.")
+	}
+	t := &templateContent{Name: in.Template.Name, Language: in.Template.Language.Code}
+	m := &message{ConnectionID: conn.ID, To: in.To, Template: t}
+	s.mu.Lock()
+	known := s.findTemplate(t.Name, t.Language, conn.Company)
+	s.mu.Unlock()
+	last := -1
+	for _, c := range in.Template.Components {
+		switch strings.ToLower(c.Type) {
+		case "header":
+			if t.Header = cloudHeader(c.Parameters); t.Header == nil {
+				return nil, platformStatus(400, 132012, "The header needs one file.")
+			}
+		case "body":
+			for _, p := range c.Parameters {
+				t.Body = append(t.Body, p.Text)
+			}
+		case "button":
+			at, err := strconv.Atoi(strings.Trim(string(c.Index), `"`))
+			if err != nil || at <= last || len(c.Parameters) != 1 || known != nil && !fills(known, at, c.SubType) {
+				return nil, platformStatus(400, 131009, "A button names no button of the template that takes a value, or is there twice.")
+			}
+			p := c.Parameters[0]
+			t.Buttons = append(t.Buttons, templateButton{Type: c.SubType, Text: p.Text + p.Payload + p.CouponCode})
+		default:
+			return nil, platformStatus(400, 131009, "Unknown component "+c.Type+".")
+		}
+	}
+	if known != nil && known.Category == "AUTHENTICATION" && len(t.Body) == 1 {
+		if len(t.Buttons) != 1 || t.Buttons[0].Text != t.Body[0] {
+			return nil, platformStatus(400, 131009, "The code of an authentication template stands in the body and in the button.")
+		}
+		t.OTP, t.Body, t.Buttons = &t.Body[0], nil, nil
+	}
+	return m, nil
+}
+
+// fills reports whether the button at an index of the template takes a value of this sub_type.
+func fills(t *template, at int, subType string) bool {
+	for _, c := range t.Components {
+		if strings.EqualFold(c.Type, "BUTTONS") && at >= 0 && at < len(c.Buttons) {
+			b := c.Buttons[at]
+			kind := strings.ToUpper(b.Type)
+			return kind == "URL" && strings.Contains(b.URL, "{{") && subType == "url" || kind == "OTP" && subType == "url" ||
+				kind == "QUICK_REPLY" && subType == "quick_reply" || kind == "COPY_CODE" && subType == "copy_code"
+		}
+	}
+	return false
+}
+
+func cloudHeader(params []cloudParameter) *header {
+	if len(params) != 1 {
+		return nil
+	}
+	as := func(m *cloudMedia) media { // a media id of the platform is a stored file here
+		if strings.HasPrefix(m.ID, "4") && len(m.ID) == 15 {
+			return media{AssetID: m.ID, Link: m.Link}
+		}
+		return media{ID: m.ID, Link: m.Link}
+	}
+	switch p := params[0]; {
+	case p.Image != nil:
+		file := as(p.Image)
+		return &header{Image: &file}
+	case p.Video != nil:
+		file := as(p.Video)
+		return &header{Video: &file}
+	case p.Document != nil:
+		return &header{Document: &document{media: as(p.Document), Filename: p.Document.Filename}}
+	}
+	return nil
+}
+
+// uploadCloud is POST /{phone-number-id}/media.
+func (s *Sandbox) uploadCloud(w http.ResponseWriter, r *http.Request, conn *connection) {
+	parts, err := r.MultipartReader()
+	if err != nil {
+		refuse(w, platformStatus(400, 100, "The body must be multipart/form-data."))
+		return
+	}
+	product, kind, size := "", "", int64(-1)
+	for {
+		part, err := parts.NextPart()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			refuse(w, platformStatus(400, 100, "The body could not be read: "+err.Error()+"."))
+			return
+		}
+		switch part.FormName() {
+		case "messaging_product":
+			raw, _ := io.ReadAll(io.LimitReader(part, 64))
+			product = string(raw)
+		case "file":
+			if kind, size, err = measure(part, part.Header.Get("Content-Type")); err != nil {
+				refuse(w, platformStatus(400, 100, "The file could not be read: "+err.Error()+"."))
+				return
+			}
+		}
+	}
+	switch most := mediaLimit(kind); {
+	case product != "whatsapp" || size < 0:
+		refuse(w, platformStatus(400, 100, "messaging_product and file are required."))
+		return
+	case most == 0 || size == 0 || size > most:
+		refuse(w, platformStatus(400, 131053, "The type or the size of the file is not taken."))
+		return
+	}
+	s.mu.Lock()
+	now := time.Now()
+	s.serial["asset"]++
+	a := &asset{id: strconv.Itoa(400_000_000_000_000 + s.serial["asset"]), company: conn.Company, expires: now.Add(assetLife)}
+	s.assets[a.id] = a
+	s.uploads = append(s.uploads, Upload{a.id, conn.ID, kind, size, now.UTC()})
+	s.mu.Unlock()
+	writeRaw(w, http.StatusOK, "application/json", mustJSON(map[string]string{"id": a.id}))
+}
+
+// listCloudNumbers is GET /{account}/phone_numbers.
+func (s *Sandbox) listCloudNumbers(w http.ResponseWriter, r *http.Request, c *company) {
+	var out []any
+	s.mu.Lock()
+	for _, n := range s.connections {
+		if n.company != c {
+			continue
+		}
+		display := strconv.FormatUint(n.phone, 10)
+		out = append(out, map[string]any{
+			"id": strconv.Itoa(firstNumber + n.number), "display_phone_number": "+" + display[:1] + " " + display[1:],
+			"quality_rating": n.Quality, "throughput": map[string]string{"level": n.Throughput},
+			"whatsapp_business_manager_messaging_limit": n.Tier, "is_on_biz_app": n.Coexistence, "status": strings.ToUpper(n.Status),
+		})
+	}
+	s.mu.Unlock()
+	s.writeCloudPage(w, r, out)
+}
+
+// listCloudTemplates is GET /{account}/message_templates.
+func (s *Sandbox) listCloudTemplates(w http.ResponseWriter, r *http.Request, c *company) {
+	var out []any
+	name := r.URL.Query().Get("name")
+	s.mu.Lock()
+	for _, t := range s.templates {
+		if t.of(c.ID) && (name == "" || strings.Contains(t.Name, name)) {
+			out = append(out, t.Template)
+		}
+	}
+	s.mu.Unlock()
+	s.writeCloudPage(w, r, out)
+}
+
+// writeCloudPage writes one page of a listing. The last page has a cursor too, and no next.
+func (s *Sandbox) writeCloudPage(w http.ResponseWriter, r *http.Request, all []any) {
+	q := r.URL.Query()
+	size, from := 100, 0
+	if n, err := strconv.Atoi(q.Get("limit")); err == nil && n > 0 {
+		size = min(n, size)
+	}
+	if s.opt.PageSize > 0 {
+		size = min(size, s.opt.PageSize)
+	}
+	if after := q.Get("after"); after != "" {
+		n, err := strconv.Atoi(strings.TrimPrefix(after, "QVFI"))
+		if err != nil || n < 0 || n > len(all) {
+			refuse(w, platformStatus(400, 131059, "The cursor is not valid."))
+			return
+		}
+		from = n
+	}
+	to := min(from+size, len(all))
+	paging := map[string]any{"cursors": map[string]string{"before": "QVFI" + strconv.Itoa(from), "after": "QVFI" + strconv.Itoa(to)}}
+	if to < len(all) {
+		next := *r.URL
+		q.Set("after", "QVFI"+strconv.Itoa(to))
+		next.RawQuery = q.Encode()
+		paging["next"] = "http://" + r.Host + next.RequestURI()
+	}
+	data := slices.Clone(all[from:to])
+	if data == nil {
+		data = []any{}
+	}
+	writeRaw(w, http.StatusOK, "application/json", mustJSON(map[string]any{"data": data, "paging": paging}))
+}
