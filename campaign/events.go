@@ -11,6 +11,8 @@ type StatusEvent struct {
 	Code       string    // of Failed
 	At         time.Time // the event's own time
 	ReceivedAt time.Time
+	// Mark is the attempt that the event's mark proves; zero without a mark of this ledger.
+	Mark Post
 }
 
 // Events is one batch of webhook events. It is applied in one transaction; PostgreSQL stores

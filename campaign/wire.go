@@ -20,6 +20,8 @@ type WireLog struct {
 type WireLedger interface {
 	// LedgerID is the identity of this ledger, which a copy of it has too.
 	LedgerID() string
+	// Marks writes and reads the marks of this ledger's attempts.
+	Marks() Marks
 	// Unposted queues again what w.Owner was granted and had not posted, and returns how many. That
 	// covers deliveries without an outcome, retries without a result, and doubts that Recover wrote of
 	// them; what is proven or unknown stays. As in Release, the attempt does not count and the budget

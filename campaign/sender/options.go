@@ -67,6 +67,8 @@ type Options struct {
 	// Wire notes each attempt before its request is written; nil: nobody knows afterwards what a
 	// killed process had posted.
 	Wire Wire
+	// Mark returns the mark of an attempt, which its statuses bring back; nil: messages have none.
+	Mark func(campaign.Post) string
 	// Repeats are the waits between the service's tries to deliver a webhook; default
 	// campaign.ServiceRepeats.
 	Repeats campaign.Repeats

@@ -212,6 +212,9 @@ func (p *poster) send(ctx context.Context, a *attempt, t ticket) {
 		return
 	}
 	m.Before, m.Until = p.leaving(a), a.until
+	if p.e.o.Mark != nil {
+		m.Mark = p.e.o.Mark(campaign.Post{Run: a.delivery.Run, Seq: a.delivery.Seq, Attempt: a.nth})
+	}
 	posted := time.Now()
 	ctx, span := tracing.Begin(ctx, "send", tracing.Fact{Key: "campaignd.run", Text: r.id},
 		tracing.Fact{Key: "campaignd.connection", Text: p.number.connection}, tracing.Fact{Key: "campaignd.row", Count: a.delivery.Row})

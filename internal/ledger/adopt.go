@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"campaignd/campaign"
 	"campaignd/recipients"
 )
 
@@ -30,6 +31,9 @@ type Orphan struct {
 	First      int64  // time of its earliest event, in milliseconds
 	Untimed    bool   // no event has a time of its own: First is that of the earliest receipt
 	Received   int64  // its first receipt, in milliseconds
+	// Marked and Attempt are the row id and the number of the attempt that a mark proves
+	// (docs/protocol.md#adoption); 0 without a mark.
+	Marked, Attempt int64
 }
 
 // AcceptedAt is the time of acceptance that an adoption writes, in milliseconds. The policy
@@ -50,10 +54,18 @@ type Attempt struct {
 	InFlight bool
 }
 
-// ScanOrphan reads hash, message id, key, connection, first, untimed and received.
+// ScanOrphan reads hash, message id, key, connection, first, untimed, received, marked and attempt.
 func ScanOrphan(scan func(...any) error) (o Orphan, err error) {
-	err = scan(&o.Hash, &o.MessageID, &o.Key, &o.Connection, &o.First, &o.Untimed, &o.Received)
+	err = scan(&o.Hash, &o.MessageID, &o.Key, &o.Connection, &o.First, &o.Untimed, &o.Received, &o.Marked, &o.Attempt)
 	return o, err
+}
+
+// Marked returns the row id and the attempt of a mark as an orphan has them; 0 and 0 without one.
+func Marked(p campaign.Post) (rid int64, attempt int) {
+	if p.Attempt == 0 {
+		return 0, 0
+	}
+	return RowID(p.Run, p.Seq), p.Attempt
 }
 
 // ScanAttempt reads the columns of the table attempt in their order.
@@ -62,10 +74,13 @@ func ScanAttempt(scan func(...any) error) (a Attempt, err error) {
 	return a, err
 }
 
-// fits says whether the orphan may be the message of a. Its earliest event decides: if that is
-// older than the intent, another program sent the message. An event without a time of its own may
-// be of any time since the intent.
+// fits says whether the orphan may be the message of a. A mark decides alone. Without one its
+// earliest event decides: if that is older than the intent, another program sent the message. An
+// event without a time of its own may be of any time since the intent.
 func (a Attempt) fits(o Orphan) bool {
+	if o.Marked != 0 {
+		return a.RowID == o.Marked && (a.Number == int(o.Attempt) || a.InFlight)
+	}
 	if a.Connection != "" && o.Connection != "" && a.Connection != o.Connection {
 		return false
 	}

@@ -4,11 +4,19 @@ import (
 	"encoding/binary"
 	"errors"
 	"math/bits"
+
+	"campaignd/campaign"
 )
 
 // HashKey is the secret under which message ids are hashed. The ledger draws it when it is made and
 // stores it, so that nobody can choose ids that collide.
 type HashKey struct{ k0, k1 uint64 }
+
+// Marks are the marks of the ledger with this id. Their key is made from this one, by a hash that
+// does not show it.
+func (k HashKey) Marks(id string) campaign.Marks {
+	return campaign.NewMarks(id, binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, k.k0), k.k1))
+}
 
 // NewHashKey reads a key from its 16 stored bytes.
 func NewHashKey(b []byte) (HashKey, error) {

@@ -52,6 +52,7 @@ func Run(t *testing.T, open func(*testing.T) campaign.Ledger) {
 		{"Holds", holdPromises},
 		{"FailureHolds", failureHoldPromises},
 		{"Adoption", adoptionPromises},
+		{"Marks", markPromises},
 		{"Doubts", doubtPromises},
 		{"Listening", listeningPromises},
 		{"WireLog", wireLogPromises},

@@ -85,7 +85,8 @@ const sqlAttemptsOf = `SELECT a.* FROM unnest($1::bigint[]) k CROSS JOIN LATERAL
 const sqlOrphansOf = `WITH n AS MATERIALIZED (SELECT DISTINCT k, p.mh, p.message_id FROM unnest($1::bigint[]) k
 		CROSS JOIN LATERAL (SELECT mh, message_id FROM orphan WHERE key = k AND key <> 0 OFFSET 0) p)
 	SELECT n.mh, n.message_id, o.* FROM n CROSS JOIN LATERAL (SELECT max(key) AS key, max(connection),
-		coalesce(min(at) FILTER (WHERE NOT untimed), min(at)), bool_and(untimed), min(received_at) FROM orphan
+		coalesce(min(at) FILTER (WHERE NOT untimed), min(at)), bool_and(untimed), min(received_at),
+		max(marked), max(attempt) FROM orphan
 		WHERE mh = n.mh AND message_id = n.message_id) o
 	WHERE o.key = n.k AND (SELECT true FROM outcome x WHERE x.mh = n.mh AND x.message_id = n.message_id LIMIT 1) IS NULL`
 

@@ -23,6 +23,8 @@ type messageStatuses struct {
 	code       string                    // of failed
 	key        int64
 	connection string
+	marked     int64 // the row id that its mark proves, and the attempt; 0 without a mark
+	attempt    int64
 }
 
 // gather groups the events of a batch by message, in the order of the messages' hashes.
@@ -54,6 +56,9 @@ func (l *Ledger) gather(events []campaign.StatusEvent) ([]*messageStatuses, erro
 			n.received[r] = ledger.Millis(received)
 		}
 		n.timed[r] = n.timed[r] || !untimed
+		if rid, attempt := ledger.Marked(e.Mark); rid > n.marked {
+			n.marked, n.attempt = rid, int64(attempt)
+		}
 		n.key, n.connection = max(n.key, e.Recipient), max(n.connection, ledger.PlainText(e.Connection))
 	}
 	slices.SortFunc(all, func(a, b *messageStatuses) int { return cmp.Or(cmp.Compare(a.mh, b.mh), cmp.Compare(a.id, b.id)) })
@@ -259,21 +264,28 @@ func moveStatuses(all []*messageStatuses, known []int64, failures *ledger.Failur
 		ledger.Millis(time.Now()))
 }
 
-const sqlKeepOrphans = `WITH k AS (INSERT INTO orphan (mh, message_id, rank, at, received_at, key, connection, code, untimed)
-		SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::text[], $8::text[],
-			$9::boolean[])
+const sqlKeepOrphans = `WITH k AS (INSERT INTO orphan (mh, message_id, rank, at, received_at, key, connection, code, untimed,
+			marked, attempt)
+		SELECT u.mh, u.id, u.rank, u.at, u.received,
+			coalesce(nullif((SELECT key FROM delivery WHERE rid = u.marked AND u.marked <> 0), 0), u.key),
+			u.connection, u.code, u.untimed, u.marked, u.attempt
+		FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::text[], $8::text[],
+			$9::boolean[], $10::bigint[], $11::bigint[]) u (mh, id, rank, at, received, key, connection, code, untimed, marked, attempt)
+		ORDER BY u.mh, u.id, u.rank
 		ON CONFLICT (mh, message_id, rank) DO UPDATE SET
 			code = CASE WHEN excluded.at < orphan.at THEN excluded.code
 				WHEN excluded.at = orphan.at THEN least(orphan.code, excluded.code) ELSE orphan.code END,
 			at = least(orphan.at, excluded.at), key = greatest(orphan.key, excluded.key),
-			connection = greatest(orphan.connection, excluded.connection), untimed = orphan.untimed AND excluded.untimed
+			connection = greatest(orphan.connection, excluded.connection), untimed = orphan.untimed AND excluded.untimed,
+			marked = greatest(orphan.marked, excluded.marked),
+			attempt = CASE WHEN excluded.marked > orphan.marked THEN excluded.attempt ELSE orphan.attempt END
 		RETURNING xmax = 0 AS fresh)
 	SELECT count(*) FILTER (WHERE fresh) FROM k`
 
 // keepOrphans stores the statuses of messages that no delivery has, in the order of their key.
 // orphaned receives how many are new.
 func keepOrphans(unknown []*messageStatuses, orphaned *int64) *query {
-	var mhs, ranks, ats, received, keys []int64
+	var mhs, ranks, ats, received, keys, marked, attempts []int64
 	var ids, connections, codes []string
 	var untimed []bool
 	for _, x := range unknown {
@@ -288,7 +300,8 @@ func keepOrphans(unknown []*messageStatuses, orphaned *int64) *query {
 			mhs, ids, ranks, ats = append(mhs, x.mh), append(ids, x.id), append(ranks, int64(r)), append(ats, x.at[r])
 			received, keys = append(received, x.received[r]), append(keys, x.key)
 			connections, codes, untimed = append(connections, x.connection), append(codes, code), append(untimed, !x.timed[r])
+			marked, attempts = append(marked, x.marked), append(attempts, x.attempt)
 		}
 	}
-	return row(orphaned, sqlKeepOrphans, mhs, ids, ranks, ats, received, keys, connections, codes, untimed)
+	return row(orphaned, sqlKeepOrphans, mhs, ids, ranks, ats, received, keys, connections, codes, untimed, marked, attempts)
 }

@@ -12,6 +12,9 @@ import (
 // LedgerID implements campaign.WireLedger.
 func (l *Ledger) LedgerID() string { return l.id }
 
+// Marks implements campaign.WireLedger.
+func (l *Ledger) Marks() campaign.Marks { return l.key.Marks(l.id) }
+
 const (
 	sqlMarks = `SELECT id, mark FROM segment WHERE id = ANY($1)`
 	// sqlGrantedTo finds the segments that an owner has leased, or in which attempts that it was

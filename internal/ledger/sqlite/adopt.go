@@ -83,7 +83,7 @@ const (
 	// A message whose events name two recipients belongs to the greater key. One that a delivery has
 	// is no orphan: another process wrote its event, and the sweep applies it.
 	sqlOrphansOf = `SELECT o.mh, o.message_id, max(o.key), max(o.connection), coalesce(min(o.at) FILTER (WHERE NOT o.untimed), min(o.at)),
-			min(o.untimed), min(o.received_at)
+			min(o.untimed), min(o.received_at), max(o.marked), max(o.attempt)
 		FROM (SELECT DISTINCT mh, message_id FROM orphan INDEXED BY orphan_key WHERE key = ?1 AND key <> 0) n
 		CROSS JOIN orphan o ON o.mh = n.mh AND o.message_id = n.message_id
 		WHERE NOT EXISTS (SELECT 1 FROM outcome x WHERE x.mh = n.mh AND x.mh <> 0 AND x.message_id = n.message_id)

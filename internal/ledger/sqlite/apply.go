@@ -27,6 +27,8 @@ type orphanRow struct {
 	key        int64
 	connection string
 	untimed    bool
+	marked     int64 // the row id that its mark proves, and the attempt; 0 without a mark
+	attempt    int
 }
 
 // Apply implements campaign.EventLedger.
@@ -40,9 +42,11 @@ func (l *Ledger) Apply(ctx context.Context, e campaign.Events) (done campaign.Ap
 			return done, err
 		}
 		at, received, untimed := ledger.EventTimes(s, now)
+		marked, attempt := ledger.Marked(s.Mark)
 		rows = append(rows, orphanRow{
 			messageStatus: messageStatus{l.key.MessageHash(s.MessageID), s.MessageID, r, ledger.Millis(at), s.Code},
 			received:      ledger.Millis(received), key: s.Recipient, connection: s.Connection, untimed: untimed,
+			marked: marked, attempt: attempt,
 		})
 		hashes = append(hashes, rows[len(rows)-1].mh)
 	}
@@ -125,6 +129,9 @@ func (t *tx) statuses(rows []orphanRow, hashes []any, hash ledger.HashKey) (done
 	}
 	keys := make([]int64, len(unknown))
 	for i := range unknown {
+		if err := t.keyOfMark(&unknown[i]); err != nil {
+			return done, err
+		}
 		keys[i] = unknown[i].key
 	}
 	erased, err := erasedOf(t.row, hash, keys)

@@ -14,6 +14,9 @@ import (
 // LedgerID implements campaign.WireLedger.
 func (l *Ledger) LedgerID() string { return l.id }
 
+// Marks implements campaign.WireLedger.
+func (l *Ledger) Marks() campaign.Marks { return l.key.Marks(l.id) }
+
 // Unposted implements campaign.WireLedger.
 func (l *Ledger) Unposted(ctx context.Context, w campaign.WireLog) (n int, err error) {
 	posts, err := ledger.PostsOf(w)
