@@ -22,7 +22,7 @@ import (
 	"campaignd/internal/config"
 	"campaignd/internal/daemon"
 	"campaignd/internal/messaging"
-	"campaignd/internal/messaging/service"
+	"campaignd/internal/messaging/connector"
 	"campaignd/internal/spelling"
 	"campaignd/reporting"
 )
@@ -191,12 +191,12 @@ func withRemedy(c *config.Config, err error) error {
 	return err
 }
 
-// client makes the client of the configured service.
-func (p *program) client(c *config.Config) (*service.Client, error) {
+// client makes the clients of the configured connectors.
+func (p *program) client(c *config.Config) (*connector.Set, error) {
 	if err := c.CanSend(); err != nil {
 		return nil, invalid(err)
 	}
-	return config.NewClient(c)
+	return config.NewConnectors(c)
 }
 
 // rejectsInto makes the preflight write its rejected rows into the file path, which it empties

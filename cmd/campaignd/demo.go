@@ -12,6 +12,7 @@ import (
 
 	"campaignd/internal/config"
 	"campaignd/internal/daemon"
+	"campaignd/internal/sandbox"
 )
 
 //go:embed demo/campaign.yaml demo/list.csv
@@ -25,16 +26,20 @@ func (p *program) cmdDemo() *cobra.Command {
 		Short: "Send a messy list of 2,000 rows to the built-in sandbox and print the report",
 		Long: `Starts the sandbox of the messaging service, imports a list with the usual faults, sends it at the full speed of four
 numbers, takes the webhooks and prints the report. Nothing leaves this machine. Its files stay in a temporary folder that it names.`,
-		Example: "  campaignd demo\n  campaignd demo --serve",
+		Example: "  campaignd demo\n  campaignd demo --serve\n  campaignd demo --api cloud",
 		Args:    noArguments,
 	}
 	cmd.Flags().BoolVar(&serve, "serve", false, "keep everything running afterwards and print the addresses")
+	api := cmd.Flags().String("api", "service", "wire of the sandbox: service, or cloud for the platform's own Cloud API")
 	cmd.Flags().StringVar(&o.Dir, "dir", "", "folder for its files (default: a new temporary one)")
 	cmd.Flags().DurationVar(&o.Run.Settle, "settle", 20*time.Second, "how long to wait for statuses after the last answer")
 	out := addOutput(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if o.Run.Settle < 0 {
 			return invalid(fmt.Errorf("--settle %s is negative", o.Run.Settle))
+		}
+		if o.API = *api; o.API != "service" && o.API != sandbox.APICloud {
+			return invalid(fmt.Errorf("--api: %q is neither service nor cloud", o.API))
 		}
 		files, err := fs.Sub(demoFiles, "demo")
 		if err != nil {

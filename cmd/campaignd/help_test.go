@@ -101,6 +101,7 @@ func TestExamplesOfHelpWorkWhenPasted(t *testing.T) {
 		// These commands refuse a run that has ended or has no such rows or key, or remove what other
 		// examples name.
 		case "pause", "resume", "limits", "cancel", "approve", "follow-up", "resolve", "keys revoke", "webhooks remove", "erase",
+			"webhooks register",
 			"notifications show", "notifications send":
 			return
 		case "completion bash", "completion zsh", "completion fish", "completion powershell": // their examples are commands of a shell

@@ -129,6 +129,42 @@ func TestTheReadmesShopWorksAsPrinted(t *testing.T) {
 		`"amount":109.03,"amount_due":0,`, `"status":"paid"`)
 }
 
+func TestTheReadmesFirstMessageIsSent(t *testing.T) {
+	t.Parallel()
+	sh, err := exec.LookPath("bash")
+	if err != nil {
+		t.Skip("bash is not installed")
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := freePort(t)
+	const begin = "go run ./cmd/campaignd sandbox --api cloud"
+	script := begin + block(t, readme(t), "```sh\n"+begin)
+	for _, change := range [][2]string{
+		{begin, self + " sandbox --api cloud --addr " + address}, {"127.0.0.1:8090", address}, {"kill %%", "kill %%; wait"},
+		{"go build -o campaignd ./cmd/campaignd && ./campaignd", self}, {"../campaignd", self},
+	} {
+		if !strings.Contains(script, change[0]) {
+			t.Fatalf("the script is %q, want %q in it", script, change[0])
+		}
+		script = strings.ReplaceAll(script, change[0], change[1])
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, sh, "-e", "-m", "-c", script)
+	cmd.Dir, cmd.Env = t.TempDir(), append(os.Environ(), actAsCampaignd+"=1")
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	cmd.WaitDelay = 5 * time.Second
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("the lines ended with %v, want exit code 0:\n%s", err, &out)
+	}
+	wantIn(t, "the lines", out.String(), "account 200000000000001 posts its events", "4 numbers in 1 account", "v25.0 ends on 2028-07-29",
+		"accepted by the service for +15555550199: wamid.")
+}
+
 func TestTheReadmeShowsTheCampaignOfInit(t *testing.T) {
 	t.Parallel()
 	shown := block(t, readme(t), "```yaml\n# spring.yaml\n")

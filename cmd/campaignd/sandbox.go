@@ -14,7 +14,7 @@ import (
 )
 
 func (p *program) cmdSandbox() *cobra.Command {
-	var addr, webhook, secret, scenario string
+	var addr, webhook, secret, scenario, api string
 	var retries []string
 	var faults []string
 	cmd := &cobra.Command{
@@ -48,6 +48,7 @@ It has faults on request: by --fault, by the timeline of a scenario, or by reque
 	}
 	f := cmd.Flags()
 	f.StringVar(&addr, "addr", "127.0.0.1:8090", "address to listen on")
+	f.StringVar(&api, "api", "service", "wire that it speaks: service, or cloud for the platform's own Cloud API")
 	f.StringVar(&webhook, "webhook", "", "URL that events are posted to")
 	f.StringVar(&secret, "webhook-secret-file", "", "file that holds the secret that they are signed with (default \"sandbox-secret\")")
 	f.StringSliceVar(&retries, "retry-schedule", nil, "waits before each retry of a webhook (default 1m,5m,30m,2h,6h)")
@@ -63,6 +64,11 @@ It has faults on request: by --fault, by the timeline of a scenario, or by reque
 		if scenario != "" {
 			if o, err = sandbox.LoadScenario(scenario); err != nil {
 				return invalid(err)
+			}
+		}
+		if cmd.Flags().Changed("api") {
+			if o.API = api; api != "service" && api != sandbox.APICloud {
+				return invalid(fmt.Errorf("--api: %q is neither service nor cloud", api))
 			}
 		}
 		if webhook != "" {
@@ -92,7 +98,12 @@ It has faults on request: by --fault, by the timeline of a scenario, or by reque
 		}
 		o.Log = p.log(c, true)
 		return daemon.ServeSandbox(cmd.Context(), addr, o, func(url string) {
-			fmt.Fprintf(p.stderr, "sandbox of the messaging service on %s, %s\n", url, keysOf(o))
+			if o.API == sandbox.APICloud {
+				fmt.Fprintf(p.stderr, "sandbox of the Cloud API on %s, token %s, account %s, number %s, app secret %s, verify token %s\n",
+					url, strings.TrimPrefix(keysOf(o), "key "), sandbox.CloudAccount, sandbox.CloudNumber(1), appSecretOf(o), sandbox.CloudVerifyToken)
+			} else {
+				fmt.Fprintf(p.stderr, "sandbox of the messaging service on %s, %s\n", url, keysOf(o))
+			}
 			if o.WebhookURL != "" {
 				fmt.Fprintf(p.stderr, "events go to %s\n", o.WebhookURL)
 			}
@@ -102,6 +113,14 @@ It has faults on request: by --fault, by the timeline of a scenario, or by reque
 		})
 	}
 	return cmd
+}
+
+// appSecretOf is the secret of the sandbox's app, or where it comes from.
+func appSecretOf(o sandbox.Options) string {
+	if o.WebhookSecret == "" || o.WebhookSecret == sandbox.DemoSecret {
+		return sandbox.CloudAppSecret
+	}
+	return "that of --webhook-secret-file"
 }
 
 // keysOf lists the API keys that the sandbox accepts.

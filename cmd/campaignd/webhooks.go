@@ -112,21 +112,61 @@ func (p *program) register(ctx context.Context, cfg *config.Config, c *service.C
 	return err
 }
 
+// subscribe subscribes the apps of the Cloud API's accounts to their events.
+func (p *program) subscribe(ctx context.Context, json bool) error {
+	c, err := p.load()
+	if err != nil {
+		return err
+	}
+	if !c.Cloud.Configured() {
+		return invalid(errors.New("want one URL, such as https://hooks.example/webhooks/messaging; " +
+			"without one the accounts of cloud.accounts are subscribed, and there is none"))
+	}
+	set, err := config.NewConnectors(c)
+	if err != nil {
+		return err
+	}
+	defer set.Close()
+	accounts, err := set.Cloud.Subscribe(ctx)
+	if err != nil {
+		return err
+	}
+	if json {
+		return writeJSON(p.stdout, map[string][]string{"accounts": accounts})
+	}
+	for _, id := range accounts {
+		fmt.Fprintf(p.stdout, "account %s posts its events to the URL of its app\n", id)
+	}
+	return nil
+}
+
 func (p *program) cmdWebhooksRegister() *cobra.Command {
 	var events []string
 	cmd := &cobra.Command{
-		Use:   "register URL",
+		Use:   "register [URL]",
 		Short: "Register an HTTPS endpoint and print its signing secret once",
 		Long: `Registers the public address of this campaignd: that of listen.public with webhooks.path, over HTTPS. The service shows the
-signing secret once. It is printed on standard output, or added to --secret-file; it belongs to webhooks.secrets.`,
+signing secret once. It is printed on standard output, or added to --secret-file; it belongs to webhooks.secrets.
+
+Without URL it subscribes the app of each account of cloud.accounts to the account's events. They go to the URL that the app has in
+its dashboard, which gets this address and the verify token.`,
 		Example: `  campaignd webhooks register https://hooks.example/webhooks/messaging
+  campaignd webhooks register
   campaignd webhooks register https://hooks.example/webhooks/messaging --secret-file secrets.txt`,
-		Args: oneArgument("URL", "https://hooks.example/webhooks/messaging"),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return nil
+			}
+			return oneArgument("URL", "https://hooks.example/webhooks/messaging")(cmd, args)
+		},
 	}
 	cmd.Flags().StringSliceVar(&events, "event", nil, "type of events that it gets, such as message.status; may be repeated (default: all)")
 	file := secretFile(cmd)
 	o := addOutput(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return p.subscribe(cmd.Context(), o.json())
+		}
 		return p.withService(func(cfg *config.Config, c *service.Client) error {
 			return p.register(cmd.Context(), cfg, c, args[0], events, *file, o.json())
 		})

@@ -35,6 +35,7 @@ func (c *Config) Validate() error {
 		c.Service.check(),
 		c.Webhooks.check(),
 		c.checkSecrets(),
+		c.checkCloud(),
 		c.checkCommerce(),
 		c.checkNumbers(),
 		c.Plan.check(),
@@ -70,16 +71,17 @@ func (c *Config) CanSend() error {
 		return errors.New("redis is empty, so each process would send a number's full rate: " +
 			"give redis://HOST:PORT, or replicas: 1 if only one process ever sends from this ledger")
 	}
-	if c.Service.APIKey.IsZero() {
+	if c.Service.APIKey.IsZero() && !c.Cloud.Configured() {
 		return errors.New("service.api_key is empty: " +
-			"set CAMPAIGND_SERVICE_API_KEY, or CAMPAIGND_SERVICE_API_KEY_FILE to the file that holds it")
+			"set CAMPAIGND_SERVICE_API_KEY, or CAMPAIGND_SERVICE_API_KEY_FILE to the file that holds it; " +
+			"or give cloud.accounts")
 	}
 	return nil
 }
 
 // CanReceive returns an error when no webhook can be verified with this configuration.
 func (c *Config) CanReceive() error {
-	if len(c.Webhooks.Secrets) == 0 {
+	if len(c.Webhooks.Secrets) == 0 && !c.Cloud.Configured() {
 		return errors.New("webhooks.secrets is empty, so no event of the service could be verified: " +
 			"set CAMPAIGND_WEBHOOKS_SECRETS, or CAMPAIGND_WEBHOOKS_SECRETS_FILE to the file that holds them")
 	}

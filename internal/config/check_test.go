@@ -144,7 +144,8 @@ func TestWhatIsMissingToSendIsNamed(t *testing.T) {
 		intake = "role: intake takes webhooks and sends nothing; give all or sender"
 		redis  = "redis is empty, so each process would send a number's full rate: " +
 			"give redis://HOST:PORT, or replicas: 1 if only one process ever sends from this ledger"
-		noKey = "service.api_key is empty: set CAMPAIGND_SERVICE_API_KEY, or CAMPAIGND_SERVICE_API_KEY_FILE to the file that holds it"
+		noKey = "service.api_key is empty: set CAMPAIGND_SERVICE_API_KEY, or CAMPAIGND_SERVICE_API_KEY_FILE to the file that holds it; " +
+			"or give cloud.accounts"
 	)
 	for _, tt := range []struct {
 		config Config

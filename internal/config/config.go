@@ -17,6 +17,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/messaging"
+	"campaignd/internal/messaging/cloud"
 	"campaignd/internal/sandbox"
 )
 
@@ -51,6 +52,8 @@ type Config struct {
 	Replicas int `yaml:"replicas" json:"replicas" jsonschema:"minimum=0,maximum=1000"`
 	// The messaging service.
 	Service Service `yaml:"service" json:"service"`
+	// The platform's own Cloud API, beside the service or in place of it.
+	Cloud Cloud `yaml:"cloud" json:"cloud"`
 	// The intake of the service's events.
 	Webhooks Webhooks `yaml:"webhooks" json:"webhooks"`
 	// The commerce platform, which has customers and orders.
@@ -260,6 +263,7 @@ func Default() *Config {
 		Ledger:   "sqlite:campaignd.db",
 		Role:     RoleAll,
 		Service:  Service{BaseURL: defaultService, Timeout: campaign.Duration(10 * time.Second), Assumed: defaultAssumed()},
+		Cloud:    Cloud{BaseURL: cloud.Host, Version: cloud.DefaultVersion},
 		Commerce: defaultCommerce(),
 		Webhooks: Webhooks{
 			Path: "/webhooks/messaging",
@@ -323,7 +327,7 @@ func Load(path string, explicit bool, environment map[string]string) (*Config, e
 	if err := c.readEnvironment(environment); err != nil {
 		return nil, err
 	}
-	if c.Service.BaseURL == defaultService {
+	if c.Service.BaseURL == defaultService && !c.Cloud.Configured() {
 		// The service is not configured: use the sandbox of this binary, with its key and secret.
 		if c.Service.APIKey.IsZero() {
 			c.Service.APIKey = messaging.NewSecret(sandbox.DemoKey)

@@ -2,6 +2,7 @@ package config
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"time"
@@ -10,6 +11,8 @@ import (
 	"campaignd/internal/ledger"
 	"campaignd/internal/ledger/postgres"
 	"campaignd/internal/ledger/sqlite"
+	"campaignd/internal/messaging/cloud"
+	"campaignd/internal/messaging/connector"
 	"campaignd/internal/messaging/service"
 )
 
@@ -18,7 +21,31 @@ func ReadLedger(ctx context.Context, cfg *Config, log *slog.Logger) (campaign.Le
 	return ledger.Open(ctx, cfg.Ledger, ledger.Options{Copy: true, Log: log}, sqlite.Open, postgres.Open)
 }
 
-var _ campaign.Service = (*service.Client)(nil)
+var _ campaign.Service = (*connector.Set)(nil)
+
+// NewConnectors makes the clients of the configured service and of the Cloud API.
+func NewConnectors(cfg *Config) (*connector.Set, error) {
+	s := &connector.Set{}
+	var err error
+	if !cfg.Service.APIKey.IsZero() {
+		if s.Service, err = NewClient(cfg); err != nil {
+			return nil, err
+		}
+	}
+	if cfg.Cloud.Configured() {
+		o, _, err := CloudOptions(cfg)
+		if err != nil {
+			return nil, err
+		}
+		if s.Cloud, err = cloud.New(o); err != nil {
+			return nil, fmt.Errorf("cloud.%w", err)
+		}
+	}
+	if s.Service == nil && s.Cloud == nil {
+		return nil, connector.ErrNone
+	}
+	return s, nil
+}
 
 // NewClient makes the client of the configured service.
 func NewClient(cfg *Config) (*service.Client, error) { return NewClientOver(cfg, nil) }

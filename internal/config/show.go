@@ -51,11 +51,14 @@ var numbersSource string
 //go:embed commerce.go
 var commerceSource string
 
+//go:embed cloud.go
+var cloudSource string
+
 // fieldComments returns the comments above the fields of the structs in configSource, by
 // "Type.Field".
 func fieldComments() (map[string]string, error) {
 	comments := map[string]string{}
-	for _, source := range []string{configSource, numbersSource, assumedSource, commerceSource} {
+	for _, source := range []string{configSource, numbersSource, assumedSource, commerceSource, cloudSource} {
 		file, err := parser.ParseFile(token.NewFileSet(), "config.go", source, parser.ParseComments)
 		if err != nil {
 			return nil, fmt.Errorf("read the comments of the configuration: %w", err)

@@ -13,7 +13,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"os"
 	"sync"
 	"time"
 
@@ -25,7 +24,7 @@ import (
 	"campaignd/internal/ledger/postgres"
 	"campaignd/internal/ledger/sqlite"
 	"campaignd/internal/messaging"
-	"campaignd/internal/messaging/service"
+	"campaignd/internal/messaging/connector"
 	"campaignd/internal/notify"
 	"campaignd/internal/operator"
 	"campaignd/internal/sandbox"
@@ -58,7 +57,7 @@ type Daemon struct {
 	makeAPI   func(context.Context, operator.Process) (API, error) // nil: no operator's API
 	log       *slog.Logger
 	ledger    campaign.Ledger
-	client    *service.Client
+	client    *connector.Set
 	asked     *recent // the client, for checks over the API; nil without one
 	limiter   limiter
 	directory *directory
@@ -99,7 +98,7 @@ func New(ctx context.Context, cfg *config.Config, o Options) (*Daemon, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(cfg.Webhooks.Secrets) > 0 && cfg.Role != config.RoleSender {
+	if cfg.CanReceive() == nil && cfg.Role != config.RoleSender {
 		if err := d.openIntake(ctx); err != nil {
 			return nil, errors.Join(err, d.Close())
 		}
@@ -133,10 +132,11 @@ func open(ctx context.Context, cfg *config.Config, o Options) (_ *Daemon, err er
 		return nil, err
 	}
 	d.quotas = newQuotas(cfg, d.directory, d.ledger, d.log)
-	if cfg.Role == config.RoleIntake && cfg.Service.APIKey.IsZero() {
+	d.client, err = config.NewConnectors(cfg)
+	if cfg.Role == config.RoleIntake && errors.Is(err, connector.ErrNone) {
 		return d, nil // an intake without a key asks the service for nothing
 	}
-	if d.client, err = config.NewClient(cfg); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	d.schedule = d.newScheduler()
@@ -152,15 +152,6 @@ func open(ctx context.Context, cfg *config.Config, o Options) (_ *Daemon, err er
 // newScheduler makes the scheduler of this process.
 func (d *Daemon) newScheduler() *schedule.Scheduler {
 	return schedule.New(schedule.Options{Config: d.cfg, Ledger: d.ledger, Service: d.client, Owner: d.owner, Log: d.log, Check: d.checkLaunch})
-}
-
-// ownerName returns a name that no other process has, and no other start of this one.
-func ownerName() string {
-	host, err := os.Hostname()
-	if err != nil {
-		host = "unknown"
-	}
-	return fmt.Sprintf("%s/%d/%d", host, os.Getpid(), time.Now().UnixNano())
 }
 
 // openLimiter makes the limiter: shared over redis if that is configured, else of this process.
@@ -184,14 +175,20 @@ func (d *Daemon) openIntake(ctx context.Context) error {
 				"bytes", n, "want", messaging.ShortSecret)
 		}
 	}
-	verifier, err := messaging.NewVerifier(d.cfg.Webhooks.Form(), d.cfg.Webhooks.Secrets...)
-	d.verifier = verifier
+	var err error
+	if len(d.cfg.Webhooks.Secrets) > 0 {
+		if d.verifier, err = messaging.NewVerifier(d.cfg.Webhooks.Form(), d.cfg.Webhooks.Secrets...); err != nil {
+			return err
+		}
+	}
+	platforms, err := d.platforms()
 	if err != nil {
 		return err
 	}
 	sweep := &turn{job: d.job("sweep")}
 	d.closers = append(d.closers, sweep.end)
-	if d.intake, err = webhooks.New(d.ledger, verifier, webhooks.Options{
+	if d.intake, err = webhooks.New(d.ledger, d.verifier, webhooks.Options{
+		Platforms: platforms, Mark: d.ledger.Marks().Read, Foreign: d.directory.foreign,
 		Connections: d.directory.connectionOf, Origin: d.directory.origin,
 		Peers: d.directory.peers, Tiered: d.directory.tiered, PerCompany: d.cfg.Suppressions.Scope == config.PerCompany,
 		OptOut: messaging.NewOptOut(d.cfg.Suppressions.Words...), Sweep: time.Duration(d.cfg.Webhooks.Sweep), SweepTurn: sweep.ours,
@@ -254,6 +251,9 @@ func (d *Daemon) engine(only campaign.RunNo) (*sender.Engine, error) {
 	}
 	if d.quotas.any() {
 		o.Quotas, o.Counter, o.Spent = d.quotas.of, d.limiter, d.quotas.spent
+	}
+	if d.cfg.Cloud.Configured() {
+		o.Mark = d.ledger.Marks().Make
 	}
 	return sender.New(d.ledger, d.client, d.limiter, o)
 }

@@ -20,6 +20,8 @@ import (
 type DemoOptions struct {
 	// Dir is the folder for the files of the demo. "" makes a temporary one.
 	Dir string
+	// API is the wire of the sandbox: "" for the service, or sandbox.APICloud.
+	API string
 	// Files has campaign.yaml and list.csv.
 	Files fs.FS
 	// Run is for the demo's run. File is ignored.
@@ -72,8 +74,10 @@ func StartDemo(ctx context.Context, o DemoOptions, d Options) (_ *DemoWorld, err
 	w.Config = config.Default()
 	w.Config.Listen.Public, w.Config.Listen.Admin = "127.0.0.1:0", "127.0.0.1:0"
 	w.Config.Ledger = "sqlite:" + filepath.Join(o.Dir, "campaignd.db")
-	w.Config.Service.BaseURL, w.Config.Service.APIKey = w.Sandbox, messaging.NewSecret(sandbox.DemoKey)
-	w.Config.Webhooks.Secrets = []messaging.Secret{messaging.NewSecret(sandbox.DemoSecret)}
+	if err := w.connect(); err != nil {
+		_ = server.ln.Close()
+		return nil, err
+	}
 	if w.Daemon, err = New(ctx, w.Config, d); err != nil {
 		_ = server.ln.Close()
 		return nil, err
@@ -81,7 +85,7 @@ func StartDemo(ctx context.Context, o DemoOptions, d Options) (_ *DemoWorld, err
 	w.Public = w.Daemon.PublicURL()
 
 	scene := sandbox.Demo()
-	scene.WebhookURL, scene.WebhookSecret = w.Public, sandbox.DemoSecret
+	scene.API, scene.WebhookURL, scene.WebhookSecret = o.API, w.Public, sandbox.DemoSecret
 	service, err := sandbox.New(scene)
 	if err != nil {
 		_ = server.ln.Close()
@@ -94,6 +98,48 @@ func StartDemo(ctx context.Context, o DemoOptions, d Options) (_ *DemoWorld, err
 		o.Started(w.Demo)
 	}
 	return w, nil
+}
+
+// connect configures the connector of the demo. The secrets of the Cloud API are in files of the
+// demo's folder.
+func (w *DemoWorld) connect() error {
+	c := w.Config
+	if w.options.API != sandbox.APICloud {
+		c.Service.BaseURL, c.Service.APIKey = w.Sandbox, messaging.NewSecret(sandbox.DemoKey)
+		c.Webhooks.Secrets = []messaging.Secret{messaging.NewSecret(sandbox.DemoSecret)}
+		return nil
+	}
+	a := config.CloudAccount{ID: sandbox.CloudAccount}
+	for _, f := range []struct {
+		into       *string
+		name, text string
+	}{{&a.TokenFile, "token", sandbox.DemoKey}, {&a.AppSecretFile, "app-secret", sandbox.CloudAppSecret},
+		{&a.VerifyTokenFile, "verify-token", sandbox.CloudVerifyToken}} {
+		*f.into = filepath.Join(w.Dir, f.name)
+		if err := os.WriteFile(*f.into, []byte(f.text+"\n"), 0o600); err != nil {
+			return fmt.Errorf("demo secrets: %w", err)
+		}
+	}
+	c.Cloud.BaseURL, c.Cloud.Accounts, c.Cloud.Names = w.Sandbox, []config.CloudAccount{a}, map[string]string{}
+	for n := range 4 {
+		c.Cloud.Names[fmt.Sprintf("conn_%d", n+1)] = sandbox.CloudNumber(n + 1)
+	}
+	return c.Validate()
+}
+
+// connectorYAML is the configuration of the connector, for the demo's configuration file.
+func (w *DemoWorld) connectorYAML() string {
+	if w.options.API != sandbox.APICloud {
+		return "service: {base_url: \"" + w.Sandbox + "\", api_key: " + sandbox.DemoKey + "}\n" +
+			"webhooks: {secrets: [" + sandbox.DemoSecret + "]}"
+	}
+	a := w.Config.Cloud.Accounts[0]
+	lines := []string{"cloud:", fmt.Sprintf("  base_url: %q", w.Sandbox), "  names:"}
+	for n := range 4 {
+		lines = append(lines, fmt.Sprintf("    conn_%d: %q", n+1, sandbox.CloudNumber(n+1)))
+	}
+	return strings.Join(append(lines, "  accounts:", fmt.Sprintf("    - {id: %q, token_file: %q, app_secret_file: %q, verify_token_file: %q}",
+		a.ID, a.TokenFile, a.AppSecretFile, a.VerifyTokenFile)), "\n")
 }
 
 // Run sends the demo's campaign and returns when its statuses have settled.
@@ -122,8 +168,7 @@ func (w *DemoWorld) WriteConfig() (string, error) {
 	path := filepath.Join(w.Dir, "campaignd.yaml")
 	text := strings.Join([]string{
 		"ledger: " + w.Config.Ledger,
-		"service: {base_url: \"" + w.Sandbox + "\", api_key: " + sandbox.DemoKey + "}",
-		"webhooks: {secrets: [" + sandbox.DemoSecret + "]}", "",
+		w.connectorYAML(), "",
 	}, "\n")
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		return "", fmt.Errorf("demo configuration: %w", err)

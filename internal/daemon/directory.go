@@ -15,7 +15,7 @@ import (
 	"campaignd/campaign"
 	"campaignd/internal/config"
 	"campaignd/internal/messaging"
-	"campaignd/internal/messaging/service"
+	"campaignd/internal/messaging/connector"
 	"campaignd/recipients"
 	"campaignd/throttle/throughput"
 )
@@ -29,6 +29,7 @@ type directory struct {
 
 	mu      sync.RWMutex
 	known   map[string]messaging.Connection // by id
+	cloud   map[string]bool                 // the accounts of the Cloud API
 	byPhone map[int64]string                // connection id by recipients.Key of its phone number
 	rates   map[string]throughput.Pace      // as the service tells
 	quality map[string]string               // messaging.Number.Quality
@@ -38,7 +39,11 @@ type directory struct {
 }
 
 func newDirectory(cfg *config.Config) *directory {
-	return &directory{cfg: cfg, key: fingerprint(cfg.Service.APIKey),
+	accounts := map[string]bool{}
+	for _, a := range cfg.Cloud.Accounts {
+		accounts[a.ID] = true
+	}
+	return &directory{cfg: cfg, key: fingerprint(cfg.Service.APIKey), cloud: accounts,
 		known: map[string]messaging.Connection{}, byPhone: map[int64]string{}, rates: map[string]throughput.Pace{},
 		quality: map[string]string{}, tiers: map[string]int64{}}
 }
@@ -94,6 +99,20 @@ func (d *directory) qualityOf(connection string) string {
 	return d.quality[connection]
 }
 
+// foreign reports whether a connection or an account is of the Cloud API, so that only the platform
+// may tell of it.
+func (d *directory) foreign(connection, account string) bool {
+	if len(d.cloud) == 0 {
+		return false
+	}
+	if _, named := d.cfg.Cloud.Names[connection]; named || d.cloud[account] {
+		return true
+	}
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	return d.cloud[d.known[connection].AccountID]
+}
+
 // ids returns every known connection, in order.
 func (d *directory) ids() []string {
 	d.mu.RLock()
@@ -138,12 +157,12 @@ func (d *directory) peers(connection string) (accounts []string) {
 
 // ask calls refresh with a client of its own, for at most wait. Without an API key it does nothing.
 func (d *directory) ask(
-	ctx context.Context, wait time.Duration, refresh func(context.Context, *service.Client) ([]messaging.Connection, error),
+	ctx context.Context, wait time.Duration, refresh func(context.Context, campaign.Service) ([]messaging.Connection, error),
 ) error {
-	if d.cfg.Service.APIKey.IsZero() {
+	client, err := config.NewConnectors(d.cfg)
+	if errors.Is(err, connector.ErrNone) {
 		return nil
 	}
-	client, err := config.NewClient(d.cfg)
 	if err != nil {
 		return err
 	}
@@ -156,7 +175,7 @@ func (d *directory) ask(
 
 // refresh asks the service for its connections and their rates. The configuration and the defaults
 // stay in use where the service has no numbers endpoint.
-func (d *directory) refresh(ctx context.Context, c *service.Client) ([]messaging.Connection, error) {
+func (d *directory) refresh(ctx context.Context, c campaign.Service) ([]messaging.Connection, error) {
 	conns, err := d.refreshConnections(ctx, c)
 	if err != nil {
 		return nil, err
@@ -165,7 +184,7 @@ func (d *directory) refresh(ctx context.Context, c *service.Client) ([]messaging
 	return conns, err
 }
 
-func (d *directory) refreshConnections(ctx context.Context, c *service.Client) ([]messaging.Connection, error) {
+func (d *directory) refreshConnections(ctx context.Context, c campaign.Service) ([]messaging.Connection, error) {
 	conns, err := c.Connections(ctx)
 	if err != nil {
 		return nil, d.withRemedy("connections", err)
@@ -185,7 +204,7 @@ func (d *directory) refreshConnections(ctx context.Context, c *service.Client) (
 // refreshRates asks for the rates, and returns those that are new or have changed. After an error
 // the last known ones stay in use. A rate of the configuration, which comes before the service's,
 // is not listed.
-func (d *directory) refreshRates(ctx context.Context, c *service.Client) (changed map[string]throughput.Pace, err error) {
+func (d *directory) refreshRates(ctx context.Context, c campaign.Service) (changed map[string]throughput.Pace, err error) {
 	health, err := c.Numbers(ctx)
 	if err != nil && !errors.Is(err, messaging.ErrNotOffered) {
 		return nil, d.withRemedy("numbers", err)
@@ -218,6 +237,10 @@ func (d *directory) withRemedy(what string, err error) error {
 		case e.Status == 401:
 			remedy = "; " + d.cfg.Service.KeyRemedy()
 		}
+	}
+	if d.cfg.Service.APIKey.IsZero() {
+		return fmt.Errorf("cannot ask the Cloud API at %s for its %s: %w; check cloud.base_url and cloud.accounts",
+			d.cfg.Cloud.BaseURL, what, err)
 	}
 	return fmt.Errorf("cannot ask the service at %s for its %s: %w%s", d.cfg.Service.BaseURL, what, err, remedy)
 }

@@ -57,7 +57,7 @@ const doctorWait = 10 * time.Second
 // once; their order is always the same.
 func Diagnose(ctx context.Context, cfg *config.Config) []Check {
 	all := [...]func(context.Context, *config.Config) []Check{
-		checkService, checkLedger, checkDisks, checkRedis, checkEndpoint, checkCommerce, checkCampaigns, checkDrops, checkZones,
+		checkService, checkCloud, checkLedger, checkDisks, checkRedis, checkEndpoint, checkCommerce, checkCampaigns, checkDrops, checkZones,
 	}
 	var found [len(all)][]Check
 	var wait sync.WaitGroup
@@ -114,6 +114,9 @@ func checkService(ctx context.Context, cfg *config.Config) []Check {
 	const name = "service"
 	if err := cfg.CanSend(); err != nil && cfg.Role != config.RoleIntake {
 		return []Check{fail("configuration", "change the configuration", err)}
+	}
+	if cfg.Service.APIKey.IsZero() && cfg.Cloud.Configured() {
+		return nil
 	}
 	if cfg.Service.APIKey.IsZero() {
 		return []Check{good(name, "an intake without a key asks the service for nothing")}

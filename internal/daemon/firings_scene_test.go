@@ -24,6 +24,7 @@ import (
 	"campaignd/internal/ledger"
 	"campaignd/internal/ledger/sqlite"
 	"campaignd/internal/messaging"
+	"campaignd/internal/messaging/connector"
 	"campaignd/internal/messaging/service"
 	"campaignd/internal/sandbox"
 	"campaignd/internal/schedule"
@@ -161,7 +162,7 @@ func (c *cluster) process(ctx context.Context, no int) {
 	directory := newDirectory(&cfg)
 	directory.asked = true
 	log := slog.New(slog.DiscardHandler)
-	d := &Daemon{cfg: &cfg, log: log, ledger: c.ledger, client: client, limiter: c.limiter, directory: directory,
+	d := &Daemon{cfg: &cfg, log: log, ledger: c.ledger, client: &connector.Set{Service: client}, limiter: c.limiter, directory: directory,
 		quotas: newQuotas(&cfg, directory, c.ledger, log), changed: make(chan struct{}, 1), owner: ownerName()}
 	d.schedule = d.newScheduler()
 	e, err := d.engine(0)

@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 )
 
 // guardHost answers requests whose Host is a name of this process only. A page that a browser on
@@ -47,4 +48,13 @@ func known(host string, names []string) bool {
 		}
 	}
 	return slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(name, host) })
+}
+
+// ownerName returns a name that no other process has, and no other start of this one.
+func ownerName() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	return fmt.Sprintf("%s/%d/%d", host, os.Getpid(), time.Now().UnixNano())
 }

@@ -121,6 +121,8 @@ var (
 	descOrphans   = desc("campaignd_orphans", "Statuses whose message is not known yet.")
 	descNobody    = desc("campaignd_events_without_number_total",
 		"Opt-outs, preferences, unreachable numbers and moves whose person had no known phone number when they came.")
+	descForeignMarks = desc("campaignd_webhook_foreign_marks_total",
+		"Statuses of the Cloud API whose mark is of another ledger, or forged.")
 	descSweepsFailed = desc("campaignd_sweeps_failed_total", "Searches for the messages of orphans that failed.")
 	descExpired      = desc("campaignd_orphans_expired_total", "Orphans that were dropped because of their age.")
 	descAmbiguous    = desc("campaignd_orphans_ambiguous", "Orphans that fit several deliveries.")
@@ -158,6 +160,7 @@ func (c *intakeCollector) Collect(ch chan<- prometheus.Metric) {
 	count(descStatuses, n.Orphaned, "orphaned")
 	count(descStatuses, n.Adopted, "adopted")
 	count(descNobody, n.Nobody)
+	count(descForeignMarks, n.ForeignMarks)
 	count(descSweepsFailed, n.SweepsFailed)
 	count(descExpired, n.OrphansOld)
 	gauge(descWaiting, n.Waiting)

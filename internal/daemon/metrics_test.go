@@ -160,11 +160,13 @@ func TestEachMetricHasItsNameAndValue(t *testing.T) {
 		return webhooks.Counts{
 			Taken: 1, Rejected: map[webhooks.Rejection]uint64{webhooks.RejectedSignature: 2}, Events: map[string]uint64{"status": 3},
 			Commits: 10, CommitsFailed: 4, Waiting: 5, Matched: 11, Repeated: 12, Orphaned: 13, Adopted: 14, Orphans: 15, Ambiguous: 16,
-			Nobody: 18, SweepsFailed: 19, OrphansOld: 20, Verified: map[string]time.Time{"conn_1": at}, Templates: map[string]uint64{"pauses": 17},
+			Nobody: 18, ForeignMarks: 21, SweepsFailed: 19, OrphansOld: 20,
+			Verified: map[string]time.Time{"conn_1": at}, Templates: map[string]uint64{"pauses": 17},
 		}
 	}}), []string{
 		"campaignd_events_total counter", `campaignd_events_total{kind="status"} 3`,
 		"campaignd_events_without_number_total counter", "campaignd_events_without_number_total 18",
+		"campaignd_webhook_foreign_marks_total 21",
 		"campaignd_orphans gauge", "campaignd_orphans 15",
 		"campaignd_orphans_ambiguous gauge", "campaignd_orphans_ambiguous 16",
 		"campaignd_orphans_expired_total counter", "campaignd_orphans_expired_total 20",

@@ -138,7 +138,7 @@ func LaunchInto(ctx context.Context, c *config.Config, r client.Launch, log *slo
 	}
 	d.closers = append(d.closers, d.ledger.Close)
 	defer func() { err = errors.Join(err, d.Close()) }()
-	if d.client, err = config.NewClient(c); err != nil {
+	if d.client, err = config.NewConnectors(c); err != nil {
 		return out, err
 	}
 	d.schedule = d.newScheduler()

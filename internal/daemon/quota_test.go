@@ -22,6 +22,7 @@ import (
 	"campaignd/internal/ledger"
 	"campaignd/internal/ledger/sqlite"
 	"campaignd/internal/messaging"
+	"campaignd/internal/messaging/connector"
 	"campaignd/internal/messaging/service"
 	"campaignd/internal/sandbox"
 )
@@ -148,8 +149,8 @@ func TestTheHealthOfANumberCountsInAMinute(t *testing.T) {
 		}
 		cfg := config.Default()
 		var log bytes.Buffer
-		d := &Daemon{cfg: cfg, log: slog.New(slog.NewTextHandler(&log, nil)), client: client, directory: newDirectory(cfg),
-			changed: make(chan struct{}, 1)}
+		d := &Daemon{cfg: cfg, log: slog.New(slog.NewTextHandler(&log, nil)), client: &connector.Set{Service: client},
+			directory: newDirectory(cfg), changed: make(chan struct{}, 1)}
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan struct{})
 		go func() {

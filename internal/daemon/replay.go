@@ -31,7 +31,7 @@ var replayWaits = []time.Duration{5 * time.Second, 30 * time.Second, 2 * time.Mi
 // outage returns when webhooks were taken last, if that was so long ago that a replay is due. It is
 // called before this process takes any.
 func (d *Daemon) outage(ctx context.Context, now time.Time) (since time.Time, due bool) {
-	if d.client == nil {
+	if d.client == nil || d.client.Service == nil { // the Cloud API offers no replay
 		return since, false
 	}
 	spans, err := d.ledger.Listened(ctx, now.Add(-campaign.ListenKept))
@@ -60,7 +60,7 @@ func (d *Daemon) replayRefused(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case since := <-d.refused:
-			if d.client != nil {
+			if d.client != nil && d.client.Service != nil {
 				d.askReplay(ctx, since, refusedCause)
 			}
 		}
@@ -76,7 +76,7 @@ func (d *Daemon) askReplay(ctx context.Context, outage time.Time, cause string) 
 	}
 	since, until := outage.Add(-replayBefore), time.Now()
 	for n := 0; ; n++ {
-		deliveries, err := d.client.ReplayWebhooks(ctx, since, until)
+		deliveries, err := d.client.Service.ReplayWebhooks(ctx, since, until)
 		switch {
 		case err == nil:
 			d.noteReplay(ctx, campaign.Span{Since: since, Until: until})

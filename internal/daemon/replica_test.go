@@ -18,6 +18,7 @@ import (
 	"campaignd/internal/ledger"
 	"campaignd/internal/ledger/sqlite"
 	"campaignd/internal/messaging"
+	"campaignd/internal/messaging/connector"
 	"campaignd/internal/notify"
 	"campaignd/internal/sandbox"
 	"campaignd/internal/schedule"
@@ -102,7 +103,7 @@ func (c *cluster) replica() *Daemon {
 		c.Fatal(err)
 	}
 	r := &Daemon{
-		cfg: &cfg, log: log, ledger: c.ledger, client: client, limiter: c.limiter, notifier: notifier,
+		cfg: &cfg, log: log, ledger: c.ledger, client: &connector.Set{Service: client}, limiter: c.limiter, notifier: notifier,
 		directory: d, quotas: newQuotas(&cfg, d, c.ledger, log), changed: make(chan struct{}, 1), owner: ownerName(),
 	}
 	r.schedule = r.newScheduler()

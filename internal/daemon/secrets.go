@@ -44,8 +44,8 @@ func (d *Daemon) renewSecrets(now *config.Config) {
 		return
 	}
 	same := func(a, b messaging.Secret) bool { return a.Reveal() == b.Reveal() }
-	if d.client != nil && !same(c.Service.APIKey, now.Service.APIKey) {
-		if err := d.client.SetKey(c.Service.APIKey); err != nil {
+	if d.client != nil && d.client.Service != nil && !same(c.Service.APIKey, now.Service.APIKey) {
+		if err := d.client.Service.SetKey(c.Service.APIKey); err != nil {
 			d.log.Warn("the new key of the service is not used", "err", err)
 		} else {
 			d.directory.setKey(c.Service.APIKey)

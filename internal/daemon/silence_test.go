@@ -14,6 +14,7 @@ import (
 	"campaignd/campaign/sender"
 	"campaignd/internal/config"
 	"campaignd/internal/messaging"
+	"campaignd/internal/messaging/connector"
 	"campaignd/internal/messaging/service"
 	"campaignd/internal/sandbox"
 	"campaignd/internal/webhooks"
@@ -122,7 +123,7 @@ func TestAReplayFollowsAnOutageOfTheIntake(t *testing.T) {
 			}
 			return c
 		}
-		d.client = client("")
+		d.client = &connector.Set{Service: client("")}
 		defer d.client.Close()
 		now := time.Now()
 		for name, c := range map[string]struct {
@@ -151,7 +152,7 @@ func TestAReplayFollowsAnOutageOfTheIntake(t *testing.T) {
 		if len(l.asked) != 1 || l.asked[0].Since.After(now.Add(-time.Hour)) {
 			t.Errorf("the ledger knows of the replays %+v, want one of the outage", l.asked)
 		}
-		d.client = client("/api/v1/elsewhere")
+		d.client = &connector.Set{Service: client("/api/v1/elsewhere")}
 		defer d.client.Close()
 		d.ledger = &listened{}
 		d.askReplay(t.Context(), now.Add(-time.Hour), outageCause)

@@ -20,6 +20,8 @@ type Counts struct {
 	// Nobody counts the opt-outs, resumed preferences, unreachable numbers and moves of persons whose
 	// phone number neither the event nor the ledger told when it came.
 	Nobody uint64
+	// ForeignMarks counts the statuses of the platform whose mark is of another ledger, or forged.
+	ForeignMarks uint64
 	// Templates counts the template events by campaign.EventEffect. Every effect is a key.
 	Templates map[string]uint64
 
@@ -63,6 +65,7 @@ type counters struct {
 	rejected []atomic.Uint64 // by Rejection.index
 	kinds    [messaging.KindAccount + 1]atomic.Uint64
 	nobody   atomic.Uint64
+	foreign  atomic.Uint64
 
 	templates [campaign.EventLifts + 1]atomic.Uint64
 
@@ -129,6 +132,7 @@ func (i *Intake) Counts() Counts {
 	out := c.counts
 	c.mu.Unlock()
 	out.Taken, out.Nobody, out.Waiting = c.taken.Load(), c.nobody.Load(), i.waiting.Load()
+	out.ForeignMarks = c.foreign.Load()
 	out.Rejected = make(map[Rejection]uint64, len(rejections))
 	for n, r := range rejections {
 		out.Rejected[r.Rejection] = c.rejected[n].Load()

@@ -13,8 +13,9 @@ import (
 )
 
 // fold turns the events of one request into facts for the ledger and counts the events. It asks
-// once what an event means, then appends the facts.
-func (i *Intake) fold(events []messaging.Event, received time.Time) campaign.Events {
+// once what an event means, then appends the facts. platform says that the platform itself signed
+// them.
+func (i *Intake) fold(events []messaging.Event, received time.Time, platform bool) campaign.Events {
 	var facts campaign.Events
 	if len(events) > 1 {
 		facts.Statuses = make([]campaign.StatusEvent, 0, len(events))
@@ -38,6 +39,9 @@ func (i *Intake) fold(events []messaging.Event, received time.Time) campaign.Eve
 		if !sane(e.Connection) || !sane(e.Account) {
 			e.Connection, e.Account = "", ""
 		}
+		if !platform && i.o.Foreign(e.Connection, e.Account) {
+			continue
+		}
 		i.accounts.learn(e.Account, e.Connection)
 		if n == 0 || e.Connection != seen {
 			seen = e.Connection
@@ -46,8 +50,21 @@ func (i *Intake) fold(events []messaging.Event, received time.Time) campaign.Eve
 		var m meaning
 		i.read(&m, e, own, received)
 		i.append(&facts, e, &m, own, received)
+		if platform && e.Kind == messaging.KindStatus && e.Mark != "" {
+			facts.Statuses[len(facts.Statuses)-1].Mark = i.mark(e.Mark)
+		}
 	}
 	return facts
+}
+
+// mark returns the attempt of a mark. A mark that is not one of this ledger proves nothing, and is
+// counted: another program may send over the same number.
+func (i *Intake) mark(text string) campaign.Post {
+	p, ok := i.o.Mark(text)
+	if !ok {
+		i.counters.foreign.Add(1)
+	}
+	return p
 }
 
 // append adds the facts of an event to the facts of its request.

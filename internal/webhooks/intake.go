@@ -15,7 +15,7 @@ import (
 // Intake is the HTTP handler of the service's webhooks. It answers 2xx only while Run runs.
 type Intake struct {
 	ledger   campaign.EventLedger
-	verifier *messaging.Verifier
+	verifier *messaging.Verifier // of the service; nil: only the platform posts events
 	o        Options
 
 	bodies  bodies
@@ -47,18 +47,22 @@ type queued struct {
 	answer chan error // the result of the commit; buffered, so the writer never waits for a request
 }
 
-// New makes an Intake. An error names the field of the options, or the ledger or the verifier that
-// is missing.
+// New makes an Intake. The verifier may be nil if the options have Platforms. An error names the
+// field of the options, or the ledger or the verifier that is missing.
 func New(l campaign.EventLedger, v *messaging.Verifier, o Options) (*Intake, error) {
 	if l == nil {
 		return nil, errors.New("webhooks: no ledger")
 	}
-	if v == nil {
+	if v == nil && len(o.Platforms) == 0 {
 		return nil, errors.New("webhooks: no verifier; without a secret no webhook can be trusted")
 	}
 	o, err := o.withDefaults()
 	if err != nil {
 		return nil, err
+	}
+	secrets := func() []messaging.Secret { return nil }
+	if v != nil {
+		secrets = v.Secrets
 	}
 	return &Intake{
 		ledger: l, verifier: v, o: o,
@@ -70,7 +74,7 @@ func New(l campaign.EventLedger, v *messaging.Verifier, o Options) (*Intake, err
 
 		maxWaiting: maxWaiting, maxBatch: maxBatch, drainTime: drainTime,
 
-		signs:    newSignatures(v.Secrets),
+		signs:    newSignatures(secrets),
 		counters: counters{rejected: make([]atomic.Uint64, len(rejections))},
 	}, nil
 }
@@ -79,6 +83,10 @@ func New(l campaign.EventLedger, v *messaging.Verifier, o Options) (*Intake, err
 // are durable, otherwise the status of the Rejection, without a body. A 503 carries Retry-After.
 func (i *Intake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	received := time.Now()
+	if r.Method == http.MethodGet && len(i.o.Platforms) > 0 {
+		i.challenge(w, r)
+		return
+	}
 	_, span := tracing.Begin(r.Context(), "take webhook")
 	rejection := i.take(w, r, received)
 	span.End(string(rejection))
@@ -135,6 +143,12 @@ func (i *Intake) take(w http.ResponseWriter, r *http.Request, received time.Time
 
 // open verifies and decodes a body. A result of 0 events needs no commit.
 func (i *Intake) open(h http.Header, body []byte, received time.Time) (*queued, Rejection) {
+	if i.signedByPlatform(h) {
+		return i.openPlatform(h, body, received)
+	}
+	if i.verifier == nil {
+		return nil, RejectedSignature
+	}
 	secret, err := i.verifier.Verify(h, body, received)
 	if err != nil {
 		i.refuse(err, body, received)
@@ -152,9 +166,13 @@ func (i *Intake) open(h http.Header, body []byte, received time.Time) (*queued, 
 	if slices.ContainsFunc(events, func(e messaging.Event) bool { return e.Kind != messaging.KindUnknown }) {
 		i.signs.verified[secret].Store(received.UnixNano())
 	}
-	facts := i.fold(events, received.UTC())
-	n := facts.Len()
-	return &queued{facts: facts, events: n, answer: make(chan error, 1)}, ""
+	return i.queued(events, received, false), ""
+}
+
+// queued is the facts of the events of one request.
+func (i *Intake) queued(events []messaging.Event, received time.Time, platform bool) *queued {
+	facts := i.fold(events, received.UTC(), platform)
+	return &queued{facts: facts, events: facts.Len(), answer: make(chan error, 1)}
 }
 
 // told says what the log has about requests without a signature: it is told once, and not after an

@@ -25,6 +25,15 @@ type Options struct {
 
 	// Decode reads the events of a signed body. Default service.DecodeEvents.
 	Decode func(body []byte) ([]messaging.Event, error)
+	// Platforms are the apps whose events the platform itself posts. Default: none.
+	Platforms []Platform
+	// Mark reads the mark of a status that the platform signed (campaign.Marks). Default: no mark is
+	// read.
+	Mark func(mark string) (campaign.Post, bool)
+	// Foreign reports whether only the platform may tell of a connection or of an account: an event of
+	// the service about it is counted, and changes nothing. It is called by many goroutines at once.
+	// Default: of none.
+	Foreign func(connection, account string) bool
 	// Connections returns the id of the connection with this number (digits without +), or "". It is
 	// called for events that name a number and no connection, by many goroutines at once. Default: "".
 	Connections func(number string) string
@@ -86,6 +95,12 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.Decode == nil {
 		o.Decode = service.DecodeEvents
+	}
+	if o.Mark == nil {
+		o.Mark = func(string) (campaign.Post, bool) { return campaign.Post{}, false }
+	}
+	if o.Foreign == nil {
+		o.Foreign = func(string, string) bool { return false }
 	}
 	if o.Connections == nil {
 		o.Connections = func(string) string { return "" }

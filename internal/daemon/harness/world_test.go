@@ -128,12 +128,16 @@ func newWorld(t *testing.T, rate int, change func(*sandbox.Options)) *world {
 	for _, c := range o.Connections {
 		fmt.Fprintf(&numbers, "  %s: {rate: %d}\n", c.ID, rate)
 	}
+	connector := fmt.Sprintf(`service: {base_url: "http://%s", api_key: %s, timeout: %s}
+webhooks: {secrets: [%s], sweep: 200ms}`, api.Addr(), sandbox.DemoKey, requestTimeout, o.WebhookSecret)
+	if o.API == sandbox.APICloud {
+		connector = w.cloud(api.Addr().String(), o)
+	}
 	w.write("campaignd.yaml", fmt.Sprintf(`ledger: sqlite:campaignd.db
 listen: {public: "%s", admin: "127.0.0.1:0"}
-service: {base_url: "http://%s", api_key: %s, timeout: %s}
-webhooks: {secrets: [%s], sweep: 200ms}
+%s
 numbers:
-%s`, w.hooks, api.Addr(), sandbox.DemoKey, requestTimeout, o.WebhookSecret, numbers.String()))
+%s`, w.hooks, connector, numbers.String()))
 	w.env = []string{
 		"CAMPAIGND_SENDING_LEASE=" + leaseTime.String(),
 		"CAMPAIGND_SENDING_TICK=100ms", "CAMPAIGND_SENDING_BACKOFF=200ms",

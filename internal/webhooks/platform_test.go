@@ -1,0 +1,144 @@
+package webhooks
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/internal/messaging"
+	"campaignd/internal/messaging/cloud"
+)
+
+const appSecret = "app-secret-0123456789abcdef"
+
+// platformIntake takes events of the service, and of the account 1 at the platform.
+func platformIntake(t *testing.T, l campaign.EventLedger, marks campaign.Marks) *Intake {
+	t.Helper()
+	v, err := messaging.NewVerifier(cloud.SignatureForm, messaging.NewSecret(appSecret))
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := newIntake(t, l, Options{
+		Mark: marks.Read, Foreign: func(connection, account string) bool { return connection == "300" || account == "1" },
+		Platforms: []Platform{{Verifier: v, VerifyTokens: []messaging.Secret{messaging.NewSecret("ours")},
+			Decode: func(body []byte) ([]messaging.Event, error) {
+				return cloud.DecodeEvents(body, func(id string) bool { return id == "1" }, func(id string) string { return id })
+			}}},
+	}, secretText)
+	start(t, i)
+	return i
+}
+
+func statusOfAccount(account, mark string) string {
+	return fmt.Sprintf(`{"object":"whatsapp_business_account","entry":[{"id":%q,"changes":[{"field":"messages","value":{`+
+		`"metadata":{"phone_number_id":"300"},"statuses":[{"id":"wamid.A","status":"sent","timestamp":"%d","recipient_id":"15555550101",`+
+		`"biz_opaque_callback_data":%q}]}}]}]}`, account, time.Now().Unix(), mark)
+}
+
+// postSigned posts a body with the platform's signature under a secret.
+func postSigned(i *Intake, body, secret string) int {
+	r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(body))
+	h := hmac.New(sha256.New, []byte(secret))
+	h.Write([]byte(body))
+	r.Header.Set("X-Hub-Signature-256", "sha256="+hex.EncodeToString(h.Sum(nil)))
+	w := httptest.NewRecorder()
+	i.ServeHTTP(w, r)
+	return w.Code
+}
+
+func TestAMarkOfThePlatformIsRead(t *testing.T) {
+	m, marks := &memory{}, campaign.NewMarks("0123456789abcdef", []byte("key"))
+	i := platformIntake(t, m, marks)
+	want := campaign.Post{Run: 7, Seq: 42, Attempt: 1}
+	if code := postSigned(i, statusOfAccount("1", marks.Make(want)), appSecret); code != http.StatusNoContent {
+		t.Fatalf("answered %d, want 204", code)
+	}
+	if got := m.all().Statuses; len(got) != 1 || got[0].Mark != want || got[0].Connection != "300" {
+		t.Errorf("got %+v, want one status of 300 with the mark %+v", got, want)
+	}
+}
+
+// A forged mark is answered 2xx, because the platform's signature is right, and proves nothing.
+func TestAForgedMarkProvesNothing(t *testing.T) {
+	m, marks := &memory{}, campaign.NewMarks("0123456789abcdef", []byte("key"))
+	i := platformIntake(t, m, marks)
+	forged := campaign.NewMarks("0123456789abcdef", []byte("other")).Make(campaign.Post{Run: 7, Seq: 42, Attempt: 1})
+	if code := postSigned(i, statusOfAccount("1", forged), appSecret); code != http.StatusNoContent {
+		t.Fatalf("answered %d, want 204", code)
+	}
+	if got := m.all().Statuses; len(got) != 1 || got[0].Mark != (campaign.Post{}) || i.Counts().ForeignMarks != 1 {
+		t.Errorf("got %+v and %d foreign marks, want one status without a mark, and 1", got, i.Counts().ForeignMarks)
+	}
+}
+
+func TestASecretVouchesForItsOwnEventsOnly(t *testing.T) {
+	m := &memory{}
+	i := platformIntake(t, m, campaign.Marks{})
+	for what, code := range map[string]int{
+		"the app's secret for another account": postSigned(i, statusOfAccount("2", ""), appSecret),
+		"another secret for the account":       postSigned(i, statusOfAccount("1", ""), secretText),
+	} {
+		if code != http.StatusUnauthorized {
+			t.Errorf("%s: answered %d, want 401", what, code)
+		}
+	}
+	// The service's own signature does not vouch for a number of the Cloud API.
+	for _, body := range []string{statusOfAccount("1", ""),
+		`{"type":"message.status","connectionId":"300","data":{"messageId":"wamid.B","status":"sent","to":"+15555550101"}}`} {
+		if w := post(i, body); w.Code != http.StatusNoContent {
+			t.Errorf("answered %d to a signed event of the service, want 204", w.Code)
+		}
+	}
+	if got := m.all(); got.Len() != 0 {
+		t.Errorf("stored %+v, want nothing", got)
+	}
+}
+
+func TestTheChallengeNeedsTheVerifyToken(t *testing.T) {
+	i := platformIntake(t, &memory{}, campaign.Marks{})
+	ask := func(mode, token, challenge string) (int, string) {
+		q := url.Values{"hub.mode": {mode}, "hub.verify_token": {token}, "hub.challenge": {challenge}}
+		w := httptest.NewRecorder()
+		i.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/?"+q.Encode(), nil))
+		return w.Code, w.Body.String()
+	}
+	if code, body := ask("subscribe", "ours", "1158201444"); code != http.StatusOK || body != "1158201444" {
+		t.Errorf("got %d %q, want 200 with the challenge", code, body)
+	}
+	for _, c := range [][3]string{{"subscribe", "theirs", "1"}, {"subscribe", "", "1"}, {"unsubscribe", "ours", "1"},
+		{"subscribe", "ours", ""}, {"subscribe", "ours", "<script>\n"}, {"subscribe", "ours", strings.Repeat("1", 257)}} {
+		if code, body := ask(c[0], c[1], c[2]); code != http.StatusForbidden || body != "" {
+			t.Errorf("%q: got %d %q, want 403 without a body", c, code, body)
+		}
+	}
+	plain := newIntake(t, &memory{}, Options{}, secretText)
+	w := httptest.NewRecorder()
+	plain.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/?hub.mode=subscribe", nil))
+	if w.Code != http.StatusMethodNotAllowed {
+		t.Errorf("answered %d to a GET without the Cloud API, want 405", w.Code)
+	}
+}
+
+func TestAnIntakeOfThePlatformAloneNeedsNoVerifier(t *testing.T) {
+	if _, err := New(&memory{}, nil, Options{}); err == nil {
+		t.Error("got no error without any secret, want one")
+	}
+	decode := func([]byte) ([]messaging.Event, error) { return nil, errors.New("x") }
+	i, err := New(&memory{}, nil, Options{Platforms: []Platform{{Decode: decode}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	start(t, i)
+	if w := post(i, status(1, "sent", time.Now())); w.Code != http.StatusUnauthorized {
+		t.Errorf("answered %d to an event of the service, want 401", w.Code)
+	}
+}
