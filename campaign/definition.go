@@ -17,6 +17,8 @@ type Definition struct {
 	Window     *Window             `yaml:"window,omitempty" json:"window,omitempty"`
 	Limits     Limits              `yaml:"limits,omitempty" json:"limits"`
 	Policies   Policies            `yaml:"policies,omitempty" json:"policies"`
+	// Conversions counts the orders that the campaign brought; nil counts none.
+	Conversions *Conversions `yaml:"conversions,omitempty" json:"conversions,omitempty"`
 
 	folder     string // of the file that it was read from; "": it was not read from a file
 	unattended bool   // Launch.Unattended

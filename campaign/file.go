@@ -121,6 +121,7 @@ func (d *Definition) setDefaults(given func(key string) bool) {
 		s.Misfire, s.Grace = cmp.Or(s.Misfire, defaultMisfire), cmp.Or(s.Grace, defaultGrace)
 		s.Overlap, s.Timezone = cmp.Or(s.Overlap, OverlapSkip), cmp.Or(s.Timezone, "UTC")
 	}
+	d.Conversions.setDefaults()
 	if d.Window != nil {
 		d.Window.Timezone = cmp.Or(d.Window.Timezone, "UTC")
 	}

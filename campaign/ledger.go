@@ -5,6 +5,8 @@ import (
 	"errors"
 	"iter"
 	"time"
+
+	"campaignd/campaign/conversion"
 )
 
 // The errors of a Ledger that callers test for.
@@ -290,6 +292,8 @@ type ReportLedger interface {
 	SegmentStates(ctx context.Context, no RunNo) ([]SegmentState, error)
 	// LastEventAt is when the last status of the run was applied; zero if none was.
 	LastEventAt(ctx context.Context, no RunNo) (time.Time, error)
+	// CountPurchases returns the tally, which is empty, with the orders of the people of its run.
+	CountPurchases(ctx context.Context, t conversion.Tally) (conversion.Tally, error)
 }
 
 // BriefPark is how long a sender parks a segment of which it has sent nothing, while a hold or a

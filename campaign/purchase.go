@@ -17,7 +17,7 @@ type OrderHint struct {
 }
 
 // PurchaseLedger keeps the orders of the commerce platform, and the deliveries to the people who
-// placed them (docs/commerce.md#attribution).
+// placed them (docs/commerce.md#conversions).
 type PurchaseLedger interface {
 	// AddHints keeps hints durably. An order has one hint, however many events name it.
 	AddHints(ctx context.Context, hints []OrderHint) error
@@ -37,6 +37,4 @@ type PurchaseLedger interface {
 	// and keeps them with their deliveries: those that the import queued or held out. It returns how
 	// many were new or changed. It may be repeated at any time.
 	MatchPurchases(ctx context.Context, s SegmentState, created Span, rule conversion.Rule) (changed int, err error)
-	// CountPurchases returns the tally, which is empty, with the orders of the people of its run.
-	CountPurchases(ctx context.Context, t conversion.Tally) (conversion.Tally, error)
 }

@@ -141,7 +141,9 @@ type RunFilter struct {
 	ListHash   string // only runs of this list, by its SHA-256; "": of any
 	Launch     string // only the run with this launch key; "": any
 	Fired      bool   // only runs that a schedule started: their Launch begins with FiringKey
-	Limit      int    // at most this many, the newest first; 0: all
+	// EndedAfter selects the runs that have not ended, or ended after it; zero: all.
+	EndedAfter time.Time
+	Limit      int // at most this many, the newest first; 0: all
 }
 
 // FiringKey begins the Launch of a run that a schedule started; the rest names the firing. A ledger

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/conversion"
 )
 
 // Report is a run in figures. Scripts rely on its JSON
@@ -25,6 +26,10 @@ type Report struct {
 	// Refused counts by the service's error code.
 	Refused map[string]int64 `json:"refused"`
 	Funnel  Funnel           `json:"funnel"`
+	// Conversions are the orders that the run brought; nil if its campaign counts none.
+	Conversions *conversion.Conversions `json:"conversions,omitempty"`
+	// Lift compares the people of the run with those it held out; nil if it held out nobody.
+	Lift *conversion.Lift `json:"lift,omitempty"`
 	// Moved counts the rows that moved between connections (docs/limits.md#several-numbers).
 	Moved []campaign.MovedRows `json:"moved,omitempty"`
 	// RefusedEvents says which events of webhooks are refused for their signature, so that the totals
@@ -137,7 +142,7 @@ func Build(ctx context.Context, l campaign.ReportLedger, run campaign.Run) (*Rep
 		Accepted: funnel.Accepted, Sent: funnel.Sent, Delivered: funnel.Delivered, Read: funnel.Read, Failed: funnel.Failed,
 		Adopted: funnel.Adopted, MaybeDuplicate: funnel.MaybeDuplicate, Ambiguous: funnel.Ambiguous,
 	}
-	return r, nil
+	return r, r.convert(ctx, l, run, segments)
 }
 
 // Unresolved counts the rows that are unsent or uncertain: queued, sending, in_doubt and unknown.

@@ -34,6 +34,7 @@ func (r *Report) Table(w io.Writer, width int) error {
 	page.reasons("refused by the service", r.Refused, codeSentence)
 	page.reasons("failed on the way", r.Failed, codeSentence)
 	page.funnel(r)
+	page.conversions(r)
 	page.moved(r)
 	return b.Flush()
 }

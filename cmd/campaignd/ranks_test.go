@@ -38,6 +38,7 @@ var ranks = map[string]int{
 	"internal/webhooks":        60,
 	"internal/wirelog":         60,
 	"internal/notify":          60,
+	"internal/purchases":       60,
 	"internal/ledger":          60,
 	"reporting":                60,
 

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"encoding/json"
 	"reflect"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -25,5 +26,6 @@ func (limitedBy) Schema(huma.Registry) *huma.Schema {
 func registry() huma.Registry {
 	r := huma.NewMapRegistry("#/components/schemas/", schemaName)
 	r.RegisterTypeAlias(reflect.TypeFor[campaign.LimitedBy](), reflect.TypeFor[limitedBy]())
+	r.RegisterTypeAlias(reflect.TypeFor[json.Number](), reflect.TypeFor[float64]()) // its digits are kept, its type is a number
 	return r
 }

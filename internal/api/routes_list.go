@@ -12,6 +12,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"campaignd/campaign"
+	"campaignd/campaign/conversion"
 	"campaignd/campaign/plan"
 	"campaignd/campaign/why"
 	"campaignd/internal/client/resource"
@@ -24,6 +25,13 @@ var exampleReport = &reporting.Report{
 	Rows:   2,
 	Totals: reporting.Totals{campaign.Delivered: 1, campaign.Skipped: 1}, Skipped: map[string]int64{"duplicate": 1},
 	Failed: map[string]int64{}, Refused: map[string]int64{},
+	Conversions: &conversion.Conversions{Orders: 1, People: 1, Revenue: []conversion.Revenue{{Currency: "EUR", Amount: "49.9"}}},
+	Lift:        exampleLift(),
+}
+
+func exampleLift() *conversion.Lift {
+	l := conversion.NewLift(9000, 189, 1000, 12)
+	return &l
 }
 
 func (s *Server) listRoutes() {

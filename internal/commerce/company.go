@@ -16,6 +16,7 @@ type Company struct {
 		Code string `json:"code"`
 		Name string `json:"name"`
 	} `json:"currency"`
+	Address Address `json:"address"`
 }
 
 // Company returns the company of the options. The platform shows it without a key.

@@ -1,6 +1,7 @@
 package commerce
 
 import (
+	"context"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
@@ -24,9 +25,10 @@ type Event struct {
 }
 
 // Intake is the handler of the platform's events: it answers 401 to an event without a right
-// signature, and 204 to all others. No part of campaignd uses an event yet, so it keeps none. It is
-// safe for concurrent use.
+// signature, and 204 to all others, once the order that the event names is stored. It is safe for
+// concurrent use.
 type Intake struct {
+	group   group
 	header  string
 	company string
 	log     *slog.Logger
@@ -40,9 +42,10 @@ const (
 	unsigned
 	invalid
 	foreign
+	unstored
 )
 
-var resultNames = [...]string{taken: "taken", unsigned: "unsigned", invalid: "invalid", foreign: "other_company"}
+var resultNames = [...]string{taken: "taken", unsigned: "unsigned", invalid: "invalid", foreign: "other_company", unstored: "unstored"}
 
 // maxEvent is the longest body of an event in bytes, and minSecret the shortest signing secret that
 // a configuration may have: 128 bits, if it was drawn (RFC 2104, section 3).
@@ -52,9 +55,10 @@ const (
 	MinSecret = 16
 )
 
-// NewIntake returns an Intake for the events of a company.
-func NewIntake(a Assumed, company string, secrets []secret.Value, log *slog.Logger) *Intake {
-	i := &Intake{header: a.WithDefaults().SignatureHeader, company: company, log: log}
+// NewIntake returns an Intake for the events of a company. store keeps hints durably; requests wait
+// for it.
+func NewIntake(a Assumed, company string, secrets []secret.Value, log *slog.Logger, store func(context.Context, []Hint) error) *Intake {
+	i := &Intake{group: group{store: store}, header: a.WithDefaults().SignatureHeader, company: company, log: log}
 	i.Renew(secrets)
 	return i
 }
@@ -62,7 +66,8 @@ func NewIntake(a Assumed, company string, secrets []secret.Value, log *slog.Logg
 // Renew replaces the secrets.
 func (i *Intake) Renew(secrets []secret.Value) { i.secrets.Store(&secrets) }
 
-// Counts returns how many requests had each result: taken, unsigned, invalid and other_company.
+// Counts returns how many requests had each result: taken, unsigned, invalid, other_company and
+// unstored.
 func (i *Intake) Counts() map[string]int64 {
 	all := make(map[string]int64, len(resultNames))
 	for at, name := range resultNames {
@@ -95,6 +100,12 @@ func (i *Intake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case e.CompanyID != i.company:
 		i.refuse(w, foreign, http.StatusForbidden)
 		return
+	}
+	if hint, ok := e.Hint(); ok {
+		if err := i.group.add(r.Context(), hint); err != nil {
+			i.refuse(w, unstored, http.StatusServiceUnavailable)
+			return
+		}
 	}
 	i.counts[taken].Add(1)
 	i.log.Debug("an event of the commerce platform was taken")

@@ -23,7 +23,7 @@ func signatureOf(s secret.Value, body string) string {
 
 func TestOnlySignedEventsAreTaken(t *testing.T) {
 	old := secret.New("event-secret-of-before")
-	intake := NewIntake(Assumed{}, acme, []secret.Value{signing, old}, slog.New(slog.DiscardHandler))
+	intake := NewIntake(Assumed{}, acme, []secret.Value{signing, old}, slog.New(slog.DiscardHandler), forget)
 	for _, test := range []struct {
 		body, signature string
 		want            int
@@ -53,14 +53,14 @@ func TestOnlySignedEventsAreTaken(t *testing.T) {
 			t.Errorf("%.60q with %q: got %d, want %d", test.body, test.signature, w.Code, test.want)
 		}
 	}
-	want := map[string]int64{"taken": 3, "unsigned": 6, "invalid": 4, "other_company": 1}
+	want := map[string]int64{"taken": 3, "unsigned": 6, "invalid": 4, "other_company": 1, "unstored": 0}
 	if got := intake.Counts(); !maps.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 }
 
 func TestSecretsOfEventsAreRenewed(t *testing.T) {
-	intake := NewIntake(Assumed{SignatureHeader: "X-Sig"}, acme, nil, slog.New(slog.DiscardHandler))
+	intake := NewIntake(Assumed{SignatureHeader: "X-Sig"}, acme, nil, slog.New(slog.DiscardHandler), forget)
 	post := func(method string) int {
 		r := httptest.NewRequestWithContext(t.Context(), method, "/", strings.NewReader(anEvent))
 		r.Header.Set("X-Sig", signatureOf(signing, anEvent))

@@ -74,7 +74,7 @@ func FuzzEvent(f *testing.F) {
 		f.Add(body, "")
 		f.Add(body, signatureOf(signing, body))
 	}
-	intake := NewIntake(Assumed{}, acme, []secret.Value{signing}, slog.New(slog.DiscardHandler))
+	intake := NewIntake(Assumed{}, acme, []secret.Value{signing}, slog.New(slog.DiscardHandler), forget)
 	f.Fuzz(func(t *testing.T, body, signature string) {
 		for _, s := range []string{signature, signatureOf(signing, body)} {
 			r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", strings.NewReader(body))

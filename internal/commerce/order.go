@@ -3,6 +3,7 @@ package commerce
 import (
 	"context"
 	"iter"
+	"net/http"
 	"net/url"
 )
 
@@ -38,6 +39,14 @@ type Billing struct {
 	Discount Amount `json:"discount"`
 	Total    Amount `json:"total"`
 	NetToPay Amount `json:"net_to_pay"`
+	// Address is nil unless the order has one.
+	Address *Address `json:"address"`
+}
+
+// Address is a postal address, as far as campaignd reads it.
+type Address struct {
+	Phone   string `json:"phone"`
+	Country string `json:"country"` // a name or a code
 }
 
 // Line is one product of an order. Price is that of one unit.
@@ -78,6 +87,30 @@ func (c *Client) Orders(ctx context.Context, q OrderQuery) iter.Seq2[Order, erro
 		query.Set("include", "customer")
 	}
 	return each[Order](ctx, c, c.o.Assumed.OrdersPath, query)
+}
+
+// Order returns the order with an id, without its customer. The error has CodeNotFound if there is
+// none.
+func (c *Client) Order(ctx context.Context, id string) (Order, error) {
+	q, err := call{method: http.MethodGet, route: "/2023-11/customers/orders/{order}", scope: storefront, repeat: true}.of(id)
+	if err != nil {
+		return Order{}, err
+	}
+	var answer struct {
+		Data Order `json:"data"`
+	}
+	if err := c.do(ctx, q, &answer); err != nil {
+		return Order{}, err
+	}
+	if answer.Data.ID != id {
+		return Order{}, q.fault(CodeBadAnswer)
+	}
+	return answer.Data, nil
+}
+
+// Ended reports whether the order was cancelled, refunded or deleted.
+func (o *Order) Ended() bool {
+	return !o.DeletedAt.IsZero() || o.Status == "cancelled" || o.Status == "refunded"
 }
 
 // Payment is a payment of the company.

@@ -34,6 +34,8 @@ type Commerce struct {
 	Rate float64 `yaml:"rate" json:"rate" jsonschema:"exclusiveMinimum=0,maximum=1000"`
 	// Time of one request, from 10ms to 25s.
 	Timeout campaign.Duration `yaml:"timeout" json:"timeout"`
+	// How often the changed orders are read, from 10s to 24h.
+	Poll campaign.Duration `yaml:"poll" json:"poll"`
 	// The intake of the platform's events.
 	Webhooks CommerceWebhooks `yaml:"webhooks" json:"webhooks"`
 	// The assumptions where the platform's document shows nothing (docs/commerce.md#assumptions).
@@ -74,7 +76,7 @@ type CommerceAssumed struct {
 func defaultCommerce() Commerce {
 	a := commerce.Assumed{}.WithDefaults()
 	return Commerce{
-		Rate: 5, Timeout: campaign.Duration(10 * time.Second), Webhooks: CommerceWebhooks{Path: "/webhooks/commerce"},
+		Rate: 5, Timeout: campaign.Duration(10 * time.Second), Poll: campaign.Duration(time.Minute), Webhooks: CommerceWebhooks{Path: "/webhooks/commerce"},
 		Assumed: CommerceAssumed(a),
 	}
 }
@@ -143,6 +145,9 @@ func (c *Config) checkCommerce() error {
 		return fmt.Errorf("commerce.rate: %v is out of bounds; give more than 0 and at most 1000 requests per second", m.Rate)
 	}
 	if err := between("commerce.timeout", m.Timeout, 10*time.Millisecond, 25*time.Second); err != nil {
+		return err
+	}
+	if err := between("commerce.poll", m.Poll, 10*time.Second, 24*time.Hour); err != nil {
 		return err
 	}
 	if !m.Configured() {

@@ -7,12 +7,15 @@ import (
 	"maps"
 	"net/url"
 	"slices"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"campaignd/campaign"
 	"campaignd/internal/commerce"
 	"campaignd/internal/config"
 	"campaignd/internal/messaging"
+	"campaignd/internal/purchases"
 	"campaignd/internal/secret"
 )
 
@@ -89,15 +92,44 @@ func (d *Daemon) openCommerce() []publicRoute {
 		return nil
 	}
 	c := d.cfg.Commerce
-	d.commerce = commerce.NewIntake(c.Assumptions(), c.Company, c.Webhooks.Secrets, d.log)
+	d.commerce = commerce.NewIntake(c.Assumptions(), c.Company, c.Webhooks.Secrets, d.log, d.keepHints)
 	return []publicRoute{{c.Webhooks.Path, d.commerce}}
 }
 
-// commerceCollector reads the counts of the platform's events at each scrape.
-type commerceCollector struct{ intake *commerce.Intake }
+// keepHints stores the orders that events named.
+func (d *Daemon) keepHints(ctx context.Context, hints []commerce.Hint) error {
+	all, now := make([]campaign.OrderHint, len(hints)), time.Now()
+	for i, h := range hints {
+		all[i] = campaign.OrderHint{Order: h.Order, At: h.At, Received: now}
+	}
+	return d.ledger.AddHints(ctx, all)
+}
 
-var descCommerce = desc("campaignd_commerce_events_total",
-	"Requests with events of the commerce platform: taken, unsigned, invalid or other_company.", "result")
+// keepOrders takes the orders of the commerce platform, if there is one, and matches them until ctx
+// ends. One replica at a time does it.
+func (d *Daemon) keepOrders(ctx context.Context) {
+	if !d.cfg.Commerce.Configured() {
+		return
+	}
+	t := turn{job: d.job("orders")}
+	defer func() { _ = t.end() }() // the lease ends by itself
+	purchases.New(purchases.Options{
+		Ledger: d.ledger, Client: func() (*commerce.Client, error) { return config.NewCommerce(d.cfg, d.log) },
+		Poll: d.cfg.Commerce.Poll.Std(), Ours: t.ours, Log: d.log,
+	}).Run(ctx)
+}
+
+// commerceCollector reads the counts of the platform's events at each scrape.
+type commerceCollector struct {
+	intake *commerce.Intake
+	ledger campaign.PurchaseLedger
+}
+
+var (
+	descCommerce = desc("campaignd_commerce_events_total",
+		"Requests with events of the commerce platform: taken, unsigned, invalid, other_company or unstored.", "result")
+	descBacklog = desc("campaignd_commerce_backlog", "Orders that events named and that have not been asked for yet.")
+)
 
 // Describe implements prometheus.Collector.
 func (c *commerceCollector) Describe(ch chan<- *prometheus.Desc) {
@@ -109,6 +141,11 @@ func (c *commerceCollector) Collect(ch chan<- prometheus.Metric) {
 	counts := c.intake.Counts()
 	for _, result := range slices.Sorted(maps.Keys(counts)) {
 		ch <- prometheus.MustNewConstMetric(descCommerce, prometheus.CounterValue, float64(counts[result]), result)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	if n, _, err := c.ledger.HintBacklog(ctx); err == nil { // a ledger that is away is another metric
+		ch <- prometheus.MustNewConstMetric(descBacklog, prometheus.GaugeValue, float64(n))
 	}
 }
 

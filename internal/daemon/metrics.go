@@ -28,7 +28,7 @@ func (d *Daemon) metrics(e *sender.Engine) http.Handler {
 		reg.MustRegister(&intakeCollector{d.intake.Counts})
 	}
 	if d.commerce != nil {
-		reg.MustRegister(&commerceCollector{d.commerce})
+		reg.MustRegister(&commerceCollector{d.commerce, d.ledger})
 	}
 	if d.quotas != nil && d.quotas.any() {
 		reg.MustRegister(&quotaCollector{d.quotas.known})

@@ -100,6 +100,7 @@ func (d *Daemon) Serve(ctx context.Context, started func(public, admin string)) 
 		launches.Go(func() { d.schedule.KeepPolicies(scheduling, engine, 0) })
 		launches.Go(func() { d.watchSilence(scheduling, engine) })
 		launches.Go(func() { d.retain(scheduling) })
+		launches.Go(func() { d.keepOrders(scheduling) })
 	}
 	err = d.send(ctx, engine)
 	halt()

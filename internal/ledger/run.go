@@ -30,6 +30,10 @@ func RunClause(f campaign.RunFilter) (sql string, args []any) {
 	if f.Unfinished { // by the index run_state: few of many
 		all = append(all, "r.state IN ('importing', 'waiting_approval', 'ready', 'running', 'paused')")
 	}
+	if !f.EndedAfter.IsZero() {
+		args = append(args, Millis(f.EndedAfter))
+		all = append(all, "(r.ended_at = 0 OR r.ended_at > $"+strconv.Itoa(len(args))+")")
+	}
 	if len(all) > 0 {
 		sql = "WHERE " + strings.Join(all, " AND ") + " "
 	}

@@ -187,7 +187,7 @@ const sqlBought = `SELECT p.id, p.amount, p.currency, p.created_at, p.due, p.end
 	FROM conversion c JOIN purchase p ON p.id = c.order_id
 	WHERE c.order_id IN (SELECT order_id FROM conversion WHERE rid >= $1 AND rid < $2) ORDER BY p.id, c.rid`
 
-// CountPurchases implements campaign.PurchaseLedger.
+// CountPurchases implements campaign.ReportLedger.
 func (l *Ledger) CountPurchases(ctx context.Context, t conversion.Tally) (conversion.Tally, error) {
 	no := campaign.RunNo(t.Run)
 	fold := ledger.Fold{Tally: t}

@@ -151,6 +151,9 @@ func (c *company) view() publicCompany {
 	if c.Currencies == nil {
 		v.Currencies = []Currency{}
 	}
+	if c.Address.Country != "" {
+		v.Address = c.Address
+	}
 	if c.Currency != "" {
 		v.Currency = &money{c.Currency, c.Currency}
 	}

@@ -11,6 +11,7 @@ type Company struct {
 	// Currency may be empty; orders then have that of their shop, or XAF.
 	Currency         string            `yaml:"currency" check:"currency"`
 	Currencies       []Currency        `yaml:"currencies"`
+	Address          Address           `yaml:"address"`
 	PaymentMethods   []PaymentMethod   `yaml:"payment_methods"`
 	TreasuryAccounts []TreasuryAccount `yaml:"treasury_accounts"`
 	Shops            []Shop            `yaml:"shops"`

@@ -1,0 +1,218 @@
+package purchases
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/campaign/conversion"
+	"campaignd/internal/commerce"
+)
+
+// Sizes of the steps. A page of the platform has 100 orders; as many are stored at once. The hints
+// of a step are asked for by askers at once, at the rate of the client.
+const (
+	storeAtOnce = 100
+	hintsAtOnce = 64
+	askers      = 8
+)
+
+// overlap is how far a poll goes back behind the last change that it knows: rows shift from page
+// to page while a list is read, and the platform may store an order after a later one.
+const overlap = time.Hour
+
+// future is how far the clock of the platform may be ahead. A later order is kept, and counts when
+// its time has come.
+const future = 5 * time.Minute
+
+// Take reads the changed orders if a poll is due, else asks for the orders of some hints. more
+// says that hints are left.
+func (k *Keeper) Take(ctx context.Context) (more bool, err error) {
+	if k.client == nil {
+		if k.client, err = k.o.Client(); err != nil {
+			return false, err
+		}
+	}
+	if err := k.buyer.learn(ctx, k); err != nil {
+		return false, err
+	}
+	var pollErr error
+	if now := time.Now(); now.Sub(k.polled) >= k.o.Poll {
+		if pollErr = k.poll(ctx, now); pollErr == nil {
+			k.polled = now
+		}
+	}
+	more, err = k.ask(ctx) // also if no list can be read
+	return more, errors.Join(pollErr, err)
+}
+
+// poll reads the orders that changed since the last poll. The first poll reads those since the
+// first run began that is still counted.
+func (k *Keeper) poll(ctx context.Context, now time.Time) error {
+	until, err := k.o.Ledger.PolledUntil(ctx)
+	if err != nil {
+		return err
+	}
+	since := until
+	if since.IsZero() {
+		if since, err = k.firstStart(ctx, now); err != nil || since.IsZero() {
+			return err
+		}
+	}
+	var step []conversion.Order
+	store := func() error {
+		if len(step) == 0 {
+			return nil
+		}
+		if err := k.store(ctx, step); err != nil {
+			return err
+		}
+		step = step[:0]
+		return nil
+	}
+	newest := since
+	for o, err := range k.client.Orders(ctx, commerce.OrderQuery{Sort: "-updated_at", Customer: true}) {
+		if err != nil {
+			var e *commerce.Error
+			if errors.As(err, &e) && e.Code == commerce.CodeNotFound {
+				err = fmt.Errorf("no list of orders: set commerce.assumed.orders_path to its path: %w", err)
+			}
+			return errors.Join(err, store())
+		}
+		if !o.UpdatedAt.IsZero() && o.UpdatedAt.Before(since.Add(-overlap)) {
+			break
+		}
+		if o.UpdatedAt.After(newest) && !o.UpdatedAt.After(now) {
+			newest = o.UpdatedAt.Time
+		}
+		if step = append(step, k.purchase(&o, now)); len(step) == storeAtOnce {
+			if err := store(); err != nil {
+				return err
+			}
+		}
+	}
+	if err := store(); err != nil {
+		return err
+	}
+	if newest.Equal(until) {
+		return nil
+	}
+	return k.o.Ledger.SetPolledUntil(ctx, newest)
+}
+
+// firstStart is when the first run started that is counted; zero: none is.
+func (k *Keeper) firstStart(ctx context.Context, now time.Time) (first time.Time, err error) {
+	runs, err := k.counted(ctx, now)
+	for _, r := range runs {
+		if first.IsZero() || r.run.StartedAt.Before(first) {
+			first = r.run.StartedAt
+		}
+	}
+	return first, err
+}
+
+func (k *Keeper) store(ctx context.Context, orders []conversion.Order) error {
+	err := k.o.Ledger.StorePurchases(ctx, orders)
+	if err == nil {
+		k.matched()
+	}
+	return err
+}
+
+// ask asks for the orders of the oldest hints. An order that the platform does not have, or does
+// not give in the documented form, is given up: a poll reads it if it changes.
+func (k *Keeper) ask(ctx context.Context) (more bool, err error) {
+	hints, err := k.o.Ledger.Hints(ctx, hintsAtOnce)
+	if err != nil || len(hints) == 0 {
+		return false, err
+	}
+	now := time.Now()
+	answers := make([]answer, len(hints))
+	var asking sync.WaitGroup
+	turn := make(chan struct{}, askers)
+	for i, h := range hints {
+		asking.Go(func() {
+			turn <- struct{}{}
+			defer func() { <-turn }()
+			answers[i] = k.answer(ctx, h)
+		})
+	}
+	asking.Wait()
+	var orders []conversion.Order
+	var over []campaign.OrderHint
+	for i, a := range answers {
+		var e *commerce.Error
+		switch {
+		case a.err == nil:
+			orders, over = append(orders, k.purchase(&a.order, now)), append(over, hints[i])
+		case errors.As(a.err, &e) && (e.Code == commerce.CodeNotFound || e.Code == commerce.CodeBadAnswer || e.Code == commerce.CodeTooLong):
+			k.o.Log.Warn("an event names an order that the commerce platform does not show", "order", hints[i].Order, "err", a.err)
+			over = append(over, hints[i])
+		default:
+			err = a.err // the others of this step are stored
+		}
+	}
+	if len(orders) > 0 {
+		if err := k.store(ctx, orders); err != nil {
+			return false, err
+		}
+	}
+	for _, h := range over {
+		if err := k.o.Ledger.EndHint(ctx, h); err != nil {
+			return false, err
+		}
+	}
+	return err == nil && len(hints) == hintsAtOnce, err
+}
+
+// answer is what the platform answered about a hint.
+type answer struct {
+	order commerce.Order
+	err   error
+}
+
+func (k *Keeper) answer(ctx context.Context, h campaign.OrderHint) (a answer) {
+	if a.order, a.err = k.client.Order(ctx, h.Order); a.err != nil || k.buyer.key(phoneOfBilling(&a.order)) != 0 || a.order.CustomerID == "" {
+		return a
+	}
+	// The customer's number counts if the billing address has none.
+	customer, err := k.client.Customer(ctx, a.order.CustomerID)
+	var e *commerce.Error
+	switch {
+	case err == nil:
+		a.order.Customer = &customer
+	case !errors.As(err, &e) || e.Code != commerce.CodeNotFound:
+		a.err = err
+	}
+	return a
+}
+
+// purchase is an order as the ledger keeps it.
+func (k *Keeper) purchase(o *commerce.Order, now time.Time) conversion.Order {
+	if o.CreatedAt.After(now.Add(future)) && !k.warned[o.ID] {
+		k.warned[o.ID] = true
+		k.o.Log.Warn("an order was created in the future: it counts when its time has come; check this machine's clock",
+			"order", o.ID, "created_at", o.CreatedAt.Time)
+	}
+	updated := o.UpdatedAt.Time
+	if updated.IsZero() {
+		updated = o.CreatedAt.Time
+	}
+	key := k.buyer.key(phoneOfBilling(o))
+	if key == 0 && o.Customer != nil {
+		key = k.buyer.key(o.Customer.Phone)
+	}
+	due := o.AmountDue.IsPositive()
+	return conversion.Order{ID: o.ID, Key: key, Amount: o.Amount.String(), Currency: o.Currency, CreatedAt: o.CreatedAt.Time,
+		UpdatedAt: updated, Due: due, Ended: o.Ended(), WasPaid: !due}
+}
+
+func phoneOfBilling(o *commerce.Order) string {
+	if o.Billing.Address == nil {
+		return ""
+	}
+	return o.Billing.Address.Phone
+}
