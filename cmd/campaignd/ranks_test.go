@@ -46,6 +46,8 @@ var ranks = map[string]int{
 	"campaign/plan":   50,
 	"campaign/why":    50,
 
+	"campaign/template": 50,
+
 	"campaign":            40,
 	"campaign/conversion": 35, // imports nothing of ours
 

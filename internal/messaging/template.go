@@ -5,54 +5,55 @@ import (
 	"strings"
 )
 
-// TemplateRecord is a template as the service lists it.
+// TemplateRecord is a template as the service lists it. Its JSON is that of the service
+// (docs/service.md#assumptions).
 type TemplateRecord struct {
 	// ID names the template in edits and deletions; "" if the service does not tell it.
-	ID   string
-	Name string
+	ID   string `json:"id"`
+	Name string `json:"name"`
 	// Language is written as in sends: en_US.
-	Language string
+	Language string `json:"language"`
 	// Status is upper case: APPROVED, PAUSED, DISABLED, REJECTED, PENDING.
-	Status string
+	Status string `json:"status"`
 	// Category is upper case: AUTHENTICATION, MARKETING, UTILITY.
-	Category   string
-	Components []Component
+	Category   string      `json:"category"`
+	Components []Component `json:"components"`
 	// Reason is why the platform rejected the template; "" for others.
-	Reason string
+	Reason string `json:"reason,omitempty"`
 }
 
 // Component is one part of a template.
 type Component struct {
 	// Type is upper case: HEADER, BODY, FOOTER, BUTTONS.
-	Type string
+	Type string `json:"type"`
 	// Format is the format of a header, upper case: TEXT, IMAGE, VIDEO, DOCUMENT, LOCATION.
-	Format  string
-	Text    string
-	Buttons []ComponentButton
-	Example Example
+	Format  string            `json:"format,omitempty"`
+	Text    string            `json:"text,omitempty"`
+	Buttons []ComponentButton `json:"buttons,omitempty"`
+	Example Example           `json:"example,omitzero"`
 }
 
 // Example shows the platform's reviewer what fills a part.
 type Example struct {
 	// HeaderHandle is one handle of a file that was uploaded for the header of a template.
-	HeaderHandle []string
-	HeaderText   []string
+	HeaderHandle []string `json:"header_handle,omitempty"`
+	HeaderText   []string `json:"header_text,omitempty"`
 	// BodyText has one list, with a value for each variable of the body.
-	BodyText [][]string
+	BodyText [][]string `json:"body_text,omitempty"`
 }
 
 // ComponentButton is one button of a template.
 type ComponentButton struct {
 	// Type is upper case: URL, QUICK_REPLY, PHONE_NUMBER, COPY_CODE, OTP and others of the platform.
-	Type string
+	Type string `json:"type"`
 	// Text is the label.
-	Text string
+	Text string `json:"text,omitempty"`
 	// URL has at most one variable, at its end.
-	URL string
+	URL string `json:"url,omitempty"`
 	// PhoneNumber is that of a PHONE_NUMBER button.
-	PhoneNumber string
+	PhoneNumber string `json:"phone_number,omitempty"`
 	// Example has the whole address of a URL with a variable, or the code of a COPY_CODE button.
-	Example []string
+	Example []string `json:"example,omitempty"`
 }
 
 // Component returns the first part of that type, or the zero Component.
