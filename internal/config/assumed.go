@@ -1,14 +1,17 @@
 package config
 
 import (
+	"github.com/invopop/jsonschema"
+
 	"campaignd/internal/messaging"
 	"campaignd/internal/messaging/service"
+	"campaignd/internal/operations"
 )
 
 // Assumed replaces what campaignd assumes where the service's document shows nothing
 // (docs/service.md#assumptions).
 type Assumed struct {
-	// Paths of the endpoints.
+	// Method and path of operations by name, written [METHOD ]PATH such as POST /v2/tpl/{id}.
 	Paths AssumedPaths `yaml:"paths" json:"paths"`
 	// Header of an answer that tells how long to wait.
 	RetryAfter string `yaml:"retry_after" json:"retry_after"`
@@ -16,20 +19,17 @@ type Assumed struct {
 	Throttled []Throttled `yaml:"throttled" json:"throttled"`
 }
 
-// AssumedPaths are the paths of the endpoints.
-type AssumedPaths struct {
-	// Lists the connections.
-	Connections string `yaml:"connections" json:"connections"`
-	// Lists the health of the numbers. A service that answers 404 does not offer it.
-	Numbers string `yaml:"numbers" json:"numbers"`
-	// Lists the templates of a connection.
-	Templates string `yaml:"templates" json:"templates"`
-	// Stores a file.
-	Media string `yaml:"media" json:"media"`
-	// Registers, lists and removes endpoints for events.
-	Webhooks string `yaml:"webhooks" json:"webhooks"`
-	// Posts past events again. A service that answers 404 does not offer it.
-	WebhookReplay string `yaml:"webhook_replay" json:"webhook_replay"`
+// AssumedPaths are [METHOD ]PATH by the name of the operation (docs/service.md#assumed-operations).
+type AssumedPaths map[string]string
+
+// JSONSchema returns a schema with one property for each operation of the table.
+func (AssumedPaths) JSONSchema() *jsonschema.Schema {
+	s := &jsonschema.Schema{Type: "object", Properties: jsonschema.NewProperties(), AdditionalProperties: jsonschema.FalseSchema}
+	for _, o := range operations.All {
+		route := o.Method + " " + o.Path
+		s.Properties.Set(o.Name, &jsonschema.Schema{Type: "string", Description: "Replaces " + route + "."})
+	}
+	return s
 }
 
 // Throttled is one answer that means "slow down".
@@ -42,22 +42,12 @@ type Throttled struct {
 }
 
 // defaultAssumed are the assumptions themselves.
-func defaultAssumed() Assumed {
-	return Assumed{
-		Paths: AssumedPaths{Connections: "/api/v1/connections", Numbers: "/api/v1/numbers", Templates: "/api/v1/templates",
-			Media: "/api/v1/media", Webhooks: "/api/v1/webhooks", WebhookReplay: "/api/v1/webhooks/replay"},
-		RetryAfter: "Retry-After",
-	}
-}
+func defaultAssumed() Assumed { return Assumed{RetryAfter: "Retry-After"} }
 
 // Assumptions returns the assumptions as the client takes them.
 func (s Service) Assumptions() service.Assumed {
 	a := s.Assumed
-	m := service.Assumed{
-		ConnectionsPath: a.Paths.Connections, NumbersPath: a.Paths.Numbers, TemplatesPath: a.Paths.Templates,
-		MediaPath: a.Paths.Media, WebhooksPath: a.Paths.Webhooks, ReplayPath: a.Paths.WebhookReplay,
-		RetryAfter: a.RetryAfter,
-	}
+	m := service.Assumed{Paths: a.Paths, RetryAfter: a.RetryAfter}
 	for _, t := range a.Throttled {
 		m.Throttled = append(m.Throttled, messaging.StatusCode{Status: t.Status, Code: t.Error})
 	}

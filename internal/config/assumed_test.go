@@ -18,7 +18,7 @@ const anotherService = `service:
   api_key: key_1
   assumed:
     paths: {connections: /v2/senders, numbers: /v2/health, templates: /v2/models, media: /v2/files, webhooks: /v2/hooks,
-      webhook_replay: /v2/again}
+      webhook_replay: /v2/again, template_edit: "POST /v2/tpl/{id}"}
     retry_after: X-Wait
     throttled: [{status: 503, error: too_fast}]
 `
@@ -35,9 +35,10 @@ func TestEachAssumptionIsObeyed(t *testing.T) {
 	}
 	got := c.Service.Assumptions()
 	want := service.Assumed{
-		ConnectionsPath: "/v2/senders", NumbersPath: "/v2/state", TemplatesPath: "/v2/models", MediaPath: "/v2/files", WebhooksPath: "/v2/hooks",
-		ReplayPath: "/v2/again", RetryAfter: "X-Wait",
-		Throttled: []messaging.StatusCode{{Status: 503, Code: "too_fast"}},
+		Paths: map[string]string{"connections": "/v2/senders", "numbers": "/v2/state", "templates": "/v2/models", "media": "/v2/files",
+			"webhooks": "/v2/hooks", "webhook_replay": "/v2/again", "template_edit": "POST /v2/tpl/{id}"},
+		RetryAfter: "X-Wait",
+		Throttled:  []messaging.StatusCode{{Status: 503, Code: "too_fast"}},
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v\nwant %+v", got, want)
@@ -70,7 +71,10 @@ func TestAWrongAssumptionIsNamedByItsKey(t *testing.T) {
 		"retry_after: 'X Wait'":                  `service.assumed.retry_after: "X Wait" is not`,
 		"throttled: [{status: 503}]":             "service.assumed.throttled: give a status",
 		"throttled: [{status: 399, error: x}]":   "service.assumed.throttled: give a status",
-		"paths: {number: /api}":                  "unknown key \"service.assumed.paths.number\"",
+		"paths: {numbrs: /api}":                  "c.yaml:3:13: unknown key \"service.assumed.paths.numbrs\"; did you mean \"numbers\"?",
+		"paths: {template_edit: 'tpl/{id}'}":     `service.assumed.paths: "tpl/{id}" is not a path`,
+		"paths: {template_edit: /v2/tpl}":        "has not the 1 variable segments",
+		"paths: {numbers: 'FETCH /v2/numbers'}":  "begins with no method",
 		"paths: {numbers: [a]}":                  "want a single value here, not a list",
 		"throttled: [{status: 503, eror: busy}]": "unknown key \"service.assumed.throttled[0].eror\"",
 	} {
@@ -82,7 +86,7 @@ func TestAWrongAssumptionIsNamedByItsKey(t *testing.T) {
 			t.Errorf("%s: got %v, want %q", text, err, want)
 		}
 	}
-	if _, err := Load("none", false, map[string]string{"CAMPAIGND_SERVICE_ASSUMED_PATHS_NUMBER": "x"}); err == nil {
+	if _, err := Load("none", false, map[string]string{"CAMPAIGND_SERVICE_ASSUMED_PATHS_NUMBRS": "x"}); err == nil {
 		t.Error("a variable of an unknown path: got no error, want one: it names no key")
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/goccy/go-yaml/lexer"
 
 	"campaignd/internal/messaging"
+	"campaignd/internal/operations"
 	"campaignd/internal/spelling"
 )
 
@@ -99,11 +100,29 @@ func walkEnvironment(v reflect.Value, prefix, secret string, environment map[str
 			return nil, fmt.Errorf("%s in the environment: want %s", prefix, wanted(v.Type()))
 		}
 	}
+	if paths, ok := v.Addr().Interface().(*AssumedPaths); ok {
+		return append(known, paths.readEnvironment(prefix, environment)...), nil
+	}
 	if v.Kind() != reflect.Map || v.Type().Elem().Kind() != reflect.Struct {
 		return known, nil
 	}
 	below, err := walkMap(v, prefix, environment)
 	return append(known, below...), err
+}
+
+// readEnvironment sets the path of each operation from PREFIX_NAME.
+func (a *AssumedPaths) readEnvironment(prefix string, environment map[string]string) (known []string) {
+	for _, name := range operations.Names() {
+		variable := prefix + "_" + strings.ToUpper(name)
+		known = append(known, variable)
+		if path := environment[variable]; path != "" {
+			if *a == nil {
+				*a = AssumedPaths{}
+			}
+			(*a)[name] = path
+		}
+	}
+	return known
 }
 
 // walkMap sets the members of a map of structs, such as numbers, from the variables PREFIX_ID_KEY.

@@ -18,6 +18,7 @@ import (
 	"github.com/goccy/go-yaml/token"
 
 	"campaignd/campaign"
+	"campaignd/internal/operations"
 	"campaignd/internal/spelling"
 )
 
@@ -92,6 +93,26 @@ func (c *Config) readYAML(path string, src []byte) (err error) {
 		}
 		what, remedy := plainFault(at, src)
 		return fault(at.GetToken(), what, remedy)
+	}
+	if t := c.unknownOperation(tokens); t != nil {
+		what, remedy := unknownKey(t, src)
+		return fault(t, what, remedy)
+	}
+	return nil
+}
+
+// unknownOperation returns the key of service.assumed.paths that names no operation, or nil. The
+// decoder takes any key of a map.
+func (c *Config) unknownOperation(tokens token.Tokens) *token.Token {
+	paths := slices.IndexFunc(tokens, func(t *token.Token) bool {
+		return t.Value == "paths" && t.Next != nil && t.Next.Type == token.MappingValueType
+	})
+	for _, t := range tokens[max(0, paths):] {
+		_, configured := c.Service.Assumed.Paths[t.Value]
+		_, known := operations.Named(t.Value)
+		if configured && !known && t.Next != nil && t.Next.Type == token.MappingValueType {
+			return t
+		}
 	}
 	return nil
 }
@@ -182,6 +203,9 @@ func unknownKey(t *token.Token, src []byte) (what, remedy string) {
 	if known == nil {
 		return fmt.Sprintf("unknown key %q", path), "see `campaignd config schema` for the keys"
 	}
+	if near := spelling.Nearest(t.Value, known); near == "" && len(known) > 30 {
+		return fmt.Sprintf("unknown key %q", path), schemaRemedy
+	}
 	return fmt.Sprintf("unknown key %q", path), spelling.DidYouMean(t.Value, known)
 }
 
@@ -209,10 +233,13 @@ func siblings(n ast.Node, t reflect.Type, path string, want *token.Token) (at st
 			members[key] = f.Type
 		}
 	}
+	if t == reflect.TypeFor[AssumedPaths]() {
+		known = operations.Names()
+	}
 	for _, pair := range pairs {
 		key := pair.Key.GetToken()
 		below := strings.TrimPrefix(path+"."+key.Value, ".")
-		if t.Kind() == reflect.Struct && key.Position.Line == want.Position.Line && key.Position.Column == want.Position.Column {
+		if (t.Kind() == reflect.Struct || known != nil) && key.Position.Line == want.Position.Line && key.Position.Column == want.Position.Column {
 			return below, known
 		}
 		member := members[key.Value]

@@ -76,3 +76,12 @@ func (o Operation) At(values ...string) string {
 
 // Writes reports whether the operation may change something.
 func (o Operation) Writes() bool { return o.Method != "GET" }
+
+// Names are the names of all operations, in their order.
+func Names() []string {
+	names := make([]string, 0, len(All))
+	for _, o := range All {
+		names = append(names, o.Name)
+	}
+	return names
+}

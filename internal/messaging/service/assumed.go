@@ -13,22 +13,9 @@ import (
 // shows nothing (docs/service.md#assumptions). The zero value means the defaults; the sandbox
 // behaves as they say.
 type Assumed struct {
-	// ConnectionsPath lists the connections. The document gives it. Default /api/v1/connections.
-	ConnectionsPath string
-	// NumbersPath lists the health of the numbers. Default /api/v1/numbers. A service that answers 404
-	// does not offer it.
-	NumbersPath string
-	// TemplatesPath lists the templates of the connection in ?connectionId=. Default
-	// /api/v1/templates.
-	TemplatesPath string
-	// MediaPath stores a file. The document gives the path, not the form. Default /api/v1/media.
-	MediaPath string
-	// WebhooksPath registers and lists endpoints; DELETE of WebhooksPath/ID removes one. Default
-	// /api/v1/webhooks.
-	WebhooksPath string
-	// ReplayPath posts past events again. Default /api/v1/webhooks/replay. A service that answers 404
-	// does not offer it.
-	ReplayPath string
+	// Paths replaces method and path of operations by name, written [METHOD ]PATH such as
+	// POST /v2/tpl/{id}. Default: internal/operations.
+	Paths map[string]string
 	// RetryAfter is the header with the time to wait. Default Retry-After.
 	RetryAfter string
 	// Throttled lists answers that mean "slow down" besides 429 and the platform's codes. A StatusCode
@@ -39,11 +26,8 @@ type Assumed struct {
 
 // Validate returns the first fault, with the name of the field of Assumed in lower case.
 func (a Assumed) Validate() error {
-	d := a.withDefaults()
-	for _, path := range []string{d.ConnectionsPath, d.NumbersPath, d.TemplatesPath, d.MediaPath, d.WebhooksPath, d.ReplayPath} {
-		if !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "//") || strings.ContainsAny(path, "?# \r\n") {
-			return fmt.Errorf("paths: %q is not a path such as /api/v1/numbers", path)
-		}
+	if _, err := newRoutes(a.Paths); err != nil {
+		return fmt.Errorf("paths: %w", err)
 	}
 	for _, t := range a.Throttled {
 		if t.Status < 400 || t.Status > 599 || t.Code == "" && messaging.Doubtful(t.Status) {
@@ -54,25 +38,6 @@ func (a Assumed) Validate() error {
 		return fmt.Errorf("retry_after: %q is not the name of a header", a.RetryAfter)
 	}
 	return nil
-}
-
-func (a Assumed) withDefaults() Assumed {
-	for _, d := range []struct {
-		at   *string
-		path string
-	}{
-		{&a.ConnectionsPath, "/api/v1/connections"},
-		{&a.NumbersPath, "/api/v1/numbers"},
-		{&a.TemplatesPath, "/api/v1/templates"},
-		{&a.MediaPath, "/api/v1/media"},
-		{&a.WebhooksPath, "/api/v1/webhooks"},
-		{&a.ReplayPath, "/api/v1/webhooks/replay"},
-	} {
-		if *d.at == "" {
-			*d.at = d.path
-		}
-	}
-	return a
 }
 
 // The names of the fields of the answers, in the order in which they are tried. The first is our

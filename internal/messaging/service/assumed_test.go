@@ -15,8 +15,8 @@ import (
 
 // another is a service that differs from every assumption.
 var another = Assumed{
-	ConnectionsPath: "/v2/senders", NumbersPath: "/v2/health", TemplatesPath: "/v2/models", MediaPath: "/v2/files", WebhooksPath: "/v2/hooks",
-	ReplayPath: "/v2/again",
+	Paths: map[string]string{"connections": "/v2/senders", "numbers": "/v2/health", "templates": "/v2/models", "media": "/v2/files",
+		"webhooks": "/v2/hooks", "webhook_replay": "/v2/again"},
 	RetryAfter: "X-Wait",
 	Throttled:  []messaging.StatusCode{{Status: 420, Code: ""}, {Status: 503, Code: "too_fast"}},
 }
@@ -77,7 +77,7 @@ func TestAssumptionsAreCheckedByName(t *testing.T) {
 		t.Errorf("another service: %v, want it accepted", err)
 	}
 	for want, a := range map[string]Assumed{
-		"paths":       {NumbersPath: "api/v1/numbers"},
+		"paths":       {Paths: map[string]string{"numbers": "api/v1/numbers"}},
 		"retry_after": {RetryAfter: "X Wait"},
 		"throttled":   {Throttled: []messaging.StatusCode{{Status: 503, Code: ""}}},
 	} {

@@ -36,7 +36,7 @@ func BenchmarkSend(b *testing.B) {
 		}
 	})
 	b.Run("net/http", func(b *testing.B) {
-		url := benchServer(b) + sendPath
+		url := benchServer(b) + "/api/v1/messages"
 		c := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 256}}
 		b.Cleanup(c.CloseIdleConnections)
 		b.ReportAllocs()

@@ -65,7 +65,7 @@ func TestACallThatFailsIsNeverDoubt(t *testing.T) {
 	}
 	client, _ = answering(t, 200, `{"data":7}`, Options{})
 	_, err = client.Connections(t.Context())
-	if e, want := asWire(t, err), "GET /api/v1/connections: the answer holds no list under data"; e.Message != want {
+	if e, want := asWire(t, err), "connections (GET /api/v1/connections): the answer holds no list under data"; e.Message != want {
 		t.Errorf("message %q, want %q", e.Message, want)
 	}
 	client, _ = answering(t, 403, `{"error":"forbidden","message":"no such key: key_1"}`, Options{})
@@ -145,7 +145,7 @@ func TestWebhookCallsSendAndReadWhatTheySay(t *testing.T) {
 			t.Errorf("%s: %v, %d requests; want registered = %t", address, err, server.hits-hits, want)
 		}
 	}
-	client, server = answering(t, 204, "", Options{Assumed: Assumed{WebhooksPath: "/api/v1/hooks"}})
+	client, server = answering(t, 204, "", Options{Assumed: Assumed{Paths: map[string]string{"webhooks": "/api/v1/hooks"}}})
 	if err := client.DeleteWebhook(t.Context(), "whk_1"); err != nil {
 		t.Errorf("an empty 204 is %v, want no error", err)
 	}
@@ -158,7 +158,8 @@ func TestWebhookCallsSendAndReadWhatTheySay(t *testing.T) {
 			t.Errorf("id %q: %v and %d requests, want an error and none", id, err, server.hits-hits)
 		}
 	}
-	client, server = answering(t, 202, `{"data":{"replayed":"7"}}`, Options{Assumed: Assumed{ReplayPath: "/api/v1/again"}})
+	client, server = answering(t, 202, `{"data":{"replayed":"7"}}`,
+		Options{Assumed: Assumed{Paths: map[string]string{"webhook_replay": "/api/v1/again"}}})
 	at := time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
 	if n, err := client.ReplayWebhooks(t.Context(), at, at.Add(time.Hour)); err != nil || n != 7 ||
 		server.request.URL.Path != "/api/v1/again" {
@@ -242,7 +243,7 @@ func TestAnUploadSaysItsLengthWhereItKnowsIt(t *testing.T) {
 	client, _ := answering(t, 200, `{"data":{"url":"x"}}`, Options{})
 	_, err = client.UploadMedia(t.Context(), "conn_1", "a", "image/jpeg", strings.NewReader("x"))
 	if e := asWire(t, err); e.Code != "bad_answer" || e.Proof != messaging.NotSent || e.Action != messaging.RetryLater || e.Status != 200 ||
-		e.Message != "POST /api/v1/media: the answer holds no assetId" {
+		e.Message != "media (POST /api/v1/media): the answer holds no assetId" {
 		t.Errorf("no asset: %+v, want bad_answer of 200 that says so and may be tried later", e)
 	}
 }

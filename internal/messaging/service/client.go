@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"campaignd/internal/messaging"
+	"campaignd/internal/operations"
 )
 
 // Client calls one service with one key. It is safe for concurrent use.
@@ -21,7 +22,8 @@ type Client struct {
 	keyed    atomic.Pointer[keyed]
 	agent    string
 	timeout  time.Duration
-	assumed  Assumed
+	routes   map[string]operations.Operation
+	usage    usage
 }
 
 // keyed is what a Client has of its key.
@@ -75,7 +77,9 @@ func New(o Options) (*Client, error) {
 		base:    *base,
 		agent:   o.UserAgent,
 		timeout: o.Timeout,
-		assumed: o.Assumed.withDefaults(),
+	}
+	if c.routes, err = newRoutes(o.Assumed.Paths); err != nil {
+		return nil, fmt.Errorf("assumed.paths: %w", err)
 	}
 	return c, c.SetKey(o.APIKey)
 }
@@ -85,14 +89,12 @@ func (c *Client) SetKey(key messaging.Secret) error {
 	if err := checkKey(key); err != nil {
 		return err
 	}
-	k := &keyed{key: key, send: c.requestWith(context.Background(), key, http.MethodPost, sendPath, "")}
+	send := c.routes["messages"] // docs/service.md#operations
+	k := &keyed{key: key, send: c.requestWith(context.Background(), key, send.Method, send.Path, "")}
 	k.send.Header.Set("Content-Type", "application/json")
 	c.keyed.Store(k)
 	return nil
 }
-
-// sendPath is the path of sends (docs/service.md#operations).
-const sendPath = "/api/v1/messages"
 
 // String returns the name of the host. It never shows the key.
 func (c *Client) String() string { return "messaging client of " + c.base.Host }

@@ -4,22 +4,37 @@ import (
 	"context"
 
 	"campaignd/internal/messaging"
+	"campaignd/internal/rawjson"
 )
 
 // Connections lists the connections that the key can reach (GET /api/v1/connections). The fields
 // except the id are assumed (docs/service.md#assumptions).
 func (c *Client) Connections(ctx context.Context) ([]messaging.Connection, error) {
-	items, err := c.list(ctx, c.assumed.ConnectionsPath, "")
+	items, err := c.list(ctx, "connections", "", nil)
 	if err != nil {
 		return nil, err
 	}
 	out := make([]messaging.Connection, 0, len(items))
 	for _, v := range items {
-		r := recordOf(connectionFields, v)
-		out = append(out, messaging.Connection{
-			ID: r.text("id"), Phone: r.text("phoneNumber"), CompanyID: r.text("companyId"),
-			AccountID: r.text("accountId"), Status: r.text("status"),
-		})
+		out = append(out, connectionOf(v))
 	}
 	return out, nil
+}
+
+// Connection is one item of Connections.
+func (c *Client) Connection(ctx context.Context, id string) (messaging.Connection, error) {
+	v, err := c.do(ctx, "connection", id, nil)
+	if err != nil {
+		return messaging.Connection{}, err
+	}
+	one := connectionOf(v)
+	return one, c.wants("connection", id, map[string]string{"id": one.ID, "phoneNumber": one.Phone})
+}
+
+func connectionOf(v rawjson.Value) messaging.Connection {
+	r := recordOf(connectionFields, v)
+	return messaging.Connection{
+		ID: r.text("id"), Phone: r.text("phoneNumber"), CompanyID: r.text("companyId"),
+		AccountID: r.text("accountId"), Status: r.text("status"),
+	}
 }

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"campaignd/internal/messaging"
+	"campaignd/internal/operations"
 	"campaignd/internal/rawjson"
 )
 
@@ -21,22 +21,29 @@ const (
 	maxCursor   = 4 << 10         // bytes
 )
 
-// list reads the objects of a listing, page after page. The list is under data, or it is the answer
-// itself. A page may name the next one by a cursor or by an address
+// list reads the objects of a listing, page after page. The fields are in the query. The list is
+// under data, or it is the answer itself. A page may name the next one by a cursor or by an address
 // (docs/service.md#pages-of-listings).
-func (c *Client) list(ctx context.Context, path, query string) ([]rawjson.Value, error) {
+func (c *Client) list(ctx context.Context, name, id string, f fields) ([]rawjson.Value, error) {
+	o, err := c.target(name, id)
+	if err != nil {
+		return nil, err
+	}
+	items, err := c.pages(ctx, o, f.query())
+	return items, c.judged(o, err)
+}
+
+func (c *Client) pages(ctx context.Context, o operations.Operation, query string) ([]rawjson.Value, error) {
 	ctx, cancel := context.WithTimeout(ctx, listTimeout)
 	defer cancel()
-	fault := func(format string, args ...any) error {
-		return messaging.BadAnswer(http.StatusOK, "", "GET "+path+": "+fmt.Sprintf(format, args...), nil)
-	}
+	fault := func(format string, args ...any) error { return badAnswer(o, fmt.Sprintf(format, args...)) }
 	var items []rawjson.Value
 	var before rawjson.Value
-	at := url.URL{Path: path, RawQuery: query}
+	at := url.URL{Path: o.Path, RawQuery: query}
 	seen := map[string]bool{}
 	for range maxPages {
 		seen[at.String()] = true
-		page, header, err := c.ask(ctx, c.timeout, c.request(ctx, http.MethodGet, at.Path, at.RawQuery))
+		page, header, err := c.ask(ctx, c.timeout, c.request(ctx, o.Method, at.Path, at.RawQuery))
 		if err != nil {
 			return nil, err
 		}

@@ -255,11 +255,4 @@ func TestFieldsAreFoundByAnyOfTheirNames(t *testing.T) {
 			t.Errorf("%s = %q, want %q", name, got, want)
 		}
 	}
-	got := Assumed{}.withDefaults()
-	want := Assumed{ConnectionsPath: "/api/v1/connections", NumbersPath: "/api/v1/numbers",
-		TemplatesPath: "/api/v1/templates", MediaPath: "/api/v1/media",
-		WebhooksPath: "/api/v1/webhooks", ReplayPath: "/api/v1/webhooks/replay"}
-	if !reflect.DeepEqual(got, want) {
-		t.Errorf("defaults\n got %+v\nwant %+v", got, want)
-	}
 }

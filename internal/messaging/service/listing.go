@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"time"
 
@@ -43,10 +44,27 @@ func (c *Client) ask(ctx context.Context, timeout time.Duration, req *http.Reque
 	return v, a.Header, nil
 }
 
-// jsonRequest returns a request with a JSON body.
-func (c *Client) jsonRequest(ctx context.Context, method, path string, body []byte) *http.Request {
-	r := c.request(ctx, method, path, "")
-	r.Header.Set("Content-Type", "application/json")
-	r.Body, r.ContentLength = messaging.Posting(body), int64(len(body))
-	return r
+// do makes the exchange of one operation. The fields are in the query of GET and DELETE, else in a
+// JSON body; without fields the body is empty. It returns the value under data.
+func (c *Client) do(ctx context.Context, name, id string, f fields) (rawjson.Value, error) {
+	o, err := c.target(name, id)
+	if err != nil {
+		return nil, err
+	}
+	var req *http.Request
+	if o.Method == http.MethodGet || o.Method == http.MethodDelete {
+		req = c.request(ctx, o.Method, o.Path, f.query())
+	} else {
+		req = c.request(ctx, o.Method, o.Path, "")
+		if f != nil {
+			body, err := json.Marshal(f)
+			if err != nil {
+				return nil, err
+			}
+			req.Header.Set("Content-Type", "application/json")
+			req.Body, req.ContentLength = messaging.Posting(body), int64(len(body))
+		}
+	}
+	v, err := c.call(ctx, c.timeout, req)
+	return v, c.judged(o, err)
 }

@@ -3,14 +3,17 @@ package service
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
+	"maps"
 	"mime/multipart"
-	"net/http"
 	"net/textproto"
+	"slices"
 	"strings"
 	"time"
 
 	"campaignd/internal/messaging"
+	"campaignd/internal/rawjson"
 )
 
 // retention is how long the service keeps a file (docs/service.md#media).
@@ -21,11 +24,45 @@ const retention = 30 * 24 * time.Hour
 // (docs/service.md#media), not UploadMedia. A failed upload can be repeated: at worst an unused
 // file stays with the service for 30 days.
 func (c *Client) UploadMedia(ctx context.Context, connectionID, filename, contentType string, r io.Reader) (messaging.Asset, error) {
+	v, err := c.upload(ctx, fields{"connectionId": connectionID}, filename, contentType, r)
+	if err != nil {
+		return messaging.Asset{}, err
+	}
+	rec := recordOf(mediaFields, v)
+	a := messaging.Asset{ID: rec.text("assetId"), ExpiresAt: rec.get("expiresAt").Time()}
+	if a.ID == "" {
+		return messaging.Asset{}, badAnswer(c.routes["media"], "the answer holds no assetId")
+	}
+	if a.ExpiresAt.IsZero() {
+		a.ExpiresAt = time.Now().UTC().Add(retention)
+	}
+	return a, nil
+}
+
+// UploadHeader stores a file as the example of a template's media header. The handle stands in
+// example.header_handle of the component until expires.
+func (c *Client) UploadHeader(ctx context.Context, connectionID, filename, contentType string, r io.Reader) (
+	handle string, expires time.Time, err error) {
+	v, err := c.upload(ctx, fields{"connectionId": connectionID, "purpose": "template_header"}, filename, contentType, r)
+	if err != nil {
+		return "", time.Time{}, err
+	}
+	h, err := read[struct {
+		Handle    string    `wire:"header_handle"`
+		ExpiresAt time.Time `wire:"expiresAt"`
+	}](c.routes["media"], v)
+	return h.Handle, h.ExpiresAt, err
+}
+
+// upload posts a form with the fields and the file.
+func (c *Client) upload(ctx context.Context, f fields, filename, contentType string, r io.Reader) (rawjson.Value, error) {
 	// form is the text of the form around the file. The file itself is read while it is sent.
 	var form bytes.Buffer
 	w := multipart.NewWriter(&form)
-	if err := w.WriteField("connectionId", connectionID); err != nil {
-		return messaging.Asset{}, err
+	for _, name := range slices.Sorted(maps.Keys(f)) {
+		if err := w.WriteField(name, fmt.Sprint(f[name])); err != nil {
+			return nil, err
+		}
 	}
 	head := textproto.MIMEHeader{}
 	head.Set("Content-Disposition", `form-data; name="file"; filename="`+quoteParam(filename)+`"`)
@@ -34,14 +71,14 @@ func (c *Client) UploadMedia(ctx context.Context, connectionID, filename, conten
 	}
 	head.Set("Content-Type", contentType)
 	if _, err := w.CreatePart(head); err != nil {
-		return messaging.Asset{}, err
+		return nil, err
 	}
 	before := bytes.Clone(form.Bytes())
 	form.Reset()
 	if err := w.Close(); err != nil {
-		return messaging.Asset{}, err
+		return nil, err
 	}
-	req := c.request(ctx, http.MethodPost, c.assumed.MediaPath, "")
+	req := c.request(ctx, c.routes["media"].Method, c.routes["media"].Path, "")
 	req.Header.Set("Content-Type", w.FormDataContentType())
 	req.Body = io.NopCloser(io.MultiReader(bytes.NewReader(before), r, bytes.NewReader(form.Bytes())))
 	req.ContentLength = -1
@@ -49,18 +86,7 @@ func (c *Client) UploadMedia(ctx context.Context, connectionID, filename, conten
 		req.ContentLength = int64(len(before)) + size + int64(form.Len())
 	}
 	v, err := c.call(ctx, uploadTimeout, req)
-	if err != nil {
-		return messaging.Asset{}, err
-	}
-	rec := recordOf(mediaFields, v)
-	a := messaging.Asset{ID: rec.text("assetId"), ExpiresAt: rec.get("expiresAt").Time()}
-	if a.ID == "" {
-		return messaging.Asset{}, messaging.BadAnswer(http.StatusOK, "", "POST "+c.assumed.MediaPath+": the answer holds no assetId", nil)
-	}
-	if a.ExpiresAt.IsZero() {
-		a.ExpiresAt = time.Now().UTC().Add(retention)
-	}
-	return a, nil
+	return v, c.judged(c.routes["media"], err)
 }
 
 // remaining is the number of bytes that r still has, or -1 if r cannot tell.

@@ -2,8 +2,6 @@ package service
 
 import (
 	"context"
-	"errors"
-	"net/http"
 	"strconv"
 	"strings"
 
@@ -22,26 +20,40 @@ const (
 // assumed (docs/service.md#assumptions). The error is ErrNotOffered if the service answers 404, 405
 // or 501.
 func (c *Client) Numbers(ctx context.Context) ([]messaging.Number, error) {
-	items, err := c.list(ctx, c.assumed.NumbersPath, "")
+	items, err := c.list(ctx, "numbers", "", nil)
 	if err != nil {
-		return nil, notOffered(err)
+		return nil, err
 	}
 	out := make([]messaging.Number, 0, len(items))
 	for _, v := range items {
-		r := recordOf(numberFields, v)
-		n := messaging.Number{
-			ConnectionID: r.text("connectionId"), Phone: r.text("phoneNumber"),
-			Quality: strings.ToUpper(r.text("qualityRating")), Tier: r.text("messagingLimitTier"),
-		}
-		n.TierLimit = messaging.TierLimit(n.Tier)
-		n.Coexistence, _ = r.get("coexistence").Bool()
-		n.Level, n.Throughput = throughput(r.get("throughput"))
-		if n.Coexistence && (n.Throughput == 0 || n.Throughput > throughputCoexistence) {
-			n.Throughput = throughputCoexistence
-		}
-		out = append(out, n)
+		out = append(out, numberOf(v))
 	}
 	return out, nil
+}
+
+// Number is the item of Numbers for one connection.
+func (c *Client) Number(ctx context.Context, connectionID string) (messaging.Number, error) {
+	v, err := c.do(ctx, "number", connectionID, nil)
+	if err != nil {
+		return messaging.Number{}, err
+	}
+	n := numberOf(v)
+	return n, c.wants("number", connectionID, map[string]string{"connectionId": n.ConnectionID, "phoneNumber": n.Phone})
+}
+
+func numberOf(v rawjson.Value) messaging.Number {
+	r := recordOf(numberFields, v)
+	n := messaging.Number{
+		ConnectionID: r.text("connectionId"), Phone: r.text("phoneNumber"),
+		Quality: strings.ToUpper(r.text("qualityRating")), Tier: r.text("messagingLimitTier"),
+	}
+	n.TierLimit = messaging.TierLimit(n.Tier)
+	n.Coexistence, _ = r.get("coexistence").Bool()
+	n.Level, n.Throughput = throughput(r.get("throughput"))
+	if n.Coexistence && (n.Throughput == 0 || n.Throughput > throughputCoexistence) {
+		n.Throughput = throughputCoexistence
+	}
+	return n
 }
 
 // throughput reads a rate, a level, or {level}.
@@ -60,17 +72,4 @@ func throughput(v rawjson.Value) (level string, rate float64) {
 		rate = throughputHigh
 	}
 	return level, rate
-}
-
-// notOffered marks the 404, 405 or 501 of an endpoint that is only assumed to exist.
-func notOffered(err error) error {
-	var e *messaging.Error
-	if !errors.As(err, &e) {
-		return err
-	}
-	switch e.Status {
-	case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented:
-		e.Err = messaging.ErrNotOffered
-	}
-	return err
 }

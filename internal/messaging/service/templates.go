@@ -2,8 +2,6 @@ package service
 
 import (
 	"context"
-	"errors"
-	"net/url"
 	"strings"
 
 	"campaignd/internal/messaging"
@@ -15,13 +13,9 @@ import (
 // error is ErrNotOffered if the service answers 405, 501, or 404 for another reason than an unknown
 // connection.
 func (c *Client) Templates(ctx context.Context, connectionID string) ([]messaging.TemplateRecord, error) {
-	items, err := c.list(ctx, c.assumed.TemplatesPath, url.Values{"connectionId": {connectionID}}.Encode())
+	items, err := c.list(ctx, "templates", "", fields{"connectionId": connectionID})
 	if err != nil {
-		var e *messaging.Error
-		if errors.As(err, &e) && e.Code == messaging.NotFound {
-			return nil, err
-		}
-		return nil, notOffered(err)
+		return nil, err
 	}
 	out := make([]messaging.TemplateRecord, 0, len(items))
 	for _, v := range items {

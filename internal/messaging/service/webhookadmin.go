@@ -2,11 +2,8 @@ package service
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"net/http"
 	"net/url"
-	"strings"
 	"time"
 
 	"campaignd/internal/messaging"
@@ -32,15 +29,11 @@ func (c *Client) RegisterWebhook(ctx context.Context, address string, events []s
 	if err != nil || u.Scheme != "https" && !(u.Scheme == "http" && secret.Loopback(u.Hostname())) || u.Host == "" {
 		return Webhook{}, errors.New("webhook URL: must be https")
 	}
-	fields := map[string]any{"url": address}
+	f := fields{"url": address}
 	if len(events) > 0 {
-		fields["events"] = events
+		f["events"] = events
 	}
-	body, err := json.Marshal(fields)
-	if err != nil {
-		return Webhook{}, err
-	}
-	v, err := c.call(ctx, c.timeout, c.jsonRequest(ctx, http.MethodPost, c.assumed.WebhooksPath, body))
+	v, err := c.do(ctx, "webhook_register", "", f)
 	if err != nil {
 		return Webhook{}, err
 	}
@@ -50,9 +43,9 @@ func (c *Client) RegisterWebhook(ctx context.Context, address string, events []s
 // Webhooks lists the registered endpoints without their secrets (GET /api/v1/webhooks, assumed).
 // The error is ErrNotOffered if the service answers 404, 405 or 501.
 func (c *Client) Webhooks(ctx context.Context) ([]Webhook, error) {
-	items, err := c.list(ctx, c.assumed.WebhooksPath, "")
+	items, err := c.list(ctx, "webhooks", "", nil)
 	if err != nil {
-		return nil, notOffered(err)
+		return nil, err
 	}
 	out := make([]Webhook, 0, len(items))
 	for _, v := range items {
@@ -63,10 +56,7 @@ func (c *Client) Webhooks(ctx context.Context) ([]Webhook, error) {
 
 // DeleteWebhook removes an endpoint (DELETE /api/v1/webhooks/ID, assumed).
 func (c *Client) DeleteWebhook(ctx context.Context, id string) error {
-	if id == "" || strings.ContainsAny(id, "/?#") {
-		return errors.New("webhook id: empty or not an id")
-	}
-	_, err := c.call(ctx, c.timeout, c.request(ctx, http.MethodDelete, c.assumed.WebhooksPath+"/"+id, ""))
+	_, err := c.do(ctx, "webhook_delete", id, nil)
 	return err
 }
 
@@ -75,21 +65,25 @@ func (c *Client) DeleteWebhook(ctx context.Context, id string) error {
 // many deliveries the service says that it makes, 0 if it does not tell. The error is ErrNotOffered
 // if the service answers 404, 405 or 501.
 func (c *Client) ReplayWebhooks(ctx context.Context, since, until time.Time) (deliveries int64, err error) {
-	if since.IsZero() || !since.Before(until) {
-		return 0, errors.New("replay: since must be given and be before until")
-	}
-	body, err := json.Marshal(map[string]string{
-		"since": since.UTC().Format(time.RFC3339), "until": until.Add(time.Second - 1).UTC().Format(time.RFC3339)})
+	f, err := span(since, until)
 	if err != nil {
 		return 0, err
 	}
-	v, err := c.call(ctx, c.timeout, c.jsonRequest(ctx, http.MethodPost, c.assumed.ReplayPath, body))
+	v, err := c.do(ctx, "webhook_replay", "", f)
 	if err != nil {
-		return 0, notOffered(err)
+		return 0, err
 	}
 	record := recordOf(replayFields, v)
 	deliveries, _ = record.get("deliveries").Integer()
 	return deliveries, nil
+}
+
+// span has the fields of a replay.
+func span(since, until time.Time) (fields, error) {
+	if since.IsZero() || !since.Before(until) {
+		return nil, errors.New("replay: since must be given and be before until")
+	}
+	return fields{"since": since.UTC().Format(time.RFC3339), "until": until.Add(time.Second - 1).UTC().Format(time.RFC3339)}, nil
 }
 
 func webhookOf(v rawjson.Value) Webhook {

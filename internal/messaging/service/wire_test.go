@@ -214,7 +214,7 @@ func TestSendWritesAndReadsTheWireAsTheDocumentSays(t *testing.T) {
 			if got := server.request.Header.Get("Authorization"); name != "45_wrong_key" && got != req.Headers["authorization"] {
 				t.Errorf("Authorization %q, want %q", got, req.Headers["authorization"])
 			}
-			if server.request.Method != "POST" || server.request.URL.Path != sendPath ||
+			if server.request.Method != "POST" || server.request.URL.Path != "/api/v1/messages" ||
 				server.request.Header.Get("Content-Type") != "application/json" {
 				t.Errorf("%s %s %s, want POST, the path of sends and JSON",
 					server.request.Method, server.request.URL.Path, server.request.Header.Get("Content-Type"))

@@ -1,0 +1,71 @@
+package service
+
+import (
+	"context"
+	"time"
+)
+
+// Endpoint is one registered endpoint with its state.
+type Endpoint struct {
+	ID     string   `wire:"id" json:"id"`
+	URL    string   `wire:"url" json:"url"`
+	Events []string `wire:"events" json:"events"`
+	Active bool     `wire:"active" json:"active"`
+}
+
+// EndpointChange has what UpdateWebhook changes; nil and "" stay as they are.
+type EndpointChange struct {
+	URL    string
+	Events []string
+	Active *bool
+}
+
+// WebhookDelivery is one event on its way to an endpoint.
+type WebhookDelivery struct {
+	ID         string    `wire:"id" json:"id"`
+	EventID    string    `wire:"eventId" json:"eventId"`
+	Type       string    `wire:"type" json:"type"`
+	State      string    `wire:"state" json:"state"` // pending, delivered, failed
+	Attempts   int64     `wire:"attempts" json:"attempts"`
+	HTTPStatus int64     `wire:"httpStatus,optional" json:"httpStatus"` // 0: no answer yet
+	CreatedAt  time.Time `wire:"createdAt" json:"createdAt"`
+}
+
+// Webhook returns one endpoint.
+func (c *Client) Webhook(ctx context.Context, id string) (Endpoint, error) {
+	return one[Endpoint](ctx, c, "webhook", id, nil)
+}
+
+// UpdateWebhook changes one endpoint. Its secret stays.
+func (c *Client) UpdateWebhook(ctx context.Context, id string, change EndpointChange) (Endpoint, error) {
+	f := fields{}
+	f.set("url", change.URL)
+	if change.Events != nil {
+		f["events"] = change.Events
+	}
+	if change.Active != nil {
+		f["active"] = *change.Active
+	}
+	return one[Endpoint](ctx, c, "webhook_update", id, f)
+}
+
+// WebhookDeliveries lists the events of an endpoint, newest first, of one state or of all with "".
+func (c *Client) WebhookDeliveries(ctx context.Context, id, state string) ([]WebhookDelivery, error) {
+	return all[WebhookDelivery](ctx, c, "webhook_deliveries", id, fields{"state": state})
+}
+
+// ReplayWebhook asks the service to post the events from since to until again to one endpoint. No
+// events means all types. It returns how many deliveries the service makes.
+func (c *Client) ReplayWebhook(ctx context.Context, id string, since, until time.Time, events []string) (int64, error) {
+	f, err := span(since, until)
+	if err != nil {
+		return 0, err
+	}
+	if len(events) > 0 {
+		f["events"] = events
+	}
+	r, err := one[struct {
+		Deliveries int64 `wire:"deliveries"`
+	}](ctx, c, "webhook_replay_one", id, f)
+	return r.Deliveries, err
+}
