@@ -62,6 +62,7 @@ var ranks = map[string]int{
 
 	"internal/sandbox":      20, // imports its own packages and sandboxMayImport; sandboxImporters may import it
 	"internal/sandbox/shop": 15, // imports nothing of ours
+	"internal/sandbox/area": 15, // imports nothing of ours
 	"internal/operations":   10, // data only: imports nothing of ours
 	"internal/mutant":       10, // imports nothing of ours, and every package may import it
 	"internal/spelling":     10,

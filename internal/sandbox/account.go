@@ -2,65 +2,20 @@ package sandbox
 
 import (
 	"fmt"
-	"time"
+
+	"campaignd/internal/sandbox/area"
 )
 
-// Key is an API key.
-type Key struct {
-	Token string `yaml:"token"`
-	// Company is the id of the only company that the key covers. Empty means that the key is
-	// partner-wide.
-	Company string `yaml:"company"`
-}
-
-// Company is a company of the account. The service also calls it a client.
-type Company struct {
-	ID   string `yaml:"id"`
-	Name string `yaml:"name"`
-	// Suspended means that every call for the company is refused with 403 account_deactivated.
-	Suspended bool `yaml:"suspended"`
-	// Allowance is the number of messages per month of the company's own plan. 0 means that the
-	// company uses the plan of the account.
-	Allowance int64 `yaml:"allowance"`
-	// Used is the number of messages of its own plan that were already used this month.
-	Used int64 `yaml:"used"`
-}
-
-// Connection is one business account plus one phone number.
-type Connection struct {
-	ID string `yaml:"id"`
-	// Phone is E.164 with +.
-	Phone       string `yaml:"phone"`
-	DisplayName string `yaml:"display_name"`
-	// Company is the id of the company. Default co_1.
-	Company string `yaml:"company"`
-	// Portfolio names the group of numbers that share one tier. Default: the company.
-	Portfolio string `yaml:"portfolio"`
-	// Throughput is STANDARD (80 messages/s) or HIGH (1,000/s). Default STANDARD.
-	Throughput string `yaml:"throughput"`
-	// Coexistence limits the number to 20 messages/s.
-	Coexistence bool `yaml:"coexistence"`
-	// Rate is a limit in messages per second that replaces those of Throughput and Coexistence. 0
-	// means that these two apply.
-	Rate int `yaml:"rate"`
-	// Tier is one of TIER_50, TIER_250, TIER_1K, TIER_2K, TIER_10K, TIER_100K, TIER_UNLIMITED. GET
-	// /api/v1/numbers does not list a number without a tier.
-	Tier string `yaml:"tier"`
-	// Quality is GREEN, YELLOW or RED. Default GREEN.
-	Quality string `yaml:"quality"`
-	// Status is the state that GET /api/v1/connections shows. The platform refuses the messages of a
-	// number that is restricted, disconnected or in maintenance (SetNumber). Default connected.
-	Status string `yaml:"status"`
-}
-
-// Asset is a file that was stored before the sandbox started.
-type Asset struct {
-	ID string `yaml:"id"`
-	// Company is the id of the company. Default co_1.
-	Company string `yaml:"company"`
-	// Age is the time since the upload. A file of 30 days or more has expired.
-	Age time.Duration `yaml:"age"`
-}
+// The accounts of the scenario. Package area has them too, so they are its types.
+type (
+	Key        = area.Key
+	Company    = area.Company
+	Connection = area.Connection
+	Asset      = area.Asset
+	Template   = area.Template
+	Component  = area.Component
+	Button     = area.Button
+)
 
 // populate makes the companies, connections, templates and assets of the options.
 func (s *Sandbox) populate() error {
@@ -118,17 +73,8 @@ func (s *Sandbox) populate() error {
 		}
 		s.keys[k.Token] = &s.opt.Keys[i]
 	}
-	for i, t := range s.opt.Templates {
-		c := newTemplate(t, i)
-		s.templates = append(s.templates, c)
-		key := [2]string{t.Name, t.Language}
-		s.template[key] = append(s.template[key], c)
-	}
-	for _, a := range s.opt.Assets {
-		if a.Company == "" {
-			a.Company = "co_1"
-		}
-		s.assets[a.ID] = &asset{id: a.ID, company: a.Company, expires: s.began.Add(assetLife - a.Age)}
+	if err := s.openAreas(); err != nil {
+		return err
 	}
 	for _, n := range s.opt.OptedOut {
 		to, _ := parsePhone(n)

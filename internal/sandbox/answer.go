@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"campaignd/internal/sandbox/area"
 	"net/http"
 	"strconv"
 	"strings"
@@ -61,15 +62,15 @@ func serverError(w http.ResponseWriter, f *Faults, h uint64) {
 	case 502, 504:
 		page(w, code)
 	case 503:
-		ref := platformRefusal(131016, "")
-		ref.status = code
+		ref := area.RefusePlatform(131016, "")
+		ref.Status = code
 		refuse(w, ref)
 	case 408, 499:
 		writeRaw(w, code, "text/plain; charset=UTF-8", nil)
 	case 409:
-		refuse(w, &refusal{code, "conflict", "In progress.", nil})
+		refuse(w, area.Refuse(code, "conflict", "In progress."))
 	default:
-		refuse(w, &refusal{code, "internal_error", "Something went wrong.", nil})
+		refuse(w, area.Refuse(code, "internal_error", "Something went wrong."))
 	}
 }
 

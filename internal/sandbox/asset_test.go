@@ -46,12 +46,12 @@ func TestUploadsAreRefusedForWhatIsWrongWithThem(t *testing.T) {
 			400, "invalid_request"},
 		"no boundary": {"partner", "multipart/form-data", multipartOf(to("conn_1")), 400, "invalid_request"},
 		"JSON":        {"partner", "application/json", `{"connectionId":"conn_1"}`, 400, "invalid_request"},
-		"empty file":  {"partner", form, multipartOf(to("conn_1"), file("image/png", "")), 400, "invalid_media"},
-		"a program":   {"partner", form, multipartOf(to("conn_1"), file("application/x-msdownload", "MZ\x00\x01")), 400, "invalid_media"},
+		"empty file":  {"partner", form, multipartOf(to("conn_1"), file("image/png", "")), 400, "media_empty"},
+		"a program":   {"partner", form, multipartOf(to("conn_1"), file("application/x-msdownload", "MZ\x00\x01")), 415, "unsupported_media_type"},
 		"an image too large": {"partner", form, multipartOf(to("conn_1"), file("image/png", png+strings.Repeat("x", 5<<20))),
-			400, "invalid_media"},
+			413, "media_too_large"},
 		"the bytes say which": {"partner", form, multipartOf(to("conn_1"), file("video/mp4", png+strings.Repeat("x", 5<<20))),
-			400, "invalid_media"},
+			413, "media_too_large"},
 		"a wrong key": {"guess", form, multipartOf(to("conn_1"), file("image/png", png)), 401, "unauthorized"},
 	} {
 		t.Run(name, func(t *testing.T) {

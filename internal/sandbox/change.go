@@ -11,59 +11,28 @@ import (
 func (s *Sandbox) change(do func(now time.Time) (pushed []int, _ error)) error {
 	s.mu.Lock()
 	pushed, err := do(time.Now())
+	pushed = append(pushed, s.takeFresh()...)
 	s.mu.Unlock()
 	s.pushAll(pushed)
 	return err
 }
 
 // SetTemplate changes the state of a template and posts template.status. An empty language means
-// every language. The status is approved, paused, disabled, rejected or pending.
+// every language. The status is approved, paused, disabled, rejected, pending or deleted.
 func (s *Sandbox) SetTemplate(name, language, status string) error {
-	return s.change(func(now time.Time) ([]int, error) { return s.setTemplate(name, language, status, now) })
+	return s.setTemplate(name, language, status, false)
 }
 
-// setTemplate is SetTemplate for a caller that holds s.mu. It returns the extras to push.
-func (s *Sandbox) setTemplate(name, language, status string, now time.Time) (pushed []int, _ error) {
-	if !templateStatuses[status] || status == "" {
-		return nil, fmt.Errorf("sandbox: template status %q is not approved, paused, disabled, rejected or pending", status)
-	}
-	event := strings.ToUpper(status)
-	found := false
-	for _, t := range s.templates {
-		if t.Name != name || language != "" && t.Language != language {
-			continue
-		}
-		found = true
-		before := t.Status
-		t.Status = event
-		title := "NONE"
-		switch {
-		case event == "PAUSED":
-			title = "FIRST_PAUSE"
-		case event == "APPROVED" && before == "PAUSED":
-			title = "UNPAUSE"
-		}
-		// Webhooks contain en-US where sends contain en_US (docs/service.md#template-events).
-		hyphen := strings.ReplaceAll(t.Language, "_", "-")
-		data := fmt.Appendf(nil, `{"name":%q,"language":%q,"event":%q,"category":%q,"reason":%q}`, t.Name, hyphen, event, t.Category, title)
-		value := fmt.Appendf(nil, `{"event":%q,"message_template_id":%d,"message_template_name":%q,"message_template_language":%q,`+
-			`"reason":"NONE","message_template_category":%q,"other_info":{"title":%q,"description":"Changed in the sandbox."}}`,
-			event, 400_000_000_000_001+int64(t.number), t.Name, hyphen, t.Category, title)
-		told := map[string]bool{}
-		for _, c := range s.connections {
-			if t.of(c.Company) && !told[c.Company] {
-				told[c.Company] = true
-				pushed = append(pushed, s.addExtra(&extra{
-					typ: "template.status", company: c.Company, conn: c, at: now,
-					data: data, field: "message_template_status_update", value: value,
-				}))
-			}
-		}
-	}
-	if !found {
-		return nil, fmt.Errorf("sandbox: no template %q in language %q", name, language)
-	}
-	return pushed, nil
+// SetTemplateSilently is SetTemplate at the platform only: nothing is posted, and the listing shows
+// the change after the next sync. A send meanwhile is refused with 132015.
+func (s *Sandbox) SetTemplateSilently(name, language, status string) error {
+	return s.setTemplate(name, language, status, true)
+}
+
+func (s *Sandbox) setTemplate(name, language, status string, silent bool) error {
+	return s.change(func(now time.Time) ([]int, error) {
+		return nil, s.areas.SetTemplate(name, language, status, silent, now)
+	})
 }
 
 // SetCompany changes the status of a company to suspended or active, and posts account.updated.
@@ -275,7 +244,8 @@ func (s *Sandbox) step(st Step) (pushed []int) {
 		pushed = append(pushed, extras...)
 	}
 	if st.Template != "" {
-		note(s.setTemplate(st.Template, st.Language, st.Status, now))
+		note(nil, s.areas.SetTemplate(st.Template, st.Language, st.Status, false, now))
+		pushed = append(pushed, s.takeFresh()...)
 	}
 	if st.Company != "" && st.Status != "" {
 		note(s.setCompany(st.Company, st.Status, now))

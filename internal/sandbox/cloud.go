@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"campaignd/internal/sandbox/area"
 	"encoding/json"
 	"net/http"
 	"regexp"
@@ -81,8 +82,8 @@ var cloudAreas = map[string]string{"phone_numbers": "numbers", "message_template
 
 // platformStatus is a refusal of the platform with a status of its own.
 func platformStatus(status, code int, prose string) *refusal {
-	ref := platformRefusal(code, "")
-	ref.status, ref.prose = status, prose
+	ref := area.RefusePlatform(code, "")
+	ref.Status, ref.Prose = status, prose
 	return ref
 }
 
@@ -143,7 +144,7 @@ func (c *cloudWriter) translated() []byte {
 		} `json:"data"`
 		Error   json.RawMessage `json:"error"`
 		Message string          `json:"message"`
-		Meta    *meta           `json:"meta"`
+		Meta    *area.Meta      `json:"meta"`
 	}
 	var code string
 	switch {
@@ -160,7 +161,7 @@ func (c *cloudWriter) translated() []byte {
 		"fbtrace_id": c.Header().Get("X-Request-Id")}
 	if in.Meta != nil {
 		e["code"] = in.Meta.Code
-		e["message"] = "(#" + strconv.Itoa(in.Meta.Code) + ") " + titleOf(in.Meta.Code)
+		e["message"] = "(#" + strconv.Itoa(in.Meta.Code) + ") " + area.TitleOf(in.Meta.Code)
 		e["error_data"] = map[string]string{"messaging_product": "whatsapp", "details": in.Message}
 	}
 	return mustJSON(map[string]any{"error": e})

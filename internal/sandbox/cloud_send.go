@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"campaignd/internal/sandbox/area"
 	"context"
 	"encoding/json"
 	"errors"
@@ -109,7 +110,7 @@ func (s *Sandbox) sendCloud(w http.ResponseWriter, r *http.Request, conn *connec
 func (s *Sandbox) categoryOf(conn *connection, m *message) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if t := s.findTemplate(m.Template.Name, m.Template.Language, conn.Company); t != nil {
+	if t := s.areas.Template(m.Template.Name, m.Template.Language, conn.Company); t != nil {
 		return t.Category
 	}
 	return "MARKETING" // the rules refuse it by its own code
@@ -129,7 +130,7 @@ func (s *Sandbox) fromCloud(conn *connection, in *cloudMessage) (*message, *refu
 	t := &templateContent{Name: in.Template.Name, Language: in.Template.Language.Code}
 	m := &message{ConnectionID: conn.ID, To: in.To, Template: t}
 	s.mu.Lock()
-	known := s.findTemplate(t.Name, t.Language, conn.Company)
+	known := s.areas.Template(t.Name, t.Language, conn.Company)
 	s.mu.Unlock()
 	last := -1
 	for _, c := range in.Template.Components {
@@ -163,7 +164,7 @@ func (s *Sandbox) fromCloud(conn *connection, in *cloudMessage) (*message, *refu
 }
 
 // fills reports whether the button at an index of the template takes a value of this sub_type.
-func fills(t *template, at int, subType string) bool {
+func fills(t *area.Record, at int, subType string) bool {
 	for _, c := range t.Components {
 		if strings.EqualFold(c.Type, "BUTTONS") && at >= 0 && at < len(c.Buttons) {
 			b := c.Buttons[at]
@@ -220,13 +221,13 @@ func (s *Sandbox) uploadCloud(w http.ResponseWriter, r *http.Request, conn *conn
 			raw, _ := io.ReadAll(io.LimitReader(part, 64))
 			product = string(raw)
 		case "file":
-			if kind, size, err = measure(part, part.Header.Get("Content-Type")); err != nil {
+			if kind, size, err = area.Measure(part, part.Header.Get("Content-Type")); err != nil {
 				refuse(w, platformStatus(400, 100, "The file could not be read: "+err.Error()+"."))
 				return
 			}
 		}
 	}
-	switch most := mediaLimit(kind); {
+	switch most := area.MediaLimit(kind); {
 	case product != "whatsapp" || size < 0:
 		refuse(w, platformStatus(400, 100, "messaging_product and file are required."))
 		return
@@ -237,11 +238,10 @@ func (s *Sandbox) uploadCloud(w http.ResponseWriter, r *http.Request, conn *conn
 	s.mu.Lock()
 	now := time.Now()
 	s.serial["asset"]++
-	a := &asset{id: strconv.Itoa(400_000_000_000_000 + s.serial["asset"]), company: conn.Company, expires: now.Add(assetLife)}
-	s.assets[a.id] = a
-	s.uploads = append(s.uploads, Upload{a.id, conn.ID, kind, size, now.UTC()})
+	id := strconv.Itoa(400_000_000_000_000 + s.serial["asset"])
+	s.areas.KeepFile(id, "", &conn.Connection, kind, size, now)
 	s.mu.Unlock()
-	writeRaw(w, http.StatusOK, "application/json", mustJSON(map[string]string{"id": a.id}))
+	writeRaw(w, http.StatusOK, "application/json", mustJSON(map[string]string{"id": id}))
 }
 
 // listCloudNumbers is GET /{account}/phone_numbers.
@@ -268,8 +268,8 @@ func (s *Sandbox) listCloudTemplates(w http.ResponseWriter, r *http.Request, c *
 	var out []any
 	name := r.URL.Query().Get("name")
 	s.mu.Lock()
-	for _, t := range s.templates {
-		if t.of(c.ID) && (name == "" || strings.Contains(t.Name, name)) {
+	for t := range s.areas.TemplatesOf(c.ID) {
+		if name == "" || strings.Contains(t.Name, name) {
 			out = append(out, t.Template)
 		}
 	}

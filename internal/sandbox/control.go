@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"campaignd/internal/sandbox/area"
 	"encoding/json"
 	"errors"
 	"io"
@@ -18,7 +19,7 @@ import (
 //	GET  /sandbox/messages/{id}                one accepted message
 //	GET  /sandbox/faults, PUT /sandbox/faults  the faults in force, as YAML or JSON
 //	POST /sandbox/inbound                      Inbound: a recipient writes, presses a button or sets a preference
-//	POST /sandbox/templates/{name}/status      {"status", "language"?}
+//	POST /sandbox/templates/{name}/status      {"status", "language"?, "silent"?}
 //	POST /sandbox/companies/{id}/status        {"status": "suspended" or "active"}
 //	POST /sandbox/numbers/{connection}/quality {"quality"}
 //	POST /sandbox/numbers/{connection}/status  {"status": "connected", "restricted", "maintenance" or "disconnected"}
@@ -45,7 +46,7 @@ func (s *Sandbox) controls() *http.ServeMux {
 			w.Header().Set("Content-Type", "text/csv; charset=utf-8")
 			err = s.WriteCSV(w)
 		default:
-			refuse(w, refuseRequest("format is json or csv."))
+			refuse(w, area.RefuseRequest("format is json or csv."))
 		}
 		if err != nil {
 			s.opt.Log.Debug("reader of the truth left", "error", err)
@@ -54,7 +55,7 @@ func (s *Sandbox) controls() *http.ServeMux {
 	mux.HandleFunc("GET /sandbox/messages/{id}", func(w http.ResponseWriter, r *http.Request) {
 		m, ok := s.Message(r.PathValue("id"))
 		if !ok {
-			refuse(w, &refusal{404, "not_found", "No such message.", nil})
+			refuse(w, area.Refuse(404, "not_found", "No such message."))
 			return
 		}
 		writeJSON(w, http.StatusOK, single[Message]{Data: m})
@@ -62,7 +63,7 @@ func (s *Sandbox) controls() *http.ServeMux {
 	mux.HandleFunc("GET /sandbox/faults", func(w http.ResponseWriter, _ *http.Request) {
 		raw, err := yaml.Marshal(s.Faults())
 		if err != nil {
-			refuse(w, refuseRequest(err.Error()))
+			refuse(w, area.RefuseRequest(err.Error()))
 			return
 		}
 		writeRaw(w, http.StatusOK, "application/yaml", raw)
@@ -86,9 +87,12 @@ func (s *Sandbox) controls() *http.ServeMux {
 		writeJSON(w, http.StatusOK, single[map[string]string]{Data: map[string]string{"messageId": id}})
 	})
 	mux.HandleFunc("POST /sandbox/templates/{name}/status", func(w http.ResponseWriter, r *http.Request) {
-		var in struct{ Status, Language string }
+		var in struct {
+			Status, Language string
+			Silent           bool
+		}
 		if read(w, r, &in) {
-			done(w, s.SetTemplate(r.PathValue("name"), in.Language, in.Status))
+			done(w, s.setTemplate(r.PathValue("name"), in.Language, in.Status, in.Silent))
 		}
 	})
 	status := func(set func(id, status string) error) http.HandlerFunc {
@@ -139,11 +143,11 @@ func (s *Sandbox) controls() *http.ServeMux {
 func (s *Sandbox) control(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("X-Sandbox", "control")
 	if r.Header.Get("Authorization") != "" {
-		refuse(w, &refusal{400, "not_the_service", "Paths under /sandbox/ are the sandbox's own: send no Authorization header.", nil})
+		refuse(w, area.Refuse(400, "not_the_service", "Paths under /sandbox/ are the sandbox's own: send no Authorization header."))
 		return
 	}
 	if err := http.NewCrossOriginProtection().Check(r); err != nil {
-		refuse(w, &refusal{403, "cross_origin", err.Error(), nil})
+		refuse(w, area.Refuse(403, "cross_origin", err.Error()))
 		return
 	}
 	s.mux.ServeHTTP(w, r)
@@ -155,7 +159,7 @@ func read(w http.ResponseWriter, r *http.Request, into any) bool {
 	dec := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(into); err != nil && err != io.EOF {
-		refuse(w, refuseRequest(err.Error()))
+		refuse(w, area.RefuseRequest(err.Error()))
 		return false
 	}
 	return true
@@ -165,7 +169,7 @@ func read(w http.ResponseWriter, r *http.Request, into any) bool {
 func readYAML(w http.ResponseWriter, r *http.Request, into any) bool {
 	dec := yaml.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody), yaml.Strict())
 	if err := dec.Decode(into); err != nil && !errors.Is(err, io.EOF) {
-		refuse(w, refuseRequest(yaml.FormatError(err, false, false)))
+		refuse(w, area.RefuseRequest(yaml.FormatError(err, false, false)))
 		return false
 	}
 	return true
@@ -173,7 +177,7 @@ func readYAML(w http.ResponseWriter, r *http.Request, into any) bool {
 
 func done(w http.ResponseWriter, err error) {
 	if err != nil {
-		refuse(w, refuseRequest(err.Error()))
+		refuse(w, area.RefuseRequest(err.Error()))
 		return
 	}
 	writeJSON(w, http.StatusOK, single[time.Time]{Data: time.Now().UTC()})

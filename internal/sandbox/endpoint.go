@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"campaignd/internal/sandbox/area"
 	"fmt"
 	"net"
 	"net/http"
@@ -68,29 +69,29 @@ func (s *Sandbox) registerWebhook(w http.ResponseWriter, r *http.Request, key *K
 		events []string
 	}
 	if err := decodeObject(raw, "body", field{"url", &in.url}, field{"events", &in.events}); err != nil {
-		refuse(w, refuseRequest(err.Error()+"."))
+		refuse(w, area.RefuseRequest(err.Error()+"."))
 		return
 	}
 	u, err := url.Parse(in.url)
 	switch {
 	case in.url == "":
-		refuse(w, &refusal{400, "missing_fields", "url is required.", nil})
+		refuse(w, area.Refuse(400, "missing_fields", "url is required."))
 		return
 	case err != nil, u.Host == "", u.Scheme != "https" && !(u.Scheme == "http" && loopback(u.Hostname())):
 		// Endpoints are HTTPS URLs (docs/service.md#delivery-of-events). A sandbox also posts to its own
 		// machine over HTTP.
-		refuse(w, &refusal{400, "invalid_url", "A webhook endpoint is an HTTPS URL.", nil})
+		refuse(w, area.Refuse(400, "invalid_url", "A webhook endpoint is an HTTPS URL."))
 		return
 	}
 	for _, e := range in.events {
 		if !slices.Contains(webhookTypes, e) {
-			refuse(w, &refusal{400, "invalid_event", "Unknown event type " + e + ".", nil})
+			refuse(w, area.Refuse(400, "invalid_event", "Unknown event type "+e+"."))
 			return
 		}
 	}
 	ep, err := s.register(in.url, "", in.events, key.Company)
 	if err != nil {
-		refuse(w, refuseRequest(err.Error()))
+		refuse(w, area.RefuseRequest(err.Error()))
 		return
 	}
 	writeJSON(w, http.StatusOK, single[registered]{Data: registered{ep.id, ep.url, ep.secret}})
@@ -128,7 +129,7 @@ func (s *Sandbox) deleteWebhook(w http.ResponseWriter, _ *http.Request, key *Key
 	all := *s.endpoints.Load()
 	i := slices.IndexFunc(all, func(e *endpoint) bool { return e.id == id && !e.removed && covers(key, e.company) })
 	if i < 0 {
-		refuse(w, &refusal{404, "not_found", "No such webhook endpoint.", nil})
+		refuse(w, area.Refuse(404, "not_found", "No such webhook endpoint."))
 		return
 	}
 	gone := *all[i]

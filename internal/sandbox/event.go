@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"campaignd/internal/sandbox/area"
 	"strconv"
 	"strings"
 	"time"
@@ -133,9 +134,9 @@ func (s *Sandbox) appendStatus(b []byte, it item) []byte {
 		b = append(b, `,"error":{"code":`...)
 		b = strconv.AppendInt(b, int64(v.code), 10)
 		b = append(b, `,"title":"`...)
-		b = append(b, titleOf(v.code)...) // the titles are our own and need no escapes
+		b = append(b, area.TitleOf(v.code)...) // the titles are our own and need no escapes
 		b = append(b, `","details":"`...)
-		b = append(b, titleOf(v.code)...)
+		b = append(b, area.TitleOf(v.code)...)
 		b = append(b, `"}`...)
 	}
 	return append(b, "}}"...)
@@ -222,11 +223,11 @@ func (s *Sandbox) appendPlatformStatus(b []byte, it item) []byte {
 		b = append(b, `,"errors":[{"code":`...)
 		b = strconv.AppendInt(b, int64(v.code), 10)
 		b = append(b, `,"title":"`...)
-		b = append(b, titleOf(v.code)...)
+		b = append(b, area.TitleOf(v.code)...)
 		b = append(b, `","message":"`...)
-		b = append(b, titleOf(v.code)...)
+		b = append(b, area.TitleOf(v.code)...)
 		b = append(b, `","error_data":{"details":"`...)
-		b = append(b, titleOf(v.code)...)
+		b = append(b, area.TitleOf(v.code)...)
 		b = append(b, `"},"href":"/documentation/business-messaging/whatsapp/support/error-codes"}]`...)
 	}
 	return append(b, `}]},"field":"messages"}]}`...)

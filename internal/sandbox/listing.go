@@ -2,7 +2,6 @@ package sandbox
 
 import (
 	"net/http"
-	"slices"
 	"time"
 )
 
@@ -50,29 +49,6 @@ func (s *Sandbox) listNumbers(w http.ResponseWriter, r *http.Request, key *Key) 
 	writePage(s, w, r, out)
 }
 
-// listTemplates is GET /api/v1/templates?connectionId=. Without a connectionId it lists all
-// templates that the key can reach.
-func (s *Sandbox) listTemplates(w http.ResponseWriter, r *http.Request, key *Key) {
-	company := key.Company
-	if id := r.URL.Query().Get("connectionId"); id != "" {
-		c := s.scoped(key, id)
-		if c == nil {
-			refuse(w, &refuseConnection)
-			return
-		}
-		company = c.Company
-	}
-	out := list[Template]{Data: []Template{}}
-	s.mu.Lock()
-	for _, t := range s.templates {
-		if company == "" || t.of(company) {
-			out.Data = append(out.Data, t.Template)
-		}
-	}
-	s.mu.Unlock()
-	writePage(s, w, r, out)
-}
-
 // listCompanies is GET /api/v1/companies. The fields are assumed.
 func (s *Sandbox) listCompanies(w http.ResponseWriter, _ *http.Request, key *Key) {
 	type entry struct {
@@ -113,19 +89,4 @@ func (s *Sandbox) billing(w http.ResponseWriter, _ *http.Request, _ *Key) {
 	}
 	s.mu.Unlock()
 	writeJSON(w, http.StatusOK, single[usage]{Data: out})
-}
-
-// of reports whether a company has the template.
-func (t *template) of(company string) bool {
-	return len(t.Companies) == 0 || slices.Contains(t.Companies, company)
-}
-
-// findTemplate finds a company's template by name and language. The caller holds s.mu.
-func (s *Sandbox) findTemplate(name, language, company string) *template {
-	for _, t := range s.template[[2]string{name, language}] {
-		if t.of(company) {
-			return t
-		}
-	}
-	return nil
 }

@@ -1,5 +1,7 @@
 package sandbox
 
+import "campaignd/internal/sandbox/area"
+
 import "encoding/json"
 
 // The types below are the send request as the document describes it. Each refuses a member that the
@@ -36,6 +38,8 @@ type templateContent struct {
 	Header   *header
 	Buttons  []templateButton
 	OTP      *string
+
+	headerText []string // values of a text header; only a raw template has them
 }
 
 type header struct {
@@ -230,8 +234,8 @@ func (m *message) shape() *refusal {
 
 // platformShape makes the platform's checks of free-form content (docs/service.md#templates).
 func (m *message) platformShape() *refusal {
-	missing := func(what string) *refusal { return platformRefusal(131008, what) }
-	invalid := func(what string) *refusal { return platformRefusal(131009, what) }
+	missing := func(what string) *refusal { return area.RefusePlatform(131008, what) }
+	invalid := func(what string) *refusal { return area.RefusePlatform(131009, what) }
 	switch {
 	case m.Template != nil && (m.Template.Name == "" || m.Template.Language == ""):
 		return missing("template name and language")

@@ -42,7 +42,7 @@ type LaterFailure struct {
 // awayNames returns the values of Faults.Away: the first segment of each path, without messages.
 func awayNames() (names []string) {
 	for _, o := range operations.All {
-		name := area(o.Path)
+		name := areaOf(o.Path)
 		if name != "messages" && !slices.Contains(names, name) {
 			names = append(names, name)
 		}
@@ -50,8 +50,8 @@ func awayNames() (names []string) {
 	return names
 }
 
-// area is the first segment of a path after the prefix, such as templates.
-func area(path string) string {
+// areaOf is the first segment of a path after the prefix, such as templates.
+func areaOf(path string) string {
 	name, _, _ := strings.Cut(strings.TrimPrefix(path, operations.Prefix+"/"), "/")
 	return name
 }

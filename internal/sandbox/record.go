@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"campaignd/internal/sandbox/area"
 	"cmp"
 	"slices"
 	"sync"
@@ -31,7 +32,7 @@ type record struct {
 	at      int64 // Unix nanoseconds
 	values  []string
 	kind    string // name of the content field
-	tpl     *template
+	tpl     *area.Record
 	marks   [statusSlots]mark
 	conn    uint16 // index of Sandbox.connections
 	nth     uint16 // number of accepted messages of this pair, including this one

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"campaignd/internal/sandbox/area"
 	"net/http"
 	"slices"
 	"time"
@@ -81,13 +82,13 @@ func (s *Sandbox) replayWebhooks(w http.ResponseWriter, r *http.Request, key *Ke
 	}
 	var in struct{ since, until string }
 	if err := decodeObject(raw, "body", field{"since", &in.since}, field{"until", &in.until}); err != nil {
-		refuse(w, refuseRequest(err.Error()+"."))
+		refuse(w, area.RefuseRequest(err.Error()+"."))
 		return
 	}
 	since, err := time.Parse(time.RFC3339, in.since)
 	until, other := time.Parse(time.RFC3339, in.until)
 	if err != nil || other != nil || !since.Before(until) {
-		refuse(w, &refusal{400, "missing_fields", "since and until are required, as times of RFC 3339.", nil})
+		refuse(w, area.Refuse(400, "missing_fields", "since and until are required, as times of RFC 3339."))
 		return
 	}
 	n := s.replay(Replay{All: true, Since: since, Until: until}, key)

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"campaignd/internal/sandbox/area"
 	"net/http"
 	"strings"
 
@@ -33,14 +34,16 @@ func (s *Sandbox) handlers() map[string]handler {
 		"messages":         plain(s.send),
 		"connections":      plain(s.listConnections),
 		"numbers":          plain(s.listNumbers),
-		"templates":        plain(s.listTemplates),
 		"companies":        plain(s.listCompanies),
-		"media":            plain(s.upload),
 		"webhook_register": plain(s.registerWebhook),
 		"webhooks":         plain(s.listWebhooks),
 		"webhook_replay":   plain(s.replayWebhooks),
 		"webhook_delete":   s.deleteWebhook,
 		"billing_usage":    plain(s.billing),
+	}
+	for name, h := range s.areas.Handlers() {
+		o, _ := operations.Named(name)
+		all[name] = s.inArea(o, h)
 	}
 	if s.opt.HideNumbers {
 		delete(all, "numbers")
@@ -106,13 +109,13 @@ func (p *path) match(parts []string) (id string, _ bool) {
 // a key of one company gets 403 there on every path, also if the company is suspended
 // (docs/service.md#authentication).
 func (s *Sandbox) route(w http.ResponseWriter, r *http.Request, key *Key, request string) {
-	name := area(request)
+	name := areaOf(request)
 	switch {
 	case key.Company != "" && name == "billing":
 		refuse(w, &refuseBilling)
 		return
 	case key.Company != "" && s.suspended(s.company[key.Company]):
-		refuse(w, &refuseSuspended) // rule 10
+		refuse(w, &area.RefuseSuspended) // rule 10
 		return
 	case s.away(w, name):
 		return

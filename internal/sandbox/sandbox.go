@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"campaignd/internal/sandbox/area"
 	"campaignd/internal/sandbox/shop"
 )
 
@@ -27,9 +28,7 @@ type Sandbox struct {
 	connection  map[string]*connection
 	companies   []*company
 	company     map[string]*company
-	templates   []*template
-	template    map[[2]string][]*template // by name, language
-	plan        *plan                     // of the account
+	plan        *plan // of the account
 
 	faults    atomic.Pointer[Faults]
 	endpoints atomic.Pointer[[]*endpoint] // a change replaces the slice
@@ -44,13 +43,13 @@ type Sandbox struct {
 	optedOut map[uint64]OptOut // by company and recipient
 	stopped  map[uint64]bool   // by company and recipient, after a stop in user_preferences
 	openFrom map[uint64]bool   // recipients of Options.WindowOpen
-	assets   map[string]*asset
-	uploads  []Upload
+	areas    *area.Areas
+	fresh    []int            // numbers of the extras that the areas posted
 	extras   []*extra         // events that are not statuses
 	refused  map[string]int64 // answers by error
 	coded    map[int]int64    // Faults.Refusals that fired, by code
 	steps    []Step           // steps of the timeline that wait for AfterMessages
-	serial   map[string]int   // last number of an asset and of a webhook endpoint
+	serial   map[string]int   // last number of a webhook endpoint
 
 	routes   routes         // of the operations
 	mux      *http.ServeMux // the control paths
@@ -104,9 +103,9 @@ func New(opt Options) (*Sandbox, error) {
 	s := &Sandbox{
 		opt: opt, began: now, boot: mix(opt.Seed, uint64(now.UnixNano())),
 		keys: map[string]*Key{}, named: map[uint64]Recipient{},
-		connection: map[string]*connection{}, company: map[string]*company{}, template: map[[2]string][]*template{},
+		connection: map[string]*connection{}, company: map[string]*company{},
 		pairs: map[uint64]pair{}, optedOut: map[uint64]OptOut{}, stopped: map[uint64]bool{}, openFrom: map[uint64]bool{},
-		assets: map[string]*asset{}, refused: map[string]int64{}, coded: map[int]int64{}, serial: map[string]int{},
+		refused: map[string]int64{}, coded: map[int]int64{}, serial: map[string]int{},
 		settled: sync.NewCond(&sync.Mutex{}), closed: make(chan struct{}),
 	}
 	s.faults.Store(&opt.Faults)
@@ -115,10 +114,10 @@ func New(opt Options) (*Sandbox, error) {
 		s.shards = append(s.shards, newShard())
 	}
 	s.mux = s.controls()
-	s.routes = newRoutes(s.handlers())
 	if err := s.populate(); err != nil {
 		return nil, err
 	}
+	s.routes = newRoutes(s.handlers())
 	for _, st := range opt.Timeline {
 		if st.AfterMessages > 0 {
 			s.steps = append(s.steps, st)
@@ -175,6 +174,7 @@ func (s *Sandbox) Run(ctx context.Context) error {
 		wg.Go(func() { s.work(ctx, sh) })
 	}
 	wg.Go(func() { s.follow(ctx) })
+	wg.Go(func() { s.tend(ctx) })
 	wg.Go(func() { _ = s.commerce.Run(ctx) }) // its only error is that of ctx
 	select {
 	case <-ctx.Done():

@@ -2,11 +2,11 @@ package sandbox
 
 import (
 	"bytes"
+	"campaignd/internal/sandbox/area"
 	"context"
 	"mime"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 	"unicode/utf8"
 )
@@ -17,11 +17,11 @@ const maxBody = 1 << 20
 // post is one POST /api/v1/messages.
 type post struct {
 	m    *message
-	conn *connection // nil: unknown, or out of the key's scope
-	to   uint64      // 0: not a phone number
-	nth  uint64      // number of POSTs of this pair, including this one
-	tpl  *template   // nil: no template, or unknown
-	mark string      // of the Cloud API, which statuses bring back
+	conn *connection  // nil: unknown, or out of the key's scope
+	to   uint64       // 0: not a phone number
+	nth  uint64       // number of POSTs of this pair, including this one
+	tpl  *area.Record // nil: no template, or unknown
+	mark string       // of the Cloud API, which statuses bring back
 }
 
 // send is POST /api/v1/messages (docs/service.md#send-request).
@@ -84,7 +84,7 @@ func decode(w http.ResponseWriter, r *http.Request) (*message, *refusal) {
 	}
 	m := new(message)
 	if err := m.decode(raw); err != nil {
-		return nil, refuseRequest(err.Error() + ".")
+		return nil, area.RefuseRequest(err.Error() + ".")
 	}
 	return m, nil
 }
@@ -92,7 +92,7 @@ func decode(w http.ResponseWriter, r *http.Request) (*message, *refusal) {
 // body reads a JSON body (docs/service.md#conventions).
 func body(w http.ResponseWriter, r *http.Request) ([]byte, *refusal) {
 	if t, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || t != "application/json" {
-		return nil, refuseRequest("Content-Type must be application/json.")
+		return nil, area.RefuseRequest("Content-Type must be application/json.")
 	}
 	var buf bytes.Buffer
 	if r.ContentLength > 0 && r.ContentLength < maxBody {
@@ -101,10 +101,10 @@ func body(w http.ResponseWriter, r *http.Request) ([]byte, *refusal) {
 	_, err := buf.ReadFrom(http.MaxBytesReader(w, r.Body, maxBody))
 	raw := buf.Bytes()
 	if err != nil {
-		return nil, refuseRequest("The body could not be read: " + err.Error() + ".")
+		return nil, area.RefuseRequest("The body could not be read: " + err.Error() + ".")
 	}
 	if !utf8.Valid(raw) {
-		return nil, refuseRequest("The body is not UTF-8.")
+		return nil, area.RefuseRequest("The body is not UTF-8.")
 	}
 	return raw, nil
 }
@@ -133,12 +133,12 @@ func (s *Sandbox) arrive(p *post) {
 // replaces the refusal 130429.
 func (s *Sandbox) refuse(w http.ResponseWriter, p *post, ref *refusal) {
 	s.mu.Lock()
-	s.refused[ref.code]++
+	s.refused[ref.Code]++
 	s.mu.Unlock()
 	if p != nil && s.opt.OnEvent != nil {
-		s.event(p.event("refused", "", ref.code))
+		s.event(p.event("refused", "", ref.Code))
 	}
-	if ref.meta != nil && ref.meta.Code == 130429 && s.opt.Throttle != ThrottlePlatform {
+	if ref.Meta != nil && ref.Meta.Code == 130429 && s.opt.Throttle != ThrottlePlatform {
 		s.tooMany(w, s.opt.Throttle == ThrottleRetryAfter, s.opt.ThrottleWait)
 		return
 	}
@@ -171,15 +171,16 @@ type accepted struct {
 func (s *Sandbox) decide(f *Faults, p *post) (accepted, *refusal) {
 	now := time.Now()
 	s.mu.Lock()
+	s.areas.Due(now)
+	var got accepted
 	warning, ref := s.rules(f, p, now)
-	if ref != nil {
-		s.mu.Unlock()
-		return accepted{}, ref
+	if ref == nil {
+		got = s.accept(f, p, now, warning)
 	}
-	got := s.accept(f, p, now, warning)
+	extras := append(got.extras, s.takeFresh()...)
 	s.mu.Unlock()
-	s.pushAll(got.extras)
-	return got, nil
+	s.pushAll(extras)
+	return got, ref
 }
 
 // rules applies the rules of docs/service.md#send-request that need the state of the account. It
@@ -189,29 +190,30 @@ func (s *Sandbox) decide(f *Faults, p *post) (accepted, *refusal) {
 // s.mu.
 func (s *Sandbox) rules(f *Faults, p *post, now time.Time) (warning string, _ *refusal) {
 	if p.conn == nil {
-		return "", &refuseConnection // rule 11
+		return "", &area.RefuseConnection // rule 11
 	}
 	if p.conn.company.Suspended {
-		return "", &refuseSuspended // rule 10
+		return "", &area.RefuseSuspended // rule 10
 	}
 	if t := p.m.Template; t != nil {
-		p.tpl = s.findTemplate(t.Name, t.Language, p.conn.Company)
+		p.tpl = s.areas.Template(t.Name, t.Language, p.conn.Company)
 	}
 	if p.tpl != nil {
 		if _, out := s.optedOut[pairKey(p.conn.company.number, p.to)]; out && p.tpl.Category == "MARKETING" && s.opt.API != APICloud {
 			return "", &refuseOptedOut // rule 5
 		}
-		if p.tpl.Status != "APPROVED" {
-			ref := platformRefusal(132015, "") // rule 6
-			ref.prose = "The template is " + strings.ToLower(p.tpl.Status) + "."
-			return "", ref
+		if ref := p.tpl.Refusal(); ref != nil {
+			return "", ref // rule 6
 		}
 	}
 	if p.to == p.conn.phone {
 		return "", &refuseSender // rule 7
 	}
 	if ref := p.m.media(func(m *media) *refusal {
-		if m.AssetID != "" && !s.stored(m.AssetID, p.conn.Company, now) {
+		if m.AssetID == "" {
+			return nil
+		}
+		if _, ok := s.areas.Stored(m.AssetID, p.conn.Company, now); !ok {
 			return &refuseAsset // rule 11
 		}
 		return nil
@@ -230,7 +232,7 @@ func (s *Sandbox) rules(f *Faults, p *post, now time.Time) (warning string, _ *r
 			return "unverified_service_window", nil
 		case !s.windowOpen(p.conn, p.to, now):
 			if s.opt.Statuses.OutsideWindow == "refused" {
-				return "", platformRefusal(131047, "")
+				return "", area.RefusePlatform(131047, "")
 			}
 			return "outside_service_window", nil
 		}
@@ -241,7 +243,7 @@ func (s *Sandbox) rules(f *Faults, p *post, now time.Time) (warning string, _ *r
 // platformRules applies the rules of the platform behind the service. The caller holds s.mu.
 func (s *Sandbox) platformRules(f *Faults, p *post, now time.Time) *refusal {
 	if p.to == 0 {
-		return platformRefusal(131009, "to is not a phone number")
+		return area.RefusePlatform(131009, "to is not a phone number")
 	}
 	if ref := stateRefusal(p.conn); ref != nil {
 		return ref
@@ -252,13 +254,13 @@ func (s *Sandbox) platformRules(f *Faults, p *post, now time.Time) *refusal {
 	at := now.UnixNano()
 	if s.opt.EnforceThroughput && p.conn.taken.count(at) >= p.conn.limit {
 		s.fired[faultThrottled].Add(1)
-		return platformRefusal(130429, "")
+		return area.RefusePlatform(130429, "")
 	}
 	if p.m.Template != nil {
 		if p.tpl == nil {
-			return platformRefusal(132001, p.m.Template.Name+" in "+p.m.Template.Language)
+			return area.RefusePlatform(132001, p.m.Template.Name+" in "+p.m.Template.Language)
 		}
-		if ref := p.tpl.check(p.m.Template); ref != nil {
+		if ref := checkTemplate(p.tpl, p.m.Template); ref != nil {
 			return ref
 		}
 	}
@@ -266,11 +268,11 @@ func (s *Sandbox) platformRules(f *Faults, p *post, now time.Time) *refusal {
 		if covered(r.Connections, p.conn) && (r.Times == 0 || p.nth <= uint64(r.Times)) &&
 			unit(s.hash(drawRefusal+purpose(r.Code), p.to)) < r.Share {
 			s.coded[r.Code]++
-			return platformRefusal(r.Code, "")
+			return area.RefusePlatform(r.Code, "")
 		}
 	}
 	if code := s.unreachable(p.to); code != 0 {
-		return platformRefusal(code, "")
+		return area.RefusePlatform(code, "")
 	}
 	if s.opt.PairRate > 0 {
 		k := pairKey(p.conn.number, p.to)
@@ -279,7 +281,7 @@ func (s *Sandbox) platformRules(f *Faults, p *post, now time.Time) *refusal {
 		s.pairs[k] = pr
 		if !ok {
 			s.fired[faultPaired].Add(1)
-			return platformRefusal(131056, "")
+			return area.RefusePlatform(131056, "")
 		}
 	}
 	return nil
@@ -289,10 +291,10 @@ func (s *Sandbox) platformRules(f *Faults, p *post, now time.Time) *refusal {
 // nil. The caller holds Sandbox.mu.
 func stateRefusal(c *connection) *refusal {
 	if c.company.account == "locked" {
-		return platformRefusal(131031, "")
+		return area.RefusePlatform(131031, "")
 	}
 	if code := numberCodes[c.Status]; code != 0 {
-		return platformRefusal(code, "")
+		return area.RefusePlatform(code, "")
 	}
 	return nil
 }

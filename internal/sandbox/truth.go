@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"campaignd/internal/sandbox/area"
 	"encoding/csv"
 	"encoding/json"
 	"io"
@@ -63,13 +64,7 @@ type Message struct {
 }
 
 // Upload is a file that a client stored with POST /api/v1/media.
-type Upload struct {
-	AssetID     string    `json:"assetId"`
-	Connection  string    `json:"connection"`
-	ContentType string    `json:"contentType"`
-	Bytes       int64     `json:"bytes"`
-	At          time.Time `json:"at"`
-}
+type Upload = area.Uploaded
 
 // Status is one status of a message and its webhook.
 type Status struct {
@@ -132,7 +127,7 @@ func (s *Sandbox) Stats() Truth {
 		t.Fired["refusal_"+strconv.Itoa(code)] = n
 	}
 	t.Refused = maps.Clone(s.refused)
-	t.Uploads = append([]Upload{}, s.uploads...)
+	t.Uploads = append([]Upload{}, s.areas.Uploads...)
 	for _, c := range s.connections {
 		t.Connections = append(t.Connections, Number{
 			Connection: c.ID, Phone: formatPhone(c.phone), Limit: c.limit,

@@ -1,0 +1,169 @@
+package area
+
+import (
+	"container/heap"
+	"strconv"
+	"time"
+)
+
+// World is what the areas get from the sandbox. Every function of it is called with the sandbox's
+// lock held.
+type World struct {
+	Began       time.Time
+	Companies   []*Company
+	Connections []*Connection
+	Templates   []Template
+	Assets      []Asset
+	Review      Review
+	// Storage is the number of bytes of a plan. 0 means 1 GiB.
+	Storage int64
+	// Token returns a text of 64 hexadecimal digits that depends on the seed, the time of the start
+	// and n.
+	Token func(n uint64) string
+	// Post posts an event to the endpoints.
+	Post func(Event)
+	// Statuses calls yield with every status that has happened.
+	Statuses func(yield func(Status))
+}
+
+// Event is an event for the webhooks.
+type Event struct {
+	Type       string
+	Company    string
+	Connection *Connection
+	// Data is the value of data in the service's envelope; Value is that of Field in the platform's.
+	Data  []byte
+	Field string
+	Value []byte
+}
+
+// Status is one status of a message: sent, delivered, read or failed.
+type Status struct {
+	Name       string
+	At         time.Time
+	Template   *Record // nil: not a template
+	Connection *Connection
+	Company    string
+}
+
+// Areas are the areas with their state. The caller of every method holds the sandbox's lock.
+type Areas struct {
+	World
+
+	companies   map[string]*Company
+	connections map[string]*Connection
+	agenda      agenda
+	wake        chan struct{}
+	serials     map[string]int
+
+	templates templates
+	Uploads   []Uploaded // the files that clients stored, in their order
+	media     media
+}
+
+// New makes the areas of a world. An error names the part of the scenario.
+func New(w World) (*Areas, error) {
+	a := &Areas{
+		World: w, companies: map[string]*Company{}, connections: map[string]*Connection{},
+		wake: make(chan struct{}, 1), serials: map[string]int{},
+	}
+	for _, c := range w.Companies {
+		a.companies[c.ID] = c
+	}
+	for _, c := range w.Connections {
+		a.connections[c.ID] = c
+	}
+	a.fillTemplates()
+	a.fillMedia()
+	return a, nil
+}
+
+// Handlers returns the handlers by the name of their operation.
+func (a *Areas) Handlers() map[string]Handler {
+	all := map[string]Handler{}
+	for _, area := range []map[string]Handler{a.templateHandlers(), a.mediaHandlers()} {
+		for name, h := range area {
+			all[name] = h
+		}
+	}
+	return all
+}
+
+// serial returns the next id with this prefix, such as tpl_8. taken reports whether a scenario has
+// the id already.
+func (a *Areas) serial(prefix string, taken func(id string) bool) string {
+	for {
+		a.serials[prefix]++
+		if id := prefix + "_" + strconv.Itoa(a.serials[prefix]); !taken(id) {
+			return id
+		}
+	}
+}
+
+// firstOf returns the first connection of a company, or nil.
+func (a *Areas) firstOf(company string) *Connection {
+	for _, c := range a.World.Connections {
+		if c.Company == company {
+			return c
+		}
+	}
+	return nil
+}
+
+// action is something that happens at an instant.
+type action struct {
+	at time.Time
+	n  int // order of the actions of one instant
+	do func(now time.Time)
+}
+
+// agenda is a heap of actions; the next one is on top.
+type agenda struct {
+	actions []action
+	n       int
+}
+
+func (g *agenda) Len() int { return len(g.actions) }
+func (g *agenda) Less(i, j int) bool {
+	a, b := g.actions[i], g.actions[j]
+	return a.at.Before(b.at) || a.at.Equal(b.at) && a.n < b.n
+}
+func (g *agenda) Swap(i, j int) { g.actions[i], g.actions[j] = g.actions[j], g.actions[i] }
+func (g *agenda) Push(x any)    { g.actions = append(g.actions, x.(action)) }
+func (g *agenda) Pop() any {
+	last := len(g.actions) - 1
+	x := g.actions[last]
+	g.actions[last] = action{}
+	g.actions = g.actions[:last]
+	return x
+}
+
+// At calls do at the instant, or at the first request after it.
+func (a *Areas) At(at time.Time, do func(now time.Time)) {
+	a.agenda.n++
+	heap.Push(&a.agenda, action{at, a.agenda.n, do})
+	select {
+	case a.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Due calls the actions whose time has come. The sandbox calls it before every request and when
+// Next has come.
+func (a *Areas) Due(now time.Time) {
+	for len(a.agenda.actions) > 0 && !a.agenda.actions[0].at.After(now) {
+		next := heap.Pop(&a.agenda).(action)
+		next.do(next.at)
+	}
+}
+
+// Next is the instant of the next action. ok is false if there is none.
+func (a *Areas) Next() (at time.Time, ok bool) {
+	if len(a.agenda.actions) == 0 {
+		return time.Time{}, false
+	}
+	return a.agenda.actions[0].at, true
+}
+
+// Wake receives when the next action may have changed. It needs no lock.
+func (a *Areas) Wake() <-chan struct{} { return a.wake }

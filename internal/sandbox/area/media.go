@@ -1,0 +1,263 @@
+package area
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// assetLife is how long the service keeps a stored file (docs/service.md#media). A header handle is
+// kept as long.
+const assetLife = 30 * 24 * time.Hour
+
+// defaultStorage is the storage of a plan without World.Storage.
+const defaultStorage = 1 << 30
+
+// stored is a stored file, or a header handle. Its bytes are not kept.
+type stored struct {
+	id, company string
+	filename    string
+	contentType string
+	size        int64
+	created     time.Time
+}
+
+// media are the files of all clients, the oldest first.
+type media struct {
+	assets  []*stored
+	handles []*stored
+	byID    map[string]*stored // assets and handles
+	made    uint64             // number of handles so far
+}
+
+// fillMedia stores the files of the scenario.
+func (a *Areas) fillMedia() {
+	a.media.byID = map[string]*stored{}
+	for _, f := range a.Assets {
+		if f.Company == "" {
+			f.Company = "co_1"
+		}
+		if f.Filename == "" {
+			f.Filename = f.ID
+		}
+		x := &stored{f.ID, f.Company, f.Filename, f.ContentType, f.Size, a.Began.Add(-f.Age)}
+		a.media.assets = append(a.media.assets, x)
+		a.media.byID[x.id] = x
+	}
+	slices.SortStableFunc(a.media.assets, func(x, y *stored) int { return x.created.Compare(y.created) })
+}
+
+// expire removes the files and handles that are 30 days old.
+func (a *Areas) expire(now time.Time) {
+	for _, kept := range []*[]*stored{&a.media.assets, &a.media.handles} {
+		n := 0
+		for n < len(*kept) && now.Sub((*kept)[n].created) >= assetLife {
+			delete(a.media.byID, (*kept)[n].id)
+			n++
+		}
+		*kept = slices.Delete(*kept, 0, n)
+	}
+}
+
+// Stored returns the content type of a file. ok is false if the company does not have it now.
+func (a *Areas) Stored(id, company string, now time.Time) (contentType string, ok bool) {
+	x := a.media.byID[id]
+	if x == nil || x.company != company || now.Sub(x.created) >= assetLife || strings.HasPrefix(id, handlePrefix) {
+		return "", false
+	}
+	return x.contentType, true
+}
+
+// handlePrefix begins a header handle.
+const handlePrefix = "4::"
+
+// hasHandle reports whether a handle is of this client and of a file for this format of a header.
+func (a *Areas) hasHandle(handle, format, company string, now time.Time) bool {
+	x := a.media.byID[handle]
+	return x != nil && strings.HasPrefix(handle, handlePrefix) && x.company == company &&
+		now.Sub(x.created) < assetLife && headerFormat(x.contentType) == format
+}
+
+// headerFormat is the format of a template header that a type fits, or "".
+func headerFormat(contentType string) string {
+	switch kind, _, _ := strings.Cut(contentType, "/"); {
+	case contentType == "image/jpeg", contentType == "image/png":
+		return "IMAGE"
+	case kind == "video":
+		return "VIDEO"
+	case kind == "application", kind == "text":
+		return "DOCUMENT"
+	}
+	return ""
+}
+
+// Fits reports whether a stored file can be sent in a field of a message. A document takes every
+// type, and a file of the scenario without a type fits every field.
+func Fits(contentType, field string) bool {
+	kind, _, _ := strings.Cut(contentType, "/")
+	switch {
+	case contentType == "", field == "document":
+		return true
+	case field == "sticker":
+		return contentType == "image/webp"
+	case field == "image":
+		return kind == "image" && contentType != "image/webp"
+	}
+	return kind == field
+}
+
+// MediaLimit is the largest size of a file of this type, in bytes (docs/service.md#media). It is 0
+// for a type that is refused.
+func MediaLimit(contentType string) int64 {
+	kind, sub, _ := strings.Cut(contentType, "/")
+	switch {
+	case contentType == "image/jpeg", contentType == "image/png":
+		return 5 << 20
+	case contentType == "image/webp":
+		return 500 << 10
+	case contentType == "video/mp4", contentType == "video/3gpp":
+		return 16 << 20
+	case kind == "audio":
+		return 16 << 20
+	case contentType == "text/plain", contentType == "application/pdf", contentType == "application/zip",
+		kind == "application" && (strings.HasPrefix(sub, "vnd.") || sub == "msword"):
+		return 100 << 20
+	}
+	return 0
+}
+
+func (a *Areas) mediaHandlers() map[string]Handler {
+	return map[string]Handler{
+		"media": a.upload, "media_list": a.listMedia, "media_delete": a.deleteMedia, "media_storage": a.showStorage,
+	}
+}
+
+// file is a stored file as the service shows it.
+type file struct {
+	AssetID     string     `json:"assetId"`
+	Filename    string     `json:"filename"`
+	ContentType string     `json:"contentType"`
+	Size        int64      `json:"size"`
+	ExpiresAt   time.Time  `json:"expiresAt"`
+	CreatedAt   *time.Time `json:"createdAt,omitempty"`
+}
+
+func (x *stored) expires() time.Time { return x.created.Add(assetLife).UTC().Truncate(time.Second) }
+
+func (a *Areas) upload(c *Call) (any, *Refusal) {
+	a.expire(c.Now)
+	up := c.Upload
+	company := c.Connection.Company
+	most := MediaLimit(up.contentType)
+	if up.Purpose == "template_header" && headerFormat(up.contentType) == "" {
+		most = 0
+	}
+	switch {
+	case up.Size < 0:
+		return nil, missing("connectionId and file are required.")
+	case up.Purpose != "" && up.Purpose != "message" && up.Purpose != "template_header":
+		return nil, invalid(fmt.Sprintf("purpose %q is not message or template_header.", up.Purpose))
+	case up.Size == 0:
+		return nil, &Refusal{400, "media_empty", "The file is empty.", nil}
+	case most == 0:
+		return nil, &Refusal{415, "unsupported_media_type", "Files of type " + up.contentType + " are not taken.", nil}
+	case up.Size > most:
+		return nil, &Refusal{413, "media_too_large", fmt.Sprintf("A file of type %s has at most %d bytes.", up.contentType, most), nil}
+	}
+	x := &stored{"", company, up.filename, up.contentType, up.Size, c.Now}
+	if up.Purpose == "template_header" {
+		a.media.made++
+		x.id = handlePrefix + a.Token(a.media.made)
+		a.media.handles = append(a.media.handles, x)
+		a.media.byID[x.id] = x
+		return struct {
+			Handle    string    `json:"header_handle"`
+			ExpiresAt time.Time `json:"expiresAt"`
+		}{x.id, x.expires()}, nil
+	}
+	if used, limit, _ := a.storage(company); used+up.Size > limit {
+		return nil, &Refusal{402, "plan_limit_storage", fmt.Sprintf("%d of %d bytes are used.", used, limit), nil}
+	}
+	id := a.serial("ast", func(id string) bool { return a.media.byID[id] != nil })
+	x = a.KeepFile(id, x.filename, c.Connection, x.contentType, x.size, c.Now)
+	return file{x.id, x.filename, x.contentType, x.size, x.expires(), nil}, nil
+}
+
+// KeepFile stores a file that was uploaded over a connection. It checks nothing.
+func (a *Areas) KeepFile(id, filename string, c *Connection, contentType string, size int64, now time.Time) *stored {
+	x := &stored{id, c.Company, filename, contentType, size, now}
+	a.media.assets = append(a.media.assets, x)
+	a.media.byID[id] = x
+	a.Uploads = append(a.Uploads, Uploaded{id, c.ID, contentType, size, now.UTC()})
+	return x
+}
+
+// Uploaded is a file that a client stored with POST /api/v1/media.
+type Uploaded struct {
+	AssetID     string    `json:"assetId"`
+	Connection  string    `json:"connection"`
+	ContentType string    `json:"contentType"`
+	Bytes       int64     `json:"bytes"`
+	At          time.Time `json:"at"`
+}
+
+func (a *Areas) listMedia(c *Call) (any, *Refusal) {
+	a.expire(c.Now)
+	company, rows := c.wanted(), []file{}
+	for _, x := range a.media.assets {
+		if company == "" || x.company == company {
+			created := x.created.UTC().Truncate(time.Second)
+			rows = append(rows, file{x.id, x.filename, x.contentType, x.size, x.expires(), &created})
+		}
+	}
+	return list(rows), nil
+}
+
+func (a *Areas) deleteMedia(c *Call) (any, *Refusal) {
+	a.expire(c.Now)
+	i := slices.IndexFunc(a.media.assets, func(x *stored) bool { return x.id == c.ID && c.Key.Covers(x.company) })
+	if i < 0 {
+		return nil, notFound("file")
+	}
+	if ref := a.writable(a.media.assets[i].company); ref != nil {
+		return nil, ref
+	}
+	delete(a.media.byID, c.ID)
+	a.media.assets = slices.Delete(a.media.assets, i, i+1)
+	return nil, nil
+}
+
+func (a *Areas) showStorage(c *Call) (any, *Refusal) {
+	a.expire(c.Now)
+	used, limit, files := a.storage(c.wanted())
+	return struct {
+		UsedBytes  int64 `json:"usedBytes"`
+		LimitBytes int64 `json:"limitBytes"`
+		Files      int   `json:"files"`
+	}{used, limit, files}, nil
+}
+
+// storage returns the figures of the plan of a company. The companies without a plan of their own
+// share that of the account, and so does "".
+func (a *Areas) storage(company string) (used, limit int64, files int) {
+	plan := a.planOf(company)
+	for _, x := range a.media.assets {
+		if a.planOf(x.company) == plan {
+			used += x.size
+			files++
+		}
+	}
+	if limit = a.Storage; limit == 0 {
+		limit = defaultStorage
+	}
+	return used, limit, files
+}
+
+// planOf is the company whose plan covers a company, or "" for that of the account.
+func (a *Areas) planOf(company string) string {
+	if c := a.companies[company]; c != nil && c.Allowance > 0 {
+		return company
+	}
+	return ""
+}
