@@ -29,7 +29,7 @@ type world struct {
 	shop   *httptest.Server
 	ledger *sqlite.Ledger
 	keeper *purchases.Keeper
-	since  time.Time
+	path   string // of the ledger
 	lists  int
 }
 
@@ -41,7 +41,7 @@ func newWorld(t *testing.T) *world {
 	if err != nil {
 		t.Fatalf("the shop: %v; want no error", err)
 	}
-	w := &world{T: t, shop: httptest.NewServer(platform), since: time.Now().Add(-time.Hour).Truncate(time.Second)}
+	w := &world{T: t, shop: httptest.NewServer(platform)}
 	t.Cleanup(w.shop.Close)
 	w.open(filepath.Join(t.TempDir(), "c.db"))
 	return w
@@ -54,7 +54,7 @@ func (w *world) open(path string) {
 	if err != nil {
 		w.Fatalf("the ledger: %v; want no error", err)
 	}
-	w.ledger = l
+	w.ledger, w.path = l, path
 	w.Cleanup(func() { _ = l.Close() })
 	w.keeper = purchases.New(purchases.Options{Ledger: l, Client: w.client, Poll: time.Nanosecond})
 }

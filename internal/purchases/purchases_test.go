@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"campaignd/campaign/conversion"
 	"campaignd/recipients"
 )
 
@@ -66,5 +67,66 @@ func TestAnOrderCountsOnceHoweverManyEvents(t *testing.T) {
 	w.brought(r, `{"orders":1,"people":1,"reversed":0,"revenue":[{"currency":"EUR","amount":10}]}`)
 	if n, _, err := w.ledger.HintBacklog(t.Context()); n != 0 || err != nil {
 		t.Errorf("backlog %d, %v; want none, also of the order that the shop does not have", n, err)
+	}
+}
+
+// The shop refuses, fails and loses answers, and its rows shift while they are read.
+func TestFaultsOfTheShopCostTimeAndNoOrder(t *testing.T) {
+	w := newWorld(t)
+	r := w.run("spring", time.Now().Add(-time.Minute), 0, ama, kwame)
+	for range 120 {
+		w.bought(ama, "EUR", 1)
+	}
+	var hinted []string
+	for range 40 {
+		hinted = append(hinted, w.bought(kwame, "EUR", 1))
+	}
+	w.hint(hinted...)
+	w.ask("PUT", "/sandbox/commerce/faults", map[string]any{"too_many_requests": 0.05, "server_error": 0.05, "lost_after": 0.05, "shift": 0.5}, nil)
+	for more, err := true, error(nil); more || err != nil; {
+		if more, err = w.keeper.Take(t.Context()); t.Context().Err() != nil {
+			t.Fatal(err)
+		}
+	}
+	w.keep(t.Context())
+	w.brought(r, `{"orders":160,"people":2,"reversed":0,"revenue":[{"currency":"EUR","amount":160}]}`)
+}
+
+// The platform may store an order after a later one, so a poll goes an hour further back than the
+// last change that it knows.
+func TestAPollGoesBackAnHour(t *testing.T) {
+	for _, tt := range []struct {
+		ahead time.Duration
+		want  string
+	}{
+		{59 * time.Minute, `{"orders":1,"people":1,"reversed":0,"revenue":[{"currency":"EUR","amount":1}]}`},
+		{61 * time.Minute, `{"orders":0,"people":0,"reversed":0,"revenue":[]}`},
+	} {
+		w := newWorld(t)
+		r := w.run("spring", time.Now().Add(-time.Minute), 0, ama)
+		w.bought(ama, "EUR", 1)
+		if err := w.ledger.SetPolledUntil(t.Context(), time.Now().Add(tt.ahead)); err != nil {
+			t.Fatal(err)
+		}
+		w.keep(t.Context())
+		w.brought(r, tt.want)
+	}
+}
+
+// An order of the future is stored and does not count yet, and the next poll does not begin behind
+// it.
+func TestAnOrderOfTheFutureWaits(t *testing.T) {
+	w := newWorld(t)
+	r := w.run("spring", time.Now().Add(-time.Minute), 0, ama)
+	later := conversion.Order{ID: "later", Key: recipients.Key(ama), Amount: "5", Currency: "EUR", WasPaid: true,
+		CreatedAt: time.Now().Add(time.Hour), UpdatedAt: time.Now().Add(time.Hour)}
+	if err := w.ledger.StorePurchases(t.Context(), []conversion.Order{later}); err != nil {
+		t.Fatal(err)
+	}
+	w.bought(ama, "EUR", 1)
+	w.keep(t.Context())
+	w.brought(r, `{"orders":1,"people":1,"reversed":0,"revenue":[{"currency":"EUR","amount":1}]}`)
+	if until, err := w.ledger.PolledUntil(t.Context()); err != nil || until.IsZero() || until.After(time.Now()) {
+		t.Errorf("polled until %v, %v; want a time that has come", until, err)
 	}
 }

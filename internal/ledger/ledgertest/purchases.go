@@ -237,6 +237,9 @@ func ordersBesideAnErasureStoreNothing(t *testing.T, l Tables) {
 		if err := <-done; err != nil {
 			t.Errorf("storing an order: %v; want no error", err)
 		}
+		if err := l.StorePurchases(t.Context(), []conversion.Order{order(fmt.Sprint("late", seq), seq, 2, 2)}); err != nil {
+			t.Errorf("storing a later order: %v; want no error", err)
+		}
 		nowhere(t, l, seq)
 	}
 }

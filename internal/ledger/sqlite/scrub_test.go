@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/conversion"
 	"campaignd/internal/ledger"
 	"campaignd/internal/ledger/ledgertest"
 )
@@ -52,6 +53,16 @@ func TestAnErasedNumberIsNotInTheFile(t *testing.T) {
 	_, err = l.Suppress(t.Context(), []campaign.Suppression{{Key: d.Key, To: d.To, Scope: campaign.ScopeMarketing, Source: "stop",
 		At: time.Now(), Proof: campaign.Proof{Text: "STOP, says " + d.Cells[0]}}})
 	if err != nil {
+		t.Fatal(err)
+	}
+	var orders []conversion.Order
+	for i, d := range ledgertest.Rows(0, 3000) { // and two changes of each, which move its row
+		for version := range 3 {
+			orders = append(orders, conversion.Order{ID: fmt.Sprint("01J", (i*7919)%3000), Key: d.Key, Amount: strings.Repeat("1", 1+9*version),
+				Currency: "EUR", UpdatedAt: time.UnixMilli(int64(1 + version))})
+		}
+	}
+	if err := l.StorePurchases(t.Context(), orders); err != nil {
 		t.Fatal(err)
 	}
 	needles := map[string][]byte{"number": []byte(d.To), "first variable": []byte(`"` + d.Cells[0] + `"`),
