@@ -13,6 +13,8 @@ type StatusEvent struct {
 	ReceivedAt time.Time
 	// Mark is the attempt that the event's mark proves; zero without a mark of this ledger.
 	Mark Post
+	// Price is what a status of an own message tells of its bill.
+	Price Price
 }
 
 // Events is one batch of webhook events. It is applied in one transaction; PostgreSQL stores

@@ -51,6 +51,7 @@ type Ledger interface {
 	RetentionLedger
 	ErasureLedger
 	PurchaseLedger
+	PriceLedger
 	JobLedger
 	FiringLedger
 	AccessLedger

@@ -32,6 +32,8 @@ type Report struct {
 	Lift *conversion.Lift `json:"lift,omitempty"`
 	// Moved counts the rows that moved between connections (docs/limits.md#several-numbers).
 	Moved []campaign.MovedRows `json:"moved,omitempty"`
+	// Cost is nil if no price of a message was told. The caller sets it (CostOf).
+	Cost *Cost `json:"cost,omitempty"`
 	// RefusedEvents says which events of webhooks are refused for their signature, so that the totals
 	// lack statuses; "": none. The caller sets it.
 	RefusedEvents string `json:"refused_events,omitempty"`

@@ -36,6 +36,7 @@ func (r *Report) Table(w io.Writer, width int) error {
 	page.funnel(r)
 	page.conversions(r)
 	page.moved(r)
+	page.cost(r)
 	return b.Flush()
 }
 

@@ -205,7 +205,11 @@ func (p *program) withLedgerSession(ctx context.Context, why purpose, do func(*l
 		return err
 	}
 	defer closing(l, &err)
-	d := &operator.Session{Ledger: l, By: operator.LocalUser(), Repeats: c.Sending.Waits()}
+	rates, err := c.Rates()
+	if err != nil {
+		return invalid(err)
+	}
+	d := &operator.Session{Ledger: l, By: operator.LocalUser(), Repeats: c.Sending.Waits(), Rates: rates}
 	d.Origins = func(ctx context.Context, h []campaign.Hold) func(string) campaign.Origin {
 		return daemon.Origins(ctx, c, h)
 	}

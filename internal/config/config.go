@@ -343,6 +343,6 @@ func Load(path string, explicit bool, environment map[string]string) (*Config, e
 		return nil, fmt.Errorf("%s: %w", cmp.Or(variableOf(err, environment), path), err)
 	}
 	c.again = func() (*Config, error) { return Load(path, explicit, environment) }
-	c.files = secretFiles(path, environment)
+	c.files = append(secretFiles(path, environment), c.Cloud.files()...)
 	return c, nil
 }

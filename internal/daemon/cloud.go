@@ -98,3 +98,19 @@ func versionCheck(version string, now time.Time) Check {
 		return good(name, "%s ends on %s", version, end.Format(time.DateOnly))
 	}
 }
+
+// renewTokens uses the access tokens that the files of the Cloud API have now.
+func (d *Daemon) renewTokens(c *config.Config) {
+	o, _, err := config.CloudOptions(c)
+	if err != nil {
+		d.log.Warn("the tokens of the Cloud API cannot be read again; the last ones stay", "err", err)
+		return
+	}
+	for _, a := range o.Accounts {
+		if changed, err := d.client.Cloud.SetToken(a.ID, a.Token); err != nil {
+			d.log.Warn("the new token of an account is not used", "account", a.ID, "err", err)
+		} else if changed {
+			d.log.Info("the token of an account was read again", "account", a.ID)
+		}
+	}
+}

@@ -32,6 +32,7 @@ import (
 	"campaignd/internal/tracing"
 	"campaignd/internal/webhooks"
 	"campaignd/internal/wirelog"
+	"campaignd/reporting"
 	"campaignd/throttle"
 )
 
@@ -62,7 +63,8 @@ type Daemon struct {
 	limiter   limiter
 	directory *directory
 	quotas    *quotas
-	holds     *holdWatch // nil before Serve
+	rates     *reporting.Rates // nil without cloud.prices
+	holds     *holdWatch       // nil before Serve
 	notifier  *notify.Sender
 	changed   chan struct{}       // an event tells that a number has changed
 	intake    *webhooks.Intake    // nil without secrets, because no event could be verified
@@ -132,6 +134,9 @@ func open(ctx context.Context, cfg *config.Config, o Options) (_ *Daemon, err er
 		return nil, err
 	}
 	d.quotas = newQuotas(cfg, d.directory, d.ledger, d.log)
+	if d.rates, err = cfg.Rates(); err != nil {
+		return nil, err
+	}
 	d.client, err = config.NewConnectors(cfg)
 	if cfg.Role == config.RoleIntake && errors.Is(err, connector.ErrNone) {
 		return d, nil // an intake without a key asks the service for nothing

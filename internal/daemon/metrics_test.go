@@ -166,7 +166,6 @@ func TestEachMetricHasItsNameAndValue(t *testing.T) {
 	}}), []string{
 		"campaignd_events_total counter", `campaignd_events_total{kind="status"} 3`,
 		"campaignd_events_without_number_total counter", "campaignd_events_without_number_total 18",
-		"campaignd_webhook_foreign_marks_total 21",
 		"campaignd_orphans gauge", "campaignd_orphans 15",
 		"campaignd_orphans_ambiguous gauge", "campaignd_orphans_ambiguous 16",
 		"campaignd_orphans_expired_total counter", "campaignd_orphans_expired_total 20",
@@ -176,6 +175,7 @@ func TestEachMetricHasItsNameAndValue(t *testing.T) {
 		"campaignd_template_events_total counter", `campaignd_template_events_total{effect="pauses"} 17`,
 		"campaignd_webhook_commits_total counter", `campaignd_webhook_commits_total{result="failed"} 4`,
 		`campaignd_webhook_commits_total{result="ok"} 6`,
+		"campaignd_webhook_foreign_marks_total counter", "campaignd_webhook_foreign_marks_total 21",
 		"campaignd_webhook_last_verified_seconds gauge", `campaignd_webhook_last_verified_seconds{connection="conn_1"} 1.8e+09`,
 		"campaignd_webhook_seconds_since_verified gauge", "campaignd_webhook_seconds_since_verified 0",
 		"campaignd_webhooks_rejected_total counter", `campaignd_webhooks_rejected_total{reason="signature"} 2`,

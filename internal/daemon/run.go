@@ -115,6 +115,9 @@ func (d *Daemon) RunCampaign(ctx context.Context, o RunOptions) (RunResult, erro
 	if result.Report, err = reporting.Build(ctx, d.ledger, run); err != nil {
 		return result, err
 	}
+	if result.Report.Cost, err = reporting.CostOf(ctx, d.ledger, run.No, d.rates); err != nil {
+		return result, err
+	}
 	holds, err := d.ledger.Holds(ctx, false)
 	if err != nil {
 		return result, fmt.Errorf("read the holds: %w", err)

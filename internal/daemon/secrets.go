@@ -53,6 +53,9 @@ func (d *Daemon) renewSecrets(now *config.Config) {
 			d.log.Info("the key of the service was read again")
 		}
 	}
+	if d.client != nil && d.client.Cloud != nil {
+		d.renewTokens(c)
+	}
 	if d.verifier != nil && !slices.EqualFunc(c.Webhooks.Secrets, now.Webhooks.Secrets, same) {
 		if err := d.verifier.Renew(c.Webhooks.Secrets...); err != nil {
 			d.log.Warn("the new webhook secrets are not used", "err", err)

@@ -54,6 +54,9 @@ func (t *task) report(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if report.Cost, err = reporting.CostOf(ctx, t.o.Ledger, run.No, t.o.Rates); err != nil {
+		return err
+	}
 	text, err := report.JSON()
 	if err != nil {
 		return err

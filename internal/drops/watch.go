@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/reporting"
 )
 
 // Ledger is the part of the ledger that a Watcher needs.
@@ -19,6 +20,7 @@ type Ledger interface {
 	campaign.DropLedger
 	campaign.RunLedger
 	campaign.ReportLedger
+	campaign.PriceLedger
 	campaign.JobLedger
 }
 
@@ -57,14 +59,14 @@ func (e *Refused) Error() string { return e.Message }
 type Options struct {
 	Rules  []Rule
 	Ledger Ledger
-	// Spool is a folder of this process alone, in which lists are read. It survives a restart if the
-	// caller gives the same.
+	// Spool is a folder of this process alone, in which lists are read, and which survives a restart.
 	Spool string
 	// Launch brings the run of a request to Ready. It may be called again with the same Key. It
 	// returns a *Refused for a list at fault; any other error is tried again.
 	Launch func(ctx context.Context, r Request) (campaign.Run, error)
 	// Missing says why no file of the campaign can be launched now, nil if it can.
 	Missing func(campaign string) error
+	Rates   *reporting.Rates // price the messages of reports; nil: there are none
 	// Owner and Lease are those of the jobs of this process. Lease must be positive.
 	Owner string
 	Lease time.Duration

@@ -113,6 +113,9 @@ func (d *Session) Report(ctx context.Context, id string) (*reporting.Report, err
 	if err != nil {
 		return nil, err
 	}
+	if report.Cost, err = reporting.CostOf(ctx, d.Ledger, r.No, d.Rates); err != nil {
+		return nil, err
+	}
 	h, err := d.whyHolds(ctx)
 	now := time.Now()
 	report.Holds = campaign.HoldStates(campaign.RunHolds(r, h.Holds, h.Origin, now), now)

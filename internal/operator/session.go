@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/reporting"
 )
 
 // Session is the access of one operator to a ledger, with a method for each request.
@@ -29,6 +30,8 @@ type Session struct {
 	// Known returns the origin of each connection that is configured or that the service lists. Whole
 	// reports whether the service gave its list: without it there may be others. Nil: none is known.
 	Known func(ctx context.Context) (all []campaign.Origin, whole bool)
+	// Rates price the messages of reports; nil: there are none.
+	Rates *reporting.Rates
 	// Configured reports whether the configuration names a connection; nil: it names none.
 	Configured func(connection string) bool
 }

@@ -51,7 +51,10 @@ func (i *Intake) fold(events []messaging.Event, received time.Time, platform boo
 		i.read(&m, e, own, received)
 		i.append(&facts, e, &m, own, received)
 		if platform && e.Kind == messaging.KindStatus && e.Mark != "" {
-			facts.Statuses[len(facts.Statuses)-1].Mark = i.mark(e.Mark)
+			s := &facts.Statuses[len(facts.Statuses)-1]
+			if s.Mark = i.mark(e.Mark); s.Mark.Attempt > 0 { // another program's message has no bill here
+				s.Price = campaign.PriceOf(e.Pricing)
+			}
 		}
 	}
 	return facts

@@ -53,6 +53,7 @@ func Run(t *testing.T, open func(*testing.T) campaign.Ledger) {
 		{"FailureHolds", failureHoldPromises},
 		{"Adoption", adoptionPromises},
 		{"Marks", markPromises},
+		{"Prices", pricePromises},
 		{"Doubts", doubtPromises},
 		{"Listening", listeningPromises},
 		{"WireLog", wireLogPromises},

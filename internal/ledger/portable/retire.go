@@ -9,6 +9,7 @@ import (
 
 const (
 	sqlRetire          = `INSERT INTO retired (segment, rows, at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`
+	sqlRetirePrices    = `DELETE FROM price WHERE mh IN (SELECT mh FROM outcome WHERE rid >= $1 AND rid < $2 AND mh <> 0)`
 	sqlRetireOutcomes  = `DELETE FROM outcome WHERE rid >= $1 AND rid < $2`
 	sqlRetireAttempts  = `DELETE FROM attempt WHERE rid >= $1 AND rid < $2`
 	sqlRetireFollowUps = `DELETE FROM follow_up WHERE parent = $3 AND key IN (SELECT key FROM delivery WHERE rid >= $1 AND rid < $2)`
@@ -31,6 +32,9 @@ func (l *Ledger) Retire(ctx context.Context, before time.Time) (rows int64, err 
 		ours, err := t.Exec(sqlRetire, s.Key, s.Hi-s.Lo, now)
 		if err != nil || ours == 0 {
 			return err // another process has just deleted them, or an earlier try did
+		}
+		if _, err := t.Exec(sqlRetirePrices, s.First(), s.End()); err != nil {
+			return err
 		}
 		if _, err := t.Exec(l.own.RetireTotals, s.First(), s.End(), s.Key); err != nil {
 			return err

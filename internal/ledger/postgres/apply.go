@@ -110,6 +110,10 @@ func (l *Ledger) Apply(ctx context.Context, e campaign.Events) (done campaign.Ap
 		if len(all) > 0 {
 			t.last(moveStatuses(all, known, &failures, &reached))
 		}
+		hash := func(id string) int64 { return l.key.MessageHash(storedID(id)) }
+		if err := portable.StorePrices(portableTx{t}, e.Statuses, hash); err != nil {
+			return err
+		}
 		if len(e.Moved)+len(e.Lifted) > 0 {
 			t.last(stmt(nil, sqlLockSuppressions)) // before suppress takes a weaker lock
 		}

@@ -58,6 +58,9 @@ func (l *Ledger) Apply(ctx context.Context, e campaign.Events) (done campaign.Ap
 		if done, err = t.statuses(rows, hashes, l.key); err != nil {
 			return err
 		}
+		if err := portable.StorePrices(portableTx{t}, e.Statuses, l.key.MessageHash); err != nil {
+			return err
+		}
 		e, found, err := ledger.Attribute(e, users{t, l.key})
 		if err != nil {
 			return err

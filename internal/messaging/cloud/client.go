@@ -60,18 +60,20 @@ func New(o Options) (*Client, error) {
 	return c, nil
 }
 
-// SetToken replaces the token of an account for the requests that begin from now on.
-func (c *Client) SetToken(account string, token messaging.Secret) error {
+// SetToken replaces the token of an account for the requests that begin from now on. It reports
+// whether the token is another one.
+func (c *Client) SetToken(account string, token messaging.Secret) (changed bool, err error) {
 	if token.IsZero() || !messaging.Visible(token.Reveal()) {
-		return fmt.Errorf("account %s: the token is empty or holds a character that no token has", account)
+		return false, fmt.Errorf("account %s: the token is empty or holds a character that no token has", account)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if _, ok := c.tokens[account]; !ok {
-		return fmt.Errorf("account %s: not configured", account)
+	before, ok := c.tokens[account]
+	if !ok {
+		return false, fmt.Errorf("account %s: it is not one that this process began with", account)
 	}
 	c.tokens[account] = token
-	return nil
+	return before.Reveal() != token.Reveal(), nil
 }
 
 // String returns the name of the host. It never shows a token.

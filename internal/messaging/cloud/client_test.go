@@ -178,6 +178,35 @@ func TestOptionsAreRefusedByName(t *testing.T) {
 	}
 }
 
+func TestARenewedTokenIsUsed(t *testing.T) {
+	var got []string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		got = append(got, r.Header.Get("Authorization"))
+		fmt.Fprint(w, `{"success":true}`)
+	}))
+	defer server.Close()
+	c, err := New(Options{BaseURL: server.URL, Accounts: []Account{{ID: "1", Token: messaging.NewSecret("old")}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for _, token := range []string{"old", "new"} {
+		changed, err := c.SetToken("1", messaging.NewSecret(token))
+		if err != nil || changed != (token == "new") {
+			t.Errorf("%s: got changed %v, %v", token, changed, err)
+		}
+		if _, err := c.Subscribe(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	if want := []string{"Bearer old", "Bearer new"}; !reflect.DeepEqual(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	if _, err := c.SetToken("2", messaging.NewSecret("x")); err == nil {
+		t.Error("got no error for an account that is not there, want one")
+	}
+}
+
 func TestNoTokenIsPrinted(t *testing.T) {
 	c, err := New(Options{Accounts: []Account{{ID: "1", Token: messaging.NewSecret("very-secret")}}})
 	if err != nil {

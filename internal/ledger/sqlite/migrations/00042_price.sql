@@ -1,0 +1,6 @@
+-- +goose Up
+-- What the platform tells of the bill for a message, by the hash of its id: TYPE/CATEGORY.
+CREATE TABLE price (
+  mh   INTEGER PRIMARY KEY,
+  kind TEXT    NOT NULL
+);
