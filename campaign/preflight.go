@@ -111,6 +111,10 @@ type Preflight struct {
 	Findings  []Finding    `json:"findings,omitempty"`
 	Window    *WindowCheck `json:"window,omitempty"` // nil without a window; `check` fills it
 	Launch    *LaunchCheck `json:"launch,omitempty"` // nil with a fault; `check` fills it
+	// Assumed are the operations of the service that were asked and that its document does not show;
+	// NotOffered are those that it does not have. `check` fills both.
+	Assumed    []string `json:"assumed,omitempty"`
+	NotOffered []string `json:"not_offered,omitempty"`
 
 	// Zones counts the sendable rows by window group (plan.Zones): all under "" unless the window is
 	// in the recipients' zones. Rows that the frequency cap would skip now are not among them.

@@ -157,6 +157,8 @@ func ScopeOf(f messaging.Feed) Scope {
 		return ScopeMarketing
 	case messaging.FeedUnreachable:
 		return ScopeUnreachable
+	case messaging.FeedBlocked:
+		return ScopeAll
 	}
 	return ""
 }

@@ -270,6 +270,9 @@ func (p *program) writePreflight(f *campaign.Preflight, faults bool) error {
 	if f.Launch != nil {
 		writeParagraph(w, "launch: "+f.Launch.Sentence)
 	}
+	if assumed := daemon.AssumedLine(f.Assumed, f.NotOffered); assumed != "" {
+		writeParagraph(w, "assumed: "+assumed)
+	}
 	for _, c := range slices.Sorted(maps.Keys(f.Bound)) {
 		fmt.Fprintf(w, "%s reached %s before and sends to them again\n",
 			spelling.Printable(c), spelling.Count(f.Bound[c], "recipient", "recipients"))

@@ -48,5 +48,10 @@ func checkCampaign(
 		}
 		found.Launch = &launch
 	}
+	if s, ok := in.Service.(interface {
+		Asked() (offered, absent []string)
+	}); ok {
+		found.Assumed, found.NotOffered = s.Asked()
+	}
 	return found, CheckWindow(in.Definition, found, time.Now())
 }

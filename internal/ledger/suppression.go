@@ -36,8 +36,14 @@ func InSteps(list []campaign.Suppression, write func(step []campaign.Suppression
 	return changed, nil
 }
 
-// SuppressionOf returns the suppression that a refusal adds.
+// SuppressionOf returns the suppression that a refusal adds. A person who is blocked at the service
+// is suppressed for the company of the connection.
 func (o Options) SuppressionOf(r *campaign.Result) campaign.Suppression {
+	if r.Suppress.Scope == campaign.ScopeAll && o.Origin != nil {
+		s := *r.Suppress
+		s.Company = o.Origin(r.Connection).Company
+		return s
+	}
 	if o.PerCompany && o.Origin != nil {
 		return r.Suppress.OfCompany(o.Origin(r.Connection).Company)
 	}

@@ -34,7 +34,7 @@ func (h EndedBy) word() string {
 	return [...]string{"-", "time", "number event", "template event", "account event", "operator"}[h]
 }
 
-func (f Feed) word() string { return [...]string{"-", "opt_out", "unreachable"}[f] }
+func (f Feed) word() string { return [...]string{"-", "opt_out", "unreachable", "blocked"}[f] }
 
 func waitWord(d time.Duration) string {
 	if d == 0 {

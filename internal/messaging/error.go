@@ -92,6 +92,9 @@ const (
 	FeedOptOut
 	// FeedUnreachable suppresses every message to the recipient for a time (131026).
 	FeedUnreachable
+	// FeedBlocked suppresses every message of the connection's company to the recipient
+	// (recipient_blocked).
+	FeedBlocked
 )
 
 // Error is the error type of Send and of every other call. Unwrap returns the error of the

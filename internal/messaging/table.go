@@ -20,6 +20,7 @@ type row struct {
 
 // Short names for the actions and holds of docs/service.md#error-actions.
 func perm(s string) row     { return row{Action: Refuse, Feed: FeedUnreachable, Sentence: s} }
+func blocked(s string) row  { return row{Action: Refuse, Feed: FeedBlocked, Sentence: s} }
 func optOut(s string) row   { return row{Action: Refuse, Feed: FeedOptOut, Sentence: s} }
 func skip(s string) row     { return row{Action: Refuse, Sentence: s} }
 func fix(s string) row      { return row{Action: Refuse, Hold: HoldPayload, Sentence: s} }
@@ -190,6 +191,7 @@ var serviceRows = map[string]row{
 	"send_media":               retryFix("the platform could not process the media"),
 	PlanUsedUp:                 holdCompany(allowanceWait, "the plan's monthly message allowance is used up"),
 	"recipient_opted_out":      optOut("the recipient has opted out of marketing"),
+	"recipient_blocked":        blocked("the recipient is blocked at the service"),
 	"account_deactivated":      holdCompany(0, "the client is suspended"),
 	"partner_key_required":     skip("this call needs a partner-wide key"),
 	NotFound: holdConnection(0,

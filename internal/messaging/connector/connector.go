@@ -141,3 +141,12 @@ func (s *Set) Close() {
 		w.Close()
 	}
 }
+
+// Asked returns the operations of the service that were called so far and that its document does
+// not show: those that it offers, and those that it does not have.
+func (s *Set) Asked() (offered, absent []string) {
+	if s.Service == nil {
+		return nil, nil
+	}
+	return s.Service.Asked()
+}
