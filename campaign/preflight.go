@@ -23,6 +23,8 @@ type PreflightInput struct {
 	List string
 	// Service is asked for connections, numbers and templates; nil checks only what needs no service.
 	Service Service
+	// Template stands for the service's record of the template where Service is nil; it may be nil.
+	Template *messaging.TemplateRecord
 	// Suppressions tells which recipients must not be sent to, now or at all; nil does not count them.
 	Suppressions KeyLedger
 	// Reached tells which connection reached a recipient before, for NumbersSticky; nil does not count
@@ -194,6 +196,9 @@ func RunPreflight(ctx context.Context, in PreflightInput) (*Preflight, error) {
 	} else {
 		for _, id := range d.Connections {
 			c.connection(id, messaging.Connection{ID: id}, messaging.Number{}, true)
+		}
+		if c.p.Template = in.Template; in.Template != nil {
+			checkRecord(&d.Template, in.Template, "", c.say)
 		}
 	}
 	c.p.Marketing = d.Marketing(c.p.Category)

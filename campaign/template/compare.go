@@ -1,6 +1,7 @@
 package template
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -72,9 +73,9 @@ func Compare(ctx context.Context, s Service, connection string, all []*Template)
 	return out, nil
 }
 
-// fromLibrary takes the components of the library's template, to compare them. A service that does
-// not offer its library judges the name itself. Without such a template, found is false, and t has
-// a finding more.
+// fromLibrary takes the components of the library's template, to compare them, and its category. A
+// service that does not offer its library judges the name itself. Without such a template, found is
+// false, and t has a finding more.
 func fromLibrary(ctx context.Context, s Service, t *Template) (found bool, _ error) {
 	library, err := s.TemplateLibrary(ctx, t.Library)
 	switch {
@@ -86,7 +87,7 @@ func fromLibrary(ctx context.Context, s Service, t *Template) (found bool, _ err
 	var names []string
 	for _, l := range library {
 		if l.Name == t.Library {
-			t.Components = l.Components
+			t.Components, t.Category = l.Components, cmp.Or(t.Category, l.Category)
 			return true, nil
 		}
 		names = append(names, l.Name)
@@ -97,6 +98,14 @@ func fromLibrary(ctx context.Context, s Service, t *Template) (found bool, _ err
 	}
 	t.src.say("libraryName", 0, fmt.Sprintf("the library has no template %q", spelling.Shorten(t.Library, 40)), remedy)
 	return false, nil
+}
+
+// Differences has a line for each member in which the service's record differs from the file; it is
+// empty if there is none.
+func (t *Template) Differences(listed *messaging.TemplateRecord) []string {
+	c := Comparison{Template: t, Listed: listed}
+	c.compare()
+	return c.Differences
 }
 
 // compare lists what differs. The handle of a header's file is another one after each upload, so it

@@ -11,9 +11,10 @@ func ExampleParse() {
 language: en_US
 category: UTILITY
 components:
-  - {type: BODY, text: "Your order is here {{1}}", example: {body_text: [["A-1"]]}}
+  - {type: BODY, text: "Your order is here"}
+  - {type: FOOTER, text: "Bye {{1}}"}
 `))
 	fmt.Println(err)
 	// Output:
-	// templates/hello.en_US.yaml:5:18: components[0].text: the text begins or ends with a variable (2388299); write words before the first and after the last variable
+	// templates/hello.en_US.yaml:6:20: components[1].text: a footer has no variable (2388073); write the text out
 }

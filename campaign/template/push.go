@@ -143,6 +143,11 @@ func remedyOf(code, connection string) string {
 	return ""
 }
 
+// EndsApproval reports whether a push edits an approved template, which is reviewed again then.
+func (c *Comparison) EndsApproval() bool {
+	return c.Listed != nil && c.Listed.Status == "APPROVED" && !c.Same()
+}
+
 // Runs lists runs.
 type Runs interface {
 	Runs(ctx context.Context, f campaign.RunFilter) ([]campaign.Run, error)
@@ -154,8 +159,7 @@ type Runs interface {
 func StoppedBy(ctx context.Context, l Runs, connections []string, all []Comparison) ([]campaign.Run, error) {
 	edited := func(r campaign.Run) bool {
 		return slices.ContainsFunc(all, func(c Comparison) bool {
-			return c.Listed != nil && c.Listed.Status == "APPROVED" && !c.Same() && r.Template == c.Name &&
-				messaging.FoldLanguage(r.Language) == c.Language
+			return c.EndsApproval() && r.Template == c.Name && messaging.FoldLanguage(r.Language) == c.Language
 		})
 	}
 	runs, err := l.Runs(ctx, campaign.RunFilter{Unfinished: true})

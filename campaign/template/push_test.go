@@ -37,7 +37,8 @@ func (a *account) TemplateLibrary(_ context.Context, search string) ([]messaging
 	return out, nil
 }
 
-func (a *account) CreateTemplate(_ context.Context, c string, t messaging.TemplateRecord, library string) (messaging.TemplateRecord, error) {
+func (a *account) CreateTemplate(_ context.Context, c string, t messaging.TemplateRecord, library string) (
+	messaging.TemplateRecord, error) {
 	a.calls = append(a.calls, fmt.Sprintf("create %s %s %s%s", c, t.Name, t.Language, library))
 	if e := a.refuse[t.Name]; e != nil {
 		return messaging.TemplateRecord{}, e
@@ -47,7 +48,8 @@ func (a *account) CreateTemplate(_ context.Context, c string, t messaging.Templa
 	return t, nil
 }
 
-func (a *account) EditTemplate(_ context.Context, id string, parts []messaging.Component, category string) (messaging.TemplateRecord, error) {
+func (a *account) EditTemplate(_ context.Context, id string, parts []messaging.Component, category string) (
+	messaging.TemplateRecord, error) {
 	a.calls = append(a.calls, fmt.Sprintf("edit %s %d %s", id, len(parts), category))
 	for i := range a.listed {
 		if t := &a.listed[i]; t.ID == id {
@@ -98,7 +100,8 @@ func TestASecondPushChangesNothing(t *testing.T) {
 	if got, want := words(a.pushed(t, files)), []string{"sale created PENDING"}; !reflect.DeepEqual(got, want) {
 		t.Errorf("the first push: got %q, want %q", got, want)
 	}
-	if got := a.listed[0].Components[0].Example.HeaderHandle; a.uploaded != "conn_1 banner.jpg image/jpeg 11" || len(got) != 1 || got[0] != "handle-1" {
+	handle := a.listed[0].Components[0].Example.HeaderHandle
+	if got := handle; a.uploaded != "conn_1 banner.jpg image/jpeg 11" || len(got) != 1 || got[0] != "handle-1" {
 		t.Errorf("got the upload %q and the handle %q, want those of banner.jpg", a.uploaded, got)
 	}
 	a.listed[0].Status = "APPROVED"
@@ -177,7 +180,8 @@ func TestALibraryTemplateIsComparedWithTheLibrary(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = Compare(t.Context(), a, "conn_1", all)
-	if fault := (*campaign.FileError)(nil); !errors.As(err, &fault) || !strings.Contains(err.Error(), `yaml:3:1: libraryName: the library has no template "delivery"`) {
+	fault := (*campaign.FileError)(nil)
+	if !errors.As(err, &fault) || !strings.Contains(err.Error(), `yaml:3:1: libraryName: the library has no template "delivery"`) {
 		t.Errorf("got %v, want the fault at its line", err)
 	}
 }

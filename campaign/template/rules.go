@@ -2,6 +2,7 @@ package template
 
 import (
 	"fmt"
+	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
@@ -39,21 +40,21 @@ type sayer func(path string, code int, what, remedy string)
 
 var (
 	namePattern     = regexp.MustCompile(`^[a-z0-9_]+$`)
-	languagePattern = regexp.MustCompile(`^[a-z]{2,3}(_[A-Z]{2})?$`)
+	languagePattern = regexp.MustCompile(`^[a-z]{2,3}(_[A-Za-z0-9]{2,4})?$`)
 	variable        = regexp.MustCompile(`\{\{([^{}]*)\}\}`)
 	adjacent        = regexp.MustCompile(`\}\}\s*\{\{`)
-	address         = regexp.MustCompile(`^https?://[^/\s]+`)
+	phone           = regexp.MustCompile(`^\+?[0-9]+$`)
 )
 
 // The words of a file.
 var (
 	categories     = []string{"MARKETING", "UTILITY", "AUTHENTICATION"}
 	componentTypes = []string{"HEADER", "BODY", "FOOTER", "BUTTONS"}
-	formats        = []string{"TEXT", "IMAGE", "VIDEO", "DOCUMENT", "LOCATION"}
+	formats        = []string{"TEXT", "IMAGE", "VIDEO", "DOCUMENT"}
 	buttonTypes    = []string{"URL", "QUICK_REPLY", "PHONE_NUMBER", "COPY_CODE", "OTP"}
 )
 
-func isMedia(format string) bool { return slices.Contains(formats[1:4], format) }
+func isMedia(format string) bool { return slices.Contains(formats[1:], format) }
 
 // judge says each rule that the template breaks. The sandbox has the same rules, written apart.
 func judge(t *Template, say sayer) {
@@ -128,6 +129,9 @@ func judgeHeader(t *Template, c messaging.Component, path string, say sayer) {
 	case c.Format == "TEXT":
 		needsText(path+".text", codeHeader, c.Text, say)
 		tooLong(path+".text", c.Text, mostHeader, say)
+		if len(variable.FindAllString(c.Text, -1)) > 1 {
+			say(path+".text", codeHeader, "more than one variable", "write the others out")
+		}
 	case !isMedia(c.Format):
 	case t.Media == "" && !slices.ContainsFunc(c.Example.HeaderHandle, func(h string) bool { return h != "" }):
 		say(path, codeHeader, "a media header needs an example", "add `file: banner.jpg`; push uploads it")
@@ -153,19 +157,21 @@ func judgeBody(c messaging.Component, code bool, path string, say sayer) {
 		wrong = wrong || !numbers[n+1]
 	}
 	rest := variable.ReplaceAllString(text, " ")
-	switch words := countWords(rest); {
+	switch {
 	case wrong || strings.Contains(rest, "{{") || strings.Contains(rest, "}}"):
 		say(path, codeBody, "the variables are not numbered from 1 without a gap", "write {{1}}, {{2}} and so on")
-	case len(numbers) == 0:
 	case adjacent.MatchString(text):
 		say(path, codeBody, "two variables have no text between them", "write words between them, or make them one variable")
-	case !code && (strings.HasPrefix(text, "{{") || strings.HasSuffix(text, "}}")):
-		say(path, codeEdge, "the text begins or ends with a variable", "write words before the first and after the last variable")
-	case words < 2*len(numbers)+1:
-		say(path, codeWords, fmt.Sprintf("%s beside %s; at least %d are wanted", spelling.Count(words, "word", "words"),
-			spelling.Count(len(numbers), "variable", "variables"), 2*len(numbers)+1), "write more text, or use fewer variables")
 	}
-	if n := len(numbers); n > 0 && (len(c.Example.BodyText) == 0 || len(c.Example.BodyText[0]) != n || slices.Contains(c.Example.BodyText[0], "")) {
+	if !code && len(numbers) > 0 && (strings.HasPrefix(text, "{{") || strings.HasSuffix(text, "}}")) {
+		say(path, codeEdge, "the text begins or ends with a variable", "write words before the first and after the last variable")
+	}
+	if words, least := countWords(rest), 2*len(numbers)+1; len(numbers) > 0 && words < least {
+		say(path, codeWords, fmt.Sprintf("%s beside %s; at least %d are wanted", spelling.Count(words, "word", "words"),
+			spelling.Count(len(numbers), "variable", "variables"), least), "write more text, or use fewer variables")
+	}
+	given := slices.Concat(c.Example.BodyText...)
+	if n := len(numbers); n > 0 && (len(given) != n || slices.Contains(given, "")) {
 		say(strings.TrimSuffix(path, ".text")+".example.body_text", codeBody,
 			fmt.Sprintf("the reviewer needs one example of each of %s", spelling.Count(n, "variable", "variables")),
 			"write `example: {body_text: [[...]]}` with a value for each")
@@ -199,22 +205,26 @@ func judgeButtons(all []messaging.ComponentButton, path string, say sayer) {
 		if most := mostOf[b.Type]; most > 0 && count[b.Type] == most+1 {
 			say(at, 0, fmt.Sprintf("more than %s of type %s", spelling.Count(most, "button", "buttons"), b.Type), "remove the others")
 		}
-		switch b.Type {
-		case "URL", "QUICK_REPLY", "PHONE_NUMBER":
-			needsText(at+".text", 0, b.Text, say)
-		case "COPY_CODE", "OTP": // the platform writes the label
-		default:
+		if !slices.Contains(buttonTypes, b.Type) {
 			say(at+".type", 0, fmt.Sprintf("%q is no type of button", spelling.Shorten(b.Type, 40)), spelling.DidYouMean(b.Type, buttonTypes))
 		}
+		needsText(at+".text", 0, b.Text, say)
 		tooLong(at+".text", b.Text, mostLabel, say)
-		if places := variable.FindAllStringIndex(b.URL, -1); b.Type == "URL" && (!address.MatchString(b.URL) || len(places) > 1 ||
-			len(places) == 1 && places[0][1] != len(b.URL)) {
+		if b.Type == "URL" && !isAddress(b.URL) {
 			say(at+".url", 0, "want an address with at most one variable, at its end", "write https://shop.example/{{1}}")
 		}
-		if b.Type == "PHONE_NUMBER" {
-			needsText(at+".phone_number", 0, b.PhoneNumber, say)
+		if b.Type == "PHONE_NUMBER" && !phone.MatchString(b.PhoneNumber) {
+			say(at+".phone_number", 0, "want a phone number", "write it in international form, such as +2348031234567")
 		}
 	}
+}
+
+// isAddress reports whether the URL of a button is one, with at most one variable, at its end.
+func isAddress(text string) bool {
+	places := variable.FindAllStringIndex(text, -1)
+	u, err := url.Parse(variable.ReplaceAllString(text, "x"))
+	return err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https") &&
+		(len(places) == 0 || len(places) == 1 && places[0][1] == len(text))
 }
 
 func needsText(path string, code int, text string, say sayer) bool {

@@ -24,7 +24,8 @@ var faulty = []struct {
 	{"second header", "  - {type: FOOTER", "  - {type: HEADER, format: TEXT, text: Two}\n  - {type: FOOTER", codeHeader},
 	{"unknown format", "format: TEXT, text: Spring", "format: AUDIO", codeHeader},
 	{"media without handle", "format: TEXT, text: Spring", "format: IMAGE", codeHeader},
-	{"no body", "type: BODY", "type: FOOTER", codeBody},
+	{"no body", "  - type: BODY\n    text: Hi {{1}}, these are your {{2}} new offers of this week\n" +
+		"    example: {body_text: [[Ada, \"12\"]]}\n", "", codeBody},
 	{"empty body", "text: Hi {{1}}, these are your {{2}} new offers of this week", `text: ""`, codeBody},
 	{"gap in numbers", "your {{2}}", "your {{3}}", codeBody},
 	{"named variable", "your {{2}}", "your {{count}}", codeBody},

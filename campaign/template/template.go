@@ -127,7 +127,8 @@ func ReadFolder(folder string) ([]*Template, error) {
 	case len(faults.Findings) > 0:
 		return nil, faults
 	case len(all) == 0:
-		return nil, fmt.Errorf("%s has no template file: write NAME.LANGUAGE.yaml there, such as spring_sale.en_US.yaml: %w", folder, fs.ErrNotExist)
+		return nil, fmt.Errorf("%s has no template file: write NAME.LANGUAGE.yaml there, such as spring_sale.en_US.yaml: %w",
+			folder, fs.ErrNotExist)
 	}
 	slices.SortFunc(all, func(a, b *Template) int {
 		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Language, b.Language))

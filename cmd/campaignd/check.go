@@ -143,7 +143,7 @@ func (p *program) check(ctx context.Context, file string, f checkFlags) (_ *camp
 		}
 		defer func() { err = errors.Join(err, done()) }()
 	}
-	found, err := daemon.CheckCampaign(ctx, c, l, in)
+	found, err := checkWithTemplate(ctx, c, l, in)
 	return found, withRemedy(c, err)
 }
 

@@ -84,6 +84,13 @@ func TestExamplesOfHelpWorkWhenPasted(t *testing.T) {
 	d.write("list.csv", listOf(50)+"+2348031234567,Name,A-50\n")
 	d.write("customers.csv", listOf(3))
 	d.write("do-not-contact.csv", "phone\n+2348031299998\n")
+	for _, folder := range []string{"templates", "marketing/templates"} {
+		if err := os.MkdirAll(d.path(folder), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		d.write(folder+"/order.en_US.yaml", "name: order\nlanguage: en_US\nlibraryName: delivery_update\n")
+	}
+	d.want(0, "templates", "push")
 	for range 3 {
 		d.want(0, "run", "spring.yaml", "--recipients", "list.csv", "--new", "--settle", "0s")
 	}

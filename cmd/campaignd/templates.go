@@ -1,0 +1,242 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"campaignd/campaign/template"
+	"campaignd/internal/config"
+	"campaignd/internal/messaging"
+	"campaignd/internal/messaging/service"
+	"campaignd/internal/spelling"
+)
+
+func (p *program) cmdTemplates() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "templates",
+		Short: "Keep the templates of an account in files: list, show, push, diff, sync, wait",
+		Long: `A template file has one template in one language: templates/NAME.LANGUAGE.yaml. push creates and edits at the service what
+differs from the files, and diff shows it; wait waits for the platform's review. These commands call the service's management
+operations with service.api_key.`,
+		Args: noSubcommand,
+		RunE: help,
+	}
+	cmd.AddCommand(p.cmdTemplatesList(), p.cmdTemplatesShow(), p.cmdTemplatesPush(), p.cmdTemplatesDiff(), p.cmdTemplatesSync(),
+		p.cmdTemplatesWait())
+	return cmd
+}
+
+// account is a business account at the service: a connection to name it by, and all its
+// connections.
+type account struct {
+	connection string
+	all        []string
+}
+
+// withAccount calls do with the account of a connection. Without a connection there must be one
+// account only.
+func (p *program) withAccount(ctx context.Context, connection string, do func(*config.Config, *service.Client, account) error) error {
+	return p.withService(func(cfg *config.Config, c *service.Client) error {
+		known, err := c.Connections(ctx)
+		if err != nil {
+			return fmt.Errorf("ask the service for its connections: %w", err)
+		}
+		accountOf := func(k messaging.Connection) string { return cmp.Or(k.AccountID, k.CompanyID, k.ID) }
+		members := map[string][]string{} // connections by account
+		var ids []string
+		for _, k := range known {
+			ids = append(ids, k.ID)
+			members[accountOf(k)] = append(members[accountOf(k)], k.ID)
+		}
+		at := slices.Index(ids, connection)
+		switch {
+		case connection == "" && len(members) == 1:
+			at = 0
+		case connection == "":
+			return invalid(fmt.Errorf("the key reaches %s: give --connection, such as --connection %s",
+				spelling.Count(len(members), "account", "accounts"), cmp.Or(strings.Join(ids[:min(1, len(ids))], ""), "conn_1")))
+		case at < 0:
+			return invalid(fmt.Errorf("the service lists no connection %q; %s", connection, spelling.DidYouMean(connection, ids)))
+		}
+		return do(cfg, c, account{ids[at], members[accountOf(known[at])]})
+	})
+}
+
+// connectionFlag gives a command --connection.
+func connectionFlag(cmd *cobra.Command) *string {
+	return cmd.Flags().String("connection", "", "a connection of the account (default: the key's only account)")
+}
+
+// notFound marks the error of a template that the service does not list as invalid input.
+func notFound(err error) error {
+	if missing := (*template.NotFoundError)(nil); errors.As(err, &missing) {
+		return invalid(err)
+	}
+	return err
+}
+
+func (p *program) cmdTemplatesList() *cobra.Command {
+	var library bool
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the templates of an account, or those of the platform's library",
+		Example: `  campaignd templates list
+  campaignd templates list --connection conn_1 -o json
+  campaignd templates list --library`,
+		Args: noArguments,
+	}
+	connection := connectionFlag(cmd)
+	cmd.Flags().BoolVar(&library, "library", false, "list the library, whose names libraryName of a template file takes")
+	o := addOutput(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		show := func(all []messaging.TemplateRecord, err error) error {
+			if err != nil {
+				return err
+			}
+			return p.writeTemplates(o, all)
+		}
+		if library {
+			return p.withService(func(_ *config.Config, c *service.Client) error { return show(c.TemplateLibrary(cmd.Context(), "")) })
+		}
+		return p.withAccount(cmd.Context(), *connection, func(_ *config.Config, c *service.Client, a account) error {
+			return show(c.Templates(cmd.Context(), a.connection))
+		})
+	}
+	return cmd
+}
+
+func (p *program) writeTemplates(o *output, all []messaging.TemplateRecord) error {
+	slices.SortStableFunc(all, func(a, b messaging.TemplateRecord) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Language, b.Language))
+	})
+	if o.json() {
+		return writeJSON(p.stdout, append([]messaging.TemplateRecord{}, all...))
+	}
+	rows := [][]string{}
+	for _, t := range all {
+		rows = append(rows, []string{t.Name, t.Language, cmp.Or(t.Status, "-"), t.Category, t.Reason})
+	}
+	return writeTable(p.stdout, []string{"TEMPLATE", "LANGUAGE", "STATUS", "CATEGORY", "REASON"}, rows)
+}
+
+func (p *program) cmdTemplatesShow() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "show NAME",
+		Short:   "Show a template as the service has it",
+		Example: "  campaignd templates show spring_sale\n  campaignd templates show spring_sale --language en_US -o json",
+		Args:    oneArgument("NAME", "spring_sale"),
+	}
+	connection, language := connectionFlag(cmd), languageFlag(cmd)
+	o := addOutput(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return p.withAccount(cmd.Context(), *connection, func(_ *config.Config, c *service.Client, a account) error {
+			all, err := c.Templates(cmd.Context(), a.connection)
+			if err != nil {
+				return err
+			}
+			t, err := template.Find(all, args[0], *language)
+			if err != nil {
+				return notFound(err)
+			}
+			if o.json() {
+				return writeJSON(p.stdout, t)
+			}
+			writeParagraph(p.stdout, templateLine(t))
+			for _, part := range t.Components {
+				writeParagraph(p.stdout, fmt.Sprintf("  %s %s", part.Type, strings.TrimSpace(part.Format+" "+part.Text)))
+				for _, b := range part.Buttons {
+					writeParagraph(p.stdout, strings.TrimRight(fmt.Sprintf("    %s %s %s%s", b.Type, b.Text, b.URL, b.PhoneNumber), " "))
+				}
+			}
+			return nil
+		})
+	}
+	return cmd
+}
+
+// languageFlag gives a command --language.
+func languageFlag(cmd *cobra.Command) *string {
+	return cmd.Flags().String("language", "", "language of the template, such as en_US (default: its only one)")
+}
+
+// templateLine is a template in one line.
+func templateLine(t messaging.TemplateRecord) string {
+	line := fmt.Sprintf("%s in %s is %s (%s)", t.Name, t.Language, t.Status, t.Category)
+	if t.Reason != "" {
+		line += ": " + t.Reason
+	}
+	return line
+}
+
+func (p *program) cmdTemplatesSync() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "sync",
+		Short: "Have the service read the templates of an account from the platform again",
+		Long: `The listing of the service can be behind the platform, where a template was changed in another program. sync brings it up to
+date and prints how many templates were added, updated and removed there.`,
+		Example: "  campaignd templates sync --connection conn_1\n  campaignd templates sync -o json",
+		Args:    noArguments,
+	}
+	connection := connectionFlag(cmd)
+	o := addOutput(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		return p.withAccount(cmd.Context(), *connection, func(_ *config.Config, c *service.Client, a account) error {
+			s, err := c.SyncTemplates(cmd.Context(), a.connection)
+			if err != nil {
+				return err
+			}
+			return p.say(o, s, fmt.Sprintf("%d added, %d updated, %d removed", s.Added, s.Updated, s.Removed))
+		})
+	}
+	return cmd
+}
+
+func (p *program) cmdTemplatesWait() *cobra.Command {
+	var timeout time.Duration
+	cmd := &cobra.Command{
+		Use:   "wait NAME",
+		Short: "Wait for the end of the platform's review of a template",
+		Long: `Asks the service every few seconds until the template is no longer reviewed. The exit code is 0 if it is approved, 1 if it is
+rejected, paused or disabled, and 3 if the time is over first.`,
+		Example: "  campaignd templates wait spring_sale\n  campaignd templates wait spring_sale --language en_US --timeout 24h -o json",
+		Args:    oneArgument("NAME", "spring_sale"),
+	}
+	connection, language := connectionFlag(cmd), languageFlag(cmd)
+	cmd.Flags().DurationVar(&timeout, "timeout", 15*time.Minute, "how long to wait")
+	o := addOutput(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if timeout <= 0 {
+			return invalid(fmt.Errorf("--timeout %v: want more than 0", timeout))
+		}
+		return p.withAccount(cmd.Context(), *connection, func(_ *config.Config, c *service.Client, a account) error {
+			ctx, cancel := context.WithTimeout(cmd.Context(), timeout)
+			defer cancel()
+			// 2 s: a review takes minutes to a day, and the listing is one request.
+			t, err := template.AwaitReview(ctx, c, a.connection, args[0], *language, 2*time.Second)
+			over := errors.Is(err, context.DeadlineExceeded) && cmd.Context().Err() == nil
+			switch {
+			case over && t.Name == "":
+				return fmt.Errorf("the service did not answer within %v; try again, or give --timeout", timeout)
+			case err != nil && !over:
+				return notFound(err)
+			}
+			switch err := p.say(o, t, templateLine(t)); {
+			case err != nil:
+				return err
+			case over:
+				return silent(exitUnsure)
+			case t.Status != "APPROVED":
+				return silent(exitFailed)
+			}
+			return nil
+		})
+	}
+	return cmd
+}
