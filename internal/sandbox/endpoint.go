@@ -36,8 +36,7 @@ func (s *Sandbox) register(target, secret string, events []string, company strin
 	s.serial["webhook"]++
 	n := s.serial["webhook"]
 	if secret == "" {
-		secret = strconv.FormatUint(mix(s.boot, uint64(n), 0x736563), 16) +
-			strconv.FormatUint(mix(s.boot, uint64(n), 0x726574), 16)
+		secret = s.token(1<<32 | uint64(n))
 	}
 	ep := &endpoint{id: "whk_" + strconv.Itoa(n), url: target, secret: secret, events: events, company: company}
 	next := append(slices.Clone(*s.endpoints.Load()), ep)

@@ -39,7 +39,10 @@ type templateContent struct {
 	Buttons  []templateButton
 	OTP      *string
 
-	headerText []string // values of a text header; only a raw template has them
+	// A raw template has these besides (raw.go).
+	native     bool
+	headerText []string
+	flaw       *refusal
 }
 
 type header struct {
@@ -239,6 +242,8 @@ func (m *message) platformShape() *refusal {
 	switch {
 	case m.Template != nil && (m.Template.Name == "" || m.Template.Language == ""):
 		return missing("template name and language")
+	case m.Template != nil && m.Template.flaw != nil:
+		return m.Template.flaw
 	case m.Text != nil && *m.Text == "":
 		return missing("text")
 	case m.Text != nil && len([]rune(*m.Text)) > 4096:
@@ -271,5 +276,5 @@ func (m *message) platformShape() *refusal {
 			}
 		}
 	}
-	return nil
+	return m.interactive()
 }

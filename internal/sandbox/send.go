@@ -31,6 +31,7 @@ func (s *Sandbox) send(w http.ResponseWriter, r *http.Request, key *Key) {
 		s.refuse(w, nil, ref)
 		return
 	}
+	m.unwrap()
 	p := &post{m: m, conn: s.scoped(key, m.ConnectionID)}
 	var plus bool
 	if p.to, plus = parsePhone(m.To); p.to != 0 && !plus {
@@ -199,6 +200,7 @@ func (s *Sandbox) rules(f *Faults, p *post, now time.Time) (warning string, _ *r
 		p.tpl = s.areas.Template(t.Name, t.Language, p.conn.Company)
 	}
 	if p.tpl != nil {
+		p.m.Template.oneTimeCode(p.tpl.Category)
 		if _, out := s.optedOut[pairKey(p.conn.company.number, p.to)]; out && p.tpl.Category == "MARKETING" && s.opt.API != APICloud {
 			return "", &refuseOptedOut // rule 5
 		}
@@ -249,6 +251,9 @@ func (s *Sandbox) platformRules(f *Faults, p *post, now time.Time) *refusal {
 		return ref
 	}
 	if ref := p.m.platformShape(); ref != nil {
+		return ref
+	}
+	if ref := p.m.fileRefusal(func(id string) string { t, _ := s.areas.Stored(id, p.conn.Company, now); return t }); ref != nil {
 		return ref
 	}
 	at := now.UnixNano()
