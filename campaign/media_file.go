@@ -57,7 +57,7 @@ func openMedia(kind, folder, file string) (f *os.File, contentType string, err e
 	f, err = regular.Within(folder, file)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		return nil, "", fmt.Errorf("%s: there is no such file; header files are relative to the campaign file", path)
+		return nil, "", fmt.Errorf("%s: there is no such file; header files are relative to the file that names them", path)
 	case errors.Is(err, regular.ErrNotRegular):
 		return nil, "", fmt.Errorf("%s: is not a file", path)
 	case errors.Is(err, regular.ErrOutside):

@@ -110,7 +110,8 @@ func TestASecondPushChangesNothing(t *testing.T) {
 		t.Errorf("the second push: got %q by %q, want %q and no call more", got, a.calls, want)
 	}
 	files["sale.en_US.yaml"] = strings.Replace(withMedia, "new offers", "best offers", 1)
-	if got, want := words(a.pushed(t, files)), []string{"sale edited PENDING"}; !reflect.DeepEqual(got, want) || a.calls[1] != "edit tpl_1 4 " {
+	got, want := words(a.pushed(t, files)), []string{"sale edited PENDING"}
+	if !reflect.DeepEqual(got, want) || a.calls[1] != "edit tpl_1 4 " {
 		t.Errorf("the third push: got %q by %q, want %q", got, a.calls, want)
 	}
 }
@@ -121,7 +122,8 @@ func TestARefusalDoesNotStopTheOthers(t *testing.T) {
 	if want := []string{"sale refused ", "zeta created PENDING"}; !reflect.DeepEqual(words(got), want) {
 		t.Errorf("got %q, want %q", words(got), want)
 	}
-	if want := "template_name_blocked, HTTP 409: deleted; the name was deleted in the last 30 days: choose another name"; got[0].Error != want {
+	const want = "template_name_blocked, HTTP 409: deleted; the name was deleted in the last 30 days: choose another name"
+	if got[0].Error != want {
 		t.Errorf("got %q, want %q", got[0].Error, want)
 	}
 }

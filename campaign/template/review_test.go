@@ -22,7 +22,8 @@ func (r *review) Templates(context.Context, string) ([]messaging.TemplateRecord,
 	if status == "" {
 		return nil, &messaging.Error{Code: "not_connected"}
 	}
-	return []messaging.TemplateRecord{{Name: "sale", Language: "en_US", Status: status}, {Name: "offer", Language: "fr", Status: "APPROVED"}}, nil
+	return []messaging.TemplateRecord{{Name: "sale", Language: "en_US", Status: status},
+		{Name: "offer", Language: "fr", Status: "APPROVED"}}, nil
 }
 
 func TestAReviewIsAwaitedUntilItsEnd(t *testing.T) {

@@ -17,6 +17,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/messaging"
+	"campaignd/internal/spelling"
 )
 
 // Template is a template as its file says it.
@@ -89,6 +90,11 @@ func (t *Template) checkName() {
 func (t *Template) checkMedia() {
 	for i, c := range t.Components {
 		if c.Type != "HEADER" || t.Media == "" || !isMedia(c.Format) {
+			continue
+		}
+		if !filepath.IsLocal(t.Media) {
+			t.src.say(fmt.Sprintf("components[%d].file", i), 0, fmt.Sprintf("%q is not in the folder of the template file or below it",
+				spelling.Shorten(t.Media, 60)), "copy it there")
 			continue
 		}
 		if _, err := campaign.CheckMedia(strings.ToLower(c.Format), filepath.Dir(t.Path), t.Media); err != nil {

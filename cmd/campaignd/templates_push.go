@@ -37,7 +37,7 @@ func (p *program) withFiles(ctx context.Context, args []string, connection strin
 	}
 	files, err := template.ReadFolder(folder)
 	if err != nil {
-		return err
+		return invalid(err)
 	}
 	return p.withAccount(ctx, connection, func(cfg *config.Config, c *service.Client, a account) error {
 		compared, err := template.Compare(ctx, c, a.connection, files)

@@ -108,6 +108,7 @@ func TestAFaultyFileStopsThePushOfAll(t *testing.T) {
 		t.Errorf("got %d templates after the push, want %d as before", got, before)
 	}
 	d.want(2, "templates", "push", d.path("nothing"))
+	d.want(2, "templates", "push", d.path("list.csv"))
 	d.want(2, "templates", "push", "a", "b")
 	wantIn(t, "no such connection", d.want(2, "templates", "list", "--connection", "conn_9").stderr, `no connection "conn_9"; did you mean`)
 }
