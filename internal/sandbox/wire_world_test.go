@@ -21,7 +21,9 @@ type world struct {
 	} `json:"connections"`
 	Spent     []string `json:"spent"`
 	Suspended []string `json:"suspended"`
-	Numbers   []struct {
+	// Unverified connections are of a client without the operator's verification.
+	Unverified []string `json:"unverified"`
+	Numbers    []struct {
 		ConnectionID       string `json:"connectionId"`
 		QualityRating      string `json:"qualityRating"`
 		MessagingLimitTier string `json:"messagingLimitTier"`
@@ -67,6 +69,13 @@ func wireWorld(t *testing.T) Options {
 			o.Companies = append(o.Companies, Company{ID: c.CompanyID, Suspended: true})
 		}
 	}
+	for i, c := range o.Companies {
+		for _, conn := range o.Connections {
+			if conn.Company == c.ID && has(w.Unverified, conn.ID) {
+				o.Companies[i].Verified = new(bool)
+			}
+		}
+	}
 	for _, id := range w.Assets {
 		o.Assets = append(o.Assets, Asset{ID: id})
 	}
@@ -84,6 +93,8 @@ func wireWorld(t *testing.T) Options {
 func wireFault(name string, o *Options) (before int, ok bool) {
 	certain := 1.0
 	switch name {
+	case "06_plan_limit":
+		o.Storage = 4
 	case "15_window_unverified":
 		o.Faults.Unverified = certain
 	case "31_send_needs_template":
