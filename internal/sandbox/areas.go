@@ -15,7 +15,8 @@ import (
 func (s *Sandbox) openAreas() (err error) {
 	w := area.World{
 		Began: s.began, Templates: s.opt.Templates, Assets: s.opt.Assets, Review: s.opt.Review, Storage: s.opt.Storage,
-		Token: s.token, Post: s.postEvent, Statuses: s.eachStatus,
+		History: s.opt.History.Days, Token: s.token, Wrote: s.wrote, Post: s.postEvent, Statuses: s.eachStatus,
+		ReadPhone: func(text string) uint64 { n, _ := parsePhone(text); return n },
 	}
 	for _, c := range s.companies {
 		w.Companies = append(w.Companies, &c.Company)
@@ -25,6 +26,11 @@ func (s *Sandbox) openAreas() (err error) {
 	}
 	s.areas, err = area.New(w)
 	return err
+}
+
+// wrote reports whether a person wrote to a connection in the last 24 hours. The caller holds s.mu.
+func (s *Sandbox) wrote(c *area.Connection, number uint64, now time.Time) bool {
+	return s.windowOpen(s.connection[c.ID], number, now)
 }
 
 // token returns 64 hexadecimal digits.
@@ -60,7 +66,7 @@ func (s *Sandbox) eachStatus(yield func(area.Status)) {
 			conn := s.connections[rec.conn]
 			for which := range statusSlots {
 				if at := rec.marks[which].at; at != 0 && at <= now {
-					yield(area.Status{Name: which.String(), At: time.Unix(0, at), Template: rec.tpl,
+					yield(area.Status{Name: which.String(), At: time.Unix(0, at), Template: rec.tpl, To: rec.to,
 						Connection: &conn.Connection, Company: conn.Company})
 				}
 			}

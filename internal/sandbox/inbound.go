@@ -66,6 +66,10 @@ func (s *Sandbox) Receive(in Inbound) (string, error) {
 		return "", s.prefer(c, from, in.Preference, now)
 	}
 	s.mu.Lock()
+	if s.areas.Blocked(c.ID, from) { // the message does not arrive
+		s.mu.Unlock()
+		return "", nil
+	}
 	n := len(s.extras)
 	id := wamid(s.boot, c.phone, 0x12, uint64(n))
 	x := s.received(c, from, in, id, now)

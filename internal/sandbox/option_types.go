@@ -35,6 +35,11 @@ type EventForm struct {
 	header string // with the signature
 }
 
+// History is the past of the accounts: Days before the start have invented counts of messages.
+type History struct {
+	Days int `yaml:"days"`
+}
+
 // ThrottleAnswer is the answer to a message above the throughput of a number.
 type ThrottleAnswer string
 

@@ -33,6 +33,8 @@ type Options struct {
 	Assets []Asset `yaml:"assets"`
 	// Review says how the operator reviews new and edited templates.
 	Review area.Review `yaml:"review"`
+	// History is the past of every account, for analytics.
+	History History `yaml:"history"`
 	// Storage is the number of bytes that the stored files of a plan may have. Default 1 GiB.
 	Storage int64 `yaml:"storage"`
 	// OptedOut are the phone numbers of recipients who are opted out of the marketing of every
@@ -242,6 +244,9 @@ func (o Options) validate() error {
 	}
 	if o.Review.After < 0 || o.Storage < 0 {
 		bad("review.after, storage: negative")
+	}
+	if o.History.Days < 0 || o.History.Days > 3650 {
+		bad("history.days: %d is not between 0 and 3650", o.History.Days)
 	}
 	if o.PageSize < 0 {
 		bad("page_size: %d is negative", o.PageSize)

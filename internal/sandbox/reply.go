@@ -22,6 +22,7 @@ var (
 	refuseLocation    = *area.Refuse(400, "invalid_location", "A location needs latitude and longitude.")
 	refuseButton      = *area.Refuse(400, "invalid_button", "A template button is one of url, quick_reply, copy_code, otp.")
 	refuseAllowance   = *area.Refuse(402, "plan_limit_messages", "The monthly message allowance is used up.")
+	refuseBlocked     = *area.Refuse(403, "recipient_blocked", "The number has blocked the recipient.") // *
 	refuseOptedOut    = *area.Refuse(403, "recipient_opted_out", "The recipient has opted out of marketing.")
 	refuseBilling     = *area.Refuse(403, "partner_key_required", "Billing endpoints need a partner-wide key.")
 	refuseAsset       = *area.Refuse(404, "connection_not_found", "No such asset.")

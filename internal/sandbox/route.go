@@ -33,6 +33,9 @@ func (s *Sandbox) handlers() map[string]handler {
 	all := map[string]handler{
 		"messages":         plain(s.send),
 		"connections":      plain(s.listConnections),
+		"connection":       s.showConnection,
+		"number":           s.showNumber,
+		"company":          s.showCompany,
 		"numbers":          plain(s.listNumbers),
 		"companies":        plain(s.listCompanies),
 		"webhook_register": plain(s.registerWebhook),
@@ -47,6 +50,7 @@ func (s *Sandbox) handlers() map[string]handler {
 	}
 	if s.opt.HideNumbers {
 		delete(all, "numbers")
+		delete(all, "number")
 	}
 	return all
 }

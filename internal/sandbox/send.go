@@ -199,6 +199,9 @@ func (s *Sandbox) rules(f *Faults, p *post, now time.Time) (warning string, _ *r
 	if t := p.m.Template; t != nil {
 		p.tpl = s.areas.Template(t.Name, t.Language, p.conn.Company)
 	}
+	if s.areas.Blocked(p.conn.ID, p.to) {
+		return "", &refuseBlocked // assumed; the document shows no answer
+	}
 	if p.tpl != nil {
 		p.m.Template.oneTimeCode(p.tpl.Category)
 		if _, out := s.optedOut[pairKey(p.conn.company.number, p.to)]; out && p.tpl.Category == "MARKETING" && s.opt.API != APICloud {

@@ -17,6 +17,12 @@ type World struct {
 	Review      Review
 	// Storage is the number of bytes of a plan. 0 means 1 GiB.
 	Storage int64
+	// History is how many days before Began have invented counts.
+	History int
+	// ReadPhone reads a phone number as the platform does; 0 if it is none.
+	ReadPhone func(text string) uint64
+	// Wrote reports whether a person wrote to a connection in the last 24 hours.
+	Wrote func(c *Connection, number uint64, now time.Time) bool
 	// Token returns a text of 64 hexadecimal digits that depends on the seed, the time of the start
 	// and n.
 	Token func(n uint64) string
@@ -42,6 +48,7 @@ type Status struct {
 	Name       string
 	At         time.Time
 	Template   *Record // nil: not a template
+	To         uint64
 	Connection *Connection
 	Company    string
 }
@@ -59,6 +66,12 @@ type Areas struct {
 	templates templates
 	Uploads   []Uploaded // the files that clients stored, in their order
 	media     media
+
+	profiles  map[string]*profile // by connection
+	settings  map[string]*settings
+	blocked   map[string]map[uint64]time.Time // by connection and phone number
+	codes     []*qrCode
+	codesMade uint64
 }
 
 // New makes the areas of a world. An error names the part of the scenario.
@@ -66,6 +79,7 @@ func New(w World) (*Areas, error) {
 	a := &Areas{
 		World: w, companies: map[string]*Company{}, connections: map[string]*Connection{},
 		wake: make(chan struct{}, 1), serials: map[string]int{},
+		profiles: map[string]*profile{}, settings: map[string]*settings{}, blocked: map[string]map[uint64]time.Time{},
 	}
 	for _, c := range w.Companies {
 		a.companies[c.ID] = c
@@ -81,7 +95,8 @@ func New(w World) (*Areas, error) {
 // Handlers returns the handlers by the name of their operation.
 func (a *Areas) Handlers() map[string]Handler {
 	all := map[string]Handler{}
-	for _, area := range []map[string]Handler{a.templateHandlers(), a.mediaHandlers()} {
+	for _, area := range []map[string]Handler{a.templateHandlers(), a.mediaHandlers(), a.profileHandlers(), a.blockedHandlers(),
+		a.qrHandlers(), a.analyticsHandlers()} {
 		for name, h := range area {
 			all[name] = h
 		}
