@@ -19,14 +19,14 @@ import (
 func (p *program) cmdWebhooks() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "webhooks",
-		Short: "Register, list, rotate, test and remove the endpoint for events; ask for a replay",
+		Short: "Register, list, rotate, test and remove the endpoint for events; see deliveries, ask for a replay",
 		Long: `The service posts its events (statuses, replies, template reviews) to registered endpoints, and signs them with a secret that
 it shows once. These commands call the service's management operations with service.api_key.`,
 		Args: noSubcommand,
 		RunE: help,
 	}
 	cmd.AddCommand(p.cmdWebhooksRegister(), p.cmdWebhooksList(), p.cmdWebhooksRotate(), p.cmdWebhooksRemove(), p.cmdWebhooksTest(),
-		p.cmdWebhooksReplay())
+		p.cmdWebhooksReplay(), p.cmdWebhooksDeliveries())
 	return cmd
 }
 

@@ -111,7 +111,8 @@ func (p *program) cmdWebhooksReplay() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "replay --since TIME",
 		Short: "Ask the service to post past events again",
-		Long: `Asks the service to post the events of a time again, to every endpoint of the key. Events that were taken before change nothing.
+		Long: `Asks the service to post the events of a time again, to the endpoints whose address has the path webhooks.path; to every endpoint
+of the key if there is none, or if the service cannot replay one. Events that were taken before change nothing.
 TIME is of RFC 3339, or a duration before now such as 6h. serve asks by itself after webhooks were not taken for longer than
 two minutes. A service without this operation answers 404; it repeats each delivery for 8 h 36 min, and older events come only
 by its dashboard or support.`,
@@ -137,7 +138,7 @@ by its dashboard or support.`,
 			return invalid(fmt.Errorf("--since %s is not before --until", since))
 		}
 		return p.withService(func(config *config.Config, c *service.Client) error {
-			n, err := c.ReplayWebhooks(cmd.Context(), from, to)
+			n, err := c.Replay(cmd.Context(), config.Webhooks.Path, from, to)
 			if errors.Is(err, messaging.ErrNotOffered) {
 				return fmt.Errorf("the service offers no replay; ask for it in its dashboard or by its support: %w", err)
 			}

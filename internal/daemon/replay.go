@@ -76,7 +76,7 @@ func (d *Daemon) askReplay(ctx context.Context, outage time.Time, cause string) 
 	}
 	since, until := outage.Add(-replayBefore), time.Now()
 	for n := 0; ; n++ {
-		deliveries, err := d.client.Service.ReplayWebhooks(ctx, since, until)
+		deliveries, err := d.client.Service.Replay(ctx, d.cfg.Webhooks.Path, since, until)
 		switch {
 		case err == nil:
 			d.noteReplay(ctx, campaign.Span{Since: since, Until: until})

@@ -161,3 +161,6 @@ func (f fields) set(name, text string) {
 		f[name] = text
 	}
 }
+
+// NotOffered reports whether err means that the service has no such operation.
+func NotOffered(err error) bool { return errors.Is(err, messaging.ErrNotOffered) }

@@ -2,7 +2,11 @@ package service
 
 import (
 	"context"
+	"errors"
+	"net/url"
 	"time"
+
+	"campaignd/internal/messaging"
 )
 
 // Endpoint is one registered endpoint with its state.
@@ -68,4 +72,41 @@ func (c *Client) ReplayWebhook(ctx context.Context, id string, since, until time
 		Deliveries int64 `wire:"deliveries"`
 	}](ctx, c, "webhook_replay_one", id, f)
 	return r.Deliveries, err
+}
+
+// Replay asks the service to post the events from since to until again, to the endpoints whose
+// address has this path, or to every endpoint of the key (ReplayWebhooks) if the service cannot
+// replay one, or lists none with this path. An endpoint that refuses, such as an inactive one, does
+// not stop the others; the error is its own if no endpoint takes the replay.
+func (c *Client) Replay(ctx context.Context, path string, since, until time.Time) (deliveries int64, err error) {
+	registered, err := c.Webhooks(ctx)
+	if err != nil && !NotOffered(err) {
+		return 0, err
+	}
+	var refused error
+	taken := false
+	for _, w := range registered {
+		if u, err := url.Parse(w.URL); err != nil || u.Path != path {
+			continue
+		}
+		n, err := c.ReplayWebhook(ctx, w.ID, since, until, nil)
+		var e *messaging.Error
+		switch {
+		case err == nil:
+			deliveries, taken = deliveries+n, true
+		case NotOffered(err) && !taken:
+			return c.ReplayWebhooks(ctx, since, until)
+		case errors.As(err, &e) && e.Status >= 400 && e.Status < 500:
+			refused = err
+		default:
+			return deliveries, err
+		}
+	}
+	switch {
+	case taken:
+		return deliveries, nil
+	case refused != nil:
+		return 0, refused
+	}
+	return c.ReplayWebhooks(ctx, since, until)
 }

@@ -1,0 +1,234 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"campaignd/campaign"
+	"campaignd/internal/config"
+	"campaignd/internal/messaging/service"
+	"campaignd/internal/spelling"
+)
+
+func (p *program) cmdMedia() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "media",
+		Short: "List, upload and delete the files that the service keeps",
+		Long: `The service keeps a file for 30 days. A campaign file names one by its id (header: {image: {assetId: ID}}); a run uploads the
+file of its header itself. These commands call the service with service.api_key.`,
+		Args: noSubcommand,
+		RunE: help,
+	}
+	cmd.AddCommand(p.cmdMediaList(), p.cmdMediaUpload(), p.cmdMediaPrune())
+	return cmd
+}
+
+func (p *program) cmdMediaList() *cobra.Command {
+	var connection string
+	cmd := &cobra.Command{
+		Use:     "list",
+		Short:   "List the files that the service keeps",
+		Example: "  campaignd media list\n  campaignd media list --connection conn_1 -o json",
+		Args:    noArguments,
+	}
+	cmd.Flags().StringVar(&connection, "connection", "", "only files of the client of this connection (default: all that the key reaches)")
+	o := addOutput(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		return p.withService(func(_ *config.Config, c *service.Client) error {
+			files, err := c.Files(cmd.Context(), connection)
+			if err != nil {
+				return notOffered(err, "media_list")
+			}
+			return p.writeFiles(o, files)
+		})
+	}
+	return cmd
+}
+
+// notOffered names the operation that the service does not have.
+func notOffered(err error, operation string) error {
+	if service.NotOffered(err) {
+		return fmt.Errorf("the service does not offer %s, or it has another path (service.assumed.paths.%[1]s): %w", operation, err)
+	}
+	return err
+}
+
+func (p *program) writeFiles(o *output, files []service.File) error {
+	if o.json() {
+		return writeJSON(p.stdout, append([]service.File{}, files...))
+	}
+	rows := [][]string{}
+	for _, f := range files {
+		rows = append(rows, []string{spelling.Printable(f.ID), fmt.Sprint(f.Size), f.ExpiresAt.Format(time.DateOnly),
+			spelling.Printable(f.ContentType), spelling.Printable(f.Filename)})
+	}
+	return writeTable(p.stdout, []string{"FILE", "BYTES", "UNTIL", "TYPE", "NAME"}, rows)
+}
+
+// uploadedFile is the answer to an upload in JSON.
+type uploadedFile struct {
+	ID          string    `json:"assetId"`
+	Filename    string    `json:"filename"`
+	ContentType string    `json:"contentType"`
+	Size        int64     `json:"size"`
+	ExpiresAt   time.Time `json:"expiresAt"`
+}
+
+func (p *program) cmdMediaUpload() *cobra.Command {
+	var connection string
+	cmd := &cobra.Command{
+		Use:   "upload FILE",
+		Short: "Store a file for headers of messages, and print its id",
+		Long: `Checks that the platform takes the file (its content, name and size), stores it at the service for the client of the
+connection, and prints its id for header: {image: {assetId: ID}} of campaign files.`,
+		Example: "  campaignd media upload banner.jpg\n  campaignd media upload banner.jpg --connection conn_1 -o json",
+		Args:    oneArgument("FILE", "banner.jpg"),
+	}
+	cmd.Flags().StringVar(&connection, "connection", "", "connection whose client gets the file (default: the only one)")
+	o := addOutput(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if _, err := os.Stat(args[0]); err != nil {
+			return invalid(err)
+		}
+		folder, name := filepath.Split(args[0])
+		contentType, err := campaign.DetectMedia(filepath.Clean(folder), name)
+		if err != nil {
+			return invalid(err)
+		}
+		return p.withService(func(_ *config.Config, c *service.Client) error {
+			up, err := upload(cmd.Context(), c, args[0], connection, contentType)
+			if err != nil {
+				return err
+			}
+			return p.say(o, up, up.ID)
+		})
+	}
+	return cmd
+}
+
+func upload(ctx context.Context, c *service.Client, path, connection, contentType string) (_ uploadedFile, err error) {
+	if connection, err = onlyConnection(ctx, c, connection); err != nil {
+		return uploadedFile{}, err
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return uploadedFile{}, err
+	}
+	defer closing(f, &err)
+	size, err := f.Seek(0, io.SeekEnd)
+	if err == nil {
+		_, err = f.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		return uploadedFile{}, err
+	}
+	a, err := c.UploadMedia(ctx, connection, filepath.Base(path), contentType, f)
+	return uploadedFile{a.ID, filepath.Base(path), contentType, size, a.ExpiresAt}, err
+}
+
+// onlyConnection is the connection that a flag names, or the only one that the key reaches.
+func onlyConnection(ctx context.Context, c *service.Client, named string) (string, error) {
+	if named != "" {
+		return named, nil
+	}
+	all, err := c.Connections(ctx)
+	if err != nil {
+		return "", err
+	}
+	if len(all) != 1 {
+		return "", invalid(fmt.Errorf("the key reaches %s: name one with --connection ID",
+			spelling.Count(int64(len(all)), "connection", "connections")))
+	}
+	return all[0].ID, nil
+}
+
+// pruned is the outcome of a prune in JSON.
+type pruned struct {
+	Files   []service.File `json:"files"`
+	Deleted int            `json:"deleted"`
+}
+
+func (p *program) cmdMediaPrune() *cobra.Command {
+	var connection string
+	var yes bool
+	cmd := &cobra.Command{
+		Use:   "prune",
+		Short: "List the files that no unfinished run uses, and delete them with --yes",
+		Long: `Compares the files that the service keeps with the unfinished runs of the ledger. A file that a campaign file names and that no
+run uses yet is listed too; so are files of runs of another ledger. Without --yes nothing is deleted.`,
+		Example: "  campaignd media prune\n  campaignd media prune --yes",
+		Args:    noArguments,
+	}
+	cmd.Flags().StringVar(&connection, "connection", "", "only files of the client of this connection (default: all that the key reaches)")
+	cmd.Flags().BoolVar(&yes, "yes", false, "delete the files that are listed")
+	o := addOutput(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		return p.withService(func(cfg *config.Config, c *service.Client) error {
+			unused, err := unusedFiles(cmd.Context(), cfg, c, connection)
+			if err != nil {
+				return err
+			}
+			found := pruned{Files: unused}
+			for _, f := range unused {
+				if !yes {
+					break
+				}
+				if err := c.DeleteFile(cmd.Context(), f.ID); err != nil {
+					return fmt.Errorf("%s was not deleted, %d before it were: %w", f.ID, found.Deleted, notOffered(err, "media_delete"))
+				}
+				found.Deleted++
+			}
+			if o.json() {
+				return writeJSON(p.stdout, found)
+			}
+			if err := p.writeFiles(o, unused); err != nil {
+				return err
+			}
+			said := "nothing was deleted; --yes deletes them"
+			if yes || len(unused) == 0 {
+				said = spelling.Count(int64(found.Deleted), "file was", "files were") + " deleted"
+			}
+			_, err = fmt.Fprintln(p.stderr, said)
+			return err
+		})
+	}
+	return cmd
+}
+
+// unusedFiles are the files at the service that no unfinished run of the ledger uses.
+func unusedFiles(ctx context.Context, cfg *config.Config, c *service.Client, connection string) (_ []service.File, err error) {
+	if err := cfg.LostLedger(); err != nil {
+		return nil, err
+	}
+	if cfg.NoLedger() {
+		return nil, invalid(errors.New("there is no ledger, so it is not known which files runs use; check ledger in the configuration"))
+	}
+	// The files come first: a run that is launched meanwhile uploads a new one.
+	files, err := c.Files(ctx, connection)
+	if err != nil {
+		return nil, notOffered(err, "media_list")
+	}
+	l, err := config.ReadLedger(ctx, cfg, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer closing(l, &err)
+	used, err := campaign.UsedAssets(ctx, l)
+	if err != nil {
+		return nil, err
+	}
+	unused := []service.File{}
+	for _, f := range files {
+		if used[f.ID] == "" {
+			unused = append(unused, f)
+		}
+	}
+	return unused, nil
+}
