@@ -1,8 +1,6 @@
 package template
 
 import (
-	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -66,9 +64,10 @@ func TestFaultsOfAFolderAreToldTogether(t *testing.T) {
 }
 
 func TestAFolderWithoutTemplatesIsAFault(t *testing.T) {
-	for _, dir := range []string{folder(t, nil), filepath.Join(t.TempDir(), "absent")} {
-		if all, err := ReadFolder(dir); !errors.Is(err, fs.ErrNotExist) || len(all) > 0 {
-			t.Errorf("%s: got %v and %v, want fs.ErrNotExist", dir, all, err)
+	for dir, want := range map[string]string{folder(t, nil): "write NAME.LANGUAGE.yaml there",
+		filepath.Join(t.TempDir(), "absent"): "no such file"} {
+		if all, err := ReadFolder(dir); err == nil || !strings.Contains(err.Error(), want) || len(all) > 0 {
+			t.Errorf("%s: got %v and %v, want %q", dir, all, err, want)
 		}
 	}
 }

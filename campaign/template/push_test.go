@@ -17,7 +17,7 @@ import (
 // account is a service that keeps templates, and refuses those of the names in refuse.
 type account struct {
 	listed   []messaging.TemplateRecord
-	library  []messaging.TemplateRecord
+	library  []messaging.TemplateRecord // nil: not offered
 	refuse   map[string]*messaging.Error
 	calls    []string
 	uploaded string
@@ -28,6 +28,9 @@ func (a *account) Templates(context.Context, string) ([]messaging.TemplateRecord
 }
 
 func (a *account) TemplateLibrary(_ context.Context, search string) ([]messaging.TemplateRecord, error) {
+	if a.library == nil {
+		return nil, messaging.ErrNotOffered
+	}
 	var out []messaging.TemplateRecord
 	for _, l := range a.library {
 		if strings.Contains(l.Name, search) {

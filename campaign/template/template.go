@@ -9,7 +9,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -133,8 +132,7 @@ func ReadFolder(folder string) ([]*Template, error) {
 	case len(faults.Findings) > 0:
 		return nil, faults
 	case len(all) == 0:
-		return nil, fmt.Errorf("%s has no template file: write NAME.LANGUAGE.yaml there, such as spring_sale.en_US.yaml: %w",
-			folder, fs.ErrNotExist)
+		return nil, fmt.Errorf("%s has no template file: write NAME.LANGUAGE.yaml there, such as spring_sale.en_US.yaml", folder)
 	}
 	slices.SortFunc(all, func(a, b *Template) int {
 		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Language, b.Language))
