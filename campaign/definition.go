@@ -17,6 +17,8 @@ type Definition struct {
 	Window     *Window             `yaml:"window,omitempty" json:"window,omitempty"`
 	Limits     Limits              `yaml:"limits,omitempty" json:"limits"`
 	Policies   Policies            `yaml:"policies,omitempty" json:"policies"`
+	// Holdout keeps people from the campaign by chance; nil keeps none.
+	Holdout *Holdout `yaml:"holdout,omitempty" json:"holdout,omitempty"`
 	// Conversions counts the orders that the campaign brought; nil counts none.
 	Conversions *Conversions `yaml:"conversions,omitempty" json:"conversions,omitempty"`
 

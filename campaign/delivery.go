@@ -69,7 +69,7 @@ const (
 	Filtered           SkipReason = "filtered"
 	FrequencyCap       SkipReason = "frequency_cap"
 	OverLimit          SkipReason = "over_limit"
-	HeldOut            SkipReason = "held_out"
+	HeldOut            SkipReason = "holdout"
 	Blocked            SkipReason = "blocked"
 	Expired            SkipReason = "expired"
 	RunFailed          SkipReason = "run_failed"

@@ -119,7 +119,7 @@ func TestOnlyRowsThatMayBeSentAgainCanBeChosen(t *testing.T) {
 		"skipped":               {Status: campaign.Skipped},
 		"skipped=frequency_cap": {Status: campaign.Skipped, Detail: "frequency_cap"},
 		"skipped=over_limit":    {Status: campaign.Skipped, Detail: "over_limit"},
-		"skipped=held_out":      {Status: campaign.Skipped, Detail: "held_out"}, "skipped=expired": {Status: campaign.Skipped, Detail: "expired"},
+		"skipped=holdout":       {Status: campaign.Skipped, Detail: "holdout"}, "skipped=expired": {Status: campaign.Skipped, Detail: "expired"},
 		"skipped=run_failed": {Status: campaign.Skipped, Detail: "run_failed"},
 		"skipped=cancelled":  {Status: campaign.Skipped, Detail: "cancelled"},
 		"unknown=time_out":   {Status: campaign.Unknown, Detail: "time_out"},
@@ -132,7 +132,7 @@ func TestOnlyRowsThatMayBeSentAgainCanBeChosen(t *testing.T) {
 	for s, want := range map[string]string{
 		"failed=": "names no code", "refused=": "names no code", "unknown=": "names no code",
 		"skipped=": "cannot be sent", "skipped=duplicate": "cannot be sent",
-		"skipped=opted_out":  "only those may be that were skipped for cancelled, expired, frequency_cap, held_out, over_limit, run_failed",
+		"skipped=opted_out":  "only those may be that were skipped for cancelled, expired, frequency_cap, holdout, over_limit, run_failed",
 		"skipped=suppressed": "cannot be sent", "skipped=blocked": "cannot be sent", "skipped=invalid_phone": "cannot be sent",
 		"queued": "chooses no rows that may be sent again", "sent": "chooses no rows", "accepted": "chooses no rows",
 		"delivered": "chooses no rows", "read": "chooses no rows", "in_doubt": "chooses no rows", "": "chooses no rows",

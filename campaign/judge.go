@@ -10,18 +10,20 @@ import (
 )
 
 // judge turns rows into deliveries. Preflight and import share it, so that `check` counts what a
-// run will do. Rows must come in the order of the list: the first sendable row of a phone key wins,
-// and later ones are duplicates.
+// run will do. Rows must come in the order of the list: the first sendable row of a phone key
+// wins, and later ones are duplicates.
 type judge struct {
 	run     RunNo
 	render  *Renderer
 	senders map[int64]bool
 	seen    recipients.KeySet
-	zones   *zones // nil unless the window is in the recipients' zones
+	name    string   // of the campaign
+	holdout *Holdout // nil: nobody is held out
+	zones   *zones   // nil unless the window is in the recipients' zones
 }
 
 func newJudge(d *Definition, render *Renderer, run RunNo, senders []int64) *judge {
-	j := &judge{run: run, render: render, senders: make(map[int64]bool, len(senders))}
+	j := &judge{run: run, render: render, name: d.Name, holdout: d.Holdout, senders: make(map[int64]bool, len(senders))}
 	for _, key := range senders {
 		j.senders[key] = key != 0
 	}
@@ -38,8 +40,8 @@ const maxTo = 64
 func (j *judge) delivery(row *recipients.Row) Delivery {
 	d := Delivery{Run: j.run, Row: row.Number, To: row.To, Key: row.Key, Cells: row.Cells}
 	column, filtered := j.render.filtered(row.Cells)
-	// A row that the campaign does not choose has no fault to correct. The cells of a malformed row
-	// are not certain.
+	// A row that the campaign does not choose has no fault to correct. The cells of a malformed
+	// row are not certain.
 	if f := row.Fault; f != nil && (!filtered || f.Kind == recipients.MalformedRow) {
 		d.To, d.Key, d.Skip, d.Note = spelling.Clip(row.To, maxTo), 0, SkipReason(f.Kind), f.Message
 		return d
@@ -71,11 +73,14 @@ func (j *judge) delivery(row *recipients.Row) Delivery {
 		return skip(v.Reason, v.Error())
 	}
 	j.seen.Add(row.Key)
+	if j.holdout.holds(j.name, row.Key) { // last, so that nobody else is in the group that is compared
+		d.Skip = HeldOut
+	}
 	return d
 }
 
-// senderKey is the key of a connection's number, which services write with spaces and signs; 0 when
-// it is not a number.
+// senderKey is the key of a connection's number, which services write with spaces and signs; 0
+// when it is not a number.
 func senderKey(phone string) int64 {
 	return recipients.Key(strings.NewReplacer(" ", "", "-", "", "(", "", ")", "", ".", "").Replace(phone))
 }

@@ -30,6 +30,8 @@ type Launch struct {
 	Service Service
 	// Rate is PreflightInput.Rate.
 	Rate func(connection string) float64
+	// Commerce is PreflightInput.Commerce.
+	Commerce bool
 	// File is the path of the campaign file; header files are relative to it.
 	File string
 	// Source is the content of the campaign file; nil reads the file.
@@ -230,7 +232,7 @@ func (l Launch) again(ctx context.Context, def *Definition, run Run, list string
 // check runs the preflight. It returns a *PreflightError when the campaign cannot be sent.
 func (l Launch) check(ctx context.Context, def *Definition, list string) (*Preflight, error) {
 	checked, err := RunPreflight(ctx, PreflightInput{
-		Definition: def, Source: l.Source, File: l.File, List: list, Service: l.Service, Rate: l.Rate, Suppressions: l.Ledger,
+		Definition: def, Source: l.Source, File: l.File, List: list, Service: l.Service, Rate: l.Rate, Commerce: l.Commerce, Suppressions: l.Ledger,
 		Rejects: l.Rejects, Progress: func(rows int64) { l.progress("checking", rows) },
 	})
 	if err != nil {

@@ -33,6 +33,8 @@ type PreflightInput struct {
 	// Rate returns the configured limit of a connection in messages per second, 0 for none; it may be
 	// nil.
 	Rate func(connection string) float64
+	// Commerce says that a commerce platform is configured, which holdout and conversions need.
+	Commerce bool
 	// Examples is how many rows are shown for each reason; 0: FewExamples.
 	Examples int
 	// Rejects is called, in the order of the list, for each row that is not sent and that a correction
@@ -164,11 +166,11 @@ func (p *Preflight) level(l Level) []Finding {
 }
 
 // BadRows counts the rows with a fault of the list itself. It does not count the rows that the
-// campaign does not choose, and those of recipients who are suppressed, unreachable or have opted
-// out.
+// campaign does not choose or holds out, and those of recipients who are suppressed, unreachable or
+// have opted out.
 func (p *Preflight) BadRows() int64 {
 	n := p.Rows - p.Sendable
-	for _, r := range []SkipReason{OptedOut, Suppressed, Unreachable, Filtered} {
+	for _, r := range []SkipReason{OptedOut, Suppressed, Unreachable, Filtered, HeldOut} {
 		n -= p.Skipped[r]
 	}
 	return n
@@ -189,6 +191,7 @@ func RunPreflight(ctx context.Context, in PreflightInput) (*Preflight, error) {
 	}
 	c.src = readSource(in.File, src)
 	c.media()
+	c.purchases()
 	if in.Service != nil {
 		if err := c.service(ctx); err != nil {
 			return nil, err

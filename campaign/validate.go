@@ -69,6 +69,7 @@ func (s *source) checkDefinition(d *Definition) {
 	s.oneOf("policies.on_uncertain", string(d.Policies.OnUncertain), uncertain())
 	s.checkFollowUp(d.Policies.FollowUp)
 	s.checkCanary(d.Policies.Canary)
+	s.checkHoldout(d.Holdout)
 	s.checkConversions(d.Conversions)
 	if n := d.Policies.MaxOptOuts; n < 0 || n > 1 {
 		s.at("policies.max_opt_outs", fmt.Sprintf("%g; want a share of 0 to 1", n), "0 never pauses")

@@ -59,7 +59,8 @@ func (w Where) match(l *Line) bool {
 	case Unknown:
 		return w.Detail == "" || l.Code == w.Detail || l.Reason == w.Detail
 	case Skipped:
-		return slices.Contains(resendable, SkipReason(l.Reason)) && (w.Detail == "" || l.Reason == w.Detail)
+		// People who were held out are compared with the others, so a follow-up must name them.
+		return slices.Contains(resendable, SkipReason(l.Reason)) && (l.Reason == w.Detail || w.Detail == "" && l.Reason != string(HeldOut))
 	}
 	return true
 }

@@ -114,8 +114,8 @@ func (p *program) check(ctx context.Context, file string, f checkFlags) (_ *camp
 	if _, err := plan.CronOf(file, src, def); err != nil {
 		return nil, err
 	}
-	in := campaign.PreflightInput{Definition: def, Source: src, File: file, List: f.list, Examples: f.examples, Rate: c.Rate}
-	if in.List == "" {
+	in := campaign.PreflightInput{Definition: def, Source: src, File: file, List: f.list, Examples: f.examples}
+	if in.Rate, in.Commerce = c.Rate, c.Commerce.Configured(); in.List == "" {
 		if in.List = campaign.Beside(file, def.Recipients.File); in.List == "" {
 			return nil, invalid(fmt.Errorf("%s names no list: set recipients.file, or pass --recipients FILE", file))
 		}

@@ -50,7 +50,7 @@ func (o *Outlook) addFirings(ctx context.Context, s schedule.Scheduled, until ti
 	for n := 0; n < mostFirings && !at.IsZero() && at.Before(until); n++ {
 		if list == nil {
 			p, err := campaign.RunPreflight(ctx, campaign.PreflightInput{Definition: s.Definition, File: s.File, List: s.List(),
-				Suppressions: o.suppressions})
+				Suppressions: o.suppressions, Commerce: true}) // a launch refuses what needs one that is missing
 			if err != nil {
 				return fmt.Errorf("the list of %s: %w", s.Definition.Name, err)
 			}

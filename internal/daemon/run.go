@@ -83,7 +83,7 @@ func (d *Daemon) RunCampaign(ctx context.Context, o RunOptions) (RunResult, erro
 	launched, err := campaign.Launch{
 		Ledger: d.ledger, Service: d.client, File: o.File, List: o.List, New: o.New, Command: o.Command,
 		Checked: d.checkLaunch(ctx, o.File, o.Checked),
-		Beside:  o.Beside, Rate: d.cfg.Rate, Owner: d.owner, By: operator.LocalUser(), Lease: time.Duration(d.cfg.Sending.Lease),
+		Beside:  o.Beside, Rate: d.cfg.Rate, Commerce: d.cfg.Commerce.Configured(), Owner: d.owner, By: operator.LocalUser(), Lease: time.Duration(d.cfg.Sending.Lease),
 		Progress: func(phase string, rows int64) { o.Progress(Progress{Phase: phase, Done: rows}) },
 	}.Start(ctx)
 	debug.SetGCPercent(usual)

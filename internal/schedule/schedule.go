@@ -118,7 +118,7 @@ func (sc *Scheduler) Fire(ctx context.Context, s Scheduled, f campaign.Firing, e
 // Launch returns the launch of a campaign file by the schedule.
 func (sc *Scheduler) Launch(file, key string) campaign.Launch {
 	return campaign.Launch{
-		Rate:   sc.o.Config.Rate,
+		Rate: sc.o.Config.Rate, Commerce: sc.o.Config.Commerce.Configured(),
 		Ledger: sc.o.Ledger, Service: sc.o.Service, File: file, Key: key,
 		Owner: sc.o.Owner, Lease: time.Duration(sc.o.Config.Sending.Lease), NoWait: true, Unattended: true,
 	}
