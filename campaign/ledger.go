@@ -220,7 +220,7 @@ type Suppression struct {
 	Scope Scope
 	// Company is the one whose messages alone it stops (Origin.Company); "": those of all.
 	Company string
-	Source  string // import, operator, stop, button, user_preferences, refused:CODE, failed:CODE
+	Source  string // import, operator, stop, button, user_preferences, service_block, refused:CODE, failed:CODE
 	At      time.Time
 	Until   time.Time // zero: for ever
 	// ReceivedAt is when the event came that lifts the suppression; zero: now. The ledger counts it

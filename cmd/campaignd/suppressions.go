@@ -29,7 +29,7 @@ the service, or with suppressions.scope: company in the configuration the one cl
 		RunE: help,
 	}
 	cmd.AddCommand(p.cmdSuppressionsAdd(), p.cmdSuppressionsRemove(), p.cmdSuppressionsImport(),
-		p.cmdSuppressionsExport(), p.cmdSuppressionsShow())
+		p.cmdSuppressionsExport(), p.cmdSuppressionsShow(), p.cmdSuppressionsSync())
 	return cmd
 }
 

@@ -48,3 +48,22 @@ type SuppressionImport struct {
 	// DefaultRegion is the ISO 3166 country of numbers written without +; "" refuses them.
 	DefaultRegion string
 }
+
+// SyncedSuppressions is what a synchronisation with the people that are blocked at the service did.
+type SyncedSuppressions struct {
+	Connection string `json:"connection"`
+	Company    string `json:"company"`
+	// Suppressed and Lifted count the entries of the list that were added and taken off; Blocked
+	// counts the people that are blocked at the service from now on.
+	Suppressed int          `json:"suppressed"`
+	Lifted     int          `json:"lifted"`
+	Blocked    int          `json:"blocked"`
+	Failed     []NotBlocked `json:"failed"`
+}
+
+// NotBlocked is a person whom the service did not block.
+type NotBlocked struct {
+	To   string `json:"to"`
+	Code int    `json:"code,omitempty"` // of the platform
+	Why  string `json:"why"`
+}

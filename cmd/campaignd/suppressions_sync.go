@@ -1,0 +1,57 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"campaignd/internal/config"
+	"campaignd/internal/messaging/service"
+	"campaignd/internal/spelling"
+)
+
+func (p *program) cmdSuppressionsSync() *cobra.Command {
+	var connection string
+	cmd := &cobra.Command{
+		Use:   "sync --connection ID",
+		Short: "Make the list and the people blocked at the service agree",
+		Long: `Suppresses everybody who is blocked at the connection, in scope all, for the messages of the connection's client (source
+service_block), and takes those off the list who are blocked no longer at any connection of that client. Numbers of scope all that
+an operator added or an import brought are blocked at the service. The platform blocks only people who wrote in the last 24
+hours: each of the others is listed with the reason, stays on the list and is not sent to; the exit code is 0.`,
+		Example: "  campaignd suppressions sync --connection conn_1\n  campaignd suppressions sync --connection conn_1 -o json",
+		Args:    noArguments,
+	}
+	cmd.Flags().StringVar(&connection, "connection", "", "connection whose blocked people count (required)")
+	o := addOutput(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if connection == "" {
+			return invalid(errors.New("--connection is missing: name the connection whose blocked people count"))
+		}
+		switch far, err := p.remote(); {
+		case err != nil:
+			return err
+		case far != nil:
+			return invalid(fmt.Errorf("suppressions sync works on this machine only: give neither --server nor %s with it", serverVariable))
+		}
+		return p.withService(func(_ *config.Config, c *service.Client) error {
+			return p.withLedgerSession(cmd.Context(), toCreate, func(d *local) error {
+				done, err := d.SyncSuppressions(cmd.Context(), c, connection)
+				if err != nil {
+					return notOffered(err, "blocked_users")
+				}
+				if o.json() {
+					return writeJSON(p.stdout, done)
+				}
+				for _, f := range done.Failed {
+					fmt.Fprintf(p.stderr, "%s is not blocked at the service: %s (%d)\n", spelling.Printable(f.To), f.Why, f.Code)
+				}
+				_, err = fmt.Fprintf(p.stdout, "%d suppressed, %d taken off the list, %d blocked at the service, %d not\n",
+					done.Suppressed, done.Lifted, done.Blocked, len(done.Failed))
+				return err
+			})
+		})
+	}
+	return cmd
+}
