@@ -15,7 +15,7 @@ import (
 func (s *Sandbox) openAreas() (err error) {
 	w := area.World{
 		Began: s.began, Templates: s.opt.Templates, Assets: s.opt.Assets, Review: s.opt.Review, Storage: s.opt.Storage,
-		History: s.opt.History.Days, Token: s.token, Wrote: s.wrote, Post: s.postEvent, Statuses: s.eachStatus,
+		History: s.opt.History.Days, Token: s.token, Wrote: s.wrote, Post: s.postEvent, Statuses: s.eachStatus, Usage: s.usage,
 		ReadPhone: func(text string) uint64 { n, _ := parsePhone(text); return n },
 	}
 	for _, c := range s.companies {
@@ -56,6 +56,20 @@ func (s *Sandbox) postEvent(e area.Event) {
 func (s *Sandbox) takeFresh() (extras []int) {
 	extras, s.fresh = s.fresh, nil
 	return extras
+}
+
+// usage returns how many messages of this month the plan of a company counts, and its limit; 0
+// means none. "" is the plan of the account. A plan that allows nothing is shown as 1 of 1.
+func (s *Sandbox) usage(company string) (used, limit int64) {
+	p := s.plan
+	if c := s.company[company]; c != nil {
+		p = c.plan
+	}
+	p.left(time.Now()) // sets used to 0 if a new month has started
+	if p.limit < 0 {
+		return 1, 1
+	}
+	return p.used, p.limit
 }
 
 // eachStatus calls yield with every status that has happened.

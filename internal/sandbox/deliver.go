@@ -48,13 +48,15 @@ func (s *Sandbox) deliver(ctx context.Context, sh *shard, buf *[]byte, items []i
 		return
 	}
 	ep := (*s.endpoints.Load())[items[0].endpoint]
-	if ep.removed {
+	if ep.removed || ep.inactive {
 		s.done(len(items))
 		return
 	}
 	*buf = s.appendDelivery((*buf)[:0], items)
-	for _, it := range items {
+	for i, it := range items {
 		s.posted(it)
+		typ, _ := s.about(it)
+		items[i].log = s.deliveries.begin(it, typ, time.Now())
 	}
 	forged := items[0].flags&flagForged != 0
 	status, err := s.postWebhook(ctx, ep, *buf, forged)
@@ -72,6 +74,16 @@ func (s *Sandbox) deliver(ctx context.Context, sh *shard, buf *[]byte, items []i
 		for _, it := range items {
 			s.acked(it, now.UnixNano())
 		}
+	}
+	for _, it := range items {
+		state := "pending"
+		switch {
+		case ok:
+			state = "delivered"
+		case ctx.Err() == nil && int(it.attempt) >= len(s.opt.RetrySchedule):
+			state = "failed"
+		}
+		s.deliveries.end(it.log, state, status)
 	}
 	if ok {
 		s.done(len(items))

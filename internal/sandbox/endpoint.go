@@ -16,11 +16,12 @@ type endpoint struct {
 	events          []string // empty: all
 	company         string   // empty: all, for an endpoint registered with a partner-wide key
 	removed         bool
+	inactive        bool // nothing is posted to it
 }
 
 // wants reports whether the endpoint gets the events of a type about a company.
 func (e *endpoint) wants(typ, company string) bool {
-	return !e.removed && (e.company == "" || e.company == company || company == "") &&
+	return !e.removed && !e.inactive && (e.company == "" || e.company == company || company == "") &&
 		(len(e.events) == 0 || slices.Contains(e.events, typ))
 }
 
@@ -71,22 +72,23 @@ func (s *Sandbox) registerWebhook(w http.ResponseWriter, r *http.Request, key *K
 		refuse(w, area.RefuseRequest(err.Error()+"."))
 		return
 	}
-	u, err := url.Parse(in.url)
-	switch {
-	case in.url == "":
+	if in.url == "" {
 		refuse(w, area.Refuse(400, "missing_fields", "url is required."))
 		return
-	case err != nil, u.Host == "", u.Scheme != "https" && !(u.Scheme == "http" && loopback(u.Hostname())):
-		// Endpoints are HTTPS URLs (docs/service.md#delivery-of-events). A sandbox also posts to its own
-		// machine over HTTP.
-		refuse(w, area.Refuse(400, "invalid_url", "A webhook endpoint is an HTTPS URL."))
+	}
+	if ref := hookRefusal(in.url, in.events); ref != nil {
+		refuse(w, ref)
 		return
 	}
-	for _, e := range in.events {
-		if !slices.Contains(webhookTypes, e) {
-			refuse(w, area.Refuse(400, "invalid_event", "Unknown event type "+e+"."))
-			return
+	count := 0
+	for _, ep := range *s.endpoints.Load() {
+		if !ep.removed && ep.company == key.Company {
+			count++
 		}
+	}
+	if count >= maxEndpoints {
+		refuse(w, area.Refuse(409, "limit_reached", "There are 100 webhook endpoints, the most allowed."))
+		return
 	}
 	ep, err := s.register(in.url, "", in.events, key.Company)
 	if err != nil {
@@ -96,45 +98,48 @@ func (s *Sandbox) registerWebhook(w http.ResponseWriter, r *http.Request, key *K
 	writeJSON(w, http.StatusOK, single[registered]{Data: registered{ep.id, ep.url, ep.secret}})
 }
 
+// hookRefusal is the refusal of the address or of the events of an endpoint, or nil. An empty
+// target is not checked. Endpoints are HTTPS URLs (docs/service.md#delivery-of-events). A sandbox
+// also posts to its own machine over HTTP.
+func hookRefusal(target string, events []string) *refusal {
+	u, err := url.Parse(target)
+	if target != "" && (err != nil || u.Host == "" || u.Scheme != "https" && !(u.Scheme == "http" && loopback(u.Hostname()))) {
+		return area.Refuse(400, "invalid_url", "A webhook endpoint is an HTTPS URL.")
+	}
+	for _, e := range events {
+		if !slices.Contains(webhookTypes, e) {
+			return area.Refuse(400, "invalid_event", "Unknown event type "+e+".")
+		}
+	}
+	return nil
+}
+
 func loopback(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // listWebhooks is GET /api/v1/webhooks. It does not show the secrets.
-func (s *Sandbox) listWebhooks(w http.ResponseWriter, _ *http.Request, key *Key) {
-	type entry struct {
-		ID     string   `json:"id"`
-		URL    string   `json:"url"`
-		Events []string `json:"events"`
-	}
-	out := list[entry]{Data: []entry{}}
+func (s *Sandbox) listWebhooks(w http.ResponseWriter, r *http.Request, key *Key) {
+	out := list[hookView]{Data: []hookView{}}
 	for _, ep := range *s.endpoints.Load() {
 		if !ep.removed && covers(key, ep.company) {
-			events := ep.events
-			if len(events) == 0 {
-				events = webhookTypes
-			}
-			out.Data = append(out.Data, entry{ep.id, ep.url, events})
+			out.Data = append(out.Data, ep.view())
 		}
 	}
-	writeJSON(w, http.StatusOK, out)
+	writePage(s, w, r, out)
 }
 
 // deleteWebhook is DELETE /api/v1/webhooks/{id}.
 func (s *Sandbox) deleteWebhook(w http.ResponseWriter, _ *http.Request, key *Key, id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	all := *s.endpoints.Load()
-	i := slices.IndexFunc(all, func(e *endpoint) bool { return e.id == id && !e.removed && covers(key, e.company) })
+	i := s.ownEndpoint(w, key, id)
 	if i < 0 {
-		refuse(w, area.Refuse(404, "not_found", "No such webhook endpoint."))
 		return
 	}
-	gone := *all[i]
+	gone := *(*s.endpoints.Load())[i]
 	gone.removed = true
-	next := slices.Clone(all)
-	next[i] = &gone
-	s.endpoints.Store(&next)
+	s.replaceEndpoint(i, &gone)
 	w.WriteHeader(http.StatusNoContent)
 }

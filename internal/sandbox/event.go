@@ -34,7 +34,7 @@ func (s *Sandbox) addExtra(x *extra) int {
 // pushExtra schedules the posting of extra i. It returns the number of endpoints that get it. The
 // caller does not hold s.mu.
 func (s *Sandbox) pushExtra(i int, at time.Time) int {
-	return s.push(posting{slot: slotExtra, at: at, post: at}, uint32(i))
+	return s.push(posting{slot: slotExtra, at: at, post: at}, uint32(i), every)
 }
 
 // about returns the type and the company of an event.

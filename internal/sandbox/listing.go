@@ -2,7 +2,6 @@ package sandbox
 
 import (
 	"net/http"
-	"time"
 
 	"campaignd/internal/sandbox/area"
 )
@@ -138,24 +137,4 @@ func (s *Sandbox) showCompany(w http.ResponseWriter, _ *http.Request, key *Key, 
 	}
 	s.mu.Unlock()
 	writeJSON(w, http.StatusOK, single[row]{Data: out})
-}
-
-// billing is GET /api/v1/billing/usage: the number of messages of the month.
-func (s *Sandbox) billing(w http.ResponseWriter, _ *http.Request, _ *Key) {
-	type usage struct {
-		MessagesUsed  int64 `json:"messagesUsed"`
-		MessagesLimit int64 `json:"messagesLimit"` // 0: unlimited
-	}
-	s.mu.Lock()
-	out := usage{MessagesLimit: max(s.plan.limit, 0)}
-	counted := map[*plan]bool{}
-	for _, c := range s.companies {
-		if c.Allowance == 0 && !counted[c.plan] {
-			counted[c.plan] = true
-			c.plan.left(time.Now()) // sets used to 0 if a new month has started
-			out.MessagesUsed += c.plan.used
-		}
-	}
-	s.mu.Unlock()
-	writeJSON(w, http.StatusOK, single[usage]{Data: out})
 }

@@ -20,10 +20,11 @@ type Replay struct {
 }
 
 // Replay posts past events again. It returns the number of postings to all endpoints.
-func (s *Sandbox) Replay(r Replay) int { return s.replay(r, &Key{}) }
+func (s *Sandbox) Replay(r Replay) int { return s.replay(r, &Key{}, every) }
 
-// replay is Replay, limited to the events that the key covers.
-func (s *Sandbox) replay(r Replay, key *Key) int {
+// replay is Replay, limited to the events that the key covers, and to one endpoint unless only is
+// every.
+func (s *Sandbox) replay(r Replay, key *Key, only int) int {
 	now := time.Now()
 	if r.Until.IsZero() || r.Until.After(now) { // the records also have statuses that will happen later
 		r.Until = now
@@ -47,7 +48,7 @@ func (s *Sandbox) replay(r Replay, key *Key) int {
 			if _, company := s.about(item{index: i, slot: which}); !covers(key, company) {
 				continue
 			}
-			n += s.push(posting{slot: which, post: now, flags: flagCopy}, i)
+			n += s.push(posting{slot: which, post: now, flags: flagCopy}, i, only)
 		}
 	}
 	s.mu.Lock()
@@ -62,7 +63,7 @@ func (s *Sandbox) replay(r Replay, key *Key) int {
 		if _, company := s.about(item{index: uint32(i), slot: slotExtra}); !covers(key, company) {
 			continue
 		}
-		n += s.pushExtra(i, now)
+		n += s.push(posting{slot: slotExtra, at: now, post: now}, uint32(i), only)
 	}
 	return n
 }
@@ -91,6 +92,6 @@ func (s *Sandbox) replayWebhooks(w http.ResponseWriter, r *http.Request, key *Ke
 		refuse(w, area.Refuse(400, "missing_fields", "since and until are required, as times of RFC 3339."))
 		return
 	}
-	n := s.replay(Replay{All: true, Since: since, Until: until}, key)
+	n := s.replay(Replay{All: true, Since: since, Until: until}, key, every)
 	writeJSON(w, http.StatusOK, single[replayed]{Data: replayed{n}})
 }

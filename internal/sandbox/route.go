@@ -31,18 +31,21 @@ func (s *Sandbox) handlers() map[string]handler {
 		return func(w http.ResponseWriter, r *http.Request, key *Key, _ string) { h(w, r, key) }
 	}
 	all := map[string]handler{
-		"messages":         plain(s.send),
-		"connections":      plain(s.listConnections),
-		"connection":       s.showConnection,
-		"number":           s.showNumber,
-		"company":          s.showCompany,
-		"numbers":          plain(s.listNumbers),
-		"companies":        plain(s.listCompanies),
-		"webhook_register": plain(s.registerWebhook),
-		"webhooks":         plain(s.listWebhooks),
-		"webhook_replay":   plain(s.replayWebhooks),
-		"webhook_delete":   s.deleteWebhook,
-		"billing_usage":    plain(s.billing),
+		"messages":           plain(s.send),
+		"connections":        plain(s.listConnections),
+		"connection":         s.showConnection,
+		"number":             s.showNumber,
+		"company":            s.showCompany,
+		"numbers":            plain(s.listNumbers),
+		"companies":          plain(s.listCompanies),
+		"webhook_register":   plain(s.registerWebhook),
+		"webhooks":           plain(s.listWebhooks),
+		"webhook_replay":     plain(s.replayWebhooks),
+		"webhook_delete":     s.deleteWebhook,
+		"webhook":            s.showWebhook,
+		"webhook_update":     s.updateWebhook,
+		"webhook_deliveries": s.listDeliveries,
+		"webhook_replay_one": s.replayOne,
 	}
 	for name, h := range s.areas.Handlers() {
 		o, _ := operations.Named(name)

@@ -30,12 +30,13 @@ type Sandbox struct {
 	company     map[string]*company
 	plan        *plan // of the account
 
-	faults    atomic.Pointer[Faults]
-	endpoints atomic.Pointer[[]*endpoint] // a change replaces the slice
-	fired     [faultCount]atomic.Int64
-	requests  atomic.Uint64
-	noPlus    atomic.Int64 // POSTs whose `to` did not begin with +
-	forgedOK  atomic.Int64 // forged webhooks that were answered 2xx
+	faults     atomic.Pointer[Faults]
+	endpoints  atomic.Pointer[[]*endpoint] // a change replaces the slice
+	deliveries deliveryLog
+	fired      [faultCount]atomic.Int64
+	requests   atomic.Uint64
+	noPlus     atomic.Int64 // POSTs whose `to` did not begin with +
+	forgedOK   atomic.Int64 // forged webhooks that were answered 2xx
 
 	mu       sync.Mutex // guards the fields up to serial, and the fields of connection, company and template that change
 	records  records

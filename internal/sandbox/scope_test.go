@@ -66,7 +66,8 @@ func TestTheScopeOfEveryOperationIsItsKeys(t *testing.T) {
 				opt.Connections = append(opt.Connections, Connection{ID: "conn_s", Phone: "+15555550800", Company: "co_s"})
 				opt.Companies = append(opt.Companies, Company{ID: "co_s", Suspended: true})
 			})
-			about := o.Scope == operations.Connection || o.Scope == operations.Rows && strings.HasPrefix(o.Request, "C")
+			inQuery := strings.HasPrefix(o.Request, "C") && (o.Method == http.MethodGet || o.Method == http.MethodDelete)
+			about := o.Scope == operations.Connection || inQuery
 			for _, c := range []struct{ key, conn string }{
 				{"partner", "conn_1"}, {"one", "conn_1"}, {"one", "conn_9"}, {"partner", "conn_x"}, {"suspended", "conn_s"}, {"partner", "conn_s"},
 			} {
@@ -79,7 +80,7 @@ func TestTheScopeOfEveryOperationIsItsKeys(t *testing.T) {
 					want = "account_deactivated"
 				case about && (c.conn == "conn_x" || c.key == "one" && c.conn == "conn_9"):
 					want = "connection_not_found"
-				case o.Scope == operations.Connection && c.conn == "conn_s" && o.Writes():
+				case about && c.conn == "conn_s" && o.Writes():
 					want = "account_deactivated"
 				}
 				known := code == "not_found" || code == "connection_not_found" || status == 400 || status < 300

@@ -24,6 +24,7 @@ type item struct {
 	slot     slot
 	attempt  uint8 // number of retries so far
 	flags    flags
+	log      *delivered // nil before the first posting
 }
 
 func (a item) before(b item) bool {
@@ -128,8 +129,12 @@ func (sh *shard) take(now int64, batch int, linger time.Duration) (due []item, w
 // shardOf returns the shard of all events of one message.
 func (s *Sandbox) shardOf(index uint32) *shard { return s.shards[int(index)%len(s.shards)] }
 
-// push schedules a posting for every endpoint that wants it. It returns the number of endpoints.
-func (s *Sandbox) push(st posting, index uint32) (n int) {
+// every is the endpoint of a posting that goes to all.
+const every = -1
+
+// push schedules a posting for every endpoint that wants it, or for only one of them. It returns
+// the number of endpoints.
+func (s *Sandbox) push(st posting, index uint32, only int) (n int) {
 	it := item{post: st.post.UnixNano(), index: index, slot: st.slot, flags: st.flags}
 	if st.slot == slotStop {
 		s.pending.Add(1)
@@ -138,7 +143,7 @@ func (s *Sandbox) push(st posting, index uint32) (n int) {
 	}
 	typ, company := s.about(it)
 	for i, ep := range *s.endpoints.Load() {
-		if ep.wants(typ, company) {
+		if (only == every || only == i) && ep.wants(typ, company) {
 			it.endpoint = uint16(i)
 			s.pending.Add(1)
 			s.shardOf(index).push(it)

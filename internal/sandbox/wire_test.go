@@ -59,7 +59,7 @@ func TestWireAnswersAreTheDocumentsOwn(t *testing.T) {
 				before = n
 			}
 			o.HideNumbers = name == "02_absent"
-			if area == "billing" {
+			if name == "01_client_key" {
 				o.Keys[0].Company = "co_1"
 			}
 			s, err := New(o)

@@ -28,6 +28,9 @@ type World struct {
 	Token func(n uint64) string
 	// Post posts an event to the endpoints.
 	Post func(Event)
+	// Usage returns how many messages of this month the plan of a company counts, and its limit; 0
+	// means none. "" is the plan of the account.
+	Usage func(company string) (used, limit int64)
 	// Statuses calls yield with every status that has happened.
 	Statuses func(yield func(Status))
 }
@@ -37,7 +40,8 @@ type Event struct {
 	Type       string
 	Company    string
 	Connection *Connection
-	// Data is the value of data in the service's envelope; Value is that of Field in the platform's.
+	// Data is the value of data in the service's envelope; Value is that of Field in the
+	// platform's.
 	Data  []byte
 	Field string
 	Value []byte
@@ -96,7 +100,7 @@ func New(w World) (*Areas, error) {
 func (a *Areas) Handlers() map[string]Handler {
 	all := map[string]Handler{}
 	for _, area := range []map[string]Handler{a.templateHandlers(), a.mediaHandlers(), a.profileHandlers(), a.blockedHandlers(),
-		a.qrHandlers(), a.analyticsHandlers()} {
+		a.qrHandlers(), a.analyticsHandlers(), a.billingHandlers()} {
 		for name, h := range area {
 			all[name] = h
 		}
