@@ -21,6 +21,7 @@ import (
 	"campaignd/internal/client"
 	"campaignd/internal/config"
 	"campaignd/internal/daemon"
+	"campaignd/internal/doctor"
 	"campaignd/internal/messaging"
 	"campaignd/internal/messaging/connector"
 	"campaignd/internal/spelling"
@@ -270,28 +271,14 @@ func (p *program) writePreflight(f *campaign.Preflight, faults bool) error {
 	if f.Launch != nil {
 		writeParagraph(w, "launch: "+f.Launch.Sentence)
 	}
-	if assumed := daemon.AssumedLine(f.Assumed, f.NotOffered); assumed != "" {
+	if assumed := doctor.AssumedLine(f.Assumed, f.NotOffered); assumed != "" {
 		writeParagraph(w, "assumed: "+assumed)
 	}
 	for _, c := range slices.Sorted(maps.Keys(f.Bound)) {
 		fmt.Fprintf(w, "%s reached %s before and sends to them again\n",
 			spelling.Printable(c), spelling.Count(f.Bound[c], "recipient", "recipients"))
 	}
-	var countries []string
-	for i, c := range f.Countries {
-		if i == 8 {
-			countries = append(countries, fmt.Sprintf("%d more", len(f.Countries)-i))
-			break
-		}
-		name := c.Country
-		if name == "" {
-			name = "no country"
-		}
-		countries = append(countries, fmt.Sprintf("%s %d", name, c.Rows))
-	}
-	if len(countries) > 0 {
-		fmt.Fprintf(w, "countries: %s\n", strings.Join(countries, ", "))
-	}
+	writeCountries(w, f.Countries)
 	for _, found := range f.Findings {
 		if found.Level == campaign.LevelError && !faults {
 			continue

@@ -10,6 +10,7 @@ import (
 
 	"campaignd/internal/commerce"
 	"campaignd/internal/daemon"
+	"campaignd/internal/doctor"
 )
 
 func (p *program) cmdCommerce() *cobra.Command {
@@ -40,7 +41,7 @@ the sentence then names the remedy.`,
 		if err != nil {
 			return err
 		}
-		s := daemon.AskCommerce(cmd.Context(), c)
+		s := doctor.AskCommerce(cmd.Context(), c)
 		if err := cmd.Context().Err(); err != nil {
 			return err
 		}
@@ -58,7 +59,7 @@ the sentence then names the remedy.`,
 }
 
 // statusLine is a status in one line.
-func statusLine(s daemon.CommerceStatus) string {
+func statusLine(s doctor.CommerceStatus) string {
 	if s.Connected {
 		return s.Sentence
 	}

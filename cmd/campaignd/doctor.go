@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"campaignd/internal/daemon"
+	"campaignd/internal/doctor"
 )
 
 func (p *program) cmdDoctor() *cobra.Command {
@@ -25,7 +25,7 @@ The exit code is 1 if a check failed, and 0 if there are only warnings.`,
 		if err != nil {
 			return err
 		}
-		checks := daemon.Diagnose(cmd.Context(), c)
+		checks := doctor.Diagnose(cmd.Context(), c)
 		if err := cmd.Context().Err(); err != nil {
 			return err
 		}
@@ -42,7 +42,7 @@ The exit code is 1 if a check failed, and 0 if there are only warnings.`,
 			}
 			err = writeTable(p.stdout, []string{"RESULT", "CHECK", "SEEN"}, rows)
 		}
-		if err == nil && slices.ContainsFunc(checks, func(c daemon.Check) bool { return c.Health == daemon.HealthFail }) {
+		if err == nil && slices.ContainsFunc(checks, func(c doctor.Check) bool { return c.Health == doctor.HealthFail }) {
 			return silent(exitFailed)
 		}
 		return err

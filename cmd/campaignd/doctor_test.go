@@ -7,20 +7,20 @@ import (
 	"os"
 	"testing"
 
-	"campaignd/internal/daemon"
+	"campaignd/internal/doctor"
 )
 
 // diagnosed is the result of the doctor by check; of several with one name the last.
-func (d *fixture) diagnosed(code int) map[string]daemon.Check {
+func (d *fixture) diagnosed(code int) map[string]doctor.Check {
 	d.t.Helper()
-	var checks []daemon.Check
+	var checks []doctor.Check
 	if r := d.want(code, "doctor", "-o", "json"); json.Unmarshal([]byte(r.stdout), &checks) != nil {
 		d.t.Fatalf("doctor -o json: got %q, want a list of checks", r.stdout)
 	}
-	by := map[string]daemon.Check{}
+	by := map[string]doctor.Check{}
 	for _, c := range checks {
 		by[c.Name] = c
-		if (c.Remedy == "") != (c.Health == daemon.HealthOK) {
+		if (c.Remedy == "") != (c.Health == doctor.HealthOK) {
 			d.t.Errorf("check %+v: want a remedy with each fault, and none without", c)
 		}
 	}
@@ -30,7 +30,7 @@ func (d *fixture) diagnosed(code int) map[string]daemon.Check {
 func TestTheDoctorFindsWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t, nil)
-	is := func(about string, got daemon.Check, want daemon.Health) {
+	is := func(about string, got doctor.Check, want doctor.Health) {
 		t.Helper()
 		if got.Health != want {
 			t.Errorf("%s: got %+v, want %s", about, got, want)
@@ -38,23 +38,23 @@ func TestTheDoctorFindsWhatIsWrong(t *testing.T) {
 	}
 	well := d.diagnosed(0)
 	for _, name := range []string{"service", "key", "clock", "ledger", "redis", "time zones"} {
-		is(name+" of a well machine", well[name], daemon.HealthOK)
+		is(name+" of a well machine", well[name], doctor.HealthOK)
 	}
-	is("an endpoint that nothing serves", well["webhooks"], daemon.HealthWarn)
+	is("an endpoint that nothing serves", well["webhooks"], doctor.HealthWarn)
 	d.want(0, "suppressions", "add", "+2348031234567") // makes the ledger
-	is("a ledger", d.diagnosed(0)["durability"], daemon.HealthOK)
+	is("a ledger", d.diagnosed(0)["durability"], doctor.HealthOK)
 	wantIn(t, "the table", d.want(0, "doctor").stdout, "ok      time zones  ")
 
 	stop := d.serving()
-	is("an endpoint that is served", d.diagnosed(0)["webhooks"], daemon.HealthOK)
+	is("an endpoint that is served", d.diagnosed(0)["webhooks"], doctor.HealthOK)
 	stop()
 
-	is("a folder without campaigns", d.diagnosed(0)["campaigns"], daemon.HealthOK)
+	is("a folder without campaigns", d.diagnosed(0)["campaigns"], doctor.HealthOK)
 	if err := os.Mkdir(d.path("campaigns"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	d.write("campaigns/odd.yaml", "name: odd\n")
-	is("a broken campaign file", d.diagnosed(0)["campaigns"], daemon.HealthWarn)
+	is("a broken campaign file", d.diagnosed(0)["campaigns"], doctor.HealthWarn)
 
 	closed, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -63,19 +63,19 @@ func TestTheDoctorFindsWhatIsWrong(t *testing.T) {
 	address := closed.Addr().String()
 	closed.Close()
 	d.env["CAMPAIGND_REDIS"] = "redis://" + address
-	is("a Redis that is away", d.diagnosed(1)["redis"], daemon.HealthFail)
+	is("a Redis that is away", d.diagnosed(1)["redis"], doctor.HealthFail)
 	d.env["CAMPAIGND_REDIS"] = ""
 	key := d.env["CAMPAIGND_SERVICE_API_KEY"]
 	d.env["CAMPAIGND_SERVICE_API_KEY"] = "another-key-of-nobody"
-	is("a wrong key", d.diagnosed(1)["key"], daemon.HealthFail)
+	is("a wrong key", d.diagnosed(1)["key"], doctor.HealthFail)
 	d.env["CAMPAIGND_SERVICE_API_KEY"] = key
 	d.env["CAMPAIGND_NUMBERS"] = "{conn_of_another: {rate: 80}}"
-	is("a connection beyond the key", d.diagnosed(0)["key"], daemon.HealthWarn)
+	is("a connection beyond the key", d.diagnosed(0)["key"], doctor.HealthWarn)
 	delete(d.env, "CAMPAIGND_NUMBERS")
 	d.env["CAMPAIGND_SERVICE_BASE_URL"] = "http://" + address
-	is("a service that is away", d.diagnosed(1)["service"], daemon.HealthFail)
+	is("a service that is away", d.diagnosed(1)["service"], doctor.HealthFail)
 	d.write("campaignd.db", "this is no database, whatever its name says")
-	is("a file that is no ledger", d.diagnosed(1)["ledger"], daemon.HealthFail)
+	is("a file that is no ledger", d.diagnosed(1)["ledger"], doctor.HealthFail)
 }
 
 // The doctor fails a ledger that serve refuses, and why says that nothing is sent.
@@ -85,8 +85,8 @@ func TestTheDoctorSaysThatALedgerIsRefused(t *testing.T) {
 	sick := func(about string, parts ...string) {
 		t.Helper()
 		got := d.diagnosed(1)["ledger"]
-		if got.Health != daemon.HealthFail {
-			t.Errorf("%s: got %+v, want %s", about, got, daemon.HealthFail)
+		if got.Health != doctor.HealthFail {
+			t.Errorf("%s: got %+v, want %s", about, got, doctor.HealthFail)
 		}
 		wantIn(t, about, got.Detail, parts...)
 		d.oneLineOf(1, parts, "run", d.path("c.yaml"))
@@ -105,15 +105,15 @@ func TestTheDoctorSaysThatALedgerIsRefused(t *testing.T) {
 	}
 	d.want(0, "run", d.path("c.yaml"), "--settle", "10s")
 	d.spoil("UPDATE run SET state = 'running', ended_at = 0")
-	if got := d.diagnosed(0)["ledger"]; got.Health != daemon.HealthOK {
-		t.Errorf("a ledger at rest: got %+v, want %s", got, daemon.HealthOK)
+	if got := d.diagnosed(0)["ledger"]; got.Health != doctor.HealthOK {
+		t.Errorf("a ledger at rest: got %+v, want %s", got, doctor.HealthOK)
 	}
 	copied()
 	sick("a copy", "went back in time: it is a copy", "campaignd ledger quarantine")
 	wantIn(t, "why", d.want(0, "why", "latest").stdout, "nothing is sent: ledger "+file+": it went back in time")
 	d.want(0, "ledger", "quarantine", "--lost", "0s")
-	if got := d.diagnosed(0)["ledger"]; got.Health != daemon.HealthOK {
-		t.Errorf("after the quarantine: got %+v, want %s", got, daemon.HealthOK)
+	if got := d.diagnosed(0)["ledger"]; got.Health != doctor.HealthOK {
+		t.Errorf("after the quarantine: got %+v, want %s", got, doctor.HealthOK)
 	}
 
 	stop := d.serving()
@@ -122,8 +122,8 @@ func TestTheDoctorSaysThatALedgerIsRefused(t *testing.T) {
 	}
 	gone := "the ledger " + file + " is gone"
 	holder := fmt.Sprintf("from process %d, which sends nothing more", os.Getpid())
-	if got := d.diagnosed(1)["ledger"]; got.Health != daemon.HealthFail {
-		t.Errorf("a ledger that is gone: got %+v, want %s", got, daemon.HealthFail)
+	if got := d.diagnosed(1)["ledger"]; got.Health != doctor.HealthFail {
+		t.Errorf("a ledger that is gone: got %+v, want %s", got, doctor.HealthFail)
 	}
 	d.oneLineOf(1, []string{gone, holder}, "why", "latest")
 	if err := os.Rename(file+".old", file); err != nil {
@@ -134,8 +134,8 @@ func TestTheDoctorSaysThatALedgerIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.oneLineOf(1, []string{gone, "put the file or a backup in its place"}, "why", "latest")
-	if got := d.diagnosed(1)["ledger"]; got.Health != daemon.HealthFail {
-		t.Errorf("a ledger that is gone: got %+v, want %s", got, daemon.HealthFail)
+	if got := d.diagnosed(1)["ledger"]; got.Health != doctor.HealthFail {
+		t.Errorf("a ledger that is gone: got %+v, want %s", got, doctor.HealthFail)
 	}
 	d.oneLineOf(1, []string{"is gone: put it or a backup there"}, "run", d.path("c.yaml"))
 }

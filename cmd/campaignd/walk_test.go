@@ -74,6 +74,7 @@ func TestEachStepOfTheWalkHasItsTest(t *testing.T) {
 	known := map[string]bool{}
 	test := regexp.MustCompile(`(?m)^func (Test\w+)\(`)
 	for _, folder := range []string{"campaign", "campaign/sender", "campaign/why", "cmd/campaignd", "internal/config", "internal/daemon",
+		"internal/doctor",
 		"internal/schedule", "internal/filelock", "internal/ledger/postgres", "internal/ledger/sqlite", "recipients"} {
 		files, err := filepath.Glob(filepath.Join("../..", folder, "*_test.go"))
 		if err != nil || len(files) == 0 {

@@ -12,6 +12,7 @@ import (
 
 	"campaignd/internal/config"
 	"campaignd/internal/daemon"
+	"campaignd/internal/doctor"
 	"campaignd/internal/messaging/service"
 	"campaignd/internal/spelling"
 )
@@ -94,7 +95,7 @@ func (p *program) register(ctx context.Context, cfg *config.Config, c *service.C
 	}
 	facts := factsOfEndpoint(w)
 	if file != "" {
-		if err := daemon.KeepSecret(file, w.Secret); err != nil {
+		if err := config.KeepSecret(file, w.Secret); err != nil {
 			return fmt.Errorf("%s is registered, and its secret could not be kept, so remove it with `campaignd webhooks remove %[1]s`: %w",
 				w.ID, err)
 		}
@@ -274,7 +275,7 @@ opt-outs are seen. During a rotation it waits for an event that the other secret
 				return err
 			}
 			if !force {
-				switch last, err := daemon.RemovesTheLast(cmd.Context(), cfg, w, all); {
+				switch last, err := doctor.RemovesTheLast(cmd.Context(), cfg, w, all); {
 				case err != nil:
 					return fmt.Errorf("whether another endpoint works is in the ledger, and --force removes %s without it: %w", w.ID, err)
 				case last:

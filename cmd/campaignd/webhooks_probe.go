@@ -12,6 +12,7 @@ import (
 	"campaignd/campaign"
 	"campaignd/internal/config"
 	"campaignd/internal/daemon"
+	"campaignd/internal/doctor"
 	"campaignd/internal/messaging"
 	"campaignd/internal/messaging/service"
 	"campaignd/internal/spelling"
@@ -45,7 +46,7 @@ taken.`,
 			if err != nil {
 				return err
 			}
-			own := daemon.OwnEndpoints(cfg, all)
+			own := doctor.OwnEndpoints(cfg, all)
 			if len(own) == 0 {
 				return fmt.Errorf("no registered endpoint ends with %s (webhooks.path): register one, or give --url", cfg.Webhooks.Path)
 			}
@@ -56,7 +57,7 @@ taken.`,
 }
 
 func (p *program) testEndpoints(ctx context.Context, c *config.Config, addresses []string, json bool) error {
-	tests, err := daemon.TestEndpoints(ctx, c, addresses)
+	tests, err := doctor.TestEndpoints(ctx, c, addresses)
 	if err != nil {
 		return err
 	}
@@ -82,7 +83,7 @@ func (p *program) testEndpoints(ctx context.Context, c *config.Config, addresses
 	if err == nil && refused {
 		return silent(exitFailed)
 	}
-	if err == nil && slices.ContainsFunc(tests, func(t daemon.EndpointTest) bool { return !t.Taken }) {
+	if err == nil && slices.ContainsFunc(tests, func(t doctor.EndpointTest) bool { return !t.Taken }) {
 		return silent(exitFailed)
 	}
 	return err
@@ -90,7 +91,7 @@ func (p *program) testEndpoints(ctx context.Context, c *config.Config, addresses
 
 // sayRefused says which events are refused for their signature, and when the last one was verified.
 func (p *program) sayRefused(ctx context.Context, c *config.Config) (refused bool, err error) {
-	s, known, err := daemon.Signatures(ctx, c)
+	s, known, err := doctor.Signatures(ctx, c)
 	if err != nil || !known {
 		return false, err
 	}

@@ -60,6 +60,6 @@ func full(cfg *config.Config, err error) bool {
 	if !sqlite.Failed(err) { // SQLite cannot make its files
 		return false
 	}
-	free, err := freeSpace(filepath.Dir(cfg.BesideLedger("")))
+	free, err := config.FreeSpace(filepath.Dir(cfg.BesideLedger("")))
 	return err == nil && free < shortOfSpace
 }

@@ -1,4 +1,4 @@
-package daemon
+package doctor
 
 import (
 	"context"
@@ -35,7 +35,7 @@ func checkDisks(_ context.Context, cfg *config.Config) (checks []Check) {
 	}
 	slices.Sort(folders)
 	for _, f := range slices.Compact(folders) {
-		free, err := freeSpace(f)
+		free, err := config.FreeSpace(f)
 		switch {
 		case errors.Is(err, errors.ErrUnsupported):
 		case err != nil:

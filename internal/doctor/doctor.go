@@ -1,4 +1,9 @@
-package daemon
+// Package doctor looks at what campaignd depends on: the service and its key, clocks, the ledger,
+// disks, Redis, webhook endpoints, the commerce platform, folders and time zones.
+//
+// cmd/campaignd calls it for `doctor`, `webhooks test` and `commerce status`. It promises to change
+// nothing, to send no message, and to say ok only of what it has looked at.
+package doctor
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package daemon
+package doctor
 
 import (
 	"net/http"
@@ -13,6 +13,7 @@ import (
 	"campaignd/campaign"
 	"campaignd/internal/config"
 	"campaignd/internal/ledger"
+	"campaignd/internal/ledger/ledgertest"
 	"campaignd/internal/ledger/sqlite"
 )
 
@@ -77,14 +78,20 @@ func TestTheDoctorLooksAtWatchedFolders(t *testing.T) {
 		}
 	}
 	want("no campaign", HealthFail, bucket+": its lists wait: no file of the folder "+cfg.Campaigns+" has the campaign spring")
-	put(t, filepath.Join(cfg.Campaigns, "spring.yaml"), springFile)
+	put := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("campaigns/spring.yaml", "name: spring\nconnections: [conn_1]\ntemplate: {name: a, language: en}\nrecipients: {file: l.csv}\n")
 	want("all is there", HealthOK, bucket+" can be listed, and its lists start spring")
 	cfg.Drops[0].Prefix = "spring/2026-"
 	want("no subfolder", HealthFail, bucket+" with prefix spring/2026- does not exist, so no list is taken from it")
 	cfg.Role = config.RoleIntake
 	want("an intake", "", "")
 	cfg.Role = config.RoleAll
-	put(t, filepath.Join(dir, "file"), "")
+	put("file", "")
 	cfg.Drops[0] = config.Drop{Bucket: "file://" + filepath.Join(dir, "file"), Campaign: "spring"}
 	want("a file", HealthFail, cfg.Drops[0].Bucket+" cannot be listed: ")
 }
@@ -96,7 +103,7 @@ func TestTheDoctorNamesRunsThatWaitForAPerson(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	run := stored(t, l, "spring", 10)
+	run := ledgertest.Load(t, l, 10)
 	if got := checkRuns(t.Context(), l); got != good("runs", "1 run is unfinished, and none waits for a person") {
 		t.Errorf("got %+v, want one run that waits for nobody", got)
 	}

@@ -1,14 +1,14 @@
 //go:build linux || darwin
 
-package daemon
+package config
 
 import (
 	"io/fs"
 	"syscall"
 )
 
-// freeSpace is how many bytes this user may still write in a folder.
-func freeSpace(folder string) (uint64, error) {
+// FreeSpace is how many bytes this user may still write in a folder.
+func FreeSpace(folder string) (uint64, error) {
 	var s syscall.Statfs_t
 	if err := syscall.Statfs(folder, &s); err != nil {
 		return 0, &fs.PathError{Op: "statfs", Path: folder, Err: err}

@@ -1,0 +1,29 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"campaignd/campaign"
+)
+
+// writeCountries writes how many recipients are in each country: the first 8, and how many more
+// countries there are.
+func writeCountries(w io.Writer, found []campaign.CountryCount) {
+	var countries []string
+	for i, c := range found {
+		if i == 8 {
+			countries = append(countries, fmt.Sprintf("%d more", len(found)-i))
+			break
+		}
+		name := c.Country
+		if name == "" {
+			name = "no country"
+		}
+		countries = append(countries, fmt.Sprintf("%s %d", name, c.Rows))
+	}
+	if len(countries) > 0 {
+		fmt.Fprintf(w, "countries: %s\n", strings.Join(countries, ", "))
+	}
+}

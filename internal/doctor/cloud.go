@@ -1,0 +1,52 @@
+package doctor
+
+import (
+	"context"
+	"time"
+
+	"campaignd/internal/config"
+	"campaignd/internal/messaging/cloud"
+	"campaignd/internal/spelling"
+)
+
+// endWarning is how long before the end of its version of the Cloud API the doctor warns.
+const endWarning = 180 * 24 * time.Hour
+
+// checkCloud lists the numbers of the Cloud API, and says when its version ends and what it does
+// not offer.
+func checkCloud(ctx context.Context, cfg *config.Config) []Check {
+	const name = "cloud"
+	if !cfg.Cloud.Configured() {
+		return nil
+	}
+	o, _, err := config.CloudOptions(cfg)
+	if err != nil {
+		return []Check{fail(name, "change cloud in the configuration", err)}
+	}
+	client, err := cloud.New(o)
+	if err != nil {
+		return []Check{fail(name, "change cloud in the configuration", err)}
+	}
+	defer client.Close()
+	connections, err := client.Connections(ctx)
+	if err != nil {
+		return []Check{fail(name, "check cloud.accounts: the id, the token and its permissions", err)}
+	}
+	checks := []Check{good(name, "%s answered, and has %s in %s; it offers no replay of events and no bill", cfg.Cloud.BaseURL,
+		spelling.Count(int64(len(connections)), "number", "numbers"), spelling.Count(int64(len(cfg.Cloud.Accounts)), "account", "accounts"))}
+	return append(checks, versionCheck(cfg.Cloud.Version, time.Now()))
+}
+
+// versionCheck tells when the pinned version of the Cloud API ends.
+func versionCheck(version string, now time.Time) Check {
+	const name = "cloud version"
+	switch end, ok := cloud.VersionEnd(version); {
+	case !ok:
+		return good(name, "%s; its end is not announced yet", version)
+	case end.Sub(now) < endWarning:
+		return warn(name, "read the changes of the next version, and set cloud.version to it",
+			"%s ends on %s", version, end.Format(time.DateOnly))
+	default:
+		return good(name, "%s ends on %s", version, end.Format(time.DateOnly))
+	}
+}
