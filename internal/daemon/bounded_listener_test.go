@@ -6,6 +6,8 @@ import (
 	"net"
 	"net/http"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 // queue is a listener of connections from chosen addresses.
@@ -35,7 +37,7 @@ func (f *from) Close() error         { f.closed = true; return nil }
 func comes(t *testing.T, c *boundedListener, address string) (*from, net.Conn) {
 	t.Helper()
 	f := &from{address: address}
-	g := &boundedConn{Conn: f, in: c, address: address, idle: true}
+	g := &boundedConn{Conn: f, in: c, address: address, idle: true, since: time.Now()}
 	if !c.admit(g) {
 		return f, nil
 	}
@@ -69,6 +71,23 @@ func TestIdleConnectionsYieldToOthers(t *testing.T) {
 	if err := conn.Close(); err != nil || c.of["192.0.2.1"] != 0 {
 		t.Errorf("got %v and %d connections of the address that left, want none", err, c.of["192.0.2.1"])
 	}
+}
+
+// The connection that has waited longest since its last request leaves first, not the oldest one.
+func TestAConnectionWaitsFromItsLastRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newBoundedListener(&queue{}, 0)
+		c.most, c.each = 2, 2
+		oldest, conn := comes(t, c, "192.0.2.1")
+		time.Sleep(time.Second)
+		idle, _ := comes(t, c, "192.0.2.1")
+		c.note(conn, http.StateActive)
+		time.Sleep(time.Second)
+		c.note(conn, http.StateIdle)
+		if _, conn := comes(t, c, "192.0.2.1"); conn == nil || oldest.closed || !idle.closed {
+			t.Errorf("got the connection that just had a request closed %t, the idle one %t; want the idle one alone", oldest.closed, idle.closed)
+		}
+	})
 }
 
 // One address whose requests are all under way does not get more than its share.

@@ -24,7 +24,8 @@ func (near) Reached(_ context.Context, portfolio string, _ time.Time) ([]campaig
 func (near) Runs(context.Context, campaign.RunFilter) ([]campaign.Run, error) {
 	return []campaign.Run{
 		{State: campaign.Running, AssetUntil: time.Unix(2_000_000_000, 0)}, {State: campaign.Running},
-		{State: campaign.Paused, AssetUntil: time.Unix(1_900_000_000, 0)},
+		{State: campaign.Paused, AssetUntil: time.Unix(1_900_000_000, 0)}, {State: campaign.Running},
+		{State: campaign.Running, AssetUntil: time.Unix(1_950_000_000, 0)},
 	}, nil
 }
 

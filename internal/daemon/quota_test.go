@@ -243,7 +243,7 @@ func TestARampFollowsDaysAndQuality(t *testing.T) {
 	defer l.Close()
 	cfg := config.Default()
 	cfg.Numbers = map[string]config.Number{"a": {Ramp: &config.Ramp{Start: 100, Step: 50, Ceiling: 500}}, "b": {}}
-	spent := &spending{Ledger: l, n: map[string]int64{"a": 1}}
+	spent := &spending{Ledger: l, n: map[string]int64{"a": 1}, from: time.Date(2026, 2, 28, 0, 0, 0, 0, time.UTC)}
 	replica := func() (*quotas, *directory) {
 		d := newDirectory(cfg)
 		d.asked = true
@@ -274,7 +274,7 @@ func TestARampFollowsDaysAndQuality(t *testing.T) {
 			}
 		}
 		got = append(got, fmt.Sprint(first.of("a", day)[0].Limit))
-		day = day.AddDate(0, 0, 1)
+		day, spent.from = day.AddDate(0, 0, 1), spent.from.AddDate(0, 0, 1)
 	}
 	if want := "[100 150 150 200 150 100 150]"; fmt.Sprint(got) != want {
 		t.Errorf("places by day: got %v, want %s", got, want)
@@ -284,14 +284,21 @@ func TestARampFollowsDaysAndQuality(t *testing.T) {
 	}
 }
 
-// spending is a ledger that counts n.
+// spending is a ledger that counts n, and nothing on another day than that which begins at from, if
+// it is set.
 type spending struct {
 	campaign.Ledger
 	n     map[string]int64
+	from  time.Time
 	ramps map[string]campaign.RampState
 }
 
-func (s *spending) Spent(context.Context, time.Time) (map[string]int64, error) { return s.n, nil }
+func (s *spending) Spent(_ context.Context, from time.Time) (map[string]int64, error) {
+	if !s.from.IsZero() && !from.Equal(s.from) {
+		return nil, nil
+	}
+	return s.n, nil
+}
 
 func (s *spending) Ramps(ctx context.Context) (map[string]campaign.RampState, error) {
 	if s.ramps == nil {

@@ -25,7 +25,7 @@ const (
 
 // checkDisks looks at the free space of the folders that campaignd writes to.
 func checkDisks(_ context.Context, cfg *config.Config) (checks []Check) {
-	const name, remedy = "disk", "make room, or move ledger and data_dir to a larger disk"
+	const name = "disk"
 	var folders []string
 	if !cfg.SharedLedger() {
 		folders = append(folders, filepath.Dir(cfg.BesideLedger("")))
@@ -41,18 +41,23 @@ func checkDisks(_ context.Context, cfg *config.Config) (checks []Check) {
 		case err != nil:
 			checks = append(checks, fail(name, "create the folder, or correct ledger and data_dir", err))
 		default:
-			text := fmt.Sprintf("%d MiB are free in %s", free>>20, f)
-			switch {
-			case free < diskFail:
-				checks = append(checks, Check{name, HealthFail, text, remedy})
-			case free < diskWarn:
-				checks = append(checks, Check{name, HealthWarn, text, remedy})
-			default:
-				checks = append(checks, good(name, "%s", text))
-			}
+			checks = append(checks, diskCheck(f, free))
 		}
 	}
 	return checks
+}
+
+// diskCheck judges the free space of a folder, in bytes.
+func diskCheck(folder string, free uint64) Check {
+	const name, remedy = "disk", "make room, or move ledger and data_dir to a larger disk"
+	text := fmt.Sprintf("%d MiB are free in %s", free>>20, folder)
+	switch {
+	case free < diskFail:
+		return Check{name, HealthFail, text, remedy}
+	case free < diskWarn:
+		return Check{name, HealthWarn, text, remedy}
+	}
+	return good(name, "%s", text)
 }
 
 // checkRedis asks for the policy and the persistence of the shared limits. A lost limit is safe,

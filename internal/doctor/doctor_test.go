@@ -32,6 +32,23 @@ func TestAClockIsJudgedByItsDistance(t *testing.T) {
 	}
 }
 
+func TestADiskIsJudgedByItsFreeSpace(t *testing.T) {
+	for free, want := range map[uint64]Check{
+		64<<20 - 1: {"disk", HealthFail, "63 MiB are free in /data", "make room, or move ledger and data_dir to a larger disk"},
+		64 << 20:   {"disk", HealthWarn, "64 MiB are free in /data", "make room, or move ledger and data_dir to a larger disk"},
+		1<<30 - 1:  {"disk", HealthWarn, "1023 MiB are free in /data", "make room, or move ledger and data_dir to a larger disk"},
+		1 << 30:    {"disk", HealthOK, "1024 MiB are free in /data", ""},
+	} {
+		if got := diskCheck("/data", free); got != want {
+			t.Errorf("%d bytes: got %+v, want %+v", free, got, want)
+		}
+	}
+	cfg := &config.Config{DataDir: t.TempDir(), Ledger: "sqlite:" + filepath.Join(t.TempDir(), "d.db")}
+	if got := checkDisks(t.Context(), cfg); len(got) != 2 || !strings.HasSuffix(got[0].Detail, cfg.DataDir) && !strings.HasSuffix(got[1].Detail, cfg.DataDir) {
+		t.Errorf("got %+v, want a line for each of the folders of ledger and data_dir", got)
+	}
+}
+
 func TestAnEndpointMustRefuseWhatIsUnsigned(t *testing.T) {
 	status := http.StatusUnauthorized
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
