@@ -105,6 +105,9 @@ func (c *check) consent(header []string) {
 		return
 	}
 	c.p.Consent = c.d.Recipients.unusedConsent(header)
+	if a := c.d.Audience; a != nil && a.Consent != nil {
+		c.p.Consent = slices.DeleteFunc(c.p.Consent, func(name string) bool { return name == ConsentColumn })
+	}
 	for _, name := range c.p.Consent {
 		c.p.Findings = append(c.p.Findings, Finding{Level: LevelWarning, Where: c.in.List,
 			What:   fmt.Sprintf("column %q looks like consent or an opt-out and is not used", spelling.Shorten(name, 60)),

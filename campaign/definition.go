@@ -17,6 +17,8 @@ type Definition struct {
 	Window     *Window             `yaml:"window,omitempty" json:"window,omitempty"`
 	Limits     Limits              `yaml:"limits,omitempty" json:"limits"`
 	Policies   Policies            `yaml:"policies,omitempty" json:"policies"`
+	// Audience makes the list from the commerce platform; nil: Recipients.File is the list.
+	Audience *Selection `yaml:"audience,omitempty" json:"audience,omitempty"`
 	// Holdout keeps people from the campaign by chance; nil keeps none.
 	Holdout *Holdout `yaml:"holdout,omitempty" json:"holdout,omitempty"`
 	// Conversions counts the orders that the campaign brought; nil counts none.

@@ -67,6 +67,8 @@ const (
 	RecipientIsSender  SkipReason = "recipient_is_sender"
 	UnsupportedCountry SkipReason = "unsupported_country"
 	Filtered           SkipReason = "filtered"
+	NoConsent          SkipReason = "no_consent"
+	OtherLanguage      SkipReason = "other_language"
 	FrequencyCap       SkipReason = "frequency_cap"
 	OverLimit          SkipReason = "over_limit"
 	HeldOut            SkipReason = "holdout"
@@ -89,6 +91,8 @@ var skipSentences = map[SkipReason]string{
 	RecipientIsSender:  "the number is one of the campaign's own senders",
 	UnsupportedCountry: "the platform does not deliver to this country",
 	Filtered:           "the row has no value that the campaign's recipients.where names",
+	NoConsent:          "the customer did not agree to messages",
+	OtherLanguage:      "the customer reads another language than the template's",
 	FrequencyCap:       "the recipient already got as many messages as the campaign's frequency cap allows",
 	OverLimit:          "the campaign's max_messages was reached",
 	HeldOut:            "the recipient is in the hold-out group",
@@ -101,7 +105,8 @@ var skipSentences = map[SkipReason]string{
 // SkipReasons is the closed list (docs/states.md#why-a-row-is-skipped).
 var SkipReasons = []SkipReason{
 	MalformedRow, MissingPhone, InvalidPhone, Duplicate, MissingVariable, InvalidVariable, OptedOut, Suppressed, Unreachable,
-	RecipientIsSender, UnsupportedCountry, Filtered, FrequencyCap, OverLimit, HeldOut, Blocked, Expired, RunFailed, RunCancelled,
+	RecipientIsSender, UnsupportedCountry, Filtered, NoConsent, OtherLanguage, FrequencyCap, OverLimit, HeldOut, Blocked,
+	Expired, RunFailed, RunCancelled,
 }
 
 // Sentence is the reason in words for a person.

@@ -56,6 +56,9 @@ func (j *judge) delivery(row *recipients.Row) Delivery {
 		}
 		return skip(Filtered, fmt.Sprintf("column %q has no value that recipients.where names", shorten(column)))
 	}
+	if reason, why := j.render.choice.skip(row.Cells); reason != "" {
+		return skip(reason, why)
+	}
 	if country := unsupportedCountry(row.To); country != "" {
 		return skip(UnsupportedCountry, "the platform does not deliver to "+country+" (it refuses with 130497)")
 	}

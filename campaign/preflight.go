@@ -170,7 +170,7 @@ func (p *Preflight) level(l Level) []Finding {
 // have opted out.
 func (p *Preflight) BadRows() int64 {
 	n := p.Rows - p.Sendable
-	for _, r := range []SkipReason{OptedOut, Suppressed, Unreachable, Filtered, HeldOut} {
+	for _, r := range []SkipReason{OptedOut, Suppressed, Unreachable, Filtered, NoConsent, OtherLanguage, HeldOut} {
 		n -= p.Skipped[r]
 	}
 	return n
@@ -205,6 +205,7 @@ func RunPreflight(ctx context.Context, in PreflightInput) (*Preflight, error) {
 		}
 	}
 	c.p.Marketing = d.Marketing(c.p.Category)
+	c.unagreed()
 	if in.Reached != nil {
 		var err error
 		if c.sticky, err = newSticky(ctx, in.Reached, d); err != nil {

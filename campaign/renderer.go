@@ -21,7 +21,8 @@ type Renderer struct {
 	header         *HeaderUse
 	static         *messaging.Header // the same for every row; nil when there is none or it varies
 
-	where []filter // Audience.Where
+	where  []filter // Audience.Where
+	choice *choice  // Selection
 
 	fixed  int   // UTF-16 units of the template's own body text; -1: unknown
 	repeat []int // how often each body variable occurs in the text
@@ -70,6 +71,8 @@ func (d *Definition) compile(header []string) (*Renderer, []missingColumn) {
 	r := &Renderer{name: t.Name, language: t.Language, body: len(t.Body), otp: -1, link: -1, header: t.Header, fixed: -1}
 	var missing []missingColumn
 	r.where, missing = d.filters(header)
+	chosen, lacking := d.choice(header)
+	r.choice, missing = chosen, append(missing, lacking...)
 	add := func(u use, path, text string) {
 		p, m := d.parameter(u, path, text, header)
 		r.parameters = append(r.parameters, p)

@@ -267,7 +267,7 @@ func schemaNotes() []note {
 		{path: "policies.approval",
 			text: "Wait for `campaignd approve` after the import: true, or the number of recipients above which to wait."},
 	}
-	notes = append(append(notes, holdoutNotes()...), conversionNotes()...)
+	notes = append(append(append(notes, selectionNotes()...), holdoutNotes()...), conversionNotes()...)
 	for _, kind := range []string{"image", "video", "document"} {
 		path := "template.header." + kind
 		notes = append(notes, note{path: path, text: "Where the " + kind + " comes from: exactly one of assetId, id, link, file.",

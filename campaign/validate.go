@@ -60,6 +60,7 @@ func (s *source) checkDefinition(d *Definition) {
 	s.oneOf("numbers", d.Numbers, spreads())
 	s.checkTemplate(&d.Template)
 	s.checkAudience(&d.Recipients)
+	s.checkSelection(d)
 	s.checkVariables(d)
 	if !s.stored {
 		s.checkSchedule(d.Schedule)

@@ -12,13 +12,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"campaignd/campaign"
 	"campaignd/campaign/plan"
-	"campaignd/internal/client"
 	"campaignd/internal/config"
 	"campaignd/internal/daemon"
 	"campaignd/internal/doctor"
@@ -116,6 +114,13 @@ func (p *program) check(ctx context.Context, file string, f checkFlags) (_ *camp
 		return nil, err
 	}
 	in := campaign.PreflightInput{Definition: def, Source: src, File: file, List: f.list, Examples: f.examples}
+	if in.List == "" && def.Audience != nil && !f.offline {
+		done, e := p.listAudience(ctx, c, def, &in)
+		if e != nil {
+			return nil, withRemedy(c, e)
+		}
+		defer func() { err = errors.Join(err, done()) }()
+	}
 	if in.Rate, in.Commerce = c.Rate, c.Commerce.Configured(); in.List == "" {
 		if in.List = campaign.Beside(file, def.Recipients.File); in.List == "" {
 			return nil, invalid(fmt.Errorf("%s names no list: set recipients.file, or pass --recipients FILE", file))
@@ -146,35 +151,6 @@ func (p *program) check(ctx context.Context, file string, f checkFlags) (_ *camp
 	}
 	found, err := checkWithTemplate(ctx, c, l, in)
 	return found, withRemedy(c, err)
-}
-
-// checkThere uploads the campaign and the list to another campaignd, which runs the preflight.
-func (p *program) checkThere(ctx context.Context, far *client.Client, file string, f checkFlags) (*campaign.Preflight, error) {
-	for _, local := range []struct {
-		flag  string
-		given bool
-	}{{"--offline", f.offline}, {"--rejects", f.rejects != ""}} {
-		if local.given {
-			return nil, invalid(fmt.Errorf("%s works on this machine only: give neither --server nor %s with it", local.flag, serverVariable))
-		}
-	}
-	r := client.Launch{Campaign: file, List: f.list}
-	if err := p.resolveLaunch(&r); err != nil {
-		return nil, err
-	}
-	found, err := far.Check(ctx, r)
-	if err != nil {
-		return nil, requestError(err)
-	}
-	found.List, found.Duration = r.List, time.Duration(found.Seconds*float64(time.Second))
-	if f.examples == 0 {
-		shown := map[campaign.SkipReason]int{}
-		found.Examples = slices.DeleteFunc(found.Examples, func(r campaign.Reject) bool {
-			shown[r.Reason]++
-			return shown[r.Reason] > campaign.FewExamples
-		})
-	}
-	return found, nil
 }
 
 // withRemedy adds the remedy to the error of a service that does not answer, or that does not know

@@ -16,13 +16,13 @@ import (
 func (p *program) cmdCommerce() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "commerce",
-		Short: "Connect the commerce platform, and see whether it answers",
+		Short: "Connect the commerce platform, see whether it answers, and list an audience",
 		Long: `The commerce platform (commerce in the configuration) has the customers and orders of a company. A company's own programs
 have an API key; an application that the company installs gets a token by ` + "`connect`.",
 		Args: noSubcommand,
 		RunE: help,
 	}
-	cmd.AddCommand(p.cmdCommerceConnect(), p.cmdCommerceStatus())
+	cmd.AddCommand(p.cmdCommerceConnect(), p.cmdCommerceStatus(), p.cmdCommerceAudience())
 	return cmd
 }
 

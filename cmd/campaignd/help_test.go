@@ -81,6 +81,7 @@ func TestExamplesOfHelpWorkWhenPasted(t *testing.T) {
 	d.env["CAMPAIGND_COMMERCE_BASE_URL"], d.env["CAMPAIGND_COMMERCE_COMPANY"] = platform(t, map[string]int{"key": 200}), company
 	d.env["CAMPAIGND_COMMERCE_API_KEY"] = "key"
 	d.write("spring.yaml", strings.NewReplacer("orders", "spring-sale", "{file: list.csv, ", "{").Replace(campaignFile))
+	d.write("winback.yaml", audienceFile)
 	d.write("list.csv", listOf(50)+"+2348031234567,Name,A-50\n")
 	d.write("customers.csv", listOf(3))
 	d.write("do-not-contact.csv", "phone\n+2348031299998\n")

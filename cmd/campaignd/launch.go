@@ -77,7 +77,10 @@ func (p *program) resolveLaunch(r *client.Launch) error {
 	}
 	r.Header = campaign.Beside(r.Campaign, def.Template.Header.File())
 	if r.List == "" {
-		if r.List = campaign.Beside(r.Campaign, def.Recipients.File); r.List == "" {
+		if r.List = campaign.Beside(r.Campaign, def.Recipients.File); r.List == "" && def.Audience != nil {
+			return invalid(fmt.Errorf("%s: only `campaignd run` makes the list of an audience by itself; write it with `campaignd commerce "+
+				"audience %[1]s --write FILE`, and pass --recipients FILE", r.Campaign))
+		} else if r.List == "" {
 			return invalid(fmt.Errorf("%s names no list: set recipients.file, or pass --recipients FILE", r.Campaign))
 		}
 	}

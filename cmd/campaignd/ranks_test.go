@@ -49,6 +49,8 @@ var ranks = map[string]int{
 
 	"campaign/template": 50,
 
+	"internal/audience": 45,
+
 	"campaign":            40,
 	"campaign/conversion": 35, // imports nothing of ours
 

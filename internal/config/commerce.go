@@ -104,6 +104,15 @@ func (c *Config) CommerceToken() string {
 	return c.BesideLedger(".commerce-token")
 }
 
+// AudienceFolder is where the lists of audiences are until they are imported: data_dir, else the
+// folder of the SQLite ledger; "" if there is neither.
+func (c *Config) AudienceFolder() string {
+	if c.DataDir != "" || c.SharedLedger() {
+		return c.DataDir
+	}
+	return filepath.Dir(c.BesideLedger(""))
+}
+
 // NewCommerce makes the client of the configured platform. For an application it reads the token
 // that `campaignd commerce connect` kept; the error has commerce.CodeNotConnected if there is none.
 func NewCommerce(cfg *Config, log *slog.Logger) (*commerce.Client, error) {

@@ -80,12 +80,23 @@ func (d *Daemon) RunCampaign(ctx context.Context, o RunOptions) (RunResult, erro
 	defer stop()
 	usual := debug.SetGCPercent(frugal)
 	defer debug.SetGCPercent(usual)
-	launched, err := campaign.Launch{
+	launch := campaign.Launch{
 		Ledger: d.ledger, Service: d.client, File: o.File, List: o.List, New: o.New, Command: o.Command,
 		Checked: d.checkLaunch(ctx, o.File, o.Checked),
-		Beside:  o.Beside, Rate: d.cfg.Rate, Commerce: d.cfg.Commerce.Configured(), Owner: d.owner, By: operator.LocalUser(), Lease: time.Duration(d.cfg.Sending.Lease),
+		Beside:  o.Beside, Rate: d.cfg.Rate, Commerce: d.cfg.Commerce.Configured(),
+		Owner: d.owner, By: operator.LocalUser(), Lease: time.Duration(d.cfg.Sending.Lease),
 		Progress: func(phase string, rows int64) { o.Progress(Progress{Phase: phase, Done: rows}) },
-	}.Start(ctx)
+	}
+	imported := func(campaign.Launched) error { return nil }
+	if def.Audience != nil && o.List == "" {
+		if imported, err = d.takeAudience(ctx, def, &launch); err != nil {
+			return RunResult{}, err
+		}
+	}
+	launched, err := launch.Start(ctx)
+	if e := imported(launched); err == nil {
+		err = e
+	}
 	debug.SetGCPercent(usual)
 	if err != nil {
 		return RunResult{Run: launched.Run}, err

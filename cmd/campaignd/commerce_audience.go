@@ -1,0 +1,142 @@
+package main
+
+import (
+	"context"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"campaignd/campaign"
+	"campaignd/internal/audience"
+	"campaignd/internal/config"
+	"campaignd/internal/daemon"
+	"campaignd/internal/spelling"
+)
+
+// shownRows is how many rows the command shows.
+const shownRows = 5
+
+// audienceRows are the counts of an audience and its first rows.
+type audienceRows struct {
+	audience.Counts
+	Header []string   `json:"header"`
+	Rows   [][]string `json:"rows"`
+}
+
+func (p *program) cmdCommerceAudience() *cobra.Command {
+	var write string
+	cmd := &cobra.Command{
+		Use:   "audience CAMPAIGN.yaml",
+		Short: "Show whom the audience of a campaign has, and send nothing",
+		Long: `Asks the commerce platform for the customers that audience of the campaign file chooses, counts them, and shows the first
+five. Nothing is launched and nothing is kept, unless --write names a file for the list. That file may be given to launch with
+--recipients; campaignd run makes a list by itself. The list holds phone numbers, so only its owner may read it.`,
+		Example: `  campaignd commerce audience winback.yaml
+  campaignd commerce audience winback.yaml --write winback.csv`,
+		Args: oneCampaign,
+	}
+	cmd.Flags().StringVar(&write, "write", "", "the file for the list; an existing one is replaced")
+	o := addOutput(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		c, err := p.load()
+		if err != nil {
+			return err
+		}
+		def, _, err := campaign.LoadDefinition(args[0])
+		if err != nil {
+			return err
+		}
+		if def.Audience == nil {
+			return invalid(fmt.Errorf("%s has no audience; add one, such as audience: {from: customers}", args[0]))
+		}
+		path := write
+		if path == "" {
+			dir, err := os.MkdirTemp("", "campaignd-audience-*")
+			if err != nil {
+				return err
+			}
+			defer os.RemoveAll(dir)
+			path = filepath.Join(dir, "audience.csv")
+		}
+		var shown audienceRows
+		if shown.Counts, err = daemon.WriteAudience(cmd.Context(), c, p.log(c, true), def, path); err != nil {
+			return err
+		}
+		if err := shown.first(path); err != nil {
+			return err
+		}
+		return p.say(o, shown, shown.text())
+	}
+	return cmd
+}
+
+// first reads the first rows of the list.
+func (a *audienceRows) first(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	r := csv.NewReader(f)
+	if a.Header, err = r.Read(); err != nil {
+		return err
+	}
+	for len(a.Rows) < shownRows {
+		row, err := r.Read()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		a.Rows = append(a.Rows, row)
+	}
+	return nil
+}
+
+// text is the counts in a line, then the cells that the first rows fill.
+func (a *audienceRows) text() string {
+	var s strings.Builder
+	s.WriteString(spelling.Count(a.Customers, "customer", "customers"))
+	for _, n := range []struct {
+		count int64
+		what  string
+	}{{a.NoPhone, "without a phone"}, {a.NoConsent, "without consent"}, {a.OtherLanguage, "of another language"}} {
+		if n.count > 0 {
+			fmt.Fprintf(&s, ", %s %s", spelling.Count(n.count, "is", "are"), n.what)
+		}
+	}
+	if a.NoCustomer > 0 {
+		fmt.Fprintf(&s, "; %s no customer and %s left out", spelling.Count(a.NoCustomer, "order names", "orders name"),
+			map[bool]string{true: "is", false: "are"}[a.NoCustomer == 1])
+	}
+	for _, row := range a.Rows {
+		s.WriteString("\n ")
+		for i, cell := range row {
+			if cell != "" {
+				fmt.Fprintf(&s, " %s=%s", a.Header[i], spelling.Printable(spelling.Shorten(cell, 40)))
+			}
+		}
+	}
+	return s.String()
+}
+
+// listAudience makes the list that a check reads. done deletes it.
+func (p *program) listAudience(ctx context.Context, c *config.Config, d *campaign.Definition, in *campaign.PreflightInput) (
+	done func() error, err error) {
+	dir, err := os.MkdirTemp("", "campaignd-audience-*")
+	if err != nil {
+		return nil, err
+	}
+	in.List = filepath.Join(dir, "audience.csv")
+	if _, err := daemon.WriteAudience(ctx, c, p.log(c, true), d, in.List); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	return func() error { return os.RemoveAll(dir) }, nil
+}

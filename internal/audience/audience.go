@@ -1,0 +1,194 @@
+// Package audience makes the list of a campaign from the commerce platform
+// (docs/commerce.md#audiences): one row for each customer that the campaign file's audience
+// chooses.
+//
+// `campaignd run`, `check` and `commerce audience` call it. It reads the lists of the platform
+// once, keeps those who ordered on disk, and leaves no half-written list.
+package audience
+
+import (
+	"bufio"
+	"context"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/internal/commerce"
+)
+
+// columns are the header of a list.
+var columns = []string{
+	"customer_id", "first_name", "last_name", "company_name", "email", "phone", campaign.LanguageColumn, "type", campaign.ConsentColumn,
+	"order_id", "reference", "amount_due", "currency",
+}
+
+// Counts are what a list has.
+type Counts struct {
+	Customers int64 `json:"customers"` // rows of the list
+	// NoConsent and OtherLanguage are the rows that the import will skip for these reasons, and
+	// NoPhone those without a phone.
+	NoConsent     int64 `json:"no_consent"`
+	OtherLanguage int64 `json:"other_language"`
+	NoPhone       int64 `json:"no_phone"`
+	// NoCustomer counts the orders that name no customer; they are in no row.
+	NoCustomer int64 `json:"orders_without_customer"`
+}
+
+// Fault is a fault of a key of the campaign file. what names the remedy.
+func Fault(key, what string) error {
+	return &campaign.FileError{Findings: []campaign.Finding{{Level: campaign.LevelError, Where: key, What: what}}}
+}
+
+// Write makes the list of d at path, with mode 0600. The file appears when it is complete.
+// Temporary files are beside it. The error is that of Fault, or wraps a *commerce.Error.
+func Write(ctx context.Context, client *commerce.Client, d *campaign.Definition, path string) (counts Counts, err error) {
+	if err := checkDiscount(ctx, client, d.Audience.Discount, time.Now()); err != nil {
+		return counts, err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".audience-*") // of mode 0600
+	if err != nil {
+		return counts, fmt.Errorf("write the list of the audience: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(f.Name()))
+		}
+	}()
+	counts, err = fill(ctx, client, d, f, filepath.Dir(path))
+	if err == nil && counts.Customers == 0 {
+		err = Fault("audience", "has nobody: the commerce platform has no such customer; check from, since and product")
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return counts, err
+	}
+	return counts, os.Rename(f.Name(), path)
+}
+
+// fill writes the header and the rows.
+func fill(ctx context.Context, client *commerce.Client, d *campaign.Definition, f io.Writer, dir string) (Counts, error) {
+	buffer := bufio.NewWriterSize(f, 1<<16)
+	l := &list{d: d, out: csv.NewWriter(buffer)}
+	if err := l.out.Write(columns); err != nil {
+		return l.counts, err
+	}
+	if err := l.read(ctx, client, dir); err != nil {
+		return l.counts, explain(d.Audience, err)
+	}
+	l.out.Flush()
+	return l.counts, errors.Join(l.out.Error(), buffer.Flush())
+}
+
+// list is a list that is being written.
+type list struct {
+	d      *campaign.Definition
+	out    *csv.Writer
+	counts Counts
+}
+
+// person is a row: a customer, and an order or none.
+type person struct {
+	Customer, First, Last, Company, Email, Phone, Language, Type, Consent string
+
+	Order, Reference, Due, Currency string
+	Created                         time.Time // of the order
+}
+
+func (l *list) personOf(c *commerce.Customer) person {
+	p := person{Customer: c.ID, First: c.FirstName, Last: c.LastName, Company: c.CompanyName, Email: c.Email, Phone: c.Phone,
+		Language: c.PreferredLanguage, Type: c.Type}
+	if rule := l.d.Audience.Consent; rule != nil {
+		p.Consent = c.Metadata[rule.Member()]
+	}
+	return p
+}
+
+// add writes one row and counts it.
+func (l *list) add(p person) error {
+	l.counts.Customers++
+	reason, _ := l.d.Audience.Skip(p.Consent, p.Language, l.d.Template.Language)
+	switch {
+	case strings.TrimSpace(p.Phone) == "":
+		l.counts.NoPhone++
+	case reason == campaign.NoConsent:
+		l.counts.NoConsent++
+	case reason == campaign.OtherLanguage:
+		l.counts.OtherLanguage++
+	}
+	return l.out.Write([]string{p.Customer, p.First, p.Last, p.Company, p.Email, p.Phone, p.Language, p.Type, p.Consent,
+		p.Order, p.Reference, p.Due, p.Currency})
+}
+
+// read asks the platform for the people.
+func (l *list) read(ctx context.Context, client *commerce.Client, dir string) error {
+	switch a := l.d.Audience; a.From {
+	case campaign.FromTopCustomers:
+		s, err := client.Statistics(ctx, a.Product)
+		for i := range s.TopCustomers {
+			if err == nil && s.TopCustomers[i].DeletedAt.IsZero() {
+				err = l.add(l.personOf(&s.TopCustomers[i].Customer))
+			}
+		}
+		return err
+	case campaign.FromPayments, campaign.FromUnpaidOrders:
+		return l.readOrders(ctx, client, dir)
+	default:
+		for c, err := range client.Customers(ctx, "") {
+			if err == nil && c.DeletedAt.IsZero() {
+				err = l.add(l.personOf(&c))
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// checkDiscount refuses a code that the platform does not know, or that is over.
+func checkDiscount(ctx context.Context, client *commerce.Client, code string, now time.Time) error {
+	if code == "" {
+		return nil
+	}
+	d, err := client.Discount(ctx, code)
+	var refused *commerce.Error
+	switch {
+	case errors.As(err, &refused) && refused.Code == commerce.CodeNotFound:
+		return Fault("audience.discount", fmt.Sprintf("%q is not valid at the commerce platform; correct the code, or take it out", code))
+	case err != nil:
+		return explain(nil, err)
+	case !d.EndsAt.IsZero() && !d.EndsAt.After(now):
+		return Fault("audience.discount", fmt.Sprintf("%q ended at %s; prolong it, or take it out", code, d.EndsAt.Format(time.RFC3339)))
+	case d.StartsAt.After(now):
+		return Fault("audience.discount", fmt.Sprintf("%q begins at %s only; start the campaign then, or take it out", code,
+			d.StartsAt.Format(time.RFC3339)))
+	}
+	return nil
+}
+
+// explain adds to an error of the platform which key is to be changed.
+func explain(a *campaign.Selection, err error) error {
+	var refused *commerce.Error
+	if !errors.As(err, &refused) {
+		return err
+	}
+	if refused.Code == commerce.CodeNotFound && a != nil {
+		switch a.From {
+		case campaign.FromTopCustomers:
+			return Fault("audience.product", fmt.Sprintf("the commerce platform has no product %q; correct the id", a.Product))
+		case campaign.FromCustomers:
+			return fmt.Errorf("%w: set commerce.assumed.customers_path to the platform's list of customers", err)
+		default:
+			return fmt.Errorf("%w: set commerce.assumed.orders_path to the platform's list of orders", err)
+		}
+	}
+	return fmt.Errorf("%w: %s", err, refused.Code.Remedy())
+}

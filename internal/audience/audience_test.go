@@ -1,0 +1,167 @@
+package audience_test
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"campaignd/campaign"
+	"campaignd/internal/audience"
+	"campaignd/internal/commerce"
+	"campaignd/internal/sandbox/shop"
+	"campaignd/internal/secret"
+)
+
+// world is a shop of the sandbox.
+type world struct {
+	*testing.T
+	url string
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	platform, err := shop.New(shop.Demo(), shop.Options{Seed: 1})
+	if err != nil {
+		t.Fatalf("the shop: %v; want no error", err)
+	}
+	server := httptest.NewServer(platform)
+	t.Cleanup(server.Close)
+	return &world{t, server.URL}
+}
+
+// post makes a request of the shop and returns the id in its answer.
+func (w *world) post(path string, body any) string {
+	w.Helper()
+	text, _ := json.Marshal(body)
+	r, err := http.NewRequestWithContext(w.Context(), http.MethodPost, w.url+path, bytes.NewReader(text))
+	if err != nil {
+		w.Fatal(err)
+	}
+	r.Header.Set("X-Company", shop.DemoCompany)
+	r.Header.Set("X-API-Key", shop.DemoKey)
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		w.Fatal(err)
+	}
+	defer resp.Body.Close()
+	got, _ := io.ReadAll(resp.Body)
+	var answer struct{ ID string }
+	if resp.StatusCode != http.StatusOK || json.Unmarshal(got, &answer) != nil {
+		w.Fatalf("POST %s: %d %s; want 200", path, resp.StatusCode, got)
+	}
+	return answer.ID
+}
+
+// buy makes an order of a customer.
+func (w *world) buy(name, phone string, price float64) string {
+	w.Helper()
+	customer := map[string]any{"first_name": name, "last_name": "Owusu", "email": name + "@customers.example"}
+	if phone != "" {
+		customer["phone"] = phone
+	}
+	return w.post("/2023-11/admin/orders", map[string]any{"currency": "EUR", "customer": customer, "billing": map[string]any{"method": "cash"},
+		"products": []any{map[string]any{"title": "Scarf", "price": price, "quantity": 1}}, "shipping": map[string]any{"mode": "other"}})
+}
+
+// list makes the list of an audience, and returns it as first name, order and amount due.
+func (w *world) list(yaml string) ([]string, audience.Counts, error) {
+	w.Helper()
+	d, err := campaign.ParseDefinition("c.yaml", []byte(
+		"name: a\nconnections: [conn_1]\ntemplate: {name: hello_world, language: en}\naudience: "+yaml+"\n"))
+	if err != nil {
+		w.Fatal(err)
+	}
+	client, err := commerce.New(commerce.Options{BaseURL: w.url, Company: shop.DemoCompany, APIKey: secret.New(shop.DemoKey), Rate: 1000})
+	if err != nil {
+		w.Fatal(err)
+	}
+	defer client.Close()
+	dir := w.TempDir()
+	path := filepath.Join(dir, "list.csv")
+	counts, err := audience.Write(w.Context(), client, d, path)
+	files, _ := filepath.Glob(filepath.Join(dir, "*"))
+	hidden, _ := filepath.Glob(filepath.Join(dir, ".*"))
+	if n := len(files) + len(hidden); err != nil && n != 0 || err == nil && n != 1 {
+		w.Errorf("%s: got the files %q and %q; want the list alone, and nothing after an error", yaml, files, hidden)
+	}
+	if err != nil {
+		return nil, counts, err
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		w.Errorf("%s: got %v, %v; want a file of mode 0600", yaml, info, err)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		w.Fatal(err)
+	}
+	defer f.Close()
+	rows, err := csv.NewReader(f).ReadAll()
+	if err != nil {
+		w.Fatal(err)
+	}
+	var people []string
+	for _, r := range rows[1:] {
+		people = append(people, strings.TrimSpace(fmt.Sprintf("%s %s %s", r[1], r[9], r[11])))
+	}
+	slices.Sort(people)
+	return people, counts, nil
+}
+
+func (w *world) wants(yaml string, want ...string) audience.Counts {
+	w.Helper()
+	got, counts, err := w.list(yaml)
+	slices.Sort(want)
+	if err != nil || !slices.Equal(got, want) {
+		w.Errorf("%s: got %q, %v; want %q", yaml, got, err, want)
+	}
+	return counts
+}
+
+func TestEachCustomerHasOneRow(t *testing.T) {
+	w := newWorld(t)
+	first, second := w.buy("Esi", "+237650000011", 20), w.buy("Esi", "+237650000011", 30)
+	paid, ended, silent := w.buy("Yaw", "+237650000012", 40), w.buy("Kofi", "+237650000013", 50), w.buy("Adjoa", "", 60)
+	w.post("/sandbox/commerce/pay", map[string]any{"order": paid})
+	w.post("/sandbox/commerce/orders/"+ended+"/status", map[string]any{"status": "cancelled"})
+
+	counts := w.wants("{from: unpaid_orders, since: 1h}", "Esi "+first+" 20", "Adjoa "+silent+" 60")
+	if counts.Customers != 2 || counts.NoPhone != 1 {
+		t.Errorf("got %+v, want 2 customers, 1 of them without a phone", counts)
+	}
+	w.wants("{from: payments}", "Yaw "+paid+" 0")
+	counts = w.wants("{from: customers, consent: {field: metadata.consent, values: ['YES']}, language: {default: en, map: {fr: fr}}}",
+		"Ama", "Kwame", "Esi", "Yaw", "Kofi", "Adjoa")
+	if counts.NoConsent != 4 || counts.OtherLanguage != 1 || counts.NoPhone != 1 {
+		t.Errorf("got %+v, want 4 without consent, 1 of another language and 1 without a phone", counts)
+	}
+
+	w.post("/sandbox/commerce/pay", map[string]any{"order": first}) // the next order is now the oldest unpaid one
+	w.wants("{from: unpaid_orders}", "Esi "+second+" 30", "Adjoa "+silent+" 60")
+}
+
+func TestAFaultOfAnAudienceNamesItsKey(t *testing.T) {
+	w := newWorld(t)
+	nothing := httptest.NewServer(http.NotFoundHandler())
+	defer nothing.Close()
+	for _, c := range []struct{ yaml, url, want string }{
+		{"{from: unpaid_orders}", w.url, "audience: has nobody"},
+		{"{from: top_customers, product: 01HDEM00000000000000N0NE01}", w.url, "audience.product: the commerce platform has no product"},
+		{"{from: customers, discount: NINE}", w.url, `audience.discount: "NINE" is not valid`},
+		{"{from: customers}", nothing.URL, "set commerce.assumed.customers_path"},
+		{"{from: unpaid_orders}", nothing.URL, "set commerce.assumed.orders_path"},
+	} {
+		if _, _, err := (&world{t, c.url}).list(c.yaml); err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: got %v; want one line with %q", c.yaml, err, c.want)
+		}
+	}
+	w.wants("{from: customers, discount: TEN}", "Ama", "Kwame")
+}
