@@ -244,6 +244,9 @@ func TestCampaignLinksNoDriver(t *testing.T) {
 	}
 	for _, driver := range []string{"github.com/redis/", "github.com/jackc/pgx", "modernc.org/sqlite", "database/sql"} {
 		for _, p := range strings.Fields(string(out)) {
+			if p == "database/sql/driver" { // interfaces only, which the decimals of amounts have
+				continue
+			}
 			if strings.HasPrefix(p, driver) {
 				t.Errorf("campaign links %s, want nothing of %s", p, driver)
 			}

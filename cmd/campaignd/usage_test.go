@@ -152,6 +152,6 @@ func TestNegativeRowsAndTimesAreExitTwo(t *testing.T) {
 	d.env["CAMPAIGND_SERVICE_API_KEY"] = ""
 	for _, args := range [][]string{{"run", c}, {"serve"}, {"check", c}, {"preview", c}, {"test", c, "--to", "+2348031234567"}} {
 		d.says(2, "", "campaignd: service.api_key is empty: "+
-			"set CAMPAIGND_SERVICE_API_KEY, or CAMPAIGND_SERVICE_API_KEY_FILE to the file that holds it\n", args...)
+			"set CAMPAIGND_SERVICE_API_KEY, or CAMPAIGND_SERVICE_API_KEY_FILE to the file that holds it; or give cloud.accounts\n", args...)
 	}
 }

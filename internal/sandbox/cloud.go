@@ -26,7 +26,7 @@ const CloudAccount = "200000000000001"
 // CloudAppSecret and CloudVerifyToken are the default secret of the app, and the verify token that
 // the sandbox prints and never asks for. No real app has them.
 const (
-	CloudAppSecret   = "sandbox-app-secret"
+	CloudAppSecret   = "sandbox-app-secret" //nolint:gosec // of the sandbox, and printed
 	CloudVerifyToken = "sandbox-verify-token"
 )
 

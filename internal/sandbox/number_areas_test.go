@@ -191,7 +191,7 @@ func TestAnalyticsCountByDay(t *testing.T) {
 		_, text := sc.call(t, "POST", "/messages",
 			`{"connectionId":"conn_1","to":"+15555550201","template":{"name":"order_update","language":"en_US","body":["Ada","A-1"]}}`)
 		if !strings.Contains(text, "messageId") {
-			t.Fatal(text)
+			t.Fatalf("got %s, want a messageId", text)
 		}
 		today := day(0)
 		time.Sleep(time.Minute)

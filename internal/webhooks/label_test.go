@@ -14,7 +14,8 @@ func TestNoEventMakesALongLabelOrTooManyLabels(t *testing.T) {
 	i := newIntake(t, &memory{}, Options{})
 	long := strings.Repeat("x", 2<<20)
 	for _, id := range []string{"conn_1", long, "a\x01b", strings.Repeat("y", 201)} {
-		i.fold([]messaging.Event{{Kind: messaging.KindStatus, Connection: id, Account: id, MessageID: "wamid.1", Status: "sent"}}, time.Now(), false)
+		i.fold([]messaging.Event{{Kind: messaging.KindStatus, Connection: id, Account: id, MessageID: "wamid.1", Status: "sent"}},
+			time.Now(), false)
 	}
 	for n := range 2 * maxVerified {
 		i.counters.verified(fmt.Sprint("conn_", n), time.Now())

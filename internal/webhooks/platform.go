@@ -39,7 +39,7 @@ func (i *Intake) challenge(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
-	io.WriteString(w, challenge)
+	_, _ = io.WriteString(w, challenge) // the asker may be gone
 }
 
 // openPlatform verifies and decodes a body that the platform signed.

@@ -82,3 +82,68 @@ func TestKilledProcessesOverTheCloudAPI(t *testing.T) {
 	w.withinLimits()
 	w.neverPosted(list)
 }
+
+// Two runs write to one person over one number, both answers are lost, and the statuses come after
+// both doubts. The marks prove both; without marks each message could be of either run, and neither
+// is taken.
+func TestTwoLostAnswersOfOnePersonOverTheCloudAPI(t *testing.T) {
+	for _, missing := range []float64{0, 1} {
+		t.Run(fmt.Sprintf("mark_missing %v", missing), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, standard, func(o *sandbox.Options) {
+				o.API = sandbox.APICloud
+				o.Statuses = sandbox.StatusProfile{Sent: sandbox.Delay{Median: 12 * time.Second}, Delivered: sandbox.Delay{Median: time.Millisecond},
+					Read: sandbox.Delay{Median: time.Millisecond}}
+				o.Faults = sandbox.Faults{LostAfter: 1, MarkMissing: missing}
+			})
+			list := listOf(1, rand.New(rand.NewPCG(*seed, 1)))
+			w.schedule("a", "order_update", list, []string{"conn_1"})
+			w.schedule("b", "newsletter", list, []string{"conn_1"})
+			p := w.serve()
+			w.answering(p)
+			for deadline := time.Now().Add(40 * time.Second); len(w.sent("order_update"))+len(w.sent("newsletter")) < 2; {
+				if time.Now().After(deadline) {
+					t.Fatal("got less than two messages in 40 s, want both runs to send")
+				}
+				time.Sleep(100 * time.Millisecond)
+			}
+			w.stop(p)
+			proven := missing == 0
+			w.deliver(time.Minute, func() (found []problem) {
+				for _, run := range []string{"1", "2"} {
+					if _, id, ambiguous := w.only(run); proven != (id != "") || proven == (ambiguous == 1) {
+						found = append(found, problem{lost, fmt.Sprintf("run %s: message %q, ambiguous %d", run, id, ambiguous)})
+					}
+				}
+				return found
+			})
+			ids := map[string]string{}
+			for _, template := range []string{"order_update", "newsletter"} {
+				for _, m := range w.sent(template) {
+					ids[template] = m.ID
+				}
+			}
+			for _, run := range []string{"1", "2"} {
+				template, id, ambiguous := w.only(run)
+				if proven && id != ids[template] || !proven && (id != "" || ambiguous != 1) {
+					t.Errorf("run %s of %s got the message %q (ambiguous: %d), want its own of %v if it is proven, else none and 1",
+						run, template, id, ambiguous, ids)
+				}
+			}
+		})
+	}
+}
+
+// only reads the template, the message and the count of ambiguous events of a run of one row.
+func (w *world) only(run string) (template, id string, ambiguous int) {
+	w.t.Helper()
+	lines := w.lines(run)
+	var told struct {
+		Run    struct{ Template string }
+		Funnel struct{ Ambiguous int }
+	}
+	if _, out := w.ask("report", run, "--format", "json"); len(lines) != 1 || json.Unmarshal([]byte(out), &told) != nil {
+		w.t.Fatalf("run %s: got %d rows and the report %s, want one row and JSON", run, len(lines), out)
+	}
+	return told.Run.Template, lines[0]["message_id"], told.Funnel.Ambiguous
+}

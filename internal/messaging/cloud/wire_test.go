@@ -41,7 +41,7 @@ func readJSON(t testing.TB, into any, name string) {
 		t.Fatal(err)
 	}
 	if err := json.Unmarshal(b, into); err != nil {
-		t.Fatalf("%s: %v", name, err)
+		t.Fatalf("read %s: got %v, want a JSON document", name, err)
 	}
 }
 
