@@ -85,6 +85,7 @@ func TestExamplesOfHelpWorkWhenPasted(t *testing.T) {
 	d.write("list.csv", listOf(50)+"+2348031234567,Name,A-50\n")
 	d.write("customers.csv", listOf(3))
 	d.write("do-not-contact.csv", "phone\n+2348031299998\n")
+	d.write("banner.jpg", "\xff\xd8\xff\xe0 a picture")
 	for _, folder := range []string{"templates", "marketing/templates"} {
 		if err := os.MkdirAll(d.path(folder), 0o700); err != nil {
 			t.Fatal(err)

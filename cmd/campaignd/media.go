@@ -88,7 +88,7 @@ func (p *program) cmdMediaUpload() *cobra.Command {
 		Short: "Store a file for headers of messages, and print its id",
 		Long: `Checks that the platform takes the file (its content, name and size), stores it at the service for the client of the
 connection, and prints its id for header: {image: {assetId: ID}} of campaign files.`,
-		Example: "  campaignd media upload banner.jpg\n  campaignd media upload banner.jpg --connection conn_1 -o json",
+		Example: "  campaignd media upload banner.jpg --connection conn_1\n  campaignd media upload banner.jpg --connection conn_1 -o json",
 		Args:    oneArgument("FILE", "banner.jpg"),
 	}
 	cmd.Flags().StringVar(&connection, "connection", "", "connection whose client gets the file (default: the only one)")

@@ -239,7 +239,8 @@ func siblings(n ast.Node, t reflect.Type, path string, want *token.Token) (at st
 	for _, pair := range pairs {
 		key := pair.Key.GetToken()
 		below := strings.TrimPrefix(path+"."+key.Value, ".")
-		if (t.Kind() == reflect.Struct || known != nil) && key.Position.Line == want.Position.Line && key.Position.Column == want.Position.Column {
+		here := key.Position.Line == want.Position.Line && key.Position.Column == want.Position.Column
+		if here && (t.Kind() == reflect.Struct || known != nil) {
 			return below, known
 		}
 		member := members[key.Value]

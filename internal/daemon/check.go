@@ -18,6 +18,11 @@ func CheckCampaign(ctx context.Context, c *config.Config, l campaign.Ledger, in 
 	return checkCampaign(ctx, c, l, nil, in)
 }
 
+// asker is a service that knows which of its operations were asked.
+type asker interface {
+	Asked() (offered, absent []string)
+}
+
 // checkCampaign is CheckCampaign with what a process that serves knows of its numbers; nil asks.
 func checkCampaign(
 	ctx context.Context, c *config.Config, l campaign.Ledger, known *directory, in campaign.PreflightInput,
@@ -48,9 +53,7 @@ func checkCampaign(
 		}
 		found.Launch = &launch
 	}
-	if s, ok := in.Service.(interface {
-		Asked() (offered, absent []string)
-	}); ok {
+	if s, ok := in.Service.(asker); ok {
 		found.Assumed, found.NotOffered = s.Asked()
 	}
 	return found, CheckWindow(in.Definition, found, time.Now())

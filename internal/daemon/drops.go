@@ -278,6 +278,14 @@ func lately[T any](r *recent, question string, ask func() (T, error)) (T, error)
 	return v, err
 }
 
+// Asked names the operations of the service that were asked and that its document does not show.
+func (r *recent) Asked() (offered, absent []string) {
+	if s, ok := r.Service.(asker); ok {
+		return s.Asked()
+	}
+	return nil, nil
+}
+
 func (r *recent) Connections(ctx context.Context) ([]messaging.Connection, error) {
 	return lately(r, "connections", func() ([]messaging.Connection, error) { return r.Service.Connections(ctx) })
 }

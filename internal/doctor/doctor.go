@@ -146,7 +146,8 @@ func checkService(ctx context.Context, cfg *config.Config) []Check {
 	case err != nil:
 		return []Check{fail(name, "check service.base_url, DNS and the firewall", err)}
 	default:
-		checks = append(checks, good(name, "%s answered in %s", cfg.Service.BaseURL, took), keyScope(cfg, connections), checkAssumed(ctx, client, connections))
+		checks = append(checks, good(name, "%s answered in %s", cfg.Service.BaseURL, took), keyScope(cfg, connections),
+			checkAssumed(ctx, client, connections))
 	}
 	if !clock.seen {
 		return checks
