@@ -15,6 +15,7 @@ type (
 	Template   = area.Template
 	Component  = area.Component
 	Button     = area.Button
+	Flow       = area.Flow
 )
 
 // populate makes the companies, connections, templates and assets of the options.

@@ -14,7 +14,7 @@ import (
 // openAreas makes the areas from the accounts of the scenario.
 func (s *Sandbox) openAreas() (err error) {
 	w := area.World{
-		Began: s.began, Templates: s.opt.Templates, Assets: s.opt.Assets, Review: s.opt.Review, Storage: s.opt.Storage,
+		Began: s.began, Templates: s.opt.Templates, Assets: s.opt.Assets, Flows: s.opt.Flows, Review: s.opt.Review, Storage: s.opt.Storage,
 		History: s.opt.History.Days, Token: s.token, Wrote: s.wrote, Post: s.postEvent, Statuses: s.eachStatus, Usage: s.usage,
 		ReadPhone: func(text string) uint64 { n, _ := parsePhone(text); return n },
 	}

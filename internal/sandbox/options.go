@@ -31,6 +31,8 @@ type Options struct {
 	Templates []Template `yaml:"templates"`
 	// Assets are the files that are stored already.
 	Assets []Asset `yaml:"assets"`
+	// Flows are the flows of the clients.
+	Flows []Flow `yaml:"flows"`
 	// Review says how the operator reviews new and edited templates.
 	Review area.Review `yaml:"review"`
 	// History is the past of every account, for analytics.

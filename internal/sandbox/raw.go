@@ -47,6 +47,28 @@ func (m *message) unwrap() {
 	m.Template, m.Raw = t, nil
 }
 
+// flow returns the id and the mode of the flow that a raw content sends. ok is false if it sends
+// none.
+func (m *message) flow() (id, mode string, ok bool) {
+	var in struct {
+		Type        string
+		Interactive struct {
+			Type   string
+			Action struct {
+				Parameters struct {
+					FlowID string `json:"flow_id"`
+					Mode   string
+				}
+			}
+		}
+	}
+	if m.Raw == nil || json.Unmarshal(m.Raw, &in) != nil || in.Type != "interactive" || in.Interactive.Type != "flow" {
+		return "", "", false
+	}
+	p := in.Interactive.Action.Parameters
+	return p.FlowID, p.Mode, true
+}
+
 func texts(params []cloudParameter) (values []string) {
 	for _, p := range params {
 		values = append(values, p.Text)

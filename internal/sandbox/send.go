@@ -256,6 +256,11 @@ func (s *Sandbox) platformRules(f *Faults, p *post, now time.Time) *refusal {
 	if ref := p.m.platformShape(); ref != nil {
 		return ref
 	}
+	if id, mode, ok := p.m.flow(); ok {
+		if ref := s.areas.FlowRefusal(id, p.conn.Company, mode); ref != nil {
+			return ref
+		}
+	}
 	if ref := p.m.fileRefusal(func(id string) string { t, _ := s.areas.Stored(id, p.conn.Company, now); return t }); ref != nil {
 		return ref
 	}

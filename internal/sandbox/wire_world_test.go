@@ -33,6 +33,7 @@ type world struct {
 		Coexistence bool `json:"coexistence"`
 	} `json:"numbers"`
 	Templates     []Template `json:"templates"`
+	Flows         []Flow     `json:"flows"`
 	Assets        []string   `json:"assets"`
 	ExpiredAssets []string   `json:"expired_assets"`
 	OptedOut      []string   `json:"opted_out"`
@@ -52,7 +53,7 @@ func wireWorld(t *testing.T) Options {
 		}
 		return false
 	}
-	o := Options{Keys: []Key{{Token: w.Key}}, WebhookSecret: w.WebhookSecret, Templates: w.Templates,
+	o := Options{Keys: []Key{{Token: w.Key}}, WebhookSecret: w.WebhookSecret, Templates: w.Templates, Flows: w.Flows,
 		OptedOut: w.OptedOut, WindowOpen: w.WindowOpen}
 	for _, c := range w.Connections {
 		conn := Connection{ID: c.ID, Phone: c.PhoneNumber, DisplayName: c.DisplayName, Company: c.CompanyID, Status: c.Status}

@@ -14,6 +14,7 @@ type World struct {
 	Connections []*Connection
 	Templates   []Template
 	Assets      []Asset
+	Flows       []Flow
 	Review      Review
 	// Storage is the number of bytes of a plan. 0 means 1 GiB.
 	Storage int64
@@ -70,6 +71,7 @@ type Areas struct {
 	templates templates
 	Uploads   []Uploaded // the files that clients stored, in their order
 	media     media
+	flows     flows
 
 	profiles  map[string]*profile // by connection
 	settings  map[string]*settings
@@ -93,6 +95,7 @@ func New(w World) (*Areas, error) {
 	}
 	a.fillTemplates()
 	a.fillMedia()
+	a.fillFlows()
 	return a, nil
 }
 
@@ -100,7 +103,7 @@ func New(w World) (*Areas, error) {
 func (a *Areas) Handlers() map[string]Handler {
 	all := map[string]Handler{}
 	for _, area := range []map[string]Handler{a.templateHandlers(), a.mediaHandlers(), a.profileHandlers(), a.blockedHandlers(),
-		a.qrHandlers(), a.analyticsHandlers(), a.billingHandlers()} {
+		a.qrHandlers(), a.analyticsHandlers(), a.billingHandlers(), a.flowHandlers()} {
 		for name, h := range area {
 			all[name] = h
 		}
