@@ -16,6 +16,8 @@ func (s *Sandbox) openAreas() (err error) {
 	w := area.World{
 		Began: s.began, Templates: s.opt.Templates, Assets: s.opt.Assets, Flows: s.opt.Flows, Review: s.opt.Review, Storage: s.opt.Storage,
 		History: s.opt.History.Days, Token: s.token, Wrote: s.wrote, Post: s.postEvent, Statuses: s.eachStatus, Usage: s.usage,
+		Send: s.sendFor, MessageState: s.messageState,
+		Pace:      func(c *area.Connection) int { return s.connection[c.ID].limit },
 		ReadPhone: func(text string) uint64 { n, _ := parsePhone(text); return n },
 	}
 	for _, c := range s.companies {
@@ -86,6 +88,41 @@ func (s *Sandbox) eachStatus(yield func(area.Status)) {
 			}
 		})
 	}
+}
+
+// sendFor sends one message of a campaign of the service, by the rules and the counters of POST
+// /messages. The caller holds s.mu. Faults before and after the acceptance do not apply: no client
+// waits for an answer.
+func (s *Sandbox) sendFor(c *area.Connection, body []byte) area.Outcome {
+	m := new(message)
+	if err := m.decode(body); err != nil {
+		return area.Outcome{Refusal: area.RefuseRequest(err.Error() + ".")}
+	}
+	now, conn := time.Now(), s.connection[c.ID]
+	p := &post{m: m, conn: conn}
+	p.to, _ = parsePhone(m.To)
+	ref := m.shape()
+	if ref == nil {
+		_, ref = s.rules(s.faults.Load(), p, now)
+	}
+	if ref != nil {
+		s.refused[ref.Code]++
+		return area.Outcome{Refusal: ref}
+	}
+	got := s.accept(s.faults.Load(), p, now, "")
+	s.fresh = append(s.fresh, got.extras...)
+	s.schedule(got, false)
+	return area.Outcome{MessageID: got.id}
+}
+
+// messageState is the latest status of an accepted message that has happened.
+func (s *Sandbox) messageState(id string) (state string, code int) {
+	m, ok := s.Message(id)
+	if !ok || len(m.Statuses) == 0 {
+		return "accepted", 0
+	}
+	last := m.Statuses[len(m.Statuses)-1]
+	return last.Name, last.Code
 }
 
 // tend does what the areas have planned, until ctx ends.

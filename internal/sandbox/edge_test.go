@@ -62,7 +62,7 @@ func TestAKeyOfOneClientSeesItsOwnRowsOnly(t *testing.T) {
 	if status, body := get("partner", "/api/v1/billing/usage"); status != 200 || !strings.Contains(body, "messagesUsed") {
 		t.Errorf("billing with a partner-wide key: %d %s, want 200", status, body)
 	}
-	if status, body := get("partner", "/api/v1/campaigns"); status != 404 || !strings.Contains(body, "not_found") {
+	if status, body := get("partner", "/api/v1/nothing"); status != 404 || !strings.Contains(body, "not_found") {
 		t.Errorf("an unknown path: %d %s, want 404 not_found", status, body)
 	}
 	if res := call(t, s, "DELETE", "/api/v1/connections", "partner", ""); res.StatusCode != 405 {

@@ -13,7 +13,8 @@ func TestARawFlowIsPublishedAndTheClientsOwn(t *testing.T) {
 		id, mode string
 		code     int
 	}{
-		{"f_1", "", 0}, {"f_2", "", 131009}, {"f_2", "draft", 0}, {"f_9", "", 131009}, {"f_9", "draft", 131009}, {"nothing", "", 131009}, {"", "", 131009},
+		{"f_1", "", 0}, {"f_2", "", 131009}, {"f_2", "draft", 0},
+		{"f_9", "", 131009}, {"f_9", "draft", 131009}, {"nothing", "", 131009}, {"", "", 131009},
 	} {
 		body := fmt.Sprintf(`{"connectionId":"conn_1","to":"+15555550199","raw":{"type":"interactive","interactive":{"type":"flow",`+
 			`"action":{"name":"flow","parameters":{"flow_id":%q,"mode":%q}}}}}`, c.id, c.mode)

@@ -122,7 +122,8 @@ func TestTenThousandCallsTakeLessThan64MB(t *testing.T) {
 
 // Any body gets an answer of the table, and never a failure of the sandbox.
 func FuzzManagement(f *testing.F) {
-	for _, body := range []string{creation("table", fineBody), `{"components":` + fineBody + `}`, `{"connectionId":"conn_1"}`, `[]`, `null`, `{`,
+	for _, body := range []string{creation("table", fineBody), `{"components":` + fineBody + `}`, `{"connectionId":"conn_1"}`,
+		`[]`, `null`, `{`,
 		`{"connectionId":1}`, `{"ConnectionId":"conn_1"}`, `{"components":[{"type":"BODY","Text":"x"}]}`, `{"components":[null]}`} {
 		for row := range 3 {
 			f.Add(row, body)

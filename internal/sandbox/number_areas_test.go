@@ -125,6 +125,7 @@ func TestOnlyPeopleWhoWroteAreBlocked(t *testing.T) {
 			asked{"POST", block, users(strings.TrimSuffix(strings.Repeat(`"+15555550203",`, 1001), ",")), 400, `"error":"invalid_field"`},
 			asked{"POST", "/messages", `{"connectionId":"conn_1","to":"+15555550201","text":"x"}`, 403, `"error":"recipient_blocked"`},
 		)
+		synctest.Wait() // the webhook of the first message has come
 		before := len(sc.hook.deliveries())
 		id, err := sc.s.Receive(Inbound{Connection: "conn_1", From: "+15555550201", Text: "are you there?"})
 		synctest.Wait()

@@ -32,6 +32,12 @@ type World struct {
 	// Usage returns how many messages of this month the plan of a company counts, and its limit; 0
 	// means none. "" is the plan of the account.
 	Usage func(company string) (used, limit int64)
+	// Send sends a body of POST /messages over a connection of its client. MessageState is the latest
+	// state of a message that it accepted, with the code of a failure. Pace is the throughput of a
+	// number in messages per second.
+	Send         func(c *Connection, body []byte) Outcome
+	MessageState func(id string) (state string, code int)
+	Pace         func(c *Connection) int
 	// Statuses calls yield with every status that has happened.
 	Statuses func(yield func(Status))
 }
@@ -72,6 +78,7 @@ type Areas struct {
 	Uploads   []Uploaded // the files that clients stored, in their order
 	media     media
 	flows     flows
+	campaigns campaigns
 
 	profiles  map[string]*profile // by connection
 	settings  map[string]*settings
@@ -96,6 +103,7 @@ func New(w World) (*Areas, error) {
 	a.fillTemplates()
 	a.fillMedia()
 	a.fillFlows()
+	a.campaigns.byID, a.campaigns.of = map[string]*campaign{}, map[string]int{}
 	return a, nil
 }
 
@@ -103,7 +111,7 @@ func New(w World) (*Areas, error) {
 func (a *Areas) Handlers() map[string]Handler {
 	all := map[string]Handler{}
 	for _, area := range []map[string]Handler{a.templateHandlers(), a.mediaHandlers(), a.profileHandlers(), a.blockedHandlers(),
-		a.qrHandlers(), a.analyticsHandlers(), a.billingHandlers(), a.flowHandlers()} {
+		a.qrHandlers(), a.analyticsHandlers(), a.billingHandlers(), a.flowHandlers(), a.campaignHandlers()} {
 		for name, h := range area {
 			all[name] = h
 		}

@@ -180,17 +180,17 @@ func (a *Areas) upload(c *Call) (any, *Refusal) {
 		return nil, &Refusal{402, "plan_limit_storage", fmt.Sprintf("%d of %d bytes are used.", used, limit), nil}
 	}
 	id := a.serial("ast", func(id string) bool { return a.media.byID[id] != nil })
-	x = a.KeepFile(id, x.filename, c.Connection, x.contentType, x.size, c.Now)
+	a.KeepFile(id, x.filename, c.Connection, x.contentType, x.size, c.Now)
+	x = a.media.byID[id]
 	return file{x.id, x.filename, x.contentType, x.size, x.expires(), nil}, nil
 }
 
 // KeepFile stores a file that was uploaded over a connection. It checks nothing.
-func (a *Areas) KeepFile(id, filename string, c *Connection, contentType string, size int64, now time.Time) *stored {
+func (a *Areas) KeepFile(id, filename string, c *Connection, contentType string, size int64, now time.Time) {
 	x := &stored{id, c.Company, filename, contentType, size, now}
 	a.media.assets = append(a.media.assets, x)
 	a.media.byID[id] = x
 	a.Uploads = append(a.Uploads, Uploaded{id, c.ID, contentType, size, now.UTC()})
-	return x
 }
 
 // Uploaded is a file that a client stored with POST /api/v1/media.

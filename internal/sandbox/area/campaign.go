@@ -1,0 +1,324 @@
+package area
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Figures of the sandbox (docs/service.md#assumed-operations).
+const (
+	maxCampaigns     = 1000   // of a client
+	maxRecipients    = 10_000 // of a campaign
+	recipientsAtOnce = 1000   // in one request
+)
+
+// campaignTemplate is the template of a campaign.
+type campaignTemplate struct {
+	Name     string          `json:"name"`
+	Language string          `json:"language"`
+	Header   json.RawMessage `json:"header,omitempty"`
+}
+
+// Recipient is a recipient of a campaign, as the request has it.
+type Recipient struct {
+	To      string          `json:"to"`
+	Body    []string        `json:"body,omitempty"`
+	Buttons json.RawMessage `json:"buttons,omitempty"`
+	OTP     string          `json:"otp,omitempty"`
+}
+
+// Outcome is what became of the send to a recipient.
+type Outcome struct {
+	MessageID string
+	Refusal   *Refusal // nil: accepted
+}
+
+// campaignRecipient is a recipient with what became of it. Its state follows from the outcome and
+// from the statuses of the message.
+type campaignRecipient struct {
+	Recipient
+	phone   uint64
+	done    bool
+	outcome Outcome
+}
+
+// campaign is a campaign of a client.
+type campaign struct {
+	id, name, company string
+	connection        *Connection
+	template          campaignTemplate
+	status            string // draft, running, completed or cancelled
+	recipients        []*campaignRecipient
+	phones            map[uint64]bool
+	next              int // index of the recipient to send to
+}
+
+// campaigns are the campaigns of all clients.
+type campaigns struct {
+	all  []*campaign
+	byID map[string]*campaign
+	of   map[string]int
+}
+
+func (a *Areas) campaignHandlers() map[string]Handler {
+	return map[string]Handler{
+		"campaigns":           a.listCampaigns,
+		"campaign":            a.showCampaign,
+		"campaign_create":     take(a.createCampaign),
+		"campaign_add":        take(a.addRecipients),
+		"campaign_launch":     a.launchCampaign,
+		"campaign_cancel":     a.cancelCampaign,
+		"campaign_recipients": a.listRecipients,
+	}
+}
+
+// campaignStates are the states of a recipient. Each recipient is in exactly one.
+var campaignStates = []string{"pending", "accepted", "sent", "delivered", "read", "failed", "refused"}
+
+// state is the latest state of a recipient, with the platform's code of a failure.
+func (a *Areas) state(r *campaignRecipient) (state string, code int) {
+	switch {
+	case !r.done:
+		return "pending", 0
+	case r.outcome.Refusal != nil:
+		if m := r.outcome.Refusal.Meta; m != nil {
+			code = m.Code
+		}
+		return "refused", code
+	}
+	return a.MessageState(r.outcome.MessageID)
+}
+
+// campaignView is K of the table.
+type campaignView struct {
+	ID           string           `json:"id"`
+	ConnectionID string           `json:"connectionId"`
+	Name         string           `json:"name"`
+	Template     campaignTemplate `json:"template"`
+	Status       string           `json:"status"`
+	Recipients   int              `json:"recipients"`
+	Counts       map[string]int   `json:"counts"`
+}
+
+func (a *Areas) viewCampaign(k *campaign) campaignView {
+	counts := map[string]int{}
+	for _, s := range campaignStates {
+		counts[s] = 0
+	}
+	for _, r := range k.recipients {
+		state, _ := a.state(r)
+		counts[state]++
+	}
+	return campaignView{k.id, k.connection.ID, k.name, k.template, k.status, len(k.recipients), counts}
+}
+
+func (a *Areas) listCampaigns(c *Call) (any, *Refusal) {
+	rows := []campaignView{}
+	for _, k := range a.campaigns.all {
+		if company := c.wanted(); company == "" || k.company == company {
+			rows = append(rows, a.viewCampaign(k))
+		}
+	}
+	return list(rows), nil
+}
+
+func (a *Areas) ownCampaign(c *Call) (*campaign, *Refusal) {
+	k := a.campaigns.byID[c.ID]
+	if k == nil || !c.Key.Covers(k.company) {
+		return nil, notFound("campaign")
+	}
+	return k, nil
+}
+
+// inState returns the campaign of a request that changes it, which must be in one of the states.
+func (a *Areas) inState(c *Call, states ...string) (*campaign, *Refusal) {
+	k, ref := a.ownCampaign(c)
+	if ref == nil {
+		ref = a.writable(k.company)
+	}
+	if ref == nil && !slices.Contains(states, k.status) {
+		ref = conflict("campaign_not_draft", "The campaign is "+k.status+".")
+	}
+	return k, ref
+}
+
+func (a *Areas) showCampaign(c *Call) (any, *Refusal) {
+	k, ref := a.ownCampaign(c)
+	if ref != nil {
+		return nil, ref
+	}
+	return a.viewCampaign(k), nil
+}
+
+// newCampaign is the body of campaign_create.
+type newCampaign struct {
+	Name       string            `json:"name"`
+	Template   *campaignTemplate `json:"template"`
+	Recipients []Recipient       `json:"recipients"`
+}
+
+func (a *Areas) createCampaign(c *Call, in newCampaign) (any, *Refusal) {
+	switch {
+	case in.Name == "" || in.Template == nil || in.Template.Name == "" || in.Template.Language == "":
+		return nil, missing("name and template with name and language are required.")
+	case len(in.Recipients) > recipientsAtOnce:
+		return nil, invalid("recipients: more than 1,000 in one request.")
+	case a.campaigns.of[c.Connection.Company] >= maxCampaigns:
+		return nil, overLimit("The client has 1,000 campaigns, the most allowed.")
+	}
+	k := &campaign{name: in.Name, company: c.Connection.Company, connection: c.Connection, template: *in.Template,
+		status: "draft", phones: map[uint64]bool{}}
+	a.add(k, in.Recipients)
+	k.id = a.serial("cmp", func(id string) bool { return a.campaigns.byID[id] != nil })
+	a.campaigns.all = append(a.campaigns.all, k)
+	a.campaigns.byID[k.id] = k
+	a.campaigns.of[k.company]++
+	return a.viewCampaign(k), nil
+}
+
+// added is the answer to campaign_add. It has no phone number.
+type added struct {
+	Added      int         `json:"added"`
+	Duplicates int         `json:"duplicates"`
+	Invalid    []wrongItem `json:"invalid"`
+}
+
+type wrongItem struct {
+	Index int    `json:"index"`
+	Error string `json:"error"`
+}
+
+func (a *Areas) add(k *campaign, recipients []Recipient) added {
+	out := added{Invalid: []wrongItem{}}
+	for i, r := range recipients {
+		phone := a.ReadPhone(r.To)
+		switch {
+		case phone == 0:
+			out.Invalid = append(out.Invalid, wrongItem{i, "invalid_field"})
+		case k.phones[phone]:
+			out.Duplicates++
+		default:
+			k.phones[phone] = true
+			k.recipients = append(k.recipients, &campaignRecipient{Recipient: r, phone: phone})
+			out.Added++
+		}
+	}
+	return out
+}
+
+func (a *Areas) addRecipients(c *Call, in struct {
+	Recipients []Recipient `json:"recipients"`
+}) (any, *Refusal) {
+	k, ref := a.inState(c, "draft")
+	switch {
+	case ref != nil:
+		return nil, ref
+	case len(in.Recipients) == 0:
+		return nil, missing("recipients is required.")
+	case len(in.Recipients) > recipientsAtOnce:
+		return nil, invalid("recipients: more than 1,000 in one request.")
+	case len(k.recipients)+len(in.Recipients) > maxRecipients:
+		return nil, overLimit("A campaign has at most 10,000 recipients.")
+	}
+	return a.add(k, in.Recipients), nil
+}
+
+func (a *Areas) launchCampaign(c *Call) (any, *Refusal) {
+	k, ref := a.inState(c, "draft")
+	if ref != nil {
+		return nil, ref
+	}
+	if len(k.recipients) == 0 {
+		return nil, missing("recipients are required before a launch.")
+	}
+	t := a.Template(k.template.Name, k.template.Language, k.company)
+	if t == nil {
+		ref = RefusePlatform(132001, k.template.Name+" in "+k.template.Language)
+		return nil, ref
+	}
+	if ref := t.Refusal(); ref != nil {
+		return nil, ref
+	}
+	k.status = "running"
+	a.At(c.Now, func(now time.Time) { a.sendSome(k, now) })
+	return a.viewCampaign(k), nil
+}
+
+func (a *Areas) cancelCampaign(c *Call) (any, *Refusal) {
+	k, ref := a.inState(c, "draft", "running")
+	if ref != nil {
+		return nil, ref
+	}
+	k.status = "cancelled"
+	return a.viewCampaign(k), nil
+}
+
+// sendSome sends to one recipient and plans the next, at the throughput of the number.
+func (a *Areas) sendSome(k *campaign, now time.Time) {
+	if k.status != "running" {
+		return
+	}
+	r := k.recipients[k.next]
+	r.outcome, r.done = a.Send(k.connection, a.messageOf(k, r)), true
+	if k.next++; k.next == len(k.recipients) {
+		k.status = "completed"
+		return
+	}
+	a.At(now.Add(time.Second/time.Duration(a.Pace(k.connection))), func(now time.Time) { a.sendSome(k, now) })
+}
+
+// messageOf is the body of POST /messages for a recipient.
+func (a *Areas) messageOf(k *campaign, r *campaignRecipient) []byte {
+	template := map[string]any{"name": k.template.Name, "language": k.template.Language}
+	if r.Body != nil {
+		template["body"] = r.Body
+	}
+	if r.OTP != "" {
+		template["otp"] = r.OTP
+	}
+	if len(r.Buttons) > 0 {
+		template["buttons"] = r.Buttons
+	}
+	if len(k.template.Header) > 0 {
+		template["header"] = k.template.Header
+	}
+	raw, err := json.Marshal(map[string]any{"connectionId": k.connection.ID, "to": r.To, "template": template})
+	if err != nil {
+		panic(fmt.Sprintf("sandbox: a recipient that was decoded cannot be encoded: %v", err))
+	}
+	return raw
+}
+
+// listRecipients lists the recipients, those of ?status= if it is given.
+func (a *Areas) listRecipients(c *Call) (any, *Refusal) {
+	k, ref := a.ownCampaign(c)
+	if ref != nil {
+		return nil, ref
+	}
+	want := c.Query.Get("status")
+	if want != "" && !slices.Contains(campaignStates, want) {
+		return nil, invalid(fmt.Sprintf("status is not one of %q.", campaignStates))
+	}
+	type row struct {
+		To        string `json:"to"`
+		Status    string `json:"status"`
+		MessageID string `json:"messageId,omitempty"`
+		Error     string `json:"error,omitempty"`
+		Code      int    `json:"code,omitempty"`
+	}
+	rows := []row{}
+	for _, r := range k.recipients {
+		state, code := a.state(r)
+		if want != "" && state != want {
+			continue
+		}
+		out := row{To: r.To, Status: state, MessageID: r.outcome.MessageID, Code: code}
+		if r.outcome.Refusal != nil {
+			out.Error = r.outcome.Refusal.Code
+		}
+		rows = append(rows, out)
+	}
+	return list(rows), nil
+}
