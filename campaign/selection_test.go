@@ -23,7 +23,8 @@ func TestAWrongAudienceIsRefused(t *testing.T) {
 		{"{from: customers}\nrecipients: {file: a.csv}", "recipients.file: stands beside audience"},
 		{"{from: customers}\nschedule: {cron: '@daily'}", "schedule: a firing makes no audience"},
 	} {
-		if _, err := campaign.ParseDefinition("a.yaml", []byte(minimal+"audience: "+c.yaml+"\n")); err == nil || !strings.Contains(err.Error(), c.want) {
+		_, err := campaign.ParseDefinition("a.yaml", []byte(minimal+"audience: "+c.yaml+"\n"))
+		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %v; want %q", c.yaml, err, c.want)
 		}
 	}
@@ -47,7 +48,8 @@ func TestMarketingNeedsConsent(t *testing.T) {
 	// The second customer of a phone may agree for it. A language that no map names is the default.
 	p := check("audience: {from: customers, consent: {field: metadata.consent, values: ['yes']}, language: {default: en_US, map: {fr: fr}}}\n")
 	if !p.OK() || p.Sendable != 2 || p.Skipped[campaign.NoConsent] != 1 || p.Skipped[campaign.OtherLanguage] != 1 || p.BadRows() != 0 {
-		t.Errorf("got %d sendable, %v, %d bad, %v; want 2 sendable, and 1 skipped for each reason", p.Sendable, p.Skipped, p.BadRows(), p.Errors())
+		t.Errorf("got %d sendable, %v, %d bad, %v; want 2 sendable, and 1 skipped for each reason",
+			p.Sendable, p.Skipped, p.BadRows(), p.Errors())
 	}
 	other := writeFile(t, "other.csv", "phone\n+237650000001\n")
 	list = other

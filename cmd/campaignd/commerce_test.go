@@ -54,7 +54,8 @@ func platform(t *testing.T, keys map[string]int) string {
 		}
 	})
 	mux.HandleFunc("GET /2023-11/admin/customers", func(w http.ResponseWriter, _ *http.Request) {
-		io.WriteString(w, `{"data":[{"id":"01J8","phone":"+237650000001","metadata":{"consent":"yes"}}],"links":{"next":null},"meta":{"total":1}}`)
+		io.WriteString(w, `{"data":[{"id":"01J8","phone":"+237650000001","metadata":{"consent":"yes"}}],
+			"links":{"next":null},"meta":{"total":1}}`)
 	})
 	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)

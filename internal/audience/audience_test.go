@@ -159,7 +159,8 @@ func TestAFaultOfAnAudienceNamesItsKey(t *testing.T) {
 		{"{from: customers}", nothing.URL, "set commerce.assumed.customers_path"},
 		{"{from: unpaid_orders}", nothing.URL, "set commerce.assumed.orders_path"},
 	} {
-		if _, _, err := (&world{t, c.url}).list(c.yaml); err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
+		_, _, err := (&world{t, c.url}).list(c.yaml)
+		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: got %v; want one line with %q", c.yaml, err, c.want)
 		}
 	}

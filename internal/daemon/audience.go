@@ -18,7 +18,8 @@ import (
 
 // WriteAudience makes the list of a campaign's audience at path. An error that names a key of the
 // campaign file is a *campaign.FileError.
-func WriteAudience(ctx context.Context, cfg *config.Config, log *slog.Logger, d *campaign.Definition, path string) (audience.Counts, error) {
+func WriteAudience(ctx context.Context, cfg *config.Config, log *slog.Logger, d *campaign.Definition, path string) (
+	audience.Counts, error) {
 	if !cfg.Commerce.Configured() {
 		return audience.Counts{}, audience.Fault("audience", "needs a commerce platform, and none is configured; set commerce.base_url")
 	}
@@ -33,7 +34,8 @@ func WriteAudience(ctx context.Context, cfg *config.Config, log *slog.Logger, d 
 // takeAudience sets the list and the key of a launch whose campaign has an audience: those of the
 // campaign's newest run while that is unfinished, or has ended and no other is wanted; else a new
 // list. done deletes the list unless its import is to go on.
-func (d *Daemon) takeAudience(ctx context.Context, def *campaign.Definition, l *campaign.Launch) (done func(campaign.Launched) error, err error) {
+func (d *Daemon) takeAudience(ctx context.Context, def *campaign.Definition, l *campaign.Launch) (
+	done func(campaign.Launched) error, err error) {
 	folder := d.cfg.AudienceFolder()
 	if folder == "" {
 		return nil, audience.Fault("audience", "its list has no folder; set data_dir")
