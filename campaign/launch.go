@@ -232,8 +232,8 @@ func (l Launch) again(ctx context.Context, def *Definition, run Run, list string
 // check runs the preflight. It returns a *PreflightError when the campaign cannot be sent.
 func (l Launch) check(ctx context.Context, def *Definition, list string) (*Preflight, error) {
 	checked, err := RunPreflight(ctx, PreflightInput{
-		Definition: def, Source: l.Source, File: l.File, List: list, Service: l.Service, Rate: l.Rate, Commerce: l.Commerce, Suppressions: l.Ledger,
-		Rejects: l.Rejects, Progress: func(rows int64) { l.progress("checking", rows) },
+		Definition: def, Source: l.Source, File: l.File, List: list, Service: l.Service, Suppressions: l.Ledger, Rejects: l.Rejects,
+		Rate: l.Rate, Commerce: l.Commerce, Progress: func(rows int64) { l.progress("checking", rows) },
 	})
 	if err != nil {
 		return nil, err

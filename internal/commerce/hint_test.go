@@ -78,7 +78,8 @@ func TestAnEventIsAnsweredOnceItIsStored(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if counts := intake.Counts(); stores > 50 || refused == 0 || counts["unstored"] != int64(refused) || counts["taken"] != int64(200-refused) {
+	counts := intake.Counts()
+	if stores > 50 || refused == 0 || counts["unstored"] != int64(refused) || counts["taken"] != int64(200-refused) {
 		t.Errorf("200 events in %d stores, %d refused, counts %v; want few stores, and both counted", stores, refused, counts)
 	}
 }

@@ -76,8 +76,9 @@ type CommerceAssumed struct {
 func defaultCommerce() Commerce {
 	a := commerce.Assumed{}.WithDefaults()
 	return Commerce{
-		Rate: 5, Timeout: campaign.Duration(10 * time.Second), Poll: campaign.Duration(time.Minute), Webhooks: CommerceWebhooks{Path: "/webhooks/commerce"},
-		Assumed: CommerceAssumed(a),
+		Rate: 5, Timeout: campaign.Duration(10 * time.Second), Poll: campaign.Duration(time.Minute),
+		Webhooks: CommerceWebhooks{Path: "/webhooks/commerce"},
+		Assumed:  CommerceAssumed(a),
 	}
 }
 

@@ -18,8 +18,8 @@ func (d *Daemon) campaignFiles() ([]operator.File, error) { return schedule.File
 // checkFile checks a campaign and a list; "" is the campaign's own. The service's answers may be a
 // minute old.
 func (d *Daemon) checkFile(ctx context.Context, f operator.File, list string) (*campaign.Preflight, error) {
-	in := campaign.PreflightInput{Definition: f.Definition, Source: f.Source, File: f.Path, Examples: manyExamples, Rate: d.cfg.Rate, Commerce: d.cfg.Commerce.Configured(),
-		Suppressions: d.ledger, Reached: d.ledger, List: cmp.Or(list, campaign.Beside(f.Path, f.Definition.Recipients.File))}
+	in := campaign.PreflightInput{Definition: f.Definition, Source: f.Source, File: f.Path, Examples: manyExamples, Rate: d.cfg.Rate,
+		Commerce: d.cfg.Commerce.Configured(), Suppressions: d.ledger, Reached: d.ledger, List: cmp.Or(list, campaign.Beside(f.Path, f.Definition.Recipients.File))}
 	if in.List == "" {
 		return nil, &campaign.FileError{Findings: []campaign.Finding{{Level: campaign.LevelError,
 			Where: filepath.Base(f.Path), What: "the campaign names no list", Remedy: "set recipients.file, or launch it with a list"}}}

@@ -93,7 +93,8 @@ func (w *world) buy(phone, currency string, price float64) (id string) {
 	var o struct {
 		ID string `json:"id"`
 	}
-	customer := map[string]any{"first_name": "Abena", "last_name": fmt.Sprint("N", w.lists), "email": fmt.Sprintf("c%s@customers.example", phone)}
+	customer := map[string]any{"first_name": "Abena", "last_name": "Owusu",
+		"email": fmt.Sprintf("c%s@customers.example", phone)}
 	if phone != "" {
 		customer["phone"] = phone
 	}
@@ -133,7 +134,8 @@ func (w *world) run(name string, accepted time.Time, heldOut int, phones ...stri
 			w.Fatalf("sending: %v; want no error", err)
 		}
 	}
-	r, err := l.CreateRun(ctx, campaign.Run{Campaign: name, ListHash: fmt.Sprint(w.lists), ListName: "list.csv", Template: "sale", Language: "en",
+	r, err := l.CreateRun(ctx, campaign.Run{Campaign: name, ListHash: fmt.Sprint(w.lists), ListName: "list.csv", Template: "sale",
+		Language:   "en",
 		Definition: []byte("name: " + name + "\nconnections: [c]\ntemplate: {name: sale, language: en}\nconversions: {within: 2h}\n")})
 	ok(err)
 	var told, held []campaign.Delivery

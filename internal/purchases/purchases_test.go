@@ -82,7 +82,8 @@ func TestFaultsOfTheShopCostTimeAndNoOrder(t *testing.T) {
 		hinted = append(hinted, w.bought(kwame, "EUR", 1))
 	}
 	w.hint(hinted...)
-	w.ask("PUT", "/sandbox/commerce/faults", map[string]any{"too_many_requests": 0.05, "server_error": 0.05, "lost_after": 0.05, "shift": 0.5}, nil)
+	faults := map[string]any{"too_many_requests": 0.05, "server_error": 0.05, "lost_after": 0.05, "shift": 0.5}
+	w.ask("PUT", "/sandbox/commerce/faults", faults, nil)
 	for more, err := true, error(nil); more || err != nil; {
 		if more, err = w.keeper.Take(t.Context()); t.Context().Err() != nil {
 			t.Fatal(err)

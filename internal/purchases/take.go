@@ -143,17 +143,22 @@ func (k *Keeper) ask(ctx context.Context) (more bool, err error) {
 	asking.Wait()
 	var orders []conversion.Order
 	var over []campaign.OrderHint
+	var unshown int
+	var why error
 	for i, a := range answers {
 		var e *commerce.Error
 		switch {
 		case a.err == nil:
 			orders, over = append(orders, k.purchase(&a.order, now)), append(over, hints[i])
 		case errors.As(a.err, &e) && (e.Code == commerce.CodeNotFound || e.Code == commerce.CodeBadAnswer || e.Code == commerce.CodeTooLong):
-			k.o.Log.Warn("an event names an order that the commerce platform does not show", "order", hints[i].Order, "err", a.err)
 			over = append(over, hints[i])
+			unshown, why = unshown+1, a.err
 		default:
 			err = a.err // the others of this step are stored
 		}
+	}
+	if unshown > 0 {
+		k.o.Log.Warn("events name orders that the commerce platform does not show", "orders", unshown, "err", why)
 	}
 	if len(orders) > 0 {
 		if err := k.store(ctx, orders); err != nil {

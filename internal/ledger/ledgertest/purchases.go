@@ -246,7 +246,8 @@ func ordersBesideAnErasureStoreNothing(t *testing.T, l Tables) {
 
 // Retention deletes orders that no run counts, and the phone numbers of the others.
 func oldOrdersHaveNoNumber(t *testing.T, l Tables) {
-	if err := l.StorePurchases(t.Context(), []conversion.Order{order("counted", 0, 1, 1), order("other", 1, 1, 1), order("new", 2, 1, 200)}); err != nil {
+	orders := []conversion.Order{order("counted", 0, 1, 1), order("other", 1, 1, 1), order("new", 2, 1, 200)}
+	if err := l.StorePurchases(t.Context(), orders); err != nil {
 		t.Fatalf("storing orders: %v; want no error", err)
 	}
 	alter(t, l, `INSERT INTO conversion (order_id, rid, accepted_at, held_out) VALUES ('counted', 1, 1, 0)`)
