@@ -11,6 +11,9 @@ import (
 // unwrap turns the raw content {"type": "template", ...} into the content template, because the
 // document's rules about templates hold for it too. Other raw content stays as it is.
 func (m *message) unwrap() {
+	if m.Raw == nil || m.Template != nil {
+		return // before the struct, which costs an allocation
+	}
 	var in struct {
 		Type     string
 		Template struct {
@@ -19,7 +22,7 @@ func (m *message) unwrap() {
 			Components []cloudMessageComponent
 		}
 	}
-	if m.Raw == nil || m.Template != nil || json.Unmarshal(m.Raw, &in) != nil || in.Type != "template" {
+	if json.Unmarshal(m.Raw, &in) != nil || in.Type != "template" {
 		return
 	}
 	t := &templateContent{Name: in.Template.Name, Language: in.Template.Language.Code, native: true}
@@ -50,6 +53,9 @@ func (m *message) unwrap() {
 // flow returns the id and the mode of the flow that a raw content sends. ok is false if it sends
 // none.
 func (m *message) flow() (id, mode string, ok bool) {
+	if m.Raw == nil {
+		return "", "", false
+	}
 	var in struct {
 		Type        string
 		Interactive struct {
@@ -62,7 +68,7 @@ func (m *message) flow() (id, mode string, ok bool) {
 			}
 		}
 	}
-	if m.Raw == nil || json.Unmarshal(m.Raw, &in) != nil || in.Type != "interactive" || in.Interactive.Type != "flow" {
+	if json.Unmarshal(m.Raw, &in) != nil || in.Type != "interactive" || in.Interactive.Type != "flow" {
 		return "", "", false
 	}
 	p := in.Interactive.Action.Parameters
