@@ -44,7 +44,8 @@ func TestADiskIsJudgedByItsFreeSpace(t *testing.T) {
 		}
 	}
 	cfg := &config.Config{DataDir: t.TempDir(), Ledger: "sqlite:" + filepath.Join(t.TempDir(), "d.db")}
-	if got := checkDisks(t.Context(), cfg); len(got) != 2 || !strings.HasSuffix(got[0].Detail, cfg.DataDir) && !strings.HasSuffix(got[1].Detail, cfg.DataDir) {
+	got := checkDisks(t.Context(), cfg)
+	if len(got) != 2 || !strings.HasSuffix(got[0].Detail, cfg.DataDir) && !strings.HasSuffix(got[1].Detail, cfg.DataDir) {
 		t.Errorf("got %+v, want a line for each of the folders of ledger and data_dir", got)
 	}
 }
