@@ -142,3 +142,13 @@ type Line struct {
 	RequestID  string // x-request-id of a refusal or doubt
 	TraceID    string // meta.traceId of a refusal or doubt
 }
+
+// Reject is a row that will not be sent.
+type Reject struct {
+	Row    int64      `json:"row"`  // number of the record, from 1
+	Line   int        `json:"line"` // line of the file
+	To     string     `json:"to"`
+	Reason SkipReason `json:"reason"`
+	Note   string     `json:"note"`
+	Cells  []string   `json:"-"` // in the order of the list's header; nil where the rows are only examples
+}

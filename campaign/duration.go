@@ -5,13 +5,15 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"campaignd/internal/spelling"
 )
 
 // Duration is a time.Duration that is written as 15m or 24h, in files and in JSON.
 type Duration time.Duration
 
-// durationPattern is the syntax of ParseDuration as a regular expression, for the JSON Schema.
-const durationPattern = `^([0-9]+d)?([0-9]+h)?([0-9]+m)?([0-9]+s)?([0-9]+ms)?$`
+// DurationPattern is the syntax of ParseDuration as a regular expression, for the JSON Schema.
+const DurationPattern = `^([0-9]+d)?([0-9]+h)?([0-9]+m)?([0-9]+s)?([0-9]+ms)?$`
 
 var durationUnits = []struct {
 	suffix string
@@ -22,7 +24,7 @@ var durationUnits = []struct {
 // A day is 24 hours. A bare number is an error, also 0, because it has no unit.
 func ParseDuration(s string) (Duration, error) {
 	fault := func() (Duration, error) {
-		return 0, fmt.Errorf("%q is not a duration: want a number with a unit, for example 15m, 24h or 7d", shorten(s))
+		return 0, fmt.Errorf("%q is not a duration: want a number with a unit, for example 15m, 24h or 7d", spelling.Shorten(s, 40))
 	}
 	var sum time.Duration
 	rest, next := s, 0

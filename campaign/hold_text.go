@@ -91,26 +91,6 @@ func Instant(t time.Time) string {
 	return t.UTC().Format("2006-01-02 15:04:05 UTC")
 }
 
-// ZoneOf returns the zone in which the operator of a run reads a clock: that of the campaign's
-// window, else that of its schedule. It is "" for UTC, and for windows in the zones of recipients.
-func ZoneOf(r Run) string {
-	d, err := ParseStored(r.ID(), r.Definition)
-	if err != nil {
-		return "" // of another version of this program
-	}
-	zone := ""
-	if d.Schedule != nil {
-		zone = d.Schedule.Timezone
-	}
-	if d.Window != nil && d.Window.Timezone != "" && d.Window.Timezone != zoneOfRecipient {
-		zone = d.Window.Timezone
-	}
-	if zone == "UTC" {
-		return ""
-	}
-	return zone
-}
-
 // subject names what is stopped, in the singular.
 func (h Hold) subject() string {
 	all := h.ID == HoldAny

@@ -77,8 +77,8 @@ const (
 	lookAgain = time.Second
 )
 
-// await is Do, except that it waits while another process has the job.
-func (j Job) await(ctx context.Context, do func(context.Context) error) error {
+// Await is Do, except that it waits while another process has the job.
+func (j Job) Await(ctx context.Context, do func(context.Context) error) error {
 	for wait := firstLook; ; wait = min(2*wait, lookAgain) {
 		err := j.Do(ctx, do)
 		if !errors.Is(err, ErrTaken) {

@@ -18,6 +18,8 @@ var (
 	ErrFenced = errors.New("fenced: another owner has taken over")
 	// ErrCancelled says that the operator cancelled the run. A cancellation is final.
 	ErrCancelled = errors.New("cancelled, which cannot be taken back")
+	// ErrNotNow says that a request does not fit the state of the run.
+	ErrNotNow = errors.New("not possible now")
 	// ErrFollowedUp says that another follow-up run of the same parent has one of the recipients.
 	ErrFollowedUp = errors.New("a recipient is in another follow-up run of the same run")
 	// ErrUnknownCommit says that the connection broke during the commit, so its result is not known.

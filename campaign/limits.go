@@ -2,10 +2,10 @@ package campaign
 
 import (
 	"cmp"
-	"context"
-	"errors"
 	"fmt"
 	"time"
+
+	"campaignd/throttle/throughput"
 )
 
 // Class is which runs of a number come first (docs/limits.md#sharing-a-number).
@@ -15,6 +15,13 @@ type Class string
 const (
 	ClassTransactional Class = "transactional" // AUTHENTICATION and UTILITY: they come first
 	ClassBulk          Class = "bulk"          // MARKETING, or a category that is not known
+)
+
+// The bounds of a run's limits.
+const (
+	MinRate   = throughput.MinRate // messages per second
+	MaxRate   = 10000.0            // messages per second: ten numbers of the platform's highest throughput
+	MaxWeight = 100
 )
 
 // LimitChange is what an operator changed of a run's limits since its launch. A nil field stays as
@@ -37,10 +44,10 @@ func (c LimitChange) Check() error {
 	switch {
 	case c.Class != nil && *c.Class != ClassTransactional && *c.Class != ClassBulk:
 		return fmt.Errorf("class %q: want %s or %s", *c.Class, ClassTransactional, ClassBulk)
-	case c.Weight != nil && (*c.Weight < 1 || *c.Weight > maxWeight):
-		return fmt.Errorf("weight %d: want 1 to %d", *c.Weight, maxWeight)
-	case c.Rate != nil && *c.Rate != 0 && (!(*c.Rate >= minRate) || *c.Rate > maxRate):
-		return fmt.Errorf("rate %g: want %f to %g messages per second, or 0 (--rate none) for no limit", *c.Rate, minRate, maxRate)
+	case c.Weight != nil && (*c.Weight < 1 || *c.Weight > MaxWeight):
+		return fmt.Errorf("weight %d: want 1 to %d", *c.Weight, MaxWeight)
+	case c.Rate != nil && *c.Rate != 0 && (!(*c.Rate >= MinRate) || *c.Rate > MaxRate):
+		return fmt.Errorf("rate %g: want %f to %g messages per second, or 0 (--rate none) for no limit", *c.Rate, MinRate, MaxRate)
 	case c.Deadline != nil && *c.Deadline < 0:
 		return fmt.Errorf("deadline %s: want a time after the launch, or 0 for none", *c.Deadline)
 	}
@@ -73,45 +80,4 @@ func (l RunLimits) String() string {
 		s += fmt.Sprintf(", to be done %s after its launch", l.Deadline)
 	}
 	return s
-}
-
-// LimitsNow are the run's limits: those of its campaign file, with what the operator changed since.
-func (r Run) LimitsNow(d *Definition) RunLimits {
-	l := RunLimits{ClassTransactional, max(d.Limits.Weight, 1), d.Limits.Rate, d.Limits.Deadline}
-	if r.Marketing {
-		l.Class = ClassBulk
-	}
-	c := r.Changed
-	if c.Class != nil {
-		l.Class = *c.Class
-	}
-	if c.Weight != nil {
-		l.Weight = *c.Weight
-	}
-	if c.Rate != nil {
-		l.Rate = *c.Rate
-	}
-	if c.Deadline != nil {
-		l.Deadline = *c.Deadline
-	}
-	return l
-}
-
-// ChangeLimits changes limits of a run while it is sent. It returns ErrNotNow for an ended run.
-func ChangeLimits(ctx context.Context, l RunLedger, r Run, c LimitChange) (Controlled, error) {
-	if c == (LimitChange{}) {
-		return Controlled{}, errors.New("nothing to change")
-	}
-	after, err := l.SetLimits(ctx, r.No, c)
-	if err != nil {
-		return Controlled{}, fmt.Errorf("%s: %w", r.ID(), err)
-	}
-	if after.State.Ended() {
-		return Controlled{}, fmt.Errorf("%w: %s is %s, there is nothing to share", ErrNotNow, after.ID(), after.State)
-	}
-	d, err := ParseStored(after.ID(), after.Definition)
-	if err != nil {
-		return Controlled{}, err
-	}
-	return Controlled{after, fmt.Sprintf("%s: %s; its senders follow within a second", after.ID(), after.LimitsNow(d))}, nil
 }

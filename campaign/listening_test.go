@@ -23,11 +23,6 @@ func minute(n int) time.Time {
 	return time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC).Add(time.Duration(n) * time.Minute)
 }
 
-// alwaysListening says that webhooks were taken all the time.
-func alwaysListening() campaign.Listening {
-	return campaign.NewListening([]campaign.Span{{Since: time.Unix(0, 0), Until: time.Now()}}, campaign.ServiceRepeats(), time.Now())
-}
-
 func TestTheDoubtWindowRunsWhileWebhooksAreTaken(t *testing.T) {
 	const window, givenUp = 40, 40 + 516
 	for _, c := range []struct {

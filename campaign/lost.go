@@ -70,8 +70,8 @@ func (l Listening) Split(s Span, window time.Duration) (held, rest Span) {
 	return Span{s.Since, cut}, Span{cut, s.Until}
 }
 
-// sentence says why rows that were in doubt at the quarantine are not sent again, and what to do.
-func (t LostTime) sentence(window time.Duration) string {
+// Sentence says why rows that were in doubt at the quarantine are not sent again, and what to do.
+func (t LostTime) Sentence(window time.Duration) string {
 	since := t.Since.UTC().Format(time.RFC3339)
 	if t.Asked.IsZero() {
 		return fmt.Sprintf("events since %s were lost and not replayed: `campaignd webhooks replay --since %[1]s`, or --not-replayed", since)

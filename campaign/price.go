@@ -52,12 +52,3 @@ type PriceLedger interface {
 	// reads in short pages. Deliveries that retention deleted are not among them.
 	Prices(ctx context.Context, no RunNo, f func(Priced)) error
 }
-
-// Markets finds the countries of numbers. It is for one goroutine.
-type Markets struct{ of *countries }
-
-// NewMarkets returns Markets.
-func NewMarkets() Markets { return Markets{newCountries()} }
-
-// Country returns the country of a number as in ISO 3166-1, two letters; "" if there is none.
-func (m Markets) Country(to string) string { return m.of.of(to) }

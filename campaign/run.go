@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 )
 
 // RunNo numbers the runs of a ledger from 1. The id of a delivery in the ledger is made of it and
@@ -104,7 +103,8 @@ type Run struct {
 	// Detail is a sentence for the operator: what was refused, with which code.
 	Detail string
 	Wanted Wanted
-	// Changed is what the operator changed of the limits since the launch; see LimitsNow.
+	// Changed is what the operator changed of the limits since the launch; see
+	// file.Definition.LimitsOf.
 	Changed LimitChange
 	// LaunchedBy is the operator who launched it, as the log of actions names them; "" for a schedule,
 	// a dropped file, an automatic follow-up, and runs of versions that did not store it.
@@ -119,19 +119,8 @@ type Run struct {
 // ID names the run for people and scripts: campaign-no.
 func (r Run) ID() string { return fmt.Sprintf("%s-%d", r.Campaign, r.No) }
 
-// Comma is the delimiter of the run's list. A run of a version that did not store it has the one
-// that the campaign names, else a comma.
-func (r Run) Comma() rune {
-	if comma, size := utf8.DecodeRuneInString(r.Delimiter); size > 0 {
-		return comma
-	}
-	if d, err := ParseStored(r.Campaign, r.Definition); err == nil {
-		if comma, err := d.Recipients.Options().Comma(); err == nil && comma != 0 {
-			return comma
-		}
-	}
-	return ','
-}
+// ParentID is the id of the run whose rows a follow-up has.
+func (r Run) ParentID() string { return Run{No: r.Parent, Campaign: r.Campaign}.ID() }
 
 // RunFilter selects runs. Its zero value selects every run. A ledger keeps runs for ever, so a
 // caller that asks often should ask for few.
@@ -151,7 +140,7 @@ type RunFilter struct {
 // launches it.
 const FiringKey = "cron "
 
-// ParseRunID reads an id as ID prints it, or the number alone. FindRun also resolves the word
+// ParseRunID reads an id as ID prints it, or the number alone. control.Find also resolves the word
 // "latest".
 func ParseRunID(s string) (RunNo, error) {
 	n, err := strconv.ParseInt(s[strings.LastIndexByte(s, '-')+1:], 10, 64)
@@ -176,9 +165,9 @@ func (r Run) List() string {
 	return r.ListName
 }
 
-// withoutUpload removes the folder of the upload of r, if it has one, from a message: people know
+// WithoutUpload removes the folder of the upload of r, if it has one, from a message: people know
 // the files by their own names.
-func (r Run) withoutUpload(text string) string {
+func (r Run) WithoutUpload(text string) string {
 	if r.List() == r.ListName {
 		return text
 	}

@@ -2,7 +2,7 @@
 // detects how the CSV is written, maps its columns, checks each phone number
 // and names the line of everything that is wrong.
 //
-// campaign.Import and the preflight of `check` call it; the commands that take a
+// launch.Import and the preflight of `check` call it; the commands that take a
 // single number (test, erase, suppressions) use Phones and Key.
 //
 // It promises:

@@ -6,12 +6,13 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/conversion"
+	"campaignd/campaign/file"
 )
 
 // convert adds the orders that the run brought, if its campaign counts them, and the lift, if it
 // held people out. segments are those of the run.
 func (r *Report) convert(ctx context.Context, l campaign.ReportLedger, run campaign.Run, segments []campaign.SegmentState) error {
-	how, counts := campaign.CountingOf(run)
+	how, counts := file.CountingOf(run)
 	if !counts {
 		return nil
 	}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/recipients"
 )
 
 // Cost is what a run's messages cost by the operator's own rates (docs/cloud.md#cost).
@@ -140,11 +141,11 @@ func boolInt(b bool) int {
 // CostOf reads what the platform told of a run's messages, and prices those that were delivered. It
 // returns nil if no price was told. rates may be nil.
 func CostOf(ctx context.Context, l campaign.PriceLedger, no campaign.RunNo, rates *Rates) (*Cost, error) {
-	markets, counts, sums := campaign.NewMarkets(), map[Billed]*Billed{}, map[string]*big.Rat{}
+	markets, counts, sums := recipients.NewCountries(), map[Billed]*Billed{}, map[string]*big.Rat{}
 	cost := &Cost{Messages: []Billed{}, Amounts: []Amount{}}
 	err := l.Prices(ctx, no, func(p campaign.Priced) {
 		kind, category := p.Price.Words()
-		key := Billed{Category: category, Type: kind, Market: markets.Country(p.To)}
+		key := Billed{Category: category, Type: kind, Market: markets.Region(p.To)}
 		n := counts[key]
 		if n == nil {
 			n = &Billed{Category: category, Type: kind, Market: key.Market}

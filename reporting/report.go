@@ -9,6 +9,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/conversion"
+	"campaignd/campaign/file"
 )
 
 // Report is a run in figures. Scripts rely on its JSON
@@ -173,7 +174,7 @@ func factsOf(run campaign.Run) RunFacts {
 		List: run.List(), ListHash: run.ListHash, Launch: run.Launch, FollowUp: run.Parent,
 		Template: run.Template, Language: run.Language, Marketing: run.Marketing,
 		CreatedAt: run.CreatedAt.UTC(), StartedAt: run.StartedAt.UTC(), EndedAt: run.EndedAt.UTC(), Retired: run.Retired,
-		Timezone: campaign.ZoneOf(run),
+		Timezone: file.ZoneOf(run),
 	}
 }
 

@@ -5,12 +5,13 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/file"
 )
 
 // A number sends the rows that the import bound to it alone, also when others have nothing left to
 // do.
 func TestAForecastMovesNothingThatIsBound(t *testing.T) {
-	def := &campaign.Definition{Name: "spring", Connections: []string{"a", "b"}, Limits: campaign.Limits{Move: true}}
+	def := &file.Definition{Name: "spring", Connections: []string{"a", "b"}, Limits: file.Limits{Move: true}}
 	segment := func(i int64, bound string) campaign.SegmentState {
 		s := campaign.Segment{Index: i, Lo: i * campaign.SegmentSize, Hi: i*campaign.SegmentSize + 4000, Bound: bound}
 		return campaign.SegmentState{Segment: s, Mark: s.Lo, Connection: bound}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/robfig/cron/v3"
 
-	"campaignd/campaign"
+	"campaignd/campaign/file"
 )
 
 // Cron is a schedule in one time zone. It only computes firings. Each replica stores the Key of a
@@ -71,9 +71,9 @@ func ParseCron(expr, zone string) (*Cron, error) {
 }
 
 // CronOf is the schedule of a campaign, nil if it has none. name is the name of the campaign file,
-// src its content, and d the definition read from src. The error is a *campaign.FileError with line
+// src its content, and d the definition read from src. The error is a *file.Error with line
 // and column.
-func CronOf(name string, src []byte, d *campaign.Definition) (*Cron, error) {
+func CronOf(name string, src []byte, d *file.Definition) (*Cron, error) {
 	if d.Schedule == nil {
 		return nil, nil
 	}
@@ -86,7 +86,7 @@ func CronOf(name string, src []byte, d *campaign.Definition) (*Cron, error) {
 	}
 	var field *FieldError
 	if errors.As(err, &field) {
-		return nil, campaign.FaultAt(name, src, field.Field, field.Err.Error())
+		return nil, file.FaultAt(name, src, field.Field, field.Err.Error())
 	}
 	return c, err
 }

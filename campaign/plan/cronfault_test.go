@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"campaignd/campaign"
+	"campaignd/campaign/file"
 	"campaignd/campaign/plan"
 )
 
@@ -112,20 +112,20 @@ func TestAFaultOfAScheduleHasLineAndColumn(t *testing.T) {
 			`c.yaml:4:31: schedule.timezone: time zone "Local" depends on the machine; give an IANA name like Africa/Lagos`},
 	} {
 		src := []byte(head + c.schedule)
-		d := &campaign.Definition{Schedule: &campaign.Schedule{Cron: "0 9 * * 7"}}
+		d := &file.Definition{Schedule: &file.Schedule{Cron: "0 9 * * 7"}}
 		if name == "time zone" {
-			d.Schedule = &campaign.Schedule{Cron: "0 9 * * 1", Timezone: "Local"}
+			d.Schedule = &file.Schedule{Cron: "0 9 * * 1", Timezone: "Local"}
 		}
 		got, err := plan.CronOf("c.yaml", src, d)
-		var file *campaign.FileError
+		var file *file.Error
 		if got != nil || !errors.As(err, &file) || err.Error() != c.want {
 			t.Errorf("%s: %v, %T\ngot  %v\nwant %s", name, got, err, err, c.want)
 		}
 	}
-	if got, err := plan.CronOf("c.yaml", []byte(head), &campaign.Definition{}); got != nil || err != nil {
+	if got, err := plan.CronOf("c.yaml", []byte(head), &file.Definition{}); got != nil || err != nil {
 		t.Errorf("without a schedule: %v, %v, want none and no error", got, err)
 	}
-	d := &campaign.Definition{Schedule: &campaign.Schedule{Cron: "0 9 * * 1", Timezone: "Africa/Lagos"}}
+	d := &file.Definition{Schedule: &file.Schedule{Cron: "0 9 * * 1", Timezone: "Africa/Lagos"}}
 	got, err := plan.CronOf("c.yaml", []byte(head), d)
 	if err != nil {
 		t.Fatal(err)

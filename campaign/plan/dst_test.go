@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"campaignd/campaign"
+	"campaignd/campaign/file"
 )
 
 // A year of openings, one after the other: each local date has exactly one, from 09:00 to 18:00 by
@@ -19,7 +19,7 @@ func TestNoDayIsSkippedOrDoubledByAClockChange(t *testing.T) {
 		{"Pacific/Apia", 2026, ""}, {"Pacific/Apia", 2019, ""}, {"Pacific/Apia", 2011, "2011-12-30"},
 	} {
 		loc := zone(t, c.zone)
-		w := window(t, campaign.Window{Hours: "09:00-18:00", Timezone: "recipient"})
+		w := window(t, file.Window{Hours: "09:00-18:00", Timezone: "recipient"})
 		now, end := time.Date(c.year, 1, 1, 0, 0, 0, 0, loc), time.Date(c.year+1, 1, 1, 0, 0, 0, 0, loc)
 		days, open := map[string]int{}, false
 		for now.Before(end) {
@@ -65,7 +65,7 @@ func TestNobodyIsSentToOutsideTheWindowInAYear(t *testing.T) {
 		{"09:00-18:00", []string{"America/New_York", "America/Phoenix", "Pacific/Honolulu"}},
 		{"22:00-04:00", []string{"Australia/Lord_Howe", "Asia/Kolkata"}},
 	} {
-		w := window(t, campaign.Window{Hours: c.hours, Timezone: "recipient", Holidays: holidays})
+		w := window(t, file.Window{Hours: c.hours, Timezone: "recipient", Holidays: holidays})
 		off := map[string]bool{}
 		for _, h := range holidays {
 			off[h] = true

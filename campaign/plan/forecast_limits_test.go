@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/file"
 	"campaignd/campaign/plan"
 )
 
@@ -109,7 +110,7 @@ func TestAForecastNamesTheLimitOfEachHour(t *testing.T) {
 			s.Runs[0].From, s.Runs[0].Waits = monday.Add(90*time.Minute), "pause"
 		}, 150 * time.Minute, "0pa 50th 50th", ""},
 		{"a window", 250, func(s *plan.Situation) {
-			s.Runs[0].Window = window(t, campaign.Window{Hours: "09:30-11:00"})
+			s.Runs[0].Window = window(t, file.Window{Hours: "09:30-11:00"})
 		}, 26*time.Hour + 30*time.Minute, "0wi 50th 100th 0wi 0wi", ""},
 		{"a budget", 250, func(s *plan.Situation) { s.Runs[0].Budget = 150 }, 90 * time.Minute, "100th 50th", ""},
 		{"not after", 250, func(s *plan.Situation) { s.Runs[0].NotAfter = monday.Add(90 * time.Minute) }, 90 * time.Minute, "100th 50th", ""},
@@ -186,7 +187,7 @@ func TestAForecastKeepsADeadline(t *testing.T) {
 func TestAForecastSaysWhatHelpsMost(t *testing.T) {
 	s := one(100, 1500)
 	s.Numbers[0].Tier, s.Tiers = "p", []plan.Tier{{Name: "p", Limit: 250}}
-	s.Runs[0].Window = window(t, campaign.Window{Hours: "08:00-16:00"})
+	s.Runs[0].Window = window(t, file.Window{Hours: "08:00-16:00"})
 	s.Runs[0].AssetUntil = monday.Add(24 * time.Hour)
 	f := s.Forecast(0)
 	if len(f.Helps) == 0 || f.Helps[0].What != "tier" || f.Helps[0].Hours < 72 {
@@ -252,7 +253,7 @@ func large(runs, numbers int, rows int64) *plan.Situation {
 		s.Numbers = append(s.Numbers, plan.Number{ID: ids[i], Pace: 10 + float64(i), Tier: "p", Allowance: "plan"})
 	}
 	zones := []*time.Location{time.FixedZone("a", 3600), time.FixedZone("b", -5*3600), time.FixedZone("c", 9*3600)}
-	office, err := plan.ParseWindow(campaign.Window{Hours: "09:00-18:00", Timezone: "recipient"})
+	office, err := plan.ParseWindow(file.Window{Hours: "09:00-18:00", Timezone: "recipient"})
 	if err != nil {
 		panic(err)
 	}
@@ -292,7 +293,7 @@ func canary(first, rest int64) func(*plan.Situation) {
 // A launch divides a list as an import does: into segments for each connection, with those of the
 // canary first.
 func TestALaunchIsDividedLikeAnImport(t *testing.T) {
-	def := &campaign.Definition{Connections: []string{"a", "b"}}
+	def := &file.Definition{Connections: []string{"a", "b"}}
 	zones := map[string]int64{"UTC": 3000, "Africa/Lagos": 1000}
 	count := func() (canary, rest, largest int64) {
 		all, err := plan.Blocks(def, zones)
@@ -311,7 +312,7 @@ func TestALaunchIsDividedLikeAnImport(t *testing.T) {
 	if all, rest, largest := count(); all != 4000 || rest != 0 || largest != 500 {
 		t.Errorf("without a canary: got %d rows, %d that wait, segments of up to %d; want 4000, 0 and 500", all, rest, largest)
 	}
-	def.Policies.Canary = &campaign.Canary{Count: 200}
+	def.Policies.Canary = &file.Canary{Count: 200}
 	if first, rest, largest := count(); first != 200 || rest != 3800 || largest != 500 {
 		t.Errorf("with a canary: got %d rows, %d that wait, segments of up to %d; want 200, 3800 and 500", first, rest, largest)
 	}

@@ -7,13 +7,14 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/file"
 	"campaignd/campaign/plan"
 )
 
 func TestAForecastCountsOnlyOpenHours(t *testing.T) {
-	office := window(t, campaign.Window{Hours: "09:00-18:00", Days: []string{"mon", "tue", "wed", "thu", "fri"}, Timezone: "Africa/Lagos"})
-	never := window(t, campaign.Window{Hours: "09:00-18:00", Timezone: "recipient"})
-	local := window(t, campaign.Window{Hours: "09:00-12:00", Timezone: "recipient"})
+	office := window(t, file.Window{Hours: "09:00-18:00", Days: []string{"mon", "tue", "wed", "thu", "fri"}, Timezone: "Africa/Lagos"})
+	never := window(t, file.Window{Hours: "09:00-18:00", Timezone: "recipient"})
+	local := window(t, file.Window{Hours: "09:00-12:00", Timezone: "recipient"})
 	lagos, newYork := zone(t, "Africa/Lagos"), zone(t, "America/New_York")
 	for _, c := range []struct {
 		name    string
@@ -78,7 +79,7 @@ func TestAForecastCountsOnlyOpenHours(t *testing.T) {
 }
 
 func ExampleSituation_Forecast() {
-	w, err := plan.ParseWindow(campaign.Window{Hours: "09:00-18:00", Timezone: "Africa/Lagos"})
+	w, err := plan.ParseWindow(file.Window{Hours: "09:00-18:00", Timezone: "Africa/Lagos"})
 	if err != nil {
 		fmt.Println(err)
 		return

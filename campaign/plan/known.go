@@ -8,13 +8,15 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/file"
+	"campaignd/campaign/launch"
 )
 
 // RunOf is a run of a ledger as a forecast sees it: its definition and what its segments still
 // hold. The caller adds what neither tells: Marketing when the category is the service's, From and
 // Waits.
-func RunOf(run campaign.Run, def *campaign.Definition, segments []campaign.SegmentState) (Run, error) {
-	limits := run.LimitsNow(def)
+func RunOf(run campaign.Run, def *file.Definition, segments []campaign.SegmentState) (Run, error) {
+	limits := def.LimitsOf(run)
 	r := Run{ID: run.ID(), Campaign: run.Campaign, Numbers: def.Connections, Rate: limits.Rate, Class: limits.Class,
 		Weight: float64(limits.Weight), Budget: -1, Marketing: run.Marketing, Move: def.Limits.Move, Launched: run.CreatedAt,
 		AssetUntil: run.AssetUntil}
@@ -58,7 +60,7 @@ func RunOf(run campaign.Run, def *campaign.Definition, segments []campaign.Segme
 }
 
 // ZonesOf are the time zones of a window group: its own, else that of the campaign's schedule.
-func ZonesOf(def *campaign.Definition, group string) ([]*time.Location, error) {
+func ZonesOf(def *file.Definition, group string) ([]*time.Location, error) {
 	if group == "" && def.Schedule != nil {
 		group = def.Schedule.Timezone
 	}
@@ -67,7 +69,7 @@ func ZonesOf(def *campaign.Definition, group string) ([]*time.Location, error) {
 
 // Blocks are the groups of a list that is not imported yet: the rows of each zone in segments, in
 // the order in which an import begins them if the zones are mixed evenly.
-func Blocks(def *campaign.Definition, zones map[string]int64) ([]Group, error) {
+func Blocks(def *file.Definition, zones map[string]int64) ([]Group, error) {
 	var out []Group
 	type one struct {
 		Group
@@ -78,9 +80,9 @@ func Blocks(def *campaign.Definition, zones map[string]int64) ([]Group, error) {
 	for _, rows := range zones {
 		sendable += rows
 	}
-	size := campaign.SegmentFor(sendable, len(def.Connections))
+	size := launch.SegmentFor(sendable, len(def.Connections))
 	if c := def.Policies.Canary; c != nil {
-		canary, canarySize = c.Count, campaign.CanarySegment(c, def.Connections, size)
+		canary, canarySize = c.Count, launch.CanarySegment(c, def.Connections, size)
 	}
 	for _, name := range slices.Sorted(maps.Keys(zones)) {
 		in, err := ZonesOf(def, name)

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"campaignd/campaign"
+	"campaignd/campaign/file"
 )
 
 func TestAnOpeningCountsWhoMayBeSentToNow(t *testing.T) {
@@ -21,14 +21,14 @@ func TestAnOpeningCountsWhoMayBeSentToNow(t *testing.T) {
 	in := func(zones ...*time.Location) []*time.Location { return zones }
 	groups := []Group{{Remaining: 3, Zones: in(lagos)}, {Remaining: 5, Zones: in(berlin)}, {Remaining: 7, Zones: in(tokyo)}}
 	for _, c := range []struct {
-		window *campaign.Window
+		window *file.Window
 		want   Opening
 	}{
 		{nil, Opening{Open: 15}},
-		{&campaign.Window{Timezone: "Africa/Lagos"}, Opening{Open: 15}},
-		{&campaign.Window{Hours: "09:00-18:00", Timezone: "Africa/Lagos"}, Opening{Closed: 15, Opens: at(8, 0), Zone: lagos}},
-		{&campaign.Window{Hours: "08:00-18:00", Timezone: "Africa/Lagos"}, Opening{Open: 15, Closes: at(17, 0), Zone: lagos}},
-		{&campaign.Window{Hours: "09:00-18:00", Timezone: "recipient"},
+		{&file.Window{Timezone: "Africa/Lagos"}, Opening{Open: 15}},
+		{&file.Window{Hours: "09:00-18:00", Timezone: "Africa/Lagos"}, Opening{Closed: 15, Opens: at(8, 0), Zone: lagos}},
+		{&file.Window{Hours: "08:00-18:00", Timezone: "Africa/Lagos"}, Opening{Open: 15, Closes: at(17, 0), Zone: lagos}},
+		{&file.Window{Hours: "09:00-18:00", Timezone: "recipient"},
 			Opening{Open: 12, Closed: 3, Closes: at(9, 0), Opens: at(8, 0), Zone: lagos}},
 	} {
 		var window *Window

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/file"
 
 	"pgregory.net/rapid"
 )
@@ -153,7 +154,7 @@ func TestNoFeasibleDeadlineIsMissed(t *testing.T) {
 
 // A need counts only the time in which the window is open, and ends with the deadline.
 func TestANeedCountsTheOpenTime(t *testing.T) {
-	day, err := ParseWindow(campaign.Window{Hours: "09:00-11:00"})
+	day, err := ParseWindow(file.Window{Hours: "09:00-11:00"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +162,7 @@ func TestANeedCountsTheOpenTime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	local, err := ParseWindow(campaign.Window{Hours: "09:00-11:00", Timezone: "recipient"})
+	local, err := ParseWindow(file.Window{Hours: "09:00-11:00", Timezone: "recipient"})
 	if err != nil {
 		t.Fatal(err)
 	}

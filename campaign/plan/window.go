@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"campaignd/campaign"
+	"campaignd/campaign/file"
 	"campaignd/internal/spelling"
 )
 
@@ -35,7 +35,7 @@ type span struct{ from, to int64 }
 // hours means the whole day, no days means every day. On a holiday nothing is sent, nor after its
 // midnight in hours that began on it. The zone is an IANA name, "" for UTC, or "recipient" for each
 // recipient's own zone. An error names the field and the remedy.
-func ParseWindow(w campaign.Window) (*Window, error) {
+func ParseWindow(w file.Window) (*Window, error) {
 	from, to, err := parseHours(w.Hours)
 	if err != nil {
 		return nil, err
@@ -213,7 +213,7 @@ func parseDays(names []string) (days [7]bool, err error) {
 	return days, nil
 }
 
-func describe(w campaign.Window) string {
+func describe(w file.Window) string {
 	hours, zone := w.Hours, w.Timezone
 	if hours == "" {
 		hours = "all day"

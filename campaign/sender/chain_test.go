@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/launch"
 )
 
 // chainLedger has runs.
@@ -29,10 +30,10 @@ func TestAnAutomaticFollowUpExpiresWithItsFirstRun(t *testing.T) {
 	day := func(n int) time.Time { return launched.AddDate(0, 0, n) }
 	l := &chainLedger{runs: map[campaign.RunNo]campaign.Run{
 		1: {No: 1, CreatedAt: launched},
-		2: {No: 2, CreatedAt: day(1), Parent: 1, Launch: campaign.AutoFollowUp},
-		3: {No: 3, CreatedAt: day(2), Parent: 2, Launch: campaign.AutoFollowUp},
+		2: {No: 2, CreatedAt: day(1), Parent: 1, Launch: launch.AutoFollowUp},
+		3: {No: 3, CreatedAt: day(2), Parent: 2, Launch: launch.AutoFollowUp},
 		4: {No: 4, CreatedAt: day(3), Parent: 1, Launch: "follow-up"},
-		5: {No: 5, CreatedAt: day(4), Parent: 4, Launch: campaign.AutoFollowUp},
+		5: {No: 5, CreatedAt: day(4), Parent: 4, Launch: launch.AutoFollowUp},
 	}}
 	e, err := New(l, nil, nil, Options{Owner: "a"})
 	if err != nil {
@@ -43,7 +44,7 @@ func TestAnAutomaticFollowUpExpiresWithItsFirstRun(t *testing.T) {
 			t.Errorf("the time of run %d counts from %s, %v; want %s", no, got, err, want)
 		}
 	}
-	if _, err := e.launched(t.Context(), campaign.Run{Parent: 9, Launch: campaign.AutoFollowUp}); err == nil {
+	if _, err := e.launched(t.Context(), campaign.Run{Parent: 9, Launch: launch.AutoFollowUp}); err == nil {
 		t.Error("a follow-up of a run that is not there has a time, want an error")
 	}
 }

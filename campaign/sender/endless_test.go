@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/file"
 	"campaignd/internal/messaging"
 	"campaignd/throttle"
 )
@@ -100,7 +101,7 @@ func (l *endlessLedger) within(template string, from, to time.Time) float64 {
 // template is a run whose messages can be told from others'.
 func template(t *testing.T, no campaign.RunNo, name string, rate float64) *run {
 	t.Helper()
-	d, err := campaign.ParseDefinition(name, []byte(strings.ReplaceAll(sale, "sale", name)))
+	d, err := file.Parse(name, []byte(strings.ReplaceAll(sale, "sale", name)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,7 +24,7 @@ func (acceptingService) Send(_ context.Context, m *messaging.Message) (messaging
 }
 
 // An engine sends a run of two deliveries, from the ledger that says what to send to the receipts
-// in it. campaign.Launch makes such a run from a campaign file and a list.
+// in it. launch.Request makes such a run from a campaign file and a list.
 func Example() {
 	dir, err := os.MkdirTemp("", "sender")
 	if err != nil {

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/file"
+	"campaignd/campaign/launch"
 	"campaignd/campaign/plan"
 	"campaignd/campaign/sender"
 	"campaignd/internal/ledger"
@@ -101,7 +103,7 @@ func (w *truth) launch(t *testing.T, dir string, r *foreseenRun) campaign.Run {
 		t.Fatal(err)
 	}
 	source := w.f.source(r)
-	def, err := campaign.ParseDefinition(r.name+".yaml", source)
+	def, err := file.Parse(r.name+".yaml", source)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +116,7 @@ func (w *truth) launch(t *testing.T, dir string, r *foreseenRun) campaign.Run {
 	if err != nil {
 		t.Fatal(err)
 	}
-	counts, err := campaign.Import(t.Context(), campaign.ImportInput{Ledger: w.ledger, Run: run, Definition: def, List: path})
+	counts, err := launch.Import(t.Context(), launch.ImportInput{Ledger: w.ledger, Run: run, Definition: def, List: path})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +135,7 @@ func (w *truth) foresee(t *testing.T, runs []campaign.Run, past plan.Past) plan.
 	}
 	w.f.limits.situation(&s)
 	for _, run := range runs {
-		def, err := campaign.ParseStored(run.ID(), run.Definition)
+		def, err := file.ParseStored(run.ID(), run.Definition)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/file"
 	"campaignd/campaign/plan"
 	"campaignd/internal/messaging"
 	"campaignd/throttle"
@@ -42,7 +43,7 @@ func (l *slowDial) Record(_ context.Context, all []campaign.Result) error {
 // is queued again, and the number is not taken for unreachable.
 func TestASlowDialPostsNothingAfterTheWindow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		window, err := plan.ParseWindow(campaign.Window{Hours: "00:00-00:01"})
+		window, err := plan.ParseWindow(file.Window{Hours: "00:00-00:01"})
 		if err != nil {
 			t.Fatal(err)
 		}

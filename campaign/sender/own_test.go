@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/file"
 	"campaignd/throttle"
 )
 
@@ -280,7 +281,7 @@ func TestARaisedLimitIsAskedAtOnce(t *testing.T) {
 	}
 	w, now := newWorker(e, "conn_1"), time.Now()
 	e.workers["conn_1"] = w
-	r := &run{no: 1, connections: []string{"conn_1"}, definition: &campaign.Definition{Limits: campaign.Limits{Rate: 0.01}}}
+	r := &run{no: 1, connections: []string{"conn_1"}, definition: &file.Definition{Limits: file.Limits{Rate: 0.01}}}
 	stored, faster := campaign.Run{No: 1}, 50.0
 	for _, tt := range []struct {
 		name    string

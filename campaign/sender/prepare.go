@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/launch"
 )
 
 // prepared returns the compiled run. A run that this version cannot send stays as it is: another
@@ -48,7 +49,7 @@ func (e *Engine) run(ctx context.Context, s campaign.Run) (*run, error) {
 // launched is when the limits of a run begin to count: an automatic follow-up ends with the run
 // that began its chain.
 func (e *Engine) launched(ctx context.Context, s campaign.Run) (time.Time, error) {
-	for s.Launch == campaign.AutoFollowUp && s.Parent != 0 {
+	for s.Launch == launch.AutoFollowUp && s.Parent != 0 {
 		parent, err := e.ledger.Run(ctx, s.Parent)
 		if err != nil {
 			return time.Time{}, fmt.Errorf("read the run that %s follows: %w", s.ID(), err)

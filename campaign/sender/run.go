@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/file"
 	"campaignd/campaign/plan"
 )
 
@@ -13,7 +14,7 @@ import (
 type run struct {
 	no          campaign.RunNo
 	id          string
-	render      *campaign.Renderer
+	render      *file.Renderer
 	window      *plan.Window   // nil: always open
 	zone        *time.Location // of recipients whose own is not known
 	connections []string
@@ -22,7 +23,7 @@ type run struct {
 	language    string
 	marketing   bool
 	assetUntil  time.Time // with which assets were read
-	definition  *campaign.Definition
+	definition  *file.Definition
 	policy      campaign.OnUncertain
 	cap         *campaign.FrequencyLimit // policies.frequency_cap; nil: none
 	doubtWindow time.Duration
@@ -38,7 +39,7 @@ type run struct {
 
 // compile prepares a run once.
 func compile(s campaign.Run) (*run, error) {
-	d, err := campaign.ParseStored(s.ID(), s.Definition)
+	d, err := file.ParseStored(s.ID(), s.Definition)
 	if err != nil {
 		return nil, fmt.Errorf("the stored campaign of %s: %w", s.ID(), err)
 	}

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/file"
+	"campaignd/campaign/launch"
 	"campaignd/campaign/sender"
 	"campaignd/internal/ledger"
 	"campaignd/internal/ledger/sqlite"
@@ -115,7 +117,7 @@ func (s *scene) launchTo(template string, list []string, category, limits string
 	}
 	source := fmt.Sprintf("name: %s\nconnections: [%s]\ntemplate: {name: %s, language: en_US, category: %s}\nlimits: %s\n",
 		template, strings.Join(connections, ", "), template, category, limits)
-	def, err := campaign.ParseDefinition(template+".yaml", []byte(source))
+	def, err := file.Parse(template+".yaml", []byte(source))
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -129,7 +131,7 @@ func (s *scene) launchTo(template string, list []string, category, limits string
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	counts, err := campaign.Import(s.t.Context(), campaign.ImportInput{Ledger: s.ledger, Run: run, Definition: def, List: path})
+	counts, err := launch.Import(s.t.Context(), launch.ImportInput{Ledger: s.ledger, Run: run, Definition: def, List: path})
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -5,12 +5,13 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/file"
 	"campaignd/campaign/plan"
 )
 
 // A window closes one second early, and a lease is used until its margin.
 func TestASegmentEndsBeforeItsLeaseAndItsWindow(t *testing.T) {
-	window, err := plan.ParseWindow(campaign.Window{Hours: "09:00-18:00"})
+	window, err := plan.ParseWindow(file.Window{Hours: "09:00-18:00"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -22,7 +23,7 @@ func TestASegmentEndsBeforeItsLeaseAndItsWindow(t *testing.T) {
 			t.Errorf("%v before it closes the window is open: %v, want %v", before, got, want)
 		}
 	}
-	always, err := plan.ParseWindow(campaign.Window{Hours: "00:00-24:00"})
+	always, err := plan.ParseWindow(file.Window{Hours: "00:00-24:00"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +47,7 @@ func TestASegmentEndsBeforeItsLeaseAndItsWindow(t *testing.T) {
 
 // The time of a run ends its segments like a window, and an intent names the earlier of the two.
 func TestAnExpiredRunPostsNothing(t *testing.T) {
-	window, err := plan.ParseWindow(campaign.Window{Hours: "09:00-18:00"})
+	window, err := plan.ParseWindow(file.Window{Hours: "09:00-18:00"})
 	if err != nil {
 		t.Fatal(err)
 	}

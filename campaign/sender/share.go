@@ -46,7 +46,7 @@ func (r *run) ownRate() float64 { return r.terms().Rate }
 
 // setTerms reads the limits of the run, and computes the rate that its deadline needs.
 func (e *Engine) setTerms(ctx context.Context, r *run, s campaign.Run, now time.Time) error {
-	t := terms{RunLimits: s.LimitsNow(r.definition)}
+	t := terms{RunLimits: r.definition.LimitsOf(s)}
 	t.ends = t.Ends(s.CreatedAt)
 	for _, c := range r.connections {
 		if _, held := e.heldBy(c, r, now); !held {

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/file"
+	"campaignd/campaign/launch"
 	"campaignd/internal/sandbox"
 	"campaignd/recipients"
 	"campaignd/throttle/throughput"
@@ -38,7 +40,7 @@ type campaignRun struct {
 	template string // of this run alone: so the truth knows whose message it is
 	category string
 	from, to int // which numbers it has
-	limits   campaign.Limits
+	limits   file.Limits
 	policy   campaign.OnUncertain
 	doubt    time.Duration
 	closes   time.Duration // after newYear, when its window closes; 0: it has none
@@ -226,7 +228,7 @@ func (l *workload) source(r *campaignRun) []byte {
 	fmt.Fprintf(&b, "name: %s\nconnections: [%s]\n", r.name, strings.Join(r.connections, ", "))
 	fmt.Fprintf(&b, "template: {name: %s, language: en_US, category: %s, body: [\"{{ .name }}\", \"{{ .order }}\"]}\n", r.template, r.category)
 	fmt.Fprintf(&b, "policies: {doubt_window: %s, on_uncertain: %s}\n", r.doubt, r.policy)
-	if r.limits != (campaign.Limits{}) {
+	if r.limits != (file.Limits{}) {
 		b.WriteString("limits:\n")
 		if r.limits.Rate > 0 {
 			fmt.Fprintf(&b, "  rate: %g\n", r.limits.Rate)
@@ -261,7 +263,7 @@ func (w *world) launch(ctx context.Context, t *testing.T, r *campaignRun) {
 		t.Fatal(err)
 	}
 	source := w.load.source(r)
-	def, err := campaign.ParseDefinition(r.name+".yaml", source)
+	def, err := file.Parse(r.name+".yaml", source)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -277,7 +279,7 @@ func (w *world) launch(ctx context.Context, t *testing.T, r *campaignRun) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	counts, err := campaign.Import(ctx, campaign.ImportInput{Ledger: w.desk, Run: run, Definition: def, List: path})
+	counts, err := launch.Import(ctx, launch.ImportInput{Ledger: w.desk, Run: run, Definition: def, List: path})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/file"
 )
 
 // look compares every other second what a run does with what was asked: it is paused only for a
@@ -25,7 +26,7 @@ func (p *policy) look(w *world, r *campaignRun, run campaign.Run, lanes []campai
 	if r.granted == 0 || r.granted >= int64(len(r.phones)) || run.State != campaign.Running || run.Wanted != campaign.WantRun {
 		return
 	}
-	if r.limits != (campaign.Limits{}) || r.closes > 0 || !r.stopped.IsZero() || w.load.inFlight > 0 {
+	if r.limits != (file.Limits{}) || r.closes > 0 || !r.stopped.IsZero() || w.load.inFlight > 0 {
 		return
 	}
 	if r.disapproved {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/file"
 	"campaignd/campaign/plan"
 )
 
@@ -35,7 +36,7 @@ func (l *parkLedger) SkipQueued(_ context.Context, _ campaign.Lease, reason camp
 // A segment is kept while something of it is to be sent or answered, and given back with the time
 // at which it is worth a look.
 func TestASegmentIsGivenBackWhenNothingIsToBeSent(t *testing.T) {
-	shut, err := plan.ParseWindow(campaign.Window{Hours: "09:00-18:00"})
+	shut, err := plan.ParseWindow(file.Window{Hours: "09:00-18:00"})
 	if err != nil {
 		t.Fatal(err)
 	}

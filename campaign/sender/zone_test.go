@@ -8,13 +8,14 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/file"
 	"campaignd/campaign/plan"
 )
 
 // Recipients whose time zone this machine does not know are sent to by the campaign's clock. One
 // warning says so, and the other segments of the number go on.
 func TestAnUnknownZoneFallsBackToTheCampaigns(t *testing.T) {
-	window, err := plan.ParseWindow(campaign.Window{Hours: "09:00-18:00", Timezone: "recipient"})
+	window, err := plan.ParseWindow(file.Window{Hours: "09:00-18:00", Timezone: "recipient"})
 	if err != nil {
 		t.Fatal(err)
 	}

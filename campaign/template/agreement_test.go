@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"campaignd/campaign"
+	"campaignd/campaign/file"
 	"campaignd/internal/messaging"
 	"campaignd/internal/messaging/service"
 	"campaignd/internal/sandbox"
@@ -83,7 +83,7 @@ func TestRulesAndSandboxAgreeOnRandomTemplates(t *testing.T) {
 			continue
 		}
 		known := []int{codeTooLong, codeHeader, codeBody, codeWords, codeEdge}
-		if fault := (*campaign.FileError)(nil); errors.As(err, &fault) && slices.Contains(known, got) &&
+		if fault := (*file.Error)(nil); errors.As(err, &fault) && slices.Contains(known, got) &&
 			!strings.Contains(err.Error(), fmt.Sprintf("(%d)", got)) {
 			t.Errorf("seed %d: the rules say %v, want the sandbox's code %d among them for\n%s", seed, err, got, text)
 		}

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"campaignd/campaign"
+	"campaignd/campaign/file"
 	"campaignd/internal/messaging"
 	"campaignd/internal/spelling"
 )
@@ -38,14 +38,14 @@ type Comparison struct {
 func (c *Comparison) Same() bool { return c.Listed != nil && len(c.Differences) == 0 }
 
 // Compare asks the service for the templates of a connection and compares each file with them. A
-// template of the service without a file is no difference. The error is a *campaign.FileError if a
+// template of the service without a file is no difference. The error is a *file.Error if a
 // file names a template that the library does not have.
 func Compare(ctx context.Context, s Service, connection string, all []*Template) ([]Comparison, error) {
 	listed, err := s.Templates(ctx, connection)
 	if err != nil {
 		return nil, fmt.Errorf("ask the service for the templates of %s: %w", connection, err)
 	}
-	faults := &campaign.FileError{}
+	faults := &file.Error{}
 	var out []Comparison
 	for _, t := range all {
 		if t.Library != "" {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"campaignd/campaign"
+	"campaignd/campaign/file"
 	"campaignd/internal/messaging"
 	"campaignd/internal/regular"
 )
@@ -105,7 +106,7 @@ func (c *Comparison) upload(ctx context.Context, s Service, connection string) (
 			format = strings.ToLower(part.Format)
 		}
 	}
-	contentType, err := campaign.CheckMedia(format, folder, c.Media)
+	contentType, err := file.CheckMedia(format, folder, c.Media)
 	if err != nil {
 		return "", err
 	}
@@ -174,6 +175,6 @@ func StoppedBy(ctx context.Context, l Runs, connections []string, all []Comparis
 // sendsOver reports whether a run uses one of the connections. A run whose campaign this version
 // cannot read may.
 func sendsOver(r campaign.Run, connections []string) bool {
-	d, err := campaign.ParseStored(r.Campaign, r.Definition)
+	d, err := file.ParseStored(r.Campaign, r.Definition)
 	return err != nil || slices.ContainsFunc(d.Connections, func(c string) bool { return slices.Contains(connections, c) })
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/file"
 	"campaignd/internal/messaging"
 )
 
@@ -185,7 +186,7 @@ func TestALibraryTemplateIsComparedWithTheLibrary(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = Compare(t.Context(), a, "conn_1", all)
-	fault := (*campaign.FileError)(nil)
+	fault := (*file.Error)(nil)
 	if !errors.As(err, &fault) || !strings.Contains(err.Error(), `yaml:3:1: libraryName: the library has no template "delivery"`) {
 		t.Errorf("got %v, want the fault at its line", err)
 	}

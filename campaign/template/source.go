@@ -17,7 +17,7 @@ import (
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
 
-	"campaignd/campaign"
+	"campaignd/campaign/file"
 	"campaignd/internal/messaging"
 	"campaignd/internal/spelling"
 )
@@ -73,7 +73,7 @@ type source struct {
 
 // placed is a finding with its line and column, for sorting; 0 without a position.
 type placed struct {
-	campaign.Finding
+	file.Finding
 	line, column int
 }
 
@@ -92,8 +92,8 @@ func (s *source) read(text []byte, d *document) (ok bool) {
 	s.at = map[string]*token.Token{}
 	text = bytes.TrimPrefix(text, []byte("\uFEFF"))
 	switch {
-	case len(text) > campaign.MaxFile:
-		s.add(nil, fmt.Sprintf("the file is larger than %d bytes", campaign.MaxFile), "a template has a few kilobytes")
+	case len(text) > file.MaxSize:
+		s.add(nil, fmt.Sprintf("the file is larger than %d bytes", file.MaxSize), "a template has a few kilobytes")
 		return false
 	case !utf8.Valid(text) || bytes.IndexByte(text, 0) >= 0:
 		s.add(nil, "the file is not UTF-8 text", "save it as UTF-8")
@@ -263,7 +263,7 @@ func (s *source) say(path string, code int, what, remedy string) {
 
 // add adds a finding. Without a position it is about the first line.
 func (s *source) add(t *token.Token, what, remedy string) {
-	f := placed{Finding: campaign.Finding{Level: campaign.LevelError, What: what, Remedy: remedy}, line: 1, column: 1}
+	f := placed{Finding: file.Finding{Level: file.LevelError, What: what, Remedy: remedy}, line: 1, column: 1}
 	if t != nil && t.Position != nil {
 		f.line, f.column = max(1, t.Position.Line), max(1, t.Position.Column)
 	}
@@ -274,13 +274,13 @@ func (s *source) add(t *token.Token, what, remedy string) {
 	s.findings = append(s.findings, f)
 }
 
-// err is a *campaign.FileError with the findings in the order of the file, or nil.
+// err is a *file.Error with the findings in the order of the file, or nil.
 func (s *source) err() error {
 	if len(s.findings) == 0 {
 		return nil
 	}
 	slices.SortStableFunc(s.findings, func(a, b placed) int { return cmp.Or(a.line-b.line, a.column-b.column) })
-	e := &campaign.FileError{}
+	e := &file.Error{}
 	for _, f := range s.findings {
 		e.Findings = append(e.Findings, f.Finding)
 	}

@@ -14,7 +14,7 @@ import (
 	"slices"
 	"strings"
 
-	"campaignd/campaign"
+	"campaignd/campaign/file"
 	"campaignd/internal/messaging"
 	"campaignd/internal/spelling"
 )
@@ -33,10 +33,10 @@ type Template struct {
 	src *source
 }
 
-// ReadFile reads and judges one template file. The error is a *campaign.FileError with every fault
+// ReadFile reads and judges one template file. The error is a *file.Error with every fault
 // of the file, or that of a file that cannot be read.
 func ReadFile(path string) (*Template, error) {
-	text, err := campaign.ReadFile(path)
+	text, err := file.Read(path)
 	if err != nil {
 		return nil, errors.Unwrap(err)
 	}
@@ -50,7 +50,7 @@ func ReadFile(path string) (*Template, error) {
 }
 
 // Parse reads and judges the template file at path, whose bytes are text. It looks neither at the
-// name of the file nor for the file of the header. The error is a *campaign.FileError with every
+// name of the file nor for the file of the header. The error is a *file.Error with every
 // fault.
 func Parse(path string, text []byte) (*Template, error) {
 	t := parse(path, text)
@@ -96,14 +96,14 @@ func (t *Template) checkMedia() {
 				spelling.Shorten(t.Media, 60)), "copy it there")
 			continue
 		}
-		if _, err := campaign.CheckMedia(strings.ToLower(c.Format), filepath.Dir(t.Path), t.Media); err != nil {
+		if _, err := file.CheckMedia(strings.ToLower(c.Format), filepath.Dir(t.Path), t.Media); err != nil {
 			t.src.say(fmt.Sprintf("components[%d].file", i), 0, err.Error(), "")
 		}
 	}
 }
 
 // ReadFolder reads and judges every template file of a folder, which are its files that end in
-// .yaml or .yml; it does not look into folders below it. The error is a *campaign.FileError with
+// .yaml or .yml; it does not look into folders below it. The error is a *file.Error with
 // the faults of all files.
 func ReadFolder(folder string) ([]*Template, error) {
 	entries, err := os.ReadDir(folder)
@@ -111,18 +111,18 @@ func ReadFolder(folder string) ([]*Template, error) {
 		return nil, fmt.Errorf("templates: %w", err)
 	}
 	var all []*Template
-	faults := &campaign.FileError{}
+	faults := &file.Error{}
 	for _, e := range entries {
 		if extension := strings.ToLower(filepath.Ext(e.Name())); e.IsDir() || e.Name()[0] == '.' || extension != ".yaml" && extension != ".yml" {
 			continue
 		}
 		t, err := ReadFile(filepath.Join(folder, e.Name()))
-		var fault *campaign.FileError
+		var fault *file.Error
 		switch {
 		case errors.As(err, &fault):
 			faults.Findings = append(faults.Findings, fault.Findings...)
 		case err != nil:
-			faults.Findings = append(faults.Findings, campaign.Finding{Level: campaign.LevelError, Where: filepath.Join(folder, e.Name()),
+			faults.Findings = append(faults.Findings, file.Finding{Level: file.LevelError, Where: filepath.Join(folder, e.Name()),
 				What: err.Error(), Remedy: "make it a readable file, or move it out of the folder"})
 		default:
 			all = append(all, t)

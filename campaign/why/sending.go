@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/launch"
 )
 
 // Sending says what a run waits for at now to the process that sends it, which has counted its rows
@@ -24,7 +25,7 @@ func Sending(
 		if err != nil {
 			return "", fmt.Errorf("read the segments of %s: %w", run.ID(), err)
 		}
-		w.Opens, w.afterCanary = WindowOpens(segments, now), campaign.AwaitingCanary(segments)
+		w.Opens, w.afterCanary = WindowOpens(segments, now), launch.AwaitingCanary(segments)
 		lanes, err := l.Lanes(ctx, run.No)
 		if err != nil {
 			return "", fmt.Errorf("read the lanes of %s: %w", run.ID(), err)

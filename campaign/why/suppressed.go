@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/launch"
 )
 
 // Suppression is an entry of the suppression list that skips a row.
@@ -34,7 +35,7 @@ type ShownSuppression struct {
 // message. The number is in international form with +. The errors are those of ParseSuppressions
 // and of the ledger.
 func ShowSuppressions(ctx context.Context, l campaign.SuppressionLedger, number string, now time.Time) ([]ShownSuppression, error) {
-	typed, err := campaign.ParseSuppressions([]string{number}, campaign.ScopeAll, now)
+	typed, err := launch.ParseSuppressions([]string{number}, campaign.ScopeAll, now)
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/file"
+	"campaignd/campaign/launch"
 	"campaignd/internal/spelling"
 )
 
@@ -107,8 +109,8 @@ func Explain(ctx context.Context, l Ledger, run campaign.Run, h Holds, now time.
 	w := Answer{Run: run.ID(), State: run.State, Totals: Totals{Rows: run.Rows}, Lanes: []LaneState{}, Holds: []campaign.HoldState{},
 		postponed: map[string]int64{}, at: now}
 	if len(h.Holds) > 0 {
-		w.Holds = campaign.HoldStates(campaign.RunHolds(run, h.Holds, h.Origin, now), now)
-		w.heldBy, _ = campaign.Held(run, h.Holds, h.Origin, now)
+		w.Holds = campaign.HoldStates(RunHolds(run, h.Holds, h.Origin, now), now)
+		w.heldBy, _ = Held(run, h.Holds, h.Origin, now)
 	}
 	tallies, _, err := l.Tallies(ctx, run.No)
 	if err != nil {
@@ -130,9 +132,9 @@ func Explain(ctx context.Context, l Ledger, run campaign.Run, h Holds, now time.
 		return Answer{}, fmt.Errorf("read the lanes of %s: %w", run.ID(), err)
 	}
 	rate := w.show(lanes, now)
-	def, refused := campaign.ParseStored(run.ID(), run.Definition)
+	def, refused := file.ParseStored(run.ID(), run.Definition)
 	if refused == nil {
-		w.Limits = run.LimitsNow(def)
+		w.Limits = def.LimitsOf(run)
 		w.Due = w.Limits.Ends(run.CreatedAt)
 		if w.Limits.Rate > 0 {
 			rate = min(rate, w.Limits.Rate) // all numbers of a run share this limit
@@ -163,7 +165,7 @@ func Explain(ctx context.Context, l Ledger, run campaign.Run, h Holds, now time.
 	}
 	w.Moved = campaign.RowsMoved(segments)
 	w.Opens = WindowOpens(segments, now)
-	w.afterCanary = campaign.AwaitingCanary(segments)
+	w.afterCanary = launch.AwaitingCanary(segments)
 	if left := float64(w.Totals.Queued); rate > 0 && left > 0 && run.State == campaign.Running && w.Segments.Leased > 0 &&
 		w.heldBy.Scope == "" {
 		if seconds := left / rate; seconds < 1e8 { // three years; a later finish counts as unknown

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"campaignd/campaign"
+	"campaignd/campaign/launch"
 	"campaignd/internal/daemon"
 )
 
@@ -23,7 +24,7 @@ func TestCheckListsAThousandBadRows(t *testing.T) {
 		fmt.Fprintf(&list, "080312%05d,X,A\n", i)
 	}
 	d.write("list.csv", list.String())
-	var found campaign.Preflight
+	var found launch.Preflight
 	r := d.want(0, "check", d.path("c.yaml"), "-o", "json")
 	if err := json.Unmarshal([]byte(r.stdout), &found); err != nil || len(found.Examples) != 1000 {
 		t.Errorf("JSON: got %d rows (%v), want 1000", len(found.Examples), err)

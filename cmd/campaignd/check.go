@@ -16,6 +16,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"campaignd/campaign"
+	"campaignd/campaign/file"
+	"campaignd/campaign/launch"
 	"campaignd/campaign/plan"
 	"campaignd/internal/config"
 	"campaignd/internal/daemon"
@@ -23,14 +25,13 @@ import (
 	"campaignd/internal/messaging"
 	"campaignd/internal/messaging/connector"
 	"campaignd/internal/spelling"
-	"campaignd/reporting"
 )
 
 // checkFlags are the flags of check.
 type checkFlags struct {
 	list, rejects   string
 	strict, offline bool
-	// examples is the number of rows listed for each reason; 0: campaign.FewExamples, which fit on a
+	// examples is the number of rows listed for each reason; 0: launch.FewExamples, which fit on a
 	// screen.
 	examples int
 }
@@ -94,26 +95,26 @@ correction can help into a list, which can be corrected and launched.`,
 
 // check runs the preflight as the flags ask: with or without the service, and with a file for the
 // rejected rows.
-func (p *program) check(ctx context.Context, file string, f checkFlags) (_ *campaign.Preflight, err error) {
+func (p *program) check(ctx context.Context, path string, f checkFlags) (_ *launch.Preflight, err error) {
 	far, err := p.remote()
 	if err != nil {
 		return nil, err
 	}
 	if far != nil {
-		return p.checkThere(ctx, far, file, f)
+		return p.checkThere(ctx, far, path, f)
 	}
 	c, err := p.load()
 	if err != nil {
 		return nil, err
 	}
-	def, src, err := campaign.LoadDefinition(file)
+	def, src, err := file.Load(path)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := plan.CronOf(file, src, def); err != nil {
+	if _, err := plan.CronOf(path, src, def); err != nil {
 		return nil, err
 	}
-	in := campaign.PreflightInput{Definition: def, Source: src, File: file, List: f.list, Examples: f.examples}
+	in := launch.PreflightInput{Definition: def, Source: src, File: path, List: f.list, Examples: f.examples}
 	if in.List == "" && def.Audience != nil && !f.offline {
 		done, e := p.listAudience(ctx, c, def, &in)
 		if e != nil {
@@ -122,8 +123,8 @@ func (p *program) check(ctx context.Context, file string, f checkFlags) (_ *camp
 		defer func() { err = errors.Join(err, done()) }()
 	}
 	if in.Rate, in.Commerce = c.Rate, c.Commerce.Configured(); in.List == "" {
-		if in.List = campaign.Beside(file, def.Recipients.File); in.List == "" {
-			return nil, invalid(fmt.Errorf("%s names no list: set recipients.file, or pass --recipients FILE", file))
+		if in.List = file.Beside(path, def.Recipients.File); in.List == "" {
+			return nil, invalid(fmt.Errorf("%s names no list: set recipients.file, or pass --recipients FILE", path))
 		}
 	}
 	if !f.offline {
@@ -176,45 +177,9 @@ func (p *program) client(c *config.Config) (*connector.Set, error) {
 	return config.NewConnectors(c)
 }
 
-// rejectsInto makes the preflight write its rejected rows into the file path, which it empties
-// first. It refuses a file that the check reads. The caller calls done after the preflight.
-func rejectsInto(path string, in *campaign.PreflightInput) (done func() error, err error) {
-	for _, read := range []string{in.List, in.File} {
-		if sameFile(path, read) {
-			return nil, invalid(fmt.Errorf("--rejects %s would overwrite %s; name another file", path, read))
-		}
-	}
-	list, err := campaign.OpenList(in.List, in.Definition.ListOptions(in.List))
-	if err != nil {
-		return nil, err
-	}
-	header, comma := slices.Clone(list.Header()), list.Dialect().Delimiter
-	if err := list.Close(); err != nil {
-		return nil, err
-	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return nil, unwritable(path, fmt.Errorf("--rejects: %w", err))
-	}
-	w := bufio.NewWriter(f)
-	rejects, err := reporting.NewRejects(w, header, comma)
-	if err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	in.Rejects = rejects.Add
-	return func() error { return errors.Join(rejects.Close(), w.Flush(), f.Close()) }, nil
-}
-
-// sameFile reports whether both paths lead to one existing file.
-func sameFile(a, b string) bool {
-	x, errA := os.Stat(a)
-	y, errB := os.Stat(b)
-	return errA == nil && errB == nil && os.SameFile(x, y)
-}
-
 // writePreflight writes a preflight for a person to read. Without faults it leaves out the faults
 // of the campaign, which standard error shows.
-func (p *program) writePreflight(f *campaign.Preflight, faults bool) error {
+func (p *program) writePreflight(f *launch.Preflight, faults bool) error {
 	w := bufio.NewWriter(p.stdout)
 	fmt.Fprintf(w, "%s with %s", spelling.Printable(f.Campaign), spelling.Printable(f.List))
 	if f.Dialect != "" {
@@ -256,7 +221,7 @@ func (p *program) writePreflight(f *campaign.Preflight, faults bool) error {
 	}
 	writeCountries(w, f.Countries)
 	for _, found := range f.Findings {
-		if found.Level == campaign.LevelError && !faults {
+		if found.Level == file.LevelError && !faults {
 			continue
 		}
 		writeParagraph(w, fmt.Sprintf("%s: %s", found.Level, found))
@@ -286,7 +251,7 @@ func (p *program) writePreflight(f *campaign.Preflight, faults bool) error {
 }
 
 // connectionPaces names the first eight connections, each with its messages per second.
-func connectionPaces(all []campaign.ConnectionCheck) string {
+func connectionPaces(all []launch.ConnectionCheck) string {
 	const most = 8
 	var paces []string
 	for _, c := range all[:min(len(all), most)] {

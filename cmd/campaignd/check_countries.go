@@ -5,12 +5,12 @@ import (
 	"io"
 	"strings"
 
-	"campaignd/campaign"
+	"campaignd/campaign/launch"
 )
 
 // writeCountries writes how many recipients are in each country: the first 8, and how many more
 // countries there are.
-func writeCountries(w io.Writer, found []campaign.CountryCount) {
+func writeCountries(w io.Writer, found []launch.CountryCount) {
 	var countries []string
 	for i, c := range found {
 		if i == 8 {

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"campaignd/campaign"
+	"campaignd/campaign/file"
+	"campaignd/campaign/launch"
 	"campaignd/campaign/template"
 	"campaignd/internal/config"
 	"campaignd/internal/daemon"
@@ -25,7 +27,7 @@ type templateFile struct {
 
 // templateFileOf reads the template file of a campaign: in the folder templates beside the campaign
 // file, else in that of the working directory.
-func templateFileOf(campaignFile string, use *campaign.TemplateUse) templateFile {
+func templateFileOf(campaignFile string, use *file.TemplateUse) templateFile {
 	name := use.Name + "." + messaging.FoldLanguage(use.Language) + ".yaml"
 	for _, folder := range []string{filepath.Join(filepath.Dir(campaignFile), templatesFolder), templatesFolder} {
 		path := filepath.Join(folder, name)
@@ -39,7 +41,7 @@ func templateFileOf(campaignFile string, use *campaign.TemplateUse) templateFile
 
 // checkWithTemplate runs the preflight, and adds what the template file of the campaign has to say.
 // Where the service is not asked, the file stands for its template.
-func checkWithTemplate(ctx context.Context, c *config.Config, l campaign.Ledger, in campaign.PreflightInput) (*campaign.Preflight, error) {
+func checkWithTemplate(ctx context.Context, c *config.Config, l campaign.Ledger, in launch.PreflightInput) (*launch.Preflight, error) {
 	file := templateFileOf(in.File, &in.Definition.Template)
 	if in.Service == nil {
 		in.Template = file.record()
@@ -64,20 +66,20 @@ func (f templateFile) record() *messaging.TemplateRecord {
 
 // findings are warnings: what is sent is the template of the service, not the file. listed is that
 // of the service; nil if it was not asked or has none.
-func (f templateFile) findings(listed *messaging.TemplateRecord) []campaign.Finding {
-	var out []campaign.Finding
-	var faults *campaign.FileError
+func (f templateFile) findings(listed *messaging.TemplateRecord) []file.Finding {
+	var out []file.Finding
+	var faults *file.Error
 	switch {
 	case errors.As(f.err, &faults):
 		for _, fault := range faults.Findings {
-			fault.Level = campaign.LevelWarning
+			fault.Level = file.LevelWarning
 			out = append(out, fault)
 		}
 	case f.err != nil:
-		out = append(out, campaign.Finding{Level: campaign.LevelWarning, Where: f.path, What: f.err.Error(), Remedy: "make it a readable file"})
+		out = append(out, file.Finding{Level: file.LevelWarning, Where: f.path, What: f.err.Error(), Remedy: "make it a readable file"})
 	case f.t != nil && listed != nil && listed.Status != "":
 		if differences := f.t.Differences(listed); len(differences) > 0 {
-			out = append(out, campaign.Finding{Level: campaign.LevelWarning, Where: f.path,
+			out = append(out, file.Finding{Level: file.LevelWarning, Where: f.path,
 				What:   fmt.Sprintf("it is not what the service has: %s", strings.Join(differences, "; ")),
 				Remedy: "`campaignd templates push` edits the template at the service"})
 		}

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/file"
+	"campaignd/campaign/launch"
 	"campaignd/internal/config"
 	"campaignd/internal/messaging"
 	"campaignd/internal/sandbox"
@@ -60,7 +62,7 @@ func TestCheckListsEveryBadRowWithItsLine(t *testing.T) {
 	if strings.Contains(r.stdout, "more:") {
 		t.Errorf("check: got %s, want every row", r.stdout)
 	}
-	var p campaign.Preflight
+	var p launch.Preflight
 	if err := json.Unmarshal([]byte(d.want(0, "check", d.path("c.yaml"), "-o", "json").stdout), &p); err != nil || len(p.Examples) != 60 {
 		t.Errorf("check -o json: got %d rows (%v), want 60", len(p.Examples), err)
 	}
@@ -72,7 +74,7 @@ func TestCheckReadsEveryPageOfTheService(t *testing.T) {
 	d := newFixture(t, func(o *sandbox.Options) { o.PageSize = 1 })
 	d.write("c.yaml", strings.Replace(campaignFile, "conn_1", "conn_3", 1))
 	d.write("list.csv", listOf(3))
-	var p campaign.Preflight
+	var p launch.Preflight
 	if err := json.Unmarshal([]byte(d.want(0, "check", d.path("c.yaml"), "-o", "json").stdout), &p); err != nil {
 		t.Fatal(err)
 	}
@@ -192,8 +194,8 @@ func TestCheckFailsBadRowsWhenStrictOnly(t *testing.T) {
 }
 
 func TestAFindingIsShownWithItsExcerpt(t *testing.T) {
-	f := &campaign.Preflight{Campaign: "spring", List: "l.csv", Findings: []campaign.Finding{
-		{Level: campaign.LevelWarning, What: "odd"}, {Level: campaign.LevelError, Where: "c.yaml:2:3", What: "bad", Excerpt: "    2 | x"},
+	f := &launch.Preflight{Campaign: "spring", List: "l.csv", Findings: []file.Finding{
+		{Level: file.LevelWarning, What: "odd"}, {Level: file.LevelError, Where: "c.yaml:2:3", What: "bad", Excerpt: "    2 | x"},
 	}}
 	want := "spring with l.csv\nits rows were not judged\nwarning: odd\nerror: c.yaml:2:3: bad\n    2 | x\n"
 	if got := printed(t, func(p *program) error { return p.writePreflight(f, true) }); got != want {
@@ -202,12 +204,12 @@ func TestAFindingIsShownWithItsExcerpt(t *testing.T) {
 }
 
 func TestAPreflightIsWrittenForAPerson(t *testing.T) {
-	var countries []campaign.CountryCount
+	var countries []launch.CountryCount
 	for i := range 10 {
-		countries = append(countries, campaign.CountryCount{Country: fmt.Sprintf("C%d", i), Rows: int64(20 - i)})
+		countries = append(countries, launch.CountryCount{Country: fmt.Sprintf("C%d", i), Rows: int64(20 - i)})
 	}
 	countries[1].Country = ""
-	f := &campaign.Preflight{
+	f := &launch.Preflight{
 		Campaign: "spring\x1b", List: "l.csv", Dialect: "comma-separated utf-8", Rows: 12, Sendable: 9,
 		Skipped:  map[campaign.SkipReason]int64{campaign.InvalidPhone: 3},
 		Duration: 90 * time.Second, Pace: 68.4, Countries: countries,
@@ -222,7 +224,7 @@ func TestAPreflightIsWrittenForAPerson(t *testing.T) {
 	if got := printed(t, func(p *program) error { return p.writePreflight(f, true) }); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
-	f = &campaign.Preflight{Campaign: "spring", List: "l.csv", Rows: 1, Sendable: 1, Countries: countries[:8]}
+	f = &launch.Preflight{Campaign: "spring", List: "l.csv", Rows: 1, Sendable: 1, Countries: countries[:8]}
 	want = "spring with l.csv\n1 row, 1 can be sent\ncountries: C0 20, no country 19, C2 18, C3 17, C4 16, C5 15, C6 14, C7 13\n"
 	if got := printed(t, func(p *program) error { return p.writePreflight(f, true) }); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)

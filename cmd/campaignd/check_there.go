@@ -7,11 +7,12 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/launch"
 	"campaignd/internal/client"
 )
 
 // checkThere uploads the campaign and the list to another campaignd, which runs the preflight.
-func (p *program) checkThere(ctx context.Context, far *client.Client, file string, f checkFlags) (*campaign.Preflight, error) {
+func (p *program) checkThere(ctx context.Context, far *client.Client, file string, f checkFlags) (*launch.Preflight, error) {
 	for _, local := range []struct {
 		flag  string
 		given bool
@@ -33,7 +34,7 @@ func (p *program) checkThere(ctx context.Context, far *client.Client, file strin
 		shown := map[campaign.SkipReason]int{}
 		found.Examples = slices.DeleteFunc(found.Examples, func(r campaign.Reject) bool {
 			shown[r.Reason]++
-			return shown[r.Reason] > campaign.FewExamples
+			return shown[r.Reason] > launch.FewExamples
 		})
 	}
 	return found, nil

@@ -12,7 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"campaignd/campaign"
+	"campaignd/campaign/file"
+	"campaignd/campaign/launch"
 	"campaignd/internal/audience"
 	"campaignd/internal/config"
 	"campaignd/internal/daemon"
@@ -48,7 +49,7 @@ five. Nothing is launched and nothing is kept, unless --write names a file for t
 		if err != nil {
 			return err
 		}
-		def, _, err := campaign.LoadDefinition(args[0])
+		def, _, err := file.Load(args[0])
 		if err != nil {
 			return err
 		}
@@ -128,7 +129,7 @@ func (a *audienceRows) text() string {
 }
 
 // listAudience makes the list that a check reads. done deletes it.
-func (p *program) listAudience(ctx context.Context, c *config.Config, d *campaign.Definition, in *campaign.PreflightInput) (
+func (p *program) listAudience(ctx context.Context, c *config.Config, d *file.Definition, in *launch.PreflightInput) (
 	done func() error, err error) {
 	dir, err := os.MkdirTemp("", "campaignd-audience-*")
 	if err != nil {

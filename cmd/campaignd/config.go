@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"campaignd/campaign"
+	"campaignd/campaign/file"
 	"campaignd/internal/config"
 )
 
@@ -68,7 +68,7 @@ func (p *program) cmdConfigSchema() *cobra.Command {
 		RunE: func(_ *cobra.Command, args []string) error {
 			schema := config.Schema
 			if len(args) == 1 && args[0] == "campaign" {
-				schema = campaign.Schema
+				schema = file.Schema
 			}
 			text, err := schema()
 			if err != nil {

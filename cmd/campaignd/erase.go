@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"campaignd/campaign"
+	"campaignd/campaign/launch"
 	"campaignd/internal/spelling"
 )
 
@@ -31,7 +32,7 @@ What is outside the ledger stays: lists, exports, files beside a dropped list, b
 	o := addOutput(cmd)
 	p.addServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if _, err := campaign.ParseSuppressions(args, campaign.ScopeAll, time.Now()); err != nil {
+		if _, err := launch.ParseSuppressions(args, campaign.ScopeAll, time.Now()); err != nil {
 			return invalid(err)
 		}
 		if !yes {

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"campaignd/campaign"
+	"campaignd/campaign/file"
+	"campaignd/campaign/launch"
 	"campaignd/internal/client"
 )
 
@@ -52,7 +54,7 @@ func conclude(ctx context.Context, err error, stderr io.Writer, terminal bool) i
 		}
 		return code
 	}
-	var file *campaign.FileError
+	var file *file.Error
 	if errors.As(err, &file) && terminal {
 		fmt.Fprintf(stderr, "campaignd: %s\n", file.Show())
 		return code
@@ -66,7 +68,7 @@ func conclude(ctx context.Context, err error, stderr io.Writer, terminal bool) i
 // classify returns the exit code of err. quiet means that err itself is not printed.
 func classify(ctx context.Context, err error) (code int, quiet bool) {
 	var exit *exitError
-	refusal, _ := campaign.RefusalOf(err)
+	refusal, _ := launch.RefusalOf(err)
 	switch {
 	case err == nil:
 		return exitDone, true
@@ -74,7 +76,7 @@ func classify(ctx context.Context, err error) (code int, quiet bool) {
 		return exit.code, exit.err == nil
 	case ctx.Err() != nil && errors.Is(err, context.Canceled):
 		return exitInterrupted, true
-	case refusal != "", errors.Is(err, campaign.ErrNoRun), errors.Is(err, campaign.ErrNoRow), errors.Is(err, campaign.ErrNoNumber),
+	case refusal != "", errors.Is(err, campaign.ErrNoRun), errors.Is(err, launch.ErrNoRow), errors.Is(err, launch.ErrNoNumber),
 		errors.Is(err, fs.ErrNotExist):
 		return exitUsage, false
 	}
@@ -85,19 +87,19 @@ func classify(ctx context.Context, err error) (code int, quiet bool) {
 // own, and so does each remedy for an earlier run, also in the error of another process.
 func oneLine(err error) string {
 	var told *client.Error
-	switch refusal, _ := campaign.RefusalOf(err); {
-	case refusal == campaign.RefusedCampaign, refusal == campaign.RefusedUnfinished, refusal == campaign.RefusedRepeat, errors.As(err, &told):
+	switch refusal, _ := launch.RefusalOf(err); {
+	case refusal == launch.RefusedCampaign, refusal == launch.RefusedUnfinished, refusal == launch.RefusedRepeat, errors.As(err, &told):
 		return err.Error()
 	}
 	return strings.Join(strings.Fields(strings.ReplaceAll(err.Error(), "\n", " ")), " ")
 }
 
 // faultOf returns the fault that a preflight of a campaign file found.
-func faultOf(file string, found *campaign.Preflight) error {
+func faultOf(path string, found *launch.Preflight) error {
 	if faults := found.Errors(); len(faults) > 0 {
-		return &campaign.FileError{Findings: faults}
+		return &file.Error{Findings: faults}
 	}
-	return invalid(&campaign.PreflightError{Preflight: found})
+	return invalid(&launch.PreflightError{Preflight: found})
 }
 
 // unwritable adds the remedy to the error of a file that was to be opened for writing.

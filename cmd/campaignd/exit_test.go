@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"campaignd/campaign"
+	"campaignd/campaign/file"
+	"campaignd/campaign/launch"
 	"campaignd/internal/daemon"
 	"campaignd/recipients"
 	"campaignd/reporting"
@@ -20,9 +22,9 @@ func TestEveryErrorHasItsExitCode(t *testing.T) {
 	going := t.Context()
 	ended, cancel := context.WithCancel(going)
 	cancel()
-	two := &campaign.FileError{Findings: []campaign.Finding{
-		{Level: campaign.LevelError, Where: "c.yaml:2:3", What: "no", Excerpt: "    2 | x"},
-		{Level: campaign.LevelError, Where: "c.yaml:4:1", What: "nor this"},
+	two := &file.Error{Findings: []file.Finding{
+		{Level: file.LevelError, Where: "c.yaml:2:3", What: "no", Excerpt: "    2 | x"},
+		{Level: file.LevelError, Where: "c.yaml:4:1", What: "nor this"},
 	}}
 	for _, tt := range []struct {
 		name     string
@@ -47,15 +49,15 @@ func TestEveryErrorHasItsExitCode(t *testing.T) {
 		{"a sum that does not balance", going, silent(exitFailed), false, 1, ""},
 		{"a campaign file", going, fmt.Errorf("x: %w", two), false, 2, "campaignd: x: c.yaml:2:3: no\ncampaignd: c.yaml:4:1: nor this\n"},
 		{"a campaign file on a terminal", going, two, true, 2, "campaignd: c.yaml:2:3: no\n    2 | x\nc.yaml:4:1: nor this\n"},
-		{"a preflight", going, &campaign.PreflightError{Preflight: &campaign.Preflight{}}, false, 2,
+		{"a preflight", going, &launch.PreflightError{Preflight: &launch.Preflight{}}, false, 2,
 			"campaignd: the list has no row that can be sent; see `campaignd check`\n"},
-		{"a changed file", going, &campaign.ChangedError{Run: campaign.Run{No: 3, Campaign: "a"}, Differences: []string{"name"}}, false, 2,
+		{"a changed file", going, &launch.ChangedError{Run: campaign.Run{No: 3, Campaign: "a"}, Differences: []string{"name"}}, false, 2,
 			"campaignd: a-3 is unfinished and was launched with another campaign file: name; " +
 				"restore the file to resume it, `campaignd cancel a-3` to end it, or pass --new for another run\n"},
 		{"a list", going, &recipients.FileError{File: "l.csv", Line: 2, Message: "bad"}, false, 2, "campaignd: l.csv:2: bad\n"},
 		{"no run", going, fmt.Errorf("%w: a-3", campaign.ErrNoRun), false, 2, "campaignd: " + campaign.ErrNoRun.Error() + ": a-3\n"},
-		{"no row", going, campaign.ErrNoRow, false, 2, "campaignd: " + campaign.ErrNoRow.Error() + "\n"},
-		{"no number", going, campaign.ErrNoNumber, false, 2, "campaignd: " + campaign.ErrNoNumber.Error() + "\n"},
+		{"no row", going, launch.ErrNoRow, false, 2, "campaignd: " + launch.ErrNoRow.Error() + "\n"},
+		{"no number", going, launch.ErrNoNumber, false, 2, "campaignd: " + launch.ErrNoNumber.Error() + "\n"},
 		{"no file", going, fmt.Errorf("open: %w", fs.ErrNotExist), false, 2, "campaignd: open: file does not exist\n"},
 		{"not now", going, campaign.ErrNotNow, false, 1, "campaignd: " + campaign.ErrNotNow.Error() + "\n"},
 		{"a ledger in use", going, campaign.ErrLocked, false, 1, "campaignd: " + campaign.ErrLocked.Error() + "\n"},

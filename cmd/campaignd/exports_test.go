@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"campaignd/campaign"
+	"campaignd/campaign/launch"
 )
 
 // exports are the lists of testdata/lists/exports, with the columns line that each needs and what
@@ -51,7 +52,7 @@ func TestAnExportNeedsAtMostAColumnsLine(t *testing.T) {
 connections: [conn_1]
 template: {name: order_update, language: en_US, category: UTILITY, body: ["{{ .first_name }}", A-1]}
 recipients: {columns: {`+e.columns+"}}\n")
-		var p campaign.Preflight
+		var p launch.Preflight
 		if err := json.Unmarshal([]byte(d.want(0, "check", file, "--recipients", list, "-o", "json").stdout), &p); err != nil {
 			t.Fatal(err)
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"campaignd/campaign"
+	"campaignd/campaign/launch"
 	"campaignd/internal/client/resource"
 	"campaignd/internal/spelling"
 )
@@ -41,7 +42,7 @@ accepted_no_id have the message already, and get it a second time.`,
 			return invalid(errors.New("--where is missing: say which rows, for example --where failed=131049"))
 		}
 		for _, s := range where {
-			if _, err := campaign.ParseWhere(s); err != nil {
+			if _, err := launch.ParseWhere(s); err != nil {
 				return invalid(fmt.Errorf("--where %w", err))
 			}
 		}

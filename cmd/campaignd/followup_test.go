@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"campaignd/campaign"
+	"campaignd/campaign/launch"
 	"campaignd/internal/client/resource"
 )
 
@@ -12,14 +13,14 @@ func TestAFollowUpCountsTheRowsLeftOut(t *testing.T) {
 	waits := run
 	waits.State = campaign.WaitingApproval
 	for _, tt := range []struct {
-		f    campaign.FollowedUp
+		f    launch.FollowedUp
 		want string
 	}{
-		{campaign.FollowedUp{Run: run, Chosen: 3}, "spring-2: 3 rows; `campaignd serve` sends it"},
-		{campaign.FollowedUp{Run: waits, Chosen: 3}, "spring-2: 3 rows; `campaignd approve spring-2` releases it"},
-		{campaign.FollowedUp{Run: run, Chosen: 3, Elsewhere: 1, NoID: 2}, "spring-2: 3 rows; 1 left out that are in another follow-up run; " +
+		{launch.FollowedUp{Run: run, Chosen: 3}, "spring-2: 3 rows; `campaignd serve` sends it"},
+		{launch.FollowedUp{Run: waits, Chosen: 3}, "spring-2: 3 rows; `campaignd approve spring-2` releases it"},
+		{launch.FollowedUp{Run: run, Chosen: 3, Elsewhere: 1, NoID: 2}, "spring-2: 3 rows; 1 left out that are in another follow-up run; " +
 			"2 left out that the service accepted; `campaignd serve` sends it"},
-		{campaign.FollowedUp{Run: run, Chosen: 3, Existed: true},
+		{launch.FollowedUp{Run: run, Chosen: 3, Existed: true},
 			"spring-2 was made of the same rows before (3 rows, ready); nothing was added"},
 	} {
 		if got := followUpSentence(resource.FollowedUpOf(tt.f)); got != tt.want {

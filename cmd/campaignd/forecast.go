@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"campaignd/campaign"
+	"campaignd/campaign/file"
 	"campaignd/campaign/plan"
 	"campaignd/internal/client"
 	"campaignd/internal/daemon"
@@ -74,31 +75,31 @@ func isCampaignFile(arg string) bool {
 }
 
 // forecastCampaign forecasts a campaign as if it were launched now.
-func (p *program) forecastCampaign(ctx context.Context, file, list string) (f plan.Forecast, err error) {
+func (p *program) forecastCampaign(ctx context.Context, path, list string) (f plan.Forecast, err error) {
 	far, err := p.remote()
 	if err != nil {
 		return f, err
 	}
 	if far != nil {
-		r := client.Launch{Campaign: file, List: list}
+		r := client.Launch{Campaign: path, List: list}
 		if err := p.resolveLaunch(&r); err != nil {
 			return f, err
 		}
 		f, err = far.ForecastLaunch(ctx, r)
 		return f, requestError(err)
 	}
-	found, err := p.check(ctx, file, checkFlags{list: list})
+	found, err := p.check(ctx, path, checkFlags{list: list})
 	if err != nil {
 		return plan.Forecast{}, err
 	}
 	if !found.OK() {
-		return plan.Forecast{}, faultOf(file, found)
+		return plan.Forecast{}, faultOf(path, found)
 	}
 	c, err := p.load()
 	if err != nil {
 		return plan.Forecast{}, err
 	}
-	def, _, err := campaign.LoadDefinition(file)
+	def, _, err := file.Load(path)
 	if err != nil {
 		return plan.Forecast{}, err
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"campaignd/campaign"
+	"campaignd/campaign/file"
 )
 
 // startFiles are the files that `campaignd init` writes.
@@ -45,7 +45,7 @@ does not know stays open, and check asks for it. A file that exists is never ove
 			case from == "" || template == "":
 				return invalid(errors.New("want both --from LIST and --template NAME"))
 			}
-			return p.writeDraft(cmd.Context(), folder, from, campaign.Draft{Template: template, Language: language})
+			return p.writeDraft(cmd.Context(), folder, from, file.Draft{Template: template, Language: language})
 		},
 	}
 	cmd.Flags().StringVar(&from, "from", "", "your list, for which a campaign is written")

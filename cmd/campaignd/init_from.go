@@ -11,14 +11,14 @@ import (
 	"slices"
 	"strings"
 
-	"campaignd/campaign"
+	"campaignd/campaign/file"
 	"campaignd/internal/messaging"
 	"campaignd/internal/spelling"
 	"campaignd/recipients"
 )
 
 // writeDraft writes the campaign file of d for the list, into the folder.
-func (p *program) writeDraft(ctx context.Context, folder, list string, d campaign.Draft) (err error) {
+func (p *program) writeDraft(ctx context.Context, folder, list string, d file.Draft) (err error) {
 	path := filepath.Join(folder, d.Template+".yaml")
 	switch _, err := os.Lstat(path); {
 	case err == nil:
@@ -41,7 +41,7 @@ func (p *program) writeDraft(ctx context.Context, folder, list string, d campaig
 		d.File = filepath.ToSlash(inFolder)
 	}
 	text := d.YAML()
-	if _, err := campaign.ParseDefinition(path, []byte(text)); err != nil {
+	if _, err := file.Parse(path, []byte(text)); err != nil {
 		return invalid(err)
 	}
 	if err := os.MkdirAll(folder, 0o700); err != nil {
@@ -64,7 +64,7 @@ func (p *program) writeDraft(ctx context.Context, folder, list string, d campaig
 
 // askTemplate finds the template and a connection for it at the service. known is false when the
 // service does not answer, or lists no templates.
-func (p *program) askTemplate(ctx context.Context, d *campaign.Draft) (known bool, err error) {
+func (p *program) askTemplate(ctx context.Context, d *file.Draft) (known bool, err error) {
 	d.Connection = "conn_1"
 	c, err := p.load()
 	if err != nil {

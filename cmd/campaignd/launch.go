@@ -8,6 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"campaignd/campaign"
+	"campaignd/campaign/file"
+	"campaignd/campaign/launch"
 	"campaignd/campaign/plan"
 	"campaignd/internal/client"
 	"campaignd/internal/client/resource"
@@ -68,23 +70,23 @@ after an interruption.`,
 // a fault of either with file and line before anything is sent to another process.
 func (p *program) resolveLaunch(r *client.Launch) error {
 	r.Tell, r.Waits = uploadLines(p.stderr), turnLine(p.stderr)
-	def, src, err := campaign.LoadDefinition(r.Campaign)
+	def, src, err := file.Load(r.Campaign)
 	if err != nil {
 		return err
 	}
 	if _, err := plan.CronOf(r.Campaign, src, def); err != nil {
 		return err
 	}
-	r.Header = campaign.Beside(r.Campaign, def.Template.Header.File())
+	r.Header = file.Beside(r.Campaign, def.Template.Header.File())
 	if r.List == "" {
-		if r.List = campaign.Beside(r.Campaign, def.Recipients.File); r.List == "" && def.Audience != nil {
+		if r.List = file.Beside(r.Campaign, def.Recipients.File); r.List == "" && def.Audience != nil {
 			return invalid(fmt.Errorf("%s: only `campaignd run` makes the list of an audience by itself; write it with `campaignd commerce "+
 				"audience %[1]s --write FILE`, and pass --recipients FILE", r.Campaign))
 		} else if r.List == "" {
 			return invalid(fmt.Errorf("%s names no list: set recipients.file, or pass --recipients FILE", r.Campaign))
 		}
 	}
-	list, err := campaign.OpenList(r.List, def.ListOptions(r.List))
+	list, err := launch.OpenList(r.List, def.ListOptions(r.List))
 	if err != nil {
 		return err
 	}

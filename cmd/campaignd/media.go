@@ -11,7 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"campaignd/campaign"
+	"campaignd/campaign/file"
+	"campaignd/campaign/launch"
 	"campaignd/internal/config"
 	"campaignd/internal/messaging/service"
 	"campaignd/internal/spelling"
@@ -98,7 +99,7 @@ connection, and prints its id for header: {image: {assetId: ID}} of campaign fil
 			return invalid(err)
 		}
 		folder, name := filepath.Split(args[0])
-		contentType, err := campaign.DetectMedia(filepath.Clean(folder), name)
+		contentType, err := file.DetectMedia(filepath.Clean(folder), name)
 		if err != nil {
 			return invalid(err)
 		}
@@ -220,7 +221,7 @@ func unusedFiles(ctx context.Context, cfg *config.Config, c *service.Client, con
 		return nil, err
 	}
 	defer closing(l, &err)
-	used, err := campaign.UsedAssets(ctx, l)
+	used, err := launch.UsedAssets(ctx, l)
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"campaignd/campaign"
+	"campaignd/campaign/launch"
 	"campaignd/campaign/plan"
 	"campaignd/campaign/why"
 	"campaignd/internal/client"
@@ -40,7 +41,7 @@ type operations interface {
 	Export(ctx context.Context, id string, w io.Writer) error
 	ExportExcel(ctx context.Context, id string, w io.Writer) error
 	Forecast(ctx context.Context, id string) (plan.Forecast, error)
-	Doubts(ctx context.Context, id string) (campaign.Uncertainty, error)
+	Doubts(ctx context.Context, id string) (launch.Uncertainty, error)
 	FollowUp(ctx context.Context, id string, r resource.FollowUpRequest) (resource.FollowedUp, error)
 	Holds(ctx context.Context, ended bool) ([]campaign.HoldState, error)
 	AddHold(ctx context.Context, h resource.HoldRequest) (campaign.HoldState, error)

@@ -6,12 +6,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"campaignd/campaign"
+	"campaignd/campaign/launch"
 	"campaignd/internal/spelling"
 )
 
 func (p *program) cmdPreview() *cobra.Command {
-	var in campaign.SampleInput
+	var in launch.SampleInput
 	var offline bool
 	cmd := &cobra.Command{
 		Use:   "preview CAMPAIGN.yaml",
@@ -41,7 +41,7 @@ func (p *program) cmdPreview() *cobra.Command {
 			defer client.Close()
 			in.Service = client
 		}
-		s, err := campaign.ReadSample(cmd.Context(), in)
+		s, err := launch.ReadSample(cmd.Context(), in)
 		if err != nil {
 			return withRemedy(c, err)
 		}
@@ -54,14 +54,14 @@ func (p *program) cmdPreview() *cobra.Command {
 }
 
 // checkRow refuses a given --row below 1.
-func checkRow(cmd *cobra.Command, in campaign.SampleInput) error {
+func checkRow(cmd *cobra.Command, in launch.SampleInput) error {
 	if cmd.Flags().Changed("row") && in.Row < 1 {
 		return invalid(fmt.Errorf("--row %d: rows are counted from 1", in.Row))
 	}
 	return nil
 }
 
-func (p *program) writeSample(s *campaign.Sample) error {
+func (p *program) writeSample(s *launch.Sample) error {
 	fmt.Fprintf(p.stdout, "row %d (line %d) to %s\n", s.Row, s.Line, spelling.Printable(s.To))
 	if s.Skip != "" {
 		_, err := fmt.Fprintf(p.stdout, "not sent (%s): %s\n", s.Skip, spelling.Printable(s.Note))

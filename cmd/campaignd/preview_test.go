@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"campaignd/campaign"
+	"campaignd/campaign/launch"
 	"campaignd/internal/messaging"
 )
 
@@ -39,13 +40,13 @@ func TestAPreviewIsShownAsItWouldBePosted(t *testing.T) {
 	}
 	tail := "\nPOST /api/v1/messages\n" + string(posted) + "\n"
 	for _, tt := range []struct {
-		sample campaign.Sample
+		sample launch.Sample
 		want   string
 	}{
-		{campaign.Sample{Row: 3, Line: 4, To: "+1\x1b", Message: message, Text: "Hello\n\x1bNam", Footer: "Bye\u009b"},
+		{launch.Sample{Row: 3, Line: 4, To: "+1\x1b", Message: message, Text: "Hello\n\x1bNam", Footer: "Bye\u009b"},
 			"row 3 (line 4) to +1\uFFFD\n\nHello\n\uFFFDNam\nBye\uFFFD\n" + tail},
-		{campaign.Sample{Row: 3, Line: 4, To: "+1", Message: message}, "row 3 (line 4) to +1\n" + tail},
-		{campaign.Sample{Row: 3, Line: 4, To: "0803", Skip: campaign.InvalidPhone, Note: "no +\x1b", Message: message, Text: "x"},
+		{launch.Sample{Row: 3, Line: 4, To: "+1", Message: message}, "row 3 (line 4) to +1\n" + tail},
+		{launch.Sample{Row: 3, Line: 4, To: "0803", Skip: campaign.InvalidPhone, Note: "no +\x1b", Message: message, Text: "x"},
 			"row 3 (line 4) to 0803\nnot sent (invalid_phone): no +\uFFFD\n"},
 	} {
 		if got := printed(t, func(p *program) error { return p.writeSample(&tt.sample) }); got != tt.want {

@@ -13,6 +13,7 @@ import (
 	"github.com/vbauerster/mpb/v8/decor"
 
 	"campaignd/campaign"
+	"campaignd/campaign/launch"
 	"campaignd/internal/daemon"
 	"campaignd/internal/spelling"
 )
@@ -166,16 +167,16 @@ func (p *progress) Write(lines []byte) (int, error) {
 }
 
 // warn prints the warnings of a preflight.
-func (p *progress) warn(f *campaign.Preflight) {
+func (p *progress) warn(f *launch.Preflight) {
 	for _, w := range f.Warnings() {
 		fmt.Fprintf(p, "warning: %s\n", spelling.Printable(w.String()))
 	}
 }
 
 // beside warns of an unfinished run that has numbers of the list that is launched.
-func (p *progress) beside(r campaign.Run, d campaign.ListDifference) {
+func (p *progress) beside(r campaign.Run, d launch.ListDifference) {
 	fmt.Fprintf(p, "warning: %s of %s is unfinished, and %s of this list too: %s\n",
-		r.ID(), campaign.Ago(time.Since(r.CreatedAt)), spelling.Count(d.Both, "of its numbers is", "of its numbers are"),
+		r.ID(), launch.Ago(time.Since(r.CreatedAt)), spelling.Count(d.Both, "of its numbers is", "of its numbers are"),
 		spelling.Printable(d.String()))
 }
 

@@ -13,6 +13,8 @@ import (
 	"github.com/vbauerster/mpb/v8/decor"
 
 	"campaignd/campaign"
+	"campaignd/campaign/file"
+	"campaignd/campaign/launch"
 	"campaignd/internal/daemon"
 )
 
@@ -145,8 +147,8 @@ func TestPlainLinesTellPhaseRowsAndDetail(t *testing.T) {
 		p.show(daemon.Progress{Phase: "paused", Rows: 10, Done: 6})
 		time.Sleep(time.Nanosecond)
 		p.show(daemon.Progress{Phase: "paused", Rows: 10, Done: 7})
-		p.warn(&campaign.Preflight{Findings: []campaign.Finding{
-			{Level: campaign.LevelWarning, What: "odd\x1b"}, {Level: campaign.LevelError, What: "bad"},
+		p.warn(&launch.Preflight{Findings: []file.Finding{
+			{Level: file.LevelWarning, What: "odd\x1b"}, {Level: file.LevelError, What: "bad"},
 		}})
 		want := "checking\nimporting, 1000 rows so far\nuploading the file of the header\nsending 3 of 10 rows; 7 queued, 2 read\n" +
 			"sending 4 of 10 rows; 7 queued, 2 read; a window\uFFFD\nsending 5 of 10 rows\npaused 5 of 10 rows\npaused 7 of 10 rows\n" +

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"campaignd/campaign"
+	"campaignd/campaign/launch"
 	"campaignd/internal/client/resource"
 	"campaignd/internal/spelling"
 )
@@ -71,7 +72,7 @@ who got the message. --not-replayed sends without them, and the log of actions k
 }
 
 // lateWebhooks warns of webhooks that may still come.
-func lateWebhooks(u campaign.Uncertainty) string {
+func lateWebhooks(u launch.Uncertainty) string {
 	return fmt.Sprintf("webhooks about %s of %s may still come until %s, because none were taken for a while: "+
 		"a recipient who is sent to again before then may get the message twice",
 		spelling.Count(u.Late, "unknown row", "unknown rows"), u.Run, clock(u.LateUntil))
@@ -79,11 +80,11 @@ func lateWebhooks(u campaign.Uncertainty) string {
 
 // resolvedFacts is the answer of resolve in JSON.
 type resolvedFacts struct {
-	campaign.Uncertainty
+	launch.Uncertainty
 	FollowUp *resource.FollowedUp `json:"follow_up,omitempty"`
 }
 
-func (p *program) writeResolved(u campaign.Uncertainty, f *resource.FollowedUp, keep bool) error {
+func (p *program) writeResolved(u launch.Uncertainty, f *resource.FollowedUp, keep bool) error {
 	unknown := spelling.Count(u.Unknown, "row", "rows")
 	if _, err := fmt.Fprintf(p.stdout, "%s: %s unknown, %d still in doubt\n", u.Run, unknown, u.InDoubt); err != nil {
 		return err

@@ -5,14 +5,15 @@ import (
 	"testing"
 
 	"campaignd/campaign"
+	"campaignd/campaign/launch"
 	"campaignd/internal/client/resource"
 )
 
 func TestDoubtsAreListedAndCounted(t *testing.T) {
-	rows := []campaign.Doubtful{
+	rows := []launch.Doubtful{
 		{Row: 4, To: "+1", Status: campaign.Unknown, Reason: "timeout", Attempts: 2, Connection: "conn_1", RequestID: "r"},
 	}
-	u := campaign.Uncertainty{Run: "spring-2", Unknown: 2, InDoubt: 1, ByReason: map[string]int64{"timeout": 2, "reset": 1}, Rows: rows}
+	u := launch.Uncertainty{Run: "spring-2", Unknown: 2, InDoubt: 1, ByReason: map[string]int64{"timeout": 2, "reset": 1}, Rows: rows}
 	const table = "spring-2: 2 rows unknown, 1 still in doubt\n  1 after reset\n  2 after timeout\n\n" +
 		"ROW  TO  STATUS   REASON   ATTEMPTS  CONNECTION  REQUEST\n4    +1  unknown  timeout  2         conn_1      r\n" +
 		"and 2 more: `campaignd report spring-2 --format csv` has them all\n"
@@ -45,7 +46,7 @@ func TestDoubtsAreListedAndCounted(t *testing.T) {
 	if got := printed(t, func(p *program) error { return p.writeResolved(u, nil, false) }); !strings.HasSuffix(got, more) {
 		t.Errorf("one row of two is listed: got\n%s\nwant %q at its end", got, more)
 	}
-	open := campaign.Uncertainty{Run: "spring-2", InDoubt: 1, Rows: rows}
+	open := launch.Uncertainty{Run: "spring-2", InDoubt: 1, Rows: rows}
 	got := printed(t, func(p *program) error { return p.writeResolved(open, nil, false) })
 	if strings.Contains(got, "more:") || strings.Contains(got, "Decide") {
 		t.Errorf("every row is listed and none is unknown: got\n%s\nwant it without \"more:\" and \"Decide\"", got)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"campaignd/campaign"
+	"campaignd/campaign/file"
 	"campaignd/internal/client"
 	"campaignd/internal/client/resource"
 	"campaignd/internal/config"
@@ -71,10 +71,10 @@ func (f farFolder) Faults(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var faults campaign.FileError
+	var faults file.Error
 	for _, c := range all {
 		for _, one := range c.Findings {
-			if one.Level == campaign.LevelError {
+			if one.Level == file.LevelError {
 				faults.Findings = append(faults.Findings, one)
 			}
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"campaignd/campaign"
+	"campaignd/campaign/launch"
 	"campaignd/campaign/why"
 	"campaignd/internal/client/resource"
 	"campaignd/internal/spelling"
@@ -57,7 +58,7 @@ func (p *program) cmdSuppressionsAdd() *cobra.Command {
 	scopeFlag(cmd, &scope)
 	p.addServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if _, err := campaign.ParseSuppressions(args, campaign.Scope(scope), time.Now()); err != nil {
+		if _, err := launch.ParseSuppressions(args, campaign.Scope(scope), time.Now()); err != nil {
 			return invalid(err) // before withOperations creates a ledger
 		}
 		return p.withOperations(cmd.Context(), toCreate, func(d operations) error {
@@ -85,7 +86,7 @@ again only after a new opt-in.`,
 	cmd.Flags().StringVar(&scope, "scope", "", "marketing, all or unreachable (default: every scope)")
 	p.addServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if _, err := campaign.ParseSuppressions(args, campaign.Scope(cmp.Or(scope, string(campaign.ScopeAll))), time.Now()); err != nil {
+		if _, err := launch.ParseSuppressions(args, campaign.Scope(cmp.Or(scope, string(campaign.ScopeAll))), time.Now()); err != nil {
 			return invalid(err)
 		}
 		return p.withOperations(cmd.Context(), toChange, func(d operations) error {
@@ -119,13 +120,13 @@ Rows without a number are named on standard error and make the exit code 2; the 
 	cmd.Flags().StringVar(&date, "date", "", "day or RFC 3339 time since when they are suppressed (default: now)")
 	p.addServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if _, err := campaign.ParseScope(scope); err != nil {
+		if _, err := launch.ParseScope(scope); err != nil {
 			return invalid(err) // before withOperations creates a ledger
 		}
 		if _, err := recipients.NewPhones(recipients.ValidatePossible, region); err != nil {
 			return invalid(errors.New("--default-region: " + strings.TrimPrefix(err.Error(), "recipients.default_region: ")))
 		}
-		if err := campaign.ParseListName(source); err != nil {
+		if err := launch.ParseListName(source); err != nil {
 			return invalid(fmt.Errorf("--source: %w", err))
 		}
 		in := resource.SuppressionImport{File: args[0], Scope: campaign.Scope(scope), Source: source, DefaultRegion: region}
@@ -143,7 +144,7 @@ func (p *program) importSuppressions(ctx context.Context, in resource.Suppressio
 	if name == "-" {
 		in.File, name = "standard input", "standard input"
 	} else {
-		f, err := campaign.OpenSuppressions(name)
+		f, err := launch.OpenSuppressions(name)
 		if err != nil {
 			return err
 		}
@@ -201,7 +202,7 @@ func (p *program) cmdSuppressionsShow() *cobra.Command {
 	p.addServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
 		now := time.Now()
-		if _, err := campaign.ParseSuppressions(args, campaign.ScopeAll, now); err != nil {
+		if _, err := launch.ParseSuppressions(args, campaign.ScopeAll, now); err != nil {
 			return invalid(err)
 		}
 		var shown []why.ShownSuppression

@@ -7,12 +7,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"campaignd/campaign"
+	"campaignd/campaign/launch"
 	"campaignd/internal/config"
 	"campaignd/internal/daemon"
 )
 
 func (p *program) cmdTest() *cobra.Command {
-	var in campaign.SampleInput
+	var in launch.SampleInput
 	var to string
 	cmd := &cobra.Command{
 		Use:   "test CAMPAIGN.yaml --to NUMBER",
@@ -48,7 +49,7 @@ func (p *program) cmdTest() *cobra.Command {
 			return err
 		}
 		defer client.Close()
-		s, receipt, err := campaign.SendTest(cmd.Context(), client, in, to)
+		s, receipt, err := launch.SendTest(cmd.Context(), client, in, to)
 		if err != nil {
 			return withRemedy(c, err)
 		}

@@ -14,7 +14,7 @@ var walk = map[string]string{
 	"cmd/campaignd TestNewIsRefusedWhileItsListIsUnfinished":       "--new after Ctrl-C launched another run to the same people",
 	"cmd/campaignd TestAnEditedListIsRefusedBesideAnUnfinishedRun": "an edited or re-saved list launched a second run silently",
 	"cmd/campaignd TestTheCommandThatGoesOnCanBePasted":            "the command that goes on was not named",
-	"campaign TestListsAreComparedByNumber":                        "a re-saved list was another list, and how it differs was not said",
+	"campaign/launch TestListsAreComparedByNumber":                 "a re-saved list was another list, and how it differs was not said",
 	"internal/daemon TestFiringsBehindAnUnfinishedRunAreSkipped":   "firings piled up behind a closed window",
 	// serve says what it took over.
 	"cmd/campaignd TestServeSaysWhatItTookOver":             "serve said nothing of unfinished runs, campaigns and ends",
@@ -52,13 +52,13 @@ var walk = map[string]string{
 	"campaign/why TestWhyOffersAFollowUpItsOwnCommand":           "why offered run for a follow-up",
 	"internal/config TestZeroConfigurationRunsAgainstTheSandbox": "run listened on all interfaces",
 	// Values nobody wants to send.
-	"cmd/campaignd TestReportForExcelHasTheListsDelimiter": "reports did not open in Excel",
-	"cmd/campaignd TestCheckSaysWhenSendingWouldBegin":     "check did not say that the window is closed",
-	"recipients TestExcelsTextFormulaIsReadAsText":         "=\"0803...\" was no number",
-	"recipients TestUnusedColumnsMayShareAName":            "two empty headers stopped a list",
-	"recipients TestTextCellsChangeNoOtherCell":            "=\"0803...\" beside a cell of several lines was two broken rows",
-	"campaign TestCheckWarnsOfValuesNobodyWantsToSend":     "#N/A, NULL, formulas and {{name}} were sent",
-	"campaign TestForbiddenValuesSkipTheirRows":            "such rows could not be skipped",
+	"cmd/campaignd TestReportForExcelHasTheListsDelimiter":    "reports did not open in Excel",
+	"cmd/campaignd TestCheckSaysWhenSendingWouldBegin":        "check did not say that the window is closed",
+	"recipients TestExcelsTextFormulaIsReadAsText":            "=\"0803...\" was no number",
+	"recipients TestUnusedColumnsMayShareAName":               "two empty headers stopped a list",
+	"recipients TestTextCellsChangeNoOtherCell":               "=\"0803...\" beside a cell of several lines was two broken rows",
+	"campaign/launch TestCheckWarnsOfValuesNobodyWantsToSend": "#N/A, NULL, formulas and {{name}} were sent",
+	"campaign/launch TestForbiddenValuesSkipTheirRows":        "such rows could not be skipped",
 	// Doubt and downtime.
 	"campaign/sender TestDoubtsOutliveADowntime":           "40 minutes of downtime made doubts unknown at once",
 	"campaign TestTheDoubtWindowRunsWhileWebhooksAreTaken": "the window ran while nobody listened",
@@ -73,9 +73,9 @@ func TestEachStepOfTheWalkHasItsTest(t *testing.T) {
 	t.Parallel()
 	known := map[string]bool{}
 	test := regexp.MustCompile(`(?m)^func (Test\w+)\(`)
-	for _, folder := range []string{"campaign", "campaign/sender", "campaign/why", "cmd/campaignd", "internal/config", "internal/daemon",
-		"internal/doctor",
-		"internal/schedule", "internal/filelock", "internal/ledger/postgres", "internal/ledger/sqlite", "recipients"} {
+	for _, folder := range []string{"campaign", "campaign/launch", "campaign/sender", "campaign/why", "cmd/campaignd", "internal/config",
+		"internal/daemon", "internal/doctor", "internal/schedule", "internal/filelock", "internal/ledger/postgres",
+		"internal/ledger/sqlite", "recipients"} {
 		files, err := filepath.Glob(filepath.Join("../..", folder, "*_test.go"))
 		if err != nil || len(files) == 0 {
 			t.Fatalf("tests of %s: got %d files, %v; want one or more", folder, len(files), err)

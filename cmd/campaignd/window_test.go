@@ -7,31 +7,33 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/file"
+	"campaignd/campaign/launch"
 	"campaignd/internal/daemon"
 )
 
 func TestCheckSaysWhenSendingWouldBegin(t *testing.T) {
 	now := time.Date(2026, 7, 1, 7, 30, 0, 0, time.UTC) // Wednesday: Lagos 08:30, Tokyo 16:30
 	for _, c := range []struct {
-		window   *campaign.Window
+		window   *file.Window
 		approval bool
 		want     string
 		begins   time.Time
 	}{
-		{&campaign.Window{Hours: "09:00-18:00", Timezone: "Africa/Lagos"}, false, "closed; sending would begin Wed 2026-07-01 09:00 WAT",
+		{&file.Window{Hours: "09:00-18:00", Timezone: "Africa/Lagos"}, false, "closed; sending would begin Wed 2026-07-01 09:00 WAT",
 			time.Date(2026, 7, 1, 8, 0, 0, 0, time.UTC)},
-		{&campaign.Window{Hours: "08:00-18:00", Days: []string{"wed"}, Timezone: "Africa/Lagos"}, true,
+		{&file.Window{Hours: "08:00-18:00", Days: []string{"wed"}, Timezone: "Africa/Lagos"}, true,
 			"open until Wed 2026-07-01 18:00 WAT; sending would begin now, after `campaignd approve`", now},
-		{&campaign.Window{Hours: "09:00-18:00", Timezone: "recipient"}, false,
+		{&file.Window{Hours: "09:00-18:00", Timezone: "recipient"}, false,
 			"open for 7 of 10 recipients, for the next from Wed 2026-07-01 09:00 WAT; sending would begin now", now},
-		{&campaign.Window{}, false, "always open; sending would begin now", now},
+		{&file.Window{}, false, "always open; sending would begin now", now},
 	} {
-		p := &campaign.Preflight{Sendable: 10, Zones: map[string]int64{"Africa/Lagos": 3, "Asia/Tokyo": 7}}
+		p := &launch.Preflight{Sendable: 10, Zones: map[string]int64{"Africa/Lagos": 3, "Asia/Tokyo": 7}}
 		approval := campaign.Approval(0)
 		if c.approval {
 			approval = campaign.ApproveAlways
 		}
-		d := &campaign.Definition{Window: c.window, Policies: campaign.Policies{Approval: approval}}
+		d := &file.Definition{Window: c.window, Policies: file.Policies{Approval: approval}}
 		if err := daemon.CheckWindow(d, p, now); err != nil {
 			t.Fatal(err)
 		}
@@ -47,7 +49,7 @@ func TestCheckPrintsTheWindow(t *testing.T) {
 	tomorrow := strings.ToLower(time.Now().UTC().AddDate(0, 0, 2).Format("Mon"))
 	d.write("c.yaml", campaignFile+"window: {days: ["+tomorrow+"]}\n")
 	wantIn(t, "check", d.want(0, "check", d.path("c.yaml")).stdout, "\nwindow all day "+tomorrow+", UTC: closed; sending would begin ")
-	var p campaign.Preflight
+	var p launch.Preflight
 	if err := json.Unmarshal([]byte(d.want(0, "check", d.path("c.yaml"), "-o", "json").stdout), &p); err != nil || p.Window == nil {
 		t.Fatalf("check -o json: got window %v, %v, want one", p.Window, err)
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/file"
 	"campaignd/internal/client/resource"
 	"campaignd/internal/operator"
 )
@@ -91,11 +92,11 @@ func newTwo(t *testing.T) *two {
 	w.key = k.ID
 	files, err := w.folder()
 	must(err)
-	def, err := campaign.ParseDefinition("alien.yaml", []byte("name: alien-a\nconnections: [conn_alien]\n"+
+	def, err := file.Parse("alien.yaml", []byte("name: alien-a\nconnections: [conn_alien]\n"+
 		"template: {name: alien, language: en}\nschedule: {cron: \"0 9 * * MON\", timezone: UTC}\n"))
 	must(err)
 	files = append(files, operator.File{Path: "alien.yaml", Definition: def, Cron: files[0].Cron},
-		operator.File{Path: "alien-broken.yaml", Findings: []campaign.Finding{{Level: campaign.LevelError, What: "alien"}}})
+		operator.File{Path: "alien-broken.yaml", Findings: []file.Finding{{Level: file.LevelError, What: "alien"}}})
 	w.process.Folder = func() ([]operator.File, error) { return files, nil }
 	return w
 }

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"campaignd/campaign"
+	"campaignd/campaign/launch"
 	"campaignd/internal/client"
 	"campaignd/internal/client/resource"
 )
@@ -85,7 +86,7 @@ func TestEachRouteAnswersAsItsDocumentSays(t *testing.T) {
 			documentsStatus(413)
 		} else if body != "" {
 			for what, text := range map[string]string{"empty": "", "without a column of numbers": "name\nann\n", "cut": "to\n\"+234"} {
-				wantError(t, name+" with a body that is "+what, w.ask(t, d.method, path, "admin", text), 422, campaign.RefusedList)
+				wantError(t, name+" with a body that is "+what, w.ask(t, d.method, path, "admin", text), 422, launch.RefusedList)
 			}
 			wantError(t, name+" that is too large", w.large(t, d, path), 413, client.CodeTooLarge)
 			documentsStatus(422)

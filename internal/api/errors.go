@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"campaignd/campaign"
+	"campaignd/campaign/launch"
 	"campaignd/internal/client"
 	"campaignd/internal/operator"
 )
@@ -40,18 +41,18 @@ func errorOf(ctx context.Context, err error) *Error {
 		return &Error{http.StatusNotFound, client.CodeNotFound, err.Error(), nil}
 	case errors.Is(err, operator.ErrForbidden):
 		return &Error{http.StatusForbidden, client.CodeForbidden, err.Error(), nil}
-	case errors.Is(err, campaign.ErrNotNow), errors.Is(err, campaign.ErrNobody):
+	case errors.Is(err, campaign.ErrNotNow), errors.Is(err, launch.ErrNobody):
 		return &Error{http.StatusConflict, client.CodeNotNow, err.Error(), nil}
 	case errors.Is(err, operator.ErrSamePerson):
 		return &Error{http.StatusConflict, client.CodeSamePerson, err.Error(), nil}
-	case errors.Is(err, operator.ErrRepeated), errors.Is(err, campaign.ErrKeyUsed):
+	case errors.Is(err, operator.ErrRepeated), errors.Is(err, launch.ErrKeyUsed):
 		return &Error{http.StatusConflict, client.CodeRepeated, err.Error(), nil}
 	case errors.Is(err, operator.ErrInvalid):
 		return &Error{http.StatusBadRequest, client.CodeInvalid, err.Error(), nil}
 	}
-	switch reason, facts := campaign.RefusalOf(err); reason {
+	switch reason, facts := launch.RefusalOf(err); reason {
 	case "":
-	case campaign.RefusedCampaign, campaign.RefusedPreflight, campaign.RefusedList:
+	case launch.RefusedCampaign, launch.RefusedPreflight, launch.RefusedList:
 		return &Error{http.StatusUnprocessableEntity, reason, err.Error(), facts}
 	default:
 		return &Error{http.StatusConflict, reason, err.Error(), facts}

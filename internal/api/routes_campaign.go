@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/launch"
 	"campaignd/campaign/plan"
 	"campaignd/internal/client"
 	"campaignd/internal/client/resource"
@@ -21,7 +22,7 @@ var (
 		At: exampleTime, Local: "Mon 2026-03-02 10:00 WAT", Outcome: "launched", Run: "spring-sale-3"}
 	exampleDrop = resource.Drop{File: 7, Bucket: "file:inbox", Key: "list.csv", Campaign: "spring-sale", State: "settled",
 		Run: "spring-sale-3", Place: "done/list.csv", Bytes: 5200, TakenAt: exampleTime}
-	examplePreflight = &campaign.Preflight{Campaign: "spring-sale", List: "list.csv", Rows: 3, Sendable: 2, Pace: 72, Seconds: 1,
+	examplePreflight = &launch.Preflight{Campaign: "spring-sale", List: "list.csv", Rows: 3, Sendable: 2, Pace: 72, Seconds: 1,
 		Skipped: map[campaign.SkipReason]int64{campaign.Duplicate: 1}}
 )
 
@@ -94,7 +95,7 @@ func (s *Server) folderRoutes() {
 	reads := []int{404, 422, 503}
 	add(s, route{method: http.MethodGet, path: one + "/check", id: "check", scope: campaign.KeyRead, errors: reads,
 		summary: "What a launch of a campaign over its list would do: the whole list is read"}, examplePreflight,
-		func(ctx context.Context, d *operator.Session, in *OfCampaign) (found *campaign.Preflight, err error) {
+		func(ctx context.Context, d *operator.Session, in *OfCampaign) (found *launch.Preflight, err error) {
 			err = s.checking(ctx, d, in.Campaign, func(f operator.File) error {
 				found, err = s.process.Check(ctx, f, "")
 				return err

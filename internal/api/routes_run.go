@@ -11,6 +11,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"campaignd/campaign"
+	"campaignd/campaign/launch"
 	"campaignd/campaign/plan"
 	"campaignd/campaign/why"
 	"campaignd/internal/client/resource"
@@ -191,8 +192,8 @@ func (s *Server) lookRoutes() {
 		})
 	add(s, route{method: http.MethodGet, path: one + "/doubts", id: "doubts", scope: campaign.KeyRead, errors: []int{404, 503},
 		summary: "The rows of a run that may or may not have been sent: the whole run is read"},
-		campaign.Uncertainty{Run: "spring-sale-3", Unknown: 1, ByReason: map[string]int64{"no_answer": 1}, Rows: []campaign.Doubtful{}},
-		func(ctx context.Context, d *operator.Session, in *OfRun) (out campaign.Uncertainty, err error) {
+		launch.Uncertainty{Run: "spring-sale-3", Unknown: 1, ByReason: map[string]int64{"no_answer": 1}, Rows: []launch.Doubtful{}},
+		func(ctx context.Context, d *operator.Session, in *OfRun) (out launch.Uncertainty, err error) {
 			err = s.reading(ctx, func() error {
 				out, err = d.Doubts(ctx, in.Run)
 				return err

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/file"
 	"campaignd/internal/client/resource"
 	"campaignd/internal/operator"
 )
@@ -105,7 +106,7 @@ func (o *observer) companyOf(r campaign.Run) string {
 	if c, ok := o.companies[r.No]; ok {
 		return c
 	}
-	def, err := campaign.ParseStored(r.ID(), r.Definition)
+	def, err := file.ParseStored(r.ID(), r.Definition)
 	if err != nil || len(def.Connections) == 0 {
 		return ""
 	}

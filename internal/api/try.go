@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"campaignd/campaign"
+	"campaignd/campaign/launch"
 	"campaignd/campaign/plan"
 	"campaignd/internal/operator"
 )
@@ -33,7 +33,7 @@ func tried[O any](s *Server, do func(ctx context.Context, f operator.File, list 
 }
 
 // check is Process.Check for an upload. Its messages have the caller's own names of the files.
-func (s *Server) check(ctx context.Context, f operator.File, list string) (*campaign.Preflight, error) {
+func (s *Server) check(ctx context.Context, f operator.File, list string) (*launch.Preflight, error) {
 	found, err := s.process.Check(ctx, f, list)
 	if err != nil {
 		return nil, err

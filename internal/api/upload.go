@@ -15,6 +15,8 @@ import (
 	"syscall"
 
 	"campaignd/campaign"
+	"campaignd/campaign/file"
+	"campaignd/campaign/launch"
 	"campaignd/internal/client"
 )
 
@@ -30,7 +32,7 @@ type upload struct {
 	campaign, list string // paths
 	staged         string // hash of a list that arrived in parts; "": it came with the campaign
 	source         []byte // of the campaign
-	definition     *campaign.Definition
+	definition     *file.Definition
 }
 
 // receive stores the parts of a request in dir: campaign, header if the campaign names a header
@@ -45,18 +47,18 @@ func (s *Server) receive(ctx context.Context, dir string, parts *multipart.Reade
 	if err != nil {
 		return u, err
 	}
-	name, err := p.store(root, "", campaign.MaxFile)
+	name, err := p.store(root, "", file.MaxSize)
 	if err != nil {
 		return u, err
 	}
 	u.campaign = filepath.Join(dir, name)
-	if u.definition, u.source, err = campaign.LoadDefinition(u.campaign); err != nil {
+	if u.definition, u.source, err = file.Load(u.campaign); err != nil {
 		return u, err
 	}
 	header := u.definition.Template.Header.File()
 	if header != "" {
 		if !filepath.IsLocal(header) || filepath.Clean(header) == name {
-			return u, &Error{http.StatusUnprocessableEntity, campaign.RefusedCampaign,
+			return u, &Error{http.StatusUnprocessableEntity, launch.RefusedCampaign,
 				fmt.Sprintf("header file %q: a campaign that is launched over the API names a file in its own folder or below it", header), nil}
 		}
 		if err := root.MkdirAll(filepath.Dir(header), 0o700); err != nil {

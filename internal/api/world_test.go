@@ -14,6 +14,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"campaignd/campaign"
+	"campaignd/campaign/file"
+	"campaignd/campaign/launch"
 	"campaignd/campaign/plan"
 	"campaignd/internal/client/resource"
 	"campaignd/internal/operator"
@@ -82,9 +84,9 @@ func newWorld(t testing.TB) *world {
 		Unfinished: func(context.Context) ([]campaign.Run, error) { return nil, nil },
 		Forecast:   func(context.Context, campaign.Run) (plan.Forecast, error) { return plan.Forecast{}, nil },
 		Folder:     w.folder,
-		Check: func(_ context.Context, f operator.File, list string) (*campaign.Preflight, error) {
-			return &campaign.Preflight{Campaign: f.Definition.Name, List: list,
-				Findings: []campaign.Finding{{Level: campaign.LevelWarning, Where: f.Path + ":3", What: list + " is short"}}}, nil
+		Check: func(_ context.Context, f operator.File, list string) (*launch.Preflight, error) {
+			return &launch.Preflight{Campaign: f.Definition.Name, List: list,
+				Findings: []file.Finding{{Level: file.LevelWarning, Where: f.Path + ":3", What: list + " is short"}}}, nil
 		},
 		ForecastLaunch: func(context.Context, operator.File, string) (plan.Forecast, error) { return plan.Forecast{}, nil },
 		Numbers: func(context.Context) ([]resource.Number, error) {
@@ -101,7 +103,7 @@ func newWorld(t testing.TB) *world {
 // folder has a campaign of each company, with a schedule, and a file that cannot be read.
 func (w *world) folder() (files []operator.File, err error) {
 	for _, n := range []string{"1", "2"} {
-		def, err := campaign.ParseDefinition("spring.yaml", []byte("name: spring-"+n+"\nconnections: [conn_"+n+"]\n"+
+		def, err := file.Parse("spring.yaml", []byte("name: spring-"+n+"\nconnections: [conn_"+n+"]\n"+
 			"template: {name: a, language: en}\nschedule: {cron: \"0 9 * * MON\", timezone: UTC}\n"))
 		if err != nil {
 			return nil, err
@@ -112,7 +114,7 @@ func (w *world) folder() (files []operator.File, err error) {
 		}
 		files = append(files, operator.File{Path: "spring-" + n + ".yaml", Definition: def, Cron: cron})
 	}
-	return append(files, operator.File{Path: "broken.yaml", Findings: []campaign.Finding{{Level: campaign.LevelError, What: "broken"}}}), nil
+	return append(files, operator.File{Path: "broken.yaml", Findings: []file.Finding{{Level: file.LevelError, What: "broken"}}}), nil
 }
 
 func (w *world) key(t testing.TB, name, scope, company string) {

@@ -19,12 +19,13 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/file"
 	"campaignd/internal/commerce"
 )
 
 // columns are the header of a list.
 var columns = []string{
-	"customer_id", "first_name", "last_name", "company_name", "email", "phone", campaign.LanguageColumn, "type", campaign.ConsentColumn,
+	"customer_id", "first_name", "last_name", "company_name", "email", "phone", file.LanguageColumn, "type", file.ConsentColumn,
 	"order_id", "reference", "amount_due", "currency",
 }
 
@@ -42,12 +43,12 @@ type Counts struct {
 
 // Fault is a fault of a key of the campaign file. what names the remedy.
 func Fault(key, what string) error {
-	return &campaign.FileError{Findings: []campaign.Finding{{Level: campaign.LevelError, Where: key, What: what}}}
+	return &file.Error{Findings: []file.Finding{{Level: file.LevelError, Where: key, What: what}}}
 }
 
 // Write makes the list of d at path, with mode 0600. The file appears when it is complete.
 // Temporary files are beside it. The error is that of Fault, or wraps a *commerce.Error.
-func Write(ctx context.Context, client *commerce.Client, d *campaign.Definition, path string) (counts Counts, err error) {
+func Write(ctx context.Context, client *commerce.Client, d *file.Definition, path string) (counts Counts, err error) {
 	if err := checkDiscount(ctx, client, d.Audience.Discount, time.Now()); err != nil {
 		return counts, err
 	}
@@ -74,7 +75,7 @@ func Write(ctx context.Context, client *commerce.Client, d *campaign.Definition,
 }
 
 // fill writes the header and the rows.
-func fill(ctx context.Context, client *commerce.Client, d *campaign.Definition, f io.Writer, dir string) (Counts, error) {
+func fill(ctx context.Context, client *commerce.Client, d *file.Definition, f io.Writer, dir string) (Counts, error) {
 	buffer := bufio.NewWriterSize(f, 1<<16)
 	l := &list{d: d, out: csv.NewWriter(buffer)}
 	if err := l.out.Write(columns); err != nil {
@@ -89,7 +90,7 @@ func fill(ctx context.Context, client *commerce.Client, d *campaign.Definition, 
 
 // list is a list that is being written.
 type list struct {
-	d      *campaign.Definition
+	d      *file.Definition
 	out    *csv.Writer
 	counts Counts
 }
@@ -130,7 +131,7 @@ func (l *list) add(p person) error {
 // read asks the platform for the people.
 func (l *list) read(ctx context.Context, client *commerce.Client, dir string) error {
 	switch a := l.d.Audience; a.From {
-	case campaign.FromTopCustomers:
+	case file.FromTopCustomers:
 		s, err := client.Statistics(ctx, a.Product)
 		for i := range s.TopCustomers {
 			if err == nil && s.TopCustomers[i].DeletedAt.IsZero() {
@@ -138,7 +139,7 @@ func (l *list) read(ctx context.Context, client *commerce.Client, dir string) er
 			}
 		}
 		return err
-	case campaign.FromPayments, campaign.FromUnpaidOrders:
+	case file.FromPayments, file.FromUnpaidOrders:
 		return l.readOrders(ctx, client, dir)
 	default:
 		for c, err := range client.Customers(ctx, "") {
@@ -175,16 +176,16 @@ func checkDiscount(ctx context.Context, client *commerce.Client, code string, no
 }
 
 // explain adds to an error of the platform which key is to be changed.
-func explain(a *campaign.Selection, err error) error {
+func explain(a *file.Selection, err error) error {
 	var refused *commerce.Error
 	if !errors.As(err, &refused) {
 		return err
 	}
 	if refused.Code == commerce.CodeNotFound && a != nil {
 		switch a.From {
-		case campaign.FromTopCustomers:
+		case file.FromTopCustomers:
 			return Fault("audience.product", fmt.Sprintf("the commerce platform has no product %q; correct the id", a.Product))
-		case campaign.FromCustomers:
+		case file.FromCustomers:
 			return fmt.Errorf("%w: set commerce.assumed.customers_path to the platform's list of customers", err)
 		default:
 			return fmt.Errorf("%w: set commerce.assumed.orders_path to the platform's list of orders", err)

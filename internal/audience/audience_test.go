@@ -14,7 +14,7 @@ import (
 	"strings"
 	"testing"
 
-	"campaignd/campaign"
+	"campaignd/campaign/file"
 	"campaignd/internal/audience"
 	"campaignd/internal/commerce"
 	"campaignd/internal/sandbox/shop"
@@ -75,7 +75,7 @@ func (w *world) buy(name, phone string, price float64) string {
 // list makes the list of an audience, and returns it as first name, order and amount due.
 func (w *world) list(yaml string) ([]string, audience.Counts, error) {
 	w.Helper()
-	d, err := campaign.ParseDefinition("c.yaml", []byte(
+	d, err := file.Parse("c.yaml", []byte(
 		"name: a\nconnections: [conn_1]\ntemplate: {name: hello_world, language: en}\naudience: "+yaml+"\n"))
 	if err != nil {
 		w.Fatal(err)

@@ -9,7 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"campaignd/campaign"
+	"campaignd/campaign/file"
 	"campaignd/internal/audience"
 	"campaignd/internal/commerce"
 	"campaignd/internal/secret"
@@ -28,7 +28,7 @@ func Example() {
 		return
 	}
 	defer client.Close()
-	d, err := campaign.ParseDefinition("winback.yaml", []byte(`
+	d, err := file.Parse("winback.yaml", []byte(`
 name: winback
 connections: [conn_1]
 template: {name: spring_sale, language: en_US}

@@ -12,7 +12,7 @@ import (
 	"os"
 	"time"
 
-	"campaignd/campaign"
+	"campaignd/campaign/file"
 	"campaignd/internal/commerce"
 )
 
@@ -28,7 +28,7 @@ func (l *list) readOrders(ctx context.Context, client *commerce.Client, dir stri
 		return o.AmountDue.IsPositive() && !o.Ended() && !o.CreatedAt.Before(oldest)
 	}
 	query := commerce.OrderQuery{Customer: true}
-	if a.From == campaign.FromPayments {
+	if a.From == file.FromPayments {
 		paid, err := paidOrders(ctx, client, oldest)
 		if err != nil {
 			return err

@@ -7,7 +7,7 @@ import (
 	"net/url"
 	"strconv"
 
-	"campaignd/campaign"
+	"campaignd/campaign/launch"
 	"campaignd/campaign/plan"
 	"campaignd/internal/client/resource"
 )
@@ -28,8 +28,8 @@ func (c *Client) Campaign(ctx context.Context, name string) (resource.Campaign, 
 }
 
 // CheckCampaign returns what a launch of a campaign of the folder would do with its list.
-func (c *Client) CheckCampaign(ctx context.Context, name string) (*campaign.Preflight, error) {
-	return one[*campaign.Preflight](ctx, c, ofCampaign(name, "/check"))
+func (c *Client) CheckCampaign(ctx context.Context, name string) (*launch.Preflight, error) {
+	return one[*launch.Preflight](ctx, c, ofCampaign(name, "/check"))
 }
 
 // ForecastCampaign returns when a campaign of the folder would end if it were launched now.

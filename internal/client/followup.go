@@ -4,7 +4,7 @@ import (
 	"context"
 	"net/http"
 
-	"campaignd/campaign"
+	"campaignd/campaign/launch"
 	"campaignd/internal/client/resource"
 )
 
@@ -16,8 +16,8 @@ func (c *Client) FollowUp(ctx context.Context, id string, r resource.FollowUpReq
 }
 
 // Doubts returns the rows of a run that may or may not have been sent.
-func (c *Client) Doubts(ctx context.Context, id string) (campaign.Uncertainty, error) {
+func (c *Client) Doubts(ctx context.Context, id string) (launch.Uncertainty, error) {
 	q := ofRun(http.MethodGet, id, "/doubts")
 	q.long = true
-	return one[campaign.Uncertainty](ctx, c, q)
+	return one[launch.Uncertainty](ctx, c, q)
 }

@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"campaignd/campaign"
+	"campaignd/campaign/launch"
 	"campaignd/campaign/plan"
 	"campaignd/internal/client/resource"
 )
@@ -48,8 +48,8 @@ func (c *Client) Launch(ctx context.Context, l Launch) (out resource.Launched, e
 
 // Check uploads a campaign and its list, and returns what a launch would do. The server keeps only
 // a list that was uploaded in parts, for a day: a launch within that day does not upload it again.
-func (c *Client) Check(ctx context.Context, l Launch) (*campaign.Preflight, error) {
-	return upload[*campaign.Preflight](ctx, c, call{method: http.MethodPost, path: "/check"}, l)
+func (c *Client) Check(ctx context.Context, l Launch) (*launch.Preflight, error) {
+	return upload[*launch.Preflight](ctx, c, call{method: http.MethodPost, path: "/check"}, l)
 }
 
 // ForecastLaunch uploads a campaign and its list, and returns when the run would end if it were

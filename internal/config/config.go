@@ -308,7 +308,7 @@ func (s Sending) Waits() (all campaign.Repeats) {
 
 // Load reads the defaults, then the YAML file path, then the environment, and validates the
 // result. environment has the variables by name; an empty one counts as not set. A missing file
-// is an error only when explicit is set. A fault of the file is a *campaign.FileError with line and
+// is an error only when explicit is set. A fault of the file is a *file.Error with line and
 // column.
 func Load(path string, explicit bool, environment map[string]string) (*Config, error) {
 	c := Default()

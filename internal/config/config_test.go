@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/file"
 	"campaignd/internal/sandbox"
 )
 
@@ -196,9 +197,9 @@ func TestAPostgresLedgerNeedsRedisUnlessOneSends(t *testing.T) {
 func TestAFaultShowsItsLineWithACaret(t *testing.T) {
 	path := write(t, "c.yaml", "listen:\n  admn: x\n")
 	_, err := Load(path, true, noEnv)
-	var file *campaign.FileError
+	var file *file.Error
 	if !errors.As(err, &file) {
-		t.Fatalf("got %T: %v, want a *campaign.FileError", err, err)
+		t.Fatalf("got %T: %v, want a *file.Error", err, err)
 	}
 	if want := "    2 |   admn: x\n          ^"; !strings.Contains(file.Show(), want) {
 		t.Errorf("got\n%s\nwant\n%s", file.Show(), want)

@@ -17,7 +17,7 @@ import (
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
 
-	"campaignd/campaign"
+	"campaignd/campaign/file"
 	"campaignd/internal/operations"
 	"campaignd/internal/spelling"
 )
@@ -29,7 +29,7 @@ const maxConfigFile = 1 << 20
 // line and column. A panic of the parser becomes an error (docs/protocol.md#untrusted-input).
 func (c *Config) readYAML(path string, src []byte) (err error) {
 	fault := func(t *token.Token, what, remedy string) error {
-		f := campaign.Finding{Level: campaign.LevelError, Where: path, What: what, Remedy: remedy}
+		f := file.Finding{Level: file.LevelError, Where: path, What: what, Remedy: remedy}
 		if t != nil && t.Position != nil {
 			f.Where = fmt.Sprintf("%s:%d:%d", path, t.Position.Line, t.Position.Column)
 			if secretLine(src, t.Position.Line) {
@@ -38,7 +38,7 @@ func (c *Config) readYAML(path string, src []byte) (err error) {
 				f.Excerpt = excerpt(src, t.Position.Line, t.Position.Column)
 			}
 		}
-		return &campaign.FileError{Findings: []campaign.Finding{f}}
+		return &file.Error{Findings: []file.Finding{f}}
 	}
 	defer func() {
 		if p := recover(); p != nil {

@@ -12,13 +12,15 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/file"
+	"campaignd/campaign/launch"
 	"campaignd/internal/audience"
 	"campaignd/internal/config"
 )
 
 // WriteAudience makes the list of a campaign's audience at path. An error that names a key of the
-// campaign file is a *campaign.FileError.
-func WriteAudience(ctx context.Context, cfg *config.Config, log *slog.Logger, d *campaign.Definition, path string) (
+// campaign file is a *file.Error.
+func WriteAudience(ctx context.Context, cfg *config.Config, log *slog.Logger, d *file.Definition, path string) (
 	audience.Counts, error) {
 	if !cfg.Commerce.Configured() {
 		return audience.Counts{}, audience.Fault("audience", "needs a commerce platform, and none is configured; set commerce.base_url")
@@ -34,8 +36,8 @@ func WriteAudience(ctx context.Context, cfg *config.Config, log *slog.Logger, d 
 // takeAudience sets the list and the key of a launch whose campaign has an audience: those of the
 // campaign's newest run while that is unfinished, or has ended and no other is wanted; else a new
 // list. done deletes the list unless its import is to go on.
-func (d *Daemon) takeAudience(ctx context.Context, def *campaign.Definition, l *campaign.Launch) (
-	done func(campaign.Launched) error, err error) {
+func (d *Daemon) takeAudience(ctx context.Context, def *file.Definition, l *launch.Request) (
+	done func(launch.Outcome) error, err error) {
 	folder := d.cfg.AudienceFolder()
 	if folder == "" {
 		return nil, audience.Fault("audience", "its list has no folder; set data_dir")
@@ -69,7 +71,7 @@ func (d *Daemon) takeAudience(ctx context.Context, def *campaign.Definition, l *
 		}
 	}
 	path := l.List
-	return func(launched campaign.Launched) error {
+	return func(launched launch.Outcome) error {
 		if launched.Run.No != 0 && launched.Run.State == campaign.Importing {
 			return nil // the next call goes on with the list
 		}

@@ -7,7 +7,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"campaignd/campaign"
+	"campaignd/campaign/file"
+	"campaignd/campaign/launch"
 	"campaignd/campaign/plan"
 	"campaignd/internal/operator"
 	"campaignd/internal/schedule"
@@ -17,11 +18,12 @@ func (d *Daemon) campaignFiles() ([]operator.File, error) { return schedule.File
 
 // checkFile checks a campaign and a list; "" is the campaign's own. The service's answers may be a
 // minute old.
-func (d *Daemon) checkFile(ctx context.Context, f operator.File, list string) (*campaign.Preflight, error) {
-	in := campaign.PreflightInput{Definition: f.Definition, Source: f.Source, File: f.Path, Examples: manyExamples, Rate: d.cfg.Rate,
-		Commerce: d.cfg.Commerce.Configured(), Suppressions: d.ledger, Reached: d.ledger, List: cmp.Or(list, campaign.Beside(f.Path, f.Definition.Recipients.File))}
+func (d *Daemon) checkFile(ctx context.Context, f operator.File, list string) (*launch.Preflight, error) {
+	in := launch.PreflightInput{Definition: f.Definition, Source: f.Source, File: f.Path, Examples: manyExamples,
+		Rate: d.cfg.Rate, Commerce: d.cfg.Commerce.Configured(),
+		Suppressions: d.ledger, Reached: d.ledger, List: cmp.Or(list, file.Beside(f.Path, f.Definition.Recipients.File))}
 	if in.List == "" {
-		return nil, &campaign.FileError{Findings: []campaign.Finding{{Level: campaign.LevelError,
+		return nil, &file.Error{Findings: []file.Finding{{Level: file.LevelError,
 			Where: filepath.Base(f.Path), What: "the campaign names no list", Remedy: "set recipients.file, or launch it with a list"}}}
 	}
 	if d.asked != nil {
@@ -47,7 +49,7 @@ func (d *Daemon) forecastFile(ctx context.Context, f operator.File, list string)
 	case err != nil:
 		return out, err
 	case !found.OK():
-		return out, &campaign.PreflightError{Preflight: found}
+		return out, &launch.PreflightError{Preflight: found}
 	}
 	out, err = forecastLaunch(ctx, d.cfg, d.ledger, d.directory, f.Definition, found, time.Now())
 	if err != nil {

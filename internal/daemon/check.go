@@ -8,13 +8,15 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/file"
+	"campaignd/campaign/launch"
 	"campaignd/internal/config"
 )
 
 // CheckCampaign runs a preflight, and adds what the configuration and the ledger say: quotas, the
 // forecast, what a launch would do, and the window. Without in.Service it asks the service nothing.
 // l may be nil.
-func CheckCampaign(ctx context.Context, c *config.Config, l campaign.Ledger, in campaign.PreflightInput) (*campaign.Preflight, error) {
+func CheckCampaign(ctx context.Context, c *config.Config, l campaign.Ledger, in launch.PreflightInput) (*launch.Preflight, error) {
 	return checkCampaign(ctx, c, l, nil, in)
 }
 
@@ -25,14 +27,14 @@ type asker interface {
 
 // checkCampaign is CheckCampaign with what a process that serves knows of its numbers; nil asks.
 func checkCampaign(
-	ctx context.Context, c *config.Config, l campaign.Ledger, known *directory, in campaign.PreflightInput,
-) (*campaign.Preflight, error) {
-	found, err := campaign.RunPreflight(ctx, in)
+	ctx context.Context, c *config.Config, l campaign.Ledger, known *directory, in launch.PreflightInput,
+) (*launch.Preflight, error) {
+	found, err := launch.RunPreflight(ctx, in)
 	if err != nil {
 		return nil, err
 	}
 	for _, id := range found.Unlisted(slices.Sorted(maps.Keys(c.Numbers))) {
-		found.Findings = append(found.Findings, campaign.Finding{Level: campaign.LevelWarning,
+		found.Findings = append(found.Findings, file.Finding{Level: file.LevelWarning,
 			What:   fmt.Sprintf("numbers.%s of the configuration limits nothing: the service lists no connection %q", id, id),
 			Remedy: "correct the id in the configuration, or remove it"})
 	}
@@ -47,7 +49,7 @@ func checkCampaign(
 		return nil, err
 	}
 	if found.OK() {
-		launch, err := campaign.CheckLaunch(ctx, l, in.Definition, in.Source, in.List, found.ListHash)
+		launch, err := launch.Inspect(ctx, l, in.Definition, in.Source, in.List, found.ListHash)
 		if err != nil {
 			return nil, err
 		}

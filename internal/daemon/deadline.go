@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/file"
+	"campaignd/campaign/launch"
 	"campaignd/campaign/plan"
 	"campaignd/internal/config"
 )
@@ -15,7 +17,7 @@ import (
 // known is what a process that serves knows of its numbers; nil asks.
 func checkDeadline(
 	ctx context.Context, cfg *config.Config, l campaign.Ledger, known *directory,
-	def *campaign.Definition, p *campaign.Preflight, now time.Time,
+	def *file.Definition, p *launch.Preflight, now time.Time,
 ) error {
 	if def.Limits.Deadline == 0 || !p.OK() {
 		return nil
@@ -32,7 +34,7 @@ func checkDeadline(
 // it, also without a deadline.
 func checkForecast(
 	ctx context.Context, cfg *config.Config, l campaign.Ledger, known *directory,
-	def *campaign.Definition, p *campaign.Preflight, now time.Time,
+	def *file.Definition, p *launch.Preflight, now time.Time,
 ) error {
 	if !p.OK() {
 		return nil
@@ -52,14 +54,14 @@ func checkForecast(
 // ForecastLaunch forecasts a campaign whose list was checked as if it were launched now, beside
 // every unfinished run of the ledger. l may be nil: then no run is known.
 func ForecastLaunch(
-	ctx context.Context, cfg *config.Config, l campaign.Ledger, def *campaign.Definition, p *campaign.Preflight, now time.Time,
+	ctx context.Context, cfg *config.Config, l campaign.Ledger, def *file.Definition, p *launch.Preflight, now time.Time,
 ) (plan.Forecast, error) {
 	return forecastLaunch(ctx, cfg, l, nil, def, p, now)
 }
 
 func forecastLaunch(
 	ctx context.Context, cfg *config.Config, l campaign.Ledger, known *directory,
-	def *campaign.Definition, p *campaign.Preflight, now time.Time,
+	def *file.Definition, p *launch.Preflight, now time.Time,
 ) (f plan.Forecast, err error) {
 	o, err := newOutlook(ctx, l, cfg, known, now.UTC())
 	if err != nil {
@@ -79,11 +81,11 @@ func forecastLaunch(
 }
 
 // warnDeadline adds a warning if the deadline cannot be kept.
-func warnDeadline(def *campaign.Definition, p *campaign.Preflight, f plan.Forecast) {
+func warnDeadline(def *file.Definition, p *launch.Preflight, f plan.Forecast) {
 	if def.Limits.Deadline == 0 || f.DeadlineHolds {
 		return
 	}
-	p.Findings = append(p.Findings, campaign.Finding{Level: campaign.LevelWarning, Where: "limits.deadline",
+	p.Findings = append(p.Findings, file.Finding{Level: file.LevelWarning, Where: "limits.deadline",
 		What: Missed(def.Limits.Deadline, f), Remedy: "`campaignd forecast` says what would help"})
 }
 
@@ -98,7 +100,7 @@ func Missed(deadline campaign.Duration, f plan.Forecast) string {
 
 // warnConsent logs that a campaign does not use columns that look like consent: nobody sees the
 // findings of a launch that no person made.
-func (d *Daemon) warnConsent(file string, p *campaign.Preflight) {
+func (d *Daemon) warnConsent(file string, p *launch.Preflight) {
 	if len(p.Consent) > 0 {
 		d.log.Warn("columns that look like consent or an opt-out are not used; choose rows with recipients.where, or name them in "+
 			"recipients.ignore", "campaign", file, "columns", p.Consent)
@@ -107,23 +109,23 @@ func (d *Daemon) warnConsent(file string, p *campaign.Preflight) {
 
 // checkLaunch returns a Launch.Checked, which adds a warning to the preflight if the deadline
 // cannot be met, and gives the preflight to then. If then is nil, it logs the warnings.
-func (d *Daemon) checkLaunch(ctx context.Context, file string, then func(*campaign.Preflight)) func(*campaign.Preflight) {
-	return func(p *campaign.Preflight) {
+func (d *Daemon) checkLaunch(ctx context.Context, path string, then func(*launch.Preflight)) func(*launch.Preflight) {
+	return func(p *launch.Preflight) {
 		known := len(p.Findings)
-		def, _, err := campaign.LoadDefinition(file)
+		def, _, err := file.Load(path)
 		if err == nil {
 			err = checkDeadline(ctx, d.cfg, d.ledger, d.directory, def, p, time.Now())
 		}
 		if err != nil { // the launch itself says what is wrong
-			d.log.Debug("deadline not checked", "campaign", file, "err", err)
+			d.log.Debug("deadline not checked", "campaign", path, "err", err)
 		}
 		if then != nil {
 			then(p)
 			return
 		}
-		d.warnConsent(file, p)
+		d.warnConsent(path, p)
 		for _, f := range p.Findings[known:] {
-			d.log.Warn("deadline cannot be met", "campaign", file, "detail", f.What)
+			d.log.Warn("deadline cannot be met", "campaign", path, "detail", f.What)
 		}
 	}
 }

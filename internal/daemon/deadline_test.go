@@ -5,7 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"campaignd/campaign"
+	"campaignd/campaign/file"
+	"campaignd/campaign/launch"
 	"campaignd/internal/config"
 )
 
@@ -27,11 +28,11 @@ func TestADeadlineThatCannotBeMetIsSaid(t *testing.T) {
 		if tt.window != "" {
 			source += "window: " + tt.window + "\n"
 		}
-		def, err := campaign.ParseDefinition("sale.yaml", []byte(source))
+		def, err := file.Parse("sale.yaml", []byte(source))
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := &campaign.Preflight{Rows: tt.rows, Sendable: tt.rows, Zones: map[string]int64{"": tt.rows}}
+		p := &launch.Preflight{Rows: tt.rows, Sendable: tt.rows, Zones: map[string]int64{"": tt.rows}}
 		if err := checkDeadline(t.Context(), config.Default(), nil, nil, def, p, now); err != nil {
 			t.Fatal(err)
 		}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/file"
 	"campaignd/internal/config"
 )
 
@@ -90,9 +91,9 @@ func TestADemoThatCannotContinueNamesTheReason(t *testing.T) {
 			t.Errorf("Close = %v, want nil", err)
 		}
 	}()
-	var file *campaign.FileError
+	var file *file.Error
 	if _, err := w.Run(t.Context()); !errors.As(err, &file) {
-		t.Errorf("Run of a faulty campaign = %v, want a *campaign.FileError", err)
+		t.Errorf("Run of a faulty campaign = %v, want a *file.Error", err)
 	}
 	if err := os.Mkdir(filepath.Join(w.Dir, "campaignd.yaml"), 0o700); err != nil {
 		t.Fatal(err)

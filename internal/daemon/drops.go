@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/file"
+	"campaignd/campaign/launch"
 	"campaignd/campaign/sender"
 	"campaignd/internal/drops"
 	"campaignd/internal/messaging"
@@ -97,16 +99,16 @@ func (l *dropLauncher) launch(ctx context.Context, r drops.Request) (run campaig
 	if err != nil {
 		return run, err
 	}
-	file, def, source := found.File, found.Definition, found.Source
+	name, def, source := found.File, found.Definition, found.Source
 	if r.Sidecar != nil {
 		var again *bool
-		if source, again, err = campaign.Override(source, r.SidecarName, r.Sidecar); err != nil {
+		if source, again, err = file.Override(source, r.SidecarName, r.Sidecar); err != nil {
 			return run, refused("invalid_sidecar", err)
 		}
 		if again != nil {
 			r.Again = *again
 		}
-		if def, err = campaign.ParseDefinition(r.SidecarName, source); err != nil {
+		if def, err = file.Parse(r.SidecarName, source); err != nil {
 			return run, refused("invalid_sidecar", err)
 		}
 	}
@@ -114,36 +116,36 @@ func (l *dropLauncher) launch(ctx context.Context, r drops.Request) (run campaig
 	if err != nil {
 		return run, fmt.Errorf("read runs: %w", err)
 	}
-	launch := l.d.schedule.Launch(file, r.Key)
-	launch.Source, launch.List, launch.Service, launch.Again = source, r.List, l.service, r.Again
+	request := l.d.schedule.Launch(name, r.Key)
+	request.Source, request.List, request.Service, request.Again = source, r.List, l.service, r.Again
 	rejects := &rejectsFile{path: r.Rejects}
 	defer func() { err = errors.Join(err, rejects.drop()) }()
 	if err := rejects.create(r.List, def); err != nil {
 		return run, err
 	}
 	if rejects.rows != nil {
-		launch.Rejects = rejects.rows.Add
+		request.Rejects = rejects.rows.Add
 	}
 	var closed error
-	launch.Checked = l.d.checkLaunch(ctx, file, func(p *campaign.Preflight) {
-		l.d.warnConsent(file, p)
+	request.Checked = l.d.checkLaunch(ctx, name, func(p *launch.Preflight) {
+		l.d.warnConsent(name, p)
 		closed = rejects.keep()
 	})
-	var launched campaign.Launched
+	var launched launch.Outcome
 	switch {
 	case len(runs) == 0:
-		launched, err = launch.Start(ctx)
+		launched, err = request.Start(ctx)
 	case runs[0].State == campaign.Importing: // Resume uses the campaign that the run has stored
-		launched, err = launch.Resume(ctx, runs[0])
+		launched, err = request.Resume(ctx, runs[0])
 	default:
 		return runs[0], nil
 	}
-	var fault *campaign.PreflightError
+	var fault *launch.PreflightError
 	switch refusal := sentBefore(err); {
 	case refusal != nil:
 		return run, refusal
 	case errors.As(err, &fault) && fault.Preflight.ListAtFault():
-		return run, refused("invalid_list", err, campaign.ListFaults(def, r.List)...)
+		return run, refused("invalid_list", err, launch.ListFaults(def, r.List)...)
 	case err != nil:
 		return run, err
 	}
@@ -155,9 +157,9 @@ func (l *dropLauncher) launch(ctx context.Context, r drops.Request) (run campaig
 // for another error. A list that cannot be compared yet, because the other one is being imported,
 // is tried again.
 func sentBefore(err error) error {
-	var unfinished *campaign.UnfinishedError
-	var repeat *campaign.RepeatError
-	out := &drops.Refused{Code: campaign.RefusedRepeat}
+	var unfinished *launch.UnfinishedError
+	var repeat *launch.RepeatError
+	out := &drops.Refused{Code: launch.RefusedRepeat}
 	switch {
 	case errors.As(err, &unfinished) && unfinished.Difference.Interrupted:
 		return fmt.Errorf("%s is being imported; this list is compared with it afterwards", unfinished.Run.ID())
@@ -175,10 +177,10 @@ func sentBefore(err error) error {
 
 // refused returns the fault of a dropped file with its findings. They name the file without its
 // path. Findings that name the columns of the list replace those that are for a log.
-func refused(code string, err error, named ...campaign.Finding) error {
+func refused(code string, err error, named ...file.Finding) error {
 	out := &drops.Refused{Code: code, Message: err.Error()}
-	var file *campaign.FileError
-	var list *campaign.PreflightError
+	var file *file.Error
+	var list *launch.PreflightError
 	switch {
 	case errors.As(err, &file):
 		out.Findings = file.Findings
@@ -207,8 +209,8 @@ type rejectsFile struct {
 
 // create begins the file for a list. It does nothing for a list that cannot be read, which the
 // launch reports.
-func (r *rejectsFile) create(list string, def *campaign.Definition) error {
-	l, err := campaign.OpenList(list, def.Recipients.Options())
+func (r *rejectsFile) create(list string, def *file.Definition) error {
+	l, err := launch.OpenList(list, def.Recipients.Options())
 	if err != nil {
 		return nil //nolint:nilerr // the launch reads it again
 	}

@@ -8,7 +8,10 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/file"
+	"campaignd/campaign/launch"
 	"campaignd/campaign/plan"
+	"campaignd/campaign/why"
 	"campaignd/internal/config"
 	"campaignd/throttle"
 )
@@ -27,7 +30,7 @@ type Outlook struct {
 	ramps     map[string]campaign.RampState
 	holds     []campaign.Hold
 
-	suppressions campaign.KeyLedger // nil: no ledger is known
+	suppressions launch.KeyLedger // nil: no ledger is known
 }
 
 // askNumbers is the longest time that a forecast waits for the service.
@@ -79,7 +82,7 @@ func (o *Outlook) addStored(ctx context.Context, l campaign.Ledger, run campaign
 	if !run.State.Sends() || run.Wanted != campaign.WantRun {
 		return nil
 	}
-	if _, err := campaign.ParseStored(run.ID(), run.Definition); err != nil {
+	if _, err := file.ParseStored(run.ID(), run.Definition); err != nil {
 		o.Unread = append(o.Unread, run.ID())
 		return nil //nolint:nilerr // it is named, and the others are forecast
 	}
@@ -93,7 +96,7 @@ func (o *Outlook) addRun(ctx context.Context, l campaign.Ledger, run campaign.Ru
 	if i := slices.IndexFunc(o.Runs, func(r plan.Run) bool { return r.ID == run.ID() }); i >= 0 {
 		return i, nil
 	}
-	def, err := campaign.ParseStored(run.ID(), run.Definition)
+	def, err := file.ParseStored(run.ID(), run.Definition)
 	if err != nil {
 		return 0, err
 	}
@@ -108,7 +111,7 @@ func (o *Outlook) addRun(ctx context.Context, l campaign.Ledger, run campaign.Ru
 	if err := returned(ctx, l, def, run, &r); err != nil {
 		return 0, err
 	}
-	if left, err := l.JobLeft(ctx, campaign.CanaryJob(run.No)); err != nil {
+	if left, err := l.JobLeft(ctx, launch.CanaryJob(run.No)); err != nil {
 		return 0, err
 	} else if left > 0 {
 		r.Released = o.Now.Add(left)
@@ -119,7 +122,7 @@ func (o *Outlook) addRun(ctx context.Context, l campaign.Ledger, run campaign.Ru
 
 // returned adds the rows below the marks that are queued again: a hold sent them back, or they are
 // tried once more.
-func returned(ctx context.Context, l campaign.Ledger, def *campaign.Definition, run campaign.Run, r *plan.Run) error {
+func returned(ctx context.Context, l campaign.Ledger, def *file.Definition, run campaign.Run, r *plan.Run) error {
 	tallies, _, err := l.Tallies(ctx, run.No)
 	if err != nil {
 		return fmt.Errorf("count %s: %w", run.ID(), err)
@@ -147,7 +150,7 @@ func returned(ctx context.Context, l campaign.Ledger, def *campaign.Definition, 
 
 // hold notes until when the run is held on every connection.
 func (o *Outlook) hold(r *plan.Run, run campaign.Run) {
-	if h, held := campaign.Held(run, o.holds, o.directory.origin, o.Now); held {
+	if h, held := why.Held(run, o.holds, o.directory.origin, o.Now); held {
 		r.From, r.Waits = o.ends(h), campaign.ByHold
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/file"
+	"campaignd/campaign/launch"
 	"campaignd/campaign/plan"
 	"campaignd/internal/config"
 	"campaignd/internal/schedule"
@@ -45,11 +47,11 @@ func (o *Outlook) foresee(ctx context.Context, cfg *config.Config, run int) (pla
 // addFirings adds the firings of a campaign until a time. A list that cannot be launched is left
 // out.
 func (o *Outlook) addFirings(ctx context.Context, s schedule.Scheduled, until time.Time) error {
-	var list *campaign.Preflight
+	var list *launch.Preflight
 	at := s.Next(o.Now).At
 	for n := 0; n < mostFirings && !at.IsZero() && at.Before(until); n++ {
 		if list == nil {
-			p, err := campaign.RunPreflight(ctx, campaign.PreflightInput{Definition: s.Definition, File: s.File, List: s.List(),
+			p, err := launch.RunPreflight(ctx, launch.PreflightInput{Definition: s.Definition, File: s.File, List: s.List(),
 				Suppressions: o.suppressions, Commerce: true}) // a launch refuses what needs one that is missing
 			if err != nil {
 				return fmt.Errorf("the list of %s: %w", s.Definition.Name, err)
@@ -73,7 +75,7 @@ func (o *Outlook) addFirings(ctx context.Context, s schedule.Scheduled, until ti
 }
 
 // launched is a campaign whose list was checked as if it were launched at a time.
-func launched(def *campaign.Definition, p *campaign.Preflight, at time.Time) (r plan.Run, err error) {
+func launched(def *file.Definition, p *launch.Preflight, at time.Time) (r plan.Run, err error) {
 	as := campaign.Run{Campaign: def.Name, CreatedAt: at, Marketing: p.Marketing, Budget: def.Limits.MaxMessages}
 	if r, err = plan.RunOf(as, def, nil); err != nil {
 		return r, err

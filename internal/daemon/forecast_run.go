@@ -8,6 +8,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/plan"
+	"campaignd/campaign/why"
 	"campaignd/internal/config"
 )
 
@@ -53,7 +54,7 @@ func forecastRun(
 // endingHold says that the hold on a run, or else on one of its numbers, is assumed to end at its
 // time, although the test at that time may fail; "": there is none, or it has no end.
 func (o *Outlook) endingHold(run campaign.Run, numbers []string) string {
-	h, held := campaign.Held(run, o.holds, o.directory.origin, o.Now)
+	h, held := why.Held(run, o.holds, o.directory.origin, o.Now)
 	for _, id := range numbers {
 		if !held {
 			h, held = campaign.HeldBy(o.holds, o.directory.origin(id), o.Now)

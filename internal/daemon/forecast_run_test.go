@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/file"
+	"campaignd/campaign/launch"
 	"campaignd/internal/config"
 	"campaignd/internal/ledger"
 	"campaignd/internal/ledger/sqlite"
@@ -37,11 +39,11 @@ func TestAForecastOfAServeAsksTheServiceNothing(t *testing.T) {
 	if err != nil || f.Messages != 100 || asked.Load() != 0 {
 		t.Errorf("beside a serve: got %d messages, %v and %d calls, want 100 and none", f.Messages, err, asked.Load())
 	}
-	def, err := campaign.ParseStored(run.ID(), run.Definition)
+	def, err := file.ParseStored(run.ID(), run.Definition)
 	if err != nil {
 		t.Fatal(err)
 	}
-	checked := &campaign.Preflight{Rows: 10, Sendable: 10, Zones: map[string]int64{"": 10}}
+	checked := &launch.Preflight{Rows: 10, Sendable: 10, Zones: map[string]int64{"": 10}}
 	err = checkForecast(t.Context(), cfg, l, known, def, checked, time.Now())
 	if err != nil || checked.Seconds <= 0 || asked.Load() != 0 {
 		t.Errorf("a check beside a serve: got %v s, %v and %d calls, want some seconds and no call", checked.Seconds, err, asked.Load())

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/launch"
 	"campaignd/internal/schedule"
 )
 
@@ -47,7 +48,7 @@ func (c *cluster) fourFire(dir string) {
 			l := schedule.NewLauncher(d.schedule)
 			for _, s := range all {
 				err := d.lookAndFire(c.Context(), s, e)
-				var refused *campaign.PreflightError
+				var refused *launch.PreflightError
 				if err != nil && !errors.Is(err, campaign.ErrTaken) && !errors.As(err, &refused) {
 					c.Errorf("lookAndFire = %v, want nil, taken, or a preflight", err)
 				}

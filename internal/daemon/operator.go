@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/launch"
 	"campaignd/campaign/plan"
 	"campaignd/campaign/sender"
 	"campaignd/internal/client"
@@ -110,12 +111,12 @@ func (d *Daemon) launchList(
 ) (out resource.Launched, err error) {
 	l := d.schedule.Launch(file, "")
 	l.List, l.New, l.NewKey, l.By, l.NoWait, l.Unattended = list, another, idempotency, by, false, false
-	l.Checked = d.checkLaunch(ctx, file, func(p *campaign.Preflight) {
+	l.Checked = d.checkLaunch(ctx, file, func(p *launch.Preflight) {
 		for _, w := range p.Warnings() {
 			out.Warnings = append(out.Warnings, w.String())
 		}
 	})
-	l.Beside = func(r campaign.Run, diff campaign.ListDifference) {
+	l.Beside = func(r campaign.Run, diff launch.ListDifference) {
 		out.Warnings = append(out.Warnings, fmt.Sprintf("%s is unfinished and has another list: %s", r.ID(), diff))
 	}
 	launched, err := l.Start(ctx)

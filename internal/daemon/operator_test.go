@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/launch"
 	"campaignd/internal/client"
 	"campaignd/internal/ledger"
 	"campaignd/internal/ledger/pgtest"
@@ -37,7 +38,7 @@ func TestALaunchIntoPostgresIsMadeOnce(t *testing.T) {
 	if err := os.WriteFile(list.List, []byte("phone,first_name,order\n+2348030000000,Ada,A-1\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	var other *campaign.UnfinishedError
+	var other *launch.UnfinishedError
 	if _, err := LaunchInto(t.Context(), &cfg, list, log); !errors.As(err, &other) {
 		t.Errorf("an edited list: got %v, want that it is refused beside %s", err, first.Run.ID)
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/file"
 	"campaignd/internal/config"
 	"campaignd/internal/ledger"
 	"campaignd/internal/ledger/postgres"
@@ -227,7 +228,7 @@ func (q *Quarantined) estimate(ctx context.Context, cfg *config.Config, runs []c
 		if r.State.Ended() {
 			continue
 		}
-		d, err := campaign.ParseStored(r.ID(), r.Definition)
+		d, err := file.ParseStored(r.ID(), r.Definition)
 		if err != nil {
 			return fmt.Errorf("the stored campaign of %s: %w; give --ahead", r.ID(), err)
 		}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/launch"
 	"campaignd/campaign/why"
 	"campaignd/internal/config"
 	"campaignd/internal/ledger"
@@ -62,7 +63,7 @@ func TestASenderContinuesAfterTheQuarantine(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	launched, err := campaign.Launch{Ledger: l, Service: d.client, File: c.campaign(c.dir, "promoted", "", 160)}.Start(t.Context())
+	launched, err := launch.Request{Ledger: l, Service: d.client, File: c.campaign(c.dir, "promoted", "", 160)}.Start(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

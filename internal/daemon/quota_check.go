@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/file"
+	"campaignd/campaign/launch"
 	"campaignd/internal/config"
 	"campaignd/internal/spelling"
 )
@@ -14,7 +16,7 @@ import (
 // checkQuotas adds a warning to a preflight whose list does not fit into the allowance of this
 // month or into a day of the warm-up of its numbers. l is the ledger that counts what was sent;
 // nil: nothing was.
-func checkQuotas(ctx context.Context, cfg *config.Config, l campaign.Ledger, p *campaign.Preflight, now time.Time) error {
+func checkQuotas(ctx context.Context, cfg *config.Config, l campaign.Ledger, p *launch.Preflight, now time.Time) error {
 	q := newQuotas(cfg, newDirectory(cfg), l, slog.New(slog.DiscardHandler))
 	if q.plan.Messages > 0 {
 		used, err := spentSince(ctx, l, q, now)
@@ -23,7 +25,7 @@ func checkQuotas(ctx context.Context, cfg *config.Config, l campaign.Ledger, p *
 		}
 		if left := q.plan.Left(now, now, used, p.Marketing); left < p.Sendable {
 			_, to := q.month(now)
-			p.Findings = append(p.Findings, campaign.Finding{Level: campaign.LevelWarning,
+			p.Findings = append(p.Findings, file.Finding{Level: file.LevelWarning,
 				What: fmt.Sprintf("the plan has %s left until %s, less than the list", spelling.Count(left, "message", "messages"),
 					to.In(q.plan.Zone).Format("2 Jan 2006 15:04 MST")),
 				Remedy: "the rest is sent after that, or when plan.monthly_messages is raised"})
@@ -44,7 +46,7 @@ func checkQuotas(ctx context.Context, cfg *config.Config, l campaign.Ledger, p *
 		}
 	}
 	if ramped > 0 && ramped == len(p.Connections) && allowed < p.Sendable {
-		p.Findings = append(p.Findings, campaign.Finding{Level: campaign.LevelWarning,
+		p.Findings = append(p.Findings, file.Finding{Level: file.LevelWarning,
 			What:   fmt.Sprintf("the warm-up of its numbers allows %s today, less than the list", spelling.Count(allowed, "message", "messages")),
 			Remedy: "the rest is sent on the days after; days are those of UTC"})
 	}

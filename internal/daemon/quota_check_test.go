@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/launch"
 	"campaignd/campaign/plan"
 	"campaignd/internal/config"
 )
@@ -31,7 +32,7 @@ func TestCheckWarnsOfAListAboveItsQuotas(t *testing.T) {
 			cfg.Numbers = map[string]config.Number{"a": {Ramp: &config.Ramp{Start: 10, Step: 10, Ceiling: 100}}}
 		}
 		l := &spending{n: map[string]int64{"a": tt.spent}, ramps: map[string]campaign.RampState{"a": {Day: plan.RampDay(now) - 1, Steps: 1}}}
-		p := &campaign.Preflight{Sendable: tt.sendable, Marketing: tt.marketing, Connections: []campaign.ConnectionCheck{{ID: "a"}}}
+		p := &launch.Preflight{Sendable: tt.sendable, Marketing: tt.marketing, Connections: []launch.ConnectionCheck{{ID: "a"}}}
 		if err := checkQuotas(t.Context(), cfg, l, p, now); err != nil {
 			t.Fatal(err)
 		}
@@ -43,7 +44,7 @@ func TestCheckWarnsOfAListAboveItsQuotas(t *testing.T) {
 			t.Errorf("%+v: got %q, want %q", tt, s, tt.want)
 		}
 	}
-	p := &campaign.Preflight{Sendable: 10}
+	p := &launch.Preflight{Sendable: 10}
 	if err := checkQuotas(t.Context(), config.Default(), nil, p, now); err != nil || len(p.Findings) > 0 {
 		t.Errorf("without a plan: got %v and %v, want nothing", p.Findings, err)
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/file"
 	"campaignd/internal/config"
 	"campaignd/internal/ledger"
 	"campaignd/internal/ledger/sqlite"
@@ -183,13 +184,13 @@ func TestReplicasFireACampaignOnceWithListsThatDiffer(t *testing.T) {
 // interrupted makes a run whose importer died half-way: the ledger has the first half of its list.
 func (c *cluster) interrupted(name string, rows int64) campaign.Run {
 	c.Helper()
-	file := c.campaign(c.dir, name, "", int(rows))
+	path := c.campaign(c.dir, name, "", int(rows))
 	list := filepath.Join(c.dir, name+".csv")
 	hash, _, err := recipients.Hash(list)
 	if err != nil {
 		c.Fatal(err)
 	}
-	_, source, err := campaign.LoadDefinition(file)
+	_, source, err := file.Load(path)
 	if err != nil {
 		c.Fatal(err)
 	}

@@ -9,7 +9,10 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/file"
+	"campaignd/campaign/launch"
 	"campaignd/campaign/plan"
+	"campaignd/campaign/why"
 	"campaignd/internal/operator"
 	"campaignd/reporting"
 )
@@ -20,14 +23,14 @@ type RunOptions struct {
 	File string
 	// List is the path of the list. "" takes recipients.file of the campaign.
 	List string
-	// New, Command and Beside are those of campaign.Launch.
+	// New, Command and Beside are those of launch.Request.
 	New     bool
 	Command string
-	Beside  func(campaign.Run, campaign.ListDifference)
+	Beside  func(campaign.Run, launch.ListDifference)
 	// Settle is how long statuses are awaited after the last answer. 0: not at all.
 	Settle time.Duration
 	// Checked, if not nil, gets the preflight of a new run.
-	Checked func(*campaign.Preflight)
+	Checked func(*launch.Preflight)
 	// Progress, if not nil, is called when the run has advanced, about four times a second, from
 	// more than one goroutine.
 	Progress func(Progress)
@@ -58,7 +61,7 @@ func (d *Daemon) RunCampaign(ctx context.Context, o RunOptions) (RunResult, erro
 	if o.Progress == nil {
 		o.Progress = func(Progress) {}
 	}
-	def, src, err := campaign.LoadDefinition(o.File)
+	def, src, err := file.Load(o.File)
 	if err != nil {
 		return RunResult{}, err
 	}
@@ -80,20 +83,20 @@ func (d *Daemon) RunCampaign(ctx context.Context, o RunOptions) (RunResult, erro
 	defer stop()
 	usual := debug.SetGCPercent(frugal)
 	defer debug.SetGCPercent(usual)
-	launch := campaign.Launch{
+	request := launch.Request{
 		Ledger: d.ledger, Service: d.client, File: o.File, List: o.List, New: o.New, Command: o.Command,
 		Checked: d.checkLaunch(ctx, o.File, o.Checked),
 		Beside:  o.Beside, Rate: d.cfg.Rate, Commerce: d.cfg.Commerce.Configured(),
 		Owner: d.owner, By: operator.LocalUser(), Lease: time.Duration(d.cfg.Sending.Lease),
 		Progress: func(phase string, rows int64) { o.Progress(Progress{Phase: phase, Done: rows}) },
 	}
-	imported := func(campaign.Launched) error { return nil }
+	imported := func(launch.Outcome) error { return nil }
 	if def.Audience != nil && o.List == "" {
-		if imported, err = d.takeAudience(ctx, def, &launch); err != nil {
+		if imported, err = d.takeAudience(ctx, def, &request); err != nil {
 			return RunResult{}, err
 		}
 	}
-	launched, err := launch.Start(ctx)
+	launched, err := request.Start(ctx)
 	if e := imported(launched); err == nil {
 		err = e
 	}
@@ -104,7 +107,7 @@ func (d *Daemon) RunCampaign(ctx context.Context, o RunOptions) (RunResult, erro
 	run := launched.Run
 	result := RunResult{Run: run, Ended: launched.Ended, Changed: launched.Changed}
 	if !launched.Ended {
-		if _, err := campaign.ParseStored(run.ID(), run.Definition); err != nil && run.Wanted != campaign.WantCancel {
+		if _, err := file.ParseStored(run.ID(), run.Definition); err != nil && run.Wanted != campaign.WantCancel {
 			return result, fmt.Errorf("this version cannot send %s, which `campaignd cancel %[1]s` ends: %w", run.ID(), err)
 		}
 		if run.State == campaign.Paused && run.Reason == campaign.PausedByBreaker {
@@ -134,7 +137,7 @@ func (d *Daemon) RunCampaign(ctx context.Context, o RunOptions) (RunResult, erro
 		return result, fmt.Errorf("read the holds: %w", err)
 	}
 	now := time.Now()
-	result.Report.Holds = campaign.HoldStates(campaign.RunHolds(run, holds, d.directory.origin, now), now)
+	result.Report.Holds = campaign.HoldStates(why.RunHolds(run, holds, d.directory.origin, now), now)
 	return result, nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/file"
 	"campaignd/internal/config"
 	"campaignd/internal/schedule"
 )
@@ -151,7 +152,7 @@ func TestTheScheduleLogsItsLaunchesAndFaults(t *testing.T) {
 		!strings.Contains(lines[0], "firing="+all[0].Next(time.Now()).Key) {
 		t.Errorf("got the log %q, want one launch of daily-1 with 3 rows and its firing", lines)
 	}
-	faulty := schedule.Scheduled{File: bad, Definition: &campaign.Definition{}}
+	faulty := schedule.Scheduled{File: bad, Definition: &file.Definition{}}
 	if _, err := d.schedule.FireAs(t.Context(), faulty, schedule.CronKey+all[0].Next(time.Now()).Key, e); err == nil {
 		t.Errorf("fire of a faulty file = %v, want an error", err)
 	}

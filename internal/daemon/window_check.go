@@ -4,13 +4,14 @@ import (
 	"fmt"
 	"time"
 
-	"campaignd/campaign"
+	"campaignd/campaign/file"
+	"campaignd/campaign/launch"
 	"campaignd/campaign/plan"
 	"campaignd/internal/spelling"
 )
 
 // CheckWindow says in found whether the campaign may send now, if it has a window.
-func CheckWindow(d *campaign.Definition, found *campaign.Preflight, now time.Time) error {
+func CheckWindow(d *file.Definition, found *launch.Preflight, now time.Time) error {
 	if d.Window == nil || found.Sendable == 0 {
 		return nil
 	}
@@ -27,7 +28,7 @@ func CheckWindow(d *campaign.Definition, found *campaign.Preflight, now time.Tim
 		groups = append(groups, plan.Group{Remaining: rows, Zones: zones})
 	}
 	o := plan.OpeningAt(now, w, groups...)
-	found.Window = &campaign.WindowCheck{Window: w.String(), Open: o.Open, Closed: o.Closed, Begins: o.Opens}
+	found.Window = &launch.WindowCheck{Window: w.String(), Open: o.Open, Closed: o.Closed, Begins: o.Opens}
 	if o.Open > 0 {
 		found.Window.Begins = now.UTC()
 	}

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/file"
+	"campaignd/campaign/launch"
 )
 
 // The names of results, appended to that of the file.
@@ -37,16 +39,16 @@ type acceptance struct {
 
 // rejection is the content of the NAME.report.json of a rejected file.
 type rejection struct {
-	File     int64              `json:"file"`
-	Error    string             `json:"error"`
-	Message  string             `json:"message"`
-	Findings []campaign.Finding `json:"findings,omitempty"`
+	File     int64          `json:"file"`
+	Error    string         `json:"error"`
+	Message  string         `json:"message"`
+	Findings []file.Finding `json:"findings,omitempty"`
 	// Run and Difference are those of Refused.
-	Run        string                   `json:"run,omitempty"`
-	Difference *campaign.ListDifference `json:"difference,omitempty"`
-	Campaign   string                   `json:"campaign"`
-	From       string                   `json:"from"`
-	TakenAt    time.Time                `json:"taken_at"`
+	Run        string                 `json:"run,omitempty"`
+	Difference *launch.ListDifference `json:"difference,omitempty"`
+	Campaign   string                 `json:"campaign"`
+	From       string                 `json:"from"`
+	TakenAt    time.Time              `json:"taken_at"`
 }
 
 // mostNames bounds the search for a name that is free.
@@ -101,7 +103,7 @@ func (t *task) owner(ctx context.Context, key string) (ours, free bool, err erro
 	if err != nil {
 		return false, false, err
 	}
-	text, err := io.ReadAll(io.LimitReader(r, campaign.MaxFile))
+	text, err := io.ReadAll(io.LimitReader(r, file.MaxSize))
 	if err = errors.Join(err, r.Close()); err != nil {
 		return false, false, err
 	}

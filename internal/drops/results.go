@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/file"
 	"campaignd/recipients"
 	"campaignd/reporting"
 )
@@ -130,7 +131,7 @@ func (t *task) putRejects(ctx context.Context, run campaign.Run) error {
 		return errors.Join(t.p.Bucket.Put(ctx, t.f.Place+rejectedName, f), f.Close())
 	}
 	return t.put(ctx, rejectedName, func(w io.Writer) error {
-		out, err := reporting.NewRejects(w, run.Header, run.Comma())
+		out, err := reporting.NewRejects(w, run.Header, file.CommaOf(run))
 		if err != nil {
 			return err
 		}

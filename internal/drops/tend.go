@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/file"
 )
 
 // tryAgain is when a file that could not be launched, or whose results could not be written, is
@@ -161,17 +163,27 @@ func (t *task) sidecar(ctx context.Context) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sidecar: %w", err)
 	}
-	if o.Fault != "" || o.Size > campaign.MaxFile {
+	if o.Fault != "" || o.Size > file.MaxSize {
 		return nil, &Refused{Code: "invalid_sidecar",
-			Message: fmt.Sprintf("%s: want a regular file of at most %d bytes", o.Key, campaign.MaxFile)}
+			Message: fmt.Sprintf("%s: want a regular file of at most %d bytes", o.Key, file.MaxSize)}
 	}
 	r, err := t.p.Bucket.Open(ctx, o, 0)
 	if err != nil {
 		return nil, fmt.Errorf("sidecar: %w", err)
 	}
-	text, err := io.ReadAll(io.LimitReader(r, campaign.MaxFile+1))
+	text, err := io.ReadAll(io.LimitReader(r, file.MaxSize+1))
 	if err = errors.Join(err, r.Close()); err != nil {
 		return nil, fmt.Errorf("sidecar: %w", err)
 	}
 	return text, nil
+}
+
+// rest delays the next try of a file by a third of the lease. Without a delay a file that fails
+// would ask the ledger without a pause. The caller has w.mu.
+func (w *Watcher) rest(no int64) {
+	now := time.Now()
+	if len(w.again) > mostDue {
+		maps.DeleteFunc(w.again, func(_ int64, at time.Time) bool { return at.Before(now) })
+	}
+	w.again[no] = now.Add(w.o.Lease / 3)
 }

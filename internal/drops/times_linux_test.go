@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/file"
 	"campaignd/reporting"
 )
 
@@ -252,7 +253,7 @@ func TestASidecarThatChangesDelaysNoList(t *testing.T) {
 func TestASidecarIsReadWholeOrRefused(t *testing.T) {
 	box := newInbox(t)
 	k := &task{Watcher: New(Options{}), p: &watched{Rule: Rule{Bucket: box.Folder}}, f: campaign.DroppedFile{Key: "list.csv"}}
-	for size, want := range map[int]bool{campaign.MaxFile: true, campaign.MaxFile + 1: false} {
+	for size, want := range map[int]bool{file.MaxSize: true, file.MaxSize + 1: false} {
 		box.write("list.csv.yaml", strings.Repeat("#", size))
 		text, err := k.sidecar(t.Context())
 		var refused *Refused

@@ -5,13 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/file"
+	"campaignd/campaign/launch"
 	"campaignd/reporting"
 )
 
@@ -45,11 +46,11 @@ type Refused struct {
 	Message string // for the log and the ledger, so without names of the list
 	// Findings are for the results beside the file, whose readers have the list: they may name its
 	// columns. The first one replaces Message there.
-	Findings []campaign.Finding
+	Findings []file.Finding
 	// Run is the run that has numbers of the list, and Difference how the list differs from its list;
 	// "" and nil for another code than sent_before.
 	Run        string
-	Difference *campaign.ListDifference
+	Difference *launch.ListDifference
 }
 
 // Error implements error.
@@ -337,14 +338,4 @@ func (w *Watcher) start(ctx context.Context, p *watched, f campaign.DroppedFile)
 		default:
 		}
 	})
-}
-
-// rest delays the next try of a file by a third of the lease. Without a delay a file that fails
-// would ask the ledger without a pause. The caller has w.mu.
-func (w *Watcher) rest(no int64) {
-	now := time.Now()
-	if len(w.again) > mostDue {
-		maps.DeleteFunc(w.again, func(_ int64, at time.Time) bool { return at.Before(now) })
-	}
-	w.again[no] = now.Add(w.o.Lease / 3)
 }

@@ -1,10 +1,6 @@
 package ledger
 
-import (
-	"errors"
-
-	"campaignd/campaign"
-)
+import "errors"
 
 // ErrRehearsed rolls the transaction of a rehearsal back.
 var ErrRehearsed = errors.New("rehearsed")
@@ -20,10 +16,3 @@ const (
 	RestoredDetail = "the ledger went back in time: have the lost webhooks replayed first"
 	PausedBefore   = "; it was paused before: "
 )
-
-// MayHaveMoved reports whether segments of a run with this definition move to other connections:
-// then any of them may have posted what the lost time posted.
-func MayHaveMoved(definition []byte) bool {
-	d, err := campaign.ParseStored("run", definition)
-	return err == nil && d.Limits.Move
-}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/file"
 	"campaignd/campaign/plan"
 	"campaignd/internal/client/resource"
 	"campaignd/internal/ledger"
@@ -120,7 +121,7 @@ func folder(t *testing.T) []operator.File {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return []operator.File{{Path: "spring.yaml", Definition: &campaign.Definition{Name: "spring"}, Cron: cron}, {Path: "broken.yaml"}}
+	return []operator.File{{Path: "spring.yaml", Definition: &file.Definition{Name: "spring"}, Cron: cron}, {Path: "broken.yaml"}}
 }
 
 func TestAScheduleListsUpTo1000Firings(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/file"
 	"campaignd/campaign/plan"
 	"campaignd/internal/client/resource"
 )
@@ -18,9 +19,9 @@ import (
 type File struct {
 	Path       string
 	Source     []byte
-	Definition *campaign.Definition
+	Definition *file.Definition
 	Cron       *plan.Cron
-	Findings   []campaign.Finding
+	Findings   []file.Finding
 }
 
 // ErrAbsent says that there is no such campaign or dropped file.

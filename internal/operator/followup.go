@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/launch"
 	"campaignd/internal/client/resource"
 )
 
@@ -15,9 +16,9 @@ func (d *Session) FollowUp(ctx context.Context, id string, r resource.FollowUpRe
 	if len(r.Where) == 0 {
 		return resource.FollowedUp{}, invalid("say which rows, for example failed=131049")
 	}
-	var choice []campaign.Where
+	var choice []launch.Where
 	for _, s := range r.Where {
-		w, err := campaign.ParseWhere(s)
+		w, err := launch.ParseWhere(s)
 		if err != nil {
 			return resource.FollowedUp{}, invalid("%v", err)
 		}
@@ -36,7 +37,7 @@ func (d *Session) FollowUp(ctx context.Context, id string, r resource.FollowUpRe
 			return resource.FollowedUp{}, err
 		}
 	}
-	f, err := campaign.StartFollowUp(ctx, campaign.FollowUpInput{Ledger: d.Ledger, Parent: parent, Where: choice, Early: r.Early,
+	f, err := launch.StartFollowUp(ctx, launch.FollowUpInput{Ledger: d.Ledger, Parent: parent, Where: choice, Early: r.Early,
 		NotReplayed: r.NotReplayed, DryRun: r.DryRun, Repeats: d.Repeats, By: d.By})
 	return resource.FollowedUpOf(f), err
 }
@@ -45,14 +46,14 @@ func (d *Session) FollowUp(ctx context.Context, id string, r resource.FollowUpRe
 const listedDoubts = 50
 
 // Doubts returns the rows of a run that may or may not have been sent. It reads the whole run.
-func (d *Session) Doubts(ctx context.Context, id string) (campaign.Uncertainty, error) {
+func (d *Session) Doubts(ctx context.Context, id string) (launch.Uncertainty, error) {
 	r, err := d.find(ctx, id)
 	if err != nil {
-		return campaign.Uncertainty{}, err
+		return launch.Uncertainty{}, err
 	}
 	listening, err := campaign.ReadListening(ctx, d.Ledger, d.Repeats, time.Now())
 	if err != nil {
-		return campaign.Uncertainty{}, err
+		return launch.Uncertainty{}, err
 	}
-	return campaign.ReadUncertainty(ctx, d.Ledger, r, listedDoubts, listening)
+	return launch.ReadUncertainty(ctx, d.Ledger, r, listedDoubts, listening)
 }

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/file"
+	"campaignd/campaign/launch"
 	"campaignd/campaign/why"
 	"campaignd/internal/client/resource"
 	"campaignd/internal/ledger"
@@ -59,7 +61,7 @@ func (d *Session) refused(ctx context.Context, now time.Time) (string, error) {
 }
 
 // WhyRecipient says what one recipient of a run waits for. to is a phone number as its list
-// may write it. The error is campaign.ErrNoRow if the list has no row for it.
+// may write it. The error is launch.ErrNoRow if the list has no row for it.
 func (d *Session) WhyRecipient(ctx context.Context, id, to string) (why.Row, error) {
 	r, err := d.find(ctx, id)
 	if err != nil {
@@ -75,7 +77,7 @@ func (d *Session) WhyRecipient(ctx context.Context, id, to string) (why.Row, err
 	}
 	w, found, err := why.ExplainRecipient(ctx, d.Ledger, r, h, key, time.Now())
 	if err == nil && !found {
-		err = &fault{fmt.Sprintf("the list of %s has no row for %s", r.ID(), to), campaign.ErrNoRow}
+		err = &fault{fmt.Sprintf("the list of %s has no row for %s", r.ID(), to), launch.ErrNoRow}
 	}
 	return w, err
 }
@@ -83,7 +85,7 @@ func (d *Session) WhyRecipient(ctx context.Context, id, to string) (why.Row, err
 // keyIn is the key of a number that is written as the list of a run may write it, or of its digits.
 func keyIn(r campaign.Run, to string) (int64, error) {
 	var options recipients.Options
-	if def, err := campaign.ParseStored(r.ID(), r.Definition); err == nil {
+	if def, err := file.ParseStored(r.ID(), r.Definition); err == nil {
 		options = def.Recipients.Options()
 	}
 	options.Validate = recipients.ValidateNone // the number need not be in use
@@ -118,7 +120,7 @@ func (d *Session) Report(ctx context.Context, id string) (*reporting.Report, err
 	}
 	h, err := d.whyHolds(ctx)
 	now := time.Now()
-	report.Holds = campaign.HoldStates(campaign.RunHolds(r, h.Holds, h.Origin, now), now)
+	report.Holds = campaign.HoldStates(why.RunHolds(r, h.Holds, h.Origin, now), now)
 	if err != nil {
 		return report, err
 	}
@@ -154,7 +156,7 @@ func (d *Session) ExportExcel(ctx context.Context, id string) (Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return func(w io.Writer) error { return reporting.WriteExcel(ctx, w, d.Ledger, r, r.Comma()) }, nil
+	return func(w io.Writer) error { return reporting.WriteExcel(ctx, w, d.Ledger, r, file.CommaOf(r)) }, nil
 }
 
 // The default and the highest number of deliveries on a page.
@@ -199,6 +201,6 @@ func deliveryOf(l *campaign.Line) resource.Delivery {
 
 // Absent reports whether err says that there is no such run, row, key, campaign or dropped file.
 func Absent(err error) bool {
-	return errors.Is(err, campaign.ErrNoRun) || errors.Is(err, campaign.ErrNoRow) || errors.Is(err, campaign.ErrNoKey) ||
+	return errors.Is(err, campaign.ErrNoRun) || errors.Is(err, launch.ErrNoRow) || errors.Is(err, campaign.ErrNoKey) ||
 		errors.Is(err, ErrAbsent)
 }

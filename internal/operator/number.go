@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/file"
 	"campaignd/campaign/why"
 )
 
@@ -46,7 +47,7 @@ func (d *Session) WhyNumber(ctx context.Context, connection string) (why.Number,
 func (d *Session) runsOver(ctx context.Context, connection string, f campaign.RunFilter) (over []campaign.Run, err error) {
 	stored, err := d.Ledger.Runs(ctx, f)
 	for _, r := range stored {
-		def, err := campaign.ParseStored(r.ID(), r.Definition)
+		def, err := file.ParseStored(r.ID(), r.Definition)
 		if err == nil && slices.Contains(def.Connections, connection) && d.sees(ctx, r) {
 			over = append(over, r)
 		}

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 
 	"campaignd/campaign"
+	"campaignd/campaign/launch"
 	"campaignd/campaign/plan"
 	"campaignd/internal/client/resource"
 )
@@ -31,7 +32,7 @@ type Process struct {
 	Folder func() ([]File, error)
 	// Check says what a launch of a campaign over a list would do, and ForecastLaunch when it would be
 	// done. Both read the whole list; a list of "" is the one that the campaign names.
-	Check          func(ctx context.Context, f File, list string) (*campaign.Preflight, error)
+	Check          func(ctx context.Context, f File, list string) (*launch.Preflight, error)
 	ForecastLaunch func(ctx context.Context, f File, list string) (plan.Forecast, error)
 	// Numbers returns the connections, with their limits now.
 	Numbers func(ctx context.Context) ([]resource.Number, error)

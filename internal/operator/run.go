@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/control"
+	"campaignd/campaign/file"
 	"campaignd/campaign/why"
 	"campaignd/internal/client/resource"
 )
@@ -27,7 +29,7 @@ func (d *Session) find(ctx context.Context, id string) (campaign.Run, error) {
 			return campaign.Run{}, invalid("%v", err)
 		}
 	}
-	r, err := campaign.FindRun(ctx, d.Ledger, id)
+	r, err := control.Find(ctx, d.Ledger, id)
 	if err == nil && !d.sees(ctx, r) {
 		return campaign.Run{}, fmt.Errorf("%w: %s; `campaignd runs` lists them", campaign.ErrNoRun, id)
 	}
@@ -39,7 +41,7 @@ func (d *Session) sees(ctx context.Context, r campaign.Run) bool {
 	if d.Company == "" {
 		return true
 	}
-	def, err := campaign.ParseStored(r.ID(), r.Definition)
+	def, err := file.ParseStored(r.ID(), r.Definition)
 	return err == nil && d.ofCompany(d.Origins(ctx, nil), def.Connections)
 }
 
@@ -84,7 +86,7 @@ func (d *Session) Runs(ctx context.Context, f campaign.RunFilter) ([]resource.Ru
 	runs := make([]resource.Run, len(all))
 	for i, r := range all {
 		runs[i] = resource.RunOf(r)
-		runs[i].Holds = campaign.HoldStates(campaign.RunHolds(r, h.Holds, h.Origin, now), now)
+		runs[i].Holds = campaign.HoldStates(why.RunHolds(r, h.Holds, h.Origin, now), now)
 	}
 	return runs, nil
 }
@@ -100,7 +102,7 @@ func (d *Session) Run(ctx context.Context, id string) (resource.Run, error) {
 		return resource.Run{}, err
 	}
 	now, out := time.Now(), resource.RunOf(r)
-	out.Holds = campaign.HoldStates(campaign.RunHolds(r, h.Holds, h.Origin, now), now)
+	out.Holds = campaign.HoldStates(why.RunHolds(r, h.Holds, h.Origin, now), now)
 	return out, nil
 }
 
@@ -114,7 +116,7 @@ func (d *Session) whyHolds(ctx context.Context) (why.Holds, error) {
 }
 
 // controls is a request of package campaign.
-type controls func(context.Context, campaign.RunLedger, campaign.Run) (campaign.Controlled, error)
+type controls func(context.Context, campaign.RunLedger, campaign.Run) (control.Outcome, error)
 
 // control does what one of the verbs asks for.
 func (d *Session) control(ctx context.Context, verb, id string, do controls) (resource.Controlled, error) {
@@ -136,13 +138,13 @@ func (d *Session) controlled(ctx context.Context, verb string, r campaign.Run, d
 
 // Pause asks that a run sends nothing more until it is resumed.
 func (d *Session) Pause(ctx context.Context, id string) (resource.Controlled, error) {
-	return d.control(ctx, "pause", id, campaign.PauseRun)
+	return d.control(ctx, "pause", id, control.Pause)
 }
 
 // Resume ends a pause.
 func (d *Session) Resume(ctx context.Context, id string) (resource.Controlled, error) {
-	return d.control(ctx, "resume", id, func(ctx context.Context, l campaign.RunLedger, r campaign.Run) (campaign.Controlled, error) {
-		c, err := campaign.ResumeRun(ctx, l, r)
+	return d.control(ctx, "resume", id, func(ctx context.Context, l campaign.RunLedger, r campaign.Run) (control.Outcome, error) {
+		c, err := control.Resume(ctx, l, r)
 		if err != nil || r.Reason != campaign.PausedByLedger {
 			return c, err
 		}
@@ -157,7 +159,7 @@ func (d *Session) Resume(ctx context.Context, id string) (resource.Controlled, e
 
 // Cancel ends a run; what is queued is not sent.
 func (d *Session) Cancel(ctx context.Context, id string) (resource.Controlled, error) {
-	return d.control(ctx, "cancel", id, campaign.CancelRun)
+	return d.control(ctx, "cancel", id, control.Cancel)
 }
 
 // Approve releases a run that waits for approval. The error is ErrSamePerson for the key that
@@ -176,7 +178,7 @@ func (d *Session) Approve(ctx context.Context, id string) (resource.Controlled, 
 	if r.LaunchedBy != "" {
 		by = "launched by " + r.LaunchedBy
 	}
-	return d.controlled(ctx, "approve", r, by, campaign.ApproveRun)
+	return d.controlled(ctx, "approve", r, by, control.Approve)
 }
 
 // Limits returns the limits of a run as they are now.
@@ -203,7 +205,7 @@ func (d *Session) ChangeLimits(ctx context.Context, id string, c campaign.LimitC
 	if err := d.note(ctx, "limits", r.ID(), changeText(c)); err != nil {
 		return resource.Limits{}, err
 	}
-	after, err := campaign.ChangeLimits(ctx, d.Ledger, r, c)
+	after, err := control.ChangeLimits(ctx, d.Ledger, r, c)
 	if err != nil {
 		return resource.Limits{}, err
 	}
@@ -211,11 +213,11 @@ func (d *Session) ChangeLimits(ctx context.Context, id string, c campaign.LimitC
 }
 
 func limitsOf(r campaign.Run, sentence string) (resource.Limits, error) {
-	def, err := campaign.ParseStored(r.ID(), r.Definition)
+	def, err := file.ParseStored(r.ID(), r.Definition)
 	if err != nil {
 		return resource.Limits{}, err
 	}
-	l := resource.Limits{Run: r.ID(), RunLimits: r.LimitsNow(def), Sentence: sentence}
+	l := resource.Limits{Run: r.ID(), RunLimits: def.LimitsOf(r), Sentence: sentence}
 	if sentence == "" {
 		l.Sentence = fmt.Sprintf("%s: %s", l.Run, l.RunLimits)
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/launch"
 	"campaignd/campaign/why"
 	"campaignd/internal/client/resource"
 	"campaignd/recipients"
@@ -56,7 +57,7 @@ func e164(key int64) string { return fmt.Sprintf("+%d", key) }
 // AddSuppressions suppresses numbers, which are in international form with +. The session of one
 // company suppresses them for the messages of that company alone.
 func (d *Session) AddSuppressions(ctx context.Context, numbers []string, scope campaign.Scope) (resource.Suppressed, error) {
-	list, err := campaign.ParseSuppressions(numbers, scope, time.Now())
+	list, err := launch.ParseSuppressions(numbers, scope, time.Now())
 	if err != nil {
 		return resource.Suppressed{}, invalid("%v", err)
 	}
@@ -79,7 +80,7 @@ func (d *Session) RemoveSuppressions(ctx context.Context, numbers []string, scop
 	if check == "" {
 		check = campaign.ScopeAll
 	}
-	if _, err := campaign.ParseSuppressions(numbers, check, time.Now()); err != nil {
+	if _, err := launch.ParseSuppressions(numbers, check, time.Now()); err != nil {
 		return resource.Suppressed{}, invalid("%v", err)
 	}
 	from := "every scope"
@@ -89,7 +90,7 @@ func (d *Session) RemoveSuppressions(ctx context.Context, numbers []string, scop
 	if err := d.note(ctx, "suppressions remove", count(len(numbers)), from); err != nil {
 		return resource.Suppressed{}, err
 	}
-	lifted, absent, err := campaign.LiftSuppressions(ctx, d.Ledger, numbers, scope)
+	lifted, absent, err := launch.LiftSuppressions(ctx, d.Ledger, numbers, scope)
 	return resource.Suppressed{Changed: lifted, Unchanged: absent}, err
 }
 
@@ -109,10 +110,10 @@ const mostFaults = 1000
 // are in out, and all others are imported.
 func (d *Session) ImportSuppressions(ctx context.Context, file io.Reader, q resource.SuppressionImport) (out resource.Imported, err error) {
 	scope := cmp.Or(q.Scope, campaign.ScopeMarketing)
-	if _, err := campaign.ParseScope(string(scope)); err != nil {
+	if _, err := launch.ParseScope(string(scope)); err != nil {
 		return out, invalid("%v", err)
 	}
-	if err := campaign.ParseListName(q.Source); err != nil {
+	if err := launch.ParseListName(q.Source); err != nil {
 		return out, invalid("%v", err)
 	}
 	if _, err := recipients.NewPhones(recipients.ValidatePossible, q.DefaultRegion); err != nil {
@@ -125,7 +126,7 @@ func (d *Session) ImportSuppressions(ctx context.Context, file io.Reader, q reso
 	if err := d.note(ctx, "suppressions import", cmp.Or(q.Source, "import"), "scope "+string(scope)); err != nil {
 		return out, err
 	}
-	counts, err := campaign.ImportSuppressions(ctx, d.Ledger, campaign.SuppressionFile{
+	counts, err := launch.ImportSuppressions(ctx, d.Ledger, launch.SuppressionFile{
 		Path: name, Input: file, Scope: scope, Source: q.Source, At: q.At, Company: d.Company, DefaultRegion: q.DefaultRegion,
 		Rejected: func(line int, why string) {
 			if len(out.Faults) < mostFaults {
@@ -141,7 +142,7 @@ func (d *Session) ImportSuppressions(ctx context.Context, file io.Reader, q reso
 // company sees those of that company, and only the existence of those for all companies.
 func (d *Session) ShowSuppressions(ctx context.Context, number string) ([]why.ShownSuppression, error) {
 	shown, err := why.ShowSuppressions(ctx, d.Ledger, number, time.Now())
-	if errors.Is(err, campaign.ErrNoNumber) {
+	if errors.Is(err, launch.ErrNoNumber) {
 		return nil, invalid("%v", err)
 	}
 	if d.Company == "" {
@@ -162,7 +163,7 @@ func (d *Session) ExportSuppressions(ctx context.Context, w io.Writer) error {
 	if d.Company != "" {
 		return fmt.Errorf("%w: the whole list is not for a key of one company", ErrForbidden)
 	}
-	return campaign.ExportSuppressions(ctx, d.Ledger, w)
+	return launch.ExportSuppressions(ctx, d.Ledger, w)
 }
 
 // Erase removes a number in international form with + from the ledger (campaign.ErasureLedger). The
@@ -171,7 +172,7 @@ func (d *Session) Erase(ctx context.Context, number string) (campaign.Erased, er
 	if d.Company != "" {
 		return campaign.Erased{}, fmt.Errorf("%w: a key of one company erases no number", ErrForbidden)
 	}
-	typed, err := campaign.ParseSuppressions([]string{number}, campaign.ScopeAll, time.Now())
+	typed, err := launch.ParseSuppressions([]string{number}, campaign.ScopeAll, time.Now())
 	if err != nil {
 		return campaign.Erased{}, invalid("%v", err)
 	}

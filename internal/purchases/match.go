@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/file"
 )
 
 // rest is how many times as long as a step took the matching rests, so that the ledger serves the
@@ -18,14 +19,14 @@ const late = 72 * time.Hour
 // counted is a run whose orders are counted.
 type counted struct {
 	run campaign.Run
-	how campaign.Counting
+	how file.Counting
 }
 
 // counted returns the runs that started and whose orders may still be new, the newest first.
 func (k *Keeper) counted(ctx context.Context, now time.Time) (all []counted, err error) {
-	runs, err := k.o.Ledger.Runs(ctx, campaign.RunFilter{EndedAfter: now.Add(-campaign.MostWithin.Std() - late)})
+	runs, err := k.o.Ledger.Runs(ctx, campaign.RunFilter{EndedAfter: now.Add(-file.MostWithin.Std() - late)})
 	for _, r := range runs {
-		how, counts := campaign.CountingOf(r)
+		how, counts := file.CountingOf(r)
 		if counts && !r.StartedAt.IsZero() && (r.EndedAt.IsZero() || now.Before(r.EndedAt.Add(how.Rule.Within+late))) {
 			all = append(all, counted{r, how})
 		}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/launch"
 	"campaignd/campaign/plan"
 	"campaignd/internal/config"
 )
@@ -136,7 +137,7 @@ func TestOnlyAnAbandonedImportIsResumed(t *testing.T) {
 
 func TestALaunchHasTheKeyOfItsFiring(t *testing.T) {
 	got := New(Options{Config: config.Default(), Owner: "me"}).Launch("f.yaml", CronKey+plan.Firing{Key: "k"}.Key)
-	want := campaign.Launch{File: "f.yaml", Key: campaign.FiringKey + "k", Owner: "me", Lease: 15 * time.Second, NoWait: true}
+	want := launch.Request{File: "f.yaml", Key: campaign.FiringKey + "k", Owner: "me", Lease: 15 * time.Second, NoWait: true}
 	if got.File != want.File || got.Key != want.Key || got.Owner != want.Owner || got.Lease != want.Lease {
 		t.Errorf("launch = %+v, want %+v", got, want)
 	}

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"campaignd/campaign"
+	"campaignd/campaign/file"
 	"campaignd/internal/operator"
 )
 
@@ -14,7 +14,7 @@ import (
 func Files(dir string) ([]operator.File, error) {
 	d := NewFolder(dir)
 	_, err := d.Look()
-	var faults *campaign.FileError // the faults of each file are with the file
+	var faults *file.Error // the faults of each file are with the file
 	if err != nil && !errors.As(err, &faults) {
 		return nil, err
 	}
@@ -32,7 +32,7 @@ func Files(dir string) ([]operator.File, error) {
 }
 
 // WithoutFolder names the files of findings without the path of their folder.
-func WithoutFolder(dir string, findings []campaign.Finding) []campaign.Finding {
+func WithoutFolder(dir string, findings []file.Finding) []file.Finding {
 	out := slices.Clone(findings)
 	path := strings.NewReplacer(dir+string(filepath.Separator), "", filepath.Clean(dir)+string(filepath.Separator), "")
 	for i, f := range out {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/file"
 	"campaignd/campaign/plan"
 	"campaignd/internal/faults"
 )
@@ -196,7 +197,7 @@ func (w firings) next(s Scheduled, now time.Time) (out step) {
 	}
 	out.open = waiting
 	out.launch = waiting != nil && waiting.Outcome == campaign.FiringLaunching
-	if waiting != nil && !out.launch && schedule.Overlap == campaign.OverlapCancel {
+	if waiting != nil && !out.launch && schedule.Overlap == file.OverlapCancel {
 		out.cancel = w.unfinished
 	}
 	return out

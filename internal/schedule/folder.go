@@ -14,7 +14,7 @@ import (
 	"syscall"
 	"time"
 
-	"campaignd/campaign"
+	"campaignd/campaign/file"
 	"campaignd/campaign/plan"
 )
 
@@ -39,7 +39,7 @@ type campaignFile struct {
 	fault error     // of the version used, if it is broken
 	// twin says that another scheduled file has the same campaign name; nil: none has. The key of a
 	// firing is made from the name, so only one of the two is launched.
-	twin *campaign.Finding
+	twin *file.Finding
 }
 
 // NewFolder returns the campaigns folder dir, which is read at the first Look.
@@ -47,7 +47,7 @@ func NewFolder(dir string) *Folder { return &Folder{dir: dir, files: map[string]
 
 // Look reads the folder and returns the campaigns with a schedule. A folder that does not exist,
 // or that is a file, counts as empty. A folder that cannot be read is an error, and its campaigns
-// stay. The faults of all files are one *campaign.FileError, returned with the good files. If two
+// stay. The faults of all files are one *file.Error, returned with the good files. If two
 // files have the same campaign name, the second is a fault.
 func (d *Folder) Look() ([]Scheduled, error) {
 	entries, err := os.ReadDir(d.dir)
@@ -58,7 +58,7 @@ func (d *Folder) Look() ([]Scheduled, error) {
 	before := d.files
 	d.files = make(map[string]*campaignFile, len(entries))
 	named := map[string]string{} // the file of each campaign
-	faults := &campaign.FileError{}
+	faults := &file.Error{}
 	for _, entry := range entries {
 		name := filepath.Join(d.dir, entry.Name())
 		if filepath.Ext(name) != ".yaml" {
@@ -74,8 +74,8 @@ func (d *Folder) Look() ([]Scheduled, error) {
 		switch s := f.good; {
 		case s.Cron == nil:
 		case named[s.Definition.Name] != "":
-			f.twin = &campaign.Finding{
-				Level: campaign.LevelError, Where: name,
+			f.twin = &file.Finding{
+				Level: file.LevelError, Where: name,
 				What:   fmt.Sprintf("the name %s is that of %s too", s.Definition.Name, named[s.Definition.Name]),
 				Remedy: "give each campaign a name of its own",
 			}
@@ -145,17 +145,17 @@ func (f *campaignFile) look(name string, atOnce bool) {
 
 // findings returns what is wrong with a file. Those of a broken one say that its last good version
 // stays.
-func (f *campaignFile) findings() []campaign.Finding {
+func (f *campaignFile) findings() []file.Finding {
 	if f.fault == nil {
 		if f.twin != nil {
-			return []campaign.Finding{*f.twin}
+			return []file.Finding{*f.twin}
 		}
 		return nil
 	}
-	all := []campaign.Finding{{Level: campaign.LevelError, What: f.fault.Error()}}
-	var file *campaign.FileError
-	if errors.As(f.fault, &file) {
-		all = append([]campaign.Finding{}, file.Findings...)
+	all := []file.Finding{{Level: file.LevelError, What: f.fault.Error()}}
+	var broken *file.Error
+	if errors.As(f.fault, &broken) {
+		all = append([]file.Finding{}, broken.Findings...)
 	}
 	if f.good.Definition != nil {
 		const stays = "until it is corrected, its last good version stays in use"
@@ -174,13 +174,13 @@ func readCampaign(name string) (src []byte, written time.Time, err error) {
 	if err != nil {
 		return nil, written, fmt.Errorf("campaign file: %w", err)
 	}
-	src, err = campaign.ReadFile(name)
+	src, err = file.Read(name)
 	return append([]byte{}, src...), info.ModTime(), err // an empty file was read too
 }
 
 // parseScheduled reads the text of a campaign file.
 func parseScheduled(name string, src []byte) (s Scheduled, err error) {
-	def, err := campaign.ParseFile(name, src)
+	def, err := file.ParseAt(name, src)
 	if err != nil {
 		return s, err
 	}

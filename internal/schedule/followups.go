@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/launch"
 )
 
 const (
@@ -50,11 +51,11 @@ func (c *policies) followEach(ctx context.Context) error {
 			continue
 		}
 		def := c.definition(run)
-		if def == nil || !campaign.FollowUpDue(run, def, runs, now) {
+		if def == nil || !launch.FollowUpDue(run, def, runs, now) {
 			continue
 		}
 		c.again[run.No] = now.Add(followUpAgain)
-		followed, started, why, err := campaign.StartAutoFollowUp(ctx, c.sc.o.Ledger, run, def.Policies.FollowUp, c.sc.o.Owner)
+		followed, started, why, err := launch.StartAutoFollowUp(ctx, c.sc.o.Ledger, run, def.Policies.FollowUp, c.sc.o.Owner)
 		switch {
 		case err != nil:
 			errs = append(errs, err) // the other runs are followed up all the same

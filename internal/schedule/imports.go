@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/file"
+	"campaignd/campaign/launch"
 	"campaignd/campaign/sender"
 	"campaignd/internal/faults"
 	"campaignd/internal/messaging"
@@ -57,12 +59,12 @@ func (c *counted) UploadMedia(ctx context.Context, connection, name, contentType
 
 // rested does a launch under a job that rests after a failure, so that several replicas together
 // try as often as one replica, and a restart does not shorten the wait.
-func (sc *Scheduler) rested(ctx context.Context, name string, l campaign.Launch, do func(context.Context, campaign.Launch) error) error {
+func (sc *Scheduler) rested(ctx context.Context, name string, l launch.Request, do func(context.Context, launch.Request) error) error {
 	service := &counted{Service: l.Service}
 	l.Service = service
 	job := sc.job(name)
 	job.Rest = func(err error) time.Duration {
-		if errors.Is(err, campaign.ErrListElsewhere) || errors.Is(err, campaign.ErrTaken) {
+		if errors.Is(err, launch.ErrListElsewhere) || errors.Is(err, campaign.ErrTaken) {
 			return 0 // a replica that has the list tries at once
 		}
 		return restAfter(service.calls.Load())
@@ -104,15 +106,15 @@ func (sc *Scheduler) ResumeImports(ctx context.Context, l *Launcher, e *sender.E
 
 // resumeImport continues one import. of is the campaign of a scheduled run, nil for another.
 func (sc *Scheduler) resumeImport(ctx context.Context, r campaign.Run, of *Scheduled, e *sender.Engine) error {
-	launch := sc.Launch("", "")
+	request := sc.Launch("", "")
 	if of != nil {
 		if ended, err := sc.endStuck(ctx, r, *of, e); ended || err != nil {
 			return err
 		}
-		launch = sc.Launch(of.File, "")
-		launch.List = of.List()
+		request = sc.Launch(of.File, "")
+		request.List = of.List()
 	}
-	return sc.rested(ctx, fmt.Sprint("retry import ", r.No), launch, func(ctx context.Context, launch campaign.Launch) error {
+	return sc.rested(ctx, fmt.Sprint("retry import ", r.No), request, func(ctx context.Context, launch launch.Request) error {
 		launched, err := launch.Resume(ctx, r)
 		if err == nil && launched.Imported { // else another process has imported it since the runs were read
 			sc.o.Log.Info("interrupted import finished", "run", r.ID(), "rows", launched.Run.Rows)
@@ -155,7 +157,7 @@ func (sc *Scheduler) endStuck(ctx context.Context, r campaign.Run, s Scheduled, 
 // changedSince reports whether the campaign differs from the one that the run was launched with, or
 // its list was written after the launch.
 func (s Scheduled) changedSince(r campaign.Run) bool {
-	if len(campaign.Differences(r.Definition, s.Source)) > 0 {
+	if len(file.Differences(r.Definition, s.Source)) > 0 {
 		return true
 	}
 	info, err := os.Stat(s.List())
@@ -163,4 +165,4 @@ func (s Scheduled) changedSince(r campaign.Run) bool {
 }
 
 // List is the path of the campaign's list.
-func (s Scheduled) List() string { return campaign.Beside(s.File, s.Definition.Recipients.File) }
+func (s Scheduled) List() string { return file.Beside(s.File, s.Definition.Recipients.File) }

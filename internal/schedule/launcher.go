@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/file"
 	"campaignd/internal/faults"
 )
 
@@ -100,7 +101,7 @@ func (l *Launcher) checkFolder(dir string) {
 
 // logFindingsOnce logs a fault as logOnce does, with one line for each finding of a file.
 func (l *Launcher) logFindingsOnce(key, message string, err error) {
-	var file *campaign.FileError
+	var file *file.Error
 	switch {
 	case !l.isNew(key, err):
 	case errors.As(err, &file):

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/file"
 )
 
 // Tries as far apart as restAfter says make at most 30 requests in an hour, or are one try.
@@ -68,7 +69,7 @@ func TestServeLogsEachFaultOfAScheduleOnceWithItsLine(t *testing.T) {
 }
 
 func TestTheDefinitionsInMemoryAreBounded(t *testing.T) {
-	c := &policies{defs: map[campaign.RunNo]*campaign.Definition{}}
+	c := &policies{defs: map[campaign.RunNo]*file.Definition{}}
 	for no := range campaign.RunNo(2*mostDefs + 1) {
 		c.definition(campaign.Run{No: no})
 		if _, kept := c.defs[no]; !kept || len(c.defs) > mostDefs {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/launch"
 	"campaignd/campaign/sender"
 )
 
@@ -35,13 +36,13 @@ func (sc *Scheduler) renewMedia(ctx context.Context, l *Launcher, e *sender.Engi
 		return // the engine logs it
 	}
 	for _, r := range runs {
-		if r.AssetUntil.IsZero() || time.Until(r.AssetUntil) > campaign.AssetRenew || r.Wanted == campaign.WantCancel ||
+		if r.AssetUntil.IsZero() || time.Until(r.AssetUntil) > launch.AssetRenew || r.Wanted == campaign.WantCancel ||
 			only != 0 && r.No != only {
 			continue
 		}
 		l.try(ctx, "media "+r.ID(), func(ctx context.Context) error {
-			return sc.rested(ctx, fmt.Sprint("media ", r.No), sc.Launch("", ""), func(ctx context.Context, l campaign.Launch) error {
-				renewed, err := campaign.RenewMedia(ctx, sc.o.Ledger, l.Service, r.No, time.Now())
+			return sc.rested(ctx, fmt.Sprint("media ", r.No), sc.Launch("", ""), func(ctx context.Context, l launch.Request) error {
+				renewed, err := launch.RenewMedia(ctx, sc.o.Ledger, l.Service, r.No, time.Now())
 				if renewed {
 					sc.o.Log.Info("header file uploaded again", "run", r.ID())
 					e.Poke()

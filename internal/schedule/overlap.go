@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/file"
 )
 
 // sendingOf returns the runs that may still send. A run of which only doubts are left waits for
@@ -24,7 +25,7 @@ func (sc *Scheduler) sendingOf(ctx context.Context, unfinished []campaign.Run) (
 }
 
 func (sc *Scheduler) onlyDoubts(ctx context.Context, r campaign.Run) (bool, error) {
-	def, err := campaign.ParseStored(r.ID(), r.Definition)
+	def, err := file.ParseStored(r.ID(), r.Definition)
 	if err != nil || r.State == campaign.Importing || def.Policies.OnUncertain != campaign.UncertainHold {
 		return false, nil //nolint:nilerr // another version may send what this one cannot read
 	}
@@ -60,15 +61,15 @@ func (w firings) overlap(policy string, f campaign.Firing, before *campaign.Firi
 		why = fmt.Sprintf("the firing of %s is being launched", before.At.Format(time.RFC3339))
 	}
 	switch {
-	case policy == campaign.OverlapQueue && before == nil, policy == campaign.OverlapCancel && before == nil:
+	case policy == file.OverlapQueue && before == nil, policy == file.OverlapCancel && before == nil:
 		f.Outcome, f.Detail = campaign.FiringWaiting, why
-	case policy == campaign.OverlapCancel && before.Outcome == campaign.FiringWaiting:
+	case policy == file.OverlapCancel && before.Outcome == campaign.FiringWaiting:
 		older := *before
 		older.Outcome, older.Detail = campaign.FiringSkipped, "a later firing has taken its place"
 		out.note = append(out.note, older)
 		f.Outcome, f.Detail = campaign.FiringWaiting, why
 	default:
-		if policy == campaign.OverlapQueue && before.Outcome == campaign.FiringWaiting {
+		if policy == file.OverlapQueue && before.Outcome == campaign.FiringWaiting {
 			why = fmt.Sprintf("%s, and the firing of %s waits already", why, before.At.Format(time.RFC3339))
 		}
 		f.Outcome, f.Detail = campaign.FiringSkipped, why

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/file"
+	"campaignd/campaign/launch"
 	"campaignd/campaign/sender"
 )
 
@@ -17,8 +19,8 @@ const policiesEvery = 5 * time.Second
 type policies struct {
 	sc       *Scheduler
 	engine   *sender.Engine
-	only     campaign.RunNo                          // 0: every run
-	defs     map[campaign.RunNo]*campaign.Definition // at most mostDefs; nil: this version cannot read it
+	only     campaign.RunNo                      // 0: every run
+	defs     map[campaign.RunNo]*file.Definition // at most mostDefs; nil: this version cannot read it
 	failing  bool
 	followAt time.Time                    // when ended runs are looked at next
 	again    map[campaign.RunNo]time.Time // when a follow-up is tried again
@@ -28,7 +30,7 @@ type policies struct {
 // KeepPolicies keeps the policies of every unfinished run, or of the run only, until ctx ends.
 // Leases of jobs let one replica act at a time.
 func (sc *Scheduler) KeepPolicies(ctx context.Context, e *sender.Engine, only campaign.RunNo) {
-	c := &policies{sc: sc, engine: e, only: only, defs: map[campaign.RunNo]*campaign.Definition{},
+	c := &policies{sc: sc, engine: e, only: only, defs: map[campaign.RunNo]*file.Definition{},
 		again: map[campaign.RunNo]time.Time{}, optOuts: map[campaign.RunNo]optOuts{}}
 	for {
 		select {
@@ -75,20 +77,20 @@ func (c *policies) look(ctx context.Context) error {
 const mostDefs = 2 * followUpRuns
 
 // definition reads the campaign of a run once, and again after mostDefs others.
-func (c *policies) definition(run campaign.Run) *campaign.Definition {
+func (c *policies) definition(run campaign.Run) *file.Definition {
 	def, met := c.defs[run.No]
 	if !met {
 		if len(c.defs) >= mostDefs {
 			clear(c.defs)
 		}
-		def, _ = campaign.ParseStored(run.ID(), run.Definition) // the engine says what is wrong with it
+		def, _ = file.ParseStored(run.ID(), run.Definition) // the engine says what is wrong with it
 		c.defs[run.No] = def
 	}
 	return def
 }
 
-func (c *policies) canary(ctx context.Context, run campaign.Run, def *campaign.Definition) error {
-	v, err := campaign.CheckCanary(ctx, c.sc.o.Ledger, run, def.Policies.Canary, c.sc.o.Owner)
+func (c *policies) canary(ctx context.Context, run campaign.Run, def *file.Definition) error {
+	v, err := launch.CheckCanary(ctx, c.sc.o.Ledger, run, def.Policies.Canary, c.sc.o.Owner)
 	switch {
 	case err != nil:
 		return err
@@ -112,12 +114,12 @@ type optOuts struct {
 // have enough opt-outs to trip its breaker.
 const optOutsEvery = 30 * time.Second
 
-func (c *policies) optedOut(ctx context.Context, run campaign.Run, def *campaign.Definition) error {
+func (c *policies) optedOut(ctx context.Context, run campaign.Run, def *file.Definition) error {
 	seen := c.optOuts[run.No]
 	if time.Now().Before(seen.next) {
 		return nil
 	}
-	v, err := campaign.CheckOptOuts(ctx, c.sc.o.Ledger, run, def.Policies.MaxOptOuts, seen.delivered, c.sc.o.Owner)
+	v, err := launch.CheckOptOuts(ctx, c.sc.o.Ledger, run, def.Policies.MaxOptOuts, seen.delivered, c.sc.o.Owner)
 	if v.Counted {
 		c.optOuts[run.No] = optOuts{delivered: v.Delivered, next: time.Now().Add(optOutsEvery)}
 	}

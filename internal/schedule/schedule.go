@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/file"
+	"campaignd/campaign/launch"
 	"campaignd/campaign/plan"
 	"campaignd/campaign/sender"
 )
@@ -23,7 +25,7 @@ const Every = 5 * time.Second
 // Scheduled is one campaign of the folder with a schedule.
 type Scheduled struct {
 	File       string
-	Definition *campaign.Definition
+	Definition *file.Definition
 	Source     []byte    // the file as it was read
 	Written    time.Time // of the file; of a schedule that was changed while the folder was watched, when that was seen
 	Cron       *plan.Cron
@@ -116,8 +118,8 @@ func (sc *Scheduler) Fire(ctx context.Context, s Scheduled, f campaign.Firing, e
 }
 
 // Launch returns the launch of a campaign file by the schedule.
-func (sc *Scheduler) Launch(file, key string) campaign.Launch {
-	return campaign.Launch{
+func (sc *Scheduler) Launch(file, key string) launch.Request {
+	return launch.Request{
 		Rate: sc.o.Config.Rate, Commerce: sc.o.Config.Commerce.Configured(),
 		Ledger: sc.o.Ledger, Service: sc.o.Service, File: file, Key: key,
 		Owner: sc.o.Owner, Lease: time.Duration(sc.o.Config.Sending.Lease), NoWait: true, Unattended: true,
@@ -136,7 +138,7 @@ func (sc *Scheduler) FireAs(ctx context.Context, s Scheduled, key string, e *sen
 		size = info.Size()
 	}
 	job := fmt.Sprintf("%s of %s, file %x, list %d", key, s.Definition.Name, sha256.Sum256(s.Source), size)
-	err = sc.rested(ctx, job, sc.Launch(s.File, key), func(ctx context.Context, l campaign.Launch) error {
+	err = sc.rested(ctx, job, sc.Launch(s.File, key), func(ctx context.Context, l launch.Request) error {
 		l.Source, l.Checked = s.Source, sc.o.Check(ctx, s.File, nil)
 		launched, err := l.Start(ctx)
 		run = launched.Run

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/launch"
 	"campaignd/internal/config"
 	"campaignd/internal/faults"
 )
@@ -26,7 +27,7 @@ type Options struct {
 	Log     *slog.Logger
 	// Check returns what a launch of a campaign file does with its preflight: it passes it to then, or
 	// logs the warnings if then is nil.
-	Check func(ctx context.Context, file string, then func(*campaign.Preflight)) func(*campaign.Preflight)
+	Check func(ctx context.Context, file string, then func(*launch.Preflight)) func(*launch.Preflight)
 }
 
 // Scheduler launches and continues runs without a person, and keeps their policies. Make it with

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/file"
+	"campaignd/campaign/launch"
 	"campaignd/internal/ledger"
 	"campaignd/internal/ledger/postgres"
 	"campaignd/internal/ledger/sqlite"
@@ -103,7 +105,7 @@ func importList(ctx context.Context, job importJob) (rows int64, err error) {
 // freeze imports the list into a new run of an open ledger, with segments of that many rows, or of
 // the default size for 0.
 func freeze(ctx context.Context, l campaign.Ledger, job importJob, segment int64) (no campaign.RunNo, rows int64, err error) {
-	def, source, err := campaign.LoadDefinition(job.File)
+	def, source, err := file.Load(job.File)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -111,7 +113,7 @@ func freeze(ctx context.Context, l campaign.Ledger, job importJob, segment int64
 	if err != nil {
 		return 0, 0, err
 	}
-	list, err := campaign.OpenList(job.List, def.Recipients.Options())
+	list, err := launch.OpenList(job.List, def.Recipients.Options())
 	if err != nil {
 		return 0, 0, err
 	}
@@ -126,8 +128,8 @@ func freeze(ctx context.Context, l campaign.Ledger, job importJob, segment int64
 	if err != nil {
 		return 0, 0, err
 	}
-	in := campaign.ImportInput{Ledger: l, Run: run, Definition: def, List: job.List, SegmentRows: segment}
-	counts, err := campaign.Import(ctx, in)
+	in := launch.ImportInput{Ledger: l, Run: run, Definition: def, List: job.List, SegmentRows: segment}
+	counts, err := launch.Import(ctx, in)
 	if err != nil {
 		return 0, 0, err
 	}

@@ -3,7 +3,7 @@ package resource
 import (
 	"time"
 
-	"campaignd/campaign"
+	"campaignd/campaign/file"
 )
 
 // Campaign is a file of the campaigns folder. If the file cannot be read, only File and Findings
@@ -21,5 +21,5 @@ type Campaign struct {
 	Timezone string    `json:"timezone,omitempty"`
 	Next     time.Time `json:"next,omitzero"`
 	// Findings are the faults of the file.
-	Findings []campaign.Finding `json:"findings,omitempty"`
+	Findings []file.Finding `json:"findings,omitempty"`
 }

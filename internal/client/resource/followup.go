@@ -1,6 +1,8 @@
 package resource
 
-import "campaignd/campaign"
+import (
+	"campaignd/campaign/launch"
+)
 
 // FollowUpRequest selects rows of an ended run, for a new run that sends to them again.
 type FollowUpRequest struct {
@@ -28,7 +30,7 @@ type FollowedUp struct {
 }
 
 // FollowedUpOf converts the result of a follow-up.
-func FollowedUpOf(f campaign.FollowedUp) FollowedUp {
+func FollowedUpOf(f launch.FollowedUp) FollowedUp {
 	out := FollowedUp{RunOf(f.Run), f.Chosen, f.Elsewhere, f.NoID, f.Released, f.Existed, f.DryRun}
 	if f.Run.No == 0 {
 		out.Run = Run{}

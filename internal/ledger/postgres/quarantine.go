@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/file"
 	"campaignd/internal/ledger"
 )
 
@@ -161,7 +162,7 @@ func (t *tx) quarantineSegment(s ledger.Segment, ahead, since, now int64) (int64
 	if err := t.do(row(&definition, sqlDefinition, int64(ledger.RunOf(s.Key))), stmt(nil, sqlOpenAttemptsIn, s.First(), s.End())); err != nil {
 		return 0, err
 	}
-	if ledger.MayHaveMoved(definition) {
+	if file.MayHaveMoved(definition) {
 		if err := t.do(stmt(nil, sqlAnyConnection, s.First(), s.End(), now)); err != nil {
 			return 0, err
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"campaignd/campaign/file"
 	"campaignd/internal/ledger"
 )
 
@@ -195,7 +196,7 @@ func (t *tx) quarantineSegment(s ledger.Segment, ahead, since, now int64) (n int
 	if err := t.row(sqlDefinition, args(int64(ledger.RunOf(s.Key))), &definition); err != nil {
 		return 0, err
 	}
-	if ledger.MayHaveMoved(definition) {
+	if file.MayHaveMoved(definition) {
 		if _, err := t.exec(sqlAnyConnection, s.First(), s.End(), now); err != nil {
 			return 0, err
 		}

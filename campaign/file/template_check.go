@@ -1,0 +1,184 @@
+package file
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"campaignd/internal/messaging"
+	"campaignd/internal/spelling"
+)
+
+// sayer takes one finding of a check. path is the member of the campaign file that it is about.
+type sayer func(level Level, path, what, remedy string)
+
+// FindTemplate returns the template that the campaign uses, from those of a connection's account.
+// If there is none, it says why and returns nil.
+func FindTemplate(use *TemplateUse, all []messaging.TemplateRecord, connection string, say sayer) *messaging.TemplateRecord {
+	var names, languages []string
+	for i := range all {
+		t := &all[i]
+		if t.Name != use.Name {
+			names = append(names, t.Name)
+			continue
+		}
+		if t.Language == messaging.FoldLanguage(use.Language) {
+			return t
+		}
+		languages = append(languages, t.Language)
+	}
+	slices.Sort(names)
+	names = slices.Compact(names)
+	path, what, remedy := "template.name", fmt.Sprintf("the service lists no template %q on connection %s", use.Name, connection),
+		"create it at the service and wait for its approval"
+	switch {
+	case len(languages) > 0:
+		path, what = "template.language", fmt.Sprintf("the service lists template %q, but not in %s, on connection %s",
+			use.Name, use.Language, connection)
+		remedy = "it lists it in " + strings.Join(languages, ", ")
+	case spelling.Nearest(use.Name, names) != "":
+		remedy = spelling.DidYouMean(use.Name, names)
+	}
+	say(LevelWarning, path, what+"; its variables are not checked, and if it does not exist, its messages are refused and it is held", remedy)
+	return nil
+}
+
+// CheckRecord compares what the campaign fills with the service's template
+// (docs/service.md#templates). Without components in the record, only its status and category are
+// checked.
+func CheckRecord(use *TemplateUse, t *messaging.TemplateRecord, connection string, say sayer) {
+	if t.Status != "APPROVED" {
+		say(LevelError, "template.name",
+			fmt.Sprintf("template %q is %s on connection %s; only approved templates can be sent",
+				use.Name, cmp.Or(strings.ToLower(t.Status), "unknown"), connection),
+			"wait for its approval, or repair it at the service")
+	}
+	if use.Category != "" && t.Category != "" && use.Category != t.Category {
+		say(LevelWarning, "template.category",
+			fmt.Sprintf("the service says %s for this template on connection %s; that counts", t.Category, connection),
+			"correct or remove template.category")
+	}
+	if len(t.Components) == 0 {
+		return
+	}
+	checkBody(use, t, say)
+	checkRecordHeader(use, t.Component("HEADER"), say)
+	checkRecordButtons(use, t.Component("BUTTONS").Buttons, say)
+}
+
+func checkBody(use *TemplateUse, t *messaging.TemplateRecord, say sayer) {
+	body := t.Component("BODY")
+	vars := body.Variables()
+	if use.OTP != "" && len(use.Body) == 0 {
+		return // otp fills both the body and the button (docs/service.md#templates)
+	}
+	if len(vars) != len(use.Body) {
+		say(LevelError, "template.body",
+			fmt.Sprintf("the body of the template has %s, and %s filled", spelling.Count(len(vars), "variable", "variables"),
+				spelling.Count(len(use.Body), "is", "are")),
+			fmt.Sprintf("its text: %q", spelling.Shorten(body.Text, 200)))
+		return
+	}
+	for _, v := range vars {
+		if v[0] < '0' || v[0] > '9' {
+			say(LevelWarning, "template.body",
+				fmt.Sprintf("the template has named variables (%s); "+
+					"the service's document shows only positions, so they are filled in the order of the text", strings.Join(vars, ", ")),
+				"send one with `campaignd test` first")
+			return
+		}
+	}
+}
+
+func checkRecordHeader(use *TemplateUse, h messaging.Component, say sayer) {
+	kind, media := use.Header.Media()
+	switch h.Format {
+	case "IMAGE", "VIDEO", "DOCUMENT":
+		if media == nil {
+			say(LevelError, "template",
+				fmt.Sprintf("the template has a header of type %s and the campaign gives none", strings.ToLower(h.Format)),
+				fmt.Sprintf("add header: {%s: {file: ...}}", strings.ToLower(h.Format)))
+		} else if kind != strings.ToLower(h.Format) {
+			say(LevelError, "template.header."+kind, fmt.Sprintf("the template's header is of type %s", strings.ToLower(h.Format)), "give that")
+		}
+		return
+	case "LOCATION":
+		say(LevelError, "template.name",
+			"the template has a location header, which the service's document shows no way to fill",
+			"use a template without it")
+		return
+	case "TEXT":
+		if n := len(h.Variables()); n > 0 {
+			say(LevelError, "template.name",
+				"the template's text header has a variable, which the service's document shows no way to fill",
+				"use a template whose header has none")
+			return
+		}
+	}
+	if media != nil {
+		say(LevelError, "template.header", "the template has no media header", "remove header")
+	}
+}
+
+// checkRecordButtons compares how many dynamic buttons the template has with how many the campaign
+// fills. A fixed button (phone number, url without a variable) takes no value.
+func checkRecordButtons(use *TemplateUse, record []messaging.ComponentButton, say sayer) {
+	has, given := map[string]int{}, map[string]int{}
+	for _, b := range record {
+		switch {
+		case b.Type == "URL" && len(b.Variables()) > 0:
+			has["url"]++
+		case b.Type == "URL":
+		default:
+			has[strings.ToLower(b.Type)]++
+		}
+	}
+	for _, b := range use.Buttons {
+		given[b.Type]++
+	}
+	if use.OTP != "" {
+		given["otp"]++
+	}
+	for _, kind := range buttonTypes() {
+		buttons, filled := spelling.Count(has[kind], "button", "buttons"), spelling.Count(given[kind], "is", "are")
+		switch {
+		case given[kind] > has[kind] && kind == "url":
+			say(LevelError, "template.buttons",
+				fmt.Sprintf("the template has %s of type url with a variable, and %s filled", buttons, filled),
+				"an address without a variable takes no value")
+		case given[kind] > has[kind] && (kind != "otp" || len(record) > 0):
+			say(LevelError, "template.buttons",
+				fmt.Sprintf("the template has %s of type %s, and %s filled", buttons, kind, filled),
+				"")
+		case given[kind] < has[kind] && kind != "quick_reply": // a quick reply without a payload answers with its label
+			say(LevelError, "template.buttons",
+				fmt.Sprintf("the template has %s of type %s with a variable, and %s filled", buttons, kind, filled),
+				fmt.Sprintf("add {type: %s, text: ...}", kind))
+		}
+	}
+	if len(use.Buttons) > 1 {
+		say(LevelWarning, "template.buttons",
+			"several buttons are filled; the service's document does not say how it numbers them, so they are sent in the order given",
+			"send one with `campaignd test` first")
+	}
+}
+
+// HydrateFrom gives the renderer the fixed texts of the template.
+func (r *Renderer) HydrateFrom(d *Definition, t *messaging.TemplateRecord) {
+	var addresses []string
+	for _, b := range t.Component("BUTTONS").Buttons {
+		if b.Type == "URL" && len(b.Variables()) > 0 {
+			addresses = append(addresses, b.URL)
+		}
+	}
+	urls := make([]string, len(d.Template.Buttons))
+	next := 0
+	for i, b := range d.Template.Buttons {
+		if b.Type == "url" && next < len(addresses) {
+			urls[i] = addresses[next]
+			next++
+		}
+	}
+	r.Hydrate(t.Component("BODY").Text, urls)
+}

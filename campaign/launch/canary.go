@@ -1,0 +1,179 @@
+package launch
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/campaign/file"
+	"campaignd/internal/spelling"
+)
+
+// canary chooses the rows that are sent first: exactly so many of the whole list, each by a hash of
+// run and phone number.
+type canary struct {
+	run  campaign.RunNo
+	rows int64 // that can be sent and have not been looked at
+	left int64 // still to be chosen
+}
+
+// newCanary goes on where an interrupted import stopped. sendable is how many rows the preflight
+// counted; 0 chooses the first rows. It returns nil without the policy.
+func newCanary(policy *file.Canary, run campaign.RunNo, sendable int64, segments []campaign.SegmentState) *canary {
+	if policy == nil {
+		return nil
+	}
+	c := &canary{run: run, rows: sendable, left: policy.Count}
+	for _, s := range segments {
+		if !s.Closed && !s.AfterCanary {
+			c.left -= s.Hi - s.Lo
+		}
+	}
+	return c
+}
+
+// passes notes a row that can be sent and that the ledger has already.
+func (c *canary) passes() { c.rows-- }
+
+// chooses reports whether a row is of the canary: with the probability that as many are chosen of
+// the rows that are left as are still to be chosen (selection sampling).
+func (c *canary) chooses(key int64) bool {
+	c.rows--
+	if c.left <= 0 {
+		return false
+	}
+	var text [16]byte
+	binary.BigEndian.PutUint64(text[:8], uint64(c.run)) //nolint:gosec // a hash
+	binary.BigEndian.PutUint64(text[8:], uint64(key))   //nolint:gosec // a hash
+	sum := sha256.Sum256(text[:])
+	draw := float64(binary.BigEndian.Uint64(sum[:8])>>11) / (1 << 53) // from 0, below 1
+	if draw*float64(c.rows+1) >= float64(c.left) {
+		return false
+	}
+	c.left--
+	return true
+}
+
+// CanaryLedger is the part of the ledger that CheckCanary needs.
+type CanaryLedger interface {
+	campaign.RunLedger
+	campaign.JobLedger
+	Tallies(ctx context.Context, no campaign.RunNo) ([]campaign.Tally, campaign.Funnel, error)
+	SegmentStates(ctx context.Context, no campaign.RunNo) ([]campaign.SegmentState, error)
+}
+
+// CanaryVerdict is what became of a canary.
+type CanaryVerdict struct {
+	Waiting  int64  // rows that wait for the canary; 0: none do
+	Released bool   // this call released them
+	Paused   bool   // this call paused the run
+	Sentence string // of a verdict, for people
+}
+
+// canaryJudging is how long another process waits for the verdict of one that may have died.
+const canaryJudging = 15 * time.Second
+
+// CheckCanary looks at the canary of a run. When all of its messages have an answer, and the
+// policy's wait is over, it releases the rest of the list, or pauses the run because too many
+// failed. It may be called often and by every replica: the lease of a job measures the wait on the
+// ledger's clock and lets one of them decide (docs/limits.md#canary).
+func CheckCanary(ctx context.Context, l CanaryLedger, run campaign.Run, policy *file.Canary, owner string) (v CanaryVerdict, err error) {
+	if policy == nil || !run.State.Sends() || run.Wanted != campaign.WantRun {
+		return v, nil
+	}
+	segments, err := l.SegmentStates(ctx, run.No)
+	if err != nil {
+		return v, fmt.Errorf("read the segments of %s: %w", run.ID(), err)
+	}
+	if v.Waiting = AwaitingCanary(segments); v.Waiting == 0 {
+		return v, nil
+	}
+	tallies, _, err := l.Tallies(ctx, run.No)
+	if err != nil {
+		return v, fmt.Errorf("count the deliveries of %s: %w", run.ID(), err)
+	}
+	r := resultOf(tallies)
+	if r.open > v.Waiting {
+		return v, nil
+	}
+	lease, ok, err := l.AcquireJob(ctx, CanaryJob(run.No), owner, policy.Wait.Std())
+	switch {
+	case err != nil:
+		return v, fmt.Errorf("check the canary of %s: %w", run.ID(), err)
+	case !ok || lease.Epoch == 1: // the first lease is the wait
+		return v, nil
+	default:
+		if _, err := l.RenewJob(ctx, lease, canaryJudging); err != nil {
+			return v, fmt.Errorf("check the canary of %s: %w", run.ID(), err)
+		}
+	}
+	if share := r.share(); share > policy.MaxFailed {
+		v.Sentence = fmt.Sprintf("%s of its canary failed, %.1f %% of the %d that were sent; at most %.1f %% may: %s; "+
+			"resume sends the other %d",
+			spelling.Count(r.failed, "message", "messages"), 100*share, r.sent, 100*policy.MaxFailed, r.codes(), v.Waiting)
+		v.Paused, err = l.SetState(ctx, run.No, []campaign.State{campaign.Ready, campaign.Running}, campaign.Paused,
+			campaign.PausedByCanary, v.Sentence)
+		return v, err
+	}
+	v.Sentence = fmt.Sprintf("%d of %d failed", r.failed, r.sent)
+	if err := l.ReleaseCanary(ctx, run.No); err != nil {
+		return v, fmt.Errorf("release %s: %w", run.ID(), err)
+	}
+	v.Released = true
+	return v, nil
+}
+
+// CanaryJob is the job whose first lease is the wait for the statuses of a run's canary.
+func CanaryJob(no campaign.RunNo) string { return fmt.Sprint("canary ", no) }
+
+// AwaitingCanary counts the deliveries of segments that wait for the verdict on the run's canary.
+func AwaitingCanary(segments []campaign.SegmentState) (n int64) {
+	for _, s := range segments {
+		if s.AfterCanary {
+			n += s.Hi - s.Lo
+		}
+	}
+	return n
+}
+
+// canaryResult counts what became of a run whose other rows are queued.
+type canaryResult struct {
+	open, sent, failed int64
+	why                []campaign.Tally // of failed and refused
+}
+
+func resultOf(tallies []campaign.Tally) (r canaryResult) {
+	for _, t := range tallies {
+		switch t.Status {
+		case campaign.Queued, campaign.Sending, campaign.InDoubt:
+			r.open += t.N
+		case campaign.Skipped:
+		case campaign.Failed, campaign.Refused, campaign.Unknown:
+			r.failed += t.N
+			r.why = append(r.why, t)
+			r.sent += t.N
+		default:
+			r.sent += t.N
+		}
+	}
+	return r
+}
+
+// share is the part of the messages that failed.
+func (r canaryResult) share() float64 { return float64(r.failed) / float64(max(r.sent, 1)) }
+
+// codes lists the three most frequent reasons.
+func (r canaryResult) codes() string {
+	slices.SortStableFunc(r.why, func(a, b campaign.Tally) int { return cmp.Compare(b.N, a.N) })
+	var all []string
+	for _, t := range r.why[:min(len(r.why), 3)] {
+		all = append(all, fmt.Sprintf("%d x %s", t.N, cmp.Or(t.Reason, string(t.Status))))
+	}
+	return strings.Join(all, ", ")
+}

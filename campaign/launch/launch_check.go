@@ -1,0 +1,80 @@
+package launch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/campaign/file"
+	"campaignd/internal/spelling"
+)
+
+// Check says what `run` would do with a campaign and a list.
+type Check struct {
+	// Does is goes_on, reports (the run has ended), launches, or refuses.
+	Does string `json:"does"`
+	// Run is the run that goes on, is reported, or stands in the way. "" for none.
+	Run string `json:"run,omitempty"`
+	// Difference is how the list differs from that of Run; nil if it does not, or without Run.
+	Difference *ListDifference `json:"difference,omitempty"`
+	// Sentence says the same for a person.
+	Sentence string `json:"sentence"`
+}
+
+// Inspect says what `run` without --new would do. hash is the SHA-256 of the list at path, and
+// source the campaign file of def. A nil ledger stands for one that does not exist yet.
+func Inspect(ctx context.Context, l Ledger, def *file.Definition, source []byte, path, hash string) (Check, error) {
+	if l == nil {
+		return launchesNew(), nil
+	}
+	launch := Request{Ledger: l}
+	same, err := launch.existing(ctx, def.Name, hash, "")
+	if err == nil {
+		return checkSame(same, source), nil
+	} else if !errors.Is(err, campaign.ErrNoRun) {
+		return Check{}, err
+	}
+	err = launch.sentBefore(ctx, def, path, hash)
+	var unfinished *UnfinishedError
+	var repeat *RepeatError
+	switch {
+	case errors.As(err, &unfinished):
+		id, diff := unfinished.Run.ID(), unfinished.Difference
+		return Check{Does: "refuses", Run: id, Difference: diff, Sentence: fmt.Sprintf(
+			"`run` refuses this list while %s of %s is unfinished, and --new launches a new run beside it: %s",
+			id, Ago(time.Since(unfinished.Run.CreatedAt)), diff)}, nil
+	case errors.As(err, &repeat):
+		id, diff := repeat.Run.ID(), repeat.Difference
+		return Check{Does: "refuses", Run: id, Difference: &diff, Sentence: fmt.Sprintf(
+			"`run` refuses this list, because %s in %s of %s, and --new sends to all of them again: %s",
+			spelling.Count(diff.Both, "of its numbers is", "of its numbers are"), id, Ago(time.Since(repeat.Run.CreatedAt)), diff)}, nil
+	}
+	return launchesNew(), err
+}
+
+// launchesNew is the check of a list that sends to nobody of an earlier run.
+func launchesNew() Check {
+	return Check{Does: "launches", Sentence: "`run` launches a new run"}
+}
+
+// checkSame is the check of a list that has a run.
+func checkSame(run campaign.Run, source []byte) Check {
+	c := Check{Does: "goes_on", Run: run.ID(), Sentence: fmt.Sprintf("`run` goes on with %s of %s", run.ID(),
+		Ago(time.Since(run.CreatedAt)))}
+	switch {
+	case run.State.Ended():
+		c.Does = "reports"
+		c.Sentence = fmt.Sprintf("`run` reports %s of %s again and sends nothing: it has this list and is %s; --new launches a new run",
+			run.ID(), Ago(time.Since(run.CreatedAt)), run.State)
+	default:
+		if diff := file.Differences(run.Definition, source); len(diff) > 0 {
+			c.Does = "refuses"
+			c.Sentence = fmt.Sprintf("`run` refuses: %s is unfinished and was launched with another campaign file: %s", run.ID(),
+				strings.Join(diff, "; "))
+		}
+	}
+	return c
+}

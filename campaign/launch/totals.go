@@ -1,0 +1,94 @@
+package launch
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/campaign/file"
+	"campaignd/internal/messaging"
+	"campaignd/internal/spelling"
+	"campaignd/throttle/throughput"
+)
+
+// defaultPace is the pace of a number without configuration, in messages per second
+// (docs/limits.md#pace), rounded to a ten-thousandth.
+func defaultPace(n messaging.Number) float64 {
+	pace := throughput.Number{Limit: n.Throughput, Level: n.Level, Coexistence: n.Coexistence}.Pace()
+	return math.Round(pace.Rate*1e4) / 1e4
+}
+
+// totals adds the findings that follow from the counts.
+func (c *check) totals() {
+	p, d := c.p, c.d
+	if d.Limits.Rate > 0 && (p.Pace == 0 || d.Limits.Rate < p.Pace) {
+		p.Pace = d.Limits.Rate
+	}
+	send := p.Sendable
+	if limit := d.Policies.FrequencyCap; p.Capped > 0 {
+		becomes := "are skipped (frequency_cap)"
+		if limit.Action == campaign.CapDefer {
+			becomes = "wait until it allows another one"
+		} else {
+			send -= p.Capped
+		}
+		c.say(file.LevelWarning, "policies.frequency_cap",
+			fmt.Sprintf("%s already had as many messages as it allows (%d in %s): if they are sent to now, they %s",
+				spelling.Count(p.Capped, "recipient has", "recipients have"), limit.Messages, limit.Per, becomes),
+			"")
+	}
+	if most := d.Limits.MaxMessages; most > 0 && send > most {
+		c.say(file.LevelWarning, "limits.max_messages",
+			fmt.Sprintf("%s can be sent and the limit is %d: %s skipped (over_limit)", spelling.Count(send, "row", "rows"), most,
+				spelling.Count(send-most, "becomes", "become")),
+			"")
+		send = most
+	}
+	if p.Pace > 0 {
+		const century = 100 * 365 * 24 * time.Hour // a Duration holds almost three
+		p.Duration = time.Duration(min(float64(send)/p.Pace, century.Seconds()) * float64(time.Second)).Round(time.Second)
+		p.Seconds = p.Duration.Seconds()
+	}
+	if after := d.Limits.NotAfter.Std(); after > 0 && p.Duration > after {
+		c.say(file.LevelWarning, "limits.not_after",
+			fmt.Sprintf("sending takes about %s at %.1f messages per second: what is left after %s is skipped (expired)",
+				campaign.Duration(p.Duration), p.Pace, d.Limits.NotAfter),
+			"raise not_after, add connections, or send a shorter list")
+	}
+	if kind, m := d.Template.Header.Media(); m != nil && m.Link == "" && p.Duration > 25*24*time.Hour {
+		c.say(file.LevelWarning, "template.header."+kind,
+			fmt.Sprintf("sending takes about %s, and the service deletes media 30 days after upload", campaign.Duration(p.Duration)),
+			"send in parts")
+	}
+	if c.tiers > 0 && !c.noTier && send > c.tiers {
+		c.say(file.LevelWarning, "connections",
+			fmt.Sprintf("%s, but the numbers may reach at most %d people in 24 hours: "+
+				"the others wait until places of the tier are free", spelling.Count(send, "recipient", "recipients"), c.tiers),
+			"add connections of another portfolio, or let it take longer; connections of one portfolio share its tier")
+	}
+	if p.Marketing {
+		for _, n := range p.Countries {
+			if n.Country == "US" {
+				// Since 1 April 2025; 131049 arrives by webhook (docs/service.md#errors).
+				c.say(file.LevelWarning, "template.category",
+					fmt.Sprintf("%s US numbers: the platform delivers no marketing templates to them (131049), "+
+						"and each attempt counts against the allowance", spelling.Count(n.Rows, "recipient has", "recipients have")),
+					"take them out of the list")
+			}
+		}
+	}
+	if c.longest > file.OldCopyCode {
+		c.say(file.LevelWarning, "template.buttons",
+			fmt.Sprintf("the longest coupon code has %d characters: %d are allowed since December 2025, "+
+				"but two of the platform's pages still say %d", c.longest, file.MaxCopyCode, file.OldCopyCode),
+			"")
+	}
+	if p.Sendable == 0 && len(p.Errors()) == 0 {
+		p.Findings = append(p.Findings, file.Finding{
+			Level: file.LevelError, Where: c.in.List,
+			What:   fmt.Sprintf("none of the %s can be sent", spelling.Count(p.Rows, "row", "rows")),
+			Remedy: "see the reasons of the rows",
+		})
+	}
+}

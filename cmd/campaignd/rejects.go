@@ -1,0 +1,48 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+
+	"campaignd/campaign/launch"
+	"campaignd/reporting"
+)
+
+// rejectsInto makes the preflight write its rejected rows into the file path, which it empties
+// first. It refuses a file that the check reads. The caller calls done after the preflight.
+func rejectsInto(path string, in *launch.PreflightInput) (done func() error, err error) {
+	for _, read := range []string{in.List, in.File} {
+		if sameFile(path, read) {
+			return nil, invalid(fmt.Errorf("--rejects %s would overwrite %s; name another file", path, read))
+		}
+	}
+	list, err := launch.OpenList(in.List, in.Definition.ListOptions(in.List))
+	if err != nil {
+		return nil, err
+	}
+	header, comma := slices.Clone(list.Header()), list.Dialect().Delimiter
+	if err := list.Close(); err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return nil, unwritable(path, fmt.Errorf("--rejects: %w", err))
+	}
+	w := bufio.NewWriter(f)
+	rejects, err := reporting.NewRejects(w, header, comma)
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	in.Rejects = rejects.Add
+	return func() error { return errors.Join(rejects.Close(), w.Flush(), f.Close()) }, nil
+}
+
+// sameFile reports whether both paths lead to one existing file.
+func sameFile(a, b string) bool {
+	x, errA := os.Stat(a)
+	y, errB := os.Stat(b)
+	return errA == nil && errB == nil && os.SameFile(x, y)
+}
