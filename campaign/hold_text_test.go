@@ -7,8 +7,6 @@ import (
 
 var holdNoon = time.Date(2026, 9, 21, 12, 0, 0, 0, time.UTC)
 
-func minute(n int) time.Time { return holdNoon.Add(time.Duration(n) * time.Minute) }
-
 func TestEachHoldIsOneSentence(t *testing.T) {
 	now := holdNoon.Add(time.Minute)
 	at := func(d time.Duration) time.Time { return holdNoon.Add(d) }

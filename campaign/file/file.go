@@ -139,6 +139,8 @@ func (d *Definition) Marketing(serviceSays string) bool {
 // empty name stays empty.
 func Beside(path, file string) string { return Within(filepath.Dir(path), file) }
 
+// Within resolves a file named in a file of the folder: relative to that folder. An empty name
+// stays empty.
 func Within(folder, file string) string {
 	if file == "" || filepath.IsAbs(file) {
 		return file

@@ -103,5 +103,6 @@ func TestAReplayIsAskedFor(t *testing.T) {
 	d.want(2, "webhooks", "replay")
 	d.want(2, "webhooks", "replay", "--since", "1h", "--until", "2h")
 	d.env["CAMPAIGND_SERVICE_ASSUMED_PATHS_WEBHOOK_REPLAY"] = "/api/v1/elsewhere"
+	d.env["CAMPAIGND_SERVICE_ASSUMED_PATHS_WEBHOOK_REPLAY_ONE"] = "/api/v1/elsewhere/{id}"
 	wantIn(t, "a service without it", d.want(1, "webhooks", "replay", "--since", "1h").stderr, "offers no replay")
 }
