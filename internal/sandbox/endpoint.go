@@ -135,7 +135,7 @@ func (s *Sandbox) deleteWebhook(w http.ResponseWriter, _ *http.Request, key *Key
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	i := s.ownEndpoint(w, key, id)
-	if i < 0 {
+	if i < 0 || !s.mayWrite(w, (*s.endpoints.Load())[i]) {
 		return
 	}
 	gone := *(*s.endpoints.Load())[i]

@@ -44,6 +44,17 @@ func (s *Sandbox) ownEndpoint(w http.ResponseWriter, key *Key, id string) int {
 	return i
 }
 
+// mayWrite refuses a change of an endpoint whose client is suspended, and reports whether there is
+// none. The caller holds s.mu.
+func (s *Sandbox) mayWrite(w http.ResponseWriter, e *endpoint) bool {
+	c := s.company[e.company]
+	if c == nil || !c.Suspended {
+		return true
+	}
+	refuse(w, &area.RefuseSuspended)
+	return false
+}
+
 // replaceEndpoint stores a changed copy of an endpoint. The caller holds s.mu.
 func (s *Sandbox) replaceEndpoint(i int, next *endpoint) {
 	all := slices.Clone(*s.endpoints.Load())
@@ -77,7 +88,7 @@ func (s *Sandbox) updateWebhook(w http.ResponseWriter, r *http.Request, key *Key
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	i := s.ownEndpoint(w, key, id)
-	if i < 0 {
+	if i < 0 || !s.mayWrite(w, (*s.endpoints.Load())[i]) {
 		return
 	}
 	next := *(*s.endpoints.Load())[i]
@@ -146,6 +157,12 @@ func (s *Sandbox) replayOne(w http.ResponseWriter, r *http.Request, key *Key, id
 	}
 	i := s.ownEndpoint(w, key, id)
 	if i < 0 {
+		return
+	}
+	s.mu.Lock()
+	may := s.mayWrite(w, (*s.endpoints.Load())[i])
+	s.mu.Unlock()
+	if !may {
 		return
 	}
 	if in.since == "" || in.until == "" {

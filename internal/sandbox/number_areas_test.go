@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -205,6 +207,7 @@ func TestAnalyticsCountByDay(t *testing.T) {
 			asked{"GET", path("messaging", 365, 365), "", 200, `{"date":"` + day(365) + `","sent":2`},
 			asked{"GET", path("archive", 400, 400), "", 200, `{"date":"` + day(400) + `","sent":2`},
 			asked{"GET", path("archive", 401, 401), "", 200, `{"date":"` + day(401) + `","sent":0,"delivered":0,"read":0,"failed":0}`},
+			asked{"GET", "/analytics/archive?connectionId=conn_1&start=0001-01-01&end=" + today, "", 400, `"error":"outside_window"`},
 			asked{"GET", path("messaging", 0, 1), "", 400, `"error":"invalid_field"`},
 			asked{"GET", "/analytics/messaging?connectionId=conn_1&start=x&end=" + today, "", 400, `"error":"invalid_field"`},
 			asked{"GET", "/analytics/messaging?connectionId=conn_1", "", 400, `"error":"missing_fields"`},
@@ -213,5 +216,62 @@ func TestAnalyticsCountByDay(t *testing.T) {
 		sc.asks(t,
 			asked{"GET", path("archive", 1, 0), "", 200, `{"data":[{"date":"` + today + `","sent":1,"delivered":1,`},
 			asked{"GET", path("messaging", 0, 0), "", 200, `"sent":0,"delivered":0}`})
+	})
+}
+
+// An answer is written when the lock is given back, so it must not be the state itself.
+func TestAnswersAreNotTheStateItself(t *testing.T) {
+	s, err := New(Demo())
+	must(t, err)
+	defer s.Close()
+	send := func(method, path, body string) []byte {
+		r := httptest.NewRequest(method, "/api/v1"+path, strings.NewReader(body))
+		r.Header.Set("Authorization", "Bearer "+DemoKey)
+		r.Header.Set("User-Agent", "test/1")
+		r.Header.Set("Content-Type", "application/json")
+		w := httptest.NewRecorder()
+		s.ServeHTTP(w, r)
+		if w.Code != http.StatusOK {
+			t.Errorf("%s %s: got %d %s, want 200", method, path, w.Code, w.Body)
+		}
+		return w.Body.Bytes()
+	}
+	var made struct{ Data struct{ Code string } }
+	must(t, json.Unmarshal(send("POST", "/qr-codes", `{"connectionId":"conn_1","prefilledMessage":"a"}`), &made))
+	code := "/qr-codes/" + made.Data.Code
+	var all sync.WaitGroup
+	for range 50 {
+		for _, c := range [][3]string{
+			{"GET", "/profile?connectionId=conn_1", ""},
+			{"PATCH", "/profile", `{"connectionId":"conn_1","about":"x","websites":["https://a.example"]}`},
+			{"GET", "/conversation-settings?connectionId=conn_1", ""},
+			{"PUT", "/conversation-settings", `{"connectionId":"conn_1","iceBreakers":["x"]}`},
+			{"GET", "/qr-codes?connectionId=conn_1", ""}, {"PATCH", code, `{"prefilledMessage":"b"}`},
+		} {
+			all.Go(func() { send(c[0], c[1], c[2]) })
+		}
+	}
+	all.Wait()
+}
+
+func TestASuspendedClientsEndpointIsNotChanged(t *testing.T) {
+	o := Demo()
+	o.Keys = append(o.Keys, Key{Token: "own", Company: "co_1"})
+	bubble(t, o, func(t *testing.T, sc *scene) {
+		partner := sc.key
+		sc.key = "own"
+		_, text := sc.call(t, "POST", "/webhooks", `{"url":"https://hooks.example/own"}`)
+		var made struct{ Data struct{ ID string } }
+		must(t, json.Unmarshal([]byte(text), &made))
+		sc.key = partner
+		must(t, sc.s.SetCompany("co_1", "suspended"))
+		one := "/webhooks/" + made.Data.ID
+		const suspended = `"error":"account_deactivated"`
+		sc.asks(t,
+			asked{"GET", one, "", 200, made.Data.ID},
+			asked{"PATCH", one, `{"active":false}`, 403, suspended},
+			asked{"POST", one + "/replay", `{"since":"2000-01-01T00:00:00Z","until":"2000-01-01T01:00:00Z"}`, 403, suspended},
+			asked{"DELETE", one, "", 403, suspended},
+		)
 	})
 }

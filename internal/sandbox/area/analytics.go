@@ -126,6 +126,10 @@ func (a *Areas) pricingDays(c *Call) (any, *Refusal) {
 	})
 }
 
+// archiveWindow is how many days the archive of the sandbox reaches back: those of the longest
+// history.
+const archiveWindow = 3660
+
 // archiveDays are the finished days, also those that the platform does not keep any more.
 func (a *Areas) archiveDays(c *Call) (any, *Refusal) {
 	type row struct {
@@ -136,7 +140,7 @@ func (a *Areas) archiveDays(c *Call) (any, *Refusal) {
 		Failed    int    `json:"failed"`
 	}
 	today := c.Now.UTC().Format(time.DateOnly)
-	return eachDay(a, c, 0, func(date string, d *dayCounts) []row {
+	return eachDay(a, c, archiveWindow, func(date string, d *dayCounts) []row {
 		if date >= today {
 			return nil
 		}

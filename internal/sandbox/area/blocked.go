@@ -69,7 +69,13 @@ func (a *Areas) block(c *Call, in users) (any, *Refusal) {
 		return nil, ref
 	}
 	own, id := a.ReadPhone(c.Connection.Phone), c.Connection.ID
-	if len(a.blocked[id])+len(in.Users) > maxBlocked {
+	more := map[uint64]bool{}
+	for _, user := range in.Users {
+		if n := a.ReadPhone(user); n != 0 && n != own && !a.Blocked(id, n) && a.Wrote(c.Connection, n, c.Now) {
+			more[n] = true
+		}
+	}
+	if len(a.blocked[id])+len(more) > maxBlocked {
 		return nil, overLimit(fmt.Sprintf("A number blocks at most %d users.", maxBlocked))
 	}
 	rows := []outcome{}

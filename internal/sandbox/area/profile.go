@@ -45,9 +45,9 @@ const (
 
 func (a *Areas) profileHandlers() map[string]Handler {
 	return map[string]Handler{
-		"profile":         func(c *Call) (any, *Refusal) { return a.profileOf(c.Connection), nil },
+		"profile":         func(c *Call) (any, *Refusal) { return *a.profileOf(c.Connection), nil },
 		"profile_update":  take(a.updateProfile),
-		"settings":        func(c *Call) (any, *Refusal) { return a.settingsOf(c.Connection), nil },
+		"settings":        func(c *Call) (any, *Refusal) { return *a.settingsOf(c.Connection), nil },
 		"settings_update": take(a.updateSettings),
 	}
 }
@@ -96,7 +96,7 @@ func (a *Areas) updateProfile(c *Call, in profile) (any, *Refusal) {
 	if in.Websites != nil {
 		p.Websites = in.Websites
 	}
-	return p, nil
+	return *p, nil
 }
 
 func (a *Areas) settingsOf(c *Connection) *settings {
@@ -140,5 +140,5 @@ func (a *Areas) updateSettings(c *Call, in struct {
 	if in.Commands != nil {
 		s.Commands = in.Commands
 	}
-	return s, nil
+	return *s, nil
 }

@@ -29,11 +29,12 @@ func (a *Areas) qrHandlers() map[string]Handler {
 	}
 }
 
-func (a *Areas) codesOf(c *Connection) []*qrCode {
-	own := []*qrCode{}
+// codesOf returns copies, because the answer is written when the lock is given back.
+func (a *Areas) codesOf(c *Connection) []qrCode {
+	own := []qrCode{}
 	for _, q := range a.codes {
 		if q.connection == c {
-			own = append(own, q)
+			own = append(own, *q)
 		}
 	}
 	return own
@@ -64,7 +65,7 @@ func (a *Areas) createCode(c *Call, in prefilled) (any, *Refusal) {
 	code := strings.ToUpper(a.Token(1<<40 | a.codesMade)[:14])
 	q := &qrCode{code, in.PrefilledMessage, linkHost + code, c.Connection}
 	a.codes = append(a.codes, q)
-	return q, nil
+	return *q, nil
 }
 
 // ownCode returns the code of the path, if the key reaches it.
@@ -85,7 +86,7 @@ func (a *Areas) updateCode(c *Call, in prefilled) (any, *Refusal) {
 		return nil, ref
 	}
 	q.PrefilledMessage = in.PrefilledMessage
-	return q, nil
+	return *q, nil
 }
 
 func (a *Areas) deleteCode(c *Call) (any, *Refusal) {
