@@ -101,6 +101,7 @@ func (s *Sandbox) sendFor(c *area.Connection, body []byte) area.Outcome {
 	now, conn := time.Now(), s.connection[c.ID]
 	p := &post{m: m, conn: conn}
 	p.to, _ = parsePhone(m.To)
+	s.count(p)
 	ref := m.shape()
 	if ref == nil {
 		_, ref = s.rules(s.faults.Load(), p, now)

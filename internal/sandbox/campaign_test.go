@@ -101,3 +101,35 @@ func TestACampaignHasAtMost10000Recipients(t *testing.T) {
 	c.want(t, "POST", "/campaigns/"+k+"/recipients", `{"recipients":[{"to":"+2349030000000"}]}`, 409, "limit_reached")
 	c.want(t, "POST", "/campaigns/"+k+"/recipients", `{"recipients":[`+strings.Join(numbered(0, 1001), ",")+`]}`, 400, "invalid_field")
 }
+
+// Two campaigns of one number share its throughput, and their messages count as those of POST
+// /messages do.
+func TestCampaignsOfANumberShareItsThroughput(t *testing.T) {
+	o := Options{Connections: Demo().Connections, Statuses: StatusProfile{Off: true}, EnforceThroughput: true}
+	o.Connections[0].Rate = 10
+	bubble(t, o, func(t *testing.T, c *scene) {
+		var ids []string
+		for i := range 2 {
+			k := c.want(t, "POST", "/campaigns", campaignOf("newsletter", numbered(100*i, 50)...), 200, "draft")
+			c.want(t, "POST", "/campaigns/"+k+"/launch", "", 200, "running")
+			ids = append(ids, k)
+		}
+		time.Sleep(5 * time.Second)
+		sent := 0
+		for _, k := range ids {
+			sent += 50 - told[campaignRow](t, c, "GET", "/campaigns/"+k, "").Counts["pending"]
+		}
+		if sent < 48 || sent > 52 {
+			t.Errorf("after 5 s at 10/s: got %d messages of both, want about 50", sent)
+		}
+		time.Sleep(time.Minute)
+		for _, k := range ids {
+			if got := told[campaignRow](t, c, "GET", "/campaigns/"+k, ""); got.Counts["accepted"] != 50 {
+				t.Errorf("at the end: got %v, want 50 accepted and none refused for the throughput", got.Counts)
+			}
+		}
+		if n := c.s.Stats().Connections[0]; n.Posts != 100 || n.WorstSecond > 11 {
+			t.Errorf("got %d messages and %d in the worst second, want 100 and at most 11", n.Posts, n.WorstSecond)
+		}
+	})
+}

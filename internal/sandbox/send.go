@@ -113,6 +113,15 @@ func body(w http.ResponseWriter, r *http.Request) ([]byte, *refusal) {
 // arrive counts the POST.
 func (s *Sandbox) arrive(p *post) {
 	s.mu.Lock()
+	s.count(p)
+	s.mu.Unlock()
+	if s.opt.OnEvent != nil {
+		s.event(p.event("post", "", strconv.FormatUint(p.nth, 10)))
+	}
+}
+
+// count counts a POST, or a message of a campaign of the service. The caller holds s.mu.
+func (s *Sandbox) count(p *post) {
 	if p.conn != nil {
 		p.conn.posts++
 		p.conn.arrivals.add(time.Now().UnixNano())
@@ -123,10 +132,6 @@ func (s *Sandbox) arrive(p *post) {
 			p.nth = uint64(pr.posts)
 			s.pairs[k] = pr
 		}
-	}
-	s.mu.Unlock()
-	if s.opt.OnEvent != nil {
-		s.event(p.event("post", "", strconv.FormatUint(p.nth, 10)))
 	}
 }
 

@@ -80,7 +80,8 @@ type Areas struct {
 	flows     flows
 	campaigns campaigns
 
-	profiles  map[string]*profile // by connection
+	slots     map[string]time.Time // the next free slot of a number, for campaigns
+	profiles  map[string]*profile  // by connection
 	settings  map[string]*settings
 	blocked   map[string]map[uint64]time.Time // by connection and phone number
 	codes     []*qrCode
@@ -92,7 +93,7 @@ func New(w World) (*Areas, error) {
 	a := &Areas{
 		World: w, companies: map[string]*Company{}, connections: map[string]*Connection{},
 		wake: make(chan struct{}, 1), serials: map[string]int{},
-		profiles: map[string]*profile{}, settings: map[string]*settings{}, blocked: map[string]map[uint64]time.Time{},
+		slots: map[string]time.Time{}, profiles: map[string]*profile{}, settings: map[string]*settings{}, blocked: map[string]map[uint64]time.Time{},
 	}
 	for _, c := range w.Companies {
 		a.companies[c.ID] = c

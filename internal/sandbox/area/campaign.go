@@ -242,7 +242,7 @@ func (a *Areas) launchCampaign(c *Call) (any, *Refusal) {
 		return nil, ref
 	}
 	k.status = "running"
-	a.At(c.Now, func(now time.Time) { a.sendSome(k, now) })
+	a.planSend(k, c.Now)
 	return a.viewCampaign(k), nil
 }
 
@@ -255,7 +255,7 @@ func (a *Areas) cancelCampaign(c *Call) (any, *Refusal) {
 	return a.viewCampaign(k), nil
 }
 
-// sendSome sends to one recipient and plans the next, at the throughput of the number.
+// sendSome sends to one recipient and plans the next.
 func (a *Areas) sendSome(k *campaign, now time.Time) {
 	if k.status != "running" {
 		return
@@ -266,7 +266,18 @@ func (a *Areas) sendSome(k *campaign, now time.Time) {
 		k.status = "completed"
 		return
 	}
-	a.At(now.Add(time.Second/time.Duration(a.Pace(k.connection))), func(now time.Time) { a.sendSome(k, now) })
+	a.planSend(k, now)
+}
+
+// planSend gives the next recipient of a campaign the next free slot of its number, which all
+// campaigns of the number share.
+func (a *Areas) planSend(k *campaign, now time.Time) {
+	id := k.connection.ID
+	if now.Before(a.slots[id]) {
+		now = a.slots[id]
+	}
+	a.slots[id] = now.Add(time.Second / time.Duration(a.Pace(k.connection)))
+	a.At(now, func(now time.Time) { a.sendSome(k, now) })
 }
 
 // messageOf is the body of POST /messages for a recipient.
