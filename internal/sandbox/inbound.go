@@ -20,6 +20,8 @@ type Inbound struct {
 	Context string `json:"context"`
 	// Preference is stop or resume, for marketing (docs/service.md#opt-outs).
 	Preference string `json:"preference"`
+	// Ago is how long ago it happened, such as 23h. Default: now.
+	Ago string `json:"ago"`
 }
 
 // Press is a press on the quick reply button of a template.
@@ -62,8 +64,16 @@ func (s *Sandbox) Receive(in Inbound) (string, error) {
 		return "", fmt.Errorf("sandbox: give one of text, button and preference")
 	}
 	now := time.Now()
+	at := now
+	if in.Ago != "" {
+		ago, err := time.ParseDuration(in.Ago)
+		if err != nil || ago < 0 {
+			return "", fmt.Errorf("sandbox: ago %q is not a duration such as 23h", in.Ago)
+		}
+		at = now.Add(-ago)
+	}
 	if in.Preference != "" {
-		return "", s.prefer(c, from, in.Preference, now)
+		return "", s.prefer(c, from, in.Preference, at)
 	}
 	s.mu.Lock()
 	if s.areas.Blocked(c.ID, from) { // the message does not arrive
@@ -72,11 +82,11 @@ func (s *Sandbox) Receive(in Inbound) (string, error) {
 	}
 	n := len(s.extras)
 	id := wamid(s.boot, c.phone, 0x12, uint64(n))
-	x := s.received(c, from, in, id, now)
+	x := s.received(c, from, in, id, at)
 	s.addExtra(x)
 	k := pairKey(c.number, from)
 	pr := s.pairs[k]
-	pr.inbound = now.UnixNano()
+	pr.inbound = max(pr.inbound, at.UnixNano())
 	s.pairs[k] = pr
 	c.taken.add(now.UnixNano()) // the throughput counts both directions (docs/limits.md#throughput)
 	// A recipient who replies STOP is opted out of marketing. The document shows no other word
@@ -84,7 +94,7 @@ func (s *Sandbox) Receive(in Inbound) (string, error) {
 	if isStop(in) {
 		key := pairKey(c.company.number, from)
 		if _, out := s.optedOut[key]; !out {
-			s.optedOut[key] = OptOut{Company: c.Company, Phone: formatPhone(from), At: now, extra: n + 1}
+			s.optedOut[key] = OptOut{Company: c.Company, Phone: formatPhone(from), At: at, extra: n + 1}
 		}
 	}
 	s.mu.Unlock()

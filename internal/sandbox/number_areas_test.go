@@ -141,6 +141,15 @@ func TestOnlyPeopleWhoWroteAreBlocked(t *testing.T) {
 			asked{"POST", "/messages", `{"connectionId":"conn_1","to":"+15555550201","text":"x"}`, 200, `"messageId"`})
 		time.Sleep(24*time.Hour + time.Second)
 		sc.asks(t, asked{"POST", block, users(`"+15555550201"`), 200, `"code":131047`})
+		for ago, want := range map[string]string{"25h": `"code":131047`, "23h": `"status":"blocked"`} {
+			from := "+155555503" + ago[:2]
+			_, err := sc.s.Receive(Inbound{Connection: "conn_1", From: from, Text: "hello", Ago: ago})
+			must(t, err)
+			sc.asks(t, asked{"POST", block, users(`"` + from + `"`), 200, want})
+		}
+		if _, err := sc.s.Receive(Inbound{Connection: "conn_1", From: "+15555550201", Text: "x", Ago: "soon"}); err == nil {
+			t.Error("got no error of the ago soon, want one")
+		}
 	})
 }
 

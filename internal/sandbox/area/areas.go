@@ -93,7 +93,8 @@ func New(w World) (*Areas, error) {
 	a := &Areas{
 		World: w, companies: map[string]*Company{}, connections: map[string]*Connection{},
 		wake: make(chan struct{}, 1), serials: map[string]int{},
-		slots: map[string]time.Time{}, profiles: map[string]*profile{}, settings: map[string]*settings{}, blocked: map[string]map[uint64]time.Time{},
+		slots:    map[string]time.Time{},
+		profiles: map[string]*profile{}, settings: map[string]*settings{}, blocked: map[string]map[uint64]time.Time{},
 	}
 	for _, c := range w.Companies {
 		a.companies[c.ID] = c
