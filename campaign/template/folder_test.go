@@ -65,7 +65,7 @@ func TestFaultsOfAFolderAreToldTogether(t *testing.T) {
 
 func TestAFolderWithoutTemplatesIsAFault(t *testing.T) {
 	for dir, want := range map[string]string{folder(t, nil): "write NAME.LANGUAGE.yaml there",
-		filepath.Join(t.TempDir(), "absent"): "no such file"} {
+		filepath.Join(t.TempDir(), "absent"): "make it with a file NAME.LANGUAGE.yaml"} {
 		if all, err := ReadFolder(dir); err == nil || !strings.Contains(err.Error(), want) || len(all) > 0 {
 			t.Errorf("%s: got %v and %v, want %q", dir, all, err, want)
 		}

@@ -9,6 +9,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -107,6 +108,9 @@ func (t *Template) checkMedia() {
 // the faults of all files.
 func ReadFolder(folder string) ([]*Template, error) {
 	entries, err := os.ReadDir(folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("there is no folder %s: name the folder of your template files, or make it with a file NAME.LANGUAGE.yaml", folder)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("templates: %w", err)
 	}
