@@ -13,7 +13,7 @@ type StatusEvent struct {
 	ReceivedAt time.Time
 	// Mark is the attempt that the event's mark proves; zero without a mark of this ledger.
 	Mark Post
-	// Price is what a status of an own message tells of its bill.
+	// Price is how the platform bills the message, if the status tells it.
 	Price Price
 }
 

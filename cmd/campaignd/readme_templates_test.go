@@ -1,14 +1,11 @@
 package main
 
 import (
-	"bytes"
-	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 )
 
 // The lines of the README push a template, see it rejected, correct it, have it approved, send it
@@ -44,19 +41,9 @@ func TestTheReadmesTemplatesWorkAsPrinted(t *testing.T) {
 	if err := os.Symlink(self, filepath.Join(folder, "campaignd")); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, sh, "-e", "-m", "-c", script)
-	cmd.Dir = folder
-	cmd.Env = append(os.Environ(), actAsCampaignd+"=1", "CAMPAIGND_LISTEN_PUBLIC="+public, "CAMPAIGND_LISTEN_ADMIN="+freePort(t),
+	out := pasted(t, sh, folder, script, "CAMPAIGND_LISTEN_PUBLIC="+public, "CAMPAIGND_LISTEN_ADMIN="+freePort(t),
 		"CAMPAIGND_SERVICE_BASE_URL=http://"+service, "CAMPAIGND_SERVICE_API_KEY=sandbox-key", "CAMPAIGND_WEBHOOKS_SECRETS=sandbox-secret")
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
-	cmd.WaitDelay = 5 * time.Second
-	if err := cmd.Run(); err != nil {
-		t.Fatalf("the lines ended with %v, want exit code 0:\n%s", err, &out)
-	}
-	wantIn(t, "the lines", out.String(), "autumn_sale.en_US.yaml  created  PENDING",
+	wantIn(t, "the lines", out, "autumn_sale.en_US.yaml  created  PENDING",
 		"autumn_sale in en_US is REJECTED (MARKETING): INVALID_FORMAT",
 		"autumn_sale.en_US.yaml  edited  PENDING", "autumn_sale in en_US is APPROVED (MARKETING)", "12 rows",
 		"1 of 1 template file is as at the service")

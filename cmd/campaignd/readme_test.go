@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -86,6 +87,22 @@ func TestTheReadmesWalkWorksAsPrinted(t *testing.T) {
 	}
 }
 
+// pasted runs lines of the README in a folder, with env besides, and returns what they print.
+func pasted(t *testing.T, sh, dir, script string, env ...string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, sh, "-e", "-m", "-c", script)
+	cmd.Dir, cmd.Env = dir, slices.Concat(os.Environ(), []string{actAsCampaignd + "=1"}, env)
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	cmd.WaitDelay = 5 * time.Second
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("the lines ended with %v, want exit code 0:\n%s", err, &out)
+	}
+	return out.String()
+}
+
 // The six requests of the README's shop are run as they are printed, and end with a paid order.
 // Only the port differs.
 func TestTheReadmesShopWorksAsPrinted(t *testing.T) {
@@ -114,18 +131,9 @@ func TestTheReadmesShopWorksAsPrinted(t *testing.T) {
 		}
 		script = strings.ReplaceAll(script, change[0], change[1])
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, sh, "-e", "-m", "-c", script)
-	cmd.Dir, cmd.Env = t.TempDir(), append(os.Environ(), actAsCampaignd+"=1")
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
-	cmd.WaitDelay = 5 * time.Second
-	if err := cmd.Run(); err != nil {
-		t.Fatalf("the requests ended with %v, want exit code 0:\n%s", err, &out)
-	}
+	out := pasted(t, sh, t.TempDir(), script)
 	// 2 boots of 49.90 less 10 % are 89.82; the tax of 19.25 % is that of 99.80: 19.21.
-	wantIn(t, "the requests", out.String(), `"handle":"demo"`, `"title":"Scarf"`, `"code":"TEN"`, `"url":"http://`+address+`/pay/`,
+	wantIn(t, "the requests", out, `"handle":"demo"`, `"title":"Scarf"`, `"code":"TEN"`, `"url":"http://`+address+`/pay/`,
 		`"amount":109.03,"amount_due":0,`, `"status":"paid"`)
 }
 
@@ -151,17 +159,8 @@ func TestTheReadmesFirstMessageIsSent(t *testing.T) {
 		}
 		script = strings.ReplaceAll(script, change[0], change[1])
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, sh, "-e", "-m", "-c", script)
-	cmd.Dir, cmd.Env = t.TempDir(), append(os.Environ(), actAsCampaignd+"=1")
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
-	cmd.WaitDelay = 5 * time.Second
-	if err := cmd.Run(); err != nil {
-		t.Fatalf("the lines ended with %v, want exit code 0:\n%s", err, &out)
-	}
-	wantIn(t, "the lines", out.String(), "account 200000000000001 posts its events", "4 numbers in 1 account", "v25.0 ends on 2028-07-29",
+	out := pasted(t, sh, t.TempDir(), script)
+	wantIn(t, "the lines", out, "account 200000000000001 posts its events", "4 numbers in 1 account", "v25.0 ends on 2028-07-29",
 		"accepted by the service for +15555550199: wamid.")
 }
 

@@ -2,7 +2,6 @@ package sandbox
 
 import (
 	"campaignd/internal/sandbox/area"
-	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -74,37 +73,15 @@ func (s *Sandbox) sendCloud(w http.ResponseWriter, r *http.Request, conn *connec
 	if m == nil {
 		p.m = &message{ConnectionID: conn.ID, To: in.To}
 	}
-	var plus bool
-	if p.to, plus = parsePhone(in.To); p.to != 0 && !plus {
-		s.noPlus.Add(1)
-	}
-	s.arrive(p)
-	f := s.faults.Load()
-	var latency time.Duration
-	if f.Latency != (Delay{}) {
-		s.fired[faultLatency].Add(1)
-		latency = f.Latency.draw(s.hash(drawLatency, p.keys()...))
-		s.sleep(context.WithoutCancel(r.Context()), latency/2)
-	}
-	if p.to != 0 && s.beforeAcceptance(w, r, f, p) {
-		return
-	}
-	var got accepted
-	if ref == nil {
-		ref = m.shape()
-	}
-	if ref == nil && edge == "marketing_messages" && s.categoryOf(conn, m) != "MARKETING" {
-		ref = platformStatus(400, 131009, "Only MARKETING templates can be sent by this endpoint.")
-	}
-	if ref == nil {
-		got, ref = s.decide(f, p)
-	}
-	s.sleep(r.Context(), latency-latency/2)
-	if ref != nil {
-		s.refuse(w, p, ref)
-		return
-	}
-	s.answer(w, r, f, p, got)
+	s.take(w, r, p, func() *refusal {
+		if ref == nil {
+			ref = m.shape()
+		}
+		if ref == nil && edge == "marketing_messages" && s.categoryOf(conn, m) != "MARKETING" {
+			ref = platformStatus(400, 131009, "Only MARKETING templates can be sent by this endpoint.")
+		}
+		return ref
+	})
 }
 
 func (s *Sandbox) categoryOf(conn *connection, m *message) string {

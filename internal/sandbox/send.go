@@ -33,8 +33,14 @@ func (s *Sandbox) send(w http.ResponseWriter, r *http.Request, key *Key) {
 	}
 	m.unwrap()
 	p := &post{m: m, conn: s.scoped(key, m.ConnectionID)}
+	s.take(w, r, p, m.shape)
+}
+
+// take brings a decoded message through the counts, the faults and the rules to its answer. shape
+// finds what is wrong with the message itself; it is asked when no fault came before.
+func (s *Sandbox) take(w http.ResponseWriter, r *http.Request, p *post, shape func() *refusal) {
 	var plus bool
-	if p.to, plus = parsePhone(m.To); p.to != 0 && !plus {
+	if p.to, plus = parsePhone(p.m.To); p.to != 0 && !plus {
 		s.noPlus.Add(1)
 	}
 	s.arrive(p)
@@ -49,7 +55,7 @@ func (s *Sandbox) send(w http.ResponseWriter, r *http.Request, key *Key) {
 	if p.conn != nil && p.to != 0 && s.beforeAcceptance(w, r, f, p) {
 		return
 	}
-	ref = m.shape()
+	ref := shape()
 	var got accepted
 	if ref == nil {
 		got, ref = s.decide(f, p)

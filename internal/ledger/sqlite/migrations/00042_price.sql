@@ -1,5 +1,5 @@
 -- +goose Up
--- What the platform tells of the bill for a message, by the hash of its id: TYPE/CATEGORY.
+-- The type and the category under which the platform bills a message, by the hash of its id.
 CREATE TABLE price (
   mh   INTEGER PRIMARY KEY,
   kind TEXT    NOT NULL
