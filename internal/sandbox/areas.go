@@ -16,7 +16,7 @@ func (s *Sandbox) openAreas() (err error) {
 	w := area.World{
 		Began: s.began, Templates: s.opt.Templates, Assets: s.opt.Assets, Flows: s.opt.Flows, Review: s.opt.Review, Storage: s.opt.Storage,
 		History: s.opt.History.Days, Token: s.token, Wrote: s.wrote, Post: s.postEvent, Statuses: s.eachStatus, Usage: s.usage,
-		Send: s.sendFor, MessageState: s.messageState,
+		Send: s.sendFor, Draw: func(keys ...uint64) uint64 { return s.hash(drawHistory, keys...) },
 		Pace:      func(c *area.Connection) int { return s.connection[c.ID].limit },
 		ReadPhone: func(text string) uint64 { n, _ := parsePhone(text); return n },
 	}
@@ -113,17 +113,15 @@ func (s *Sandbox) sendFor(c *area.Connection, body []byte) area.Outcome {
 	got := s.accept(s.faults.Load(), p, now, "")
 	s.fresh = append(s.fresh, got.extras...)
 	s.schedule(got, false)
-	return area.Outcome{MessageID: got.id}
-}
-
-// messageState is the latest status of an accepted message that has happened.
-func (s *Sandbox) messageState(id string) (state string, code int) {
-	m, ok := s.Message(id)
-	if !ok || len(m.Statuses) == 0 {
-		return "accepted", 0
-	}
-	last := m.Statuses[len(m.Statuses)-1]
-	return last.Name, last.Code
+	out := area.Outcome{MessageID: got.id}
+	s.records.with(got.index, func(rec *record) {
+		for which := range statusSlots {
+			if m := rec.marks[which]; m.at != 0 {
+				out.Later = append(out.Later, area.Later{Name: which.String(), At: time.Unix(0, m.at), Code: int(m.code)})
+			}
+		}
+	})
+	return out
 }
 
 // tend does what the areas have planned, until ctx ends.

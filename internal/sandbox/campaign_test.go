@@ -72,6 +72,11 @@ func TestACampaignEndsWhereItIsCancelled(t *testing.T) {
 	o.Connections[0].Rate = 10
 	bubble(t, o, func(t *testing.T, c *scene) {
 		c.want(t, "POST", "/campaigns", campaignOf(""), 400, "missing_fields")
+		c.want(t, "POST", "/campaigns", campaignOf("newsletter", `{"to":"+2348030000000"}`, `{"to":"12"}`), 400, "invalid_field")
+		c.want(t, "POST", "/campaigns", campaignOf("newsletter", `{"body":["x"]}`), 400, "missing_fields")
+		if rows := told[[]campaignRow](t, c, "GET", "/campaigns", ""); len(rows) != 0 {
+			t.Errorf("after refusals: got %+v, want no campaign", rows)
+		}
 		empty := c.want(t, "POST", "/campaigns", campaignOf("newsletter"), 200, "draft")
 		c.want(t, "POST", "/campaigns/"+empty+"/launch", "", 400, "missing_fields")
 		paused := c.want(t, "POST", "/campaigns", campaignOf("promo_weekend", numbered(0, 1)...), 200, "draft")
@@ -99,6 +104,7 @@ func TestACampaignHasAtMost10000Recipients(t *testing.T) {
 		c.want(t, "POST", "/campaigns/"+k+"/recipients", string(body), 200, "")
 	}
 	c.want(t, "POST", "/campaigns/"+k+"/recipients", `{"recipients":[{"to":"+2349030000000"}]}`, 409, "limit_reached")
+	c.want(t, "POST", "/campaigns/"+k+"/recipients", `{"recipients":[{"to":"+2348030000000"}]}`, 200, "") // a duplicate takes no place
 	c.want(t, "POST", "/campaigns/"+k+"/recipients", `{"recipients":[`+strings.Join(numbered(0, 1001), ",")+`]}`, 400, "invalid_field")
 }
 
@@ -132,4 +138,51 @@ func TestCampaignsOfANumberShareItsThroughput(t *testing.T) {
 			t.Errorf("got %d messages and %d in the worst second, want 100 and at most 11", n.Posts, n.WorstSecond)
 		}
 	})
+}
+
+// The counts are those of the recipients' own states at every moment, and asking for them costs the
+// same for every number of recipients.
+func TestCountsAgreeWithTheRecipientsAtAnyTime(t *testing.T) {
+	o := Options{Connections: Demo().Connections, Faults: Faults{FailedFirst: 0.2}}
+	o.Statuses.Failed = []Failure{{Code: 131026, Share: 0.2}}
+	o.Connections[0].Rate = 100
+	bubble(t, o, func(t *testing.T, c *scene) {
+		k := c.want(t, "POST", "/campaigns", campaignOf("newsletter", numbered(0, 300)...), 200, "draft")
+		c.want(t, "POST", "/campaigns/"+k+"/launch", "", 200, "running")
+		seen := map[string]bool{}
+		for range 40 {
+			time.Sleep(217 * time.Millisecond)
+			want := map[string]int{}
+			for _, r := range told[[]struct{ Status string }](t, c, "GET", "/campaigns/"+k+"/recipients", "") {
+				want[r.Status]++
+				seen[r.Status] = true
+			}
+			for state, n := range told[[]campaignRow](t, c, "GET", "/campaigns", "")[0].Counts {
+				if n != want[state] {
+					t.Errorf("%s: got %d in the list, want %d", state, n, want[state])
+				}
+			}
+		}
+		if len(seen) < 6 {
+			t.Errorf("got the states %v, want all but refused", seen)
+		}
+		c.settle(t)
+		for _, r := range told[[]struct{ MessageID, Status string }](t, c, "GET", "/campaigns/"+k+"/recipients", "") {
+			m, _ := c.s.Message(r.MessageID)
+			if last := m.Statuses[len(m.Statuses)-1].Name; r.Status != last {
+				t.Errorf("at the end: got %s, want %s as the message has", r.Status, last)
+			}
+		}
+	})
+	s := twoClients(t)
+	c := &scene{s: s, key: "partner"}
+	allocations := func() float64 {
+		return testing.AllocsPerRun(10, func() { call(t, s, "GET", "/api/v1/campaigns", "partner", "") })
+	}
+	k := c.want(t, "POST", "/campaigns", campaignOf("newsletter", numbered(0, 1)...), 200, "draft")
+	before := allocations()
+	c.want(t, "POST", "/campaigns/"+k+"/recipients", `{"recipients":[`+strings.Join(numbered(0, 1000), ",")+`]}`, 200, "")
+	if after := allocations(); after > before+10 {
+		t.Errorf("a list of a campaign of 1,000 recipients: got %.0f allocations, want about the %.0f of one recipient", after, before)
+	}
 }

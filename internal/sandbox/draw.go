@@ -32,6 +32,7 @@ const (
 	drawPage      // the index of the page is added
 	drawFailLater // the platform code is added
 	drawRefusal   // the platform code is added
+	drawHistory
 )
 
 // mix hashes its arguments to 64 bits with the finaliser of splitmix64

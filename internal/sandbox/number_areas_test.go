@@ -228,6 +228,27 @@ func TestAnalyticsCountByDay(t *testing.T) {
 	})
 }
 
+// The counts of earlier days follow from the seed, and accounts differ.
+func TestTheHistoryFollowsFromTheSeed(t *testing.T) {
+	archive := func(seed uint64, conn string) (text string) {
+		o := Options{Seed: seed, Connections: append(Demo().Connections, Connection{ID: "conn_b", Phone: "+15555550991", Company: "co_b"})}
+		o.History.Days = 30
+		bubble(t, o, func(t *testing.T, sc *scene) {
+			_, text = sc.call(t, "GET", "/analytics/archive?connectionId="+conn+"&start=1999-12-02&end=1999-12-31", "")
+		})
+		return text
+	}
+	first := archive(1, "conn_1")
+	if again := archive(1, "conn_1"); again != first || strings.Count(first, `"sent":2`) != 30 {
+		t.Errorf("the same seed: got %s and %s, want the same 30 days", first, again)
+	}
+	for what, other := range map[string]string{"another seed": archive(2, "conn_1"), "another account": archive(1, "conn_b")} {
+		if other == first {
+			t.Errorf("%s: got the same counts %s, want others", what, other)
+		}
+	}
+}
+
 // An answer is written when the lock is given back, so it must not be the state itself.
 func TestAnswersAreNotTheStateItself(t *testing.T) {
 	s, err := New(Demo())

@@ -2,6 +2,7 @@ package area
 
 import (
 	"math"
+	"slices"
 	"time"
 )
 
@@ -30,12 +31,13 @@ func (a *Areas) analyticsHandlers() map[string]Handler {
 // start of the sandbox are those of World.History.
 func (a *Areas) countDays(c *Call, start, end time.Time) map[string]*dayCounts {
 	counts := map[string]*dayCounts{}
+	company := uint64(slices.Index(a.Companies, a.companies[c.Connection.Company]))
 	first := a.Began.UTC().Truncate(24*time.Hour).AddDate(0, 0, -a.History)
 	for at := start; !at.After(end); at = at.AddDate(0, 0, 1) {
 		d := &dayCounts{by: map[string]int{}, talks: map[string]map[uint64]bool{}}
 		counts[at.Format(time.DateOnly)] = d
 		if !at.Before(first) && at.Before(a.Began.UTC().Truncate(24*time.Hour)) {
-			d.sent = 200 + int(at.Unix()/86_400*37%100)
+			d.sent = 200 + int(a.Draw(uint64(at.Unix()/86_400), company)%100)
 			d.delivered, d.read, d.failed = d.sent*95/100, d.sent*60/100, d.sent-d.sent*95/100
 			d.by["MARKETING"] = d.delivered
 		}

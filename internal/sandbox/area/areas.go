@@ -24,6 +24,8 @@ type World struct {
 	ReadPhone func(text string) uint64
 	// Wrote reports whether a person wrote to a connection in the last 24 hours.
 	Wrote func(c *Connection, number uint64, now time.Time) bool
+	// Draw returns 64 bits that depend on the seed and the keys only.
+	Draw func(keys ...uint64) uint64
 	// Token returns a text of 64 hexadecimal digits that depends on the seed, the time of the start
 	// and n.
 	Token func(n uint64) string
@@ -32,12 +34,10 @@ type World struct {
 	// Usage returns how many messages of this month the plan of a company counts, and its limit; 0
 	// means none. "" is the plan of the account.
 	Usage func(company string) (used, limit int64)
-	// Send sends a body of POST /messages over a connection of its client. MessageState is the latest
-	// state of a message that it accepted, with the code of a failure. Pace is the throughput of a
+	// Send sends a body of POST /messages over a connection of its client. Pace is the throughput of a
 	// number in messages per second.
-	Send         func(c *Connection, body []byte) Outcome
-	MessageState func(id string) (state string, code int)
-	Pace         func(c *Connection) int
+	Send func(c *Connection, body []byte) Outcome
+	Pace func(c *Connection) int
 	// Statuses calls yield with every status that has happened.
 	Statuses func(yield func(Status))
 }
@@ -174,6 +174,9 @@ func (g *agenda) Pop() any {
 func (a *Areas) At(at time.Time, do func(now time.Time)) {
 	a.agenda.n++
 	heap.Push(&a.agenda, action{at, a.agenda.n, do})
+	if a.agenda.actions[0].n != a.agenda.n {
+		return // another action comes first
+	}
 	select {
 	case a.wake <- struct{}{}:
 	default:

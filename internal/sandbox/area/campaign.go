@@ -28,19 +28,14 @@ type Recipient struct {
 	OTP     string          `json:"otp,omitempty"`
 }
 
-// Outcome is what became of the send to a recipient.
-type Outcome struct {
-	MessageID string
-	Refusal   *Refusal // nil: accepted
-}
-
-// campaignRecipient is a recipient with what became of it. Its state follows from the outcome and
-// from the statuses of the message.
+// campaignRecipient is a recipient with what became of it.
 type campaignRecipient struct {
 	Recipient
-	phone   uint64
-	done    bool
-	outcome Outcome
+	phone     uint64
+	state     recipientState
+	code      int // the platform's, of a refusal or a failure
+	messageID string
+	error     string // of a refusal
 }
 
 // campaign is a campaign of a client.
@@ -51,7 +46,8 @@ type campaign struct {
 	status            string // draft, running, completed or cancelled
 	recipients        []*campaignRecipient
 	phones            map[uint64]bool
-	next              int // index of the recipient to send to
+	next              int                  // index of the recipient to send to
+	counts            [recipientStates]int // recipients by their state
 }
 
 // campaigns are the campaigns of all clients.
@@ -84,14 +80,10 @@ type campaignView struct {
 	Counts       map[string]int   `json:"counts"`
 }
 
-func (a *Areas) viewCampaign(k *campaign) campaignView {
+func (k *campaign) view() campaignView {
 	counts := map[string]int{}
-	for _, s := range campaignStates {
-		counts[s] = 0
-	}
-	for _, r := range k.recipients {
-		state, _ := a.state(r)
-		counts[state]++
+	for state, n := range k.counts {
+		counts[recipientState(state).String()] = n
 	}
 	return campaignView{k.id, k.connection.ID, k.name, k.template, k.status, len(k.recipients), counts}
 }
@@ -100,7 +92,7 @@ func (a *Areas) listCampaigns(c *Call) (any, *Refusal) {
 	rows := []campaignView{}
 	for _, k := range a.campaigns.all {
 		if company := c.wanted(); company == "" || k.company == company {
-			rows = append(rows, a.viewCampaign(k))
+			rows = append(rows, k.view())
 		}
 	}
 	return list(rows), nil
@@ -131,7 +123,7 @@ func (a *Areas) showCampaign(c *Call) (any, *Refusal) {
 	if ref != nil {
 		return nil, ref
 	}
-	return a.viewCampaign(k), nil
+	return k.view(), nil
 }
 
 // newCampaign is the body of campaign_create.
@@ -152,12 +144,17 @@ func (a *Areas) createCampaign(c *Call, in newCampaign) (any, *Refusal) {
 	}
 	k := &campaign{name: in.Name, company: c.Connection.Company, connection: c.Connection, template: *in.Template,
 		status: "draft", phones: map[uint64]bool{}}
-	a.add(k, in.Recipients)
+	fresh, out := a.sift(k, in.Recipients)
+	if len(out.Invalid) > 0 { // K has no member that could tell of them
+		wrong := out.Invalid[0]
+		return nil, &Refusal{400, wrong.Error, fmt.Sprintf("recipients[%d]: to is not a phone number; nothing was created.", wrong.Index), nil}
+	}
+	k.add(fresh)
 	k.id = a.serial("cmp", func(id string) bool { return a.campaigns.byID[id] != nil })
 	a.campaigns.all = append(a.campaigns.all, k)
 	a.campaigns.byID[k.id] = k
 	a.campaigns.of[k.company]++
-	return a.viewCampaign(k), nil
+	return k.view(), nil
 }
 
 // added is the answer to campaign_add. It has no phone number.
@@ -172,22 +169,35 @@ type wrongItem struct {
 	Error string `json:"error"`
 }
 
-func (a *Areas) add(k *campaign, recipients []Recipient) added {
-	out := added{Invalid: []wrongItem{}}
+// sift returns the recipients that a campaign does not have yet, by their phone numbers, and what
+// becomes of all of the request.
+func (a *Areas) sift(k *campaign, recipients []Recipient) (fresh []*campaignRecipient, out added) {
+	out.Invalid = []wrongItem{}
+	seen := map[uint64]bool{}
 	for i, r := range recipients {
 		phone := a.ReadPhone(r.To)
 		switch {
+		case r.To == "":
+			out.Invalid = append(out.Invalid, wrongItem{i, "missing_fields"})
 		case phone == 0:
 			out.Invalid = append(out.Invalid, wrongItem{i, "invalid_field"})
-		case k.phones[phone]:
+		case seen[phone] || k.phones[phone]:
 			out.Duplicates++
 		default:
-			k.phones[phone] = true
-			k.recipients = append(k.recipients, &campaignRecipient{Recipient: r, phone: phone})
+			seen[phone] = true
+			fresh = append(fresh, &campaignRecipient{Recipient: r, phone: phone})
 			out.Added++
 		}
 	}
-	return out
+	return fresh, out
+}
+
+func (k *campaign) add(fresh []*campaignRecipient) {
+	for _, r := range fresh {
+		k.phones[r.phone] = true
+	}
+	k.recipients = append(k.recipients, fresh...)
+	k.counts[pending] += len(fresh)
 }
 
 func (a *Areas) addRecipients(c *Call, in struct {
@@ -201,10 +211,13 @@ func (a *Areas) addRecipients(c *Call, in struct {
 		return nil, missing("recipients is required.")
 	case len(in.Recipients) > recipientsAtOnce:
 		return nil, invalid("recipients: more than 1,000 in one request.")
-	case len(k.recipients)+len(in.Recipients) > maxRecipients:
-		return nil, overLimit("A campaign has at most 10,000 recipients.")
 	}
-	return a.add(k, in.Recipients), nil
+	fresh, out := a.sift(k, in.Recipients)
+	if len(k.recipients)+len(fresh) > maxRecipients {
+		return nil, overLimit("A campaign has at most 10,000 recipients; none of these was added.")
+	}
+	k.add(fresh)
+	return out, nil
 }
 
 func (a *Areas) launchCampaign(c *Call) (any, *Refusal) {
@@ -225,7 +238,7 @@ func (a *Areas) launchCampaign(c *Call) (any, *Refusal) {
 	}
 	k.status = "running"
 	a.planSend(k, c.Now)
-	return a.viewCampaign(k), nil
+	return k.view(), nil
 }
 
 func (a *Areas) cancelCampaign(c *Call) (any, *Refusal) {
@@ -234,7 +247,7 @@ func (a *Areas) cancelCampaign(c *Call) (any, *Refusal) {
 		return nil, ref
 	}
 	k.status = "cancelled"
-	return a.viewCampaign(k), nil
+	return k.view(), nil
 }
 
 // listRecipients lists the recipients, those of ?status= if it is given.
@@ -244,8 +257,8 @@ func (a *Areas) listRecipients(c *Call) (any, *Refusal) {
 		return nil, ref
 	}
 	want := c.Query.Get("status")
-	if want != "" && !slices.Contains(campaignStates, want) {
-		return nil, invalid(fmt.Sprintf("status is not one of %q.", campaignStates))
+	if want != "" && !slices.Contains(stateNames[:], want) {
+		return nil, invalid(fmt.Sprintf("status is not one of %q.", stateNames))
 	}
 	type row struct {
 		To        string `json:"to"`
@@ -256,15 +269,9 @@ func (a *Areas) listRecipients(c *Call) (any, *Refusal) {
 	}
 	rows := []row{}
 	for _, r := range k.recipients {
-		state, code := a.state(r)
-		if want != "" && state != want {
-			continue
+		if state := r.state.String(); want == "" || state == want {
+			rows = append(rows, row{r.To, state, r.messageID, r.error, r.code})
 		}
-		out := row{To: r.To, Status: state, MessageID: r.outcome.MessageID, Code: code}
-		if r.outcome.Refusal != nil {
-			out.Error = r.outcome.Refusal.Code
-		}
-		rows = append(rows, out)
 	}
 	return list(rows), nil
 }

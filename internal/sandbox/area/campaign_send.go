@@ -3,24 +3,49 @@ package area
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 )
 
-// campaignStates are the states of a recipient. Each recipient is in exactly one.
-var campaignStates = []string{"pending", "accepted", "sent", "delivered", "read", "failed", "refused"}
+// recipientState is the latest state of a recipient. Each recipient is in exactly one.
+type recipientState uint8
 
-// state is the latest state of a recipient, with the platform's code of a failure.
-func (a *Areas) state(r *campaignRecipient) (state string, code int) {
-	switch {
-	case !r.done:
-		return "pending", 0
-	case r.outcome.Refusal != nil:
-		if m := r.outcome.Refusal.Meta; m != nil {
-			code = m.Code
-		}
-		return "refused", code
-	}
-	return a.MessageState(r.outcome.MessageID)
+// The states of a recipient. A status never leads to an earlier one: a message that failed on one
+// device stays failed (docs/service.md#statuses).
+const (
+	pending recipientState = iota
+	accepted
+	sent
+	delivered
+	read
+	failed
+	refused
+	recipientStates // their number
+)
+
+var stateNames = [recipientStates]string{"pending", "accepted", "sent", "delivered", "read", "failed", "refused"}
+
+func (s recipientState) String() string { return stateNames[s] }
+
+// Outcome is what became of the send to a recipient.
+type Outcome struct {
+	MessageID string
+	Refusal   *Refusal // nil: accepted
+	Later     []Later
+}
+
+// Later is a status that an accepted message will have.
+type Later struct {
+	Name string // sent, delivered, read or failed
+	At   time.Time
+	Code int // the platform's, of failed
+}
+
+// move changes the state of a recipient, and counts it there.
+func (k *campaign) move(r *campaignRecipient, to recipientState, code int) {
+	k.counts[r.state]--
+	r.state, r.code = to, code
+	k.counts[to]++
 }
 
 // sendSome sends to one recipient and plans the next.
@@ -29,12 +54,35 @@ func (a *Areas) sendSome(k *campaign, now time.Time) {
 		return
 	}
 	r := k.recipients[k.next]
-	r.outcome, r.done = a.Send(k.connection, a.messageOf(k, r)), true
+	a.record(k, r, a.Send(k.connection, a.messageOf(k, r)))
 	if k.next++; k.next == len(k.recipients) {
 		k.status = "completed"
 		return
 	}
 	a.planSend(k, now)
+}
+
+// record takes what became of a send. It plans the changes by the statuses, so that a campaign
+// always knows its counts.
+func (a *Areas) record(k *campaign, r *campaignRecipient, out Outcome) {
+	if ref := out.Refusal; ref != nil {
+		r.error = ref.Code
+		k.move(r, refused, 0)
+		if ref.Meta != nil {
+			r.code = ref.Meta.Code
+		}
+		return
+	}
+	r.messageID = out.MessageID
+	k.move(r, accepted, 0)
+	for _, l := range out.Later {
+		to := recipientState(slices.Index(stateNames[:], l.Name))
+		a.At(l.At, func(time.Time) {
+			if to > r.state {
+				k.move(r, to, l.Code)
+			}
+		})
+	}
 }
 
 // planSend gives the next recipient of a campaign the next free slot of its number, which all
