@@ -38,8 +38,10 @@ func troubledClients(o *sandbox.Options) {
 
 func aClientsTrouble(t *testing.T, w stage) {
 	const rate = troubledRate
+	// A suspension holds by the event (SUSPENDED) or by a refusal (account_deactivated), whichever
+	// comes first.
 	runs := []struct{ name, template, connections, hold string }{
-		{"suspended", "order_update", "conn_1 conn_2", "company co_1 account_deactivated"},
+		{"suspended", "order_update", "conn_1 conn_2", "company co_1 "},
 		{"used", "order_update", "conn_3", "company co_2 plan_limit_messages"},
 		{"paused", "newsletter", "conn_4", "template conn_4/newsletter/en_US PAUSED"},
 		{"healthy", "order_update", "conn_5", ""},
