@@ -278,6 +278,9 @@ type Problem struct {
 // ReportLedger reads a run for reports, audits and `why`.
 type ReportLedger interface {
 	Tallies(ctx context.Context, no RunNo) ([]Tally, Funnel, error)
+	// Summary counts the rows of the run by connection, country and time. Its tallies are those of
+	// Tallies.
+	Summary(ctx context.Context, no RunNo) (Summary, error)
 	// Lines yields every delivery of the run in the order of its rows. It reads in short pages, so a
 	// long report does not block the ledger.
 	Lines(ctx context.Context, no RunNo) iter.Seq2[Line, error]

@@ -2,6 +2,7 @@ package recipients
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 
 	"github.com/nyaruka/phonenumbers"
@@ -18,6 +19,19 @@ type Countries struct {
 // NewCountries returns Countries that have seen no number yet.
 func NewCountries() *Countries {
 	return &Countries{codes: phonenumbers.GetSupportedCallingCodes(), areas: map[string]string{}}
+}
+
+// SharedCodes returns the calling codes that several countries share, in order. Three digits more
+// tell which of them a number is of, as far as Countries tells them apart.
+func SharedCodes() []string {
+	var all []string
+	for code := range phonenumbers.GetSupportedCallingCodes() {
+		if len(phonenumbers.GetRegionCodesForCountryCode(code)) > 1 {
+			all = append(all, strconv.Itoa(code))
+		}
+	}
+	slices.Sort(all)
+	return all
 }
 
 // Region returns the ISO 3166 code of the number's country; "" when it has none (satellite and

@@ -66,6 +66,7 @@ func Run(t *testing.T, open func(*testing.T) campaign.Ledger) {
 		{"Reachable", reachablePromises},
 		{"Users", userPromises},
 		{"Reports", reportPromises},
+		{"Summaries", summaryPromises},
 		{"Pages", pagePromises},
 		{"Jobs", jobPromises},
 		{"Limits", spentPromises},

@@ -1,0 +1,198 @@
+package ledger
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/recipients"
+)
+
+// SummaryPage is how many segments one snapshot counts: some 10 ms of reading for each, if nothing
+// of them is kept.
+const SummaryPage = 8
+
+// CountedSegment is a segment whose rows are counted.
+type CountedSegment struct {
+	Segment
+	Connection  string
+	done, alive bool // it is done, its lease is live
+}
+
+// ScanCountedSegment reads id, lo, hi, mark and connection of a segment, whether it is done, and
+// whether its lease is live.
+func ScanCountedSegment(scan func(...any) error) (s CountedSegment, err error) {
+	err = scan(&s.Key, &s.Lo, &s.Hi, &s.Mark, &s.Connection, &s.done, &s.alive)
+	return s, err
+}
+
+// Group is N outcomes of a segment with the same place, connection, state, rank and code.
+type Group struct {
+	Place      int    // the sum of PlaceAbove and PlaceUnposted
+	Connection string // "": that of the segment
+	State      Outcome
+	Rank       Rank
+	Code       string // of deferred, refused and skipped deliveries; of failed ones the code of the failure
+	N          int64
+
+	Sent, Failed, Adopted, MaybeDuplicate, Ambiguous int64 // how many of them have the time or the flag
+}
+
+// The places of outcomes in a segment.
+const (
+	PlaceAbove    = 1 // at or above the mark
+	PlaceUnposted = 2 // skipped before an attempt
+)
+
+// ScanGroup reads the columns of a group.
+func ScanGroup(scan func(...any) error) (g Group, err error) {
+	err = scan(&g.Place, &g.Connection, &g.State, &g.Rank, &g.Code, &g.N, &g.Sent, &g.Failed, &g.Adopted, &g.MaybeDuplicate, &g.Ambiguous)
+	return g, err
+}
+
+// CountryGroup counts the deliveries of a segment whose numbers begin with the same digits.
+type CountryGroup struct {
+	area, example string // area is "" where the row has no number
+	campaign.CountryCount
+}
+
+// ScanCountryGroup reads the digits, one of the numbers, and the counts.
+func ScanCountryGroup(scan func(...any) error) (g CountryGroup, err error) {
+	err = scan(&g.area, &g.example, &g.Rows, &g.Skipped, &g.Refused, &g.Accepted, &g.Delivered, &g.Read, &g.Failed)
+	return g, err
+}
+
+// SegmentSummary is what the rows of a segment add up to. Without Course it has Groups only.
+type SegmentSummary struct {
+	Groups []Group
+	Course Course
+}
+
+// Summing adds up the summaries of segments.
+type Summing struct {
+	connections map[string]*connectionSum
+	course      *courseSum
+}
+
+type connectionSum struct {
+	tallies []campaign.Tally
+	funnel  campaign.Funnel
+}
+
+// NewSumming returns the sum of nothing.
+func NewSumming() *Summing {
+	return &Summing{map[string]*connectionSum{}, newCourseSum(runPoints)}
+}
+
+func (s *Summing) of(connection string) *connectionSum {
+	c := s.connections[connection]
+	if c == nil {
+		c = &connectionSum{}
+		s.connections[connection] = c
+	}
+	return c
+}
+
+// Add adds a segment. A delivery without an outcome is queued at or above the mark, and dispatched
+// below it. In a segment that is done each delivery has an outcome, unless the ledger is damaged;
+// Audit finds the others.
+func (s *Summing) Add(c *CountedSegment, sum *SegmentSummary) {
+	alive := c.alive && !c.done
+	below, above := c.Mark-c.Lo, c.Hi-c.Mark
+	for _, g := range sum.Groups {
+		if g.Place&PlaceAbove != 0 {
+			above -= g.N
+		} else {
+			below -= g.N
+		}
+		connection := cmp.Or(g.Connection, c.Connection)
+		if g.Place&PlaceUnposted != 0 {
+			connection = ""
+		}
+		s.of(connection).fold(g, alive)
+	}
+	if c.done {
+		s.of(c.Connection).add(campaign.InDoubt, "", below+above)
+	} else {
+		s.of(c.Connection).add(Dispatched(alive), "", below)
+		s.of("").add(campaign.Queued, "", above)
+	}
+	s.course.add(&sum.Course)
+}
+
+// Merge adds another sum.
+func (s *Summing) Merge(o *Summing) {
+	for name, c := range o.connections {
+		to := s.of(name)
+		to.tallies = campaign.SumTallies(append(to.tallies, c.tallies...))
+		to.funnel = to.funnel.Plus(c.funnel)
+	}
+	course := o.course.course()
+	s.course.add(&course)
+}
+
+func (c *connectionSum) add(s campaign.Status, reason string, n int64) {
+	if n != 0 {
+		c.tallies = append(c.tallies, campaign.Tally{Status: s, Reason: reason, N: n})
+	}
+}
+
+// fold adds a group. alive tells whether the lease of its segment is live.
+func (c *connectionSum) fold(g Group, alive bool) {
+	c.add(shown(g.State, g.Rank, alive), g.Code, g.N)
+	f := campaign.Funnel{Adopted: g.Adopted, MaybeDuplicate: g.MaybeDuplicate, Ambiguous: g.Ambiguous}
+	if g.State == Accepted {
+		// A later status implies the earlier ones: a message that was read was delivered and sent.
+		f.Accepted, f.Failed, f.Sent = g.N, g.Failed, g.Sent
+		if g.Rank >= RankDelivered {
+			f.Delivered, f.Sent = g.N, g.N
+		}
+		if g.Rank == RankRead {
+			f.Read = g.N
+		}
+	}
+	c.funnel = c.funnel.Plus(f)
+}
+
+// Summary returns the sum as a report tells it.
+func (s *Summing) Summary(at time.Time) (sum campaign.Summary) {
+	sum = s.course.summary()
+	sum.At = at
+	for _, name := range slices.Sorted(maps.Keys(s.connections)) {
+		c := s.connections[name]
+		if tallies := campaign.SumTallies(c.tallies); len(tallies) > 0 {
+			sum.Connections = append(sum.Connections, campaign.ConnectionCount{Connection: name, Tallies: tallies, Funnel: c.funnel})
+		}
+	}
+	return sum
+}
+
+// CountCountries adds up groups of digits by their country.
+func CountCountries(groups []CountryGroup, where *recipients.Countries) []campaign.CountryCount {
+	sums := map[string]campaign.CountryCount{}
+	for _, g := range groups {
+		country := ""
+		if g.area != "" {
+			country = where.Region(g.example)
+		}
+		g.Country = country
+		sums[country] = plusCountry(sums[country], g.CountryCount)
+	}
+	return byRows(sums)
+}
+
+func plusCountry(a, b campaign.CountryCount) campaign.CountryCount {
+	return campaign.CountryCount{
+		Country: b.Country, Rows: a.Rows + b.Rows, Skipped: a.Skipped + b.Skipped, Refused: a.Refused + b.Refused,
+		Accepted: a.Accepted + b.Accepted, Delivered: a.Delivered + b.Delivered, Read: a.Read + b.Read, Failed: a.Failed + b.Failed,
+	}
+}
+
+// byRows lists countries, those with the most rows first.
+func byRows(sums map[string]campaign.CountryCount) []campaign.CountryCount {
+	return slices.SortedFunc(maps.Values(sums), func(a, b campaign.CountryCount) int {
+		return cmp.Or(cmp.Compare(b.Rows, a.Rows), cmp.Compare(a.Country, b.Country))
+	})
+}
