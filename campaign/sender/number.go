@@ -55,7 +55,7 @@ func (n *number) pace() float64 {
 // lease asks for slots: the limiter lowers the pace by what all replicas heard of the service.
 func (n *number) lease(ctx context.Context, l throttle.Limiter, want int) (throttle.Slots, error) {
 	ceiling := n.o.Pace(n.connection)
-	// 200 ms of work a lease, so that a message costs a fraction of a call (docs/limits.md#measured).
+	// 200 ms of work a lease: a message costs a fraction of a call (docs/performance.md#limits).
 	slots, err := l.Lease(ctx, n.connection, ceiling, min(want, int(min(max(n.pace()/5, 1), 200))))
 	if err == nil {
 		n.mu.Lock()

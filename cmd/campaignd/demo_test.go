@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -60,5 +61,22 @@ recipients: {file: list.csv, columns: {to: phone}}
 		d := &fixture{t: t, env: map[string]string{}}
 		wantIn(t, "audit of the demo", d.want(0, "audit", "latest", "--config", dir+"/campaignd.yaml").stdout,
 			"demo-1: the sum balances: 2 rows")
+	}
+}
+
+// The README shows what the demo prints. Statuses differ with the time that the demo waits for
+// them, so of their lines only the words count.
+func TestTheReadmeShowsWhatTheDemoPrints(t *testing.T) {
+	t.Parallel()
+	d := &fixture{t: t, dir: t.TempDir(), env: map[string]string{}}
+	printed := d.want(0, "demo", "--settle", "1s").stdout
+	for line := range strings.Lines(block(t, readme(t), "```text\nrows\n")) {
+		want := line
+		if word, _, _ := strings.Cut(strings.TrimSpace(line), " "); slices.Contains([]string{"sent", "delivered", "read", "failed"}, word) {
+			want = "\n  " + word + " "
+		}
+		if !strings.Contains(printed, want) {
+			t.Errorf("the demo printed\n%s\nwant %q in it, as README.md shows", printed, want)
+		}
 	}
 }

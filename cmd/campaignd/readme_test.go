@@ -15,20 +15,23 @@ import (
 // actAsCampaignd makes the test binary run as campaignd (see TestMain).
 const actAsCampaignd = "TEST_BINARY_IS_CAMPAIGND"
 
-// block returns the first code block of the README that begins with first.
-func block(t *testing.T, readme, first string) string {
+// block returns the rest of the first code block of a page that begins with first.
+func block(t *testing.T, page, first string) string {
 	t.Helper()
-	_, rest, found := strings.Cut(readme, first)
+	_, rest, found := strings.Cut(page, first)
 	text, _, closed := strings.Cut(rest, "```\n")
 	if !found || !closed {
-		t.Fatalf("README.md has no block that begins with %q, want one", first)
+		t.Fatalf("the page has no block that begins with %q, want one", first)
 	}
 	return text
 }
 
-func readme(t *testing.T) string {
+func readme(t *testing.T) string { return page(t, "README.md") }
+
+// page returns the text of a document of the repository.
+func page(t *testing.T, name string) string {
 	t.Helper()
-	text, err := os.ReadFile("../../README.md")
+	text, err := os.ReadFile(filepath.Join("../..", name))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,8 +52,9 @@ func TestTheReadmesWalkWorksAsPrinted(t *testing.T) {
 	}
 	public, admin, service := freePort(t), freePort(t), freePort(t)
 	script := block(t, readme(t), "```sh\ngo build ./cmd/campaignd\n")
-	// The second walk goes on in the folder of the first, before its sandbox ends.
-	drops := "mkdir campaigns inbox" + block(t, readme(t), "```sh\nmkdir campaigns inbox") +
+	// The walk of docs/operations.md#dropped-files goes on in the folder of the first, before its
+	// sandbox ends.
+	drops := "mkdir campaigns inbox" + block(t, page(t, "docs/operations.md"), "```sh\nmkdir campaigns inbox") +
 		"until test -e inbox/done/new.csv.report.csv -a -e inbox/rejected/again.csv; do sleep 0.1; done\n../campaignd drops; kill %%\n"
 	script = strings.Replace(script, "# The sandbox ends.\n", drops, 1) + "wait\n"
 	for _, change := range [][2]string{
@@ -119,7 +123,8 @@ func TestTheReadmesShopWorksAsPrinted(t *testing.T) {
 		t.Fatal(err)
 	}
 	address := freePort(t)
-	script := "go run ./cmd/campaignd sandbox" + block(t, readme(t), "```sh\ngo run ./cmd/campaignd sandbox")
+	const begin = "go run ./cmd/campaignd sandbox 2>"
+	script := begin + block(t, readme(t), "```sh\n"+begin)
 	if got := strings.Count(script, "\ncurl "); got != 6 {
 		t.Errorf("got %d lines of curl, want 6", got)
 	}
