@@ -16,6 +16,7 @@ type (
 	Component  = area.Component
 	Button     = area.Button
 	Flow       = area.Flow
+	Replay     = area.Replay
 )
 
 // populate makes the companies, connections, templates and assets of the options.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"campaignd/internal/operations"
@@ -16,7 +17,7 @@ func (s *Sandbox) openAreas() (err error) {
 	w := area.World{
 		Began: s.began, Templates: s.opt.Templates, Assets: s.opt.Assets, Flows: s.opt.Flows, Review: s.opt.Review, Storage: s.opt.Storage,
 		History: s.opt.History.Days, Token: s.token, Wrote: s.wrote, Post: s.postEvent, Statuses: s.eachStatus, Usage: s.usage,
-		Send: s.sendFor, Draw: func(keys ...uint64) uint64 { return s.hash(drawHistory, keys...) },
+		Send: s.sendFor, Replay: s.replay, Draw: func(keys ...uint64) uint64 { return s.hash(drawHistory, keys...) },
 		Pace:      func(c *area.Connection) int { return s.connection[c.ID].limit },
 		ReadPhone: func(text string) uint64 { n, _ := parsePhone(text); return n },
 	}
@@ -165,6 +166,9 @@ func (s *Sandbox) inArea(o operations.Operation, h area.Handler) handler {
 			}
 			return nil, nil
 		})
+		if later, ok := data.(area.Unlocked); ok {
+			data = later()
+		}
 		switch rows, isList := data.(area.List); {
 		case ref != nil:
 			refuse(w, ref)
@@ -178,22 +182,29 @@ func (s *Sandbox) inArea(o operations.Operation, h area.Handler) handler {
 	}
 }
 
-// readCall reads the body of a request and returns its connectionId.
+// readCall reads the body of a request and returns its connectionId, if the operation has one.
 func readCall(w http.ResponseWriter, r *http.Request, o operations.Operation, c *area.Call) (about string, ref *refusal) {
+	named := o.Scope == operations.Connection || strings.HasPrefix(o.Request, "C")
+	inQuery := o.Method == http.MethodGet || o.Method == http.MethodDelete
 	switch {
 	case o.Name == "media":
 		if c.Upload, ref = area.ReadUpload(r); ref != nil {
 			return "", ref
 		}
 		return c.Upload.ConnectionID, nil
-	case o.Method == http.MethodGet, o.Method == http.MethodDelete, r.ContentLength == 0 && o.Request == "":
+	case inQuery && named:
 		return c.Query.Get("connectionId"), nil
+	case inQuery, r.ContentLength == 0 && o.Request == "":
+		return "", nil
 	}
 	if c.Body, ref = body(w, r); ref != nil {
 		return "", ref
 	}
-	if !json.Valid(c.Body) && len(c.Body) > 0 {
+	if !json.Valid(c.Body) {
 		return "", area.RefuseRequest("The body is not JSON.")
+	}
+	if o.Request == "" {
+		return "", area.NoFields(c.Body)
 	}
 	var in struct {
 		ConnectionID any `json:"connectionId"`
@@ -203,6 +214,9 @@ func readCall(w http.ResponseWriter, r *http.Request, o operations.Operation, c 
 	case nil:
 		return "", nil
 	case string:
+		if !named {
+			return "", area.RefuseRequest(`body has an unknown field "connectionId".`)
+		}
 		return id, nil
 	}
 	return "", area.RefuseRequest("body.connectionId is not a string.")

@@ -26,9 +26,9 @@ func (s *Sandbox) postEarly(r *http.Request, got accepted) bool {
 	typ, company := s.about(it)
 	posted := false
 	var buf []byte
-	for i, ep := range *s.endpoints.Load() {
-		if ep.wants(typ, company) {
-			it.endpoint = uint16(i)
+	for _, ep := range s.areas.Endpoints() {
+		if ep.Wants(typ, company) {
+			it.endpoint = ep
 			s.pending.Add(1)
 			// The webhook is posted even if the client leaves.
 			s.deliver(context.WithoutCancel(r.Context()), s.shardOf(got.index), &buf, []item{it})
@@ -47,8 +47,9 @@ func (s *Sandbox) deliver(ctx context.Context, sh *shard, buf *[]byte, items []i
 		s.done(1)
 		return
 	}
-	ep := (*s.endpoints.Load())[items[0].endpoint]
-	if ep.removed || ep.inactive {
+	ep := items[0].endpoint
+	address, ok := ep.Address()
+	if !ok { // it was removed, or is not active
 		s.done(len(items))
 		return
 	}
@@ -56,12 +57,16 @@ func (s *Sandbox) deliver(ctx context.Context, sh *shard, buf *[]byte, items []i
 	for i, it := range items {
 		s.posted(it)
 		typ, _ := s.about(it)
-		items[i].log = s.deliveries.begin(it, typ, time.Now())
+		event := ""
+		if it.log == nil {
+			event = s.eventID(it)
+		}
+		items[i].log = s.areas.Deliveries.Begin(it.log, ep, event, typ, time.Now())
 	}
 	forged := items[0].flags&flagForged != 0
-	status, err := s.postWebhook(ctx, ep, *buf, forged)
+	status, err := s.postWebhook(ctx, address, ep.Secret, *buf, forged)
 	now := time.Now()
-	ok := err == nil && status >= 200 && status <= 299
+	ok = err == nil && status >= 200 && status <= 299
 	if s.opt.OnEvent != nil {
 		for _, it := range items {
 			s.opt.OnEvent(s.webhookEvent(it, now, status, err))
@@ -83,7 +88,7 @@ func (s *Sandbox) deliver(ctx context.Context, sh *shard, buf *[]byte, items []i
 		case ctx.Err() == nil && int(it.attempt) >= len(s.opt.RetrySchedule):
 			state = "failed"
 		}
-		s.deliveries.end(it.log, state, status)
+		s.areas.Deliveries.End(it.log, state, status)
 	}
 	if ok {
 		s.done(len(items))
@@ -109,14 +114,13 @@ func (s *Sandbox) deliver(ctx context.Context, sh *shard, buf *[]byte, items []i
 }
 
 // postWebhook sends one signed body and returns the status of the answer.
-func (s *Sandbox) postWebhook(ctx context.Context, ep *endpoint, body []byte, forged bool) (int, error) {
+func (s *Sandbox) postWebhook(ctx context.Context, address, secret string, body []byte, forged bool) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.opt.WebhookTimeout)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, ep.url, bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body))
 	if err != nil {
 		return 0, err
 	}
-	secret := ep.secret
 	if forged {
 		secret += "-forged"
 	}

@@ -34,7 +34,7 @@ func (s *Sandbox) addExtra(x *extra) int {
 // pushExtra schedules the posting of extra i. It returns the number of endpoints that get it. The
 // caller does not hold s.mu.
 func (s *Sandbox) pushExtra(i int, at time.Time) int {
-	return s.push(posting{slot: slotExtra, at: at, post: at}, uint32(i), every)
+	return s.push(posting{slot: slotExtra, at: at, post: at}, uint32(i), nil)
 }
 
 // about returns the type and the company of an event.
@@ -158,6 +158,11 @@ func (s *Sandbox) appendHead(b []byte, it item, typ string, conn *connection, at
 		b = appendJSON(b, conn.ID)
 	}
 	return append(b, `,"data":`...)
+}
+
+// eventID is the id of an event, the same in every posting.
+func (s *Sandbox) eventID(it item) string {
+	return "evt_" + strconv.FormatUint(mix(s.boot, uint64(drawEvent), uint64(it.slot), uint64(it.index)), 36)
 }
 
 // appendTime appends a timestamp in the configured form.

@@ -95,7 +95,10 @@ func TestOneEndpointIsReplayedAlone(t *testing.T) {
 		if n := len(c.hook.deliveries()) - before; n != 0 {
 			t.Errorf("an endpoint that is not active got %d events, want none", n)
 		}
-		if got := told[hookView](t, c, "GET", "/webhooks/whk_1", ""); *got.Active || len(got.Events) != 1 {
+		if got := told[struct {
+			Events []string
+			Active *bool
+		}](t, c, "GET", "/webhooks/whk_1", ""); *got.Active || len(got.Events) != 1 {
 			t.Errorf("got %+v, want one event and not active", got)
 		}
 	})

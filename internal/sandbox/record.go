@@ -287,7 +287,7 @@ func (s *Sandbox) schedule(got accepted, early bool) {
 		if i == first || st.missing {
 			continue
 		}
-		s.push(st, got.index, every)
+		s.push(st, got.index, nil)
 	}
 }
 

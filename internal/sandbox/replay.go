@@ -2,29 +2,16 @@ package sandbox
 
 import (
 	"campaignd/internal/sandbox/area"
-	"net/http"
 	"slices"
 	"time"
 )
 
-// Replay selects the events to post again (docs/service.md#delivery-of-events).
-type Replay struct {
-	// All replays also the events that were answered 2xx.
-	All bool `json:"all"`
-	// Types limits the replay to events of these types, such as template.status. Default: all.
-	Types []string `json:"types"`
-	// Since is the earliest time of an event; zero means the beginning.
-	Since time.Time `json:"since"`
-	// Until is the latest time of an event; zero, or a time in the future, means now.
-	Until time.Time `json:"until"`
-}
-
 // Replay posts past events again. It returns the number of postings to all endpoints.
-func (s *Sandbox) Replay(r Replay) int { return s.replay(r, &Key{}, every) }
+func (s *Sandbox) Replay(r Replay) int { return s.replay(r, &Key{}, nil) }
 
 // replay is Replay, limited to the events that the key covers, and to one endpoint unless only is
-// every.
-func (s *Sandbox) replay(r Replay, key *Key, only int) int {
+// nil.
+func (s *Sandbox) replay(r Replay, key *Key, only *area.Endpoint) int {
 	now := time.Now()
 	if r.Until.IsZero() || r.Until.After(now) { // the records also have statuses that will happen later
 		r.Until = now
@@ -66,32 +53,4 @@ func (s *Sandbox) replay(r Replay, key *Key, only int) int {
 		n += s.push(posting{slot: slotExtra, at: now, post: now}, uint32(i), only)
 	}
 	return n
-}
-
-// replayed is the answer to a request for a replay.
-type replayed struct {
-	Deliveries int `json:"deliveries"`
-}
-
-// replayWebhooks is POST /api/v1/webhooks/replay {since, until}. All events of that time are posted
-// again, also those that were answered 2xx.
-func (s *Sandbox) replayWebhooks(w http.ResponseWriter, r *http.Request, key *Key) {
-	raw, ref := body(w, r)
-	if ref != nil {
-		refuse(w, ref)
-		return
-	}
-	var in struct{ since, until string }
-	if err := decodeObject(raw, "body", field{"since", &in.since}, field{"until", &in.until}); err != nil {
-		refuse(w, area.RefuseRequest(err.Error()+"."))
-		return
-	}
-	since, err := time.Parse(time.RFC3339, in.since)
-	until, other := time.Parse(time.RFC3339, in.until)
-	if err != nil || other != nil || !since.Before(until) {
-		refuse(w, area.Refuse(400, "missing_fields", "since and until are required, as times of RFC 3339."))
-		return
-	}
-	n := s.replay(Replay{All: true, Since: since, Until: until}, key, every)
-	writeJSON(w, http.StatusOK, single[replayed]{Data: replayed{n}})
 }

@@ -27,25 +27,8 @@ type routes struct {
 // handlers are the operations by name. An operation of the table without a handler is not offered:
 // its path is unknown.
 func (s *Sandbox) handlers() map[string]handler {
-	plain := func(h func(http.ResponseWriter, *http.Request, *Key)) handler {
-		return func(w http.ResponseWriter, r *http.Request, key *Key, _ string) { h(w, r, key) }
-	}
 	all := map[string]handler{
-		"messages":           plain(s.send),
-		"connections":        plain(s.listConnections),
-		"connection":         s.showConnection,
-		"number":             s.showNumber,
-		"company":            s.showCompany,
-		"numbers":            plain(s.listNumbers),
-		"companies":          plain(s.listCompanies),
-		"webhook_register":   plain(s.registerWebhook),
-		"webhooks":           plain(s.listWebhooks),
-		"webhook_replay":     plain(s.replayWebhooks),
-		"webhook_delete":     s.deleteWebhook,
-		"webhook":            s.showWebhook,
-		"webhook_update":     s.updateWebhook,
-		"webhook_deliveries": s.listDeliveries,
-		"webhook_replay_one": s.replayOne,
+		"messages": func(w http.ResponseWriter, r *http.Request, key *Key, _ string) { s.send(w, r, key) },
 	}
 	for name, h := range s.areas.Handlers() {
 		o, _ := operations.Named(name)

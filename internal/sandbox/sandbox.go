@@ -30,13 +30,11 @@ type Sandbox struct {
 	company     map[string]*company
 	plan        *plan // of the account
 
-	faults     atomic.Pointer[Faults]
-	endpoints  atomic.Pointer[[]*endpoint] // a change replaces the slice
-	deliveries deliveryLog
-	fired      [faultCount]atomic.Int64
-	requests   atomic.Uint64
-	noPlus     atomic.Int64 // POSTs whose `to` did not begin with +
-	forgedOK   atomic.Int64 // forged webhooks that were answered 2xx
+	faults   atomic.Pointer[Faults]
+	fired    [faultCount]atomic.Int64
+	requests atomic.Uint64
+	noPlus   atomic.Int64 // POSTs whose `to` did not begin with +
+	forgedOK atomic.Int64 // forged webhooks that were answered 2xx
 
 	mu       sync.Mutex // guards the fields up to serial, and the fields of connection, company and template that change
 	records  records
@@ -50,7 +48,7 @@ type Sandbox struct {
 	refused  map[string]int64 // answers by error
 	coded    map[int]int64    // Faults.Refusals that fired, by code
 	steps    []Step           // steps of the timeline that wait for AfterMessages
-	serial   map[string]int   // last number of a webhook endpoint
+	serial   map[string]int   // last number of an uploaded file of the Cloud API
 
 	routes   routes         // of the operations
 	mux      *http.ServeMux // the control paths
@@ -110,7 +108,6 @@ func New(opt Options) (*Sandbox, error) {
 		settled: sync.NewCond(&sync.Mutex{}), closed: make(chan struct{}),
 	}
 	s.faults.Store(&opt.Faults)
-	s.endpoints.Store(&[]*endpoint{})
 	for range opt.WebhookWorkers {
 		s.shards = append(s.shards, newShard())
 	}
@@ -125,7 +122,7 @@ func New(opt Options) (*Sandbox, error) {
 		}
 	}
 	if opt.WebhookURL != "" {
-		if _, err := s.register(opt.WebhookURL, opt.WebhookSecret, nil, ""); err != nil {
+		if _, err := s.areas.Register(opt.WebhookURL, opt.WebhookSecret, nil, ""); err != nil {
 			return nil, err
 		}
 	}

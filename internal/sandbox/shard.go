@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"campaignd/internal/sandbox/area"
 )
 
 // flags are the special properties of one posting.
@@ -20,11 +22,11 @@ type item struct {
 	post     int64  // Unix nanoseconds
 	order    uint64 // order in the shard of the items with the same post
 	index    uint32 // index of the record or the extra
-	endpoint uint16 // index of Sandbox.endpoints
+	endpoint *area.Endpoint
 	slot     slot
 	attempt  uint8 // number of retries so far
 	flags    flags
-	log      *delivered // nil before the first posting
+	log      *area.Delivery // nil before the first posting
 }
 
 func (a item) before(b item) bool {
@@ -129,12 +131,9 @@ func (sh *shard) take(now int64, batch int, linger time.Duration) (due []item, w
 // shardOf returns the shard of all events of one message.
 func (s *Sandbox) shardOf(index uint32) *shard { return s.shards[int(index)%len(s.shards)] }
 
-// every is the endpoint of a posting that goes to all.
-const every = -1
-
-// push schedules a posting for every endpoint that wants it, or for only one of them. It returns
-// the number of endpoints.
-func (s *Sandbox) push(st posting, index uint32, only int) (n int) {
+// push schedules a posting for every endpoint that wants it, or for only one of them unless that is
+// nil. It returns the number of endpoints.
+func (s *Sandbox) push(st posting, index uint32, only *area.Endpoint) (n int) {
 	it := item{post: st.post.UnixNano(), index: index, slot: st.slot, flags: st.flags}
 	if st.slot == slotStop {
 		s.pending.Add(1)
@@ -142,9 +141,9 @@ func (s *Sandbox) push(st posting, index uint32, only int) (n int) {
 		return 1
 	}
 	typ, company := s.about(it)
-	for i, ep := range *s.endpoints.Load() {
-		if (only == every || only == i) && ep.wants(typ, company) {
-			it.endpoint = uint16(i)
+	for _, ep := range s.areas.Endpoints() {
+		if (only == nil || only == ep) && ep.Wants(typ, company) {
+			it.endpoint = ep
 			s.pending.Add(1)
 			s.shardOf(index).push(it)
 			n++

@@ -178,15 +178,15 @@ func TestRegisteredEndpointsGetTheirOwnEvents(t *testing.T) {
 	if secretA == secretB || len(secretA) < 16 {
 		t.Errorf("secrets %q and %q, want two of 16 characters or more", secretA, secretB)
 	}
-	eps := *s.endpoints.Load()
+	eps := s.areas.Endpoints()
 	for _, c := range []struct {
 		typ, company string
 		a, b         bool
 	}{{"message.status", "co_1", false, false}, {"message.status", "co_2", true, false},
 		{"message.received", "co_1", false, true}, {"message.received", "co_2", true, true}} {
-		if eps[0].wants(c.typ, c.company) != c.a || eps[1].wants(c.typ, c.company) != c.b {
+		if eps[0].Wants(c.typ, c.company) != c.a || eps[1].Wants(c.typ, c.company) != c.b {
 			t.Errorf("%s of %s is wanted by %v and %v, want %v and %v",
-				c.typ, c.company, eps[0].wants(c.typ, c.company), eps[1].wants(c.typ, c.company), c.a, c.b)
+				c.typ, c.company, eps[0].Wants(c.typ, c.company), eps[1].Wants(c.typ, c.company), c.a, c.b)
 		}
 	}
 	if res := call(t, s, "DELETE", "/api/v1/webhooks/"+a, "one", ""); res.StatusCode != 404 {
@@ -195,8 +195,8 @@ func TestRegisteredEndpointsGetTheirOwnEvents(t *testing.T) {
 	if res := call(t, s, "DELETE", "/api/v1/webhooks/"+a, "two", ""); res.StatusCode != 204 {
 		t.Errorf("its own endpoint: %s, want 204", res.Status)
 	}
-	if (*s.endpoints.Load())[0].wants("message.status", "co_2") {
-		t.Error("a removed endpoint still gets events, want none")
+	if left := s.areas.Endpoints(); eps[0].Wants("message.status", "co_2") || len(left) != 1 || left[0] != eps[1] {
+		t.Errorf("got %d endpoints after a deletion, want the other one only, and no events for the removed one", len(left))
 	}
 }
 

@@ -3,11 +3,12 @@ package area
 import (
 	"container/heap"
 	"strconv"
+	"sync/atomic"
 	"time"
 )
 
-// World is what the areas get from the sandbox. Every function of it is called with the sandbox's
-// lock held.
+// World is what the areas get from the sandbox. Every function of it but Replay is called with the
+// sandbox's lock held.
 type World struct {
 	Began       time.Time
 	Companies   []*Company
@@ -34,6 +35,9 @@ type World struct {
 	// Usage returns how many messages of this month the plan of a company counts, and its limit; 0
 	// means none. "" is the plan of the account.
 	Usage func(company string) (used, limit int64)
+	// Replay posts past events that the key covers again, to one endpoint or, with nil, to all, and
+	// returns the number of postings. It is called without the lock.
+	Replay func(r Replay, key *Key, only *Endpoint) int
 	// Send sends a body of POST /messages over a connection of its client. Pace is the throughput of a
 	// number in messages per second.
 	Send func(c *Connection, body []byte) Outcome
@@ -74,6 +78,9 @@ type Areas struct {
 	wake        chan struct{}
 	serials     map[string]int
 
+	endpoints  atomic.Pointer[[]*Endpoint] // a change replaces the slice
+	Deliveries Deliveries
+
 	templates templates
 	Uploads   []Uploaded // the files that clients stored, in their order
 	media     media
@@ -102,6 +109,7 @@ func New(w World) (*Areas, error) {
 	for _, c := range w.Connections {
 		a.connections[c.ID] = c
 	}
+	a.endpoints.Store(&[]*Endpoint{})
 	a.fillTemplates()
 	a.fillMedia()
 	a.fillFlows()
@@ -113,7 +121,7 @@ func New(w World) (*Areas, error) {
 func (a *Areas) Handlers() map[string]Handler {
 	all := map[string]Handler{}
 	for _, area := range []map[string]Handler{a.templateHandlers(), a.mediaHandlers(), a.profileHandlers(), a.blockedHandlers(),
-		a.qrHandlers(), a.analyticsHandlers(), a.billingHandlers(), a.flowHandlers(), a.campaignHandlers()} {
+		a.qrHandlers(), a.analyticsHandlers(), a.billingHandlers(), a.flowHandlers(), a.campaignHandlers(), a.webhookHandlers(), a.listingHandlers()} {
 		for name, h := range area {
 			all[name] = h
 		}

@@ -1,7 +1,6 @@
 package area
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -26,8 +25,11 @@ type Call struct {
 	Upload *Upload
 }
 
-// Handler answers one operation. Its value is that of data, or a List, or nil for 204.
+// Handler answers one operation. Its value is that of data, or a List, or Unlocked, or nil for 204.
 type Handler func(c *Call) (any, *Refusal)
+
+// Unlocked makes the value of data after the lock was given back.
+type Unlocked func() any
 
 // List is an answer that is cut into pages.
 type List struct {
@@ -51,12 +53,12 @@ func take[T any](h func(c *Call, in T) (any, *Refusal)) Handler {
 	}
 }
 
+// NoFields refuses a JSON body with members, for an operation without request fields.
+func NoFields(body []byte) *Refusal { return decode(body, &struct{}{}) }
+
 // decode reads a JSON object strictly: a member that T does not have, in exactly this spelling, is
-// an error, and so is a wrong type. An empty body is an empty object.
+// an error, and so is a wrong type.
 func decode(raw []byte, into any) *Refusal {
-	if len(bytes.TrimSpace(raw)) == 0 {
-		raw = []byte("{}")
-	}
 	err := exact(raw, reflect.TypeOf(into).Elem(), "body")
 	if err == nil {
 		err = json.Unmarshal(raw, into)
