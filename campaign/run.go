@@ -63,7 +63,7 @@ func PauseReasons() []PauseReason {
 }
 
 // Remedy says how the pause of the run named id ends.
-func (r PauseReason) Remedy(id string) string { return "`campaignd resume " + id + "` lets it go on" }
+func (r PauseReason) Remedy(id string) string { return "`campaignd resume " + id + "` resumes it" }
 
 // Run is one launch of a campaign over one frozen list.
 type Run struct {

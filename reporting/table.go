@@ -149,7 +149,7 @@ func (p page) funnel(r *Report) {
 func (p page) moved(r *Report) {
 	var lines []entry
 	for _, m := range r.Moved {
-		lines = append(lines, entry{cmp.Or(m.Connection, "(taken up by none yet)"), "", m.Sentence()})
+		lines = append(lines, entry{cmp.Or(m.Connection, "(no connection yet)"), "", m.Sentence()})
 	}
 	if len(lines) > 0 {
 		p.block("moved between connections", lines)

@@ -45,7 +45,7 @@ func Pause(ctx context.Context, l campaign.RunLedger, r campaign.Run) (Outcome, 
 	if r.State.Ended() {
 		return Outcome{}, fmt.Errorf("%w: %s is %s, there is nothing to pause", campaign.ErrNotNow, r.ID(), r.State)
 	}
-	return want(ctx, l, r, campaign.WantPause, "%s will not send from the next intent on; `campaignd resume %[1]s` lets it go on")
+	return want(ctx, l, r, campaign.WantPause, "%s will not send from the next intent on; `campaignd resume %[1]s` resumes it")
 }
 
 // sender names the commands that send a run.

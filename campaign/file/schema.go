@@ -185,7 +185,7 @@ func schemaNotes() []note {
 			}
 		}},
 		{path: "window.timezone",
-			text: "IANA time zone, or recipient: each recipient's own (column timezone; without one, that of the number's country; " +
+			text: "IANA time zone, or recipient: each recipient's own (column timezone; without one, the zone of the number's country; " +
 				"without that, the zone of the schedule, or UTC).",
 			examples: []any{"Africa/Lagos", ZoneOfRecipient}, more: func(s *jsonschema.Schema) { s.Default = "UTC" }},
 		{path: "window.countries",
@@ -214,7 +214,7 @@ func schemaNotes() []note {
 				s.Minimum, s.Maximum, s.Default = "1", json.Number(fmt.Sprint(campaign.MaxWeight)), 1
 			}},
 		{path: "limits.deadline",
-			text: "Time after the launch at which the run is to be done: it gets just enough of its numbers for that, " +
+			text: "Time after the launch by which the run should be done: it gets just enough of its numbers for that, " +
 				"the earliest deadline first.",
 			examples: []any{"6h"}},
 		{path: "limits.move",
@@ -230,7 +230,7 @@ func schemaNotes() []note {
 		{path: "policies.doubt_window", text: "How long a webhook may still prove a doubt, counted while webhooks are taken.",
 			more: func(s *jsonschema.Schema) { s.Default = defaultDoubtWindow.String() }},
 		{path: "policies.follow_up",
-			text: "Send again to recipients whose message failed with one of these codes, in a follow-up run of its own (`campaignd serve`)."},
+			text: "Send again to recipients whose message failed with one of these codes, in a follow-up run (`campaignd serve`)."},
 		{path: "policies.follow_up.codes", text: "The codes, of failed statuses and of refusals.", examples: []any{[]int{131049}},
 			more: func(s *jsonschema.Schema) {
 				s.MinItems, s.UniqueItems = ptr(1), true
@@ -285,7 +285,7 @@ func schemaNotes() []note {
 			note{path: path + ".id", text: "Media id of the platform.", more: variable},
 			note{path: path + ".link", text: "Address that the platform fetches; may hold {{ .column }}.", pattern: linkPattern,
 				examples: []any{"https://example.com/banner.jpg"}},
-			note{path: path + ".file", text: "Local file, relative to the campaign file; uploaded once per run and client.",
+			note{path: path + ".file", text: "Local file, relative to the campaign file; uploaded once per run and company.",
 				examples: []any{"banner.jpg"}, more: variable})
 	}
 	return append(notes, note{path: "template.header.document.filename", text: "Name that the recipient sees.",

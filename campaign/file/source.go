@@ -61,7 +61,7 @@ func (s *Source) parse(src []byte) {
 	switch {
 	case len(src) > MaxSize:
 		s.add(nil, fmt.Sprintf("the file has %d bytes; a campaign file has at most %d",
-			len(src), MaxSize), "the recipients belong into a list of their own (recipients.file)")
+			len(src), MaxSize), "the recipients belong in a list (recipients.file)")
 		return
 	case !utf8.Valid(src) || bytes.IndexByte(src, 0) >= 0:
 		s.add(nil, "the file is not UTF-8 text", "save it as UTF-8")
@@ -89,7 +89,7 @@ func (s *Source) parse(src []byte) {
 			continue
 		}
 		if s.root != nil {
-			s.add(first(doc.Body), "a second document begins here", "one file holds one campaign: give it a file of its own")
+			s.add(first(doc.Body), "a second document begins here", "one file holds one campaign: give it its own file")
 			break
 		}
 		s.root = doc.Body

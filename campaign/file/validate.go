@@ -169,7 +169,7 @@ func (s *Source) checkSchedule(c *Schedule) {
 	case !cron && !at:
 		s.at("schedule.cron", "missing", `want five fields, for example "0 9 * * MON", or schedule.at for a single time`)
 	case cron && at:
-		s.at("schedule.at", "stands beside schedule.cron", "give each of the two a campaign of its own")
+		s.at("schedule.at", "stands beside schedule.cron", "give each of the two its own campaign")
 	}
 	s.zone("schedule.timezone", c.Timezone)
 	s.oneOf("schedule.misfire", c.Misfire, misfires())

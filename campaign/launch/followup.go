@@ -82,12 +82,12 @@ func StartFollowUp(ctx context.Context, in FollowUpInput) (FollowedUp, error) {
 		return FollowedUp{}, fmt.Errorf("the stored campaign of %s: %w", p.ID(), err)
 	}
 	if gone := p.Retired.Sentence(p.Rows); gone != "" {
-		return FollowedUp{}, fmt.Errorf("%w of %s: %s; launch a list of their own", ErrNobody, p.ID(), gone)
+		return FollowedUp{}, fmt.Errorf("%w of %s: %s; launch them as a new list", ErrNobody, p.ID(), gone)
 	}
 	now := time.Now()
 	if def.Template.Header.File() != "" && p.AssetUntil.Before(now.Add(file.LimitedWait)) {
 		return FollowedUp{}, fmt.Errorf("%w: the header file uploaded for %s is kept by the service until %s only; "+
-			"export the rows (`campaignd report %[2]s --format csv`) and launch them as a list of their own", campaign.ErrNotNow, p.ID(),
+			"export the rows (`campaignd report %[2]s --format csv`) and launch them as a new list", campaign.ErrNotNow, p.ID(),
 			p.AssetUntil.Format(time.RFC3339))
 	}
 	if in.Owner == "" {

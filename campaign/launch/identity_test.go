@@ -143,7 +143,7 @@ func TestAChangedCampaignDoesNotResumeARun(t *testing.T) {
 	_, err := request.Start(t.Context())
 	var changed *launch.ChangedError
 	const want = "spring-sale-1 is unfinished and was launched with another campaign file: limits.rate: was not set, is 40; " +
-		"restore the file to resume it (`campaignd limits spring-sale-1 --rate 40` changes that of the run while it is sent), " +
+		"restore the file to resume it (`campaignd limits spring-sale-1 --rate 40` changes the run's limits while it is sent), " +
 		"`campaignd cancel spring-sale-1` to end it, or pass --new for another run"
 	if !errors.As(err, &changed) || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)

@@ -101,7 +101,7 @@ func Import(ctx context.Context, in ImportInput) (ImportCounts, error) {
 func importList(ctx context.Context, in ImportInput, list *List) (ImportCounts, error) {
 	counts := ImportCounts{Skipped: map[campaign.SkipReason]int64{}}
 	if !slices.Equal(list.Header(), in.Run.Header) {
-		return counts, fmt.Errorf("%s: its columns are others than those of %s: %w", in.List, in.Run.ID(), ErrListChanged)
+		return counts, fmt.Errorf("%s: its columns differ from the columns of %s: %w", in.List, in.Run.ID(), ErrListChanged)
 	}
 	render, err := in.Definition.Compile(list.Header())
 	if err != nil {

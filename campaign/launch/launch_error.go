@@ -39,7 +39,7 @@ type ChangedError struct {
 func (e *ChangedError) Error() string {
 	restore := "restore the file to resume it"
 	if flags := e.limitFlags(); flags != "" {
-		restore += fmt.Sprintf(" (`campaignd limits %s%s` changes that of the run while it is sent)", e.Run.ID(), flags)
+		restore += fmt.Sprintf(" (`campaignd limits %s%s` changes the run's limits while it is sent)", e.Run.ID(), flags)
 	}
 	return fmt.Sprintf("%s is unfinished and was launched with another campaign file: %s; "+
 		"%s, `campaignd cancel %s` to end it, or pass --new for another run",
@@ -82,7 +82,7 @@ func sameRequest(found []campaign.Run, hash string, source []byte) error {
 	if len(diff) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%w: it launched %s, and this request differs: %s; give a request for another run a key of its own", ErrKeyUsed,
+	return fmt.Errorf("%w: it launched %s, and this request differs: %s; give a request for another run another key", ErrKeyUsed,
 		found[0].ID(), strings.Join(diff, "; "))
 }
 

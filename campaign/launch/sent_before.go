@@ -191,7 +191,7 @@ func (l Request) compare(ctx context.Context, def *file.Definition, run campaign
 	l.progress("comparing", 0)
 	diff, err := CompareList(ctx, l.Ledger, run, list, def.ListOptions(list))
 	if err != nil {
-		return diff, fmt.Errorf("compare the list with that of %s: %w", run.ID(), err)
+		return diff, fmt.Errorf("compare the list with the list of %s: %w", run.ID(), err)
 	}
 	return diff, nil
 }

@@ -33,7 +33,7 @@ func (e *UnfinishedError) Error() string {
 		command = "`" + e.Command + "`"
 	}
 	return fmt.Sprintf("%s of %s has this list and is unfinished, so --new would send to its people twice\n"+
-		"%s goes on with it; `campaignd cancel %[1]s` ends it, and `campaignd follow-up %[1]s` then sends to chosen rows", id, ago, command)
+		"%s continues it; `campaignd cancel %[1]s` ends it, and `campaignd follow-up %[1]s` then sends to chosen rows", id, ago, command)
 }
 
 // Reason says which run has people of the list, without the difference and the ways out.

@@ -50,7 +50,7 @@ func (s *Situation) helps(run int, now Forecast) []Help {
 		r.Window = r.Window.widen(time.Hour)
 		return true
 	})
-	try("rate", "no limits.rate of its own", func(_ *Situation, r *Run) bool {
+	try("rate", "no limits.rate", func(_ *Situation, r *Run) bool {
 		limited := r.Rate > 0
 		r.Rate = 0
 		return limited

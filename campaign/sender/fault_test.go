@@ -40,8 +40,8 @@ func (s *refusingService) Send(_ context.Context, m *messaging.Message) (messagi
 // A question that the ledger fails to answer is asked again until it answers. One line says so, and
 // everybody is sent one message.
 func TestAFaultOfTheLedgerLosesNothing(t *testing.T) {
-	const again = "the ledger takes sending up again"
-	held := "sending is held up by the ledger: trying again until it is not\" connection=conn_1 err=\""
+	const again = "the ledger answers again; sending resumes"
+	held := "the ledger does not answer: sending waits until it does\" connection=conn_1 err=\""
 	for _, tt := range []struct {
 		method     string
 		from       int

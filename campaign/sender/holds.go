@@ -268,7 +268,7 @@ func (h *holds) flush(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, handBackTime)
 	defer cancel()
 	if err := h.write(ctx); err != nil {
-		h.o.Log.Warn("holds not written: the next refusal tells again", "err", err)
+		h.o.Log.Warn("holds not written: the next refusal writes them", "err", err)
 	}
 }
 

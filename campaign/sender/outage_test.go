@@ -165,7 +165,7 @@ func TestSendingIsTakenUpAgainOnceTheLedgerAnswers(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		stop()
 		planning.Wait()
-		for _, said := range []string{"sending is held up by the ledger", "takes sending up again"} {
+		for _, said := range []string{"the ledger does not answer: sending waits", "sending resumes"} {
 			if n := strings.Count(log.String(), said); n != 1 {
 				t.Errorf("%d times %q, want once, in\n%s", n, said, log.String())
 			}

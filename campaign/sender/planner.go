@@ -89,7 +89,7 @@ func (p *planner) run(ctx context.Context) {
 		case err == nil && p.outage != nil: // this step did not ask the ledger, so the outage may still last
 		case err == nil:
 			if said != "" {
-				p.e.o.Log.Info("the ledger takes sending up again", "connection", p.number.connection)
+				p.e.o.Log.Info("the ledger answers again; sending resumes", "connection", p.number.connection)
 			}
 			failed, said = 0, ""
 		case ctx.Err() != nil:
@@ -99,7 +99,7 @@ func (p *planner) run(ctx context.Context) {
 			wait = failed
 			if why := cause(err); why != said && !errors.Is(err, campaign.ErrUnwritable) { // once, not at each try
 				said = why
-				p.e.o.Log.Error("sending is held up by the ledger: trying again until it is not",
+				p.e.o.Log.Error("the ledger does not answer: sending waits until it does",
 					"connection", p.number.connection, "err", err)
 			}
 		}
@@ -191,7 +191,7 @@ func (p *planner) publish(ctx context.Context, err error) {
 	for _, r := range p.activeRuns() {
 		found[r.no] = lane{works: p.hasWork(r), share: p.fair.share(r)}
 		if p.outage != nil {
-			p.lanes.limit(r, campaign.ByLedger, "held up by the ledger: "+p.outage.Error())
+			p.lanes.limit(r, campaign.ByLedger, "the ledger does not answer: "+p.outage.Error())
 		}
 	}
 	p.lanes.publish(found, time.Now())

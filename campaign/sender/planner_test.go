@@ -165,7 +165,7 @@ func TestThePlannerTriesAtLeastEveryTwoSeconds(t *testing.T) {
 		if want := []time.Duration{0, 100 * ms, 300 * ms, 700 * ms, 1500 * ms, 3100 * ms, 5100 * ms, 7100 * ms}; !slices.Equal(l.claims, want) {
 			t.Errorf("asked at %v, want %v", l.claims, want)
 		}
-		want := limitedBy{limit: campaign.ByLedger, detail: "held up by the ledger: claim segments: connection refused"}
+		want := limitedBy{limit: campaign.ByLedger, detail: "the ledger does not answer: claim segments: connection refused"}
 		if got := w.planner.lanes.of(s.run).limited; got != want {
 			t.Errorf("limited by %+v, want the ledger", got)
 		}

@@ -40,7 +40,7 @@ func (e *Engine) run(ctx context.Context, s campaign.Run) (*run, error) {
 		e.mu.Lock()
 		e.runs[s.No] = r
 		e.mu.Unlock()
-		e.o.Log.Info("run taken up", "run", s.ID(), "rows", s.Rows)
+		e.o.Log.Info("run picked up", "run", s.ID(), "rows", s.Rows)
 	}
 	r.observe(s)
 	return r, nil

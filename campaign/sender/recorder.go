@@ -100,7 +100,7 @@ const (
 func (r *recorder) run() {
 	defer func() {
 		if r.lost > 0 {
-			r.o.Log.Error("results given up: they are in doubt until a webhook tells", "results", r.lost)
+			r.o.Log.Error("results were not written: they are in doubt until a webhook proves them", "results", r.lost)
 		}
 	}()
 	batch := make([]unwritten, 0, maxBatch)

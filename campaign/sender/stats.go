@@ -82,8 +82,8 @@ func (w *worker) lane(r *run, s Stats) campaign.LaneReport {
 		l.Rate, l.LimitedBy, l.Detail = r.ownRate(), campaign.ByRunRate, ownLimit(r.ownRate())
 	case last.share.runs > 1:
 		l.Rate, l.LimitedBy = last.share.rate, campaign.ByThroughput
-		l.Detail = fmt.Sprintf("it sends at its share of %.4g of the number's %.4g messages per second, of which %d runs want some",
-			last.share.rate, w.number.pace(), last.share.runs)
+		l.Detail = fmt.Sprintf("%d runs share this number (%.4g messages per second); this run gets %.4g",
+			last.share.runs, w.number.pace(), last.share.rate)
 	default:
 		l.LimitedBy, l.Detail = campaign.ByThroughput, "it sends at its pace of "+perSecond(s.Rate)
 	}

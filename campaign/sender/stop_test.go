@@ -159,8 +159,8 @@ func TestAnEngineEndsAlthoughItsLedgerIsAway(t *testing.T) {
 				if took := time.Since(began); err != nil || took < stopBudget || took > stopBudget+time.Second {
 					t.Errorf("it ended after %v with %v, want after %v and at most a second", took, err, stopBudget)
 				}
-				if said := fmt.Sprintf("results given up: they are in doubt until a webhook tells\" results=%d\n", posted); strings.Count(log.String(),
-					said) != 1 || strings.Count(log.String(), "given up") != 1 {
+				said := fmt.Sprintf("results were not written: they are in doubt until a webhook proves them\" results=%d\n", posted)
+				if strings.Count(log.String(), said) != 1 || strings.Count(log.String(), "were not written") != 1 {
 					t.Errorf("want once %q in\n%s", said, log.String())
 				}
 			})

@@ -120,7 +120,7 @@ func (s *source) read(text []byte, d *document) (ok bool) {
 		switch {
 		case doc.Body == nil || doc.Body.Type() == ast.CommentType:
 		case root != nil:
-			s.add(first(doc.Body), "a second document begins here", "one file holds one template: give it a file of its own")
+			s.add(first(doc.Body), "a second document begins here", "one file holds one template: give it its own file")
 		default:
 			root = doc.Body
 		}

@@ -52,7 +52,7 @@ func TestWhyNamesTheOneThingThatLimitsTheRun(t *testing.T) {
 	leased := []campaign.SegmentState{{Segment: campaign.Segment{Hi: 20}, LeaseUntil: now.Add(time.Second)}}
 	ended := []campaign.SegmentState{{Segment: campaign.Segment{Hi: 20}, LeaseUntil: now}}
 	parked := []campaign.SegmentState{{Segment: campaign.Segment{Hi: 20}, WakeAt: now.Add(time.Hour)}}
-	const start = ": start `campaignd serve`, or `campaignd run` with its files; the log of one that runs says what holds it up"
+	const start = ": start `campaignd serve`, or `campaignd run` with its files; if one is running, its log says why"
 	for name, c := range map[string]struct {
 		run  campaign.Run
 		held held
@@ -63,16 +63,16 @@ func TestWhyNamesTheOneThingThatLimitsTheRun(t *testing.T) {
 			"file"},
 		"waiting for approval": {campaign.Run{State: campaign.WaitingApproval}, held{}, "it waits for approval: `campaignd approve a-1`"},
 		"paused": {campaign.Run{State: campaign.Paused, Reason: campaign.PausedByBreaker, Detail: "132012"}, held{},
-			"it is paused (breaker): 132012; `campaignd resume a-1` lets it go on"},
+			"it is paused (breaker): 132012; `campaignd resume a-1` resumes it"},
 		"paused, no detail": {campaign.Run{State: campaign.Paused, Reason: campaign.PausedByOperator}, held{},
-			"it is paused (operator); `campaignd resume a-1` lets it go on"},
+			"it is paused (operator); `campaignd resume a-1` resumes it"},
 		"finished":  {campaign.Run{State: campaign.Finished}, held{tallies: queued}, "it waits for nothing: it is finished"},
 		"cancelled": {campaign.Run{State: campaign.Cancelled, Wanted: campaign.WantCancel}, held{}, "it waits for nothing: it is cancelled"},
 		"failed":    {campaign.Run{State: campaign.RunStateFailed}, held{}, "it waits for nothing: it is failed"},
 		"to be paused": {campaign.Run{State: campaign.Running, Wanted: campaign.WantPause}, held{tallies: queued, segments: parked},
-			"it is to be paused; its sender obeys within a fraction of a second"},
+			"a pause was requested; the sender stops within a second"},
 		"to be cancelled": {campaign.Run{State: campaign.Running, Wanted: campaign.WantCancel}, held{segments: ended},
-			"it is to be cancelled, and nobody is there to do it: `campaignd cancel a-1` does it"},
+			"it is to be ended, and no process sends it: `campaignd cancel a-1` ends it"},
 		"being cancelled": {campaign.Run{State: campaign.Running, Wanted: campaign.WantCancel}, held{segments: leased}, "it is being cancelled"},
 		"being cancelled, too": {campaign.Run{State: campaign.Running, Wanted: campaign.WantCancel},
 			held{segments: ended, lanes: lane("none", "")}, "it is being cancelled"},
@@ -239,10 +239,10 @@ func TestWhyOffersAFollowUpItsOwnCommand(t *testing.T) {
 		{No: 4, Campaign: "sale", Parent: 3, State: campaign.Running, Wanted: campaign.WantRun}: "nobody is sending it: " +
 			"start `campaignd serve`, which sends follow-ups too",
 		{No: 4, Campaign: "sale", State: campaign.Running, Wanted: campaign.WantRun}: "nobody is sending it: " +
-			"start `campaignd serve`, or `campaignd run` with its files; the log of one that runs says what holds it up",
+			"start `campaignd serve`, or `campaignd run` with its files; if one is running, its log says why",
 		{No: 4, Campaign: "sale", Parent: 3, State: campaign.Importing, Rows: 1}: "its rows are being copied (1 row so far); " +
 			"if the process that does it is gone, " +
-			"the same `campaignd follow-up sale-3` command goes on with it",
+			"the same `campaignd follow-up sale-3` command continues it",
 	} {
 		if _, got := w.answer(*run); got != want {
 			t.Errorf("%+v: got %q, want %q", run, got, want)

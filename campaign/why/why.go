@@ -176,7 +176,7 @@ func Explain(ctx context.Context, l Ledger, run campaign.Run, h Holds, now time.
 	w.LimitedBy, w.Sentence = w.answer(run)
 	if refused != nil && len(run.Definition) > 0 && run.Wanted == campaign.WantRun && run.State.Sends() {
 		w.LimitedBy = campaign.ByNone
-		w.Sentence = fmt.Sprintf("this version cannot send it (%s); one that can goes on with it, and `campaignd cancel %s` ends it",
+		w.Sentence = fmt.Sprintf("this version cannot send it (%s); a version that can will continue it, and `campaignd cancel %s` ends it",
 			spelling.FirstLine(refused.Error()), run.ID())
 	}
 	return w, nil
@@ -259,7 +259,7 @@ func (w *Answer) answer(run campaign.Run) (limit campaign.LimitedBy, sentence st
 		}
 		if run.Parent != 0 {
 			return campaign.ByNone, fmt.Sprintf("its rows are being copied (%s so far); if the process that does it is gone, "+
-				"the same `campaignd follow-up %s` command goes on with it", spelling.Count(run.Rows, "row", "rows"), run.ParentID())
+				"the same `campaignd follow-up %s` command continues it", spelling.Count(run.Rows, "row", "rows"), run.ParentID())
 		}
 		return campaign.ByNone, fmt.Sprintf("its list is being imported (%s so far); if the importing process is gone, "+
 			"a `campaignd serve` that can read the list continues the import, or launch it again with the same file",
@@ -277,14 +277,14 @@ func (w *Answer) answer(run campaign.Run) (limit campaign.LimitedBy, sentence st
 	}
 	switch run.Wanted {
 	case campaign.WantPause:
-		return campaign.ByPause, "it is to be paused; its sender obeys within a fraction of a second"
+		return campaign.ByPause, "a pause was requested; the sender stops within a second"
 	case campaign.WantCancel:
 		if w.Segments.Leased == 0 && !w.served() {
-			return campaign.ByNone, fmt.Sprintf("it is to be cancelled, and nobody is there to do it: `campaignd cancel %s` does it", run.ID())
+			return campaign.ByNone, fmt.Sprintf("it is to be ended, and no process sends it: `campaignd cancel %s` ends it", run.ID())
 		}
 		return campaign.ByNone, "it is being cancelled"
 	}
-	start := "start `campaignd serve`, or `campaignd run` with its files; the log of one that runs says what holds it up"
+	start := "start `campaignd serve`, or `campaignd run` with its files; if one is running, its log says why"
 	if run.Parent != 0 { // `run` sends the runs of a campaign file and a list alone
 		start = "start `campaignd serve`, which sends follow-ups too"
 	}

@@ -117,7 +117,7 @@ func TestRunSaysAtItsEndWhatToDo(t *testing.T) {
 		doubt = "campaignd: 2 rows are in doubt until a webhook proves them or their window (policies.doubt_window) is over: " +
 			"give the same command again then, or leave orders-1 to `campaignd serve`\n"
 		unknown = "campaignd: 2 rows may or may not have been sent: `campaignd resolve orders-1` shows them\n"
-		breaker = "campaignd: orders-1 is paused (breaker): it is\uFFFD refused; `campaignd resume orders-1` lets it go on\n"
+		breaker = "campaignd: orders-1 is paused (breaker): it is\uFFFD refused; `campaignd resume orders-1` resumes it\n"
 		again   = "campaignd: interrupted; the same command goes on with orders-1\n"
 		sent    = "campaignd: interrupted; orders-1 is finished, and nothing of it is left to send\n"
 	)
@@ -272,7 +272,7 @@ func TestARequestThatDoesNotFitTheStateIsExitOne(t *testing.T) {
 		"wait until it has ended, or `campaignd cancel orders-1`\n", "follow-up", "1", "--where", "failed")
 	d.says(0, "orders-1 is approved; it is sent as soon as a sender (`campaignd serve` or `run`) has it\n", "", "approve", "latest")
 	d.says(1, "", "campaignd: not possible now: orders-1 is ready, it does not wait for approval\n", "approve", "latest")
-	d.says(0, "orders-1 will not send from the next intent on; `campaignd resume orders-1` lets it go on\n", "", "pause", "latest")
+	d.says(0, "orders-1 will not send from the next intent on; `campaignd resume orders-1` resumes it\n", "", "pause", "latest")
 	d.says(0, "orders-1 goes on as soon as a sender (`campaignd serve` or `run`) has it\n", "", "resume", "latest")
 	d.says(0, "orders-1 is cancelled; `campaignd report orders-1` tells who got it\n", "", "cancel", "latest")
 	d.spoil("UPDATE run SET state = 'ready', wanted = 'cancel', ended_at = 0")

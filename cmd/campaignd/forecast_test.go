@@ -18,7 +18,7 @@ func TestForecastSaysWhenACampaignWouldBeDone(t *testing.T) {
 	before := time.Now()
 	out := d.want(0, "forecast", d.path("slow.yaml")).stdout
 	wantIn(t, "forecast", out, "orders: 40 messages, done at ", "limited by: run_rate", "as if it were launched now",
-		"no limits.rate of its own: 1.1 hours sooner", "FROM ", "run_rate\n")
+		"no limits.rate: 1.1 hours sooner", "FROM ", "run_rate\n")
 	var f plan.Forecast
 	if err := json.Unmarshal([]byte(d.want(0, "forecast", d.path("slow.yaml"), "-o", "json").stdout), &f); err != nil {
 		t.Fatal(err)

@@ -29,7 +29,7 @@ func (p *program) cmdKeysCreate() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "create NAME",
 		Short: "Make a key and print it once",
-		Long:  "Makes a key and prints it on standard output. NAME says who has it. With --company the key reaches the runs of one client alone.",
+		Long:  "Makes a key and prints it on standard output. NAME says who has it. With --company it reaches the runs of one company only.",
 		Example: `  campaignd keys create desk-lagos --scope operate
   campaignd keys create dashboard --company comp_1 -o json`,
 		Args: oneArgument("NAME", "desk-lagos"),
@@ -37,7 +37,7 @@ func (p *program) cmdKeysCreate() *cobra.Command {
 	cmd.Flags().StringVar(&scope, "scope", string(campaign.KeyRead), "read, operate or admin")
 	_ = cmd.RegisterFlagCompletionFunc("scope", cobra.FixedCompletions( // the flag exists
 		[]string{string(campaign.KeyRead), string(campaign.KeyOperate), string(campaign.KeyAdmin)}, cobra.ShellCompDirectiveNoFileComp))
-	cmd.Flags().StringVar(&company, "company", "", "companyId of the client whose runs alone it reaches (default: of all)")
+	cmd.Flags().StringVar(&company, "company", "", "companyId of the company whose runs alone it reaches (default: of all)")
 	o := addOutput(cmd)
 	p.addServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

@@ -45,7 +45,7 @@ func TestLaunchGivesAListToTheServeOfItsLedger(t *testing.T) {
 	wantIn(t, "a deadline that cannot be met", r.stderr, "warning: limits.deadline: 1h after the launch cannot be met")
 	wantIn(t, "an unfinished run", d.want(0, "launch", d.path("c.yaml")).stdout, "orders-2")
 	wantIn(t, "--new of an unfinished list", d.want(2, "launch", d.path("c.yaml"), "--new").stderr,
-		"campaignd: orders-2 of just now has this list and is unfinished", "\ncampaignd: the same command without --new goes on with it")
+		"campaignd: orders-2 of just now has this list and is unfinished", "\ncampaignd: the same command without --new continues it")
 	d.write("list.csv", listOf(42))
 	wantIn(t, "another list", d.want(2, "launch", d.path("c.yaml")).stderr, "1 row added; 41 numbers are in both\n")
 	r = d.want(0, "launch", d.path("c.yaml"), "--new")

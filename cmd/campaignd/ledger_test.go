@@ -205,7 +205,7 @@ func TestSendingWithoutTheReplayIsStated(t *testing.T) {
 		d.run("run", d.path("c.yaml"), "--settle", "1s")
 		return d.report("latest").Run.State == "finished"
 	})
-	wantIn(t, "resolve", d.run("resolve", "orders-1").stderr, "have not come again: `campaignd webhooks replay --since 2")
+	wantIn(t, "resolve", d.run("resolve", "orders-1").stderr, "have not arrived since: `campaignd webhooks replay --since 2")
 	for _, again := range [][]string{{"resolve", "orders-1", "--unknown", "resend"}, {"follow-up", "orders-1", "--where", "unknown"},
 		{"follow-up", "orders-1", "--where", "unknown=restored"}} {
 		wantIn(t, strings.Join(again, " "), d.want(1, again...).stderr, "were lost and not replayed", "--not-replayed")

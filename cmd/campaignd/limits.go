@@ -28,7 +28,7 @@ class a run with a deadline gets just enough to meet it; the rest goes by weight
 	weight := new(int)
 	addWhole(cmd.Flags(), weight, "weight", 0, "part of a number beside other runs, 1 to 100")
 	rate := cmd.Flags().String("rate", "", "messages per second over all numbers, or none")
-	deadline := cmd.Flags().String("deadline", "", "time after the launch at which it is to be done, for example 6h, or none")
+	deadline := cmd.Flags().String("deadline", "", "time after the launch by which it should be done, for example 6h, or none")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		var c campaign.LimitChange
 		flags := cmd.Flags()

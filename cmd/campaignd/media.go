@@ -39,7 +39,7 @@ func (p *program) cmdMediaList() *cobra.Command {
 		Example: "  campaignd media list\n  campaignd media list --connection conn_1 -o json",
 		Args:    noArguments,
 	}
-	cmd.Flags().StringVar(&connection, "connection", "", "only files of the client of this connection (default: all that the key reaches)")
+	cmd.Flags().StringVar(&connection, "connection", "", "only files of the company of this connection (default: all that the key reaches)")
 	o := addOutput(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return p.withService(func(_ *config.Config, c *service.Client) error {
@@ -92,7 +92,7 @@ connection, and prints its id for header: {image: {assetId: ID}} of campaign fil
 		Example: "  campaignd media upload banner.jpg --connection conn_1\n  campaignd media upload banner.jpg --connection conn_1 -o json",
 		Args:    oneArgument("FILE", "banner.jpg"),
 	}
-	cmd.Flags().StringVar(&connection, "connection", "", "connection whose client gets the file (default: the only one)")
+	cmd.Flags().StringVar(&connection, "connection", "", "connection whose company gets the file (default: the only one)")
 	o := addOutput(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if _, err := os.Stat(args[0]); err != nil {
@@ -167,7 +167,7 @@ run uses yet is listed too; so are files of runs of another ledger. Without --ye
 		Example: "  campaignd media prune\n  campaignd media prune --yes",
 		Args:    noArguments,
 	}
-	cmd.Flags().StringVar(&connection, "connection", "", "only files of the client of this connection (default: all that the key reaches)")
+	cmd.Flags().StringVar(&connection, "connection", "", "only files of the company of this connection (default: all that the key reaches)")
 	cmd.Flags().BoolVar(&yes, "yes", false, "delete the files that are listed")
 	o := addOutput(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {

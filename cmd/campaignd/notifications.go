@@ -17,7 +17,7 @@ func (p *program) cmdNotifications() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "notifications",
 		Short: "List the notifications to your own addresses, and send one again",
-		Long: `The addresses of notifications in the configuration are told of runs, holds, breakers, rejected files and missed firings. Each
+		Long: `Runs, holds, breakers, rejected files and missed firings are posted to the addresses of notifications in the configuration. Each
 notification is stored with the event itself, sent by any serve or run, and tried for three days.`,
 		Example: "  campaignd notifications\n  campaignd notifications list --state dead",
 		Args:    noSubcommand,

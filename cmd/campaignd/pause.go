@@ -50,7 +50,7 @@ func (p *program) cmdPause() *cobra.Command {
 func (p *program) cmdResume() *cobra.Command {
 	cmd, o := p.control("resume", "Let a paused run go on, or all of them",
 		`Ends a pause, whoever caused it: operator, canary, breaker (the same fault of the message again and again, or
-too many opt-outs) or ledger (it went back in time). --all resumes every paused run, with --reason only those of that
+too many opt-outs) or ledger (it went back in time). --all resumes every paused run, with --reason only the runs that were paused for that
 reason. Refusals of the service pause no run: they begin holds. --all with the scope of a hold, such as account, or with its
 reason, such as 131042, ends those holds, as `+"`campaignd holds lift`"+` does.`, operations.Resume)
 	cmd.Use = "resume RUN | --all [--reason REASON]"

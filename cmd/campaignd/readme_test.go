@@ -148,6 +148,9 @@ func TestTheReadmesFirstMessageIsSent(t *testing.T) {
 	if err != nil {
 		t.Skip("bash is not installed")
 	}
+	if _, err := exec.LookPath("curl"); err != nil {
+		t.Skip("curl is not installed")
+	}
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

@@ -50,7 +50,7 @@ who got the message. --not-replayed sends without them, and the log of actions k
 				fmt.Fprintf(p.stderr, "campaignd: %s\n", lateWebhooks(seen))
 			}
 			if !seen.NotReplayed.IsZero() {
-				fmt.Fprintf(p.stderr, "campaignd: events since %s, which prove who got the message, were lost and have not come again: "+
+				fmt.Fprintf(p.stderr, "campaignd: events since %s, which prove who got the message, were lost and have not arrived since: "+
 					"`campaignd webhooks replay --since %[1]s`\n", seen.NotReplayed.UTC().Format(time.RFC3339))
 			}
 			var next *resource.FollowedUp

@@ -25,7 +25,7 @@ func (p *program) cmdRun() *cobra.Command {
 passed after the last answer. The command may be interrupted or killed at any time: given again, it continues the same
 run, and nobody is sent to twice. A run is identified by its campaign and the content of its list, so a finished run is
 reported again and sends nothing; --new launches another. While the campaign has an unfinished run, the command refuses an
-edited or re-saved list, and --new for the same list: it says how the lists differ, and what goes on. A list with numbers of
+edited or re-saved list, and --new for the same list: it says how the lists differ, and which run continues. A list with numbers of
 a run that has ended is refused in the same way. With --new the other list is launched, also beside an unfinished run. The
 command waits for windows and for holds that end by themselves, and says so. It waits --settle for the end of a hold that
 only an event or an operator ends. The exit code is 3 when a row is still queued, in doubt or unknown, and when the run is

@@ -121,7 +121,7 @@ func appSecretOf(o sandbox.Options) string {
 	if o.WebhookSecret == "" || o.WebhookSecret == sandbox.DemoSecret {
 		return sandbox.CloudAppSecret
 	}
-	return "that of --webhook-secret-file"
+	return "the one in --webhook-secret-file"
 }
 
 // keysOf lists the API keys that the sandbox accepts.

@@ -112,7 +112,7 @@ func (f nearFolder) Schedule(ctx context.Context, name string, next, last int) (
 // Faults returns the findings of the files that cannot be read, with the path of each.
 func (f nearFolder) Faults(context.Context) error {
 	if _, err := schedule.Read(f.dir); err != nil {
-		return invalid(fmt.Errorf("%w\na `serve` that read an earlier version of such a file goes on with it until it starts again", err))
+		return invalid(fmt.Errorf("%w\na `serve` that read an earlier version of such a file uses that one until it starts again", err))
 	}
 	return nil
 }

@@ -56,7 +56,7 @@ func TestAScheduleThatCannotFireIsNamedWithItsLine(t *testing.T) {
 		worse + `:5:10: window.hours: "9-18" are no hours: want 09:00-18:00, each with two digits; the end may be 24:00`,
 	}
 	if got, want := d.want(2, "schedule").stderr, "campaignd: "+faults[0]+"\ncampaignd: "+faults[1]+
-		"\ncampaignd: a `serve` that read an earlier version of such a file goes on with it until it starts again\n"; got != want {
+		"\ncampaignd: a `serve` that read an earlier version of such a file uses that one until it starts again\n"; got != want {
 		t.Errorf("schedule: got\n%swant\n%s", got, want)
 	}
 	for _, command := range []string{"check", "run"} {
@@ -152,5 +152,5 @@ func TestScheduleShowsTheFiringsOfABrokenFile(t *testing.T) {
 	d.write("campaigns/c.yaml", campaignFile+"schedule: {cron: \"* * * * *\n")
 	r := d.want(2, "schedule")
 	wantIn(t, "schedule with a broken file", r.stdout, "orders ", "  launched  ", "orders-1")
-	wantIn(t, "the fault", r.stderr, "c.yaml:", "goes on with it until it starts again\n")
+	wantIn(t, "the fault", r.stderr, "c.yaml:", "uses that one until it starts again\n")
 }

@@ -24,8 +24,8 @@ func (p *program) cmdSuppressions() *cobra.Command {
 		Use:   "suppressions",
 		Short: "Keep the list of numbers that must not be sent to",
 		Long: `A number that opts out (STOP, a button, the service's refusal) is added to this list by itself. The scope marketing blocks
-marketing templates, all blocks every template, unreachable blocks every template until a date. An opt-out covers every client of
-the service, or with suppressions.scope: company in the configuration the one client whose message it answers.`,
+marketing templates, all blocks every template, unreachable blocks every template until a date. An opt-out covers every company of
+the service, or with suppressions.scope: company in the configuration only the company whose message it answers.`,
 		Args: noSubcommand,
 		RunE: help,
 	}
@@ -107,8 +107,8 @@ func (p *program) cmdSuppressionsImport() *cobra.Command {
 		Use:   "import FILE",
 		Short: "Suppress every number of a CSV file, or of standard input (-)",
 		Long: `Reads a CSV file, or standard input if FILE is -, with a column to (or phone, mobile, msisdn, whatsapp). The optional
-columns scope, source, at and until are those of an export; the scope marketing@COMPANY blocks the messages of one client alone.
---source and --date are for rows without a source or at of their own: where the numbers come from, and since when they are suppressed.
+columns scope, source, at and until are as in an export; the scope marketing@COMPANY blocks the messages of one company alone.
+--source and --date are for rows without a source or an at: where the numbers come from, and since when they are suppressed.
 Rows without a number are named on standard error and make the exit code 2; the other rows are imported.`,
 		Example: `  campaignd suppressions import do-not-contact.csv --scope all
   campaignd suppressions import do-not-contact.csv --source crm-2026 --date 2026-10-01`,

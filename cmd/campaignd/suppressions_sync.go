@@ -16,8 +16,8 @@ func (p *program) cmdSuppressionsSync() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sync --connection ID",
 		Short: "Make the list and the people blocked at the service agree",
-		Long: `Suppresses everybody who is blocked at the connection, in scope all, for the messages of the connection's client (source
-service_block), and takes those off the list who are blocked no longer at any connection of that client. Numbers of scope all that
+		Long: `Suppresses everybody who is blocked at the connection, in scope all, for the messages of the connection's company (source
+service_block), and takes people off the list whom no connection of that company blocks any more. Numbers of scope all that
 an operator added or an import brought are blocked at the service. The platform blocks only people who wrote in the last 24
 hours: each of the others is listed with the reason, stays on the list and is not sent to; the exit code is 0.`,
 		Example: "  campaignd suppressions sync --connection conn_1\n  campaignd suppressions sync --connection conn_1 -o json",

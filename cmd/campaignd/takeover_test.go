@@ -58,7 +58,7 @@ func TestServeSaysWhatItTookOver(t *testing.T) {
 	}
 	wantIn(t, "the log", log.String(), `msg="unfinished run" run=orders-1 state=`, "wanted=pause",
 		`msg="campaign loaded" campaign=daily schedule="0 9 1 1 *" next=`,
-		`msg="taken over" unfinished=1 `, "campaigns=1", `msg="hold began" scope=connection id=conn_1`, `msg="run taken up" run=orders-1 rows=`,
+		`msg="taken over" unfinished=1 `, "campaigns=1", `msg="hold began" scope=connection id=conn_1`, `msg="run picked up" run=orders-1 rows=`,
 		`msg="run ended" run=orders-1 state=finished rows=`)
 }
 

@@ -86,7 +86,7 @@ func (p *program) cmdTemplatesList() *cobra.Command {
 	var library bool
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List the templates of an account, or those of the platform's library",
+		Short: "List the templates of an account, or of the platform's library",
 		Example: `  campaignd templates list
   campaignd templates list --connection conn_1 -o json
   campaignd templates list --library`,

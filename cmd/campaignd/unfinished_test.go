@@ -59,7 +59,7 @@ func TestNewIsRefusedWhileItsListIsUnfinished(t *testing.T) {
 	wantIn(t, "the interruption", r.stderr, "campaignd: interrupted; "+again+" goes on with orders-1\n")
 	wantIn(t, "--new again", d.want(2, append(command, "--new")...).stderr,
 		"campaignd: orders-1 of ",
-		" has this list and is unfinished, so --new would send to its people twice\ncampaignd: "+again+" goes on with it; ",
+		" has this list and is unfinished, so --new would send to its people twice\ncampaignd: "+again+" continues it; ",
 		"`campaignd cancel orders-1` ends it", "`campaignd follow-up orders-1` then")
 	wantIn(t, "check", d.want(0, "check", d.path("c.yaml")).stdout, "launch: `run` goes on with orders-1 of ")
 	d.want(0, "approve", "orders-1")

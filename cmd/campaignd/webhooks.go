@@ -91,7 +91,7 @@ func (p *program) register(ctx context.Context, cfg *config.Config, c *service.C
 		return fmt.Errorf("the service registered %s as %s and gave no secret: look for it in its dashboard", w.URL, w.ID)
 	}
 	if err := daemon.NoteEndpoint(ctx, cfg, w, p.log(cfg, true)); err != nil {
-		fmt.Fprintf(p.stderr, "warning: the ledger does not know which secret is that of %s: %v\n", spelling.Printable(w.ID), err)
+		fmt.Fprintf(p.stderr, "warning: the ledger does not know which secret belongs to %s: %v\n", spelling.Printable(w.ID), err)
 	}
 	facts := factsOfEndpoint(w)
 	if file != "" {
@@ -146,7 +146,7 @@ func (p *program) cmdWebhooksRegister() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "register [URL]",
 		Short: "Register an HTTPS endpoint and print its signing secret once",
-		Long: `Registers the public address of this campaignd: that of listen.public with webhooks.path, over HTTPS. The service shows the
+		Long: `Registers the public address of this campaignd: listen.public with webhooks.path, over HTTPS. The service shows the
 signing secret once. It is printed on standard output, or added to --secret-file; it belongs to webhooks.secrets.
 
 Without URL it subscribes the app of each account of cloud.accounts to the account's events. They go to the URL that the app has in
@@ -223,7 +223,7 @@ func (p *program) cmdWebhooksRotate() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rotate ENDPOINT",
 		Short: "Begin a new signing secret without a gap",
-		Long: `Registers the address of ENDPOINT once more, which gives a second endpoint with a secret of its own, and prints that secret once.
+		Long: `Registers the address of ENDPOINT once more, which gives a second endpoint with another secret, and prints that secret once.
 Until the first one is removed the service posts every event twice, signed with either secret. That changes nothing in the
 ledger, and no event is lost whichever secret a process knows:
 

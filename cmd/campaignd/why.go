@@ -18,7 +18,7 @@ func (p *program) cmdWhy() *cobra.Command {
 		Use:   "why RUN | CONNECTION",
 		Short: "Say what a run, a recipient or a number is waiting for now",
 		Long: `Says what the run waits for, how many rows wait for what and when each is free, what limits each of its connections, and when
-the last row will be sent at the present rate. With --to it says that of one recipient of the run, and of an opt-out the
+the last row will be sent at the present rate. With --to it says what one recipient waits for, and of an opt-out the
 company and the source. With the id of a connection instead of a run it says what limits that number, over all
 unfinished runs. The command reads the ledger, so it works beside a sender and after its end.`,
 		Example: "  campaignd why latest\n  campaignd why spring-sale-3 -o json\n  campaignd why spring-sale-3 --to +2348031234567\n" +
@@ -110,7 +110,7 @@ func (p *program) writeWhy(w why.Answer) error {
 		fmt.Fprintf(p.stdout, "%s moved to another connection\n", spelling.Count(int64(w.Segments.Moved), "segment was", "segments were"))
 	}
 	for _, m := range w.Moved {
-		fmt.Fprintf(p.stdout, "moved: %s %s\n", spelling.Printable(cmp.Or(m.Connection, "(taken up by none yet)")), m.Sentence())
+		fmt.Fprintf(p.stdout, "moved: %s %s\n", spelling.Printable(cmp.Or(m.Connection, "(no connection yet)")), m.Sentence())
 	}
 	if w.Limits.Weight > 1 || !w.Due.IsZero() {
 		fmt.Fprintf(p.stdout, "limits: %s\n", w.Limits)

@@ -9,8 +9,8 @@ var descriptions = map[string]string{
 	"pause":  "All processes stop within a second. Nothing is lost: resume goes on at the next row.",
 	"resume": "It ends a pause of each reason: operator, breaker, canary and ledger. A hold is no pause: lift-holds ends it.",
 	"cancel": "This is final: a cancelled run is never resumed. Accepted messages still get their statuses.",
-	"approve": "A run waits for approval in the state waiting_approval. The key that launched it gets 409 same_person: approval " +
-		"is that of a second person.",
+	"approve": "A run waits for approval in the state waiting_approval. The key that launched it gets 409 same_person: a second " +
+		"person must approve.",
 	"follow-up": "The run must have ended. The same choice of rows is the same follow-up, so a repeated request adds nothing. " +
 		"The senders of the ledger send it.",
 	"limits":        "These are the limits in force, with the changes since the launch.",
@@ -63,7 +63,7 @@ var descriptions = map[string]string{
 	"upload-part": "The part begins where the upload ends: after a broken connection, ask upload for the offset. When the list is " +
 		"whole, give its hash to launch as the part upload.",
 	"remove-upload":     "A run that was launched from it stays.",
-	"notifications":     "Each destination has a notification of its own for each event.",
+	"notifications":     "Each destination gets one notification for each event.",
 	"notification":      "body is the text that is sent.",
 	"send-notification": "It is tried for three days from now, and receivers know the repetition by its id.",
 	"erase": "Its variables, message ids, opt-outs and events go; totals stay. A keyed hash stays suppressed, so that a later list sends " +

@@ -33,7 +33,7 @@ type OfCampaign struct {
 
 // listFirings is the input of the list of firings.
 type listFirings struct {
-	Campaign string `query:"campaign" maxLength:"200" doc:"only those of this campaign"`
+	Campaign string `query:"campaign" maxLength:"200" doc:"only runs of this campaign"`
 	Next     int    `query:"next" minimum:"0" maximum:"1000" default:"3" doc:"firings to come, of each campaign"`
 	Last     int    `query:"last" minimum:"0" maximum:"1000" default:"3" doc:"past firings, of each campaign"`
 }

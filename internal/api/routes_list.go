@@ -89,7 +89,7 @@ type newKey struct {
 	Body struct {
 		Name    string            `json:"name" minLength:"1" maxLength:"100" doc:"who has the key"`
 		Scope   campaign.KeyScope `json:"scope" enum:"read,operate,admin"`
-		Company string            `json:"company,omitempty" maxLength:"200" doc:"whose runs alone it reaches; missing: those of all"`
+		Company string            `json:"company,omitempty" maxLength:"200" doc:"it reaches only runs of this company; missing: all runs"`
 	}
 }
 

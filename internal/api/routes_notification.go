@@ -19,7 +19,7 @@ func (s *Server) notificationRoutes() {
 	example := resource.Notification{No: 12, ID: "msg_1", Destination: "ops", Kind: "run.finished", Run: "spring-sale-3",
 		Campaign: "spring-sale", At: exampleTime, State: campaign.NotificationSent, Attempts: 1}
 	add(s, route{method: http.MethodGet, path: "/api/v1/notifications", id: "notifications", scope: campaign.KeyRead, all: true,
-		summary: "What the operator's own addresses are told of, the newest first"}, []resource.Notification{example},
+		summary: "Notifications to the operator's own addresses, the newest first"}, []resource.Notification{example},
 		func(ctx context.Context, d *operator.Session, in *struct {
 			State campaign.NotificationState `query:"state" enum:"waiting,pending,sent,dead" doc:"only those in this state"`
 			Limit int                        `query:"limit" minimum:"1" maximum:"1000" default:"100"`

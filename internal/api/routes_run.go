@@ -48,7 +48,7 @@ type limitsBody struct {
 	Body struct {
 		Class    *campaign.Class    `json:"class,omitempty" enum:"transactional,bulk"`
 		Weight   *int               `json:"weight,omitempty" minimum:"1" maximum:"100"`
-		Rate     *float64           `json:"rate,omitempty" minimum:"0" doc:"messages per second over all numbers; 0: none of its own"`
+		Rate     *float64           `json:"rate,omitempty" minimum:"0" doc:"messages per second over all numbers; 0: no limit"`
 		Deadline *campaign.Duration `json:"deadline,omitempty" doc:"from the launch, for example 6h; 0s: none"`
 	}
 }

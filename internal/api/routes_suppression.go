@@ -81,7 +81,7 @@ const (
 // importQuery is the query of an import.
 type importQuery struct {
 	File          string         `query:"file" maxLength:"200" doc:"the name of the file, for the proof of each number" example:"crm.csv"`
-	Scope         campaign.Scope `query:"scope" enum:"marketing,all,unreachable" default:"marketing" doc:"of rows without one of their own"`
+	Scope         campaign.Scope `query:"scope" enum:"marketing,all,unreachable" default:"marketing" doc:"of rows that name none"`
 	Source        string         `query:"source" maxLength:"32" doc:"name of where the numbers come from" example:"crm-2026"`
 	Date          time.Time      `query:"date" doc:"since when they are suppressed; missing: now" example:"2026-03-02T09:00:00Z"`
 	DefaultRegion string         `query:"default_region" maxLength:"2" doc:"ISO 3166 country of numbers written without +" example:"NG"`

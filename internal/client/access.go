@@ -46,7 +46,7 @@ func (a Access) tls() *tls.Config {
 		VerifyConnection: func(s tls.ConnectionState) error {
 			sum := sha256.Sum256(s.PeerCertificates[0].Raw)
 			if hex.EncodeToString(sum[:]) != a.Pin {
-				return errors.New("the certificate is not that of the process; if it was renewed just now, try again")
+				return errors.New("the certificate is not the one that the process named; if it was renewed just now, try again")
 			}
 			return nil
 		},

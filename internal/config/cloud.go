@@ -147,7 +147,7 @@ func (c *Config) checkCloud() error {
 	here := err == nil && secret.Loopback(u.Hostname())
 	for i, a := range m.Accounts {
 		if secrets[a.ID].App.Reveal() == sandbox.CloudAppSecret && !here {
-			return fmt.Errorf("cloud.accounts[%d].app_secret_file: it is the one of the sandbox, which everybody knows: give that of your app", i)
+			return fmt.Errorf("cloud.accounts[%d].app_secret_file: it is the sandbox's secret, which everybody knows: give your app's secret", i)
 		}
 		if n := len(secrets[a.ID].App.Reveal()); n < messaging.MinSecret {
 			return fmt.Errorf("cloud.accounts[%d].app_secret_file: a secret of %d bytes can be guessed; copy the app's secret whole", i, n)

@@ -89,7 +89,7 @@ func callbackPath(address string) (string, error) {
 		u.Scheme != "https" && (u.Scheme != "http" || !secret.Loopback(u.Hostname())):
 		return "", fmt.Errorf("%q is not an address such as https://hooks.example/commerce/callback", address)
 	case u.Path == "" || u.Path == "/":
-		return "", fmt.Errorf("%q has no path; give one of its own, such as /commerce/callback", address)
+		return "", fmt.Errorf("%q has no path; give it one, such as /commerce/callback", address)
 	}
 	return u.EscapedPath(), nil
 }

@@ -60,7 +60,7 @@ var (
 	descRate     = desc("campaignd_pace_messages_per_second", "Rate at which the connection is paced now.", "connection")
 	descFlight   = desc("campaignd_in_flight", "Requests without an answer.", "connection")
 	descSince    = desc("campaignd_seconds_since_post",
-		"Seconds since the last request over the connection, or since it was taken up.", "connection")
+		"Seconds since the last request over the connection, or since this process began to send over it.", "connection")
 	descLatency = desc("campaignd_request_seconds", "Smoothed time of a request.", "connection")
 	// limited_by is of the closed list of campaign.LaneReport.
 	descLanes = desc("campaignd_lanes", "Runs that this process sends over the connection, by what limits them.", "connection", "limited_by")

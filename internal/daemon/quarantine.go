@@ -244,7 +244,7 @@ func (q *Quarantined) estimate(ctx context.Context, cfg *config.Config, runs []c
 	n := newDirectory(cfg)
 	if len(untold) > 0 {
 		if err := n.ask(ctx, askRates, n.refresh); err != nil {
-			log.Warn("the service does not tell its numbers' rates", "err", err)
+			log.Warn("the service does not say the rates of its numbers", "err", err)
 		}
 	}
 	for _, c := range connections {

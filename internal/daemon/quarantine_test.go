@@ -101,7 +101,7 @@ func TestASenderContinuesAfterTheQuarantine(t *testing.T) {
 			t.Fatal(err)
 		}
 		w, err := why.Explain(t.Context(), l, run, why.Holds{}, time.Now())
-		return err == nil && strings.Contains(w.Sentence, "held up by the ledger") &&
+		return err == nil && strings.Contains(w.Sentence, "the ledger does not answer") &&
 			strings.Contains(w.Sentence, "run `campaignd ledger quarantine`") && w.Lanes[0].At.Sub(noticed) > lost+time.Second
 	})
 	if lines := log.lines(wentBack); len(lines) != 1 {

@@ -214,7 +214,7 @@ func (q *quotas) raise(ctx context.Context) error {
 		return nil
 	}
 	if _, err = q.ledger.LiftHolds(ctx, lifts); err == nil {
-		q.log.Info("the plan was raised: what its end held goes on", "messages", q.plan.Messages, "before", before)
+		q.log.Info("the plan was raised; the holds that it caused are lifted", "messages", q.plan.Messages, "before", before)
 	}
 	return err
 }

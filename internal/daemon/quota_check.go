@@ -48,7 +48,7 @@ func checkQuotas(ctx context.Context, cfg *config.Config, l campaign.Ledger, p *
 	if ramped > 0 && ramped == len(p.Connections) && allowed < p.Sendable {
 		p.Findings = append(p.Findings, file.Finding{Level: file.LevelWarning,
 			What:   fmt.Sprintf("the warm-up of its numbers allows %s today, less than the list", spelling.Count(allowed, "message", "messages")),
-			Remedy: "the rest is sent on the days after; days are those of UTC"})
+			Remedy: "the rest is sent on the days after; a day begins at midnight UTC"})
 	}
 	return nil
 }

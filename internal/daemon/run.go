@@ -74,7 +74,7 @@ func (d *Daemon) RunCampaign(ctx context.Context, o RunOptions) (RunResult, erro
 	}
 	_, ratesErr := d.directory.refreshRates(ctx, d.client)
 	if ratesErr != nil { // the run waits for them
-		d.log.Warn("the service does not tell its numbers", "err", ratesErr)
+		d.log.Warn("the service does not list its numbers", "err", ratesErr)
 	}
 	refreshing, stop := context.WithCancel(ctx)
 	var refresh sync.WaitGroup

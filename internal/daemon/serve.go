@@ -219,13 +219,13 @@ func (d *Daemon) refreshNumbers(ctx context.Context, wait time.Duration) {
 		}
 		if err == nil {
 			if times := known.Succeeded(""); times > 0 {
-				d.log.Info("the service tells its numbers again", "failures", times)
+				d.log.Info("the service lists its numbers again", "failures", times)
 			}
 			continue
 		}
-		message := "the service does not tell its numbers; the last known pace holds"
+		message := "the service does not list its numbers; the last known pace holds"
 		if wait = time.Minute; !d.directory.ready() {
-			message = "the service does not tell its numbers; nothing is sent over a number without numbers.CONNECTION.rate"
+			message = "the service does not list its numbers; nothing is sent over a number without numbers.CONNECTION.rate"
 			wait, again = again, min(2*again, mostAskAgain)
 		}
 		if changed, before := known.Failed("", faults.Words(err)); changed {

@@ -56,7 +56,7 @@ func (s *silence) look(now, last time.Time) {
 		s.since = time.Time{}
 		if s.warned {
 			s.warned = false
-			s.d.log.Info("events of the service come again", "last", last)
+			s.d.log.Info("webhook events are arriving again", "last", last)
 		}
 	}
 	if accepted > s.accepted && s.since.IsZero() && !last.After(s.looked) {

@@ -39,7 +39,7 @@ func (d *Daemon) openWire(ctx context.Context) (err error) {
 	if err := d.state(ctx); err != nil && (errors.Is(err, ledger.ErrRestored) || ctx.Err() != nil) {
 		return err
 	} else if err != nil {
-		d.log.Warn("the ledger takes no statement of a wire log now: trying again", "err", err)
+		d.log.Warn("the ledger cannot store what a wire log proves: trying again", "err", err)
 	}
 	return nil
 }

@@ -169,14 +169,14 @@ func keyScope(cfg *config.Config, connections []messaging.Connection) Check {
 	}
 	switch {
 	case len(connections) == 0:
-		return warn("key", "connect a number at the service, or use a key of the right client", "it reaches no connection")
+		return warn("key", "connect a number at the service, or use a key of the right company", "it reaches no connection")
 	case len(missing) > 0:
 		slices.Sort(missing)
-		return warn("key", "use a key of the client that has them, or take them out of numbers",
+		return warn("key", "use a key of the company that has them, or take them out of numbers",
 			"it does not reach %s of the configuration", strings.Join(missing, ", "))
 	}
 	return good("key", "it reaches %s of %s", spelling.Count(int64(len(connections)), "connection", "connections"),
-		spelling.Count(int64(len(companies)), "client", "clients"))
+		spelling.Count(int64(len(companies)), "company", "companies"))
 }
 
 // clockCheck compares our clock with another. Signed webhooks allow 5 minutes.

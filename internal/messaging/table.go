@@ -192,7 +192,7 @@ var serviceRows = map[string]row{
 	PlanUsedUp:                 holdCompany(allowanceWait, "the plan's monthly message allowance is used up"),
 	"recipient_opted_out":      optOut("the recipient has opted out of marketing"),
 	"recipient_blocked":        blocked("the recipient is blocked at the service"),
-	"account_deactivated":      holdCompany(0, "the client is suspended"),
+	"account_deactivated":      holdCompany(0, "the company is suspended"),
 	"partner_key_required":     skip("this call needs a partner-wide key"),
 	NotFound: holdConnection(0,
 		"the connection is unknown or outside the key's scope, or the message's asset is unknown or older than 30 days"),

@@ -76,8 +76,8 @@ func (d *Folder) Look() ([]Scheduled, error) {
 		case named[s.Definition.Name] != "":
 			f.twin = &file.Finding{
 				Level: file.LevelError, Where: name,
-				What:   fmt.Sprintf("the name %s is that of %s too", s.Definition.Name, named[s.Definition.Name]),
-				Remedy: "give each campaign a name of its own",
+				What:   fmt.Sprintf("the name %s is used by %s too", s.Definition.Name, named[s.Definition.Name]),
+				Remedy: "give each campaign its own name",
 			}
 		default:
 			named[s.Definition.Name] = name

@@ -52,7 +52,7 @@ func TestServeLogsEachFaultOfAScheduleOnceWithItsLine(t *testing.T) {
 	}
 	faults := []string{
 		bad + `:7:3: schedule.cron: "0 0 31 2 *": no such date ever comes; choose a day that the month has`,
-		twin + `: the name spring is that of ` + good + ` too; give each campaign a name of its own`,
+		twin + `: the name spring is used by ` + good + ` too; give each campaign its own name`,
 		worse + `:5:10: window.hours: "9-18" are no hours: want 09:00-18:00, each with two digits; the end may be 24:00`,
 	}
 	for _, fault := range faults {

@@ -41,9 +41,9 @@ func (sc *Scheduler) KeepPolicies(ctx context.Context, e *sender.Engine, only ca
 		err := c.look(ctx)
 		if failing := err != nil && !errors.Is(err, campaign.ErrUnwritable); failing != c.failing && ctx.Err() == nil {
 			if c.failing = failing; failing {
-				sc.o.Log.Error("the policies of runs cannot be looked after: trying again until they can", "err", err)
+				sc.o.Log.Error("the policies of runs cannot be applied: trying again until they can", "err", err)
 			} else {
-				sc.o.Log.Info("the policies of runs are looked after again")
+				sc.o.Log.Info("the policies of runs are applied again")
 			}
 		}
 	}

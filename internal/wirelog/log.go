@@ -79,7 +79,7 @@ func Open(o Options) (_ *Log, err error) {
 	if l.lock, err = filelock.Take(filepath.Join(o.Dir, o.Name+".wire.lock")); err != nil {
 		var held *filelock.HeldError
 		if errors.As(err, &held) {
-			return nil, fmt.Errorf("%w: %w; give each process a data_dir of its own", campaign.ErrLocked, held)
+			return nil, fmt.Errorf("%w: %w; give each process its own data_dir", campaign.ErrLocked, held)
 		}
 		return nil, fmt.Errorf("data_dir: %w: the folder must be writable by this user", err)
 	}

@@ -53,7 +53,7 @@ func main() {
 	flag.StringVar(&o.at, "at", "", "FILE:LINE: every mutation of this line, instead of a sample")
 	flag.StringVar(&o.again, "again", "", "a report: its survivors that are still in the code, instead of a sample")
 	flag.BoolVar(&o.written, "written", false,
-		"the mutations of mutations.txt and mistakes.txt, or those of the NAMES and FILES, instead of a sample")
+		"the mutations of mutations.txt and mistakes.txt, or the ones of the NAMES and FILES, instead of a sample")
 	flag.StringVar(&o.overlayTo, "overlay", "", "only write the program with these mutations, as a build overlay, to this folder")
 	flag.BoolVar(&o.list, "list", false, "print the mutations that may be drawn, and run no test")
 	flag.StringVar(&o.report, "o", "", "also write the report to this file")

@@ -8,7 +8,7 @@ type Key struct {
 	Name string `json:"name"`
 	// Scope is read, operate or admin. operate includes read, and admin includes both.
 	Scope string `json:"scope"`
-	// Company limits the key to the runs of one client of the service; "" means no limit.
+	// Company limits the key to the runs of one company of the service; "" means no limit.
 	Company   string     `json:"company,omitempty"`
 	CreatedAt time.Time  `json:"created_at"`
 	RevokedAt *time.Time `json:"revoked_at,omitempty"` // nil: the key is valid

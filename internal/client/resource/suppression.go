@@ -10,7 +10,7 @@ import (
 type Suppression struct {
 	To      string         `json:"to"`
 	Scope   campaign.Scope `json:"scope"`
-	Company string         `json:"company,omitempty"` // it stops the messages of this client only; "" stops those of all
+	Company string         `json:"company,omitempty"` // it stops the messages of this company only; "" stops the messages of all
 	Source  string         `json:"source"`
 	At      time.Time      `json:"at"`
 	Until   time.Time      `json:"until,omitzero"`

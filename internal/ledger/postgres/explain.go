@@ -85,7 +85,7 @@ func (l *Ledger) explain(err error) error {
 		case "42501":
 			hint = "the role lacks a right: make it the owner of the database's schema"
 		case "42P07":
-			hint = "it holds another program's tables: give the ledger a database of its own, or a schema (search_path in the address)"
+			hint = "it holds another program's tables: give the ledger its own database, or a schema (search_path in the address)"
 		case "53100":
 			hint = "its disk is full: nothing more can be recorded, so nothing more is sent"
 		case "58030":

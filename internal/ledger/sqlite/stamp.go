@@ -78,7 +78,7 @@ func (s stamp) compare(path string, was files, is fileID) error {
 	case missing:
 		return fmt.Errorf("%w: its companion %s is missing; %sit was copied", ledger.ErrRestored, companion, remedy)
 	case seen.id != s.id && s.number == 0:
-		return fmt.Errorf("%w: this file is new, and that of its companion %s is gone: put it or a backup there, "+
+		return fmt.Errorf("%w: this file is new; the ledger of its companion %s is gone: put it or a backup there, "+
 			"or move the companion away to begin anew", ledger.ErrRestored, companion)
 	case seen.id != s.id:
 		return fmt.Errorf("%w: its companion %s belongs to another ledger; run `campaignd ledger quarantine`", ledger.ErrRestored, companion)

@@ -120,7 +120,7 @@ func (o Options) Validate(now time.Time) error {
 		case seen[a.ID]:
 			return fmt.Errorf("%s.id: %s is there twice", at, a.ID)
 		case a.Token.IsZero():
-			return fmt.Errorf("%s.token_file: no access token; write the token of a system user into a file of its own", at)
+			return fmt.Errorf("%s.token_file: no access token; write the token of a system user into that file", at)
 		case !messaging.Visible(a.Token.Reveal()):
 			return fmt.Errorf("%s.token_file: the token holds a space, a line break or another character that no token has", at)
 		}

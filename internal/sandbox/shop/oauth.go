@@ -35,7 +35,7 @@ func (p *Platform) exchange(_ *call, in form) (granted, error) {
 		return granted{}, refuse(http.StatusUnauthorized, "Invalid client")
 	}
 	if a.RedirectURI != "" && in.Get("redirect_uri") != a.RedirectURI {
-		return granted{}, say(http.StatusBadRequest, "redirect_uri is not that of the application")
+		return granted{}, say(http.StatusBadRequest, "redirect_uri is not the application's")
 	}
 	company := a.codes[in.Get("code")]
 	if company == nil {
