@@ -74,6 +74,7 @@ var ranks = map[string]int{
 	"internal/spelling":     10,
 	"internal/rawjson":      10,
 	"internal/filelock":     10,
+	"internal/plot":         10,
 	"internal/regular":      10,
 	"internal/secret":       10,
 	"internal/spreadsheet":  10,
