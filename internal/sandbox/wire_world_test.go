@@ -1,6 +1,8 @@
 package sandbox
 
 import (
+	"encoding/json"
+	"fmt"
 	"path/filepath"
 	"testing"
 	"time"
@@ -89,11 +91,31 @@ func wireWorld(t *testing.T) Options {
 	return o
 }
 
+// blockMany blocks 64,000 users, 1,000 with each request.
+func blockMany(t *testing.T, s *Sandbox, headers map[string]string) {
+	t.Helper()
+	for from := 0; from < 64_000; from += 1000 {
+		users := make([]string, 1000)
+		for i := range users {
+			users[i] = fmt.Sprintf("+1415%07d", from+i)
+		}
+		raw, err := json.Marshal(map[string]any{"connectionId": "conn_1", "users": users})
+		must(t, err)
+		if got := ask(t, s, "", wireRequest{Method: "POST", Path: "/api/v1/blocked-users", Headers: headers, Body: raw}); got.Code != 200 {
+			t.Fatalf("a block of 1,000 users before: %d %s, want 200", got.Code, got.Body)
+		}
+	}
+}
+
 // wireFault sets the options that make a case of cause fault happen, and returns the number of
 // requests that come before. ok is false if the sandbox has no such fault.
 func wireFault(name string, o *Options) (before int, ok bool) {
 	certain := 1.0
 	switch name {
+	case "06_block_limit":
+		for n := range 64_001 {
+			o.WindowOpen = append(o.WindowOpen, fmt.Sprintf("+1415%07d", n))
+		}
 	case "06_plan_limit":
 		o.Storage = 4
 	case "15_window_unverified":
