@@ -35,6 +35,8 @@ type Report struct {
 	Moved []campaign.MovedRows `json:"moved,omitempty"`
 	// Cost is nil if no price of a message was told. The caller sets it (CostOf).
 	Cost *Cost `json:"cost,omitempty"`
+	// Service compares with what the service counts, if that was asked for. The caller sets it.
+	Service *Comparison `json:"service,omitempty"`
 	// RefusedEvents says which events of webhooks are refused for their signature, so that the totals
 	// lack statuses; "": none. The caller sets it.
 	RefusedEvents string `json:"refused_events,omitempty"`

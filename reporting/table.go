@@ -37,6 +37,7 @@ func (r *Report) Table(w io.Writer, width int) error {
 	page.conversions(r)
 	page.moved(r)
 	page.cost(r)
+	page.service(r)
 	return b.Flush()
 }
 

@@ -19,6 +19,7 @@ import (
 	"campaignd/internal/client/resource"
 	"campaignd/internal/config"
 	"campaignd/internal/daemon"
+	"campaignd/internal/messaging/connector"
 	"campaignd/internal/operator"
 	"campaignd/reporting"
 )
@@ -37,6 +38,7 @@ type operations interface {
 	WhyNumber(ctx context.Context, connection string) (why.Number, error)
 	WhyRecipient(ctx context.Context, id, to string) (why.Row, error)
 	Report(ctx context.Context, id string) (*reporting.Report, error)
+	ReportAgainst(ctx context.Context, id string) (*reporting.Report, error)
 	Audit(ctx context.Context, id string) (*reporting.AuditResult, error)
 	Export(ctx context.Context, id string, w io.Writer) error
 	ExportExcel(ctx context.Context, id string, w io.Writer) error
@@ -90,6 +92,20 @@ func (d *local) ExportExcel(ctx context.Context, id string, w io.Writer) error {
 		return err
 	}
 	return write(w)
+}
+
+// ReportAgainst is a report compared with what the configured service counts.
+func (d *local) ReportAgainst(ctx context.Context, id string) (*reporting.Report, error) {
+	service, err := config.NewConnectors(d.c)
+	switch {
+	case errors.Is(err, connector.ErrNone):
+	case err != nil:
+		return nil, invalid(err)
+	default:
+		defer service.Close()
+		d.Service = service
+	}
+	return d.Session.ReportAgainst(ctx, id)
 }
 
 // Forecast says when a run will be done.

@@ -46,5 +46,5 @@ func TestTheReadmesTemplatesWorkAsPrinted(t *testing.T) {
 	wantIn(t, "the lines", out, "autumn_sale.en_US.yaml  created  PENDING",
 		"autumn_sale in en_US is REJECTED (MARKETING): INVALID_FORMAT",
 		"autumn_sale.en_US.yaml  edited  PENDING", "autumn_sale in en_US is APPROVED (MARKETING)", "12 rows",
-		"1 of 1 template file is as at the service")
+		"1 of 1 template file is as at the service", "template autumn_sale en_US by day (UTC), as counted here and at the service")
 }

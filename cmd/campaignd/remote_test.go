@@ -26,7 +26,9 @@ func TestACommandSaysTheSameOverTheNetwork(t *testing.T) {
 	}
 	far := &fixture{t: t, dir: t.TempDir(), env: map[string]string{"CAMPAIGND_SERVER": access.URL, "CAMPAIGND_KEY": access.Key}}
 	for _, command := range []string{
-		"runs", "runs -o json", "report latest", "report 1 -o json", "report orders-1 -o csv", "why latest", "why latest -o json",
+		"runs", "runs -o json", "report latest", "report 1 -o json", "report orders-1 -o csv",
+		"report latest --against-service", "report orders-1 --against-service -o json", "report orders-9 --against-service",
+		"why latest", "why latest -o json",
 		"why latest --to +2348031200003", "why latest --to +2348031288888", "forecast latest -o json", "limits latest", "limits latest -o json",
 		"pause latest", "resume latest", "cancel latest", "approve latest", "resume --all", "why orders-9", "why x9x", "limits latest --weight 4",
 		"holds", "holds add connection conn_4 --reason x", "holds lift connection conn_4", "holds lift connection conn_4",

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -11,23 +12,28 @@ import (
 
 func (p *program) cmdReport() *cobra.Command {
 	var format string
-	var excel bool
+	var excel, against bool
 	cmd := &cobra.Command{
 		Use:   "report RUN",
 		Short: "Print what became of a run: totals, or every row of its list",
 		Long: `Prints the figures of a run (table, json) or one line per row of its list, in its order (csv). RUN is what
 "campaignd runs" prints, its number, or latest. The command also works while the run is sending.
 
+--against-service also asks the service what it counted of the run's template on each UTC day, and says of every difference what
+its likely cause is. It changes nothing at the service, which counts the last 90 days; what it cannot tell is said in a sentence.
+
 --excel writes the CSV so that Excel opens it by a double click: with a byte order mark, the delimiter of the list, and long
 numbers as text.`,
 		Example: `  campaignd report latest
   campaignd report spring-sale-3 --format json
+  campaignd report latest --against-service
   campaignd report 3 --format csv > report.csv
   campaignd report 3 --excel > report.csv`,
 		Args: oneRun,
 	}
 	cmd.Flags().StringVarP(&format, "format", "o", "table", "table, json or csv")
 	cmd.Flags().BoolVar(&excel, "excel", false, "CSV for Excel: byte order mark, the list's own delimiter, numbers as text")
+	cmd.Flags().BoolVar(&against, "against-service", false, "compare each day of the template with what the service counts")
 	cmd.Flags().StringVar(&format, "output", "table", "the same as --format")
 	_ = cmd.Flags().MarkHidden("output")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -40,6 +46,9 @@ numbers as text.`,
 		if excel && given && format != "csv" {
 			return invalid(fmt.Errorf("--excel writes CSV, not %s; leave out --format", format))
 		}
+		if against && (excel || format == "csv") {
+			return invalid(errors.New("--against-service compares totals; give table or json"))
+		}
 		return p.withOperations(cmd.Context(), toRead, func(d operations) error {
 			if export := d.Export; excel || format == "csv" {
 				if excel {
@@ -51,7 +60,11 @@ numbers as text.`,
 				}
 				return w.Flush()
 			}
-			report, err := d.Report(cmd.Context(), args[0])
+			read := d.Report
+			if against {
+				read = d.ReportAgainst
+			}
+			report, err := read(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}

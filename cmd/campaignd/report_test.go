@@ -1,9 +1,13 @@
 package main
 
 import (
+	"encoding/json"
 	"os"
 	"strings"
 	"testing"
+
+	"campaignd/internal/sandbox"
+	"campaignd/reporting"
 )
 
 func TestReportForExcelHasTheListsDelimiter(t *testing.T) {
@@ -21,4 +25,72 @@ func TestReportForExcelHasTheListsDelimiter(t *testing.T) {
 	wantIn(t, "report without the list", r.stdout, "\uFEFFrow;to;connection;")
 	wantIn(t, "report as two formats", d.want(2, "report", "latest", "--excel", "--format", "json").stderr,
 		"--excel writes CSV, not json; leave out --format")
+}
+
+// Both counts of a run are the same. A second run of the template is the cause of a difference, and
+// a service that is away or does not count costs the report nothing.
+func TestAReportIsComparedWithTheService(t *testing.T) {
+	t.Parallel()
+	d := newFixture(t, nil)
+	compared := func(args ...string) reporting.Comparison {
+		t.Helper()
+		var r reporting.Report
+		text := d.want(0, append([]string{"report", "orders-1", "--against-service", "-o", "json"}, args...)...).stdout
+		if err := json.Unmarshal([]byte(text), &r); err != nil || r.Service == nil {
+			t.Fatalf("got %+v, %v; want a comparison", r, err)
+		}
+		return *r.Service
+	}
+	d.want(0, "run", d.path("c.yaml"), "--settle", "10s")
+	all := reporting.Counted{Sent: 40, Delivered: 40, Read: 40}
+	sum := func(c reporting.Comparison, of func(reporting.ComparedDay) reporting.Counted) (n reporting.Counted) {
+		for _, d := range c.Days { // one, or two at midnight
+			n.Sent, n.Delivered, n.Read = n.Sent+of(d).Sent, n.Delivered+of(d).Delivered, n.Read+of(d).Read
+		}
+		return n
+	}
+	ours := func(d reporting.ComparedDay) reporting.Counted { return d.Ours }
+	theirs := func(d reporting.ComparedDay) reporting.Counted { return d.Theirs }
+	differ := func(d reporting.ComparedDay) reporting.Counted { return d.Difference }
+	if c := compared(); len(c.Notes) != 0 || sum(c, ours) != all || sum(c, theirs) != all || c.Days[0].Sentence != "" {
+		t.Errorf("got %+v, want %+v on both sides", c, all)
+	}
+	wantIn(t, "the table", d.want(0, "report", "latest", "--against-service").stdout, "template order_update en_US by day (UTC)",
+		"same  both sides count the same")
+	d.want(0, "run", d.path("c.yaml"), "--new", "--settle", "10s")
+	c := compared()
+	if !strings.HasSuffix(c.Days[len(c.Days)-1].Sentence, "other runs sent it too: orders-2") || sum(c, differ) != all {
+		t.Errorf("beside another run: got %+v, want %+v more, and orders-2 as the cause", c, all)
+	}
+	d.write("campaignd.yaml", "service: {assumed: {paths: {template_analytics: '/api/v1/absent/{id}'}}}\n")
+	if c := compared("--config", d.path("campaignd.yaml")); len(c.Notes) != 1 || !strings.Contains(c.Notes[0], "does not offer template_analytics") {
+		t.Errorf("a service that does not count: got %+v, want a note", c)
+	}
+	d.env["CAMPAIGND_SERVICE_BASE_URL"] = "http://" + freePort(t)
+	if c := compared(); len(c.Notes) != 1 || !strings.Contains(c.Notes[0], "connection refused") {
+		t.Errorf("a service that is away: got %+v, want a note", c)
+	}
+	delete(d.env, "CAMPAIGND_SERVICE_API_KEY")
+	if c := compared(); len(c.Notes) != 1 || !strings.Contains(c.Notes[0], "no service is configured") {
+		t.Errorf("no service: got %+v, want a note", c)
+	}
+	wantIn(t, "as CSV", d.want(2, "report", "latest", "--against-service", "-o", "csv").stderr, "--against-service compares totals")
+}
+
+func TestNothingIsComparedOverTheCloudAPI(t *testing.T) {
+	t.Parallel()
+	d := newFixture(t, func(o *sandbox.Options) { o.API = sandbox.APICloud })
+	delete(d.env, "CAMPAIGND_SERVICE_API_KEY")
+	for name, secret := range map[string]string{"token": sandbox.DemoKey, "app": "sandbox-app-secret", "verify": "sandbox-verify-token"} {
+		d.write(name, secret)
+	}
+	d.write("campaignd.yaml", strings.NewReplacer("URL", d.env["CAMPAIGND_SERVICE_BASE_URL"], "ID", sandbox.CloudAccount, "FOLDER", d.dir).Replace(
+		`cloud:
+  base_url: 'URL'
+  names: {conn_1: '300000000000001'}
+  accounts: [{id: 'ID', token_file: 'FOLDER/token', app_secret_file: 'FOLDER/app', verify_token_file: 'FOLDER/verify'}]
+`))
+	d.want(0, "run", d.path("c.yaml"), "--settle", "10s", "--config", d.path("campaignd.yaml"))
+	wantIn(t, "the report", d.want(0, "report", "latest", "--against-service", "--config", d.path("campaignd.yaml")).stdout, "read      40",
+		"conn_1: it is reached over the Cloud API, where this comparison is not offered")
 }

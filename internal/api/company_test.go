@@ -161,7 +161,8 @@ func (w *two) requests(t *testing.T, ids map[string]string, ask func(d documente
 func kinds(run, name, file, key, n string) map[string]string {
 	return map[string]string{"run": run, "campaign": name, "file": file, "key": key, "notification": "1", "connection": "conn_" + n,
 		"number": "%2B2348031234567", "hash": exampleUpload.Hash, "company": "comp_" + n, "portfolio": "port_" + n, "account": "acct_" + n,
-		"template": "acct_" + n + "/sale/en", "api_key": "key_" + n, "to": "%2B2348031234567", "last": "5"}
+		"template": "acct_" + n + "/sale/en", "api_key": "key_" + n, "to": "%2B2348031234567", "last": "5",
+		"against": "service"}
 }
 
 func TestNoAnswerNamesAnotherCompany(t *testing.T) {

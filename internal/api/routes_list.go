@@ -27,6 +27,9 @@ var exampleReport = &reporting.Report{
 	Failed: map[string]int64{}, Refused: map[string]int64{},
 	Conversions: &conversion.Conversions{Orders: 1, People: 1, Revenue: []conversion.Revenue{{Currency: "EUR", Amount: "49.9"}}},
 	Lift:        exampleLift(),
+	Service: &reporting.Comparison{Template: "spring_sale", Language: "en_US", Notes: []string{}, Days: []reporting.ComparedDay{{
+		Connections: []string{"conn_1"}, Date: "2026-03-02", Ours: reporting.Counted{Sent: 1, Delivered: 1},
+		Theirs: reporting.Counted{Sent: 1, Delivered: 1}}}},
 }
 
 func exampleLift() *conversion.Lift {

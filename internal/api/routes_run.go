@@ -128,6 +128,12 @@ type whyInput struct {
 	To string `query:"to" required:"true" maxLength:"40" example:"+2348031234567" doc:"a phone number, as the list of the run may write it"`
 }
 
+// reportInput is the input of a report.
+type reportInput struct {
+	OfRun
+	Against string `query:"against" enum:"service" doc:"service: reads the whole run and compares it with what the service counts"`
+}
+
 // exportInput is the input of an export.
 type exportInput struct {
 	OfRun
@@ -153,8 +159,17 @@ func (s *Server) lookRoutes() {
 			return d.WhyRecipient(ctx, in.Run, in.To)
 		})
 	add(s, route{method: http.MethodGet, path: one + "/report", id: "report", summary: "The figures of a run", scope: campaign.KeyRead,
-		errors: absent}, exampleReport, func(ctx context.Context, d *operator.Session, in *OfRun) (*reporting.Report, error) {
-		return d.Report(ctx, in.Run)
+		errors: []int{404, 503}}, exampleReport, func(
+		ctx context.Context, d *operator.Session, in *reportInput,
+	) (out *reporting.Report, err error) {
+		if in.Against == "" {
+			return d.Report(ctx, in.Run)
+		}
+		err = s.reading(ctx, func() error {
+			out, err = d.ReportAgainst(ctx, in.Run)
+			return err
+		})
+		return out, err
 	})
 	add(s, route{method: http.MethodGet, path: one + "/audit", id: "audit", scope: campaign.KeyRead, errors: []int{404, 503},
 		summary: "Whether every row has exactly one outcome: the whole list is read"},

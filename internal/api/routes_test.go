@@ -13,6 +13,7 @@ import (
 	"campaignd/campaign/why"
 	"campaignd/internal/client"
 	"campaignd/internal/client/resource"
+	"campaignd/reporting"
 )
 
 // answers decodes the data of an answer of status 200, and returns where the next page begins.
@@ -196,4 +197,15 @@ func TestListsAreCheckedTwoAtATime(t *testing.T) {
 	if got := w.ask(t, "GET", "/api/v1/campaigns/spring-1/check", "read", ""); got.Code != 200 {
 		t.Errorf("after one has ended: got %d %s, want 200", got.Code, got.Body)
 	}
+}
+
+func TestAReportIsComparedWhenItIsAsked(t *testing.T) {
+	w := newWorld(t)
+	for query, compared := range map[string]bool{"": false, "?against=service": true} {
+		r, _ := answers[reporting.Report](t, query, w.ask(t, "GET", "/api/v1/runs/spring-1/report"+query, "read", ""))
+		if got := r.Service != nil && len(r.Service.Notes) == 1; got != compared {
+			t.Errorf("report%s: got the comparison %+v, want one with a note: %v", query, r.Service, compared)
+		}
+	}
+	wantError(t, "another side", w.ask(t, "GET", "/api/v1/runs/spring-1/report?against=x", "read", ""), 400, client.CodeInvalid)
 }

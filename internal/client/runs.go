@@ -112,6 +112,14 @@ func (c *Client) Report(ctx context.Context, id string) (*reporting.Report, erro
 	return one[*reporting.Report](ctx, c, ofRun(http.MethodGet, id, "/report"))
 }
 
+// ReportAgainst returns the figures of a run, compared with what the service counts of its
+// template. The server reads the whole run.
+func (c *Client) ReportAgainst(ctx context.Context, id string) (*reporting.Report, error) {
+	q := ofRun(http.MethodGet, id, "/report")
+	q.query, q.long = url.Values{"against": {"service"}}, true
+	return one[*reporting.Report](ctx, c, q)
+}
+
 // Audit checks that every row of a run's list has exactly one outcome. The server reads the whole
 // list, which takes seconds for a million rows.
 func (c *Client) Audit(ctx context.Context, id string) (*reporting.AuditResult, error) {

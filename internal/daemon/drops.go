@@ -256,6 +256,7 @@ type recent struct {
 
 	mu      sync.Mutex
 	answers map[string]answer
+	asked   map[string]bool // by operation
 }
 
 type answer struct {
@@ -263,10 +264,16 @@ type answer struct {
 	until time.Time
 }
 
-// lately returns the answer to a question, asked at most every recentFor.
-func lately[T any](r *recent, question string, ask func() (T, error)) (T, error) {
+// lately returns the answer of an operation about a connection, or about all with "", asked at most
+// every recentFor.
+func lately[T any](r *recent, operation, connection string, ask func() (T, error)) (T, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.asked == nil {
+		r.asked = map[string]bool{}
+	}
+	r.asked[operation] = true
+	question := operation + " " + connection
 	if a, ok := r.answers[question]; ok && time.Now().Before(a.until) {
 		return a.value.(T), nil //nolint:forcetypeassert // each question has one type
 	}
@@ -280,22 +287,28 @@ func lately[T any](r *recent, question string, ask func() (T, error)) (T, error)
 	return v, err
 }
 
-// Asked names the operations of the service that were asked and that its document does not show.
+// Asked names the operations of the service that were asked through r and that its document does
+// not show.
 func (r *recent) Asked() (offered, absent []string) {
-	if s, ok := r.Service.(asker); ok {
-		return s.Asked()
+	s, ok := r.Service.(asker)
+	if !ok {
+		return nil, nil
 	}
-	return nil, nil
+	offered, absent = s.Asked()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	others := func(operation string) bool { return !r.asked[operation] }
+	return slices.DeleteFunc(offered, others), slices.DeleteFunc(absent, others)
 }
 
 func (r *recent) Connections(ctx context.Context) ([]messaging.Connection, error) {
-	return lately(r, "connections", func() ([]messaging.Connection, error) { return r.Service.Connections(ctx) })
+	return lately(r, "connections", "", func() ([]messaging.Connection, error) { return r.Service.Connections(ctx) })
 }
 
 func (r *recent) Numbers(ctx context.Context) ([]messaging.Number, error) {
-	return lately(r, "numbers", func() ([]messaging.Number, error) { return r.Service.Numbers(ctx) })
+	return lately(r, "numbers", "", func() ([]messaging.Number, error) { return r.Service.Numbers(ctx) })
 }
 
 func (r *recent) Templates(ctx context.Context, connection string) ([]messaging.TemplateRecord, error) {
-	return lately(r, "templates "+connection, func() ([]messaging.TemplateRecord, error) { return r.Service.Templates(ctx, connection) })
+	return lately(r, "templates", connection, func() ([]messaging.TemplateRecord, error) { return r.Service.Templates(ctx, connection) })
 }

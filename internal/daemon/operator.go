@@ -91,6 +91,9 @@ func (d *Daemon) operatorsAPI(ctx context.Context, e *sender.Engine) (API, clien
 			return d.ledger.Runs(ctx, campaign.RunFilter{Unfinished: true})
 		},
 	}
+	if d.client != nil {
+		p.Session.Service = d.client
+	}
 	if e != nil {
 		p.Launch = func(ctx context.Context, file, list string, another bool, idempotency, by string) (resource.Launched, error) {
 			out, err := d.launchList(ctx, file, list, another, idempotency, by)

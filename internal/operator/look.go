@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -126,6 +127,43 @@ func (d *Session) Report(ctx context.Context, id string) (*reporting.Report, err
 	}
 	report.RefusedEvents, err = d.refused(ctx, now)
 	return report, err
+}
+
+// ReportAgainst returns the figures of a run, compared with what the service counts of its template
+// (reporting.Compare). It reads every row of the run.
+func (d *Session) ReportAgainst(ctx context.Context, id string) (*reporting.Report, error) {
+	r, err := d.find(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	report, err := d.Report(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	others, err := d.visible(ctx, campaign.RunFilter{}, 0)
+	if err != nil {
+		return nil, err
+	}
+	a := reporting.Against{Origin: d.origins(ctx), Others: others, RefusedEvents: report.RefusedEvents, Now: time.Now()}
+	if d.Service != nil {
+		a.Service = d.Service
+	}
+	report.Service, err = reporting.Compare(ctx, d.Ledger, r, a)
+	return report, err
+}
+
+// origins returns what is known of each connection. One that is not known is its own account.
+func (d *Session) origins(ctx context.Context) func(connection string) campaign.Origin {
+	known := map[string]campaign.Origin{}
+	if d.Known != nil {
+		all, _ := d.Known(ctx)
+		for _, o := range all {
+			known[o.Connection] = o
+		}
+	}
+	return func(connection string) campaign.Origin {
+		return cmp.Or(known[connection], campaign.Origin{Connection: connection, Account: connection})
+	}
 }
 
 // Audit checks that every row of a run's list has exactly one outcome (reporting.Audit).

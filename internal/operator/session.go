@@ -32,6 +32,8 @@ type Session struct {
 	Known func(ctx context.Context) (all []campaign.Origin, whole bool)
 	// Rates price the messages of reports; nil: there are none.
 	Rates *reporting.Rates
+	// Service is the messaging service, for what the ledger cannot tell; nil: none is configured.
+	Service Service
 	// Configured reports whether the configuration names a connection; nil: it names none.
 	Configured func(connection string) bool
 }

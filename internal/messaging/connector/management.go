@@ -1,0 +1,58 @@
+package connector
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"campaignd/internal/messaging"
+	"campaignd/internal/messaging/service"
+)
+
+// ErrOverCloud means that an operation of the service was asked for a connection of the Cloud API.
+// It is also messaging.ErrNotOffered.
+var ErrOverCloud = fmt.Errorf("over the Cloud API: %w", messaging.ErrNotOffered)
+
+// ErrNoTemplate means that the account of a connection has no such template.
+var ErrNoTemplate = errors.New("the service lists no such template")
+
+// TemplateID returns the id of the template with this name and language in the account of a
+// connection. The error may be ErrOverCloud or ErrNoTemplate.
+func (s *Set) TemplateID(ctx context.Context, connection, name, language string) (string, error) {
+	c, err := s.serviceOf(ctx, connection)
+	if err != nil {
+		return "", err
+	}
+	all, err := c.Templates(ctx, connection)
+	if err != nil {
+		return "", err
+	}
+	for _, t := range all {
+		if t.Name == name && t.Language == messaging.FoldLanguage(language) {
+			return t.ID, nil
+		}
+	}
+	return "", ErrNoTemplate
+}
+
+// TemplateDays returns what the service counted of the template with this id, from start to end,
+// both included. The service has the last 90 days.
+func (s *Set) TemplateDays(ctx context.Context, id string, start, end time.Time) ([]service.TemplateDay, error) {
+	if s.Service == nil {
+		return nil, ErrOverCloud
+	}
+	return s.Service.TemplateAnalytics(ctx, id, start, end)
+}
+
+// serviceOf returns the service if it has the connection, else ErrOverCloud or ErrNone.
+func (s *Set) serviceOf(ctx context.Context, connection string) (*service.Client, error) {
+	w, err := s.of(ctx, connection)
+	if err != nil {
+		return nil, err
+	}
+	if c, ok := w.(*service.Client); ok {
+		return c, nil
+	}
+	return nil, ErrOverCloud
+}
