@@ -42,11 +42,25 @@ func (n *number) mostUnanswered() int {
 // count as posts under way: while the requests to a silent service time out, none is posted
 // instead. The breaker trips before they alone reach mostUnanswered.
 func (p *poster) full() bool {
-	under, most := int(p.inFlight.n.Load()), p.number.mostUnanswered()
+	under, most := p.underWay()
+	return under >= most
+}
+
+// underWay is how many posts count as under way, and how many may.
+func (p *poster) underWay() (under, most int) {
+	under, most = int(p.inFlight.n.Load()), p.number.mostUnanswered()
 	if under > 0 && most >= breakerSame {
 		under += p.number.circuit.withoutProof()
 	}
-	return under >= most
+	return under, most
+}
+
+// places is how many slots may wait for each other: as many as can post at once, or an eighth of
+// all that ever can. More would keep free places empty until the last slot's instant; fewer would
+// wake the process for each answer.
+func (p *poster) places() int {
+	under, most := p.underWay()
+	return max(most-under, most/8, 1)
 }
 
 // enter begins one more post. While the service stalls it waits for an answer, and the slots that

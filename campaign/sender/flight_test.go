@@ -2,6 +2,7 @@ package sender
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -100,6 +101,43 @@ func TestUnansweredPostsAreBounded(t *testing.T) {
 				}
 				if n := s.after(s.well); n > tt.most || s.most > tt.most {
 					t.Errorf("%d posts after it fell silent, %d at once, want at most %d", n, s.most, tt.most)
+				}
+			})
+		})
+	}
+}
+
+// A number with few places keeps them busy: no free one waits for the instant of a later slot. With
+// 48 places and answers after 50 ms, 960 messages a second are the most (Little's law).
+func TestFewPlacesAreKeptBusy(t *testing.T) {
+	for _, tt := range []struct {
+		places int
+		pace   float64
+	}{{8, 200}, {8, 1_000}, {48, 1_000}, {48, 5_000}, {48, 100_000}, {200, 5_000}, {200, 100_000}} {
+		t.Run(fmt.Sprintf("%d at %v", tt.places, tt.pace), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				const took = 50 * time.Millisecond
+				s := &hushed{took: took, well: time.Now().Add(time.Hour)}
+				l := &awayLedger{n: 1 << 20, back: make(chan struct{})}
+				close(l.back)
+				e, err := New(l, s, throttle.NewLocal(), Options{
+					Owner: "a", MaxInFlight: tt.places, Pace: func(string) float64 { return tt.pace },
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				ctx, stop := context.WithCancel(t.Context())
+				ended := make(chan error, 1)
+				go func() { ended <- e.Run(ctx) }()
+				time.Sleep(2 * time.Second)
+				from := len(s.posts)
+				time.Sleep(5 * time.Second)
+				sent := len(s.posts) - from
+				stop()
+				<-ended
+				law := float64(tt.places) / took.Seconds() * 5
+				if share := float64(sent) / law; share < 0.96 {
+					t.Errorf("got %.3f of Little's law, want at least 0.96", share)
 				}
 			})
 		})

@@ -61,11 +61,20 @@ func (p *poster) run(ctx context.Context) {
 			continue
 		}
 		p.stage = slots.Stage
-		for i := range slots.N {
-			p.askOwnRate(ctx, slots.N-i, time.Now())
-			if !p.use(ctx, slots.At(i), slots.At(companion(slots, i))) {
-				break
-			}
+		p.useAll(ctx, slots)
+	}
+}
+
+// useAll posts an attempt in each of the slots, until one cannot be used.
+func (p *poster) useAll(ctx context.Context, slots throttle.Slots) {
+	last := -1 // of the slots that are used together
+	for i := range slots.N {
+		if i > last {
+			last = companion(slots, i, p.places())
+		}
+		p.askOwnRate(ctx, slots.N-i, time.Now())
+		if !p.use(ctx, slots.At(i), slots.At(last)) {
+			return
 		}
 	}
 }
@@ -107,11 +116,11 @@ const (
 	lateness       = throttle.Lateness + coalesceWindow
 )
 
-// companion is the index of the last of the slots that are used together with the i-th, at the
-// instant of that last slot.
-func companion(s throttle.Slots, i int) int {
-	n := 1 + int(coalesceWindow/max(s.Interval, 1)) // slots that are used together
-	return min(i-i%n+n, s.N) - 1
+// companion is the index of the last of the slots that are used together, at the instant of that
+// last one. The i-th is the first of them, and places bounds how many there are.
+func companion(s throttle.Slots, i, places int) int {
+	n := 1 + int(coalesceWindow/max(s.Interval, 1))
+	return min(i+min(n, places), s.N) - 1
 }
 
 // use posts the next attempt in a slot, at the instant at, which is not before the slot. It reports

@@ -40,6 +40,7 @@ type options struct {
 	rows        int
 	rowsLarge   int
 	workers     int
+	delay       time.Duration
 	posters     int
 	cluster     bool
 	period      time.Duration
@@ -82,6 +83,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	f.BoolVar(&o.quick, "quick", false, "leave out the million rows; with -cluster: also one repetition with short periods only")
 	f.BoolVar(&o.profile, "profile", false, "print a CPU profile of campaignd instead (needs the go tool)")
 	f.BoolVar(&o.limits, "limits", false, "with -profile: with a tier, an allowance and a frequency cap")
+	f.DurationVar(&o.delay, "delay", 0, "the time before the service answers a message; not with -cluster")
 	f.StringVar(&o.output, "o", "table", "table or json")
 	f.StringVar(&o.dir, "dir", "", "folder of the ledgers and lists, on the disk to measure; default: a temporary one")
 	f.IntVar(&o.rowsLarge, "large", 0, "measure only a list of so many rows on four replicas over PostgreSQL and Redis")
@@ -99,6 +101,8 @@ func parse(args []string, stderr io.Writer) (options, error) {
 		return o, errors.New("-n needs at least 1, -messages and -rows at least 1000")
 	case o.cluster && (o.profile || o.period < time.Second):
 		return o, errors.New("-cluster has no -profile, and needs a -period of at least 1s")
+	case o.delay < 0 || o.delay > 0 && o.cluster:
+		return o, errors.New("-delay is not below 0, and -cluster has its own")
 	case o.workers < connections || o.workers%connections != 0:
 		return o, fmt.Errorf("-workers %d is no multiple of the %d connections", o.workers, connections)
 	case o.output != "table" && o.output != "json":

@@ -89,7 +89,7 @@ func (b *bench) product(batch, rows int, with productJob) (s sent, err error) {
 
 // against measures a child that sends n messages to a sink of its own.
 func (b *bench) against(batch, n int, role string, job func(sink string) any) (s sent, err error) {
-	service, err := b.start("sink", sinkJob{Batch: batch, Posters: b.posters})
+	service, err := b.start("sink", sinkJob{Batch: batch, Posters: b.posters, Delay: b.delay})
 	if err != nil {
 		return s, err
 	}
@@ -182,8 +182,8 @@ func (b *bench) profiles(out io.Writer) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(out, "campaignd, %d statuses in a POST: %.0f messages/s, %.1f us of CPU per message; the profile is %s\n",
-			batch, s.PerSecond, s.CPU, path)
+		fmt.Fprintf(out, "campaignd, %d statuses in a POST: %.0f messages/s, %.0f accepted/s, %.1f us of CPU per message; the profile is %s\n",
+			batch, s.PerSecond, float64(s.Messages)/s.AcceptSeconds, s.CPU, path)
 		for _, order := range []string{"-flat", "-cum"} {
 			top := exec.CommandContext(b.ctx, "go", "tool", "pprof", "-top", order, "-nodecount=12", path)
 			top.Stdout, top.Stderr = out, io.Discard
