@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"campaignd/internal/spelling"
+	"campaignd/internal/sentence"
 )
 
 // Duration is a time.Duration that is written as 15m or 24h, in files and in JSON.
@@ -24,7 +24,7 @@ var durationUnits = []struct {
 // A day is 24 hours. A bare number is an error, also 0, because it has no unit.
 func ParseDuration(s string) (Duration, error) {
 	fault := func() (Duration, error) {
-		return 0, fmt.Errorf("%q is not a duration: want a number with a unit, for example 15m, 24h or 7d", spelling.Shorten(s, 40))
+		return 0, fmt.Errorf("%q is not a duration: want a number with a unit, for example 15m, 24h or 7d", sentence.Shorten(s, 40))
 	}
 	var sum time.Duration
 	rest, next := s, 0

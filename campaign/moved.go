@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"campaignd/internal/spelling"
+	"campaignd/internal/sentence"
 )
 
 // SegmentMove is one move of a segment to another connection (docs/protocol.md#moves).
@@ -25,7 +25,7 @@ type MovedRows struct {
 
 // Sentence is "given 40 rows, gave away 2 rows".
 func (m MovedRows) Sentence() string {
-	return fmt.Sprintf("given %s, gave away %s", spelling.Count(m.Given, "row", "rows"), spelling.Count(m.GaveAway, "row", "rows"))
+	return fmt.Sprintf("given %s, gave away %s", sentence.Count(m.Given, "row", "rows"), sentence.Count(m.GaveAway, "row", "rows"))
 }
 
 // RowsMoved counts what moved between the connections of a run, in the order of their names. The

@@ -5,7 +5,7 @@ import (
 	"maps"
 	"time"
 
-	"campaignd/internal/spelling"
+	"campaignd/internal/sentence"
 )
 
 // Signatures is what the ledger knows of the signatures of webhooks, over all processes. Requests
@@ -130,17 +130,17 @@ func (s Signatures) With(n SignatureNote, now time.Time) (next Signatures, repla
 
 // Refused says what is refused at now; "": nothing. None means that no event was verified since, so
 // that neither statuses nor opt-outs are seen.
-func (s Signatures) Refused(now time.Time) (sentence string, none bool) {
+func (s Signatures) Refused(now time.Time) (told string, none bool) {
 	last := s.LastVerified()
 	none = last.Before(s.Since) || s.Last.Sub(last) > sameTime // two endpoints get an event at about the same time
 	if s.Count == 0 || s.Mended.After(s.Last) || none && now.Sub(s.Last) > refusedKept || !none && now.Sub(s.Last) > refusedMended {
 		return "", false
 	}
-	sentence = spelling.Count(s.Count, "event", "events") + " with a wrong signature refused since " + Instant(s.Since)
+	told = sentence.Count(s.Count, "event", "events") + " with a wrong signature refused since " + Instant(s.Since)
 	if none {
-		return sentence + ", and none verified after the last: webhooks.secrets lacks their secret, or a stranger posts there", true
+		return told + ", and none verified after the last: webhooks.secrets lacks their secret, or a stranger posts there", true
 	}
-	return sentence + " while others are verified: webhooks.secrets lacks one secret (a half-done rotation), " +
+	return told + " while others are verified: webhooks.secrets lacks one secret (a half-done rotation), " +
 		"or a stranger posts there", false
 }
 

@@ -9,7 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"campaignd/internal/spelling"
+	"campaignd/internal/sentence"
 	"campaignd/internal/spreadsheet"
 )
 
@@ -262,7 +262,7 @@ func (h *header) nearest(field, want string) string {
 	if h.hide {
 		return "see `campaignd check`"
 	}
-	if near := spelling.Nearest(want, h.names); near != "" {
+	if near := sentence.Nearest(want, h.names); near != "" {
 		return "did you mean {" + field + ": " + YAMLText(near) + "}?"
 	}
 	if like := Suggest(h.names); like != "" && (field == FieldTo || field == FieldCountry) {

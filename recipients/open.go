@@ -9,7 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"campaignd/internal/regular"
+	"campaignd/internal/safeopen"
 )
 
 // Open opens the list at path, a regular file, and reads it as NewReader does. Close closes the
@@ -66,13 +66,13 @@ func OpenFile(path, within string) (*os.File, error) {
 			Message: "there is no such file",
 			Remedy:  "check the path; recipients.file is relative to the campaign file",
 		}
-	case errors.Is(err, regular.ErrOutside):
+	case errors.Is(err, safeopen.ErrOutside):
 		return nil, &FileError{
 			File:    path,
 			Message: "the list that a campaign file names is not in the folder of that file or below it",
 			Remedy:  "copy it there, or name it with --recipients",
 		}
-	case errors.Is(err, regular.ErrNotRegular):
+	case errors.Is(err, safeopen.ErrNotRegular):
 		if st, err := os.Stat(path); err == nil && st.IsDir() {
 			return nil, &FileError{File: path, Message: "this is a folder", Remedy: "name a CSV file in it"}
 		}
@@ -97,13 +97,13 @@ func emptyList(name string) *FileError {
 
 func open(path, within string) (*os.File, error) {
 	if within == "" {
-		return regular.Open(path)
+		return safeopen.Open(path)
 	}
 	name, err := filepath.Rel(within, path)
 	if err != nil {
-		return nil, regular.ErrOutside
+		return nil, safeopen.ErrOutside
 	}
-	return regular.Within(within, name)
+	return safeopen.Within(within, name)
 }
 
 // cause removes the path from an error, since FileError names it.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/nyaruka/phonenumbers"
 
-	"campaignd/internal/spelling"
+	"campaignd/internal/sentence"
 )
 
 // Phones checks phone numbers as people write them. It is not safe for concurrent use: it
@@ -103,7 +103,7 @@ func (p *Phones) ParseIn(cell, country string) (to string, key int64, fault *Fau
 		return "", 0, invalid(s, "has a 0 after the +, where the country code begins", "write + and the country code")
 	case len(digits) < 7:
 		return "", 0, invalid(s, fmt.Sprintf("has %s, fewer than any international number",
-			spelling.Count(len(digits), "digit", "digits")), "complete it")
+			sentence.Count(len(digits), "digit", "digits")), "complete it")
 	}
 	return "", 0, invalid(s, fmt.Sprintf("has %d digits, more than the 15 of E.164", len(digits)), "write one number without an extension")
 }
@@ -141,7 +141,7 @@ func misfit(s, e164 string, plan *numbering, national string) *Fault {
 		return invalid(s, fmt.Sprintf("is not a number of +%d", plan.code), "check it")
 	}
 	least, most := plan.lengths()
-	has, want := spelling.Count(len(national), "digit", "digits"), fmt.Sprintf("%d", least)
+	has, want := sentence.Count(len(national), "digit", "digits"), fmt.Sprintf("%d", least)
 	if most > least {
 		want = fmt.Sprintf("%d to %d", least, most)
 	}

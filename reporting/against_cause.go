@@ -7,7 +7,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/file"
-	"campaignd/internal/spelling"
+	"campaignd/internal/sentence"
 )
 
 // Cause is the likely cause why the service counts otherwise than the ledger.
@@ -43,7 +43,7 @@ func causeOf(d ComparedDay, ours *ourDay, sum Counted, run campaign.Run, a Again
 		return CauseAnotherDay, "over all days both counts are the same: the service counts messages near midnight on another day"
 	case differ.Sent > 0 && differ.Sent <= ours.doubts:
 		return CauseDoubt, fmt.Sprintf("%s of this day in doubt: the service may have sent them",
-			spelling.Count(ours.doubts, "message is", "messages are"))
+			sentence.Count(ours.doubts, "message is", "messages are"))
 	case more > 0 && len(others) > 0:
 		return CauseOtherRuns, "the service counts the whole template, and other runs sent it too: " + strings.Join(others, ", ")
 	case more > 0 && a.RefusedEvents != "":
@@ -52,7 +52,7 @@ func causeOf(d ComparedDay, ours *ourDay, sum Counted, run campaign.Run, a Again
 		return CauseToday, "the day is not over: statuses and the counts of the service are still to come"
 	case differ.Sent > 0 && differ.Sent <= ours.silent:
 		return CauseNoStatus, fmt.Sprintf("no status came for %s of this day: %s",
-			spelling.Count(ours.silent, "accepted message", "accepted messages"), replay)
+			sentence.Count(ours.silent, "accepted message", "accepted messages"), replay)
 	case more > 0 && differ.Sent <= 0:
 		return CauseNoStatus, "statuses of messages did not come here: " + replay
 	case more > 0:
@@ -82,7 +82,7 @@ func sentBeside(d ComparedDay, run campaign.Run, a Against) (ids []string) {
 		}
 	}
 	if len(ids) > 3 {
-		ids = append(ids[:3], spelling.Count(len(ids)-3, "other", "others"))
+		ids = append(ids[:3], sentence.Count(len(ids)-3, "other", "others"))
 	}
 	return ids
 }

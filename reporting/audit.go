@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"campaignd/campaign"
-	"campaignd/internal/spelling"
+	"campaignd/internal/sentence"
 )
 
 // maxProblems is the most problems that an audit lists; it only counts further ones.
@@ -217,19 +217,19 @@ func (r *reading) compare() {
 	case r.run.State == campaign.Importing:
 		if sum < r.run.Rows || r.counted < r.before.sum() || r.counted > sum {
 			r.add(0, 0, "while importing: %s stored, the totals then added up to %d and later to %d, and %s read",
-				spelling.Count(r.run.Rows, "row was", "rows were"), r.before.sum(), sum,
-				spelling.Count(r.counted, "delivery was", "deliveries were"))
+				sentence.Count(r.run.Rows, "row was", "rows were"), r.before.sum(), sum,
+				sentence.Count(r.counted, "delivery was", "deliveries were"))
 		}
 	case sum != r.rows:
-		r.add(0, 0, "the totals add up to %d, the list has %s", sum, spelling.Count(r.rows, "row", "rows"))
+		r.add(0, 0, "the totals add up to %d, the list has %s", sum, sentence.Count(r.rows, "row", "rows"))
 	case r.counted != r.rows-r.run.Retired.Rows:
 		r.add(0, 0, "%s read, the list has %s",
-			spelling.Count(r.counted, "delivery was", "deliveries were"), spelling.Count(r.rows, "row", "rows"))
+			sentence.Count(r.counted, "delivery was", "deliveries were"), sentence.Count(r.rows, "row", "rows"))
 	}
 	if !r.moving && r.run.Retired.Rows == 0 {
 		for _, s := range campaign.Statuses {
 			if r.statuses[s] != r.after[s] {
-				r.add(0, 0, "%s %s, the totals say %d", spelling.Count(r.statuses[s], "row is", "rows are"), s, r.after[s])
+				r.add(0, 0, "%s %s, the totals say %d", sentence.Count(r.statuses[s], "row is", "rows are"), s, r.after[s])
 			}
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"strings"
 
-	"campaignd/internal/spelling"
+	"campaignd/internal/sentence"
 )
 
 // cost shows the messages whose price was told, and what they cost.
@@ -15,7 +15,7 @@ func (p page) cost(r *Report) {
 	var lines []entry
 	for _, b := range r.Cost.Messages {
 		name := strings.TrimSpace(cmp.Or(b.Category, "?") + " " + cmp.Or(b.Type, "?") + " " + b.Market)
-		lines = append(lines, entry{name, count(b.Delivered), "delivered of " + spelling.Count(b.Messages, "message", "messages")})
+		lines = append(lines, entry{name, count(b.Delivered), "delivered of " + sentence.Count(b.Messages, "message", "messages")})
 	}
 	for _, a := range r.Cost.Amounts {
 		lines = append(lines, entry{"cost in " + a.Currency, a.Amount.String(), "of what was delivered, by the rates of cloud.prices"})

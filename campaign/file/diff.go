@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strconv"
 
-	"campaignd/internal/spelling"
+	"campaignd/internal/sentence"
 )
 
 // Differences lists the changes from campaign file a to campaign file b, one line for each value:
@@ -24,7 +24,7 @@ func Differences(a, b []byte) []string {
 	case wasErr != nil:
 		return []string{"the file that the run was launched with cannot be read by this version"}
 	case isErr != nil:
-		return []string{"the file cannot be read any more: " + spelling.FirstLine(isErr.Error())}
+		return []string{"the file cannot be read any more: " + sentence.FirstLine(isErr.Error())}
 	}
 	var out []string
 	compare("", was, is, &out)
@@ -79,6 +79,6 @@ func describe(v any) string {
 	case "null", "{}", `""`, "false", "0":
 		return "not set"
 	default:
-		return spelling.Shorten(s, 120)
+		return sentence.Shorten(s, 120)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"campaignd/internal/messaging"
-	"campaignd/internal/spelling"
+	"campaignd/internal/sentence"
 	"campaignd/recipients"
 )
 
@@ -74,7 +74,7 @@ func (d *Draft) YAML() string {
 	}
 	if d.List.Local > 0 {
 		line("  # %s no + and no country: set default_region: DE (where they are dialled), or international: true",
-			spelling.Count(d.List.Local, "number has", "numbers have"))
+			sentence.Count(d.List.Local, "number has", "numbers have"))
 	}
 	return b.String()
 }
@@ -95,7 +95,7 @@ func (d *Draft) fill(line func(string, ...any), variable func(name, of string) s
 		for i, v := range vars {
 			texts[i] = variable(v, "{{"+v+"}} of the body")
 		}
-		line("  # %s", spelling.Shorten(strings.Join(strings.Fields(body.Text), " "), 200))
+		line("  # %s", sentence.Shorten(strings.Join(strings.Fields(body.Text), " "), 200))
 		line("  body: [%s]", strings.Join(texts, ", "))
 	}
 	if format := d.Record.Component("HEADER").Format; slices.Contains([]string{"IMAGE", "VIDEO", "DOCUMENT"}, format) {

@@ -12,7 +12,7 @@ import (
 	"github.com/goccy/go-yaml/token"
 
 	"campaignd/campaign"
-	"campaignd/internal/regular"
+	"campaignd/internal/safeopen"
 )
 
 // The defaults of a campaign file.
@@ -61,7 +61,7 @@ func (s *Source) definition() (*Definition, error) {
 
 // Load reads the campaign file at path, a regular file of its folder: it does not wait
 // for a pipe, and follows no link out of the folder. It also returns the bytes, which a run keeps
-// verbatim (Run.Definition). Errors are *Error and those of package regular.
+// verbatim (Run.Definition). Errors are *Error and what package safeopen returns.
 func Load(path string) (*Definition, []byte, error) {
 	src, err := Read(path)
 	if err != nil {
@@ -86,9 +86,9 @@ func ParseAt(path string, src []byte) (*Definition, error) {
 }
 
 // Read reads the bytes of the campaign file at path, at most one more than MaxSize, as
-// Load does. Errors are those of package regular.
+// Load does. Errors are what package safeopen returns.
 func Read(path string) ([]byte, error) {
-	f, err := regular.Within(filepath.Dir(path), filepath.Base(path))
+	f, err := safeopen.Within(filepath.Dir(path), filepath.Base(path))
 	if errors.Is(err, fs.ErrPermission) {
 		return nil, fmt.Errorf("campaign file: %w; check its permissions", err)
 	}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"campaignd/internal/spelling"
+	"campaignd/internal/sentence"
 )
 
 // Level is the severity of a Finding.
@@ -65,4 +65,4 @@ func (e *Error) Show() string {
 }
 
 // shorten makes a value fit for a message: at most 40 characters, all of them printable.
-func shorten(s string) string { return spelling.Shorten(s, 40) }
+func shorten(s string) string { return sentence.Shorten(s, 40) }

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"campaignd/internal/regular"
+	"campaignd/internal/safeopen"
 )
 
 // mediaFormat is what the platform accepts as a header of one kind (docs/service.md#media).
@@ -54,13 +54,13 @@ func CheckMedia(kind, folder, file string) (contentType string, err error) {
 // OpenMedia opens a file that CheckMedia accepts, at its beginning. The caller closes it.
 func OpenMedia(kind, folder, file string) (f *os.File, contentType string, err error) {
 	path := Within(folder, file)
-	f, err = regular.Within(folder, file)
+	f, err = safeopen.Within(folder, file)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
 		return nil, "", fmt.Errorf("%s: there is no such file; header files are relative to the file that names them", path)
-	case errors.Is(err, regular.ErrNotRegular):
+	case errors.Is(err, safeopen.ErrNotRegular):
 		return nil, "", fmt.Errorf("%s: is not a file", path)
-	case errors.Is(err, regular.ErrOutside):
+	case errors.Is(err, safeopen.ErrOutside):
 		return nil, "", fmt.Errorf("%s: is not in the folder of the campaign file or below it; copy it there", path)
 	case err != nil:
 		return nil, "", err

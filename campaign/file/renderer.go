@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"campaignd/internal/messaging"
-	"campaignd/internal/spelling"
+	"campaignd/internal/sentence"
 )
 
 // Renderer fills a template from rows of one header. It is compiled once per run, never changes
@@ -168,7 +168,7 @@ func (d *Definition) columnsOf(name string, header []string) string {
 		shown = append(shown, shorten(h))
 	}
 	remedy := "the list's columns: " + strings.Join(shown, ", ")
-	if near := spelling.Nearest(name, header); near != "" {
+	if near := sentence.Nearest(name, header); near != "" {
 		remedy = fmt.Sprintf("did you mean %q? (%s)", shorten(near), remedy)
 	}
 	return remedy

@@ -11,7 +11,7 @@ import (
 	"github.com/goccy/go-yaml/token"
 
 	"campaignd/campaign"
-	"campaignd/internal/spelling"
+	"campaignd/internal/sentence"
 	"campaignd/recipients"
 )
 
@@ -186,7 +186,7 @@ func (s *Source) keys(pairs []*ast.MappingValueNode, path string, t reflect.Type
 			if s.stored && !decides(at) {
 				continue
 			}
-			s.add(pair.Key.GetToken(), fmt.Sprintf("unknown key %q", at), spelling.DidYouMean(key, known))
+			s.add(pair.Key.GetToken(), fmt.Sprintf("unknown key %q", at), sentence.DidYouMean(key, known))
 			continue
 		}
 		s.shape(pair.Value, at, member)

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"campaignd/internal/spelling"
+	"campaignd/internal/sentence"
 	"campaignd/recipients"
 )
 
@@ -189,7 +189,7 @@ func (s *Suspects) Findings(list string) (all []Finding) {
 		all = append(all, Finding{
 			Level: LevelWarning, Where: list,
 			What: fmt.Sprintf("variable %s: %s would be sent %s such as %q (%s)",
-				key.variable, spelling.Count(of.count, "recipient", "recipients"), kind.one, of.value, in),
+				key.variable, sentence.Count(of.count, "recipient", "recipients"), kind.one, of.value, in),
 			Remedy: fmt.Sprintf("%s, or skip such rows with variables: {%s: {forbid: [%s]}}", kind.remedy, key.variable, kind.name),
 		})
 	}

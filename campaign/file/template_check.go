@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"campaignd/internal/messaging"
-	"campaignd/internal/spelling"
+	"campaignd/internal/sentence"
 )
 
 // sayer takes one finding of a check. path is the member of the campaign file that it is about.
@@ -37,8 +37,8 @@ func FindTemplate(use *TemplateUse, all []messaging.TemplateRecord, connection s
 		path, what = "template.language", fmt.Sprintf("the service lists template %q, but not in %s, on connection %s",
 			use.Name, use.Language, connection)
 		remedy = "it lists it in " + strings.Join(languages, ", ")
-	case spelling.Nearest(use.Name, names) != "":
-		remedy = spelling.DidYouMean(use.Name, names)
+	case sentence.Nearest(use.Name, names) != "":
+		remedy = sentence.DidYouMean(use.Name, names)
 	}
 	say(LevelWarning, path, what+"; its variables are not checked, and if it does not exist, its messages are refused and it is held", remedy)
 	return nil
@@ -75,9 +75,9 @@ func checkBody(use *TemplateUse, t *messaging.TemplateRecord, say sayer) {
 	}
 	if len(vars) != len(use.Body) {
 		say(LevelError, "template.body",
-			fmt.Sprintf("the body of the template has %s, and %s filled", spelling.Count(len(vars), "variable", "variables"),
-				spelling.Count(len(use.Body), "is", "are")),
-			fmt.Sprintf("its text: %q", spelling.Shorten(body.Text, 200)))
+			fmt.Sprintf("the body of the template has %s, and %s filled", sentence.Count(len(vars), "variable", "variables"),
+				sentence.Count(len(use.Body), "is", "are")),
+			fmt.Sprintf("its text: %q", sentence.Shorten(body.Text, 200)))
 		return
 	}
 	for _, v := range vars {
@@ -141,7 +141,7 @@ func checkRecordButtons(use *TemplateUse, record []messaging.ComponentButton, sa
 		given["otp"]++
 	}
 	for _, kind := range buttonTypes() {
-		buttons, filled := spelling.Count(has[kind], "button", "buttons"), spelling.Count(given[kind], "is", "are")
+		buttons, filled := sentence.Count(has[kind], "button", "buttons"), sentence.Count(given[kind], "is", "are")
 		switch {
 		case given[kind] > has[kind] && kind == "url":
 			say(LevelError, "template.buttons",

@@ -10,7 +10,7 @@ import (
 	"unicode"
 
 	"campaignd/campaign"
-	"campaignd/internal/spelling"
+	"campaignd/internal/sentence"
 	"campaignd/recipients"
 )
 
@@ -289,7 +289,7 @@ func (s *Source) oneOf(path, value string, want []string) {
 		return
 	}
 	remedy := "want one of " + strings.Join(want, ", ")
-	if near := spelling.Nearest(value, want); near != "" {
+	if near := sentence.Nearest(value, want); near != "" {
 		remedy = fmt.Sprintf("did you mean %q? %s", near, remedy)
 	}
 	s.at(path, fmt.Sprintf("%q is not known", shorten(value)), remedy)

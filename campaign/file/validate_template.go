@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode"
 
-	"campaignd/internal/spelling"
+	"campaignd/internal/sentence"
 )
 
 // mostButtons are the limits of single types of buttons (docs/service.md#templates).
@@ -35,7 +35,7 @@ func (s *Source) checkTemplate(t *TemplateUse) {
 		s.parameter(path+".text", useOf(b.Type), b.Text)
 		count[b.Type]++
 		if most, limited := mostButtons[b.Type]; limited && count[b.Type] == most+1 {
-			s.at(path+".type", fmt.Sprintf("a template has no more than %s of type %s", spelling.Count(most, "button", "buttons"), b.Type), "")
+			s.at(path+".type", fmt.Sprintf("a template has no more than %s of type %s", sentence.Count(most, "button", "buttons"), b.Type), "")
 		}
 	}
 	if t.OTP != "" {
@@ -154,7 +154,7 @@ func (s *Source) checkVariables(d *Definition) {
 		u, ok := used[name]
 		if !ok {
 			remedy := "remove it"
-			if near := spelling.Nearest(name, names); near != "" {
+			if near := sentence.Nearest(name, names); near != "" {
 				remedy = fmt.Sprintf("did you mean %q?", near)
 			}
 			s.at(path, "the template does not use this variable", remedy)
@@ -188,7 +188,7 @@ func (s *Source) checkVariables(d *Definition) {
 func (s *Source) checkForbid(path string, v Variable) {
 	for i, text := range v.Forbid {
 		at := fmt.Sprintf("%s.forbid[%d]", path, i)
-		near := spelling.Nearest(text, forbidKinds())
+		near := sentence.Nearest(text, forbidKinds())
 		switch {
 		case clean(text) == "":
 			s.at(at, "empty, and a row without a value is never sent", `write a text, in quotes if it is "NULL" or begins with #`)

@@ -12,7 +12,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/file"
-	"campaignd/internal/spelling"
+	"campaignd/internal/sentence"
 )
 
 // canary chooses the rows that are sent first: exactly so many of the whole list, each by a hash of
@@ -116,7 +116,7 @@ func CheckCanary(ctx context.Context, l CanaryLedger, run campaign.Run, policy *
 	if share := r.share(); share > policy.MaxFailed {
 		v.Sentence = fmt.Sprintf("%s of its canary failed, %.1f %% of the %d that were sent; at most %.1f %% may: %s; "+
 			"resume sends the other %d",
-			spelling.Count(r.failed, "message", "messages"), 100*share, r.sent, 100*policy.MaxFailed, r.codes(), v.Waiting)
+			sentence.Count(r.failed, "message", "messages"), 100*share, r.sent, 100*policy.MaxFailed, r.codes(), v.Waiting)
 		v.Paused, err = l.SetState(ctx, run.No, []campaign.State{campaign.Ready, campaign.Running}, campaign.Paused,
 			campaign.PausedByCanary, v.Sentence)
 		return v, err

@@ -13,7 +13,7 @@ import (
 	"campaignd/campaign/file"
 	"campaignd/campaign/launch"
 	"campaignd/internal/messaging"
-	"campaignd/internal/regular"
+	"campaignd/internal/safeopen"
 	"campaignd/recipients"
 )
 
@@ -113,7 +113,7 @@ func TestTheImportFollowsNoLinkEither(t *testing.T) {
 	if !errors.As(err, &bad) || strings.Contains(err.Error(), "hush") {
 		t.Errorf("got %v, want a fault of the file", err)
 	}
-	if _, err := regular.Within(filepath.Dir(path), "list.csv"); !errors.Is(err, regular.ErrOutside) {
-		t.Errorf("got %v, want %v", err, regular.ErrOutside)
+	if _, err := safeopen.Within(filepath.Dir(path), "list.csv"); !errors.Is(err, safeopen.ErrOutside) {
+		t.Errorf("got %v, want %v", err, safeopen.ErrOutside)
 	}
 }

@@ -13,7 +13,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/file"
-	"campaignd/internal/spelling"
+	"campaignd/internal/sentence"
 	"campaignd/recipients"
 )
 
@@ -249,7 +249,7 @@ func (f *followUp) create(ctx context.Context, def *file.Definition, now time.Ti
 	switch {
 	case rows == 0 && f.Elsewhere > 0:
 		return fmt.Errorf("%w: another follow-up run already has the %s of %s that would be chosen (%s); `campaignd runs` lists it",
-			ErrNobody, spelling.Count(f.Elsewhere, "row", "rows"), p.ID(), f.where)
+			ErrNobody, sentence.Count(f.Elsewhere, "row", "rows"), p.ID(), f.where)
 	case rows == 0 && f.NoID > 0:
 		return fmt.Errorf("%w: the service answered all %d of them with a success without an id, so none is sent again; "+
 			"--where unknown=accepted_no_id and --where unknown=not_the_service send them all the same, some of them a second time",
@@ -259,10 +259,10 @@ func (f *followUp) create(ctx context.Context, def *file.Definition, now time.Ti
 	case now.Before(windowEnd):
 		return fmt.Errorf("%w: %s in doubt when %s was cancelled, and a webhook may still prove them sent; "+
 			"wait until %s, while `campaignd serve` takes webhooks",
-			campaign.ErrNotNow, spelling.Count(doubtful, "row was", "rows were"), p.ID(), windowEnd.Format(time.RFC3339))
+			campaign.ErrNotNow, sentence.Count(doubtful, "row was", "rows were"), p.ID(), windowEnd.Format(time.RFC3339))
 	case early > 0 && !f.in.Early:
 		return fmt.Errorf("%w: %s failed with 131049 less than 24 hours ago and would fail again; wait until %s, or pass --early",
-			campaign.ErrNotNow, spelling.Count(early, "row", "rows"), until.Format(time.RFC3339))
+			campaign.ErrNotNow, sentence.Count(early, "row", "rows"), until.Format(time.RFC3339))
 	}
 	if f.in.DryRun {
 		f.Chosen = rows

@@ -7,7 +7,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/file"
-	"campaignd/internal/spelling"
+	"campaignd/internal/sentence"
 	"campaignd/recipients"
 )
 
@@ -45,7 +45,7 @@ func (j *judge) delivery(row *recipients.Row) campaign.Delivery {
 	// A row that the campaign does not choose has no fault to correct. The cells of a malformed
 	// row are not certain.
 	if f := row.Fault; f != nil && (!filtered || f.Kind == recipients.MalformedRow) {
-		d.To, d.Key, d.Skip, d.Note = spelling.Clip(row.To, maxTo), 0, campaign.SkipReason(f.Kind), f.Message
+		d.To, d.Key, d.Skip, d.Note = sentence.Clip(row.To, maxTo), 0, campaign.SkipReason(f.Kind), f.Message
 		return d
 	}
 	skip := func(reason campaign.SkipReason, why string) campaign.Delivery {
@@ -54,9 +54,9 @@ func (j *judge) delivery(row *recipients.Row) campaign.Delivery {
 	}
 	if filtered {
 		if row.Fault != nil {
-			d.To = spelling.Clip(row.To, maxTo)
+			d.To = sentence.Clip(row.To, maxTo)
 		}
-		return skip(campaign.Filtered, fmt.Sprintf("column %q has no value that recipients.where names", spelling.Shorten(column, 40)))
+		return skip(campaign.Filtered, fmt.Sprintf("column %q has no value that recipients.where names", sentence.Shorten(column, 40)))
 	}
 	if reason, why := j.render.LeftOut(row.Cells); reason != "" {
 		return skip(reason, why)

@@ -11,7 +11,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/file"
-	"campaignd/internal/spelling"
+	"campaignd/internal/sentence"
 	"campaignd/recipients"
 )
 
@@ -289,7 +289,7 @@ func (l Request) note(ctx context.Context, run campaign.Run, err error) {
 	if err == nil || ctx.Err() != nil || errors.Is(err, campaign.ErrFenced) || errors.Is(err, ErrListElsewhere) && run.Detail != "" {
 		return
 	}
-	if detail := spelling.Clip(run.WithoutUpload(err.Error()), campaign.MaxDetail); detail != run.Detail {
+	if detail := sentence.Clip(run.WithoutUpload(err.Error()), campaign.MaxDetail); detail != run.Detail {
 		// An error is ignored, since bring returns err itself.
 		_, _ = l.Ledger.SetState(ctx, run.No, []campaign.State{campaign.Importing}, campaign.Importing, "", detail)
 	}

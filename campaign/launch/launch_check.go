@@ -9,7 +9,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/file"
-	"campaignd/internal/spelling"
+	"campaignd/internal/sentence"
 )
 
 // Check says what `run` would do with a campaign and a list.
@@ -50,7 +50,7 @@ func Inspect(ctx context.Context, l Ledger, def *file.Definition, source []byte,
 		id, diff := repeat.Run.ID(), repeat.Difference
 		return Check{Does: "refuses", Run: id, Difference: &diff, Sentence: fmt.Sprintf(
 			"`run` refuses this list, because %s in %s of %s, and --new sends to all of them again: %s",
-			spelling.Count(diff.Both, "of its numbers is", "of its numbers are"), id, Ago(time.Since(repeat.Run.CreatedAt)), diff)}, nil
+			sentence.Count(diff.Both, "of its numbers is", "of its numbers are"), id, Ago(time.Since(repeat.Run.CreatedAt)), diff)}, nil
 	}
 	return launchesNew(), err
 }

@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"campaignd/campaign"
-	"campaignd/internal/spelling"
+	"campaignd/internal/sentence"
 	"campaignd/recipients"
 )
 
@@ -43,7 +43,7 @@ func (d ListDifference) String() string {
 		what string
 	}{{d.Changed, "changed"}, {d.Added, "added"}, {d.Removed, "removed"}} {
 		if part.n > 0 && len(parts) == 0 {
-			parts = append(parts, spelling.Count(part.n, "row", "rows")+" "+part.what)
+			parts = append(parts, sentence.Count(part.n, "row", "rows")+" "+part.what)
 		} else if part.n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", part.n, part.what))
 		}
@@ -58,9 +58,9 @@ func (d ListDifference) String() string {
 	default:
 		parts = append(parts, "the same rows; only the encoding, the line ends or the quotes differ")
 	}
-	s := strings.Join(parts, ", ") + "; " + spelling.Count(d.Both, "number is", "numbers are") + " in both"
+	s := strings.Join(parts, ", ") + "; " + sentence.Count(d.Both, "number is", "numbers are") + " in both"
 	if d.Interrupted {
-		s += fmt.Sprintf("; compared with the %s that its import had reached", spelling.Count(d.Compared, "row", "rows"))
+		s += fmt.Sprintf("; compared with the %s that its import had reached", sentence.Count(d.Compared, "row", "rows"))
 	}
 	return s
 }
@@ -145,7 +145,7 @@ func compareColumns(was, is []string) (how string, a, b []int) {
 func namesOf(names []string) string {
 	var shown []string
 	for _, n := range names[:min(len(names), 3)] {
-		shown = append(shown, spelling.Shorten(n, 20))
+		shown = append(shown, sentence.Shorten(n, 20))
 	}
 	text := strings.Join(shown, ", ")
 	if more := len(names) - len(shown); more > 0 {

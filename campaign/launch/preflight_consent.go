@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"campaignd/campaign/file"
-	"campaignd/internal/spelling"
+	"campaignd/internal/sentence"
 )
 
 // consent warns of a marketing campaign whose list says who agreed, which the campaign does not
@@ -20,7 +20,7 @@ func (c *check) consent(header []string) {
 	}
 	for _, name := range c.p.Consent {
 		c.p.Findings = append(c.p.Findings, file.Finding{Level: file.LevelWarning, Where: c.in.List,
-			What:   fmt.Sprintf("column %q looks like consent or an opt-out and is not used", spelling.Shorten(name, 60)),
+			What:   fmt.Sprintf("column %q looks like consent or an opt-out and is not used", sentence.Shorten(name, 60)),
 			Remedy: "name it in recipients.where ({COLUMN: [VALUE]}) or in recipients.ignore"})
 	}
 }

@@ -12,7 +12,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/file"
-	"campaignd/internal/spelling"
+	"campaignd/internal/sentence"
 	"campaignd/recipients"
 )
 
@@ -139,8 +139,8 @@ func (c *check) rows(ctx context.Context, list *List) (err error) {
 	if a := list.Abroad(); a.Rows > 0 {
 		c.p.Findings = append(c.p.Findings, file.Finding{Level: file.LevelWarning, Where: fmt.Sprintf("%s:%d", c.in.List, a.Line),
 			What: fmt.Sprintf("%s read as dialled in %s (recipients.default_region), although column %q names another country, such as %q",
-				spelling.Count(a.Rows, "number without + was", "numbers without + were"), c.d.Recipients.DefaultRegion,
-				a.Column, spelling.Shorten(a.Country, 40)),
+				sentence.Count(a.Rows, "number without + was", "numbers without + were"), c.d.Recipients.DefaultRegion,
+				a.Column, sentence.Shorten(a.Country, 40)),
 			Remedy: "set recipients.columns: {country: " + recipients.YAMLText(a.Column) + "}"})
 	}
 	c.zoneFindings(j.zones)

@@ -11,7 +11,7 @@ import (
 
 	"campaignd/campaign/file"
 	"campaignd/internal/messaging"
-	"campaignd/internal/spelling"
+	"campaignd/internal/sentence"
 )
 
 // service compares the campaign with what the service tells.
@@ -37,7 +37,7 @@ func (c *check) service(ctx context.Context) error {
 		path := fmt.Sprintf("connections[%d]", i)
 		unlisted := func(level file.Level, what string) {
 			remedy := reaches(ids)
-			if near := spelling.Nearest(id, ids); near != "" {
+			if near := sentence.Nearest(id, ids); near != "" {
 				remedy = fmt.Sprintf("did you mean %q?", near)
 			}
 			c.say(level, path, what, remedy)

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
-	"campaignd/internal/spelling"
+	"campaignd/internal/sentence"
 	"campaignd/recipients"
 )
 
@@ -46,7 +46,7 @@ func ParseSuppressions(numbers []string, scope campaign.Scope, now time.Time) ([
 	for _, n := range numbers {
 		if !strings.ContainsRune(n, '+') { // a list may have a region of its own, a typed number has none
 			return nil, fmt.Errorf("%w: %q has no + and country code; write it in international form, such as +2348031234567",
-				ErrNoNumber, spelling.Shorten(n, 40))
+				ErrNoNumber, sentence.Shorten(n, 40))
 		}
 		to, key, fault := phones.Parse(n)
 		if fault != nil {
@@ -238,7 +238,7 @@ var sourceName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,31}(:[A-Za-z0-9_.-]{1,32}
 func ParseListName(name string) error {
 	if name != "" && !sourceName.MatchString("import:"+name) {
 		return fmt.Errorf("source %q: want at most 32 letters, digits, dots, hyphens and underscores, such as crm-2026",
-			spelling.Shorten(name, 40))
+			sentence.Shorten(name, 40))
 	}
 	return nil
 }
@@ -265,7 +265,7 @@ func (c suppressionColumns) read(row *recipients.Row, f *SuppressionFile, now ti
 	if own := cell(c.scope); own != "" {
 		kind, of, one := strings.Cut(own, "@")
 		if one && !companyName.MatchString(of) {
-			return campaign.Suppression{}, fmt.Sprintf("scope %q has no company id of the service behind the @", spelling.Shorten(own, 40))
+			return campaign.Suppression{}, fmt.Sprintf("scope %q has no company id of the service behind the @", sentence.Shorten(own, 40))
 		}
 		var err error
 		if scope, err = ParseScope(kind); err != nil {
@@ -275,7 +275,7 @@ func (c suppressionColumns) read(row *recipients.Row, f *SuppressionFile, now ti
 	}
 	if f.Company != "" {
 		if company != "" && company != f.Company {
-			return campaign.Suppression{}, fmt.Sprintf("scope %q is of another company", spelling.Shorten(cell(c.scope), 40))
+			return campaign.Suppression{}, fmt.Sprintf("scope %q is of another company", sentence.Shorten(cell(c.scope), 40))
 		}
 		company = f.Company
 	}
@@ -293,7 +293,7 @@ func (c suppressionColumns) read(row *recipients.Row, f *SuppressionFile, now ti
 		var err error
 		if *t.to, err = time.Parse(time.RFC3339, t.text); err != nil {
 			return campaign.Suppression{}, fmt.Sprintf("%s: %q is no RFC 3339 time such as 2026-12-31T00:00:00Z",
-				t.name, spelling.Shorten(t.text, 40))
+				t.name, sentence.Shorten(t.text, 40))
 		}
 	}
 	s := campaign.NewSuppression(row.Key, row.To, scope, "import", at.UTC())

@@ -8,7 +8,7 @@ import (
 	"campaignd/campaign"
 	"campaignd/campaign/file"
 	"campaignd/internal/messaging"
-	"campaignd/internal/spelling"
+	"campaignd/internal/sentence"
 	"campaignd/throttle/throughput"
 )
 
@@ -35,13 +35,13 @@ func (c *check) totals() {
 		}
 		c.say(file.LevelWarning, "policies.frequency_cap",
 			fmt.Sprintf("%s already had as many messages as it allows (%d in %s): if they are sent to now, they %s",
-				spelling.Count(p.Capped, "recipient has", "recipients have"), limit.Messages, limit.Per, becomes),
+				sentence.Count(p.Capped, "recipient has", "recipients have"), limit.Messages, limit.Per, becomes),
 			"")
 	}
 	if most := d.Limits.MaxMessages; most > 0 && send > most {
 		c.say(file.LevelWarning, "limits.max_messages",
-			fmt.Sprintf("%s can be sent and the limit is %d: %s skipped (over_limit)", spelling.Count(send, "row", "rows"), most,
-				spelling.Count(send-most, "becomes", "become")),
+			fmt.Sprintf("%s can be sent and the limit is %d: %s skipped (over_limit)", sentence.Count(send, "row", "rows"), most,
+				sentence.Count(send-most, "becomes", "become")),
 			"")
 		send = most
 	}
@@ -64,7 +64,7 @@ func (c *check) totals() {
 	if c.tiers > 0 && !c.noTier && send > c.tiers {
 		c.say(file.LevelWarning, "connections",
 			fmt.Sprintf("%s, but the numbers may reach at most %d people in 24 hours: "+
-				"the others wait until places of the tier are free", spelling.Count(send, "recipient", "recipients"), c.tiers),
+				"the others wait until places of the tier are free", sentence.Count(send, "recipient", "recipients"), c.tiers),
 			"add connections of another portfolio, or let it take longer; connections of one portfolio share its tier")
 	}
 	if p.Marketing {
@@ -73,7 +73,7 @@ func (c *check) totals() {
 				// Since 1 April 2025; 131049 arrives by webhook (docs/service.md#errors).
 				c.say(file.LevelWarning, "template.category",
 					fmt.Sprintf("%s US numbers: the platform delivers no marketing templates to them (131049), "+
-						"and each attempt counts against the allowance", spelling.Count(n.Rows, "recipient has", "recipients have")),
+						"and each attempt counts against the allowance", sentence.Count(n.Rows, "recipient has", "recipients have")),
 					"take them out of the list")
 			}
 		}
@@ -87,7 +87,7 @@ func (c *check) totals() {
 	if p.Sendable == 0 && len(p.Errors()) == 0 {
 		p.Findings = append(p.Findings, file.Finding{
 			Level: file.LevelError, Where: c.in.List,
-			What:   fmt.Sprintf("none of the %s can be sent", spelling.Count(p.Rows, "row", "rows")),
+			What:   fmt.Sprintf("none of the %s can be sent", sentence.Count(p.Rows, "row", "rows")),
 			Remedy: "see the reasons of the rows",
 		})
 	}

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
-	"campaignd/internal/spelling"
+	"campaignd/internal/sentence"
 )
 
 // UnfinishedError says that a launch would send to people of an unfinished run of the same
@@ -86,7 +86,7 @@ func Ago(d time.Duration) string {
 		one, many string
 	}{{24 * time.Hour, "day", "days"}, {time.Hour, "hour", "hours"}, {time.Minute, "minute", "minutes"}} {
 		if d >= 2*unit.length || d >= unit.length && unit.one != "day" {
-			return spelling.Count(int64(d/unit.length), unit.one, unit.many) + " ago"
+			return sentence.Count(int64(d/unit.length), unit.one, unit.many) + " ago"
 		}
 	}
 	return "just now"

@@ -13,7 +13,7 @@ import (
 	"campaignd/campaign"
 	"campaignd/campaign/file"
 	"campaignd/campaign/launch"
-	"campaignd/internal/regular"
+	"campaignd/internal/safeopen"
 	"campaignd/recipients"
 )
 
@@ -80,7 +80,7 @@ func TestAFileThatMayNotBeReadIsNamed(t *testing.T) {
 	if now, err := l.Run(t.Context(), run.No); err != nil || now.State != campaign.Importing {
 		t.Errorf("the run is %s (%v), want it importing, to be tried again", now.State, err)
 	}
-	if _, _, err := file.Load(dir); !errors.Is(err, regular.ErrNotRegular) || !strings.Contains(err.Error(), dir) {
-		t.Errorf("directory: got %v, want %v of %s", err, regular.ErrNotRegular, dir)
+	if _, _, err := file.Load(dir); !errors.Is(err, safeopen.ErrNotRegular) || !strings.Contains(err.Error(), dir) {
+		t.Errorf("directory: got %v, want %v of %s", err, safeopen.ErrNotRegular, dir)
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"campaignd/campaign"
 	"campaignd/campaign/file"
 	"campaignd/internal/messaging"
-	"campaignd/internal/spelling"
+	"campaignd/internal/sentence"
 )
 
 // AssetRenew is how long before its end an asset is uploaded again, if its run lasts longer.
@@ -96,7 +96,7 @@ func RenewMedia(ctx context.Context, l MediaLedger, s campaign.Service, no campa
 		return false, err
 	}
 	_, holdErr := l.AddHolds(ctx, []campaign.Hold{{
-		Scope: campaign.HoldRun, ID: run.ID(), Reason: MediaChanged, Detail: spelling.Clip(err.Error(), campaign.MaxDetail),
+		Scope: campaign.HoldRun, ID: run.ID(), Reason: MediaChanged, Detail: sentence.Clip(err.Error(), campaign.MaxDetail),
 		Source: campaign.HoldByEvent, Since: now}})
 	return false, errors.Join(err, holdErr)
 }

@@ -9,7 +9,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/file"
-	"campaignd/internal/spelling"
+	"campaignd/internal/sentence"
 	"campaignd/recipients"
 )
 
@@ -28,7 +28,7 @@ func (c *check) zone(z *zones, row *recipients.Row) string {
 		if c.zones.bad++; c.zones.bad == 1 {
 			c.p.Findings = append(c.p.Findings, file.Finding{
 				Level: file.LevelWarning, Where: fmt.Sprintf("%s:%d", c.in.List, row.Line),
-				What:   fmt.Sprintf("%q is not a time zone: such rows count as rows without one", spelling.Shorten(row.Timezone, 40)),
+				What:   fmt.Sprintf("%q is not a time zone: such rows count as rows without one", sentence.Shorten(row.Timezone, 40)),
 				Remedy: "write IANA names such as Africa/Lagos",
 			})
 		}
@@ -55,17 +55,17 @@ func (c *check) zoneFindings(z *zones) {
 	}
 	const column = "add a column timezone, or map it with recipients.columns: {timezone: COLUMN}"
 	if n := c.zones.bad; n > 1 {
-		c.say(file.LevelWarning, "window.timezone", spelling.Count(n, "row names", "rows name")+" a time zone that does not exist", "")
+		c.say(file.LevelWarning, "window.timezone", sentence.Count(n, "row names", "rows name")+" a time zone that does not exist", "")
 	}
 	if n := c.zones.none; n > 0 {
 		c.say(file.LevelWarning, "window.timezone",
 			fmt.Sprintf("%s no time zone, and its number no country: sent by the clock of %s",
-				spelling.Count(n, "row has", "rows have"), z.fallback),
+				sentence.Count(n, "row has", "rows have"), z.fallback),
 			column)
 	}
 	for _, country := range slices.Sorted(maps.Keys(c.zones.countries)) {
 		names := strings.Split(z.country[country], ",")
-		rows := spelling.Count(c.zones.countries[country], "row of "+country+" names", "rows of "+country+" name")
+		rows := sentence.Count(c.zones.countries[country], "row of "+country+" names", "rows of "+country+" name")
 		remedy := fmt.Sprintf("%s; or choose one clock: window.countries: {%s: %s}", column, country, c.zones.examples[country])
 		if apart := spread(names, time.Now()); apart >= hoursOf(c.d.Window.Hours) {
 			c.say(file.LevelError, "window.timezone", fmt.Sprintf("%s no time zone, and the country's zones lie %s apart: "+

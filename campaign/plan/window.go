@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"campaignd/campaign/file"
-	"campaignd/internal/spelling"
+	"campaignd/internal/sentence"
 )
 
 // week is a week in seconds, the unit in which Window computes.
@@ -225,7 +225,7 @@ func describe(w file.Window) string {
 		hours += " " + strings.ToLower(strings.Join(w.Days, " "))
 	}
 	if n := len(w.Holidays); n > 0 {
-		hours += " except " + spelling.Count(int64(n), "holiday", "holidays")
+		hours += " except " + sentence.Count(int64(n), "holiday", "holidays")
 	}
 	return hours + ", " + zone
 }

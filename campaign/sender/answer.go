@@ -7,7 +7,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/messaging"
-	"campaignd/internal/spelling"
+	"campaignd/internal/sentence"
 )
 
 // fault is the error of a post as a *messaging.Error. An error of another type proves nothing.
@@ -26,7 +26,7 @@ const unknownTries = 3
 // refusal of the recipient (docs/service.md#error-actions). breakerOpen means that the breaker is
 // not closed; an unknown answer then counts as a fault of the connection, not as a try.
 func (a *attempt) classify(e *messaging.Error, backoff time.Duration, breakerOpen bool, now time.Time) campaign.Result {
-	r := campaign.Result{At: now, Code: e.Code, Detail: spelling.Clip(e.Message, campaign.MaxDetail),
+	r := campaign.Result{At: now, Code: e.Code, Detail: sentence.Clip(e.Message, campaign.MaxDetail),
 		RequestID: e.RequestID, TraceID: e.TraceID}
 	if e.Proof == messaging.Doubt || e.Proof == messaging.DoubtNoID {
 		r.Kind, r.NoResend = campaign.ResultDoubt, e.Proof == messaging.DoubtNoID
@@ -101,7 +101,7 @@ func (p *poster) learn(a *attempt, t ticket, e *messaging.Error, posted, now tim
 	case e == nil || e.Hold == messaging.HoldNothing:
 		r.breaker.note("")
 	case e.Hold == messaging.HoldPayload && r.breaker.note(e.Code):
-		p.e.pause(r, spelling.Clip(fmt.Sprintf("connection %s: %v", n.connection, e), campaign.MaxDetail))
+		p.e.pause(r, sentence.Clip(fmt.Sprintf("connection %s: %v", n.connection, e), campaign.MaxDetail))
 	}
 	if e == nil {
 		return
@@ -128,6 +128,6 @@ func (p *poster) trip(v verdict, e *messaging.Error, now time.Time) {
 	}
 	p.e.holds.add(campaign.Hold{
 		Scope: campaign.HoldConnection, ID: p.number.connection, Reason: breakerReason,
-		Detail: spelling.Clip(fmt.Sprintf("%s; the last: %v", why, e), campaign.MaxDetail), Source: campaign.HoldByBreaker, Since: now,
+		Detail: sentence.Clip(fmt.Sprintf("%s; the last: %v", why, e), campaign.MaxDetail), Source: campaign.HoldByBreaker, Since: now,
 	}, now)
 }

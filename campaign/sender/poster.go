@@ -9,7 +9,7 @@ import (
 	"campaignd/campaign"
 	"campaignd/internal/messaging"
 	"campaignd/internal/mutant"
-	"campaignd/internal/spelling"
+	"campaignd/internal/sentence"
 	"campaignd/internal/tracing"
 	"campaignd/throttle"
 )
@@ -216,7 +216,7 @@ func (p *poster) send(ctx context.Context, a *attempt, t ticket) {
 		// The import rendered this row, so only another version of the program comes here. Nothing was
 		// posted.
 		p.e.rec.record(p.number, a, campaign.Result{
-			Kind: campaign.ResultRefused, At: time.Now(), Code: "not_rendered", Detail: spelling.Clip(err.Error(), campaign.MaxDetail),
+			Kind: campaign.ResultRefused, At: time.Now(), Code: "not_rendered", Detail: sentence.Clip(err.Error(), campaign.MaxDetail),
 		})
 		return
 	}

@@ -11,7 +11,7 @@ import (
 
 	"campaignd/campaign/file"
 	"campaignd/internal/messaging"
-	"campaignd/internal/spelling"
+	"campaignd/internal/sentence"
 )
 
 // Service is what the comparison and the push ask of the messaging service.
@@ -93,10 +93,10 @@ func fromLibrary(ctx context.Context, s Service, t *Template) (found bool, _ err
 		names = append(names, l.Name)
 	}
 	remedy := "`campaignd templates list --library` shows its names"
-	if near := spelling.Nearest(t.Library, names); near != "" {
+	if near := sentence.Nearest(t.Library, names); near != "" {
 		remedy = fmt.Sprintf("did you mean %q?", near)
 	}
-	t.src.say("libraryName", 0, fmt.Sprintf("the library has no template %q", spelling.Shorten(t.Library, 40)), remedy)
+	t.src.say("libraryName", 0, fmt.Sprintf("the library has no template %q", sentence.Shorten(t.Library, 40)), remedy)
 	return false, nil
 }
 
@@ -138,7 +138,7 @@ func difference(path, was, is string) string {
 		if s == "" {
 			return "nothing"
 		}
-		return fmt.Sprintf("%q", spelling.Shorten(s, 100))
+		return fmt.Sprintf("%q", sentence.Shorten(s, 100))
 	}
 	return fmt.Sprintf("%s: the service has %s, the file %s", path, shown(was), shown(is))
 }

@@ -12,7 +12,7 @@ import (
 	"campaignd/campaign"
 	"campaignd/campaign/file"
 	"campaignd/internal/messaging"
-	"campaignd/internal/regular"
+	"campaignd/internal/safeopen"
 )
 
 // Action is what a push did with one file.
@@ -110,7 +110,7 @@ func (c *Comparison) upload(ctx context.Context, s Service, connection string) (
 	if err != nil {
 		return "", err
 	}
-	f, err := regular.Within(folder, c.Media)
+	f, err := safeopen.Within(folder, c.Media)
 	if err != nil {
 		return "", err
 	}

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"campaignd/internal/messaging"
-	"campaignd/internal/spelling"
+	"campaignd/internal/sentence"
 )
 
 // Lister lists the templates of the account of a connection.
@@ -37,14 +37,14 @@ func Find(all []messaging.TemplateRecord, name, language string) (messaging.Temp
 	case len(found) == 1:
 		return found[0], nil
 	case len(languages) > 0:
-		what := fmt.Sprintf("the service lists %s in %s", name, spelling.Count(len(languages), "language", "languages"))
-		return messaging.TemplateRecord{}, &NotFoundError{what, "give --language, " + spelling.DidYouMean(language, languages)}
+		what := fmt.Sprintf("the service lists %s in %s", name, sentence.Count(len(languages), "language", "languages"))
+		return messaging.TemplateRecord{}, &NotFoundError{what, "give --language, " + sentence.DidYouMean(language, languages)}
 	}
 	remedy := "`campaignd templates list` lists its templates"
-	if near := spelling.Nearest(name, names); near != "" {
+	if near := sentence.Nearest(name, names); near != "" {
 		remedy = fmt.Sprintf("did you mean %q?", near)
 	}
-	return messaging.TemplateRecord{}, &NotFoundError{fmt.Sprintf("the service lists no template %q", spelling.Shorten(name, 60)), remedy}
+	return messaging.TemplateRecord{}, &NotFoundError{fmt.Sprintf("the service lists no template %q", sentence.Shorten(name, 60)), remedy}
 }
 
 // AwaitReview asks for the template every so often until it is no longer reviewed, and returns it.

@@ -11,7 +11,7 @@ import (
 	"unicode/utf16"
 
 	"campaignd/internal/messaging"
-	"campaignd/internal/spelling"
+	"campaignd/internal/sentence"
 )
 
 // The codes with which the platform refuses a template (docs/templates.md#rules). A fault of
@@ -60,17 +60,17 @@ func isMedia(format string) bool { return slices.Contains(formats[1:], format) }
 func judge(t *Template, say sayer) {
 	oneOf := func(path string, code int, got string, words []string) {
 		if !slices.Contains(words, got) {
-			say(path, code, fmt.Sprintf("%q is none of the platform's words", spelling.Shorten(got, 40)), spelling.DidYouMean(got, words))
+			say(path, code, fmt.Sprintf("%q is none of the platform's words", sentence.Shorten(got, 40)), sentence.DidYouMean(got, words))
 		}
 	}
 	switch {
 	case t.Name == "":
 		say("name", 0, "missing", "name the template, such as spring_sale")
 	case !tooLong("name", t.Name, mostName, say) && !namePattern.MatchString(t.Name):
-		say("name", 0, fmt.Sprintf("%q is no name of a template", spelling.Shorten(t.Name, 40)), "use a-z, 0-9 and _ only")
+		say("name", 0, fmt.Sprintf("%q is no name of a template", sentence.Shorten(t.Name, 40)), "use a-z, 0-9 and _ only")
 	}
 	if !languagePattern.MatchString(t.Language) {
-		say("language", 0, fmt.Sprintf("%q is no language", spelling.Shorten(t.Language, 40)), "write a code such as en_US, fr or pt_BR")
+		say("language", 0, fmt.Sprintf("%q is no language", sentence.Shorten(t.Language, 40)), "write a code such as en_US, fr or pt_BR")
 	}
 	if t.Category != "" || t.Library == "" { // the library's own category counts
 		oneOf("category", 0, t.Category, categories)
@@ -167,13 +167,13 @@ func judgeBody(c messaging.Component, code bool, path string, say sayer) {
 		say(path, codeEdge, "the text begins or ends with a variable", "write words before the first and after the last variable")
 	}
 	if words, least := countWords(rest), 2*len(numbers)+1; len(numbers) > 0 && words < least {
-		say(path, codeWords, fmt.Sprintf("%s beside %s; at least %d are wanted", spelling.Count(words, "word", "words"),
-			spelling.Count(len(numbers), "variable", "variables"), least), "write more text, or use fewer variables")
+		say(path, codeWords, fmt.Sprintf("%s beside %s; at least %d are wanted", sentence.Count(words, "word", "words"),
+			sentence.Count(len(numbers), "variable", "variables"), least), "write more text, or use fewer variables")
 	}
 	given := slices.Concat(c.Example.BodyText...)
 	if n := len(numbers); n > 0 && (len(given) != n || slices.Contains(given, "")) {
 		say(strings.TrimSuffix(path, ".text")+".example.body_text", codeBody,
-			fmt.Sprintf("the reviewer needs one example of each of %s", spelling.Count(n, "variable", "variables")),
+			fmt.Sprintf("the reviewer needs one example of each of %s", sentence.Count(n, "variable", "variables")),
 			"write `example: {body_text: [[...]]}` with a value for each")
 	}
 }
@@ -195,7 +195,7 @@ var mostOf = map[string]int{"URL": 2, "COPY_CODE": 1, "OTP": 1}
 
 func judgeButtons(all []messaging.ComponentButton, path string, say sayer) {
 	if len(all) == 0 || len(all) > mostButtons {
-		say(path, 0, fmt.Sprintf("%s; a template has 1 to %d", spelling.Count(len(all), "button", "buttons"), mostButtons),
+		say(path, 0, fmt.Sprintf("%s; a template has 1 to %d", sentence.Count(len(all), "button", "buttons"), mostButtons),
 			"remove the component, or some buttons")
 	}
 	count := map[string]int{}
@@ -203,10 +203,10 @@ func judgeButtons(all []messaging.ComponentButton, path string, say sayer) {
 		at := fmt.Sprintf("%s[%d]", path, i)
 		count[b.Type]++
 		if most := mostOf[b.Type]; most > 0 && count[b.Type] == most+1 {
-			say(at, 0, fmt.Sprintf("more than %s of type %s", spelling.Count(most, "button", "buttons"), b.Type), "remove the others")
+			say(at, 0, fmt.Sprintf("more than %s of type %s", sentence.Count(most, "button", "buttons"), b.Type), "remove the others")
 		}
 		if !slices.Contains(buttonTypes, b.Type) {
-			say(at+".type", 0, fmt.Sprintf("%q is no type of button", spelling.Shorten(b.Type, 40)), spelling.DidYouMean(b.Type, buttonTypes))
+			say(at+".type", 0, fmt.Sprintf("%q is no type of button", sentence.Shorten(b.Type, 40)), sentence.DidYouMean(b.Type, buttonTypes))
 		}
 		needsText(at+".text", 0, b.Text, say)
 		tooLong(at+".text", b.Text, mostLabel, say)

@@ -19,7 +19,7 @@ import (
 
 	"campaignd/campaign/file"
 	"campaignd/internal/messaging"
-	"campaignd/internal/spelling"
+	"campaignd/internal/sentence"
 )
 
 // document is what a template file may hold.
@@ -216,7 +216,7 @@ func (s *source) keys(pairs []*ast.MappingValueNode, path string, v reflect.Valu
 		i := slices.Index(known, key)
 		switch {
 		case i < 0:
-			s.add(pair.Key.GetToken(), fmt.Sprintf("unknown key %q", at), spelling.DidYouMean(key, known))
+			s.add(pair.Key.GetToken(), fmt.Sprintf("unknown key %q", at), sentence.DidYouMean(key, known))
 		case s.at[at] != nil:
 			s.add(pair.Key.GetToken(), fmt.Sprintf("%q stands here twice", at), "keep one")
 		default:
@@ -269,7 +269,7 @@ func (s *source) add(t *token.Token, what, remedy string) {
 	}
 	f.Where = fmt.Sprintf("%s:%d:%d", s.name, f.line, f.column)
 	if f.line <= len(s.lines) {
-		f.Excerpt = fmt.Sprintf("%5d | %s", f.line, spelling.Shorten(s.lines[f.line-1], 100))
+		f.Excerpt = fmt.Sprintf("%5d | %s", f.line, sentence.Shorten(s.lines[f.line-1], 100))
 	}
 	s.findings = append(s.findings, f)
 }

@@ -17,7 +17,7 @@ import (
 
 	"campaignd/campaign/file"
 	"campaignd/internal/messaging"
-	"campaignd/internal/spelling"
+	"campaignd/internal/sentence"
 )
 
 // Template is a template as its file says it.
@@ -94,7 +94,7 @@ func (t *Template) checkMedia() {
 		}
 		if !filepath.IsLocal(t.Media) {
 			t.src.say(fmt.Sprintf("components[%d].file", i), 0, fmt.Sprintf("%q is not in the folder of the template file or below it",
-				spelling.Shorten(t.Media, 60)), "copy it there")
+				sentence.Shorten(t.Media, 60)), "copy it there")
 			continue
 		}
 		if _, err := file.CheckMedia(strings.ToLower(c.Format), filepath.Dir(t.Path), t.Media); err != nil {

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
-	"campaignd/internal/spelling"
+	"campaignd/internal/sentence"
 	"campaignd/recipients"
 )
 
@@ -263,7 +263,7 @@ func (w *Answer) row(run campaign.Run, line campaign.Line, segments []campaign.S
 		r.Sentence = said + ", and nobody is sending it: start `campaignd serve`, or `campaignd run` with its files"
 	}
 	if r.Ahead > 0 {
-		r.Sentence += fmt.Sprintf("; %s of its segment go first", spelling.Count(r.Ahead, "row", "rows"))
+		r.Sentence += fmt.Sprintf("; %s of its segment go first", sentence.Count(r.Ahead, "row", "rows"))
 	}
 	return r
 }
@@ -327,7 +327,7 @@ func ExplainNumber(ctx context.Context, l Ledger, connection string, runs []camp
 		}
 		if n.LimitedBy == campaign.ByNone && len(n.Runs) > 0 {
 			n.Sentence = fmt.Sprintf("nobody is sending over %s now; %s to be sent over it", connection,
-				spelling.Count(len(n.Runs), "run is", "runs are"))
+				sentence.Count(len(n.Runs), "run is", "runs are"))
 		}
 	}
 	return n, nil

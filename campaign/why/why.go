@@ -13,7 +13,7 @@ import (
 	"campaignd/campaign"
 	"campaignd/campaign/file"
 	"campaignd/campaign/launch"
-	"campaignd/internal/spelling"
+	"campaignd/internal/sentence"
 )
 
 // Answer is what a run waits for.
@@ -177,7 +177,7 @@ func Explain(ctx context.Context, l Ledger, run campaign.Run, h Holds, now time.
 	if refused != nil && len(run.Definition) > 0 && run.Wanted == campaign.WantRun && run.State.Sends() {
 		w.LimitedBy = campaign.ByNone
 		w.Sentence = fmt.Sprintf("this version cannot send it (%s); a version that can will continue it, and `campaignd cancel %s` ends it",
-			spelling.FirstLine(refused.Error()), run.ID())
+			sentence.FirstLine(refused.Error()), run.ID())
 	}
 	return w, nil
 }
@@ -249,21 +249,21 @@ func WindowOpens(segments []campaign.SegmentState, now time.Time) time.Time {
 }
 
 // answer names the one thing that holds the run up, and says it in a sentence.
-func (w *Answer) answer(run campaign.Run) (limit campaign.LimitedBy, sentence string) {
+func (w *Answer) answer(run campaign.Run) (limit campaign.LimitedBy, text string) {
 	switch run.State {
 	case campaign.Importing:
 		if run.Detail != "" {
 			return campaign.ByNone,
 				fmt.Sprintf("its import failed after %s, and `campaignd serve` tries it again: %s; `campaignd cancel %s` ends it",
-					spelling.Count(run.Rows, "row", "rows"), run.Detail, run.ID())
+					sentence.Count(run.Rows, "row", "rows"), run.Detail, run.ID())
 		}
 		if run.Parent != 0 {
 			return campaign.ByNone, fmt.Sprintf("its rows are being copied (%s so far); if the process that does it is gone, "+
-				"the same `campaignd follow-up %s` command continues it", spelling.Count(run.Rows, "row", "rows"), run.ParentID())
+				"the same `campaignd follow-up %s` command continues it", sentence.Count(run.Rows, "row", "rows"), run.ParentID())
 		}
 		return campaign.ByNone, fmt.Sprintf("its list is being imported (%s so far); if the importing process is gone, "+
 			"a `campaignd serve` that can read the list continues the import, or launch it again with the same file",
-			spelling.Count(run.Rows, "row", "rows"))
+			sentence.Count(run.Rows, "row", "rows"))
 	case campaign.WaitingApproval:
 		return campaign.ByPause, fmt.Sprintf("it waits for approval: `campaignd approve %s`", run.ID())
 	case campaign.Paused:
@@ -306,7 +306,7 @@ func (w *Answer) answer(run campaign.Run) (limit campaign.LimitedBy, sentence st
 	}
 	if w.afterCanary > 0 && open == w.afterCanary {
 		return campaign.ByPause, fmt.Sprintf("%s for the verdict on its canary, which `campaignd serve` or `run` gives "+
-			"when policies.canary.wait is over", spelling.Count(open, "row waits", "rows wait"))
+			"when policies.canary.wait is over", sentence.Count(open, "row waits", "rows wait"))
 	}
 	if !w.served() && w.Segments.Leased == 0 {
 		switch {
@@ -314,7 +314,7 @@ func (w *Answer) answer(run campaign.Run) (limit campaign.LimitedBy, sentence st
 			return campaign.ByNone, "nobody is sending it: " + start
 		case w.Totals.InDoubt > 0:
 			return campaign.ByDoubt, fmt.Sprintf("%s in doubt, and nobody is there to end them: %s",
-				spelling.Count(w.Totals.InDoubt, "row is", "rows are"), start)
+				sentence.Count(w.Totals.InDoubt, "row is", "rows are"), start)
 		}
 	}
 	if open == 0 && w.Totals.InDoubt > 0 { // whatever may limit the connection
@@ -323,7 +323,7 @@ func (w *Answer) answer(run campaign.Run) (limit campaign.LimitedBy, sentence st
 			first = ", the first at " + campaign.Instant(w.Segments.Wake)
 		}
 		return campaign.ByDoubt, fmt.Sprintf("%s is over%s; `campaignd cancel %s` ends the wait now",
-			spelling.Count(w.Totals.InDoubt, "row is in doubt until a webhook proves it sent or its window",
+			sentence.Count(w.Totals.InDoubt, "row is in doubt until a webhook proves it sent or its window",
 				"rows are in doubt until a webhook proves them sent or their window"), first, run.ID())
 	}
 	for _, l := range w.Lanes {

@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"campaignd/internal/daemon"
-	"campaignd/internal/spelling"
+	"campaignd/internal/sentence"
 )
 
 func (p *program) cmdBackup() *cobra.Command {
@@ -33,7 +33,7 @@ quarantined before anything is sent from it: campaignd ledger quarantine. A Post
 		if err := daemon.Backup(cmd.Context(), c, args[0], p.log(c, true)); err != nil {
 			return unwritable(args[0], err)
 		}
-		_, err = fmt.Fprintf(p.stdout, "%s is a copy of %s\n", spelling.Printable(args[0]), spelling.Printable(c.LedgerFile()))
+		_, err = fmt.Fprintf(p.stdout, "%s is a copy of %s\n", sentence.Printable(args[0]), sentence.Printable(c.LedgerFile()))
 		return err
 	}
 	return cmd

@@ -24,7 +24,7 @@ import (
 	"campaignd/internal/doctor"
 	"campaignd/internal/messaging"
 	"campaignd/internal/messaging/connector"
-	"campaignd/internal/spelling"
+	"campaignd/internal/sentence"
 )
 
 // checkFlags are the flags of check.
@@ -86,7 +86,7 @@ correction can help into a list, which can be corrected and launched.`,
 		case !found.OK():
 			return faultOf(args[0], found)
 		case f.strict && found.BadRows() > 0:
-			return invalid(fmt.Errorf("%s at fault in %s (--strict)", spelling.Count(found.BadRows(), "row is", "rows are"), found.List))
+			return invalid(fmt.Errorf("%s at fault in %s (--strict)", sentence.Count(found.BadRows(), "row is", "rows are"), found.List))
 		}
 		return nil
 	}
@@ -181,14 +181,14 @@ func (p *program) client(c *config.Config) (*connector.Set, error) {
 // of the campaign, which standard error shows.
 func (p *program) writePreflight(f *launch.Preflight, faults bool) error {
 	w := bufio.NewWriter(p.stdout)
-	fmt.Fprintf(w, "%s with %s", spelling.Printable(f.Campaign), spelling.Printable(f.List))
+	fmt.Fprintf(w, "%s with %s", sentence.Printable(f.Campaign), sentence.Printable(f.List))
 	if f.Dialect != "" {
 		fmt.Fprintf(w, " (%s)", f.Dialect)
 	}
 	if f.Rows == 0 && len(f.Errors()) > 0 {
 		fmt.Fprint(w, "\nits rows were not judged\n")
 	} else {
-		fmt.Fprintf(w, "\n%s, %d can be sent\n", spelling.Count(f.Rows, "row", "rows"), f.Sendable)
+		fmt.Fprintf(w, "\n%s, %d can be sent\n", sentence.Count(f.Rows, "row", "rows"), f.Sendable)
 	}
 	for _, reason := range campaign.SkipReasons {
 		if n := f.Skipped[reason]; n > 0 {
@@ -217,7 +217,7 @@ func (p *program) writePreflight(f *launch.Preflight, faults bool) error {
 	}
 	for _, c := range slices.Sorted(maps.Keys(f.Bound)) {
 		fmt.Fprintf(w, "%s reached %s before and sends to them again\n",
-			spelling.Printable(c), spelling.Count(f.Bound[c], "recipient", "recipients"))
+			sentence.Printable(c), sentence.Count(f.Bound[c], "recipient", "recipients"))
 	}
 	writeCountries(w, f.Countries)
 	for _, found := range f.Findings {
@@ -255,7 +255,7 @@ func connectionPaces(all []launch.ConnectionCheck) string {
 	const most = 8
 	var paces []string
 	for _, c := range all[:min(len(all), most)] {
-		paces = append(paces, fmt.Sprintf("%s %.4g/s", spelling.Printable(c.ID), c.Pace))
+		paces = append(paces, fmt.Sprintf("%s %.4g/s", sentence.Printable(c.ID), c.Pace))
 	}
 	if len(all) > most {
 		paces = append(paces, fmt.Sprintf("%d more", len(all)-most))

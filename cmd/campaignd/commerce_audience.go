@@ -17,7 +17,7 @@ import (
 	"campaignd/internal/audience"
 	"campaignd/internal/config"
 	"campaignd/internal/daemon"
-	"campaignd/internal/spelling"
+	"campaignd/internal/sentence"
 )
 
 // shownRows is how many rows the command shows.
@@ -104,24 +104,24 @@ func (a *audienceRows) first(path string) error {
 // text is the counts in a line, then the cells that the first rows fill.
 func (a *audienceRows) text() string {
 	var s strings.Builder
-	s.WriteString(spelling.Count(a.Customers, "customer", "customers"))
+	s.WriteString(sentence.Count(a.Customers, "customer", "customers"))
 	for _, n := range []struct {
 		count int64
 		what  string
 	}{{a.NoPhone, "without a phone"}, {a.NoConsent, "without consent"}, {a.OtherLanguage, "of another language"}} {
 		if n.count > 0 {
-			fmt.Fprintf(&s, ", %s %s", spelling.Count(n.count, "is", "are"), n.what)
+			fmt.Fprintf(&s, ", %s %s", sentence.Count(n.count, "is", "are"), n.what)
 		}
 	}
 	if a.NoCustomer > 0 {
-		fmt.Fprintf(&s, "; %s no customer and %s left out", spelling.Count(a.NoCustomer, "order names", "orders name"),
+		fmt.Fprintf(&s, "; %s no customer and %s left out", sentence.Count(a.NoCustomer, "order names", "orders name"),
 			map[bool]string{true: "is", false: "are"}[a.NoCustomer == 1])
 	}
 	for _, row := range a.Rows {
 		s.WriteString("\n ")
 		for i, cell := range row {
 			if cell != "" {
-				fmt.Fprintf(&s, " %s=%s", a.Header[i], spelling.Printable(spelling.Shorten(cell, 40)))
+				fmt.Fprintf(&s, " %s=%s", a.Header[i], sentence.Printable(sentence.Shorten(cell, 40)))
 			}
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"campaignd/internal/client/resource"
-	"campaignd/internal/spelling"
+	"campaignd/internal/sentence"
 )
 
 func (p *program) cmdDrops() *cobra.Command {
@@ -48,14 +48,14 @@ func (p *program) writeDrops(all []resource.Drop) error {
 	for _, f := range all {
 		name := strings.TrimSuffix(f.Bucket, "/") + "/" + f.Key
 		if f.State == resource.DropWaiting {
-			waiting = append(waiting, []string{spelling.Printable(name), clock(f.Since), spelling.Printable(f.Detail)})
+			waiting = append(waiting, []string{sentence.Printable(name), clock(f.Since), sentence.Printable(f.Detail)})
 			continue
 		}
 		where := f.Place
 		if f.Detail != "" {
 			where = strings.TrimPrefix(where+": "+f.Detail, ": ")
 		}
-		taken = append(taken, []string{spelling.Printable(name), clock(f.TakenAt), f.State, f.Run, spelling.Printable(where)})
+		taken = append(taken, []string{sentence.Printable(name), clock(f.TakenAt), f.State, f.Run, sentence.Printable(where)})
 	}
 	if len(waiting) > 0 {
 		if err := writeTable(p.stdout, []string{"WAITING", "SINCE", "WHY"}, waiting); err != nil {

@@ -11,7 +11,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/launch"
-	"campaignd/internal/spelling"
+	"campaignd/internal/sentence"
 )
 
 func (p *program) cmdErase() *cobra.Command {
@@ -48,13 +48,13 @@ What is outside the ledger stays: lists, exports, files beside a dropped list, b
 			if err != nil {
 				return err
 			}
-			sentence := fmt.Sprintf("the number is erased from %s and is never sent to again", spelling.Count(done.Rows, "row", "rows"))
-			if err := p.say(o, done, sentence); err != nil {
+			text := fmt.Sprintf("the number is erased from %s and is never sent to again", sentence.Count(done.Rows, "row", "rows"))
+			if err := p.say(o, done, text); err != nil {
 				return err
 			}
 			if done.UnderWay > 0 {
 				fmt.Fprintf(p.stderr, "campaignd: %s under way and keep the number until they end: repeat the command then\n",
-					spelling.Count(done.UnderWay, "row is", "rows are"))
+					sentence.Count(done.UnderWay, "row is", "rows are"))
 				return silent(exitUnsure)
 			}
 			return nil

@@ -9,7 +9,7 @@ import (
 	"campaignd/campaign"
 	"campaignd/campaign/launch"
 	"campaignd/internal/client/resource"
-	"campaignd/internal/spelling"
+	"campaignd/internal/sentence"
 )
 
 func (p *program) cmdFollowUp() *cobra.Command {
@@ -66,7 +66,7 @@ func flagNotReplayed(cmd *cobra.Command, to *bool) {
 
 // followUpSentence says what became of a follow-up.
 func followUpSentence(f resource.FollowedUp) string {
-	rows := spelling.Count(f.Rows, "row", "rows")
+	rows := sentence.Count(f.Rows, "row", "rows")
 	if f.Existed {
 		return fmt.Sprintf("%s was made of the same rows before (%s, %s); nothing was added", f.Run.ID, rows, f.Run.State)
 	}

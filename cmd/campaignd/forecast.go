@@ -16,7 +16,7 @@ import (
 	"campaignd/campaign/plan"
 	"campaignd/internal/client"
 	"campaignd/internal/daemon"
-	"campaignd/internal/spelling"
+	"campaignd/internal/sentence"
 )
 
 func (p *program) cmdForecast() *cobra.Command {
@@ -125,16 +125,16 @@ func (p *program) forecastRun(ctx context.Context, id string) (f plan.Forecast, 
 // writeForecast writes a forecast for a person.
 func (p *program) writeForecast(f plan.Forecast) error {
 	w := &strings.Builder{}
-	fmt.Fprintf(w, "%s: ", spelling.Printable(f.Run))
+	fmt.Fprintf(w, "%s: ", sentence.Printable(f.Run))
 	switch {
 	case f.Never && f.Messages == 0:
 		fmt.Fprintf(w, "nothing will be sent within a year, because of: %s\n", f.LimitedBy)
 	case f.Never:
-		fmt.Fprintf(w, "not done within a year; %s would be sent\n", spelling.Count(f.Messages, "message", "messages"))
+		fmt.Fprintf(w, "not done within a year; %s would be sent\n", sentence.Count(f.Messages, "message", "messages"))
 	case f.Messages == 0 && f.Unsent == 0:
 		fmt.Fprintln(w, "nothing is left to send")
 	default:
-		fmt.Fprintf(w, "%s, done at %s", spelling.Count(f.Messages, "message", "messages"), clock(f.Finish))
+		fmt.Fprintf(w, "%s, done at %s", sentence.Count(f.Messages, "message", "messages"), clock(f.Finish))
 		if f.High.Sub(f.Low) >= 2*time.Second {
 			fmt.Fprintf(w, ", in eight of ten cases between %s and %s", clock(f.Low), clock(f.High))
 		}
@@ -148,7 +148,7 @@ func (p *program) writeForecast(f plan.Forecast) error {
 		fmt.Fprintf(w, "left out, because this version cannot read them: %s\n", strings.Join(f.Unread, ", "))
 	}
 	if f.Unsent > 0 {
-		fmt.Fprintf(w, "not sent: %s, because of not_after or max_messages\n", spelling.Count(f.Unsent, "row", "rows"))
+		fmt.Fprintf(w, "not sent: %s, because of not_after or max_messages\n", sentence.Count(f.Unsent, "row", "rows"))
 	}
 	if !f.Deadline.IsZero() {
 		holds := "holds"
@@ -162,14 +162,14 @@ func (p *program) writeForecast(f plan.Forecast) error {
 	}
 	if f.Asset != nil {
 		fmt.Fprintf(w, "the service deletes the header medium at %s, before %s\n", clock(f.Asset.Until),
-			spelling.Count(f.Asset.Unsent, "message is sent", "messages are sent"))
+			sentence.Count(f.Asset.Unsent, "message is sent", "messages are sent"))
 	}
 	for _, id := range f.Assumed {
-		fmt.Fprintf(w, "the service does not tell the throughput of %s: 80 a second (STANDARD) is assumed\n", spelling.Printable(id))
+		fmt.Fprintf(w, "the service does not tell the throughput of %s: 80 a second (STANDARD) is assumed\n", sentence.Printable(id))
 	}
 	if len(f.Numbers) > 1 {
 		for _, n := range f.Numbers {
-			fmt.Fprintf(w, "%s sends %d\n", spelling.Printable(n.Connection), n.Messages)
+			fmt.Fprintf(w, "%s sends %d\n", sentence.Printable(n.Connection), n.Messages)
 		}
 	}
 	for _, h := range f.Helps {
@@ -193,7 +193,7 @@ func (p *program) writeForecast(f plan.Forecast) error {
 func hoursText(h float64) string {
 	switch {
 	case h < 1:
-		return spelling.Count(int(h*60), "minute", "minutes")
+		return sentence.Count(int(h*60), "minute", "minutes")
 	case h < 72:
 		return fmt.Sprintf("%.1f hours", h)
 	}

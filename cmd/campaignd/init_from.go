@@ -13,7 +13,7 @@ import (
 
 	"campaignd/campaign/file"
 	"campaignd/internal/messaging"
-	"campaignd/internal/spelling"
+	"campaignd/internal/sentence"
 	"campaignd/recipients"
 )
 
@@ -96,5 +96,5 @@ func (p *program) askTemplate(ctx context.Context, d *file.Draft) (known bool, e
 	}
 	slices.Sort(names)
 	return false, invalid(fmt.Errorf("the service lists no template %s; %s",
-		strings.TrimSpace(d.Template+" "+cmp.Or(d.Language, "")), spelling.DidYouMean(d.Template, slices.Compact(names))))
+		strings.TrimSpace(d.Template+" "+cmp.Or(d.Language, "")), sentence.DidYouMean(d.Template, slices.Compact(names))))
 }

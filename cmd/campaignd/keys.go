@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"campaignd/campaign"
-	"campaignd/internal/spelling"
+	"campaignd/internal/sentence"
 )
 
 func (p *program) cmdKeys() *cobra.Command {
@@ -106,7 +106,7 @@ func (p *program) cmdKeysRevoke() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return p.say(o, k, fmt.Sprintf("%s (%s) is revoked", k.ID, spelling.Printable(k.Name)))
+			return p.say(o, k, fmt.Sprintf("%s (%s) is revoked", k.ID, sentence.Printable(k.Name)))
 		})
 	}
 	return cmd

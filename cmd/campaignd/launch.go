@@ -14,7 +14,7 @@ import (
 	"campaignd/internal/client"
 	"campaignd/internal/client/resource"
 	"campaignd/internal/daemon"
-	"campaignd/internal/spelling"
+	"campaignd/internal/sentence"
 )
 
 func (p *program) cmdLaunch() *cobra.Command {
@@ -59,7 +59,7 @@ after an interruption.`,
 			return launchError(cmd.Context(), err)
 		}
 		for _, w := range launched.Warnings {
-			fmt.Fprintf(p.stderr, "warning: %s\n", spelling.Printable(w))
+			fmt.Fprintf(p.stderr, "warning: %s\n", sentence.Printable(w))
 		}
 		return p.say(o, launched, launchSentence(launched))
 	}
@@ -124,7 +124,7 @@ func launchError(ctx context.Context, err error) error {
 
 // launchSentence says what became of a launch.
 func launchSentence(l resource.Launched) string {
-	rows := spelling.Count(l.Run.Rows, "row", "rows")
+	rows := sentence.Count(l.Run.Rows, "row", "rows")
 	switch {
 	case l.Ended:
 		return fmt.Sprintf("%s had ended before (%s, %s), so nothing is sent; --new launches another run of this list", l.Run.ID, l.Run.State,

@@ -12,7 +12,7 @@ import (
 	"campaignd/internal/client/resource"
 	"campaignd/internal/daemon"
 	"campaignd/internal/ledger"
-	"campaignd/internal/spelling"
+	"campaignd/internal/sentence"
 )
 
 func (p *program) cmdLedger() *cobra.Command {
@@ -48,7 +48,7 @@ version go on beside the newer schema. A ledger that is up to date stays as it i
 			if err := l.Close(); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(p.stdout, "%s is up to date\n", spelling.Printable(ledger.Redact(c.Ledger)))
+			_, err = fmt.Fprintf(p.stdout, "%s is up to date\n", sentence.Printable(ledger.Redact(c.Ledger)))
 			return err
 		},
 	}
@@ -119,17 +119,17 @@ func (p *program) writeQuarantined(q daemon.Quarantined, o daemon.QuarantineOpti
 	}
 	if !q.WentBack && !o.Force {
 		_, err := fmt.Fprintf(p.stdout, "%s did not go back in time: nothing %s done (--force quarantines it all the same)\n",
-			spelling.Printable(q.Ledger), is)
+			sentence.Printable(q.Ledger), is)
 		return err
 	}
 	went := "went back in time"
 	if !q.WentBack {
 		went = is + " quarantined although it does not seem to have gone back in time"
 	}
-	fmt.Fprintf(p.stdout, "%s %s; its newest record is of %s%s\n", spelling.Printable(q.Ledger), went, clock(q.Newest), ago(q.Newest))
+	fmt.Fprintf(p.stdout, "%s %s; its newest record is of %s%s\n", sentence.Printable(q.Ledger), went, clock(q.Newest), ago(q.Newest))
 	how := "as --ahead says"
 	if q.Rate > 0 {
-		how = fmt.Sprintf("%.4g a second over %s for %s", q.Rate, spelling.Printable(q.Connection), lost)
+		how = fmt.Sprintf("%.4g a second over %s for %s", q.Rate, sentence.Printable(q.Connection), lost)
 	}
 	switch {
 	case len(q.Runs) == 0:
@@ -142,7 +142,7 @@ func (p *program) writeQuarantined(q daemon.Quarantined, o daemon.QuarantineOpti
 	}
 	if len(q.Assumed) > 0 {
 		fmt.Fprintf(p.stdout, "the rate of %s is not known and was assumed: set numbers.CONNECTION.rate, or give --ahead\n",
-			spelling.Printable(strings.Join(q.Assumed, ", ")))
+			sentence.Printable(strings.Join(q.Assumed, ", ")))
 	}
 	if len(q.Runs) > 0 {
 		var rows [][]string
@@ -161,7 +161,7 @@ func (p *program) writeQuarantined(q daemon.Quarantined, o daemon.QuarantineOpti
 	}
 	for _, f := range q.Firings {
 		fmt.Fprintf(p.stdout, "the schedule of %s, due %s, may have been launched in the lost time: ",
-			spelling.Printable(f.Campaign), clock(f.At))
+			sentence.Printable(f.Campaign), clock(f.At))
 		if f.Run == "" {
 			fmt.Fprintln(p.stdout, "it would count as launched")
 		} else {

@@ -15,7 +15,7 @@ import (
 	"campaignd/campaign/launch"
 	"campaignd/internal/config"
 	"campaignd/internal/messaging/service"
-	"campaignd/internal/spelling"
+	"campaignd/internal/sentence"
 )
 
 func (p *program) cmdMedia() *cobra.Command {
@@ -67,8 +67,8 @@ func (p *program) writeFiles(o *output, files []service.File) error {
 	}
 	rows := [][]string{}
 	for _, f := range files {
-		rows = append(rows, []string{spelling.Printable(f.ID), fmt.Sprint(f.Size), f.ExpiresAt.Format(time.DateOnly),
-			spelling.Printable(f.ContentType), spelling.Printable(f.Filename)})
+		rows = append(rows, []string{sentence.Printable(f.ID), fmt.Sprint(f.Size), f.ExpiresAt.Format(time.DateOnly),
+			sentence.Printable(f.ContentType), sentence.Printable(f.Filename)})
 	}
 	return writeTable(p.stdout, []string{"FILE", "BYTES", "UNTIL", "TYPE", "NAME"}, rows)
 }
@@ -145,7 +145,7 @@ func onlyConnection(ctx context.Context, c *service.Client, named string) (strin
 	}
 	if len(all) != 1 {
 		return "", invalid(fmt.Errorf("the key reaches %s: name one with --connection ID",
-			spelling.Count(int64(len(all)), "connection", "connections")))
+			sentence.Count(int64(len(all)), "connection", "connections")))
 	}
 	return all[0].ID, nil
 }
@@ -194,7 +194,7 @@ run uses yet is listed too; so are files of runs of another ledger. Without --ye
 			}
 			said := "nothing was deleted; --yes deletes them"
 			if yes || len(unused) == 0 {
-				said = spelling.Count(int64(found.Deleted), "file was", "files were") + " deleted"
+				said = sentence.Count(int64(found.Deleted), "file was", "files were") + " deleted"
 			}
 			_, err = fmt.Fprintln(p.stderr, said)
 			return err

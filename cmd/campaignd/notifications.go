@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"campaignd/campaign"
-	"campaignd/internal/spelling"
+	"campaignd/internal/sentence"
 )
 
 func (p *program) cmdNotifications() *cobra.Command {
@@ -69,8 +69,8 @@ func (p *program) notificationsList(cmd *cobra.Command) func(context.Context) er
 				if n.Error != "" {
 					state += ": " + n.Error
 				}
-				rows = append(rows, []string{strconv.FormatInt(n.No, 10), clock(n.At), n.Destination, n.Kind, spelling.Printable(about),
-					strconv.Itoa(n.Attempts), spelling.Printable(state)})
+				rows = append(rows, []string{strconv.FormatInt(n.No, 10), clock(n.At), n.Destination, n.Kind, sentence.Printable(about),
+					strconv.Itoa(n.Attempts), sentence.Printable(state)})
 			}
 			return writeTable(p.stdout, []string{"NO", "AT", "DESTINATION", "KIND", "ABOUT", "TRIES", "STATE"}, rows)
 		})

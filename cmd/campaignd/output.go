@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"campaignd/campaign"
-	"campaignd/internal/spelling"
+	"campaignd/internal/sentence"
 )
 
 // output is the -o flag: a table for people or JSON for machines.
@@ -64,12 +64,12 @@ func writeJSON(w io.Writer, v any) error {
 	return e.Encode(v)
 }
 
-// say prints v as JSON if -o asks for that, else the sentence.
-func (p *program) say(o *output, v any, sentence string) error {
+// say prints v as JSON if -o asks for that, else the text.
+func (p *program) say(o *output, v any, text string) error {
 	if o.json() {
 		return writeJSON(p.stdout, v)
 	}
-	_, err := fmt.Fprintln(p.stdout, sentence)
+	_, err := fmt.Fprintln(p.stdout, text)
 	return err
 }
 
@@ -80,7 +80,7 @@ func writeTable(w io.Writer, heads []string, rows [][]string) error {
 	fmt.Fprintln(t, strings.Join(heads, "\t"))
 	for _, r := range rows {
 		for i := range r {
-			r[i] = spelling.Printable(r[i])
+			r[i] = sentence.Printable(r[i])
 		}
 		for n, part := range wrapped(r[len(r)-1], maxCell) {
 			if n > 0 {
@@ -97,12 +97,12 @@ func writeTable(w io.Writer, heads []string, rows [][]string) error {
 const maxLine = 190
 
 // paragraph breaks a sentence of any length into lines. It replaces unprintable characters.
-func paragraph(sentence string) string {
-	return strings.Join(wrapped(spelling.Printable(sentence), maxLine), "\n  ")
+func paragraph(text string) string {
+	return strings.Join(wrapped(sentence.Printable(text), maxLine), "\n  ")
 }
 
 // writeParagraph writes the paragraph of a sentence.
-func writeParagraph(w io.Writer, sentence string) { fmt.Fprintln(w, paragraph(sentence)) }
+func writeParagraph(w io.Writer, text string) { fmt.Fprintln(w, paragraph(text)) }
 
 // maxCell is the largest width of a line in the last column of a table, which is a sentence.
 const maxCell = 100
@@ -125,11 +125,11 @@ func wrapped(text string, columns int) []string {
 	return lines
 }
 
-// printableLines is spelling.Printable for a text of several lines.
+// printableLines is sentence.Printable for a text of several lines.
 func printableLines(s string) string {
 	lines := strings.Split(s, "\n")
 	for i := range lines {
-		lines[i] = spelling.Printable(lines[i])
+		lines[i] = sentence.Printable(lines[i])
 	}
 	return strings.Join(lines, "\n")
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"campaignd/internal/sandbox"
-	"campaignd/internal/spelling"
+	"campaignd/internal/sentence"
 )
 
 // full is a writer that fails as a full disk does.
@@ -57,8 +57,8 @@ func printed(t *testing.T, write func(*program) error) string {
 
 func TestValuesAreShownSafely(t *testing.T) {
 	for given, want := range map[string]string{"plain é 中": "plain é 中", "\x1b[31mred\n": "\uFFFD[31mred\uFFFD", "": ""} {
-		if got := spelling.Printable(given); got != want {
-			t.Errorf("spelling.Printable(%q) = %q, want %q", given, got, want)
+		if got := sentence.Printable(given); got != want {
+			t.Errorf("sentence.Printable(%q) = %q, want %q", given, got, want)
 		}
 	}
 	if got := clock(time.Time{}); got != "-" {

@@ -11,7 +11,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/client/resource"
-	"campaignd/internal/spelling"
+	"campaignd/internal/sentence"
 )
 
 // controlFunc asks for one wanted state of a run.
@@ -97,7 +97,7 @@ func allRuns(all bool, reason string, args []string) error {
 	for _, s := range campaign.HoldScopes {
 		known = append(known, string(s))
 	}
-	return fmt.Errorf("--reason %q pauses nothing, and is no code of a hold such as 131042; %s", reason, spelling.DidYouMean(reason, known))
+	return fmt.Errorf("--reason %q pauses nothing, and is no code of a hold such as 131042; %s", reason, sentence.DidYouMean(reason, known))
 }
 
 // resumeAll resumes the paused runs of a reason; "" is any.

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"campaignd/campaign/launch"
-	"campaignd/internal/spelling"
+	"campaignd/internal/sentence"
 )
 
 func (p *program) cmdPreview() *cobra.Command {
@@ -62,9 +62,9 @@ func checkRow(cmd *cobra.Command, in launch.SampleInput) error {
 }
 
 func (p *program) writeSample(s *launch.Sample) error {
-	fmt.Fprintf(p.stdout, "row %d (line %d) to %s\n", s.Row, s.Line, spelling.Printable(s.To))
+	fmt.Fprintf(p.stdout, "row %d (line %d) to %s\n", s.Row, s.Line, sentence.Printable(s.To))
 	if s.Skip != "" {
-		_, err := fmt.Fprintf(p.stdout, "not sent (%s): %s\n", s.Skip, spelling.Printable(s.Note))
+		_, err := fmt.Fprintf(p.stdout, "not sent (%s): %s\n", s.Skip, sentence.Printable(s.Note))
 		return err
 	}
 	if s.Text != "" {

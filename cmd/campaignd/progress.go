@@ -15,7 +15,7 @@ import (
 	"campaignd/campaign"
 	"campaignd/campaign/launch"
 	"campaignd/internal/daemon"
-	"campaignd/internal/spelling"
+	"campaignd/internal/sentence"
 )
 
 // progress shows the progress of a run on standard error: a bar on a terminal, else a line every
@@ -90,11 +90,11 @@ func (p *progress) show(now daemon.Progress) {
 	if now.Phase == "uploading" {
 		line += " the file of the header"
 	} else if now.Rows > 0 {
-		line += fmt.Sprintf(" %d of %s", now.Done, spelling.Count(now.Rows, "row", "rows"))
+		line += fmt.Sprintf(" %d of %s", now.Done, sentence.Count(now.Rows, "row", "rows"))
 	} else if now.Done > 0 {
-		line += ", " + spelling.Count(now.Done, "row", "rows") + " so far"
+		line += ", " + sentence.Count(now.Done, "row", "rows") + " so far"
 	}
-	for _, more := range []string{p.left(), statuses(now), spelling.Printable(now.Detail)} {
+	for _, more := range []string{p.left(), statuses(now), sentence.Printable(now.Detail)} {
 		if more != "" {
 			line += "; " + more
 		}
@@ -117,7 +117,7 @@ func (p *progress) left() string {
 }
 
 func (p *progress) draw(shown string) {
-	suffix := strings.Trim(p.left()+", "+cmp.Or(spelling.Printable(p.last.Detail), statuses(p.last)), ", ")
+	suffix := strings.Trim(p.left()+", "+cmp.Or(sentence.Printable(p.last.Detail), statuses(p.last)), ", ")
 	p.suffix.Store(&suffix)
 	if p.bar == nil || p.last.Phase != shown {
 		p.endBar()
@@ -136,9 +136,9 @@ func (p *progress) draw(shown string) {
 func (p *progress) tail(s decor.Statistics) string {
 	switch {
 	case s.Completed:
-		return spelling.Count(s.Current, "row", "rows")
+		return sentence.Count(s.Current, "row", "rows")
 	case s.Aborted:
-		return fmt.Sprintf("%s of %d", spelling.Count(s.Current, "row", "rows"), s.Total)
+		return fmt.Sprintf("%s of %d", sentence.Count(s.Current, "row", "rows"), s.Total)
 	}
 	text := []rune(fmt.Sprintf("%d/%d %s", s.Current, s.Total, *p.suffix.Load()))
 	if free := max(0, s.AvailableWidth-p.width-margins); len(text) > free {
@@ -169,15 +169,15 @@ func (p *progress) Write(lines []byte) (int, error) {
 // warn prints the warnings of a preflight.
 func (p *progress) warn(f *launch.Preflight) {
 	for _, w := range f.Warnings() {
-		fmt.Fprintf(p, "warning: %s\n", spelling.Printable(w.String()))
+		fmt.Fprintf(p, "warning: %s\n", sentence.Printable(w.String()))
 	}
 }
 
 // beside warns of an unfinished run that has numbers of the list that is launched.
 func (p *progress) beside(r campaign.Run, d launch.ListDifference) {
 	fmt.Fprintf(p, "warning: %s of %s is unfinished, and %s of this list too: %s\n",
-		r.ID(), launch.Ago(time.Since(r.CreatedAt)), spelling.Count(d.Both, "of its numbers is", "of its numbers are"),
-		spelling.Printable(d.String()))
+		r.ID(), launch.Ago(time.Since(r.CreatedAt)), sentence.Count(d.Both, "of its numbers is", "of its numbers are"),
+		sentence.Printable(d.String()))
 }
 
 // close ends the display; what follows is printed below it.

@@ -71,11 +71,11 @@ var ranks = map[string]int{
 	"internal/sandbox/area": 15, // imports nothing of ours
 	"internal/operations":   10, // data only: imports nothing of ours
 	"internal/mutant":       10, // imports nothing of ours, and every package may import it
-	"internal/spelling":     10,
+	"internal/sentence":     10,
 	"internal/rawjson":      10,
 	"internal/filelock":     10,
 	"internal/plot":         10,
-	"internal/regular":      10,
+	"internal/safeopen":     10,
 	"internal/secret":       10,
 	"internal/spreadsheet":  10,
 	"internal/tracing":      10,

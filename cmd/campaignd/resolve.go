@@ -12,7 +12,7 @@ import (
 	"campaignd/campaign"
 	"campaignd/campaign/launch"
 	"campaignd/internal/client/resource"
-	"campaignd/internal/spelling"
+	"campaignd/internal/sentence"
 )
 
 func (p *program) cmdResolve() *cobra.Command {
@@ -75,7 +75,7 @@ who got the message. --not-replayed sends without them, and the log of actions k
 func lateWebhooks(u launch.Uncertainty) string {
 	return fmt.Sprintf("webhooks about %s of %s may still come until %s, because none were taken for a while: "+
 		"a recipient who is sent to again before then may get the message twice",
-		spelling.Count(u.Late, "unknown row", "unknown rows"), u.Run, clock(u.LateUntil))
+		sentence.Count(u.Late, "unknown row", "unknown rows"), u.Run, clock(u.LateUntil))
 }
 
 // resolvedFacts is the answer of resolve in JSON.
@@ -85,12 +85,12 @@ type resolvedFacts struct {
 }
 
 func (p *program) writeResolved(u launch.Uncertainty, f *resource.FollowedUp, keep bool) error {
-	unknown := spelling.Count(u.Unknown, "row", "rows")
+	unknown := sentence.Count(u.Unknown, "row", "rows")
 	if _, err := fmt.Fprintf(p.stdout, "%s: %s unknown, %d still in doubt\n", u.Run, unknown, u.InDoubt); err != nil {
 		return err
 	}
 	for _, reason := range slices.Sorted(maps.Keys(u.ByReason)) {
-		fmt.Fprintf(p.stdout, "  %d after %s\n", u.ByReason[reason], spelling.Printable(reason))
+		fmt.Fprintf(p.stdout, "  %d after %s\n", u.ByReason[reason], sentence.Printable(reason))
 	}
 	if len(u.Rows) > 0 {
 		var rows [][]string

@@ -15,7 +15,7 @@ import (
 	"campaignd/campaign"
 	"campaignd/internal/config"
 	"campaignd/internal/daemon"
-	"campaignd/internal/spelling"
+	"campaignd/internal/sentence"
 )
 
 // program is one invocation: its streams and the flags that every command has.
@@ -140,7 +140,7 @@ func wrongFlag(cmd *cobra.Command, err error) error {
 	}
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
-	if near := spelling.Nearest("--"+unknown.GetSpecifiedName(), names); near != "" && unknown.GetSpecifiedShortnames() == "" {
+	if near := sentence.Nearest("--"+unknown.GetSpecifiedName(), names); near != "" && unknown.GetSpecifiedShortnames() == "" {
 		return fmt.Errorf("%w; did you mean %s?", err, near)
 	}
 	return fmt.Errorf("%w; `%s --help` lists the flags", err, cmd.CommandPath())

@@ -12,7 +12,7 @@ import (
 	"campaignd/campaign"
 	"campaignd/internal/config"
 	"campaignd/internal/daemon"
-	"campaignd/internal/spelling"
+	"campaignd/internal/sentence"
 	"campaignd/reporting"
 )
 
@@ -115,7 +115,7 @@ func (p *program) stillToCome(r *reporting.Report) {
 	if n := r.Totals[campaign.Accepted] + r.Totals[campaign.Sent]; n > 0 {
 		fmt.Fprintf(p.stderr, "campaignd: %s neither delivered nor failed yet: `campaignd serve`, or the next `campaignd run` that "+
 			"sends from this ledger, takes the statuses that are still to come\n",
-			spelling.Count(n, "message of "+r.Run.ID+" is", "messages of "+r.Run.ID+" are"))
+			sentence.Count(n, "message of "+r.Run.ID+" is", "messages of "+r.Run.ID+" are"))
 	}
 }
 
@@ -141,11 +141,11 @@ func (p *program) finish(ctx context.Context, result daemon.RunResult, again str
 		}
 	case run.State == campaign.Paused:
 		fmt.Fprintf(p.stderr, "campaignd: %s is paused (%s): %s; %s\n", run.ID, run.Reason,
-			spelling.Printable(run.Detail), run.Reason.Remedy(run.ID))
+			sentence.Printable(run.Detail), run.Reason.Remedy(run.ID))
 	}
 	if !run.State.Ended() && run.State != campaign.Paused {
 		for _, h := range result.Report.Holds {
-			fmt.Fprintf(p.stderr, "campaignd: %s waits: %s\n", run.ID, spelling.Printable(h.Sentence))
+			fmt.Fprintf(p.stderr, "campaignd: %s waits: %s\n", run.ID, sentence.Printable(h.Sentence))
 		}
 	}
 	if result.Report.Unresolved() == 0 && run.State != campaign.Paused && run.State != campaign.Cancelled {
@@ -154,13 +154,13 @@ func (p *program) finish(ctx context.Context, result daemon.RunResult, again str
 	totals := result.Report.Totals
 	if n := totals[campaign.InDoubt]; n > 0 {
 		fmt.Fprintf(p.stderr, "campaignd: %s (policies.doubt_window) is over: give %s again then, or leave %s to `campaignd serve`\n",
-			spelling.Count(n, "row is in doubt until a webhook proves it or its window",
+			sentence.Count(n, "row is in doubt until a webhook proves it or its window",
 				"rows are in doubt until a webhook proves them or their window"),
 			again, run.ID)
 	}
 	if n := totals[campaign.Unknown]; n > 0 {
 		fmt.Fprintf(p.stderr, "campaignd: %s may or may not have been sent: `campaignd resolve %s` shows them\n",
-			spelling.Count(n, "row", "rows"), run.ID)
+			sentence.Count(n, "row", "rows"), run.ID)
 	}
 	return silent(exitUnsure)
 }

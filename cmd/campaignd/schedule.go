@@ -14,7 +14,7 @@ import (
 	"campaignd/internal/config"
 	"campaignd/internal/operator"
 	"campaignd/internal/schedule"
-	"campaignd/internal/spelling"
+	"campaignd/internal/sentence"
 )
 
 func (p *program) cmdSchedule() *cobra.Command {
@@ -132,7 +132,7 @@ func (p *program) withFolder(ctx context.Context, do func(folderOperations) erro
 		return err
 	}
 	if err := schedule.CheckFolder(c.Campaigns); err != nil {
-		fmt.Fprintf(p.stderr, "campaignd: %s\n", spelling.Printable(err.Error()))
+		fmt.Fprintf(p.stderr, "campaignd: %s\n", sentence.Printable(err.Error()))
 	}
 	near := nearFolder{&operator.Session{}, c.Campaigns}
 	if !c.NoLedger() {
@@ -167,7 +167,7 @@ func (p *program) writeFirings(all []resource.Firing) error {
 			}
 			why += fmt.Sprintf("%d before it missed since %s", f.Missed, clock(f.MissedSince))
 		}
-		rows = append(rows, []string{f.Campaign, f.Local, f.Outcome, f.Run, spelling.Printable(why)})
+		rows = append(rows, []string{f.Campaign, f.Local, f.Outcome, f.Run, sentence.Printable(why)})
 	}
 	fmt.Fprintln(p.stdout)
 	return writeTable(p.stdout, []string{"CAMPAIGN", "LAST", "OUTCOME", "RUN", "WHY"}, rows)

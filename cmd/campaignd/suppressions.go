@@ -15,7 +15,7 @@ import (
 	"campaignd/campaign/launch"
 	"campaignd/campaign/why"
 	"campaignd/internal/client/resource"
-	"campaignd/internal/spelling"
+	"campaignd/internal/sentence"
 	"campaignd/recipients"
 )
 
@@ -154,16 +154,16 @@ func (p *program) importSuppressions(ctx context.Context, in resource.Suppressio
 	return p.withOperations(ctx, toCreate, func(d operations) error {
 		counts, err := d.ImportSuppressions(ctx, file, in)
 		for _, f := range counts.Faults {
-			fmt.Fprintf(p.stderr, "%s:%d: %s\n", name, f.Line, spelling.Printable(f.What))
+			fmt.Fprintf(p.stderr, "%s:%d: %s\n", name, f.Line, sentence.Printable(f.What))
 		}
 		if more := counts.Rejected - len(counts.Faults); more > 0 {
-			fmt.Fprintf(p.stderr, "%s: %s more cannot be imported\n", name, spelling.Count(int64(more), "row", "rows"))
+			fmt.Fprintf(p.stderr, "%s: %s more cannot be imported\n", name, sentence.Count(int64(more), "row", "rows"))
 		}
 		if err != nil {
 			return err
 		}
 		_, err = fmt.Fprintf(p.stdout, "%s: %d added, %d already there, %d not read\n",
-			spelling.Count(counts.Rows, "row", "rows"), counts.Added, counts.Known, counts.Rejected)
+			sentence.Count(counts.Rows, "row", "rows"), counts.Added, counts.Known, counts.Rejected)
 		if err == nil && counts.Rejected > 0 {
 			err = silent(exitUsage)
 		}
@@ -217,7 +217,7 @@ func (p *program) cmdSuppressionsShow() *cobra.Command {
 		for _, s := range shown {
 			sentences = append(sentences, paragraph(s.Sentence))
 		}
-		return p.say(o, shown, cmp.Or(strings.Join(sentences, "\n"), spelling.Printable(args[0])+" is not on the suppression list"))
+		return p.say(o, shown, cmp.Or(strings.Join(sentences, "\n"), sentence.Printable(args[0])+" is not on the suppression list"))
 	}
 	return cmd
 }

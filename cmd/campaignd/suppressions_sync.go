@@ -8,7 +8,7 @@ import (
 
 	"campaignd/internal/config"
 	"campaignd/internal/messaging/service"
-	"campaignd/internal/spelling"
+	"campaignd/internal/sentence"
 )
 
 func (p *program) cmdSuppressionsSync() *cobra.Command {
@@ -45,7 +45,7 @@ hours: each of the others is listed with the reason, stays on the list and is no
 					return writeJSON(p.stdout, done)
 				}
 				for _, f := range done.Failed {
-					fmt.Fprintf(p.stderr, "%s is not blocked at the service: %s (%d)\n", spelling.Printable(f.To), f.Why, f.Code)
+					fmt.Fprintf(p.stderr, "%s is not blocked at the service: %s (%d)\n", sentence.Printable(f.To), f.Why, f.Code)
 				}
 				_, err = fmt.Fprintf(p.stdout, "%d suppressed, %d taken off the list, %d blocked at the service, %d not\n",
 					done.Suppressed, done.Lifted, done.Blocked, len(done.Failed))

@@ -15,7 +15,7 @@ import (
 	"campaignd/internal/config"
 	"campaignd/internal/messaging"
 	"campaignd/internal/messaging/service"
-	"campaignd/internal/spelling"
+	"campaignd/internal/sentence"
 )
 
 func (p *program) cmdTemplates() *cobra.Command {
@@ -61,9 +61,9 @@ func (p *program) withAccount(ctx context.Context, connection string, do func(*c
 			at = 0
 		case connection == "":
 			return invalid(fmt.Errorf("the key reaches %s: give --connection, such as --connection %s",
-				spelling.Count(len(members), "account", "accounts"), cmp.Or(strings.Join(ids[:min(1, len(ids))], ""), "conn_1")))
+				sentence.Count(len(members), "account", "accounts"), cmp.Or(strings.Join(ids[:min(1, len(ids))], ""), "conn_1")))
 		case at < 0:
-			return invalid(fmt.Errorf("the service lists no connection %q; %s", connection, spelling.DidYouMean(connection, ids)))
+			return invalid(fmt.Errorf("the service lists no connection %q; %s", connection, sentence.DidYouMean(connection, ids)))
 		}
 		return do(cfg, c, account{ids[at], members[accountOf(known[at])]})
 	})

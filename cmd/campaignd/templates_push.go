@@ -13,7 +13,7 @@ import (
 	"campaignd/internal/config"
 	"campaignd/internal/daemon"
 	"campaignd/internal/messaging/service"
-	"campaignd/internal/spelling"
+	"campaignd/internal/sentence"
 )
 
 // templatesFolder is the folder of template files unless an argument names another.
@@ -108,7 +108,7 @@ func (p *program) stopsNoRun(ctx context.Context, cfg *config.Config, a account,
 		ids = append(ids, r.ID())
 	}
 	return invalid(fmt.Errorf("nothing was pushed: it would stop %s (%s), because an edited template is reviewed again; "+
-		"wait for their end, or give --yes", spelling.Count(len(runs), "unfinished run", "unfinished runs"), strings.Join(ids, ", ")))
+		"wait for their end, or give --yes", sentence.Count(len(runs), "unfinished run", "unfinished runs"), strings.Join(ids, ", ")))
 }
 
 func (p *program) writePushed(o *output, done []template.Pushed) error {
@@ -181,6 +181,6 @@ func (p *program) writeDifferences(o *output, all []differenceFacts) error {
 			writeParagraph(p.stdout, f.File+": "+d)
 		}
 	}
-	_, err := fmt.Fprintf(p.stdout, "%d of %s as at the service\n", same, spelling.Count(len(all), "template file is", "template files are"))
+	_, err := fmt.Fprintf(p.stdout, "%d of %s as at the service\n", same, sentence.Count(len(all), "template file is", "template files are"))
 	return err
 }

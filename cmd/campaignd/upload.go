@@ -7,14 +7,14 @@ import (
 	"time"
 
 	"campaignd/internal/client"
-	"campaignd/internal/spelling"
+	"campaignd/internal/sentence"
 )
 
 // turnLine prints once why a launch waits for its turn.
 func turnLine(w io.Writer) func(*client.Error) {
 	var once sync.Once
 	return func(e *client.Error) {
-		once.Do(func() { fmt.Fprintf(w, "waiting for its turn: %s\n", spelling.Printable(e.Message)) })
+		once.Do(func() { fmt.Fprintf(w, "waiting for its turn: %s\n", sentence.Printable(e.Message)) })
 	}
 }
 
@@ -27,7 +27,7 @@ func uploadLines(w io.Writer) func(client.UploadProgress) {
 		sent, size := float64(p.Sent)/mega, float64(p.Size)/mega
 		switch {
 		case p.Err != nil:
-			fmt.Fprintf(w, "the upload stands at %.0f of %.0f MB (%s); it goes on in %v\n", sent, size, spelling.Printable(p.Err.Error()), p.Wait)
+			fmt.Fprintf(w, "the upload stands at %.0f of %.0f MB (%s); it goes on in %v\n", sent, size, sentence.Printable(p.Err.Error()), p.Wait)
 		case time.Since(last) < lineInterval:
 			return
 		default:

@@ -14,7 +14,7 @@ import (
 	"campaignd/internal/daemon"
 	"campaignd/internal/doctor"
 	"campaignd/internal/messaging/service"
-	"campaignd/internal/spelling"
+	"campaignd/internal/sentence"
 )
 
 func (p *program) cmdWebhooks() *cobra.Command {
@@ -91,7 +91,7 @@ func (p *program) register(ctx context.Context, cfg *config.Config, c *service.C
 		return fmt.Errorf("the service registered %s as %s and gave no secret: look for it in its dashboard", w.URL, w.ID)
 	}
 	if err := daemon.NoteEndpoint(ctx, cfg, w, p.log(cfg, true)); err != nil {
-		fmt.Fprintf(p.stderr, "warning: the ledger does not know which secret belongs to %s: %v\n", spelling.Printable(w.ID), err)
+		fmt.Fprintf(p.stderr, "warning: the ledger does not know which secret belongs to %s: %v\n", sentence.Printable(w.ID), err)
 	}
 	facts := factsOfEndpoint(w)
 	if file != "" {
@@ -104,7 +104,7 @@ func (p *program) register(ctx context.Context, cfg *config.Config, c *service.C
 	if json {
 		return writeJSON(p.stdout, facts)
 	}
-	fmt.Fprintf(p.stderr, "endpoint %s posts to %s\n", spelling.Printable(w.ID), spelling.Printable(w.URL))
+	fmt.Fprintf(p.stderr, "endpoint %s posts to %s\n", sentence.Printable(w.ID), sentence.Printable(w.URL))
 	if file != "" {
 		fmt.Fprintf(p.stderr, "its secret is the last line of %s\n", file)
 		return nil
@@ -196,7 +196,7 @@ func (p *program) cmdWebhooksList() *cobra.Command {
 				if events == "" {
 					events = "all"
 				}
-				rows = append(rows, []string{spelling.Printable(w.ID), spelling.Printable(w.URL), spelling.Printable(events)})
+				rows = append(rows, []string{sentence.Printable(w.ID), sentence.Printable(w.URL), sentence.Printable(events)})
 			}
 			if o.json() {
 				return writeJSON(p.stdout, facts)
@@ -248,7 +248,7 @@ ledger, and no event is lost whichever secret a process knows:
 				return err
 			}
 			fmt.Fprintf(p.stderr, "next: add it to webhooks.secrets beside the old one, "+
-				"`campaignd webhooks test`, and `campaignd webhooks remove %s`\n", spelling.Printable(old.ID))
+				"`campaignd webhooks test`, and `campaignd webhooks remove %s`\n", sentence.Printable(old.ID))
 			_, err = p.sayRefused(cmd.Context(), cfg)
 			return err
 		})
@@ -280,13 +280,13 @@ opt-outs are seen. During a rotation it waits for an event that the other secret
 					return fmt.Errorf("whether another endpoint works is in the ledger, and --force removes %s without it: %w", w.ID, err)
 				case last:
 					return fmt.Errorf("%s may be the only endpoint whose events are verified; try again a minute after an event of another "+
-						"one was (`campaignd webhooks test`), or give --force", spelling.Printable(w.ID))
+						"one was (`campaignd webhooks test`), or give --force", sentence.Printable(w.ID))
 				}
 			}
 			if err := c.DeleteWebhook(cmd.Context(), w.ID); err != nil {
 				return err
 			}
-			return p.say(o, factsOfEndpoint(w), fmt.Sprintf("endpoint %s is removed", spelling.Printable(w.ID)))
+			return p.say(o, factsOfEndpoint(w), fmt.Sprintf("endpoint %s is removed", sentence.Printable(w.ID)))
 		})
 	}
 	return cmd

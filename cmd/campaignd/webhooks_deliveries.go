@@ -10,7 +10,7 @@ import (
 
 	"campaignd/internal/config"
 	"campaignd/internal/messaging/service"
-	"campaignd/internal/spelling"
+	"campaignd/internal/sentence"
 )
 
 // deliveryStates are the states of a delivery at the service.
@@ -46,8 +46,8 @@ is repeated no more; webhooks replay asks for its time again.`,
 			}
 			rows := [][]string{}
 			for _, d := range all {
-				rows = append(rows, []string{d.CreatedAt.Format(time.RFC3339), spelling.Printable(d.State), fmt.Sprint(d.Attempts),
-					fmt.Sprint(d.HTTPStatus), spelling.Printable(d.Type), spelling.Printable(d.EventID)})
+				rows = append(rows, []string{d.CreatedAt.Format(time.RFC3339), sentence.Printable(d.State), fmt.Sprint(d.Attempts),
+					fmt.Sprint(d.HTTPStatus), sentence.Printable(d.Type), sentence.Printable(d.EventID)})
 			}
 			return writeTable(p.stdout, []string{"CREATED", "STATE", "TRIES", "ANSWER", "TYPE", "EVENT"}, rows)
 		})

@@ -15,7 +15,7 @@ import (
 	"campaignd/internal/doctor"
 	"campaignd/internal/messaging"
 	"campaignd/internal/messaging/service"
-	"campaignd/internal/spelling"
+	"campaignd/internal/sentence"
 )
 
 func (p *program) cmdWebhooksTest() *cobra.Command {
@@ -70,8 +70,8 @@ func (p *program) testEndpoints(ctx context.Context, c *config.Config, addresses
 			if !t.Taken {
 				result = "not taken"
 			}
-			rows = append(rows, []string{result, spelling.Printable(t.URL), fmt.Sprintf("webhooks.secrets[%d]", t.Secret),
-				spelling.Printable(t.Answer)})
+			rows = append(rows, []string{result, sentence.Printable(t.URL), fmt.Sprintf("webhooks.secrets[%d]", t.Secret),
+				sentence.Printable(t.Answer)})
 		}
 		err = writeTable(p.stdout, []string{"RESULT", "URL", "SECRET", "ANSWER"}, rows)
 	}
@@ -95,16 +95,16 @@ func (p *program) sayRefused(ctx context.Context, c *config.Config) (refused boo
 	if err != nil || !known {
 		return false, err
 	}
-	sentence, _ := s.Refused(time.Now())
+	text, _ := s.Refused(time.Now())
 	switch last := s.LastVerified(); {
-	case sentence != "":
-		fmt.Fprintf(p.stderr, "campaignd: %s\n", spelling.Printable(sentence))
+	case text != "":
+		fmt.Fprintf(p.stderr, "campaignd: %s\n", sentence.Printable(text))
 	case last.IsZero():
 		fmt.Fprintln(p.stderr, "no event of the service has been verified yet")
 	default:
 		fmt.Fprintf(p.stderr, "the last event of the service was verified at %s\n", clock(last))
 	}
-	return sentence != "", nil
+	return text != "", nil
 }
 
 func (p *program) cmdWebhooksReplay() *cobra.Command {

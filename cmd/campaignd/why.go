@@ -9,7 +9,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/why"
-	"campaignd/internal/spelling"
+	"campaignd/internal/sentence"
 )
 
 func (p *program) cmdWhy() *cobra.Command {
@@ -50,7 +50,7 @@ unfinished runs. The command reads the ledger, so it works beside a sender and a
 				if err != nil {
 					return err
 				}
-				return p.say(o, w, fmt.Sprintf("%s: %s", w.Run, spelling.Printable(w.Sentence)))
+				return p.say(o, w, fmt.Sprintf("%s: %s", w.Run, sentence.Printable(w.Sentence)))
 			}
 			w, err := d.Why(cmd.Context(), args[0])
 			if err != nil {
@@ -72,10 +72,10 @@ func namesRun(s string) bool {
 }
 
 func (p *program) writeWhyNumber(n why.Number) error {
-	fmt.Fprintln(p.stdout, spelling.Printable(n.Sentence))
+	fmt.Fprintln(p.stdout, sentence.Printable(n.Sentence))
 	for _, h := range n.Holds {
 		if h.Sentence != n.Sentence {
-			fmt.Fprintf(p.stdout, "held: %s\n", spelling.Printable(h.Sentence))
+			fmt.Fprintf(p.stdout, "held: %s\n", sentence.Printable(h.Sentence))
 		}
 	}
 	if len(n.Runs) == 0 {
@@ -90,27 +90,27 @@ func (p *program) writeWhyNumber(n why.Number) error {
 }
 
 func (p *program) writeWhy(w why.Answer) error {
-	if _, err := fmt.Fprintf(p.stdout, "%s: %s\n", w.Run, spelling.Printable(w.Sentence)); err != nil {
+	if _, err := fmt.Fprintf(p.stdout, "%s: %s\n", w.Run, sentence.Printable(w.Sentence)); err != nil {
 		return err
 	}
 	if w.RefusedEvents != "" {
-		fmt.Fprintf(p.stdout, "webhooks: %s\n", spelling.Printable(w.RefusedEvents))
+		fmt.Fprintf(p.stdout, "webhooks: %s\n", sentence.Printable(w.RefusedEvents))
 	}
 	if w.State.Ended() {
 		return nil
 	}
 	fmt.Fprintf(p.stdout, "%d of %s queued, %d being sent, %d in doubt; %d of %s done, %d with a sender, %d free, %d waiting\n",
-		w.Totals.Queued, spelling.Count(w.Totals.Rows, "row", "rows"), w.Totals.Sending, w.Totals.InDoubt, w.Segments.Done,
-		spelling.Count(w.Segments.All, "segment", "segments"), w.Segments.Leased,
+		w.Totals.Queued, sentence.Count(w.Totals.Rows, "row", "rows"), w.Totals.Sending, w.Totals.InDoubt, w.Segments.Done,
+		sentence.Count(w.Segments.All, "segment", "segments"), w.Segments.Leased,
 		w.Segments.All-w.Segments.Done-w.Segments.Leased-w.Segments.Parked, w.Segments.Parked)
 	if !w.Segments.Wake.IsZero() {
 		fmt.Fprintf(p.stdout, "next time to look: %s\n", clock(w.Segments.Wake))
 	}
 	if w.Segments.Moved > 0 {
-		fmt.Fprintf(p.stdout, "%s moved to another connection\n", spelling.Count(int64(w.Segments.Moved), "segment was", "segments were"))
+		fmt.Fprintf(p.stdout, "%s moved to another connection\n", sentence.Count(int64(w.Segments.Moved), "segment was", "segments were"))
 	}
 	for _, m := range w.Moved {
-		fmt.Fprintf(p.stdout, "moved: %s %s\n", spelling.Printable(cmp.Or(m.Connection, "(no connection yet)")), m.Sentence())
+		fmt.Fprintf(p.stdout, "moved: %s %s\n", sentence.Printable(cmp.Or(m.Connection, "(no connection yet)")), m.Sentence())
 	}
 	if w.Limits.Weight > 1 || !w.Due.IsZero() {
 		fmt.Fprintf(p.stdout, "limits: %s\n", w.Limits)
@@ -130,11 +130,11 @@ func (p *program) writeWhy(w why.Answer) error {
 		if what == "none" {
 			what = "a sender"
 		}
-		fmt.Fprintf(p.stdout, "waiting for %s%s: %s\n", what, spelling.Printable(of), spelling.Count(one.Rows, "row", "rows"))
+		fmt.Fprintf(p.stdout, "waiting for %s%s: %s\n", what, sentence.Printable(of), sentence.Count(one.Rows, "row", "rows"))
 	}
 	for _, h := range w.Holds {
 		if h.Sentence != w.Sentence {
-			fmt.Fprintf(p.stdout, "held: %s\n", spelling.Printable(h.Sentence))
+			fmt.Fprintf(p.stdout, "held: %s\n", sentence.Printable(h.Sentence))
 		}
 	}
 	if len(w.Lanes) == 0 {

@@ -24,7 +24,7 @@ import (
 	"campaignd/campaign"
 	"campaignd/internal/client"
 	"campaignd/internal/operator"
-	"campaignd/internal/spelling"
+	"campaignd/internal/sentence"
 )
 
 // documentPath is the path of the OpenAPI document, without its ending.
@@ -197,7 +197,7 @@ func unknownParameter(op *huma.Operation, u *url.URL) *Error {
 		}
 		remedy := "this route has none"
 		if len(known) > 0 {
-			remedy = spelling.DidYouMean(name, known)
+			remedy = sentence.DidYouMean(name, known)
 		}
 		return &Error{http.StatusBadRequest, client.CodeInvalid, fmt.Sprintf("unknown parameter %.60q; %s", name, remedy), nil}
 	}

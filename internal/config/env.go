@@ -16,7 +16,7 @@ import (
 
 	"campaignd/internal/messaging"
 	"campaignd/internal/operations"
-	"campaignd/internal/spelling"
+	"campaignd/internal/sentence"
 )
 
 // readEnvironment copies the variables CAMPAIGND_SECTION_KEY to c. The names are made from the YAML
@@ -62,7 +62,7 @@ func nearestBelow(name string, members map[string][]string) string {
 			continue
 		}
 		if i := strings.LastIndexByte(rest, '_'); i > 0 {
-			if near := spelling.Nearest(rest[i+1:], keys); near != "" {
+			if near := sentence.Nearest(rest[i+1:], keys); near != "" {
 				return prefix + "_" + rest[:i] + "_" + near
 			}
 		}
@@ -230,7 +230,7 @@ func unknown(known []string, members map[string][]string, environment map[string
 		if near := nearestBelow(name, members); near != "" {
 			return fmt.Errorf("%s in the environment names no key; did you mean %s?", name, near)
 		}
-		if near := spelling.Nearest(key, keys); near != "" {
+		if near := sentence.Nearest(key, keys); near != "" {
 			return fmt.Errorf("%s in the environment names no key; did you mean %s%s?", name, ours, near)
 		}
 		return fmt.Errorf("%s in the environment names no key; `campaignd config show` lists the keys: "+

@@ -19,7 +19,7 @@ import (
 
 	"campaignd/campaign/file"
 	"campaignd/internal/operations"
-	"campaignd/internal/spelling"
+	"campaignd/internal/sentence"
 )
 
 // maxConfigFile is the largest configuration file in bytes.
@@ -203,10 +203,10 @@ func unknownKey(t *token.Token, src []byte) (what, remedy string) {
 	if known == nil {
 		return fmt.Sprintf("unknown key %q", path), "see `campaignd config schema` for the keys"
 	}
-	if near := spelling.Nearest(t.Value, known); near == "" && len(known) > 30 {
+	if near := sentence.Nearest(t.Value, known); near == "" && len(known) > 30 {
 		return fmt.Sprintf("unknown key %q", path), schemaRemedy
 	}
-	return fmt.Sprintf("unknown key %q", path), spelling.DidYouMean(t.Value, known)
+	return fmt.Sprintf("unknown key %q", path), sentence.DidYouMean(t.Value, known)
 }
 
 // siblings searches n for the key at the position of want. n has the path path and is decoded into

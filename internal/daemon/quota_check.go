@@ -10,7 +10,7 @@ import (
 	"campaignd/campaign/file"
 	"campaignd/campaign/launch"
 	"campaignd/internal/config"
-	"campaignd/internal/spelling"
+	"campaignd/internal/sentence"
 )
 
 // checkQuotas adds a warning to a preflight whose list does not fit into the allowance of this
@@ -26,7 +26,7 @@ func checkQuotas(ctx context.Context, cfg *config.Config, l campaign.Ledger, p *
 		if left := q.plan.Left(now, now, used, p.Marketing); left < p.Sendable {
 			_, to := q.month(now)
 			p.Findings = append(p.Findings, file.Finding{Level: file.LevelWarning,
-				What: fmt.Sprintf("the plan has %s left until %s, less than the list", spelling.Count(left, "message", "messages"),
+				What: fmt.Sprintf("the plan has %s left until %s, less than the list", sentence.Count(left, "message", "messages"),
 					to.In(q.plan.Zone).Format("2 Jan 2006 15:04 MST")),
 				Remedy: "the rest is sent after that, or when plan.monthly_messages is raised"})
 		}
@@ -47,7 +47,7 @@ func checkQuotas(ctx context.Context, cfg *config.Config, l campaign.Ledger, p *
 	}
 	if ramped > 0 && ramped == len(p.Connections) && allowed < p.Sendable {
 		p.Findings = append(p.Findings, file.Finding{Level: file.LevelWarning,
-			What:   fmt.Sprintf("the warm-up of its numbers allows %s today, less than the list", spelling.Count(allowed, "message", "messages")),
+			What:   fmt.Sprintf("the warm-up of its numbers allows %s today, less than the list", sentence.Count(allowed, "message", "messages")),
 			Remedy: "the rest is sent on the days after; a day begins at midnight UTC"})
 	}
 	return nil

@@ -7,7 +7,7 @@ import (
 	"campaignd/campaign/file"
 	"campaignd/campaign/launch"
 	"campaignd/campaign/plan"
-	"campaignd/internal/spelling"
+	"campaignd/internal/sentence"
 )
 
 // CheckWindow says in found whether the campaign may send now, if it has a window.
@@ -42,7 +42,7 @@ func CheckWindow(d *file.Definition, found *launch.Preflight, now time.Time) err
 // windowSentence says when sending would begin, in the zone of the window.
 func windowSentence(o plan.Opening) string {
 	local := func(t time.Time) string { return t.In(o.Zone).Format("Mon 2006-01-02 15:04 MST") }
-	part := fmt.Sprintf("open for %d of %s", o.Open, spelling.Count(o.Open+o.Closed, "recipient", "recipients"))
+	part := fmt.Sprintf("open for %d of %s", o.Open, sentence.Count(o.Open+o.Closed, "recipient", "recipients"))
 	switch {
 	case o.Open == 0 && o.Opens.IsZero():
 		return "closed, and it does not open within a year"

@@ -6,7 +6,7 @@ import (
 
 	"campaignd/internal/config"
 	"campaignd/internal/messaging/cloud"
-	"campaignd/internal/spelling"
+	"campaignd/internal/sentence"
 )
 
 // endWarning is how long before the end of its version of the Cloud API the doctor warns.
@@ -33,7 +33,7 @@ func checkCloud(ctx context.Context, cfg *config.Config) []Check {
 		return []Check{fail(name, "check cloud.accounts: the id, the token and its permissions", err)}
 	}
 	checks := []Check{good(name, "%s answered, and has %s in %s; it offers no replay of events and no bill", cfg.Cloud.BaseURL,
-		spelling.Count(int64(len(connections)), "number", "numbers"), spelling.Count(int64(len(cfg.Cloud.Accounts)), "account", "accounts"))}
+		sentence.Count(int64(len(connections)), "number", "numbers"), sentence.Count(int64(len(cfg.Cloud.Accounts)), "account", "accounts"))}
 	return append(checks, versionCheck(cfg.Cloud.Version, time.Now()))
 }
 

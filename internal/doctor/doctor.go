@@ -18,7 +18,7 @@ import (
 	"campaignd/internal/config"
 	"campaignd/internal/ledger"
 	"campaignd/internal/messaging"
-	"campaignd/internal/spelling"
+	"campaignd/internal/sentence"
 )
 
 // Health is the result of one check of the doctor.
@@ -175,8 +175,8 @@ func keyScope(cfg *config.Config, connections []messaging.Connection) Check {
 		return warn("key", "use a key of the company that has them, or take them out of numbers",
 			"it does not reach %s of the configuration", strings.Join(missing, ", "))
 	}
-	return good("key", "it reaches %s of %s", spelling.Count(int64(len(connections)), "connection", "connections"),
-		spelling.Count(int64(len(companies)), "company", "companies"))
+	return good("key", "it reaches %s of %s", sentence.Count(int64(len(connections)), "connection", "connections"),
+		sentence.Count(int64(len(companies)), "company", "companies"))
 }
 
 // clockCheck compares our clock with another. Signed webhooks allow 5 minutes.

@@ -15,7 +15,7 @@ import (
 	"campaignd/internal/drops"
 	"campaignd/internal/messaging"
 	"campaignd/internal/schedule"
-	"campaignd/internal/spelling"
+	"campaignd/internal/sentence"
 )
 
 // checkCampaigns reads the files of the campaigns folder.
@@ -44,7 +44,7 @@ func checkCampaigns(_ context.Context, cfg *config.Config) []Check {
 	if len(broken) > 0 {
 		return []Check{warn(name, "correct the file; `campaignd schedule` shows the firings of the others", "%s", strings.Join(broken, "; "))}
 	}
-	return []Check{good(name, "%s in %s, %d scheduled", spelling.Count(len(files), "file", "files"), cfg.Campaigns, scheduled)}
+	return []Check{good(name, "%s in %s, %d scheduled", sentence.Count(len(files), "file", "files"), cfg.Campaigns, scheduled)}
 }
 
 // checkDrops lists each watched folder once, and looks for the campaign that its lists start.
@@ -146,7 +146,7 @@ func checkRuns(ctx context.Context, l campaign.Ledger) Check {
 			waiting = append(waiting, string(h.Scope)+" "+h.ID+" is held ("+h.Reason+")")
 		}
 	}
-	unfinished := spelling.Count(len(runs), "run is unfinished", "runs are unfinished")
+	unfinished := sentence.Count(len(runs), "run is unfinished", "runs are unfinished")
 	if len(waiting) > 0 {
 		return warn(name, "`campaignd why RUN` and `campaignd holds` say why, and what goes on", "%s; %s",
 			unfinished, strings.Join(waiting, ", "))
@@ -174,7 +174,7 @@ func checkOptOuts(ctx context.Context, l campaign.Ledger) Check {
 	return warn(name, "each is obeyed as soon as an event tells the number of the user id; "+
 		"if you know it, `campaignd suppressions add NUMBER --scope marketing`",
 		"%s person, the oldest since %s (%s): marketing to it goes on",
-		spelling.Count(u.N, "opt-out or opt-in waits for the number of its", "opt-outs or opt-ins wait for the number of their"),
+		sentence.Count(u.N, "opt-out or opt-in waits for the number of its", "opt-outs or opt-ins wait for the number of their"),
 		u.Since.UTC().Format(time.RFC3339), who)
 }
 

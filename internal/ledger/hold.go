@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
-	"campaignd/internal/spelling"
+	"campaignd/internal/sentence"
 )
 
 // Holds are the stored holds of some scopes and ids, as one transaction reads and changes them.
@@ -54,7 +54,7 @@ func (s *Holds) lastLifts(scope campaign.HoldScope, id string) campaign.LastLift
 
 // Add merges a hold that is reported at now (campaign.Hold.Renew).
 func (s *Holds) Add(h campaign.Hold, now time.Time) {
-	h.Since, h.Until, h.Detail = stored(h.Since), stored(h.Until), spelling.Clip(h.Detail, campaign.MaxDetail)
+	h.Since, h.Until, h.Detail = stored(h.Since), stored(h.Until), sentence.Clip(h.Detail, campaign.MaxDetail)
 	old := s.rows[keyOf(h)]
 	next, ok := old.Renew(h, s.lastLifts(h.Scope, h.ID), now)
 	next.Until = stored(next.Until)

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
-	"campaignd/internal/spelling"
+	"campaignd/internal/sentence"
 )
 
 // notify returns n for each destination that wants its kind.
@@ -14,7 +14,7 @@ func (o Options) notify(n campaign.Notification) (all []campaign.Notification) {
 	if o.Notify == nil {
 		return nil
 	}
-	n.Detail = spelling.Clip(n.Detail, MaxSentence)
+	n.Detail = sentence.Clip(n.Detail, MaxSentence)
 	n.Since = n.At
 	if n.NextAt = n.At; n.State == "" {
 		n.State = campaign.NotificationPending

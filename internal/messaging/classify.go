@@ -16,7 +16,7 @@ import (
 
 	"campaignd/internal/rawjson"
 	"campaignd/internal/secret"
-	"campaignd/internal/spelling"
+	"campaignd/internal/sentence"
 )
 
 // The order of the decisions (docs/protocol.md#what-an-answer-proves). Each line applies only if no
@@ -252,7 +252,7 @@ func (e *Error) readMeta(v rawjson.Value) (code bool) {
 // Token makes an identifier from outside safe for a log line and a metric: at most 128 bytes,
 // printable ASCII without spaces.
 func Token(s string) string {
-	s = spelling.Clip(s, 128)
+	s = sentence.Clip(s, 128)
 	for i := 0; i < len(s); i++ {
 		if c := s[i]; c <= ' ' || c >= 0x7f {
 			return strings.Map(func(r rune) rune {

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"campaignd/internal/rawjson"
-	"campaignd/internal/spelling"
+	"campaignd/internal/sentence"
 )
 
 // Read reads the object of an event of this kind, with the names of the service or of the platform.
@@ -178,7 +178,7 @@ func (e *Event) inbound(v rawjson.Value) {
 	if in.From == "" && e.UserID == "" && in.MovedTo == "" {
 		return
 	}
-	in.Text, in.ButtonPayload = spelling.Clip(in.Text, maxText), spelling.Clip(in.ButtonPayload, maxText)
+	in.Text, in.ButtonPayload = sentence.Clip(in.Text, maxText), sentence.Clip(in.ButtonPayload, maxText)
 	if !UsableID(id) {
 		id = ""
 	}

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"campaignd/internal/spelling"
+	"campaignd/internal/sentence"
 )
 
 // maskPhone hides the middle of a phone number: +15555550101 becomes +1555•••0101. An operator can
@@ -72,7 +72,7 @@ func Scrub(text string, limit int) string {
 			i += n
 		}
 	}
-	return spelling.Clip(strings.TrimSpace(b.String()), limit)
+	return sentence.Clip(strings.TrimSpace(b.String()), limit)
 }
 
 // phoneRun measures the run of digits at the start of s. Single spaces, hyphens and dots between

@@ -16,7 +16,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"campaignd/internal/spelling"
+	"campaignd/internal/sentence"
 )
 
 // The reasons why a signature is not accepted. The caller answers each with 401 and no detail.
@@ -236,7 +236,7 @@ func signed(mac hash.Hash, stamp string, body, out []byte) []byte {
 func (f *SignatureForm) signatures(h http.Header) [][sha256.Size]byte {
 	var out [][sha256.Size]byte
 	for _, line := range h[f.Header] {
-		for part := range strings.FieldsFuncSeq(spelling.Clip(line, 4096), func(r rune) bool { return r == ' ' || r == ',' }) {
+		for part := range strings.FieldsFuncSeq(sentence.Clip(line, 4096), func(r rune) bool { return r == ' ' || r == ',' }) {
 			if f.Prefix != "" {
 				part = strings.TrimPrefix(part, f.Prefix)
 			}
@@ -262,7 +262,7 @@ func (f *SignatureForm) timestamp(h http.Header) string {
 	if f.TimestampHeader != f.Header {
 		return strings.TrimSpace(line)
 	}
-	for part := range strings.FieldsFuncSeq(spelling.Clip(line, 4096), func(r rune) bool { return r == ' ' || r == ',' }) {
+	for part := range strings.FieldsFuncSeq(sentence.Clip(line, 4096), func(r rune) bool { return r == ' ' || r == ',' }) {
 		if s, ok := strings.CutPrefix(part, "t="); ok {
 			return s
 		}

@@ -9,7 +9,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/client/resource"
-	"campaignd/internal/spelling"
+	"campaignd/internal/sentence"
 )
 
 // Holds lists the holds in force; with ended also those that have ended.
@@ -111,7 +111,7 @@ func (d *Session) checkKnown(ctx context.Context, scope campaign.HoldScope, id s
 	}
 	remedy := "none is known"
 	if slices.Sort(known); len(known) > 0 {
-		remedy = spelling.DidYouMean(name, slices.Compact(known))
+		remedy = sentence.DidYouMean(name, slices.Compact(known))
 	}
 	return invalid("the service and the configuration have no %s %q, so a hold of it would stop nothing; %s", word, name, remedy)
 }

@@ -11,7 +11,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/messaging"
-	"campaignd/internal/spelling"
+	"campaignd/internal/sentence"
 )
 
 // accounts remembers which connections belong to which business account of the platform. An event
@@ -127,7 +127,7 @@ func (i *Intake) readTemplate(m *meaning, e *messaging.Event, own, received time
 		}
 	}
 	i.o.Log.Log(context.Background(), level, line,
-		"template", spelling.Clip(r.Name, maxTemplateName), "language", spelling.Clip(r.Language, maxTemplateName),
+		"template", sentence.Clip(r.Name, maxTemplateName), "language", sentence.Clip(r.Language, maxTemplateName),
 		"event", r.Event, "reason", r.Reason, "at", e.At)
 }
 

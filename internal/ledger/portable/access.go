@@ -6,7 +6,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
-	"campaignd/internal/spelling"
+	"campaignd/internal/sentence"
 )
 
 const sqlAddKey = `INSERT INTO operator_key (id, name, hash, scope, company, created_at, revoked_at)
@@ -62,8 +62,8 @@ const sqlNoteAction = `INSERT INTO action (id, at, who, what, target, detail) VA
 
 // NoteAction implements campaign.AccessLedger.
 func (l *Ledger) NoteAction(ctx context.Context, a campaign.Action) error {
-	_, err := l.exec(ctx, Sending, sqlNoteAction, a.ID, ledger.Millis(a.At), a.By, a.What, spelling.Clip(a.On, ledger.MaxAction),
-		spelling.Clip(a.Detail, ledger.MaxAction))
+	_, err := l.exec(ctx, Sending, sqlNoteAction, a.ID, ledger.Millis(a.At), a.By, a.What, sentence.Clip(a.On, ledger.MaxAction),
+		sentence.Clip(a.Detail, ledger.MaxAction))
 	return err
 }
 

@@ -6,7 +6,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
-	"campaignd/internal/spelling"
+	"campaignd/internal/sentence"
 )
 
 // sqlDroppedFiles is the head of every query whose rows ledger.ScanDroppedFile reads.
@@ -66,7 +66,7 @@ func (l *Ledger) UpdateFile(ctx context.Context, f campaign.DroppedFile) error {
 				return err
 			}
 		}
-		_, err := t.Exec(sqlUpdateFile, f.Hash, string(f.State), int64(f.Run), f.Place, spelling.Clip(f.Detail, campaign.MaxDetail),
+		_, err := t.Exec(sqlUpdateFile, f.Hash, string(f.State), int64(f.Run), f.Place, sentence.Clip(f.Detail, campaign.MaxDetail),
 			ledger.Millis(f.NextAt), f.No)
 		return err
 	})
@@ -92,7 +92,7 @@ func (l *Ledger) NoteWaits(ctx context.Context, bucket, prefix string, waits []c
 			return err
 		}
 		for _, w := range waits {
-			reason := spelling.Clip(w.Reason, campaign.MaxDetail)
+			reason := sentence.Clip(w.Reason, campaign.MaxDetail)
 			if _, err := t.Exec(sqlNoteWait, bucket, prefix, w.Key, reason, ledger.Millis(w.Since)); err != nil {
 				return err
 			}

@@ -6,7 +6,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
-	"campaignd/internal/spelling"
+	"campaignd/internal/sentence"
 )
 
 const (
@@ -31,7 +31,7 @@ func (l *Ledger) NoteFiring(ctx context.Context, f campaign.Firing) (changed boo
 			return nil
 		}
 		n, err := t.Exec(sqlNoteFiring, f.Campaign, f.Key, ledger.Millis(f.At), f.Missed, ledger.Millis(f.MissedSince),
-			ledger.Millis(f.Since), string(f.Outcome), spelling.Clip(f.Detail, campaign.MaxDetail), int64(f.Run))
+			ledger.Millis(f.Since), string(f.Outcome), sentence.Clip(f.Detail, campaign.MaxDetail), int64(f.Run))
 		if err != nil {
 			return err
 		}

@@ -6,7 +6,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
-	"campaignd/internal/spelling"
+	"campaignd/internal/sentence"
 )
 
 const sqlNotify = `INSERT INTO notification (destination, kind, run, campaign, subject, reason, detail, at, state, since, next_at)
@@ -47,7 +47,7 @@ const (
 // UpdateNotification implements campaign.NotificationLedger.
 func (l *Ledger) UpdateNotification(ctx context.Context, was, is campaign.Notification) (same bool, err error) {
 	n, err := l.exec(ctx, Sending, sqlUpdateNotification, string(is.State), int64(is.Attempts), ledger.Millis(is.Since),
-		ledger.Millis(is.NextAt), spelling.Clip(is.Error, campaign.MaxDetail), is.Body, was.No, string(was.State),
+		ledger.Millis(is.NextAt), sentence.Clip(is.Error, campaign.MaxDetail), is.Body, was.No, string(was.State),
 		int64(was.Attempts), ledger.Millis(was.NextAt))
 	return n > 0 && err == nil, err
 }

@@ -10,7 +10,7 @@ import (
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
 	"campaignd/internal/mutant"
-	"campaignd/internal/spelling"
+	"campaignd/internal/sentence"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -77,7 +77,7 @@ func (c *chunk) copy(t *tx) error {
 			d := &c.rows[c.skips[i]]
 			var note any
 			if d.Note != "" {
-				note = ledger.PlainText(spelling.Clip(d.Note, campaign.MaxDetail))
+				note = ledger.PlainText(sentence.Clip(d.Note, campaign.MaxDetail))
 			}
 			values[0], values[1], values[2] = ledger.RowID(c.no, d.Seq), int16(ledger.Skipped), string(d.Skip)
 			values[3], values[4] = note, now

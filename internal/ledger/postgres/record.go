@@ -9,7 +9,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
-	"campaignd/internal/spelling"
+	"campaignd/internal/sentence"
 )
 
 // maxMessageID is the most bytes of a message id that a row keeps. No receipt has more than 256; a
@@ -17,7 +17,7 @@ import (
 const maxMessageID = 1024
 
 // storedID is a message id as rows keep and compare it.
-func storedID(id string) string { return ledger.PlainText(spelling.Clip(id, maxMessageID)) }
+func storedID(id string) string { return ledger.PlainText(sentence.Clip(id, maxMessageID)) }
 
 // Record implements campaign.SendLedger, by the rule of ledger.Merge.Over. A NoResend doubt (200
 // without an id) is a fact, so it merges whatever its epoch is. If it were lost, a policy could
@@ -250,7 +250,7 @@ func mergeResults(rs []*campaign.Result) (qs []*query) {
 		rids[i], attempts[i] = ledger.RowID(r.Run, r.Seq), int64(m.Attempt)
 		states[i], tries[i], flags[i] = int64(m.State), m.Tries, m.Flags
 		ats[i], intents[i], dues[i] = m.At, m.IntentAt, m.NextDue
-		codes[i], details[i] = ledger.PlainText(r.Code), ledger.PlainText(spelling.Clip(r.Detail, campaign.MaxDetail))
+		codes[i], details[i] = ledger.PlainText(r.Code), ledger.PlainText(sentence.Clip(r.Detail, campaign.MaxDetail))
 		requests[i], traces[i] = ledger.PlainText(r.RequestID), ledger.PlainText(r.TraceID)
 		if epochs[i] = -1; m.Fenced { // facts have no epoch
 			epochs[i] = r.Epoch

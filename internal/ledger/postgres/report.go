@@ -9,7 +9,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
-	"campaignd/internal/spelling"
+	"campaignd/internal/sentence"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -64,7 +64,7 @@ func (l *Ledger) ReportLanes(ctx context.Context, owner string, lanes []campaign
 			untils = append(untils, ledger.Millis(r.Until))
 			connections, limits = append(connections, k.connection), append(limits, ledger.PlainText(string(r.LimitedBy)))
 			wants = append(wants, r.Wants)
-			details = append(details, ledger.PlainText(spelling.Clip(r.Detail, ledger.MaxSentence)))
+			details = append(details, ledger.PlainText(sentence.Clip(r.Detail, ledger.MaxSentence)))
 		}
 	}
 	owner = ledger.PlainText(owner)

@@ -11,7 +11,7 @@ import (
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
 	"campaignd/internal/mutant"
-	"campaignd/internal/spelling"
+	"campaignd/internal/sentence"
 )
 
 // importWidth is how many rows one INSERT carries. Measured, 10 to 50 are equally fast, and more
@@ -136,7 +136,7 @@ func encode(no campaign.RunNo, rows []campaign.Delivery) (deliveries, skips []an
 		}
 		deliveries = append(deliveries, ledger.RowID(no, d.Seq), d.Key, d.Row, d.To, cells)
 		if d.Skip != "" {
-			note := spelling.Clip(d.Note, campaign.MaxDetail)
+			note := sentence.Clip(d.Note, campaign.MaxDetail)
 			skips = append(skips, ledger.RowID(no, d.Seq), int(ledger.Skipped), string(d.Skip), note, now)
 		}
 	}

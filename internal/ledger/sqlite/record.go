@@ -8,7 +8,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
-	"campaignd/internal/spelling"
+	"campaignd/internal/sentence"
 )
 
 // acceptWidth is how many acceptances one statement carries.
@@ -208,7 +208,7 @@ func (t *tx) merge(r *campaign.Result) error {
 	if !ok {
 		return nil
 	}
-	detail := spelling.Clip(r.Detail, campaign.MaxDetail)
+	detail := sentence.Clip(r.Detail, campaign.MaxDetail)
 	if m.Noted {
 		_, err := t.exec(sqlFlagNoResend, r.Code, detail, id)
 		return err

@@ -11,7 +11,7 @@ import (
 	"campaignd/campaign"
 	"campaignd/internal/filelock"
 	"campaignd/internal/ledger"
-	"campaignd/internal/spelling"
+	"campaignd/internal/sentence"
 )
 
 const sqlLines = lineColumns + `FROM delivery d INDEXED BY delivery_row` + lineTables +
@@ -60,7 +60,7 @@ func (l *Ledger) ReportLanes(ctx context.Context, owner string, lanes []campaign
 		}
 		for _, r := range lanes {
 			if _, err := t.exec(sqlInsertLane, owner, int64(r.Run), r.Connection, string(r.LimitedBy),
-				spelling.Clip(r.Detail, ledger.MaxSentence), r.Rate, r.Wants, ledger.Millis(r.At), ledger.Millis(r.Until)); err != nil {
+				sentence.Clip(r.Detail, ledger.MaxSentence), r.Rate, r.Wants, ledger.Millis(r.At), ledger.Millis(r.Until)); err != nil {
 				return err
 			}
 		}

@@ -12,7 +12,7 @@ import (
 
 	"campaignd/internal/messaging"
 	"campaignd/internal/operations"
-	"campaignd/internal/spelling"
+	"campaignd/internal/sentence"
 )
 
 // methods are those that a configured path may begin with.
@@ -37,7 +37,7 @@ func newRoutes(paths map[string]string) (map[string]operations.Operation, error)
 		o, ok := operations.Named(name)
 		if !ok {
 			remedy := "docs/service.md#assumed-operations has the names"
-			if near := spelling.Nearest(name, operations.Names()); near != "" {
+			if near := sentence.Nearest(name, operations.Names()); near != "" {
 				remedy = fmt.Sprintf("did you mean %q?", near)
 			}
 			return nil, fmt.Errorf("unknown operation %q; %s", name, remedy)

@@ -1,4 +1,4 @@
-package regular_test
+package safeopen_test
 
 import (
 	"errors"
@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"campaignd/internal/regular"
+	"campaignd/internal/safeopen"
 )
 
 // layout makes a folder with links, beside a secret, and returns it.
@@ -43,11 +43,11 @@ func TestNoNameLeadsOutOfItsFolder(t *testing.T) {
 	dir := layout(t)
 	for name, want := range map[string]error{
 		"a.yaml": nil, "lists/l.csv": nil, "lists/../a.yaml": nil,
-		"../secret": regular.ErrOutside, "out.yaml": regular.ErrOutside, "absolute.yaml": regular.ErrOutside, "up/secret": regular.ErrOutside,
-		filepath.Join(dir, "a.yaml"): regular.ErrOutside, "lists/../../secret": regular.ErrOutside, "": regular.ErrOutside,
-		"lists": regular.ErrNotRegular, ".": regular.ErrNotRegular, "nothing.yaml": fs.ErrNotExist, "none.yaml": fs.ErrNotExist,
+		"../secret": safeopen.ErrOutside, "out.yaml": safeopen.ErrOutside, "absolute.yaml": safeopen.ErrOutside, "up/secret": safeopen.ErrOutside,
+		filepath.Join(dir, "a.yaml"): safeopen.ErrOutside, "lists/../../secret": safeopen.ErrOutside, "": safeopen.ErrOutside,
+		"lists": safeopen.ErrNotRegular, ".": safeopen.ErrNotRegular, "nothing.yaml": fs.ErrNotExist, "none.yaml": fs.ErrNotExist,
 	} {
-		f, err := regular.Within(dir, name)
+		f, err := safeopen.Within(dir, name)
 		if !errors.Is(err, want) {
 			t.Errorf("%q: got %v, want %v", name, err, want)
 		}
@@ -61,10 +61,10 @@ func TestNoNameLeadsOutOfItsFolder(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if _, err := regular.Within(dir, "loop.yaml"); err == nil {
+	if _, err := safeopen.Within(dir, "loop.yaml"); err == nil {
 		t.Error("a link to itself: got no error, want one")
 	}
-	if _, err := regular.Within(filepath.Join(dir, "nothing"), "a.yaml"); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := safeopen.Within(filepath.Join(dir, "nothing"), "a.yaml"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("no folder: got %v, want %v", err, fs.ErrNotExist)
 	}
 }

@@ -1,16 +1,16 @@
-package spelling_test
+package sentence_test
 
 import (
 	"fmt"
 
-	"campaignd/internal/spelling"
+	"campaignd/internal/sentence"
 )
 
 func ExampleDidYouMean() {
 	keys := []string{"base_url", "api_key", "timeout"}
-	fmt.Println(spelling.DidYouMean("timeot", keys))
-	fmt.Println(spelling.DidYouMean("APIKey", keys))
-	fmt.Println(spelling.DidYouMean("colour", keys))
+	fmt.Println(sentence.DidYouMean("timeot", keys))
+	fmt.Println(sentence.DidYouMean("APIKey", keys))
+	fmt.Println(sentence.DidYouMean("colour", keys))
 	// Output:
 	// did you mean "timeout"?
 	// did you mean "api_key"?

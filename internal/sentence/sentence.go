@@ -1,7 +1,7 @@
-// Package spelling helps to write messages: it finds the known name nearest to an unknown one,
+// Package sentence helps to write messages: it finds the known name nearest to an unknown one,
 // writes counts, and makes texts short and printable. Every package that writes messages calls it.
 // Its functions are pure and take texts of any length.
-package spelling
+package sentence
 
 import (
 	"fmt"

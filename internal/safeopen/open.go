@@ -1,10 +1,10 @@
-// Package regular opens files whose folder others can write to. campaign opens campaign files and
+// Package safeopen opens files whose folder others can write to. campaign opens campaign files and
 // header files with it, recipients the lists.
 //
 // It promises that it opens regular files only and never waits: a named pipe without a writer, or a
 // device, is an error at once. Within also promises that no `..`, absolute path or link leads out
 // of the folder, also when a link is replaced between two calls.
-package regular
+package safeopen
 
 import (
 	"errors"

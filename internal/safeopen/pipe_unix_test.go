@@ -1,6 +1,6 @@
 //go:build unix
 
-package regular_test
+package safeopen_test
 
 import (
 	"errors"
@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"testing"
 
-	"campaignd/internal/regular"
+	"campaignd/internal/safeopen"
 )
 
 func TestPipesAndDevicesAreRefusedAtOnce(t *testing.T) {
@@ -20,13 +20,13 @@ func TestPipesAndDevicesAreRefusedAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, open := range map[string]func() (*os.File, error){
-		pipe:         func() (*os.File, error) { return regular.Open(pipe) },
-		"within":     func() (*os.File, error) { return regular.Within(dir, "pipe.yaml") },
-		"/dev/null":  func() (*os.File, error) { return regular.Open("/dev/null") },
-		"/dev, zero": func() (*os.File, error) { return regular.Within("/dev", "zero") },
+		pipe:         func() (*os.File, error) { return safeopen.Open(pipe) },
+		"within":     func() (*os.File, error) { return safeopen.Within(dir, "pipe.yaml") },
+		"/dev/null":  func() (*os.File, error) { return safeopen.Open("/dev/null") },
+		"/dev, zero": func() (*os.File, error) { return safeopen.Within("/dev", "zero") },
 	} {
-		if _, err := open(); !errors.Is(err, regular.ErrNotRegular) {
-			t.Errorf("%s: got %v, want %v", path, err, regular.ErrNotRegular)
+		if _, err := open(); !errors.Is(err, safeopen.ErrNotRegular) {
+			t.Errorf("%s: got %v, want %v", path, err, safeopen.ErrNotRegular)
 		}
 	}
 }
@@ -56,10 +56,10 @@ func TestAnExchangedFileIsNotWaitedFor(t *testing.T) {
 		}
 	})
 	for range 2000 {
-		f, err := regular.Within(dir, "a.yaml")
+		f, err := safeopen.Within(dir, "a.yaml")
 		if err != nil {
-			if !errors.Is(err, regular.ErrNotRegular) {
-				t.Errorf("got %v, want the file or %v", err, regular.ErrNotRegular)
+			if !errors.Is(err, safeopen.ErrNotRegular) {
+				t.Errorf("got %v, want the file or %v", err, safeopen.ErrNotRegular)
 				break
 			}
 			continue
