@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net/http/httptest"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -95,29 +94,6 @@ func TestAClientHas250TemplatesOr6000(t *testing.T) {
 	if _, what, code, _ := c.managed(t, "POST", "/templates", creation("more", fineBody)); what != "invalid_template" || code != 2388019 {
 		t.Errorf("the 251st template: got %s %d, want invalid_template 2388019", what, code)
 	}
-}
-
-func TestTenThousandCallsTakeLessThan64MB(t *testing.T) {
-	s := twoClients(t)
-	c := &scene{s: s, key: "partner"}
-	heap := func() int64 {
-		runtime.GC()
-		var m runtime.MemStats
-		runtime.ReadMemStats(&m)
-		return int64(m.HeapAlloc)
-	}
-	before := heap()
-	for n := range 2000 {
-		id := c.want(t, "POST", "/templates", creation(fmt.Sprint("t", n), fineBody), 200, "PENDING")
-		c.want(t, "GET", "/templates/"+id, "", 200, "PENDING")
-		c.want(t, "GET", "/templates/library", "", 200, "")
-		c.want(t, "DELETE", "/templates/"+id, "", 204, "")
-		upload(t, s, "partner", "conn_1", "", 100)
-	}
-	if grown := heap() - before; grown > 64<<20 {
-		t.Errorf("got %d MB more on the heap, want at most 64", grown>>20)
-	}
-	runtime.KeepAlive(s)
 }
 
 // Any body gets an answer of the table, and never a failure of the sandbox.

@@ -57,11 +57,16 @@ func (c client) record(t *testing.T, s *Sandbox, area string, n int) string {
 	return made.Data.ID + made.Data.Code
 }
 
-// requests have a valid body for the operations that need one.
+// requests have a valid body for the operations that need one, besides those of creations.
 var requests = map[string]string{
 	"template_edit": `{"components":` + fineBody + `}`, "campaign_add": `{"recipients":[{"to":"+2348030000002"}]}`,
 	"webhook_update": `{"active":true}`, "webhook_replay_one": `{"since":"2026-01-01T00:00:00Z","until":"2026-01-02T00:00:00Z"}`,
 	"flow_update": `{"name":"poll"}`, "qr_codes_update": `{"prefilledMessage":"Bye"}`,
+	"template_sync": `{"connectionId":"conn_1"}`, "profile_update": `{"connectionId":"conn_1","about":"Boots"}`,
+	"settings_update": `{"connectionId":"conn_1","iceBreakers":["When do you open?"]}`,
+	"block_users":     `{"connectionId":"conn_1","users":["+2348030000001"]}`,
+	"unblock_users":   `{"connectionId":"conn_1","users":["+2348030000001"]}`,
+	"webhook_replay":  `{"since":"2026-01-01T00:00:00Z","until":"2026-01-02T00:00:00Z"}`,
 }
 
 // askRecord asks an operation about a record.

@@ -29,11 +29,28 @@ type media struct {
 	handles []*stored
 	byID    map[string]*stored // assets and handles
 	made    uint64             // number of handles so far
+	taken   map[string]*taken  // by the company of planOf
+}
+
+// taken is what the assets of a plan take.
+type taken struct {
+	bytes int64
+	files int
+}
+
+// count adds an asset to what its plan has taken, or with -1 removes it.
+func (a *Areas) count(x *stored, sign int) {
+	plan := a.planOf(x.company)
+	if a.media.taken[plan] == nil {
+		a.media.taken[plan] = &taken{}
+	}
+	a.media.taken[plan].bytes += int64(sign) * x.size
+	a.media.taken[plan].files += sign
 }
 
 // fillMedia stores the files of the scenario.
 func (a *Areas) fillMedia() {
-	a.media.byID = map[string]*stored{}
+	a.media.byID, a.media.taken = map[string]*stored{}, map[string]*taken{}
 	for _, f := range a.Assets {
 		if f.Company == "" {
 			f.Company = "co_1"
@@ -44,6 +61,7 @@ func (a *Areas) fillMedia() {
 		x := &stored{f.ID, f.Company, f.Filename, f.ContentType, f.Size, a.Began.Add(-f.Age)}
 		a.media.assets = append(a.media.assets, x)
 		a.media.byID[x.id] = x
+		a.count(x, 1)
 	}
 	slices.SortStableFunc(a.media.assets, func(x, y *stored) int { return x.created.Compare(y.created) })
 }
@@ -54,6 +72,9 @@ func (a *Areas) expire(now time.Time) {
 		n := 0
 		for n < len(*kept) && now.Sub((*kept)[n].created) >= assetLife {
 			delete(a.media.byID, (*kept)[n].id)
+			if kept == &a.media.assets {
+				a.count((*kept)[n], -1)
+			}
 			n++
 		}
 		*kept = slices.Delete(*kept, 0, n)
@@ -190,6 +211,7 @@ func (a *Areas) KeepFile(id, filename string, c *Connection, contentType string,
 	x := &stored{id, c.Company, filename, contentType, size, now}
 	a.media.assets = append(a.media.assets, x)
 	a.media.byID[id] = x
+	a.count(x, 1)
 	a.Uploads = append(a.Uploads, Uploaded{id, c.ID, contentType, size, now.UTC()})
 }
 
@@ -224,6 +246,7 @@ func (a *Areas) deleteMedia(c *Call) (any, *Refusal) {
 		return nil, ref
 	}
 	delete(a.media.byID, c.ID)
+	a.count(a.media.assets[i], -1)
 	a.media.assets = slices.Delete(a.media.assets, i, i+1)
 	return nil, nil
 }
@@ -241,12 +264,8 @@ func (a *Areas) showStorage(c *Call) (any, *Refusal) {
 // storage returns the figures of the plan of a company. The companies without a plan of their own
 // share that of the account, and so does "".
 func (a *Areas) storage(company string) (used, limit int64, files int) {
-	plan := a.planOf(company)
-	for _, x := range a.media.assets {
-		if a.planOf(x.company) == plan {
-			used += x.size
-			files++
-		}
+	if t := a.media.taken[a.planOf(company)]; t != nil {
+		used, files = t.bytes, t.files
 	}
 	if limit = a.Storage; limit == 0 {
 		limit = defaultStorage

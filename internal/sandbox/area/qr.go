@@ -58,7 +58,13 @@ func (a *Areas) createCode(c *Call, in prefilled) (any, *Refusal) {
 	if ref := in.check(); ref != nil {
 		return nil, ref
 	}
-	if len(a.codesOf(c.Connection)) >= maxCodes {
+	count := 0
+	for _, q := range a.codes {
+		if q.connection == c.Connection {
+			count++
+		}
+	}
+	if count >= maxCodes {
 		return nil, overLimit(fmt.Sprintf("A number has at most %d QR codes.", maxCodes))
 	}
 	a.codesMade++
