@@ -39,6 +39,12 @@ refuses() {
 ok="$chart/ci/embedded.yaml"
 refuses "secrets.apiKey.name is empty"
 refuses "/mode" -f "$ok" --set mode=both
+refuses "secrets.webhookSecrets.name is empty" -f "$chart/ci/cloud.yaml" --set secrets.apiKey.name=campaignd
+refuses "secrets.cloud.7.name is empty" -f "$ok" --set-string 'config.cloud.accounts[0].id=7'
+refuses "has no account with this id" -f "$ok" --set secrets.cloud.7.name=campaignd-cloud
+refuses "/config/cloud/accounts/0/token_file" -f "$chart/ci/cloud.yaml" --set 'config.cloud.accounts[0].token_file=token'
+refuses "remove config.cloud.accounts" -f "$ok" --set sandbox.enabled=true --set-string 'config.cloud.accounts[0].id=7' \
+	--set secrets.cloud.7.name=campaignd-cloud
 refuses "nonsense" -f "$ok" --set nonsense=1
 refuses "/config/service/api_key" -f "$ok" --set config.service.api_key=k
 refuses "nonsense" -f "$ok" --set config.service.nonsense=1

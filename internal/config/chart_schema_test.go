@@ -26,10 +26,13 @@ const (
 var chartRefuses = map[string]string{
 	"service.api_key": "name a secret in secrets.apiKey", "webhooks.secrets": "name a secret in secrets.webhookSecrets",
 	"commerce.api_key": "name a secret in secrets.commerceKey", "commerce.access_token": "name a secret in secrets.commerceToken",
-	"commerce.client_id":        "run `campaignd commerce connect` elsewhere, and name its token in secrets.commerceToken",
-	"commerce.client_secret":    "run `campaignd commerce connect` elsewhere, and name its token in secrets.commerceToken",
-	"commerce.webhooks.secrets": "name a secret in secrets.commerceWebhookSecrets",
-	"ledger":                    "secrets.ledger names it in cluster mode", "redis": "secrets.redis names it", "listen": "the chart sets it",
+	"commerce.client_id":                 "run `campaignd commerce connect` elsewhere, and name its token in secrets.commerceToken",
+	"commerce.client_secret":             "run `campaignd commerce connect` elsewhere, and name its token in secrets.commerceToken",
+	"commerce.webhooks.secrets":          "name a secret in secrets.commerceWebhookSecrets",
+	"cloud.accounts[].token_file":        "the chart sets it; name a secret in secrets.cloud",
+	"cloud.accounts[].app_secret_file":   "the chart sets it; name a secret in secrets.cloud",
+	"cloud.accounts[].verify_token_file": "the chart sets it; name a secret in secrets.cloud",
+	"ledger":                             "secrets.ledger names it in cluster mode", "redis": "secrets.redis names it", "listen": "the chart sets it",
 	"campaigns": "the chart sets it", "role": "mode decides", "data_dir": "the chart sets it",
 }
 
@@ -51,11 +54,14 @@ func chartConfig(t *testing.T) map[string]any {
 	for path, where := range chartRefuses {
 		at, names := s, strings.Split(path, ".")
 		for _, name := range names[:len(names)-1] {
-			at = at["properties"].(map[string]any)[name].(map[string]any)
+			list, found := strings.CutSuffix(name, "[]")
+			if at = at["properties"].(map[string]any)[list].(map[string]any); found {
+				at = at["items"].(map[string]any)
+			}
 		}
 		at["properties"].(map[string]any)[names[len(names)-1]] = map[string]any{"not": map[string]any{}, "description": where}
 	}
-	s["description"], s["required"] = "campaignd.yaml without its secrets", []any{"service"}
+	s["description"] = "campaignd.yaml without its secrets"
 	return s
 }
 
@@ -151,6 +157,9 @@ func TestTheChartKnowsEachKeyOfTheConfiguration(t *testing.T) {
 		"config: {service: {base_url: x}, numbers: {conn_1: {rat: 80}}}":                                                   false,
 		"config: {service: {base_url: x}, drops: [{buckets: 's3://lists'}]}":                                               false,
 		"config: {service: {base_url: x}, plan: {monthly_messages: many}}":                                                 false,
+		"config: {cloud: {accounts: [{id: '1', portfolio: main}]}}":                                                        true,
+		"config: {cloud: {accounts: [{id: '1', token_file: /token}]}}":                                                     false,
+		"config: {cloud: {accounts: [{id: 1}]}}":                                                                           false,
 		"config: {service: {base_url: x, api_key: k}}":                                                                     false,
 		"config: {service: {base_url: x}, listen: {public: ':1'}}":                                                         false,
 	} {

@@ -51,6 +51,13 @@ starts campaignd beside the sandbox. For the service, name two secrets and its a
       --set config.service.base_url=https://api.example.com \
       --set secrets.apiKey.name=campaignd --set secrets.webhookSecrets.name=campaignd
 
+For the platform's own Cloud API, name each account and the secret with its three words:
+
+    kubectl create secret generic campaignd-cloud --from-file=token --from-file=app-secret --from-file=verify-token
+    helm install prod deploy/helm/campaignd \
+      --set-string 'config.cloud.accounts[0].id=102290129340398' \
+      --set secrets.cloud.102290129340398.name=campaignd-cloud
+
 Cluster mode needs two more, with the URLs of PostgreSQL and Redis. campaignd refuses connections without
 TLS to another machine:
 

@@ -18,6 +18,11 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
 {{- end -}}
 
+{{- /* Whether the values name a service: "true", or nothing. */ -}}
+{{- define "campaignd.service" -}}
+{{- if or .Values.config.service.base_url .Values.secrets.apiKey.name .Values.secrets.webhookSecrets.name }}true{{ end -}}
+{{- end -}}
+
 {{- /* The rules between values, which the schema cannot check. */ -}}
 {{- define "campaignd.check" -}}
 {{- if eq .Values.mode "cluster" -}}
@@ -26,14 +31,24 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{- if .Values.sandbox.enabled }}{{ fail "sandbox.enabled needs mode embedded" }}{{ end -}}
 {{- if and .Values.sender.autoscaling.enabled .Values.sender.keda.enabled }}{{ fail "sender.autoscaling and sender.keda are both enabled: keep one" }}{{ end -}}
 {{- end -}}
-{{- if not .Values.sandbox.enabled -}}
+{{- $accounts := dig "cloud" "accounts" list .Values.config -}}
+{{- $ids := list -}}
+{{- range $accounts -}}
+{{- $ids = append $ids .id -}}
+{{- if not (dig .id "name" "" $.Values.secrets.cloud) }}{{ fail (printf "secrets.cloud.%s.name is empty: name the secret with the token, the app's secret and the verify token of the account" .id) }}{{ end -}}
+{{- end -}}
+{{- range $id, $_ := .Values.secrets.cloud -}}
+{{- if not (has $id $ids) }}{{ fail (printf "secrets.cloud.%s: config.cloud.accounts has no account with this id" $id) }}{{ end -}}
+{{- end -}}
+{{- if and .Values.sandbox.enabled $accounts }}{{ fail "sandbox.enabled plays the service alone: remove config.cloud.accounts" }}{{ end -}}
+{{- if and (not .Values.sandbox.enabled) (or (not $accounts) (include "campaignd.service" .)) -}}
 {{- if not .Values.secrets.apiKey.name }}{{ fail "secrets.apiKey.name is empty: name the secret with the service's key, or try -f values-try.yaml" }}{{ end -}}
 {{- if not .Values.secrets.webhookSecrets.name }}{{ fail "secrets.webhookSecrets.name is empty: without the signing secret no status and no opt-out is seen" }}{{ end -}}
-{{- if not .Values.config.service.base_url }}{{ fail "config.service.base_url is empty: give the address of the messaging service" }}{{ end -}}
+{{- if not .Values.config.service.base_url }}{{ fail "config.service.base_url is empty: give the address of the messaging service, or accounts of the Cloud API in config.cloud.accounts" }}{{ end -}}
 {{- end -}}
 {{- if and .Values.ingress.enabled (not .Values.ingress.host) }}{{ fail "ingress.host is empty" }}{{ end -}}
 {{- if and .Values.httpRoute.enabled (not .Values.httpRoute.parentRefs) }}{{ fail "httpRoute.parentRefs is empty: name a Gateway" }}{{ end -}}
-{{- if and .Values.istio.enabled (not .Values.istio.host) }}{{ fail "istio.host is empty: give the host of config.service.base_url" }}{{ end -}}
+{{- if and .Values.istio.enabled (not .Values.istio.host) (or (not $accounts) (include "campaignd.service" .)) }}{{ fail "istio.host is empty: give the host of config.service.base_url" }}{{ end -}}
 {{- end -}}
 
 {{- /* A secret as an environment variable that names its file, and as an item of the volume. */ -}}
@@ -43,8 +58,10 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 - {name: CAMPAIGND_SERVICE_API_KEY, value: sandbox-key}
 - {name: CAMPAIGND_WEBHOOKS_SECRETS, value: sandbox-secret}
 {{- else }}
+{{- if include "campaignd.service" . }}
 - {name: CAMPAIGND_SERVICE_API_KEY_FILE, value: /run/secrets/campaignd/api-key}
 - {name: CAMPAIGND_WEBHOOKS_SECRETS_FILE, value: /run/secrets/campaignd/webhook-secrets}
+{{- end }}
 {{- if $s.commerceKey.name }}
 - {name: CAMPAIGND_COMMERCE_API_KEY_FILE, value: /run/secrets/campaignd/commerce-api-key}
 {{- end }}
@@ -189,8 +206,18 @@ spec:
         defaultMode: 0440
         sources:
           {{- $s := $root.Values.secrets }}
+          {{- if include "campaignd.service" $root }}
           {{- include "campaignd.secretItem" (dict "from" $s.apiKey "path" "api-key") | nindent 10 }}
           {{- include "campaignd.secretItem" (dict "from" $s.webhookSecrets "path" "webhook-secrets") | nindent 10 }}
+          {{- end }}
+          {{- range $id, $from := $s.cloud }}
+          - secret:
+              name: {{ $from.name }}
+              items:
+                - {key: {{ $from.token | default "token" }}, path: cloud/{{ $id }}/token}
+                - {key: {{ $from.appSecret | default "app-secret" }}, path: cloud/{{ $id }}/app-secret}
+                - {key: {{ $from.verifyToken | default "verify-token" }}, path: cloud/{{ $id }}/verify-token}
+          {{- end }}
           {{- if $s.commerceKey.name }}
           {{- include "campaignd.secretItem" (dict "from" $s.commerceKey "path" "commerce-api-key") | nindent 10 }}
           {{- end }}
