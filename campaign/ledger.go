@@ -281,6 +281,11 @@ type ReportLedger interface {
 	// Summary counts the rows of the run by connection, country and time. Its tallies are those of
 	// Tallies.
 	Summary(ctx context.Context, no RunNo) (Summary, error)
+	// FoldSummaries counts up to most segments whose rows first changed at least quiet ago, and keeps
+	// their summaries, so that Tallies and Summary need not read the rows. It returns how many it
+	// kept: not those that changed meanwhile. On a ledger that is open for reading only it does
+	// nothing.
+	FoldSummaries(ctx context.Context, quiet time.Duration, most int) (kept int, err error)
 	// Lines yields every delivery of the run in the order of its rows. It reads in short pages, so a
 	// long report does not block the ledger.
 	Lines(ctx context.Context, no RunNo) iter.Seq2[Line, error]

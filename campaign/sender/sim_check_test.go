@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/internal/ledger/ledgertest"
 	"campaignd/internal/sandbox"
 	"campaignd/reporting"
 )
@@ -18,6 +19,7 @@ func (w *world) check(ctx context.Context, t *testing.T) {
 		t.Error(err)
 		return
 	}
+	w.fold(ctx) // what the last calls changed
 	truth := map[sent][]sandbox.Message{}
 	for m := range w.service.Messages() {
 		k := sent{m.To, m.Template}
@@ -47,12 +49,39 @@ func (w *world) check(ctx context.Context, t *testing.T) {
 	w.checkOptOuts()
 }
 
+// summarize keeps summaries all the time, in a process of its own. They must be right whatever
+// dies.
+func (w *world) summarize(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(701 * time.Millisecond):
+			w.fold(ctx)
+		}
+	}
+}
+
+// fold keeps the summaries of all segments that have changed.
+func (w *world) fold(ctx context.Context) {
+	n, err := w.desk.FoldSummaries(ctx, 0, math.MaxInt32)
+	if err != nil && ctx.Err() == nil {
+		w.bad("summaries: %v", err)
+	}
+	if n > 0 {
+		w.count("summaries kept")
+	}
+}
+
 // checkRun holds one run against the truth and takes its messages out of it.
 func (w *world) checkRun(ctx context.Context, t *testing.T, r *campaignRun, truth map[sent][]sandbox.Message, listed map[string]int) {
 	run, err := w.desk.Run(ctx, r.no)
 	if err != nil {
 		t.Error(err)
 		return
+	}
+	if _, wrong, err := ledgertest.Differs(ctx, w.desk, r.no); err != nil || wrong != "" {
+		w.bad("summary of %s: %v (-lines +summary)\n%s", r.name, err, wrong)
 	}
 	_, funnel, err := w.desk.Tallies(ctx, r.no)
 	if err != nil {

@@ -64,7 +64,7 @@ var (
 		"skipped: opted_out", "skipped: over_limit", "skipped: expired", "skipped: cancelled", "two runs", "one phone in two runs",
 		"rate of its own",
 		"slot forfeited", "refused after its retry, throttled before", "breaker opened", "breaker tested", "held: number", "held: account",
-		"held: throttled", "hold of a connection", "hold of a company", "people: lift a hold",
+		"held: throttled", "summaries kept", "hold of a connection", "hold of a company", "people: lift a hold",
 	}
 	seldom = []string{
 		"killed before Intend", "killed after Intend", "killed before Record", "killed after Record", "killed before Apply", "killed after Apply",
@@ -193,6 +193,7 @@ func simulate(t *testing.T, seed uint64, trace io.Writer) (w *world) {
 			w.launch(ctx, t, r)
 		}
 		others.Go(func() { w.people(ctx) })
+		others.Go(func() { w.summarize(ctx) })
 		w.play(ctx, t)
 		w.check(ctx, t)
 		for fault, n := range w.service.Stats().Fired {

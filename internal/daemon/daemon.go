@@ -292,6 +292,7 @@ func (d *Daemon) send(ctx context.Context, e *sender.Engine) error {
 		return ended
 	}
 	wg.Go(func() { d.notifier.Run(failed) })
+	wg.Go(func() { d.summarize(failed) })
 	if l, ok := d.ledger.(keeper); ok {
 		wg.Go(func() { l.Keep(intake) })
 	}

@@ -2,6 +2,8 @@ package ledger
 
 import (
 	"cmp"
+	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -28,16 +30,48 @@ func ScanCountedSegment(scan func(...any) error) (s CountedSegment, err error) {
 	return s, err
 }
 
+// KeptSegment is a counted segment with its summary, if that is kept.
+type KeptSegment struct {
+	CountedSegment
+	counts, course string // JSON; "" when it is not kept, or not asked for
+}
+
+// ScanKeptSegment reads what ScanCountedSegment reads, then counts and course of the summary.
+func ScanKeptSegment(scan func(...any) error) (s KeptSegment, err error) {
+	err = scan(&s.Key, &s.Lo, &s.Hi, &s.Mark, &s.Connection, &s.done, &s.alive, &s.counts, &s.course)
+	return s, err
+}
+
+// Kept returns the summary that is kept.
+func (s *KeptSegment) Kept() (sum SegmentSummary, kept bool, err error) {
+	if s.counts == "" {
+		return sum, false, nil
+	}
+	err = json.Unmarshal([]byte(s.counts), &sum.Groups)
+	if err == nil && s.course != "" {
+		err = json.Unmarshal([]byte(s.course), &sum.Course)
+	}
+	if err != nil {
+		err = fmt.Errorf("summary of segment %d of run %d: %w", s.Key&0xffffffff, RunOf(s.Key), err)
+	}
+	return sum, true, err
+}
+
 // Group is N outcomes of a segment with the same place, connection, state, rank and code.
 type Group struct {
-	Place      int    // the sum of PlaceAbove and PlaceUnposted
-	Connection string // "": that of the segment
-	State      Outcome
-	Rank       Rank
-	Code       string // of deferred, refused and skipped deliveries; of failed ones the code of the failure
-	N          int64
+	Place      int     `json:"p,omitempty"` // the sum of PlaceAbove and PlaceUnposted
+	Connection string  `json:"c,omitempty"` // "": that of the segment
+	State      Outcome `json:"s"`
+	Rank       Rank    `json:"r,omitempty"`
+	Code       string  `json:"e,omitempty"` // of deferred, refused and skipped deliveries; of failed ones the code of the failure
+	N          int64   `json:"n"`
 
-	Sent, Failed, Adopted, MaybeDuplicate, Ambiguous int64 // how many of them have the time or the flag
+	// How many of them have the time or the flag.
+	Sent           int64 `json:"sent,omitempty"`
+	Failed         int64 `json:"failed,omitempty"`
+	Adopted        int64 `json:"adopted,omitempty"`
+	MaybeDuplicate int64 `json:"dup,omitempty"`
+	Ambiguous      int64 `json:"amb,omitempty"`
 }
 
 // The places of outcomes in a segment.

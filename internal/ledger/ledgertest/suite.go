@@ -82,7 +82,12 @@ func Run(t *testing.T, open func(*testing.T) campaign.Ledger) {
 		t.Run(chapter.name, func(t *testing.T) {
 			t.Parallel() // a subtest mostly waits for its database
 			for _, p := range chapter.promises {
-				t.Run(p.name, func(t *testing.T) { p.test(newFixture(t, open)) })
+				t.Run(p.name, func(t *testing.T) {
+					f := newFixture(t, open)
+					f.l = folding{f.l, f}
+					p.test(f)
+					f.allSummed()
+				})
 			}
 		})
 	}

@@ -60,6 +60,9 @@ func (l *Ledger) eraseRows(t Tx, rids []int64, pseudonym int64) (underWay int64,
 		if _, err := t.Exec(sqlEraseRow, rid, pseudonym); err != nil {
 			return 0, err
 		}
+		if err := tellChanged(t, ledger.SegmentOf(rid)); err != nil { // the row is of no country any more
+			return 0, err
+		}
 		if _, err := t.Exec(l.own.EraseOutcome, rid); err != nil {
 			return 0, err
 		}

@@ -10,6 +10,7 @@ package portable
 
 import (
 	"context"
+	"time"
 
 	"campaignd/internal/ledger"
 )
@@ -58,6 +59,8 @@ type DB interface {
 	// Snapshot runs queries of reports that see the ledger at one moment. f must be short. It may run
 	// again, and starts over then.
 	Snapshot(ctx context.Context, f func(Each) error) error
+	// Passed waits until each transaction has ended that was running when it was called.
+	Passed(ctx context.Context) error
 }
 
 // Statements are the backend's own: PostgreSQL keeps some columns of a run in other tables, so that
@@ -78,10 +81,13 @@ type Ledger struct {
 	db      DB
 	own     Statements
 	options ledger.Options
+	folds   *folding
 }
 
 // New returns the portable half of a ledger that was opened with these options.
-func New(db DB, own Statements, o ledger.Options) Ledger { return Ledger{db, own, o} }
+func New(db DB, own Statements, o ledger.Options) Ledger {
+	return Ledger{db, own, o, &folding{busy: map[int64]time.Time{}}}
+}
 
 // add returns an f that adds rows to *into, as read returns them.
 func add[T any](into *[]T, read func(Scan) (T, error)) func(Scan) error {

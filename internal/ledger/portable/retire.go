@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"campaignd/internal/ledger"
+	"campaignd/recipients"
 )
 
 const (
@@ -36,6 +37,9 @@ func (l *Ledger) Retire(ctx context.Context, before time.Time) (rows int64, err 
 		if _, err := t.Exec(sqlRetirePrices, s.First(), s.End()); err != nil {
 			return err
 		}
+		if err := l.keepRetired(t, s.Key); err != nil {
+			return err
+		}
 		if _, err := t.Exec(l.own.RetireTotals, s.First(), s.End(), s.Key); err != nil {
 			return err
 		}
@@ -54,6 +58,38 @@ func (l *Ledger) Retire(ctx context.Context, before time.Time) (rows int64, err 
 		return err
 	})
 	return s.Hi - s.Lo, err
+}
+
+const (
+	sqlLockOutcomes = `SELECT rid FROM outcome WHERE rid >= $1 AND rid < $2 ORDER BY rid`
+	// The arguments are those of sqlKeepSummary; nobody counts the segment any more.
+	sqlKeepRetired = `INSERT INTO summary (segment, token, mark, hi, connection, counts, course) VALUES ($1, $2, $3, $4, $5, $6, $7)
+		ON CONFLICT (segment) DO UPDATE SET token = excluded.token, mark = excluded.mark, hi = excluded.hi,
+			connection = excluded.connection, counts = excluded.counts, course = excluded.course`
+)
+
+// keepRetired keeps the summary of a segment whose deliveries the transaction deletes. No status
+// changes an outcome after the lock.
+func (l *Ledger) keepRetired(t Tx, id int64) error {
+	var found []ledger.CountedSegment
+	if err := t.Each(add(&found, ledger.ScanCountedSegment), sqlCountedSegment, id); err != nil || len(found) == 0 {
+		return err
+	}
+	s := &found[0]
+	if err := t.Lock(func(scan Scan) error {
+		_, err := scanID(scan)
+		return err
+	}, sqlLockOutcomes, s.First(), s.End()); err != nil {
+		return err
+	}
+	sum, err := countSegment(t.Each, s, recipients.NewCountries(), true)
+	if err == nil {
+		_, err = storeSummary(t, sqlKeepRetired, 0, s, &sum)
+	}
+	if err == nil {
+		_, err = t.Exec(sqlForgetChanged, id)
+	}
+	return err
 }
 
 const (

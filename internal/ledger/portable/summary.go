@@ -12,7 +12,14 @@ import (
 )
 
 const (
-	sqlSummaryPage = `SELECT s.id, s.lo, s.hi, s.mark, s.connection, s.done, s.lease_until > ledger_now() FROM segment s
+	// A summary is kept if nothing has changed since the rows were counted. That of a segment whose
+	// deliveries retention deleted always is. $4 asks for the courses.
+	sqlSummaryPage = `SELECT s.id, s.lo, s.hi, s.mark, s.connection, s.done, s.lease_until > ledger_now(),
+			coalesce(k.counts, ''), CASE WHEN $4 = 1 THEN coalesce(k.course, '') ELSE '' END
+		FROM segment s LEFT JOIN summary k ON k.segment = s.id AND k.counts <> '' AND (
+			EXISTS (SELECT 1 FROM retired r WHERE r.segment = s.id)
+			OR k.token = 0 AND k.mark = s.mark AND k.hi = s.hi AND k.connection = s.connection
+				AND NOT EXISTS (SELECT 1 FROM changed c WHERE c.segment = s.id) AND (SELECT trusted FROM summary_state))
 		WHERE s.id > $1 AND s.id < $2 ORDER BY s.id LIMIT $3`
 	// $3 is the row id of the mark.
 	sqlSummaryGroups = `SELECT CASE WHEN rid >= $3 THEN 1 ELSE 0 END + CASE WHEN state = 7 /* skipped */ AND attempt = 0 THEN 2 ELSE 0 END,
@@ -86,19 +93,22 @@ func (l *Ledger) summing(ctx context.Context, no campaign.RunNo, course bool) (*
 	}
 	sum, where := ledger.NewSumming(), recipients.NewCountries()
 	for after, end := ledger.SegmentKey(no, -1), ledger.SegmentKey(no+1, 0); ; {
-		var page []ledger.CountedSegment
+		var page []ledger.KeptSegment
 		var counted *ledger.Summing
 		if err := l.db.Snapshot(ctx, func(each Each) error {
 			page, counted = nil, ledger.NewSumming()
-			if err := each(add(&page, ledger.ScanCountedSegment), sqlSummaryPage, after, end, ledger.SummaryPage); err != nil {
+			if err := each(add(&page, ledger.ScanKeptSegment), sqlSummaryPage, after, end, ledger.SummaryPage, bit(course)); err != nil {
 				return err
 			}
 			for i := range page {
-				s, err := countSegment(each, &page[i], where, course)
+				s, kept, err := page[i].Kept()
+				if err == nil && !kept {
+					s, err = countSegment(each, &page[i].CountedSegment, where, course)
+				}
 				if err != nil {
 					return err
 				}
-				counted.Add(&page[i], &s)
+				counted.Add(&page[i].CountedSegment, &s)
 			}
 			return nil
 		}); err != nil {

@@ -167,6 +167,7 @@ func (t *tx) adopt(v ledger.Verdict, n *int64, told *absorbed) {
 		rids, attempts = append(rids, a.Attempt.RowID), append(attempts, int64(a.Attempt.Number))
 		mhs, ids, firsts = append(mhs, a.Orphan.Hash), append(ids, a.Orphan.MessageID), append(firsts, a.Orphan.AcceptedAt())
 	}
+	t.recount(append(slices.Clone(v.Unsure), rids...)...)
 	if len(rids) > 0 {
 		t.last(stmt(n, sqlAdopt, rids, attempts, mhs, ids, firsts), absorb(told, slices.Sorted(slices.Values(mhs))))
 	}

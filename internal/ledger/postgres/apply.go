@@ -224,12 +224,16 @@ const (
 const touchStep = 100
 
 // touchRuns is the part of a statement that writes now (a parameter) as the time of the last status
-// of the runs of u. u are the outcomes that the statement changed, so a transaction that waits for
-// an outcome has no row of a run locked.
+// of the runs of u, and adds their segments to those that changed (tx.recount). u are the outcomes
+// that the statement changed, so a transaction that waits for an outcome has no row of a run
+// locked.
 func touchRuns(now string) string {
 	return fmt.Sprintf(`UPDATE run_event e SET event_at = %[1]s FROM (
 		SELECT no FROM run_event WHERE no = ANY(ARRAY(SELECT DISTINCT rid >> 32 FROM u)) AND event_at < %[1]s - %[2]d
-		ORDER BY no FOR NO KEY UPDATE) w WHERE e.no = w.no`, now, touchStep)
+		ORDER BY no FOR NO KEY UPDATE) w WHERE e.no = w.no),
+	c AS (INSERT INTO changed (segment, at) SELECT s, %[1]s FROM (
+			SELECT DISTINCT ((rid >> 32) << 32) | ((rid & 4294967295) / 4096) AS s FROM u) x
+		WHERE (SELECT true FROM changed c WHERE c.segment = s LIMIT 1) IS NULL`, now, touchStep)
 }
 
 // moveStatuses applies a batch to the messages that deliveries have. known receives, for each

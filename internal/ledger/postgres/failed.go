@@ -28,6 +28,7 @@ func (l *Ledger) skipFailed(ctx context.Context) error {
 		}
 		for _, s := range found {
 			if err := l.change(ctx, l.sender, "", func(t *tx) error {
+				t.recount(s.First())
 				now, why := ledger.Millis(time.Now()), string(campaign.RunFailed)
 				return t.do(
 					stmt(nil, sqlLockSegment, s.Key),

@@ -258,8 +258,10 @@ func (g *grants) write(t *tx) {
 			start = append(start, no)
 		}
 	}
+	t.recount(slices.Concat(g.skipRids, g.retryRids, g.skipRetryRids)...)
 	var people []*query
 	if g.recipients != nil {
+		t.recount(g.recipients.deferred()...)
 		people = g.recipients.write(g.at)
 	}
 	if len(ids) == 0 {

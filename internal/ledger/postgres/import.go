@@ -169,6 +169,9 @@ func (l *Ledger) AppendRows(
 			return err
 		}
 		s := &c.segments
+		for _, lo := range s.los {
+			t.recount(ledger.RowID(no, lo))
+		}
 		return t.do(
 			stmt(nil, sqlInsertSegments, s.ids, int64(no), s.los, s.his, s.closed, s.zones, s.wakes, s.bound),
 			stmt(nil, sqlAddRows, int64(no), int64(len(rows))))

@@ -224,6 +224,7 @@ func (l *Ledger) Release(ctx context.Context, lease campaign.Lease, unposted []i
 		if len(rids) > 0 {
 			now := ledger.Millis(time.Now())
 			var fresh, retries, first int64
+			t.recount(s.First())
 			if err := t.do(
 				rowOf([]any{&retries, &first}, sqlUndoRetries, rids, now, ledger.CodeReleased),
 				stmt(&fresh, sqlDeferUnposted, rids, now, ledger.CodeReleased)); err != nil {
@@ -273,6 +274,7 @@ func (l *Ledger) Recover(ctx context.Context, lease campaign.Lease, at time.Time
 			return err
 		}
 		var posted, retried int64
+		t.recount(s.First())
 		if err := t.do(
 			stmt(&posted, sqlDoubtPosted, s.First(), s.Marked(), ledger.Millis(at), s.Since, ledger.CodeInterrupted, s.GrantedBy),
 			stmt(&retried, sqlDoubtRetried, s.First(), s.End(), ledger.Millis(at), ledger.CodeInterrupted, s.GrantedBy),

@@ -32,6 +32,7 @@ func (l *Ledger) Move(ctx context.Context, lease campaign.Lease, to string) (mov
 		if moved = ledger.MayMoveAway(s, below, retrying); !moved {
 			return nil
 		}
+		t.recount(s.First())
 		if err := t.do(stmt(nil, sqlStaysOf, s.First(), s.Marked(), s.Key)); err != nil {
 			return err
 		}

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"time"
 
@@ -246,6 +247,11 @@ func (c *addressees) write(at int64) (qs []*query) {
 		qs = append(qs, stmt(nil, sqlDeferAgain, rids, due, why))
 	}
 	return qs
+}
+
+// deferred are the row ids of the deliveries that wait.
+func (c *addressees) deferred() []int64 {
+	return slices.AppendSeq(slices.Collect(maps.Keys(c.fresh)), maps.Keys(c.late))
 }
 
 func deferrals(all map[int64]ledger.Deferral) (rids, due []int64, why []string) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"reflect"
+	"time"
 
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
@@ -53,6 +54,38 @@ func (s store) Rows(ctx context.Context, w portable.Work, anew func(), f func(po
 
 func (s store) Snapshot(ctx context.Context, f func(portable.Each) error) error {
 	return s.ledger.snapshot(ctx, s.ledger.reports, func(t *tx) error { return f(portableTx{t}.Each) })
+}
+
+const (
+	// Each transaction has a lock on its virtual id from its beginning to its end, before it has a
+	// number.
+	sqlRunning = `SELECT coalesce(array_agg(l.virtualxid), '{}') FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid
+		WHERE l.locktype = 'virtualxid' AND l.mode = 'ExclusiveLock' AND l.pid <> pg_backend_pid()
+		AND a.datid = (SELECT oid FROM pg_database WHERE datname = current_database())
+		AND coalesce(a.backend_type, 'client backend') = 'client backend'`
+	sqlStillRunning = `SELECT count(*) FROM pg_locks WHERE locktype = 'virtualxid' AND mode = 'ExclusiveLock' AND virtualxid = ANY($1)`
+)
+
+// passedPoll is how often Passed asks; the transactions of sending take a few milliseconds.
+const passedPoll = 5 * time.Millisecond
+
+// Passed implements portable.DB.
+func (s store) Passed(ctx context.Context) error {
+	var running []string
+	if err := s.ledger.read(ctx, s.ledger.reports, row(&running, sqlRunning)); err != nil {
+		return err
+	}
+	for still := int64(len(running)); still > 0; {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(passedPoll):
+		}
+		if err := s.ledger.read(ctx, s.ledger.reports, row(&still, sqlStillRunning, running)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // portableTx is a transaction for package portable.

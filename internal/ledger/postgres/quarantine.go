@@ -146,6 +146,7 @@ const (
 
 // quarantineSegment moves the mark of one segment and returns how many deliveries it put in doubt.
 func (t *tx) quarantineSegment(s ledger.Segment, ahead, since, now int64) (int64, error) {
+	t.recount(s.First())
 	from := s.Marked()
 	first := s.Advance(ahead, since)
 	var inFlight, fresh, ungranted, retried int64

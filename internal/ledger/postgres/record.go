@@ -54,6 +54,9 @@ func (l *Ledger) Record(ctx context.Context, rs []campaign.Result) error {
 	var told absorbed
 	if err := l.change(ctx, l.sender, "outcome_uncommitted", func(t *tx) error {
 		told = absorbed{}
+		for i := range rs {
+			t.recount(ledger.RowID(rs[i].Run, rs[i].Seq))
+		}
 		qs := append(wakeDeferred(rs), provenBy(rs)...) // locks segments before outcomes, as every transaction does
 		qs = append(qs, acceptResults(receipts, &told)...)
 		for _, part := range merges {

@@ -32,6 +32,7 @@ func (l *Ledger) Resolve(ctx context.Context, lease campaign.Lease, began campai
 		}, sqlOldDoubts, s.First(), s.End(), ledger.Millis(began.Since), ledger.Millis(began.Until))); err != nil {
 			return err
 		}
+		t.recount(s.First())
 		t.last(stmt(nil, sqlResend, ended.Resend, ledger.Millis(time.Now())), stmt(nil, sqlEndDoubts, ended.Unknown))
 		n = len(ended.Resend) + len(ended.Unknown)
 		return nil
@@ -59,6 +60,7 @@ func (l *Ledger) SkipQueued(ctx context.Context, lease campaign.Lease, reason ca
 			return err
 		}
 		now := ledger.Millis(time.Now())
+		t.recount(s.First())
 		var above, below int64
 		err = t.do(
 			stmt(&below, sqlSkipDeferred, s.First(), s.End(), string(reason), now, reason != campaign.OverLimit),

@@ -43,6 +43,7 @@ func (l *Ledger) pool(base *pgx.ConnConfig, o ledger.Options, name string, setti
 		config.RuntimeParams["application_name"] = "campaignd " + name
 	}
 	settings = maps.Clone(settings)
+	settings["campaignd.changed"] = "on" // this program tells which segments it changes (tx.recount)
 	if o.ReadOnly {
 		settings["default_transaction_read_only"] = "on"
 	}

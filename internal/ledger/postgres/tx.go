@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -41,6 +42,7 @@ type tx struct {
 	tail  []*query // sent with the commit
 
 	options *ledger.Options // as the ledger was opened
+	stale   map[int64]bool  // segments whose outcomes it changes
 }
 
 // do runs statements in one round trip.
@@ -64,6 +66,26 @@ func (t *tx) flush() error {
 	qs := t.tail
 	t.tail = nil
 	return t.do(qs...)
+}
+
+// sqlChanged adds a segment once. Two transactions may add it at the same time, and none waits.
+const sqlChanged = `INSERT INTO changed (segment, at) SELECT s, $2 FROM unnest($1::bigint[]) s
+	WHERE (SELECT true FROM changed c WHERE c.segment = s LIMIT 1) IS NULL`
+
+// recount notes that the transaction changes outcomes of the segments of these row ids. Each
+// statement that changes what a summary counts needs it, or has it in its SQL (touchRuns).
+func (t *tx) recount(rids ...int64) {
+	if t.stale == nil {
+		t.stale = map[int64]bool{}
+	}
+	for _, rid := range rids {
+		t.stale[ledger.SegmentOf(rid)] = true
+	}
+}
+
+// tellChanged writes the segments of recount, so that nobody trusts their summaries.
+func (t *tx) tellChanged() *query {
+	return stmt(nil, sqlChanged, slices.Sorted(maps.Keys(t.stale)), ledger.Millis(time.Now()))
 }
 
 const (
@@ -110,7 +132,9 @@ func (l *Ledger) transact(ctx context.Context, p *pool, begin, crash string, aga
 	defer p.release(c)
 	c.changed = false
 	t := &tx{conn: c, ctx: ctx, begin: begin, again: again, options: &l.options}
-	err = f(t)
+	if err = f(t); len(t.stale) > 0 {
+		t.last(t.tellChanged())
+	}
 	if err == nil && t.begin != "" && len(t.tail) == 0 {
 		return nil // it had nothing to do
 	}

@@ -119,6 +119,7 @@ func (t *tx) unpost(id int64, owner string, posts ledger.WirePosts) (n int, err 
 	if len(open)+len(doubts) == 0 {
 		return 0, nil
 	}
+	t.recount(s.First())
 	now := ledger.Millis(time.Now())
 	var fresh, retries, first, undone, firstUndone int64
 	if err := t.do(append(proven.end(),

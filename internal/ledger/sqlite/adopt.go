@@ -183,6 +183,7 @@ func (t *tx) adopt(v ledger.Verdict, done *campaign.Swept) error {
 		if _, err := t.exec(sqlProven, a.Attempt.RowID, a.Attempt.Number); err != nil {
 			return err
 		}
+		t.recount(a.Attempt.RowID)
 		connection, told := a.Connection()
 		n, err := t.exec(sqlAdopt, a.Attempt.RowID, a.Orphan.Hash, a.Orphan.MessageID, a.Orphan.AcceptedAt(), connection, told)
 		if err != nil {
@@ -195,6 +196,7 @@ func (t *tx) adopt(v ledger.Verdict, done *campaign.Swept) error {
 	}
 	done.Ambiguous += v.Ambiguous
 	for _, rid := range v.Unsure {
+		t.recount(rid)
 		if _, err := t.exec(sqlFlagAmbiguous, rid); err != nil {
 			return err
 		}

@@ -254,6 +254,7 @@ func (t *tx) move(s messageStatus, at ridsByHash, changed *changes) (known, isNe
 			return false, false, err
 		}
 		if n > 0 {
+			t.recount(rid)
 			if changed.runs == nil {
 				changed.runs = map[campaign.RunNo]bool{}
 			}

@@ -30,6 +30,7 @@ func (l *Ledger) skipFailed(ctx context.Context) error {
 		}
 		for _, s := range found {
 			if err := l.submit(ctx, &op{urgency: results, rows: campaign.SegmentSize, run: func(t *tx) error {
+				t.recount(s.First())
 				now, why := ledger.Millis(time.Now()), string(campaign.RunFailed)
 				if _, err := t.exec(sqlSkipQueued, s.Marked(), s.End(), why, now); err != nil {
 					return err

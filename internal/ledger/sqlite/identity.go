@@ -24,12 +24,17 @@ func (l *Ledger) readIdentity(ctx context.Context) error {
 const (
 	sqlInsertIdentity = `INSERT INTO ledger (one, id, opens, hash_key) VALUES (1, ?, 0, ?) ON CONFLICT DO NOTHING`
 	sqlIdentity       = `SELECT id, opens, files, hash_key FROM ledger`
-	sqlSetNumber      = `UPDATE ledger SET opens = ?1, files = ?2 WHERE opens = ?3`
+	sqlSetNumber      = `UPDATE ledger SET opens = ?1, counted = ?1, files = ?2 WHERE opens = ?3`
 
 	sqlEndSegmentLeases = `UPDATE segment SET lease_until = 0 WHERE lease_until <> 0 AND done = 0`
 	sqlEndJobLeases     = `UPDATE job SET lease_until = 0 WHERE lease_until <> 0`
 	sqlForgetLanes      = `DELETE FROM lane`
 )
+
+// sqlDistrust has each segment counted again if an older program, which does not add to the table
+// changed, was the last to send from the ledger.
+const sqlDistrust = `INSERT INTO changed (segment, at) SELECT id, 0 FROM segment
+	WHERE (SELECT opens <> counted FROM ledger) ON CONFLICT (segment) DO NOTHING`
 
 // endLeases ends the leases of earlier senders: the lock proves that none of them still runs.
 var endLeases = [...]string{sqlEndSegmentLeases, sqlEndJobLeases, sqlForgetLanes}
@@ -70,6 +75,9 @@ func (l *Ledger) identify(ctx context.Context, o ledger.Options) error {
 	}
 	r, err := s.prepare(l.path, l.file)
 	if err != nil {
+		return err
+	}
+	if _, err := tx.ExecContext(ctx, sqlDistrust); err != nil {
 		return err
 	}
 	if _, err := tx.ExecContext(ctx, sqlSetNumber, r.stamp.number, r.files.String(), s.number); err != nil {

@@ -114,6 +114,7 @@ func (l *Ledger) AppendRows(
 			return err
 		}
 		for _, s := range segments {
+			t.recount(ledger.RowID(no, s.Lo))
 			if _, err := t.exec(sqlInsertSegment,
 				ledger.SegmentKey(no, s.Index), int64(no), s.Lo, s.Hi, s.Closed, s.Group, ledger.WakeTime(s), s.Bound); err != nil {
 				return err

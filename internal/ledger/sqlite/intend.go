@@ -206,6 +206,9 @@ func (t *tx) grant(in *campaign.Intent, id, now int64, d *ledger.Decision) error
 	if _, err := t.exec(sqlMoveMark, d.Mark, in.Connection, id); err != nil {
 		return err
 	}
+	if len(d.Skip)+len(d.Grant)+len(d.SkipRetries) > 0 {
+		t.recount(ledger.RowID(no, in.Lease.Lo))
+	}
 	for seq, why := range d.Skip {
 		if _, err := t.exec(sqlInsertSkip, ledger.RowID(no, seq), string(why), now); err != nil {
 			return err

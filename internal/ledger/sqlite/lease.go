@@ -196,6 +196,7 @@ func (l *Ledger) Release(ctx context.Context, lease campaign.Lease, unposted []i
 // undo takes the unposted attempt of a delivery back. It reports whether that was the first
 // attempt, which the budget counted.
 func (t *tx) undo(rid, now int64) (first bool, err error) {
+	t.recount(rid)
 	if n, err := t.exec(sqlDeferUnposted, rid, now, ledger.CodeReleased); err != nil || n == 1 {
 		return err == nil, err
 	}
@@ -222,6 +223,7 @@ func (l *Ledger) Recover(ctx context.Context, lease campaign.Lease, at time.Time
 		if err != nil {
 			return err
 		}
+		t.recount(s.First())
 		posted, err := t.exec(sqlDoubtPosted, s.First(), s.Marked(), ledger.Millis(at), s.Since, ledger.CodeInterrupted, s.GrantedBy)
 		if err != nil {
 			return err

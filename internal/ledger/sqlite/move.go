@@ -36,6 +36,7 @@ func (l *Ledger) Move(ctx context.Context, lease campaign.Lease, to string) (mov
 		if !ledger.MayMoveAway(s, below, retrying) {
 			return nil
 		}
+		t.recount(s.First())
 		if _, err := t.exec(sqlStaysOf, s.First(), s.Marked(), s.Key); err != nil {
 			return err
 		}

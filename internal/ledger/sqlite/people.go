@@ -181,7 +181,8 @@ const (
 func (t *tx) charge(in *campaign.Intent, now int64, d *ledger.Decision, p *ledger.People) error {
 	for seq, wait := range d.Defer {
 		var err error
-		if id := ledger.RowID(in.Lease.Run, seq); seq >= in.From {
+		id := ledger.RowID(in.Lease.Run, seq)
+		if t.recount(id); seq >= in.From {
 			_, err = t.exec(sqlDeferFresh, id, wait.At, wait.Why, now)
 		} else {
 			_, err = t.exec(sqlDeferAgain, wait.At, wait.Why, id)

@@ -170,6 +170,7 @@ const (
 
 // quarantineSegment moves the mark of one segment and returns how many deliveries it put in doubt.
 func (t *tx) quarantineSegment(s ledger.Segment, ahead, since, now int64) (n int64, err error) {
+	t.recount(s.First())
 	from := s.Marked()
 	first := s.Advance(ahead, since)
 	inFlight, err := t.exec(sqlDoubtRestored, s.First(), from, now, first, ledger.CodeRestored)

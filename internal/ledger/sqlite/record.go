@@ -41,6 +41,7 @@ func (l *Ledger) Record(ctx context.Context, rs []campaign.Result) error {
 		}
 		for i := range rs {
 			r := &rs[i]
+			t.recount(ledger.RowID(r.Run, r.Seq))
 			if r.Kind != campaign.ResultAccepted {
 				if err := t.merge(r); err != nil {
 					return err

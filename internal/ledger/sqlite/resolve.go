@@ -32,6 +32,7 @@ func (l *Ledger) Resolve(ctx context.Context, lease campaign.Lease, began campai
 		}); err != nil {
 			return err
 		}
+		t.recount(s.First())
 		now := ledger.Millis(time.Now())
 		for _, rid := range ended.Resend {
 			if _, err := t.exec(sqlResend, now, rid); err != nil {
@@ -68,6 +69,7 @@ func (l *Ledger) SkipQueued(ctx context.Context, lease campaign.Lease, reason ca
 		if err != nil {
 			return err
 		}
+		t.recount(s.First())
 		now := ledger.Millis(time.Now())
 		above, err := t.exec(sqlSkipQueued, s.Marked(), s.End(), string(reason), now)
 		if err != nil {

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"time"
 
 	"campaignd/internal/ledger"
 )
@@ -16,6 +17,7 @@ type tx struct {
 	stmts   map[string]*sql.Stmt
 	options ledger.Options // as it was opened
 	changed bool           // exec changed a row in this transaction
+	stale   map[int64]bool // segments whose outcomes it changed
 }
 
 // prepare returns the prepared statement; the texts are constants, so that few are kept.
@@ -98,6 +100,22 @@ func drain(rows *sql.Rows, f func(scan scanFunc) error) error {
 		}
 	}
 	return rows.Err()
+}
+
+const sqlChanged = `INSERT INTO changed (segment, at) VALUES (?, ?) ON CONFLICT (segment) DO NOTHING`
+
+// recount notes that the transaction changes outcomes of the segment of a row id. Each statement
+// that changes what a summary counts needs it.
+func (t *tx) recount(rid int64) { t.stale[ledger.SegmentOf(rid)] = true }
+
+// tellChanged writes the segments of recount, so that nobody trusts their summaries.
+func (t *tx) tellChanged() error {
+	for segment := range t.stale {
+		if _, err := t.exec(sqlChanged, segment, ledger.Millis(time.Now())); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // rollback ends the transaction. Its error says that SQLite has ended it already, and is ignored.

@@ -140,6 +140,7 @@ func (t *tx) unpost(s leasedSegment, owner string, posts ledger.WirePosts) (n in
 		if _, err := t.exec(sqlProven, a.rid, a.attempt); err != nil {
 			return 0, err
 		}
+		t.recount(a.rid)
 		if _, err := t.exec(sqlUndoDoubt, a.rid, now, ledger.CodeReleased); err != nil {
 			return 0, err
 		}

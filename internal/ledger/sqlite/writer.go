@@ -67,7 +67,7 @@ func startWriter(ctx context.Context, l *Ledger) (*writer, error) {
 	}
 	w := &writer{
 		ledger: l,
-		tx:     &tx{conn: conn, stmts: map[string]*sql.Stmt{}, options: l.options},
+		tx:     &tx{conn: conn, stmts: map[string]*sql.Stmt{}, options: l.options, stale: map[int64]bool{}},
 		check:  startCheckpointer(l),
 		ended:  make(chan struct{}),
 		wake:   make(chan struct{}, 1),
@@ -241,11 +241,16 @@ func (w *writer) attempt(batch []*op) (failed bool, err error) {
 		return false, err
 	}
 	t.changed = false
+	clear(t.stale)
 	for _, o := range batch {
 		if o.err = o.run(t); o.err != nil {
 			t.rollback()
 			return true, nil //nolint:nilerr // op.err carries the operation's error to its caller
 		}
+	}
+	if err := t.tellChanged(); err != nil {
+		t.rollback()
+		return false, err
 	}
 	if mutant.Enabled {
 		for _, o := range batch {

@@ -1,0 +1,55 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"campaignd/campaign"
+)
+
+// Speed at which summaries are kept (docs/protocol.md#summaries). A segment that goes on changing
+// would be counted in vain, so one is counted when its first change is half a second old. After a
+// step the process rests summaryRest times as long as the step took: 1/(1 + 19) is 5 % of a
+// core at most.
+const (
+	summaryEvery = time.Second
+	summaryQuiet = 500 * time.Millisecond
+	summaryStep  = 16 // segments, some 10 ms each
+	summaryRest  = 19
+)
+
+// summarize keeps the summaries of the segments whose rows have changed until ctx ends. One replica
+// at a time does it, also for replicas that died.
+func (d *Daemon) summarize(ctx context.Context) {
+	t := turn{job: d.job("summaries")}
+	defer func() { _ = t.end() }() // the lease ends by itself
+	failing := false
+	for wait := summaryEvery; ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(wait):
+		}
+		if wait = summaryEvery; !t.ours(ctx) {
+			continue
+		}
+		began := time.Now()
+		n, err := d.ledger.FoldSummaries(ctx, summaryQuiet, summaryStep)
+		if ctx.Err() != nil {
+			return
+		}
+		if took := summaryRest * time.Since(began); err != nil || n < summaryStep {
+			wait = max(wait, took)
+		} else {
+			wait = took
+		}
+		if failed := err != nil && !errors.Is(err, campaign.ErrUnwritable); failed != failing {
+			if failing = failed; failing {
+				d.log.Error("reports read every row: summaries cannot be kept, tried again each second", "err", err)
+			} else {
+				d.log.Info("summaries are kept again")
+			}
+		}
+	}
+}

@@ -1,0 +1,105 @@
+package ledgertest
+
+import (
+	"testing"
+	"time"
+
+	"campaignd/campaign"
+)
+
+const countKept = `SELECT CAST(count(*) AS text) FROM summary WHERE token = 0`
+
+// foldAll keeps the summaries of all segments that have changed, and fails unless it kept want.
+func foldAll(t *testing.T, l Tables, want int) {
+	t.Helper()
+	if n, err := l.FoldSummaries(t.Context(), -time.Hour, 100); err != nil || n != want {
+		t.Errorf("kept %d summaries, %v; want %d, no error", n, err, want)
+	}
+}
+
+// summarized is a run of 12 accepted deliveries whose summary is kept.
+func summarized(t *testing.T, l Tables) (*fixture, campaign.Run, campaign.Lease) {
+	t.Helper()
+	f := &fixture{T: t, l: l, ctx: t.Context()}
+	r, s := f.begun(20, 12)
+	var rs []campaign.Result
+	for seq := range int64(12) {
+		rs = append(rs, acceptance(s, seq))
+	}
+	f.record(rs...)
+	foldAll(t, l, 1)
+	return f, r, s
+}
+
+// A report adds up summaries: a row that a test changes behind the back of the ledger is not seen.
+func aQuietSegmentIsCountedByItsSummary(t *testing.T, l Tables) {
+	f, r, s := summarized(t, l)
+	alter(t, l, `UPDATE outcome SET state = 6 /* refused */`)
+	f.counted(r.No, map[campaign.Status]int64{campaign.Accepted: 12, campaign.Queued: 8})
+	alter(t, l, `UPDATE outcome SET state = 5 /* accepted */`)
+	foldAll(t, l, 0)
+	f.apply(event(messageID(r.No, 3), key(3), campaign.Read, at(9)))
+	f.counted(r.No, map[campaign.Status]int64{campaign.Accepted: 11, campaign.Read: 1, campaign.Queued: 8})
+	foldAll(t, l, 1)
+	f.sent(s, 12, 15) // the mark tells that the summary is old
+	f.counted(r.No, map[campaign.Status]int64{campaign.Accepted: 11, campaign.Read: 1, campaign.Sending: 3, campaign.Queued: 5})
+}
+
+// A change that the ledger was not told of leaves a summary that is wrong: the check that the suite
+// and the simulation make finds it.
+func aForgottenChangeIsFound(t *testing.T, l Tables) {
+	f, r, _ := summarized(t, l)
+	f.apply(event(messageID(r.No, 3), key(3), campaign.Read, at(9)))
+	if _, wrong, err := Differs(t.Context(), l, r.No); wrong != "" || err != nil {
+		t.Fatalf("%v %s; want no difference", err, wrong)
+	}
+	alter(t, l, `DELETE FROM changed`)
+	if _, wrong, err := Differs(t.Context(), l, r.No); wrong == "" || err != nil {
+		t.Errorf("%v; want that the summary differs from its lines", err)
+	}
+}
+
+// A process that dies while it counts leaves a token, and has removed the segment from those that
+// have changed.
+func whatADeadProcessCountedIsCountedAgain(t *testing.T, l Tables) {
+	f, r, _ := summarized(t, l)
+	alter(t, l, `UPDATE summary SET token = 77`)
+	f.counted(r.No, map[campaign.Status]int64{campaign.Accepted: 12, campaign.Queued: 8})
+	if n := stored(t, l, countKept); n != "0" {
+		t.Errorf("%s summaries are kept; want 0", n)
+	}
+	foldAll(t, l, 1)
+	if n := stored(t, l, countKept); n != "1" {
+		t.Errorf("%s summaries are kept; want 1", n)
+	}
+}
+
+// A segment is left alone until its first change is old enough.
+func aSegmentIsCountedOnceItIsQuiet(t *testing.T, l Tables) {
+	f, r, _ := summarized(t, l)
+	f.apply(event(messageID(r.No, 3), key(3), campaign.Read, at(9)))
+	if n, err := l.FoldSummaries(t.Context(), time.Hour, 100); err != nil || n != 0 {
+		t.Errorf("kept %d summaries, %v; want 0 of a segment that changed a moment ago", n, err)
+	}
+	foldAll(t, l, 1)
+	f.summed(r.No)
+}
+
+// Rows that retention deleted are still counted by connection, country and time.
+func aSummaryOutlivesItsRows(t *testing.T, l Tables) {
+	f, r, s := summarized(t, l)
+	f.done(f.l.SkipQueued(f.ctx, s, campaign.Expired))
+	f.done(f.l.Park(f.ctx, s, time.Time{}, After(0)))
+	f.done(f.l.FinishRuns(f.ctx))
+	f.apply(event(messageID(r.No, 3), key(3), campaign.Delivered, at(9)))
+	before := f.summed(r.No)
+	if n, err := l.Retire(t.Context(), time.Now().Add(time.Hour)); err != nil || n != 20 {
+		t.Fatalf("deleted %d rows, %v; want 20, no error", n, err)
+	}
+	after, err := l.Summary(t.Context(), r.No)
+	f.ok(err)
+	if before.At = after.At; differ(before, after) != "" {
+		t.Errorf("summary before and after the deletion (-want +got):\n%s", differ(before, after))
+	}
+	foldAll(t, l, 0)
+}
