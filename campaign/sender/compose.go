@@ -94,7 +94,7 @@ func (p *planner) postable(s *segment, now time.Time) bool {
 	if s.leaving || !s.mayPost(now, p.e.o.Lease/5) {
 		return false
 	}
-	return s.closedUntil(now).IsZero() // else tend parks it
+	return s.closedUntil(now).IsZero() // else giveBack parks it
 }
 
 // canSend reports whether the run has something to post now.

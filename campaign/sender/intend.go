@@ -110,7 +110,7 @@ func (p *planner) admit(d draft, g campaign.Granted, began time.Time) (attempts 
 	switch {
 	case g.HeldBy.Scope != "":
 		p.e.holds.learn(g.HeldBy, time.Now())
-	case g.Limit.By == campaign.ByWindow: // tend gives the segment back, or skips what has expired
+	case g.Limit.By == campaign.ByWindow: // giveBack parks the segment, or skips what has expired
 		p.e.Poke()
 	case g.Limit.By != "":
 		p.waits.begin(s.run, g.Limit, time.Now())

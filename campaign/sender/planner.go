@@ -139,7 +139,7 @@ func (p *planner) step(ctx context.Context) (wait time.Duration, err error) {
 	defer func() { p.publish(ctx, err) }()
 	p.waits.tell(p.activeRuns(), now)
 	p.units.tidy(ctx, p.idles(now))
-	if err := p.claimer.tend(ctx, p.activeRuns(), now); err != nil {
+	if err := p.claimer.giveBack(ctx, p.activeRuns(), now); err != nil {
 		return 0, err
 	}
 	asked, err := p.claimer.claim(ctx, p.runsInTurn(), now, rate)

@@ -39,8 +39,8 @@ func TestAnUnknownZoneFallsBackToTheCampaigns(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := w.planner.claimer.tend(t.Context(), w.planner.activeRuns(), now); err != nil {
-		t.Errorf("tend: %v, want nil", err)
+	if err := w.planner.claimer.giveBack(t.Context(), w.planner.activeRuns(), now); err != nil {
+		t.Errorf("giveBack: %v, want nil", err)
 	}
 	var open []int64
 	for _, s := range w.planner.claimer.segments {

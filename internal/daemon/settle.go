@@ -100,7 +100,7 @@ func (d *Daemon) snapshot(ctx context.Context, no campaign.RunNo) (s snapshot, e
 		}
 		var held bool
 		if s.held, held = why.Held(s.run, holds, d.directory.origin, time.Now()); !held {
-			if s.held, err = d.stranded(ctx, s.run, holds); err != nil {
+			if s.held, err = d.heldBack(ctx, s.run, holds); err != nil {
 				return s, err
 			}
 		}

@@ -322,7 +322,7 @@ func (w *Watcher) start(ctx context.Context, p *watched, f campaign.DroppedFile)
 	}
 	w.busy[f.No] = true
 	w.work.Go(func() {
-		err := w.tend(ctx, p, f)
+		err := w.advance(ctx, p, f)
 		if err != nil && ctx.Err() == nil && !errors.Is(err, campaign.ErrTaken) && !errors.Is(err, campaign.ErrFenced) &&
 			!errors.Is(err, campaign.ErrUnwritable) {
 			w.o.Log.Warn("a dropped file is tried again", "file", f.Key, "err", err)

@@ -83,7 +83,7 @@ func New(o Options) (*Sender, error) {
 func (s *Sender) Run(ctx context.Context) {
 	var wg sync.WaitGroup
 	for i := range s.o.Destinations {
-		wg.Go(func() { s.tend(ctx, &s.o.Destinations[i]) })
+		wg.Go(func() { s.sendTo(ctx, &s.o.Destinations[i]) })
 	}
 	for ctx.Err() == nil {
 		if err := s.tidy(ctx); err != nil && ctx.Err() == nil {
@@ -126,8 +126,8 @@ func (s *Sender) tidy(ctx context.Context) error {
 	return err
 }
 
-// tend sends the notifications of one destination until ctx ends.
-func (s *Sender) tend(ctx context.Context, d *Destination) {
+// sendTo sends the notifications of one destination until ctx ends.
+func (s *Sender) sendTo(ctx context.Context, d *Destination) {
 	failing := false
 	for ctx.Err() == nil {
 		now := time.Now()

@@ -125,8 +125,8 @@ func (s *Sandbox) sendFor(c *area.Connection, body []byte) area.Outcome {
 	return out
 }
 
-// tend does what the areas have planned, until ctx ends.
-func (s *Sandbox) tend(ctx context.Context) {
+// runPlans does what the areas have planned, until ctx ends.
+func (s *Sandbox) runPlans(ctx context.Context) {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	for ctx.Err() == nil {

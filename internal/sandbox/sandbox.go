@@ -172,7 +172,7 @@ func (s *Sandbox) Run(ctx context.Context) error {
 		wg.Go(func() { s.work(ctx, sh) })
 	}
 	wg.Go(func() { s.follow(ctx) })
-	wg.Go(func() { s.tend(ctx) })
+	wg.Go(func() { s.runPlans(ctx) })
 	wg.Go(func() { _ = s.commerce.Run(ctx) }) // its only error is that of ctx
 	select {
 	case <-ctx.Done():

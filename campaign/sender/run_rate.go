@@ -11,15 +11,14 @@ import (
 	"campaignd/throttle"
 )
 
-// A run may have a limit of its own, limits.rate, over all numbers and replicas. Its permissions
-// are asked for when slots of a number are in hand, so that none is held for a slot that another
-// replica gets (docs/limits.md#a-runs-own-rate).
+// The key limits.rate limits a run over all numbers and replicas. The sender asks for permissions
+// when it holds slots of a number, so that it takes none for a slot that another replica gets
+// (docs/limits.md#a-runs-own-rate).
 
-// ownAgain is how long a run that its own limit refused is not asked about again: the time of two
-// groups.
-const ownAgain = 100 * time.Millisecond
+// refusedWait is the wait after a run's own limit refused a message: two groups.
+const refusedWait = 100 * time.Millisecond
 
-// permissions are those that a poster has in hand, by run. Their zero value has none.
+// permissions are what a poster has in hand, by run. The zero value has none.
 type permissions map[*run]permission
 
 type permission struct {
@@ -65,7 +64,7 @@ func (p *poster) askOwnRate(ctx context.Context, slots int, now time.Time) {
 			p.unavailable(ctx, err, now)
 		}
 		if granted < want {
-			p.queue.refuse(r, now.Add(max(wait, ownAgain)))
+			p.queue.refuse(r, now.Add(max(wait, refusedWait)))
 		}
 		p.own[r] = permission{granted, now.Add(throttle.AllowFor)}
 	}
@@ -84,13 +83,13 @@ func (p *poster) unavailable(ctx context.Context, err error, now time.Time) {
 	}
 }
 
-// mostQueued is how many attempts of a run with a limit of its own may be queued for a number: what
+// mostQueued is how many attempts of a run with a rate limit may be queued for a number: what
 // the limit allows in the limiter's horizon, and no more than of a run without a limit.
 func (r *run) mostQueued(most int) int {
 	return min(max(int(math.Ceil(r.ownRate()*throttle.Horizon.Seconds())), 1), most)
 }
 
-// wantsLimited reports whether a run with a limit of its own has something to send, and at
+// wantsLimited reports whether a run with a rate limit has something to send, and at
 // most half of the attempts that it may have are queued. Otherwise it joins the next group.
 func (p *planner) wantsLimited(now time.Time, most int) (wants bool) {
 	for _, r := range p.activeRuns() {

@@ -28,9 +28,9 @@ type task struct {
 	dir string               // its folder in the spool
 }
 
-// tend does what is to be done about a file, unless another process does. A failure is stored
+// advance takes a file one step on, unless another process does. A failure is stored
 // as the detail of the file, and is tried again.
-func (w *Watcher) tend(ctx context.Context, p *watched, f campaign.DroppedFile) error {
+func (w *Watcher) advance(ctx context.Context, p *watched, f campaign.DroppedFile) error {
 	job := campaign.Job{Ledger: w.o.Ledger, Name: f.Launch(), Owner: w.o.Owner, Lease: w.o.Lease}
 	return job.Do(ctx, func(ctx context.Context) error {
 		found, err := w.o.Ledger.DroppedFiles(ctx, campaign.DropFilter{No: f.No, Bucket: f.Bucket})

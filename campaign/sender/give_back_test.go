@@ -118,7 +118,7 @@ func TestASegmentIsGivenBackWhenNothingIsToBeSent(t *testing.T) {
 			w.planner.lanes.begin()
 			w.planner.claimer.claimedAt = now
 			w.planner.claimer.segments = []*segment{s}
-			if err := w.planner.claimer.tend(t.Context(), w.planner.activeRuns(), now); err != nil {
+			if err := w.planner.claimer.giveBack(t.Context(), w.planner.activeRuns(), now); err != nil {
 				t.Fatal(err)
 			}
 			if kept := len(w.planner.claimer.segments) == 1; kept != tt.kept || (w.renewer.owned.Load() != nil) == tt.kept {
@@ -181,8 +181,8 @@ func TestASegmentThatAnotherOwnerHasIsLost(t *testing.T) {
 		first.pending.Add(1) // of this one answers are awaited
 		first.skipped = true
 		w.planner.claimer.segments = []*segment{first, s}
-		if err := w.planner.claimer.tend(t.Context(), w.planner.activeRuns(), time.Now()); !errors.Is(err, tt.want) {
-			t.Errorf("tend: %v, want %v", err, tt.want)
+		if err := w.planner.claimer.giveBack(t.Context(), w.planner.activeRuns(), time.Now()); !errors.Is(err, tt.want) {
+			t.Errorf("giveBack: %v, want %v", err, tt.want)
 		}
 		if gone := !slices.Contains(w.planner.claimer.segments, s); s.lost.Load() != tt.lost || gone != tt.gone ||
 			!slices.Contains(w.planner.claimer.segments, first) {

@@ -10,12 +10,12 @@ import (
 	"campaignd/campaign"
 )
 
-// tend gives back segments that are lost, held, closed, skipped or finished.
-func (c *claimer) tend(ctx context.Context, runs []*run, now time.Time) error {
+// giveBack gives back segments that are lost, held, closed, skipped or finished.
+func (c *claimer) giveBack(ctx context.Context, runs []*run, now time.Time) error {
 	changed := false
 	for i := 0; i < len(c.segments); i++ {
 		s := c.segments[i]
-		gone, err := c.tendOne(ctx, s, slices.Contains(runs, s.run), now)
+		gone, err := c.giveBackOne(ctx, s, slices.Contains(runs, s.run), now)
 		if errors.Is(err, campaign.ErrFenced) {
 			s.lost.Store(true)
 			gone, err = false, nil
@@ -35,8 +35,8 @@ func (c *claimer) tend(ctx context.Context, runs []*run, now time.Time) error {
 	return nil
 }
 
-// tendOne reports true when the number no longer owns the segment.
-func (c *claimer) tendOne(ctx context.Context, s *segment, active bool, now time.Time) (bool, error) {
+// giveBackOne reports true when the number no longer owns the segment.
+func (c *claimer) giveBackOne(ctx context.Context, s *segment, active bool, now time.Time) (bool, error) {
 	_, _, s.leaving = c.leaves(s, now)
 	if s.leaving || s.lost.Load() || s.run.paused.Load() || s.run.over() || !active || c.waits.heldLong(s.run, now) {
 		c.unpost(s)

@@ -8,11 +8,10 @@ import (
 	"campaignd/campaign"
 )
 
-// stranded returns the hold that keeps what is left of a run back although a connection is free:
+// heldBack returns the hold that keeps what is left of a run back although a connection is free:
 // each segment that is not done belongs to a connection that is held, and never changes it
-// (docs/protocol.md#holds). It is the hold that ends first, so that a caller waits for what can go
-// on.
-func (d *Daemon) stranded(ctx context.Context, run campaign.Run, holds []campaign.Hold) (by campaign.Hold, err error) {
+// (docs/protocol.md#holds). If there are several, it is the one that ends first.
+func (d *Daemon) heldBack(ctx context.Context, run campaign.Run, holds []campaign.Hold) (by campaign.Hold, err error) {
 	if len(holds) == 0 {
 		return by, nil
 	}
