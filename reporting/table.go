@@ -31,8 +31,8 @@ func (r *Report) Table(w io.Writer, width int) error {
 	page.holds(r)
 	page.totals(r)
 	page.reasons("skipped", r.Skipped, func(reason string) string { return campaign.SkipReason(reason).Sentence() })
-	page.reasons("refused by the service", r.Refused, codeSentence)
-	page.reasons("failed on the way", r.Failed, codeSentence)
+	page.reasons("refused by the service", r.Refused, CodeSentence)
+	page.reasons("failed on the way", r.Failed, CodeSentence)
 	page.funnel(r)
 	page.conversions(r)
 	page.moved(r)
@@ -157,7 +157,8 @@ func (p page) moved(r *Report) {
 	}
 }
 
-func codeSentence(code string) string {
+// CodeSentence says what a code of Failed or Refused means.
+func CodeSentence(code string) string {
 	if code == noCode {
 		return "no code came with it"
 	}

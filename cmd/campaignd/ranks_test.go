@@ -42,6 +42,7 @@ var ranks = map[string]int{
 	"internal/purchases":       60,
 	"internal/ledger":          60,
 	"reporting":                60,
+	"reporting/html":           61,
 
 	"campaign/sender": 51,
 	"campaign/plan":   50,

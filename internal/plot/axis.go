@@ -120,7 +120,7 @@ func (d *drawing) below(x float64, s string) {
 }
 
 // grid draws the lines of an axis of counts, and writes the counts that free leaves.
-func (d *drawing) grid(most float64, free func(y float64) bool) (top float64) {
+func (d *drawing) grid(most float64, free func(y float64) bool) {
 	top, step := scale(most)
 	for v := 0.0; v <= top; v += step {
 		y := 1000 * (1 - v/top)
@@ -129,7 +129,6 @@ func (d *drawing) grid(most float64, free func(y float64) bool) (top float64) {
 			d.text("", 0, y, -5, start, Count(int64(v)))
 		}
 	}
-	return top
 }
 
 // svg puts the elements together. id is that of the title in its page.

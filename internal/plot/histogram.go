@@ -88,12 +88,12 @@ func (h *Histogram) SVG() template.HTML {
 	x := func(t time.Duration) float64 {
 		return min(max(1000*math.Log(float64(max(t, low))/float64(low))/math.Log(float64(high)/float64(low)), 0), 1000)
 	}
-	top := d.grid(1.25*float64(most), func(y float64) bool { return y > 240 }) // the names of the marks are above
+	d.shape(`<path class="axis" d="M0 1000H1000"/>`)
 	for i, b := range bars {
 		if b.N == 0 {
 			continue
 		}
-		height := max(1000*float64(b.N)/top, 4)
+		height := max(800*float64(b.N)/float64(most), 4) // the names of the marks are above
 		d.shape(`<rect class="%s" x="%s" y="%s" width="%s" height="%s"/>`, escaped(string(h.Series)),
 			decimal(1000*float64(i)/maxBars+2), decimal(1000-height), decimal(1000.0/maxBars-4), decimal(height))
 	}

@@ -19,7 +19,6 @@ type Line struct {
 	Zone     *time.Location // nil: UTC
 	// Step is how long each point lasts. Between points nothing was counted.
 	Step   time.Duration
-	Per    time.Duration // what the values of Points and Limits are counted for, such as a minute
 	Points []Point
 	Limits []Limit
 	Bands  []Band
@@ -102,9 +101,10 @@ func (l *Line) x(t time.Time) float64 {
 	return min(max(1000*float64(t.Sub(l.From))/float64(span), 0), 1000)
 }
 
+// bands draws the bands. A name is written once, and again in bands that are wide enough for it.
 func (l *Line) bands(d *drawing) {
-	free := 0.0 // where the next name may begin
-	last := -1.0
+	free, last := 0.0, -1.0 // where the next name and the next band may begin
+	written := map[string]bool{}
 	for _, b := range l.Bands {
 		from, to := l.x(b.From), l.x(b.To)
 		to = max(to, min(from+2, 1000))
@@ -114,10 +114,11 @@ func (l *Line) bands(d *drawing) {
 		from = max(from, last)
 		last = to
 		d.shape(`<rect class="halt" x="%s" width="%s" height="1000"/>`, decimal(from), decimal(to-from))
-		centre, width := min(max((from+to)/2, 40), 960), 12*float64(len([]rune(Text(b.Name, maxText)))) // 12: a character on a phone
-		if b.Name != "" && centre-width > free {
+		half := 12 * float64(len([]rune(Text(b.Name, maxText)))) // of the name on a phone
+		centre := min(max((from+to)/2, half), 1000-half)
+		if b.Name != "" && centre-half >= free && (!written[b.Name] || to-from > 2*half) {
 			d.text("halt-text", centre, 940, 0, middle, b.Name)
-			free = centre + width
+			free, written[b.Name] = centre+half, true
 		}
 	}
 }

@@ -120,8 +120,9 @@ func TestFiguresAreWrittenForReaders(t *testing.T) {
 		Count(-1234567): "-1\u202f234\u202f567", Count(999): "999",
 		Percent(1, 100_000): "<\u00a00.1\u00a0%", Percent(99_999, 100_000): ">\u00a099.9\u00a0%",
 		Percent(1, 0): "", Percent(1, 3): "33.3\u00a0%",
-		Duration(42 * time.Millisecond): "42\u00a0ms", Duration(9960 * time.Millisecond): "10\u00a0s", Duration(1300 * time.Millisecond): "1.3\u00a0s",
-		Duration(90 * time.Second): "1\u00a0min 30\u00a0s", Duration(26 * time.Hour): "1\u00a0d 2\u00a0h",
+		Duration(42 * time.Millisecond): "42\u00a0ms", Duration(9960 * time.Millisecond): "10\u00a0s",
+		Duration(1300 * time.Millisecond): "1.3\u00a0s",
+		Duration(90 * time.Second):        "1\u00a0min 30\u00a0s", Duration(26 * time.Hour): "1\u00a0d 2\u00a0h",
 	} {
 		if got != want {
 			t.Errorf("got %q, want %q", got, want)

@@ -62,7 +62,8 @@ func Percent(n, all int64) string {
 	return strconv.FormatFloat(tenths/10, 'f', 1, 64) + "\u00a0%"
 }
 
-// Duration writes a duration in its two largest units, or in seconds with at most one decimal.
+// Duration writes a duration in its largest unit, below ten of it with the next one, or in seconds
+// with at most one decimal.
 func Duration(d time.Duration) string {
 	const day = 24 * time.Hour
 	switch d = max(d, 0); {
@@ -84,7 +85,7 @@ func Duration(d time.Duration) string {
 
 func units(d, large time.Duration, l string, small time.Duration, s string) string {
 	text := fmt.Sprintf("%d\u00a0%s", d/large, l)
-	if rest := d % large / small; rest > 0 {
+	if rest := d % large / small; rest > 0 && d < 10*large {
 		text += fmt.Sprintf(" %d\u00a0%s", rest, s)
 	}
 	return text

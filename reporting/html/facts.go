@@ -1,0 +1,56 @@
+package html
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/internal/plot"
+	"campaignd/internal/version"
+	"campaignd/reporting"
+)
+
+// MaxSize is how many bytes a report has at most.
+const MaxSize = 150_000
+
+// Facts are what a report is made of.
+type Facts struct {
+	Report  *reporting.Report
+	Summary campaign.Summary
+	Audit   *reporting.AuditResult // nil: none was made
+	// Limits are in messages a minute over all numbers, Stops are holds and pauses; both in order.
+	Limits  []plot.Limit
+	Stops   []plot.Band
+	History []Event // in order
+	// OptedOut is how many people opted out by this run; negative: not known.
+	OptedOut   int64
+	LastStatus time.Time // zero: none came
+	AsOf       time.Time
+	Version    string // of campaignd
+}
+
+// Event is what happened to a run.
+type Event struct {
+	At       time.Time
+	Sentence string
+}
+
+// AuditRows is up to how many rows a report has its audit without being asked: it reads the list.
+const AuditRows = 100_000
+
+// Read reads the facts of a run beside its report. audit asks for the audit of a long list too.
+func Read(ctx context.Context, l campaign.ReportLedger, run campaign.Run, r *reporting.Report, audit bool) (*Facts, error) {
+	f := &Facts{Report: r, OptedOut: -1, AsOf: time.Now(), Version: version.String()}
+	var err error
+	if f.Summary, err = l.Summary(ctx, run.No); err != nil {
+		return nil, fmt.Errorf("report of run %s: %w", run.ID(), err)
+	}
+	if f.LastStatus, err = l.LastEventAt(ctx, run.No); err != nil {
+		return nil, fmt.Errorf("report of run %s: %w", run.ID(), err)
+	}
+	if audit || r.Rows <= AuditRows {
+		f.Audit, err = reporting.Audit(ctx, l, run)
+	}
+	return f, err
+}
