@@ -3,8 +3,6 @@ package sandbox
 import (
 	"encoding/json"
 	"fmt"
-	"io"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -94,37 +92,4 @@ func TestAClientHas250TemplatesOr6000(t *testing.T) {
 	if _, what, code, _ := c.managed(t, "POST", "/templates", creation("more", fineBody)); what != "invalid_template" || code != 2388019 {
 		t.Errorf("the 251st template: got %s %d, want invalid_template 2388019", what, code)
 	}
-}
-
-// Any body gets an answer of the table, and never a failure of the sandbox.
-func FuzzManagement(f *testing.F) {
-	for _, body := range []string{creation("table", fineBody), `{"components":` + fineBody + `}`, `{"connectionId":"conn_1"}`,
-		`[]`, `null`, `{`,
-		`{"connectionId":1}`, `{"ConnectionId":"conn_1"}`, `{"components":[{"type":"BODY","Text":"x"}]}`, `{"components":[null]}`} {
-		for row := range 3 {
-			f.Add(row, body)
-		}
-	}
-	f.Fuzz(func(t *testing.T, row int, body string) {
-		o := Demo()
-		s, err := New(o)
-		must(t, err)
-		var asked []string
-		for _, operation := range offered(t) {
-			if operation.Name != "messages" && operation.Name != "media" && operation.Writes() {
-				asked = append(asked, operation.Method+" "+operation.At("tpl_1"))
-			}
-		}
-		method, path, _ := strings.Cut(asked[uint(row)%uint(len(asked))], " ")
-		r := httptest.NewRequest(method, path, strings.NewReader(body))
-		r.Header.Set("Authorization", "Bearer "+DemoKey)
-		r.Header.Set("Content-Type", "application/json")
-		r.Header.Set("User-Agent", "fuzz/1")
-		w := httptest.NewRecorder()
-		s.ServeHTTP(w, r)
-		raw, _ := io.ReadAll(w.Body)
-		if w.Code >= 500 || w.Code != 204 && !json.Valid(raw) {
-			t.Errorf("%s %s %q: got %d %s, want an answer of the table", method, path, body, w.Code, raw)
-		}
-	})
 }
