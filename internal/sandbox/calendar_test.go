@@ -31,15 +31,17 @@ func TestADayLeavesItsWindowAndStaysArchived(t *testing.T) {
 		for _, path := range account {
 			c.want(t, "GET", path, "", 200, "")
 		}
-		if rows := told[[]struct{ Sent, Delivered int }](t, c, "GET", account[0], ""); len(rows) != 1 || rows[0].Sent != 1 || rows[0].Delivered != 1 {
-			t.Errorf("365 days ago: got %v, want one day with 1 message", rows)
+		day := told[[]struct{ Sent, Delivered int }](t, c, "GET", account[0], "")
+		if len(day) != 1 || day[0].Sent != 1 || day[0].Delivered != 1 {
+			t.Errorf("365 days ago: got %v, want one day with 1 message", day)
 		}
 		time.Sleep(time.Second)
 		for _, path := range account {
 			c.want(t, "GET", path, "", 400, "outside_window")
 		}
-		if rows := told[[]struct{ Sent, Read int }](t, c, "GET", "/analytics/archive"+of, ""); len(rows) != 1 || rows[0].Sent != 1 || rows[0].Read != 1 {
-			t.Errorf("366 days ago: got %v in the archive, want one day with 1 message", rows)
+		archived := told[[]struct{ Sent, Read int }](t, c, "GET", "/analytics/archive"+of, "")
+		if len(archived) != 1 || archived[0].Sent != 1 || archived[0].Read != 1 {
+			t.Errorf("366 days ago: got %v in the archive, want one day with 1 message", archived)
 		}
 	})
 }

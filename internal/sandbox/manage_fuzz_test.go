@@ -32,8 +32,9 @@ func askAny(s *Sandbox, o operations.Operation, id, query, body string) (int, []
 	return w.Code, raw
 }
 
-// FuzzManagement makes a record of each area and changes them by any operations, queries and bodies.
-// Each answer is one of the table, a record that exists is found, and campaigns count everybody.
+// FuzzManagement makes a record of each area and changes them by any operations, queries and
+// bodies. Each answer is one of the table, a record that exists is found, and campaigns count
+// everybody.
 func FuzzManagement(f *testing.F) {
 	rows := managed()
 	index := func(name string) byte {
@@ -47,15 +48,21 @@ func FuzzManagement(f *testing.F) {
 		}
 		f.Add([]byte{index(o.Name), index(o.Name)}, query, body, "{}")
 	}
-	f.Add([]byte{index("template_edit"), index("template_sync"), index("template_delete")}, "", requests["template_edit"], `{"connectionId":"conn_1"}`)
-	f.Add([]byte{index("campaign_add"), index("campaign_launch"), index("campaign_cancel")}, "", requests["campaign_add"], "")
-	f.Add([]byte{index("flow_update"), index("flow_publish"), index("flow_update")}, "", `{"json":"{\"version\":\"1\",\"screens\":[{\"id\":\"A\"}]}"}`, "")
-	f.Add([]byte{index("webhook_update"), index("webhook_replay_one")}, "state=failed", `{"active":false,"events":[]}`, requests["webhook_replay_one"])
-	f.Add([]byte{index("media"), index("media_list")}, "", multipartOf([2]string{`name="connectionId"`, "conn_1"},
-		[2]string{`name="file"; filename="f.png"`, png}), "")
-	for _, body := range []string{`[]`, `null`, `{`, `{"connectionId":1}`, `{"ConnectionId":"conn_1"}`, `{"components":[{"type":"BODY","Text":"x"}]}`,
-		`{"components":[null]}`, `{"recipients":[{"to":"+2348030000003","buttons":7}]}`} {
-		f.Add([]byte{index("template_create"), index("template_edit"), index("campaign_add"), index("campaign_launch")}, query, body, body)
+	add := func(query, first, second string, names ...string) {
+		var calls []byte
+		for _, name := range names {
+			calls = append(calls, index(name))
+		}
+		f.Add(calls, query, first, second)
+	}
+	add("", requests["template_edit"], `{"connectionId":"conn_1"}`, "template_edit", "template_sync", "template_delete")
+	add("", requests["campaign_add"], "", "campaign_add", "campaign_launch", "campaign_cancel")
+	add("", `{"json":"{\"version\":\"1\",\"screens\":[{\"id\":\"A\"}]}"}`, "", "flow_update", "flow_publish", "flow_update")
+	add("state=failed", `{"active":false,"events":[]}`, requests["webhook_replay_one"], "webhook_update", "webhook_replay_one")
+	add("", multipartOf([2]string{`name="connectionId"`, "conn_1"}, [2]string{`name="file"; filename="f.png"`, png}), "", "media", "media_list")
+	for _, body := range []string{`[]`, `null`, `{`, `{"connectionId":1}`, `{"ConnectionId":"conn_1"}`,
+		`{"components":[{"type":"BODY","Text":"x"}]}`, `{"components":[null]}`, `{"recipients":[{"to":"+2348030000003","buttons":7}]}`} {
+		add(query, body, body, "template_create", "template_edit", "campaign_add", "campaign_launch")
 	}
 	f.Fuzz(func(t *testing.T, calls []byte, query, first, second string) {
 		s, err := New(Demo())
