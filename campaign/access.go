@@ -61,7 +61,22 @@ type ActionFilter struct {
 // ErrNoKey says that no operator key has the given ID.
 var ErrNoKey = errors.New("no such key")
 
-// AccessLedger keeps the operator keys, and the log of what operators did.
+// BrowserSession is a sign-in to the console, as the ledger keeps it: without the secret of its
+// cookie.
+type BrowserSession struct {
+	Hash string // SHA-256 of the secret, in lower-case hex
+	Key  string // the id of the operator key that signed in; "": a user of this machine did
+	By   string // for people: the key and its name, or the user
+	// Once says that it is no session yet, but a token that makes one, once.
+	Once              bool
+	CreatedAt, SeenAt time.Time
+}
+
+// ErrNoSession says that no session has the given hash.
+var ErrNoSession = errors.New("no such session")
+
+// AccessLedger keeps the operator keys, the sessions of browsers, and the log of what operators
+// did.
 type AccessLedger interface {
 	// AddKey stores an operator key. One with an ID that is there already changes nothing.
 	AddKey(ctx context.Context, k OperatorKey) error
@@ -69,6 +84,15 @@ type AccessLedger interface {
 	Keys(ctx context.Context) ([]OperatorKey, error)         // the newest first
 	// RevokeKey ends an operator key for ever, and returns it. The first time of a revocation stays.
 	RevokeKey(ctx context.Context, id string, at time.Time) (OperatorKey, error) // ErrNoKey
+	// AddSession stores a session, and removes those that began before the time ended.
+	AddSession(ctx context.Context, s BrowserSession, ended time.Time) error
+	Session(ctx context.Context, hash string) (BrowserSession, error) // ErrNoSession
+	Sessions(ctx context.Context) ([]BrowserSession, error)           // the newest first
+	// SeeSession notes the latest request of a session. One that is not there stays so.
+	SeeSession(ctx context.Context, hash string, at time.Time) error
+	// TakeSession removes a session and returns it. One of several calls at a time gets it; the others
+	// get ErrNoSession.
+	TakeSession(ctx context.Context, hash string) (BrowserSession, error)
 	NoteAction(ctx context.Context, a Action) error
 	Actions(ctx context.Context, f ActionFilter) ([]Action, error)
 }

@@ -59,7 +59,7 @@ func serve(t *testing.T) *fixture {
 	var mu sync.Mutex // launches at once
 	s, err := api.New(t.Context(), operator.Process{
 		Session: operator.Session{Ledger: l},
-		Key:     f.Key, Uploads: f.dir, Log: slog.New(slog.NewTextHandler(&f.log, nil)),
+		Guard:   operator.NewGuard(f.Key, l), Uploads: f.dir, Log: slog.New(slog.NewTextHandler(&f.log, nil)),
 		Unfinished: func(context.Context) ([]campaign.Run, error) {
 			runs := f.runs
 			if do := f.asked; do != nil {

@@ -37,6 +37,12 @@ func errorOf(ctx context.Context, err error) *Error {
 		return &Error{http.StatusRequestEntityTooLarge, client.CodeTooLarge, tooLarge, nil}
 	case ctx.Err() != nil:
 		return &Error{http.StatusServiceUnavailable, client.CodeStopping, "campaignd is stopping; the same command goes on with the run", nil}
+	case errors.Is(err, operator.ErrUnauthorized):
+		return &Error{http.StatusUnauthorized, client.CodeUnauthorized,
+			"no key in force was given: want the header Authorization: Bearer KEY, with a key of `campaignd keys create`", nil}
+	case errors.Is(err, operator.ErrTooMany):
+		return &Error{http.StatusTooManyRequests, client.CodeTooMany,
+			"too many wrong keys from this address; wait before the next one", nil}
 	case operator.Absent(err):
 		return &Error{http.StatusNotFound, client.CodeNotFound, err.Error(), nil}
 	case errors.Is(err, operator.ErrForbidden):

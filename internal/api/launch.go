@@ -69,7 +69,7 @@ func (s *Server) take(w http.ResponseWriter, r *http.Request, dir string) (int, 
 	if err != nil || launched.Ended {
 		return http.StatusOK, launched, err
 	}
-	if err := s.process.Session.Note(s.ctx, requestOf(r.Context()).by, "launch", launched.Run.ID, ""); err != nil {
+	if err := s.process.Session.Note(s.ctx, requestOf(r.Context()).By, "launch", launched.Run.ID, ""); err != nil {
 		s.process.Log.Error("a launch is not in the log of actions", "run", launched.Run.ID, "err", err)
 		launched.Warnings = append(launched.Warnings, "the log of actions has no line of this launch")
 	}
@@ -141,7 +141,7 @@ func (s *Server) launch(w http.ResponseWriter, r *http.Request, dir string) (lau
 		return resource.Launched{}, "", err
 	}
 	launched, err = s.process.Launch(s.ctx, u.campaign, u.list, another == "true", requestOf(r.Context()).idem,
-		requestOf(r.Context()).by)
+		requestOf(r.Context()).By)
 	for i, text := range launched.Warnings {
 		launched.Warnings[i] = withoutPath(text, dir)
 	}

@@ -166,7 +166,7 @@ func (s *Server) operation(r route) huma.Operation {
 		Extensions: map[string]any{"x-scope": string(r.scope)},
 		Middlewares: huma.Middlewares{func(ctx huma.Context, next func(huma.Context)) {
 			u := ctx.URL()
-			e := cmp.Or(r.allows(requestOf(ctx.Context()).caller), unknownParameter(ctx.Operation(), &u))
+			e := cmp.Or(r.allows(requestOf(ctx.Context()).Caller), unknownParameter(ctx.Operation(), &u))
 			if e != nil {
 				_, w := humago.Unwrap(ctx)
 				s.refuse(w, e)
@@ -205,12 +205,12 @@ func unknownParameter(op *huma.Operation, u *url.URL) *Error {
 }
 
 // allows refuses a caller whose key does not have the scope of the route.
-func (r route) allows(who caller) *Error {
+func (r route) allows(who operator.Caller) *Error {
 	switch {
-	case !who.scope.Allows(r.scope):
+	case !who.Scope.Allows(r.scope):
 		return &Error{http.StatusForbidden, client.CodeForbidden,
-			fmt.Sprintf("this needs a key of the scope %s, and the key that was given has the scope %s", r.scope, who.scope), nil}
-	case r.all && who.company != "":
+			fmt.Sprintf("this needs a key of the scope %s, and the key that was given has the scope %s", r.scope, who.Scope), nil}
+	case r.all && who.Company != "":
 		return &Error{http.StatusForbidden, client.CodeForbidden, "this route is not for a key of one company", nil}
 	}
 	return nil
@@ -253,9 +253,7 @@ func addPages[I, O any](s *Server, r route, example O, do func(ctx context.Conte
 
 // sessionOf returns the session of the caller.
 func (s *Server) sessionOf(ctx context.Context) *operator.Session {
-	req, session := requestOf(ctx), s.process.Session
-	session.By, session.ByKey, session.Company = req.by, req.key, req.company
-	return &session
+	return s.process.For(requestOf(ctx).Caller)
 }
 
 // failed returns the error of the API, and logs a fault of the server.

@@ -50,7 +50,7 @@ func (s *Server) eventRoute() {
 // follow sends events until the client leaves or is too slow, its key ends, or the process stops.
 func (s *Server) follow(r *http.Request, w http.ResponseWriter, last string) {
 	ctx, c := r.Context(), http.NewResponseController(w)
-	position := s.feed.at(last, requestOf(ctx).company)
+	position := s.feed.at(last, requestOf(ctx).Company)
 	defer s.feed.leave()
 	send := func(text []byte) bool {
 		if err := c.SetWriteDeadline(time.Now().Add(slowest)); err != nil && !errors.Is(err, http.ErrNotSupported) {
@@ -78,7 +78,7 @@ func (s *Server) follow(r *http.Request, w http.ResponseWriter, last string) {
 		select {
 		case <-more:
 		case <-beat.C:
-			if _, err := s.guard.admit(ctx, r); err != nil || !send([]byte(": heartbeat\n\n")) {
+			if _, err := s.admit(ctx, r); err != nil || !send([]byte(": heartbeat\n\n")) {
 				return
 			}
 		case <-ctx.Done():

@@ -22,7 +22,6 @@ import (
 // Server answers the API. Make it with New.
 type Server struct {
 	process operator.Process
-	guard   *guard
 	mux     *http.ServeMux
 	api     huma.API
 	ctx     context.Context // the context of every launch; it ends when the process stops
@@ -38,7 +37,7 @@ type Server struct {
 // New makes a Server and removes the uploads that no run needs any more. When ctx ends, the
 // launches end.
 func New(ctx context.Context, p operator.Process) (*Server, error) {
-	s := &Server{process: p, guard: newGuard(p.Key, p.Session.Ledger), mux: http.NewServeMux(), ctx: ctx, busy: map[string]bool{},
+	s := &Server{process: p, mux: http.NewServeMux(), ctx: ctx, busy: map[string]bool{},
 		checks: make(chan struct{}, checksAtOnce), staged: &staging{dir: p.Uploads, most: maxStaged, busy: map[string]bool{}}}
 	s.feed = newFeed((&observer{s: s, companies: map[campaign.RunNo]string{}}).poll, p.Log)
 	s.routes()
@@ -50,7 +49,7 @@ func (s *Server) Run(ctx context.Context) { s.feed.run(ctx) }
 
 // request is what the handlers need of a request beside its parameters.
 type request struct {
-	caller
+	operator.Caller
 	none string // If-None-Match
 	body *arriving
 	idem string // Idempotency-Key
@@ -80,7 +79,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.older(w)
 		return
 	}
-	who, err := s.guard.admit(r.Context(), r)
+	who, err := s.admit(r.Context(), r)
 	if err != nil {
 		s.refuse(w, s.failed("admit", err))
 		return
@@ -91,7 +90,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.unrouted(w, r)
 		return
 	}
-	in := request{caller: who, none: r.Header.Get("If-None-Match"), idem: r.Header.Get("Idempotency-Key"),
+	in := request{Caller: who, none: r.Header.Get("If-None-Match"), idem: r.Header.Get("Idempotency-Key"),
 		body: &arriving{http.MaxBytesReader(w, r.Body, maxSuppressions), http.NewResponseController(w), r.ContentLength}}
 	if len(in.idem) > maxIdempotency {
 		s.refuse(w, &Error{http.StatusBadRequest, client.CodeInvalid, "the header Idempotency-Key has at most " +
@@ -101,6 +100,15 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx, span := tracing.Serve(r, pattern)
 	defer span.End("")
 	s.mux.ServeHTTP(w, r.WithContext(context.WithValue(ctx, requestKey{}, in)))
+}
+
+// admit returns who sent the request. The scheme may be in any case (RFC 9110, section 11.1).
+func (s *Server) admit(ctx context.Context, r *http.Request) (operator.Caller, error) {
+	scheme, secret, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		secret = ""
+	}
+	return s.process.Guard.Admit(ctx, r.RemoteAddr, strings.Trim(secret, " "))
 }
 
 // requestID returns the caller's id of a request if it has only plain characters, else a new id.
@@ -123,7 +131,7 @@ func (s *Server) refuse(w http.ResponseWriter, e *Error) {
 	case http.StatusUnauthorized:
 		w.Header().Set("WWW-Authenticate", "Bearer")
 	case http.StatusTooManyRequests:
-		w.Header().Set("Retry-After", strconv.Itoa(int(wrongRefill.Seconds())))
+		w.Header().Set("Retry-After", strconv.Itoa(int(operator.WrongRefill.Seconds())))
 	}
 	e.write(w, "")
 }

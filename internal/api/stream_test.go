@@ -16,6 +16,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/client/resource"
+	"campaignd/internal/operator"
 )
 
 // stream is the connection of a client that reads all.
@@ -74,7 +75,7 @@ func TestAStreamEndsWithItsKey(t *testing.T) {
 			defer stop()
 			feed := newFeed((&scene{now: snapshot{}}).poll, slog.New(slog.DiscardHandler))
 			keys := &oneKey{key: stored}
-			s := &Server{feed: feed, guard: newGuard("", keys), ctx: ctx}
+			s := &Server{feed: feed, process: operator.Process{Guard: operator.NewGuard("", keys)}, ctx: ctx}
 			r := httptest.NewRequest(http.MethodGet, "/api/v1/events", nil).WithContext(t.Context())
 			r.Header.Set("Authorization", "Bearer "+k.Secret)
 			w := &stream{header: http.Header{}}

@@ -73,7 +73,7 @@ func (d *Daemon) operatorsAPI(ctx context.Context, e *sender.Engine) (API, clien
 		d.asked = &recent{Service: d.client}
 	}
 	p := operator.Process{
-		Key: access.Key, Uploads: dir, Log: d.log, Version: version.String(),
+		Guard: operator.NewGuard(access.Key, d.ledger), Uploads: dir, Log: d.log, Version: version.String(),
 		Session: operator.Session{Ledger: d.ledger, Rates: d.rates, Repeats: d.cfg.Sending.Waits(),
 			Origins: func(context.Context, []campaign.Hold) func(string) campaign.Origin {
 				return d.directory.origin

@@ -37,3 +37,11 @@ func ActionClause(f campaign.ActionFilter) (sql string, args []any) {
 	sql += " ORDER BY at DESC, id DESC"
 	return limited(sql, args, f.Limit)
 }
+
+// ScanSession reads hash, operator_key, who, once, created_at and seen_at.
+func ScanSession(scan func(...any) error) (s campaign.BrowserSession, err error) {
+	var once, created, seen int64
+	err = scan(&s.Hash, &s.Key, &s.By, &once, &created, &seen)
+	s.Once, s.CreatedAt, s.SeenAt = once != 0, TimeOf(created), TimeOf(seen)
+	return s, err
+}

@@ -13,8 +13,8 @@ import (
 // Process is what operators may ask of a process that serves, beside its ledger. internal/daemon
 // fills it and internal/api asks it. A member is required unless its comment says otherwise.
 type Process struct {
-	// Key opens the API, as the keys of the ledger do (client.Access). "": only those open it.
-	Key string
+	// Guard admits requests.
+	Guard *Guard
 	// Session has the ledger and the connections that its runs are sent over. Each request gets a
 	// session of its own caller.
 	Session Session

@@ -20,6 +20,14 @@ type NewKey struct {
 	Secret string `json:"secret"`
 }
 
+// Browser is a session that is signed in to the console.
+type Browser struct {
+	ID        string    `json:"id"`
+	By        string    `json:"by"` // key ID (NAME), or USER@HOST
+	CreatedAt time.Time `json:"created_at"`
+	SeenAt    time.Time `json:"seen_at"` // its latest request, to a minute
+}
+
 // Action is a line of the log of actions: one request of an operator.
 type Action struct {
 	ID     string    `json:"id"`

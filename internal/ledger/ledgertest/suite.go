@@ -72,6 +72,7 @@ func Run(t *testing.T, open func(*testing.T) campaign.Ledger) {
 		{"Limits", spentPromises},
 		{"Firings", firingPromises},
 		{"Access", accessPromises},
+		{"Sessions", sessionPromises},
 		{"Drops", dropPromises},
 		{"Notifications", notificationPromises},
 		{"Shares", sharePromises},
