@@ -108,7 +108,7 @@ func (p *poster) learn(a *attempt, t ticket, e *messaging.Error, posted, now tim
 	}
 	if h, ok := campaign.RefusalHold(e, p.e.origin(n.connection, r), posted, now); ok {
 		if h.Reason == messaging.PlanUsedUp && p.e.o.PlanEnds != nil {
-			h.Until = p.e.o.PlanEnds(now)
+			h.Until = p.e.o.PlanEnds(n.connection, now)
 		}
 		p.e.holds.add(h, now)
 	}

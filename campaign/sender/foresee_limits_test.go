@@ -126,7 +126,7 @@ func (w *truth) limited(o *sender.Options, limiter throttle.Counter) {
 	}
 	if l.allowance.Messages > 0 || l.ramps != nil {
 		o.Counter, o.Quotas, o.Spent = limiter, w.quotas, w.spent
-		o.PlanEnds = func(now time.Time) time.Time {
+		o.PlanEnds = func(_ string, now time.Time) time.Time {
 			_, to := l.allowance.Period(now)
 			return to
 		}

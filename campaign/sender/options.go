@@ -55,9 +55,9 @@ type Options struct {
 	Counter throttle.Counter
 	// Spent asks the ledger how many units of a quota's period are used. It is required with Quotas.
 	Spent func(ctx context.Context, q throttle.Quota) (int64, error)
-	// PlanEnds is the end of the hold that begins when the service says that the plan's allowance is
-	// used up; nil: the hold lasts an hour.
-	PlanEnds func(now time.Time) time.Time
+	// PlanEnds is the end of the hold that begins when the service says that the allowance of the
+	// connection's plan is used up; nil: the hold lasts an hour.
+	PlanEnds func(connection string, now time.Time) time.Time
 	// Tier is how many people the portfolio of a connection may reach in 24 hours (campaign.Tier). It
 	// is asked before each intent, so it may change. Default: no limit.
 	Tier func(connection string) campaign.Tier

@@ -50,7 +50,7 @@ func (s *scene) counted(a plan.Allowance, ramp int64) {
 			}
 			return n, err
 		}
-		o.PlanEnds = func(now time.Time) time.Time {
+		o.PlanEnds = func(_ string, now time.Time) time.Time {
 			_, to := a.Period(now)
 			return to
 		}

@@ -15,9 +15,10 @@ func (p *program) cmdLimits() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "limits RUN",
 		Short: "Show or change how a run shares its numbers: class, weight, rate, deadline",
-		Long: `Without a flag it shows the limits of the run. A flag changes one of them for this run, whatever its campaign file says;
-its senders follow within a second, and a restart keeps the change. Runs of the class transactional come before bulk; within a
-class a run with a deadline gets just enough to meet it; the rest goes by weight. 10 % of a number are shared by weight alone.`,
+		Long: `Without a flag it shows the limits of the run, and what the plans of its companies allow. A flag changes one limit of this
+run, whatever its campaign file says; its senders follow within a second, and a restart keeps the change. Runs of the class
+transactional come before bulk; within a class a run with a deadline gets just enough to meet it; the rest goes by weight. 10 %
+of a number are shared by weight alone.`,
 		Example: "  campaignd limits latest\n  campaignd limits spring-sale-3 --weight 4 --deadline 6h\n" +
 			"  campaignd limits spring-sale-3 --rate none",
 		Args: oneRun,

@@ -3,6 +3,8 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"campaignd/internal/sandbox"
 )
 
 // The limits of a run are shown, and change one by one while it has not ended.
@@ -30,4 +32,30 @@ func TestLimitsOfARunChangeOneByOne(t *testing.T) {
 	}
 	d.want(0, "cancel", "latest")
 	d.says(1, "", "campaignd: not possible now: orders-1 is cancelled, there is nothing to share\n", "limits", "latest", "--weight", "1")
+}
+
+// The allowance and its source: the service's billing, or the configuration before it. A key that
+// may not ask, and a service that is away, show none.
+func TestLimitsShowTheAllowanceWithItsSource(t *testing.T) {
+	t.Parallel()
+	d := newFixture(t, func(o *sandbox.Options) {
+		o.Allowance = 100
+		o.Keys = append(o.Keys, sandbox.Key{Token: "of-one-client", Company: "co_1"})
+	})
+	d.want(0, "run", d.path("c.yaml"), "--settle", "10s")
+	wantIn(t, "by the billing", d.want(0, "limits", "latest").stdout, "the plan of co_1 allows 100 messages until ",
+		"as the service's billing tells (billing_usage); 40 are used")
+	wantIn(t, "as JSON", d.want(0, "limits", "latest", "-o", "json").stdout, `"messages": 100,`, `"used": 40,`,
+		`"source": "billing_usage"`)
+	d.env["CAMPAIGND_PLAN_MONTHLY_MESSAGES"] = "70"
+	wantIn(t, "as configured", d.want(0, "limits", "latest").stdout, "the plan of co_1 allows 70 messages", "as plan.monthly_messages says; 40")
+	delete(d.env, "CAMPAIGND_PLAN_MONTHLY_MESSAGES")
+	for _, change := range [][2]string{
+		{"CAMPAIGND_SERVICE_API_KEY", "of-one-client"}, {"CAMPAIGND_SERVICE_BASE_URL", "http://" + freePort(t)}} {
+		name := change[0]
+		d.env[name] = change[1]
+		if got := d.want(0, "limits", "latest").stdout; strings.Contains(got, "the plan") {
+			t.Errorf("with another %s: got %q, want no allowance", name, got)
+		}
+	}
 }

@@ -231,6 +231,9 @@ func (p *program) withLedgerSession(ctx context.Context, why purpose, do func(*l
 		return daemon.Origins(ctx, c, h)
 	}
 	d.Known = func(ctx context.Context) ([]campaign.Origin, bool) { return daemon.KnownOrigins(ctx, c) }
+	d.Allowances = func(ctx context.Context, connections []string) ([]resource.Allowance, error) {
+		return daemon.Allowances(ctx, c, l, connections)
+	}
 	d.Configured = func(connection string) bool {
 		_, known := c.Numbers[connection]
 		return known

@@ -44,7 +44,8 @@ func (s *Server) listRoutes() {
 	s.notificationRoutes()
 	s.eraseRoute()
 	add(s, route{method: http.MethodGet, path: "/api/v1/numbers", id: "numbers", summary: "The connections, with their limits now",
-		scope: campaign.KeyRead}, []resource.Number{{Connection: "conn_1", Rate: 72, Quality: "GREEN", Holds: []campaign.HoldState{}}},
+		scope: campaign.KeyRead}, []resource.Number{{Connection: "conn_1", Rate: 72, Quality: "GREEN",
+		Allowance: &exampleAllowance, Holds: []campaign.HoldState{}}},
 		func(ctx context.Context, d *operator.Session, _ *struct{}) ([]resource.Number, error) {
 			all, err := s.process.Numbers(ctx)
 			out := []resource.Number{}

@@ -32,7 +32,10 @@ var (
 		List: "list.csv", CreatedAt: exampleTime}
 	exampleHold = campaign.Hold{Scope: campaign.HoldConnection, ID: "conn_1", Reason: "operator", Detail: "maintenance",
 		Source: campaign.HoldByOperator, Since: exampleTime}.State(exampleTime)
-	exampleLimits = resource.Limits{Run: "spring-sale-3", RunLimits: campaign.RunLimits{Class: campaign.ClassBulk, Weight: 4, Rate: 40}}
+	exampleLimits = resource.Limits{Run: "spring-sale-3", RunLimits: campaign.RunLimits{Class: campaign.ClassBulk, Weight: 4, Rate: 40},
+		Allowances: []resource.Allowance{exampleAllowance}}
+	exampleAllowance = resource.Allowance{Company: "comp_1", Messages: 100_000, Used: 4120, Until: exampleTime.AddDate(0, 1, -1),
+		Source: "billing_usage"}
 )
 
 // listRuns is the input of the list of runs.

@@ -47,7 +47,8 @@ func (r *Ramp) Plan() plan.Ramp { return plan.Ramp{Start: r.Start, Step: r.Step,
 
 // Plan is the monthly allowance of each company.
 type Plan struct {
-	// Messages in a month of each company; 0: unknown, the service's 402 decides.
+	// Messages in a month of each company. 0: the service's billing tells it to a partner-wide key;
+	// else the service's 402 decides.
 	MonthlyMessages int64 `yaml:"monthly_messages" json:"monthly_messages" jsonschema:"minimum=0"`
 	// The day on which the allowance starts again.
 	Resets Resets `yaml:"resets" json:"resets"`

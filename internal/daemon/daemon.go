@@ -144,6 +144,7 @@ func open(ctx context.Context, cfg *config.Config, o Options) (_ *Daemon, err er
 	if err != nil {
 		return nil, err
 	}
+	d.quotas.billedBy(d.client)
 	d.schedule = d.newScheduler()
 	if cfg.Role == config.RoleIntake {
 		return d, nil
@@ -317,6 +318,7 @@ func (d *Daemon) send(ctx context.Context, e *sender.Engine) error {
 		sender = func(ctx context.Context) error { return d.alone(ctx, e.Run) }
 		start(failed, d.restate)
 		wg.Go(func() { d.quotas.run(failed) })
+		wg.Go(func() { d.quotas.bill(failed) })
 	}
 	ended := start(failed, sender)
 	select {

@@ -36,6 +36,7 @@ func TestNumbersCountThePeopleReached(t *testing.T) {
 	cfg := config.Default()
 	cfg.Numbers = map[string]config.Number{"conn_1": {Portfolio: "pf_1", Tier: 1000}}
 	d := &Daemon{cfg: cfg, directory: newDirectory(cfg), ledger: near{}}
+	d.quotas = newQuotas(cfg, d.directory, d.ledger, slog.New(slog.DiscardHandler))
 	numbers, err := d.numbersNow(t.Context())
 	if err != nil || len(numbers) != 1 || numbers[0].Reached != 42 {
 		t.Errorf("got %+v, %v, want one number whose portfolio has reached 42 people", numbers, err)

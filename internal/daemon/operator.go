@@ -38,6 +38,10 @@ func (d *Daemon) numbersNow(ctx context.Context) ([]resource.Number, error) {
 		return nil, err
 	}
 	now, out := time.Now(), []resource.Number{}
+	allowed, err := d.quotas.allowances(ctx, d.directory.ids(), now)
+	if err != nil {
+		return nil, err
+	}
 	for _, id := range d.directory.ids() {
 		o, tier := d.directory.origin(id), d.directory.tier(id)
 		n := resource.Number{Connection: id, Company: o.Company, Account: o.Account, Portfolio: o.Portfolio, Rate: d.directory.pace(id),
@@ -46,6 +50,9 @@ func (d *Daemon) numbersNow(ctx context.Context) ([]resource.Number, error) {
 			if n.Reached, err = peopleReached(ctx, d.ledger, tier.Portfolio, now); err != nil {
 				return nil, err
 			}
+		}
+		if i := slices.IndexFunc(allowed, func(a resource.Allowance) bool { return a.Company == o.Company }); i >= 0 {
+			n.Allowance = &allowed[i]
 		}
 		stop := slices.DeleteFunc(slices.Clone(holds), func(h campaign.Hold) bool { return !h.InForce(now) || !h.Stops(o) })
 		n.Holds = campaign.HoldStates(stop, now)
@@ -79,6 +86,9 @@ func (d *Daemon) operatorsAPI(ctx context.Context, e *sender.Engine) (API, clien
 				return d.directory.origin
 			},
 			Known: func(context.Context) ([]campaign.Origin, bool) { return d.directory.knownOrigins() },
+			Allowances: func(ctx context.Context, connections []string) ([]resource.Allowance, error) {
+				return d.quotas.allowances(ctx, connections, time.Now())
+			},
 			Configured: func(connection string) bool {
 				_, known := d.cfg.Numbers[connection]
 				return known

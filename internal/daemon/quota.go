@@ -16,6 +16,7 @@ import (
 	"campaignd/campaign/sender"
 	"campaignd/internal/config"
 	"campaignd/internal/messaging"
+	"campaignd/internal/messaging/service"
 	"campaignd/throttle"
 )
 
@@ -27,11 +28,18 @@ type quotas struct {
 	ledger    campaign.Ledger
 	log       *slog.Logger
 	plan      plan.Allowance
+	// usage asks the service's billing; nil: there is none to ask.
+	usage func(ctx context.Context, company string) (service.Usage, error)
 
 	mu       sync.Mutex
 	from, to time.Time                     // the month of the plan that was computed last
 	ramps    map[string]campaign.RampState // as decided, or read, last
 	used     map[string]int64              // by Quota.Key: what the ledger counted last
+
+	billed    map[string]billed // by company
+	billedAt  time.Time         // when the billing was asked last
+	exhausted bool              // a 402 came since
+	unbilled  string            // fingerprint of the key for which there is no billing
 }
 
 // The prefixes of throttle.Quota.Key, before the company or the connection.
@@ -46,12 +54,13 @@ func newQuotas(cfg *config.Config, d *directory, l campaign.Ledger, log *slog.Lo
 		zone = time.UTC // Validate refuses it
 	}
 	return &quotas{cfg: cfg, directory: d, ledger: l, log: log, ramps: map[string]campaign.RampState{}, used: map[string]int64{},
-		plan: plan.Allowance{Messages: cfg.Plan.MonthlyMessages, Reserve: cfg.Plan.Reserve, Day: cfg.Plan.Resets.Day, Zone: zone}}
+		billed: map[string]billed{},
+		plan:   plan.Allowance{Messages: cfg.Plan.MonthlyMessages, Reserve: cfg.Plan.Reserve, Day: cfg.Plan.Resets.Day, Zone: zone}}
 }
 
-// any reports whether there is a quota.
+// any reports whether there is a quota, or may be one.
 func (q *quotas) any() bool {
-	return q.plan.Messages > 0 || slices.ContainsFunc(slices.Collect(maps.Values(q.cfg.Numbers)),
+	return q.plan.Messages > 0 || q.bills() || slices.ContainsFunc(slices.Collect(maps.Values(q.cfg.Numbers)),
 		func(n config.Number) bool { return n.Ramp != nil })
 }
 
@@ -69,6 +78,8 @@ func (q *quotas) month(now time.Time) (from, to time.Time) {
 func (q *quotas) of(connection string, now time.Time) (all []sender.Quota) {
 	if q.plan.Messages > 0 {
 		all = append(all, q.allowance(connection, now))
+	} else if told, ok := q.billedQuota(connection, now); ok {
+		all = append(all, told)
 	}
 	if r := q.cfg.Numbers[connection].Ramp; r != nil {
 		all = append(all, q.ramp(connection, r.Plan(), now))
@@ -86,7 +97,8 @@ func (q *quotas) allowance(connection string, now time.Time) sender.Quota {
 	return sender.Quota{
 		Quota: throttle.Quota{Key: planKey + o.Company, From: from, To: to, Limit: q.plan.Messages, Kept: q.plan.Kept()},
 		By:    campaign.ByAllowance,
-		Full: fmt.Sprintf("the plan's %d messages of the month until %s are used, or kept for templates that are not marketing",
+		Full: fmt.Sprintf("the plan's %d messages of the month until %s (plan.monthly_messages) are used, or kept for templates "+
+			"that are not marketing",
 			q.plan.Messages, to.In(q.plan.Zone).Format("2 Jan 15:04 MST")),
 	}
 }
@@ -142,9 +154,15 @@ func (q *quotas) counts(key, connection string) bool {
 // month.
 const clocksDiffer = 5 * time.Minute
 
-// planEnds is until when a 402 holds its company.
-func (q *quotas) planEnds(now time.Time) time.Time {
+// planEnds is until when a 402 holds the company of a connection. The billing is asked soon.
+func (q *quotas) planEnds(connection string, now time.Time) time.Time {
 	from, to := q.month(now)
+	q.mu.Lock()
+	q.exhausted = true
+	if b := q.billed[q.directory.origin(connection).Company]; !now.Before(b.from) && now.Before(b.to) {
+		from, to = b.from, b.to
+	}
+	q.mu.Unlock()
 	if now.Sub(from) < clocksDiffer {
 		return now.Add(clocksDiffer)
 	}
@@ -200,13 +218,19 @@ func (q *quotas) raise(ctx context.Context) error {
 	if err != nil || q.plan.Messages <= before {
 		return err
 	}
+	return q.liftPlan(ctx, "")
+}
+
+// liftPlan ends the holds of a company, or of all with "", that the service began because the plan
+// was used up.
+func (q *quotas) liftPlan(ctx context.Context, company string) error {
 	holds, err := q.ledger.Holds(ctx, false)
 	if err != nil {
 		return err
 	}
 	var lifts []campaign.Lift
 	for _, h := range holds {
-		if h.Reason == messaging.PlanUsedUp {
+		if h.Reason == messaging.PlanUsedUp && (company == "" || h.ID == company) {
 			lifts = append(lifts, campaign.Lift{Scope: h.Scope, ID: h.ID, Reason: h.Reason, At: time.Now(), By: campaign.HoldByOperator})
 		}
 	}
@@ -214,7 +238,7 @@ func (q *quotas) raise(ctx context.Context) error {
 		return nil
 	}
 	if _, err = q.ledger.LiftHolds(ctx, lifts); err == nil {
-		q.log.Info("the plan was raised; the holds that it caused are lifted", "messages", q.plan.Messages, "before", before)
+		q.log.Info("the plan was raised; the holds that it caused are lifted", "holds", len(lifts))
 	}
 	return err
 }

@@ -39,14 +39,17 @@ func TestThePlanIsNeverExceeded(t *testing.T) {
 	file := c.campaign(t.TempDir(), "spring", "", 150)
 	for _, step := range []struct {
 		monthly, more int64
+		billing       string             // path of billing_usage
 		ends          campaign.LimitedBy // what the lane is limited by at the end; "": the run ends
 		accepted      int64
 	}{
-		{0, 50, "hold", 50},
-		{100, 500, "allowance", 100}, // it is not marketing: the reserve too
-		{200, 500, "", 150},
+		{0, 50, "/absent", "hold", 50},
+		{100, 500, "/absent", "allowance", 100}, // it is not marketing: the reserve too
+		{0, 20, "/api/v1/billing/usage", "allowance", 120},
+		{200, 500, "/api/v1/billing/usage", "", 150},
 	} {
 		cfg := cfg
+		cfg.Service.Assumed.Paths = map[string]string{"billing_usage": step.billing}
 		cfg.Plan = config.Plan{MonthlyMessages: step.monthly, Resets: config.Resets{Day: 1, Timezone: "UTC"}, Reserve: 0.1}
 		for _, company := range []string{"", "co_1"} {
 			if err := c.service.SetAllowance(company, step.more); err != nil && company == "" {
@@ -329,7 +332,7 @@ func TestUnitsAreCountedInTheirScope(t *testing.T) {
 		t.Errorf("quotas: got %v, want %s", got, want)
 	}
 	from, _ := q.month(now)
-	if got := q.planEnds(from.Add(time.Minute)); !got.Equal(from.Add(time.Minute + clocksDiffer)) {
+	if got := q.planEnds("a", from.Add(time.Minute)); !got.Equal(from.Add(time.Minute + clocksDiffer)) {
 		t.Errorf("a 402 just after the turn holds until %v, want %v more", got, clocksDiffer)
 	}
 	d.cfg.Numbers = nil

@@ -181,13 +181,27 @@ func (d *Session) Approve(ctx context.Context, id string) (resource.Controlled, 
 	return d.controlled(ctx, "approve", r, by, control.Approve)
 }
 
-// Limits returns the limits of a run as they are now.
+// Limits returns the limits of a run as they are now, with the allowances of its plans.
 func (d *Session) Limits(ctx context.Context, id string) (resource.Limits, error) {
 	r, err := d.find(ctx, id)
 	if err != nil {
 		return resource.Limits{}, err
 	}
-	return limitsOf(r, "")
+	l, err := limitsOf(r, "")
+	if err != nil || d.Allowances == nil {
+		return l, err
+	}
+	def, err := file.ParseStored(r.ID(), r.Definition)
+	if err != nil {
+		return l, err
+	}
+	if l.Allowances, err = d.Allowances(ctx, def.Connections); err != nil {
+		return l, err
+	}
+	for _, a := range l.Allowances {
+		l.Sentence += "\n" + a.String()
+	}
+	return l, nil
 }
 
 // ChangeLimits changes limits of a run while it is sent.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/internal/client/resource"
 	"campaignd/reporting"
 )
 
@@ -32,6 +33,8 @@ type Session struct {
 	Known func(ctx context.Context) (all []campaign.Origin, whole bool)
 	// Rates price the messages of reports; nil: there are none.
 	Rates *reporting.Rates
+	// Allowances returns what the plans allow the companies of connections; nil: none is known.
+	Allowances func(ctx context.Context, connections []string) ([]resource.Allowance, error)
 	// Service is the messaging service, for what the ledger cannot tell; nil: none is configured.
 	Service Service
 	// Configured reports whether the configuration names a connection; nil: it names none.

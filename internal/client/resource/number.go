@@ -14,6 +14,8 @@ type Number struct {
 	// is the number that it has reached.
 	Tier    int64 `json:"tier,omitempty"`
 	Reached int64 `json:"reached,omitempty"`
+	// Allowance is that of the plan of its company; nil: none is known.
+	Allowance *Allowance `json:"allowance,omitempty"`
 	// Holds are the present holds of messages of the connection.
 	Holds []campaign.HoldState `json:"holds"`
 }

@@ -41,5 +41,7 @@ type Controlled struct {
 type Limits struct {
 	Run string `json:"run"`
 	campaign.RunLimits
-	Sentence string `json:"sentence,omitempty"`
+	// Allowances are those of the plans of its connections. An answer to a change has none.
+	Allowances []Allowance `json:"allowances,omitempty"`
+	Sentence   string      `json:"sentence,omitempty"`
 }

@@ -1,0 +1,267 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/campaign/sender"
+	"campaignd/internal/client/resource"
+	"campaignd/internal/config"
+	"campaignd/internal/messaging"
+	"campaignd/internal/messaging/connector"
+	"campaignd/internal/messaging/service"
+	"campaignd/throttle"
+)
+
+// billed is the allowance of a company as the service's billing told it last.
+type billed struct {
+	limit int64 // messages of the period; 0: none
+	// elsewhere is how many messages of the period are not of the ledger, such as those of another
+	// program.
+	elsewhere int64
+	from, to  time.Time
+}
+
+const (
+	// billEvery is how often the billing is asked, and billAgain how soon after a 402 it is asked
+	// again.
+	billEvery = time.Hour
+	billAgain = time.Minute
+)
+
+// billedBy has the billing of the service asked, if there is a service.
+func (q *quotas) billedBy(s *connector.Set) {
+	if s.Service != nil {
+		q.usage = s.Service.Usage
+	}
+}
+
+// bill asks the service for the allowance of each company until ctx ends: hourly, after a 402, and
+// when a period is over. It does nothing if the configuration has the plan. A question that fails
+// is asked again an hour later. Nothing waits for the answer.
+func (q *quotas) bill(ctx context.Context) {
+	if !q.bills() {
+		return
+	}
+	var next time.Time
+	failing := false
+	t := time.NewTicker(decideEvery)
+	defer t.Stop()
+	for {
+		now := time.Now()
+		q.mu.Lock()
+		if again := q.billedAt.Add(billAgain); q.exhausted && again.Before(next) {
+			next = again
+		}
+		q.mu.Unlock()
+		if companies := q.billedCompanies(); len(companies) > 0 && !now.Before(next) {
+			err := q.askBilling(ctx, companies, now)
+			if fails := err != nil; fails != failing && ctx.Err() == nil {
+				if failing = fails; failing {
+					q.log.Warn("the billing of the service does not tell the allowance; what it told last counts until it is asked again in an hour",
+						"err", err)
+				} else {
+					q.log.Info("the billing of the service tells the allowance again")
+				}
+			}
+			next = q.nextBill(now)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.C:
+		}
+	}
+}
+
+// bills reports whether the service's billing is asked: the configuration comes before it.
+func (q *quotas) bills() bool { return q.plan.Messages == 0 && q.usage != nil }
+
+// nextBill is when the billing is asked again: in an hour, or when a period is over before.
+func (q *quotas) nextBill(now time.Time) time.Time {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	next := now.Add(billEvery)
+	for _, b := range q.billed {
+		if b.to.After(now) && b.to.Before(next) {
+			next = b.to
+		}
+	}
+	return next
+}
+
+// billedCompanies are the companies whose connections the service has. There are none if the key
+// may not ask, or the service has no billing.
+func (q *quotas) billedCompanies() (companies []string) {
+	q.mu.Lock()
+	off := q.unbilled != "" && q.unbilled == q.directory.origin("").Key
+	q.mu.Unlock()
+	if off {
+		return nil
+	}
+	for _, id := range q.directory.ids() {
+		if o := q.directory.origin(id); o.Company != "" && !q.directory.foreign(id, o.Account) {
+			companies = append(companies, o.Company)
+		}
+	}
+	slices.Sort(companies)
+	return slices.Compact(companies)
+}
+
+// askBilling asks for the allowance of each company. The error is the first one's; the others are
+// asked all the same, unless the key may not ask at all.
+func (q *quotas) askBilling(ctx context.Context, companies []string, now time.Time) (first error) {
+	q.mu.Lock()
+	q.billedAt, q.exhausted = now, false
+	q.mu.Unlock()
+	for _, company := range companies {
+		err := q.askUsage(ctx, company)
+		var e *messaging.Error
+		if service.NotOffered(err) || errors.As(err, &e) && e.Code == "partner_key_required" {
+			q.mu.Lock()
+			q.unbilled = q.directory.origin("").Key
+			clear(q.billed)
+			q.mu.Unlock()
+			q.log.Info("the allowance is not asked for: a 402 tells its end, or plan.monthly_messages has it", "why", err)
+			return nil
+		}
+		if err != nil && first == nil {
+			first = fmt.Errorf("company %s: %w", company, err)
+		}
+	}
+	return first
+}
+
+func (q *quotas) askUsage(ctx context.Context, company string) error {
+	q.mu.Lock()
+	before := q.billed[company]
+	q.mu.Unlock()
+	// The ledger counts first: a message that is sent meanwhile then counts as one of another program
+	// until the next hour, and the plan is not exceeded.
+	count := func(from time.Time) (int64, error) {
+		return q.spent(ctx, throttle.Quota{Key: planKey + company, From: from})
+	}
+	var ours int64
+	var err error
+	if !before.from.IsZero() {
+		if ours, err = count(before.from); err != nil {
+			return err
+		}
+	}
+	u, err := q.usage(ctx, company)
+	if err != nil {
+		return err
+	}
+	told := billed{limit: u.MessagesLimit, from: u.PeriodStart.UTC(), to: periodEnds(u.PeriodEnd)}
+	if u.MessagesLimit < 0 || u.MessagesUsed < 0 || !told.from.Before(told.to) {
+		return fmt.Errorf("billing_usage told %d of %d messages from %s to %s, which cannot be",
+			u.MessagesUsed, u.MessagesLimit, u.PeriodStart.Format(time.RFC3339), u.PeriodEnd.Format(time.RFC3339))
+	}
+	if !told.from.Equal(before.from) {
+		if ours, err = count(told.from); err != nil {
+			return err
+		}
+	}
+	told.elsewhere = max(0, u.MessagesUsed-ours)
+	q.mu.Lock()
+	q.billed[company] = told
+	q.mu.Unlock()
+	if told.limit != before.limit {
+		q.log.Info("allowance of a company", "company", company, "messages", told.limit, "used", u.MessagesUsed, "until", told.to)
+	}
+	if before.limit > 0 && (told.limit > before.limit || told.limit == 0) {
+		return q.liftPlan(ctx, company)
+	}
+	return nil
+}
+
+// periodEnds is the instant at which a period is over. The service tells its last day, which is in
+// it; a time of day is the instant itself.
+func periodEnds(last time.Time) time.Time {
+	last = last.UTC()
+	if last.Equal(last.Truncate(24 * time.Hour)) {
+		return last.AddDate(0, 0, 1)
+	}
+	return last
+}
+
+// billedQuota is the quota of a connection that the billing told; false: there is none now.
+func (q *quotas) billedQuota(connection string, now time.Time) (sender.Quota, bool) {
+	company := q.directory.origin(connection).Company
+	q.mu.Lock()
+	b := q.billed[company]
+	q.mu.Unlock()
+	if company == "" || b.limit == 0 || now.Before(b.from) || !now.Before(b.to) {
+		return sender.Quota{}, false
+	}
+	ours := max(0, b.limit-b.elsewhere)
+	return sender.Quota{
+		Quota: throttle.Quota{Key: planKey + company, From: b.from, To: b.to, Limit: ours,
+			Kept: min(ours, int64(float64(b.limit)*q.plan.Reserve))},
+		By: campaign.ByAllowance,
+		Full: fmt.Sprintf("the plan's %d messages until %s, as the service's billing tells them, are used here or elsewhere, "+
+			"or kept for templates that are not marketing", b.limit, b.to.Format("2 Jan 15:04 MST")),
+	}, true
+}
+
+// The sources of an allowance, as operators see them.
+const (
+	planConfigured = "plan.monthly_messages"
+	planBilled     = "billing_usage"
+)
+
+// allowances are what the plans allow the companies of the connections now, each once.
+func (q *quotas) allowances(ctx context.Context, connections []string, now time.Time) (all []resource.Allowance, err error) {
+	for _, c := range connections {
+		for _, quota := range q.of(c, now) {
+			company := q.directory.origin(c).Company
+			if quota.By != campaign.ByAllowance || quota.Unknown ||
+				slices.ContainsFunc(all, func(a resource.Allowance) bool { return a.Company == company }) {
+				continue
+			}
+			a := resource.Allowance{Company: company, Messages: quota.Limit, Until: quota.To.UTC(), Source: planConfigured}
+			if a.Used, err = q.spent(ctx, quota.Quota); err != nil {
+				return nil, err
+			}
+			if q.plan.Messages == 0 {
+				q.mu.Lock()
+				b := q.billed[company]
+				q.mu.Unlock()
+				a.Messages, a.Used, a.Source = b.limit, a.Used+b.elsewhere, planBilled
+			}
+			all = append(all, a)
+		}
+	}
+	return all, nil
+}
+
+// Allowances asks the service for its connections and, unless the configuration has the plan, for
+// its billing, for a command that sends nothing. A service that does not tell has no allowance.
+func Allowances(ctx context.Context, cfg *config.Config, l campaign.Ledger, connections []string) ([]resource.Allowance, error) {
+	d := newDirectory(cfg)
+	q := newQuotas(cfg, d, l, slog.New(slog.DiscardHandler))
+	if !cfg.Service.APIKey.IsZero() || q.plan.Messages > 0 {
+		_ = d.ask(ctx, askOrigins, func(ctx context.Context, s campaign.Service) ([]messaging.Connection, error) {
+			all, err := d.refreshConnections(ctx, s)
+			if set, ok := s.(*connector.Set); ok {
+				q.billedBy(set)
+			}
+			if err != nil || !q.bills() {
+				return all, err
+			}
+			var companies []string
+			for _, c := range q.billedCompanies() {
+				if slices.ContainsFunc(connections, func(id string) bool { return d.origin(id).Company == c }) {
+					companies = append(companies, c)
+				}
+			}
+			return all, q.askBilling(ctx, companies, time.Now())
+		})
+	}
+	return q.allowances(ctx, connections, time.Now())
+}

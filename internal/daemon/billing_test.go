@@ -1,0 +1,206 @@
+package daemon
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/internal/config"
+	"campaignd/internal/messaging"
+	"campaignd/internal/messaging/service"
+)
+
+// held is a ledger that has sent n messages over each connection, and has holds.
+type held struct {
+	spending
+	holds []campaign.Hold
+}
+
+func (l *held) Holds(context.Context, bool) ([]campaign.Hold, error) { return l.holds, nil }
+
+func (l *held) LiftHolds(_ context.Context, lifts []campaign.Lift) ([]campaign.Hold, error) {
+	l.holds = l.holds[len(lifts):]
+	return nil, nil
+}
+
+// counter is a service's billing, which counts its questions.
+type counter struct {
+	usage service.Usage
+	fails error
+	asked int
+}
+
+func (c *counter) ask(context.Context, string) (service.Usage, error) {
+	c.asked++
+	return c.usage, c.fails
+}
+
+// billedWorld runs test in a bubble with quotas of the company co, whose connection is a and whose
+// billing is asked. The bubble begins at midnight of 1 January 2000.
+func billedWorld(t *testing.T, test func(t *testing.T, q *quotas, l *held, c *counter, log *bytes.Buffer)) {
+	synctest.Test(t, func(t *testing.T) {
+		cfg := config.Default()
+		cfg.Service.APIKey = messaging.NewSecret("one")
+		cfg.Numbers = map[string]config.Number{"a": {Company: "co"}}
+		l, c := &held{spending: spending{n: map[string]int64{"a": 30}}}, &counter{}
+		c.usage = service.Usage{MessagesUsed: 40, MessagesLimit: 100, PeriodStart: time.Now(), PeriodEnd: time.Now().AddDate(0, 1, -1)}
+		var log bytes.Buffer
+		q := newQuotas(cfg, newDirectory(cfg), l, slog.New(slog.NewTextHandler(&log, nil)))
+		q.usage = c.ask
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			q.bill(ctx)
+		}()
+		synctest.Wait()
+		test(t, q, l, c, &log)
+		stop()
+		<-ended
+	})
+}
+
+// wait lets time pass until everything has happened.
+func wait(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+// units is the limit of the connection a as the limiter gets it.
+func units(q *quotas) string {
+	var out []string
+	for _, one := range q.of("a", time.Now()) {
+		out = append(out, fmt.Sprintf("%s %d-%d until %s", one.Key, one.Limit, one.Kept, one.To.Format(time.DateOnly)))
+	}
+	return strings.Join(out, "; ")
+}
+
+// The service tells 100 messages, of which 40 are used; the ledger knows 30 of them. So the ledger
+// may have 90.
+func TestTheBillingTellsTheAllowance(t *testing.T) {
+	billedWorld(t, func(t *testing.T, q *quotas, l *held, c *counter, _ *bytes.Buffer) {
+		want := func(what, limit string, asked int) {
+			t.Helper()
+			if got := units(q); got != limit || c.asked != asked {
+				t.Errorf("%s: got %q after %d questions, want %q after %d", what, got, c.asked, limit, asked)
+			}
+		}
+		want("at the start", "plan:co 90-5 until 2000-02-01", 1)
+		all, err := q.allowances(t.Context(), []string{"a", "b"}, time.Now())
+		if err != nil || len(all) != 1 || all[0].String() != "the plan of co allows 100 messages until 2000-02-01 00:00:00 UTC, "+
+			"as the service's billing tells (billing_usage); 40 are used" {
+			t.Errorf("got %v, %v; want one allowance with its source", all, err)
+		}
+		c.usage.MessagesUsed, l.n["a"] = 45, 45
+		wait(time.Hour - time.Second)
+		want("before an hour is over", "plan:co 90-5 until 2000-02-01", 1)
+		wait(time.Minute)
+		want("after an hour", "plan:co 100-5 until 2000-02-01", 2)
+		wait(time.Minute)
+		for range 100 { // messages in flight meet the end together
+			if got, want := q.planEnds("a", time.Now()), time.Date(2000, 2, 1, 0, 0, 0, 0, time.UTC); !got.Equal(want) {
+				t.Fatalf("a 402 holds until %v, want %v", got, want)
+			}
+		}
+		c.usage.MessagesUsed = 145 // more than the limit
+		wait(2 * decideEvery)
+		want("after a 402", "plan:co 0-0 until 2000-02-01", 3)
+		q.planEnds("a", time.Now())
+		wait(2 * decideEvery)
+		want("after another 402 at once", "plan:co 0-0 until 2000-02-01", 3)
+		wait(billAgain)
+		want("a minute later", "plan:co 0-0 until 2000-02-01", 4)
+		time.Sleep(time.Until(time.Date(2000, 1, 31, 23, 59, 59, 0, time.UTC)))
+		asked := c.asked
+		c.usage = service.Usage{MessagesLimit: 200, PeriodStart: time.Now().Add(time.Second),
+			PeriodEnd: time.Date(2000, 2, 29, 0, 0, 0, 0, time.UTC)}
+		l.n["a"] = 0
+		wait(time.Second + decideEvery)
+		want("in the next period", "plan:co 200-10 until 2000-03-01", asked+1)
+		c.usage.MessagesLimit = 0
+		wait(2 * time.Hour)
+		want("without a limit", "", asked+3)
+	})
+}
+
+// The last answer counts while the billing fails. A service without billing, and a key of one
+// client, are asked once.
+func TestAFailingBillingStopsNothing(t *testing.T) {
+	for name, c := range map[string]struct {
+		fails   error
+		asked   int // in a day
+		limit   string
+		newKey  int // questions with another key in the next hours
+		warning string
+	}{
+		"away":        {errors.New("away"), 25, "plan:co 90-5 until 2000-02-01", 3, "company co: away"},
+		"not offered": {fmt.Errorf("x: %w", messaging.ErrNotOffered), 2, "", 1, "the allowance is not asked for"},
+		"key of one client": {&messaging.Error{Status: 403, Code: "partner_key_required"}, 2, "", 1,
+			"the allowance is not asked for"},
+		"an impossible answer": {nil, 25, "plan:co 90-5 until 2000-02-01", 3, "which cannot be"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			billedWorld(t, func(t *testing.T, q *quotas, _ *held, b *counter, log *bytes.Buffer) {
+				if b.fails = c.fails; b.fails == nil {
+					b.usage.PeriodEnd = b.usage.PeriodStart.AddDate(0, 0, -2)
+				}
+				wait(24*time.Hour + time.Minute)
+				if got := units(q); got != c.limit || b.asked != c.asked {
+					t.Errorf("got %q after %d questions in a day, want %q after %d", got, b.asked, c.limit, c.asked)
+				}
+				if n := strings.Count(log.String(), c.warning); n != 1 {
+					t.Errorf("got %d lines with %q, want 1:\n%s", n, c.warning, log)
+				}
+				q.directory.setKey(messaging.NewSecret("two"))
+				asked := b.asked
+				wait(3 * time.Hour)
+				if got := b.asked - asked; got != c.newKey {
+					t.Errorf("got %d questions with another key, want %d", got, c.newKey)
+				}
+			})
+		})
+	}
+}
+
+// The hold of a 402 ends when the plan is raised, and not because the billing lags.
+func TestARaisedPlanLiftsTheHoldOfIts402(t *testing.T) {
+	billedWorld(t, func(t *testing.T, _ *quotas, l *held, c *counter, _ *bytes.Buffer) {
+		l.holds = []campaign.Hold{{Scope: campaign.HoldCompany, ID: "co", Reason: messaging.PlanUsedUp}}
+		wait(2 * time.Hour)
+		if len(l.holds) != 1 {
+			t.Errorf("the same plan: got %d holds, want 1", len(l.holds))
+		}
+		c.usage.MessagesLimit = 101
+		wait(time.Hour)
+		if len(l.holds) != 0 {
+			t.Errorf("a raised plan: got %+v, want no hold", l.holds)
+		}
+	})
+}
+
+func TestTheConfiguredPlanComesFirst(t *testing.T) {
+	billedWorld(t, func(t *testing.T, q *quotas, _ *held, c *counter, _ *bytes.Buffer) {
+		cfg := config.Default()
+		cfg.Numbers, cfg.Plan.MonthlyMessages = map[string]config.Number{"a": {Company: "co", Account: "acct"}}, 10
+		own := newQuotas(cfg, newDirectory(cfg), q.ledger, q.log)
+		own.usage = func(context.Context, string) (service.Usage, error) {
+			t.Error("the billing was asked, want the configuration alone")
+			return service.Usage{}, nil
+		}
+		own.bill(t.Context())
+		all, err := own.allowances(t.Context(), []string{"a"}, time.Now())
+		if err != nil || len(all) != 1 || all[0].Messages != 10 || all[0].Used != 30 || all[0].Source != planConfigured {
+			t.Errorf("got %+v, %v; want 10 messages of %s, 30 used", all, err, planConfigured)
+		}
+		if got := units(own); got != "plan:co 10-0 until 2000-02-01" || c.asked != 1 {
+			t.Errorf("got %q, want the 10 messages of the configuration", got)
+		}
+	})
+}
