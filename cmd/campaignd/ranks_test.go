@@ -67,20 +67,21 @@ var ranks = map[string]int{
 	"internal/messaging/connector": 32,
 	"internal/commerce":            30,
 
-	"internal/sandbox":      20, // imports its own packages and sandboxMayImport; sandboxImporters may import it
-	"internal/sandbox/shop": 15, // imports nothing of ours
-	"internal/sandbox/area": 15, // imports nothing of ours
-	"internal/operations":   10, // data only: imports nothing of ours
-	"internal/mutant":       10, // imports nothing of ours, and every package may import it
-	"internal/sentence":     10,
-	"internal/rawjson":      10,
-	"internal/filelock":     10,
-	"internal/plot":         10,
-	"internal/safeopen":     10,
-	"internal/secret":       10,
-	"internal/spreadsheet":  10,
-	"internal/tracing":      10,
-	"internal/version":      10,
+	"internal/sandbox":         20, // imports its own packages and sandboxMayImport; sandboxImporters may import it
+	"internal/sandbox/request": 17, // imports internal/sandbox/area only
+	"internal/sandbox/shop":    15, // imports nothing of ours
+	"internal/sandbox/area":    15, // imports nothing of ours
+	"internal/operations":      10, // data only: imports nothing of ours
+	"internal/mutant":          10, // imports nothing of ours, and every package may import it
+	"internal/sentence":        10,
+	"internal/rawjson":         10,
+	"internal/filelock":        10,
+	"internal/plot":            10,
+	"internal/safeopen":        10,
+	"internal/secret":          10,
+	"internal/spreadsheet":     10,
+	"internal/tracing":         10,
+	"internal/version":         10,
 }
 
 // sandboxImporters may import the sandbox outside tests.

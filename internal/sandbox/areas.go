@@ -10,6 +10,7 @@ import (
 
 	"campaignd/internal/operations"
 	"campaignd/internal/sandbox/area"
+	"campaignd/internal/sandbox/request"
 )
 
 // openAreas makes the areas from the accounts of the scenario.
@@ -95,15 +96,15 @@ func (s *Sandbox) eachStatus(yield func(area.Status)) {
 // /messages. The caller holds s.mu. Faults before and after the acceptance do not apply: no client
 // waits for an answer.
 func (s *Sandbox) sendFor(c *area.Connection, body []byte) area.Outcome {
-	m := new(message)
-	if err := m.decode(body); err != nil {
+	m := new(request.Message)
+	if err := m.Decode(body); err != nil {
 		return area.Outcome{Refusal: area.RefuseRequest(err.Error() + ".")}
 	}
 	now, conn := time.Now(), s.connection[c.ID]
 	p := &post{m: m, conn: conn}
 	p.to, _ = parsePhone(m.To)
 	s.count(p)
-	ref := m.shape()
+	ref := m.Shape()
 	if ref == nil {
 		_, ref = s.rules(s.faults.Load(), p, now)
 	}

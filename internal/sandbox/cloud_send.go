@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"campaignd/internal/sandbox/area"
+	"campaignd/internal/sandbox/request"
 	"encoding/json"
 	"errors"
 	"io"
@@ -19,34 +20,10 @@ type cloudMessage struct {
 	Type     string `json:"type"`
 	Mark     string `json:"biz_opaque_callback_data"`
 	Template *struct {
-		Name       string                  `json:"name"`
-		Language   struct{ Code string }   `json:"language"`
-		Components []cloudMessageComponent `json:"components"`
+		Name       string                `json:"name"`
+		Language   struct{ Code string } `json:"language"`
+		Components []request.Component   `json:"components"`
 	} `json:"template"`
-}
-
-type cloudMessageComponent struct {
-	Type       string           `json:"type"`
-	SubType    string           `json:"sub_type"`
-	Index      json.RawMessage  `json:"index"` // a number or a text
-	Parameters []cloudParameter `json:"parameters"`
-}
-
-type cloudParameter struct {
-	Type       string      `json:"type"`
-	Name       string      `json:"parameter_name"`
-	Text       string      `json:"text"`
-	Payload    string      `json:"payload"`
-	CouponCode string      `json:"coupon_code"`
-	Image      *cloudMedia `json:"image"`
-	Video      *cloudMedia `json:"video"`
-	Document   *cloudMedia `json:"document"`
-}
-
-type cloudMedia struct {
-	ID       string `json:"id"`
-	Link     string `json:"link"`
-	Filename string `json:"filename"`
 }
 
 // maxCloudMark is the longest biz_opaque_callback_data, in characters.
@@ -71,11 +48,11 @@ func (s *Sandbox) sendCloud(w http.ResponseWriter, r *http.Request, conn *connec
 	m, ref := s.fromCloud(conn, &in)
 	p := &post{m: m, conn: conn, mark: in.Mark}
 	if m == nil {
-		p.m = &message{ConnectionID: conn.ID, To: in.To}
+		p.m = &request.Message{ConnectionID: conn.ID, To: in.To}
 	}
 	s.take(w, r, p, func() *refusal {
 		if ref == nil {
-			ref = m.shape()
+			ref = m.Shape()
 		}
 		if ref == nil && edge == "marketing_messages" && s.categoryOf(conn, m) != "MARKETING" {
 			ref = platformStatus(400, 131009, "Only MARKETING templates can be sent by this endpoint.")
@@ -84,7 +61,7 @@ func (s *Sandbox) sendCloud(w http.ResponseWriter, r *http.Request, conn *connec
 	})
 }
 
-func (s *Sandbox) categoryOf(conn *connection, m *message) string {
+func (s *Sandbox) categoryOf(conn *connection, m *request.Message) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if t := s.areas.Template(m.Template.Name, m.Template.Language, conn.Company); t != nil {
@@ -94,7 +71,7 @@ func (s *Sandbox) categoryOf(conn *connection, m *message) string {
 }
 
 // fromCloud reads a template message into the form of the service, which the rules know.
-func (s *Sandbox) fromCloud(conn *connection, in *cloudMessage) (*message, *refusal) {
+func (s *Sandbox) fromCloud(conn *connection, in *cloudMessage) (*request.Message, *refusal) {
 	switch {
 	case in.Product != "whatsapp":
 		return nil, platformStatus(400, 100, "The parameter messaging_product is required.")
@@ -104,8 +81,8 @@ func (s *Sandbox) fromCloud(conn *connection, in *cloudMessage) (*message, *refu
 		return nil, platformStatus(400, 131008,
 			"Only template messages are known here; type, template.name and template.language.code are required.")
 	}
-	t := &templateContent{Name: in.Template.Name, Language: in.Template.Language.Code}
-	m := &message{ConnectionID: conn.ID, To: in.To, Template: t}
+	t := &request.Template{Name: in.Template.Name, Language: in.Template.Language.Code}
+	m := &request.Message{ConnectionID: conn.ID, To: in.To, Template: t}
 	s.mu.Lock()
 	known := s.areas.Template(t.Name, t.Language, conn.Company)
 	s.mu.Unlock()
@@ -113,7 +90,7 @@ func (s *Sandbox) fromCloud(conn *connection, in *cloudMessage) (*message, *refu
 	for _, c := range in.Template.Components {
 		switch strings.ToLower(c.Type) {
 		case "header":
-			if t.Header = cloudHeader(c.Parameters); t.Header == nil {
+			if t.Header = request.HeaderOf(c.Parameters); t.Header == nil {
 				return nil, platformStatus(400, 132012, "The header needs one file.")
 			}
 		case "body":
@@ -126,7 +103,7 @@ func (s *Sandbox) fromCloud(conn *connection, in *cloudMessage) (*message, *refu
 				return nil, platformStatus(400, 131009, "A button names no button of the template that takes a value, or is there twice.")
 			}
 			p := c.Parameters[0]
-			t.Buttons = append(t.Buttons, templateButton{Type: c.SubType, Text: p.Text + p.Payload + p.CouponCode})
+			t.Buttons = append(t.Buttons, request.Button{Type: c.SubType, Text: p.Text + p.Payload + p.CouponCode})
 		default:
 			return nil, platformStatus(400, 131009, "Unknown component "+c.Type+".")
 		}
@@ -151,29 +128,6 @@ func fills(t *area.Record, at int, subType string) bool {
 		}
 	}
 	return false
-}
-
-func cloudHeader(params []cloudParameter) *header {
-	if len(params) != 1 {
-		return nil
-	}
-	as := func(m *cloudMedia) media { // a media id of the platform is a stored file here
-		if strings.HasPrefix(m.ID, "4") && len(m.ID) == 15 {
-			return media{AssetID: m.ID, Link: m.Link}
-		}
-		return media{ID: m.ID, Link: m.Link}
-	}
-	switch p := params[0]; {
-	case p.Image != nil:
-		file := as(p.Image)
-		return &header{Image: &file}
-	case p.Video != nil:
-		file := as(p.Video)
-		return &header{Video: &file}
-	case p.Document != nil:
-		return &header{Document: &document{media: as(p.Document), Filename: p.Document.Filename}}
-	}
-	return nil
 }
 
 // uploadCloud is POST /{phone-number-id}/media.

@@ -178,15 +178,3 @@ func FuzzMessageIndex(f *testing.F) {
 		}
 	})
 }
-
-func FuzzSendRequest(f *testing.F) {
-	f.Add([]byte(order))
-	f.Add([]byte(`{"connectionId":"c","to":"+1","list":{"body":"b","button":"x","sections":[{"title":"t","rows":[{"id":"1","title":"t"}]}]}}`))
-	f.Add([]byte(`{"document":{"assetId":"a","filename":"b"},"location":{"latitude":1e400}}`))
-	f.Fuzz(func(t *testing.T, raw []byte) {
-		m := new(message)
-		if m.decode(raw) == nil {
-			m.shape()
-		}
-	})
-}

@@ -59,7 +59,8 @@ func FuzzManagement(f *testing.F) {
 	add("", requests["campaign_add"], "", "campaign_add", "campaign_launch", "campaign_cancel")
 	add("", `{"json":"{\"version\":\"1\",\"screens\":[{\"id\":\"A\"}]}"}`, "", "flow_update", "flow_publish", "flow_update")
 	add("state=failed", `{"active":false,"events":[]}`, requests["webhook_replay_one"], "webhook_update", "webhook_replay_one")
-	add("", multipartOf([2]string{`name="connectionId"`, "conn_1"}, [2]string{`name="file"; filename="f.png"`, png}), "", "media", "media_list")
+	form := multipartOf([2]string{`name="connectionId"`, "conn_1"}, [2]string{`name="file"; filename="f.png"`, png})
+	add("", form, "", "media", "media_list")
 	for _, body := range []string{`[]`, `null`, `{`, `{"connectionId":1}`, `{"ConnectionId":"conn_1"}`,
 		`{"components":[{"type":"BODY","Text":"x"}]}`, `{"components":[null]}`, `{"recipients":[{"to":"+2348030000003","buttons":7}]}`} {
 		add(query, body, body, "template_create", "template_edit", "campaign_add", "campaign_launch")

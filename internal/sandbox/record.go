@@ -123,7 +123,7 @@ func (s *Sandbox) accept(f *Faults, p *post, now time.Time, warning string) acce
 		to: p.to, at: now.UnixNano(), conn: uint16(c.number), nth: uint16(min(pr.accepted, 1<<16-1)),
 		tpl: p.tpl, warning: warning != "", mark: p.mark,
 	}
-	_, rec.kind = p.m.contents()
+	_, rec.kind = p.m.Contents()
 	category := ""
 	switch m := p.m; {
 	case m.Template != nil:

@@ -14,22 +14,16 @@ type refusal = area.Refusal
 
 // The service's own refusals. The document does not show those with *.
 var (
-	refuseFields      = *area.Refuse(400, "missing_fields", "connectionId and to are required.")
-	refuseContent     = *area.Refuse(400, "missing_content", "Pass exactly one content field.")
-	refuseTwoContents = *area.Refuse(400, "multiple_content", "Pass exactly one content field.") // *
-	refuseSender      = *area.Refuse(400, "recipient_is_sender", "to is the connection's own number.")
-	refuseMedia       = *area.Refuse(400, "invalid_media", "A media reference needs assetId, id or link.")
-	refuseLocation    = *area.Refuse(400, "invalid_location", "A location needs latitude and longitude.")
-	refuseButton      = *area.Refuse(400, "invalid_button", "A template button is one of url, quick_reply, copy_code, otp.")
-	refuseAllowance   = *area.Refuse(402, "plan_limit_messages", "The monthly message allowance is used up.")
-	refuseBlocked     = *area.Refuse(403, "recipient_blocked", "The number has blocked the recipient.") // *
-	refuseOptedOut    = *area.Refuse(403, "recipient_opted_out", "The recipient has opted out of marketing.")
-	refuseBilling     = *area.Refuse(403, "partner_key_required", "Billing endpoints need a partner-wide key.")
-	refuseAsset       = *area.Refuse(404, "connection_not_found", "No such asset.")
-	refuseKey         = *area.Refuse(401, "unauthorized", "Invalid API key.")          // *
-	refusePath        = *area.Refuse(404, "not_found", "No such endpoint.")            // *
-	refuseMethod      = *area.Refuse(405, "method_not_allowed", "Method not allowed.") // *
-	refuseTooMany     = *area.Refuse(429, "rate_limited", "Too many requests.")        // *
+	refuseSender    = *area.Refuse(400, "recipient_is_sender", "to is the connection's own number.")
+	refuseAllowance = *area.Refuse(402, "plan_limit_messages", "The monthly message allowance is used up.")
+	refuseBlocked   = *area.Refuse(403, "recipient_blocked", "The number has blocked the recipient.") // *
+	refuseOptedOut  = *area.Refuse(403, "recipient_opted_out", "The recipient has opted out of marketing.")
+	refuseBilling   = *area.Refuse(403, "partner_key_required", "Billing endpoints need a partner-wide key.")
+	refuseAsset     = *area.Refuse(404, "connection_not_found", "No such asset.")
+	refuseKey       = *area.Refuse(401, "unauthorized", "Invalid API key.")          // *
+	refusePath      = *area.Refuse(404, "not_found", "No such endpoint.")            // *
+	refuseMethod    = *area.Refuse(405, "method_not_allowed", "Method not allowed.") // *
+	refuseTooMany   = *area.Refuse(429, "rate_limited", "Too many requests.")        // *
 )
 
 // refuse writes a refusal. The traceId is made from the id of the request.

@@ -3,6 +3,7 @@ package sandbox
 import (
 	"bytes"
 	"campaignd/internal/sandbox/area"
+	"campaignd/internal/sandbox/request"
 	"context"
 	"mime"
 	"net/http"
@@ -16,7 +17,7 @@ const maxBody = 1 << 20
 
 // post is one POST /api/v1/messages.
 type post struct {
-	m    *message
+	m    *request.Message
 	conn *connection  // nil: unknown, or out of the key's scope
 	to   uint64       // 0: not a phone number
 	nth  uint64       // number of POSTs of this pair, including this one
@@ -31,9 +32,9 @@ func (s *Sandbox) send(w http.ResponseWriter, r *http.Request, key *Key) {
 		s.refuse(w, nil, ref)
 		return
 	}
-	m.unwrap()
+	m.Unwrap()
 	p := &post{m: m, conn: s.scoped(key, m.ConnectionID)}
-	s.take(w, r, p, m.shape)
+	s.take(w, r, p, m.Shape)
 }
 
 // take brings a decoded message through the counts, the faults and the rules to its answer. shape
@@ -84,13 +85,13 @@ func (p *post) event(kind, id, detail string) Event {
 	return e
 }
 
-func decode(w http.ResponseWriter, r *http.Request) (*message, *refusal) {
+func decode(w http.ResponseWriter, r *http.Request) (*request.Message, *refusal) {
 	raw, ref := body(w, r)
 	if ref != nil {
 		return nil, ref
 	}
-	m := new(message)
-	if err := m.decode(raw); err != nil {
+	m := new(request.Message)
+	if err := m.Decode(raw); err != nil {
 		return nil, area.RefuseRequest(err.Error() + ".")
 	}
 	return m, nil
@@ -214,7 +215,7 @@ func (s *Sandbox) rules(f *Faults, p *post, now time.Time) (warning string, _ *r
 		return "", &refuseBlocked // assumed; the document shows no answer
 	}
 	if p.tpl != nil {
-		p.m.Template.oneTimeCode(p.tpl.Category)
+		p.m.Template.OneTimeCode(p.tpl.Category)
 		if _, out := s.optedOut[pairKey(p.conn.company.number, p.to)]; out && p.tpl.Category == "MARKETING" && s.opt.API != APICloud {
 			return "", &refuseOptedOut // rule 5
 		}
@@ -225,7 +226,7 @@ func (s *Sandbox) rules(f *Faults, p *post, now time.Time) (warning string, _ *r
 	if p.to == p.conn.phone {
 		return "", &refuseSender // rule 7
 	}
-	if ref := p.m.media(func(m *media) *refusal {
+	if ref := p.m.EachMedia(func(m *request.Media) *refusal {
 		if m.AssetID == "" {
 			return nil
 		}
@@ -264,15 +265,15 @@ func (s *Sandbox) platformRules(f *Faults, p *post, now time.Time) *refusal {
 	if ref := stateRefusal(p.conn); ref != nil {
 		return ref
 	}
-	if ref := p.m.platformShape(); ref != nil {
+	if ref := p.m.PlatformShape(); ref != nil {
 		return ref
 	}
-	if id, mode, ok := p.m.flow(); ok {
+	if id, mode, ok := p.m.Flow(); ok {
 		if ref := s.areas.FlowRefusal(id, p.conn.Company, mode); ref != nil {
 			return ref
 		}
 	}
-	if ref := p.m.fileRefusal(func(id string) string { t, _ := s.areas.Stored(id, p.conn.Company, now); return t }); ref != nil {
+	if ref := p.m.FileRefusal(func(id string) string { t, _ := s.areas.Stored(id, p.conn.Company, now); return t }); ref != nil {
 		return ref
 	}
 	at := now.UnixNano()
@@ -284,7 +285,7 @@ func (s *Sandbox) platformRules(f *Faults, p *post, now time.Time) *refusal {
 		if p.tpl == nil {
 			return area.RefusePlatform(132001, p.m.Template.Name+" in "+p.m.Template.Language)
 		}
-		if ref := checkTemplate(p.tpl, p.m.Template); ref != nil {
+		if ref := p.m.Template.Check(p.tpl); ref != nil {
 			return ref
 		}
 	}

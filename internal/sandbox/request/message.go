@@ -1,26 +1,28 @@
-package sandbox
+package request
 
-import "campaignd/internal/sandbox/area"
+import (
+	"encoding/json"
 
-import "encoding/json"
+	"campaignd/internal/sandbox/area"
+)
 
 // The types below are the send request as the document describes it. Each refuses a member that the
 // document does not name in exactly this spelling. encoding/json alone would also accept
 // "connectionID".
 
-// message is the body of POST /api/v1/messages (docs/service.md#send-request). The document does
+// Message is the body of POST /api/v1/messages (docs/service.md#send-request). The document does
 // not show the members of a json.RawMessage.
-type message struct {
+type Message struct {
 	ConnectionID    string
 	To              string
 	ReplyTo         string
-	Template        *templateContent
+	Template        *Template
 	Text            *string
-	Image           *media
-	Video           *media
-	Audio           *media
-	Sticker         *media
-	Document        *document
+	Image           *Media
+	Video           *Media
+	Audio           *Media
+	Sticker         *Media
+	Document        *Document
 	Location        *location
 	Contacts        json.RawMessage
 	Reaction        json.RawMessage
@@ -31,32 +33,37 @@ type message struct {
 	Raw             json.RawMessage
 }
 
-type templateContent struct {
+// Template is the content template.
+type Template struct {
 	Name     string
 	Language string
 	Body     []string
-	Header   *header
-	Buttons  []templateButton
+	Header   *Header
+	Buttons  []Button
 	OTP      *string
 
 	// A raw template has these besides (raw.go).
 	native     bool
 	headerText []string
-	flaw       *refusal
+	flaw       *area.Refusal
 }
 
-type header struct {
-	Image    *media
-	Video    *media
-	Document *document
+// Header is the header of a template: one file.
+type Header struct {
+	Image    *Media
+	Video    *Media
+	Document *Document
 }
 
-type templateButton struct{ Type, Text string }
+// Button is the value of a button of a template.
+type Button struct{ Type, Text string }
 
-type media struct{ AssetID, ID, Link string }
+// Media names a file: at least one of the three is set.
+type Media struct{ AssetID, ID, Link string }
 
-type document struct {
-	media
+// Document is a file with the name that the recipient sees.
+type Document struct {
+	Media
 	Filename string
 }
 
@@ -86,8 +93,8 @@ type listRow struct{ ID, Title, Description string }
 
 type cta struct{ Body, DisplayText, URL string }
 
-// decode reads a request body.
-func (m *message) decode(raw []byte) error {
+// Decode reads a request body.
+func (m *Message) Decode(raw []byte) error {
 	return decodeObject(raw, "body",
 		field{"connectionId", &m.ConnectionID}, field{"to", &m.To}, field{"replyTo", &m.ReplyTo},
 		field{"template", &m.Template}, field{"text", &m.Text},
@@ -97,25 +104,30 @@ func (m *message) decode(raw []byte) error {
 		field{"locationRequest", &m.LocationRequest}, field{"raw", &m.Raw})
 }
 
-func (t *templateContent) UnmarshalJSON(raw []byte) error {
+// UnmarshalJSON reads a content template, and no other member.
+func (t *Template) UnmarshalJSON(raw []byte) error {
 	return members(raw, "template",
 		field{"name", &t.Name}, field{"language", &t.Language}, field{"body", &t.Body},
 		field{"header", &t.Header}, field{"buttons", &t.Buttons}, field{"otp", &t.OTP})
 }
 
-func (h *header) UnmarshalJSON(raw []byte) error {
+// UnmarshalJSON reads a header, and no other member.
+func (h *Header) UnmarshalJSON(raw []byte) error {
 	return members(raw, "header", field{"image", &h.Image}, field{"video", &h.Video}, field{"document", &h.Document})
 }
 
-func (b *templateButton) UnmarshalJSON(raw []byte) error {
+// UnmarshalJSON reads a button, and no other member.
+func (b *Button) UnmarshalJSON(raw []byte) error {
 	return members(raw, "button", field{"type", &b.Type}, field{"text", &b.Text})
 }
 
-func (m *media) UnmarshalJSON(raw []byte) error {
+// UnmarshalJSON reads a media reference, and no other member.
+func (m *Media) UnmarshalJSON(raw []byte) error {
 	return members(raw, "media", field{"assetId", &m.AssetID}, field{"id", &m.ID}, field{"link", &m.Link})
 }
 
-func (d *document) UnmarshalJSON(raw []byte) error {
+// UnmarshalJSON reads a document, and no other member.
+func (d *Document) UnmarshalJSON(raw []byte) error {
 	return members(raw, "document",
 		field{"assetId", &d.AssetID}, field{"id", &d.ID}, field{"link", &d.Link}, field{"filename", &d.Filename})
 }
@@ -149,8 +161,8 @@ func (c *cta) UnmarshalJSON(raw []byte) error {
 	return members(raw, "cta", field{"body", &c.Body}, field{"displayText", &c.DisplayText}, field{"url", &c.URL})
 }
 
-// contents counts the content fields that are set. kind is the name of the last of them.
-func (m *message) contents() (n int, kind string) {
+// Contents counts the content fields that are set. kind is the name of the last of them.
+func (m *Message) Contents() (n int, kind string) {
 	has := func(present bool, name string) {
 		if present {
 			n, kind = n+1, name
@@ -174,18 +186,18 @@ func (m *message) contents() (n int, kind string) {
 	return n, kind
 }
 
-// media calls yield with each media reference of the message, until yield returns a refusal, and
-// returns that refusal.
-func (m *message) media(yield func(*media) *refusal) *refusal {
-	refs := []*media{m.Image, m.Video, m.Audio, m.Sticker}
+// EachMedia calls yield with each media reference of the message, until yield returns a refusal,
+// and returns that refusal.
+func (m *Message) EachMedia(yield func(*Media) *area.Refusal) *area.Refusal {
+	refs := []*Media{m.Image, m.Video, m.Audio, m.Sticker}
 	if m.Document != nil {
-		refs = append(refs, &m.Document.media)
+		refs = append(refs, &m.Document.Media)
 	}
 	if m.Template != nil && m.Template.Header != nil {
 		h := m.Template.Header
 		refs = append(refs, h.Image, h.Video)
 		if h.Document != nil {
-			refs = append(refs, &h.Document.media)
+			refs = append(refs, &h.Document.Media)
 		}
 	}
 	for _, ref := range refs {
@@ -199,20 +211,30 @@ func (m *message) media(yield func(*media) *refusal) *refusal {
 	return nil
 }
 
-// shape checks the message alone, without the state of the account: rules 1 and 2 of
+// The refusals of Shape. The document does not show that with *.
+var (
+	refuseFields      = *area.Refuse(400, "missing_fields", "connectionId and to are required.")
+	refuseContent     = *area.Refuse(400, "missing_content", "Pass exactly one content field.")
+	refuseTwoContents = *area.Refuse(400, "multiple_content", "Pass exactly one content field.") // *
+	refuseMedia       = *area.Refuse(400, "invalid_media", "A media reference needs assetId, id or link.")
+	refuseLocation    = *area.Refuse(400, "invalid_location", "A location needs latitude and longitude.")
+	refuseButton      = *area.Refuse(400, "invalid_button", "A template button is one of url, quick_reply, copy_code, otp.")
+)
+
+// Shape checks the message alone, without the state of the account: rules 1 and 2 of
 // docs/service.md#send-request and the errors that begin with invalid_.
-func (m *message) shape() *refusal {
+func (m *Message) Shape() *area.Refusal {
 	if m.ConnectionID == "" || m.To == "" {
 		return &refuseFields
 	}
-	n, _ := m.contents()
+	n, _ := m.Contents()
 	switch {
 	case n == 0:
 		return &refuseContent
 	case n > 1:
 		return &refuseTwoContents
 	}
-	if r := m.media(func(ref *media) *refusal {
+	if r := m.EachMedia(func(ref *Media) *area.Refusal {
 		if ref.AssetID == "" && ref.ID == "" && ref.Link == "" {
 			return &refuseMedia
 		}
@@ -235,10 +257,10 @@ func (m *message) shape() *refusal {
 	return nil
 }
 
-// platformShape makes the platform's checks of free-form content (docs/service.md#templates).
-func (m *message) platformShape() *refusal {
-	missing := func(what string) *refusal { return area.RefusePlatform(131008, what) }
-	invalid := func(what string) *refusal { return area.RefusePlatform(131009, what) }
+// PlatformShape makes the platform's checks of free-form content (docs/service.md#templates).
+func (m *Message) PlatformShape() *area.Refusal {
+	missing := func(what string) *area.Refusal { return area.RefusePlatform(131008, what) }
+	invalid := func(what string) *area.Refusal { return area.RefusePlatform(131009, what) }
 	switch {
 	case m.Template != nil && (m.Template.Name == "" || m.Template.Language == ""):
 		return missing("template name and language")

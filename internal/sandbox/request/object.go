@@ -1,4 +1,4 @@
-package sandbox
+package request
 
 import (
 	"bytes"
@@ -79,14 +79,14 @@ func assign(into any, raw []byte) (err error) {
 	case *string:
 		*v, err = text(raw)
 		return err
-	case **templateContent:
-		*v = new(templateContent)
+	case **Template:
+		*v = new(Template)
 		return (*v).UnmarshalJSON(raw)
-	case **header:
-		*v = new(header)
+	case **Header:
+		*v = new(Header)
 		return (*v).UnmarshalJSON(raw)
-	case **media:
-		*v = new(media)
+	case **Media:
+		*v = new(Media)
 		return (*v).UnmarshalJSON(raw)
 	case *[]string:
 		*v = []string{}
@@ -95,9 +95,9 @@ func assign(into any, raw []byte) (err error) {
 			*v = append(*v, s)
 			return err
 		})
-	case *[]templateButton:
+	case *[]Button:
 		return elements(raw, func(raw []byte) error {
-			var b templateButton
+			var b Button
 			err := b.UnmarshalJSON(raw)
 			*v = append(*v, b)
 			return err

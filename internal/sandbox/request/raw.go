@@ -1,4 +1,4 @@
-package sandbox
+package request
 
 import (
 	"encoding/json"
@@ -8,9 +8,9 @@ import (
 	"campaignd/internal/sandbox/area"
 )
 
-// unwrap turns the raw content {"type": "template", ...} into the content template, because the
+// Unwrap turns the raw content {"type": "template", ...} into the content template, because the
 // document's rules about templates hold for it too. Other raw content stays as it is.
-func (m *message) unwrap() {
+func (m *Message) Unwrap() {
 	if m.Raw == nil || m.Template != nil {
 		return // before the struct, which costs an allocation
 	}
@@ -19,17 +19,17 @@ func (m *message) unwrap() {
 		Template struct {
 			Name       string
 			Language   struct{ Code string }
-			Components []cloudMessageComponent
+			Components []Component
 		}
 	}
 	if json.Unmarshal(m.Raw, &in) != nil || in.Type != "template" {
 		return
 	}
-	t := &templateContent{Name: in.Template.Name, Language: in.Template.Language.Code, native: true}
+	t := &Template{Name: in.Template.Name, Language: in.Template.Language.Code, native: true}
 	for _, c := range in.Template.Components {
 		switch strings.ToLower(c.Type) {
 		case "header":
-			t.Header = cloudHeader(c.Parameters)
+			t.Header = HeaderOf(c.Parameters)
 			for _, p := range c.Parameters {
 				if p.Type == "text" {
 					t.headerText = append(t.headerText, p.Text)
@@ -38,7 +38,7 @@ func (m *message) unwrap() {
 		case "body":
 			t.Body = append(t.Body, texts(c.Parameters)...)
 		case "button":
-			b := templateButton{Type: c.SubType}
+			b := Button{Type: c.SubType}
 			for _, p := range c.Parameters {
 				b.Text += p.Text + p.Payload + p.CouponCode
 			}
@@ -50,9 +50,9 @@ func (m *message) unwrap() {
 	m.Template, m.Raw = t, nil
 }
 
-// flow returns the id and the mode of the flow that a raw content sends. ok is false if it sends
+// Flow returns the id and the mode of the flow that a raw content sends. ok is false if it sends
 // none.
-func (m *message) flow() (id, mode string, ok bool) {
+func (m *Message) Flow() (id, mode string, ok bool) {
 	if m.Raw == nil {
 		return "", "", false
 	}
@@ -75,37 +75,37 @@ func (m *message) flow() (id, mode string, ok bool) {
 	return p.FlowID, p.Mode, true
 }
 
-func texts(params []cloudParameter) (values []string) {
+func texts(params []Parameter) (values []string) {
 	for _, p := range params {
 		values = append(values, p.Text)
 	}
 	return values
 }
 
-// oneTimeCode turns the code of an AUTHENTICATION template into otp. The platform's own form has it
+// OneTimeCode turns the code of an AUTHENTICATION template into otp. The platform's own form has it
 // in the body and in the button.
-func (t *templateContent) oneTimeCode(category string) {
+func (t *Template) OneTimeCode(category string) {
 	if t.native && category == "AUTHENTICATION" && len(t.Body) == 1 && len(t.Buttons) == 1 && t.Buttons[0].Text == t.Body[0] {
 		t.OTP, t.Body, t.Buttons = &t.Body[0], nil, nil
 	}
 }
 
-// fileRefusal is the platform's refusal of a link that is no address, or of a stored file of
+// FileRefusal is the platform's refusal of a link that is no address, or of a stored file of
 // another kind than its field. It returns nil if there is none. stored returns the type of a file.
-func (m *message) fileRefusal(stored func(id string) string) *refusal {
+func (m *Message) FileRefusal(stored func(id string) string) *area.Refusal {
 	fields := [...]struct {
 		name string
-		ref  *media
+		ref  *Media
 	}{{"image", m.Image}, {"video", m.Video}, {"audio", m.Audio}, {"sticker", m.Sticker}, {}, {}, {}, {}}
 	if m.Document != nil {
-		fields[4].name, fields[4].ref = "document", &m.Document.media
+		fields[4].name, fields[4].ref = "document", &m.Document.Media
 	}
 	if m.Template != nil && m.Template.Header != nil {
 		h := m.Template.Header
 		fields[5].name, fields[5].ref = "image", h.Image
 		fields[6].name, fields[6].ref = "video", h.Video
 		if h.Document != nil {
-			fields[7].name, fields[7].ref = "document", &h.Document.media
+			fields[7].name, fields[7].ref = "document", &h.Document.Media
 		}
 	}
 	for _, f := range fields {
@@ -127,7 +127,7 @@ func addressed(text string) bool {
 }
 
 // interactive returns the platform's refusal of an address or of the number of rows of a list.
-func (m *message) interactive() *refusal {
+func (m *Message) interactive() *area.Refusal {
 	if m.CTA != nil && !addressed(m.CTA.URL) {
 		return area.RefusePlatform(131009, "cta: url is not an http(s) address")
 	}

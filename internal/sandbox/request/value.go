@@ -1,4 +1,4 @@
-package sandbox
+package request
 
 import (
 	"regexp"
@@ -12,9 +12,9 @@ import (
 // 132018).
 var forbidden = regexp.MustCompile(`[\n\r\t]| {5,}`)
 
-// checkTemplate makes the platform's checks of the values that are sent with a template
+// Check makes the platform's checks of the values that are sent with a template
 // (docs/service.md#variable-values).
-func checkTemplate(t *area.Record, m *templateContent) *refusal {
+func (m *Template) Check(t *area.Record) *area.Refusal {
 	body := m.Body
 	if m.OTP != nil { // otp fills the variable of the body and the button
 		if t.Category != "AUTHENTICATION" {
@@ -45,7 +45,7 @@ func checkTemplate(t *area.Record, m *templateContent) *refusal {
 	return checkButtons(t, m)
 }
 
-func checkValue(v, where string) *refusal {
+func checkValue(v, where string) *area.Refusal {
 	switch {
 	case v == "":
 		return area.RefusePlatform(131008, where+": parameter of type text is missing text value")
@@ -70,7 +70,7 @@ func hydrated(t *area.Record, values []string) int {
 	return len(utf16.Encode([]rune(text)))
 }
 
-func checkHeader(t *area.Record, m *templateContent) *refusal {
+func checkHeader(t *area.Record, m *Template) *area.Refusal {
 	if len(m.headerText) != t.HeaderVariables {
 		return area.RefusePlatform(132000, "header: number of localizable_params ("+strconv.Itoa(len(m.headerText))+
 			") does not match the expected number of params ("+strconv.Itoa(t.HeaderVariables)+")")
@@ -100,7 +100,7 @@ func checkHeader(t *area.Record, m *templateContent) *refusal {
 	return nil
 }
 
-func checkButtons(t *area.Record, m *templateContent) *refusal {
+func checkButtons(t *area.Record, m *Template) *area.Refusal {
 	given := [4]int{}
 	kinds := [4]string{"url", "quick_reply", "copy_code", "otp"}
 	for _, b := range m.Buttons {
