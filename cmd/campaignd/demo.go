@@ -10,8 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"campaignd/campaign"
 	"campaignd/internal/config"
 	"campaignd/internal/daemon"
+	"campaignd/internal/operator"
 	"campaignd/internal/sandbox"
 )
 
@@ -20,16 +22,17 @@ var demoFiles embed.FS
 
 func (p *program) cmdDemo() *cobra.Command {
 	var o daemon.DemoOptions
-	var serve bool
+	var serve, console bool
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Send a messy list of 2,000 rows to the built-in sandbox and print the report",
 		Long: `Starts the sandbox of the messaging service, imports a list with the usual faults, sends it at the full speed of four
 numbers, takes the webhooks and prints the report. Nothing leaves this machine. Its files stay in a temporary folder that it names.`,
-		Example: "  campaignd demo\n  campaignd demo --serve\n  campaignd demo --api cloud",
+		Example: "  campaignd demo\n  campaignd demo --serve\n  campaignd demo --console\n  campaignd demo --api cloud",
 		Args:    noArguments,
 	}
 	cmd.Flags().BoolVar(&serve, "serve", false, "keep everything running afterwards and print the addresses")
+	cmd.Flags().BoolVar(&console, "console", false, "as --serve, and open the console in the browser")
 	api := cmd.Flags().String("api", "service", "wire of the sandbox: service, or cloud for the platform's own Cloud API")
 	cmd.Flags().StringVar(&o.Dir, "dir", "", "folder for its files (default: a new temporary one)")
 	cmd.Flags().DurationVar(&o.Run.Settle, "settle", 20*time.Second, "how long to wait for statuses after the last answer")
@@ -46,12 +49,12 @@ numbers, takes the webhooks and prints the report. Nothing leaves this machine. 
 			return err
 		}
 		o.Files = files
-		return p.demo(cmd.Context(), o, serve, out.json())
+		return p.demo(cmd.Context(), o, serve || console, console, out.json())
 	}
 	return cmd
 }
 
-func (p *program) demo(ctx context.Context, o daemon.DemoOptions, serve, json bool) (err error) {
+func (p *program) demo(ctx context.Context, o daemon.DemoOptions, serve, console, json bool) (err error) {
 	c := config.Default()
 	if p.logLevel != "" {
 		c.Log.Level = p.logLevel
@@ -87,9 +90,31 @@ look closer: campaignd report latest --format csv --config %s
              less %s
 `, config, filepath.Join(world.Dir, "list.csv"))
 	if serve && ctx.Err() == nil {
-		return world.Serve(ctx, daemon.Options{Log: log, API: operatorsAPI}, func(public, admin string) {
-			fmt.Fprintf(p.stderr, "still running until Ctrl-C: sandbox %s, webhooks %s, admin %s\n", world.Sandbox, public, admin)
+		return world.Serve(ctx, daemon.Options{Log: log, API: operatorsAPI, Console: pages(world.Config)}, func(public, admin string) {
+			fmt.Fprintf(p.stderr, "still running until Ctrl-C: sandbox %s, webhooks %s, console %s/console/\n", world.Sandbox, public, admin)
+			if console {
+				if err := p.openDemo(ctx, world, admin); err != nil {
+					fmt.Fprintf(p.stderr, "the console does not open: %v\n", err)
+				}
+			}
 		})
 	}
 	return ended
+}
+
+// openDemo opens the console of the demo, and makes a second key, with which a second person
+// approves what the first one launched.
+func (p *program) openDemo(ctx context.Context, world *daemon.DemoWorld, admin string) (err error) {
+	l, err := daemon.OpenLedger(ctx, world.Config, false, nil)
+	if err != nil {
+		return err
+	}
+	defer closing(l, &err)
+	d := &operator.Session{Ledger: l, By: operator.LocalUser()}
+	k, err := d.CreateKey(ctx, "second person", string(campaign.KeyOperate), "", "")
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(p.stderr, "a second person signs in with the key %s\n", k.Secret)
+	return p.openConsole(ctx, d, admin, false)
 }

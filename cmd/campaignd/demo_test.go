@@ -48,7 +48,7 @@ recipients: {file: list.csv, columns: {to: phone}}
 `)},
 				"list.csv": {Data: []byte("phone\n+2348031200001\n0803\n")},
 			},
-		}, serve, true)
+		}, serve, false, true)
 		if err != nil {
 			t.Errorf("demo, serve %v: %v, want nil", serve, err)
 		}

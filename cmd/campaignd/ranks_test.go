@@ -24,6 +24,7 @@ var ranks = map[string]int{
 
 	"internal/daemon":          80,
 	"internal/api":             80, // cmd/campaignd gives it to the daemon
+	"internal/console":         80, // as internal/api
 	"internal/doctor":          75,
 	"internal/schedule":        72,
 	"internal/config":          71,

@@ -104,7 +104,7 @@ Without configuration it keeps its ledger in ./campaignd.db and sends to the san
 		p.cmdNotifications())
 	group("control", p.cmdPause(), p.cmdResume(), p.cmdLimits(), p.cmdCancel(), p.cmdApprove(), p.cmdResolve(), p.cmdFollowUp(), p.cmdHolds(),
 		p.cmdSuppressions(), p.cmdErase())
-	group("setup", p.cmdInit(), p.cmdKeys(), p.cmdWebhooks(), p.cmdTemplates(), p.cmdMedia(), p.cmdCommerce(), p.cmdSandbox(),
+	group("setup", p.cmdInit(), p.cmdConsole(), p.cmdKeys(), p.cmdWebhooks(), p.cmdTemplates(), p.cmdMedia(), p.cmdCommerce(), p.cmdSandbox(),
 		p.cmdDoctor(), p.cmdBackup(), p.cmdLedger(), p.cmdConfig(), p.cmdVersion())
 	p.complete(root)
 	columns := helpWidth

@@ -44,7 +44,7 @@ intake takes webhooks and sends nothing, sender sends and fires schedules and ta
 				return invalid(err)
 			}
 			log := p.log(c, false)
-			d, err := daemon.New(cmd.Context(), c, daemon.Options{Log: log, API: operatorsAPI, Patient: true})
+			d, err := daemon.New(cmd.Context(), c, daemon.Options{Log: log, API: operatorsAPI, Console: pages(c), Patient: true})
 			if err != nil {
 				return err
 			}

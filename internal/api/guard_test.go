@@ -69,7 +69,7 @@ func TestOnlyAKeyInForceIsAdmitted(t *testing.T) {
 		}
 	}
 	_, who := asks(t, g, "Bearer "+k.Secret, "192.0.2.1")
-	if want := (operator.Caller{"key " + k.ID + " (ci)", true, campaign.KeyOperate, "comp_1"}); who != want {
+	if want := (operator.Caller{By: "key " + k.ID + " (ci)", ByKey: true, Scope: campaign.KeyOperate, Company: "comp_1"}); who != want {
 		t.Errorf("got the caller %+v, want %+v", who, want)
 	}
 	if _, err := d.RevokeKey(t.Context(), k.ID); err != nil {

@@ -47,14 +47,7 @@ func (s *Server) listRoutes() {
 		scope: campaign.KeyRead}, []resource.Number{{Connection: "conn_1", Rate: 72, Quality: "GREEN",
 		Allowance: &exampleAllowance, Holds: []campaign.HoldState{}}},
 		func(ctx context.Context, d *operator.Session, _ *struct{}) ([]resource.Number, error) {
-			all, err := s.process.Numbers(ctx)
-			out := []resource.Number{}
-			for _, n := range all {
-				if d.Company == "" || n.Company == d.Company {
-					out = append(out, n)
-				}
-			}
-			return out, err
+			return s.process.NumbersOf(ctx, d)
 		})
 	add(s, route{method: http.MethodGet, path: "/api/v1/numbers/{connection}/why", id: "why-number", scope: campaign.KeyRead,
 		errors: []int{404}, summary: "What limits a connection now, over all runs that are not finished"},

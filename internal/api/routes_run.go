@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"strconv"
 	"time"
@@ -247,24 +246,8 @@ func streamed[I any](s *Server, r route, example string, open func(context.Conte
 // client takes a part of the file for the whole.
 func (s *Server) stream(hc huma.Context, what string, write operator.Writer) {
 	_, w := humago.Unwrap(hc)
-	c := http.NewResponseController(w)
-	w.Header().Set("Content-Type", "text/csv; charset=utf-8")
-	w.Header().Set("Content-Disposition", `attachment; filename="`+what+`.csv"`)
-	if err := write(&longAnswer{w, c}); err != nil {
+	if err := operator.Stream(w, what, write); err != nil {
 		s.process.Log.Warn("an export ended early", "what", what, "err", err)
 		panic(http.ErrAbortHandler)
 	}
-}
-
-// longAnswer is an answer without a time limit while its client reads.
-type longAnswer struct {
-	http.ResponseWriter
-	c *http.ResponseController
-}
-
-func (a *longAnswer) Write(p []byte) (int, error) {
-	if err := a.c.SetWriteDeadline(time.Now().Add(stall)); err != nil && !errors.Is(err, http.ErrNotSupported) {
-		return 0, err
-	}
-	return a.ResponseWriter.Write(p)
 }

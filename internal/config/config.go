@@ -36,6 +36,8 @@ const defaultService = "http://127.0.0.1:8090"
 type Config struct {
 	// The two listeners.
 	Listen Listen `yaml:"listen" json:"listen"`
+	// The pages for operators on the admin listener, under /console/.
+	Console Console `yaml:"console" json:"console"`
 	// The durable record: sqlite:FILE, or postgres://USER@HOST/DATABASE.
 	Ledger string `yaml:"ledger" json:"ledger" secret:"url" jsonschema:"example=sqlite:campaignd.db"`
 	// Folder of the wire log, on a local disk, of this process alone: after a kill it tells which
@@ -100,14 +102,6 @@ type Listen struct {
 	PublicTLS TLS `yaml:"public_tls,omitempty" json:"public_tls,omitzero"`
 	// The certificate of the admin listener.
 	AdminTLS TLS `yaml:"admin_tls,omitempty" json:"admin_tls,omitzero"`
-}
-
-// TLS names the files of a certificate. They are read again within a second of a change.
-type TLS struct {
-	// PEM file of the certificate and those that signed it.
-	Certificate string `yaml:"certificate" json:"certificate"`
-	// PEM file of its private key.
-	Key string `yaml:"key" json:"key"`
 }
 
 // Service has the address and the key of the messaging service.
@@ -260,6 +254,7 @@ type Sending struct {
 func Default() *Config {
 	return &Config{
 		Listen:   Listen{Public: "127.0.0.1:8080", Admin: "127.0.0.1:8081"},
+		Console:  Console{Enabled: true},
 		Ledger:   "sqlite:campaignd.db",
 		Role:     RoleAll,
 		Service:  Service{BaseURL: defaultService, Timeout: campaign.Duration(10 * time.Second), Assumed: defaultAssumed()},

@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/http"
 	"sync"
 	"time"
 
@@ -42,42 +43,34 @@ type limiter interface {
 	throttle.Counter
 }
 
-// Options are what a command decides and the configuration does not.
-type Options struct {
-	// Log takes the log. Nil: nothing is logged.
-	Log     *slog.Logger
-	Patient bool // waits for space on a full disk until ctx ends, and not for ledgerWait alone
-	// API makes the operator's API, which Serve mounts on the admin listener. Its requests end with
-	// ctx. Nil: there is none, and `campaignd launch` does not reach this process.
-	API func(ctx context.Context, p operator.Process) (API, error)
-}
-
 // Daemon is one process of campaignd. Make it with New, end it with Close.
 type Daemon struct {
-	cfg       *config.Config
-	makeAPI   func(context.Context, operator.Process) (API, error) // nil: no operator's API
-	log       *slog.Logger
-	ledger    campaign.Ledger
-	client    *connector.Set
-	asked     *recent // the client, for checks over the API; nil without one
-	limiter   limiter
-	directory *directory
-	quotas    *quotas
-	rates     *reporting.Rates // nil without cloud.prices
-	holds     *holdWatch       // nil before Serve
-	notifier  *notify.Sender
-	changed   chan struct{}       // an event tells that a number has changed
-	intake    *webhooks.Intake    // nil without secrets, because no event could be verified
-	verifier  *messaging.Verifier // of the intake
-	commerce  *commerce.Intake    // nil if no events of the commerce platform are taken
-	public    *listener           // nil without intake
-	refused   chan time.Time      // since when a replay is due of events that were refused
-	admin     *listener           // nil before Serve
-	owner     string              // names this process in leases
-	schedule  *schedule.Scheduler // nil in an intake without a key
-	wire      *wirelog.Log        // nil without a folder for it
-	unstated  []wirelog.Dead      // the logs of dead processes whose statements the ledger has not taken yet
-	closers   []func() error      // in the order of opening; Close calls them in reverse
+	cfg     *config.Config
+	makeAPI func(context.Context, operator.Process) (API, error) // nil: no operator's API
+	// makeConsole is nil without a console.
+	makeConsole func(context.Context, operator.Process) (http.Handler, error)
+	log         *slog.Logger
+	ledger      campaign.Ledger
+	client      *connector.Set
+	asked       *recent // the client, for checks over the API; nil without one
+	limiter     limiter
+	directory   *directory
+	quotas      *quotas
+	rates       *reporting.Rates // nil without cloud.prices
+	holds       *holdWatch       // nil before Serve
+	notifier    *notify.Sender
+	changed     chan struct{}       // an event tells that a number has changed
+	intake      *webhooks.Intake    // nil without secrets, because no event could be verified
+	verifier    *messaging.Verifier // of the intake
+	commerce    *commerce.Intake    // nil if no events of the commerce platform are taken
+	public      *listener           // nil without intake
+	refused     chan time.Time      // since when a replay is due of events that were refused
+	admin       *listener           // nil before Serve
+	owner       string              // names this process in leases
+	schedule    *schedule.Scheduler // nil in an intake without a key
+	wire        *wirelog.Log        // nil without a folder for it
+	unstated    []wirelog.Dead      // the logs of dead processes whose statements the ledger has not taken yet
+	closers     []func() error      // in the order of opening; Close calls them in reverse
 }
 
 // OpenLedger opens the configured ledger. sender takes the lock that one sending process of an
@@ -110,8 +103,8 @@ func New(ctx context.Context, cfg *config.Config, o Options) (*Daemon, error) {
 
 // open is Open without the wait.
 func open(ctx context.Context, cfg *config.Config, o Options) (_ *Daemon, err error) {
-	d := &Daemon{cfg: cfg, makeAPI: o.API, log: o.Log, owner: ownerName(), directory: newDirectory(cfg), changed: make(chan struct{}, 1),
-		refused: make(chan time.Time, 1)}
+	d := &Daemon{cfg: cfg, makeAPI: o.API, makeConsole: o.Console, log: o.Log, owner: ownerName(), directory: newDirectory(cfg),
+		changed: make(chan struct{}, 1), refused: make(chan time.Time, 1)}
 	if d.log == nil {
 		d.log = slog.New(slog.DiscardHandler)
 	}

@@ -110,8 +110,8 @@ func healthz(w http.ResponseWriter, _ *http.Request) {
 }
 
 // admin returns the handler of the admin listener. An error of ready is 503; a note is added to
-// 200. operators is the operator's API, nil for none.
-func admin(metrics, operators http.Handler, ready func() (note string, err error)) http.Handler {
+// 200. operators is the operator's API, and console its pages; nil for none.
+func admin(metrics, operators, console http.Handler, ready func() (note string, err error)) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", healthz)
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
@@ -128,6 +128,10 @@ func admin(metrics, operators http.Handler, ready func() (note string, err error
 	mux.Handle("GET /metrics", metrics)
 	if operators != nil {
 		mux.Handle("/api/v1/", operators)
+	}
+	if console != nil {
+		mux.Handle("/console/", console)
+		mux.Handle("GET /{$}", http.RedirectHandler("/console/", http.StatusSeeOther))
 	}
 	return mux
 }

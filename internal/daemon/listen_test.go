@@ -56,7 +56,7 @@ func TestEachListenerServesItsPathsOnly(t *testing.T) {
 	outside := public(publicRoute{"/hooks", taken}, publicRoute{"/events", taken})
 	away := errors.New("the ledger is away")
 	inside := func(note string, err error) http.Handler {
-		return admin(taken, nil, func() (string, error) { return note, err })
+		return admin(taken, nil, nil, func() (string, error) { return note, err })
 	}
 	for _, tt := range []struct {
 		name, method, path string

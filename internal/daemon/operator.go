@@ -61,20 +61,20 @@ func (d *Daemon) numbersNow(ctx context.Context) ([]resource.Number, error) {
 	return out, nil
 }
 
-// operatorsAPI makes the operator's API, and the access to it without its URL. The access has no
-// key beside a PostgreSQL ledger, whose own keys open the API of every process. The API is nil if
-// Options.API is.
-func (d *Daemon) operatorsAPI(ctx context.Context, e *sender.Engine) (API, client.Access, error) {
+// operatorsAPI makes the operator's API and the console, and the access to them without its URL.
+// The access has no key beside a PostgreSQL ledger, whose own keys open the API of every process.
+// The API is nil if Options.API is.
+func (d *Daemon) operatorsAPI(ctx context.Context, e *sender.Engine) (_ API, console http.Handler, _ client.Access, err error) {
 	access := client.Access{}
 	if d.makeAPI == nil {
-		return nil, access, nil
+		return nil, nil, access, nil
 	}
 	if !d.cfg.SharedLedger() && e != nil {
 		access = client.NewAccess("")
 	}
 	dir, err := filepath.Abs(d.cfg.Uploads())
 	if err != nil {
-		return nil, access, err
+		return nil, nil, access, err
 	}
 	if d.client != nil {
 		d.asked = &recent{Service: d.client}
@@ -114,7 +114,10 @@ func (d *Daemon) operatorsAPI(ctx context.Context, e *sender.Engine) (API, clien
 		}
 	}
 	operators, err := d.makeAPI(ctx, p)
-	return operators, access, err
+	if err == nil && d.makeConsole != nil && d.cfg.Console.Enabled {
+		console, err = d.makeConsole(ctx, p)
+	}
+	return operators, console, access, err
 }
 
 // launchList launches a campaign over a list for an operator, and returns when the list is

@@ -38,11 +38,11 @@ func (d *Daemon) Serve(ctx context.Context, started func(public, admin string)) 
 			return err
 		}
 	}
-	operators, access, err := d.operatorsAPI(ctx, engine)
+	operators, console, access, err := d.operatorsAPI(ctx, engine)
 	if err != nil {
 		return err
 	}
-	inside := admin(d.metrics(engine), operators, d.ready)
+	inside := admin(d.metrics(engine), operators, console, d.ready)
 	if d.cfg.Listen.AdminTLS == (config.TLS{}) { // a certificate proves the name, too
 		inside = guardHost(inside, d.cfg.Listen.AdminHosts)
 	}

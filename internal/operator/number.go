@@ -9,7 +9,20 @@ import (
 	"campaignd/campaign"
 	"campaignd/campaign/file"
 	"campaignd/campaign/why"
+	"campaignd/internal/client/resource"
 )
+
+// NumbersOf returns the connections that a session may see, with their limits now.
+func (p *Process) NumbersOf(ctx context.Context, d *Session) ([]resource.Number, error) {
+	all, err := p.Numbers(ctx)
+	out := []resource.Number{}
+	for _, n := range all {
+		if d.Company == "" || n.Company == d.Company {
+			out = append(out, n)
+		}
+	}
+	return out, err
+}
 
 // WhyNumber says what limits a connection now, over all runs that are not finished. The error is
 // ErrAbsent if the connection is neither configured nor one of a recent run, or if connection is

@@ -1,0 +1,248 @@
+package console
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/campaign/why"
+	"campaignd/internal/client/resource"
+)
+
+// listView is a list of one kind, with what its forms need.
+type listView[T any] struct {
+	Name     string
+	Items    []T
+	Next     string // the address of the next page
+	Operates bool   // the visitor may use the forms
+	All      bool   // the filter is off
+	To       string // the number that was asked for
+	State    string
+	Scopes   []campaign.HoldScope
+	Admin    bool
+}
+
+// Title implements titled.
+func (v listView[T]) Title() string { return v.Name }
+
+func listOf[T any](v *visit, name string, items []T) listView[T] {
+	return listView[T]{Name: name, Items: items, Operates: v.who.Scope.Allows(campaign.KeyOperate)}
+}
+
+func holds(v *visit) (any, error) {
+	all := v.r.URL.Query().Get("all") != ""
+	items, err := v.d.Holds(v.r.Context(), all)
+	out := listOf(v, "Holds", items)
+	out.All, out.Scopes = all, campaign.HoldScopes
+	return out, err
+}
+
+func addHold(v *visit) (done, error) {
+	form := v.r.PostForm
+	q := resource.HoldRequest{Scope: campaign.HoldScope(form.Get("scope")), ID: strings.TrimSpace(form.Get("id")),
+		Reason: strings.TrimSpace(form.Get("reason"))}
+	if s := strings.TrimSpace(form.Get("for")); s != "" {
+		d, err := time.ParseDuration(s)
+		if err != nil {
+			return done{}, &problem{http.StatusBadRequest, fmt.Sprintf("The duration %q cannot be read: give it for example as 2h or 30m.", clip(s))}
+		}
+		lasts := campaign.Duration(d)
+		q.For = &lasts
+	}
+	h, err := v.d.AddHold(v.r.Context(), q)
+	return done{to: "/console/holds", said: sentence(h.Sentence)}, err
+}
+
+func askLift(v *visit) question {
+	form := v.r.PostForm
+	return question{fmt.Sprintf("Lift the hold of %s %s?", word(form.Get("scope")), clip(form.Get("id"))),
+		"What it stopped is sent again within a second. If its cause is not gone, the next refusal begins the hold again.",
+		"Lift the hold", "/console/holds"}
+}
+
+func liftHold(v *visit) (done, error) {
+	form := v.r.PostForm
+	ended, err := v.d.LiftHolds(v.r.Context(), resource.LiftRequest{Scope: campaign.HoldScope(form.Get("scope")), ID: form.Get("id"),
+		Reason: form.Get("reason")})
+	said := fmt.Sprintf("%d holds were lifted.", len(ended))
+	switch len(ended) {
+	case 0:
+		said = "There was no such hold any more."
+	case 1:
+		said = "The hold was lifted."
+	}
+	return done{to: "/console/holds", said: said}, err
+}
+
+func suppressions(v *visit) (any, error) {
+	q := v.r.URL.Query()
+	items, next, err := v.d.Suppressions(v.r.Context(), "", q.Get("after"), mostRows)
+	out := listOf(v, "Suppressions", items)
+	out.All = v.who.Company == ""
+	if next != "" {
+		out.Next = "/console/suppressions?after=" + strings.ReplaceAll(next, "+", "%2B")
+	}
+	return out, err
+}
+
+// suppress adds the numbers of a text, one in each line.
+func suppress(v *visit) (done, error) {
+	out, err := v.d.AddSuppressions(v.r.Context(), numbersIn(v.r.PostForm.Get("numbers")),
+		cmp.Or(campaign.Scope(v.r.PostForm.Get("scope")), campaign.ScopeMarketing))
+	return done{to: "/console/suppressions", said: changed(out, "suppressed", "on the list before")}, err
+}
+
+// numbersIn are the numbers of a text, apart by lines, commas or semicolons.
+func numbersIn(text string) (out []string) {
+	for _, one := range strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' || r == ',' || r == ';' }) {
+		if one = strings.TrimSpace(one); one != "" {
+			out = append(out, one)
+		}
+	}
+	return out
+}
+
+func changed(s resource.Suppressed, did, before string) string {
+	text := fmt.Sprintf("%d numbers were %s", s.Changed, did)
+	if s.Changed == 1 {
+		text = "1 number was " + did
+	}
+	if s.Unchanged > 0 {
+		text += fmt.Sprintf("; %d were %s", s.Unchanged, before)
+	}
+	return text + "."
+}
+
+func askUnsuppress(v *visit) question {
+	return question{"Take " + clip(v.r.PostForm.Get("number")) + " off the list?",
+		"Messages can be sent to the number again. If the person opted out, they did not agree to that.", "Take it off the list",
+		"/console/suppressions"}
+}
+
+func unsuppress(v *visit) (done, error) {
+	out, err := v.d.RemoveSuppressions(v.r.Context(), numbersIn(v.r.PostForm.Get("number")), campaign.Scope(v.r.PostForm.Get("scope")))
+	return done{to: "/console/suppressions", said: changed(out, "taken off the list", "not on it")}, err
+}
+
+func (v *visit) suppressionsTo(w io.Writer) error { return v.d.ExportSuppressions(v.r.Context(), w) }
+
+// person shows why a number is not sent to.
+func person(v *visit) (any, error) {
+	to := strings.TrimSpace(v.r.URL.Query().Get("to"))
+	out := listOf[why.ShownSuppression](v, "Find a person", nil)
+	out.To, out.All = to, v.who.Company == ""
+	if to == "" {
+		return out, nil
+	}
+	var err error
+	out.Items, err = v.d.ShowSuppressions(v.r.Context(), to)
+	return out, err
+}
+
+func numbers(v *visit) (any, error) {
+	items, err := v.process.NumbersOf(v.r.Context(), v.d)
+	return listOf(v, "Numbers", items), err
+}
+
+type numberView struct{ Number why.Number }
+
+// Title implements titled.
+func (v numberView) Title() string { return v.Number.Connection }
+
+func number(v *visit) (any, error) {
+	n, err := v.d.WhyNumber(v.r.Context(), v.r.PathValue("connection"))
+	return numberView{n}, err
+}
+
+type schedulesView struct {
+	Next, Past []resource.Firing
+	Campaigns  []resource.Campaign
+}
+
+// Title implements titled.
+func (schedulesView) Title() string { return "Schedules" }
+
+// firingsShown is the number of firings of each campaign, to come and past.
+const firingsShown = 5
+
+func schedules(v *visit) (any, error) {
+	files, err := v.process.Folder()
+	if err != nil {
+		return nil, err
+	}
+	all, err := v.d.Schedule(v.r.Context(), files, "", firingsShown, firingsShown)
+	if err != nil {
+		return nil, err
+	}
+	out := schedulesView{Campaigns: v.d.Campaigns(v.r.Context(), files)}
+	for _, f := range all {
+		if f.Outcome == "next" {
+			out.Next = append(out.Next, f)
+		} else {
+			out.Past = append(out.Past, f)
+		}
+	}
+	return out, nil
+}
+
+func drops(v *visit) (any, error) {
+	after, err := position(v.r.URL.Query().Get("after"))
+	if err != nil {
+		return nil, err
+	}
+	items, next, err := v.d.Drops(v.r.Context(), after, mostRows)
+	out := listOf(v, "Dropped files", items)
+	if next > 0 {
+		out.Next = "/console/drops?after=" + strconv.FormatInt(next, 10)
+	}
+	return out, err
+}
+
+func notifications(v *visit) (any, error) {
+	state := v.r.URL.Query().Get("state")
+	items, err := v.d.Notifications(v.r.Context(), campaign.NotificationState(state), mostRows)
+	out := listOf(v, "Notifications", items)
+	out.State = state
+	return out, err
+}
+
+// numberOf reads the number of a notification in the path.
+func (v *visit) numberOf() (int64, error) {
+	no, err := strconv.ParseInt(v.r.PathValue("no"), 10, 64)
+	if err != nil {
+		return 0, &problem{http.StatusNotFound, "There is no such notification."}
+	}
+	return no, nil
+}
+
+type notificationView struct {
+	N        resource.Notification
+	Operates bool
+}
+
+// Title implements titled.
+func (v notificationView) Title() string { return fmt.Sprint("Notification ", v.N.No) }
+
+func notification(v *visit) (any, error) {
+	no, err := v.numberOf()
+	if err != nil {
+		return nil, err
+	}
+	n, err := v.d.Notification(v.r.Context(), no)
+	return notificationView{n, v.who.Scope.Allows(campaign.KeyOperate)}, err
+}
+
+func sendNotification(v *visit) (done, error) {
+	no, err := v.numberOf()
+	if err != nil {
+		return done{}, err
+	}
+	n, err := v.d.SendNotification(v.r.Context(), no)
+	said := "It is sent to " + n.Destination + " again, for three days from now."
+	return done{to: fmt.Sprint("/console/notifications/", no), said: said}, err
+}

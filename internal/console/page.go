@@ -1,0 +1,208 @@
+package console
+
+import (
+	"bytes"
+	"embed"
+	"fmt"
+	"html/template"
+	"io/fs"
+	"net/http"
+	"path"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"campaignd/campaign"
+	"campaignd/internal/operator"
+	"campaignd/internal/plot"
+)
+
+//go:embed pages
+var pageFiles embed.FS
+
+// pages are the templates, each with the layout around it.
+type pages map[string]*template.Template
+
+// titled is a view with a title of its own.
+type titled interface{ Title() string }
+
+// frame is what the layout shows around a view.
+type frame struct {
+	Title  string
+	Groups []navGroup
+	Who    string // "": nobody is signed in
+	Said   string
+	View   any
+}
+
+type navGroup struct {
+	Name  string
+	Links []navLink
+}
+
+type navLink struct {
+	Name, Path string
+	Current    bool
+}
+
+// parsePages parses every page once.
+func parsePages(a *assets) (pages, error) {
+	layout, err := template.New("layout.html").Funcs(template.FuncMap{
+		"asset": a.path, "count": plot.Count, "percent": plot.Percent, "when": when, "stamp": stamp, "sentence": sentence, "clip": clip,
+		"state": stateOf, "word": word, "rate": rate, "base": base,
+	}).ParseFS(pageFiles, "pages/layout.html", "pages/parts.html")
+	if err != nil {
+		return nil, err
+	}
+	names, err := fs.Glob(pageFiles, "pages/*.html")
+	if err != nil {
+		return nil, err
+	}
+	all := pages{}
+	for _, name := range names {
+		base := strings.TrimSuffix(path.Base(name), ".html")
+		if base == "layout" || base == "parts" {
+			continue
+		}
+		one, err := layout.Clone()
+		if err == nil {
+			_, err = one.ParseFS(pageFiles, name)
+		}
+		if err != nil {
+			return nil, err
+		}
+		all[base] = one
+	}
+	return all, nil
+}
+
+// render answers with a page.
+func (s *Server) render(w http.ResponseWriter, r *http.Request, who operator.Caller, status int, name string, view any) {
+	f := frame{Who: who.By, View: view, Said: said(w, r)}
+	if t, ok := view.(titled); ok {
+		f.Title = t.Title()
+	}
+	if who.By != "" {
+		f.Groups = s.navigation(who, r.URL.Path)
+	}
+	var b bytes.Buffer
+	if err := s.pages[name].Execute(&b, f); err != nil {
+		s.process.Log.Error("a page of the console failed", "page", name, "err", err)
+		http.Error(w, "This page has a fault; the log of campaignd has it.", http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = w.Write(bytes.Map(shown, b.Bytes())) // an error means that the browser has gone
+}
+
+// shown replaces characters that hide or turn the text around them, such as those that change the
+// direction of writing. It holds for all values of all pages.
+func shown(r rune) rune {
+	if r == '\n' || unicode.IsGraphic(r) && r != unicode.ReplacementChar {
+		return r
+	}
+	if unicode.IsSpace(r) {
+		return ' '
+	}
+	return '·'
+}
+
+// navigation lists the pages that the visitor may see.
+func (s *Server) navigation(who operator.Caller, at string) []navGroup {
+	var out []navGroup
+	for i := range s.routes {
+		r := &s.routes[i]
+		if r.nav == "" || r.allows(who) != nil {
+			continue
+		}
+		if n := slices.IndexFunc(out, func(g navGroup) bool { return g.Name == r.group }); n < 0 {
+			out = append(out, navGroup{Name: r.group})
+		}
+		g := &out[slices.IndexFunc(out, func(g navGroup) bool { return g.Name == r.group })]
+		g.Links = append(g.Links, navLink{r.nav, r.path, at == r.path || strings.HasPrefix(at, r.path+"/")})
+	}
+	return out
+}
+
+// when writes a time for people; times are in UTC.
+func when(t any) string {
+	at := timeOf(t)
+	switch {
+	case at.IsZero():
+		return "–"
+	case time.Since(at).Abs() < 24*time.Hour && at.UTC().Day() == time.Now().UTC().Day():
+		return at.UTC().Format("15:04 UTC")
+	case time.Since(at).Abs() < 300*24*time.Hour:
+		return at.UTC().Format("2 Jan, 15:04 UTC")
+	}
+	return at.UTC().Format("2 Jan 2006, 15:04 UTC")
+}
+
+// stamp writes a time for programs.
+func stamp(t any) string { return timeOf(t).UTC().Format(time.RFC3339) }
+
+func timeOf(t any) time.Time {
+	switch t := t.(type) {
+	case time.Time:
+		return t
+	case *time.Time:
+		if t != nil {
+			return *t
+		}
+	}
+	return time.Time{}
+}
+
+// sentence makes a sentence of a message that begins in lower case.
+func sentence(s string) string {
+	if s == "" {
+		return ""
+	}
+	r := []rune(s)
+	if name, _, _ := strings.Cut(s, " "); !strings.ContainsAny(strings.TrimSuffix(name, ":"), "_-0123456789.:`\"") && name != "campaignd" {
+		r[0] = unicode.ToUpper(r[0])
+	}
+	if last := r[len(r)-1]; last != '.' && last != '`' && last != '!' && last != '?' {
+		return string(r) + "."
+	}
+	return string(r)
+}
+
+// maxName is the most characters of a value in a table.
+const maxName = 120
+
+func clip(s any) string { return plot.Text(fmt.Sprint(s), maxName) }
+
+// base is the name of a file without its folder, which is one of the server.
+func base(s string) string { return path.Base(strings.ReplaceAll(s, `\`, "/")) }
+
+func word(s any) string { return strings.ReplaceAll(fmt.Sprint(s), "_", " ") }
+
+func rate(f float64) string { return strings.TrimSuffix(fmt.Sprintf("%.1f", f), ".0") }
+
+// pill is a state as pages show it: a shape and a word.
+type pill struct{ Kind, Word string }
+
+func stateOf(s any) pill {
+	text := fmt.Sprint(s)
+	kind := map[string]string{
+		string(campaign.Running): "go", string(campaign.Ready): "go", string(campaign.Importing): "go",
+		string(campaign.Paused): "wait", string(campaign.WaitingApproval): "wait", "waiting": "wait", "pending": "wait",
+		string(campaign.Finished): "done", string(campaign.Delivered): "done", string(campaign.Read): "done", "settled": "done",
+		"launched":                      "go",
+		string(campaign.RunStateFailed): "stop", string(campaign.Refused): "stop", "dead": "stop", "rejected": "stop",
+		string(campaign.InDoubt): "doubt", string(campaign.Unknown): "doubt",
+		string(campaign.ByThroughput): "go", string(campaign.ByRunRate): "go", string(campaign.ByShare): "wait", string(campaign.ByHold): "stop",
+		string(campaign.ByPause): "wait", string(campaign.ByWindow): "wait", string(campaign.ByTier): "wait",
+		string(campaign.ByAllowance): "wait",
+		string(campaign.ByRamp):      "wait", string(campaign.ByUnreachable): "stop", string(campaign.ByLedger): "stop",
+		string(campaign.ByLimiter): "stop", string(campaign.ByInFlight): "go", "GREEN": "done", "YELLOW": "wait", "RED": "stop", "in force": "go",
+		"revoked": "quiet", "sent": "done", "accepted": "go", "sending": "go", "next": "go",
+	}[text]
+	if kind == "" {
+		kind = "quiet"
+	}
+	return pill{kind, word(text)}
+}

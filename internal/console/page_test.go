@@ -1,0 +1,168 @@
+package console
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// unsafe is what no page may have: markup of a value, or what the policy forbids.
+func unsafe(text string) string {
+	for _, s := range []string{"<script>alert", "\u202e", "\x00", " style=", "<style", "javascript:", "onload=", "ZgotmplZ", "%!"} {
+		if strings.Contains(text, s) {
+			return s
+		}
+	}
+	if found := regexp.MustCompile(`(?:href|src|action)="(?:https?:)?//`).FindString(text); found != "" {
+		return found
+	}
+	return ""
+}
+
+func TestNoValueIsMarkup(t *testing.T) {
+	w := newWorld(t)
+	seen := false
+	for i := range w.routes {
+		r := &w.routes[i]
+		for _, sure := range []bool{false, true} {
+			got := w.request(address(r.path), "admin", formOf(r, sure))
+			text := got.Body.String()
+			if got.Code >= 500 || strings.HasPrefix(got.Header().Get("Content-Type"), "text/html") && unsafe(text) != "" {
+				t.Errorf("%s %s: got %d and %q, want neither a fault nor that", r.method, r.path, got.Code, unsafe(text))
+			}
+			seen = seen || strings.Contains(text, "&lt;script&gt;")
+		}
+	}
+	if !seen {
+		t.Error("no page shows a hostile value, want some to")
+	}
+	long := strings.Repeat("x", 10_000)
+	if got := w.request("/console/runs?campaign="+long, "admin", nil); got.Code != 200 {
+		t.Errorf("a name of 10,000 characters: got %d, want 200", got.Code)
+	}
+}
+
+// Each page has one heading, a title, its language, and a label for each field.
+func TestEachPageIsWhole(t *testing.T) {
+	w := newWorld(t)
+	field := regexp.MustCompile(`<(?:input|select|textarea) id="([^"]+)"`)
+	for i := range w.routes {
+		r := &w.routes[i]
+		if r.method != http.MethodGet || r.page == "" {
+			continue
+		}
+		for _, name := range []string{"read", "operate", "admin"} {
+			got := w.request(address(r.path), name, nil)
+			text := got.Body.String()
+			if got.Code != 200 {
+				continue // refused, or without an example
+			}
+			if n := strings.Count(text, "<h1"); n != 1 || !strings.Contains(text, `<html lang="en">`) || strings.Contains(text, "<title> ·") {
+				t.Errorf("%s as %s: got %d headings, want one, a title and a language", r.path, name, n)
+			}
+			for _, id := range field.FindAllStringSubmatch(text, -1) {
+				if !strings.Contains(text, `<label for="`+id[1]+`"`) {
+					t.Errorf("%s as %s: the field %s has no label", r.path, name, id[1])
+				}
+			}
+			if name == "read" && strings.Contains(text, `method="post" action="/console/`+"runs") {
+				t.Errorf("%s: a key that may only look is shown an action", r.path)
+			}
+		}
+	}
+}
+
+func TestTheSecretOfAKeyIsShownOnce(t *testing.T) {
+	w := newWorld(t)
+	form := url.Values{"name": {"till"}, "scope": {"read"}, "nonce": {"n1"}}
+	got := w.request("/console/keys/create", "admin", form)
+	secret := regexp.MustCompile(`cpd_[0-9a-f_]+`).FindString(got.Body.String())
+	if got.Code != 200 || len(secret) < 60 {
+		t.Fatalf("got %d and the secret %q, want one", got.Code, secret)
+	}
+	if text := w.request("/console/keys", "admin", nil).Body.String(); strings.Contains(text, secret) || !strings.Contains(text, "till") {
+		t.Error("the list of keys: want the key without its secret")
+	}
+	if got := w.request("/console/keys/create", "admin", form); got.Code != http.StatusConflict {
+		t.Errorf("the form again: got %d, want 409 and no second key", got.Code)
+	}
+}
+
+func TestAssetsAreOursAndKept(t *testing.T) {
+	w := newWorld(t)
+	for name, a := range w.assets.byName {
+		got := w.request("/console/assets/"+name, "", nil, "Accept-Encoding", "gzip")
+		if got.Code != 200 || !strings.Contains(got.Header().Get("Cache-Control"), "immutable") || got.Header().Get("Content-Type") != a.kind {
+			t.Errorf("%s: got %d %v, want a file that is kept", name, got.Code, got.Header())
+		}
+		if got.Body.Len() > 32<<10 {
+			t.Errorf("%s: got %d bytes, want at most 32 KiB", name, got.Body.Len())
+		}
+	}
+	font, err := fs.ReadFile(files, "assets/source-sans-3.woff2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := sha256.Sum256(font)
+	if got, want := hex.EncodeToString(sum[:]), "19143dca075972bc84e3fd9eab7416dd40cc565dccb2435a044bdfabe060c7d5"; got != want {
+		t.Errorf("the font: got %s, want %s as assets/README.md says", got, want)
+	}
+	css := w.request(w.assets.path("console.css"), "", nil).Body.String()
+	if !strings.Contains(css, `url("`+w.assets.hashed["source-sans-3.woff2"]+`")`) || strings.Contains(css, "//") {
+		t.Error("the style: want the hashed name of the font, and no address of another host")
+	}
+	if got := w.request("/console/assets/none.css", "", nil); got.Code != http.StatusNotFound {
+		t.Errorf("another name: got %d, want 404", got.Code)
+	}
+}
+
+func TestSentencesBeginWithACapital(t *testing.T) {
+	for s, want := range map[string]string{"it is sent": "It is sent.", "conn_1 is held": "conn_1 is held.", "": "", "Done.": "Done.",
+		"undeliverable: no account": "Undeliverable: no account.", "spring-1: no limit": "spring-1: no limit."} {
+		if got := sentence(s); got != want {
+			t.Errorf("%q: got %q, want %q", s, got, want)
+		}
+	}
+}
+
+// FuzzRoutes sends any parameters to each route. No answer is a fault of the server, and no value
+// is markup.
+func FuzzRoutes(f *testing.F) {
+	for _, s := range []string{"", "1", hostile, "\xff", "2026-03-02T09:00", "-1", "9223372036854775808", "+2348031234560", "1e400", "5m",
+		strings.Repeat("9", 5000), "spring-1", "latest", "../..", "%2e%2e", "company"} {
+		for route := range 36 {
+			f.Add(route, s, s)
+		}
+	}
+	w := newWorld(f)
+	names := []string{"status", "reason", "code", "connection", "to", "since", "before", "before_id", "after", "campaign", "all", "state",
+		"unfinished", "scope", "id", "for", "numbers", "number", "name", "company", "nonce", "key", "class", "weight", "rate",
+		"deadline", "token"}
+	f.Fuzz(func(t *testing.T, route int, in, value string) {
+		r := &w.routes[int(uint(route)%uint(len(w.routes)))] //nolint:gosec // an index
+		values := url.Values{}
+		for _, name := range names {
+			values.Set(name, value)
+		}
+		path := strings.NewReplacer("{run}", url.PathEscape(in), "{connection}", url.PathEscape(in), "{no}", url.PathEscape(in)).Replace(r.path)
+		var form url.Values
+		if r.method == http.MethodPost {
+			form = values
+			form.Set("sure", value)
+		} else {
+			path += "?" + values.Encode()
+		}
+		got := w.request(path, "admin", form)
+		if got.Code >= 500 {
+			t.Errorf("%s %s: got %d, want no fault of the server", r.method, path, got.Code)
+		}
+		if text := got.Body.String(); strings.HasPrefix(got.Header().Get("Content-Type"), "text/html") && unsafe(text) != "" {
+			t.Errorf("%s %s: the page has %q", r.method, path, unsafe(text))
+		}
+	})
+}

@@ -1,0 +1,85 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"campaignd/campaign"
+	"campaignd/campaign/launch"
+	"campaignd/internal/operator"
+)
+
+// problem is a failure that a page shows.
+type problem struct {
+	status   int
+	sentence string
+}
+
+func (p *problem) Error() string { return p.sentence }
+
+// problemOf turns an error into what a page shows.
+func problemOf(ctx context.Context, err error) *problem {
+	var mine *problem
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &mine):
+		return mine
+	case errors.As(err, &large):
+		return &problem{http.StatusRequestEntityTooLarge, "The form is too large."}
+	case errors.Is(err, operator.ErrUnauthorized):
+		return &problem{http.StatusUnauthorized, "You are not signed in, so nothing was done. Sign in and try again."}
+	case errors.Is(err, operator.ErrTooMany):
+		return &problem{http.StatusTooManyRequests, "Too many wrong keys came from your address. Wait a minute, then try again."}
+	case operator.Absent(err):
+		return &problem{http.StatusNotFound, sentence(err.Error())}
+	case errors.Is(err, operator.ErrForbidden):
+		return &problem{http.StatusForbidden, sentence(err.Error())}
+	case errors.Is(err, campaign.ErrNotNow), errors.Is(err, launch.ErrNobody), errors.Is(err, operator.ErrSamePerson),
+		errors.Is(err, operator.ErrRepeated):
+		return &problem{http.StatusConflict, sentence(err.Error())}
+	case errors.Is(err, operator.ErrInvalid):
+		return &problem{http.StatusBadRequest, sentence(err.Error())}
+	case ctx.Err() != nil:
+		return &problem{http.StatusServiceUnavailable, "campaignd is stopping. Load the page again in a moment."}
+	}
+	return nil
+}
+
+// fail answers with a page that says what went wrong. The log has what the page does not tell.
+func (s *Server) fail(w http.ResponseWriter, r *http.Request, who operator.Caller, err error) {
+	p := problemOf(s.ctx, err)
+	if p == nil {
+		s.process.Log.Error("a request of the console failed", "path", r.URL.Path, "err", err)
+		p = &problem{http.StatusServiceUnavailable, "The ledger does not answer. Nothing is lost; this page tries again by itself."}
+		w.Header().Set("Retry-After", "5")
+		if r.Method == http.MethodGet {
+			w.Header().Set("Refresh", "5")
+		}
+	}
+	if p.status == http.StatusUnauthorized || p.status == http.StatusForbidden {
+		w.Header().Set("Connection", "close")
+	}
+	s.render(w, r, who, p.status, "problem", problemView{p.status, p.sentence, who.By != ""})
+}
+
+type problemView struct {
+	Status   int
+	Sentence string
+	Known    bool // the visitor is signed in
+}
+
+// Title implements titled.
+func (v problemView) Title() string {
+	switch v.Status {
+	case http.StatusNotFound:
+		return "Not found"
+	case http.StatusForbidden:
+		return "Not allowed"
+	case http.StatusUnauthorized:
+		return "Signed out"
+	case http.StatusServiceUnavailable:
+		return "Not available now"
+	}
+	return "It was not done"
+}

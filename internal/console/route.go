@@ -1,0 +1,137 @@
+package console
+
+import (
+	"fmt"
+	"net/http"
+
+	"campaignd/campaign"
+	"campaignd/internal/operator"
+)
+
+// route is one page, or one form of a page.
+type route struct {
+	method, path string
+	// operations are those of the operator's API that it calls. A session needs what they need.
+	operations []string
+	scope      campaign.KeyScope
+	all        bool // a session of one company is refused
+	page       string
+	nav, group string                      // its place in the navigation; "": none
+	show       func(v *visit) (any, error) // of GET; a nil view: it has answered
+	do         func(v *visit) (done, error)
+	confirm    func(v *visit) question // asked first, because the action cannot be undone
+}
+
+// done is what a form leads to: another page with a sentence, or a view of its own.
+type done struct {
+	to, said string
+	view     any
+}
+
+// allows refuses a visitor whose session does not have the scope of the route.
+func (r *route) allows(who operator.Caller) error {
+	switch {
+	case !who.Scope.Allows(r.scope):
+		return &problem{http.StatusForbidden,
+			fmt.Sprintf("This needs a key of the scope %s, and yours has the scope %s.", r.scope, who.Scope)}
+	case r.all && who.Company != "":
+		return &problem{http.StatusForbidden, "This page is not for a key of one company."}
+	}
+	return nil
+}
+
+// question is asked before what cannot be undone.
+type question struct {
+	Asked, What string // the heading, and what will happen
+	Yes         string // the button
+	Back        string // the page that the visitor came from
+}
+
+// confirmView repeats a form with its fields.
+type confirmView struct {
+	question
+	Action string
+	Fields []field
+}
+
+type field struct{ Name, Value string }
+
+// Title implements titled.
+func (v confirmView) Title() string { return v.Asked }
+
+func confirmOf(q question, v *visit) confirmView {
+	out := confirmView{question: q, Action: v.r.URL.Path}
+	for name, values := range v.r.PostForm {
+		for _, value := range values {
+			out.Fields = append(out.Fields, field{name, value})
+		}
+	}
+	return out
+}
+
+// The groups of the navigation.
+const (
+	sending = "Sending"
+	people  = "People"
+	service = "Service"
+	system  = "System"
+)
+
+// table lists every route that needs a session. A test compares the scopes with those of the API.
+func table() []route {
+	const (
+		get, post            = http.MethodGet, http.MethodPost
+		read, operate, admin = campaign.KeyRead, campaign.KeyOperate, campaign.KeyAdmin
+		run                  = "/console/runs/{run}"
+	)
+	return []route{
+		{method: get, path: "/console/overview", operations: []string{"runs", "why", "report", "schedules"}, scope: read,
+			page: "overview", nav: "Overview", group: sending, show: overview},
+		{method: get, path: "/console/runs", operations: []string{"runs"}, scope: read, page: "runs", nav: "Runs", group: sending,
+			show: listRuns},
+		{method: get, path: run, operations: []string{"run", "why", "report", "limits"}, scope: read, page: "run", show: showRun},
+		{method: post, path: run + "/pause", operations: []string{"pause"}, scope: operate, do: control((*operator.Session).Pause)},
+		{method: post, path: run + "/resume", operations: []string{"resume"}, scope: operate, do: control((*operator.Session).Resume)},
+		{method: post, path: run + "/approve", operations: []string{"approve"}, scope: operate, do: control((*operator.Session).Approve),
+			confirm: askApprove},
+		{method: post, path: run + "/cancel", operations: []string{"cancel"}, scope: operate, do: control((*operator.Session).Cancel),
+			confirm: askCancel},
+		{method: post, path: run + "/limits", operations: []string{"change-limits"}, scope: operate, do: changeLimits},
+		{method: get, path: run + "/deliveries", operations: []string{"run", "deliveries"}, scope: read, page: "deliveries", show: deliveries},
+		{method: get, path: run + "/recipient", operations: []string{"why-recipient"}, scope: read, page: "recipient", show: recipient},
+		{method: get, path: run + "/export", operations: []string{"export"}, scope: read, show: export},
+		{method: get, path: "/console/schedules", operations: []string{"schedules", "campaigns"}, scope: read, page: "schedules",
+			nav: "Schedules", group: sending, show: schedules},
+		{method: get, path: "/console/drops", operations: []string{"drops"}, scope: read, page: "drops", nav: "Dropped files", group: sending,
+			show: drops},
+		{method: get, path: "/console/person", operations: []string{"suppression"}, scope: read, page: "person", nav: "Find a person",
+			group: people, show: person},
+		{method: get, path: "/console/suppressions", operations: []string{"suppressions"}, scope: read, page: "suppressions",
+			nav: "Suppressions", group: people, show: suppressions},
+		{method: post, path: "/console/suppressions/add", operations: []string{"add-suppressions"}, scope: operate, do: suppress},
+		{method: post, path: "/console/suppressions/remove", operations: []string{"remove-suppressions"}, scope: operate, all: true,
+			do: unsuppress, confirm: askUnsuppress},
+		{method: get, path: "/console/suppressions/export", operations: []string{"export-suppressions"}, scope: read, all: true,
+			show: exportSuppressions},
+		{method: get, path: "/console/numbers", operations: []string{"numbers"}, scope: read, page: "numbers", nav: "Numbers", group: service,
+			show: numbers},
+		{method: get, path: "/console/numbers/{connection}", operations: []string{"why-number"}, scope: read, page: "number", show: number},
+		{method: get, path: "/console/holds", operations: []string{"holds"}, scope: read, page: "holds", nav: "Holds", group: service,
+			show: holds},
+		{method: post, path: "/console/holds/add", operations: []string{"add-hold"}, scope: operate, do: addHold},
+		{method: post, path: "/console/holds/lift", operations: []string{"lift-holds"}, scope: operate, do: liftHold, confirm: askLift},
+		{method: get, path: "/console/notifications", operations: []string{"notifications"}, scope: read, all: true, page: "notifications",
+			nav: "Notifications", group: system, show: notifications},
+		{method: get, path: "/console/notifications/{no}", operations: []string{"notification"}, scope: read, all: true, page: "notification",
+			show: notification},
+		{method: post, path: "/console/notifications/{no}/send", operations: []string{"send-notification"}, scope: operate, all: true,
+			do: sendNotification},
+		{method: get, path: "/console/keys", operations: []string{"keys"}, scope: admin, all: true, page: "keys", nav: "Keys", group: system,
+			show: keys},
+		{method: post, path: "/console/keys/create", operations: []string{"create-key"}, scope: admin, all: true, page: "keys", do: createKey},
+		{method: post, path: "/console/keys/revoke", operations: []string{"revoke-key"}, scope: admin, all: true, do: revokeKey,
+			confirm: askRevoke},
+		{method: get, path: "/console/log", operations: []string{"actions"}, scope: admin, all: true, page: "log", nav: "Audit log",
+			group: system, show: actions},
+	}
+}

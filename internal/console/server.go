@@ -1,0 +1,203 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"time"
+
+	"campaignd/internal/operator"
+)
+
+// Options are what the configuration says of the console.
+type Options struct {
+	// BehindTLS says that a proxy with a certificate is before the listener, so that a sign-in without
+	// TLS is permitted, and browsers are told to use https alone.
+	BehindTLS bool
+}
+
+// Server answers the console. Make it with New.
+type Server struct {
+	process operator.Process
+	options Options
+	ctx     context.Context // ends when the process stops
+	mux     *http.ServeMux
+	origin  *http.CrossOriginProtection
+	pages   pages
+	assets  *assets
+	routes  []route
+}
+
+// New makes a Server.
+func New(ctx context.Context, p operator.Process, o Options) (*Server, error) {
+	s := &Server{process: p, options: o, ctx: ctx, mux: http.NewServeMux(), origin: http.NewCrossOriginProtection()}
+	var err error
+	if s.assets, err = readAssets(); err != nil {
+		return nil, err
+	}
+	if s.pages, err = parsePages(s.assets); err != nil {
+		return nil, err
+	}
+	s.routes = table()
+	for i := range s.routes {
+		r := &s.routes[i]
+		s.mux.HandleFunc(r.method+" "+r.path, func(w http.ResponseWriter, req *http.Request) { s.serve(r, w, req) })
+	}
+	s.mux.HandleFunc("GET /console/assets/{name}", s.assets.serve)
+	s.mux.HandleFunc("GET /console/sign-in", s.signInPage)
+	s.mux.HandleFunc("POST /console/sign-in", s.signIn)
+	s.mux.HandleFunc("GET /console/enter", s.enterPage)
+	s.mux.HandleFunc("POST /console/sign-out", s.signOut)
+	s.mux.HandleFunc("GET /console/{$}", func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "/console/overview", http.StatusSeeOther)
+	})
+	s.mux.HandleFunc("/console/", func(w http.ResponseWriter, r *http.Request) {
+		who, _ := s.visitor(r) // nobody: the page has no navigation
+		s.fail(w, r, who, &problem{http.StatusNotFound, "There is no such page."})
+	})
+	return s, nil
+}
+
+// policy permits nothing but the console's own files.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self'; connect-src 'self'; " +
+	"form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+
+// maxForm is the largest form, in bytes.
+const maxForm = 64 << 10
+
+// ServeHTTP implements http.Handler.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("Content-Security-Policy", policy)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=(), payment=(), usb=()")
+	h.Set("Cache-Control", "no-store")
+	if r.TLS != nil || s.options.BehindTLS {
+		h.Set("Strict-Transport-Security", "max-age=31536000")
+	}
+	if err := s.origin.Check(r); err != nil {
+		s.fail(w, r, operator.Caller{}, &problem{http.StatusForbidden, "This form came from another site, so nothing was done."})
+		return
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	s.mux.ServeHTTP(w, r)
+}
+
+// cookie is the name of the session's cookie. The prefix makes browsers take it for this host alone
+// and with Secure, which they also take from a loopback address without TLS.
+const cookie = "__Host-campaignd"
+
+// setCookie gives a browser a cookie for a time; 0 removes it.
+func setCookie(w http.ResponseWriter, name, value string, lasts time.Duration) {
+	age := int(lasts.Seconds())
+	if age == 0 {
+		age = -1
+	}
+	http.SetCookie(w, &http.Cookie{Name: name, Value: value, Path: "/", MaxAge: age, HttpOnly: true, Secure: true,
+		SameSite: http.SameSiteStrictMode})
+}
+
+// visitor returns who sent a request. Another site's request has no cookie in a browser that obeys
+// SameSite; in another one it is nobody's.
+func (s *Server) visitor(r *http.Request) (operator.Caller, error) {
+	c, err := r.Cookie(cookie)
+	if err != nil || foreign(r) {
+		return operator.Caller{}, operator.ErrUnauthorized
+	}
+	return s.process.Visitor(r.Context(), c.Value)
+}
+
+// foreign reports whether another site made the browser send the request.
+func foreign(r *http.Request) bool {
+	site := r.Header.Get("Sec-Fetch-Site")
+	if site == "cross-site" || site == "same-site" {
+		return true
+	}
+	origin := r.Header.Get("Origin")
+	u, err := url.Parse(origin)
+	return origin != "" && (err != nil || u.Host != r.Host)
+}
+
+// mayCarry reports whether a secret may travel over the connection of a request: it has TLS, or it
+// does not leave this machine.
+func (s *Server) mayCarry(r *http.Request) bool {
+	if r.TLS != nil || s.options.BehindTLS {
+		return true
+	}
+	host := r.Host
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	host = strings.ToLower(strings.Trim(host, "[]"))
+	if ip, err := netip.ParseAddr(host); err == nil {
+		return ip.IsLoopback()
+	}
+	return host == "localhost" || strings.HasSuffix(host, ".localhost")
+}
+
+// visit is one request of a route.
+type visit struct {
+	*Server
+	w   http.ResponseWriter
+	r   *http.Request
+	who operator.Caller
+	d   *operator.Session
+}
+
+// serve answers a request of a route.
+func (s *Server) serve(route *route, w http.ResponseWriter, r *http.Request) {
+	who, err := s.visitor(r)
+	if errors.Is(err, operator.ErrUnauthorized) && r.Method == http.MethodGet {
+		http.Redirect(w, r, "/console/sign-in?to="+url.QueryEscape(r.URL.RequestURI()), http.StatusSeeOther)
+		return
+	}
+	if err != nil {
+		s.fail(w, r, operator.Caller{}, err)
+		return
+	}
+	if err := route.allows(who); err != nil {
+		s.fail(w, r, who, err)
+		return
+	}
+	v := &visit{s, w, r, who, s.process.For(who)}
+	if r.Method == http.MethodPost {
+		s.act(route, v)
+		return
+	}
+	view, err := route.show(v)
+	switch {
+	case err != nil:
+		s.fail(w, r, who, err)
+	case view != nil:
+		s.render(w, r, who, http.StatusOK, route.page, view)
+	}
+}
+
+// act does what a form asks for. An action that cannot be undone is confirmed first.
+func (s *Server) act(route *route, v *visit) {
+	if err := v.r.ParseForm(); err != nil {
+		s.fail(v.w, v.r, v.who, &problem{http.StatusBadRequest, "The form cannot be read."})
+		return
+	}
+	if route.confirm != nil && v.r.PostForm.Get("sure") == "" {
+		s.render(v.w, v.r, v.who, http.StatusOK, "confirm", confirmOf(route.confirm(v), v))
+		return
+	}
+	done, err := route.do(v)
+	switch {
+	case err != nil:
+		s.fail(v.w, v.r, v.who, err)
+	case done.view != nil:
+		s.render(v.w, v.r, v.who, http.StatusOK, route.page, done.view)
+	default:
+		say(v.w, done.said)
+		http.Redirect(v.w, v.r, done.to, http.StatusSeeOther)
+	}
+}
