@@ -42,6 +42,9 @@ func (c *Config) YAML() ([]byte, error) {
 //go:embed config.go
 var configSource string
 
+//go:embed listen.go
+var listenSource string
+
 //go:embed assumed.go
 var assumedSource string
 
@@ -58,7 +61,7 @@ var cloudSource string
 // "Type.Field".
 func fieldComments() (map[string]string, error) {
 	comments := map[string]string{}
-	for _, source := range []string{configSource, numbersSource, assumedSource, commerceSource, cloudSource} {
+	for _, source := range []string{configSource, listenSource, numbersSource, assumedSource, commerceSource, cloudSource} {
 		file, err := parser.ParseFile(token.NewFileSet(), "config.go", source, parser.ParseComments)
 		if err != nil {
 			return nil, fmt.Errorf("read the comments of the configuration: %w", err)
