@@ -72,7 +72,7 @@ func tuned(o ExchangeOptions) *http.Transport {
 		o.Dial = dialer.DialContext
 	}
 	t := &http.Transport{
-		DialContext:         wireDialer(o.Dial),
+		DialContext:         o.Dial,
 		TLSClientConfig:     &tls.Config{MinVersion: tls.VersionTLS12},
 		TLSHandshakeTimeout: min(5*time.Second, o.Timeout),
 		IdleConnTimeout:     o.IdleTimeout,
@@ -119,8 +119,8 @@ func (x *Exchange) Send(ctx context.Context, request *http.Request, text []byte,
 	ctx, cancel := within(ctx, x.timeout)
 	defer cancel()
 	req := request.WithContext(ctx)
-	req.Body, req.ContentLength = Posting(text), int64(len(text))
 	if x.pool == nil {
+		req.Body, req.ContentLength = Posting(text), int64(len(text))
 		req.Header = req.Header.Clone() // a foreign transport may change the shared header
 	}
 	if err := ctx.Err(); err != nil {
@@ -133,21 +133,36 @@ func (x *Exchange) Send(ctx context.Context, request *http.Request, text []byte,
 			return Answer{}, transportError(ctx, err, false)
 		}
 	}
+	began := time.Now()
 	if err := m.leave(); err != nil {
 		if line != nil {
 			x.pool.put(line) // for the next message
 		}
 		return Answer{}, transportError(ctx, err, false)
 	}
-	resp, failure := x.roundTrip(ctx, req, line, m)
+	if line != nil && time.Since(began) > lookAgain && !line.silent() {
+		x.pool.discard(line)
+		return Answer{}, transportError(ctx, io.EOF, false)
+	}
+	keep := func() bool { return true }
+	if line != nil {
+		keep = context.AfterFunc(ctx, line.interrupt)
+	}
+	resp, failure := x.roundTrip(ctx, req, line, text, m)
 	if failure != nil {
+		keep()
 		return Answer{}, failure
 	}
 	mutant.Crash("answer_unread")
 	a := Answer{Status: resp.StatusCode, Header: resp.Header, buffer: x.buffers.Get().(*[]byte)}
-	a.Body, a.Err = read(resp, (*a.buffer)[:0], maxAnswer)
+	a.Body, a.Err = read(resp.Body, (*a.buffer)[:0], maxAnswer)
 	*a.buffer = a.Body
-	if line != nil {
+	if line == nil {
+		resp.Body.Close()
+	} else {
+		if keep() && a.Err == nil {
+			line.answered(resp)
+		}
 		x.pool.put(line)
 	}
 	return a, nil
@@ -171,8 +186,9 @@ func (x *Exchange) Ask(ctx context.Context, d time.Duration, req *http.Request) 
 		e.Proof, e.Action = NotSent, RetryLater
 		return Answer{}, e
 	}
+	defer resp.Body.Close()
 	a := Answer{Status: resp.StatusCode, Header: resp.Header}
-	a.Body, a.Err = read(resp, nil, maxListing)
+	a.Body, a.Err = read(resp.Body, nil, maxListing)
 	return a, nil
 }
 
@@ -186,23 +202,22 @@ func within(ctx context.Context, d time.Duration) (context.Context, context.Canc
 
 // roundTrip makes one round trip of a message, and classifies its failure. Without a line the
 // transport chooses a connection; then only a failed dial proves that nothing was written.
-func (x *Exchange) roundTrip(ctx context.Context, req *http.Request, line *conn, m *Message) (*http.Response, *Error) {
-	// RoundTrip instead of http.Client: it follows no redirect, keeps no cookie and copies nothing.
+func (x *Exchange) roundTrip(ctx context.Context, req *http.Request, line *conn, text []byte, m *Message) (*http.Response, *Error) {
 	span := tracing.Call(req)
-	way := x.transport
+	var resp *http.Response
+	var err error
 	if line != nil {
 		line.wire.arm(m.Until)
-		way = line
-	}
-	resp, err := way.RoundTrip(req)
-	if err != nil {
-		span.Answered(0)
+		resp, err = line.post(req, text)
 	} else {
-		span.Answered(resp.StatusCode)
+		// RoundTrip instead of http.Client: it follows no redirect, keeps no cookie and copies nothing.
+		resp, err = x.transport.RoundTrip(req)
 	}
 	if err == nil {
+		span.Answered(resp.StatusCode)
 		return resp, nil
 	}
+	span.Answered(0)
 	written := !dialFailed(err)
 	if line != nil {
 		written = !line.wire.bar()
@@ -216,13 +231,12 @@ func (x *Exchange) roundTrip(ctx context.Context, req *http.Request, line *conn,
 
 // read reads the whole body, so that the connection can be used again. A body longer than limit
 // bytes is cut, and the error is errTooLong.
-func read(resp *http.Response, b []byte, limit int) ([]byte, error) {
-	defer resp.Body.Close()
+func read(body io.Reader, b []byte, limit int) ([]byte, error) {
 	for {
 		if len(b) == cap(b) {
 			b = append(b, 0)[:len(b)]
 		}
-		n, err := resp.Body.Read(b[len(b):min(cap(b), limit+1)])
+		n, err := body.Read(b[len(b):min(cap(b), limit+1)])
 		b = b[:len(b)+n]
 		switch {
 		case len(b) > limit: // checked before io.EOF: the last read may return both

@@ -32,7 +32,7 @@ func TestALateWriteIsToldAsLate(t *testing.T) {
 	}))
 	defer s.Close()
 	x := exchangeWith(t, s.URL)
-	x.pool.transport.TLSClientConfig.RootCAs = s.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs
+	x.transport.(*http.Transport).TLSClientConfig.RootCAs = s.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs
 	request, err := http.NewRequest(http.MethodPost, s.URL, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -49,8 +49,7 @@ func TestALateWriteIsToldAsLate(t *testing.T) {
 		t.Fatal(err)
 	}
 	req := request.Clone(t.Context())
-	req.Body, req.ContentLength = Posting([]byte("{}")), 2
-	_, failure := x.roundTrip(t.Context(), req, line, &Message{Until: time.Now().Add(-time.Millisecond)})
+	_, failure := x.roundTrip(t.Context(), req, line, []byte("{}"), &Message{Until: time.Now().Add(-time.Millisecond)})
 	if !errors.Is(failure, ErrLate) || failure.Proof != NotSent || requests.Load() != 1 {
 		t.Errorf("got %v and %d requests, want %v, not sent, and 1", failure, requests.Load(), ErrLate)
 	}

@@ -1,7 +1,9 @@
 package messaging
 
 import (
+	"cmp"
 	"context"
+	"crypto/tls"
 	"net"
 	"net/http"
 	"net/url"
@@ -15,28 +17,29 @@ import (
 // connection, then looks whether it is still in time, and puts the connection back unused if it is
 // not (docs/protocol.md#posting). A pool is safe for concurrent use.
 type pool struct {
-	transport       *http.Transport
-	scheme, address string
-	idleFor         time.Duration // a connection that was not used for that is closed
-	used            chan struct{} // has an element for each connection that is in use, or being made
+	dial    func(context.Context) (*conn, error)
+	idleFor time.Duration // a connection that was not used for that is closed
+	used    chan struct{} // has an element for each connection that is in use, or being made
 
 	mu    sync.Mutex
 	idle  []*conn     // the one that was used last comes last
 	sweep *time.Timer // closes the first of idle; nil: no connection is idle
 }
 
-// conn is a connection of a pool.
-type conn struct {
-	*http.ClientConn
-	wire *wire
-	idle time.Time // since when
-}
-
-// newPool makes a pool of up to most connections to the host of base.
+// newPool makes a pool of up to most connections to the host of base, which it dials as t does.
 func newPool(t *http.Transport, base *url.URL, most int, idleFor time.Duration) *pool {
+	port := cmp.Or(base.Port(), map[string]string{"https": "443"}[base.Scheme], "80")
+	address := net.JoinHostPort(base.Hostname(), port)
 	return &pool{
-		transport: t, scheme: base.Scheme, address: net.JoinHostPort(base.Hostname(), base.Port()), // without a port the scheme's
 		idleFor: idleFor, used: make(chan struct{}, most),
+		dial: func(ctx context.Context) (*conn, error) {
+			var config *tls.Config
+			if base.Scheme == "https" {
+				config = t.TLSClientConfig.Clone()
+				config.ServerName = base.Hostname()
+			}
+			return dial(ctx, t.DialContext, address, config, t.TLSHandshakeTimeout)
+		},
 	}
 }
 
@@ -51,13 +54,11 @@ func (p *pool) take(ctx context.Context) (*conn, error) {
 	if c := p.pop(); c != nil {
 		return c, nil
 	}
-	c := &conn{}
-	cc, err := p.transport.NewClientConn(context.WithValue(ctx, wireKey{}, &c.wire), p.scheme, p.address)
+	c, err := p.dial(ctx)
 	if err != nil {
 		<-p.used
 		return nil, err
 	}
-	c.ClientConn = cc
 	return c, nil
 }
 
@@ -68,7 +69,7 @@ func (p *pool) pop() *conn {
 	for n := len(p.idle) - 1; n >= 0; n-- {
 		c := p.idle[n]
 		p.idle = slices.Delete(p.idle, n, n+1)
-		if c.Err() == nil && time.Since(c.idle) < p.idleFor {
+		if time.Since(c.idle) < p.idleFor && c.silent() {
 			return c
 		}
 		c.Close()
@@ -79,7 +80,7 @@ func (p *pool) pop() *conn {
 // put gives back a connection that wrote nothing, or whose answer was read to its end. Another
 // exchange can use it.
 func (p *pool) put(c *conn) {
-	if c.Available() == 0 { // the peer closes it, or the end of the answer was not read
+	if !c.open { // the peer closes it, or the end of the answer was not read
 		p.discard(c)
 		return
 	}

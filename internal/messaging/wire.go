@@ -81,24 +81,6 @@ func (w *wire) wasLate() bool { return w.state.Load() == wireLate }
 // dialFunc is the type of Options.Dial.
 type dialFunc = func(ctx context.Context, network, address string) (net.Conn, error)
 
-// wireKey is the key of a **wire in the context of a dial, which takes the wire that is made.
-type wireKey struct{}
-
-// wireDialer makes a wire of each connection that dial returns.
-func wireDialer(dial dialFunc) dialFunc {
-	return func(ctx context.Context, network, address string) (net.Conn, error) {
-		c, err := dial(ctx, network, address)
-		if err != nil {
-			return nil, err
-		}
-		w := &wire{Conn: c}
-		if made, ok := ctx.Value(wireKey{}).(**wire); ok {
-			*made = w
-		}
-		return w, nil
-	}
-}
-
 // dialFailed reports whether err means that there was no connection.
 func dialFailed(err error) bool {
 	var op *net.OpError

@@ -148,17 +148,18 @@ func TestOptionsAreRefusedByName(t *testing.T) {
 		return Options{Accounts: []Account{{ID: "1", Token: messaging.NewSecret("t")}}}
 	}
 	for want, change := range map[string]func(*Options){
-		"base_url: ":                func(o *Options) { o.BaseURL = "http://graph.example" },
-		"base_url: \"https://a/b\"": func(o *Options) { o.BaseURL = "https://a/b" },
-		"version: \"25\"":           func(o *Options) { o.Version = "25" },
-		"version: v18.0 is older":   func(o *Options) { o.Version = "v18.0" },
-		"accounts: empty":           func(o *Options) { o.Accounts = nil },
-		"accounts[0].id":            func(o *Options) { o.Accounts[0].ID = "abc" },
-		"accounts[0].token_file":    func(o *Options) { o.Accounts[0].Token = messaging.Secret{} },
-		"accounts[1].id: 1 is":      func(o *Options) { o.Accounts = append(o.Accounts, o.Accounts[0]) },
-		"names.a: \"b\"":            func(o *Options) { o.Names = map[string]string{"a": "b"} },
-		"names: a and b":            func(o *Options) { o.Names = map[string]string{"a": "5", "b": "5"} },
-		"names.6: ":                 func(o *Options) { o.Names = map[string]string{"6": "5"} },
+		"base_url: ":                 func(o *Options) { o.BaseURL = "http://graph.example" },
+		"base_url: \"https://a/b\"":  func(o *Options) { o.BaseURL = "https://a/b" },
+		"base_url: \"https://müller": func(o *Options) { o.BaseURL = "https://müller.example" },
+		"version: \"25\"":            func(o *Options) { o.Version = "25" },
+		"version: v18.0 is older":    func(o *Options) { o.Version = "v18.0" },
+		"accounts: empty":            func(o *Options) { o.Accounts = nil },
+		"accounts[0].id":             func(o *Options) { o.Accounts[0].ID = "abc" },
+		"accounts[0].token_file":     func(o *Options) { o.Accounts[0].Token = messaging.Secret{} },
+		"accounts[1].id: 1 is":       func(o *Options) { o.Accounts = append(o.Accounts, o.Accounts[0]) },
+		"names.a: \"b\"":             func(o *Options) { o.Names = map[string]string{"a": "b"} },
+		"names: a and b":             func(o *Options) { o.Names = map[string]string{"a": "5", "b": "5"} },
+		"names.6: ":                  func(o *Options) { o.Names = map[string]string{"6": "5"} },
 	} {
 		o := good()
 		change(&o)

@@ -170,6 +170,8 @@ func checkBase(s string) (*url.URL, error) {
 	switch {
 	case err != nil || u.Hostname() == "" || u.Scheme != "https" && u.Scheme != "http":
 		return nil, fmt.Errorf("not a URL with scheme and host, such as %s", Host)
+	case !messaging.Visible(u.Host):
+		return nil, fmt.Errorf("%q has a host outside ASCII; write it in the form that begins with xn--", s)
 	case u.User != nil:
 		return nil, errors.New("holds a user name; the token goes into accounts[].token_file")
 	case u.Path != "" || u.RawQuery != "" || u.Fragment != "" || strings.ContainsAny(s, "?#"):

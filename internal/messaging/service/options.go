@@ -91,6 +91,8 @@ func checkBase(s string, allowHTTP bool) (*url.URL, error) {
 		return nil, errors.New("holds a user name; the key goes into api_key")
 	case u.Hostname() == "":
 		return nil, fmt.Errorf("%q names no host", s)
+	case !messaging.Visible(u.Host):
+		return nil, fmt.Errorf("%q has a host outside ASCII; write it in the form that begins with xn--", s)
 	case u.Path == "/":
 		return nil, fmt.Errorf("%q ends with a slash; the service answers a trailing slash with a redirect: remove it", s)
 	case u.Path != "" || u.RawQuery != "" || u.Fragment != "" || strings.ContainsAny(s, "?#"):

@@ -94,6 +94,7 @@ func TestOptionsAreCheckedAndNamed(t *testing.T) {
 		{func(o *Options) { o.BaseURL = "" }, "base_url: missing"},
 		{func(o *Options) { o.BaseURL = "service.example" }, "base_url"},
 		{func(o *Options) { o.BaseURL = "ftp://service.example" }, "base_url"},
+		{func(o *Options) { o.BaseURL = "https://müller.example" }, "begins with xn--"},
 		{func(o *Options) { o.BaseURL = "https://service.example/" }, "slash"},
 		{func(o *Options) { o.BaseURL = "https://service.example/api/v1" }, "/api/v1 is added"},
 		{func(o *Options) { o.BaseURL = "https://service.example?x=1" }, "base_url"},
