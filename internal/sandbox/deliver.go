@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+
+	"campaignd/internal/sandbox/area"
 )
 
 // postEarly posts the first status before the POST is answered. It returns false if there is no
@@ -28,7 +30,7 @@ func (s *Sandbox) postEarly(r *http.Request, got accepted) bool {
 	var buf []byte
 	for _, ep := range s.areas.Endpoints() {
 		if ep.Wants(typ, company) {
-			it.endpoint = ep
+			it.endpoint = ep.Number
 			s.pending.Add(1)
 			// The webhook is posted even if the client leaves.
 			s.deliver(context.WithoutCancel(r.Context()), s.shardOf(got.index), &buf, []item{it})
@@ -47,21 +49,27 @@ func (s *Sandbox) deliver(ctx context.Context, sh *shard, buf *[]byte, items []i
 		s.done(1)
 		return
 	}
-	ep := items[0].endpoint
-	address, ok := ep.Address()
+	ep, address, ok := s.areas.Endpoint(items[0].endpoint), "", false
+	if ep != nil {
+		address, ok = ep.Address()
+	}
 	if !ok { // it was removed, or is not active
+		for _, it := range items {
+			sh.takeLog(it)
+		}
 		s.done(len(items))
 		return
 	}
 	*buf = s.appendDelivery((*buf)[:0], items)
+	logs := make([]*area.Delivery, len(items))
 	for i, it := range items {
 		s.posted(it)
 		typ, _ := s.about(it)
 		event := ""
-		if it.log == nil {
+		if logs[i] = sh.takeLog(it); logs[i] == nil {
 			event = s.eventID(it)
 		}
-		items[i].log = s.areas.Deliveries.Begin(it.log, ep, event, typ, time.Now())
+		logs[i] = s.areas.Deliveries.Begin(logs[i], ep, event, typ, time.Now())
 	}
 	forged := items[0].flags&flagForged != 0
 	status, err := s.postWebhook(ctx, address, ep.Secret, *buf, forged)
@@ -80,7 +88,7 @@ func (s *Sandbox) deliver(ctx context.Context, sh *shard, buf *[]byte, items []i
 			s.acked(it, now.UnixNano())
 		}
 	}
-	for _, it := range items {
+	for i, it := range items {
 		state := "pending"
 		switch {
 		case ok:
@@ -88,19 +96,19 @@ func (s *Sandbox) deliver(ctx context.Context, sh *shard, buf *[]byte, items []i
 		case ctx.Err() == nil && int(it.attempt) >= len(s.opt.RetrySchedule):
 			state = "failed"
 		}
-		s.areas.Deliveries.End(it.log, state, status)
+		s.areas.Deliveries.End(logs[i], state, status)
 	}
 	if ok {
 		s.done(len(items))
 		return
 	}
 	if ctx.Err() != nil { // Run ends, so this is no failure of the endpoint
-		for _, it := range items {
-			sh.push(it)
+		for i, it := range items {
+			sh.push(it, logs[i])
 		}
 		return
 	}
-	for _, it := range items {
+	for i, it := range items {
 		if int(it.attempt) >= len(s.opt.RetrySchedule) {
 			s.fired[faultAbandoned].Add(1)
 			s.done(1)
@@ -109,7 +117,7 @@ func (s *Sandbox) deliver(ctx context.Context, sh *shard, buf *[]byte, items []i
 		it.post = now.Add(s.opt.RetrySchedule[it.attempt]).UnixNano()
 		it.attempt++
 		it.flags &^= flagForged
-		sh.push(it)
+		sh.push(it, logs[i])
 	}
 }
 

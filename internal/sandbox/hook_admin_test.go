@@ -62,6 +62,31 @@ func TestDeliveriesTellWhatBecameOfEachEvent(t *testing.T) {
 	})
 }
 
+func TestARemovedEndpointLeavesNothingBehind(t *testing.T) {
+	bubble(t, Options{Statuses: StatusProfile{Off: true}}, func(t *testing.T, c *scene) {
+		c.hook.status = func(int, delivery) int { return 500 }
+		must(t, c.s.SetTemplate("newsletter", "", "paused"))
+		time.Sleep(10 * time.Second)
+		waiting := func() (n int) {
+			for _, sh := range c.s.shards {
+				sh.mu.Lock()
+				n += len(sh.logs)
+				sh.mu.Unlock()
+			}
+			return n
+		}
+		if n := waiting(); n != 1 || c.s.Pending() != 1 {
+			t.Errorf("after a 500: got %d deliveries and %d events that wait, want 1 of each", n, c.s.Pending())
+		}
+		c.want(t, "DELETE", "/webhooks/whk_1", "", 204, "")
+		c.settle(t)
+		if n := waiting(); n != 0 || len(c.s.areas.Endpoints()) != 0 || len(c.hook.deliveries()) != 1 {
+			t.Errorf("after the deletion: got %d deliveries that wait, %d endpoints and %d posts, want 0, 0 and 1",
+				n, len(c.s.areas.Endpoints()), len(c.hook.deliveries()))
+		}
+	})
+}
+
 func TestOneEndpointIsReplayedAlone(t *testing.T) {
 	bubble(t, Options{Statuses: StatusProfile{Off: true}}, func(t *testing.T, c *scene) {
 		began := time.Now().Add(-time.Second).UTC().Format(time.RFC3339)

@@ -22,11 +22,10 @@ type item struct {
 	post     int64  // Unix nanoseconds
 	order    uint64 // order in the shard of the items with the same post
 	index    uint32 // index of the record or the extra
-	endpoint *area.Endpoint
+	endpoint uint32 // its number: an item has no pointer, so that the collector does not read all of them
 	slot     slot
 	attempt  uint8 // number of retries so far
 	flags    flags
-	log      *area.Delivery // nil before the first posting
 }
 
 func (a item) before(b item) bool {
@@ -44,18 +43,26 @@ type shard struct {
 	mu    sync.Mutex
 	heap  []item // the item that is due first is on top
 	order uint64
+	logs  map[uint64]*area.Delivery // by item.order, of the items that were posted before
 	wake  chan struct{}
 
 	ready []item // items of a batch that is not full yet; only the goroutine of the shard uses it
 	buf   []byte // a body; only the goroutine of the shard uses it
 }
 
-func newShard() *shard { return &shard{wake: make(chan struct{}, 1)} }
+func newShard() *shard {
+	return &shard{logs: map[uint64]*area.Delivery{}, wake: make(chan struct{}, 1)}
+}
 
-func (sh *shard) push(it item) {
+// push adds an item. log is its delivery if it was posted before; the others have none, because a
+// field of item would take room for each event to come.
+func (sh *shard) push(it item, log *area.Delivery) {
 	sh.mu.Lock()
 	sh.order++
 	it.order = sh.order
+	if log != nil {
+		sh.logs[it.order] = log
+	}
 	sh.heap = append(sh.heap, it)
 	i := len(sh.heap) - 1
 	for i > 0 {
@@ -73,6 +80,15 @@ func (sh *shard) push(it item) {
 		default:
 		}
 	}
+}
+
+// takeLog removes and returns the delivery of an item that was posted before, or returns nil.
+func (sh *shard) takeLog(it item) *area.Delivery {
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	log := sh.logs[it.order]
+	delete(sh.logs, it.order)
+	return log
 }
 
 // pop removes and returns the top of the heap. The caller holds sh.mu.
@@ -137,15 +153,15 @@ func (s *Sandbox) push(st posting, index uint32, only *area.Endpoint) (n int) {
 	it := item{post: st.post.UnixNano(), index: index, slot: st.slot, flags: st.flags}
 	if st.slot == slotStop {
 		s.pending.Add(1)
-		s.shardOf(index).push(it)
+		s.shardOf(index).push(it, nil)
 		return 1
 	}
 	typ, company := s.about(it)
 	for _, ep := range s.areas.Endpoints() {
 		if (only == nil || only == ep) && ep.Wants(typ, company) {
-			it.endpoint = ep
+			it.endpoint = ep.Number
 			s.pending.Add(1)
-			s.shardOf(index).push(it)
+			s.shardOf(index).push(it, nil)
 			n++
 		}
 	}
@@ -175,7 +191,7 @@ func (s *Sandbox) work(ctx context.Context, sh *shard) {
 		}
 	}
 	for _, it := range sh.ready { // the next Run posts them
-		sh.push(it)
+		sh.push(it, sh.takeLog(it))
 	}
 	sh.ready = sh.ready[:0]
 }

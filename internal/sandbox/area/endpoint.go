@@ -1,6 +1,7 @@
 package area
 
 import (
+	"cmp"
 	"fmt"
 	"net"
 	"net/url"
@@ -20,6 +21,7 @@ var webhookTypes = []string{
 // lock, also after it was removed.
 type Endpoint struct {
 	ID     string
+	Number uint32 // as in ID; no other endpoint ever has it
 	Secret string
 	// Company is empty for an endpoint that was registered with a partner-wide key: it gets the events
 	// of all companies.
@@ -43,10 +45,10 @@ func (e *Endpoint) Wants(typ, company string) bool {
 		(len(now.events) == 0 || slices.Contains(now.events, typ))
 }
 
-// Address is where the events are posted. ok is false if the endpoint was removed or is not active.
+// Address is where the events are posted. ok is false if the endpoint is not active.
 func (e *Endpoint) Address() (address string, ok bool) {
 	now := e.setting.Load()
-	return now.url, !now.removed && !now.inactive
+	return now.url, !now.inactive
 }
 
 // change replaces the setting by a changed copy.
@@ -56,8 +58,18 @@ func (e *Endpoint) change(edit func(*setting)) {
 	e.setting.Store(&next)
 }
 
-// Endpoints are those that are registered. It needs no lock.
+// Endpoints are those that are registered, in their order. It needs no lock.
 func (a *Areas) Endpoints() []*Endpoint { return *a.endpoints.Load() }
+
+// Endpoint returns the endpoint with a number, or nil if it was removed. It needs no lock.
+func (a *Areas) Endpoint(number uint32) *Endpoint {
+	all := a.Endpoints()
+	i, found := slices.BinarySearchFunc(all, number, func(e *Endpoint, n uint32) int { return cmp.Compare(e.Number, n) })
+	if !found {
+		return nil
+	}
+	return all[i]
+}
 
 // Register adds an endpoint. If secret is empty, it makes one. Empty events mean all types, and an
 // empty company means all companies.
@@ -67,8 +79,9 @@ func (a *Areas) Register(target, secret string, events []string, company string)
 		return nil, fmt.Errorf("sandbox: webhook url %q is not a URL", target)
 	}
 	e := &Endpoint{ID: a.serial("whk", func(string) bool { return false }), Secret: secret, Company: company}
+	e.Number = uint32(a.serials["whk"])
 	if secret == "" {
-		e.Secret = a.Token(1<<32 | uint64(a.serials["whk"]))
+		e.Secret = a.Token(1<<32 | uint64(e.Number))
 	}
 	e.setting.Store(&setting{url: target, events: events})
 	next := append(slices.Clone(a.Endpoints()), e)
