@@ -46,7 +46,7 @@
 //
 // The sandbox follows docs/service.md#assumptions for the fields of the listings, the multipart
 // upload, the registration of webhooks, the envelope of events and the signature. Where that page
-// says nothing the sandbox chooses, and reply.go marks the choice: the 401 body (unauthorized), an
-// unknown JSON field (invalid_request), two content fields (multiple_content), an unknown path
-// (not_found).
+// says nothing the sandbox chooses, and reply.go and package request mark the choice: the 401 body
+// (unauthorized), an unknown JSON field (invalid_request), two content fields (multiple_content),
+// an unknown path (not_found).
 package sandbox
