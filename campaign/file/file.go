@@ -9,8 +9,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/goccy/go-yaml/token"
-
 	"campaignd/campaign"
 	"campaignd/internal/safeopen"
 )
@@ -39,19 +37,18 @@ func Parse(name string, src []byte) (*Definition, error) {
 // where they would change what is sent, when or how much: in template, variables, window and
 // limits.
 func ParseStored(name string, src []byte) (*Definition, error) {
-	s := &Source{name: name, positions: map[string]*token.Token{}, stored: true}
-	return s.read(src).definition()
+	return (&Source{stored: true}).read(name, src).definition()
 }
 
 func (s *Source) definition() (*Definition, error) {
 	d := &Definition{}
-	if s.root != nil && len(s.findings) == 0 {
-		s.decode(d)
+	if s.Root != nil && len(s.Faults) == 0 {
+		s.Decode(d, !s.stored)
 	}
 	if err := s.err(); err != nil {
 		return nil, err
 	}
-	d.setDefaults(func(key string) bool { return s.positions[key] != nil })
+	d.setDefaults(func(key string) bool { return s.Positions[key] != nil })
 	s.checkDefinition(d)
 	if err := s.err(); err != nil {
 		return nil, err

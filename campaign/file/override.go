@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/goccy/go-yaml"
-	"github.com/goccy/go-yaml/token"
 )
 
 // overridable are the keys of a campaign file that the sidecar of a dropped list may have: how its
@@ -23,13 +22,13 @@ const againKey = "again"
 // that of the campaign, and maps are merged. again is the sidecar's own key of that name, nil if it
 // has none. Messages about the sidecar call it name. A fault of the sidecar is a *Error.
 func Override(src []byte, name string, sidecar []byte) (merged []byte, again *bool, err error) {
-	s := (&Source{name: name, positions: map[string]*token.Token{}, sidecar: true}).read(sidecar)
-	for _, path := range slices.Sorted(maps.Keys(s.positions)) {
+	s := (&Source{sidecar: true}).read(name, sidecar)
+	for _, path := range slices.Sorted(maps.Keys(s.Positions)) {
 		switch key, _, nested := strings.Cut(path, "."); {
 		case path == "recipients.file":
-			s.add(s.positions[path], "recipients.file: the list is the file that the sidecar belongs to", "remove the line")
+			s.Add(s.Positions[path], "recipients.file: the list is the file that the sidecar belongs to", "remove the line")
 		case !nested && !strings.Contains(key, "[") && key != againKey && !slices.Contains(overridable, key):
-			s.add(s.positions[path], fmt.Sprintf("%s: a sidecar cannot override it", key),
+			s.Add(s.Positions[path], fmt.Sprintf("%s: a sidecar cannot override it", key),
 				"a sidecar has "+strings.Join(append(overridable, againKey), ", "))
 		}
 	}

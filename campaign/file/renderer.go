@@ -8,6 +8,7 @@ import (
 
 	"campaignd/internal/messaging"
 	"campaignd/internal/sentence"
+	"campaignd/internal/yamlfile"
 )
 
 // Renderer fills a template from rows of one header. It is compiled once per run, never changes
@@ -61,7 +62,7 @@ func (d *Definition) Compile(header []string) (*Renderer, error) {
 	}
 	e := &Error{}
 	for _, m := range missing {
-		e.Findings = append(e.Findings, Finding{Level: LevelError, Where: d.Name, What: field(m.Path) + m.What, Remedy: m.Remedy})
+		e.Findings = append(e.Findings, Finding{Level: LevelError, Where: d.Name, What: yamlfile.Field(m.Path) + m.What, Remedy: m.Remedy})
 	}
 	return nil, e
 }

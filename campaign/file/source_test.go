@@ -1,7 +1,6 @@
 package file
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -27,7 +26,7 @@ func TestNestingEndsAtItsLimit(t *testing.T) {
 		"641 columns in":             {"a:\n" + strings.Repeat(" ", 641) + "b: c\n", true},
 	} {
 		found := false
-		for _, f := range ReadSource("c.yaml", []byte(c.src)).findings {
+		for _, f := range ReadSource("c.yaml", []byte(c.src)).Faults {
 			found = found || f.What == tooDeep && f.Remedy == "a campaign file is flat"
 		}
 		if found != c.deep {
@@ -113,7 +112,7 @@ func TestAWrongTypeIsNamedWithTheRightOne(t *testing.T) {
 			}
 			want := fmt.Sprintf("%s: want %s, not %s", key, c.want, kind)
 			found := false
-			for _, f := range ReadSource("c.yaml", []byte(src)).findings {
+			for _, f := range ReadSource("c.yaml", []byte(src)).Faults {
 				if f.What == want {
 					found = true
 					if quote := c.quote && kind != "a list" && kind != "keys with values"; (f.Remedy == "put it in quotes") != quote {
@@ -140,31 +139,8 @@ func TestAnExcerptShowsThePlace(t *testing.T) {
 		"name: a # " + long + long + "\nx:": "    2 | x:\n        ^",
 	} {
 		s := ReadSource("c.yaml", []byte(src))
-		if len(s.findings) == 0 || s.findings[0].Excerpt != want {
-			t.Errorf("%q: got %+v, want the excerpt\n%s", src, s.findings, want)
-		}
-	}
-	wide := "abc" + strings.Repeat("0123456789", 20)
-	s := ReadSource("c.yaml", []byte("name: "+wide+"\n"))
-	for column, want := range map[int][2]int{1: {0, 100}, 60: {0, 100}, 61: {1, 101}, 70: {10, 110}, 205: {145, 209},
-		269: {209, 209}, 270: {-1, 0}} {
-		at := s.position("name")
-		token := *at
-		position := *at.Position
-		position.Line, position.Column = 1, column
-		token.Position = &position
-		got, expected := s.excerpt(&token), ""
-		if want[0] >= 0 {
-			shown := ("name: " + wide)[want[0]:want[1]]
-			expected = "    1 | " + shown + "\n" + strings.Repeat(" ", 8+column-1-want[0]) + "^"
-		}
-		if got != expected {
-			t.Errorf("column %d\ngot  %q\nwant %q", column, got, expected)
-		}
-		for _, line := range []int{0, 3} {
-			if position.Line = line; s.excerpt(&token) != "" {
-				t.Errorf("line %d: got %q, want nothing", line, s.excerpt(&token))
-			}
+		if len(s.Faults) == 0 || s.Faults[0].Excerpt != want {
+			t.Errorf("%q: got %+v, want the excerpt\n%s", src, s.Faults, want)
 		}
 	}
 	if err := FaultAt("c.yaml", []byte("schedule: {cron: x}\n"), "schedule.cron",
@@ -173,37 +149,5 @@ func TestAnExcerptShowsThePlace(t *testing.T) {
 	}
 	if err := FaultAt("c.yaml", []byte("name: a\n"), "schedule.cron", "no cron").Error(); err != "c.yaml: schedule.cron: no cron" {
 		t.Errorf("got %s, want no place", err)
-	}
-}
-
-// A YAML error without a position is a finding, too.
-func TestAFaultWithoutAPlaceIsAFinding(t *testing.T) {
-	s := ReadSource("c.yaml", []byte("name: a\n"))
-	s.addError(errors.New("out of luck"))
-	want := Finding{Level: LevelError, Where: "c.yaml", What: "out of luck"}
-	if n := len(s.findings); n == 0 || s.findings[n-1].Finding != want {
-		t.Errorf("got %+v, want %+v at the end", s.findings, want)
-	}
-}
-
-// A mapping with a single pair is the pair itself, and begins with its key.
-func TestALonePairIsAMapping(t *testing.T) {
-	s := ReadSource("c.yaml", []byte("name: a\n"))
-	all, ok := mapping(s.root)
-	if !ok || len(all) != 1 {
-		t.Fatalf("%d pairs, %v, want 1", len(all), ok)
-	}
-	pairs, ok := mapping(all[0])
-	if !ok || len(pairs) != 1 || pairs[0] != all[0] {
-		t.Errorf("got %v, %v, want the pair itself", pairs, ok)
-	}
-	if got := first(all[0]).Value; got != "name" {
-		t.Errorf("it begins with %q, want name", got)
-	}
-	if got, want := kind(all[0]), "keys with values"; got != want {
-		t.Errorf("it is %s, want %s", got, want)
-	}
-	if got, want := kind(all[0].Value), "text"; got != want {
-		t.Errorf("its value is %s, want %s", got, want)
 	}
 }

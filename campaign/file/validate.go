@@ -269,7 +269,7 @@ func (s *Source) checkLimits(l *Limits) {
 	// 0 in the file would mean "no limit", although its author may mean the opposite.
 	for path, zero := range map[string]bool{"limits.rate": l.Rate == 0, "limits.max_messages": l.MaxMessages == 0,
 		"limits.weight": l.Weight == 0, "limits.deadline": l.Deadline == 0} {
-		if zero && s.positions[path] != nil {
+		if zero && s.Positions[path] != nil {
 			s.at(path, "0 could mean none or no limit", "remove it for no limit")
 		}
 	}

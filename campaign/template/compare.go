@@ -54,7 +54,7 @@ func Compare(ctx context.Context, s Service, connection string, all []*Template)
 			case err != nil:
 				return nil, err
 			case !found:
-				faults.Findings = append(faults.Findings, t.src.findings[len(t.src.findings)-1].Finding)
+				faults.Findings = append(faults.Findings, file.FaultsOf(&t.src.File).Findings...)
 				continue
 			}
 		}

@@ -119,7 +119,7 @@ func TestAFileThatCannotBeReadIsToldWithTheOthers(t *testing.T) {
 	if err == nil {
 		t.Fatal("got no error, want two faults")
 	}
-	for _, want := range []string{"big.en_US.yaml:1:1: the file is larger than 1048576 bytes", "gone.en_US.yaml: "} {
+	for _, want := range []string{"big.en_US.yaml:1:1: the file has 1048577 bytes; a template file has at most 1048576", "gone.en_US.yaml: "} {
 		if !strings.Contains(err.Error(), filepath.Join(dir, want)) {
 			t.Errorf("got %v, want %q in it", err, want)
 		}

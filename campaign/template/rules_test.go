@@ -115,7 +115,7 @@ func TestEveryFaultOfAFileIsTold(t *testing.T) {
 func TestAWrongShapeIsToldWithItsPlace(t *testing.T) {
 	for text, want := range map[string]string{
 		"nane: sale\n":                         `f.yaml:1:1: unknown key "nane"; did you mean "name"?`,
-		"name: [a]\n":                          `f.yaml:1:7: name: want text; put it in quotes`,
+		"name: [a]\n":                          `f.yaml:1:7: name: want text, not a list`,
 		"name: 12\n":                           `f.yaml:1:7: name: want text`,
 		"components: yes please\n":             `f.yaml:1:13: components: want a list`,
 		"components:\n  - BODY\n":              `f.yaml:2:5: components[0]: want keys with values`,

@@ -62,8 +62,8 @@ func Parse(path string, text []byte) (*Template, error) {
 }
 
 func parse(path string, text []byte) *Template {
-	s, d := &source{name: path}, document{}
-	read := s.read(text, &d)
+	s, d := &source{}, document{}
+	read := s.read(path, text, &d)
 	t := d.template()
 	t.Path, t.src = path, s
 	if read {

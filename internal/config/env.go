@@ -17,6 +17,7 @@ import (
 	"campaignd/internal/messaging"
 	"campaignd/internal/operations"
 	"campaignd/internal/sentence"
+	"campaignd/internal/yamlfile"
 )
 
 // readEnvironment copies the variables CAMPAIGND_SECTION_KEY to c. The names are made from the YAML
@@ -298,7 +299,7 @@ func unmarshalText(text string, into any) (err error) {
 		}
 	}()
 	for _, t := range lexer.Tokenize(text) {
-		if anotherBase(t) {
+		if yamlfile.AnotherBase(t) {
 			return errors.New(inAnotherBase)
 		}
 	}

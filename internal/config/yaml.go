@@ -9,72 +9,44 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
 
 	"campaignd/campaign/file"
 	"campaignd/internal/operations"
 	"campaignd/internal/sentence"
+	"campaignd/internal/yamlfile"
 )
 
-// maxConfigFile is the largest configuration file in bytes.
-const maxConfigFile = 1 << 20
+// kindOfFile is the configuration file, in the words of its faults.
+var kindOfFile = yamlfile.Kind{Noun: "configuration file", Holds: "configuration", TooDeep: schemaRemedy,
+	TooBig: "give the YAML file with --config"}
 
 // readYAML copies the file to c. It refuses unknown keys, wrong types and second documents with
 // line and column. A panic of the parser becomes an error (docs/protocol.md#untrusted-input).
 func (c *Config) readYAML(path string, src []byte) (err error) {
+	f := &yamlfile.File{Name: path, Kind: kindOfFile}
+	f.Parse(src)
 	fault := func(t *token.Token, what, remedy string) error {
-		f := file.Finding{Level: file.LevelError, Where: path, What: what, Remedy: remedy}
-		if t != nil && t.Position != nil {
-			f.Where = fmt.Sprintf("%s:%d:%d", path, t.Position.Line, t.Position.Column)
-			if secretLine(src, t.Position.Line) {
-				f.What, f.Remedy = withoutValue(f.What, f.Remedy)
-			} else {
-				f.Excerpt = excerpt(src, t.Position.Line, t.Position.Column)
-			}
-		}
-		return &file.Error{Findings: []file.Finding{f}}
+		f.Faults = nil
+		f.Add(t, what, remedy)
+		return withoutSecrets(f, src)
+	}
+	switch {
+	case len(f.Faults) > 0:
+		return withoutSecrets(f, src)
+	case f.Root == nil:
+		return nil // a file without a value; the decoder would set c to its zero value
 	}
 	defer func() {
 		if p := recover(); p != nil {
 			err = fault(nil, fmt.Sprintf("the YAML parser failed on this file: %v", p), "remove half of it to find the faulty line")
 		}
 	}()
-	src = bytes.TrimPrefix(src, []byte("\uFEFF"))
-	if len(src) > maxConfigFile || !utf8.Valid(src) {
-		return fault(nil, "not a configuration file: it is larger than 1 MiB or not UTF-8 text", "give the YAML file with --config")
-	}
-	depth := 0
-	tokens := lexer.Tokenize(string(src))
-	for _, t := range tokens {
-		if anotherBase(t) {
-			return fault(t, inAnotherBase, "write it in decimal; text goes in quotes")
-		}
-		switch t.Type {
-		case token.AnchorType, token.AliasType, token.MergeKeyType, token.TagType:
-			return fault(t, "anchors, aliases and tags are not read in configuration files", "write the value out, or put text in quotes")
-		case token.SequenceStartType, token.MappingStartType:
-			if depth++; depth > 16 {
-				return fault(t, "nested more than 16 deep", schemaRemedy)
-			}
-		case token.SequenceEndType, token.MappingEndType:
-			depth--
-		case token.DocumentHeaderType:
-			if t.Prev != nil && t.Prev.Type != token.CommentType {
-				return fault(t, "a second document begins here", "one file holds one configuration")
-			}
-		}
-	}
-	if !slices.ContainsFunc(tokens, func(t *token.Token) bool {
-		return t.Type != token.CommentType && t.Type != token.DocumentHeaderType
-	}) {
-		return nil // a file without a value; the decoder would set c to its zero value
-	}
+	tokens := f.Tokens
 	if err := yaml.UnmarshalWithOptions(src, c, yaml.Strict()); err != nil {
 		var at yaml.Error
 		if !errors.As(err, &at) {
@@ -117,11 +89,15 @@ func (c *Config) unknownOperation(tokens token.Tokens) *token.Token {
 	return nil
 }
 
-// inAnotherBase is the fault of a number such as 0777, which YAML reads as 511.
-const inAnotherBase = "YAML takes a number with a leading 0 for one in another base"
-
-func anotherBase(t *token.Token) bool {
-	return t.Type == token.OctetIntegerType || t.Type == token.HexIntegerType || t.Type == token.BinaryIntegerType
+// withoutSecrets is the first fault of a file. A fault in the line of a secret names keys and types
+// only.
+func withoutSecrets(f *yamlfile.File, src []byte) error {
+	f.Faults = f.Sorted()[:1]
+	if one := &f.Faults[0]; secretLine(src, one.Line) {
+		one.Excerpt = ""
+		one.What, one.Remedy = withoutValue(one.What, one.Remedy)
+	}
+	return file.FaultsOf(f)
 }
 
 // secretKey matches a key whose value may be a secret, also a misspelled one, and the indentation
@@ -148,10 +124,16 @@ func secretLine(src []byte, line int) bool {
 	return false
 }
 
+// inAnotherBase is the fault of a number such as 0777 without its value.
+const inAnotherBase = "YAML takes a number with a leading 0 for one in another base"
+
 // withoutValue keeps of a fault in the line of a secret what names keys or types only.
 func withoutValue(what, remedy string) (string, string) {
-	for _, begins := range []string{"unknown key ", "want ", "anchors, aliases and tags", "a second document", "nested more", "a tab stands",
-		"YAML takes a number"} {
+	if strings.HasPrefix(what, "YAML reads ") {
+		return inAnotherBase, remedy
+	}
+	for _, begins := range []string{"unknown key ", "want ", "anchors and aliases", "tags and directives", "a second document", "nested more",
+		"a tab stands"} {
 		if strings.HasPrefix(what, begins) {
 			if strings.HasPrefix(remedy, "write [") {
 				remedy = "write [VALUE]"
@@ -213,18 +195,13 @@ func unknownKey(t *token.Token, src []byte) (what, remedy string) {
 // a value of type t. It returns the path of the key and the keys that are known at its level; at is
 // "" when the key is not below n.
 func siblings(n ast.Node, t reflect.Type, path string, want *token.Token) (at string, known []string) {
-	var pairs []*ast.MappingValueNode
-	switch n := n.(type) {
-	case *ast.MappingNode:
-		pairs = n.Values
-	case *ast.MappingValueNode:
-		pairs = []*ast.MappingValueNode{n}
-	case *ast.SequenceNode:
+	if n, isList := n.(*ast.SequenceNode); isList {
 		for i := 0; t.Kind() == reflect.Slice && i < len(n.Values) && at == ""; i++ {
 			at, known = siblings(n.Values[i], t.Elem(), fmt.Sprintf("%s[%d]", path, i), want)
 		}
 		return at, known
 	}
+	pairs, _ := yamlfile.Mapping(n)
 	members := map[string]reflect.Type{}
 	if t.Kind() == reflect.Struct {
 		for f := range t.Fields() {
@@ -255,27 +232,4 @@ func siblings(n ast.Node, t reflect.Type, path string, want *token.Token) (at st
 		}
 	}
 	return "", nil
-}
-
-// excerpt returns one line of src with a caret below the column. Both count from 1. It returns ""
-// for a line that does not exist and for columns above 121.
-func excerpt(src []byte, line, column int) string {
-	lines := bytes.Split(src, []byte("\n"))
-	if line < 1 || line > len(lines) {
-		return ""
-	}
-	text := strings.Map(func(r rune) rune {
-		if r < ' ' {
-			return ' '
-		}
-		return r
-	}, string(lines[line-1]))
-	if runes := []rune(text); len(runes) > 120 {
-		text = string(runes[:120])
-	}
-	if column > 121 {
-		return ""
-	}
-	margin := fmt.Sprintf("%5d | ", line)
-	return margin + text + "\n" + strings.Repeat(" ", len(margin)+max(0, column-1)) + "^"
 }
