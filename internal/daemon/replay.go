@@ -77,7 +77,12 @@ func (d *Daemon) askReplay(ctx context.Context, outage time.Time, cause string) 
 	since, until := outage.Add(-replayBefore), time.Now()
 	for n := 0; ; n++ {
 		deliveries, err := d.client.Service.Replay(ctx, d.cfg.Webhooks.Path, since, until)
+		var answer *messaging.Error
 		switch {
+		case errors.As(err, &answer) && answer.Status/100 == 2: // it posts them, and did not tell how many
+			d.noteReplay(ctx, campaign.Span{Since: since, Until: until})
+			d.log.Warn(cause+": the service posts them again, but its answer is faulty", "since", since, "until", until, "err", err)
+			return
 		case err == nil:
 			d.noteReplay(ctx, campaign.Span{Since: since, Until: until})
 			d.log.Info(cause+": the service posts them again", "since", since, "until", until,

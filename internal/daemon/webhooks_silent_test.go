@@ -152,6 +152,16 @@ func TestAReplayFollowsAnOutageOfTheIntake(t *testing.T) {
 		if len(l.asked) != 1 || l.asked[0].Since.After(now.Add(-time.Hour)) {
 			t.Errorf("the ledger knows of the replays %+v, want one of the outage", l.asked)
 		}
+		d.client = &connector.Set{Service: client("GET /api/v1/connections")} // 200, without a number of deliveries
+		defer d.client.Close()
+		began := time.Now()
+		l = &listened{}
+		d.ledger = l
+		log.Reset()
+		d.askReplay(t.Context(), now.Add(-time.Hour), outageCause)
+		if took := time.Since(began); len(l.asked) != 1 || took > 0 || !strings.Contains(log.String(), "has no field deliveries") {
+			t.Errorf("an answer without a number: got the replays %+v after %v, want one that is not asked again:\n%s", l.asked, took, log.String())
+		}
 		d.client = &connector.Set{Service: client("/api/v1/elsewhere")}
 		defer d.client.Close()
 		d.ledger = &listened{}

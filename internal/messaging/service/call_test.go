@@ -165,6 +165,13 @@ func TestWebhookCallsSendAndReadWhatTheySay(t *testing.T) {
 		server.request.URL.Path != "/api/v1/again" {
 		t.Errorf("a replay: got %d, %v at %s; want 7 at the configured path", n, err, server.request.URL.Path)
 	}
+	for _, body := range []string{`{"data":{}}`, `{"data":{"deliveries":null}}`, `{"data":{"deliveries":"many"}}`, `{"data":[]}`, ``} {
+		client, _ := answering(t, 202, body, Options{})
+		if _, err := client.ReplayWebhooks(t.Context(), at, at.Add(time.Hour)); err == nil || !strings.Contains(err.Error(),
+			"webhook_replay (POST /api/v1/webhooks/replay): the answer has no field deliveries") {
+			t.Errorf("a replay that is answered %s: got %v, want an error with both names", body, err)
+		}
+	}
 	for _, since := range []time.Time{{}, at.Add(time.Hour), at.Add(2 * time.Hour)} {
 		hits := server.hits
 		if _, err := client.ReplayWebhooks(t.Context(), since, at.Add(time.Hour)); err == nil || server.hits != hits {

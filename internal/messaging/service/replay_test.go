@@ -22,6 +22,8 @@ func TestAReplayGoesToOurEndpoints(t *testing.T) {
 			want: []string{"POST /api/v1/webhooks/w1/replay", "POST /api/v1/webhooks/replay"}, n: 3},
 		"endpoints cannot be listed": {refuse: map[string]int{"GET /api/v1/webhooks": 404},
 			want: []string{"POST /api/v1/webhooks/replay"}, n: 3},
+		"a number is missing": {refuse: map[string]int{"POST /api/v1/webhooks/w1/replay": 200},
+			want: []string{"POST /api/v1/webhooks/w1/replay", "POST /api/v1/webhooks/w2/replay"}, n: 3, fails: true},
 		"the service fails": {refuse: map[string]int{"POST /api/v1/webhooks/w1/replay": 503},
 			want: []string{"POST /api/v1/webhooks/w1/replay"}, fails: true},
 	} {
@@ -37,7 +39,11 @@ func TestAReplayGoesToOurEndpoints(t *testing.T) {
 				return
 			}
 			asked = append(asked, request)
-			_, _ = io.WriteString(w, `{"data":{"deliveries":3}}`)
+			answer := `{"data":{"deliveries":3}}`
+			if c.refuse[request] == 200 {
+				answer = `{"data":{}}` // it was taken, and the number is missing
+			}
+			_, _ = io.WriteString(w, answer)
 		}))
 		n, err := testClient(t, server.URL, Options{}).Replay(t.Context(), "/in", noon, noon.Add(time.Hour))
 		server.Close()

@@ -62,8 +62,8 @@ func (c *Client) DeleteWebhook(ctx context.Context, id string) error {
 
 // ReplayWebhooks asks the service to post the events from since to until again, in whole seconds,
 // to every endpoint that the key covers (POST /api/v1/webhooks/replay, assumed). It returns how
-// many deliveries the service says that it makes, 0 if it does not tell. The error is ErrNotOffered
-// if the service answers 404, 405 or 501.
+// many deliveries the service makes. The error is ErrNotOffered if the service answers 404, 405 or
+// 501; one with a status of 2xx means that the service took the request without telling the number.
 func (c *Client) ReplayWebhooks(ctx context.Context, since, until time.Time) (deliveries int64, err error) {
 	f, err := span(since, until)
 	if err != nil {
@@ -74,7 +74,10 @@ func (c *Client) ReplayWebhooks(ctx context.Context, since, until time.Time) (de
 		return 0, err
 	}
 	record := recordOf(replayFields, v)
-	deliveries, _ = record.get("deliveries").Integer()
+	deliveries, ok := record.get("deliveries").Integer()
+	if !ok {
+		return 0, badAnswer(c.routes["webhook_replay"], "the answer has no field deliveries")
+	}
 	return deliveries, nil
 }
 

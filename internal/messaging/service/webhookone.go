@@ -77,13 +77,14 @@ func (c *Client) ReplayWebhook(ctx context.Context, id string, since, until time
 // Replay asks the service to post the events from since to until again, to the endpoints whose
 // address has this path, or to every endpoint of the key (ReplayWebhooks) if the service cannot
 // replay one, or lists none with this path. An endpoint that refuses, such as an inactive one, does
-// not stop the others; the error is its own if no endpoint takes the replay.
+// not stop the others; the error is its own if no endpoint takes the replay. Neither does an answer
+// without the number, which is the error at the end.
 func (c *Client) Replay(ctx context.Context, path string, since, until time.Time) (deliveries int64, err error) {
 	registered, err := c.Webhooks(ctx)
 	if err != nil && !NotOffered(err) {
 		return 0, err
 	}
-	var refused error
+	var refused, faulty error
 	taken := false
 	for _, w := range registered {
 		if u, err := url.Parse(w.URL); err != nil || u.Path != path {
@@ -96,6 +97,8 @@ func (c *Client) Replay(ctx context.Context, path string, since, until time.Time
 			deliveries, taken = deliveries+n, true
 		case NotOffered(err) && !taken:
 			return c.ReplayWebhooks(ctx, since, until)
+		case errors.As(err, &e) && e.Status/100 == 2:
+			faulty, taken = err, true
 		case errors.As(err, &e) && e.Status >= 400 && e.Status < 500:
 			refused = err
 		default:
@@ -104,7 +107,7 @@ func (c *Client) Replay(ctx context.Context, path string, since, until time.Time
 	}
 	switch {
 	case taken:
-		return deliveries, nil
+		return deliveries, faulty
 	case refused != nil:
 		return 0, refused
 	}
