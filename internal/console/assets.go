@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-//go:embed assets/console.css assets/source-sans-3.woff2
+//go:embed assets/console.css assets/console.js assets/icon.svg assets/source-sans-3.woff2
 var files embed.FS
 
 // asset is a file that browsers keep, because its name changes with its content.
@@ -33,6 +33,7 @@ func readAssets() (*assets, error) {
 	a := &assets{map[string]asset{}, map[string]string{}}
 	for _, f := range []struct{ name, kind string }{
 		{"source-sans-3.woff2", "font/woff2"}, {"console.css", "text/css; charset=utf-8"},
+		{"console.js", "text/javascript; charset=utf-8"}, {"icon.svg", "image/svg+xml"},
 	} {
 		text, err := files.ReadFile("assets/" + f.name)
 		if err != nil {

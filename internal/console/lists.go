@@ -12,6 +12,7 @@ import (
 	"campaignd/campaign"
 	"campaignd/campaign/why"
 	"campaignd/internal/client/resource"
+	"campaignd/internal/operator"
 )
 
 // listView is a list of one kind, with what its forms need.
@@ -154,9 +155,24 @@ type numberView struct{ Number why.Number }
 // Title implements titled.
 func (v numberView) Title() string { return v.Number.Connection }
 
+// number shows a connection. One that the service lists and no run uses has no lanes.
 func number(v *visit) (any, error) {
-	n, err := v.d.WhyNumber(v.r.Context(), v.r.PathValue("connection"))
-	return numberView{n}, err
+	ctx, id := v.r.Context(), v.r.PathValue("connection")
+	n, err := v.d.WhyNumber(ctx, id)
+	if !operator.Absent(err) {
+		return numberView{n}, err
+	}
+	all, fault := v.process.NumbersOf(ctx, v.d)
+	if fault != nil {
+		return nil, fault
+	}
+	for _, one := range all {
+		if one.Connection == id {
+			return numberView{why.Number{Connection: id, LimitedBy: campaign.ByNone, Holds: one.Holds,
+				Sentence: "No campaign is sent over this number now."}}, nil
+		}
+	}
+	return nil, err
 }
 
 type schedulesView struct {

@@ -27,6 +27,8 @@ type overviewRun struct {
 	Run resource.Run
 	Why why.Answer
 	Bar bar
+	// Rate is in messages a second, over all numbers.
+	Rate float64
 }
 
 // waiting is what waits for a person.
@@ -54,7 +56,7 @@ func overview(v *visit) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		one.Bar = barOf(report)
+		one.Bar, one.Rate = barOf(report), pace(one.Why)
 		out.Runs = append(out.Runs, one)
 		switch r.State {
 		case campaign.WaitingApproval:

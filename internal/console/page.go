@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"net/http"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -155,9 +156,12 @@ func timeOf(t any) time.Time {
 	return time.Time{}
 }
 
+// command is the end of a sentence that names a command for what a button of the page does.
+var command = regexp.MustCompile("; `campaignd [^`]*` (?:ends it earlier|lifts it)")
+
 // sentence makes a sentence of a message that begins in lower case.
 func sentence(s string) string {
-	if s == "" {
+	if s = command.ReplaceAllString(s, ""); s == "" {
 		return ""
 	}
 	r := []rune(s)

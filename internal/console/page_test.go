@@ -123,7 +123,10 @@ func TestAssetsAreOursAndKept(t *testing.T) {
 
 func TestSentencesBeginWithACapital(t *testing.T) {
 	for s, want := range map[string]string{"it is sent": "It is sent.", "conn_1 is held": "conn_1 is held.", "": "", "Done.": "Done.",
-		"undeliverable: no account": "Undeliverable: no account.", "spring-1: no limit": "spring-1: no limit."} {
+		"it ends at noon; `campaignd holds lift key k` ends it earlier": "It ends at noon.",
+		"undeliverable: no account":                                     "Undeliverable: no account.",
+		"spring-1: no limit":                                            "spring-1: no limit.",
+	} {
 		if got := sentence(s); got != want {
 			t.Errorf("%q: got %q, want %q", s, got, want)
 		}

@@ -21,7 +21,7 @@ var unreached = map[string]string{
 	"doubts":              "the deliveries of the statuses in_doubt and unknown are the same rows",
 	"drop":                "the list of dropped files has all that it tells",
 	"erase":               "it takes a person out of the ledger for ever: `campaignd erase`",
-	"events":              "pages without script have no stream",
+	"events":              "a run's page has a stream of its own figures, which are rendered for all who watch",
 	"follow-up":           "it sends again; the choice of rows needs the dry run that `campaignd follow-up` shows",
 	"forecast":            "the sentence of why has when the last row is sent",
 	"forecast-campaign":   "as check",
@@ -138,6 +138,9 @@ func TestEachRouteRefusesWhoMayNotUseIt(t *testing.T) {
 
 func TestListsShowOneCompanyOnlyItsOwn(t *testing.T) {
 	w := newWorld(t)
+	if got := w.request("/console/numbers/conn_2", "other", nil); got.Code != 200 || !strings.Contains(got.Body.String(), "conn_2") {
+		t.Errorf("a number that is only listed: got %d, want its page", got.Code)
+	}
 	for path, want := range map[string][2]string{
 		"/console/runs":     {"spring-2", "spring-1"},
 		"/console/overview": {"spring-2", "spring-1"},

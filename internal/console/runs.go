@@ -109,6 +109,7 @@ type runView struct {
 	Why      why.Answer
 	Report   *reporting.Report
 	Bar      bar
+	Rate     float64 // messages a second, over all numbers
 	Funnel   *plot.Table
 	Failed   []reason
 	Skipped  []reason
@@ -151,22 +152,25 @@ func reasons(status campaign.Status, counts map[string]int64, words func(string)
 	return out
 }
 
-func showRun(v *visit) (any, error) {
-	ctx, id := v.r.Context(), v.r.PathValue("run")
+func showRun(v *visit) (any, error) { return v.runView(v.r.Context(), v.r.PathValue("run")) }
+
+// runView reads the figures of a run.
+func (v *visit) runView(ctx context.Context, id string) (out runView, err error) {
 	run, err := v.d.Run(ctx, id)
 	if err != nil {
-		return nil, err
+		return out, err
 	}
-	out := runView{Run: run, Operates: v.who.Scope.Allows(campaign.KeyOperate)}
+	out = runView{Run: run, Operates: v.who.Scope.Allows(campaign.KeyOperate)}
 	if out.Why, err = v.d.Why(ctx, run.ID); err != nil {
-		return nil, err
+		return out, err
 	}
 	if out.Report, err = v.d.Report(ctx, run.ID); err != nil {
-		return nil, err
+		return out, err
 	}
 	if out.Limits, err = v.d.Limits(ctx, run.ID); err != nil {
-		return nil, err
+		return out, err
 	}
+	out.Rate = pace(out.Why)
 	out.Bar, out.Funnel = barOf(out.Report), funnel(out.Report)
 	out.Failed = append(reasons(campaign.Failed, out.Report.Failed, messaging.Sentence),
 		reasons(campaign.Refused, out.Report.Refused, messaging.Sentence)...)
@@ -179,6 +183,16 @@ func showRun(v *visit) (any, error) {
 	out.Can = map[string]bool{"pause": open && !paused && !approval, "resume": open && paused, "approve": approval, "cancel": open,
 		"limits": open}
 	return out, nil
+}
+
+// pace is how many messages a second a run sends now, over all numbers.
+func pace(w why.Answer) (rate float64) {
+	for _, l := range w.Lanes {
+		if !l.Stale && !l.LimitedBy.StandsStill() {
+			rate += l.Rate
+		}
+	}
+	return rate
 }
 
 // endOf says what became of a run that ended.

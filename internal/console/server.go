@@ -30,11 +30,13 @@ type Server struct {
 	pages   pages
 	assets  *assets
 	routes  []route
+	watch   watch
 }
 
 // New makes a Server.
 func New(ctx context.Context, p operator.Process, o Options) (*Server, error) {
-	s := &Server{process: p, options: o, ctx: ctx, mux: http.NewServeMux(), origin: http.NewCrossOriginProtection()}
+	s := &Server{process: p, options: o, ctx: ctx, mux: http.NewServeMux(), origin: http.NewCrossOriginProtection(),
+		watch: watch{runs: map[watched]*figures{}}}
 	var err error
 	if s.assets, err = readAssets(); err != nil {
 		return nil, err

@@ -19,7 +19,12 @@ type signInView struct {
 }
 
 // Title implements titled.
-func (signInView) Title() string { return "Sign in" }
+func (v signInView) Title() string {
+	if v.Token != "" {
+		return "Open the console"
+	}
+	return "Sign in"
+}
 
 // target is a page of the console that a sign-in leads to.
 func target(asked string) string {

@@ -155,9 +155,24 @@ func (w *world) request(path, name string, form url.Values, headers ...string) *
 	for i := 0; i < len(headers); i += 2 {
 		r.Header.Set(headers[i], headers[i+1])
 	}
+	ctx, leave := context.WithCancel(r.Context())
+	defer leave()
 	got := httptest.NewRecorder()
-	w.ServeHTTP(got, r)
+	w.ServeHTTP(&visitor{ResponseRecorder: got, leave: leave}, r.WithContext(ctx))
 	return got
+}
+
+// visitor leaves a stream when it has got its first event.
+type visitor struct {
+	*httptest.ResponseRecorder
+	flushed int
+	leave   func()
+}
+
+func (v *visitor) Flush() {
+	if v.flushed++; v.flushed == 2 {
+		v.leave()
+	}
 }
 
 // address fills in the parameters of a route's path.

@@ -1,0 +1,152 @@
+package console
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"campaignd/internal/operator"
+)
+
+const (
+	// everySecond is how often the figures of a watched run are read.
+	everySecond = time.Second
+	// admitEvery is how often a stream looks whether its session has ended.
+	admitEvery = 5 * time.Second
+	// mostStreams is the most streams of a process. A page without one keeps the figures that it
+	// had when it was loaded.
+	mostStreams = 512
+	// slowest is the longest time in which a browser may read nothing.
+	slowest = 10 * time.Second
+)
+
+// watched is a run as one company sees it; "": all companies.
+type watched struct{ run, company string }
+
+// figures are those of a watched run, rendered once a second for all who watch.
+type figures struct {
+	mu   sync.Mutex
+	at   time.Time
+	html []byte
+	err  error
+}
+
+// watch has the figures of the runs that somebody watches.
+type watch struct {
+	mu      sync.Mutex
+	streams int
+	runs    map[watched]*figures
+}
+
+// of returns the figures of a run, and forgets those that nobody asked for lately.
+func (w *watch) of(key watched, now time.Time) *figures {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if f, ok := w.runs[key]; ok {
+		return f
+	}
+	for k, f := range w.runs {
+		if f.mu.TryLock() {
+			if now.Sub(f.at) > admitEvery {
+				delete(w.runs, k)
+			}
+			f.mu.Unlock()
+		}
+	}
+	f := &figures{}
+	w.runs[key] = f
+	return f
+}
+
+// count adds n streams, unless there are too many.
+func (w *watch) count(n int) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if n > 0 && w.streams >= mostStreams {
+		return false
+	}
+	w.streams += n
+	return true
+}
+
+// read returns the figures, which are at most a second old.
+func (f *figures) read(v *visit, run string) ([]byte, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	now := time.Now()
+	if now.Sub(f.at) < everySecond*9/10 {
+		return f.html, f.err
+	}
+	f.at = now
+	view, err := v.runView(v.ctx, run)
+	var b bytes.Buffer
+	if err == nil {
+		err = v.pages["run"].ExecuteTemplate(&b, "figures", view)
+	}
+	f.html, f.err = bytes.Map(shown, b.Bytes()), err
+	return f.html, err
+}
+
+// live streams the figures of a run until the browser leaves, the session ends or the process
+// stops. A fault of the ledger is waited out.
+func live(v *visit) (any, error) {
+	run, err := v.d.Run(v.r.Context(), v.r.PathValue("run"))
+	if err != nil {
+		return nil, err
+	}
+	if !v.watch.count(1) {
+		return nil, &problem{http.StatusServiceUnavailable, "Too many pages are open. Load this one again to see new figures."}
+	}
+	defer v.watch.count(-1)
+	c := http.NewResponseController(v.w)
+	if err := c.SetReadDeadline(time.Time{}); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return nil, err
+	}
+	v.w.Header().Set("Content-Type", "text/event-stream")
+	v.w.Header().Set("X-Accel-Buffering", "no") // a proxy that buffers would delay the figures
+	send := func(text string) bool {
+		if err := c.SetWriteDeadline(time.Now().Add(slowest)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+			return false
+		}
+		_, err := v.w.Write([]byte(text))
+		return err == nil && c.Flush() == nil
+	}
+	if !send("retry: 2000\n\n") {
+		return nil, nil //nolint:nilnil // it has answered
+	}
+	f, tick, admitted, last := v.watch.of(watched{run.ID, v.who.Company}, time.Now()), time.NewTicker(everySecond), time.Now(), ""
+	defer tick.Stop()
+	for {
+		text, err := f.read(v, run.ID)
+		if html := string(text); err == nil && html != last {
+			if !send(event(html)) {
+				break
+			}
+			last = html
+		}
+		select {
+		case <-tick.C:
+		case <-v.r.Context().Done():
+			return nil, nil //nolint:nilnil // it has answered
+		case <-v.ctx.Done():
+			return nil, nil //nolint:nilnil // it has answered
+		}
+		if time.Since(admitted) < admitEvery {
+			continue
+		}
+		if _, err := v.visitor(v.r); errors.Is(err, operator.ErrUnauthorized) || !send(": heartbeat\n\n") {
+			break
+		}
+		admitted = time.Now()
+	}
+	return nil, nil //nolint:nilnil // it has answered
+}
+
+// event is HTML as an event, whose data has a field for each line.
+func event(html string) string {
+	return fmt.Sprintf("event: figures\ndata: %s\n\n", strings.ReplaceAll(html, "\n", "\ndata: "))
+}

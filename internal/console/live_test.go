@@ -1,0 +1,126 @@
+package console
+
+import (
+	"bufio"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// streams opens the live figures of spring-1 with the session of a name, and returns its lines
+// until the server ends it.
+func (w *world) streams(t *testing.T, server *httptest.Server, name string) <-chan string {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+"/console/runs/spring-1/live", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.AddCookie(&http.Cookie{Name: cookie, Value: w.cookies[name]})
+	got, err := http.DefaultClient.Do(r)
+	if err != nil || got.StatusCode != http.StatusOK {
+		t.Fatalf("got %v (%v), want a stream", got, err)
+	}
+	lines := make(chan string, 1000)
+	var reading sync.WaitGroup
+	reading.Go(func() {
+		defer close(lines)
+		for s := bufio.NewScanner(got.Body); s.Scan(); {
+			lines <- s.Text()
+		}
+	})
+	t.Cleanup(func() { _ = got.Body.Close(); reading.Wait() })
+	return lines
+}
+
+// until waits for a line with a text.
+func until(t *testing.T, lines <-chan string, text string) {
+	t.Helper()
+	late := time.After(20 * time.Second)
+	for {
+		select {
+		case line, open := <-lines:
+			if !open {
+				t.Fatalf("the stream ended, want %q first", text)
+			}
+			if strings.Contains(line, text) {
+				return
+			}
+		case <-late:
+			t.Fatalf("no line with %q came", text)
+		}
+	}
+}
+
+func TestAWatchedRunShowsWhatChanges(t *testing.T) {
+	w := newWorld(t)
+	server := httptest.NewServer(w)
+	t.Cleanup(server.Close)
+	lines := w.streams(t, server, "read")
+	until(t, lines, `data-state="ready run"`)
+	if _, err := w.session.Pause(t.Context(), "spring-1"); err != nil {
+		t.Fatal(err)
+	}
+	before := time.Now()
+	until(t, lines, `data-state="ready pause"`)
+	if took := time.Since(before); took > 5*time.Second {
+		t.Errorf("the change was shown after %v, want it within seconds", took)
+	}
+	if _, err := w.session.RevokeKey(t.Context(), w.keys["read"].ID); err != nil {
+		t.Fatal(err)
+	}
+	late := time.After(30 * time.Second)
+	for {
+		select {
+		case _, open := <-lines:
+			if !open {
+				return
+			}
+		case <-late:
+			t.Fatal("the stream goes on although its key was revoked, want that it ends")
+		}
+	}
+}
+
+// Two who watch get the same bytes; another company gets its own.
+func TestFiguresAreReadOnceForAllWhoWatch(t *testing.T) {
+	w := newWorld(t)
+	visit := &visit{Server: w.Server, d: w.session}
+	key := watched{"spring-1", ""}
+	first, err := w.watch.of(key, time.Now()).read(visit, "spring-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.session.Pause(t.Context(), "spring-1"); err != nil {
+		t.Fatal(err)
+	}
+	second, err := w.watch.of(key, time.Now()).read(visit, "spring-1")
+	if err != nil || &first[0] != &second[0] {
+		t.Errorf("got figures of %d and %d bytes (%v), want the same within a second", len(first), len(second), err)
+	}
+	if w.watch.of(watched{"spring-1", "comp_1"}, time.Now()) == w.watch.of(key, time.Now()) {
+		t.Error("two companies share figures, want one for each")
+	}
+	w.watch.of(watched{"spring-2", ""}, time.Now().Add(time.Minute))
+	if got := len(w.watch.runs); got != 1 {
+		t.Errorf("got the figures of %d runs in memory, want those of the one that is asked for", got)
+	}
+}
+
+func TestStreamsAreBounded(t *testing.T) {
+	w := &watch{runs: map[watched]*figures{}}
+	for range mostStreams {
+		if !w.count(1) {
+			t.Fatal("a stream is refused, want all of the bound")
+		}
+	}
+	if w.count(1) {
+		t.Error("a stream beyond the bound is taken, want it refused")
+	}
+	w.count(-1)
+	if !w.count(1) {
+		t.Error("a stream is refused after another has ended, want it taken")
+	}
+}
