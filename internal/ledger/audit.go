@@ -1,7 +1,10 @@
 package ledger
 
 import (
+	"database/sql"
 	"fmt"
+	"strconv"
+	"strings"
 
 	"campaignd/campaign"
 )
@@ -9,35 +12,55 @@ import (
 // AuditStep is how many deliveries one query of Audit looks at.
 const AuditStep = 65536
 
-// The faults of deliveries that Audit looks for. Each backend has a query for each fault, which
-// returns the row, the seq and a detail of the deliveries that have it.
-const (
-	FaultNoDelivery = iota // detail: the state of the outcome
-	FaultNoSegment
-	FaultNoIntent // detail: the state
-	FaultNoOutcome
-	FaultMessageID // detail: the state
-	FaultRank      // detail: the rank
-	FaultOrder     // detail: the id of the order
-	DeliveryFaults // how many there are
-)
-
-var faultSentences = [DeliveryFaults]string{
-	FaultNoDelivery: "has an outcome but no delivery: outcome ",
-	FaultNoSegment:  "lies in no segment",
-	FaultNoIntent:   "was posted without an intent: it is above its segment's mark, in state ",
-	FaultNoOutcome:  "has no outcome though its segment is done",
-	FaultMessageID:  "is accepted without a message id, or has one without being accepted: state ",
-	FaultRank:       "has a status that its times do not explain: rank ",
-	FaultOrder:      "is counted with an order that the ledger does not have, or was held out and sent to: order ",
+// faultSentences are the faults of deliveries that Audit looks for. The query of the faults has a
+// bit for each, in this order.
+var faultSentences = [...]string{
+	"has an outcome but no delivery: outcome ",
+	"lies in no segment",
+	"was posted without an intent: it is above its segment's mark, in state ",
+	"has no outcome though its segment is done",
+	"is accepted without a message id, or has one without being accepted: state ",
+	"has a status that its times do not explain: rank ",
 }
 
-// DeliveryFault reads a row of the query for a fault.
-func DeliveryFault(fault int, scan func(...any) error) (p campaign.Problem, err error) {
-	var detail string
-	err = scan(&p.Row, &p.Seq, &detail)
-	p.What = faultSentences[fault] + detail
-	return p, err
+// DeliveryFaults reads the faults of a delivery: their bits, the row, the seq, and the state and the
+// rank of its outcome.
+func DeliveryFaults(scan func(...any) error) (all []campaign.Problem, err error) {
+	var faults int
+	var state, rank sql.NullInt64 // none: the delivery has no outcome
+	var p campaign.Problem
+	if err := scan(&faults, &p.Row, &p.Seq, &state, &rank); err != nil {
+		return nil, err
+	}
+	for i, sentence := range faultSentences {
+		if faults&(1<<i) == 0 {
+			continue
+		}
+		p.What = sentence
+		switch {
+		case strings.HasSuffix(sentence, "rank "):
+			p.What += strconv.FormatInt(rank.Int64, 10)
+		case strings.HasSuffix(sentence, " "):
+			p.What += strconv.FormatInt(state.Int64, 10)
+		}
+		all = append(all, p)
+	}
+	return all, nil
+}
+
+// OrderFault reads the row, the seq and the order of a delivery that is counted with the order and
+// should not be.
+func OrderFault(scan func(...any) error) ([]campaign.Problem, error) {
+	var p campaign.Problem
+	var order string
+	err := scan(&p.Row, &p.Seq, &order)
+	p.What = "is counted with an order that the ledger does not have, or was held out and sent to: order " + order
+	return []campaign.Problem{p}, err
+}
+
+// WrongSummary is the problem of a segment whose summary is not what its rows add up to.
+func WrongSummary(s *KeptSegment) campaign.Problem {
+	return campaign.Problem{Seq: s.Lo, What: fmt.Sprintf("the summary of segment %d is not what its rows add up to", seqOf(s.Key))}
 }
 
 // AuditCounts compares the counts of a run that must be equal: its own, its deliveries, and the
@@ -59,20 +82,18 @@ func AuditCounts(r campaign.Run, deliveries, covered int64) (found []campaign.Pr
 }
 
 // AuditRows adds to found the faults of a run's deliveries up to the row id highest, and the phone
-// keys that it queues twice. It returns at most limit. check looks for a fault among AuditStep row
+// keys that it queues twice. It returns at most limit. check looks for faults among AuditStep row
 // ids.
 func AuditRows(
 	found []campaign.Problem, no campaign.RunNo, highest int64, limit int,
-	check func(fault int, from int64) ([]campaign.Problem, error), twice func(limit int) ([]campaign.Problem, error),
+	check func(from int64) ([]campaign.Problem, error), twice func(limit int) ([]campaign.Problem, error),
 ) ([]campaign.Problem, error) {
 	for from := RowID(no, 0); from <= highest && len(found) < limit; from += AuditStep {
-		for fault := range DeliveryFaults {
-			more, err := check(fault, from)
-			if err != nil {
-				return nil, err
-			}
-			found = append(found, more...)
+		more, err := check(from)
+		if err != nil {
+			return nil, err
 		}
+		found = append(found, more...)
 	}
 	if len(found) < limit {
 		more, err := twice(limit - len(found))

@@ -33,12 +33,14 @@ func ScanCountedSegment(scan func(...any) error) (s CountedSegment, err error) {
 // KeptSegment is a counted segment with its summary, if that is kept.
 type KeptSegment struct {
 	CountedSegment
+	Retired        bool   // retention deleted its deliveries
 	counts, course string // JSON; "" when it is not kept, or not asked for
 }
 
-// ScanKeptSegment reads what ScanCountedSegment reads, then counts and course of the summary.
+// ScanKeptSegment reads what ScanCountedSegment reads, then counts and course of the summary, and
+// whether its deliveries were deleted.
 func ScanKeptSegment(scan func(...any) error) (s KeptSegment, err error) {
-	err = scan(&s.Key, &s.Lo, &s.Hi, &s.Mark, &s.Connection, &s.done, &s.alive, &s.counts, &s.course)
+	err = scan(&s.Key, &s.Lo, &s.Hi, &s.Mark, &s.Connection, &s.done, &s.alive, &s.counts, &s.course, &s.Retired)
 	return s, err
 }
 
@@ -102,6 +104,20 @@ func ScanCountryGroup(scan func(...any) error) (g CountryGroup, err error) {
 type SegmentSummary struct {
 	Groups []Group
 	Course Course
+}
+
+// Equal reports whether two summaries of a segment count the same.
+func (s *SegmentSummary) Equal(o *SegmentSummary) bool {
+	groups := func(s *SegmentSummary) map[Group]bool {
+		all := map[Group]bool{}
+		for _, g := range s.Groups {
+			all[g] = true
+		}
+		return all
+	}
+	a, b := &s.Course, &o.Course
+	return maps.Equal(groups(s), groups(o)) && a.Step == b.Step && slices.Equal(a.Series, b.Series) &&
+		slices.Equal(a.Latency, b.Latency) && slices.Equal(a.Countries, b.Countries)
 }
 
 // Summing adds up the summaries of segments.

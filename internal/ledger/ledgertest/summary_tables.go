@@ -1,6 +1,7 @@
 package ledgertest
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -46,7 +47,7 @@ func aQuietSegmentIsCountedByItsSummary(t *testing.T, l Tables) {
 }
 
 // A change that the ledger was not told of leaves a summary that is wrong: the check that the suite
-// and the simulation make finds it.
+// .
 func aForgottenChangeIsFound(t *testing.T, l Tables) {
 	f, r, _ := summarized(t, l)
 	f.apply(event(messageID(r.No, 3), key(3), campaign.Read, at(9)))
@@ -56,6 +57,10 @@ func aForgottenChangeIsFound(t *testing.T, l Tables) {
 	alter(t, l, `DELETE FROM changed`)
 	if _, wrong, err := Differs(t.Context(), l, r.No); wrong == "" || err != nil {
 		t.Errorf("%v; want that the summary differs from its lines", err)
+	}
+	want := []campaign.Problem{{What: "the summary of segment 0 is not what its rows add up to"}}
+	if got, err := l.Audit(t.Context(), r.No, 10); err != nil || !slices.Equal(got, want) {
+		t.Errorf("audit found %+v, %v; want %+v, no error", got, err, want)
 	}
 }
 

@@ -2,41 +2,36 @@ package portable
 
 import (
 	"context"
+	"slices"
 
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
+	"campaignd/recipients"
 )
 
-// sqlChecks are what Audit asks about a range of deliveries. Each query returns the row, the seq
-// and a detail of the deliveries that break the rule. PostgreSQL has NULL where SQLite has 0 or an
-// empty text.
-var sqlChecks = [ledger.DeliveryFaults]string{
-	ledger.FaultNoDelivery: `SELECT 0, o.rid & 4294967295, CAST(o.state AS text) FROM outcome o LEFT JOIN delivery d ON d.rid = o.rid
-		WHERE o.rid >= $1 AND o.rid < $2 AND d.rid IS NULL LIMIT $3`,
-	ledger.FaultNoSegment: `SELECT d.row, d.rid & 4294967295, '' FROM delivery d
-		LEFT JOIN segment s ON s.id = ((d.rid >> 32) << 32) | ((d.rid & 4294967295) / 4096)
-		WHERE d.rid >= $1 AND d.rid < $2
-		AND (s.id IS NULL OR (d.rid & 4294967295) < s.lo OR (d.rid & 4294967295) >= s.hi) LIMIT $3`,
-	ledger.FaultNoIntent: `SELECT coalesce(d.row, 0), o.rid & 4294967295, CAST(o.state AS text)
-		FROM outcome o JOIN segment s ON s.id = ((o.rid >> 32) << 32) | ((o.rid & 4294967295) / 4096)
-		LEFT JOIN delivery d ON d.rid = o.rid
-		WHERE o.rid >= $1 AND o.rid < $2 AND (o.rid & 4294967295) >= s.mark AND NOT s.closed
-		AND o.state <> 7 /* skipped */ LIMIT $3`,
-	ledger.FaultNoOutcome: `SELECT d.row, d.rid & 4294967295, '' FROM delivery d LEFT JOIN outcome o ON o.rid = d.rid
-		JOIN segment s ON s.id = ((d.rid >> 32) << 32) | ((d.rid & 4294967295) / 4096)
-		WHERE d.rid >= $1 AND d.rid < $2 AND s.done AND (o.rid IS NULL OR o.state IN (1, 2, 3) /* open */) LIMIT $3`,
-	ledger.FaultMessageID: `SELECT coalesce(d.row, 0), o.rid & 4294967295, CAST(o.state AS text)
-		FROM outcome o LEFT JOIN delivery d ON d.rid = o.rid WHERE o.rid >= $1 AND o.rid < $2
-		AND ((o.state = 5 /* accepted */) <> (coalesce(o.message_id, '') <> '')
-			OR (coalesce(o.mh, 0) <> 0) <> (coalesce(o.message_id, '') <> '')) LIMIT $3`,
-	ledger.FaultRank: `SELECT coalesce(d.row, 0), o.rid & 4294967295, CAST(o.rank AS text) FROM outcome o LEFT JOIN delivery d ON d.rid = o.rid
-		WHERE o.rid >= $1 AND o.rid < $2 AND o.rank <> CASE WHEN coalesce(o.read_at, 0) > 0 THEN 4 /* read */
-			WHEN coalesce(o.delivered_at, 0) > 0 THEN 3 /* delivered */ WHEN coalesce(o.failed_at, 0) > 0 THEN 2 /* failed */
-			WHEN coalesce(o.sent_at, 0) > 0 THEN 1 /* sent */ ELSE 0 /* none */ END LIMIT $3`,
-	ledger.FaultOrder: `SELECT coalesce(d.row, 0), c.rid & 4294967295, c.order_id FROM conversion c
-		LEFT JOIN purchase p ON p.id = c.order_id LEFT JOIN delivery d ON d.rid = c.rid
-		WHERE c.rid >= $1 AND c.rid < $2 AND (p.id IS NULL OR c.held_out = 1 AND c.accepted_at > 0) LIMIT $3`,
-}
+// sqlFaults looks at a range of deliveries once. Each row that it returns breaks a rule: the faults,
+// one bit for each, the row, the seq, and the state and the rank of the outcome. $3 and $4 are the
+// segments of the range. PostgreSQL has NULL where SQLite has 0 or an empty text.
+const sqlFaults = `SELECT faults, row, seq, state, rank FROM (
+	SELECT coalesce(d.row, 0) AS row, coalesce(d.rid, o.rid) & 4294967295 AS seq, o.state, o.rank,
+		CASE WHEN d.rid IS NULL THEN 1 ELSE 0 END
+		+ CASE WHEN d.rid IS NOT NULL AND (s.id IS NULL OR (d.rid & 4294967295) < s.lo OR (d.rid & 4294967295) >= s.hi) THEN 2 ELSE 0 END
+		+ CASE WHEN (o.rid & 4294967295) >= s.mark AND NOT s.closed AND o.state <> 7 /* skipped */ THEN 4 ELSE 0 END
+		+ CASE WHEN d.rid IS NOT NULL AND s.done AND (o.rid IS NULL OR o.state IN (1, 2, 3) /* open */) THEN 8 ELSE 0 END
+		+ CASE WHEN (o.state = 5 /* accepted */) <> (o.message_id <> '') OR (o.mh <> 0) <> (o.message_id <> '') THEN 16 ELSE 0 END
+		+ CASE WHEN o.rank <> CASE WHEN o.read_at > 0 THEN 4 /* read */ WHEN o.delivered_at > 0 THEN 3 /* delivered */
+			WHEN o.failed_at > 0 THEN 2 /* failed */ WHEN o.sent_at > 0 THEN 1 /* sent */ ELSE 0 /* none */ END THEN 32 ELSE 0 END AS faults
+	FROM (SELECT rid, row FROM delivery WHERE rid >= $1 AND rid < $2) d
+	FULL JOIN (SELECT rid, state, rank, coalesce(mh, 0) AS mh, coalesce(message_id, '') AS message_id, read_at, delivered_at, failed_at, sent_at
+		FROM outcome WHERE rid >= $1 AND rid < $2) o ON o.rid = d.rid
+	LEFT JOIN (SELECT id, lo, hi, mark, closed, done FROM segment WHERE id >= $3 AND id < $4) s
+		ON s.id = ((coalesce(d.rid, o.rid) >> 32) << 32) | ((coalesce(d.rid, o.rid) & 4294967295) / 4096)) x
+	WHERE faults <> 0 ORDER BY seq LIMIT $5`
+
+// sqlFaultyOrders finds the deliveries of a range that are counted with an order and should not be.
+const sqlFaultyOrders = `SELECT coalesce(d.row, 0), c.rid & 4294967295, c.order_id FROM conversion c
+	LEFT JOIN purchase p ON p.id = c.order_id LEFT JOIN delivery d ON d.rid = c.rid
+	WHERE c.rid >= $1 AND c.rid < $2 AND (p.id IS NULL OR c.held_out = 1 AND c.accepted_at > 0) LIMIT $3`
 
 // The deliveries of a run and its outcomes have adjacent keys; either may have the highest.
 const sqlHighestRow = `SELECT greatest(coalesce((SELECT max(rid) FROM delivery WHERE rid >= $1 AND rid < $2), 0),
@@ -60,11 +55,52 @@ func (l *Ledger) AuditBy(
 	if _, err := l.row(ctx, Reports, []any{&highest}, sqlHighestRow, ledger.RowID(no, 0), ledger.RowID(no+1, 0)); err != nil {
 		return nil, err
 	}
-	return ledger.AuditRows(found, no, highest, limit, func(fault int, from int64) ([]campaign.Problem, error) {
-		return list(ctx, l.db, Reports, func(scan Scan) (campaign.Problem, error) {
-			return ledger.DeliveryFault(fault, scan)
-		}, sqlChecks[fault], from, from+ledger.AuditStep, limit)
-	}, twice)
+	if found, err = ledger.AuditRows(found, no, highest, limit, func(from int64) ([]campaign.Problem, error) {
+		return l.auditRange(ctx, from, limit)
+	}, twice); err != nil || len(found) >= limit {
+		return found, err
+	}
+	wrong, err := l.auditSummaries(ctx, no)
+	found = append(found, wrong...)
+	return found[:min(limit, len(found))], err
+}
+
+// auditRange looks at the deliveries of one step.
+func (l *Ledger) auditRange(ctx context.Context, from int64, limit int) ([]campaign.Problem, error) {
+	end := from + ledger.AuditStep
+	rows, err := list(ctx, l.db, Reports, ledger.DeliveryFaults, sqlFaults, from, end,
+		ledger.SegmentOf(from), ledger.SegmentOf(from)+ledger.AuditStep/campaign.SegmentSize, limit)
+	if err != nil {
+		return nil, err
+	}
+	orders, err := list(ctx, l.db, Reports, ledger.OrderFault, sqlFaultyOrders, from, end, limit)
+	return slices.Concat(append(rows, orders...)...), err
+}
+
+// auditSummaries compares the summaries that are kept with the rows.
+func (l *Ledger) auditSummaries(ctx context.Context, no campaign.RunNo) (wrong []campaign.Problem, err error) {
+	where := recipients.NewCountries()
+	err = l.eachPage(ctx, no, true, func(each Each, page []ledger.KeptSegment) error {
+		wrong = slices.DeleteFunc(wrong, func(p campaign.Problem) bool { return p.Seq >= page[0].Lo }) // of an earlier try
+		for i := range page {
+			kept, is, err := page[i].Kept()
+			if err != nil {
+				return err
+			}
+			if !is || page[i].Retired {
+				continue
+			}
+			counted, err := countSegment(each, &page[i].CountedSegment, where, true)
+			if err != nil {
+				return err
+			}
+			if !kept.Equal(&counted) {
+				wrong = append(wrong, ledger.WrongSummary(&page[i]))
+			}
+		}
+		return nil
+	}, nil)
+	return wrong, err
 }
 
 const (

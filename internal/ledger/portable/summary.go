@@ -15,7 +15,8 @@ const (
 	// A summary is kept if nothing has changed since the rows were counted. That of a segment whose
 	// deliveries retention deleted always is. $4 asks for the courses.
 	sqlSummaryPage = `SELECT s.id, s.lo, s.hi, s.mark, s.connection, s.done, s.lease_until > ledger_now(),
-			coalesce(k.counts, ''), CASE WHEN $4 = 1 THEN coalesce(k.course, '') ELSE '' END
+			coalesce(k.counts, ''), CASE WHEN $4 = 1 THEN coalesce(k.course, '') ELSE '' END,
+			EXISTS (SELECT 1 FROM retired r WHERE r.segment = s.id)
 		FROM segment s LEFT JOIN summary k ON k.segment = s.id AND k.counts <> '' AND (
 			EXISTS (SELECT 1 FROM retired r WHERE r.segment = s.id)
 			OR k.token = 0 AND k.mark = s.mark AND k.hi = s.hi AND k.connection = s.connection
@@ -92,31 +93,46 @@ func (l *Ledger) summing(ctx context.Context, no campaign.RunNo, course bool) (*
 		return nil, err
 	}
 	sum, where := ledger.NewSumming(), recipients.NewCountries()
-	for after, end := ledger.SegmentKey(no, -1), ledger.SegmentKey(no+1, 0); ; {
-		var page []ledger.KeptSegment
-		var counted *ledger.Summing
-		if err := l.db.Snapshot(ctx, func(each Each) error {
-			page, counted = nil, ledger.NewSumming()
-			if err := each(add(&page, ledger.ScanKeptSegment), sqlSummaryPage, after, end, ledger.SummaryPage, bit(course)); err != nil {
+	var counted *ledger.Summing
+	err := l.eachPage(ctx, no, course, func(each Each, page []ledger.KeptSegment) error {
+		counted = ledger.NewSumming()
+		for i := range page {
+			s, kept, err := page[i].Kept()
+			if err == nil && !kept {
+				s, err = countSegment(each, &page[i].CountedSegment, where, course)
+			}
+			if err != nil {
 				return err
 			}
-			for i := range page {
-				s, kept, err := page[i].Kept()
-				if err == nil && !kept {
-					s, err = countSegment(each, &page[i].CountedSegment, where, course)
-				}
-				if err != nil {
-					return err
-				}
-				counted.Add(&page[i].CountedSegment, &s)
-			}
-			return nil
-		}); err != nil {
-			return nil, err
+			counted.Add(&page[i].CountedSegment, &s)
 		}
-		sum.Merge(counted)
+		return nil
+	}, func() { sum.Merge(counted) })
+	return sum, err
+}
+
+// eachPage calls f for each page of segments of a run, in a snapshot of its own. f may run again for
+// the same page, and starts over then. read is called when the page has been read.
+func (l *Ledger) eachPage(
+	ctx context.Context, no campaign.RunNo, course bool, f func(each Each, page []ledger.KeptSegment) error, read func(),
+) error {
+	for after, end := ledger.SegmentKey(no, -1), ledger.SegmentKey(no+1, 0); ; {
+		var page []ledger.KeptSegment
+		if err := l.db.Snapshot(ctx, func(each Each) error {
+			page = nil
+			if err := each(add(&page, ledger.ScanKeptSegment), sqlSummaryPage, after, end, ledger.SummaryPage, bit(course)); err != nil ||
+				len(page) == 0 {
+				return err
+			}
+			return f(each, page)
+		}); err != nil {
+			return err
+		}
+		if len(page) > 0 && read != nil {
+			read()
+		}
 		if len(page) < ledger.SummaryPage {
-			return sum, nil
+			return nil
 		}
 		after = page[len(page)-1].Key
 	}
