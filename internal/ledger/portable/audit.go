@@ -11,22 +11,27 @@ import (
 
 // sqlFaults looks at a range of deliveries once. Each row that it returns breaks a rule: the faults,
 // one bit for each, the row, the seq, and the state and the rank of the outcome. $3 and $4 are the
-// segments of the range. PostgreSQL has NULL where SQLite has 0 or an empty text.
+// segments of the range. PostgreSQL has NULL where SQLite has 0 or an empty text, and needs the
+// bounds of a join to read no more than the range.
 const sqlFaults = `SELECT faults, row, seq, state, rank FROM (
-	SELECT coalesce(d.row, 0) AS row, coalesce(d.rid, o.rid) & 4294967295 AS seq, o.state, o.rank,
-		CASE WHEN d.rid IS NULL THEN 1 ELSE 0 END
-		+ CASE WHEN d.rid IS NOT NULL AND (s.id IS NULL OR (d.rid & 4294967295) < s.lo OR (d.rid & 4294967295) >= s.hi) THEN 2 ELSE 0 END
-		+ CASE WHEN (o.rid & 4294967295) >= s.mark AND NOT s.closed AND o.state <> 7 /* skipped */ THEN 4 ELSE 0 END
-		+ CASE WHEN d.rid IS NOT NULL AND s.done AND (o.rid IS NULL OR o.state IN (1, 2, 3) /* open */) THEN 8 ELSE 0 END
-		+ CASE WHEN (o.state = 5 /* accepted */) <> (o.message_id <> '') OR (o.mh <> 0) <> (o.message_id <> '') THEN 16 ELSE 0 END
-		+ CASE WHEN o.rank <> CASE WHEN o.read_at > 0 THEN 4 /* read */ WHEN o.delivered_at > 0 THEN 3 /* delivered */
-			WHEN o.failed_at > 0 THEN 2 /* failed */ WHEN o.sent_at > 0 THEN 1 /* sent */ ELSE 0 /* none */ END THEN 32 ELSE 0 END AS faults
-	FROM (SELECT rid, row FROM delivery WHERE rid >= $1 AND rid < $2) d
-	FULL JOIN (SELECT rid, state, rank, coalesce(mh, 0) AS mh, coalesce(message_id, '') AS message_id, read_at, delivered_at, failed_at, sent_at
-		FROM outcome WHERE rid >= $1 AND rid < $2) o ON o.rid = d.rid
-	LEFT JOIN (SELECT id, lo, hi, mark, closed, done FROM segment WHERE id >= $3 AND id < $4) s
-		ON s.id = ((coalesce(d.rid, o.rid) >> 32) << 32) | ((coalesce(d.rid, o.rid) & 4294967295) / 4096)) x
+	SELECT d.row, d.rid & 4294967295 AS seq, o.state, o.rank,
+		CASE WHEN s.id IS NULL OR (d.rid & 4294967295) < s.lo OR (d.rid & 4294967295) >= s.hi THEN 2 ELSE 0 END
+		+ CASE WHEN s.done AND (o.rid IS NULL OR o.state IN (1, 2, 3) /* open */) THEN 8 ELSE 0 END` + sqlOutcomeFaults + `
+	FROM delivery d LEFT JOIN outcome o ON o.rid = d.rid AND o.rid >= $1 AND o.rid < $2
+	LEFT JOIN segment s ON s.id = ((d.rid >> 32) << 32) | ((d.rid & 4294967295) / 4096) AND s.id >= $3 AND s.id < $4
+	WHERE d.rid >= $1 AND d.rid < $2
+	UNION ALL SELECT 0, o.rid & 4294967295, o.state, o.rank, 1` + sqlOutcomeFaults + `
+	FROM outcome o LEFT JOIN delivery d ON d.rid = o.rid AND d.rid >= $1 AND d.rid < $2
+	LEFT JOIN segment s ON s.id = ((o.rid >> 32) << 32) | ((o.rid & 4294967295) / 4096) AND s.id >= $3 AND s.id < $4
+	WHERE o.rid >= $1 AND o.rid < $2 AND d.rid IS NULL) x
 	WHERE faults <> 0 ORDER BY seq LIMIT $5`
+
+// sqlOutcomeFaults are the faults of an outcome, which a delivery without one does not have.
+const sqlOutcomeFaults = ` + CASE WHEN (o.rid & 4294967295) >= s.mark AND NOT s.closed AND o.state <> 7 /* skipped */ THEN 4 ELSE 0 END
+		+ CASE WHEN (o.state = 5 /* accepted */) <> (coalesce(o.message_id, '') <> '')
+			OR (coalesce(o.mh, 0) <> 0) <> (coalesce(o.message_id, '') <> '') THEN 16 ELSE 0 END
+		+ CASE WHEN o.rank <> CASE WHEN o.read_at > 0 THEN 4 /* read */ WHEN o.delivered_at > 0 THEN 3 /* delivered */
+			WHEN o.failed_at > 0 THEN 2 /* failed */ WHEN o.sent_at > 0 THEN 1 /* sent */ ELSE 0 /* none */ END THEN 32 ELSE 0 END AS faults`
 
 // sqlFaultyOrders finds the deliveries of a range that are counted with an order and should not be.
 const sqlFaultyOrders = `SELECT coalesce(d.row, 0), c.rid & 4294967295, c.order_id FROM conversion c
