@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"campaignd/campaign"
 	"campaignd/internal/client"
@@ -43,6 +44,9 @@ var clientCalls = map[string]func(ctx context.Context, t *testing.T, c *client.C
 	"doubts": calls(func(ctx context.Context, c *client.Client) (any, error) { return c.Doubts(ctx, "spring-1") }),
 	"follow-up": calls(func(ctx context.Context, c *client.Client) (any, error) {
 		return c.FollowUp(ctx, "spring-1", resource.FollowUpRequest{Where: []string{"failed"}})
+	}),
+	"series": calls(func(ctx context.Context, c *client.Client) (any, error) {
+		return c.Series(ctx, "spring-1", 5*time.Minute)
 	}),
 	"forecast": calls(func(ctx context.Context, c *client.Client) (any, error) { return c.Forecast(ctx, "spring-1") }),
 	"export": calls(func(ctx context.Context, c *client.Client) (any, error) {

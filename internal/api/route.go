@@ -84,6 +84,7 @@ func (s *Server) routes() {
 	}
 	s.api = humago.New(s.mux, config)
 	s.runRoutes()
+	s.courseRoutes()
 	s.lookRoutes()
 	s.listRoutes()
 	s.folderRoutes()

@@ -82,6 +82,13 @@ func (c *Client) Limits(ctx context.Context, id string) (resource.Limits, error)
 	return one[resource.Limits](ctx, c, ofRun(http.MethodGet, id, "/limits"))
 }
 
+// Series returns what became of a run in time, in steps of at least step.
+func (c *Client) Series(ctx context.Context, id string, step time.Duration) (resource.Series, error) {
+	q := ofRun(http.MethodGet, id, "/series")
+	q.query = url.Values{"step": {strconv.FormatInt(int64(step/time.Second), 10)}}
+	return one[resource.Series](ctx, c, q)
+}
+
 // ChangeLimits changes limits of a run while it is sent.
 func (c *Client) ChangeLimits(ctx context.Context, id string, change campaign.LimitChange) (resource.Limits, error) {
 	q := ofRun(http.MethodPatch, id, "/limits")
