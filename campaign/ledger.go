@@ -281,6 +281,9 @@ type ReportLedger interface {
 	// Summary counts the rows of the run by connection, country and time. Its tallies are those of
 	// Tallies.
 	Summary(ctx context.Context, no RunNo) (Summary, error)
+	// History returns what happened to a run: changes of its state, limits and holds, and what limited
+	// each of its lanes.
+	History(ctx context.Context, no RunNo) (History, error)
 	// FoldSummaries counts up to most segments whose rows first changed at least quiet ago, and keeps
 	// their summaries, so that Tallies and Summary need not read the rows. It returns how many it
 	// kept: not those that changed meanwhile. On a ledger that is open for reading only it does

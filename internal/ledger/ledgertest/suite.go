@@ -67,6 +67,7 @@ func Run(t *testing.T, open func(*testing.T) campaign.Ledger) {
 		{"Users", userPromises},
 		{"Reports", reportPromises},
 		{"Summaries", summaryPromises},
+		{"History", historyPromises},
 		{"Pages", pagePromises},
 		{"Jobs", jobPromises},
 		{"Limits", spentPromises},

@@ -73,7 +73,11 @@ const sqlReleaseCanary = `UPDATE segment SET wake_at = 0 WHERE run = $1 AND NOT 
 // and a claim of a cancelled run passes over those that are locked.
 func (l *Ledger) ReleaseCanary(ctx context.Context, no campaign.RunNo) error {
 	return l.change(ctx, l.sender, "", func(t *tx) error {
-		return t.do(stmt(nil, sqlReleaseCanary, int64(no)))
+		var n int64
+		if err := t.do(stmt(&n, sqlReleaseCanary, int64(no))); err != nil || n == 0 {
+			return err
+		}
+		return t.do(stmt(nil, portable.TellCanary, int64(no), ledger.Millis(time.Now())))
 	})
 }
 

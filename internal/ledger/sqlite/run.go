@@ -44,7 +44,10 @@ const sqlReleaseCanary = `UPDATE segment SET wake_at = 0 WHERE run = ? AND done 
 // ReleaseCanary implements campaign.RunLedger.
 func (l *Ledger) ReleaseCanary(ctx context.Context, no campaign.RunNo) error {
 	return l.write(ctx, results, func(t *tx) error {
-		_, err := t.exec(sqlReleaseCanary, int64(no))
+		n, err := t.exec(sqlReleaseCanary, int64(no))
+		if err == nil && n > 0 {
+			_, err = portableTx{t}.Exec(portable.TellCanary, int64(no), ledger.Millis(time.Now()))
+		}
 		return err
 	})
 }

@@ -1,0 +1,88 @@
+package ledgertest
+
+import (
+	"fmt"
+	"time"
+
+	"campaignd/campaign"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// told is the history of a run without its times.
+func (f *fixture) told(no campaign.RunNo) (all []string) {
+	f.Helper()
+	h, err := f.l.History(f.ctx, no)
+	f.ok(err)
+	for _, e := range h.Entries {
+		all = append(all, fmt.Sprint(e.Kind, " ", e.Value, " ", e.ID, " ", e.Detail))
+	}
+	return all
+}
+
+var historyPromises = []promise{
+	{"HistoryTellsWhatHappenedToARun", func(f *fixture) {
+		other := f.imported(3)
+		r := f.imported(5)
+		f.lease(r.No, long)
+		f.done(f.l.SetWanted(f.ctx, r.No, campaign.WantPause))
+		f.done(f.l.SetState(f.ctx, r.No, []campaign.State{campaign.Running}, campaign.Paused, campaign.PausedByOperator, "lunch"))
+		f.done(f.l.SetWanted(f.ctx, r.No, campaign.WantRun))
+		rate := 12.0
+		f.done(f.l.SetLimits(f.ctx, r.No, campaign.LimitChange{Rate: &rate}))
+		f.done(f.l.SetLimits(f.ctx, r.No, campaign.LimitChange{Rate: &rate})) // no change
+		want := []string{"state ready  ", "state running  ", "wanted pause  ", "state paused  operator: lunch", "wanted run  ", "state ready  ",
+			`limits {"rate":12}  `}
+		if d := cmp.Diff(want, f.told(r.No)); d != "" {
+			f.Errorf("history (-want +got):\n%s", d)
+		}
+		if d := cmp.Diff([]string{"state ready  "}, f.told(other.No)); d != "" {
+			f.Errorf("history of another run (-want +got):\n%s", d)
+		}
+	}},
+	{"HistoryTellsOfHoldsOfTheRun", func(f *fixture) {
+		r, _ := f.begun(5, 2) // over conn_1
+		now := time.Now()
+		hold := func(scope campaign.HoldScope, id string) campaign.Hold {
+			return campaign.Hold{Scope: scope, ID: id, Reason: "maintenance", Source: campaign.HoldByOperator, Since: now}
+		}
+		f.done(f.l.AddHolds(f.ctx, []campaign.Hold{hold(campaign.HoldConnection, "conn_1"), hold(campaign.HoldConnection, "conn_2")}))
+		f.done(f.l.LiftHolds(f.ctx, []campaign.Lift{{Scope: campaign.HoldConnection, ID: "conn_1", Reason: "maintenance", At: now.Add(time.Second),
+			By: campaign.HoldByOperator}}))
+		want := []string{"state ready  ", "state running  ", "hold connection conn_1 maintenance", "hold_ended connection conn_1 maintenance"}
+		if d := cmp.Diff(want, f.told(r.No)); d != "" {
+			f.Errorf("history (-want +got):\n%s", d)
+		}
+	}},
+	{"HistoryTellsWhenACanaryWasReleased", func(f *fixture) {
+		r := f.create()
+		f.ok(f.l.AppendRows(f.ctx, r.No, 0, deliveries(0, 3), []campaign.Segment{{Run: r.No, Hi: 3, AfterCanary: true}}))
+		f.ok(f.l.FinishImport(f.ctx, r.No, 3, campaign.Ready))
+		f.ok(f.l.ReleaseCanary(f.ctx, r.No))
+		f.ok(f.l.ReleaseCanary(f.ctx, r.No))
+		if d := cmp.Diff([]string{"state ready  ", "canary   "}, f.told(r.No)); d != "" {
+			f.Errorf("history (-want +got):\n%s", d)
+		}
+	}},
+	{"ALanesLimitIsKeptWhenItChanges", func(f *fixture) {
+		r := f.imported(1)
+		lane := func(second int, by campaign.LimitedBy, rate float64) {
+			f.ok(f.l.ReportLanes(f.ctx, "one", []campaign.LaneReport{{Run: r.No, Connection: "conn_1", LimitedBy: by, Rate: rate, At: at(second)}}))
+		}
+		lane(0, campaign.ByThroughput, 10)
+		lane(1, campaign.ByThroughput, 11) // less than a minute later
+		lane(2, campaign.ByWindow, 11)
+		lane(3, campaign.ByWindow, 11)
+		lane(63, campaign.ByWindow, 12)
+		lane(200, campaign.ByWindow, 12)
+		h, err := f.l.History(f.ctx, r.No)
+		f.ok(err)
+		point := func(second int, by campaign.LimitedBy, rate float64) campaign.LanePoint {
+			return campaign.LanePoint{At: at(second), Connection: "conn_1", Owner: "one", LimitedBy: by, Rate: rate}
+		}
+		want := []campaign.LanePoint{point(0, campaign.ByThroughput, 10), point(2, campaign.ByWindow, 11), point(63, campaign.ByWindow, 12)}
+		if d := cmp.Diff(want, h.Lanes); d != "" {
+			f.Errorf("lanes (-want +got):\n%s", d)
+		}
+	}},
+}
