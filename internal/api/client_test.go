@@ -45,6 +45,7 @@ var clientCalls = map[string]func(ctx context.Context, t *testing.T, c *client.C
 	"follow-up": calls(func(ctx context.Context, c *client.Client) (any, error) {
 		return c.FollowUp(ctx, "spring-1", resource.FollowUpRequest{Where: []string{"failed"}})
 	}),
+	"history": calls(func(ctx context.Context, c *client.Client) (any, error) { return c.History(ctx, "spring-1") }),
 	"series": calls(func(ctx context.Context, c *client.Client) (any, error) {
 		return c.Series(ctx, "spring-1", 5*time.Minute)
 	}),

@@ -21,6 +21,7 @@ var descriptions = map[string]string{
 	"report":        "The totals are by status. Statuses still change until the run is settled.",
 	"audit": "balanced is true if each row of the list has exactly one outcome and the totals agree. It takes minutes for millions " +
 		"of rows. Two lists are read at a time; another request gets 503.",
+	"history":  "Holds that end by their time have no entry of their end. The value of limits is all that differs from the launch, as JSON.",
 	"series":   "A run of many days has longer steps than asked for. Counts are exact; times to delivery are right within 10 %.",
 	"forecast": "It sends the rest of the run in a model of its limits, windows and the other runs. The answer names what it assumes.",
 	"deliveries": "A delivery is listed if all filters hold. The order is that in which the run sends. Give meta.next as after until it is " +

@@ -34,4 +34,14 @@ func (s *Server) courseRoutes() {
 			})
 			return out, err
 		})
+	add(s, route{method: http.MethodGet, path: one + "/history", id: "history", scope: campaign.KeyRead, errors: []int{404},
+		summary: "What happened to a run: states, limits, holds, and what limited each lane"},
+		campaign.History{
+			Entries: []campaign.HistoryEntry{{At: exampleTime, Kind: campaign.HistoryState, Value: string(campaign.Running)}},
+			Lanes: []campaign.LanePoint{{At: exampleTime, Connection: "conn_1", Owner: "replica-1", LimitedBy: campaign.ByThroughput,
+				Rate: 68.4}},
+		},
+		func(ctx context.Context, d *operator.Session, in *OfRun) (campaign.History, error) {
+			return d.History(ctx, in.Run)
+		})
 }

@@ -89,6 +89,11 @@ func (c *Client) Series(ctx context.Context, id string, step time.Duration) (res
 	return one[resource.Series](ctx, c, q)
 }
 
+// History returns what happened to a run.
+func (c *Client) History(ctx context.Context, id string) (campaign.History, error) {
+	return one[campaign.History](ctx, c, ofRun(http.MethodGet, id, "/history"))
+}
+
 // ChangeLimits changes limits of a run while it is sent.
 func (c *Client) ChangeLimits(ctx context.Context, id string, change campaign.LimitChange) (resource.Limits, error) {
 	q := ofRun(http.MethodPatch, id, "/limits")

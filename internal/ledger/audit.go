@@ -23,8 +23,8 @@ var faultSentences = [...]string{
 	"has a status that its times do not explain: rank ",
 }
 
-// DeliveryFaults reads the faults of a delivery: their bits, the row, the seq, and the state and the
-// rank of its outcome.
+// DeliveryFaults reads the faults of a delivery: their bits, the row, the seq, and the state and
+// the rank of its outcome.
 func DeliveryFaults(scan func(...any) error) (all []campaign.Problem, err error) {
 	var faults int
 	var state, rank sql.NullInt64 // none: the delivery has no outcome

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"campaignd/campaign"
 	"campaignd/internal/client/resource"
 )
 
@@ -18,4 +19,15 @@ func (d *Session) Series(ctx context.Context, id string, step time.Duration) (re
 		return resource.Series{}, err
 	}
 	return resource.SeriesOf(r.ID(), &sum, step), nil
+}
+
+// History returns what happened to a run.
+func (d *Session) History(ctx context.Context, id string) (campaign.History, error) {
+	r, err := d.find(ctx, id)
+	if err != nil {
+		return campaign.History{}, err
+	}
+	h, err := d.Ledger.History(ctx, r.No)
+	h.Entries, h.Lanes = append([]campaign.HistoryEntry{}, h.Entries...), append([]campaign.LanePoint{}, h.Lanes...)
+	return h, err
 }

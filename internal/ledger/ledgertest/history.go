@@ -47,8 +47,8 @@ var historyPromises = []promise{
 			return campaign.Hold{Scope: scope, ID: id, Reason: "maintenance", Source: campaign.HoldByOperator, Since: now}
 		}
 		f.done(f.l.AddHolds(f.ctx, []campaign.Hold{hold(campaign.HoldConnection, "conn_1"), hold(campaign.HoldConnection, "conn_2")}))
-		f.done(f.l.LiftHolds(f.ctx, []campaign.Lift{{Scope: campaign.HoldConnection, ID: "conn_1", Reason: "maintenance", At: now.Add(time.Second),
-			By: campaign.HoldByOperator}}))
+		f.done(f.l.LiftHolds(f.ctx, []campaign.Lift{{Scope: campaign.HoldConnection, ID: "conn_1", Reason: "maintenance",
+			At: now.Add(time.Second), By: campaign.HoldByOperator}}))
 		want := []string{"state ready  ", "state running  ", "hold connection conn_1 maintenance", "hold_ended connection conn_1 maintenance"}
 		if d := cmp.Diff(want, f.told(r.No)); d != "" {
 			f.Errorf("history (-want +got):\n%s", d)

@@ -9,10 +9,10 @@ import (
 	"campaignd/recipients"
 )
 
-// sqlFaults looks at a range of deliveries once. Each row that it returns breaks a rule: the faults,
-// one bit for each, the row, the seq, and the state and the rank of the outcome. $3 and $4 are the
-// segments of the range. PostgreSQL has NULL where SQLite has 0 or an empty text, and needs the
-// bounds of a join to read no more than the range.
+// sqlFaults looks at a range of deliveries once. Each row that it returns breaks a rule: the
+// faults, one bit for each, the row, the seq, and the state and the rank of the outcome. $3 and $4
+// are the segments of the range. PostgreSQL has NULL where SQLite has 0 or an empty text, and needs
+// the bounds of a join to read no more than the range.
 const sqlFaults = `SELECT faults, row, seq, state, rank FROM (
 	SELECT d.row, d.rid & 4294967295 AS seq, o.state, o.rank,
 		CASE WHEN s.id IS NULL OR (d.rid & 4294967295) < s.lo OR (d.rid & 4294967295) >= s.hi THEN 2 ELSE 0 END

@@ -111,8 +111,8 @@ func (l *Ledger) summing(ctx context.Context, no campaign.RunNo, course bool) (*
 	return sum, err
 }
 
-// eachPage calls f for each page of segments of a run, in a snapshot of its own. f may run again for
-// the same page, and starts over then. read is called when the page has been read.
+// eachPage calls f for each page of segments of a run, in a snapshot of its own. f may run again
+// for the same page, and starts over then. read is called when the page has been read.
 func (l *Ledger) eachPage(
 	ctx context.Context, no campaign.RunNo, course bool, f func(each Each, page []ledger.KeptSegment) error, read func(),
 ) error {
