@@ -144,14 +144,15 @@ func reached(status int) bool { return status < 300 || status == 400 || status =
 func TestAListHoldsTheRowsOfItsKey(t *testing.T) {
 	asked := 0
 	for _, o := range offered(t) {
-		if area := areaOf(o.Path); o.Scope != operations.Rows || creations[area] == "" && !strings.Contains("connections numbers companies media", area) ||
-			strings.Count(o.Path, "/") > 3 {
+		area := areaOf(o.Path)
+		made := creations[area] != "" || strings.Contains("connections numbers companies media", area)
+		if o.Scope != operations.Rows || !made || strings.Count(o.Path, "/") > 3 {
 			continue
 		}
 		asked++
 		t.Run(o.Name, func(t *testing.T) {
 			s, clients := scopeWorld(t)
-			ids := []string{clients[0].record(t, s, areaOf(o.Path), 1), clients[1].record(t, s, areaOf(o.Path), 2)}
+			ids := []string{clients[0].record(t, s, area, 1), clients[1].record(t, s, area, 2)}
 			for key, want := range map[string][2]bool{"one": {true, false}, "two": {false, true}, "partner": {true, true}} {
 				raw, err := io.ReadAll(call(t, s, "GET", o.Path, key, "").Body)
 				must(t, err)

@@ -121,7 +121,8 @@ func New(w World) (*Areas, error) {
 func (a *Areas) Handlers() map[string]Handler {
 	all := map[string]Handler{}
 	for _, area := range []map[string]Handler{a.templateHandlers(), a.mediaHandlers(), a.profileHandlers(), a.blockedHandlers(),
-		a.qrHandlers(), a.analyticsHandlers(), a.billingHandlers(), a.flowHandlers(), a.campaignHandlers(), a.webhookHandlers(), a.listingHandlers()} {
+		a.qrHandlers(), a.analyticsHandlers(), a.billingHandlers(), a.flowHandlers(), a.campaignHandlers(), a.webhookHandlers(),
+		a.listingHandlers()} {
 		for name, h := range area {
 			all[name] = h
 		}

@@ -8,7 +8,8 @@ import (
 
 func Example() {
 	var m request.Message
-	if err := m.Decode([]byte(`{"connectionId":"conn_1","to":"+15555550106","text":"Hello","image":{"link":"https://a.example/b.png"}}`)); err != nil {
+	two := `{"connectionId":"conn_1","to":"+15555550106","text":"Hello","image":{"link":"https://a.example/b.png"}}`
+	if err := m.Decode([]byte(two)); err != nil {
 		fmt.Println(err)
 		return
 	}
