@@ -64,13 +64,13 @@ func consoleAddress(c *config.Config) (string, error) {
 }
 
 // openConsole opens the browser at the console, or prints the link to it.
-func (p *program) openConsole(ctx context.Context, d *operator.Session, at string, print bool) error {
+func (p *program) openConsole(ctx context.Context, d *operator.Session, at string, toPrint bool) error {
 	token, err := d.ConsoleToken(ctx)
 	if err != nil {
 		return err
 	}
 	link := at + "/console/enter?token=" + token
-	if !print && openBrowser(ctx, link) == nil {
+	if !toPrint && openBrowser(ctx, link) == nil {
 		fmt.Fprintf(p.stderr, "the console of %s opens in the browser; if none does, `campaignd console --print` prints a link\n", at)
 		return nil
 	}

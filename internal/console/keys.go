@@ -34,7 +34,7 @@ func (v *visit) keysView(made *resource.NewKey) (keysView, error) {
 }
 
 func createKey(v *visit) (done, error) {
-	form := v.r.PostForm
+	form := v.form
 	k, err := v.d.CreateKey(v.r.Context(), form.Get("name"), form.Get("scope"), form.Get("company"), form.Get("nonce"))
 	if err != nil {
 		return done{}, err
@@ -44,13 +44,13 @@ func createKey(v *visit) (done, error) {
 }
 
 func askRevoke(v *visit) question {
-	return question{"Revoke the key " + clip(v.r.PostForm.Get("key")) + "?",
+	return question{"Revoke the key " + clip(v.form.Get("key")) + "?",
 		"It is refused from its next request on, and who signed in with it is signed out. This cannot be undone.", "Revoke the key",
 		"/console/keys"}
 }
 
 func revokeKey(v *visit) (done, error) {
-	k, err := v.d.RevokeKey(v.r.Context(), v.r.PostForm.Get("key"))
+	k, err := v.d.RevokeKey(v.r.Context(), v.form.Get("key"))
 	return done{to: "/console/keys", said: "The key " + k.ID + " (" + k.Name + ") was revoked."}, err
 }
 

@@ -44,7 +44,7 @@ func holds(v *visit) (any, error) {
 }
 
 func addHold(v *visit) (done, error) {
-	form := v.r.PostForm
+	form := v.form
 	q := resource.HoldRequest{Scope: campaign.HoldScope(form.Get("scope")), ID: strings.TrimSpace(form.Get("id")),
 		Reason: strings.TrimSpace(form.Get("reason"))}
 	if s := strings.TrimSpace(form.Get("for")); s != "" {
@@ -60,14 +60,14 @@ func addHold(v *visit) (done, error) {
 }
 
 func askLift(v *visit) question {
-	form := v.r.PostForm
+	form := v.form
 	return question{fmt.Sprintf("Lift the hold of %s %s?", word(form.Get("scope")), clip(form.Get("id"))),
 		"What it stopped is sent again within a second. If its cause is not gone, the next refusal begins the hold again.",
 		"Lift the hold", "/console/holds"}
 }
 
 func liftHold(v *visit) (done, error) {
-	form := v.r.PostForm
+	form := v.form
 	ended, err := v.d.LiftHolds(v.r.Context(), resource.LiftRequest{Scope: campaign.HoldScope(form.Get("scope")), ID: form.Get("id"),
 		Reason: form.Get("reason")})
 	said := fmt.Sprintf("%d holds were lifted.", len(ended))
@@ -93,8 +93,8 @@ func suppressions(v *visit) (any, error) {
 
 // suppress adds the numbers of a text, one in each line.
 func suppress(v *visit) (done, error) {
-	out, err := v.d.AddSuppressions(v.r.Context(), numbersIn(v.r.PostForm.Get("numbers")),
-		cmp.Or(campaign.Scope(v.r.PostForm.Get("scope")), campaign.ScopeMarketing))
+	out, err := v.d.AddSuppressions(v.r.Context(), numbersIn(v.form.Get("numbers")),
+		cmp.Or(campaign.Scope(v.form.Get("scope")), campaign.ScopeMarketing))
 	return done{to: "/console/suppressions", said: changed(out, "suppressed", "on the list before")}, err
 }
 
@@ -120,13 +120,13 @@ func changed(s resource.Suppressed, did, before string) string {
 }
 
 func askUnsuppress(v *visit) question {
-	return question{"Take " + clip(v.r.PostForm.Get("number")) + " off the list?",
+	return question{"Take " + clip(v.form.Get("number")) + " off the list?",
 		"Messages can be sent to the number again. If the person opted out, they did not agree to that.", "Take it off the list",
 		"/console/suppressions"}
 }
 
 func unsuppress(v *visit) (done, error) {
-	out, err := v.d.RemoveSuppressions(v.r.Context(), numbersIn(v.r.PostForm.Get("number")), campaign.Scope(v.r.PostForm.Get("scope")))
+	out, err := v.d.RemoveSuppressions(v.r.Context(), numbersIn(v.form.Get("number")), campaign.Scope(v.form.Get("scope")))
 	return done{to: "/console/suppressions", said: changed(out, "taken off the list", "not on it")}, err
 }
 

@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// everySecond is how often the figures of a watched run are read.
-	everySecond = time.Second
+	// readEvery is how often the figures of a watched run are read.
+	readEvery = time.Second
 	// admitEvery is how often a stream looks whether its session has ended.
 	admitEvery = 5 * time.Second
 	// mostStreams is the most streams of a process. A page without one keeps the figures that it
@@ -78,7 +78,7 @@ func (f *figures) read(v *visit, run string) ([]byte, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	now := time.Now()
-	if now.Sub(f.at) < everySecond*9/10 {
+	if now.Sub(f.at) < readEvery*9/10 {
 		return f.html, f.err
 	}
 	f.at = now
@@ -118,7 +118,7 @@ func live(v *visit) (any, error) {
 	if !send("retry: 2000\n\n") {
 		return nil, nil //nolint:nilnil // it has answered
 	}
-	f, tick, admitted, last := v.watch.of(watched{run.ID, v.who.Company}, time.Now()), time.NewTicker(everySecond), time.Now(), ""
+	f, tick, admitted, last := v.watch.of(watched{run.ID, v.who.Company}, time.Now()), time.NewTicker(readEvery), time.Now(), ""
 	defer tick.Stop()
 	for {
 		text, err := f.read(v, run.ID)

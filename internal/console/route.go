@@ -61,7 +61,7 @@ func (v confirmView) Title() string { return v.Asked }
 
 func confirmOf(q question, v *visit) confirmView {
 	out := confirmView{question: q, Action: v.r.URL.Path}
-	for name, values := range v.r.PostForm {
+	for name, values := range v.form {
 		for _, value := range values {
 			out.Fields = append(out.Fields, field{name, value})
 		}

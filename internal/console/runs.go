@@ -261,7 +261,7 @@ func askApprove(v *visit) question {
 // changeLimits changes the limits whose fields have a value.
 func changeLimits(v *visit) (done, error) {
 	var c campaign.LimitChange
-	form, id := v.r.PostForm, v.r.PathValue("run")
+	form, id := v.form, v.r.PathValue("run")
 	wrong := func(what, got, want string) (done, error) {
 		return done{}, &problem{http.StatusBadRequest, fmt.Sprintf("%s: %q is not valid; give %s.", what, clip(got), want)}
 	}

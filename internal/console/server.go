@@ -151,6 +151,8 @@ type visit struct {
 	r   *http.Request
 	who operator.Caller
 	d   *operator.Session
+	// form has the fields of a POST, and not those of its address.
+	form url.Values
 }
 
 // serve answers a request of a route.
@@ -168,7 +170,7 @@ func (s *Server) serve(route *route, w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, who, err)
 		return
 	}
-	v := &visit{s, w, r, who, s.process.For(who)}
+	v := &visit{Server: s, w: w, r: r, who: who, d: s.process.For(who)}
 	if r.Method == http.MethodPost {
 		s.act(route, v)
 		return
@@ -188,7 +190,8 @@ func (s *Server) act(route *route, v *visit) {
 		s.fail(v.w, v.r, v.who, &problem{http.StatusBadRequest, "The form cannot be read."})
 		return
 	}
-	if route.confirm != nil && v.r.PostForm.Get("sure") == "" {
+	v.form = v.r.PostForm //nolint:forbidigo // the fields of a request, not the client's function
+	if route.confirm != nil && v.form.Get("sure") == "" {
 		s.render(v.w, v.r, v.who, http.StatusOK, "confirm", confirmOf(route.confirm(v), v))
 		return
 	}
