@@ -182,7 +182,7 @@ func TestTheAdminCertificateIsKnownByItsPin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := other.Launch(t.Context(), request); err == nil || !strings.Contains(err.Error(), "not that of the process") {
+	if _, err := other.Launch(t.Context(), request); err == nil || !strings.Contains(err.Error(), "not the one that the process named") {
 		t.Errorf("another certificate: got %v, want it refused", err)
 	}
 	stop()
