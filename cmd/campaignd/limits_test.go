@@ -48,7 +48,8 @@ func TestLimitsShowTheAllowanceWithItsSource(t *testing.T) {
 	wantIn(t, "as JSON", d.want(0, "limits", "latest", "-o", "json").stdout, `"messages": 100,`, `"used": 40,`,
 		`"source": "billing_usage"`)
 	d.env["CAMPAIGND_PLAN_MONTHLY_MESSAGES"] = "70"
-	wantIn(t, "as configured", d.want(0, "limits", "latest").stdout, "the plan of co_1 allows 70 messages", "as plan.monthly_messages says; 40")
+	wantIn(t, "as configured", d.want(0, "limits", "latest").stdout, "the plan of co_1 allows 70 messages",
+		"as plan.monthly_messages says; 40")
 	delete(d.env, "CAMPAIGND_PLAN_MONTHLY_MESSAGES")
 	for _, change := range [][2]string{
 		{"CAMPAIGND_SERVICE_API_KEY", "of-one-client"}, {"CAMPAIGND_SERVICE_BASE_URL", "http://" + freePort(t)}} {

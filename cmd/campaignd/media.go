@@ -41,14 +41,30 @@ func (p *program) cmdMediaList() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&connection, "connection", "", "only files of the company of this connection (default: all that the key reaches)")
 	o := addOutput(cmd)
+	p.addServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		return p.withService(func(_ *config.Config, c *service.Client) error {
+		far, err := p.remote()
+		if err != nil {
+			return err
+		}
+		if far != nil {
+			files, err := far.Media(cmd.Context(), connection)
+			if err != nil {
+				return requestError(err)
+			}
+			return p.writeFiles(o, files)
+		}
+		list := func(_ *config.Config, c *service.Client) error {
 			files, err := c.Files(cmd.Context(), connection)
 			if err != nil {
 				return notOffered(err, "media_list")
 			}
 			return p.writeFiles(o, files)
-		})
+		}
+		if connection == "" {
+			return p.withService(list)
+		}
+		return p.withAccount(cmd.Context(), connection, func(cfg *config.Config, c *service.Client, _ account) error { return list(cfg, c) })
 	}
 	return cmd
 }

@@ -154,7 +154,7 @@ func (p *program) addServer(cmd *cobra.Command) {
 }
 
 // mistakable are the commands without --server that a user may expect to have it.
-var mistakable = []string{"run", "preview", "test", "ledger", "webhooks", "commerce", "doctor", "backup"}
+var mistakable = []string{"run", "preview", "test", "ledger", "webhooks", "commerce", "doctor", "backup", "templates", "media"}
 
 // insteadOf names a command with --server that does something similar.
 func insteadOf(command string) string {

@@ -27,6 +27,8 @@ func TestACommandSaysTheSameOverTheNetwork(t *testing.T) {
 	far := &fixture{t: t, dir: t.TempDir(), env: map[string]string{"CAMPAIGND_SERVER": access.URL, "CAMPAIGND_KEY": access.Key}}
 	for _, command := range []string{
 		"runs", "runs -o json", "report latest", "report 1 -o json", "report orders-1 -o csv",
+		"templates list", "templates list -o json", "templates show spring_sale", "templates show nothing -o json", "templates sync",
+		"templates sync --connection conn_9", "media list", "media list --connection conn_1 -o json", "media list --connection conn_9",
 		"report latest --against-service", "report orders-1 --against-service -o json", "report orders-9 --against-service",
 		"why latest", "why latest -o json",
 		"why latest --to +2348031200003", "why latest --to +2348031288888", "forecast latest -o json", "limits latest", "limits latest -o json",

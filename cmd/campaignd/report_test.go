@@ -63,7 +63,8 @@ func TestAReportIsComparedWithTheService(t *testing.T) {
 		t.Errorf("beside another run: got %+v, want %+v more, and orders-2 as the cause", c, all)
 	}
 	d.write("campaignd.yaml", "service: {assumed: {paths: {template_analytics: '/api/v1/absent/{id}'}}}\n")
-	if c := compared("--config", d.path("campaignd.yaml")); len(c.Notes) != 1 || !strings.Contains(c.Notes[0], "does not offer template_analytics") {
+	c = compared("--config", d.path("campaignd.yaml"))
+	if len(c.Notes) != 1 || !strings.Contains(c.Notes[0], "does not offer template_analytics") {
 		t.Errorf("a service that does not count: got %+v, want a note", c)
 	}
 	d.env["CAMPAIGND_SERVICE_BASE_URL"] = "http://" + freePort(t)
@@ -84,7 +85,8 @@ func TestNothingIsComparedOverTheCloudAPI(t *testing.T) {
 	for name, secret := range map[string]string{"token": sandbox.DemoKey, "app": "sandbox-app-secret", "verify": "sandbox-verify-token"} {
 		d.write(name, secret)
 	}
-	d.write("campaignd.yaml", strings.NewReplacer("URL", d.env["CAMPAIGND_SERVICE_BASE_URL"], "ID", sandbox.CloudAccount, "FOLDER", d.dir).Replace(
+	values := strings.NewReplacer("URL", d.env["CAMPAIGND_SERVICE_BASE_URL"], "ID", sandbox.CloudAccount, "FOLDER", d.dir)
+	d.write("campaignd.yaml", values.Replace(
 		`cloud:
   base_url: 'URL'
   names: {conn_1: '300000000000001'}

@@ -15,7 +15,7 @@ import (
 	"campaignd/internal/config"
 	"campaignd/internal/messaging"
 	"campaignd/internal/messaging/service"
-	"campaignd/internal/sentence"
+	"campaignd/internal/operator"
 )
 
 func (p *program) cmdTemplates() *cobra.Command {
@@ -33,12 +33,8 @@ operations with service.api_key.`,
 	return cmd
 }
 
-// account is a business account at the service: a connection to name it by, and all its
-// connections.
-type account struct {
-	connection string
-	all        []string
-}
+// account is a business account at the service.
+type account = operator.Account
 
 // withAccount calls do with the account of a connection. Without a connection there must be one
 // account only.
@@ -48,25 +44,31 @@ func (p *program) withAccount(ctx context.Context, connection string, do func(*c
 		if err != nil {
 			return fmt.Errorf("ask the service for its connections: %w", err)
 		}
-		accountOf := func(k messaging.Connection) string { return cmp.Or(k.AccountID, k.CompanyID, k.ID) }
-		members := map[string][]string{} // connections by account
-		var ids []string
-		for _, k := range known {
-			ids = append(ids, k.ID)
-			members[accountOf(k)] = append(members[accountOf(k)], k.ID)
+		a, err := operator.ChooseAccount(known, connection)
+		if err != nil {
+			return invalid(err)
 		}
-		at := slices.Index(ids, connection)
-		switch {
-		case connection == "" && len(members) == 1:
-			at = 0
-		case connection == "":
-			return invalid(fmt.Errorf("the key reaches %s: give --connection, such as --connection %s",
-				sentence.Count(len(members), "account", "accounts"), cmp.Or(strings.Join(ids[:min(1, len(ids))], ""), "conn_1")))
-		case at < 0:
-			return invalid(fmt.Errorf("the service lists no connection %q; %s", connection, sentence.DidYouMean(connection, ids)))
-		}
-		return do(cfg, c, account{ids[at], members[accountOf(known[at])]})
+		return do(cfg, c, a)
 	})
+}
+
+// accountService are the requests about an account that another campaignd answers too.
+type accountService interface {
+	Templates(ctx context.Context, connection string) ([]messaging.TemplateRecord, error)
+	SyncTemplates(ctx context.Context, connection string) (service.TemplateSync, error)
+}
+
+// withTemplates calls do with the service and a connection of the account, or with the other
+// campaignd of --server and the connection as it was given.
+func (p *program) withTemplates(ctx context.Context, connection string, do func(s accountService, connection string) error) error {
+	far, err := p.remote()
+	if err != nil {
+		return err
+	}
+	if far != nil {
+		return requestError(do(far, connection))
+	}
+	return p.withAccount(ctx, connection, func(_ *config.Config, c *service.Client, a account) error { return do(c, a.Connection) })
 }
 
 // connectionFlag gives a command --connection.
@@ -95,6 +97,7 @@ func (p *program) cmdTemplatesList() *cobra.Command {
 	connection := connectionFlag(cmd)
 	cmd.Flags().BoolVar(&library, "library", false, "list the library, whose names libraryName of a template file takes")
 	o := addOutput(cmd)
+	p.addServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		show := func(all []messaging.TemplateRecord, err error) error {
 			if err != nil {
@@ -102,11 +105,14 @@ func (p *program) cmdTemplatesList() *cobra.Command {
 			}
 			return p.writeTemplates(o, all)
 		}
+		if library && cmp.Or(p.server, p.environment[serverVariable]) != "" {
+			return invalid(fmt.Errorf("--library asks the service from this machine; leave out --server and %s", serverVariable))
+		}
 		if library {
 			return p.withService(func(_ *config.Config, c *service.Client) error { return show(c.TemplateLibrary(cmd.Context(), "")) })
 		}
-		return p.withAccount(cmd.Context(), *connection, func(_ *config.Config, c *service.Client, a account) error {
-			return show(c.Templates(cmd.Context(), a.connection))
+		return p.withTemplates(cmd.Context(), *connection, func(s accountService, connection string) error {
+			return show(s.Templates(cmd.Context(), connection))
 		})
 	}
 	return cmd
@@ -135,9 +141,10 @@ func (p *program) cmdTemplatesShow() *cobra.Command {
 	}
 	connection, language := connectionFlag(cmd), languageFlag(cmd)
 	o := addOutput(cmd)
+	p.addServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return p.withAccount(cmd.Context(), *connection, func(_ *config.Config, c *service.Client, a account) error {
-			all, err := c.Templates(cmd.Context(), a.connection)
+		return p.withTemplates(cmd.Context(), *connection, func(s accountService, connection string) error {
+			all, err := s.Templates(cmd.Context(), connection)
 			if err != nil {
 				return err
 			}
@@ -186,13 +193,14 @@ date and prints how many templates were added, updated and removed there.`,
 	}
 	connection := connectionFlag(cmd)
 	o := addOutput(cmd)
+	p.addServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		return p.withAccount(cmd.Context(), *connection, func(_ *config.Config, c *service.Client, a account) error {
-			s, err := c.SyncTemplates(cmd.Context(), a.connection)
+		return p.withTemplates(cmd.Context(), *connection, func(s accountService, connection string) error {
+			n, err := s.SyncTemplates(cmd.Context(), connection)
 			if err != nil {
 				return err
 			}
-			return p.say(o, s, fmt.Sprintf("%d added, %d updated, %d removed", s.Added, s.Updated, s.Removed))
+			return p.say(o, n, fmt.Sprintf("%d added, %d updated, %d removed", n.Added, n.Updated, n.Removed))
 		})
 	}
 	return cmd
@@ -219,7 +227,7 @@ rejected, paused or disabled, and 3 if the time is over first.`,
 			ctx, cancel := context.WithTimeout(cmd.Context(), timeout)
 			defer cancel()
 			// 2 s: a review takes minutes to a day, and the listing is one request.
-			t, err := template.AwaitReview(ctx, c, a.connection, args[0], *language, 2*time.Second)
+			t, err := template.AwaitReview(ctx, c, a.Connection, args[0], *language, 2*time.Second)
 			over := errors.Is(err, context.DeadlineExceeded) && cmd.Context().Err() == nil
 			switch {
 			case over && t.Name == "":

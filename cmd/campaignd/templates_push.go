@@ -40,7 +40,7 @@ func (p *program) withFiles(ctx context.Context, args []string, connection strin
 		return invalid(err)
 	}
 	return p.withAccount(ctx, connection, func(cfg *config.Config, c *service.Client, a account) error {
-		compared, err := template.Compare(ctx, c, a.connection, files)
+		compared, err := template.Compare(ctx, c, a.Connection, files)
 		if err != nil {
 			return err
 		}
@@ -76,7 +76,7 @@ edit wants --yes. A push can be repeated.`,
 					return err
 				}
 			}
-			done, failure := template.Push(ctx, c, a.connection, all)
+			done, failure := template.Push(ctx, c, a.Connection, all)
 			if err := p.writePushed(o, done); err != nil || failure != nil {
 				return errors.Join(failure, err)
 			}
@@ -99,7 +99,7 @@ func (p *program) stopsNoRun(ctx context.Context, cfg *config.Config, a account,
 		return fmt.Errorf("whether a run sends these templates is in the ledger, and --yes pushes without it: %w", err)
 	}
 	defer closing(l, &err)
-	runs, err := template.StoppedBy(ctx, l, a.all, all)
+	runs, err := template.StoppedBy(ctx, l, a.All, all)
 	if err != nil || len(runs) == 0 {
 		return err
 	}

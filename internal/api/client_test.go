@@ -56,9 +56,12 @@ var clientCalls = map[string]func(ctx context.Context, t *testing.T, c *client.C
 	"deliveries": calls(func(ctx context.Context, c *client.Client) (any, error) {
 		return c.Deliveries(ctx, "spring-1", resource.DeliveryFilter{Limit: 2})
 	}),
-	"why-number": calls(func(ctx context.Context, c *client.Client) (any, error) { return c.WhyNumber(ctx, "conn_1") }),
-	"numbers":    calls(func(ctx context.Context, c *client.Client) (any, error) { return c.Numbers(ctx) }),
-	"holds":      calls(func(ctx context.Context, c *client.Client) (any, error) { return c.Holds(ctx, true) }),
+	"why-number":     calls(func(ctx context.Context, c *client.Client) (any, error) { return c.WhyNumber(ctx, "conn_1") }),
+	"templates":      calls(func(ctx context.Context, c *client.Client) (any, error) { return c.Templates(ctx, "conn_1") }),
+	"sync-templates": calls(func(ctx context.Context, c *client.Client) (any, error) { return c.SyncTemplates(ctx, "conn_1") }),
+	"media":          calls(func(ctx context.Context, c *client.Client) (any, error) { return c.Media(ctx, "") }),
+	"numbers":        calls(func(ctx context.Context, c *client.Client) (any, error) { return c.Numbers(ctx) }),
+	"holds":          calls(func(ctx context.Context, c *client.Client) (any, error) { return c.Holds(ctx, true) }),
 	"add-hold": calls(func(ctx context.Context, c *client.Client) (any, error) {
 		return c.AddHold(ctx, resource.HoldRequest{Scope: campaign.HoldConnection, ID: "conn_1"})
 	}),

@@ -44,6 +44,7 @@ func newTwo(t *testing.T) *two {
 	s.Known = func(context.Context) ([]campaign.Origin, bool) {
 		return []campaign.Origin{origin("conn_2"), origin("conn_alien")}, true
 	}
+	s.Service = &fakeService{connections: []string{"conn_2", "conn_alien"}}
 	s.Configured = func(connection string) bool { return connection == "conn_2" || connection == "conn_alien" }
 	w.process.Numbers = func(context.Context) ([]resource.Number, error) {
 		return []resource.Number{{Connection: "conn_2", Company: "comp_2"}, {Connection: "conn_alien", Company: "comp_alien"}}, nil

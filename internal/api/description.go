@@ -18,7 +18,8 @@ var descriptions = map[string]string{
 	"why":           "limited_by is from a closed list: a limit, a window, a hold, a pause or none. The sentence is for people.",
 	"why-recipient": "It says what the row waits for, or what became of it.",
 	"why-number":    "The connection is configured, or one of a run of the last 100.",
-	"report":        "The totals are by status. Statuses still change until the run is settled.",
+	"report": "The totals are by status. Statuses still change until the run is settled. against=service reads the whole run and " +
+		"compares each day of its template with what the service counts; service.notes say what it does not tell.",
 	"audit": "balanced is true if each row of the list has exactly one outcome and the totals agree. It takes minutes for millions " +
 		"of rows. Two lists are read at a time; another request gets 503.",
 	"history":  "Holds that end by their time have no entry of their end. The value of limits is all that differs from the launch, as JSON.",
@@ -28,9 +29,14 @@ var descriptions = map[string]string{
 		"missing: a page may have fewer than limit, or none, although more follow.",
 	"doubts": "A row in doubt may or may not have been sent, and its proof may still come. A row that is unknown has waited for its " +
 		"proof long enough. A follow-up can send these again, and that may reach a person twice.",
-	"export":  "The file has one line for each row of the list. A connection that ends early means that the file is not whole.",
-	"numbers": "rate is in messages per second. reached is how many people the portfolio has reached in 24 hours, of tier.",
-	"holds":   "A hold stops what it names and nothing else. Each has a sentence that says why, and what ends it.",
+	"export": "The file has one line for each row of the list. A connection that ends early means that the file is not whole.",
+	"templates": "The connection may be left out if the key reaches one account only. The service is asked: 501 means that it has no " +
+		"such operation, 502 that it failed.",
+	"sync-templates": "The service's list can be behind the platform. The answer counts what was added, updated and removed there.",
+	"media":          "The service keeps a file for 30 days. Without a connection these are the files of all that the key reaches.",
+	"numbers": "rate is in messages per second. reached is how many people the portfolio has reached in 24 hours, of tier. allowance is " +
+		"that of the plan of its company, and source says who told it.",
+	"holds": "A hold stops what it names and nothing else. Each has a sentence that says why, and what ends it.",
 	"add-hold": "All processes obey within a second. Without for it stays until lift-holds. Adding it again replaces its end and " +
 		"reason. An id that no connection has is refused; * is all of a scope.",
 	"lift-holds": "Name a scope and an id, or a reason alone for all of that reason. If the cause is not gone, the next refusal " +

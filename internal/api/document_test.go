@@ -105,6 +105,7 @@ func TestEachRouteAnswersAsItsDocumentSays(t *testing.T) {
 // Each route answers its example with a documented status, in the order of the document.
 func TestEachRouteTakesItsExample(t *testing.T) {
 	w := newWorld(t)
+	w.process.Session.Service = &fakeService{connections: []string{"conn_1"}}
 	if _, err := w.staged.add(exampleUpload.Hash, 0, strings.NewReader("")); err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"campaignd/campaign"
 	"campaignd/campaign/launch"
 	"campaignd/internal/client"
+	"campaignd/internal/messaging"
 	"campaignd/internal/operator"
 )
 
@@ -53,6 +54,10 @@ func errorOf(ctx context.Context, err error) *Error {
 		return &Error{http.StatusConflict, client.CodeSamePerson, err.Error(), nil}
 	case errors.Is(err, operator.ErrRepeated), errors.Is(err, launch.ErrKeyUsed):
 		return &Error{http.StatusConflict, client.CodeRepeated, err.Error(), nil}
+	case errors.Is(err, operator.ErrService) && errors.Is(err, messaging.ErrNotOffered):
+		return &Error{http.StatusNotImplemented, client.CodeNotOffered, err.Error(), nil}
+	case errors.Is(err, operator.ErrService):
+		return &Error{http.StatusBadGateway, client.CodeService, err.Error(), nil}
 	case errors.Is(err, operator.ErrInvalid):
 		return &Error{http.StatusBadRequest, client.CodeInvalid, err.Error(), nil}
 	}

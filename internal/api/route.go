@@ -87,6 +87,7 @@ func (s *Server) routes() {
 	s.courseRoutes()
 	s.lookRoutes()
 	s.listRoutes()
+	s.serviceRoutes()
 	s.folderRoutes()
 	s.dropRoutes()
 	s.eventRoute()

@@ -36,6 +36,7 @@ func newWorld(t testing.TB) *world {
 			return campaign.Origin{Connection: connection, Company: "comp_" + strings.TrimPrefix(connection, "conn_")}
 		}
 	}
+	d.Service = &fakeService{connections: []string{"conn_1", "conn_2"}}
 	w := &world{session: d, keys: map[string]string{}}
 	for _, scope := range []string{"read", "operate", "admin"} {
 		w.key(t, scope, scope, "")

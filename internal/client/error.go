@@ -26,6 +26,8 @@ const (
 	CodeBusy         = "busy"
 	CodeStopping     = "stopping"
 	CodeInternal     = "internal"
+	CodeNotOffered   = "not_offered" // the messaging service has no such operation
+	CodeService      = "service"     // the messaging service failed, or refused
 )
 
 // Error is a failure that the API answered with.

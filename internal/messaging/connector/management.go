@@ -45,6 +45,27 @@ func (s *Set) TemplateDays(ctx context.Context, id string, start, end time.Time)
 	return s.Service.TemplateAnalytics(ctx, id, start, end)
 }
 
+// SyncTemplates makes the service read the templates of a connection from the platform again.
+func (s *Set) SyncTemplates(ctx context.Context, connection string) (service.TemplateSync, error) {
+	c, err := s.serviceOf(ctx, connection)
+	if err != nil {
+		return service.TemplateSync{}, err
+	}
+	return c.SyncTemplates(ctx, connection)
+}
+
+// Files lists the files of the company of a connection, or all of the service with "".
+func (s *Set) Files(ctx context.Context, connection string) ([]service.File, error) {
+	if connection == "" && s.Service != nil {
+		return s.Service.Files(ctx, "")
+	}
+	c, err := s.serviceOf(ctx, connection)
+	if err != nil {
+		return nil, err
+	}
+	return c.Files(ctx, connection)
+}
+
 // serviceOf returns the service if it has the connection, else ErrOverCloud or ErrNone.
 func (s *Set) serviceOf(ctx context.Context, connection string) (*service.Client, error) {
 	w, err := s.of(ctx, connection)
