@@ -185,9 +185,6 @@ func (s *Source) checkSelection(d *Definition) {
 	if d.Recipients.File != "" {
 		s.at("recipients.file", "stands beside audience, which makes the list", "take one of them out")
 	}
-	if d.Schedule != nil && !s.stored {
-		s.at("schedule", "a firing makes no audience", "let the machine's scheduler start `campaignd run`, and take schedule out")
-	}
 }
 
 // selectionNotes describe the key audience in the JSON Schema.

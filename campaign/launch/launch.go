@@ -39,6 +39,9 @@ type Request struct {
 	Source []byte
 	// List is the path of the list; "" means recipients.file of the campaign.
 	List string
+	// Make makes the list when the launch needs a run that the campaign does not have. It is called
+	// where neither List nor recipients.file names one; nil: one of them does.
+	Make func(ctx context.Context) (path string, err error)
 	// New launches another run even if this list has a run that ended, another list of the campaign
 	// has an unfinished run, or a run that ended had numbers of this list.
 	New bool
@@ -87,7 +90,8 @@ type Outcome struct {
 }
 
 // Start finds or creates the run of a launch and brings it to Ready: it checks the campaign,
-// freezes the list and uploads the header. The campaign and the SHA-256 of the list identify a run.
+// freezes the list and uploads the header. The campaign and the SHA-256 of the list identify a run,
+// the campaign alone one whose list is made (Make).
 // Without New, an unfinished run is resumed, and a run that has ended is returned unchanged.
 //
 // A launch that is not of a firing stores nothing and returns an *UnfinishedError or a *RepeatError
@@ -98,18 +102,21 @@ type Outcome struct {
 // Start may be interrupted anywhere and called again. With an error it returns the run, if it had
 // stored one.
 func (l Request) Start(ctx context.Context) (Outcome, error) {
-	def, source, err := l.definition()
+	def, source, err := l.Read()
 	if err != nil {
 		return Outcome{}, err
 	}
 	l.Source = source
 	def.HideNames(l.Unattended)
 	list := cmp.Or(l.List, file.Beside(l.File, def.Recipients.File))
-	if list == "" {
+	made := list == ""
+	if made && l.Make == nil {
 		return Outcome{}, noList(l.File)
 	}
 	hash, key := "", l.Key
-	if key == "" { // a launch key identifies the run, so the list is not read while another process imports it
+	// A launch key identifies the run, so the list is not read while another process imports it. The
+	// campaign alone identifies the run of a list that is made.
+	if key == "" && !made {
 		if hash, _, err = recipients.Hash(list); err != nil {
 			return Outcome{}, err
 		}
@@ -127,10 +134,13 @@ func (l Request) Start(ctx context.Context) (Outcome, error) {
 		case len(repeated) > 0 && repeated[0].State.Ended():
 			return Outcome{Run: repeated[0], Ended: true}, nil
 		case len(repeated) > 0:
-			return l.resume(ctx, def, repeated[0], list)
+			return l.resume(ctx, def, repeated[0], cmp.Or(list, repeated[0].ListName))
 		}
 	}
 	run, err := l.existing(ctx, def.Name, hash, key)
+	if made {
+		list = run.ListName
+	}
 	switch found := err == nil; {
 	case err != nil && !errors.Is(err, campaign.ErrNoRun):
 		return Outcome{}, err
@@ -149,6 +159,11 @@ func (l Request) Start(ctx context.Context) (Outcome, error) {
 	}
 	if l.New {
 		key = cmp.Or(newKey, "new "+time.Now().UTC().Format(time.RFC3339Nano))
+	}
+	if made {
+		if list, err = l.Make(ctx); err != nil {
+			return Outcome{}, err
+		}
 	}
 	if hash == "" {
 		if hash, _, err = recipients.Hash(list); err != nil {
@@ -196,8 +211,8 @@ func (l Request) create(ctx context.Context, def *file.Definition, list, hash, k
 	})
 }
 
-// definition is what the campaign file says.
-func (l Request) definition() (*file.Definition, []byte, error) {
+// Read returns the campaign and the bytes of its file.
+func (l Request) Read() (*file.Definition, []byte, error) {
 	if l.Source == nil {
 		return file.Load(l.File)
 	}

@@ -23,7 +23,6 @@ func TestAWrongAudienceIsRefused(t *testing.T) {
 		{"{from: customers, consent: {field: metadata.a, values: ['']}}", "audience.consent.values: an empty value is no consent"},
 		{"{from: customers, language: {default: fr}}", `audience.language: no customer reads "en_US"`},
 		{"{from: customers}\nrecipients: {file: a.csv}", "recipients.file: stands beside audience"},
-		{"{from: customers}\nschedule: {cron: '@daily'}", "schedule: a firing makes no audience"},
 	} {
 		_, err := file.Parse("a.yaml", []byte(minimal+"audience: "+c.yaml+"\n"))
 		if err == nil || !strings.Contains(err.Error(), c.want) {

@@ -3,6 +3,7 @@ package launch
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"campaignd/campaign"
@@ -42,14 +43,20 @@ func (e *UnfinishedError) Reason() string {
 }
 
 // existing is the run of this list: the newest that is unfinished, else the newest. A firing has
-// the run of its key.
+// the run of its key. With neither it is the run of a list that is made: of the campaign, if it is
+// no follow-up.
 func (l Request) existing(ctx context.Context, name, hash, key string) (campaign.Run, error) {
 	w := campaign.RunFilter{Campaign: name, ListHash: hash, Unfinished: true, Limit: 1}
 	if key != "" {
 		w = campaign.RunFilter{Campaign: name, Launch: key, Limit: 1}
+	} else if hash == "" {
+		w.Limit = 0
 	}
 	for {
 		runs, err := l.Ledger.Runs(ctx, w)
+		if w.Limit == 0 {
+			runs = slices.DeleteFunc(runs, func(r campaign.Run) bool { return r.Parent != 0 })
+		}
 		switch {
 		case err != nil:
 			return campaign.Run{}, fmt.Errorf("read runs: %w", err)

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -36,8 +36,8 @@ func (p *program) cmdCommerceAudience() *cobra.Command {
 		Use:   "audience CAMPAIGN.yaml",
 		Short: "Show whom the audience of a campaign has, and send nothing",
 		Long: `Asks the commerce platform for the customers that audience of the campaign file chooses, counts them, and shows the first
-five. Nothing is launched and nothing is kept, unless --write names a file for the list. That file may be given to launch with
---recipients; campaignd run makes a list by itself. The list holds phone numbers, so only its owner may read it.`,
+five. Nothing is launched and nothing is kept, unless --write names a file for the list. Run, launch and schedules make a list by
+themselves. The list holds phone numbers, so only its owner may read it.`,
 		Example: `  campaignd commerce audience winback.yaml
   campaignd commerce audience winback.yaml --write winback.csv`,
 		Args: oneCampaign,
@@ -56,25 +56,47 @@ five. Nothing is launched and nothing is kept, unless --write names a file for t
 		if def.Audience == nil {
 			return invalid(fmt.Errorf("%s has no audience; add one, such as audience: {from: customers}", args[0]))
 		}
-		path := write
-		if path == "" {
-			dir, err := os.MkdirTemp("", "campaignd-audience-*")
-			if err != nil {
-				return err
-			}
-			defer os.RemoveAll(dir)
-			path = filepath.Join(dir, "audience.csv")
-		}
-		var shown audienceRows
-		if shown.Counts, err = daemon.WriteAudience(cmd.Context(), c, p.log(c, true), def, path); err != nil {
-			return err
-		}
-		if err := shown.first(path); err != nil {
+		shown, err := p.audienceOf(cmd.Context(), c, def, write)
+		if err != nil {
 			return err
 		}
 		return p.say(o, shown, shown.text())
 	}
 	return cmd
+}
+
+// audienceOf makes the list of an audience, and reads what the command shows of it. write is where
+// the list stays; "" keeps none.
+func (p *program) audienceOf(ctx context.Context, c *config.Config, d *file.Definition, write string) (shown audienceRows, err error) {
+	lists, err := daemon.Audiences(c, nil, p.log(c, true))
+	if err != nil {
+		return shown, err
+	}
+	fetched := p.fetching()
+	if write != "" {
+		if shown.Counts, err = lists.Write(ctx, d, write, fetched); err != nil {
+			return shown, err
+		}
+		return shown, shown.first(write)
+	}
+	made, err := lists.Make(ctx, d, fetched)
+	if err != nil {
+		return shown, err
+	}
+	shown.Counts = made.Counts
+	return shown, errors.Join(shown.first(made.Path), made.Remove())
+}
+
+// fetching shows how many rows of an audience were read, if that takes long.
+func (p *program) fetching() func(int64) {
+	began := time.Now()
+	shown := began
+	return func(rows int64) {
+		if now := time.Now(); now.Sub(shown) >= lineInterval {
+			shown = now
+			fmt.Fprintf(p.stderr, "fetching, %s\n", soFar(rows, now.Sub(began)))
+		}
+	}
 }
 
 // first reads the first rows of the list.
@@ -131,13 +153,14 @@ func (a *audienceRows) text() string {
 // listAudience makes the list that a check reads. done deletes it.
 func (p *program) listAudience(ctx context.Context, c *config.Config, d *file.Definition, in *launch.PreflightInput) (
 	done func() error, err error) {
-	dir, err := os.MkdirTemp("", "campaignd-audience-*")
+	lists, err := daemon.Audiences(c, nil, p.log(c, true))
 	if err != nil {
 		return nil, err
 	}
-	in.List = filepath.Join(dir, "audience.csv")
-	if _, err := daemon.WriteAudience(ctx, c, p.log(c, true), d, in.List); err != nil {
-		return nil, errors.Join(err, os.RemoveAll(dir))
+	made, err := lists.Make(ctx, d, p.fetching())
+	if err != nil {
+		return nil, err
 	}
-	return func() error { return os.RemoveAll(dir) }, nil
+	in.List = made.Path
+	return made.Remove, nil
 }

@@ -5,10 +5,14 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"campaignd/internal/client"
+	"campaignd/internal/filelock"
 )
 
 const audienceFile = `name: winback
@@ -78,11 +82,80 @@ func TestAnAudienceIsSentAndAskedAnew(t *testing.T) {
 	if !strings.Contains(r.stdout, "no_consent  1") || d.sentTo("650000002") != sent {
 		t.Errorf("after the withdrawal: got %s; want one row without consent, and no message for it", r.stdout)
 	}
-	left, _ := filepath.Glob(d.path("*audience-*"))
-	hidden, _ := filepath.Glob(d.path(".audience-*"))
-	if len(left)+len(hidden) > 0 {
-		t.Errorf("got the files %q and %q; want no list once it is imported", left, hidden)
+	d.noLists()
+}
+
+// noLists checks that no list of an audience is left.
+func (d *fixture) noLists() {
+	d.t.Helper()
+	if left, _ := filepath.Glob(d.path("campaignd.audiences/audience-*")); len(left) > 0 {
+		d.t.Errorf("got the lists %q; want none once they are imported", left)
 	}
+}
+
+// The process that serves makes the list of a launch, beside it and for another machine.
+func TestALaunchMakesItsAudience(t *testing.T) {
+	t.Parallel()
+	d := newFixture(t, nil)
+	var consent atomic.Value
+	consent.Store("yes")
+	d.customers(&consent)
+	file := d.path("winback.yaml")
+	stop := d.serving()
+	defer stop()
+	if r := d.want(0, "launch", file); !strings.HasPrefix(r.stdout, "winback-1: 2 rows") {
+		t.Errorf("got %q; want a run of 2 rows", r.stdout)
+	}
+	d.eventually("the second customer is sent to", func() bool { return d.sentTo("650000002") > 0 })
+	d.eventually("the run has ended", func() bool { return strings.Contains(d.want(0, "launch", file).stdout, "had ended before") })
+	sent := d.sentTo("650000002")
+	consent.Store("no")
+	access, err := client.ReadAccess(d.path("campaignd.db.api"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.env["CAMPAIGND_SERVER"], d.env["CAMPAIGND_KEY"] = access.URL, access.Key
+	if r := d.want(0, "check", file, "-o", "json"); !strings.Contains(r.stdout, `"no_consent": 1`) {
+		t.Errorf("check: got %s; want one row without consent", r.stdout)
+	}
+	if r := d.want(0, "launch", file, "--new"); !strings.HasPrefix(r.stdout, "winback-2: 2 rows") {
+		t.Errorf("got %q; want another run", r.stdout)
+	}
+	if r := d.want(0, "report", "winback-2"); !strings.Contains(r.stdout, "no_consent  1") || d.sentTo("650000002") != sent {
+		t.Errorf("after the withdrawal: got %s; want one row without consent, and no message for it", r.stdout)
+	}
+	d.noLists()
+}
+
+// An erasure deletes the lists of killed processes, and tells of one that is being imported.
+func TestAnErasureLooksIntoLists(t *testing.T) {
+	t.Parallel()
+	d := newFixture(t, nil)
+	if err := os.MkdirAll(d.path("campaignd.audiences/audience-1"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	d.write("campaignd.audiences/audience-1/winback.csv", "phone\n+237650000001\n")
+	d.env["CAMPAIGND_DATA_DIR"] = d.dir
+	if r := d.want(0, "erase", "+237650000001", "--yes", "-o", "json"); !strings.Contains(r.stdout, `"lists": 0`) {
+		t.Errorf("got %s; want no list that is left", r.stdout)
+	}
+	d.noLists()
+	if err := os.Mkdir(d.path("campaignd.audiences/audience-2"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	d.write("campaignd.audiences/audience-2/winback.csv", "phone\n+237650000001\n")
+	lock, err := filelock.Take(d.path("campaignd.audiences/audience-2/lock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := d.want(exitUnsure, "erase", "+237650000001", "--yes"); !strings.Contains(r.stderr, "1 list is") {
+		t.Errorf("got %q; want that a list is made", r.stderr)
+	}
+	if err := lock.Release(); err != nil {
+		t.Fatal(err)
+	}
+	d.want(0, "erase", "+237650000001", "--yes")
+	d.noLists()
 }
 
 func TestAnUnfinishedRunKeepsItsAudience(t *testing.T) {
@@ -107,7 +180,7 @@ func TestAnAudienceIsRefusedWithARemedy(t *testing.T) {
 	d.write("winback.yaml", audienceFile)
 	file := d.path("winback.yaml")
 	d.oneLineOf(2, []string{"audience", "set commerce.base_url"}, "run", file)
-	d.oneLineOf(2, []string{"campaignd commerce audience", "--recipients FILE"}, "launch", file)
+	d.oneLineOf(1, []string{"no `campaignd serve` takes launches"}, "launch", file)
 	d.oneLineOf(2, []string{"has no audience"}, "commerce", "audience", d.path("c.yaml"))
 	var consent atomic.Value
 	consent.Store("yes")

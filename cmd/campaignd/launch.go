@@ -29,7 +29,8 @@ imports the list itself. --server uploads both to another machine: a list of mor
 connection broke, or where the same command was stopped less than a day ago.
 
 Everything that identifies or refuses a run is as in run: the same list again is the same run, so the command may be repeated
-after an interruption.`,
+after an interruption. The list of an audience is made by the process that launches: a run of the campaign that is unfinished
+goes on, and after one that ended only --new makes another.`,
 		Example: `  campaignd launch spring.yaml --recipients list.csv
   campaignd launch spring.yaml --recipients list.csv -o json
   campaignd launch spring.yaml --recipients list.csv --new`,
@@ -79,10 +80,10 @@ func (p *program) resolveLaunch(r *client.Launch) error {
 	}
 	r.Header = file.Beside(r.Campaign, def.Template.Header.File())
 	if r.List == "" {
-		if r.List = file.Beside(r.Campaign, def.Recipients.File); r.List == "" && def.Audience != nil {
-			return invalid(fmt.Errorf("%s: only `campaignd run` makes the list of an audience by itself; write it with `campaignd commerce "+
-				"audience %[1]s --write FILE`, and pass --recipients FILE", r.Campaign))
-		} else if r.List == "" {
+		if def.Audience != nil {
+			return nil // the process that launches makes the list
+		}
+		if r.List = file.Beside(r.Campaign, def.Recipients.File); r.List == "" {
 			return invalid(fmt.Errorf("%s names no list: set recipients.file, or pass --recipients FILE", r.Campaign))
 		}
 	}

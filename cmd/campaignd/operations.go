@@ -226,7 +226,11 @@ func (p *program) withLedgerSession(ctx context.Context, why purpose, do func(*l
 	if err != nil {
 		return invalid(err)
 	}
-	d := &operator.Session{Ledger: l, By: operator.LocalUser(), Repeats: c.Sending.Waits(), Rates: rates}
+	lists, err := daemon.Audiences(c, l, p.log(c, true))
+	if err != nil {
+		return err
+	}
+	d := &operator.Session{Ledger: l, Lists: lists, By: operator.LocalUser(), Repeats: c.Sending.Waits(), Rates: rates}
 	d.Origins = func(ctx context.Context, h []campaign.Hold) func(string) campaign.Origin {
 		return daemon.Origins(ctx, c, h)
 	}

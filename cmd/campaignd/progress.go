@@ -91,6 +91,8 @@ func (p *progress) show(now daemon.Progress) {
 		line += " the file of the header"
 	} else if now.Rows > 0 {
 		line += fmt.Sprintf(" %d of %s", now.Done, sentence.Count(now.Rows, "row", "rows"))
+	} else if now.Phase == "fetching" {
+		line += ", " + soFar(now.Done, time.Since(p.began.at))
 	} else if now.Done > 0 {
 		line += ", " + sentence.Count(now.Done, "row", "rows") + " so far"
 	}
@@ -100,6 +102,11 @@ func (p *progress) show(now daemon.Progress) {
 		}
 	}
 	fmt.Fprintln(p.out, line)
+}
+
+// soFar says how many rows were read in a time, and how many that is a second.
+func soFar(rows int64, took time.Duration) string {
+	return fmt.Sprintf("%s so far, %.0f a second", sentence.Count(rows, "row", "rows"), float64(rows)/max(took.Seconds(), 1))
 }
 
 // left returns the time that sending still takes at the mean pace of the phase; "" while the pace
@@ -117,7 +124,11 @@ func (p *progress) left() string {
 }
 
 func (p *progress) draw(shown string) {
-	suffix := strings.Trim(p.left()+", "+cmp.Or(sentence.Printable(p.last.Detail), statuses(p.last)), ", ")
+	pace := p.left()
+	if p.last.Phase == "fetching" {
+		pace = soFar(p.last.Done, time.Since(p.began.at))
+	}
+	suffix := strings.Trim(pace+", "+cmp.Or(sentence.Printable(p.last.Detail), statuses(p.last)), ", ")
 	p.suffix.Store(&suffix)
 	if p.bar == nil || p.last.Phase != shown {
 		p.endBar()

@@ -153,7 +153,7 @@ func (s *Server) launch(w http.ResponseWriter, r *http.Request, dir string) (lau
 			s.process.Log.Warn("an uploaded list cannot be removed; it is removed a day after its last part", "run", launched.Run.ID, "err", err)
 		}
 	}
-	if launched.Run.State != campaign.Importing {
+	if launched.Run.State != campaign.Importing && u.list != "" {
 		// The ledger has its rows. The header file stays, to be uploaded again (campaign.RenewMedia).
 		if err := os.Remove(u.list); err != nil {
 			s.process.Log.Warn("an uploaded list cannot be removed", "run", launched.Run.ID, "err", err)

@@ -146,7 +146,7 @@ func addUpload[O any](s *Server, r route, example O, answers map[string]string,
 	op := s.operation(r)
 	file := &huma.Schema{Type: "string", Format: "binary"}
 	op.RequestBody = &huma.RequestBody{Required: true, Description: "The parts in this order; header only if the campaign names a file; " +
-		"upload, the hash of a list that was uploaded in parts, in place of list.",
+		"upload, the hash of a list that was uploaded in parts, in place of list. A campaign with an audience may have no list.",
 		Content: map[string]*huma.MediaType{"multipart/form-data": {Schema: &huma.Schema{Type: "object", Required: []string{"campaign"},
 			Properties: map[string]*huma.Schema{"campaign": file, "header": file, "list": file, "upload": file}}}}}
 	op.Responses = map[string]*huma.Response{}

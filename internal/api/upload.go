@@ -71,7 +71,11 @@ func (s *Server) receive(ctx context.Context, dir string, parts *multipart.Reade
 			return u, err
 		}
 	}
-	if p, err = next(parts, "list", "upload"); err != nil {
+	p, err = next(parts, "list", "upload")
+	if errors.As(err, new(formEnd)) && u.definition.Audience != nil {
+		return u, nil // the list is made of the audience
+	}
+	if err != nil {
 		return u, err
 	}
 	u.list = filepath.Join(dir, listPrefix+plainName(p.FileName()))
@@ -97,13 +101,18 @@ const listPrefix = "list-"
 // arrived is one part of a request.
 type arrived struct{ *multipart.Part }
 
+// formEnd is the error of a form that ends before a part.
+type formEnd struct{ error }
+
+func (e formEnd) Unwrap() error { return e.error }
+
 // next returns the next part, which must have the name of one of the fields.
 func next(parts *multipart.Reader, fields ...string) (arrived, error) {
 	want := `"` + strings.Join(fields, `" or "`) + `"`
 	part, err := parts.NextPart()
 	switch {
 	case errors.Is(err, io.EOF):
-		return arrived{}, refuse("the form ends before its part %s; the order is campaign, header, list", want)
+		return arrived{}, formEnd{refuse("the form ends before its part %s; the order is campaign, header, list", want)}
 	case err != nil:
 		return arrived{}, refuse("the part %s cannot be read: %v", want, err)
 	case !slices.Contains(fields, part.FormName()):

@@ -2,8 +2,9 @@
 // (docs/commerce.md#audiences): one row for each customer that the campaign file's audience
 // chooses.
 //
-// `campaignd run`, `check` and `commerce audience` call it. It reads the lists of the platform
-// once, keeps those who ordered on disk, and leaves no half-written list.
+// Launches, firings, checks and `campaignd commerce audience` call it. It reads the lists of the
+// platform once, keeps those who ordered on disk, and leaves no half-written list. Lists makes the
+// lists of launches, and keeps no file that nobody needs.
 package audience
 
 import (
@@ -13,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -46,22 +48,29 @@ func Fault(key, what string) error {
 	return &file.Error{Findings: []file.Finding{{Level: file.LevelError, Where: key, What: what}}}
 }
 
-// Write makes the list of d at path, with mode 0600. The file appears when it is complete.
-// Temporary files are beside it. The error is that of Fault, or wraps a *commerce.Error.
-func Write(ctx context.Context, client *commerce.Client, d *file.Definition, path string) (counts Counts, err error) {
+// Write makes the list of d at path, with mode 0600. The file appears when it is complete; until
+// then its rows are in PATH.part, and orders in a folder beside it. fetched, which may be nil, is
+// called with the number of customers or orders that were read. The error is that of Fault, or
+// wraps a *commerce.Error.
+func Write(ctx context.Context, client *commerce.Client, d *file.Definition, path string, fetched func(rows int64)) (
+	counts Counts, err error) {
 	if err := checkDiscount(ctx, client, d.Audience.Discount, time.Now()); err != nil {
 		return counts, err
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".audience-*") // of mode 0600
+	part := path + ".part"
+	if err := os.Remove(part); err != nil && !errors.Is(err, fs.ErrNotExist) { // of a killed process
+		return counts, err
+	}
+	f, err := os.OpenFile(part, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return counts, fmt.Errorf("write the list of the audience: %w", err)
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, os.Remove(f.Name()))
+			err = errors.Join(err, os.Remove(part))
 		}
 	}()
-	counts, err = fill(ctx, client, d, f, filepath.Dir(path))
+	counts, err = fill(ctx, client, d, f, filepath.Dir(path), fetched)
 	if err == nil && counts.Customers == 0 {
 		err = Fault("audience", "has nobody: the commerce platform has no such customer; check from, since and product")
 	}
@@ -71,13 +80,15 @@ func Write(ctx context.Context, client *commerce.Client, d *file.Definition, pat
 	if err = errors.Join(err, f.Close()); err != nil {
 		return counts, err
 	}
-	return counts, os.Rename(f.Name(), path)
+	return counts, os.Rename(part, path)
 }
 
 // fill writes the header and the rows.
-func fill(ctx context.Context, client *commerce.Client, d *file.Definition, f io.Writer, dir string) (Counts, error) {
+func fill(
+	ctx context.Context, client *commerce.Client, d *file.Definition, f io.Writer, dir string, fetched func(int64),
+) (Counts, error) {
 	buffer := bufio.NewWriterSize(f, 1<<16)
-	l := &list{d: d, out: csv.NewWriter(buffer)}
+	l := &list{d: d, out: csv.NewWriter(buffer), fetched: fetched}
 	if err := l.out.Write(columns); err != nil {
 		return l.counts, err
 	}
@@ -93,6 +104,16 @@ type list struct {
 	d      *file.Definition
 	out    *csv.Writer
 	counts Counts
+
+	fetched func(rows int64) // may be nil
+	rows    int64            // that were read
+}
+
+// fetch counts a record that was read.
+func (l *list) fetch() {
+	if l.rows++; l.fetched != nil {
+		l.fetched(l.rows)
+	}
 }
 
 // person is a row: a customer, and an order or none.
@@ -143,6 +164,7 @@ func (l *list) read(ctx context.Context, client *commerce.Client, dir string) er
 		return l.readOrders(ctx, client, dir)
 	default:
 		for c, err := range client.Customers(ctx, "") {
+			l.fetch()
 			if err == nil && c.DeletedAt.IsZero() {
 				err = l.add(l.personOf(&c))
 			}

@@ -87,7 +87,7 @@ func (w *world) list(yaml string) ([]string, audience.Counts, error) {
 	defer client.Close()
 	dir := w.TempDir()
 	path := filepath.Join(dir, "list.csv")
-	counts, err := audience.Write(w.Context(), client, d, path)
+	counts, err := audience.Write(w.Context(), client, d, path, nil)
 	files, _ := filepath.Glob(filepath.Join(dir, "*"))
 	hidden, _ := filepath.Glob(filepath.Join(dir, ".*"))
 	if n := len(files) + len(hidden); err != nil && n != 0 || err == nil && n != 1 {

@@ -44,7 +44,7 @@ audience: {from: customers, consent: {field: metadata.consent, values: ["yes"]}}
 		return
 	}
 	defer os.RemoveAll(dir)
-	counts, err := audience.Write(context.Background(), client, d, filepath.Join(dir, "list.csv"))
+	counts, err := audience.Write(context.Background(), client, d, filepath.Join(dir, "list.csv"), nil)
 	fmt.Println(counts.Customers, counts.NoConsent, err)
 	// Output: 2 1 <nil>
 }

@@ -29,7 +29,7 @@ func (l *list) readOrders(ctx context.Context, client *commerce.Client, dir stri
 	}
 	query := commerce.OrderQuery{Customer: true}
 	if a.From == file.FromPayments {
-		paid, err := paidOrders(ctx, client, oldest)
+		paid, err := l.paidOrders(ctx, client, oldest)
 		if err != nil {
 			return err
 		}
@@ -41,6 +41,7 @@ func (l *list) readOrders(ctx context.Context, client *commerce.Client, dir stri
 	}
 	defer func() { err = errors.Join(err, s.remove()) }()
 	for o, err := range client.Orders(ctx, query) {
+		l.fetch()
 		switch {
 		case err != nil:
 			return err
@@ -67,9 +68,10 @@ func keyOf(id string) orderKey {
 }
 
 // paidOrders returns the orders for which somebody paid since oldest.
-func paidOrders(ctx context.Context, client *commerce.Client, oldest time.Time) (map[orderKey]struct{}, error) {
+func (l *list) paidOrders(ctx context.Context, client *commerce.Client, oldest time.Time) (map[orderKey]struct{}, error) {
 	paid := map[orderKey]struct{}{}
 	for p, err := range client.Payments(ctx, commerce.PaymentQuery{Type: "inbound"}) {
+		l.fetch()
 		if err != nil {
 			return nil, err
 		}

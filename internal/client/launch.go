@@ -20,7 +20,7 @@ import (
 type Launch struct {
 	Campaign string
 	Header   string // the file that the campaign names as its header; "" if it names none
-	List     string
+	List     string // "": the server makes the list of the campaign's audience
 	// New launches another run even if the campaign already has a run over this list.
 	New bool
 	// Once makes a launch with New safe to repeat: a second launch with the same Once finds the run of
@@ -66,14 +66,16 @@ const (
 
 // upload sends a call with the files of a launch, again while the server is busy with others.
 func upload[T any](ctx context.Context, c *Client, q call, l Launch) (out T, err error) {
-	info, err := os.Stat(l.List)
-	if err != nil {
-		return out, err
-	}
 	var hash string
-	if info.Size() > partSize {
-		if hash, err = c.UploadList(ctx, l.List, l.Tell); err != nil {
+	if l.List != "" {
+		info, err := os.Stat(l.List)
+		if err != nil {
 			return out, err
+		}
+		if info.Size() > partSize {
+			if hash, err = c.UploadList(ctx, l.List, l.Tell); err != nil {
+				return out, err
+			}
 		}
 	}
 	for wait := firstTurn; ; wait = min(2*wait, longestTurn) {

@@ -105,13 +105,16 @@ func (c *Config) CommerceToken() string {
 	return c.BesideLedger(".commerce-token")
 }
 
-// AudienceFolder is where the lists of audiences are until they are imported: data_dir, else the
-// folder of the SQLite ledger; "" if there is neither.
+// AudienceFolder is the folder of the lists of audiences until they are imported: in data_dir, else
+// beside the SQLite ledger; "" if there is neither.
 func (c *Config) AudienceFolder() string {
-	if c.DataDir != "" || c.SharedLedger() {
-		return c.DataDir
+	switch {
+	case c.DataDir != "":
+		return filepath.Join(c.DataDir, "campaignd.audiences")
+	case c.SharedLedger():
+		return ""
 	}
-	return filepath.Dir(c.BesideLedger(""))
+	return c.BesideLedger(".audiences")
 }
 
 // NewCommerce makes the client of the configured platform. For an application it reads the token

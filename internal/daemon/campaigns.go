@@ -3,6 +3,7 @@ package daemon
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"time"
@@ -14,11 +15,25 @@ import (
 	"campaignd/internal/schedule"
 )
 
+// newScheduler makes the scheduler of this process.
+func (d *Daemon) newScheduler() *schedule.Scheduler {
+	return schedule.New(schedule.Options{Config: d.cfg, Ledger: d.ledger, Service: d.client, Owner: d.owner, Log: d.log, Check: d.checkLaunch,
+		Audiences: d.audiences})
+}
+
 func (d *Daemon) campaignFiles() ([]operator.File, error) { return schedule.Files(d.cfg.Campaigns) }
 
 // checkFile checks a campaign and a list; "" is the campaign's own. The service's answers may be a
 // minute old.
-func (d *Daemon) checkFile(ctx context.Context, f operator.File, list string) (*launch.Preflight, error) {
+func (d *Daemon) checkFile(ctx context.Context, f operator.File, list string) (_ *launch.Preflight, err error) {
+	if list == "" && f.Definition.Audience != nil {
+		made, err := d.audiences.Make(ctx, f.Definition, nil)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, made.Remove()) }()
+		list = made.Path
+	}
 	in := launch.PreflightInput{Definition: f.Definition, Source: f.Source, File: f.Path, Examples: manyExamples,
 		Rate: d.cfg.Rate, Commerce: d.cfg.Commerce.Configured(),
 		Suppressions: d.ledger, Reached: d.ledger, List: cmp.Or(list, file.Beside(f.Path, f.Definition.Recipients.File))}

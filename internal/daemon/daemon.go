@@ -19,6 +19,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/sender"
+	"campaignd/internal/audience"
 	"campaignd/internal/commerce"
 	"campaignd/internal/config"
 	"campaignd/internal/ledger"
@@ -67,6 +68,7 @@ type Daemon struct {
 	refused     chan time.Time      // since when a replay is due of events that were refused
 	admin       *listener           // nil before Serve
 	owner       string              // names this process in leases
+	audiences   *audience.Lists
 	schedule    *schedule.Scheduler // nil in an intake without a key
 	wire        *wirelog.Log        // nil without a folder for it
 	unstated    []wirelog.Dead      // the logs of dead processes whose statements the ledger has not taken yet
@@ -122,6 +124,9 @@ func open(ctx context.Context, cfg *config.Config, o Options) (_ *Daemon, err er
 		return nil, err
 	}
 	d.closers = append(d.closers, d.ledger.Close)
+	if err := d.openAudiences(ctx); err != nil {
+		return nil, err
+	}
 	// Without a destination the notifier only tidies.
 	if d.notifier, err = notify.New(notify.Options{Ledger: d.ledger, Destinations: cfg.Destinations(), Log: d.log}); err != nil {
 		return nil, err
@@ -146,11 +151,6 @@ func open(ctx context.Context, cfg *config.Config, o Options) (_ *Daemon, err er
 		return nil, err
 	}
 	return d, d.openWire(ctx)
-}
-
-// newScheduler makes the scheduler of this process.
-func (d *Daemon) newScheduler() *schedule.Scheduler {
-	return schedule.New(schedule.Options{Config: d.cfg, Ledger: d.ledger, Service: d.client, Owner: d.owner, Log: d.log, Check: d.checkLaunch})
 }
 
 // openLimiter makes the limiter: shared over redis if that is configured, else of this process.

@@ -45,8 +45,11 @@ func (o *Outlook) foresee(ctx context.Context, cfg *config.Config, run int) (pla
 }
 
 // addFirings adds the firings of a campaign until a time. A list that cannot be launched is left
-// out.
+// out, and an audience, whose list is not made before.
 func (o *Outlook) addFirings(ctx context.Context, s schedule.Scheduled, until time.Time) error {
+	if s.Definition.Audience != nil {
+		return nil
+	}
 	var list *launch.Preflight
 	at := s.Next(o.Now).At
 	for n := 0; n < mostFirings && !at.IsZero() && at.Before(until); n++ {

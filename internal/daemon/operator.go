@@ -81,7 +81,7 @@ func (d *Daemon) operatorsAPI(ctx context.Context, e *sender.Engine) (_ API, con
 	}
 	p := operator.Process{
 		Guard: operator.NewGuard(access.Key, d.ledger), Uploads: dir, Log: d.log, Version: version.String(),
-		Session: operator.Session{Ledger: d.ledger, Rates: d.rates, Repeats: d.cfg.Sending.Waits(),
+		Session: operator.Session{Ledger: d.ledger, Lists: d.audiences, Rates: d.rates, Repeats: d.cfg.Sending.Waits(),
 			Origins: func(context.Context, []campaign.Hold) func(string) campaign.Origin {
 				return d.directory.origin
 			},
@@ -135,7 +135,7 @@ func (d *Daemon) launchList(
 	l.Beside = func(r campaign.Run, diff launch.ListDifference) {
 		out.Warnings = append(out.Warnings, fmt.Sprintf("%s is unfinished and has another list: %s", r.ID(), diff))
 	}
-	launched, err := l.Start(ctx)
+	launched, err := d.audiences.Start(ctx, l)
 	if err != nil {
 		return resource.Launched{}, err
 	}
@@ -155,6 +155,9 @@ func LaunchInto(ctx context.Context, c *config.Config, r client.Launch, log *slo
 	}
 	d.closers = append(d.closers, d.ledger.Close)
 	defer func() { err = errors.Join(err, d.Close()) }()
+	if err := d.openAudiences(ctx); err != nil {
+		return out, err
+	}
 	if d.client, err = config.NewConnectors(c); err != nil {
 		return out, err
 	}

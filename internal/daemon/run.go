@@ -90,16 +90,7 @@ func (d *Daemon) RunCampaign(ctx context.Context, o RunOptions) (RunResult, erro
 		Owner: d.owner, By: operator.LocalUser(), Lease: time.Duration(d.cfg.Sending.Lease),
 		Progress: func(phase string, rows int64) { o.Progress(Progress{Phase: phase, Done: rows}) },
 	}
-	imported := func(launch.Outcome) error { return nil }
-	if def.Audience != nil && o.List == "" {
-		if imported, err = d.takeAudience(ctx, def, &request); err != nil {
-			return RunResult{}, err
-		}
-	}
-	launched, err := request.Start(ctx)
-	if e := imported(launched); err == nil {
-		err = e
-	}
+	launched, err := d.audiences.Start(ctx, request)
 	debug.SetGCPercent(usual)
 	if err != nil {
 		return RunResult{Run: launched.Run}, err

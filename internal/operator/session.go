@@ -37,8 +37,16 @@ type Session struct {
 	Allowances func(ctx context.Context, connections []string) ([]resource.Allowance, error)
 	// Service is the messaging service, for what the ledger cannot tell; nil: none is configured.
 	Service Service
+	// Lists are the lists of audiences, which may have a number that is erased; nil: there are none.
+	Lists Lists
 	// Configured reports whether the configuration names a connection; nil: it names none.
 	Configured func(connection string) bool
+}
+
+// Lists are files with numbers that no run needs, or that are being imported.
+type Lists interface {
+	// Sweep deletes those that no run needs and returns how many stay.
+	Sweep(ctx context.Context) (kept int64, err error)
 }
 
 // ErrInvalid says that a request is at fault and that the same one fails again.

@@ -166,8 +166,8 @@ func (d *Session) ExportSuppressions(ctx context.Context, w io.Writer) error {
 	return launch.ExportSuppressions(ctx, d.Ledger, w)
 }
 
-// Erase removes a number in international form with + from the ledger (campaign.ErasureLedger). The
-// log of actions does not name it.
+// Erase removes a number in international form with + from the ledger (campaign.ErasureLedger), and
+// the lists of audiences that no run needs. The log of actions does not name it.
 func (d *Session) Erase(ctx context.Context, number string) (campaign.Erased, error) {
 	if d.Company != "" {
 		return campaign.Erased{}, fmt.Errorf("%w: a key of one company erases no number", ErrForbidden)
@@ -179,5 +179,9 @@ func (d *Session) Erase(ctx context.Context, number string) (campaign.Erased, er
 	if err := d.note(ctx, "erase", count(1), ""); err != nil {
 		return campaign.Erased{}, err
 	}
-	return d.Ledger.Erase(ctx, typed[0].Key)
+	done, err := d.Ledger.Erase(ctx, typed[0].Key)
+	if err == nil && d.Lists != nil {
+		done.Lists, err = d.Lists.Sweep(ctx)
+	}
+	return done, err
 }

@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -216,7 +217,13 @@ func (sc *Scheduler) Look(ctx context.Context, s Scheduled, now time.Time) (*cam
 	}
 	next := w.next(s, now)
 	for _, f := range next.note {
-		if err := sc.note(ctx, f, f.Key == next.seen); err != nil {
+		note := func(ctx context.Context) error { return sc.note(ctx, f, f.Key == next.seen) }
+		if f.Outcome == campaign.FiringFailed {
+			// The list of an audience may take longer than the grace. A replica that makes it holds the job.
+			if err := sc.job(CronKey+f.Campaign).Do(ctx, note); err != nil && !errors.Is(err, campaign.ErrTaken) {
+				return nil, err
+			}
+		} else if err := note(ctx); err != nil {
 			return nil, err
 		}
 	}

@@ -119,6 +119,7 @@ func (sc *Scheduler) resumeImport(ctx context.Context, r campaign.Run, of *Sched
 		if err == nil && launched.Imported { // else another process has imported it since the runs were read
 			sc.o.Log.Info("interrupted import finished", "run", r.ID(), "rows", launched.Run.Rows)
 			e.Poke()
+			_, err = sc.o.Audiences.Sweep(ctx) // its list, if it was of an audience
 		}
 		return err
 	})

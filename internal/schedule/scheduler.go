@@ -13,6 +13,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/launch"
+	"campaignd/internal/audience"
 	"campaignd/internal/config"
 	"campaignd/internal/faults"
 )
@@ -28,6 +29,8 @@ type Options struct {
 	// Check returns what a launch of a campaign file does with its preflight: it passes it to then, or
 	// logs the warnings if then is nil.
 	Check func(ctx context.Context, file string, then func(*launch.Preflight)) func(*launch.Preflight)
+	// Audiences makes the lists of audiences; nil: no campaign has one.
+	Audiences *audience.Lists
 }
 
 // Scheduler launches and continues runs without a person, and keeps their policies. Make it with
