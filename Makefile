@@ -30,25 +30,24 @@ FAULTS := go test -tags mutants -count=1 -v -parallel 4 -timeout 30m
 
 .DEFAULT_GOAL := help
 
-.PHONY: help
-help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+# "##" marks the targets of every day, "#+" those of measurements, rehearsals and releases.
+.PHONY: help more
+help: ## list the targets of every day
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+more: ## list the others: measurements, rehearsals, images, releases
+	@awk -F ':.*#[+] ' '/^[a-z0-9-]+:.*#[+] / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: build
 build: ## build the static binary ./campaignd
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o campaignd ./cmd/campaignd
 
 .PHONY: build-otel
-build-otel: ## build ./campaignd with OpenTelemetry traces
+build-otel: #+ build ./campaignd with OpenTelemetry traces
 	CGO_ENABLED=0 go build -trimpath -tags otel -ldflags '$(LDFLAGS)' -o campaignd ./cmd/campaignd
 
-.PHONY: sbom
-sbom: build ## write what the binary was built from (CycloneDX) to dist/campaignd.cdx.json
-	mkdir -p dist
-	go run ./tools/sbom campaignd > dist/campaignd.cdx.json
-
 .PHONY: demo
-demo: ## send a messy list of 2,000 rows to the built-in sandbox and print the report
+demo: ## send 2,000 messy rows to the built-in sandbox, print the report
 	go run ./cmd/campaignd demo
 
 .PHONY: test
@@ -75,7 +74,7 @@ $(GOLANGCI):
 	GOBIN=$(CURDIR)/bin go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
 
 .PHONY: helm
-helm: bin/helm bin/helm-unittest bin/kubeconform bin/kubeschemas ## check the chart: lint, golden manifests, unit tests, the schemas of Kubernetes
+helm: bin/helm bin/helm-unittest bin/kubeconform bin/kubeschemas ## check the chart: lint, golden manifests, unit tests, schemas
 	scripts/helm.sh
 
 # The installation takes about two minutes.
@@ -86,7 +85,7 @@ bin/kubeconform:
 	GOBIN=$(CURDIR)/bin go install github.com/yannh/kubeconform/cmd/kubeconform@$(KUBECONFORM_VERSION)
 
 .PHONY: rules
-rules: bin/promtool ## check the alerts: their form, their unit tests, and the runbook that each one links to
+rules: bin/promtool ## check the alerts, their unit tests and their runbooks
 	scripts/rules.sh
 
 # Without service discovery, which needs the clients of twenty clouds.
@@ -111,7 +110,7 @@ bin/kubeschemas: tools/kubeschemas/main.go
 # digest.
 IMAGE ?= campaignd:$(VERSION)
 .PHONY: image
-image: ## build the container image IMAGE with buildah, for ARCH (amd64 or arm64)
+image: #+ build the container image IMAGE with buildah, for ARCH (amd64 or arm64)
 	@mkdir -p bin/image
 	CGO_ENABLED=0 GOARCH=$(ARCH) go build -trimpath -ldflags '$(LDFLAGS)' -o bin/image/campaignd-$(ARCH) ./cmd/campaignd
 	cp /etc/ssl/certs/ca-certificates.crt bin/image/
@@ -119,11 +118,11 @@ image: ## build the container image IMAGE with buildah, for ARCH (amd64 or arm64
 		-f deploy/Dockerfile -t $(IMAGE) bin/image
 
 .PHONY: snapshot
-snapshot: bin/goreleaser ## build archives, packages, SBOMs and checksums of the commit into dist/release; nothing is published
+snapshot: bin/goreleaser #+ build archives, packages, SBOMs and checksums of the commit into dist/release; nothing is published
 	scripts/release.sh $(CURDIR)/dist/release
 
 .PHONY: reproducible
-reproducible: bin/goreleaser ## build the snapshot twice, and the image twice, and require the same bytes
+reproducible: bin/goreleaser #+ build the snapshot twice, and the image twice, and require the same bytes
 	scripts/release.sh --twice $(CURDIR)/dist/release
 
 bin/goreleaser:
@@ -133,11 +132,11 @@ bin/bench: $(wildcard tools/bench/*.go)
 	CGO_ENABLED=0 go build -trimpath -o $@ ./tools/bench
 
 .PHONY: container
-container: ## run the image as the chart sets it: doctor, the demo, ROWS (1,000,000) rows (root, crun and buildah)
+container: #+ run the image as the chart sets it: doctor, the demo, ROWS (1,000,000) rows (root, crun and buildah)
 	scripts/container.sh $(ROWS)
 
 .PHONY: arm64
-arm64: ## run the image for arm64 under qemu: version and the demo (root, buildah and qemu-user-static)
+arm64: #+ run the image for arm64 under qemu: version and the demo (root, buildah and qemu-user-static)
 	scripts/arm64.sh
 
 .PHONY: fuzz
@@ -149,7 +148,7 @@ sim: ## simulate the send path under virtual time with SEEDS (300) seeds
 	go test ./campaign/sender -run TestSimulation -count=1 -seeds $(SEEDS)
 
 .PHONY: drops
-drops: ## drop files at three watchers under virtual time with SEEDS (300) seeds, and 10,000 files at once (an hour)
+drops: #+ drop files at three watchers under virtual time with SEEDS (300) seeds, and 10,000 files at once (an hour)
 	go test ./internal/drops -run TestEachDroppedFileIsTakenOnce -count=1 -seeds $(SEEDS) -timeout 2h
 	go test ./internal/drops -run TestManyFilesAtOnce -count=1 -files 10000 -timeout 1h -v
 
@@ -157,20 +156,16 @@ drops: ## drop files at three watchers under virtual time with SEEDS (300) seeds
 SCENE := go test -tags mutants ./internal/daemon -run EachFiringAndFile -count=1 -v -timeout 6h -scene-files 100
 
 .PHONY: day
-day: ## a day of a minute cron with files, restarts and three replicas, under virtual time (2 to 4 minutes)
+day: ## a day of schedules and files under virtual time (2 to 4 minutes)
 	$(SCENE) -scene 24h
 
-.PHONY: month
-month: ## a month of an hourly cron with files, restarts and three replicas, under virtual time (2 hours)
-	$(SCENE) -scene 720h -scene-cron '0 * * * *'
-
 .PHONY: s3
-s3: bin/versitygw ## test watched buckets against versitygw, which checks signatures; 3 minutes of it with kills
+s3: bin/versitygw #+ test watched buckets against versitygw, which checks signatures; 3 minutes of it with kills
 	go test ./internal/drops -tags mutants,s3 -run 'Bucket|Object|Put|Read|Spool|Server' -count=1 -v -versitygw $(CURDIR)/bin/versitygw
 	$(FAULTS) ./internal/daemon/harness -run FiringsAndFiles -scene 3m -scene-files 30 -versitygw $(CURDIR)/bin/versitygw
 
 .PHONY: drop-large
-drop-large: ## drop 1,000,000 rows into a bucket and kill the process five times; memory, and time to the first message
+drop-large: #+ drop 1,000,000 rows into a bucket and kill the process five times; memory, and time to the first message
 	$(FAULTS) ./internal/daemon/harness -run ALargeDrop -drop-rows 1000000 -drop-lives 6s
 
 # The installation takes about two minutes.
@@ -178,15 +173,15 @@ bin/versitygw:
 	GOBIN=$(CURDIR)/bin go install github.com/versity/versitygw/cmd/versitygw@$(VERSITYGW_VERSION)
 
 .PHONY: harness
-harness: ## kill real processes with SIGKILL and compare the ledger with the sandbox's messages
+harness: ## kill real processes, compare the ledger with the sandbox
 	$(FAULTS) -skip '^TestCluster' ./internal/daemon/harness
 
 .PHONY: cluster
-cluster: ## kill, pause and restart three replicas, PostgreSQL and Redis, and compare with the sandbox's messages
+cluster: ## the same of three replicas, PostgreSQL and Redis
 	$(FAULTS) -run '^TestCluster' ./internal/daemon/harness
 
 .PHONY: rehearse
-rehearse: ## lose a PostgreSQL server in the middle of a run, restore its backup or promote its standby, send to nobody twice (20 minutes)
+rehearse: #+ lose a PostgreSQL server in the middle of a run, restore its backup or promote its standby, send to nobody twice (20 minutes)
 	scripts/rehearse.sh dump
 	scripts/rehearse.sh base
 	scripts/rehearse.sh failover
@@ -196,7 +191,7 @@ rehearse: ## lose a PostgreSQL server in the middle of a run, restore its backup
 OLD ?=
 UPGRADE := go test -tags mutants,upgrade -count=1 -v -run 'TestUpgradeInTheMiddleOfARun$$' ./internal/daemon/harness
 .PHONY: upgrade
-upgrade: ## replace three replicas and the schema in the middle of a run of 50,000 rows, and go back (OLD=COMMIT: from there)
+upgrade: #+ replace three replicas and the schema in the middle of a run of 50,000 rows, and go back (OLD=COMMIT: from there)
 ifeq ($(OLD),)
 	$(UPGRADE)
 else
@@ -207,70 +202,66 @@ else
 endif
 
 .PHONY: flood
-flood: ## send 80 a second while one core posts unsigned webhooks for 20 s; sending must keep 95 % of its rate
+flood: #+ send 80 a second while one core posts unsigned webhooks for 20 s; sending must keep 95 % of its rate
 	go test ./internal/daemon -run 'TestUnsignedPostsStopNothing$$' -flood 20s -count=1 -v
 
 .PHONY: faults
-faults: ## harness and cluster in one command, because each leaves the machine idle most of the time
+faults: ## harness and cluster at once
 	$(FAULTS) ./internal/daemon/harness
 
 .PHONY: mutants
-mutants: ## apply each mutation of tools/mutate/mutations.txt and mistakes.txt; its tests must find it
+mutants: ## apply each written mutation; its tests must find it
 	go run ./tools/mutate -written
 
 .PHONY: forecast
-forecast: ## forecast 200 random scenarios, then send them under virtual time and compare (10 minutes)
+forecast: #+ forecast 200 random scenarios, then send them under virtual time and compare (10 minutes)
 	go test ./campaign/sender -run 'TestForecastAgainstTheTruth$$' -forecast 1001 -forecasts 200 -timeout 90m -v
 
 .PHONY: mutate
-mutate: ## apply MUTATIONS (150) random mutations of one line (SEED=1); fail when the tests detect fewer than 90 % (half an hour)
+mutate: ## apply MUTATIONS (150) random ones (SEED=1): half an hour
 	go run ./tools/mutate -n $(MUTATIONS) -seed $(SEED)
 
 .PHONY: bench
-bench: ## sends per second, CPU per message, import speed and peak memory, beside a bare loop
+bench: ## measure sending, import and memory beside a bare loop
 	go run ./tools/bench
 
 .PHONY: bench-step
-bench-step: ## time and memory of a planning step: 1,000,000 rows, 50 runs, 20 numbers
+bench-step: #+ time and memory of a planning step: 1,000,000 rows, 50 runs, 20 numbers
 	go test ./campaign/sender -run XXX -bench PlanningStep -benchtime 3000x -step-rows 1000000
 
 .PHONY: bench-cluster
-bench-cluster: ## replicas on private PostgreSQL and Redis servers: rate, CPU, COPY, webhook events, bytes per delivery
+bench-cluster: #+ replicas on private PostgreSQL and Redis servers: rate, CPU, COPY, webhook events, bytes per delivery
 	go run ./tools/bench -cluster
 
 LARGE ?= 10000000
 .PHONY: large
-large: ## import and send LARGE (10,000,000) rows with four replicas on PostgreSQL (an hour or two, 20 GB)
+large: #+ import and send LARGE (10,000,000) rows with four replicas on PostgreSQL (an hour or two, 20 GB)
 	go run ./tools/bench -large $(LARGE)
 
 # Not part of the gate: building the servers takes ten minutes.
 .PHONY: kubernetes
-kubernetes: bin/helm ## install, upgrade, roll back and uninstall the chart on a real API server
+kubernetes: bin/helm #+ install, upgrade, roll back and uninstall the chart on a real API server
 	KUBERNETES_VERSION=$(KUBERNETES_VERSION) scripts/kubernetes.sh
 
 # The validators are built in modules of their own; the second one takes minutes the first time.
 .PHONY: openapi
-openapi: ## check the OpenAPI documents (3.1 and 3.0.3) with two validators
+openapi: #+ check the OpenAPI documents (3.1 and 3.0.3) with two validators
 	@mkdir -p dist/openapi
 	go test ./internal/api -run 'TestTheDocumentIsWhole$$' -count=1 -documents $(CURDIR)/dist/openapi
 	go run github.com/getkin/kin-openapi/cmd/validate@$(KIN_OPENAPI_VERSION) dist/openapi/openapi-3.0.json
 	go run github.com/pb33f/libopenapi-validator/cmd/validate@$(LIBOPENAPI_VERSION) dist/openapi/openapi.json
 
 .PHONY: bench-api
-bench-api: ## pages of the deliveries of a run of 1,000,000 rows on a private PostgreSQL, with every filter
+bench-api: #+ pages of the deliveries of a run of 1,000,000 rows on a private PostgreSQL, with every filter
 	go test ./internal/ledger/postgres -run '^$$' -bench PagesOfDeliveries -pagerows 1000000 -benchtime 30x -timeout 20m
 
 .PHONY: bench-events
-bench-events: ## send at 1,000/s with 200 clients on the server-sent events and without; sending must keep 95 % of its rate
+bench-events: #+ send at 1,000/s with 200 clients on the server-sent events and without; sending must keep 95 % of its rate
 	go test ./internal/daemon -run 'TestClientsThatListenCostTheSendingLittle$$' -listeners 200 -count=1 -v
 
 .PHONY: services
-services: ## install redis-server, PostgreSQL and PgBouncer for the tests that start them
+services: ## install redis-server, PostgreSQL and PgBouncer for the tests
 	scripts/services.sh
-
-.PHONY: ci
-ci: ## run the gate, every check of a change
-	.ci/run
 
 .PHONY: clean
 clean: ## remove the built files

@@ -248,7 +248,7 @@ func (s *Source) checkCanary(c *Canary) {
 }
 
 func (s *Source) checkLimits(l *Limits) {
-	// The limiter refuses a lease below minRate, and that would hold up every run of the number.
+	// The limiter refuses a lease below MinRate, and that would hold up every run of the number.
 	if l.Rate != 0 && !(l.Rate >= campaign.MinRate && l.Rate <= campaign.MaxRate) { // also NaN
 		s.at("limits.rate",
 			fmt.Sprintf("%g messages per second; want %f (one in 12 days) to %g", l.Rate, campaign.MinRate, campaign.MaxRate),

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// LimitedAgain is the platform's code for its marketing limit per recipient. limitedWait is how
+// LimitedAgain is the platform's code for its marketing limit per recipient. LimitedWait is how
 // long such a recipient must be left alone: an attempt within a day fails again
 // (docs/service.md#errors).
 const (
