@@ -72,6 +72,7 @@ func TestADroppedFileIsSentAndReported(t *testing.T) {
 	wantIn(t, "accepted.json", d.text("inbox/done/list.csv.accepted.json"), `"run": "orders-1"`, `"rows": 41`)
 	wantIn(t, "rejected.csv", d.text("inbox/done/list.csv.rejected.csv"),
 		"phone,first_name,order,reject_line,reject_reason,reject_note\n", "nobody,A,B,42,invalid_phone,")
+	wantIn(t, "report.html", d.text("inbox/done/list.csv.report.html"), "<strong>40 people got the message</strong>")
 	if got := d.text("inbox/done/list.csv.report.csv"); strings.Count(got, "\n") != 42 || strings.Count(got, ",read,") != 40 {
 		t.Errorf("report.csv: got\n%s\nwant a header, 40 rows that are read, and one that is skipped", got)
 	}

@@ -39,6 +39,7 @@ type operations interface {
 	WhyRecipient(ctx context.Context, id, to string) (why.Row, error)
 	Report(ctx context.Context, id string) (*reporting.Report, error)
 	ReportAgainst(ctx context.Context, id string) (*reporting.Report, error)
+	ReportHTML(ctx context.Context, id string, audit bool, w io.Writer) error
 	Audit(ctx context.Context, id string) (*reporting.AuditResult, error)
 	Export(ctx context.Context, id string, w io.Writer) error
 	ExportExcel(ctx context.Context, id string, w io.Writer) error
@@ -74,6 +75,15 @@ type local struct {
 	*operator.Session
 	p *program
 	c *config.Config
+}
+
+// ReportHTML writes the report of a run as one HTML file.
+func (d *local) ReportHTML(ctx context.Context, id string, audit bool, w io.Writer) error {
+	write, err := d.Session.ReportHTML(ctx, id, audit)
+	if err != nil {
+		return err
+	}
+	return write(w)
 }
 
 // Export writes one line for each row of a run's list.

@@ -2,8 +2,11 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -11,8 +14,8 @@ import (
 )
 
 func (p *program) cmdReport() *cobra.Command {
-	var format string
-	var excel, against bool
+	var format, page string
+	var excel, against, audit bool
 	cmd := &cobra.Command{
 		Use:   "report RUN",
 		Short: "Print what became of a run: totals, or every row of its list",
@@ -22,10 +25,15 @@ func (p *program) cmdReport() *cobra.Command {
 --against-service also asks the service what it counted of the run's template on each UTC day, and says of every difference what
 its likely cause is. It changes nothing at the service, which counts the last 90 days; what it cannot tell is said in a sentence.
 
+--html writes FILE for people, to send by mail, open in a browser or print: totals and plots on one page of A4, without a phone
+number, without script and without a request to anywhere. It replaces an .html file; "-" is the standard output. A report of
+more than 100,000 rows has its audit with --audit, which reads the list.
+
 --excel writes the CSV so that Excel opens it by a double click: with a byte order mark, the delimiter of the list, and long
 numbers as text.`,
 		Example: `  campaignd report latest
   campaignd report spring-sale-3 --format json
+  campaignd report latest --html report.html
   campaignd report latest --against-service
   campaignd report 3 --format csv > report.csv
   campaignd report 3 --excel > report.csv`,
@@ -33,6 +41,8 @@ numbers as text.`,
 	}
 	cmd.Flags().StringVarP(&format, "format", "o", "table", "table, json or csv")
 	cmd.Flags().BoolVar(&excel, "excel", false, "CSV for Excel: byte order mark, the list's own delimiter, numbers as text")
+	cmd.Flags().StringVar(&page, "html", "", "write the report as one HTML file to this FILE")
+	cmd.Flags().BoolVar(&audit, "audit", false, "with --html: audit a list of any length")
 	cmd.Flags().BoolVar(&against, "against-service", false, "compare each day of the template with what the service counts")
 	cmd.Flags().StringVar(&format, "output", "table", "the same as --format")
 	_ = cmd.Flags().MarkHidden("output")
@@ -48,6 +58,14 @@ numbers as text.`,
 		}
 		if against && (excel || format == "csv") {
 			return invalid(errors.New("--against-service compares totals; give table or json"))
+		}
+		switch {
+		case page != "" && (excel || against || given):
+			return invalid(errors.New("--html is a form of its own; leave out --format, --excel and --against-service"))
+		case audit && page == "":
+			return invalid(errors.New("--audit belongs to --html; `campaignd audit` prints the audit alone"))
+		case page != "":
+			return p.reportPage(cmd, args[0], page, audit)
 		}
 		return p.withOperations(cmd.Context(), toRead, func(d operations) error {
 			if export := d.Export; excel || format == "csv" {
@@ -73,6 +91,30 @@ numbers as text.`,
 	}
 	p.addServer(cmd)
 	return cmd
+}
+
+// reportPage writes the report of a run to a file that a browser opens. The file is written when
+// the whole report is known, so an error leaves an earlier one as it is.
+func (p *program) reportPage(cmd *cobra.Command, run, path string, audit bool) error {
+	var page bytes.Buffer
+	err := p.withOperations(cmd.Context(), toRead, func(d operations) error { return d.ReportHTML(cmd.Context(), run, audit, &page) })
+	if err != nil {
+		return err
+	}
+	if path == "-" {
+		_, err = p.stdout.Write(page.Bytes())
+		return err
+	}
+	how := os.O_TRUNC
+	if ext := filepath.Ext(path); ext != ".html" && ext != ".htm" {
+		how = os.O_EXCL // it may be a list
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|how, 0o644) //nolint:gosec // it is to be handed on, and names no recipient
+	if err != nil {
+		return unwritable(path, err)
+	}
+	_, err = f.Write(page.Bytes())
+	return errors.Join(err, f.Close())
 }
 
 // writeReport writes a report as a table or as JSON.

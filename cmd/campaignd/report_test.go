@@ -96,3 +96,22 @@ func TestNothingIsComparedOverTheCloudAPI(t *testing.T) {
 	wantIn(t, "the report", d.want(0, "report", "latest", "--against-service", "--config", d.path("campaignd.yaml")).stdout, "read      40",
 		"conn_1: it is reached over the Cloud API, where this comparison is not offered")
 }
+
+func TestReportIsWrittenAsAPage(t *testing.T) {
+	t.Parallel()
+	d := newFixture(t, nil)
+	d.write("list.csv", listOf(3))
+	d.want(0, "run", d.path("c.yaml"), "--settle", "10s")
+	d.says(0, "", "", "report", "latest", "--html", d.path("r.html"))
+	page := d.text("r.html")
+	wantIn(t, "the page", page, "<strong>3 people got the message</strong>", "The audit balances: every row has exactly one outcome.",
+		"Nigeria", "conn_1")
+	if strings.Contains(page, "2348031200") {
+		t.Error("got a phone number in the page, want none")
+	}
+	d.says(0, "", "", "report", "latest", "--html", d.path("r.html")) // it replaces its own
+	wantIn(t, "over the list", d.want(2, "report", "latest", "--html", d.path("list.csv")).stderr, "list.csv exists; name another file")
+	wantIn(t, "to the output", d.want(0, "report", "latest", "--html", "-", "--audit").stdout, "<!doctype html>")
+	wantIn(t, "in two forms", d.want(2, "report", "latest", "--html", "r.html", "--excel").stderr, "leave out --format, --excel")
+	wantIn(t, "--audit alone", d.want(2, "report", "latest", "--audit").stderr, "`campaignd audit` prints the audit alone")
+}

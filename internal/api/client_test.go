@@ -50,6 +50,9 @@ var clientCalls = map[string]func(ctx context.Context, t *testing.T, c *client.C
 		return c.Series(ctx, "spring-1", 5*time.Minute)
 	}),
 	"forecast": calls(func(ctx context.Context, c *client.Client) (any, error) { return c.Forecast(ctx, "spring-1") }),
+	"report-html": calls(func(ctx context.Context, c *client.Client) (any, error) {
+		return nil, c.ReportHTML(ctx, "spring-1", true, io.Discard)
+	}),
 	"export": calls(func(ctx context.Context, c *client.Client) (any, error) {
 		return nil, c.Export(ctx, "spring-1", io.Discard)
 	}),

@@ -18,6 +18,8 @@ var descriptions = map[string]string{
 	"why":           "limited_by is from a closed list: a limit, a window, a hold, a pause or none. The sentence is for people.",
 	"why-recipient": "It says what the row waits for, or what became of it.",
 	"why-number":    "The connection is configured, or one of a run of the last 100.",
+	"report-html": "One file of at most 150 kB for people: totals, plots and breakdowns. It names no recipient, runs no script and asks " +
+		"nobody for anything. A list of at most 100,000 rows is audited; with audit=true a longer one too, of which two are read at a time.",
 	"report": "The totals are by status. Statuses still change until the run is settled. against=service reads the whole run and " +
 		"compares each day of its template with what the service counts; service.notes say what it does not tell.",
 	"audit": "balanced is true if each row of the list has exactly one outcome and the totals agree. It takes minutes for millions " +

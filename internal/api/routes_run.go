@@ -142,6 +142,12 @@ type exportInput struct {
 	Excel bool `query:"excel" doc:"for Excel: with a byte order mark, the delimiter of the list, and long numbers as text"`
 }
 
+// htmlInput is the input of the report as HTML.
+type htmlInput struct {
+	OfRun
+	Audit bool `query:"audit" doc:"read the whole list, also if it is long, so that the report says whether each row has one outcome"`
+}
+
 func (s *Server) lookRoutes() {
 	const one = "/api/v1/runs/{run}"
 	absent := []int{404}
@@ -217,7 +223,19 @@ func (s *Server) lookRoutes() {
 			})
 			return out, err
 		})
-	streamed(s, route{method: http.MethodGet, path: one + "/export", id: "export", summary: "Every row of a run's list as CSV",
+	streamed(s, operator.HTML, route{method: http.MethodGet, path: one + "/report.html", id: "report-html", scope: campaign.KeyRead,
+		summary: "The report of a run as one HTML file, without script and without a request to anywhere", errors: []int{404, 503}},
+		"<!doctype html>\n<html lang=\"en\">", func(ctx context.Context, d *operator.Session, in *htmlInput) (w operator.Writer, err error) {
+			if !in.Audit {
+				return d.ReportHTML(ctx, in.Run, false)
+			}
+			err = s.reading(ctx, func() error {
+				w, err = d.ReportHTML(ctx, in.Run, true)
+				return err
+			})
+			return w, err
+		})
+	streamed(s, operator.CSV, route{method: http.MethodGet, path: one + "/export", id: "export", summary: "Every row of a run's list as CSV",
 		scope: campaign.KeyRead, errors: absent}, "row,to,connection,status\n2,+2348031234567,conn_1,read\n",
 		func(ctx context.Context, d *operator.Session, in *exportInput) (operator.Writer, error) {
 			if in.Excel {
@@ -227,26 +245,28 @@ func (s *Server) lookRoutes() {
 		})
 }
 
-// streamed adds a route that streams CSV.
-func streamed[I any](s *Server, r route, example string, open func(context.Context, *operator.Session, *I) (operator.Writer, error)) {
+// streamed adds a route that streams a file.
+func streamed[I any](s *Server, m operator.Media, r route, example string,
+	open func(context.Context, *operator.Session, *I) (operator.Writer, error),
+) {
 	op := s.operation(r)
-	op.Responses = map[string]*huma.Response{"200": {Description: "CSV", Content: map[string]*huma.MediaType{
-		"text/csv": {Schema: &huma.Schema{Type: "string"}, Example: example},
+	op.Responses = map[string]*huma.Response{"200": {Description: m.Name, Content: map[string]*huma.MediaType{
+		m.Kind: {Schema: &huma.Schema{Type: "string"}, Example: example},
 	}}}
 	huma.Register(s.api, op, func(ctx context.Context, in *I) (*huma.StreamResponse, error) {
 		write, err := open(ctx, s.sessionOf(ctx), in)
 		if err != nil {
 			return nil, s.failed(r.id, err)
 		}
-		return &huma.StreamResponse{Body: func(hc huma.Context) { s.stream(hc, r.id, write) }}, nil
+		return &huma.StreamResponse{Body: func(hc huma.Context) { s.stream(hc, m, r.id, write) }}, nil
 	})
 }
 
 // stream writes a file of any length. An error while it is sent closes the connection, so that no
 // client takes a part of the file for the whole.
-func (s *Server) stream(hc huma.Context, what string, write operator.Writer) {
+func (s *Server) stream(hc huma.Context, m operator.Media, what string, write operator.Writer) {
 	_, w := humago.Unwrap(hc)
-	if err := operator.Stream(w, what, write); err != nil {
+	if err := operator.Stream(w, m, what, write); err != nil {
 		s.process.Log.Warn("an export ended early", "what", what, "err", err)
 		panic(http.ErrAbortHandler)
 	}

@@ -63,7 +63,7 @@ func (s *Server) suppressionRoutes() {
 
 // exportSuppressions adds the list as a file.
 func (s *Server) exportSuppressions() {
-	streamed(s, route{method: http.MethodGet, path: "/api/v1/suppressions/export", id: "export-suppressions",
+	streamed(s, operator.CSV, route{method: http.MethodGet, path: "/api/v1/suppressions/export", id: "export-suppressions",
 		summary: "The whole list as CSV, which an import can read", scope: campaign.KeyRead, all: true},
 		"to,scope,source,at,until\n+2348031234567,marketing,stop,2026-03-02T09:00:00Z,\n",
 		func(ctx context.Context, d *operator.Session, _ *struct{}) (operator.Writer, error) {

@@ -145,6 +145,16 @@ func (c *Client) Forecast(ctx context.Context, id string) (plan.Forecast, error)
 	return one[plan.Forecast](ctx, c, ofRun(http.MethodGet, id, "/forecast"))
 }
 
+// ReportHTML writes the report of a run as one HTML file. audit asks for the audit also of a long
+// list, which is then read. After an error, w has only a part of the file.
+func (c *Client) ReportHTML(ctx context.Context, id string, audit bool, w io.Writer) error {
+	q := ofRun(http.MethodGet, id, "/report.html")
+	if audit {
+		q.query = url.Values{"audit": {"true"}}
+	}
+	return c.file(ctx, q, w)
+}
+
 // Export writes one line for each row of a run's list, as CSV. After an error, w has only a part of
 // the file.
 func (c *Client) Export(ctx context.Context, id string, w io.Writer) error {

@@ -140,18 +140,28 @@ func export(v *visit) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	v.download("export", write)
+	v.download(operator.CSV, "export", write)
+	return nil, nil //nolint:nilnil // it has answered
+}
+
+// reportPage shows the report of a run as it is handed on, with its own policy.
+func reportPage(v *visit) (any, error) {
+	write, err := v.d.ReportHTML(v.r.Context(), v.r.PathValue("run"), false)
+	if err != nil {
+		return nil, err
+	}
+	v.download(operator.HTML, "report", write)
 	return nil, nil //nolint:nilnil // it has answered
 }
 
 func exportSuppressions(v *visit) (any, error) {
-	v.download("suppressions", v.suppressionsTo)
+	v.download(operator.CSV, "suppressions", v.suppressionsTo)
 	return nil, nil //nolint:nilnil // it has answered
 }
 
 // download streams a file. A failure closes the connection, so that no part passes for the whole.
-func (v *visit) download(name string, write operator.Writer) {
-	if err := operator.Stream(v.w, name, write); err != nil {
+func (v *visit) download(m operator.Media, name string, write operator.Writer) {
+	if err := operator.Stream(v.w, m, name, write); err != nil {
 		v.process.Log.Warn("an export ended early", "what", name, "err", err)
 		panic(http.ErrAbortHandler)
 	}

@@ -100,6 +100,7 @@ func table() []route {
 		{method: post, path: run + "/limits", operations: []string{"change-limits"}, scope: operate, do: changeLimits},
 		{method: get, path: run + "/deliveries", operations: []string{"run", "deliveries"}, scope: read, page: "deliveries", show: deliveries},
 		{method: get, path: run + "/recipient", operations: []string{"why-recipient"}, scope: read, page: "recipient", show: recipient},
+		{method: get, path: run + "/report.html", operations: []string{"report-html"}, scope: read, show: reportPage},
 		{method: get, path: run + "/export", operations: []string{"export"}, scope: read, show: export},
 		{method: get, path: "/console/schedules", operations: []string{"schedules", "campaigns"}, scope: read, page: "schedules",
 			nav: "Schedules", group: sending, show: schedules},

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -20,6 +21,7 @@ import (
 	"campaignd/internal/messaging"
 	"campaignd/internal/schedule"
 	"campaignd/reporting"
+	"campaignd/reporting/html"
 )
 
 // watcher makes the watcher of drops, nil if there are none.
@@ -32,7 +34,7 @@ func (d *Daemon) watcher(e *sender.Engine) (*drops.Watcher, error) {
 		return nil, err
 	}
 	w := &dropLauncher{d: d, e: e, service: &recent{Service: d.client}, folder: schedule.NewFolder(d.cfg.Campaigns)}
-	o := drops.Options{Ledger: d.ledger, Spool: spool, Launch: w.launch, Missing: w.missing, Owner: d.owner, Rates: d.rates,
+	o := drops.Options{Ledger: d.ledger, Spool: spool, Launch: w.launch, Missing: w.missing, Owner: d.owner, Rates: d.rates, Page: d.page,
 		Lease: time.Duration(d.cfg.Sending.Lease), Log: d.log}
 	for _, r := range d.cfg.Drops {
 		b, err := r.Open()
@@ -311,4 +313,13 @@ func (r *recent) Numbers(ctx context.Context) ([]messaging.Number, error) {
 
 func (r *recent) Templates(ctx context.Context, connection string) ([]messaging.TemplateRecord, error) {
 	return lately(r, "templates", connection, func() ([]messaging.TemplateRecord, error) { return r.Service.Templates(ctx, connection) })
+}
+
+// page reads the facts of a run's report for people, and returns what writes it.
+func (d *Daemon) page(ctx context.Context, run campaign.Run, report *reporting.Report) (func(io.Writer) error, error) {
+	facts, err := html.Read(ctx, d.ledger, run, report, false)
+	if err != nil {
+		return nil, err
+	}
+	return func(w io.Writer) error { return html.Write(w, facts) }, nil
 }

@@ -12,7 +12,7 @@
 //     inbox/list.csv --claim--> spool --launch--> run
 //     |                                      |
 //     +--move--> done/list.csv               +--> done/list.csv.accepted.json, .rejected.csv
-//     +--move--> rejected/list.csv           +--> done/list.csv.report.csv, .report.json
+//     +--move--> rejected/list.csv           +--> done/list.csv.report.csv, .html, .json
 //
 // The ledger decides who claims a file, by its unique constraints (campaign.DropLedger). A job of
 // the ledger lets one process at a time work on a file. Each step may be repeated, so that another

@@ -23,6 +23,7 @@ const (
 	rejectedName = ".rejected.csv"
 	reportCSV    = ".report.csv"
 	reportJSON   = ".report.json"
+	reportHTML   = ".report.html"
 )
 
 // acceptance is the content of NAME.accepted.json.

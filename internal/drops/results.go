@@ -71,8 +71,11 @@ func (t *task) report(ctx context.Context) error {
 	written := t.stated[t.f.No] == sum
 	t.mu.Unlock()
 	if !written {
-		// The JSON comes last: a script that sees there that the run has finished finds the CSV, too.
+		// The JSON comes last: a script that sees there that the run has finished finds the others, too.
 		err := t.put(ctx, reportCSV, func(w io.Writer) error { return reporting.WriteCSV(ctx, w, t.o.Ledger, run) })
+		if err == nil {
+			err = t.putPage(ctx, run, report)
+		}
 		if err == nil {
 			err = t.put(ctx, reportJSON, func(w io.Writer) error { _, err := w.Write(text); return err })
 		}
@@ -91,6 +94,18 @@ func (t *task) report(ctx context.Context) error {
 	}
 	t.mu.Unlock()
 	return t.store(ctx)
+}
+
+// putPage writes the report for people.
+func (t *task) putPage(ctx context.Context, run campaign.Run, report *reporting.Report) error {
+	if t.o.Page == nil {
+		return nil
+	}
+	write, err := t.o.Page(ctx, run, report)
+	if err != nil {
+		return err
+	}
+	return t.put(ctx, reportHTML, write)
 }
 
 // settled reports whether no status is awaited any more.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"slices"
 	"strings"
@@ -68,6 +69,9 @@ type Options struct {
 	// Missing says why no file of the campaign can be launched now, nil if it can.
 	Missing func(campaign string) error
 	Rates   *reporting.Rates // price the messages of reports; nil: there are none
+	// Page reads what the report of a run shows to people, and returns what writes it; nil: no page is
+	// written.
+	Page func(context.Context, campaign.Run, *reporting.Report) (func(io.Writer) error, error)
 	// Owner and Lease are those of the jobs of this process. Lease must be positive.
 	Owner string
 	Lease time.Duration

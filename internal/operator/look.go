@@ -17,6 +17,7 @@ import (
 	"campaignd/internal/ledger"
 	"campaignd/recipients"
 	"campaignd/reporting"
+	"campaignd/reporting/html"
 )
 
 // With finds a run and calls do with it.
@@ -177,6 +178,24 @@ func (d *Session) Audit(ctx context.Context, id string) (*reporting.AuditResult,
 
 // Writer writes a file to its argument.
 type Writer func(io.Writer) error
+
+// ReportHTML reads the figures of a run, and returns a Writer of its report as an HTML file
+// (html.Write). audit asks for the audit also of a list with more than html.AuditRows rows.
+func (d *Session) ReportHTML(ctx context.Context, id string, audit bool) (Writer, error) {
+	r, err := d.find(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	report, err := d.Report(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	f, err := html.Read(ctx, d.Ledger, r, report, audit)
+	if err != nil {
+		return nil, err
+	}
+	return func(w io.Writer) error { return html.Write(w, f) }, nil
+}
 
 // Export finds a run, and returns a Writer of its list as CSV, with one line for each row.
 func (d *Session) Export(ctx context.Context, id string) (Writer, error) {

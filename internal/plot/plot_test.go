@@ -148,8 +148,8 @@ func FuzzTextsAreEscaped(f *testing.F) {
 			h := &Histogram{ID: "b", Title: s, Series: Delivered,
 				Buckets: []Bucket{{time.Second, time.Duration(seconds), n}, {1, 2, 1}},
 				Marks:   []Mark{{time.Duration(seconds), s}}}
-			table := &Table{Caption: s, Columns: []Column{{s, Words}, {s, Code}, {s, Bars}},
-				Rows: [][]Cell{{{Text: s}, {Text: "c" + s}, {Bar: Bar{Failed, n, seconds}}}}}
+			table := &Table{Caption: s, Columns: []Column{{s, Words}, {s, Minor}, {s, Bars}},
+				Rows: [][]Cell{{{Text: s}, {Text: "c" + s, Code: "c" + s}, {Bar: Bar{Failed, n, seconds}}}}}
 			return "<p>" + l.SVG() + l.Table().HTML() + h.SVG() + h.Table().HTML() + table.HTML() + "</p>"
 		}
 		got, want := elements(t, draw(s)), elements(t, draw(strings.Repeat("x", utf8.RuneCountInString(s))))

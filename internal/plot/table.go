@@ -21,9 +21,8 @@ type Kind int
 const (
 	Words  Kind = iota
 	Number      // at the right
-	Code
-	Bars  // left out on a phone, but of a funnel
-	Minor // as Words, and left out on a phone
+	Bars        // left out on a phone, but of a funnel
+	Minor       // as Words, and left out on a phone
 )
 
 // Column is the head of a column.
@@ -36,6 +35,7 @@ type Column struct {
 type Cell struct {
 	Text   string
 	Strong bool
+	Code   string // a code behind the text
 	Bar    Bar
 }
 
@@ -113,8 +113,8 @@ func (t *Table) content(c Column, cell Cell) string {
 		return ""
 	case c.Kind == Bars:
 		return cell.Bar.svg(t.Funnel)
-	case c.Kind == Code && cell.Text != "":
-		return "<code>" + text + "</code>"
+	case cell.Code != "":
+		return text + " <code>" + escaped(cell.Code) + "</code>"
 	case cell.Strong:
 		return "<strong>" + text + "</strong>"
 	}

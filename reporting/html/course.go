@@ -51,6 +51,10 @@ func (m *maker) rate() panel {
 		}
 		return p
 	}
+	if m.Report.Run.State.Ended() && last.Sub(first) <= time.Minute {
+		p.Sentence = fmt.Sprintf("All were accepted within a minute: %s on %s (%s).", plot.Count(m.Report.Funnel.Accepted), m.on(first), m.zone)
+		return p
+	}
 	l := plot.Line{ID: "rate-plot", What: "Accepted a minute", Zone: m.zone, Limits: m.Limits, Bands: m.Stops}
 	if !m.Report.Run.State.Ended() && m.AsOf.After(last) {
 		last, l.End = m.AsOf, "now"

@@ -89,15 +89,15 @@ func (m *maker) failed() panel {
 		p.Sentence = "No message failed, and none was refused."
 		return p
 	}
-	t := plot.Table{Caption: "Rows that failed or were refused, by code", Columns: []plot.Column{{Name: "Code", Kind: plot.Code},
-		{Name: "What it means"}, {Name: "Rows", Kind: plot.Number}, {Name: "Share", Kind: plot.Bars}}}
+	t := plot.Table{Caption: "Rows that failed or were refused, by code", Columns: []plot.Column{
+		{Name: "Reason and code"}, {Name: "Rows", Kind: plot.Number}, {Name: "Share", Kind: plot.Bars}}}
 	first, others, rest := most(all)
 	for _, l := range first {
-		t.Rows = append(t.Rows, []plot.Cell{{Text: plot.Text(l.name, 24)}, {Text: l.words}, {Text: plot.Count(l.n)},
+		t.Rows = append(t.Rows, []plot.Cell{{Text: l.words, Code: plot.Text(l.name, 32)}, {Text: plot.Count(l.n)},
 			{Bar: plot.Bar{Series: plot.Failed, N: l.n, Of: all[0].n}}})
 	}
 	if others > 0 {
-		t.Rows = append(t.Rows, []plot.Cell{{}, {Text: fmt.Sprintf("And %d others", others)}, {Text: plot.Count(rest)}, {}})
+		t.Rows = append(t.Rows, []plot.Cell{{Text: fmt.Sprintf("And %d others", others)}, {Text: plot.Count(rest)}, {}})
 	}
 	p.Drawing = t.HTML()
 	return p

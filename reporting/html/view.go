@@ -69,12 +69,12 @@ func newView(f *Facts, countries map[string]string) *view {
 	run := f.Report.Run
 	v := &view{Run: name(run.ID), Template: name(run.Template), State: stateOf(run), Lede: m.lede(), Notices: m.notices(),
 		Figures: m.figures(), Counted: m.counted(), Version: "campaignd " + plot.Text(f.Version, maxName),
-		List: cmp.Or(name(run.List), "the list"), Hash: plot.Text(run.ListHash, maxName)}
+		List: cmp.Or(name(base(run.List)), "the list"), Hash: plot.Text(run.ListHash, maxName)}
 	kind := run.Language
 	if run.Marketing {
 		kind = strings.TrimPrefix(kind+", marketing", ", ")
 	}
-	for _, s := range []string{kind, run.List, m.period()} {
+	for _, s := range []string{kind, base(run.List), m.period()} {
 		if s != "" {
 			v.Meta = append(v.Meta, name(s))
 		}
@@ -83,6 +83,9 @@ func newView(f *Facts, countries map[string]string) *view {
 	v.Dense = len(v.Notices) > 2 || len(v.Panels) > 8
 	return v
 }
+
+// base is the name of a file without its folders, which are those of another machine.
+func base(path string) string { return path[strings.LastIndexAny(path, `/\`)+1:] }
 
 func name(s string) string { return plot.Text(s, maxName) }
 
@@ -125,6 +128,8 @@ func (m *maker) period() string {
 		return ""
 	case run.EndedAt.IsZero():
 		return fmt.Sprintf("since %s (%s)", m.on(from), m.zone)
+	case m.on(from) == m.on(run.EndedAt):
+		return fmt.Sprintf("%s (%s)", m.on(from), m.zone)
 	case from.In(m.zone).Format(time.DateOnly) == run.EndedAt.In(m.zone).Format(time.DateOnly):
 		return fmt.Sprintf("%s to %s (%s)", m.on(from), run.EndedAt.In(m.zone).Format("15:04"), m.zone)
 	}
