@@ -63,6 +63,14 @@ race: ## run the concurrent packages under the race detector
 	$(RACE) $(filter-out ./campaign/...,$(CONCURRENT)) ./campaign ./campaign/plan
 	$(RACE) ./campaign/sender -seeds 10 -replay 0
 
+.PHONY: browser
+browser: #+ open the HTML reports in chromium: axe-core, a phone and a desk, both themes, one page of A4
+	scripts/browser.sh
+
+.PHONY: picture
+picture: #+ draw the picture of a report for the README, docs/report.png
+	scripts/browser.sh -run README -readme $(CURDIR)/docs/report.png
+
 .PHONY: lint
 lint: $(GOLANGCI) ## vet, formatting and golangci-lint
 	go vet ./...
@@ -260,7 +268,7 @@ bench-events: #+ send at 1,000/s with 200 clients on the server-sent events and 
 	go test ./internal/daemon -run 'TestClientsThatListenCostTheSendingLittle$$' -listeners 200 -count=1 -v
 
 .PHONY: services
-services: ## install redis-server, PostgreSQL and PgBouncer for the tests
+services: ## install redis-server, PostgreSQL, PgBouncer and chromium for the tests
 	scripts/services.sh
 
 .PHONY: clean

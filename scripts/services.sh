@@ -1,6 +1,6 @@
 #!/bin/sh
-# Installs the servers that the tests need, redis-server, PostgreSQL and PgBouncer, from Debian's
-# packages. It starts and enables nothing: each test starts a private server on a free loopback port
+# Installs the programs that the tests need, redis-server, PostgreSQL, PgBouncer and chromium, from
+# Debian's packages. It starts and enables nothing: each test starts a private server on a free loopback port
 # and stops it again.
 #
 #   scripts/services.sh          install what is missing, print the versions
@@ -44,6 +44,7 @@ missing() {
 	command -v redis-server >/dev/null 2>&1 || echo redis-server
 	postgres_bin >/dev/null || echo postgresql
 	PATH=$PATH:/usr/sbin command -v pgbouncer >/dev/null 2>&1 || echo pgbouncer
+	command -v chromium >/dev/null 2>&1 || echo chromium
 }
 
 as_root() {
@@ -71,7 +72,7 @@ allow_starting() {
 
 install() {
 	command -v apt-get >/dev/null 2>&1 ||
-		fail "$* missing and this is not a Debian system: install Redis 7 or newer, PostgreSQL 15 or newer and PgBouncer by hand"
+		fail "$* missing and this is not a Debian system: install Redis 7 or newer, PostgreSQL 15 or newer, PgBouncer and chromium by hand"
 	if [ "$(id -u)" -ne 0 ]; then
 		command -v sudo >/dev/null 2>&1 || fail "$* missing: run scripts/services.sh as root"
 		sudo -n true 2>/dev/null ||
@@ -106,3 +107,4 @@ fi
 redis-server --version | sed 's/ sha=.*//'
 "$(postgres_bin)" --version
 PATH=$PATH:/usr/sbin pgbouncer --version | sed -n 1p
+chromium --version

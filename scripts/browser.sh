@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# Opens the HTML reports in Debian's chromium and judges them (tools/browser).
+#
+#   scripts/browser.sh [ARGUMENTS]   arguments of the tests, for example -pictures DIR
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+pages=$(mktemp -d)
+trap 'rm -rf "$pages"' EXIT
+go build -o "$pages/campaignd" ./cmd/campaignd
+"$pages/campaignd" demo --dir "$pages/demo" >"$pages/demo.log" 2>&1 || { cat "$pages/demo.log"; exit 1; }
+"$pages/campaignd" report latest --config "$pages/demo/campaignd.yaml" --html "$pages/demo.html"
+go test ./reporting/html -run 'TestReportsReadAsBefore$' -count=1 -pages "$pages"
+cd tools/browser
+go vet ./...
+go test ./... -count=1 -v -pages "$pages" "$@"
