@@ -69,7 +69,7 @@ func TestEachErrorSaysWhetherToTryAgain(t *testing.T) {
 func TestEachCodeOfPostgresHasItsHint(t *testing.T) {
 	l := &Ledger{name: "db"}
 	for code, want := range map[string]string{
-		"28P01": "check the address", "28000": "pg_hba.conf", "3D000": "createdb", "42501": "make it the owner", "42P07": "a database of its own",
+		"28P01": "check the address", "28000": "pg_hba.conf", "3D000": "createdb", "42501": "make it the owner", "42P07": "its own database",
 		"53100": "its disk is full", "53300": "max_connections", "25006": "read-only standby", "57014": "took too long",
 	} {
 		err := l.explain(&pgconn.PgError{Code: code, Message: "said\n by it"})
