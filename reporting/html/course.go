@@ -161,7 +161,7 @@ func (m *maker) brought() panel {
 	if len(t.Rows) == 0 {
 		return panel{}
 	}
-	p := panel{ID: "brought", Title: "What it brought", Class: "w6", Drawing: t.HTML()}
+	p := panel{ID: "brought", Title: "What it brought", Class: "w6 amounts", Drawing: t.HTML()}
 	if r.Conversions == nil {
 		p.Title = "What it cost"
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"campaignd/campaign"
 	"campaignd/internal/plot"
@@ -20,7 +21,7 @@ func (m *maker) panels() []panel {
 	all := []panel{m.rate(), m.funnel(), m.latency(), m.failed(), m.skipped(), m.byCountry(), m.byNumber()}
 	last := slices.DeleteFunc([]panel{m.happened(), m.brought()}, func(p panel) bool { return p.ID == "" })
 	if len(last) == 1 {
-		last[0].Class = "" // it has the row to itself
+		last[0].Class = strings.TrimPrefix(last[0].Class, "w6") // it has the row to itself
 	}
 	return append(all, last...)
 }

@@ -149,6 +149,10 @@ func TestReportsAreReadableByEverybody(t *testing.T) {
 		if !evaluate[bool](t, ctx, `document.fonts.ready.then(() => document.fonts.check('16px "Source Sans 3"'))`) {
 			t.Errorf("%s, %s: the font of the file is not in use, want it", name, theme)
 		}
+		// A column that takes the room of its neighbour leaves that one a letter for each line.
+		if tall := evaluate[float64](t, ctx, `Math.max(0, ...[...document.querySelectorAll("th, td")].map(c => c.clientHeight))`); tall > 200 {
+			t.Errorf("%s, %s, %d px: got a cell of %v px, want none higher than 200", name, theme, width, tall)
+		}
 		if *pictures != "" {
 			picture(t, ctx, filepath.Join(*pictures, fmt.Sprintf("%s-%s-%d.png", name, theme, width)))
 		}
