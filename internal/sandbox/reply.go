@@ -41,17 +41,9 @@ func refuse(w http.ResponseWriter, ref *refusal) {
 	writeJSON(w, ref.Status, body)
 }
 
-// list is the form of every listing (docs/service.md#conventions).
-type list[T any] struct {
-	Data []T `json:"data"`
-}
-
-// writePage writes the page of a listing that ?cursor= names. The document shows no pages; without
-// Options.PageSize the whole listing is one page.
-func writePage[T any](s *Sandbox, w http.ResponseWriter, r *http.Request, all list[T]) {
-	writeRows(s, w, r, area.List{Len: len(all.Data), Page: func(from, to int) any { return all.Data[from:to] }})
-}
-
+// writeRows writes the page of a listing that ?cursor= names, in the form of every listing
+// (docs/service.md#conventions). The document shows no pages; without Options.PageSize the whole
+// listing is one page.
 func writeRows(s *Sandbox, w http.ResponseWriter, r *http.Request, rows area.List) {
 	size, from, to := s.opt.PageSize, 0, rows.Len
 	var out struct {
