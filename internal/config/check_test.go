@@ -184,7 +184,8 @@ func TestALedgerIsMissingWhenItsFileIs(t *testing.T) {
 func TestAFileThatIsNoConfigurationIsRefused(t *testing.T) {
 	nested := func(n int) string { return "numbers: " + strings.Repeat("[", n) + strings.Repeat("]", n) + "\n" }
 	for _, tt := range []struct{ file, want string }{
-		{strings.Repeat("#", 1<<20) + "\n", "the file has 1048577 bytes; a configuration file has at most 1048576; give the YAML file with --config"},
+		{strings.Repeat("#", 1<<20) + "\n",
+			"the file has 1048577 bytes; a configuration file has at most 1048576; give the YAML file with --config"},
 		{"\xff", "the file is not UTF-8 text; save it as UTF-8"},
 		{nested(33), "nested more than 32 deep; see `campaignd config schema`"},
 		{"campaigns: !!str x\n",
