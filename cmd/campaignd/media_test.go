@@ -64,5 +64,5 @@ recipients: {file: list.csv, columns: {to: phone}}
 	if got := d.files("media", "list"); !slices.Equal(got, []string{asset}) {
 		t.Errorf("got %q after the prune, want %s alone", got, asset)
 	}
-	d.want(1, "media", "list", "--connection", "nobody")
+	d.want(2, "media", "list", "--connection", "nobody")
 }

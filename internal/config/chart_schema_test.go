@@ -32,7 +32,8 @@ var chartRefuses = map[string]string{
 	"cloud.accounts[].token_file":        "the chart sets it; name a secret in secrets.cloud",
 	"cloud.accounts[].app_secret_file":   "the chart sets it; name a secret in secrets.cloud",
 	"cloud.accounts[].verify_token_file": "the chart sets it; name a secret in secrets.cloud",
-	"ledger":                             "secrets.ledger names it in cluster mode", "redis": "secrets.redis names it", "listen": "the chart sets it",
+	"ledger":                             "secrets.ledger names it in cluster mode", "redis": "secrets.redis names it",
+	"listen":    "the chart sets it",
 	"campaigns": "the chart sets it", "role": "mode decides", "data_dir": "the chart sets it",
 }
 

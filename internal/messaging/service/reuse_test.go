@@ -19,6 +19,7 @@ func TestOddAnswersProveNoMoreThanTheyCan(t *testing.T) {
 	const accepted = messaging.Proof(255) // no error
 	length := fmt.Sprintf("Content-Length: %d\r\n", len(receiptText))
 	whole := "HTTP/1.1 200 OK\r\n" + length + "\r\n" + receiptText
+	const chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 	head := func(n int) string { return "X-Filler: " + strings.Repeat("x", n) + "\r\n" }
 	for _, tt := range []struct {
 		name, answer string
@@ -31,9 +32,9 @@ func TestOddAnswersProveNoMoreThanTheyCan(t *testing.T) {
 		{"103 twice before it", strings.Repeat("HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n", 2) + whole, accepted, "", true},
 		{"1xx without end", strings.Repeat("HTTP/1.1 103 Early Hints\r\n\r\n", 10), messaging.Doubt, "reset", false},
 		{"101", "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n" + whole, messaging.Doubt, "http_101", false},
-		{"chunks", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + fmt.Sprintf("%x\r\n%s\r\n0\r\nX-End: 1\r\n\r\n", len(receiptText), receiptText),
+		{"chunks", chunked + fmt.Sprintf("%x\r\n%s\r\n0\r\nX-End: 1\r\n\r\n", len(receiptText), receiptText),
 			accepted, "", true},
-		{"a chunk of no size", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n" + receiptText, messaging.DoubtNoID, "accepted_no_id", false},
+		{"a chunk of no size", chunked + "zz\r\n" + receiptText, messaging.DoubtNoID, "accepted_no_id", false},
 		{"Connection: close", "HTTP/1.1 200 OK\r\nConnection: close\r\n" + length + "\r\n" + receiptText, accepted, "", false},
 		{"no length", "HTTP/1.1 200 OK\r\n\r\n" + receiptText, accepted, "", false},
 		{"HTTP/1.0", "HTTP/1.0 200 OK\r\n" + length + "\r\n" + receiptText, accepted, "", false},
