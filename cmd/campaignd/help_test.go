@@ -104,7 +104,7 @@ func TestExamplesOfHelpWorkWhenPasted(t *testing.T) {
 			paste(sub)
 		}
 		switch name, _ := strings.CutPrefix(c.CommandPath(), "campaignd "); name {
-		case "campaignd", "serve", "sandbox", "demo", "launch", "webhooks test",
+		case "campaignd", "serve", "sandbox", "demo", "launch", "console", "webhooks test",
 			"commerce connect": // they do not end, take long, or want a serve or an installation
 			return
 		// These commands refuse a run that has ended or has no such rows or key, or remove what other

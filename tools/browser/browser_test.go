@@ -111,7 +111,7 @@ func show(t *testing.T, ctx context.Context, name, theme string, width int64) {
 		t.Fatal(err)
 	}
 	if err := chromedp.Do(ctx, chromedp.EmulateViewport(width, 900), chromedp.Navigate("file://"+path)); err != nil {
-		t.Fatalf("%s: %v", name, err)
+		t.Fatalf("%s: got %v, want the page opened", name, err)
 	}
 }
 

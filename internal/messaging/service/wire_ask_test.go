@@ -233,7 +233,7 @@ func TestTheClientWritesEachLiteralRequest(t *testing.T) {
 					t.Fatal(err)
 				}
 				for _, fault := range unlike("data", tagged(reflect.ValueOf(got)), want.Data) {
-					t.Error(fault)
+					t.Errorf("got another value than the literal: %s, want none", fault)
 				}
 			}
 		})
