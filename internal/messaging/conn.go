@@ -33,8 +33,7 @@ const (
 	// A request looks once more whether its connection is open if what comes before its first byte
 	// took longer than lookAgain.
 	lookAgain = time.Millisecond
-	// The time that silent listens to a connection that is no socket, and to TLS that has something.
-	listenFor    = 100 * time.Microsecond
+	// listenForTLS is how long silent listens to a connection over TLS that has something.
 	listenForTLS = time.Millisecond
 )
 

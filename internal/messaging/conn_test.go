@@ -1,7 +1,6 @@
 package messaging
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"net"
@@ -13,80 +12,68 @@ import (
 	"time"
 )
 
-// bare hides that a connection is a socket.
-type bare struct{ net.Conn }
-
 // A service closes connections that are idle. A request that is written into one would be a doubt.
 // While it keeps them they are used again, also over TLS, where session tickets come in before the
 // first answer.
 func TestOnlyAConnectionThatIsOpenIsUsed(t *testing.T) {
 	for _, idle := range []time.Duration{20 * time.Millisecond, time.Minute} {
 		for _, secure := range []bool{false, true} {
-			for _, socket := range []bool{false, true} {
-				t.Run(fmt.Sprintf("idle for %v, TLS %t, socket %t", idle, secure, socket), func(t *testing.T) {
-					t.Parallel()
-					var made atomic.Int64
-					s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-						_, _ = io.WriteString(w, "{}")
-					}))
-					s.Config.IdleTimeout = idle
-					s.Config.ConnState = func(_ net.Conn, state http.ConnState) {
-						if state == http.StateNew {
-							made.Add(1)
-						}
+			t.Run(fmt.Sprintf("idle for %v, TLS %t", idle, secure), func(t *testing.T) {
+				t.Parallel()
+				var made atomic.Int64
+				s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+					_, _ = io.WriteString(w, "{}")
+				}))
+				s.Config.IdleTimeout = idle
+				s.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+					if state == http.StateNew {
+						made.Add(1)
 					}
-					if secure {
-						s.StartTLS()
-					} else {
-						s.Start()
+				}
+				if secure {
+					s.StartTLS()
+				} else {
+					s.Start()
+				}
+				defer s.Close()
+				base, err := url.Parse(s.URL)
+				if err != nil {
+					t.Fatal(err)
+				}
+				x := NewExchange(ExchangeOptions{Base: base, Timeout: 10 * time.Second, MaxInFlight: 3, IdleTimeout: time.Minute})
+				defer x.Close()
+				if secure {
+					x.transport.(*http.Transport).TLSClientConfig.RootCAs = s.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs
+				}
+				request, err := http.NewRequest(http.MethodPost, s.URL, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := x.Warm(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				const sends = 5
+				for i := range sends {
+					time.Sleep(min(5*idle, 100*time.Millisecond))
+					if a, failure := x.Send(t.Context(), request, []byte("{}"), &Message{}); failure != nil || !a.Accepted() {
+						t.Errorf("send %d: got %d and %v, want 200", i, a.Status, failure)
 					}
-					defer s.Close()
-					base, err := url.Parse(s.URL)
-					if err != nil {
-						t.Fatal(err)
+				}
+				if idle < time.Second {
+					wait := func() error { time.Sleep(5 * idle); return nil }
+					a, failure := x.Send(t.Context(), request, []byte("{}"), &Message{Before: wait})
+					if failure == nil || failure.Proof != NotSent || failure.Code != "not_connected" {
+						t.Errorf("closed before the first byte: got %d and %v, want not sent, not_connected", a.Status, failure)
 					}
-					o := ExchangeOptions{Base: base, Timeout: 10 * time.Second, MaxInFlight: 3, IdleTimeout: time.Minute}
-					if !socket {
-						o.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
-							c, err := (&net.Dialer{}).DialContext(ctx, network, address)
-							return bare{c}, err
-						}
-					}
-					x := NewExchange(o)
-					defer x.Close()
-					if secure {
-						x.transport.(*http.Transport).TLSClientConfig.RootCAs = s.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs
-					}
-					request, err := http.NewRequest(http.MethodPost, s.URL, nil)
-					if err != nil {
-						t.Fatal(err)
-					}
-					if err := x.Warm(t.Context()); err != nil {
-						t.Fatal(err)
-					}
-					const sends = 5
-					for i := range sends {
-						time.Sleep(min(5*idle, 100*time.Millisecond))
-						if a, failure := x.Send(t.Context(), request, []byte("{}"), &Message{}); failure != nil || !a.Accepted() {
-							t.Errorf("send %d: got %d and %v, want 200", i, a.Status, failure)
-						}
-					}
-					if idle < time.Second {
-						wait := func() error { time.Sleep(5 * idle); return nil }
-						a, failure := x.Send(t.Context(), request, []byte("{}"), &Message{Before: wait})
-						if failure == nil || failure.Proof != NotSent || failure.Code != "not_connected" {
-							t.Errorf("closed before the first byte: got %d and %v, want not sent, not_connected", a.Status, failure)
-						}
-					}
-					want := int64(1)
-					if idle < time.Second {
-						want = sends // the server waits for the first request of a connection without end
-					}
-					if n := made.Load(); n != want {
-						t.Errorf("got %d connections, want %d", n, want)
-					}
-				})
-			}
+				}
+				want := int64(1)
+				if idle < time.Second {
+					want = sends // the server waits for the first request of a connection without end
+				}
+				if n := made.Load(); n != want {
+					t.Errorf("got %d connections, want %d", n, want)
+				}
+			})
 		}
 	}
 }

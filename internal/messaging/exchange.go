@@ -38,7 +38,8 @@ type ExchangeOptions struct {
 	MaxInFlight int
 	// IdleTimeout closes a connection that was not used.
 	IdleTimeout time.Duration
-	// Dial makes the connections; default: a net.Dialer with a time-out of 5 s.
+	// Dial makes the connections; default: a net.Dialer with a time-out of 5 s. Only of sockets and of
+	// net.Pipe it is seen before a send that the peer has closed them.
 	Dial dialFunc
 	// Transport replaces the tuned transport and its connections, for tests. With it only a failed
 	// dial proves that nothing was written.

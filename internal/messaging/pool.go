@@ -64,17 +64,29 @@ func (p *pool) take(ctx context.Context) (*conn, error) {
 
 // pop removes the idle connection that was used last, unless its peer has closed it.
 func (p *pool) pop() *conn {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for n := len(p.idle) - 1; n >= 0; n-- {
-		c := p.idle[n]
-		p.idle = slices.Delete(p.idle, n, n+1)
-		if time.Since(c.idle) < p.idleFor && c.silent() {
+	for {
+		c := p.last()
+		if c == nil {
+			return nil
+		}
+		if time.Since(c.idle) < p.idleFor && c.silent() { // without the lock, because it may listen for 1 ms
 			return c
 		}
 		c.Close()
 	}
-	return nil
+}
+
+// last removes the connection that was used last, or returns nil.
+func (p *pool) last() *conn {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n := len(p.idle) - 1
+	if n < 0 {
+		return nil
+	}
+	c := p.idle[n]
+	p.idle = slices.Delete(p.idle, n, n+1)
+	return c
 }
 
 // put gives back a connection that wrote nothing, or whose answer was read to its end. Another
