@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// listenFor is how long silent listens to a connection that is no socket. A net.Pipe tells its end at
-// once; others are not looked at, because a caller may have the connection meanwhile.
+// listenFor is how long silent listens to a connection that is no socket. A net.Pipe tells its end
+// at once. Others are not looked at: another send could need the connection meanwhile.
 const listenFor = 0 * time.Second
 
 // pending reports whether bytes have come in that nobody has read. The error is io.EOF after the
