@@ -49,7 +49,7 @@ func (w *world) check(ctx context.Context, t *testing.T) {
 	w.checkOptOuts()
 }
 
-// summarize keeps summaries all the time, in a process of its own. They must be right whatever
+// summarize keeps summaries all the time, in another process. They must be right whatever
 // dies.
 func (w *world) summarize(ctx context.Context) {
 	for {

@@ -127,7 +127,7 @@ func TestALaunchMakesItsAudience(t *testing.T) {
 	d.noLists()
 }
 
-// An erasure deletes the lists of killed processes, and tells of one that is being imported.
+// An erasure deletes the lists of killed processes, and says that one is being imported.
 func TestAnErasureLooksIntoLists(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t, nil)

@@ -61,7 +61,7 @@ numbers as text.`,
 		}
 		switch {
 		case page != "" && (excel || against || given):
-			return invalid(errors.New("--html is a form of its own; leave out --format, --excel and --against-service"))
+			return invalid(errors.New("--html cannot be combined with --format, --excel or --against-service"))
 		case audit && page == "":
 			return invalid(errors.New("--audit belongs to --html; `campaignd audit` prints the audit alone"))
 		case page != "":

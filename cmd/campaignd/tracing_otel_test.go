@@ -51,7 +51,7 @@ func TestARunIsTraced(t *testing.T) {
 			"campaign.yaml": {Data: []byte("name: demo\nconnections: [conn_1]\ntemplate: {name: newsletter, language: en_US}\n" +
 				"recipients: {file: list.csv, columns: {to: phone}}\n")},
 			"list.csv": {Data: []byte("phone\n+2348031200001\n+2348031200002\n0803\n")},
-		}}, false, true)
+		}}, false, false, true)
 	if err != nil {
 		t.Fatal(err, stderr.String())
 	}

@@ -10,10 +10,14 @@ import (
 	"net/http"
 	"path"
 	"strings"
+
+	"campaignd/reporting/html"
 )
 
-//go:embed assets/console.css assets/console.js assets/icon.svg assets/source-sans-3.woff2
+//go:embed assets/console.css assets/console.js assets/icon.svg
 var files embed.FS
+
+const fontName = "source-sans-3.woff2"
 
 // asset is a file that browsers keep, because its name changes with its content.
 type asset struct {
@@ -32,12 +36,15 @@ type assets struct {
 func readAssets() (*assets, error) {
 	a := &assets{map[string]asset{}, map[string]string{}}
 	for _, f := range []struct{ name, kind string }{
-		{"source-sans-3.woff2", "font/woff2"}, {"console.css", "text/css; charset=utf-8"},
+		{fontName, "font/woff2"}, {"console.css", "text/css; charset=utf-8"},
 		{"console.js", "text/javascript; charset=utf-8"}, {"icon.svg", "image/svg+xml"},
 	} {
-		text, err := files.ReadFile("assets/" + f.name)
-		if err != nil {
-			return nil, err
+		text := html.Font
+		if f.name != fontName {
+			var err error
+			if text, err = files.ReadFile("assets/" + f.name); err != nil {
+				return nil, err
+			}
 		}
 		for plain, hashed := range a.hashed {
 			text = bytes.ReplaceAll(text, []byte(plain), []byte(hashed))

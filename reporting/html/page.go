@@ -12,8 +12,12 @@ import (
 )
 
 //go:embed assets/report.html assets/report.css assets/iso3166.tab
-//go:embed assets/source-sans-3-latin-wght-normal.woff2
 var assets embed.FS
+
+// Font is Source Sans 3 as WOFF2, which the console has too. It must not be changed.
+//
+//go:embed assets/source-sans-3-latin-wght-normal.woff2
+var Font []byte
 
 // frame is what every report has: the parsed template, the style with its font, and the policy that
 // allows no other style, no script and no request (https://www.w3.org/TR/CSP3/).
@@ -32,7 +36,7 @@ var framed = sync.OnceValue(func() *frame {
 		}
 		return string(text)
 	}
-	font := base64.StdEncoding.EncodeToString([]byte(read("source-sans-3-latin-wght-normal.woff2")))
+	font := base64.StdEncoding.EncodeToString(Font)
 	style := strings.Replace(read("report.css"), "FONT", "data:font/woff2;base64,"+font, 1)
 	sum := sha256.Sum256([]byte(style))
 	f := &frame{page: template.Must(template.New("report").Parse(read("report.html"))), style: template.CSS(style), //nolint:gosec // our own

@@ -1,5 +1,5 @@
 -- +goose Up
--- Who is signed in to the console. once = 1: a token that makes a session, once.
+-- Sessions of the console in browsers. once = 1: a token that makes a session, once.
 CREATE TABLE browser_session (
   hash         text   COLLATE "C" PRIMARY KEY, -- SHA-256 of the secret in the cookie, in hex
   operator_key text   NOT NULL,                -- the id of the key that signed in; '': a user of this machine
