@@ -9,6 +9,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/plan"
+	"campaignd/internal/sandbox"
 )
 
 func TestForecastSaysWhenACampaignWouldBeDone(t *testing.T) {
@@ -136,6 +137,18 @@ func TestForecastKnowsWhatIsLeftOfThePlan(t *testing.T) {
 	if now := time.Now().UTC(); f.Finish.UTC().Month() == now.Month() || f.Hours[0].Messages != 25 || f.LimitedBy != campaign.ByAllowance {
 		t.Errorf("forecast: got done at %v, %+v, want 25 messages this month and the rest in the next", f.Finish, f.Hours[0])
 	}
+}
+
+// Without a configured plan, the service's billing says what is left. The run used 40 of 70.
+func TestCheckAndForecastKnowTheBilledPlan(t *testing.T) {
+	t.Parallel()
+	d := newFixture(t, func(o *sandbox.Options) { o.Allowance = 70 })
+	d.want(0, "run", d.path("c.yaml"), "--settle", "10s")
+	d.write("next.csv", strings.ReplaceAll(listOf(40), "+23480312", "+23480313"))
+	next := []string{d.path("c.yaml"), "--recipients", d.path("next.csv")}
+	wantIn(t, "forecast", d.want(0, append([]string{"forecast"}, next...)...).stdout, "allowance used up at ", "row 31 waits")
+	wantIn(t, "check", d.want(0, append([]string{"check"}, next...)...).stdout,
+		"the plan has 30 messages left until ", "when the plan at the service is raised")
 }
 
 func TestWhyReadsANumberAsItsListDoes(t *testing.T) {

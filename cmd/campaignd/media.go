@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -72,7 +73,7 @@ func (p *program) cmdMediaList() *cobra.Command {
 // notOffered names the operation that the service does not have.
 func notOffered(err error, operation string) error {
 	if service.NotOffered(err) {
-		return fmt.Errorf("the service does not offer %s, or it has another path (service.assumed.paths.%[1]s): %w", operation, err)
+		return fmt.Errorf("the service does not offer %s here (see service.assumed.paths): %w", operation, err)
 	}
 	return err
 }
@@ -170,6 +171,7 @@ func onlyConnection(ctx context.Context, c *service.Client, named string) (strin
 type pruned struct {
 	Files   []service.File `json:"files"`
 	Deleted int            `json:"deleted"`
+	Gone    int            `json:"gone"` // deleted by somebody else meanwhile
 }
 
 func (p *program) cmdMediaPrune() *cobra.Command {
@@ -197,10 +199,15 @@ run uses yet is listed too; so are files of runs of another ledger. Without --ye
 				if !yes {
 					break
 				}
-				if err := c.DeleteFile(cmd.Context(), f.ID); err != nil {
-					return fmt.Errorf("%s was not deleted, %d before it were: %w", f.ID, found.Deleted, notOffered(err, "media_delete"))
+				gone, err := deleteFile(cmd.Context(), c, f.ID, connection)
+				switch {
+				case err != nil:
+					return fmt.Errorf("%s was not deleted, %d before it were: %w", f.ID, found.Deleted, err)
+				case gone:
+					found.Gone++
+				default:
+					found.Deleted++
 				}
-				found.Deleted++
 			}
 			if o.json() {
 				return writeJSON(p.stdout, found)
@@ -212,11 +219,29 @@ run uses yet is listed too; so are files of runs of another ledger. Without --ye
 			if yes || len(unused) == 0 {
 				said = sentence.Count(int64(found.Deleted), "file was", "files were") + " deleted"
 			}
+			if found.Gone > 0 {
+				said += fmt.Sprintf("; %d had been deleted already", found.Gone)
+			}
 			_, err = fmt.Fprintln(p.stderr, said)
 			return err
 		})
 	}
 	return cmd
+}
+
+// deleteFile deletes a file of the service, or reports that it is gone already. A 404 has two
+// meanings: the file is gone, or the service does not offer the operation, and then lists the file
+// still.
+func deleteFile(ctx context.Context, c *service.Client, id, connection string) (gone bool, err error) {
+	err = c.DeleteFile(ctx, id)
+	if !service.NotOffered(err) {
+		return false, err
+	}
+	files, failed := c.Files(ctx, connection)
+	if failed == nil && !slices.ContainsFunc(files, func(f service.File) bool { return f.ID == id }) {
+		return true, nil
+	}
+	return false, notOffered(err, "media_delete")
 }
 
 // unusedFiles are the files at the service that no unfinished run of the ledger uses.

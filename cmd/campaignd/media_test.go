@@ -2,8 +2,13 @@ package main
 
 import (
 	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"campaignd/internal/messaging/service"
@@ -65,4 +70,37 @@ recipients: {file: list.csv, columns: {to: phone}}
 		t.Errorf("got %q after the prune, want %s alone", got, asset)
 	}
 	d.want(2, "media", "list", "--connection", "nobody")
+}
+
+// A file that somebody else deletes meanwhile does not stop a prune; a service that does not delete
+// does.
+func TestAPruneToleratesAFileThatIsGone(t *testing.T) {
+	t.Parallel()
+	d := newFixture(t, nil)
+	d.want(0, "run", d.path("c.yaml"), "--settle", "10s")
+	for range 3 {
+		d.want(0, "media", "upload", d.write("banner.png", "\x89PNG\r\n\x1a\nx"), "--connection", "conn_1")
+	}
+	service, err := url.Parse(d.env["CAMPAIGND_SERVICE_BASE_URL"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := httputil.NewSingleHostReverseProxy(service)
+	var once sync.Once
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodDelete {
+			once.Do(func() { proxy.ServeHTTP(httptest.NewRecorder(), r.Clone(r.Context())) })
+		}
+		proxy.ServeHTTP(w, r)
+	}))
+	defer front.Close()
+	d.env["CAMPAIGND_SERVICE_BASE_URL"] = front.URL
+	d.write("campaignd.yaml", `service: {assumed: {paths: {media_delete: "DELETE /absent/{id}"}}}`)
+	d.oneLineOf(1, []string{"0 before it were", "does not offer media_delete here (see service.assumed.paths)"},
+		"media", "prune", "--yes", "--config", d.path("campaignd.yaml"))
+	once = sync.Once{}
+	wantIn(t, "prune", d.want(0, "media", "prune", "--yes").stderr, "3 files were deleted; 1 had been deleted already")
+	if left := d.files("media", "list"); len(left) != 0 {
+		t.Errorf("after the prune: got %q, want no file", left)
+	}
 }

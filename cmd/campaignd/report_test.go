@@ -112,6 +112,6 @@ func TestReportIsWrittenAsAPage(t *testing.T) {
 	d.says(0, "", "", "report", "latest", "--html", d.path("r.html")) // it replaces its own
 	wantIn(t, "over the list", d.want(2, "report", "latest", "--html", d.path("list.csv")).stderr, "list.csv exists; name another file")
 	wantIn(t, "to the output", d.want(0, "report", "latest", "--html", "-", "--audit").stdout, "<!doctype html>")
-	wantIn(t, "in two forms", d.want(2, "report", "latest", "--html", "r.html", "--excel").stderr, "leave out --format, --excel")
+	wantIn(t, "in two forms", d.want(2, "report", "latest", "--html", "r.html", "--excel").stderr, "cannot be combined with --format, --excel")
 	wantIn(t, "--audit alone", d.want(2, "report", "latest", "--audit").stderr, "`campaignd audit` prints the audit alone")
 }

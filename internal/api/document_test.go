@@ -196,6 +196,21 @@ func TestPagesOfDeliveriesHaveEachRowOnce(t *testing.T) {
 	}
 }
 
+func TestAnImpossibleTimeOfDeliveriesIsRefused(t *testing.T) {
+	w := newWorld(t)
+	for query, want := range map[string]int{
+		"since=2026-03-01T00:00:00Z&before=2026-03-02T00:00:00Z": 200,
+		"since=2026-03-02T00:00:00Z&before=2026-03-01T00:00:00Z": 400,
+		"since=2026-03-01T00:00:00Z&before=2026-03-01T00:00:00Z": 400,
+		"since=2026-03-01&before=2026-03-02T00:00:00Z":           400,
+	} {
+		got := w.ask(t, http.MethodGet, "/api/v1/runs/1/deliveries?"+query, "read", "")
+		if got.Code != want {
+			t.Errorf("%s: got %d %s, want %d", query, got.Code, got.Body, want)
+		}
+	}
+}
+
 func TestARepeatedRequestMakesNoSecondKey(t *testing.T) {
 	w := newWorld(t)
 	var codes []int

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/plan"
 	"campaignd/campaign/sender"
 	"campaignd/internal/client/resource"
 	"campaignd/internal/config"
@@ -240,28 +241,71 @@ func (q *quotas) allowances(ctx context.Context, connections []string, now time.
 	return all, nil
 }
 
+// planOf is the allowance of a company at now, with what is used of it; false: none is known. The
+// period of the billing is taken to be a month, which ends on the same day of each.
+func (q *quotas) planOf(ctx context.Context, company string, now time.Time) (_ plan.Quota, known bool, err error) {
+	own := plan.Quota{Name: planKey + company, Allowance: q.plan}
+	if q.plan.Messages > 0 {
+		from, _ := q.month(now)
+		own.Used, err = q.spent(ctx, throttle.Quota{Key: own.Name, From: from})
+		return own, true, err
+	}
+	if q.lazy {
+		q.askPlan(ctx, company)
+	}
+	q.mu.Lock()
+	b := q.billed[company]
+	q.mu.Unlock()
+	if b.limit == 0 || now.Before(b.from) || !now.Before(b.to) {
+		return own, false, nil
+	}
+	own.Allowance = plan.Allowance{Messages: b.limit, Reserve: q.plan.Reserve, Day: min(b.to.Day(), 28), Zone: time.UTC}
+	own.Used, err = q.spent(ctx, throttle.Quota{Key: own.Name, From: b.from})
+	own.Used += b.elsewhere
+	return own, true, err
+}
+
+// askPlan asks the billing for a company, once. A service that does not answer has no allowance.
+func (q *quotas) askPlan(ctx context.Context, company string) {
+	q.mu.Lock()
+	_, asked := q.billed[company]
+	q.mu.Unlock()
+	if asked || company == "" {
+		return
+	}
+	_ = q.directory.ask(ctx, askNumbers, func(ctx context.Context, s campaign.Service) ([]messaging.Connection, error) {
+		if set, ok := s.(*connector.Set); ok {
+			q.billedBy(set)
+		}
+		if !q.bills() || !slices.Contains(q.billedCompanies(), company) {
+			return nil, nil
+		}
+		return nil, q.askBilling(ctx, []string{company}, time.Now())
+	})
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if _, told := q.billed[company]; !told {
+		q.billed[company] = billed{}
+	}
+}
+
+// askQuotas are the quotas of a command: it asks the service for its connections and, where it is
+// needed, for its billing. Without an answer the configuration alone counts.
+func askQuotas(ctx context.Context, cfg *config.Config, l campaign.Ledger) *quotas {
+	q := newQuotas(cfg, newDirectory(cfg), l, slog.New(slog.DiscardHandler))
+	q.lazy = true
+	_ = q.directory.ask(ctx, askNumbers, q.directory.refresh)
+	return q
+}
+
 // Allowances asks the service for its connections and, unless the configuration has the plan, for
 // its billing, for a command that sends nothing. A service that does not tell has no allowance.
 func Allowances(ctx context.Context, cfg *config.Config, l campaign.Ledger, connections []string) ([]resource.Allowance, error) {
-	d := newDirectory(cfg)
-	q := newQuotas(cfg, d, l, slog.New(slog.DiscardHandler))
-	if !cfg.Service.APIKey.IsZero() || q.plan.Messages > 0 {
-		_ = d.ask(ctx, askOrigins, func(ctx context.Context, s campaign.Service) ([]messaging.Connection, error) {
-			all, err := d.refreshConnections(ctx, s)
-			if set, ok := s.(*connector.Set); ok {
-				q.billedBy(set)
-			}
-			if err != nil || !q.bills() {
-				return all, err
-			}
-			var companies []string
-			for _, c := range q.billedCompanies() {
-				if slices.ContainsFunc(connections, func(id string) bool { return d.origin(id).Company == c }) {
-					companies = append(companies, c)
-				}
-			}
-			return all, q.askBilling(ctx, companies, time.Now())
-		})
+	q := askQuotas(ctx, cfg, l)
+	for _, c := range connections {
+		if q.plan.Messages == 0 {
+			q.askPlan(ctx, q.directory.origin(c).Company)
+		}
 	}
 	return q.allowances(ctx, connections, time.Now())
 }

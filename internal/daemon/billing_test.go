@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -14,6 +15,8 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/launch"
+	"campaignd/campaign/plan"
 	"campaignd/internal/config"
 	"campaignd/internal/messaging"
 	"campaignd/internal/messaging/service"
@@ -66,7 +69,7 @@ func billedWorld(t *testing.T, test func(t *testing.T, q *quotas, l *held, c *co
 		cfg := config.Default()
 		cfg.Service.APIKey = messaging.NewSecret("one")
 		cfg.Numbers = map[string]config.Number{"a": {Company: "co"}}
-		l, c := &held{spending: spending{n: map[string]int64{"a": 30}}}, &counter{}
+		l, c := &held{spending: spending{n: map[string]int64{"a": 30}, ramps: map[string]campaign.RampState{}}}, &counter{}
 		c.usage = service.Usage{MessagesUsed: 40, MessagesLimit: 100, PeriodStart: time.Now(), PeriodEnd: time.Now().AddDate(0, 1, -1)}
 		var log bytes.Buffer
 		q := newQuotas(cfg, newDirectory(cfg), l, slog.New(slog.NewTextHandler(&log, nil)))
@@ -223,6 +226,42 @@ func TestTheConfiguredPlanComesFirst(t *testing.T) {
 		}
 		if got := units(own); got != "plan:co 10-0 until 2000-02-01" || c.asked != 1 {
 			t.Errorf("got %q, want the 10 messages of the configuration", got)
+		}
+	})
+}
+
+// A check and a forecast beside a serve start from what the billing told; neither asks it again.
+func TestCheckAndForecastCountTheBilling(t *testing.T) {
+	billedWorld(t, func(t *testing.T, q *quotas, _ *held, c *counter, _ *bytes.Buffer) {
+		for sendable, want := range map[int64]string{
+			60: "[]",
+			61: "[the plan has 60 messages left until 1 Feb 2000 00:00 UTC, less than the list " +
+				"the rest is sent after that, or when the plan at the service is raised]",
+		} {
+			p := &launch.Preflight{Sendable: sendable, Connections: []launch.ConnectionCheck{{ID: "a"}}}
+			if err := checkQuotas(t.Context(), q, p, time.Now()); err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, f := range p.Findings {
+				got = append(got, f.What, f.Remedy)
+			}
+			if fmt.Sprint(got) != want {
+				t.Errorf("a check of %d rows: got %v, want %s", sendable, got, want)
+			}
+		}
+		q.directory.asked = true
+		o, err := newOutlook(t.Context(), nil, q.cfg, q, time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := o.add(t.Context(), plan.Run{Numbers: []string{"a"}}); err != nil {
+			t.Fatal(err)
+		}
+		want := []plan.Quota{{Name: "plan:co", Allowance: plan.Allowance{Messages: 100, Reserve: 0.05, Day: 1, Zone: time.UTC}, Used: 40}}
+		if !slices.Equal(o.Allowances, want) || o.Numbers[0].Allowance != "plan:co" || c.asked != 1 {
+			t.Errorf("a forecast: got %+v of the number's %q after %d questions, want %+v after 1",
+				o.Allowances, o.Numbers[0].Allowance, c.asked, want)
 		}
 	})
 }

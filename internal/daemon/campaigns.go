@@ -44,7 +44,7 @@ func (d *Daemon) checkFile(ctx context.Context, f operator.File, list string) (_
 	if d.asked != nil {
 		in.Service = d.asked
 	}
-	found, err := checkCampaign(ctx, d.cfg, d.ledger, d.directory, in)
+	found, err := checkCampaign(ctx, d.cfg, d.ledger, d.quotas, in)
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +66,7 @@ func (d *Daemon) forecastFile(ctx context.Context, f operator.File, list string)
 	case !found.OK():
 		return out, &launch.PreflightError{Preflight: found}
 	}
-	out, err = forecastLaunch(ctx, d.cfg, d.ledger, d.directory, f.Definition, found, time.Now())
+	out, err = forecastLaunch(ctx, d.cfg, d.ledger, d.quotas, f.Definition, found, time.Now())
 	if err != nil {
 		err = fmt.Errorf("forecast %s: %w", filepath.Base(f.Path), err)
 	}

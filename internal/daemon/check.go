@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"maps"
 	"slices"
 	"time"
@@ -25,9 +26,10 @@ type asker interface {
 	Asked() (offered, absent []string)
 }
 
-// checkCampaign is CheckCampaign with what a process that serves knows of its numbers; nil asks.
+// checkCampaign is CheckCampaign with what a process that serves knows of its numbers and plans.
+// Nil asks the service, unless the check is one without it.
 func checkCampaign(
-	ctx context.Context, c *config.Config, l campaign.Ledger, known *directory, in launch.PreflightInput,
+	ctx context.Context, c *config.Config, l campaign.Ledger, known *quotas, in launch.PreflightInput,
 ) (*launch.Preflight, error) {
 	found, err := launch.RunPreflight(ctx, in)
 	if err != nil {
@@ -38,12 +40,19 @@ func checkCampaign(
 			What:   fmt.Sprintf("numbers.%s of the configuration limits nothing: the service lists no connection %q", id, id),
 			Remedy: "correct the id in the configuration, or remove it"})
 	}
-	if err := checkQuotas(ctx, c, l, found, time.Now()); err != nil {
-		return nil, err
-	}
-	forecast := checkForecast
-	if in.Service == nil {
+	forecast, q := checkForecast, known
+	switch {
+	case in.Service == nil:
 		forecast = checkDeadline
+		if q == nil {
+			q = newQuotas(c, newDirectory(c), l, slog.New(slog.DiscardHandler))
+		}
+	case known == nil:
+		known = askQuotas(ctx, c, l)
+		q = known
+	}
+	if err := checkQuotas(ctx, q, found, time.Now()); err != nil {
+		return nil, err
 	}
 	if err := forecast(ctx, c, l, known, in.Definition, found, time.Now()); err != nil {
 		return nil, err

@@ -14,9 +14,9 @@ import (
 
 // checkDeadline adds a warning to the preflight of a campaign whose deadline cannot be met if it is
 // launched now, beside every unfinished run of the ledger. l may be nil: then no run is known.
-// known is what a process that serves knows of its numbers; nil asks.
+// known is what a process that serves knows of its numbers and plans; nil asks.
 func checkDeadline(
-	ctx context.Context, cfg *config.Config, l campaign.Ledger, known *directory,
+	ctx context.Context, cfg *config.Config, l campaign.Ledger, known *quotas,
 	def *file.Definition, p *launch.Preflight, now time.Time,
 ) error {
 	if def.Limits.Deadline == 0 || !p.OK() {
@@ -33,7 +33,7 @@ func checkDeadline(
 // checkForecast does the same, and writes into the preflight how long sending takes and what limits
 // it, also without a deadline.
 func checkForecast(
-	ctx context.Context, cfg *config.Config, l campaign.Ledger, known *directory,
+	ctx context.Context, cfg *config.Config, l campaign.Ledger, known *quotas,
 	def *file.Definition, p *launch.Preflight, now time.Time,
 ) error {
 	if !p.OK() {
@@ -60,7 +60,7 @@ func ForecastLaunch(
 }
 
 func forecastLaunch(
-	ctx context.Context, cfg *config.Config, l campaign.Ledger, known *directory,
+	ctx context.Context, cfg *config.Config, l campaign.Ledger, known *quotas,
 	def *file.Definition, p *launch.Preflight, now time.Time,
 ) (f plan.Forecast, err error) {
 	o, err := newOutlook(ctx, l, cfg, known, now.UTC())
@@ -114,7 +114,7 @@ func (d *Daemon) checkLaunch(ctx context.Context, path string, then func(*launch
 		known := len(p.Findings)
 		def, _, err := file.Load(path)
 		if err == nil {
-			err = checkDeadline(ctx, d.cfg, d.ledger, d.directory, def, p, time.Now())
+			err = checkDeadline(ctx, d.cfg, d.ledger, d.quotas, def, p, time.Now())
 		}
 		if err != nil { // the launch itself says what is wrong
 			d.log.Debug("deadline not checked", "campaign", path, "err", err)

@@ -3,7 +3,6 @@ package daemon
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"slices"
 	"time"
 
@@ -37,18 +36,15 @@ type Outlook struct {
 const askNumbers = 5 * time.Second
 
 // newOutlook gathers what a forecast starts from at now. l may be nil: then no run is known. known
-// is what a process that serves knows of its numbers: it asks for them once a minute, and forecasts
-// that are polled add no calls to those. With nil the service is asked; a service that does not
-// answer is no error.
-func newOutlook(ctx context.Context, l campaign.Ledger, cfg *config.Config, known *directory, now time.Time) (*Outlook, error) {
-	o := &Outlook{directory: known}
+// is what a process that serves knows of its numbers and plans: it asks for them, so forecasts that
+// are polled add no calls. With nil the service is asked; it is no error if it does not answer.
+func newOutlook(ctx context.Context, l campaign.Ledger, cfg *config.Config, known *quotas, now time.Time) (*Outlook, error) {
+	if known == nil || !known.directory.ready() {
+		known = askQuotas(ctx, cfg, l)
+	}
+	o := &Outlook{directory: known.directory, quotas: known}
 	o.Now = now
 	o.Past = defaultPast()
-	if known == nil || !known.ready() {
-		o.directory = newDirectory(cfg)
-		_ = o.directory.ask(ctx, askNumbers, o.directory.refresh) // without an answer the configuration alone counts
-	}
-	o.quotas = newQuotas(cfg, o.directory, l, slog.New(slog.DiscardHandler))
 	if l == nil {
 		return o, nil
 	}
@@ -213,35 +209,28 @@ func (o *Outlook) addTier(ctx context.Context, n *plan.Number) error {
 
 // addQuotas adds the allowance and the warm-up of a number, with what is used of them.
 func (o *Outlook) addQuotas(ctx context.Context, n *plan.Number, company string) error {
-	spent := func(key string, from time.Time) (int64, error) {
-		if o.quotas.ledger == nil {
-			return 0, nil
+	own := plan.Quota{Name: planKey + company}
+	known := slices.ContainsFunc(o.Allowances, func(q plan.Quota) bool { return q.Name == own.Name })
+	if !known {
+		var err error
+		if own, known, err = o.quotas.planOf(ctx, company, o.Now); err != nil {
+			return err
 		}
-		used, err := o.quotas.spent(ctx, throttle.Quota{Key: key, From: from})
-		if err != nil {
-			return 0, fmt.Errorf("count what was sent: %w", err)
-		}
-		return used, nil
-	}
-	if a := o.quotas.plan; a.Messages > 0 {
-		n.Allowance = planKey + company
-		if !slices.ContainsFunc(o.Allowances, func(q plan.Quota) bool { return q.Name == n.Allowance }) {
-			from, _ := a.Period(o.Now)
-			used, err := spent(n.Allowance, from)
-			if err != nil {
-				return err
-			}
-			o.Allowances = append(o.Allowances, plan.Quota{Name: n.Allowance, Allowance: a, Used: used})
+		if known {
+			o.Allowances = append(o.Allowances, own)
 		}
 	}
-	if own := o.directory.cfg.Numbers[n.ID].Ramp; own != nil {
-		ramp := own.Plan()
+	if known {
+		n.Allowance = own.Name
+	}
+	if r := o.directory.cfg.Numbers[n.ID].Ramp; r != nil {
+		ramp := r.Plan()
 		from, _ := plan.RampPeriod(o.Now)
-		used, err := spent(rampKey+n.ID, from)
+		used, err := o.quotas.spent(ctx, throttle.Quota{Key: rampKey + n.ID, From: from})
 		if err != nil {
 			return err
 		}
-		n.Ramp, n.RampState, n.Ramped = &ramp, own.Today(o.ramps[n.ID], o.Now, n.Quality), used
+		n.Ramp, n.RampState, n.Ramped = &ramp, r.Today(o.ramps[n.ID], o.Now, n.Quality), used
 	}
 	return nil
 }

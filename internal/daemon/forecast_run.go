@@ -18,7 +18,7 @@ func ForecastRun(ctx context.Context, l campaign.Ledger, cfg *config.Config, run
 }
 
 func forecastRun(
-	ctx context.Context, l campaign.Ledger, cfg *config.Config, known *directory, run campaign.Run,
+	ctx context.Context, l campaign.Ledger, cfg *config.Config, known *quotas, run campaign.Run,
 ) (f plan.Forecast, err error) {
 	if run.State.Ended() || run.State == campaign.Importing {
 		f.Note = fmt.Sprintf("it is %s", run.State)

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -33,8 +34,8 @@ func TestAForecastOfAServeAsksTheServiceNothing(t *testing.T) {
 	cfg := config.Default()
 	cfg.Service.BaseURL, cfg.Service.APIKey = service.URL, messaging.NewSecret("k")
 	run := stored(t, l, "polled", 100)
-	known := newDirectory(cfg)
-	known.asked = true
+	known := newQuotas(cfg, newDirectory(cfg), l, slog.New(slog.DiscardHandler))
+	known.directory.asked = true
 	f, err := forecastRun(t.Context(), l, cfg, known, run)
 	if err != nil || f.Messages != 100 || asked.Load() != 0 {
 		t.Errorf("beside a serve: got %d messages, %v and %d calls, want 100 and none", f.Messages, err, asked.Load())

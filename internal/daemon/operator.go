@@ -94,7 +94,7 @@ func (d *Daemon) operatorsAPI(ctx context.Context, e *sender.Engine) (_ API, con
 				return known
 			}},
 		Forecast: func(ctx context.Context, r campaign.Run) (plan.Forecast, error) {
-			return forecastRun(ctx, d.ledger, d.cfg, d.directory, r)
+			return forecastRun(ctx, d.ledger, d.cfg, d.quotas, r)
 		},
 		Numbers: d.numbersNow, Folder: d.campaignFiles, Check: d.checkFile, ForecastLaunch: d.forecastFile,
 		Unfinished: func(ctx context.Context) ([]campaign.Run, error) {

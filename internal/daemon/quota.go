@@ -25,11 +25,13 @@ import (
 type quotas struct {
 	cfg       *config.Config
 	directory *directory
-	ledger    campaign.Ledger
+	ledger    campaign.Ledger // nil: nothing was sent
 	log       *slog.Logger
 	plan      plan.Allowance
 	// usage asks the service's billing; nil: there is none to ask.
 	usage func(ctx context.Context, company string) (service.Usage, error)
+	// lazy has planOf ask the billing for a company that it does not know: no bill runs beside it.
+	lazy bool
 
 	mu       sync.Mutex
 	from, to time.Time                     // the month of the plan that was computed last
@@ -120,11 +122,14 @@ func (q *quotas) ramp(connection string, r plan.Ramp, now time.Time) sender.Quot
 }
 
 // spent is how many units of a quota's period the ledger counts as used. A message without a
-// connection counts in every quota.
+// connection counts in every quota. Without a ledger nothing is.
 func (q *quotas) spent(ctx context.Context, t throttle.Quota) (n int64, err error) {
+	if q.ledger == nil {
+		return 0, nil
+	}
 	all, err := q.ledger.Spent(ctx, t.From)
 	if err != nil {
-		return 0, err
+		return 0, fmt.Errorf("count what was sent: %w", err)
 	}
 	for connection, spent := range all {
 		if q.counts(t.Key, connection) {

@@ -3,44 +3,31 @@ package daemon
 import (
 	"context"
 	"fmt"
-	"log/slog"
+	"slices"
 	"time"
 
 	"campaignd/campaign"
 	"campaignd/campaign/file"
 	"campaignd/campaign/launch"
-	"campaignd/internal/config"
 	"campaignd/internal/sentence"
 )
 
-// checkQuotas adds a warning to a preflight whose list does not fit into the allowance of this
-// month or into a day of the warm-up of its numbers. l is the ledger that counts what was sent;
-// nil: nothing was.
-func checkQuotas(ctx context.Context, cfg *config.Config, l campaign.Ledger, p *launch.Preflight, now time.Time) error {
-	q := newQuotas(cfg, newDirectory(cfg), l, slog.New(slog.DiscardHandler))
-	if q.plan.Messages > 0 {
-		used, err := spentSince(ctx, l, q, now)
-		if err != nil {
-			return err
-		}
-		if left := q.plan.Left(now, now, used, p.Marketing); left < p.Sendable {
-			_, to := q.month(now)
-			p.Findings = append(p.Findings, file.Finding{Level: file.LevelWarning,
-				What: fmt.Sprintf("the plan has %s left until %s, less than the list", sentence.Count(left, "message", "messages"),
-					to.In(q.plan.Zone).Format("2 Jan 2006 15:04 MST")),
-				Remedy: "the rest is sent after that, or when plan.monthly_messages is raised"})
-		}
+// checkQuotas adds a warning to a preflight whose list does not fit into what the plans of its
+// companies have left, or into a day of the warm-up of its numbers.
+func checkQuotas(ctx context.Context, q *quotas, p *launch.Preflight, now time.Time) error {
+	if err := checkPlans(ctx, q, p, now); err != nil {
+		return err
 	}
 	states := map[string]campaign.RampState{}
-	if l != nil {
+	if q.ledger != nil {
 		var err error
-		if states, err = l.Ramps(ctx); err != nil {
+		if states, err = q.ledger.Ramps(ctx); err != nil {
 			return err
 		}
 	}
 	allowed, ramped := int64(0), 0
 	for _, c := range p.Connections {
-		if r := cfg.Numbers[c.ID].Ramp; r != nil {
+		if r := q.cfg.Numbers[c.ID].Ramp; r != nil {
 			allowed += r.Plan().Daily(r.Today(states[c.ID], now, c.Quality).Steps)
 			ramped++
 		}
@@ -53,16 +40,40 @@ func checkQuotas(ctx context.Context, cfg *config.Config, l campaign.Ledger, p *
 	return nil
 }
 
-// spentSince is what all connections have sent in the month of now: the company of each is not
-// known without asking the service.
-func spentSince(ctx context.Context, l campaign.Ledger, q *quotas, now time.Time) (n int64, err error) {
-	if l == nil {
-		return 0, nil
+// checkPlans warns when the list is longer than what the plans of its companies have left together.
+// A company whose plan is not known may send any number of messages.
+func checkPlans(ctx context.Context, q *quotas, p *launch.Preflight, now time.Time) error {
+	var companies []string
+	var left int64
+	var until time.Time
+	for _, c := range p.Connections {
+		company := q.directory.origin(c.ID).Company
+		if slices.Contains(companies, company) {
+			continue
+		}
+		own, known, err := q.planOf(ctx, company, now)
+		if err != nil || !known {
+			return err
+		}
+		companies = append(companies, company)
+		left += own.Left(now, now, own.Used, p.Marketing)
+		if _, to := own.Period(now); until.IsZero() || to.Before(until) {
+			until = to.In(own.Zone)
+		}
 	}
-	from, _ := q.month(now)
-	all, err := l.Spent(ctx, from)
-	for _, spent := range all {
-		n += spent
+	if len(companies) == 0 || left >= p.Sendable {
+		return nil
 	}
-	return n, err
+	source, has := "plan.monthly_messages is raised", "the plan has"
+	if q.plan.Messages == 0 {
+		source = "the plan at the service is raised"
+	}
+	if len(companies) > 1 {
+		has = "the plans of its companies together have"
+	}
+	p.Findings = append(p.Findings, file.Finding{Level: file.LevelWarning,
+		What: fmt.Sprintf("%s %s left until %s, less than the list", has, sentence.Count(left, "message", "messages"),
+			until.Format("2 Jan 2006 15:04 MST")),
+		Remedy: "the rest is sent after that, or when " + source})
+	return nil
 }

@@ -231,6 +231,10 @@ func (d *Session) Deliveries(ctx context.Context, id string, f resource.Delivery
 	if limit < 1 || limit > mostPage {
 		return page, invalid("limit %d: want 1 to %d", limit, mostPage)
 	}
+	if !f.Since.IsZero() && !f.Before.IsZero() && !f.Since.Before(f.Before) {
+		return page, invalid("before %s is not later than since %s, so no row can match",
+			f.Before.Format(time.RFC3339), f.Since.Format(time.RFC3339))
+	}
 	r, err := d.find(ctx, id)
 	if err != nil {
 		return page, err
