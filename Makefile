@@ -64,7 +64,7 @@ race: ## run the concurrent packages under the race detector
 	$(RACE) ./campaign/sender -seeds 10 -replay 0
 
 .PHONY: browser
-browser: #+ open the HTML reports in chromium: axe-core, a phone and a desk, both themes, one page of A4
+browser: #+ open the HTML reports and the console in chromium: axe-core, a phone and a desk, both themes, print
 	scripts/browser.sh
 
 .PHONY: picture

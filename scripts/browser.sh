@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Opens the HTML reports in Debian's chromium and judges them (tools/browser).
+# Opens the HTML reports and the pages of the console in Debian's chromium and judges them
+# (tools/browser).
 #
 #   scripts/browser.sh [ARGUMENTS]   arguments of the tests, for example -pictures DIR
 set -euo pipefail
@@ -13,4 +14,4 @@ go build -o "$pages/campaignd" ./cmd/campaignd
 go test ./reporting/html -run 'TestReportsReadAsBefore$' -count=1 -pages "$pages"
 cd tools/browser
 go vet ./...
-go test ./... -count=1 -v -pages "$pages" "$@"
+go test ./... -count=1 -v -pages "$pages" -campaignd "$pages/campaignd" "$@"

@@ -164,6 +164,15 @@ func TestListsShowOneCompanyOnlyItsOwn(t *testing.T) {
 	}
 }
 
+// Browsers give the forms of a page with the policy no-referrer the origin null.
+func TestAFormOfThePageItselfIsTaken(t *testing.T) {
+	w := newWorld(t)
+	got := w.request("/console/runs/spring-1/pause", "operate", url.Values{}, "Origin", "null", "Sec-Fetch-Site", "same-origin")
+	if got.Code != http.StatusSeeOther {
+		t.Errorf("got %d, want the page of the run", got.Code)
+	}
+}
+
 // Nothing that cannot be undone is done by one click, and a GET does nothing.
 func TestWhatCannotBeUndoneIsAskedFirst(t *testing.T) {
 	w := newWorld(t)

@@ -116,11 +116,12 @@ func (s *Server) visitor(r *http.Request) (operator.Caller, error) {
 	return s.process.Visitor(r.Context(), c.Value)
 }
 
-// foreign reports whether another site made the browser send the request.
+// foreign reports whether another site made the browser send the request. Sec-Fetch-Site says it;
+// only a browser without it is judged by its Origin. The policy no-referrer makes the origin of the
+// console's own forms "null".
 func foreign(r *http.Request) bool {
-	site := r.Header.Get("Sec-Fetch-Site")
-	if site == "cross-site" || site == "same-site" {
-		return true
+	if site := r.Header.Get("Sec-Fetch-Site"); site != "" {
+		return site != "same-origin" && site != "none"
 	}
 	origin := r.Header.Get("Origin")
 	u, err := url.Parse(origin)

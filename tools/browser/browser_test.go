@@ -42,13 +42,20 @@ func unable(t *testing.T, format string, args ...any) {
 	t.Skipf(format, args...)
 }
 
-// start opens a tab of a browser that has no network. said returns what the pages said to the
-// console, and what they asked for.
-func start(t *testing.T) (ctx context.Context, said func() []string) {
+// reports opens a tab for the pages of -pages.
+func reports(t *testing.T) (ctx context.Context, said func() []string) {
 	t.Helper()
 	if *pages == "" {
 		unable(t, "no -pages: scripts/browser.sh makes them")
 	}
+	return start(t, "file://")
+}
+
+// start opens a tab of a browser that reaches this machine alone. said returns what the pages
+// said to the browser's console since the last call, and what they asked for beside addresses that
+// begin with own.
+func start(t *testing.T, own string) (ctx context.Context, said func() []string) {
+	t.Helper()
 	chromium, err := exec.LookPath("chromium")
 	if err != nil {
 		unable(t, "chromium is missing: scripts/services.sh installs it")
@@ -56,12 +63,12 @@ func start(t *testing.T) (ctx context.Context, said func() []string) {
 	options := []chromedp.ExecAllocatorOption{
 		chromedp.ExecPath(chromium), chromedp.Headless, chromedp.DisableGPU, chromedp.Flag("hide-scrollbars", true),
 		// Each name resolves to nothing, so a page that needs a network shows it.
-		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND"),
+		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"),
 	}
 	if os.Geteuid() == 0 {
 		options = append(options, chromedp.NoSandbox)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	t.Cleanup(cancel)
 	ctx, closing := chromedp.NewExecAllocator(ctx, options...)
 	t.Cleanup(closing)
@@ -83,7 +90,7 @@ func start(t *testing.T) (ctx context.Context, said func() []string) {
 		case *log.EventEntryAdded:
 			add("log %s", e.Entry.Text)
 		case *network.EventRequestWillBeSent:
-			if !strings.HasPrefix(e.Request.URL, "file://") && !strings.HasPrefix(e.Request.URL, "data:") {
+			if !strings.HasPrefix(e.Request.URL, own) && !strings.HasPrefix(e.Request.URL, "data:") {
 				add("request to %s", e.Request.URL)
 			}
 		}
@@ -93,7 +100,7 @@ func start(t *testing.T) (ctx context.Context, said func() []string) {
 	if _, err := chromedp.Call(ctx, network.Enable, network.EnableParams{}); err != nil {
 		t.Fatal(err)
 	}
-	return ctx, func() []string { mu.Lock(); defer mu.Unlock(); return all }
+	return ctx, func() (one []string) { mu.Lock(); defer mu.Unlock(); one, all = all, nil; return one }
 }
 
 // show opens a page from the disk in a theme at a width.
@@ -106,12 +113,22 @@ func show(t *testing.T, ctx context.Context, name, theme string, width int64) {
 	if _, err := os.Stat(path); err != nil {
 		t.Fatalf("%v: scripts/browser.sh makes the pages", err)
 	}
-	scheme := []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}}
+	screen(t, ctx, theme, width)
+	if err := chromedp.Do(ctx, chromedp.Navigate("file://"+path)); err != nil {
+		t.Fatalf("%s: got %v, want the page opened", name, err)
+	}
+}
+
+// screen sets the theme and the width of the screen.
+func screen(t *testing.T, ctx context.Context, theme string, width int64) {
+	t.Helper()
+	scheme := []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme},
+		{Name: "prefers-reduced-motion", Value: "reduce"}} // no colour is half of one theme
 	if _, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: scheme}); err != nil {
 		t.Fatal(err)
 	}
-	if err := chromedp.Do(ctx, chromedp.EmulateViewport(width, 900), chromedp.Navigate("file://"+path)); err != nil {
-		t.Fatalf("%s: got %v, want the page opened", name, err)
+	if err := chromedp.Do(ctx, chromedp.EmulateViewport(width, 900)); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -140,7 +157,7 @@ const violations = `axe.run(document, {resultTypes: ["violations"]}).then(r => r
 	v.nodes.map(n => v.id + " at " + n.target.join(" ") + ": " + n.failureSummary)))`
 
 func TestReportsAreReadableByEverybody(t *testing.T) {
-	ctx, said := start(t)
+	ctx, said := reports(t)
 	forms(func(name, theme string, width int64) {
 		show(t, ctx, name, theme, width)
 		if wide := evaluate[float64](t, ctx, `document.documentElement.scrollWidth`); wide > float64(width) {
@@ -186,7 +203,7 @@ func picture(t *testing.T, ctx context.Context, path string) {
 var pageOfPDF = regexp.MustCompile(`/Type\s*/Page[^s]`)
 
 func TestAReportPrintsToOnePageOfA4(t *testing.T) {
-	ctx, _ := start(t)
+	ctx, _ := reports(t)
 	for _, name := range names {
 		show(t, ctx, name, "dark", 1440)
 		pdf, err := chromedp.Run(ctx, chromedp.PrintToPDF(chromedp.PDFPreferCSSPageSize(), chromedp.PDFPrintBackground()))
@@ -212,7 +229,7 @@ func TestThePictureOfTheREADMEIsMade(t *testing.T) {
 	if *readme == "" {
 		return // `make picture` asks for it
 	}
-	ctx, _ := start(t)
+	ctx, _ := reports(t)
 	show(t, ctx, "large", "light", 900)
 	if err := chromedp.Do(ctx, chromedp.EmulateViewport(900, 1010)); err != nil {
 		t.Fatal(err)

@@ -3,5 +3,6 @@
 // page, and that a page says nothing to the console and asks nobody for anything.
 //
 // It is a module of its own, so that campaignd's has no dependency on a browser. scripts/browser.sh
-// makes the pages and runs its tests; `make browser` and the gate call that.
+// makes the reports, builds the program that serves the console, and runs its tests; `make browser`
+// and the gate call that.
 package browser
