@@ -51,6 +51,7 @@ var ranks = map[string]int{
 
 	"campaign/template": 50,
 
+	"internal/uploads":  45,
 	"internal/audience": 45,
 
 	"campaign/control":    44,

@@ -25,6 +25,7 @@ import (
 	"campaignd/internal/ledger"
 	"campaignd/internal/ledger/sqlite"
 	"campaignd/internal/operator"
+	"campaignd/internal/uploads"
 )
 
 const campaignFile = "name: spring\nconnections: [conn_1]\ntemplate: {name: a, language: en}\n"
@@ -59,15 +60,15 @@ func serve(t *testing.T) *fixture {
 	var mu sync.Mutex // launches at once
 	s, err := api.New(t.Context(), operator.Process{
 		Session: operator.Session{Ledger: l},
-		Guard:   operator.NewGuard(f.Key, l), Uploads: f.dir, Log: slog.New(slog.NewTextHandler(&f.log, nil)),
-		Unfinished: func(context.Context) ([]campaign.Run, error) {
+		Guard:   operator.NewGuard(f.Key, l), Log: slog.New(slog.NewTextHandler(&f.log, nil)),
+		Uploads: uploads.New(f.dir, func(context.Context) ([]campaign.Run, error) {
 			runs := f.runs
 			if do := f.asked; do != nil {
 				f.asked = nil
 				do()
 			}
 			return runs, nil
-		},
+		}),
 		Launch: func(_ context.Context, file, list string, another bool, _, _ string) (resource.Launched, error) {
 			f.begun <- struct{}{}
 			if f.hold != nil {
@@ -147,9 +148,9 @@ func TestTheUploadOfAnUnfinishedRunIsKept(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	o := operator.Process{Uploads: f.dir, Unfinished: func(context.Context) ([]campaign.Run, error) {
+	o := operator.Process{Uploads: uploads.New(f.dir, func(context.Context) ([]campaign.Run, error) {
 		return []campaign.Run{{ListName: filepath.Join(f.dir, "upload-2", "list-l.csv")}}, nil
-	}}
+	})}
 	if _, err := api.New(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}

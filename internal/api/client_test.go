@@ -124,16 +124,16 @@ var clientCalls = map[string]func(ctx context.Context, t *testing.T, c *client.C
 	"send-notification": calls(func(ctx context.Context, c *client.Client) (any, error) { return c.SendNotification(ctx, 1) }),
 	"erase":             calls(func(ctx context.Context, c *client.Client) (any, error) { return c.Erase(ctx, "+2348031239999") }),
 	"drop":              calls(func(ctx context.Context, c *client.Client) (any, error) { return c.Drop(ctx, 1) }),
-	"launch": uploads(func(ctx context.Context, c *client.Client, l client.Launch) error {
+	"launch": uploading(func(ctx context.Context, c *client.Client, l client.Launch) error {
 		l.New, l.Once = true, "x"
 		_, err := c.Launch(ctx, l)
 		return err
 	}),
-	"check-upload": uploads(func(ctx context.Context, c *client.Client, l client.Launch) error {
+	"check-upload": uploading(func(ctx context.Context, c *client.Client, l client.Launch) error {
 		_, err := c.Check(ctx, l)
 		return err
 	}),
-	"forecast-upload": uploads(func(ctx context.Context, c *client.Client, l client.Launch) error {
+	"forecast-upload": uploading(func(ctx context.Context, c *client.Client, l client.Launch) error {
 		_, err := c.ForecastLaunch(ctx, l)
 		return err
 	}),
@@ -162,8 +162,8 @@ func staged(ctx context.Context, t *testing.T, c *client.Client) string {
 	return hash
 }
 
-// uploads calls do with the files of a launch.
-func uploads(do func(context.Context, *client.Client, client.Launch) error) func(context.Context, *testing.T, *client.Client) error {
+// uploading calls do with the files of a launch.
+func uploading(do func(context.Context, *client.Client, client.Launch) error) func(context.Context, *testing.T, *client.Client) error {
 	return func(ctx context.Context, t *testing.T, c *client.Client) error {
 		dir := t.TempDir()
 		for name, text := range map[string]string{"c.yaml": "name: spring\nconnections: [conn_1]\ntemplate: {name: a, language: en}\n",
@@ -180,7 +180,7 @@ func uploads(do func(context.Context, *client.Client, client.Launch) error) func
 func TestAnUploadIsTried(t *testing.T) {
 	w := newWorld(t)
 	c, _ := clientOf(t, w, "operate")
-	err := uploads(func(ctx context.Context, c *client.Client, l client.Launch) error {
+	err := uploading(func(ctx context.Context, c *client.Client, l client.Launch) error {
 		found, err := c.Check(ctx, l)
 		if err != nil {
 			return err
@@ -191,11 +191,11 @@ func TestAnUploadIsTried(t *testing.T) {
 		}
 		return nil
 	})(t.Context(), t, c)
-	if left, _ := os.ReadDir(w.process.Uploads); err != nil || len(left) != 0 {
+	if left, _ := os.ReadDir(w.process.Uploads.Dir()); err != nil || len(left) != 0 {
 		t.Errorf("got %v and the files %v, want none", err, left)
 	}
 	other, _ := clientOf(t, w, "other")
-	err = uploads(func(ctx context.Context, c *client.Client, l client.Launch) error {
+	err = uploading(func(ctx context.Context, c *client.Client, l client.Launch) error {
 		_, err := c.Check(ctx, l)
 		return err
 	})(t.Context(), t, other)

@@ -106,7 +106,7 @@ func TestEachRouteAnswersAsItsDocumentSays(t *testing.T) {
 func TestEachRouteTakesItsExample(t *testing.T) {
 	w := newWorld(t)
 	w.process.Session.Service = &fakeService{connections: []string{"conn_1"}}
-	if _, err := w.staged.add(exampleUpload.Hash, 0, strings.NewReader("")); err != nil {
+	if _, err := w.process.Uploads.Add(exampleUpload.Hash, 0, strings.NewReader("")); err != nil {
 		t.Fatal(err)
 	}
 	for _, d := range w.documented() {

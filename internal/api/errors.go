@@ -12,6 +12,7 @@ import (
 	"campaignd/internal/client"
 	"campaignd/internal/messaging"
 	"campaignd/internal/operator"
+	"campaignd/internal/uploads"
 )
 
 // Error is the body of a failure, in the form of the service's own (docs/service.md#conventions).
@@ -31,11 +32,14 @@ func (e *Error) GetStatus() int { return e.Status }
 func errorOf(ctx context.Context, err error) *Error {
 	var mine *Error
 	var large *http.MaxBytesError
+	var upload *uploads.Fault
 	switch {
 	case errors.As(err, &mine):
 		return mine
 	case errors.As(err, &large):
 		return &Error{http.StatusRequestEntityTooLarge, client.CodeTooLarge, tooLarge, nil}
+	case errors.As(err, &upload):
+		return faultOf(upload)
 	case ctx.Err() != nil:
 		return &Error{http.StatusServiceUnavailable, client.CodeStopping, "campaignd is stopping; the same command goes on with the run", nil}
 	case errors.Is(err, operator.ErrUnauthorized):
@@ -69,6 +73,30 @@ func errorOf(ctx context.Context, err error) *Error {
 		return &Error{http.StatusConflict, reason, err.Error(), facts}
 	}
 	return &Error{http.StatusInternalServerError, client.CodeInternal, err.Error(), nil}
+}
+
+// uploadFaults are the answers to the faults of an upload.
+var uploadFaults = map[uploads.Kind]struct {
+	status int
+	code   string
+}{
+	uploads.NotFound:    {http.StatusNotFound, client.CodeNotFound},
+	uploads.Busy:        {http.StatusServiceUnavailable, client.CodeBusy},
+	uploads.NotNow:      {http.StatusConflict, client.CodeNotNow},
+	uploads.WrongOffset: {http.StatusConflict, client.CodeWrongOffset},
+	uploads.WrongHash:   {http.StatusUnprocessableEntity, client.CodeWrongHash},
+	uploads.TooLarge:    {http.StatusRequestEntityTooLarge, client.CodeTooLarge},
+	uploads.NoSpace:     {http.StatusInsufficientStorage, client.CodeNoSpace},
+	uploads.Broken:      {http.StatusBadRequest, client.CodeInvalid},
+}
+
+func faultOf(f *uploads.Fault) *Error {
+	is := uploadFaults[f.Kind]
+	e := &Error{is.status, is.code, f.Message, nil}
+	if f.Kind == uploads.WrongOffset {
+		e.Meta = map[string]any{"received": f.Received}
+	}
+	return e
 }
 
 // withoutPath removes the folder of an upload from a text, because the caller knows the files by

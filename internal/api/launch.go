@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -13,42 +12,27 @@ import (
 	"campaignd/campaign"
 	"campaignd/internal/client"
 	"campaignd/internal/client/resource"
+	"campaignd/internal/uploads"
 )
-
-// uploadsAtOnce is the largest number of uploads at a time. Each import needs one core and 16 bytes
-// of memory a row.
-const uploadsAtOnce = 2
-
-// clean removes the uploads that no run needs. It reads the runs after the list of ended uploads,
-// so that the runs of these uploads are known.
-func (s *Server) clean(ctx context.Context) error {
-	s.mu.Lock()
-	ended, err := s.ended()
-	s.mu.Unlock()
-	if err != nil {
-		return err
-	}
-	runs, err := s.process.Unfinished(ctx)
-	if err != nil {
-		return err
-	}
-	return sweep(ended, runs)
-}
 
 // uploaded returns the handler of a route that takes a campaign and its list. do gets a folder for
 // the files and returns the status and the data of the answer. Files that no run needs are removed
 // before the answer.
 func (s *Server) uploaded(id string, do func(w http.ResponseWriter, r *http.Request, dir string) (int, any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		dir, err := s.begin()
+		dir, err := s.process.Uploads.Begin()
 		if err != nil {
 			w.Header().Set("Connection", "close")
 			w.Header().Set("Retry-After", "10")
-			s.failed(id, err).write(w, s.process.Uploads)
+			s.failed(id, err).write(w, s.process.Uploads.Dir())
 			return
 		}
 		status, data, err := func() (int, any, error) {
-			defer s.end(dir)
+			defer func() {
+				if err := s.process.Uploads.End(context.WithoutCancel(s.ctx), dir); err != nil {
+					s.process.Log.Warn("an upload cannot be removed; it is tried again with the next launch", "err", err)
+				}
+			}()
 			return do(w, r, dir)
 		}()
 		if err != nil {
@@ -73,7 +57,7 @@ func (s *Server) take(w http.ResponseWriter, r *http.Request, dir string) (int, 
 		s.process.Log.Error("a launch is not in the log of actions", "run", launched.Run.ID, "err", err)
 		launched.Warnings = append(launched.Warnings, "the log of actions has no line of this launch")
 	}
-	name := strings.TrimPrefix(filepath.Base(list), listPrefix)
+	name := strings.TrimPrefix(filepath.Base(list), uploads.ListPrefix)
 	if launched.Resumed {
 		s.process.Log.Info("a list of an unfinished run came again over the API", "run", launched.Run.ID, "list", name)
 		return http.StatusOK, launched, nil
@@ -81,34 +65,6 @@ func (s *Server) take(w http.ResponseWriter, r *http.Request, dir string) (int, 
 	s.process.Log.Info("a list was launched over the API", "run", launched.Run.ID, "rows", launched.Run.Rows, "list", name)
 	w.Header().Set("Location", "/api/v1/runs/"+launched.Run.ID)
 	return http.StatusCreated, launched, nil
-}
-
-// begin makes the folder of an upload.
-func (s *Server) begin() (dir string, err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.busy) >= uploadsAtOnce {
-		return "", &Error{http.StatusServiceUnavailable, client.CodeBusy,
-			fmt.Sprintf("%d lists are being uploaded or imported; the next one is taken when one of them has ended", len(s.busy)), nil}
-	}
-	if err := os.MkdirAll(s.process.Uploads, 0o700); err != nil {
-		return "", err
-	}
-	if dir, err = os.MkdirTemp(s.process.Uploads, uploadPrefix+"*"); err != nil {
-		return "", err
-	}
-	s.busy[dir] = true
-	return dir, nil
-}
-
-// end removes the uploads that no run needs.
-func (s *Server) end(dir string) {
-	s.mu.Lock()
-	delete(s.busy, dir)
-	s.mu.Unlock()
-	if err := s.clean(context.WithoutCancel(s.ctx)); err != nil {
-		s.process.Log.Warn("an upload cannot be removed; it is tried again with the next launch", "err", err)
-	}
 }
 
 // accept receives an upload into dir. The upload has no time limit while data arrives, and the
@@ -149,7 +105,7 @@ func (s *Server) launch(w http.ResponseWriter, r *http.Request, dir string) (lau
 		return launched, u.list, err
 	}
 	if u.staged != "" {
-		if err := s.staged.remove(u.staged); err != nil {
+		if err := s.process.Uploads.Remove(u.staged); err != nil {
 			s.process.Log.Warn("an uploaded list cannot be removed; it is removed a day after its last part", "run", launched.Run.ID, "err", err)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"campaignd/internal/client"
 	"campaignd/internal/client/resource"
 	"campaignd/internal/operator"
+	"campaignd/internal/uploads"
 )
 
 // OfUpload names a list that arrives in parts.
@@ -19,7 +20,7 @@ type OfUpload struct {
 }
 
 var exampleUpload = resource.Upload{Hash: "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08", Received: 4,
-	ExpiresAt: exampleTime.Add(stagedFor)}
+	ExpiresAt: exampleTime.Add(uploads.KeptFor)}
 
 // partRoutes adds the upload of a list in parts. After a broken connection it goes on with the next
 // byte. A launch, a check and a forecast name the list by its hash.
@@ -28,14 +29,15 @@ func (s *Server) partRoutes() {
 	add(s, route{method: http.MethodGet, path: one, id: "upload", scope: campaign.KeyOperate, all: true, errors: []int{404},
 		summary: "How much of a list has been uploaded"}, exampleUpload,
 		func(_ context.Context, _ *operator.Session, in *OfUpload) (resource.Upload, error) {
-			return s.staged.look(in.Hash)
+			u, err := s.process.Uploads.Look(in.Hash)
+			return resource.Upload(u), err
 		})
 	s.partRoute(route{method: http.MethodPatch, path: one, id: "upload-part", scope: campaign.KeyOperate, all: true,
 		summary: "Append a part to a list. It is kept for a day after its last part", errors: []int{409, 413, 503, 507}})
 	add(s, route{method: http.MethodDelete, path: one, id: "remove-upload", scope: campaign.KeyOperate, all: true, errors: []int{503},
 		summary: "Forget a list that was uploaded"}, resource.Upload{Hash: exampleUpload.Hash},
 		func(_ context.Context, _ *operator.Session, in *OfUpload) (resource.Upload, error) {
-			return resource.Upload{Hash: in.Hash}, s.staged.remove(in.Hash)
+			return resource.Upload{Hash: in.Hash}, s.process.Uploads.Remove(in.Hash)
 		})
 }
 
@@ -52,16 +54,16 @@ func (s *Server) partRoute(r route) {
 	}) (*answered[resource.Upload], error) {
 		body := requestOf(ctx).body
 		if body.length > client.MaxPart {
-			return nil, &Error{http.StatusRequestEntityTooLarge, client.CodeTooLarge, tooLargePart, nil}
+			return nil, &Error{http.StatusRequestEntityTooLarge, client.CodeTooLarge, "a part has at most 32 MiB", nil}
 		}
-		if err := s.staged.expire(time.Now()); err != nil {
+		if err := s.process.Uploads.Expire(time.Now()); err != nil {
 			s.process.Log.Warn("an old upload cannot be removed; it is tried again with the next part", "err", err)
 		}
-		u, err := s.staged.add(in.Hash, in.Offset, body)
+		u, err := s.process.Uploads.Add(in.Hash, in.Offset, body)
 		if err != nil {
 			return nil, s.failed(r.id, err)
 		}
-		return &answered[resource.Upload]{Body: envelope[resource.Upload]{Data: u}}, nil
+		return &answered[resource.Upload]{Body: envelope[resource.Upload]{Data: resource.Upload(u)}}, nil
 	})
 	s.describe(r, envelope[resource.Upload]{Data: exampleUpload})
 }

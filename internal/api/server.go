@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -28,20 +27,15 @@ type Server struct {
 	// checks has an element for each list that is read for a check or a forecast.
 	checks chan struct{}
 	feed   *feed
-	staged *staging
-
-	mu   sync.Mutex
-	busy map[string]bool // folders of the uploads under way
 }
 
 // New makes a Server and removes the uploads that no run needs any more. When ctx ends, the
 // launches end.
 func New(ctx context.Context, p operator.Process) (*Server, error) {
-	s := &Server{process: p, mux: http.NewServeMux(), ctx: ctx, busy: map[string]bool{},
-		checks: make(chan struct{}, checksAtOnce), staged: &staging{dir: p.Uploads, most: maxStaged, busy: map[string]bool{}}}
+	s := &Server{process: p, mux: http.NewServeMux(), ctx: ctx, checks: make(chan struct{}, checksAtOnce)}
 	s.feed = newFeed((&observer{s: s, companies: map[campaign.RunNo]string{}}).poll, p.Log)
 	s.routes()
-	return s, errors.Join(s.clean(ctx), s.staged.expire(time.Now()))
+	return s, errors.Join(p.Uploads.Clean(ctx), p.Uploads.Expire(time.Now()))
 }
 
 // Run polls the ledger for the streams of events, until ctx ends.

@@ -9,6 +9,7 @@ import (
 	"campaignd/campaign/launch"
 	"campaignd/campaign/plan"
 	"campaignd/internal/operator"
+	"campaignd/internal/uploads"
 )
 
 // tried returns a function for uploaded that calls do with the uploaded campaign and list and keeps
@@ -39,7 +40,7 @@ func (s *Server) check(ctx context.Context, f operator.File, list string) (*laun
 		return nil, err
 	}
 	out, dir := *found, filepath.Dir(f.Path)
-	out.List = strings.TrimPrefix(filepath.Base(out.List), listPrefix)
+	out.List = strings.TrimPrefix(filepath.Base(out.List), uploads.ListPrefix)
 	out.Findings = nil
 	for _, found := range found.Findings {
 		found.Where, found.What = withoutPath(found.Where, dir), withoutPath(found.What, dir)

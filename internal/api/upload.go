@@ -14,17 +14,17 @@ import (
 	"strings"
 	"syscall"
 
-	"campaignd/campaign"
 	"campaignd/campaign/file"
 	"campaignd/campaign/launch"
 	"campaignd/internal/client"
+	"campaignd/internal/uploads"
 )
 
 // The limits of an upload in bytes. The largest header file of the platform is a document of 100
 // MB.
 const (
 	maxHeader = 100 << 20
-	maxList   = 8 << 30
+	maxList   = uploads.MaxList
 )
 
 // upload is a campaign and its list in a folder of their own.
@@ -78,7 +78,7 @@ func (s *Server) receive(ctx context.Context, dir string, parts *multipart.Reade
 	if err != nil {
 		return u, err
 	}
-	u.list = filepath.Join(dir, listPrefix+plainName(p.FileName()))
+	u.list = filepath.Join(dir, uploads.ListPrefix+plainName(p.FileName()))
 	if p.FormName() == "list" {
 		_, err = p.store(root, filepath.Base(u.list), maxList)
 		return u, err
@@ -87,16 +87,13 @@ func (s *Server) receive(ctx context.Context, dir string, parts *multipart.Reade
 	if u.staged = string(hash); err != nil || !isHash(u.staged) {
 		return u, refuse("the part \"upload\": want the SHA-256 of the list, in 64 lower-case hexadecimal digits")
 	}
-	return u, s.staged.link(ctx, u.staged, u.list)
+	return u, s.process.Uploads.Link(ctx, u.staged, u.list)
 }
 
 // isHash reports whether text is a SHA-256 as OfUpload has it.
 func isHash(text string) bool {
 	return len(text) == sha256.Size*2 && strings.Trim(text, "0123456789abcdef") == ""
 }
-
-// listPrefix begins the name of each uploaded list in its folder.
-const listPrefix = "list-"
 
 // arrived is one part of a request.
 type arrived struct{ *multipart.Part }
@@ -133,7 +130,7 @@ func (p arrived) store(root *os.Root, as string, most int64) (name string, err e
 	}
 	n, err := io.Copy(f, io.LimitReader(p, most+1))
 	if err = errors.Join(err, f.Close()); errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
-		return "", noSpace("the disk of the server is full")
+		return "", uploads.NoSpaceLeft()
 	}
 	if err != nil {
 		return "", refuse("the part %q was not read to its end: %v", field, err)
@@ -160,31 +157,3 @@ func plainName(name string) string {
 	}, name)
 	return name[max(0, len(name)-80):]
 }
-
-// ended returns the folders of the uploads that are not under way. The caller has the lock.
-func (s *Server) ended() (dirs []string, err error) {
-	entries, err := os.ReadDir(s.process.Uploads)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil
-	}
-	for _, e := range entries {
-		if dir := filepath.Join(s.process.Uploads, e.Name()); e.IsDir() && strings.HasPrefix(e.Name(), uploadPrefix) && !s.busy[dir] {
-			dirs = append(dirs, dir)
-		}
-	}
-	return dirs, err
-}
-
-// sweep removes the uploads whose list no unfinished run uses.
-func sweep(dirs []string, unfinished []campaign.Run) error {
-	var errs []error
-	for _, dir := range dirs {
-		if !slices.ContainsFunc(unfinished, func(r campaign.Run) bool { return filepath.Dir(r.ListName) == dir }) {
-			errs = append(errs, os.RemoveAll(dir))
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// uploadPrefix begins the name of each upload's folder.
-const uploadPrefix = "upload-"

@@ -19,6 +19,7 @@ import (
 	"campaignd/campaign/plan"
 	"campaignd/internal/client/resource"
 	"campaignd/internal/operator"
+	"campaignd/internal/uploads"
 )
 
 // world is a server with two runs, one of each of two companies, and a key of each scope.
@@ -78,14 +79,13 @@ func newWorld(t testing.TB) *world {
 		t.Fatal(err)
 	}
 	s, err := New(t.Context(), operator.Process{
-		Version: "test", Session: *d, Guard: operator.NewGuard("", d.Ledger), Uploads: filepath.Join(t.TempDir(), "uploads"),
+		Version: "test", Session: *d, Guard: operator.NewGuard("", d.Ledger), Uploads: uploads.New(filepath.Join(t.TempDir(), "uploads"), func(context.Context) ([]campaign.Run, error) { return nil, nil }),
 		Log: slog.New(slog.DiscardHandler),
 		Launch: func(context.Context, string, string, bool, string, string) (resource.Launched, error) {
 			return resource.Launched{Run: resource.LaunchedRun{ID: "spring-1"}}, nil
 		},
-		Unfinished: func(context.Context) ([]campaign.Run, error) { return nil, nil },
-		Forecast:   func(context.Context, campaign.Run) (plan.Forecast, error) { return plan.Forecast{}, nil },
-		Folder:     w.folder,
+		Forecast: func(context.Context, campaign.Run) (plan.Forecast, error) { return plan.Forecast{}, nil },
+		Folder:   w.folder,
 		Check: func(_ context.Context, f operator.File, list string) (*launch.Preflight, error) {
 			return &launch.Preflight{Campaign: f.Definition.Name, List: list,
 				Findings: []file.Finding{{Level: file.LevelWarning, Where: f.Path + ":3", What: list + " is short"}}}, nil

@@ -14,10 +14,11 @@ import (
 	"time"
 
 	"campaignd/internal/client/resource"
+	"campaignd/internal/uploads"
 )
 
 // MaxPart is the largest part of a list, in bytes.
-const MaxPart = 32 << 20
+const MaxPart = uploads.MaxPart
 
 // partSize is the size of the parts that UploadList sends, in bytes. Launch sends a list of at most
 // partSize together with its campaign instead.

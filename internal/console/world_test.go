@@ -21,6 +21,7 @@ import (
 	"campaignd/internal/ledger"
 	"campaignd/internal/ledger/sqlite"
 	"campaignd/internal/operator"
+	"campaignd/internal/uploads"
 )
 
 // hostile is a value that would be markup, or would hide the text around it.
@@ -64,8 +65,7 @@ func newWorld(t testing.TB) *world {
 		t.Fatal(err)
 	}
 	w.process = operator.Process{Version: "test", Session: *d, Guard: operator.NewGuard("", l), Log: slog.New(slog.DiscardHandler),
-		Uploads:    filepath.Join(t.TempDir(), "uploads"),
-		Unfinished: func(context.Context) ([]campaign.Run, error) { return nil, nil },
+		Uploads: uploads.New(filepath.Join(t.TempDir(), "uploads"), func(context.Context) ([]campaign.Run, error) { return nil, nil }),
 		Folder: func() ([]operator.File, error) {
 			return []operator.File{{Path: hostile, Findings: []file.Finding{{Level: file.LevelError, What: hostile}}}}, nil
 		},

@@ -21,6 +21,7 @@ import (
 	"campaignd/internal/client/resource"
 	"campaignd/internal/config"
 	"campaignd/internal/operator"
+	"campaignd/internal/uploads"
 	"campaignd/internal/version"
 )
 
@@ -80,7 +81,7 @@ func (d *Daemon) operatorsAPI(ctx context.Context, e *sender.Engine) (_ API, con
 		d.asked = &recent{Service: d.client}
 	}
 	p := operator.Process{
-		Guard: operator.NewGuard(access.Key, d.ledger), Uploads: dir, Log: d.log, Version: version.String(),
+		Guard: operator.NewGuard(access.Key, d.ledger), Uploads: uploads.New(dir, d.unfinished), Log: d.log, Version: version.String(),
 		Session: operator.Session{Ledger: d.ledger, Lists: d.audiences, Rates: d.rates, Repeats: d.cfg.Sending.Waits(),
 			Origins: func(context.Context, []campaign.Hold) func(string) campaign.Origin {
 				return d.directory.origin
@@ -97,9 +98,6 @@ func (d *Daemon) operatorsAPI(ctx context.Context, e *sender.Engine) (_ API, con
 			return forecastRun(ctx, d.ledger, d.cfg, d.quotas, r)
 		},
 		Numbers: d.numbersNow, Folder: d.campaignFiles, Check: d.checkFile, ForecastLaunch: d.forecastFile,
-		Unfinished: func(ctx context.Context) ([]campaign.Run, error) {
-			return d.ledger.Runs(ctx, campaign.RunFilter{Unfinished: true})
-		},
 	}
 	if d.client != nil {
 		p.Session.Service = d.client
@@ -118,6 +116,11 @@ func (d *Daemon) operatorsAPI(ctx context.Context, e *sender.Engine) (_ API, con
 		console, err = d.makeConsole(ctx, p)
 	}
 	return operators, console, access, err
+}
+
+// unfinished returns the unfinished runs, whose uploads are kept.
+func (d *Daemon) unfinished(ctx context.Context) ([]campaign.Run, error) {
+	return d.ledger.Runs(ctx, campaign.RunFilter{Unfinished: true})
 }
 
 // launchList launches a campaign over a list for an operator, and returns when the list is

@@ -8,6 +8,7 @@ import (
 	"campaignd/campaign/launch"
 	"campaignd/campaign/plan"
 	"campaignd/internal/client/resource"
+	"campaignd/internal/uploads"
 )
 
 // Process is what operators may ask of a process that serves, beside its ledger. internal/daemon
@@ -18,14 +19,12 @@ type Process struct {
 	// Session has the ledger and the connections that its runs are sent over. Each request gets a
 	// session of its own caller.
 	Session Session
-	// Uploads is the folder of uploaded lists. It is made when it is needed, for this user alone.
-	Uploads string
+	// Uploads has the uploaded lists.
+	Uploads *uploads.Folder
 	// Launch launches a campaign file over a list for the operator by. ctx ends when the process
 	// stops, not with the request. A repeated idempotency key, if it is not "", finds the same run
 	// again. Nil: the process accepts no list.
 	Launch func(ctx context.Context, file, list string, another bool, idempotency, by string) (resource.Launched, error)
-	// Unfinished returns the unfinished runs, whose uploads are kept.
-	Unfinished func(context.Context) ([]campaign.Run, error)
 	// Forecast says when a run will be done.
 	Forecast func(ctx context.Context, r campaign.Run) (plan.Forecast, error)
 	// Folder returns the files of the campaigns folder, by name.

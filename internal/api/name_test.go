@@ -1,0 +1,26 @@
+package api
+
+import (
+	"strings"
+	"testing"
+)
+
+// A caller's id of a request stands in the log, so it has plain characters only.
+func TestAnIDOfARequestIsPlain(t *testing.T) {
+	for given, kept := range map[string]bool{"": false, "az-AZ_09.": true, strings.Repeat("a", 100): true, strings.Repeat("a", 101): false,
+		"a b": false, "a\nb": false, "a/b": false, "a:b": false, "a@b": false, "a[b": false, "a`b": false, "a{b": false, "é": false} {
+		if got := requestID(given); (got == given) != kept || got == "" {
+			t.Errorf("%q: got %q, want it kept: %v", given, got, kept)
+		}
+	}
+}
+
+// The name of an upload becomes that of a file.
+func TestANameOfAFileIsPlain(t *testing.T) {
+	for given, want := range map[string]string{"az.AZ-09": "az.AZ-09", "a/b\\c": "a_b_c", "a\x80b": "a_b", "ü 1.csv": "__1.csv",
+		strings.Repeat("a", 90) + ".csv": strings.Repeat("a", 76) + ".csv"} {
+		if got := plainName(given); got != want {
+			t.Errorf("%q: got %q, want %q", given, got, want)
+		}
+	}
+}
