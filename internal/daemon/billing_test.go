@@ -250,7 +250,7 @@ func TestCheckAndForecastCountTheBilling(t *testing.T) {
 				t.Errorf("a check of %d rows: got %v, want %s", sendable, got, want)
 			}
 		}
-		q.directory.asked = true
+		ask(t, q.directory, nil)
 		o, err := newOutlook(t.Context(), nil, q.cfg, q, time.Now())
 		if err != nil {
 			t.Fatal(err)

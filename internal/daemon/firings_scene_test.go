@@ -160,7 +160,7 @@ func (c *cluster) process(ctx context.Context, no int) {
 		return
 	}
 	directory := newDirectory(&cfg)
-	directory.asked = true
+	ask(c, directory, nil)
 	log := slog.New(slog.DiscardHandler)
 	d := &Daemon{cfg: &cfg, log: log, ledger: c.ledger, client: &connector.Set{Service: client}, limiter: c.limiter, directory: directory,
 		quotas: newQuotas(&cfg, directory, c.ledger, log), changed: make(chan struct{}, 1), owner: ownerName()}

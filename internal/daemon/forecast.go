@@ -24,6 +24,7 @@ type Outlook struct {
 	// Unread are runs that this version cannot read: a forecast leaves them out.
 	Unread []string `json:"unread,omitempty"`
 
+	cfg       *config.Config
 	directory *directory
 	quotas    *quotas
 	ramps     map[string]campaign.RampState
@@ -32,9 +33,6 @@ type Outlook struct {
 	suppressions launch.KeyLedger // nil: no ledger is known
 }
 
-// askNumbers is the longest time that a forecast waits for the service.
-const askNumbers = 5 * time.Second
-
 // newOutlook gathers what a forecast starts from at now. l may be nil: then no run is known. known
 // is what a process that serves knows of its numbers and plans: it asks for them, so forecasts that
 // are polled add no calls. With nil the service is asked; it is no error if it does not answer.
@@ -42,7 +40,7 @@ func newOutlook(ctx context.Context, l campaign.Ledger, cfg *config.Config, know
 	if known == nil || !known.directory.ready() {
 		known = askQuotas(ctx, cfg, l)
 	}
-	o := &Outlook{directory: known.directory, quotas: known}
+	o := &Outlook{cfg: cfg, directory: known.directory, quotas: known}
 	o.Now = now
 	o.Past = defaultPast()
 	if l == nil {
@@ -223,7 +221,7 @@ func (o *Outlook) addQuotas(ctx context.Context, n *plan.Number, company string)
 	if known {
 		n.Allowance = own.Name
 	}
-	if r := o.directory.cfg.Numbers[n.ID].Ramp; r != nil {
+	if r := o.cfg.Numbers[n.ID].Ramp; r != nil {
 		ramp := r.Plan()
 		from, _ := plan.RampPeriod(o.Now)
 		used, err := o.quotas.spent(ctx, throttle.Quota{Key: rampKey + n.ID, From: from})

@@ -35,7 +35,7 @@ func TestAForecastOfAServeAsksTheServiceNothing(t *testing.T) {
 	cfg.Service.BaseURL, cfg.Service.APIKey = service.URL, messaging.NewSecret("k")
 	run := stored(t, l, "polled", 100)
 	known := newQuotas(cfg, newDirectory(cfg), l, slog.New(slog.DiscardHandler))
-	known.directory.asked = true
+	ask(t, known.directory, nil)
 	f, err := forecastRun(t.Context(), l, cfg, known, run)
 	if err != nil || f.Messages != 100 || asked.Load() != 0 {
 		t.Errorf("beside a serve: got %d messages, %v and %d calls, want 100 and none", f.Messages, err, asked.Load())

@@ -249,7 +249,7 @@ func TestARampFollowsDaysAndQuality(t *testing.T) {
 	spent := &spending{Ledger: l, n: map[string]int64{"a": 1}, from: time.Date(2026, 2, 28, 0, 0, 0, 0, time.UTC)}
 	replica := func() (*quotas, *directory) {
 		d := newDirectory(cfg)
-		d.asked = true
+		ask(t, d, nil)
 		return newQuotas(cfg, d, spent, slog.New(slog.DiscardHandler)), d
 	}
 	first, d := replica()
@@ -257,7 +257,8 @@ func TestARampFollowsDaysAndQuality(t *testing.T) {
 	day := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	var got []string
 	for _, quality := range []string{"GREEN", "GREEN", "YELLOW", "GREEN", "RED", "RED", "GREEN"} {
-		d.quality["a"], other.quality["a"] = quality, quality
+		ask(t, d, map[string]string{"a": quality})
+		ask(t, other, map[string]string{"a": quality})
 		if one := first.of("a", day); len(one) != 1 || !one[0].Unknown {
 			t.Errorf("before the day is decided: got %+v, want nothing known", one)
 		}
@@ -267,7 +268,7 @@ func TestARampFollowsDaysAndQuality(t *testing.T) {
 			}
 		}
 		third, e := replica()
-		e.quality["a"] = quality
+		ask(t, e, map[string]string{"a": quality})
 		if err := third.decide(t.Context(), day); err != nil {
 			t.Fatal(err)
 		}

@@ -97,7 +97,7 @@ func (c *cluster) replica() *Daemon {
 		c.Fatal(err)
 	}
 	d := newDirectory(&cfg)
-	d.asked = true // the pace of conn_1 is that of STANDARD
+	ask(c, d, nil) // the pace of conn_1 is that of STANDARD
 	log := slog.New(slog.DiscardHandler)
 	notifier, err := notify.New(notify.Options{Ledger: c.ledger, Log: log})
 	if err != nil {
