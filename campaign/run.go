@@ -179,6 +179,20 @@ func (r Run) WithoutUpload(text string) string {
 // owns: segment i of a run has the seqs from i*SegmentSize.
 const SegmentSize = 4096
 
+// SegmentFor is how many deliveries a segment should hold, so that a list of this many rows spreads
+// over its connections: about four segments for each connection, and at least 64 deliveries in
+// each.
+func SegmentFor(rows int64, connections int) int64 {
+	return min(max(rows/int64(4*max(connections, 1)), 64), SegmentSize)
+}
+
+// CanarySegment is the most deliveries in a segment of a canary of count; full is that of other
+// segments.
+func CanarySegment(count int64, connections int, full int64) int64 {
+	n := int64(max(connections, 1))
+	return max(min((count+n-1)/n, full), 1)
+}
+
 // Segment is the unit of ownership: up to SegmentSize consecutive seqs of one run and one window
 // group (docs/protocol.md#segments-and-marks).
 type Segment struct {

@@ -31,13 +31,6 @@ type block struct {
 	used bool
 }
 
-// SegmentFor is how many deliveries a segment should hold, so that a list of this many rows spreads
-// over its connections: about four segments for each connection, and at least 64 deliveries in
-// each.
-func SegmentFor(rows int64, connections int) int64 {
-	return min(max(rows/int64(4*max(connections, 1)), 64), campaign.SegmentSize)
-}
-
 // newBlocks continues where the segments of an interrupted import stopped. A full of 0 or less
 // means SegmentSize.
 func newBlocks(run campaign.RunNo, full int64, segments []campaign.SegmentState) *blocks {

@@ -38,7 +38,7 @@ func (f *followUp) freeze(ctx context.Context, def *file.Definition) (FollowedUp
 	if err := f.chosen(ctx, func(*campaign.Line) error { sendable++; return nil }); err != nil {
 		return FollowedUp{}, err
 	}
-	at, seqs := f.run.Rows, newBlocks(no, SegmentFor(sendable, len(def.Connections)), segments)
+	at, seqs := f.run.Rows, newBlocks(no, campaign.SegmentFor(sendable, len(def.Connections)), segments)
 	rows, ids := make([]campaign.Delivery, 0, importChunk), make([]blockID, 0, importChunk)
 	flush := func() error {
 		if len(rows) == 0 {

@@ -108,7 +108,7 @@ func TestAFollowUpSpreadsLikeALaunch(t *testing.T) {
 		t.Fatal(err)
 	}
 	segments, err := l.SegmentStates(t.Context(), f.Run.No)
-	if want := launch.SegmentFor(300, 1); err != nil || len(segments) != 4 || segments[0].Hi-segments[0].Lo != want {
+	if want := campaign.SegmentFor(300, 1); err != nil || len(segments) != 4 || segments[0].Hi-segments[0].Lo != want {
 		t.Errorf("got %+v and %v, want 4 segments of %d rows", segments, err, want)
 	}
 }

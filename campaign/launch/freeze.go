@@ -13,7 +13,7 @@ import (
 func (l Request) freeze(ctx context.Context, def *file.Definition, run campaign.Run, list string, checked *Preflight) (Outcome, error) {
 	in := ImportInput{
 		Ledger: l.Ledger, Run: run, Definition: def, List: list, Senders: checked.Senders,
-		Template: checked.Template, SegmentRows: SegmentFor(checked.Sendable, len(def.Connections)), Sendable: checked.Sendable,
+		Template: checked.Template, SegmentRows: campaign.SegmentFor(checked.Sendable, len(def.Connections)), Sendable: checked.Sendable,
 		Progress: func(rows int64) { l.progress("importing", rows) },
 	}
 	counts, err := Import(ctx, in)

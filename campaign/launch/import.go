@@ -163,15 +163,9 @@ func importList(ctx context.Context, in ImportInput, list *List) (ImportCounts, 
 func (in *ImportInput) blocks(segments []campaign.SegmentState) *blocks {
 	b := newBlocks(in.Run.No, in.SegmentRows, segments)
 	if c := in.Definition.Policies.Canary; c != nil {
-		b.canary = CanarySegment(c, in.Definition.Connections, b.full)
+		b.canary = campaign.CanarySegment(c.Count, len(in.Definition.Connections), b.full)
 	}
 	return b
-}
-
-// CanarySegment is the most deliveries in a segment of a canary; full is that of other segments.
-func CanarySegment(c *file.Canary, connections []string, full int64) int64 {
-	n := int64(max(len(connections), 1))
-	return max(min((c.Count+n-1)/n, full), 1)
 }
 
 // chunk is what one transaction appends.

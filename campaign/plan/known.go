@@ -9,7 +9,6 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/file"
-	"campaignd/campaign/launch"
 )
 
 // RunOf is a run of a ledger as a forecast sees it: its definition and what its segments still
@@ -80,9 +79,9 @@ func Blocks(def *file.Definition, zones map[string]int64) ([]Group, error) {
 	for _, rows := range zones {
 		sendable += rows
 	}
-	size := launch.SegmentFor(sendable, len(def.Connections))
+	size := campaign.SegmentFor(sendable, len(def.Connections))
 	if c := def.Policies.Canary; c != nil {
-		canary, canarySize = c.Count, launch.CanarySegment(c, def.Connections, size)
+		canary, canarySize = c.Count, campaign.CanarySegment(c.Count, len(def.Connections), size)
 	}
 	for _, name := range slices.Sorted(maps.Keys(zones)) {
 		in, err := ZonesOf(def, name)

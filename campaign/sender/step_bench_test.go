@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"campaignd/campaign"
-	"campaignd/campaign/launch"
 	"campaignd/internal/ledger"
 	"campaignd/internal/ledger/sqlite"
 )
@@ -86,7 +85,7 @@ func load(ctx context.Context, b *testing.B, l campaign.Ledger, i int, connectio
 	if err != nil {
 		b.Fatal(err)
 	}
-	size := launch.SegmentFor(rows, len(connections))
+	size := campaign.SegmentFor(rows, len(connections))
 	for n, done := int64(0), int64(0); done < rows; n++ {
 		lo, m := n*campaign.SegmentSize, min(size, rows-done)
 		var all []campaign.Delivery
