@@ -20,6 +20,7 @@ import (
 	"campaignd/internal/config"
 	"campaignd/internal/daemon"
 	"campaignd/internal/messaging/connector"
+	"campaignd/internal/numbers"
 	"campaignd/internal/operator"
 	"campaignd/reporting"
 )
@@ -242,11 +243,11 @@ func (p *program) withLedgerSession(ctx context.Context, why purpose, do func(*l
 	}
 	d := &operator.Session{Ledger: l, Lists: lists, By: operator.LocalUser(), Repeats: c.Sending.Waits(), Rates: rates}
 	d.Origins = func(ctx context.Context, h []campaign.Hold) func(string) campaign.Origin {
-		return daemon.Origins(ctx, c, h)
+		return numbers.Origins(ctx, c, h)
 	}
-	d.Known = func(ctx context.Context) ([]campaign.Origin, bool) { return daemon.KnownOrigins(ctx, c) }
+	d.Known = func(ctx context.Context) ([]campaign.Origin, bool) { return numbers.KnownOrigins(ctx, c) }
 	d.Allowances = func(ctx context.Context, connections []string) ([]resource.Allowance, error) {
-		return daemon.Allowances(ctx, c, l, connections)
+		return numbers.Allowances(ctx, c, l, connections)
 	}
 	d.Configured = func(connection string) bool {
 		_, known := c.Numbers[connection]

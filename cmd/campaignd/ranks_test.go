@@ -26,6 +26,7 @@ var ranks = map[string]int{
 	"internal/api":             80, // cmd/campaignd gives it to the daemon
 	"internal/console":         80, // as internal/api
 	"internal/doctor":          75,
+	"internal/numbers":         73,
 	"internal/schedule":        72,
 	"internal/config":          71,
 	"internal/faults":          35,

@@ -12,6 +12,7 @@ import (
 	"campaignd/campaign/file"
 	"campaignd/campaign/launch"
 	"campaignd/internal/config"
+	"campaignd/internal/numbers"
 )
 
 // CheckCampaign runs a preflight, and adds what the configuration and the ledger say: quotas, the
@@ -29,7 +30,7 @@ type asker interface {
 // checkCampaign is CheckCampaign with what a process that serves knows of its numbers and plans.
 // Nil asks the service, unless the check is one without it.
 func checkCampaign(
-	ctx context.Context, c *config.Config, l campaign.Ledger, known *quotas, in launch.PreflightInput,
+	ctx context.Context, c *config.Config, l campaign.Ledger, known *numbers.Quotas, in launch.PreflightInput,
 ) (*launch.Preflight, error) {
 	found, err := launch.RunPreflight(ctx, in)
 	if err != nil {
@@ -45,13 +46,13 @@ func checkCampaign(
 	case in.Service == nil:
 		forecast = checkDeadline
 		if q == nil {
-			q = newQuotas(c, newDirectory(c), l, slog.New(slog.DiscardHandler))
+			q = numbers.NewQuotas(c, numbers.NewDirectory(c), l, slog.New(slog.DiscardHandler))
 		}
 	case known == nil:
-		known = askQuotas(ctx, c, l)
+		known = numbers.AskQuotas(ctx, c, l)
 		q = known
 	}
-	if err := checkQuotas(ctx, q, found, time.Now()); err != nil {
+	if err := numbers.CheckQuotas(ctx, q, found, time.Now()); err != nil {
 		return nil, err
 	}
 	if err := forecast(ctx, c, l, known, in.Definition, found, time.Now()); err != nil {

@@ -28,6 +28,7 @@ import (
 	"campaignd/internal/messaging"
 	"campaignd/internal/messaging/connector"
 	"campaignd/internal/notify"
+	"campaignd/internal/numbers"
 	"campaignd/internal/operator"
 	"campaignd/internal/sandbox"
 	"campaignd/internal/schedule"
@@ -55,8 +56,8 @@ type Daemon struct {
 	client      *connector.Set
 	asked       *recent // the client, for checks over the API; nil without one
 	limiter     limiter
-	directory   *directory
-	quotas      *quotas
+	directory   *numbers.Directory
+	quotas      *numbers.Quotas
 	rates       *reporting.Rates // nil without cloud.prices
 	holds       *holdWatch       // nil before Serve
 	notifier    *notify.Sender
@@ -78,13 +79,13 @@ type Daemon struct {
 // OpenLedger opens the configured ledger. sender takes the lock that one sending process of an
 // SQLite ledger may have; campaign.ErrLocked means that another process has it.
 func OpenLedger(ctx context.Context, cfg *config.Config, sender bool, log *slog.Logger) (campaign.Ledger, error) {
-	return openLedger(ctx, cfg, sender, log, newDirectory(cfg))
+	return openLedger(ctx, cfg, sender, log, numbers.NewDirectory(cfg))
 }
 
 // openLedger opens the ledger with a directory. When a failed status begins a hold, the ledger asks
 // the directory for the id that the hold names.
-func openLedger(ctx context.Context, cfg *config.Config, sender bool, log *slog.Logger, of *directory) (campaign.Ledger, error) {
-	return ledger.Open(ctx, cfg.Ledger, ledger.Options{Sender: sender, Log: log, Origin: of.origin,
+func openLedger(ctx context.Context, cfg *config.Config, sender bool, log *slog.Logger, of *numbers.Directory) (campaign.Ledger, error) {
+	return ledger.Open(ctx, cfg.Ledger, ledger.Options{Sender: sender, Log: log, Origin: of.Origin,
 		PerCompany: cfg.Suppressions.Scope == config.PerCompany, Notify: cfg.Notified()}, sqlite.Open, postgres.Open)
 }
 
@@ -105,7 +106,7 @@ func New(ctx context.Context, cfg *config.Config, o Options) (*Daemon, error) {
 
 // open is Open without the wait.
 func open(ctx context.Context, cfg *config.Config, o Options) (_ *Daemon, err error) {
-	d := &Daemon{cfg: cfg, makeAPI: o.API, makeConsole: o.Console, log: o.Log, owner: ownerName(), directory: newDirectory(cfg),
+	d := &Daemon{cfg: cfg, makeAPI: o.API, makeConsole: o.Console, log: o.Log, owner: ownerName(), directory: numbers.NewDirectory(cfg),
 		changed: make(chan struct{}, 1), refused: make(chan time.Time, 1)}
 	if d.log == nil {
 		d.log = slog.New(slog.DiscardHandler)
@@ -131,7 +132,7 @@ func open(ctx context.Context, cfg *config.Config, o Options) (_ *Daemon, err er
 	if d.notifier, err = notify.New(notify.Options{Ledger: d.ledger, Destinations: cfg.Destinations(), Log: d.log}); err != nil {
 		return nil, err
 	}
-	d.quotas = newQuotas(cfg, d.directory, d.ledger, d.log)
+	d.quotas = numbers.NewQuotas(cfg, d.directory, d.ledger, d.log)
 	if d.rates, err = cfg.Rates(); err != nil {
 		return nil, err
 	}
@@ -142,7 +143,7 @@ func open(ctx context.Context, cfg *config.Config, o Options) (_ *Daemon, err er
 	if err != nil {
 		return nil, err
 	}
-	d.quotas.billedBy(d.client)
+	d.quotas.BilledBy(d.client)
 	d.schedule = d.newScheduler()
 	if cfg.Role == config.RoleIntake {
 		return d, nil
@@ -187,9 +188,9 @@ func (d *Daemon) openIntake(ctx context.Context) error {
 	sweep := &turn{job: d.job("sweep")}
 	d.closers = append(d.closers, sweep.end)
 	if d.intake, err = webhooks.New(d.ledger, d.verifier, webhooks.Options{
-		Platforms: platforms, Mark: d.ledger.Marks().Read, Foreign: d.directory.foreign,
-		Connections: d.directory.connectionOf, Origin: d.directory.origin,
-		Peers: d.directory.peers, Tiered: d.directory.tiered, PerCompany: d.cfg.Suppressions.Scope == config.PerCompany,
+		Platforms: platforms, Mark: d.ledger.Marks().Read, Foreign: d.directory.Foreign,
+		Connections: d.directory.ConnectionOf, Origin: d.directory.Origin,
+		Peers: d.directory.Peers, Tiered: d.directory.Tiered, PerCompany: d.cfg.Suppressions.Scope == config.PerCompany,
 		OptOut: messaging.NewOptOut(d.cfg.Suppressions.Words...), Sweep: time.Duration(d.cfg.Webhooks.Sweep), SweepTurn: sweep.ours,
 		Seed: jitterSeed(d.owner), Log: d.log, OnChange: d.numberChanged, Replay: d.oweReplay,
 	}); err != nil {
@@ -242,14 +243,14 @@ func (d *Daemon) engine(only campaign.RunNo) (*sender.Engine, error) {
 		Lease: time.Duration(d.cfg.Sending.Lease), Group: time.Duration(d.cfg.Sending.Group),
 		Flush: time.Duration(d.cfg.Sending.Flush), Tick: time.Duration(d.cfg.Sending.Tick), Request: time.Duration(d.cfg.Service.Timeout),
 		MaxInFlight: d.cfg.Sending.InFlight, Backoff: time.Duration(d.cfg.Sending.Backoff), Repeats: d.cfg.Sending.Waits(),
-		Pace: d.directory.pace, Origin: d.directory.sending, Tier: d.directory.tier, Log: d.log,
-		PlanEnds: d.quotas.planEnds,
+		Pace: d.directory.Pace, Origin: d.directory.Sending, Tier: d.directory.Tier, Log: d.log,
+		PlanEnds: d.quotas.PlanEnds,
 	}
 	if d.holds != nil {
 		o.Held = d.holds.see
 	}
-	if d.quotas.any() {
-		o.Quotas, o.Counter, o.Spent = d.quotas.of, d.limiter, d.quotas.spent
+	if d.quotas.Any() {
+		o.Quotas, o.Counter, o.Spent = d.quotas.ForConnection, d.limiter, d.quotas.Spent
 	}
 	if d.cfg.Cloud.Configured() {
 		o.Mark = d.ledger.Marks().Make
@@ -310,8 +311,8 @@ func (d *Daemon) send(ctx context.Context, e *sender.Engine) error {
 	if e != nil {
 		sender = func(ctx context.Context) error { return d.alone(ctx, e.Run) }
 		start(failed, d.restate)
-		wg.Go(func() { d.quotas.run(failed) })
-		wg.Go(func() { d.quotas.bill(failed) })
+		wg.Go(func() { d.quotas.Run(failed) })
+		wg.Go(func() { d.quotas.Bill(failed) })
 	}
 	ended := start(failed, sender)
 	select {

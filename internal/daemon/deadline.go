@@ -10,13 +10,14 @@ import (
 	"campaignd/campaign/launch"
 	"campaignd/campaign/plan"
 	"campaignd/internal/config"
+	"campaignd/internal/numbers"
 )
 
 // checkDeadline adds a warning to the preflight of a campaign whose deadline cannot be met if it is
 // launched now, beside every unfinished run of the ledger. l may be nil: then no run is known.
 // known is what a process that serves knows of its numbers and plans; nil asks.
 func checkDeadline(
-	ctx context.Context, cfg *config.Config, l campaign.Ledger, known *quotas,
+	ctx context.Context, cfg *config.Config, l campaign.Ledger, known *numbers.Quotas,
 	def *file.Definition, p *launch.Preflight, now time.Time,
 ) error {
 	if def.Limits.Deadline == 0 || !p.OK() {
@@ -33,7 +34,7 @@ func checkDeadline(
 // checkForecast does the same, and writes into the preflight how long sending takes and what limits
 // it, also without a deadline.
 func checkForecast(
-	ctx context.Context, cfg *config.Config, l campaign.Ledger, known *quotas,
+	ctx context.Context, cfg *config.Config, l campaign.Ledger, known *numbers.Quotas,
 	def *file.Definition, p *launch.Preflight, now time.Time,
 ) error {
 	if !p.OK() {
@@ -60,7 +61,7 @@ func ForecastLaunch(
 }
 
 func forecastLaunch(
-	ctx context.Context, cfg *config.Config, l campaign.Ledger, known *quotas,
+	ctx context.Context, cfg *config.Config, l campaign.Ledger, known *numbers.Quotas,
 	def *file.Definition, p *launch.Preflight, now time.Time,
 ) (f plan.Forecast, err error) {
 	o, err := newOutlook(ctx, l, cfg, known, now.UTC())

@@ -9,6 +9,7 @@ import (
 	"campaignd/campaign"
 	"campaignd/internal/config"
 	"campaignd/internal/messaging/service"
+	"campaignd/internal/numbers"
 )
 
 // NoteEndpoint keeps in the ledger which endpoint a new secret is of, so that
@@ -17,7 +18,7 @@ func NoteEndpoint(ctx context.Context, cfg *config.Config, w service.Webhook, lo
 	if cfg.NoLedger() {
 		return nil
 	}
-	l, err := openLedger(ctx, cfg, false, log, newDirectory(cfg))
+	l, err := openLedger(ctx, cfg, false, log, numbers.NewDirectory(cfg))
 	if err != nil {
 		return err
 	}

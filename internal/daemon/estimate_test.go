@@ -11,6 +11,7 @@ import (
 	"campaignd/campaign"
 	"campaignd/internal/config"
 	"campaignd/internal/messaging"
+	"campaignd/internal/numbers/numberstest"
 )
 
 // defined returns a run that sends over connections.
@@ -52,7 +53,7 @@ func TestAQuarantineReachesAsFarAsTheFastestNumber(t *testing.T) {
 		{"no unfinished run", []campaign.Run{defined(1, campaign.Cancelled, "fast")}, nil,
 			200, false, time.Minute, 0, "0 ", "[]"},
 	} {
-		c := serviceOf(t, tt.status, numbers)
+		c := numberstest.Service(t, tt.status, numbers)
 		c.Numbers = tt.own
 		if tt.noKey {
 			c.Service.APIKey = messaging.Secret{}

@@ -52,8 +52,8 @@ func (c *nearCollector) Collect(ch chan<- prometheus.Metric) {
 	ctx, stop := context.WithTimeout(context.Background(), 2*time.Second)
 	defer stop()
 	seen := map[string]bool{}
-	for _, id := range c.d.directory.ids() {
-		t := c.d.directory.tier(id)
+	for _, id := range c.d.directory.IDs() {
+		t := c.d.directory.Tier(id)
 		if t.Places <= 0 || seen[t.Portfolio] {
 			continue
 		}

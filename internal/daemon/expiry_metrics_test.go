@@ -9,6 +9,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/config"
+	"campaignd/internal/numbers"
 )
 
 // near is a ledger with people whom a portfolio has reached, and runs with header files.
@@ -35,8 +36,8 @@ func TestNumbersCountThePeopleReached(t *testing.T) {
 	t.Parallel()
 	cfg := config.Default()
 	cfg.Numbers = map[string]config.Number{"conn_1": {Portfolio: "pf_1", Tier: 1000}}
-	d := &Daemon{cfg: cfg, directory: newDirectory(cfg), ledger: near{}}
-	d.quotas = newQuotas(cfg, d.directory, d.ledger, slog.New(slog.DiscardHandler))
+	d := &Daemon{cfg: cfg, directory: numbers.NewDirectory(cfg), ledger: near{}}
+	d.quotas = numbers.NewQuotas(cfg, d.directory, d.ledger, slog.New(slog.DiscardHandler))
 	numbers, err := d.numbersNow(t.Context())
 	if err != nil || len(numbers) != 1 || numbers[0].Reached != 42 {
 		t.Errorf("got %+v, %v, want one number whose portfolio has reached 42 people", numbers, err)
@@ -55,9 +56,9 @@ func TestWhatComesNearItsEndIsMeasured(t *testing.T) {
 	if err := c.load(); err != nil {
 		t.Fatal(err)
 	}
-	d := &Daemon{cfg: cfg, owner: "h/1/x", directory: newDirectory(cfg), ledger: near{}, log: slog.New(slog.DiscardHandler),
+	d := &Daemon{cfg: cfg, owner: "h/1/x", directory: numbers.NewDirectory(cfg), ledger: near{}, log: slog.New(slog.DiscardHandler),
 		public: &listener{name: "listen.public", certificate: c}}
-	d.quotas = newQuotas(cfg, d.directory, d.ledger, d.log)
+	d.quotas = numbers.NewQuotas(cfg, d.directory, d.ledger, d.log)
 	engine, err := d.engine(0)
 	if err != nil {
 		t.Fatal(err)

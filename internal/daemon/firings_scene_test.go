@@ -26,6 +26,8 @@ import (
 	"campaignd/internal/messaging"
 	"campaignd/internal/messaging/connector"
 	"campaignd/internal/messaging/service"
+	"campaignd/internal/numbers"
+	"campaignd/internal/numbers/numberstest"
 	"campaignd/internal/sandbox"
 	"campaignd/internal/schedule"
 	"campaignd/throttle"
@@ -159,11 +161,11 @@ func (c *cluster) process(ctx context.Context, no int) {
 		c.Error(err)
 		return
 	}
-	directory := newDirectory(&cfg)
-	ask(c, directory, nil)
+	known := numbers.NewDirectory(&cfg)
+	numberstest.Tell(c, known, nil)
 	log := slog.New(slog.DiscardHandler)
-	d := &Daemon{cfg: &cfg, log: log, ledger: c.ledger, client: &connector.Set{Service: client}, limiter: c.limiter, directory: directory,
-		quotas: newQuotas(&cfg, directory, c.ledger, log), changed: make(chan struct{}, 1), owner: ownerName()}
+	d := &Daemon{cfg: &cfg, log: log, ledger: c.ledger, client: &connector.Set{Service: client}, limiter: c.limiter, directory: known,
+		quotas: numbers.NewQuotas(&cfg, known, c.ledger, log), changed: make(chan struct{}, 1), owner: ownerName()}
 	d.schedule = d.newScheduler()
 	e, err := d.engine(0)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"campaignd/campaign/plan"
 	"campaignd/campaign/why"
 	"campaignd/internal/config"
-	"campaignd/throttle"
+	"campaignd/internal/numbers"
 )
 
 // Outlook is what forecasts start from: the unfinished runs of a ledger and their numbers.
@@ -25,8 +25,9 @@ type Outlook struct {
 	Unread []string `json:"unread,omitempty"`
 
 	cfg       *config.Config
-	directory *directory
-	quotas    *quotas
+	ledger    campaign.Ledger // nil: no run is known
+	directory *numbers.Directory
+	quotas    *numbers.Quotas
 	ramps     map[string]campaign.RampState
 	holds     []campaign.Hold
 
@@ -36,11 +37,11 @@ type Outlook struct {
 // newOutlook gathers what a forecast starts from at now. l may be nil: then no run is known. known
 // is what a process that serves knows of its numbers and plans: it asks for them, so forecasts that
 // are polled add no calls. With nil the service is asked; it is no error if it does not answer.
-func newOutlook(ctx context.Context, l campaign.Ledger, cfg *config.Config, known *quotas, now time.Time) (*Outlook, error) {
-	if known == nil || !known.directory.ready() {
-		known = askQuotas(ctx, cfg, l)
+func newOutlook(ctx context.Context, l campaign.Ledger, cfg *config.Config, known *numbers.Quotas, now time.Time) (*Outlook, error) {
+	if known == nil || !known.Directory.Ready() {
+		known = numbers.AskQuotas(ctx, cfg, l)
 	}
-	o := &Outlook{cfg: cfg, directory: known.directory, quotas: known}
+	o := &Outlook{cfg: cfg, ledger: l, directory: known.Directory, quotas: known}
 	o.Now = now
 	o.Past = defaultPast()
 	if l == nil {
@@ -144,7 +145,7 @@ func returned(ctx context.Context, l campaign.Ledger, def *file.Definition, run 
 
 // hold notes until when the run is held on every connection.
 func (o *Outlook) hold(r *plan.Run, run campaign.Run) {
-	if h, held := why.Held(run, o.holds, o.directory.origin, o.Now); held {
+	if h, held := why.Held(run, o.holds, o.directory.Origin, o.Now); held {
 		r.From, r.Waits = o.ends(h), campaign.ByHold
 	}
 }
@@ -163,12 +164,12 @@ func (o *Outlook) add(ctx context.Context, r plan.Run) (int, error) {
 		if slices.ContainsFunc(o.Numbers, func(n plan.Number) bool { return n.ID == id }) {
 			continue
 		}
-		n := plan.Number{ID: id, Pace: o.directory.pace(id), Quality: o.directory.qualityOf(id)}
+		n := plan.Number{ID: id, Pace: o.directory.Pace(id), Quality: o.directory.QualityOf(id)}
 		if n.Pace <= 0 {
-			n.Pace = o.directory.assumedPace(id)
+			n.Pace = o.directory.AssumedPace(id)
 			o.Assumed = append(o.Assumed, id)
 		}
-		origin := o.directory.origin(id)
+		origin := o.directory.Origin(id)
 		if h, held := campaign.HeldBy(o.holds, origin, o.Now); held {
 			n.Held = o.ends(h)
 		}
@@ -186,7 +187,7 @@ func (o *Outlook) add(ctx context.Context, r plan.Run) (int, error) {
 
 // addTier adds the tier of a number's portfolio, with the places that are taken.
 func (o *Outlook) addTier(ctx context.Context, n *plan.Number) error {
-	tier := o.directory.tier(n.ID)
+	tier := o.directory.Tier(n.ID)
 	if tier.Places == 0 {
 		return nil
 	}
@@ -195,9 +196,9 @@ func (o *Outlook) addTier(ctx context.Context, n *plan.Number) error {
 		return nil
 	}
 	own := plan.Tier{Name: n.Tier, Limit: tier.Places}
-	if o.quotas.ledger != nil {
+	if o.ledger != nil {
 		var err error
-		if own.Reached, err = o.quotas.ledger.Reached(ctx, n.Tier, o.Now.Add(-campaign.ReachFor)); err != nil {
+		if own.Reached, err = o.ledger.Reached(ctx, n.Tier, o.Now.Add(-campaign.ReachFor)); err != nil {
 			return fmt.Errorf("read whom %s has reached: %w", n.Tier, err)
 		}
 	}
@@ -207,11 +208,11 @@ func (o *Outlook) addTier(ctx context.Context, n *plan.Number) error {
 
 // addQuotas adds the allowance and the warm-up of a number, with what is used of them.
 func (o *Outlook) addQuotas(ctx context.Context, n *plan.Number, company string) error {
-	own := plan.Quota{Name: planKey + company}
+	own := plan.Quota{Name: numbers.PlanKey + company}
 	known := slices.ContainsFunc(o.Allowances, func(q plan.Quota) bool { return q.Name == own.Name })
 	if !known {
 		var err error
-		if own, known, err = o.quotas.planOf(ctx, company, o.Now); err != nil {
+		if own, known, err = o.quotas.PlanOf(ctx, company, o.Now); err != nil {
 			return err
 		}
 		if known {
@@ -223,8 +224,7 @@ func (o *Outlook) addQuotas(ctx context.Context, n *plan.Number, company string)
 	}
 	if r := o.cfg.Numbers[n.ID].Ramp; r != nil {
 		ramp := r.Plan()
-		from, _ := plan.RampPeriod(o.Now)
-		used, err := o.quotas.spent(ctx, throttle.Quota{Key: rampKey + n.ID, From: from})
+		used, err := o.quotas.Ramped(ctx, n.ID, o.Now)
 		if err != nil {
 			return err
 		}

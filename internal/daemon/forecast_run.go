@@ -10,6 +10,7 @@ import (
 	"campaignd/campaign/plan"
 	"campaignd/campaign/why"
 	"campaignd/internal/config"
+	"campaignd/internal/numbers"
 )
 
 // ForecastRun forecasts a run of the ledger from where it is.
@@ -18,7 +19,7 @@ func ForecastRun(ctx context.Context, l campaign.Ledger, cfg *config.Config, run
 }
 
 func forecastRun(
-	ctx context.Context, l campaign.Ledger, cfg *config.Config, known *quotas, run campaign.Run,
+	ctx context.Context, l campaign.Ledger, cfg *config.Config, known *numbers.Quotas, run campaign.Run,
 ) (f plan.Forecast, err error) {
 	if run.State.Ended() || run.State == campaign.Importing {
 		f.Note = fmt.Sprintf("it is %s", run.State)
@@ -54,10 +55,10 @@ func forecastRun(
 // endingHold says that the hold on a run, or else on one of its numbers, is assumed to end at its
 // time, although the test at that time may fail; "": there is none, or it has no end.
 func (o *Outlook) endingHold(run campaign.Run, numbers []string) string {
-	h, held := why.Held(run, o.holds, o.directory.origin, o.Now)
+	h, held := why.Held(run, o.holds, o.directory.Origin, o.Now)
 	for _, id := range numbers {
 		if !held {
-			h, held = campaign.HeldBy(o.holds, o.directory.origin(id), o.Now)
+			h, held = campaign.HeldBy(o.holds, o.directory.Origin(id), o.Now)
 		}
 	}
 	if !held || h.Until.IsZero() {

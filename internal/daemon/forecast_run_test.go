@@ -16,6 +16,8 @@ import (
 	"campaignd/internal/ledger"
 	"campaignd/internal/ledger/sqlite"
 	"campaignd/internal/messaging"
+	"campaignd/internal/numbers"
+	"campaignd/internal/numbers/numberstest"
 )
 
 // A forecast that is asked for again and again does not use up the calls that the service allows.
@@ -34,8 +36,8 @@ func TestAForecastOfAServeAsksTheServiceNothing(t *testing.T) {
 	cfg := config.Default()
 	cfg.Service.BaseURL, cfg.Service.APIKey = service.URL, messaging.NewSecret("k")
 	run := stored(t, l, "polled", 100)
-	known := newQuotas(cfg, newDirectory(cfg), l, slog.New(slog.DiscardHandler))
-	ask(t, known.directory, nil)
+	known := numbers.NewQuotas(cfg, numbers.NewDirectory(cfg), l, slog.New(slog.DiscardHandler))
+	numberstest.Tell(t, known.Directory, nil)
 	f, err := forecastRun(t.Context(), l, cfg, known, run)
 	if err != nil || f.Messages != 100 || asked.Load() != 0 {
 		t.Errorf("beside a serve: got %d messages, %v and %d calls, want 100 and none", f.Messages, err, asked.Load())

@@ -26,7 +26,7 @@ func (d *Daemon) heldBack(ctx context.Context, run campaign.Run, holds []campaig
 		if s.Connection == "" {
 			return campaign.Hold{}, nil
 		}
-		o := d.directory.origin(s.Connection)
+		o := d.directory.Origin(s.Connection)
 		o.Template, o.Language, o.Run = run.Template, run.Language, run.ID()
 		h, held := campaign.HeldBy(holds, o, time.Now())
 		if !held {

@@ -30,8 +30,8 @@ func (d *Daemon) metrics(e *sender.Engine) http.Handler {
 	if d.commerce != nil {
 		reg.MustRegister(&commerceCollector{d.commerce, d.ledger})
 	}
-	if d.quotas != nil && d.quotas.any() {
-		reg.MustRegister(&quotaCollector{d.quotas.known})
+	if d.quotas != nil && d.quotas.Any() {
+		reg.MustRegister(&quotaCollector{d.quotas.Known})
 	}
 	if d.holds != nil {
 		reg.MustRegister(&holdCollector{d.holds.counts})

@@ -20,6 +20,7 @@ import (
 	"campaignd/internal/client"
 	"campaignd/internal/client/resource"
 	"campaignd/internal/config"
+	"campaignd/internal/numbers"
 	"campaignd/internal/operator"
 	"campaignd/internal/uploads"
 	"campaignd/internal/version"
@@ -39,14 +40,14 @@ func (d *Daemon) numbersNow(ctx context.Context) ([]resource.Number, error) {
 		return nil, err
 	}
 	now, out := time.Now(), []resource.Number{}
-	allowed, err := d.quotas.allowances(ctx, d.directory.ids(), now)
+	allowed, err := d.quotas.Allowances(ctx, d.directory.IDs(), now)
 	if err != nil {
 		return nil, err
 	}
-	for _, id := range d.directory.ids() {
-		o, tier := d.directory.origin(id), d.directory.tier(id)
-		n := resource.Number{Connection: id, Company: o.Company, Account: o.Account, Portfolio: o.Portfolio, Rate: d.directory.pace(id),
-			Quality: d.directory.qualityOf(id), Tier: tier.Places}
+	for _, id := range d.directory.IDs() {
+		o, tier := d.directory.Origin(id), d.directory.Tier(id)
+		n := resource.Number{Connection: id, Company: o.Company, Account: o.Account, Portfolio: o.Portfolio, Rate: d.directory.Pace(id),
+			Quality: d.directory.QualityOf(id), Tier: tier.Places}
 		if tier.Places > 0 {
 			if n.Reached, err = peopleReached(ctx, d.ledger, tier.Portfolio, now); err != nil {
 				return nil, err
@@ -84,11 +85,11 @@ func (d *Daemon) operatorsAPI(ctx context.Context, e *sender.Engine) (_ API, con
 		Guard: operator.NewGuard(access.Key, d.ledger), Uploads: uploads.New(dir, d.unfinished), Log: d.log, Version: version.String(),
 		Session: operator.Session{Ledger: d.ledger, Lists: d.audiences, Rates: d.rates, Repeats: d.cfg.Sending.Waits(),
 			Origins: func(context.Context, []campaign.Hold) func(string) campaign.Origin {
-				return d.directory.origin
+				return d.directory.Origin
 			},
-			Known: func(context.Context) ([]campaign.Origin, bool) { return d.directory.knownOrigins() },
+			Known: func(context.Context) ([]campaign.Origin, bool) { return d.directory.KnownOrigins() },
 			Allowances: func(ctx context.Context, connections []string) ([]resource.Allowance, error) {
-				return d.quotas.allowances(ctx, connections, time.Now())
+				return d.quotas.Allowances(ctx, connections, time.Now())
 			},
 			Configured: func(connection string) bool {
 				_, known := d.cfg.Numbers[connection]
@@ -152,7 +153,7 @@ func (d *Daemon) launchList(
 
 // LaunchInto launches into a PostgreSQL ledger, beside its senders.
 func LaunchInto(ctx context.Context, c *config.Config, r client.Launch, log *slog.Logger) (out resource.Launched, err error) {
-	d := &Daemon{cfg: c, log: log, owner: ownerName(), directory: newDirectory(c)}
+	d := &Daemon{cfg: c, log: log, owner: ownerName(), directory: numbers.NewDirectory(c)}
 	if d.ledger, err = openLedger(ctx, c, false, log, d.directory); err != nil {
 		return out, err
 	}

@@ -15,6 +15,7 @@ import (
 	"campaignd/internal/ledger"
 	"campaignd/internal/ledger/postgres"
 	"campaignd/internal/ledger/sqlite"
+	"campaignd/internal/numbers"
 	"campaignd/internal/operator"
 	"campaignd/internal/schedule"
 	"campaignd/internal/wirelog"
@@ -241,19 +242,19 @@ func (q *Quarantined) estimate(ctx context.Context, cfg *config.Config, runs []c
 			untold = append(untold, c)
 		}
 	}
-	n := newDirectory(cfg)
+	n := numbers.NewDirectory(cfg)
 	if len(untold) > 0 {
-		if err := n.ask(ctx, askRates, n.refresh); err != nil {
+		if err := n.Ask(ctx, askRates, n.Refresh); err != nil {
 			log.Warn("the service does not say the rates of its numbers", "err", err)
 		}
 	}
 	for _, c := range connections {
-		if rate := n.assumedPace(c); rate > q.Rate {
+		if rate := n.AssumedPace(c); rate > q.Rate {
 			q.Rate, q.Connection = rate, c
 		}
 	}
 	for _, c := range untold {
-		if !n.told(c) {
+		if !n.Told(c) {
 			q.Assumed = append(q.Assumed, c)
 		}
 	}

@@ -4,13 +4,14 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/internal/numbers"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
 
 // quotaCollector tells of the quotas at each scrape.
 type quotaCollector struct {
-	known func(now time.Time) []quotaUse
+	known func(now time.Time) []numbers.QuotaUse
 }
 
 var (
@@ -36,7 +37,7 @@ func (c *quotaCollector) Collect(ch chan<- prometheus.Metric) {
 		if u.By == campaign.ByRamp {
 			limit, used = descPlaces, descDay
 		}
-		ch <- prometheus.MustNewConstMetric(limit, prometheus.GaugeValue, float64(u.Limit), u.owner)
-		ch <- prometheus.MustNewConstMetric(used, prometheus.GaugeValue, float64(u.used), u.owner)
+		ch <- prometheus.MustNewConstMetric(limit, prometheus.GaugeValue, float64(u.Limit), u.Owner)
+		ch <- prometheus.MustNewConstMetric(used, prometheus.GaugeValue, float64(u.Used), u.Owner)
 	}
 }

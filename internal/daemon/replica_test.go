@@ -21,6 +21,8 @@ import (
 	"campaignd/internal/messaging"
 	"campaignd/internal/messaging/connector"
 	"campaignd/internal/notify"
+	"campaignd/internal/numbers"
+	"campaignd/internal/numbers/numberstest"
 	"campaignd/internal/sandbox"
 	"campaignd/internal/schedule"
 	"campaignd/recipients"
@@ -96,8 +98,8 @@ func (c *cluster) replica() *Daemon {
 	if err != nil {
 		c.Fatal(err)
 	}
-	d := newDirectory(&cfg)
-	ask(c, d, nil) // the pace of conn_1 is that of STANDARD
+	d := numbers.NewDirectory(&cfg)
+	numberstest.Tell(c, d, nil) // the pace of conn_1 is that of STANDARD
 	log := slog.New(slog.DiscardHandler)
 	notifier, err := notify.New(notify.Options{Ledger: c.ledger, Log: log})
 	if err != nil {
@@ -105,7 +107,7 @@ func (c *cluster) replica() *Daemon {
 	}
 	r := &Daemon{
 		cfg: &cfg, log: log, ledger: c.ledger, client: &connector.Set{Service: client}, limiter: c.limiter, notifier: notifier,
-		directory: d, quotas: newQuotas(&cfg, d, c.ledger, log), changed: make(chan struct{}, 1), owner: ownerName(),
+		directory: d, quotas: numbers.NewQuotas(&cfg, d, c.ledger, log), changed: make(chan struct{}, 1), owner: ownerName(),
 	}
 	r.schedule = r.newScheduler()
 	r.holds = newHoldWatch(r)

@@ -69,10 +69,10 @@ func (d *Daemon) RunCampaign(ctx context.Context, o RunOptions) (RunResult, erro
 	if _, err := plan.CronOf(o.File, src, def); err != nil {
 		return RunResult{}, err
 	}
-	if _, err := d.directory.refreshConnections(ctx, d.client); err != nil {
+	if _, err := d.directory.RefreshConnections(ctx, d.client); err != nil {
 		return RunResult{}, err
 	}
-	_, ratesErr := d.directory.refreshRates(ctx, d.client)
+	_, ratesErr := d.directory.RefreshRates(ctx, d.client)
 	if ratesErr != nil { // the run waits for them
 		d.log.Warn("the service does not list its numbers", "err", ratesErr)
 	}
@@ -128,7 +128,7 @@ func (d *Daemon) RunCampaign(ctx context.Context, o RunOptions) (RunResult, erro
 		return result, fmt.Errorf("read the holds: %w", err)
 	}
 	now := time.Now()
-	result.Report.Holds = campaign.HoldStates(why.RunHolds(run, holds, d.directory.origin, now), now)
+	result.Report.Holds = campaign.HoldStates(why.RunHolds(run, holds, d.directory.Origin, now), now)
 	return result, nil
 }
 

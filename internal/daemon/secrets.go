@@ -48,7 +48,7 @@ func (d *Daemon) renewSecrets(now *config.Config) {
 		if err := d.client.Service.SetKey(c.Service.APIKey); err != nil {
 			d.log.Warn("the new key of the service is not used", "err", err)
 		} else {
-			d.directory.setKey(c.Service.APIKey)
+			d.directory.SetKey(c.Service.APIKey)
 			now.Service.APIKey = c.Service.APIKey
 			d.log.Info("the key of the service was read again")
 		}

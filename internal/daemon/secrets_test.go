@@ -59,7 +59,7 @@ func TestSecretsInFilesAreReadAgain(t *testing.T) {
 		_, err := d.verifier.Verify(http.Header{"X-Service-Signature": {"sha256=" + hex.EncodeToString(mac.Sum(nil))}}, []byte("{}"), time.Now())
 		return err == nil
 	}
-	origin := d.directory.origin("conn_1").Key
+	origin := d.directory.Origin("conn_1").Key
 	asksWith := func(bearer string) bool {
 		asked.Clear()
 		_, _ = d.client.Connections(t.Context()) // it is refused
@@ -79,7 +79,7 @@ func TestSecretsInFilesAreReadAgain(t *testing.T) {
 	}
 	write(secrets, "the other secret of 32 characters\nthe first secret of 32 characters\n")
 	eventually("both secrets count", func() bool { return verified("the other secret of 32 characters") })
-	if !verified("the first secret of 32 characters") || !asksWith("first-key") || d.directory.origin("conn_1").Key != origin {
+	if !verified("the first secret of 32 characters") || !asksWith("first-key") || d.directory.Origin("conn_1").Key != origin {
 		t.Error("after the first change: got another key or one secret, want both secrets and the first key")
 	}
 	now := *cfg
@@ -92,7 +92,7 @@ func TestSecretsInFilesAreReadAgain(t *testing.T) {
 	write(secrets, "the other secret of 32 characters\n")
 	eventually("the other key counts", func() bool { return asksWith("other-key") })
 	eventually("the first secret does not count", func() bool { return !verified("the first secret of 32 characters") })
-	if d.directory.origin("conn_1").Key == origin {
+	if d.directory.Origin("conn_1").Key == origin {
 		t.Error("the holds of the first key: got them for the other key too, want them for the first alone")
 	}
 }

@@ -203,13 +203,13 @@ func (d *Daemon) refreshNumbers(ctx context.Context, wait time.Duration) {
 		wait, asked = numbersEvery, time.Now()
 		err := error(nil)
 		if asked.Sub(listed) >= connectionsEvery {
-			if _, err = d.directory.refreshConnections(ctx, d.client); err == nil {
+			if _, err = d.directory.RefreshConnections(ctx, d.client); err == nil {
 				listed = asked
 			}
 		}
 		if err == nil {
 			var changed map[string]throughput.Pace
-			changed, err = d.directory.refreshRates(ctx, d.client)
+			changed, err = d.directory.RefreshRates(ctx, d.client)
 			for id, p := range changed {
 				d.log.Info("pace of a number", "connection", id, "pace", p.String())
 			}
@@ -224,7 +224,7 @@ func (d *Daemon) refreshNumbers(ctx context.Context, wait time.Duration) {
 			continue
 		}
 		message := "the service does not list its numbers; the last known pace holds"
-		if wait = time.Minute; !d.directory.ready() {
+		if wait = time.Minute; !d.directory.Ready() {
 			message = "the service does not list its numbers; nothing is sent over a number without numbers.CONNECTION.rate"
 			wait, again = again, min(2*again, mostAskAgain)
 		}

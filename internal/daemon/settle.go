@@ -99,7 +99,7 @@ func (d *Daemon) snapshot(ctx context.Context, no campaign.RunNo) (s snapshot, e
 			return s, fmt.Errorf("read the holds: %w", err)
 		}
 		var held bool
-		if s.held, held = why.Held(s.run, holds, d.directory.origin, time.Now()); !held {
+		if s.held, held = why.Held(s.run, holds, d.directory.Origin, time.Now()); !held {
 			if s.held, err = d.heldBack(ctx, s.run, holds); err != nil {
 				return s, err
 			}

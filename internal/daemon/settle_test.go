@@ -10,6 +10,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/config"
+	"campaignd/internal/numbers"
 	"campaignd/internal/webhooks"
 )
 
@@ -144,7 +145,7 @@ func TestRunOutlivesARestartOfItsLedger(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			u := &unread{watched{began: time.Now(), until: 26 * time.Second}, c.away}
-			d := &Daemon{ledger: u, intake: &webhooks.Intake{}, directory: newDirectory(config.Default())}
+			d := &Daemon{ledger: u, intake: &webhooks.Intake{}, directory: numbers.NewDirectory(config.Default())}
 			reported := 0
 			run, err := d.watch(t.Context(), 1, 30*time.Second, func(p Progress) {
 				if strings.Contains(p.Detail, "the ledger cannot be read") && strings.Contains(p.Detail, "connection refused") {
@@ -188,7 +189,7 @@ func TestRunGivesUpAMinuteAfterItsDiskIsFull(t *testing.T) {
 			if c.fails {
 				u.until = time.Hour
 			}
-			d := &Daemon{ledger: u, intake: &webhooks.Intake{}, directory: newDirectory(config.Default())}
+			d := &Daemon{ledger: u, intake: &webhooks.Intake{}, directory: numbers.NewDirectory(config.Default())}
 			reported := 0
 			run, err := d.watch(t.Context(), 1, 30*time.Second, func(p Progress) {
 				if strings.Contains(p.Detail, "the ledger cannot be written, trying again until") && strings.Contains(p.Detail, "disk is full") {
@@ -230,7 +231,7 @@ func TestRunWaitsOutAHoldNoLongerThanSettle(t *testing.T) {
 				if c.ends > 0 {
 					w.hold.Until = w.began.Add(c.ends)
 				}
-				d := &Daemon{ledger: w, directory: newDirectory(config.Default())}
+				d := &Daemon{ledger: w, directory: numbers.NewDirectory(config.Default())}
 				if !c.deaf {
 					d.intake = &webhooks.Intake{}
 				}

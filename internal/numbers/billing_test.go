@@ -1,4 +1,4 @@
-package daemon
+package numbers
 
 import (
 	"bytes"
@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -64,7 +63,7 @@ func (c *counter) ask(context.Context, string) (service.Usage, error) {
 
 // billedWorld runs test in a bubble with quotas of the company co, whose connection is a and whose
 // billing is asked. The bubble begins at midnight of 1 January 2000.
-func billedWorld(t *testing.T, test func(t *testing.T, q *quotas, l *held, c *counter, log *bytes.Buffer)) {
+func billedWorld(t *testing.T, test func(t *testing.T, q *Quotas, l *held, c *counter, log *bytes.Buffer)) {
 	synctest.Test(t, func(t *testing.T) {
 		cfg := config.Default()
 		cfg.Service.APIKey = messaging.NewSecret("one")
@@ -72,13 +71,13 @@ func billedWorld(t *testing.T, test func(t *testing.T, q *quotas, l *held, c *co
 		l, c := &held{spending: spending{n: map[string]int64{"a": 30}, ramps: map[string]campaign.RampState{}}}, &counter{}
 		c.usage = service.Usage{MessagesUsed: 40, MessagesLimit: 100, PeriodStart: time.Now(), PeriodEnd: time.Now().AddDate(0, 1, -1)}
 		var log bytes.Buffer
-		q := newQuotas(cfg, newDirectory(cfg), l, slog.New(slog.NewTextHandler(&log, nil)))
+		q := NewQuotas(cfg, NewDirectory(cfg), l, slog.New(slog.NewTextHandler(&log, nil)))
 		q.usage = c.ask
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan struct{})
 		go func() {
 			defer close(ended)
-			q.bill(ctx)
+			q.Bill(ctx)
 		}()
 		synctest.Wait()
 		test(t, q, l, c, &log)
@@ -99,9 +98,9 @@ func wait(d time.Duration) {
 }
 
 // units is the limit of the connection a as the limiter gets it.
-func units(q *quotas) string {
+func units(q *Quotas) string {
 	var out []string
-	for _, one := range q.of("a", time.Now()) {
+	for _, one := range q.ForConnection("a", time.Now()) {
 		out = append(out, fmt.Sprintf("%s %d-%d until %s", one.Key, one.Limit, one.Kept, one.To.Format(time.DateOnly)))
 	}
 	return strings.Join(out, "; ")
@@ -110,7 +109,7 @@ func units(q *quotas) string {
 // The service tells 100 messages, of which 40 are used; the ledger knows 30 of them. So the ledger
 // may have 90.
 func TestTheBillingTellsTheAllowance(t *testing.T) {
-	billedWorld(t, func(t *testing.T, q *quotas, l *held, c *counter, _ *bytes.Buffer) {
+	billedWorld(t, func(t *testing.T, q *Quotas, l *held, c *counter, _ *bytes.Buffer) {
 		want := func(what, limit string, asked int) {
 			t.Helper()
 			if got := units(q); got != limit || c.asked != asked {
@@ -118,7 +117,7 @@ func TestTheBillingTellsTheAllowance(t *testing.T) {
 			}
 		}
 		want("at the start", "plan:co 90-5 until 2000-02-01", 1)
-		all, err := q.allowances(t.Context(), []string{"a", "b"}, time.Now())
+		all, err := q.Allowances(t.Context(), []string{"a", "b"}, time.Now())
 		if err != nil || len(all) != 1 || all[0].String() != "the plan of co allows 100 messages until 2000-02-01 00:00:00 UTC, "+
 			"as the service's billing tells (billing_usage); 40 are used" {
 			t.Errorf("got %v, %v; want one allowance with its source", all, err)
@@ -130,14 +129,14 @@ func TestTheBillingTellsTheAllowance(t *testing.T) {
 		want("after an hour", "plan:co 100-5 until 2000-02-01", 2)
 		wait(time.Minute)
 		for range 100 { // messages in flight meet the end together
-			if got, want := q.planEnds("a", time.Now()), time.Date(2000, 2, 1, 0, 0, 0, 0, time.UTC); !got.Equal(want) {
+			if got, want := q.PlanEnds("a", time.Now()), time.Date(2000, 2, 1, 0, 0, 0, 0, time.UTC); !got.Equal(want) {
 				t.Fatalf("a 402 holds until %v, want %v", got, want)
 			}
 		}
 		c.usage.MessagesUsed = 145 // more than the limit
 		wait(2 * decideEvery)
 		want("after a 402", "plan:co 0-0 until 2000-02-01", 3)
-		q.planEnds("a", time.Now())
+		q.PlanEnds("a", time.Now())
 		wait(2 * decideEvery)
 		want("after another 402 at once", "plan:co 0-0 until 2000-02-01", 3)
 		wait(billAgain)
@@ -172,7 +171,7 @@ func TestAFailingBillingStopsNothing(t *testing.T) {
 		"an impossible answer": {nil, 25, "plan:co 90-5 until 2000-02-01", 3, "which cannot be"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			billedWorld(t, func(t *testing.T, q *quotas, _ *held, b *counter, log *bytes.Buffer) {
+			billedWorld(t, func(t *testing.T, q *Quotas, _ *held, b *counter, log *bytes.Buffer) {
 				if b.fails = c.fails; b.fails == nil {
 					b.usage.PeriodEnd = b.usage.PeriodStart.AddDate(0, 0, -2)
 				}
@@ -183,7 +182,7 @@ func TestAFailingBillingStopsNothing(t *testing.T) {
 				if n := strings.Count(log.String(), c.warning); n != 1 {
 					t.Errorf("got %d lines with %q, want 1:\n%s", n, c.warning, log)
 				}
-				q.directory.setKey(messaging.NewSecret("two"))
+				q.Directory.SetKey(messaging.NewSecret("two"))
 				asked := b.asked
 				wait(3 * time.Hour)
 				if got := b.asked - asked; got != c.newKey {
@@ -196,7 +195,7 @@ func TestAFailingBillingStopsNothing(t *testing.T) {
 
 // The hold of a 402 ends when the plan is raised, and not because the billing lags.
 func TestARaisedPlanLiftsTheHoldOfIts402(t *testing.T) {
-	billedWorld(t, func(t *testing.T, _ *quotas, l *held, c *counter, _ *bytes.Buffer) {
+	billedWorld(t, func(t *testing.T, _ *Quotas, l *held, c *counter, _ *bytes.Buffer) {
 		l.holds = []campaign.Hold{{Scope: campaign.HoldCompany, ID: "co", Reason: messaging.PlanUsedUp}}
 		wait(2 * time.Hour)
 		if len(l.holds) != 1 {
@@ -211,16 +210,16 @@ func TestARaisedPlanLiftsTheHoldOfIts402(t *testing.T) {
 }
 
 func TestTheConfiguredPlanComesFirst(t *testing.T) {
-	billedWorld(t, func(t *testing.T, q *quotas, _ *held, c *counter, _ *bytes.Buffer) {
+	billedWorld(t, func(t *testing.T, q *Quotas, _ *held, c *counter, _ *bytes.Buffer) {
 		cfg := config.Default()
 		cfg.Numbers, cfg.Plan.MonthlyMessages = map[string]config.Number{"a": {Company: "co", Account: "acct"}}, 10
-		own := newQuotas(cfg, newDirectory(cfg), q.ledger, q.log)
+		own := NewQuotas(cfg, NewDirectory(cfg), q.ledger, q.log)
 		own.usage = func(context.Context, string) (service.Usage, error) {
 			t.Error("the billing was asked, want the configuration alone")
 			return service.Usage{}, nil
 		}
-		own.bill(t.Context())
-		all, err := own.allowances(t.Context(), []string{"a"}, time.Now())
+		own.Bill(t.Context())
+		all, err := own.Allowances(t.Context(), []string{"a"}, time.Now())
 		if err != nil || len(all) != 1 || all[0].Messages != 10 || all[0].Used != 30 || all[0].Source != planConfigured {
 			t.Errorf("got %+v, %v; want 10 messages of %s, 30 used", all, err, planConfigured)
 		}
@@ -232,14 +231,14 @@ func TestTheConfiguredPlanComesFirst(t *testing.T) {
 
 // A check and a forecast beside a serve start from what the billing told; neither asks it again.
 func TestCheckAndForecastCountTheBilling(t *testing.T) {
-	billedWorld(t, func(t *testing.T, q *quotas, _ *held, c *counter, _ *bytes.Buffer) {
+	billedWorld(t, func(t *testing.T, q *Quotas, _ *held, c *counter, _ *bytes.Buffer) {
 		for sendable, want := range map[int64]string{
 			60: "[]",
 			61: "[the plan has 60 messages left until 1 Feb 2000 00:00 UTC, less than the list " +
 				"the rest is sent after that, or when the plan at the service is raised]",
 		} {
 			p := &launch.Preflight{Sendable: sendable, Connections: []launch.ConnectionCheck{{ID: "a"}}}
-			if err := checkQuotas(t.Context(), q, p, time.Now()); err != nil {
+			if err := CheckQuotas(t.Context(), q, p, time.Now()); err != nil {
 				t.Fatal(err)
 			}
 			var got []string
@@ -250,18 +249,10 @@ func TestCheckAndForecastCountTheBilling(t *testing.T) {
 				t.Errorf("a check of %d rows: got %v, want %s", sendable, got, want)
 			}
 		}
-		ask(t, q.directory, nil)
-		o, err := newOutlook(t.Context(), nil, q.cfg, q, time.Now())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := o.add(t.Context(), plan.Run{Numbers: []string{"a"}}); err != nil {
-			t.Fatal(err)
-		}
-		want := []plan.Quota{{Name: "plan:co", Allowance: plan.Allowance{Messages: 100, Reserve: 0.05, Day: 1, Zone: time.UTC}, Used: 40}}
-		if !slices.Equal(o.Allowances, want) || o.Numbers[0].Allowance != "plan:co" || c.asked != 1 {
-			t.Errorf("a forecast: got %+v of the number's %q after %d questions, want %+v after 1",
-				o.Allowances, o.Numbers[0].Allowance, c.asked, want)
+		own, known, err := q.PlanOf(t.Context(), "co", time.Now())
+		want := plan.Quota{Name: "plan:co", Allowance: plan.Allowance{Messages: 100, Reserve: 0.05, Day: 1, Zone: time.UTC}, Used: 40}
+		if err != nil || !known || own != want || c.asked != 1 {
+			t.Errorf("for a forecast: got %+v (%v) after %d questions, want %+v after 1", own, err, c.asked, want)
 		}
 	})
 }

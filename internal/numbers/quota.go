@@ -1,4 +1,4 @@
-package daemon
+package numbers
 
 import (
 	"context"
@@ -20,11 +20,11 @@ import (
 	"campaignd/throttle"
 )
 
-// quotas are the limits of a period that this process obeys: the plan's allowance, one for each
+// Quotas are the limits of a period that this process obeys: the plan's allowance, one for each
 // company, and the ramps of numbers (docs/limits.md#allowance). It is safe for concurrent use.
-type quotas struct {
+type Quotas struct {
 	cfg       *config.Config
-	directory *directory
+	Directory *Directory
 	ledger    campaign.Ledger // nil: nothing was sent
 	log       *slog.Logger
 	plan      plan.Allowance
@@ -46,28 +46,28 @@ type quotas struct {
 
 // The prefixes of throttle.Quota.Key, before the company or the connection.
 const (
-	planKey = "plan:"
+	PlanKey = "plan:"
 	rampKey = "ramp:"
 )
 
-func newQuotas(cfg *config.Config, d *directory, l campaign.Ledger, log *slog.Logger) *quotas {
+func NewQuotas(cfg *config.Config, d *Directory, l campaign.Ledger, log *slog.Logger) *Quotas {
 	zone, err := plan.Zone(cfg.Plan.Resets.Timezone)
 	if err != nil {
 		zone = time.UTC // Validate refuses it
 	}
-	return &quotas{cfg: cfg, directory: d, ledger: l, log: log, ramps: map[string]campaign.RampState{}, used: map[string]int64{},
+	return &Quotas{cfg: cfg, Directory: d, ledger: l, log: log, ramps: map[string]campaign.RampState{}, used: map[string]int64{},
 		billed: map[string]billed{},
 		plan:   plan.Allowance{Messages: cfg.Plan.MonthlyMessages, Reserve: cfg.Plan.Reserve, Day: cfg.Plan.Resets.Day, Zone: zone}}
 }
 
-// any reports whether there is a quota, or may be one.
-func (q *quotas) any() bool {
+// Any reports whether there is a quota, or may be one.
+func (q *Quotas) Any() bool {
 	return q.plan.Messages > 0 || q.bills() || slices.ContainsFunc(slices.Collect(maps.Values(q.cfg.Numbers)),
 		func(n config.Number) bool { return n.Ramp != nil })
 }
 
 // month returns the month of the plan in which now lies.
-func (q *quotas) month(now time.Time) (from, to time.Time) {
+func (q *Quotas) month(now time.Time) (from, to time.Time) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if now.Before(q.from) || !now.Before(q.to) {
@@ -76,8 +76,8 @@ func (q *quotas) month(now time.Time) (from, to time.Time) {
 	return q.from, q.to
 }
 
-// of returns the quotas of a connection at now, as sender.Options.Quotas.
-func (q *quotas) of(connection string, now time.Time) (all []sender.Quota) {
+// ForConnection returns the quotas of a connection at now.
+func (q *Quotas) ForConnection(connection string, now time.Time) (all []sender.Quota) {
 	if q.plan.Messages > 0 {
 		all = append(all, q.allowance(connection, now))
 	} else if told, ok := q.billedQuota(connection, now); ok {
@@ -89,15 +89,15 @@ func (q *quotas) of(connection string, now time.Time) (all []sender.Quota) {
 	return all
 }
 
-func (q *quotas) allowance(connection string, now time.Time) sender.Quota {
-	o := q.directory.sending(connection)
+func (q *Quotas) allowance(connection string, now time.Time) sender.Quota {
+	o := q.Directory.Sending(connection)
 	if o.Company == "" && o.Unasked {
 		return sender.Quota{By: campaign.ByAllowance, Unknown: true,
 			Full: "the service cannot be asked whose connection this is, so its allowance is not known"}
 	}
 	from, to := q.month(now)
 	return sender.Quota{
-		Quota: throttle.Quota{Key: planKey + o.Company, From: from, To: to, Limit: q.plan.Messages, Kept: q.plan.Kept()},
+		Quota: throttle.Quota{Key: PlanKey + o.Company, From: from, To: to, Limit: q.plan.Messages, Kept: q.plan.Kept()},
 		By:    campaign.ByAllowance,
 		Full: fmt.Sprintf("the plan's %d messages of the month until %s (plan.monthly_messages) are used, or kept for templates "+
 			"that are not marketing",
@@ -105,7 +105,7 @@ func (q *quotas) allowance(connection string, now time.Time) sender.Quota {
 	}
 }
 
-func (q *quotas) ramp(connection string, r plan.Ramp, now time.Time) sender.Quota {
+func (q *Quotas) ramp(connection string, r plan.Ramp, now time.Time) sender.Quota {
 	q.mu.Lock()
 	state := q.ramps[connection]
 	q.mu.Unlock()
@@ -121,9 +121,9 @@ func (q *quotas) ramp(connection string, r plan.Ramp, now time.Time) sender.Quot
 	}
 }
 
-// spent is how many units of a quota's period the ledger counts as used. A message without a
+// Spent is how many units of a quota's period the ledger counts as used. A message without a
 // connection counts in every quota. Without a ledger nothing is.
-func (q *quotas) spent(ctx context.Context, t throttle.Quota) (n int64, err error) {
+func (q *Quotas) Spent(ctx context.Context, t throttle.Quota) (n int64, err error) {
 	if q.ledger == nil {
 		return 0, nil
 	}
@@ -142,14 +142,20 @@ func (q *quotas) spent(ctx context.Context, t throttle.Quota) (n int64, err erro
 	return n, nil
 }
 
+// Ramped is how many messages a number has sent on the day of now of its warm-up.
+func (q *Quotas) Ramped(ctx context.Context, connection string, now time.Time) (int64, error) {
+	from, _ := plan.RampPeriod(now)
+	return q.Spent(ctx, throttle.Quota{Key: rampKey + connection, From: from})
+}
+
 // counts reports whether messages of the connection take units of the quota with this key.
-func (q *quotas) counts(key, connection string) bool {
-	company, ofPlan := strings.CutPrefix(key, planKey)
+func (q *Quotas) counts(key, connection string) bool {
+	company, ofPlan := strings.CutPrefix(key, PlanKey)
 	switch {
 	case connection == "":
 		return true
 	case ofPlan:
-		return q.directory.origin(connection).Company == company
+		return q.Directory.Origin(connection).Company == company
 	}
 	return key == rampKey+connection
 }
@@ -159,12 +165,12 @@ func (q *quotas) counts(key, connection string) bool {
 // month.
 const clocksDiffer = 5 * time.Minute
 
-// planEnds is until when a 402 holds the company of a connection. The billing is asked soon.
-func (q *quotas) planEnds(connection string, now time.Time) time.Time {
+// PlanEnds is until when a 402 holds the company of a connection. The billing is asked soon.
+func (q *Quotas) PlanEnds(connection string, now time.Time) time.Time {
 	from, to := q.month(now)
 	q.mu.Lock()
 	q.exhausted = true
-	if b := q.billed[q.directory.origin(connection).Company]; !now.Before(b.from) && now.Before(b.to) {
+	if b := q.billed[q.Directory.Origin(connection).Company]; !now.Before(b.from) && now.Before(b.to) {
 		from, to = b.from, b.to
 	}
 	q.mu.Unlock()
@@ -182,8 +188,8 @@ const (
 	countEvery = 5 * time.Minute
 )
 
-// run lifts the holds of a plan that was raised, decides the ramps, and counts, until ctx ends.
-func (q *quotas) run(ctx context.Context) {
+// Run lifts the holds of a plan that was raised, decides the ramps, and counts, until ctx ends.
+func (q *Quotas) Run(ctx context.Context) {
 	raised, failing := false, false
 	var counted time.Time
 	t := time.NewTicker(decideEvery)
@@ -197,7 +203,7 @@ func (q *quotas) run(ctx context.Context) {
 		if err == nil {
 			err = q.decide(ctx, time.Now())
 		}
-		if err == nil && q.any() && time.Since(counted) >= countEvery {
+		if err == nil && q.Any() && time.Since(counted) >= countEvery {
 			counted = time.Now()
 			err = q.count(ctx, counted)
 		}
@@ -218,7 +224,7 @@ func (q *quotas) run(ctx context.Context) {
 
 // raise stores the configured allowance. If it is more than before, raise ends the
 // holds that the service began because the plan was used up.
-func (q *quotas) raise(ctx context.Context) error {
+func (q *Quotas) raise(ctx context.Context) error {
 	before, err := q.ledger.SetPlan(ctx, q.plan.Messages)
 	if err != nil || q.plan.Messages <= before {
 		return err
@@ -228,7 +234,7 @@ func (q *quotas) raise(ctx context.Context) error {
 
 // liftPlan ends the holds of a company, or of all with "", that the service began because the plan
 // was used up.
-func (q *quotas) liftPlan(ctx context.Context, company string) error {
+func (q *Quotas) liftPlan(ctx context.Context, company string) error {
 	holds, err := q.ledger.Holds(ctx, false)
 	if err != nil {
 		return err
@@ -249,9 +255,9 @@ func (q *quotas) liftPlan(ctx context.Context, company string) error {
 }
 
 // decide brings the ramps to the day of now, and to the quality that the service tells.
-func (q *quotas) decide(ctx context.Context, now time.Time) error {
+func (q *Quotas) decide(ctx context.Context, now time.Time) error {
 	day := plan.RampDay(now)
-	if !q.directory.ready() { // the quality is not known
+	if !q.Directory.Ready() { // the quality is not known
 		return nil
 	}
 	for _, id := range slices.Sorted(maps.Keys(q.cfg.Numbers)) {
@@ -259,7 +265,7 @@ func (q *quotas) decide(ctx context.Context, now time.Time) error {
 		if r == nil {
 			continue
 		}
-		quality := q.directory.qualityOf(id)
+		quality := q.Directory.QualityOf(id)
 		q.mu.Lock()
 		state := q.ramps[id]
 		q.mu.Unlock()
@@ -273,7 +279,7 @@ func (q *quotas) decide(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-func (q *quotas) decideOne(ctx context.Context, connection string, r plan.Ramp, day int64, quality string) error {
+func (q *Quotas) decideOne(ctx context.Context, connection string, r plan.Ramp, day int64, quality string) error {
 	all, err := q.ledger.Ramps(ctx)
 	if err != nil {
 		return err
@@ -301,32 +307,32 @@ func (q *quotas) decideOne(ctx context.Context, connection string, r plan.Ramp, 
 }
 
 // count asks the ledger what is used of every quota.
-func (q *quotas) count(ctx context.Context, now time.Time) error {
-	for _, one := range q.known(now) {
-		if _, err := q.spent(ctx, one.Quota.Quota); err != nil {
+func (q *Quotas) count(ctx context.Context, now time.Time) error {
+	for _, one := range q.Known(now) {
+		if _, err := q.Spent(ctx, one.Quota.Quota); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// quotaUse is a quota with what is used of it.
-type quotaUse struct {
+// QuotaUse is a quota with what is used of it.
+type QuotaUse struct {
 	sender.Quota
-	owner string // the company or the connection
-	used  int64
+	Owner string // the company or the connection
+	Used  int64
 }
 
-// known lists the quotas of every known connection, each once.
-func (q *quotas) known(now time.Time) (all []quotaUse) {
-	for _, c := range q.directory.ids() {
-		for _, one := range q.of(c, now) {
-			if one.Unknown || slices.ContainsFunc(all, func(u quotaUse) bool { return u.Key == one.Key }) {
+// Known lists the quotas of every known connection, each once.
+func (q *Quotas) Known(now time.Time) (all []QuotaUse) {
+	for _, c := range q.Directory.IDs() {
+		for _, one := range q.ForConnection(c, now) {
+			if one.Unknown || slices.ContainsFunc(all, func(u QuotaUse) bool { return u.Key == one.Key }) {
 				continue
 			}
 			_, owner, _ := strings.Cut(one.Key, ":")
 			q.mu.Lock()
-			all = append(all, quotaUse{one, owner, q.used[one.Key]})
+			all = append(all, QuotaUse{one, owner, q.used[one.Key]})
 			q.mu.Unlock()
 		}
 	}

@@ -1,4 +1,4 @@
-package daemon
+package numbers
 
 import (
 	"context"
@@ -12,9 +12,9 @@ import (
 	"campaignd/internal/sentence"
 )
 
-// checkQuotas adds a warning to a preflight whose list does not fit into what the plans of its
+// CheckQuotas adds a warning to a preflight whose list does not fit into what the plans of its
 // companies have left, or into a day of the warm-up of its numbers.
-func checkQuotas(ctx context.Context, q *quotas, p *launch.Preflight, now time.Time) error {
+func CheckQuotas(ctx context.Context, q *Quotas, p *launch.Preflight, now time.Time) error {
 	if err := checkPlans(ctx, q, p, now); err != nil {
 		return err
 	}
@@ -42,16 +42,16 @@ func checkQuotas(ctx context.Context, q *quotas, p *launch.Preflight, now time.T
 
 // checkPlans warns when the list is longer than what the plans of its companies have left together.
 // A company whose plan is not known may send any number of messages.
-func checkPlans(ctx context.Context, q *quotas, p *launch.Preflight, now time.Time) error {
+func checkPlans(ctx context.Context, q *Quotas, p *launch.Preflight, now time.Time) error {
 	var companies []string
 	var left int64
 	var until time.Time
 	for _, c := range p.Connections {
-		company := q.directory.origin(c.ID).Company
+		company := q.Directory.Origin(c.ID).Company
 		if slices.Contains(companies, company) {
 			continue
 		}
-		own, known, err := q.planOf(ctx, company, now)
+		own, known, err := q.PlanOf(ctx, company, now)
 		if err != nil || !known {
 			return err
 		}

@@ -1,4 +1,4 @@
-package daemon
+package numbers
 
 import (
 	"context"
@@ -35,17 +35,17 @@ const (
 	billAgain = time.Minute
 )
 
-// billedBy has the billing of the service asked, if there is a service.
-func (q *quotas) billedBy(s *connector.Set) {
+// BilledBy has the billing of the service asked, if there is a service.
+func (q *Quotas) BilledBy(s *connector.Set) {
 	if s.Service != nil {
 		q.usage = s.Service.Usage
 	}
 }
 
-// bill asks the service for the allowance of each company until ctx ends: hourly, after a 402, and
+// Bill asks the service for the allowance of each company until ctx ends: hourly, after a 402, and
 // when a period is over. It does nothing if the configuration has the plan. A question that fails
 // is asked again an hour later. Nothing waits for the answer.
-func (q *quotas) bill(ctx context.Context) {
+func (q *Quotas) Bill(ctx context.Context) {
 	if !q.bills() {
 		return
 	}
@@ -81,10 +81,10 @@ func (q *quotas) bill(ctx context.Context) {
 }
 
 // bills reports whether the service's billing is asked: the configuration comes before it.
-func (q *quotas) bills() bool { return q.plan.Messages == 0 && q.usage != nil }
+func (q *Quotas) bills() bool { return q.plan.Messages == 0 && q.usage != nil }
 
 // nextBill is when the billing is asked again: in an hour, or when a period is over before.
-func (q *quotas) nextBill(now time.Time) time.Time {
+func (q *Quotas) nextBill(now time.Time) time.Time {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	next := now.Add(billEvery)
@@ -98,15 +98,15 @@ func (q *quotas) nextBill(now time.Time) time.Time {
 
 // billedCompanies are the companies whose connections the service has. There are none if the key
 // may not ask, or the service has no billing.
-func (q *quotas) billedCompanies() (companies []string) {
+func (q *Quotas) billedCompanies() (companies []string) {
 	q.mu.Lock()
-	off := q.unbilled != "" && q.unbilled == q.directory.origin("").Key
+	off := q.unbilled != "" && q.unbilled == q.Directory.Origin("").Key
 	q.mu.Unlock()
 	if off {
 		return nil
 	}
-	for _, id := range q.directory.ids() {
-		if o := q.directory.origin(id); o.Company != "" && !q.directory.foreign(id, o.Account) {
+	for _, id := range q.Directory.IDs() {
+		if o := q.Directory.Origin(id); o.Company != "" && !q.Directory.Foreign(id, o.Account) {
 			companies = append(companies, o.Company)
 		}
 	}
@@ -116,7 +116,7 @@ func (q *quotas) billedCompanies() (companies []string) {
 
 // askBilling asks for the allowance of each company. The error is the first one's; the others are
 // asked all the same, unless the key may not ask at all.
-func (q *quotas) askBilling(ctx context.Context, companies []string, now time.Time) (first error) {
+func (q *Quotas) askBilling(ctx context.Context, companies []string, now time.Time) (first error) {
 	q.mu.Lock()
 	q.billedAt, q.exhausted = now, false
 	q.mu.Unlock()
@@ -125,7 +125,7 @@ func (q *quotas) askBilling(ctx context.Context, companies []string, now time.Ti
 		var e *messaging.Error
 		if service.NotOffered(err) || errors.As(err, &e) && e.Code == "partner_key_required" {
 			q.mu.Lock()
-			q.unbilled = q.directory.origin("").Key
+			q.unbilled = q.Directory.Origin("").Key
 			clear(q.billed)
 			q.mu.Unlock()
 			q.log.Info("the allowance is not asked for: a 402 tells its end, or plan.monthly_messages has it", "why", err)
@@ -138,14 +138,14 @@ func (q *quotas) askBilling(ctx context.Context, companies []string, now time.Ti
 	return first
 }
 
-func (q *quotas) askUsage(ctx context.Context, company string) error {
+func (q *Quotas) askUsage(ctx context.Context, company string) error {
 	q.mu.Lock()
 	before := q.billed[company]
 	q.mu.Unlock()
 	// The ledger counts first: a message that is sent meanwhile then counts as one of another program
 	// until the next hour, and the plan is not exceeded.
 	count := func(from time.Time) (int64, error) {
-		return q.spent(ctx, throttle.Quota{Key: planKey + company, From: from})
+		return q.Spent(ctx, throttle.Quota{Key: PlanKey + company, From: from})
 	}
 	var ours int64
 	var err error
@@ -192,8 +192,8 @@ func periodEnds(last time.Time) time.Time {
 }
 
 // billedQuota is the quota of a connection that the billing told; false: there is none now.
-func (q *quotas) billedQuota(connection string, now time.Time) (sender.Quota, bool) {
-	company := q.directory.origin(connection).Company
+func (q *Quotas) billedQuota(connection string, now time.Time) (sender.Quota, bool) {
+	company := q.Directory.Origin(connection).Company
 	q.mu.Lock()
 	b := q.billed[company]
 	q.mu.Unlock()
@@ -202,7 +202,7 @@ func (q *quotas) billedQuota(connection string, now time.Time) (sender.Quota, bo
 	}
 	ours := max(0, b.limit-b.elsewhere)
 	return sender.Quota{
-		Quota: throttle.Quota{Key: planKey + company, From: b.from, To: b.to, Limit: ours,
+		Quota: throttle.Quota{Key: PlanKey + company, From: b.from, To: b.to, Limit: ours,
 			Kept: min(ours, int64(float64(b.limit)*q.plan.Reserve))},
 		By: campaign.ByAllowance,
 		Full: fmt.Sprintf("the plan's %d messages until %s, as the service's billing tells them, are used here or elsewhere, "+
@@ -216,17 +216,17 @@ const (
 	planBilled     = "billing_usage"
 )
 
-// allowances are what the plans allow the companies of the connections now, each once.
-func (q *quotas) allowances(ctx context.Context, connections []string, now time.Time) (all []resource.Allowance, err error) {
+// Allowances are what the plans allow the companies of the connections now, each once.
+func (q *Quotas) Allowances(ctx context.Context, connections []string, now time.Time) (all []resource.Allowance, err error) {
 	for _, c := range connections {
-		for _, quota := range q.of(c, now) {
-			company := q.directory.origin(c).Company
+		for _, quota := range q.ForConnection(c, now) {
+			company := q.Directory.Origin(c).Company
 			if quota.By != campaign.ByAllowance || quota.Unknown ||
 				slices.ContainsFunc(all, func(a resource.Allowance) bool { return a.Company == company }) {
 				continue
 			}
 			a := resource.Allowance{Company: company, Messages: quota.Limit, Until: quota.To.UTC(), Source: planConfigured}
-			if a.Used, err = q.spent(ctx, quota.Quota); err != nil {
+			if a.Used, err = q.Spent(ctx, quota.Quota); err != nil {
 				return nil, err
 			}
 			if q.plan.Messages == 0 {
@@ -241,13 +241,13 @@ func (q *quotas) allowances(ctx context.Context, connections []string, now time.
 	return all, nil
 }
 
-// planOf is the allowance of a company at now, with what is used of it; false: none is known. The
+// PlanOf is the allowance of a company at now, with what is used of it; false: none is known. The
 // period of the billing is taken to be a month, which ends on the same day of each.
-func (q *quotas) planOf(ctx context.Context, company string, now time.Time) (_ plan.Quota, known bool, err error) {
-	own := plan.Quota{Name: planKey + company, Allowance: q.plan}
+func (q *Quotas) PlanOf(ctx context.Context, company string, now time.Time) (_ plan.Quota, known bool, err error) {
+	own := plan.Quota{Name: PlanKey + company, Allowance: q.plan}
 	if q.plan.Messages > 0 {
 		from, _ := q.month(now)
-		own.Used, err = q.spent(ctx, throttle.Quota{Key: own.Name, From: from})
+		own.Used, err = q.Spent(ctx, throttle.Quota{Key: own.Name, From: from})
 		return own, true, err
 	}
 	if q.lazy {
@@ -260,22 +260,22 @@ func (q *quotas) planOf(ctx context.Context, company string, now time.Time) (_ p
 		return own, false, nil
 	}
 	own.Allowance = plan.Allowance{Messages: b.limit, Reserve: q.plan.Reserve, Day: min(b.to.Day(), 28), Zone: time.UTC}
-	own.Used, err = q.spent(ctx, throttle.Quota{Key: own.Name, From: b.from})
+	own.Used, err = q.Spent(ctx, throttle.Quota{Key: own.Name, From: b.from})
 	own.Used += b.elsewhere
 	return own, true, err
 }
 
 // askPlan asks the billing for a company, once. A service that does not answer has no allowance.
-func (q *quotas) askPlan(ctx context.Context, company string) {
+func (q *Quotas) askPlan(ctx context.Context, company string) {
 	q.mu.Lock()
 	_, asked := q.billed[company]
 	q.mu.Unlock()
 	if asked || company == "" {
 		return
 	}
-	_ = q.directory.ask(ctx, askNumbers, func(ctx context.Context, s campaign.Service) ([]messaging.Connection, error) {
+	_ = q.Directory.Ask(ctx, AskNumbers, func(ctx context.Context, s campaign.Service) ([]messaging.Connection, error) {
 		if set, ok := s.(*connector.Set); ok {
-			q.billedBy(set)
+			q.BilledBy(set)
 		}
 		if !q.bills() || !slices.Contains(q.billedCompanies(), company) {
 			return nil, nil
@@ -289,23 +289,23 @@ func (q *quotas) askPlan(ctx context.Context, company string) {
 	}
 }
 
-// askQuotas are the quotas of a command: it asks the service for its connections and, where it is
+// AskQuotas are the quotas of a command: it asks the service for its connections and, where it is
 // needed, for its billing. Without an answer the configuration alone counts.
-func askQuotas(ctx context.Context, cfg *config.Config, l campaign.Ledger) *quotas {
-	q := newQuotas(cfg, newDirectory(cfg), l, slog.New(slog.DiscardHandler))
+func AskQuotas(ctx context.Context, cfg *config.Config, l campaign.Ledger) *Quotas {
+	q := NewQuotas(cfg, NewDirectory(cfg), l, slog.New(slog.DiscardHandler))
 	q.lazy = true
-	_ = q.directory.ask(ctx, askNumbers, q.directory.refresh)
+	_ = q.Directory.Ask(ctx, AskNumbers, q.Directory.Refresh)
 	return q
 }
 
 // Allowances asks the service for its connections and, unless the configuration has the plan, for
 // its billing, for a command that sends nothing. A service that does not tell has no allowance.
 func Allowances(ctx context.Context, cfg *config.Config, l campaign.Ledger, connections []string) ([]resource.Allowance, error) {
-	q := askQuotas(ctx, cfg, l)
+	q := AskQuotas(ctx, cfg, l)
 	for _, c := range connections {
 		if q.plan.Messages == 0 {
-			q.askPlan(ctx, q.directory.origin(c).Company)
+			q.askPlan(ctx, q.Directory.Origin(c).Company)
 		}
 	}
-	return q.allowances(ctx, connections, time.Now())
+	return q.Allowances(ctx, connections, time.Now())
 }

@@ -1,52 +1,30 @@
-package daemon
+package numbers
 
 import (
 	"fmt"
 	"math"
-	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 
 	"campaignd/campaign"
 	"campaignd/internal/config"
 	"campaignd/internal/messaging"
+	"campaignd/internal/numbers/numberstest"
 	"campaignd/throttle/throughput"
 )
-
-// serviceOf starts a service that answers numbers with status, and returns its configuration.
-func serviceOf(t *testing.T, status int, numbers string) *config.Config {
-	t.Helper()
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET /api/v1/connections", func(w http.ResponseWriter, _ *http.Request) {
-		fmt.Fprint(w, `{"data": [
-			{"id": "a", "phoneNumber": "+15555550100", "companyId": "co", "status": "connected"},
-			{"id": "b", "phoneNumber": "hidden", "companyId": "co", "status": "connected"}]}`)
-	})
-	mux.HandleFunc("GET /api/v1/numbers", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(status)
-		fmt.Fprint(w, numbers)
-	})
-	server := httptest.NewServer(mux)
-	t.Cleanup(server.Close)
-	c := config.Default()
-	c.Service.BaseURL, c.Service.APIKey = server.URL, messaging.NewSecret("k")
-	return c
-}
 
 // The wanted paces are those of docs/limits.md#pace. Inbound messages take 5 % of the limit, or 30
 // % where a phone uses the number too. The pace is 0.90 of the rest up to 100/s, and 0.95 from
 // 500/s.
 func TestTheServiceTellsThePaceOfANumber(t *testing.T) {
-	c := serviceOf(t, 200, `{"data": [
+	c := numberstest.Service(t, 200, `{"data": [
 		{"connectionId": "standard", "throughput": {"level": "STANDARD"}}, {"connectionId": "high", "throughput": {"level": "HIGH"}},
 		{"connectionId": "fifty", "throughput": 50}, {"connectionId": "phone", "throughput": 80, "coexistence": true},
 		{"connectionId": "own", "throughput": {"level": "HIGH"}}, {"connectionId": "none", "throughput": {"level": "HIGH"}}]}`)
 	c.Numbers = map[string]config.Number{"own": {Rate: 20}, "none": {Rate: 0}, "alone": {Rate: 10}, "slow": {Rate: 1}}
-	n := newDirectory(c)
+	n := NewDirectory(c)
 	for id, want := range map[string]float64{"own": 17.1, "phone": 0, "other": 0} { // not asked yet
-		if got := n.pace(id); math.Abs(got-want) > 1e-9 {
+		if got := n.Pace(id); math.Abs(got-want) > 1e-9 {
 			t.Errorf("pace of %s before the service was asked = %v, want %v", id, got, want)
 		}
 	}
@@ -54,7 +32,7 @@ func TestTheServiceTellsThePaceOfANumber(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	conns, err := n.refresh(t.Context(), client)
+	conns, err := n.Refresh(t.Context(), client)
 	if err != nil || len(conns) != 2 || conns[0].ID != "a" {
 		t.Fatalf("refresh = %+v and %v, want the connections a and b", conns, err)
 	}
@@ -63,42 +41,42 @@ func TestTheServiceTellsThePaceOfANumber(t *testing.T) {
 		"own": 17.1, "alone": 8.55, "slow": 0.855, // configured
 		"none": 902.5, "other": 68.4,
 	} {
-		if got := n.pace(id); math.Abs(got-want) > 1e-9 {
+		if got := n.Pace(id); math.Abs(got-want) > 1e-9 {
 			t.Errorf("pace of %s = %v, want %v", id, got, want)
 		}
 	}
 	for id, want := range map[string]bool{"standard": true, "own": true, "alone": false, "other": false} {
-		if got := n.told(id); got != want {
+		if got := n.Told(id); got != want {
 			t.Errorf("told of %s = %v, want %v", id, got, want)
 		}
 	}
 	for phone, want := range map[string]string{"15555550100": "a", "15555550101": "", "hidden": ""} {
-		if got := n.connectionOf(phone); got != want {
+		if got := n.ConnectionOf(phone); got != want {
 			t.Errorf("connectionOf %s = %q, want %q", phone, got, want)
 		}
 	}
-	if _, err := n.refresh(t.Context(), client); err != nil { // the reads before hold no lock
+	if _, err := n.Refresh(t.Context(), client); err != nil { // the reads before hold no lock
 		t.Errorf("refresh again = %v, want nil", err)
 	}
 }
 
 func TestWithoutTheListOfNumbersTheConfigurationHolds(t *testing.T) {
-	c := serviceOf(t, 404, `{"error": "not_found", "message": "no such path"}`)
+	c := numberstest.Service(t, 404, `{"error": "not_found", "message": "no such path"}`)
 	c.Numbers = map[string]config.Number{"own": {Rate: 20}}
-	n := newDirectory(c)
+	n := NewDirectory(c)
 	client, err := config.NewClient(c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if conns, err := n.refresh(t.Context(), client); err != nil || len(conns) != 2 {
+	if conns, err := n.Refresh(t.Context(), client); err != nil || len(conns) != 2 {
 		t.Errorf("refresh = %d connections and %v, want 2 and no error", len(conns), err)
 	}
 	for id, want := range map[string]float64{"own": 17.1, "a": 68.4} {
-		if got := n.pace(id); math.Abs(got-want) > 1e-9 {
+		if got := n.Pace(id); math.Abs(got-want) > 1e-9 {
 			t.Errorf("pace of %s = %v, want %v", id, got, want)
 		}
 	}
-	if got := n.connectionOf("15555550100"); got != "a" {
+	if got := n.ConnectionOf("15555550100"); got != "a" {
 		t.Errorf("connectionOf = %q, want a", got)
 	}
 }
@@ -114,24 +92,24 @@ func TestAServiceThatCannotTellIsAnErrorWithARemedy(t *testing.T) {
 		{"no answer", "; check service.base_url, or try without a service: campaignd sandbox",
 			func(c *config.Config) { c.Service.BaseURL = "http://127.0.0.1:1" }, 200},
 	} {
-		c := serviceOf(t, tt.status, `{"error": "bad", "message": "no"}`)
+		c := numberstest.Service(t, tt.status, `{"error": "bad", "message": "no"}`)
 		tt.change(c)
-		n := newDirectory(c)
+		n := NewDirectory(c)
 		n.rates["a"] = throughput.Pace{Rate: 5}
 		client, err := config.NewClient(c)
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = n.refresh(t.Context(), client)
+		_, err = n.Refresh(t.Context(), client)
 		what := "numbers"
 		if tt.status == 200 {
 			what = "connections"
 		}
-		got, head := errorText(err), "cannot ask the service at "+c.Service.BaseURL+" for its "+what+": "
+		got, head := fmt.Sprint(err), "cannot ask the service at "+c.Service.BaseURL+" for its "+what+": "
 		if !strings.HasPrefix(got, head) || !strings.HasSuffix(got, tt.ends) || tt.ends == "" && strings.Contains(got, "; check") {
 			t.Errorf("%s: got %q, want %q and at its end %q", tt.name, got, head, tt.ends)
 		}
-		if got := n.pace("a"); got != 5 {
+		if got := n.Pace("a"); got != 5 {
 			t.Errorf("%s: pace = %v, want 5, which was known before", tt.name, got)
 		}
 	}
@@ -139,24 +117,24 @@ func TestAServiceThatCannotTellIsAnErrorWithARemedy(t *testing.T) {
 
 // Holds name these ids. They are the same in every process, and no key is shown.
 func TestOriginsComeFromConfigurationAndService(t *testing.T) {
-	c := serviceOf(t, 200, `{"data": []}`)
+	c := numberstest.Service(t, 200, `{"data": []}`)
 	c.Numbers = map[string]config.Number{"b": {Company: "co_b", Account: "acc", Portfolio: "main"},
 		"alone": {Account: "acc"}, "c": {Company: "co"}}
-	d := newDirectory(c)
+	d := NewDirectory(c)
 	client, err := config.NewClient(c)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for connection, want := range map[string]bool{"a": true, "b": false, "alone": true} {
-		if got := d.sending(connection).Unasked; got != want {
+		if got := d.Sending(connection).Unasked; got != want {
 			t.Errorf("before the service was asked: Unasked of %s = %v, want %v", connection, got, want)
 		}
 	}
-	if _, err := d.refresh(t.Context(), client); err != nil {
+	if _, err := d.Refresh(t.Context(), client); err != nil {
 		t.Fatal(err)
 	}
-	if d.sending("a") != d.origin("a") || d.sending("other").Unasked {
-		t.Errorf("after the service was asked: %+v, want %+v", d.sending("a"), d.origin("a"))
+	if d.Sending("a") != d.Origin("a") || d.Sending("other").Unasked {
+		t.Errorf("after the service was asked: %+v, want %+v", d.Sending("a"), d.Origin("a"))
 	}
 	const key = "8254c329a92850f6" // SHA-256 of "k"
 	for _, want := range []campaign.Origin{
@@ -165,12 +143,12 @@ func TestOriginsComeFromConfigurationAndService(t *testing.T) {
 		{Key: key, Account: "acc", Connection: "alone"},
 		{Key: key, Account: "other", Connection: "other"},
 	} {
-		if got := d.origin(want.Connection); got != want {
+		if got := d.Origin(want.Connection); got != want {
 			t.Errorf("origin of %s = %+v, want %+v", want.Connection, got, want)
 		}
 	}
 	for connection, want := range map[string]string{"a": "[c]", "c": "[a]", "b": "[]", "alone": "[]", "other": "[]"} {
-		if got := fmt.Sprint(d.peers(connection)); got != want {
+		if got := fmt.Sprint(d.Peers(connection)); got != want {
 			t.Errorf("accounts that may be that of %s = %s, want %s", connection, got, want)
 		}
 	}

@@ -1,4 +1,4 @@
-package daemon
+package numbers
 
 import (
 	"context"
@@ -13,11 +13,11 @@ import (
 // service is asked only if a hold is about a company, an account or a portfolio: the configuration
 // may not have it. Without an answer the configuration alone counts.
 func Origins(ctx context.Context, cfg *config.Config, holds []campaign.Hold) func(connection string) campaign.Origin {
-	d := newDirectory(cfg)
+	d := NewDirectory(cfg)
 	if slices.ContainsFunc(holds, func(h campaign.Hold) bool { return slices.Contains(toldScopes, h.Scope) }) {
-		_ = d.ask(ctx, askOrigins, d.refreshConnections) // without an answer the configuration alone counts
+		_ = d.Ask(ctx, askOrigins, d.RefreshConnections) // without an answer the configuration alone counts
 	}
-	return d.origin
+	return d.Origin
 }
 
 // toldScopes are the scopes whose ids the configuration may lack, so that the service is asked.
@@ -25,16 +25,16 @@ var toldScopes = []campaign.HoldScope{campaign.HoldCompany, campaign.HoldAccount
 
 // KnownOrigins asks the service for its connections, for a command that sends nothing.
 func KnownOrigins(ctx context.Context, cfg *config.Config) (all []campaign.Origin, whole bool) {
-	d := newDirectory(cfg)
-	_ = d.ask(ctx, askOrigins, d.refreshConnections) // without an answer the configuration alone counts
-	return d.knownOrigins()
+	d := NewDirectory(cfg)
+	_ = d.Ask(ctx, askOrigins, d.RefreshConnections) // without an answer the configuration alone counts
+	return d.KnownOrigins()
 }
 
-// knownOrigins returns the origin of each connection that is configured or that the service listed.
+// KnownOrigins returns the origin of each connection that is configured or that the service listed.
 // Whole reports whether it listed any: without its list there may be others.
-func (d *directory) knownOrigins() (all []campaign.Origin, whole bool) {
-	for _, id := range d.ids() {
-		all = append(all, d.origin(id))
+func (d *Directory) KnownOrigins() (all []campaign.Origin, whole bool) {
+	for _, id := range d.IDs() {
+		all = append(all, d.Origin(id))
 	}
 	d.mu.RLock()
 	defer d.mu.RUnlock()
@@ -44,6 +44,6 @@ func (d *directory) knownOrigins() (all []campaign.Origin, whole bool) {
 const (
 	// askOrigins is the longest time that a command waits for the list of connections.
 	askOrigins = 2 * time.Second
-	// askNumbers is the longest time that a forecast waits for connections, numbers and billing.
-	askNumbers = 5 * time.Second
+	// AskNumbers is the longest time that a forecast waits for connections, numbers and billing.
+	AskNumbers = 5 * time.Second
 )

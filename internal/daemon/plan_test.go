@@ -19,11 +19,10 @@ import (
 	"campaignd/campaign"
 	"campaignd/campaign/plan"
 	"campaignd/internal/config"
-	"campaignd/internal/ledger"
-	"campaignd/internal/ledger/sqlite"
 	"campaignd/internal/messaging"
 	"campaignd/internal/messaging/connector"
 	"campaignd/internal/messaging/service"
+	"campaignd/internal/numbers"
 	"campaignd/internal/sandbox"
 )
 
@@ -153,7 +152,7 @@ func TestTheHealthOfANumberCountsInAMinute(t *testing.T) {
 		cfg := config.Default()
 		var log bytes.Buffer
 		d := &Daemon{cfg: cfg, log: slog.New(slog.NewTextHandler(&log, nil)), client: &connector.Set{Service: client},
-			directory: newDirectory(cfg), changed: make(chan struct{}, 1)}
+			directory: numbers.NewDirectory(cfg), changed: make(chan struct{}, 1)}
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan struct{})
 		go func() {
@@ -177,7 +176,7 @@ func TestTheHealthOfANumberCountsInAMinute(t *testing.T) {
 			}
 			time.Sleep(c.after)
 			synctest.Wait()
-			if got := fmt.Sprintf("%.4g %s", d.directory.pace("a"), d.directory.qualityOf("a")); got != c.want {
+			if got := fmt.Sprintf("%.4g %s", d.directory.Pace("a"), d.directory.QualityOf("a")); got != c.want {
 				t.Errorf("%s after %s: got %s, want %s", c.tell, c.after, got, c.want)
 			}
 		}
@@ -219,125 +218,20 @@ func TestATierFollowsTheServiceAndTheFile(t *testing.T) {
 	} {
 		cfg := config.Default()
 		cfg.Numbers = map[string]config.Number{"a": c.own}
-		d := newDirectory(cfg)
-		got := []campaign.Tier{d.tier("a")}
+		d := numbers.NewDirectory(cfg)
+		got := []campaign.Tier{d.Tier("a")}
 		for _, tier := range []string{`"TIER_250"`, `"TIER_2K"`, `"TIER_250"`, `"TIER_UNLIMITED"`, `null`} {
 			answers.tell(`"tier": ` + tier)
-			if _, err := d.refresh(t.Context(), client); err != nil {
+			if _, err := d.Refresh(t.Context(), client); err != nil {
 				t.Fatal(err)
 			}
-			got = append(got, d.tier("a"))
+			got = append(got, d.Tier("a"))
 		}
 		if !slices.Equal(got, c.want) {
 			t.Errorf("tiers with %+v: got %v, want %v", c.own, got, c.want)
 		}
-		if last := d.tier("a"); d.tiered("a") != (last.Places > 0) {
-			t.Errorf("tiered: got %v with %+v, want the other", d.tiered("a"), last)
+		if last := d.Tier("a"); d.Tiered("a") != (last.Places > 0) {
+			t.Errorf("tiered: got %v with %+v, want the other", d.Tiered("a"), last)
 		}
-	}
-}
-
-// The day of a ramp is decided once by all replicas, follows the quality, and survives a restart.
-func TestARampFollowsDaysAndQuality(t *testing.T) {
-	l, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "r.db"), ledger.Options{Sender: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	cfg := config.Default()
-	cfg.Numbers = map[string]config.Number{"a": {Ramp: &config.Ramp{Start: 100, Step: 50, Ceiling: 500}}, "b": {}}
-	spent := &spending{Ledger: l, n: map[string]int64{"a": 1}, from: time.Date(2026, 2, 28, 0, 0, 0, 0, time.UTC)}
-	replica := func() (*quotas, *directory) {
-		d := newDirectory(cfg)
-		ask(t, d, nil)
-		return newQuotas(cfg, d, spent, slog.New(slog.DiscardHandler)), d
-	}
-	first, d := replica()
-	second, other := replica()
-	day := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	var got []string
-	for _, quality := range []string{"GREEN", "GREEN", "YELLOW", "GREEN", "RED", "RED", "GREEN"} {
-		ask(t, d, map[string]string{"a": quality})
-		ask(t, other, map[string]string{"a": quality})
-		if one := first.of("a", day); len(one) != 1 || !one[0].Unknown {
-			t.Errorf("before the day is decided: got %+v, want nothing known", one)
-		}
-		for _, q := range []*quotas{first, second, first} {
-			if err := q.decide(t.Context(), day); err != nil {
-				t.Fatal(err)
-			}
-		}
-		third, e := replica()
-		ask(t, e, map[string]string{"a": quality})
-		if err := third.decide(t.Context(), day); err != nil {
-			t.Fatal(err)
-		}
-		for _, q := range []*quotas{first, second, third} {
-			if one := q.of("a", day); len(one) != 1 || one[0].Limit != first.of("a", day)[0].Limit || one[0].Key != "ramp:a" {
-				t.Errorf("a replica has %+v, want the places of the first", one)
-			}
-		}
-		got = append(got, fmt.Sprint(first.of("a", day)[0].Limit))
-		day, spent.from = day.AddDate(0, 0, 1), spent.from.AddDate(0, 0, 1)
-	}
-	if want := "[100 150 150 200 150 100 150]"; fmt.Sprint(got) != want {
-		t.Errorf("places by day: got %v, want %s", got, want)
-	}
-	if all := first.of("b", day); len(all) != 0 {
-		t.Errorf("a number without a ramp has the quotas %+v, want none", all)
-	}
-}
-
-// spending is a ledger that counts n, and nothing on another day than that which begins at from, if
-// it is set.
-type spending struct {
-	campaign.Ledger
-	n     map[string]int64
-	from  time.Time
-	ramps map[string]campaign.RampState
-}
-
-func (s *spending) Spent(_ context.Context, from time.Time) (map[string]int64, error) {
-	if !s.from.IsZero() && !from.Equal(s.from) {
-		return nil, nil
-	}
-	return s.n, nil
-}
-
-func (s *spending) Ramps(ctx context.Context) (map[string]campaign.RampState, error) {
-	if s.ramps == nil {
-		return s.Ledger.Ramps(ctx)
-	}
-	return s.ramps, nil
-}
-
-// An allowance is that of a company; a ramp is that of a number; what has no connection counts for
-// all.
-func TestUnitsAreCountedInTheirScope(t *testing.T) {
-	cfg := config.Default()
-	cfg.Plan.MonthlyMessages = 1000
-	cfg.Numbers = map[string]config.Number{"a": {Company: "co", Account: "x", Ramp: &config.Ramp{Start: 10, Ceiling: 10}},
-		"b": {Company: "co", Account: "x"}, "c": {Company: "other", Account: "x"}}
-	d := newDirectory(cfg)
-	q := newQuotas(cfg, d, &spending{n: map[string]int64{"a": 1, "b": 20, "c": 300, "": 4000}}, slog.New(slog.DiscardHandler))
-	now := time.Now()
-	q.ramps["a"] = campaign.RampState{Day: plan.RampDay(now)}
-	if err := q.count(t.Context(), now); err != nil {
-		t.Fatal(err)
-	}
-	var got []string
-	for _, u := range q.known(now) {
-		got = append(got, fmt.Sprint(u.Key, " ", u.Limit, " ", u.Kept, " ", u.used))
-	}
-	if want := "[plan:co 1000 50 4021 ramp:a 10 0 4001 plan:other 1000 50 4300]"; fmt.Sprint(got) != want {
-		t.Errorf("quotas: got %v, want %s", got, want)
-	}
-	from, _ := q.month(now)
-	if got := q.planEnds("a", from.Add(time.Minute)); !got.Equal(from.Add(time.Minute + clocksDiffer)) {
-		t.Errorf("a 402 just after the turn holds until %v, want %v more", got, clocksDiffer)
-	}
-	d.cfg.Numbers = nil
-	if all := q.of("z", now); len(all) != 1 || !all[0].Unknown {
-		t.Errorf("before the connections are known: got %+v, want an unknown allowance", all)
 	}
 }

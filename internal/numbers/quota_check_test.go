@@ -1,4 +1,4 @@
-package daemon
+package numbers
 
 import (
 	"log/slog"
@@ -34,7 +34,7 @@ func TestCheckWarnsOfAListAboveItsQuotas(t *testing.T) {
 		}
 		l := &spending{n: map[string]int64{"a": tt.spent}, ramps: map[string]campaign.RampState{"a": {Day: plan.RampDay(now) - 1, Steps: 1}}}
 		p := &launch.Preflight{Sendable: tt.sendable, Marketing: tt.marketing, Connections: []launch.ConnectionCheck{{ID: "a"}}}
-		if err := checkQuotas(t.Context(), newQuotas(cfg, newDirectory(cfg), l, slog.New(slog.DiscardHandler)), p, now); err != nil {
+		if err := CheckQuotas(t.Context(), NewQuotas(cfg, NewDirectory(cfg), l, slog.New(slog.DiscardHandler)), p, now); err != nil {
 			t.Fatal(err)
 		}
 		var got []string
@@ -46,7 +46,7 @@ func TestCheckWarnsOfAListAboveItsQuotas(t *testing.T) {
 		}
 	}
 	p := &launch.Preflight{Sendable: 10}
-	if err := checkQuotas(t.Context(), newQuotas(config.Default(), newDirectory(config.Default()), nil, slog.New(slog.DiscardHandler)), p, now); err != nil || len(p.Findings) > 0 {
+	if err := CheckQuotas(t.Context(), NewQuotas(config.Default(), NewDirectory(config.Default()), nil, slog.New(slog.DiscardHandler)), p, now); err != nil || len(p.Findings) > 0 {
 		t.Errorf("without a plan: got %v and %v, want nothing", p.Findings, err)
 	}
 }

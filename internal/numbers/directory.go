@@ -1,4 +1,7 @@
-package daemon
+// Package numbers has what a process knows of its connections and their numbers, from the
+// configuration and from what the service told last: a Directory of them, and the Quotas of a
+// period, which are the plan's allowance and the warm-up of numbers.
+package numbers
 
 import (
 	"cmp"
@@ -20,10 +23,10 @@ import (
 	"campaignd/throttle/throughput"
 )
 
-// directory knows the connections: their pace, and the ids that holds name. The
+// Directory knows the connections: their pace, and the ids that holds name. The
 // configuration overrides what the service tells, and that overrides the defaults
 // (docs/limits.md#throughput). It is safe for concurrent use.
-type directory struct {
+type Directory struct {
 	cfg *config.Config
 	key string // fingerprint of the API key
 
@@ -38,19 +41,19 @@ type directory struct {
 	listed  bool                            // the list of connections was read
 }
 
-func newDirectory(cfg *config.Config) *directory {
+func NewDirectory(cfg *config.Config) *Directory {
 	accounts := map[string]bool{}
 	for _, a := range cfg.Cloud.Accounts {
 		accounts[a.ID] = true
 	}
-	return &directory{cfg: cfg, key: fingerprint(cfg.Service.APIKey), cloud: accounts,
+	return &Directory{cfg: cfg, key: fingerprint(cfg.Service.APIKey), cloud: accounts,
 		known: map[string]messaging.Connection{}, byPhone: map[int64]string{}, rates: map[string]throughput.Pace{},
 		quality: map[string]string{}, tiers: map[string]int64{}}
 }
 
-// setKey is called with a new key of the service: the holds of the one before are not those of the
+// SetKey is called with a new key of the service: the holds of the one before are not those of the
 // new one.
-func (d *directory) setKey(key messaging.Secret) {
+func (d *Directory) SetKey(key messaging.Secret) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.key = fingerprint(key)
@@ -66,10 +69,10 @@ func fingerprint(key messaging.Secret) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// origin returns what is known of a connection. The ids are the same in every process: they come
+// Origin returns what is known of a connection. The ids are the same in every process: they come
 // from the configuration, else from the service's list. A connection whose account is not known is
 // its own account, and a company is its own portfolio.
-func (d *directory) origin(connection string) campaign.Origin {
+func (d *Directory) Origin(connection string) campaign.Origin {
 	own := d.cfg.Numbers[connection]
 	d.mu.RLock()
 	told, key := d.known[connection], d.key
@@ -81,27 +84,27 @@ func (d *directory) origin(connection string) campaign.Origin {
 	return o
 }
 
-// sending is the origin of a message that is about to be sent. Until the list of connections was
+// Sending is the origin of a message that is about to be sent. Until the list of connections was
 // read, a connection whose company or account is not configured is Unasked: a process that starts
 // while the service is away obeys every hold of a company, an account or a portfolio.
-func (d *directory) sending(connection string) campaign.Origin {
-	o, own := d.origin(connection), d.cfg.Numbers[connection]
+func (d *Directory) Sending(connection string) campaign.Origin {
+	o, own := d.Origin(connection), d.cfg.Numbers[connection]
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	o.Unasked = !d.listed && (own.Company == "" || own.Account == "")
 	return o
 }
 
-// qualityOf returns the rating that the service told last; "" if it told none.
-func (d *directory) qualityOf(connection string) string {
+// QualityOf returns the rating that the service told last; "" if it told none.
+func (d *Directory) QualityOf(connection string) string {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	return d.quality[connection]
 }
 
-// foreign reports whether a connection or an account is of the Cloud API, so that only the platform
+// Foreign reports whether a connection or an account is of the Cloud API, so that only the platform
 // may tell of it.
-func (d *directory) foreign(connection, account string) bool {
+func (d *Directory) Foreign(connection, account string) bool {
 	if len(d.cloud) == 0 {
 		return false
 	}
@@ -113,8 +116,8 @@ func (d *directory) foreign(connection, account string) bool {
 	return d.cloud[d.known[connection].AccountID]
 }
 
-// ids returns every known connection, in order.
-func (d *directory) ids() []string {
+// IDs returns every known connection, in order.
+func (d *Directory) IDs() []string {
 	d.mu.RLock()
 	ids := slices.Collect(maps.Keys(d.known))
 	d.mu.RUnlock()
@@ -125,38 +128,38 @@ func (d *directory) ids() []string {
 	return slices.Compact(ids)
 }
 
-// tier is how many people the connection's portfolio may reach in 24 hours: the configured tier,
+// Tier is how many people the connection's portfolio may reach in 24 hours: the configured tier,
 // else the one that the service tells. A connection whose company is not known shares its tier with
 // none.
-func (d *directory) tier(connection string) campaign.Tier {
+func (d *Directory) Tier(connection string) campaign.Tier {
 	d.mu.RLock()
 	told := d.tiers[connection]
 	d.mu.RUnlock()
-	return campaign.Tier{Portfolio: cmp.Or(d.origin(connection).Portfolio, connection),
+	return campaign.Tier{Portfolio: cmp.Or(d.Origin(connection).Portfolio, connection),
 		Places: max(0, cmp.Or(d.cfg.Numbers[connection].Tier, told))}
 }
 
-// tiered reports whether the connection has a tier.
-func (d *directory) tiered(connection string) bool { return d.tier(connection).Places > 0 }
+// Tiered reports whether the connection has a tier.
+func (d *Directory) Tiered(connection string) bool { return d.Tier(connection).Places > 0 }
 
-// peers returns the accounts that may be the business account of a connection, beside its own. If
+// Peers returns the accounts that may be the business account of a connection, beside its own. If
 // the service does not tell accounts, each connection of a company is an account of its own,
 // although several may share one.
-func (d *directory) peers(connection string) (accounts []string) {
-	o := d.origin(connection)
+func (d *Directory) Peers(connection string) (accounts []string) {
+	o := d.Origin(connection)
 	if o.Company == "" || o.Account != connection {
 		return nil
 	}
-	for _, id := range d.ids() {
-		if other := d.origin(id); id != connection && other.Company == o.Company && other.Account == id {
+	for _, id := range d.IDs() {
+		if other := d.Origin(id); id != connection && other.Company == o.Company && other.Account == id {
 			accounts = append(accounts, id)
 		}
 	}
 	return accounts
 }
 
-// ask calls refresh with a client of its own, for at most wait. Without an API key it does nothing.
-func (d *directory) ask(
+// Ask calls refresh with a client of its own, for at most wait. Without an API key it does nothing.
+func (d *Directory) Ask(
 	ctx context.Context, wait time.Duration, refresh func(context.Context, campaign.Service) ([]messaging.Connection, error),
 ) error {
 	client, err := config.NewConnectors(d.cfg)
@@ -173,18 +176,18 @@ func (d *directory) ask(
 	return err
 }
 
-// refresh asks the service for its connections and their rates. The configuration and the defaults
+// Refresh asks the service for its connections and their rates. The configuration and the defaults
 // stay in use where the service has no numbers endpoint.
-func (d *directory) refresh(ctx context.Context, c campaign.Service) ([]messaging.Connection, error) {
-	conns, err := d.refreshConnections(ctx, c)
+func (d *Directory) Refresh(ctx context.Context, c campaign.Service) ([]messaging.Connection, error) {
+	conns, err := d.RefreshConnections(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	_, err = d.refreshRates(ctx, c)
+	_, err = d.RefreshRates(ctx, c)
 	return conns, err
 }
 
-func (d *directory) refreshConnections(ctx context.Context, c campaign.Service) ([]messaging.Connection, error) {
+func (d *Directory) RefreshConnections(ctx context.Context, c campaign.Service) ([]messaging.Connection, error) {
 	conns, err := c.Connections(ctx)
 	if err != nil {
 		return nil, d.withRemedy("connections", err)
@@ -201,10 +204,10 @@ func (d *directory) refreshConnections(ctx context.Context, c campaign.Service) 
 	return conns, nil
 }
 
-// refreshRates asks for the rates, and returns those that are new or have changed. After an error
+// RefreshRates asks for the rates, and returns those that are new or have changed. After an error
 // the last known ones stay in use. A rate of the configuration, which comes before the service's,
 // is not listed.
-func (d *directory) refreshRates(ctx context.Context, c campaign.Service) (changed map[string]throughput.Pace, err error) {
+func (d *Directory) RefreshRates(ctx context.Context, c campaign.Service) (changed map[string]throughput.Pace, err error) {
 	health, err := c.Numbers(ctx)
 	if err != nil && !errors.Is(err, messaging.ErrNotOffered) {
 		return nil, d.withRemedy("numbers", err)
@@ -227,7 +230,7 @@ func (d *directory) refreshRates(ctx context.Context, c campaign.Service) (chang
 
 // withRemedy adds the remedy to the error of a service that does not answer, or that does not know
 // the key.
-func (d *directory) withRemedy(what string, err error) error {
+func (d *Directory) withRemedy(what string, err error) error {
 	var e *messaging.Error
 	remedy := ""
 	if errors.As(err, &e) {
@@ -245,10 +248,10 @@ func (d *directory) withRemedy(what string, err error) error {
 	return fmt.Errorf("cannot ask the service at %s for its %s: %w%s", d.cfg.Service.BaseURL, what, err, remedy)
 }
 
-// pace returns the rate of a connection in messages per second, a little below its limit
+// Pace returns the rate of a connection in messages per second, a little below its limit
 // (docs/limits.md#pace). It is 0 while the service could not be asked and the configuration has no
 // rate: a number of 20/s must not be sent at 72.
-func (d *directory) pace(connection string) float64 {
+func (d *Directory) Pace(connection string) float64 {
 	if own, ok := d.cfg.Numbers[connection]; ok && own.Rate > 0 {
 		return throughput.Number{Limit: own.Rate}.Pace().Rate
 	}
@@ -263,29 +266,29 @@ func (d *directory) pace(connection string) float64 {
 	return throughput.Number{}.Pace().Rate
 }
 
-// assumedPace is the pace, and that of a STANDARD number while the pace is not known.
-func (d *directory) assumedPace(connection string) float64 {
-	return cmp.Or(d.pace(connection), throughput.Number{}.Pace().Rate)
+// AssumedPace is the pace, and that of a STANDARD number while the pace is not known.
+func (d *Directory) AssumedPace(connection string) float64 {
+	return cmp.Or(d.Pace(connection), throughput.Number{}.Pace().Rate)
 }
 
-// ready reports whether the service has told its rates, or has no such list.
-func (d *directory) ready() bool {
+// Ready reports whether the service has told its rates, or has no such list.
+func (d *Directory) Ready() bool {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	return d.asked
 }
 
-// told reports whether the service told the rate of a connection.
-func (d *directory) told(connection string) bool {
+// Told reports whether the service told the rate of a connection.
+func (d *Directory) Told(connection string) bool {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	_, ok := d.rates[connection]
 	return ok
 }
 
-// connectionOf returns the id of the connection with a display number, and "" for none. An event of
+// ConnectionOf returns the id of the connection with a display number, and "" for none. An event of
 // the platform may name its connection by this number only (docs/service.md#events).
-func (d *directory) connectionOf(phone string) string {
+func (d *Directory) ConnectionOf(phone string) string {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	return d.byPhone[recipients.Key("+"+phone)]
