@@ -25,6 +25,11 @@ type HistoryEntry struct {
 	Detail string      `json:"detail,omitempty"`
 }
 
+// Hold returns the hold whose begin or end the entry tells of: its scope, id and reason.
+func (e HistoryEntry) Hold() (h Hold, is bool) {
+	return Hold{Scope: HoldScope(e.Value), ID: e.ID, Reason: e.Detail}, e.Kind == HistoryHold || e.Kind == HistoryHoldEnded
+}
+
 // LanePoint says what limited a lane of a run from an instant on.
 type LanePoint struct {
 	At         time.Time `json:"at"`

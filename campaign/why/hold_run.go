@@ -1,6 +1,7 @@
 package why
 
 import (
+	"slices"
 	"time"
 
 	"campaignd/campaign"
@@ -34,14 +35,23 @@ func RunHolds(run campaign.Run, holds []campaign.Hold, of func(connection string
 		if !h.InForce(now) && !h.Probing(now) {
 			continue
 		}
-		for _, o := range all {
-			if h.Stops(o) {
-				found = append(found, h)
-				break
-			}
+		if stopsAny(h, all) {
+			found = append(found, h)
 		}
 	}
 	return found
+}
+
+func stopsAny(h campaign.Hold, of []campaign.Origin) bool { return slices.ContainsFunc(of, h.Stops) }
+
+// History returns the history of a run without the holds that stop none of its messages.
+func History(run campaign.Run, h campaign.History, of func(connection string) campaign.Origin) campaign.History {
+	all := origins(run, of)
+	h.Entries = slices.DeleteFunc(h.Entries, func(e campaign.HistoryEntry) bool {
+		hold, is := e.Hold()
+		return is && !stopsAny(hold, all)
+	})
+	return h
 }
 
 // Held reports whether every connection of the run is held. It returns the hold whose end lets the

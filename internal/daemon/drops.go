@@ -17,6 +17,7 @@ import (
 	"campaignd/campaign/file"
 	"campaignd/campaign/launch"
 	"campaignd/campaign/sender"
+	"campaignd/campaign/why"
 	"campaignd/internal/drops"
 	"campaignd/internal/messaging"
 	"campaignd/internal/schedule"
@@ -317,7 +318,11 @@ func (r *recent) Templates(ctx context.Context, connection string) ([]messaging.
 
 // page reads the facts of a run's report for people, and returns what writes it.
 func (d *Daemon) page(ctx context.Context, run campaign.Run, report *reporting.Report) (func(io.Writer) error, error) {
-	facts, err := html.Read(ctx, d.ledger, run, report, false)
+	history, err := d.ledger.History(ctx, run.No)
+	if err != nil {
+		return nil, err
+	}
+	facts, err := html.Read(ctx, d.ledger, run, report, why.History(run, history, d.directory.Origin), false)
 	if err != nil {
 		return nil, err
 	}

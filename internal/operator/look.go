@@ -190,7 +190,11 @@ func (d *Session) ReportHTML(ctx context.Context, id string, audit bool) (Writer
 	if err != nil {
 		return nil, err
 	}
-	f, err := html.Read(ctx, d.Ledger, r, report, audit)
+	history, err := d.History(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	f, err := html.Read(ctx, d.Ledger, r, report, history, audit)
 	if err != nil {
 		return nil, err
 	}

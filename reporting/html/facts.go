@@ -3,6 +3,7 @@ package html
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"campaignd/campaign"
@@ -22,7 +23,7 @@ type Facts struct {
 	// Limits are in messages a minute over all numbers, Stops are holds and pauses; both in order.
 	Limits  []plot.Limit
 	Stops   []plot.Band
-	History []Event // in order
+	History []campaign.Happening // in order
 	// OptedOut is how many people opted out by this run; negative: not known.
 	OptedOut   int64
 	LastStatus time.Time // zero: none came
@@ -30,18 +31,19 @@ type Facts struct {
 	Version    string // of campaignd
 }
 
-// Event is what happened to a run.
-type Event struct {
-	At       time.Time
-	Sentence string
-}
-
 // AuditRows is up to how many rows a report has its audit without being asked: it reads the list.
 const AuditRows = 100_000
 
-// Read reads the facts of a run beside its report. audit asks for the audit of a long list too.
-func Read(ctx context.Context, l campaign.ReportLedger, run campaign.Run, r *reporting.Report, audit bool) (*Facts, error) {
-	f := &Facts{Report: r, OptedOut: -1, AsOf: time.Now(), Version: version.String()}
+// Read reads the facts of a run beside its report and its history. audit asks for the audit of a
+// long list too.
+func Read(
+	ctx context.Context, l campaign.ReportLedger, run campaign.Run, r *reporting.Report, h campaign.History, audit bool,
+) (*Facts, error) {
+	f := &Facts{Report: r, OptedOut: -1, AsOf: time.Now(), Version: version.String(), History: h.Story(run)}
+	f.Limits, f.Stops = course(h.Lanes)
+	f.Stops = append(f.Stops, pauses(h.Entries)...)
+	slices.SortStableFunc(f.Stops, func(a, b plot.Band) int { return a.From.Compare(b.From) })
+	f.end(run)
 	var err error
 	if f.Summary, err = l.Summary(ctx, run.No); err != nil {
 		return nil, fmt.Errorf("report of run %s: %w", run.ID(), err)

@@ -104,8 +104,8 @@ func tenMillion() *Facts {
 	at := func(n int) time.Time { return nine.Add(time.Duration(n) * time.Minute) }
 	f.Limits = []plot.Limit{{At: nine, Value: 60_000, Why: "throughput"}, {At: at(120), Value: 59_400, Why: "share"}}
 	f.Stops = []plot.Band{{From: at(61), To: at(68), Name: "held"}}
-	f.History = []Event{{nine, "launched by key desk"}, {at(12), "the canary passed: 6 of 500 failed, 1.2 %; at most 5 % may"},
-		{at(61), "account acc_1 was held: payment (131042)"}, {at(68), "the hold of account acc_1 ended"}}
+	f.History = []campaign.Happening{{At: nine, Sentence: "launched by key desk"}, {At: at(12), Sentence: "the canary passed: 6 of 500 failed, 1.2 %; at most 5 % may"},
+		{At: at(61), Sentence: "account acc_1 was held: payment (131042)"}, {At: at(68), Sentence: "the hold of account acc_1 ended"}}
 	return f
 }
 
@@ -140,7 +140,7 @@ func wide() *Facts {
 	for n := range 90 {
 		at := nine.Add(time.Duration(8*n) * time.Hour)
 		f.Stops = append(f.Stops, plot.Band{From: at, To: at.Add(time.Hour), Name: "held"})
-		f.History = append(f.History, Event{at, fmt.Sprintf("conn_%d was held: quality RED", n)})
+		f.History = append(f.History, campaign.Happening{At: at, Sentence: fmt.Sprintf("conn_%d was held: quality RED", n)})
 	}
 	for i := range 200 {
 		f.Summary.Connections = append(f.Summary.Connections, campaign.ConnectionCount{Connection: fmt.Sprintf("conn_with_a_long_id_%d", i),

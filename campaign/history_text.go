@@ -1,0 +1,139 @@
+package campaign
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"campaignd/internal/messaging"
+)
+
+// Happening is one thing that happened to a run, in a sentence without a capital and a full stop.
+type Happening struct {
+	At       time.Time
+	Sentence string
+}
+
+// Story tells the history of a run to people, the oldest first. It begins with the launch.
+func (h History) Story(r Run) []Happening {
+	launched := "launched"
+	switch {
+	case r.LaunchedBy != "":
+		launched += " by " + r.LaunchedBy
+	case strings.HasPrefix(r.Launch, FiringKey):
+		launched += " by its schedule"
+	case strings.HasPrefix(r.Launch, DropKey):
+		launched += " by a dropped list"
+	}
+	all := []Happening{{r.CreatedAt, launched}}
+	var before past
+	for _, e := range h.Entries {
+		if s := before.tell(e); s != "" {
+			all = append(all, Happening{e.At, s})
+		}
+	}
+	return all
+}
+
+// past is what the entries told so far say of a run.
+type past struct {
+	state  State
+	began  bool // it has been running
+	limits LimitChange
+}
+
+// tell says what happened; "": another entry says it.
+func (p *past) tell(e HistoryEntry) string {
+	switch e.Kind {
+	case HistoryState:
+		defer func() { p.state, p.began = State(e.Value), p.began || State(e.Value) == Running }()
+		return p.moved(State(e.Value), e.Detail)
+	case HistoryWanted:
+		if Wanted(e.Value) == WantCancel {
+			return "an operator cancelled it"
+		}
+	case HistoryLimits:
+		var now LimitChange
+		if json.Unmarshal([]byte(e.Value), &now) != nil {
+			return "its limits were changed"
+		}
+		defer func() { p.limits = now }()
+		return now.sentence(p.limits)
+	case HistoryCanary:
+		return "the canary was good, and the other rows were released"
+	case HistoryHoldEnded:
+		return "the hold of " + Hold{Scope: HoldScope(e.Value), ID: e.ID}.subject() + " ended"
+	case HistoryHold:
+		why := e.Detail
+		if s := messaging.Sentence(why); !strings.HasPrefix(s, "the service refused with a code") {
+			why = s + " (" + why + ")"
+		}
+		return Hold{Scope: HoldScope(e.Value), ID: e.ID}.subject() + " was held: " + why
+	}
+	return ""
+}
+
+// moved says that the run came into a state. detail has the reason of a pause, and of a failure.
+func (p *past) moved(to State, detail string) string {
+	reason, rest, _ := strings.Cut(detail, ": ")
+	because := func(s string) string {
+		if rest != "" {
+			s += ": " + rest
+		}
+		return s
+	}
+	switch to {
+	case WaitingApproval:
+		return "it waited for its approval"
+	case Ready:
+		switch p.state {
+		case Paused:
+			return "resumed"
+		case WaitingApproval:
+			return "approved"
+		}
+		return ""
+	case Running:
+		if p.began {
+			return ""
+		}
+		return "sending began"
+	case Paused:
+		return because(map[PauseReason]string{
+			PausedByOperator: "paused by an operator", PausedByCanary: "paused after its canary", PausedByBreaker: "paused by its breaker",
+			PausedByLedger: "paused, because the ledger went back in time"}[PauseReason(reason)])
+	case Cancelled:
+		return "ended as cancelled"
+	}
+	return because(strings.ReplaceAll(string(to), "_", " "))
+}
+
+// sentence says which limits differ from those before.
+func (c LimitChange) sentence(was LimitChange) string {
+	var all []string
+	if c.Class != nil && (was.Class == nil || *was.Class != *c.Class) {
+		all = append(all, "class "+string(*c.Class))
+	}
+	if c.Weight != nil && (was.Weight == nil || *was.Weight != *c.Weight) {
+		all = append(all, fmt.Sprintf("weight %d", *c.Weight))
+	}
+	if c.Rate != nil && (was.Rate == nil || *was.Rate != *c.Rate) {
+		s := fmt.Sprintf("%.6g messages per second", *c.Rate)
+		if *c.Rate == 0 {
+			s = "no rate of its own"
+		}
+		all = append(all, s)
+	}
+	if c.Deadline != nil && (was.Deadline == nil || *was.Deadline != *c.Deadline) {
+		s := fmt.Sprintf("a deadline %s after the launch", c.Deadline)
+		if *c.Deadline == 0 {
+			s = "no deadline"
+		}
+		all = append(all, s)
+	}
+	if len(all) == 0 {
+		return "its limits were changed"
+	}
+	return "an operator changed its limits: " + strings.Join(all, ", ")
+}
