@@ -69,6 +69,7 @@ const (
 	Filtered           SkipReason = "filtered"
 	NoConsent          SkipReason = "no_consent"
 	OtherLanguage      SkipReason = "other_language"
+	NoPaymentLink      SkipReason = "no_payment_link"
 	FrequencyCap       SkipReason = "frequency_cap"
 	OverLimit          SkipReason = "over_limit"
 	HeldOut            SkipReason = "holdout"
@@ -93,6 +94,7 @@ var skipSentences = map[SkipReason]string{
 	Filtered:           "the row has no value that the campaign's recipients.where names",
 	NoConsent:          "the customer did not agree to messages",
 	OtherLanguage:      "the customer reads another language than the template's",
+	NoPaymentLink:      "the order has no payment link that the template's button can carry",
 	FrequencyCap:       "the recipient already got as many messages as the campaign's frequency cap allows",
 	OverLimit:          "the campaign's max_messages was reached",
 	HeldOut:            "the recipient is in the hold-out group",
@@ -105,8 +107,8 @@ var skipSentences = map[SkipReason]string{
 // SkipReasons is the closed list (docs/states.md#why-a-row-is-skipped).
 var SkipReasons = []SkipReason{
 	MalformedRow, MissingPhone, InvalidPhone, Duplicate, MissingVariable, InvalidVariable, OptedOut, Suppressed, Unreachable,
-	RecipientIsSender, UnsupportedCountry, Filtered, NoConsent, OtherLanguage, FrequencyCap, OverLimit, HeldOut, Blocked,
-	Expired, RunFailed, RunCancelled,
+	RecipientIsSender, UnsupportedCountry, Filtered, NoConsent, OtherLanguage, NoPaymentLink, FrequencyCap, OverLimit, HeldOut,
+	Blocked, Expired, RunFailed, RunCancelled,
 }
 
 // Sentence is the reason in words for a person.

@@ -53,6 +53,7 @@ type Ledger interface {
 	RetentionLedger
 	ErasureLedger
 	PurchaseLedger
+	PaymentLinkLedger
 	PriceLedger
 	JobLedger
 	FiringLedger

@@ -16,6 +16,23 @@ type OrderHint struct {
 	Events   int64     // how many wait; the ledger counts them
 }
 
+// PaymentLink is a link with which somebody pays an order of the commerce platform.
+type PaymentLink struct {
+	Order string
+	Terms string // what the link was made for, such as the amount
+	URL   string
+}
+
+// PaymentLinkLedger keeps the payment links that are sent, one for each order
+// (docs/commerce.md#payment-links).
+type PaymentLinkLedger interface {
+	// PaymentLink returns the link of an order that was made for these terms; "" if there is none.
+	PaymentLink(ctx context.Context, order, terms string) (url string, err error)
+	// StorePaymentLink keeps a link in place of one for other terms. It returns the link to send: the
+	// first that was stored for the terms.
+	StorePaymentLink(ctx context.Context, l PaymentLink) (url string, err error)
+}
+
 // PurchaseLedger keeps the orders of the commerce platform, and the deliveries to the people who
 // placed them (docs/commerce.md#conversions).
 type PurchaseLedger interface {

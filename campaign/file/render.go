@@ -3,6 +3,7 @@ package file
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"campaignd/campaign"
 	"campaignd/internal/messaging"
@@ -32,7 +33,7 @@ func (s *slot) value(cells []string) (string, *VariableError) {
 	if s.column < len(cells) {
 		cell = cells[s.column]
 	}
-	v := clean(cell)
+	v := strings.TrimPrefix(clean(cell), s.strip)
 	if why := s.forbid.refuses(v); why != "" {
 		return "", &VariableError{Reason: campaign.InvalidVariable, Column: s.header, Sentence: why}
 	}

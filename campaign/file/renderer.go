@@ -45,6 +45,7 @@ type slot struct {
 	variable string     // name in the campaign file; "" for a literal
 	fallback string     // Variable.Default
 	forbid   *forbidden // Variable.Forbid
+	strip    string     // PaymentLink.Strip
 }
 
 // MissingColumn is a variable or a filter for which the list has no column, or several.
@@ -123,8 +124,10 @@ func (d *Definition) parameter(u use, path, text string, header []string) (param
 			p.slots = append(p.slots, slot{text: part.text, column: -1})
 			continue
 		}
-		name, mapped := part.text, false
-		if to := d.Recipients.Columns[part.text]; len(to) > 1 {
+		name, mapped, strip := part.text, false, ""
+		if d.Audience != nil && d.Audience.PaymentLink.fills(part.text) {
+			name, strip = LinkColumn, d.Audience.PaymentLink.Strip
+		} else if to := d.Recipients.Columns[part.text]; len(to) > 1 {
 			missing = append(missing, MissingColumn{path, fmt.Sprintf("recipients.columns maps %q to several columns", part.text),
 				"use the name of the column that you mean"})
 			continue
@@ -143,7 +146,7 @@ func (d *Definition) parameter(u use, path, text string, header []string) (param
 		}
 		of := d.Variables[part.text]
 		p.slots = append(p.slots, slot{column: at, header: name, variable: part.text,
-			fallback: clean(of.Default), forbid: newForbidden(part.text, of.Forbid)})
+			fallback: clean(of.Default), forbid: newForbidden(part.text, of.Forbid), strip: strip})
 	}
 	return p, missing
 }

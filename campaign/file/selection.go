@@ -24,6 +24,8 @@ type Selection struct {
 	Language *LanguageRule `yaml:"language,omitempty" json:"language,omitempty"`
 	// Discount is a code that must be valid when the list is made; "": none.
 	Discount string `yaml:"discount,omitempty" json:"discount,omitempty"`
+	// PaymentLink fills a variable with the link to pay an unpaid order; nil: none is made.
+	PaymentLink *PaymentLink `yaml:"payment_link,omitempty" json:"payment_link,omitempty"`
 }
 
 // The values of Selection.From.
@@ -91,9 +93,9 @@ func (s *Selection) Skip(consent, preferred, language string) (campaign.SkipReas
 
 // choice is a Selection with the columns of a list; -1 where nothing is judged.
 type choice struct {
-	s                 *Selection
-	consent, language int
-	template          string
+	s                       *Selection
+	consent, language, link int
+	template                string
 }
 
 // choice finds the columns that the selection judges by; nil if there is no selection.
@@ -118,7 +120,8 @@ func (d *Definition) choice(header []string) (c *choice, missing []MissingColumn
 	}
 	c = &choice{s: s, template: d.Template.Language,
 		consent:  find(s.Consent != nil, "audience.consent", ConsentColumn),
-		language: find(s.Language != nil, "audience.language", LanguageColumn)}
+		language: find(s.Language != nil, "audience.language", LanguageColumn),
+		link:     find(s.PaymentLink != nil, "audience.payment_link", LinkColumn)}
 	return c, missing
 }
 
@@ -133,7 +136,10 @@ func (c *choice) skip(cells []string) (campaign.SkipReason, string) {
 		}
 		return cells[i]
 	}
-	return c.s.Skip(cell(c.consent), cell(c.language), c.template)
+	if reason, why := c.s.Skip(cell(c.consent), cell(c.language), c.template); reason != "" {
+		return reason, why
+	}
+	return c.s.PaymentLink.Skip(cell(c.link))
 }
 
 // LeftOut returns why the selection of the campaign leaves a row out, and a sentence; "" if it does
@@ -182,6 +188,7 @@ func (s *Source) checkSelection(d *Definition) {
 				"let default or a value of map be that language")
 		}
 	}
+	s.checkLink(d)
 	if d.Recipients.File != "" {
 		s.at("recipients.file", "stands beside audience, which makes the list", "take one of them out")
 	}
@@ -203,5 +210,11 @@ func selectionNotes() []note {
 		{path: "audience.language.default", text: "The language of customers whose preferred language is not in map."},
 		{path: "audience.language.map", text: "Preferred languages, and the languages of templates that they mean."},
 		{path: "audience.discount", text: "The code of a discount, which must be valid when the list is made."},
+		{path: "audience.payment_link", text: "Fill a variable with a link to pay the order; unpaid_orders only."},
+		{path: "audience.payment_link.variable", text: "The variable of the template."},
+		{path: "audience.payment_link.strip", text: "The beginning of the links, which the button of the template has.",
+			examples: []any{"https://pay.example/"}},
+		{path: "audience.payment_link.success_url", text: "Where the payer goes after the payment."},
+		{path: "audience.payment_link.cancel_url", text: "Where the payer goes who cancels."},
 	}
 }

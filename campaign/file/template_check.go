@@ -166,6 +166,12 @@ func checkRecordButtons(use *TemplateUse, record []messaging.ComponentButton, sa
 
 // HydrateFrom gives the renderer the fixed texts of the template.
 func (r *Renderer) HydrateFrom(d *Definition, t *messaging.TemplateRecord) {
+	r.Hydrate(t.Component("BODY").Text, buttonAddresses(d, t))
+}
+
+// buttonAddresses returns the address that the template has for each button of the campaign; "" for
+// one of another type.
+func buttonAddresses(d *Definition, t *messaging.TemplateRecord) []string {
 	var addresses []string
 	for _, b := range t.Component("BUTTONS").Buttons {
 		if b.Type == "URL" && len(b.Variables()) > 0 {
@@ -180,5 +186,5 @@ func (r *Renderer) HydrateFrom(d *Definition, t *messaging.TemplateRecord) {
 			next++
 		}
 	}
-	r.Hydrate(t.Component("BODY").Text, urls)
+	return urls
 }

@@ -163,7 +163,7 @@ func (p *Preflight) level(l file.Level) []file.Finding {
 func (p *Preflight) BadRows() int64 {
 	n := p.Rows - p.Sendable
 	for _, r := range []campaign.SkipReason{campaign.OptedOut, campaign.Suppressed, campaign.Unreachable, campaign.Filtered,
-		campaign.NoConsent, campaign.OtherLanguage, campaign.HeldOut} {
+		campaign.NoConsent, campaign.OtherLanguage, campaign.NoPaymentLink, campaign.HeldOut} {
 		n -= p.Skipped[r]
 	}
 	return n
@@ -195,6 +195,7 @@ func RunPreflight(ctx context.Context, in PreflightInput) (*Preflight, error) {
 		}
 		if c.p.Template = in.Template; in.Template != nil {
 			file.CheckRecord(&d.Template, in.Template, "", c.say)
+			file.CheckLink(d, in.Template, "", c.say)
 		}
 	}
 	c.p.Marketing = d.Marketing(c.p.Category)

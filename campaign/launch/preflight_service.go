@@ -135,6 +135,7 @@ func (c *check) template(id string, all []messaging.TemplateRecord, err error) e
 		return nil
 	}
 	file.CheckRecord(&c.d.Template, t, id, c.say)
+	file.CheckLink(c.d, t, id, c.say)
 	if c.p.Template == nil {
 		c.p.Template = t
 	}

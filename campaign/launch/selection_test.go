@@ -22,6 +22,12 @@ func TestAWrongAudienceIsRefused(t *testing.T) {
 		{"{from: customers, consent: {field: metadata.a, values: []}}", "audience.consent.values:"},
 		{"{from: customers, consent: {field: metadata.a, values: ['']}}", "audience.consent.values: an empty value is no consent"},
 		{"{from: customers, language: {default: fr}}", `audience.language: no customer reads "en_US"`},
+		{"{from: customers, payment_link: {variable: pay}}", "audience.payment_link: belongs to from: unpaid_orders"},
+		{"{from: unpaid_orders, payment_link: {}}", "audience.payment_link.variable: not a name"},
+		{"{from: unpaid_orders, payment_link: {variable: pay}}", `audience.payment_link.variable: the template does not use "pay"`},
+		{"{from: unpaid_orders, payment_link: {variable: pay, strip: pay/}}", `"pay/" is no web address; want https://host/path`},
+		{"{from: unpaid_orders, payment_link: {variable: pay, cancel_url: 'ftp://a'}}", "audience.payment_link.cancel_url:"},
+		{"{from: unpaid_orders, payment_link: {variable: pay}}\nrecipients: {columns: {pay: A}}", "recipients.columns.pay: audience"},
 		{"{from: customers}\nrecipients: {file: a.csv}", "recipients.file: stands beside audience"},
 	} {
 		_, err := file.Parse("a.yaml", []byte(minimal+"audience: "+c.yaml+"\n"))

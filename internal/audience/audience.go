@@ -28,7 +28,7 @@ import (
 // columns are the header of a list.
 var columns = []string{
 	"customer_id", "first_name", "last_name", "company_name", "email", "phone", file.LanguageColumn, "type", file.ConsentColumn,
-	"order_id", "reference", "amount_due", "currency",
+	"order_id", "reference", "amount_due", "currency", file.LinkColumn,
 }
 
 // Counts are what a list has.
@@ -48,11 +48,17 @@ func Fault(key, what string) error {
 	return &file.Error{Findings: []file.Finding{{Level: file.LevelError, Where: key, What: what}}}
 }
 
-// Write makes the list of d at path, with mode 0600. The file appears when it is complete; until
-// then its rows are in PATH.part, and orders in a folder beside it. fetched, which may be nil, is
-// called with the number of customers or orders that were read. The error is that of Fault, or
-// wraps a *commerce.Error.
+// Write makes the list of d at path, with mode 0600, and without payment links. The file appears
+// when it is complete; until then its rows are in PATH.part, and orders in a folder beside it.
+// fetched, which may be nil, is called with the number of records that were read. The error is that
+// of Fault, or wraps a *commerce.Error.
 func Write(ctx context.Context, client *commerce.Client, d *file.Definition, path string, fetched func(rows int64)) (
+	counts Counts, err error) {
+	return write(ctx, client, d, path, fetched, noLink)
+}
+
+// write is Write with payment links.
+func write(ctx context.Context, client *commerce.Client, d *file.Definition, path string, fetched func(int64), link linker) (
 	counts Counts, err error) {
 	if err := checkDiscount(ctx, client, d.Audience.Discount, time.Now()); err != nil {
 		return counts, err
@@ -70,7 +76,7 @@ func Write(ctx context.Context, client *commerce.Client, d *file.Definition, pat
 			err = errors.Join(err, os.Remove(part))
 		}
 	}()
-	counts, err = fill(ctx, client, d, f, filepath.Dir(path), fetched)
+	counts, err = fill(ctx, client, &list{d: d, fetched: fetched, link: link}, f, filepath.Dir(path))
 	if err == nil && counts.Customers == 0 {
 		err = Fault("audience", "has nobody: the commerce platform has no such customer; check from, since and product")
 	}
@@ -84,16 +90,14 @@ func Write(ctx context.Context, client *commerce.Client, d *file.Definition, pat
 }
 
 // fill writes the header and the rows.
-func fill(
-	ctx context.Context, client *commerce.Client, d *file.Definition, f io.Writer, dir string, fetched func(int64),
-) (Counts, error) {
+func fill(ctx context.Context, client *commerce.Client, l *list, f io.Writer, dir string) (Counts, error) {
 	buffer := bufio.NewWriterSize(f, 1<<16)
-	l := &list{d: d, out: csv.NewWriter(buffer), fetched: fetched}
+	l.out = csv.NewWriter(buffer)
 	if err := l.out.Write(columns); err != nil {
 		return l.counts, err
 	}
 	if err := l.read(ctx, client, dir); err != nil {
-		return l.counts, explain(d.Audience, err)
+		return l.counts, explain(l.d.Audience, err)
 	}
 	l.out.Flush()
 	return l.counts, errors.Join(l.out.Error(), buffer.Flush())
@@ -104,9 +108,10 @@ type list struct {
 	d      *file.Definition
 	out    *csv.Writer
 	counts Counts
+	link   linker
 
 	fetched func(rows int64) // may be nil
-	rows    int64            // that were read
+	rows    int64            // that were read, with the links
 }
 
 // fetch counts a record that was read.
@@ -120,8 +125,8 @@ func (l *list) fetch() {
 type person struct {
 	Customer, First, Last, Company, Email, Phone, Language, Type, Consent string
 
-	Order, Reference, Due, Currency string
-	Created                         time.Time // of the order
+	Order, Reference, Due, Currency, Link string
+	Created                               time.Time // of the order
 }
 
 func (l *list) personOf(c *commerce.Customer) person {
@@ -146,7 +151,7 @@ func (l *list) add(p person) error {
 		l.counts.OtherLanguage++
 	}
 	return l.out.Write([]string{p.Customer, p.First, p.Last, p.Company, p.Email, p.Phone, p.Language, p.Type, p.Consent,
-		p.Order, p.Reference, p.Due, p.Currency})
+		p.Order, p.Reference, p.Due, p.Currency, p.Link})
 }
 
 // read asks the platform for the people.

@@ -17,9 +17,11 @@ import (
 	"campaignd/internal/filelock"
 )
 
-// Runs is the part of the ledger that says which lists are being imported.
-type Runs interface {
+// Ledger is the part of the ledger that says which lists are being imported, and that keeps the
+// payment links.
+type Ledger interface {
 	Runs(ctx context.Context, f campaign.RunFilter) ([]campaign.Run, error)
+	campaign.PaymentLinkLedger
 }
 
 // Lists makes lists. Each is in a folder of its own, with the lock of the process that made it, and
@@ -29,15 +31,15 @@ type Runs interface {
 type Lists struct {
 	folder string
 	client func() (*commerce.Client, error)
-	runs   Runs
+	ledger Ledger
 	log    *slog.Logger
 	one    chan struct{} // has the launch that may make a list, because all share commerce.rate
 }
 
 // NewLists makes lists below folder; "": none can be launched. client makes the client of the
 // platform for one list.
-func NewLists(folder string, client func() (*commerce.Client, error), runs Runs, log *slog.Logger) *Lists {
-	return &Lists{folder, client, runs, log, make(chan struct{}, 1)}
+func NewLists(folder string, client func() (*commerce.Client, error), ledger Ledger, log *slog.Logger) *Lists {
+	return &Lists{folder, client, ledger, log, make(chan struct{}, 1)}
 }
 
 // Start is Start of the request. If its campaign has an audience and it names no list, a launch
@@ -61,7 +63,7 @@ func (l *Lists) Start(ctx context.Context, r launch.Request) (launch.Outcome, er
 		if _, err := l.Sweep(ctx); err != nil {
 			return "", err
 		}
-		if made, err = l.Make(ctx, def, l.tell(def.Name, r.Progress)); err != nil {
+		if made, err = l.make(ctx, def, l.tell(def.Name, r.Progress), stored(l.ledger, def.Audience.PaymentLink)); err != nil {
 			return "", err
 		}
 		return made.Path, nil
@@ -124,14 +126,19 @@ func (m *Made) Remove() error {
 	return errors.Join(m.lock.Release(), os.RemoveAll(filepath.Dir(m.Path)))
 }
 
-// Make makes the list of a campaign. fetched is that of Write. With an error there is no list.
-func (l *Lists) Make(ctx context.Context, d *file.Definition, fetched func(rows int64)) (_ *Made, err error) {
+// Make makes the list of a campaign for somebody who looks at it: its payment links are examples.
+// fetched is that of Write. With an error there is no list.
+func (l *Lists) Make(ctx context.Context, d *file.Definition, fetched func(rows int64)) (*Made, error) {
+	return l.make(ctx, d, fetched, example(d.Audience.PaymentLink))
+}
+
+func (l *Lists) make(ctx context.Context, d *file.Definition, fetched func(int64), link linker) (_ *Made, err error) {
 	m := &Made{}
 	if m.Path, m.lock, err = l.reserve(ctx); err != nil {
 		return nil, fmt.Errorf("write the list of an audience: %w", err)
 	}
 	m.Path = filepath.Join(m.Path, d.Name+".csv")
-	if m.Counts, err = l.Write(ctx, d, m.Path, fetched); err != nil {
+	if m.Counts, err = l.write(ctx, d, m.Path, fetched, link); err != nil {
 		return nil, errors.Join(err, m.Remove())
 	}
 	return m, nil
@@ -139,12 +146,16 @@ func (l *Lists) Make(ctx context.Context, d *file.Definition, fetched func(rows 
 
 // Write is Write over a client of its own.
 func (l *Lists) Write(ctx context.Context, d *file.Definition, path string, fetched func(rows int64)) (Counts, error) {
+	return l.write(ctx, d, path, fetched, noLink)
+}
+
+func (l *Lists) write(ctx context.Context, d *file.Definition, path string, fetched func(int64), link linker) (Counts, error) {
 	client, err := l.client()
 	if err != nil {
 		return Counts{}, err
 	}
 	defer client.Close()
-	return Write(ctx, client, d, path, fetched)
+	return write(ctx, client, d, path, fetched, link)
 }
 
 // The name of a lock: of a list in its folder, and of the folder of all lists.
@@ -219,7 +230,7 @@ func (l *Lists) Sweep(ctx context.Context) (kept int64, err error) {
 		return kept, nil
 	}
 	// The runs are read after the locks: a process stores its run before it gives up the list.
-	runs, err := l.runs.Runs(ctx, campaign.RunFilter{Unfinished: true})
+	runs, err := l.ledger.Runs(ctx, campaign.RunFilter{Unfinished: true})
 	if err != nil {
 		return kept, fmt.Errorf("read runs: %w", err)
 	}

@@ -21,12 +21,17 @@ import (
 // imports is a ledger whose runs are being imported.
 type imports []campaign.Run
 
+func (*imports) PaymentLink(context.Context, string, string) (string, error) { return "", nil }
+func (*imports) StorePaymentLink(_ context.Context, l campaign.PaymentLink) (string, error) {
+	return l.URL, nil
+}
+
 func (r *imports) Runs(context.Context, campaign.RunFilter) ([]campaign.Run, error) { return *r, nil }
 
-func (w *world) lists(folder string, runs audience.Runs) *audience.Lists {
+func (w *world) lists(folder string, ledger audience.Ledger) *audience.Lists {
 	return audience.NewLists(folder, func() (*commerce.Client, error) {
 		return commerce.New(commerce.Options{BaseURL: w.url, Company: shop.DemoCompany, APIKey: secret.New(shop.DemoKey), Rate: 1000})
-	}, runs, slog.New(slog.DiscardHandler))
+	}, ledger, slog.New(slog.DiscardHandler))
 }
 
 // filesIn returns the files below a folder, without locks.

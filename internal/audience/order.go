@@ -56,7 +56,17 @@ func (l *list) readOrders(ctx context.Context, client *commerce.Client, dir stri
 			}
 		}
 	}
-	return s.each(l.add)
+	return s.each(func(people []person) error {
+		if err := l.linkAll(ctx, client, people); err != nil {
+			return err
+		}
+		for i := range people {
+			if err := l.add(people[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // orderKey is the beginning of an id's hash: a million of them take 40 MB.
@@ -118,8 +128,8 @@ func (s *shards) add(p person) error {
 	return json.NewEncoder(s.out[h.Sum32()%parts]).Encode(p)
 }
 
-// each calls take for each customer once, with the oldest order.
-func (s *shards) each(take func(person) error) error {
+// each calls take with some customers after others, each once, with the oldest order.
+func (s *shards) each(take func([]person) error) error {
 	for i, f := range s.files {
 		if err := s.out[i].Flush(); err != nil {
 			return err
@@ -143,10 +153,8 @@ func (s *shards) each(take func(person) error) error {
 				people[k] = p
 			}
 		}
-		for _, p := range people {
-			if err := take(p); err != nil {
-				return err
-			}
+		if err := take(people); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -11,8 +11,8 @@ import (
 	"campaignd/internal/config"
 )
 
-// Audiences makes the lists of audiences. runs is the ledger; nil: none is launched.
-func Audiences(cfg *config.Config, runs audience.Runs, log *slog.Logger) (*audience.Lists, error) {
+// Audiences makes the lists of audiences. ledger may be nil: none is launched.
+func Audiences(cfg *config.Config, ledger audience.Ledger, log *slog.Logger) (*audience.Lists, error) {
 	folder := cfg.AudienceFolder()
 	if folder != "" {
 		var err error
@@ -25,7 +25,7 @@ func Audiences(cfg *config.Config, runs audience.Runs, log *slog.Logger) (*audie
 			return nil, audience.Fault("audience", "needs a commerce platform, and none is configured; set commerce.base_url")
 		}
 		return config.NewCommerce(cfg, log)
-	}, runs, log), nil
+	}, ledger, log), nil
 }
 
 // openAudiences deletes the lists that killed processes left.

@@ -80,6 +80,7 @@ func Run(t *testing.T, open func(*testing.T) campaign.Ledger) {
 		{"Retention", retentionPromises},
 		{"Erasure", erasurePromises},
 		{"Purchases", purchasePromises},
+		{"PaymentLinks", paymentLinkPromises},
 	} {
 		t.Run(chapter.name, func(t *testing.T) {
 			t.Parallel() // a subtest mostly waits for its database

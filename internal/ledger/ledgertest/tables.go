@@ -77,6 +77,7 @@ var tablePromises = []struct {
 	{"EventsBesideAnErasureStoreNothing", eventsBesideAnErasureStoreNothing, false},
 	{"OrdersBesideAnErasureStoreNothing", ordersBesideAnErasureStoreNothing, false},
 	{"OldOrdersHaveNoNumber", oldOrdersHaveNoNumber, true},
+	{"OldPaymentLinksAreForgotten", oldPaymentLinksAreForgotten, true},
 	{"TheStateOfARunSaysWhatAClaimTakes", theStateOfARunSaysWhatAClaimTakes, true},
 	{"ResultsMergeByTheRule", resultsMergeByTheRule, true},
 	{"WhatIsGivenUpMayHaveBeenSent", whatIsGivenUpMayHaveBeenSent, true},
