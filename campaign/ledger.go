@@ -64,6 +64,7 @@ type Ledger interface {
 	LimitLedger
 	ListenLedger
 	SignatureLedger
+	ListingLedger
 	Close() error
 }
 

@@ -24,17 +24,20 @@ const (
 
 // chartRefuses are the keys that the values of the chart must not have, and where to set them.
 var chartRefuses = map[string]string{
-	"service.api_key": "name a secret in secrets.apiKey", "webhooks.secrets": "name a secret in secrets.webhookSecrets",
-	"commerce.api_key": "name a secret in secrets.commerceKey", "commerce.access_token": "name a secret in secrets.commerceToken",
+	"service.api_key":                    "name a secret in secrets.apiKey",
+	"webhooks.secrets":                   "name a secret in secrets.webhookSecrets",
+	"commerce.api_key":                   "name a secret in secrets.commerceKey",
+	"commerce.access_token":              "name a secret in secrets.commerceToken",
 	"commerce.client_id":                 "run `campaignd commerce connect` elsewhere, and name its token in secrets.commerceToken",
 	"commerce.client_secret":             "run `campaignd commerce connect` elsewhere, and name its token in secrets.commerceToken",
 	"commerce.webhooks.secrets":          "name a secret in secrets.commerceWebhookSecrets",
 	"cloud.accounts[].token_file":        "the chart sets it; name a secret in secrets.cloud",
 	"cloud.accounts[].app_secret_file":   "the chart sets it; name a secret in secrets.cloud",
 	"cloud.accounts[].verify_token_file": "the chart sets it; name a secret in secrets.cloud",
-	"ledger":                             "secrets.ledger names it in cluster mode", "redis": "secrets.redis names it",
-	"listen":    "the chart sets it",
-	"campaigns": "the chart sets it", "role": "mode decides", "data_dir": "the chart sets it",
+	"ledger":                             "secrets.ledger names it in cluster mode",
+	"redis":                              "secrets.redis names it",
+	"listen":                             "the chart sets it",
+	"campaigns":                          "the chart sets it", "role": "mode decides", "data_dir": "the chart sets it",
 }
 
 // chartConfig is the schema of config in the chart: that of the configuration, without its words.

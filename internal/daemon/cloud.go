@@ -1,10 +1,13 @@
 package daemon
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 
+	"campaignd/campaign"
 	"campaignd/internal/config"
 	"campaignd/internal/messaging"
 	"campaignd/internal/messaging/cloud"
@@ -52,6 +55,34 @@ func (d *Daemon) platforms() ([]webhooks.Platform, error) {
 		all = append(all, p)
 	}
 	return all, nil
+}
+
+// shareListings makes the client of the Cloud API share its listings with all processes of the
+// ledger.
+func (d *Daemon) shareListings() {
+	if d.client.Cloud != nil {
+		d.client.Cloud.Share(shelf{d.ledger, d.job})
+	}
+}
+
+// shelf keeps the listings of the Cloud API in the ledger. One replica at a time asks for an
+// account, and none for a while after a failure.
+type shelf struct {
+	campaign.ListingLedger
+	job func(name string) campaign.Job
+}
+
+var _ cloud.Shelf = shelf{}
+
+// Ask implements cloud.Shelf.
+func (s shelf) Ask(ctx context.Context, turn string, do func(context.Context) error) error {
+	job := s.job("cloud " + turn)
+	job.Rest = cloud.RestAfter
+	err := job.Do(ctx, do)
+	if errors.Is(err, campaign.ErrTaken) {
+		return cloud.ErrAsked
+	}
+	return err
 }
 
 // renewTokens uses the access tokens that the files of the Cloud API have now.

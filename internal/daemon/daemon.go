@@ -144,6 +144,7 @@ func open(ctx context.Context, cfg *config.Config, o Options) (_ *Daemon, err er
 		return nil, err
 	}
 	d.quotas.BilledBy(d.client)
+	d.shareListings()
 	d.schedule = d.newScheduler()
 	if cfg.Role == config.RoleIntake {
 		return d, nil

@@ -54,6 +54,7 @@ func Run(t *testing.T, open func(*testing.T) campaign.Ledger) {
 		{"Adoption", adoptionPromises},
 		{"Marks", markPromises},
 		{"Prices", pricePromises},
+		{"Listings", listingPromises},
 		{"Doubts", doubtPromises},
 		{"Listening", listeningPromises},
 		{"WireLog", wireLogPromises},

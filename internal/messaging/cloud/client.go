@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 	"sync"
 	"time"
 
@@ -19,13 +20,16 @@ type Client struct {
 	o        Options
 	base     url.URL
 	named    map[string]string // connection id by phone_number_id
-	layouts  layouts
+	shelf    Shelf
 
-	mu      sync.RWMutex
-	lines   map[string]*line            // by connection id; nil before the first listing
-	listed  time.Time                   // when
-	tokens  map[string]messaging.Secret // by account id
-	listing sync.Mutex                  // one listing of numbers at a time
+	numbers   listings[[]*line]
+	layouts   listings[[]messaging.TemplateRecord] // by template
+	templates listings[[]messaging.TemplateRecord] // all of an account
+
+	mu     sync.RWMutex
+	lines  map[string]*line            // by connection id; nil before the first listing
+	tokens map[string]messaging.Secret // by account id
+	failed map[string]failure          // by question.turn
 }
 
 // line is what is known of one number.
@@ -50,6 +54,10 @@ func New(o Options) (*Client, error) {
 		exchange: messaging.NewExchange(messaging.ExchangeOptions{Base: base, Timeout: o.Timeout, MaxInFlight: o.MaxInFlight,
 			IdleTimeout: idleTimeout, Dial: o.Dial, Transport: o.Transport}),
 		o: o, base: *base, named: map[string]string{}, tokens: map[string]messaging.Secret{},
+		shelf: noShelf{}, failed: map[string]failure{},
+		numbers:   listings[[]*line]{asking: make(chan struct{}, 1)},
+		layouts:   listings[[]messaging.TemplateRecord]{asking: make(chan struct{}, 1)},
+		templates: listings[[]messaging.TemplateRecord]{asking: make(chan struct{}, 1)},
 	}
 	for name, id := range o.Names {
 		c.named[id] = name
@@ -59,6 +67,10 @@ func New(o Options) (*Client, error) {
 	}
 	return c, nil
 }
+
+// Share makes the client share its listings with other processes. It is called before any other
+// method.
+func (c *Client) Share(s Shelf) { c.shelf = s }
 
 // SetToken replaces the token of an account for the requests that begin from now on. It reports
 // whether the token is another one.
@@ -73,6 +85,7 @@ func (c *Client) SetToken(account string, token messaging.Secret) (changed bool,
 		return false, fmt.Errorf("account %s: it is not one that this process began with", account)
 	}
 	c.tokens[account] = token
+	clear(c.failed)
 	return before.Reveal() != token.Reveal(), nil
 }
 
@@ -138,18 +151,15 @@ func (c *Client) refused(a *messaging.Answer, account string) *messaging.Error {
 	return reading.Refusal(a, c.token(account))
 }
 
-// pages calls each with every record of a listing. A listing whose cursor has become invalid
-// (131059) is begun again, once; each is then called with begin again.
-func (c *Client) pages(ctx context.Context, account, path string, query url.Values, begin func(), each func(rawjson.Value)) error {
-	again := false
-	for {
-		begin()
-		err := c.eachPage(ctx, account, path, query, each)
+// pages returns every record of a listing, and how many calls it took. A listing whose cursor has
+// become invalid (131059) is begun again, once.
+func (c *Client) pages(ctx context.Context, account, path string, query url.Values) (records []rawjson.Value, calls int, err error) {
+	for again := false; ; again = true {
+		records, err = c.eachPage(ctx, account, path, query, &calls)
 		var e *messaging.Error
 		if again || !errors.As(err, &e) || e.Platform != codeCursor {
-			return err
+			return records, calls, err
 		}
-		again = true
 	}
 }
 
@@ -159,34 +169,49 @@ const codeCursor = 131059
 // maxPages bounds a listing: 6,000 templates by 100 are 60 pages.
 const maxPages = 500
 
-func (c *Client) eachPage(ctx context.Context, account, path string, query url.Values, each func(rawjson.Value)) error {
+func (c *Client) eachPage(ctx context.Context, account, path string, query url.Values, calls *int) (records []rawjson.Value, err error) {
 	next := url.Values{}
 	for k, v := range query {
 		next[k] = v
 	}
 	for seen := (map[string]bool{}); len(seen) < maxPages; {
+		*calls++
 		v, err := c.call(ctx, c.o.Timeout, account, c.request(ctx, account, http.MethodGet, path, next))
 		if err != nil {
-			return err
+			return nil, err
 		}
 		data := v.Get("data")
 		if !data.IsArray() {
-			return messaging.BadAnswer(http.StatusOK, "", "GET "+path+": the answer has no array data", nil)
+			return nil, messaging.BadAnswer(http.StatusOK, "", "GET "+path+": the answer has no array data", nil)
 		}
 		for m := data.Members(); m.Next(); {
-			each(m.Val)
+			records = append(records, m.Val)
 		}
 		// The last page may have a cursor and no next.
 		paging := v.Get("paging")
 		after := paging.Get("cursors").Get("after").Text()
 		if paging.Get("next").Text() == "" || after == "" {
-			return nil
+			return records, nil
 		}
 		if seen[after] {
-			return messaging.BadAnswer(http.StatusOK, "", "GET "+path+": the listing repeats its cursor", nil)
+			return nil, messaging.BadAnswer(http.StatusOK, "", "GET "+path+": the listing repeats its cursor", nil)
 		}
 		seen[after] = true
 		next.Set("after", after)
 	}
-	return messaging.BadAnswer(http.StatusOK, "", fmt.Sprintf("GET %s: the listing has more than %d pages", path, maxPages), nil)
+	return nil, messaging.BadAnswer(http.StatusOK, "", fmt.Sprintf("GET %s: the listing has more than %d pages", path, maxPages), nil)
+}
+
+// textOf writes records as pages reads them, with the number of calls.
+func textOf(records []rawjson.Value, calls int) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, `{"calls":%d,"data":[`, calls)
+	for i, r := range records {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.Write(r)
+	}
+	b.WriteString("]}")
+	return b.String()
 }

@@ -61,60 +61,17 @@ func (a *Account) portfolio() string {
 	return a.ID
 }
 
-// listingAge is how long a listing of the numbers is used again. An account without active numbers
-// may make 200 management calls an hour (docs/cloud.md#numbers): with 5 minutes each process makes
-// 12.
-const listingAge = 5 * time.Minute
-
-// list reads the numbers of all accounts, and replaces what is known of them. While the platform
-// throttles management calls, the last listing stays in use.
+// list returns the numbers of all accounts, and replaces what is known of them. While the platform
+// throttles management calls, or another process asks, the last listing stays in use.
 func (c *Client) list(ctx context.Context) ([]*line, error) {
-	c.listing.Lock()
-	defer c.listing.Unlock()
-	c.mu.RLock()
-	known, at := c.lines, c.listed
-	c.mu.RUnlock()
-	if known != nil && time.Since(at) < listingAge {
-		return inOrder(known), nil
-	}
-	lines, err := c.read(ctx)
-	if e, ok := errors.AsType[*messaging.Error](err); ok && known != nil && throttled(e.Platform) {
-		lines, err = known, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	c.mu.Lock()
-	c.lines, c.listed = lines, time.Now()
-	c.mu.Unlock()
-	return inOrder(lines), nil
-}
-
-// throttled reports whether a code says that there were too many management calls.
-func throttled(code int) bool { return code == 4 || code == 80007 }
-
-func inOrder(lines map[string]*line) []*line {
-	return slices.SortedFunc(maps.Values(lines), func(a, b *line) int {
-		return strings.Compare(a.number.ConnectionID, b.number.ConnectionID)
-	})
-}
-
-// read asks every account for its numbers.
-func (c *Client) read(ctx context.Context) (map[string]*line, error) {
 	lines, ids := map[string]*line{}, map[string]*line{}
 	for i := range c.o.Accounts {
 		account := &c.o.Accounts[i]
-		var of []*line
-		err := c.pages(ctx, account.ID, account.ID+"/phone_numbers", url.Values{"fields": {numberFields}},
-			func() { of = nil }, func(v rawjson.Value) { of = append(of, c.lineOf(account, v)) })
+		of, err := c.numbersOf(ctx, account)
 		if err != nil {
 			return nil, fmt.Errorf("account %s: %w", account.ID, err)
 		}
 		for _, l := range of {
-			if !digits(l.id) || l.number.Phone == "" {
-				return nil, messaging.BadAnswer(http.StatusOK, "",
-					"GET "+account.ID+"/phone_numbers: a number has no id or no display_phone_number", nil)
-			}
 			if other := ids[l.id]; other != nil && other.account != account {
 				return nil, fmt.Errorf("number %s is in account %s and in account %s: take one of them out of cloud.accounts",
 					l.id, other.account.ID, account.ID)
@@ -122,7 +79,34 @@ func (c *Client) read(ctx context.Context) (map[string]*line, error) {
 			ids[l.id], lines[l.number.ConnectionID] = l, l
 		}
 	}
-	return lines, nil
+	c.mu.Lock()
+	c.lines = lines
+	c.mu.Unlock()
+	return inOrder(lines), nil
+}
+
+func inOrder(lines map[string]*line) []*line {
+	return slices.SortedFunc(maps.Values(lines), func(a, b *line) int {
+		return strings.Compare(a.number.ConnectionID, b.number.ConnectionID)
+	})
+}
+
+// numbersOf returns the numbers of one account.
+func (c *Client) numbersOf(ctx context.Context, account *Account) ([]*line, error) {
+	q := question{account: account.ID, edge: "phone_numbers", query: url.Values{"fields": {numberFields}},
+		age:   func(int) time.Duration { return numbersAge },
+		older: func(err error) bool { return throttled(err) || errors.Is(err, ErrAsked) }}
+	return ask(ctx, c, &c.numbers, q, func(records []rawjson.Value) (of []*line, err error) {
+		for _, v := range records {
+			l := c.lineOf(account, v)
+			if !digits(l.id) || l.number.Phone == "" {
+				return nil, messaging.BadAnswer(http.StatusOK, "",
+					"GET "+account.ID+"/phone_numbers: a number has no id or no display_phone_number", nil)
+			}
+			of = append(of, l)
+		}
+		return of, nil
+	})
 }
 
 // lineOf reads one record of phone_numbers.

@@ -2,10 +2,10 @@ package cloud
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/url"
 	"strings"
-	"sync"
 	"time"
 
 	"campaignd/internal/messaging"
@@ -14,31 +14,36 @@ import (
 
 const templateFields = "name,language,status,category,parameter_format,components"
 
-// Templates lists the templates of the account of a connection.
+// Templates lists the templates of the account of a connection. A listing of this process or of
+// another one is used again for a minute, and for a minute more for each page beyond the first.
 func (c *Client) Templates(ctx context.Context, connectionID string) ([]messaging.TemplateRecord, error) {
 	l, err := c.of(ctx, connectionID)
 	if err != nil {
 		return nil, err
 	}
-	return c.readTemplates(ctx, l.account.ID, url.Values{"limit": {"100"}})
+	q := templatesOf(l.account.ID, url.Values{"limit": {"100"}})
+	q.waits = true
+	q.age = func(calls int) time.Duration { return time.Duration(max(calls, 1)) * callSpacing }
+	q.older = func(err error) bool { return throttled(err) || errors.Is(err, ErrAsked) }
+	return ask(ctx, c, &c.templates, q, q.templates)
 }
 
-// readTemplates reads templates of an account, and keeps their layouts.
-func (c *Client) readTemplates(ctx context.Context, account string, query url.Values) ([]messaging.TemplateRecord, error) {
+// templatesOf asks for templates of an account.
+func templatesOf(account string, query url.Values) question {
 	query.Set("fields", templateFields)
-	var records []messaging.TemplateRecord
-	err := c.pages(ctx, account, account+"/message_templates", query,
-		func() { records = nil }, func(v rawjson.Value) { records = append(records, templateOf(v)) })
-	if err != nil {
-		return nil, err
-	}
-	for _, t := range records {
+	return question{account: account, edge: "message_templates", query: query}
+}
+
+func (q *question) templates(records []rawjson.Value) (all []messaging.TemplateRecord, err error) {
+	for _, v := range records {
+		t := templateOf(v)
 		if t.Name == "" || t.Language == "" || t.Status == "" {
-			return nil, messaging.BadAnswer(http.StatusOK, "", "GET "+account+"/message_templates: a template has no name, language or status", nil)
+			return nil, messaging.BadAnswer(http.StatusOK, "",
+				"GET "+q.account+"/message_templates: a template has no name, language or status", nil)
 		}
+		all = append(all, t)
 	}
-	c.layouts.keep(account, records)
-	return records, nil
+	return all, nil
 }
 
 func templateOf(v rawjson.Value) messaging.TemplateRecord {
@@ -56,64 +61,24 @@ func templateOf(v rawjson.Value) messaging.TemplateRecord {
 	return t
 }
 
-// layoutAge is how long a layout is used without another listing. A template that is edited is
-// reviewed again first, and its refusal says what changed.
-const layoutAge = time.Hour
-
-// layouts keeps the templates by which messages are written: the position of each button, and the
-// names of variables.
-type layouts struct {
-	mu sync.Mutex
-	by map[layoutKey]kept
-}
-
-type layoutKey struct{ account, name, language string }
-
-type kept struct {
-	template messaging.TemplateRecord
-	at       time.Time
-}
-
-func (s *layouts) keep(account string, records []messaging.TemplateRecord) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.by == nil {
-		s.by = map[layoutKey]kept{}
-	}
-	for _, t := range records {
-		s.by[layoutKey{account, t.Name, t.Language}] = kept{t, time.Now()}
-	}
-}
-
-func (s *layouts) get(key layoutKey) (messaging.TemplateRecord, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	k, ok := s.by[key]
-	return k.template, ok && time.Since(k.at) < layoutAge
-}
-
-// layout returns the template of a message. A template that the account does not list is returned
-// with its name only: the platform then says why it refuses.
+// layout returns the template by which a message is written: the position of each button, and the
+// names of variables. A template that the account does not list is returned with its name only: the
+// platform then says why it refuses. Many templates in use are asked for less often.
 func (c *Client) layout(ctx context.Context, account string, t *messaging.Template) (messaging.TemplateRecord, error) {
-	key := layoutKey{account, t.Name, messaging.FoldLanguage(t.Language)}
-	if found, ok := c.layouts.get(key); ok {
-		return found, nil
+	q := templatesOf(account, url.Values{"limit": {"100"}, "name": {t.Name}})
+	q.age = func(calls int) time.Duration {
+		return max(layoutAge, time.Duration(c.layouts.inUse(account)*max(calls, 1))*callSpacing)
 	}
-	c.listing.Lock() // one listing serves all messages that wait for it
-	defer c.listing.Unlock()
-	if found, ok := c.layouts.get(key); ok {
-		return found, nil
-	}
-	records, err := c.readTemplates(ctx, account, url.Values{"limit": {"100"}, "name": {t.Name}})
+	q.older = func(error) bool { return true } // messages are not slowed
+	records, err := ask(ctx, c, &c.layouts, q, q.templates)
 	if err != nil {
 		return messaging.TemplateRecord{}, err
 	}
+	language := messaging.FoldLanguage(t.Language)
 	for _, r := range records {
-		if r.Name == key.name && r.Language == key.language {
+		if r.Name == t.Name && r.Language == language {
 			return r, nil
 		}
 	}
-	none := messaging.TemplateRecord{Name: key.name, Language: key.language}
-	c.layouts.keep(account, []messaging.TemplateRecord{none})
-	return none, nil
+	return messaging.TemplateRecord{Name: t.Name, Language: language}, nil
 }
