@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"campaignd/internal/ledger/sqlite"
+	"campaignd/internal/ledger/sqlite/dbfile"
 )
 
 // SharedLedger reports whether processes on other machines can use the ledger at the same time.
@@ -29,7 +30,7 @@ func (c *Config) LedgerFile() string {
 // BesideLedger returns the path of what stands beside the file of the SQLite ledger. Every process
 // has the same one, also when one of them was given a link.
 func (c *Config) BesideLedger(suffix string) string {
-	path, err := sqlite.Resolve(c.LedgerFile())
+	path, err := dbfile.Resolve(c.LedgerFile())
 	if err != nil {
 		path = c.LedgerFile() // opening the ledger returns the error
 	}

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"campaignd/internal/ledger/sqlite/dbfile"
 )
 
 const (
@@ -29,7 +31,7 @@ func (l *Ledger) Backup(ctx context.Context, file string) (err error) {
 			err = errors.Join(fmt.Errorf("back up to %s: %w", file, err), os.Remove(file))
 		}
 	}()
-	from, err := sql.Open("sqlite", dsn(l.path, "mode=rw"))
+	from, err := sql.Open("sqlite", dbfile.DSN(l.path, "mode=rw"))
 	if err != nil {
 		return err
 	}
@@ -46,12 +48,12 @@ func (l *Ledger) Backup(ctx context.Context, file string) (err error) {
 	if err := f.Sync(); err != nil {
 		return err
 	}
-	return syncFolder(filepath.Dir(file))
+	return dbfile.SyncFolder(filepath.Dir(file))
 }
 
 // mark makes a copy one that no sender opens before its quarantine (stamp).
 func mark(ctx context.Context, file string) error {
-	db, err := sql.Open("sqlite", dsn(file, "mode=rw", noLog))
+	db, err := sql.Open("sqlite", dbfile.DSN(file, "mode=rw", dbfile.NoLog))
 	if err != nil {
 		return err
 	}
@@ -61,7 +63,7 @@ func mark(ctx context.Context, file string) error {
 
 // check reads the whole file as SQLite does.
 func check(ctx context.Context, file string) error {
-	db, err := sql.Open("sqlite", dsn(file, "mode=ro"))
+	db, err := sql.Open("sqlite", dbfile.DSN(file, "mode=ro"))
 	if err != nil {
 		return err
 	}

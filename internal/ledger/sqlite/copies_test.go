@@ -11,6 +11,7 @@ import (
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
 	"campaignd/internal/ledger/ledgertest"
+	"campaignd/internal/ledger/sqlite/dbfile"
 )
 
 // shelf is a folder with a ledger, and the copies that a test makes of its files.
@@ -259,7 +260,7 @@ func TestACompanionBesideALinkIsTaken(t *testing.T) {
 	t.Parallel()
 	s, other := newShelf(t), newShelf(t)
 	s.session(nil)
-	if err := errors.Join(os.Symlink(s.path, other.path), os.Rename(stampPath(s.path), stampPath(other.path))); err != nil {
+	if err := errors.Join(os.Symlink(s.path, other.path), os.Rename(dbfile.StampPath(s.path), dbfile.StampPath(other.path))); err != nil {
 		t.Fatal(err)
 	}
 	other.session(nil)

@@ -11,6 +11,7 @@ import (
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
 	"campaignd/internal/ledger/ledgertest"
+	"campaignd/internal/ledger/sqlite/dbfile"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -18,7 +19,7 @@ import (
 // beside opens the file of a ledger on a connection of its own.
 func beside(t *testing.T, path string) *sql.DB {
 	t.Helper()
-	db, err := sql.Open("sqlite", dsn(path))
+	db, err := sql.Open("sqlite", dbfile.DSN(path))
 	if err != nil {
 		t.Fatalf("opening %s: %v; want no error", path, err)
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 
 	"campaignd/internal/ledger"
+	"campaignd/internal/ledger/sqlite/dbfile"
 )
 
 const sqlHashKey = `SELECT id, hash_key FROM ledger`
@@ -54,18 +55,18 @@ func (l *Ledger) identify(ctx context.Context, o ledger.Options) error {
 	if _, err := tx.ExecContext(ctx, sqlInsertIdentity, hex.EncodeToString(id), key); err != nil {
 		return err
 	}
-	s, was := stamp{}, ""
-	if err := tx.QueryRowContext(ctx, sqlIdentity).Scan(&s.id, &s.number, &was, &key); err != nil {
+	s, was := dbfile.Stamp{}, ""
+	if err := tx.QueryRowContext(ctx, sqlIdentity).Scan(&s.ID, &s.Number, &was, &key); err != nil {
 		return err
 	}
 	if l.key, err = ledger.NewHashKey(key); err != nil {
 		return err
 	}
-	l.id = s.id
+	l.id = s.ID
 	if !o.Sender {
 		return tx.Commit()
 	}
-	if err := s.compare(l.path, parseFiles(was), l.file); err != nil {
+	if err := s.Compare(l.path, dbfile.ParseFiles(was), l.file); err != nil {
 		if !o.AcceptRestored {
 			return err
 		}
@@ -73,14 +74,14 @@ func (l *Ledger) identify(ctx context.Context, o ledger.Options) error {
 		l.restored.Store(&err) // it sends nothing until its Quarantine
 		return tx.Commit()
 	}
-	r, err := s.prepare(l.path, l.file)
+	r, err := s.Prepare(l.path, l.file)
 	if err != nil {
 		return err
 	}
 	if _, err := tx.ExecContext(ctx, sqlDistrust); err != nil {
 		return err
 	}
-	if _, err := tx.ExecContext(ctx, sqlSetNumber, r.stamp.number, r.files.String(), s.number); err != nil {
+	if _, err := tx.ExecContext(ctx, sqlSetNumber, r.Stamp.Number, r.Files.String(), s.Number); err != nil {
 		return err
 	}
 	for _, end := range endLeases {
@@ -91,11 +92,11 @@ func (l *Ledger) identify(ctx context.Context, o ledger.Options) error {
 	if err := tx.Commit(); err != nil {
 		return err
 	}
-	l.stamp = r.stamp
-	if s.number == 0 { // from now on a copy of the file alone, without its log, has a number too
+	l.stamp = r.Stamp
+	if s.Number == 0 { // from now on a copy of the file alone, without its log, has a number too
 		if _, err := l.writes.ExecContext(ctx, sqlCheckpoint); err != nil {
 			return err
 		}
 	}
-	return r.done()
+	return r.Done()
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/internal/ledger/sqlite/dbfile"
 )
 
 const (
@@ -40,7 +41,7 @@ func (l *Ledger) Keep(ctx context.Context) {
 		began = time.Now()
 		err := l.renew(ctx)
 		if err != nil && !failing && ctx.Err() == nil && !l.outage.Logged() {
-			l.log.Warn("the ledger's companion is not renewed: a copy of the ledger may not be noticed", "companion", stampPath(l.path), "err", err)
+			l.log.Warn("the ledger's companion is not renewed: a copy of the ledger may not be noticed", "companion", dbfile.StampPath(l.path), "err", err)
 		}
 		failing = err != nil
 	}
@@ -65,10 +66,10 @@ func (l *Ledger) look() error {
 		return fmt.Errorf("another process took it for sending: %w; stop one of the two", errGone)
 	}
 	for path, was := range l.opened {
-		switch is, err := idOf(path); {
+		switch is, err := dbfile.IDOf(path); {
 		case errors.Is(err, fs.ErrNotExist):
 			return fmt.Errorf("%s was removed or moved while it is open: %w; put it back, or stop this process and restore a backup", path, errGone)
-		case err == nil && !is.same(was):
+		case err == nil && !is.Same(was):
 			return fmt.Errorf("%s was replaced while it is open: %w; stop this process, and start it on the file that is right", path, errGone)
 		}
 	}
@@ -77,13 +78,13 @@ func (l *Ledger) look() error {
 
 // remember notes which files are open.
 func (l *Ledger) remember() {
-	l.opened = map[string]fileID{l.path: l.file}
+	l.opened = map[string]dbfile.ID{l.path: l.file}
 	beside := []string{"-wal", "-shm"}
 	if l.lock != nil {
 		beside = append(beside, ".lock")
 	}
 	for _, suffix := range beside {
-		if id, err := idOf(l.path + suffix); err == nil {
+		if id, err := dbfile.IDOf(l.path + suffix); err == nil {
 			l.opened[l.path+suffix] = id
 		}
 	}
@@ -104,17 +105,17 @@ func (l *Ledger) renew(ctx context.Context) error {
 	if err := l.read().row(ctx, sqlNumber, nil, new(string), &number); err != nil {
 		return err
 	}
-	if number != l.stamp.number { // an earlier call ended between its commit and done
-		if number != l.unfinished.stamp.number {
+	if number != l.stamp.Number { // an earlier call ended between its commit and done
+		if number != l.unfinished.Stamp.Number {
 			l.taken.Store(true)
 			return l.Look()
 		}
-		if err := l.unfinished.done(); err != nil {
+		if err := l.unfinished.Done(); err != nil {
 			return err
 		}
-		l.stamp = l.unfinished.stamp
+		l.stamp = l.unfinished.Stamp
 	}
-	r, err := l.stamp.prepare(l.path, l.file)
+	r, err := l.stamp.Prepare(l.path, l.file)
 	if err != nil {
 		return err
 	}
@@ -122,16 +123,16 @@ func (l *Ledger) renew(ctx context.Context) error {
 	var before int64
 	if err := l.write(ctx, results, func(t *tx) error {
 		before = l.writer.check.commits.Load()
-		if n, err := t.exec(sqlSetNumber, r.stamp.number, r.files.String(), number); err != nil || n == 1 {
+		if n, err := t.exec(sqlSetNumber, r.Stamp.Number, r.Files.String(), number); err != nil || n == 1 {
 			return err
 		}
 		return campaign.ErrFenced // the next call tells who has taken it
 	}); err != nil {
 		return err
 	}
-	if err := r.done(); err != nil {
+	if err := r.Done(); err != nil {
 		return err
 	}
-	l.stamp, l.renewedAt = r.stamp, before+1 // the transaction of this renewal counts too
+	l.stamp, l.renewedAt = r.Stamp, before+1 // the transaction of this renewal counts too
 	return nil
 }

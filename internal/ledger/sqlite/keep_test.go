@@ -15,6 +15,7 @@ import (
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
 	"campaignd/internal/ledger/ledgertest"
+	"campaignd/internal/ledger/sqlite/dbfile"
 )
 
 // Within a second nothing is granted or recorded any more, and one line says so. The ledger goes on
@@ -147,11 +148,11 @@ func TestAWritingLedgerRenewsItsNumber(t *testing.T) {
 		number := func() int64 {
 			t.Helper()
 			time.Sleep(renewEvery + lookEvery)
-			s, err := readStamp(stampPath(path))
+			s, err := dbfile.ReadStamp(dbfile.StampPath(path))
 			if err != nil {
 				t.Fatal(err)
 			}
-			return s.number
+			return s.Number
 		}
 		before := number()
 		if got := number(); got != before {
@@ -170,8 +171,8 @@ func TestAWritingLedgerRenewsItsNumber(t *testing.T) {
 		if err := l.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if s, err := readStamp(stampPath(path)); err != nil || s.number != after {
-			t.Errorf("closed without a change: number %d, %v; want %d, no error", s.number, err, after)
+		if s, err := dbfile.ReadStamp(dbfile.StampPath(path)); err != nil || s.Number != after {
+			t.Errorf("closed without a change: number %d, %v; want %d, no error", s.Number, err, after)
 		}
 	})
 }

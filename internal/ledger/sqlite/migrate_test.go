@@ -11,6 +11,7 @@ import (
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
 	"campaignd/internal/ledger/ledgertest"
+	"campaignd/internal/ledger/sqlite/dbfile"
 
 	"github.com/pressly/goose/v3"
 )
@@ -107,7 +108,7 @@ func TestAFileThatManyOpenFirstIsMadeOnce(t *testing.T) {
 // older makes a ledger of schema 2 and returns a connection to it.
 func older(t *testing.T, path string) *sql.DB {
 	t.Helper()
-	db, err := sql.Open("sqlite", dsn(path, "_txlock=immediate"))
+	db, err := sql.Open("sqlite", dbfile.DSN(path, "_txlock=immediate"))
 	if err != nil {
 		t.Fatal(err)
 	}

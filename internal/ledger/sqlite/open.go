@@ -14,6 +14,7 @@ import (
 	"campaignd/internal/filelock"
 	"campaignd/internal/ledger"
 	"campaignd/internal/ledger/portable"
+	"campaignd/internal/ledger/sqlite/dbfile"
 )
 
 // readers is how many connections read at once: for reports, why, the sweeper and the lanes.
@@ -44,14 +45,14 @@ type Ledger struct {
 	restored atomic.Pointer[error] // why the ledger waits for its quarantine; nil when it does not
 	gone     atomic.Pointer[error] // why the open files are not those at path; nil while they are (Look)
 
-	file   fileID            // of the file at path
-	opened map[string]fileID // the files that must stay as they are while the ledger is open
-	taken  atomic.Bool       // another process took the ledger for sending
+	file   dbfile.ID            // of the file at path
+	opened map[string]dbfile.ID // the files that must stay as they are while the ledger is open
+	taken  atomic.Bool          // another process took the ledger for sending
 
-	renewing   sync.Mutex // of what follows, which only a sender has
-	stamp      stamp      // that of ledger and companion
-	unfinished renewal    // the last one that was begun
-	renewedAt  int64      // how many transactions the writer had committed at the last renewal
+	renewing   sync.Mutex     // of what follows, which only a sender has
+	stamp      dbfile.Stamp   // that of ledger and companion
+	unfinished dbfile.Renewal // the last one that was begun
+	renewedAt  int64          // how many transactions the writer had committed at the last renewal
 
 	copied   string   // the temporary folder of a copy; "": the file itself is open
 	original string   // the path of the file that was copied there
@@ -89,11 +90,11 @@ func openWith(ctx context.Context, driver, path string, o ledger.Options) (_ *Le
 	if o, err = o.Check(); err != nil {
 		return nil, err
 	}
-	if err := checkFile(path, o); err != nil {
+	if err := dbfile.CheckFile(path, o); err != nil {
 		return nil, err
 	}
 	given := path
-	if path, err = Resolve(given); err != nil {
+	if path, err = dbfile.Resolve(given); err != nil {
 		return nil, fmt.Errorf("ledger: %w", err)
 	}
 	if err := registerClock(); err != nil {
@@ -110,9 +111,9 @@ func openWith(ctx context.Context, driver, path string, o ledger.Options) (_ *Le
 		if l.lock, err = filelock.Take(path + ".lock"); err != nil {
 			return nil, explainLock(err)
 		}
-		takeCompanion(given, path)
+		dbfile.TakeCompanion(given, path)
 	}
-	if l.reads, err = sql.Open(driver, dsn(path, "mode="+readMode(o), "_pragma=query_only(1)")); err != nil {
+	if l.reads, err = sql.Open(driver, dbfile.DSN(path, "mode="+readMode(o), "_pragma=query_only(1)")); err != nil {
 		return nil, explain(path, err)
 	}
 	l.reads.SetMaxOpenConns(readers)
@@ -123,13 +124,13 @@ func openWith(ctx context.Context, driver, path string, o ledger.Options) (_ *Le
 		}
 		return l, explain(path, l.readIdentity(ctx))
 	}
-	if err := create(path); err != nil {
+	if err := dbfile.Create(path); err != nil {
 		return nil, err
 	}
-	if l.file, err = idOf(path); err != nil {
+	if l.file, err = dbfile.IDOf(path); err != nil {
 		return nil, fmt.Errorf("ledger: %w", err)
 	}
-	if l.writes, err = sql.Open(driver, dsn(path, "mode=rw", "_txlock=immediate")); err != nil {
+	if l.writes, err = sql.Open(driver, dbfile.DSN(path, "mode=rw", "_txlock=immediate")); err != nil {
 		return nil, explain(path, err)
 	}
 	l.writes.SetMaxOpenConns(1)
@@ -139,7 +140,7 @@ func openWith(ctx context.Context, driver, path string, o ledger.Options) (_ *Le
 	if err := l.identify(ctx, o); err != nil {
 		return nil, explain(path, err)
 	}
-	if l.checks, err = sql.Open(driver, dsn(path, "mode=rw")); err != nil {
+	if l.checks, err = sql.Open(driver, dbfile.DSN(path, "mode=rw")); err != nil {
 		return nil, explain(path, err)
 	}
 	l.checks.SetMaxOpenConns(1)

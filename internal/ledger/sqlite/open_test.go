@@ -14,6 +14,7 @@ import (
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
 	"campaignd/internal/ledger/ledgertest"
+	"campaignd/internal/ledger/sqlite/dbfile"
 )
 
 func TestOneSenderAtATime(t *testing.T) {
@@ -84,7 +85,7 @@ func TestAFileThatCannotBeOpenedIsExplained(t *testing.T) {
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(stampPath(damaged), []byte("what"), 0o600); err != nil {
+	if err := os.WriteFile(dbfile.StampPath(damaged), []byte("what"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	foreign := filepath.Join(dir, "music.db")

@@ -7,6 +7,7 @@ import (
 
 	"campaignd/campaign/file"
 	"campaignd/internal/ledger"
+	"campaignd/internal/ledger/sqlite/dbfile"
 )
 
 // Restored returns ledger.ErrRestored with its reason while a ledger that was opened with
@@ -43,7 +44,7 @@ func (l *Ledger) Rehearse(ctx context.Context, ahead int64, since time.Time) (in
 const sqlInsertLost = `INSERT INTO lost_time (at, since) VALUES (?, ?) ON CONFLICT DO NOTHING`
 
 func (l *Ledger) quarantine(ctx context.Context, ahead int64, since time.Time, rehearse bool) (n int64, err error) {
-	var r renewal
+	var r dbfile.Renewal
 	err = l.write(ctx, urgent, func(t *tx) (err error) {
 		n = 0
 		now := ledger.Millis(time.Now())
@@ -72,13 +73,13 @@ func (l *Ledger) quarantine(ctx context.Context, ahead int64, since time.Time, r
 		return n, nil
 	}
 	if err == nil {
-		err = r.done()
+		err = r.Done()
 	}
 	if err != nil {
 		return 0, err
 	}
 	l.renewing.Lock()
-	l.stamp = r.stamp
+	l.stamp = r.Stamp
 	l.renewing.Unlock()
 	l.restored.Store(nil)
 	return n, nil
@@ -95,19 +96,19 @@ const (
 const sqlNumber = `SELECT id, opens FROM ledger`
 
 // begin accepts the ledger as the one to go on from and ends every lease.
-func (t *tx) begin(l *Ledger) (r renewal, err error) {
-	var s stamp
-	if err := t.row(sqlNumber, nil, &s.id, &s.number); err != nil {
+func (t *tx) begin(l *Ledger) (r dbfile.Renewal, err error) {
+	var s dbfile.Stamp
+	if err := t.row(sqlNumber, nil, &s.ID, &s.Number); err != nil {
 		return r, err
 	}
-	next := stamp{s.id, max(s.number, -s.number)} // that of a copy of Backup is below 0
-	if seen, err := readStamp(stampPath(l.path)); err == nil {
-		next.number = max(next.number, seen.number)
+	next := dbfile.Stamp{ID: s.ID, Number: max(s.Number, -s.Number)} // that of a copy of Backup is below 0
+	if seen, err := dbfile.ReadStamp(dbfile.StampPath(l.path)); err == nil {
+		next.Number = max(next.Number, seen.Number)
 	}
-	if r, err = next.prepare(l.path, l.file); err != nil {
+	if r, err = next.Prepare(l.path, l.file); err != nil {
 		return r, err
 	}
-	if _, err := t.exec(sqlSetNumber, r.stamp.number, r.files.String(), s.number); err != nil {
+	if _, err := t.exec(sqlSetNumber, r.Stamp.Number, r.Files.String(), s.Number); err != nil {
 		return r, err
 	}
 	for _, end := range endLeases {

@@ -11,6 +11,7 @@ import (
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
 	"campaignd/internal/ledger/ledgertest"
+	"campaignd/internal/ledger/sqlite/dbfile"
 )
 
 func TestARestoredLedgerIsNoticed(t *testing.T) {
@@ -82,7 +83,7 @@ func TestARestoredLedgerIsNoticed(t *testing.T) {
 	}
 	session() // an accepted ledger opens like any other
 
-	if err := os.Remove(stampPath(path)); err != nil {
+	if err := os.Remove(dbfile.StampPath(path)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := open(ledger.Options{}); !errors.Is(err, ledger.ErrRestored) {

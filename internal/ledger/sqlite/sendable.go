@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"campaignd/internal/filelock"
+	"campaignd/internal/ledger/sqlite/dbfile"
 )
 
 // Sendable returns why nothing may be sent from the ledger, and nil when a sender may. If the
@@ -18,21 +19,21 @@ func (l *Ledger) Sendable(ctx context.Context) error {
 	if l.lock != nil {
 		return cmp.Or(l.Look(), l.Restored(ctx))
 	}
-	path, err := Resolve(cmp.Or(l.original, l.path))
+	path, err := dbfile.Resolve(cmp.Or(l.original, l.path))
 	if err != nil {
 		return err
 	}
 	for {
-		before, _ := readStamp(stampPath(path)) // compare returns an error that matters
-		s, was := stamp{}, ""
-		if err := l.read().row(ctx, sqlNumberAndFiles, nil, &s.id, &s.number, &was); err != nil {
+		before, _ := dbfile.ReadStamp(dbfile.StampPath(path)) // compare returns an error that matters
+		s, was := dbfile.Stamp{}, ""
+		if err := l.read().row(ctx, sqlNumberAndFiles, nil, &s.ID, &s.Number, &was); err != nil {
 			return err
 		}
-		is, err := idOf(path)
+		is, err := dbfile.IDOf(path)
 		if err == nil {
-			err = s.compare(path, parseFiles(was), is)
+			err = s.Compare(path, dbfile.ParseFiles(was), is)
 		}
-		if after, _ := readStamp(stampPath(path)); err != nil && after != before && ctx.Err() == nil {
+		if after, _ := dbfile.ReadStamp(dbfile.StampPath(path)); err != nil && after != before && ctx.Err() == nil {
 			continue // a sender has renewed both in between
 		}
 		return explain(path, err)
@@ -44,14 +45,14 @@ const sqlNumberAndFiles = `SELECT id, opens, files FROM ledger`
 // Lost returns an error when there is no file at path, and its companion shows that there was a
 // ledger. It names the process that still has the file open.
 func Lost(path string) error {
-	path, err := Resolve(path)
-	if err != nil || exists(path) {
+	path, err := dbfile.Resolve(path)
+	if err != nil || dbfile.Exists(path) {
 		return nil //nolint:nilerr // opening it returns the error
 	}
-	if _, err := readStamp(stampPath(path)); errors.Is(err, fs.ErrNotExist) {
+	if _, err := dbfile.ReadStamp(dbfile.StampPath(path)); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	text := fmt.Sprintf("the ledger %s is gone (its companion %s is there)", path, filepath.Base(stampPath(path)))
+	text := fmt.Sprintf("the ledger %s is gone (its companion %s is there)", path, filepath.Base(dbfile.StampPath(path)))
 	if by := filelock.Holder(path + ".lock"); by != "" {
 		return fmt.Errorf("%s from process %s, which sends nothing more: put the file back, or stop it and restore a backup", text, by)
 	}

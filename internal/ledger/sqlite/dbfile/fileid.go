@@ -1,4 +1,4 @@
-package sqlite
+package dbfile
 
 import (
 	"errors"
@@ -9,13 +9,13 @@ import (
 	"strings"
 )
 
-// fileID tells a file from its copies: its inode, and when it was born (in nanoseconds, "" on a
+// ID tells a file from its copies: its inode, and when it was born (in nanoseconds, "" on a
 // file system that does not know), as INODE-BIRTH. The device is not part of it, because its number
 // changes with a reboot or when the volume is moved. "": the system tells no inodes.
-type fileID string
+type ID string
 
-// same reports whether two ids are of one file, as far as both are known.
-func (a fileID) same(b fileID) bool {
+// Same reports whether two ids are of one file, as far as both are known.
+func (a ID) Same(b ID) bool {
 	inode, born, _ := strings.Cut(string(a), "-")
 	otherInode, otherBorn, _ := strings.Cut(string(b), "-")
 	if inode == "" || otherInode == "" {

@@ -1,11 +1,11 @@
 //go:build !linux && !darwin
 
-package sqlite
+package dbfile
 
 import "os"
 
-// idOf tells no id on this system. An error wraps fs.ErrNotExist when there is no file at path.
-func idOf(path string) (fileID, error) {
+// IDOf tells no id on this system. An error wraps fs.ErrNotExist when there is no file at path.
+func IDOf(path string) (ID, error) {
 	_, err := os.Stat(path)
 	return "", err
 }

@@ -1,4 +1,4 @@
-package sqlite
+package dbfile
 
 import (
 	"fmt"
@@ -6,14 +6,14 @@ import (
 	"syscall"
 )
 
-// idOf returns the id of the file at path. An error wraps fs.ErrNotExist when there is none.
-func idOf(path string) (fileID, error) {
+// IDOf returns the id of the file at path. An error wraps fs.ErrNotExist when there is none.
+func IDOf(path string) (ID, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return "", err
 	}
 	s := info.Sys().(*syscall.Stat_t)
-	return fileID(fmt.Sprintf("%d-%d", s.Ino, s.Birthtimespec.Nano())), nil
+	return ID(fmt.Sprintf("%d-%d", s.Ino, s.Birthtimespec.Nano())), nil
 }
 
 // linksOf returns how many names the file has.

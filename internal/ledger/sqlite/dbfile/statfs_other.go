@@ -1,6 +1,6 @@
 //go:build !linux
 
-package sqlite
+package dbfile
 
 // networkFS recognises network file systems on Linux only.
 func networkFS(string) string { return "" }

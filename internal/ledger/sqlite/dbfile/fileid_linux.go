@@ -1,4 +1,4 @@
-package sqlite
+package dbfile
 
 import (
 	"fmt"
@@ -8,21 +8,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// idOf returns the id of the file at path (https://man7.org/linux/man-pages/man2/statx.2.html). An
+// IDOf returns the id of the file at path (https://man7.org/linux/man-pages/man2/statx.2.html). An
 // error wraps fs.ErrNotExist when there is none.
-func idOf(path string) (fileID, error) {
+func IDOf(path string) (ID, error) {
 	var s unix.Statx_t
 	if err := unix.Statx(unix.AT_FDCWD, path, 0, unix.STATX_INO|unix.STATX_BTIME, &s); err != nil { // perhaps a sandbox without statx
 		info, err := os.Stat(path)
 		if err != nil {
 			return "", err
 		}
-		return fileID(fmt.Sprintf("%d-", info.Sys().(*syscall.Stat_t).Ino)), nil
+		return ID(fmt.Sprintf("%d-", info.Sys().(*syscall.Stat_t).Ino)), nil
 	}
 	if s.Mask&unix.STATX_BTIME == 0 || s.Btime.Sec == 0 {
-		return fileID(fmt.Sprintf("%d-", s.Ino)), nil
+		return ID(fmt.Sprintf("%d-", s.Ino)), nil
 	}
-	return fileID(fmt.Sprintf("%d-%d", s.Ino, s.Btime.Sec*1e9+int64(s.Btime.Nsec))), nil
+	return ID(fmt.Sprintf("%d-%d", s.Ino, s.Btime.Sec*1e9+int64(s.Btime.Nsec))), nil
 }
 
 // linksOf returns how many names the file has.
