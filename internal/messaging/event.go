@@ -48,8 +48,6 @@ func (s Status) Known() bool {
 // Event is one event of a webhook. The fields that its kind does not have are zero.
 type Event struct {
 	Kind Kind
-	// ID is the service's id of the event; "" in the platform's envelope.
-	ID string
 	// Type is the type in the event's own words, such as message.status or messages/statuses.
 	Type string
 	// At is the event's own time, in UTC; zero if it has none.

@@ -44,7 +44,7 @@ func (e *Event) status(v rawjson.Value, word string) {
 				id = m.Val.Text()
 			}
 		case "status":
-			word = m.Val.Text()
+			word = m.Val.OneOf(string(StatusSent), string(StatusDelivered), string(StatusRead), string(StatusFailed))
 		case "timestamp":
 			if at := m.Val.Time(); !at.IsZero() {
 				e.At = at

@@ -57,7 +57,7 @@ func findPlatform(v rawjson.Value, depth int) rawjson.Value {
 }
 
 // Platform adds the events of every change of every entry of the platform's envelope. outer has
-// what the object around the envelope says: the id, the connection and the time.
+// what the object around the envelope says: the connection and the time.
 func (b *Batch) Platform(v rawjson.Value, outer Event) error {
 	for entry := v.Get("entry").Members(); entry.Next(); {
 		at := entry.Val.Get("time").Time()
@@ -65,7 +65,7 @@ func (b *Batch) Platform(v rawjson.Value, outer Event) error {
 			at = outer.At
 		}
 		for change := entry.Val.Get("changes").Members(); change.Next(); {
-			e := Event{ID: outer.ID, Connection: outer.Connection, At: at, Type: Token(change.Val.Get("field").Text()),
+			e := Event{Connection: outer.Connection, At: at, Type: Token(change.Val.Get("field").Text()),
 				Account: Token(entry.Val.Get("id").Text())}
 			if err := b.change(change.Val.Get("value"), e); err != nil {
 				return err

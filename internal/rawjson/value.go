@@ -6,55 +6,16 @@ package rawjson
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"strconv"
-	"strings"
 	"time"
 	"unicode/utf8"
 )
 
-// maxDepth is the deepest nesting of JSON that is read. The deepest known body is the platform's
-// envelope inside the service's: 11 levels.
-const maxDepth = 64
-
-// The errors of Parse.
-var (
-	ErrSyntax = errors.New("not JSON")
-	ErrDepth  = errors.New("JSON nested deeper than 64")
-)
-
 // Value is one JSON value inside a text that Parse has found valid. A walk over its members costs
 // no allocation and no reflection, and it skips the members that the caller does not read. Large
-// integers keep all digits. If a key is repeated, the caller sees both. encoding/json checks the
-// syntax and decodes strings with escapes.
+// integers keep all digits. If a key is repeated, the caller sees both. encoding/json decodes
+// strings with escapes.
 type Value []byte
-
-// Parse validates text and returns its one value.
-func Parse(text []byte) (Value, error) {
-	depth, most := 0, 0
-	for i := 0; i < len(text); {
-		switch text[i] {
-		case '"':
-			i = Value(text).quoteEnd(i)
-			continue
-		case '{', '[':
-			depth++
-			most = max(most, depth)
-		case '}', ']':
-			depth--
-		}
-		i++
-	}
-	if most > maxDepth {
-		return nil, ErrDepth
-	}
-	if !json.Valid(text) {
-		return nil, ErrSyntax
-	}
-	v := Value(text)
-	start := v.space(0)
-	return v[start:v.end(start)], nil
-}
 
 // space returns the index of the first byte at or after i that is not white space.
 func (v Value) space(i int) int {
@@ -203,31 +164,53 @@ func (v Value) Text() string {
 	case !v.IsString():
 		return string(v)
 	}
-	inner := v[1 : len(v)-1]
-	for _, c := range inner {
-		if c == '\\' {
-			return v.decoded()
-		}
+	if text, ok := v.Plain(); ok {
+		return string(text)
 	}
-	if !utf8.Valid(inner) {
-		return v.decoded()
-	}
-	return string(inner)
-}
-
-func (v Value) decoded() string {
 	var s string
 	_ = json.Unmarshal(v, &s) // Parse has found v valid
 	return s
 }
 
+// Plain returns the contents of a string inside the text, without a copy. It reports false if the
+// value is no string, or one whose contents differ from what stands in the text: it has escapes or
+// invalid UTF-8.
+func (v Value) Plain() (text []byte, ok bool) {
+	if !v.IsString() {
+		return nil, false
+	}
+	text = v[1 : len(v)-1]
+	return text, bytes.IndexByte(text, '\\') < 0 && utf8.Valid(text)
+}
+
+// OneOf returns Text, without an allocation if it is one of the known texts.
+func (v Value) OneOf(known ...string) string {
+	if text, ok := v.Plain(); ok {
+		for _, k := range known {
+			if string(text) == k {
+				return k
+			}
+		}
+	}
+	return v.Text()
+}
+
+// trimmed returns Text without white space around it. Most texts are not copied.
+func (v Value) trimmed() []byte {
+	text, ok := v.Plain()
+	if !ok {
+		text = []byte(v.Text())
+	}
+	return bytes.TrimSpace(text)
+}
+
 // Integer returns a number, or the number in a string, without its fraction.
 func (v Value) Integer() (int64, bool) {
-	s := strings.TrimSpace(v.Text())
-	if n, err := strconv.ParseInt(s, 10, 64); err == nil {
+	s := v.trimmed()
+	if n, err := strconv.ParseInt(string(s), 10, 64); err == nil {
 		return n, true
 	}
-	f, err := strconv.ParseFloat(s, 64)
+	f, err := strconv.ParseFloat(string(s), 64)
 	if err != nil || f != f || f > 1<<62 || f < -(1<<62) {
 		return 0, false
 	}
@@ -256,17 +239,17 @@ var (
 // (docs/service.md#assumptions). The size of the number decides whether it is seconds, milliseconds
 // or microseconds. Anything else is the zero time.
 func (v Value) Time() time.Time {
-	s := strings.TrimSpace(v.Text())
-	if s == "" {
+	s := v.trimmed()
+	if len(s) == 0 {
 		return time.Time{}
 	}
 	var t time.Time
 	if len(s) > 10 && s[4] == '-' { // checked first, because a failed ParseInt allocates
 		var err error
-		if t, err = time.Parse(time.RFC3339Nano, s); err != nil {
+		if t, err = time.Parse(time.RFC3339Nano, string(s)); err != nil {
 			return time.Time{}
 		}
-	} else if n, err := strconv.ParseInt(s, 10, 64); err == nil {
+	} else if n, err := strconv.ParseInt(string(s), 10, 64); err == nil {
 		switch {
 		case n >= 1e14:
 			t = time.UnixMicro(n)
@@ -275,7 +258,7 @@ func (v Value) Time() time.Time {
 		default:
 			t = time.Unix(n, 0)
 		}
-	} else if f, err := strconv.ParseFloat(s, 64); err == nil && f > 0 && f < 1e11 {
+	} else if f, err := strconv.ParseFloat(string(s), 64); err == nil && f > 0 && f < 1e11 {
 		t = time.UnixMilli(int64(f * 1000))
 	} else {
 		return time.Time{}

@@ -1,21 +1,31 @@
 package rawjson
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 )
 
-// members finds the same members as encoding/json.
+// Parse takes the same texts as encoding/json, if they are not too deep, and members finds the same
+// members.
 func FuzzValue(f *testing.F) {
-	for _, s := range []string{`{"a":[1,{"b":"\u00e9\"}"}],"c":null}`, ` [ ] `, `"\ud800"`, `{"a":{},"a":1e5}`, `{"":[[]]}`, "\"\xff\""} {
+	for _, s := range []string{`{"a":[1,{"b":"\u00e9\"}"}],"c":null}`, ` [ ] `, `"\ud800"`, `{"a":{},"a":1e5}`, `{"":[[]]}`, "\"\xff\"",
+		`-0.10E+2`, `01`, `1.`, `{"a":tru}`, `["\x"]`, "\"\x1f\"", `[1,]`, `{"a" 1}`} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		v, err := Parse(text)
+		if valid := json.Valid(text); valid != (err == nil) && !errors.Is(err, ErrDepth) {
+			t.Fatalf("%q: %v, but encoding/json says valid = %t; want the same", text, err, valid)
+		}
+		if errors.Is(err, ErrDepth) && bytes.Count(text, []byte("["))+bytes.Count(text, []byte("{")) <= maxDepth {
+			t.Fatalf("%q: %v, want another error of at most %d brackets", text, err, maxDepth)
+		}
 		if err != nil {
 			return
 		}
@@ -74,6 +84,35 @@ func TestJSONIsWalkedAsItWasWritten(t *testing.T) {
 	for _, cut := range []string{"", "[", "{", `{"a`, `["\\`, `[1,[2]`, `"a\"`, "-1", "tru"} {
 		if got := Value(cut).end(0); got != len(cut) {
 			t.Errorf("%q ends at %d, want %d", cut, got, len(cut))
+		}
+	}
+}
+
+// Each edit of one byte of a text with every kind of token is judged as encoding/json judges it.
+func TestSyntaxIsJudgedAsByEncodingJSON(t *testing.T) {
+	text := []byte(` {"k":[-10.25e+7,0,"a\n\u00Af\/",true,false,null,{},[]],"":0.5E-1} `)
+	judge := func(edited []byte) {
+		t.Helper()
+		if _, err := Parse(edited); (err == nil) != json.Valid(edited) {
+			t.Errorf("%q: %v, want the verdict of encoding/json, valid = %t", edited, err, json.Valid(edited))
+		}
+	}
+	for at := range text {
+		judge(slices.Delete(slices.Clone(text), at, at+1))
+		for b := range 256 {
+			changed := slices.Clone(text)
+			changed[at] = byte(b)
+			judge(changed)
+			judge(slices.Insert(slices.Clone(text), at, byte(b)))
+		}
+	}
+}
+
+func TestAKnownTextIsFoundWithoutEscapes(t *testing.T) {
+	for text, want := range map[string]string{`"sent"`: "sent", `"se\u006et"`: "sent", `"other"`: "other", `7`: "7", `null`: "", `""`: "",
+		"\"\xff\"": "\ufffd"} {
+		if got := Value(text).OneOf("read", "sent"); got != want {
+			t.Errorf("%s: %q, want %q", text, got, want)
 		}
 	}
 }

@@ -23,7 +23,7 @@ type Options struct {
 	// Seed is the seed of the jitter. Give each process another one. With one seed the draws repeat.
 	Seed uint64
 
-	// Decode reads the events of a signed body. Default service.DecodeEvents.
+	// Decode reads the events of a signed body. Default service.EventDecoder().
 	Decode func(body []byte) ([]messaging.Event, error)
 	// Platforms are the apps whose events the platform itself posts. Default: none.
 	Platforms []Platform
@@ -94,7 +94,7 @@ func (o Options) withDefaults() (Options, error) {
 		return o, err
 	}
 	if o.Decode == nil {
-		o.Decode = service.DecodeEvents
+		o.Decode = service.EventDecoder()
 	}
 	if o.Mark == nil {
 		o.Mark = func(string) (campaign.Post, bool) { return campaign.Post{}, false }

@@ -2,6 +2,7 @@ package service
 
 import (
 	"errors"
+	"hash/maphash"
 	"strings"
 	"time"
 
@@ -12,7 +13,17 @@ import (
 // DecodeEvents reads a webhook body: an event of the service, an array of events, {events: [...]},
 // or the platform's own envelope, alone or inside an event. Verify the signature first. The events
 // have the order of the body. With an error no event is returned.
-func DecodeEvents(body []byte) ([]messaging.Event, error) {
+func DecodeEvents(body []byte) ([]messaging.Event, error) { return decode(body, nil) }
+
+// EventDecoder returns DecodeEvents with a memory for the types of events and the ids of
+// connections, so that one that comes again and again is not allocated for each event. Goroutines
+// may share it.
+func EventDecoder() func(body []byte) ([]messaging.Event, error) {
+	known := &names{seed: maphash.MakeSeed()}
+	return func(body []byte) ([]messaging.Event, error) { return decode(body, known) }
+}
+
+func decode(body []byte, known *names) ([]messaging.Event, error) {
 	if len(body) > messaging.MaxBody {
 		return nil, messaging.ErrBodyTooLarge
 	}
@@ -23,7 +34,7 @@ func DecodeEvents(body []byte) ([]messaging.Event, error) {
 	if !v.IsObject() && !v.IsArray() {
 		return nil, messaging.ErrBody
 	}
-	d := decoder{}
+	d := decoder{names: known}
 	if err := d.body(v); err != nil {
 		return nil, err
 	}
@@ -31,7 +42,10 @@ func DecodeEvents(body []byte) ([]messaging.Event, error) {
 }
 
 // decoder collects the events of one body.
-type decoder struct{ messaging.Batch }
+type decoder struct {
+	messaging.Batch
+	names *names
+}
 
 // body reads one event, an array of them, or an object with a list of them.
 func (d *decoder) body(v rawjson.Value) error {
@@ -52,35 +66,33 @@ func (d *decoder) one(v rawjson.Value) error {
 		return d.Add(messaging.Event{Type: "not an object"})
 	}
 	var env envelope
-	env.read(v)
+	env.read(v, d.names)
 	if env.isBatch() {
 		return d.body(env.list) // maxDepth limits the recursion
 	}
 	if p := messaging.FindPlatform(v); p != nil {
-		return d.Platform(p, messaging.Event{ID: env.id, Connection: env.connection, At: env.at})
+		return d.Platform(p, messaging.Event{Connection: env.connection, At: env.at})
 	}
 	return d.service(v, &env)
 }
 
-// envelope is the object of the service around an event: {id, type, createdAt, connectionId, data}.
-// It is assumed (docs/service.md#events).
+// envelope is what is read of the object of the service around an event: {id, type, createdAt,
+// connectionId, data}. It is assumed (docs/service.md#events).
 type envelope struct {
-	id, kind, connection string
-	at                   time.Time
-	data                 rawjson.Value // nil if there is no object under data or payload
-	list                 rawjson.Value // the array of {events: [...]}, else nil
+	kind, connection string
+	at               time.Time
+	data             rawjson.Value // nil if there is no object under data or payload
+	list             rawjson.Value // the array of {events: [...]}, else nil
 }
 
-func (env *envelope) read(v rawjson.Value) {
+func (env *envelope) read(v rawjson.Value, known *names) {
 	for m := v.Members(); m.Next(); {
 		switch string(m.Key) {
-		case "id", "eventId":
-			env.id = m.Val.Text()
 		case "type":
-			env.kind = m.Val.Text()
+			env.kind = known.text(m.Val)
 		case "event":
 			if env.kind == "" {
-				env.kind = m.Val.Text()
+				env.kind = known.text(m.Val)
 			}
 		case "createdAt", "created_at":
 			env.at = m.Val.Time()
@@ -89,7 +101,7 @@ func (env *envelope) read(v rawjson.Value) {
 				env.at = m.Val.Time()
 			}
 		case "connectionId", "connection_id":
-			env.connection = m.Val.Text()
+			env.connection = known.text(m.Val)
 		case "events":
 			if m.Val.IsArray() {
 				env.list = m.Val
@@ -120,7 +132,7 @@ func (d *decoder) service(v rawjson.Value, env *envelope) error {
 		data = v
 	}
 	kind, status := kindOf(env.kind)
-	e := messaging.Event{ID: env.id, Type: env.kind, At: env.at, Connection: env.connection}
+	e := messaging.Event{Type: env.kind, At: env.at, Connection: env.connection}
 	e.Read(kind, data, status)
 	if e.Connection == "" {
 		e.Connection = data.First("connectionId", "connection_id")

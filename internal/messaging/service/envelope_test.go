@@ -49,7 +49,7 @@ func TestTheMoreSpecificFieldOfAnEventCounts(t *testing.T) {
 			messaging.Event{Connection: "conn_1"}},
 		{`{"type":"message.status","data":{"messageId":"m1","status":"read","connection_id":"conn_2"}}`, messaging.Event{Connection: "conn_2"}},
 		{`{"type":"message.status","eventId":"evt_1","connection_id":"conn_1","messageId":"m1","status":"read"}`,
-			messaging.Event{ID: "evt_1", Connection: "conn_1"}},
+			messaging.Event{Connection: "conn_1"}},
 		{`{"type":"message.status","data":"none","messageId":"m1","status":"read"}`, messaging.Event{}},
 		{`{"type":"message.delivered","data":{"messageId":"m1","status":"read"}}`, messaging.Event{}},
 		{`{"type":"message.read","data":{"id":"x1","wamid":"m1"}}`, messaging.Event{}},

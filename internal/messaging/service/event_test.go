@@ -3,7 +3,6 @@ package service
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -40,7 +39,7 @@ func TestThePlatformsOwnEnvelopeIsUnderstood(t *testing.T) {
 	}
 	const id = "wamid.HBgLMTU1NTU1NTAxMDEVAgARGBJDQU1QQUlHTjAwMDAwMD0"
 	limited := status(id+"2A", "failed", 1790000003, "15555550102")
-	limited.ID, limited.MessageID = "", "wamid.HBgLMTU1NTU1NTAxMDEVAgARGBJDQU1QQUlHTjAwMDAwMD02A"
+	limited.MessageID = "wamid.HBgLMTU1NTU1NTAxMDEVAgARGBJDQU1QQUlHTjAwMDAwMD02A"
 	limited.Code, limited.Title = 131049, "This message was not delivered to maintain healthy ecosystem engagement."
 	limited.Details = "In order to maintain a healthy ecosystem engagement, the message failed to be delivered."
 	gone := status("wamid.HBgLMTU1NTU1NTAxMDEVAgARGBJDQU1QQUlHTjAwMDAwMD03A", "failed", 1790000003, "15555550103")
@@ -84,7 +83,7 @@ func TestThePlatformsOwnEnvelopeIsUnderstood(t *testing.T) {
 		} {
 			got, want := decodeOne(t, body), want
 			if where == "data" || where == "deeper" {
-				want.ID, want.Connection = "evt_1", "conn_1"
+				want.Connection = "conn_1"
 			}
 			if got.Account != "200000000000001" {
 				t.Errorf("%s %s: account %q, want 200000000000001", name, where, got.Account)
@@ -292,6 +291,7 @@ func FuzzDecodeEvents(f *testing.F) {
 		}
 	}
 	f.Add([]byte(`{"events":[{"type":"message.status","data":{"messageId":"\u0000","status":"sent"}}],"events":{}}`))
+	remembering := EventDecoder()
 	f.Fuzz(func(t *testing.T, body []byte) {
 		events, err := DecodeEvents(body)
 		if len(events) > messaging.MaxEvents || err != nil && events != nil {
@@ -300,6 +300,10 @@ func FuzzDecodeEvents(f *testing.F) {
 		if err == nil && !json.Valid(body) {
 			t.Fatal("got no error of what is not JSON, want one")
 		}
+		if again, err := remembering(body); !reflect.DeepEqual(again, events) {
+			t.Fatalf("%+v, %v with a memory of names, want %+v", again, err, events)
+		}
+		asEncodingJSON(t, body, events)
 		for _, e := range events {
 			if (e.Kind == messaging.KindStatus) != (e.Status != "") || e.Kind == messaging.KindStatus && !messaging.UsableID(e.MessageID) ||
 				(e.Kind == messaging.KindMessage) != (e.Inbound != nil) || (e.Kind == messaging.KindTemplate) != (e.Review != nil) ||
@@ -314,19 +318,4 @@ func FuzzDecodeEvents(f *testing.F) {
 			}
 		}
 	})
-}
-
-func ExampleDecodeEvents() {
-	body := []byte(`{"id":"evt_1","type":"message.status","connectionId":"conn_1","data":{
-		"messageId":"wamid.HBgLMTU1NTU1NTAxMDEVAgARGBJXSVJFMDAwMDAwMDAwMDAwMDEA","status":"failed","timestamp":"1790000003",
-		"error":{"code":131026,"title":"Message undeliverable"}}}`)
-	events, err := DecodeEvents(body)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	for _, e := range events {
-		fmt.Println(e.Kind, e.Status, messaging.Scrub("+"+e.Recipient, 40), e.Code, "-", messaging.Failed(e.Code).Sentence)
-	}
-	// Output: status failed +1555•••0101 131026 - undeliverable: not on the platform, terms not accepted, or a client too old
 }
