@@ -141,7 +141,7 @@ func TestAVariableWithoutQuotesNamesTheRemedy(t *testing.T) {
 		"  buttons: [{type: url, text: {{ .slug }}}]":   `such as "{{ .slug }}"`,
 		"  header: {image: {link: {{ .l }}}}":           `such as "{{ .l }}"`,
 		"  otp: {{code}}":                               `such as "{{code}}"`,
-		"  body: [\"{{ .a }}\", b":                      `sequence end token`, // the fault is another one
+		"  body: [\"{{ .a }}\", b":                      `the [ that stands here is not closed`, // the fault is another one
 		"  body: [{{ .a":                                `could not find flow map content`,
 	} {
 		_, err := file.Parse("a.yaml", []byte(head+text+"\n"))

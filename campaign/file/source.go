@@ -17,7 +17,7 @@ type Source struct {
 }
 
 var kindOfFile = yamlfile.Kind{Noun: "campaign file", Holds: "campaign", TooDeep: "a campaign file is flat",
-	Empty: "see `campaignd config schema` for what belongs into it", TooBig: "the recipients belong in a list (recipients.file)"}
+	Empty: "see `campaignd config schema` for what belongs in it", TooBig: "the recipients belong in a list (recipients.file)"}
 
 // ReadSource parses src and compares its shape with Definition: keys, types, one document, no
 // anchors.

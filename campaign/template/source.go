@@ -56,7 +56,7 @@ func (d *document) template() *Template {
 type source struct{ yamlfile.File }
 
 var kindOfFile = yamlfile.Kind{Noun: "template file", Holds: "template", TooDeep: "a template file is flat",
-	Empty: "see docs/templates.md for what belongs into it", TooBig: "a template has a few kilobytes",
+	Empty: "see docs/templates.md for what belongs in it", TooBig: "a template has a few kilobytes",
 	Syntax: "text with {{1}} or a colon goes in quotes", Placed: true}
 
 // read decodes text into d and reports whether the values can be judged. Faults are in Faults.

@@ -311,7 +311,7 @@ func Load(path string, explicit bool, environment map[string]string) (*Config, e
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && !explicit:
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("configuration file %s does not exist: create it, or leave --config away to run with the defaults", path)
+		return nil, fmt.Errorf("configuration file %s does not exist: create it, or leave --config out to run with the defaults", path)
 	case err != nil:
 		return nil, fmt.Errorf("configuration file cannot be read: %w", err)
 	default:

@@ -132,8 +132,11 @@ func withoutValue(what, remedy string) (string, string) {
 	if strings.HasPrefix(what, "YAML reads ") {
 		return inAnotherBase, remedy
 	}
+	if strings.HasPrefix(what, "the key ") { // a secret may have been written as a key
+		return "a key stands twice", remedy
+	}
 	for _, begins := range []string{"unknown key ", "want ", "anchors and aliases", "tags and directives", "a second document", "nested more",
-		"a tab stands"} {
+		"a tab stands", "the [ ", "the { ", "the quote ", "a comma or ", "another key begins", "a value stands", "text stands"} {
 		if strings.HasPrefix(what, begins) {
 			if strings.HasPrefix(remedy, "write [") {
 				remedy = "write [VALUE]"

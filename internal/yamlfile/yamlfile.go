@@ -167,12 +167,10 @@ func (f *File) AddError(err error) {
 		f.Add(nil, err.Error(), "")
 		return
 	}
-	t, what, remedy := fault.GetToken(), fault.GetMessage(), f.Kind.Syntax
-	switch variable := f.unquoted(t); {
-	case variable != "":
-		what, remedy = "YAML takes {{ without quotes for the begin of keys with values", quoteIt(variable)
-	case strings.Contains(what, "found character '\t'"):
-		what, remedy = "a tab stands where YAML wants spaces", "indent with spaces"
+	t := fault.GetToken()
+	what, remedy := plain(fault.GetMessage(), f.Kind.Syntax)
+	if variable := f.unquoted(t); variable != "" {
+		what, remedy = "YAML takes {{ without quotes for the beginning of keys with values", quoteIt(variable)
 	}
 	f.Add(t, what, remedy)
 }
