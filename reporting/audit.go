@@ -295,7 +295,7 @@ func (a *AuditResult) Text(w io.Writer) error {
 	if a.Balanced {
 		far := ""
 		if a.Importing {
-			far = " so far, the import is unfinished"
+			far = " so far (the import is unfinished)"
 		}
 		fmt.Fprintf(b, "%s: the sum balances: %s%s = %s\n", printable(a.Run), countOf(a.Rows, "row"), far, cmp.Or(strings.Join(sum, " + "), "0"))
 	} else {

@@ -101,7 +101,7 @@ func TestAuditWhileImportingCountsRowsAddedSince(t *testing.T) {
 		t.Errorf("got %+v, want a balanced sum of 16 rows", a)
 	}
 	var text strings.Builder
-	if err := a.Text(&text); err != nil || !strings.Contains(text.String(), "16 rows so far, the import is unfinished = ") {
+	if err := a.Text(&text); err != nil || !strings.Contains(text.String(), "16 rows so far (the import is unfinished) = ") {
 		t.Errorf("got %q and %v, want that the import is unfinished", &text, err)
 	}
 }

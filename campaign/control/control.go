@@ -65,7 +65,7 @@ func instead(r campaign.Run, cancelled bool) string {
 	case r.Parent != 0:
 		return fmt.Sprintf("`campaignd follow-up %s` makes another", r.ParentID())
 	}
-	return "`campaignd run --new` launches another"
+	return "nothing of it is left to send (`campaignd run --new` sends to its whole list again)"
 }
 
 // Resume withdraws a pause and makes a Paused run Ready. It returns ErrNotNow for a run that has

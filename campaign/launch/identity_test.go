@@ -232,8 +232,8 @@ func TestALaunchThatReachesNobodyIsRefused(t *testing.T) {
 	}
 	_, err := launch.Request{Ledger: l, Service: service(), File: path, List: list}.Start(t.Context())
 	var refused *launch.PreflightError
-	if !errors.As(err, &refused) || !strings.Contains(err.Error(), "none of the 1 row can be sent") {
-		t.Errorf("got %v, want a *PreflightError: none of the 1 row can be sent", err)
+	if !errors.As(err, &refused) || !strings.Contains(err.Error(), "its only row cannot be sent") {
+		t.Errorf("got %v, want a *PreflightError: its only row cannot be sent", err)
 	}
 	if runs, err := l.Runs(t.Context(), campaign.RunFilter{}); err != nil || len(runs) != 0 {
 		t.Errorf("%d runs are stored, %v, want none", len(runs), err)

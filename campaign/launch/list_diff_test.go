@@ -155,7 +155,7 @@ func TestOnlyAnotherListOfTheCampaignIsRefused(t *testing.T) {
 
 func TestTimeThatHasPassedInWords(t *testing.T) {
 	for d, want := range map[time.Duration]string{
-		-time.Second: "just now", 59 * time.Second: "just now", time.Minute: "1 minute ago",
+		-time.Second: "a moment ago", 59 * time.Second: "a moment ago", time.Minute: "1 minute ago",
 		119 * time.Minute: "1 hour ago", 30 * time.Hour: "30 hours ago", 49 * time.Hour: "2 days ago",
 	} {
 		if got := launch.Ago(d); got != want {

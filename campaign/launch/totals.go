@@ -85,10 +85,10 @@ func (c *check) totals() {
 			"")
 	}
 	if p.Sendable == 0 && len(p.Errors()) == 0 {
-		p.Findings = append(p.Findings, file.Finding{
-			Level: file.LevelError, Where: c.in.List,
-			What:   fmt.Sprintf("none of the %s can be sent", sentence.Count(p.Rows, "row", "rows")),
-			Remedy: "see the reasons of the rows",
-		})
+		none := fmt.Sprintf("none of the %d rows can be sent", p.Rows)
+		if p.Rows == 1 {
+			none = "its only row cannot be sent"
+		}
+		p.Findings = append(p.Findings, file.Finding{Level: file.LevelError, Where: c.in.List, What: none, Remedy: "see the reasons of the rows"})
 	}
 }

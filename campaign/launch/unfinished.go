@@ -86,7 +86,7 @@ func Unfinished(ctx context.Context, l campaign.RunLedger, name string) ([]campa
 	return runs, nil
 }
 
-// Ago is a time that has passed, in words: 2 hours ago; less than a minute is just now.
+// Ago is a time that has passed, in words: 2 hours ago; less than a minute is a moment ago.
 func Ago(d time.Duration) string {
 	for _, unit := range []struct {
 		length    time.Duration
@@ -96,5 +96,5 @@ func Ago(d time.Duration) string {
 			return sentence.Count(int64(d/unit.length), unit.one, unit.many) + " ago"
 		}
 	}
-	return "just now"
+	return "a moment ago"
 }

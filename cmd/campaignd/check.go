@@ -151,7 +151,21 @@ func (p *program) check(ctx context.Context, path string, f checkFlags) (_ *laun
 		defer func() { err = errors.Join(err, done()) }()
 	}
 	found, err := checkWithTemplate(ctx, c, l, in)
+	if err != nil { // of two faults, the one that is here comes first
+		if fault := canBeRead(def, in.List); fault != nil {
+			return nil, fault
+		}
+	}
 	return found, withRemedy(c, err)
+}
+
+// canBeRead opens the list of a campaign, and returns why it cannot be read.
+func canBeRead(def *file.Definition, list string) error {
+	l, err := launch.OpenList(list, def.ListOptions(list))
+	if err != nil {
+		return err
+	}
+	return l.Close()
 }
 
 // withRemedy adds the remedy to the error of a service that does not answer, or that does not know
@@ -213,7 +227,7 @@ func (p *program) writePreflight(f *launch.Preflight, faults bool) error {
 		writeParagraph(w, "launch: "+f.Launch.Sentence)
 	}
 	if assumed := doctor.AssumedLine(f.Assumed, f.NotOffered); assumed != "" {
-		writeParagraph(w, "assumed: "+assumed)
+		writeParagraph(w, "assumed (not in the service's document): "+assumed)
 	}
 	for _, c := range slices.Sorted(maps.Keys(f.Bound)) {
 		fmt.Fprintf(w, "%s reached %s before and sends to them again\n",
@@ -265,7 +279,11 @@ func connectionPaces(all []launch.ConnectionCheck) string {
 
 // oneCampaign accepts one argument: a campaign file that exists.
 func oneCampaign(cmd *cobra.Command, args []string) error {
-	if len(args) != 1 {
+	switch {
+	case len(args) > 1 && cmd.Flags().Lookup("recipients") != nil:
+		return fmt.Errorf("want one campaign file, and got %d arguments; for example `%s spring.yaml --recipients list.csv`",
+			len(args), cmd.CommandPath())
+	case len(args) != 1:
 		return fmt.Errorf("want one campaign file; for example `%s spring.yaml`", cmd.CommandPath())
 	}
 	switch f, err := os.Stat(args[0]); {

@@ -155,7 +155,7 @@ func TestCheckSendsNothingAndNamesEveryBadRow(t *testing.T) {
 		t.Errorf("got rejects %v (%v), want a header, an invalid_phone and a missing_phone", rows, err)
 	}
 	d.write("list.csv", "phone,first_name,order\n0803,X,A\n")
-	wantIn(t, "check of a list without a sendable row", d.want(2, "check", d.path("c.yaml")).stderr, "can be sent")
+	wantIn(t, "check of a list without a sendable row", d.want(2, "check", d.path("c.yaml")).stderr, "its only row cannot be sent")
 	if _, err := os.Stat(d.path("campaignd.db")); err == nil {
 		t.Error("check made a ledger, want none")
 	}
@@ -180,7 +180,7 @@ func TestCheckFailsBadRowsWhenStrictOnly(t *testing.T) {
 		{listOf(3) + "0803,X,A\n", []string{"--strict"}, 2, strict},
 		{listOf(3) + "0803,X,A\n", []string{"--strict", "--offline", "-o", "json"}, 2, strict},
 		{"phone,first_name,order\n0803,X,A\n", nil, 2,
-			"campaignd: " + d.path("list.csv") + ": none of the 1 row can be sent; see the reasons of the rows\n"},
+			"campaignd: " + d.path("list.csv") + ": its only row cannot be sent; see the reasons of the rows\n"},
 	} {
 		d.write("list.csv", tt.list)
 		r := d.run(append([]string{"check", d.path("c.yaml")}, tt.flags...)...)

@@ -9,7 +9,6 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/file"
-	"campaignd/campaign/launch"
 	"campaignd/campaign/plan"
 	"campaignd/internal/client"
 	"campaignd/internal/client/resource"
@@ -87,11 +86,7 @@ func (p *program) resolveLaunch(r *client.Launch) error {
 			return invalid(fmt.Errorf("%s names no list: set recipients.file, or pass --recipients FILE", r.Campaign))
 		}
 	}
-	list, err := launch.OpenList(r.List, def.ListOptions(r.List))
-	if err != nil {
-		return err
-	}
-	return list.Close()
+	return canBeRead(def, r.List)
 }
 
 // launch gives the list to the process that sends from an SQLite ledger, or imports it in this

@@ -19,13 +19,14 @@ import (
 )
 
 // progress shows the progress of a run on standard error: a bar on a terminal, else a line every
-// lineInterval.
+// lineInterval, and the same line every sameInterval.
 type progress struct {
 	out io.Writer
 
 	mu      sync.Mutex // the import and the watcher of the run call from different goroutines
 	last    daemon.Progress
-	printed time.Time // when the last plain line was printed
+	line    string    // the last plain line
+	printed time.Time // when it was printed
 	began   start     // of the phase that is shown
 	lastRow time.Time // when a row was last done
 
@@ -40,6 +41,9 @@ type progress struct {
 
 // lineInterval is the least time between two plain lines of the same phase.
 const lineInterval = 5 * time.Second
+
+// sameInterval is the least time between two equal lines: a run may wait for days.
+const sameInterval = 10 * time.Minute
 
 // start is where a phase began, for the time that is left of it.
 type start struct {
@@ -85,7 +89,6 @@ func (p *progress) show(now daemon.Progress) {
 	if now.Phase == before.Phase && (now.Detail == "") == (before.Detail == "") && time.Since(p.printed) < lineInterval {
 		return
 	}
-	p.printed = time.Now()
 	line := now.Phase
 	if now.Phase == "uploading" {
 		line += " the file of the header"
@@ -101,6 +104,10 @@ func (p *progress) show(now daemon.Progress) {
 			line += "; " + more
 		}
 	}
+	if line == p.line && time.Since(p.printed) < sameInterval {
+		return
+	}
+	p.line, p.printed = line, time.Now()
 	fmt.Fprintln(p.out, line)
 }
 

@@ -158,3 +158,19 @@ func TestPlainLinesTellPhaseRowsAndDetail(t *testing.T) {
 		}
 	})
 }
+
+// A run may wait for a hold for days: its log has the reason once every ten minutes.
+func TestAnEqualLineIsRepeatedSeldom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		p := newProgress(&out, 0)
+		for range 21 * 60 {
+			p.show(daemon.Progress{Phase: "held", Rows: 10, Done: 3, Detail: "a hold"})
+			time.Sleep(time.Second)
+		}
+		p.show(daemon.Progress{Phase: "held", Rows: 10, Done: 4, Detail: "a hold"})
+		if want := strings.Repeat("held 3 of 10 rows; a hold\n", 3) + "held 4 of 10 rows; a hold\n"; out.String() != want {
+			t.Errorf("got\n%s\nwant\n%s", &out, want)
+		}
+	})
+}

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"campaignd/campaign"
+	"campaignd/campaign/file"
 	"campaignd/internal/config"
 	"campaignd/internal/daemon"
 	"campaignd/internal/sentence"
@@ -61,6 +62,13 @@ paused or cancelled. Skipped and refused rows are outcomes: the exit code is 0.`
 		}
 		if o.List != "" {
 			o.Command += " --recipients " + shellWord(o.List)
+		}
+		def, _, err := file.Load(o.File) // a fault of the files is told before the service is asked
+		if err == nil && o.List != "" {
+			err = canBeRead(def, o.List)
+		}
+		if err != nil {
+			return err
 		}
 		return p.send(cmd.Context(), c, o, out.json())
 	}

@@ -94,7 +94,7 @@ again only after a new opt-in.`,
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(p.stdout, "%d removed, %d were not there\n", n.Changed, n.Unchanged)
+			_, err = fmt.Fprintf(p.stdout, "%d removed, %s not there\n", n.Changed, sentence.Count(n.Unchanged, "was", "were"))
 			return err
 		})
 	}

@@ -76,7 +76,7 @@ func TestSuppressedNumbersAreNotSentTo(t *testing.T) {
 	wantIn(t, "import of an export", back.stdout, "3 rows: 0 added, 3 already there")
 	d.want(0, "suppressions", "add", "+2348031200003")
 	removed := d.want(0, "suppressions", "remove", "+2348031200003", "+2348031200099")
-	wantIn(t, "remove from every scope", removed.stdout, "1 removed, 1 were not there")
+	wantIn(t, "remove from every scope", removed.stdout, "1 removed, 1 was not there")
 	wantIn(t, "its action", d.want(0, "actions").stdout, "suppressions remove  2 numbers  every scope")
 	if got := d.want(0, "suppressions", "export").stdout; strings.Contains(got, "+2348031200003") {
 		t.Errorf("export after the removal: got\n%s\nwant it without +2348031200003", got)
@@ -105,10 +105,10 @@ func TestSuppressionsSayHowManyAndFailWholly(t *testing.T) {
 		d.oneLineOf(2, []string{"there is no ledger"}, append([]string{"suppressions"}, args...)...)
 	}
 	d.want(0, "ledger", "migrate")
-	d.says(0, "0 removed, 1 were not there\n", "", "suppressions", "remove", "+2348031234567")
+	d.says(0, "0 removed, 1 was not there\n", "", "suppressions", "remove", "+2348031234567")
 	d.says(0, "2 added, 0 already there\n", "", "suppressions", "add", "+2348031234567", "+2348031234568")
-	d.says(0, "1 removed, 1 were not there\n", "", "suppressions", "remove", "+2348031234567", "+2348031234569")
-	d.says(0, "0 removed, 1 were not there\n", "", "suppressions", "remove", "+2348031234568", "--scope", "all")
+	d.says(0, "1 removed, 1 was not there\n", "", "suppressions", "remove", "+2348031234567", "+2348031234569")
+	d.says(0, "0 removed, 1 was not there\n", "", "suppressions", "remove", "+2348031234568", "--scope", "all")
 	d.says(0, "1 row: 1 added, 0 already there, 0 not read\n", "", "suppressions", "import", d.write("s.csv", "to\n+2348031234567\n"))
 	file := d.path("out.csv")
 	d.says(0, "", "", "suppressions", "export", file)

@@ -110,7 +110,7 @@ func TestCheckListsAScreenfulOnATerminal(t *testing.T) {
 			code, listed, &file, more, shown)
 	}
 	d.write("list.csv", "phone,first_name,order\n0803,X,A\n")
-	const counts, none = "1 row, 0 can be sent\n", "none of the 1 row can be sent"
+	const counts, none = "1 row, 0 can be sent\n", "its only row cannot be sent"
 	if code, shown := check(screen, screen); code != 2 || !strings.Contains(shown, counts) || strings.Contains(shown, "campaignd:") {
 		t.Errorf("check on a terminal: got %d with\n%s\nwant 2 with %q, and no line of campaignd after it", code, shown, counts)
 	}
