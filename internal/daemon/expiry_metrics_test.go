@@ -32,6 +32,10 @@ func (near) Runs(context.Context, campaign.RunFilter) ([]campaign.Run, error) {
 
 func (near) Holds(context.Context, bool) ([]campaign.Hold, error) { return nil, nil }
 
+func (near) Spent(context.Context, time.Time) (map[string]int64, error) {
+	return map[string]int64{"conn_1": 1, "conn_2": 20}, nil
+}
+
 func TestNumbersCountThePeopleReached(t *testing.T) {
 	t.Parallel()
 	cfg := config.Default()
@@ -41,6 +45,25 @@ func TestNumbersCountThePeopleReached(t *testing.T) {
 	numbers, err := d.numbersNow(t.Context())
 	if err != nil || len(numbers) != 1 || numbers[0].Reached != 42 {
 		t.Errorf("got %+v, %v, want one number whose portfolio has reached 42 people", numbers, err)
+	}
+}
+
+// Each company sees what it has used of its plan, and nothing of another's.
+func TestANumberShowsTheAllowanceOfItsCompany(t *testing.T) {
+	t.Parallel()
+	cfg := config.Default()
+	cfg.Plan.MonthlyMessages = 1000
+	cfg.Numbers = map[string]config.Number{"conn_1": {Company: "co_1", Account: "x"}, "conn_2": {Company: "co_2", Account: "y"}}
+	d := &Daemon{cfg: cfg, directory: numbers.NewDirectory(cfg), ledger: near{}}
+	d.quotas = numbers.NewQuotas(cfg, d.directory, d.ledger, slog.New(slog.DiscardHandler))
+	all, err := d.numbersNow(t.Context())
+	if err != nil || len(all) != 2 {
+		t.Fatalf("got %+v, %v, want two numbers", all, err)
+	}
+	for i, want := range []int64{1, 20} {
+		if a := all[i].Allowance; a == nil || a.Company != all[i].Company || a.Used != want {
+			t.Errorf("%s of %s: got the allowance %+v, want its own with %d used", all[i].Connection, all[i].Company, a, want)
+		}
 	}
 }
 

@@ -175,7 +175,10 @@ func (q *Quotas) askUsage(ctx context.Context, company string) error {
 	if told.limit != before.limit {
 		q.log.Info("allowance of a company", "company", company, "messages", told.limit, "used", u.MessagesUsed, "until", told.to)
 	}
-	if before.limit > 0 && (told.limit > before.limit || told.limit == 0) {
+	raised := before.limit > 0 && (told.limit > before.limit || told.limit == 0)
+	// A process that has just begun does not know whether the plan was raised before.
+	room := before.from.IsZero() && !q.lazy && (u.MessagesUsed < told.limit || told.limit == 0)
+	if raised || room {
 		return q.liftPlan(ctx, company)
 	}
 	return nil

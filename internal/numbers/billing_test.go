@@ -209,6 +209,28 @@ func TestARaisedPlanLiftsTheHoldOfIts402(t *testing.T) {
 	})
 }
 
+// A plan may be raised while no process runs. A process that starts then knows no earlier limit.
+// It lets the service decide once more if the billing tells of messages left. A command that sends
+// nothing lifts nothing.
+func TestAPlanRaisedBeforeTheStartLiftsItsHold(t *testing.T) {
+	for _, tt := range []struct {
+		used, limit int64
+		lazy        bool
+		holds       int
+	}{{99, 100, false, 0}, {100, 100, false, 1}, {100, 0, false, 0}, {99, 100, true, 1}} {
+		cfg := config.Default()
+		cfg.Numbers = map[string]config.Number{"a": {Company: "co"}}
+		l := &held{holds: []campaign.Hold{{Scope: campaign.HoldCompany, ID: "co", Reason: messaging.PlanUsedUp}}}
+		q := NewQuotas(cfg, NewDirectory(cfg), l, slog.New(slog.DiscardHandler))
+		q.lazy = tt.lazy
+		q.usage = (&counter{usage: service.Usage{MessagesUsed: tt.used, MessagesLimit: tt.limit, PeriodStart: time.Now().AddDate(0, 0, -3),
+			PeriodEnd: time.Now().AddDate(0, 0, 20)}}).ask
+		if err := q.askBilling(t.Context(), []string{"co"}, time.Now()); err != nil || len(l.holds) != tt.holds {
+			t.Errorf("%d of %d used, a command %t: got %d holds, %v, want %d", tt.used, tt.limit, tt.lazy, len(l.holds), err, tt.holds)
+		}
+	}
+}
+
 func TestTheConfiguredPlanComesFirst(t *testing.T) {
 	billedWorld(t, func(t *testing.T, q *Quotas, _ *held, c *counter, _ *bytes.Buffer) {
 		cfg := config.Default()

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"campaignd/campaign"
@@ -88,6 +89,40 @@ func (s *spending) Ramps(ctx context.Context) (map[string]campaign.RampState, er
 		return s.Ledger.Ramps(ctx)
 	}
 	return s.ramps, nil
+}
+
+func (s *spending) SetPlan(context.Context, int64) (int64, error) { return 0, nil }
+
+func (s *spending) SetRamp(ctx context.Context, connection string, before, next campaign.RampState) (bool, error) {
+	if s.ramps == nil {
+		return s.Ledger.SetRamp(ctx, connection, before, next)
+	}
+	s.ramps[connection] = next
+	return true, nil
+}
+
+// The process that serves decides the day of a ramp itself, within seconds of midnight in UTC.
+func TestARampIsDecidedWhileItServes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { // it begins at midnight
+		cfg := config.Default()
+		cfg.Numbers = map[string]config.Number{"a": {Ramp: &config.Ramp{Start: 100, Step: 50, Ceiling: 500}}}
+		d := NewDirectory(cfg)
+		numberstest.Tell(t, d, map[string]string{"a": "GREEN"})
+		l := &spending{n: map[string]int64{"a": 1}, ramps: map[string]campaign.RampState{}}
+		q := NewQuotas(cfg, d, l, slog.New(slog.DiscardHandler))
+		ctx, stop := context.WithCancel(t.Context())
+		defer synctest.Wait()
+		defer stop()
+		go q.Run(ctx)
+		for _, want := range []int64{100, 150, 200} {
+			time.Sleep(2 * decideEvery)
+			synctest.Wait()
+			if one := q.ForConnection("a", time.Now()); len(one) != 1 || one[0].Unknown || one[0].Limit != want {
+				t.Errorf("%s: got %+v, want %d messages", time.Now().Format(time.DateOnly), one, want)
+			}
+			time.Sleep(24*time.Hour - 2*decideEvery)
+		}
+	})
 }
 
 // An allowance is that of a company; a ramp is that of a number; what has no connection counts for
