@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"strings"
 
 	"campaignd/campaign"
 	"campaignd/campaign/launch"
@@ -99,19 +98,10 @@ func faultOf(f *uploads.Fault) *Error {
 	return e
 }
 
-// withoutPath removes the folder of an upload from a text, because the caller knows the files by
-// their own names.
-func withoutPath(text, dir string) string {
-	if dir == "" {
-		return text
-	}
-	return strings.NewReplacer(dir+"/campaign-", "", dir+"/list-", "", dir+"/", "").Replace(text)
-}
-
 // write answers with e. dir is the folder of the upload, "" without an upload.
 func (e *Error) write(w http.ResponseWriter, dir string) {
 	out := *e
-	out.Message = withoutPath(out.Message, dir)
+	out.Message = uploads.WithoutPath(out.Message, dir)
 	writeJSON(w, out.Status, out)
 }
 

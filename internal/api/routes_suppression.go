@@ -15,6 +15,7 @@ import (
 	"campaignd/internal/client"
 	"campaignd/internal/client/resource"
 	"campaignd/internal/operator"
+	"campaignd/internal/uploads"
 )
 
 var exampleShown = why.ShownSuppression{To: "+2348031234567", InForce: true, Suppression: why.Suppression{
@@ -95,8 +96,8 @@ type arriving struct {
 }
 
 func (a *arriving) Read(p []byte) (int, error) {
-	// The answer may take one more stall. The import of what was read takes far less.
-	err := errors.Join(a.c.SetReadDeadline(time.Now().Add(stall)), a.c.SetWriteDeadline(time.Now().Add(2*stall)))
+	// The answer may take one more uploads.Stall. The import of what was read takes far less.
+	err := errors.Join(a.c.SetReadDeadline(time.Now().Add(uploads.Stall)), a.c.SetWriteDeadline(time.Now().Add(2*uploads.Stall)))
 	if err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return 0, err
 	}

@@ -43,13 +43,13 @@ func (s *Server) check(ctx context.Context, f operator.File, list string) (*laun
 	out.List = strings.TrimPrefix(filepath.Base(out.List), uploads.ListPrefix)
 	out.Findings = nil
 	for _, found := range found.Findings {
-		found.Where, found.What = withoutPath(found.Where, dir), withoutPath(found.What, dir)
-		found.Remedy = withoutPath(found.Remedy, dir)
+		found.Where, found.What = uploads.WithoutPath(found.Where, dir), uploads.WithoutPath(found.What, dir)
+		found.Remedy = uploads.WithoutPath(found.Remedy, dir)
 		out.Findings = append(out.Findings, found)
 	}
 	if found.Launch != nil {
 		launch := *found.Launch
-		launch.Sentence = withoutPath(launch.Sentence, dir)
+		launch.Sentence = uploads.WithoutPath(launch.Sentence, dir)
 		out.Launch = &launch
 	}
 	return &out, nil

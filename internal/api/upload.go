@@ -78,7 +78,7 @@ func (s *Server) receive(ctx context.Context, dir string, parts *multipart.Reade
 	if err != nil {
 		return u, err
 	}
-	u.list = filepath.Join(dir, uploads.ListPrefix+plainName(p.FileName()))
+	u.list = filepath.Join(dir, uploads.ListPrefix+uploads.Plain(p.FileName()))
 	if p.FormName() == "list" {
 		_, err = p.store(root, filepath.Base(u.list), maxList)
 		return u, err
@@ -122,7 +122,7 @@ func next(parts *multipart.Reader, fields ...string) (arrived, error) {
 func (p arrived) store(root *os.Root, as string, most int64) (name string, err error) {
 	field := p.FormName()
 	if name = as; name == "" {
-		name = field + "-" + plainName(p.FileName())
+		name = field + "-" + uploads.Plain(p.FileName())
 	}
 	f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -144,16 +144,4 @@ func (p arrived) store(root *os.Root, as string, most int64) (name string, err e
 
 func refuse(format string, a ...any) error {
 	return &Error{http.StatusBadRequest, client.CodeInvalid, fmt.Sprintf(format, a...), nil}
-}
-
-// plainName returns the last 80 characters of a file's name. All but ASCII letters, digits, dots
-// and hyphens become _.
-func plainName(name string) string {
-	name = strings.Map(func(r rune) rune {
-		if r < 0x80 && (r == '.' || r == '-' || r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z') {
-			return r
-		}
-		return '_'
-	}, name)
-	return name[max(0, len(name)-80):]
 }

@@ -17,10 +17,12 @@ import (
 // memory a row.
 const AtOnce = 2
 
-// folderPrefix begins the name of each upload's folder, and ListPrefix that of each list in one.
+// folderPrefix begins the name of each upload's folder, and CampaignPrefix and ListPrefix those of
+// the files in one.
 const (
-	folderPrefix = "upload-"
-	ListPrefix   = "list-"
+	folderPrefix   = "upload-"
+	CampaignPrefix = "campaign-"
+	ListPrefix     = "list-"
 )
 
 // Folder has the uploads of a process. Make it with New.

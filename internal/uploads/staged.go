@@ -208,6 +208,19 @@ func (f *Folder) Link(ctx context.Context, hash, name string) error {
 	return os.Link(f.path(hash), name)
 }
 
+// Place gives a list that arrived in parts a second name, whatever it is named by: Link is for lists
+// that are named by their hash.
+func (f *Folder) Place(name, path string) error {
+	if err := f.hold(name); err != nil {
+		return err
+	}
+	defer f.release(name)
+	if _, err := f.Look(name); err != nil {
+		return err
+	}
+	return os.Link(f.path(name), path)
+}
+
 // isRead reports whether a launch, a check or a forecast reads the list, or an import that is not
 // finished. They have it under a second name (link), so a further part would change their list.
 func (f *Folder) isRead(hash string) (bool, error) {

@@ -1,0 +1,60 @@
+package operator
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"campaignd/campaign"
+	"campaignd/internal/client/resource"
+	"campaignd/internal/uploads"
+)
+
+// Upload is a campaign file and its list, in a folder of their own.
+type Upload struct {
+	Campaign, List string // paths; List is "" for a campaign whose list is made
+	Staged         string // the name of a list that arrived in parts; "": it did not
+	Another        bool   // another run, although this list has one
+	Idempotency    string // a repeated one finds the same run again; "": none
+	By             string // the operator
+	Over           string // for the log, for example "the API"
+}
+
+// LaunchUpload launches an upload, and removes what the ledger has then. A failure of the log of
+// actions or of removing a file does not stop the launch. ctx is that of the process.
+func (p *Process) LaunchUpload(ctx context.Context, u Upload) (resource.Launched, error) {
+	launched, err := p.Launch(ctx, u.Campaign, u.List, u.Another, u.Idempotency, u.By)
+	for i, text := range launched.Warnings {
+		launched.Warnings[i] = uploads.WithoutPath(text, filepath.Dir(u.Campaign))
+	}
+	if err != nil {
+		return launched, err
+	}
+	run := launched.Run.ID
+	if u.Staged != "" {
+		if err := p.Uploads.Remove(u.Staged); err != nil {
+			p.Log.Warn("an uploaded list cannot be removed; it is removed a day after its last part", "run", run, "err", err)
+		}
+	}
+	if launched.Run.State != campaign.Importing && u.List != "" {
+		// The ledger has its rows. The header file stays, to be uploaded again (campaign.RenewMedia).
+		if err := os.Remove(u.List); err != nil {
+			p.Log.Warn("an uploaded list cannot be removed", "run", run, "err", err)
+		}
+	}
+	if launched.Ended {
+		return launched, nil
+	}
+	if err := p.Session.Note(ctx, u.By, "launch", run, ""); err != nil {
+		p.Log.Error("a launch is not in the log of actions", "run", run, "err", err)
+		launched.Warnings = append(launched.Warnings, "the log of actions has no line of this launch")
+	}
+	name := strings.TrimPrefix(filepath.Base(u.List), uploads.ListPrefix)
+	if launched.Resumed {
+		p.Log.Info("a list of an unfinished run came again over "+u.Over, "run", run, "list", name)
+		return launched, nil
+	}
+	p.Log.Info("a list was launched over "+u.Over, "run", run, "rows", launched.Run.Rows, "list", name)
+	return launched, nil
+}
