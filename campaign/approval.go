@@ -1,6 +1,7 @@
 package campaign
 
 import (
+	"bytes"
 	"errors"
 	"strconv"
 )
@@ -27,7 +28,7 @@ func (a Approval) MarshalJSON() ([]byte, error) {
 
 // UnmarshalYAML reads true, false or a number above 0.
 func (a *Approval) UnmarshalYAML(text []byte) error {
-	switch s := string(text); s {
+	switch s := string(bytes.TrimSpace(text)); s { // a value before another key ends with its line
 	case "true":
 		*a = ApproveAlways
 	case "false":

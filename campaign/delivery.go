@@ -152,5 +152,5 @@ type Reject struct {
 	To     string     `json:"to"`
 	Reason SkipReason `json:"reason"`
 	Note   string     `json:"note"`
-	Cells  []string   `json:"-"` // in the order of the list's header; nil where the rows are only examples
+	Cells  []string   `json:"-"` // in the order of the list's header; of an example, the beginning or nil
 }

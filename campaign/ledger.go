@@ -58,6 +58,7 @@ type Ledger interface {
 	JobLedger
 	FiringLedger
 	AccessLedger
+	DraftLedger
 	DropLedger
 	NotificationLedger
 	HoldLedger

@@ -18,8 +18,9 @@ func TestApprovalIsForAllOrAboveANumber(t *testing.T) {
 		"true": {campaign.ApproveAlways, "true", [3]bool{true, true, true}}, "false": {0, "0", [3]bool{}}, "100": {100, "100", [3]bool{2: true}},
 	} {
 		d := parse(t, minimal+"policies: {approval: "+file+"}\n")
-		if got := d.Policies.Approval; got != c.want {
-			t.Errorf("approval: %s is %d, want %d", file, got, c.want)
+		before := parse(t, minimal+"policies:\n  approval: "+file+" # a key follows\nlimits:\n  weight: 4\n")
+		if got := d.Policies.Approval; got != c.want || before.Policies.Approval != c.want {
+			t.Errorf("approval: %s is %d, and %d before another key, want %d", file, got, before.Policies.Approval, c.want)
 		}
 		for i, n := range []int64{0, 100, 101} {
 			if got := d.Policies.Approval.Needed(n); got != c.waiting[i] {

@@ -147,8 +147,13 @@ func TestAPreflightShowsTheFirstRowsOfEachReason(t *testing.T) {
 		in := springInput(t, minimal+"recipients: {validate: possible}\n", "to\n"+strings.Repeat("x\n", 7)+"+2348031234501\n")
 		in.Service, in.Examples = nil, ask
 		p := preflight(t, in)
-		if len(p.Examples) != want || p.Examples[0].To != "x" || p.Examples[0].Row != 1 || p.Examples[0].Line != 2 || p.Examples[0].Cells != nil {
+		if len(p.Examples) != want || p.Examples[0].To != "x" || p.Examples[0].Row != 1 || p.Examples[0].Line != 2 {
 			t.Errorf("%d asked for: got %+v, want %d from row 1 on line 2", ask, p.Examples, want)
+		}
+		for i, e := range p.Examples {
+			if whole := len(e.Cells) == 1 && e.Cells[0] == "x"; whole != (i < launch.FewExamples) {
+				t.Errorf("%d asked for: got the cells %q of example %d, want those of the first five alone", ask, e.Cells, i+1)
+			}
 		}
 	}
 	for rows, want := range map[int][]int64{999: {999}, 1000: {1000, 1000}, 1001: {1000, 1001}} {

@@ -246,9 +246,27 @@ func (c *check) count(r *pending, where *recipients.Countries, perCountry map[st
 		// A row may have a megabyte, shared by its cells: an example must not keep the row in memory.
 		example := reject
 		example.To, example.Note, example.Cells = strings.Clone(r.To), strings.Clone(r.Note), nil
+		if c.p.Skipped[r.Skip] <= FewExamples {
+			example.Cells = shortCells(r.Cells)
+		}
 		c.p.Examples = append(c.p.Examples, example)
 	}
 	return nil
+}
+
+// The most cells of an example, and bytes of each.
+const (
+	maxExampleCells = 50
+	maxExampleCell  = 200
+)
+
+// shortCells copies the beginning of a row.
+func shortCells(cells []string) []string {
+	short := make([]string, 0, min(len(cells), maxExampleCells))
+	for _, cell := range cells[:min(len(cells), maxExampleCells)] {
+		short = append(short, sentence.Clip(strings.Clone(cell), maxExampleCell))
+	}
+	return short
 }
 
 // rejects calls Rejects for the rows that a correction can help, except those whose number is in

@@ -29,7 +29,7 @@ func TestNoValueIsMarkup(t *testing.T) {
 	for i := range w.routes {
 		r := &w.routes[i]
 		for _, sure := range []bool{false, true} {
-			got := w.request(address(r.path), "admin", formOf(r, sure))
+			got := w.request(w.address(r.path), "admin", formOf(r, sure))
 			text := got.Body.String()
 			if got.Code >= 500 || strings.HasPrefix(got.Header().Get("Content-Type"), "text/html") && unsafe(text) != "" {
 				t.Errorf("%s %s: got %d and %q, want neither a fault nor that", r.method, r.path, got.Code, unsafe(text))
@@ -56,7 +56,7 @@ func TestEachPageIsWhole(t *testing.T) {
 			continue
 		}
 		for _, name := range []string{"read", "operate", "admin"} {
-			got := w.request(address(r.path), name, nil)
+			got := w.request(w.address(r.path), name, nil)
 			text := got.Body.String()
 			if got.Code != 200 {
 				continue // refused, or without an example
@@ -129,21 +129,22 @@ func TestSentencesBeginWithACapital(t *testing.T) {
 func FuzzRoutes(f *testing.F) {
 	for _, s := range []string{"", "1", hostile, "\xff", "2026-03-02T09:00", "-1", "9223372036854775808", "+2348031234560", "1e400", "5m",
 		strings.Repeat("9", 5000), "spring-1", "latest", "../..", "%2e%2e", "company"} {
-		for route := range 36 {
+		for route := range 48 {
 			f.Add(route, s, s)
 		}
 	}
 	w := newWorld(f)
 	names := []string{"status", "reason", "code", "connection", "to", "since", "before", "before_id", "after", "campaign", "all", "state",
 		"unfinished", "scope", "id", "for", "numbers", "number", "name", "company", "nonce", "key", "class", "weight", "rate",
-		"deadline", "token"}
+		"deadline", "token", "row", "to", "offset", "size", "column-to", "column-first_name", "another"}
 	f.Fuzz(func(t *testing.T, route int, in, value string) {
 		r := &w.routes[int(uint(route)%uint(len(w.routes)))] //nolint:gosec // an index
 		values := url.Values{}
 		for _, name := range names {
 			values.Set(name, value)
 		}
-		path := strings.NewReplacer("{run}", url.PathEscape(in), "{connection}", url.PathEscape(in), "{no}", url.PathEscape(in)).Replace(r.path)
+		path := strings.NewReplacer("{run}", url.PathEscape(in), "{connection}", url.PathEscape(in), "{no}", url.PathEscape(in),
+			"{draft}", w.draft).Replace(r.path)
 		var form url.Values
 		if r.method == http.MethodPost {
 			form = values

@@ -7,7 +7,9 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/launch"
+	"campaignd/internal/messaging"
 	"campaignd/internal/operator"
+	"campaignd/internal/uploads"
 )
 
 // problem is a failure that a page shows.
@@ -22,11 +24,14 @@ func (p *problem) Error() string { return p.sentence }
 func problemOf(ctx context.Context, err error) *problem {
 	var mine *problem
 	var large *http.MaxBytesError
+	var upload *uploads.Fault
 	switch {
 	case errors.As(err, &mine):
 		return mine
 	case errors.As(err, &large):
 		return &problem{http.StatusRequestEntityTooLarge, "The form is too large."}
+	case errors.As(err, &upload):
+		return &problem{uploadStatus[upload.Kind], faultSentence(upload)}
 	case errors.Is(err, operator.ErrUnauthorized):
 		return &problem{http.StatusUnauthorized, "You are not signed in, so nothing was done. Sign in and try again."}
 	case errors.Is(err, operator.ErrTooMany):
@@ -42,6 +47,13 @@ func problemOf(ctx context.Context, err error) *problem {
 		return &problem{http.StatusBadRequest, sentence(err.Error())}
 	case ctx.Err() != nil:
 		return &problem{http.StatusServiceUnavailable, "campaignd is stopping. Load the page again in a moment."}
+	}
+	if refused, _ := launch.RefusalOf(err); refused != "" {
+		return &problem{http.StatusConflict, sentence(err.Error())}
+	}
+	var service *messaging.Error
+	if errors.Is(err, operator.ErrService) || errors.As(err, &service) {
+		return &problem{http.StatusBadGateway, "The messaging service does not answer as it should. " + sentence(err.Error())}
 	}
 	return nil
 }

@@ -14,7 +14,8 @@ type route struct {
 	// operations are those of the operator's API that it calls. A session needs what they need.
 	operations []string
 	scope      campaign.KeyScope
-	all        bool // a session of one company is refused
+	all        bool  // a session of one company is refused
+	body       int64 // the most bytes of a form; 0: maxForm
 	page       string
 	nav, group string                      // its place in the navigation; "": none
 	show       func(v *visit) (any, error) // of GET; a nil view: it has answered
@@ -26,6 +27,7 @@ type route struct {
 type done struct {
 	to, said string
 	view     any
+	answered bool // it has answered by itself
 }
 
 // allows refuses a visitor whose session does not have the scope of the route.
@@ -83,10 +85,30 @@ func table() []route {
 		get, post            = http.MethodGet, http.MethodPost
 		read, operate, admin = campaign.KeyRead, campaign.KeyOperate, campaign.KeyAdmin
 		run                  = "/console/runs/{run}"
+		draft                = "/console/new/{draft}"
 	)
 	return []route{
 		{method: get, path: "/console/overview", operations: []string{"runs", "why", "report", "schedules"}, scope: read,
 			page: "overview", nav: "Overview", group: sending, show: overview},
+		{method: get, path: "/console/new", operations: []string{"campaigns", "launch"}, scope: operate, all: true, page: "new",
+			nav: "New campaign", group: sending, show: newCampaign},
+		{method: post, path: "/console/new", operations: []string{"campaign", "launch"}, scope: operate, all: true, do: beginDraft},
+		{method: get, path: draft + "/list", operations: []string{"upload", "launch"}, scope: operate, all: true, page: "new_list",
+			show: step(stepList, newList)},
+		{method: post, path: draft + "/list", operations: []string{"upload-part", "remove-upload"}, scope: operate, all: true,
+			body: maxUpload, do: stepDone(takeList)},
+		{method: post, path: draft + "/part", operations: []string{"upload-part", "remove-upload"}, scope: operate, all: true,
+			body: maxUpload, do: stepDone(takePart)},
+		{method: get, path: draft + "/columns", operations: []string{"upload", "launch"}, scope: operate, all: true, page: "new_columns",
+			show: step(stepColumns, newColumns)},
+		{method: post, path: draft + "/columns", operations: []string{"launch"}, scope: operate, all: true, do: stepDone(mapColumns)},
+		{method: get, path: draft + "/check", operations: []string{"check-upload", "launch"}, scope: operate, all: true, page: "new_check",
+			show: step(stepCheck, newCheck)},
+		{method: post, path: draft + "/test", operations: []string{"launch"}, scope: operate, all: true, do: stepDone(sendTest)},
+		{method: get, path: draft + "/send", operations: []string{"check-upload", "launch"}, scope: operate, all: true, page: "new_send",
+			show: step(stepSend, newSend)},
+		{method: post, path: draft + "/send", operations: []string{"launch"}, scope: operate, all: true, do: stepDone(send)},
+		{method: get, path: draft + "/campaign.yaml", operations: []string{"launch"}, scope: operate, all: true, show: campaignFile},
 		{method: get, path: "/console/runs", operations: []string{"runs"}, scope: read, page: "runs", nav: "Runs", group: sending,
 			show: listRuns},
 		{method: get, path: run, operations: []string{"run", "why", "report", "limits"}, scope: read, page: "run", show: showRun},

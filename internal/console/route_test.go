@@ -15,9 +15,7 @@ import (
 // unreached has the operations of the API that no page reaches, with the reason.
 var unreached = map[string]string{
 	"audit":               "it reads a whole list for minutes; `campaignd audit` says how far it is",
-	"campaign":            "the page of schedules has all that it tells",
-	"check":               "a campaign is checked where it is made: by the command, or on the page of a new campaign to come",
-	"check-upload":        "as check",
+	"check":               "a new campaign is checked with the list that it is sent to",
 	"doubts":              "the deliveries of the statuses in_doubt and unknown are the same rows",
 	"drop":                "the list of dropped files has all that it tells",
 	"erase":               "it takes a person out of the ledger for ever: `campaignd erase`",
@@ -25,17 +23,13 @@ var unreached = map[string]string{
 	"follow-up":           "it sends again; the choice of rows needs the dry run that `campaignd follow-up` shows",
 	"forecast":            "the sentence of why has when the last row is sent",
 	"forecast-campaign":   "as check",
-	"forecast-upload":     "as check",
+	"forecast-upload":     "the check of a new campaign has how long it takes, and why",
 	"history":             "a run's page has no plots yet; its figures and its sentence say how it stands",
 	"import-suppressions": "its faults are listed by row: `campaignd suppressions import`",
-	"launch":              "as check",
 	"media":               "as templates",
-	"remove-upload":       "uploads belong to a launch",
 	"series":              "as history",
 	"sync-templates":      "as templates",
 	"templates":           "templates are files that are reviewed like code: `campaignd templates`",
-	"upload":              "uploads belong to a launch",
-	"upload-part":         "uploads belong to a launch",
 }
 
 // operation is what the API's document says of an operation.
@@ -108,7 +102,7 @@ func TestEachRouteRefusesWhoMayNotUseIt(t *testing.T) {
 	less := map[campaign.KeyScope]string{campaign.KeyOperate: "read", campaign.KeyAdmin: "operate"}
 	for i := range w.routes {
 		r := &w.routes[i]
-		at, form := address(r.path), formOf(r, true)
+		at, form := w.address(r.path), formOf(r, true)
 		none, foreign := http.StatusSeeOther, http.StatusSeeOther // to the page on which one signs in
 		if form != nil {
 			none, foreign = http.StatusUnauthorized, http.StatusForbidden

@@ -1,7 +1,9 @@
 package console
 
 import (
+	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"net"
 	"net/http"
@@ -11,6 +13,7 @@ import (
 	"time"
 
 	"campaignd/internal/operator"
+	"campaignd/internal/uploads"
 )
 
 // Options are what the configuration says of the console.
@@ -31,12 +34,13 @@ type Server struct {
 	assets  *assets
 	routes  []route
 	watch   watch
+	checks  checks
 }
 
 // New makes a Server.
 func New(ctx context.Context, p operator.Process, o Options) (*Server, error) {
 	s := &Server{process: p, options: o, ctx: ctx, mux: http.NewServeMux(), origin: http.NewCrossOriginProtection(),
-		watch: watch{runs: map[watched]*figures{}}}
+		watch: watch{runs: map[watched]*figures{}}, checks: checks{kept: map[[sha256.Size]byte]kept{}}}
 	var err error
 	if s.assets, err = readAssets(); err != nil {
 		return nil, err
@@ -47,13 +51,16 @@ func New(ctx context.Context, p operator.Process, o Options) (*Server, error) {
 	s.routes = table()
 	for i := range s.routes {
 		r := &s.routes[i]
-		s.mux.HandleFunc(r.method+" "+r.path, func(w http.ResponseWriter, req *http.Request) { s.serve(r, w, req) })
+		s.mux.HandleFunc(r.method+" "+r.path, func(w http.ResponseWriter, req *http.Request) {
+			req.Body = http.MaxBytesReader(w, req.Body, cmp.Or(r.body, maxForm))
+			s.serve(r, w, req)
+		})
 	}
 	s.mux.HandleFunc("GET /console/assets/{name}", s.assets.serve)
 	s.mux.HandleFunc("GET /console/sign-in", s.signInPage)
-	s.mux.HandleFunc("POST /console/sign-in", s.signIn)
+	s.mux.HandleFunc("POST /console/sign-in", small(s.signIn))
 	s.mux.HandleFunc("GET /console/enter", s.enterPage)
-	s.mux.HandleFunc("POST /console/sign-out", s.signOut)
+	s.mux.HandleFunc("POST /console/sign-out", small(s.signOut))
 	s.mux.HandleFunc("GET /console/{$}", func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, "/console/overview", http.StatusSeeOther)
 	})
@@ -70,6 +77,9 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; font-sr
 
 // maxForm is the largest form, in bytes.
 const maxForm = 64 << 10
+
+// maxUpload is the largest form with a list.
+const maxUpload = uploads.MaxList + maxForm
 
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -88,8 +98,15 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, operator.Caller{}, &problem{http.StatusForbidden, "This form came from another site, so nothing was done."})
 		return
 	}
-	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	s.mux.ServeHTTP(w, r)
+}
+
+// small limits the form of a handler.
+func small(do http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+		do(w, r)
+	}
 }
 
 // cookie is the name of the session's cookie. The prefix makes browsers take it for this host alone
@@ -200,6 +217,7 @@ func (s *Server) act(route *route, v *visit) {
 	switch {
 	case err != nil:
 		s.fail(v.w, v.r, v.who, err)
+	case done.answered:
 	case done.view != nil:
 		s.render(v.w, v.r, v.who, http.StatusOK, route.page, done.view)
 	default:

@@ -15,6 +15,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/file"
+	"campaignd/campaign/launch"
 	"campaignd/campaign/plan"
 	"campaignd/internal/api"
 	"campaignd/internal/client/resource"
@@ -35,6 +36,10 @@ type world struct {
 	cookies  map[string]string // by scope, and of one company: other
 	keys     map[string]resource.NewKey
 	document []byte // of the API
+	draft    string // of the session admin
+	launched int
+	refusal  error             // of a launch
+	found    *launch.Preflight // of a check; nil: one with hostile values
 }
 
 func newWorld(t testing.TB) *world {
@@ -67,9 +72,16 @@ func newWorld(t testing.TB) *world {
 	w.process = operator.Process{Version: "test", Session: *d, Guard: operator.NewGuard("", l), Log: slog.New(slog.DiscardHandler),
 		Uploads: uploads.New(filepath.Join(t.TempDir(), "uploads"), func(context.Context) ([]campaign.Run, error) { return nil, nil }),
 		Folder: func() ([]operator.File, error) {
-			return []operator.File{{Path: hostile, Findings: []file.Finding{{Level: file.LevelError, What: hostile}}}}, nil
+			d, err := file.Parse("winter.yaml", []byte(winter))
+			return []operator.File{{Path: hostile, Findings: []file.Finding{{Level: file.LevelError, What: hostile}}},
+				{Path: "winter.yaml", Source: []byte(winter), Definition: d}}, err
 		},
 		Forecast: func(context.Context, campaign.Run) (plan.Forecast, error) { return plan.Forecast{}, nil },
+		Check:    w.check,
+		Launch: func(context.Context, string, string, bool, string, string) (resource.Launched, error) {
+			w.launched++
+			return resource.Launched{Run: resource.LaunchedRun{ID: "spring-1"}, Warnings: []string{hostile}}, w.refusal
+		},
 		Numbers: func(context.Context) ([]resource.Number, error) {
 			return []resource.Number{{Connection: "conn_1", Company: "comp_1", Rate: 72, Quality: hostile, Tier: 1 << 40},
 				{Connection: "conn_2", Company: "comp_2"}}, nil
@@ -88,7 +100,53 @@ func newWorld(t testing.TB) *world {
 		w.key(t, scope, scope, "")
 	}
 	w.key(t, "other", "operate", "comp_2")
+	w.begin(t)
 	return w
+}
+
+// winter is a campaign of the folder.
+const winter = `name: winter
+connections: [conn_1]
+template: {name: a, language: en, body: ["{{ .first_name }}"]}
+recipients: {file: l.csv}
+`
+
+// begin begins a draft of winter with a list.
+func (w *world) begin(t testing.TB) {
+	t.Helper()
+	who, err := w.process.Visitor(t.Context(), w.cookies["admin"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := w.process.For(who)
+	definition, err := file.Parse("winter.yaml", []byte(winter))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dr, err := d.NewDraft(t.Context(), operator.File{Source: []byte(winter), Definition: definition})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.process.Uploads.Add(dr.ID, 0, strings.NewReader("phone;First Name\n+2348031234560;\"\"\""+hostile+"\"\n")); err != nil {
+		t.Fatal(err)
+	}
+	dr.ListName = hostile
+	if err := d.ChangeDraft(t.Context(), dr); err != nil {
+		t.Fatal(err)
+	}
+	w.draft = dr.ID
+}
+
+// check is what the process finds of a list.
+func (w *world) check(context.Context, operator.File, string) (*launch.Preflight, error) {
+	if w.found != nil {
+		return w.found, nil
+	}
+	return &launch.Preflight{Campaign: "winter", Header: []string{"phone", hostile}, Dialect: hostile, Rows: 3, Sendable: 1,
+		Skipped:  map[campaign.SkipReason]int64{campaign.InvalidPhone: 1, campaign.SkipReason(hostile): 1},
+		Examples: []campaign.Reject{{Row: 2, Line: 3, To: hostile, Reason: campaign.InvalidPhone, Note: hostile, Cells: []string{hostile, hostile}}},
+		Findings: []file.Finding{{Level: file.LevelWarning, What: hostile, Remedy: hostile}},
+		Launch:   &launch.Check{Does: "refuses", Run: "spring-1", Difference: &launch.ListDifference{Both: 2}}}, nil
 }
 
 // run adds a run of the company comp_1 or comp_2.
@@ -176,13 +234,19 @@ func (v *visitor) Flush() {
 }
 
 // address fills in the parameters of a route's path.
-func address(path string) string {
-	return strings.NewReplacer("{run}", "spring-1", "{connection}", "conn_1", "{no}", "1").Replace(path)
+func (w *world) address(path string) string {
+	return strings.NewReplacer("{draft}", w.draft, "{run}", "spring-1", "{connection}", "conn_1", "{no}", "1").Replace(path)
 }
 
 // form has a form of each route that is valid.
 var forms = map[string]url.Values{
 	"/console/runs/{run}/limits":       {"weight": {"4"}},
+	"/console/new":                     {"campaign": {"winter"}},
+	"/console/new/{draft}/list":        {"name": {hostile}, "size": {"1"}},
+	"/console/new/{draft}/part":        {},
+	"/console/new/{draft}/columns":     {"column-to": {"phone"}, "column-first_name": {hostile}},
+	"/console/new/{draft}/test":        {"to": {"+2348031234560"}, "row": {"1"}},
+	"/console/new/{draft}/send":        {"another": {"1"}},
 	"/console/suppressions/add":        {"numbers": {"+2348031234599"}},
 	"/console/suppressions/remove":     {"number": {"+2348031234599"}},
 	"/console/holds/add":               {"scope": {"connection"}, "id": {"conn_9"}},

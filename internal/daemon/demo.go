@@ -74,6 +74,10 @@ func StartDemo(ctx context.Context, o DemoOptions, d Options) (_ *DemoWorld, err
 	w.Config = config.Default()
 	w.Config.Listen.Public, w.Config.Listen.Admin = "127.0.0.1:0", "127.0.0.1:0"
 	w.Config.Ledger = "sqlite:" + filepath.Join(o.Dir, "campaignd.db")
+	if w.Config.Campaigns, err = w.folder(); err != nil {
+		_ = server.ln.Close()
+		return nil, fmt.Errorf("demo files: %w", err)
+	}
 	if err := w.connect(); err != nil {
 		_ = server.ln.Close()
 		return nil, err
@@ -98,6 +102,19 @@ func StartDemo(ctx context.Context, o DemoOptions, d Options) (_ *DemoWorld, err
 		o.Started(w.Demo)
 	}
 	return w, nil
+}
+
+// folder makes the campaigns folder, with the demo's campaign in it for the console.
+func (w *DemoWorld) folder() (string, error) {
+	dir := filepath.Join(w.Dir, "campaigns")
+	source, err := fs.ReadFile(w.options.Files, "campaign.yaml")
+	if err == nil {
+		err = os.MkdirAll(dir, 0o700)
+	}
+	if err != nil {
+		return "", err
+	}
+	return dir, os.WriteFile(filepath.Join(dir, "campaign.yaml"), source, 0o600)
 }
 
 // connect configures the connector of the demo. The secrets of the Cloud API are in files of the
@@ -168,6 +185,7 @@ func (w *DemoWorld) WriteConfig() (string, error) {
 	path := filepath.Join(w.Dir, "campaignd.yaml")
 	text := strings.Join([]string{
 		"ledger: " + w.Config.Ledger,
+		fmt.Sprintf("campaigns: %q", w.Config.Campaigns),
 		w.connectorYAML(), "",
 	}, "\n")
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {

@@ -101,7 +101,7 @@ func (d *Daemon) operatorsAPI(ctx context.Context, e *sender.Engine) (_ API, con
 		Numbers: d.numbersNow, Folder: d.campaignFiles, Check: d.checkFile, ForecastLaunch: d.forecastFile,
 	}
 	if d.client != nil {
-		p.Session.Service = d.client
+		p.Session.Service, p.Messages = d.client, d.client
 	}
 	if e != nil {
 		p.Launch = func(ctx context.Context, file, list string, another bool, idempotency, by string) (resource.Launched, error) {

@@ -45,3 +45,11 @@ func ScanSession(scan func(...any) error) (s campaign.BrowserSession, err error)
 	s.Once, s.CreatedAt, s.SeenAt = once != 0, TimeOf(created), TimeOf(seen)
 	return s, err
 }
+
+// ScanDraft reads id, owner, campaign, source, list_name, run and created_at.
+func ScanDraft(scan func(...any) error) (d campaign.Draft, err error) {
+	var created int64
+	err = scan(&d.ID, &d.Owner, &d.Campaign, &d.Source, &d.ListName, &d.Run, &created)
+	d.CreatedAt = TimeOf(created)
+	return d, err
+}

@@ -267,5 +267,5 @@ func deliveryOf(l *campaign.Line) resource.Delivery {
 // Absent reports whether err says that there is no such run, row, key, campaign or dropped file.
 func Absent(err error) bool {
 	return errors.Is(err, campaign.ErrNoRun) || errors.Is(err, launch.ErrNoRow) || errors.Is(err, campaign.ErrNoKey) ||
-		errors.Is(err, ErrAbsent)
+		errors.Is(err, ErrAbsent) || errors.Is(err, campaign.ErrNoDraft)
 }

@@ -33,6 +33,8 @@ type Process struct {
 	// done. Both read the whole list; a list of "" is the one that the campaign names.
 	Check          func(ctx context.Context, f File, list string) (*launch.Preflight, error)
 	ForecastLaunch func(ctx context.Context, f File, list string) (plan.Forecast, error)
+	// Messages is the messaging service, for previews and test messages; nil: none is configured.
+	Messages launch.Tester
 	// Numbers returns the connections, with their limits now.
 	Numbers func(ctx context.Context) ([]resource.Number, error)
 	// Version is that of the program, in the API's document; it is not empty.

@@ -208,8 +208,8 @@ func (f *Folder) Link(ctx context.Context, hash, name string) error {
 	return os.Link(f.path(hash), name)
 }
 
-// Place gives a list that arrived in parts a second name, whatever it is named by: Link is for lists
-// that are named by their hash.
+// Place gives a list that arrived in parts a second name, whatever it is named by. Link is for
+// lists that are named by their hash.
 func (f *Folder) Place(name, path string) error {
 	if err := f.hold(name); err != nil {
 		return err

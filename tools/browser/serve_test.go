@@ -5,7 +5,9 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"io"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -145,4 +147,19 @@ func (s *served) key(name, scope string) string {
 		s.t.Fatal("keys create printed no key")
 	}
 	return secret
+}
+
+// get returns the body of an address.
+func get(t *testing.T, address string) string {
+	t.Helper()
+	r, err := http.Get(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Body.Close()
+	text, err := io.ReadAll(r.Body)
+	if err != nil || r.StatusCode != http.StatusOK {
+		t.Fatalf("%s: got %d (%v)", address, r.StatusCode, err)
+	}
+	return string(text)
 }

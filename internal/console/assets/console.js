@@ -38,3 +38,85 @@
   addEventListener("pageshow", open);
   open();
 })();
+
+// The list of a new campaign, sent in parts, so that it goes on after a broken connection. The form
+// works without this script, and then the list is sent at once.
+(() => {
+  const form = document.querySelector("[data-upload]");
+  if (!form) return;
+  const input = form.querySelector("input[type=file]");
+  const state = document.getElementById("upload-state");
+  const part = 8 << 20;
+  const bar = document.createElement("progress");
+  bar.setAttribute("aria-label", "Uploaded");
+  let sending = false;
+
+  const tell = (text, ...more) => state.replaceChildren(text, ...more);
+  const wait = (ms) => new Promise((done) => setTimeout(done, ms));
+  const answerOf = (r) => ((r.headers.get("Content-Type") || "").startsWith("application/json") ? r.json() : {});
+
+  const upload = async (file) => {
+    if (!file.size) return tell("The file is empty. Choose the list that you want to send to.");
+    bar.max = file.size;
+    for (let offset = 0, failed = 0; offset < file.size; ) {
+      bar.value = offset;
+      if (!failed) tell(`${Math.floor((100 * offset) / file.size)} % of ${file.name} has come. `, bar);
+      try {
+        const r = await fetch(`${form.dataset.upload}?offset=${offset}`, {
+          method: "POST", body: file.slice(offset, offset + part), headers: { "Content-Type": "application/octet-stream" },
+        });
+        const answer = await answerOf(r);
+        if (r.ok && answer.received > offset) {
+          offset = answer.received;
+          failed = 0;
+          continue;
+        }
+        if (r.status === 409 && !answer.sentence && answer.received >= 0) offset = answer.received;
+        else if (r.status < 500 || r.status === 507) return tell(answer.sentence || "The list was not taken. Load the page again.");
+      } catch {
+        try {
+          await file.slice(offset, offset + 1).arrayBuffer();
+        } catch {
+          return tell("The file has changed or is gone. Choose it again.");
+        }
+      }
+      if (++failed > 100) return tell("The server does not answer. Choose the list again when it does.");
+      tell("The connection broke. The upload goes on by itself. ", bar);
+      await wait(Math.min(500 * failed, 5000));
+    }
+    const whole = document.createElement("form");
+    whole.method = "post";
+    whole.action = form.action;
+    for (const [name, value] of [["name", file.name], ["size", file.size]]) {
+      const field = document.createElement("input");
+      Object.assign(field, { type: "hidden", name, value });
+      whole.append(field);
+    }
+    document.body.append(whole);
+    whole.submit();
+  };
+  const begin = async () => {
+    if (sending || !input.files.length) return;
+    sending = true;
+    try {
+      await upload(input.files[0]);
+    } finally {
+      sending = false;
+    }
+  };
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    begin();
+  });
+  form.addEventListener("dragover", (event) => {
+    event.preventDefault();
+    form.classList.add("over");
+  });
+  form.addEventListener("dragleave", () => form.classList.remove("over"));
+  form.addEventListener("drop", (event) => {
+    event.preventDefault();
+    form.classList.remove("over");
+    input.files = event.dataTransfer.files;
+    begin();
+  });
+})();

@@ -75,6 +75,7 @@ func Run(t *testing.T, open func(*testing.T) campaign.Ledger) {
 		{"Firings", firingPromises},
 		{"Access", accessPromises},
 		{"Sessions", sessionPromises},
+		{"Drafts", draftPromises},
 		{"Drops", dropPromises},
 		{"Notifications", notificationPromises},
 		{"Shares", sharePromises},

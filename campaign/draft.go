@@ -1,0 +1,35 @@
+package campaign
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// Draft is a campaign that somebody prepares in the console and has not launched yet.
+type Draft struct {
+	// ID is 256 random bits in hex. It also names the draft's list among the uploads, and is the
+	// idempotency key of its launch.
+	ID       string
+	Owner    string // who makes it, as BrowserSession.By
+	Campaign string // the name of the campaign
+	Source   []byte // the campaign file that it is launched with
+	ListName string // the name of the list's file, as its owner has it; "": no list has come
+	Run      string // the id of the run that it was launched as; "": it was not
+	// CreatedAt is when it began.
+	CreatedAt time.Time
+}
+
+// ErrNoDraft says that no draft has the given ID.
+var ErrNoDraft = errors.New("no such draft")
+
+// DraftLedger keeps drafts.
+type DraftLedger interface {
+	// AddDraft stores a draft. It removes those that began before the time ended, and the oldest of
+	// its owner, so that the owner has at most the given number.
+	AddDraft(ctx context.Context, d Draft, ended time.Time, most int) error
+	Draft(ctx context.Context, id string) (Draft, error)       // ErrNoDraft
+	Drafts(ctx context.Context, owner string) ([]Draft, error) // the newest first
+	// ChangeDraft stores the source, the name of the list and the run of a draft: ErrNoDraft.
+	ChangeDraft(ctx context.Context, d Draft) error
+}

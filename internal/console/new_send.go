@@ -1,0 +1,99 @@
+package console
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/campaign/launch"
+	"campaignd/internal/operator"
+	"campaignd/internal/plot"
+)
+
+// sendView is the last page before a campaign is sent.
+type sendView struct {
+	draftView
+	N      int64
+	Facts  []fact
+	Before *launch.Check // an earlier run that the list meets; nil: there is none
+	Goes   bool          // that run sends this list now
+	Both   int64         // people who are in both
+}
+
+type fact struct{ Name, Value string }
+
+func newSend(v *visit, dr campaign.Draft) (any, error) {
+	out := sendView{draftView: v.draftView(dr, stepSend, "Send")}
+	to := ""
+	err := v.prepared(dr, func(x *operator.Prepared, found *launch.Preflight) error {
+		if !found.OK() {
+			to = out.Path + "/check"
+			return nil
+		}
+		out.N = found.Sendable
+		out.Facts = facts(x, found)
+		if c := found.Launch; c != nil && c.Does != "launches" {
+			out.Before, out.Goes = c, c.Does == "goes_on"
+			if c.Difference != nil {
+				out.Both = c.Difference.Both
+			}
+		}
+		return nil
+	})
+	if err == nil && to != "" {
+		http.Redirect(v.w, v.r, to, http.StatusSeeOther)
+		return nil, nil //nolint:nilnil // it has answered
+	}
+	return out, err
+}
+
+// facts are what holds for the run.
+func facts(x *operator.Prepared, found *launch.Preflight) []fact {
+	d := x.File.Definition
+	all := []fact{{"Messages", plot.Count(found.Sendable)}, {"Numbers", strings.Join(d.Connections, ", ")},
+		{"Template", d.Template.Name + ", " + d.Template.Language}}
+	add := func(name, format string, args ...any) { all = append(all, fact{name, fmt.Sprintf(format, args...)}) }
+	if c := d.Policies.Canary; c != nil {
+		add("Canary", "%s first, at most %.0f\u00a0%% may fail", plot.Count(c.Count), 100*c.MaxFailed)
+	}
+	if w := d.Window; w != nil {
+		add("Window", "%s", strings.TrimSpace(w.Hours+" "+strings.Join(w.Days, " ")+" "+w.Timezone))
+	}
+	if d.Limits.Rate > 0 {
+		add("Limit", "%s messages a second", rate(d.Limits.Rate))
+	}
+	if d.Policies.Approval.Needed(found.Sendable) {
+		add("Approval", "by a second person")
+	}
+	return all
+}
+
+// send launches the draft. ctx is that of the process, so a closed browser stops nothing.
+func send(v *visit, dr campaign.Draft) (done, error) {
+	if v.process.Launch == nil {
+		return done{}, &problem{http.StatusServiceUnavailable, "This process sends nothing."}
+	}
+	_ = http.NewResponseController(v.w).SetWriteDeadline(time.Time{}) // the import of a long list takes its time
+	x, err := v.process.Prepare(v.r.Context(), dr)
+	if err != nil {
+		return done{}, err
+	}
+	defer x.End()
+	launched, err := x.Launch(v.ctx, v.d, v.form.Get("another") != "")
+	if refused, _ := launch.RefusalOf(err); refused != "" {
+		return done{}, &problem{http.StatusConflict, sentence(operator.WithoutFolder(err.Error(), x))}
+	}
+	if err != nil {
+		return done{}, err
+	}
+	said := "It is launched."
+	if launched.Resumed || launched.Ended {
+		said = "This list was sent before, and this is its run."
+	}
+	for _, w := range launched.Warnings {
+		said += " " + sentence(w)
+	}
+	return done{to: runPath(launched.Run.ID), said: said}, nil
+}

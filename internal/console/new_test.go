@@ -1,0 +1,194 @@
+package console
+
+import (
+	"bytes"
+	"fmt"
+	"mime/multipart"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+
+	"campaignd/campaign/file"
+	"campaignd/campaign/launch"
+)
+
+// step is the address of a step of the draft of admin.
+func (w *world) step(name string) string { return "/console/new/" + w.draft + "/" + name }
+
+// upload sends a list as a browser without script does.
+func (w *world) upload(t *testing.T, name, text string) *httptest.ResponseRecorder {
+	t.Helper()
+	var body bytes.Buffer
+	form := multipart.NewWriter(&body)
+	part, err := form.CreateFormFile("list", name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _ = part.Write([]byte(text)) // a buffer takes it
+	if err := form.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r := httptest.NewRequest(http.MethodPost, w.step("list"), &body)
+	r.Header.Set("Content-Type", form.FormDataContentType())
+	r.AddCookie(&http.Cookie{Name: cookie, Value: w.cookies["admin"]})
+	got := httptest.NewRecorder()
+	w.ServeHTTP(got, r)
+	return got
+}
+
+func TestADraftIsOfTheKeyThatBeganIt(t *testing.T) {
+	w := newWorld(t)
+	for _, step := range []string{"list", "columns", "check", "send", "campaign.yaml"} {
+		if got := w.request(w.step(step), "operate", nil); got.Code != http.StatusNotFound {
+			t.Errorf("%s with another key: got %d, want 404", step, got.Code)
+		}
+		if got := w.request(w.step(step), "admin", nil); got.Code != http.StatusOK {
+			t.Errorf("%s: got %d %s, want the page", step, got.Code, got.Body)
+		}
+	}
+	if text := w.request("/console/new", "operate", nil).Body.String(); strings.Contains(text, w.draft) || !strings.Contains(text, "winter") {
+		t.Error("the page of another key: want the campaign, and not the draft")
+	}
+}
+
+func TestADraftIsSentOnce(t *testing.T) {
+	w := newWorld(t)
+	for i := range 3 {
+		got := w.request(w.step("send"), "admin", url.Values{"another": {"1"}})
+		if got.Code != http.StatusSeeOther || got.Header().Get("Location") != "/console/runs/spring-1" {
+			t.Errorf("try %d: got %d to %s, want the run", i+1, got.Code, got.Header().Get("Location"))
+		}
+	}
+	if w.launched != 1 {
+		t.Errorf("got %d launches, want 1", w.launched)
+	}
+	for _, step := range []string{"list", "columns", "check", "send"} { // Back
+		if got := w.request(w.step(step), "admin", nil); got.Header().Get("Location") != "/console/runs/spring-1" {
+			t.Errorf("%s afterwards: got %d to %q, want the run", step, got.Code, got.Header().Get("Location"))
+		}
+	}
+}
+
+func TestARefusedLaunchIsToldAndNotSent(t *testing.T) {
+	w := newWorld(t)
+	w.refusal = &launch.PreflightError{Preflight: &launch.Preflight{Campaign: "winter",
+		Findings: []file.Finding{{Level: file.LevelError, What: "the template is paused"}}}}
+	got := w.request(w.step("send"), "admin", url.Values{})
+	if text := got.Body.String(); got.Code != http.StatusConflict || !strings.Contains(text, "template is paused") ||
+		strings.Contains(text, w.process.Uploads.Dir()) {
+		t.Errorf("got %d %s, want the reason, and no folder of the server", got.Code, text)
+	}
+	if got := w.request(w.step("check"), "admin", nil); got.Code != http.StatusOK {
+		t.Errorf("the draft afterwards: got %d, want it as it was", got.Code)
+	}
+}
+
+// A list of any length comes in parts, and a page that was left goes on where it was.
+func TestAListComesInParts(t *testing.T) {
+	w := newWorld(t)
+	part := func(offset int, text string) (int, string) {
+		r := httptest.NewRequest(http.MethodPost, w.step("part")+fmt.Sprint("?offset=", offset), strings.NewReader(text))
+		r.Header.Set("Content-Type", "application/octet-stream")
+		r.AddCookie(&http.Cookie{Name: cookie, Value: w.cookies["admin"]})
+		got := httptest.NewRecorder()
+		w.ServeHTTP(got, r)
+		return got.Code, strings.TrimSpace(got.Body.String())
+	}
+	for _, c := range []struct {
+		offset int
+		text   string
+		code   int
+		answer string
+	}{{0, "phone;Fir", 200, `{"received":9}`}, {7, "x", 409, `{"received":9}`}, {9, "st Name\n+2348031234560;Nia\n", 200, `{"received":36}`}} {
+		if code, answer := part(c.offset, c.text); code != c.code || answer != c.answer {
+			t.Errorf("a part at %d: got %d %s, want %d %s", c.offset, code, answer, c.code, c.answer)
+		}
+	}
+	if got := w.request(w.step("list"), "admin", url.Values{"name": {"l.csv"}, "size": {"35"}}); got.Code != http.StatusConflict {
+		t.Errorf("a list that is not whole: got %d, want 409", got.Code)
+	}
+	got := w.request(w.step("list"), "admin", url.Values{"name": {`C:\lists\l.csv`}, "size": {"36"}})
+	if got.Code != http.StatusSeeOther || got.Header().Get("Location") != w.step("columns") {
+		t.Errorf("the whole list: got %d to %s, want the columns", got.Code, got.Header().Get("Location"))
+	}
+	text := w.request(w.step("columns"), "admin", nil).Body.String()
+	if !strings.Contains(text, "<option selected>First Name</option>") || !strings.Contains(text, "Nia") || !strings.Contains(text, "Columns of l.csv") {
+		t.Errorf("got %s, want the column of the same name proposed, and its first row", text)
+	}
+}
+
+func TestOddListsAreToldInASentence(t *testing.T) {
+	w := newWorld(t)
+	for name, c := range map[string]struct{ text, at, want string }{
+		"empty.csv":                       {"", "list", "The file is empty"},
+		"zip.csv":                         {"PK\x03\x04\x14\x00\x06\x00", "columns", "cannot be read"},
+		"header.csv":                      {"+2348031234560;Nia\n+2348031234561;Ada\n", "columns", ""},
+		"one.csv":                         {"phone\n+2348031234560\n", "columns", "Choose a column of the list"},
+		"🎉 utf16.csv":                     {"\xff\xfep\x00h\x00o\x00n\x00e\x00\n\x00+\x002\x003\x004\x008\x000\x003\x001\x002\x003\x004\x005\x006\x000\x00\n\x00", "columns", "2348031234560"},
+		"bom.csv":                         {"\ufeffphone;first_name\n+2348031234560;Nia\n", "columns", "Nia"},
+		"only.csv":                        {"phone;first_name\n", "columns", "has a header and no rows"},
+		"columns.csv":                     {"phone" + strings.Repeat(";c", 199) + "\n+2348031234560" + strings.Repeat(";v", 199) + "\n", "columns", "Columns of columns.csv"},
+		strings.Repeat("n", 500) + ".csv": {"phone;first_name\n+2348031234560;Nia\n", "columns", "Nia"},
+	} {
+		got := w.upload(t, name, c.text)
+		if c.at == "columns" {
+			if got.Code != http.StatusSeeOther {
+				t.Errorf("%.20s: got %d %s, want it taken", name, got.Code, got.Body)
+			}
+			got = w.request(w.step("columns"), "admin", nil)
+		}
+		if text := got.Body.String(); got.Code >= 500 || !strings.Contains(text, c.want) || unsafe(text) != "" {
+			t.Errorf("%.20s: got %d %s, want %q", name, got.Code, text, c.want)
+		}
+	}
+	if got := w.request(w.step("list"), "admin", url.Values{}); got.Code != http.StatusBadRequest {
+		t.Errorf("a form without a file: got %d, want 400", got.Code)
+	}
+}
+
+func TestColumnsBecomeThoseOfTheCampaign(t *testing.T) {
+	w := newWorld(t)
+	got := w.request(w.step("columns"), "admin", url.Values{"column-to": {"phone"}, "column-first_name": {"First Name"}, "column-other": {"x"}})
+	if got.Header().Get("Location") != w.step("check") {
+		t.Fatalf("got %d to %q, want the check", got.Code, got.Header().Get("Location"))
+	}
+	text := w.request(w.step("campaign.yaml"), "admin", nil).Body.String()
+	d, err := file.Parse("c.yaml", []byte(text))
+	if err != nil || fmt.Sprint(d.Recipients.Columns["first_name"]) != "[First Name]" || len(d.Recipients.Columns["other"]) != 0 {
+		t.Errorf("got %s (%v), want the columns of the fields", text, err)
+	}
+}
+
+func TestOneClassOfFaultIsShownAtATime(t *testing.T) {
+	w := newWorld(t)
+	w.found = &launch.Preflight{Rows: 3, Findings: []file.Finding{{Level: file.LevelError, What: "the template is paused", Remedy: "wait"},
+		{Level: file.LevelWarning, What: "a small thing"}}}
+	text := w.request(w.step("check"), "admin", nil).Body.String()
+	if !strings.Contains(text, "The template is paused.") || strings.Contains(text, "small thing") || strings.Contains(text, "Go on to send") {
+		t.Errorf("got %s, want the template's fault alone", text)
+	}
+	if got := w.request(w.step("send"), "admin", nil); got.Header().Get("Location") != w.step("check") {
+		t.Errorf("send: got %d to %q, want the check", got.Code, got.Header().Get("Location"))
+	}
+	w.checks.forget()
+	w.found = &launch.Preflight{Rows: 1_000, Sendable: 1_000, Launch: &launch.Check{Does: "launches"}}
+	text = w.request(w.step("send"), "admin", nil).Body.String()
+	if !strings.Contains(text, "Send 1\u202f000 messages") || strings.Contains(text, `name="another"`) {
+		t.Errorf("got %s, want the number on the button, and nothing to confirm", text)
+	}
+}
+
+// A process that does not have the list, such as another replica, asks for it again.
+func TestAListThatIsNotThereIsAskedFor(t *testing.T) {
+	w := newWorld(t)
+	if err := w.process.Uploads.Remove(w.draft); err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []string{"columns", "check", "send"} {
+		if got := w.request(w.step(step), "admin", nil); got.Code != http.StatusConflict || !strings.Contains(got.Body.String(), "Upload it again") {
+			t.Errorf("%s: got %d, want 409 and what to do", step, got.Code)
+		}
+	}
+}
