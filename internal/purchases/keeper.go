@@ -2,11 +2,13 @@ package purchases
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/conversion"
 	"campaignd/internal/commerce"
 	"campaignd/internal/faults"
 )
@@ -39,7 +41,14 @@ type Keeper struct {
 	polled  time.Time // when the last poll began
 	changed chan struct{}
 	known   faults.Known
-	warned  map[string]bool // orders from the future that the log has
+	ahead   ahead
+}
+
+// ahead is what a step has seen of orders that were created in the future.
+type ahead struct {
+	orders  int
+	example conversion.Order
+	told    time.Time // when the log told it last
 }
 
 // New returns a Keeper that has not begun.
@@ -53,7 +62,7 @@ func New(o Options) *Keeper {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Keeper{o: o, changed: make(chan struct{}, 1), warned: map[string]bool{}}
+	return &Keeper{o: o, changed: make(chan struct{}, 1)}
 }
 
 // The waits of a Keeper: look is how often hints and the turn are looked for, failing the wait
@@ -83,7 +92,8 @@ func (k *Keeper) takeUntil(ctx context.Context) {
 		case ctx.Err() != nil:
 			return
 		case err != nil:
-			wait, k.client = failing, nil // its token may be another one now
+			wait = failing
+			k.forget(err)
 			if changed, before := k.known.Failed("", faults.Words(err)); changed {
 				k.o.Log.Warn("orders of the commerce platform cannot be read: trying again until they can", faults.Counting(before, "err", err)...)
 			}
@@ -95,6 +105,16 @@ func (k *Keeper) takeUntil(ctx context.Context) {
 				wait = 0
 			}
 		}
+	}
+}
+
+// forget drops the client after a failure that only another key or configuration can end: its token
+// may be another one now. After a failure that passes the client stays, because it has learned the
+// rate that the platform takes.
+func (k *Keeper) forget(err error) {
+	if e, ok := errors.AsType[*commerce.Error](err); ok && !e.Temporary() && k.client != nil {
+		k.client.Close()
+		k.client = nil
 	}
 }
 

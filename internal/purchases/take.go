@@ -46,6 +46,7 @@ func (k *Keeper) Take(ctx context.Context) (more bool, err error) {
 		}
 	}
 	more, err = k.ask(ctx) // also if no list can be read
+	k.tellAhead()
 	return more, errors.Join(pollErr, err)
 }
 
@@ -195,13 +196,22 @@ func (k *Keeper) answer(ctx context.Context, h campaign.OrderHint) (a answer) {
 	return a
 }
 
+// aheadEvery is the least time between two lines of the log about orders of the future. If this
+// machine's clock is behind, each new order is one.
+const aheadEvery = time.Hour
+
+// tellAhead logs that orders were created in the future.
+func (k *Keeper) tellAhead() {
+	if now := time.Now(); k.ahead.orders > 0 && now.Sub(k.ahead.told) >= aheadEvery {
+		k.ahead.told = now
+		k.o.Log.Warn("orders were created in the future: they count when their time has come; check this machine's clock",
+			"orders", k.ahead.orders, "order", k.ahead.example.ID, "created_at", k.ahead.example.CreatedAt)
+	}
+	k.ahead.orders = 0
+}
+
 // purchase is an order as the ledger keeps it.
 func (k *Keeper) purchase(o *commerce.Order, now time.Time) conversion.Order {
-	if o.CreatedAt.After(now.Add(future)) && !k.warned[o.ID] {
-		k.warned[o.ID] = true
-		k.o.Log.Warn("an order was created in the future: it counts when its time has come; check this machine's clock",
-			"order", o.ID, "created_at", o.CreatedAt.Time)
-	}
 	updated := o.UpdatedAt.Time
 	if updated.IsZero() {
 		updated = o.CreatedAt.Time
@@ -211,8 +221,12 @@ func (k *Keeper) purchase(o *commerce.Order, now time.Time) conversion.Order {
 		key = k.buyer.key(o.Customer.Phone)
 	}
 	due := o.AmountDue.IsPositive()
-	return conversion.Order{ID: o.ID, Key: key, Amount: o.Amount.String(), Currency: o.Currency, CreatedAt: o.CreatedAt.Time,
+	out := conversion.Order{ID: o.ID, Key: key, Amount: o.Amount.String(), Currency: o.Currency, CreatedAt: o.CreatedAt.Time,
 		UpdatedAt: updated, Due: due, Ended: o.Ended(), WasPaid: !due}
+	if out.CreatedAt.After(now.Add(future)) {
+		k.ahead.orders, k.ahead.example = k.ahead.orders+1, out
+	}
+	return out
 }
 
 func phoneOfBilling(o *commerce.Order) string {
