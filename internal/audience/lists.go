@@ -69,11 +69,25 @@ func (l *Lists) Start(ctx context.Context, r launch.Request) (launch.Outcome, er
 		return made.Path, nil
 	}
 	out, err := r.Start(ctx)
+	l.clear(ctx, made)
+	return out, err
+}
+
+// clearWithin is how long a launch waits for the ledger and the disk when it clears its list away.
+const clearWithin = 5 * time.Second
+
+// clear deletes the list of a launch that has ended, also of an interrupted one. A list that stays
+// is no failure of the launch: the next Sweep deletes it.
+func (l *Lists) clear(ctx context.Context, made *Made) {
+	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), clearWithin)
+	defer stop()
+	var err error
 	if made != nil {
-		err = errors.Join(err, made.lock.Release())
+		err = made.lock.Release()
 	}
-	_, swept := l.Sweep(context.WithoutCancel(ctx)) // an interrupted launch leaves nothing behind, too
-	return out, errors.Join(err, swept)
+	if _, swept := l.Sweep(ctx); err != nil || swept != nil {
+		l.log.Warn("a list of an audience could not be deleted; the next launch or start tries again", "err", errors.Join(err, swept))
+	}
 }
 
 // tellEvery is how often the log tells how many rows were fetched.
