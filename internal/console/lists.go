@@ -13,6 +13,7 @@ import (
 	"campaignd/campaign/why"
 	"campaignd/internal/client/resource"
 	"campaignd/internal/operator"
+	wording "campaignd/internal/sentence"
 )
 
 // listView is a list of one kind, with what its forms need.
@@ -109,12 +110,9 @@ func numbersIn(text string) (out []string) {
 }
 
 func changed(s resource.Suppressed, did, before string) string {
-	text := fmt.Sprintf("%d numbers were %s", s.Changed, did)
-	if s.Changed == 1 {
-		text = "1 number was " + did
-	}
+	text := wording.Count(s.Changed, "number was ", "numbers were ") + did
 	if s.Unchanged > 0 {
-		text += fmt.Sprintf("; %d were %s", s.Unchanged, before)
+		text += "; " + wording.Count(s.Unchanged, "was ", "were ") + before
 	}
 	return text + "."
 }

@@ -2,13 +2,13 @@ package console
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
 	"campaignd/campaign"
 	"campaignd/campaign/why"
 	"campaignd/internal/client/resource"
+	wording "campaignd/internal/sentence"
 )
 
 // overviewView is the first page.
@@ -114,7 +114,7 @@ func (v *visit) moreWaiting(ctx context.Context, out *overviewView) error {
 	}
 	dead, err := v.d.Notifications(ctx, campaign.NotificationDead, mostShown)
 	if len(dead) > 0 {
-		out.Waiting = append(out.Waiting, waiting{fmt.Sprintf("%d notifications were given up", len(dead)), sentence(dead[0].Error),
+		out.Waiting = append(out.Waiting, waiting{wording.Count(len(dead), "notification was given up", "notifications were given up"), sentence(dead[0].Error),
 			"/console/notifications?state=dead", "Notifications"})
 	}
 	return err

@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"campaignd/internal/client/resource"
 )
 
 // unsafe is what no page may have: markup of a value, or what the policy forbids.
@@ -160,4 +162,16 @@ func FuzzRoutes(f *testing.F) {
 			t.Errorf("%s %s: the page has %q", r.method, path, unsafe(text))
 		}
 	})
+}
+
+func TestCountsAgreeWithTheirWords(t *testing.T) {
+	for want, s := range map[string]resource.Suppressed{
+		"1 number was suppressed.":                              {Changed: 1},
+		"2 numbers were suppressed; 1 was on the list before.":  {Changed: 2, Unchanged: 1},
+		"0 numbers were suppressed; 3 were on the list before.": {Unchanged: 3},
+	} {
+		if got := changed(s, "suppressed", "on the list before"); got != want {
+			t.Errorf("%+v: got %q, want %q", s, got, want)
+		}
+	}
 }
