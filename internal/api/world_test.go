@@ -79,8 +79,9 @@ func newWorld(t testing.TB) *world {
 		t.Fatal(err)
 	}
 	s, err := New(t.Context(), operator.Process{
-		Version: "test", Session: *d, Guard: operator.NewGuard("", d.Ledger), Uploads: uploads.New(filepath.Join(t.TempDir(), "uploads"), func(context.Context) ([]campaign.Run, error) { return nil, nil }),
-		Log: slog.New(slog.DiscardHandler),
+		Version: "test", Session: *d, Guard: operator.NewGuard("", d.Ledger),
+		Uploads: uploads.New(filepath.Join(t.TempDir(), "uploads"), func(context.Context) ([]campaign.Run, error) { return nil, nil }),
+		Log:     slog.New(slog.DiscardHandler),
 		Launch: func(context.Context, string, string, bool, string, string) (resource.Launched, error) {
 			return resource.Launched{Run: resource.LaunchedRun{ID: "spring-1"}}, nil
 		},

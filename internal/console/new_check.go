@@ -136,7 +136,7 @@ func newCheck(v *visit, dr campaign.Draft) (any, error) {
 		refused, _ := launch.RefusalOf(err)
 		switch {
 		case errors.Is(err, launch.ErrNoRow), refused != "":
-			out.NoRow = sentence(operator.WithoutFolder(err.Error(), x))
+			out.NoRow = operator.WithoutFolder(forPage(err), x)
 		case err != nil:
 			return err
 		default:
@@ -217,7 +217,7 @@ func sendTest(v *visit, dr campaign.Draft) (done, error) {
 	defer x.End()
 	s, _, err := x.SendTest(v.r.Context(), v.d, row, strings.TrimSpace(v.form.Get("to")))
 	if err != nil {
-		return done{}, &problem{http.StatusConflict, sentence(operator.WithoutFolder(err.Error(), x))}
+		return done{}, &problem{http.StatusConflict, operator.WithoutFolder(forPage(err), x)}
 	}
 	return done{to: draftPath(dr.ID) + "/check", said: "The service accepted the test message to " + s.To + ". Look at the phone."}, nil
 }

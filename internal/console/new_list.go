@@ -34,7 +34,8 @@ func newList(v *visit, dr campaign.Draft) (any, error) {
 // parts have come.
 func takeList(v *visit, dr campaign.Draft) (done, error) {
 	v.takesTime()
-	name, size := v.form.Get("name"), int64(0)
+	var size int64
+	name := v.form.Get("name")
 	if name != "" {
 		u, err := v.process.Uploads.Look(dr.ID)
 		if err != nil {

@@ -83,7 +83,7 @@ func send(v *visit, dr campaign.Draft) (done, error) {
 	defer x.End()
 	launched, err := x.Launch(v.ctx, v.d, v.form.Get("another") != "")
 	if refused, _ := launch.RefusalOf(err); refused != "" {
-		return done{}, &problem{http.StatusConflict, sentence(operator.WithoutFolder(err.Error(), x))}
+		return done{}, &problem{http.StatusConflict, operator.WithoutFolder(forPage(err), x)}
 	}
 	if err != nil {
 		return done{}, err

@@ -114,22 +114,28 @@ func TestAListComesInParts(t *testing.T) {
 		t.Errorf("the whole list: got %d to %s, want the columns", got.Code, got.Header().Get("Location"))
 	}
 	text := w.request(w.step("columns"), "admin", nil).Body.String()
-	if !strings.Contains(text, "<option selected>First Name</option>") || !strings.Contains(text, "Nia") || !strings.Contains(text, "Columns of l.csv") {
+	if !strings.Contains(text, "<option selected>First Name</option>") || !strings.Contains(text, "Nia") ||
+		!strings.Contains(text, "Columns of l.csv") {
 		t.Errorf("got %s, want the column of the same name proposed, and its first row", text)
 	}
 }
 
 func TestOddListsAreToldInASentence(t *testing.T) {
 	w := newWorld(t)
+	utf16 := "\xff\xfe"
+	for _, r := range "phone\n+2348031234560\n" {
+		utf16 += string(r) + "\x00"
+	}
 	for name, c := range map[string]struct{ text, at, want string }{
-		"empty.csv":                       {"", "list", "The file is empty"},
-		"zip.csv":                         {"PK\x03\x04\x14\x00\x06\x00", "columns", "cannot be read"},
-		"header.csv":                      {"+2348031234560;Nia\n+2348031234561;Ada\n", "columns", ""},
-		"one.csv":                         {"phone\n+2348031234560\n", "columns", "Choose a column of the list"},
-		"🎉 utf16.csv":                     {"\xff\xfep\x00h\x00o\x00n\x00e\x00\n\x00+\x002\x003\x004\x008\x000\x003\x001\x002\x003\x004\x005\x006\x000\x00\n\x00", "columns", "2348031234560"},
-		"bom.csv":                         {"\ufeffphone;first_name\n+2348031234560;Nia\n", "columns", "Nia"},
-		"only.csv":                        {"phone;first_name\n", "columns", "has a header and no rows"},
-		"columns.csv":                     {"phone" + strings.Repeat(";c", 199) + "\n+2348031234560" + strings.Repeat(";v", 199) + "\n", "columns", "Columns of columns.csv"},
+		"empty.csv":   {"", "list", "The file is empty"},
+		"zip.csv":     {"PK\x03\x04\x14\x00\x06\x00", "columns", "cannot be read"},
+		"header.csv":  {"+2348031234560;Nia\n+2348031234561;Ada\n", "columns", ""},
+		"one.csv":     {"phone\n+2348031234560\n", "columns", "Choose a column of the list"},
+		"🎉 utf16.csv": {utf16, "columns", "2348031234560"},
+		"bom.csv":     {"\ufeffphone;first_name\n+2348031234560;Nia\n", "columns", "Nia"},
+		"only.csv":    {"phone;first_name\n", "columns", "has a header and no rows"},
+		"columns.csv": {"phone" + strings.Repeat(";c", 199) + "\n+2348031234560" + strings.Repeat(";v", 199) + "\n", "columns",
+			"Columns of columns.csv"},
 		strings.Repeat("n", 500) + ".csv": {"phone;first_name\n+2348031234560;Nia\n", "columns", "Nia"},
 	} {
 		got := w.upload(t, name, c.text)
@@ -150,7 +156,8 @@ func TestOddListsAreToldInASentence(t *testing.T) {
 
 func TestColumnsBecomeThoseOfTheCampaign(t *testing.T) {
 	w := newWorld(t)
-	got := w.request(w.step("columns"), "admin", url.Values{"column-to": {"phone"}, "column-first_name": {"First Name"}, "column-other": {"x"}})
+	got := w.request(w.step("columns"), "admin", url.Values{"column-to": {"phone"}, "column-first_name": {"First Name"},
+		"column-other": {"x"}})
 	if got.Header().Get("Location") != w.step("check") {
 		t.Fatalf("got %d to %q, want the check", got.Code, got.Header().Get("Location"))
 	}
@@ -187,7 +194,8 @@ func TestAListThatIsNotThereIsAskedFor(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, step := range []string{"columns", "check", "send"} {
-		if got := w.request(w.step(step), "admin", nil); got.Code != http.StatusConflict || !strings.Contains(got.Body.String(), "Upload it again") {
+		got := w.request(w.step(step), "admin", nil)
+		if got.Code != http.StatusConflict || !strings.Contains(got.Body.String(), "Upload it again") {
 			t.Errorf("%s: got %d, want 409 and what to do", step, got.Code)
 		}
 	}

@@ -157,7 +157,7 @@ func timeOf(t any) time.Time {
 }
 
 // command is the end of a sentence that names a command for what a button of the page does.
-var command = regexp.MustCompile("; `campaignd [^`]*` (?:ends it earlier|lifts it)")
+var command = regexp.MustCompile("; `campaignd [^`]*` (?:ends it earlier|lifts it)|: `campaignd approve [^`]*`$")
 
 // sentence makes a sentence of a message that begins in lower case.
 func sentence(s string) string {

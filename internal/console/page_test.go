@@ -117,6 +117,7 @@ func TestAssetsAreOursAndKept(t *testing.T) {
 func TestSentencesBeginWithACapital(t *testing.T) {
 	for s, want := range map[string]string{"it is sent": "It is sent.", "conn_1 is held": "conn_1 is held.", "": "", "Done.": "Done.",
 		"it ends at noon; `campaignd holds lift key k` ends it earlier": "It ends at noon.",
+		"it waits for approval: `campaignd approve spring-1`":           "It waits for approval.",
 		"undeliverable: no account":                                     "Undeliverable: no account.",
 		"spring-1: no limit":                                            "spring-1: no limit.",
 	} {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"regexp"
 
 	"campaignd/campaign"
 	"campaignd/campaign/launch"
@@ -37,26 +38,32 @@ func problemOf(ctx context.Context, err error) *problem {
 	case errors.Is(err, operator.ErrTooMany):
 		return &problem{http.StatusTooManyRequests, "Too many wrong keys came from your address. Wait a minute, then try again."}
 	case operator.Absent(err):
-		return &problem{http.StatusNotFound, sentence(err.Error())}
+		return &problem{http.StatusNotFound, forPage(err)}
 	case errors.Is(err, operator.ErrForbidden):
-		return &problem{http.StatusForbidden, sentence(err.Error())}
+		return &problem{http.StatusForbidden, forPage(err)}
 	case errors.Is(err, campaign.ErrNotNow), errors.Is(err, launch.ErrNobody), errors.Is(err, operator.ErrSamePerson),
 		errors.Is(err, operator.ErrRepeated):
-		return &problem{http.StatusConflict, sentence(err.Error())}
+		return &problem{http.StatusConflict, forPage(err)}
 	case errors.Is(err, operator.ErrInvalid):
-		return &problem{http.StatusBadRequest, sentence(err.Error())}
+		return &problem{http.StatusBadRequest, forPage(err)}
 	case ctx.Err() != nil:
 		return &problem{http.StatusServiceUnavailable, "campaignd is stopping. Load the page again in a moment."}
 	}
 	if refused, _ := launch.RefusalOf(err); refused != "" {
-		return &problem{http.StatusConflict, sentence(err.Error())}
+		return &problem{http.StatusConflict, forPage(err)}
 	}
 	var service *messaging.Error
 	if errors.Is(err, operator.ErrService) || errors.As(err, &service) {
-		return &problem{http.StatusBadGateway, "The messaging service does not answer as it should. " + sentence(err.Error())}
+		return &problem{http.StatusBadGateway, "The messaging service does not answer as it should. " + forPage(err)}
 	}
 	return nil
 }
+
+// forShell is the end of a message that names a command or a flag, which a page does not have.
+var forShell = regexp.MustCompile("; (?:see |in )?`campaignd [^`]*`.*$|; choose another with --row$")
+
+// forPage is the sentence of an error without what is for the shell.
+func forPage(err error) string { return sentence(forShell.ReplaceAllString(err.Error(), "")) }
 
 // fail answers with a page that says what went wrong. The log has what the page does not tell.
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, who operator.Caller, err error) {

@@ -24,10 +24,8 @@ var unreached = map[string]string{
 	"forecast":            "the sentence of why has when the last row is sent",
 	"forecast-campaign":   "as check",
 	"forecast-upload":     "the check of a new campaign has how long it takes, and why",
-	"history":             "a run's page has no plots yet; its figures and its sentence say how it stands",
 	"import-suppressions": "its faults are listed by row: `campaignd suppressions import`",
 	"media":               "as templates",
-	"series":              "as history",
 	"sync-templates":      "as templates",
 	"templates":           "templates are files that are reviewed like code: `campaignd templates`",
 }

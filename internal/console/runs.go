@@ -17,6 +17,7 @@ import (
 	"campaignd/internal/operator"
 	"campaignd/internal/plot"
 	"campaignd/reporting"
+	"campaignd/reporting/html"
 )
 
 // bar is all rows of a run in one bar: those with an outcome, the furthest first, then the others.
@@ -113,6 +114,7 @@ type runView struct {
 	Funnel   *plot.Table
 	Failed   []reason
 	Skipped  []reason
+	Course   []html.Part
 	Limits   resource.Limits
 	Ended    string // what became of an ended run, in a sentence; "": it has not ended
 	Operates bool   // the visitor may change it
@@ -165,6 +167,9 @@ func (v *visit) runView(ctx context.Context, id string) (out runView, err error)
 		return out, err
 	}
 	if out.Report, err = v.d.Report(ctx, run.ID); err != nil {
+		return out, err
+	}
+	if out.Course, err = v.d.Course(ctx, run.ID, out.Report); err != nil {
 		return out, err
 	}
 	if out.Limits, err = v.d.Limits(ctx, run.ID); err != nil {

@@ -143,8 +143,9 @@ func (w *world) check(context.Context, operator.File, string) (*launch.Preflight
 		return w.found, nil
 	}
 	return &launch.Preflight{Campaign: "winter", Header: []string{"phone", hostile}, Dialect: hostile, Rows: 3, Sendable: 1,
-		Skipped:  map[campaign.SkipReason]int64{campaign.InvalidPhone: 1, campaign.SkipReason(hostile): 1},
-		Examples: []campaign.Reject{{Row: 2, Line: 3, To: hostile, Reason: campaign.InvalidPhone, Note: hostile, Cells: []string{hostile, hostile}}},
+		Skipped: map[campaign.SkipReason]int64{campaign.InvalidPhone: 1, campaign.SkipReason(hostile): 1},
+		Examples: []campaign.Reject{{Row: 2, Line: 3, To: hostile, Reason: campaign.InvalidPhone, Note: hostile,
+			Cells: []string{hostile, hostile}}},
 		Findings: []file.Finding{{Level: file.LevelWarning, What: hostile, Remedy: hostile}},
 		Launch:   &launch.Check{Does: "refuses", Run: "spring-1", Difference: &launch.ListDifference{Both: 2}}}, nil
 }

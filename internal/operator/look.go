@@ -201,6 +201,23 @@ func (d *Session) ReportHTML(ctx context.Context, id string, audit bool) (Writer
 	return func(w io.Writer) error { return html.Write(w, f) }, nil
 }
 
+// Course returns how a run went in time, for its report r. It reads no row.
+func (d *Session) Course(ctx context.Context, id string, r *reporting.Report) ([]html.Part, error) {
+	run, err := d.find(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	history, err := d.History(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	f, err := html.ReadCourse(ctx, d.Ledger, run, r, history)
+	if err != nil {
+		return nil, err
+	}
+	return html.Course(f), nil
+}
+
 // Export finds a run, and returns a Writer of its list as CSV, with one line for each row.
 func (d *Session) Export(ctx context.Context, id string) (Writer, error) {
 	r, err := d.find(ctx, id)

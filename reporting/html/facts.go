@@ -39,6 +39,17 @@ const AuditRows = 100_000
 func Read(
 	ctx context.Context, l campaign.ReportLedger, run campaign.Run, r *reporting.Report, h campaign.History, audit bool,
 ) (*Facts, error) {
+	f, err := ReadCourse(ctx, l, run, r, h)
+	if err == nil && (audit || r.Rows <= AuditRows) {
+		f.Audit, err = reporting.Audit(ctx, l, run)
+	}
+	return f, err
+}
+
+// ReadCourse is Read without an audit, so it reads no row: the facts of Course.
+func ReadCourse(
+	ctx context.Context, l campaign.ReportLedger, run campaign.Run, r *reporting.Report, h campaign.History,
+) (*Facts, error) {
 	f := &Facts{Report: r, OptedOut: -1, AsOf: time.Now(), Version: version.String(), History: h.Story(run)}
 	f.Limits, f.Stops = course(h.Lanes)
 	f.Stops = append(f.Stops, pauses(h.Entries)...)
@@ -51,8 +62,5 @@ func Read(
 	if f.LastStatus, err = l.LastEventAt(ctx, run.No); err != nil {
 		return nil, fmt.Errorf("report of run %s: %w", run.ID(), err)
 	}
-	if audit || r.Rows <= AuditRows {
-		f.Audit, err = reporting.Audit(ctx, l, run)
-	}
-	return f, err
+	return f, nil
 }

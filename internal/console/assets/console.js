@@ -5,10 +5,11 @@
   if (!root || !window.EventSource) return;
   let source = null;
 
-  // busy reports whether somebody uses a part: it has the focus, or a part of the selection.
+  // busy reports whether somebody uses a part: it has the focus, a part of the selection, or a table
+  // that was opened.
   const busy = (part) => {
     const s = getSelection();
-    return part.contains(document.activeElement) || (s && !s.isCollapsed && s.intersectsNode && s.intersectsNode(part));
+    return part.contains(document.activeElement) || part.querySelector("details[open]") || (s && !s.isCollapsed && s.intersectsNode && s.intersectsNode(part));
   };
   const writing = () => [...document.querySelectorAll("input:not([type=hidden]), textarea")].some((f) => f.value !== f.defaultValue);
 
