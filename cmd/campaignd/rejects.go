@@ -37,7 +37,13 @@ func rejectsInto(path string, in *launch.PreflightInput) (done func() error, err
 		return nil, errors.Join(err, f.Close())
 	}
 	in.Rejects = rejects.Add
-	return func() error { return errors.Join(rejects.Close(), w.Flush(), f.Close()) }, nil
+	return func() error {
+		err := rejects.Close()
+		if err == nil {
+			err = w.Flush() // its error stays, so a second one would be the same
+		}
+		return errors.Join(err, f.Close())
+	}, nil
 }
 
 // sameFile reports whether both paths lead to one existing file.

@@ -113,7 +113,9 @@ func (p *program) reportPage(cmd *cobra.Command, run, path string, audit bool) e
 	if err != nil {
 		return unwritable(path, err)
 	}
-	_, err = f.Write(page.Bytes())
+	if _, err = f.Write(page.Bytes()); err != nil {
+		_ = os.Remove(path) // a part must not look like the report
+	}
 	return errors.Join(err, f.Close())
 }
 

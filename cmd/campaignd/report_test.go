@@ -115,3 +115,21 @@ func TestReportIsWrittenAsAPage(t *testing.T) {
 	wantIn(t, "in two forms", d.want(2, "report", "latest", "--html", "r.html", "--excel").stderr, "cannot be combined with --format, --excel")
 	wantIn(t, "--audit alone", d.want(2, "report", "latest", "--audit").stderr, "`campaignd audit` prints the audit alone")
 }
+
+// A part of a report must not look like the whole.
+func TestAReportThatIsNotWholeIsRemoved(t *testing.T) {
+	t.Parallel()
+	if _, err := os.Stat("/dev/full"); err != nil {
+		return // only Linux has /dev/full
+	}
+	d := newFixture(t, nil)
+	d.want(0, "run", d.path("c.yaml"))
+	page := d.path("report.html")
+	if err := os.Symlink("/dev/full", page); err != nil {
+		t.Fatal(err)
+	}
+	wantIn(t, "a full disk", d.want(1, "report", "latest", "--html", page).stderr, "no space left")
+	if _, err := os.Lstat(page); !os.IsNotExist(err) {
+		t.Errorf("got %v, want no file", err)
+	}
+}

@@ -28,7 +28,7 @@ func (l *Ledger) Backup(ctx context.Context, file string) (err error) {
 	}
 	defer func() {
 		if err = errors.Join(err, f.Close()); err != nil {
-			err = errors.Join(fmt.Errorf("back up to %s: %w", file, err), os.Remove(file))
+			err = errors.Join(backupFault(l.path, file, err), os.Remove(file))
 		}
 	}()
 	from, err := sql.Open("sqlite", dbfile.DSN(l.path, "mode=rw"))
@@ -37,7 +37,7 @@ func (l *Ledger) Backup(ctx context.Context, file string) (err error) {
 	}
 	defer from.Close()
 	if _, err := from.ExecContext(ctx, sqlVacuumInto, file); err != nil {
-		return explain(l.path, err)
+		return err
 	}
 	if err := mark(ctx, file); err != nil {
 		return err
@@ -49,6 +49,15 @@ func (l *Ledger) Backup(ctx context.Context, file string) (err error) {
 		return err
 	}
 	return dbfile.SyncFolder(filepath.Dir(file))
+}
+
+// backupFault says what an error of a backup means. Only the copy is written, so a full disk is the
+// copy's, and sending goes on.
+func backupFault(ledger, file string, err error) error {
+	if Full(err) {
+		return fmt.Errorf("back up to %s: its disk is full: name a file on another disk, or make room: %w", file, err)
+	}
+	return fmt.Errorf("back up to %s: %w", file, explain(ledger, err))
 }
 
 // mark makes a copy one that no sender opens before its quarantine (stamp).
