@@ -41,7 +41,7 @@ type Request struct {
 	List string
 	// Make makes the list when the launch needs a run that the campaign does not have. It is called
 	// where neither List nor recipients.file names one; nil: one of them does.
-	Make func(ctx context.Context) (path string, err error)
+	Make func(ctx context.Context) (path string, offer *Offer, err error)
 	// New launches another run even if this list has a run that ended, another list of the campaign
 	// has an unfinished run, or a run that ended had numbers of this list.
 	New bool
@@ -77,6 +77,8 @@ type Request struct {
 	Rejects func(campaign.Reject) error
 	// Progress is called while rows are checked or imported; it may be nil.
 	Progress func(phase string, rows int64)
+
+	offer *Offer // of the list that was made
 }
 
 // Outcome is the run of a launch, and whether it is new.
@@ -161,7 +163,7 @@ func (l Request) Start(ctx context.Context) (Outcome, error) {
 		key = cmp.Or(newKey, "new "+time.Now().UTC().Format(time.RFC3339Nano))
 	}
 	if made {
-		if list, err = l.Make(ctx); err != nil {
+		if list, l.offer, err = l.Make(ctx); err != nil {
 			return Outcome{}, err
 		}
 	}
@@ -250,7 +252,7 @@ func (l Request) again(ctx context.Context, def *file.Definition, run campaign.R
 func (l Request) check(ctx context.Context, def *file.Definition, list string) (*Preflight, error) {
 	checked, err := RunPreflight(ctx, PreflightInput{
 		Definition: def, Source: l.Source, File: l.File, List: list, Service: l.Service, Suppressions: l.Ledger, Rejects: l.Rejects,
-		Rate: l.Rate, Commerce: l.Commerce, Progress: func(rows int64) { l.progress("checking", rows) },
+		Rate: l.Rate, Commerce: l.Commerce, Offer: l.offer, Progress: func(rows int64) { l.progress("checking", rows) },
 	})
 	if err != nil {
 		return nil, err

@@ -37,6 +37,8 @@ type PreflightInput struct {
 	Rate func(connection string) float64
 	// Commerce says that a commerce platform is configured, which holdout and conversions need.
 	Commerce bool
+	// Offer is what the commerce platform told of an audience; nil: the list is of no audience.
+	Offer *Offer
 	// Examples is how many rows are shown for each reason; 0: FewExamples.
 	Examples int
 	// Rejects is called, in the order of the list, for each row that is not sent and that a correction
@@ -107,8 +109,9 @@ type Preflight struct {
 	Findings  []file.Finding     `json:"findings,omitempty"`
 	Window    *WindowCheck       `json:"window,omitempty"` // nil without a window; `check` fills it
 	Launch    *Check             `json:"launch,omitempty"` // nil with a fault; `check` fills it
-	// Assumed are the operations of the service that were asked and that its document does not show;
-	// NotOffered are those that it does not have. `check` fills both.
+	// Assumed are the operations of the service that were asked and that its document does not show,
+	// and the keys of Offer.Assumed; NotOffered are the operations that the service does not have.
+	// `check` fills both.
 	Assumed    []string `json:"assumed,omitempty"`
 	NotOffered []string `json:"not_offered,omitempty"`
 
@@ -122,6 +125,8 @@ type Preflight struct {
 	// Consent are the columns of the list that look like consent and that a marketing campaign does
 	// not use.
 	Consent []string `json:"-"`
+
+	Offer *Offer `json:"-"` // that of the input
 
 	known     []messaging.Connection // that the API key reaches
 	listFault bool                   // an error is about the list
@@ -176,7 +181,7 @@ func RunPreflight(ctx context.Context, in PreflightInput) (*Preflight, error) {
 	d := in.Definition
 	c := &check{in: in, d: d, p: &Preflight{
 		Campaign: d.Name, List: in.List, Category: d.Template.Category,
-		Skipped: map[campaign.SkipReason]int64{}, Zones: map[string]int64{},
+		Skipped: map[campaign.SkipReason]int64{}, Zones: map[string]int64{}, Offer: in.Offer,
 	}}
 	src := in.Source
 	if src == nil {

@@ -161,6 +161,6 @@ func (p *program) listAudience(ctx context.Context, c *config.Config, d *file.De
 	if err != nil {
 		return nil, err
 	}
-	in.List = made.Path
+	in.List, in.Offer = made.Path, made.Offer()
 	return made.Remove, nil
 }

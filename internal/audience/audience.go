@@ -22,6 +22,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/file"
+	"campaignd/campaign/launch"
 	"campaignd/internal/commerce"
 )
 
@@ -41,6 +42,8 @@ type Counts struct {
 	NoPhone       int64 `json:"no_phone"`
 	// NoCustomer counts the orders that name no customer; they are in no row.
 	NoCustomer int64 `json:"orders_without_customer"`
+
+	offer launch.Offer
 }
 
 // Fault is a fault of a key of the campaign file. what names the remedy.
@@ -60,7 +63,8 @@ func Write(ctx context.Context, client *commerce.Client, d *file.Definition, pat
 // write is Write with payment links.
 func write(ctx context.Context, client *commerce.Client, d *file.Definition, path string, fetched func(int64), link linker) (
 	counts Counts, err error) {
-	if err := checkDiscount(ctx, client, d.Audience.Discount, time.Now()); err != nil {
+	ends, err := checkDiscount(ctx, client, d.Audience.Discount, time.Now())
+	if err != nil {
 		return counts, err
 	}
 	part := path + ".part"
@@ -77,6 +81,7 @@ func write(ctx context.Context, client *commerce.Client, d *file.Definition, pat
 		}
 	}()
 	counts, err = fill(ctx, client, &list{d: d, fetched: fetched, link: link}, f, filepath.Dir(path))
+	counts.offer.Discount, counts.offer.DiscountEnds, counts.offer.Assumed = d.Audience.Discount, ends, assumedFor(d.Audience.From)
 	if err == nil && counts.Customers == 0 {
 		err = Fault("audience", "has nobody: the commerce platform has no such customer; check from, since and product")
 	}
@@ -126,7 +131,7 @@ type person struct {
 	Customer, First, Last, Company, Email, Phone, Language, Type, Consent string
 
 	Order, Reference, Due, Currency, Link string
-	Created                               time.Time // of the order
+	Created, Expires                      time.Time // of the order; Expires is zero if it never does
 }
 
 func (l *list) personOf(c *commerce.Customer) person {
@@ -141,6 +146,9 @@ func (l *list) personOf(c *commerce.Customer) person {
 // add writes one row and counts it.
 func (l *list) add(p person) error {
 	l.counts.Customers++
+	if !p.Expires.IsZero() && l.chosen(&p) {
+		l.counts.offer.Expires(p.Expires)
+	}
 	reason, _ := l.d.Audience.Skip(p.Consent, p.Language, l.d.Template.Language)
 	switch {
 	case strings.TrimSpace(p.Phone) == "":
@@ -181,25 +189,26 @@ func (l *list) read(ctx context.Context, client *commerce.Client, dir string) er
 	}
 }
 
-// checkDiscount refuses a code that the platform does not know, or that is over.
-func checkDiscount(ctx context.Context, client *commerce.Client, code string, now time.Time) error {
+// checkDiscount refuses a code that the platform does not know, or that is over. It returns when
+// the discount ends; zero: never.
+func checkDiscount(ctx context.Context, client *commerce.Client, code string, now time.Time) (ends time.Time, err error) {
 	if code == "" {
-		return nil
+		return ends, nil
 	}
 	d, err := client.Discount(ctx, code)
 	var refused *commerce.Error
 	switch {
 	case errors.As(err, &refused) && refused.Code == commerce.CodeNotFound:
-		return Fault("audience.discount", fmt.Sprintf("%q is not valid at the commerce platform; correct the code, or take it out", code))
+		return ends, Fault("audience.discount", fmt.Sprintf("%q is not valid at the commerce platform; correct the code, or take it out", code))
 	case err != nil:
-		return explain(nil, err)
+		return ends, explain(nil, err)
 	case !d.EndsAt.IsZero() && !d.EndsAt.After(now):
-		return Fault("audience.discount", fmt.Sprintf("%q ended at %s; prolong it, or take it out", code, d.EndsAt.Format(time.RFC3339)))
+		return ends, Fault("audience.discount", fmt.Sprintf("%q ended at %s; prolong it, or take it out", code, d.EndsAt.Format(time.RFC3339)))
 	case d.StartsAt.After(now):
-		return Fault("audience.discount", fmt.Sprintf("%q begins at %s only; start the campaign then, or take it out", code,
+		return ends, Fault("audience.discount", fmt.Sprintf("%q begins at %s only; start the campaign then, or take it out", code,
 			d.StartsAt.Format(time.RFC3339)))
 	}
-	return nil
+	return d.EndsAt.Time, nil
 }
 
 // explain adds to an error of the platform which key is to be changed.
@@ -219,4 +228,22 @@ func explain(a *file.Selection, err error) error {
 		}
 	}
 	return fmt.Errorf("%w: %s", err, refused.Code.Remedy())
+}
+
+// assumedFor returns the keys of the configuration that an audience depends on where the document
+// of the platform is silent (docs/commerce.md#assumptions).
+func assumedFor(from string) []string {
+	keys := []string{"company_header"}
+	switch from {
+	case file.FromCustomers:
+		keys = append(keys, "customers_path", "page_size_parameter")
+	case file.FromUnpaidOrders:
+		keys = append(keys, "orders_path", "page_size_parameter")
+	case file.FromPayments:
+		keys = append(keys, "orders_path", "page_size_parameter", "type_filter")
+	}
+	for i := range keys {
+		keys[i] = "commerce.assumed." + keys[i]
+	}
+	return keys
 }

@@ -56,17 +56,17 @@ func (l *Lists) Start(ctx context.Context, r launch.Request) (launch.Outcome, er
 	}
 	defer func() { <-l.one }()
 	var made *Made
-	r.Make = func(ctx context.Context) (_ string, err error) {
+	r.Make = func(ctx context.Context) (_ string, _ *launch.Offer, err error) {
 		if l.folder == "" {
-			return "", Fault("audience", "its list has no folder; set data_dir")
+			return "", nil, Fault("audience", "its list has no folder; set data_dir")
 		}
 		if _, err := l.Sweep(ctx); err != nil {
-			return "", err
+			return "", nil, err
 		}
 		if made, err = l.make(ctx, def, l.tell(def.Name, r.Progress), stored(l.ledger, def.Audience.PaymentLink)); err != nil {
-			return "", err
+			return "", nil, err
 		}
-		return made.Path, nil
+		return made.Path, made.Offer(), nil
 	}
 	out, err := r.Start(ctx)
 	l.clear(ctx, made)
@@ -134,6 +134,9 @@ type Made struct {
 	Counts
 	lock *filelock.Lock
 }
+
+// Offer is what will end while the list is sent to.
+func (m *Made) Offer() *launch.Offer { return &m.offer }
 
 // Remove deletes the list.
 func (m *Made) Remove() error {

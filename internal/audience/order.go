@@ -51,6 +51,9 @@ func (l *list) readOrders(ctx context.Context, client *commerce.Client, dir stri
 		case o.Customer.DeletedAt.IsZero():
 			p := l.personOf(o.Customer)
 			p.Order, p.Reference, p.Due, p.Currency, p.Created = o.ID, o.Reference, o.AmountDue.String(), o.Currency, o.CreatedAt.Time
+			if a.From == file.FromUnpaidOrders {
+				p.Expires = o.ExpiresAt.Time
+			}
 			if err := s.add(p); err != nil {
 				return err
 			}

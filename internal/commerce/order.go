@@ -27,6 +27,8 @@ type Order struct {
 	CreatedAt Time            `json:"created_at"`
 	UpdatedAt Time            `json:"updated_at"`
 	DeletedAt Time            `json:"deleted_at"`
+	// ExpiresAt is zero for an order that stays payable.
+	ExpiresAt Time `json:"expires_at"`
 }
 
 func (o Order) key() string { return o.ID }

@@ -26,16 +26,17 @@ func (d *Daemon) campaignFiles() ([]operator.File, error) { return schedule.File
 // checkFile checks a campaign and a list; "" is the campaign's own. The service's answers may be a
 // minute old.
 func (d *Daemon) checkFile(ctx context.Context, f operator.File, list string) (_ *launch.Preflight, err error) {
+	var offer *launch.Offer
 	if list == "" && f.Definition.Audience != nil {
 		made, err := d.audiences.Make(ctx, f.Definition, nil)
 		if err != nil {
 			return nil, err
 		}
 		defer func() { err = errors.Join(err, made.Remove()) }()
-		list = made.Path
+		list, offer = made.Path, made.Offer()
 	}
 	in := launch.PreflightInput{Definition: f.Definition, Source: f.Source, File: f.Path, Examples: manyExamples,
-		Rate: d.cfg.Rate, Commerce: d.cfg.Commerce.Configured(),
+		Rate: d.cfg.Rate, Commerce: d.cfg.Commerce.Configured(), Offer: offer,
 		Suppressions: d.ledger, Reached: d.ledger, List: cmp.Or(list, file.Beside(f.Path, f.Definition.Recipients.File))}
 	if in.List == "" {
 		return nil, &file.Error{Findings: []file.Finding{{Level: file.LevelError,

@@ -68,5 +68,11 @@ func checkCampaign(
 	if s, ok := in.Service.(asker); ok {
 		found.Assumed, found.NotOffered = s.Asked()
 	}
+	if in.Offer != nil {
+		found.Assumed = append(found.Assumed, in.Offer.Assumed...)
+	}
+	if err := checkOffer(in.Definition, found, time.Now()); err != nil {
+		return nil, err
+	}
 	return found, CheckWindow(in.Definition, found, time.Now())
 }

@@ -108,8 +108,9 @@ func (d *Daemon) warnConsent(file string, p *launch.Preflight) {
 	}
 }
 
-// checkLaunch returns a Launch.Checked, which adds a warning to the preflight if the deadline
-// cannot be met, and gives the preflight to then. If then is nil, it logs the warnings.
+// checkLaunch returns a Launch.Checked, which adds warnings to the preflight if the deadline cannot
+// be met or what an audience is offered ends too early, and gives the preflight to then. If then is
+// nil, it logs the warnings.
 func (d *Daemon) checkLaunch(ctx context.Context, path string, then func(*launch.Preflight)) func(*launch.Preflight) {
 	return func(p *launch.Preflight) {
 		known := len(p.Findings)
@@ -117,16 +118,23 @@ func (d *Daemon) checkLaunch(ctx context.Context, path string, then func(*launch
 		if err == nil {
 			err = checkDeadline(ctx, d.cfg, d.ledger, d.quotas, def, p, time.Now())
 		}
+		deadline := len(p.Findings)
+		if err == nil {
+			err = checkOffer(def, p, time.Now())
+		}
 		if err != nil { // the launch itself says what is wrong
-			d.log.Debug("deadline not checked", "campaign", path, "err", err)
+			d.log.Debug("deadline and offer not checked", "campaign", path, "err", err)
 		}
 		if then != nil {
 			then(p)
 			return
 		}
 		d.warnConsent(path, p)
-		for _, f := range p.Findings[known:] {
+		for _, f := range p.Findings[known:deadline] {
 			d.log.Warn("deadline cannot be met", "campaign", path, "detail", f.What)
+		}
+		for _, f := range p.Findings[deadline:] {
+			d.log.Warn("what the messages offer ends too early", "campaign", path, "key", f.Where, "detail", f.What)
 		}
 	}
 }

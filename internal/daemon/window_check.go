@@ -15,19 +15,10 @@ func CheckWindow(d *file.Definition, found *launch.Preflight, now time.Time) err
 	if d.Window == nil || found.Sendable == 0 {
 		return nil
 	}
-	w, err := plan.ParseWindow(*d.Window)
+	w, o, err := openingOf(d, found, now)
 	if err != nil {
 		return err
 	}
-	var groups []plan.Group
-	for name, rows := range found.Zones {
-		zones, err := plan.Zones(name)
-		if err != nil {
-			return err
-		}
-		groups = append(groups, plan.Group{Remaining: rows, Zones: zones})
-	}
-	o := plan.OpeningAt(now, w, groups...)
 	found.Window = &launch.WindowCheck{Window: w.String(), Open: o.Open, Closed: o.Closed, Begins: o.Opens}
 	if o.Open > 0 {
 		found.Window.Begins = now.UTC()
@@ -37,6 +28,25 @@ func CheckWindow(d *file.Definition, found *launch.Preflight, now time.Time) err
 		found.Window.Sentence += ", after `campaignd approve`"
 	}
 	return nil
+}
+
+// openingOf returns the window of a campaign, nil if it has none, and which of its sendable rows
+// may be sent at an instant.
+func openingOf(d *file.Definition, found *launch.Preflight, at time.Time) (w *plan.Window, o plan.Opening, err error) {
+	if d.Window != nil {
+		if w, err = plan.ParseWindow(*d.Window); err != nil {
+			return nil, o, err
+		}
+	}
+	var groups []plan.Group
+	for name, rows := range found.Zones {
+		zones, err := plan.Zones(name)
+		if err != nil {
+			return nil, o, err
+		}
+		groups = append(groups, plan.Group{Remaining: rows, Zones: zones})
+	}
+	return w, plan.OpeningAt(at, w, groups...), nil
 }
 
 // windowSentence says when sending would begin, in the zone of the window.

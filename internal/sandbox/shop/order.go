@@ -29,6 +29,7 @@ type order struct {
 	taken     []taken // the stock that the order has
 	created   Stamp
 	updated   Stamp
+	expires   Stamp    // zero: never
 	invoice   *invoice // nil before the first payment
 	payments  []*payment
 	paid      decimal.Decimal

@@ -39,7 +39,7 @@ type filling struct {
 // the 422 with all flaws, or the 400 of an address.
 func (f *filling) fill(in orderRequest, customer string) error {
 	o := f.o
-	o.source, o.metadata = in.Source, in.Metadata
+	o.source, o.metadata, o.expires = in.Source, in.Metadata, in.ExpiresAt
 	f.currency(in)
 	f.lines(in.Products, customer)
 	o.discounts = f.discounts("discounts", in.Discounts, "order", customer)

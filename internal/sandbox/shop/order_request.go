@@ -10,6 +10,7 @@ type orderRequest struct {
 	CurrencyCode     string           `json:"currency_code"`
 	Currency         string           `json:"currency"`   // of an admin order
 	CreatedAt        Stamp            `json:"created_at"` // of an admin order
+	ExpiresAt        Stamp            `json:"expires_at"`
 	Customer         *customerRequest `json:"customer"`
 	Products         []lineRequest    `json:"products"`
 	Billing          billingRequest   `json:"billing"`
@@ -69,7 +70,7 @@ type shippingRequest struct {
 // that absent members stay.
 func (o *order) request() orderRequest {
 	in := orderRequest{
-		Source: o.source, CurrencyCode: o.currency, Discounts: nameDiscounts(o.discounts), Metadata: o.metadata,
+		Source: o.source, CurrencyCode: o.currency, ExpiresAt: o.expires, Discounts: nameDiscounts(o.discounts), Metadata: o.metadata,
 		ShippingFeeID: maybe(o.fee), PickupLocationID: maybe(o.pickup),
 		Billing: billingRequest{o.billing.method, o.billing.addressID, o.billing.address, o.billing.scheduled},
 		Shipping: shippingRequest{o.shipping.mode, o.shipping.status, o.shipping.scheduled, o.shipping.sent, o.shipping.addressID,

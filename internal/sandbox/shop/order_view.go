@@ -123,6 +123,7 @@ func (o *order) view() orderView {
 	v := orderView{
 		ID: o.id, Reference: o.reference(), Amount: Amount{Decimal: o.sums.total}, AmountDue: Amount{Decimal: o.due()},
 		Currency: o.currency, Status: o.status, State: 1, Source: Text(o.source), CreatedAt: o.created, UpdatedAt: o.updated,
+		ExpiresAt: o.expires,
 		CompanyID: o.company.ID, ShopID: Text(o.shop), CustomerID: o.customer, CustomFields: none, Metadata: o.metadata, Medias: none,
 		PrivateMedias: none, Bills: none, Deliveries: none, OrderProducts: []lineView{}, Products: []soldProduct{},
 		ShippingFeeID: Text(o.fee), PickupID: Text(o.pickup), Company: o.company.ref(), Payments: []paymentView{},
