@@ -98,6 +98,10 @@ func (p *program) send(ctx context.Context, c *config.Config, o daemon.RunOption
 	if ctx.Err() == nil && !result.Ended && c.CanReceive() == nil {
 		p.stillToCome(result.Report)
 	}
+	if result.Report != nil && result.Report.Conversions != nil {
+		fmt.Fprintf(p.stderr, "campaignd: `campaignd run` counts no orders: those of %s are counted while a `campaignd serve` "+
+			"uses this ledger\n", result.Report.Run.ID)
+	}
 	return err
 }
 
