@@ -68,8 +68,8 @@ browser: #+ open the HTML reports and the console in chromium: axe-core, a phone
 	scripts/browser.sh
 
 .PHONY: picture
-picture: #+ draw the picture of a report for the README, docs/report.png
-	scripts/browser.sh -run README -readme $(CURDIR)/docs/report.png
+picture: #+ draw the pictures of a report and of the console for the README, docs/*.png
+	scripts/browser.sh -run 'README|PicturesOf' -readme $(CURDIR)/docs/report.png -console $(CURDIR)/docs
 
 .PHONY: lint
 lint: $(GOLANGCI) ## vet, formatting and golangci-lint
@@ -266,6 +266,10 @@ bench-api: #+ pages of the deliveries of a run of 1,000,000 rows on a private Po
 .PHONY: bench-events
 bench-events: #+ send at 1,000/s with 200 clients on the server-sent events and without; sending must keep 95 % of its rate
 	go test ./internal/daemon -run 'TestClientsThatListenCostTheSendingLittle$$' -listeners 200 -count=1 -v
+
+.PHONY: bench-console
+bench-console: #+ pages of the console with a run of ROWS=1000000 rows while it sends: median, 99 %, bytes on the wire
+	CI= scripts/browser.sh -run PagesAreQuick -rows $(or $(ROWS),1000000) -timeout 30m
 
 .PHONY: services
 services: ## install redis-server, PostgreSQL, PgBouncer and chromium for the tests

@@ -2,6 +2,8 @@ package console
 
 import (
 	"bytes"
+	"compress/gzip"
+	"context"
 	"embed"
 	"fmt"
 	"html/template"
@@ -45,6 +47,8 @@ type navGroup struct {
 type navLink struct {
 	Name, Path string
 	Current    bool
+	Count      int64 // of what the page lists; 0: it is not counted, or there is none
+	Warn       bool  // it stops something
 }
 
 // parsePages parses every page once.
@@ -85,7 +89,7 @@ func (s *Server) render(w http.ResponseWriter, r *http.Request, who operator.Cal
 		f.Title = t.Title()
 	}
 	if who.By != "" {
-		f.Groups = s.navigation(who, r.URL.Path)
+		f.Groups = s.navigation(r.Context(), who, r.URL.Path)
 	}
 	var b bytes.Buffer
 	if err := s.pages[name].Execute(&b, f); err != nil {
@@ -94,9 +98,24 @@ func (s *Server) render(w http.ResponseWriter, r *http.Request, who operator.Cal
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	text := bytes.Map(shown, b.Bytes())
+	// The secret of a new key is on the answer to a form, which is not compressed: a length tells
+	// something of a text that has a secret and a value of somebody else.
+	w.Header().Set("Vary", "Accept-Encoding")
+	if r.Method != http.MethodGet || len(text) < leastCompressed || !strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+		w.WriteHeader(status)
+		_, _ = w.Write(text) // an error means that the browser has gone
+		return
+	}
+	w.Header().Set("Content-Encoding", "gzip")
 	w.WriteHeader(status)
-	_, _ = w.Write(bytes.Map(shown, b.Bytes())) // an error means that the browser has gone
+	z, _ := gzip.NewWriterLevel(w, gzip.BestSpeed) // the level is one
+	_, _ = z.Write(text)                           // as above
+	_ = z.Close()
 }
+
+// leastCompressed is the length from which a page is compressed, in bytes.
+const leastCompressed = 8 << 10
 
 // shown replaces characters that hide or turn the text around them, such as those that change the
 // direction of writing. It holds for all values of all pages.
@@ -110,9 +129,27 @@ func shown(r rune) rune {
 	return '·'
 }
 
+// counts are the unfinished runs and the holds in force, for the navigation.
+func (s *Server) counts(ctx context.Context, who operator.Caller) (runs, holds int64) {
+	ctx, cancel := context.WithTimeout(ctx, slowestCount)
+	defer cancel()
+	d := s.process.For(who)
+	if all, err := d.Runs(ctx, campaign.RunFilter{Unfinished: true}); err == nil {
+		runs = int64(len(all))
+	}
+	if all, err := d.Holds(ctx, false); err == nil {
+		holds = int64(len(all))
+	}
+	return runs, holds
+}
+
+// slowestCount is the longest time that a page waits for the counts of its navigation.
+const slowestCount = 500 * time.Millisecond
+
 // navigation lists the pages that the visitor may see.
-func (s *Server) navigation(who operator.Caller, at string) []navGroup {
+func (s *Server) navigation(ctx context.Context, who operator.Caller, at string) []navGroup {
 	var out []navGroup
+	runs, holds := s.counts(ctx, who)
 	for i := range s.routes {
 		r := &s.routes[i]
 		if r.nav == "" || r.allows(who) != nil {
@@ -122,7 +159,14 @@ func (s *Server) navigation(who operator.Caller, at string) []navGroup {
 			out = append(out, navGroup{Name: r.group})
 		}
 		g := &out[slices.IndexFunc(out, func(g navGroup) bool { return g.Name == r.group })]
-		g.Links = append(g.Links, navLink{r.nav, r.path, at == r.path || strings.HasPrefix(at, r.path+"/")})
+		link := navLink{Name: r.nav, Path: r.path, Current: at == r.path || strings.HasPrefix(at, r.path+"/")}
+		switch r.path {
+		case "/console/runs":
+			link.Count = runs
+		case "/console/holds":
+			link.Count, link.Warn = holds, true
+		}
+		g.Links = append(g.Links, link)
 	}
 	return out
 }

@@ -1,6 +1,8 @@
 package console
 
 import (
+	"compress/gzip"
+	"io"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -75,6 +77,30 @@ func TestEachPageIsWhole(t *testing.T) {
 				t.Errorf("%s: a key that may only look is shown an action", r.path)
 			}
 		}
+	}
+}
+
+func TestALongPageIsCompressed(t *testing.T) {
+	w := newWorld(t)
+	for path, want := range map[string]string{"/console/runs/spring-1/deliveries": "gzip", "/console/drops": ""} {
+		got := w.request(path, "admin", nil, "Accept-Encoding", "gzip, br")
+		if got.Header().Get("Content-Encoding") != want {
+			t.Fatalf("%s: got the encoding %q, want %q", path, got.Header().Get("Content-Encoding"), want)
+		}
+		if want == "" {
+			continue
+		}
+		z, err := gzip.NewReader(got.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text, err := io.ReadAll(z); err != nil || string(text) != w.request(path, "admin", nil).Body.String() {
+			t.Errorf("%s: got another page (%v), want the same", path, err)
+		}
+	}
+	form := url.Values{"name": {strings.Repeat("n", 100)}, "scope": {"read"}, "nonce": {"n"}}
+	if got := w.request("/console/keys/create", "admin", form, "Accept-Encoding", "gzip"); got.Header().Get("Content-Encoding") != "" {
+		t.Errorf("the page with a secret: got the encoding %q, want none", got.Header().Get("Content-Encoding"))
 	}
 }
 

@@ -151,7 +151,15 @@ func TestListsShowOneCompanyOnlyItsOwn(t *testing.T) {
 				strings.Contains(text, want[1]), want[1])
 		}
 	}
-	if text := w.request("/console/overview", "other", nil).Body.String(); strings.Contains(text, "/console/keys") {
+	text := w.request("/console/overview", "admin", nil).Body.String()
+	if !strings.Contains(text, `<span class="count">2<`) || !strings.Contains(text, `<span class="count warn">2<`) {
+		t.Error("the navigation: want the unfinished runs and the holds of all companies counted")
+	}
+	text = w.request("/console/overview", "other", nil).Body.String()
+	if !strings.Contains(text, `<span class="count">1<`) || !strings.Contains(text, `<span class="count warn">1<`) {
+		t.Error("the navigation of one company: want its own run and hold counted")
+	}
+	if strings.Contains(text, "/console/keys") {
 		t.Error("the navigation has a page that the visitor may not see")
 	}
 }

@@ -169,7 +169,7 @@ func (v *visit) runView(ctx context.Context, id string) (out runView, err error)
 	if out.Report, err = v.d.Report(ctx, run.ID); err != nil {
 		return out, err
 	}
-	if out.Course, err = v.d.Course(ctx, run.ID, out.Report); err != nil {
+	if out.Course, err = v.course(ctx, run.ID, out.Report); err != nil {
 		return out, err
 	}
 	if out.Limits, err = v.d.Limits(ctx, run.ID); err != nil {

@@ -35,12 +35,13 @@ type Server struct {
 	routes  []route
 	watch   watch
 	checks  checks
+	courses courses
 }
 
 // New makes a Server.
 func New(ctx context.Context, p operator.Process, o Options) (*Server, error) {
 	s := &Server{process: p, options: o, ctx: ctx, mux: http.NewServeMux(), origin: http.NewCrossOriginProtection(),
-		watch: watch{runs: map[watched]*figures{}}, checks: checks{kept: map[[sha256.Size]byte]kept{}}}
+		watch: watch{runs: map[watched]*figures{}}, checks: checks{kept: map[[sha256.Size]byte]kept{}}, courses: courses{kept: map[watched]course{}}}
 	var err error
 	if s.assets, err = readAssets(); err != nil {
 		return nil, err

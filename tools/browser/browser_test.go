@@ -27,7 +27,9 @@ var axe string
 var (
 	pages    = flag.String("pages", "", "folder of the pages to look at")
 	pictures = flag.String("pictures", "", "folder for a picture of each page in each form")
-	readme   = flag.String("readme", "", "write the picture for the README to this file")
+	readme   = flag.String("readme", "", "write the picture of a report for the README to this file")
+	// readmeConsole is for the pictures of the console.
+	readmeConsole = flag.String("console", "", "write the pictures of the console for the README to this folder")
 )
 
 // names are the reports that scripts/browser.sh makes.

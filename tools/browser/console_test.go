@@ -3,6 +3,7 @@ package browser
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -149,6 +150,41 @@ func (s *served) judge(ctx context.Context, what string, said func() []string, f
 	}
 }
 
+// draft begins a new campaign with a list that has faults, and checks it.
+func (h *hand) draft() {
+	h.t.Helper()
+	faulty, _ := lists()
+	h.write("faulty.csv", faulty)
+	h.press("New campaign")
+	h.press("Choose autumn")
+	h.uploads(h.path("faulty.csv"))
+	h.choose("first_name", "Given name")
+	h.press("Check the list")
+}
+
+// The README shows the page of a run and the check of a list.
+func TestThePicturesOfTheConsoleAreMade(t *testing.T) {
+	if *readmeConsole == "" {
+		return // `make picture` asks for them
+	}
+	s := busy(t)
+	ctx, _ := start(t, s.console)
+	h := &hand{s, ctx, false, true}
+	h.signIn(s.key("ann", "admin"))
+	screen(t, ctx, "light", 1280)
+	h.draft()
+	for _, name := range []string{"console-check", "console-run"} {
+		png, err := chromedp.Run(ctx, chromedp.CaptureScreenshot())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(*readmeConsole, name+".png"), png, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		h.open(ctx, "/console/runs/spring-sale-1")
+	}
+}
+
 // firsts returns the first violation of each rule.
 func firsts(all []string) []string {
 	seen := map[string]bool{}
@@ -178,13 +214,7 @@ func TestEachPageIsForEverybody(t *testing.T) {
 	s.signIn(ctx, s.key("ann", "admin"))
 	_ = said() // the browser tells that the field for the key had the focus already
 	h := &hand{s, ctx, false, true}
-	faulty, _ := lists()
-	s.write("faulty.csv", faulty)
-	h.press("New campaign")
-	h.press("Choose autumn")
-	h.uploads(s.path("faulty.csv"))
-	h.choose("first_name", "Given name")
-	h.press("Check the list")
+	h.draft()
 	pages := s.walk(ctx, func(path string) { s.judge(ctx, path, said, all) })
 	for _, path := range []string{"/console/holds?all=1", "/console/person?to=%2B2348035550777", "/console/runs?campaign=none",
 		"/console/notifications?state=dead", "/console/runs/autumn-2/deliveries?status=failed"} {

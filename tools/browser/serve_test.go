@@ -127,7 +127,7 @@ func (s *served) write(name, text string) {
 // run runs a command to its end and returns what it printed.
 func (s *served) run(args ...string) string {
 	s.t.Helper()
-	ctx, cancel := context.WithTimeout(s.t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(s.t.Context(), 10*time.Minute)
 	defer cancel()
 	if args[0] != "demo" {
 		args = append(args, "--config", s.path("campaignd.yaml"))

@@ -4,6 +4,7 @@
 package main
 
 import (
+	"crypto/sha256"
 	"debug/buildinfo"
 	"encoding/base64"
 	"encoding/hex"
@@ -12,6 +13,8 @@ import (
 	"io"
 	"os"
 	"strings"
+
+	"campaignd/reporting/html"
 )
 
 type component struct {
@@ -20,6 +23,14 @@ type component struct {
 	Version string `json:"version"`
 	PURL    string `json:"purl,omitempty"`
 	Hashes  []hash `json:"hashes,omitempty"`
+	// Licenses are those of what is no module.
+	Licenses []license `json:"licenses,omitempty"`
+}
+
+type license struct {
+	License struct {
+		ID string `json:"id"`
+	} `json:"license"`
 }
 
 type hash struct {
@@ -50,6 +61,16 @@ func main() {
 	}
 }
 
+// font is the one file of others in the binary that is no module; reporting/html/assets/README.md
+// has its source.
+func font() component {
+	sum := sha256.Sum256(html.Font)
+	c := component{Type: "file", Name: "source-sans-3-latin-wght-normal.woff2", Version: "5.3.1",
+		PURL: "pkg:npm/%40fontsource-variable/source-sans-3@5.3.1", Hashes: []hash{{"SHA-256", hex.EncodeToString(sum[:])}}, Licenses: make([]license, 1)}
+	c.Licenses[0].License.ID = "OFL-1.1"
+	return c
+}
+
 // write prints the bill of the binary at path.
 func write(w io.Writer, path string) error {
 	built, err := buildinfo.ReadFile(path)
@@ -71,6 +92,7 @@ func write(w io.Writer, path string) error {
 		}
 		b.Components = append(b.Components, c)
 	}
+	b.Components = append(b.Components, font())
 	out := json.NewEncoder(w)
 	out.SetIndent("", "  ")
 	return out.Encode(b)

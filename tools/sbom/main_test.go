@@ -18,6 +18,11 @@ func TestABillNamesWhatABinaryHas(t *testing.T) {
 	if err != nil || b.Format != "CycloneDX" || len(b.Components) == 0 || b.Components[0].Name != "std" {
 		t.Errorf("got %s (%v), want a bill with the standard library", out.Bytes(), err)
 	}
+	font := b.Components[len(b.Components)-1]
+	readme, err := os.ReadFile("../../reporting/html/assets/README.md")
+	if err != nil || !bytes.Contains(readme, []byte(font.Hashes[0].Content)) || !bytes.Contains(readme, []byte(font.Version)) {
+		t.Errorf("got the font %+v (%v), want the one of the README beside it", font, err)
+	}
 	if err := write(&out, "main.go"); err == nil {
 		t.Error("a file that is no binary: got no error, want one")
 	}

@@ -1,0 +1,32 @@
+package console
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"campaignd/reporting/html"
+)
+
+// The plots of a long run take a while, and a page does not wait for them again and again.
+func TestPlotsAreKeptForAllWhoLook(t *testing.T) {
+	w := newWorld(t)
+	now := time.Now()
+	w.courses.put(watched{"spring-1", ""}, course{[]html.Part{{ID: "kept", Title: "Kept for now"}}, now.Add(time.Hour)})
+	for name, want := range map[string]bool{"admin": true, "read": true} {
+		if text := w.request("/console/runs/spring-1", name, nil).Body.String(); strings.Contains(text, "Kept for now") != want {
+			t.Errorf("%s: got the plots that are kept: %v, want %v", name, !want, want)
+		}
+	}
+	w.courses.put(watched{"spring-1", ""}, course{[]html.Part{{ID: "kept", Title: "Kept for now"}}, now.Add(-time.Second)})
+	if strings.Contains(w.request("/console/runs/spring-1", "admin", nil).Body.String(), "Kept for now") {
+		t.Error("after their time: got the plots that were kept, want new ones")
+	}
+	for i := range 3 * mostCourses {
+		w.courses.put(watched{fmt.Sprint(i), ""}, course{})
+	}
+	if n := len(w.courses.kept); n > mostCourses {
+		t.Errorf("got the plots of %d runs, want at most %d", n, mostCourses)
+	}
+}
