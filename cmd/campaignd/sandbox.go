@@ -37,7 +37,7 @@ It has faults on request: by --fault, by the timeline of a scenario, or by reque
   POST /sandbox/companies/co_1/status               {"status": "suspended"} or active: a client
   POST /sandbox/accounts/co_1/status                {"status": "locked"}, unpaid or active: its business account
   POST /sandbox/numbers/conn_1/status               {"status": "restricted"}, maintenance, disconnected or connected
-  POST /sandbox/templates/spring_sale/status        {"status": "paused"}, approved or deleted;
+  POST /sandbox/templates/spring_sale/status        {"status": "paused"}, approved, rejected or deleted;
                                                     "silent": true: the service learns it at a sync
   POST /sandbox/allowance                           {"messages": 0}: how many more the plan allows
   POST /sandbox/events                              {"type": "template.status", "ago": "24h", "data": {}}: any event
