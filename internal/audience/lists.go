@@ -24,7 +24,7 @@ type Ledger interface {
 	campaign.PaymentLinkLedger
 }
 
-// Lists makes lists. Each is in a folder of its own, with the lock of the process that made it, and
+// Lists makes lists. Each is in its own folder, with the lock of the process that made it, and
 // is deleted once that process has given it up and no run is being imported from it. Make it with
 // NewLists; a nil *Lists makes no list. Its methods may be called concurrently, also in several
 // processes with one folder.
@@ -144,7 +144,7 @@ func (m *Made) Remove() error {
 }
 
 // Make makes the list of a campaign for somebody who looks at it: its payment links are examples.
-// fetched is that of Write. With an error there is no list.
+// fetched is called as by Write. With an error there is no list.
 func (l *Lists) Make(ctx context.Context, d *file.Definition, fetched func(rows int64)) (*Made, error) {
 	return l.make(ctx, d, fetched, example(d.Audience.PaymentLink))
 }
@@ -161,7 +161,7 @@ func (l *Lists) make(ctx context.Context, d *file.Definition, fetched func(int64
 	return m, nil
 }
 
-// Write is Write over a client of its own.
+// Write is the function Write with a new client.
 func (l *Lists) Write(ctx context.Context, d *file.Definition, path string, fetched func(rows int64)) (Counts, error) {
 	return l.write(ctx, d, path, fetched, noLink)
 }
@@ -187,7 +187,7 @@ func (l *Lists) reserve(ctx context.Context) (dir string, lock *filelock.Lock, e
 		}
 		defer func() { err = errors.Join(err, all.Release()) }()
 	}
-	if dir, err = os.MkdirTemp(l.folder, "audience-*"); err != nil { // of mode 0700; "" is that of the system
+	if dir, err = os.MkdirTemp(l.folder, "audience-*"); err != nil { // of mode 0700; "": in the system's folder
 		return "", nil, err
 	}
 	if lock, err = filelock.Take(filepath.Join(dir, lockName)); err != nil {
@@ -214,7 +214,7 @@ func (l *Lists) lock(ctx context.Context) (*filelock.Lock, error) {
 	}
 }
 
-// Sweep deletes the lists that nobody needs, such as those of killed processes. It returns how many
+// Sweep deletes the lists that nobody needs, such as lists of killed processes. It returns how many
 // stay, because a process makes them or a run is being imported from them.
 func (l *Lists) Sweep(ctx context.Context) (kept int64, err error) {
 	if l == nil || l.folder == "" {

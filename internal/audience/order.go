@@ -103,7 +103,7 @@ func (l *list) paidOrders(ctx context.Context, client *commerce.Client, oldest t
 // in memory at once.
 const parts = 64
 
-// shards keep people on disk, those of one customer in one file.
+// shards keep people on disk. All rows of one customer are in one file.
 type shards struct {
 	dir   string
 	files [parts]*os.File

@@ -27,7 +27,7 @@ const (
 // watched is a run as one company sees it; "": all companies.
 type watched struct{ run, company string }
 
-// figures are those of a watched run, rendered once a second for all who watch.
+// figures are the figures of a watched run. They are rendered once a second for all its viewers.
 type figures struct {
 	mu   sync.Mutex
 	at   time.Time

@@ -12,7 +12,7 @@ import (
 	"campaignd/internal/operator"
 )
 
-// The steps of a new campaign. Each has an address of its own, which names the draft.
+// The steps of a new campaign. Each has its own address, which names the draft.
 const (
 	stepTemplate = iota + 1
 	stepList

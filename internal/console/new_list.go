@@ -142,7 +142,7 @@ func faultSentence(f *uploads.Fault) string {
 	case uploads.NotNow:
 		return "The list is being read. Try again in a moment."
 	case uploads.NoSpace:
-		return "The server has no space for the list. Ask whoever runs campaignd to make room, then upload it again."
+		return "The server has no space for the list. Ask the operator of campaignd to make room, then upload it again."
 	case uploads.Broken:
 		return "The connection broke before the list had come whole. Upload it again."
 	case uploads.WrongOffset, uploads.WrongHash, uploads.TooLarge:

@@ -70,7 +70,7 @@ func facts(x *operator.Prepared, found *launch.Preflight) []fact {
 	return all
 }
 
-// send launches the draft. ctx is that of the process, so a closed browser stops nothing.
+// send launches the draft. ctx is the context of the process, so a closed browser stops nothing.
 func send(v *visit, dr campaign.Draft) (done, error) {
 	if v.process.Launch == nil {
 		return done{}, &problem{http.StatusServiceUnavailable, "This process sends nothing."}

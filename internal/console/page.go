@@ -27,7 +27,7 @@ var pageFiles embed.FS
 // pages are the templates, each with the layout around it.
 type pages map[string]*template.Template
 
-// titled is a view with a title of its own.
+// titled is a view that has a title.
 type titled interface{ Title() string }
 
 // frame is what the layout shows around a view.

@@ -11,7 +11,8 @@ import (
 // route is one page, or one form of a page.
 type route struct {
 	method, path string
-	// operations are those of the operator's API that it calls. A session needs what they need.
+	// operations names the operations of the operator's API that the route calls. A session needs
+	// their scopes.
 	operations []string
 	scope      campaign.KeyScope
 	all        bool  // a session of one company is refused
@@ -23,7 +24,7 @@ type route struct {
 	confirm    func(v *visit) question // asked first, because the action cannot be undone
 }
 
-// done is what a form leads to: another page with a sentence, or a view of its own.
+// done is what a form leads to: another page with a sentence, or its own view.
 type done struct {
 	to, said string
 	view     any
@@ -79,7 +80,7 @@ const (
 	system  = "System"
 )
 
-// table lists every route that needs a session. A test compares the scopes with those of the API.
+// table lists every route that needs a session. A test compares their scopes with the API's.
 func table() []route {
 	const (
 		get, post            = http.MethodGet, http.MethodPost

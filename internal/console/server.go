@@ -170,7 +170,7 @@ type visit struct {
 	r   *http.Request
 	who operator.Caller
 	d   *operator.Session
-	// form has the fields of a POST, and not those of its address.
+	// form has the fields of a POST, without the parameters of its address.
 	form url.Values
 }
 

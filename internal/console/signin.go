@@ -59,7 +59,7 @@ func (s *Server) signIn(w http.ResponseWriter, r *http.Request) {
 		view.Wrong = "This link was used already, or it is older than a minute. Run `campaignd console` again, or sign in with a key."
 	} else {
 		secret, err = s.process.SignIn(r.Context(), r.RemoteAddr, strings.TrimSpace(r.PostFormValue("key")))
-		view.Wrong = "This is no key in force. A key begins with cpd_; whoever runs campaignd makes one with `campaignd keys create`."
+		view.Wrong = "This is no key in force. A key begins with cpd_; the operator of campaignd makes one with `campaignd keys create`."
 	}
 	if errors.Is(err, operator.ErrUnauthorized) {
 		s.render(w, r, operator.Caller{}, http.StatusUnauthorized, "signin", view)

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// TemplateRecord is a template as the service lists it. Its JSON is that of the service
+// TemplateRecord is a template as the service lists it. Its JSON has the service's form
 // (docs/service.md#assumptions).
 type TemplateRecord struct {
 	// ID names the template in edits and deletions; "" if the service does not tell it.
@@ -50,7 +50,7 @@ type ComponentButton struct {
 	Text string `json:"text,omitempty"`
 	// URL has at most one variable, at its end.
 	URL string `json:"url,omitempty"`
-	// PhoneNumber is that of a PHONE_NUMBER button.
+	// PhoneNumber is the number of a PHONE_NUMBER button.
 	PhoneNumber string `json:"phone_number,omitempty"`
 	// Example has the whole address of a URL with a variable, or the code of a COPY_CODE button.
 	Example []string `json:"example,omitempty"`

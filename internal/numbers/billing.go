@@ -22,8 +22,8 @@ import (
 // billed is the allowance of a company as the service's billing told it last.
 type billed struct {
 	limit int64 // messages of the period; 0: none
-	// elsewhere is how many messages of the period are not of the ledger, such as those of another
-	// program.
+	// elsewhere is how many messages of the period the ledger does not have, such as messages of
+	// another program.
 	elsewhere int64
 	from, to  time.Time
 }
@@ -244,7 +244,7 @@ func (q *Quotas) Allowances(ctx context.Context, connections []string, now time.
 	return all, nil
 }
 
-// PlanOf is the allowance of a company at now, with what is used of it; false: none is known. The
+// PlanOf is the allowance of a company at now, with what is used of it; false: it is not known. The
 // period of the billing is taken to be a month, which ends on the same day of each.
 func (q *Quotas) PlanOf(ctx context.Context, company string, now time.Time) (_ plan.Quota, known bool, err error) {
 	own := plan.Quota{Name: PlanKey + company, Allowance: q.plan}

@@ -51,8 +51,7 @@ func NewDirectory(cfg *config.Config) *Directory {
 		quality: map[string]string{}, tiers: map[string]int64{}}
 }
 
-// SetKey is called with a new key of the service: the holds of the one before are not those of the
-// new one.
+// SetKey is called with a new key of the service. Holds of the old key do not stop the new one.
 func (d *Directory) SetKey(key messaging.Secret) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -143,7 +142,7 @@ func (d *Directory) Tier(connection string) campaign.Tier {
 func (d *Directory) Tiered(connection string) bool { return d.Tier(connection).Places > 0 }
 
 // Peers returns the accounts that may be the business account of a connection, beside its own. If
-// the service does not tell accounts, each connection of a company is an account of its own,
+// the service does not tell accounts, each connection of a company counts as its own account,
 // although several may share one.
 func (d *Directory) Peers(connection string) (accounts []string) {
 	o := d.Origin(connection)
@@ -158,7 +157,8 @@ func (d *Directory) Peers(connection string) (accounts []string) {
 	return accounts
 }
 
-// Ask calls refresh with a client of its own, for at most wait. Without an API key it does nothing.
+// Ask makes a client and calls refresh with it, for at most wait. Without an API key it does
+// nothing.
 func (d *Directory) Ask(
 	ctx context.Context, wait time.Duration, refresh func(context.Context, campaign.Service) ([]messaging.Connection, error),
 ) error {
@@ -266,7 +266,7 @@ func (d *Directory) Pace(connection string) float64 {
 	return throughput.Number{}.Pace().Rate
 }
 
-// AssumedPace is the pace, and that of a STANDARD number while the pace is not known.
+// AssumedPace is the pace. While it is not known, AssumedPace is the pace of a STANDARD number.
 func (d *Directory) AssumedPace(connection string) float64 {
 	return cmp.Or(d.Pace(connection), throughput.Number{}.Pace().Rate)
 }

@@ -104,7 +104,7 @@ func (k *Keeper) poll(ctx context.Context, now time.Time) error {
 	return k.o.Ledger.SetPolledUntil(ctx, newest)
 }
 
-// firstStart is when the first run started that is counted; zero: none is.
+// firstStart is when the first run started whose orders are counted; zero: there is no such run.
 func (k *Keeper) firstStart(ctx context.Context, now time.Time) (first time.Time, err error) {
 	runs, err := k.counted(ctx, now)
 	for _, r := range runs {

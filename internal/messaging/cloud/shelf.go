@@ -74,8 +74,8 @@ func (q *question) name() string {
 	return q.account + "/" + q.edge + "?" + q.query.Encode()
 }
 
-// turn names the questions of which one is asked at a time. All templates of an account may have
-// many pages, so messages do not wait for them.
+// turn names a group of questions. One of a group is asked at a time. All templates of an account
+// may have many pages, so messages do not wait for them.
 func (q *question) turn() string {
 	if q.waits {
 		return q.account + " templates"
@@ -120,8 +120,8 @@ func (s *listings[T]) keep(name string, l listing[T]) {
 	s.by[name] = l
 }
 
-// inUse counts the answers about an account that were needed within layoutAge. It deletes those of
-// the account that were not.
+// inUse counts the answers about an account that were needed within layoutAge. It deletes the
+// account's other answers.
 func (s *listings[T]) inUse(account string) (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -19,7 +19,7 @@ import (
 var methods = []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}
 
 // newRoutes returns the operations of the table by name, with the configured methods and paths. An
-// operation without its own path follows that of the row that the table names.
+// operation without its own path follows the path of the row that the table names.
 func newRoutes(paths map[string]string) (map[string]operations.Operation, error) {
 	routes := make(map[string]operations.Operation, len(operations.All))
 	for _, o := range operations.All {
