@@ -18,8 +18,8 @@ func TestAnUploadIsToldNowAndThen(t *testing.T) {
 			time.Sleep(2 * time.Second)
 			tell(client.UploadProgress{Sent: (i + 1) * 16e6, Size: 120e6})
 		}
-		tell(client.UploadProgress{Sent: 80e6, Size: 120e6, Err: errors.New("no answer of h:1: EOF"), Wait: 250 * time.Millisecond})
-		const want = "uploaded 48 of 120 MB\nthe upload stands at 80 of 120 MB (no answer of h:1: EOF); it goes on in 250ms\n"
+		tell(client.UploadProgress{Sent: 80e6, Size: 120e6, Err: errors.New("no answer from h:1: EOF"), Wait: 250 * time.Millisecond})
+		const want = "uploaded 48 of 120 MB\nthe upload stands at 80 of 120 MB (no answer from h:1: EOF); it goes on in 250ms\n"
 		if out.String() != want {
 			t.Errorf("got\n%swant\n%s", &out, want)
 		}

@@ -143,7 +143,7 @@ func (c *Client) send(ctx context.Context, q call, change func(*http.Request)) (
 		if dial := (*net.OpError)(nil); errors.As(err, &dial) && dial.Op == "dial" {
 			remedy = "; check the address, and that `campaignd serve` runs there"
 		}
-		return nil, fmt.Errorf("no answer of %s: %w%s", c.base.Host, err, remedy)
+		return nil, fmt.Errorf("no answer from %s: %w%s", c.base.Host, err, remedy)
 	}
 	if res.StatusCode/100 == 2 || res.StatusCode == http.StatusNotModified {
 		return res, nil

@@ -169,6 +169,9 @@ func plainFault(at yaml.Error, src []byte) (what, remedy string) {
 	case strings.Contains(what, "found character '\t'"):
 		return "a tab stands where YAML wants spaces", "indent with spaces"
 	case strings.HasSuffix(what, "used where sequence is expected"):
+		if t := at.GetToken(); t.Type == token.MappingStartType || t.Type == token.MappingValueType {
+			return "want a list here, not keys with values", "write - before the first key of each entry"
+		}
 		return "want a list here", "write [" + at.GetToken().Value + "]"
 	case strings.HasSuffix(what, "used where mapping is expected"):
 		return "want keys with values here", schemaRemedy
