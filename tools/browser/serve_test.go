@@ -88,12 +88,9 @@ func serve(t *testing.T, withDemo bool) *served {
 		}
 	}
 	s.write("secret", "sandbox-secret")
-	listener, err := net.Listen("tcp", "127.0.0.1:0") // the sandbox has to know the address before serve listens
-	if err != nil {
-		t.Fatal(err)
-	}
-	public := listener.Addr().String()
-	_ = listener.Close()
+	// The sandbox has to know the address of the webhooks before serve listens, and a page finds a
+	// serve that was started again at the same address.
+	public, admin := free(t), free(t)
 	s.sandbox = s.first(exec.Command(*program, "sandbox", "--addr", "127.0.0.1:0", "--webhook",
 		"http://"+public+"/webhooks/messaging", "--webhook-secret-file", s.path("secret")), regexp.MustCompile(`service on (http://\S+),`))
 	s.write("campaignd.yaml", fmt.Sprintf(`ledger: "sqlite:%s"
@@ -102,10 +99,21 @@ webhooks: {secrets: [sandbox-secret]}
 campaigns: %q
 drops: [{bucket: "file://%s", campaign: spring-sale}]
 notifications: {desk: {url: "http://127.0.0.1:9/desk", format: slack}}
-listen: {public: %q, admin: "127.0.0.1:0"}
-`, s.path("campaignd.db"), s.sandbox, s.path("campaigns"), s.path("inbox"), public))
+listen: {public: %q, admin: %q}
+`, s.path("campaignd.db"), s.sandbox, s.path("campaigns"), s.path("inbox"), public, admin))
 	s.start()
 	return s
+}
+
+// free returns an address of this machine that is free.
+func free(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	return listener.Addr().String()
 }
 
 // start starts serve, which ends with the test or with kill.
