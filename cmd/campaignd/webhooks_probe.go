@@ -100,7 +100,7 @@ func (p *program) sayRefused(ctx context.Context, c *config.Config) (refused boo
 	case text != "":
 		fmt.Fprintf(p.stderr, "campaignd: %s\n", sentence.Printable(text))
 	case last.IsZero():
-		fmt.Fprintln(p.stderr, "no event of the service has been verified yet")
+		fmt.Fprintln(p.stderr, "no event of the service has been verified yet, or the first came less than a minute ago")
 	default:
 		fmt.Fprintf(p.stderr, "the last event of the service was verified at %s\n", clock(last))
 	}
@@ -125,6 +125,9 @@ by its dashboard or support.`,
 	o := addOutput(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		now := time.Now()
+		if since == "" {
+			return invalid(errors.New("--since is missing: give a time such as 2026-03-02T09:00:00Z, or a duration such as 6h"))
+		}
 		from, err := instant("--since", since, now)
 		if err != nil {
 			return err

@@ -100,7 +100,7 @@ func TestAReplayIsAskedFor(t *testing.T) {
 	if err := json.Unmarshal([]byte(r.stdout), &told); err != nil || told.Deliveries < 40 {
 		t.Errorf("got %s, %v; want one status or more of each of 40 messages", r.stdout, err)
 	}
-	d.want(2, "webhooks", "replay")
+	wantIn(t, "without --since", d.want(2, "webhooks", "replay").stderr, "--since is missing: give a time such as")
 	d.want(2, "webhooks", "replay", "--since", "1h", "--until", "2h")
 	d.env["CAMPAIGND_SERVICE_ASSUMED_PATHS_WEBHOOK_REPLAY"] = "/api/v1/elsewhere"
 	d.env["CAMPAIGND_SERVICE_ASSUMED_PATHS_WEBHOOK_REPLAY_ONE"] = "/api/v1/elsewhere/{id}"

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"context"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -187,5 +188,27 @@ func TestTheDoctorNamesEventsThatWereLost(t *testing.T) {
 	}
 	if got := checkLost(t.Context(), l); len(got) > 0 {
 		t.Errorf("after the replay was asked for: got %+v, want nothing", got)
+	}
+}
+
+// signed is a ledger with what it knows of signatures.
+type signed struct {
+	campaign.SignatureLedger
+	state campaign.Signatures
+}
+
+func (s signed) Signatures(context.Context) (campaign.Signatures, error) { return s.state, nil }
+
+// The intake notes signatures in the ledger up to a minute late, so a run that has its first
+// statuses must not read that none has come.
+func TestADoctorKnowsThatSignaturesAreNotedLate(t *testing.T) {
+	at := time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
+	for want, s := range map[string]campaign.Signatures{
+		"no event was refused, and none has been verified yet, or the first came less than a minute ago": {},
+		"no event was refused lately; the last one was verified at 2026-03-02 09:00:00 UTC":              {Verified: map[string]time.Time{"a": at}},
+	} {
+		if got := checkSignatures(t.Context(), config.Default(), signed{state: s}); got.Health != HealthOK || got.Detail != want {
+			t.Errorf("got %+v, want %q", got, want)
+		}
 	}
 }

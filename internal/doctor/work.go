@@ -115,7 +115,7 @@ func checkSignatures(ctx context.Context, cfg *config.Config, l campaign.Signatu
 	case last.IsZero() && (cfg.Role == config.RoleSender || cfg.CanReceive() != nil):
 		return good(name, "this process verifies no events")
 	case last.IsZero():
-		return good(name, "no event was refused, and none has been verified yet")
+		return good(name, "no event was refused, and none has been verified yet, or the first came less than a minute ago")
 	}
 	return good(name, "no event was refused lately; the last one was verified at %s", campaign.Instant(last))
 }
