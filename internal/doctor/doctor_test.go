@@ -202,12 +202,16 @@ func (s signed) Signatures(context.Context) (campaign.Signatures, error) { retur
 // The intake notes signatures in the ledger up to a minute late, so a run that has its first
 // statuses must not read that none has come.
 func TestADoctorKnowsThatSignaturesAreNotedLate(t *testing.T) {
-	at := time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
+	cfg, err := config.Load(filepath.Join(t.TempDir(), "none"), false, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := map[string]time.Time{"a": time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)}
 	for want, s := range map[string]campaign.Signatures{
 		"no event was refused, and none has been verified yet, or the first came less than a minute ago": {},
-		"no event was refused lately; the last one was verified at 2026-03-02 09:00:00 UTC":              {Verified: map[string]time.Time{"a": at}},
+		"no event was refused lately; the last one was verified at 2026-03-02 09:00:00 UTC":              {Verified: last},
 	} {
-		if got := checkSignatures(t.Context(), config.Default(), signed{state: s}); got.Health != HealthOK || got.Detail != want {
+		if got := checkSignatures(t.Context(), cfg, signed{state: s}); got.Health != HealthOK || got.Detail != want {
 			t.Errorf("got %+v, want %q", got, want)
 		}
 	}
