@@ -23,7 +23,8 @@ LIBOPENAPI_VERSION := v0.16.2
 # runs over these only.
 CONCURRENT := ./campaign/... ./throttle/... ./internal/ledger/... ./internal/webhooks/... \
 	./internal/messaging/... ./internal/sandbox/... ./internal/drops/... ./internal/operator/... \
-	./internal/api/... ./internal/config/... ./internal/schedule/... ./internal/daemon/...
+	./internal/api/... ./internal/config/... ./internal/schedule/... ./internal/daemon/... \
+	./internal/numbers/... ./internal/purchases/... ./internal/uploads/... ./internal/console/...
 
 # The suites of real processes wait nearly all the time, for leases, servers and processes.
 FAULTS := go test -tags mutants -count=1 -v -parallel 4 -timeout 30m
