@@ -150,14 +150,17 @@ func ParseRunID(s string) (RunNo, error) {
 	return RunNo(n), nil
 }
 
-// List names the list for people. The name of an uploaded or dropped list has no folder, because
-// its copy is deleted with the run.
+// List names the list for people. The name of an uploaded or dropped list, and of an audience's,
+// has no folder, because its file is deleted.
 func (r Run) List() string {
 	dir, file := filepath.Split(r.ListName)
 	if strings.HasPrefix(r.Launch, DropKey) {
 		return file
 	}
 	dir = filepath.Clean(dir)
+	if strings.HasPrefix(filepath.Base(dir), "audience-") && strings.HasSuffix(filepath.Dir(dir), ".audiences") {
+		return file
+	}
 	name, ok := strings.CutPrefix(file, "list-")
 	if ok && strings.HasPrefix(filepath.Base(dir), "upload-") && strings.HasSuffix(filepath.Dir(dir), ".uploads") {
 		return name
@@ -165,8 +168,8 @@ func (r Run) List() string {
 	return r.ListName
 }
 
-// WithoutUpload removes the folder of the upload of r, if it has one, from a message: people know
-// the files by their own names.
+// WithoutUpload removes the folder of the upload or the audience of r, if it has one, from a
+// message: people know the files by their own names.
 func (r Run) WithoutUpload(text string) string {
 	if r.List() == r.ListName {
 		return text

@@ -229,7 +229,7 @@ func (l Request) resume(ctx context.Context, def *file.Definition, run campaign.
 	}
 	launched, err := l.bring(ctx, run, func(ctx context.Context, run campaign.Run) (Outcome, error) {
 		if _, _, err := recipients.Hash(list); err != nil { // no question to the service for a list that cannot be read
-			return Outcome{}, err
+			return Outcome{}, lostList(def, run, list, err)
 		}
 		return l.again(ctx, def, run, list)
 	})
@@ -328,7 +328,7 @@ func (l Request) Resume(ctx context.Context, run campaign.Run) (Outcome, error) 
 	list := cmp.Or(l.List, run.ListName)
 	launched, err := l.bring(ctx, run, func(ctx context.Context, run campaign.Run) (Outcome, error) {
 		hash, _, err := recipients.Hash(list)
-		if err != nil || hash != run.ListHash {
+		if err = lostList(def, run, list, err); err != nil || hash != run.ListHash {
 			return Outcome{}, errors.Join(fmt.Errorf("%w: %s", ErrListElsewhere, list), err)
 		}
 		return l.again(ctx, def, run, list)

@@ -3,10 +3,13 @@ package launch
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"strings"
 
 	"campaignd/campaign"
 	"campaignd/campaign/file"
+	"campaignd/recipients"
 )
 
 // ErrListElsewhere says that this process does not find the list of an interrupted import under its
@@ -84,6 +87,19 @@ func sameRequest(found []campaign.Run, hash string, source []byte) error {
 	}
 	return fmt.Errorf("%w: it launched %s, and this request differs: %s; give a request for another run another key", ErrKeyUsed,
 		found[0].ID(), strings.Join(diff, "; "))
+}
+
+// lostList returns the error of an import whose list cannot be read. Nobody can give the list of an
+// audience again, so the error says what to do if it is not here.
+func lostList(d *file.Definition, run campaign.Run, list string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if _, missing := os.Stat(list); d.Audience == nil || list != run.ListName || !errors.Is(missing, fs.ErrNotExist) {
+		return err
+	}
+	return &recipients.FileError{File: run.List(), Message: "the list of the audience is not here",
+		Remedy: fmt.Sprintf("start the process that made it, or end the run with `campaignd cancel %s`: the next launch makes a list", run.ID())}
 }
 
 // noList is the error of a campaign file that is launched without a list.

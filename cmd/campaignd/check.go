@@ -9,6 +9,7 @@ import (
 	"maps"
 	"net/http"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -151,6 +152,9 @@ func (p *program) check(ctx context.Context, path string, f checkFlags) (_ *laun
 		defer func() { err = errors.Join(err, done()) }()
 	}
 	found, err := checkWithTemplate(ctx, c, l, in)
+	if found != nil && in.Offer != nil {
+		found.List = filepath.Base(found.List) // it is deleted
+	}
 	if err != nil { // of two faults, the one that is here comes first
 		if fault := canBeRead(def, in.List); fault != nil {
 			return nil, fault

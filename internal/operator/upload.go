@@ -50,7 +50,10 @@ func (p *Process) LaunchUpload(ctx context.Context, u Upload) (resource.Launched
 		p.Log.Error("a launch is not in the log of actions", "run", run, "err", err)
 		launched.Warnings = append(launched.Warnings, "the log of actions has no line of this launch")
 	}
-	name := strings.TrimPrefix(filepath.Base(u.List), uploads.ListPrefix)
+	name := "made from the audience"
+	if u.List != "" {
+		name = strings.TrimPrefix(filepath.Base(u.List), uploads.ListPrefix)
+	}
 	if launched.Resumed {
 		p.Log.Info("a list of an unfinished run came again over "+u.Over, "run", run, "list", name)
 		return launched, nil
