@@ -143,11 +143,12 @@ var sqlAbsorb = `WITH d AS (DELETE FROM orphan o WHERE o.mh = ANY($1)
 		CROSS JOIN LATERAL (SELECT rid FROM outcome WHERE mh = m.mh AND message_id = m.message_id OFFSET 0) x
 		ORDER BY x.rid` + sqlOnward + `
 		RETURNING o.rid, o.failed_at, coalesce(o.delivered_at, o.read_at) AS reached_at),
-	t AS (` + touchRuns(`$2::bigint`) + `)
+	` + sqlSegments + `
 	SELECT n, coalesce(failed, 0), coalesce(code, ''), coalesce(f.rid, 0), coalesce(f.result_at, 0) FROM m
 		LEFT JOIN LATERAL (SELECT rid, result_at FROM outcome x WHERE failed IS NOT NULL AND x.mh = m.mh AND x.message_id = m.message_id
 			ORDER BY rid LIMIT 1) f ON true
-	UNION ALL SELECT 0, 0, '', rid, 0 FROM u WHERE failed_at IS NOT NULL AND reached_at IS NOT NULL`
+	UNION ALL SELECT 0, 0, '', rid, 0 FROM u WHERE failed_at IS NOT NULL AND reached_at IS NOT NULL
+	UNION ALL SELECT 0, 0, '', 0, 0 ` + touchRuns(`$2::bigint`)
 
 // absorbed is what the orphans tell that a transaction applied and deleted.
 type absorbed struct {
@@ -184,8 +185,10 @@ const (
 			warning = CASE WHEN ` + sqlOfErased + ` THEN NULL ELSE excluded.warning END,
 			code = NULL, detail = NULL, intent_at = NULL, next_due = NULL
 		WHERE outcome.state <> 5 /* accepted */`
+	// A count is cheap, and hashes that repeat are rare: with as many outcomes as hashes ($2), nothing
+	// else of the statement is executed.
 	sqlFlagRepeated = `UPDATE outcome o SET flags = o.flags | 16 /* repeated id */
-		WHERE o.mh = ANY($1) AND o.flags & 16 /* repeated id */ = 0
+		WHERE (SELECT count(*) FROM outcome WHERE mh = ANY($1)) > $2 AND o.mh = ANY($1) AND o.flags & 16 /* repeated id */ = 0
 		AND (SELECT count(*) FROM outcome x WHERE x.mh = o.mh AND x.message_id = o.message_id) > 1`
 )
 
@@ -210,7 +213,8 @@ func acceptResults(rs []receipt, told *absorbed) (qs []*query) {
 		probe = append(probe, mh)
 	}
 	slices.Sort(probe)
-	return []*query{stmt(nil, sqlAccept, rids, attempts, mhs, ats, ids, warnings), stmt(nil, sqlFlagRepeated, probe), absorb(told, probe)}
+	return []*query{stmt(nil, sqlAccept, rids, attempts, mhs, ats, ids, warnings), stmt(nil, sqlFlagRepeated, probe, len(probe)),
+		absorb(told, probe)}
 }
 
 const (

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"campaignd/campaign"
 	"campaignd/internal/ledger"
 	"campaignd/internal/ledger/ledgertest"
 
@@ -50,6 +51,36 @@ func TestAnOlderProgramMakesReportsReadRows(t *testing.T) {
 	}
 	if _, wrong, err := ledgertest.Differs(t.Context(), l, no); wrong != "" || err != nil {
 		t.Errorf("%v %s; want that the summary counts the row", err, wrong)
+	}
+}
+
+// The time of a run's last status is written at most each 100 ms, the segments of all statuses are.
+func TestStatusesTellThatASummaryIsOld(t *testing.T) {
+	t.Parallel()
+	l := openShared(t, ledger.Options{Sender: true})
+	r := sentAll(t, l, 2*campaign.SegmentSize)
+	if err := l.read(t.Context(), l.sender, stmt(nil, `UPDATE run_event SET event_at = $1`, ledger.Millis(time.Now().Add(time.Hour)))); err != nil {
+		t.Fatal(err)
+	}
+	for _, seqs := range [][]int64{{0}, {campaign.SegmentSize}, {1, campaign.SegmentSize + 1}} {
+		if n, err := l.FoldSummaries(t.Context(), -time.Hour, 100); err != nil || n == 0 || keptSummaries(t, l) != 2 {
+			t.Fatalf("kept %d summaries, %v; want some and no error, and 2 trusted", n, err)
+		}
+		var told campaign.Events
+		for _, seq := range seqs {
+			told.Statuses = append(told.Statuses,
+				campaign.StatusEvent{MessageID: ledgertest.MessageID(r.No, seq), Status: campaign.Delivered, At: time.Now()})
+		}
+		if done, err := l.Apply(t.Context(), told); err != nil || done.Matched != len(seqs) {
+			t.Fatalf("got %+v, %v; want no error, Matched %d", done, err, len(seqs))
+		}
+		if _, wrong, err := ledgertest.Differs(t.Context(), l, r.No); wrong != "" || err != nil {
+			t.Errorf("after statuses of %v: %v %s; want that the report counts them", seqs, err, wrong)
+		}
+		var changed int64
+		if err := l.read(t.Context(), l.reports, row(&changed, `SELECT count(*) FROM changed`)); err != nil || changed != int64(len(seqs)) {
+			t.Errorf("after statuses of %v: %d segments changed, %v; want %d", seqs, changed, err, len(seqs))
+		}
 	}
 }
 
