@@ -103,6 +103,16 @@ func (m *memory) swepts() int {
 	return len(m.sweeps)
 }
 
+// sizes returns the number of statuses of each commit.
+func (m *memory) sizes() (n []int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, e := range m.batches {
+		n = append(n, len(e.Statuses))
+	}
+	return n
+}
+
 func (m *memory) setFail(err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"campaignd/campaign"
 	"campaignd/internal/tracing"
@@ -47,6 +48,7 @@ func (i *Intake) Run(ctx context.Context) error {
 type writer struct {
 	*Intake
 	batch   []*queued
+	before  int // requests of the commit before
 	failing bool
 }
 
@@ -71,26 +73,50 @@ func (w *writer) drain(ctx context.Context) error {
 	}
 }
 
-// commit stores first and the requests that wait behind it in one transaction, and answers them
-// all.
-func (w *writer) commit(ctx context.Context, first *queued) {
-	facts, events := first.facts, first.events
+// linger is how long a commit waits for as many requests as the commit before had. Callers that
+// were answered together post again together, but not at one instant: without the wait the first of
+// them has a commit of its own, and the others wait for it.
+const linger = time.Millisecond
+
+// gather adds the requests that wait to the batch of first, and returns the facts and the number of
+// events of all. After a commit of several requests it waits for as many, at most for linger.
+// Without them, as of a caller that posts alone, it waits for nothing.
+func (w *writer) gather(first *queued) (facts campaign.Events, events int) {
+	facts, events = first.facts, first.events
 	w.batch = append(w.batch[:0], first)
-gather:
+	var end <-chan time.Time // nil: it has not waited yet
 	for events < w.maxBatch {
+		var next *queued
 		select {
-		case next := <-w.queue:
-			if len(w.batch) == 1 { // copy the slices before anything is appended to them
-				facts = campaign.Events{}
-				merge(&facts, first.facts)
-			}
-			merge(&facts, next.facts)
-			events += next.events
-			w.batch = append(w.batch, next)
+		case next = <-w.queue:
 		default:
-			break gather
+			if len(w.batch) >= w.before {
+				return facts, events
+			}
+			if end == nil {
+				end = time.After(linger)
+			}
+			select {
+			case next = <-w.queue:
+			case <-end:
+				return facts, events
+			}
 		}
+		if len(w.batch) == 1 { // copy the slices before anything is appended to them
+			facts = campaign.Events{}
+			merge(&facts, first.facts)
+		}
+		merge(&facts, next.facts)
+		events += next.events
+		w.batch = append(w.batch, next)
 	}
+	return facts, events
+}
+
+// commit stores first and the requests that gather adds in one transaction, and answers them all.
+func (w *writer) commit(ctx context.Context, first *queued) {
+	facts, events := w.gather(first)
+	w.before = len(w.batch)
 	keepLater(&facts)
 
 	applying, cancel := context.WithTimeout(ctx, commitTime)

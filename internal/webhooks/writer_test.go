@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -108,6 +109,70 @@ func TestALedgerThatFailsIsA503AtOnce(t *testing.T) {
 	if c := i.Counts(); c.CommitsFailed != 1 || c.Commits != 2 || c.Taken != 1 || c.Rejected[RejectedCommit] != 1 || c.Waiting != 0 {
 		t.Errorf("counts %+v, want 2 commits of which 1 failed, 1 taken, 1 rejected, none waiting", c)
 	}
+}
+
+// Callers that were answered together share the next commit too, although they post at different
+// instants. A caller that posts alone waits for no other.
+func TestCallersOfACommitShareTheNextOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &memory{}
+		i := newIntake(t, m, Options{})
+		stop := start(t, i)
+		var took [4]time.Duration
+		together := func(after ...time.Duration) (batches []int) {
+			t.Helper()
+			before := len(m.sizes())
+			var all sync.WaitGroup
+			for n, wait := range after {
+				all.Go(func() {
+					time.Sleep(wait)
+					began := time.Now()
+					if code := post(i, status(n, "sent", began)).Code; code != http.StatusNoContent {
+						t.Errorf("answered %d, want 204", code)
+					}
+					took[n] = time.Since(began)
+				})
+			}
+			all.Wait()
+			return m.sizes()[before:]
+		}
+		for _, c := range []struct {
+			after []time.Duration
+			want  []int
+			took  time.Duration // of the first
+		}{
+			{[]time.Duration{0}, []int{1}, 0},
+			{[]time.Duration{0, 500 * time.Microsecond}, []int{1, 1}, 0}, // strangers to each other
+		} {
+			if got := together(c.after...); !slices.Equal(got, c.want) || took[0] != c.took {
+				t.Errorf("after %v: commits of %v, the first within %v; want %v and %v", c.after, got, took[0], c.want, c.took)
+			}
+		}
+		m.gate = make(chan struct{})
+		go func() { // a commit during which three more wait
+			time.Sleep(5 * time.Millisecond)
+			close(m.gate)
+		}()
+		if got, want := together(0, time.Millisecond, time.Millisecond, time.Millisecond), []int{1, 3}; !slices.Equal(got, want) {
+			t.Fatalf("commits of %v, want %v", got, want)
+		}
+		for _, c := range []struct {
+			after []time.Duration
+			want  []int
+			took  time.Duration
+		}{
+			{[]time.Duration{0, 300 * time.Microsecond, 900 * time.Microsecond}, []int{3}, 900 * time.Microsecond}, // as many as before
+			{[]time.Duration{0, 600 * time.Microsecond, 1500 * time.Microsecond}, []int{2, 1}, time.Millisecond},   // one comes too late
+			{[]time.Duration{0}, []int{1}, 0},
+		} {
+			if got := together(c.after...); !slices.Equal(got, c.want) || took[0] != c.took {
+				t.Errorf("after %v: commits of %v, the first within %v; want %v and %v", c.after, got, took[0], c.want, c.took)
+			}
+		}
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 func TestACommitHasADeadline(t *testing.T) {
