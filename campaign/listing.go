@@ -13,4 +13,6 @@ type ListingLedger interface {
 	Listing(ctx context.Context, name string) (text string, age time.Duration, err error)
 	// KeepListing replaces the text under a name.
 	KeepListing(ctx context.Context, name, text string) error
+	// DropListings removes the texts whose names begin with prefix, because a template changed.
+	DropListings(ctx context.Context, prefix string) error
 }

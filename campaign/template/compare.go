@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
 
 	"campaignd/campaign/file"
 	"campaignd/internal/messaging"
@@ -17,10 +16,11 @@ import (
 // Service is what the comparison and the push ask of the messaging service.
 type Service interface {
 	Templates(ctx context.Context, connectionID string) ([]messaging.TemplateRecord, error)
-	TemplateLibrary(ctx context.Context, search string) ([]messaging.TemplateRecord, error)
+	TemplateLibrary(ctx context.Context, connectionID, search string) ([]messaging.TemplateRecord, error)
 	CreateTemplate(ctx context.Context, connectionID string, t messaging.TemplateRecord, library string) (messaging.TemplateRecord, error)
-	EditTemplate(ctx context.Context, id string, components []messaging.Component, category string) (messaging.TemplateRecord, error)
-	UploadHeader(ctx context.Context, connectionID, filename, contentType string, r io.Reader) (handle string, expires time.Time, err error)
+	EditTemplate(ctx context.Context, connectionID, id string, components []messaging.Component, category string) (
+		messaging.TemplateRecord, error)
+	UploadHeader(ctx context.Context, connectionID, filename, contentType string, r io.ReadSeeker) (handle string, err error)
 }
 
 // Comparison is a template file beside the service's template of the same name and language.
@@ -49,7 +49,7 @@ func Compare(ctx context.Context, s Service, connection string, all []*Template)
 	var out []Comparison
 	for _, t := range all {
 		if t.Library != "" {
-			found, err := fromLibrary(ctx, s, t)
+			found, err := fromLibrary(ctx, s, connection, t)
 			switch {
 			case err != nil:
 				return nil, err
@@ -76,8 +76,8 @@ func Compare(ctx context.Context, s Service, connection string, all []*Template)
 // fromLibrary takes the components of the library's template, to compare them, and its category. A
 // service that does not offer its library judges the name itself. Without such a template, found is
 // false, and t has a finding more.
-func fromLibrary(ctx context.Context, s Service, t *Template) (found bool, _ error) {
-	library, err := s.TemplateLibrary(ctx, t.Library)
+func fromLibrary(ctx context.Context, s Service, connection string, t *Template) (found bool, _ error) {
+	library, err := s.TemplateLibrary(ctx, connection, t.Library)
 	switch {
 	case errors.Is(err, messaging.ErrNotOffered):
 		return true, nil

@@ -74,7 +74,7 @@ func (c *Comparison) push(ctx context.Context, s Service, connection string) (me
 		category = c.Category
 	}
 	if c.Listed != nil && !c.components {
-		return s.EditTemplate(ctx, c.Listed.ID, nil, category)
+		return s.EditTemplate(ctx, connection, c.Listed.ID, nil, category)
 	}
 	record := c.TemplateRecord
 	if c.Media != "" {
@@ -91,7 +91,7 @@ func (c *Comparison) push(ctx context.Context, s Service, connection string) (me
 	}
 	switch {
 	case c.Listed != nil:
-		return s.EditTemplate(ctx, c.Listed.ID, record.Components, category)
+		return s.EditTemplate(ctx, connection, c.Listed.ID, record.Components, category)
 	case c.Library != "":
 		record.Components = nil
 	}
@@ -114,7 +114,7 @@ func (c *Comparison) upload(ctx context.Context, s Service, connection string) (
 	if err != nil {
 		return "", err
 	}
-	handle, _, err = s.UploadHeader(ctx, connection, filepath.Base(c.Media), contentType, f)
+	handle, err = s.UploadHeader(ctx, connection, filepath.Base(c.Media), contentType, f)
 	return handle, errors.Join(err, f.Close())
 }
 

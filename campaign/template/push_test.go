@@ -8,7 +8,6 @@ import (
 	"reflect"
 	"strings"
 	"testing"
-	"time"
 
 	"campaignd/campaign"
 	"campaignd/campaign/file"
@@ -28,7 +27,7 @@ func (a *account) Templates(context.Context, string) ([]messaging.TemplateRecord
 	return a.listed, nil
 }
 
-func (a *account) TemplateLibrary(_ context.Context, search string) ([]messaging.TemplateRecord, error) {
+func (a *account) TemplateLibrary(_ context.Context, _, search string) ([]messaging.TemplateRecord, error) {
 	if a.library == nil {
 		return nil, messaging.ErrNotOffered
 	}
@@ -52,7 +51,7 @@ func (a *account) CreateTemplate(_ context.Context, c string, t messaging.Templa
 	return t, nil
 }
 
-func (a *account) EditTemplate(_ context.Context, id string, parts []messaging.Component, category string) (
+func (a *account) EditTemplate(_ context.Context, _, id string, parts []messaging.Component, category string) (
 	messaging.TemplateRecord, error) {
 	a.calls = append(a.calls, fmt.Sprintf("edit %s %d %s", id, len(parts), category))
 	for i := range a.listed {
@@ -67,10 +66,10 @@ func (a *account) EditTemplate(_ context.Context, id string, parts []messaging.C
 	return messaging.TemplateRecord{}, errors.New("no such id")
 }
 
-func (a *account) UploadHeader(_ context.Context, c, name, kind string, r io.Reader) (string, time.Time, error) {
+func (a *account) UploadHeader(_ context.Context, c, name, kind string, r io.ReadSeeker) (string, error) {
 	text, err := io.ReadAll(r)
 	a.uploaded = fmt.Sprintf("%s %s %s %d", c, name, kind, len(text))
-	return "handle-1", time.Time{}, err
+	return "handle-1", err
 }
 
 // pushed reads a folder, compares and pushes it.

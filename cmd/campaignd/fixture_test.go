@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -48,6 +49,7 @@ type fixture struct {
 	dir    string
 	public string // address of the webhook listener
 	env    map[string]string
+	config string // the configuration file of every command; "": none
 }
 
 // newFixture starts a sandbox in which every message is soon read. change may alter its options.
@@ -115,6 +117,9 @@ func (d *fixture) run(args ...string) result {
 func (d *fixture) runIn(ctx context.Context, args ...string) result {
 	d.t.Helper()
 	var stdout, stderr bytes.Buffer
+	if d.config != "" {
+		args = append(slices.Clone(args), "--config", d.config)
+	}
 	code := run(ctx, args, strings.NewReader(""), &stdout, &stderr, d.env)
 	r := result{code, stdout.String(), stderr.String()}
 	d.reads(r, args)

@@ -15,6 +15,7 @@ import (
 	"campaignd/campaign/file"
 	"campaignd/campaign/launch"
 	"campaignd/internal/config"
+	"campaignd/internal/messaging/connector"
 	"campaignd/internal/messaging/service"
 	"campaignd/internal/sentence"
 )
@@ -65,7 +66,13 @@ func (p *program) cmdMediaList() *cobra.Command {
 		if connection == "" {
 			return p.withService(list)
 		}
-		return p.withAccount(cmd.Context(), connection, func(cfg *config.Config, c *service.Client, _ account) error { return list(cfg, c) })
+		return p.withAccount(cmd.Context(), connection, func(_ *config.Config, c *connector.Set, _ account) error {
+			files, err := c.Files(cmd.Context(), connection)
+			if err != nil {
+				return notOffered(err, "media_list")
+			}
+			return p.writeFiles(o, files)
+		})
 	}
 	return cmd
 }

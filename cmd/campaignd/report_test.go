@@ -80,20 +80,9 @@ func TestAReportIsComparedWithTheService(t *testing.T) {
 
 func TestNothingIsComparedOverTheCloudAPI(t *testing.T) {
 	t.Parallel()
-	d := newFixture(t, func(o *sandbox.Options) { o.API = sandbox.APICloud })
-	delete(d.env, "CAMPAIGND_SERVICE_API_KEY")
-	for name, secret := range map[string]string{"token": sandbox.DemoKey, "app": "sandbox-app-secret", "verify": "sandbox-verify-token"} {
-		d.write(name, secret)
-	}
-	values := strings.NewReplacer("URL", d.env["CAMPAIGND_SERVICE_BASE_URL"], "ID", sandbox.CloudAccount, "FOLDER", d.dir)
-	d.write("campaignd.yaml", values.Replace(
-		`cloud:
-  base_url: 'URL'
-  names: {conn_1: '300000000000001'}
-  accounts: [{id: 'ID', token_file: 'FOLDER/token', app_secret_file: 'FOLDER/app', verify_token_file: 'FOLDER/verify'}]
-`))
-	d.want(0, "run", d.path("c.yaml"), "--settle", "10s", "--config", d.path("campaignd.yaml"))
-	wantIn(t, "the report", d.want(0, "report", "latest", "--against-service", "--config", d.path("campaignd.yaml")).stdout, "read      40",
+	d := overCloud(t, newFixture(t, func(o *sandbox.Options) { o.API = sandbox.APICloud }))
+	d.want(0, "run", d.path("c.yaml"), "--settle", "10s")
+	wantIn(t, "the report", d.want(0, "report", "latest", "--against-service").stdout, "read      40",
 		"conn_1: it is reached over the Cloud API, where this comparison is not offered")
 }
 

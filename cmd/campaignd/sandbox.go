@@ -100,8 +100,9 @@ It has faults on request: by --fault, by the timeline of a scenario, or by reque
 		o.Log = p.log(c, true)
 		return daemon.ServeSandbox(cmd.Context(), addr, o, func(url string) {
 			if o.API == sandbox.APICloud {
-				fmt.Fprintf(p.stderr, "sandbox of the Cloud API on %s, token %s, account %s, number %s, app secret %s, verify token %s\n",
-					url, strings.TrimPrefix(keysOf(o), "key "), sandbox.CloudAccount, sandbox.CloudNumber(1), appSecretOf(o), sandbox.CloudVerifyToken)
+				fmt.Fprintf(p.stderr, "sandbox of the Cloud API on %s, token %s, account %s, number %s, app %s, app secret %s, verify token %s\n",
+					url, strings.TrimPrefix(keysOf(o), "key "), sandbox.CloudAccount, sandbox.CloudNumber(1), sandbox.CloudApp, appSecretOf(o),
+					sandbox.CloudVerifyToken)
 			} else {
 				fmt.Fprintf(p.stderr, "sandbox of the messaging service on %s, %s\n", url, keysOf(o))
 			}

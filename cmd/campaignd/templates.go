@@ -13,7 +13,9 @@ import (
 
 	"campaignd/campaign/template"
 	"campaignd/internal/config"
+	"campaignd/internal/daemon"
 	"campaignd/internal/messaging"
+	"campaignd/internal/messaging/connector"
 	"campaignd/internal/messaging/service"
 	"campaignd/internal/operator"
 )
@@ -24,7 +26,7 @@ func (p *program) cmdTemplates() *cobra.Command {
 		Short: "Keep the templates of an account in files: list, show, push, diff, sync, wait",
 		Long: `A template file has one template in one language: templates/NAME.LANGUAGE.yaml. push creates and edits at the service what
 differs from the files, and diff shows it; wait waits for the platform's review. These commands call the service's management
-operations with service.api_key.`,
+operations with service.api_key, or the Cloud API with the token of the account.`,
 		Args: noSubcommand,
 		RunE: help,
 	}
@@ -36,10 +38,28 @@ operations with service.api_key.`,
 // account is a business account at the service.
 type account = operator.Account
 
+// withConnectors calls do with the connectors of the configuration.
+func (p *program) withConnectors(do func(*config.Config, *connector.Set) error) error {
+	cfg, err := p.load()
+	if err != nil {
+		return err
+	}
+	c, err := config.NewConnectors(cfg)
+	if errors.Is(err, connector.ErrNone) {
+		return invalid(fmt.Errorf("%w: set CAMPAIGND_SERVICE_API_KEY, or CAMPAIGND_SERVICE_API_KEY_FILE to the file that holds it, "+
+			"or give cloud.accounts", err))
+	}
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	return withRemedy(cfg, do(cfg, c))
+}
+
 // withAccount calls do with the account of a connection. Without a connection there must be one
 // account only.
-func (p *program) withAccount(ctx context.Context, connection string, do func(*config.Config, *service.Client, account) error) error {
-	return p.withService(func(cfg *config.Config, c *service.Client) error {
+func (p *program) withAccount(ctx context.Context, connection string, do func(*config.Config, *connector.Set, account) error) error {
+	return p.withConnectors(func(cfg *config.Config, c *connector.Set) error {
 		known, err := c.Connections(ctx)
 		if err != nil {
 			return fmt.Errorf("ask the service for its connections: %w", err)
@@ -52,6 +72,23 @@ func (p *program) withAccount(ctx context.Context, connection string, do func(*c
 	})
 }
 
+// withListings makes the client of the Cloud API use the listings that the ledger keeps, so that a
+// change of a template drops them. drops means that it only drops them. Without the ledger nothing
+// is dropped, and senders use a listing until it is 10 minutes old.
+func (p *program) withListings(ctx context.Context, cfg *config.Config, c *connector.Set, drops bool, do func() error) (err error) {
+	if c.Cloud == nil || cfg.NoLedger() {
+		return do()
+	}
+	l, err := daemon.OpenLedger(ctx, cfg, false, p.log(cfg, true))
+	if err != nil {
+		fmt.Fprintf(p.stderr, "warning: senders use the listing of templates that the ledger keeps for up to 10 minutes: %v\n", err)
+		return do()
+	}
+	defer closing(l, &err)
+	daemon.ShareListings(cfg, c, l, drops)
+	return do()
+}
+
 // accountService are the requests about an account that another campaignd answers too.
 type accountService interface {
 	Templates(ctx context.Context, connection string) ([]messaging.TemplateRecord, error)
@@ -59,8 +96,10 @@ type accountService interface {
 }
 
 // withTemplates calls do with the service and a connection of the account, or with the other
-// campaignd of --server and the connection as it was given.
-func (p *program) withTemplates(ctx context.Context, connection string, do func(s accountService, connection string) error) error {
+// campaignd of --server and the connection as it was given. kept means that the listings of the
+// ledger are used.
+func (p *program) withTemplates(ctx context.Context, connection string, kept bool,
+	do func(s accountService, connection string) error) error {
 	far, err := p.remote()
 	if err != nil {
 		return err
@@ -68,7 +107,12 @@ func (p *program) withTemplates(ctx context.Context, connection string, do func(
 	if far != nil {
 		return requestError(do(far, connection))
 	}
-	return p.withAccount(ctx, connection, func(_ *config.Config, c *service.Client, a account) error { return do(c, a.Connection) })
+	return p.withAccount(ctx, connection, func(cfg *config.Config, c *connector.Set, a account) error {
+		if !kept {
+			return do(c, a.Connection)
+		}
+		return p.withListings(ctx, cfg, c, false, func() error { return do(c, a.Connection) })
+	})
 }
 
 // connectionFlag gives a command --connection.
@@ -111,7 +155,7 @@ func (p *program) cmdTemplatesList() *cobra.Command {
 		if library {
 			return p.withService(func(_ *config.Config, c *service.Client) error { return show(c.TemplateLibrary(cmd.Context(), "")) })
 		}
-		return p.withTemplates(cmd.Context(), *connection, func(s accountService, connection string) error {
+		return p.withTemplates(cmd.Context(), *connection, false, func(s accountService, connection string) error {
 			return show(s.Templates(cmd.Context(), connection))
 		})
 	}
@@ -143,7 +187,7 @@ func (p *program) cmdTemplatesShow() *cobra.Command {
 	o := addOutput(cmd)
 	p.addServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return p.withTemplates(cmd.Context(), *connection, func(s accountService, connection string) error {
+		return p.withTemplates(cmd.Context(), *connection, false, func(s accountService, connection string) error {
 			all, err := s.Templates(cmd.Context(), connection)
 			if err != nil {
 				return err
@@ -195,7 +239,7 @@ date and prints how many templates were added, updated and removed there.`,
 	o := addOutput(cmd)
 	p.addServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		return p.withTemplates(cmd.Context(), *connection, func(s accountService, connection string) error {
+		return p.withTemplates(cmd.Context(), *connection, true, func(s accountService, connection string) error {
 			n, err := s.SyncTemplates(cmd.Context(), connection)
 			if err != nil {
 				return err
@@ -223,7 +267,7 @@ rejected, paused or disabled, and 3 if the time is over first.`,
 		if timeout <= 0 {
 			return invalid(fmt.Errorf("--timeout %v: want more than 0", timeout))
 		}
-		return p.withAccount(cmd.Context(), *connection, func(_ *config.Config, c *service.Client, a account) error {
+		return p.withAccount(cmd.Context(), *connection, func(_ *config.Config, c *connector.Set, a account) error {
 			ctx, cancel := context.WithTimeout(cmd.Context(), timeout)
 			defer cancel()
 			// 2 s: a review takes minutes to a day, and the listing is one request.

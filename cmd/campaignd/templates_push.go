@@ -12,7 +12,7 @@ import (
 	"campaignd/campaign/template"
 	"campaignd/internal/config"
 	"campaignd/internal/daemon"
-	"campaignd/internal/messaging/service"
+	"campaignd/internal/messaging/connector"
 	"campaignd/internal/sentence"
 )
 
@@ -30,7 +30,7 @@ func oneFolder(cmd *cobra.Command, args []string) error {
 // withFiles reads the template files of a folder, and calls do with their comparison. A fault of a
 // file ends it before the service is asked.
 func (p *program) withFiles(ctx context.Context, args []string, connection string,
-	do func(*config.Config, *service.Client, account, []template.Comparison) error) error {
+	do func(*config.Config, *connector.Set, account, []template.Comparison) error) error {
 	folder := templatesFolder
 	if len(args) > 0 {
 		folder = args[0]
@@ -39,7 +39,7 @@ func (p *program) withFiles(ctx context.Context, args []string, connection strin
 	if err != nil {
 		return invalid(err)
 	}
-	return p.withAccount(ctx, connection, func(cfg *config.Config, c *service.Client, a account) error {
+	return p.withAccount(ctx, connection, func(cfg *config.Config, c *connector.Set, a account) error {
 		compared, err := template.Compare(ctx, c, a.Connection, files)
 		if err != nil {
 			return err
@@ -70,13 +70,17 @@ edit wants --yes. A push can be repeated.`,
 	o := addOutput(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		ctx := cmd.Context()
-		return p.withFiles(ctx, args, *connection, func(cfg *config.Config, c *service.Client, a account, all []template.Comparison) error {
+		return p.withFiles(ctx, args, *connection, func(cfg *config.Config, c *connector.Set, a account, all []template.Comparison) (err error) {
 			if !yes {
 				if err := p.stopsNoRun(ctx, cfg, a, all); err != nil {
 					return err
 				}
 			}
-			done, failure := template.Push(ctx, c, a.Connection, all)
+			var done []template.Pushed
+			failure := p.withListings(ctx, cfg, c, true, func() (err error) {
+				done, err = template.Push(ctx, c, a.Connection, all)
+				return err
+			})
 			if err := p.writePushed(o, done); err != nil || failure != nil {
 				return errors.Join(failure, err)
 			}
@@ -145,7 +149,7 @@ says, and 3 if not. Templates without a file are no difference.`,
 	connection := connectionFlag(cmd)
 	o := addOutput(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		compare := func(_ *config.Config, _ *service.Client, _ account, all []template.Comparison) error {
+		compare := func(_ *config.Config, _ *connector.Set, _ account, all []template.Comparison) error {
 			differ := false
 			facts := []differenceFacts{}
 			for _, c := range all {

@@ -70,7 +70,43 @@ func (d *fixture) setTemplate(name, body string) {
 
 func TestAPushIsReviewedAndThenTheSame(t *testing.T) {
 	t.Parallel()
-	d := templated(t, nil)
+	reviewedThenTheSame(t, templated(t, nil))
+}
+
+func TestAPushOverTheCloudAPIIsTheSame(t *testing.T) {
+	t.Parallel()
+	d := overCloud(t, templated(t, func(o *sandbox.Options) { o.API = sandbox.APICloud }))
+	reviewedThenTheSame(t, d)
+	d.want(0, "run", d.path("c.yaml"), "--settle", "10s") // keeps its listings in the ledger
+	d.setTemplate("order_update", `{"status": "paused", "silent": true}`)
+	d.says(0, "0 added, 1 updated, 0 removed\n", "", "templates", "sync")
+	wantIn(t, "the library", d.want(2, "templates", "list", "--library").stderr, "service.api_key is empty")
+	d.write("campaignd.yaml", strings.Replace(d.text("campaignd.yaml"), "app_id", "portfolio", 1))
+	d.write("templates/autumn_sale.en_US.yaml", strings.Replace(autumnFile, "today", "tonight", 1))
+	wantIn(t, "without the app", d.want(1, "templates", "push", d.path("templates"), "--yes").stderr, "give app_id")
+}
+
+// overCloud makes the commands use the Cloud API of the fixture's sandbox alone.
+func overCloud(t *testing.T, d *fixture) *fixture {
+	t.Helper()
+	delete(d.env, "CAMPAIGND_SERVICE_API_KEY")
+	delete(d.env, "CAMPAIGND_WEBHOOKS_SECRETS")
+	for name, secret := range map[string]string{"token": sandbox.DemoKey, "app": sandbox.CloudAppSecret, "verify": sandbox.CloudVerifyToken} {
+		d.write(name, secret)
+	}
+	values := strings.NewReplacer("URL", d.env["CAMPAIGND_SERVICE_BASE_URL"], "ID", sandbox.CloudAccount, "APP", sandbox.CloudApp,
+		"FOLDER", d.dir)
+	d.write("campaignd.yaml", values.Replace(`cloud:
+  base_url: 'URL'
+  names: {conn_1: '300000000000001'}
+  accounts: [{id: 'ID', app_id: 'APP', token_file: 'FOLDER/token', app_secret_file: 'FOLDER/app', verify_token_file: 'FOLDER/verify'}]
+`))
+	d.config = d.path("campaignd.yaml")
+	return d
+}
+
+func reviewedThenTheSame(t *testing.T, d *fixture) {
+	t.Helper()
 	file := d.path("templates/autumn_sale.en_US.yaml")
 	facts := func(action template.Action, status string) []template.Pushed {
 		return []template.Pushed{{File: file, Name: "autumn_sale", Language: "en_US", Action: action, Status: status}}

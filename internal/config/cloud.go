@@ -44,6 +44,9 @@ type CloudAccount struct {
 	AppSecretFile string `yaml:"app_secret_file" json:"app_secret_file"`
 	// File with the token by which the platform asks whether a webhook is ours.
 	VerifyTokenFile string `yaml:"verify_token_file" json:"verify_token_file"`
+	// Id of the app, in digits, for the files of template headers. Empty: templates with a file in the
+	// header cannot be pushed.
+	AppID string `yaml:"app_id,omitempty" json:"app_id,omitempty"`
 	// Name shared by the accounts of one business, which share one tier. Empty: the account alone.
 	Portfolio string `yaml:"portfolio" json:"portfolio"`
 	// Send MARKETING templates by marketing_messages.
@@ -106,7 +109,8 @@ func CloudOptions(cfg *Config) (o cloud.Options, secrets map[string]CloudSecrets
 			return o, nil, err
 		}
 		secrets[a.ID] = s
-		o.Accounts = append(o.Accounts, cloud.Account{ID: a.ID, Token: s.Token, Portfolio: a.Portfolio, MarketingAPI: a.MarketingAPI})
+		o.Accounts = append(o.Accounts, cloud.Account{ID: a.ID, Token: s.Token, App: a.AppID, Portfolio: a.Portfolio,
+			MarketingAPI: a.MarketingAPI})
 	}
 	return o, secrets, nil
 }

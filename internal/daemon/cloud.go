@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"campaignd/campaign"
 	"campaignd/internal/config"
 	"campaignd/internal/messaging"
 	"campaignd/internal/messaging/cloud"
+	"campaignd/internal/messaging/connector"
 	"campaignd/internal/webhooks"
 )
 
@@ -63,6 +65,30 @@ func (d *Daemon) shareListings() {
 	if d.client.Cloud != nil {
 		d.client.Cloud.Share(shelf{d.ledger, d.job})
 	}
+}
+
+// ShareListings makes the client of the Cloud API of a command use the listings that a ledger
+// keeps. With drops it only drops them, when a template changes, and asks the platform by itself.
+func ShareListings(cfg *config.Config, c *connector.Set, l campaign.Ledger, drops bool) {
+	if drops {
+		c.Cloud.Share(dropper{ledger: l})
+		return
+	}
+	owner := ownerName()
+	c.Cloud.Share(shelf{l, func(name string) campaign.Job {
+		return campaign.Job{Ledger: l, Name: name, Owner: owner, Lease: time.Duration(cfg.Sending.Lease)}
+	}})
+}
+
+// dropper shares nothing, and drops the listings of the ledger.
+type dropper struct {
+	cloud.Unshared
+	ledger campaign.ListingLedger
+}
+
+// DropListings implements cloud.Shelf.
+func (s dropper) DropListings(ctx context.Context, prefix string) error {
+	return s.ledger.DropListings(ctx, prefix)
 }
 
 // shelf keeps the listings of the Cloud API in the ledger. One replica at a time asks for an

@@ -126,7 +126,7 @@ func (w *DemoWorld) connect() error {
 		c.Webhooks.Secrets = []messaging.Secret{messaging.NewSecret(sandbox.DemoSecret)}
 		return nil
 	}
-	a := config.CloudAccount{ID: sandbox.CloudAccount}
+	a := config.CloudAccount{ID: sandbox.CloudAccount, AppID: sandbox.CloudApp}
 	for _, f := range []struct {
 		into       *string
 		name, text string

@@ -30,6 +30,9 @@ const (
 	CloudVerifyToken = "sandbox-verify-token"
 )
 
+// CloudApp is the id of the app, to which files of template headers are uploaded.
+const CloudApp = "100000000000001"
+
 // CloudNumber is the phone_number_id of the nth number of Demo, from 1.
 func CloudNumber(nth int) string { return strconv.Itoa(firstNumber + nth - 1) }
 
@@ -42,9 +45,12 @@ var cloudVersion = regexp.MustCompile(`^/v[1-9][0-9]?\.0/`)
 func (s *Sandbox) serveCloud(w http.ResponseWriter, r *http.Request) {
 	out := &cloudWriter{w: w}
 	defer out.end()
-	key := s.keys[strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")]
+	key := s.keys[strings.TrimPrefix(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "), "OAuth ")]
 	if key == nil {
 		refuse(out, platformStatus(401, 190, "Invalid OAuth access token - Cannot parse access token"))
+		return
+	}
+	if s.serveCloudTemplates(out, r, key) {
 		return
 	}
 	parts := cloudPath.FindStringSubmatch(r.URL.Path)
@@ -78,7 +84,7 @@ func (s *Sandbox) serveCloud(w http.ResponseWriter, r *http.Request) {
 
 // cloudAreas are the names that Faults.Away has for the edges.
 var cloudAreas = map[string]string{"phone_numbers": "numbers", "message_templates": "templates", "media": "media",
-	"subscribed_apps": "webhooks"}
+	"subscribed_apps": "webhooks", "uploads": "media", "upload": "media"}
 
 // platformStatus is a refusal of the platform with a status of its own.
 func platformStatus(status, code int, prose string) *refusal {
@@ -170,7 +176,9 @@ func (c *cloudWriter) translated() []byte {
 // cloudCodes are the platform's codes for refusals that the service makes itself.
 var cloudCodes = map[string]int{"recipient_is_sender": 131021, "connection_not_found": 131009, "account_deactivated": 131031,
 	"missing_fields": 131008, "missing_content": 131008, "invalid_media": 131009, "invalid_button": 131009, "invalid_request": 100,
-	"internal_error": 131000, "conflict": 131000, "rate_limited": 4}
+	"template_exists": 100, "template_name_blocked": 100,
+	"template_not_editable": 100, "template_edit_limit": 100, "template_not_deletable": 100, "business_not_verified": 100,
+	"not_found": 100, "missing_components": 100, "internal_error": 131000, "conflict": 131000, "rate_limited": 4}
 
 func mustJSON(v any) []byte {
 	b, err := json.Marshal(v)

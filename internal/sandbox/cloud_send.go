@@ -201,7 +201,7 @@ func (s *Sandbox) listCloudTemplates(w http.ResponseWriter, r *http.Request, c *
 	s.mu.Lock()
 	for t := range s.areas.TemplatesOf(c.ID) {
 		if name == "" || strings.Contains(t.Name, name) {
-			out = append(out, t.Template)
+			out = append(out, cloudTemplateOf(t))
 		}
 	}
 	s.mu.Unlock()

@@ -49,6 +49,7 @@ type Sandbox struct {
 	coded    map[int]int64    // Faults.Refusals that fired, by code
 	steps    []Step           // steps of the timeline that wait for AfterMessages
 	serial   map[string]int   // last number of an uploaded file of the Cloud API
+	uploads  map[string]*uploadSession
 
 	routes   routes         // of the operations
 	mux      *http.ServeMux // the control paths

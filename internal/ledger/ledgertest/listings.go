@@ -16,4 +16,16 @@ var listingPromises = []promise{
 			}
 		}
 	}},
+	{"ListingsAreDroppedByTheirBeginning", func(f *fixture) {
+		for _, name := range []string{"host/1/a?x", "host/1/b", "host/1_a", "other"} {
+			f.ok(f.l.KeepListing(f.ctx, name, "[]"))
+		}
+		f.ok(f.l.DropListings(f.ctx, "host/1/a?"))
+		f.ok(f.l.DropListings(f.ctx, "host/1_"))
+		for name, want := range map[string]string{"host/1/a?x": "", "host/1/b": "[]", "host/1_a": "", "other": "[]"} {
+			if got, _, err := f.l.Listing(f.ctx, name); got != want || err != nil {
+				f.Errorf("%s: got %q, %v; want %q", name, got, err, want)
+			}
+		}
+	}},
 }

@@ -54,7 +54,7 @@ func New(o Options) (*Client, error) {
 		exchange: messaging.NewExchange(messaging.ExchangeOptions{Base: base, Timeout: o.Timeout, MaxInFlight: o.MaxInFlight,
 			IdleTimeout: idleTimeout, Dial: o.Dial, Transport: o.Transport}),
 		o: o, base: *base, named: map[string]string{}, tokens: map[string]messaging.Secret{},
-		shelf: noShelf{}, failed: map[string]failure{},
+		shelf: Unshared{}, failed: map[string]failure{},
 		numbers:   listings[[]*line]{asking: make(chan struct{}, 1)},
 		layouts:   listings[[]messaging.TemplateRecord]{asking: make(chan struct{}, 1)},
 		templates: listings[[]messaging.TemplateRecord]{asking: make(chan struct{}, 1)},
@@ -68,8 +68,8 @@ func New(o Options) (*Client, error) {
 	return c, nil
 }
 
-// Share makes the client share its listings with other processes. It is called before any other
-// method.
+// Share makes the client share its listings with other processes. It is called before goroutines
+// use the client.
 func (c *Client) Share(s Shelf) { c.shelf = s }
 
 // SetToken replaces the token of an account for the requests that begin from now on. It reports

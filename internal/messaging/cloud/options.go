@@ -57,6 +57,9 @@ type Account struct {
 	// Portfolio is shared by the accounts of one business, which share one tier. Default: the account
 	// is its own.
 	Portfolio string
+	// App is the id of the app, in digits, to which the files of template headers are uploaded.
+	// Default: none can be.
+	App string
 	// MarketingAPI sends MARKETING templates by /marketing_messages in place of /messages.
 	MarketingAPI bool
 }
@@ -119,6 +122,8 @@ func (o Options) Validate(now time.Time) error {
 			return fmt.Errorf("%s.id: %q is no id of a business account, which has digits only", at, messaging.Token(a.ID))
 		case seen[a.ID]:
 			return fmt.Errorf("%s.id: %s is there twice", at, a.ID)
+		case a.App != "" && !digits(a.App):
+			return fmt.Errorf("%s.app_id: %q is no id of an app, which has digits only", at, messaging.Token(a.App))
 		case a.Token.IsZero():
 			return fmt.Errorf("%s.token_file: no access token; write the token of a system user into that file", at)
 		case !messaging.Visible(a.Token.Reveal()):

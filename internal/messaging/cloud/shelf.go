@@ -20,6 +20,8 @@ type Shelf interface {
 	Listing(ctx context.Context, name string) (text string, age time.Duration, err error)
 	// KeepListing replaces the text under a name.
 	KeepListing(ctx context.Context, name, text string) error
+	// DropListings removes the texts whose names begin with prefix.
+	DropListings(ctx context.Context, prefix string) error
 	// Ask calls do, which asks the platform. It returns ErrAsked without calling do while another
 	// process has this turn, and for RestAfter(err) after do failed in any process.
 	Ask(ctx context.Context, turn string, do func(context.Context) error) error
@@ -118,6 +120,17 @@ func (s *listings[T]) keep(name string, l listing[T]) {
 	}
 	l.used = time.Now()
 	s.by[name] = l
+}
+
+// drop deletes the answers whose names begin with prefix.
+func (s *listings[T]) drop(prefix string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for name := range s.by {
+		if strings.HasPrefix(name, prefix) {
+			delete(s.by, name)
+		}
+	}
 }
 
 // inUse counts the answers about an account that were needed within layoutAge. It deletes the
@@ -268,8 +281,10 @@ func asked[T any](ctx context.Context, c *Client, q question, read func([]rawjso
 // shelfName is the name of an answer on the shelf. The host is part of it, because a ledger may
 // have been used with the sandbox before.
 func (c *Client) shelfName(q question) string {
-	return c.base.Host + "/" + c.o.Version + "/" + q.name()
+	return c.shelfPrefix() + q.name()
 }
+
+func (c *Client) shelfPrefix() string { return c.base.Host + "/" + c.o.Version + "/" }
 
 // rest returns the error after which nobody takes a turn for now.
 func (c *Client) rest(turn string) error {
@@ -293,11 +308,19 @@ type failure struct {
 	until time.Time
 }
 
-// noShelf is the Shelf of a process that shares nothing.
-type noShelf struct{}
+// Unshared is the Shelf of a process that shares nothing.
+type Unshared struct{}
 
-func (noShelf) Listing(context.Context, string) (string, time.Duration, error) { return "", 0, nil }
-func (noShelf) KeepListing(context.Context, string, string) error              { return nil }
-func (noShelf) Ask(ctx context.Context, _ string, do func(context.Context) error) error {
+// Listing has none.
+func (Unshared) Listing(context.Context, string) (string, time.Duration, error) { return "", 0, nil }
+
+// KeepListing keeps none.
+func (Unshared) KeepListing(context.Context, string, string) error { return nil }
+
+// DropListings has none to drop.
+func (Unshared) DropListings(context.Context, string) error { return nil }
+
+// Ask calls do.
+func (Unshared) Ask(ctx context.Context, _ string, do func(context.Context) error) error {
 	return do(ctx)
 }

@@ -43,6 +43,17 @@ func (s *shared) KeepListing(_ context.Context, name, text string) error {
 	return nil
 }
 
+func (s *shared) DropListings(_ context.Context, prefix string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for name := range s.texts {
+		if strings.HasPrefix(name, prefix) {
+			delete(s.texts, name)
+		}
+	}
+	return nil
+}
+
 func (s *shared) Ask(ctx context.Context, account string, do func(context.Context) error) error {
 	s.mu.Lock()
 	if time.Now().Before(s.until[account]) {

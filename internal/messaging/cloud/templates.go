@@ -12,7 +12,7 @@ import (
 	"campaignd/internal/rawjson"
 )
 
-const templateFields = "name,language,status,category,parameter_format,components"
+const templateFields = "id,name,language,status,category,rejected_reason,parameter_format,components"
 
 // Templates lists the templates of the account of a connection. A listing of this process or of
 // another one is used again for a minute, and for a minute more for each page beyond the first.
@@ -21,11 +21,17 @@ func (c *Client) Templates(ctx context.Context, connectionID string) ([]messagin
 	if err != nil {
 		return nil, err
 	}
-	q := templatesOf(l.account.ID, url.Values{"limit": {"100"}})
+	q := everyTemplate(l.account.ID)
+	return ask(ctx, c, &c.templates, q, q.templates)
+}
+
+// everyTemplate asks for all templates of an account.
+func everyTemplate(account string) question {
+	q := templatesOf(account, url.Values{"limit": {"100"}})
 	q.waits = true
 	q.age = func(calls int) time.Duration { return time.Duration(max(calls, 1)) * callSpacing }
 	q.older = func(err error) bool { return throttled(err) || errors.Is(err, ErrAsked) }
-	return ask(ctx, c, &c.templates, q, q.templates)
+	return q
 }
 
 // templatesOf asks for templates of an account.
@@ -47,14 +53,20 @@ func (q *question) templates(records []rawjson.Value) (all []messaging.TemplateR
 }
 
 func templateOf(v rawjson.Value) messaging.TemplateRecord {
-	t := messaging.TemplateRecord{Name: v.Get("name").Text(), Language: messaging.FoldLanguage(v.Get("language").Text()),
+	t := messaging.TemplateRecord{ID: v.Get("id").Text(), Reason: reasonOf(v), Name: v.Get("name").Text(), Language: messaging.FoldLanguage(v.Get("language").Text()),
 		Status: strings.ToUpper(v.Get("status").Text()), Category: strings.ToUpper(v.Get("category").Text())}
 	for m := v.Get("components").Members(); m.Next(); {
 		part := messaging.Component{Type: strings.ToUpper(m.Val.Get("type").Text()),
 			Format: strings.ToUpper(m.Val.Get("format").Text()), Text: m.Val.Get("text").Text()}
+		example := m.Val.Get("example")
+		part.Example.HeaderHandle, part.Example.HeaderText = textsOf(example.Get("header_handle")), textsOf(example.Get("header_text"))
+		for row := example.Get("body_text").Members(); row.Next(); {
+			part.Example.BodyText = append(part.Example.BodyText, textsOf(row.Val))
+		}
 		for b := m.Val.Get("buttons").Members(); b.Next(); {
 			part.Buttons = append(part.Buttons, messaging.ComponentButton{Type: strings.ToUpper(b.Val.Get("type").Text()),
-				Text: b.Val.Get("text").Text(), URL: b.Val.Get("url").Text()})
+				Text: b.Val.Get("text").Text(), URL: b.Val.Get("url").Text(),
+				PhoneNumber: b.Val.Get("phone_number").Text(), Example: textsOf(b.Val.Get("example"))})
 		}
 		t.Components = append(t.Components, part)
 	}

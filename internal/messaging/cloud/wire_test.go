@@ -114,11 +114,16 @@ func sameJSON(t testing.TB, got, want []byte) {
 func wireClient(t testing.TB, s *script, accounts ...Account) *Client {
 	t.Helper()
 	s.t = t
-	server := httptest.NewServer(s)
-	t.Cleanup(server.Close)
 	if len(accounts) == 0 {
-		accounts = []Account{{ID: "200000000000001", Token: messaging.NewSecret("cloud_token_0123456789"), MarketingAPI: true}}
+		accounts = []Account{{ID: "200000000000001", App: "100000000000001", Token: messaging.NewSecret("cloud_token_0123456789"), MarketingAPI: true}}
 	}
+	return serverClient(t, s, accounts...)
+}
+
+func serverClient(t testing.TB, h http.Handler, accounts ...Account) *Client {
+	t.Helper()
+	server := httptest.NewServer(h)
+	t.Cleanup(server.Close)
 	c, err := New(Options{BaseURL: server.URL, Accounts: accounts})
 	if err != nil {
 		t.Fatal(err)

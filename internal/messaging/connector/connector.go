@@ -31,6 +31,7 @@ type wire interface {
 	Numbers(context.Context) ([]messaging.Number, error)
 	Templates(context.Context, string) ([]messaging.TemplateRecord, error)
 	UploadMedia(context.Context, string, string, string, io.Reader) (messaging.Asset, error)
+	CreateTemplate(context.Context, string, messaging.TemplateRecord, string) (messaging.TemplateRecord, error)
 	Close()
 }
 

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"campaignd/internal/messaging"
+	"campaignd/internal/messaging/cloud"
 	"campaignd/internal/messaging/service"
 )
 
@@ -45,13 +47,66 @@ func (s *Set) TemplateDays(ctx context.Context, id string, start, end time.Time)
 	return s.Service.TemplateAnalytics(ctx, id, start, end)
 }
 
-// SyncTemplates makes the service read the templates of a connection from the platform again.
+// SyncTemplates makes the service read the templates of a connection from the platform again. Over
+// the Cloud API it drops the listings that are kept, and lists again.
 func (s *Set) SyncTemplates(ctx context.Context, connection string) (service.TemplateSync, error) {
-	c, err := s.serviceOf(ctx, connection)
+	w, err := s.of(ctx, connection)
 	if err != nil {
 		return service.TemplateSync{}, err
 	}
-	return c.SyncTemplates(ctx, connection)
+	if c, ok := w.(*cloud.Client); ok {
+		n, err := c.SyncTemplates(ctx, connection)
+		return service.TemplateSync(n), err
+	}
+	return s.Service.SyncTemplates(ctx, connection)
+}
+
+// CreateTemplate submits a template for the account of a connection; with a name of the library, a
+// copy of its template.
+func (s *Set) CreateTemplate(ctx context.Context, connection string, t messaging.TemplateRecord, library string) (
+	messaging.TemplateRecord, error) {
+	w, err := s.of(ctx, connection)
+	if err != nil {
+		return messaging.TemplateRecord{}, err
+	}
+	return w.CreateTemplate(ctx, connection, t, library)
+}
+
+// EditTemplate replaces the components, the category or both of a template of the account of a
+// connection. The platform reviews it again.
+func (s *Set) EditTemplate(ctx context.Context, connection, id string, components []messaging.Component, category string) (
+	messaging.TemplateRecord, error) {
+	w, err := s.of(ctx, connection)
+	if err != nil {
+		return messaging.TemplateRecord{}, err
+	}
+	if c, ok := w.(*cloud.Client); ok {
+		return c.EditTemplate(ctx, connection, id, components, category)
+	}
+	return s.Service.EditTemplate(ctx, id, components, category)
+}
+
+// UploadHeader stores a file as the example of a template's media header.
+func (s *Set) UploadHeader(ctx context.Context, connection, name, kind string, r io.ReadSeeker) (handle string, err error) {
+	w, err := s.of(ctx, connection)
+	if err != nil {
+		return "", err
+	}
+	if c, ok := w.(*cloud.Client); ok {
+		return c.UploadHeader(ctx, connection, name, kind, r)
+	}
+	handle, _, err = s.Service.UploadHeader(ctx, connection, name, kind, r)
+	return handle, err
+}
+
+// TemplateLibrary lists the prepared templates whose name contains search. Over the Cloud API the
+// error is ErrOverCloud.
+func (s *Set) TemplateLibrary(ctx context.Context, connection, search string) ([]messaging.TemplateRecord, error) {
+	c, err := s.serviceOf(ctx, connection)
+	if err != nil {
+		return nil, err
+	}
+	return c.TemplateLibrary(ctx, search)
 }
 
 // Files lists the files of the company of a connection, or all of the service with "".

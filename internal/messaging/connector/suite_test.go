@@ -31,7 +31,7 @@ func world(t *testing.T, api string, change func(*sandbox.Options)) (*Set, *sand
 	set := &Set{}
 	if api == sandbox.APICloud {
 		set.Cloud, err = cloud.New(cloud.Options{BaseURL: server.URL, Timeout: time.Second, Names: map[string]string{"conn_1": "300000000000001"},
-			Accounts: []cloud.Account{{ID: sandbox.CloudAccount, Token: messaging.NewSecret(sandbox.DemoKey)}}})
+			Accounts: []cloud.Account{{ID: sandbox.CloudAccount, App: sandbox.CloudApp, Token: messaging.NewSecret(sandbox.DemoKey)}}})
 	} else {
 		set.Service, err = service.New(service.Options{BaseURL: server.URL, Timeout: time.Second, APIKey: messaging.NewSecret(sandbox.DemoKey)})
 	}

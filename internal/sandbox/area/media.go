@@ -96,7 +96,7 @@ const handlePrefix = "4::"
 // hasHandle reports whether a handle is of this client and of a file for this format of a header.
 func (a *Areas) hasHandle(handle, format, company string, now time.Time) bool {
 	x := a.media.byID[handle]
-	return x != nil && strings.HasPrefix(handle, handlePrefix) && x.company == company &&
+	return x != nil && strings.HasPrefix(handle, handlePrefix) && (x.company == company || x.company == "") &&
 		now.Sub(x.created) < assetLife && headerFormat(x.contentType) == format
 }
 
@@ -188,10 +188,7 @@ func (a *Areas) upload(c *Call) (any, *Refusal) {
 	}
 	x := &stored{"", company, up.filename, up.contentType, up.Size, c.Now}
 	if up.Purpose == "template_header" {
-		a.media.made++
-		x.id = handlePrefix + a.Token(a.media.made)
-		a.media.handles = append(a.media.handles, x)
-		a.media.byID[x.id] = x
+		a.keepHandle(x)
 		return struct {
 			Handle    string    `json:"header_handle"`
 			ExpiresAt time.Time `json:"expiresAt"`
@@ -204,6 +201,25 @@ func (a *Areas) upload(c *Call) (any, *Refusal) {
 	a.KeepFile(id, x.filename, c.Connection, x.contentType, x.size, c.Now)
 	x = a.media.byID[id]
 	return file{x.id, x.filename, x.contentType, x.size, x.expires(), nil}, nil
+}
+
+func (a *Areas) keepHandle(x *stored) {
+	a.media.made++
+	x.id = handlePrefix + a.Token(a.media.made)
+	a.media.handles = append(a.media.handles, x)
+	a.media.byID[x.id] = x
+}
+
+// KeepHandle stores the file of a header that was uploaded to an app, for templates of every
+// account. The handle is "" if the platform takes no such file.
+func (a *Areas) KeepHandle(contentType string, size int64, now time.Time) string {
+	a.expire(now)
+	if headerFormat(contentType) == "" || size < 1 || size > MediaLimit(contentType) {
+		return ""
+	}
+	x := &stored{contentType: contentType, size: size, created: now}
+	a.keepHandle(x)
+	return x.id
 }
 
 // KeepFile stores a file that was uploaded over a connection. It checks nothing.

@@ -60,6 +60,7 @@ func (a *Areas) createTemplate(c *Call, in newTemplate) (any, *Refusal) {
 		return nil, invalid("components and libraryName exclude each other.")
 	}
 	r := &Record{Company: company, number: a.templates.made}
+	a.templates.made++
 	r.Name, r.Language, r.Category, r.Status, r.Components = in.Name, in.Language, in.Category, "PENDING", in.Components
 	if in.LibraryName != "" {
 		i := slices.IndexFunc(library, func(t Template) bool { return t.Name == in.LibraryName && t.Language == in.Language })

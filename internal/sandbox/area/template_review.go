@@ -87,7 +87,7 @@ func (a *Areas) tell(r *Record, event, reason string) {
 		quoted(r.Name), hyphen, event, r.Category, quoted(reason))
 	value := fmt.Appendf(nil, `{"event":%q,"message_template_id":%d,"message_template_name":%s,"message_template_language":%q,`+
 		`"reason":"NONE","message_template_category":%q,"other_info":{"title":%s,"description":"Changed in the sandbox."}}`,
-		event, 400_000_000_000_001+int64(r.number), quoted(r.Name), hyphen, r.Category, quoted(reason))
+		event, r.PlatformID(), quoted(r.Name), hyphen, r.Category, quoted(reason))
 	a.Post(Event{Type: "template.status", Company: r.Company, Connection: a.firstOf(r.Company),
 		Data: data, Field: "message_template_status_update", Value: value})
 }

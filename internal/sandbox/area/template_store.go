@@ -34,7 +34,7 @@ type templates struct {
 	byName  map[[3]string]*Record   // by name, language and company
 	of      map[string]int          // number of templates, by company
 	blocked map[[2]string]time.Time // until when a name may not be used, by name and company
-	made    int                     // number of all records so far
+	made    int                     // the number of the next record
 }
 
 // fillTemplates makes the records of the scenario: one for each client that has the template.
@@ -56,6 +56,7 @@ func (a *Areas) fillTemplates() {
 	for _, c := range a.Companies {
 		add(c)
 	}
+	s.made = len(a.Templates) * len(companies) // the numbers below are smaller
 	for i, t := range a.Templates {
 		if t.ID == "" {
 			t.ID = "tpl_" + strconv.Itoa(i+1)
@@ -71,11 +72,11 @@ func (a *Areas) fillTemplates() {
 			t.Components = []Component{}
 		}
 		first := t.ID
-		for _, c := range companies {
+		for nth, c := range companies {
 			if len(t.Companies) > 0 && !slices.Contains(t.Companies, c.ID) {
 				continue
 			}
-			r := &Record{Template: t, Company: c.ID, number: i}
+			r := &Record{Template: t, Company: c.ID, number: i + nth*len(a.Templates)}
 			if s.byID[first] != nil {
 				r.ID = first + "_" + c.ID
 			}
@@ -95,7 +96,6 @@ func (a *Areas) fillTemplates() {
 func (a *Areas) keepTemplate(r *Record) {
 	s := &a.templates
 	r.compile()
-	s.made++
 	s.all = append(s.all, r)
 	s.byID[r.ID] = r
 	s.byName[[3]string{r.Name, r.Language, r.Company}] = r
