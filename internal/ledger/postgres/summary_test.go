@@ -59,7 +59,8 @@ func TestStatusesTellThatASummaryIsOld(t *testing.T) {
 	t.Parallel()
 	l := openShared(t, ledger.Options{Sender: true})
 	r := sentAll(t, l, 2*campaign.SegmentSize)
-	if err := l.read(t.Context(), l.sender, stmt(nil, `UPDATE run_event SET event_at = $1`, ledger.Millis(time.Now().Add(time.Hour)))); err != nil {
+	touched := stmt(nil, `UPDATE run_event SET event_at = $1`, ledger.Millis(time.Now().Add(time.Hour)))
+	if err := l.read(t.Context(), l.sender, touched); err != nil {
 		t.Fatal(err)
 	}
 	for _, seqs := range [][]int64{{0}, {campaign.SegmentSize}, {1, campaign.SegmentSize + 1}} {
