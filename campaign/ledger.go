@@ -50,6 +50,7 @@ type Ledger interface {
 	EventLedger
 	SuppressionLedger
 	ReportLedger
+	PersonLedger
 	RetentionLedger
 	ErasureLedger
 	PurchaseLedger

@@ -103,7 +103,7 @@ Without configuration it keeps its ledger in ./campaignd.db and sends to the san
 	group("look", p.cmdRuns(), p.cmdReport(), p.cmdAudit(), p.cmdWhy(), p.cmdForecast(), p.cmdSchedule(), p.cmdActions(), p.cmdDrops(),
 		p.cmdNotifications())
 	group("control", p.cmdPause(), p.cmdResume(), p.cmdLimits(), p.cmdCancel(), p.cmdApprove(), p.cmdResolve(), p.cmdFollowUp(), p.cmdHolds(),
-		p.cmdSuppressions(), p.cmdErase())
+		p.cmdSuppressions(), p.cmdPerson(), p.cmdErase())
 	group("setup", p.cmdInit(), p.cmdConsole(), p.cmdKeys(), p.cmdWebhooks(), p.cmdTemplates(), p.cmdMedia(), p.cmdCommerce(), p.cmdSandbox(),
 		p.cmdDoctor(), p.cmdBackup(), p.cmdLedger(), p.cmdConfig(), p.cmdVersion())
 	p.complete(root)

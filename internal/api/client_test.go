@@ -103,6 +103,10 @@ var clientCalls = map[string]func(ctx context.Context, t *testing.T, c *client.C
 		}
 		return err
 	},
+	"person": calls(func(ctx context.Context, c *client.Client) (any, error) {
+		page, _, err := c.Person(ctx, "+2348031234570", 0, 10)
+		return page, err
+	}),
 	"actions": calls(func(ctx context.Context, c *client.Client) (any, error) {
 		return c.Actions(ctx, campaign.ActionFilter{Limit: 5})
 	}),

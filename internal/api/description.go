@@ -67,6 +67,8 @@ var descriptions = map[string]string{
 		"suppressed for the messages of that company alone.",
 	"remove-suppressions": "The numbers can be sent to again. A suppression of another scope stays.",
 	"suppression":         "Each suppression of the number, with its source and its end. An empty list: it may be sent to.",
+	"person": "A page may be empty and still have a next. An erased number has no rows. " +
+		"A key of one company sees the rows of the runs of that company.",
 	"export-suppressions": "The file has the columns that import-suppressions reads.",
 	"import-suppressions": "The rows before a fault that ends the import (422) are imported; the same file again adds the others.",
 	"upload":              "Go on with upload-part at that offset.",

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -57,6 +58,22 @@ func (s *Server) suppressionRoutes() {
 			Number string `path:"number" maxLength:"40" example:"+2348031234567" doc:"in international form with +"`
 		}) ([]why.ShownSuppression, error) {
 			return d.ShowSuppressions(ctx, in.Number)
+		})
+	addPages(s, route{method: http.MethodGet, path: "/api/v1/people/{number}", id: "person", scope: campaign.KeyRead,
+		summary: "The rows of one number in all runs, the newest runs first"},
+		[]resource.PersonMessage{{Run: "spring-sale-3", Campaign: "spring-sale", Template: "spring_sale", Language: "en_US", Launched: exampleTime,
+			Delivery: resource.Delivery{Row: 2, To: "+2348031234567", Connection: "conn_1", Status: campaign.Accepted, MessageID: "wamid.x",
+				Attempts: 1, AcceptedAt: exampleTime}}},
+		func(ctx context.Context, d *operator.Session, in *struct {
+			Number string `path:"number" maxLength:"40" example:"+2348031234567" doc:"in international form with +"`
+			After  int64  `query:"after" minimum:"0" doc:"the next of the page before"`
+			Limit  int    `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"a page ends with the run that reaches it"`
+		}) ([]resource.PersonMessage, string, error) {
+			page, next, err := d.Person(ctx, in.Number, in.After, in.Limit)
+			if next == 0 {
+				return page, "", err
+			}
+			return page, strconv.FormatInt(next, 10), err
 		})
 	s.exportSuppressions()
 	s.importSuppressions()

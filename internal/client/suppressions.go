@@ -6,6 +6,7 @@ import (
 	"iter"
 	"net/http"
 	"net/url"
+	"strconv"
 
 	"campaignd/campaign"
 	"campaignd/campaign/why"
@@ -33,6 +34,22 @@ func (c *Client) AllSuppressions(ctx context.Context) iter.Seq2[resource.Suppres
 // ShowSuppressions returns the entries of one number, with the proof of each.
 func (c *Client) ShowSuppressions(ctx context.Context, number string) ([]why.ShownSuppression, error) {
 	return one[[]why.ShownSuppression](ctx, c, call{method: http.MethodGet, path: "/suppressions/" + url.PathEscape(number)})
+}
+
+// Person returns a page of the rows of one number in all runs, those of the newest runs first. The
+// number is in international form with +. after is the next of the page before, 0 for the first
+// page. A page may have more rows than limit: those of a run are not divided. next is 0 on the last
+// page.
+func (c *Client) Person(ctx context.Context, number string, after int64, limit int) (page []resource.PersonMessage, next int64, err error) {
+	q := url.Values{}
+	setInt(q, "after", after)
+	setInt(q, "limit", int64(limit))
+	page, more, err := fetch[[]resource.PersonMessage](ctx, c,
+		call{method: http.MethodGet, path: "/people/" + url.PathEscape(number), query: q})
+	if err == nil && more != "" {
+		next, err = strconv.ParseInt(more, 10, 64)
+	}
+	return page, next, err
 }
 
 type numbersBody struct {

@@ -26,6 +26,7 @@ var unreached = map[string]string{
 	"forecast-upload":     "the check of a new campaign has how long it takes, and why",
 	"import-suppressions": "its faults are listed by row: `campaignd suppressions import`",
 	"media":               "as templates",
+	"person":              "a run's page finds a number's row, and the list says why one is not sent to: `campaignd person`",
 	"sync-templates":      "as templates",
 	"templates":           "templates are files that are reviewed like code: `campaignd templates`",
 }

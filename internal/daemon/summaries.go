@@ -11,7 +11,7 @@ import (
 // Speed at which summaries are kept (docs/protocol.md#summaries). A segment that goes on changing
 // would be counted in vain, so one is counted when its first change is half a second old. After a
 // step the process rests summaryRest times as long as the step took: 1/(1 + 19) is 5 % of a
-// core at most.
+// core at most. The numbers of a part of a run are kept in the same time.
 const (
 	summaryEvery = time.Second
 	summaryQuiet = 500 * time.Millisecond
@@ -36,6 +36,9 @@ func (d *Daemon) summarize(ctx context.Context) {
 		}
 		began := time.Now()
 		n, err := d.ledger.FoldSummaries(ctx, summaryQuiet, summaryStep)
+		if err == nil {
+			_, err = d.ledger.KeepNumbers(ctx)
+		}
 		if ctx.Err() != nil {
 			return
 		}

@@ -24,6 +24,16 @@ type Delivery struct {
 	RequestID   string          `json:"request_id,omitempty"` // x-request-id of a refusal or doubt
 }
 
+// PersonMessage is a row of a run with the number that was asked for.
+type PersonMessage struct {
+	Run      string    `json:"run"`
+	Campaign string    `json:"campaign"`
+	Template string    `json:"template"`
+	Language string    `json:"language"`
+	Launched time.Time `json:"launched_at"` // of the run
+	Delivery
+}
+
 // DeliveryFilter selects deliveries of a run. Its zero value selects all.
 type DeliveryFilter struct {
 	Status     campaign.Status

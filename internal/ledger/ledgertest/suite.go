@@ -69,6 +69,7 @@ func Run(t *testing.T, open func(*testing.T) campaign.Ledger) {
 		{"Reports", reportPromises},
 		{"Summaries", summaryPromises},
 		{"History", historyPromises},
+		{"Persons", personPromises},
 		{"Pages", pagePromises},
 		{"Jobs", jobPromises},
 		{"Limits", spentPromises},

@@ -28,7 +28,7 @@ func (l *Ledger) EraseNumber(ctx context.Context, key, pseudonym int64) (done ca
 		return list(ctx, l.db, Reports, scanID, sqlErasePage, after, key, int64(ledger.ErasePage))
 	}, func(rids []int64) (underWay int64, err error) {
 		err = l.db.Change(ctx, Reports, func(t Tx) (err error) {
-			underWay, err = l.eraseRows(t, rids, pseudonym)
+			underWay, err = l.eraseRows(t, rids, key, pseudonym)
 			return err
 		})
 		return underWay, err
@@ -40,13 +40,16 @@ func (l *Ledger) EraseNumber(ctx context.Context, key, pseudonym int64) (done ca
 
 // eraseRows erases deliveries that are not under way, and counts the others. It locks their
 // segments in order, as everybody does.
-func (l *Ledger) eraseRows(t Tx, rids []int64, pseudonym int64) (underWay int64, err error) {
+func (l *Ledger) eraseRows(t Tx, rids []int64, key, pseudonym int64) (underWay int64, err error) {
 	rids = slices.Sorted(slices.Values(rids))
 	for _, rid := range rids {
 		var mark int64
 		if _, err := one(t.Lock, []any{&mark}, sqlLockSegment, ledger.SegmentOf(rid)); err != nil {
 			return 0, err
 		}
+	}
+	if err := tellErased(t, rids); err != nil {
+		return 0, err
 	}
 	for _, rid := range rids {
 		busy, err := one(t.Each, []any{&rid}, sqlUnderWay, rid)
@@ -56,6 +59,9 @@ func (l *Ledger) eraseRows(t Tx, rids []int64, pseudonym int64) (underWay int64,
 		if busy {
 			underWay++
 			continue
+		}
+		if err := forgetKey(t, rid, key); err != nil {
+			return 0, err
 		}
 		if _, err := t.Exec(sqlEraseRow, rid, pseudonym); err != nil {
 			return 0, err

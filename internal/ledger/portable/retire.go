@@ -34,6 +34,9 @@ func (l *Ledger) Retire(ctx context.Context, before time.Time) (rows int64, err 
 		if err != nil || ours == 0 {
 			return err // another process has just deleted them, or an earlier try did
 		}
+		if err := forgetPart(t, s.Key); err != nil {
+			return err
+		}
 		if _, err := t.Exec(sqlRetirePrices, s.First(), s.End()); err != nil {
 			return err
 		}

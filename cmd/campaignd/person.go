@@ -1,0 +1,104 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"campaignd/campaign"
+	"campaignd/campaign/launch"
+	"campaignd/campaign/why"
+	"campaignd/internal/client/resource"
+	"campaignd/internal/sentence"
+)
+
+// personFacts is what is known of one number.
+type personFacts struct {
+	To           string                   `json:"to"`
+	Suppressions []why.ShownSuppression   `json:"suppressions"`
+	Messages     []resource.PersonMessage `json:"messages"`
+	Next         int64                    `json:"next,omitempty"` // 0: there are no more messages
+}
+
+func (p *program) cmdPerson() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "person NUMBER",
+		Short: "Show what all runs sent to one number, and why it is not sent to",
+		Long: `Shows the rows of one number in all runs, those of the newest runs first, and its entries on the suppression list.
+An erased number has no rows. A run that is being imported, and one of the last seconds, is read row by row.`,
+		Example: "  campaignd person +2348031234567\n  campaignd person +2348031234567 --limit 1000 -o json",
+		Args:    oneArgument("NUMBER", "+2348031234567"),
+	}
+	limit := cmd.Flags().Int("limit", 100, "show the rows of the newest runs up to so many, at most 1000")
+	after := cmd.Flags().Int64("after", 0, "go on at the next that the page before ended with")
+	o := addOutput(cmd)
+	p.addServer(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		typed, err := launch.ParseSuppressions(args, campaign.ScopeAll, time.Now())
+		if err != nil {
+			return invalid(err)
+		}
+		if *limit < 1 || *limit > 1000 {
+			return invalid(fmt.Errorf("--limit %d: want 1 to 1000", *limit))
+		}
+		f := personFacts{To: typed[0].To, Messages: []resource.PersonMessage{}, Next: *after}
+		if err := p.withOperations(cmd.Context(), toRead, func(d operations) (err error) {
+			if f.Suppressions, err = d.ShowSuppressions(cmd.Context(), args[0]); err != nil {
+				return err
+			}
+			for len(f.Messages) < *limit {
+				page, next, err := d.Person(cmd.Context(), args[0], f.Next, *limit-len(f.Messages))
+				if err != nil {
+					return err
+				}
+				f.Messages, f.Next = append(f.Messages, page...), next
+				if next == 0 {
+					return nil
+				}
+			}
+			return nil
+		}); err != nil {
+			return err
+		}
+		return p.say(o, f, f.text())
+	}
+	return cmd
+}
+
+// text tells of the number: its suppressions, then a line for each row.
+func (f *personFacts) text() string {
+	var all []string
+	for _, s := range f.Suppressions {
+		all = append(all, paragraph(s.Sentence))
+	}
+	if len(f.Suppressions) == 0 {
+		all = append(all, f.To+" is not on the suppression list")
+	}
+	if len(f.Messages) == 0 {
+		return strings.Join(append(all, "no run has a row for it"), "\n")
+	}
+	var rows [][]string
+	for i := range f.Messages {
+		m := &f.Messages[i]
+		reason := m.Reason
+		if m.Code != "" {
+			reason = m.Code
+		}
+		since := m.AcceptedAt
+		for _, at := range []time.Time{m.SentAt, m.DeliveredAt, m.ReadAt, m.FailedAt} {
+			if at.After(since) {
+				since = at
+			}
+		}
+		rows = append(rows, []string{m.Run, fmt.Sprint(m.Row), m.Template, string(m.Status), clock(since), reason})
+	}
+	var table strings.Builder
+	writeTable(&table, []string{"RUN", "ROW", "TEMPLATE", "STATUS", "SINCE", "REASON"}, rows)
+	all = append(all, "", strings.TrimRight(table.String(), "\n"))
+	if f.Next > 0 {
+		all = append(all, "", fmt.Sprintf("older runs may have more: `campaignd person %s --after %d`", sentence.Printable(f.To), f.Next))
+	}
+	return strings.Join(all, "\n")
+}
