@@ -23,8 +23,9 @@ const (
 
 // courses are the plots of runs, for all who look at them.
 type courses struct {
-	mu   sync.Mutex
-	kept map[watched]course
+	slowest time.Duration // slowestCourse
+	mu      sync.Mutex
+	kept    map[watched]course
 }
 
 type course struct {
@@ -60,7 +61,7 @@ func (v *visit) course(ctx context.Context, run string, report *reporting.Report
 	if fresh {
 		return one.parts, nil
 	}
-	limited, cancel := context.WithTimeout(ctx, slowestCourse)
+	limited, cancel := context.WithTimeout(ctx, v.courses.slowest)
 	defer cancel()
 	parts, err := v.d.Course(limited, run, report)
 	took := time.Since(began)

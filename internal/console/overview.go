@@ -114,7 +114,8 @@ func (v *visit) moreWaiting(ctx context.Context, out *overviewView) error {
 	}
 	dead, err := v.d.Notifications(ctx, campaign.NotificationDead, mostShown)
 	if len(dead) > 0 {
-		out.Waiting = append(out.Waiting, waiting{wording.Count(len(dead), "notification was given up", "notifications were given up"), sentence(dead[0].Error),
+		what := wording.Count(len(dead), "notification was given up", "notifications were given up")
+		out.Waiting = append(out.Waiting, waiting{what, sentence(dead[0].Error),
 			"/console/notifications?state=dead", "Notifications"})
 	}
 	return err

@@ -41,7 +41,8 @@ type Server struct {
 // New makes a Server.
 func New(ctx context.Context, p operator.Process, o Options) (*Server, error) {
 	s := &Server{process: p, options: o, ctx: ctx, mux: http.NewServeMux(), origin: http.NewCrossOriginProtection(),
-		watch: watch{runs: map[watched]*figures{}}, checks: checks{kept: map[[sha256.Size]byte]kept{}}, courses: courses{kept: map[watched]course{}}}
+		watch: watch{runs: map[watched]*figures{}}, checks: checks{kept: map[[sha256.Size]byte]kept{}},
+		courses: courses{slowest: slowestCourse, kept: map[watched]course{}}}
 	var err error
 	if s.assets, err = readAssets(); err != nil {
 		return nil, err

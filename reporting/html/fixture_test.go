@@ -104,7 +104,8 @@ func tenMillion() *Facts {
 	at := func(n int) time.Time { return nine.Add(time.Duration(n) * time.Minute) }
 	f.Limits = []plot.Limit{{At: nine, Value: 60_000, Why: "throughput"}, {At: at(120), Value: 59_400, Why: "share"}}
 	f.Stops = []plot.Band{{From: at(61), To: at(68), Name: "held"}}
-	f.History = []campaign.Happening{{At: nine, Sentence: "launched by key desk"}, {At: at(12), Sentence: "the canary passed: 6 of 500 failed, 1.2 %; at most 5 % may"},
+	f.History = []campaign.Happening{{At: nine, Sentence: "launched by key desk"},
+		{At: at(12), Sentence: "the canary passed: 6 of 500 failed, 1.2 %; at most 5 % may"},
 		{At: at(61), Sentence: "account acc_1 was held: payment (131042)"}, {At: at(68), Sentence: "the hold of account acc_1 ended"}}
 	return f
 }

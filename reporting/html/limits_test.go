@@ -42,7 +42,8 @@ func TestTheLimitIsThatOfAllNumbers(t *testing.T) {
 	}, limits); d != "" {
 		t.Errorf("limits (-want +got):\n%s", d)
 	}
-	if d := cmp.Diff([]plot.Band{{From: minute(4), To: minute(5), Name: "window closed"}, {From: minute(6), Name: "no sender"}}, stops); d != "" {
+	want := []plot.Band{{From: minute(4), To: minute(5), Name: "window closed"}, {From: minute(6), Name: "no sender"}}
+	if d := cmp.Diff(want, stops); d != "" {
 		t.Errorf("stops (-want +got):\n%s", d)
 	}
 }

@@ -66,7 +66,8 @@ func main() {
 func font() component {
 	sum := sha256.Sum256(html.Font)
 	c := component{Type: "file", Name: "source-sans-3-latin-wght-normal.woff2", Version: "5.3.1",
-		PURL: "pkg:npm/%40fontsource-variable/source-sans-3@5.3.1", Hashes: []hash{{"SHA-256", hex.EncodeToString(sum[:])}}, Licenses: make([]license, 1)}
+		PURL: "pkg:npm/%40fontsource-variable/source-sans-3@5.3.1", Hashes: []hash{{"SHA-256", hex.EncodeToString(sum[:])}},
+		Licenses: make([]license, 1)}
 	c.Licenses[0].License.ID = "OFL-1.1"
 	return c
 }
