@@ -52,7 +52,7 @@ paused or cancelled. Skipped and refused rows are outcomes: the exit code is 0.`
 		if err := c.CanSend(); err != nil {
 			return invalid(err)
 		}
-		if err := c.CanReceive(); err != nil {
+		if err := c.CanReceive(); err != nil && !c.Receives() {
 			fmt.Fprintf(p.stderr, "warning: statuses and opt-outs are not seen\nwarning: %v\n", err)
 		}
 		o.File = args[0]
@@ -95,7 +95,7 @@ func (p *program) send(ctx context.Context, c *config.Config, o daemon.RunOption
 		return beforeSending(ctx, again, err)
 	}
 	err = p.finish(ctx, result, again, json)
-	if ctx.Err() == nil && !result.Ended && c.CanReceive() == nil {
+	if ctx.Err() == nil && !result.Ended && c.Receives() {
 		p.stillToCome(result.Report)
 	}
 	if result.Report != nil && result.Report.Conversions != nil {

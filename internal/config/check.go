@@ -79,9 +79,14 @@ func (c *Config) CanSend() error {
 	return nil
 }
 
-// CanReceive returns an error when no webhook can be verified with this configuration.
+// Receives reports whether there is a secret by which some webhooks can be verified.
+func (c *Config) Receives() bool { return len(c.Webhooks.Secrets) > 0 || c.Cloud.Configured() }
+
+// CanReceive returns an error when webhooks of the service cannot be verified with this
+// configuration. The secrets of the Cloud API do not vouch for the service. They are enough if the
+// service has no key.
 func (c *Config) CanReceive() error {
-	if len(c.Webhooks.Secrets) == 0 && !c.Cloud.Configured() {
+	if len(c.Webhooks.Secrets) == 0 && (!c.Cloud.Configured() || !c.Service.APIKey.IsZero()) {
 		return errors.New("webhooks.secrets is empty, so no event of the service could be verified: " +
 			"set CAMPAIGND_WEBHOOKS_SECRETS, or CAMPAIGND_WEBHOOKS_SECRETS_FILE to the file that holds them")
 	}

@@ -11,6 +11,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/file"
+	"campaignd/internal/messaging"
 	"campaignd/internal/sandbox"
 )
 
@@ -82,6 +83,15 @@ func TestARealServiceNeedsItsOwnKeyAndSecret(t *testing.T) {
 	}
 	if err := c.CanReceive(); err == nil || !strings.Contains(err.Error(), "webhooks.secrets") {
 		t.Errorf("CanReceive without a secret: got %v, want webhooks.secrets in it", err)
+	}
+	// The secret of an app does not vouch for the service.
+	c.Cloud.Accounts = []CloudAccount{{ID: "200000000000001"}}
+	if err := c.CanReceive(); err != nil || !c.Receives() {
+		t.Errorf("CanReceive with cloud accounts alone: got %v and %t, want nil and true", err, c.Receives())
+	}
+	c.Service.APIKey = messaging.NewSecret("key")
+	if err := c.CanReceive(); err == nil || !strings.Contains(err.Error(), "webhooks.secrets") || !c.Receives() {
+		t.Errorf("CanReceive with a service too: got %v and %t, want webhooks.secrets in it and true", err, c.Receives())
 	}
 }
 

@@ -96,7 +96,10 @@ func New(ctx context.Context, cfg *config.Config, o Options) (*Daemon, error) {
 	if err != nil {
 		return nil, err
 	}
-	if cfg.CanReceive() == nil && cfg.Role != config.RoleSender {
+	if cfg.Receives() && cfg.Role != config.RoleSender {
+		if err := cfg.CanReceive(); err != nil {
+			d.log.Warn("statuses and opt-outs over the service are not seen", "err", err)
+		}
 		if err := d.openIntake(ctx); err != nil {
 			return nil, errors.Join(err, d.Close())
 		}

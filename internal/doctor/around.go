@@ -93,7 +93,7 @@ func checkEndpoint(ctx context.Context, cfg *config.Config) []Check {
 		return []Check{good(name, "role: sender takes none")}
 	}
 	if err := cfg.CanReceive(); err != nil {
-		return []Check{{name, HealthWarn, err.Error(), "without webhooks no message is ever known as delivered"}}
+		return []Check{{name, HealthWarn, err.Error(), "without webhooks no message of the service is ever known as delivered"}}
 	}
 	if cfg.Service.APIKey.IsZero() {
 		return nil

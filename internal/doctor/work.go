@@ -112,7 +112,7 @@ func checkSignatures(ctx context.Context, cfg *config.Config, l campaign.Signatu
 		return Check{name, HealthFail, refused, remedy}
 	case refused != "":
 		return Check{name, HealthWarn, refused, remedy}
-	case last.IsZero() && (cfg.Role == config.RoleSender || cfg.CanReceive() != nil):
+	case last.IsZero() && (cfg.Role == config.RoleSender || !cfg.Receives()):
 		return good(name, "this process verifies no events")
 	case last.IsZero():
 		return good(name, "no event was refused, and none has been verified yet, or the first came less than a minute ago")
