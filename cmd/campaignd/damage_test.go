@@ -60,6 +60,7 @@ func TestADamagedLedgerIsNeverTakenForAnEmptyOne(t *testing.T) {
 	d.spoil("UPDATE run SET state = 'paused', reason = 'operator', ended_at = 0 WHERE no = 2")
 	d.spoil(`UPDATE outcome SET state = 4 /* unknown */, rank = 0, sent_at = 0, delivered_at = 0, read_at = 0, mh = 0, message_id = ''
 		WHERE rid >> 32 = 1`)
+	d.spoil("UPDATE summary_state SET trusted = 0") // a slow machine may have counted the rows already
 	// Webhooks are taken all the time, so that no answer depends on how long the test takes.
 	d.spoil("DELETE FROM listening")
 	d.spoil("INSERT INTO listening (since, until) VALUES (0, 4102444800000 /* 2100 */)")

@@ -256,7 +256,8 @@ func TestARequestThatDoesNotFitTheStateIsExitOne(t *testing.T) {
 	d.write("list.csv", listOf(3))
 	d.want(0, "run", d.path("c.yaml"), "--settle", "10s")
 	d.says(1, "", "campaignd: not possible now: orders-1 is finished, there is nothing to pause\n", "pause", "latest")
-	d.says(1, "", "campaignd: not possible now: orders-1 is finished; nothing of it is left to send (`campaignd run --new` sends to its whole list again)\n", "resume", "1")
+	d.says(1, "", "campaignd: not possible now: orders-1 is finished; nothing of it is left to send "+
+		"(`campaignd run --new` sends to its whole list again)\n", "resume", "1")
 	d.says(1, "", "campaignd: not possible now: orders-1 is already finished\n", "cancel", "orders-1")
 	d.says(1, "", "campaignd: not possible now: orders-1 is finished, it does not wait for approval\n", "approve", "latest")
 	d.says(0, "orders-1: 0 rows unknown, 0 still in doubt\n", "", "resolve", "latest")

@@ -41,6 +41,7 @@ type Directory struct {
 	listed  bool                            // the list of connections was read
 }
 
+// NewDirectory makes a Directory of the configured connections, before the service is asked.
 func NewDirectory(cfg *config.Config) *Directory {
 	accounts := map[string]bool{}
 	for _, a := range cfg.Cloud.Accounts {
@@ -187,6 +188,7 @@ func (d *Directory) Refresh(ctx context.Context, c campaign.Service) ([]messagin
 	return conns, err
 }
 
+// RefreshConnections asks the service for its connections, and returns them.
 func (d *Directory) RefreshConnections(ctx context.Context, c campaign.Service) ([]messaging.Connection, error) {
 	conns, err := c.Connections(ctx)
 	if err != nil {

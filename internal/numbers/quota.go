@@ -50,6 +50,7 @@ const (
 	rampKey = "ramp:"
 )
 
+// NewQuotas makes the Quotas of the connections of d, which l counts.
 func NewQuotas(cfg *config.Config, d *Directory, l campaign.Ledger, log *slog.Logger) *Quotas {
 	zone, err := plan.Zone(cfg.Plan.Resets.Timezone)
 	if err != nil {

@@ -46,7 +46,8 @@ func TestCheckWarnsOfAListAboveItsQuotas(t *testing.T) {
 		}
 	}
 	p := &launch.Preflight{Sendable: 10}
-	if err := CheckQuotas(t.Context(), NewQuotas(config.Default(), NewDirectory(config.Default()), nil, slog.New(slog.DiscardHandler)), p, now); err != nil || len(p.Findings) > 0 {
+	q := NewQuotas(config.Default(), NewDirectory(config.Default()), nil, slog.New(slog.DiscardHandler))
+	if err := CheckQuotas(t.Context(), q, p, now); err != nil || len(p.Findings) > 0 {
 		t.Errorf("without a plan: got %v and %v, want nothing", p.Findings, err)
 	}
 }

@@ -41,7 +41,8 @@ func (l *Ledger) Keep(ctx context.Context) {
 		began = time.Now()
 		err := l.renew(ctx)
 		if err != nil && !failing && ctx.Err() == nil && !l.outage.Logged() {
-			l.log.Warn("the ledger's companion is not renewed: a copy of the ledger may not be noticed", "companion", dbfile.StampPath(l.path), "err", err)
+			l.log.Warn("the ledger's companion is not renewed: a copy of the ledger may not be noticed", "companion", dbfile.StampPath(l.path),
+				"err", err)
 		}
 		failing = err != nil
 	}

@@ -53,6 +53,7 @@ func ParseFiles(text string) (f Files) {
 	return f
 }
 
+// StampPath is the companion of the ledger file at path.
 func StampPath(path string) string { return path + ".stamp" }
 
 // nextPath is the companion of the next number, until the ledger has that number too.
@@ -103,6 +104,7 @@ func (s Stamp) written(file string, was Files) bool {
 	return err == nil && id.Same(was.companion)
 }
 
+// ReadStamp reads a companion. The error of a missing one wraps fs.ErrNotExist.
 func ReadStamp(path string) (Stamp, error) {
 	b, err := os.ReadFile(path)
 	if err != nil {
