@@ -22,7 +22,8 @@ type uploads struct {
 
 func (u *uploads) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	answer := func(text string) { _, _ = io.WriteString(w, text) }
-	switch session := strings.HasSuffix(r.URL.Path, "/upload:A=") && r.URL.RawQuery == "sig=AB" && r.Header.Get("Authorization") == "OAuth t"; {
+	session := strings.HasSuffix(r.URL.Path, "/upload:A=") && r.URL.RawQuery == "sig=AB" && r.Header.Get("Authorization") == "OAuth t"
+	switch {
 	case strings.HasSuffix(r.URL.Path, "/phone_numbers"):
 		answer(`{"data":[{"id":"300000000000001","display_phone_number":"+1 5555550100"}]}`)
 	case r.URL.Path == "/v25.0/100000000000001/uploads" && r.Method == http.MethodPost:

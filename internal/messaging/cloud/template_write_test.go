@@ -56,7 +56,8 @@ func TestAChangeDropsTheListingsOfItsAccount(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	body := messaging.Component{Type: "BODY", Text: "Your order {{1}} is ready for you today.", Example: messaging.Example{BodyText: [][]string{{"A-1"}}}}
+	body := messaging.Component{Type: "BODY", Text: "Your order {{1}} is ready for you today.",
+		Example: messaging.Example{BodyText: [][]string{{"A-1"}}}}
 	buttons := messaging.Component{Type: "BUTTONS",
 		Buttons: []messaging.ComponentButton{{Type: "PHONE_NUMBER", Text: "Call us", PhoneNumber: "+15555550100"}}}
 	if _, err := c.CreateTemplate(t.Context(), "300000000000001", messaging.TemplateRecord{Name: "order_waits", Language: "en_US",

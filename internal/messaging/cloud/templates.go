@@ -53,8 +53,9 @@ func (q *question) templates(records []rawjson.Value) (all []messaging.TemplateR
 }
 
 func templateOf(v rawjson.Value) messaging.TemplateRecord {
-	t := messaging.TemplateRecord{ID: v.Get("id").Text(), Reason: reasonOf(v), Name: v.Get("name").Text(), Language: messaging.FoldLanguage(v.Get("language").Text()),
-		Status: strings.ToUpper(v.Get("status").Text()), Category: strings.ToUpper(v.Get("category").Text())}
+	t := messaging.TemplateRecord{ID: v.Get("id").Text(), Reason: reasonOf(v), Name: v.Get("name").Text(),
+		Language: messaging.FoldLanguage(v.Get("language").Text()), Status: strings.ToUpper(v.Get("status").Text()),
+		Category: strings.ToUpper(v.Get("category").Text())}
 	for m := v.Get("components").Members(); m.Next(); {
 		part := messaging.Component{Type: strings.ToUpper(m.Val.Get("type").Text()),
 			Format: strings.ToUpper(m.Val.Get("format").Text()), Text: m.Val.Get("text").Text()}

@@ -115,7 +115,8 @@ func wireClient(t testing.TB, s *script, accounts ...Account) *Client {
 	t.Helper()
 	s.t = t
 	if len(accounts) == 0 {
-		accounts = []Account{{ID: "200000000000001", App: "100000000000001", Token: messaging.NewSecret("cloud_token_0123456789"), MarketingAPI: true}}
+		accounts = []Account{{ID: "200000000000001", App: "100000000000001", Token: messaging.NewSecret("cloud_token_0123456789"),
+			MarketingAPI: true}}
 	}
 	return serverClient(t, s, accounts...)
 }
