@@ -26,6 +26,11 @@ func (d *Daemon) platforms() ([]webhooks.Platform, error) {
 	if err != nil {
 		return nil, err
 	}
+	return d.platformsOf(secrets)
+}
+
+// platformsOf is platforms with these secrets of the accounts.
+func (d *Daemon) platformsOf(secrets map[string]config.CloudSecrets) ([]webhooks.Platform, error) {
 	accounts := map[string][]string{} // by app secret
 	for _, id := range slices.Sorted(maps.Keys(secrets)) {
 		app := secrets[id].App.Reveal()
@@ -111,11 +116,18 @@ func (s shelf) Ask(ctx context.Context, turn string, do func(context.Context) er
 	return err
 }
 
-// renewTokens uses the access tokens that the files of the Cloud API have now.
-func (d *Daemon) renewTokens(c *config.Config) {
-	o, _, err := config.CloudOptions(c)
+// renewCloud uses the access tokens, the app secrets and the verify tokens that the files of the
+// Cloud API have now. Accounts that came later count at the next start.
+func (d *Daemon) renewCloud(c *config.Config) {
+	o, secrets, err := config.CloudOptions(c)
 	if err != nil {
-		d.log.Warn("the tokens of the Cloud API cannot be read again; the last ones stay", "err", err)
+		d.log.Warn("the secrets of the Cloud API cannot be read again; the last ones stay", "err", err)
+		return
+	}
+	if d.intake != nil {
+		d.renewPlatforms(secrets)
+	}
+	if d.client == nil || d.client.Cloud == nil {
 		return
 	}
 	for _, a := range o.Accounts {
@@ -125,4 +137,34 @@ func (d *Daemon) renewTokens(c *config.Config) {
 			d.log.Info("the token of an account was read again", "account", a.ID)
 		}
 	}
+}
+
+// renewPlatforms makes the intake verify events of the platform by the secrets of now. Only the
+// accounts of the start have events.
+func (d *Daemon) renewPlatforms(secrets map[string]config.CloudSecrets) {
+	now := map[string]config.CloudSecrets{}
+	for _, a := range d.cfg.Cloud.Accounts {
+		s, ok := secrets[a.ID]
+		if !ok {
+			d.log.Warn("an account is no longer in the configuration; its last secrets stay until the next start", "account", a.ID)
+			return
+		}
+		now[a.ID] = s
+	}
+	same := func(a, b config.CloudSecrets) bool {
+		return a.App.Reveal() == b.App.Reveal() && a.Verify.Reveal() == b.Verify.Reveal()
+	}
+	if maps.EqualFunc(now, d.appSecrets, same) {
+		return
+	}
+	all, err := d.platformsOf(now)
+	if err != nil {
+		d.log.Warn("the new secrets of the apps are not used", "err", err)
+		return
+	}
+	d.intake.SetPlatforms(all)
+	if d.appSecrets != nil {
+		d.log.Info("the secrets of the apps of the Cloud API were read again", "accounts", len(now))
+	}
+	d.appSecrets = now
 }

@@ -61,14 +61,15 @@ type Daemon struct {
 	rates       *reporting.Rates // nil without cloud.prices
 	holds       *holdWatch       // nil before Serve
 	notifier    *notify.Sender
-	changed     chan struct{}       // an event tells that a number has changed
-	intake      *webhooks.Intake    // nil without secrets, because no event could be verified
-	verifier    *messaging.Verifier // of the intake
-	commerce    *commerce.Intake    // nil if no events of the commerce platform are taken
-	public      *listener           // nil without intake
-	refused     chan time.Time      // since when a replay is due of events that were refused
-	admin       *listener           // nil before Serve
-	owner       string              // names this process in leases
+	changed     chan struct{}                  // an event tells that a number has changed
+	intake      *webhooks.Intake               // nil without secrets, because no event could be verified
+	appSecrets  map[string]config.CloudSecrets // by account, as the intake was given them last
+	verifier    *messaging.Verifier            // of the intake
+	commerce    *commerce.Intake               // nil if no events of the commerce platform are taken
+	public      *listener                      // nil without intake
+	refused     chan time.Time                 // since when a replay is due of events that were refused
+	admin       *listener                      // nil before Serve
+	owner       string                         // names this process in leases
 	audiences   *audience.Lists
 	schedule    *schedule.Scheduler // nil in an intake without a key
 	wire        *wirelog.Log        // nil without a folder for it

@@ -53,8 +53,8 @@ func (d *Daemon) renewSecrets(now *config.Config) {
 			d.log.Info("the key of the service was read again")
 		}
 	}
-	if d.client != nil && d.client.Cloud != nil {
-		d.renewTokens(c)
+	if d.cfg.Cloud.Configured() {
+		d.renewCloud(c)
 	}
 	if d.verifier != nil && !slices.EqualFunc(c.Webhooks.Secrets, now.Webhooks.Secrets, same) {
 		if err := d.verifier.Renew(c.Webhooks.Secrets...); err != nil {

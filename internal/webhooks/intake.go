@@ -17,6 +17,7 @@ type Intake struct {
 	ledger   campaign.EventLedger
 	verifier *messaging.Verifier // of the service; nil: only the platform posts events
 	o        Options
+	apps     atomic.Pointer[[]Platform]
 
 	bodies  bodies
 	queue   chan *queued
@@ -64,7 +65,7 @@ func New(l campaign.EventLedger, v *messaging.Verifier, o Options) (*Intake, err
 	if v != nil {
 		secrets = v.Secrets
 	}
-	return &Intake{
+	i := &Intake{
 		ledger: l, verifier: v, o: o,
 		bodies: bodies{limit: messaging.MaxBody, max: maxBodies},
 		// A queued request has at least one event. 65,536 pointers of 8 bytes are 512 KiB.
@@ -76,14 +77,21 @@ func New(l campaign.EventLedger, v *messaging.Verifier, o Options) (*Intake, err
 
 		signs:    newSignatures(secrets),
 		counters: counters{rejected: make([]atomic.Uint64, len(rejections))},
-	}, nil
+	}
+	i.SetPlatforms(o.Platforms)
+	return i, nil
 }
+
+// SetPlatforms replaces the Platforms of the options for the requests that come from now on.
+func (i *Intake) SetPlatforms(all []Platform) { i.apps.Store(&all) }
+
+func (i *Intake) platforms() []Platform { return *i.apps.Load() }
 
 // ServeHTTP takes one delivery (docs/protocol.md#webhook-intake). It answers 204 when the events
 // are durable, otherwise the status of the Rejection, without a body. A 503 carries Retry-After.
 func (i *Intake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	received := time.Now()
-	if r.Method == http.MethodGet && len(i.o.Platforms) > 0 {
+	if r.Method == http.MethodGet && len(i.platforms()) > 0 {
 		i.challenge(w, r)
 		return
 	}

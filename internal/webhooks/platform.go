@@ -27,7 +27,7 @@ type Platform struct {
 func (i *Intake) challenge(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	token, right := q.Get("hub.verify_token"), 0
-	for _, p := range i.o.Platforms {
+	for _, p := range i.platforms() {
 		for _, known := range p.VerifyTokens {
 			right |= subtle.ConstantTimeCompare([]byte(token), []byte(known.Reveal()))
 		}
@@ -63,8 +63,9 @@ func (i *Intake) openPlatform(h http.Header, body []byte, received time.Time) (*
 
 // platform returns the app whose secret verifies a body, and nil if none does.
 func (i *Intake) platform(h http.Header, body []byte, received time.Time) *Platform {
-	for n := range i.o.Platforms {
-		if p := &i.o.Platforms[n]; p.Verifier != nil {
+	all := i.platforms()
+	for n := range all {
+		if p := &all[n]; p.Verifier != nil {
 			if _, err := p.Verifier.Verify(h, body, received); err == nil {
 				return p
 			}
@@ -75,7 +76,7 @@ func (i *Intake) platform(h http.Header, body []byte, received time.Time) *Platf
 
 // signedByPlatform reports whether a request has the platform's own signature header.
 func (i *Intake) signedByPlatform(h http.Header) bool {
-	return len(i.o.Platforms) > 0 && h.Get(platformSignature) != ""
+	return len(i.platforms()) > 0 && h.Get(platformSignature) != ""
 }
 
 // platformSignature is the header of the platform's signature (docs/cloud.md#webhooks).
