@@ -47,7 +47,8 @@ func newStorefront(t *testing.T) *storefront {
 		t.Fatal(err)
 	}
 	url := regexp.MustCompile(`http://[0-9.:]+`).FindString(string(text))
-	w.write("campaignd.yaml", string(text)+fmt.Sprintf(`commerce: {base_url: "%s", company: %s, api_key: %s, rate: 1000, poll: 10s, timeout: 2s,
+	w.write("campaignd.yaml", string(text)+fmt.Sprintf(`commerce: {base_url: "%s", company: %s, api_key: %s,
+  rate: 1000, poll: 10s, timeout: 2s,
   webhooks: {path: /webhooks/commerce, secrets: [%s]}}
 `, url, sandbox.DemoCompany, sandbox.DemoCommerceKey, ordersSecret))
 	w.write("winback.yaml", fmt.Sprintf(`name: winback
