@@ -177,11 +177,14 @@ func (l *list) read(ctx context.Context, client *commerce.Client, dir string) er
 		return l.readOrders(ctx, client, dir)
 	default:
 		for c, err := range client.Customers(ctx, "") {
-			l.fetch()
-			if err == nil && c.DeletedAt.IsZero() {
-				err = l.add(l.personOf(&c))
-			}
 			if err != nil {
+				return err
+			}
+			l.fetch()
+			if !c.DeletedAt.IsZero() {
+				continue
+			}
+			if err := l.add(l.personOf(&c)); err != nil {
 				return err
 			}
 		}

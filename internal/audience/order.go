@@ -41,10 +41,11 @@ func (l *list) readOrders(ctx context.Context, client *commerce.Client, dir stri
 	}
 	defer func() { err = errors.Join(err, s.remove()) }()
 	for o, err := range client.Orders(ctx, query) {
+		if err != nil {
+			return err
+		}
 		l.fetch()
 		switch {
-		case err != nil:
-			return err
 		case !wanted(&o):
 		case o.Customer == nil || o.Customer.ID == "":
 			l.counts.NoCustomer++
@@ -84,10 +85,10 @@ func keyOf(id string) orderKey {
 func (l *list) paidOrders(ctx context.Context, client *commerce.Client, oldest time.Time) (map[orderKey]struct{}, error) {
 	paid := map[orderKey]struct{}{}
 	for p, err := range client.Payments(ctx, commerce.PaymentQuery{Type: "inbound"}) {
-		l.fetch()
 		if err != nil {
 			return nil, err
 		}
+		l.fetch()
 		at := p.PaidAt.Time
 		if at.IsZero() {
 			at = p.CreatedAt.Time
