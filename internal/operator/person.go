@@ -22,7 +22,9 @@ const (
 // the newest runs first. The number is in international form with +. after is the next of the page
 // before, 0 for the first page. The page ends with the part of a run that reaches limit (1 to 1000;
 // 0: 100), or after some milliseconds. next is 0 on the last page. An erased number has no rows.
-func (d *Session) Person(ctx context.Context, number string, after int64, limit int) (page []resource.PersonMessage, next int64, err error) {
+func (d *Session) Person(ctx context.Context, number string, after int64, limit int) (
+	page []resource.PersonMessage, next int64, err error,
+) {
 	typed, err := launch.ParseSuppressions([]string{number}, campaign.ScopeAll, time.Now())
 	switch {
 	case errors.Is(err, launch.ErrNoNumber):

@@ -85,4 +85,16 @@ var historyPromises = []promise{
 			f.Errorf("lanes (-want +got):\n%s", d)
 		}
 	}},
+	{"RetentionForgetsWhatLimitedLanes", func(f *fixture) {
+		r := f.imported(1)
+		for second, by := range []campaign.LimitedBy{campaign.ByThroughput, campaign.ByWindow, campaign.ByHold} {
+			f.ok(f.l.ReportLanes(f.ctx, "one", []campaign.LaneReport{{Run: r.No, Connection: "conn_1", LimitedBy: by, At: at(second)}}))
+		}
+		f.retires(at(2), 0)
+		h, err := f.l.History(f.ctx, r.No)
+		f.ok(err)
+		if len(h.Lanes) != 1 || h.Lanes[0].LimitedBy != campaign.ByHold || len(h.Entries) != 1 {
+			f.Errorf("history: %+v; want the last lane and the state", h)
+		}
+	}},
 }

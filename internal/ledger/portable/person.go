@@ -25,9 +25,10 @@ const (
 	sqlBeginPart  = `INSERT INTO key_part (part) VALUES ($1) ON CONFLICT DO NOTHING`
 	sqlErasedPart = `SELECT erased FROM key_part WHERE part = $1 AND state = 0`
 	// The update locks the part, so that an erasure comes before it or finds the pages.
-	sqlKeepPart    = `UPDATE key_part SET state = 1 WHERE part = $1 AND state = 0 AND erased = $2`
-	sqlInsertPage  = `INSERT INTO key_page (part, lo, keys) VALUES ($1, $2, $3)`
-	sqlPartKeys    = `SELECT coalesce(string_agg(key || ' ' || (rid & 4294967295), ','), '') FROM delivery WHERE rid >= $1 AND rid < $2 AND key > 0`
+	sqlKeepPart   = `UPDATE key_part SET state = 1 WHERE part = $1 AND state = 0 AND erased = $2`
+	sqlInsertPage = `INSERT INTO key_page (part, lo, keys) VALUES ($1, $2, $3)`
+	sqlPartKeys   = `SELECT coalesce(string_agg(key || ' ' || (rid & 4294967295), ','), '') FROM delivery
+		WHERE rid >= $1 AND rid < $2 AND key > 0`
 	sqlTellErased  = `UPDATE key_part SET erased = erased + 1 WHERE part = $1`
 	sqlPageOf      = `SELECT lo, keys FROM key_page WHERE part = $1 AND lo <= $2 ORDER BY lo DESC LIMIT 1`
 	sqlChangePage  = `UPDATE key_page SET keys = $3 WHERE part = $1 AND lo = $2`
@@ -86,7 +87,8 @@ func (l *Ledger) KeepNumbers(ctx context.Context) (kept bool, err error) {
 	no, from, to := ledger.PartRows(part)
 	for seq := from; seq < to; seq += campaign.SegmentSize {
 		var text string
-		if _, err := l.row(ctx, Reports, []any{&text}, sqlPartKeys, ledger.RowID(no, seq), ledger.RowID(no, seq+campaign.SegmentSize-1)+1); err != nil {
+		first, last := ledger.RowID(no, seq), ledger.RowID(no, seq+campaign.SegmentSize-1)
+		if _, err := l.row(ctx, Reports, []any{&text}, sqlPartKeys, first, last+1); err != nil {
 			return false, err
 		}
 		if rows, err = ledger.ReadKeys(rows, text); err != nil {
