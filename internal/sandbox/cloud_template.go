@@ -22,7 +22,7 @@ var (
 // serveCloudTemplates answers the requests that change templates, those about one template, and
 // uploads for headers. It reports whether the request was one of them.
 func (s *Sandbox) serveCloudTemplates(w http.ResponseWriter, r *http.Request, key *Key) bool {
-	edge := ""
+	var edge string
 	var do func(now time.Time) (any, *refusal)
 	one, session := cloudObject.FindStringSubmatch(r.URL.Path), cloudUpload.FindStringSubmatch(r.URL.Path)
 	parts := cloudPath.FindStringSubmatch(r.URL.Path)

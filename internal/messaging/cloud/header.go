@@ -57,7 +57,7 @@ func (c *Client) UploadHeader(ctx context.Context, connectionID, filename, conte
 		if err != nil {
 			return "", err
 		}
-		ok := false
+		var ok bool
 		if offset, ok = v.Get("file_offset").Integer(); !ok || offset < 0 || offset > size {
 			return "", messaging.BadAnswer(http.StatusOK, "", "GET upload: the answer has no file_offset", nil)
 		}
