@@ -95,7 +95,7 @@ func (f *personFacts) text() string {
 		rows = append(rows, []string{m.Run, fmt.Sprint(m.Row), m.Template, string(m.Status), clock(since), reason})
 	}
 	var table strings.Builder
-	writeTable(&table, []string{"RUN", "ROW", "TEMPLATE", "STATUS", "SINCE", "REASON"}, rows)
+	_ = writeTable(&table, []string{"RUN", "ROW", "TEMPLATE", "STATUS", "SINCE", "REASON"}, rows) // a Builder returns no error
 	all = append(all, "", strings.TrimRight(table.String(), "\n"))
 	if f.Next > 0 {
 		all = append(all, "", fmt.Sprintf("older runs may have more: `campaignd person %s --after %d`", sentence.Printable(f.To), f.Next))
