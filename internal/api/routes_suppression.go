@@ -61,9 +61,9 @@ func (s *Server) suppressionRoutes() {
 		})
 	addPages(s, route{method: http.MethodGet, path: "/api/v1/people/{number}", id: "person", scope: campaign.KeyRead,
 		summary: "The rows of one number in all runs, the newest runs first"},
-		[]resource.PersonMessage{{Run: "spring-sale-3", Campaign: "spring-sale", Template: "spring_sale", Language: "en_US", Launched: exampleTime,
-			Delivery: resource.Delivery{Row: 2, To: "+2348031234567", Connection: "conn_1", Status: campaign.Accepted, MessageID: "wamid.x",
-				Attempts: 1, AcceptedAt: exampleTime}}},
+		[]resource.PersonMessage{{Run: "spring-sale-3", Campaign: "spring-sale", Template: "spring_sale", Language: "en_US",
+			Launched: exampleTime, Delivery: resource.Delivery{Row: 2, To: "+2348031234567", Connection: "conn_1",
+				Status: campaign.Accepted, MessageID: "wamid.x", Attempts: 1, AcceptedAt: exampleTime}}},
 		func(ctx context.Context, d *operator.Session, in *struct {
 			Number string `path:"number" maxLength:"40" example:"+2348031234567" doc:"in international form with +"`
 			After  int64  `query:"after" minimum:"0" doc:"the next of the page before"`
