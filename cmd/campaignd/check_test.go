@@ -235,17 +235,22 @@ func TestAPreflightIsWrittenForAPerson(t *testing.T) {
 }
 
 func TestAServiceThatRefusesIsNamedWithTheRemedy(t *testing.T) {
-	c := config.Default()
+	cloud, c := config.Default(), config.Default()
+	c.Service.APIKey = messaging.NewSecret("sandbox-key")
 	other := errors.New("disk full")
 	for _, tt := range []struct {
+		c    *config.Config
 		err  error
 		want string
 	}{
-		{other, "disk full"},
-		{&messaging.Error{Status: 0}, "; check service.base_url (http://127.0.0.1:8090), or try without a service: campaignd sandbox"},
-		{&messaging.Error{Status: 401}, "; " + c.Service.KeyRemedy()},
+		{c, other, "disk full"},
+		{c, &messaging.Error{Status: 0}, "; check service.base_url (http://127.0.0.1:8090), or try without a service: campaignd sandbox"},
+		{c, &messaging.Error{Status: 401}, "; " + c.Service.KeyRemedy()},
+		{cloud, &messaging.Error{Status: 0}, "; check cloud.base_url (https://graph.facebook.com), or try without the platform: " +
+			"campaignd sandbox --api cloud"},
+		{cloud, &messaging.Error{Status: 401}, "; write a new token of the system user into the token_file of cloud.accounts"},
 	} {
-		if got := withRemedy(c, tt.err); !strings.HasSuffix(got.Error(), tt.want) || !errors.Is(got, tt.err) {
+		if got := withRemedy(tt.c, tt.err); !strings.HasSuffix(got.Error(), tt.want) || !errors.Is(got, tt.err) {
 			t.Errorf("withRemedy(%v) = %q, want it to end in %q", tt.err, got, tt.want)
 		}
 	}

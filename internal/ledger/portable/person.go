@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	sqlPersonParts = `SELECT s.id, coalesce(p.state, 0),
+	sqlPersonParts = `SELECT s.id, coalesce(p.phase, 0),
 			(SELECT k.keys FROM key_page k WHERE k.part = s.id AND k.lo <= $2 ORDER BY k.lo DESC LIMIT 1),
 			(SELECT k.keys FROM key_page k WHERE k.part = s.id AND k.lo <= $3 AND $3 <> $2 ORDER BY k.lo DESC LIMIT 1)
 		FROM segment s LEFT JOIN key_part p ON p.part = s.id
@@ -20,12 +20,12 @@ const (
 	personParts = 64
 
 	sqlUnkeptPart = `SELECT s.id FROM segment s JOIN run r ON r.no = s.run LEFT JOIN key_part p ON p.part = s.id
-		WHERE s.id & 255 = 0 AND s.id > 0 AND coalesce(p.state, 0) = 0 AND r.state <> 'importing'
+		WHERE s.id & 255 = 0 AND s.id > 0 AND coalesce(p.phase, 0) = 0 AND r.state <> 'importing'
 			AND NOT EXISTS (SELECT 1 FROM retired t WHERE t.segment = s.id) ORDER BY s.id DESC LIMIT 1`
 	sqlBeginPart  = `INSERT INTO key_part (part) VALUES ($1) ON CONFLICT DO NOTHING`
-	sqlErasedPart = `SELECT erased FROM key_part WHERE part = $1 AND state = 0`
+	sqlErasedPart = `SELECT erased FROM key_part WHERE part = $1 AND phase = 0`
 	// The update locks the part, so that an erasure comes before it or finds the pages.
-	sqlKeepPart   = `UPDATE key_part SET state = 1 WHERE part = $1 AND state = 0 AND erased = $2`
+	sqlKeepPart   = `UPDATE key_part SET phase = 1 WHERE part = $1 AND phase = 0 AND erased = $2`
 	sqlInsertPage = `INSERT INTO key_page (part, lo, keys) VALUES ($1, $2, $3)`
 	sqlPartKeys   = `SELECT coalesce(string_agg(key || ' ' || (rid & 4294967295), ','), '') FROM delivery
 		WHERE rid >= $1 AND rid < $2 AND key > 0`
@@ -33,20 +33,20 @@ const (
 	sqlPageOf      = `SELECT lo, keys FROM key_page WHERE part = $1 AND lo <= $2 ORDER BY lo DESC LIMIT 1`
 	sqlChangePage  = `UPDATE key_page SET keys = $3 WHERE part = $1 AND lo = $2`
 	sqlForgetPages = `DELETE FROM key_page WHERE part = $1`
-	sqlForgetPart  = `INSERT INTO key_part (part, state) VALUES ($1, 2) ON CONFLICT (part) DO UPDATE SET state = 2`
+	sqlForgetPart  = `INSERT INTO key_part (part, phase) VALUES ($1, 2) ON CONFLICT (part) DO UPDATE SET phase = 2`
 )
 
 // PersonParts implements campaign.PersonLedger.
 func (l *Ledger) PersonParts(ctx context.Context, key, before int64) ([]campaign.PersonPart, error) {
 	other := cmp.Or(recipients.Other(key), key)
 	return list(ctx, l.db, Reports, func(scan Scan) (p campaign.PersonPart, err error) {
-		var state int64
+		var phase int64
 		var pages [2][]byte
-		if err := scan(&p.ID, &state, &pages[0], &pages[1]); err != nil {
+		if err := scan(&p.ID, &phase, &pages[0], &pages[1]); err != nil {
 			return p, err
 		}
 		p.Run, p.From, p.To = ledger.PartRows(p.ID)
-		p.Unread = state != 1
+		p.Unread = phase != 1
 		for _, page := range pages {
 			rows, err := ledger.ReadKeyPage(page)
 			if err != nil {

@@ -2,7 +2,7 @@
 CREATE TABLE key_part (                   -- which parts of runs (256 segments) have their numbers in key_page
   part   bigint PRIMARY KEY,              -- the id of its first segment
   erased bigint  NOT NULL DEFAULT 0,      -- rows that were erased since it was begun
-  state  bigint  NOT NULL DEFAULT 0       -- 0 begun, 1 kept, 2 retention has deleted some of the rows
+  phase  bigint  NOT NULL DEFAULT 0       -- 0 begun, 1 kept, 2 retention has deleted some of the rows
 );
 CREATE TABLE key_page (                   -- the numbers of a part in order, and the seqs of their rows
   part bigint  NOT NULL,
