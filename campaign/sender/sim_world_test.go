@@ -22,6 +22,7 @@ import (
 	"campaignd/internal/messaging"
 	"campaignd/internal/messaging/service"
 	"campaignd/internal/sandbox"
+	"campaignd/internal/sandbox/inprocess"
 	"campaignd/internal/webhooks"
 	"campaignd/throttle"
 )
@@ -163,7 +164,7 @@ func (w *world) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	again := r.Clone(r.Context())
 	again.Body = io.NopCloser(&unread{body})
-	resp, err := sandbox.NewTransport(in.intake).RoundTrip(again)
+	resp, err := inprocess.NewTransport(in.intake).RoundTrip(again)
 	if in.gate.dead.Load() { // the answer of a dead process does not arrive
 		if resp != nil {
 			resp.Body.Close()
@@ -244,7 +245,7 @@ func newWorld(t *testing.T, seed uint64, trace io.Writer) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.wire = sandbox.NewTransport(w.service)
+	w.wire = inprocess.NewTransport(w.service)
 	if w.desk, err = w.open(t.Context(), false); err != nil {
 		t.Fatal(err)
 	}

@@ -76,18 +76,21 @@ var ranks = map[string]int{
 	"internal/sandbox/request": 17, // imports internal/sandbox/area only
 	"internal/sandbox/shop":    15, // imports nothing of ours
 	"internal/sandbox/area":    15, // imports nothing of ours
-	"internal/yamlfile":        11, // imports sentence
-	"internal/operations":      10, // data only: imports nothing of ours
-	"internal/mutant":          10, // imports nothing of ours, and every package may import it
-	"internal/sentence":        10,
-	"internal/rawjson":         10,
-	"internal/filelock":        10,
-	"internal/plot":            10,
-	"internal/safeopen":        10,
-	"internal/secret":          10,
-	"internal/spreadsheet":     10,
-	"internal/tracing":         10,
-	"internal/version":         10,
+
+	"internal/sandbox/inprocess": 15, // imports nothing of ours
+
+	"internal/yamlfile":    11, // imports sentence
+	"internal/operations":  10, // data only: imports nothing of ours
+	"internal/mutant":      10, // imports nothing of ours, and every package may import it
+	"internal/sentence":    10,
+	"internal/rawjson":     10,
+	"internal/filelock":    10,
+	"internal/plot":        10,
+	"internal/safeopen":    10,
+	"internal/secret":      10,
+	"internal/spreadsheet": 10,
+	"internal/tracing":     10,
+	"internal/version":     10,
 }
 
 // sandboxImporters may import the sandbox outside tests.

@@ -17,6 +17,7 @@ import (
 	"campaignd/internal/messaging/connector"
 	"campaignd/internal/messaging/service"
 	"campaignd/internal/sandbox"
+	"campaignd/internal/sandbox/inprocess"
 	"campaignd/internal/webhooks"
 )
 
@@ -117,7 +118,7 @@ func TestAReplayFollowsAnOutageOfTheIntake(t *testing.T) {
 		d := &Daemon{cfg: cfg, intake: &webhooks.Intake{}, log: slog.New(slog.NewTextHandler(&log, nil))}
 		client := func(path string) *service.Client {
 			c, err := service.New(service.Options{BaseURL: "http://127.0.0.1:1", APIKey: messaging.NewSecret(sandbox.DemoKey),
-				Transport: sandbox.NewTransport(emulated), Assumed: service.Assumed{Paths: map[string]string{"webhook_replay": path}}})
+				Transport: inprocess.NewTransport(emulated), Assumed: service.Assumed{Paths: map[string]string{"webhook_replay": path}}})
 			if err != nil {
 				t.Fatal(err)
 			}

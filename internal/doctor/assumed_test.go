@@ -6,6 +6,7 @@ import (
 	"campaignd/internal/messaging"
 	"campaignd/internal/messaging/service"
 	"campaignd/internal/sandbox"
+	"campaignd/internal/sandbox/inprocess"
 )
 
 func TestTheDoctorNamesWhatIsAssumed(t *testing.T) {
@@ -17,7 +18,7 @@ func TestTheDoctorNamesWhatIsAssumed(t *testing.T) {
 		"": "numbers, templates, webhooks", "/api/v1/health": "templates, webhooks; not offered: numbers",
 	} {
 		c, err := service.New(service.Options{BaseURL: "http://127.0.0.1:1", APIKey: messaging.NewSecret(sandbox.DemoKey),
-			Transport: sandbox.NewTransport(emulated), Assumed: service.Assumed{Paths: map[string]string{"numbers": numbers}}})
+			Transport: inprocess.NewTransport(emulated), Assumed: service.Assumed{Paths: map[string]string{"numbers": numbers}}})
 		if err != nil {
 			t.Fatal(err)
 		}

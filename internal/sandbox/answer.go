@@ -25,7 +25,7 @@ func (s *Sandbox) beforeAcceptance(w http.ResponseWriter, r *http.Request, f *Fa
 		serverError(w, f, s.hash(drawStatus, about...))
 	case s.fires(f, faultLostBefore, about...):
 		s.event(p.event("lost", "", faultLostBefore.String()))
-		panic(http.ErrAbortHandler) // net/http closes the connection without an answer; Transport returns io.EOF
+		panic(http.ErrAbortHandler) // net/http closes the connection without an answer; the transport in memory returns io.EOF
 	case s.fires(f, faultHangBefore, about...):
 		s.event(p.event("lost", "", faultHangBefore.String()))
 		s.hang(r, f)

@@ -17,7 +17,8 @@
 //   - Each fault has a share. A hash of the seed and of the keys of the fault decides whether it
 //     fires, never a shared generator. Truth counts how often it fired.
 //   - The sandbox runs in a testing/synctest bubble: it uses package time only and, with a
-//     Transport, no sockets. Every goroutine ends when Run and the requests end.
+//     transport in memory (inprocess), no sockets. Every goroutine ends when Run and the requests
+//     end.
 //
 // # The walk of one message
 //

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"campaignd/internal/sandbox/inprocess"
 )
 
 // The same seed fires the same faults in any order of the requests. Another seed fires others.
@@ -48,7 +50,7 @@ func TestFaultsFireWithTheirShare(t *testing.T) {
 	o.Statuses = StatusProfile{Unreachable: 0.1, Unread: 0.5}
 	s, err := New(o)
 	must(t, err)
-	client := &http.Client{Transport: NewTransport(s)}
+	client := &http.Client{Transport: inprocess.NewTransport(s)}
 	c := &scene{s: s, client: client, key: DemoKey}
 	const n = 4000
 	for i := range n {

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"campaignd/internal/sandbox/inprocess"
 )
 
 // scene is a sandbox in a bubble with an endpoint for its webhooks.
@@ -29,7 +31,7 @@ func bubble(t *testing.T, o Options, run func(*testing.T, *scene), changes ...fu
 			change(&o)
 		}
 		h := &hook{}
-		in := NewTransport(h)
+		in := inprocess.NewTransport(h)
 		if o.WebhookURL == "" {
 			o.WebhookURL = "http://hooks.example/webhooks/messaging"
 		}
@@ -45,7 +47,7 @@ func bubble(t *testing.T, o Options, run func(*testing.T, *scene), changes ...fu
 				t.Error(err)
 			}
 		})
-		out := NewTransport(s)
+		out := inprocess.NewTransport(s)
 		key := DemoKey
 		if len(o.Keys) > 0 {
 			key = o.Keys[0].Token

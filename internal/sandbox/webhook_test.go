@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"campaignd/internal/sandbox/inprocess"
 )
 
 // The retries come after 1 min, 5 min, 30 min, 2 h and 6 h, then no more
@@ -236,9 +238,9 @@ func TestRunMayEndAndBeginAgain(t *testing.T) {
 		if err := c.s.Run(t.Context()); err == nil {
 			t.Error("two Runs at once gave no error, want one")
 		}
-		second, err := New(Options{WebhookURL: "http://hooks.example/", Transport: NewTransport(c.hook)})
+		second, err := New(Options{WebhookURL: "http://hooks.example/", Transport: inprocess.NewTransport(c.hook)})
 		must(t, err)
-		sc := &scene{s: second, client: &http.Client{Transport: NewTransport(second)}, hook: c.hook, key: DemoKey}
+		sc := &scene{s: second, client: &http.Client{Transport: inprocess.NewTransport(second)}, hook: c.hook, key: DemoKey}
 		sc.send(t, "conn_1", "+23480312345", "newsletter")
 		for i := range 3 {
 			ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)

@@ -1,4 +1,4 @@
-package sandbox
+package inprocess
 
 import (
 	"context"
@@ -92,4 +92,11 @@ func TestTransportBehavesAsNetHTTPDoes(t *testing.T) {
 		}
 		tr.Wait()
 	})
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -1,4 +1,5 @@
-package sandbox
+// Package inprocess carries HTTP requests to a handler of the same process, without sockets.
+package inprocess
 
 import (
 	"bytes"
