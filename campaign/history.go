@@ -25,7 +25,7 @@ type HistoryEntry struct {
 	Detail string      `json:"detail,omitempty"`
 }
 
-// Hold returns the hold whose begin or end the entry tells of: its scope, id and reason.
+// Hold returns the hold that the entry says began or ended: its scope, id and reason.
 func (e HistoryEntry) Hold() (h Hold, is bool) {
 	return Hold{Scope: HoldScope(e.Value), ID: e.ID, Reason: e.Detail}, e.Kind == HistoryHold || e.Kind == HistoryHoldEnded
 }

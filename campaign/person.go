@@ -4,7 +4,7 @@ import "context"
 
 // PersonLedger finds the rows of one number in all runs (docs/protocol.md#numbers).
 type PersonLedger interface {
-	// PersonParts returns the next parts of runs before the part before, those of the newest runs
+	// PersonParts returns the next parts of runs before the part before, the newest runs
 	// first, with the rows of the number; 0 begins with the newest. key is recipients.Key. Without
 	// parts there are no more.
 	PersonParts(ctx context.Context, key, before int64) ([]PersonPart, error)

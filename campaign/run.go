@@ -189,8 +189,8 @@ func SegmentFor(rows int64, connections int) int64 {
 	return min(max(rows/int64(4*max(connections, 1)), 64), SegmentSize)
 }
 
-// CanarySegment is the most deliveries in a segment of a canary of count; full is that of other
-// segments.
+// CanarySegment is the most deliveries in a segment of a canary of count messages; other segments
+// have at most full.
 func CanarySegment(count int64, connections int, full int64) int64 {
 	n := int64(max(connections, 1))
 	return max(min((count+n-1)/n, full), 1)

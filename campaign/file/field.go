@@ -16,7 +16,7 @@ type Field struct {
 }
 
 // Fields returns what rows fill, each once, in the order of the message. The time zone is one of
-// them if the window is in that of the recipients.
+// them if the window is in the zone of the recipients.
 func (d *Definition) Fields() []Field {
 	names := []string{recipients.FieldTo}
 	if d.Window != nil && d.Window.Timezone == "recipient" {

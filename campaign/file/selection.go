@@ -24,7 +24,7 @@ type Selection struct {
 	Language *LanguageRule `yaml:"language,omitempty" json:"language,omitempty"`
 	// Discount is a code that must be valid when the list is made; "": none.
 	Discount string `yaml:"discount,omitempty" json:"discount,omitempty"`
-	// PaymentLink fills a variable with the link to pay an unpaid order; nil: none is made.
+	// PaymentLink fills a variable with a link that pays an unpaid order; nil: no link is made.
 	PaymentLink *PaymentLink `yaml:"payment_link,omitempty" json:"payment_link,omitempty"`
 }
 

@@ -126,7 +126,7 @@ type Preflight struct {
 	// not use.
 	Consent []string `json:"-"`
 
-	Offer *Offer `json:"-"` // that of the input
+	Offer *Offer `json:"-"` // as in the input
 
 	known     []messaging.Connection // that the API key reaches
 	listFault bool                   // an error is about the list

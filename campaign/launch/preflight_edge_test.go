@@ -152,7 +152,7 @@ func TestAPreflightShowsTheFirstRowsOfEachReason(t *testing.T) {
 		}
 		for i, e := range p.Examples {
 			if whole := len(e.Cells) == 1 && e.Cells[0] == "x"; whole != (i < launch.FewExamples) {
-				t.Errorf("%d asked for: got the cells %q of example %d, want those of the first five alone", ask, e.Cells, i+1)
+				t.Errorf("%d asked for: got the cells %q of example %d, want cells in the first five alone", ask, e.Cells, i+1)
 			}
 		}
 	}

@@ -36,9 +36,9 @@ func (c *Client) ShowSuppressions(ctx context.Context, number string) ([]why.Sho
 	return one[[]why.ShownSuppression](ctx, c, call{method: http.MethodGet, path: "/suppressions/" + url.PathEscape(number)})
 }
 
-// Person returns a page of the rows of one number in all runs, those of the newest runs first. The
-// number is in international form with +. after is the next of the page before, 0 for the first
-// page. A page may have more rows than limit: those of a run are not divided. next is 0 on the last
+// Person returns a page of the rows of one number in all runs, the newest runs first. The number
+// is in international form with +. after is the next of the page before, 0 for the first page. A
+// page may have more rows than limit: the rows of a run are not divided. next is 0 on the last
 // page.
 func (c *Client) Person(ctx context.Context, number string, after int64, limit int) (page []resource.PersonMessage, next int64, err error) {
 	q := url.Values{}
