@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"syscall"
-	"time"
 
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
@@ -19,6 +18,12 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 )
+
+// errStandby says that the server is not the primary, or not yet. The ledger tries it again.
+var errStandby = errors.New("it is a read-only standby: name the primary, or several hosts with target_session_attrs=read-write")
+
+// errUnsafe marks settings that can lose a committed transaction.
+var errUnsafe = errors.New("unsafe")
 
 // advice is what an error tells about another try.
 type advice int
@@ -65,12 +70,9 @@ func takesNoWrites(err error) bool {
 	return errors.As(err, &said) && (said.Code == "53100" || said.Code == "58030") // disk_full, io_error
 }
 
-// Unwritable returns since when each call that writes or reaches the server has failed, and the
-// error of the last one; nil when the last write succeeded.
-func (l *Ledger) Unwritable() (since time.Time, err error) { return l.outage.Since() }
-
-// explain turns an error of PostgreSQL into one line that says what it means and what to do.
-func (l *Ledger) explain(err error) error {
+// explain turns an error of PostgreSQL into one line that names the ledger and says what the error
+// means and what to do.
+func explain(name string, err error) error {
 	if err == nil || ledger.Promised(err) || errors.Is(err, ledger.ErrClosed) || errors.Is(err, pgx.ErrNoRows) || errors.Is(err, errSaid) {
 		return err
 	}
@@ -108,7 +110,7 @@ func (l *Ledger) explain(err error) error {
 	if hint != "" {
 		text = hint + ": " + text
 	}
-	return &saidError{fmt.Sprintf("ledger %s: %s", l.name, text), err}
+	return &saidError{fmt.Sprintf("ledger %s: %s", name, text), err}
 }
 
 // unconnected says what to do about a failed connection attempt; "" when that is not known.

@@ -67,21 +67,20 @@ func TestEachErrorSaysWhetherToTryAgain(t *testing.T) {
 }
 
 func TestEachCodeOfPostgresHasItsHint(t *testing.T) {
-	l := &Ledger{name: "db"}
 	for code, want := range map[string]string{
 		"28P01": "check the address", "28000": "pg_hba.conf", "3D000": "createdb", "42501": "make it the owner", "42P07": "its own database",
 		"53100": "its disk is full", "53300": "max_connections", "25006": "read-only standby", "57014": "took too long",
 	} {
-		err := l.explain(&pgconn.PgError{Code: code, Message: "said\n by it"})
+		err := explain("db", &pgconn.PgError{Code: code, Message: "said\n by it"})
 		if !strings.HasPrefix(err.Error(), "ledger db: ") || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %q, want a line of the ledger db with %q", code, err, want)
 		}
-		if again := l.explain(err); again != err {
+		if again := explain("db", err); again != err {
 			t.Errorf("%s explained again: %v, want %v", code, again, err)
 		}
 	}
 	for _, own := range []error{nil, campaign.ErrFenced, campaign.ErrNoRun, campaign.ErrRunExists, ledger.ErrClosed, pgx.ErrNoRows} {
-		if got := l.explain(own); got != own {
+		if got := explain("db", own); got != own {
 			t.Errorf("the ledger's own error %v is explained as %v, want it as it is", own, got)
 		}
 	}

@@ -12,12 +12,6 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// errStandby says that the server is not the primary, or not yet. The ledger tries it again.
-var errStandby = errors.New("it is a read-only standby: name the primary, or several hosts with target_session_attrs=read-write")
-
-// errUnsafe marks settings that can lose a committed transaction.
-var errUnsafe = errors.New("unsafe")
-
 // errIdentityChanged says that a new connection found another server or timeline. The caller must
 // call checkIdentity before anything is sent.
 var errIdentityChanged = errors.New("the ledger may be on another server")

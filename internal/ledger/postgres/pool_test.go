@@ -11,12 +11,24 @@ import (
 	"testing"
 	"time"
 
-	"campaignd/campaign"
 	"campaignd/internal/ledger"
-	"campaignd/internal/ledger/ledgertest"
+	"campaignd/internal/ledger/pgtest"
 
 	"github.com/jackc/pgx/v5"
 )
+
+// configOf returns the configuration of a connection to a server of the test's own.
+func configOf(t *testing.T) *pgx.ConnConfig {
+	t.Helper()
+	s, err := pgtest.Start()
+	pgtest.Require(t, err)
+	t.Cleanup(s.Stop)
+	config, err := pgx.ParseConfig(s.URL("postgres"))
+	if err != nil {
+		t.Fatalf("parsing: %v; want no error", err)
+	}
+	return config
+}
 
 // After a failure the pool pauses for 25 ms, then twice as long each time, up to 1.6 s.
 func TestAServerThatIsAwayIsAskedSeldom(t *testing.T) {
@@ -59,7 +71,8 @@ func TestAServerThatIsAwayIsAskedSeldom(t *testing.T) {
 // A connection is used for 30 minutes and up to a quarter more.
 func TestAConnectionIsUsedUntilItsLifeIsOver(t *testing.T) {
 	t.Parallel()
-	p := openShared(t, ledger.Options{}).reports
+	p := newPool("test", configOf(t), time.Second, nil)
+	defer p.close()
 	acquire := func() *conn {
 		t.Helper()
 		c, err := p.acquire(t.Context())
@@ -84,14 +97,6 @@ func TestAConnectionIsUsedUntilItsLifeIsOver(t *testing.T) {
 		t.Errorf("the same connection: %v, closed: %v; want another one, and the first closed", second == first, first.IsClosed())
 	}
 	p.release(second)
-}
-
-func TestReportsMayTakeLongerThanWhatSendingWaitsFor(t *testing.T) {
-	l := openShared(t, ledger.Options{})
-	if l.sender.within != callTime || l.hooks.within != callTime || l.reports.within != slowTime {
-		t.Errorf("sender %s, hooks %s and reports %s; want %s, %s and %s",
-			l.sender.within, l.hooks.within, l.reports.within, callTime, callTime, slowTime)
-	}
 }
 
 // idle gives a pool n idle connections.
@@ -131,7 +136,7 @@ func (c slowEnd) Write(p []byte) (int, error) {
 // the process may exit.
 func TestForgottenConnectionsHaveEnded(t *testing.T) {
 	t.Parallel()
-	config := openShared(t, ledger.Options{}).sender.config.Copy()
+	config := configOf(t)
 	var begun sync.WaitGroup
 	var ended atomic.Int64
 	begun.Add(3)
@@ -146,82 +151,4 @@ func TestForgottenConnectionsHaveEnded(t *testing.T) {
 		t.Errorf("%d connections have ended; want 3", got)
 	}
 	p.close()
-}
-
-func TestARestartedServerIsSentFromWithoutACallFailing(t *testing.T) {
-	t.Parallel()
-	s := own(t)
-	l := openAt(t, s.URL("postgres"), ledger.Options{Sender: true})
-	r := ledgertest.Load(t, l, 400)
-	lease := ledgertest.ClaimAll(t, l, r.No)[0]
-	for from := int64(0); from < 400; from += 40 {
-		g, err := l.Intend(t.Context(), []campaign.Intent{{Lease: lease, Connection: "conn_1", From: from, To: from + 40}})
-		if err != nil || g[0].To != from+40 {
-			t.Fatalf("got %+v, %v; want no error, To %+v", g, err, from+40)
-		}
-		if err := s.Restart(); err != nil { // this breaks all connections
-			t.Fatal(err)
-		}
-		if err := l.Record(t.Context(), ledgertest.Acceptances(lease, from, from+40)); err != nil {
-			t.Fatal(err)
-		}
-		a, err := l.Apply(t.Context(), statusOfMessage(ledgertest.MessageID(r.No, from), campaign.Sent))
-		if err != nil || a.Matched != 1 {
-			t.Fatalf("got %+v, %v; want no error, Matched 1", a, err)
-		}
-	}
-	if p, err := l.Park(t.Context(), lease, time.Time{}, ledgertest.After(time.Minute)); err != nil || !p.Done {
-		t.Errorf("got %+v %v; want no error, Done", p, err)
-	}
-	if ps, err := l.Audit(t.Context(), r.No, 5); err != nil || len(ps) > 0 {
-		t.Errorf("got %+v %v; want no error, none", ps, err)
-	}
-}
-
-func TestAServerThatIsAwayFailsCallsSoon(t *testing.T) {
-	t.Parallel()
-	s := own(t)
-	l := openAt(t, s.URL("postgres"), ledger.Options{Sender: true})
-	ledgertest.Load(t, l, 1)
-	s.Crash()
-	began := time.Now()
-	for range 20 { // a webhook must be answered 503 at once
-		if _, err := l.Apply(t.Context(), statusOfMessage("x", campaign.Sent)); err == nil {
-			t.Fatal("the call succeeded without a server, want an error")
-		}
-	}
-	if took := time.Since(began); took > 10*time.Second {
-		t.Errorf("20 calls took %s; want at most %+v", took, 10*time.Second)
-	}
-	if err := s.Restart(); err != nil {
-		t.Fatal(err)
-	}
-	for deadline := time.Now().Add(5 * time.Second); ; {
-		if _, err := l.Apply(t.Context(), statusOfMessage("x", campaign.Sent)); err == nil {
-			break
-		} else if time.Now().After(deadline) {
-			t.Fatal(err)
-		}
-	}
-}
-
-func TestReportsDoNotKeepWebhooksWaiting(t *testing.T) {
-	l := openShared(t, ledger.Options{})
-	var taken []*conn
-	for range poolSize {
-		c, err := l.reports.acquire(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		taken = append(taken, c)
-	}
-	if _, err := l.Apply(t.Context(), statusOfMessage("x", campaign.Sent)); err != nil {
-		t.Error(err)
-	}
-	if _, err := l.Runs(t.Context(), campaign.RunFilter{}); err != nil {
-		t.Error(err)
-	}
-	for _, c := range taken {
-		l.reports.release(c)
-	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -29,10 +30,10 @@ const (
 // It is the first use of a connection, and it sets and prepares nothing. A direct connection is
 // recognised by the process id that the server told at its beginning. Behind a pooler, a second
 // connection takes a session away, if it can: then both had the same one, or the first gets
-// another. That is asked once in the life of the ledger.
-func (l *Ledger) checkSession(ctx context.Context, c *pgx.Conn, config *pgx.ConnConfig) (err error) {
+// another. own then becomes true, and no later check asks that again.
+func checkSession(ctx context.Context, c *pgx.Conn, config *pgx.ConnConfig, own *atomic.Bool) (err error) {
 	first, err := backend(ctx, c, "")
-	if err != nil || first == int64(c.PgConn().PID()) || l.ownSessions.Load() {
+	if err != nil || first == int64(c.PgConn().PID()) || own.Load() {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, poolerTime)
@@ -62,7 +63,7 @@ func (l *Ledger) checkSession(ctx context.Context, c *pgx.Conn, config *pgx.Conn
 			return fmt.Errorf("look for a pooler in transaction mode: %w", err)
 		}
 	}
-	l.ownSessions.Store(true)
+	own.Store(true)
 	return nil
 }
 

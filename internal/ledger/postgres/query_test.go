@@ -185,8 +185,14 @@ func TestASilentServerHoldsNoConnectionForLong(t *testing.T) {
 	for range poolSize {
 		asking.Go(ask)
 	}
-	for began := time.Now(); len(l.sender.inUse) < poolSize && time.Since(began) < l.sender.within; {
-		time.Sleep(time.Millisecond)
+	for began := time.Now(); time.Since(began) < l.sender.within; { // until no connection is free
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		c, err := l.sender.acquire(ctx)
+		cancel()
+		if err != nil {
+			break
+		}
+		l.sender.release(c)
 	}
 	record(0, 50)
 	asking.Wait()

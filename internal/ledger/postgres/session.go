@@ -52,7 +52,7 @@ func (l *Ledger) pool(base *pgx.ConnConfig, o ledger.Options, name string, setti
 		within = slowTime
 	}
 	return newPool(name, config, within, func(ctx context.Context, c *pgx.Conn) error {
-		if err := l.checkSession(ctx, c, config); err != nil {
+		if err := checkSession(ctx, c, config, &l.ownSessions); err != nil {
 			return err
 		}
 		if err := set(ctx, c, settings); err != nil {

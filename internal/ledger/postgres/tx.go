@@ -242,3 +242,10 @@ func (l *Ledger) retry(ctx context.Context, p *pool, f func() error) error {
 		}
 	}
 }
+
+// explain is explain of the package with the ledger's name.
+func (l *Ledger) explain(err error) error { return explain(l.name, err) }
+
+// Unwritable returns since when each call that writes or reaches the server has failed, and the
+// error of the last one; nil when the last write succeeded.
+func (l *Ledger) Unwritable() (since time.Time, err error) { return l.outage.Since() }
