@@ -46,7 +46,8 @@ var ranks = map[string]int{
 	"reporting":                60,
 	"reporting/html":           61,
 
-	"internal/ledger/sqlite/dbfile": 61,
+	"internal/ledger/sqlite/dbfile":    61,
+	"internal/ledger/postgres/connect": 61,
 
 	"campaign/sender": 51,
 	"campaign/plan":   50,

@@ -40,8 +40,8 @@ func TestStatusesAreHeapOnlyUpdates(t *testing.T) {
 			t.Fatalf("got %+v, %v; want no error, Matched %+v", a, err, len(es))
 		}
 	}
-	l.sender.forget() // a backend reports all its updates when it ends
-	l.hooks.forget()
+	l.sender.Forget() // a backend reports all its updates when it ends
+	l.hooks.Forget()
 	const least = 3 * n * 99 / 100 // two statuses of a message in one batch are one update
 	var updates, hot int64
 	counters := rowOf([]any{&updates, &hot}, `SELECT n_tup_upd, n_tup_hot_upd FROM pg_stat_user_tables WHERE relname = 'outcome'`)

@@ -9,13 +9,14 @@ import (
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
 	"campaignd/internal/ledger/ledgertest"
+	"campaignd/internal/ledger/postgres/connect"
 )
 
 func TestReportsMayTakeLongerThanWhatSendingWaitsFor(t *testing.T) {
 	l := openShared(t, ledger.Options{})
-	if l.sender.within != callTime || l.hooks.within != callTime || l.reports.within != slowTime {
+	if l.sender.Within != callTime || l.hooks.Within != callTime || l.reports.Within != slowTime {
 		t.Errorf("sender %s, hooks %s and reports %s; want %s, %s and %s",
-			l.sender.within, l.hooks.within, l.reports.within, callTime, callTime, slowTime)
+			l.sender.Within, l.hooks.Within, l.reports.Within, callTime, callTime, slowTime)
 	}
 }
 
@@ -78,9 +79,9 @@ func TestAServerThatIsAwayFailsCallsSoon(t *testing.T) {
 
 func TestReportsDoNotKeepWebhooksWaiting(t *testing.T) {
 	l := openShared(t, ledger.Options{})
-	var taken []*conn
-	for range poolSize {
-		c, err := l.reports.acquire(t.Context())
+	var taken []*connect.Conn
+	for range connect.PoolSize {
+		c, err := l.reports.Acquire(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -93,6 +94,6 @@ func TestReportsDoNotKeepWebhooksWaiting(t *testing.T) {
 		t.Error(err)
 	}
 	for _, c := range taken {
-		l.reports.release(c)
+		l.reports.Release(c)
 	}
 }

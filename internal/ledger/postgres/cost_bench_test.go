@@ -17,6 +17,7 @@ import (
 	"campaignd/internal/ledger"
 	"campaignd/internal/ledger/ledgertest"
 	"campaignd/internal/ledger/pgtest"
+	"campaignd/internal/ledger/postgres/connect"
 )
 
 // BenchmarkPostgresCost counts what one message costs the server: WAL, transactions and CPU, of
@@ -84,8 +85,8 @@ func costOf(b *testing.B, s *pgtest.Server, l *Ledger) (c serverCost) {
 	if err := l.read(context.Background(), l.reports, list(&working, scanID, sqlWorking)); err != nil {
 		b.Fatal(err)
 	}
-	for _, p := range []*pool{l.sender, l.hooks} {
-		p.forget()
+	for _, p := range []*connect.Pool{l.sender, l.hooks} {
+		p.Forget()
 	}
 	for _, w := range working {
 		for { // until the server has waited for it

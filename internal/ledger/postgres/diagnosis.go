@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"campaignd/internal/ledger"
+	"campaignd/internal/ledger/postgres/connect"
 )
 
 // settings are those that make the commits of a session durable.
@@ -23,18 +24,18 @@ func (s *settings) query() *query {
 func (s *settings) unsafe() error {
 	switch {
 	case s.standby:
-		return errStandby
+		return connect.ErrStandby
 	case s.version < 130000:
-		return fmt.Errorf("%w: it is PostgreSQL %d, and 13 or newer is needed", errUnsafe, s.version/10000)
+		return fmt.Errorf("%w: it is PostgreSQL %d, and 13 or newer is needed", connect.ErrUnsafe, s.version/10000)
 	case s.commit != "on" && s.commit != "remote_write" && s.commit != "remote_apply":
 		return fmt.Errorf("%w: synchronous_commit is %s, so that a crash of the server would make recipients get a message twice: "+
-			"ALTER ROLE CURRENT_USER SET synchronous_commit = on", errUnsafe, s.commit)
+			"ALTER ROLE CURRENT_USER SET synchronous_commit = on", connect.ErrUnsafe, s.commit)
 	case s.fsync != "on":
 		return fmt.Errorf("%w: fsync is %s, so that a power cut would destroy the ledger: "+
-			"set fsync = on in postgresql.conf", errUnsafe, s.fsync)
+			"set fsync = on in postgresql.conf", connect.ErrUnsafe, s.fsync)
 	case s.pages != "on":
 		return fmt.Errorf("%w: full_page_writes is %s, so that a power cut would tear pages of the ledger: "+
-			"set full_page_writes = on in postgresql.conf", errUnsafe, s.pages)
+			"set full_page_writes = on in postgresql.conf", connect.ErrUnsafe, s.pages)
 	}
 	return nil
 }

@@ -15,6 +15,7 @@ import (
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
 	"campaignd/internal/ledger/ledgertest"
+	"campaignd/internal/ledger/postgres/connect"
 
 	"github.com/jackc/pgx/v5/pgconn"
 )
@@ -110,9 +111,9 @@ func TestPostgresTakesNoFailedStatementForSuccess(t *testing.T) {
 		url, wire := migrated(t), newFaultyWire(t)
 		l := openAt(t, wire.through(url), ledger.Options{Sender: true})
 		beside := beside(t, url)
-		for _, p := range []*pool{l.sender, l.hooks, l.reports} { // opens a connection each, so that no check comes later
+		for _, p := range []*connect.Pool{l.sender, l.hooks, l.reports} { // opens a connection each, so that no check comes later
 			if err := l.read(t.Context(), p, stmt(nil, `SELECT 1`)); err != nil {
-				t.Fatalf("connecting for %s: %v; want no error", p.name, err)
+				t.Fatalf("connecting for %s: %v; want no error", p.Name, err)
 			}
 		}
 		return l, ledgertest.Faults{

@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"campaignd/internal/ledger"
+	"campaignd/internal/ledger/postgres/connect"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -35,7 +36,7 @@ const (
 func (l *Ledger) checkServer(ctx context.Context, c *pgx.Conn) error {
 	var set settings
 	var here serverIdentity
-	if err := send(ctx, &conn{Conn: c}, set.query(), rowOf([]any{&here.system, &here.timeline}, sqlServer)); err != nil {
+	if err := send(ctx, &connect.Conn{Conn: c}, set.query(), rowOf([]any{&here.system, &here.timeline}, sqlServer)); err != nil {
 		return err
 	}
 	if l.readOnly {

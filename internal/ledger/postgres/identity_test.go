@@ -12,6 +12,7 @@ import (
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
 	"campaignd/internal/ledger/ledgertest"
+	"campaignd/internal/ledger/postgres/connect"
 )
 
 // elsewhere returns the address of a ledger whose search_path has the schema "elsewhere" before
@@ -48,16 +49,16 @@ func TestAServerThatMayLoseCommitsIsRefused(t *testing.T) {
 		is       error
 		want     string // "": it is opened
 	}{
-		"Standby": {inRecovery, errStandby,
+		"Standby": {inRecovery, connect.ErrStandby,
 			"it is a read-only standby: name the primary, or several hosts with target_session_attrs=read-write"},
-		"Version12":    {setting("server_version_num", "129999"), errUnsafe, "it is PostgreSQL 12, and 13 or newer is needed"},
+		"Version12":    {setting("server_version_num", "129999"), connect.ErrUnsafe, "it is PostgreSQL 12, and 13 or newer is needed"},
 		"Version13":    {setting("server_version_num", "130000"), nil, ""},
-		"Asynchronous": {setting("synchronous_commit", "off"), errUnsafe, "synchronous_commit is off, so that a crash"},
-		"Local":        {setting("synchronous_commit", "local"), errUnsafe, "synchronous_commit is local, so that a crash"},
+		"Asynchronous": {setting("synchronous_commit", "off"), connect.ErrUnsafe, "synchronous_commit is off, so that a crash"},
+		"Local":        {setting("synchronous_commit", "local"), connect.ErrUnsafe, "synchronous_commit is local, so that a crash"},
 		"RemoteWrite":  {setting("synchronous_commit", "remote_write"), nil, ""},
 		"RemoteApply":  {setting("synchronous_commit", "remote_apply"), nil, ""},
-		"NoFsync":      {setting("fsync", "off"), errUnsafe, "fsync is off, so that a power cut would destroy the ledger"},
-		"TornPages":    {setting("full_page_writes", "off"), errUnsafe, "full_page_writes is off, so that a power cut would tear pages"},
+		"NoFsync":      {setting("fsync", "off"), connect.ErrUnsafe, "fsync is off, so that a power cut would destroy the ledger"},
+		"TornPages":    {setting("full_page_writes", "off"), connect.ErrUnsafe, "full_page_writes is off, so that a power cut would tear pages"},
 	} {
 		conn := beside(t, url) // a new one each: prepared statements keep the functions that they found
 		if _, err := conn.Exec(t.Context(), `BEGIN; `+c.function); err != nil {
@@ -150,7 +151,7 @@ func TestADoubtfulConnectionOnlyDelaysSending(t *testing.T) {
 		t.Fatalf("preparing: %v; want no error", err)
 	}
 	c := campaign.Claim{Owner: "test", Connection: "conn_1", Runs: []campaign.RunNo{r.No}, Max: 1, Lease: time.Hour}
-	l.sender.forget()
+	l.sender.Forget()
 	ls, err := l.Claim(t.Context(), c)
 	if err != nil || len(ls) != 0 {
 		t.Fatalf("claimed over a doubtful connection: %v, %v; want no lease and no error", ls, err)
@@ -159,7 +160,7 @@ func TestADoubtfulConnectionOnlyDelaysSending(t *testing.T) {
 	if err != nil || len(ls) != 1 {
 		t.Fatalf("claimed again: %v, %v; want one lease and no error", ls, err)
 	}
-	l.sender.forget()
+	l.sender.Forget()
 	g, err := l.Intend(t.Context(), []campaign.Intent{{Lease: ls[0], Connection: "conn_1", To: 10}})
 	if err != nil || len(g) != 1 || g[0].To != 10 {
 		t.Errorf("intended over a doubtful connection: %+v, %v; want up to 10 and no error", g, err)
@@ -177,7 +178,7 @@ func TestAClaimOnAnotherServerIsRestored(t *testing.T) {
 	if err := l.read(t.Context(), l.sender, stmt(nil, `INSERT INTO elsewhere.restored VALUES (1)`)); err != nil {
 		t.Fatalf("restoring: %v; want no error", err)
 	}
-	l.sender.forget()
+	l.sender.Forget()
 	claim := campaign.Claim{Owner: "test", Connection: "conn_1", Runs: []campaign.RunNo{r.No}, Max: 1, Lease: time.Hour}
 	ls, err := l.Claim(t.Context(), claim)
 	if !errors.Is(err, ledger.ErrRestored) || len(ls) != 0 {

@@ -50,7 +50,7 @@ func (l *Ledger) commitIntents(ctx context.Context, in []campaign.Intent) (grant
 			err = g.check()
 		}
 		if errors.Is(err, campaign.ErrUnknownCommit) {
-			l.sender.forget()
+			l.sender.Forget()
 			switch state := l.readBack(ctx, g); {
 			case state == committed:
 				err = nil
@@ -126,7 +126,7 @@ func (l *Ledger) readBack(ctx context.Context, g *grants) (state commitState) {
 		if err == nil {
 			return state
 		}
-		l.sender.forget()
+		l.sender.Forget()
 		select {
 		case <-ctx.Done():
 			return uncertain

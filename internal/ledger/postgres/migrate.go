@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"campaignd/internal/ledger"
+	"campaignd/internal/ledger/postgres/connect"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/pressly/goose/v3"
@@ -29,7 +30,7 @@ func migrations() (fs.FS, error) { return fs.Sub(migrationFiles, "migrations") }
 // several replicas start together, one migrates and the others wait. A migration removes nothing
 // that an older program of the same generation uses (ledger.CheckSchema).
 func (l *Ledger) migrate(ctx context.Context, dir fs.FS) error {
-	db := sql.OpenDB(gooseConnector{l.reports.config})
+	db := sql.OpenDB(gooseConnector{l.reports.Config})
 	defer db.Close()
 	locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 300))
 	if err != nil {
@@ -57,7 +58,7 @@ func (l *Ledger) migrate(ctx context.Context, dir fs.FS) error {
 	}
 	for n := 0; ; n++ {
 		_, err := p.Up(ctx)
-		if err == nil || classify(err) != collided || n == migrateTries {
+		if err == nil || connect.Classify(err) != connect.Collided || n == migrateTries {
 			return err
 		}
 		select {
@@ -101,7 +102,7 @@ func (g gooseConnector) Connect(ctx context.Context) (driver.Conn, error) {
 		return nil, err
 	}
 	if err := set(ctx, c, migrating); err != nil {
-		(&conn{Conn: c}).end()
+		(&connect.Conn{Conn: c}).End()
 		return nil, err
 	}
 	return gooseConn{c}, nil

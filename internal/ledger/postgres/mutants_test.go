@@ -69,11 +69,11 @@ func sweptWhileStored(t *testing.T, l *Ledger) bool {
 			VALUES ($1, $2, 3 /* delivered */, $3, $3, 0, '', '')`,
 			l.key.MessageHash(id), id, ledger.Millis(time.Now()))
 	}
-	locker, err := l.reports.acquire(t.Context())
+	locker, err := l.reports.Acquire(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.reports.release(locker)
+	defer l.reports.Release(locker)
 	if err := l.read(t.Context(), l.sender, orphaned(0)); err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
 	"campaignd/internal/ledger/portable"
+	"campaignd/internal/ledger/postgres/connect"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -32,9 +33,9 @@ type Ledger struct {
 	options  ledger.Options // as it was opened
 
 	// Each kind of work has its own connections (docs/protocol.md#postgresql).
-	sender  *pool // intents, leases, results, what the operator wants
-	hooks   *pool // webhooks, sweeping, suppressions
-	reports *pool // reports, imports, migrations: with the settings slow
+	sender  *connect.Pool // intents, leases, results, what the operator wants
+	hooks   *connect.Pool // webhooks, sweeping, suppressions
+	reports *connect.Pool // reports, imports, migrations: with the settings slow
 
 	id              string         // see LedgerID
 	key             ledger.HashKey // of message ids
@@ -113,7 +114,7 @@ func parseAddress(dsn string) (*pgx.ConnConfig, error) {
 	}
 	config, err := pgx.ParseConfig(dsn)
 	if err != nil {
-		text := oneLine(err.Error())
+		text := connect.OneLine(err.Error())
 		if i := strings.LastIndex(text, "`: "); i >= 0 { // the address comes before it
 			text = text[i+len("`: "):]
 		}
@@ -164,8 +165,8 @@ func fallsBack(config *pgx.ConnConfig) (host string) {
 // ledger.ErrClosed.
 func (l *Ledger) Close() error {
 	l.closing.Do(func() {
-		for _, p := range []*pool{l.sender, l.hooks, l.reports} {
-			p.close()
+		for _, p := range []*connect.Pool{l.sender, l.hooks, l.reports} {
+			p.Close()
 		}
 	})
 	return nil

@@ -12,6 +12,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
+	"campaignd/internal/ledger/postgres/connect"
 )
 
 // A trigger stands for the full disk of a tablespace: it fails the same statements with the code
@@ -69,8 +70,8 @@ func TestAServerThatIsAwayIsOneLine(t *testing.T) {
 	wire := newCutter(t, server(t).Addr)
 	l := openAt(t, wire.through(migrated(t)), ledger.Options{Log: slog.New(slog.NewTextHandler(&said, nil))})
 	wire.Close()
-	for _, p := range []*pool{l.sender, l.hooks, l.reports} {
-		p.forget()
+	for _, p := range []*connect.Pool{l.sender, l.hooks, l.reports} {
+		p.Forget()
 	}
 	for range 5 {
 		if _, err := l.Runs(t.Context(), campaign.RunFilter{}); !errors.Is(err, campaign.ErrUnwritable) {

@@ -17,6 +17,7 @@ import (
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
 	"campaignd/internal/ledger/ledgertest"
+	"campaignd/internal/ledger/postgres/connect"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -52,11 +53,11 @@ func (h *listener) TraceBatchQuery(_ context.Context, _ *pgx.Conn, d pgx.TraceBa
 func (h *listener) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData) {}
 
 // listen makes the pools report the statements that they send.
-func listen(pools ...*pool) *listener {
+func listen(pools ...*connect.Pool) *listener {
 	h := &listener{heard: map[string]bool{}}
 	for _, p := range pools {
-		p.config.Tracer = h
-		p.forget()
+		p.Config.Tracer = h
+		p.Forget()
 	}
 	return h
 }
@@ -215,7 +216,7 @@ func (n node) faults(limited bool) (found []string) {
 var parameter = regexp.MustCompile(`\$(\d+)`)
 
 // plan explains a statement with its generic plan and returns the faults of the plan.
-func plan(t *testing.T, c *conn, sql string) (faults []string) {
+func plan(t *testing.T, c *connect.Conn, sql string) (faults []string) {
 	t.Helper()
 	most := 0
 	for _, m := range parameter.FindAllStringSubmatch(sql, -1) {
@@ -275,11 +276,11 @@ func TestNoHotStatementReadsAWholeTable(t *testing.T) {
 		}
 	}
 	check := func(stage string, l *Ledger) {
-		c, err := l.sender.acquire(t.Context())
+		c, err := l.sender.Acquire(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer l.sender.release(c)
+		defer l.sender.Release(c)
 		n := 0
 		for _, sql := range hot {
 			switch verb, _, _ := strings.Cut(strings.TrimSpace(sql), " "); verb {
@@ -289,7 +290,7 @@ func TestNoHotStatementReadsAWholeTable(t *testing.T) {
 			}
 			n++
 			for _, f := range plan(t, c, sql) {
-				t.Errorf("%s: %s, want a plan without that: %s", stage, f, oneLine(sql))
+				t.Errorf("%s: %s, want a plan without that: %s", stage, f, connect.OneLine(sql))
 			}
 		}
 		if n < 60 {

@@ -10,6 +10,7 @@ import (
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
 	"campaignd/internal/ledger/ledgertest"
+	"campaignd/internal/ledger/postgres/connect"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -43,7 +44,7 @@ func TestAPoolerThatSharesSessionsIsRefused(t *testing.T) {
 				if err == nil {
 					l.Close()
 				}
-				if !errors.Is(err, errUnsafe) || !strings.Contains(err.Error(), "set pool_mode = session for this database in PgBouncer") {
+				if !errors.Is(err, connect.ErrUnsafe) || !strings.Contains(err.Error(), "set pool_mode = session for this database in PgBouncer") {
 					t.Errorf("%s %s: opened with %+v: %v; want it refused with its remedy", name, mode, o, err)
 				}
 			}

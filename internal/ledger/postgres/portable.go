@@ -9,6 +9,7 @@ import (
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
 	"campaignd/internal/ledger/portable"
+	"campaignd/internal/ledger/postgres/connect"
 
 	"github.com/jackc/pgx/v5/pgconn"
 )
@@ -29,8 +30,8 @@ var ownStatements = portable.Statements{
 // store gives package portable the connections of a ledger.
 type store struct{ ledger *Ledger }
 
-func (s store) pool(w portable.Work) *pool {
-	return [...]*pool{portable.Sending: s.ledger.sender, portable.Webhooks: s.ledger.hooks, portable.Reports: s.ledger.reports}[w]
+func (s store) pool(w portable.Work) *connect.Pool {
+	return [...]*connect.Pool{portable.Sending: s.ledger.sender, portable.Webhooks: s.ledger.hooks, portable.Reports: s.ledger.reports}[w]
 }
 
 func (s store) Change(ctx context.Context, w portable.Work, f func(portable.Tx) error) error {

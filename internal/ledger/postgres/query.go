@@ -5,6 +5,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"campaignd/internal/ledger/postgres/connect"
 )
 
 // query is a statement and the use of its answer.
@@ -65,7 +67,7 @@ func each(f func(scan scanFunc) error, sql string, args ...any) *query {
 }
 
 // send runs queries in one round trip, in their order.
-func send(ctx context.Context, c *conn, qs ...*query) (err error) {
+func send(ctx context.Context, c *connect.Conn, qs ...*query) (err error) {
 	b := &pgx.Batch{}
 	for _, q := range qs {
 		if q.anew != nil {
@@ -87,10 +89,10 @@ func send(ctx context.Context, c *conn, qs ...*query) (err error) {
 	return nil
 }
 
-func (q *query) take(c *conn, answers pgx.BatchResults) error {
+func (q *query) take(c *connect.Conn, answers pgx.BatchResults) error {
 	if q.scan == nil {
 		tag, err := answers.Exec()
-		c.changed = c.changed || changes(tag)
+		c.Changed = c.Changed || changes(tag)
 		if q.n != nil {
 			*q.n = tag.RowsAffected()
 		}
@@ -114,7 +116,7 @@ func (q *query) take(c *conn, answers pgx.BatchResults) error {
 	if err := rows.Err(); err != nil {
 		return err
 	}
-	c.changed = c.changed || changes(rows.CommandTag())
+	c.Changed = c.Changed || changes(rows.CommandTag())
 	if q.one && !q.seen {
 		return pgx.ErrNoRows
 	}

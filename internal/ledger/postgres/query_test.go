@@ -15,6 +15,7 @@ import (
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
 	"campaignd/internal/ledger/ledgertest"
+	"campaignd/internal/ledger/postgres/connect"
 )
 
 func TestAConnectionThatBreaksAmongTheRowsRepeatsNone(t *testing.T) {
@@ -146,19 +147,19 @@ func TestASilentServerHoldsNoConnectionForLong(t *testing.T) {
 	if _, err := l.Intend(t.Context(), []campaign.Intent{{Lease: lease, Connection: "conn_1", To: 100}}); err != nil {
 		t.Fatal(err)
 	}
-	l.sender.within, l.reports.within = time.Second, time.Second
+	l.sender.Within, l.reports.Within = time.Second, time.Second
 	fill := func() { // fills the pool with idle connections and makes them silent
 		t.Helper()
-		var taken []*conn
-		for range poolSize {
-			c, err := l.sender.acquire(t.Context())
+		var taken []*connect.Conn
+		for range connect.PoolSize {
+			c, err := l.sender.Acquire(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
 			taken = append(taken, c)
 		}
 		for _, c := range taken {
-			l.sender.release(c)
+			l.sender.Release(c)
 		}
 		wire.silent.Store(wire.opened.Load())
 	}
@@ -182,17 +183,17 @@ func TestASilentServerHoldsNoConnectionForLong(t *testing.T) {
 
 	fill()
 	var asking sync.WaitGroup
-	for range poolSize {
+	for range connect.PoolSize {
 		asking.Go(ask)
 	}
-	for began := time.Now(); time.Since(began) < l.sender.within; { // until no connection is free
+	for began := time.Now(); time.Since(began) < l.sender.Within; { // until no connection is free
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
-		c, err := l.sender.acquire(ctx)
+		c, err := l.sender.Acquire(ctx)
 		cancel()
 		if err != nil {
 			break
 		}
-		l.sender.release(c)
+		l.sender.Release(c)
 	}
 	record(0, 50)
 	asking.Wait()
@@ -207,7 +208,7 @@ func TestASilentServerHoldsNoConnectionForLong(t *testing.T) {
 		t.Errorf("a snapshot of a silent server: %v; want errSilent", err)
 	}
 	wire.silent.Store(0)
-	l.sender.within, l.reports.within = callTime, slowTime
+	l.sender.Within, l.reports.Within = callTime, slowTime
 	if got := ledgertest.Totals(t, l, r.No); got[campaign.Accepted] != 100 {
 		t.Errorf("got %v; want Accepted: 100", got)
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"campaignd/internal/ledger"
+	"campaignd/internal/ledger/postgres/connect"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -37,7 +38,7 @@ var slow = map[string]string{
 
 // pool makes a pool whose connections have these settings. A statement sets them, because a proxy
 // refuses settings in the address.
-func (l *Ledger) pool(base *pgx.ConnConfig, o ledger.Options, name string, settings map[string]string) *pool {
+func (l *Ledger) pool(base *pgx.ConnConfig, o ledger.Options, name string, settings map[string]string) *connect.Pool {
 	config := base.Copy()
 	if config.RuntimeParams["application_name"] == "" {
 		config.RuntimeParams["application_name"] = "campaignd " + name
@@ -51,8 +52,8 @@ func (l *Ledger) pool(base *pgx.ConnConfig, o ledger.Options, name string, setti
 	if settings["statement_timeout"] == slow["statement_timeout"] {
 		within = slowTime
 	}
-	return newPool(name, config, within, func(ctx context.Context, c *pgx.Conn) error {
-		if err := checkSession(ctx, c, config, &l.ownSessions); err != nil {
+	return connect.New(name, config, within, func(ctx context.Context, c *pgx.Conn) error {
+		if err := connect.CheckSession(ctx, c, config, &l.ownSessions); err != nil {
 			return err
 		}
 		if err := set(ctx, c, settings); err != nil {
@@ -70,5 +71,5 @@ func set(ctx context.Context, c *pgx.Conn, settings map[string]string) error {
 	for _, n := range slices.Sorted(maps.Keys(settings)) {
 		names, values = append(names, n), append(values, settings[n])
 	}
-	return send(ctx, &conn{Conn: c}, stmt(nil, sqlSet, names, values))
+	return send(ctx, &connect.Conn{Conn: c}, stmt(nil, sqlSet, names, values))
 }

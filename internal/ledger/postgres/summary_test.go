@@ -31,7 +31,7 @@ func TestAnOlderProgramMakesReportsReadRows(t *testing.T) {
 	if n, err := l.FoldSummaries(t.Context(), -time.Hour, 100); err != nil || n != 1 || keptSummaries(t, l) != 1 {
 		t.Fatalf("kept %d summaries, %v; want 1, no error", n, err)
 	}
-	older, err := pgx.ConnectConfig(t.Context(), l.reports.config)
+	older, err := pgx.ConnectConfig(t.Context(), l.reports.Config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +91,7 @@ func TestACountWaitsForRunningTransactions(t *testing.T) {
 	t.Parallel()
 	l := openShared(t, ledger.Options{Sender: true})
 	ledgertest.Load(t, l, 10)
-	running, err := pgx.ConnectConfig(t.Context(), l.reports.config)
+	running, err := pgx.ConnectConfig(t.Context(), l.reports.Config)
 	if err != nil {
 		t.Fatal(err)
 	}

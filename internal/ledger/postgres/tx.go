@@ -12,6 +12,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
+	"campaignd/internal/ledger/postgres/connect"
 	"campaignd/internal/mutant"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -35,7 +36,7 @@ var errAmongRows = errors.New("it broke off among its rows")
 
 // tx is a transaction. It begins in the round trip of its first statements.
 type tx struct {
-	*conn
+	*connect.Conn
 	ctx   context.Context
 	begin string   // the statement that begins it; "" when it has begun
 	again bool     // an earlier try of the same transaction may have been committed
@@ -54,7 +55,7 @@ func (t *tx) do(qs ...*query) error {
 		qs = slices.Insert(slices.Clone(qs), 0, stmt(nil, t.begin))
 		t.begin = ""
 	}
-	return send(t.ctx, t.conn, qs...)
+	return send(t.ctx, t.Conn, qs...)
 }
 
 // last adds statements that run in the round trip of the commit. Their answers are known only when
@@ -124,14 +125,14 @@ func (e *unknownCommit) Error() string {
 func (e *unknownCommit) Unwrap() []error { return []error{campaign.ErrUnknownCommit, e.err} }
 
 // transact runs f once, in one transaction of the pool. crash is the crash point before its commit.
-func (l *Ledger) transact(ctx context.Context, p *pool, begin, crash string, again bool, f func(*tx) error) error {
-	c, err := p.acquire(ctx)
+func (l *Ledger) transact(ctx context.Context, p *connect.Pool, begin, crash string, again bool, f func(*tx) error) error {
+	c, err := p.Acquire(ctx)
 	if err != nil {
 		return err
 	}
-	defer p.release(c)
-	c.changed = false
-	t := &tx{conn: c, ctx: ctx, begin: begin, again: again, options: &l.options}
+	defer p.Release(c)
+	c.Changed = false
+	t := &tx{Conn: c, ctx: ctx, begin: begin, again: again, options: &l.options}
 	if err = f(t); len(t.stale) > 0 {
 		t.last(t.tellChanged())
 	}
@@ -146,7 +147,7 @@ func (l *Ledger) transact(ctx context.Context, p *pool, begin, crash string, aga
 		mutant.Crash(crash)
 	}
 	if err == nil {
-		if err = t.commit(); err == nil && c.changed { // one that changes nothing succeeds on a full disk too
+		if err = t.commit(); err == nil && c.Changed { // one that changes nothing succeeds on a full disk too
 			l.outage.Wrote()
 		}
 	}
@@ -161,7 +162,7 @@ func (l *Ledger) transact(ctx context.Context, p *pool, begin, crash string, aga
 // change is transact that is tried again when another transaction or the end of the server aborts
 // it. f may run several times and must start over each time. An earlier try may have been committed
 // although it failed (tx.again). The next one must do no harm then.
-func (l *Ledger) change(ctx context.Context, p *pool, crash string, f func(*tx) error) error {
+func (l *Ledger) change(ctx context.Context, p *connect.Pool, crash string, f func(*tx) error) error {
 	if l.readOnly {
 		return fmt.Errorf("%s is open for reading only", l.name)
 	}
@@ -178,13 +179,13 @@ func (l *Ledger) change(ctx context.Context, p *pool, crash string, f func(*tx) 
 // read runs queries outside a transaction; each sees what was committed when it began. When the
 // connection breaks, read starts over: row, rowOf and list forget what they read. A query made
 // with each() that has passed on a row cannot start over, and read fails.
-func (l *Ledger) read(ctx context.Context, p *pool, qs ...*query) error {
+func (l *Ledger) read(ctx context.Context, p *connect.Pool, qs ...*query) error {
 	return l.ask(ctx, p, func(ctx context.Context) error {
-		c, err := p.acquire(ctx)
+		c, err := p.Acquire(ctx)
 		if err != nil {
 			return err
 		}
-		defer p.release(c)
+		defer p.Release(c)
 		if err = send(ctx, c, qs...); err != nil && slices.ContainsFunc(qs, (*query).unrepeatable) {
 			err = fmt.Errorf("%w: %w", errAmongRows, err)
 		}
@@ -195,39 +196,39 @@ func (l *Ledger) read(ctx context.Context, p *pool, qs ...*query) error {
 // snapshot runs f in a transaction that sees the database at one moment. f must be short, because
 // later dead rows cannot be cleaned up before it ends. It may run several times and must start over
 // each time.
-func (l *Ledger) snapshot(ctx context.Context, p *pool, f func(*tx) error) error {
+func (l *Ledger) snapshot(ctx context.Context, p *connect.Pool, f func(*tx) error) error {
 	return l.ask(ctx, p, func(ctx context.Context) error {
 		return l.transact(ctx, p, sqlSnapshot, "", false, f)
 	})
 }
 
 // ask is retry for a call that changes nothing, within the pool's time limit.
-func (l *Ledger) ask(ctx context.Context, p *pool, f func(context.Context) error) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, p.within, errSilent)
+func (l *Ledger) ask(ctx context.Context, p *connect.Pool, f func(context.Context) error) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, p.Within, errSilent)
 	defer cancel()
 	return l.retry(ctx, p, func() error {
 		err := f(ctx)
 		if errors.Is(err, context.DeadlineExceeded) && errors.Is(context.Cause(ctx), errSilent) {
-			err = fmt.Errorf("%w within %s: %v", errSilent, p.within, err) //nolint:errorlint // the deadline is not the caller's
+			err = fmt.Errorf("%w within %s: %v", errSilent, p.Within, err) //nolint:errorlint // the deadline is not the caller's
 		}
 		return err
 	})
 }
 
 // retry calls f until it succeeds or fails for good.
-func (l *Ledger) retry(ctx context.Context, p *pool, f func() error) error {
+func (l *Ledger) retry(ctx context.Context, p *connect.Pool, f func() error) error {
 	for n := 0; ; n++ {
 		err := f()
 		if err == nil {
 			return nil
 		}
-		what := classify(err)
-		if what == broken || errors.Is(context.Cause(ctx), errSilent) {
-			p.forget()
+		what := connect.Classify(err)
+		if what == connect.Broken || errors.Is(context.Cause(ctx), errSilent) {
+			p.Forget()
 		}
-		if what == final || errors.Is(err, errAmongRows) || n+1 == tries || ctx.Err() != nil {
-			silent := p.within == callTime && errors.Is(context.Cause(ctx), errSilent)
-			if what == broken || silent || takesNoWrites(err) {
+		if what == connect.Final || errors.Is(err, errAmongRows) || n+1 == tries || ctx.Err() != nil {
+			silent := p.Within == callTime && errors.Is(context.Cause(ctx), errSilent)
+			if what == connect.Broken || silent || connect.TakesNoWrites(err) {
 				return l.outage.Failed(l.explain(err))
 			}
 			return l.explain(err)
@@ -244,7 +245,7 @@ func (l *Ledger) retry(ctx context.Context, p *pool, f func() error) error {
 }
 
 // explain is explain of the package with the ledger's name.
-func (l *Ledger) explain(err error) error { return explain(l.name, err) }
+func (l *Ledger) explain(err error) error { return connect.Explain(l.name, err) }
 
 // Unwritable returns since when each call that writes or reaches the server has failed, and the
 // error of the last one; nil when the last write succeeded.

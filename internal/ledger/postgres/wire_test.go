@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"campaignd/internal/ledger"
+	"campaignd/internal/ledger/postgres/connect"
 )
 
 // cutter is a wire to the server that can be cut at a commit.
@@ -304,5 +305,21 @@ func hear(client io.Reader, take func(kind byte, query string, message []byte) b
 		if !take(kind, query, append(head, body...)) {
 			return
 		}
+	}
+}
+
+// idle gives a pool n idle connections.
+func idle(t *testing.T, p *connect.Pool, n int) {
+	t.Helper()
+	var all []*connect.Conn
+	for range n {
+		c, err := p.Acquire(t.Context())
+		if err != nil {
+			t.Fatalf("connecting: %v; want no error", err)
+		}
+		all = append(all, c)
+	}
+	for _, c := range all {
+		p.Release(c)
 	}
 }

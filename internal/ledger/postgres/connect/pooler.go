@@ -1,4 +1,4 @@
-package postgres
+package connect
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 // pool_mode = transaction and statement. Settings and prepared statements of one connection then
 // reach those of others (https://www.pgbouncer.org/features.html).
 var errShared = fmt.Errorf("%w: a pooler shares its sessions among clients: set pool_mode = session for this database in PgBouncer, "+
-	"or name PostgreSQL itself", errUnsafe)
+	"or name PostgreSQL itself", ErrUnsafe)
 
 const (
 	// poolerTime is the time limit of the check for a pooler in transaction mode. Such a pooler, and
@@ -26,12 +26,12 @@ const (
 	poolerRounds = 4
 )
 
-// checkSession refuses a connection whose session another client can get between two transactions.
+// CheckSession refuses a connection whose session another client can get between two transactions.
 // It is the first use of a connection, and it sets and prepares nothing. A direct connection is
 // recognised by the process id that the server told at its beginning. Behind a pooler, a second
 // connection takes a session away, if it can: then both had the same one, or the first gets
 // another. own then becomes true, and no later check asks that again.
-func checkSession(ctx context.Context, c *pgx.Conn, config *pgx.ConnConfig, own *atomic.Bool) (err error) {
+func CheckSession(ctx context.Context, c *pgx.Conn, config *pgx.ConnConfig, own *atomic.Bool) (err error) {
 	first, err := backend(ctx, c, "")
 	if err != nil || first == int64(c.PgConn().PID()) || own.Load() {
 		return err
@@ -42,7 +42,7 @@ func checkSession(ctx context.Context, c *pgx.Conn, config *pgx.ConnConfig, own 
 	if err != nil {
 		return fmt.Errorf("look for a pooler in transaction mode: %w", err)
 	}
-	defer (&conn{Conn: other}).end()
+	defer (&Conn{Conn: other}).End()
 	for range poolerRounds {
 		taken, err := backend(ctx, other, "BEGIN;")
 		switch {

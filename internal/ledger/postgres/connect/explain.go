@@ -1,4 +1,4 @@
-package postgres
+package connect
 
 import (
 	"cmp"
@@ -19,60 +19,60 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// errStandby says that the server is not the primary, or not yet. The ledger tries it again.
-var errStandby = errors.New("it is a read-only standby: name the primary, or several hosts with target_session_attrs=read-write")
+// ErrStandby says that the server is not the primary, or not yet. The ledger tries it again.
+var ErrStandby = errors.New("it is a read-only standby: name the primary, or several hosts with target_session_attrs=read-write")
 
-// errUnsafe marks settings that can lose a committed transaction.
-var errUnsafe = errors.New("unsafe")
+// ErrUnsafe marks settings that can lose a committed transaction.
+var ErrUnsafe = errors.New("unsafe")
 
-// advice is what an error tells about another try.
-type advice int
+// Advice is what an error tells about another try.
+type Advice int
 
 const (
-	final    advice = iota // another try would fail too
-	collided               // another transaction had a lock, or changed the same rows
-	broken                 // the connection broke, or cannot be made
+	Final    Advice = iota // another try would fail too
+	Collided               // another transaction had a lock, or changed the same rows
+	Broken                 // the connection broke, or cannot be made
 )
 
-// classify tells whether an error is worth another try. The codes are those of
+// Classify tells whether an error is worth another try. The codes are those of
 // https://www.postgresql.org/docs/current/errcodes-appendix.html.
-func classify(err error) advice {
+func Classify(err error) Advice {
 	var said *pgconn.PgError
 	switch {
 	case ledger.Promised(err), errors.Is(err, pgx.ErrNoRows), errors.Is(err, ledger.ErrRestored), errors.Is(err, ledger.ErrClosed),
-		errors.Is(err, errUnsafe), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return final
-	case isAway(err), errors.Is(err, errStandby):
-		return broken
+		errors.Is(err, ErrUnsafe), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return Final
+	case isAway(err), errors.Is(err, ErrStandby):
+		return Broken
 	case errors.As(err, &said):
 		switch {
 		case said.Code == "40001", said.Code == "40P01", said.Code == "55P03": // serialization, deadlock, lock_timeout
-			return collided
+			return Collided
 		case strings.HasPrefix(said.Code, "08"), strings.HasPrefix(said.Code, "57P"), said.Code == "53300", said.Code == "25P03":
-			return broken // connection, shutdown, too many connections, idle in transaction
+			return Broken // connection, shutdown, too many connections, idle in transaction
 		case said.Code == "25006": // read-only: the primary became a standby
-			return broken
+			return Broken
 		}
-		return final
+		return Final
 	}
 	var cannot *pgconn.ConnectError
 	var network net.Error
 	if errors.As(err, &cannot) || errors.As(err, &network) || pgconn.SafeToRetry(err) || errors.Is(err, campaign.ErrUnknownCommit) ||
 		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) {
-		return broken
+		return Broken
 	}
-	return final
+	return Final
 }
 
-// takesNoWrites reports whether err is that of a disk that is full or fails.
-func takesNoWrites(err error) bool {
+// TakesNoWrites reports whether err is that of a disk that is full or fails.
+func TakesNoWrites(err error) bool {
 	var said *pgconn.PgError
 	return errors.As(err, &said) && (said.Code == "53100" || said.Code == "58030") // disk_full, io_error
 }
 
-// explain turns an error of PostgreSQL into one line that names the ledger and says what the error
+// Explain turns an error of PostgreSQL into one line that names the ledger and says what the error
 // means and what to do.
-func explain(name string, err error) error {
+func Explain(name string, err error) error {
 	if err == nil || ledger.Promised(err) || errors.Is(err, ledger.ErrClosed) || errors.Is(err, pgx.ErrNoRows) || errors.Is(err, errSaid) {
 		return err
 	}
@@ -102,7 +102,7 @@ func explain(name string, err error) error {
 			hint = "a statement took too long"
 		}
 	}
-	text := oneLine(err.Error())
+	text := OneLine(err.Error())
 	var cannot *pgconn.ConnectError
 	if errors.As(err, &cannot) {
 		hint, text = cmp.Or(hint, unconnected(err)), attempts(err.Error())
@@ -140,7 +140,7 @@ func attempts(text string) string {
 	lines := strings.Split(text, "\n")
 	var said, refused []string
 	for _, line := range lines[1:] { // the first line names the user and the database
-		switch line = oneLine(line); {
+		switch line = OneLine(line); {
 		case strings.HasSuffix(line, refusedTLS):
 			refused = []string{line}
 		case !slices.Contains(said, line):
@@ -150,7 +150,7 @@ func attempts(text string) string {
 	if len(said) == 0 {
 		said = refused
 	}
-	text = oneLine(lines[0] + " " + strings.Join(said, " "))
+	text = OneLine(lines[0] + " " + strings.Join(said, " "))
 	if strings.HasSuffix(text, refusedTLS) {
 		text += "; sslmode=disable goes without TLS"
 	}
@@ -170,4 +170,4 @@ func (e *saidError) Error() string { return e.text }
 
 func (e *saidError) Unwrap() []error { return []error{errSaid, e.err} }
 
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+func OneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

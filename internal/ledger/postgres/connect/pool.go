@@ -1,4 +1,4 @@
-package postgres
+package connect
 
 import (
 	"context"
@@ -13,55 +13,57 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// poolSize is how many connections a pool has. Each kind of work has a pool of its own, so no
+// PoolSize is how many connections a pool has. Each kind of work has a pool of its own, so no
 // report delays a webhook, and no webhook an intent (docs/protocol.md#postgresql).
-const poolSize = 4
+const PoolSize = 4
 
 // connLife is how long a connection is used. After a failover behind a proxy, every connection
 // reaches the new server within this time. Up to a quarter is added, so that they do not end
 // together.
 const connLife = 30 * time.Minute
 
-// pool keeps the connections of one kind of work and opens them when they are needed. After a
+// Pool keeps the connections of one kind of work and opens them when they are needed. After a
 // failure it waits before it connects again, so that many replicas do not connect at once when
 // their server returns. It has no goroutine.
-type pool struct {
-	name   string
-	config *pgx.ConnConfig
-	within time.Duration                          // time limit of a call that only reads: Ledger.ask
+type Pool struct {
+	Name   string
+	Config *pgx.ConnConfig
+	Within time.Duration                          // time limit of a call that only reads: Ledger.ask
 	check  func(context.Context, *pgx.Conn) error // refuses a server that must not be written to
 
 	inUse chan struct{} // has an element for each connection in use
 	over  chan struct{} // closed when the pool is
 	mu    sync.Mutex
-	idle  []*conn
+	idle  []*Conn
 	shut  bool
 	fails int
 	next  time.Time // when a connection may be tried again
 	last  error     // why the last try failed
 }
 
-// conn is a connection of a pool.
-type conn struct {
+// Conn is a connection of a pool.
+type Conn struct {
 	*pgx.Conn
 	expires time.Time // then the pool closes it
 
-	changed bool // a statement of its transaction has changed rows
+	Changed bool // a statement of its transaction has changed rows
 }
 
-func newPool(name string, config *pgx.ConnConfig, within time.Duration, check func(context.Context, *pgx.Conn) error) *pool {
-	return &pool{name: name, config: config, within: within, check: check, inUse: make(chan struct{}, poolSize), over: make(chan struct{})}
+// New returns a pool without connections. within is the time limit of a call that only reads, and
+// check is called with each new connection; nil checks nothing.
+func New(name string, config *pgx.ConnConfig, within time.Duration, check func(context.Context, *pgx.Conn) error) *Pool {
+	return &Pool{Name: name, Config: config, Within: within, check: check, inUse: make(chan struct{}, PoolSize), over: make(chan struct{})}
 }
 
-// acquire takes an idle connection, or opens one. It waits while all are in use, and fails at once
+// Acquire takes an idle connection, or opens one. It waits while all are in use, and fails at once
 // while the pool pauses after a failure.
-func (p *pool) acquire(ctx context.Context) (*conn, error) {
+func (p *Pool) Acquire(ctx context.Context) (*Conn, error) {
 	select {
 	case p.inUse <- struct{}{}:
 	case <-p.over:
 		return nil, ledger.ErrClosed
 	case <-ctx.Done():
-		return nil, fmt.Errorf("wait for a %s connection: %w", p.name, ctx.Err())
+		return nil, fmt.Errorf("wait for a %s connection: %w", p.Name, ctx.Err())
 	}
 	c, err := p.take(ctx)
 	if err != nil {
@@ -70,7 +72,7 @@ func (p *pool) acquire(ctx context.Context) (*conn, error) {
 	return c, err
 }
 
-func (p *pool) take(ctx context.Context) (*conn, error) {
+func (p *Pool) take(ctx context.Context) (*Conn, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -80,8 +82,8 @@ func (p *pool) take(ctx context.Context) (*conn, error) {
 		p.mu.Unlock()
 		return nil, ledger.ErrClosed
 	}
-	var c *conn
-	var expired []*conn
+	var c *Conn
+	var expired []*Conn
 	for n := len(p.idle); n > 0 && c == nil; n = len(p.idle) {
 		if one := p.idle[n-1]; !one.IsClosed() && now.Before(one.expires) {
 			c = one
@@ -109,18 +111,18 @@ func (e *awayError) Error() string { return e.err.Error() }
 
 func (e *awayError) Unwrap() error { return e.err }
 
-func (p *pool) open(ctx context.Context) (*conn, error) {
-	c, err := pgx.ConnectConfig(ctx, p.config.Copy())
+func (p *Pool) open(ctx context.Context) (*Conn, error) {
+	c, err := pgx.ConnectConfig(ctx, p.Config.Copy())
 	if err == nil && p.check != nil {
 		if err = p.check(ctx, c); err != nil {
-			(&conn{Conn: c}).end()
+			(&Conn{Conn: c}).End()
 		}
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if err == nil {
 		p.fails, p.next, p.last = 0, time.Time{}, nil
-		return &conn{Conn: c, expires: time.Now().Add(connLife + rand.N(connLife/4))}, nil
+		return &Conn{Conn: c, expires: time.Now().Add(connLife + rand.N(connLife/4))}, nil
 	}
 	if ctx.Err() == nil { // otherwise the caller's time ended
 		// Between a half and the whole of 25, 50, 100 ... 1600 ms.
@@ -131,8 +133,8 @@ func (p *pool) open(ctx context.Context) (*conn, error) {
 	return nil, err
 }
 
-// release gives a connection back. It closes one that has an open transaction.
-func (p *pool) release(c *conn) {
+// Release gives a connection back. It closes one that has an open transaction.
+func (p *Pool) Release(c *Conn) {
 	defer func() { <-p.inUse }()
 	p.mu.Lock()
 	keep := !p.shut && !c.IsClosed() && c.PgConn().TxStatus() == 'I'
@@ -141,12 +143,12 @@ func (p *pool) release(c *conn) {
 	}
 	p.mu.Unlock()
 	if !keep {
-		c.end()
+		c.End()
 	}
 }
 
-// forget closes the idle connections: after one broke, the others are probably broken too.
-func (p *pool) forget() {
+// Forget closes the idle connections: after one broke, the others are probably broken too.
+func (p *Pool) Forget() {
 	p.mu.Lock()
 	idle := p.idle
 	p.idle = nil
@@ -154,20 +156,20 @@ func (p *pool) forget() {
 	endAll(idle)
 }
 
-// close ends the pool and waits for the connections in use.
-func (p *pool) close() {
+// Close ends the pool and waits for the connections in use.
+func (p *Pool) Close() {
 	p.mu.Lock()
 	p.shut = true
 	p.mu.Unlock()
 	close(p.over)
-	p.forget()
+	p.Forget()
 	for range cap(p.inUse) {
 		p.inUse <- struct{}{}
 	}
 }
 
-// end closes the connection, and tells the server if that takes no more than a second.
-func (c *conn) end() {
+// End closes the connection, and tells the server if that takes no more than a second.
+func (c *Conn) End() {
 	if c.IsClosed() {
 		return
 	}
@@ -177,10 +179,10 @@ func (c *conn) end() {
 }
 
 // endAll closes connections beside each other, because a silent server delays each by a second.
-func endAll(all []*conn) {
+func endAll(all []*Conn) {
 	var ending sync.WaitGroup
 	for _, c := range all {
-		ending.Go(c.end)
+		ending.Go(c.End)
 	}
 	ending.Wait()
 }

@@ -1,4 +1,4 @@
-package postgres
+package connect
 
 import (
 	"context"
@@ -24,43 +24,43 @@ func TestEachErrorSaysWhetherToTryAgain(t *testing.T) {
 	code := func(c string) error { return fmt.Errorf("claiming: %w", &pgconn.PgError{Code: c}) }
 	for _, c := range []struct {
 		err  error
-		want advice
+		want Advice
 	}{
-		{code("40001"), collided}, // serialization_failure
-		{code("40P01"), collided}, // deadlock_detected
-		{code("55P03"), collided}, // lock_not_available
-		{code("40002"), final},    // transaction_integrity_constraint_violation
-		{code("08000"), broken},   // connection_exception
-		{code("08006"), broken},   // connection_failure
-		{code("57P01"), broken},   // admin_shutdown
-		{code("57P03"), broken},   // cannot_connect_now
-		{code("57014"), final},    // query_canceled
-		{code("53300"), broken},   // too_many_connections
-		{code("53100"), final},    // disk_full
-		{code("25P03"), broken},   // idle_in_transaction_session_timeout
-		{code("25P02"), final},    // in_failed_sql_transaction
-		{code("25006"), broken},   // read_only_sql_transaction
-		{code("23505"), final},    // unique_violation
-		{code("42501"), final},    // insufficient_privilege
-		{campaign.ErrFenced, final},
-		{campaign.ErrNoRun, final},
-		{campaign.ErrRunExists, final},
-		{pgx.ErrNoRows, final},
-		{ledger.ErrRestored, final},
-		{ledger.ErrClosed, final},
-		{errUnsafe, final},
-		{context.Canceled, final},
-		{context.DeadlineExceeded, final},
-		{errStandby, broken},
-		{campaign.ErrUnknownCommit, broken},
-		{io.EOF, broken},
-		{io.ErrUnexpectedEOF, broken},
-		{net.ErrClosed, broken},
-		{&net.OpError{Op: "read", Err: errors.New("reset")}, broken},
-		{errors.New("another"), final},
-		{fmt.Errorf("%w: %w", campaign.ErrFenced, io.EOF), final}, // the ledger's own errors come first
+		{code("40001"), Collided}, // serialization_failure
+		{code("40P01"), Collided}, // deadlock_detected
+		{code("55P03"), Collided}, // lock_not_available
+		{code("40002"), Final},    // transaction_integrity_constraint_violation
+		{code("08000"), Broken},   // connection_exception
+		{code("08006"), Broken},   // connection_failure
+		{code("57P01"), Broken},   // admin_shutdown
+		{code("57P03"), Broken},   // cannot_connect_now
+		{code("57014"), Final},    // query_canceled
+		{code("53300"), Broken},   // too_many_connections
+		{code("53100"), Final},    // disk_full
+		{code("25P03"), Broken},   // idle_in_transaction_session_timeout
+		{code("25P02"), Final},    // in_failed_sql_transaction
+		{code("25006"), Broken},   // read_only_sql_transaction
+		{code("23505"), Final},    // unique_violation
+		{code("42501"), Final},    // insufficient_privilege
+		{campaign.ErrFenced, Final},
+		{campaign.ErrNoRun, Final},
+		{campaign.ErrRunExists, Final},
+		{pgx.ErrNoRows, Final},
+		{ledger.ErrRestored, Final},
+		{ledger.ErrClosed, Final},
+		{ErrUnsafe, Final},
+		{context.Canceled, Final},
+		{context.DeadlineExceeded, Final},
+		{ErrStandby, Broken},
+		{campaign.ErrUnknownCommit, Broken},
+		{io.EOF, Broken},
+		{io.ErrUnexpectedEOF, Broken},
+		{net.ErrClosed, Broken},
+		{&net.OpError{Op: "read", Err: errors.New("reset")}, Broken},
+		{errors.New("another"), Final},
+		{fmt.Errorf("%w: %w", campaign.ErrFenced, io.EOF), Final}, // the ledger's own errors come first
 	} {
-		if got := classify(c.err); got != c.want {
+		if got := Classify(c.err); got != c.want {
 			t.Errorf("%v: advice %d, want %d", c.err, got, c.want)
 		}
 	}
@@ -71,16 +71,16 @@ func TestEachCodeOfPostgresHasItsHint(t *testing.T) {
 		"28P01": "check the address", "28000": "pg_hba.conf", "3D000": "createdb", "42501": "make it the owner", "42P07": "its own database",
 		"53100": "its disk is full", "53300": "max_connections", "25006": "read-only standby", "57014": "took too long",
 	} {
-		err := explain("db", &pgconn.PgError{Code: code, Message: "said\n by it"})
+		err := Explain("db", &pgconn.PgError{Code: code, Message: "said\n by it"})
 		if !strings.HasPrefix(err.Error(), "ledger db: ") || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %q, want a line of the ledger db with %q", code, err, want)
 		}
-		if again := explain("db", err); again != err {
+		if again := Explain("db", err); again != err {
 			t.Errorf("%s explained again: %v, want %v", code, again, err)
 		}
 	}
 	for _, own := range []error{nil, campaign.ErrFenced, campaign.ErrNoRun, campaign.ErrRunExists, ledger.ErrClosed, pgx.ErrNoRows} {
-		if got := explain("db", own); got != own {
+		if got := Explain("db", own); got != own {
 			t.Errorf("the ledger's own error %v is explained as %v, want it as it is", own, got)
 		}
 	}

@@ -1,6 +1,6 @@
 //go:build unix
 
-package postgres
+package connect
 
 import (
 	"context"
@@ -37,13 +37,13 @@ func TestAServerThatIsAwayIsAskedSeldom(t *testing.T) {
 	if err != nil {
 		t.Fatalf("parsing: %v; want no error", err)
 	}
-	p := newPool("test", config, time.Second, nil)
+	p := New("test", config, time.Second, nil)
 	var away *awayError
 	for n, pause := range []time.Duration{25, 50, 100, 200, 400, 800, 1600, 1600} {
 		pause *= time.Millisecond
 		p.next = time.Now() // the last pause is over
 		before := time.Now()
-		_, err := p.acquire(t.Context())
+		_, err := p.Acquire(t.Context())
 		if err == nil || errors.As(err, &away) {
 			t.Fatalf("failure %d: %v; want an error of the connection itself", n+1, err)
 		}
@@ -51,7 +51,7 @@ func TestAServerThatIsAwayIsAskedSeldom(t *testing.T) {
 			t.Errorf("failure %d: a pause of %v to %v; want between %v and %v", n+1, least, most, pause/2, pause)
 		}
 		p.next = time.Now().Add(time.Hour)
-		if _, again := p.acquire(t.Context()); !errors.As(again, &away) || !errors.Is(again, err) {
+		if _, again := p.Acquire(t.Context()); !errors.As(again, &away) || !errors.Is(again, err) {
 			t.Errorf("within the pause: %v; want an awayError of %v", again, err)
 		}
 	}
@@ -61,7 +61,7 @@ func TestAServerThatIsAwayIsAskedSeldom(t *testing.T) {
 	if _, err := p.take(cancelled); !errors.Is(err, context.Canceled) || p.fails != 3 {
 		t.Errorf("cancelled: %v, %d failures; want context.Canceled, and 3 as before", err, p.fails)
 	}
-	p.close()
+	p.Close()
 	p.next = time.Now().Add(time.Hour)
 	if _, err := p.take(t.Context()); !errors.Is(err, ledger.ErrClosed) {
 		t.Errorf("taken when closed: %v; want ErrClosed", err)
@@ -71,48 +71,32 @@ func TestAServerThatIsAwayIsAskedSeldom(t *testing.T) {
 // A connection is used for 30 minutes and up to a quarter more.
 func TestAConnectionIsUsedUntilItsLifeIsOver(t *testing.T) {
 	t.Parallel()
-	p := newPool("test", configOf(t), time.Second, nil)
-	defer p.close()
-	acquire := func() *conn {
+	p := New("test", configOf(t), time.Second, nil)
+	defer p.Close()
+	acquire := func() *Conn {
 		t.Helper()
-		c, err := p.acquire(t.Context())
+		c, err := p.Acquire(t.Context())
 		if err != nil {
 			t.Fatalf("acquiring: %v; want no error", err)
 		}
 		return c
 	}
-	p.forget()
+	p.Forget()
 	first := acquire()
 	if lasts := time.Until(first.expires); lasts < 29*time.Minute || lasts > 38*time.Minute {
 		t.Errorf("a connection lasts %v; want 30 to 37.5 minutes", lasts)
 	}
-	p.release(first)
+	p.Release(first)
 	if again := acquire(); again != first {
 		t.Errorf("another connection %p; want the idle one, %p", again, first)
 	}
 	first.expires = time.Now()
-	p.release(first)
+	p.Release(first)
 	second := acquire()
 	if second == first || !first.IsClosed() {
 		t.Errorf("the same connection: %v, closed: %v; want another one, and the first closed", second == first, first.IsClosed())
 	}
-	p.release(second)
-}
-
-// idle gives a pool n idle connections.
-func idle(t *testing.T, p *pool, n int) {
-	t.Helper()
-	var all []*conn
-	for range n {
-		c, err := p.acquire(t.Context())
-		if err != nil {
-			t.Fatalf("connecting: %v; want no error", err)
-		}
-		all = append(all, c)
-	}
-	for _, c := range all {
-		p.release(c)
-	}
+	p.Release(second)
 }
 
 // slowEnd is a connection whose Terminate message waits until the others send theirs.
@@ -144,11 +128,21 @@ func TestForgottenConnectionsHaveEnded(t *testing.T) {
 		c, err := (&net.Dialer{}).DialContext(ctx, network, addr)
 		return slowEnd{c, &begun, &ended}, err
 	}
-	p := newPool("test", config, time.Second, nil)
-	idle(t, p, 3)
-	p.forget()
+	p := New("test", config, time.Second, nil)
+	var all []*Conn
+	for range 3 {
+		c, err := p.Acquire(t.Context())
+		if err != nil {
+			t.Fatalf("connecting: %v; want no error", err)
+		}
+		all = append(all, c)
+	}
+	for _, c := range all {
+		p.Release(c)
+	}
+	p.Forget()
 	if got := ended.Load(); got != 3 {
 		t.Errorf("%d connections have ended; want 3", got)
 	}
-	p.close()
+	p.Close()
 }
