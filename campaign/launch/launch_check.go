@@ -14,7 +14,7 @@ import (
 
 // Check says what `run` would do with a campaign and a list.
 type Check struct {
-	// Does is goes_on, reports (the run has ended), launches, or refuses.
+	// Does is goes_on, reports (the run has ended), launches, or Refuses.
 	Does string `json:"does"`
 	// Run is the run that goes on, is reported, or stands in the way. "" for none.
 	Run string `json:"run,omitempty"`
@@ -23,6 +23,9 @@ type Check struct {
 	// Sentence says the same for a person.
 	Sentence string `json:"sentence"`
 }
+
+// Refuses says in Check.Does that `run` without --new ends with an error.
+const Refuses = "refuses"
 
 // Inspect says what `run` without --new would do. hash is the SHA-256 of the list at path, and
 // source the campaign file of def. A nil ledger stands for one that does not exist yet.
@@ -43,12 +46,12 @@ func Inspect(ctx context.Context, l Ledger, def *file.Definition, source []byte,
 	switch {
 	case errors.As(err, &unfinished):
 		id, diff := unfinished.Run.ID(), unfinished.Difference
-		return Check{Does: "refuses", Run: id, Difference: diff, Sentence: fmt.Sprintf(
+		return Check{Does: Refuses, Run: id, Difference: diff, Sentence: fmt.Sprintf(
 			"`run` refuses this list while %s of %s is unfinished, and --new launches a new run beside it: %s",
 			id, Ago(time.Since(unfinished.Run.CreatedAt)), diff)}, nil
 	case errors.As(err, &repeat):
 		id, diff := repeat.Run.ID(), repeat.Difference
-		return Check{Does: "refuses", Run: id, Difference: &diff, Sentence: fmt.Sprintf(
+		return Check{Does: Refuses, Run: id, Difference: &diff, Sentence: fmt.Sprintf(
 			"`run` refuses this list, because %s in %s of %s, and --new sends to all of them again: %s",
 			sentence.Count(diff.Both, "of its numbers is", "of its numbers are"), id, Ago(time.Since(repeat.Run.CreatedAt)), diff)}, nil
 	}
@@ -71,7 +74,7 @@ func checkSame(run campaign.Run, source []byte) Check {
 			run.ID(), Ago(time.Since(run.CreatedAt)), run.State)
 	default:
 		if diff := file.Differences(run.Definition, source); len(diff) > 0 {
-			c.Does = "refuses"
+			c.Does = Refuses
 			c.Sentence = fmt.Sprintf("`run` refuses: %s is unfinished and was launched with another campaign file: %s", run.ID(),
 				strings.Join(diff, "; "))
 		}

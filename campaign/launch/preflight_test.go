@@ -214,9 +214,13 @@ func TestFaultsOfTheListAreFindingsWithTheirLine(t *testing.T) {
 	for name, c := range map[string]struct{ list, want string }{
 		"column": {strings.Replace(springList, "discount", "Discount", 1),
 			`spring.yaml:6:31: template.body[1]: the list has no column "discount"; did you mean "Discount"?`},
-		"phone":    {strings.Replace(springList, "phone", "fon", 1), `list.csv:1: recipients.columns maps "to" to column`},
-		"quote":    {springList + "+2348031234504,\"open,1,2\n", `list.csv:10: `},
-		"nobody":   {"phone,first_name,discount,slug\n1,a,b,c\n2,a,b,c\n", `list.csv: none of the 2 rows can be sent`},
+		"phone": {strings.Replace(springList, "phone", "fon", 1), `list.csv:1: recipients.columns maps "to" to column`},
+		"quote": {springList + "+2348031234504,\"open,1,2\n", `list.csv:10: `},
+		"nobody": {"phone,first_name,discount,slug\n1,a,b,c\n2,a,b,c\n", `list.csv: none of the 2 rows can be sent: invalid_phone, ` +
+			"the phone number is not a valid international number; `campaignd check` lists the rows"},
+		"one": {"phone,first_name,discount,slug\n,a,b,c\n", `its only row cannot be sent: missing_phone, the row has no phone number; `},
+		"many reasons": {"phone,first_name,discount,slug\n1,a,b,c\n1,a,b,c\n,a,b,c\n+2348031234501,a\n",
+			`none of the 4 rows can be sent: 2 invalid_phone, 1 malformed_row, 1 missing_phone; `},
 		"no rows":  {"phone,first_name,discount,slug\n", `list.csv:1: the list has a header and no rows`},
 		"workbook": {"PK\x03\x04xxxxxxxxxxxxxxxxxxxx", `list.csv: this is an Excel workbook`},
 	} {

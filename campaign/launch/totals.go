@@ -1,8 +1,11 @@
 package launch
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 	"time"
 
 	"campaignd/campaign"
@@ -89,6 +92,31 @@ func (c *check) totals() {
 		if p.Rows == 1 {
 			none = "its only row cannot be sent"
 		}
-		p.Findings = append(p.Findings, file.Finding{Level: file.LevelError, Where: c.in.List, What: none, Remedy: "see the reasons of the rows"})
+		if reasons := p.reasons(); reasons != "" {
+			none += ": " + reasons
+		}
+		p.Findings = append(p.Findings, file.Finding{Level: file.LevelError, Where: c.in.List, What: none,
+			Remedy: "`campaignd check` lists the rows"})
 	}
+}
+
+// mostReasons is how many reasons a message of an error names.
+const mostReasons = 3
+
+// reasons counts the rows that are not sent by their reasons, the most frequent first. A single
+// reason has its sentence.
+func (p *Preflight) reasons() string {
+	reasons := slices.DeleteFunc(slices.Clone(campaign.SkipReasons), func(r campaign.SkipReason) bool { return p.Skipped[r] == 0 })
+	if len(reasons) == 1 {
+		return string(reasons[0]) + ", " + reasons[0].Sentence()
+	}
+	slices.SortStableFunc(reasons, func(a, b campaign.SkipReason) int { return cmp.Compare(p.Skipped[b], p.Skipped[a]) })
+	var counts []string
+	for _, r := range reasons[:min(len(reasons), mostReasons)] {
+		counts = append(counts, fmt.Sprintf("%d %s", p.Skipped[r], r))
+	}
+	if left := len(reasons) - len(counts); left > 0 {
+		counts = append(counts, sentence.Count(int64(left), "other reason", "other reasons"))
+	}
+	return strings.Join(counts, ", ")
 }

@@ -32,6 +32,7 @@ import (
 type checkFlags struct {
 	list, rejects   string
 	strict, offline bool
+	another         bool // as run --new: the list of an earlier run is no fault
 	// examples is the number of rows listed for each reason; 0: launch.FewExamples, which fit on a
 	// screen.
 	examples int
@@ -49,9 +50,10 @@ func (p *program) cmdCheck() *cobra.Command {
 		Long: `Reads the campaign file and every row of its list, and asks the service for connections, numbers and the template. It says
 what would become of each row, where the faults are, whether the window is open and how long sending takes. It also says
 whether run would launch a new run or go on with one, and how many numbers an earlier run has too. The exit code is 2 when the
-campaign has a fault or no row can be sent. If only some rows are bad it is 0, or 2 with --strict. Bad rows are listed with line
-and reason: on a terminal the first of each reason; in a file, a pipe or JSON the first thousand. --rejects writes all that a
-correction can help into a list, which can be corrected and launched.`,
+campaign has a fault, when no row can be sent, or when run would refuse the list; with --new it is judged as for run --new. If
+only some rows are bad it is 0, or 2 with --strict. Bad rows are listed with line and reason: on a terminal the first of each
+reason; in a file, a pipe or JSON the first thousand. --rejects writes all that a correction can help into a list, which can be
+corrected and launched.`,
 		Example: `  campaignd check spring.yaml --recipients list.csv
   campaignd check spring.yaml --recipients list.csv --strict --rejects bad-rows.csv
   campaignd check spring.yaml --recipients list.csv --offline -o json`,
@@ -60,6 +62,7 @@ correction can help into a list, which can be corrected and launched.`,
 	cmd.Flags().StringVar(&f.list, "recipients", "", "the list (default: recipients.file of the campaign)")
 	cmd.Flags().StringVar(&f.rejects, "rejects", "", "write the rows that a correction can help to this CSV file, with the reason")
 	cmd.Flags().BoolVar(&f.strict, "strict", false, "exit 2 when a row of the list is at fault")
+	cmd.Flags().BoolVar(&f.another, "new", false, "check the launch of a new run beside the earlier ones, as run --new")
 	cmd.Flags().BoolVar(&f.offline, "offline", false, "do not ask the service: check only the files and the ledger")
 	o := addOutput(cmd)
 	p.addServer(cmd)
@@ -86,6 +89,9 @@ correction can help into a list, which can be corrected and launched.`,
 			return silent(exitUsage) // the table on the same screen already shows the reason
 		case !found.OK():
 			return faultOf(args[0], found)
+		case found.Launch != nil && found.Launch.Does == launch.Refuses && !f.another:
+			return invalid(fmt.Errorf("`run` would refuse this list because of %s, as the launch above says; `check --new` checks for `run --new`",
+				found.Launch.Run))
 		case f.strict && found.BadRows() > 0:
 			return invalid(fmt.Errorf("%s at fault in %s (--strict)", sentence.Count(found.BadRows(), "row is", "rows are"), found.List))
 		}

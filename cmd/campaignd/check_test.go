@@ -183,7 +183,8 @@ func TestCheckFailsBadRowsWhenStrictOnly(t *testing.T) {
 		{listOf(3) + "0803,X,A\n", []string{"--strict"}, 2, strict},
 		{listOf(3) + "0803,X,A\n", []string{"--strict", "--offline", "-o", "json"}, 2, strict},
 		{"phone,first_name,order\n0803,X,A\n", nil, 2,
-			"campaignd: " + d.path("list.csv") + ": its only row cannot be sent; see the reasons of the rows\n"},
+			"campaignd: " + d.path("list.csv") + ": its only row cannot be sent: invalid_phone, the phone number is " +
+				"not a valid international number; `campaignd check` lists the rows\n"},
 	} {
 		d.write("list.csv", tt.list)
 		r := d.run(append([]string{"check", d.path("c.yaml")}, tt.flags...)...)

@@ -103,7 +103,7 @@ func TestAnEditedListIsRefusedBesideAnUnfinishedRun(t *testing.T) {
 				t.Errorf("%s: a line of %d columns, want at most 200: %s", name, len(line), line)
 			}
 		}
-		check := strings.Join(strings.Fields(d.want(0, "check", d.path("c.yaml")).stdout), " ")
+		check := strings.Join(strings.Fields(d.want(2, "check", d.path("c.yaml")).stdout), " ")
 		wantIn(t, name, check, "launch: `run` refuses this list while orders-1 of ", tt.want)
 	}
 	if runs := d.runs(); len(runs) != 1 {
@@ -122,8 +122,11 @@ func TestAnEditedListIsRefusedBesideAnUnfinishedRun(t *testing.T) {
 	d.want(0, "run", d.path("c.yaml"))
 	d.write("list.csv", listOf(6))
 	const differs = "1 row added; 5 numbers are in both\n"
-	wantIn(t, "check after a run", d.want(0, "check", d.path("c.yaml")).stdout,
-		"launch: `run` refuses this list, because 5 of its numbers are in orders-3 of ", differs)
+	const refuses = "`run` refuses this list, because 5 of its numbers are in orders-3 of "
+	refused := d.want(2, "check", d.path("c.yaml"))
+	wantIn(t, "check after a run", refused.stdout, "launch: "+refuses, differs)
+	wantIn(t, "the error of a check after a run", refused.stderr, "campaignd: `run` would refuse this list because of orders-3, ")
+	wantIn(t, "check --new", d.want(0, "check", d.path("c.yaml"), "--new").stdout, "launch: "+refuses, differs)
 	wantIn(t, "an edited list after a run", d.want(2, "run", d.path("c.yaml")).stderr, "campaignd: orders-3 of ",
 		" is finished and had numbers of this list: "+differs, "campaignd: --new sends to all of this list", "`campaignd follow-up orders-3 ")
 	d.write("list.csv", "phone,first_name,order\n+2348031277777,New,A-50\n")
