@@ -143,6 +143,7 @@ type Line struct {
 	DoubtSince time.Time
 	RequestID  string // x-request-id of a refusal or doubt
 	TraceID    string // meta.traceId of a refusal or doubt
+	Price      Price
 }
 
 // Reject is a row that will not be sent.

@@ -46,6 +46,19 @@ type Priced struct {
 	Delivered time.Time // zero: not that we know
 }
 
+// Priced is what the platform told of the bill for a row.
+func (l *Line) Priced() Priced {
+	p := Priced{To: l.To, Price: l.Price}
+	switch {
+	case l.Status != Delivered && l.Status != Read:
+	case l.DeliveredAt.IsZero():
+		p.Delivered = l.ReadAt
+	default:
+		p.Delivered = l.DeliveredAt
+	}
+	return p
+}
+
 // PriceLedger has the prices that were told.
 type PriceLedger interface {
 	// Prices calls f for each delivery of a run whose price was told, in the order of sending. It

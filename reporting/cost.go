@@ -114,60 +114,90 @@ func readRate(cells []string) (r rate, fault string) {
 }
 
 // find returns the rate of a message that was delivered at an instant: the latest one of its
-// market, else of every other market.
-func (rs *Rates) find(market, category string, at time.Time) (best rate, ok bool) {
+// market, else of every other market; nil: there is none.
+func (rs *Rates) find(market, category string, at time.Time) (best *rate) {
 	if rs == nil {
-		return rate{}, false
+		return nil
 	}
-	for _, r := range rs.all {
+	for i := range rs.all {
+		r := &rs.all[i]
 		if r.category != category || r.market != market && r.market != "*" || r.from.After(at) {
 			continue
 		}
-		own := cmp.Compare(boolInt(r.market != "*"), boolInt(best.market != "*"))
-		if !ok || own > 0 || own == 0 && r.from.After(best.from) {
-			best, ok = r, true
+		if best == nil || r.market != best.market && r.market != "*" || r.market == best.market && r.from.After(best.from) {
+			best = r
 		}
 	}
-	return best, ok
+	return best
 }
 
-func boolInt(b bool) int {
-	if b {
-		return 1
+// Bill is how the platform bills one message, and what the message costs.
+type Bill struct {
+	Category, Type string
+	Market         string // ISO 3166-1; "" if the number has no country
+	Currency       string // "": the message has no rate, or is not to be paid
+	Cost           string // in Currency, exactly as the file of rates has it
+}
+
+// Pricer makes bills. It is for one goroutine.
+type Pricer struct {
+	rates   *Rates
+	markets *recipients.Countries
+}
+
+// NewPricer returns a Pricer by these rates, which may be nil.
+func NewPricer(rates *Rates) *Pricer {
+	return &Pricer{rates: rates, markets: recipients.NewCountries()}
+}
+
+// Bill returns the bill of a message. It is zero if the platform told no price.
+func (p *Pricer) Bill(m campaign.Priced) Bill {
+	if m.Price == "" {
+		return Bill{}
 	}
-	return 0
+	b, r, _ := p.price(m)
+	if r != nil {
+		b.Currency, b.Cost = r.currency, decimal(r.each)
+	}
+	return b
+}
+
+// price is Bill with the rate; nil: none. Only a message that is to be paid has a rate, which is a
+// delivered one of the type regular.
+func (p *Pricer) price(m campaign.Priced) (b Bill, r *rate, toPay bool) {
+	b.Type, b.Category = m.Price.Words()
+	b.Market = p.markets.Region(m.To)
+	if toPay = b.Type == "regular" && !m.Delivered.IsZero(); toPay {
+		r = p.rates.find(b.Market, b.Category, m.Delivered)
+	}
+	return b, r, toPay
 }
 
 // CostOf reads what the platform told of a run's messages, and prices those that were delivered. It
 // returns nil if no price was told. rates may be nil.
 func CostOf(ctx context.Context, l campaign.PriceLedger, no campaign.RunNo, rates *Rates) (*Cost, error) {
-	markets, counts, sums := recipients.NewCountries(), map[Billed]*Billed{}, map[string]*big.Rat{}
+	pricer, counts, sums := NewPricer(rates), map[Bill]*Billed{}, map[string]*big.Rat{}
 	cost := &Cost{Messages: []Billed{}, Amounts: []Amount{}}
 	err := l.Prices(ctx, no, func(p campaign.Priced) {
-		kind, category := p.Price.Words()
-		key := Billed{Category: category, Type: kind, Market: markets.Region(p.To)}
-		n := counts[key]
+		bill, r, toPay := pricer.price(p)
+		n := counts[bill]
 		if n == nil {
-			n = &Billed{Category: category, Type: kind, Market: key.Market}
-			counts[key] = n
+			n = &Billed{Category: bill.Category, Type: bill.Type, Market: bill.Market}
+			counts[bill] = n
 		}
 		n.Messages++
-		if p.Delivered.IsZero() {
-			return
+		if !p.Delivered.IsZero() {
+			n.Delivered++
 		}
-		n.Delivered++
-		if kind != "regular" {
-			return
-		}
-		r, ok := rates.find(key.Market, category, p.Delivered)
-		if !ok {
+		switch {
+		case !toPay:
+		case r == nil:
 			cost.Unrated++
-			return
+		case sums[r.currency] == nil:
+			sums[r.currency] = new(big.Rat).Set(r.each)
+		default:
+			sums[r.currency].Add(sums[r.currency], r.each)
 		}
-		if sums[r.currency] == nil {
-			sums[r.currency] = new(big.Rat)
-		}
-		sums[r.currency].Add(sums[r.currency], r.each)
 	})
 	if err != nil || len(counts) == 0 {
 		return nil, err

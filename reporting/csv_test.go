@@ -22,8 +22,12 @@ import (
 
 func TestExportIsAsScriptsExpect(t *testing.T) {
 	run, m := sample()
+	rs, err := rates(t, "market,category,currency,rate,from\n*,marketing,EUR,0.0648,2026-09-01\n")
+	if err != nil {
+		t.Fatal(err)
+	}
 	var b bytes.Buffer
-	if err := WriteCSV(context.Background(), &b, m, run); err != nil {
+	if err := WriteCSV(context.Background(), &b, m, run, rs); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "report.csv", b.Bytes())
@@ -38,11 +42,11 @@ func TestAnExportForExcelKeepsNumbersAndLetters(t *testing.T) {
 	}}}
 	run := campaign.Run{No: 1, Campaign: "c", Header: []string{"phone", "name", "f", "price", "id", "share"}}
 	var b bytes.Buffer
-	if err := WriteExcel(t.Context(), &b, m, run, ';'); err != nil {
+	if err := WriteExcel(t.Context(), &b, m, run, nil, ';'); err != nil {
 		t.Fatal(err)
 	}
 	want := "\uFEFF" + strings.Join(append(slices.Clone(columns[:]), run.Header...), ";") + "\r\n" +
-		`1;"=""+2348031234567""";;queued;;;;0;;;;;;"=""08031234567""";"Zoë; Ltd";'=SUM(1);12.50;"=""123456789012""";0.5` + "\r\n"
+		`1;"=""+2348031234567""";;queued;;;;0;;;;;;;;;;;"=""08031234567""";"Zoë; Ltd";'=SUM(1);12.50;"=""123456789012""";0.5` + "\r\n"
 	if b.String() != want {
 		t.Errorf("got\n%q\nwant\n%q", b.String(), want)
 	}
@@ -59,10 +63,11 @@ func TestAnExportForExcelKeepsNumbersAndLetters(t *testing.T) {
 
 func TestExportOfAnEmptyListIsAHeader(t *testing.T) {
 	var b bytes.Buffer
-	if err := WriteCSV(context.Background(), &b, &memory{}, campaign.Run{No: 1, Campaign: "c"}); err != nil {
+	if err := WriteCSV(context.Background(), &b, &memory{}, campaign.Run{No: 1, Campaign: "c"}, nil); err != nil {
 		t.Fatal(err)
 	}
-	const want = "row,to,connection,status,reason,code,message_id,attempts,accepted_at,sent_at,delivered_at,read_at,failed_at\n"
+	const want = "row,to,connection,status,reason,code,message_id,attempts,accepted_at,sent_at,delivered_at,read_at,failed_at," +
+		"category,type,market,cost,currency\n"
 	if b.String() != want {
 		t.Errorf("got %q, want %q", b.String(), want)
 	}
@@ -86,7 +91,7 @@ func TestReimportedExportRestoresEveryValue(t *testing.T) {
 				campaign.Line{Delivery: campaign.Delivery{Row: int64(i + 1), To: cells[0], Cells: cells}, Status: campaign.Queued})
 		}
 		var b bytes.Buffer
-		if err := WriteCSV(context.Background(), &b, m, campaign.Run{No: 1, Campaign: "c", Header: header}); err != nil {
+		if err := WriteCSV(context.Background(), &b, m, campaign.Run{No: 1, Campaign: "c", Header: header}, nil); err != nil {
 			t.Fatal(err)
 		}
 		records, err := csv.NewReader(&b).ReadAll()
@@ -118,7 +123,7 @@ func TestRaggedRowsKeepTheExportRectangular(t *testing.T) {
 		{Delivery: campaign.Delivery{Row: 3}, Status: campaign.Queued},
 	}}
 	var b bytes.Buffer
-	if err := WriteCSV(context.Background(), &b, m, campaign.Run{No: 1, Campaign: "c", Header: []string{"a", "b"}}); err != nil {
+	if err := WriteCSV(context.Background(), &b, m, campaign.Run{No: 1, Campaign: "c", Header: []string{"a", "b"}}, nil); err != nil {
 		t.Fatal(err)
 	}
 	if records, err := csv.NewReader(&b).ReadAll(); err != nil || len(records) != 4 {
@@ -151,11 +156,11 @@ func TestExportQuotesCellsThatWouldBreakARow(t *testing.T) {
 	}}, Status: campaign.Queued}}}
 	var b bytes.Buffer
 	header := []string{"1", "2", "3", "4", "5", "6", "7", "8", "9"}
-	if err := WriteCSV(context.Background(), &b, m, campaign.Run{No: 1, Campaign: "c", Header: header}); err != nil {
+	if err := WriteCSV(context.Background(), &b, m, campaign.Run{No: 1, Campaign: "c", Header: header}, nil); err != nil {
 		t.Fatal(err)
 	}
 	_, got, _ := strings.Cut(b.String(), "\n")
-	want := "1,+1,,queued,,,,0,,,,,,\"a,b\",\"say \"\"hi\"\"\",\"two\nlines\",\" lead\",tail ,,a;b,'\t'=1,plain\n"
+	want := "1,+1,,queued,,,,0,,,,,,,,,,,\"a,b\",\"say \"\"hi\"\"\",\"two\nlines\",\" lead\",tail ,,a;b,'\t'=1,plain\n"
 	if got != want {
 		t.Errorf("row\ngot  %q\nwant %q", got, want)
 	}
@@ -247,11 +252,11 @@ func TestRejectsAndExportPassAWriteErrorOn(t *testing.T) {
 		t.Errorf("NewRejects: got %v, want %v", err, io.ErrClosedPipe)
 	}
 	m := &memory{lines: []campaign.Line{{Delivery: campaign.Delivery{Row: 7, Cells: []string{wide}}}}}
-	err = WriteCSV(context.Background(), brokenPipe{}, m, campaign.Run{No: 1, Campaign: "c", Header: []string{"a"}})
+	err = WriteCSV(context.Background(), brokenPipe{}, m, campaign.Run{No: 1, Campaign: "c", Header: []string{"a"}}, nil)
 	if !errors.Is(err, io.ErrClosedPipe) || !strings.Contains(err.Error(), "export of run c-1, row 7") {
 		t.Errorf("WriteCSV of a wide row: got %v, want %v and the row", err, io.ErrClosedPipe)
 	}
-	err = WriteCSV(context.Background(), brokenPipe{}, &memory{}, campaign.Run{No: 1, Campaign: "c", Header: []string{wide}})
+	err = WriteCSV(context.Background(), brokenPipe{}, &memory{}, campaign.Run{No: 1, Campaign: "c", Header: []string{wide}}, nil)
 	if !errors.Is(err, io.ErrClosedPipe) {
 		t.Errorf("WriteCSV of a wide header: got %v, want %v", err, io.ErrClosedPipe)
 	}
@@ -260,12 +265,12 @@ func TestRejectsAndExportPassAWriteErrorOn(t *testing.T) {
 func TestExportNamesTheErrorThatStoppedIt(t *testing.T) {
 	run, m := sample()
 	m.fail, m.failAt = errors.New("disk on fire"), 3
-	err := WriteCSV(context.Background(), io.Discard, m, run)
+	err := WriteCSV(context.Background(), io.Discard, m, run, nil)
 	if !errors.Is(err, m.fail) || !strings.Contains(err.Error(), "spring-sale-3") {
 		t.Errorf("got %v, want %v and the run's id", err, m.fail)
 	}
 	_, m = sample()
-	if err := WriteCSV(context.Background(), brokenPipe{}, m, run); !errors.Is(err, io.ErrClosedPipe) {
+	if err := WriteCSV(context.Background(), brokenPipe{}, m, run, nil); !errors.Is(err, io.ErrClosedPipe) {
 		t.Errorf("got %v, want the writer's error", err)
 	}
 }
@@ -296,7 +301,7 @@ func BenchmarkWriteCSV(b *testing.B) {
 	run, m := sample()
 	b.ReportAllocs()
 	b.ResetTimer()
-	if err := WriteCSV(context.Background(), io.Discard, repeat{n: b.N, line: m.lines[0]}, run); err != nil {
+	if err := WriteCSV(context.Background(), io.Discard, repeat{n: b.N, line: m.lines[0]}, run, nil); err != nil {
 		b.Fatal(err)
 	}
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "rows/s")
@@ -309,11 +314,12 @@ func ExampleWriteCSV() {
 		AcceptedAt: time.Date(2026, 9, 21, 14, 13, 20, 0, time.UTC),
 	}}}
 	var out strings.Builder
-	if err := WriteCSV(context.Background(), &out, l, campaign.Run{No: 1, Header: []string{"phone", "note"}}); err != nil {
+	if err := WriteCSV(context.Background(), &out, l, campaign.Run{No: 1, Header: []string{"phone", "note"}}, nil); err != nil {
 		fmt.Println(err)
 	}
-	fmt.Print(out.String())
+	fmt.Print(strings.Replace(out.String(), ",accepted_at,", ",\n  accepted_at,", 1)) // two lines for the header
 	// Output:
-	// row,to,connection,status,reason,code,message_id,attempts,accepted_at,sent_at,delivered_at,read_at,failed_at,phone,note
-	// 1,+2348012345678,conn_1,accepted,,,wamid.A,1,2026-09-21T14:13:20.000Z,,,,,08012345678,'=1+1
+	// row,to,connection,status,reason,code,message_id,attempts,
+	//   accepted_at,sent_at,delivered_at,read_at,failed_at,category,type,market,cost,currency,phone,note
+	// 1,+2348012345678,conn_1,accepted,,,wamid.A,1,2026-09-21T14:13:20.000Z,,,,,,,,,,08012345678,'=1+1
 }

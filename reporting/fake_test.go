@@ -132,12 +132,14 @@ func sample() (campaign.Run, *memory) {
 
 	add(with(sent, func(l *campaign.Line) {
 		l.Status, l.MessageID = campaign.Read, id("01")
-		l.SentAt, l.DeliveredAt, l.ReadAt = at(4), at(5.001), at(300)
+		l.SentAt, l.DeliveredAt, l.ReadAt, l.Price = at(4), at(5.001), at(300), "regular/marketing"
 	}), "Ada", "=SUM(1+1)")
 	add(with(sent, func(l *campaign.Line) {
 		l.Status, l.MessageID, l.DeliveredAt, l.FailedAt = campaign.Delivered, id("02"), at(6), at(5)
 	}), "Zoë, the \"second\"", "-5")
-	add(with(sent, func(l *campaign.Line) { l.Status, l.MessageID, l.SentAt = campaign.Sent, id("03"), at(4) }), "=cmd|'/C calc'!A0", "+10%")
+	add(with(sent, func(l *campaign.Line) {
+		l.Status, l.MessageID, l.SentAt, l.Price = campaign.Sent, id("03"), at(4), "regular/marketing"
+	}), "=cmd|'/C calc'!A0", "+10%")
 	add(with(sent, func(l *campaign.Line) { l.Status, l.MessageID, l.Adopted = campaign.Accepted, id("04"), true }), "two\nlines", "@discount")
 	add(with(sent, func(l *campaign.Line) {
 		l.Status, l.MessageID, l.SentAt, l.FailedAt, l.Code = campaign.Failed, id("05"), at(4), at(9), "131049"

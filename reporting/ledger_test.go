@@ -50,7 +50,7 @@ func TestTheSumBalancesAtEveryStepOfARun(t *testing.T) {
 			}
 		}
 		var out strings.Builder
-		ok(WriteCSV(ctx, &out, l, run))
+		ok(WriteCSV(ctx, &out, l, run, nil))
 		records, err := csv.NewReader(strings.NewReader(out.String())).ReadAll()
 		ok(err)
 		counted := map[campaign.Status]int64{}

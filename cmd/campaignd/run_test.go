@@ -38,7 +38,7 @@ func TestRunSendsAListAndAccountsForEveryRow(t *testing.T) {
 		t.Fatalf("the report as CSV has %d lines (%v), want 44", len(rows), err)
 	}
 	const header = "row,to,connection,status,reason,code,message_id,attempts," +
-		"accepted_at,sent_at,delivered_at,read_at,failed_at,phone,first_name,order"
+		"accepted_at,sent_at,delivered_at,read_at,failed_at,category,type,market,cost,currency,phone,first_name,order"
 	if got := strings.Join(rows[0], ","); got != header {
 		t.Errorf("header of the report: got %s, want %s", got, header)
 	}

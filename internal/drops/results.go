@@ -72,7 +72,7 @@ func (t *task) report(ctx context.Context) error {
 	t.mu.Unlock()
 	if !written {
 		// The JSON comes last: a script that sees there that the run has finished finds the others, too.
-		err := t.put(ctx, reportCSV, func(w io.Writer) error { return reporting.WriteCSV(ctx, w, t.o.Ledger, run) })
+		err := t.put(ctx, reportCSV, func(w io.Writer) error { return reporting.WriteCSV(ctx, w, t.o.Ledger, run, t.o.Rates) })
 		if err == nil {
 			err = t.putPage(ctx, run, report)
 		}

@@ -35,20 +35,21 @@ type lineOutcome struct {
 	flags, attempt                                        int
 	at, sentAt, deliveredAt, readAt, failedAt             int64
 	code, failCode, detail, messageID, requestID, traceID string
+	price                                                 campaign.Price
 }
 
 // ScanLine reads what ScanDelivery reads, then connection and mark of the segment, whether its
 // lease is live, and of the outcome, each NULL where there is none: state, rank, flags, attempt,
 // the times of the result and of sent, delivered, read and failed, code, failure's code, detail,
-// message id, request id and trace id.
+// message id, request id, trace id and price.
 func ScanLine(scan func(...any) error) (campaign.Line, error) {
 	var connection string
 	var mark int64
 	var alive bool
 	var state, rank, flags, attempt, at, sent, delivered, read, failed sql.NullInt64
-	var code, failCode, detail, messageID, request, trace sql.NullString
+	var code, failCode, detail, messageID, request, trace, price sql.NullString
 	d, err := scanDelivery(scan, &connection, &mark, &alive, &state, &rank, &flags, &attempt, &at, &sent, &delivered, &read, &failed,
-		&code, &failCode, &detail, &messageID, &request, &trace)
+		&code, &failCode, &detail, &messageID, &request, &trace, &price)
 	if err != nil {
 		return campaign.Line{}, err
 	}
@@ -56,7 +57,7 @@ func ScanLine(scan func(...any) error) (campaign.Line, error) {
 		state: Outcome(state.Int64), rank: Rank(rank.Int64), flags: int(flags.Int64), attempt: int(attempt.Int64),
 		at: at.Int64, sentAt: sent.Int64, deliveredAt: delivered.Int64, readAt: read.Int64, failedAt: failed.Int64,
 		code: code.String, failCode: failCode.String, detail: detail.String,
-		messageID: messageID.String, requestID: request.String, traceID: trace.String,
+		messageID: messageID.String, requestID: request.String, traceID: trace.String, price: campaign.Price(price.String),
 	}
 	return k.line(d, connection, mark, alive), nil
 }
@@ -86,6 +87,7 @@ func (k *lineOutcome) line(d campaign.Delivery, connection string, mark int64, a
 		l.Code = k.code
 	case Accepted:
 		l.MessageID, l.AcceptedAt, l.Adopted = k.messageID, TimeOf(k.at), k.flags&FlagAdopted != 0
+		l.Price = k.price
 		l.SentAt, l.DeliveredAt, l.ReadAt, l.FailedAt = TimeOf(k.sentAt), TimeOf(k.deliveredAt), TimeOf(k.readAt), TimeOf(k.failedAt)
 		if l.Status == campaign.Failed {
 			l.Code = k.failCode

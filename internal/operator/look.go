@@ -3,6 +3,7 @@ package operator
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -224,7 +225,7 @@ func (d *Session) Export(ctx context.Context, id string) (Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return func(w io.Writer) error { return reporting.WriteCSV(ctx, w, d.Ledger, r) }, nil
+	return func(w io.Writer) error { return reporting.WriteCSV(ctx, w, d.Ledger, r, d.Rates) }, nil
 }
 
 // ExportExcel is Export in the form that Excel opens by a double click: with a byte order mark, the
@@ -234,7 +235,7 @@ func (d *Session) ExportExcel(ctx context.Context, id string) (Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return func(w io.Writer) error { return reporting.WriteExcel(ctx, w, d.Ledger, r, file.CommaOf(r)) }, nil
+	return func(w io.Writer) error { return reporting.WriteExcel(ctx, w, d.Ledger, r, d.Rates, file.CommaOf(r)) }, nil
 }
 
 // The default and the highest number of deliveries on a page.
@@ -269,16 +270,22 @@ func (d *Session) Deliveries(ctx context.Context, id string, f resource.Delivery
 	lines, next, err := d.Ledger.SelectLines(ctx, r.No, campaign.LineFilter{Status: f.Status, Reason: f.Reason, Code: f.Code,
 		Connection: f.Connection, Key: key, Since: f.Since, Before: f.Before}, f.After, limit)
 	page.Next, page.Deliveries = next, make([]resource.Delivery, 0, len(lines))
+	pricer := reporting.NewPricer(d.Rates)
 	for i := range lines {
-		page.Deliveries = append(page.Deliveries, deliveryOf(&lines[i]))
+		page.Deliveries = append(page.Deliveries, deliveryOf(&lines[i], pricer))
 	}
 	return page, err
 }
 
-func deliveryOf(l *campaign.Line) resource.Delivery {
-	return resource.Delivery{Row: l.Row, To: l.To, Connection: l.Connection, Status: l.Status, Reason: l.Reason, Code: l.Code,
+func deliveryOf(l *campaign.Line, pricer *reporting.Pricer) resource.Delivery {
+	d := resource.Delivery{Row: l.Row, To: l.To, Connection: l.Connection, Status: l.Status, Reason: l.Reason, Code: l.Code,
 		MessageID: l.MessageID, Attempts: l.Attempts, AcceptedAt: l.AcceptedAt, SentAt: l.SentAt, DeliveredAt: l.DeliveredAt,
 		ReadAt: l.ReadAt, FailedAt: l.FailedAt, RequestID: l.RequestID}
+	if l.Price != "" {
+		b := pricer.Bill(l.Priced())
+		d.Price = &resource.Price{Category: b.Category, Type: b.Type, Market: b.Market, Cost: json.Number(b.Cost), Currency: b.Currency}
+	}
+	return d
 }
 
 // Absent reports whether err says that there is no such run, row, key, campaign or dropped file.

@@ -9,6 +9,7 @@ import (
 	"campaignd/campaign"
 	"campaignd/campaign/launch"
 	"campaignd/internal/client/resource"
+	"campaignd/reporting"
 )
 
 const (
@@ -37,6 +38,7 @@ func (d *Session) Person(ctx context.Context, number string, after int64, limit 
 		limit = pageSize
 	}
 	page = []resource.PersonMessage{}
+	pricer := reporting.NewPricer(d.Rates)
 	for began := time.Now(); ; {
 		parts, err := d.Ledger.PersonParts(ctx, typed[0].Key, after)
 		if err != nil || len(parts) == 0 {
@@ -58,7 +60,7 @@ func (d *Session) Person(ctx context.Context, number string, after int64, limit 
 				}
 				for i := range lines {
 					page = append(page, resource.PersonMessage{Run: run.ID(), Campaign: run.Campaign, Template: run.Template,
-						Language: run.Language, Launched: run.CreatedAt.UTC(), Delivery: deliveryOf(&lines[i])})
+						Language: run.Language, Launched: run.CreatedAt.UTC(), Delivery: deliveryOf(&lines[i], pricer)})
 				}
 			}
 			if len(page) >= limit || time.Since(began) > personTime {

@@ -1,6 +1,7 @@
 package resource
 
 import (
+	"encoding/json"
 	"time"
 
 	"campaignd/campaign"
@@ -22,6 +23,17 @@ type Delivery struct {
 	ReadAt      time.Time       `json:"read_at,omitzero"`
 	FailedAt    time.Time       `json:"failed_at,omitzero"`
 	RequestID   string          `json:"request_id,omitempty"` // x-request-id of a refusal or doubt
+	Price       *Price          `json:"price,omitempty"`      // nil: the platform told none
+}
+
+// Price is how the platform bills a message, and what the message costs by the operator's own
+// rates.
+type Price struct {
+	Category string      `json:"category"`
+	Type     string      `json:"type"`
+	Market   string      `json:"market"`         // ISO 3166-1; "" if the number has no country
+	Cost     json.Number `json:"cost,omitempty"` // of a delivered message of the type regular that has a rate
+	Currency string      `json:"currency,omitempty"`
 }
 
 // PersonMessage is a row of a run with the number that was asked for.

@@ -35,6 +35,19 @@ var pricePromises = []promise{
 		if d := cmp.Diff(want, f.prices(r.No)); d != "" {
 			f.Errorf("-want +got:\n%s", d)
 		}
+		// Lines and selected lines tell the same.
+		var inLines []campaign.Priced
+		selected, _, err := f.l.SelectLines(f.ctx, r.No, campaign.LineFilter{}, 0, 9)
+		f.ok(err)
+		for n, l := range selected {
+			if d := cmp.Diff(f.lines(r.No)[int64(n)], l); d != "" {
+				f.Errorf("row %d: -Lines +SelectLines:\n%s", n, d)
+			}
+			inLines = append(inLines, l.Priced())
+		}
+		if d := cmp.Diff(append(want, campaign.Priced{To: selected[2].To, Delivered: at(3)}), inLines); d != "" {
+			f.Errorf("lines: -want +got:\n%s", d)
+		}
 		if other := f.imported(1); len(f.prices(other.No)) != 0 {
 			f.Errorf("got prices of a run without messages, want none")
 		}

@@ -50,9 +50,10 @@ const (
 const lineOf = ` SELECT d.rid, d.key, d.row, d.dest, d.cells,
 	coalesce(o.connection, s.connection, ''), coalesce(s.mark, 0), coalesce(s.lease_until > ledger_now(), false),
 	o.state, o.rank, o.flags, o.attempt, o.result_at, o.sent_at, o.delivered_at, o.read_at, o.failed_at,
-	o.code, o.fail_code, o.detail, o.message_id, o.request_id, o.trace_id
+	o.code, o.fail_code, o.detail, o.message_id, o.request_id, o.trace_id, p.kind
 	FROM d LEFT JOIN LATERAL (SELECT * FROM outcome x WHERE x.rid = d.rid OFFSET 0) o ON true
-	LEFT JOIN LATERAL (SELECT * FROM segment x WHERE x.id = ((d.rid >> 32) << 32) | ((d.rid & 4294967295) / 4096) OFFSET 0) s ON true`
+	LEFT JOIN LATERAL (SELECT * FROM segment x WHERE x.id = ((d.rid >> 32) << 32) | ((d.rid & 4294967295) / 4096) OFFSET 0) s ON true
+	LEFT JOIN LATERAL (SELECT kind FROM price x WHERE x.mh = o.mh OFFSET 0) p ON true`
 
 // found is the statement that returns the lines of the row ids that a statement finds.
 func found(ids string) string {

@@ -48,9 +48,10 @@ const (
 	lineColumns = `SELECT d.rid, d.key, d.row, d.dest, d.cells,
 		CASE WHEN o.connection <> '' THEN o.connection ELSE coalesce(s.connection, '') END, coalesce(s.mark, 0), coalesce(s.lease_until, 0) > ?1,
 		o.state, o.rank, o.flags, o.attempt, o.result_at, o.sent_at, o.delivered_at, o.read_at, o.failed_at,
-		o.code, o.fail_code, o.detail, o.message_id, o.request_id, o.trace_id `
+		o.code, o.fail_code, o.detail, o.message_id, o.request_id, o.trace_id, p.kind `
 	lineTables = ` LEFT JOIN outcome o ON o.rid = d.rid
-		LEFT JOIN segment s ON s.id = ((d.rid >> 32) << 32) | ((d.rid & 0xffffffff) / 4096) `
+		LEFT JOIN segment s ON s.id = ((d.rid >> 32) << 32) | ((d.rid & 0xffffffff) / 4096)
+		LEFT JOIN price p ON p.mh = o.mh `
 )
 
 // found is the statement that returns the lines of the row ids that a statement finds.
