@@ -21,8 +21,7 @@ import (
 // commerceKills is how many processes each half of the test kills.
 const commerceKills = 30
 
-// storefront is a world with a commerce platform of 2,000 customers, whose records shift while they
-// are read.
+// storefront is a world with a commerce platform whose records shift while they are read.
 type storefront struct {
 	*world
 	url string // of the platform
@@ -30,17 +29,17 @@ type storefront struct {
 
 const ordersSecret = "a secret of order events"
 
-func newStorefront(t *testing.T) *storefront {
+// newStorefront starts a world whose four numbers have a rate. change alters the platform.
+func newStorefront(t *testing.T, rate int, change func(*shop.Scenario)) *storefront {
 	t.Helper()
-	hooks := ""
-	w := newWorld(t, standard, func(o *sandbox.Options) {
-		hooks = strings.Replace(o.WebhookURL, "/webhooks/messaging", "/webhooks/commerce", 1)
+	w := newWorld(t, rate, func(o *sandbox.Options) {
+		hooks := strings.Replace(o.WebhookURL, "/webhooks/messaging", "/webhooks/commerce", 1)
 		o.Commerce = &shop.Scenario{
-			Faults: shop.Faults{TooManyRequests: 0.02, LostAfter: 0.01, ServerError: 0.002, Shift: 0.05},
 			Companies: []shop.Company{{ID: sandbox.DemoCompany, Name: "Shop", Handle: "shop", Currency: "EUR",
 				Keys:     []shop.Key{{Key: sandbox.DemoCommerceKey, PublicKey: "public"}},
-				Webhooks: []shop.Webhook{{URL: hooks, Secret: ordersSecret}}, Generate: shop.Generate{Customers: 2000, Consent: 0.9}}},
+				Webhooks: []shop.Webhook{{URL: hooks, Secret: ordersSecret}}}},
 		}
+		change(o.Commerce)
 	})
 	text, err := os.ReadFile(w.path("campaignd.yaml"))
 	if err != nil {
@@ -51,14 +50,6 @@ func newStorefront(t *testing.T) *storefront {
   rate: 1000, poll: 10s, timeout: 2s,
   webhooks: {path: /webhooks/commerce, secrets: [%s]}}
 `, url, sandbox.DemoCompany, sandbox.DemoCommerceKey, ordersSecret))
-	w.write("winback.yaml", fmt.Sprintf(`name: winback
-connections: [conn_1, conn_2, conn_3, conn_4]
-template: {name: newsletter, language: en_US}
-audience: {from: customers, consent: {field: metadata.consent, values: ["yes"]}}
-holdout: {share: 0.1}
-conversions: {within: 24h, count: created}
-policies: {%s}
-`, strings.Join(held, ", ")))
 	return &storefront{w, url}
 }
 
@@ -105,7 +96,18 @@ func (s *storefront) conversions() (orders, people int) {
 // once.
 func TestKilledProcessesCountEachOrderOnce(t *testing.T) {
 	t.Parallel()
-	s := newStorefront(t)
+	s := newStorefront(t, standard, func(platform *shop.Scenario) {
+		platform.Faults = shop.Faults{TooManyRequests: 0.02, LostAfter: 0.01, ServerError: 0.002, Shift: 0.05}
+		platform.Companies[0].Generate = shop.Generate{Customers: 2000, Consent: 0.9}
+	})
+	s.write("winback.yaml", fmt.Sprintf(`name: winback
+connections: [conn_1, conn_2, conn_3, conn_4]
+template: {name: newsletter, language: en_US}
+audience: {from: customers, consent: {field: metadata.consent, values: ["yes"]}}
+holdout: {share: 0.1}
+conversions: {within: 24h, count: created}
+policies: {%s}
+`, strings.Join(held, ", ")))
 	draw := rand.New(rand.NewPCG(*seed, 0x73686f70)) // "shop"
 	begin := func() *process {
 		return start(t, s.dir, s.env, "run", "winback.yaml", "--config", "campaignd.yaml", "--settle", "2s")
