@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"campaignd/internal/secret"
 )
@@ -34,6 +35,7 @@ type Intake struct {
 	log     *slog.Logger
 	secrets atomic.Pointer[[]secret.Value]
 	counts  [len(resultNames)]atomic.Int64
+	told    [len(resultNames)]atomic.Int64 // when the log told a result last, in seconds since 1970
 }
 
 // The results of a request to an Intake, as indexes of its counts.
@@ -46,6 +48,21 @@ const (
 )
 
 var resultNames = [...]string{taken: "taken", unsigned: "unsigned", invalid: "invalid", foreign: "other_company", unstored: "unstored"}
+
+// refusals are what the log says of events that were refused, by their result. A ledger that takes
+// no writes has a line of its own.
+var refusals = [len(resultNames)]string{
+	unsigned: "an event of the commerce platform was refused: no secret of commerce.webhooks.secrets made its signature; " +
+		"compare them with the platform's, or a stranger posts there",
+	invalid: "an event of the commerce platform was refused: it is not in the documented form, or too long; " +
+		"compare it with docs/commerce.md#events",
+	foreign: "an event of the commerce platform was refused: it is for another company than commerce.company; " +
+		"take this address out of the webhooks of that company",
+}
+
+// tellEvery is the least time between two lines of the log about refusals of one kind: anybody can
+// send what is refused.
+const tellEvery = time.Hour
 
 // maxEvent is the longest body of an event in bytes, and minSecret the shortest signing secret that
 // a configuration may have: 128 bits, if it was drawn (RFC 2104, section 3).
@@ -112,9 +129,12 @@ func (i *Intake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// refuse answers without a detail, which would help a forger.
+// refuse answers without a detail, which would help a forger. The log has it.
 func (i *Intake) refuse(w http.ResponseWriter, result, status int) {
-	i.counts[result].Add(1)
+	n, now, last := i.counts[result].Add(1), time.Now(), i.told[result].Load()
+	if text := refusals[result]; text != "" && now.Sub(time.Unix(last, 0)) >= tellEvery && i.told[result].CompareAndSwap(last, now.Unix()) {
+		i.log.Warn(text, "refused", n)
+	}
 	http.Error(w, http.StatusText(status), status)
 }
 

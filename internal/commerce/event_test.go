@@ -21,9 +21,11 @@ func signatureOf(s secret.Value, body string) string {
 	return hex.EncodeToString(hmacOf(s, []byte(body)))
 }
 
+// The log has one line with the remedy for each kind of refusal, however many are refused.
 func TestOnlySignedEventsAreTaken(t *testing.T) {
 	old := secret.New("event-secret-of-before")
-	intake := NewIntake(Assumed{}, acme, []secret.Value{signing, old}, slog.New(slog.DiscardHandler), forget)
+	var log strings.Builder
+	intake := NewIntake(Assumed{}, acme, []secret.Value{signing, old}, slog.New(slog.NewTextHandler(&log, nil)), forget)
 	for _, test := range []struct {
 		body, signature string
 		want            int
@@ -56,6 +58,15 @@ func TestOnlySignedEventsAreTaken(t *testing.T) {
 	want := map[string]int64{"taken": 3, "unsigned": 6, "invalid": 4, "other_company": 1, "unstored": 0}
 	if got := intake.Counts(); !maps.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
+	}
+	told := log.String()
+	for _, remedy := range []string{"compare them with the platform's", "compare it with docs/commerce.md#events", "take this address out"} {
+		if strings.Count(told, remedy) != 1 {
+			t.Errorf("the log has %q %d times, want once in %s", remedy, strings.Count(told, remedy), told)
+		}
+	}
+	if strings.Contains(told, "OTHER") {
+		t.Errorf("got a word of a refused event in the log, want none: %s", told)
 	}
 }
 

@@ -3,6 +3,7 @@ package purchases
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -94,6 +95,7 @@ func (k *Keeper) takeUntil(ctx context.Context) {
 		case err != nil:
 			wait = failing
 			k.forget(err)
+			err = explained(err)
 			if changed, before := k.known.Failed("", faults.Words(err)); changed {
 				k.o.Log.Warn("orders of the commerce platform cannot be read: trying again until they can", faults.Counting(before, "err", err)...)
 			}
@@ -116,6 +118,14 @@ func (k *Keeper) forget(err error) {
 		k.client.Close()
 		k.client = nil
 	}
+}
+
+// explained adds the remedy to an error of the platform.
+func explained(err error) error {
+	if e, ok := errors.AsType[*commerce.Error](err); ok {
+		return fmt.Errorf("%w: %s", err, e.Code.Remedy())
+	}
+	return err
 }
 
 // matched says that matchUntil has something to do.

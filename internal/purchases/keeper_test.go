@@ -62,12 +62,21 @@ func kept(t *testing.T, p platform, test func(clients *int, log *bytes.Buffer)) 
 // A client has learned the rate that the platform takes, so that an hour of trouble does not begin
 // again at full speed. A refused token may have been replaced.
 func TestAClientIsKeptThroughTroubleThatPasses(t *testing.T) {
-	for status, want := range map[int]struct{ least, most int }{500: {1, 1}, 401: {10, 1000}} {
-		kept(t, func(string) (int, string) { return status, `{}` }, func(clients *int, _ *bytes.Buffer) {
+	for status, want := range map[int]struct {
+		least, most int
+		remedy      string
+	}{
+		500: {1, 1, "if it stays, ask the platform"},
+		401: {10, 1000, "make a new key"},
+	} {
+		kept(t, func(string) (int, string) { return status, `{}` }, func(clients *int, log *bytes.Buffer) {
 			time.Sleep(time.Hour)
 			synctest.Wait()
 			if *clients < want.least || *clients > want.most {
 				t.Errorf("answers %d for an hour: got %d clients, want %d to %d", status, *clients, want.least, want.most)
+			}
+			if told := log.String(); strings.Count(told, "\n") != 1 || !strings.Contains(told, want.remedy) {
+				t.Errorf("answers %d for an hour: got %q in the log, want one line with the remedy %q", status, told, want.remedy)
 			}
 		})
 	}

@@ -47,7 +47,10 @@ func (k *Keeper) Take(ctx context.Context) (more bool, err error) {
 	}
 	more, err = k.ask(ctx) // also if no list can be read
 	k.tellAhead()
-	return more, errors.Join(pollErr, err)
+	if pollErr != nil {
+		err = pollErr
+	}
+	return more, err
 }
 
 // poll reads the orders that changed since the last poll. The first poll reads those since the

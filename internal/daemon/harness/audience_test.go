@@ -53,8 +53,8 @@ type debtor struct {
 	oldest   string
 }
 
-// debtors reads the generated customers of the platform by their ids, all or those with an order. list
-// is the list and how it is asked for.
+// debtors reads the generated customers of the platform by their ids, all or those with an order.
+// list is the list and how it is asked for.
 func (s *storefront) debtors(list string) map[string]*debtor {
 	s.t.Helper()
 	all := map[string]*debtor{}
