@@ -25,7 +25,8 @@ func (p *program) cmdMedia() *cobra.Command {
 		Use:   "media",
 		Short: "List, upload and delete the files that the service keeps",
 		Long: `The service keeps a file for 30 days. A campaign file names one by its id (header: {image: {assetId: ID}}); a run uploads the
-file of its header itself. These commands call the service with service.api_key.`,
+file of its header itself. These commands call the service with service.api_key. Over the Cloud API there is only the upload, and
+the file is for one number.`,
 		Args: noSubcommand,
 		RunE: help,
 	}
@@ -79,7 +80,10 @@ func (p *program) cmdMediaList() *cobra.Command {
 
 // notOffered names the operation that the service does not have.
 func notOffered(err error, operation string) error {
-	if service.NotOffered(err) {
+	switch {
+	case errors.Is(err, connector.ErrOverCloud):
+		return invalid(fmt.Errorf("the Cloud API, over which this connection is reached, does not offer %s", operation))
+	case service.NotOffered(err):
 		return fmt.Errorf("the service does not offer %s here (see service.assumed.paths): %w", operation, err)
 	}
 	return err
@@ -112,11 +116,12 @@ func (p *program) cmdMediaUpload() *cobra.Command {
 		Use:   "upload FILE",
 		Short: "Store a file for headers of messages, and print its id",
 		Long: `Checks that the platform takes the file (its content, name and size), stores it at the service for the client of the
-connection, and prints its id for header: {image: {assetId: ID}} of campaign files.`,
+connection, and prints its id for header: {image: {assetId: ID}} of campaign files. Over the Cloud API only the number of the
+connection can send the file.`,
 		Example: "  campaignd media upload banner.jpg --connection conn_1\n  campaignd media upload banner.jpg --connection conn_1 -o json",
 		Args:    oneArgument("FILE", "banner.jpg"),
 	}
-	cmd.Flags().StringVar(&connection, "connection", "", "connection whose company gets the file (default: the only one)")
+	cmd.Flags().StringVar(&connection, "connection", "", "connection whose company, or over the Cloud API whose number, gets the file (default: the only one)")
 	o := addOutput(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if _, err := os.Stat(args[0]); err != nil {
@@ -127,7 +132,7 @@ connection, and prints its id for header: {image: {assetId: ID}} of campaign fil
 		if err != nil {
 			return invalid(err)
 		}
-		return p.withService(func(_ *config.Config, c *service.Client) error {
+		return p.withConnectors(func(_ *config.Config, c *connector.Set) error {
 			up, err := upload(cmd.Context(), c, args[0], connection, contentType)
 			if err != nil {
 				return err
@@ -138,7 +143,7 @@ connection, and prints its id for header: {image: {assetId: ID}} of campaign fil
 	return cmd
 }
 
-func upload(ctx context.Context, c *service.Client, path, connection, contentType string) (_ uploadedFile, err error) {
+func upload(ctx context.Context, c *connector.Set, path, connection, contentType string) (_ uploadedFile, err error) {
 	if connection, err = onlyConnection(ctx, c, connection); err != nil {
 		return uploadedFile{}, err
 	}
@@ -158,8 +163,8 @@ func upload(ctx context.Context, c *service.Client, path, connection, contentTyp
 	return uploadedFile{a.ID, filepath.Base(path), contentType, size, a.ExpiresAt}, err
 }
 
-// onlyConnection is the connection that a flag names, or the only one that the key reaches.
-func onlyConnection(ctx context.Context, c *service.Client, named string) (string, error) {
+// onlyConnection is the connection that a flag names, or the only one that there is.
+func onlyConnection(ctx context.Context, c *connector.Set, named string) (string, error) {
 	if named != "" {
 		return named, nil
 	}
@@ -168,7 +173,7 @@ func onlyConnection(ctx context.Context, c *service.Client, named string) (strin
 		return "", err
 	}
 	if len(all) != 1 {
-		return "", invalid(fmt.Errorf("the key reaches %s: name one with --connection ID",
+		return "", invalid(fmt.Errorf("the configuration reaches %s: name one with --connection ID",
 			sentence.Count(int64(len(all)), "connection", "connections")))
 	}
 	return all[0].ID, nil

@@ -104,3 +104,33 @@ func TestAPruneToleratesAFileThatIsGone(t *testing.T) {
 		t.Errorf("after the prune: got %q, want no file", left)
 	}
 }
+
+// Over the Cloud API a file is uploaded for one number, which then sends it. The platform lists and
+// deletes no files.
+func TestAFileIsUploadedOverTheCloudAPI(t *testing.T) {
+	t.Parallel()
+	d := overCloud(t, newFixture(t, func(o *sandbox.Options) { o.API = sandbox.APICloud }))
+	banner := d.write("banner.png", "\x89PNG\r\n\x1a\n"+strings.Repeat("x", 1000))
+	d.oneLineOf(2, []string{"4 connections", "--connection"}, "media", "upload", banner)
+	d.oneLineOf(1, []string{"conn_9", "cloud.accounts"}, "media", "upload", banner, "--connection", "conn_9")
+	asset := strings.TrimSpace(d.want(0, "media", "upload", banner, "--connection", "conn_1").stdout)
+	d.write("c.yaml", `name: banner
+connections: [conn_1]
+template:
+  name: spring_sale_banner
+  language: en_US
+  header: {image: {assetId: "`+asset+`"}}
+  body: ["{{ .first_name }}", "{{ .order }}"]
+  buttons: [{type: url, text: "{{ .order }}"}]
+recipients: {file: list.csv, columns: {to: phone}}
+`)
+	d.want(0, "run", d.path("c.yaml"), "--settle", "10s")
+	if n := d.accepted(); n != 40 {
+		t.Errorf("the platform took %d messages with the file, want 40", n)
+	}
+	for _, command := range []string{"media list", "media prune", "webhooks list", "suppressions sync --connection conn_1"} {
+		d.oneLineOf(2, []string{"the Cloud API does not offer this", "CAMPAIGND_SERVICE_API_KEY"}, strings.Fields(command)...)
+	}
+	d.oneLineOf(2, []string{"dashboard of the app", "give none here"}, "webhooks", "register", "https://hooks.example/webhooks/messaging")
+	d.oneLineOf(2, []string{"the Cloud API", "does not offer media_list"}, "media", "list", "--connection", "conn_1")
+}

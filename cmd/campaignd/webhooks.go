@@ -37,9 +37,12 @@ func (p *program) withService(do func(*config.Config, *service.Client) error) er
 	if err != nil {
 		return err
 	}
-	if c.Service.APIKey.IsZero() {
-		return invalid(errors.New("service.api_key is empty: " +
-			"set CAMPAIGND_SERVICE_API_KEY, or CAMPAIGND_SERVICE_API_KEY_FILE to the file that holds it"))
+	const empty = "service.api_key is empty: set CAMPAIGND_SERVICE_API_KEY, or CAMPAIGND_SERVICE_API_KEY_FILE to the file that holds it"
+	switch {
+	case c.Service.APIKey.IsZero() && c.Cloud.Configured():
+		return invalid(errors.New("the Cloud API does not offer this, and " + empty))
+	case c.Service.APIKey.IsZero():
+		return invalid(errors.New(empty))
 	}
 	client, err := config.NewClient(c)
 	if err != nil {
@@ -167,6 +170,10 @@ its dashboard, which gets this address and the verify token.`,
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
 			return p.subscribe(cmd.Context(), o.json())
+		}
+		if c, err := p.load(); err == nil && c.Service.APIKey.IsZero() && c.Cloud.Configured() {
+			return invalid(errors.New("the URL for the events of the Cloud API is set in the dashboard of the app: give none here, " +
+				"and the accounts are subscribed"))
 		}
 		return p.withService(func(cfg *config.Config, c *service.Client) error {
 			return p.register(cmd.Context(), cfg, c, args[0], events, *file, o.json())
