@@ -44,9 +44,9 @@ func createKey(v *visit) (done, error) {
 }
 
 func askRevoke(v *visit) question {
-	return question{"Revoke the key " + clip(v.form.Get("key")) + "?",
-		"It is refused from its next request on, and who signed in with it is signed out. This cannot be undone.", "Revoke the key",
-		"/console/keys"}
+	return question{Asked: "Revoke the key " + clip(v.form.Get("key")) + "?",
+		What: "It is refused from its next request on, and who signed in with it is signed out. This cannot be undone.", Yes: "Revoke the key",
+		Back: "/console/keys"}
 }
 
 func revokeKey(v *visit) (done, error) {

@@ -23,7 +23,6 @@ type listView[T any] struct {
 	Next     string // the address of the next page
 	Operates bool   // the visitor may use the forms
 	All      bool   // the filter is off
-	To       string // the number that was asked for
 	State    string
 	Scopes   []campaign.HoldScope
 	Admin    bool
@@ -62,9 +61,9 @@ func addHold(v *visit) (done, error) {
 
 func askLift(v *visit) question {
 	form := v.form
-	return question{fmt.Sprintf("Lift the hold of %s %s?", word(form.Get("scope")), clip(form.Get("id"))),
-		"What it stopped is sent again within a second. If its cause is not gone, the next refusal begins the hold again.",
-		"Lift the hold", "/console/holds"}
+	return question{Asked: fmt.Sprintf("Lift the hold of %s %s?", word(form.Get("scope")), clip(form.Get("id"))),
+		What: "What it stopped is sent again within a second. If its cause is not gone, the next refusal begins the hold again.",
+		Yes:  "Lift the hold", Back: "/console/holds"}
 }
 
 func liftHold(v *visit) (done, error) {
@@ -118,9 +117,9 @@ func changed(s resource.Suppressed, did, before string) string {
 }
 
 func askUnsuppress(v *visit) question {
-	return question{"Take " + clip(v.form.Get("number")) + " off the list?",
-		"Messages can be sent to the number again. If the person opted out, they did not agree to that.", "Take it off the list",
-		"/console/suppressions"}
+	return question{Asked: "Take " + clip(v.form.Get("number")) + " off the list?",
+		What: "Messages can be sent to the number again. If the person opted out, they did not agree to that.", Yes: "Take it off the list",
+		Back: "/console/suppressions"}
 }
 
 func unsuppress(v *visit) (done, error) {
@@ -129,19 +128,6 @@ func unsuppress(v *visit) (done, error) {
 }
 
 func (v *visit) suppressionsTo(w io.Writer) error { return v.d.ExportSuppressions(v.r.Context(), w) }
-
-// person shows why a number is not sent to.
-func person(v *visit) (any, error) {
-	to := strings.TrimSpace(v.r.URL.Query().Get("to"))
-	out := listOf[why.ShownSuppression](v, "Find a person", nil)
-	out.To, out.All = to, v.who.Company == ""
-	if to == "" {
-		return out, nil
-	}
-	var err error
-	out.Items, err = v.d.ShowSuppressions(v.r.Context(), to)
-	return out, err
-}
 
 func numbers(v *visit) (any, error) {
 	items, err := v.process.NumbersOf(v.r.Context(), v.d)

@@ -3,6 +3,7 @@ package console
 import (
 	"fmt"
 	"net/http"
+	"strings"
 
 	"campaignd/campaign"
 	"campaignd/internal/operator"
@@ -48,6 +49,7 @@ type question struct {
 	Asked, What string // the heading, and what will happen
 	Yes         string // the button
 	Back        string // the page that the visitor came from
+	Again       string // what has to be typed first; "": the button is enough
 }
 
 // confirmView repeats a form with its fields.
@@ -55,6 +57,7 @@ type confirmView struct {
 	question
 	Action string
 	Fields []field
+	Wrong  bool // what was typed is not Again
 }
 
 type field struct{ Name, Value string }
@@ -62,9 +65,21 @@ type field struct{ Name, Value string }
 // Title implements titled.
 func (v confirmView) Title() string { return v.Asked }
 
+// sure is the field with the answer to a question.
+const sure = "sure"
+
+// answered reports whether a form has the answer.
+func (q question) answered(v *visit) bool {
+	given := strings.TrimSpace(v.form.Get(sure))
+	return given != "" && (q.Again == "" || given == q.Again)
+}
+
 func confirmOf(q question, v *visit) confirmView {
-	out := confirmView{question: q, Action: v.r.URL.Path}
+	out := confirmView{question: q, Action: v.r.URL.Path, Wrong: v.form.Get(sure) != ""}
 	for name, values := range v.form {
+		if name == sure {
+			continue // it was not the answer
+		}
 		for _, value := range values {
 			out.Fields = append(out.Fields, field{name, value})
 		}
@@ -130,8 +145,9 @@ func table() []route {
 			nav: "Schedules", group: sending, show: schedules},
 		{method: get, path: "/console/drops", operations: []string{"drops"}, scope: read, page: "drops", nav: "Dropped files", group: sending,
 			show: drops},
-		{method: get, path: "/console/person", operations: []string{"suppression"}, scope: read, page: "person", nav: "Find a person",
-			group: people, show: person},
+		{method: get, path: "/console/person", operations: []string{"suppression", "person"}, scope: read, page: "person",
+			nav: "Find a person", group: people, show: person},
+		{method: post, path: "/console/person/erase", operations: []string{"erase"}, scope: admin, all: true, do: erase, confirm: askErase},
 		{method: get, path: "/console/suppressions", operations: []string{"suppressions"}, scope: read, page: "suppressions",
 			nav: "Suppressions", group: people, show: suppressions},
 		{method: post, path: "/console/suppressions/add", operations: []string{"add-suppressions"}, scope: operate, do: suppress},

@@ -18,7 +18,6 @@ var unreached = map[string]string{
 	"check":               "a new campaign is checked with the list that it is sent to",
 	"doubts":              "the deliveries of the statuses in_doubt and unknown are the same rows",
 	"drop":                "the list of dropped files has all that it tells",
-	"erase":               "it takes a person out of the ledger for ever: `campaignd erase`",
 	"events":              "a run's page has a stream of its own figures, which are rendered for all who watch",
 	"follow-up":           "it sends again; the choice of rows needs the dry run that `campaignd follow-up` shows",
 	"forecast":            "the sentence of why has when the last row is sent",
@@ -26,7 +25,6 @@ var unreached = map[string]string{
 	"forecast-upload":     "the check of a new campaign has how long it takes, and why",
 	"import-suppressions": "its faults are listed by row: `campaignd suppressions import`",
 	"media":               "as templates",
-	"person":              "a run's page finds a number's row, and the list says why one is not sent to: `campaignd person`",
 	"sync-templates":      "as templates",
 	"templates":           "templates are files that are reviewed like code: `campaignd templates`",
 }

@@ -249,14 +249,14 @@ func runPath(id string) string { return "/console/runs/" + url.PathEscape(id) }
 
 func askCancel(v *visit) question {
 	id := v.r.PathValue("run")
-	return question{"Cancel " + clip(id) + "?", "What is queued is not sent, and a cancelled run cannot be resumed. " +
-		"Messages that were accepted still get their statuses.", "Cancel the run", runPath(id)}
+	return question{Asked: "Cancel " + clip(id) + "?", What: "What is queued is not sent, and a cancelled run cannot be resumed. " +
+		"Messages that were accepted still get their statuses.", Yes: "Cancel the run", Back: runPath(id)}
 }
 
 func askApprove(v *visit) question {
 	id := v.r.PathValue("run")
-	q := question{"Approve " + clip(id) + "?", "Sending begins at once. A message that was sent cannot be called back.", "Approve and send",
-		runPath(id)}
+	q := question{Asked: "Approve " + clip(id) + "?", What: "Sending begins at once. A message that was sent cannot be called back.",
+		Yes: "Approve and send", Back: runPath(id)}
 	if r, err := v.d.Run(v.r.Context(), id); err == nil {
 		q.What = fmt.Sprintf("The list has %s rows. %s", plot.Count(r.Rows), q.What)
 	}

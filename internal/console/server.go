@@ -211,9 +211,11 @@ func (s *Server) act(route *route, v *visit) {
 		return
 	}
 	v.form = v.r.PostForm //nolint:forbidigo // the fields of a request, not the client's function
-	if route.confirm != nil && v.form.Get("sure") == "" {
-		s.render(v.w, v.r, v.who, http.StatusOK, "confirm", confirmOf(route.confirm(v), v))
-		return
+	if route.confirm != nil {
+		if q := route.confirm(v); !q.answered(v) {
+			s.render(v.w, v.r, v.who, http.StatusOK, "confirm", confirmOf(q, v))
+			return
+		}
 	}
 	done, err := route.do(v)
 	switch {

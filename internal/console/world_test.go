@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -249,6 +250,7 @@ var forms = map[string]url.Values{
 	"/console/new/{draft}/test":        {"to": {"+2348031234560"}, "row": {"1"}},
 	"/console/new/{draft}/send":        {"another": {"1"}},
 	"/console/suppressions/add":        {"numbers": {"+2348031234599"}},
+	"/console/person/erase":            {"to": {"+2348031234560"}},
 	"/console/suppressions/remove":     {"number": {"+2348031234599"}},
 	"/console/holds/add":               {"scope": {"connection"}, "id": {"conn_9"}},
 	"/console/holds/lift":              {"scope": {"connection"}, "id": {"conn_9"}},
@@ -261,8 +263,8 @@ var forms = map[string]url.Values{
 	"/console/notifications/{no}/send": {},
 }
 
-// formOf is the form of a route, nil of a GET. sure answers the question before it.
-func formOf(r *route, sure bool) url.Values {
+// formOf is the form of a route, nil of a GET. yes answers the question before it.
+func formOf(r *route, yes bool) url.Values {
 	if r.method == http.MethodGet {
 		return nil
 	}
@@ -270,8 +272,8 @@ func formOf(r *route, sure bool) url.Values {
 	for name, values := range forms[r.path] {
 		out[name] = values
 	}
-	if sure {
-		out.Set("sure", "1")
+	if yes {
+		out.Set(sure, cmp.Or(out.Get("to"), "1"))
 	}
 	return out
 }

@@ -107,8 +107,8 @@ func (d *drawing) text(class string, x, y float64, dy int, anchor, s string) {
 		class, decimal(x/10), decimal(innerTop+y*innerHeight/1000), dy, anchor, escaped(s))
 }
 
-// below writes a label of the horizontal axis.
-func (d *drawing) below(x float64, s string) {
+// below writes a label of the horizontal axis, with more attributes.
+func (d *drawing) below(x float64, s, attributes string) {
 	anchor := middle
 	switch {
 	case x < 40:
@@ -116,7 +116,7 @@ func (d *drawing) below(x float64, s string) {
 	case x > 960:
 		anchor = end
 	}
-	fmt.Fprintf(&d.texts, `<text x="%s%%" y="98.5%%" text-anchor="%s">%s</text>`, decimal(x/10), anchor, escaped(s))
+	fmt.Fprintf(&d.texts, `<text x="%s%%" y="98.5%%" text-anchor="%s"%s>%s</text>`, decimal(x/10), anchor, attributes, escaped(s))
 }
 
 // grid draws the lines of an axis of counts, and writes the counts that free leaves.

@@ -109,7 +109,7 @@ func (h *Histogram) SVG() template.HTML {
 	last := math.Inf(-1)
 	for _, t := range ticks {
 		if at := x(t); t >= low && t <= high && at-last > 120 { // so many are free of each other on a phone
-			d.below(at, Duration(t))
+			d.below(at, Duration(t), "")
 			last = at
 		}
 	}

@@ -23,6 +23,8 @@ type Line struct {
 	Limits []Limit
 	Bands  []Band
 	End    string // names the line at To, for example "end" or "now"; "": none
+	// Stamped gives each label of the axis its time, for a script that writes it in another zone.
+	Stamped bool
 }
 
 // Point is a value from At on, for one step.
@@ -78,7 +80,11 @@ func (l *Line) SVG() template.HTML {
 	}
 	at, step := instants(l.From, l.To, l.zone())
 	for _, t := range at {
-		d.below(l.x(t), label(t.In(l.zone()), step))
+		stamp := ""
+		if l.Stamped {
+			stamp = ` data-at="` + t.UTC().Format(time.RFC3339) + `"`
+		}
+		d.below(l.x(t), label(t.In(l.zone()), step), stamp)
 	}
 	return template.HTML(d.svg(l.ID, l.Title, lineHeight)) //nolint:gosec // each text is escaped
 }
@@ -219,7 +225,8 @@ func (l *Line) limitLine(d *drawing, limits, named []Limit, top float64) {
 
 // Table has the figures of the drawing.
 func (l *Line) Table() *Table {
-	t := &Table{Caption: l.Title, Columns: []Column{{"From", Words}, {l.What, Number}, {"Limit", Number}, {"Limited by", Minor}}}
+	t := &Table{Caption: l.Title, Columns: []Column{{"From, " + l.zone().String(), Words}, {l.What, Number}, {"Limit", Number},
+		{"Limited by", Minor}}}
 	limits, now := l.limits(), Limit{}
 	for _, p := range l.Points {
 		for len(limits) > 0 && !limits[0].At.After(p.At) {

@@ -56,7 +56,7 @@ func (m *maker) rate() panel {
 		p.Sentence = fmt.Sprintf("All were accepted within a minute: %s on %s (%s).", plot.Count(m.Report.Funnel.Accepted), m.on(first), m.zone)
 		return p
 	}
-	l := plot.Line{ID: "rate-plot", What: "Accepted a minute", Zone: m.zone, Limits: m.Limits, Bands: m.Stops}
+	l := plot.Line{ID: "rate-plot", What: "Accepted a minute", Zone: m.zone, Limits: m.Limits, Bands: m.Stops, Stamped: m.stamped}
 	if !m.Report.Run.State.Ended() && m.AsOf.After(last) {
 		last, l.End = m.AsOf, "now"
 	}
@@ -116,12 +116,12 @@ func (m *maker) happened() panel {
 	}
 	p := panel{ID: "happened", Title: "What happened", Class: "w6"}
 	tell := func(e campaign.Happening) {
-		p.Story = append(p.Story, told{e.At.In(m.zone).Format("2\u00a0Jan 15:04"), capital(plot.Text(e.Sentence, maxWords/2))})
+		p.Story = append(p.Story, told{e.At.In(m.zone).Format("2\u00a0Jan 15:04"), capital(plot.Text(e.Sentence, maxWords/2)), e.At})
 	}
 	events := m.History
 	if others := len(events) - mostLines; others > 0 {
 		tell(events[0])
-		p.Story = append(p.Story, told{"", fmt.Sprintf("And %d others", others+1)})
+		p.Story = append(p.Story, told{Sentence: fmt.Sprintf("And %d others", others+1)})
 		events = events[others+2:]
 	}
 	for _, e := range events {

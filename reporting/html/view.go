@@ -46,7 +46,10 @@ type panel struct {
 }
 
 // told is an Event as it is written.
-type told struct{ At, Sentence string }
+type told struct {
+	At, Sentence string
+	when         time.Time
+}
 
 // maxWords is how many characters of a sentence from outside are shown, and maxName of a name.
 const (
@@ -59,10 +62,11 @@ type maker struct {
 	*Facts
 	zone      *time.Location
 	countries map[string]string
+	stamped   bool // a script may write the times of the plots in another zone
 }
 
 func newView(f *Facts, countries map[string]string) *view {
-	m := &maker{f, time.UTC, countries}
+	m := &maker{Facts: f, zone: time.UTC, countries: countries}
 	if zone, err := time.LoadLocation(f.Report.Run.Timezone); err == nil {
 		m.zone = zone
 	}

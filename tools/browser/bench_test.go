@@ -85,7 +85,8 @@ func TestPagesAreQuickWhileARunSends(t *testing.T) {
 		t.Fatal(err)
 	}
 	client := &http.Client{Jar: insecure{jar}}
-	if got, err := client.PostForm(s.console+"/console/sign-in", url.Values{"key": {s.key("ann", "admin")}}); err != nil || got.StatusCode != 200 {
+	got, err := client.PostForm(s.console+"/console/sign-in", url.Values{"key": {s.key("ann", "admin")}})
+	if err != nil || got.StatusCode != http.StatusOK {
 		t.Fatalf("signing in: got %v (%v)", got, err)
 	}
 	_, _, first := s.wire(client, "/console/overview")
@@ -108,7 +109,8 @@ func TestPagesAreQuickWhileARunSends(t *testing.T) {
 		}
 		slices.Sort(took)
 		median, p99 := took[len(took)/2], took[len(took)*99/100]
-		t.Logf("%-52s median %6.1f ms, 99 %% %6.1f ms, %6d bytes, first visit %6d", path, 1000*median.Seconds(), 1000*p99.Seconds(), size, size+assets)
+		t.Logf("%-52s median %6.1f ms, 99 %% %6.1f ms, %6d bytes, first visit %6d", path,
+			1000*median.Seconds(), 1000*p99.Seconds(), size, size+assets)
 		if median > mostMedian || p99 > most99 {
 			t.Errorf("%s: got a median of %v and 99 %% within %v, want %v and %v", path, median, p99, mostMedian, most99)
 		}

@@ -125,12 +125,13 @@ func (s *served) judge(ctx context.Context, what string, said func() []string, f
 			s.t.Errorf("%s: got a page of %v px because of %q, want no scrolling to the side", on, wide, who)
 		}
 		// A column that takes the room of its neighbour leaves that one a letter for each line.
-		for _, cell := range evaluate[[]string](s.t, ctx, `[...document.querySelectorAll("th, td")].filter(c => !c.closest(".hidden") && c.clientHeight > 3 * c.clientWidth &&
+		for _, cell := range evaluate[[]string](s.t, ctx, `[...document.querySelectorAll("th, td")].filter(c => !c.closest(".hidden") &&
+			c.clientHeight > 3 * c.clientWidth &&
 			c.textContent.trim().length > 12).map(c => c.clientWidth + " x " + c.clientHeight + " px: " + c.textContent.slice(0, 60))`) {
 			s.t.Errorf("%s: got a cell of %s, want none so narrow", on, cell)
 		}
-		for _, full := range evaluate[[]string](s.t, ctx, `[...document.querySelectorAll(".panel")].filter(p => p.scrollWidth > p.clientWidth + 1).map(p =>
-			p.scrollWidth + " px in " + p.clientWidth + ": " + p.textContent.trim().slice(0, 40))`) {
+		for _, full := range evaluate[[]string](s.t, ctx, `[...document.querySelectorAll(".panel")].filter(p =>
+			p.scrollWidth > p.clientWidth + 1).map(p => p.scrollWidth + " px in " + p.clientWidth + ": " + p.textContent.trim().slice(0, 40))`) {
 			s.t.Errorf("%s: got a panel with %s, want its content within it", on, full)
 		}
 		if *pictures != "" {

@@ -22,7 +22,8 @@ type hand struct {
 }
 
 // names is the script that finds elements by their accessible name.
-const byName = `const nameOf = e => (e.getAttribute("aria-label") || (e.labels && e.labels.length ? e.labels[0].innerText : e.innerText) || "").trim();
+const byName = `const nameOf = e => (e.getAttribute("aria-label") ||
+	(e.labels && e.labels.length ? e.labels[0].innerText : e.innerText) || "").trim();
 const all = () => [...document.querySelectorAll("a[href], button, input, select, textarea")].filter(e => e.offsetParent !== null);
 const find = name => all().find(e => nameOf(e) === name);`
 
@@ -34,7 +35,8 @@ func (h *hand) reach(name string) {
 	h.until(h.ctx, "the element "+name, script(fmt.Sprintf("!!find(%q)", name)))
 	if !h.keyboard {
 		at := evaluate[[]float64](h.t, h.ctx, script(fmt.Sprintf(
-			`(e => { e.scrollIntoView({block: "center"}); const r = e.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2] })(find(%q))`, name)))
+			`(e => { e.scrollIntoView({block: "center"}); const r = e.getBoundingClientRect();
+				return [r.x + r.width / 2, r.y + r.height / 2] })(find(%q))`, name)))
 		if err := chromedp.Do(h.ctx, chromedp.MouseClickXY(at[0], at[1])); err != nil {
 			h.t.Fatalf("%s: %v", name, err)
 		}
@@ -122,7 +124,8 @@ func (h *hand) drops(name, text string) {
 	h.t.Helper()
 	evaluate[bool](h.t, h.ctx, "window.before = true")
 	evaluate[bool](h.t, h.ctx, fmt.Sprintf(`(() => { const d = new DataTransfer(); d.items.add(new File([%q], %q));
-		return document.querySelector("form.drop").dispatchEvent(new DragEvent("drop", {dataTransfer: d, bubbles: true, cancelable: true})) })()`, text, name))
+		return document.querySelector("form.drop").dispatchEvent(
+			new DragEvent("drop", {dataTransfer: d, bubbles: true, cancelable: true})) })()`, text, name))
 	h.until(h.ctx, "the page after the drop", `!window.before && document.readyState == "complete"`)
 }
 
@@ -152,9 +155,7 @@ func sends(t *testing.T, keyboard, withScript bool) {
 	ctx, said := start(t, s.console)
 	h := &hand{s, ctx, keyboard, withScript}
 	if !withScript {
-		if _, err := chromedp.Call(ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}); err != nil {
-			t.Fatal(err)
-		}
+		withoutScript(t, ctx)
 	}
 	faulty, corrected := lists()
 	s.write("faulty.csv", faulty)
@@ -232,3 +233,12 @@ func TestACampaignIsSentFromABrowser(t *testing.T) { sends(t, false, true) }
 func TestACampaignIsSentByKeyboardAlone(t *testing.T) { sends(t, true, true) }
 
 func TestACampaignIsSentWithoutScript(t *testing.T) { sends(t, false, false) }
+
+// withoutScript forbids the pages their script.
+func withoutScript(t *testing.T, ctx context.Context) {
+	t.Helper()
+	off := emulation.SetScriptExecutionDisabledParams{Value: true}
+	if _, err := chromedp.Call(ctx, emulation.SetScriptExecutionDisabled, off); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -61,8 +61,8 @@ func TestAPageThatIsOpenStaysAlive(t *testing.T) {
 	_, _ = s.process.Process.Wait() // killed
 	s.start()
 	grows("after a kill", 30*time.Second)
-	state := evaluate[string](t, ctx, `[window.before, document.activeElement.id, document.activeElement.value, getSelection().toString().trim(),
-		scrollY].join(" ")`)
+	state := evaluate[string](t, ctx, `[window.before, document.activeElement.id, document.activeElement.value,
+		getSelection().toString().trim(), scrollY].join(" ")`)
 	if want := "true weight 7 winter-1 120"; state != want {
 		t.Errorf("got %q, want %q: no reload, the focus, the text, the selection and the place as they were", state, want)
 	}

@@ -1,3 +1,32 @@
+// Times in the zone of the viewer: without this script they are in UTC. Each names its zone.
+const inZone = (() => {
+  "use strict";
+  const format = (options) => new Intl.DateTimeFormat("en-GB", { hourCycle: "h23", ...options });
+  const clock = { hour: "2-digit", minute: "2-digit" };
+  const name = (at) => format({ timeZoneName: "short" }).formatToParts(at).find((p) => p.type === "timeZoneName").value;
+  const day = (at, year) => format({ day: "numeric", month: "short", ...(year ? { year: "numeric" } : {}) }).format(at);
+  return (root) => {
+    for (const t of root.querySelectorAll("time[datetime]")) {
+      if (!/ UTC$/.test(t.textContent)) continue;
+      const at = new Date(t.dateTime);
+      const now = new Date();
+      const today = at.toDateString() === now.toDateString();
+      t.title = t.textContent;
+      t.textContent = (today ? "" : day(at, Math.abs(now - at) > 300 * 864e5) + ", ") + format(clock).format(at) + " " + name(at);
+    }
+    for (const t of root.querySelectorAll("[data-at]")) {
+      const at = new Date(t.dataset.at);
+      const days = !/:/.test(t.textContent);
+      const seconds = /:.*:/.test(t.textContent) ? { second: "2-digit" } : {};
+      const midnight = !at.getHours() && !at.getMinutes();
+      const time = format({ ...clock, ...seconds }).format(at);
+      t.textContent = midnight ? day(at) : days ? `${day(at)} ${time}` : time;
+    }
+    for (const z of root.querySelectorAll("[data-zone]")) z.textContent = "times in " + name(new Date());
+  };
+})();
+inZone(document);
+
 // Live figures of a run: the page works without this script, and then shows those of its loading.
 "use strict";
 (() => {
@@ -15,6 +44,7 @@
 
   const show = (event) => {
     const next = new DOMParser().parseFromString(event.data, "text/html");
+    inZone(next);
     const state = next.querySelector("[data-state]");
     if (state && state.dataset.state !== root.dataset.state && !writing()) {
       location.reload(); // the buttons are others

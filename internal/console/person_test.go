@@ -1,0 +1,90 @@
+package console
+
+import (
+	"html"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"campaignd/campaign"
+	"campaignd/internal/client/resource"
+)
+
+// A number in two spellings, and one that no run has.
+func TestAPersonHasEachRunsStory(t *testing.T) {
+	w := newWorld(t)
+	find := func(name, to string) string {
+		t.Helper()
+		got := w.request("/console/person?"+url.Values{"to": {to}}.Encode(), name, nil)
+		if got.Code != http.StatusOK {
+			t.Fatalf("%s as %s: got %d %s, want the page", to, name, got.Code, got.Body)
+		}
+		return got.Body.String()
+	}
+	text := find("admin", "+234 803 123 4560")
+	for _, want := range []string{"/console/runs/spring-1\"", "/console/runs/spring-2\"", "Suppressions", "Erase this number"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("got a page without %q: %s", want, text)
+		}
+	}
+	text = find("other", "+2348031234560")
+	if strings.Contains(text, "/console/runs/spring-1\"") || !strings.Contains(text, "/console/runs/spring-2\"") ||
+		strings.Contains(text, "Erase this number") {
+		t.Errorf("for a key of one company: got %s, want its own run alone, and nothing to erase", text)
+	}
+	if text = find("admin", "+2348039999999"); !strings.Contains(text, "No run has a row for this number.") ||
+		!strings.Contains(text, "is not on the suppression list") {
+		t.Errorf("an unknown number: got %s, want that nothing is known", text)
+	}
+	if got := w.request("/console/person?to=0803", "admin", nil); got.Code != http.StatusBadRequest {
+		t.Errorf("a number without its country: got %d, want 400", got.Code)
+	}
+}
+
+func TestAStorySaysWhatBecameOfARow(t *testing.T) {
+	for _, c := range []struct {
+		row  resource.Delivery
+		want string
+	}{
+		{resource.Delivery{Status: campaign.Skipped, Reason: string(campaign.InvalidPhone)}, campaign.InvalidPhone.Sentence()},
+		{resource.Delivery{Status: campaign.Skipped, Reason: "of_a_new_version"}, "of a new version"},
+		{resource.Delivery{Status: campaign.Failed}, "no code came with it"},
+		{resource.Delivery{Status: campaign.Unknown, Reason: "no_answer"}, "it may have been sent: no answer"},
+		{resource.Delivery{Status: campaign.Read}, ""},
+	} {
+		if got := messageOf(resource.PersonMessage{Delivery: c.row}).Why; got != c.want {
+			t.Errorf("%+v: got %q, want %q", c.row, got, c.want)
+		}
+	}
+}
+
+// The number has to be typed again; another one erases nobody.
+func TestAPersonIsErasedWhenTypedAgain(t *testing.T) {
+	w := newWorld(t)
+	const to = "+2348031234560"
+	rows := func() int {
+		t.Helper()
+		page, _, err := w.session.Person(t.Context(), to, 0, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(page)
+	}
+	for _, typed := range []string{"", "1", "+2348031234561"} {
+		got := w.request("/console/person/erase", "admin", url.Values{"to": {to}, sure: {typed}})
+		if text := html.UnescapeString(got.Body.String()); got.Code != http.StatusOK || !strings.Contains(text, "Type "+to+" to confirm") {
+			t.Errorf("with %q: got %d %s, want the question", typed, got.Code, text)
+		}
+	}
+	if n := rows(); n != 2 {
+		t.Fatalf("after the questions: got %d rows, want 2", n)
+	}
+	got := w.request("/console/person/erase", "admin", url.Values{"to": {to}, sure: {to}})
+	if got.Code != http.StatusSeeOther || rows() != 0 {
+		t.Errorf("got %d %s and %d rows, want none", got.Code, got.Body, rows())
+	}
+	if got := w.request("/console/person/erase", "admin", url.Values{sure: {"1"}}); got.Code != http.StatusBadRequest {
+		t.Errorf("without a number: got %d, want 400", got.Code)
+	}
+}
