@@ -268,6 +268,10 @@ bench-api: #+ pages of the deliveries of a run of 1,000,000 rows on a private Po
 bench-events: #+ send at 1,000/s with 200 clients on the server-sent events and without; sending must keep 95 % of its rate
 	go test ./internal/daemon -run 'TestClientsThatListenCostTheSendingLittle$$' -listeners 200 -count=1 -v
 
+.PHONY: bench-orders
+bench-orders: #+ send at 80/s with 500 events of orders a second for a minute; each must be durable, and sending keep 98 %
+	$(FAULTS) ./internal/daemon/harness -run 'TestEventsOfOrdersSlowNoSending$$' -orders-for 60s
+
 .PHONY: bench-console
 bench-console: #+ pages of the console with a run of ROWS=1000000 rows while it sends: median, 99 %, bytes on the wire
 	CI= scripts/browser.sh -run PagesAreQuick -rows $(or $(ROWS),1000000) -timeout 30m
