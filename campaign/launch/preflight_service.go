@@ -28,6 +28,7 @@ func (c *check) service(ctx context.Context) error {
 	}
 	unasked := err != nil && offered // the pace may be told later
 	c.p.known = known
+	holders := map[string]bool{} // messaging.Connection.Files
 	var ids []string
 	for _, k := range known {
 		ids = append(ids, k.ID)
@@ -58,10 +59,17 @@ func (c *check) service(ctx context.Context) error {
 			n, told = numbers[j], true
 		}
 		c.companies = append(c.companies, known[at].CompanyID)
+		if f := known[at].Files; f != "" {
+			holders[f] = true
+		}
 		c.connection(id, known[at], n, told || unasked)
 		if err := c.template(id, templates, err); err != nil {
 			return err
 		}
+	}
+	if kind, m := c.d.Template.Header.Media(); len(holders) > 1 && m != nil && m.AssetID+m.ID != "" {
+		c.say(file.LevelError, "template.header."+kind, fmt.Sprintf("over the Cloud API one number alone can send a stored file, and this "+
+			"campaign has %d", len(holders)), "give file: it is uploaded for each number")
 	}
 	return nil
 }

@@ -29,7 +29,7 @@ const MediaChanged = "media_file"
 // ErrMediaChanged says that a header file is not what it was when the run was launched.
 var ErrMediaChanged = errors.New("the header file has changed since the run was launched")
 
-// uploadHeader uploads the header file of a folder once for each company of the connections. hash,
+// uploadHeader uploads the header file of a folder once for all connections that share files. hash,
 // if not "", is the SHA-256 that the file must have.
 func uploadHeader(ctx context.Context, s campaign.Service, kind, folder, name, hash string, connections []messaging.Connection) (
 	all []campaign.Asset, err error) {
@@ -50,9 +50,11 @@ func uploadHeader(ctx context.Context, s campaign.Service, kind, folder, name, h
 	if hash != "" && hash != is {
 		return nil, fmt.Errorf("%w: %s", ErrMediaChanged, path)
 	}
-	of := map[string]messaging.Asset{} // by company
+	type holder struct{ company, files string }
+	of := map[holder]messaging.Asset{}
 	for _, c := range connections {
-		a, done := of[c.CompanyID]
+		h := holder{c.CompanyID, c.Files}
+		a, done := of[h]
 		if !done {
 			if _, err := f.Seek(0, io.SeekStart); err != nil {
 				return nil, fmt.Errorf("header file %s: %w", path, err)
@@ -60,7 +62,7 @@ func uploadHeader(ctx context.Context, s campaign.Service, kind, folder, name, h
 			if a, err = s.UploadMedia(ctx, c.ID, filepath.Base(path), contentType, f); err != nil {
 				return nil, fmt.Errorf("upload %s over %s: %w", path, c.ID, err)
 			}
-			of[c.CompanyID] = a
+			of[h] = a
 		}
 		all = append(all, campaign.Asset{Connection: c.ID, ID: a.ID, Until: a.ExpiresAt, File: path, SHA256: is})
 	}

@@ -128,6 +128,15 @@ recipients: {file: list.csv, columns: {to: phone}}
 	if n := d.accepted(); n != 40 {
 		t.Errorf("the platform took %d messages with the file, want 40", n)
 	}
+	two := strings.Replace(d.text("c.yaml"), "connections: [conn_1]", "connections: [conn_1, '300000000000002']", 1)
+	d.write("c.yaml", two)
+	wantIn(t, "an id for two numbers", d.want(2, "run", d.path("c.yaml"), "--new").stderr, "one number alone can send a stored file",
+		"give file")
+	d.write("c.yaml", strings.Replace(two, `assetId: "`+asset+`"`, "file: banner.png", 1))
+	d.want(0, "run", d.path("c.yaml"), "--new", "--settle", "10s")
+	if n := d.accepted(); n != 80 {
+		t.Errorf("the platform took %d messages after a run over two numbers with a file, want 80", n)
+	}
 	for _, command := range []string{"media list", "media prune", "webhooks list", "suppressions sync --connection conn_1"} {
 		d.oneLineOf(2, []string{"the Cloud API does not offer this", "CAMPAIGND_SERVICE_API_KEY"}, strings.Fields(command)...)
 	}

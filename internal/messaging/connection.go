@@ -10,5 +10,8 @@ type Connection struct {
 	CompanyID string
 	// AccountID is the business account of the platform; "" if the service does not tell it.
 	AccountID string
-	Status    string
+	// Files is the same for connections that can send each other's uploaded files. "" means that those
+	// of its company can.
+	Files  string
+	Status string
 }

@@ -170,7 +170,7 @@ func (s *Sandbox) uploadCloud(w http.ResponseWriter, r *http.Request, conn *conn
 	now := time.Now()
 	s.serial["asset"]++
 	id := strconv.Itoa(400_000_000_000_000 + s.serial["asset"])
-	s.areas.KeepFile(id, "", &conn.Connection, kind, size, now)
+	s.areas.KeepFile(id, "", &conn.Connection, true, kind, size, now)
 	s.mu.Unlock()
 	writeRaw(w, http.StatusOK, "application/json", mustJSON(map[string]string{"id": id}))
 }

@@ -230,7 +230,7 @@ func (s *Sandbox) rules(f *Faults, p *post, now time.Time) (warning string, _ *r
 		if m.AssetID == "" {
 			return nil
 		}
-		if _, ok := s.areas.Stored(m.AssetID, p.conn.Company, now); !ok {
+		if _, ok := s.areas.Stored(m.AssetID, &p.conn.Connection, now); !ok {
 			return &refuseAsset // rule 11
 		}
 		return nil
@@ -273,7 +273,7 @@ func (s *Sandbox) platformRules(f *Faults, p *post, now time.Time) *refusal {
 			return ref
 		}
 	}
-	if ref := p.m.FileRefusal(func(id string) string { t, _ := s.areas.Stored(id, p.conn.Company, now); return t }); ref != nil {
+	if ref := p.m.FileRefusal(func(id string) string { t, _ := s.areas.Stored(id, &p.conn.Connection, now); return t }); ref != nil {
 		return ref
 	}
 	at := now.UnixNano()

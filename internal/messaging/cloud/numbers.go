@@ -36,7 +36,7 @@ func (c *Client) Connections(ctx context.Context) ([]messaging.Connection, error
 	out := make([]messaging.Connection, 0, len(lines))
 	for _, l := range lines {
 		out = append(out, messaging.Connection{ID: l.number.ConnectionID, Phone: l.number.Phone,
-			CompanyID: l.account.portfolio(), AccountID: l.account.ID, Status: l.status})
+			CompanyID: l.account.portfolio(), AccountID: l.account.ID, Status: l.status, Files: l.id})
 	}
 	return out, nil
 }

@@ -17,6 +17,7 @@ const defaultStorage = 1 << 30
 // stored is a stored file, or a header handle. Its bytes are not kept.
 type stored struct {
 	id, company string
+	connection  string // the only one that can send it; "": each of the company
 	filename    string
 	contentType string
 	size        int64
@@ -58,7 +59,7 @@ func (a *Areas) fillMedia() {
 		if f.Filename == "" {
 			f.Filename = f.ID
 		}
-		x := &stored{f.ID, f.Company, f.Filename, f.ContentType, f.Size, a.Began.Add(-f.Age)}
+		x := &stored{id: f.ID, company: f.Company, filename: f.Filename, contentType: f.ContentType, size: f.Size, created: a.Began.Add(-f.Age)}
 		a.media.assets = append(a.media.assets, x)
 		a.media.byID[x.id] = x
 		a.count(x, 1)
@@ -81,10 +82,10 @@ func (a *Areas) expire(now time.Time) {
 	}
 }
 
-// Stored returns the content type of a file. ok is false if the company does not have it now.
-func (a *Areas) Stored(id, company string, now time.Time) (contentType string, ok bool) {
+// Stored returns the content type of a file. ok is false if the connection cannot send it now.
+func (a *Areas) Stored(id string, c *Connection, now time.Time) (contentType string, ok bool) {
 	x := a.media.byID[id]
-	if x == nil || x.company != company || now.Sub(x.created) >= assetLife || strings.HasPrefix(id, handlePrefix) {
+	if x == nil || x.company != c.Company || x.connection != "" && x.connection != c.ID || now.Sub(x.created) >= assetLife || strings.HasPrefix(id, handlePrefix) {
 		return "", false
 	}
 	return x.contentType, true
@@ -186,7 +187,7 @@ func (a *Areas) upload(c *Call) (any, *Refusal) {
 	case up.Size > most:
 		return nil, &Refusal{413, "media_too_large", fmt.Sprintf("A file of type %s has at most %d bytes.", up.contentType, most), nil}
 	}
-	x := &stored{"", company, up.filename, up.contentType, up.Size, c.Now}
+	x := &stored{company: company, filename: up.filename, contentType: up.contentType, size: up.Size, created: c.Now}
 	if up.Purpose == "template_header" {
 		a.keepHandle(x)
 		return struct {
@@ -198,7 +199,7 @@ func (a *Areas) upload(c *Call) (any, *Refusal) {
 		return nil, &Refusal{402, "plan_limit_storage", fmt.Sprintf("%d of %d bytes are used.", used, limit), nil}
 	}
 	id := a.serial("ast", func(id string) bool { return a.media.byID[id] != nil })
-	a.KeepFile(id, x.filename, c.Connection, x.contentType, x.size, c.Now)
+	a.KeepFile(id, x.filename, c.Connection, false, x.contentType, x.size, c.Now)
 	x = a.media.byID[id]
 	return file{x.id, x.filename, x.contentType, x.size, x.expires(), nil}, nil
 }
@@ -222,9 +223,13 @@ func (a *Areas) KeepHandle(contentType string, size int64, now time.Time) string
 	return x.id
 }
 
-// KeepFile stores a file that was uploaded over a connection. It checks nothing.
-func (a *Areas) KeepFile(id, filename string, c *Connection, contentType string, size int64, now time.Time) {
-	x := &stored{id, c.Company, filename, contentType, size, now}
+// KeepFile stores a file that was uploaded over a connection. own means that no other connection
+// can send it. It checks nothing.
+func (a *Areas) KeepFile(id, filename string, c *Connection, own bool, contentType string, size int64, now time.Time) {
+	x := &stored{id: id, company: c.Company, filename: filename, contentType: contentType, size: size, created: now}
+	if own {
+		x.connection = c.ID
+	}
 	a.media.assets = append(a.media.assets, x)
 	a.media.byID[id] = x
 	a.count(x, 1)
