@@ -3,6 +3,7 @@ package campaign
 import (
 	"context"
 	"maps"
+	"strings"
 	"time"
 
 	"campaignd/internal/sentence"
@@ -17,8 +18,10 @@ type Signatures struct {
 	Since time.Time `json:"since,omitzero"`
 	Last  time.Time `json:"last,omitzero"`
 	Count int64     `json:"count,omitempty"`
-	// Verified tells when an event of the service was verified last, by the fingerprint of the
-	// secret.
+	// Apps is how many of Count were signed in the form of the platform's apps.
+	Apps int64 `json:"apps,omitempty"`
+	// Verified tells when an event was verified last, by the fingerprint of the secret; AppSecret for
+	// the secret of an app.
 	Verified map[string]time.Time `json:"verified,omitempty"`
 	// Endpoints tells which endpoint a secret was made for, by its fingerprint, as far as a
 	// registration told.
@@ -38,9 +41,15 @@ type Signatures struct {
 type SignatureNote struct {
 	First, Last time.Time            // of the wrong signatures
 	Wrong       int64                // how many came
+	Apps        int64                // as Signatures.Apps
 	Verified    map[string]time.Time // as Signatures.Verified
 	Endpoints   map[string]string    // as Signatures.Endpoints
 }
+
+// AppSecret is the key that Signatures.Verified has for the secret of an app of the platform.
+func AppSecret(fingerprint string) string { return appSecret + fingerprint }
+
+const appSecret = "app "
 
 // Empty reports whether the note adds nothing.
 func (n SignatureNote) Empty() bool { return n.Wrong == 0 && len(n.Verified)+len(n.Endpoints) == 0 }
@@ -70,7 +79,7 @@ const (
 	sameTime = 5 * time.Minute
 )
 
-// LastVerified is when an event of the service was verified last with any secret.
+// LastVerified is when an event was verified last with any secret.
 func (s Signatures) LastVerified() (last time.Time) {
 	for _, at := range s.Verified {
 		last = later(last, at)
@@ -105,9 +114,10 @@ func (s Signatures) With(n SignatureNote, now time.Time) (next Signatures, repla
 	if n.Wrong > 0 {
 		mended := s.Mended.After(s.Last) || before.After(s.Last) && n.First.Sub(s.Last) > refusedMended
 		if s.Count == 0 || mended || n.First.Sub(s.Last) > refusedKept {
-			s.Since, s.Count = n.First, 0
+			s.Since, s.Count, s.Apps = n.First, 0, 0
 		}
 		s.Count += n.Wrong
+		s.Apps += n.Apps
 		s.Last = later(s.Last, n.Last)
 		if s.Dark.IsZero() {
 			s.Dark = n.First
@@ -137,17 +147,35 @@ func (s Signatures) Refused(now time.Time) (told string, none bool) {
 		return "", false
 	}
 	told = sentence.Count(s.Count, "event", "events") + " with a wrong signature refused since " + Instant(s.Since)
+	beside := " while others are verified: "
 	if none {
-		return told + ", and none verified after the last: webhooks.secrets lacks their secret, or a stranger posts there", true
+		beside = ", and none verified after the last: "
 	}
-	return told + " while others are verified: webhooks.secrets lacks one secret (a half-done rotation), " +
-		"or a stranger posts there", false
+	return told + beside + s.lacking(none) + ", or a stranger posts there", none
 }
+
+// lacking says which key lacks the secret of what was refused.
+func (s Signatures) lacking(none bool) string {
+	switch {
+	case s.OfApps():
+		return "the app_secret_file of cloud.accounts is not their app's, cloud.accounts lacks their account"
+	case s.Apps > 0:
+		return "webhooks.secrets lacks a secret, and the app_secret_file of cloud.accounts is not the app's"
+	case none:
+		return "webhooks.secrets lacks their secret"
+	}
+	return "webhooks.secrets lacks one secret (a half-done rotation)"
+}
+
+// OfApps reports whether only events of the platform's apps were refused.
+func (s Signatures) OfApps() bool { return s.Count > 0 && s.Apps == s.Count }
 
 // Works reports whether events were verified lately with the secret of an endpoint other than id,
 // so that id can be removed. It is true if no event was verified at all. others are the other
 // endpoints with the address of this intake.
 func (s Signatures) Works(id string, others []string) bool {
+	s.Verified = maps.Clone(s.Verified)
+	maps.DeleteFunc(s.Verified, func(secret string, _ time.Time) bool { return strings.HasPrefix(secret, appSecret) })
 	last := s.LastVerified()
 	if last.IsZero() {
 		return true

@@ -93,6 +93,14 @@ func TestRefusedEventsAreToldUntilTheyAreMended(t *testing.T) {
 	if got, _ := found.Refused(clockAt(6)); got != "" {
 		t.Errorf("verified with another secret: got %q, want nothing", got)
 	}
+	const app = "app_secret_file of cloud.accounts"
+	for _, tt := range []struct{ wrong, apps int64 }{{3, 0}, {3, 3}, {3, 1}} {
+		s, _ := Signatures{}.With(SignatureNote{Wrong: tt.wrong, Apps: tt.apps, First: clockAt(0), Last: clockAt(0)}, clockAt(0))
+		got, _ := s.Refused(clockAt(1))
+		if strings.Contains(got, app) != (tt.apps > 0) || strings.Contains(got, "webhooks.secrets") != (tt.apps < tt.wrong) {
+			t.Errorf("%d refused, %d of them in the form of an app: got %q, want the key that each lacks", tt.wrong, tt.apps, got)
+		}
+	}
 	later, _ := mixed.With(SignatureNote{Wrong: 2, First: clockAt(30), Last: clockAt(30)}, clockAt(30))
 	if !later.Since.Equal(clockAt(30)) || later.Count != 2 {
 		t.Errorf("refused anew: got %d since %v, want 2 since %v", later.Count, later.Since, clockAt(30))
@@ -120,6 +128,8 @@ func TestTheEndpointThatWorksIsKnown(t *testing.T) {
 		"both secrets verify":             {verified(map[string]int{"a": 9, "b": 8}, nil), "old", []string{"new"}, true},
 		"one of them does":                {verified(map[string]int{"a": 9}, nil), "old", []string{"new"}, false},
 		"the other did an hour ago":       {verified(map[string]int{"a": 59, "b": 1}, nil), "old", []string{"new"}, false},
+		"an app's does not count":         {verified(map[string]int{"a": 9, AppSecret("c"): 9}, nil), "old", []string{"new"}, false},
+		"an app's is no last event":       {verified(map[string]int{"a": 9, AppSecret("c"): 59}, map[string]string{"a": "old"}), "old", nil, false},
 		"the old one does, remove it":     {verified(map[string]int{"a": 9}, map[string]string{"b": "new"}), "old", []string{"new"}, false},
 		"the old one does, remove new":    {verified(map[string]int{"a": 9}, map[string]string{"b": "new"}), "new", []string{"old"}, true},
 		"the new one alone does":          {verified(map[string]int{"b": 9}, map[string]string{"b": "new"}), "old", []string{"new"}, true},

@@ -100,9 +100,9 @@ func (p *program) sayRefused(ctx context.Context, c *config.Config) (refused boo
 	case text != "":
 		fmt.Fprintf(p.stderr, "campaignd: %s\n", sentence.Printable(text))
 	case last.IsZero():
-		fmt.Fprintln(p.stderr, "no event of the service has been verified yet, or the first came less than a minute ago")
+		fmt.Fprintln(p.stderr, "no event has been verified yet, or the first came less than a minute ago")
 	default:
-		fmt.Fprintf(p.stderr, "the last event of the service was verified at %s\n", clock(last))
+		fmt.Fprintf(p.stderr, "the last event was verified at %s\n", clock(last))
 	}
 	return text != "", nil
 }

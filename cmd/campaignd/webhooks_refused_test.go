@@ -1,11 +1,15 @@
 package main
 
 import (
+	"encoding/json"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"campaignd/internal/client"
+	"campaignd/internal/doctor"
 	"campaignd/internal/sandbox"
 )
 
@@ -67,6 +71,42 @@ func TestNoCheckIsOkOverRefusedEvents(t *testing.T) {
 	d.oneLineOf(1, []string{old + " may be the only endpoint"}, "webhooks", "remove", old)
 	d.want(0, "webhooks", "remove", old, "--force")
 	stop()
+}
+
+// With the Cloud API alone, the doctor sees events that the app's secret does not verify, and those
+// that it does.
+func TestTheDoctorCountsEventsOfTheCloudAPI(t *testing.T) {
+	t.Parallel()
+	d := overCloud(t, newFixture(t, func(o *sandbox.Options) {
+		o.API, o.WebhookSecret, o.RetrySchedule = sandbox.APICloud, sandbox.CloudAppSecret, slices.Repeat([]time.Duration{time.Second}, 60)
+	}))
+	check := func(secret, counted string) doctor.Check {
+		t.Helper()
+		d.write("app", secret)
+		stop := d.serving()
+		access, err := client.ReadAccess(d.path("campaignd.db.api"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.run("launch", d.path("c.yaml"))
+		d.eventually("an event has come", func() bool {
+			metrics := d.scraped(access.URL + "/metrics")
+			return strings.Contains(metrics, counted) && !strings.Contains(metrics, counted+"0\n")
+		})
+		stop() // the end of the process notes what came
+		var checks []doctor.Check
+		if r := d.run("doctor", "-o", "json"); json.Unmarshal([]byte(r.stdout), &checks) != nil {
+			t.Fatalf("got %q, want checks", r.stdout)
+		}
+		return checks[slices.IndexFunc(checks, func(c doctor.Check) bool { return c.Name == "signatures" })]
+	}
+	got := check("another-secret-0123456789abcdef", "\ncampaignd_webhooks_rejected_total{reason=\"signature\"} ")
+	if got.Health != doctor.HealthFail || !strings.Contains(got.Remedy, "dashboard of the app") {
+		t.Errorf("with another app's secret: got %+v, want a failure whose remedy names the dashboard of the app", got)
+	}
+	wantIn(t, "with another app's secret", got.Detail, "with a wrong signature refused since ", "app_secret_file of cloud.accounts")
+	got = check(sandbox.CloudAppSecret, "\ncampaignd_webhook_last_verified_seconds{connection=\"conn_1\"} ")
+	wantIn(t, "with the app's own", got.Detail, "no event was refused lately; the last one was verified at ")
 }
 
 // scraped is the text at a URL.

@@ -99,11 +99,15 @@ func lookAt(ctx context.Context, r *config.Drop) error {
 // ledger.
 func checkSignatures(ctx context.Context, cfg *config.Config, l campaign.SignatureLedger) Check {
 	const name = "signatures"
-	const remedy = "compare webhooks.secrets with the secrets of `campaignd webhooks list`; `campaignd webhooks rotate ENDPOINT` " +
+	remedy := "compare webhooks.secrets with the secrets of `campaignd webhooks list`; `campaignd webhooks rotate ENDPOINT` " +
 		"gives a new one; restart every process after a change"
 	s, err := l.Signatures(ctx)
 	if err != nil {
 		return fail(name, "check ledger in the configuration", err)
+	}
+	if s.OfApps() {
+		remedy = "copy the secret from the dashboard of the app into the app_secret_file of its account, which counts within seconds; " +
+			"name every account that the app is subscribed to in cloud.accounts"
 	}
 	refused, none := s.Refused(time.Now())
 	last := s.LastVerified()

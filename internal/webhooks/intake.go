@@ -83,7 +83,15 @@ func New(l campaign.EventLedger, v *messaging.Verifier, o Options) (*Intake, err
 }
 
 // SetPlatforms replaces the Platforms of the options for the requests that come from now on.
-func (i *Intake) SetPlatforms(all []Platform) { i.apps.Store(&all) }
+func (i *Intake) SetPlatforms(all []Platform) {
+	apps := slices.Clone(all)
+	for n := range apps {
+		if v := apps[n].Verifier; v != nil {
+			apps[n].secret = v.Secrets()[0].Fingerprint()
+		}
+	}
+	i.apps.Store(&apps)
+}
 
 func (i *Intake) platforms() []Platform { return *i.apps.Load() }
 
@@ -169,12 +177,16 @@ func (i *Intake) open(h http.Header, body []byte, received time.Time) (*queued, 
 			"error", messaging.Scrub(err.Error(), 300), "bytes", len(body))
 		return nil, RejectedUndecodable
 	}
-	// `campaignd webhooks test` signs an event of no known kind with our own secret, which proves
-	// nothing about the service's.
-	if slices.ContainsFunc(events, func(e messaging.Event) bool { return e.Kind != messaging.KindUnknown }) {
+	if telling(events) {
 		i.signs.verified[secret].Store(received.UnixNano())
 	}
 	return i.queued(events, received, false), ""
+}
+
+// telling reports whether events prove their secret. `campaignd webhooks test` signs an event of no
+// known kind with our own secret, which proves nothing about the service's.
+func telling(events []messaging.Event) bool {
+	return slices.ContainsFunc(events, func(e messaging.Event) bool { return e.Kind != messaging.KindUnknown })
 }
 
 // queued is the facts of the events of one request.
@@ -194,7 +206,7 @@ const probe = "{}"
 // nothing.
 func (i *Intake) refuse(err error, body []byte, received time.Time) {
 	if !errors.Is(err, messaging.ErrNoSignature) {
-		i.signs.refused(received.UTC())
+		i.signs.refused(received.UTC(), false)
 		return
 	}
 	if string(body) != probe && !i.told.verified.Load() && !i.told.unsigned.Swap(true) {

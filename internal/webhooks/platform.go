@@ -20,6 +20,8 @@ type Platform struct {
 	Decode func(body []byte) ([]messaging.Event, error)
 	// VerifyTokens are the tokens by which the platform asks whether this endpoint is the app's.
 	VerifyTokens []messaging.Secret
+
+	secret string // fingerprint of the app's secret
 }
 
 // challenge answers the question whether this endpoint is ours: GET with hub.mode, hub.verify_token
@@ -46,6 +48,7 @@ func (i *Intake) challenge(w http.ResponseWriter, r *http.Request) {
 func (i *Intake) openPlatform(h http.Header, body []byte, received time.Time) (*queued, Rejection) {
 	p := i.platform(h, body, received)
 	if p == nil {
+		i.signs.refused(received.UTC(), true)
 		return nil, RejectedSignature
 	}
 	events, err := p.Decode(body)
@@ -56,7 +59,11 @@ func (i *Intake) openPlatform(h http.Header, body []byte, received time.Time) (*
 		return nil, RejectedUndecodable
 	case err != nil:
 		i.o.Log.Warn("a webhook of the platform was refused", "error", err)
+		i.signs.refused(received.UTC(), true)
 		return nil, RejectedSignature
+	}
+	if telling(events) {
+		i.signs.app(p.secret, received.UTC())
 	}
 	return i.queued(events, received, true), ""
 }

@@ -6,11 +6,13 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"campaignd/campaign"
@@ -101,6 +103,46 @@ func TestASecretVouchesForItsOwnEventsOnly(t *testing.T) {
 	if got := m.all(); got.Len() != 0 {
 		t.Errorf("stored %+v, want nothing", got)
 	}
+}
+
+// The ledger knows of the platform's events what it knows of the service's: when one was verified
+// last, and how many were refused.
+func TestEventsOfThePlatformAreCounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, r := &memory{}, messaging.NewSecret(appSecret)
+		v, err := messaging.NewVerifier(cloud.SignatureForm, r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		i, err := New(m, nil, Options{Log: slog.New(slog.DiscardHandler), Platforms: []Platform{{Verifier: v,
+			Decode: func(body []byte) ([]messaging.Event, error) {
+				return cloud.DecodeEvents(body, func(id string) bool { return id == "1" }, func(id string) string { return id })
+			}}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		stop := start(t, i)
+		told := func() (string, bool) {
+			t.Helper()
+			time.Sleep(time.Minute)
+			synctest.Wait()
+			return m.signed.Refused(time.Now())
+		}
+		postSigned(i, `{"object":"page"}`, appSecret)
+		postSigned(i, statusOfAccount("1", ""), secretText)
+		postSigned(i, statusOfAccount("2", ""), appSecret) // the app vouches for another account
+		if got, none := told(); !none || m.signed.Apps != 2 || !strings.HasPrefix(got, "2 events with a wrong signature") {
+			t.Errorf("got %q (none verified: %v) and %+v, want 2 events refused and none verified", got, none, m.signed)
+		}
+		before := time.Now()
+		postSigned(i, statusOfAccount("1", ""), appSecret)
+		if got, _ := told(); got != "" || m.signed.Verified[campaign.AppSecret(r.Fingerprint())].Before(before) {
+			t.Errorf("got %q and %+v, want an event verified with the app's secret, and the fault mended", got, m.signed)
+		}
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 func TestTheChallengeNeedsTheVerifyToken(t *testing.T) {

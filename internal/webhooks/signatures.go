@@ -2,6 +2,7 @@ package webhooks
 
 import (
 	"context"
+	"maps"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,6 +19,7 @@ type signatures struct {
 
 	mu    sync.Mutex
 	wrong campaign.SignatureNote // without Verified
+	apps  map[string]time.Time   // the last event of the platform, by campaign.AppSecret
 	noted time.Time              // when the ledger was written last
 	known map[string]time.Time   // Verified of the last notes
 	owed  bool                   // the ledger has a replay that is not due yet
@@ -30,17 +32,27 @@ type signatures struct {
 const signaturesEvery = 40 * time.Second
 
 func newSignatures(secrets func() []messaging.Secret) *signatures {
-	return &signatures{secrets: secrets, known: map[string]time.Time{}}
+	return &signatures{secrets: secrets, known: map[string]time.Time{}, apps: map[string]time.Time{}}
 }
 
-// refused counts a wrong signature.
-func (s *signatures) refused(at time.Time) {
+// refused counts a wrong signature; app means that it has the form of the platform's.
+func (s *signatures) refused(at time.Time, app bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if app {
+		s.wrong.Apps++
+	}
 	if s.wrong.Wrong++; s.wrong.First.IsZero() {
 		s.wrong.First = at
 	}
 	s.wrong.Last = at
+}
+
+// app notes that an event of the platform was verified with the secret of an app.
+func (s *signatures) app(secret string, at time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.apps[campaign.AppSecret(secret)] = at
 }
 
 // take returns what is to be noted at now; false: nothing yet.
@@ -48,17 +60,13 @@ func (s *signatures) take(now time.Time, final bool) (n campaign.SignatureNote, 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n = s.wrong
+	n.Verified = maps.Clone(s.apps)
 	for i, of := range s.secrets() {
 		if at := s.verified[i].Load(); at != 0 {
-			secret := of.Fingerprint()
-			if at := time.Unix(0, at).UTC(); at.After(s.known[secret]) {
-				if n.Verified == nil {
-					n.Verified = map[string]time.Time{}
-				}
-				n.Verified[secret] = at
-			}
+			n.Verified[of.Fingerprint()] = time.Unix(0, at).UTC()
 		}
 	}
+	maps.DeleteFunc(n.Verified, func(secret string, at time.Time) bool { return !at.After(s.known[secret]) })
 	changes := n.Wrong > 0 && !s.told || len(n.Verified) > 0 && s.none
 	if n.Empty() && !s.owed || !final && !changes && now.Sub(s.noted) < signaturesEvery {
 		return n, false
@@ -75,6 +83,7 @@ func (s *signatures) back(n campaign.SignatureNote) {
 		if s.wrong.Wrong += n.Wrong; s.wrong.Last.IsZero() {
 			s.wrong.Last = n.Last
 		}
+		s.wrong.Apps += n.Apps
 		s.wrong.First = n.First
 	}
 }
