@@ -216,6 +216,10 @@ func RunPreflight(ctx context.Context, in PreflightInput) (*Preflight, error) {
 		return nil, err
 	}
 	c.totals()
+	list := campaign.Run{ListName: in.List}
+	for i := range c.p.Findings {
+		c.p.Findings[i].Where = list.WithoutUpload(c.p.Findings[i].Where)
+	}
 	return c.p, nil
 }
 

@@ -187,4 +187,9 @@ func TestAnAudienceIsRefusedWithARemedy(t *testing.T) {
 	d.customers(&consent)
 	d.write("winback.yaml", strings.Replace(audienceFile, "{from: customers, ", "{from: customers, discount: NINE, ", 1))
 	d.oneLineOf(2, []string{"audience.discount"}, "check", file)
+	d.write("winback.yaml", strings.Replace(audienceFile, `["yes"]`, `["signed"]`, 1))
+	if r := d.want(2, "run", file); !strings.Contains(r.stderr, "campaignd: winback.csv: none of the 2 rows can be sent: no_consent, ") {
+		t.Errorf("got %q; want the reason, and the list without the folder that is deleted", r.stderr)
+	}
+	d.noLists()
 }

@@ -61,7 +61,10 @@ func (w *world) post(path string, body any) string {
 	return answer.ID
 }
 
-// buy makes an order of a customer.
+// scarf is a product of the shop.
+const scarf = "01HDEM00000000000000SCARF1"
+
+// buy makes an order of a customer for a scarf.
 func (w *world) buy(name, phone string, price float64) string {
 	w.Helper()
 	customer := map[string]any{"first_name": name, "last_name": "Owusu", "email": name + "@customers.example"}
@@ -69,7 +72,7 @@ func (w *world) buy(name, phone string, price float64) string {
 		customer["phone"] = phone
 	}
 	return w.post("/2023-11/admin/orders", map[string]any{"currency": "EUR", "customer": customer, "billing": map[string]any{"method": "cash"},
-		"products": []any{map[string]any{"title": "Scarf", "price": price, "quantity": 1}}, "shipping": map[string]any{"mode": "other"}})
+		"products": []any{map[string]any{"product_id": scarf, "price": price, "quantity": 1}}, "shipping": map[string]any{"mode": "other"}})
 }
 
 // list makes the list of an audience, and returns it as first name, order and amount due.
@@ -138,6 +141,7 @@ func TestEachCustomerHasOneRow(t *testing.T) {
 		t.Errorf("got %+v, want 2 customers, 1 of them without a phone", counts)
 	}
 	w.wants("{from: payments}", "Yaw "+paid+" 0")
+	w.wants("{from: top_customers, product: "+scarf+"}", "Esi", "Yaw", "Adjoa") // whoever has an order that has not ended
 	counts = w.wants("{from: customers, consent: {field: metadata.consent, values: ['YES']}, language: {default: en, map: {fr: fr}}}",
 		"Ama", "Kwame", "Esi", "Yaw", "Kofi", "Adjoa")
 	if counts.NoConsent != 4 || counts.OtherLanguage != 1 || counts.NoPhone != 1 {
