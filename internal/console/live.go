@@ -27,10 +27,12 @@ const (
 // watched is a run as one company sees it; "": all companies.
 type watched struct{ run, company string }
 
-// figures are the figures of a watched run. They are rendered once a second for all its viewers.
+// figures are the figures of a watched run. They are read and rendered once a second for all its
+// viewers.
 type figures struct {
 	mu   sync.Mutex
 	at   time.Time
+	view runView // without what its visitor may do
 	html []byte
 	err  error
 }
@@ -62,6 +64,13 @@ func (w *watch) of(key watched, now time.Time) *figures {
 	return f
 }
 
+// forget has all figures read again, because somebody has changed something.
+func (w *watch) forget() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	clear(w.runs)
+}
+
 // count adds n streams, unless there are too many.
 func (w *watch) count(n int) bool {
 	w.mu.Lock()
@@ -73,22 +82,26 @@ func (w *watch) count(n int) bool {
 	return true
 }
 
-// read returns the figures, which are at most a second old.
-func (f *figures) read(v *visit, run string) ([]byte, error) {
+// figures returns the figures of a run for the company of the visitor; they are at most a second
+// old. The HTML has what the view has.
+func (v *visit) figures(run string) (runView, []byte, error) {
+	return v.watch.of(watched{run, v.who.Company}, time.Now()).read(v, run)
+}
+
+func (f *figures) read(v *visit, run string) (runView, []byte, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	now := time.Now()
 	if now.Sub(f.at) < readEvery*9/10 {
-		return f.html, f.err
+		return f.view, f.html, f.err
 	}
 	f.at = now
-	view, err := v.runView(v.ctx, run)
 	var b bytes.Buffer
-	if err == nil {
-		err = v.pages["run"].ExecuteTemplate(&b, "figures", view)
+	if f.view, f.err = v.runView(v.ctx, run); f.err == nil {
+		f.err = v.pages["run"].ExecuteTemplate(&b, "figures", f.view)
 	}
-	f.html, f.err = bytes.Map(shown, b.Bytes()), err
-	return f.html, err
+	f.html = bytes.Map(shown, b.Bytes())
+	return f.view, f.html, f.err
 }
 
 // live streams the figures of a run until the browser leaves, the session ends or the process
@@ -118,10 +131,10 @@ func live(v *visit) (any, error) {
 	if !send("retry: 2000\n\n") {
 		return nil, nil //nolint:nilnil // it has answered
 	}
-	f, tick, admitted, last := v.watch.of(watched{run.ID, v.who.Company}, time.Now()), time.NewTicker(readEvery), time.Now(), ""
+	tick, admitted, last := time.NewTicker(readEvery), time.Now(), ""
 	defer tick.Stop()
 	for {
-		text, err := f.read(v, run.ID)
+		_, text, err := v.figures(run.ID)
 		if html := string(text); err == nil && html != last {
 			if !send(event(html)) {
 				break

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"sync"
 	"testing"
@@ -84,22 +85,25 @@ func TestAWatchedRunShowsWhatChanges(t *testing.T) {
 	}
 }
 
-// Two who watch get the same bytes; another company gets its own.
+// Two who watch get the same bytes, also on the page; another company gets its own.
 func TestFiguresAreReadOnceForAllWhoWatch(t *testing.T) {
 	w := newWorld(t)
 	visit := &visit{Server: w.Server, d: w.session}
-	key := watched{"spring-1", ""}
-	first, err := w.watch.of(key, time.Now()).read(visit, "spring-1")
+	_, first, err := visit.figures("spring-1")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := w.session.Pause(t.Context(), "spring-1"); err != nil {
 		t.Fatal(err)
 	}
-	second, err := w.watch.of(key, time.Now()).read(visit, "spring-1")
+	_, second, err := visit.figures("spring-1")
 	if err != nil || &first[0] != &second[0] {
 		t.Errorf("got figures of %d and %d bytes (%v), want the same within a second", len(first), len(second), err)
 	}
+	if text := w.request("/console/runs/spring-1", "read", nil).Body.String(); !strings.Contains(text, `data-state="ready run"`) {
+		t.Error("the page reads figures of its own, want those of all who look at the run")
+	}
+	key := watched{"spring-1", ""}
 	if w.watch.of(watched{"spring-1", "comp_1"}, time.Now()) == w.watch.of(key, time.Now()) {
 		t.Error("two companies share figures, want one for each")
 	}
@@ -107,6 +111,26 @@ func TestFiguresAreReadOnceForAllWhoWatch(t *testing.T) {
 	if got := len(w.watch.runs); got != 1 {
 		t.Errorf("got the figures of %d runs in memory, want those of the one that is asked for", got)
 	}
+}
+
+// Figures are shared, but neither what a visitor may do nor what an action has changed.
+func TestActionsAreNeverShared(t *testing.T) {
+	w := newWorld(t)
+	has := func(name, text string, want bool) {
+		t.Helper()
+		if got := strings.Contains(w.request("/console/runs/spring-1", name, nil).Body.String(), text); got != want {
+			t.Errorf("the page of the run as %s: it has %q: got %v, want %v", name, text, got, want)
+		}
+	}
+	has("operate", "/spring-1/pause", true)
+	has("read", "/spring-1/pause", false)
+	has("operate", "/spring-1/pause", true)
+	if got := w.request("/console/runs/spring-1/pause", "operate", url.Values{}); got.Code != http.StatusSeeOther {
+		t.Fatalf("pause: got %d, want the page of the run", got.Code)
+	}
+	has("operate", "/spring-1/resume", true)
+	has("operate", "/spring-1/pause", false)
+	has("read", `data-state="ready pause"`, true)
 }
 
 func TestStreamsAreBounded(t *testing.T) {

@@ -154,7 +154,17 @@ func reasons(status campaign.Status, counts map[string]int64, words func(string)
 	return out
 }
 
-func showRun(v *visit) (any, error) { return v.runView(v.r.Context(), v.r.PathValue("run")) }
+// showRun shows the figures that all get who look at the run in the same second. Each visitor sees
+// the actions that the own key may do.
+func showRun(v *visit) (any, error) {
+	run, err := v.d.Run(v.r.Context(), v.r.PathValue("run"))
+	if err != nil {
+		return nil, err
+	}
+	view, _, err := v.figures(run.ID)
+	view.Operates = v.who.Scope.Allows(campaign.KeyOperate)
+	return view, err
+}
 
 // runView reads the figures of a run.
 func (v *visit) runView(ctx context.Context, id string) (out runView, err error) {
@@ -162,7 +172,7 @@ func (v *visit) runView(ctx context.Context, id string) (out runView, err error)
 	if err != nil {
 		return out, err
 	}
-	out = runView{Run: run, Operates: v.who.Scope.Allows(campaign.KeyOperate)}
+	out = runView{Run: run}
 	if out.Why, err = v.d.Why(ctx, run.ID); err != nil {
 		return out, err
 	}

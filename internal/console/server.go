@@ -218,6 +218,7 @@ func (s *Server) act(route *route, v *visit) {
 		}
 	}
 	done, err := route.do(v)
+	v.watch.forget()
 	switch {
 	case err != nil:
 		s.fail(v.w, v.r, v.who, err)
