@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -310,4 +311,13 @@ func (c *course) forecast() Forecast {
 		f.Asset = &AssetForecast{r.AssetUntil, f.Messages - int64(math.Round(c.asset*c.sent))}
 	}
 	return f
+}
+
+// Missed says that a deadline, counted from the launch, cannot be met.
+func (f Forecast) Missed(deadline campaign.Duration) string {
+	done := "it is not done within a year"
+	if !f.Never {
+		done = "it is done at about " + f.Finish.Format("2006-01-02 15:04 MST")
+	}
+	return fmt.Sprintf("%s after the launch cannot be met: %s, limited by %s", deadline, done, f.LimitedBy)
 }

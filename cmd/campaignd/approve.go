@@ -4,7 +4,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (p *program) cmdApprove() *cobra.Command {
+func (p *Program) cmdApprove() *cobra.Command {
 	cmd, _ := p.control("approve", "Release a run that waits for approval (policies.approval)",
 		"A campaign with policies.approval: true, or with more recipients than the number there, imports its list and then\n"+
 			"waits. Look at `campaignd report RUN` first. With --server, the key that launched the run may not approve it.",

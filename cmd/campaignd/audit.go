@@ -4,7 +4,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (p *program) cmdAudit() *cobra.Command {
+func (p *Program) cmdAudit() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "audit RUN",
 		Short:   "Check that every row of the list has exactly one outcome; exit 1 with the offending rows when not",

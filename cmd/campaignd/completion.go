@@ -31,7 +31,7 @@ var flagValues = map[string][]string{
 
 // complete makes cmd and its subcommands complete the ids of runs, the values of flags and the
 // names of campaign files.
-func (p *program) complete(cmd *cobra.Command) {
+func (p *Program) complete(cmd *cobra.Command) {
 	for _, sub := range cmd.Commands() {
 		p.complete(sub)
 	}
@@ -58,7 +58,7 @@ func (p *program) complete(cmd *cobra.Command) {
 }
 
 // completeRun lists the runs, newest first. It completes nothing when the ledger cannot be read.
-func (p *program) completeRun(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+func (p *Program) completeRun(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

@@ -10,7 +10,7 @@ import (
 	"campaignd/internal/sentence"
 )
 
-func (p *program) cmdDrops() *cobra.Command {
+func (p *Program) cmdDrops() *cobra.Command {
 	var last int
 	cmd := &cobra.Command{
 		Use:   "drops",
@@ -43,7 +43,7 @@ those that were taken, the newest first: claimed (being read and launched), laun
 }
 
 // writeDrops writes the table of waiting files, if there are any, and that of taken files.
-func (p *program) writeDrops(all []resource.Drop) error {
+func (p *Program) writeDrops(all []resource.Drop) error {
 	var waiting, taken [][]string
 	for _, f := range all {
 		name := strings.TrimSuffix(f.Bucket, "/") + "/" + f.Key

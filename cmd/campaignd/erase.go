@@ -14,7 +14,7 @@ import (
 	"campaignd/internal/sentence"
 )
 
-func (p *program) cmdErase() *cobra.Command {
+func (p *Program) cmdErase() *cobra.Command {
 	var yes bool
 	cmd := &cobra.Command{
 		Use:   "erase NUMBER",

@@ -12,7 +12,7 @@ import (
 	"campaignd/internal/sentence"
 )
 
-func (p *program) cmdFollowUp() *cobra.Command {
+func (p *Program) cmdFollowUp() *cobra.Command {
 	var where []string
 	var early, notReplayed, dryRun bool
 	cmd := &cobra.Command{

@@ -15,7 +15,7 @@ import (
 	"campaignd/internal/client/resource"
 )
 
-func (p *program) cmdHolds() *cobra.Command {
+func (p *Program) cmdHolds() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "holds",
 		Short: "List what may not be sent now, and why; add and lift holds",
@@ -40,7 +40,7 @@ func holdsFlags(cmd *cobra.Command) (*output, *bool) {
 	return addOutput(cmd), all
 }
 
-func (p *program) cmdHoldsList() *cobra.Command {
+func (p *Program) cmdHoldsList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "list",
 		Short:   "List the holds, each in one sentence",
@@ -53,7 +53,7 @@ func (p *program) cmdHoldsList() *cobra.Command {
 	return cmd
 }
 
-func (p *program) listHolds(ctx context.Context, ended bool, o *output) (err error) {
+func (p *Program) listHolds(ctx context.Context, ended bool, o *output) (err error) {
 	var states []campaign.HoldState
 	err = p.withOperations(ctx, toRead, func(d operations) error {
 		states, err = d.Holds(ctx, ended)
@@ -67,7 +67,7 @@ func (p *program) listHolds(ctx context.Context, ended bool, o *output) (err err
 
 // sayHolds prints the holds: as JSON, or one sentence for each. Without holds it prints the
 // sentence none.
-func (p *program) sayHolds(o *output, states []campaign.HoldState, none string) error {
+func (p *Program) sayHolds(o *output, states []campaign.HoldState, none string) error {
 	var sentences []string
 	for _, s := range states {
 		sentences = append(sentences, paragraph(s.Sentence))
@@ -83,7 +83,7 @@ func scopeAndID(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-func (p *program) cmdHoldsAdd() *cobra.Command {
+func (p *Program) cmdHoldsAdd() *cobra.Command {
 	var length time.Duration
 	var reason string
 	cmd := &cobra.Command{
@@ -120,7 +120,7 @@ ACCOUNT/NAME/LANGUAGE, or /NAME/LANGUAGE for every account. Answers to requests 
 	return cmd
 }
 
-func (p *program) cmdHoldsLift() *cobra.Command {
+func (p *Program) cmdHoldsLift() *cobra.Command {
 	var reason string
 	var all bool
 	cmd := &cobra.Command{
@@ -157,7 +157,7 @@ again.`,
 }
 
 // lift ends holds, and says which.
-func (p *program) lift(ctx context.Context, q resource.LiftRequest, o *output) (err error) {
+func (p *Program) lift(ctx context.Context, q resource.LiftRequest, o *output) (err error) {
 	var states []campaign.HoldState
 	err = p.withOperations(ctx, toChange, func(d operations) error {
 		states, err = d.LiftHolds(ctx, q)
@@ -174,7 +174,7 @@ func (p *program) lift(ctx context.Context, q resource.LiftRequest, o *output) (
 }
 
 // completeHold completes a scope, and after it the ids that are held in it.
-func (p *program) completeHold(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+func (p *Program) completeHold(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	var words []string
 	switch len(args) {
 	case 0:

@@ -11,7 +11,7 @@ import (
 	"campaignd/internal/sentence"
 )
 
-func (p *program) cmdKeys() *cobra.Command {
+func (p *Program) cmdKeys() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "keys",
 		Short: "Make, list and revoke keys of the operator's API",
@@ -24,7 +24,7 @@ control runs, holds and suppressions) or admin (also keys and the log of actions
 	return cmd
 }
 
-func (p *program) cmdKeysCreate() *cobra.Command {
+func (p *Program) cmdKeysCreate() *cobra.Command {
 	var scope, company string
 	cmd := &cobra.Command{
 		Use:   "create NAME",
@@ -55,7 +55,7 @@ func (p *program) cmdKeysCreate() *cobra.Command {
 	return cmd
 }
 
-func (p *program) cmdKeysList() *cobra.Command {
+func (p *Program) cmdKeysList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "list",
 		Short:   "List the keys, newest first, also those that were revoked",
@@ -87,7 +87,7 @@ func (p *program) cmdKeysList() *cobra.Command {
 	return cmd
 }
 
-func (p *program) cmdKeysRevoke() *cobra.Command {
+func (p *Program) cmdKeysRevoke() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "revoke KEY",
 		Short:   "End a key for ever",
@@ -112,7 +112,7 @@ func (p *program) cmdKeysRevoke() *cobra.Command {
 	return cmd
 }
 
-func (p *program) cmdActions() *cobra.Command {
+func (p *Program) cmdActions() *cobra.Command {
 	var last int
 	cmd := &cobra.Command{
 		Use:   "actions",

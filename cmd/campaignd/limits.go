@@ -8,10 +8,9 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/client/resource"
-	"campaignd/internal/daemon"
 )
 
-func (p *program) cmdLimits() *cobra.Command {
+func (p *Program) cmdLimits() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "limits RUN",
 		Short: "Show or change how a run shares its numbers: class, weight, rate, deadline",
@@ -76,7 +75,7 @@ of a number are shared by weight alone.`,
 			}
 			if access == toChange && l.Deadline != 0 {
 				if f, err := d.Forecast(cmd.Context(), l.Run); err == nil && !f.DeadlineHolds { // the change is made
-					fmt.Fprintf(p.stderr, "warning: %s; `campaignd forecast %s` says what would help\n", daemon.Missed(l.Deadline, f), l.Run)
+					fmt.Fprintf(p.stderr, "warning: %s; `campaignd forecast %s` says what would help\n", f.Missed(l.Deadline), l.Run)
 				}
 			}
 			sentence := l.Sentence

@@ -30,7 +30,7 @@ func TestTheLogHoldsTheLinesOfItsLevel(t *testing.T) {
 			var out bytes.Buffer
 			c := config.Default()
 			c.Log.Level, c.Log.Format = tt.configured, format
-			log := (&program{stderr: &out, logLevel: tt.flag}).log(c, tt.quiet)
+			log := (&program{Program: Program{stderr: &out}, logLevel: tt.flag}).log(c, tt.quiet)
 			for _, l := range levels {
 				log.Log(t.Context(), l, "said")
 			}

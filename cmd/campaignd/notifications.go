@@ -13,7 +13,7 @@ import (
 	"campaignd/internal/sentence"
 )
 
-func (p *program) cmdNotifications() *cobra.Command {
+func (p *Program) cmdNotifications() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "notifications",
 		Short: "List the notifications to your own addresses, and send one again",
@@ -41,7 +41,7 @@ var notificationStates = []string{string(campaign.NotificationWaiting), string(c
 	string(campaign.NotificationSent), string(campaign.NotificationDead)}
 
 // notificationsList adds the flags of the list.
-func (p *program) notificationsList(cmd *cobra.Command) func(context.Context) error {
+func (p *Program) notificationsList(cmd *cobra.Command) func(context.Context) error {
 	state := cmd.Flags().String("state", "", "only waiting, pending, sent or dead")
 	last := new(int)
 	addWhole(cmd.Flags(), last, "last", 50, "notifications to list, at most 1000")
@@ -86,7 +86,7 @@ func notificationNo(text string) (int64, error) {
 	return no, nil
 }
 
-func (p *program) cmdNotificationsShow() *cobra.Command {
+func (p *Program) cmdNotificationsShow() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "show NO",
 		Short:   "Show one notification with its body, in JSON",
@@ -110,7 +110,7 @@ func (p *program) cmdNotificationsShow() *cobra.Command {
 	return cmd
 }
 
-func (p *program) cmdNotificationsSend() *cobra.Command {
+func (p *Program) cmdNotificationsSend() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "send NO",
 		Short: "Send a notification again, whatever its state is",

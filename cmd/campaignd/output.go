@@ -5,12 +5,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"text/tabwriter"
 	"time"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
 	"campaignd/campaign"
 	"campaignd/internal/sentence"
@@ -65,7 +67,7 @@ func writeJSON(w io.Writer, v any) error {
 }
 
 // say prints v as JSON if -o asks for that, else the text.
-func (p *program) say(o *output, v any, text string) error {
+func (p *Program) say(o *output, v any, text string) error {
 	if o.json() {
 		return writeJSON(p.stdout, v)
 	}
@@ -136,3 +138,28 @@ func printableLines(s string) string {
 
 // clock is campaign.Instant, with "-" for the zero time.
 func clock(t time.Time) string { return cmp.Or(campaign.Instant(t), "-") }
+
+// fileOf returns the file that w writes to; nil: w writes to none.
+func fileOf(w io.Writer) *os.File {
+	if r, ok := w.(*resultWriter); ok {
+		w = r.Writer
+	}
+	f, _ := w.(*os.File)
+	return f
+}
+
+// isTerminal reports whether w is a terminal.
+func isTerminal(w io.Writer) bool {
+	f := fileOf(w)
+	return f != nil && term.IsTerminal(int(f.Fd()))
+}
+
+// width returns the columns of the terminal w. It returns 0, no wrapping, for other writers.
+func width(w io.Writer) int {
+	if f := fileOf(w); f != nil {
+		if columns, _, err := term.GetSize(int(f.Fd())); err == nil {
+			return columns
+		}
+	}
+	return 0
+}

@@ -49,7 +49,7 @@ func TestAResultThatCannotBeWrittenIsExitOne(t *testing.T) {
 func printed(t *testing.T, write func(*program) error) string {
 	t.Helper()
 	var out bytes.Buffer
-	if err := write(&program{stdout: &out}); err != nil {
+	if err := write(&program{Program: Program{stdout: &out}}); err != nil {
 		t.Error(err)
 	}
 	return out.String()

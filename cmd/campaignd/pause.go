@@ -18,7 +18,7 @@ import (
 type controlFunc func(operations, context.Context, string) (resource.Controlled, error)
 
 // control makes a command that calls do for one run and prints the answer in the form of its -o.
-func (p *program) control(use, short, long string, do controlFunc) (*cobra.Command, *output) {
+func (p *Program) control(use, short, long string, do controlFunc) (*cobra.Command, *output) {
 	cmd := &cobra.Command{
 		Use:     use + " RUN",
 		Short:   short,
@@ -40,14 +40,14 @@ func (p *program) control(use, short, long string, do controlFunc) (*cobra.Comma
 	return cmd, o
 }
 
-func (p *program) cmdPause() *cobra.Command {
+func (p *Program) cmdPause() *cobra.Command {
 	cmd, _ := p.control("pause", "Stop sending a run; what is in flight is recorded",
 		"Writes the request into the ledger. The sending process obeys it from its next intent on, within a fraction of a second.",
 		operations.Pause)
 	return cmd
 }
 
-func (p *program) cmdResume() *cobra.Command {
+func (p *Program) cmdResume() *cobra.Command {
 	cmd, o := p.control("resume", "Let a paused run go on, or all of them",
 		`Ends a pause, whoever caused it: operator, canary, breaker (the same fault of the message again and again, or
 too many opt-outs) or ledger (it went back in time). --all resumes every paused run, with --reason only the runs that were paused for that
@@ -101,7 +101,7 @@ func allRuns(all bool, reason string, args []string) error {
 }
 
 // resumeAll resumes the paused runs of a reason; "" is any.
-func (p *program) resumeAll(ctx context.Context, reason campaign.PauseReason, o *output) error {
+func (p *Program) resumeAll(ctx context.Context, reason campaign.PauseReason, o *output) error {
 	runs, sentences := []resource.Run{}, []string{}
 	err := p.withOperations(ctx, toChange, func(d operations) error {
 		all, err := d.Runs(ctx, campaign.RunFilter{Unfinished: true})
@@ -142,7 +142,7 @@ func pausedBy(r resource.Run, reason campaign.PauseReason) bool {
 	return reason == "" || reason == r.Reason
 }
 
-func (p *program) cmdCancel() *cobra.Command {
+func (p *Program) cmdCancel() *cobra.Command {
 	cmd, _ := p.control("cancel", "End a run: what is queued is not sent any more",
 		`Queued rows become skipped(cancelled): at once when no process is sending, else by the sending process. The answers to
 requests in flight are recorded. A cancelled run cannot be resumed.`,

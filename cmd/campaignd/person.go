@@ -22,7 +22,7 @@ type personFacts struct {
 	Next         int64                    `json:"next,omitempty"` // 0: there are no more messages
 }
 
-func (p *program) cmdPerson() *cobra.Command {
+func (p *Program) cmdPerson() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "person NUMBER",
 		Short: "Show what all runs sent to one number, and why it is not sent to",

@@ -13,7 +13,7 @@ import (
 	"campaignd/reporting"
 )
 
-func (p *program) cmdReport() *cobra.Command {
+func (p *Program) cmdReport() *cobra.Command {
 	var format, page string
 	var excel, against, audit bool
 	cmd := &cobra.Command{
@@ -95,7 +95,7 @@ numbers as text.`,
 
 // reportPage writes the report of a run to a file that a browser opens. The file is written when
 // the whole report is known, so an error leaves an earlier one as it is.
-func (p *program) reportPage(cmd *cobra.Command, run, path string, audit bool) error {
+func (p *Program) reportPage(cmd *cobra.Command, run, path string, audit bool) error {
 	var page bytes.Buffer
 	err := p.withOperations(cmd.Context(), toRead, func(d operations) error { return d.ReportHTML(cmd.Context(), run, audit, &page) })
 	if err != nil {
@@ -120,7 +120,7 @@ func (p *program) reportPage(cmd *cobra.Command, run, path string, audit bool) e
 }
 
 // writeReport writes a report as a table or as JSON.
-func (p *program) writeReport(r *reporting.Report, json bool) error {
+func (p *Program) writeReport(r *reporting.Report, json bool) error {
 	if !json {
 		return r.Table(p.stdout, width(p.stdout))
 	}

@@ -15,7 +15,7 @@ import (
 	"campaignd/internal/sentence"
 )
 
-func (p *program) cmdResolve() *cobra.Command {
+func (p *Program) cmdResolve() *cobra.Command {
 	var unknown string
 	var notReplayed bool
 	cmd := &cobra.Command{
@@ -84,7 +84,7 @@ type resolvedFacts struct {
 	FollowUp *resource.FollowedUp `json:"follow_up,omitempty"`
 }
 
-func (p *program) writeResolved(u launch.Uncertainty, f *resource.FollowedUp, keep bool) error {
+func (p *Program) writeResolved(u launch.Uncertainty, f *resource.FollowedUp, keep bool) error {
 	unknown := sentence.Count(u.Unknown, "row", "rows")
 	if _, err := fmt.Fprintf(p.stdout, "%s: %s unknown, %d still in doubt\n", u.Run, unknown, u.InDoubt); err != nil {
 		return err

@@ -27,13 +27,13 @@ func TestDoubtsAreListedAndCounted(t *testing.T) {
 		{nil, true, table + "\nKept as they are. A late webhook still moves them to what it proves.\n"},
 		{next, false, table + "\nspring-3: 2 rows; `campaignd serve` sends it\n"},
 	} {
-		if got := printed(t, func(p *program) error { return p.writeResolved(u, tt.f, tt.keep) }); got != tt.want {
+		if got := said(t, func(p *Program) error { return p.writeResolved(u, tt.f, tt.keep) }); got != tt.want {
 			t.Errorf("keep %v: got\n%s\nwant\n%s", tt.keep, got, tt.want)
 		}
 	}
 	u.ByReason["accepted_no_id"] = 1
 	const hint = "`campaignd follow-up spring-2 --where unknown=accepted_no_id`\nsends them all the same"
-	if got := printed(t, func(p *program) error { return p.writeResolved(u, nil, false) }); strings.Count(got, hint) != 1 {
+	if got := said(t, func(p *Program) error { return p.writeResolved(u, nil, false) }); strings.Count(got, hint) != 1 {
 		t.Errorf("accepted without an id: got\n%s\nwant %q once", got, hint)
 	}
 	next.Released = 2
@@ -43,11 +43,11 @@ func TestDoubtsAreListedAndCounted(t *testing.T) {
 	}
 	u.Unknown, u.InDoubt = 0, 2
 	const more = "\nand 1 more: `campaignd report spring-2 --format csv` has them all\n"
-	if got := printed(t, func(p *program) error { return p.writeResolved(u, nil, false) }); !strings.HasSuffix(got, more) {
+	if got := said(t, func(p *Program) error { return p.writeResolved(u, nil, false) }); !strings.HasSuffix(got, more) {
 		t.Errorf("one row of two is listed: got\n%s\nwant %q at its end", got, more)
 	}
 	open := launch.Uncertainty{Run: "spring-2", InDoubt: 1, Rows: rows}
-	got := printed(t, func(p *program) error { return p.writeResolved(open, nil, false) })
+	got := said(t, func(p *Program) error { return p.writeResolved(open, nil, false) })
 	if strings.Contains(got, "more:") || strings.Contains(got, "Decide") {
 		t.Errorf("every row is listed and none is unknown: got\n%s\nwant it without \"more:\" and \"Decide\"", got)
 	}

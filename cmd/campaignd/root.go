@@ -2,27 +2,20 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
-	"golang.org/x/term"
 
 	"campaignd/campaign"
 	"campaignd/internal/config"
 	"campaignd/internal/daemon"
-	"campaignd/internal/sentence"
 )
 
-// program is one invocation: its streams and the flags that every command has.
+// program is one invocation with the flags that every command has.
 type program struct {
-	stdin          io.Reader
-	stdout, stderr io.Writer
-	environment    map[string]string
+	Program
 	// config is --config.
 	config string
 	// logLevel is --log-level. "" means the configured level, and at least warn for commands that
@@ -32,8 +25,6 @@ type program struct {
 	started bool
 	// configGiven reports whether --config was given.
 	configGiven func() bool
-	// server is --server: the address of another campaignd.
-	server string
 }
 
 // run is the whole program, shared by main and the tests: it parses args, runs one command and
@@ -41,7 +32,10 @@ type program struct {
 // variables by name.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, environment map[string]string) int {
 	out := &resultWriter{Writer: stdout}
-	p := &program{stdin: stdin, stdout: out, stderr: stderr, environment: environment}
+	p := &program{Program: Program{stdin: stdin, stdout: out, stderr: stderr, environment: environment}}
+	p.local = func(ctx context.Context, why purpose, do func(operations) error) error {
+		return p.withLedgerSession(ctx, why, func(d *local) error { return do(d) })
+	}
 	root := p.root()
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
@@ -124,86 +118,6 @@ Without configuration it keeps its ledger in ./campaignd.db and sends to the san
 	return root
 }
 
-// wrongFlag adds to err the known flag that is nearest in spelling, else the command that lists the
-// flags.
-func wrongFlag(cmd *cobra.Command, err error) error {
-	var unknown *pflag.NotExistError
-	var invalid *pflag.InvalidValueError
-	switch {
-	case errors.As(err, &unknown) && unknown.GetSpecifiedName() == "server":
-		return fmt.Errorf("%s works on its own machine only and has no --server%s", cmd.CommandPath(), insteadOf(cmd.Name()))
-	case errors.As(err, &unknown):
-	case errors.As(err, &invalid) && wantedValue(invalid.GetFlag().Value.Type()) != "":
-		return fmt.Errorf("--%s %q: want %s", invalid.GetFlag().Name, invalid.GetValue(), wantedValue(invalid.GetFlag().Value.Type()))
-	default:
-		return fmt.Errorf("%w; see `%s --help`", err, cmd.CommandPath())
-	}
-	var names []string
-	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
-	if near := sentence.Nearest("--"+unknown.GetSpecifiedName(), names); near != "" && unknown.GetSpecifiedShortnames() == "" {
-		return fmt.Errorf("%w; did you mean %s?", err, near)
-	}
-	return fmt.Errorf("%w; `%s --help` lists the flags", err, cmd.CommandPath())
-}
-
-// wantedValue describes the value of a flag of a type; "" for a type of which any text is a value.
-func wantedValue(flagType string) string {
-	switch flagType {
-	case "int", "int64":
-		return "a whole number"
-	case "float64":
-		return "a number"
-	case "bool":
-		return "true or false"
-	case "duration":
-		return "a duration such as 30s or 2h"
-	case outputType:
-		return "table or json"
-	}
-	return ""
-}
-
-// noArguments refuses any argument.
-func noArguments(cmd *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return fmt.Errorf("`%s` takes no argument, and %q is one", cmd.CommandPath(), args[0])
-	}
-	return nil
-}
-
-// oneArgument accepts one argument that is not empty.
-func oneArgument(what, example string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) != 1 || args[0] == "" {
-			return fmt.Errorf("want one %s; for example `%s %s`", what, cmd.CommandPath(), example)
-		}
-		return nil
-	}
-}
-
-// within refuses a number of a flag outside of its bounds.
-func within(flag string, n, least, most int) error {
-	if n < least || n > most {
-		return invalid(fmt.Errorf("--%s %d: want %d to %d", flag, n, least, most))
-	}
-	return nil
-}
-
-// help runs a command that was given no subcommand.
-func help(cmd *cobra.Command, _ []string) error { return cmd.Help() }
-
-// noSubcommand refuses an unknown subcommand and names the known one that is nearest in spelling.
-func noSubcommand(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return nil
-	}
-	cmd.SuggestionsMinimumDistance = 2
-	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-		return fmt.Errorf("unknown command %q; did you mean `%s %s`?", args[0], cmd.CommandPath(), near[0])
-	}
-	return fmt.Errorf("unknown command %q; `%s --help` lists the commands", args[0], cmd.CommandPath())
-}
-
 // load reads the configuration. The flags override it.
 func (p *program) load() (*config.Config, error) {
 	c, err := config.Load(p.config, p.configGiven(), p.environment)
@@ -235,15 +149,6 @@ func (p *program) logOn(w io.Writer, c *config.Config, quiet bool) *slog.Logger 
 	}
 	return slog.New(slog.NewTextHandler(w, o))
 }
-
-// purpose is what a command opens the ledger for.
-type purpose int
-
-const (
-	toRead   purpose = iota // also where this user may not write
-	toChange                // it must exist: in a wrong folder, a new empty ledger would have no runs
-	toCreate
-)
 
 // openLedger opens the ledger beside a running sender.
 func (p *program) openLedger(ctx context.Context, why purpose) (campaign.Ledger, *config.Config, error) {
@@ -280,21 +185,6 @@ func ledgerExists(c *config.Config) error {
 		"go to its folder, or name it with --config or CAMPAIGND_LEDGER", c.LedgerFile()))
 }
 
-// fileOf returns the file that w writes to; nil: w writes to none.
-func fileOf(w io.Writer) *os.File {
-	if r, ok := w.(*resultWriter); ok {
-		w = r.Writer
-	}
-	f, _ := w.(*os.File)
-	return f
-}
-
-// isTerminal reports whether w is a terminal.
-func isTerminal(w io.Writer) bool {
-	f := fileOf(w)
-	return f != nil && term.IsTerminal(int(f.Fd()))
-}
-
 // columns returns the width of the terminal on which bars can be drawn: standard error has a size
 // and moves its cursor. It returns 0 if none can.
 func (p *program) columns() int {
@@ -302,14 +192,4 @@ func (p *program) columns() int {
 		return 0
 	}
 	return width(p.stderr)
-}
-
-// width returns the columns of the terminal w. It returns 0, no wrapping, for other writers.
-func width(w io.Writer) int {
-	if f := fileOf(w); f != nil {
-		if columns, _, err := term.GetSize(int(f.Fd())); err == nil {
-			return columns
-		}
-	}
-	return 0
 }

@@ -29,7 +29,7 @@ func stateOf(f resource.Run) string {
 	return s
 }
 
-func (p *program) cmdRuns() *cobra.Command {
+func (p *Program) cmdRuns() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "runs",
 		Short:   "List the runs, newest first",
@@ -62,7 +62,7 @@ func (p *program) cmdRuns() *cobra.Command {
 }
 
 // writeHolds writes each hold of the runs once.
-func (p *program) writeHolds(runs []resource.Run) {
+func (p *Program) writeHolds(runs []resource.Run) {
 	said := map[string]bool{}
 	for _, r := range runs {
 		for _, h := range r.Holds {

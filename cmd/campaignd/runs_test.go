@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"campaignd/campaign"
 	"campaignd/internal/client/resource"
 )
 
@@ -38,21 +37,4 @@ func TestRunsIsATableOfTheRunsNewestFirst(t *testing.T) {
 		fmt.Sprintf("orders-2  running, wanted: pause  12    %s  -                        %s\n", clock(second.CreatedAt), list) +
 		fmt.Sprintf("orders-1  finished                3     %s  %s  %s\n", clock(first.CreatedAt), clock(first.EndedAt), list)
 	d.says(0, want, "", "runs")
-}
-
-func TestAStateIsShownWithItsReason(t *testing.T) {
-	for _, tt := range []struct {
-		facts resource.Run
-		want  string
-	}{
-		{resource.Run{State: campaign.Running, Wanted: campaign.WantRun}, "running"},
-		{resource.Run{State: campaign.Running}, "running"},
-		{resource.Run{State: campaign.Running, Wanted: campaign.WantPause}, "running, wanted: pause"},
-		{resource.Run{State: campaign.Paused, Wanted: campaign.WantPause, Reason: campaign.PausedByOperator}, "paused (operator)"},
-		{resource.Run{State: campaign.Cancelled, Wanted: campaign.WantCancel}, "cancelled"},
-	} {
-		if got := stateOf(tt.facts); got != tt.want {
-			t.Errorf("%+v: got %q, want %q", tt.facts, got, tt.want)
-		}
-	}
 }

@@ -19,7 +19,7 @@ import (
 	"campaignd/recipients"
 )
 
-func (p *program) cmdSuppressions() *cobra.Command {
+func (p *Program) cmdSuppressions() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "suppressions",
 		Short: "Keep the list of numbers that must not be sent to",
@@ -30,7 +30,7 @@ the service, or with suppressions.scope: company in the configuration only the c
 		RunE: help,
 	}
 	cmd.AddCommand(p.cmdSuppressionsAdd(), p.cmdSuppressionsRemove(), p.cmdSuppressionsImport(),
-		p.cmdSuppressionsExport(), p.cmdSuppressionsShow(), p.cmdSuppressionsSync())
+		p.cmdSuppressionsExport(), p.cmdSuppressionsShow())
 	return cmd
 }
 
@@ -47,7 +47,7 @@ func someNumbers(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-func (p *program) cmdSuppressionsAdd() *cobra.Command {
+func (p *Program) cmdSuppressionsAdd() *cobra.Command {
 	var scope string
 	cmd := &cobra.Command{
 		Use:     "add NUMBER...",
@@ -73,7 +73,7 @@ func (p *program) cmdSuppressionsAdd() *cobra.Command {
 	return cmd
 }
 
-func (p *program) cmdSuppressionsRemove() *cobra.Command {
+func (p *Program) cmdSuppressionsRemove() *cobra.Command {
 	var scope string
 	cmd := &cobra.Command{
 		Use:   "remove NUMBER...",
@@ -101,7 +101,7 @@ again only after a new opt-in.`,
 	return cmd
 }
 
-func (p *program) cmdSuppressionsImport() *cobra.Command {
+func (p *Program) cmdSuppressionsImport() *cobra.Command {
 	var scope, region, source, date string
 	cmd := &cobra.Command{
 		Use:   "import FILE",
@@ -139,7 +139,7 @@ Rows without a number are named on standard error and make the exit code 2; the 
 }
 
 // importSuppressions imports the file of in, and prints the rows that cannot be imported.
-func (p *program) importSuppressions(ctx context.Context, in resource.SuppressionImport) (err error) {
+func (p *Program) importSuppressions(ctx context.Context, in resource.SuppressionImport) (err error) {
 	name, file := in.File, p.stdin
 	if name == "-" {
 		in.File, name = "standard input", "standard input"
@@ -190,7 +190,7 @@ func readDate(text string, at *time.Time) (err error) {
 	return nil
 }
 
-func (p *program) cmdSuppressionsShow() *cobra.Command {
+func (p *Program) cmdSuppressionsShow() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show NUMBER",
 		Short: "Show why a number is not sent to: since when, how, by which message",
@@ -222,7 +222,7 @@ func (p *program) cmdSuppressionsShow() *cobra.Command {
 	return cmd
 }
 
-func (p *program) cmdSuppressionsExport() *cobra.Command {
+func (p *Program) cmdSuppressionsExport() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "export [FILE]",
 		Short:   "Write the list as CSV to standard output (also -) or a new file",

@@ -72,7 +72,7 @@ func TestBarsAreDrawnOnATerminalWithASizeOnly(t *testing.T) {
 		if tt.out == screen {
 			resize(t, screen, tt.columns)
 		}
-		p := &program{stderr: tt.out, environment: map[string]string{"TERM": tt.term}}
+		p := &program{Program: Program{stderr: tt.out, environment: map[string]string{"TERM": tt.term}}}
 		is, wide, draws := isTerminal(tt.out), width(tt.out), p.columns() > 0
 		if is != tt.is || wide != tt.width || draws != tt.draws {
 			t.Errorf("%s: got a terminal %v, %d columns, bars %v, want %v, %d, %v", tt.name, is, wide, draws, tt.is, tt.width, tt.draws)

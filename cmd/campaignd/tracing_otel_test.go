@@ -45,7 +45,7 @@ func TestARunIsTraced(t *testing.T) {
 	defer server.Close()
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", server.URL)
 	var stdout, stderr bytes.Buffer
-	p := &program{stdout: &stdout, stderr: &stderr, environment: map[string]string{}}
+	p := &program{Program: Program{stdout: &stdout, stderr: &stderr, environment: map[string]string{}}}
 	err := p.demo(t.Context(), daemon.DemoOptions{Dir: t.TempDir(), Run: daemon.RunOptions{Settle: 5 * time.Second},
 		Files: fstest.MapFS{
 			"campaign.yaml": {Data: []byte("name: demo\nconnections: [conn_1]\ntemplate: {name: newsletter, language: en_US}\n" +

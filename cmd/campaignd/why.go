@@ -12,7 +12,7 @@ import (
 	"campaignd/internal/sentence"
 )
 
-func (p *program) cmdWhy() *cobra.Command {
+func (p *Program) cmdWhy() *cobra.Command {
 	var to string
 	cmd := &cobra.Command{
 		Use:   "why RUN | CONNECTION",
@@ -71,7 +71,7 @@ func namesRun(s string) bool {
 	return err == nil || s == "latest"
 }
 
-func (p *program) writeWhyNumber(n why.Number) error {
+func (p *Program) writeWhyNumber(n why.Number) error {
 	fmt.Fprintln(p.stdout, sentence.Printable(n.Sentence))
 	for _, h := range n.Holds {
 		if h.Sentence != n.Sentence {
@@ -89,7 +89,7 @@ func (p *program) writeWhyNumber(n why.Number) error {
 	return writeTable(p.stdout, []string{"RUN", "QUEUED", "LIMITED BY", "DETAIL"}, rows)
 }
 
-func (p *program) writeWhy(w why.Answer) error {
+func (p *Program) writeWhy(w why.Answer) error {
 	if _, err := fmt.Fprintf(p.stdout, "%s: %s\n", w.Run, sentence.Printable(w.Sentence)); err != nil {
 		return err
 	}

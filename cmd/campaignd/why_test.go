@@ -13,7 +13,7 @@ import (
 func TestWhyShowsNoRateOfASenderThatIsGone(t *testing.T) {
 	at := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
 	var out bytes.Buffer
-	p := &program{stdout: &out}
+	p := &Program{stdout: &out}
 	err := p.writeWhy(why.Answer{Run: "spring-1", State: campaign.Running, Sentence: "it is being sent", Lanes: []why.LaneState{
 		{Connection: "conn_1", Sender: "host/9", LimitedBy: campaign.ByThroughput, Detail: "conn_1 sends", Rate: 72, At: at},
 		{Connection: "conn_2", Sender: "host/7", LimitedBy: campaign.ByThroughput, Detail: "conn_2 sends", Rate: 72, At: at, Stale: true},
@@ -62,8 +62,18 @@ func TestWhyShowsTheOpenRowsAndWhenTheyAreSent(t *testing.T) {
 		{"without times and lanes", quiet, sentence + open},
 		{"an ended run", ended, sentence},
 	} {
-		if got := printed(t, func(p *program) error { return p.writeWhy(tt.w) }); got != tt.want {
+		if got := said(t, func(p *Program) error { return p.writeWhy(tt.w) }); got != tt.want {
 			t.Errorf("%s: got\n%s\nwant\n%s", tt.name, got, tt.want)
 		}
 	}
+}
+
+// said returns what write prints to standard output.
+func said(t *testing.T, write func(*Program) error) string {
+	t.Helper()
+	var out bytes.Buffer
+	if err := write(&Program{stdout: &out}); err != nil {
+		t.Error(err)
+	}
+	return out.String()
 }

@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"campaignd/campaign"
@@ -87,16 +86,7 @@ func warnDeadline(def *file.Definition, p *launch.Preflight, f plan.Forecast) {
 		return
 	}
 	p.Findings = append(p.Findings, file.Finding{Level: file.LevelWarning, Where: "limits.deadline",
-		What: Missed(def.Limits.Deadline, f), Remedy: "`campaignd forecast` says what would help"})
-}
-
-// Missed says that a deadline cannot be met.
-func Missed(deadline campaign.Duration, f plan.Forecast) string {
-	done := "it is not done within a year"
-	if !f.Never {
-		done = "it is done at about " + f.Finish.Format("2006-01-02 15:04 MST")
-	}
-	return fmt.Sprintf("%s after the launch cannot be met: %s, limited by %s", deadline, done, f.LimitedBy)
+		What: f.Missed(def.Limits.Deadline), Remedy: "`campaignd forecast` says what would help"})
 }
 
 // warnConsent logs that a campaign does not use columns that look like consent: nobody sees the

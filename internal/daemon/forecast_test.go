@@ -119,7 +119,7 @@ func TestAForecastCountsRowsThatCameBack(t *testing.T) {
 		f, err := ForecastRun(t.Context(), l, cfg, changed.Run)
 		got := ""
 		if !f.DeadlineHolds {
-			got = Missed(d, f)
+			got = f.Missed(d)
 		}
 		if err != nil || !strings.HasPrefix(got, want) || got != "" && want == "" {
 			t.Errorf("with a deadline of %s: %q, %v; want %q", deadline, got, err, want)

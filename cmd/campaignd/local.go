@@ -1,0 +1,164 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"campaignd/campaign"
+	"campaignd/campaign/plan"
+	"campaignd/internal/client/resource"
+	"campaignd/internal/config"
+	"campaignd/internal/daemon"
+	"campaignd/internal/messaging/connector"
+	"campaignd/internal/numbers"
+	"campaignd/internal/operator"
+	"campaignd/reporting"
+)
+
+var (
+	_ operations = (*local)(nil)
+)
+
+// local is a session on the ledger of this machine, with its configuration.
+type local struct {
+	*operator.Session
+	p *program
+	c *config.Config
+}
+
+// ReportHTML writes the report of a run as one HTML file.
+func (d *local) ReportHTML(ctx context.Context, id string, audit bool, w io.Writer) error {
+	write, err := d.Session.ReportHTML(ctx, id, audit)
+	if err != nil {
+		return err
+	}
+	return write(w)
+}
+
+// Export writes one line for each row of a run's list.
+func (d *local) Export(ctx context.Context, id string, w io.Writer) error {
+	write, err := d.Session.Export(ctx, id)
+	if err != nil {
+		return err
+	}
+	return write(w)
+}
+
+// ExportExcel is Export in the form that Excel opens by a double click.
+func (d *local) ExportExcel(ctx context.Context, id string, w io.Writer) error {
+	write, err := d.Session.ExportExcel(ctx, id)
+	if err != nil {
+		return err
+	}
+	return write(w)
+}
+
+// ReportAgainst is a report compared with what the configured service counts.
+func (d *local) ReportAgainst(ctx context.Context, id string) (*reporting.Report, error) {
+	service, err := config.NewConnectors(d.c)
+	switch {
+	case errors.Is(err, connector.ErrNone):
+	case err != nil:
+		return nil, invalid(err)
+	default:
+		defer service.Close()
+		d.Service = service
+	}
+	return d.Session.ReportAgainst(ctx, id)
+}
+
+// Forecast says when a run will be done.
+func (d *local) Forecast(ctx context.Context, id string) (f plan.Forecast, err error) {
+	err = d.With(ctx, id, func(r campaign.Run) error {
+		f, err = daemon.ForecastRun(ctx, d.Ledger, d.c, r)
+		return err
+	})
+	return f, err
+}
+
+// Cancel ends a run. If no process sends from the ledger, this one ends the run.
+func (d *local) Cancel(ctx context.Context, id string) (resource.Controlled, error) {
+	done, err := d.Session.Cancel(ctx, id)
+	if err != nil {
+		return done, err
+	}
+	no, err := campaign.ParseRunID(done.Run.ID)
+	if err != nil {
+		return done, err
+	}
+	run, err := daemon.EndCancelled(ctx, d.c, no, cancelBudget, d.p.log(d.c, true))
+	switch {
+	case errors.Is(err, campaign.ErrLocked): // the sender does it
+		return done, nil
+	case err == nil && run.State.Ended():
+		done = resource.Controlled{Run: resource.RunOf(run),
+			Sentence: fmt.Sprintf("%s is %s; `campaignd report %[1]s` tells who got it", run.ID(), run.State)}
+	}
+	return done, err
+}
+
+// cancelBudget is how long cancel waits for the run to end. Skipping a million rows takes a few
+// seconds.
+const cancelBudget = 30 * time.Second
+
+// withLedgerSession opens the ledger of this machine for its user.
+func (p *program) withLedgerSession(ctx context.Context, why purpose, do func(*local) error) (err error) {
+	l, c, err := p.openLedger(ctx, why)
+	if err != nil {
+		return err
+	}
+	defer closing(l, &err)
+	rates, err := c.Rates()
+	if err != nil {
+		return invalid(err)
+	}
+	lists, err := daemon.Audiences(c, l, p.log(c, true))
+	if err != nil {
+		return err
+	}
+	d := &operator.Session{Ledger: l, Lists: lists, By: operator.LocalUser(), Repeats: c.Sending.Waits(), Rates: rates}
+	d.Origins = func(ctx context.Context, h []campaign.Hold) func(string) campaign.Origin {
+		return numbers.Origins(ctx, c, h)
+	}
+	d.Known = func(ctx context.Context) ([]campaign.Origin, bool) { return numbers.KnownOrigins(ctx, c) }
+	d.Allowances = func(ctx context.Context, connections []string) ([]resource.Allowance, error) {
+		return numbers.Allowances(ctx, c, l, connections)
+	}
+	d.Configured = func(connection string) bool {
+		_, known := c.Numbers[connection]
+		return known
+	}
+	return requestError(do(&local{d, p, c}))
+}
+
+// mistakable are the commands without --server that a user may expect to have it.
+var mistakable = []string{"run", "preview", "test", "ledger", "webhooks", "commerce", "doctor", "backup", "templates", "media"}
+
+// sayLocal says that a command works on this machine although CAMPAIGND_SERVER names another one.
+// It refuses a command that sends, because the ledger of this machine does not know the opt-outs of
+// the other.
+func (p *program) sayLocal(cmd *cobra.Command) error {
+	top := cmd
+	for top.HasParent() && top.Parent().HasParent() {
+		top = top.Parent()
+	}
+	if p.environment[serverVariable] == "" || cmd.Flags().Lookup("server") != nil || !slices.Contains(mistakable, top.Name()) {
+		return nil
+	}
+	switch top.Name() {
+	case "run":
+		return invalid(fmt.Errorf("run sends from this machine, and %[1]s names another: "+
+			"`campaignd launch` sends from there; unset %[1]s to send from here", serverVariable))
+	case "test":
+		return invalid(fmt.Errorf("test sends from this machine, and %[1]s names another: "+
+			"unset %[1]s to send from here, or use `campaignd launch`", serverVariable))
+	}
+	fmt.Fprintf(p.stderr, "campaignd: %s is about this machine, not about %s%s\n", cmd.Name(), serverVariable, insteadOf(cmd.Name()))
+	return nil
+}
