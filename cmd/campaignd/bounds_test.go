@@ -11,6 +11,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/launch"
+	"campaignd/internal/command"
 	"campaignd/internal/daemon"
 )
 
@@ -48,13 +49,13 @@ func TestARunIsInterruptedOnlyByItsEndedContext(t *testing.T) {
 		code int
 		want string
 	}{
-		{"interrupted", ended, fmt.Errorf("read: %w", context.Canceled), exitInterrupted,
+		{"interrupted", ended, fmt.Errorf("read: %w", context.Canceled), command.ExitInterrupted,
 			"interrupted while the list was read; the same command goes on"},
-		{"a failure while it is interrupted", ended, away, exitFailed, "disk full"},
-		{"an end without a signal", going, context.Canceled, exitFailed, "context canceled"},
+		{"a failure while it is interrupted", ended, away, command.ExitFailed, "disk full"},
+		{"an end without a signal", going, context.Canceled, command.ExitFailed, "context canceled"},
 	} {
 		err := beforeSending(tt.ctx, "the same command", tt.err)
-		if code, _ := classify(tt.ctx, err); fmt.Sprint(err) != tt.want || code != tt.code {
+		if code, _ := command.Classify(tt.ctx, err); fmt.Sprint(err) != tt.want || code != tt.code {
 			t.Errorf("%s: got %v with exit code %d, want %s with %d", tt.name, err, code, tt.want, tt.code)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"campaignd/internal/command"
 	"campaignd/internal/daemon"
 	"campaignd/internal/ledger"
 	"campaignd/internal/ledger/sqlite"
@@ -116,7 +117,7 @@ func TestAQuarantineWhoseOutputIsCutIsAnError(t *testing.T) {
 	q := daemon.Quarantined{WentBack: true, Done: true, Ahead: 3, Runs: []daemon.QuarantinedRun{run}}
 	for n := 0; ; n++ {
 		disk := &fills{left: n}
-		err := (&program{Program: Program{stdout: disk}}).writeQuarantined(q, daemon.QuarantineOptions{Lost: 1})
+		err := (&program{Program: command.Program{Stdout: disk}}).writeQuarantined(q, daemon.QuarantineOptions{Lost: 1})
 		if disk.left >= 0 {
 			if err != nil || n < 5 {
 				t.Errorf("got %v after %d writes, want no error after some", err, n)

@@ -20,6 +20,7 @@ import (
 	"campaignd/campaign/file"
 	"campaignd/campaign/launch"
 	"campaignd/campaign/plan"
+	"campaignd/internal/command"
 	"campaignd/internal/config"
 	"campaignd/internal/daemon"
 	"campaignd/internal/doctor"
@@ -64,11 +65,11 @@ corrected and launched.`,
 	cmd.Flags().BoolVar(&f.strict, "strict", false, "exit 2 when a row of the list is at fault")
 	cmd.Flags().BoolVar(&f.another, "new", false, "check the launch of a new run beside the earlier ones, as run --new")
 	cmd.Flags().BoolVar(&f.offline, "offline", false, "do not ask the service: check only the files and the ledger")
-	o := addOutput(cmd)
-	p.addServer(cmd)
+	o := command.AddOutput(cmd)
+	p.AddServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		shown := isTerminal(p.stdout) && !o.json()
-		oneScreen := shown && isTerminal(p.stderr)
+		shown := command.IsTerminal(p.Stdout) && !o.JSON()
+		oneScreen := shown && command.IsTerminal(p.Stderr)
 		f.examples = manyExamples
 		if shown {
 			f.examples = 0
@@ -77,8 +78,8 @@ corrected and launched.`,
 		if err != nil {
 			return err
 		}
-		if o.json() {
-			err = writeJSON(p.stdout, found)
+		if o.JSON() {
+			err = command.WriteJSON(p.Stdout, found)
 		} else {
 			err = p.writePreflight(found, oneScreen)
 		}
@@ -86,14 +87,14 @@ corrected and launched.`,
 		case err != nil:
 			return err
 		case !found.OK() && oneScreen:
-			return silent(exitUsage) // the table on the same screen already shows the reason
+			return command.Silent(command.ExitUsage) // the table on the same screen already shows the reason
 		case !found.OK():
-			return faultOf(args[0], found)
+			return command.FaultOf(args[0], found)
 		case found.Launch != nil && found.Launch.Does == launch.Refuses && !f.another:
-			return invalid(fmt.Errorf("`run` would refuse this list because of %s, as the launch above says; `check --new` checks for `run --new`",
-				found.Launch.Run))
+			return command.Invalid(fmt.Errorf("`run` would refuse this list because of %s, as the launch above says; "+
+				"`check --new` checks for `run --new`", found.Launch.Run))
 		case f.strict && found.BadRows() > 0:
-			return invalid(fmt.Errorf("%s at fault in %s (--strict)", sentence.Count(found.BadRows(), "row is", "rows are"), found.List))
+			return command.Invalid(fmt.Errorf("%s at fault in %s (--strict)", sentence.Count(found.BadRows(), "row is", "rows are"), found.List))
 		}
 		return nil
 	}
@@ -103,7 +104,7 @@ corrected and launched.`,
 // check runs the preflight as the flags ask: with or without the service, and with a file for the
 // rejected rows.
 func (p *program) check(ctx context.Context, path string, f checkFlags) (_ *launch.Preflight, err error) {
-	far, err := p.remote()
+	far, err := p.Remote()
 	if err != nil {
 		return nil, err
 	}
@@ -131,7 +132,7 @@ func (p *program) check(ctx context.Context, path string, f checkFlags) (_ *laun
 	}
 	if in.Rate, in.Commerce = c.Rate, c.Commerce.Configured(); in.List == "" {
 		if in.List = file.Beside(path, def.Recipients.File); in.List == "" {
-			return nil, invalid(fmt.Errorf("%s names no list: set recipients.file, or pass --recipients FILE", path))
+			return nil, command.Invalid(fmt.Errorf("%s names no list: set recipients.file, or pass --recipients FILE", path))
 		}
 	}
 	if !f.offline {
@@ -147,7 +148,7 @@ func (p *program) check(ctx context.Context, path string, f checkFlags) (_ *laun
 		if l, err = daemon.OpenLedger(ctx, c, false, p.log(c, true)); err != nil {
 			return nil, err
 		}
-		defer closing(l, &err)
+		defer command.Closing(l, &err)
 		in.Suppressions, in.Reached = l, l
 	}
 	if f.rejects != "" {
@@ -200,7 +201,7 @@ func withRemedy(c *config.Config, err error) error {
 // client makes the clients of the configured connectors.
 func (p *program) client(c *config.Config) (*connector.Set, error) {
 	if err := c.CanSend(); err != nil {
-		return nil, invalid(err)
+		return nil, command.Invalid(err)
 	}
 	return config.NewConnectors(c)
 }
@@ -208,7 +209,7 @@ func (p *program) client(c *config.Config) (*connector.Set, error) {
 // writePreflight writes a preflight for a person to read. Without faults it leaves out the faults
 // of the campaign, which standard error shows.
 func (p *program) writePreflight(f *launch.Preflight, faults bool) error {
-	w := bufio.NewWriter(p.stdout)
+	w := bufio.NewWriter(p.Stdout)
 	fmt.Fprintf(w, "%s with %s", sentence.Printable(f.Campaign), sentence.Printable(f.List))
 	if f.Dialect != "" {
 		fmt.Fprintf(w, " (%s)", f.Dialect)
@@ -232,16 +233,16 @@ func (p *program) writePreflight(f *launch.Preflight, faults bool) error {
 		fmt.Fprintf(w, "sending takes about %s at %.4g messages per second\n", campaign.Duration(f.Duration), f.Pace)
 	}
 	if len(f.Connections) > 1 {
-		writeParagraph(w, "connections: "+connectionPaces(f.Connections))
+		command.WriteParagraph(w, "connections: "+connectionPaces(f.Connections))
 	}
 	if f.Window != nil {
 		fmt.Fprintf(w, "window %s: %s\n", f.Window.Window, f.Window.Sentence)
 	}
 	if f.Launch != nil {
-		writeParagraph(w, "launch: "+f.Launch.Sentence)
+		command.WriteParagraph(w, "launch: "+f.Launch.Sentence)
 	}
 	if assumed := doctor.AssumedLine(f.Assumed, f.NotOffered); assumed != "" {
-		writeParagraph(w, "assumed (not in the service's document): "+assumed)
+		command.WriteParagraph(w, "assumed (not in the service's document): "+assumed)
 	}
 	for _, c := range slices.Sorted(maps.Keys(f.Bound)) {
 		fmt.Fprintf(w, "%s reached %s before and sends to them again\n",
@@ -252,7 +253,7 @@ func (p *program) writePreflight(f *launch.Preflight, faults bool) error {
 		if found.Level == file.LevelError && !faults {
 			continue
 		}
-		writeParagraph(w, fmt.Sprintf("%s: %s", found.Level, found))
+		command.WriteParagraph(w, fmt.Sprintf("%s: %s", found.Level, found))
 		if found.Excerpt != "" {
 			fmt.Fprintln(w, found.Excerpt)
 		}
@@ -268,7 +269,7 @@ func (p *program) writePreflight(f *launch.Preflight, faults bool) error {
 			rows = append(rows, []string{strconv.FormatInt(r.Row, 10), string(r.Reason), r.To, why})
 		}
 		fmt.Fprintln(w)
-		if err := writeTable(w, []string{"ROW", "REASON", "TO", "WHERE AND WHY"}, rows); err != nil {
+		if err := command.WriteTable(w, []string{"ROW", "REASON", "TO", "WHERE AND WHY"}, rows); err != nil {
 			return err
 		}
 		if left := f.Rows - f.Sendable - int64(len(f.Examples)); left > 0 {

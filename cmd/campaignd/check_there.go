@@ -9,6 +9,7 @@ import (
 	"campaignd/campaign"
 	"campaignd/campaign/launch"
 	"campaignd/internal/client"
+	"campaignd/internal/command"
 )
 
 // checkThere uploads the campaign and the list to another campaignd, which runs the preflight.
@@ -18,7 +19,8 @@ func (p *program) checkThere(ctx context.Context, far *client.Client, file strin
 		given bool
 	}{{"--offline", f.offline}, {"--rejects", f.rejects != ""}} {
 		if local.given {
-			return nil, invalid(fmt.Errorf("%s works on this machine only: give neither --server nor %s with it", local.flag, serverVariable))
+			return nil, command.Invalid(fmt.Errorf("%s works on this machine only: give neither --server nor %s with it",
+				local.flag, command.ServerVariable))
 		}
 	}
 	r := client.Launch{Campaign: file, List: f.list}
@@ -27,7 +29,7 @@ func (p *program) checkThere(ctx context.Context, far *client.Client, file strin
 	}
 	found, err := far.Check(ctx, r)
 	if err != nil {
-		return nil, requestError(err)
+		return nil, command.RequestError(err)
 	}
 	found.List, found.Duration = r.List, time.Duration(found.Seconds*float64(time.Second))
 	if f.examples == 0 {

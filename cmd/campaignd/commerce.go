@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"campaignd/internal/command"
 	"campaignd/internal/commerce"
 	"campaignd/internal/daemon"
 	"campaignd/internal/doctor"
@@ -19,8 +20,8 @@ func (p *program) cmdCommerce() *cobra.Command {
 		Short: "Connect the commerce platform, see whether it answers, and list an audience",
 		Long: `The commerce platform (commerce in the configuration) has the customers and orders of a company. A company's own programs
 have an API key; an application that the company installs gets a token by ` + "`connect`.",
-		Args: noSubcommand,
-		RunE: help,
+		Args: command.NoSubcommand,
+		RunE: command.Help,
 	}
 	cmd.AddCommand(p.cmdCommerceConnect(), p.cmdCommerceStatus(), p.cmdCommerceAudience())
 	return cmd
@@ -33,9 +34,9 @@ func (p *program) cmdCommerceStatus() *cobra.Command {
 		Long: `Asks the platform for the company and for one payment, and changes nothing. The exit code is 0 if both came, and 1 if not;
 the sentence then names the remedy.`,
 		Example: "  campaignd commerce status\n  campaignd commerce status -o json",
-		Args:    noArguments,
+		Args:    command.NoArguments,
 	}
-	o := addOutput(cmd)
+	o := command.AddOutput(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		c, err := p.load()
 		if err != nil {
@@ -45,13 +46,13 @@ the sentence then names the remedy.`,
 		if err := cmd.Context().Err(); err != nil {
 			return err
 		}
-		if o.json() {
-			err = writeJSON(p.stdout, s)
+		if o.JSON() {
+			err = command.WriteJSON(p.Stdout, s)
 		} else {
-			_, err = fmt.Fprintln(p.stdout, statusLine(s))
+			_, err = fmt.Fprintln(p.Stdout, statusLine(s))
 		}
 		if err == nil && !s.Connected {
-			return silent(exitFailed)
+			return command.Silent(command.ExitFailed)
 		}
 		return err
 	}
@@ -81,7 +82,7 @@ A running serve has the listener: stop it meanwhile, or give --listen another ad
 A wrong callback is refused, and the next one is waited for. A code that the platform refuses ends the command.`,
 		Example: `  campaignd commerce connect https://hooks.example/commerce/callback
   campaignd commerce connect https://hooks.example/commerce/callback --listen 127.0.0.1:8085 --wait 1h`,
-		Args: oneArgument("REDIRECT_URI", "https://hooks.example/commerce/callback"),
+		Args: command.OneArgument("REDIRECT_URI", "https://hooks.example/commerce/callback"),
 	}
 	cmd.Flags().StringVar(&listen, "listen", "", "HOST:PORT of the listener (default: listen.public)")
 	cmd.Flags().DurationVar(&wait, "wait", 15*time.Minute, "how long to wait for a callback")
@@ -91,15 +92,15 @@ A wrong callback is refused, and the next one is waited for. A code that the pla
 			return err
 		}
 		if wait <= 0 {
-			return invalid(fmt.Errorf("--wait %v: want more than 0", wait))
+			return command.Invalid(fmt.Errorf("--wait %v: want more than 0", wait))
 		}
 		ctx, cancel := context.WithTimeout(cmd.Context(), wait)
 		defer cancel()
 		err = daemon.ConnectCommerce(ctx, c, daemon.Connection{RedirectURI: args[0], Listen: listen, Log: p.log(c, true),
 			Started: func(url string) {
-				fmt.Fprintf(p.stderr, "waiting at %s until the company %s installs the application\n", url, c.Commerce.Company)
+				fmt.Fprintf(p.Stderr, "waiting at %s until the company %s installs the application\n", url, c.Commerce.Company)
 			},
-			Refused: func(err error) { fmt.Fprintf(p.stderr, "a callback was refused: %v\n", err) }})
+			Refused: func(err error) { fmt.Fprintf(p.Stderr, "a callback was refused: %v\n", err) }})
 		var refused *commerce.Error
 		switch {
 		case cmd.Context().Err() != nil:
@@ -111,7 +112,7 @@ A wrong callback is refused, and the next one is waited for. A code that the pla
 		case err != nil:
 			return err
 		}
-		_, err = fmt.Fprintf(p.stdout, "the company %s is connected; its token is in %s\n", c.Commerce.Company, c.CommerceToken())
+		_, err = fmt.Fprintf(p.Stdout, "the company %s is connected; its token is in %s\n", c.Commerce.Company, c.CommerceToken())
 		return err
 	}
 	return cmd

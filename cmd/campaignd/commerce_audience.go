@@ -15,6 +15,7 @@ import (
 	"campaignd/campaign/file"
 	"campaignd/campaign/launch"
 	"campaignd/internal/audience"
+	"campaignd/internal/command"
 	"campaignd/internal/config"
 	"campaignd/internal/daemon"
 	"campaignd/internal/sentence"
@@ -43,7 +44,7 @@ themselves. The list holds phone numbers, so only its owner may read it.`,
 		Args: oneCampaign,
 	}
 	cmd.Flags().StringVar(&write, "write", "", "the file for the list; an existing one is replaced")
-	o := addOutput(cmd)
+	o := command.AddOutput(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		c, err := p.load()
 		if err != nil {
@@ -54,13 +55,13 @@ themselves. The list holds phone numbers, so only its owner may read it.`,
 			return err
 		}
 		if def.Audience == nil {
-			return invalid(fmt.Errorf("%s has no audience; add one, such as audience: {from: customers}", args[0]))
+			return command.Invalid(fmt.Errorf("%s has no audience; add one, such as audience: {from: customers}", args[0]))
 		}
 		shown, err := p.audienceOf(cmd.Context(), c, def, write)
 		if err != nil {
 			return err
 		}
-		return p.say(o, shown, shown.text())
+		return p.Say(o, shown, shown.text())
 	}
 	return cmd
 }
@@ -94,7 +95,7 @@ func (p *program) fetching() func(int64) {
 	return func(rows int64) {
 		if now := time.Now(); now.Sub(shown) >= lineInterval {
 			shown = now
-			fmt.Fprintf(p.stderr, "fetching, %s\n", soFar(rows, now.Sub(began)))
+			fmt.Fprintf(p.Stderr, "fetching, %s\n", soFar(rows, now.Sub(began)))
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"campaignd/internal/client"
+	"campaignd/internal/command"
 	"campaignd/internal/filelock"
 )
 
@@ -148,7 +149,7 @@ func TestAnErasureLooksIntoLists(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r := d.want(exitUnsure, "erase", "+237650000001", "--yes"); !strings.Contains(r.stderr, "1 list is") {
+	if r := d.want(command.ExitUnsure, "erase", "+237650000001", "--yes"); !strings.Contains(r.stderr, "1 list is") {
 		t.Errorf("got %q; want that a list is made", r.stderr)
 	}
 	if err := lock.Release(); err != nil {

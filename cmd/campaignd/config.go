@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"campaignd/campaign/file"
+	"campaignd/internal/command"
 	"campaignd/internal/config"
 )
 
@@ -14,8 +15,8 @@ func (p *program) cmdConfig() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "config",
 		Short: "Show the configuration in force, or print the JSON Schemas",
-		Args:  noSubcommand,
-		RunE:  help,
+		Args:  command.NoSubcommand,
+		RunE:  command.Help,
 	}
 	cmd.AddCommand(p.cmdConfigShow(), p.cmdConfigSchema())
 	return cmd
@@ -30,22 +31,22 @@ service.assumed has paths and throttling answers that campaignd assumes because 
 Change it for a service that differs.`,
 		Example: `  campaignd config show
   CAMPAIGND_SERVICE_TIMEOUT=5s campaignd config show -o json`,
-		Args: noArguments,
+		Args: command.NoArguments,
 	}
-	o := addOutput(cmd)
+	o := command.AddOutput(cmd)
 	cmd.RunE = func(*cobra.Command, []string) error {
 		c, err := p.load()
 		if err != nil {
 			return err
 		}
-		if o.json() {
-			return writeJSON(p.stdout, c.Masked())
+		if o.JSON() {
+			return command.WriteJSON(p.Stdout, c.Masked())
 		}
 		text, err := c.YAML()
 		if err != nil {
 			return err
 		}
-		_, err = p.stdout.Write(text)
+		_, err = p.Stdout.Write(text)
 		return err
 	}
 	return cmd
@@ -74,7 +75,7 @@ func (p *program) cmdConfigSchema() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(p.stdout, "%s\n", text)
+			_, err = fmt.Fprintf(p.Stdout, "%s\n", text)
 			return err
 		},
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"campaignd/internal/client"
+	"campaignd/internal/command"
 	"campaignd/internal/config"
 	"campaignd/internal/operator"
 )
@@ -25,11 +26,11 @@ func (p *program) cmdConsole() *cobra.Command {
 		Long: `Opens the pages of the admin listener, signed in as the user of this machine. The link works once, within a minute. Others sign
 in at the address of the admin listener with a key of ` + "`campaignd keys create`" + `.`,
 		Example: "  campaignd console\n  campaignd console --print",
-		Args:    noArguments,
+		Args:    command.NoArguments,
 	}
 	link := cmd.Flags().Bool("print", false, "print the link instead of opening the browser")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		return p.withLedgerSession(cmd.Context(), toChange, func(d *local) error {
+		return p.withLedgerSession(cmd.Context(), command.ToChange, func(d *local) error {
 			c, err := p.load()
 			if err != nil {
 				return err
@@ -47,7 +48,7 @@ in at the address of the admin listener with a key of ` + "`campaignd keys creat
 // consoleAddress is the address of the admin listener that has the console.
 func consoleAddress(c *config.Config) (string, error) {
 	if !c.Console.Enabled {
-		return "", invalid(errors.New("console.enabled is false: the admin listener has no pages"))
+		return "", command.Invalid(errors.New("console.enabled is false: the admin listener has no pages"))
 	}
 	if c.SharedLedger() {
 		scheme := "http://"
@@ -71,10 +72,10 @@ func (p *program) openConsole(ctx context.Context, d *operator.Session, at strin
 	}
 	link := at + "/console/enter?token=" + token
 	if !toPrint && openBrowser(ctx, link) == nil {
-		fmt.Fprintf(p.stderr, "the console of %s opens in the browser; if none does, `campaignd console --print` prints a link\n", at)
+		fmt.Fprintf(p.Stderr, "the console of %s opens in the browser; if none does, `campaignd console --print` prints a link\n", at)
 		return nil
 	}
-	fmt.Fprintln(p.stdout, link)
+	fmt.Fprintln(p.Stdout, link)
 	return nil
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"campaignd/campaign"
+	"campaignd/internal/command"
 	"campaignd/internal/config"
 	"campaignd/internal/daemon"
 	"campaignd/internal/operator"
@@ -29,27 +30,27 @@ func (p *program) cmdDemo() *cobra.Command {
 		Long: `Starts the sandbox of the messaging service, imports a list with the usual faults, sends it at the full speed of four
 numbers, takes the webhooks and prints the report. Nothing leaves this machine. Its files stay in a temporary folder that it names.`,
 		Example: "  campaignd demo\n  campaignd demo --serve\n  campaignd demo --console\n  campaignd demo --api cloud",
-		Args:    noArguments,
+		Args:    command.NoArguments,
 	}
 	cmd.Flags().BoolVar(&serve, "serve", false, "keep everything running afterwards and print the addresses")
 	cmd.Flags().BoolVar(&console, "console", false, "as --serve, and open the console in the browser")
 	api := cmd.Flags().String("api", "service", "wire of the sandbox: service, or cloud for the platform's own Cloud API")
 	cmd.Flags().StringVar(&o.Dir, "dir", "", "folder for its files (default: a new temporary one)")
 	cmd.Flags().DurationVar(&o.Run.Settle, "settle", 20*time.Second, "how long to wait for statuses after the last answer")
-	out := addOutput(cmd)
+	out := command.AddOutput(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if o.Run.Settle < 0 {
-			return invalid(fmt.Errorf("--settle %s is negative", o.Run.Settle))
+			return command.Invalid(fmt.Errorf("--settle %s is negative", o.Run.Settle))
 		}
 		if o.API = *api; o.API != "service" && o.API != sandbox.APICloud {
-			return invalid(fmt.Errorf("--api: %q is neither service nor cloud", o.API))
+			return command.Invalid(fmt.Errorf("--api: %q is neither service nor cloud", o.API))
 		}
 		files, err := fs.Sub(demoFiles, "demo")
 		if err != nil {
 			return err
 		}
 		o.Files = files
-		return p.demo(cmd.Context(), o, serve || console, console, out.json())
+		return p.demo(cmd.Context(), o, serve || console, console, out.JSON())
 	}
 	return cmd
 }
@@ -60,9 +61,9 @@ func (p *program) demo(ctx context.Context, o daemon.DemoOptions, serve, console
 		c.Log.Level = p.logLevel
 	}
 	if err := c.Validate(); err != nil {
-		return invalid(fmt.Errorf("--log-level: %w", err))
+		return command.Invalid(fmt.Errorf("--log-level: %w", err))
 	}
-	bar := newProgress(p.stderr, p.columns())
+	bar := newProgress(p.Stderr, p.columns())
 	log := p.logOn(bar, c, true)
 	o.Run.Progress, o.Run.Checked = bar.show, bar.warn
 	o.Started = func(d daemon.Demo) {
@@ -73,7 +74,7 @@ func (p *program) demo(ctx context.Context, o daemon.DemoOptions, serve, console
 		bar.close()
 		return err
 	}
-	defer closing(world, &err)
+	defer command.Closing(world, &err)
 	result, err := world.Run(ctx)
 	bar.close()
 	if err != nil {
@@ -84,17 +85,17 @@ func (p *program) demo(ctx context.Context, o daemon.DemoOptions, serve, console
 		return err
 	}
 	ended := p.finish(ctx, result, "the same command", json)
-	fmt.Fprintf(p.stderr, `
+	fmt.Fprintf(p.Stderr, `
 look closer: campaignd report latest --format csv --config %s
              campaignd audit latest --config %[1]s
              less %s
 `, config, filepath.Join(world.Dir, "list.csv"))
 	if serve && ctx.Err() == nil {
 		return world.Serve(ctx, daemon.Options{Log: log, API: operatorsAPI, Console: pages(world.Config)}, func(public, admin string) {
-			fmt.Fprintf(p.stderr, "still running until Ctrl-C: sandbox %s, webhooks %s, console %s/console/\n", world.Sandbox, public, admin)
+			fmt.Fprintf(p.Stderr, "still running until Ctrl-C: sandbox %s, webhooks %s, console %s/console/\n", world.Sandbox, public, admin)
 			if console {
 				if err := p.openDemo(ctx, world, admin); err != nil {
-					fmt.Fprintf(p.stderr, "the console does not open: %v\n", err)
+					fmt.Fprintf(p.Stderr, "the console does not open: %v\n", err)
 				}
 			}
 		})
@@ -109,12 +110,12 @@ func (p *program) openDemo(ctx context.Context, world *daemon.DemoWorld, admin s
 	if err != nil {
 		return err
 	}
-	defer closing(l, &err)
+	defer command.Closing(l, &err)
 	d := &operator.Session{Ledger: l, By: operator.LocalUser()}
 	k, err := d.CreateKey(ctx, "second person", string(campaign.KeyOperate), "", "")
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(p.stderr, "a second person signs in with the key %s\n", k.Secret)
+	fmt.Fprintf(p.Stderr, "a second person signs in with the key %s\n", k.Secret)
 	return p.openConsole(ctx, d, admin, false)
 }

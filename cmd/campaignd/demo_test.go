@@ -9,6 +9,7 @@ import (
 	"testing/fstest"
 	"time"
 
+	"campaignd/internal/command"
 	"campaignd/internal/daemon"
 )
 
@@ -37,7 +38,7 @@ func TestTheDemoPrintsItsReportAndItsFiles(t *testing.T) {
 		defer stop()
 		var stdout bytes.Buffer
 		stderr := &until{text: "still running until Ctrl-C: sandbox http://", stop: stop}
-		p := &program{Program: Program{stdout: &stdout, stderr: stderr, environment: map[string]string{}}}
+		p := &program{Program: command.Program{Stdout: &stdout, Stderr: stderr, Environment: map[string]string{}}}
 		err := p.demo(ctx, daemon.DemoOptions{
 			Dir: dir, Run: daemon.RunOptions{Settle: 100 * time.Millisecond},
 			Files: fstest.MapFS{

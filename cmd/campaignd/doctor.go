@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"campaignd/internal/command"
 	"campaignd/internal/doctor"
 )
 
@@ -17,9 +18,9 @@ message and changes nothing. To each registered webhook endpoint it posts one un
 
 The exit code is 1 if a check failed, and 0 if there are only warnings.`,
 		Example: "  campaignd doctor\n  campaignd doctor -o json",
-		Args:    noArguments,
+		Args:    command.NoArguments,
 	}
-	o := addOutput(cmd)
+	o := command.AddOutput(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		c, err := p.load()
 		if err != nil {
@@ -29,8 +30,8 @@ The exit code is 1 if a check failed, and 0 if there are only warnings.`,
 		if err := cmd.Context().Err(); err != nil {
 			return err
 		}
-		if o.json() {
-			err = writeJSON(p.stdout, checks)
+		if o.JSON() {
+			err = command.WriteJSON(p.Stdout, checks)
 		} else {
 			rows := make([][]string, 0, len(checks))
 			for _, c := range checks {
@@ -40,10 +41,10 @@ The exit code is 1 if a check failed, and 0 if there are only warnings.`,
 				}
 				rows = append(rows, []string{string(c.Health), c.Name, said})
 			}
-			err = writeTable(p.stdout, []string{"RESULT", "CHECK", "SEEN"}, rows)
+			err = command.WriteTable(p.Stdout, []string{"RESULT", "CHECK", "SEEN"}, rows)
 		}
 		if err == nil && slices.ContainsFunc(checks, func(c doctor.Check) bool { return c.Health == doctor.HealthFail }) {
-			return silent(exitFailed)
+			return command.Silent(command.ExitFailed)
 		}
 		return err
 	}

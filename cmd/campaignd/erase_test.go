@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"campaignd/internal/command"
 )
 
 func TestAnErasedNumberIsGoneAndStaysSuppressed(t *testing.T) {
@@ -22,8 +24,8 @@ func TestAnErasedNumberIsGoneAndStaysSuppressed(t *testing.T) {
 	if code, _, errs := do("", "suppressions", "add", number); code != 0 {
 		t.Fatalf("suppressions add: exit %d, %s; want 0", code, errs)
 	}
-	if code, _, errs := do("+2348031234568\n", "erase", number); code != exitUsage || !strings.Contains(errs, "nothing was erased") {
-		t.Errorf("with another number typed: exit %d, %s; want %d and that nothing was erased", code, errs, exitUsage)
+	if code, _, errs := do("+2348031234568\n", "erase", number); code != command.ExitUsage || !strings.Contains(errs, "nothing was erased") {
+		t.Errorf("with another number typed: exit %d, %s; want %d and that nothing was erased", code, errs, command.ExitUsage)
 	}
 	if code, out, errs := do(number+"\n", "erase", number); code != 0 || !strings.Contains(out, "erased from 0 rows") {
 		t.Errorf("erase: exit %d, %s%s; want 0 and that it is erased", code, out, errs)

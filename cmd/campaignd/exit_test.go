@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"campaignd/campaign"
+	"campaignd/internal/command"
 	"campaignd/internal/daemon"
 	"campaignd/reporting"
 )
@@ -26,9 +27,9 @@ func TestRunIsUnsureOfOpenAndUnknownRowsOnly(t *testing.T) {
 		if unsure[s] {
 			want = 3
 		}
-		p := &program{Program: Program{stdout: &bytes.Buffer{}, stderr: &bytes.Buffer{}}}
+		p := &program{Program: command.Program{Stdout: &bytes.Buffer{}, Stderr: &bytes.Buffer{}}}
 		err := p.finish(t.Context(), ended(campaign.Finished, reporting.Totals{s: 3}), "the same command", false)
-		if code, _ := classify(t.Context(), err); err != nil && code != want || err == nil && want != 0 {
+		if code, _ := command.Classify(t.Context(), err); err != nil && code != want || err == nil && want != 0 {
 			t.Errorf("3 rows %s: exit code %d (%v), want %d", s, code, err, want)
 		}
 	}
@@ -71,8 +72,8 @@ func TestRunSaysAtItsEndWhatToDo(t *testing.T) {
 		{"interrupted when all was sent", interrupted, ended(campaign.Finished, reporting.Totals{campaign.Read: 3}), 130, sent},
 	} {
 		var stdout, stderr bytes.Buffer
-		err := (&program{Program: Program{stdout: &stdout, stderr: &stderr}}).finish(tt.ctx, tt.result, "the same command", false)
-		if code := conclude(tt.ctx, err, &stderr, false); code != tt.code || stderr.String() != tt.stderr {
+		err := (&program{Program: command.Program{Stdout: &stdout, Stderr: &stderr}}).finish(tt.ctx, tt.result, "the same command", false)
+		if code := command.Conclude(tt.ctx, err, &stderr, false); code != tt.code || stderr.String() != tt.stderr {
 			t.Errorf("%s: got %d with\n%swant %d with\n%s", tt.name, code, stderr.String(), tt.code, tt.stderr)
 		}
 		if !strings.HasPrefix(stdout.String(), "orders-1  ") {

@@ -5,14 +5,16 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"campaignd/internal/command"
 )
 
 func TestHelpFitsTheTerminal(t *testing.T) {
-	root := (&program{Program: Program{stdout: new(strings.Builder), stderr: new(strings.Builder)}}).root()
+	root := (&program{Program: command.Program{Stdout: new(strings.Builder), Stderr: new(strings.Builder)}}).root()
 	var look func(*cobra.Command)
 	look = func(c *cobra.Command) {
 		for _, line := range strings.Split(c.Long, "\n") {
-			most := helpWidth
+			most := command.HelpWidth
 			if strings.HasPrefix(line, " ") {
 				most = 120 // tables of routes
 			}

@@ -15,6 +15,7 @@ import (
 	"campaignd/campaign/file"
 	"campaignd/campaign/plan"
 	"campaignd/internal/client"
+	"campaignd/internal/command"
 	"campaignd/internal/daemon"
 	"campaignd/internal/sentence"
 )
@@ -38,27 +39,27 @@ forecast as if it were launched now, with its list; a run from where it is. Noth
 		},
 	}
 	cmd.Flags().StringVar(&list, "recipients", "", "the list of a campaign (default: recipients.file of the campaign)")
-	o := addOutput(cmd)
-	p.addServer(cmd)
+	o := command.AddOutput(cmd)
+	p.AddServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		var f plan.Forecast
 		var err error
 		if isCampaignFile(args[0]) {
 			if err := oneCampaign(cmd, args); err != nil {
-				return invalid(err)
+				return command.Invalid(err)
 			}
 			f, err = p.forecastCampaign(cmd.Context(), args[0], list)
 		} else {
 			if list != "" {
-				return invalid(fmt.Errorf("%s is no campaign file, and --recipients goes with one", args[0]))
+				return command.Invalid(fmt.Errorf("%s is no campaign file, and --recipients goes with one", args[0]))
 			}
 			f, err = p.forecastRun(cmd.Context(), args[0])
 		}
 		if err != nil {
 			return err
 		}
-		if o.json() {
-			return writeJSON(p.stdout, f)
+		if o.JSON() {
+			return command.WriteJSON(p.Stdout, f)
 		}
 		return p.writeForecast(f)
 	}
@@ -76,7 +77,7 @@ func isCampaignFile(arg string) bool {
 
 // forecastCampaign forecasts a campaign as if it were launched now.
 func (p *program) forecastCampaign(ctx context.Context, path, list string) (f plan.Forecast, err error) {
-	far, err := p.remote()
+	far, err := p.Remote()
 	if err != nil {
 		return f, err
 	}
@@ -86,14 +87,14 @@ func (p *program) forecastCampaign(ctx context.Context, path, list string) (f pl
 			return f, err
 		}
 		f, err = far.ForecastLaunch(ctx, r)
-		return f, requestError(err)
+		return f, command.RequestError(err)
 	}
 	found, err := p.check(ctx, path, checkFlags{list: list})
 	if err != nil {
 		return plan.Forecast{}, err
 	}
 	if !found.OK() {
-		return plan.Forecast{}, faultOf(path, found)
+		return plan.Forecast{}, command.FaultOf(path, found)
 	}
 	c, err := p.load()
 	if err != nil {
@@ -108,14 +109,14 @@ func (p *program) forecastCampaign(ctx context.Context, path, list string) (f pl
 		if l, err = daemon.OpenLedger(ctx, c, false, p.log(c, true)); err != nil {
 			return plan.Forecast{}, err
 		}
-		defer closing(l, &err)
+		defer command.Closing(l, &err)
 	}
 	return daemon.ForecastLaunch(ctx, c, l, def, found, time.Now())
 }
 
 // forecastRun forecasts a run.
 func (p *program) forecastRun(ctx context.Context, id string) (f plan.Forecast, err error) {
-	err = p.withOperations(ctx, toRead, func(d operations) error {
+	err = p.WithOperations(ctx, command.ToRead, func(d command.Operations) error {
 		f, err = d.Forecast(ctx, id)
 		return err
 	})
@@ -134,9 +135,9 @@ func (p *program) writeForecast(f plan.Forecast) error {
 	case f.Messages == 0 && f.Unsent == 0:
 		fmt.Fprintln(w, "nothing is left to send")
 	default:
-		fmt.Fprintf(w, "%s, done at %s", sentence.Count(f.Messages, "message", "messages"), clock(f.Finish))
+		fmt.Fprintf(w, "%s, done at %s", sentence.Count(f.Messages, "message", "messages"), command.Clock(f.Finish))
 		if f.High.Sub(f.Low) >= 2*time.Second {
-			fmt.Fprintf(w, ", in eight of ten cases between %s and %s", clock(f.Low), clock(f.High))
+			fmt.Fprintf(w, ", in eight of ten cases between %s and %s", command.Clock(f.Low), command.Clock(f.High))
 		}
 		fmt.Fprintf(w, "\n%s from the first message to the last answer; limited by: %s\n",
 			campaign.Duration(time.Duration(f.Seconds)*time.Second), f.LimitedBy)
@@ -155,13 +156,13 @@ func (p *program) writeForecast(f plan.Forecast) error {
 		if !f.DeadlineHolds {
 			holds = "does not hold"
 		}
-		fmt.Fprintf(w, "deadline %s %s\n", clock(f.Deadline), holds)
+		fmt.Fprintf(w, "deadline %s %s\n", command.Clock(f.Deadline), holds)
 	}
 	for _, r := range f.RunsOut {
-		fmt.Fprintf(w, "%s used up at %s: row %d waits\n", r.LimitedBy, clock(r.At), r.Row)
+		fmt.Fprintf(w, "%s used up at %s: row %d waits\n", r.LimitedBy, command.Clock(r.At), r.Row)
 	}
 	if f.Asset != nil {
-		fmt.Fprintf(w, "the service deletes the header medium at %s, before %s\n", clock(f.Asset.Until),
+		fmt.Fprintf(w, "the service deletes the header medium at %s, before %s\n", command.Clock(f.Asset.Until),
 			sentence.Count(f.Asset.Unsent, "message is sent", "messages are sent"))
 	}
 	for _, id := range f.Assumed {
@@ -178,14 +179,14 @@ func (p *program) writeForecast(f plan.Forecast) error {
 	if len(f.Hours) > 0 {
 		fmt.Fprintln(w)
 		bars := 0
-		if isTerminal(p.stdout) {
+		if command.IsTerminal(p.Stdout) {
 			bars = 30
 		}
-		if err := writeTable(w, curveHeads(bars), curveRows(f.Hours, bars)); err != nil {
+		if err := command.WriteTable(w, curveHeads(bars), curveRows(f.Hours, bars)); err != nil {
 			return err
 		}
 	}
-	_, err := fmt.Fprint(p.stdout, w.String())
+	_, err := fmt.Fprint(p.Stdout, w.String())
 	return err
 }
 

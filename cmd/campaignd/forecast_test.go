@@ -9,6 +9,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/plan"
+	"campaignd/internal/command"
 	"campaignd/internal/sandbox"
 )
 
@@ -62,7 +63,7 @@ func TestForecastRefusesWhatIsNoCampaignAndNoRun(t *testing.T) {
 	for _, args := range [][]string{
 		{"forecast"}, {"forecast", d.path("none.yaml")}, {"forecast", "nothing"}, {"forecast", "latest", "--recipients", "x.csv"},
 	} {
-		if r := d.run(args...); r.code != exitUsage || r.stdout != "" {
+		if r := d.run(args...); r.code != command.ExitUsage || r.stdout != "" {
 			t.Errorf("%v: exit code %d and %q, want 2 and nothing on standard output", args, r.code, r.stdout)
 		}
 	}
@@ -86,10 +87,11 @@ func TestAForecastIsWrittenForAPerson(t *testing.T) {
 		f    plan.Forecast
 		want string
 	}{
-		{"all of it", f, "spring-1: 500 messages, done at " + clock(at.Add(2*time.Hour)) + ", in eight of ten cases between " +
-			clock(at.Add(time.Hour)) + " and " + clock(at.Add(3*time.Hour)) + "\n2h from the first message to the last answer; limited by: tier\n" +
-			"not sent: 20 rows, because of not_after or max_messages\ndeadline " + clock(at) + " does not hold\n" +
-			"tier used up at " + clock(at) + ": row 251 waits\nthe service deletes the header medium at " + clock(at) +
+		{"all of it", f, "spring-1: 500 messages, done at " + command.Clock(at.Add(2*time.Hour)) + ", in eight of ten cases between " +
+			command.Clock(at.Add(time.Hour)) + " and " +
+			command.Clock(at.Add(3*time.Hour)) + "\n2h from the first message to the last answer; limited by: tier\n" +
+			"not sent: 20 rows, because of not_after or max_messages\ndeadline " + command.Clock(at) + " does not hold\n" +
+			"tier used up at " + command.Clock(at) + ": row 251 waits\nthe service deletes the header medium at " + command.Clock(at) +
 			", before 7 messages are sent\nthe service does not tell the throughput of conn_1: 80 a second (STANDARD) is assumed\n" +
 			"conn_1 sends 300\nconn_2 sends 200\nthe next higher tier: 4 days sooner\none more: 30 minutes sooner\n"},
 		{"nothing within a year", never, "spring-1: nothing will be sent within a year, because of: hold\n"},

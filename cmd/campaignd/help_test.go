@@ -10,13 +10,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
+
+	"campaignd/internal/command"
 )
 
 // The golden file has the --help of every command, with the flags and their defaults.
 // UPDATE_GOLDEN=1 rewrites it. Cobra adds the completion commands of the shells, so only their
 // examples are compared.
 func TestHelpMatchesItsGoldenFile(t *testing.T) {
-	p := &program{Program: Program{stdin: strings.NewReader(""), stdout: &bytes.Buffer{}, stderr: &bytes.Buffer{}}}
+	p := &program{Program: command.Program{Stdin: strings.NewReader(""), Stdout: &bytes.Buffer{}, Stderr: &bytes.Buffer{}}}
 	d := &fixture{t: t, dir: t.TempDir(), env: map[string]string{}}
 	var got strings.Builder
 	var write func(*cobra.Command)
@@ -52,7 +54,7 @@ func TestHelpMatchesItsGoldenFile(t *testing.T) {
 }
 
 func TestEveryCommandHasHelpWithAnExample(t *testing.T) {
-	p := &program{Program: Program{stdin: strings.NewReader(""), stdout: &bytes.Buffer{}, stderr: &bytes.Buffer{}}}
+	p := &program{Program: command.Program{Stdin: strings.NewReader(""), Stdout: &bytes.Buffer{}, Stderr: &bytes.Buffer{}}}
 	var names []string
 	for _, c := range p.root().Commands() {
 		names = append(names, c.Name())
@@ -97,7 +99,7 @@ func TestExamplesOfHelpWorkWhenPasted(t *testing.T) {
 		d.want(0, "run", "spring.yaml", "--recipients", "list.csv", "--new", "--settle", "0s")
 	}
 	pasted := 0
-	p := &program{Program: Program{stdin: strings.NewReader(""), stdout: &bytes.Buffer{}, stderr: &bytes.Buffer{}}}
+	p := &program{Program: command.Program{Stdin: strings.NewReader(""), Stdout: &bytes.Buffer{}, Stderr: &bytes.Buffer{}}}
 	var paste func(c *cobra.Command)
 	paste = func(c *cobra.Command) {
 		for _, sub := range c.Commands() {

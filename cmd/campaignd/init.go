@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"campaignd/campaign/file"
+	"campaignd/internal/command"
 )
 
 // startFiles are the files that `campaignd init` writes.
@@ -43,7 +44,7 @@ does not know stays open, and check asks for it. A file that exists is never ove
 			case from == "" && template == "" && language == "":
 				return p.writeStart(folder)
 			case from == "" || template == "":
-				return invalid(errors.New("want both --from LIST and --template NAME"))
+				return command.Invalid(errors.New("want both --from LIST and --template NAME"))
 			}
 			return p.writeDraft(cmd.Context(), folder, from, file.Draft{Template: template, Language: language})
 		},
@@ -64,9 +65,9 @@ func (p *program) writeStart(folder string) error {
 		path := filepath.Join(folder, f.Name())
 		switch _, err := os.Lstat(path); {
 		case err == nil:
-			return invalid(fmt.Errorf("%s exists already, so nothing was written: name another folder", path))
+			return command.Invalid(fmt.Errorf("%s exists already, so nothing was written: name another folder", path))
 		case !errors.Is(err, fs.ErrNotExist):
-			return invalid(err)
+			return command.Invalid(err)
 		}
 	}
 	if err := os.MkdirAll(folder, 0o700); err != nil {
@@ -81,8 +82,8 @@ func (p *program) writeStart(folder string) error {
 			return err
 		}
 	}
-	fmt.Fprintf(p.stdout, "%s: spring.yaml (the campaign), list.csv (the list), campaignd.yaml (the configuration)\n", folder)
-	fmt.Fprintln(p.stderr, "campaignd: next, in that folder: `campaignd check spring.yaml --recipients list.csv`; "+
+	fmt.Fprintf(p.Stdout, "%s: spring.yaml (the campaign), list.csv (the list), campaignd.yaml (the configuration)\n", folder)
+	fmt.Fprintln(p.Stderr, "campaignd: next, in that folder: `campaignd check spring.yaml --recipients list.csv`; "+
 		"`campaignd sandbox` plays the service")
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"campaignd/campaign/file"
+	"campaignd/internal/command"
 	"campaignd/internal/messaging"
 	"campaignd/internal/sentence"
 	"campaignd/recipients"
@@ -22,12 +23,12 @@ func (p *program) writeDraft(ctx context.Context, folder, list string, d file.Dr
 	path := filepath.Join(folder, d.Template+".yaml")
 	switch _, err := os.Lstat(path); {
 	case err == nil:
-		return invalid(fmt.Errorf("%s exists already, so nothing was written: name another folder", path))
+		return command.Invalid(fmt.Errorf("%s exists already, so nothing was written: name another folder", path))
 	case !errors.Is(err, fs.ErrNotExist):
-		return invalid(err)
+		return command.Invalid(err)
 	}
 	if d.List, err = recipients.Look(list); err != nil {
-		return invalid(err)
+		return command.Invalid(err)
 	}
 	known, err := p.askTemplate(ctx, &d)
 	if err != nil {
@@ -42,7 +43,7 @@ func (p *program) writeDraft(ctx context.Context, folder, list string, d file.Dr
 	}
 	text := d.YAML()
 	if _, err := file.Parse(path, []byte(text)); err != nil {
-		return invalid(err)
+		return command.Invalid(err)
 	}
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return err
@@ -50,15 +51,15 @@ func (p *program) writeDraft(ctx context.Context, folder, list string, d file.Dr
 	if err := writeNew(path, []byte(text)); err != nil {
 		return err
 	}
-	fmt.Fprintf(p.stdout, "%s: the campaign of template %s for %s\n", path, d.Template, list)
+	fmt.Fprintf(p.Stdout, "%s: the campaign of template %s for %s\n", path, d.Template, list)
 	next := "campaignd check " + path
 	if d.File == "" {
 		next += " --recipients " + list
 	}
 	if !known {
-		fmt.Fprintln(p.stderr, "campaignd: the service does not answer, so the template's variables are not filled in")
+		fmt.Fprintln(p.Stderr, "campaignd: the service does not answer, so the template's variables are not filled in")
 	}
-	fmt.Fprintf(p.stderr, "campaignd: next: look at it, then `%s`\n", next)
+	fmt.Fprintf(p.Stderr, "campaignd: next: look at it, then `%s`\n", next)
 	return nil
 }
 
@@ -95,6 +96,6 @@ func (p *program) askTemplate(ctx context.Context, d *file.Draft) (known bool, e
 		}
 	}
 	slices.Sort(names)
-	return false, invalid(fmt.Errorf("the service lists no template %s; %s",
+	return false, command.Invalid(fmt.Errorf("the service lists no template %s; %s",
 		strings.TrimSpace(d.Template+" "+cmp.Or(d.Language, "")), sentence.DidYouMean(d.Template, slices.Compact(names))))
 }

@@ -12,6 +12,7 @@ import (
 	"campaignd/campaign/plan"
 	"campaignd/internal/client"
 	"campaignd/internal/client/resource"
+	"campaignd/internal/command"
 	"campaignd/internal/daemon"
 	"campaignd/internal/sentence"
 )
@@ -37,11 +38,11 @@ goes on, and after one that ended only --new makes another.`,
 	}
 	cmd.Flags().StringVar(&r.List, "recipients", "", "the list (default: recipients.file of the campaign)")
 	cmd.Flags().BoolVar(&r.New, "new", false, "launch another run although an earlier one of the campaign has this list, or numbers of it")
-	o := addOutput(cmd)
-	p.addServer(cmd)
+	o := command.AddOutput(cmd)
+	p.AddServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		r.Campaign = args[0]
-		far, err := p.remote()
+		far, err := p.Remote()
 		if err != nil {
 			return err
 		}
@@ -51,7 +52,7 @@ goes on, and after one that ended only --new makes another.`,
 		var launched resource.Launched
 		if far != nil {
 			launched, err = far.Launch(cmd.Context(), r)
-			err = requestError(err)
+			err = command.RequestError(err)
 		} else {
 			launched, err = p.launch(cmd.Context(), r)
 		}
@@ -59,9 +60,9 @@ goes on, and after one that ended only --new makes another.`,
 			return launchError(cmd.Context(), err)
 		}
 		for _, w := range launched.Warnings {
-			fmt.Fprintf(p.stderr, "warning: %s\n", sentence.Printable(w))
+			fmt.Fprintf(p.Stderr, "warning: %s\n", sentence.Printable(w))
 		}
-		return p.say(o, launched, launchSentence(launched))
+		return p.Say(o, launched, launchSentence(launched))
 	}
 	return cmd
 }
@@ -69,7 +70,7 @@ goes on, and after one that ended only --new makes another.`,
 // resolveLaunch reads the paths of the files from the campaign, and opens the list once. It reports
 // a fault of either with file and line before anything is sent to another process.
 func (p *program) resolveLaunch(r *client.Launch) error {
-	r.Tell, r.Waits = uploadLines(p.stderr), turnLine(p.stderr)
+	r.Tell, r.Waits = uploadLines(p.Stderr), turnLine(p.Stderr)
 	def, src, err := file.Load(r.Campaign)
 	if err != nil {
 		return err
@@ -83,7 +84,7 @@ func (p *program) resolveLaunch(r *client.Launch) error {
 			return nil // the process that launches makes the list
 		}
 		if r.List = file.Beside(r.Campaign, def.Recipients.File); r.List == "" {
-			return invalid(fmt.Errorf("%s names no list: set recipients.file, or pass --recipients FILE", r.Campaign))
+			return command.Invalid(fmt.Errorf("%s names no list: set recipients.file, or pass --recipients FILE", r.Campaign))
 		}
 	}
 	return canBeRead(def, r.List)
@@ -100,7 +101,7 @@ func (p *program) launch(ctx context.Context, r client.Launch) (out resource.Lau
 		return daemon.LaunchBeside(ctx, c, r)
 	}
 	if err := c.CanSend(); err != nil {
-		return out, invalid(err)
+		return out, command.Invalid(err)
 	}
 	return daemon.LaunchInto(ctx, c, r, p.log(c, true))
 }
@@ -111,9 +112,9 @@ func launchError(ctx context.Context, err error) error {
 	var told *client.Error
 	switch {
 	case ctx.Err() != nil && errors.Is(err, context.Canceled):
-		return &exitError{exitInterrupted, errors.New("interrupted; the same command goes on with the run, if it was launched already")}
+		return command.Interrupted(errors.New("interrupted; the same command goes on with the run, if it was launched already"))
 	case errors.As(err, &told) && told.Invalid():
-		return invalid(err)
+		return command.Invalid(err)
 	}
 	return err
 }

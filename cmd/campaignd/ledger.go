@@ -10,6 +10,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/client/resource"
+	"campaignd/internal/command"
 	"campaignd/internal/daemon"
 	"campaignd/internal/ledger"
 	"campaignd/internal/sentence"
@@ -19,8 +20,8 @@ func (p *program) cmdLedger() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ledger",
 		Short: "Migrate the ledger, or quarantine it",
-		Args:  noSubcommand,
-		RunE:  help,
+		Args:  command.NoSubcommand,
+		RunE:  command.Help,
 	}
 	cmd.AddCommand(p.cmdLedgerMigrate(), p.cmdLedgerQuarantine())
 	return cmd
@@ -35,7 +36,7 @@ process starts: as the hook of the Helm chart does, or with the rights of anothe
 version go on beside the newer schema. A ledger that is up to date stays as it is.`,
 		Example: `  campaignd ledger migrate
   CAMPAIGND_LEDGER_FILE=/run/secrets/ledger-url campaignd ledger migrate`,
-		Args: noArguments,
+		Args: command.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := p.load()
 			if err != nil {
@@ -48,7 +49,7 @@ version go on beside the newer schema. A ledger that is up to date stays as it i
 			if err := l.Close(); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(p.stdout, "%s is up to date\n", sentence.Printable(ledger.Redact(c.Ledger)))
+			_, err = fmt.Fprintf(p.Stdout, "%s is up to date\n", sentence.Printable(ledger.Redact(c.Ledger)))
 			return err
 		},
 	}
@@ -74,21 +75,21 @@ SQLite ledger open.`,
   campaignd ledger quarantine --lost 6h
   campaignd ledger quarantine --lost 0s
   campaignd ledger quarantine --force --lost 10m -o json`,
-		Args: noArguments,
+		Args: command.NoArguments,
 	}
 	cmd.Flags().DurationVar(&o.Lost, "lost", time.Minute, "how long sending went on after the ledger's newest record")
-	addWhole(cmd.Flags(), &o.Ahead, "ahead", -1,
+	command.AddWhole(cmd.Flags(), &o.Ahead, "ahead", -1,
 		"deliveries of each segment that may have been sent meanwhile (default: highest rate x --lost)")
 	cmd.Flags().Lookup("ahead").DefValue = "0" // keeps -1 out of the help text
 	cmd.Flags().BoolVar(&o.Force, "force", false, "also when the ledger does not seem to have gone back in time")
 	cmd.Flags().BoolVar(&o.DryRun, "dry-run", false, "count what would be put in doubt, and change nothing")
-	out := addOutput(cmd)
+	out := command.AddOutput(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if o.Lost < 0 {
-			return invalid(fmt.Errorf("--lost %s is negative", o.Lost))
+			return command.Invalid(fmt.Errorf("--lost %s is negative", o.Lost))
 		}
 		if cmd.Flags().Changed("ahead") && o.Ahead < 0 {
-			return invalid(fmt.Errorf("--ahead %d is negative", o.Ahead))
+			return command.Invalid(fmt.Errorf("--ahead %d is negative", o.Ahead))
 		}
 		c, err := p.load()
 		if err != nil {
@@ -102,8 +103,8 @@ SQLite ledger open.`,
 		if err != nil {
 			return err
 		}
-		if out.json() {
-			return writeJSON(p.stdout, q)
+		if out.JSON() {
+			return command.WriteJSON(p.Stdout, q)
 		}
 		return p.writeQuarantined(q, o)
 	}
@@ -118,7 +119,7 @@ func (p *program) writeQuarantined(q daemon.Quarantined, o daemon.QuarantineOpti
 		is, are = "would be", "would be"
 	}
 	if !q.WentBack && !o.Force {
-		_, err := fmt.Fprintf(p.stdout, "%s did not go back in time: nothing %s done (--force quarantines it all the same)\n",
+		_, err := fmt.Fprintf(p.Stdout, "%s did not go back in time: nothing %s done (--force quarantines it all the same)\n",
 			sentence.Printable(q.Ledger), is)
 		return err
 	}
@@ -126,50 +127,50 @@ func (p *program) writeQuarantined(q daemon.Quarantined, o daemon.QuarantineOpti
 	if !q.WentBack {
 		went = is + " quarantined although it does not seem to have gone back in time"
 	}
-	fmt.Fprintf(p.stdout, "%s %s; its newest record is of %s%s\n", sentence.Printable(q.Ledger), went, clock(q.Newest), ago(q.Newest))
+	fmt.Fprintf(p.Stdout, "%s %s; its newest record is of %s%s\n", sentence.Printable(q.Ledger), went, command.Clock(q.Newest), ago(q.Newest))
 	how := "as --ahead says"
 	if q.Rate > 0 {
 		how = fmt.Sprintf("%.4g a second over %s for %s", q.Rate, sentence.Printable(q.Connection), lost)
 	}
 	switch {
 	case len(q.Runs) == 0:
-		fmt.Fprintln(p.stdout, "no run is unfinished, so no delivery can be in doubt")
+		fmt.Fprintln(p.Stdout, "no run is unfinished, so no delivery can be in doubt")
 	case q.Ahead == 0:
-		fmt.Fprintf(p.stdout, "no delivery %s put in doubt, as nothing was sent\n", is)
+		fmt.Fprintf(p.Stdout, "no delivery %s put in doubt, as nothing was sent\n", is)
 	default:
-		fmt.Fprintf(p.stdout, "%d deliveries %s put in doubt: up to %d of each unfinished segment (%s), "+
+		fmt.Fprintf(p.Stdout, "%d deliveries %s put in doubt: up to %d of each unfinished segment (%s), "+
 			"retries that were due, and what was in flight\n", q.Doubts, are, q.Ahead, how)
 	}
 	if len(q.Assumed) > 0 {
-		fmt.Fprintf(p.stdout, "the rate of %s is not known and was assumed: set numbers.CONNECTION.rate, or give --ahead\n",
+		fmt.Fprintf(p.Stdout, "the rate of %s is not known and was assumed: set numbers.CONNECTION.rate, or give --ahead\n",
 			sentence.Printable(strings.Join(q.Assumed, ", ")))
 	}
 	if len(q.Runs) > 0 {
 		var rows [][]string
 		for _, r := range q.Runs {
-			state := stateOf(resource.Run{State: r.State, Reason: r.Reason})
+			state := command.StateOf(resource.Run{State: r.State, Reason: r.Reason})
 			rows = append(rows, []string{r.Run, state, strconv.FormatInt(r.InDoubt, 10), strconv.FormatInt(r.Queued, 10)})
 		}
-		fmt.Fprintln(p.stdout)
+		fmt.Fprintln(p.Stdout)
 		heads := []string{"RUN", "STATE", "IN DOUBT", "QUEUED"}
 		if q.DryRun {
 			heads = []string{"RUN", "STATE", "IN DOUBT NOW", "QUEUED NOW"}
 		}
-		if err := writeTable(p.stdout, heads, rows); err != nil {
+		if err := command.WriteTable(p.Stdout, heads, rows); err != nil {
 			return err
 		}
 	}
 	for _, f := range q.Firings {
-		fmt.Fprintf(p.stdout, "the schedule of %s, due %s, may have been launched in the lost time: ",
-			sentence.Printable(f.Campaign), clock(f.At))
+		fmt.Fprintf(p.Stdout, "the schedule of %s, due %s, may have been launched in the lost time: ",
+			sentence.Printable(f.Campaign), command.Clock(f.At))
 		if f.Run == "" {
-			fmt.Fprintln(p.stdout, "it would count as launched")
+			fmt.Fprintln(p.Stdout, "it would count as launched")
 		} else {
-			fmt.Fprintf(p.stdout, "it counts as launched (%s); if it was not, `campaignd run` launches it\n", f.Run)
+			fmt.Fprintf(p.Stdout, "it counts as launched (%s); if it was not, `campaignd run` launches it\n", f.Run)
 		}
 	}
 	if q.DryRun {
-		_, err := fmt.Fprintf(p.stdout, "\nNothing was changed.\n")
+		_, err := fmt.Fprintf(p.Stdout, "\nNothing was changed.\n")
 		return err
 	}
 	return p.writeAfterQuarantine(q, lost)
@@ -203,9 +204,9 @@ func (p *program) writeAfterQuarantine(q daemon.Quarantined, lost time.Duration)
 	} else {
 		steps = append(steps, "No run was paused: `campaignd run` and `serve` go on.")
 	}
-	fmt.Fprintf(p.stdout, "\nNext:\n")
+	fmt.Fprintf(p.Stdout, "\nNext:\n")
 	for i, s := range steps {
-		if _, err := fmt.Fprintf(p.stdout, "  %d. %s\n", i+1, s); err != nil {
+		if _, err := fmt.Fprintf(p.Stdout, "  %d. %s\n", i+1, s); err != nil {
 			return err
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"campaignd/internal/command"
 	"campaignd/internal/sandbox"
 )
 
@@ -28,8 +29,8 @@ func (d *fixture) sendUntil(n int64) {
 		}
 	}
 	stop()
-	if r := <-ended; r.code != exitInterrupted {
-		d.t.Fatalf("interrupted: exit code %d, want %d\n%s", r.code, exitInterrupted, r.stderr)
+	if r := <-ended; r.code != command.ExitInterrupted {
+		d.t.Fatalf("interrupted: exit code %d, want %d\n%s", r.code, command.ExitInterrupted, r.stderr)
 	}
 }
 
@@ -257,7 +258,7 @@ func TestQuarantineNamesWhatPreventsIt(t *testing.T) {
 func TestMigrateMakesALedgerAndLeavesItAsItIs(t *testing.T) {
 	d := newFixture(t, nil)
 	for range 2 {
-		r := d.want(exitDone, "ledger", "migrate")
+		r := d.want(command.ExitDone, "ledger", "migrate")
 		if want := "campaignd.db is up to date\n"; !strings.HasSuffix(r.stdout, want) {
 			t.Errorf("got %q, want %q at its end", r.stdout, want)
 		}

@@ -13,6 +13,7 @@ import (
 	"campaignd/campaign"
 	"campaignd/campaign/plan"
 	"campaignd/internal/client/resource"
+	"campaignd/internal/command"
 	"campaignd/internal/config"
 	"campaignd/internal/daemon"
 	"campaignd/internal/messaging/connector"
@@ -22,7 +23,7 @@ import (
 )
 
 var (
-	_ operations = (*local)(nil)
+	_ command.Operations = (*local)(nil)
 )
 
 // local is a session on the ledger of this machine, with its configuration.
@@ -65,7 +66,7 @@ func (d *local) ReportAgainst(ctx context.Context, id string) (*reporting.Report
 	switch {
 	case errors.Is(err, connector.ErrNone):
 	case err != nil:
-		return nil, invalid(err)
+		return nil, command.Invalid(err)
 	default:
 		defer service.Close()
 		d.Service = service
@@ -108,15 +109,15 @@ func (d *local) Cancel(ctx context.Context, id string) (resource.Controlled, err
 const cancelBudget = 30 * time.Second
 
 // withLedgerSession opens the ledger of this machine for its user.
-func (p *program) withLedgerSession(ctx context.Context, why purpose, do func(*local) error) (err error) {
+func (p *program) withLedgerSession(ctx context.Context, why command.Purpose, do func(*local) error) (err error) {
 	l, c, err := p.openLedger(ctx, why)
 	if err != nil {
 		return err
 	}
-	defer closing(l, &err)
+	defer command.Closing(l, &err)
 	rates, err := c.Rates()
 	if err != nil {
-		return invalid(err)
+		return command.Invalid(err)
 	}
 	lists, err := daemon.Audiences(c, l, p.log(c, true))
 	if err != nil {
@@ -134,7 +135,7 @@ func (p *program) withLedgerSession(ctx context.Context, why purpose, do func(*l
 		_, known := c.Numbers[connection]
 		return known
 	}
-	return requestError(do(&local{d, p, c}))
+	return command.RequestError(do(&local{d, p, c}))
 }
 
 // mistakable are the commands without --server that a user may expect to have it.
@@ -148,17 +149,18 @@ func (p *program) sayLocal(cmd *cobra.Command) error {
 	for top.HasParent() && top.Parent().HasParent() {
 		top = top.Parent()
 	}
-	if p.environment[serverVariable] == "" || cmd.Flags().Lookup("server") != nil || !slices.Contains(mistakable, top.Name()) {
+	if p.Environment[command.ServerVariable] == "" || cmd.Flags().Lookup("server") != nil || !slices.Contains(mistakable, top.Name()) {
 		return nil
 	}
 	switch top.Name() {
 	case "run":
-		return invalid(fmt.Errorf("run sends from this machine, and %[1]s names another: "+
-			"`campaignd launch` sends from there; unset %[1]s to send from here", serverVariable))
+		return command.Invalid(fmt.Errorf("run sends from this machine, and %[1]s names another: "+
+			"`campaignd launch` sends from there; unset %[1]s to send from here", command.ServerVariable))
 	case "test":
-		return invalid(fmt.Errorf("test sends from this machine, and %[1]s names another: "+
-			"unset %[1]s to send from here, or use `campaignd launch`", serverVariable))
+		return command.Invalid(fmt.Errorf("test sends from this machine, and %[1]s names another: "+
+			"unset %[1]s to send from here, or use `campaignd launch`", command.ServerVariable))
 	}
-	fmt.Fprintf(p.stderr, "campaignd: %s is about this machine, not about %s%s\n", cmd.Name(), serverVariable, insteadOf(cmd.Name()))
+	fmt.Fprintf(p.Stderr, "campaignd: %s is about this machine, not about %s%s\n",
+		cmd.Name(), command.ServerVariable, command.InsteadOf(cmd.Name()))
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"campaignd/internal/command"
 	"campaignd/internal/config"
 	"campaignd/internal/version"
 )
@@ -30,7 +31,7 @@ func TestTheLogHoldsTheLinesOfItsLevel(t *testing.T) {
 			var out bytes.Buffer
 			c := config.Default()
 			c.Log.Level, c.Log.Format = tt.configured, format
-			log := (&program{Program: Program{stderr: &out}, logLevel: tt.flag}).log(c, tt.quiet)
+			log := (&program{Program: command.Program{Stderr: &out}, logLevel: tt.flag}).log(c, tt.quiet)
 			for _, l := range levels {
 				log.Log(t.Context(), l, "said")
 			}

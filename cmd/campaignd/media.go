@@ -14,6 +14,7 @@ import (
 
 	"campaignd/campaign/file"
 	"campaignd/campaign/launch"
+	"campaignd/internal/command"
 	"campaignd/internal/config"
 	"campaignd/internal/messaging/connector"
 	"campaignd/internal/messaging/service"
@@ -27,8 +28,8 @@ func (p *program) cmdMedia() *cobra.Command {
 		Long: `The service keeps a file for 30 days. A campaign file names one by its id (header: {image: {assetId: ID}}); a run uploads the
 file of its header itself. These commands call the service with service.api_key. Over the Cloud API there is only the upload, and
 the file is for one number.`,
-		Args: noSubcommand,
-		RunE: help,
+		Args: command.NoSubcommand,
+		RunE: command.Help,
 	}
 	cmd.AddCommand(p.cmdMediaList(), p.cmdMediaUpload(), p.cmdMediaPrune())
 	return cmd
@@ -40,20 +41,20 @@ func (p *program) cmdMediaList() *cobra.Command {
 		Use:     "list",
 		Short:   "List the files that the service keeps",
 		Example: "  campaignd media list\n  campaignd media list --connection conn_1 -o json",
-		Args:    noArguments,
+		Args:    command.NoArguments,
 	}
 	cmd.Flags().StringVar(&connection, "connection", "", "only files of the company of this connection (default: all that the key reaches)")
-	o := addOutput(cmd)
-	p.addServer(cmd)
+	o := command.AddOutput(cmd)
+	p.AddServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		far, err := p.remote()
+		far, err := p.Remote()
 		if err != nil {
 			return err
 		}
 		if far != nil {
 			files, err := far.Media(cmd.Context(), connection)
 			if err != nil {
-				return requestError(err)
+				return command.RequestError(err)
 			}
 			return p.writeFiles(o, files)
 		}
@@ -82,23 +83,23 @@ func (p *program) cmdMediaList() *cobra.Command {
 func notOffered(err error, operation string) error {
 	switch {
 	case errors.Is(err, connector.ErrOverCloud):
-		return invalid(fmt.Errorf("the Cloud API, over which this connection is reached, does not offer %s", operation))
+		return command.Invalid(fmt.Errorf("the Cloud API, over which this connection is reached, does not offer %s", operation))
 	case service.NotOffered(err):
 		return fmt.Errorf("the service does not offer %s here (see service.assumed.paths): %w", operation, err)
 	}
 	return err
 }
 
-func (p *program) writeFiles(o *output, files []service.File) error {
-	if o.json() {
-		return writeJSON(p.stdout, append([]service.File{}, files...))
+func (p *program) writeFiles(o *command.Output, files []service.File) error {
+	if o.JSON() {
+		return command.WriteJSON(p.Stdout, append([]service.File{}, files...))
 	}
 	rows := [][]string{}
 	for _, f := range files {
 		rows = append(rows, []string{sentence.Printable(f.ID), fmt.Sprint(f.Size), f.ExpiresAt.Format(time.DateOnly),
 			sentence.Printable(f.ContentType), sentence.Printable(f.Filename)})
 	}
-	return writeTable(p.stdout, []string{"FILE", "BYTES", "UNTIL", "TYPE", "NAME"}, rows)
+	return command.WriteTable(p.Stdout, []string{"FILE", "BYTES", "UNTIL", "TYPE", "NAME"}, rows)
 }
 
 // uploadedFile is the answer to an upload in JSON.
@@ -119,25 +120,26 @@ func (p *program) cmdMediaUpload() *cobra.Command {
 connection, and prints its id for header: {image: {assetId: ID}} of campaign files. Over the Cloud API only the number of the
 connection can send the file.`,
 		Example: "  campaignd media upload banner.jpg --connection conn_1\n  campaignd media upload banner.jpg --connection conn_1 -o json",
-		Args:    oneArgument("FILE", "banner.jpg"),
+		Args:    command.OneArgument("FILE", "banner.jpg"),
 	}
-	cmd.Flags().StringVar(&connection, "connection", "", "connection whose company, or over the Cloud API whose number, gets the file (default: the only one)")
-	o := addOutput(cmd)
+	cmd.Flags().StringVar(&connection, "connection", "",
+		"connection whose company, or over the Cloud API whose number, gets the file (default: the only one)")
+	o := command.AddOutput(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if _, err := os.Stat(args[0]); err != nil {
-			return invalid(err)
+			return command.Invalid(err)
 		}
 		folder, name := filepath.Split(args[0])
 		contentType, err := file.DetectMedia(filepath.Clean(folder), name)
 		if err != nil {
-			return invalid(err)
+			return command.Invalid(err)
 		}
 		return p.withConnectors(func(_ *config.Config, c *connector.Set) error {
 			up, err := upload(cmd.Context(), c, args[0], connection, contentType)
 			if err != nil {
 				return err
 			}
-			return p.say(o, up, up.ID)
+			return p.Say(o, up, up.ID)
 		})
 	}
 	return cmd
@@ -151,7 +153,7 @@ func upload(ctx context.Context, c *connector.Set, path, connection, contentType
 	if err != nil {
 		return uploadedFile{}, err
 	}
-	defer closing(f, &err)
+	defer command.Closing(f, &err)
 	size, err := f.Seek(0, io.SeekEnd)
 	if err == nil {
 		_, err = f.Seek(0, io.SeekStart)
@@ -173,7 +175,7 @@ func onlyConnection(ctx context.Context, c *connector.Set, named string) (string
 		return "", err
 	}
 	if len(all) != 1 {
-		return "", invalid(fmt.Errorf("the configuration reaches %s: name one with --connection ID",
+		return "", command.Invalid(fmt.Errorf("the configuration reaches %s: name one with --connection ID",
 			sentence.Count(int64(len(all)), "connection", "connections")))
 	}
 	return all[0].ID, nil
@@ -195,11 +197,11 @@ func (p *program) cmdMediaPrune() *cobra.Command {
 		Long: `Compares the files that the service keeps with the unfinished runs of the ledger. A file that a campaign file names and that no
 run uses yet is listed too; so are files of runs of another ledger. Without --yes nothing is deleted.`,
 		Example: "  campaignd media prune\n  campaignd media prune --yes",
-		Args:    noArguments,
+		Args:    command.NoArguments,
 	}
 	cmd.Flags().StringVar(&connection, "connection", "", "only files of the company of this connection (default: all that the key reaches)")
 	cmd.Flags().BoolVar(&yes, "yes", false, "delete the files that are listed")
-	o := addOutput(cmd)
+	o := command.AddOutput(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return p.withService(func(cfg *config.Config, c *service.Client) error {
 			unused, err := unusedFiles(cmd.Context(), cfg, c, connection)
@@ -221,8 +223,8 @@ run uses yet is listed too; so are files of runs of another ledger. Without --ye
 					found.Deleted++
 				}
 			}
-			if o.json() {
-				return writeJSON(p.stdout, found)
+			if o.JSON() {
+				return command.WriteJSON(p.Stdout, found)
 			}
 			if err := p.writeFiles(o, unused); err != nil {
 				return err
@@ -234,7 +236,7 @@ run uses yet is listed too; so are files of runs of another ledger. Without --ye
 			if found.Gone > 0 {
 				said += fmt.Sprintf("; %d had been deleted already", found.Gone)
 			}
-			_, err = fmt.Fprintln(p.stderr, said)
+			_, err = fmt.Fprintln(p.Stderr, said)
 			return err
 		})
 	}
@@ -262,7 +264,7 @@ func unusedFiles(ctx context.Context, cfg *config.Config, c *service.Client, con
 		return nil, err
 	}
 	if cfg.NoLedger() {
-		return nil, invalid(errors.New("there is no ledger, so it is not known which files runs use; check ledger in the configuration"))
+		return nil, command.Invalid(errors.New("there is no ledger, so it is not known which files runs use; check ledger in the configuration"))
 	}
 	// The files come first: a run that is launched meanwhile uploads a new one.
 	files, err := c.Files(ctx, connection)
@@ -273,7 +275,7 @@ func unusedFiles(ctx context.Context, cfg *config.Config, c *service.Client, con
 	if err != nil {
 		return nil, err
 	}
-	defer closing(l, &err)
+	defer command.Closing(l, &err)
 	used, err := launch.UsedAssets(ctx, l)
 	if err != nil {
 		return nil, err

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"campaignd/internal/command"
 	"campaignd/internal/sandbox"
 	"campaignd/internal/sentence"
 )
@@ -49,7 +50,7 @@ func TestAResultThatCannotBeWrittenIsExitOne(t *testing.T) {
 func printed(t *testing.T, write func(*program) error) string {
 	t.Helper()
 	var out bytes.Buffer
-	if err := write(&program{Program: Program{stdout: &out}}); err != nil {
+	if err := write(&program{Program: command.Program{Stdout: &out}}); err != nil {
 		t.Error(err)
 	}
 	return out.String()
@@ -61,7 +62,7 @@ func TestValuesAreShownSafely(t *testing.T) {
 			t.Errorf("sentence.Printable(%q) = %q, want %q", given, got, want)
 		}
 	}
-	if got := clock(time.Time{}); got != "-" {
+	if got := command.Clock(time.Time{}); got != "-" {
 		t.Errorf("clock of no time = %q, want -", got)
 	}
 	key := func(s string) sandbox.Key { return sandbox.Key{Token: s} }

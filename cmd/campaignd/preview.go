@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"campaignd/campaign/launch"
+	"campaignd/internal/command"
 	"campaignd/internal/sentence"
 )
 
@@ -21,9 +22,9 @@ func (p *program) cmdPreview() *cobra.Command {
 		Args: oneCampaign,
 	}
 	cmd.Flags().StringVar(&in.List, "recipients", "", "the list (default: recipients.file of the campaign)")
-	addWhole(cmd.Flags(), &in.Row, "row", 0, "row of the list, from 1, the header not counted (default: the first that can be sent)")
+	command.AddWhole(cmd.Flags(), &in.Row, "row", 0, "row of the list, from 1, the header not counted (default: the first that can be sent)")
 	cmd.Flags().BoolVar(&offline, "offline", false, "do not ask the service for the template's text")
-	o := addOutput(cmd)
+	o := command.AddOutput(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := checkRow(cmd, in); err != nil {
 			return err
@@ -45,8 +46,8 @@ func (p *program) cmdPreview() *cobra.Command {
 		if err != nil {
 			return withRemedy(c, err)
 		}
-		if o.json() {
-			return writeJSON(p.stdout, s)
+		if o.JSON() {
+			return command.WriteJSON(p.Stdout, s)
 		}
 		return p.writeSample(s)
 	}
@@ -56,27 +57,27 @@ func (p *program) cmdPreview() *cobra.Command {
 // checkRow refuses a given --row below 1.
 func checkRow(cmd *cobra.Command, in launch.SampleInput) error {
 	if cmd.Flags().Changed("row") && in.Row < 1 {
-		return invalid(fmt.Errorf("--row %d: rows are counted from 1", in.Row))
+		return command.Invalid(fmt.Errorf("--row %d: rows are counted from 1", in.Row))
 	}
 	return nil
 }
 
 func (p *program) writeSample(s *launch.Sample) error {
-	fmt.Fprintf(p.stdout, "row %d (line %d) to %s\n", s.Row, s.Line, sentence.Printable(s.To))
+	fmt.Fprintf(p.Stdout, "row %d (line %d) to %s\n", s.Row, s.Line, sentence.Printable(s.To))
 	if s.Skip != "" {
-		_, err := fmt.Fprintf(p.stdout, "not sent (%s): %s\n", s.Skip, sentence.Printable(s.Note))
+		_, err := fmt.Fprintf(p.Stdout, "not sent (%s): %s\n", s.Skip, sentence.Printable(s.Note))
 		return err
 	}
 	if s.Text != "" {
-		fmt.Fprintf(p.stdout, "\n%s\n", printableLines(s.Text))
+		fmt.Fprintf(p.Stdout, "\n%s\n", command.PrintableLines(s.Text))
 	}
 	if s.Footer != "" {
-		fmt.Fprintf(p.stdout, "%s\n", printableLines(s.Footer))
+		fmt.Fprintf(p.Stdout, "%s\n", command.PrintableLines(s.Footer))
 	}
 	text, err := json.MarshalIndent(s.Message, "", "  ")
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(p.stdout, "\nPOST /api/v1/messages\n%s\n", printableLines(string(text)))
+	_, err = fmt.Fprintf(p.Stdout, "\nPOST /api/v1/messages\n%s\n", command.PrintableLines(string(text)))
 	return err
 }

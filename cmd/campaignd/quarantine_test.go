@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/internal/command"
 	"campaignd/internal/daemon"
 	"campaignd/internal/schedule"
 )
@@ -18,7 +19,7 @@ func TestAQuarantineTellsWhatComesNext(t *testing.T) {
 		Rate: 34.2, Connection: "conn_1", Assumed: []string{"b", "c"}, Ahead: 35, Doubts: 3,
 		Runs: []daemon.QuarantinedRun{run}, Firings: []schedule.LostFiring{{Campaign: "daily", At: newest, Run: "daily-9"}},
 	}
-	head := "sqlite:a went back in time; its newest record is of " + clock(newest) + ago(newest) + "\n"
+	head := "sqlite:a went back in time; its newest record is of " + command.Clock(newest) + ago(newest) + "\n"
 	const table = "\nRUN       STATE            IN DOUBT  QUEUED\nspring-2  paused (ledger)  3         4\n"
 	const (
 		rate    = "the rate of b, c is not known and was assumed: set numbers.CONNECTION.rate, or give --ahead\n"
@@ -30,7 +31,7 @@ func TestAQuarantineTellsWhatComesNext(t *testing.T) {
 		resume = "`campaignd resume RUN` for each paused run. Rows that no webhook proves end as unknown; `campaignd resolve RUN " +
 			"--unknown resend`\n     sends to them once the replayed webhooks have come.\n"
 	)
-	firing := "the schedule of daily, due " + clock(newest) + ", may have been launched in the lost time: "
+	firing := "the schedule of daily, due " + command.Clock(newest) + ", may have been launched in the lost time: "
 	dry, given, nothing, importing := full, full, full, full
 	dry.DryRun, dry.Done, dry.Firings = true, false, []schedule.LostFiring{{Campaign: "daily", At: newest}}
 	given.Rate, given.Assumed, given.Firings = 0, nil, nil

@@ -20,7 +20,8 @@ const module = "campaignd"
 // ranks orders the packages of the module: a package imports packages of a lower rank only
 // (docs/architecture.md#packages-and-ranks).
 var ranks = map[string]int{
-	"cmd/campaignd": 90,
+	"cmd/campaignd":    90,
+	"internal/command": 76,
 
 	"internal/daemon":          80,
 	"internal/api":             80, // cmd/campaignd gives it to the daemon

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"campaignd/campaign/launch"
+	"campaignd/internal/command"
 	"campaignd/reporting"
 )
 
@@ -16,7 +17,7 @@ import (
 func rejectsInto(path string, in *launch.PreflightInput) (done func() error, err error) {
 	for _, read := range []string{in.List, in.File} {
 		if sameFile(path, read) {
-			return nil, invalid(fmt.Errorf("--rejects %s would overwrite %s; name another file", path, read))
+			return nil, command.Invalid(fmt.Errorf("--rejects %s would overwrite %s; name another file", path, read))
 		}
 	}
 	list, err := launch.OpenList(in.List, in.Definition.ListOptions(in.List))
@@ -29,7 +30,7 @@ func rejectsInto(path string, in *launch.PreflightInput) (done func() error, err
 	}
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
-		return nil, unwritable(path, fmt.Errorf("--rejects: %w", err))
+		return nil, command.Unwritable(path, fmt.Errorf("--rejects: %w", err))
 	}
 	w := bufio.NewWriter(f)
 	rejects, err := reporting.NewRejects(w, header, comma)

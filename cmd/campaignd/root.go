@@ -9,13 +9,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"campaignd/campaign"
+	"campaignd/internal/command"
 	"campaignd/internal/config"
 	"campaignd/internal/daemon"
 )
 
 // program is one invocation with the flags that every command has.
 type program struct {
-	Program
+	command.Program
 	// config is --config.
 	config string
 	// logLevel is --log-level. "" means the configured level, and at least warn for commands that
@@ -31,21 +32,21 @@ type program struct {
 // returns the exit code. ctx ends when the operator asks for an end. environment holds the
 // variables by name.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, environment map[string]string) int {
-	out := &resultWriter{Writer: stdout}
-	p := &program{Program: Program{stdin: stdin, stdout: out, stderr: stderr, environment: environment}}
-	p.local = func(ctx context.Context, why purpose, do func(operations) error) error {
+	out := &command.ResultWriter{Writer: stdout}
+	p := &program{Program: command.Program{Stdin: stdin, Stdout: out, Stderr: stderr, Environment: environment}}
+	p.Local = func(ctx context.Context, why command.Purpose, do func(command.Operations) error) error {
 		return p.withLedgerSession(ctx, why, func(d *local) error { return do(d) })
 	}
 	root := p.root()
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	if err != nil && !p.started {
-		err = invalid(err)
+		err = command.Invalid(err)
 	}
-	if _, quiet := classify(ctx, err); out.err != nil && quiet {
-		err = out.err
+	if _, quiet := command.Classify(ctx, err); out.Err != nil && quiet {
+		err = out.Err
 	}
-	return conclude(ctx, err, stderr, isTerminal(stderr))
+	return command.Conclude(ctx, err, stderr, command.IsTerminal(stderr))
 }
 
 func (p *program) root() *cobra.Command {
@@ -63,21 +64,21 @@ Without configuration it keeps its ledger in ./campaignd.db and sends to the san
 		Version:       versionNow().String(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Args:          noSubcommand,
-		RunE:          help,
+		Args:          command.NoSubcommand,
+		RunE:          command.Help,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			p.started = true
 			return p.sayLocal(cmd)
 		},
 	}
-	root.SetIn(p.stdin)
-	root.SetOut(p.stdout)
-	root.SetErr(p.stderr)
+	root.SetIn(p.Stdin)
+	root.SetOut(p.Stdout)
+	root.SetErr(p.Stderr)
 	flags := root.PersistentFlags()
 	flags.StringVar(&p.config, "config", config.DefaultFile, "configuration file; the default may be missing")
 	flags.StringVar(&p.logLevel, "log-level", "", "debug, info, warn or error (default: as configured)")
 	p.configGiven = func() bool { return flags.Changed("config") }
-	root.SetFlagErrorFunc(wrongFlag)
+	root.SetFlagErrorFunc(command.WrongFlag)
 	root.SetVersionTemplate("{{ .Version }}\n")
 
 	root.AddGroup(
@@ -94,24 +95,26 @@ Without configuration it keeps its ledger in ./campaignd.db and sends to the san
 		}
 	}
 	group("send", p.cmdRun(), p.cmdServe(), p.cmdLaunch(), p.cmdDemo(), p.cmdCheck(), p.cmdPreview(), p.cmdTest())
-	group("look", p.cmdRuns(), p.cmdReport(), p.cmdAudit(), p.cmdWhy(), p.cmdForecast(), p.cmdSchedule(), p.cmdActions(), p.cmdDrops(),
-		p.cmdNotifications())
-	group("control", p.cmdPause(), p.cmdResume(), p.cmdLimits(), p.cmdCancel(), p.cmdApprove(), p.cmdResolve(), p.cmdFollowUp(), p.cmdHolds(),
-		p.cmdSuppressions(), p.cmdPerson(), p.cmdErase())
-	group("setup", p.cmdInit(), p.cmdConsole(), p.cmdKeys(), p.cmdWebhooks(), p.cmdTemplates(), p.cmdMedia(), p.cmdCommerce(), p.cmdSandbox(),
+	group("look", p.Runs(), p.Report(), p.Audit(), p.Why(), p.cmdForecast(), p.cmdSchedule(), p.Actions(), p.Drops(),
+		p.Notifications())
+	suppressions := p.Suppressions()
+	suppressions.AddCommand(p.cmdSuppressionsSync())
+	group("control", p.Pause(), p.Resume(), p.Limits(), p.Cancel(), p.Approve(), p.Resolve(), p.FollowUp(), p.Holds(),
+		suppressions, p.Person(), p.Erase())
+	group("setup", p.cmdInit(), p.cmdConsole(), p.Keys(), p.cmdWebhooks(), p.cmdTemplates(), p.cmdMedia(), p.cmdCommerce(), p.cmdSandbox(),
 		p.cmdDoctor(), p.cmdBackup(), p.cmdLedger(), p.cmdConfig(), p.cmdVersion())
-	p.complete(root)
-	columns := helpWidth
-	if w := width(p.stdout); w > 0 {
-		columns = min(max(w, 40), helpWidth)
+	p.Complete(root)
+	columns := command.HelpWidth
+	if w := command.Width(p.Stdout); w > 0 {
+		columns = min(max(w, 40), command.HelpWidth)
 	}
-	fitHelp(root, columns)
+	command.FitHelp(root, columns)
 	root.InitDefaultCompletionCmd()
 	for _, c := range root.Commands() {
 		if c.Name() == "completion" {
-			c.Args, c.RunE = noSubcommand, help
+			c.Args, c.RunE = command.NoSubcommand, command.Help
 			for _, shell := range c.Commands() {
-				shell.Example = loadCompletion[shell.Name()]
+				shell.Example = command.LoadCompletion[shell.Name()]
 			}
 		}
 	}
@@ -120,14 +123,14 @@ Without configuration it keeps its ledger in ./campaignd.db and sends to the san
 
 // load reads the configuration. The flags override it.
 func (p *program) load() (*config.Config, error) {
-	c, err := config.Load(p.config, p.configGiven(), p.environment)
+	c, err := config.Load(p.config, p.configGiven(), p.Environment)
 	if err != nil {
-		return nil, invalid(err)
+		return nil, command.Invalid(err)
 	}
 	if p.logLevel != "" {
 		c.Log.Level = p.logLevel
 		if err := c.Validate(); err != nil {
-			return nil, invalid(fmt.Errorf("--log-level: %w", err))
+			return nil, command.Invalid(fmt.Errorf("--log-level: %w", err))
 		}
 	}
 	return c, nil
@@ -135,7 +138,7 @@ func (p *program) load() (*config.Config, error) {
 
 // log makes the logger of a command on standard error. A quiet command shows its progress there, so
 // it logs only warnings and errors unless --log-level is given.
-func (p *program) log(c *config.Config, quiet bool) *slog.Logger { return p.logOn(p.stderr, c, quiet) }
+func (p *program) log(c *config.Config, quiet bool) *slog.Logger { return p.logOn(p.Stderr, c, quiet) }
 
 func (p *program) logOn(w io.Writer, c *config.Config, quiet bool) *slog.Logger {
 	var level slog.Level
@@ -151,18 +154,18 @@ func (p *program) logOn(w io.Writer, c *config.Config, quiet bool) *slog.Logger 
 }
 
 // openLedger opens the ledger beside a running sender.
-func (p *program) openLedger(ctx context.Context, why purpose) (campaign.Ledger, *config.Config, error) {
+func (p *program) openLedger(ctx context.Context, why command.Purpose) (campaign.Ledger, *config.Config, error) {
 	c, err := p.load()
 	if err != nil {
 		return nil, nil, err
 	}
-	if why != toCreate {
+	if why != command.ToCreate {
 		if err := ledgerExists(c); err != nil {
 			return nil, nil, err
 		}
 	}
 	var l campaign.Ledger
-	if why == toRead {
+	if why == command.ToRead {
 		l, err = config.ReadLedger(ctx, c, p.log(c, true))
 	} else {
 		l, err = daemon.OpenLedger(ctx, c, false, p.log(c, true))
@@ -181,15 +184,15 @@ func ledgerExists(c *config.Config) error {
 	if err := c.LostLedger(); err != nil {
 		return err
 	}
-	return invalid(fmt.Errorf("there is no ledger %s: nothing has run here yet; "+
+	return command.Invalid(fmt.Errorf("there is no ledger %s: nothing has run here yet; "+
 		"go to its folder, or name it with --config or CAMPAIGND_LEDGER", c.LedgerFile()))
 }
 
 // columns returns the width of the terminal on which bars can be drawn: standard error has a size
 // and moves its cursor. It returns 0 if none can.
 func (p *program) columns() int {
-	if !isTerminal(p.stderr) || p.environment["TERM"] == "dumb" {
+	if !command.IsTerminal(p.Stderr) || p.Environment["TERM"] == "dumb" {
 		return 0
 	}
-	return width(p.stderr)
+	return command.Width(p.Stderr)
 }

@@ -11,6 +11,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/file"
+	"campaignd/internal/command"
 	"campaignd/internal/config"
 	"campaignd/internal/daemon"
 	"campaignd/internal/sentence"
@@ -40,20 +41,20 @@ paused or cancelled. Skipped and refused rows are outcomes: the exit code is 0.`
 	cmd.Flags().DurationVar(&o.Settle, "settle", 30*time.Second,
 		"how long to wait for statuses after the last answer, and for a hold without a time")
 	cmd.Flags().BoolVar(&o.New, "new", false, "launch another run although an earlier one of the campaign has this list, or numbers of it")
-	out := addOutput(cmd)
+	out := command.AddOutput(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if o.Settle < 0 {
-			return invalid(fmt.Errorf("--settle %s is negative", o.Settle))
+			return command.Invalid(fmt.Errorf("--settle %s is negative", o.Settle))
 		}
 		c, err := p.load()
 		if err != nil {
 			return err
 		}
 		if err := c.CanSend(); err != nil {
-			return invalid(err)
+			return command.Invalid(err)
 		}
 		if err := c.CanReceive(); err != nil && !c.Receives() {
-			fmt.Fprintf(p.stderr, "warning: statuses and opt-outs are not seen\nwarning: %v\n", err)
+			fmt.Fprintf(p.Stderr, "warning: statuses and opt-outs are not seen\nwarning: %v\n", err)
 		}
 		o.File = args[0]
 		o.Command = "campaignd run " + shellWord(o.File)
@@ -70,20 +71,20 @@ paused or cancelled. Skipped and refused rows are outcomes: the exit code is 0.`
 		if err != nil {
 			return err
 		}
-		return p.send(cmd.Context(), c, o, out.json())
+		return p.send(cmd.Context(), c, o, out.JSON())
 	}
 	return cmd
 }
 
 // send runs one campaign in this process and prints its report.
 func (p *program) send(ctx context.Context, c *config.Config, o daemon.RunOptions, json bool) (err error) {
-	bar := newProgress(p.stderr, p.columns())
+	bar := newProgress(p.Stderr, p.columns())
 	d, err := daemon.New(ctx, c, daemon.Options{Log: p.logOn(bar, c, true)})
 	if err != nil {
 		bar.close()
 		return beforeSending(ctx, "the same command", err)
 	}
-	defer closing(d, &err)
+	defer command.Closing(d, &err)
 	o.Progress, o.Checked, o.Beside = bar.show, bar.warn, bar.beside
 	result, err := d.RunCampaign(ctx, o)
 	bar.close()
@@ -99,7 +100,7 @@ func (p *program) send(ctx context.Context, c *config.Config, o daemon.RunOption
 		p.stillToCome(result.Report)
 	}
 	if result.Report != nil && result.Report.Conversions != nil {
-		fmt.Fprintf(p.stderr, "campaignd: `campaignd run` counts no orders: those of %s are counted while a `campaignd serve` "+
+		fmt.Fprintf(p.Stderr, "campaignd: `campaignd run` counts no orders: those of %s are counted while a `campaignd serve` "+
 			"uses this ledger\n", result.Report.Run.ID)
 	}
 	return err
@@ -109,7 +110,7 @@ func (p *program) send(ctx context.Context, c *config.Config, o daemon.RunOption
 // that goes on with the run. A run that is interrupted later prints its report instead.
 func beforeSending(ctx context.Context, again string, err error) error {
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-		return &exitError{exitInterrupted, fmt.Errorf("interrupted while the list was read; %s goes on", again)}
+		return command.Interrupted(fmt.Errorf("interrupted while the list was read; %s goes on", again))
 	}
 	return err
 }
@@ -125,7 +126,7 @@ func shellWord(s string) string {
 // stillToCome names the commands that take the statuses for which a run did not wait.
 func (p *program) stillToCome(r *reporting.Report) {
 	if n := r.Totals[campaign.Accepted] + r.Totals[campaign.Sent]; n > 0 {
-		fmt.Fprintf(p.stderr, "campaignd: %s neither delivered nor failed yet: `campaignd serve`, or the next `campaignd run` that "+
+		fmt.Fprintf(p.Stderr, "campaignd: %s neither delivered nor failed yet: `campaignd serve`, or the next `campaignd run` that "+
 			"sends from this ledger, takes the statuses that are still to come\n",
 			sentence.Count(n, "message of "+r.Run.ID+" is", "messages of "+r.Run.ID+" are"))
 	}
@@ -134,30 +135,30 @@ func (p *program) stillToCome(r *reporting.Report) {
 // finish prints the report of a run that ended, and decides the exit code. again is the command
 // that goes on with the run.
 func (p *program) finish(ctx context.Context, result daemon.RunResult, again string, json bool) error {
-	if err := p.writeReport(result.Report, json); err != nil {
+	if err := p.WriteReport(result.Report, json); err != nil {
 		return err
 	}
 	run := result.Report.Run
 	switch {
 	case ctx.Err() != nil && run.State.Ended():
-		fmt.Fprintf(p.stderr, "campaignd: interrupted; %s is %s, and nothing of it is left to send\n", run.ID, run.State)
+		fmt.Fprintf(p.Stderr, "campaignd: interrupted; %s is %s, and nothing of it is left to send\n", run.ID, run.State)
 		p.stillToCome(result.Report)
-		return silent(exitInterrupted)
+		return command.Silent(command.ExitInterrupted)
 	case ctx.Err() != nil:
-		fmt.Fprintf(p.stderr, "campaignd: interrupted; %s goes on with %s\n", again, run.ID)
-		return silent(exitInterrupted)
+		fmt.Fprintf(p.Stderr, "campaignd: interrupted; %s goes on with %s\n", again, run.ID)
+		return command.Silent(command.ExitInterrupted)
 	case result.Ended:
-		fmt.Fprintf(p.stderr, "campaignd: %s had ended before, so nothing was sent; --new launches another run of this list\n", run.ID)
+		fmt.Fprintf(p.Stderr, "campaignd: %s had ended before, so nothing was sent; --new launches another run of this list\n", run.ID)
 		if len(result.Changed) > 0 {
-			writeParagraph(p.stderr, "campaignd: the campaign file has changed since then: "+strings.Join(result.Changed, "; "))
+			command.WriteParagraph(p.Stderr, "campaignd: the campaign file has changed since then: "+strings.Join(result.Changed, "; "))
 		}
 	case run.State == campaign.Paused:
-		fmt.Fprintf(p.stderr, "campaignd: %s is paused (%s): %s; %s\n", run.ID, run.Reason,
+		fmt.Fprintf(p.Stderr, "campaignd: %s is paused (%s): %s; %s\n", run.ID, run.Reason,
 			sentence.Printable(run.Detail), run.Reason.Remedy(run.ID))
 	}
 	if !run.State.Ended() && run.State != campaign.Paused {
 		for _, h := range result.Report.Holds {
-			fmt.Fprintf(p.stderr, "campaignd: %s waits: %s\n", run.ID, sentence.Printable(h.Sentence))
+			fmt.Fprintf(p.Stderr, "campaignd: %s waits: %s\n", run.ID, sentence.Printable(h.Sentence))
 		}
 	}
 	if result.Report.Unresolved() == 0 && run.State != campaign.Paused && run.State != campaign.Cancelled {
@@ -165,14 +166,14 @@ func (p *program) finish(ctx context.Context, result daemon.RunResult, again str
 	}
 	totals := result.Report.Totals
 	if n := totals[campaign.InDoubt]; n > 0 {
-		fmt.Fprintf(p.stderr, "campaignd: %s (policies.doubt_window) is over: give %s again then, or leave %s to `campaignd serve`\n",
+		fmt.Fprintf(p.Stderr, "campaignd: %s (policies.doubt_window) is over: give %s again then, or leave %s to `campaignd serve`\n",
 			sentence.Count(n, "row is in doubt until a webhook proves it or its window",
 				"rows are in doubt until a webhook proves them or their window"),
 			again, run.ID)
 	}
 	if n := totals[campaign.Unknown]; n > 0 {
-		fmt.Fprintf(p.stderr, "campaignd: %s may or may not have been sent: `campaignd resolve %s` shows them\n",
+		fmt.Fprintf(p.Stderr, "campaignd: %s may or may not have been sent: `campaignd resolve %s` shows them\n",
 			sentence.Count(n, "row", "rows"), run.ID)
 	}
-	return silent(exitUnsure)
+	return command.Silent(command.ExitUnsure)
 }

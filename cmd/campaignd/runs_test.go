@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"campaignd/internal/client/resource"
+	"campaignd/internal/command"
 )
 
 func TestRunsIsATableOfTheRunsNewestFirst(t *testing.T) {
@@ -34,7 +35,7 @@ func TestRunsIsATableOfTheRunsNewestFirst(t *testing.T) {
 	}
 	list := d.path("list.csv")
 	want := "RUN       STATE                   ROWS  LAUNCHED                 ENDED                    LIST\n" +
-		fmt.Sprintf("orders-2  running, wanted: pause  12    %s  -                        %s\n", clock(second.CreatedAt), list) +
-		fmt.Sprintf("orders-1  finished                3     %s  %s  %s\n", clock(first.CreatedAt), clock(first.EndedAt), list)
+		fmt.Sprintf("orders-2  running, wanted: pause  12    %s  -                        %s\n", command.Clock(second.CreatedAt), list) +
+		fmt.Sprintf("orders-1  finished                3     %s  %s  %s\n", command.Clock(first.CreatedAt), command.Clock(first.EndedAt), list)
 	d.says(0, want, "", "runs")
 }

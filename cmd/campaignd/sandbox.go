@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"campaignd/internal/command"
 	"campaignd/internal/daemon"
 	"campaignd/internal/sandbox"
 )
@@ -45,7 +46,7 @@ It has faults on request: by --fault, by the timeline of a scenario, or by reque
 		Example: `  campaignd sandbox --webhook http://127.0.0.1:8080/webhooks/messaging
   campaignd sandbox --fault lost_after=0.05 --fault webhook_late=0.2 --retry-schedule 1s,5s,30s
   campaignd sandbox --addr 127.0.0.1:9000 --scenario scenario.yaml`,
-		Args: noArguments,
+		Args: command.NoArguments,
 	}
 	f := cmd.Flags()
 	f.StringVar(&addr, "addr", "127.0.0.1:8090", "address to listen on")
@@ -64,53 +65,53 @@ It has faults on request: by --fault, by the timeline of a scenario, or by reque
 		o := sandbox.Demo()
 		if scenario != "" {
 			if o, err = sandbox.LoadScenario(scenario); err != nil {
-				return invalid(err)
+				return command.Invalid(err)
 			}
 		}
 		if cmd.Flags().Changed("api") {
 			if o.API = api; api != "service" && api != sandbox.APICloud {
-				return invalid(fmt.Errorf("--api: %q is neither service nor cloud", api))
+				return command.Invalid(fmt.Errorf("--api: %q is neither service nor cloud", api))
 			}
 		}
 		if webhook != "" {
 			if u, err := url.Parse(webhook); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-				return invalid(fmt.Errorf("--webhook: %q is not a URL; give one such as http://127.0.0.1:8080/webhooks/messaging", webhook))
+				return command.Invalid(fmt.Errorf("--webhook: %q is not a URL; give one such as http://127.0.0.1:8080/webhooks/messaging", webhook))
 			}
 			o.WebhookURL = webhook
 		}
 		if secret != "" { // a file, because every user of the machine sees the arguments of a process
 			text, err := os.ReadFile(secret)
 			if err != nil {
-				return invalid(fmt.Errorf("--webhook-secret-file: %w", err))
+				return command.Invalid(fmt.Errorf("--webhook-secret-file: %w", err))
 			}
 			if o.WebhookSecret = strings.TrimRight(string(text), "\r\n"); o.WebhookSecret == "" {
-				return invalid(fmt.Errorf("--webhook-secret-file: %s is empty", secret))
+				return command.Invalid(fmt.Errorf("--webhook-secret-file: %s is empty", secret))
 			}
 		}
 		if len(retries) > 0 {
 			if o.RetrySchedule, err = durations(retries); err != nil {
-				return invalid(fmt.Errorf("--retry-schedule: %w", err))
+				return command.Invalid(fmt.Errorf("--retry-schedule: %w", err))
 			}
 		}
 		for _, a := range faults {
 			if err := o.Faults.Set(a); err != nil {
-				return invalid(fmt.Errorf("--fault: %w; `campaignd sandbox --help` has examples", err))
+				return command.Invalid(fmt.Errorf("--fault: %w; `campaignd sandbox --help` has examples", err))
 			}
 		}
 		o.Log = p.log(c, true)
 		return daemon.ServeSandbox(cmd.Context(), addr, o, func(url string) {
 			if o.API == sandbox.APICloud {
-				fmt.Fprintf(p.stderr, "sandbox of the Cloud API on %s, token %s, account %s, number %s, app %s, app secret %s, verify token %s\n",
+				fmt.Fprintf(p.Stderr, "sandbox of the Cloud API on %s, token %s, account %s, number %s, app %s, app secret %s, verify token %s\n",
 					url, strings.TrimPrefix(keysOf(o), "key "), sandbox.CloudAccount, sandbox.CloudNumber(1), sandbox.CloudApp, appSecretOf(o),
 					sandbox.CloudVerifyToken)
 			} else {
-				fmt.Fprintf(p.stderr, "sandbox of the messaging service on %s, %s\n", url, keysOf(o))
+				fmt.Fprintf(p.Stderr, "sandbox of the messaging service on %s, %s\n", url, keysOf(o))
 			}
 			if o.WebhookURL != "" {
-				fmt.Fprintf(p.stderr, "events go to %s\n", o.WebhookURL)
+				fmt.Fprintf(p.Stderr, "events go to %s\n", o.WebhookURL)
 			}
 			if o.Commerce == nil {
-				fmt.Fprintf(p.stderr, "commerce platform on %s/2023-11, company %s, key %s\n", url, sandbox.DemoCompany, sandbox.DemoCommerceKey)
+				fmt.Fprintf(p.Stderr, "commerce platform on %s/2023-11, company %s, key %s\n", url, sandbox.DemoCompany, sandbox.DemoCommerceKey)
 			}
 		})
 	}

@@ -11,6 +11,7 @@ import (
 	"campaignd/campaign/file"
 	"campaignd/internal/client"
 	"campaignd/internal/client/resource"
+	"campaignd/internal/command"
 	"campaignd/internal/config"
 	"campaignd/internal/operator"
 	"campaignd/internal/schedule"
@@ -26,14 +27,14 @@ func (p *program) cmdSchedule() *cobra.Command {
 run; skipped, because an earlier run was unfinished (schedule.overlap); missed, because no process fired it in time
 (schedule.misfire); failed, because no launch succeeded within schedule.grace; launching and waiting are not decided yet.`,
 		Example: "  campaignd schedule\n  campaignd schedule --next 10 --last 0 -o json\n  campaignd schedule --next 0 --last 20",
-		Args:    noArguments,
+		Args:    command.NoArguments,
 	}
-	addWhole(cmd.Flags(), &next, "next", 3, "firings to come to list for each campaign, at most 1000")
-	addWhole(cmd.Flags(), &last, "last", 3, "past firings to list for each campaign, at most 1000")
-	o := addOutput(cmd)
-	p.addServer(cmd)
+	command.AddWhole(cmd.Flags(), &next, "next", 3, "firings to come to list for each campaign, at most 1000")
+	command.AddWhole(cmd.Flags(), &last, "last", 3, "past firings to list for each campaign, at most 1000")
+	o := command.AddOutput(cmd)
+	p.AddServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if err := cmp.Or(within("next", next, 0, 1000), within("last", last, 0, 1000)); err != nil {
+		if err := cmp.Or(command.Within("next", next, 0, 1000), command.Within("last", last, 0, 1000)); err != nil {
 			return err
 		}
 		return p.withFolder(cmd.Context(), func(d folderOperations) error {
@@ -41,8 +42,8 @@ run; skipped, because an earlier run was unfinished (schedule.overlap); missed, 
 			if err != nil {
 				return err
 			}
-			if o.json() {
-				err = writeJSON(p.stdout, all)
+			if o.JSON() {
+				err = command.WriteJSON(p.Stdout, all)
 			} else {
 				err = p.writeFirings(all)
 			}
@@ -82,7 +83,7 @@ func (f farFolder) Faults(ctx context.Context) error {
 	if len(faults.Findings) == 0 {
 		return nil
 	}
-	return invalid(&faults)
+	return command.Invalid(&faults)
 }
 
 // nearFolder is the folder of this machine. Its ledger is nil if nothing has run here yet.
@@ -112,7 +113,7 @@ func (f nearFolder) Schedule(ctx context.Context, name string, next, last int) (
 // Faults returns the findings of the files that cannot be read, with the path of each.
 func (f nearFolder) Faults(context.Context) error {
 	if _, err := schedule.Read(f.dir); err != nil {
-		return invalid(fmt.Errorf("%w\na `serve` that read an earlier version of such a file uses that one until it starts again", err))
+		return command.Invalid(fmt.Errorf("%w\na `serve` that read an earlier version of such a file uses that one until it starts again", err))
 	}
 	return nil
 }
@@ -120,28 +121,28 @@ func (f nearFolder) Faults(context.Context) error {
 // withFolder calls do with the campaigns folder of this machine or of the other campaignd. A folder
 // may have no ledger.
 func (p *program) withFolder(ctx context.Context, do func(folderOperations) error) (err error) {
-	far, err := p.remote()
+	far, err := p.Remote()
 	switch {
 	case err != nil:
 		return err
 	case far != nil:
-		return requestError(do(farFolder{far}))
+		return command.RequestError(do(farFolder{far}))
 	}
 	c, err := p.load()
 	if err != nil {
 		return err
 	}
 	if err := schedule.CheckFolder(c.Campaigns); err != nil {
-		fmt.Fprintf(p.stderr, "campaignd: %s\n", sentence.Printable(err.Error()))
+		fmt.Fprintf(p.Stderr, "campaignd: %s\n", sentence.Printable(err.Error()))
 	}
 	near := nearFolder{&operator.Session{}, c.Campaigns}
 	if !c.NoLedger() {
 		if near.Ledger, err = config.ReadLedger(ctx, c, p.log(c, true)); err != nil {
 			return err
 		}
-		defer closing(near.Ledger, &err)
+		defer command.Closing(near.Ledger, &err)
 	}
-	return requestError(do(near))
+	return command.RequestError(do(near))
 }
 
 // writeFirings writes both tables; that of past firings only if there are any.
@@ -155,7 +156,7 @@ func (p *program) writeFirings(all []resource.Firing) error {
 		}
 		rows = append(rows, []string{f.Campaign, f.Local, f.Schedule, f.Timezone, f.File})
 	}
-	if err := writeTable(p.stdout, []string{"CAMPAIGN", "NEXT", "SCHEDULE", "ZONE", "FILE"}, rows); err != nil || len(past) == 0 {
+	if err := command.WriteTable(p.Stdout, []string{"CAMPAIGN", "NEXT", "SCHEDULE", "ZONE", "FILE"}, rows); err != nil || len(past) == 0 {
 		return err
 	}
 	rows = nil
@@ -165,10 +166,10 @@ func (p *program) writeFirings(all []resource.Firing) error {
 			if why != "" {
 				why += "; "
 			}
-			why += fmt.Sprintf("%d before it missed since %s", f.Missed, clock(f.MissedSince))
+			why += fmt.Sprintf("%d before it missed since %s", f.Missed, command.Clock(f.MissedSince))
 		}
 		rows = append(rows, []string{f.Campaign, f.Local, f.Outcome, f.Run, sentence.Printable(why)})
 	}
-	fmt.Fprintln(p.stdout)
-	return writeTable(p.stdout, []string{"CAMPAIGN", "LAST", "OUTCOME", "RUN", "WHY"}, rows)
+	fmt.Fprintln(p.Stdout)
+	return command.WriteTable(p.Stdout, []string{"CAMPAIGN", "LAST", "OUTCOME", "RUN", "WHY"}, rows)
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"campaignd/internal/command"
 	"campaignd/internal/config"
 	"campaignd/internal/daemon"
 	"campaignd/internal/version"
@@ -24,7 +25,7 @@ intake takes webhooks and sends nothing, sender sends and fires schedules and ta
 		Example: `  campaignd serve --config campaignd.yaml
   campaignd serve --role intake
   CAMPAIGND_SERVICE_API_KEY_FILE=/run/secrets/key campaignd serve`,
-		Args: noArguments,
+		Args: command.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			c, err := p.load()
 			if err != nil {
@@ -33,7 +34,7 @@ intake takes webhooks and sends nothing, sender sends and fires schedules and ta
 			if role != "" {
 				c.Role = config.Role(role)
 				if err := c.Validate(); err != nil {
-					return invalid(fmt.Errorf("--%w", err))
+					return command.Invalid(fmt.Errorf("--%w", err))
 				}
 			}
 			ready := c.CanSend
@@ -41,14 +42,14 @@ intake takes webhooks and sends nothing, sender sends and fires schedules and ta
 				ready = c.CanReceive
 			}
 			if err := ready(); err != nil {
-				return invalid(err)
+				return command.Invalid(err)
 			}
 			log := p.log(c, false)
 			d, err := daemon.New(cmd.Context(), c, daemon.Options{Log: log, API: operatorsAPI, Console: pages(c), Patient: true})
 			if err != nil {
 				return err
 			}
-			defer closing(d, &err)
+			defer command.Closing(d, &err)
 			return d.Serve(cmd.Context(), func(public, admin string) {
 				log.Info("serving", "role", c.Role, "webhooks", public, "admin", admin, "ledger", c.Masked().Ledger,
 					"campaigns", c.Campaigns, "version", version.String())

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"campaignd/internal/command"
 	"campaignd/internal/config"
 	"campaignd/internal/messaging/service"
 	"campaignd/internal/sentence"
@@ -21,33 +22,34 @@ service_block), and takes people off the list whom no connection of that company
 an operator added or an import brought are blocked at the service. The platform blocks only people who wrote in the last 24
 hours: each of the others is listed with the reason, stays on the list and is not sent to; the exit code is 0.`,
 		Example: "  campaignd suppressions sync --connection conn_1\n  campaignd suppressions sync --connection conn_1 -o json",
-		Args:    noArguments,
+		Args:    command.NoArguments,
 	}
 	cmd.Flags().StringVar(&connection, "connection", "", "connection whose blocked people count (required)")
-	o := addOutput(cmd)
+	o := command.AddOutput(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if connection == "" {
-			return invalid(errors.New("--connection is missing: name the connection whose blocked people count"))
+			return command.Invalid(errors.New("--connection is missing: name the connection whose blocked people count"))
 		}
-		switch far, err := p.remote(); {
+		switch far, err := p.Remote(); {
 		case err != nil:
 			return err
 		case far != nil:
-			return invalid(fmt.Errorf("suppressions sync works on this machine only: give neither --server nor %s with it", serverVariable))
+			return command.Invalid(fmt.Errorf("suppressions sync works on this machine only: give neither --server nor %s with it",
+				command.ServerVariable))
 		}
 		return p.withService(func(_ *config.Config, c *service.Client) error {
-			return p.withLedgerSession(cmd.Context(), toCreate, func(d *local) error {
+			return p.withLedgerSession(cmd.Context(), command.ToCreate, func(d *local) error {
 				done, err := d.SyncSuppressions(cmd.Context(), c, connection)
 				if err != nil {
 					return notOffered(err, "blocked_users")
 				}
-				if o.json() {
-					return writeJSON(p.stdout, done)
+				if o.JSON() {
+					return command.WriteJSON(p.Stdout, done)
 				}
 				for _, f := range done.Failed {
-					fmt.Fprintf(p.stderr, "%s is not blocked at the service: %s (%d)\n", sentence.Printable(f.To), f.Why, f.Code)
+					fmt.Fprintf(p.Stderr, "%s is not blocked at the service: %s (%d)\n", sentence.Printable(f.To), f.Why, f.Code)
 				}
-				_, err = fmt.Fprintf(p.stdout, "%d suppressed, %d taken off the list, %d blocked at the service, %d not\n",
+				_, err = fmt.Fprintf(p.Stdout, "%d suppressed, %d taken off the list, %d blocked at the service, %d not\n",
 					done.Suppressed, done.Lifted, done.Blocked, len(done.Failed))
 				return err
 			})

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"campaignd/campaign/template"
+	"campaignd/internal/command"
 	"campaignd/internal/config"
 	"campaignd/internal/daemon"
 	"campaignd/internal/messaging"
@@ -27,8 +28,8 @@ func (p *program) cmdTemplates() *cobra.Command {
 		Long: `A template file has one template in one language: templates/NAME.LANGUAGE.yaml. push creates and edits at the service what
 differs from the files, and diff shows it; wait waits for the platform's review. These commands call the service's management
 operations with service.api_key, or the Cloud API with the token of the account.`,
-		Args: noSubcommand,
-		RunE: help,
+		Args: command.NoSubcommand,
+		RunE: command.Help,
 	}
 	cmd.AddCommand(p.cmdTemplatesList(), p.cmdTemplatesShow(), p.cmdTemplatesPush(), p.cmdTemplatesDiff(), p.cmdTemplatesSync(),
 		p.cmdTemplatesWait())
@@ -46,7 +47,7 @@ func (p *program) withConnectors(do func(*config.Config, *connector.Set) error) 
 	}
 	c, err := config.NewConnectors(cfg)
 	if errors.Is(err, connector.ErrNone) {
-		return invalid(fmt.Errorf("%w: set CAMPAIGND_SERVICE_API_KEY, or CAMPAIGND_SERVICE_API_KEY_FILE to the file that holds it, "+
+		return command.Invalid(fmt.Errorf("%w: set CAMPAIGND_SERVICE_API_KEY, or CAMPAIGND_SERVICE_API_KEY_FILE to the file that holds it, "+
 			"or give cloud.accounts", err))
 	}
 	if err != nil {
@@ -66,7 +67,7 @@ func (p *program) withAccount(ctx context.Context, connection string, do func(*c
 		}
 		a, err := operator.ChooseAccount(known, connection)
 		if err != nil {
-			return invalid(err)
+			return command.Invalid(err)
 		}
 		return do(cfg, c, a)
 	})
@@ -81,10 +82,10 @@ func (p *program) withListings(ctx context.Context, cfg *config.Config, c *conne
 	}
 	l, err := daemon.OpenLedger(ctx, cfg, false, p.log(cfg, true))
 	if err != nil {
-		fmt.Fprintf(p.stderr, "warning: senders use the listing of templates that the ledger keeps for up to 10 minutes: %v\n", err)
+		fmt.Fprintf(p.Stderr, "warning: senders use the listing of templates that the ledger keeps for up to 10 minutes: %v\n", err)
 		return do()
 	}
-	defer closing(l, &err)
+	defer command.Closing(l, &err)
 	daemon.ShareListings(cfg, c, l, drops)
 	return do()
 }
@@ -100,12 +101,12 @@ type accountService interface {
 // ledger are used.
 func (p *program) withTemplates(ctx context.Context, connection string, kept bool,
 	do func(s accountService, connection string) error) error {
-	far, err := p.remote()
+	far, err := p.Remote()
 	if err != nil {
 		return err
 	}
 	if far != nil {
-		return requestError(do(far, connection))
+		return command.RequestError(do(far, connection))
 	}
 	return p.withAccount(ctx, connection, func(cfg *config.Config, c *connector.Set, a account) error {
 		if !kept {
@@ -123,7 +124,7 @@ func connectionFlag(cmd *cobra.Command) *string {
 // notFound marks the error of a template that the service does not list as invalid input.
 func notFound(err error) error {
 	if missing := (*template.NotFoundError)(nil); errors.As(err, &missing) {
-		return invalid(err)
+		return command.Invalid(err)
 	}
 	return err
 }
@@ -136,12 +137,12 @@ func (p *program) cmdTemplatesList() *cobra.Command {
 		Example: `  campaignd templates list
   campaignd templates list --connection conn_1 -o json
   campaignd templates list --library`,
-		Args: noArguments,
+		Args: command.NoArguments,
 	}
 	connection := connectionFlag(cmd)
 	cmd.Flags().BoolVar(&library, "library", false, "list the library, whose names libraryName of a template file takes")
-	o := addOutput(cmd)
-	p.addServer(cmd)
+	o := command.AddOutput(cmd)
+	p.AddServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		show := func(all []messaging.TemplateRecord, err error) error {
 			if err != nil {
@@ -149,8 +150,8 @@ func (p *program) cmdTemplatesList() *cobra.Command {
 			}
 			return p.writeTemplates(o, all)
 		}
-		if library && cmp.Or(p.server, p.environment[serverVariable]) != "" {
-			return invalid(fmt.Errorf("--library asks the service from this machine; leave out --server and %s", serverVariable))
+		if library && cmp.Or(p.Server, p.Environment[command.ServerVariable]) != "" {
+			return command.Invalid(fmt.Errorf("--library asks the service from this machine; leave out --server and %s", command.ServerVariable))
 		}
 		if library {
 			return p.withService(func(_ *config.Config, c *service.Client) error { return show(c.TemplateLibrary(cmd.Context(), "")) })
@@ -162,18 +163,18 @@ func (p *program) cmdTemplatesList() *cobra.Command {
 	return cmd
 }
 
-func (p *program) writeTemplates(o *output, all []messaging.TemplateRecord) error {
+func (p *program) writeTemplates(o *command.Output, all []messaging.TemplateRecord) error {
 	slices.SortStableFunc(all, func(a, b messaging.TemplateRecord) int {
 		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Language, b.Language))
 	})
-	if o.json() {
-		return writeJSON(p.stdout, append([]messaging.TemplateRecord{}, all...))
+	if o.JSON() {
+		return command.WriteJSON(p.Stdout, append([]messaging.TemplateRecord{}, all...))
 	}
 	rows := [][]string{}
 	for _, t := range all {
 		rows = append(rows, []string{t.Name, t.Language, cmp.Or(t.Status, "-"), t.Category, t.Reason})
 	}
-	return writeTable(p.stdout, []string{"TEMPLATE", "LANGUAGE", "STATUS", "CATEGORY", "REASON"}, rows)
+	return command.WriteTable(p.Stdout, []string{"TEMPLATE", "LANGUAGE", "STATUS", "CATEGORY", "REASON"}, rows)
 }
 
 func (p *program) cmdTemplatesShow() *cobra.Command {
@@ -181,11 +182,11 @@ func (p *program) cmdTemplatesShow() *cobra.Command {
 		Use:     "show NAME",
 		Short:   "Show a template as the service has it",
 		Example: "  campaignd templates show spring_sale\n  campaignd templates show spring_sale --language en_US -o json",
-		Args:    oneArgument("NAME", "spring_sale"),
+		Args:    command.OneArgument("NAME", "spring_sale"),
 	}
 	connection, language := connectionFlag(cmd), languageFlag(cmd)
-	o := addOutput(cmd)
-	p.addServer(cmd)
+	o := command.AddOutput(cmd)
+	p.AddServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return p.withTemplates(cmd.Context(), *connection, false, func(s accountService, connection string) error {
 			all, err := s.Templates(cmd.Context(), connection)
@@ -196,14 +197,14 @@ func (p *program) cmdTemplatesShow() *cobra.Command {
 			if err != nil {
 				return notFound(err)
 			}
-			if o.json() {
-				return writeJSON(p.stdout, t)
+			if o.JSON() {
+				return command.WriteJSON(p.Stdout, t)
 			}
-			writeParagraph(p.stdout, templateLine(t))
+			command.WriteParagraph(p.Stdout, templateLine(t))
 			for _, part := range t.Components {
-				writeParagraph(p.stdout, fmt.Sprintf("  %s %s", part.Type, strings.TrimSpace(part.Format+" "+part.Text)))
+				command.WriteParagraph(p.Stdout, fmt.Sprintf("  %s %s", part.Type, strings.TrimSpace(part.Format+" "+part.Text)))
 				for _, b := range part.Buttons {
-					writeParagraph(p.stdout, strings.TrimRight(fmt.Sprintf("    %s %s %s%s", b.Type, b.Text, b.URL, b.PhoneNumber), " "))
+					command.WriteParagraph(p.Stdout, strings.TrimRight(fmt.Sprintf("    %s %s %s%s", b.Type, b.Text, b.URL, b.PhoneNumber), " "))
 				}
 			}
 			return nil
@@ -233,18 +234,18 @@ func (p *program) cmdTemplatesSync() *cobra.Command {
 		Long: `The listing of the service can be behind the platform, where a template was changed in another program. sync brings it up to
 date and prints how many templates were added, updated and removed there.`,
 		Example: "  campaignd templates sync --connection conn_1\n  campaignd templates sync -o json",
-		Args:    noArguments,
+		Args:    command.NoArguments,
 	}
 	connection := connectionFlag(cmd)
-	o := addOutput(cmd)
-	p.addServer(cmd)
+	o := command.AddOutput(cmd)
+	p.AddServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return p.withTemplates(cmd.Context(), *connection, true, func(s accountService, connection string) error {
 			n, err := s.SyncTemplates(cmd.Context(), connection)
 			if err != nil {
 				return err
 			}
-			return p.say(o, n, fmt.Sprintf("%d added, %d updated, %d removed", n.Added, n.Updated, n.Removed))
+			return p.Say(o, n, fmt.Sprintf("%d added, %d updated, %d removed", n.Added, n.Updated, n.Removed))
 		})
 	}
 	return cmd
@@ -258,14 +259,14 @@ func (p *program) cmdTemplatesWait() *cobra.Command {
 		Long: `Asks the service every few seconds until the template is no longer reviewed. The exit code is 0 if it is approved, 1 if it is
 rejected, paused or disabled, and 3 if the time is over first.`,
 		Example: "  campaignd templates wait spring_sale\n  campaignd templates wait spring_sale --language en_US --timeout 24h -o json",
-		Args:    oneArgument("NAME", "spring_sale"),
+		Args:    command.OneArgument("NAME", "spring_sale"),
 	}
 	connection, language := connectionFlag(cmd), languageFlag(cmd)
 	cmd.Flags().DurationVar(&timeout, "timeout", 15*time.Minute, "how long to wait")
-	o := addOutput(cmd)
+	o := command.AddOutput(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if timeout <= 0 {
-			return invalid(fmt.Errorf("--timeout %v: want more than 0", timeout))
+			return command.Invalid(fmt.Errorf("--timeout %v: want more than 0", timeout))
 		}
 		return p.withAccount(cmd.Context(), *connection, func(_ *config.Config, c *connector.Set, a account) error {
 			ctx, cancel := context.WithTimeout(cmd.Context(), timeout)
@@ -279,13 +280,13 @@ rejected, paused or disabled, and 3 if the time is over first.`,
 			case err != nil && !over:
 				return notFound(err)
 			}
-			switch err := p.say(o, t, templateLine(t)); {
+			switch err := p.Say(o, t, templateLine(t)); {
 			case err != nil:
 				return err
 			case over:
-				return silent(exitUnsure)
+				return command.Silent(command.ExitUnsure)
 			case t.Status != "APPROVED":
-				return silent(exitFailed)
+				return command.Silent(command.ExitFailed)
 			}
 			return nil
 		})

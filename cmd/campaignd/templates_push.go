@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"campaignd/campaign/template"
+	"campaignd/internal/command"
 	"campaignd/internal/config"
 	"campaignd/internal/daemon"
 	"campaignd/internal/messaging/connector"
@@ -37,7 +38,7 @@ func (p *program) withFiles(ctx context.Context, args []string, connection strin
 	}
 	files, err := template.ReadFolder(folder)
 	if err != nil {
-		return invalid(err)
+		return command.Invalid(err)
 	}
 	return p.withAccount(ctx, connection, func(cfg *config.Config, c *connector.Set, a account) error {
 		compared, err := template.Compare(ctx, c, a.Connection, files)
@@ -67,7 +68,7 @@ edit wants --yes. A push can be repeated.`,
 	}
 	connection := connectionFlag(cmd)
 	cmd.Flags().BoolVar(&yes, "yes", false, "edit templates of unfinished runs too")
-	o := addOutput(cmd)
+	o := command.AddOutput(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		ctx := cmd.Context()
 		return p.withFiles(ctx, args, *connection, func(cfg *config.Config, c *connector.Set, a account, all []template.Comparison) (err error) {
@@ -85,7 +86,7 @@ edit wants --yes. A push can be repeated.`,
 				return errors.Join(failure, err)
 			}
 			if slices.ContainsFunc(done, func(p template.Pushed) bool { return p.Action == template.Refused }) {
-				return silent(exitFailed)
+				return command.Silent(command.ExitFailed)
 			}
 			return nil
 		})
@@ -102,7 +103,7 @@ func (p *program) stopsNoRun(ctx context.Context, cfg *config.Config, a account,
 	if err != nil {
 		return fmt.Errorf("whether a run sends these templates is in the ledger, and --yes pushes without it: %w", err)
 	}
-	defer closing(l, &err)
+	defer command.Closing(l, &err)
 	runs, err := template.StoppedBy(ctx, l, a.All, all)
 	if err != nil || len(runs) == 0 {
 		return err
@@ -111,19 +112,19 @@ func (p *program) stopsNoRun(ctx context.Context, cfg *config.Config, a account,
 	for _, r := range runs[:min(5, len(runs))] {
 		ids = append(ids, r.ID())
 	}
-	return invalid(fmt.Errorf("nothing was pushed: it would stop %s (%s), because an edited template is reviewed again; "+
+	return command.Invalid(fmt.Errorf("nothing was pushed: it would stop %s (%s), because an edited template is reviewed again; "+
 		"wait for their end, or give --yes", sentence.Count(len(runs), "unfinished run", "unfinished runs"), strings.Join(ids, ", ")))
 }
 
-func (p *program) writePushed(o *output, done []template.Pushed) error {
-	if o.json() {
-		return writeJSON(p.stdout, done)
+func (p *program) writePushed(o *command.Output, done []template.Pushed) error {
+	if o.JSON() {
+		return command.WriteJSON(p.Stdout, done)
 	}
 	rows := [][]string{}
 	for _, d := range done {
 		rows = append(rows, []string{d.File, string(d.Action), d.Status, d.Error})
 	}
-	return writeTable(p.stdout, []string{"FILE", "ACTION", "STATUS", "WHY"}, rows)
+	return command.WriteTable(p.Stdout, []string{"FILE", "ACTION", "STATUS", "WHY"}, rows)
 }
 
 // differenceFacts is one template file in the JSON of diff.
@@ -147,7 +148,7 @@ says, and 3 if not. Templates without a file are no difference.`,
 		Args:    oneFolder,
 	}
 	connection := connectionFlag(cmd)
-	o := addOutput(cmd)
+	o := command.AddOutput(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		compare := func(_ *config.Config, _ *connector.Set, _ account, all []template.Comparison) error {
 			differ := false
@@ -165,16 +166,16 @@ says, and 3 if not. Templates without a file are no difference.`,
 			if err := p.writeDifferences(o, facts); err != nil || !differ {
 				return err
 			}
-			return silent(exitUnsure)
+			return command.Silent(command.ExitUnsure)
 		}
 		return p.withFiles(cmd.Context(), args, *connection, compare)
 	}
 	return cmd
 }
 
-func (p *program) writeDifferences(o *output, all []differenceFacts) error {
-	if o.json() {
-		return writeJSON(p.stdout, all)
+func (p *program) writeDifferences(o *command.Output, all []differenceFacts) error {
+	if o.JSON() {
+		return command.WriteJSON(p.Stdout, all)
 	}
 	same := 0
 	for _, f := range all {
@@ -182,9 +183,9 @@ func (p *program) writeDifferences(o *output, all []differenceFacts) error {
 			same++
 		}
 		for _, d := range f.Differences {
-			writeParagraph(p.stdout, f.File+": "+d)
+			command.WriteParagraph(p.Stdout, f.File+": "+d)
 		}
 	}
-	_, err := fmt.Fprintf(p.stdout, "%d of %s as at the service\n", same, sentence.Count(len(all), "template file is", "template files are"))
+	_, err := fmt.Fprintf(p.Stdout, "%d of %s as at the service\n", same, sentence.Count(len(all), "template file is", "template files are"))
 	return err
 }

@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"unsafe"
+
+	"campaignd/internal/command"
 )
 
 // terminal opens a pseudo terminal of Linux (pty(7)). screen is the terminal of the program, and
@@ -72,8 +74,8 @@ func TestBarsAreDrawnOnATerminalWithASizeOnly(t *testing.T) {
 		if tt.out == screen {
 			resize(t, screen, tt.columns)
 		}
-		p := &program{Program: Program{stderr: tt.out, environment: map[string]string{"TERM": tt.term}}}
-		is, wide, draws := isTerminal(tt.out), width(tt.out), p.columns() > 0
+		p := &program{Program: command.Program{Stderr: tt.out, Environment: map[string]string{"TERM": tt.term}}}
+		is, wide, draws := command.IsTerminal(tt.out), command.Width(tt.out), p.columns() > 0
 		if is != tt.is || wide != tt.width || draws != tt.draws {
 			t.Errorf("%s: got a terminal %v, %d columns, bars %v, want %v, %d, %v", tt.name, is, wide, draws, tt.is, tt.width, tt.draws)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/launch"
+	"campaignd/internal/command"
 	"campaignd/internal/config"
 	"campaignd/internal/daemon"
 )
@@ -25,12 +26,12 @@ func (p *program) cmdTest() *cobra.Command {
 		Args: oneCampaign,
 	}
 	cmd.Flags().StringVar(&in.List, "recipients", "", "the list (default: recipients.file of the campaign)")
-	addWhole(cmd.Flags(), &in.Row, "row", 0, "row whose values are used (default: the first that can be sent)")
+	command.AddWhole(cmd.Flags(), &in.Row, "row", 0, "row whose values are used (default: the first that can be sent)")
 	cmd.Flags().StringVar(&to, "to", "", "number to send to, in international form with +")
-	o := addOutput(cmd)
+	o := command.AddOutput(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if to == "" {
-			return invalid(errors.New("--to is missing: give a number of yours, such as +2348031234567"))
+			return command.Invalid(errors.New("--to is missing: give a number of yours, such as +2348031234567"))
 		}
 		if err := checkRow(cmd, in); err != nil {
 			return err
@@ -53,7 +54,7 @@ func (p *program) cmdTest() *cobra.Command {
 		if err != nil {
 			return withRemedy(c, err)
 		}
-		return p.say(o, testFacts{s.To, receipt.MessageID, receipt.RequestID, receipt.Warning},
+		return p.Say(o, testFacts{s.To, receipt.MessageID, receipt.RequestID, receipt.Warning},
 			fmt.Sprintf("accepted by the service for %s: %s (accepted is not delivered: look at the phone)", s.To, receipt.MessageID))
 	}
 	return cmd
@@ -77,7 +78,7 @@ func (p *program) suppressionsOf(cmd *cobra.Command, c *config.Config) (list []c
 	if err != nil {
 		return nil, err
 	}
-	defer closing(l, &err)
+	defer command.Closing(l, &err)
 	for s, err := range l.Suppressions(cmd.Context()) {
 		if err != nil {
 			return nil, err

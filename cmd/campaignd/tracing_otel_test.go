@@ -17,6 +17,7 @@ import (
 	trace "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 
+	"campaignd/internal/command"
 	"campaignd/internal/daemon"
 )
 
@@ -45,7 +46,7 @@ func TestARunIsTraced(t *testing.T) {
 	defer server.Close()
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", server.URL)
 	var stdout, stderr bytes.Buffer
-	p := &program{Program: Program{stdout: &stdout, stderr: &stderr, environment: map[string]string{}}}
+	p := &program{Program: command.Program{Stdout: &stdout, Stderr: &stderr, Environment: map[string]string{}}}
 	err := p.demo(t.Context(), daemon.DemoOptions{Dir: t.TempDir(), Run: daemon.RunOptions{Settle: 5 * time.Second},
 		Files: fstest.MapFS{
 			"campaign.yaml": {Data: []byte("name: demo\nconnections: [conn_1]\ntemplate: {name: newsletter, language: en_US}\n" +

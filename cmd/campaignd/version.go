@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"campaignd/internal/command"
 	"campaignd/internal/version"
 )
 
@@ -14,12 +15,12 @@ func (p *program) cmdVersion() *cobra.Command {
 		Use:     "version",
 		Short:   "Print the version",
 		Example: "  campaignd version",
-		Args:    noArguments,
+		Args:    command.NoArguments,
 	}
-	o := addOutput(cmd)
+	o := command.AddOutput(cmd)
 	cmd.RunE = func(*cobra.Command, []string) error {
 		v := versionNow()
-		return p.say(o, v, v.String())
+		return p.Say(o, v, v.String())
 	}
 	return cmd
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"campaignd/internal/command"
 	"campaignd/internal/config"
 	"campaignd/internal/daemon"
 	"campaignd/internal/doctor"
@@ -23,8 +24,8 @@ func (p *program) cmdWebhooks() *cobra.Command {
 		Short: "Register, list, rotate, test and remove the endpoint for events; see deliveries, ask for a replay",
 		Long: `The service posts its events (statuses, replies, template reviews) to registered endpoints, and signs them with a secret that
 it shows once. These commands call the service's management operations with service.api_key.`,
-		Args: noSubcommand,
-		RunE: help,
+		Args: command.NoSubcommand,
+		RunE: command.Help,
 	}
 	cmd.AddCommand(p.cmdWebhooksRegister(), p.cmdWebhooksList(), p.cmdWebhooksRotate(), p.cmdWebhooksRemove(), p.cmdWebhooksTest(),
 		p.cmdWebhooksReplay(), p.cmdWebhooksDeliveries())
@@ -40,9 +41,9 @@ func (p *program) withService(do func(*config.Config, *service.Client) error) er
 	const empty = "service.api_key is empty: set CAMPAIGND_SERVICE_API_KEY, or CAMPAIGND_SERVICE_API_KEY_FILE to the file that holds it"
 	switch {
 	case c.Service.APIKey.IsZero() && c.Cloud.Configured():
-		return invalid(errors.New("the Cloud API does not offer this, and " + empty))
+		return command.Invalid(errors.New("the Cloud API does not offer this, and " + empty))
 	case c.Service.APIKey.IsZero():
-		return invalid(errors.New(empty))
+		return command.Invalid(errors.New(empty))
 	}
 	client, err := config.NewClient(c)
 	if err != nil {
@@ -80,7 +81,7 @@ func (p *program) register(ctx context.Context, cfg *config.Config, c *service.C
 	if file != "" { // an endpoint whose secret cannot be kept would have to be removed
 		f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 		if err != nil {
-			return unwritable(file, fmt.Errorf("--secret-file: %w", err))
+			return command.Unwritable(file, fmt.Errorf("--secret-file: %w", err))
 		}
 		if err := f.Close(); err != nil {
 			return err
@@ -94,7 +95,7 @@ func (p *program) register(ctx context.Context, cfg *config.Config, c *service.C
 		return fmt.Errorf("the service registered %s as %s and gave no secret: look for it in its dashboard", w.URL, w.ID)
 	}
 	if err := daemon.NoteEndpoint(ctx, cfg, w, p.log(cfg, true)); err != nil {
-		fmt.Fprintf(p.stderr, "warning: the ledger does not know which secret belongs to %s: %v\n", sentence.Printable(w.ID), err)
+		fmt.Fprintf(p.Stderr, "warning: the ledger does not know which secret belongs to %s: %v\n", sentence.Printable(w.ID), err)
 	}
 	facts := factsOfEndpoint(w)
 	if file != "" {
@@ -105,14 +106,14 @@ func (p *program) register(ctx context.Context, cfg *config.Config, c *service.C
 		facts.Secret = ""
 	}
 	if json {
-		return writeJSON(p.stdout, facts)
+		return command.WriteJSON(p.Stdout, facts)
 	}
-	fmt.Fprintf(p.stderr, "endpoint %s posts to %s\n", sentence.Printable(w.ID), sentence.Printable(w.URL))
+	fmt.Fprintf(p.Stderr, "endpoint %s posts to %s\n", sentence.Printable(w.ID), sentence.Printable(w.URL))
 	if file != "" {
-		fmt.Fprintf(p.stderr, "its secret is the last line of %s\n", file)
+		fmt.Fprintf(p.Stderr, "its secret is the last line of %s\n", file)
 		return nil
 	}
-	_, err = fmt.Fprintln(p.stdout, w.Secret.Reveal())
+	_, err = fmt.Fprintln(p.Stdout, w.Secret.Reveal())
 	return err
 }
 
@@ -123,7 +124,7 @@ func (p *program) subscribe(ctx context.Context, json bool) error {
 		return err
 	}
 	if !c.Cloud.Configured() {
-		return invalid(errors.New("want one URL, such as https://hooks.example/webhooks/messaging; " +
+		return command.Invalid(errors.New("want one URL, such as https://hooks.example/webhooks/messaging; " +
 			"without one the accounts of cloud.accounts are subscribed, and there is none"))
 	}
 	set, err := config.NewConnectors(c)
@@ -136,10 +137,10 @@ func (p *program) subscribe(ctx context.Context, json bool) error {
 		return err
 	}
 	if json {
-		return writeJSON(p.stdout, map[string][]string{"accounts": accounts})
+		return command.WriteJSON(p.Stdout, map[string][]string{"accounts": accounts})
 	}
 	for _, id := range accounts {
-		fmt.Fprintf(p.stdout, "account %s posts its events to the URL of its app\n", id)
+		fmt.Fprintf(p.Stdout, "account %s posts its events to the URL of its app\n", id)
 	}
 	return nil
 }
@@ -161,22 +162,22 @@ its dashboard, which gets this address and the verify token.`,
 			if len(args) == 0 {
 				return nil
 			}
-			return oneArgument("URL", "https://hooks.example/webhooks/messaging")(cmd, args)
+			return command.OneArgument("URL", "https://hooks.example/webhooks/messaging")(cmd, args)
 		},
 	}
 	cmd.Flags().StringSliceVar(&events, "event", nil, "type of events that it gets, such as message.status; may be repeated (default: all)")
 	file := secretFile(cmd)
-	o := addOutput(cmd)
+	o := command.AddOutput(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
-			return p.subscribe(cmd.Context(), o.json())
+			return p.subscribe(cmd.Context(), o.JSON())
 		}
 		if c, err := p.load(); err == nil && c.Service.APIKey.IsZero() && c.Cloud.Configured() {
-			return invalid(errors.New("the URL for the events of the Cloud API is set in the dashboard of the app: give none here, " +
+			return command.Invalid(errors.New("the URL for the events of the Cloud API is set in the dashboard of the app: give none here, " +
 				"and the accounts are subscribed"))
 		}
 		return p.withService(func(cfg *config.Config, c *service.Client) error {
-			return p.register(cmd.Context(), cfg, c, args[0], events, *file, o.json())
+			return p.register(cmd.Context(), cfg, c, args[0], events, *file, o.JSON())
 		})
 	}
 	return cmd
@@ -187,9 +188,9 @@ func (p *program) cmdWebhooksList() *cobra.Command {
 		Use:     "list",
 		Short:   "List the registered endpoints, without their secrets",
 		Example: "  campaignd webhooks list\n  campaignd webhooks list -o json",
-		Args:    noArguments,
+		Args:    command.NoArguments,
 	}
-	o := addOutput(cmd)
+	o := command.AddOutput(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return p.withService(func(_ *config.Config, c *service.Client) error {
 			all, err := c.Webhooks(cmd.Context())
@@ -205,10 +206,10 @@ func (p *program) cmdWebhooksList() *cobra.Command {
 				}
 				rows = append(rows, []string{sentence.Printable(w.ID), sentence.Printable(w.URL), sentence.Printable(events)})
 			}
-			if o.json() {
-				return writeJSON(p.stdout, facts)
+			if o.JSON() {
+				return command.WriteJSON(p.Stdout, facts)
 			}
-			return writeTable(p.stdout, []string{"ENDPOINT", "URL", "EVENTS"}, rows)
+			return command.WriteTable(p.Stdout, []string{"ENDPOINT", "URL", "EVENTS"}, rows)
 		})
 	}
 	return cmd
@@ -221,7 +222,7 @@ func endpointOf(ctx context.Context, c *service.Client, id string) (w service.We
 	}
 	i := slices.IndexFunc(all, func(w service.Webhook) bool { return w.ID == id })
 	if i < 0 {
-		return w, nil, invalid(fmt.Errorf("no endpoint %q is registered; `campaignd webhooks list` lists them", id))
+		return w, nil, command.Invalid(fmt.Errorf("no endpoint %q is registered; `campaignd webhooks list` lists them", id))
 	}
 	return all[i], all, nil
 }
@@ -241,20 +242,20 @@ ledger, and no event is lost whichever secret a process knows:
   4. remove the old secret from webhooks.secrets at the earliest 9 hours later: the service repeats deliveries of the
      removed endpoint for up to 8 h 36 min`,
 		Example: "  campaignd webhooks rotate whk_1\n  campaignd webhooks rotate whk_1 --secret-file secrets.txt",
-		Args:    oneArgument("ENDPOINT", "whk_1"),
+		Args:    command.OneArgument("ENDPOINT", "whk_1"),
 	}
 	file := secretFile(cmd)
-	o := addOutput(cmd)
+	o := command.AddOutput(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return p.withService(func(cfg *config.Config, c *service.Client) error {
 			old, _, err := endpointOf(cmd.Context(), c, args[0])
 			if err != nil {
 				return err
 			}
-			if err := p.register(cmd.Context(), cfg, c, old.URL, old.Events, *file, o.json()); err != nil {
+			if err := p.register(cmd.Context(), cfg, c, old.URL, old.Events, *file, o.JSON()); err != nil {
 				return err
 			}
-			fmt.Fprintf(p.stderr, "next: add it to webhooks.secrets beside the old one, "+
+			fmt.Fprintf(p.Stderr, "next: add it to webhooks.secrets beside the old one, "+
 				"`campaignd webhooks test`, and `campaignd webhooks remove %s`\n", sentence.Printable(old.ID))
 			_, err = p.sayRefused(cmd.Context(), cfg)
 			return err
@@ -271,10 +272,10 @@ func (p *program) cmdWebhooksRemove() *cobra.Command {
 		Long: `Removes an endpoint. It refuses one that may be the only one whose events are verified: without it neither statuses nor
 opt-outs are seen. During a rotation it waits for an event that the other secret verified. --force removes it all the same.`,
 		Example: "  campaignd webhooks remove whk_1",
-		Args:    oneArgument("ENDPOINT", "whk_1"),
+		Args:    command.OneArgument("ENDPOINT", "whk_1"),
 	}
 	cmd.Flags().BoolVar(&force, "force", false, "remove it although it may be the only one whose events are verified")
-	o := addOutput(cmd)
+	o := command.AddOutput(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return p.withService(func(cfg *config.Config, c *service.Client) error {
 			w, all, err := endpointOf(cmd.Context(), c, args[0])
@@ -293,7 +294,7 @@ opt-outs are seen. During a rotation it waits for an event that the other secret
 			if err := c.DeleteWebhook(cmd.Context(), w.ID); err != nil {
 				return err
 			}
-			return p.say(o, factsOfEndpoint(w), fmt.Sprintf("endpoint %s is removed", sentence.Printable(w.ID)))
+			return p.Say(o, factsOfEndpoint(w), fmt.Sprintf("endpoint %s is removed", sentence.Printable(w.ID)))
 		})
 	}
 	return cmd

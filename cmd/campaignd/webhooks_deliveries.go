@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"campaignd/internal/command"
 	"campaignd/internal/config"
 	"campaignd/internal/messaging/service"
 	"campaignd/internal/sentence"
@@ -24,14 +25,14 @@ func (p *program) cmdWebhooksDeliveries() *cobra.Command {
 		Long: `Lists the deliveries of an endpoint as the service sees them: the tries so far, and the status of the last answer. A failed one
 is repeated no more; webhooks replay asks for its time again.`,
 		Example: "  campaignd webhooks deliveries whk_1 --state failed\n  campaignd webhooks deliveries whk_1 -o json",
-		Args:    oneArgument("ENDPOINT", "whk_1"),
+		Args:    command.OneArgument("ENDPOINT", "whk_1"),
 	}
 	cmd.Flags().StringVar(&state, "state", "", "pending, delivered or failed (default: all)")
 	_ = cmd.RegisterFlagCompletionFunc("state", cobra.FixedCompletions(deliveryStates, cobra.ShellCompDirectiveNoFileComp))
-	o := addOutput(cmd)
+	o := command.AddOutput(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if state != "" && !slices.Contains(deliveryStates, state) {
-			return invalid(fmt.Errorf("--state %q: want %s", state, strings.Join(deliveryStates, ", ")))
+			return command.Invalid(fmt.Errorf("--state %q: want %s", state, strings.Join(deliveryStates, ", ")))
 		}
 		return p.withService(func(_ *config.Config, c *service.Client) error {
 			if _, _, err := endpointOf(cmd.Context(), c, args[0]); err != nil {
@@ -41,15 +42,15 @@ is repeated no more; webhooks replay asks for its time again.`,
 			if err != nil {
 				return notOffered(err, "webhook_deliveries")
 			}
-			if o.json() {
-				return writeJSON(p.stdout, all)
+			if o.JSON() {
+				return command.WriteJSON(p.Stdout, all)
 			}
 			rows := [][]string{}
 			for _, d := range all {
 				rows = append(rows, []string{d.CreatedAt.Format(time.RFC3339), sentence.Printable(d.State), fmt.Sprint(d.Attempts),
 					fmt.Sprint(d.HTTPStatus), sentence.Printable(d.Type), sentence.Printable(d.EventID)})
 			}
-			return writeTable(p.stdout, []string{"CREATED", "STATE", "TRIES", "ANSWER", "TYPE", "EVENT"}, rows)
+			return command.WriteTable(p.Stdout, []string{"CREATED", "STATE", "TRIES", "ANSWER", "TYPE", "EVENT"}, rows)
 		})
 	}
 	return cmd

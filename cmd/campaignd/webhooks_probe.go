@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"campaignd/campaign"
+	"campaignd/internal/command"
 	"campaignd/internal/config"
 	"campaignd/internal/daemon"
 	"campaignd/internal/doctor"
@@ -29,17 +30,17 @@ machine. This proves the way in, and that the intake has this secret; it does no
 the service that were refused for their signature are in the ledger: then the exit code is 1, and so it is if an event is not
 taken.`,
 		Example: "  campaignd webhooks test\n  campaignd webhooks test --url http://127.0.0.1:8080/webhooks/messaging -o json",
-		Args:    noArguments,
+		Args:    command.NoArguments,
 	}
 	cmd.Flags().StringVar(&address, "url", "", "address to post to (default: the registered ones)")
-	o := addOutput(cmd)
+	o := command.AddOutput(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if address != "" {
 			c, err := p.load()
 			if err != nil {
 				return err
 			}
-			return p.testEndpoints(cmd.Context(), c, []string{address}, o.json())
+			return p.testEndpoints(cmd.Context(), c, []string{address}, o.JSON())
 		}
 		return p.withService(func(cfg *config.Config, c *service.Client) error {
 			all, err := c.Webhooks(cmd.Context())
@@ -50,7 +51,7 @@ taken.`,
 			if len(own) == 0 {
 				return fmt.Errorf("no registered endpoint ends with %s (webhooks.path): register one, or give --url", cfg.Webhooks.Path)
 			}
-			return p.testEndpoints(cmd.Context(), cfg, own, o.json())
+			return p.testEndpoints(cmd.Context(), cfg, own, o.JSON())
 		})
 	}
 	return cmd
@@ -62,7 +63,7 @@ func (p *program) testEndpoints(ctx context.Context, c *config.Config, addresses
 		return err
 	}
 	if json {
-		err = writeJSON(p.stdout, tests)
+		err = command.WriteJSON(p.Stdout, tests)
 	} else {
 		var rows [][]string
 		for _, t := range tests {
@@ -73,18 +74,18 @@ func (p *program) testEndpoints(ctx context.Context, c *config.Config, addresses
 			rows = append(rows, []string{result, sentence.Printable(t.URL), fmt.Sprintf("webhooks.secrets[%d]", t.Secret),
 				sentence.Printable(t.Answer)})
 		}
-		err = writeTable(p.stdout, []string{"RESULT", "URL", "SECRET", "ANSWER"}, rows)
+		err = command.WriteTable(p.Stdout, []string{"RESULT", "URL", "SECRET", "ANSWER"}, rows)
 	}
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(p.stderr, "this proves the way in and our own secrets, not that the service signs with one of them")
+	fmt.Fprintln(p.Stderr, "this proves the way in and our own secrets, not that the service signs with one of them")
 	refused, err := p.sayRefused(ctx, c)
 	if err == nil && refused {
-		return silent(exitFailed)
+		return command.Silent(command.ExitFailed)
 	}
 	if err == nil && slices.ContainsFunc(tests, func(t doctor.EndpointTest) bool { return !t.Taken }) {
-		return silent(exitFailed)
+		return command.Silent(command.ExitFailed)
 	}
 	return err
 }
@@ -98,11 +99,11 @@ func (p *program) sayRefused(ctx context.Context, c *config.Config) (refused boo
 	text, _ := s.Refused(time.Now())
 	switch last := s.LastVerified(); {
 	case text != "":
-		fmt.Fprintf(p.stderr, "campaignd: %s\n", sentence.Printable(text))
+		fmt.Fprintf(p.Stderr, "campaignd: %s\n", sentence.Printable(text))
 	case last.IsZero():
-		fmt.Fprintln(p.stderr, "no event has been verified yet, or the first came less than a minute ago")
+		fmt.Fprintln(p.Stderr, "no event has been verified yet, or the first came less than a minute ago")
 	default:
-		fmt.Fprintf(p.stderr, "the last event was verified at %s\n", clock(last))
+		fmt.Fprintf(p.Stderr, "the last event was verified at %s\n", command.Clock(last))
 	}
 	return text != "", nil
 }
@@ -118,15 +119,15 @@ TIME is of RFC 3339, or a duration before now such as 6h. serve asks by itself a
 two minutes. A service without this operation answers 404; it repeats each delivery for 8 h 36 min, and older events come only
 by its dashboard or support.`,
 		Example: "  campaignd webhooks replay --since 6h\n  campaignd webhooks replay --since 2026-03-02T09:00:00Z --until 2026-03-02T12:00:00Z",
-		Args:    noArguments,
+		Args:    command.NoArguments,
 	}
 	cmd.Flags().StringVar(&since, "since", "", "from when on: a time of RFC 3339, or a duration before now")
 	cmd.Flags().StringVar(&until, "until", "", "until when (default: now)")
-	o := addOutput(cmd)
+	o := command.AddOutput(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		now := time.Now()
 		if since == "" {
-			return invalid(errors.New("--since is missing: give a time such as 2026-03-02T09:00:00Z, or a duration such as 6h"))
+			return command.Invalid(errors.New("--since is missing: give a time such as 2026-03-02T09:00:00Z, or a duration such as 6h"))
 		}
 		from, err := instant("--since", since, now)
 		if err != nil {
@@ -139,7 +140,7 @@ by its dashboard or support.`,
 			}
 		}
 		if !from.Before(to) {
-			return invalid(fmt.Errorf("--since %s is not before --until", since))
+			return command.Invalid(fmt.Errorf("--since %s is not before --until", since))
 		}
 		return p.withService(func(config *config.Config, c *service.Client) error {
 			n, err := c.Replay(cmd.Context(), config.Webhooks.Path, from, to)
@@ -153,8 +154,8 @@ by its dashboard or support.`,
 				return fmt.Errorf("the service posts %d deliveries again, but the ledger does not know it, "+
 					"so unknown rows stay refused after a quarantine: %w", n, err)
 			}
-			return p.say(o, map[string]any{"since": from.UTC(), "until": to.UTC(), "deliveries": n},
-				fmt.Sprintf("the service posts %d deliveries again, of %s to %s", n, clock(from), clock(to)))
+			return p.Say(o, map[string]any{"since": from.UTC(), "until": to.UTC(), "deliveries": n},
+				fmt.Sprintf("the service posts %d deliveries again, of %s to %s", n, command.Clock(from), command.Clock(to)))
 		})
 	}
 	return cmd
@@ -167,7 +168,7 @@ func instant(flag, text string, now time.Time) (time.Time, error) {
 	}
 	at, err := time.Parse(time.RFC3339, text)
 	if err != nil {
-		return at, invalid(fmt.Errorf("%s %q: want a time such as 2026-03-02T09:00:00Z, or a duration such as 6h", flag, text))
+		return at, command.Invalid(fmt.Errorf("%s %q: want a time such as 2026-03-02T09:00:00Z, or a duration such as 6h", flag, text))
 	}
 	return at, nil
 }

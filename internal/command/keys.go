@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"cmp"
@@ -11,14 +11,15 @@ import (
 	"campaignd/internal/sentence"
 )
 
-func (p *Program) cmdKeys() *cobra.Command {
+// Keys returns the command keys.
+func (p *Program) Keys() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "keys",
 		Short: "Make, list and revoke keys of the operator's API",
 		Long: `A key lets a program or another machine use the API of the admin listener. Its scope is read (look), operate (also launch and
 control runs, holds and suppressions) or admin (also keys and the log of actions). The ledger keeps a hash: nobody can read a key again.`,
-		Args: noSubcommand,
-		RunE: help,
+		Args: NoSubcommand,
+		RunE: Help,
 	}
 	cmd.AddCommand(p.cmdKeysCreate(), p.cmdKeysList(), p.cmdKeysRevoke())
 	return cmd
@@ -32,24 +33,24 @@ func (p *Program) cmdKeysCreate() *cobra.Command {
 		Long:  "Makes a key and prints it on standard output. NAME says who has it. With --company it reaches the runs of one company only.",
 		Example: `  campaignd keys create desk-lagos --scope operate
   campaignd keys create dashboard --company comp_1 -o json`,
-		Args: oneArgument("NAME", "desk-lagos"),
+		Args: OneArgument("NAME", "desk-lagos"),
 	}
 	cmd.Flags().StringVar(&scope, "scope", string(campaign.KeyRead), "read, operate or admin")
 	_ = cmd.RegisterFlagCompletionFunc("scope", cobra.FixedCompletions( // the flag exists
 		[]string{string(campaign.KeyRead), string(campaign.KeyOperate), string(campaign.KeyAdmin)}, cobra.ShellCompDirectiveNoFileComp))
 	cmd.Flags().StringVar(&company, "company", "", "companyId of the company whose runs alone it reaches (default: of all)")
-	o := addOutput(cmd)
-	p.addServer(cmd)
+	o := AddOutput(cmd)
+	p.AddServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return p.withOperations(cmd.Context(), toCreate, func(d operations) error {
+		return p.WithOperations(cmd.Context(), ToCreate, func(d Operations) error {
 			k, err := d.CreateKey(cmd.Context(), args[0], scope, company, "")
 			if err != nil {
 				return err
 			}
-			if !o.json() {
-				fmt.Fprintf(p.stderr, "key %s, scope %s: nobody can read it again; `campaignd keys revoke %[1]s` ends it\n", k.ID, k.Scope)
+			if !o.JSON() {
+				fmt.Fprintf(p.Stderr, "key %s, scope %s: nobody can read it again; `campaignd keys revoke %[1]s` ends it\n", k.ID, k.Scope)
 			}
-			return p.say(o, k, k.Secret)
+			return p.Say(o, k, k.Secret)
 		})
 	}
 	return cmd
@@ -60,28 +61,28 @@ func (p *Program) cmdKeysList() *cobra.Command {
 		Use:     "list",
 		Short:   "List the keys, newest first, also those that were revoked",
 		Example: "  campaignd keys list\n  campaignd keys list -o json",
-		Args:    noArguments,
+		Args:    NoArguments,
 	}
-	o := addOutput(cmd)
-	p.addServer(cmd)
+	o := AddOutput(cmd)
+	p.AddServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		return p.withOperations(cmd.Context(), toRead, func(d operations) error {
+		return p.WithOperations(cmd.Context(), ToRead, func(d Operations) error {
 			keys, err := d.Keys(cmd.Context())
 			if err != nil {
 				return err
 			}
-			if o.json() {
-				return writeJSON(p.stdout, keys)
+			if o.JSON() {
+				return WriteJSON(p.Stdout, keys)
 			}
 			var rows [][]string
 			for _, k := range keys {
 				state := "in force"
 				if k.RevokedAt != nil {
-					state = "revoked " + clock(*k.RevokedAt)
+					state = "revoked " + Clock(*k.RevokedAt)
 				}
-				rows = append(rows, []string{k.ID, k.Name, k.Scope, cmp.Or(k.Company, "-"), clock(k.CreatedAt), state})
+				rows = append(rows, []string{k.ID, k.Name, k.Scope, cmp.Or(k.Company, "-"), Clock(k.CreatedAt), state})
 			}
-			return writeTable(p.stdout, []string{"KEY", "NAME", "SCOPE", "COMPANY", "CREATED", "STATE"}, rows)
+			return WriteTable(p.Stdout, []string{"KEY", "NAME", "SCOPE", "COMPANY", "CREATED", "STATE"}, rows)
 		})
 	}
 	return cmd
@@ -93,26 +94,27 @@ func (p *Program) cmdKeysRevoke() *cobra.Command {
 		Short:   "End a key for ever",
 		Long:    "Ends the key with an id as `campaignd keys list` prints it. Every process refuses it with its next request.",
 		Example: "  campaignd keys revoke 3f9a1c02",
-		Args:    oneArgument("KEY", "3f9a1c02"),
+		Args:    OneArgument("KEY", "3f9a1c02"),
 	}
-	o := addOutput(cmd)
-	p.addServer(cmd)
+	o := AddOutput(cmd)
+	p.AddServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return p.withOperations(cmd.Context(), toChange, func(d operations) error {
+		return p.WithOperations(cmd.Context(), ToChange, func(d Operations) error {
 			k, err := d.RevokeKey(cmd.Context(), args[0])
 			if errors.Is(err, campaign.ErrNoKey) || absent(err) {
-				return invalid(fmt.Errorf("%w; `campaignd keys list` lists the ids", err))
+				return Invalid(fmt.Errorf("%w; `campaignd keys list` lists the ids", err))
 			}
 			if err != nil {
 				return err
 			}
-			return p.say(o, k, fmt.Sprintf("%s (%s) is revoked", k.ID, sentence.Printable(k.Name)))
+			return p.Say(o, k, fmt.Sprintf("%s (%s) is revoked", k.ID, sentence.Printable(k.Name)))
 		})
 	}
 	return cmd
 }
 
-func (p *Program) cmdActions() *cobra.Command {
+// Actions returns the command actions.
+func (p *Program) Actions() *cobra.Command {
 	var last int
 	cmd := &cobra.Command{
 		Use:   "actions",
@@ -120,28 +122,28 @@ func (p *Program) cmdActions() *cobra.Command {
 		Long: `Every action of an operator that changes something is written into the ledger before it is done, with its time and who asked:
 a key of the API, or a user of this machine.`,
 		Example: "  campaignd actions\n  campaignd actions --last 1000 -o json",
-		Args:    noArguments,
+		Args:    NoArguments,
 	}
-	addWhole(cmd.Flags(), &last, "last", 50, "actions to list, at most 10000")
-	o := addOutput(cmd)
-	p.addServer(cmd)
+	AddWhole(cmd.Flags(), &last, "last", 50, "actions to list, at most 10000")
+	o := AddOutput(cmd)
+	p.AddServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if err := within("last", last, 1, 10_000); err != nil {
+		if err := Within("last", last, 1, 10_000); err != nil {
 			return err
 		}
-		return p.withOperations(cmd.Context(), toRead, func(d operations) error {
+		return p.WithOperations(cmd.Context(), ToRead, func(d Operations) error {
 			actions, err := d.Actions(cmd.Context(), campaign.ActionFilter{Limit: last})
 			if err != nil {
 				return err
 			}
-			if o.json() {
-				return writeJSON(p.stdout, actions)
+			if o.JSON() {
+				return WriteJSON(p.Stdout, actions)
 			}
 			var rows [][]string
 			for _, a := range actions {
-				rows = append(rows, []string{clock(a.At), a.By, a.What, a.On, a.Detail})
+				rows = append(rows, []string{Clock(a.At), a.By, a.What, a.On, a.Detail})
 			}
-			return writeTable(p.stdout, []string{"AT", "BY", "WHAT", "ON", "DETAIL"}, rows)
+			return WriteTable(p.Stdout, []string{"AT", "BY", "WHAT", "ON", "DETAIL"}, rows)
 		})
 	}
 	return cmd

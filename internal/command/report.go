@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"bufio"
@@ -13,7 +13,8 @@ import (
 	"campaignd/reporting"
 )
 
-func (p *Program) cmdReport() *cobra.Command {
+// Report returns the command report.
+func (p *Program) Report() *cobra.Command {
 	var format, page string
 	var excel, against, audit bool
 	cmd := &cobra.Command{
@@ -50,29 +51,29 @@ numbers as text.`,
 		switch format {
 		case "table", "json", "csv":
 		default:
-			return invalid(fmt.Errorf("--format %q is unknown; give table, json or csv", format))
+			return Invalid(fmt.Errorf("--format %q is unknown; give table, json or csv", format))
 		}
 		given := cmd.Flags().Changed("format") || cmd.Flags().Changed("output")
 		if excel && given && format != "csv" {
-			return invalid(fmt.Errorf("--excel writes CSV, not %s; leave out --format", format))
+			return Invalid(fmt.Errorf("--excel writes CSV, not %s; leave out --format", format))
 		}
 		if against && (excel || format == "csv") {
-			return invalid(errors.New("--against-service compares totals; give table or json"))
+			return Invalid(errors.New("--against-service compares totals; give table or json"))
 		}
 		switch {
 		case page != "" && (excel || against || given):
-			return invalid(errors.New("--html cannot be combined with --format, --excel or --against-service"))
+			return Invalid(errors.New("--html cannot be combined with --format, --excel or --against-service"))
 		case audit && page == "":
-			return invalid(errors.New("--audit belongs to --html; `campaignd audit` prints the audit alone"))
+			return Invalid(errors.New("--audit belongs to --html; `campaignd audit` prints the audit alone"))
 		case page != "":
 			return p.reportPage(cmd, args[0], page, audit)
 		}
-		return p.withOperations(cmd.Context(), toRead, func(d operations) error {
+		return p.WithOperations(cmd.Context(), ToRead, func(d Operations) error {
 			if export := d.Export; excel || format == "csv" {
 				if excel {
 					export = d.ExportExcel
 				}
-				w := bufio.NewWriter(p.stdout)
+				w := bufio.NewWriter(p.Stdout)
 				if err := export(cmd.Context(), args[0], w); err != nil {
 					return err
 				}
@@ -86,10 +87,10 @@ numbers as text.`,
 			if err != nil {
 				return err
 			}
-			return p.writeReport(report, format == "json")
+			return p.WriteReport(report, format == "json")
 		})
 	}
-	p.addServer(cmd)
+	p.AddServer(cmd)
 	return cmd
 }
 
@@ -97,12 +98,12 @@ numbers as text.`,
 // the whole report is known, so an error leaves an earlier one as it is.
 func (p *Program) reportPage(cmd *cobra.Command, run, path string, audit bool) error {
 	var page bytes.Buffer
-	err := p.withOperations(cmd.Context(), toRead, func(d operations) error { return d.ReportHTML(cmd.Context(), run, audit, &page) })
+	err := p.WithOperations(cmd.Context(), ToRead, func(d Operations) error { return d.ReportHTML(cmd.Context(), run, audit, &page) })
 	if err != nil {
 		return err
 	}
 	if path == "-" {
-		_, err = p.stdout.Write(page.Bytes())
+		_, err = p.Stdout.Write(page.Bytes())
 		return err
 	}
 	how := os.O_TRUNC
@@ -111,7 +112,7 @@ func (p *Program) reportPage(cmd *cobra.Command, run, path string, audit bool) e
 	}
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|how, 0o644) //nolint:gosec // it is to be handed on, and names no recipient
 	if err != nil {
-		return unwritable(path, err)
+		return Unwritable(path, err)
 	}
 	if _, err = f.Write(page.Bytes()); err != nil {
 		_ = os.Remove(path) // a part must not look like the report
@@ -119,18 +120,18 @@ func (p *Program) reportPage(cmd *cobra.Command, run, path string, audit bool) e
 	return errors.Join(err, f.Close())
 }
 
-// writeReport writes a report as a table or as JSON.
-func (p *Program) writeReport(r *reporting.Report, json bool) error {
+// WriteReport writes a report as a table or as JSON.
+func (p *Program) WriteReport(r *reporting.Report, json bool) error {
 	if !json {
-		return r.Table(p.stdout, width(p.stdout))
+		return r.Table(p.Stdout, Width(p.Stdout))
 	}
 	text, err := r.JSON()
 	if err != nil {
 		return err
 	}
-	_, err = p.stdout.Write(text)
+	_, err = p.Stdout.Write(text)
 	return err
 }
 
 // oneRun accepts one argument: the name of a run.
-var oneRun = oneArgument("RUN: an id as `campaignd runs` prints it, its number, or latest", "latest")
+var oneRun = OneArgument("RUN: an id as `campaignd runs` prints it, its number, or latest", "latest")

@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"cmp"
@@ -18,66 +18,69 @@ import (
 	"campaignd/internal/sentence"
 )
 
-// output is the -o flag: a table for people or JSON for machines.
-type output string
+// Output is the -o flag: a table for people or JSON for machines.
+type Output string
 
-// addOutput gives a command -o.
-func addOutput(cmd *cobra.Command) *output {
-	o := output("table")
+// AddOutput gives a command -o.
+func AddOutput(cmd *cobra.Command) *Output {
+	o := Output("table")
 	cmd.Flags().VarP(&o, "output", "o", "table or json")
 	return &o
 }
 
-func (o *output) String() string { return string(*o) }
-func (o *output) Type() string   { return outputType }
+func (o *Output) String() string { return string(*o) }
+
+// Type is the word that stands for the value in the help.
+func (o *Output) Type() string { return outputType }
 
 // outputType is the type of -o in help texts.
 const outputType = "FORMAT"
 
 // Set refuses every value but table and json.
-func (o *output) Set(s string) error {
+func (o *Output) Set(s string) error {
 	if s != "table" && s != "json" {
 		return fmt.Errorf("want table or json")
 	}
-	*o = output(s)
+	*o = Output(s)
 	return nil
 }
 
-func (o *output) json() bool { return *o == "json" }
+// JSON reports whether the result is JSON.
+func (o *Output) JSON() bool { return *o == "json" }
 
-// resultWriter is standard output. It remembers the first error, with which the command then fails:
+// ResultWriter is standard output. It remembers the first error, with which the command then fails:
 // a result that is cut off must not look complete to a script.
-type resultWriter struct {
+type ResultWriter struct {
 	io.Writer
-	err error
+	Err error
 }
 
-func (w *resultWriter) Write(p []byte) (int, error) {
+func (w *ResultWriter) Write(p []byte) (int, error) {
 	n, err := w.Writer.Write(p)
-	w.err = cmp.Or(w.err, err)
+	w.Err = cmp.Or(w.Err, err)
 	return n, err
 }
 
-// writeJSON writes v for scripts: indented, and without HTML escapes.
-func writeJSON(w io.Writer, v any) error {
+// WriteJSON writes v for scripts: indented, and without HTML escapes.
+func WriteJSON(w io.Writer, v any) error {
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
 	e.SetEscapeHTML(false)
 	return e.Encode(v)
 }
 
-// say prints v as JSON if -o asks for that, else the text.
-func (p *Program) say(o *output, v any, text string) error {
-	if o.json() {
-		return writeJSON(p.stdout, v)
+// Say prints v as JSON if -o asks for that, else the text.
+func (p *Program) Say(o *Output, v any, text string) error {
+	if o.JSON() {
+		return WriteJSON(p.Stdout, v)
 	}
-	_, err := fmt.Fprintln(p.stdout, text)
+	_, err := fmt.Fprintln(p.Stdout, text)
 	return err
 }
 
-// writeTable writes aligned columns: the heads, then the rows. It replaces unprintable characters
+// WriteTable writes aligned columns: the heads, then the rows. It replaces unprintable characters
 // in the cells, and breaks a long last cell into lines.
-func writeTable(w io.Writer, heads []string, rows [][]string) error {
+func WriteTable(w io.Writer, heads []string, rows [][]string) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, strings.Join(heads, "\t"))
 	for _, r := range rows {
@@ -103,8 +106,8 @@ func paragraph(text string) string {
 	return strings.Join(wrapped(sentence.Printable(text), maxLine), "\n  ")
 }
 
-// writeParagraph writes the paragraph of a sentence.
-func writeParagraph(w io.Writer, text string) { fmt.Fprintln(w, paragraph(text)) }
+// WriteParagraph writes the paragraph of a sentence.
+func WriteParagraph(w io.Writer, text string) { fmt.Fprintln(w, paragraph(text)) }
 
 // maxCell is the largest width of a line in the last column of a table, which is a sentence.
 const maxCell = 100
@@ -127,8 +130,8 @@ func wrapped(text string, columns int) []string {
 	return lines
 }
 
-// printableLines is sentence.Printable for a text of several lines.
-func printableLines(s string) string {
+// PrintableLines is sentence.Printable for a text of several lines.
+func PrintableLines(s string) string {
 	lines := strings.Split(s, "\n")
 	for i := range lines {
 		lines[i] = sentence.Printable(lines[i])
@@ -136,26 +139,26 @@ func printableLines(s string) string {
 	return strings.Join(lines, "\n")
 }
 
-// clock is campaign.Instant, with "-" for the zero time.
-func clock(t time.Time) string { return cmp.Or(campaign.Instant(t), "-") }
+// Clock is campaign.Instant, with "-" for the zero time.
+func Clock(t time.Time) string { return cmp.Or(campaign.Instant(t), "-") }
 
 // fileOf returns the file that w writes to; nil: w writes to none.
 func fileOf(w io.Writer) *os.File {
-	if r, ok := w.(*resultWriter); ok {
+	if r, ok := w.(*ResultWriter); ok {
 		w = r.Writer
 	}
 	f, _ := w.(*os.File)
 	return f
 }
 
-// isTerminal reports whether w is a terminal.
-func isTerminal(w io.Writer) bool {
+// IsTerminal reports whether w is a terminal.
+func IsTerminal(w io.Writer) bool {
 	f := fileOf(w)
 	return f != nil && term.IsTerminal(int(f.Fd()))
 }
 
-// width returns the columns of the terminal w. It returns 0, no wrapping, for other writers.
-func width(w io.Writer) int {
+// Width returns the columns of the terminal w. It returns 0, no wrapping, for other writers.
+func Width(w io.Writer) int {
 	if f := fileOf(w); f != nil {
 		if columns, _, err := term.GetSize(int(f.Fd())); err == nil {
 			return columns

@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"errors"
@@ -12,7 +12,8 @@ import (
 	"campaignd/internal/sentence"
 )
 
-func (p *Program) cmdFollowUp() *cobra.Command {
+// FollowUp returns the command follow-up.
+func (p *Program) FollowUp() *cobra.Command {
 	var where []string
 	var early, notReplayed, dryRun bool
 	cmd := &cobra.Command{
@@ -35,24 +36,24 @@ accepted_no_id have the message already, and get it a second time.`,
 	cmd.Flags().BoolVar(&early, "early", false, "also rows that failed with 131049 less than 24 hours ago")
 	flagNotReplayed(cmd, &notReplayed)
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "count the rows and make no run")
-	o := addOutput(cmd)
-	p.addServer(cmd)
+	o := AddOutput(cmd)
+	p.AddServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(where) == 0 {
-			return invalid(errors.New("--where is missing: say which rows, for example --where failed=131049"))
+			return Invalid(errors.New("--where is missing: say which rows, for example --where failed=131049"))
 		}
 		for _, s := range where {
 			if _, err := launch.ParseWhere(s); err != nil {
-				return invalid(fmt.Errorf("--where %w", err))
+				return Invalid(fmt.Errorf("--where %w", err))
 			}
 		}
-		return p.withOperations(cmd.Context(), toChange, func(d operations) error {
+		return p.WithOperations(cmd.Context(), ToChange, func(d Operations) error {
 			f, err := d.FollowUp(cmd.Context(), args[0], resource.FollowUpRequest{Where: where, Early: early, NotReplayed: notReplayed,
 				DryRun: dryRun})
 			if err != nil {
 				return err
 			}
-			return p.say(o, f, followUpSentence(f))
+			return p.Say(o, f, followUpSentence(f))
 		})
 	}
 	return cmd

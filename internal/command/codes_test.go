@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"bytes"
@@ -37,12 +37,12 @@ func TestEveryErrorHasItsExitCode(t *testing.T) {
 		{"a time that ran out", ended, context.DeadlineExceeded, false, 1, "campaignd: context deadline exceeded\n"},
 		{"an interruption", ended, fmt.Errorf("read: %w", context.Canceled), false, 130, "campaignd: interrupted\n"},
 		{"an end without a signal", going, fmt.Errorf("read: %w", context.Canceled), false, 1, "campaignd: read: context canceled\n"},
-		{"an interruption with a text", ended, &exitError{exitInterrupted, errors.New("it goes on")}, false, 130, "campaignd: it goes on\n"},
-		{"an interruption that was printed", ended, silent(exitInterrupted), false, 130, ""},
-		{"wrong usage", going, fmt.Errorf("x: %w", invalid(errors.New("no such flag"))), false, 2, "campaignd: x: no such flag\n"},
-		{"invalid input", going, invalid(errors.New("no list")), false, 2, "campaignd: no list\n"},
-		{"uncertain rows", going, silent(exitUnsure), true, 3, ""},
-		{"a sum that does not balance", going, silent(exitFailed), false, 1, ""},
+		{"an interruption with a text", ended, &exitError{ExitInterrupted, errors.New("it goes on")}, false, 130, "campaignd: it goes on\n"},
+		{"an interruption that was printed", ended, Silent(ExitInterrupted), false, 130, ""},
+		{"wrong usage", going, fmt.Errorf("x: %w", Invalid(errors.New("no such flag"))), false, 2, "campaignd: x: no such flag\n"},
+		{"invalid input", going, Invalid(errors.New("no list")), false, 2, "campaignd: no list\n"},
+		{"uncertain rows", going, Silent(ExitUnsure), true, 3, ""},
+		{"a sum that does not balance", going, Silent(ExitFailed), false, 1, ""},
 		{"a campaign file", going, fmt.Errorf("x: %w", two), false, 2, "campaignd: x: c.yaml:2:3: no\ncampaignd: c.yaml:4:1: nor this\n"},
 		{"a campaign file on a terminal", going, two, true, 2, "campaignd: c.yaml:2:3: no\n    2 | x\nc.yaml:4:1: nor this\n"},
 		{"a preflight", going, &launch.PreflightError{Preflight: &launch.Preflight{}}, false, 2,
@@ -59,7 +59,7 @@ func TestEveryErrorHasItsExitCode(t *testing.T) {
 		{"a ledger in use", going, campaign.ErrLocked, false, 1, "campaignd: " + campaign.ErrLocked.Error() + "\n"},
 	} {
 		var stderr bytes.Buffer
-		if code := conclude(tt.ctx, tt.err, &stderr, tt.terminal); code != tt.code || stderr.String() != tt.stderr {
+		if code := Conclude(tt.ctx, tt.err, &stderr, tt.terminal); code != tt.code || stderr.String() != tt.stderr {
 			t.Errorf("%s: got %d with %q, want %d with %q", tt.name, code, stderr.String(), tt.code, tt.stderr)
 		}
 	}
@@ -75,7 +75,7 @@ func TestAFailedCloseFailsTheCommand(t *testing.T) {
 		{nil, nil, nil}, {nil, last, last}, {first, last, first}, {first, nil, first},
 	} {
 		got := tt.before
-		if closing(closer{tt.closed}, &got); got != tt.want {
+		if Closing(closer{tt.closed}, &got); got != tt.want {
 			t.Errorf("%v, then closed with %v: got %v, want %v", tt.before, tt.closed, got, tt.want)
 		}
 	}

@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"bufio"
@@ -14,7 +14,8 @@ import (
 	"campaignd/internal/sentence"
 )
 
-func (p *Program) cmdErase() *cobra.Command {
+// Erase returns the command erase.
+func (p *Program) Erase() *cobra.Command {
 	var yes bool
 	cmd := &cobra.Command{
 		Use:   "erase NUMBER",
@@ -27,42 +28,42 @@ Messages under way keep the number until their answer is known, and lists of aud
 then 3: repeat the command later.
 What is outside the ledger stays: lists, exports, files beside a dropped list, backups, logs of level debug.`,
 		Example: "  campaignd erase +2348031234567\n  campaignd erase +2348031234567 --yes",
-		Args:    oneArgument("NUMBER", "+2348031234567"),
+		Args:    OneArgument("NUMBER", "+2348031234567"),
 	}
 	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask for the number again")
-	o := addOutput(cmd)
-	p.addServer(cmd)
+	o := AddOutput(cmd)
+	p.AddServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if _, err := launch.ParseSuppressions(args, campaign.ScopeAll, time.Now()); err != nil {
-			return invalid(err)
+			return Invalid(err)
 		}
 		if !yes {
-			fmt.Fprint(p.stderr, "This cannot be undone. Type the number again: ")
-			typed, _ := bufio.NewReader(p.stdin).ReadString('\n')
+			fmt.Fprint(p.Stderr, "This cannot be undone. Type the number again: ")
+			typed, _ := bufio.NewReader(p.Stdin).ReadString('\n')
 			if strings.TrimSpace(typed) != strings.TrimSpace(args[0]) {
-				fmt.Fprintln(p.stderr)
-				return invalid(errors.New("nothing was erased: the two numbers differ; --yes does not ask"))
+				fmt.Fprintln(p.Stderr)
+				return Invalid(errors.New("nothing was erased: the two numbers differ; --yes does not ask"))
 			}
 		}
-		return p.withOperations(cmd.Context(), toCreate, func(d operations) error {
+		return p.WithOperations(cmd.Context(), ToCreate, func(d Operations) error {
 			done, err := d.Erase(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
 			text := fmt.Sprintf("the number is erased from %s and is never sent to again", sentence.Count(done.Rows, "row", "rows"))
-			if err := p.say(o, done, text); err != nil {
+			if err := p.Say(o, done, text); err != nil {
 				return err
 			}
 			if done.UnderWay > 0 {
-				fmt.Fprintf(p.stderr, "campaignd: %s under way and keep the number until they end: repeat the command then\n",
+				fmt.Fprintf(p.Stderr, "campaignd: %s under way and keep the number until they end: repeat the command then\n",
 					sentence.Count(done.UnderWay, "row is", "rows are"))
 			}
 			if done.Lists > 0 {
-				fmt.Fprintf(p.stderr, "campaignd: %s of audiences being made or imported, which may have the number: repeat the command "+
+				fmt.Fprintf(p.Stderr, "campaignd: %s of audiences being made or imported, which may have the number: repeat the command "+
 					"when the import has ended, or cancel its run\n", sentence.Count(done.Lists, "list is", "lists are"))
 			}
 			if done.UnderWay+done.Lists > 0 {
-				return silent(exitUnsure)
+				return Silent(ExitUnsure)
 			}
 			return nil
 		})

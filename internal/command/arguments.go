@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"errors"
@@ -10,14 +10,14 @@ import (
 	"campaignd/internal/sentence"
 )
 
-// wrongFlag adds to err the known flag that is nearest in spelling, else the command that lists the
+// WrongFlag adds to err the known flag that is nearest in spelling, else the command that lists the
 // flags.
-func wrongFlag(cmd *cobra.Command, err error) error {
+func WrongFlag(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	var invalid *pflag.InvalidValueError
 	switch {
 	case errors.As(err, &unknown) && unknown.GetSpecifiedName() == "server":
-		return fmt.Errorf("%s works on its own machine only and has no --server%s", cmd.CommandPath(), insteadOf(cmd.Name()))
+		return fmt.Errorf("%s works on its own machine only and has no --server%s", cmd.CommandPath(), InsteadOf(cmd.Name()))
 	case errors.As(err, &unknown):
 	case errors.As(err, &invalid) && wantedValue(invalid.GetFlag().Value.Type()) != "":
 		return fmt.Errorf("--%s %q: want %s", invalid.GetFlag().Name, invalid.GetValue(), wantedValue(invalid.GetFlag().Value.Type()))
@@ -32,8 +32,8 @@ func wrongFlag(cmd *cobra.Command, err error) error {
 	return fmt.Errorf("%w; `%s --help` lists the flags", err, cmd.CommandPath())
 }
 
-// insteadOf names a command with --server that does something similar.
-func insteadOf(command string) string {
+// InsteadOf names a command with --server that does something similar.
+func InsteadOf(command string) string {
 	if command == "run" {
 		return "; `campaignd launch` gives a list to the campaignd of another machine"
 	}
@@ -57,16 +57,16 @@ func wantedValue(flagType string) string {
 	return ""
 }
 
-// noArguments refuses any argument.
-func noArguments(cmd *cobra.Command, args []string) error {
+// NoArguments refuses any argument.
+func NoArguments(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return fmt.Errorf("`%s` takes no argument, and %q is one", cmd.CommandPath(), args[0])
 	}
 	return nil
 }
 
-// oneArgument accepts one argument that is not empty.
-func oneArgument(what, example string) cobra.PositionalArgs {
+// OneArgument accepts one argument that is not empty.
+func OneArgument(what, example string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) != 1 || args[0] == "" {
 			return fmt.Errorf("want one %s; for example `%s %s`", what, cmd.CommandPath(), example)
@@ -75,19 +75,19 @@ func oneArgument(what, example string) cobra.PositionalArgs {
 	}
 }
 
-// within refuses a number of a flag outside of its bounds.
-func within(flag string, n, least, most int) error {
+// Within refuses a number of a flag outside of its bounds.
+func Within(flag string, n, least, most int) error {
 	if n < least || n > most {
-		return invalid(fmt.Errorf("--%s %d: want %d to %d", flag, n, least, most))
+		return Invalid(fmt.Errorf("--%s %d: want %d to %d", flag, n, least, most))
 	}
 	return nil
 }
 
-// help runs a command that was given no subcommand.
-func help(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+// Help runs a command that was given no subcommand.
+func Help(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 
-// noSubcommand refuses an unknown subcommand and names the known one that is nearest in spelling.
-func noSubcommand(cmd *cobra.Command, args []string) error {
+// NoSubcommand refuses an unknown subcommand and names the known one that is nearest in spelling.
+func NoSubcommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"fmt"
@@ -22,29 +22,30 @@ type personFacts struct {
 	Next         int64                    `json:"next,omitempty"` // 0: there are no more messages
 }
 
-func (p *Program) cmdPerson() *cobra.Command {
+// Person returns the command person.
+func (p *Program) Person() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "person NUMBER",
 		Short: "Show what all runs sent to one number, and why it is not sent to",
 		Long: `Shows the rows of one number in all runs, the newest runs first, and its entries on the suppression list.
 An erased number has no rows. A run that is being imported, and one of the last seconds, is read row by row.`,
 		Example: "  campaignd person +2348031234567\n  campaignd person +2348031234567 --limit 1000 -o json",
-		Args:    oneArgument("NUMBER", "+2348031234567"),
+		Args:    OneArgument("NUMBER", "+2348031234567"),
 	}
 	limit := cmd.Flags().Int("limit", 100, "show the rows of the newest runs up to so many, at most 1000")
 	after := cmd.Flags().Int64("after", 0, "go on at the next that the page before ended with")
-	o := addOutput(cmd)
-	p.addServer(cmd)
+	o := AddOutput(cmd)
+	p.AddServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		typed, err := launch.ParseSuppressions(args, campaign.ScopeAll, time.Now())
 		if err != nil {
-			return invalid(err)
+			return Invalid(err)
 		}
 		if *limit < 1 || *limit > 1000 {
-			return invalid(fmt.Errorf("--limit %d: want 1 to 1000", *limit))
+			return Invalid(fmt.Errorf("--limit %d: want 1 to 1000", *limit))
 		}
 		f := personFacts{To: typed[0].To, Messages: []resource.PersonMessage{}, Next: *after}
-		if err := p.withOperations(cmd.Context(), toRead, func(d operations) (err error) {
+		if err := p.WithOperations(cmd.Context(), ToRead, func(d Operations) (err error) {
 			if f.Suppressions, err = d.ShowSuppressions(cmd.Context(), args[0]); err != nil {
 				return err
 			}
@@ -62,7 +63,7 @@ An erased number has no rows. A run that is being imported, and one of the last 
 		}); err != nil {
 			return err
 		}
-		return p.say(o, f, f.text())
+		return p.Say(o, f, f.text())
 	}
 	return cmd
 }
@@ -92,10 +93,10 @@ func (f *personFacts) text() string {
 				since = at
 			}
 		}
-		rows = append(rows, []string{m.Run, fmt.Sprint(m.Row), m.Template, string(m.Status), clock(since), reason})
+		rows = append(rows, []string{m.Run, fmt.Sprint(m.Row), m.Template, string(m.Status), Clock(since), reason})
 	}
 	var table strings.Builder
-	_ = writeTable(&table, []string{"RUN", "ROW", "TEMPLATE", "STATUS", "SINCE", "REASON"}, rows) // a Builder returns no error
+	_ = WriteTable(&table, []string{"RUN", "ROW", "TEMPLATE", "STATUS", "SINCE", "REASON"}, rows) // a Builder returns no error
 	all = append(all, "", strings.TrimRight(table.String(), "\n"))
 	if f.Next > 0 {
 		all = append(all, "", fmt.Sprintf("older runs may have more: `campaignd person %s --after %d`", sentence.Printable(f.To), f.Next))

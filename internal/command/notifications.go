@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"cmp"
@@ -13,14 +13,15 @@ import (
 	"campaignd/internal/sentence"
 )
 
-func (p *Program) cmdNotifications() *cobra.Command {
+// Notifications returns the command notifications.
+func (p *Program) Notifications() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "notifications",
 		Short: "List the notifications to your own addresses, and send one again",
 		Long: `Runs, holds, breakers, rejected files and missed firings are posted to the addresses of notifications in the configuration. Each
 notification is stored with the event itself, sent by any serve or run, and tried for three days.`,
 		Example: "  campaignd notifications\n  campaignd notifications list --state dead",
-		Args:    noSubcommand,
+		Args:    NoSubcommand,
 	}
 	list := p.notificationsList(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return list(cmd.Context()) }
@@ -28,7 +29,7 @@ notification is stored with the event itself, sent by any serve or run, and trie
 		Use:     "list",
 		Short:   "List the notifications, newest first",
 		Example: "  campaignd notifications list\n  campaignd notifications list --state dead -o json",
-		Args:    noArguments,
+		Args:    NoArguments,
 	}
 	listed := p.notificationsList(sub)
 	sub.RunE = func(cmd *cobra.Command, _ []string) error { return listed(cmd.Context()) }
@@ -44,23 +45,23 @@ var notificationStates = []string{string(campaign.NotificationWaiting), string(c
 func (p *Program) notificationsList(cmd *cobra.Command) func(context.Context) error {
 	state := cmd.Flags().String("state", "", "only waiting, pending, sent or dead")
 	last := new(int)
-	addWhole(cmd.Flags(), last, "last", 50, "notifications to list, at most 1000")
-	o := addOutput(cmd)
-	p.addServer(cmd)
+	AddWhole(cmd.Flags(), last, "last", 50, "notifications to list, at most 1000")
+	o := AddOutput(cmd)
+	p.AddServer(cmd)
 	return func(ctx context.Context) error {
 		if *state != "" && !slices.Contains(notificationStates, *state) {
-			return invalid(fmt.Errorf("--state %q: want waiting, pending, sent or dead", *state))
+			return Invalid(fmt.Errorf("--state %q: want waiting, pending, sent or dead", *state))
 		}
-		if err := within("last", *last, 1, 1000); err != nil {
+		if err := Within("last", *last, 1, 1000); err != nil {
 			return err
 		}
-		return p.withOperations(ctx, toRead, func(d operations) error {
+		return p.WithOperations(ctx, ToRead, func(d Operations) error {
 			all, err := d.Notifications(ctx, campaign.NotificationState(*state), *last)
 			if err != nil {
 				return err
 			}
-			if o.json() {
-				return writeJSON(p.stdout, all)
+			if o.JSON() {
+				return WriteJSON(p.Stdout, all)
 			}
 			var rows [][]string
 			for _, n := range all {
@@ -69,10 +70,10 @@ func (p *Program) notificationsList(cmd *cobra.Command) func(context.Context) er
 				if n.Error != "" {
 					state += ": " + n.Error
 				}
-				rows = append(rows, []string{strconv.FormatInt(n.No, 10), clock(n.At), n.Destination, n.Kind, sentence.Printable(about),
+				rows = append(rows, []string{strconv.FormatInt(n.No, 10), Clock(n.At), n.Destination, n.Kind, sentence.Printable(about),
 					strconv.Itoa(n.Attempts), sentence.Printable(state)})
 			}
-			return writeTable(p.stdout, []string{"NO", "AT", "DESTINATION", "KIND", "ABOUT", "TRIES", "STATE"}, rows)
+			return WriteTable(p.Stdout, []string{"NO", "AT", "DESTINATION", "KIND", "ABOUT", "TRIES", "STATE"}, rows)
 		})
 	}
 }
@@ -81,7 +82,7 @@ func (p *Program) notificationsList(cmd *cobra.Command) func(context.Context) er
 func notificationNo(text string) (int64, error) {
 	no, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || no < 1 {
-		return 0, invalid(fmt.Errorf("%q is no number of a notification; `campaignd notifications` lists them", text))
+		return 0, Invalid(fmt.Errorf("%q is no number of a notification; `campaignd notifications` lists them", text))
 	}
 	return no, nil
 }
@@ -91,20 +92,20 @@ func (p *Program) cmdNotificationsShow() *cobra.Command {
 		Use:     "show NO",
 		Short:   "Show one notification with its body, in JSON",
 		Example: "  campaignd notifications show 12",
-		Args:    oneArgument("NO", "12"),
+		Args:    OneArgument("NO", "12"),
 	}
-	p.addServer(cmd)
+	p.AddServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		no, err := notificationNo(args[0])
 		if err != nil {
 			return err
 		}
-		return p.withOperations(cmd.Context(), toRead, func(d operations) error {
+		return p.WithOperations(cmd.Context(), ToRead, func(d Operations) error {
 			n, err := d.Notification(cmd.Context(), no)
 			if err != nil {
 				return err
 			}
-			return writeJSON(p.stdout, n)
+			return WriteJSON(p.Stdout, n)
 		})
 	}
 	return cmd
@@ -117,21 +118,21 @@ func (p *Program) cmdNotificationsSend() *cobra.Command {
 		Long: `Any serve sends it within seconds, with the id that it has: a receiver that knows the id ignores it. A try that fails is repeated
 for three days from now.`,
 		Example: "  campaignd notifications send 12",
-		Args:    oneArgument("NO", "12"),
+		Args:    OneArgument("NO", "12"),
 	}
-	o := addOutput(cmd)
-	p.addServer(cmd)
+	o := AddOutput(cmd)
+	p.AddServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		no, err := notificationNo(args[0])
 		if err != nil {
 			return err
 		}
-		return p.withOperations(cmd.Context(), toChange, func(d operations) error {
+		return p.WithOperations(cmd.Context(), ToChange, func(d Operations) error {
 			n, err := d.SendNotification(cmd.Context(), no)
 			if err != nil {
 				return err
 			}
-			return p.say(o, n, fmt.Sprintf("notification %d (%s) is sent again to %s", n.No, n.Kind, n.Destination))
+			return p.Say(o, n, fmt.Sprintf("notification %d (%s) is sent again to %s", n.No, n.Kind, n.Destination))
 		})
 	}
 	return cmd

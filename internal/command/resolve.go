@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"fmt"
@@ -15,7 +15,8 @@ import (
 	"campaignd/internal/sentence"
 )
 
-func (p *Program) cmdResolve() *cobra.Command {
+// Resolve returns the command resolve.
+func (p *Program) Resolve() *cobra.Command {
 	var unknown string
 	var notReplayed bool
 	cmd := &cobra.Command{
@@ -35,22 +36,22 @@ who got the message. --not-replayed sends without them, and the log of actions k
 	}
 	cmd.Flags().StringVar(&unknown, "unknown", "", "resend or keep")
 	flagNotReplayed(cmd, &notReplayed)
-	o := addOutput(cmd)
-	p.addServer(cmd)
+	o := AddOutput(cmd)
+	p.AddServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if unknown != "" && unknown != "resend" && unknown != "keep" {
-			return invalid(fmt.Errorf("--unknown %q is neither resend nor keep", unknown))
+			return Invalid(fmt.Errorf("--unknown %q is neither resend nor keep", unknown))
 		}
-		return p.withOperations(cmd.Context(), toChange, func(d operations) error {
+		return p.WithOperations(cmd.Context(), ToChange, func(d Operations) error {
 			seen, err := d.Doubts(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
 			if seen.Late > 0 {
-				fmt.Fprintf(p.stderr, "campaignd: %s\n", lateWebhooks(seen))
+				fmt.Fprintf(p.Stderr, "campaignd: %s\n", lateWebhooks(seen))
 			}
 			if !seen.NotReplayed.IsZero() {
-				fmt.Fprintf(p.stderr, "campaignd: events since %s, which prove who got the message, were lost and have not arrived since: "+
+				fmt.Fprintf(p.Stderr, "campaignd: events since %s, which prove who got the message, were lost and have not arrived since: "+
 					"`campaignd webhooks replay --since %[1]s`\n", seen.NotReplayed.UTC().Format(time.RFC3339))
 			}
 			var next *resource.FollowedUp
@@ -62,8 +63,8 @@ who got the message. --not-replayed sends without them, and the log of actions k
 				}
 				next = &f
 			}
-			if o.json() {
-				return writeJSON(p.stdout, resolvedFacts{seen, next})
+			if o.JSON() {
+				return WriteJSON(p.Stdout, resolvedFacts{seen, next})
 			}
 			return p.writeResolved(seen, next, unknown == "keep")
 		})
@@ -75,7 +76,7 @@ who got the message. --not-replayed sends without them, and the log of actions k
 func lateWebhooks(u launch.Uncertainty) string {
 	return fmt.Sprintf("webhooks about %s of %s may still come until %s, because none were taken for a while: "+
 		"a recipient who is sent to again before then may get the message twice",
-		sentence.Count(u.Late, "unknown row", "unknown rows"), u.Run, clock(u.LateUntil))
+		sentence.Count(u.Late, "unknown row", "unknown rows"), u.Run, Clock(u.LateUntil))
 }
 
 // resolvedFacts is the answer of resolve in JSON.
@@ -86,11 +87,11 @@ type resolvedFacts struct {
 
 func (p *Program) writeResolved(u launch.Uncertainty, f *resource.FollowedUp, keep bool) error {
 	unknown := sentence.Count(u.Unknown, "row", "rows")
-	if _, err := fmt.Fprintf(p.stdout, "%s: %s unknown, %d still in doubt\n", u.Run, unknown, u.InDoubt); err != nil {
+	if _, err := fmt.Fprintf(p.Stdout, "%s: %s unknown, %d still in doubt\n", u.Run, unknown, u.InDoubt); err != nil {
 		return err
 	}
 	for _, reason := range slices.Sorted(maps.Keys(u.ByReason)) {
-		fmt.Fprintf(p.stdout, "  %d after %s\n", u.ByReason[reason], sentence.Printable(reason))
+		fmt.Fprintf(p.Stdout, "  %d after %s\n", u.ByReason[reason], sentence.Printable(reason))
 	}
 	if len(u.Rows) > 0 {
 		var rows [][]string
@@ -98,27 +99,27 @@ func (p *Program) writeResolved(u launch.Uncertainty, f *resource.FollowedUp, ke
 			row, attempts := strconv.FormatInt(r.Row, 10), strconv.Itoa(r.Attempts)
 			rows = append(rows, []string{row, r.To, string(r.Status), r.Reason, attempts, r.Connection, r.RequestID})
 		}
-		fmt.Fprintln(p.stdout)
-		if err := writeTable(p.stdout, []string{"ROW", "TO", "STATUS", "REASON", "ATTEMPTS", "CONNECTION", "REQUEST"}, rows); err != nil {
+		fmt.Fprintln(p.Stdout)
+		if err := WriteTable(p.Stdout, []string{"ROW", "TO", "STATUS", "REASON", "ATTEMPTS", "CONNECTION", "REQUEST"}, rows); err != nil {
 			return err
 		}
 		if more := u.Unknown + u.InDoubt - int64(len(u.Rows)); more > 0 {
-			fmt.Fprintf(p.stdout, "and %d more: `campaignd report %s --format csv` has them all\n", more, u.Run)
+			fmt.Fprintf(p.Stdout, "and %d more: `campaignd report %s --format csv` has them all\n", more, u.Run)
 		}
 	}
 	switch {
 	case f != nil:
-		_, err := fmt.Fprintf(p.stdout, "\n%s\n", followUpSentence(*f))
+		_, err := fmt.Fprintf(p.Stdout, "\n%s\n", followUpSentence(*f))
 		return err
 	case keep:
-		_, err := fmt.Fprintf(p.stdout, "\nKept as they are. A late webhook still moves them to what it proves.\n")
+		_, err := fmt.Fprintf(p.Stdout, "\nKept as they are. A late webhook still moves them to what it proves.\n")
 		return err
 	case u.Unknown > 0:
 		for _, reason := range u.WithoutID() {
-			fmt.Fprintf(p.stdout, "\nThe rows after %s were answered with a success. `campaignd follow-up %s --where unknown=%[1]s`\n"+
+			fmt.Fprintf(p.Stdout, "\nThe rows after %s were answered with a success. `campaignd follow-up %s --where unknown=%[1]s`\n"+
 				"sends them all the same; a recipient who got the message gets it twice.\n", reason, u.Run)
 		}
-		_, err := fmt.Fprintf(p.stdout, "\nDecide with --unknown resend (a recipient who got the message gets it twice) or --unknown keep.\n")
+		_, err := fmt.Fprintf(p.Stdout, "\nDecide with --unknown resend (a recipient who got the message gets it twice) or --unknown keep.\n")
 		return err
 	}
 	return nil

@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"context"
@@ -15,10 +15,10 @@ import (
 )
 
 // controlFunc asks for one wanted state of a run.
-type controlFunc func(operations, context.Context, string) (resource.Controlled, error)
+type controlFunc func(Operations, context.Context, string) (resource.Controlled, error)
 
 // control makes a command that calls do for one run and prints the answer in the form of its -o.
-func (p *Program) control(use, short, long string, do controlFunc) (*cobra.Command, *output) {
+func (p *Program) control(use, short, long string, do controlFunc) (*cobra.Command, *Output) {
 	cmd := &cobra.Command{
 		Use:     use + " RUN",
 		Short:   short,
@@ -26,33 +26,35 @@ func (p *Program) control(use, short, long string, do controlFunc) (*cobra.Comma
 		Example: "  campaignd " + use + " latest\n  campaignd " + use + " spring-sale-3",
 		Args:    oneRun,
 	}
-	o := addOutput(cmd)
-	p.addServer(cmd)
+	o := AddOutput(cmd)
+	p.AddServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return p.withOperations(cmd.Context(), toChange, func(d operations) error {
+		return p.WithOperations(cmd.Context(), ToChange, func(d Operations) error {
 			s, err := do(d, cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
-			return p.say(o, s.Run, s.Sentence)
+			return p.Say(o, s.Run, s.Sentence)
 		})
 	}
 	return cmd, o
 }
 
-func (p *Program) cmdPause() *cobra.Command {
+// Pause returns the command pause.
+func (p *Program) Pause() *cobra.Command {
 	cmd, _ := p.control("pause", "Stop sending a run; what is in flight is recorded",
 		"Writes the request into the ledger. The sending process obeys it from its next intent on, within a fraction of a second.",
-		operations.Pause)
+		Operations.Pause)
 	return cmd
 }
 
-func (p *Program) cmdResume() *cobra.Command {
+// Resume returns the command resume.
+func (p *Program) Resume() *cobra.Command {
 	cmd, o := p.control("resume", "Let a paused run go on, or all of them",
 		`Ends a pause, whoever caused it: operator, canary, breaker (the same fault of the message again and again, or
 too many opt-outs) or ledger (it went back in time). --all resumes every paused run, with --reason only the runs that were paused for that
 reason. Refusals of the service pause no run: they begin holds. --all with the scope of a hold, such as account, or with its
-reason, such as 131042, ends those holds, as `+"`campaignd holds lift`"+` does.`, operations.Resume)
+reason, such as 131042, ends those holds, as `+"`campaignd holds lift`"+` does.`, Operations.Resume)
 	cmd.Use = "resume RUN | --all [--reason REASON]"
 	cmd.Example += "\n  campaignd resume --all --reason breaker\n  campaignd resume --all --reason account"
 	var all bool
@@ -101,9 +103,9 @@ func allRuns(all bool, reason string, args []string) error {
 }
 
 // resumeAll resumes the paused runs of a reason; "" is any.
-func (p *Program) resumeAll(ctx context.Context, reason campaign.PauseReason, o *output) error {
+func (p *Program) resumeAll(ctx context.Context, reason campaign.PauseReason, o *Output) error {
 	runs, sentences := []resource.Run{}, []string{}
-	err := p.withOperations(ctx, toChange, func(d operations) error {
+	err := p.WithOperations(ctx, ToChange, func(d Operations) error {
 		all, err := d.Runs(ctx, campaign.RunFilter{Unfinished: true})
 		if err != nil {
 			return err
@@ -131,7 +133,7 @@ func (p *Program) resumeAll(ctx context.Context, reason campaign.PauseReason, o 
 			sentences[0] = fmt.Sprintf("no run is paused (%s); `campaignd runs` lists the runs, `campaignd holds` what else may not be sent", reason)
 		}
 	}
-	return p.say(o, runs, strings.Join(sentences, "\n"))
+	return p.Say(o, runs, strings.Join(sentences, "\n"))
 }
 
 // pausedBy reports whether a run is paused, or to be paused, for a reason; "" is any.
@@ -142,10 +144,11 @@ func pausedBy(r resource.Run, reason campaign.PauseReason) bool {
 	return reason == "" || reason == r.Reason
 }
 
-func (p *Program) cmdCancel() *cobra.Command {
+// Cancel returns the command cancel.
+func (p *Program) Cancel() *cobra.Command {
 	cmd, _ := p.control("cancel", "End a run: what is queued is not sent any more",
 		`Queued rows become skipped(cancelled): at once when no process is sending, else by the sending process. The answers to
 requests in flight are recorded. A cancelled run cannot be resumed.`,
-		operations.Cancel)
+		Operations.Cancel)
 	return cmd
 }

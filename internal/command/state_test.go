@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"testing"
@@ -18,7 +18,7 @@ func TestAStateIsShownWithItsReason(t *testing.T) {
 		{resource.Run{State: campaign.Paused, Wanted: campaign.WantPause, Reason: campaign.PausedByOperator}, "paused (operator)"},
 		{resource.Run{State: campaign.Cancelled, Wanted: campaign.WantCancel}, "cancelled"},
 	} {
-		if got := stateOf(tt.facts); got != tt.want {
+		if got := StateOf(tt.facts); got != tt.want {
 			t.Errorf("%+v: got %q, want %q", tt.facts, got, tt.want)
 		}
 	}

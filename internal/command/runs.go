@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"fmt"
@@ -10,9 +10,9 @@ import (
 	"campaignd/internal/client/resource"
 )
 
-// stateOf returns the state with its reason, or with the wanted state that the run has not reached
+// StateOf returns the state with its reason, or with the wanted state that the run has not reached
 // yet, for a cell of a table.
-func stateOf(f resource.Run) string {
+func StateOf(f resource.Run) string {
 	s := string(f.State)
 	if f.Reason != "" {
 		s += " (" + string(f.Reason) + ")"
@@ -29,29 +29,30 @@ func stateOf(f resource.Run) string {
 	return s
 }
 
-func (p *Program) cmdRuns() *cobra.Command {
+// Runs returns the command runs.
+func (p *Program) Runs() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "runs",
 		Short:   "List the runs, newest first",
 		Example: "  campaignd runs\n  campaignd runs -o json",
-		Args:    noArguments,
+		Args:    NoArguments,
 	}
-	o := addOutput(cmd)
-	p.addServer(cmd)
+	o := AddOutput(cmd)
+	p.AddServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		return p.withOperations(cmd.Context(), toRead, func(d operations) error {
+		return p.WithOperations(cmd.Context(), ToRead, func(d Operations) error {
 			runs, err := d.Runs(cmd.Context(), campaign.RunFilter{})
 			if err != nil {
 				return err
 			}
-			if o.json() {
-				return writeJSON(p.stdout, runs)
+			if o.JSON() {
+				return WriteJSON(p.Stdout, runs)
 			}
 			var rows [][]string
 			for _, r := range runs {
-				rows = append(rows, []string{r.ID, stateOf(r), strconv.FormatInt(r.Rows, 10), clock(r.CreatedAt), clock(r.EndedAt), r.List})
+				rows = append(rows, []string{r.ID, StateOf(r), strconv.FormatInt(r.Rows, 10), Clock(r.CreatedAt), Clock(r.EndedAt), r.List})
 			}
-			if err := writeTable(p.stdout, []string{"RUN", "STATE", "ROWS", "LAUNCHED", "ENDED", "LIST"}, rows); err != nil {
+			if err := WriteTable(p.Stdout, []string{"RUN", "STATE", "ROWS", "LAUNCHED", "ENDED", "LIST"}, rows); err != nil {
 				return err
 			}
 			p.writeHolds(runs)
@@ -70,10 +71,10 @@ func (p *Program) writeHolds(runs []resource.Run) {
 				continue
 			}
 			if len(said) == 0 {
-				fmt.Fprintln(p.stdout)
+				fmt.Fprintln(p.Stdout)
 			}
 			said[h.Sentence] = true
-			writeParagraph(p.stdout, "held: "+h.Sentence)
+			WriteParagraph(p.Stdout, "held: "+h.Sentence)
 		}
 	}
 }

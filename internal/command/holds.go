@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"cmp"
@@ -15,7 +15,8 @@ import (
 	"campaignd/internal/client/resource"
 )
 
-func (p *Program) cmdHolds() *cobra.Command {
+// Holds returns the command holds.
+func (p *Program) Holds() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "holds",
 		Short: "List what may not be sent now, and why; add and lift holds",
@@ -25,19 +26,19 @@ end by themselves. Everything else goes on. All processes obey a hold within a s
 		Example: `  campaignd holds
   campaignd holds add connection conn_1 --for 2h --reason maintenance
   campaignd holds lift connection conn_1`,
-		Args: noSubcommand,
+		Args: NoSubcommand,
 	}
 	list := p.cmdHoldsList()
 	o, all := holdsFlags(cmd)
-	p.addServer(cmd)
+	p.AddServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return p.listHolds(cmd.Context(), *all, o) }
 	cmd.AddCommand(list, p.cmdHoldsAdd(), p.cmdHoldsLift())
 	return cmd
 }
 
-func holdsFlags(cmd *cobra.Command) (*output, *bool) {
+func holdsFlags(cmd *cobra.Command) (*Output, *bool) {
 	all := cmd.Flags().Bool("all", false, "also those that have ended")
-	return addOutput(cmd), all
+	return AddOutput(cmd), all
 }
 
 func (p *Program) cmdHoldsList() *cobra.Command {
@@ -45,17 +46,17 @@ func (p *Program) cmdHoldsList() *cobra.Command {
 		Use:     "list",
 		Short:   "List the holds, each in one sentence",
 		Example: "  campaignd holds list\n  campaignd holds list --all -o json",
-		Args:    noArguments,
+		Args:    NoArguments,
 	}
 	o, all := holdsFlags(cmd)
-	p.addServer(cmd)
+	p.AddServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return p.listHolds(cmd.Context(), *all, o) }
 	return cmd
 }
 
-func (p *Program) listHolds(ctx context.Context, ended bool, o *output) (err error) {
+func (p *Program) listHolds(ctx context.Context, ended bool, o *Output) (err error) {
 	var states []campaign.HoldState
-	err = p.withOperations(ctx, toRead, func(d operations) error {
+	err = p.WithOperations(ctx, ToRead, func(d Operations) error {
 		states, err = d.Holds(ctx, ended)
 		return err
 	})
@@ -67,12 +68,12 @@ func (p *Program) listHolds(ctx context.Context, ended bool, o *output) (err err
 
 // sayHolds prints the holds: as JSON, or one sentence for each. Without holds it prints the
 // sentence none.
-func (p *Program) sayHolds(o *output, states []campaign.HoldState, none string) error {
+func (p *Program) sayHolds(o *Output, states []campaign.HoldState, none string) error {
 	var sentences []string
 	for _, s := range states {
 		sentences = append(sentences, paragraph(s.Sentence))
 	}
-	return p.say(o, states, cmp.Or(strings.Join(sentences, "\n"), paragraph(none)))
+	return p.Say(o, states, cmp.Or(strings.Join(sentences, "\n"), paragraph(none)))
 }
 
 // scopeAndID accepts a scope and an id.
@@ -99,22 +100,22 @@ ACCOUNT/NAME/LANGUAGE, or /NAME/LANGUAGE for every account. Answers to requests 
 	}
 	cmd.Flags().DurationVar(&length, "for", 0, "how long; without it, until it is lifted")
 	cmd.Flags().StringVar(&reason, "reason", "", "why, for those who find it")
-	o := addOutput(cmd)
-	p.addServer(cmd)
+	o := AddOutput(cmd)
+	p.AddServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
 		if length < 0 || cmd.Flags().Changed("for") && length == 0 {
-			return invalid(fmt.Errorf("--for %v is not positive", length))
+			return Invalid(fmt.Errorf("--for %v is not positive", length))
 		}
 		q := resource.HoldRequest{Scope: campaign.HoldScope(args[0]), ID: args[1], Reason: reason}
 		if length > 0 {
 			q.For = (*campaign.Duration)(&length)
 		}
-		return p.withOperations(cmd.Context(), toChange, func(d operations) error {
+		return p.WithOperations(cmd.Context(), ToChange, func(d Operations) error {
 			h, err := d.AddHold(cmd.Context(), q)
 			if err != nil {
 				return err
 			}
-			return p.say(o, h, paragraph(h.Sentence))
+			return p.Say(o, h, paragraph(h.Sentence))
 		})
 	}
 	return cmd
@@ -144,8 +145,8 @@ again.`,
 		}
 		return nil
 	}
-	o := addOutput(cmd)
-	p.addServer(cmd)
+	o := AddOutput(cmd)
+	p.AddServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		q := resource.LiftRequest{Reason: reason}
 		if len(args) > 0 {
@@ -157,9 +158,9 @@ again.`,
 }
 
 // lift ends holds, and says which.
-func (p *Program) lift(ctx context.Context, q resource.LiftRequest, o *output) (err error) {
+func (p *Program) lift(ctx context.Context, q resource.LiftRequest, o *Output) (err error) {
 	var states []campaign.HoldState
-	err = p.withOperations(ctx, toChange, func(d operations) error {
+	err = p.WithOperations(ctx, ToChange, func(d Operations) error {
 		states, err = d.LiftHolds(ctx, q)
 		return err
 	})
@@ -183,7 +184,7 @@ func (p *Program) completeHold(cmd *cobra.Command, args []string, _ string) ([]s
 		}
 	case 1:
 		var holds []campaign.HoldState
-		err := p.withOperations(cmd.Context(), toRead, func(d operations) (err error) {
+		err := p.WithOperations(cmd.Context(), ToRead, func(d Operations) (err error) {
 			holds, err = d.Holds(cmd.Context(), false)
 			return err
 		})

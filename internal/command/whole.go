@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"errors"
@@ -11,8 +11,8 @@ import (
 // 010 as 8.
 type whole[N int | int64] struct{ n *N }
 
-// addWhole adds a flag for a whole number.
-func addWhole[N int | int64](flags *pflag.FlagSet, n *N, name string, value N, usage string) {
+// AddWhole adds a flag for a whole number.
+func AddWhole[N int | int64](flags *pflag.FlagSet, n *N, name string, value N, usage string) {
 	*n = value
 	flags.Var(whole[N]{n}, name, usage)
 }

@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"cmp"
@@ -19,15 +19,16 @@ import (
 	"campaignd/recipients"
 )
 
-func (p *Program) cmdSuppressions() *cobra.Command {
+// Suppressions returns the command suppressions.
+func (p *Program) Suppressions() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "suppressions",
 		Short: "Keep the list of numbers that must not be sent to",
 		Long: `A number that opts out (STOP, a button, the service's refusal) is added to this list by itself. The scope marketing blocks
 marketing templates, all blocks every template, unreachable blocks every template until a date. An opt-out covers every company of
 the service, or with suppressions.scope: company in the configuration only the company whose message it answers.`,
-		Args: noSubcommand,
-		RunE: help,
+		Args: NoSubcommand,
+		RunE: Help,
 	}
 	cmd.AddCommand(p.cmdSuppressionsAdd(), p.cmdSuppressionsRemove(), p.cmdSuppressionsImport(),
 		p.cmdSuppressionsExport(), p.cmdSuppressionsShow())
@@ -56,17 +57,17 @@ func (p *Program) cmdSuppressionsAdd() *cobra.Command {
 		Args:    someNumbers,
 	}
 	scopeFlag(cmd, &scope)
-	p.addServer(cmd)
+	p.AddServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if _, err := launch.ParseSuppressions(args, campaign.Scope(scope), time.Now()); err != nil {
-			return invalid(err) // before withOperations creates a ledger
+			return Invalid(err) // before withOperations creates a ledger
 		}
-		return p.withOperations(cmd.Context(), toCreate, func(d operations) error {
+		return p.WithOperations(cmd.Context(), ToCreate, func(d Operations) error {
 			n, err := d.AddSuppressions(cmd.Context(), args, campaign.Scope(scope))
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(p.stdout, "%d added, %d already there\n", n.Changed, n.Unchanged)
+			_, err = fmt.Fprintf(p.Stdout, "%d added, %d already there\n", n.Changed, n.Unchanged)
 			return err
 		})
 	}
@@ -84,17 +85,17 @@ again only after a new opt-in.`,
 		Args:    someNumbers,
 	}
 	cmd.Flags().StringVar(&scope, "scope", "", "marketing, all or unreachable (default: every scope)")
-	p.addServer(cmd)
+	p.AddServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if _, err := launch.ParseSuppressions(args, campaign.Scope(cmp.Or(scope, string(campaign.ScopeAll))), time.Now()); err != nil {
-			return invalid(err)
+			return Invalid(err)
 		}
-		return p.withOperations(cmd.Context(), toChange, func(d operations) error {
+		return p.WithOperations(cmd.Context(), ToChange, func(d Operations) error {
 			n, err := d.RemoveSuppressions(cmd.Context(), args, campaign.Scope(scope))
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(p.stdout, "%d removed, %s not there\n", n.Changed, sentence.Count(n.Unchanged, "was", "were"))
+			_, err = fmt.Fprintf(p.Stdout, "%d removed, %s not there\n", n.Changed, sentence.Count(n.Unchanged, "was", "were"))
 			return err
 		})
 	}
@@ -112,26 +113,26 @@ columns scope, source, at and until are as in an export; the scope marketing@COM
 Rows without a number are named on standard error and make the exit code 2; the other rows are imported.`,
 		Example: `  campaignd suppressions import do-not-contact.csv --scope all
   campaignd suppressions import do-not-contact.csv --source crm-2026 --date 2026-10-01`,
-		Args: oneArgument("FILE", "do-not-contact.csv"),
+		Args: OneArgument("FILE", "do-not-contact.csv"),
 	}
 	scopeFlag(cmd, &scope)
 	cmd.Flags().StringVar(&region, "default-region", "", "ISO 3166 country of numbers written without +, for example NG")
 	cmd.Flags().StringVar(&source, "source", "", "name of where the numbers come from, for example crm-2026")
 	cmd.Flags().StringVar(&date, "date", "", "day or RFC 3339 time since when they are suppressed (default: now)")
-	p.addServer(cmd)
+	p.AddServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if _, err := launch.ParseScope(scope); err != nil {
-			return invalid(err) // before withOperations creates a ledger
+			return Invalid(err) // before withOperations creates a ledger
 		}
 		if _, err := recipients.NewPhones(recipients.ValidatePossible, region); err != nil {
-			return invalid(errors.New("--default-region: " + strings.TrimPrefix(err.Error(), "recipients.default_region: ")))
+			return Invalid(errors.New("--default-region: " + strings.TrimPrefix(err.Error(), "recipients.default_region: ")))
 		}
 		if err := launch.ParseListName(source); err != nil {
-			return invalid(fmt.Errorf("--source: %w", err))
+			return Invalid(fmt.Errorf("--source: %w", err))
 		}
 		in := resource.SuppressionImport{File: args[0], Scope: campaign.Scope(scope), Source: source, DefaultRegion: region}
 		if err := readDate(date, &in.At); err != nil {
-			return invalid(err)
+			return Invalid(err)
 		}
 		return p.importSuppressions(cmd.Context(), in)
 	}
@@ -140,7 +141,7 @@ Rows without a number are named on standard error and make the exit code 2; the 
 
 // importSuppressions imports the file of in, and prints the rows that cannot be imported.
 func (p *Program) importSuppressions(ctx context.Context, in resource.SuppressionImport) (err error) {
-	name, file := in.File, p.stdin
+	name, file := in.File, p.Stdin
 	if name == "-" {
 		in.File, name = "standard input", "standard input"
 	} else {
@@ -148,24 +149,24 @@ func (p *Program) importSuppressions(ctx context.Context, in resource.Suppressio
 		if err != nil {
 			return err
 		}
-		defer closing(f, &err)
+		defer Closing(f, &err)
 		file = f
 	}
-	return p.withOperations(ctx, toCreate, func(d operations) error {
+	return p.WithOperations(ctx, ToCreate, func(d Operations) error {
 		counts, err := d.ImportSuppressions(ctx, file, in)
 		for _, f := range counts.Faults {
-			fmt.Fprintf(p.stderr, "%s:%d: %s\n", name, f.Line, sentence.Printable(f.What))
+			fmt.Fprintf(p.Stderr, "%s:%d: %s\n", name, f.Line, sentence.Printable(f.What))
 		}
 		if more := counts.Rejected - len(counts.Faults); more > 0 {
-			fmt.Fprintf(p.stderr, "%s: %s more cannot be imported\n", name, sentence.Count(int64(more), "row", "rows"))
+			fmt.Fprintf(p.Stderr, "%s: %s more cannot be imported\n", name, sentence.Count(int64(more), "row", "rows"))
 		}
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(p.stdout, "%s: %d added, %d already there, %d not read\n",
+		_, err = fmt.Fprintf(p.Stdout, "%s: %d added, %d already there, %d not read\n",
 			sentence.Count(counts.Rows, "row", "rows"), counts.Added, counts.Known, counts.Rejected)
 		if err == nil && counts.Rejected > 0 {
-			err = silent(exitUsage)
+			err = Silent(ExitUsage)
 		}
 		return err
 	})
@@ -196,17 +197,17 @@ func (p *Program) cmdSuppressionsShow() *cobra.Command {
 		Short: "Show why a number is not sent to: since when, how, by which message",
 		Example: `  campaignd suppressions show +2348031234567
   campaignd suppressions show +2348031234567 -o json`,
-		Args: oneArgument("NUMBER", "+2348031234567"),
+		Args: OneArgument("NUMBER", "+2348031234567"),
 	}
-	o := addOutput(cmd)
-	p.addServer(cmd)
+	o := AddOutput(cmd)
+	p.AddServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
 		now := time.Now()
 		if _, err := launch.ParseSuppressions(args, campaign.ScopeAll, now); err != nil {
-			return invalid(err)
+			return Invalid(err)
 		}
 		var shown []why.ShownSuppression
-		err = p.withOperations(cmd.Context(), toRead, func(d operations) error {
+		err = p.WithOperations(cmd.Context(), ToRead, func(d Operations) error {
 			shown, err = d.ShowSuppressions(cmd.Context(), args[0])
 			return err
 		})
@@ -217,7 +218,7 @@ func (p *Program) cmdSuppressionsShow() *cobra.Command {
 		for _, s := range shown {
 			sentences = append(sentences, paragraph(s.Sentence))
 		}
-		return p.say(o, shown, cmp.Or(strings.Join(sentences, "\n"), sentence.Printable(args[0])+" is not on the suppression list"))
+		return p.Say(o, shown, cmp.Or(strings.Join(sentences, "\n"), sentence.Printable(args[0])+" is not on the suppression list"))
 	}
 	return cmd
 }
@@ -234,14 +235,14 @@ func (p *Program) cmdSuppressionsExport() *cobra.Command {
 			return nil
 		},
 	}
-	p.addServer(cmd)
+	p.AddServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return p.withOperations(cmd.Context(), toRead, func(d operations) (err error) {
-			w := p.stdout
+		return p.WithOperations(cmd.Context(), ToRead, func(d Operations) (err error) {
+			w := p.Stdout
 			if len(args) == 1 && args[0] != "-" {
 				f, e := os.OpenFile(args[0], os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 				if e != nil {
-					return unwritable(args[0], e)
+					return Unwritable(args[0], e)
 				}
 				defer func() {
 					if err = errors.Join(err, f.Close()); err != nil { // a part must not look like the list

@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"cmp"
@@ -19,9 +19,9 @@ import (
 	"campaignd/reporting"
 )
 
-// operations are the requests of the commands to the ledger of this machine or, with --server, to
+// Operations are the requests of the commands to the ledger of this machine or, with --server, to
 // another campaignd. operator.Session and client.Client document them.
-type operations interface {
+type Operations interface {
 	Runs(ctx context.Context, f campaign.RunFilter) ([]resource.Run, error)
 	Pause(ctx context.Context, id string) (resource.Controlled, error)
 	Resume(ctx context.Context, id string) (resource.Controlled, error)
@@ -63,62 +63,62 @@ type operations interface {
 
 // The variables of the environment that name another campaignd and the key for it.
 const (
-	serverVariable = "CAMPAIGND_SERVER"
+	ServerVariable = "CAMPAIGND_SERVER"
 	keyVariable    = "CAMPAIGND_KEY"
 )
 
-// purpose is what a command opens the ledger for.
-type purpose int
+// Purpose is what a command opens the ledger for.
+type Purpose int
 
 const (
-	toRead   purpose = iota // also where this user may not write
-	toChange                // it must exist: in a wrong folder, a new empty ledger would have no runs
-	toCreate
+	ToRead   Purpose = iota // also where this user may not write
+	ToChange                // it must exist: in a wrong folder, a new empty ledger would have no runs
+	ToCreate
 )
 
-// addServer gives a command --server. The key has no flag: the list of processes would show it.
-func (p *Program) addServer(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&p.server, "server", "", "another campaignd, for example https://host:8081; its key is in CAMPAIGND_KEY")
+// AddServer gives a command --server. The key has no flag: the list of processes would show it.
+func (p *Program) AddServer(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&p.Server, "server", "", "another campaignd, for example https://host:8081; its key is in CAMPAIGND_KEY")
 }
 
-// remote returns the client of --server or CAMPAIGND_SERVER; nil without them.
-func (p *Program) remote() (*client.Client, error) {
-	address := cmp.Or(p.server, p.environment[serverVariable])
+// Remote returns the client of --server or CAMPAIGND_SERVER; nil without them.
+func (p *Program) Remote() (*client.Client, error) {
+	address := cmp.Or(p.Server, p.Environment[ServerVariable])
 	if address == "" {
 		return nil, nil
 	}
-	if p.environment[keyVariable] == "" {
-		return nil, invalid(fmt.Errorf("%s is empty: `campaignd keys create NAME` beside that campaignd makes a key for it", keyVariable))
+	if p.Environment[keyVariable] == "" {
+		return nil, Invalid(fmt.Errorf("%s is empty: `campaignd keys create NAME` beside that campaignd makes a key for it", keyVariable))
 	}
-	c, err := client.New(address, p.environment[keyVariable], client.Options{})
+	c, err := client.New(address, p.Environment[keyVariable], client.Options{})
 	if err != nil {
-		return nil, invalid(err)
+		return nil, Invalid(err)
 	}
 	return c, nil
 }
 
-// withOperations calls do with the ledger of this machine or with the other campaignd.
-func (p *Program) withOperations(ctx context.Context, why purpose, do func(operations) error) error {
-	far, err := p.remote()
+// WithOperations calls do with the ledger of this machine or with the other campaignd.
+func (p *Program) WithOperations(ctx context.Context, why Purpose, do func(Operations) error) error {
+	far, err := p.Remote()
 	if err != nil {
 		return err
 	}
 	if far != nil {
-		return requestError(do(far))
+		return RequestError(do(far))
 	}
-	return p.local(ctx, why, do)
+	return p.Local(ctx, why, do)
 }
 
-// requestError gives a fault of the request its exit code, the same for both kinds of operations.
-func requestError(err error) error {
+// RequestError gives a fault of the request its exit code, the same for both kinds of operations.
+func RequestError(err error) error {
 	var told *client.Error
 	switch {
 	case errors.As(err, &told) && told.Code == client.CodeUnauthorized:
-		return invalid(fmt.Errorf("the key in %s is not in force there, or was revoked; "+
+		return Invalid(fmt.Errorf("the key in %s is not in force there, or was revoked; "+
 			"`campaignd keys create NAME` beside that campaignd makes another", keyVariable))
 	case errors.Is(err, operator.ErrInvalid), errors.Is(err, campaign.ErrNoKey), errors.Is(err, operator.ErrAbsent),
 		errors.As(err, &told) && told.Invalid():
-		return invalid(err)
+		return Invalid(err)
 	}
 	return err
 }

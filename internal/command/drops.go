@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"fmt"
@@ -10,7 +10,8 @@ import (
 	"campaignd/internal/sentence"
 )
 
-func (p *Program) cmdDrops() *cobra.Command {
+// Drops returns the command drops.
+func (p *Program) Drops() *cobra.Command {
 	var last int
 	cmd := &cobra.Command{
 		Use:   "drops",
@@ -19,22 +20,22 @@ func (p *Program) cmdDrops() *cobra.Command {
 those that were taken, the newest first: claimed (being read and launched), launched (its run sends; results follow), settled
 (the last results were written), rejected (no run, with the reason), gone (removed or replaced before it was read).`,
 		Example: "  campaignd drops\n  campaignd drops --last 100 -o json",
-		Args:    noArguments,
+		Args:    NoArguments,
 	}
-	addWhole(cmd.Flags(), &last, "last", 20, "taken files to list, at most 1000")
-	o := addOutput(cmd)
-	p.addServer(cmd)
+	AddWhole(cmd.Flags(), &last, "last", 20, "taken files to list, at most 1000")
+	o := AddOutput(cmd)
+	p.AddServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if err := within("last", last, 1, 1000); err != nil {
+		if err := Within("last", last, 1, 1000); err != nil {
 			return err
 		}
-		return p.withOperations(cmd.Context(), toRead, func(d operations) error {
+		return p.WithOperations(cmd.Context(), ToRead, func(d Operations) error {
 			all, _, err := d.Drops(cmd.Context(), 0, last)
 			if err != nil {
 				return err
 			}
-			if o.json() {
-				return writeJSON(p.stdout, all)
+			if o.JSON() {
+				return WriteJSON(p.Stdout, all)
 			}
 			return p.writeDrops(all)
 		})
@@ -48,20 +49,20 @@ func (p *Program) writeDrops(all []resource.Drop) error {
 	for _, f := range all {
 		name := strings.TrimSuffix(f.Bucket, "/") + "/" + f.Key
 		if f.State == resource.DropWaiting {
-			waiting = append(waiting, []string{sentence.Printable(name), clock(f.Since), sentence.Printable(f.Detail)})
+			waiting = append(waiting, []string{sentence.Printable(name), Clock(f.Since), sentence.Printable(f.Detail)})
 			continue
 		}
 		where := f.Place
 		if f.Detail != "" {
 			where = strings.TrimPrefix(where+": "+f.Detail, ": ")
 		}
-		taken = append(taken, []string{sentence.Printable(name), clock(f.TakenAt), f.State, f.Run, sentence.Printable(where)})
+		taken = append(taken, []string{sentence.Printable(name), Clock(f.TakenAt), f.State, f.Run, sentence.Printable(where)})
 	}
 	if len(waiting) > 0 {
-		if err := writeTable(p.stdout, []string{"WAITING", "SINCE", "WHY"}, waiting); err != nil {
+		if err := WriteTable(p.Stdout, []string{"WAITING", "SINCE", "WHY"}, waiting); err != nil {
 			return err
 		}
-		fmt.Fprintln(p.stdout)
+		fmt.Fprintln(p.Stdout)
 	}
-	return writeTable(p.stdout, []string{"FILE", "TAKEN", "STATE", "RUN", "WHERE AND WHY"}, taken)
+	return WriteTable(p.Stdout, []string{"FILE", "TAKEN", "STATE", "RUN", "WHERE AND WHY"}, taken)
 }

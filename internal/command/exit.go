@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"context"
@@ -16,11 +16,11 @@ import (
 
 // The exit codes (docs/operations.md#commands-and-exit-codes).
 const (
-	exitDone        = 0
-	exitFailed      = 1   // it may succeed when tried again
-	exitUsage       = 2   // wrong usage or invalid input
-	exitUnsure      = 3   // a row ended unsent or uncertain
-	exitInterrupted = 130 // by SIGINT or SIGTERM
+	ExitDone        = 0
+	ExitFailed      = 1   // it may succeed when tried again
+	ExitUsage       = 2   // wrong usage or invalid input
+	ExitUnsure      = 3   // a row ended unsent or uncertain
+	ExitInterrupted = 130 // by SIGINT or SIGTERM
 )
 
 // exitError is an error that decides the exit code.
@@ -39,17 +39,20 @@ func (e *exitError) Error() string {
 
 func (e *exitError) Unwrap() error { return e.err }
 
-// invalid marks an error as wrong usage or invalid input.
-func invalid(err error) error { return &exitError{exitUsage, err} }
+// Invalid marks an error as wrong usage or invalid input.
+func Invalid(err error) error { return &exitError{ExitUsage, err} }
 
-// silent returns an error that ends the program with code and prints no message.
-func silent(code int) error { return &exitError{code, nil} }
+// Interrupted marks an error as an end that the operator asked for.
+func Interrupted(err error) error { return &exitError{ExitInterrupted, err} }
 
-// conclude prints err in one line (one per finding) and returns the exit code.
-func conclude(ctx context.Context, err error, stderr io.Writer, terminal bool) int {
-	code, quiet := classify(ctx, err)
+// Silent returns an error that ends the program with code and prints no message.
+func Silent(code int) error { return &exitError{code, nil} }
+
+// Conclude prints err in one line (one per finding) and returns the exit code.
+func Conclude(ctx context.Context, err error, stderr io.Writer, terminal bool) int {
+	code, quiet := Classify(ctx, err)
 	if quiet {
-		if exit := (*exitError)(nil); code == exitInterrupted && !errors.As(err, &exit) {
+		if exit := (*exitError)(nil); code == ExitInterrupted && !errors.As(err, &exit) {
 			fmt.Fprintln(stderr, "campaignd: interrupted")
 		}
 		return code
@@ -65,22 +68,22 @@ func conclude(ctx context.Context, err error, stderr io.Writer, terminal bool) i
 	return code
 }
 
-// classify returns the exit code of err. quiet means that err itself is not printed.
-func classify(ctx context.Context, err error) (code int, quiet bool) {
+// Classify returns the exit code of err. quiet means that err itself is not printed.
+func Classify(ctx context.Context, err error) (code int, quiet bool) {
 	var exit *exitError
 	refusal, _ := launch.RefusalOf(err)
 	switch {
 	case err == nil:
-		return exitDone, true
+		return ExitDone, true
 	case errors.As(err, &exit):
 		return exit.code, exit.err == nil
 	case ctx.Err() != nil && errors.Is(err, context.Canceled):
-		return exitInterrupted, true
+		return ExitInterrupted, true
 	case refusal != "", errors.Is(err, campaign.ErrNoRun), errors.Is(err, launch.ErrNoRow), errors.Is(err, launch.ErrNoNumber),
 		errors.Is(err, fs.ErrNotExist):
-		return exitUsage, false
+		return ExitUsage, false
 	}
-	return exitFailed, false
+	return ExitFailed, false
 }
 
 // oneLine joins the lines of a library's error. Each finding of a campaign file keeps a line of its
@@ -94,27 +97,27 @@ func oneLine(err error) string {
 	return strings.Join(strings.Fields(strings.ReplaceAll(err.Error(), "\n", " ")), " ")
 }
 
-// faultOf returns the fault that a preflight of a campaign file found.
-func faultOf(path string, found *launch.Preflight) error {
+// FaultOf returns the fault that a preflight of a campaign file found.
+func FaultOf(path string, found *launch.Preflight) error {
 	if faults := found.Errors(); len(faults) > 0 {
 		return &file.Error{Findings: faults}
 	}
-	return invalid(&launch.PreflightError{Preflight: found})
+	return Invalid(&launch.PreflightError{Preflight: found})
 }
 
-// unwritable adds the remedy to the error of a file that was to be opened for writing.
-func unwritable(path string, err error) error {
+// Unwritable adds the remedy to the error of a file that was to be opened for writing.
+func Unwritable(path string, err error) error {
 	switch {
 	case errors.Is(err, fs.ErrExist):
-		return invalid(fmt.Errorf("%s exists; name another file", path))
+		return Invalid(fmt.Errorf("%s exists; name another file", path))
 	case errors.Is(err, fs.ErrNotExist):
-		return invalid(fmt.Errorf("%w; name a file in a folder that exists", err))
+		return Invalid(fmt.Errorf("%w; name a file in a folder that exists", err))
 	}
 	return err
 }
 
-// closing closes c. The error of Close becomes *err if that is nil.
-func closing(c io.Closer, err *error) {
+// Closing closes c. The error of Close becomes *err if that is nil.
+func Closing(c io.Closer, err *error) {
 	if e := c.Close(); e != nil && *err == nil {
 		*err = e
 	}

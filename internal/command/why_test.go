@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"bytes"
@@ -13,7 +13,7 @@ import (
 func TestWhyShowsNoRateOfASenderThatIsGone(t *testing.T) {
 	at := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
 	var out bytes.Buffer
-	p := &Program{stdout: &out}
+	p := &Program{Stdout: &out}
 	err := p.writeWhy(why.Answer{Run: "spring-1", State: campaign.Running, Sentence: "it is being sent", Lanes: []why.LaneState{
 		{Connection: "conn_1", Sender: "host/9", LimitedBy: campaign.ByThroughput, Detail: "conn_1 sends", Rate: 72, At: at},
 		{Connection: "conn_2", Sender: "host/7", LimitedBy: campaign.ByThroughput, Detail: "conn_2 sends", Rate: 72, At: at, Stale: true},
@@ -24,8 +24,8 @@ func TestWhyShowsNoRateOfASenderThatIsGone(t *testing.T) {
 	}
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
 	for i, want := range []string{
-		"conn_1 host/9 72.0 throughput conn_1 sends", "conn_2 host/7 - stale not heard of since " + clock(at),
-		"conn_3 host/8 - stopped its sender ended at " + clock(at),
+		"conn_1 host/9 72.0 throughput conn_1 sends", "conn_2 host/7 - stale not heard of since " + Clock(at),
+		"conn_3 host/8 - stopped its sender ended at " + Clock(at),
 	} {
 		if got := strings.Join(strings.Fields(lines[len(lines)-3+i]), " "); !strings.HasPrefix(got, want) {
 			t.Errorf("got %q, want %q in\n%s", got, want, out.String())
@@ -58,7 +58,7 @@ func TestWhyShowsTheOpenRowsAndWhenTheyAreSent(t *testing.T) {
 		want string
 	}{
 		{"with times and lanes", w,
-			sentence + open + "next time to look: " + clock(at) + "\nat this rate sent by: " + clock(at.Add(time.Hour)) + "\n" + lanes},
+			sentence + open + "next time to look: " + Clock(at) + "\nat this rate sent by: " + Clock(at.Add(time.Hour)) + "\n" + lanes},
 		{"without times and lanes", quiet, sentence + open},
 		{"an ended run", ended, sentence},
 	} {
@@ -72,7 +72,7 @@ func TestWhyShowsTheOpenRowsAndWhenTheyAreSent(t *testing.T) {
 func said(t *testing.T, write func(*Program) error) string {
 	t.Helper()
 	var out bytes.Buffer
-	if err := write(&Program{stdout: &out}); err != nil {
+	if err := write(&Program{Stdout: &out}); err != nil {
 		t.Error(err)
 	}
 	return out.String()

@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"strings"
@@ -9,8 +9,8 @@ import (
 	"campaignd/internal/config"
 )
 
-// loadCompletion is the command that loads the completion script, by shell.
-var loadCompletion = map[string]string{
+// LoadCompletion is the command that loads the completion script, by shell.
+var LoadCompletion = map[string]string{
 	"bash":       "  source <(campaignd completion bash)",
 	"zsh":        "  source <(campaignd completion zsh)",
 	"fish":       "  campaignd completion fish | source",
@@ -29,11 +29,11 @@ var flagValues = map[string][]string{
 	"log-level": {"debug", "info", "warn", "error"},
 }
 
-// complete makes cmd and its subcommands complete the ids of runs, the values of flags and the
+// Complete makes cmd and its subcommands complete the ids of runs, the values of flags and the
 // names of campaign files.
-func (p *Program) complete(cmd *cobra.Command) {
+func (p *Program) Complete(cmd *cobra.Command) {
 	for _, sub := range cmd.Commands() {
-		p.complete(sub)
+		p.Complete(sub)
 	}
 	switch words := strings.Fields(cmd.Use); {
 	case len(words) > 1 && words[1] == "RUN":
@@ -63,7 +63,7 @@ func (p *Program) completeRun(cmd *cobra.Command, args []string, _ string) ([]st
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	ids := []string{"latest"}
-	err := p.withOperations(cmd.Context(), toRead, func(d operations) error {
+	err := p.WithOperations(cmd.Context(), ToRead, func(d Operations) error {
 		runs, err := d.Runs(cmd.Context(), campaign.RunFilter{})
 		for _, r := range runs {
 			ids = append(ids, r.ID)

@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"strings"
@@ -6,15 +6,15 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// helpWidth is the width of help in columns. On a narrower terminal help has the width of the
+// HelpWidth is the width of help in columns. On a narrower terminal help has the width of the
 // terminal.
-const helpWidth = 100
+const HelpWidth = 100
 
-// fitHelp wraps the descriptions of a command and its subcommands at so many columns.
-func fitHelp(c *cobra.Command, columns int) {
+// FitHelp wraps the descriptions of a command and its subcommands at so many columns.
+func FitHelp(c *cobra.Command, columns int) {
 	c.Long = fit(c.Long, columns)
 	for _, below := range c.Commands() {
-		fitHelp(below, columns)
+		FitHelp(below, columns)
 	}
 }
 

@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"fmt"
@@ -10,7 +10,8 @@ import (
 	"campaignd/internal/client/resource"
 )
 
-func (p *Program) cmdLimits() *cobra.Command {
+// Limits returns the command limits.
+func (p *Program) Limits() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "limits RUN",
 		Short: "Show or change how a run shares its numbers: class, weight, rate, deadline",
@@ -22,11 +23,11 @@ of a number are shared by weight alone.`,
 			"  campaignd limits spring-sale-3 --rate none",
 		Args: oneRun,
 	}
-	o := addOutput(cmd)
-	p.addServer(cmd)
+	o := AddOutput(cmd)
+	p.AddServer(cmd)
 	class := cmd.Flags().String("class", "", "transactional or bulk; at the launch the template's category says it")
 	weight := new(int)
-	addWhole(cmd.Flags(), weight, "weight", 0, "part of a number beside other runs, 1 to 100")
+	AddWhole(cmd.Flags(), weight, "weight", 0, "part of a number beside other runs, 1 to 100")
 	rate := cmd.Flags().String("rate", "", "messages per second over all numbers, or none")
 	deadline := cmd.Flags().String("deadline", "", "time after the launch by which it should be done, for example 6h, or none")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -41,7 +42,7 @@ of a number are shared by weight alone.`,
 		if flags.Changed("rate") {
 			r, err := parseRate(*rate)
 			if err != nil {
-				return invalid(err)
+				return Invalid(err)
 			}
 			c.Rate = &r
 		}
@@ -50,22 +51,22 @@ of a number are shared by weight alone.`,
 			if *deadline != "none" {
 				var err error
 				if d, err = campaign.ParseDuration(*deadline); err != nil {
-					return invalid(fmt.Errorf("--deadline %w, or none", err))
+					return Invalid(fmt.Errorf("--deadline %w, or none", err))
 				}
 			}
 			c.Deadline = &d
 		}
 		if err := c.Check(); err != nil {
-			return invalid(err)
+			return Invalid(err)
 		}
-		access := toChange
+		access := ToChange
 		if c == (campaign.LimitChange{}) {
-			access = toRead
+			access = ToRead
 		}
-		return p.withOperations(cmd.Context(), access, func(d operations) error {
+		return p.WithOperations(cmd.Context(), access, func(d Operations) error {
 			var l resource.Limits
 			var err error
-			if access == toRead {
+			if access == ToRead {
 				l, err = d.Limits(cmd.Context(), args[0])
 			} else {
 				l, err = d.ChangeLimits(cmd.Context(), args[0], c)
@@ -73,14 +74,14 @@ of a number are shared by weight alone.`,
 			if err != nil {
 				return err
 			}
-			if access == toChange && l.Deadline != 0 {
+			if access == ToChange && l.Deadline != 0 {
 				if f, err := d.Forecast(cmd.Context(), l.Run); err == nil && !f.DeadlineHolds { // the change is made
-					fmt.Fprintf(p.stderr, "warning: %s; `campaignd forecast %s` says what would help\n", f.Missed(l.Deadline), l.Run)
+					fmt.Fprintf(p.Stderr, "warning: %s; `campaignd forecast %s` says what would help\n", f.Missed(l.Deadline), l.Run)
 				}
 			}
 			sentence := l.Sentence
 			l.Sentence = "" // it is for people
-			return p.say(o, l, sentence)
+			return p.Say(o, l, sentence)
 		})
 	}
 	return cmd
