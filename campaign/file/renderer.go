@@ -266,9 +266,24 @@ func templateVariables(text string) (vs []templateVariable, fixed int) {
 	}
 }
 
-// Filled inserts the values of a body for its variables, by their numbers, or in order of
-// appearance. Values are data: a value that looks like a variable is not replaced.
+// Piece is a part of a text: a value that was filled in, or what is between the values.
+type Piece struct {
+	Text   string
+	Filled bool
+}
+
+// Filled inserts the values of a body for its variables (Pieces).
 func Filled(c messaging.Component, values []string) string {
+	var out strings.Builder
+	for _, p := range Pieces(c, values) {
+		out.WriteString(p.Text)
+	}
+	return out.String()
+}
+
+// Pieces inserts the values of a body for its variables, by their numbers, or in order of
+// appearance. Values are data: a value that looks like a variable is not replaced.
+func Pieces(c messaging.Component, values []string) (all []Piece) {
 	names, _ := templateVariables(c.Text)
 	value := map[string]string{}
 	for i, n := range names {
@@ -276,18 +291,17 @@ func Filled(c messaging.Component, values []string) string {
 			value[n.name] = values[i]
 		}
 	}
-	var out strings.Builder
 	for text := c.Text; ; {
 		before, after, open := strings.Cut(text, "{{")
 		name, rest, closed := strings.Cut(after, "}}")
 		if !open || !closed {
-			return out.String() + text
+			return append(all, Piece{Text: text})
 		}
 		v, known := value[strings.TrimSpace(name)]
 		if !known {
 			v = "{{" + name + "}}"
 		}
-		out.WriteString(before + v)
+		all = append(all, Piece{Text: before}, Piece{v, known})
 		text = rest
 	}
 }

@@ -36,6 +36,11 @@ type Sample struct {
 	Message *messaging.Message  `json:"message,omitempty"`
 	Text    string              `json:"text,omitempty"` // the body with its variables filled; "" without the service's template
 	Footer  string              `json:"footer,omitempty"`
+	Header  string              `json:"header,omitempty"`  // the text of the header; "" if it is a medium
+	Buttons []string            `json:"buttons,omitempty"` // their labels
+
+	// Pieces are the parts of Text.
+	Pieces []file.Piece `json:"-"`
 
 	definition *file.Definition
 	render     *file.Renderer
@@ -124,7 +129,13 @@ func (s *Sample) read(ctx context.Context, service campaign.Service) error {
 	for _, c := range t.Components {
 		switch strings.ToUpper(c.Type) {
 		case "BODY":
-			s.Text = file.Filled(c, s.Message.Template.Body)
+			s.Text, s.Pieces = file.Filled(c, s.Message.Template.Body), file.Pieces(c, s.Message.Template.Body)
+		case "HEADER":
+			s.Header = c.Text
+		case "BUTTONS":
+			for _, b := range c.Buttons {
+				s.Buttons = append(s.Buttons, b.Text)
+			}
 		case "FOOTER":
 			s.Footer = c.Text
 		}

@@ -68,6 +68,33 @@ type Hour struct {
 	LimitedBy campaign.LimitedBy `json:"limited_by"`
 }
 
+// maxLines is the largest number of lines of a curve by hours.
+const maxLines = 48
+
+// Curve returns the lines of a curve for people: hours, or days if there were too many hours. Hours
+// in which nothing is sent for the same reason are one line.
+func Curve(hours []Hour) (lines []Hour, days bool) {
+	days = len(hours) > maxLines
+	for _, h := range hours {
+		last := len(lines) - 1
+		switch {
+		case days && last >= 0 && sameDay(lines[last].Start, h.Start):
+			if h.Messages > 0 {
+				lines[last].LimitedBy = h.LimitedBy
+			}
+			lines[last].Messages += h.Messages
+		case !days && last >= 0 && h.Messages == 0 && lines[last].Messages == 0 && h.LimitedBy == lines[last].LimitedBy:
+		default:
+			lines = append(lines, h)
+		}
+	}
+	return lines, days
+}
+
+func sameDay(a, b time.Time) bool {
+	return a.UTC().Format(time.DateOnly) == b.UTC().Format(time.DateOnly)
+}
+
 // NumberShare is what one number sends of a run.
 type NumberShare struct {
 	Connection string `json:"connection"`

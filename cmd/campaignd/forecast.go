@@ -201,10 +201,6 @@ func hoursText(h float64) string {
 	return fmt.Sprintf("%.0f days", h/24)
 }
 
-// maxLines is the largest number of lines of a curve by hours. A longer curve has a line for each
-// day.
-const maxLines = 48
-
 func curveHeads(bars int) []string {
 	if bars > 0 {
 		return []string{"FROM (UTC)", "MESSAGES", "", "LIMITED BY"}
@@ -212,24 +208,9 @@ func curveHeads(bars int) []string {
 	return []string{"FROM (UTC)", "MESSAGES", "LIMITED BY"}
 }
 
-// curveRows are the lines of a curve. Hours in which nothing is sent for the same reason are one
-// line.
+// curveRows are the lines of a curve.
 func curveRows(hours []plan.Hour, bars int) (rows [][]string) {
-	var lines []plan.Hour
-	days := len(hours) > maxLines
-	for _, h := range hours {
-		last := len(lines) - 1
-		switch {
-		case days && last >= 0 && sameDay(lines[last].Start, h.Start):
-			if h.Messages > 0 {
-				lines[last].LimitedBy = h.LimitedBy
-			}
-			lines[last].Messages += h.Messages
-		case !days && last >= 0 && h.Messages == 0 && lines[last].Messages == 0 && h.LimitedBy == lines[last].LimitedBy:
-		default:
-			lines = append(lines, h)
-		}
-	}
+	lines, days := plan.Curve(hours)
 	var most int64 = 1
 	for _, l := range lines {
 		most = max(most, l.Messages)
@@ -246,8 +227,4 @@ func curveRows(hours []plan.Hour, bars int) (rows [][]string) {
 		rows = append(rows, append(row, string(l.LimitedBy)))
 	}
 	return rows
-}
-
-func sameDay(a, b time.Time) bool {
-	return a.UTC().Format(time.DateOnly) == b.UTC().Format(time.DateOnly)
 }

@@ -91,7 +91,9 @@ func newWorld(t testing.TB) *world {
 			return &launch.Preflight{Campaign: f.Definition.Name, List: list,
 				Findings: []file.Finding{{Level: file.LevelWarning, Where: f.Path + ":3", What: list + " is short"}}}, nil
 		},
-		ForecastLaunch: func(context.Context, operator.File, string) (plan.Forecast, error) { return plan.Forecast{}, nil },
+		Foresee: func(context.Context, operator.File, *launch.Preflight) (plan.Forecast, error) {
+			return plan.Forecast{}, nil
+		},
 		Numbers: func(context.Context) ([]resource.Number, error) {
 			return []resource.Number{{Connection: "conn_1"}}, nil
 		},

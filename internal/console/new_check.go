@@ -28,11 +28,14 @@ type checkView struct {
 	Header  []string
 	Rows    []faultyRow
 	Skipped []reason
-	Sample  *launch.Sample
-	Values  []string // of the message, without the text of the template
+	Phone   *phone
 	Row     int64
 	NoRow   string // why there is no message to show
 	To      string // the number of the last test message
+
+	Forecast *forecastView // nil: nothing can be sent
+	Facts    []fact
+	Faulty   int64 // rows that a correction can help
 }
 
 // faultyRow is a row that is not sent, with the sentence above the cell that is at fault.
@@ -55,8 +58,9 @@ type checks struct {
 }
 
 type kept struct {
-	at    time.Time
-	found *launch.Preflight
+	at       time.Time
+	found    *launch.Preflight
+	forecast *forecastView
 }
 
 // How long a check is kept, how many are, and the longest one.
@@ -67,7 +71,7 @@ const (
 )
 
 // of returns the check of a draft.
-func (c *checks) of(ctx context.Context, dr campaign.Draft, x *operator.Prepared) (*launch.Preflight, error) {
+func (c *checks) of(ctx context.Context, dr campaign.Draft, x *operator.Prepared) (kept, error) {
 	key := sha256.Sum256([]byte(dr.ID + "\x00" + dr.ListName + "\x00" + string(dr.Source)))
 	c.mu.Lock()
 	for k, old := range c.kept {
@@ -78,16 +82,24 @@ func (c *checks) of(ctx context.Context, dr campaign.Draft, x *operator.Prepared
 	was, ok := c.kept[key]
 	c.mu.Unlock()
 	if ok {
-		return was.found, nil
+		return was, nil
 	}
-	found, err := x.Check(ctx)
-	if err != nil {
-		return nil, err
+	one := kept{at: time.Now()}
+	var err error
+	if one.found, err = x.Check(ctx); err != nil {
+		return kept{}, err
+	}
+	if one.found.OK() {
+		f, err := x.Foresee(ctx, one.found)
+		if err != nil {
+			return kept{}, err
+		}
+		one.forecast = forecastOf(f)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.kept[key] = kept{time.Now(), found}
-	return found, nil
+	c.kept[key] = one
+	return one, nil
 }
 
 // forget drops the checks: another list has come.
@@ -98,18 +110,18 @@ func (c *checks) forget() {
 }
 
 // prepared calls do with a draft and its check.
-func (v *visit) prepared(dr campaign.Draft, do func(x *operator.Prepared, found *launch.Preflight) error) error {
+func (v *visit) prepared(dr campaign.Draft, do func(x *operator.Prepared, one kept) error) error {
 	_ = http.NewResponseController(v.w).SetWriteDeadline(time.Now().Add(maxCheck)) // tests have no deadlines
 	x, err := v.process.Prepare(v.r.Context(), dr)
 	if err != nil {
 		return err
 	}
 	defer x.End()
-	found, err := v.checks.of(v.r.Context(), dr, x)
+	one, err := v.checks.of(v.r.Context(), dr, x)
 	if err != nil {
 		return err
 	}
-	return do(x, found)
+	return do(x, one)
 }
 
 func newCheck(v *visit, dr campaign.Draft) (any, error) {
@@ -118,8 +130,9 @@ func newCheck(v *visit, dr campaign.Draft) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return out, v.prepared(dr, func(x *operator.Prepared, found *launch.Preflight) error {
-		out.Found, out.Header = found, found.Header
+	return out, v.prepared(dr, func(x *operator.Prepared, one kept) error {
+		found := one.found
+		out.Found, out.Header, out.Forecast, out.Facts = found, found.Header, one.forecast, facts(x, found)
 		if out.Faults = found.Errors(); len(out.Faults) > 0 {
 			out.OfList = found.ListAtFault()
 			out.Lede = "This has to be mended before anything can be sent."
@@ -130,6 +143,9 @@ func newCheck(v *visit, dr campaign.Draft) (any, error) {
 		counts := map[string]int64{}
 		for reason, n := range found.Skipped {
 			counts[string(reason)] = n
+			if reason.Correctable() {
+				out.Faulty += n
+			}
 		}
 		out.Skipped = reasons(campaign.Skipped, counts, func(s string) string { return campaign.SkipReason(s).Sentence() })
 		s, err := x.Sample(v.r.Context(), row)
@@ -140,10 +156,8 @@ func newCheck(v *visit, dr campaign.Draft) (any, error) {
 		case err != nil:
 			return err
 		default:
-			out.Sample, out.Row = s, s.Row
-			if s.Message != nil {
-				out.Values = s.Message.Template.Body
-			}
+			p := phoneOf(dr, x, found, s)
+			out.Phone, out.Row = &p, s.Row
 		}
 		return nil
 	})
@@ -220,4 +234,24 @@ func sendTest(v *visit, dr campaign.Draft) (done, error) {
 		return done{}, &problem{http.StatusConflict, operator.WithoutFolder(forPage(err), x)}
 	}
 	return done{to: draftPath(dr.ID) + "/check", said: "The service accepted the test message to " + s.To + ". Look at the phone."}, nil
+}
+
+// rejects downloads the rows that a correction can help, as a list with the reason of each.
+func rejects(v *visit) (any, error) {
+	dr, err := v.draft()
+	if err != nil {
+		return nil, err
+	}
+	x, err := v.process.Prepare(v.r.Context(), dr)
+	if err != nil {
+		return nil, err
+	}
+	defer x.End()
+	_ = http.NewResponseController(v.w).SetWriteDeadline(time.Now().Add(maxCheck)) // tests have no deadlines
+	write, err := operator.Rejects(v.r.Context(), x.File, x.List)
+	if err != nil {
+		return nil, &problem{http.StatusConflict, sentence(operator.WithoutFolder(err.Error(), x))}
+	}
+	v.download(operator.CSV, "rejects", write)
+	return nil, nil //nolint:nilnil // it has answered
 }

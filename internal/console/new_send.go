@@ -3,6 +3,7 @@ package console
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -27,7 +28,8 @@ type fact struct{ Name, Value string }
 func newSend(v *visit, dr campaign.Draft) (any, error) {
 	out := sendView{draftView: v.draftView(dr, stepSend, "Send")}
 	to := ""
-	err := v.prepared(dr, func(x *operator.Prepared, found *launch.Preflight) error {
+	err := v.prepared(dr, func(x *operator.Prepared, one kept) error {
+		found := one.found
 		if !found.OK() {
 			to = out.Path + "/check"
 			return nil
@@ -52,9 +54,18 @@ func newSend(v *visit, dr campaign.Draft) (any, error) {
 // facts are what holds for the run.
 func facts(x *operator.Prepared, found *launch.Preflight) []fact {
 	d := x.File.Definition
-	all := []fact{{"Messages", plot.Count(found.Sendable)}, {"Numbers", strings.Join(d.Connections, ", ")},
-		{"Template", d.Template.Name + ", " + d.Template.Language}}
+	all := []fact{{"Messages", plot.Count(found.Sendable)}, {"Template", d.Template.Name + ", " + d.Template.Language}}
 	add := func(name, format string, args ...any) { all = append(all, fact{name, fmt.Sprintf(format, args...)}) }
+	if len(found.Connections) == 0 {
+		add("Numbers", "%s", strings.Join(d.Connections, ", "))
+	}
+	for _, c := range found.Connections {
+		parts := []string{c.ID, c.Phone, c.Quality, c.Tier}
+		if c.Pace > 0 {
+			parts = append(parts, rate(c.Pace)+" a second")
+		}
+		add("Number", "%s", strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ", "))
+	}
 	if c := d.Policies.Canary; c != nil {
 		add("Canary", "%s first, at most %.0f\u00a0%% may fail", plot.Count(c.Count), 100*c.MaxFailed)
 	}

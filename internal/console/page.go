@@ -55,7 +55,7 @@ type navLink struct {
 func parsePages(a *assets) (pages, error) {
 	layout, err := template.New("layout.html").Funcs(template.FuncMap{
 		"asset": a.path, "count": plot.Count, "percent": plot.Percent, "when": when, "stamp": stamp, "sentence": sentence, "clip": clip,
-		"state": stateOf, "word": word, "rate": rate, "base": base,
+		"state": stateOf, "word": word, "rate": rate, "base": base, "day": day,
 	}).ParseFS(pageFiles, "pages/layout.html", "pages/parts.html")
 	if err != nil {
 		return nil, err
@@ -184,6 +184,9 @@ func when(t any) string {
 	}
 	return at.UTC().Format("2 Jan 2006, 15:04 UTC")
 }
+
+// day writes a day of UTC.
+func day(t time.Time) string { return t.UTC().Format("Mon 2 Jan (UTC)") }
 
 // stamp writes a time for programs.
 func stamp(t any) string { return timeOf(t).UTC().Format(time.RFC3339) }

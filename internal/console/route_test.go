@@ -22,7 +22,6 @@ var unreached = map[string]string{
 	"follow-up":           "it sends again; the choice of rows needs the dry run that `campaignd follow-up` shows",
 	"forecast":            "the sentence of why has when the last row is sent",
 	"forecast-campaign":   "as check",
-	"forecast-upload":     "the check of a new campaign has how long it takes, and why",
 	"import-suppressions": "its faults are listed by row: `campaignd suppressions import`",
 	"media":               "as templates",
 	"sync-templates":      "as templates",

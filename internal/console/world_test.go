@@ -79,6 +79,12 @@ func newWorld(t testing.TB) *world {
 		},
 		Forecast: func(context.Context, campaign.Run) (plan.Forecast, error) { return plan.Forecast{}, nil },
 		Check:    w.check,
+		Foresee: func(context.Context, operator.File, *launch.Preflight) (plan.Forecast, error) {
+			at := time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
+			return plan.Forecast{Seconds: 5400, First: at, Finish: at.Add(90 * time.Minute), Low: at.Add(time.Hour), High: at.Add(2 * time.Hour),
+				LimitedBy: campaign.ByThroughput, Hours: []plan.Hour{{Start: at, Messages: 1 << 33, LimitedBy: campaign.ByThroughput}},
+				Helps: []plan.Help{{Sentence: "one more number", Hours: 0.5}}, Assumed: []string{hostile}}, nil
+		},
 		Launch: func(context.Context, string, string, bool, string, string) (resource.Launched, error) {
 			w.launched++
 			return resource.Launched{Run: resource.LaunchedRun{ID: "spring-1"}, Warnings: []string{hostile}}, w.refusal

@@ -57,17 +57,9 @@ func (d *Daemon) checkFile(ctx context.Context, f operator.File, list string) (_
 // manyExamples is the number of rows that a check lists for each reason.
 const manyExamples = 1000
 
-// forecastFile forecasts a campaign over a list, as if it were launched now; "" is the campaign's
-// own list.
-func (d *Daemon) forecastFile(ctx context.Context, f operator.File, list string) (out plan.Forecast, err error) {
-	found, err := d.checkFile(ctx, f, list)
-	switch {
-	case err != nil:
-		return out, err
-	case !found.OK():
-		return out, &launch.PreflightError{Preflight: found}
-	}
-	out, err = forecastLaunch(ctx, d.cfg, d.ledger, d.quotas, f.Definition, found, time.Now())
+// forecastFile forecasts a campaign whose list was checked, as if it were launched now.
+func (d *Daemon) forecastFile(ctx context.Context, f operator.File, found *launch.Preflight) (plan.Forecast, error) {
+	out, err := forecastLaunch(ctx, d.cfg, d.ledger, d.quotas, f.Definition, found, time.Now())
 	if err != nil {
 		err = fmt.Errorf("forecast %s: %w", filepath.Base(f.Path), err)
 	}

@@ -98,7 +98,7 @@ func (d *Daemon) operatorsAPI(ctx context.Context, e *sender.Engine) (_ API, con
 		Forecast: func(ctx context.Context, r campaign.Run) (plan.Forecast, error) {
 			return forecastRun(ctx, d.ledger, d.cfg, d.quotas, r)
 		},
-		Numbers: d.numbersNow, Folder: d.campaignFiles, Check: d.checkFile, ForecastLaunch: d.forecastFile,
+		Numbers: d.numbersNow, Folder: d.campaignFiles, Check: d.checkFile, Foresee: d.forecastFile,
 	}
 	if d.client != nil {
 		p.Session.Service, p.Messages = d.client, d.client

@@ -11,6 +11,7 @@ import (
 	"campaignd/campaign"
 	"campaignd/campaign/file"
 	"campaignd/campaign/launch"
+	"campaignd/campaign/plan"
 	"campaignd/internal/client/resource"
 	"campaignd/internal/messaging"
 	"campaignd/internal/uploads"
@@ -168,6 +169,11 @@ func (x *Prepared) Check(ctx context.Context) (*launch.Preflight, error) {
 		found.Launch.Sentence = uploads.WithoutPath(found.Launch.Sentence, x.dir)
 	}
 	return found, nil
+}
+
+// Foresee says when the draft would be done, which was checked.
+func (x *Prepared) Foresee(ctx context.Context, found *launch.Preflight) (plan.Forecast, error) {
+	return x.process.Foresee(ctx, x.File, found)
 }
 
 // Sample is the message of a row; 0: the first row that can be sent.

@@ -29,10 +29,11 @@ type Process struct {
 	Forecast func(ctx context.Context, r campaign.Run) (plan.Forecast, error)
 	// Folder returns the files of the campaigns folder, by name.
 	Folder func() ([]File, error)
-	// Check says what a launch of a campaign over a list would do, and ForecastLaunch when it would be
-	// done. Both read the whole list; a list of "" is the one that the campaign names.
-	Check          func(ctx context.Context, f File, list string) (*launch.Preflight, error)
-	ForecastLaunch func(ctx context.Context, f File, list string) (plan.Forecast, error)
+	// Check says what a launch of a campaign over a list would do. It reads the whole list; a list of
+	// "" is the one that the campaign names.
+	Check func(ctx context.Context, f File, list string) (*launch.Preflight, error)
+	// Foresee says when a campaign whose list was checked would be done, if it were launched now.
+	Foresee func(ctx context.Context, f File, found *launch.Preflight) (plan.Forecast, error)
 	// Messages is the messaging service, for previews and test messages; nil: none is configured.
 	Messages launch.Tester
 	// Numbers returns the connections, with their limits now.
@@ -40,4 +41,17 @@ type Process struct {
 	// Version is that of the program, in the API's document; it is not empty.
 	Version string
 	Log     *slog.Logger
+}
+
+// ForecastLaunch says when a campaign over a list would be done. It reads the whole list, as Check
+// does. The error is a *launch.PreflightError if it could not be launched.
+func (p *Process) ForecastLaunch(ctx context.Context, f File, list string) (plan.Forecast, error) {
+	found, err := p.Check(ctx, f, list)
+	switch {
+	case err != nil:
+		return plan.Forecast{}, err
+	case !found.OK():
+		return plan.Forecast{}, &launch.PreflightError{Preflight: found}
+	}
+	return p.Foresee(ctx, f, found)
 }

@@ -94,7 +94,9 @@ func (s *served) walk(ctx context.Context, do func(path string)) []string {
 		for _, link := range links {
 			path, _, _ := strings.Cut(link, "?")
 			path, _, _ = strings.Cut(path, "#")
-			download := strings.HasSuffix(path, "/export") || strings.HasSuffix(path, ".html") || strings.HasSuffix(path, ".yaml")
+			download := slices.ContainsFunc([]string{"/export", ".html", ".yaml", ".csv"}, func(end string) bool {
+				return strings.HasSuffix(path, end)
+			})
 			known := slices.ContainsFunc(pages, func(p string) bool { return p == path || strings.HasPrefix(p, path+"?") })
 			if !download && !known {
 				pages = append(pages, strings.Split(link, "#")[0])
@@ -217,7 +219,8 @@ func TestEachPageIsForEverybody(t *testing.T) {
 	h := &hand{s, ctx, false, true}
 	h.draft()
 	pages := s.walk(ctx, func(path string) { s.judge(ctx, path, said, all) })
-	for _, path := range []string{"/console/holds?all=1", "/console/person?to=%2B2348035550777", "/console/runs?campaign=none",
+	for _, path := range []string{"/console/holds?all=1", "/console/person?to=%2B2348035550777", "/console/person?to=%2B2348035550201",
+		"/console/runs?campaign=none",
 		"/console/notifications?state=dead", "/console/runs/autumn-2/deliveries?status=failed"} {
 		s.open(ctx, path)
 		s.judge(ctx, path, said, once)
