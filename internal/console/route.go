@@ -139,6 +139,7 @@ func table() []route {
 		{method: post, path: run + "/cancel", operations: []string{"cancel"}, scope: operate, do: control((*operator.Session).Cancel),
 			confirm: askCancel},
 		{method: post, path: run + "/limits", operations: []string{"change-limits"}, scope: operate, do: changeLimits},
+		{method: post, path: run + "/follow-up", operations: []string{"follow-up"}, scope: operate, page: "confirm", do: followUp},
 		{method: get, path: run + "/deliveries", operations: []string{"run", "deliveries"}, scope: read, page: "deliveries", show: deliveries},
 		{method: get, path: run + "/recipient", operations: []string{"why-recipient"}, scope: read, page: "recipient", show: recipient},
 		{method: get, path: run + "/report.html", operations: []string{"report-html"}, scope: read, show: reportPage},

@@ -19,7 +19,6 @@ var unreached = map[string]string{
 	"doubts":              "the deliveries of the statuses in_doubt and unknown are the same rows",
 	"drop":                "the list of dropped files has all that it tells",
 	"events":              "a run's page has a stream of its own figures, which are rendered for all who watch",
-	"follow-up":           "it sends again; the choice of rows needs the dry run that `campaignd follow-up` shows",
 	"forecast":            "the sentence of why has when the last row is sent",
 	"forecast-campaign":   "as check",
 	"import-suppressions": "its faults are listed by row: `campaignd suppressions import`",

@@ -116,8 +116,9 @@ type runView struct {
 	Skipped  []reason
 	Course   []html.Part
 	Limits   resource.Limits
-	Ended    string // what became of an ended run, in a sentence; "": it has not ended
-	Operates bool   // the visitor may change it
+	Ended    string   // what became of an ended run, in a sentence; "": it has not ended
+	Again    []choice // rows that a follow-up may send to
+	Operates bool     // the visitor may change it
 	Can      map[string]bool
 }
 
@@ -191,7 +192,7 @@ func (v *visit) runView(ctx context.Context, id string) (out runView, err error)
 		reasons(campaign.Refused, out.Report.Refused, messaging.Sentence)...)
 	out.Skipped = reasons(campaign.Skipped, out.Report.Skipped, func(s string) string { return campaign.SkipReason(s).Sentence() })
 	if run.State.Ended() {
-		out.Ended = endOf(run, out.Report)
+		out.Ended, out.Again = endOf(run, out.Report), out.choices(out.Report)
 	}
 	paused := run.State == campaign.Paused || run.Wanted == campaign.WantPause
 	open, approval := !run.State.Ended(), run.State == campaign.WaitingApproval

@@ -262,6 +262,7 @@ var forms = map[string]url.Values{
 	"/console/holds/lift":              {"scope": {"connection"}, "id": {"conn_9"}},
 	"/console/keys/create":             {"name": {hostile}, "scope": {"read"}, "nonce": {"1"}},
 	"/console/keys/revoke":             {"key": {"none"}},
+	"/console/runs/{run}/follow-up":    {"where": {"failed=131049"}},
 	"/console/runs/{run}/pause":        {},
 	"/console/runs/{run}/resume":       {},
 	"/console/runs/{run}/approve":      {},

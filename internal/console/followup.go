@@ -1,0 +1,68 @@
+package console
+
+import (
+	"fmt"
+	"net/http"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/campaign/launch"
+	"campaignd/internal/client/resource"
+	wording "campaignd/internal/sentence"
+	"campaignd/reporting"
+)
+
+// choice is a group of rows of an ended run that may be sent again.
+type choice struct {
+	Where, Name, Sentence string
+	N                     int64
+}
+
+// choices are the codes and reasons of an ended run that a follow-up may choose.
+func (v runView) choices(r *reporting.Report) (all []choice) {
+	for _, one := range append(append([]reason{}, v.Failed...), v.Skipped...) {
+		where := one.Status + "=" + one.Code
+		if _, err := launch.ParseWhere(where); err == nil {
+			all = append(all, choice{where, word(one.Status) + " " + word(one.Code), one.Sentence, one.N})
+		}
+	}
+	if n := r.Totals[campaign.Unknown]; n > 0 {
+		all = append(all, choice{string(campaign.Unknown), "unknown",
+			"nobody knows whether they were sent, so some people may get the message twice", n})
+	}
+	return all
+}
+
+// followUp makes a run over chosen rows of an ended one. It says first how many they are.
+func followUp(v *visit) (done, error) {
+	ctx, id := v.r.Context(), v.r.PathValue("run")
+	r := resource.FollowUpRequest{Where: v.form["where"], Early: v.form.Get("early") != ""}
+	if len(r.Where) == 0 {
+		return done{}, &problem{http.StatusBadRequest, "Choose at least one group of rows first."}
+	}
+	_ = http.NewResponseController(v.w).SetWriteDeadline(time.Now().Add(maxCheck)) // every row is read; tests have no deadlines
+	q := question{Asked: "Send to these rows of " + clip(id) + " again?", Back: runPath(id) + "#follow-up"}
+	if !q.answered(v) {
+		r.DryRun = true
+		found, err := v.d.FollowUp(ctx, id, r)
+		if err != nil {
+			return done{}, err
+		}
+		q.What = wording.Count(found.Rows, "row is", "rows are") + " sent to again, as a new run over the numbers of this one. The same choice " +
+			"is the same run. A message that was sent cannot be called back."
+		if n := found.Elsewhere; n > 0 {
+			q.What += fmt.Sprintf(" %s left out, because another follow-up has them.", wording.Count(n, "row is", "rows are"))
+		}
+		if n := found.NoID; n > 0 {
+			q.What += fmt.Sprintf(" %s left out, because the service may have accepted the message.", wording.Count(n, "row is", "rows are"))
+		}
+		q.Yes = "Send " + wording.Count(found.Rows, "message", "messages")
+		return done{view: confirmOf(q, v)}, nil
+	}
+	made, err := v.d.FollowUp(ctx, id, r)
+	said := fmt.Sprintf("It is a follow-up of %s with %s.", id, wording.Count(made.Rows, "row", "rows"))
+	if made.Existed {
+		said = "These rows were chosen before, and this is their run."
+	}
+	return done{to: runPath(made.Run.ID), said: said}, err
+}

@@ -1,0 +1,68 @@
+package console
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"campaignd/campaign"
+)
+
+// cancel cancels a run whose rows are all queued, as its senders do.
+func (w *world) cancel(t *testing.T, id string) {
+	t.Helper()
+	if _, err := w.session.Cancel(t.Context(), id); err != nil {
+		t.Fatal(err)
+	}
+	l := w.session.Ledger
+	leases, err := l.Claim(t.Context(), campaign.Claim{Owner: "w", Connection: "conn_1", Runs: []campaign.RunNo{1}, Cancelled: true, Max: 9,
+		Lease: time.Minute})
+	if err != nil || len(leases) != 1 {
+		t.Fatalf("got %d segments (%v), want 1", len(leases), err)
+	}
+	if _, err := l.SkipQueued(t.Context(), leases[0], campaign.RunCancelled); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Park(t.Context(), leases[0], time.Time{}, func(since time.Time) time.Time { return since }); err != nil {
+		t.Fatal(err)
+	}
+	if ended, err := l.FinishRuns(t.Context()); err != nil || len(ended) != 1 {
+		t.Fatalf("got %d ended runs (%v), want 1", len(ended), err)
+	}
+}
+
+// The rows are counted first; the same choice is the same run.
+func TestAFollowUpIsCountedAndThenMade(t *testing.T) {
+	w := newWorld(t)
+	page := func(name string) string { return w.request("/console/runs/spring-1", name, nil).Body.String() }
+	if strings.Contains(page("operate"), "See how many") {
+		t.Error("a run that has not ended offers a follow-up")
+	}
+	w.cancel(t, "spring-1")
+	if text := page("operate"); !strings.Contains(text, `value="skipped=cancelled"`) || strings.Contains(text, `value="skipped=invalid_phone"`) {
+		t.Errorf("got %s, want the cancelled rows to choose, and no row that can never be sent", text)
+	}
+	if strings.Contains(page("read"), "See how many") {
+		t.Error("a key that may only look is offered a follow-up")
+	}
+	form := url.Values{"where": {"skipped=cancelled"}}
+	ask := func(form url.Values, code int, want string) {
+		t.Helper()
+		got := w.request("/console/runs/spring-1/follow-up", "operate", form)
+		if text := got.Body.String() + got.Header().Get("Location"); got.Code != code || !strings.Contains(text, want) {
+			t.Errorf("%v: got %d %s, want %d and %s", form, got.Code, text, code, want)
+		}
+	}
+	ask(url.Values{}, http.StatusBadRequest, "Choose at least one")
+	ask(url.Values{"where": {"read"}}, http.StatusBadRequest, "chooses no rows")
+	ask(url.Values{"where": {"failed=131049"}}, http.StatusConflict, "o row is chosen")
+	ask(form, http.StatusOK, "Send 39 messages")
+	if runs, err := w.session.Runs(t.Context(), campaign.RunFilter{}); err != nil || len(runs) != 2 {
+		t.Fatalf("after the question: got %d runs (%v), want 2", len(runs), err)
+	}
+	form.Set(sure, "1")
+	ask(form, http.StatusSeeOther, "/console/runs/spring-3")
+	ask(form, http.StatusSeeOther, "/console/runs/spring-3")
+}
