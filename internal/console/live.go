@@ -27,14 +27,15 @@ const (
 // watched is a run as one company sees it; "": all companies.
 type watched struct{ run, company string }
 
-// figures are the figures of a watched run. They are read and rendered once a second for all its
-// viewers.
+// figures are the figures of a run that somebody looks at. They are read once a second for all its
+// viewers, and rendered for those who watch it.
 type figures struct {
-	mu   sync.Mutex
-	at   time.Time
-	view runView // without what its visitor may do
-	html []byte
-	err  error
+	mu    sync.Mutex
+	at    time.Time
+	view  runView // without what its visitor may do
+	whole bool    // the view has its plots and limits, and html has the view
+	html  []byte
+	err   error
 }
 
 // watch has the figures of the runs that somebody watches.
@@ -83,24 +84,26 @@ func (w *watch) count(n int) bool {
 }
 
 // figures returns the figures of a run for the company of the visitor; they are at most a second
-// old. The HTML has what the view has.
-func (v *visit) figures(run string) (runView, []byte, error) {
-	return v.watch.of(watched{run, v.who.Company}, time.Now()).read(v, run)
+// old. If they are whole, they have plots and limits, and the HTML has what the view has.
+func (v *visit) figures(run string, whole bool) (runView, []byte, error) {
+	return v.watch.of(watched{run, v.who.Company}, time.Now()).read(v, run, whole)
 }
 
-func (f *figures) read(v *visit, run string) (runView, []byte, error) {
+func (f *figures) read(v *visit, run string, whole bool) (runView, []byte, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	now := time.Now()
-	if now.Sub(f.at) < readEvery*9/10 {
+	if now := time.Now(); now.Sub(f.at) >= readEvery*9/10 {
+		f.at, f.whole, f.html = now, false, nil
+		f.view, f.err = v.runView(v.ctx, run)
+	}
+	if f.whole || !whole || f.err != nil {
 		return f.view, f.html, f.err
 	}
-	f.at = now
 	var b bytes.Buffer
-	if f.view, f.err = v.runView(v.ctx, run); f.err == nil {
+	if f.err = v.complete(v.ctx, &f.view); f.err == nil {
 		f.err = v.pages["run"].ExecuteTemplate(&b, "figures", f.view)
 	}
-	f.html = bytes.Map(shown, b.Bytes())
+	f.whole, f.html = true, bytes.Map(shown, b.Bytes())
 	return f.view, f.html, f.err
 }
 
@@ -134,7 +137,7 @@ func live(v *visit) (any, error) {
 	tick, admitted, last := time.NewTicker(readEvery), time.Now(), ""
 	defer tick.Stop()
 	for {
-		_, text, err := v.figures(run.ID)
+		_, text, err := v.figures(run.ID, true)
 		if html := string(text); err == nil && html != last {
 			if !send(event(html)) {
 				break

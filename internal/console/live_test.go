@@ -2,6 +2,7 @@ package console
 
 import (
 	"bufio"
+	"context"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -9,6 +10,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"campaignd/campaign"
 )
 
 // streams opens the live figures of spring-1 with the session of a name, and returns its lines
@@ -89,14 +92,14 @@ func TestAWatchedRunShowsWhatChanges(t *testing.T) {
 func TestFiguresAreReadOnceForAllWhoWatch(t *testing.T) {
 	w := newWorld(t)
 	visit := &visit{Server: w.Server, d: w.session}
-	_, first, err := visit.figures("spring-1")
+	_, first, err := visit.figures("spring-1", true)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := w.session.Pause(t.Context(), "spring-1"); err != nil {
 		t.Fatal(err)
 	}
-	_, second, err := visit.figures("spring-1")
+	_, second, err := visit.figures("spring-1", true)
 	if err != nil || &first[0] != &second[0] {
 		t.Errorf("got figures of %d and %d bytes (%v), want the same within a second", len(first), len(second), err)
 	}
@@ -110,6 +113,31 @@ func TestFiguresAreReadOnceForAllWhoWatch(t *testing.T) {
 	w.watch.of(watched{"spring-2", ""}, time.Now().Add(time.Minute))
 	if got := len(w.watch.runs); got != 1 {
 		t.Errorf("got the figures of %d runs in memory, want those of the one that is asked for", got)
+	}
+}
+
+// counting is a ledger that tells how often the rows of runs were counted.
+type counting struct {
+	campaign.Ledger
+	n int
+}
+
+func (c *counting) Tallies(ctx context.Context, no campaign.RunNo) ([]campaign.Tally, campaign.Funnel, error) {
+	c.n++
+	return c.Ledger.Tallies(ctx, no)
+}
+
+func TestFiguresCountTheRowsOnce(t *testing.T) {
+	w := newWorld(t)
+	l := &counting{Ledger: w.session.Ledger}
+	d := *w.session
+	d.Ledger = l
+	answer, report, err := d.Figures(t.Context(), "spring-1")
+	if err != nil || l.n != 1 {
+		t.Fatalf("the rows were counted %d times (%v), want once", l.n, err)
+	}
+	if answer.Totals.Queued != 39 || report.Totals[campaign.Queued] != 39 || report.Totals[campaign.Skipped] != 1 {
+		t.Errorf("got %+v and %v, want 39 rows queued and one skipped", answer.Totals, report.Totals)
 	}
 }
 
@@ -131,6 +159,10 @@ func TestActionsAreNeverShared(t *testing.T) {
 	has("operate", "/spring-1/resume", true)
 	has("operate", "/spring-1/pause", false)
 	has("read", `data-state="ready pause"`, true)
+	if text := w.request("/console/overview", "read", nil).Body.String(); !strings.Contains(text, "spring-1") {
+		t.Error("the overview: want the run with its figures")
+	}
+	has("operate", "/spring-1/resume", true)
 }
 
 func TestStreamsAreBounded(t *testing.T) {

@@ -48,15 +48,11 @@ func overview(v *visit) (any, error) {
 	}
 	out := overviewView{More: max(0, len(runs)-mostShown)}
 	for _, r := range runs[:min(len(runs), mostShown)] {
-		one := overviewRun{Run: r}
-		if one.Why, err = v.d.Why(ctx, r.ID); err != nil {
-			return nil, err
-		}
-		report, err := v.d.Report(ctx, r.ID)
+		f, _, err := v.figures(r.ID, false)
 		if err != nil {
 			return nil, err
 		}
-		one.Bar, one.Rate = barOf(report), pace(one.Why)
+		one := overviewRun{r, f.Why, f.Bar, f.Rate}
 		out.Runs = append(out.Runs, one)
 		switch r.State {
 		case campaign.WaitingApproval:

@@ -162,28 +162,19 @@ func showRun(v *visit) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	view, _, err := v.figures(run.ID)
+	view, _, err := v.figures(run.ID, true)
 	view.Operates = v.who.Scope.Allows(campaign.KeyOperate)
 	return view, err
 }
 
-// runView reads the figures of a run.
+// runView reads the figures of a run, without plots and limits.
 func (v *visit) runView(ctx context.Context, id string) (out runView, err error) {
 	run, err := v.d.Run(ctx, id)
 	if err != nil {
 		return out, err
 	}
 	out = runView{Run: run}
-	if out.Why, err = v.d.Why(ctx, run.ID); err != nil {
-		return out, err
-	}
-	if out.Report, err = v.d.Report(ctx, run.ID); err != nil {
-		return out, err
-	}
-	if out.Course, err = v.course(ctx, run.ID, out.Report); err != nil {
-		return out, err
-	}
-	if out.Limits, err = v.d.Limits(ctx, run.ID); err != nil {
+	if out.Why, out.Report, err = v.d.Figures(ctx, run.ID); err != nil {
 		return out, err
 	}
 	out.Rate = pace(out.Why)
@@ -199,6 +190,15 @@ func (v *visit) runView(ctx context.Context, id string) (out runView, err error)
 	out.Can = map[string]bool{"pause": open && !paused && !approval, "resume": open && paused, "approve": approval, "cancel": open,
 		"limits": open}
 	return out, nil
+}
+
+// complete adds the plots and the limits of a run.
+func (v *visit) complete(ctx context.Context, view *runView) (err error) {
+	if view.Course, err = v.course(ctx, view.Run.ID, view.Report); err != nil {
+		return err
+	}
+	view.Limits, err = v.d.Limits(ctx, view.Run.ID)
+	return err
 }
 
 // pace is how many messages a second a run sends now, over all numbers.

@@ -36,12 +36,17 @@ func (d *Session) Why(ctx context.Context, id string) (why.Answer, error) {
 	if err != nil {
 		return why.Answer{}, err
 	}
+	return d.why(ctx, d.Ledger, r)
+}
+
+// why is Why of a run whose rows l counts.
+func (d *Session) why(ctx context.Context, l why.Ledger, r campaign.Run) (why.Answer, error) {
 	h, err := d.whyHolds(ctx)
 	if err != nil {
 		return why.Answer{}, err
 	}
 	now := time.Now()
-	w, err := why.Explain(ctx, d.Ledger, r, h, now)
+	w, err := why.Explain(ctx, l, r, h, now)
 	if err != nil {
 		return w, err
 	}
@@ -114,11 +119,18 @@ func (d *Session) Report(ctx context.Context, id string) (*reporting.Report, err
 	if err != nil {
 		return nil, err
 	}
-	report, err := reporting.Build(ctx, d.Ledger, r)
+	report, err := d.report(ctx, d.Ledger, r)
 	if err != nil {
 		return nil, err
 	}
-	if report.Cost, err = reporting.CostOf(ctx, d.Ledger, r.No, d.Rates); err != nil {
+	report.Cost, err = reporting.CostOf(ctx, d.Ledger, r.No, d.Rates)
+	return report, err
+}
+
+// report is Report of a run whose rows l counts, without the cost.
+func (d *Session) report(ctx context.Context, l campaign.ReportLedger, r campaign.Run) (*reporting.Report, error) {
+	report, err := reporting.Build(ctx, l, r)
+	if err != nil {
 		return nil, err
 	}
 	h, err := d.whyHolds(ctx)
