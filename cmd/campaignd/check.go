@@ -186,14 +186,23 @@ func withRemedy(c *config.Config, err error) error {
 	switch {
 	case !errors.As(err, &e):
 		return err
-	case c.Service.APIKey.IsZero() && e.Status == 0:
-		return fmt.Errorf("%w; check cloud.base_url (%s), or try without the platform: campaignd sandbox --api cloud", err, c.Cloud.BaseURL)
-	case c.Service.APIKey.IsZero() && e.Status == http.StatusUnauthorized:
-		return fmt.Errorf("%w; write a new token of the system user into the token_file of cloud.accounts", err)
+	case c.Service.APIKey.IsZero():
+		return withCloudRemedy(c, err, e)
 	case e.Status == 0:
 		return fmt.Errorf("%w; check service.base_url (%s), or try without a service: campaignd sandbox", err, c.Service.BaseURL)
 	case e.Status == http.StatusUnauthorized:
 		return fmt.Errorf("%w; %s", err, c.Service.KeyRemedy())
+	}
+	return err
+}
+
+// withCloudRemedy is withRemedy for the Cloud API.
+func withCloudRemedy(c *config.Config, err error, e *messaging.Error) error {
+	switch e.Status {
+	case 0:
+		return fmt.Errorf("%w; check cloud.base_url (%s), or try without the platform: campaignd sandbox --api cloud", err, c.Cloud.BaseURL)
+	case http.StatusUnauthorized:
+		return fmt.Errorf("%w; write a new token of the system user into the token_file of cloud.accounts", err)
 	}
 	return err
 }

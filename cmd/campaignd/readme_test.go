@@ -158,6 +158,10 @@ func TestTheReadmesFirstMessageIsSent(t *testing.T) {
 	address := freePort(t)
 	const begin = "go run ./cmd/campaignd sandbox --api cloud"
 	script := begin + block(t, readme(t), "```sh\n"+begin)
+	// Neither the sandbox nor the wait for it is of a real account.
+	if lines := strings.Count(strings.TrimSuffix(block(t, readme(t), "```sh\n"+begin), "kill %%\n"), "\n") - 2; lines > 8 {
+		t.Errorf("got %d lines from a test number to a first message, want at most 8", lines)
+	}
 	for _, change := range [][2]string{
 		{begin, self + " sandbox --api cloud --addr " + address}, {"127.0.0.1:8090", address}, {"kill %%", "kill %%; wait"},
 		{"go build -o campaignd ./cmd/campaignd && ./campaignd", self}, {"../campaignd", self},

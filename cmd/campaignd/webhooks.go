@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"slices"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"campaignd/internal/config"
 	"campaignd/internal/daemon"
 	"campaignd/internal/doctor"
+	"campaignd/internal/messaging"
 	"campaignd/internal/messaging/service"
 	"campaignd/internal/sentence"
 )
@@ -133,8 +135,12 @@ func (p *program) subscribe(ctx context.Context, json bool) error {
 	}
 	defer set.Close()
 	accounts, err := set.Cloud.Subscribe(ctx)
-	if err != nil {
-		return err
+	var e *messaging.Error
+	switch {
+	case errors.As(err, &e) && (e.Status == 0 || e.Status == http.StatusUnauthorized):
+		return withCloudRemedy(c, err, e)
+	case err != nil:
+		return fmt.Errorf("%w; check the id in cloud.accounts, and that its token may manage that account", err)
 	}
 	if json {
 		return command.WriteJSON(p.Stdout, map[string][]string{"accounts": accounts})

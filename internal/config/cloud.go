@@ -81,14 +81,18 @@ func (c Cloud) files() (all []string) {
 	return all
 }
 
-// readSecret reads a file that holds one secret.
+// readSecret reads a file that holds one secret. If there is no such file, the error does not show
+// the path: it may be the secret itself.
 func readSecret(path string) (messaging.Secret, error) {
 	if path == "" {
 		return messaging.Secret{}, errors.New("empty; name the file that holds it")
 	}
 	src, err := os.ReadFile(path)
+	if _, missing := os.Lstat(path); missing != nil {
+		return messaging.Secret{}, errors.New("there is no such file; write the secret alone into a file, and give the path of the file here")
+	}
 	if err != nil {
-		return messaging.Secret{}, err
+		return messaging.Secret{}, fmt.Errorf("%w; give the path of a file that this user may read, and that holds the secret alone", err)
 	}
 	text := strings.TrimRight(string(src), "\r\n")
 	if text == "" || len(text) > 4096 || !utf8.ValidString(text) || !messaging.Visible(text) {
@@ -122,7 +126,7 @@ func (c *Config) Rates() (*reporting.Rates, error) {
 	}
 	rates, err := reporting.ReadRates(c.Cloud.Prices)
 	if err != nil {
-		return nil, fmt.Errorf("cloud.prices: %w", err)
+		return nil, fmt.Errorf("cloud.prices: %w; the form of the file: docs/cloud.md#cost", err)
 	}
 	return rates, nil
 }

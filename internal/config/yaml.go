@@ -194,6 +194,9 @@ func unknownKey(t *token.Token, src []byte) (what, remedy string) {
 	if near := sentence.Nearest(t.Value, known); near == "" && len(known) > 30 {
 		return fmt.Sprintf("unknown key %q", path), schemaRemedy
 	}
+	if slices.Contains(known, t.Value+"_file") { // a secret is not written here
+		return fmt.Sprintf("unknown key %q", path), fmt.Sprintf("write the value into a file, and give the path of that file in %s_file", t.Value)
+	}
 	return fmt.Sprintf("unknown key %q", path), sentence.DidYouMean(t.Value, known)
 }
 

@@ -50,7 +50,7 @@ func warn(name, remedy, format string, a ...any) Check {
 }
 
 func fail(name, remedy string, err error) Check {
-	return Check{name, HealthFail, messaging.Scrub(err.Error(), 300), remedy}
+	return Check{name, HealthFail, messaging.ScrubError(err, 300), remedy}
 }
 
 // doctorWait is the longest time of one check.

@@ -1,7 +1,9 @@
 package messaging
 
 import (
+	"errors"
 	"net/netip"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -39,7 +41,29 @@ func maskID(id string) string {
 // Scrub makes prose from outside safe to show in one line. Control characters become spaces, runs
 // of eight or more digits and message ids are masked, and the result is cut to limit bytes at the
 // end of a rune.
-func Scrub(text string, limit int) string {
+func Scrub(text string, limit int) string { return scrub(text, limit, nil) }
+
+// ScrubError is Scrub of the text of an error, in which the ids of NamedBy stay readable.
+func ScrubError(err error, limit int) string {
+	var ids []string
+	if n, ok := errors.AsType[*named](err); ok {
+		ids = n.ids
+	}
+	return scrub(err.Error(), limit, ids)
+}
+
+// NamedBy returns err, whose text has ids of the platform that are no phone numbers, although they
+// look like one.
+func NamedBy(err error, ids ...string) error { return &named{err, ids} }
+
+type named struct {
+	error
+	ids []string
+}
+
+func (n *named) Unwrap() error { return n.error }
+
+func scrub(text string, limit int, ids []string) string {
 	if len(text) > 4*limit {
 		text = text[:4*limit]
 	}
@@ -50,7 +74,7 @@ func Scrub(text string, limit int) string {
 		switch {
 		case c >= '0' && c <= '9':
 			j, digits := phoneRun(text[i:])
-			if run := text[i : i+j]; digits >= 8 && !isAddress(run) {
+			if run := text[i : i+j]; digits >= 8 && !isAddress(run) && !slices.Contains(ids, run) {
 				b.WriteString(maskPhone(onlyDigits(run)))
 			} else {
 				b.WriteString(text[i : i+j])

@@ -1,6 +1,8 @@
 package messaging
 
 import (
+	"errors"
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -162,4 +164,16 @@ func FuzzRecipientOfID(f *testing.F) {
 			t.Fatalf("%d bytes, want at most 50", len(s))
 		}
 	})
+}
+
+// Ids of the platform have the digits of a phone number. They stay readable where the error names
+// them, and a phone number beside them does not.
+func TestAnErrorKeepsTheIdsThatItNames(t *testing.T) {
+	err := fmt.Errorf("list: %w", NamedBy(errors.New("account 102290129340398: no answer of +15555550101"), "102290129340398"))
+	if got, want := ScrubError(err, 300), "list: account 102290129340398: no answer of +1555•••0101"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got, want := ScrubError(errors.New("account 102290129340398"), 300), "account 10229•••0398"; got != want {
+		t.Errorf("without names: got %q, want %q", got, want)
+	}
 }

@@ -69,12 +69,12 @@ func (c *Client) list(ctx context.Context) ([]*line, error) {
 		account := &c.o.Accounts[i]
 		of, err := c.numbersOf(ctx, account)
 		if err != nil {
-			return nil, fmt.Errorf("account %s: %w", account.ID, err)
+			return nil, messaging.NamedBy(fmt.Errorf("account %s: %w", account.ID, err), account.ID)
 		}
 		for _, l := range of {
 			if other := ids[l.id]; other != nil && other.account != account {
-				return nil, fmt.Errorf("number %s is in account %s and in account %s: take one of them out of cloud.accounts",
-					l.id, other.account.ID, account.ID)
+				return nil, messaging.NamedBy(fmt.Errorf("number %s is in account %s and in account %s: take one of them out of cloud.accounts",
+					l.id, other.account.ID, account.ID), l.id, other.account.ID, account.ID)
 			}
 			ids[l.id], lines[l.number.ConnectionID] = l, l
 		}
@@ -164,7 +164,8 @@ func (c *Client) of(ctx context.Context, connection string) (*line, error) {
 	if l := c.known(connection); l != nil {
 		return l, nil
 	}
-	return nil, fmt.Errorf("connection %s: no account of cloud.accounts has such a number", messaging.Token(connection))
+	return nil, messaging.NamedBy(fmt.Errorf("connection %s: no account of cloud.accounts has such a number",
+		messaging.Token(connection)), connection)
 }
 
 func (c *Client) known(connection string) *line {

@@ -59,7 +59,7 @@ func NotSent(err error) error {
 		return e
 	}
 	return &messaging.Error{Proof: messaging.NotSent, Action: messaging.RetryLater, Hold: messaging.HoldConnection,
-		EndedBy: messaging.EndedByNumberEvent, Code: "number_not_listed", Message: messaging.Scrub(err.Error(), 300), Err: err}
+		EndedBy: messaging.EndedByNumberEvent, Code: "number_not_listed", Message: messaging.ScrubError(err, 300), Err: err}
 }
 
 // readReceipt reads {messages: [{id}]}. contacts may be absent, and message_status is there only if
