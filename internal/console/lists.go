@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -13,6 +15,7 @@ import (
 	"campaignd/campaign/why"
 	"campaignd/internal/client/resource"
 	"campaignd/internal/operator"
+	"campaignd/internal/plot"
 	wording "campaignd/internal/sentence"
 )
 
@@ -62,8 +65,37 @@ func addHold(v *visit) (done, error) {
 func askLift(v *visit) question {
 	form := v.form
 	return question{Asked: fmt.Sprintf("Lift the hold of %s %s?", word(form.Get("scope")), clip(form.Get("id"))),
-		What: "What it stopped is sent again within a second. If its cause is not gone, the next refusal begins the hold again.",
-		Yes:  "Lift the hold", Back: "/console/holds"}
+		What: v.stoppedBy(form) + " What it stopped is sent again within a second. If its cause is not gone, the next refusal begins the " +
+			"hold again.",
+		Yes: "Lift the hold", Back: "/console/holds"}
+}
+
+// stoppedBy says which runs a hold stops.
+func (v *visit) stoppedBy(form url.Values) string {
+	ctx := v.r.Context()
+	runs, err := v.d.Runs(ctx, campaign.RunFilter{Unfinished: true})
+	if err != nil {
+		return ""
+	}
+	var names []string
+	queued := int64(0)
+	for _, r := range runs[:min(len(runs), mostShown)] {
+		report, err := v.d.Report(ctx, r.ID)
+		if err != nil {
+			return ""
+		}
+		if slices.ContainsFunc(report.Holds, func(h campaign.HoldState) bool {
+			return string(h.Scope) == form.Get("scope") && h.ID == form.Get("id")
+		}) {
+			names = append(names, clip(r.ID))
+			queued += report.Totals[campaign.Queued]
+		}
+	}
+	if len(names) == 0 {
+		return "It stops no run now."
+	}
+	return fmt.Sprintf("It stops %s with %s queued rows: %s.", wording.Count(len(names), "run", "runs"), plot.Count(queued),
+		strings.Join(names, ", "))
 }
 
 func liftHold(v *visit) (done, error) {

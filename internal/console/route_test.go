@@ -170,6 +170,17 @@ func TestAFormOfThePageItselfIsTaken(t *testing.T) {
 	}
 }
 
+// A hold is lifted by somebody who knows what is sent then.
+func TestALiftSaysWhatWillBeSent(t *testing.T) {
+	w := newWorld(t)
+	for id, want := range map[string]string{"conn_1": "It stops 1 run with 39 queued rows: spring-1.", "conn_9": "It stops no run now."} {
+		got := w.request("/console/holds/lift", "operate", url.Values{"scope": {"connection"}, "id": {id}})
+		if got.Code != http.StatusOK || !strings.Contains(got.Body.String(), want) {
+			t.Errorf("%s: got %d %s, want %s", id, got.Code, got.Body, want)
+		}
+	}
+}
+
 // Nothing that cannot be undone is done by one click, and a GET does nothing.
 func TestWhatCannotBeUndoneIsAskedFirst(t *testing.T) {
 	w := newWorld(t)
