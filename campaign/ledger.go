@@ -286,7 +286,8 @@ type ReportLedger interface {
 	// Tallies.
 	Summary(ctx context.Context, no RunNo) (Summary, error)
 	// History returns what happened to a run: changes of its state, limits and holds, and what limited
-	// each of its lanes.
+	// each of its lanes. If the lanes have many thousand points, it returns those that are some minutes
+	// or hours apart, and the last point of each lane.
 	History(ctx context.Context, no RunNo) (History, error)
 	// FoldSummaries counts up to most segments whose rows first changed at least quiet ago, and keeps
 	// their summaries, so that Tallies and Summary need not read the rows. It returns how many it

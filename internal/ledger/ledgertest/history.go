@@ -85,6 +85,41 @@ var historyPromises = []promise{
 			f.Errorf("lanes (-want +got):\n%s", d)
 		}
 	}},
+	{"AHistoryOfManyLanePointsIsBounded", func(f *fixture) {
+		const lanes, times, most = 60, 250, 10_000 + 2*60
+		r, small := f.imported(1), f.imported(1)
+		report := func(no campaign.RunNo, time int, by campaign.LimitedBy, lanes int) {
+			all := make([]campaign.LaneReport, lanes)
+			for i := range all {
+				all[i] = campaign.LaneReport{Run: no, Connection: fmt.Sprintf("conn_%02d", i), LimitedBy: by, Rate: float64(time), At: at(60 * time)}
+			}
+			f.ok(f.l.ReportLanes(f.ctx, "one", all))
+		}
+		for i := range times {
+			report(r.No, i, [...]campaign.LimitedBy{campaign.ByThroughput, campaign.ByWindow}[i%2], lanes)
+		}
+		report(small.No, 0, campaign.ByTier, 1)
+		h, err := f.l.History(f.ctx, r.No)
+		f.ok(err)
+		if n := len(h.Lanes); n > most || n < most/4 {
+			f.Errorf("got %d points of %d, want at most %d, and more than a quarter of that", n, lanes*times, most)
+		}
+		of := map[string][]int64{}
+		for i, p := range h.Lanes {
+			of[p.Connection] = append(of[p.Connection], p.At.Unix())
+			if i > 0 && p.At.Before(h.Lanes[i-1].At) {
+				f.Fatalf("point %d of %s is before the one before it, want the order of time", i, p.At)
+			}
+		}
+		for connection, told := range of {
+			if first, last := told[0], told[len(told)-1]; first != at(0).Unix() || last != at(60*(times-1)).Unix() {
+				f.Errorf("%s: got points from %d to %d, want its first and its last point", connection, first, last)
+			}
+		}
+		if h, err = f.l.History(f.ctx, small.No); err != nil || len(of) != lanes || len(h.Lanes) != 1 {
+			f.Errorf("got %d lanes, and of the other run %+v, %v; want %d and its one point", len(of), h.Lanes, err, lanes)
+		}
+	}},
 	{"RetentionForgetsWhatLimitedLanes", func(f *fixture) {
 		r := f.imported(1)
 		for second, by := range []campaign.LimitedBy{campaign.ByThroughput, campaign.ByWindow, campaign.ByHold} {

@@ -1,6 +1,7 @@
 package portable
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -15,7 +16,17 @@ const (
 	// The holds are those of the time of the run; $3 is its end, 0 if it goes on.
 	sqlHistory = `SELECT at, kind, value, id, detail FROM history
 		WHERE run = $1 OR run = 0 AND at >= $2 AND (at <= $3 OR $3 = 0) ORDER BY at, no`
-	sqlLaneHistory   = `SELECT at, connection, owner, binding, rate FROM lane_history WHERE run = $1 ORDER BY at, connection, owner`
+	// The lane after the lane of the connection $2 and the owner $3, with its first and its last point.
+	sqlNextLane = `SELECT h.connection, h.owner, h.at,
+			(SELECT max(l.at) FROM lane_history l WHERE l.run = $1 AND l.connection = h.connection AND l.owner = h.owner)
+		FROM lane_history h WHERE h.run = $1 AND (h.connection, h.owner) > ($2, $3) ORDER BY h.connection, h.owner, h.at LIMIT 1`
+	// The points of a lane from $4 to $5 that are at least $6 apart, and the last one. Each is one search
+	// of the index, so that the points between them are not read.
+	sqlLanePoints = `WITH RECURSIVE told (at) AS (SELECT CAST($4 AS bigint) UNION ALL
+			SELECT (SELECT h.at FROM lane_history h WHERE h.run = $1 AND h.connection = $2 AND h.owner = $3
+				AND h.at >= least(told.at + $6, $5) ORDER BY h.at LIMIT 1) FROM told WHERE told.at < $5)
+		SELECT h.at, h.connection, h.owner, h.binding, h.rate FROM told
+			JOIN lane_history h ON h.run = $1 AND h.connection = $2 AND h.owner = $3 AND h.at = told.at`
 	sqlConnectionsOf = `SELECT DISTINCT connection FROM segment WHERE id >= $1 AND id < $2 AND connection <> ''`
 )
 
@@ -48,6 +59,46 @@ func (l *Ledger) History(ctx context.Context, no campaign.RunNo) (h campaign.His
 		}
 		return false
 	})
-	h.Lanes, err = list(ctx, l.db, Reports, ledger.ScanLanePoint, sqlLaneHistory, int64(no))
+	h.Lanes, err = l.lanePoints(ctx, no)
 	return h, err
+}
+
+// mostLanePoints is how many points History has, beside the first and the last one of each lane. 200
+// numbers tell 8,640,000 in 30 days.
+const mostLanePoints = 10_000
+
+// laneSpan is a lane, and the times of its first and its last point.
+type laneSpan struct {
+	connection, owner string
+	first, last       int64
+}
+
+// lanePoints returns what limited the lanes of a run, in order of time. The points of lanes that
+// have many are some minutes or hours apart.
+func (l *Ledger) lanePoints(ctx context.Context, no campaign.RunNo) (points []campaign.LanePoint, err error) {
+	var lanes []laneSpan
+	step := int64(mostLanePoints)
+	for last := (laneSpan{}); ; {
+		found, err := l.row(ctx, Reports, []any{&last.connection, &last.owner, &last.first, &last.last}, sqlNextLane, int64(no),
+			last.connection, last.owner)
+		if err != nil {
+			return nil, err
+		}
+		if !found {
+			break
+		}
+		lanes, step = append(lanes, last), step+last.last-last.first
+	}
+	for _, lane := range lanes {
+		told, err := list(ctx, l.db, Reports, ledger.ScanLanePoint, sqlLanePoints, int64(no), lane.connection, lane.owner, lane.first,
+			lane.last, step/mostLanePoints)
+		if err != nil {
+			return nil, err
+		}
+		points = append(points, told...)
+	}
+	slices.SortFunc(points, func(a, b campaign.LanePoint) int {
+		return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Connection, b.Connection), cmp.Compare(a.Owner, b.Owner))
+	})
+	return points, nil
 }
