@@ -29,12 +29,13 @@ type Events struct {
 	Inbound      []Inbound     // messages of recipients, over connections with a tier
 	Pairs        []Pair        // persons whom events name by a user id
 	Wishes       []Wish        // opt-outs and opt-ins of persons without a number
+	Replies      []Reply       // messages of recipients that are no opt-outs
 }
 
 // Len is the number of facts in the batch.
 func (e *Events) Len() int {
 	return len(e.Statuses) + len(e.Suppressions) + len(e.Lifted) + len(e.Holds) + len(e.Lifts) + len(e.Moved) + len(e.Inbound) +
-		len(e.Pairs) + len(e.Wishes)
+		len(e.Pairs) + len(e.Wishes) + len(e.Replies)
 }
 
 // Inbound is a message of a recipient. It opens a service window of 24 hours, in which messages to

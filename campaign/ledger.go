@@ -286,8 +286,8 @@ type ReportLedger interface {
 	// Tallies.
 	Summary(ctx context.Context, no RunNo) (Summary, error)
 	// History returns what happened to a run: changes of its state, limits and holds, and what limited
-	// each of its lanes. If the lanes have many thousand points, it returns those that are some minutes
-	// or hours apart, and the last point of each lane.
+	// each of its lanes. If the lanes have many thousand points, it returns those that are some
+	// minutes or hours apart, and the last point of each lane.
 	History(ctx context.Context, no RunNo) (History, error)
 	// FoldSummaries counts up to most segments whose rows first changed at least quiet ago, and keeps
 	// their summaries, so that Tallies and Summary need not read the rows. It returns how many it
@@ -311,6 +311,13 @@ type ReportLedger interface {
 	SegmentStates(ctx context.Context, no RunNo) ([]SegmentState, error)
 	// LastEventAt is when the last status of the run was applied; zero if none was.
 	LastEventAt(ctx context.Context, no RunNo) (time.Time, error)
+	// Responses counts the recipients of the run who replied to its message or opted out after it. It
+	// is nil if the run was created before the ledger kept that.
+	Responses(ctx context.Context, no RunNo) (*Responses, error)
+	// AttributeResponses finds the messages that up to most replies and opt-outs follow, in the order
+	// in which they came. It returns how many it judged, and how many are left because KeepNumbers has
+	// not kept all numbers yet. On a ledger that is open for reading only it does nothing.
+	AttributeResponses(ctx context.Context, most int) (judged, left int, err error)
 	// CountPurchases returns the tally, which is empty, with the orders of the people of its run.
 	CountPurchases(ctx context.Context, t conversion.Tally) (conversion.Tally, error)
 }

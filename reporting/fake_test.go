@@ -21,15 +21,20 @@ var update = flag.Bool("update", false, "write the golden files instead of compa
 // memory is a ReportLedger over a slice of lines. A test can make its parts contradict each other.
 type memory struct {
 	campaign.ReportLedger
-	lines    []campaign.Line
-	tallies  []campaign.Tally // nil: counted from lines
-	funnel   *campaign.Funnel // nil: counted from lines
-	problems []campaign.Problem
-	segments []campaign.SegmentState
-	failAt   int            // Lines fails with fail after this many lines
-	fail     error          // with failAt 0, every method fails with it
-	between  func(read int) // called after each reading of the lines
-	reads    int
+	lines     []campaign.Line
+	tallies   []campaign.Tally // nil: counted from lines
+	funnel    *campaign.Funnel // nil: counted from lines
+	problems  []campaign.Problem
+	segments  []campaign.SegmentState
+	responses *campaign.Responses
+	failAt    int            // Lines fails with fail after this many lines
+	fail      error          // with failAt 0, every method fails with it
+	between   func(read int) // called after each reading of the lines
+	reads     int
+}
+
+func (m *memory) Responses(context.Context, campaign.RunNo) (*campaign.Responses, error) {
+	return m.responses, nil
 }
 
 func (m *memory) SegmentStates(context.Context, campaign.RunNo) ([]campaign.SegmentState, error) {

@@ -27,6 +27,9 @@ type Report struct {
 	// Refused counts by the service's error code.
 	Refused map[string]int64 `json:"refused"`
 	Funnel  Funnel           `json:"funnel"`
+	// Responses are the replies and opt-outs after its messages (docs/protocol.md#responses); nil if
+	// the run began before the ledger kept them.
+	Responses *campaign.Responses `json:"responses,omitempty"`
 	// Conversions are the orders that the run brought; nil if its campaign counts none.
 	Conversions *conversion.Conversions `json:"conversions,omitempty"`
 	// Lift compares the people of the run with those it held out; nil if it held out nobody.
@@ -146,6 +149,9 @@ func Build(ctx context.Context, l campaign.ReportLedger, run campaign.Run) (*Rep
 		Sendable: r.Totals.sum() - r.Totals[campaign.Skipped],
 		Accepted: funnel.Accepted, Sent: funnel.Sent, Delivered: funnel.Delivered, Read: funnel.Read, Failed: funnel.Failed,
 		Adopted: funnel.Adopted, MaybeDuplicate: funnel.MaybeDuplicate, Ambiguous: funnel.Ambiguous,
+	}
+	if r.Responses, err = l.Responses(ctx, run.No); err != nil {
+		return nil, fmt.Errorf("report of run %s: %w", run.ID(), err)
 	}
 	return r, r.convert(ctx, l, run, segments)
 }

@@ -34,6 +34,7 @@ func (r *Report) Table(w io.Writer, width int) error {
 	page.reasons("refused by the service", r.Refused, CodeSentence)
 	page.reasons("failed on the way", r.Failed, CodeSentence)
 	page.funnel(r)
+	page.responses(r)
 	page.conversions(r)
 	page.moved(r)
 	page.cost(r)

@@ -24,7 +24,7 @@ var exampleReport = &reporting.Report{
 	Run:    reporting.RunFacts{ID: "spring-sale-3", Campaign: "spring-sale", State: campaign.Finished},
 	Rows:   2,
 	Totals: reporting.Totals{campaign.Delivered: 1, campaign.Skipped: 1}, Skipped: map[string]int64{"duplicate": 1},
-	Failed: map[string]int64{}, Refused: map[string]int64{},
+	Failed: map[string]int64{}, Refused: map[string]int64{}, Responses: &campaign.Responses{Replied: 31, OptedOut: 4},
 	Conversions: &conversion.Conversions{Orders: 1, People: 1, Revenue: []conversion.Revenue{{Currency: "EUR", Amount: "49.9"}}},
 	Lift:        exampleLift(),
 	Service: &reporting.Comparison{Template: "spring_sale", Language: "en_US", Notes: []string{}, Days: []reporting.ComparedDay{{

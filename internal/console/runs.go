@@ -125,6 +125,9 @@ type runView struct {
 // Title implements titled.
 func (v runView) Title() string { return v.Run.ID + ", " + word(v.Run.State) }
 
+// Responses says what people did after its messages; "": nothing, or it is not known.
+func (v runView) Responses() string { return reporting.ResponsesSentence(v.Report.Responses) }
+
 // reason is a code or a reason, with its rows.
 type reason struct {
 	Status, Code, Sentence string

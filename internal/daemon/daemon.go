@@ -332,6 +332,7 @@ func (d *Daemon) send(ctx context.Context, e *sender.Engine) error {
 	<-listening
 	stopIntake()
 	wg.Wait()
+	d.attributeRest(ctx)
 	close(errs)
 	var all []error
 	for err := range errs {

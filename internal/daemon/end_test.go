@@ -94,6 +94,9 @@ func TestTheEndStoresAWebhookThatIsStillComing(t *testing.T) {
 	if got := fmt.Sprint(stopped); got != "[+2348031234567]" {
 		t.Errorf("suppressed: got %s, want the sender of STOP, [+2348031234567]", got)
 	}
+	if judged, left, err := d.ledger.AttributeResponses(t.Context(), 10); err != nil || judged+left != 0 {
+		t.Errorf("%d and %d opt-outs wait for their message, %v; want none, because the end attributed them", judged, left, err)
+	}
 }
 
 // The lost time begins just before the newest record of a sender, or --lost ago if that is earlier.

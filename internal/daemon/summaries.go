@@ -17,6 +17,10 @@ const (
 	summaryQuiet = 500 * time.Millisecond
 	summaryStep  = 16 // segments, some 10 ms each
 	summaryRest  = 19
+	// responseStep is how many replies and opt-outs a step attributes, some 0.3 ms each.
+	responseStep = 256
+	// responsesUntil is the longest that the end of a process waits for the attribution of the last.
+	responsesUntil = 2 * time.Second
 )
 
 // summarize keeps the summaries of the segments whose rows have changed until ctx ends. One replica
@@ -39,6 +43,9 @@ func (d *Daemon) summarize(ctx context.Context) {
 		if err == nil {
 			_, err = d.ledger.KeepNumbers(ctx)
 		}
+		if err == nil {
+			_, _, err = d.ledger.AttributeResponses(ctx, responseStep)
+		}
 		if ctx.Err() != nil {
 			return
 		}
@@ -53,6 +60,25 @@ func (d *Daemon) summarize(ctx context.Context) {
 			} else {
 				d.log.Info("summaries are kept again")
 			}
+		}
+	}
+}
+
+// attributeRest attributes the replies and opt-outs that came last, for the report of a run that
+// ends. The others wait for the next process.
+func (d *Daemon) attributeRest(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), responsesUntil)
+	defer cancel()
+	for {
+		judged, left, err := d.ledger.AttributeResponses(ctx, responseStep)
+		if err == nil && left > 0 {
+			var kept bool
+			if kept, err = d.ledger.KeepNumbers(ctx); kept {
+				continue
+			}
+		}
+		if err != nil || judged < responseStep {
+			return
 		}
 	}
 }

@@ -113,6 +113,7 @@ func Unerased(e campaign.Events, erased Erased) campaign.Events {
 	e.Suppressions, e.Lifted = UnerasedOf(e.Suppressions, erased), UnerasedOf(e.Lifted, erased)
 	e.Moved = slices.DeleteFunc(slices.Clone(e.Moved), func(m campaign.Move) bool { return erased.Has(m.From) || erased.Has(m.To) })
 	e.Inbound = slices.DeleteFunc(slices.Clone(e.Inbound), func(i campaign.Inbound) bool { return erased.Has(i.Key) })
+	e.Replies = slices.DeleteFunc(slices.Clone(e.Replies), func(r campaign.Reply) bool { return erased.Has(r.Key) })
 	return e
 }
 
@@ -137,6 +138,9 @@ func KeysOfEvents(e *campaign.Events) (keys []int64) {
 	}
 	for _, i := range e.Inbound {
 		keys = append(keys, i.Key)
+	}
+	for _, r := range e.Replies {
+		keys = append(keys, r.Key)
 	}
 	return keys
 }

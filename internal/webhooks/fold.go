@@ -102,6 +102,11 @@ func (i *Intake) append(facts *campaign.Events, e *messaging.Event, m *meaning, 
 		facts.Inbound = append(facts.Inbound, campaign.Inbound{
 			Key: recipients.Key(e.Inbound.From), Connection: e.Connection, At: own, ReceivedAt: received})
 	}
+	if m.replies {
+		if r := (campaign.Reply{Key: recipients.Key(e.Inbound.From), Answers: e.Inbound.ContextID, At: e.At}); r.Key != 0 || r.Answers != "" {
+			facts.Replies = append(facts.Replies, r)
+		}
+	}
 	for _, c := range e.Contacts {
 		if p, ok := pairOf(e, c, received); ok && !i.pairs.known(p) {
 			facts.Pairs = append(facts.Pairs, p)
@@ -156,4 +161,5 @@ func merge(into *campaign.Events, more campaign.Events) {
 	into.Inbound = append(into.Inbound, more.Inbound...)
 	into.Pairs = append(into.Pairs, more.Pairs...)
 	into.Wishes = append(into.Wishes, more.Wishes...)
+	into.Replies = append(into.Replies, more.Replies...)
 }

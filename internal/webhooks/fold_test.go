@@ -272,6 +272,20 @@ func TestTheWebhooksOfTheWireAreStored(t *testing.T) {
 	}
 }
 
+// A message is a reply unless it is an opt-out, or the platform's own about a person.
+func TestAMessageIsAReplyUnlessItIsAnOptOut(t *testing.T) {
+	e, _ := folded(t, Options{},
+		inbound("+15555550101", "how much is it?", noon),
+		inbound("+15555550102", "STOP", noon),
+		inbound("US.1349", "without a number", noon),
+		strings.Replace(inbound("+15555550104", "changed", noon), `"type":"text"`, `"type":"system"`, 1),
+	)
+	want := []campaign.Reply{{Key: 15555550101, At: noon}}
+	if d := cmp.Diff(want, e.Replies); d != "" || len(e.Suppressions) != 1 {
+		t.Errorf("replies (-want +got):\n%sand %d opt-outs, want 1", d, len(e.Suppressions))
+	}
+}
+
 // A message opens a service window on its connection, which a tier counts, unless its clock is
 // wrong. The ledger decides from when the window counts.
 func TestAMessageIsNotedWhereATierCounts(t *testing.T) {

@@ -21,6 +21,8 @@ type meaning struct {
 	move *campaign.Move
 	// opensWindow means that a customer wrote over a connection with a tier.
 	opensWindow bool
+	// replies means that a customer wrote something else than an opt-out, or pressed another button.
+	replies bool
 
 	holds []campaign.Hold
 	lifts []campaign.Lift
@@ -92,6 +94,8 @@ func (i *Intake) readMessage(m *meaning, e *messaging.Event, own, received time.
 			w.Proof.Text = in.ButtonPayload
 		}
 		m.wish = i.wish(e, w, in.From, campaign.ScopeMarketing, source, received)
+	case in.Type != "system":
+		m.replies = true
 	}
 }
 

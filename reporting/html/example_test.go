@@ -11,7 +11,7 @@ import (
 
 // A report of a list without rows.
 func Example() {
-	f := html.Facts{OptedOut: -1, Report: &reporting.Report{Run: reporting.RunFacts{ID: "spring-sale-1", State: campaign.Finished}}}
+	f := html.Facts{Report: &reporting.Report{Run: reporting.RunFacts{ID: "spring-sale-1", State: campaign.Finished}}}
 	var page strings.Builder
 	if err := html.Write(&page, &f); err != nil {
 		fmt.Println(err)

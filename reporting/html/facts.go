@@ -21,12 +21,10 @@ type Facts struct {
 	Summary campaign.Summary
 	Audit   *reporting.AuditResult // nil: none was made
 	// Limits are in messages a minute over all numbers, Stops are holds and pauses; both in order.
-	Limits  []plot.Limit
-	Stops   []plot.Band
-	History []campaign.Happening // in order
-	// OptedOut is how many people opted out by this run; negative: not known.
-	OptedOut   int64
-	LastStatus time.Time // zero: none came
+	Limits     []plot.Limit
+	Stops      []plot.Band
+	History    []campaign.Happening // in order
+	LastStatus time.Time            // zero: none came
 	AsOf       time.Time
 	Version    string // of campaignd
 }
@@ -50,7 +48,7 @@ func Read(
 func ReadCourse(
 	ctx context.Context, l campaign.ReportLedger, run campaign.Run, r *reporting.Report, h campaign.History,
 ) (*Facts, error) {
-	f := &Facts{Report: r, OptedOut: -1, AsOf: time.Now(), Version: version.String(), History: h.Story(run)}
+	f := &Facts{Report: r, AsOf: time.Now(), Version: version.String(), History: h.Story(run)}
 	f.Limits, f.Stops = course(h.Lanes)
 	f.Stops = append(f.Stops, pauses(h.Entries)...)
 	slices.SortStableFunc(f.Stops, func(a, b plot.Band) int { return a.From.Compare(b.From) })

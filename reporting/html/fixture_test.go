@@ -21,7 +21,7 @@ func ended() *Facts {
 	for _, s := range campaign.Statuses {
 		totals[s] = 0
 	}
-	return &Facts{OptedOut: -1, Version: "v1.4.0", AsOf: nine.Add(7*24*time.Hour + 132*time.Minute), Report: &reporting.Report{
+	return &Facts{Version: "v1.4.0", AsOf: nine.Add(7*24*time.Hour + 132*time.Minute), Report: &reporting.Report{
 		Run: reporting.RunFacts{ID: "spring-sale-3", Campaign: "spring-sale", State: campaign.Finished, List: "list.csv",
 			ListHash: "e5a1d2da2b3c97e4c4f0d6f1f4a8f0f7c8a5b0f5ba0e7a8d1c0f3e2d1b075642", Template: "spring_sale", Language: "en_US",
 			Marketing: true, StartedAt: nine, EndedAt: nine.Add(97 * time.Minute), Timezone: "Africa/Lagos"},
@@ -76,7 +76,7 @@ func tenMillion() *Facts {
 	r.Failed = map[string]int64{"131049": 171_204, "131026": 88_431, "131047": 2_109, "130472": 650}
 	r.Refused = map[string]int64{"send_blocked": 12}
 	f.Audit = &reporting.AuditResult{Balanced: true, Rows: r.Rows, Counted: r.Rows}
-	f.OptedOut, f.LastStatus = 11_206, f.AsOf.Add(-40*time.Minute)
+	f.Report.Responses, f.LastStatus = &campaign.Responses{Replied: 31_077, OptedOut: 11_206}, f.AsOf.Add(-40*time.Minute)
 	funnel := campaign.Funnel{Accepted: 9_829_982, Sent: 9_801_400, Delivered: 8_702_115, Read: 4_910_333, Failed: 262_394}
 	r.Funnel = reporting.Funnel{Sendable: 9_830_000, Accepted: funnel.Accepted, Sent: funnel.Sent, Delivered: funnel.Delivered,
 		Read: funnel.Read, Failed: funnel.Failed}

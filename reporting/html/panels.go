@@ -50,9 +50,13 @@ func (m *maker) funnel() panel {
 		t.Rows = append(t.Rows, []plot.Cell{{Text: s.name, Strong: true}, {Bar: plot.Bar{Series: s.series, N: s.n, Of: f.Sendable}},
 			{Text: plot.Count(s.n), Strong: true}, {Text: share}, {Text: s.what}})
 	}
-	return panel{ID: "funnel", Title: "How far messages came", Class: "w7", Drawing: t.HTML(),
+	p := panel{ID: "funnel", Title: "How far messages came", Class: "w7", Drawing: t.HTML(),
 		Note: "Sendable: the rows that were not skipped. Accepted by the platform, sent to the phone, delivered on it, read. " +
 			"People who hide when they read count as delivered only."}
+	if s := m.Report.Responses; s != nil && s.Replied > 0 {
+		p.Note += " " + people(s.Replied) + " replied (" + plot.Percent(s.Replied, f.Delivered) + " of delivered)."
+	}
+	return p
 }
 
 // line is one line of a breakdown with its count.

@@ -282,8 +282,8 @@ func (m *maker) figures() []figure {
 		return ""
 	}
 	last := figure{"Skipped", plot.Count(r.Totals[campaign.Skipped]), of(r.Totals[campaign.Skipped], r.Rows, "all rows")}
-	if m.OptedOut >= 0 {
-		last = figure{"Opted out by this run", plot.Count(m.OptedOut), of(m.OptedOut, f.Delivered, "delivered")}
+	if n := r.Responses; n != nil {
+		last = figure{"Opted out after this run", plot.Count(n.OptedOut), of(n.OptedOut, f.Delivered, "delivered")}
 	}
 	return []figure{
 		{"Delivered", plot.Count(f.Delivered), of(f.Delivered, f.Sendable, "sendable")},

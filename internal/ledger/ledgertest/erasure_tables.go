@@ -20,7 +20,7 @@ func erase(t *testing.T, l Tables, seq int64, want campaign.Erased) {
 // nowhere fails if a table that events write to has the phone number of seq.
 func nowhere(t *testing.T, l Tables, seq int64) {
 	t.Helper()
-	for _, table := range []string{"orphan", "suppression", "opt_in", "first_receipt", "user_pair", "moved", "inbound", "sender", "contact",
+	for _, table := range []string{"orphan", "suppression", "opt_in", "first_receipt", "user_pair", "moved", "inbound", "reply", "sender", "contact",
 		"reach", "follow_up",
 		"delivery", "attempt", "purchase"} {
 		if got := stored(t, l, fmt.Sprintf(`SELECT CAST(count(*) AS text) FROM %s WHERE key = %d`, table, key(seq))); got != "0" {
@@ -118,6 +118,7 @@ func eventsBesideAnErasureStoreNothing(t *testing.T, l Tables) {
 			{Moved: []campaign.Move{{From: key(seq), FromPhone: number, To: 2, ToPhone: "+2", At: at(2)}}},
 			has(fmt.Sprint("US.", seq), seq),
 			{Inbound: []campaign.Inbound{{Key: key(seq), Connection: "conn_1", At: at(1)}}},
+			{Replies: []campaign.Reply{{Key: key(seq), At: at(1)}}},
 			{Statuses: []campaign.StatusEvent{event(fmt.Sprint("wamid.", seq), key(seq), campaign.Sent, at(1))}},
 		} {
 			all.Go(func() {

@@ -64,6 +64,7 @@ func Run(t *testing.T, open func(*testing.T) campaign.Ledger) {
 		{"Spellings", spellingPromises},
 		{"OptOuts", optOutPromises},
 		{"Lifts", liftPromises},
+		{"Responses", responsePromises},
 		{"Reachable", reachablePromises},
 		{"Users", userPromises},
 		{"Reports", reportPromises},

@@ -85,6 +85,7 @@ const (
 	sqlEraseMoved   = `DELETE FROM moved WHERE key = $1 OR target = $1`
 	sqlEraseOrphans = `DELETE FROM orphan WHERE key = $1 AND key <> 0`
 	sqlEraseInbound = `DELETE FROM inbound WHERE key = $1`
+	sqlEraseReply   = `DELETE FROM reply WHERE key = $1`
 	sqlEraseContact = `DELETE FROM contact WHERE key = $1`
 	sqlEraseOptIn   = `DELETE FROM opt_in WHERE key = $1`
 	sqlEraseReceipt = `DELETE FROM first_receipt WHERE key = $1`
@@ -106,7 +107,7 @@ const (
 
 // eraseRest erases the number outside the runs.
 func (l *Ledger) eraseRest(ctx context.Context, key, pseudonym int64, underWay bool) error {
-	of := []string{sqlEraseCarried, sqlEraseMoved, sqlEraseInbound, sqlEraseContact, sqlEraseOptIn, sqlEraseReceipt,
+	of := []string{sqlEraseCarried, sqlEraseMoved, sqlEraseInbound, sqlEraseReply, sqlEraseContact, sqlEraseOptIn, sqlEraseReceipt,
 		sqlEraseSender, sqlEraseWishes, sqlErasePairs}
 	if !underWay { // an event that waits may prove what is under way
 		of = append(of, sqlEraseOrphans)

@@ -16,12 +16,12 @@ const (
 	// The holds are those of the time of the run; $3 is its end, 0 if it goes on.
 	sqlHistory = `SELECT at, kind, value, id, detail FROM history
 		WHERE run = $1 OR run = 0 AND at >= $2 AND (at <= $3 OR $3 = 0) ORDER BY at, no`
-	// The lane after the lane of the connection $2 and the owner $3, with its first and its last point.
+	// The lane after that of the connection $2 and the owner $3, with its first and its last point.
 	sqlNextLane = `SELECT h.connection, h.owner, h.at,
 			(SELECT max(l.at) FROM lane_history l WHERE l.run = $1 AND l.connection = h.connection AND l.owner = h.owner)
 		FROM lane_history h WHERE h.run = $1 AND (h.connection, h.owner) > ($2, $3) ORDER BY h.connection, h.owner, h.at LIMIT 1`
-	// The points of a lane from $4 to $5 that are at least $6 apart, and the last one. Each is one search
-	// of the index, so that the points between them are not read.
+	// The points of a lane from $4 to $5 that are at least $6 apart, and the last one. Each is one
+	// search of the index, so that the points between them are not read.
 	sqlLanePoints = `WITH RECURSIVE told (at) AS (SELECT CAST($4 AS bigint) UNION ALL
 			SELECT (SELECT h.at FROM lane_history h WHERE h.run = $1 AND h.connection = $2 AND h.owner = $3
 				AND h.at >= least(told.at + $6, $5) ORDER BY h.at LIMIT 1) FROM told WHERE told.at < $5)
@@ -63,8 +63,8 @@ func (l *Ledger) History(ctx context.Context, no campaign.RunNo) (h campaign.His
 	return h, err
 }
 
-// mostLanePoints is how many points History has, beside the first and the last one of each lane. 200
-// numbers tell 8,640,000 in 30 days.
+// mostLanePoints is how many points History has, beside the first and the last one of each lane.
+// 200 numbers tell 8,640,000 in 30 days.
 const mostLanePoints = 10_000
 
 // laneSpan is a lane, and the times of its first and its last point.

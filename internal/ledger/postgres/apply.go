@@ -122,6 +122,9 @@ func (l *Ledger) Apply(ctx context.Context, e campaign.Events) (done campaign.Ap
 			return err
 		}
 		t.last(wrote(e.Inbound)...)
+		if err := portable.KeepReplies(portableTx{t}, &e, hash); err != nil {
+			return err
+		}
 		for _, s := range lifted {
 			if err := portable.Lift(portableTx{t}, s); err != nil {
 				return err

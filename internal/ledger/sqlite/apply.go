@@ -100,6 +100,9 @@ func (l *Ledger) Apply(ctx context.Context, e campaign.Events) (done campaign.Ap
 		if err := t.wrote(e.Inbound); err != nil {
 			return err
 		}
+		if err := portable.KeepReplies(portableTx{t}, &e, l.key.MessageHash); err != nil {
+			return err
+		}
 		_, err = t.changeHolds(e.Holds, e.Lifts)
 		return err
 	}})
