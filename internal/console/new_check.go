@@ -135,6 +135,14 @@ func newCheck(v *visit, dr campaign.Draft) (any, error) {
 		out.Found, out.Header, out.Forecast, out.Facts = found, found.Header, one.forecast, facts(x, found)
 		if out.Faults = found.Errors(); len(out.Faults) > 0 {
 			out.OfList = found.ListAtFault()
+			if found.Sendable == 0 {
+				out.Rows = faultyRows(found, x.File.Definition) // they may all be of one kind
+			}
+			for i := range out.Faults {
+				if strings.HasPrefix(out.Faults[i].Remedy, "`campaignd ") {
+					out.Faults[i].Remedy = "" // it is for a shell; the page has the rows
+				}
+			}
 			out.Lede = "This has to be mended before anything can be sent."
 			return nil
 		}

@@ -17,10 +17,11 @@ import (
 type newListView struct {
 	draftView
 	Received int64 // bytes of a list that has not come whole, or of the one that has
+	Most     int64 // bytes of a list
 }
 
 func newList(v *visit, dr campaign.Draft) (any, error) {
-	out := newListView{draftView: v.draftView(dr, stepList, "List")}
+	out := newListView{draftView: v.draftView(dr, stepList, "List"), Most: uploads.MaxList}
 	u, err := v.process.Uploads.Look(dr.ID)
 	var fault *uploads.Fault
 	if err != nil && (!errors.As(err, &fault) || fault.Kind != uploads.NotFound) {
@@ -57,6 +58,7 @@ func takeList(v *visit, dr campaign.Draft) (done, error) {
 			return done{}, &problem{http.StatusConflict, "The list is being read. Try again in a moment."}
 		}
 		if size, err = v.store(dr.ID, part); err != nil {
+			v.giveUp(dr.ID)
 			return done{}, err
 		}
 	}
@@ -66,6 +68,15 @@ func takeList(v *visit, dr campaign.Draft) (done, error) {
 	v.checks.forget()
 	dr.ListName = clip(base(name))
 	return done{to: draftPath(dr.ID) + "/columns"}, v.d.ChangeDraft(v.r.Context(), dr)
+}
+
+// giveUp removes a list that was not taken, so that it holds no space, and reads the rest of it: a
+// browser reads the answer only when it has sent everything.
+func (v *visit) giveUp(id string) {
+	if err := v.process.Uploads.Remove(id); err != nil {
+		v.process.Log.Warn("a list that was not taken cannot be removed; it is removed a day after its last part", "err", err)
+	}
+	_, _ = io.Copy(io.Discard, v.r.Body) // the browser may have gone
 }
 
 // store stores a whole list in parts.
@@ -104,6 +115,9 @@ func takePart(v *visit, dr campaign.Draft) (done, error) {
 	status := http.StatusOK
 	var fault *uploads.Fault
 	if errors.As(err, &fault) {
+		if fault.Kind == uploads.NoSpace || fault.Kind == uploads.TooLarge {
+			v.giveUp(dr.ID)
+		}
 		status, answer.Received = uploadStatus[fault.Kind], fault.Received
 		if fault.Kind != uploads.WrongOffset { // the script goes on from there
 			answer.Sentence = faultSentence(fault)
@@ -145,7 +159,9 @@ func faultSentence(f *uploads.Fault) string {
 		return "The server has no space for the list. Ask the operator of campaignd to make room, then upload it again."
 	case uploads.Broken:
 		return "The connection broke before the list had come whole. Upload it again."
-	case uploads.WrongOffset, uploads.WrongHash, uploads.TooLarge:
+	case uploads.TooLarge:
+		return "A list has at most 4 GiB. Divide it, and send each part as a campaign of its own."
+	case uploads.WrongOffset, uploads.WrongHash:
 	}
 	return sentence(f.Message)
 }

@@ -2,16 +2,21 @@ package console
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"campaignd/campaign"
 	"campaignd/campaign/file"
 	"campaignd/campaign/launch"
+	"campaignd/internal/uploads"
 )
 
 // step is the address of a step of the draft of admin.
@@ -176,6 +181,14 @@ func TestOneClassOfFaultIsShownAtATime(t *testing.T) {
 	if !strings.Contains(text, "The template is paused.") || strings.Contains(text, "small thing") || strings.Contains(text, "Go on to send") {
 		t.Errorf("got %s, want the template's fault alone", text)
 	}
+	w.checks.forget()
+	w.found = &launch.Preflight{Header: []string{"phone"}, Rows: 1, Examples: []campaign.Reject{{Line: 2, Reason: campaign.InvalidPhone,
+		Note: "too short", Cells: []string{"+234"}}}, Findings: []file.Finding{{Level: file.LevelError, What: "its only row cannot be sent",
+		Remedy: "`campaignd check` lists the rows"}}}
+	text = w.request(w.step("check"), "admin", nil).Body.String()
+	if !strings.Contains(text, "Too short.") || strings.Contains(text, "campaignd check") {
+		t.Errorf("got %s, want the row, and no command of a shell", text)
+	}
 	if got := w.request(w.step("send"), "admin", nil); got.Header().Get("Location") != w.step("check") {
 		t.Errorf("send: got %d to %q, want the check", got.Code, got.Header().Get("Location"))
 	}
@@ -184,6 +197,42 @@ func TestOneClassOfFaultIsShownAtATime(t *testing.T) {
 	text = w.request(w.step("send"), "admin", nil).Body.String()
 	if !strings.Contains(text, "Send 1\u202f000 messages") || strings.Contains(text, `name="another"`) {
 		t.Errorf("got %s, want the number on the button, and nothing to confirm", text)
+	}
+}
+
+// The answer comes when the browser has sent everything, and the list holds no space.
+func TestAListWithoutSpaceIsReadToItsEnd(t *testing.T) {
+	w := newWorld(t)
+	dir := w.process.Uploads.Dir()
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for part := range 2 { // the other half has come of another list, which leaves no byte
+		f, err := os.Create(filepath.Join(dir, fmt.Sprint("staged-", part)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(f.Truncate(uploads.MaxList), f.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	body := strings.NewReader(strings.Repeat("+2348031234560\n", 100_000))
+	r := httptest.NewRequest(http.MethodPost, w.step("part")+"?offset=0", body)
+	r.AddCookie(&http.Cookie{Name: cookie, Value: w.cookies["admin"]})
+	got := httptest.NewRecorder()
+	w.ServeHTTP(got, r)
+	if got.Code != http.StatusInsufficientStorage || !strings.Contains(got.Body.String(), "no space for the list") || body.Len() > 0 {
+		t.Errorf("a part: got %d %s with %d bytes unread, want 507, what to do, and all read", got.Code, got.Body, body.Len())
+	}
+	if got := w.upload(t, "l.csv", "phone\n+2348031234560\n"); got.Code != http.StatusInsufficientStorage ||
+		!strings.Contains(got.Body.String(), "make room") {
+		t.Errorf("a whole list: got %d %s, want 507 and what to do", got.Code, got.Body)
+	}
+	if _, err := w.process.Uploads.Look(w.draft); err == nil {
+		t.Error("got a list afterwards, want its space free")
 	}
 }
 

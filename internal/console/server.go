@@ -80,8 +80,9 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; font-sr
 // maxForm is the largest form, in bytes.
 const maxForm = 64 << 10
 
-// maxUpload is the largest form with a list.
-const maxUpload = uploads.MaxList + maxForm
+// maxUpload is the most bytes that are read of a form with a list. A list beyond uploads.MaxList is
+// read on, so that the browser shows why it is not taken.
+const maxUpload = 4 * uploads.MaxList
 
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {

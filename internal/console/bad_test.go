@@ -1,0 +1,94 @@
+package console
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+
+	"campaignd/campaign"
+)
+
+// Browsers load the page again by themselves; a form is not sent twice.
+func TestALedgerThatIsAwayIsWaitedFor(t *testing.T) {
+	w := newWorld(t)
+	if err := w.session.Ledger.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for i := range w.routes {
+		r := &w.routes[i]
+		got := w.request(w.address(r.path), "admin", formOf(r, true))
+		refresh := got.Header().Get("Refresh")
+		if got.Code != http.StatusServiceUnavailable || got.Header().Get("Retry-After") == "" || (refresh != "") != (r.method == http.MethodGet) ||
+			!strings.Contains(got.Body.String(), "The ledger does not answer") {
+			t.Errorf("%s %s: got %d, refresh %q, %s; want 503 and a page that loads itself again", r.method, r.path, got.Code, refresh, got.Body)
+		}
+	}
+}
+
+// The second one is told how it is; a cancelled run stays cancelled.
+func TestTwoPeopleCancelAndResumeAtOnce(t *testing.T) {
+	w := newWorld(t)
+	var all sync.WaitGroup
+	for i := range 12 {
+		all.Go(func() {
+			action := []string{"cancel", "resume", "pause"}[i%3]
+			got := w.request("/console/runs/spring-1/"+action, "operate", url.Values{sure: {"1"}})
+			if got.Code != http.StatusSeeOther && got.Code != http.StatusConflict {
+				t.Errorf("%s: got %d %s, want the run, or why not", action, got.Code, got.Body)
+			}
+		})
+	}
+	all.Wait()
+	if r, err := w.session.Run(t.Context(), "spring-1"); err != nil || r.Wanted != campaign.WantCancel {
+		t.Errorf("got %+v (%v), want a run that is to be cancelled", r, err)
+	}
+}
+
+// A page that was open during an upgrade may lack fields, have others, or post to what is gone.
+func TestAFormOfAnOldVersionIsASentence(t *testing.T) {
+	w := newWorld(t)
+	for i := range w.routes {
+		r := &w.routes[i]
+		if r.method != http.MethodPost {
+			continue
+		}
+		for _, form := range []url.Values{{}, {"gone": {"1"}}, {sure: {"1"}}, {sure: {"1"}, "gone": {"1"}}} {
+			got := w.request(w.address(r.path), "admin", form)
+			if got.Code >= http.StatusInternalServerError {
+				t.Errorf("%s with %v: got %d, want no fault of the server", r.path, form, got.Code)
+			}
+		}
+	}
+	got := w.request("/console/runs/spring-1/stop", "admin", url.Values{})
+	if got.Code != http.StatusNotFound || !strings.Contains(got.Body.String(), "There is no such page.") {
+		t.Errorf("an action that is gone: got %d %s, want a page that says so", got.Code, got.Body)
+	}
+}
+
+func TestAnEmptiedRunStillHasItsPages(t *testing.T) {
+	w := newWorld(t)
+	w.cancel(t, "spring-1")
+	for seq := range 39 {
+		if _, err := w.session.Erase(t.Context(), fmt.Sprintf("+%d", 2348031234560+seq)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range w.routes {
+		r := &w.routes[i]
+		if r.method != http.MethodGet {
+			continue
+		}
+		got := w.request(w.address(r.path)+"?to=%2B2348031234560", "admin", nil)
+		if text := got.Body.String(); got.Code >= http.StatusInternalServerError || strings.Contains(text, "/recipient?to=%2b2348031234560") {
+			t.Errorf("%s: got %d, want a page without the erased number", r.path, got.Code)
+		}
+	}
+	for path, want := range map[string]string{"/console/runs/spring-1": "39", "/console/person?to=%2B2348031234560": "No run has a row"} {
+		if got := w.request(path, "admin", nil); got.Code != http.StatusOK || !strings.Contains(got.Body.String(), want) {
+			t.Errorf("%s: got %d %s, want %q", path, got.Code, got.Body, want)
+		}
+	}
+}
