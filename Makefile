@@ -276,6 +276,10 @@ bench-orders: #+ send at 80/s with 500 events of orders a second for a minute; e
 bench-console: #+ pages of the console with a run of ROWS=1000000 rows while it sends: median, 99 %, bytes on the wire
 	CI= scripts/browser.sh -run PagesAreQuick -rows $(or $(ROWS),1000000) -timeout 30m
 
+.PHONY: bench-viewers
+bench-viewers: #+ send runs without and with VIEWERS=200 open pages of the run; the median time may grow by 2 %
+	CI= scripts/browser.sh -run ViewersSlow -viewers $(or $(VIEWERS),200) -timeout 30m
+
 .PHONY: services
 services: ## install redis-server, PostgreSQL, PgBouncer and chromium for the tests
 	scripts/services.sh
