@@ -11,7 +11,8 @@ type StatusEvent struct {
 	Code       string    // of Failed
 	At         time.Time // the event's own time
 	ReceivedAt time.Time
-	// Mark is the attempt that the event's mark proves; zero without a mark of this ledger.
+	// Mark is the attempt that the event's mark proves, ForeignMark for a mark that is not of this
+	// ledger, and zero without a mark.
 	Mark Post
 	// Price is how the platform bills the message, if the status tells it.
 	Price Price

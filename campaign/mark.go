@@ -42,6 +42,10 @@ func (m Marks) tag(text string) string {
 	return hex.EncodeToString(h.Sum(nil)[:markTag])
 }
 
+// ForeignMark is what a mark proves that another program made, or forged: no run has the number 0,
+// so no attempt fits it, and the status stays an orphan.
+func ForeignMark() Post { return Post{Seq: 1, Attempt: 1} }
+
 // Read returns the attempt of a mark. It reports false for a mark of another ledger, and for one
 // that was forged.
 func (m Marks) Read(mark string) (p Post, ok bool) {

@@ -52,7 +52,7 @@ func (i *Intake) fold(events []messaging.Event, received time.Time, platform boo
 		i.append(&facts, e, &m, own, received)
 		if platform && e.Kind == messaging.KindStatus && e.Mark != "" {
 			s := &facts.Statuses[len(facts.Statuses)-1]
-			if s.Mark = i.mark(e.Mark); s.Mark.Attempt > 0 { // another program's message has no bill here
+			if s.Mark = i.mark(e.Mark); s.Mark != campaign.ForeignMark() { // another program's message has no bill here
 				s.Price = campaign.PriceOf(e.Pricing)
 			}
 		}
@@ -66,6 +66,7 @@ func (i *Intake) mark(text string) campaign.Post {
 	p, ok := i.o.Mark(text)
 	if !ok {
 		i.counters.foreign.Add(1)
+		return campaign.ForeignMark()
 	}
 	return p
 }

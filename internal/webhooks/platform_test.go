@@ -77,8 +77,8 @@ func TestAForgedMarkProvesNothing(t *testing.T) {
 	if code := postSigned(i, statusOfAccount("1", forged), appSecret); code != http.StatusNoContent {
 		t.Fatalf("answered %d, want 204", code)
 	}
-	if got := m.all().Statuses; len(got) != 1 || got[0].Mark != (campaign.Post{}) || i.Counts().ForeignMarks != 1 {
-		t.Errorf("got %+v and %d foreign marks, want one status without a mark, and 1", got, i.Counts().ForeignMarks)
+	if got := m.all().Statuses; len(got) != 1 || got[0].Mark != campaign.ForeignMark() || i.Counts().ForeignMarks != 1 {
+		t.Errorf("got %+v and %d foreign marks, want one status with a foreign mark, and 1", got, i.Counts().ForeignMarks)
 	}
 }
 

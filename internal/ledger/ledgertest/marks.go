@@ -58,6 +58,22 @@ var markPromises = []promise{
 		f.status(r.No, 0, campaign.InDoubt)
 		f.status(r.No, 1, campaign.InDoubt)
 	}},
+	// A message of another program to the same person, at the same time, looks like ours.
+	{"AForeignMarkAdoptsNothing", func(f *fixture) {
+		r, l := f.begun(1, 1)
+		f.record(doubtful(l, 0))
+		e := event("wamid.theirs", key(0), campaign.Sent, at(2))
+		e.Mark = campaign.ForeignMark()
+		f.apply(event("wamid.theirs", key(0), campaign.Sent, at(2)), e) // one of its statuses lacks the mark
+		if d := cmp.Diff(campaign.Swept{Left: 1}, f.sweep()); d != "" {
+			f.Errorf("-want +got:\n%s", d)
+		}
+		f.status(r.No, 0, campaign.InDoubt)
+		f.apply(marked(event("wamid.ours", key(0), campaign.Sent, at(2)), r.No, 0, 1))
+		if d := cmp.Diff(campaign.Swept{Adopted: 1, Left: 1}, f.sweep()); d != "" {
+			f.Errorf("beside our own: -want +got:\n%s", d)
+		}
+	}},
 	{"AMarkOfAnAttemptInFlightWaits", func(f *fixture) {
 		r := f.imported(1)
 		l := f.lease(r.No, long)
