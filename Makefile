@@ -155,6 +155,7 @@ fuzz: ## fuzz each target for FUZZTIME (10s)
 .PHONY: sim
 sim: ## simulate the send path under virtual time with SEEDS (300) seeds
 	go test ./campaign/sender -run TestSimulation -count=1 -seeds $(SEEDS)
+	go test ./throttle -run 'TestALearned|TestIndependent' -count=1 -learn-for 1h -timeout 1h
 
 .PHONY: drops
 drops: #+ drop files at three watchers under virtual time with SEEDS (300) seeds, and 10,000 files at once (an hour)

@@ -25,8 +25,10 @@ type Local struct {
 	feedback map[string]*feedback
 	// quotas are the counts of the quotas that Take is asked for.
 	quotas map[string]*quotaState
-	sweep  time.Time // when idle keys were last forgotten
-	base   time.Time // monotonic; the multiplier's clock is the time since then
+	// traffic is what came in over each key.
+	traffic map[string]*traffic
+	sweep   time.Time // when idle keys were last forgotten
+	base    time.Time // monotonic; the multiplier's clock is the time since then
 }
 
 // pacing is the state of one key.
@@ -45,7 +47,7 @@ var (
 // NewLocal returns a limiter for one process.
 func NewLocal() *Local {
 	return &Local{keys: make(map[string]*pacing), arrivals: make(map[string]time.Time), feedback: make(map[string]*feedback),
-		quotas: make(map[string]*quotaState), base: time.Now()}
+		quotas: make(map[string]*quotaState), traffic: make(map[string]*traffic), base: time.Now()}
 }
 
 // Lease hands out slots as Limiter says. A key that was idle for a minute is forgotten; that
@@ -164,6 +166,11 @@ func (l *Local) forget(now time.Time) {
 	for key, f := range l.feedback {
 		if now.Sub(f.asked) > forgetRateAfter {
 			delete(l.feedback, key)
+		}
+	}
+	for key, t := range l.traffic {
+		if now.Sub(t.heard) > inboundFor {
+			delete(l.traffic, key)
 		}
 	}
 	for key, tat := range l.arrivals {

@@ -2,6 +2,7 @@ package throttle
 
 import (
 	"context"
+	"crypto/rand"
 	_ "embed"
 	"errors"
 	"fmt"
@@ -55,12 +56,14 @@ type Options struct {
 type Redis struct {
 	log *slog.Logger
 	// The SHA-1 of the scripts of these names, as EVALSHA wants it.
-	slots, allow, bucket, restore string
-	rebuildAfter, unitsFor        time.Duration // the constants of these names, shorter in tests
-	server                        server
-	clock                         clock
+	slots, allow, bucket, restore, way string
+	process                            string        // names this process among those that share
+	rebuildAfter, unitsFor             time.Duration // the constants of these names, shorter in tests
+	server                             server
+	clock                              clock
 
 	mu    sync.Mutex
+	news  map[string]*news // by key
 	keys  map[string]*memory
 	swept time.Time // when idle keys were last forgotten
 }
@@ -140,9 +143,12 @@ func NewRedis(ctx context.Context, address string, o Options) (*Redis, error) {
 		allow:        redis.NewScript(allow).Hash(),
 		bucket:       redis.NewScript(bucket).Hash(),
 		restore:      redis.NewScript(restore).Hash(),
+		way:          redis.NewScript(way).Hash(),
+		process:      rand.Text(),
 		rebuildAfter: rebuildAfter,
 		unitsFor:     UnitsFor,
 		clock:        clock{base: time.Now()},
+		news:         make(map[string]*news),
 		keys:         make(map[string]*memory),
 	}
 	r.server.init(options, o.Log)

@@ -80,6 +80,14 @@ func (c *clock) placed() bool {
 	return c.known
 }
 
+// doubt is by how much the offset changed lately: the processes of a number place their slots as
+// differently.
+func (c *clock) doubt() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return (c.younger - c.older).Abs()
+}
+
 // local converts a time of Redis's clock to the local clock.
 func (c *clock) local(redis time.Duration) time.Time {
 	c.mu.Lock()

@@ -95,12 +95,6 @@ func sameDay(a, b time.Time) bool {
 	return a.UTC().Format(time.DateOnly) == b.UTC().Format(time.DateOnly)
 }
 
-// NumberShare is what one number sends of a run.
-type NumberShare struct {
-	Connection string `json:"connection"`
-	Messages   int64  `json:"messages"`
-}
-
 // RunsOut is when, and at which row, a tier, an allowance or a ramp is used up.
 type RunsOut struct {
 	LimitedBy campaign.LimitedBy `json:"limited_by"` // tier, allowance or ramp
@@ -332,7 +326,7 @@ func (c *course) forecast() Forecast {
 		}
 	}
 	for k, n := range c.run.numbers {
-		f.Numbers = append(f.Numbers, NumberShare{c.s.Numbers[n].ID, int64(math.Round(c.byNumber[k] * c.sent))})
+		f.Numbers = append(f.Numbers, NumberShare{Connection: c.s.Numbers[n].ID, Messages: int64(math.Round(c.byNumber[k] * c.sent))})
 	}
 	if c.asset >= 0 {
 		f.Asset = &AssetForecast{r.AssetUntil, f.Messages - int64(math.Round(c.asset*c.sent))}

@@ -38,6 +38,15 @@ type Number struct {
 	Held time.Time
 }
 
+// NumberShare is what one number sends of a run.
+type NumberShare struct {
+	Connection string `json:"connection"`
+	Messages   int64  `json:"messages"`
+	// Pace is the rate that is forecast with, and what is kept back of the number's limit. The caller
+	// of Situation.Forecast fills it.
+	Pace string `json:"pace,omitempty"`
+}
+
 // Tier is the limit of distinct recipients in any 24 hours, of a portfolio.
 type Tier struct {
 	Name  string

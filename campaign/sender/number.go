@@ -21,6 +21,7 @@ type number struct {
 	circuit    circuit
 	probing    atomic.Int64 // unix nanoseconds until when this process may test a half-open breaker
 	probes     atomic.Int64 // tests under way
+	learning
 
 	mu     sync.Mutex
 	part   float64      // of the configured pace that the limiter granted last
@@ -40,10 +41,10 @@ func (n *number) jitter(purpose string, d time.Duration) time.Duration {
 	return n.o.Jitter(n.connection+" "+purpose, d)
 }
 
-// pace is the rate now, in messages per second: the configured pace, lowered while the service
+// pace is the rate now, in messages per second: the number's ceiling, lowered while the service
 // throttles the number (docs/limits.md#slowing-down); 0 while the pace is not known.
 func (n *number) pace() float64 {
-	ceiling := n.o.Pace(n.connection)
+	ceiling := n.ceiling()
 	if ceiling <= 0 {
 		return 0
 	}
@@ -54,7 +55,8 @@ func (n *number) pace() float64 {
 
 // lease asks for slots: the limiter lowers the pace by what all replicas heard of the service.
 func (n *number) lease(ctx context.Context, l throttle.Limiter, want int) (throttle.Slots, error) {
-	ceiling := n.o.Pace(n.connection)
+	n.learn(ctx, l)
+	ceiling := n.ceiling()
 	// 200 ms of work a lease: a message costs a fraction of a call (docs/performance.md#limits).
 	slots, err := l.Lease(ctx, n.connection, ceiling, min(want, int(min(max(n.pace()/5, 1), 200))))
 	if err == nil {

@@ -8,6 +8,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/throttle"
+	"campaignd/throttle/throughput"
 )
 
 // Options tune an Engine. The zero value of each field means its default.
@@ -45,6 +46,10 @@ type Options struct {
 	// Pace is the rate of a connection in messages per second; default 72, for tests. The daemon gives
 	// that of docs/limits.md#pace. 0: it is not known, and nothing is sent.
 	Pace func(connection string) float64
+	// Limit is the limit of a connection with the parts of Pace, from which its number learns how much
+	// of the limit has to be kept back (docs/limits.md#a-pace-that-learns). The limiter must be a
+	// throttle.Sharer. nil: the pace is that of Pace for ever.
+	Limit func(connection string) throughput.Pace
 	// Origin is what holds can name of a connection: API key, company, account and portfolio; the
 	// sender adds the rest. Default: an account with the id of the connection, and nothing else.
 	Origin func(connection string) campaign.Origin

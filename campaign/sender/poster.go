@@ -12,6 +12,7 @@ import (
 	"campaignd/internal/sentence"
 	"campaignd/internal/tracing"
 	"campaignd/throttle"
+	"campaignd/throttle/throughput"
 )
 
 // poster gives each attempt of a number the next slot, and posts it.
@@ -22,9 +23,10 @@ type poster struct {
 	inFlight flight
 	posts    *pool
 	// The goroutine of run alone uses the fields below.
-	own   permissions
-	stage int64 // of the slots in hand
-	pairs pairs
+	own     permissions
+	stage   int64 // of the slots in hand
+	stalled bool  // a post waited for its place, so the slots in hand are late for that
+	pairs   pairs
 }
 
 func newPoster(e *Engine, n *number, q *queue) *poster {
@@ -68,6 +70,7 @@ func (p *poster) run(ctx context.Context) {
 // useAll posts an attempt in each of the slots, until one cannot be used.
 func (p *poster) useAll(ctx context.Context, slots throttle.Slots) {
 	last := -1 // of the slots that are used together
+	p.stalled = false
 	for i := range slots.N {
 		if i > last {
 			last = companion(slots, i, p.places())
@@ -112,8 +115,8 @@ func (p *poster) wait() { p.posts.wait() }
 // attempt is chosen for it, and again at the first byte of the request. That adds at most 3.5 % to
 // a second; the pace keeps back at least 9.7 % (docs/limits.md#pace).
 const (
-	coalesceWindow = 15 * time.Millisecond
-	lateness       = throttle.Lateness + coalesceWindow
+	coalesceWindow = throughput.Together
+	lateness       = throughput.Lateness
 )
 
 // companion is the index of the last of the slots that are used together, at the instant of that
@@ -134,10 +137,18 @@ func (p *poster) use(ctx context.Context, slot, at time.Time) bool {
 	}
 	for {
 		now := time.Now()
-		if ctx.Err() != nil || now.Sub(slot) > lateness {
+		if ctx.Err() != nil {
 			p.inFlight.end()
-			p.number.counts.forfeited.Add(1)
-			return ctx.Err() == nil
+			return false
+		}
+		if now.Sub(slot) > p.number.late() {
+			p.inFlight.end()
+			if p.stalled {
+				p.number.counts.forfeited.Add(1)
+			} else {
+				p.number.missed(slot, now)
+			}
+			return true
 		}
 		if most, _ := p.may(now); most == 0 {
 			p.inFlight.end()
@@ -158,7 +169,7 @@ func (p *poster) use(ctx context.Context, slot, at time.Time) bool {
 			p.giveBack(a, late)
 			continue
 		}
-		a.stage, a.until = p.stage, p.own.until(a.segment.run, slot)
+		a.stage, a.slot, a.until = p.stage, slot, p.own.until(a.segment.run, slot, p.number.late())
 		state, b := p.e.holds.circuit(p.number.connection, now)
 		t := p.number.circuit.ticket(b, state == halfOpen)
 		if t.probe {
@@ -220,7 +231,7 @@ func (p *poster) send(ctx context.Context, a *attempt, t ticket) {
 		})
 		return
 	}
-	m.Before, m.Until = p.leaving(a), a.until
+	m.Before, m.Until, m.Written = p.leaving(a), a.until, &a.written
 	if p.e.o.Mark != nil {
 		m.Mark = p.e.o.Mark(campaign.Post{Run: a.delivery.Run, Seq: a.delivery.Seq, Attempt: a.nth})
 	}
@@ -229,6 +240,7 @@ func (p *poster) send(ctx context.Context, a *attempt, t ticket) {
 		tracing.Fact{Key: "campaignd.connection", Text: p.number.connection}, tracing.Fact{Key: "campaignd.row", Count: a.delivery.Row})
 	receipt, err := p.post(ctx, m)
 	now := time.Now()
+	p.number.arrived(a, now)
 	if err != nil {
 		e := fault(err)
 		span.End(e.Code)
@@ -236,7 +248,11 @@ func (p *poster) send(ctx context.Context, a *attempt, t ticket) {
 			p.unnote(a)
 		}
 		if unposted(e) {
-			p.number.counts.forfeited.Add(1)
+			if errors.Is(e, messaging.ErrLate) {
+				p.number.missed(a.slot, now)
+			} else {
+				p.number.counts.forfeited.Add(1)
+			}
 			p.giveBack(a, notPosted(now))
 			return
 		}
@@ -253,16 +269,6 @@ func (p *poster) send(ctx context.Context, a *attempt, t ticket) {
 		Kind: campaign.ResultAccepted, At: now,
 		MessageID: receipt.MessageID, Warning: receipt.Warning, RequestID: receipt.RequestID,
 	})
-}
-
-// observe tells the limiter whether the service throttled the message. A request without an answer,
-// or in doubt, tells nothing. A refusal other than throttling counts like an acceptance. e is nil
-// after an acceptance.
-func (p *poster) observe(a *attempt, e *messaging.Error) {
-	if e != nil && (e.Proof != messaging.NotSent || e.Status == 0) {
-		return
-	}
-	p.e.limiter.Observe(p.number.connection, a.stage, e != nil && e.Action == messaging.Slow)
 }
 
 // post makes one request, and measures it.

@@ -23,6 +23,8 @@ type attempt struct {
 	within   time.Time    // the last time at which it may be posted; zero: any time
 	pair     bool         // other runs may send to its recipient over this connection
 	stage    int64        // of the slot in which it was posted (throttle.Slots)
+	slot     time.Time    // in which it was posted
+	written  time.Time    // when its request was written; zero: it was not
 	until    time.Time    // the last instant for the first byte of its request
 	unsent   atomic.Bool  // it was certainly not sent
 }

@@ -40,9 +40,9 @@ func (h permissions) use(r *run, now time.Time) bool {
 }
 
 // until is the last instant at which an attempt of the run, for which use has taken a permission,
-// may be posted in a slot.
-func (h permissions) until(r *run, slot time.Time) time.Time {
-	last := slot.Add(lateness)
+// may be posted in a slot that may be so late.
+func (h permissions) until(r *run, slot time.Time, late time.Duration) time.Time {
+	last := slot.Add(late)
 	if p, limited := h[r]; limited && r.ownRate() > 0 && p.until.Before(last) {
 		return p.until
 	}

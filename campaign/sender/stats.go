@@ -9,12 +9,14 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/throttle/throughput"
 )
 
 // Stats are the counters of one connection since the engine started.
 type Stats struct {
 	Connection string
-	Rate       float64 // pace now, messages per second
+	Rate       float64             // pace now, messages per second
+	Kept       *throughput.Learned // what is kept back of the limit; nil: the pace is not learned
 	InFlight   int
 	Idle       time.Duration // since the last POST, or since the connection was taken up
 	Posted, Accepted, Refused, Deferred, Doubts,
@@ -38,7 +40,7 @@ func (w *worker) stats() Stats {
 		Posted: c.posted.Load(), Accepted: c.accepted.Load(), Refused: c.refused.Load(),
 		Deferred: c.deferred.Load(), Doubts: c.doubts.Load(), Skipped: c.skipped.Load(),
 		Recovered: c.recovered.Load(), Forfeited: c.forfeited.Load(), Throttled: c.throttled.Load(),
-		NoSlot: c.noSlot.Load(), Idle: time.Since(time.Unix(0, c.last.Load())),
+		NoSlot: c.noSlot.Load(), Kept: n.learned.Load(), Idle: time.Since(time.Unix(0, c.last.Load())),
 	}
 	for _, r := range w.planner.activeRuns() {
 		s.Lanes = append(s.Lanes, w.lane(r, s))
@@ -86,6 +88,9 @@ func (w *worker) lane(r *run, s Stats) campaign.LaneReport {
 			last.share.runs, w.number.pace(), last.share.rate)
 	default:
 		l.LimitedBy, l.Detail = campaign.ByThroughput, "it sends at its pace of "+perSecond(s.Rate)
+		if s.Kept != nil {
+			l.Detail += "; " + s.Kept.String()
+		}
 	}
 	return l
 }

@@ -168,9 +168,12 @@ func (p *program) writeForecast(f plan.Forecast) error {
 	for _, id := range f.Assumed {
 		fmt.Fprintf(w, "the service does not tell the throughput of %s: 80 a second (STANDARD) is assumed\n", sentence.Printable(id))
 	}
-	if len(f.Numbers) > 1 {
-		for _, n := range f.Numbers {
+	for _, n := range f.Numbers {
+		if len(f.Numbers) > 1 {
 			fmt.Fprintf(w, "%s sends %d\n", sentence.Printable(n.Connection), n.Messages)
+		}
+		if n.Pace != "" {
+			fmt.Fprintf(w, "%s: %s\n", sentence.Printable(n.Connection), n.Pace)
 		}
 	}
 	for _, h := range f.Helps {

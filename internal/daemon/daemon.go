@@ -36,14 +36,7 @@ import (
 	"campaignd/internal/webhooks"
 	"campaignd/internal/wirelog"
 	"campaignd/reporting"
-	"campaignd/throttle"
 )
-
-// limiter hands out slots and units of quotas. throttle.Local and throttle.Redis are limiters.
-type limiter interface {
-	throttle.Limiter
-	throttle.Counter
-}
 
 // Daemon is one process of campaignd. Make it with New, end it with Close.
 type Daemon struct {
@@ -140,6 +133,9 @@ func open(ctx context.Context, cfg *config.Config, o Options) (_ *Daemon, err er
 	if d.rates, err = cfg.Rates(); err != nil {
 		return nil, err
 	}
+	if err := d.openLimiter(ctx); err != nil {
+		return nil, err
+	}
 	d.client, err = config.NewConnectors(cfg)
 	if cfg.Role == config.RoleIntake && errors.Is(err, connector.ErrNone) {
 		return d, nil // an intake without a key asks the service for nothing
@@ -153,23 +149,7 @@ func open(ctx context.Context, cfg *config.Config, o Options) (_ *Daemon, err er
 	if cfg.Role == config.RoleIntake {
 		return d, nil
 	}
-	if d.limiter, err = d.openLimiter(ctx); err != nil {
-		return nil, err
-	}
 	return d, d.openWire(ctx)
-}
-
-// openLimiter makes the limiter: shared over redis if that is configured, else of this process.
-func (d *Daemon) openLimiter(ctx context.Context) (limiter, error) {
-	if d.cfg.Redis == "" {
-		return throttle.NewLocal(), nil
-	}
-	r, err := throttle.NewRedis(ctx, d.cfg.Redis, throttle.Options{Log: d.log})
-	if err != nil {
-		return nil, err
-	}
-	d.closers = append(d.closers, r.Close)
-	return r, nil
 }
 
 // openIntake makes the webhook intake and binds the public listener.
@@ -195,7 +175,7 @@ func (d *Daemon) openIntake(ctx context.Context) error {
 	if d.intake, err = webhooks.New(d.ledger, d.verifier, webhooks.Options{
 		Platforms: platforms, Mark: d.ledger.Marks().Read, Foreign: d.directory.Foreign,
 		Connections: d.directory.ConnectionOf, Origin: d.directory.Origin,
-		Peers: d.directory.Peers, Tiered: d.directory.Tiered, PerCompany: d.cfg.Suppressions.Scope == config.PerCompany,
+		Peers: d.directory.Peers, Tiered: d.directory.Tiered, Heard: d.heard, PerCompany: d.cfg.Suppressions.Scope == config.PerCompany,
 		OptOut: messaging.NewOptOut(d.cfg.Suppressions.Words...), Sweep: time.Duration(d.cfg.Webhooks.Sweep), SweepTurn: sweep.ours,
 		Seed: jitterSeed(d.owner), Log: d.log, OnChange: d.numberChanged, Replay: d.oweReplay,
 	}); err != nil {
@@ -248,7 +228,7 @@ func (d *Daemon) engine(only campaign.RunNo) (*sender.Engine, error) {
 		Lease: time.Duration(d.cfg.Sending.Lease), Group: time.Duration(d.cfg.Sending.Group),
 		Flush: time.Duration(d.cfg.Sending.Flush), Tick: time.Duration(d.cfg.Sending.Tick), Request: time.Duration(d.cfg.Service.Timeout),
 		MaxInFlight: d.cfg.Sending.InFlight, Backoff: time.Duration(d.cfg.Sending.Backoff), Repeats: d.cfg.Sending.Waits(),
-		Pace: d.directory.Pace, Origin: d.directory.Sending, Tier: d.directory.Tier, Log: d.log,
+		Pace: d.directory.Pace, Limit: d.directory.Limit, Origin: d.directory.Sending, Tier: d.directory.Tier, Log: d.log,
 		PlanEnds: d.quotas.PlanEnds,
 	}
 	if d.holds != nil {
@@ -306,6 +286,7 @@ func (d *Daemon) send(ctx context.Context, e *sender.Engine) error {
 			wg.Go(func() { d.askReplay(failed, since, outageCause) })
 		}
 		wg.Go(func() { d.replayRefused(failed) })
+		wg.Go(func() { d.tellHeard(intake) })
 		start(intake, d.intake.Run)
 		listening = start(listen, func(ctx context.Context) error { return d.public.serve(ctx, 5*time.Second) })
 	}

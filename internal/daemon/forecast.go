@@ -30,6 +30,7 @@ type Outlook struct {
 	quotas    *numbers.Quotas
 	ramps     map[string]campaign.RampState
 	holds     []campaign.Hold
+	paces     map[string]string // by connection: what is kept back of its limit
 
 	suppressions launch.KeyLedger // nil: no ledger is known
 }
@@ -41,7 +42,7 @@ func newOutlook(ctx context.Context, l campaign.Ledger, cfg *config.Config, know
 	if known == nil || !known.Directory.Ready() {
 		known = numbers.AskQuotas(ctx, cfg, l)
 	}
-	o := &Outlook{cfg: cfg, ledger: l, directory: known.Directory, quotas: known}
+	o := &Outlook{cfg: cfg, ledger: l, directory: known.Directory, quotas: known, paces: map[string]string{}}
 	o.Now = now
 	o.Past = defaultPast()
 	if l == nil {
@@ -164,7 +165,7 @@ func (o *Outlook) add(ctx context.Context, r plan.Run) (int, error) {
 		if slices.ContainsFunc(o.Numbers, func(n plan.Number) bool { return n.ID == id }) {
 			continue
 		}
-		n := plan.Number{ID: id, Pace: o.directory.Pace(id), Quality: o.directory.QualityOf(id)}
+		n := plan.Number{ID: id, Pace: o.pace(ctx, id), Quality: o.directory.QualityOf(id)}
 		if n.Pace <= 0 {
 			n.Pace = o.directory.AssumedPace(id)
 			o.Assumed = append(o.Assumed, id)

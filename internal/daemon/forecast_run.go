@@ -39,6 +39,9 @@ func forecastRun(
 		return f, err
 	}
 	numbers := o.Runs[i].Numbers
+	for i := range f.Numbers {
+		f.Numbers[i].Pace = o.paces[f.Numbers[i].Connection]
+	}
 	f.Assumed = slices.DeleteFunc(o.Assumed, func(id string) bool { return !slices.Contains(numbers, id) })
 	f.Unread = o.Unread
 	switch {

@@ -58,8 +58,10 @@ var (
 	descThrottle = desc("campaignd_throttled_total", "Answers with which the service asked to slow down.", "connection")
 	descNoSlot   = desc("campaignd_limiter_unavailable_total", "Requests for slots that the limiter did not answer.", "connection")
 	descRate     = desc("campaignd_pace_messages_per_second", "Rate at which the connection is paced now.", "connection")
-	descFlight   = desc("campaignd_in_flight", "Requests without an answer.", "connection")
-	descSince    = desc("campaignd_seconds_since_post",
+	descKept     = desc("campaignd_pace_kept_back_messages_per_second", "What is kept back of the limit of the connection, and for what: "+
+		"inbound, jitter, outliers or rest.", "connection", "reason")
+	descFlight = desc("campaignd_in_flight", "Requests without an answer.", "connection")
+	descSince  = desc("campaignd_seconds_since_post",
 		"Seconds since the last request over the connection, or since this process began to send over it.", "connection")
 	descLatency = desc("campaignd_request_seconds", "Smoothed time of a request.", "connection")
 	// limited_by is of the closed list of campaign.LaneReport.
@@ -94,6 +96,11 @@ func (c *sendCollector) Collect(ch chan<- prometheus.Metric) {
 		count(descThrottle, s.Throttled, s.Connection)
 		count(descNoSlot, s.NoSlot, s.Connection)
 		gauge(descRate, s.Rate, s.Connection)
+		if s.Kept != nil {
+			for what, v := range s.Kept.Parts() {
+				gauge(descKept, v, s.Connection, what)
+			}
+		}
 		gauge(descFlight, float64(s.InFlight), s.Connection)
 		gauge(descSince, s.Idle.Seconds(), s.Connection)
 		gauge(descLatency, s.Latency.Seconds(), s.Connection)

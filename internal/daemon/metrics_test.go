@@ -80,8 +80,8 @@ func TestMetricsCountMessagesAndNameNobody(t *testing.T) {
 		t.Errorf("the service accepted %d messages, want 19", n)
 	}
 	labels := regexp.MustCompile(`^campaignd_[a-z_]+\{(.*)\}`)
-	known := regexp.MustCompile(`^(connection|portfolio|result|reason|kind|outcome|state)="[a-z_0-9]+"(,(result|limited_by)="[a-z_]+")?$` +
-		`|^version="[^"]+"$`)
+	known := regexp.MustCompile(`^(connection|portfolio|result|reason|kind|outcome|state)="[a-z_0-9]+"` +
+		`(,(result|limited_by|reason)="[a-z_]+")?$|^version="[^"]+"$`)
 	for _, line := range strings.Split(page, "\n") {
 		if found := labels.FindStringSubmatch(line); found != nil && !known.MatchString(found[1]) {
 			t.Errorf("labels: got %s, want %s", line, known)

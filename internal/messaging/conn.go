@@ -69,9 +69,9 @@ func (c *conn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// post writes the request with its text, in one write, and reads the head of the answer. The caller
-// then reads the body, and calls answered.
-func (c *conn) post(req *http.Request, text []byte) (*http.Response, error) {
+// post writes the request with the text of m, in one write, and reads the head of the answer. The
+// caller then reads the body, and calls answered.
+func (c *conn) post(req *http.Request, text []byte, m *Message) (*http.Response, error) {
 	c.open = false
 	c.out.Reset()
 	c.out.WriteString(req.Method + " " + req.URL.RequestURI() + " HTTP/1.1\r\nHost: " + req.Host + "\r\n")
@@ -83,6 +83,7 @@ func (c *conn) post(req *http.Request, text []byte) (*http.Response, error) {
 	if _, err := c.stream.Write(c.out.Bytes()); err != nil {
 		return nil, err
 	}
+	m.wrote()
 	c.left = maxHead + maxAnswer
 	for range maxInterim + 1 {
 		resp, err := http.ReadResponse(c.in, req)

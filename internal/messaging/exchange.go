@@ -209,8 +209,9 @@ func (x *Exchange) roundTrip(ctx context.Context, req *http.Request, line *conn,
 	var err error
 	if line != nil {
 		line.wire.arm(m.Until)
-		resp, err = line.post(req, text)
+		resp, err = line.post(req, text, m)
 	} else {
+		m.wrote()
 		// RoundTrip instead of http.Client: it follows no redirect, keeps no cookie and copies nothing.
 		resp, err = x.transport.RoundTrip(req)
 	}

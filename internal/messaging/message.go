@@ -41,6 +41,16 @@ type Message struct {
 	// Until, if not zero, is the last instant at which the first byte of the request may be written.
 	// It is looked at after Before, and once more in the write itself.
 	Until time.Time `json:"-"`
+	// Written, if not nil, gets the instant at which the request was written as a whole. Nothing is
+	// stored if it was not.
+	Written *time.Time `json:"-"`
+}
+
+// wrote notes that the request was written.
+func (m *Message) wrote() {
+	if m.Written != nil {
+		*m.Written = time.Now()
+	}
 }
 
 // leave does what comes before the first byte of the request. An error means that it must not be

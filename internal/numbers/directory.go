@@ -254,18 +254,27 @@ func (d *Directory) withRemedy(what string, err error) error {
 // (docs/limits.md#pace). It is 0 while the service could not be asked and the configuration has no
 // rate: a number of 20/s must not be sent at 72.
 func (d *Directory) Pace(connection string) float64 {
+	d.mu.RLock()
+	_, told := d.rates[connection]
+	known := told || d.asked || d.cfg.Numbers[connection].Rate > 0
+	d.mu.RUnlock()
+	if !known {
+		return 0
+	}
+	return d.Limit(connection).Rate
+}
+
+// Limit is the pace with its parts, from which a number learns. It is asked while Pace is above 0.
+func (d *Directory) Limit(connection string) throughput.Pace {
 	if own, ok := d.cfg.Numbers[connection]; ok && own.Rate > 0 {
-		return throughput.Number{Limit: own.Rate}.Pace().Rate
+		return throughput.Number{Limit: own.Rate}.Pace()
 	}
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	if p, ok := d.rates[connection]; ok {
-		return p.Rate
+		return p
 	}
-	if !d.asked {
-		return 0
-	}
-	return throughput.Number{}.Pace().Rate
+	return throughput.Number{}.Pace()
 }
 
 // AssumedPace is the pace. While it is not known, AssumedPace is the pace of a STANDARD number.

@@ -46,6 +46,10 @@ func (i *Intake) fold(events []messaging.Event, received time.Time, platform boo
 		if n == 0 || e.Connection != seen {
 			seen = e.Connection
 			i.counters.verified(seen, received)
+			i.o.Heard(seen, received, false)
+		}
+		if e.Kind == messaging.KindMessage {
+			i.o.Heard(seen, e.At, true)
 		}
 		var m meaning
 		i.read(&m, e, own, received)

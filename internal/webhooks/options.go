@@ -48,6 +48,9 @@ type Options struct {
 	// opens a service window (docs/limits.md#tier). It is called by many goroutines at once. Default:
 	// no connection has one.
 	Tiered func(connection string) bool
+	// Heard is called for the events of each request, once for each connection, and for each message
+	// of a customer with its time (throttle.Sharer). It must not block. Default: it does nothing.
+	Heard func(connection string, at time.Time, message bool)
 	// PerCompany limits an opt-out to the company of its connection. Default: it is for all companies.
 	PerCompany bool
 	// OptOut knows the messages and button payloads that mean "stop". The zero value knows the
@@ -113,6 +116,9 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.Tiered == nil {
 		o.Tiered = func(string) bool { return false }
+	}
+	if o.Heard == nil {
+		o.Heard = func(string, time.Time, bool) {}
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)

@@ -77,6 +77,7 @@ var cases = []struct {
 	{"AThrottledKeySlowsDown", throttled},
 	{"AfterACoolDownACutFollowsAnother", cooled},
 	{"AKeyThatIsRefusedProbesAndRecovers", recovers},
+	{"WhatComesInIsCounted", comesIn},
 	{"PermissionsKeepTheRate", permitRate},
 	{"PermissionsStartWithoutABurst", permitStart},
 	{"IdleTimeIsWorthATolerance", permitIdle},

@@ -50,6 +50,7 @@ type Pace struct {
 	Factor  float64 // from 0.90 to 0.95
 	Reserve float64 // messages per second kept for inbound
 	Share   string  // where Reserve comes from, for people
+	Fixed   bool    // the pace does not follow what is measured: a coexistence number
 }
 
 // Pace computes the rate to send at. The platform counts messages when they arrive: jitter then
@@ -62,6 +63,7 @@ func (n Number) Pace() Pace {
 	p.Reserve, p.Share = inboundReserve*p.Limit, "5 % for inbound"
 	if n.Coexistence {
 		p.Reserve, p.Share = coexistenceReserve*p.Limit, "30 % for inbound and the phone"
+		p.Fixed = true
 	}
 	p.Rate = p.Factor * (p.Limit - p.Reserve)
 	return p
