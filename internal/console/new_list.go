@@ -160,7 +160,7 @@ func faultSentence(f *uploads.Fault) string {
 	case uploads.Broken:
 		return "The connection broke before the list had come whole. Upload it again."
 	case uploads.TooLarge:
-		return "A list has at most 4 GiB. Divide it, and send each part as a campaign of its own."
+		return "The file has more than 8 GiB, and a list has at most 4. Divide it, and send each part as a campaign of its own."
 	case uploads.WrongOffset, uploads.WrongHash:
 	}
 	return sentence(f.Message)

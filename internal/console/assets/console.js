@@ -88,7 +88,7 @@ inZone(document);
 
   const upload = async (file) => {
     if (!file.size) return tell("The file is empty. Choose the list that you want to send to.");
-    if (file.size > Number(form.dataset.most)) return tell("A list has at most 4 GiB. Divide it, and send each part as a campaign of its own.");
+    if (file.size > Number(form.dataset.most)) return tell("The file has more than 8 GiB, and a list has at most 4. Divide it, and send each part as a campaign of its own.");
     bar.max = file.size;
     for (let offset = 0, failed = 0; offset < file.size; ) {
       bar.value = offset;
