@@ -162,8 +162,8 @@ func TestAFaultOfAnAudienceNamesItsKey(t *testing.T) {
 	}))
 	defer lists.Close()
 	for _, c := range []struct{ yaml, url, want string }{
-		{"{from: customers, discount: OVER}", lists.URL, `audience.discount: "OVER" ended at 2026-01-02T00:00:00Z; prolong it, or take it out`},
-		{"{from: customers, discount: NEXT}", lists.URL, `audience.discount: "NEXT" begins at 2999-01-02T00:00:00Z only; start the campaign then`},
+		{"{from: customers, discount: OVER}", lists.URL, `audience.discount: "OVER" ended at 2026-01-02T00:00:00Z; prolong it`},
+		{"{from: customers, discount: NEXT}", lists.URL, `"NEXT" begins at 2999-01-02T00:00:00Z only; start the campaign then`},
 		{"{from: unpaid_orders}", w.url, "audience: has nobody"},
 		{"{from: top_customers, product: 01HDEM00000000000000N0NE01}", w.url, "audience.product: the commerce platform has no product"},
 		{"{from: customers, discount: NINE}", w.url, `audience.discount: "NINE" is not valid`},
