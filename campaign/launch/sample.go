@@ -153,7 +153,7 @@ type Tester interface {
 // run counts. The error is a *messaging.Error when the service refused it or its answer left a
 // doubt.
 func SendTest(ctx context.Context, service Tester, in SampleInput, to string) (*Sample, messaging.Receipt, error) {
-	to, key, err := in.testNumber(to)
+	to, key, err := in.TestNumber(to)
 	if err != nil {
 		return nil, messaging.Receipt{}, err
 	}
@@ -184,8 +184,8 @@ func SendTest(ctx context.Context, service Tester, in SampleInput, to string) (*
 	return s, receipt, err
 }
 
-// testNumber checks the number of a test message: it is valid and not suppressed.
-func (in SampleInput) testNumber(to string) (e164 string, key int64, err error) {
+// TestNumber checks the number of a test message: it is valid and not suppressed.
+func (in SampleInput) TestNumber(to string) (e164 string, key int64, err error) {
 	numbers, err := ParseSuppressions([]string{to}, campaign.ScopeAll, time.Now())
 	if err != nil {
 		return "", 0, err

@@ -139,7 +139,7 @@ func (p *program) withLedgerSession(ctx context.Context, why command.Purpose, do
 }
 
 // mistakable are the commands without --server that a user may expect to have it.
-var mistakable = []string{"run", "preview", "test", "ledger", "webhooks", "commerce", "doctor", "backup", "templates", "media"}
+var mistakable = []string{"run", "ledger", "webhooks", "commerce", "doctor", "backup", "templates", "media"}
 
 // sayLocal says that a command works on this machine although CAMPAIGND_SERVER names another one.
 // It refuses a command that sends, because the ledger of this machine does not know the opt-outs of
@@ -152,13 +152,9 @@ func (p *program) sayLocal(cmd *cobra.Command) error {
 	if p.Environment[command.ServerVariable] == "" || cmd.Flags().Lookup("server") != nil || !slices.Contains(mistakable, top.Name()) {
 		return nil
 	}
-	switch top.Name() {
-	case "run":
+	if top.Name() == "run" {
 		return command.Invalid(fmt.Errorf("run sends from this machine, and %[1]s names another: "+
 			"`campaignd launch` sends from there; unset %[1]s to send from here", command.ServerVariable))
-	case "test":
-		return command.Invalid(fmt.Errorf("test sends from this machine, and %[1]s names another: "+
-			"unset %[1]s to send from here, or use `campaignd launch`", command.ServerVariable))
 	}
 	fmt.Fprintf(p.Stderr, "campaignd: %s is about this machine, not about %s%s\n",
 		cmd.Name(), command.ServerVariable, command.InsteadOf(cmd.Name()))

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 
@@ -25,26 +26,15 @@ func (p *program) cmdPreview() *cobra.Command {
 	command.AddWhole(cmd.Flags(), &in.Row, "row", 0, "row of the list, from 1, the header not counted (default: the first that can be sent)")
 	cmd.Flags().BoolVar(&offline, "offline", false, "do not ask the service for the template's text")
 	o := command.AddOutput(cmd)
+	p.AddServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := checkRow(cmd, in); err != nil {
 			return err
 		}
-		c, err := p.load()
+		in.File = args[0]
+		s, err := p.sample(cmd.Context(), in, offline)
 		if err != nil {
 			return err
-		}
-		in.File = args[0]
-		if !offline {
-			client, err := p.client(c)
-			if err != nil {
-				return err
-			}
-			defer client.Close()
-			in.Service = client
-		}
-		s, err := launch.ReadSample(cmd.Context(), in)
-		if err != nil {
-			return withRemedy(c, err)
 		}
 		if o.JSON() {
 			return command.WriteJSON(p.Stdout, s)
@@ -52,6 +42,33 @@ func (p *program) cmdPreview() *cobra.Command {
 		return p.writeSample(s)
 	}
 	return cmd
+}
+
+// sample reads the message of a row, here or at another campaignd.
+func (p *program) sample(ctx context.Context, in launch.SampleInput, offline bool) (*launch.Sample, error) {
+	far, err := p.Remote()
+	switch {
+	case err != nil:
+		return nil, err
+	case far != nil && offline:
+		return nil, command.Invalid(offlineThere())
+	case far != nil:
+		return p.sampleThere(ctx, far, in)
+	}
+	c, err := p.load()
+	if err != nil {
+		return nil, err
+	}
+	if !offline {
+		client, err := p.client(c)
+		if err != nil {
+			return nil, err
+		}
+		defer client.Close()
+		in.Service = client
+	}
+	s, err := launch.ReadSample(ctx, in)
+	return s, withRemedy(c, err)
 }
 
 // checkRow refuses a given --row below 1.

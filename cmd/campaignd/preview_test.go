@@ -8,6 +8,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/launch"
+	"campaignd/internal/client/resource"
 	"campaignd/internal/messaging"
 )
 
@@ -66,7 +67,7 @@ func TestATestMessageIsNamedByItsIds(t *testing.T) {
 		t.Errorf("test: got %q, want %s", got, want)
 	}
 	got = d.want(0, "test", d.path("c.yaml"), "--to", "+2348039999999", "-o", "json").stdout
-	var facts testFacts
+	var facts resource.TestMessage
 	if err := json.Unmarshal([]byte(got), &facts); err != nil {
 		t.Fatalf("%v, want JSON: %s", err, got)
 	}

@@ -15,11 +15,6 @@ import (
 // rejectsInto makes the preflight write its rejected rows into the file path, which it empties
 // first. It refuses a file that the check reads. The caller calls done after the preflight.
 func rejectsInto(path string, in *launch.PreflightInput) (done func() error, err error) {
-	for _, read := range []string{in.List, in.File} {
-		if sameFile(path, read) {
-			return nil, command.Invalid(fmt.Errorf("--rejects %s would overwrite %s; name another file", path, read))
-		}
-	}
 	list, err := launch.OpenList(in.List, in.Definition.ListOptions(in.List))
 	if err != nil {
 		return nil, err
@@ -28,9 +23,9 @@ func rejectsInto(path string, in *launch.PreflightInput) (done func() error, err
 	if err := list.Close(); err != nil {
 		return nil, err
 	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	f, err := rejectsFile(path, in.List, in.File)
 	if err != nil {
-		return nil, command.Unwritable(path, fmt.Errorf("--rejects: %w", err))
+		return nil, err
 	}
 	w := bufio.NewWriter(f)
 	rejects, err := reporting.NewRejects(w, header, comma)
@@ -45,6 +40,20 @@ func rejectsInto(path string, in *launch.PreflightInput) (done func() error, err
 		}
 		return errors.Join(err, f.Close())
 	}, nil
+}
+
+// rejectsFile empties the file of --rejects. It refuses one of the files that the check reads.
+func rejectsFile(path string, reads ...string) (*os.File, error) {
+	for _, read := range reads {
+		if sameFile(path, read) {
+			return nil, command.Invalid(fmt.Errorf("--rejects %s would overwrite %s; name another file", path, read))
+		}
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return nil, command.Unwritable(path, fmt.Errorf("--rejects: %w", err))
+	}
+	return f, nil
 }
 
 // sameFile reports whether both paths lead to one existing file.

@@ -46,6 +46,7 @@ func TestACommandSaysTheSameOverTheNetwork(t *testing.T) {
 		"follow-up latest --where failed=131049", "follow-up latest --where skipped", "follow-up latest", "follow-up latest --where read",
 		"follow-up orders-9 --where failed",
 		"check " + d.path("c.yaml"), "check " + d.path("c.yaml") + " --strict", "check absent.yaml", "forecast absent.yaml",
+		"preview " + d.path("c.yaml"), "preview " + d.path("c.yaml") + " --row 3 -o json", "preview " + d.path("c.yaml") + " --row 99999",
 		"forecast " + d.path("c.yaml") + " --recipients absent.csv",
 		"erase +2348031277777 --yes", "erase 0803 --yes", "erase +2348031277777 --yes -o json",
 	} {
@@ -64,10 +65,29 @@ func TestACommandSaysTheSameOverTheNetwork(t *testing.T) {
 	away.oneLineOf(1, []string{"check the address, and that `campaignd serve` runs there"}, "runs")
 	forecast := []string{"forecast", d.path("c.yaml"), "-o", "json"}
 	wantIn(t, "the forecast of a campaign over the network", far.want(0, forecast...).stdout, `"messages"`, "as if it were launched now")
-	for _, flag := range []string{"--offline", "--rejects=x.csv"} {
-		if r := far.run("check", d.path("c.yaml"), flag); r.code != 2 || !strings.Contains(r.stderr, "on this machine only") {
-			t.Errorf("check %s over the network: got %+v, want exit code 2", flag, r)
+	for _, name := range []string{"check", "preview"} {
+		if r := far.run(name, d.path("c.yaml"), "--offline"); r.code != 2 || !strings.Contains(r.stderr, "on this machine only") {
+			t.Errorf("%s --offline over the network: got %+v, want exit code 2", name, r)
 		}
+	}
+	bad := d.write("bad.csv", listOf(2)+"0803,X,A\n")
+	var rejects []string
+	for name, of := range map[string]*fixture{"near.csv": d, "far.csv": far} {
+		of.want(0, "check", d.path("c.yaml"), "--recipients", bad, "--new", "--rejects", d.path(name))
+		text, err := os.ReadFile(d.path(name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		rejects = append(rejects, string(text))
+	}
+	if rejects[0] != rejects[1] || strings.Count(rejects[0], "\n") != 2 {
+		t.Errorf("rejects: got %q here and over the network, want the one bad row in both", rejects)
+	}
+	if r := far.run("test", d.path("c.yaml"), "--to", "+2348031266001"); r.code != 0 || !strings.Contains(r.stdout, "accepted by the service for +234") {
+		t.Errorf("test over the network: got %+v, want the receipt of the message", r)
+	}
+	if r := far.run("test", d.path("c.yaml"), "--to", "0803"); r.code != 2 {
+		t.Errorf("test to no number over the network: got %+v, want exit code 2", r)
 	}
 	list := d.write("stop.csv", "to\n+2348031266666\n")
 	near, over := d.run("suppressions", "import", list, "--source", "near"), far.run("suppressions", "import", list, "--source", "far")
@@ -107,9 +127,10 @@ func TestNothingIsSentFromBesideTheNamedServer(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t, nil)
 	d.env["CAMPAIGND_SERVER"], d.env["CAMPAIGND_KEY"] = "http://127.0.0.1:9", "cpd_x"
-	for _, command := range [][]string{{"run", d.path("c.yaml")}, {"test", d.path("c.yaml"), "--to", "+2348031200001"}} {
-		r := d.want(2, command...)
-		wantIn(t, command[0], r.stderr, "campaignd launch", "unset CAMPAIGND_SERVER")
+	wantIn(t, "run", d.want(2, "run", d.path("c.yaml")).stderr, "campaignd launch", "unset CAMPAIGND_SERVER")
+	d.want(1, "test", d.path("c.yaml"), "--to", "+2348031200001") // it asks the other one, which is away
+	if n := d.accepted(); n != 0 {
+		t.Errorf("accepted by the service of this machine: %d messages, want none", n)
 	}
 	if _, err := os.Stat(d.path("campaignd.db")); err == nil {
 		t.Error("run made a ledger, want none")

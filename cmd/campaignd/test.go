@@ -8,6 +8,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/launch"
+	"campaignd/internal/client/resource"
 	"campaignd/internal/command"
 	"campaignd/internal/config"
 	"campaignd/internal/daemon"
@@ -29,6 +30,7 @@ func (p *program) cmdTest() *cobra.Command {
 	command.AddWhole(cmd.Flags(), &in.Row, "row", 0, "row whose values are used (default: the first that can be sent)")
 	cmd.Flags().StringVar(&to, "to", "", "number to send to, in international form with +")
 	o := command.AddOutput(cmd)
+	p.AddServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if to == "" {
 			return command.Invalid(errors.New("--to is missing: give a number of yours, such as +2348031234567"))
@@ -36,36 +38,43 @@ func (p *program) cmdTest() *cobra.Command {
 		if err := checkRow(cmd, in); err != nil {
 			return err
 		}
-		c, err := p.load()
-		if err != nil {
-			return err
-		}
 		in.File = args[0]
-		in.Suppressions, err = p.suppressionsOf(cmd, c)
+		sent, err := p.sendTest(cmd, in, to)
 		if err != nil {
 			return err
 		}
-		client, err := p.client(c)
-		if err != nil {
-			return err
-		}
-		defer client.Close()
-		s, receipt, err := launch.SendTest(cmd.Context(), client, in, to)
-		if err != nil {
-			return withRemedy(c, err)
-		}
-		return p.Say(o, testFacts{s.To, receipt.MessageID, receipt.RequestID, receipt.Warning},
-			fmt.Sprintf("accepted by the service for %s: %s (accepted is not delivered: look at the phone)", s.To, receipt.MessageID))
+		return p.Say(o, sent, fmt.Sprintf("accepted by the service for %s: %s (accepted is not delivered: look at the phone)", sent.To,
+			sent.MessageID))
 	}
 	return cmd
 }
 
-// testFacts is the receipt of a test message in JSON.
-type testFacts struct {
-	To        string `json:"to"`
-	MessageID string `json:"message_id"`
-	RequestID string `json:"request_id,omitempty"`
-	Warning   string `json:"warning,omitempty"`
+// sendTest sends a test message from here, or from another campaignd.
+func (p *program) sendTest(cmd *cobra.Command, in launch.SampleInput, to string) (sent resource.TestMessage, err error) {
+	far, err := p.Remote()
+	switch {
+	case err != nil:
+		return sent, err
+	case far != nil:
+		return p.testThere(cmd.Context(), far, in, to)
+	}
+	c, err := p.load()
+	if err != nil {
+		return sent, err
+	}
+	if in.Suppressions, err = p.suppressionsOf(cmd, c); err != nil {
+		return sent, err
+	}
+	client, err := p.client(c)
+	if err != nil {
+		return sent, err
+	}
+	defer client.Close()
+	s, receipt, err := launch.SendTest(cmd.Context(), client, in, to)
+	if err != nil {
+		return sent, withRemedy(c, err)
+	}
+	return resource.TestMessage{To: s.To, MessageID: receipt.MessageID, RequestID: receipt.RequestID, Warning: receipt.Warning}, nil
 }
 
 // suppressionsOf reads the suppression list of the ledger. It returns nil when there is no ledger

@@ -141,6 +141,17 @@ var clientCalls = map[string]func(ctx context.Context, t *testing.T, c *client.C
 		_, err := c.ForecastLaunch(ctx, l)
 		return err
 	}),
+	"preview": uploading(func(ctx context.Context, c *client.Client, l client.Launch) error {
+		_, err := c.Preview(ctx, l, 1)
+		return err
+	}),
+	"send-test": uploading(func(ctx context.Context, c *client.Client, l client.Launch) error {
+		_, err := c.SendTest(ctx, l, 1, "+2348031234567")
+		return err
+	}),
+	"rejects": uploading(func(ctx context.Context, c *client.Client, l client.Launch) error {
+		return c.Rejects(ctx, l, io.Discard)
+	}),
 	"upload": func(ctx context.Context, t *testing.T, c *client.Client) error {
 		_, err := c.Upload(ctx, staged(ctx, t, c))
 		return err
@@ -171,7 +182,7 @@ func uploading(do func(context.Context, *client.Client, client.Launch) error) fu
 	return func(ctx context.Context, t *testing.T, c *client.Client) error {
 		dir := t.TempDir()
 		for name, text := range map[string]string{"c.yaml": "name: spring\nconnections: [conn_1]\ntemplate: {name: a, language: en}\n",
-			"l.csv": "phone\n"} {
+			"l.csv": "phone\n+2348031234570\n0803\n"} {
 			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 				return err
 			}

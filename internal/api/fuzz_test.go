@@ -49,7 +49,7 @@ func FuzzRequestsAreNoFaultOfTheServer(f *testing.F) {
 		switch d.op.OperationID {
 		case "import-suppressions":
 			r.Header.Set("Content-Type", "text/csv")
-		case "launch", "check-upload", "forecast-upload":
+		case "launch", "check-upload", "forecast-upload", "preview", "send-test", "rejects":
 			r.Header.Set("Content-Type", "multipart/form-data; boundary=b")
 		}
 		out := httptest.NewRecorder()

@@ -11,6 +11,9 @@ import (
 	"campaignd/internal/uploads"
 )
 
+// answeredAlready is the status of a route that has written its answer.
+const answeredAlready = 0
+
 // uploaded returns the handler of a route that takes a campaign and its list. do gets a folder for
 // the files and returns the status and the data of the answer. Files that no run needs are removed
 // before the answer.
@@ -35,7 +38,9 @@ func (s *Server) uploaded(id string, do func(w http.ResponseWriter, r *http.Requ
 			s.failed(id, err).write(w, dir)
 			return
 		}
-		writeJSON(w, status, map[string]any{"data": data})
+		if status != answeredAlready {
+			writeJSON(w, status, map[string]any{"data": data})
+		}
 	}
 }
 

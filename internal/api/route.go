@@ -92,6 +92,7 @@ func (s *Server) routes() {
 	s.dropRoutes()
 	s.eventRoute()
 	s.uploadRoutes()
+	s.sampleRoutes()
 	s.partRoutes()
 }
 

@@ -88,12 +88,13 @@ func newWorld(t testing.TB) *world {
 		Forecast: func(context.Context, campaign.Run) (plan.Forecast, error) { return plan.Forecast{}, nil },
 		Folder:   w.folder,
 		Check: func(_ context.Context, f operator.File, list string) (*launch.Preflight, error) {
-			return &launch.Preflight{Campaign: f.Definition.Name, List: list,
+			return &launch.Preflight{Campaign: f.Definition.Name, List: list, Sendable: 1,
 				Findings: []file.Finding{{Level: file.LevelWarning, Where: f.Path + ":3", What: list + " is short"}}}, nil
 		},
 		Foresee: func(context.Context, operator.File, *launch.Preflight) (plan.Forecast, error) {
 			return plan.Forecast{}, nil
 		},
+		Messages: tester{},
 		Numbers: func(context.Context) ([]resource.Number, error) {
 			return []resource.Number{{Connection: "conn_1"}}, nil
 		},

@@ -65,7 +65,16 @@ const (
 )
 
 // upload sends a call with the files of a launch, again while the server is busy with others.
-func upload[T any](ctx context.Context, c *Client, q call, l Launch) (out T, err error) {
+func upload[T any](ctx context.Context, c *Client, q call, l Launch) (T, error) {
+	return uploadWith(ctx, c, l, func(body io.Reader, kind string) (T, error) {
+		q.file, q.fileType = body, kind
+		return one[T](ctx, c, q)
+	})
+}
+
+// uploadWith calls do with a form of the files of a launch, again while the server is busy with
+// others.
+func uploadWith[T any](ctx context.Context, c *Client, l Launch, do func(body io.Reader, kind string) (T, error)) (out T, err error) {
 	var hash string
 	if l.List != "" {
 		info, err := os.Stat(l.List)
@@ -79,7 +88,7 @@ func upload[T any](ctx context.Context, c *Client, q call, l Launch) (out T, err
 		}
 	}
 	for wait := firstTurn; ; wait = min(2*wait, longestTurn) {
-		out, err = send[T](ctx, c, q, l, hash)
+		out, err = send(l, hash, do)
 		var told *Error
 		if !errors.As(err, &told) || told.Code != CodeBusy {
 			return out, err
@@ -95,8 +104,8 @@ func upload[T any](ctx context.Context, c *Client, q call, l Launch) (out T, err
 	}
 }
 
-// send sends a call with the files of a launch once.
-func send[T any](ctx context.Context, c *Client, q call, l Launch, hash string) (out T, err error) {
+// send calls do with a form of the files of a launch once.
+func send[T any](l Launch, hash string, do func(body io.Reader, kind string) (T, error)) (T, error) {
 	body, into := io.Pipe()
 	form := multipart.NewWriter(into)
 	written := make(chan struct{})
@@ -108,8 +117,7 @@ func send[T any](ctx context.Context, c *Client, q call, l Launch, hash string) 
 		_ = body.CloseWithError(nil) // the writer ends too
 		<-written
 	}()
-	q.file, q.fileType = body, form.FormDataContentType()
-	return one[T](ctx, c, q)
+	return do(body, form.FormDataContentType())
 }
 
 // writeParts writes the files of a launch, in the order that the server wants. hash names a list

@@ -15,7 +15,6 @@ import (
 	"campaignd/internal/client/resource"
 	"campaignd/internal/messaging"
 	"campaignd/internal/uploads"
-	"campaignd/recipients"
 )
 
 // The bounds of drafts: how long one is kept, and how many an operator has.
@@ -178,31 +177,12 @@ func (x *Prepared) Foresee(ctx context.Context, found *launch.Preflight) (plan.F
 
 // Sample is the message of a row; 0: the first row that can be sent.
 func (x *Prepared) Sample(ctx context.Context, row int64) (*launch.Sample, error) {
-	in := launch.SampleInput{File: x.File.Path, List: x.List, Row: row}
-	if x.process.Messages != nil {
-		in.Service = x.process.Messages
-	}
-	return launch.ReadSample(ctx, in)
+	return x.process.Sample(ctx, x.File.Path, x.List, row)
 }
 
 // SendTest sends the message of a row to a number of the operator, who is d.
 func (x *Prepared) SendTest(ctx context.Context, d *Session, row int64, to string) (*launch.Sample, messaging.Receipt, error) {
-	if x.process.Messages == nil {
-		return nil, messaging.Receipt{}, invalid("no messaging service is configured")
-	}
-	if err := d.note(ctx, "test message", x.draft.Campaign, ""); err != nil {
-		return nil, messaging.Receipt{}, err
-	}
-	in, key := launch.SampleInput{File: x.File.Path, List: x.List, Row: row}, recipients.Key(to)
-	for s, err := range d.Ledger.Suppressions(ctx) {
-		if err != nil {
-			return nil, messaging.Receipt{}, err
-		}
-		if recipients.Fold(s.Key) == recipients.Fold(key) {
-			in.Suppressions = append(in.Suppressions, s)
-		}
-	}
-	return launch.SendTest(ctx, x.process.Messages, in, to)
+	return x.process.SendTest(ctx, d, x.draft.Campaign, x.File.Path, x.List, row, to)
 }
 
 // Launch launches the draft, once: its id is the idempotency key. ctx is that of the process.

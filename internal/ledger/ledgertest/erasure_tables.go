@@ -20,9 +20,8 @@ func erase(t *testing.T, l Tables, seq int64, want campaign.Erased) {
 // nowhere fails if a table that events write to has the phone number of seq.
 func nowhere(t *testing.T, l Tables, seq int64) {
 	t.Helper()
-	for _, table := range []string{"orphan", "suppression", "opt_in", "first_receipt", "user_pair", "moved", "inbound", "reply", "sender", "contact",
-		"reach", "follow_up",
-		"delivery", "attempt", "purchase"} {
+	for _, table := range []string{"orphan", "suppression", "opt_in", "first_receipt", "user_pair", "moved", "inbound", "reply",
+		"sender", "contact", "reach", "follow_up", "delivery", "attempt", "purchase"} {
 		if got := stored(t, l, fmt.Sprintf(`SELECT CAST(count(*) AS text) FROM %s WHERE key = %d`, table, key(seq))); got != "0" {
 			t.Errorf("%s rows of %s have the erased number of seq %d; want 0", got, table, seq)
 		}
