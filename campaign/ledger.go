@@ -28,6 +28,8 @@ var (
 	// ErrUnwritable says that the ledger takes no writes now: its disk is full or its server is away.
 	// The ledger logs when that begins and ends. Callers try again and log nothing.
 	ErrUnwritable = errors.New("the ledger takes no writes")
+	// ErrFull says that the disk of the ledger is full.
+	ErrFull = errors.New("the disk is full")
 	// ErrLocked says that another process has the sender's lock of this ledger.
 	ErrLocked = errors.New("ledger is in use by another campaignd")
 	// ErrNewer says that the ledger's schema is newer than this program can use.

@@ -153,44 +153,6 @@ func TestSentencesBeginWithACapital(t *testing.T) {
 	}
 }
 
-// FuzzRoutes sends any parameters to each route. No answer is a fault of the server, and no value
-// is markup.
-func FuzzRoutes(f *testing.F) {
-	for _, s := range []string{"", "1", hostile, "\xff", "2026-03-02T09:00", "-1", "9223372036854775808", "+2348031234560", "1e400", "5m",
-		strings.Repeat("9", 5000), "spring-1", "latest", "../..", "%2e%2e", "company"} {
-		for route := range 48 {
-			f.Add(route, s, s)
-		}
-	}
-	w := newWorld(f)
-	names := []string{"status", "reason", "code", "connection", "to", "since", "before", "before_id", "after", "campaign", "all", "state",
-		"unfinished", "scope", "id", "for", "numbers", "number", "name", "company", "nonce", "key", "class", "weight", "rate",
-		"deadline", "token", "row", "to", "offset", "size", "column-to", "column-first_name", "another"}
-	f.Fuzz(func(t *testing.T, route int, in, value string) {
-		r := &w.routes[int(uint(route)%uint(len(w.routes)))] //nolint:gosec // an index
-		values := url.Values{}
-		for _, name := range names {
-			values.Set(name, value)
-		}
-		path := strings.NewReplacer("{run}", url.PathEscape(in), "{connection}", url.PathEscape(in), "{no}", url.PathEscape(in),
-			"{draft}", w.draft).Replace(r.path)
-		var form url.Values
-		if r.method == http.MethodPost {
-			form = values
-			form.Set("sure", value)
-		} else {
-			path += "?" + values.Encode()
-		}
-		got := w.request(path, "admin", form)
-		if got.Code >= 500 {
-			t.Errorf("%s %s: got %d, want no fault of the server", r.method, path, got.Code)
-		}
-		if text := got.Body.String(); strings.HasPrefix(got.Header().Get("Content-Type"), "text/html") && unsafe(text) != "" {
-			t.Errorf("%s %s: the page has %q", r.method, path, unsafe(text))
-		}
-	})
-}
-
 func TestCountsAgreeWithTheirWords(t *testing.T) {
 	for want, s := range map[string]resource.Suppressed{
 		"1 number was suppressed.":                              {Changed: 1},

@@ -33,6 +33,9 @@ func problemOf(ctx context.Context, err error) *problem {
 		return &problem{http.StatusRequestEntityTooLarge, "The form is too large."}
 	case errors.As(err, &upload):
 		return &problem{uploadStatus[upload.Kind], faultSentence(upload)}
+	case errors.Is(err, campaign.ErrFull):
+		return &problem{http.StatusInsufficientStorage, "The disk of the ledger is full, so nothing can be recorded and nothing is sent. " +
+			"Ask the operator of campaignd to make room, then try again."}
 	case errors.Is(err, operator.ErrUnauthorized):
 		return &problem{http.StatusUnauthorized, "You are not signed in, so nothing was done. Sign in and try again."}
 	case errors.Is(err, operator.ErrTooMany):

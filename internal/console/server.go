@@ -208,7 +208,11 @@ func (s *Server) serve(route *route, w http.ResponseWriter, r *http.Request) {
 // act does what a form asks for. An action that cannot be undone is confirmed first.
 func (s *Server) act(route *route, v *visit) {
 	if err := v.r.ParseForm(); err != nil {
-		s.fail(v.w, v.r, v.who, &problem{http.StatusBadRequest, "The form cannot be read."})
+		var large *http.MaxBytesError
+		if !errors.As(err, &large) {
+			err = &problem{http.StatusBadRequest, "The form cannot be read."}
+		}
+		s.fail(v.w, v.r, v.who, err)
 		return
 	}
 	v.form = v.r.PostForm //nolint:forbidigo // the fields of a request, not the client's function

@@ -68,7 +68,7 @@ func (f *Folder) release(hash string) {
 }
 
 // Add appends a part whose first byte is at offset in the list. If the part ends early, what
-// arrived is kept.
+// arrived is kept; if the disk is full, nothing of the part is, because the ledger is on that disk.
 func (f *Folder) Add(hash string, offset int64, part io.Reader) (u Upload, err error) {
 	if err := f.hold(hash); err != nil {
 		return u, err
@@ -131,7 +131,7 @@ func (f *Folder) write(hash string, offset int64, part io.Reader) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		return NoSpaceLeft()
+		return errors.Join(NoSpaceLeft(), os.Truncate(f.path(hash), offset))
 	}
 	return &Fault{Broken, fmt.Sprintf("the part was not read to its end: %v", err), 0}
 }

@@ -8,7 +8,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+	"testing/iotest"
 	"time"
 )
 
@@ -202,4 +204,18 @@ func TestAFullDiskRefusesAPart(t *testing.T) {
 	}
 	_, err := s.Add(hash, 0, strings.NewReader("a"))
 	wantCode(t, "a full disk", err, NoSpace)
+}
+
+// The ledger is on the same disk, so what a refused part had written is given back.
+func TestAFullDiskKeepsNothingOfAPart(t *testing.T) {
+	s := newFolder(t, maxStaged)
+	hash := sumOf("a")
+	if _, err := s.Add(hash, 0, strings.NewReader("abc")); err != nil {
+		t.Fatal(err)
+	}
+	_, err := s.Add(hash, 3, io.MultiReader(strings.NewReader("defg"), iotest.ErrReader(syscall.ENOSPC)))
+	wantCode(t, "a disk that becomes full", err, NoSpace)
+	if u, err := s.Look(hash); err != nil || u.Received != 3 {
+		t.Errorf("after it: got %d bytes (%v), want the 3 of the part before", u.Received, err)
+	}
 }

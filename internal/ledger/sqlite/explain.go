@@ -8,6 +8,8 @@ import (
 
 	"modernc.org/sqlite"
 	sqlitelib "modernc.org/sqlite/lib"
+
+	"campaignd/campaign"
 )
 
 // explain adds to an error of SQLite what it means for this file and what the operator can do.
@@ -30,7 +32,7 @@ func explain(path string, err error) error {
 	case sqlitelib.SQLITE_CANTOPEN, sqlitelib.SQLITE_PERM:
 		hint = "it cannot be opened: the folder must be writable by this user"
 	case sqlitelib.SQLITE_FULL:
-		hint = "the disk is full: nothing more can be recorded, so nothing more is sent"
+		return fmt.Errorf("ledger %s: %w: nothing more can be recorded, so nothing more is sent: %w", path, campaign.ErrFull, err)
 	case sqlitelib.SQLITE_BUSY, sqlitelib.SQLITE_LOCKED:
 		hint = "another program holds it for too long"
 	case sqlitelib.SQLITE_IOERR:

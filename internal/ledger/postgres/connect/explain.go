@@ -76,7 +76,7 @@ func Explain(name string, err error) error {
 	if err == nil || ledger.Promised(err) || errors.Is(err, ledger.ErrClosed) || errors.Is(err, pgx.ErrNoRows) || errors.Is(err, errSaid) {
 		return err
 	}
-	hint := ""
+	hint, text := "", OneLine(err.Error())
 	var said *pgconn.PgError
 	if errors.As(err, &said) {
 		switch said.Code {
@@ -90,6 +90,7 @@ func Explain(name string, err error) error {
 			hint = "it holds another program's tables: give the ledger its own database, or a schema (search_path in the address)"
 		case "53100":
 			hint = "its disk is full: nothing more can be recorded, so nothing more is sent"
+			err = fmt.Errorf("%w: %w", campaign.ErrFull, err)
 		case "58030":
 			hint = "its disk fails"
 		case "53300":
@@ -102,7 +103,6 @@ func Explain(name string, err error) error {
 			hint = "a statement took too long"
 		}
 	}
-	text := OneLine(err.Error())
 	var cannot *pgconn.ConnectError
 	if errors.As(err, &cannot) {
 		hint, text = cmp.Or(hint, unconnected(err)), attempts(err.Error())
