@@ -236,8 +236,8 @@ bench: ## measure sending, import and memory beside a bare loop
 	go run ./tools/bench
 
 .PHONY: bench-step
-bench-step: #+ time and memory of a planning step: 1,000,000 rows, 50 runs, 20 numbers
-	go test ./campaign/sender -run XXX -bench PlanningStep -benchtime 3000x -step-rows 1000000
+bench-step: #+ time and memory of a planning step: 1,000,000 rows, 50 runs, 20 numbers; STEP="-step-runs 500 -step-numbers 200"
+	go test ./campaign/sender -run XXX -bench PlanningStep -benchtime 3000x -step-rows 1000000 $(STEP)
 
 .PHONY: bench-cluster
 bench-cluster: #+ replicas on private PostgreSQL and Redis servers: rate, CPU, COPY, webhook events, bytes per delivery
