@@ -281,6 +281,13 @@ type Problem struct {
 	What string
 }
 
+// AuditCounts is what an audit read.
+type AuditCounts struct {
+	Rows     int64 // deliveries
+	Statuses map[Status]int64
+	Problems int64 // all, also those that it does not name
+}
+
 // ReportLedger reads a run for reports, audits and `why`.
 type ReportLedger interface {
 	Tallies(ctx context.Context, no RunNo) ([]Tally, Funnel, error)
@@ -303,10 +310,11 @@ type ReportLedger interface {
 	// on, in the order of their seqs. It ends after about 8 ms, also with fewer than n. next is the
 	// seq at which to go on; 0: there are no more.
 	SelectLines(ctx context.Context, no RunNo, f LineFilter, from int64, n int) (page []Line, next int64, err error)
-	// Audit checks what SQL can check: each row exists once, each outcome has its delivery, marks are
-	// within bounds, nothing is accepted above a mark, no phone key is queued twice. It returns at
-	// most limit problems.
-	Audit(ctx context.Context, no RunNo, limit int) ([]Problem, error)
+	// Audit reads each delivery of the run with its outcome and its segment, and finds those that
+	// contradict each other, rows of the list that are missing or there twice, phone keys that are
+	// queued twice, and summaries that differ from the rows. It names at most limit problems and
+	// counts all. With a limit of 0 it reads nothing.
+	Audit(ctx context.Context, no RunNo, limit int) ([]Problem, AuditCounts, error)
 	// Lanes returns the last report of each lane, for `why`.
 	Lanes(ctx context.Context, no RunNo) ([]LaneReport, error)
 	// SegmentStates returns the segments of a run.

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -40,8 +39,8 @@ func TestAuditFindsThatTheSumBalances(t *testing.T) {
 	golden(t, "audit_balanced.txt", b.Bytes())
 }
 
-// Each kind of fault is found and named, and nothing else is reported with it.
-func TestAuditFindsEachKindOfFault(t *testing.T) {
+// Totals that contradict the rows are found and named, and nothing else is reported with them.
+func TestAuditFindsTotalsThatDiffer(t *testing.T) {
 	type problems = []Problem
 	sumAs := func(m *memory, change func(map[campaign.Status]int64)) { // totals that differ from the lines
 		sum := map[campaign.Status]int64{}
@@ -59,75 +58,18 @@ func TestAuditFindsEachKindOfFault(t *testing.T) {
 		want   problems
 	}{
 		"a row lost": {func(_ *campaign.Run, m *memory) { m.lines = slices.Delete(m.lines, 3, 4) }, problems{
-			{4, 0, "this row has no delivery"}, {0, 0, "the totals add up to 15, the list has 16 rows"}}},
-		"rows lost": {func(_ *campaign.Run, m *memory) { m.lines = slices.Delete(m.lines, 3, 6) }, problems{
-			{4, 0, "rows 4 to 6 have no delivery"}, {0, 0, "the totals add up to 13, the list has 16 rows"}}},
-		"the last row lost": {func(_ *campaign.Run, m *memory) { m.lines = m.lines[:15] }, problems{
-			{16, 0, "this row has no delivery"}, {0, 0, "the totals add up to 15, the list has 16 rows"}}},
-		"the last rows lost": {func(_ *campaign.Run, m *memory) { m.lines = m.lines[:14] }, problems{
-			{15, 0, "rows 15 to 16 have no delivery"}, {0, 0, "the totals add up to 14, the list has 16 rows"}}},
+			{0, 0, "the totals add up to 15, the list has 16 rows"}}},
 		"a row lost, the totals not": {func(_ *campaign.Run, m *memory) {
 			sumAs(m, func(map[campaign.Status]int64) {})
 			m.lines = m.lines[:15]
-		}, problems{
-			{16, 0, "this row has no delivery"}, {0, 0, "15 deliveries were read, the list has 16 rows"},
-			{0, 0, "1 row is queued, the totals say 2"}}},
-		"a row twice": {func(_ *campaign.Run, m *memory) {
-			l := m.lines[9]
-			l.Seq = 99
-			m.lines = slices.Insert(m.lines, 10, l)
-		}, problems{{10, 99, "this row is there twice, or out of order"}, {0, 0, "the totals add up to 17, the list has 16 rows"}}},
-		"rows out of order": {func(_ *campaign.Run, m *memory) { m.lines[3], m.lines[4] = m.lines[4], m.lines[3] }, problems{
-			{4, 0, "this row has no delivery"}, {4, 3, "this row is there twice, or out of order"}}},
+		}, problems{{0, 0, "15 deliveries were read, the list has 16 rows"}, {0, 0, "1 row is queued, the totals say 2"}}},
 		"a row too many": {func(r *campaign.Run, m *memory) { r.Rows-- }, problems{{0, 0, "the totals add up to 16, the list has 15 rows"}}},
-		"a seq twice":    {func(_ *campaign.Run, m *memory) { m.lines[5].Seq = 2 }, problems{{6, 2, "seq 2 belongs to another row too"}}},
-		"a phone twice": {func(_ *campaign.Run, m *memory) { m.lines[14].Key = m.lines[2].Key }, problems{
-			{15, 0, "the same phone number as row 3, and neither is skipped"}}},
-		"a phone three times": {func(_ *campaign.Run, m *memory) {
-			m.lines[14].Key, m.lines[4].Key = m.lines[2].Key, m.lines[2].Key
-		}, problems{{5, 0, "the same phone number as row 3, and neither is skipped"},
-			{15, 0, "the same phone number as row 5, and neither is skipped"}}},
 		"a wrong total": {func(_ *campaign.Run, m *memory) {
 			sumAs(m, func(sum map[campaign.Status]int64) { sum[campaign.Sent]++; sum[campaign.Read]-- })
 		}, problems{{0, 0, "1 row is sent, the totals say 2"}, {0, 0, "1 row is read, the totals say 0"}}},
 		"a total too small": {func(_ *campaign.Run, m *memory) {
 			sumAs(m, func(sum map[campaign.Status]int64) { sum[campaign.Sent]-- })
 		}, problems{{0, 0, "the totals add up to 15, the list has 16 rows"}, {0, 0, "1 row is sent, the totals say 0"}}},
-		"a skip reason outside the list": {func(_ *campaign.Run, m *memory) { m.lines[8].Reason = "felt_like_it" }, problems{
-			{9, 8, `skipped for the unknown reason "felt_like_it"`}}},
-		"a skipped row that was posted": {func(_ *campaign.Run, m *memory) { m.lines[8].MessageID = "wamid.X" }, problems{
-			{9, 8, "skipped, but a messageId is known: it was posted"}}},
-		"a refused row that was accepted": {func(_ *campaign.Run, m *memory) { m.lines[6].MessageID = "wamid.X" }, problems{
-			{7, 6, "refused, but a messageId is known: the service accepted it"}}},
-		"a doubt that was accepted": {func(_ *campaign.Run, m *memory) { m.lines[11].MessageID = "wamid.X" }, problems{
-			{12, 11, "in_doubt, but a messageId is known: the service accepted it"}}},
-		"an unknown row that was accepted": {func(_ *campaign.Run, m *memory) { m.lines[12].MessageID = "wamid.X" }, problems{
-			{13, 12, "unknown, but a messageId is known: the service accepted it"}}},
-		"a row being sent that was accepted": {func(_ *campaign.Run, m *memory) { m.lines[13].MessageID = "wamid.X" }, problems{
-			{14, 13, "sending, but a messageId is known: the service accepted it"}}},
-		"a queued row that was accepted": {func(_ *campaign.Run, m *memory) { m.lines[15].MessageID = "wamid.X" }, problems{
-			{16, 15, "queued, but a messageId is known: the service accepted it"}}},
-		"a refusal without a code": {func(_ *campaign.Run, m *memory) { m.lines[6].Code = "" }, problems{{7, 6, "refused without a code"}}},
-		"an acceptance without id": {func(_ *campaign.Run, m *memory) { m.lines[2].MessageID = "" },
-			problems{{3, 2, "sent without a messageId"}}},
-		"an acceptance from nowhere": {func(_ *campaign.Run, m *memory) { m.lines[2].Connection = "" },
-			problems{{3, 2, "sent without a connection"}}},
-		"failed shown over delivered": {func(_ *campaign.Run, m *memory) { m.lines[1].Status = campaign.Failed }, problems{
-			{2, 1, "failed, but its times say delivered"}}},
-		"accepted shown over sent": {func(_ *campaign.Run, m *memory) { m.lines[2].Status = campaign.Accepted }, problems{
-			{3, 2, "accepted, but its times say sent"}}},
-		"sent shown over failed": {func(_ *campaign.Run, m *memory) { m.lines[4].Status = campaign.Sent }, problems{
-			{5, 4, "sent, but its times say failed"}}},
-		"delivered shown over read": {func(_ *campaign.Run, m *memory) { m.lines[0].Status = campaign.Delivered }, problems{
-			{1, 0, "delivered, but its times say read"}}},
-		"sent and never said so": {func(_ *campaign.Run, m *memory) { m.lines[3].Status = campaign.Sent }, problems{
-			{4, 3, "sent, but its times say accepted"}}},
-		"a status of no list": {func(r *campaign.Run, m *memory) { m.lines[2].Status = "lost" }, problems{
-			{3, 2, `status "lost" does not exist`}}},
-		"a queued row without phone": {func(_ *campaign.Run, m *memory) { m.lines[15].Key = 0 }, problems{
-			{16, 15, "queued, but the row has no phone number"}}},
-		"two queued rows without phone": {func(_ *campaign.Run, m *memory) { m.lines[14].Key, m.lines[15].Key = 0, 0 }, problems{
-			{15, 14, "queued, but the row has no phone number"}, {16, 15, "queued, but the row has no phone number"}}},
 		"a problem the ledger found": {func(_ *campaign.Run, m *memory) {
 			m.problems = []campaign.Problem{{Row: 5, Seq: 4, What: "accepted above the mark"}}
 		}, problems{{5, 4, "accepted above the mark"}}},
@@ -162,8 +104,8 @@ func TestAuditOfEveryLaterStateWantsEveryRow(t *testing.T) {
 		campaign.Cancelled, campaign.RunStateFailed} {
 		run, m := sample()
 		run.State, m.lines = state, m.lines[:15]
-		if a := audited(t, run, m); a.Found != 2 {
-			t.Errorf("%s: %d problems found, want 2: %+v", state, a.Found, a.Problems)
+		if a := audited(t, run, m); a.Found != 1 {
+			t.Errorf("%s: %d problems found, want 1: %+v", state, a.Found, a.Problems)
 		}
 	}
 }
@@ -174,8 +116,8 @@ func TestAuditNamesAtMostAHundredProblems(t *testing.T) {
 	}
 	run, m := sample()
 	m.problems = make([]campaign.Problem, 150)
-	if a := audited(t, run, m); a.Found != 100 || len(a.Problems) != 100 {
-		t.Errorf("%d of the ledger's 150 were asked for and %d named, want 100 and 100", a.Found, len(a.Problems))
+	if a := audited(t, run, m); a.Found != 150 || len(a.Problems) != 100 {
+		t.Errorf("%d of the ledger's 150 were found and %d named, want 150 and 100", a.Found, len(a.Problems))
 	}
 }
 
@@ -205,11 +147,9 @@ func TestAuditOfACleanRunHasAnEmptyJSONList(t *testing.T) {
 
 func TestAuditSaysWhatIsWrongAndWhere(t *testing.T) {
 	run, m := sample()
-	m.lines[1].Status = campaign.Failed
-	m.lines[8].Reason = "felt like\x1b[31mit"
-	m.lines[14].Key = m.lines[2].Key
 	m.lines = slices.Delete(m.lines, 3, 6)
-	m.problems = []campaign.Problem{{What: "segment 0 has its mark above its end"}}
+	m.problems = []campaign.Problem{{What: "segment 0 has its mark above its end"}, {Row: 4, What: "rows 4 to 6 have no delivery"},
+		{Row: 9, Seq: 8, What: `is skipped for an unknown reason: code "felt like\x1b[31mit"`}}
 	var b bytes.Buffer
 	if err := audited(t, run, m).Text(&b); err != nil {
 		t.Fatal(err)
@@ -219,12 +159,9 @@ func TestAuditSaysWhatIsWrongAndWhere(t *testing.T) {
 
 func TestAuditNamesTheFirstHundredAndCountsTheRest(t *testing.T) {
 	run, m := sample()
-	l := m.lines[15]
-	for i := range 300 {
-		l.Row, l.Seq, l.Key = int64(17+i), int64(16+i), 77
-		m.lines = append(m.lines, l)
+	for i := range int64(299) {
+		m.problems = append(m.problems, campaign.Problem{Row: 17 + i, Seq: 16 + i, What: "lies in no segment"})
 	}
-	run.Rows = int64(len(m.lines))
 	a := audited(t, run, m)
 	if len(a.Problems) != maxProblems || a.Found != 299 {
 		t.Errorf("%d named, %d found; want %d and 299", len(a.Problems), a.Found, maxProblems)
@@ -243,18 +180,6 @@ func TestAuditNamesTheFirstHundredAndCountsTheRest(t *testing.T) {
 	}
 }
 
-func TestSeqSetKnowsGapsAndBlockBorders(t *testing.T) {
-	s := seqSet{}
-	for _, seq := range []int64{0, 1, 63, 64, 4095, 4096, 8191, 1 << 31, -1} {
-		if !s.add(seq) {
-			t.Errorf("seq %d is added as known, want new", seq)
-		}
-		if s.add(seq) {
-			t.Errorf("seq %d is added again as new, want known", seq)
-		}
-	}
-}
-
 func TestAProblemIsNamedByItsRowOrTheRun(t *testing.T) {
 	a := AuditResult{Run: "spring/1", Rows: 2, Counted: 2, Totals: Totals{campaign.Queued: 2}, Found: 4,
 		Problems: []Problem{{What: "a"}, {Row: 1, What: "b"}, {Row: 2, What: "c"}}}
@@ -267,14 +192,4 @@ func TestAProblemIsNamedByItsRowOrTheRun(t *testing.T) {
 			t.Errorf("%d found: error %v, got\n%s\nwant its end\n%s", found, err, got, want)
 		}
 	}
-}
-
-func TestAuditOfAMillionRowsIsQuick(t *testing.T) {
-	l := sendingMillion{}
-	began := time.Now()
-	a, err := Audit(context.Background(), l, campaign.Run{No: 1, Campaign: "big", Rows: million, State: campaign.Running})
-	if err != nil || !a.Balanced {
-		t.Fatalf("Audit = %+v, %v, want a balanced sum", a, err)
-	}
-	t.Logf("%d rows in %v", int(million), time.Since(began))
 }

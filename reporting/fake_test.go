@@ -29,8 +29,8 @@ type memory struct {
 	responses *campaign.Responses
 	failAt    int            // Lines fails with fail after this many lines
 	fail      error          // with failAt 0, every method fails with it
-	between   func(read int) // called after each reading of the lines
-	reads     int
+	between   func(read int) // called after each audit of the lines
+	reads     int            // how many audits there were
 }
 
 func (m *memory) Responses(context.Context, campaign.RunNo) (*campaign.Responses, error) {
@@ -83,7 +83,6 @@ func (m *memory) Tallies(context.Context, campaign.RunNo) ([]campaign.Tally, cam
 }
 
 func (m *memory) Lines(context.Context, campaign.RunNo) iter.Seq2[campaign.Line, error] {
-	m.reads++
 	return func(yield func(campaign.Line, error) bool) {
 		for i := range m.lines {
 			if m.fail != nil && i == m.failAt {
@@ -94,14 +93,19 @@ func (m *memory) Lines(context.Context, campaign.RunNo) iter.Seq2[campaign.Line,
 				return
 			}
 		}
-		if m.between != nil {
-			m.between(m.reads)
-		}
 	}
 }
 
-func (m *memory) Audit(_ context.Context, _ campaign.RunNo, limit int) ([]campaign.Problem, error) {
-	return m.problems[:min(limit, len(m.problems))], nil
+func (m *memory) Audit(_ context.Context, _ campaign.RunNo, limit int) ([]campaign.Problem, campaign.AuditCounts, error) {
+	m.reads++
+	counts := campaign.AuditCounts{Rows: int64(len(m.lines)), Statuses: map[campaign.Status]int64{}, Problems: int64(len(m.problems))}
+	for i := range m.lines {
+		counts.Statuses[m.lines[i].Status]++
+	}
+	if m.between != nil {
+		m.between(m.reads)
+	}
+	return m.problems[:min(limit, len(m.problems))], counts, nil
 }
 
 var start = time.Date(2026, 9, 21, 14, 13, 20, 0, time.UTC)

@@ -61,7 +61,7 @@ func TestOnlyRowsThatMatchWhereAreSentTo(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("rows -want +got:\n%s", diff)
 	}
-	problems, err := l.Audit(t.Context(), run.No, 10)
+	problems, _, err := l.Audit(t.Context(), run.No, 10)
 	if err != nil || len(problems) > 0 {
 		t.Errorf("audit: %+v, %v; want the sum to balance", problems, err)
 	}

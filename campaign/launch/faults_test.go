@@ -29,7 +29,7 @@ func whole(t *testing.T, l campaign.Ledger, run campaign.Run, rows int64) error 
 	if err != nil {
 		return err
 	}
-	problems, err := l.Audit(t.Context(), run.No, 5)
+	problems, _, err := l.Audit(t.Context(), run.No, 5)
 	if err != nil || len(problems) > 0 || run.State != campaign.Ready || run.Rows != rows || len(lines(t, l, run.No)) != int(rows) {
 		return fmt.Errorf("%s is %s with %d rows, problems %v (%v), want ready with %d and none",
 			run.ID(), run.State, run.Rows, problems, err, rows)

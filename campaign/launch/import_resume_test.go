@@ -102,7 +102,7 @@ func TestAnInterruptedImportGoesOnWhereItStopped(t *testing.T) {
 			if diff := cmp.Diff(plain(wantLines), plain(lines(t, l, run.No))); diff != "" {
 				t.Fatalf("append %d, written %v: lines -want +got:\n%s", at, after, diff)
 			}
-			if problems, err := l.Audit(t.Context(), run.No, 5); err != nil || len(problems) > 0 {
+			if problems, _, err := l.Audit(t.Context(), run.No, 5); err != nil || len(problems) > 0 {
 				t.Errorf("audit: got %v, %v, want no problem", problems, err)
 			}
 		}

@@ -158,7 +158,7 @@ func TestCancelStopsARunningImport(t *testing.T) {
 	if err != nil || run.State != campaign.Cancelled {
 		t.Errorf("the run is %s, %v; want cancelled", run.State, err)
 	}
-	problems, err := c.ledger.Audit(t.Context(), run.No, 5)
+	problems, _, err := c.ledger.Audit(t.Context(), run.No, 5)
 	if err != nil || len(problems) > 0 {
 		t.Errorf("audit = %v and %v, want no problem", problems, err)
 	}

@@ -213,7 +213,7 @@ func (c *cluster) nobodyTwice(no campaign.RunNo) {
 			c.Errorf("%s got %d requests from %s, want 1", p.To, n, p.Connection)
 		}
 	}
-	problems, err := c.ledger.Audit(c.Context(), no, 5)
+	problems, _, err := c.ledger.Audit(c.Context(), no, 5)
 	if err != nil || len(problems) > 0 {
 		c.Errorf("audit = %v and %v, want no problem", problems, err)
 	}

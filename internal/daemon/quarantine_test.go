@@ -153,7 +153,7 @@ func TestASenderContinuesAfterTheQuarantine(t *testing.T) {
 			t.Errorf("%s got %d messages, want 1", m.To, m.Nth)
 		}
 	}
-	if problems, err := l.Audit(t.Context(), no, 10); err != nil || len(problems) > 0 {
+	if problems, _, err := l.Audit(t.Context(), no, 10); err != nil || len(problems) > 0 {
 		t.Errorf("Audit = %v and %v, want no problem", problems, err)
 	}
 }

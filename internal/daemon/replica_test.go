@@ -264,7 +264,7 @@ func TestADeadImportIsResumedWhereItsListIs(t *testing.T) {
 	if r := state(elsewhere); r.State != campaign.Importing || r.Rows != 50 {
 		t.Errorf("a list of another machine: got %s with %d rows, want importing with 50", r.State, r.Rows)
 	}
-	problems, err := c.ledger.Audit(t.Context(), here.No, 5)
+	problems, _, err := c.ledger.Audit(t.Context(), here.No, 5)
 	if err != nil || len(problems) > 0 {
 		t.Errorf("audit = %v and %v, want no problem", problems, err)
 	}

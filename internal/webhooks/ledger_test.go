@@ -135,7 +135,7 @@ func TestTenThousandEventsBalanceAfterARestart(t *testing.T) {
 					line.Status, line.SentAt, line.DeliveredAt)
 			}
 		}
-		problems, err := l.Audit(ctx, run.No, 9)
+		problems, _, err := l.Audit(ctx, run.No, 9)
 		ok(err)
 		tallies, _, err := l.Tallies(ctx, run.No)
 		ok(err)

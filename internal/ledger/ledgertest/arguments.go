@@ -125,10 +125,10 @@ func anEmptyCallDoesNothing(t *testing.T, l Tables) {
 	if done, err := l.Apply(t.Context(), campaign.Events{}); err != nil || !cmp.Equal(done, campaign.Applied{}) {
 		t.Errorf("applying nothing: %+v, %v; want nothing and no error", done, err)
 	}
-	if found, err := l.Audit(t.Context(), 99, 0); err != nil || len(found) > 0 {
+	if found, _, err := l.Audit(t.Context(), 99, 0); err != nil || len(found) > 0 {
 		t.Errorf("an audit of no problems: %v, %v; want nothing and no error", found, err)
 	}
-	if _, err := l.Audit(t.Context(), 99, 1); !errors.Is(err, campaign.ErrNoRun) {
+	if _, _, err := l.Audit(t.Context(), 99, 1); !errors.Is(err, campaign.ErrNoRun) {
 		t.Errorf("an audit of no run: %v; want ErrNoRun", err)
 	}
 }

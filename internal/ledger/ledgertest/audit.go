@@ -48,7 +48,7 @@ func begin(t *testing.T, l campaign.Ledger, r campaign.Run) {
 		t.Fatalf("claimed %d segments, want 2", len(ls))
 	}
 	fact := func(s campaign.Lease, seq int64, k campaign.ResultKind) campaign.Result {
-		return campaign.Result{Run: r.No, Seq: seq, Connection: "conn_1", Attempt: 1, Kind: k, At: time.Now(),
+		return campaign.Result{Run: r.No, Seq: seq, Connection: "conn_1", Attempt: 1, Kind: k, Code: "131026", At: time.Now(),
 			IntentAt: time.Now(), Epoch: s.Epoch}
 	}
 	for i, to := range []int64{4, ledger.AuditStep + 2} {
@@ -131,7 +131,8 @@ func auditFindsEachFaultAndNothingElse(t *testing.T, l Tables) {
 				about(1, 0, "lies in no segment"), about(7, far, "lies in no segment")}},
 		{[]string{segmentOf(0, "mark = 3")}, []string{segmentOf(0, "mark = 4")}, problems{unmarked(4, 3, ledger.Doubt)}},
 		{[]string{segmentOf(0, "mark = 3, closed = TRUE")}, []string{segmentOf(0, "mark = 4, closed = FALSE")}, nil},
-		{[]string{segmentOf(0, "mark = 3"), outcomeOf(3, "state = 7")}, []string{segmentOf(0, "mark = 4"), outcomeOf(3, "state = 3")}, nil},
+		{[]string{segmentOf(0, "mark = 3"), outcomeOf(3, "state = 7, code = 'expired'")},
+			[]string{segmentOf(0, "mark = 4"), outcomeOf(3, "state = 3, code = '131026'")}, nil},
 		{[]string{segmentOf(0, "mark = 0"), segmentOf(farSegment, "mark = 65536")},
 			[]string{segmentOf(0, "mark = 4"), segmentOf(farSegment, "mark = 65538")},
 			problems{unmarked(1, 0, ledger.Accepted), unmarked(2, 1, ledger.Accepted), unmarked(3, 2, ledger.Refused),
@@ -181,19 +182,23 @@ func auditFindsEachFaultAndNothingElse(t *testing.T, l Tables) {
 		{[]string{keyOf(5, 2348030000004), keyOf(far+2, 2348030000002)}, []string{keyOf(5, 2348030000005), keyOf(far+2, 2348030000000+far+2)},
 			problems{about(6, 5, "its phone number is queued in an earlier row too"),
 				about(9, far+2, "its phone number is queued in an earlier row too")}},
-		{[]string{keyOf(0, 0), keyOf(5, 0)}, []string{keyOf(0, 2348030000000), keyOf(5, 2348030000005)}, nil},
-		{[]string{keyOf(5, 2348030000002), outcomeOf(2, "state = 7")}, []string{keyOf(5, 2348030000005), outcomeOf(2, "state = 6")}, nil},
+		{[]string{keyOf(0, 0), keyOf(5, 0)}, []string{keyOf(0, 2348030000000), keyOf(5, 2348030000005)},
+			problems{about(1, 0, "is not skipped, but the row has no phone number"),
+				about(6, 5, "is not skipped, but the row has no phone number")}},
+		{[]string{keyOf(5, 2348030000002), outcomeOf(2, "state = 7, code = 'expired'")},
+			[]string{keyOf(5, 2348030000005), outcomeOf(2, "state = 6, code = '131026'")}, nil},
 		{[]string{fmt.Sprintf(`UPDATE delivery SET rid = rid + 3 WHERE rid = %d`, ledger.RowID(r.No, 5)),
 			fmt.Sprintf(`UPDATE run_count SET rows = 10 WHERE no = %d`, r.No)},
 			[]string{fmt.Sprintf(`UPDATE delivery SET rid = rid - 3 WHERE rid = %d`, ledger.RowID(r.No, 8)),
 				fmt.Sprintf(`UPDATE run_count SET rows = 9 WHERE no = %d`, r.No)},
-			problems{about(0, 0, "the run counts 10 rows, the ledger holds 9 deliveries"), about(6, 8, "lies in no segment")}},
+			problems{about(0, 0, "the run counts 10 rows, the ledger holds 9 deliveries"), about(10, 0, "this row has no delivery"),
+				about(6, 8, "lies in no segment")}},
 		{nil, nil, nil},
 	} {
 		for _, q := range c.alter {
 			alter(t, l, q)
 		}
-		got, err := l.Audit(t.Context(), r.No, 100)
+		got, _, err := l.Audit(t.Context(), r.No, 100)
 		if err != nil {
 			t.Fatalf("audit: %v; want no error", err)
 		}
@@ -207,7 +212,7 @@ func auditFindsEachFaultAndNothingElse(t *testing.T, l Tables) {
 			t.Errorf("audit after %q (-want +got):\n%s", c.alter, d)
 		}
 		for limit := range len(c.want) + 1 {
-			if some, err := l.Audit(t.Context(), r.No, limit); err != nil || len(some) != limit {
+			if some, _, err := l.Audit(t.Context(), r.No, limit); err != nil || len(some) != limit {
 				t.Errorf("audit after %q found %d problems, %v; want the limit %d", c.alter, len(some), err, limit)
 			}
 		}
@@ -241,7 +246,7 @@ func theAuditCountsWhatTheRunSays(t *testing.T, l Tables) {
 	for name, c := range cases {
 		r := budgeted(t, l, 10, 5)
 		alter(t, l, fmt.Sprintf(c.change, r.No))
-		found, err := l.Audit(t.Context(), r.No, 10)
+		found, _, err := l.Audit(t.Context(), r.No, 10)
 		var got []string
 		for _, p := range found {
 			if strings.Contains(p.What, "out of bounds") || strings.Contains(p.What, "deliveries") {

@@ -58,13 +58,13 @@ var reportFaults = []faultyMethod{
 	}},
 	{"Audit", func(f *fixture, _ Faults) func(context.Context) error {
 		r, _ := f.retried()
-		return func(ctx context.Context) error { _, err := f.l.Audit(ctx, r.No, 9); return err }
+		return func(ctx context.Context) error { _, _, err := f.l.Audit(ctx, r.No, 9); return err }
 	}},
 	{"AuditOfARowTwice", func(f *fixture, faults Faults) func(context.Context) error {
 		r := f.imported(2)
 		faults.Exec(f.T, fmt.Sprintf(`UPDATE delivery SET key = %d WHERE rid >> 32 = %d`, key(0), r.No))
 		return func(ctx context.Context) error {
-			ps, err := f.l.Audit(ctx, r.No, 9)
+			ps, _, err := f.l.Audit(ctx, r.No, 9)
 			if err == nil && len(ps) != 1 {
 				f.Errorf("found %+v, want one problem", ps)
 			}

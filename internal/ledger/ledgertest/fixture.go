@@ -286,7 +286,7 @@ func (f *fixture) status(no campaign.RunNo, seq int64, want campaign.Status) cam
 // sound fails when Audit finds anything.
 func (f *fixture) sound(no campaign.RunNo) {
 	f.Helper()
-	ps, err := f.l.Audit(f.ctx, no, 10)
+	ps, _, err := f.l.Audit(f.ctx, no, 10)
 	f.ok(err)
 	for _, p := range ps {
 		f.Errorf("audit of run %d: row %d seq %d %s", no, p.Row, p.Seq, p.What)

@@ -151,7 +151,7 @@ var importPromises = []promise{
 		if err := f.l.FinishImport(f.ctx, r.No, 4, campaign.Ready); err == nil {
 			f.Error("row 4 would get the run twice")
 		}
-		ps, err := f.l.Audit(f.ctx, r.No, 10)
+		ps, _, err := f.l.Audit(f.ctx, r.No, 10)
 		f.ok(err)
 		if len(ps) != 1 || ps[0].Row != 4 || ps[0].Seq != 3 {
 			f.Errorf("audit: %+v", ps)

@@ -27,7 +27,7 @@ func Totals(t *testing.T, l campaign.Ledger, no campaign.RunNo) map[campaign.Sta
 // Audited fails if Audit finds a problem.
 func Audited(t *testing.T, l campaign.Ledger, no campaign.RunNo) {
 	t.Helper()
-	if problems, err := l.Audit(t.Context(), no, 10); err != nil || len(problems) > 0 {
+	if problems, _, err := l.Audit(t.Context(), no, 10); err != nil || len(problems) > 0 {
 		t.Errorf("audit: %v %v", problems, err)
 	}
 }

@@ -87,7 +87,7 @@ func testModel(t *testing.T, open func(*testing.T) campaign.Ledger) {
 		f.ok(f.l.AppendRows(f.ctx, r.No, 0, rows, []campaign.Segment{{Run: r.No, Hi: modelRows}}))
 		f.ok(f.l.FinishImport(f.ctx, r.No, modelRows, campaign.Ready))
 		rt.Repeat(rapid.StateMachineActions(m))
-		if ps, err := f.l.Audit(f.ctx, r.No, 5); err != nil || len(ps) > 0 {
+		if ps, _, err := f.l.Audit(f.ctx, r.No, 5); err != nil || len(ps) > 0 {
 			rt.Fatalf("audit: %+v %v", ps, err)
 		}
 	})

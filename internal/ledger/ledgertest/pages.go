@@ -10,7 +10,7 @@ import (
 )
 
 // spread makes a run with this number of segments, of six deliveries each, ready to be sent. The
-// rows are in the opposite order of the seqs, with gaps.
+// rows are in the opposite order of the seqs.
 func (f *fixture) spread(segments int64) campaign.Run {
 	f.Helper()
 	r := f.create()
@@ -22,7 +22,7 @@ func (f *fixture) spread(segments int64) campaign.Run {
 		ss = append(ss, campaign.Segment{Run: r.No, Index: i, Lo: lo, Hi: lo + 6})
 	}
 	for i := range all {
-		all[i].Row = 2 * int64(len(all)-i)
+		all[i].Row = int64(len(all) - i)
 	}
 	f.ok(f.l.AppendRows(f.ctx, r.No, 0, all, ss))
 	f.ok(f.l.FinishImport(f.ctx, r.No, int64(len(all)), campaign.Ready))

@@ -107,7 +107,7 @@ var runPromises = []promise{
 		_, err2 := f.l.SetWanted(f.ctx, 9, campaign.WantPause)
 		_, err3 := f.l.SetState(f.ctx, 9, []campaign.State{campaign.Ready}, campaign.Running, "", "")
 		_, _, err4 := f.l.Tallies(f.ctx, 9)
-		_, err5 := f.l.Audit(f.ctx, 9, 1)
+		_, _, err5 := f.l.Audit(f.ctx, 9, 1)
 		_, err6 := f.l.LastEventAt(f.ctx, 9)
 		for i, err := range []error{err, err2, err3, f.l.SetAssets(f.ctx, 9, nil), f.l.AppendRows(f.ctx, 9, 0, nil, nil),
 			f.l.FinishImport(f.ctx, 9, 0, campaign.Ready), err4, err5, err6} {

@@ -59,7 +59,7 @@ func aForgottenChangeIsFound(t *testing.T, l Tables) {
 		t.Errorf("%v; want that the summary differs from its lines", err)
 	}
 	want := []campaign.Problem{{What: "the summary of segment 0 is not what its rows add up to"}}
-	if got, err := l.Audit(t.Context(), r.No, 10); err != nil || !slices.Equal(got, want) {
+	if got, _, err := l.Audit(t.Context(), r.No, 10); err != nil || !slices.Equal(got, want) {
 		t.Errorf("audit found %+v, %v; want %+v, no error", got, err, want)
 	}
 }

@@ -49,6 +49,8 @@ var tablePromises = []struct {
 	{"ResponsesAreUnknownBeforeTheyWereKept", responsesAreUnknownBeforeTheyWereKept, true},
 	{"ASummaryOutlivesItsRows", aSummaryOutlivesItsRows, true},
 	{"AuditFindsEachFaultAndNothingElse", auditFindsEachFaultAndNothingElse, false},
+	{"AuditFindsEachFaultOfARow", auditFindsEachFaultOfARow, false},
+	{"AuditCountsTheStatusesOfTheLines", auditCountsTheStatusesOfTheLines, false},
 	{"TheAuditCountsWhatTheRunSays", theAuditCountsWhatTheRunSays, true},
 	{"ARetryBeyondTheBudgetIsHeldAndNotSkipped", aRetryBeyondTheBudgetIsHeldAndNotSkipped, true},
 	{"AnIntentForNothingIsNotHeld", anIntentForNothingIsNotHeld, true},

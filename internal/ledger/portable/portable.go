@@ -74,6 +74,10 @@ type Statements struct {
 	Retirable     string // the next segment whose deliveries ended before $1, as ledger.ScanSegment reads it
 	RetireTotals  string // counts the outcomes [$1, $2) of the segment $3 in retired_total, and may delete them
 	RetireSenders string // deletes who reached the recipients of the deliveries [$1, $2) before $3
+
+	// Paired selects columns of the deliveries d and the outcomes o with the row ids [$1, $2), joined
+	// where both are there, and their segments s, which are within [$3, $4).
+	Paired func(columns string) string
 }
 
 // Ledger implements the portable half of campaign.Ledger.

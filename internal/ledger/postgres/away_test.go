@@ -45,7 +45,7 @@ func TestARestartedServerIsSentFromWithoutACallFailing(t *testing.T) {
 	if p, err := l.Park(t.Context(), lease, time.Time{}, ledgertest.After(time.Minute)); err != nil || !p.Done {
 		t.Errorf("got %+v %v; want no error, Done", p, err)
 	}
-	if ps, err := l.Audit(t.Context(), r.No, 5); err != nil || len(ps) > 0 {
+	if ps, _, err := l.Audit(t.Context(), r.No, 5); err != nil || len(ps) > 0 {
 		t.Errorf("got %+v %v; want no error, none", ps, err)
 	}
 }

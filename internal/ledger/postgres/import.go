@@ -215,7 +215,10 @@ const (
 // and takes 34 MB per million rows.
 func (l *Ledger) FinishImport(ctx context.Context, no campaign.RunNo, rows int64, state campaign.State) error {
 	importing, err := ledger.CheckImportEnd(no, state, func() (campaign.Run, error) { return l.Run(ctx, no) },
-		func() ([]campaign.Problem, error) { return l.queuedTwice(ctx, no, 1) })
+		func() ([]campaign.Problem, error) {
+			found, _, err := l.queuedTwice(ctx, no, 1)
+			return found, err
+		})
 	if err != nil || !importing {
 		return err
 	}
@@ -242,15 +245,4 @@ func (l *Ledger) FinishImport(ctx context.Context, no campaign.RunNo, rows int64
 		}
 	}
 	return nil
-}
-
-const sqlQueuedTwice = `WITH q AS (SELECT d.key, d.row, d.rid FROM delivery d LEFT JOIN outcome o ON o.rid = d.rid
-		WHERE d.rid >= $1 AND d.rid < $2 AND d.key <> 0 AND o.state IS DISTINCT FROM 7 /* skipped */),
-	t AS (SELECT key, max(row) AS row FROM q GROUP BY key HAVING count(*) > 1 ORDER BY key LIMIT $3)
-	SELECT q.row, q.rid & 4294967295 FROM t JOIN q ON q.key = t.key AND q.row = t.row ORDER BY q.key`
-
-// queuedTwice finds up to limit phone keys that more than one row of a run queues.
-func (l *Ledger) queuedTwice(ctx context.Context, no campaign.RunNo, limit int) (found []campaign.Problem, err error) {
-	err = l.read(ctx, l.reports, list(&found, ledger.QueuedTwice, sqlQueuedTwice, ledger.RowID(no, 0), ledger.RowID(no+1, 0), limit))
-	return found, err
 }

@@ -25,6 +25,8 @@ var ownStatements = portable.Statements{
 	Retirable:     sqlRetirable,
 	RetireTotals:  sqlRetireTotals,
 	RetireSenders: sqlRetireSenders,
+
+	Paired: paired,
 }
 
 // store gives package portable the connections of a ledger.

@@ -79,7 +79,7 @@ func TestAConnectionThatBreaksAmongTheRowsRepeatsNone(t *testing.T) {
 		{"Runs", 4 << 10, 30, func() (any, error) { return l.Runs(ctx, campaign.RunFilter{Campaign: "autumn"}) }},
 		{"Lanes", 8 << 10, n, func() (any, error) { return l.Lanes(ctx, r.No) }},
 		{"SegmentStates", 8 << 10, 300, func() (any, error) { return l.SegmentStates(ctx, fresh.No) }},
-		{"Audit", 8 << 10, 500, func() (any, error) { return l.Audit(ctx, r.No, 500) }},
+		{"Audit", 8 << 10, 500, func() (any, error) { ps, _, err := l.Audit(ctx, r.No, 500); return ps, err }},
 		{"Suppressions", 8 << 10, n, func() (any, error) {
 			var all []campaign.Suppression
 			for s, err := range l.Suppressions(ctx) {

@@ -109,7 +109,7 @@ func TestReplicasSendOneRunOnceAndLoseNoStatus(t *testing.T) {
 			t.Errorf("%d are %s %s, want all %d read", x.N, x.Status, x.Reason, n)
 		}
 	}
-	if ps, err := replicas[0].Audit(t.Context(), r.No, 5); err != nil || len(ps) > 0 {
+	if ps, _, err := replicas[0].Audit(t.Context(), r.No, 5); err != nil || len(ps) > 0 {
 		t.Errorf("got %+v %v; want no error, none", ps, err)
 	}
 }

@@ -122,7 +122,7 @@ func TestACommitWhoseAnswerIsLostIsReadBack(t *testing.T) {
 	if got, err := l.Run(t.Context(), r.No); err != nil || got.Taken != 40 {
 		t.Errorf("got %+v %v; want no error, Taken 40", got, err)
 	}
-	if ps, err := l.Audit(t.Context(), r.No, 5); err != nil || len(ps) > 0 {
+	if ps, _, err := l.Audit(t.Context(), r.No, 5); err != nil || len(ps) > 0 {
 		t.Errorf("got %+v %v; want no error, none", ps, err)
 	}
 }

@@ -171,7 +171,10 @@ func (t *tx) followUp(no campaign.RunNo, parent int64, rows []campaign.Delivery)
 // import.
 func (l *Ledger) FinishImport(ctx context.Context, no campaign.RunNo, rows int64, state campaign.State) error {
 	importing, err := ledger.CheckImportEnd(no, state, func() (campaign.Run, error) { return l.Run(ctx, no) },
-		func() ([]campaign.Problem, error) { return l.queuedTwice(ctx, no, 1) })
+		func() ([]campaign.Problem, error) {
+			found, _, err := l.queuedTwice(ctx, no, 1)
+			return found, err
+		})
 	if err != nil || !importing {
 		return err
 	}
@@ -185,56 +188,4 @@ func (l *Ledger) FinishImport(ctx context.Context, no campaign.RunNo, rows int64
 		}
 		return t.setState(no, state, "", "")
 	})
-}
-
-const (
-	sqlCountRows = `SELECT rows FROM run_count WHERE no = ?`
-	// In pages: the write-ahead log grows during a long read.
-	sqlKeys = `SELECT d.rid, d.key, o.state FROM delivery d LEFT JOIN outcome o ON o.rid = d.rid
-		WHERE d.rid >= ? AND d.rid < ? ORDER BY d.rid LIMIT 65536`
-	sqlQueuedLast = `SELECT d.row, d.rid & 0xffffffff FROM delivery d LEFT JOIN outcome o ON o.rid = d.rid
-		WHERE d.rid >= ? AND d.rid < ? AND d.key = ? AND o.state IS NOT 7 /* skipped */ ORDER BY d.row DESC LIMIT 1`
-)
-
-// queuedTwice finds up to limit phone keys that more than one row of a run queues. Its memory is 8
-// bytes a row.
-func (l *Ledger) queuedTwice(ctx context.Context, no campaign.RunNo, limit int) (found []campaign.Problem, err error) {
-	var rows int64
-	if err := l.read().row(ctx, sqlCountRows, args(int64(no)), &rows); err != nil {
-		return nil, err
-	}
-	keys := make([]int64, 0, rows) // a growing slice would take twice as much
-	for from, end := ledger.RowID(no, 0), ledger.RowID(no+1, 0); from < end; {
-		n, last := 0, int64(0)
-		err := l.read().each(ctx, sqlKeys, args(from, end), func(scan scanFunc) error {
-			var key int64
-			var state sql.NullInt64
-			if err := scan(&last, &key, &state); err != nil {
-				return err
-			}
-			n++
-			if key != 0 && ledger.Outcome(state.Int64) != ledger.Skipped {
-				keys = append(keys, key)
-			}
-			return nil
-		})
-		if err != nil {
-			return nil, err
-		}
-		if n == 0 {
-			break
-		}
-		from = last + 1
-	}
-	slices.Sort(keys)
-	for i := 1; i < len(keys) && len(found) < limit; i++ {
-		if keys[i] != keys[i-1] || i > 1 && keys[i] == keys[i-2] {
-			continue
-		}
-		a := args(ledger.RowID(no, 0), ledger.RowID(no+1, 0), keys[i])
-		if err := l.read().each(ctx, sqlQueuedLast, a, list(&found, ledger.QueuedTwice)); err != nil {
-			return nil, err
-		}
-	}
-	return found, nil
 }

@@ -105,7 +105,7 @@ func TestAKilledProcessKeepsWhatItAcknowledged(t *testing.T) {
 		if err := l.Release(t.Context(), ls[0], nil); err != nil {
 			t.Fatal(err)
 		}
-		if ps, err := l.Audit(t.Context(), r.No, 5); err != nil || len(ps) > 0 {
+		if ps, _, err := l.Audit(t.Context(), r.No, 5); err != nil || len(ps) > 0 {
 			t.Errorf("audit: %+v %v; want no problem, no error", ps, err)
 		}
 		if err := l.Close(); err != nil {

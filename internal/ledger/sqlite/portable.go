@@ -24,6 +24,8 @@ var ownStatements = portable.Statements{
 	Retirable:     sqlRetirable,
 	RetireTotals:  sqlRetireTotals,
 	RetireSenders: sqlRetireSenders,
+
+	Paired: paired,
 }
 
 // store gives package portable the connections of a ledger.

@@ -107,7 +107,7 @@ func TestAnErasedNumberIsNotInTheFile(t *testing.T) {
 	}
 	// The rest is as it was.
 	for _, r := range runs[1:] {
-		if ps, err := l.Audit(t.Context(), r.No, 5); err != nil || len(ps) > 0 {
+		if ps, _, err := l.Audit(t.Context(), r.No, 5); err != nil || len(ps) > 0 {
 			t.Errorf("audit of %s: %+v %v; want no problem, no error", r.ID(), ps, err)
 		}
 	}
