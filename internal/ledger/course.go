@@ -17,7 +17,7 @@ type Course struct {
 	Countries []campaign.CountryCount
 }
 
-// The lines of Course.Series. Their order is that of sqlSummarySeries.
+// The lines of Course.Series. Their order is that of sqlSummaryOutcomes.
 const (
 	CourseAccepted = iota
 	CourseDelivered
@@ -38,7 +38,7 @@ const (
 )
 
 // latencyScale is the number of buckets in which a latency grows e-fold: e^(1/10.5) is 1.0999.
-// sqlSummaryLatency has the same number.
+// sqlSummaryOutcomes has the same number.
 const latencyScale = 10.5
 
 // bucketStart is where a bucket of latencies begins. The first one holds less than 1.1 ms.
@@ -131,15 +131,4 @@ func (s *courseSum) summary() campaign.Summary {
 		sum.Latency = append(sum.Latency, campaign.LatencyBucket{From: bucketStart(b[0]), To: bucketStart(b[0] + 1), N: b[1]})
 	}
 	return sum
-}
-
-// SegmentCourse makes the course of a segment of the rows of the series (line, minute, n), the
-// latencies (bucket, n) and the countries.
-func SegmentCourse(series [][3]int64, latency [][2]int64, countries []campaign.CountryCount) Course {
-	s := newCourseSum(segmentPoints)
-	for _, r := range series {
-		s.count(int(r[0]), r[1], r[2])
-	}
-	s.add(&Course{Latency: latency, Countries: countries})
-	return s.course()
 }

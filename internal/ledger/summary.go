@@ -88,15 +88,38 @@ func ScanGroup(scan func(...any) error) (g Group, err error) {
 	return g, err
 }
 
-// CountryGroup counts the deliveries of a segment whose numbers begin with the same digits.
+// CountryGroup counts the deliveries of a segment whose numbers begin with the same digits, and
+// whose outcomes are of one kind.
 type CountryGroup struct {
-	area, example string // area is "" where the row has no number
+	area    int64 // 0: the row has no number
+	example string
 	campaign.CountryCount
 }
 
-// ScanCountryGroup reads the digits, one of the numbers, and the counts.
+// ScanCountryGroup reads the digits, one of the numbers, the kind of the outcomes without its
+// place, and how many there are.
 func ScanCountryGroup(scan func(...any) error) (g CountryGroup, err error) {
-	err = scan(&g.area, &g.example, &g.Rows, &g.Skipped, &g.Refused, &g.Accepted, &g.Delivered, &g.Read, &g.Failed)
+	var kind, n int64
+	err = scan(&g.area, &g.example, &kind, &n)
+	g.Rows = n
+	_, state, rank := kindOf(kind)
+	switch state {
+	case Skipped:
+		g.Skipped = n
+	case Refused:
+		g.Refused = n
+	case Accepted:
+		g.Accepted = n
+	}
+	if rank >= RankDelivered {
+		g.Delivered = n
+	}
+	if rank == RankRead {
+		g.Read = n
+	}
+	if kind&kindFailed != 0 {
+		g.Failed = n
+	}
 	return g, err
 }
 
@@ -224,7 +247,7 @@ func CountCountries(groups []CountryGroup, where *recipients.Countries) []campai
 	sums := map[string]campaign.CountryCount{}
 	for _, g := range groups {
 		country := ""
-		if g.area != "" {
+		if g.area != 0 {
 			country = where.Region(g.example)
 		}
 		g.Country = country

@@ -22,43 +22,48 @@ const (
 			OR k.token = 0 AND k.mark = s.mark AND k.hi = s.hi AND k.connection = s.connection
 				AND NOT EXISTS (SELECT 1 FROM changed c WHERE c.segment = s.id) AND (SELECT trusted FROM summary_state))
 		WHERE s.id > $1 AND s.id < $2 ORDER BY s.id LIMIT $3`
-	// $3 is the row id of the mark.
-	sqlSummaryGroups = `SELECT CASE WHEN rid >= $3 THEN 1 ELSE 0 END + CASE WHEN state = 7 /* skipped */ AND attempt = 0 THEN 2 ELSE 0 END,
-			coalesce(connection, ''), state, rank,
-			coalesce(CASE WHEN state >= 6 /* refused */ OR state = 1 /* deferred */ THEN code
-				WHEN rank = 2 /* failed */ THEN fail_code END, ''), count(*),
-			count(*) FILTER (WHERE coalesce(sent_at, 0) > 0), count(*) FILTER (WHERE coalesce(failed_at, 0) > 0),
-			count(*) FILTER (WHERE flags & 1 /* adopted */ <> 0), count(*) FILTER (WHERE flags & 2 /* may be a duplicate */ <> 0),
-			count(*) FILTER (WHERE flags & 8 /* ambiguous */ <> 0)
-		FROM outcome WHERE rid >= $1 AND rid < $2 GROUP BY 1, 2, 3, 4, 5`
-	// The lines are those of ledger.Course.
-	sqlSummarySeries = `SELECT 0, result_at / 60000, count(*) FROM outcome
-			WHERE rid >= $1 AND rid < $2 AND state = 5 /* accepted */ GROUP BY 2
-		UNION ALL SELECT 1, delivered_at / 60000, count(*) FROM outcome WHERE rid >= $1 AND rid < $2 AND delivered_at > 0 GROUP BY 2
-		UNION ALL SELECT 2, read_at / 60000, count(*) FROM outcome WHERE rid >= $1 AND rid < $2 AND read_at > 0 GROUP BY 2
-		UNION ALL SELECT 3, failed_at / 60000, count(*) FROM outcome WHERE rid >= $1 AND rid < $2 AND failed_at > 0 GROUP BY 2`
-	sqlSummaryLatency = `SELECT CAST(floor(ln(greatest(delivered_at - result_at, 1)) * 10.5) AS bigint), count(*) FROM outcome
-		WHERE rid >= $1 AND rid < $2 AND state = 5 /* accepted */ AND delivered_at > 0 GROUP BY 1`
+	// One reading of the outcomes: $3 is the row id of the mark, $4 asks for the courses. The first
+	// column is that of ledger.ScanOutcomes; -1 is no minute and no bucket.
+	sqlSummaryOutcomes = `SELECT CASE WHEN rid >= $3 THEN 1 ELSE 0 END + CASE WHEN state = 7 /* skipped */ AND attempt = 0 THEN 2 ELSE 0 END
+			+ CASE WHEN coalesce(sent_at, 0) > 0 THEN 4 ELSE 0 END + CASE WHEN coalesce(failed_at, 0) > 0 THEN 8 ELSE 0 END
+			+ rank * 16 + state * 128 + flags * 2048,
+			coalesce(connection, ''), coalesce(CASE WHEN state >= 6 /* refused */ OR state = 1 /* deferred */ THEN code
+				WHEN rank = 2 /* failed */ THEN fail_code END, ''),
+			CASE WHEN $4 = 1 AND state = 5 /* accepted */ THEN coalesce(result_at, 0) / 60000 ELSE -1 END,
+			CASE WHEN $4 = 1 AND delivered_at > 0 THEN delivered_at / 60000 ELSE -1 END,
+			CASE WHEN $4 = 1 AND read_at > 0 THEN read_at / 60000 ELSE -1 END,
+			CASE WHEN $4 = 1 AND failed_at > 0 THEN failed_at / 60000 ELSE -1 END,
+			CASE WHEN $4 = 1 AND state = 5 /* accepted */ AND delivered_at > 0
+				THEN CAST(floor(ln(greatest(delivered_at - result_at, 1)) * 10.5) AS bigint) ELSE -1 END,
+			count(*)
+		FROM outcome WHERE rid >= $1 AND rid < $2 GROUP BY 1, 2, 3, 4, 5, 6, 7, 8`
 	// Segments that retention deleted before summaries were kept.
 	sqlRetiredGroups = `SELECT 0, '', state, rank, code, n, sent, failed, adopted, duplicate, ambiguous FROM retired_total WHERE segment = $1`
 )
 
 // sqlSummaryCountries groups numbers by what recipients.Countries tells countries apart by: the
 // calling code, which 3 digits contain, and three digits more where several countries share a code.
-var sqlSummaryCountries = `SELECT CASE WHEN d.key = 0 THEN '' ELSE substr(d.dest, 1, CASE` + sharedCodes() + ` ELSE 4 END) END,
-		min(d.dest), count(*),
-		count(*) FILTER (WHERE o.state = 7 /* skipped */), count(*) FILTER (WHERE o.state = 6 /* refused */),
-		count(*) FILTER (WHERE o.state = 5 /* accepted */), count(*) FILTER (WHERE o.rank >= 3 /* delivered */),
-		count(*) FILTER (WHERE o.rank = 4 /* read */), count(*) FILTER (WHERE o.failed_at > 0)
+// p is the first 7 digits of a number. Texts of the number would take twice the time.
+var sqlSummaryCountries = `SELECT CASE` + sharedCodes() + ` ELSE p / 10000 END, min(dest), kind, count(*) FROM (
+	SELECT CASE WHEN d.key <= 0 THEN 0 ELSE d.key / CASE WHEN d.key < 10000000 THEN 1 WHEN d.key < 100000000 THEN 10
+			WHEN d.key < 1000000000 THEN 100 WHEN d.key < 10000000000 THEN 1000 WHEN d.key < 100000000000 THEN 10000
+			WHEN d.key < 1000000000000 THEN 100000 WHEN d.key < 10000000000000 THEN 1000000
+			WHEN d.key < 100000000000000 THEN 10000000 ELSE 100000000 END END AS p, d.dest,
+		CASE WHEN o.rid IS NULL THEN 0 ELSE CASE WHEN o.failed_at > 0 THEN 8 ELSE 0 END + o.rank * 16 + o.state * 128 END AS kind
 	FROM delivery d LEFT JOIN (SELECT rid, state, rank, failed_at FROM outcome WHERE rid >= $1 AND rid < $2) o ON o.rid = d.rid
-	WHERE d.rid >= $1 AND d.rid < $2 GROUP BY 1`
+	WHERE d.rid >= $1 AND d.rid < $2) x GROUP BY 1, 3`
 
-// sharedCodes are the cases of numbers whose calling code several countries share, and how many
-// characters tell the country.
+// sharedCodes are the cases of numbers whose calling code several countries share.
 func sharedCodes() string {
-	var b strings.Builder
+	var byLength [4][]string
 	for _, code := range recipients.SharedCodes() {
-		fmt.Fprintf(&b, ` WHEN substr(d.dest, 2, %d) = '%s' THEN %d`, len(code), code, 1+len(code)+3)
+		byLength[len(code)] = append(byLength[len(code)], code)
+	}
+	var b strings.Builder
+	for length, of, more := 1, 1_000_000, 1_000; length < len(byLength); length, of, more = length+1, of/10, more/10 {
+		if len(byLength[length]) > 0 {
+			fmt.Fprintf(&b, ` WHEN p / %d IN (%s) THEN p / %d`, of, strings.Join(byLength[length], ", "), more)
+		}
 	}
 	return b.String()
 }
@@ -140,9 +145,11 @@ func (l *Ledger) eachPage(
 
 // countSegment counts the rows of a segment.
 func countSegment(each Each, s *ledger.CountedSegment, where *recipients.Countries, course bool) (sum ledger.SegmentSummary, err error) {
-	if err := each(add(&sum.Groups, ledger.ScanGroup), sqlSummaryGroups, s.First(), s.End(), s.Marked()); err != nil {
+	counting := ledger.NewCounting()
+	if err := each(counting.Outcomes, sqlSummaryOutcomes, s.First(), s.End(), s.Marked(), bit(course)); err != nil {
 		return sum, err
 	}
+	sum.Groups = counting.Groups
 	if len(sum.Groups) == 0 {
 		if err := each(add(&sum.Groups, ledger.ScanGroup), sqlRetiredGroups, s.Key); err != nil {
 			return sum, err
@@ -151,24 +158,10 @@ func countSegment(each Each, s *ledger.CountedSegment, where *recipients.Countri
 	if !course {
 		return sum, nil
 	}
-	var series [][3]int64
-	if err := each(add(&series, func(scan Scan) (r [3]int64, err error) {
-		err = scan(&r[0], &r[1], &r[2])
-		return r, err
-	}), sqlSummarySeries, s.First(), s.End()); err != nil {
-		return sum, err
-	}
-	var latency [][2]int64
-	if err := each(add(&latency, func(scan Scan) (r [2]int64, err error) {
-		err = scan(&r[0], &r[1])
-		return r, err
-	}), sqlSummaryLatency, s.First(), s.End()); err != nil {
-		return sum, err
-	}
 	var areas []ledger.CountryGroup
 	if err := each(add(&areas, ledger.ScanCountryGroup), sqlSummaryCountries, s.First(), s.End()); err != nil {
 		return sum, err
 	}
-	sum.Course = ledger.SegmentCourse(series, latency, ledger.CountCountries(areas, where))
+	sum.Course = counting.Course(ledger.CountCountries(areas, where))
 	return sum, nil
 }
