@@ -71,3 +71,18 @@ func TestAColumnOfFreeTextFillsNoMemory(t *testing.T) {
 		t.Errorf("DE: got %q, %+v, want the number", to, fault)
 	}
 }
+
+// A number that is in use in no country is counted with the area's first number by Region, and by
+// Exactly as if it were alone.
+func TestExactlyForgetsEarlierNumbers(t *testing.T) {
+	const quebec, nobody = "+14182345678", "+14180000000"
+	for _, first := range []string{quebec, nobody} {
+		c := NewCountries()
+		c.Region(first)
+		for to, want := range map[string]string{quebec: "CA", nobody: "US"} {
+			if got := c.Exactly(to); got != want {
+				t.Errorf("%s after %s is in %q; want %q", to, first, got, want)
+			}
+		}
+	}
+}

@@ -63,6 +63,12 @@ func (c *Countries) Region(to string) string {
 	return ""
 }
 
+// Exactly is Region by this number alone: no number that was seen before decides for its area.
+func (c *Countries) Exactly(to string) string {
+	clear(c.areas)
+	return c.Region(to)
+}
+
 // Country is the country of a number by all of its digits; "" when it is in use in none.
 func Country(to string) string {
 	number, err := phonenumbers.Parse(to, "")

@@ -248,7 +248,7 @@ func CountCountries(groups []CountryGroup, where *recipients.Countries) []campai
 	for _, g := range groups {
 		country := ""
 		if g.area != 0 {
-			country = where.Region(g.example)
+			country = where.Exactly(g.example) // whatever was counted before, the same rows have the same summary
 		}
 		g.Country = country
 		sums[country] = plusCountry(sums[country], g.CountryCount)
