@@ -274,20 +274,6 @@ type Funnel struct {
 	Adopted, MaybeDuplicate, Ambiguous      int64
 }
 
-// Problem is one fault that an audit found.
-type Problem struct {
-	Row  int64 // 0 when the problem concerns the whole run
-	Seq  int64
-	What string
-}
-
-// AuditCounts is what an audit read.
-type AuditCounts struct {
-	Rows     int64 // deliveries
-	Statuses map[Status]int64
-	Problems int64 // all, also those that it does not name
-}
-
 // ReportLedger reads a run for reports, audits and `why`.
 type ReportLedger interface {
 	Tallies(ctx context.Context, no RunNo) ([]Tally, Funnel, error)

@@ -1,0 +1,15 @@
+package campaign
+
+// Problem is one fault that an audit found.
+type Problem struct {
+	Row  int64 // 0 when the problem concerns the whole run
+	Seq  int64
+	What string
+}
+
+// AuditCounts is what an audit read.
+type AuditCounts struct {
+	Rows     int64 // deliveries
+	Statuses map[Status]int64
+	Problems int64 // all, also those that it does not name
+}
