@@ -16,7 +16,8 @@ func TestTheEndOfAVersionIsToldInTime(t *testing.T) {
 	}
 	for days, want := range map[int]Health{181: HealthOK, 179: HealthWarn, 1: HealthWarn} {
 		got := versionCheck(cloud.DefaultVersion, end.AddDate(0, 0, -days))
-		if got.Health != want || !strings.Contains(got.Detail, "ends on "+end.Format(time.DateOnly)) || (got.Remedy != "") != (want == HealthWarn) {
+		told := strings.Contains(got.Detail, "ends on "+end.Format(time.DateOnly))
+		if got.Health != want || !told || (got.Remedy != "") != (want == HealthWarn) {
 			t.Errorf("%d days before: got %+v, want %s with the day", days, got, want)
 		}
 	}
