@@ -55,7 +55,8 @@ type ActionFilter struct {
 	// Before and BeforeID select what is older than the action with that time and ID; zero: all.
 	Before   time.Time
 	BeforeID string
-	Limit    int // at most this many; 0: all
+	Limit    int    // at most this many; 0: all
+	On       string // only those on this, such as the id of a run; "": all
 }
 
 // ErrNoKey says that no operator key has the given ID.

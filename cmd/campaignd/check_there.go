@@ -68,7 +68,9 @@ func (p *program) sampleThere(ctx context.Context, far *client.Client, in launch
 }
 
 // testThere has another campaignd send a test message.
-func (p *program) testThere(ctx context.Context, far *client.Client, in launch.SampleInput, to string) (sent resource.TestMessage, err error) {
+func (p *program) testThere(
+	ctx context.Context, far *client.Client, in launch.SampleInput, to string,
+) (sent resource.TestMessage, err error) {
 	r := client.Launch{Campaign: in.File, List: in.List}
 	if err := p.resolveLaunch(&r); err != nil {
 		return sent, err

@@ -115,8 +115,9 @@ func (s *Server) keyRoutes() {
 		Before   time.Time `query:"before" doc:"only those older than this time"`
 		BeforeID string    `query:"before_id" maxLength:"100" doc:"with before: and than this action"`
 		Limit    int       `query:"limit" minimum:"1" maximum:"1000" default:"100"`
+		On       string    `query:"on" maxLength:"300" doc:"only those on this, such as the id of a run"`
 	}) ([]resource.Action, error) {
-		return d.Actions(ctx, campaign.ActionFilter{Before: in.Before, BeforeID: in.BeforeID, Limit: in.Limit})
+		return d.Actions(ctx, campaign.ActionFilter{Before: in.Before, BeforeID: in.BeforeID, Limit: in.Limit, On: in.On})
 	})
 }
 

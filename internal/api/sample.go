@@ -21,14 +21,16 @@ func (s *Server) sampleRoutes() {
 		Description: "a row of the list, from 1, the header not counted; without it the first that can be sent"}
 	preview := route{method: http.MethodPost, path: "/api/v1/preview", id: "preview", scope: campaign.KeyOperate, all: true,
 		summary: "The message of a row of an uploaded list; nothing is sent"}
-	op := addUpload(s, preview, &launch.Sample{Row: 1, Line: 2, To: "+2348031234567", Text: "Hi Ada, 20% off.", Footer: "Reply STOP to opt out",
-		Message: &messaging.Message{ConnectionID: "conn_1", To: "+2348031234567"}}, map[string]string{"200": "The message"}, s.preview)
+	op := addUpload(s, preview, &launch.Sample{Row: 1, Line: 2, To: "+2348031234567", Text: "Hi Ada, 20% off.",
+		Footer: "Reply STOP to opt out", Message: &messaging.Message{ConnectionID: "conn_1", To: "+2348031234567"}},
+		map[string]string{"200": "The message"}, s.preview)
 	op.Parameters = append(op.Parameters, row)
 	test := route{method: http.MethodPost, path: "/api/v1/test", id: "send-test", scope: campaign.KeyOperate, all: true,
 		summary: "Send the message of a row of an uploaded list to your own number; no run counts it"}
 	op = addUpload(s, test, resource.TestMessage{To: "+2348031234567", MessageID: "wamid.x", RequestID: "req_1"},
 		map[string]string{"200": "The service accepted the message"}, s.sendTest)
-	op.Parameters = append(op.Parameters, row, &huma.Param{Name: "to", In: "query", Required: true, Schema: &huma.Schema{Type: "string", Examples: []any{"+2348031234567"}},
+	op.Parameters = append(op.Parameters, row, &huma.Param{Name: "to", In: "query", Required: true,
+		Schema:      &huma.Schema{Type: "string", Examples: []any{"+2348031234567"}},
 		Description: "the number to send to, in international form with +"})
 	rejects := route{method: http.MethodPost, path: "/api/v1/rejects", id: "rejects", scope: campaign.KeyOperate, all: true,
 		summary: "The rows of an uploaded list that a correction can help, as CSV with the reason of each"}
@@ -52,7 +54,8 @@ func rowOf(r *http.Request) (int64, error) {
 
 // sampling calls do with an uploaded campaign and its list, and with the row that the request
 // names.
-func (s *Server) sampling(w http.ResponseWriter, r *http.Request, dir string, do func(ctx context.Context, u *upload, row int64) (any, error),
+func (s *Server) sampling(
+	w http.ResponseWriter, r *http.Request, dir string, do func(ctx context.Context, u *upload, row int64) (any, error),
 ) (int, any, error) {
 	row, err := rowOf(r)
 	if err != nil {

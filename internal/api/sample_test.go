@@ -58,7 +58,8 @@ func TestTheRowsOfAnUploadAreShownAndTested(t *testing.T) {
 			return err
 		}
 		want := "phone,reject_line,reject_reason,reject_note\n"
-		if got := rejects.String(); !strings.HasPrefix(got, want) || strings.Count(got, "\n") != 2 || !strings.Contains(got, ",3,invalid_phone,") {
+		got := rejects.String()
+		if !strings.HasPrefix(got, want) || strings.Count(got, "\n") != 2 || !strings.Contains(got, ",3,invalid_phone,") {
 			t.Errorf("rejects: got %q, want row 2 with its line and reason", got)
 		}
 		return nil

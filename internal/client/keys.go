@@ -37,6 +37,7 @@ func (c *Client) Actions(ctx context.Context, f campaign.ActionFilter) ([]resour
 	setTime(q, "before", f.Before)
 	set(q, "before_id", f.BeforeID)
 	setInt(q, "limit", int64(f.Limit))
+	set(q, "on", f.On)
 	return one[[]resource.Action](ctx, c, call{method: http.MethodGet, path: "/actions", query: q})
 }
 

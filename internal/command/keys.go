@@ -116,15 +116,17 @@ func (p *Program) cmdKeysRevoke() *cobra.Command {
 // Actions returns the command actions.
 func (p *Program) Actions() *cobra.Command {
 	var last int
+	var on string
 	cmd := &cobra.Command{
 		Use:   "actions",
 		Short: "List what operators asked for, newest first",
 		Long: `Every action of an operator that changes something is written into the ledger before it is done, with its time and who asked:
 a key of the API, or a user of this machine.`,
-		Example: "  campaignd actions\n  campaignd actions --last 1000 -o json",
+		Example: "  campaignd actions\n  campaignd actions --on spring-sale-1\n  campaignd actions --last 1000 -o json",
 		Args:    NoArguments,
 	}
 	AddWhole(cmd.Flags(), &last, "last", 50, "actions to list, at most 10000")
+	cmd.Flags().StringVar(&on, "on", "", "only those on this, such as the id of a run")
 	o := AddOutput(cmd)
 	p.AddServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -132,7 +134,7 @@ a key of the API, or a user of this machine.`,
 			return err
 		}
 		return p.WithOperations(cmd.Context(), ToRead, func(d Operations) error {
-			actions, err := d.Actions(cmd.Context(), campaign.ActionFilter{Limit: last})
+			actions, err := d.Actions(cmd.Context(), campaign.ActionFilter{Limit: last, On: on})
 			if err != nil {
 				return err
 			}

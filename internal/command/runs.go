@@ -59,6 +59,7 @@ func (p *Program) Runs() *cobra.Command {
 			return nil
 		})
 	}
+	cmd.AddCommand(p.cmdCompare())
 	return cmd
 }
 

@@ -34,6 +34,14 @@ func ActionClause(f campaign.ActionFilter) (sql string, args []any) {
 		sql = " WHERE (at, id) < ($1, $2)"
 		args = append(args, Millis(f.Before), f.BeforeID)
 	}
+	if f.On != "" {
+		glue := " WHERE"
+		if len(args) > 0 {
+			glue = " AND"
+		}
+		args = append(args, f.On)
+		sql += fmt.Sprintf("%s target = $%d", glue, len(args))
+	}
 	sql += " ORDER BY at DESC, id DESC"
 	return limited(sql, args, f.Limit)
 }

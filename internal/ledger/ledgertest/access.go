@@ -74,6 +74,13 @@ var accessPromises = []promise{
 		if diff := cmp.Diff(want, got); diff != "" {
 			f.Errorf("actions -want +got:\n%s", diff)
 		}
+		other := campaign.Action{ID: "b", At: at, By: "key 1a, ci", What: "resume", On: "spring-2"}
+		f.ok(f.l.NoteAction(f.ctx, other))
+		for _, filter := range []campaign.ActionFilter{{On: "spring-2"}, {On: "spring-2", Before: at.Add(time.Hour), Limit: 3}} {
+			if got, err := f.l.Actions(f.ctx, filter); err != nil || !cmp.Equal(got, []campaign.Action{other}) {
+				f.Errorf("actions of %+v: %+v, %v; want the one on spring-2", filter, got, err)
+			}
+		}
 	}},
 }
 
