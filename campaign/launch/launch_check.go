@@ -27,8 +27,9 @@ type Check struct {
 // Refuses says in Check.Does that `run` without --new ends with an error.
 const Refuses = "refuses"
 
-// Inspect says what `run` without --new would do. hash is the SHA-256 of the list at path, and
-// source the campaign file of def. A nil ledger stands for one that does not exist yet.
+// Inspect says what `run` without --new would do. source is the campaign file of def. hash is the
+// SHA-256 of the list at path; it is empty for the list of an audience, whose run the campaign
+// alone identifies. A nil ledger stands for one that does not exist yet.
 func Inspect(ctx context.Context, l Ledger, def *file.Definition, source []byte, path, hash string) (Check, error) {
 	if l == nil {
 		return launchesNew(), nil
@@ -36,7 +37,7 @@ func Inspect(ctx context.Context, l Ledger, def *file.Definition, source []byte,
 	launch := Request{Ledger: l}
 	same, err := launch.existing(ctx, def.Name, hash, "")
 	if err == nil {
-		return checkSame(same, source), nil
+		return checkSame(same, source, hash), nil
 	} else if !errors.Is(err, campaign.ErrNoRun) {
 		return Check{}, err
 	}
@@ -63,15 +64,19 @@ func launchesNew() Check {
 	return Check{Does: "launches", Sentence: "`run` launches a new run"}
 }
 
-// checkSame is the check of a list that has a run.
-func checkSame(run campaign.Run, source []byte) Check {
+// checkSame is the check of a list, or of an audience, that has a run.
+func checkSame(run campaign.Run, source []byte, hash string) Check {
 	c := Check{Does: "goes_on", Run: run.ID(), Sentence: fmt.Sprintf("`run` goes on with %s of %s", run.ID(),
 		Ago(time.Since(run.CreatedAt)))}
 	switch {
 	case run.State.Ended():
 		c.Does = "reports"
-		c.Sentence = fmt.Sprintf("`run` reports %s of %s again and sends nothing: it has this list and is %s; --new launches a new run",
-			run.ID(), Ago(time.Since(run.CreatedAt)), run.State)
+		has := "has this list"
+		if hash == "" {
+			has = "has this campaign's audience"
+		}
+		c.Sentence = fmt.Sprintf("`run` reports %s of %s again and sends nothing: it %s and is %s; --new launches a new run",
+			run.ID(), Ago(time.Since(run.CreatedAt)), has, run.State)
 	default:
 		if diff := file.Differences(run.Definition, source); len(diff) > 0 {
 			c.Does = Refuses

@@ -78,7 +78,13 @@ func TestAnAudienceIsSentAndAskedAnew(t *testing.T) {
 	if r := d.want(0, "run", file); !strings.Contains(r.stderr, "winback-1 had ended before") {
 		t.Errorf("the same command: got %q; want that nothing is sent", r.stderr)
 	}
+	if r := d.want(0, "check", file); !strings.Contains(r.stdout, "again and sends nothing: it has this campaign's audience and is finished") {
+		t.Errorf("check: got %q; want that `run` sends nothing", r.stdout)
+	}
 	consent.Store("no")
+	if r := d.want(0, "check", file); !strings.Contains(r.stdout, "again and sends nothing") {
+		t.Errorf("check of another list: got %q; want the same", r.stdout)
+	}
 	r = d.want(0, "run", file, "--new")
 	if !strings.Contains(r.stdout, "no_consent  1") || d.sentTo("650000002") != sent {
 		t.Errorf("after the withdrawal: got %s; want one row without consent, and no message for it", r.stdout)

@@ -59,7 +59,11 @@ func checkCampaign(
 		return nil, err
 	}
 	if found.OK() {
-		launch, err := launch.Inspect(ctx, l, in.Definition, in.Source, in.List, found.ListHash)
+		hash := found.ListHash
+		if in.Offer != nil { // the list was made for this check
+			hash = ""
+		}
+		launch, err := launch.Inspect(ctx, l, in.Definition, in.Source, in.List, hash)
 		if err != nil {
 			return nil, err
 		}
