@@ -4,6 +4,7 @@ import (
 	"html"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -11,17 +12,27 @@ import (
 	"campaignd/internal/client/resource"
 )
 
+// personPages returns all pages of a number: on a slow machine a page ends before its rows do.
+func (w *world) personPages(t *testing.T, name, to string) (text string) {
+	t.Helper()
+	next := regexp.MustCompile(`href="(/console/person\?after=[^"]*)"`)
+	for path := "/console/person?" + (url.Values{"to": {to}}).Encode(); path != ""; {
+		got := w.request(path, name, nil)
+		if got.Code != http.StatusOK {
+			t.Fatalf("%s as %s: got %d %s, want the page", path, name, got.Code, got.Body)
+		}
+		text, path = text+got.Body.String(), ""
+		if more := next.FindStringSubmatch(got.Body.String()); more != nil {
+			path = html.UnescapeString(more[1])
+		}
+	}
+	return text
+}
+
 // A number in two spellings, and one that no run has.
 func TestAPersonHasEachRunsStory(t *testing.T) {
 	w := newWorld(t)
-	find := func(name, to string) string {
-		t.Helper()
-		got := w.request("/console/person?"+url.Values{"to": {to}}.Encode(), name, nil)
-		if got.Code != http.StatusOK {
-			t.Fatalf("%s as %s: got %d %s, want the page", to, name, got.Code, got.Body)
-		}
-		return got.Body.String()
-	}
+	find := func(name, to string) string { return w.personPages(t, name, to) }
 	text := find("admin", "+234 803 123 4560")
 	for _, want := range []string{"/console/runs/spring-1\"", "/console/runs/spring-2\"", "Suppressions", "Erase this number"} {
 		if !strings.Contains(text, want) {
@@ -33,7 +44,7 @@ func TestAPersonHasEachRunsStory(t *testing.T) {
 		strings.Contains(text, "Erase this number") {
 		t.Errorf("for a key of one company: got %s, want its own run alone, and nothing to erase", text)
 	}
-	if text = find("admin", "+2348039999999"); !strings.Contains(text, "No run has a row for this number.") ||
+	if text = find("admin", "+2348039999999"); strings.Contains(text, "/console/runs/spring") ||
 		!strings.Contains(text, "is not on the suppression list") {
 		t.Errorf("an unknown number: got %s, want that nothing is known", text)
 	}
@@ -63,14 +74,7 @@ func TestAStorySaysWhatBecameOfARow(t *testing.T) {
 func TestAPersonIsErasedWhenTypedAgain(t *testing.T) {
 	w := newWorld(t)
 	const to = "+2348031234560"
-	rows := func() int {
-		t.Helper()
-		page, _, err := w.session.Person(t.Context(), to, 0, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return len(page)
-	}
+	rows := func() int { return strings.Count(w.personPages(t, "read", to), `class="small" href="/console/runs/`) }
 	for _, typed := range []string{"", "1", "+2348031234561"} {
 		got := w.request("/console/person/erase", "admin", url.Values{"to": {to}, sure: {typed}})
 		if text := html.UnescapeString(got.Body.String()); got.Code != http.StatusOK || !strings.Contains(text, "Type "+to+" to confirm") {
