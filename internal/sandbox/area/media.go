@@ -85,7 +85,8 @@ func (a *Areas) expire(now time.Time) {
 // Stored returns the content type of a file. ok is false if the connection cannot send it now.
 func (a *Areas) Stored(id string, c *Connection, now time.Time) (contentType string, ok bool) {
 	x := a.media.byID[id]
-	if x == nil || x.company != c.Company || x.connection != "" && x.connection != c.ID || now.Sub(x.created) >= assetLife || strings.HasPrefix(id, handlePrefix) {
+	if x == nil || x.company != c.Company || x.connection != "" && x.connection != c.ID ||
+		now.Sub(x.created) >= assetLife || strings.HasPrefix(id, handlePrefix) {
 		return "", false
 	}
 	return x.contentType, true
