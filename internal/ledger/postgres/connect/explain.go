@@ -170,4 +170,5 @@ func (e *saidError) Error() string { return e.text }
 
 func (e *saidError) Unwrap() []error { return []error{errSaid, e.err} }
 
+// OneLine joins the lines and words of s by single spaces.
 func OneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
