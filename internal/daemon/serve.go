@@ -134,13 +134,14 @@ var _ keeper = (*sqlite.Ledger)(nil)
 func (d *Daemon) ready() (note string, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
-	if _, err := d.ledger.Runs(ctx, campaign.RunFilter{Unfinished: true, Limit: 1}); err != nil {
-		return "", err
-	}
+	// First, because a query that opens another connection to a file that is gone names no cause.
 	if l, ok := d.ledger.(keeper); ok {
 		if err := l.Look(); err != nil {
 			return "", err
 		}
+	}
+	if _, err := d.ledger.Runs(ctx, campaign.RunFilter{Unfinished: true, Limit: 1}); err != nil {
+		return "", err
 	}
 	if d.cfg.Role == config.RoleIntake {
 		return "", nil
