@@ -3,6 +3,7 @@
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS  := -s -w -X campaignd/internal/version.linked=$(VERSION)
 SEEDS    ?= 300
+LEARN    ?= 1h
 FUZZTIME ?= 10s
 MUTATIONS ?= 150
 SEED     ?= 1
@@ -153,9 +154,9 @@ fuzz: ## fuzz each target for FUZZTIME (10s)
 	scripts/fuzz.sh $(FUZZTIME)
 
 .PHONY: sim
-sim: ## simulate the send path under virtual time with SEEDS (300) seeds
+sim: ## simulate the send path with SEEDS (300) seeds, and learned paces for LEARN (1h) of virtual time
 	go test ./campaign/sender -run TestSimulation -count=1 -seeds $(SEEDS)
-	go test ./throttle -run 'TestALearned|TestIndependent' -count=1 -learn-for 1h -timeout 1h
+	go test ./throttle -run 'TestALearned|TestIndependent' -count=1 -learn-for $(LEARN) -timeout 1h
 
 .PHONY: drops
 drops: #+ drop files at three watchers under virtual time with SEEDS (300) seeds, and 10,000 files at once (an hour)

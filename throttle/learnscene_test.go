@@ -10,10 +10,13 @@ import (
 
 var learnFor = flag.Duration("learn-for", 4*time.Minute, "virtual time of each row of TestALearnedPaceReachesItsPart; make sim takes 1h")
 
-// length is the virtual time of a row: learnFor, in which below an hour a fast number sends no more
+// longRow is from when on a row must reach its part, since it learned long ago.
+const longRow = 10 * time.Minute
+
+// length is the virtual time of a row: learnFor, in which below longRow a fast number sends no more
 // than 20,000 messages.
 func (u *uneven) length() time.Duration {
-	if *learnFor >= time.Hour {
+	if *learnFor >= longRow {
 		return *learnFor
 	}
 	return min(*learnFor, time.Duration(20_000/u.limit)*time.Second)
@@ -42,7 +45,7 @@ func TestALearnedPaceReachesItsPart(t *testing.T) {
 				t.Run(fmt.Sprintf("%v/%v/%v", limit, jitter, inbound), func(t *testing.T) {
 					u := &uneven{limit: limit, jitter: jitter, inbound: inbound * limit, replicas: 1}
 					reaches(t, u)
-					if *learnFor >= time.Hour {
+					if *learnFor >= longRow {
 						u = &uneven{limit: limit, jitter: jitter, inbound: inbound * limit, replicas: 4}
 						reaches(t, u)
 					}
@@ -58,7 +61,7 @@ func reaches(t *testing.T, u *uneven) {
 		want = 0.90
 	}
 	// The first 2,000 messages leave at the first pace.
-	if got := u.part(t, u.length()); got < want && *learnFor >= time.Hour || u.count.over > 0 {
+	if got := u.part(t, u.length()); got < want && *learnFor >= longRow || u.count.over > 0 {
 		t.Errorf("%.3f of what was possible, %d above the limit; want at least %v, none", got, u.count.over, want)
 	}
 }
