@@ -16,18 +16,21 @@ import (
 // While it keeps them they are used again, also over TLS, where session tickets come in before the
 // first answer.
 func TestOnlyAConnectionThatIsOpenIsUsed(t *testing.T) {
-	for _, idle := range []time.Duration{20 * time.Millisecond, time.Minute} {
+	for _, idle := range []time.Duration{200 * time.Millisecond, time.Minute} {
 		for _, secure := range []bool{false, true} {
 			t.Run(fmt.Sprintf("idle for %v, TLS %t", idle, secure), func(t *testing.T) {
 				t.Parallel()
-				var made atomic.Int64
+				var made, closed atomic.Int64
 				s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 					_, _ = io.WriteString(w, "{}")
 				}))
 				s.Config.IdleTimeout = idle
 				s.Config.ConnState = func(_ net.Conn, state http.ConnState) {
-					if state == http.StateNew {
+					switch state {
+					case http.StateNew:
 						made.Add(1)
+					case http.StateClosed:
+						closed.Add(1)
 					}
 				}
 				if secure {
@@ -52,16 +55,28 @@ func TestOnlyAConnectionThatIsOpenIsUsed(t *testing.T) {
 				if err := x.Warm(t.Context()); err != nil {
 					t.Fatal(err)
 				}
+				allClosed := func() error {
+					for end := time.Now().Add(10 * time.Second); closed.Load() < made.Load(); time.Sleep(time.Millisecond) {
+						if time.Now().After(end) {
+							t.Error("a connection is still open after 10 s without a request, want it closed")
+							break
+						}
+					}
+					return nil
+				}
 				const sends = 5
 				for i := range sends {
-					time.Sleep(min(5*idle, 100*time.Millisecond))
+					if i > 0 && idle < time.Second {
+						_ = allClosed()
+					} else {
+						time.Sleep(min(5*idle, 100*time.Millisecond))
+					}
 					if a, failure := x.Send(t.Context(), request, []byte("{}"), &Message{}); failure != nil || !a.Accepted() {
 						t.Errorf("send %d: got %d and %v, want 200", i, a.Status, failure)
 					}
 				}
 				if idle < time.Second {
-					wait := func() error { time.Sleep(5 * idle); return nil }
-					a, failure := x.Send(t.Context(), request, []byte("{}"), &Message{Before: wait})
+					a, failure := x.Send(t.Context(), request, []byte("{}"), &Message{Before: allClosed})
 					if failure == nil || failure.Proof != NotSent || failure.Code != "not_connected" {
 						t.Errorf("closed before the first byte: got %d and %v, want not sent, not_connected", a.Status, failure)
 					}
