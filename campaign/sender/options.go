@@ -48,7 +48,7 @@ type Options struct {
 	Pace func(connection string) float64
 	// Limit is the limit of a connection with the parts of Pace, from which its number learns how much
 	// of the limit has to be kept back (docs/limits.md#a-pace-that-learns). The limiter must be a
-	// throttle.Sharer. nil: the pace is that of Pace for ever.
+	// throttle.Sharer. nil: the number keeps the pace of Pace.
 	Limit func(connection string) throughput.Pace
 	// Origin is what holds can name of a connection: API key, company, account and portfolio; the
 	// sender adds the rest. Default: an account with the id of the connection, and nothing else.
