@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"campaignd/campaign/reception"
 	"campaignd/internal/messaging"
 )
 
@@ -248,7 +249,7 @@ func (h Hold) Renew(next Hold, lifts LastLifts, now time.Time) (Hold, bool) {
 	known := h.Scope != "" && h.Lifted.IsZero()
 	switch {
 	case known && h.InForce(now):
-		next.Since, next.Latest, next.Count, next.Manual = h.Since, later(h.Latest, next.Since), h.Count, h.Manual || next.Manual
+		next.Since, next.Latest, next.Count, next.Manual = h.Since, reception.Later(h.Latest, next.Since), h.Count, h.Manual || next.Manual
 		switch {
 		case next.Source == HoldByOperator: // the operator's last word counts
 		case breaker, h.Until.IsZero(), !next.Until.IsZero() && next.Until.Before(h.Until):

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"campaignd/internal/messaging"
+	"campaignd/internal/sentence"
 )
 
 // HoldState is a hold as commands show it. Scripts rely on its JSON
@@ -60,17 +61,17 @@ func (h Hold) ended() time.Time {
 // Sentence says in one sentence what the hold stops, since when, why, what ends it, and the command
 // that ends it earlier.
 func (h Hold) Sentence(now time.Time) string {
-	since, why := Instant(h.Since), h.why()
+	since, why := sentence.Instant(h.Since), h.why()
 	switch {
 	case h.Probing(now):
 		return fmt.Sprintf("%s is tried with at most 3 requests at a time, since %s: %s; the first proven answer ends it, or `%s`",
-			h.subject(), Instant(h.Until), why, h.liftCommand())
+			h.subject(), sentence.Instant(h.Until), why, h.liftCommand())
 	case !h.InForce(now):
 		by := "its time was over"
 		if !h.Lifted.IsZero() {
 			by = endedBy[h.LiftedBy]
 		}
-		return fmt.Sprintf("%s was held from %s to %s: %s; %s", h.subject(), since, Instant(h.ended()), why, by)
+		return fmt.Sprintf("%s was held from %s to %s: %s; %s", h.subject(), since, sentence.Instant(h.ended()), why, by)
 	}
 	return fmt.Sprintf("%s is held since %s: %s; %s", h.subject(), since, why, h.ends())
 }
@@ -81,14 +82,6 @@ var endedBy = map[HoldSource]string{
 	HoldByEvent:    "an event of the service ended it",
 	HoldByBreaker:  "a proven answer ended it",
 	HoldByOperator: "an operator lifted it",
-}
-
-// Instant writes t in UTC as every sentence does; "" for the zero time.
-func Instant(t time.Time) string {
-	if t.IsZero() {
-		return ""
-	}
-	return t.UTC().Format("2006-01-02 15:04:05 UTC")
 }
 
 // subject names what is stopped, in the singular.
@@ -169,11 +162,12 @@ func (h Hold) ends() string {
 	command := "`" + h.liftCommand() + "`"
 	switch {
 	case h.Source == HoldByBreaker && !h.Until.IsZero():
-		return "a few requests test it from " + Instant(h.Until) + " on; " + command + " ends it earlier"
+		return "a few requests test it from " + sentence.Instant(h.Until) + " on; " + command + " ends it earlier"
 	case h.Reason == messaging.PlanUsedUp && !h.Until.IsZero():
-		return "it is tried again at " + Instant(h.Until) + "; raise the allowance of the plan at the service, and " + command + " ends it then"
+		return "it is tried again at " + sentence.Instant(h.Until) +
+			"; raise the allowance of the plan at the service, and " + command + " ends it then"
 	case !h.Until.IsZero():
-		return "it ends at " + Instant(h.Until) + "; " + command + " ends it earlier"
+		return "it ends at " + sentence.Instant(h.Until) + "; " + command + " ends it earlier"
 	case h.Manual, h.Source == HoldByOperator:
 		return "only an operator ends it: " + command
 	}

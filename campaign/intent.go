@@ -3,6 +3,8 @@ package campaign
 import (
 	"context"
 	"time"
+
+	"campaignd/campaign/reception"
 )
 
 // Lease is the right to decide about one segment, until another epoch begins
@@ -185,7 +187,7 @@ type SendLedger interface {
 	// makes them unknown, UncertainResend deferred with the flag maybe_duplicate. Rows with NoResend
 	// always become unknown. It returns how many. The command `campaignd resolve` is something else:
 	// it sends unknown rows again.
-	Resolve(ctx context.Context, l Lease, began Span, p OnUncertain) (int, error)
+	Resolve(ctx context.Context, l Lease, began reception.Span, p OnUncertain) (int, error)
 	// Heard reports whether a status has come of a message that the connection sent and that was
 	// accepted at since or later. It looks at the 64 newest segments of the connection.
 	Heard(ctx context.Context, connection string, since time.Time) (bool, error)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"campaignd/campaign/conversion"
+	"campaignd/campaign/reception"
 )
 
 // The errors of a Ledger that callers test for.
@@ -66,8 +67,8 @@ type Ledger interface {
 	NotificationLedger
 	HoldLedger
 	LimitLedger
-	ListenLedger
-	SignatureLedger
+	reception.ListenLedger
+	reception.SignatureLedger
 	ListingLedger
 	Close() error
 }
@@ -176,8 +177,8 @@ type Swept struct {
 
 // EventLedger stores what webhooks report, and when they were taken.
 type EventLedger interface {
-	ListenLedger
-	SignatureLedger
+	reception.ListenLedger
+	reception.SignatureLedger
 	// Apply stores one batch durably. A status whose message is unknown is kept as an orphan.
 	Apply(ctx context.Context, e Events) (Applied, error)
 	// Sweep matches orphans: by message id, else by adoption (docs/protocol.md#adoption). It commits

@@ -1,5 +1,9 @@
 package campaign
 
+import (
+	"campaignd/campaign/reception"
+)
+
 import "time"
 
 // Lift ends holds of one scope and id.
@@ -25,7 +29,7 @@ func (l Lift) Ends(h Hold) bool {
 	if l.Scope != h.Scope || l.ID != h.ID || l.Reason != "" && l.Reason != h.Reason || l.At.IsZero() || !h.Lifted.IsZero() {
 		return false
 	}
-	began := later(h.Since, h.Latest)
+	began := reception.Later(h.Since, h.Latest)
 	switch l.By {
 	case HoldByOperator:
 		return true
@@ -43,13 +47,6 @@ func (s HoldSource) skew() time.Duration {
 	return 0
 }
 
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
-}
-
 // LastLifts are when the holds of a scope and id were last lifted. A zero time means never.
 type LastLifts struct {
 	Event    time.Time // by an event, by the clock of the service
@@ -60,9 +57,9 @@ type LastLifts struct {
 func (w LastLifts) With(by HoldSource, at time.Time) LastLifts {
 	switch by {
 	case HoldByEvent:
-		w.Event = later(w.Event, at)
+		w.Event = reception.Later(w.Event, at)
 	case HoldByOperator:
-		w.Operator = later(w.Operator, at)
+		w.Operator = reception.Later(w.Operator, at)
 	}
 	return w
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"campaignd/campaign/conversion"
+	"campaignd/campaign/reception"
 )
 
 // OrderHint says that an order of the commerce platform may have changed. It is told by an event,
@@ -53,5 +54,5 @@ type PurchaseLedger interface {
 	// MatchPurchases looks for the orders of the people of one segment that were created in a span,
 	// and keeps them with their deliveries: those that the import queued or held out. It returns how
 	// many were new or changed. It may be repeated at any time.
-	MatchPurchases(ctx context.Context, s SegmentState, created Span, rule conversion.Rule) (changed int, err error)
+	MatchPurchases(ctx context.Context, s SegmentState, created reception.Span, rule conversion.Rule) (changed int, err error)
 }

@@ -15,6 +15,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/messaging"
+	"campaignd/internal/sentence"
 )
 
 // minWords is the least width to which a column of sentences is wrapped. Narrower terminals wrap by
@@ -74,7 +75,7 @@ func (p page) head(r *Report) {
 
 // instant writes a time in UTC and, if the campaign has a zone of its own, as its clocks show it.
 func (f RunFacts) instant(t time.Time) string {
-	s := campaign.Instant(t)
+	s := sentence.Instant(t)
 	if zone, err := time.LoadLocation(f.Timezone); err == nil && f.Timezone != "" && s != "" {
 		s += t.In(zone).Format(" (2006-01-02 15:04:05 ") + f.Timezone + ")"
 	}

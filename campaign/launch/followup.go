@@ -13,6 +13,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/file"
+	"campaignd/campaign/reception"
 	"campaignd/internal/sentence"
 	"campaignd/recipients"
 )
@@ -23,7 +24,7 @@ type FollowUpLedger interface {
 	campaign.ImportLedger
 	campaign.ReportLedger
 	campaign.JobLedger
-	campaign.ListenLedger
+	reception.ListenLedger
 }
 
 // FollowUpInput asks for a follow-up run: a new run whose frozen list is selected rows of Parent.
@@ -38,7 +39,7 @@ type FollowUpInput struct {
 	// NotReplayed includes unknown rows that events of a lost time may prove (LostTime.Asked).
 	NotReplayed bool
 	// Repeats are those of the service; nil means ServiceRepeats.
-	Repeats campaign.Repeats
+	Repeats reception.Repeats
 	// Automatic marks the run as one of policies.follow_up.
 	Automatic bool
 	// By is Run.LaunchedBy.
@@ -235,12 +236,12 @@ func (f *followUp) create(ctx context.Context, def *file.Definition, now time.Ti
 	p := f.in.Parent
 	var windowEnd time.Time // of a doubt window for which a cancelled run did not wait
 	if doubtful > 0 {
-		listening, err := campaign.ReadListening(ctx, f.in.Ledger, f.in.Repeats, now)
+		listening, err := reception.ReadListening(ctx, f.in.Ledger, f.in.Repeats, now)
 		if err != nil {
 			return err
 		}
 		if lost, found := listening.Unreplayed(doubtSince, def.Policies.DoubtWindow.Std()); found && !f.in.NotReplayed {
-			return fmt.Errorf("%w: %s", campaign.ErrNotNow, lost.Sentence(def.Policies.DoubtWindow.Std()))
+			return fmt.Errorf("%w: %s", campaign.ErrNotNow, lost.Sentence(def.Policies.DoubtWindow))
 		}
 		if p.State == campaign.Cancelled {
 			windowEnd = listening.Ends(p.EndedAt, def.Policies.DoubtWindow.Std())

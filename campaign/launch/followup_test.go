@@ -13,6 +13,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/launch"
+	"campaignd/campaign/reception"
 )
 
 // fixedRows is a ledger that shows the rows of a test as those of one run.
@@ -22,8 +23,8 @@ type fixedRows struct {
 	lines []campaign.Line
 }
 
-func (l *fixedRows) Listened(context.Context, time.Time) ([]campaign.Span, error) {
-	return []campaign.Span{{Since: time.Unix(0, 0), Until: time.Now()}}, nil
+func (l *fixedRows) Listened(context.Context, time.Time) ([]reception.Span, error) {
+	return []reception.Span{{Since: time.Unix(0, 0), Until: time.Now()}}, nil
 }
 
 func (l *fixedRows) Lines(ctx context.Context, no campaign.RunNo) iter.Seq2[campaign.Line, error] {

@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"campaignd/campaign"
 	"campaignd/campaign/file"
+	"campaignd/campaign/reception"
 )
 
 const minimal = "name: a\nconnections: [conn_1]\ntemplate: {name: hello_world, language: en_US}\n"
@@ -20,9 +20,9 @@ func parse(t testing.TB, src string) *file.Definition {
 }
 
 // listened returns spans in which webhooks were taken, each from a minute to another.
-func listened(minutes ...int) (spans []campaign.Span) {
+func listened(minutes ...int) (spans []reception.Span) {
 	for i := 0; i < len(minutes); i += 2 {
-		spans = append(spans, campaign.Span{Since: minute(minutes[i]), Until: minute(minutes[i+1])})
+		spans = append(spans, reception.Span{Since: minute(minutes[i]), Until: minute(minutes[i+1])})
 	}
 	return spans
 }
@@ -32,6 +32,6 @@ func minute(n int) time.Time {
 }
 
 // alwaysListening says that webhooks were taken all the time.
-func alwaysListening() campaign.Listening {
-	return campaign.NewListening([]campaign.Span{{Since: time.Unix(0, 0), Until: time.Now()}}, campaign.ServiceRepeats(), time.Now())
+func alwaysListening() reception.Listening {
+	return reception.NewListening([]reception.Span{{Since: time.Unix(0, 0), Until: time.Now()}}, reception.ServiceRepeats(), time.Now())
 }

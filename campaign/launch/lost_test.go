@@ -10,6 +10,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/launch"
+	"campaignd/campaign/reception"
 )
 
 // Events that were lost have come when the service was asked for them, and webhooks were taken for
@@ -17,7 +18,7 @@ import (
 func TestAReplayArrivesWhileWebhooksAreTaken(t *testing.T) {
 	for _, c := range []struct {
 		name    string
-		spans   []campaign.Span
+		spans   []reception.Span
 		now     int
 		asked   int // minute; 0: never
 		since   int // minute at which the doubt began; the quarantine was in minute 100
@@ -33,11 +34,11 @@ func TestAReplayArrivesWhileWebhooksAreTaken(t *testing.T) {
 		{"a doubt of the quarantine", listened(0, 500), 500, 0, 100, true},
 		{"a doubt of after the quarantine", listened(0, 500), 500, 0, 101, false},
 	} {
-		lost := campaign.LostTime{At: minute(100), Since: minute(40)}
+		lost := reception.LostTime{At: minute(100), Since: minute(40)}
 		if c.asked > 0 {
 			lost.Asked = minute(c.asked)
 		}
-		l := campaign.NewListening(c.spans, campaign.ServiceRepeats(), minute(c.now)).Without([]campaign.LostTime{lost})
+		l := reception.NewListening(c.spans, reception.ServiceRepeats(), minute(c.now)).Without([]reception.LostTime{lost})
 		got, missing := l.Unreplayed(minute(c.since), 40*time.Minute)
 		if missing != c.missing || missing && got != lost {
 			t.Errorf("%s: Unreplayed = %+v, %v; want missing %v", c.name, got, missing, c.missing)
@@ -48,13 +49,13 @@ func TestAReplayArrivesWhileWebhooksAreTaken(t *testing.T) {
 // Doubts of before a quarantine end without being sent again until the lost events are back; later
 // ones follow the policy of their campaign.
 func TestOnlyDoubtsOfBeforeAQuarantineAreHeld(t *testing.T) {
-	lost := []campaign.LostTime{{At: minute(200), Since: minute(150), Asked: minute(201)}, {At: minute(100), Since: minute(40)}}
-	l := campaign.NewListening(listened(0, 300), campaign.ServiceRepeats(), minute(300)).Without(lost)
+	lost := []reception.LostTime{{At: minute(200), Since: minute(150), Asked: minute(201)}, {At: minute(100), Since: minute(40)}}
+	l := reception.NewListening(listened(0, 300), reception.ServiceRepeats(), minute(300)).Without(lost)
 	cut := minute(100).Add(time.Millisecond)
-	for name, c := range map[string]struct{ over, held, rest campaign.Span }{
-		"all":    {span(0, 250), campaign.Span{Since: minute(0), Until: cut}, campaign.Span{Since: cut, Until: minute(250)}},
+	for name, c := range map[string]struct{ over, held, rest reception.Span }{
+		"all":    {span(0, 250), reception.Span{Since: minute(0), Until: cut}, reception.Span{Since: cut, Until: minute(250)}},
 		"before": {span(0, 90), span(0, 90), span(90, 90)},
-		"after":  {span(110, 250), campaign.Span{}, span(110, 250)},
+		"after":  {span(110, 250), reception.Span{}, span(110, 250)},
 	} {
 		if held, rest := l.Split(c.over, 40*time.Minute); held != c.held || rest != c.rest {
 			t.Errorf("%s: got %v and %v, want %v and %v", name, held, rest, c.held, c.rest)
@@ -62,15 +63,15 @@ func TestOnlyDoubtsOfBeforeAQuarantineAreHeld(t *testing.T) {
 	}
 }
 
-func span(since, until int) campaign.Span {
-	return campaign.Span{Since: minute(since), Until: minute(until)}
+func span(since, until int) reception.Span {
+	return reception.Span{Since: minute(since), Until: minute(until)}
 }
 
 // Events that were tried during an outage come again after it: these may be older than the lost
 // time.
 func TestALostEventMayBeOlderThanTheLostTime(t *testing.T) {
 	for name, c := range map[string]struct {
-		spans []campaign.Span
+		spans []reception.Span
 		want  int
 	}{
 		"no outage":                {listened(0, 100), 100},
@@ -79,7 +80,7 @@ func TestALostEventMayBeOlderThanTheLostTime(t *testing.T) {
 		"nobody takes them":        {listened(0, 60), 60},
 		"nobody ever did":          {nil, 100},
 	} {
-		l := campaign.NewListening(c.spans, campaign.ServiceRepeats(), minute(100))
+		l := reception.NewListening(c.spans, reception.ServiceRepeats(), minute(100))
 		if got := l.Missed(); !got.Equal(minute(c.want)) {
 			t.Errorf("%s: Missed = %v, want %v", name, got, minute(c.want))
 		}
@@ -89,20 +90,20 @@ func TestALostEventMayBeOlderThanTheLostTime(t *testing.T) {
 // lostLedger is a ledger that went back in time.
 type lostLedger struct {
 	*fixedRows
-	lost []campaign.LostTime
+	lost []reception.LostTime
 }
 
-func (l *lostLedger) LostTimes(context.Context) ([]campaign.LostTime, error) { return l.lost, nil }
+func (l *lostLedger) LostTimes(context.Context) ([]reception.LostTime, error) { return l.lost, nil }
 
 // Every way to send unknown rows again is a follow-up.
 func TestNobodyIsSentAgainBeforeTheReplay(t *testing.T) {
 	now := time.Now().UTC().Truncate(time.Second)
-	lost := campaign.LostTime{At: now.Add(-3 * time.Hour), Since: now.Add(-4 * time.Hour)}
+	lost := reception.LostTime{At: now.Add(-3 * time.Hour), Since: now.Add(-4 * time.Hour)}
 	asked, late := lost, lost
 	asked.Asked, late.Asked = now.Add(-2*time.Hour), now.Add(-time.Minute)
 	before, after := lost.At.Add(-time.Minute), lost.At.Add(time.Minute)
 	for name, c := range map[string]struct {
-		lost        campaign.LostTime
+		lost        reception.LostTime
 		line        campaign.Line
 		notReplayed bool
 		says        string // "": it is sent
@@ -118,7 +119,7 @@ func TestNobodyIsSentAgainBeforeTheReplay(t *testing.T) {
 		"a failed row":         {lost, campaign.Line{Status: campaign.Failed, FailedAt: before}, false, ""},
 	} {
 		l, parent := endedRun(t, "", c.line)
-		_, err := launch.StartFollowUp(t.Context(), launch.FollowUpInput{Ledger: &lostLedger{l, []campaign.LostTime{c.lost}},
+		_, err := launch.StartFollowUp(t.Context(), launch.FollowUpInput{Ledger: &lostLedger{l, []reception.LostTime{c.lost}},
 			Parent: parent, NotReplayed: c.notReplayed, Where: []launch.Where{{Status: campaign.Unknown}, {Status: campaign.Failed}}})
 		if c.says == "" && err != nil || c.says != "" && (!errors.Is(err, campaign.ErrNotNow) || !strings.Contains(fmt.Sprint(err), c.says)) {
 			t.Errorf("%s: got %v, want %q", name, err, c.says)

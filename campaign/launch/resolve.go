@@ -9,6 +9,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/file"
+	"campaignd/campaign/reception"
 )
 
 // Doubtful is one row that may or may not have been sent, with the evidence that exists.
@@ -50,7 +51,7 @@ func (u Uncertainty) WithoutID() []string {
 // ReadUncertainty collects the uncertain rows of a run and lists at most limit of them. `resolve`
 // shows them to the operator.
 func ReadUncertainty(
-	ctx context.Context, l campaign.ReportLedger, run campaign.Run, limit int, listening campaign.Listening,
+	ctx context.Context, l campaign.ReportLedger, run campaign.Run, limit int, listening reception.Listening,
 ) (Uncertainty, error) {
 	e := Uncertainty{Run: run.ID(), ByReason: map[string]int64{}, Rows: []Doubtful{}}
 	var window time.Duration

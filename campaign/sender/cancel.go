@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/reception"
 )
 
 const (
@@ -119,7 +120,7 @@ func (c *canceller) skipSegment(ctx context.Context, l campaign.Lease) error {
 		return err
 	}
 	// The clocks of other replicas may be ahead of this one's.
-	if _, err := c.ledger.Resolve(ctx, l, campaign.Span{Until: now.Add(time.Hour)}, campaign.UncertainHold); err != nil {
+	if _, err := c.ledger.Resolve(ctx, l, reception.Span{Until: now.Add(time.Hour)}, campaign.UncertainHold); err != nil {
 		return err
 	}
 	_, err := c.ledger.Park(ctx, l, now, func(since time.Time) time.Time { return since })

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/reception"
 )
 
 // handBackTime is the longest time for the release of segments that could not be taken. 2s: one
@@ -204,7 +205,7 @@ func (c *claimer) resolve(ctx context.Context, r *run, l campaign.Lease, now tim
 }
 
 // end ends the doubts that began in a span. It reports true when the segment has another owner.
-func (c *claimer) end(ctx context.Context, r *run, l campaign.Lease, began campaign.Span, policy campaign.OnUncertain) (bool, error) {
+func (c *claimer) end(ctx context.Context, r *run, l campaign.Lease, began reception.Span, policy campaign.OnUncertain) (bool, error) {
 	if !began.Since.Before(began.Until) {
 		return false, nil
 	}

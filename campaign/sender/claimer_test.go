@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/reception"
 )
 
 // claimLedger is a ledger that notes each claim, answers with the leases that it is given, and
@@ -52,7 +53,7 @@ func (l *claimLedger) Recover(_ context.Context, _ campaign.Lease, at time.Time)
 	return l.recover, nil
 }
 
-func (l *claimLedger) Resolve(_ context.Context, _ campaign.Lease, began campaign.Span, p campaign.OnUncertain) (int, error) {
+func (l *claimLedger) Resolve(_ context.Context, _ campaign.Lease, began reception.Span, p campaign.OnUncertain) (int, error) {
 	l.older, l.policy, l.calls = began.Until, p, l.calls+1
 	return l.over, l.resolveErr
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/reception"
 	"campaignd/campaign/sender"
 	"campaignd/internal/ledger"
 	"campaignd/internal/ledger/sqlite"
@@ -90,7 +91,7 @@ func (w *downtime) live(d time.Duration, listens bool, hook func()) {
 // elsewhere lets d pass, in which another process takes webhooks.
 func (w *downtime) elsewhere(d time.Duration) {
 	w.Helper()
-	s := campaign.Span{Since: time.Now()}
+	s := reception.Span{Since: time.Now()}
 	time.Sleep(d)
 	s.Until = time.Now()
 	if err := w.ledger.Listen(w.Context(), s); err != nil {

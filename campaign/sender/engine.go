@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/reception"
 	"campaignd/internal/messaging"
 	"campaignd/throttle"
 )
@@ -21,7 +22,7 @@ type Ledger interface {
 	campaign.SendLedger
 	campaign.HoldLedger
 	campaign.JobLedger
-	campaign.ListenLedger
+	reception.ListenLedger
 }
 
 // Sender posts one message. Its error is always a *messaging.Error.

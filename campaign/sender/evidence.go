@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/reception"
 )
 
 // evidenceMargin is how much later than the beginning of a doubt a message must have been accepted,
@@ -16,7 +17,7 @@ const evidenceMargin = 10 * time.Second
 // sends them again when, over each, a webhook was taken of a message posted after all of them: then
 // webhooks do come, and theirs did not. Otherwise they become unknown.
 func (c *claimer) evident(
-	ctx context.Context, policy campaign.OnUncertain, connections []string, began campaign.Span,
+	ctx context.Context, policy campaign.OnUncertain, connections []string, began reception.Span,
 ) (campaign.OnUncertain, error) {
 	if policy != campaign.UncertainEvidence {
 		return policy, nil

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/reception"
 )
 
 // hearingLedger has a status of a message over conn_1 that was accepted at a time.
@@ -45,12 +46,12 @@ func TestEvidenceIsAWebhookOfALaterMessage(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := newWorker(e, "conn_1").planner.claimer
-		got, err := p.evident(t.Context(), c.policy, []string{c.connection}, campaign.Span{Since: until.Add(-time.Hour), Until: until})
+		got, err := p.evident(t.Context(), c.policy, []string{c.connection}, reception.Span{Since: until.Add(-time.Hour), Until: until})
 		if err != nil || got != c.want {
 			t.Errorf("%s: %s, %v; want %s", name, got, err, c.want)
 		}
 		l.err = errors.New("away")
-		_, err = p.evident(t.Context(), c.policy, []string{"conn_1"}, campaign.Span{Until: until})
+		_, err = p.evident(t.Context(), c.policy, []string{"conn_1"}, reception.Span{Until: until})
 		if (err != nil) != (c.policy == campaign.UncertainEvidence) {
 			t.Errorf("%s: the ledger is away: %v", name, err)
 		}
@@ -60,18 +61,20 @@ func TestEvidenceIsAWebhookOfALaterMessage(t *testing.T) {
 // resolvingLedger notes what becomes of doubts.
 type resolvingLedger struct {
 	parkLedger
-	lost     []campaign.LostTime
+	lost     []reception.LostTime
 	resolved []resolution
 }
 
 type resolution struct {
-	began  campaign.Span
+	began  reception.Span
 	policy campaign.OnUncertain
 }
 
-func (l *resolvingLedger) LostTimes(context.Context) ([]campaign.LostTime, error) { return l.lost, nil }
+func (l *resolvingLedger) LostTimes(context.Context) ([]reception.LostTime, error) {
+	return l.lost, nil
+}
 
-func (l *resolvingLedger) Resolve(_ context.Context, _ campaign.Lease, began campaign.Span, p campaign.OnUncertain) (int, error) {
+func (l *resolvingLedger) Resolve(_ context.Context, _ campaign.Lease, began reception.Span, p campaign.OnUncertain) (int, error) {
 	l.resolved = append(l.resolved, resolution{began, p})
 	return 0, nil
 }
@@ -83,16 +86,16 @@ func TestNoPolicySendsAgainBeforeTheReplay(t *testing.T) {
 	at := now.Add(-time.Hour).Truncate(time.Millisecond)
 	cut := at.Add(time.Millisecond)
 	for name, c := range map[string]struct {
-		lost []campaign.LostTime
+		lost []reception.LostTime
 		want []resolution
 	}{
-		"nothing was lost": {nil, []resolution{{campaign.Span{Until: over}, campaign.UncertainResend}}},
-		"not replayed": {[]campaign.LostTime{{At: at, Since: at.Add(-time.Hour)}}, []resolution{
-			{campaign.Span{Until: cut}, campaign.UncertainHold}, {campaign.Span{Since: cut, Until: over}, campaign.UncertainResend}}},
-		"replayed": {[]campaign.LostTime{{At: at, Since: at.Add(-time.Hour), Asked: at.Add(time.Second)}},
-			[]resolution{{campaign.Span{Until: over}, campaign.UncertainResend}}},
-		"replayed a moment ago, and lost just before": {[]campaign.LostTime{{At: now, Since: at, Asked: now}},
-			[]resolution{{campaign.Span{Until: over}, campaign.UncertainHold}}},
+		"nothing was lost": {nil, []resolution{{reception.Span{Until: over}, campaign.UncertainResend}}},
+		"not replayed": {[]reception.LostTime{{At: at, Since: at.Add(-time.Hour)}}, []resolution{
+			{reception.Span{Until: cut}, campaign.UncertainHold}, {reception.Span{Since: cut, Until: over}, campaign.UncertainResend}}},
+		"replayed": {[]reception.LostTime{{At: at, Since: at.Add(-time.Hour), Asked: at.Add(time.Second)}},
+			[]resolution{{reception.Span{Until: over}, campaign.UncertainResend}}},
+		"replayed a moment ago, and lost just before": {[]reception.LostTime{{At: now, Since: at, Asked: now}},
+			[]resolution{{reception.Span{Until: over}, campaign.UncertainHold}}},
 	} {
 		l := &resolvingLedger{lost: c.lost}
 		e, err := New(l, nil, nil, Options{Owner: "a"})

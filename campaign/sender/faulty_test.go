@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/reception"
 )
 
 // faultyLedger is a ledger of one run with one segment of 20 deliveries, which an earlier owner
@@ -101,7 +102,7 @@ func (l *faultyLedger) Recover(context.Context, campaign.Lease, time.Time) (int,
 	return 0, l.begin("Recover")
 }
 
-func (l *faultyLedger) Resolve(context.Context, campaign.Lease, campaign.Span, campaign.OnUncertain) (int, error) {
+func (l *faultyLedger) Resolve(context.Context, campaign.Lease, reception.Span, campaign.OnUncertain) (int, error) {
 	defer l.mu.Unlock()
 	return 0, l.begin("Resolve")
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/reception"
 	"campaignd/throttle"
 	"campaignd/throttle/throughput"
 )
@@ -75,8 +76,8 @@ type Options struct {
 	// Mark returns the mark of an attempt, which its statuses bring back; nil: messages have none.
 	Mark func(campaign.Post) string
 	// Repeats are the waits between the service's tries to deliver a webhook; default
-	// campaign.ServiceRepeats.
-	Repeats campaign.Repeats
+	// reception.ServiceRepeats.
+	Repeats reception.Repeats
 	// Log gets the incidents; default: they are not logged.
 	Log *slog.Logger
 }
@@ -127,7 +128,7 @@ func (o Options) withDefaults() (Options, error) {
 		o.Jitter = func(_ string, d time.Duration) time.Duration { return d }
 	}
 	if o.Repeats == nil {
-		o.Repeats = campaign.ServiceRepeats()
+		o.Repeats = reception.ServiceRepeats()
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/reception"
 )
 
 // errDead is what every effect of a killed process answers: it reaches neither the ledger, nor the
@@ -208,7 +209,7 @@ func (g *gate) AcquireJob(ctx context.Context, name, owner string, d time.Durati
 	return a.lease, a.ok, err
 }
 
-func (g *gate) Resolve(ctx context.Context, l campaign.Lease, began campaign.Span, p campaign.OnUncertain) (int, error) {
+func (g *gate) Resolve(ctx context.Context, l campaign.Lease, began reception.Span, p campaign.OnUncertain) (int, error) {
 	return pass(g, "Resolve", whose(l), func() (int, error) { return g.Ledger.Resolve(ctx, l, began, p) })
 }
 
@@ -238,12 +239,12 @@ func (g *gate) Apply(ctx context.Context, e campaign.Events) (campaign.Applied, 
 	return pass(g, "Apply", "", func() (campaign.Applied, error) { return g.Ledger.Apply(ctx, e) })
 }
 
-func (g *gate) Listen(ctx context.Context, s campaign.Span) error {
+func (g *gate) Listen(ctx context.Context, s reception.Span) error {
 	return only(g, "Listen", "", func() error { return g.Ledger.Listen(ctx, s) })
 }
 
-func (g *gate) Listened(ctx context.Context, after time.Time) ([]campaign.Span, error) {
-	return pass(g, "Listened", "", func() ([]campaign.Span, error) { return g.Ledger.Listened(ctx, after) })
+func (g *gate) Listened(ctx context.Context, after time.Time) ([]reception.Span, error) {
+	return pass(g, "Listened", "", func() ([]reception.Span, error) { return g.Ledger.Listened(ctx, after) })
 }
 
 func (g *gate) Sweep(ctx context.Context, now time.Time) (campaign.Swept, error) {

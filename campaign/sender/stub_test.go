@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/reception"
 )
 
 // limited gives the run a limit of its own.
@@ -33,11 +34,11 @@ func (stubLedger) AcquireJob(_ context.Context, name, owner string, d time.Durat
 func (stubLedger) ReleaseJob(context.Context, campaign.JobLease) error { return nil }
 
 // Listened says that webhooks were always taken.
-func (stubLedger) Listened(context.Context, time.Time) ([]campaign.Span, error) {
-	return []campaign.Span{{Since: time.Unix(0, 0), Until: time.Now()}}, nil
+func (stubLedger) Listened(context.Context, time.Time) ([]reception.Span, error) {
+	return []reception.Span{{Since: time.Unix(0, 0), Until: time.Now()}}, nil
 }
 
-func (stubLedger) LostTimes(context.Context) ([]campaign.LostTime, error) { return nil, nil }
+func (stubLedger) LostTimes(context.Context) ([]reception.LostTime, error) { return nil, nil }
 
 func (stubLedger) FreeBegun(context.Context, []campaign.RunNo) ([]campaign.BegunSegment, error) {
 	return nil, nil

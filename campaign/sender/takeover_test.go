@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/reception"
 )
 
 // takeoverLedger is a ledger with three segments that an earlier owner left; the second meets a
@@ -44,7 +45,7 @@ func (l *takeoverLedger) Recover(ctx context.Context, lease campaign.Lease, _ ti
 	return l.meets(ctx, lease, l.recover)
 }
 
-func (l *takeoverLedger) Resolve(ctx context.Context, lease campaign.Lease, _ campaign.Span, _ campaign.OnUncertain) (int, error) {
+func (l *takeoverLedger) Resolve(ctx context.Context, lease campaign.Lease, _ reception.Span, _ campaign.OnUncertain) (int, error) {
 	return l.meets(ctx, lease, l.resolve)
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"campaignd/campaign"
+	"campaignd/internal/sentence"
 )
 
 // held is a ledger of one run, as far as Explain reads it. fails names the read that fails.
@@ -101,7 +102,7 @@ func TestWhyNamesTheOneThingThatLimitsTheRun(t *testing.T) {
 			"it is tried"),
 			segments: []campaign.SegmentState{{Segment: campaign.Segment{Hi: 20}, Mark: 20, WakeAt: now.Add(time.Hour)}}},
 			"2 rows are in doubt until a webhook proves them sent or their window is over, the first at " +
-				campaign.Instant(now.Add(time.Hour)) + "; `campaignd cancel a-1` ends the wait now"},
+				sentence.Instant(now.Add(time.Hour)) + "; `campaignd cancel a-1` ends the wait now"},
 		"nothing is left": {campaign.Run{State: campaign.Running},
 			held{tallies: []campaign.Tally{{Status: campaign.Read, N: 9}}, lanes: lane("none", "")}, "it is about to finish"},
 		"nothing, nobody": {campaign.Run{State: campaign.Running}, held{}, "it is about to finish"},

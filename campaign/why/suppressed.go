@@ -9,6 +9,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/launch"
+	"campaignd/internal/sentence"
 )
 
 // Suppression is an entry of the suppression list that skips a row.
@@ -88,13 +89,13 @@ func proofText(p campaign.Proof) string {
 		said = append(said, "the recipient said it of the company of connection "+p.Connection)
 	}
 	if len(said) > 0 && !p.At.IsZero() {
-		said[0] += " at " + campaign.Instant(p.At)
+		said[0] += " at " + sentence.Instant(p.At)
 	}
 	if p.User != "" {
 		said = append(said, "the event named the user id "+p.User+" and no number")
 	}
 	if p.MovedFrom != "" {
-		said = append(said, "the recipient had the number "+p.MovedFrom+" until "+campaign.Instant(p.MovedAt))
+		said = append(said, "the recipient had the number "+p.MovedFrom+" until "+sentence.Instant(p.MovedAt))
 	}
 	return strings.Join(said, "; ")
 }
@@ -161,9 +162,9 @@ func (s Suppression) text() string {
 		of = "company " + s.Company + " alone"
 	}
 	text := fmt.Sprintf("on the suppression list for %s (%s) since %s, source %s", of, s.Scope,
-		campaign.Instant(s.At), s.Source)
+		sentence.Instant(s.At), s.Source)
 	if !s.Until.IsZero() {
-		text += ", until " + campaign.Instant(s.Until)
+		text += ", until " + sentence.Instant(s.Until)
 	}
 	return text
 }

@@ -32,7 +32,7 @@ func (w Wait) text() string {
 		s += " of " + w.Connection
 	}
 	if !w.Until.IsZero() {
-		s += ", until " + campaign.Instant(w.Until)
+		s += ", until " + sentence.Instant(w.Until)
 	}
 	return s
 }

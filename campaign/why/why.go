@@ -320,7 +320,7 @@ func (w *Answer) answer(run campaign.Run) (limit campaign.LimitedBy, text string
 	if open == 0 && w.Totals.InDoubt > 0 { // whatever may limit the connection
 		first := ""
 		if !w.Segments.Wake.IsZero() {
-			first = ", the first at " + campaign.Instant(w.Segments.Wake)
+			first = ", the first at " + sentence.Instant(w.Segments.Wake)
 		}
 		return campaign.ByDoubt, fmt.Sprintf("%s is over%s; `campaignd cancel %s` ends the wait now",
 			sentence.Count(w.Totals.InDoubt, "row is in doubt until a webhook proves it sent or its window",

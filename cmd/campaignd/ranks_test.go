@@ -64,6 +64,7 @@ var ranks = map[string]int{
 	"campaign/file":       42,
 	"campaign":            40,
 	"campaign/conversion": 35, // imports nothing of ours
+	"campaign/reception":  35,
 
 	"recipients":                   30,
 	"throttle":                     30,

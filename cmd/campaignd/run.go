@@ -100,8 +100,8 @@ func (p *program) send(ctx context.Context, c *config.Config, o daemon.RunOption
 		p.stillToCome(result.Report)
 	}
 	if result.Report != nil && result.Report.Conversions != nil {
-		fmt.Fprintf(p.Stderr, "campaignd: `campaignd run` counts no orders: those of %s are counted while a `campaignd serve` "+
-			"uses this ledger\n", result.Report.Run.ID)
+		fmt.Fprintf(p.Stderr, "campaignd: `campaignd run` counts no orders: a `campaignd serve` that uses this ledger "+
+			"counts the orders of %s\n", result.Report.Run.ID)
 	}
 	return err
 }

@@ -60,9 +60,9 @@ var walk = map[string]string{
 	"campaign/launch TestCheckWarnsOfValuesNobodyWantsToSend": "#N/A, NULL, formulas and {{name}} were sent",
 	"campaign/launch TestForbiddenValuesSkipTheirRows":        "such rows could not be skipped",
 	// Doubt and downtime.
-	"campaign/sender TestDoubtsOutliveADowntime":           "40 minutes of downtime made doubts unknown at once",
-	"campaign TestTheDoubtWindowRunsWhileWebhooksAreTaken": "the window ran while nobody listened",
-	"campaign TestLateWebhooksAreDueAfterAnOutage":         "resolve sent again while webhooks were due, without a word",
+	"campaign/sender TestDoubtsOutliveADowntime":                     "40 minutes of downtime made doubts unknown at once",
+	"campaign/reception TestTheDoubtWindowRunsWhileWebhooksAreTaken": "the window ran while nobody listened",
+	"campaign/reception TestLateWebhooksAreDueAfterAnOutage":         "resolve sent again while webhooks were due, without a word",
 	// A list for a running serve.
 	"cmd/campaignd TestLaunchGivesAListToTheServeOfItsLedger": "a list could not be given to the process that holds the ledger",
 	// The README's walk.
@@ -73,7 +73,8 @@ func TestEachStepOfTheWalkHasItsTest(t *testing.T) {
 	t.Parallel()
 	known := map[string]bool{}
 	test := regexp.MustCompile(`(?m)^func (Test\w+)\(`)
-	for _, folder := range []string{"campaign", "campaign/launch", "campaign/sender", "campaign/why", "cmd/campaignd", "internal/config",
+	for _, folder := range []string{"campaign", "campaign/launch", "campaign/reception", "campaign/sender", "campaign/why", "cmd/campaignd",
+		"internal/config",
 		"internal/daemon", "internal/doctor", "internal/schedule", "internal/filelock", "internal/ledger/postgres",
 		"internal/ledger/sqlite", "recipients"} {
 		files, err := filepath.Glob(filepath.Join("../..", folder, "*_test.go"))

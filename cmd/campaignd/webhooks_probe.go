@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"campaignd/campaign"
+	"campaignd/campaign/reception"
 	"campaignd/internal/command"
 	"campaignd/internal/config"
 	"campaignd/internal/daemon"
@@ -150,7 +150,7 @@ by its dashboard or support.`,
 			if err != nil {
 				return err
 			}
-			if err := daemon.NoteReplay(cmd.Context(), config, campaign.Span{Since: from, Until: to}, p.log(config, true)); err != nil {
+			if err := daemon.NoteReplay(cmd.Context(), config, reception.Span{Since: from, Until: to}, p.log(config, true)); err != nil {
 				return fmt.Errorf("the service posts %d deliveries again, but the ledger does not know it, "+
 					"so unknown rows stay refused after a quarantine: %w", n, err)
 			}

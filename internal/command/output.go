@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"campaignd/campaign"
 	"campaignd/internal/sentence"
 )
 
@@ -139,8 +138,8 @@ func PrintableLines(s string) string {
 	return strings.Join(lines, "\n")
 }
 
-// Clock is campaign.Instant, with "-" for the zero time.
-func Clock(t time.Time) string { return cmp.Or(campaign.Instant(t), "-") }
+// Clock is sentence.Instant, with "-" for the zero time.
+func Clock(t time.Time) string { return cmp.Or(sentence.Instant(t), "-") }
 
 // fileOf returns the file that w writes to; nil: w writes to none.
 func fileOf(w io.Writer) *os.File {

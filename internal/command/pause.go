@@ -43,7 +43,7 @@ func (p *Program) control(use, short, long string, do controlFunc) (*cobra.Comma
 // Pause returns the command pause.
 func (p *Program) Pause() *cobra.Command {
 	cmd, _ := p.control("pause", "Stop sending a run; what is in flight is recorded",
-		"Writes the request into the ledger. The sending process obeys it from its next intent on, within a fraction of a second.",
+		"Writes the request into the ledger. The sender stops within a second.",
 		Operations.Pause)
 	return cmd
 }

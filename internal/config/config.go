@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/reception"
 	"campaignd/internal/messaging"
 	"campaignd/internal/messaging/cloud"
 	"campaignd/internal/sandbox"
@@ -287,14 +288,14 @@ func Default() *Config {
 
 // defaultRepeats are the waits of the service.
 func defaultRepeats() (all []campaign.Duration) {
-	for _, d := range campaign.ServiceRepeats() {
+	for _, d := range reception.ServiceRepeats() {
 		all = append(all, campaign.Duration(d))
 	}
 	return all
 }
 
 // Waits returns Repeats as campaign takes them.
-func (s Sending) Waits() (all campaign.Repeats) {
+func (s Sending) Waits() (all reception.Repeats) {
 	for _, d := range s.Repeats {
 		all = append(all, d.Std())
 	}

@@ -6,7 +6,7 @@ import (
 	"log/slog"
 	"time"
 
-	"campaignd/campaign"
+	"campaignd/campaign/reception"
 	"campaignd/internal/config"
 	"campaignd/internal/messaging/service"
 	"campaignd/internal/numbers"
@@ -22,6 +22,6 @@ func NoteEndpoint(ctx context.Context, cfg *config.Config, w service.Webhook, lo
 	if err != nil {
 		return err
 	}
-	_, _, err = l.NoteSignatures(ctx, campaign.SignatureNote{Endpoints: map[string]string{w.Secret.Fingerprint(): w.ID}}, time.Now())
+	_, _, err = l.NoteSignatures(ctx, reception.SignatureNote{Endpoints: map[string]string{w.Secret.Fingerprint(): w.ID}}, time.Now())
 	return errors.Join(err, l.Close())
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/reception"
 	"campaignd/internal/config"
 	"campaignd/internal/messaging"
 	"campaignd/internal/numbers/numberstest"
@@ -76,17 +77,17 @@ func TestAQuarantineReachesAsFarAsTheFastestNumber(t *testing.T) {
 type kept struct {
 	restorable
 	newest time.Time
-	spans  []campaign.Span
+	spans  []reception.Span
 	fault  [2]error // of Newest and Listened
 }
 
 func (k *kept) Newest(context.Context) (time.Time, error) { return k.newest, k.fault[0] }
 
-func (k *kept) Listened(context.Context, time.Time) ([]campaign.Span, error) {
+func (k *kept) Listened(context.Context, time.Time) ([]reception.Span, error) {
 	return k.spans, k.fault[1]
 }
 
-func (k *kept) LostTimes(context.Context) ([]campaign.LostTime, error) { return nil, nil }
+func (k *kept) LostTimes(context.Context) ([]reception.LostTime, error) { return nil, nil }
 
 // The operator may come long after the ledger went back.
 func TestTheLostTimeIsNotThatOfTheOperator(t *testing.T) {
@@ -98,7 +99,7 @@ func TestTheLostTimeIsNotThatOfTheOperator(t *testing.T) {
 	for name, tt := range map[string]struct {
 		newest time.Time
 		runs   []campaign.Run
-		spans  []campaign.Span
+		spans  []reception.Span
 		want   time.Duration // ago
 	}{
 		"an hour ago":           {ago(time.Hour), runs, nil, time.Hour + replayBefore},
@@ -106,7 +107,7 @@ func TestTheLostTimeIsNotThatOfTheOperator(t *testing.T) {
 		"a clock that is ahead": {ago(-time.Minute), runs, nil, lost + replayBefore},
 		"no record":             {time.Time{}, runs, nil, 3*time.Hour + replayBefore},
 		"no run either":         {time.Time{}, nil, nil, lost + replayBefore},
-		"webhooks were missed before": {ago(time.Hour), runs, []campaign.Span{{Since: ago(day), Until: ago(2 * time.Hour)}},
+		"webhooks were missed before": {ago(time.Hour), runs, []reception.Span{{Since: ago(day), Until: ago(2 * time.Hour)}},
 			2*time.Hour + replayBefore},
 	} {
 		q := Quarantined{}

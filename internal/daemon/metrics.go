@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"campaignd/campaign"
+	"campaignd/campaign/reception"
 	"campaignd/campaign/sender"
 	"campaignd/internal/config"
 	"campaignd/internal/version"
@@ -184,7 +185,7 @@ func (c *intakeCollector) Collect(ch chan<- prometheus.Metric) {
 }
 
 // signatureCollector reads the refused events of the ledger at each scrape.
-type signatureCollector struct{ ledger campaign.SignatureLedger }
+type signatureCollector struct{ ledger reception.SignatureLedger }
 
 var descRefused = desc("campaignd_webhooks_refused",
 	"Events that were refused for their signature since this began, over all processes: take the maximum; 0: none, or mended.")

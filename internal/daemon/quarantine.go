@@ -11,6 +11,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/file"
+	"campaignd/campaign/reception"
 	"campaignd/internal/config"
 	"campaignd/internal/ledger"
 	"campaignd/internal/ledger/postgres"
@@ -210,7 +211,7 @@ func (q *Quarantined) begin(ctx context.Context, l restorable, runs []campaign.R
 	if !began.IsZero() && began.Before(q.Since) {
 		q.Since = began
 	}
-	listening, err := campaign.ReadListening(ctx, l, nil, q.Since)
+	listening, err := reception.ReadListening(ctx, l, nil, q.Since)
 	if err != nil {
 		return err
 	}

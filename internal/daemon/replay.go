@@ -6,7 +6,7 @@ import (
 	"log/slog"
 	"time"
 
-	"campaignd/campaign"
+	"campaignd/campaign/reception"
 	"campaignd/internal/config"
 	"campaignd/internal/messaging"
 )
@@ -16,7 +16,7 @@ const (
 	// after one minute by itself (docs/service.md#delivery-of-events).
 	replayAfter = 2 * time.Minute
 	// replayBefore is how much earlier a replay begins than the outage: a delivery may wait in a
-	// proxy, and the last record of the intake in the ledger may be campaign.ListenEvery old.
+	// proxy, and the last record of the intake in the ledger may be reception.ListenEvery old.
 	replayBefore = 5 * time.Minute
 	// causes of a replay, for the log.
 	outageCause  = "no webhooks were taken for a while"
@@ -34,7 +34,7 @@ func (d *Daemon) outage(ctx context.Context, now time.Time) (since time.Time, du
 	if d.client == nil || d.client.Service == nil { // the Cloud API offers no replay
 		return since, false
 	}
-	spans, err := d.ledger.Listened(ctx, now.Add(-campaign.ListenKept))
+	spans, err := d.ledger.Listened(ctx, now.Add(-reception.ListenKept))
 	if err != nil {
 		return since, false // the intake says that the ledger is away
 	}
@@ -80,11 +80,11 @@ func (d *Daemon) askReplay(ctx context.Context, outage time.Time, cause string) 
 		var answer *messaging.Error
 		switch {
 		case errors.As(err, &answer) && answer.Status/100 == 2: // it posts them, and did not tell how many
-			d.noteReplay(ctx, campaign.Span{Since: since, Until: until})
+			d.noteReplay(ctx, reception.Span{Since: since, Until: until})
 			d.log.Warn(cause+": the service posts them again, but its answer is faulty", "since", since, "until", until, "err", err)
 			return
 		case err == nil:
-			d.noteReplay(ctx, campaign.Span{Since: since, Until: until})
+			d.noteReplay(ctx, reception.Span{Since: since, Until: until})
 			d.log.Info(cause+": the service posts them again", "since", since, "until", until,
 				"deliveries", deliveries)
 			return
@@ -106,14 +106,14 @@ func (d *Daemon) askReplay(ctx context.Context, outage time.Time, cause string) 
 }
 
 // noteReplay tells the ledger what the service posts again.
-func (d *Daemon) noteReplay(ctx context.Context, s campaign.Span) {
+func (d *Daemon) noteReplay(ctx context.Context, s reception.Span) {
 	if err := d.ledger.NoteReplay(ctx, s, time.Now()); err != nil {
 		d.log.Warn("the ledger does not know that events are replayed: ask again before unknown rows are sent again", "err", err)
 	}
 }
 
 // NoteReplay tells the ledger, if there is one, that the service posts the events of s again.
-func NoteReplay(ctx context.Context, cfg *config.Config, s campaign.Span, log *slog.Logger) (err error) {
+func NoteReplay(ctx context.Context, cfg *config.Config, s reception.Span, log *slog.Logger) (err error) {
 	if cfg.NoLedger() {
 		return nil
 	}

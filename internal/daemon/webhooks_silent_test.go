@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/reception"
 	"campaignd/campaign/sender"
 	"campaignd/internal/config"
 	"campaignd/internal/messaging"
@@ -85,19 +86,19 @@ type listened struct {
 	until time.Time
 	err   error
 	taken bool
-	asked []campaign.Span // replays
+	asked []reception.Span // replays
 }
 
-func (l *listened) NoteReplay(_ context.Context, s campaign.Span, _ time.Time) error {
+func (l *listened) NoteReplay(_ context.Context, s reception.Span, _ time.Time) error {
 	l.asked = append(l.asked, s)
 	return nil
 }
 
-func (l *listened) Listened(context.Context, time.Time) ([]campaign.Span, error) {
+func (l *listened) Listened(context.Context, time.Time) ([]reception.Span, error) {
 	if l.until.IsZero() {
 		return nil, l.err
 	}
-	return []campaign.Span{{Since: l.until.Add(-time.Hour), Until: l.until}, {Until: l.until.Add(-time.Hour)}}, l.err
+	return []reception.Span{{Since: l.until.Add(-time.Hour), Until: l.until}, {Until: l.until.Add(-time.Hour)}}, l.err
 }
 
 func (l *listened) AcquireJob(context.Context, string, string, time.Duration) (campaign.JobLease, bool, error) {

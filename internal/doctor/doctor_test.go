@@ -13,6 +13,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/control"
+	"campaignd/campaign/reception"
 	"campaignd/internal/config"
 	"campaignd/internal/ledger"
 	"campaignd/internal/ledger/ledgertest"
@@ -183,7 +184,7 @@ func TestTheDoctorNamesEventsThatWereLost(t *testing.T) {
 		!strings.Contains(got[0].Remedy, "webhooks replay --since 2026-03-02T12:00:00Z") {
 		t.Errorf("after a quarantine: got %+v, want a warning: %s", got, detail)
 	}
-	if err := l.NoteReplay(t.Context(), campaign.Span{Since: since, Until: time.Now().Add(time.Hour)}, time.Now()); err != nil {
+	if err := l.NoteReplay(t.Context(), reception.Span{Since: since, Until: time.Now().Add(time.Hour)}, time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	if got := checkLost(t.Context(), l); len(got) > 0 {
@@ -193,11 +194,11 @@ func TestTheDoctorNamesEventsThatWereLost(t *testing.T) {
 
 // signed is a ledger with what it knows of signatures.
 type signed struct {
-	campaign.SignatureLedger
-	state campaign.Signatures
+	reception.SignatureLedger
+	state reception.Signatures
 }
 
-func (s signed) Signatures(context.Context) (campaign.Signatures, error) { return s.state, nil }
+func (s signed) Signatures(context.Context) (reception.Signatures, error) { return s.state, nil }
 
 // The intake notes signatures in the ledger up to a minute late, so a run that has its first
 // statuses must not read that none has come.
@@ -207,7 +208,7 @@ func TestADoctorKnowsThatSignaturesAreNotedLate(t *testing.T) {
 		t.Fatal(err)
 	}
 	last := map[string]time.Time{"a": time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)}
-	for want, s := range map[string]campaign.Signatures{
+	for want, s := range map[string]reception.Signatures{
 		"no event was refused, and none has been verified yet, or the first came less than a minute ago": {},
 		"no event was refused lately; the last one was verified at 2026-03-02 09:00:00 UTC":              {Verified: last},
 	} {

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"campaignd/campaign"
+	"campaignd/campaign/reception"
 	"campaignd/internal/config"
 	"campaignd/internal/messaging"
 	"campaignd/internal/messaging/service"
@@ -90,7 +90,7 @@ func postSigned(ctx context.Context, client *http.Client, form messaging.Signatu
 
 // Signatures reads what the ledger knows of the signatures of webhooks; known is false if nothing
 // has made a ledger yet.
-func Signatures(ctx context.Context, cfg *config.Config) (s campaign.Signatures, known bool, err error) {
+func Signatures(ctx context.Context, cfg *config.Config) (s reception.Signatures, known bool, err error) {
 	if cfg.NoLedger() {
 		return s, false, nil
 	}

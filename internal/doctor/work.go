@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/reception"
 	"campaignd/internal/config"
 	"campaignd/internal/drops"
 	"campaignd/internal/messaging"
@@ -97,7 +98,7 @@ func lookAt(ctx context.Context, r *config.Drop) error {
 
 // checkSignatures tells which events were refused for their signature, by any process of the
 // ledger.
-func checkSignatures(ctx context.Context, cfg *config.Config, l campaign.SignatureLedger) Check {
+func checkSignatures(ctx context.Context, cfg *config.Config, l reception.SignatureLedger) Check {
 	const name = "signatures"
 	remedy := "compare webhooks.secrets with the secrets of `campaignd webhooks list`; `campaignd webhooks rotate ENDPOINT` " +
 		"gives a new one; restart every process after a change"
@@ -121,7 +122,7 @@ func checkSignatures(ctx context.Context, cfg *config.Config, l campaign.Signatu
 	case last.IsZero():
 		return good(name, "no event was refused, and none has been verified yet, or the first came less than a minute ago")
 	}
-	return good(name, "no event was refused lately; the last one was verified at %s", campaign.Instant(last))
+	return good(name, "no event was refused lately; the last one was verified at %s", sentence.Instant(last))
 }
 
 // checkRuns counts the runs that have not ended, and names those that wait for a person.
@@ -190,7 +191,7 @@ func checkLost(ctx context.Context, l campaign.Ledger) []Check {
 	switch {
 	case err != nil:
 		return []Check{fail(name, "check ledger in the configuration", err)}
-	case len(lost) == 0 || !lost[0].Asked.IsZero() || time.Since(lost[0].At) > campaign.ListenKept:
+	case len(lost) == 0 || !lost[0].Asked.IsZero() || time.Since(lost[0].At) > reception.ListenKept:
 		return nil
 	}
 	since := lost[0].Since.UTC().Format(time.RFC3339)

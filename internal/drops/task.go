@@ -14,6 +14,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/file"
+	"campaignd/internal/sentence"
 )
 
 // tryAgain is when a file that could not be launched, or whose results could not be written, is
@@ -122,7 +123,7 @@ func (t *task) run(ctx context.Context, list string) error {
 // duplicateOf refuses a list that has a run.
 func duplicateOf(r campaign.Run) error {
 	return &Refused{Code: "duplicate", Message: fmt.Sprintf("the list of %s, launched %s, has the same content; "+
-		"`campaignd launch` with --new launches it again", r.ID(), campaign.Instant(r.CreatedAt))}
+		"`campaignd launch` with --new launches it again", r.ID(), sentence.Instant(r.CreatedAt))}
 }
 
 // duplicate refuses a list that another dropped file has too. While that one has no run, and may
@@ -143,7 +144,7 @@ func (t *task) duplicate(ctx context.Context) error {
 			run, err := t.o.Ledger.Run(ctx, o.Run)
 			if errors.Is(err, campaign.ErrNoRun) {
 				return &Refused{Code: "duplicate", Message: fmt.Sprintf("%s, taken %s, has the same content", o.Key,
-					campaign.Instant(o.TakenAt))}
+					sentence.Instant(o.TakenAt))}
 			}
 			if err != nil {
 				return err

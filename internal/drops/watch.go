@@ -14,6 +14,7 @@ import (
 	"campaignd/campaign"
 	"campaignd/campaign/file"
 	"campaignd/campaign/launch"
+	"campaignd/internal/sentence"
 	"campaignd/reporting"
 )
 
@@ -280,7 +281,7 @@ func (w *Watcher) claim(ctx context.Context, p *watched) {
 
 // takenBefore says why a version that was taken before is not taken again.
 func takenBefore(f campaign.DroppedFile) string {
-	at := campaign.Instant(f.TakenAt)
+	at := sentence.Instant(f.TakenAt)
 	switch {
 	case f.State == campaign.DropRejected:
 		return fmt.Sprintf("this version was rejected (taken %s): %s", at, f.Detail)

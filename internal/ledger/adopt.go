@@ -38,7 +38,7 @@ type Orphan struct {
 
 // AcceptedAt is the time of acceptance that an adoption writes, in milliseconds. The policy
 // evidence may send again because of it, so the first receipt counts if that is earlier
-// (campaign.LiftTime).
+// (reception.LiftTime).
 func (o Orphan) AcceptedAt() int64 { return min(o.First, o.Received) }
 
 // Attempt is an attempt that an orphan may be about: an open one, or one in flight.

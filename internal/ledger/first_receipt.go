@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/reception"
 )
 
 // FirstReceiptFor is how long first receipts are kept. A later repetition counts from its own time,
@@ -50,17 +51,17 @@ func Receipts(optIns []campaign.Suppression, lifts []campaign.Lift, now time.Tim
 }
 
 // Counted returns the opt-ins and lifts of Receipts with the times from which they count, without
-// those that end nothing (campaign.LiftTime).
+// those that end nothing (reception.LiftTime).
 func Counted(rs []Receipt, optIns []campaign.Suppression, lifts []campaign.Lift) (ins []campaign.Suppression, ls []campaign.Lift) {
 	for i, s := range optIns {
-		if at, ok := campaign.LiftTime(TimeOf(rs[i].Own), TimeOf(rs[i].At)); ok {
+		if at, ok := reception.LiftTime(TimeOf(rs[i].Own), TimeOf(rs[i].At)); ok {
 			s.At = at
 			ins = append(ins, s)
 		}
 	}
 	for i, l := range lifts {
 		r := rs[len(optIns)+i]
-		at, ok := campaign.LiftTime(TimeOf(r.Own), TimeOf(r.At))
+		at, ok := reception.LiftTime(TimeOf(r.Own), TimeOf(r.At))
 		switch {
 		case l.By != campaign.HoldByEvent:
 			ls = append(ls, l)
@@ -86,7 +87,7 @@ func Windows(all []campaign.Inbound, now time.Time) (ws []Window) {
 		if first.IsZero() {
 			first = now
 		}
-		if at, ok := campaign.LiftTime(i.At, first); ok {
+		if at, ok := reception.LiftTime(i.At, first); ok {
 			ws = append(ws, Window{i, Millis(at), Millis(i.At)})
 		}
 	}

@@ -20,9 +20,6 @@ const partRows = partSegments * campaign.SegmentSize
 // PartOf is the key of the first segment of the part in which a segment lies.
 func PartOf(segment int64) int64 { return segment &^ (partSegments - 1) }
 
-// PartEnd is the key behind the last segment of a part.
-func PartEnd(part int64) int64 { return part + partSegments }
-
 // PartRows are the run of a part, its first seq, and one past its last seq.
 func PartRows(part int64) (no campaign.RunNo, from, to int64) {
 	from = seqOf(part) * campaign.SegmentSize

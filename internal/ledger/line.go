@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"campaignd/campaign"
+	"campaignd/campaign/reception"
 )
 
 // ScanDelivery reads rid, key, row, dest and cells.
@@ -110,15 +111,15 @@ func ScanLane(scan func(...any) error) (r campaign.LaneReport, err error) {
 }
 
 // ScanSpan reads since and until.
-func ScanSpan(scan func(...any) error) (campaign.Span, error) {
+func ScanSpan(scan func(...any) error) (reception.Span, error) {
 	var since, until int64
 	err := scan(&since, &until)
-	return campaign.Span{Since: TimeOf(since), Until: TimeOf(until)}, err
+	return reception.Span{Since: TimeOf(since), Until: TimeOf(until)}, err
 }
 
 // ScanLostTime reads at, since and asked.
-func ScanLostTime(scan func(...any) error) (campaign.LostTime, error) {
+func ScanLostTime(scan func(...any) error) (reception.LostTime, error) {
 	var at, since, asked int64
 	err := scan(&at, &since, &asked)
-	return campaign.LostTime{At: TimeOf(at), Since: TimeOf(since), Asked: TimeOf(asked)}, err
+	return reception.LostTime{At: TimeOf(at), Since: TimeOf(since), Asked: TimeOf(asked)}, err
 }

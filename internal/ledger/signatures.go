@@ -4,11 +4,11 @@ import (
 	"encoding/json"
 	"time"
 
-	"campaignd/campaign"
+	"campaignd/campaign/reception"
 )
 
 // NoteSignatures adds a note to the stored state, and returns the state and its new text.
-func NoteSignatures(text string, n campaign.SignatureNote, now time.Time) (next string, s campaign.Signatures, replay time.Time,
+func NoteSignatures(text string, n reception.SignatureNote, now time.Time) (next string, s reception.Signatures, replay time.Time,
 	err error) {
 	if s, err = SignaturesOf(text); err != nil {
 		return "", s, replay, err
@@ -19,6 +19,6 @@ func NoteSignatures(text string, n campaign.SignatureNote, now time.Time) (next 
 }
 
 // SignaturesOf reads the stored state.
-func SignaturesOf(text string) (s campaign.Signatures, err error) {
+func SignaturesOf(text string) (s reception.Signatures, err error) {
 	return s, json.Unmarshal([]byte(text), &s)
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/reception"
 )
 
 // Outcome is the state of a row of the table outcome. A delivery without a row is queued when its
@@ -231,7 +232,7 @@ func CheckResult(r *campaign.Result) error {
 	return nil
 }
 
-// EventTimes returns the times of a status. at is the time to store (campaign.EventTime), at least
+// EventTimes returns the times of a status. at is the time to store (reception.EventTime), at least
 // 1 ms after 1970 began, because 0 is stored for none. received is when it came, or now if the
 // event does not say. untimed says that at is received, because the event's own time is missing or
 // wrong.
@@ -240,7 +241,7 @@ func EventTimes(e campaign.StatusEvent, now time.Time) (at, received time.Time, 
 	if received.IsZero() {
 		received = now
 	}
-	at, wrong := campaign.EventTime(e.At, received)
+	at, wrong := reception.EventTime(e.At, received)
 	if Millis(at) < 1 {
 		at = time.UnixMilli(1)
 	}

@@ -35,7 +35,7 @@ func body(format string, n campaign.Notification, totals map[string]int64) (stri
 	if n.Run != 0 {
 		f.Run = campaign.Run{No: n.Run, Campaign: n.Campaign}.ID()
 	}
-	f.Text = sentence(n, f)
+	f.Text = textOf(n, f)
 	var v any = Message{Type: n.Kind, Timestamp: n.At, Data: f}
 	if format == Slack {
 		// Slack reads &, < and > as control characters
@@ -46,8 +46,8 @@ func body(format string, n campaign.Notification, totals map[string]int64) (stri
 	return string(text), err
 }
 
-// sentence is the text of a notification for people.
-func sentence(n campaign.Notification, f Data) string {
+// textOf returns the text of a notification for people.
+func textOf(n campaign.Notification, f Data) string {
 	because := ""
 	if n.Detail != "" {
 		because = ": " + n.Detail

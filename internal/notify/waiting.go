@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/internal/sentence"
 )
 
 // look checks whether a waiting notification may be sent. It reports whether it stored something.
@@ -60,7 +61,7 @@ func (s *Sender) over(ctx context.Context, d *Destination, n campaign.Notificati
 		told.Detail = n.Subject + " is not held any more"
 	case h.Since.After(n.At): // it was lifted and began again, which has a notification of its own
 		told.Detail = fmt.Sprintf("the hold of %s from %s was lifted, and another has begun",
-			n.Subject, campaign.Instant(n.At))
+			n.Subject, sentence.Instant(n.At))
 	case h.Ended == nil:
 		is.NextAt = now.Add(lookAgain)
 		return s.update(ctx, n, is)

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"campaignd/campaign"
 	"campaignd/campaign/launch"
+	"campaignd/campaign/reception"
 	"campaignd/internal/client/resource"
 )
 
@@ -51,7 +51,7 @@ func (d *Session) Doubts(ctx context.Context, id string) (launch.Uncertainty, er
 	if err != nil {
 		return launch.Uncertainty{}, err
 	}
-	listening, err := campaign.ReadListening(ctx, d.Ledger, d.Repeats, time.Now())
+	listening, err := reception.ReadListening(ctx, d.Ledger, d.Repeats, time.Now())
 	if err != nil {
 		return launch.Uncertainty{}, err
 	}

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"campaignd/campaign"
+	"campaignd/campaign/reception"
 	"campaignd/internal/ledger"
 	"campaignd/internal/ledger/ledgertest"
 	"campaignd/internal/ledger/sqlite"
@@ -44,7 +44,7 @@ func TestAResumeBeforeTheReplaySaysSo(t *testing.T) {
 	quarantine()
 	resumed("after a quarantine", since.Format(time.RFC3339))
 	quarantine()
-	if err := l.NoteReplay(t.Context(), campaign.Span{Since: since, Until: time.Now().Add(time.Minute)}, time.Now()); err != nil {
+	if err := l.NoteReplay(t.Context(), reception.Span{Since: since, Until: time.Now().Add(time.Minute)}, time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	resumed("after the replay", "")

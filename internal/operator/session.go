@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/reception"
 	"campaignd/internal/client/resource"
 	"campaignd/reporting"
 )
@@ -27,7 +28,7 @@ type Session struct {
 	// Origins returns what holds can name of each connection.
 	Origins func(ctx context.Context, holds []campaign.Hold) func(connection string) campaign.Origin
 	// Repeats says how long after a failed try the service posts an event again; nil: as it documents.
-	Repeats campaign.Repeats
+	Repeats reception.Repeats
 	// Known returns the origin of each connection that is configured or that the service lists. Whole
 	// reports whether the service gave its list: without it there may be others. Nil: none is known.
 	Known func(ctx context.Context) (all []campaign.Origin, whole bool)

@@ -7,6 +7,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/file"
+	"campaignd/campaign/reception"
 )
 
 // rest is how many times as long as a step took the matching rests, so that the ledger serves the
@@ -72,7 +73,7 @@ func (k *Keeper) Match(ctx context.Context) (changed int, err error) {
 			return changed, err
 		}
 		// The tally compares times exactly; this only bounds what is stored.
-		span := campaign.Span{Since: r.run.StartedAt.Add(-time.Second), Until: now.Add(future)}
+		span := reception.Span{Since: r.run.StartedAt.Add(-time.Second), Until: now.Add(future)}
 		if end := r.run.EndedAt.Add(r.how.Rule.Within + late); !r.run.EndedAt.IsZero() && end.Before(span.Until) {
 			span.Until = end
 		}

@@ -152,7 +152,7 @@ func (s *Sandbox) firstOf(c *company) *connection {
 }
 
 // SetAllowance sets how many more messages the plan accepts this month. A negative number means no
-// limit. company is the id of a company with a plan of its own; "" means the plan of the account.
+// limit. company is the id of a company with its own plan; "" means the plan of the account.
 func (s *Sandbox) SetAllowance(company string, messages int64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -164,7 +164,7 @@ func (s *Sandbox) setAllowance(company string, messages int64, now time.Time) er
 	if company != "" {
 		c := s.company[company]
 		if c == nil || c.plan == s.plan {
-			return fmt.Errorf("sandbox: company %q has no plan of its own", company)
+			return fmt.Errorf("sandbox: company %q has no own plan", company)
 		}
 		p = c.plan
 	}

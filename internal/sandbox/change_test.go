@@ -253,7 +253,7 @@ func TestTheAllowanceEndsAndIsRenewed(t *testing.T) {
 		must(t, c.s.SetAllowance("co_2", 0))
 		wantAnswer(t, c, "conn_2", 7, 402, "plan_limit_messages")
 		if c.s.SetAllowance("co_1", 1) == nil {
-			t.Error("a client without a plan of its own is taken, want an error")
+			t.Error("a client without its own plan is taken, want an error")
 		}
 	})
 	runScenario(t, "", func(t *testing.T, c *scene) { // before the first message

@@ -6,6 +6,7 @@ package sentence
 import (
 	"fmt"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 )
@@ -119,4 +120,12 @@ func distance(a, b string) int {
 		before, last, now = last, now, before
 	}
 	return last[len(y)]
+}
+
+// Instant writes t in UTC as every sentence does; "" for the zero time.
+func Instant(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format("2006-01-02 15:04:05 UTC")
 }

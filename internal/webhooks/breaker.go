@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/reception"
 	"campaignd/internal/messaging"
 )
 
@@ -45,12 +46,13 @@ type breaker struct {
 }
 
 // see counts a delivered status, or one that failed for this reason. It returns the hold that
-// begins, or the lift that ends one. A delivered status heals, so it counts from campaign.LiftTime.
+// begins, or the lift that ends one. A delivered status heals, so it counts from
+// reception.LiftTime.
 // own is the status's own time.
 func (b *breakers) see(
 	connection string, delivered bool, f messaging.Failure, own, received time.Time,
 ) (hold *campaign.Hold, lift *campaign.Lift) {
-	at, counts := campaign.LiftTime(own, received)
+	at, counts := reception.LiftTime(own, received)
 	if !delivered && !counts {
 		at, counts = received, true
 	}

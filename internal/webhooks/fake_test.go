@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"campaignd/campaign"
+	"campaignd/campaign/reception"
 	"campaignd/internal/messaging"
 )
 
@@ -29,14 +30,14 @@ type memory struct {
 	sweeps  []time.Time
 	swept   campaign.Swept
 
-	listened []campaign.Span
-	signed   campaign.Signatures
+	listened []reception.Span
+	signed   reception.Signatures
 	notes    int // of signatures
 }
 
 func (m *memory) NoteSignatures(
-	_ context.Context, n campaign.SignatureNote, now time.Time,
-) (s campaign.Signatures, replay time.Time, err error) {
+	_ context.Context, n reception.SignatureNote, now time.Time,
+) (s reception.Signatures, replay time.Time, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.fail != nil {
@@ -47,7 +48,7 @@ func (m *memory) NoteSignatures(
 	return m.signed, replay, nil
 }
 
-func (m *memory) Signatures(context.Context) (campaign.Signatures, error) {
+func (m *memory) Signatures(context.Context) (reception.Signatures, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.signed, m.fail
@@ -77,7 +78,7 @@ func (m *memory) Sweep(context.Context, time.Time) (campaign.Swept, error) {
 	return m.swept, m.fail
 }
 
-func (m *memory) Listen(_ context.Context, s campaign.Span) error {
+func (m *memory) Listen(_ context.Context, s reception.Span) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.fail == nil {
@@ -86,15 +87,15 @@ func (m *memory) Listen(_ context.Context, s campaign.Span) error {
 	return m.fail
 }
 
-func (m *memory) Listened(context.Context, time.Time) ([]campaign.Span, error) {
+func (m *memory) Listened(context.Context, time.Time) ([]reception.Span, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.listened), nil
 }
 
-func (*memory) NoteReplay(context.Context, campaign.Span, time.Time) error { return nil }
+func (*memory) NoteReplay(context.Context, reception.Span, time.Time) error { return nil }
 
-func (*memory) LostTimes(context.Context) ([]campaign.LostTime, error) { return nil, nil }
+func (*memory) LostTimes(context.Context) ([]reception.LostTime, error) { return nil, nil }
 
 // swepts returns the number of sweeps.
 func (m *memory) swepts() int {

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"campaignd/campaign"
+	"campaignd/campaign/reception"
 	"campaignd/internal/messaging"
 	"campaignd/recipients"
 )
@@ -25,7 +26,7 @@ func (i *Intake) fold(events []messaging.Event, received time.Time, platform boo
 		e := &events[n]
 		i.counters.kinds[e.Kind].Add(1)
 		own := e.At
-		e.At, _ = campaign.EventTime(own, received)
+		e.At, _ = reception.EventTime(own, received)
 		switch e.Kind {
 		case messaging.KindTemplate, messaging.KindNumber, messaging.KindAccount:
 			// A hold that began after its receipt could be lifted by no event that comes in the meantime.

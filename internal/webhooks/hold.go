@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/reception"
 	"campaignd/internal/messaging"
 	"campaignd/internal/sentence"
 )
@@ -115,7 +116,7 @@ func (i *Intake) readTemplate(m *meaning, e *messaging.Event, own, received time
 		}
 	case campaign.EventLifts:
 		level, line = slog.LevelInfo, "template can be sent"
-		if _, counts := campaign.LiftTime(own, received); !counts {
+		if _, counts := reception.LiftTime(own, received); !counts {
 			level, line = slog.LevelWarn, "template event without a time, or from the future: it ends no hold"
 		}
 		lifted := i.liftedBy(e, accounts)
@@ -177,7 +178,7 @@ func (i *Intake) readState(m *meaning, e *messaging.Event, own, received time.Ti
 		level, line = slog.LevelWarn, "event without a time: it ends no hold"
 	default:
 		line = "event that ends holds"
-		if _, counts := campaign.LiftTime(own, received); !counts {
+		if _, counts := reception.LiftTime(own, received); !counts {
 			level, line = slog.LevelWarn, "event from the future: it ends no hold"
 		}
 		if scope == campaign.HoldAccount {

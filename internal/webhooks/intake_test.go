@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/reception"
 	"campaignd/internal/messaging"
 )
 
@@ -92,18 +93,18 @@ func TestNoRequestWaitsLongerThanTenSeconds(t *testing.T) {
 }
 
 type stuckLedger struct {
-	campaign.ListenLedger
-	campaign.SignatureLedger
+	reception.ListenLedger
+	reception.SignatureLedger
 	release chan struct{}
 }
 
 func (s *stuckLedger) NoteSignatures(
-	context.Context, campaign.SignatureNote, time.Time,
-) (n campaign.Signatures, replay time.Time, err error) {
+	context.Context, reception.SignatureNote, time.Time,
+) (n reception.Signatures, replay time.Time, err error) {
 	return n, replay, nil
 }
 
-func (s *stuckLedger) Listen(context.Context, campaign.Span) error { return nil }
+func (s *stuckLedger) Listen(context.Context, reception.Span) error { return nil }
 
 func (s *stuckLedger) Apply(context.Context, campaign.Events) (campaign.Applied, error) {
 	<-s.release

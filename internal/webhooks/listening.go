@@ -5,19 +5,19 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"campaignd/campaign"
+	"campaignd/campaign/reception"
 )
 
 // listenTime is the longest time in which the ledger may record that webhooks are taken.
 const listenTime = 5 * time.Second
 
-// listenUntil records in the ledger that webhooks are taken, every campaign.ListenEvery until ctx
+// listenUntil records in the ledger that webhooks are taken, every reception.ListenEvery until ctx
 // ends. After a failure a new span begins, because the ledger took no events meanwhile.
 func (i *Intake) listenUntil(ctx context.Context) {
 	jitter := rand.New(rand.NewPCG(i.o.Seed, 0x6c697374656e)) // "listen": the purpose of the draws
 	// The end of ctx interrupts no record, and the last record comes after it.
 	lasting := context.WithoutCancel(ctx)
-	var span campaign.Span
+	var span reception.Span
 	record := func(final bool) {
 		ctx, cancel := context.WithTimeout(lasting, listenTime)
 		defer cancel()
@@ -32,7 +32,7 @@ func (i *Intake) listenUntil(ctx context.Context) {
 	for {
 		record(false)
 		select {
-		case <-time.After(campaign.ListenEvery - time.Duration(jitter.Int64N(int64(i.o.SweepJitter)+1))):
+		case <-time.After(reception.ListenEvery - time.Duration(jitter.Int64N(int64(i.o.SweepJitter)+1))):
 		case <-ctx.Done():
 			record(true)
 			return

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/reception"
 	"campaignd/internal/messaging"
 	"campaignd/recipients"
 )
@@ -69,7 +70,7 @@ func (i *Intake) readStatus(m *meaning, e *messaging.Event, received time.Time) 
 // (docs/service.md#opt-outs). A change that lacks one of the two numbers is only counted.
 func (i *Intake) readMessage(m *meaning, e *messaging.Event, own, received time.Time) {
 	in := e.Inbound
-	_, counts := campaign.LiftTime(own, received)
+	_, counts := reception.LiftTime(own, received)
 	m.opensWindow = counts && recipients.Key(in.From) != 0 && e.Connection != "" && i.o.Tiered(e.Connection)
 	switch {
 	case in.MovedTo != "":

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/reception"
 	"campaignd/internal/messaging"
 	"campaignd/internal/messaging/cloud"
 )
@@ -136,7 +137,7 @@ func TestEventsOfThePlatformAreCounted(t *testing.T) {
 		}
 		before := time.Now()
 		postSigned(i, statusOfAccount("1", ""), appSecret)
-		if got, _ := told(); got != "" || m.signed.Verified[campaign.AppSecret(r.Fingerprint())].Before(before) {
+		if got, _ := told(); got != "" || m.signed.Verified[reception.AppSecret(r.Fingerprint())].Before(before) {
 			t.Errorf("got %q and %+v, want an event verified with the app's secret, and the fault mended", got, m.signed)
 		}
 		if err := stop(); err != nil {

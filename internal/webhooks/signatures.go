@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"campaignd/campaign"
+	"campaignd/campaign/reception"
 	"campaignd/internal/messaging"
 )
 
@@ -18,17 +18,17 @@ type signatures struct {
 	verified [messaging.MaxSecrets]atomic.Int64 // by secret: Unix nanoseconds of the last event of the service
 
 	mu    sync.Mutex
-	wrong campaign.SignatureNote // without Verified
-	apps  map[string]time.Time   // the last event of the platform, by campaign.AppSecret
-	noted time.Time              // when the ledger was written last
-	known map[string]time.Time   // Verified of the last notes
-	owed  bool                   // the ledger has a replay that is not due yet
-	told  bool                   // the log has that events are refused
-	none  bool                   // and that none was verified since
+	wrong reception.SignatureNote // without Verified
+	apps  map[string]time.Time    // the last event of the platform, by reception.AppSecret
+	noted time.Time               // when the ledger was written last
+	known map[string]time.Time    // Verified of the last notes
+	owed  bool                    // the ledger has a replay that is not due yet
+	told  bool                    // the log has that events are refused
+	none  bool                    // and that none was verified since
 }
 
 // signaturesEvery is the least time between two notes of a process. A note that changes what is
-// told is written with the next campaign.ListenEvery.
+// told is written with the next reception.ListenEvery.
 const signaturesEvery = 40 * time.Second
 
 func newSignatures(secrets func() []messaging.Secret) *signatures {
@@ -52,11 +52,11 @@ func (s *signatures) refused(at time.Time, app bool) {
 func (s *signatures) app(secret string, at time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.apps[campaign.AppSecret(secret)] = at
+	s.apps[reception.AppSecret(secret)] = at
 }
 
 // take returns what is to be noted at now; false: nothing yet.
-func (s *signatures) take(now time.Time, final bool) (n campaign.SignatureNote, due bool) {
+func (s *signatures) take(now time.Time, final bool) (n reception.SignatureNote, due bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n = s.wrong
@@ -71,12 +71,12 @@ func (s *signatures) take(now time.Time, final bool) (n campaign.SignatureNote, 
 	if n.Empty() && !s.owed || !final && !changes && now.Sub(s.noted) < signaturesEvery {
 		return n, false
 	}
-	s.wrong = campaign.SignatureNote{}
+	s.wrong = reception.SignatureNote{}
 	return n, true
 }
 
 // back keeps a note that the ledger did not take.
-func (s *signatures) back(n campaign.SignatureNote) {
+func (s *signatures) back(n reception.SignatureNote) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if n.Wrong > 0 {
@@ -90,7 +90,7 @@ func (s *signatures) back(n campaign.SignatureNote) {
 
 // set takes the state of the ledger, and reports whether its refusals have to be told, or their
 // end.
-func (s *signatures) set(n campaign.SignatureNote, stored campaign.Signatures, now time.Time) (refused string, mended bool) {
+func (s *signatures) set(n reception.SignatureNote, stored reception.Signatures, now time.Time) (refused string, mended bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for secret, at := range n.Verified {
@@ -107,7 +107,7 @@ func (s *signatures) set(n campaign.SignatureNote, stored campaign.Signatures, n
 }
 
 // noteSignatures writes into the ledger what came since the last note, and asks for a replay that
-// is due. It is called every campaign.ListenEvery, and a last time when the intake ends.
+// is due. It is called every reception.ListenEvery, and a last time when the intake ends.
 func (i *Intake) noteSignatures(ctx context.Context, final bool) {
 	now := time.Now().UTC()
 	n, due := i.signs.take(now, final)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/reception"
 )
 
 // keepLater drops a resume unless it is later than every stop of its number, or of its user id, in
@@ -27,7 +28,7 @@ func keepLater(e *campaign.Events) {
 	}
 	older := func(user string, s campaign.Suppression) bool {
 		stop, both := stopped[person{s.Key, user, s.Company}]
-		at, _ := campaign.LiftTime(s.At, s.ReceivedAt)
+		at, _ := reception.LiftTime(s.At, s.ReceivedAt)
 		return both && !at.After(stop)
 	}
 	for _, s := range e.Suppressions {

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/reception"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -39,7 +40,7 @@ var adoptionPromises = []promise{
 	{"AnUnknownIsAdoptedForEver", func(f *fixture) {
 		r, l := f.begun(1, 1)
 		f.record(doubtful(l, 0))
-		f.done(f.l.Resolve(f.ctx, l, campaign.Span{Until: at(900)}, campaign.UncertainHold))
+		f.done(f.l.Resolve(f.ctx, l, reception.Span{Until: at(900)}, campaign.UncertainHold))
 		f.done(f.l.Park(f.ctx, l, time.Time{}, After(time.Minute)))
 		rs, err := f.l.FinishRuns(f.ctx)
 		f.ok(err)

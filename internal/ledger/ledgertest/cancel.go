@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/reception"
 )
 
 // oneSegment is the first segment of a run, up to seq hi.
@@ -159,7 +160,7 @@ var cancelPromises = []promise{
 		}
 		f.done(f.l.Recover(f.ctx, ls[0], at(2)))
 		f.done(f.l.SkipQueued(f.ctx, ls[0], campaign.RunCancelled))
-		f.done(f.l.Resolve(f.ctx, ls[0], campaign.Span{Until: time.Now()}, campaign.UncertainHold))
+		f.done(f.l.Resolve(f.ctx, ls[0], reception.Span{Until: time.Now()}, campaign.UncertainHold))
 		p, err := f.l.Park(f.ctx, ls[0], time.Now(), After(time.Second))
 		f.ok(err)
 		if !p.Done {

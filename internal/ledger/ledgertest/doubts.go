@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/reception"
 )
 
 // doubtPromises are about the time in which a delivery may have been sent: only a message of that
@@ -87,7 +88,7 @@ func (f *fixture) resendGivenBack() (campaign.Run, campaign.Lease) {
 // such doubts.
 func (f *fixture) resolved(l campaign.Lease, before time.Time, p campaign.OnUncertain, want int) {
 	f.Helper()
-	n, err := f.l.Resolve(f.ctx, l, campaign.Span{Until: before}, p)
+	n, err := f.l.Resolve(f.ctx, l, reception.Span{Until: before}, p)
 	f.ok(err)
 	if n != want {
 		f.Errorf("%s resolved %d doubts from before %s, want %d", p, n, before.Format(time.TimeOnly), want)

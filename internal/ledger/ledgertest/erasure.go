@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/reception"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -94,7 +95,7 @@ var erasurePromises = []promise{
 		f.erases(0, campaign.Erased{UnderWay: 1})
 		f.erases(1, campaign.Erased{UnderWay: 1})
 		f.record(acceptance(l, 0))
-		f.done(f.l.Resolve(f.ctx, l, campaign.Span{Until: at(50)}, campaign.UncertainHold))
+		f.done(f.l.Resolve(f.ctx, l, reception.Span{Until: at(50)}, campaign.UncertainHold))
 		for seq := range int64(2) {
 			if all, err := f.l.SuppressionsOf(f.ctx, key(seq)); err != nil || len(all) != 2 {
 				f.Errorf("suppressions under way: %+v, %v; want the number's and its hash's", all, err)

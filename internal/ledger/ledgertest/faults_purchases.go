@@ -5,6 +5,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/conversion"
+	"campaignd/campaign/reception"
 )
 
 // hinted adds a hint, and returns it as the ledger has it.
@@ -52,7 +53,7 @@ var purchaseFaults = []faultyMethod{
 		segments, err := f.l.SegmentStates(f.ctx, r.No)
 		f.ok(err)
 		return func(ctx context.Context) error {
-			n, err := f.l.MatchPurchases(ctx, segments[0], campaign.Span{Since: at(0), Until: at(60)}, paidWithin)
+			n, err := f.l.MatchPurchases(ctx, segments[0], reception.Span{Since: at(0), Until: at(60)}, paidWithin)
 			return none(f, n, err)
 		}
 	}},

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/reception"
 )
 
 var reportFaults = []faultyMethod{
@@ -25,7 +26,7 @@ var reportFaults = []faultyMethod{
 	}},
 	{"NoteReplay", func(f *fixture, _ Faults) func(context.Context) error {
 		return func(ctx context.Context) error {
-			return f.l.NoteReplay(ctx, campaign.Span{Since: at(0), Until: at(1)}, at(2))
+			return f.l.NoteReplay(ctx, reception.Span{Since: at(0), Until: at(1)}, at(2))
 		}
 	}},
 	{"Tallies", func(f *fixture, _ Faults) func(context.Context) error {

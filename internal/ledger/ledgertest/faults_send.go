@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/reception"
 )
 
 var sendFaults = []faultyMethod{
@@ -97,7 +98,7 @@ var sendFaults = []faultyMethod{
 		never.NoResend = true
 		f.record(doubtful(l, 0), never)
 		return func(ctx context.Context) error {
-			n, err := f.l.Resolve(ctx, l, campaign.Span{Until: at(100)}, campaign.UncertainResend)
+			n, err := f.l.Resolve(ctx, l, reception.Span{Until: at(100)}, campaign.UncertainResend)
 			return none(f, n, err)
 		}
 	}},

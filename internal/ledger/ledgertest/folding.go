@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/reception"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -49,7 +50,7 @@ func (l folding) Sweep(ctx context.Context, now time.Time) (campaign.Swept, erro
 	return l.Ledger.Sweep(ctx, now)
 }
 
-func (l folding) Resolve(ctx context.Context, s campaign.Lease, began campaign.Span, p campaign.OnUncertain) (int, error) {
+func (l folding) Resolve(ctx context.Context, s campaign.Lease, began reception.Span, p campaign.OnUncertain) (int, error) {
 	l.fold()
 	return l.Ledger.Resolve(ctx, s, began, p)
 }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/reception"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -262,7 +263,7 @@ var intentPromises = []promise{
 	{"ALateAnswerStopsTheRetry", func(f *fixture) {
 		r, l := f.begun(1, 1)
 		f.record(doubtful(l, 0))
-		f.done(f.l.Resolve(f.ctx, l, campaign.Span{Until: at(50)}, campaign.UncertainResend))
+		f.done(f.l.Resolve(f.ctx, l, reception.Span{Until: at(50)}, campaign.UncertainResend))
 		f.record(acceptance(l, 0))
 		g := f.intend(retry(l, 1, 0, 2))
 		if d := cmp.Diff(campaign.Granted{To: 1, Skipped: map[int64]campaign.SkipReason{0: ""}}, g); d != "" {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/reception"
 
 	diff "github.com/google/go-cmp/cmp"
 )
@@ -162,7 +163,7 @@ var leasePromises = []promise{
 			f.Errorf("renewed %+v, %v; want no error, length 1, Epoch %+v", ls, err, l.Epoch)
 		}
 		_, err := f.l.Recover(f.ctx, old, at(1))
-		_, err2 := f.l.Resolve(f.ctx, old, campaign.Span{Until: at(999)}, campaign.UncertainResend)
+		_, err2 := f.l.Resolve(f.ctx, old, reception.Span{Until: at(999)}, campaign.UncertainResend)
 		_, err3 := f.l.SkipQueued(f.ctx, old, campaign.Expired)
 		_, err4 := f.l.Park(f.ctx, old, time.Time{}, After(time.Minute))
 		for i, err := range []error{err, err2, err3, err4, f.l.Release(f.ctx, old, []int64{0, 1})} {

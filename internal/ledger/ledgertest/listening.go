@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/reception"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -13,7 +14,7 @@ import (
 func (f *fixture) listens(seconds ...int) {
 	f.Helper()
 	for i := 0; i < len(seconds); i += 2 {
-		f.ok(f.l.Listen(f.ctx, campaign.Span{Since: at(seconds[i]), Until: at(seconds[i+1])}))
+		f.ok(f.l.Listen(f.ctx, reception.Span{Since: at(seconds[i]), Until: at(seconds[i+1])}))
 	}
 }
 
@@ -22,11 +23,11 @@ func (f *fixture) listened(after int, want ...int) {
 	f.Helper()
 	got, err := f.l.Listened(f.ctx, at(after))
 	f.ok(err)
-	var spans []campaign.Span
+	var spans []reception.Span
 	for i := 0; i < len(want); i += 2 {
-		spans = append(spans, campaign.Span{Since: at(want[i]), Until: at(want[i+1])})
+		spans = append(spans, reception.Span{Since: at(want[i]), Until: at(want[i+1])})
 	}
-	byStart := cmpopts.SortSlices(func(a, b campaign.Span) bool { return a.Since.Before(b.Since) })
+	byStart := cmpopts.SortSlices(func(a, b reception.Span) bool { return a.Since.Before(b.Since) })
 	if d := cmp.Diff(spans, got, byStart, cmpopts.EquateEmpty()); d != "" {
 		f.Errorf("webhooks were taken (-want +got):\n%s", d)
 	}
@@ -37,7 +38,7 @@ var listeningPromises = []promise{
 		if s, err := f.l.Signatures(f.ctx); err != nil || s.Count != 0 || len(s.Verified) != 0 {
 			f.Errorf("a new ledger has the signatures %+v, %v; want none, no error", s, err)
 		}
-		for i, n := range []campaign.SignatureNote{
+		for i, n := range []reception.SignatureNote{
 			{Verified: map[string]time.Time{"aa": at(0)}, Endpoints: map[string]string{"aa": "whk_1"}},
 			{Wrong: 3, First: at(10), Last: at(30)}, {Wrong: 2, First: at(20), Last: at(25)},
 			{Verified: map[string]time.Time{"bb": at(400)}},
@@ -48,7 +49,7 @@ var listeningPromises = []promise{
 				f.Errorf("note %d: replay since %v, want one with the last note alone, since %v", i, replay, at(10))
 			}
 		}
-		want := campaign.Signatures{Since: at(10), Last: at(30), Count: 5, Verified: map[string]time.Time{"aa": at(0), "bb": at(400)},
+		want := reception.Signatures{Since: at(10), Last: at(30), Count: 5, Verified: map[string]time.Time{"aa": at(0), "bb": at(400)},
 			Endpoints: map[string]string{"aa": "whk_1"}, Mended: at(400), Asked: at(500)}
 		got, err := f.l.Signatures(f.ctx)
 		f.ok(err)
@@ -68,7 +69,7 @@ var listeningPromises = []promise{
 		f.listened(20)
 	}},
 	{"OldSpansAreForgotten", func(f *fixture) {
-		week := int(campaign.ListenKept / time.Second)
+		week := int(reception.ListenKept / time.Second)
 		f.listens(0, 10, 12, 20, week+20, week+20)
 		f.listened(-1000, 12, 20, week+20, week+20)
 	}},
@@ -79,7 +80,7 @@ var listeningPromises = []promise{
 			d.At = at(began)
 			f.record(d)
 		}
-		n, err := f.l.Resolve(f.ctx, l, campaign.Span{Since: at(20), Until: at(30)}, campaign.UncertainHold)
+		n, err := f.l.Resolve(f.ctx, l, reception.Span{Since: at(20), Until: at(30)}, campaign.UncertainHold)
 		f.ok(err)
 		if n != 1 {
 			f.Errorf("resolved %d doubts, want 1", n)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/reception"
 )
 
 // Results, events and the taking of webhooks are recorded in a promoted standby too. They do not
@@ -40,7 +41,7 @@ func theLostTimeBeginsAtAReportOfASender(t *testing.T, l Tables) {
 	if got := newest(); got.Before(began) || got.After(time.Now().Add(time.Second)) {
 		t.Errorf("the newest record after a report: got %v, want now, %v", got, time.Now())
 	}
-	fresh := time.Now().Add(-campaign.ListenEvery / 2).Truncate(time.Millisecond)
+	fresh := time.Now().Add(-reception.ListenEvery / 2).Truncate(time.Millisecond)
 	alter(t, l, fmt.Sprintf(`UPDATE ledger SET alive_at = %d`, fresh.UnixMilli()))
 	report()
 	if got := newest(); !got.Equal(fresh) {
@@ -51,7 +52,7 @@ func theLostTimeBeginsAtAReportOfASender(t *testing.T, l Tables) {
 		Connection: "conn_1", Recipient: key(1), Status: campaign.Read, At: time.Now(), ReceivedAt: time.Now()}}}); err != nil {
 		t.Fatal(err)
 	}
-	if err := l.Listen(t.Context(), campaign.Span{Since: began, Until: time.Now()}); err != nil {
+	if err := l.Listen(t.Context(), reception.Span{Since: began, Until: time.Now()}); err != nil {
 		t.Fatal(err)
 	}
 	if got := newest(); !got.Equal(fresh) {
@@ -60,7 +61,7 @@ func theLostTimeBeginsAtAReportOfASender(t *testing.T, l Tables) {
 }
 
 func aReplayCountsForTheLostTimeThatItCovers(t *testing.T, l Tables) {
-	lost := func(when string, want ...campaign.LostTime) {
+	lost := func(when string, want ...reception.LostTime) {
 		t.Helper()
 		got, err := l.LostTimes(t.Context())
 		if err != nil || len(got) != len(want) {
@@ -83,7 +84,7 @@ func aReplayCountsForTheLostTimeThatItCovers(t *testing.T, l Tables) {
 	if _, err := l.Quarantine(t.Context(), 5, at(10)); err != nil {
 		t.Fatal(err)
 	}
-	lost("after a quarantine", campaign.LostTime{Since: at(10)})
+	lost("after a quarantine", reception.LostTime{Since: at(10)})
 	later := time.Now().Add(time.Minute)
 	for _, tt := range []struct {
 		name         string
@@ -96,9 +97,9 @@ func aReplayCountsForTheLostTimeThatItCovers(t *testing.T, l Tables) {
 		{"it is asked for again", at(5), later, at(24), at(24)},
 		{"an earlier request comes late", at(5), later, at(23), at(24)},
 	} {
-		if err := l.NoteReplay(t.Context(), campaign.Span{Since: tt.since, Until: tt.until}, tt.asked); err != nil {
+		if err := l.NoteReplay(t.Context(), reception.Span{Since: tt.since, Until: tt.until}, tt.asked); err != nil {
 			t.Fatalf("%s: %v; want no error", tt.name, err)
 		}
-		lost(tt.name, campaign.LostTime{Since: at(10), Asked: tt.want})
+		lost(tt.name, reception.LostTime{Since: at(10), Asked: tt.want})
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/reception"
 
 	"pgregory.net/rapid"
 )
@@ -267,7 +268,7 @@ func (m *machine) Resolve(t *rapid.T) {
 			}
 		}
 	}
-	if n, err := m.f.l.Resolve(m.f.ctx, m.lease, campaign.Span{Until: time.Now().Add(time.Hour)}, policy); err != nil || n != want {
+	if n, err := m.f.l.Resolve(m.f.ctx, m.lease, reception.Span{Until: time.Now().Add(time.Hour)}, policy); err != nil || n != want {
 		t.Fatalf("resolved %d %v, want %d", n, err, want)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/reception"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -72,7 +73,7 @@ var pagePromises = []promise{
 		lo = ls[2].Lo
 		f.sent(ls[2], lo, lo+4)
 		f.record(doubtful(ls[2], lo), deferral(ls[2], lo+1, at(9)))
-		f.done(f.l.Resolve(f.ctx, ls[2], campaign.Span{Until: at(50)}, campaign.UncertainHold))
+		f.done(f.l.Resolve(f.ctx, ls[2], reception.Span{Until: at(50)}, campaign.UncertainHold))
 
 		var all []campaign.Line
 		for line, err := range f.l.Lines(f.ctx, r.No) {

@@ -8,6 +8,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/conversion"
+	"campaignd/campaign/reception"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -33,7 +34,7 @@ func (f *fixture) match(no campaign.RunNo) (changed int) {
 	segments, err := f.l.SegmentStates(f.ctx, no)
 	f.ok(err)
 	for _, s := range segments {
-		n, err := f.l.MatchPurchases(f.ctx, s, campaign.Span{Since: at(-60), Until: at(3600)}, paidWithin)
+		n, err := f.l.MatchPurchases(f.ctx, s, reception.Span{Since: at(-60), Until: at(3600)}, paidWithin)
 		f.ok(err)
 		changed += n
 	}

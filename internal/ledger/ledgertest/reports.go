@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/reception"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -29,7 +30,7 @@ var reportPromises = []promise{
 		young := doubtful(l, 10)
 		young.At = at(90)
 		f.record(young)
-		f.done(f.l.Resolve(f.ctx, l, campaign.Span{Until: at(50)}, campaign.UncertainHold))
+		f.done(f.l.Resolve(f.ctx, l, reception.Span{Until: at(50)}, campaign.UncertainHold))
 		got, funnel, err := f.l.Tallies(f.ctx, r.No)
 		f.ok(err)
 		want := []campaign.Tally{tally(campaign.Queued, "", 6), tally(campaign.Queued, "send_retryable", 1), tally(campaign.Sending, "", 4),

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/reception"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -50,7 +51,7 @@ var resultPromises = []promise{
 		r, l := f.begun(8, 6)
 		f.record(refusal(l, 0), deferral(l, 1, at(0)), doubtful(l, 2), doubtful(l, 3), deferral(l, 4, at(0)))
 		f.sentRetry(l, 6, 4, 2)
-		f.done(f.l.Resolve(f.ctx, l, campaign.Span{Until: at(50)}, campaign.UncertainHold))
+		f.done(f.l.Resolve(f.ctx, l, reception.Span{Until: at(50)}, campaign.UncertainHold))
 		f.done(f.l.SkipQueued(f.ctx, l, campaign.Expired))
 		var rs []campaign.Result
 		for seq := range int64(6) {
@@ -90,12 +91,12 @@ var resultPromises = []promise{
 		f.status(r.No, 1, campaign.Refused)
 		f.status(r.No, 2, campaign.Queued)
 		f.status(r.No, 3, campaign.InDoubt)
-		n, err := f.l.Resolve(f.ctx, l, campaign.Span{Until: at(99)}, campaign.UncertainResend) // its doubt began at(100), when it was recovered
+		n, err := f.l.Resolve(f.ctx, l, reception.Span{Until: at(99)}, campaign.UncertainResend) // its doubt began at(100), when it was recovered
 		f.ok(err)
 		if n != 0 {
 			f.Errorf("%d doubts resolved: a stale doubt replaced the new owner's; want 0", n)
 		}
-		n, err = f.l.Resolve(f.ctx, l, campaign.Span{Until: at(101)}, campaign.UncertainResend)
+		n, err = f.l.Resolve(f.ctx, l, reception.Span{Until: at(101)}, campaign.UncertainResend)
 		f.ok(err)
 		if n != 2 {
 			f.Errorf("%d doubts resolved, want 2", n)
@@ -122,7 +123,7 @@ var resultPromises = []promise{
 		noID = doubtful(l, 2)
 		noID.Code, noID.NoResend = "accepted_no_id", true
 		f.record(noID)
-		n, err := f.l.Resolve(f.ctx, l, campaign.Span{Until: at(999)}, campaign.UncertainResend)
+		n, err := f.l.Resolve(f.ctx, l, reception.Span{Until: at(999)}, campaign.UncertainResend)
 		f.ok(err)
 		if n != 3 {
 			f.Errorf("resolved %d; want 3", n)
@@ -140,7 +141,7 @@ var resultPromises = []promise{
 			young := doubtful(l, 1)
 			young.At = at(60)
 			f.record(doubtful(l, 0), young)
-			n, err := f.l.Resolve(f.ctx, l, campaign.Span{Until: at(60)}, c.policy)
+			n, err := f.l.Resolve(f.ctx, l, reception.Span{Until: at(60)}, c.policy)
 			f.ok(err)
 			if n != 1 {
 				f.Errorf("%s resolved %d; want 1", c.policy, n)
@@ -159,7 +160,7 @@ var resultPromises = []promise{
 			again := doubtful(l, 0)
 			again.Attempt = 2
 			f.record(again)
-			f.done(f.l.Resolve(f.ctx, l, campaign.Span{Until: at(50)}, c.policy))
+			f.done(f.l.Resolve(f.ctx, l, reception.Span{Until: at(50)}, c.policy))
 			f.status(r.No, 0, campaign.Queued)
 		}
 	}},

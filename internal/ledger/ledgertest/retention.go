@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/reception"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -74,7 +75,7 @@ func (f *fixture) over(n int64, change ...func(*campaign.Run)) campaign.Run {
 		}
 		f.record(rs...)
 		f.apply(es...)
-		f.done(f.l.Resolve(f.ctx, l, campaign.Span{Until: at(50)}, campaign.UncertainHold))
+		f.done(f.l.Resolve(f.ctx, l, reception.Span{Until: at(50)}, campaign.UncertainHold))
 		f.ended(l)
 	}
 	f.finishes(r.No)

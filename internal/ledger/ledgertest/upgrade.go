@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/reception"
 	"campaignd/internal/ledger"
 )
 
@@ -166,7 +167,7 @@ func (f *fixture) goesOnDoubtful(no campaign.RunNo) {
 	l := f.olderClaim(no, 2)
 	f.apply(event("wamid.x1", key(int64(no)*100+1), campaign.Sent, at(1)), event("wamid.x2", key(int64(no)*100+2), campaign.Sent, at(1)))
 	f.sweptAt(at(2), campaign.Swept{Adopted: 2})
-	if n, err := f.l.Resolve(f.ctx, l, campaign.Span{Until: time.Now()}, campaign.UncertainHold); err != nil || n != 2 {
+	if n, err := f.l.Resolve(f.ctx, l, reception.Span{Until: time.Now()}, campaign.UncertainHold); err != nil || n != 2 {
 		f.Errorf("resolved %d, %v; want 2", n, err)
 	}
 	f.sent(campaign.Lease{Segment: l.Segment, Epoch: l.Epoch}, 5, 6)
@@ -184,7 +185,7 @@ func (f *fixture) goesOnAdopting(no campaign.RunNo) {
 	f.sweptAt(at(5), campaign.Swept{Adopted: 4, Left: 1}) // the event that is left may also be about the retry in flight
 	l := f.olderClaim(no, 1)
 	f.sweptAt(at(5), campaign.Swept{Adopted: 1})
-	if n, err := f.l.Resolve(f.ctx, l, campaign.Span{Until: time.Now()}, campaign.UncertainHold); err != nil || n != 1 {
+	if n, err := f.l.Resolve(f.ctx, l, reception.Span{Until: time.Now()}, campaign.UncertainHold); err != nil || n != 1 {
 		f.Errorf("resolved %d, %v; want 1", n, err)
 	}
 	if p, err := f.l.Park(f.ctx, l, time.Time{}, After(time.Minute)); err != nil || !p.Done {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"campaignd/campaign"
+	"campaignd/campaign/reception"
 	"campaignd/internal/ledger"
 )
 
@@ -15,19 +15,19 @@ const (
 	sqlListened        = `SELECT since, until FROM listening WHERE until > $1`
 )
 
-// Listen implements campaign.ListenLedger. It forgets what is older than campaign.ListenKept.
-func (l *Ledger) Listen(ctx context.Context, s campaign.Span) error {
+// Listen implements reception.ListenLedger. It forgets what is older than reception.ListenKept.
+func (l *Ledger) Listen(ctx context.Context, s reception.Span) error {
 	return l.db.Change(ctx, Webhooks, func(t Tx) error {
 		if _, err := t.Exec(sqlListen, ledger.Millis(s.Since), ledger.Millis(s.Until)); err != nil {
 			return err
 		}
-		_, err := t.Exec(sqlForgetListening, ledger.Millis(s.Until.Add(-campaign.ListenKept)))
+		_, err := t.Exec(sqlForgetListening, ledger.Millis(s.Until.Add(-reception.ListenKept)))
 		return err
 	})
 }
 
-// Listened implements campaign.ListenLedger.
-func (l *Ledger) Listened(ctx context.Context, after time.Time) ([]campaign.Span, error) {
+// Listened implements reception.ListenLedger.
+func (l *Ledger) Listened(ctx context.Context, after time.Time) ([]reception.Span, error) {
 	return list(ctx, l.db, Sending, ledger.ScanSpan, sqlListened, ledger.Millis(after))
 }
 
@@ -38,13 +38,13 @@ const (
 	sqlNewest = `SELECT coalesce(nullif(alive_at, 0), (SELECT max(intents_since) FROM segment), 0) FROM ledger WHERE one = 1`
 )
 
-// LostTimes implements campaign.ListenLedger.
-func (l *Ledger) LostTimes(ctx context.Context) ([]campaign.LostTime, error) {
+// LostTimes implements reception.ListenLedger.
+func (l *Ledger) LostTimes(ctx context.Context) ([]reception.LostTime, error) {
 	return list(ctx, l.db, Sending, ledger.ScanLostTime, sqlLostTimes)
 }
 
-// NoteReplay implements campaign.ListenLedger.
-func (l *Ledger) NoteReplay(ctx context.Context, s campaign.Span, asked time.Time) error {
+// NoteReplay implements reception.ListenLedger.
+func (l *Ledger) NoteReplay(ctx context.Context, s reception.Span, asked time.Time) error {
 	_, err := l.exec(ctx, Webhooks, sqlNoteReplay, ledger.Millis(s.Since), ledger.Millis(s.Until), ledger.Millis(asked))
 	return err
 }

@@ -8,6 +8,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/conversion"
+	"campaignd/campaign/reception"
 	"campaignd/internal/ledger"
 )
 
@@ -151,7 +152,7 @@ const (
 
 // MatchPurchases implements campaign.PurchaseLedger. It reads first, because in most segments
 // nothing changed.
-func (l *Ledger) MatchPurchases(ctx context.Context, s campaign.SegmentState, created campaign.Span, rule conversion.Rule) (int, error) {
+func (l *Ledger) MatchPurchases(ctx context.Context, s campaign.SegmentState, created reception.Span, rule conversion.Rule) (int, error) {
 	found, err := list(ctx, l.db, Reports, ledger.ScanMatched, sqlMatch, ledger.RowID(s.Run, s.Lo), ledger.RowID(s.Run, s.Hi),
 		ledger.Millis(created.Since), ledger.Millis(created.Until))
 	if err != nil {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"campaignd/campaign"
+	"campaignd/campaign/reception"
 	"campaignd/internal/ledger"
 )
 
@@ -13,10 +13,10 @@ const (
 	sqlSetSignatures = `UPDATE webhook_signatures SET state = $1 WHERE id = 1`
 )
 
-// NoteSignatures implements campaign.SignatureLedger.
+// NoteSignatures implements reception.SignatureLedger.
 func (l *Ledger) NoteSignatures(
-	ctx context.Context, n campaign.SignatureNote, now time.Time,
-) (s campaign.Signatures, replay time.Time, err error) {
+	ctx context.Context, n reception.SignatureNote, now time.Time,
+) (s reception.Signatures, replay time.Time, err error) {
 	err = l.db.Change(ctx, Webhooks, func(t Tx) error {
 		var text string
 		if _, err := one(t.Lock, []any{&text}, sqlSignatures); err != nil {
@@ -31,11 +31,11 @@ func (l *Ledger) NoteSignatures(
 	return s, replay, err
 }
 
-// Signatures implements campaign.SignatureLedger.
-func (l *Ledger) Signatures(ctx context.Context) (campaign.Signatures, error) {
+// Signatures implements reception.SignatureLedger.
+func (l *Ledger) Signatures(ctx context.Context) (reception.Signatures, error) {
 	var text string
 	if _, err := l.row(ctx, Webhooks, []any{&text}, sqlSignatures); err != nil {
-		return campaign.Signatures{}, err
+		return reception.Signatures{}, err
 	}
 	return ledger.SignaturesOf(text)
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/reception"
 	"campaignd/internal/ledger"
 	"campaignd/internal/ledger/ledgertest"
 	"campaignd/internal/ledger/postgres/connect"
@@ -130,7 +131,7 @@ func everything(t *testing.T, l *Ledger) {
 	_, err = l.Recover(ctx, ls[0], now)
 	ok(err)
 	for _, p := range []campaign.OnUncertain{campaign.UncertainResend, campaign.UncertainHold} {
-		_, err = l.Resolve(ctx, ls[0], campaign.Span{Until: now.Add(time.Minute)}, p)
+		_, err = l.Resolve(ctx, ls[0], reception.Span{Until: now.Add(time.Minute)}, p)
 		ok(err)
 	}
 	_, err = l.SkipQueued(ctx, ls[0], campaign.Expired)

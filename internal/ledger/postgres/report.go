@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/reception"
 	"campaignd/internal/ledger"
 	"campaignd/internal/sentence"
 
@@ -71,7 +72,7 @@ func (l *Ledger) ReportLanes(ctx context.Context, owner string, lanes []campaign
 	return l.change(ctx, l.sender, "", func(t *tx) error {
 		t.last(stmt(nil, sqlDeleteLanes, owner, campaign.LaneMissed.Milliseconds()),
 			stmt(nil, sqlInsertLanes, owner, runs, connections, limits, details, rates, wants, ats, untils),
-			stmt(nil, sqlAlive, campaign.ListenEvery.Milliseconds()))
+			stmt(nil, sqlAlive, reception.ListenEvery.Milliseconds()))
 		return nil
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/reception"
 	"campaignd/internal/ledger"
 )
 
@@ -17,7 +18,7 @@ const (
 )
 
 // Resolve implements campaign.SendLedger.
-func (l *Ledger) Resolve(ctx context.Context, lease campaign.Lease, began campaign.Span, p campaign.OnUncertain) (n int, err error) {
+func (l *Ledger) Resolve(ctx context.Context, lease campaign.Lease, began reception.Span, p campaign.OnUncertain) (n int, err error) {
 	err = l.change(ctx, l.sender, "", func(t *tx) error {
 		s, err := t.owned(lease)
 		if err != nil {

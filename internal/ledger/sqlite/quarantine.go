@@ -27,7 +27,7 @@ func (l *Ledger) Restored(context.Context) error {
 //     Each may have been posted in the lost time, which began at since. They count against the
 //     budget;
 //   - pauses every run that could send, with the reason ledger, and lets an import end in a pause;
-//   - records the lost time, whose events are to be replayed (campaign.LostTime);
+//   - records the lost time, whose events are to be replayed (reception.LostTime);
 //   - ends every lease, and accepts the ledger as the one to go on from.
 //
 // It returns how many deliveries it put in doubt. An ahead of 0 says that nothing was posted: the

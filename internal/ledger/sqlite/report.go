@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/reception"
 	"campaignd/internal/filelock"
 	"campaignd/internal/ledger"
 	"campaignd/internal/sentence"
@@ -64,7 +65,7 @@ func (l *Ledger) ReportLanes(ctx context.Context, owner string, lanes []campaign
 				return err
 			}
 		}
-		_, err := t.exec(sqlAlive, ledger.Millis(time.Now()), campaign.ListenEvery.Milliseconds())
+		_, err := t.exec(sqlAlive, ledger.Millis(time.Now()), reception.ListenEvery.Milliseconds())
 		return err
 	}})
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/reception"
 	"campaignd/internal/ledger"
 )
 
@@ -16,7 +17,7 @@ const (
 )
 
 // Resolve implements campaign.SendLedger.
-func (l *Ledger) Resolve(ctx context.Context, lease campaign.Lease, began campaign.Span, p campaign.OnUncertain) (n int, err error) {
+func (l *Ledger) Resolve(ctx context.Context, lease campaign.Lease, began reception.Span, p campaign.OnUncertain) (n int, err error) {
 	err = l.submit(ctx, &op{urgency: results, rows: 64, run: func(t *tx) error {
 		s, err := t.owned(lease)
 		if err != nil {

@@ -1,4 +1,4 @@
-package campaign_test
+package reception_test
 
 import (
 	"fmt"
@@ -6,15 +6,15 @@ import (
 	"testing"
 	"time"
 
-	"campaignd/campaign"
+	"campaignd/campaign/reception"
 
 	"github.com/google/go-cmp/cmp"
 )
 
 // listened makes spans of minutes after midnight.
-func listened(minutes ...int) (spans []campaign.Span) {
+func listened(minutes ...int) (spans []reception.Span) {
 	for i := 0; i < len(minutes); i += 2 {
-		spans = append(spans, campaign.Span{Since: minute(minutes[i]), Until: minute(minutes[i+1])})
+		spans = append(spans, reception.Span{Since: minute(minutes[i]), Until: minute(minutes[i+1])})
 	}
 	return spans
 }
@@ -27,7 +27,7 @@ func TestTheDoubtWindowRunsWhileWebhooksAreTaken(t *testing.T) {
 	const window, givenUp = 40, 40 + 516
 	for _, c := range []struct {
 		name  string
-		spans []campaign.Span
+		spans []reception.Span
 		now   int
 		since int
 		ends  int // minute at which the window is over
@@ -39,7 +39,7 @@ func TestTheDoubtWindowRunsWhileWebhooksAreTaken(t *testing.T) {
 		{"not since the doubt began", listened(0, 100), 140, 100, 260}, // the fourth try may be 2 h after the third
 		{"40 minutes down", listened(0, 100, 140, 150), 150, 95, 260},
 		{"40 minutes down, long ago", listened(0, 100, 140, 300), 300, 95, 260},
-		{"half a minute down", append(listened(0, 100), campaign.Span{Since: minute(100).Add(30 * time.Second), Until: minute(105)}),
+		{"half a minute down", append(listened(0, 100), reception.Span{Since: minute(100).Add(30 * time.Second), Until: minute(105)}),
 			105, 100, 140}, // and 30 s
 		{"3 minutes down", listened(0, 100, 103, 110), 110, 99, 142},
 		{"20 minutes down", listened(0, 100, 120, 130), 130, 99, 159},
@@ -51,7 +51,7 @@ func TestTheDoubtWindowRunsWhileWebhooksAreTaken(t *testing.T) {
 		{"the second replica first", listened(50, 100, 0, 60), 100, 20, 60},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			l := campaign.NewListening(c.spans, campaign.ServiceRepeats(), minute(c.now))
+			l := reception.NewListening(c.spans, reception.ServiceRepeats(), minute(c.now))
 			got := l.Ends(minute(c.since), window*time.Minute).Truncate(time.Minute)
 			if !got.Equal(minute(c.ends)) {
 				t.Errorf("the window ends at minute %v, want %d", got.Sub(minute(0)).Minutes(), c.ends)
@@ -74,7 +74,7 @@ func TestWhatIsOverHasEnded(t *testing.T) {
 		}
 		now := at + draw.IntN(700)
 		window := time.Duration(1+draw.IntN(120)) * time.Minute
-		l := campaign.NewListening(listened(minutes...), campaign.ServiceRepeats(), minute(now))
+		l := reception.NewListening(listened(minutes...), reception.ServiceRepeats(), minute(now))
 		over := l.Over(window)
 		for range 20 {
 			since := minute(draw.IntN(now + 1)).Add(30 * time.Second)
@@ -92,14 +92,14 @@ func TestWhatIsOverHasEnded(t *testing.T) {
 
 func TestLateWebhooksAreDueAfterAnOutage(t *testing.T) {
 	got := map[string]string{}
-	for name, l := range map[string]campaign.Listening{
-		"never down":   campaign.NewListening(listened(0, 100), campaign.ServiceRepeats(), minute(100)),
-		"down before":  campaign.NewListening(listened(0, 10, 80, 100), campaign.ServiceRepeats(), minute(100)),
-		"down since":   campaign.NewListening(listened(0, 92, 95, 100), campaign.ServiceRepeats(), minute(99)),
-		"down now":     campaign.NewListening(listened(0, 95), campaign.ServiceRepeats(), minute(100)),
-		"down later":   campaign.NewListening(listened(0, 101), campaign.ServiceRepeats(), minute(110)),
-		"never up":     campaign.NewListening(nil, campaign.ServiceRepeats(), minute(100)),
-		"all repeated": campaign.NewListening(listened(0, 92, 95, 101), campaign.ServiceRepeats(), minute(101)),
+	for name, l := range map[string]reception.Listening{
+		"never down":   reception.NewListening(listened(0, 100), reception.ServiceRepeats(), minute(100)),
+		"down before":  reception.NewListening(listened(0, 10, 80, 100), reception.ServiceRepeats(), minute(100)),
+		"down since":   reception.NewListening(listened(0, 92, 95, 100), reception.ServiceRepeats(), minute(99)),
+		"down now":     reception.NewListening(listened(0, 95), reception.ServiceRepeats(), minute(100)),
+		"down later":   reception.NewListening(listened(0, 101), reception.ServiceRepeats(), minute(110)),
+		"never up":     reception.NewListening(nil, reception.ServiceRepeats(), minute(100)),
+		"all repeated": reception.NewListening(listened(0, 92, 95, 101), reception.ServiceRepeats(), minute(101)),
 	} {
 		if due := l.Due(minute(90)); due.IsZero() {
 			got[name] = "no"

@@ -1,4 +1,4 @@
-package campaign
+package reception
 
 import (
 	"context"
@@ -82,7 +82,7 @@ const (
 // LastVerified is when an event was verified last with any secret.
 func (s Signatures) LastVerified() (last time.Time) {
 	for _, at := range s.Verified {
-		last = later(last, at)
+		last = Later(last, at)
 	}
 	return last
 }
@@ -101,7 +101,7 @@ func (s Signatures) With(n SignatureNote, now time.Time) (next Signatures, repla
 		if _, known := verified[secret]; !known && s.Count > 0 && at.After(s.Last) {
 			s.Mended = at
 		}
-		verified[secret] = later(verified[secret], at)
+		verified[secret] = Later(verified[secret], at)
 	}
 	s.Verified = verified
 	if len(n.Endpoints) > 0 {
@@ -118,7 +118,7 @@ func (s Signatures) With(n SignatureNote, now time.Time) (next Signatures, repla
 		}
 		s.Count += n.Wrong
 		s.Apps += n.Apps
-		s.Last = later(s.Last, n.Last)
+		s.Last = Later(s.Last, n.Last)
 		if s.Dark.IsZero() {
 			s.Dark = n.First
 		}
@@ -146,7 +146,7 @@ func (s Signatures) Refused(now time.Time) (told string, none bool) {
 	if s.Count == 0 || s.Mended.After(s.Last) || none && now.Sub(s.Last) > refusedKept || !none && now.Sub(s.Last) > refusedMended {
 		return "", false
 	}
-	told = sentence.Count(s.Count, "event", "events") + " with a wrong signature refused since " + Instant(s.Since)
+	told = sentence.Count(s.Count, "event", "events") + " with a wrong signature refused since " + sentence.Instant(s.Since)
 	beside := " while others are verified: "
 	if none {
 		beside = ", and none verified after the last: "
@@ -203,4 +203,12 @@ func (s Signatures) Works(id string, others []string) bool {
 		}
 	}
 	return working > 1
+}
+
+// Later returns the later of two times.
+func Later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
 }

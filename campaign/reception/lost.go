@@ -1,4 +1,4 @@
-package campaign
+package reception
 
 import (
 	"fmt"
@@ -71,13 +71,13 @@ func (l Listening) Split(s Span, window time.Duration) (held, rest Span) {
 }
 
 // Sentence says why rows that were in doubt at the quarantine are not sent again, and what to do.
-func (t LostTime) Sentence(window time.Duration) string {
+func (t LostTime) Sentence(window fmt.Stringer) string {
 	since := t.Since.UTC().Format(time.RFC3339)
 	if t.Asked.IsZero() {
 		return fmt.Sprintf("events since %s were lost and not replayed: `campaignd webhooks replay --since %[1]s`, or --not-replayed", since)
 	}
 	return fmt.Sprintf("lost events since %s, asked for at %s, may still come: take webhooks for %s after that, replay again, "+
-		"or pass --not-replayed", since, t.Asked.UTC().Format(time.RFC3339), Duration(window))
+		"or pass --not-replayed", since, t.Asked.UTC().Format(time.RFC3339), window)
 }
 
 // Missed returns since when events that come now may have been tried: the beginning of an outage
