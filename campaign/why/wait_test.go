@@ -281,9 +281,17 @@ func TestWhySaysWhatLimitsANumber(t *testing.T) {
 		{"two holds", runs, Holds{Holds: []campaign.Hold{hold, manual}, Origin: origin}, "hold: " + manual.Sentence(now)},
 		{"no run", nil, Holds{Origin: origin}, "none: a has nothing to send"},
 	} {
-		n, err := ExplainNumber(t.Context(), l, "a", c.runs, c.h, now)
-		if got := string(n.LimitedBy) + ": " + n.Sentence; err != nil || got != c.want || len(n.Runs) != len(c.runs) {
-			t.Errorf("%s: got %q and %d runs (%v), want %q", c.name, got, len(n.Runs), err, c.want)
+		var answers []Answer
+		for _, r := range c.runs {
+			w, err := Explain(t.Context(), l, r, c.h, now)
+			if err != nil {
+				t.Fatal(err)
+			}
+			answers = append(answers, w)
+		}
+		n := ExplainNumber("a", answers, c.h, now)
+		if got := string(n.LimitedBy) + ": " + n.Sentence; got != c.want || len(n.Runs) != len(c.runs) {
+			t.Errorf("%s: got %q and %d runs, want %q", c.name, got, len(n.Runs), c.want)
 		}
 	}
 }

@@ -171,10 +171,14 @@ type numberView struct{ Number why.Number }
 // Title implements titled.
 func (v numberView) Title() string { return v.Number.Connection }
 
-// number shows a connection. One that the service lists and no run uses has no lanes.
+// number shows a connection, with the figures that all get who look at its runs in the same second.
+// One that the service lists and no run uses has no lanes.
 func number(v *visit) (any, error) {
 	ctx, id := v.r.Context(), v.r.PathValue("connection")
-	n, err := v.d.WhyNumber(ctx, id)
+	n, err := v.d.WhyNumberFrom(ctx, id, func(run string) (why.Answer, error) {
+		view, _, err := v.figures(run, false)
+		return view.Why, err
+	})
 	if !operator.Absent(err) {
 		return numberView{n}, err
 	}

@@ -28,6 +28,13 @@ func (p *Process) NumbersOf(ctx context.Context, d *Session) ([]resource.Number,
 // ErrAbsent if the connection is neither configured nor one of a recent run, or if connection is
 // the id of a run.
 func (d *Session) WhyNumber(ctx context.Context, connection string) (why.Number, error) {
+	return d.WhyNumberFrom(ctx, connection, func(run string) (why.Answer, error) { return d.Why(ctx, run) })
+}
+
+// WhyNumberFrom is WhyNumber with answers of Why that explain returns for the id of a run.
+func (d *Session) WhyNumberFrom(ctx context.Context, connection string, explain func(run string) (why.Answer, error)) (
+	why.Number, error,
+) {
 	absent := fmt.Errorf("%w: %q is no connection of the configuration or of a run", ErrAbsent, connection)
 	configured := d.Configured != nil && d.Configured(connection)
 	if _, err := campaign.ParseRunID(connection); !configured && (err == nil || connection == "latest") {
@@ -53,7 +60,13 @@ func (d *Session) WhyNumber(ctx context.Context, connection string) (why.Number,
 	if err != nil {
 		return why.Number{}, err
 	}
-	return why.ExplainNumber(ctx, d.Ledger, connection, runs, h, time.Now())
+	answers := make([]why.Answer, len(runs))
+	for i, r := range runs {
+		if answers[i], err = explain(r.ID()); err != nil {
+			return why.Number{}, err
+		}
+	}
+	return why.ExplainNumber(connection, answers, h, time.Now()), nil
 }
 
 // runsOver are the runs of the filter that are sent over a connection.

@@ -13,8 +13,9 @@ import (
 )
 
 const (
-	// personTime is how long a page of a person looks for rows before it ends with what it has.
-	personTime = 50 * time.Millisecond
+	// personTime is how long a page of a person looks for rows before it ends with what it has. Only
+	// parts whose numbers are not kept yet take so long: 1,000,000 rows are read in 100 ms.
+	personTime = 20 * time.Millisecond
 	// mostUnread is how many rows with a number are shown of a part whose numbers are not kept.
 	mostUnread = 64
 )
@@ -39,15 +40,14 @@ func (d *Session) Person(ctx context.Context, number string, after int64, limit 
 	}
 	page = []resource.PersonMessage{}
 	pricer := reporting.NewPricer(d.Rates)
-	for began := time.Now(); ; {
+	for until := time.Now().Add(personTime); ; {
 		parts, err := d.Ledger.PersonParts(ctx, typed[0].Key, after)
 		if err != nil || len(parts) == 0 {
 			return page, 0, err
 		}
 		for _, part := range parts {
-			after = part.ID
-			lines, err := d.linesOf(ctx, part, typed[0].Key)
-			if err != nil {
+			var lines []campaign.Line
+			if lines, after, err = d.linesOf(ctx, part, typed[0].Key, after, until); err != nil {
 				return nil, 0, err
 			}
 			if len(lines) > 0 {
@@ -56,43 +56,58 @@ func (d *Session) Person(ctx context.Context, number string, after int64, limit 
 					return nil, 0, err
 				}
 				if !d.sees(ctx, run) {
-					continue
+					lines, after = nil, part.ID
 				}
 				for i := range lines {
 					page = append(page, resource.PersonMessage{Run: run.ID(), Campaign: run.Campaign, Template: run.Template,
 						Language: run.Language, Launched: run.CreatedAt.UTC(), Delivery: deliveryOf(&lines[i], pricer)})
 				}
 			}
-			if len(page) >= limit || time.Since(began) > personTime {
+			if len(page) >= limit || after != part.ID || !time.Now().Before(until) {
 				return page, after, nil
 			}
 		}
 	}
 }
 
-// linesOf reads the rows of a number in a part of a run.
-func (d *Session) linesOf(ctx context.Context, part campaign.PersonPart, key int64) (all []campaign.Line, err error) {
+// linesOf reads the rows of a number in a part of a run, from the position after on if that is in
+// the part. It returns the position to go on from: the id of the part if all of it was read, and
+// that of the first segment to read if the numbers of the part are not kept and until is over.
+func (d *Session) linesOf(ctx context.Context, part campaign.PersonPart, key, after int64, until time.Time) (
+	all []campaign.Line, next int64, err error,
+) {
 	f := campaign.LineFilter{Key: key}
+	begin := part.From
+	if segment := after - part.ID; segment > 0 && segment < (part.To-part.From)/campaign.SegmentSize {
+		begin += segment * campaign.SegmentSize
+	}
 	if part.Unread {
-		for from := part.From; ; {
-			lines, next, err := d.Ledger.SelectLines(ctx, part.Run, f, from, mostUnread)
+		for from := begin; ; {
+			lines, after, err := d.Ledger.SelectLines(ctx, part.Run, f, from, mostUnread)
 			if err != nil {
-				return nil, err
+				return nil, 0, err
 			}
 			all = append(all, slices.DeleteFunc(lines, func(l campaign.Line) bool { return l.Seq >= part.To })...)
-			if from = next; from == 0 || from >= part.To || len(all) >= mostUnread {
-				return all[:min(len(all), mostUnread)], nil
+			if from = after; from == 0 || from >= part.To || len(all) >= mostUnread {
+				return all[:min(len(all), mostUnread)], part.ID, nil
+			}
+			segment := (from - part.From) / campaign.SegmentSize
+			if end := part.From + segment*campaign.SegmentSize; end > begin && !time.Now().Before(until) {
+				return slices.DeleteFunc(all, func(l campaign.Line) bool { return l.Seq >= end }), part.ID + segment, nil
 			}
 		}
 	}
 	for _, seq := range part.Seqs {
+		if seq < begin {
+			continue
+		}
 		lines, _, err := d.Ledger.SelectLines(ctx, part.Run, f, seq, 1)
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		if len(lines) > 0 && lines[0].Seq == seq { // retention or an erasure may have taken it
 			all = append(all, lines[0])
 		}
 	}
-	return all, nil
+	return all, part.ID, nil
 }

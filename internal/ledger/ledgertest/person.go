@@ -66,6 +66,19 @@ var personPromises = []promise{
 		f.hasRows(key(31), "1/31")
 		f.hasRows(1)
 	}},
+	{"APositionInAPartBeginsWithIt", func(f *fixture) {
+		f.imported(campaign.SegmentSize + 40)
+		f.imported(20)
+		all, err := f.l.PersonParts(f.ctx, key(30), 0)
+		f.ok(err)
+		for _, p := range all {
+			parts, err := f.l.PersonParts(f.ctx, key(30), p.ID+1)
+			f.ok(err)
+			if len(parts) == 0 || parts[0].ID != p.ID {
+				f.Errorf("before the second segment of part %d: got %+v, want the part first", p.ID, parts)
+			}
+		}
+	}},
 	{"ADuplicateIsFoundWithItsNumber", func(f *fixture) {
 		r := f.create()
 		rows := deliveries(0, 100)
