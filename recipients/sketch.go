@@ -1,7 +1,6 @@
 package recipients
 
 import (
-	"errors"
 	"strings"
 )
 
@@ -20,20 +19,15 @@ type Sketch struct {
 // The error is a *FileError; a list without a column that looks like a phone is one.
 func Look(path string) (Sketch, error) {
 	var s Sketch
-	var o Options
-	r, err := Open(path, o)
-	for range 2 { // below titles, and then with the columns named
-		var f *FileError
-		if !errors.As(err, &f) || f.Skip == 0 && len(likelyPhones(f.Columns)) == 0 {
-			break
-		}
-		if o.Skip = max(o.Skip, f.Skip); f.Skip == 0 {
-			o.Columns = map[string]Names{FieldTo: {f.Columns[likelyPhones(f.Columns)[0]]}}
-		}
-		r, err = Open(path, o)
-	}
+	r, o, likely, err := openUnmapped(func(o Options) (*Reader, error) { return Open(path, o) }, Options{})
 	if err != nil {
 		return s, err
+	}
+	if !likely { // the error says which names are known
+		_ = r.Close() // it was only read
+		if r, err = Open(path, Options{Skip: o.Skip}); err != nil {
+			return s, err
+		}
 	}
 	s.Skip, s.Header = o.Skip, r.Header()
 	if err := r.Close(); err != nil {

@@ -152,6 +152,14 @@ var clientCalls = map[string]func(ctx context.Context, t *testing.T, c *client.C
 	"rejects": uploading(func(ctx context.Context, c *client.Client, l client.Launch) error {
 		return c.Rejects(ctx, l, io.Discard)
 	}),
+	"begin-upload": func(ctx context.Context, t *testing.T, c *client.Client) error {
+		_, err := c.BeginUpload(ctx)
+		return err
+	},
+	"upload-head": func(ctx context.Context, t *testing.T, c *client.Client) error {
+		_, err := c.ListHead(ctx, staged(ctx, t, c))
+		return err
+	},
 	"upload": func(ctx context.Context, t *testing.T, c *client.Client) error {
 		_, err := c.Upload(ctx, staged(ctx, t, c))
 		return err

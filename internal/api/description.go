@@ -76,9 +76,14 @@ var descriptions = map[string]string{
 		"A key of one company sees the rows of the runs of that company.",
 	"export-suppressions": "The file has the columns that import-suppressions reads.",
 	"import-suppressions": "The rows before a fault that ends the import (422) are imported; the same file again adds the others.",
-	"upload":              "Go on with upload-part at that offset.",
+	"begin-upload": "Give the id to upload-part as the hash, and with the last part the SHA-256 of the whole list. A list whose hash is " +
+		"known before its first part needs no id.",
+	"upload": "Go on with upload-part at that offset.",
+	"upload-head": "The first rows of what has come, also before the last part. to is the column that probably has the phone numbers. " +
+		"A list without a header is refused (422).",
 	"upload-part": "The part begins where the upload ends: after a broken connection, ask upload for the offset. When the list is " +
-		"whole, give its hash to launch as the part upload.",
+		"whole, give its hash to launch as the part upload. With sha256, which may come again with an empty part, the list is named by " +
+		"its hash in place of its id; content with another hash is removed (422).",
 	"remove-upload":     "A run that was launched from it stays.",
 	"notifications":     "Each destination gets one notification for each event.",
 	"notification":      "body is the text that is sent.",

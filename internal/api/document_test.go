@@ -110,8 +110,10 @@ func TestEachRouteAnswersAsItsDocumentSays(t *testing.T) {
 func TestEachRouteTakesItsExample(t *testing.T) {
 	w := newWorld(t)
 	w.process.Session.Service = &fakeService{connections: []string{"conn_1"}}
-	if _, err := w.process.Uploads.Add(exampleUpload.Hash, 0, strings.NewReader("")); err != nil {
-		t.Fatal(err)
+	for hash, text := range map[string]string{exampleUpload.Hash: "", listWithRows: "phone\n+2348031234567\n"} {
+		if _, err := w.process.Uploads.Add(hash, 0, strings.NewReader(text)); err != nil {
+			t.Fatal(err)
+		}
 	}
 	for _, d := range w.documented() {
 		// TestAnUploadArrivesAndLeavesNothing launches, TestAnUploadIsTried uploads, and

@@ -55,7 +55,7 @@ func FuzzRequestsAreNoFaultOfTheServer(f *testing.F) {
 		out := httptest.NewRecorder()
 		begun := time.Now()
 		w.ServeHTTP(connection{out}, r)
-		if out.Code >= 500 && out.Code != 503 {
+		if out.Code >= 500 && out.Code != 503 && out.Code != http.StatusInsufficientStorage { // of 1,000 lists that were begun
 			t.Errorf("%s %s with %q: got %d %s after %v, want no fault of the server", d.method, r.URL, body, out.Code, out.Body, time.Since(begun))
 		}
 	})

@@ -85,7 +85,8 @@ func (s *Server) receive(ctx context.Context, dir string, parts *multipart.Reade
 	}
 	hash, err := io.ReadAll(io.LimitReader(p, sha256.Size*2+1))
 	if u.staged = string(hash); err != nil || !isHash(u.staged) {
-		return u, refuse("the part \"upload\": want the SHA-256 of the list, in 64 lower-case hexadecimal digits")
+		return u, refuse("the part \"upload\": want the SHA-256 of the list, in 64 lower-case hexadecimal digits" +
+			"; a list that has an id has its hash after its last part")
 	}
 	return u, s.process.Uploads.Link(ctx, u.staged, u.list)
 }

@@ -196,10 +196,14 @@ func (w *world) documented() (all []documented) {
 	return all
 }
 
+// listWithRows is the hash of a list whose head can be read.
+var listWithRows = strings.Repeat("0", 64)
+
 // filled is the path with the examples of its parameters, for a run.
 func (d documented) filled(run string) string {
 	path, query := strings.NewReplacer("{run}", run, "{campaign}", run, "{key}", "00000000", "{file}", "1", "{notification}", "1",
-		"{connection}", "conn_1", "{hash}", exampleUpload.Hash, "{number}", "+2348031234567").Replace(d.path), ""
+		"{connection}", "conn_1", "{hash}/head", listWithRows+"/head", "{hash}", exampleUpload.Hash,
+		"{number}", "+2348031234567").Replace(d.path), ""
 	for _, p := range d.op.Parameters {
 		if p.In == "query" && p.Required {
 			query += "&" + p.Name + "=" + strings.ReplaceAll(fmt.Sprint(p.Schema.Examples[0]), "+", "%2B")

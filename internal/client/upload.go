@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 
 	"campaignd/internal/client/resource"
@@ -33,9 +34,29 @@ const (
 	maxStanding = time.Minute     // without a byte sent, and without the answer
 )
 
-// Upload returns how much of a list the server has. If it has nothing, the error has CodeNotFound.
+// BeginUpload begins a list whose hash is not known yet. The id that it returns names the list
+// until FinishUpload has named it by its hash.
+func (c *Client) BeginUpload(ctx context.Context) (resource.Upload, error) {
+	return one[resource.Upload](ctx, c, call{method: http.MethodPost, path: "/uploads"})
+}
+
+// FinishUpload names a list of size bytes, which has come whole, by its hash in place of its id. It
+// may be repeated. If the content does not have the hash, the error has CodeWrongHash, and the
+// server has removed the list.
+func (c *Client) FinishUpload(ctx context.Context, id string, size int64, hash string) (resource.Upload, error) {
+	return one[resource.Upload](ctx, c, call{method: http.MethodPatch, path: uploadPath(id), file: strings.NewReader(""), long: true,
+		fileType: "application/octet-stream", query: url.Values{"offset": {strconv.FormatInt(size, 10)}, "sha256": {hash}}})
+}
+
+// Upload returns how much of a list the server has, by its hash or its id. If it has nothing, the
+// error has CodeNotFound.
 func (c *Client) Upload(ctx context.Context, hash string) (resource.Upload, error) {
 	return one[resource.Upload](ctx, c, call{method: http.MethodGet, path: uploadPath(hash)})
+}
+
+// ListHead returns how a list that the server has is written, its columns and its first 20 rows.
+func (c *Client) ListHead(ctx context.Context, hash string) (resource.ListHead, error) {
+	return one[resource.ListHead](ctx, c, call{method: http.MethodGet, path: uploadPath(hash) + "/head"})
 }
 
 // RemoveUpload removes a list from the server. It is no error if the server has nothing of it.

@@ -1,8 +1,7 @@
 package console
 
 import (
-	"errors"
-	"io"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -43,18 +42,26 @@ func newColumns(v *visit, dr campaign.Draft) (any, error) {
 		return nil, err
 	}
 	defer x.End()
-	look, err := lookAt(x)
+	look, err := x.Head(rowsShown)
 	if err != nil {
 		out.Fault = sentence(operator.WithoutFolder(err.Error(), x))
 		return out, nil
 	}
-	out.Header, out.Lines = look.header, look.lines
+	if skip := x.File.Definition.Recipients.Skip; look.Skip != skip {
+		out.Fault = fmt.Sprintf("Line %d looks like the header, and the campaign file says that the header is line %d. "+
+			"Delete the lines above it in the list, or set recipients.skip: %d in the campaign file.", look.Skip+1, skip+1, look.Skip)
+		return out, nil
+	}
+	out.Header = look.Header
+	for _, row := range look.Rows {
+		out.Lines = append(out.Lines, row.Line)
+	}
 	for _, f := range x.File.Definition.Fields() {
-		c := columnField{Field: f, Label: labels[f.Name], Chosen: look.column(f)}
-		for _, cells := range look.rows {
+		c := columnField{Field: f, Label: labels[f.Name], Chosen: columnOf(look, f)}
+		for _, row := range look.Rows {
 			value := ""
-			if at := slices.Index(look.header, c.Chosen); at >= 0 && at < len(cells) {
-				value = cells[at]
+			if at := slices.Index(look.Header, c.Chosen); at >= 0 && at < len(row.Cells) {
+				value = row.Cells[at]
 			}
 			c.Values = append(c.Values, value)
 		}
@@ -64,62 +71,20 @@ func newColumns(v *visit, dr campaign.Draft) (any, error) {
 	return out, nil
 }
 
-// first is the beginning of a list.
-type first struct {
-	header []string
-	rows   [][]string
-	lines  []int
-	to     string // the column that the phone number is read from; "": it is not known
-}
-
-// lookAt reads the header and the first rows of a list, whether or not the campaign knows its
-// columns.
-func lookAt(x *operator.Prepared) (out first, err error) {
-	o := x.File.Definition.ListOptions(x.List)
-	r, err := recipients.Open(x.List, o)
-	known := err == nil
-	var unknown *recipients.FileError
-	if errors.As(err, &unknown) && len(unknown.Columns) > 0 {
-		o.Columns = map[string]recipients.Names{recipients.FieldTo: {unknown.Columns[0]}}
-		r, err = recipients.Open(x.List, o)
-	}
-	if err != nil {
-		return out, err
-	}
-	defer func() { err = errors.Join(err, r.Close()) }()
-	out.header = r.Header()
-	if known {
-		out.to = out.header[r.Column(recipients.FieldTo)]
-	} else if look, err := recipients.Look(x.List); err == nil && slices.Contains(out.header, look.To[0]) {
-		out.to = look.To[0]
-	}
-	for len(out.rows) < rowsShown {
-		row, err := r.Next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return out, err
-		}
-		out.rows, out.lines = append(out.rows, slices.Clone(row.Cells)), append(out.lines, row.Line)
-	}
-	return out, nil
-}
-
-// column proposes the column of a field: the one that the campaign names, or one with its name but
-// for case, spaces and signs.
-func (f first) column(field file.Field) string {
+// columnOf proposes the column of a field: the one that the campaign names, or one with its name
+// but for case, spaces and signs.
+func columnOf(look recipients.Head, field file.Field) string {
 	if field.Name == recipients.FieldTo {
-		return f.to
+		return look.To
 	}
 	name := field.Name
 	if len(field.Columns) > 0 {
 		name = field.Columns[0]
 	}
-	if slices.Contains(f.header, name) {
+	if slices.Contains(look.Header, name) {
 		return name
 	}
-	for _, h := range f.header {
+	for _, h := range look.Header {
 		if plain(h) == plain(name) || plain(h) == plain(field.Name) {
 			return h
 		}

@@ -15,6 +15,7 @@ import (
 	"campaignd/internal/client/resource"
 	"campaignd/internal/messaging"
 	"campaignd/internal/uploads"
+	"campaignd/recipients"
 )
 
 // The bounds of drafts: how long one is kept, and how many an operator has.
@@ -168,6 +169,18 @@ func (x *Prepared) Check(ctx context.Context) (*launch.Preflight, error) {
 		found.Launch.Sentence = uploads.WithoutPath(found.Launch.Sentence, x.dir)
 	}
 	return found, nil
+}
+
+// Head returns the header and the first rows of the list, whether or not the campaign knows its
+// columns.
+func (x *Prepared) Head(rows int) (recipients.Head, error) {
+	o := x.File.Definition.ListOptions(x.List)
+	list, err := recipients.OpenFile(x.List, o.Within)
+	if err != nil {
+		return recipients.Head{}, err
+	}
+	defer list.Close()
+	return recipients.ReadHead(list, x.List, o, rows)
 }
 
 // Foresee says when the draft would be done, which was checked.

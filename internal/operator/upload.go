@@ -8,7 +8,9 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/client/resource"
+	"campaignd/internal/sentence"
 	"campaignd/internal/uploads"
+	"campaignd/recipients"
 )
 
 // Upload is a campaign file and its list, in a folder of their own.
@@ -60,4 +62,32 @@ func (p *Process) LaunchUpload(ctx context.Context, u Upload) (resource.Launched
 	}
 	p.Log.Info("a list was launched over "+u.Over, "run", run, "rows", launched.Run.Rows, "list", name)
 	return launched, nil
+}
+
+// The bounds of the head of an uploaded list.
+const (
+	headRows = 20
+	headCell = 1000 // characters
+)
+
+// ListHead returns the dialect, the header and the first rows of what has come of a list.
+func (p *Process) ListHead(name string) (resource.ListHead, error) {
+	list, err := p.Uploads.Open(name)
+	if err != nil {
+		return resource.ListHead{}, err
+	}
+	defer list.Close()
+	h, err := recipients.ReadHead(list, "the list", recipients.Options{}, headRows)
+	if err != nil {
+		return resource.ListHead{}, err
+	}
+	out := resource.ListHead{Skip: h.Skip, Header: h.Header, To: h.To, Rows: []resource.HeadRow{}, Dialect: resource.ListDialect{
+		Delimiter: string(h.Dialect.Delimiter), Encoding: h.Dialect.Encoding, Compression: h.Dialect.Compression, BOM: h.Dialect.BOM}}
+	for _, row := range h.Rows {
+		for i, cell := range row.Cells {
+			row.Cells[i] = sentence.Clip(cell, headCell)
+		}
+		out.Rows = append(out.Rows, resource.HeadRow(row))
+	}
+	return out, nil
 }

@@ -3,9 +3,11 @@
 // so that its bounds hold for both.
 //
 // It promises that a list is read as it arrived: no part changes a list that a launch reads, and a
-// list that arrived in parts has the hash that it was named by. An upload that no unfinished run
+// list that arrived in parts has the hash that it is named by. An upload that no unfinished run
 // needs is removed.
 package uploads
+
+import "errors"
 
 // Kind is a kind of Fault.
 type Kind string
@@ -30,3 +32,9 @@ type Fault struct {
 }
 
 func (f *Fault) Error() string { return f.Message }
+
+// is reports whether err is a fault of a kind.
+func is(err error, kind Kind) bool {
+	var fault *Fault
+	return errors.As(err, &fault) && fault.Kind == kind
+}

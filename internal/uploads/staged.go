@@ -24,13 +24,16 @@ const (
 	MaxPart   = 32 << 20
 	MaxList   = 8 << 30
 	maxStaged = 16 << 30 // bytes of all of them together
+	maxLists  = 1000     // of them
 )
 
-// stagedPrefix begins the name of each list that arrives in parts; its hash follows.
+// stagedPrefix begins the name of each list that arrives in parts. Its hash follows, its id, or the
+// name that the caller has for it.
 const stagedPrefix = "staged-"
 
 // Upload is the state of a list that arrives in parts.
 type Upload struct {
+	ID        string // of a list whose hash is not known yet; "": Hash names it
 	Hash      string
 	Received  int64 // bytes from its beginning
 	ExpiresAt time.Time
@@ -42,12 +45,16 @@ func (f *Folder) path(name string) string { return filepath.Join(f.dir, stagedPr
 func (f *Folder) Look(hash string) (Upload, error) {
 	info, err := os.Stat(f.path(hash))
 	if errors.Is(err, os.ErrNotExist) {
-		return Upload{}, &Fault{NotFound, "nothing of the list " + hash + " has been uploaded", 0}
+		return Upload{}, absent(hash)
 	}
 	if err != nil {
 		return Upload{}, err
 	}
-	return Upload{Hash: hash, Received: info.Size(), ExpiresAt: info.ModTime().Add(KeptFor).UTC()}, nil
+	u := Upload{Hash: hash, Received: info.Size(), ExpiresAt: info.ModTime().Add(KeptFor).UTC()}
+	if IsID(hash) {
+		u.ID, u.Hash = hash, ""
+	}
+	return u, nil
 }
 
 // hold keeps all others from changing a list until release.
@@ -82,13 +89,12 @@ func (f *Folder) Add(hash string, offset int64, part io.Reader) (u Upload, err e
 	} else if read {
 		return u, &Fault{NotNow, "the list has come whole, and a launch reads it: no part is missing", 0}
 	}
-	free, err := f.free()
-	if err != nil {
+	received, err := f.Look(hash)
+	if err != nil && (!is(err, NotFound) || IsID(hash)) {
 		return u, err
 	}
-	received, err := f.Look(hash)
-	var told *Fault
-	if err != nil && (!errors.As(err, &told) || told.Kind != NotFound) {
+	free, err := f.free(err != nil)
+	if err != nil {
 		return u, err
 	}
 	if received.Received != offset {
@@ -130,11 +136,14 @@ func (f *Folder) write(hash string, offset int64, part io.Reader) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+	case full(err):
 		return errors.Join(NoSpaceLeft(), os.Truncate(f.path(hash), offset))
 	}
 	return &Fault{Broken, fmt.Sprintf("the part was not read to its end: %v", err), 0}
 }
+
+// full reports whether err says that a disk, or the share of a user, is full.
+func full(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
 
 // NoSpaceLeft is the fault of a full disk.
 func NoSpaceLeft() *Fault { return noSpace("the disk of the server is full") }
@@ -143,9 +152,13 @@ func noSpace(why string) *Fault {
 	return &Fault{NoSpace, why + "; the next part is taken when there is space", 0}
 }
 
-// free returns how many more bytes the lists may have.
-func (f *Folder) free() (int64, error) {
+// free returns how many more bytes the lists may have, or a fault if there may be no more lists and
+// another one begins.
+func (f *Folder) free(another bool) (int64, error) {
 	all, err := f.all()
+	if another && len(all) >= maxLists {
+		return 0, noSpace(fmt.Sprintf("%d lists arrive in parts, and there may be no more", len(all)))
+	}
 	left := f.most
 	for _, info := range all {
 		left -= info.Size()
@@ -202,10 +215,18 @@ func (f *Folder) Link(ctx context.Context, hash, name string) error {
 		return err
 	}
 	if got != hash {
-		return errors.Join(os.Remove(f.path(hash)), &Fault{WrongHash,
-			"the uploaded parts are not the list " + hash + "; they are removed: upload the list again", 0})
+		return errors.Join(os.Remove(f.path(hash)), wrongHash(hash))
 	}
 	return os.Link(f.path(hash), name)
+}
+
+// Open opens what has come of a list, to read its beginning.
+func (f *Folder) Open(name string) (*os.File, error) {
+	list, err := os.Open(f.path(name))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, absent(name)
+	}
+	return list, err
 }
 
 // Place gives a list that arrived in parts a second name, whatever it is named by. Link is for
