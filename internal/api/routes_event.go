@@ -24,7 +24,8 @@ const (
 )
 
 const exampleEvents = "id: 5f2b1c9a03d4-17\nevent: run\ndata: {\"id\":\"spring-sale-3\",\"state\":\"running\"}\n\n" +
-	"id: 5f2b1c9a03d4-18\nevent: progress\ndata: {\"run\":\"spring-sale-3\",\"rows\":200000,\"left\":150000}\n\n"
+	"id: 5f2b1c9a03d4-18\nevent: progress\ndata: {\"run\":\"spring-sale-3\",\"rows\":200000,\"left\":150000," +
+	"\"totals\":{\"queued\":150000,\"sending\":70,\"accepted\":49930},\"rate\":72}\n\n"
 
 // eventRoute adds the stream of events.
 func (s *Server) eventRoute() {

@@ -30,6 +30,7 @@ type observer struct {
 	s         *Server
 	origin    func(connection string) campaign.Origin
 	companies map[campaign.RunNo]string // companies of runs, kept because a run does not change its connections
+	open      map[campaign.RunNo]bool   // runs that were unfinished at the last poll
 	slow      snapshot
 	slowAt    time.Time
 }
@@ -47,20 +48,9 @@ func (o *observer) poll(ctx context.Context) (snapshot, error) {
 		if err := now.put("1 run "+r.ID(), entry{event: resource.EventRun, company: company}, resource.RunOf(r)); err != nil {
 			return nil, err
 		}
-		if r.State.Ended() || r.State == campaign.Importing {
-			continue
-		}
-		groups, err := o.s.process.Session.Ledger.Backlog(ctx, r.No)
-		if err != nil {
-			return nil, err
-		}
-		p := resource.Progress{Run: r.ID(), Rows: r.Rows}
-		for _, n := range groups {
-			p.Left += n
-		}
-		if err := now.put("2 progress "+r.ID(), entry{event: resource.EventProgress, company: company}, p); err != nil {
-			return nil, err
-		}
+	}
+	if err := o.progress(ctx, runs, now); err != nil {
+		return nil, err
 	}
 	if err := o.holds(ctx, now); err != nil {
 		return nil, err
@@ -76,6 +66,51 @@ func (o *observer) poll(ctx context.Context) (snapshot, error) {
 		now[k] = e
 	}
 	return now, nil
+}
+
+// progress adds the progress of the unfinished runs, and of those that have ended since the last
+// poll.
+func (o *observer) progress(ctx context.Context, runs []campaign.Run, now snapshot) error {
+	ledger, open := o.s.process.Session.Ledger, map[campaign.RunNo]bool{}
+	lanes, err := ledger.LiveLanes(ctx, campaign.LaneMissed)
+	if err != nil {
+		return err
+	}
+	for _, r := range runs {
+		if r.State == campaign.Importing || r.State.Ended() && !o.open[r.No] {
+			continue
+		}
+		open[r.No] = !r.State.Ended()
+		groups, err := ledger.Backlog(ctx, r.No)
+		if err != nil {
+			return err
+		}
+		tallies, _, err := ledger.Tallies(ctx, r.No)
+		if err != nil {
+			return err
+		}
+		p := resource.Progress{Run: r.ID(), Rows: r.Rows, Totals: map[campaign.Status]int64{}}
+		for _, n := range groups {
+			p.Left += n
+		}
+		for _, s := range campaign.Statuses {
+			p.Totals[s] = 0
+		}
+		for _, t := range tallies {
+			p.Totals[t.Status] += t.N
+		}
+		for _, l := range lanes {
+			if l.Run == r.No {
+				p.Rate += l.Pace(time.Now())
+			}
+		}
+		e := entry{event: resource.EventProgress, company: o.companyOf(r)}
+		if err := now.put("2 progress "+r.ID(), e, p); err != nil {
+			return err
+		}
+	}
+	o.open = open
+	return nil
 }
 
 // put adds an entry with v as its data.

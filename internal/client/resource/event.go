@@ -1,6 +1,10 @@
 package resource
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"campaignd/campaign"
+)
 
 // The types of events.
 const (
@@ -22,10 +26,14 @@ type Event struct {
 	Data json.RawMessage
 }
 
-// Progress is the progress of a run.
+// Progress is the progress of a run. Its last event comes when the run has ended.
 type Progress struct {
 	Run  string `json:"run"`
 	Rows int64  `json:"rows"`
 	// Left is the number of rows without an attempt.
 	Left int64 `json:"left"`
+	// Totals counts each row once, as the report does. Every status is a key.
+	Totals map[campaign.Status]int64 `json:"totals"`
+	// Rate is how many messages a second its numbers send of it now, as why has it.
+	Rate float64 `json:"rate"`
 }
