@@ -176,7 +176,7 @@ func (v numberView) Title() string { return v.Number.Connection }
 func number(v *visit) (any, error) {
 	ctx, id := v.r.Context(), v.r.PathValue("connection")
 	n, err := v.d.WhyNumberFrom(ctx, id, func(run string) (why.Answer, error) {
-		view, _, err := v.figures(run, false)
+		view, err := v.figures(run, false)
 		return view.Why, err
 	})
 	if !operator.Absent(err) {

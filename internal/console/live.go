@@ -3,9 +3,8 @@ package console
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"net/http"
-	"strings"
+	"slices"
 	"sync"
 	"time"
 
@@ -13,8 +12,12 @@ import (
 )
 
 const (
-	// readEvery is how often the figures of a watched run are read.
+	// readEvery is how often the figures of a watched run are read: at each whole second. A page
+	// without a stream shows figures that are at most as old.
 	readEvery = time.Second
+	// sendEvery and sendPlaces spread the streams over the first half of a second, so that many do not
+	// take the processors from sending at one instant: 200 events are 4 in 10 ms.
+	sendEvery, sendPlaces = 10 * time.Millisecond, 50
 	// admitEvery is how often a stream looks whether its session has ended.
 	admitEvery = 5 * time.Second
 	// mostStreams is the most streams of a process. A page without one keeps the figures that it
@@ -33,8 +36,8 @@ type figures struct {
 	mu    sync.Mutex
 	at    time.Time
 	view  runView // without what its visitor may do
-	whole bool    // the view has its plots and limits, and html has the view
-	html  []byte
+	whole bool    // the view has its plots and limits, and event has the view
+	event []byte  // for all who watch; nobody changes it
 	err   error
 }
 
@@ -72,39 +75,53 @@ func (w *watch) forget() {
 	clear(w.runs)
 }
 
-// count adds n streams, unless there are too many.
-func (w *watch) count(n int) bool {
+// join counts a stream, unless there are too many, and returns its place in each second.
+func (w *watch) join() (place time.Duration, joined bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if n > 0 && w.streams >= mostStreams {
-		return false
+	if w.streams >= mostStreams {
+		return 0, false
 	}
-	w.streams += n
-	return true
+	w.streams++
+	return time.Duration(w.streams%sendPlaces) * sendEvery, true
+}
+
+// leave ends a stream.
+func (w *watch) leave() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.streams--
 }
 
 // figures returns the figures of a run for the company of the visitor; they are at most a second
-// old. If they are whole, they have plots and limits, and the HTML has what the view has.
-func (v *visit) figures(run string, whole bool) (runView, []byte, error) {
-	return v.watch.of(watched{run, v.who.Company}, time.Now()).read(v, run, whole)
+// old. If they are whole, they have plots and limits.
+func (v *visit) figures(run string, whole bool) (runView, error) {
+	view, _, err := v.figuresSince(run, whole, time.Now().Add(-readEvery))
+	return view, err
 }
 
-func (f *figures) read(v *visit, run string, whole bool) (runView, []byte, error) {
+// figuresSince returns figures that were read at since or later. If they are whole, the event has
+// what the view has.
+func (v *visit) figuresSince(run string, whole bool, since time.Time) (runView, []byte, error) {
+	return v.watch.of(watched{run, v.who.Company}, time.Now()).read(v, run, whole, since)
+}
+
+func (f *figures) read(v *visit, run string, whole bool, since time.Time) (runView, []byte, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if now := time.Now(); now.Sub(f.at) >= readEvery*9/10 {
-		f.at, f.whole, f.html = now, false, nil
+	if f.at.Before(since) {
+		f.at, f.whole, f.event = time.Now(), false, nil
 		f.view, f.err = v.runView(v.ctx, run)
 	}
 	if f.whole || !whole || f.err != nil {
-		return f.view, f.html, f.err
+		return f.view, f.event, f.err
 	}
 	var b bytes.Buffer
 	if f.err = v.complete(v.ctx, &f.view); f.err == nil {
 		f.err = v.pages["run"].ExecuteTemplate(&b, "figures", f.view)
 	}
-	f.whole, f.html = true, bytes.Map(shown, b.Bytes())
-	return f.view, f.html, f.err
+	f.whole, f.event = true, eventOf(bytes.Map(shown, b.Bytes()))
+	return f.view, f.event, f.err
 }
 
 // live streams the figures of a run until the browser leaves, the session ends or the process
@@ -114,38 +131,42 @@ func live(v *visit) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !v.watch.count(1) {
+	place, joined := v.watch.join()
+	if !joined {
 		return nil, &problem{http.StatusServiceUnavailable, "Too many pages are open. Load this one again to see new figures."}
 	}
-	defer v.watch.count(-1)
+	defer v.watch.leave()
 	c := http.NewResponseController(v.w)
 	if err := c.SetReadDeadline(time.Time{}); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return nil, err
 	}
 	v.w.Header().Set("Content-Type", "text/event-stream")
 	v.w.Header().Set("X-Accel-Buffering", "no") // a proxy that buffers would delay the figures
-	send := func(text string) bool {
+	if v.r.ProtoMajor == 1 {
+		v.w.Header().Set("Transfer-Encoding", "identity") // an event is one write; in chunks it would be three
+	}
+	send := func(text []byte) bool {
 		if err := c.SetWriteDeadline(time.Now().Add(slowest)); err != nil && !errors.Is(err, http.ErrNotSupported) {
 			return false
 		}
-		_, err := v.w.Write([]byte(text))
+		_, err := v.w.Write(text)
 		return err == nil && c.Flush() == nil
 	}
-	if !send("retry: 2000\n\n") {
+	if !send([]byte("retry: 2000\n\n")) {
 		return nil, nil //nolint:nilnil // it has answered
 	}
-	tick, admitted, last := time.NewTicker(readEvery), time.Now(), ""
-	defer tick.Stop()
+	since, admitted, last := time.Now().Add(-readEvery), time.Now(), []byte(nil)
 	for {
-		_, text, err := v.figures(run.ID, true)
-		if html := string(text); err == nil && html != last {
-			if !send(event(html)) {
+		_, event, err := v.figuresSince(run.ID, true, since)
+		if err == nil && !bytes.Equal(event, last) {
+			if !send(event) {
 				break
 			}
-			last = html
+			last = event
 		}
+		since = time.Now().Add(readEvery - place).Truncate(readEvery)
 		select {
-		case <-tick.C:
+		case <-time.After(time.Until(since.Add(place))):
 		case <-v.r.Context().Done():
 			return nil, nil //nolint:nilnil // it has answered
 		case <-v.ctx.Done():
@@ -154,7 +175,7 @@ func live(v *visit) (any, error) {
 		if time.Since(admitted) < admitEvery {
 			continue
 		}
-		if _, err := v.visitor(v.r); errors.Is(err, operator.ErrUnauthorized) || !send(": heartbeat\n\n") {
+		if _, err := v.visitor(v.r); errors.Is(err, operator.ErrUnauthorized) || !send([]byte(": heartbeat\n\n")) {
 			break
 		}
 		admitted = time.Now()
@@ -162,7 +183,7 @@ func live(v *visit) (any, error) {
 	return nil, nil //nolint:nilnil // it has answered
 }
 
-// event is HTML as an event, whose data has a field for each line.
-func event(html string) string {
-	return fmt.Sprintf("event: figures\ndata: %s\n\n", strings.ReplaceAll(html, "\n", "\ndata: "))
+// eventOf is HTML as an event, whose data has a field for each line.
+func eventOf(html []byte) []byte {
+	return slices.Concat([]byte("event: figures\ndata: "), bytes.ReplaceAll(html, []byte("\n"), []byte("\ndata: ")), []byte("\n\n"))
 }

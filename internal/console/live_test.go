@@ -2,6 +2,7 @@ package console
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"net/http"
 	"net/http/httptest"
@@ -88,23 +89,28 @@ func TestAWatchedRunShowsWhatChanges(t *testing.T) {
 	}
 }
 
-// Two who watch get the same bytes, also on the page; another company gets its own.
+// Two who watch get the same bytes within a second, also on the page; another company gets its own.
 func TestFiguresAreReadOnceForAllWhoWatch(t *testing.T) {
 	w := newWorld(t)
 	visit := &visit{Server: w.Server, d: w.session}
-	_, first, err := visit.figures("spring-1", true)
+	began := time.Now()
+	_, first, err := visit.figuresSince("spring-1", true, began)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := w.session.Pause(t.Context(), "spring-1"); err != nil {
 		t.Fatal(err)
 	}
-	_, second, err := visit.figures("spring-1", true)
+	_, second, err := visit.figuresSince("spring-1", true, began)
 	if err != nil || &first[0] != &second[0] {
-		t.Errorf("got figures of %d and %d bytes (%v), want the same within a second", len(first), len(second), err)
+		t.Errorf("got events of %d and %d bytes (%v), want one for both", len(first), len(second), err)
 	}
 	if text := w.request("/console/runs/spring-1", "read", nil).Body.String(); !strings.Contains(text, `data-state="ready run"`) {
 		t.Error("the page reads figures of its own, want those of all who look at the run")
+	}
+	_, third, err := visit.figuresSince("spring-1", true, time.Now())
+	if err != nil || bytes.Equal(first, third) {
+		t.Errorf("in the next second: got the same %d bytes (%v), want that the run is paused", len(third), err)
 	}
 	key := watched{"spring-1", ""}
 	if w.watch.of(watched{"spring-1", "comp_1"}, time.Now()) == w.watch.of(key, time.Now()) {
@@ -165,18 +171,26 @@ func TestActionsAreNeverShared(t *testing.T) {
 	has("operate", "/spring-1/resume", true)
 }
 
-func TestStreamsAreBounded(t *testing.T) {
+func TestStreamsAreBoundedAndSpread(t *testing.T) {
 	w := &watch{runs: map[watched]*figures{}}
+	places := map[time.Duration]int{}
 	for range mostStreams {
-		if !w.count(1) {
+		place, joined := w.join()
+		if !joined {
 			t.Fatal("a stream is refused, want all of the bound")
 		}
+		places[place]++
 	}
-	if w.count(1) {
+	for place, n := range places {
+		if most := (mostStreams + sendPlaces - 1) / sendPlaces; place >= readEvery/2 || n > most {
+			t.Errorf("%v after the second: got %d streams, want at most %d, in the first half", place, n, most)
+		}
+	}
+	if _, joined := w.join(); joined {
 		t.Error("a stream beyond the bound is taken, want it refused")
 	}
-	w.count(-1)
-	if !w.count(1) {
+	w.leave()
+	if _, joined := w.join(); !joined {
 		t.Error("a stream is refused after another has ended, want it taken")
 	}
 }

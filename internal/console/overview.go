@@ -48,7 +48,7 @@ func overview(v *visit) (any, error) {
 	}
 	out := overviewView{More: max(0, len(runs)-mostShown)}
 	for _, r := range runs[:min(len(runs), mostShown)] {
-		f, _, err := v.figures(r.ID, false)
+		f, err := v.figures(r.ID, false)
 		if err != nil {
 			return nil, err
 		}

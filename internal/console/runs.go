@@ -165,7 +165,7 @@ func showRun(v *visit) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	view, _, err := v.figures(run.ID, true)
+	view, err := v.figures(run.ID, true)
 	view.Operates = v.who.Scope.Allows(campaign.KeyOperate)
 	return view, err
 }

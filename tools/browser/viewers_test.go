@@ -1,6 +1,7 @@
 package browser
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"flag"
@@ -11,6 +12,7 @@ import (
 	"net/url"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -26,8 +28,15 @@ var (
 // mostSlower is how much longer a run may take that is watched.
 const mostSlower = 0.02
 
+// sending is what one run took.
+type sending struct {
+	lasted time.Duration
+	cpu    time.Duration // of serve, without that of the viewers
+	events int64         // the bytes that its viewers read
+}
+
 // TestViewersSlowNoRunDown sends runs, every other one with viewers, and compares the medians of
-// their times; `make bench-viewers` asks for it.
+// their times, and of the processor time of serve; `make bench-viewers` asks for it.
 func TestViewersSlowNoRunDown(t *testing.T) {
 	if *benchViewers == 0 {
 		return
@@ -44,24 +53,52 @@ func TestViewersSlowNoRunDown(t *testing.T) {
 	if err != nil || got.StatusCode != http.StatusOK {
 		t.Fatalf("signing in: got %v (%v)", got, err)
 	}
-	took := [2][]time.Duration{}
+	var took [2][]sending
 	for round := range 2 * *benchRounds {
-		lasted, events := s.watched(client, key, round, round%2**benchViewers)
-		took[round%2] = append(took[round%2], lasted)
-		t.Logf("run %2d: %3d viewers, %7.3f s, %d bytes of events", round+1, round%2**benchViewers, lasted.Seconds(), events)
+		viewers := round % 2 * *benchViewers
+		one := s.watched(client, key, round, viewers)
+		took[round%2] = append(took[round%2], one)
+		t.Logf("run %2d: %3d viewers, %7.3f s, serve used %6.2f s of CPU, %d bytes of events, %.0f a viewer and second", round+1, viewers,
+			one.lasted.Seconds(), one.cpu.Seconds(), one.events, float64(one.events)/float64(max(1, viewers))/one.lasted.Seconds())
 	}
-	for _, all := range took {
-		slices.Sort(all)
+	median := func(of func(sending) time.Duration) (without, with float64) {
+		var all [2]float64
+		for i, runs := range took {
+			slices.SortFunc(runs, func(a, b sending) int { return cmp.Compare(of(a), of(b)) })
+			all[i] = of(runs[len(runs)/2]).Seconds()
+		}
+		return all[0], all[1]
 	}
-	without, with := took[0][*benchRounds/2].Seconds(), took[1][*benchRounds/2].Seconds()
-	t.Logf("median without viewers %.3f s, with %d viewers %.3f s: %+.1f %%", without, *benchViewers, with, 100*(with/without-1))
+	without, with := median(func(s sending) time.Duration { return s.cpu })
+	t.Logf("median CPU of serve without viewers %.2f s, with %d viewers %.2f s: %+.1f %%", without, *benchViewers, with, 100*(with/without-1))
+	without, with = median(func(s sending) time.Duration { return s.lasted })
+	t.Logf("median time without viewers %.3f s, with %d viewers %.3f s: %+.1f %%", without, *benchViewers, with, 100*(with/without-1))
 	if with > without*(1+mostSlower) {
 		t.Errorf("got %.3f s with viewers, want at most %.0f %% more than %.3f s", with, 100*mostSlower, without)
 	}
 }
 
-// watched sends a run with viewers, and returns how long it lasted and what they read.
-func (s *served) watched(client *http.Client, key string, round, viewers int) (lasted time.Duration, events int64) {
+// cpu is the processor time that serve has used.
+func (s *served) cpu() time.Duration {
+	s.t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.process.Process.Pid))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	_, after, _ := strings.Cut(string(text), ") ") // behind the name; then utime and stime are fields 12 and 13
+	fields, ticks := strings.Fields(after), 0
+	for _, f := range fields[11:13] {
+		n, err := strconv.Atoi(f)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		ticks += n
+	}
+	return time.Duration(ticks) * time.Second / 100 // Linux counts 100 a second
+}
+
+// watched sends a run with viewers.
+func (s *served) watched(client *http.Client, key string, round, viewers int) (one sending) {
 	s.t.Helper()
 	list, err := os.Create(s.path("list.csv"))
 	if err != nil {
@@ -74,6 +111,7 @@ func (s *served) watched(client *http.Client, key string, round, viewers int) (l
 	if err := list.Close(); err != nil {
 		s.t.Fatal(err)
 	}
+	used := s.cpu()
 	s.run("launch", s.path("campaigns/winter.yaml"), "--recipients", s.path("list.csv"))
 	run := fmt.Sprint("winter-", round+1)
 	ctx, leave := context.WithCancel(s.t.Context())
@@ -91,16 +129,18 @@ func (s *served) watched(client *http.Client, key string, round, viewers int) (l
 				return
 			}
 			defer got.Body.Close()
-			n, _ := io.Copy(io.Discard, got.Body) // it ends when the run has ended
+			n, _ := io.Copy(io.Discard, got.Body) // until the run has ended
 			read.Lock()
 			defer read.Unlock()
-			events += n
+			one.events += n
 		})
 	}
 	began, ended := s.ends(key, run)
+	one.cpu = s.cpu() - used
 	leave()
 	all.Wait()
-	return ended.Sub(began), events
+	one.lasted = ended.Sub(began)
+	return one
 }
 
 // ends waits for the end of a run, and returns when it was launched and when it ended.
