@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 )
 
@@ -114,9 +115,25 @@ type form struct {
 	judge bool   // also by axe, which takes most of the time
 }
 
-// judge looks at the page that is open.
+// shifts are the layout shifts of a page since it was opened, as the browser counts them: how much,
+// and what moved. Those within half a second of a key or a click are not counted.
+func (s *served) shifts(ctx context.Context) []string {
+	s.t.Helper()
+	return evaluate[[]string](s.t, ctx, `new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => {
+		const seen = new PerformanceObserver(() => {});
+		seen.observe({type: "layout-shift", buffered: true});
+		done(seen.takeRecords().filter(e => !e.hadRecentInput).map(e => e.value.toFixed(4) + " by " +
+			e.sources.map(s => s.node ? s.node.nodeName + "#" + (s.node.id || "") + "." + (s.node.className || "") : "").join(" ")));
+	})))`)
+}
+
+// judge looks at the page that is open, which was opened in the first of the forms.
 func (s *served) judge(ctx context.Context, what string, said func() []string, forms []form) {
 	s.t.Helper()
+	if got := s.shifts(ctx); len(got) > 0 {
+		s.t.Errorf("%s: got the layout shifts %q while it was loaded, want none", what, got)
+	}
+	defer screen(s.t, ctx, forms[0].theme, forms[0].width)
 	for _, f := range forms {
 		screen(s.t, ctx, f.theme, f.width)
 		on := fmt.Sprintf("%s, %s, %d px, text %s", what, f.theme, f.width, f.text)
@@ -212,6 +229,11 @@ func TestEachPageIsForEverybody(t *testing.T) {
 	t.Parallel()
 	s := busy(t)
 	ctx, said := start(t, s.console)
+	// Each page loads as on a first visit: with neither font nor style nor script at hand.
+	if _, err := chromedp.Call(ctx, network.SetCacheDisabled, network.SetCacheDisabledParams{CacheDisabled: true}); err != nil {
+		t.Fatal(err)
+	}
+	screen(t, ctx, "light", 1440)
 	s.open(ctx, "/console/sign-in")
 	s.judge(ctx, "/console/sign-in", said, all)
 	s.signIn(ctx, s.key("ann", "admin"))
@@ -235,6 +257,11 @@ func TestEachPageIsForEverybody(t *testing.T) {
 	s.open(ctx, "/console/none")
 	_ = said()
 	s.judge(ctx, "/console/none", said, once)
+	s.open(ctx, "/console/none")
+	evaluate[int](t, ctx, `document.querySelector("main").prepend(Object.assign(document.createElement("p"), {textContent: "above"})), 0`)
+	if got := s.shifts(ctx); len(got) == 0 {
+		t.Error("a paragraph that comes above the page: got no layout shift, want that the browser counts it")
+	}
 }
 
 func TestEachPageIsForEachScope(t *testing.T) {

@@ -70,10 +70,23 @@ func TestAPageThatIsOpenStaysAlive(t *testing.T) {
 	grows("at the beginning", 20*time.Second)
 	var changes []time.Duration
 	for began := time.Now(); time.Since(began) < updatesFor; {
-		changes = append(changes, grows("while it sends", 10*time.Second)) // on a machine that has much else to do
+		changes = append(changes, grows("while it sends", 10*time.Second))
 	}
-	if slices.Sort(changes); changes[len(changes)/2] > changesWithin {
-		t.Errorf("half of the figure's %d changes took longer than %v, want %v", len(changes), changes[len(changes)/2], changesWithin)
+	slices.Sort(changes)
+	t.Logf("%d changes: half within %v, all within %v", len(changes), changes[len(changes)/2], changes[len(changes)-1])
+	// A stall of a machine that has much else to do delays one or two.
+	if most := changes[len(changes)*9/10]; most > changesWithin {
+		t.Errorf("a tenth of the figure's %d changes took longer than %v, want %v", len(changes), most, changesWithin)
+	}
+	// New figures may add a line, such as the first failed rows; a score below 0.1 is called good.
+	moved := 0.0
+	for _, one := range s.shifts(ctx) {
+		var score float64
+		_, _ = fmt.Sscan(one, &score)
+		moved += score
+	}
+	if moved > 0.05 {
+		t.Errorf("in a minute of updates: got layout shifts of %.4f, want at most 0.05", moved)
 	}
 	stays("after a minute of updates")
 	if err := s.process.Process.Kill(); err != nil {
