@@ -1,79 +1,136 @@
 package ledger
 
-import "campaignd/campaign"
+import "campaignd/recipients"
 
-// The bits of the kind of an outcome above its place: whether it has the times sent and failed.
-const (
-	kindSent   = 4
-	kindFailed = 8
-)
-
-// kindOf splits the kind of an outcome: its place, state and rank. The flags are kind / 2048.
-func kindOf(kind int64) (place int, state Outcome, rank Rank) {
-	return int(kind & 3), Outcome(kind >> 7 & 15), Rank(kind >> 4 & 7)
+// CountedRow is a delivery with its outcome. A column costs a server as much CPU as the join of
+// both, so two of them have several values. Times are Unix milliseconds; 0 is none.
+type CountedRow struct {
+	// Delivery is the number (NoDelivery: there is only an outcome), then 4 bits of the outcome's
+	// state (0: there is no outcome), 3 of its rank and 5 of its flags.
+	Delivery int64
+	// Result is result_at, then the bits resultSent, resultInitial and resultAbove.
+	Result                        int64
+	DeliveredAt, ReadAt, FailedAt int64
+	Connection                    string // "": that of the segment
+	Code                          string // why it is not accepted, or why an accepted message failed
 }
 
-// Counting counts the outcomes of a segment.
+// NoDelivery stands for the number of an outcome without a delivery. No number has 16 digits.
+const NoDelivery = 1<<50 - 1
+
+const (
+	resultAbove   = 1 // the row is at or above the mark
+	resultInitial = 2 // the outcome is of attempt 0
+	resultSent    = 4 // the outcome has sent_at
+)
+
+// Counting counts the rows of a segment.
 type Counting struct {
-	Groups []Group
-	at     map[groupKey]int // where a group is in Groups
-	course *courseSum
+	Groups  []Group
+	usual   map[int]int      // where a group without connection and code is in Groups
+	at      map[groupKey]int // the same of the other groups
+	course  *courseSum
+	latency [latencyBuckets]int64
+	areas   map[int64]*area
 }
 
 type groupKey struct {
-	place            int
-	state            Outcome
-	rank             Rank
+	kind             int
 	connection, code string
 }
 
 // NewCounting returns the count of nothing.
 func NewCounting() *Counting {
-	return &Counting{at: map[groupKey]int{}, course: newCourseSum(segmentPoints)}
+	return &Counting{usual: map[int]int{}, at: map[groupKey]int{}, course: newCourseSum(segmentPoints), areas: map[int64]*area{}}
 }
 
-// Outcomes reads N outcomes that agree in what a summary tells of them: their kind, connection and
-// code, the minutes of Course.Series, the bucket of the latency, and N.
-func (c *Counting) Outcomes(scan func(...any) error) error {
-	var k groupKey
-	var kind, bucket, n int64
-	var minutes [CourseLines]int64
-	if err := scan(&kind, &k.connection, &k.code, &minutes[CourseAccepted], &minutes[CourseDelivered], &minutes[CourseRead],
-		&minutes[CourseFailed], &bucket, &n); err != nil {
-		return err
+// Row counts a row.
+func (c *Counting) Row(r *CountedRow) {
+	number, state, rank := r.Delivery>>12, Outcome(r.Delivery>>8&15), Rank(r.Delivery>>5&7)
+	if number != NoDelivery {
+		c.countArea(number, state, rank, r.FailedAt > 0)
 	}
-	k.place, k.state, k.rank = kindOf(kind)
-	i, known := c.at[k]
-	if !known {
-		i = len(c.Groups)
-		c.at[k] = i
-		c.Groups = append(c.Groups, Group{Place: k.place, Connection: k.connection, State: k.state, Rank: k.rank, Code: k.code})
+	if state == 0 {
+		return
 	}
-	g := &c.Groups[i]
-	g.N += n
-	flags := int(kind / 2048)
-	for _, f := range [...]struct {
-		n  *int64
-		is bool
-	}{{&g.Sent, kind&kindSent != 0}, {&g.Failed, kind&kindFailed != 0}, {&g.Adopted, flags&FlagAdopted != 0},
-		{&g.MaybeDuplicate, flags&FlagMaybeDuplicate != 0}, {&g.Ambiguous, flags&FlagAmbiguous != 0}} {
-		if f.is {
-			*f.n += n
+	c.group(r, state, rank).add(r)
+	for line, at := range [...]int64{CourseDelivered: r.DeliveredAt, CourseRead: r.ReadAt, CourseFailed: r.FailedAt} {
+		if at > 0 {
+			c.course.count(line, at/60000, 1)
 		}
 	}
-	for line, minute := range minutes {
-		if minute >= 0 {
-			c.course.count(line, minute, n)
+	if state == Accepted {
+		at := r.Result >> 3
+		c.course.count(CourseAccepted, at/60000, 1)
+		if r.DeliveredAt > 0 {
+			c.latency[bucketOf(r.DeliveredAt-at)]++
 		}
 	}
-	if bucket >= 0 {
-		c.course.latency[bucket] += n
-	}
-	return nil
 }
 
-// Course returns the course of the outcomes, with the countries of their deliveries.
-func (c *Counting) Course(countries []campaign.CountryCount) Course {
-	c.course.add(&Course{Countries: countries})
-	return c.course.course()
+// group returns the group of an outcome.
+func (c *Counting) group(r *CountedRow, state Outcome, rank Rank) *Group {
+	place, code := int(r.Result&resultAbove), "" // PlaceAbove is the same bit
+	if state == Skipped && r.Result&resultInitial != 0 {
+		place |= PlaceUnposted
+	}
+	if state == Deferred || state >= Refused || rank == RankFailed {
+		code = r.Code
+	}
+	kind := place<<8 | int(state)<<4 | int(rank)
+	key := groupKey{kind, r.Connection, code}
+	rare := key.connection != "" || key.code != ""
+	var i int
+	var known bool
+	if rare {
+		i, known = c.at[key]
+	} else {
+		i, known = c.usual[kind]
+	}
+	if known {
+		return &c.Groups[i]
+	}
+	i = len(c.Groups)
+	if rare {
+		c.at[key] = i
+	} else {
+		c.usual[kind] = i
+	}
+	c.Groups = append(c.Groups, Group{Place: place, Connection: r.Connection, State: state, Rank: rank, Code: code})
+	return &c.Groups[i]
+}
+
+// add counts an outcome of the group.
+func (g *Group) add(r *CountedRow) {
+	g.N++
+	if r.Result&resultSent != 0 {
+		g.Sent++
+	}
+	if r.FailedAt > 0 {
+		g.Failed++
+	}
+	flags := r.Delivery & 31
+	if flags == 0 {
+		return
+	}
+	if flags&FlagAdopted != 0 {
+		g.Adopted++
+	}
+	if flags&FlagMaybeDuplicate != 0 {
+		g.MaybeDuplicate++
+	}
+	if flags&FlagAmbiguous != 0 {
+		g.Ambiguous++
+	}
+}
+
+// Summary returns what the rows add up to.
+func (c *Counting) Summary(where *recipients.Countries) SegmentSummary {
+	for bucket, n := range c.latency {
+		if n > 0 {
+			c.course.latency[int64(bucket)] += n
+		}
+	}
+	c.course.add(&Course{Countries: c.countries(where)})
+	return SegmentSummary{c.Groups, c.course.course()}
 }

@@ -17,7 +17,7 @@ type Course struct {
 	Countries []campaign.CountryCount
 }
 
-// The lines of Course.Series. Their order is that of sqlSummaryOutcomes.
+// The lines of Course.Series.
 const (
 	CourseAccepted = iota
 	CourseDelivered
@@ -37,9 +37,15 @@ const (
 	runPoints     = 4096
 )
 
-// latencyScale is the number of buckets in which a latency grows e-fold: e^(1/10.5) is 1.0999.
-// sqlSummaryOutcomes has the same number.
-const latencyScale = 10.5
+// latencyScale is the number of buckets in which a latency grows e-fold: e^(1/10.5) is 1.0999. The
+// longest latency, of 2^63 ms, has bucket 458.
+const (
+	latencyScale   = 10.5
+	latencyBuckets = 459
+)
+
+// bucketOf returns the bucket of a latency in milliseconds.
+func bucketOf(ms int64) int64 { return int64(math.Log(float64(max(ms, 1))) * latencyScale) }
 
 // bucketStart is where a bucket of latencies begins. The first one holds less than 1.1 ms.
 func bucketStart(i int64) time.Duration {
@@ -49,24 +55,38 @@ func bucketStart(i int64) time.Duration {
 	return time.Duration(math.Exp(float64(i)/latencyScale) * float64(time.Millisecond))
 }
 
+// seriesCount counts the events of each line in a minute.
+type seriesCount struct {
+	minute int64
+	n      [CourseLines]int64
+}
+
 // courseSum adds up courses.
 type courseSum struct {
 	step, most int64
-	series     map[int64][CourseLines]int64
+	series     map[int64]*seriesCount
+	latest     [CourseLines]*seriesCount // where each line was counted last: most events of a line follow each other
 	latency    map[int64]int64
 	countries  map[string]campaign.CountryCount
 }
 
 func newCourseSum(most int64) *courseSum {
-	return &courseSum{courseSteps[0], most, map[int64][CourseLines]int64{}, map[int64]int64{}, map[string]campaign.CountryCount{}}
+	return &courseSum{step: courseSteps[0], most: most, series: map[int64]*seriesCount{}, latency: map[int64]int64{},
+		countries: map[string]campaign.CountryCount{}}
 }
 
 // count adds n events of a line in a minute.
 func (s *courseSum) count(line int, minute, n int64) {
 	minute -= minute % s.step
-	p := s.series[minute]
-	p[line] += n
-	s.series[minute] = p
+	p := s.latest[line]
+	if p == nil || p.minute != minute {
+		if p = s.series[minute]; p == nil {
+			p = &seriesCount{minute: minute}
+			s.series[minute] = p
+		}
+		s.latest[line] = p
+	}
+	p.n[line] += n
 	for int64(len(s.series)) > s.most && s.step < courseSteps[len(courseSteps)-1] {
 		s.lengthen(courseSteps[slices.Index(courseSteps[:], s.step)+1])
 	}
@@ -78,9 +98,9 @@ func (s *courseSum) lengthen(step int64) {
 		return
 	}
 	old := s.series
-	s.step, s.series = step, make(map[int64][CourseLines]int64, len(old)/2)
+	s.step, s.series, s.latest = step, make(map[int64]*seriesCount, len(old)/2), [CourseLines]*seriesCount{}
 	for minute, p := range old {
-		for line, n := range p {
+		for line, n := range p.n {
 			if n != 0 {
 				s.count(line, minute, n)
 			}
@@ -110,7 +130,7 @@ func (s *courseSum) add(c *Course) {
 func (s *courseSum) course() Course {
 	c := Course{Step: s.step, Countries: byRows(s.countries)}
 	for _, minute := range slices.Sorted(maps.Keys(s.series)) {
-		p := s.series[minute]
+		p := s.series[minute].n
 		c.Series = append(c.Series, [...]int64{minute, p[CourseAccepted], p[CourseDelivered], p[CourseRead], p[CourseFailed]})
 	}
 	for _, i := range slices.Sorted(maps.Keys(s.latency)) {

@@ -9,10 +9,9 @@ import (
 	"time"
 
 	"campaignd/campaign"
-	"campaignd/recipients"
 )
 
-// SummaryPage is how many segments one snapshot counts: some 10 ms of reading for each, if nothing
+// SummaryPage is how many segments one snapshot counts: some 3 ms of reading for each, if nothing
 // of them is kept.
 const SummaryPage = 8
 
@@ -88,42 +87,7 @@ func ScanGroup(scan func(...any) error) (g Group, err error) {
 	return g, err
 }
 
-// CountryGroup counts the deliveries of a segment whose numbers begin with the same digits, and
-// whose outcomes are of one kind.
-type CountryGroup struct {
-	area    int64 // 0: the row has no number
-	example string
-	campaign.CountryCount
-}
-
-// ScanCountryGroup reads the digits, one of the numbers, the kind of the outcomes without its
-// place, and how many there are.
-func ScanCountryGroup(scan func(...any) error) (g CountryGroup, err error) {
-	var kind, n int64
-	err = scan(&g.area, &g.example, &kind, &n)
-	g.Rows = n
-	_, state, rank := kindOf(kind)
-	switch state {
-	case Skipped:
-		g.Skipped = n
-	case Refused:
-		g.Refused = n
-	case Accepted:
-		g.Accepted = n
-	}
-	if rank >= RankDelivered {
-		g.Delivered = n
-	}
-	if rank == RankRead {
-		g.Read = n
-	}
-	if kind&kindFailed != 0 {
-		g.Failed = n
-	}
-	return g, err
-}
-
-// SegmentSummary is what the rows of a segment add up to. Without Course it has Groups only.
+// SegmentSummary is what the rows of a segment add up to.
 type SegmentSummary struct {
 	Groups []Group
 	Course Course
@@ -240,32 +204,4 @@ func (s *Summing) Summary(at time.Time) (sum campaign.Summary) {
 		}
 	}
 	return sum
-}
-
-// CountCountries adds up groups of digits by their country.
-func CountCountries(groups []CountryGroup, where *recipients.Countries) []campaign.CountryCount {
-	sums := map[string]campaign.CountryCount{}
-	for _, g := range groups {
-		country := ""
-		if g.area != 0 {
-			country = where.Exactly(g.example) // whatever was counted before, the same rows have the same summary
-		}
-		g.Country = country
-		sums[country] = plusCountry(sums[country], g.CountryCount)
-	}
-	return byRows(sums)
-}
-
-func plusCountry(a, b campaign.CountryCount) campaign.CountryCount {
-	return campaign.CountryCount{
-		Country: b.Country, Rows: a.Rows + b.Rows, Skipped: a.Skipped + b.Skipped, Refused: a.Refused + b.Refused,
-		Accepted: a.Accepted + b.Accepted, Delivered: a.Delivered + b.Delivered, Read: a.Read + b.Read, Failed: a.Failed + b.Failed,
-	}
-}
-
-// byRows lists countries, those with the most rows first.
-func byRows(sums map[string]campaign.CountryCount) []campaign.CountryCount {
-	return slices.SortedFunc(maps.Values(sums), func(a, b campaign.CountryCount) int {
-		return cmp.Or(cmp.Compare(b.Rows, a.Rows), cmp.Compare(a.Country, b.Country))
-	})
 }

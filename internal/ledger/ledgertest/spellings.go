@@ -161,6 +161,7 @@ var spellingPromises = []promise{
 		rows := deliveries(0, spelledPeople)
 		for seq := range rows {
 			_, rows[seq].Key = spelled(int64(seq))
+			rows[seq].To = fmt.Sprintf("+%d", rows[seq].Key)
 		}
 		f.ok(f.l.AppendRows(f.ctx, b.No, 0, rows, []campaign.Segment{{Run: b.No, Hi: spelledPeople}}))
 		f.ok(f.l.FinishImport(f.ctx, b.No, spelledPeople, campaign.Ready))
@@ -211,6 +212,7 @@ var spellingPromises = []promise{
 		var others []int64
 		for seq := range rows {
 			_, rows[seq].Key = spelled(int64(seq))
+			rows[seq].To = fmt.Sprintf("+%d", rows[seq].Key)
 			others = append(others, rows[seq].Key)
 		}
 		limit := campaign.FrequencyLimit{Messages: 1, Per: campaign.Duration(24 * time.Hour)}

@@ -152,7 +152,7 @@ func (a *auditing) summaries(ctx context.Context) error {
 			if !is || page[i].Retired {
 				continue
 			}
-			counted, err := countSegment(each, &page[i].CountedSegment, where, true)
+			counted, err := a.countSegment(each, &page[i].CountedSegment, where, true)
 			if err != nil {
 				return err
 			}

@@ -153,7 +153,7 @@ func (l *Ledger) keepSummary(ctx context.Context, id, token int64, where *recipi
 		if err := each(add(&found, ledger.ScanCountedSegment), sqlCountedSegment, id); err != nil || len(found) == 0 {
 			return err
 		}
-		sum, err = countSegment(each, &found[0], where, true)
+		sum, err = l.countSegment(each, &found[0], where, true)
 		return err
 	}); err != nil || len(found) == 0 {
 		return false, err

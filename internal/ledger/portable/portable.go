@@ -78,6 +78,10 @@ type Statements struct {
 	// Paired selects columns of the deliveries d and the outcomes o with the row ids [$1, $2), joined
 	// where both are there, and their segments s, which are within [$3, $4).
 	Paired func(columns string) string
+
+	// Counted calls f with each delivery and outcome with a row id within [from, to), joined where
+	// both are there, or with the outcomes alone. Marked is the row id of the mark.
+	Counted func(each Each, f func(*ledger.CountedRow), deliveries bool, from, to, marked int64) error
 }
 
 // Ledger implements the portable half of campaign.Ledger.

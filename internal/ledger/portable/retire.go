@@ -85,7 +85,7 @@ func (l *Ledger) keepRetired(t Tx, id int64) error {
 	}, sqlLockOutcomes, s.First(), s.End()); err != nil {
 		return err
 	}
-	sum, err := countSegment(t.Each, s, recipients.NewCountries(), true)
+	sum, err := l.countSegment(t.Each, s, recipients.NewCountries(), true)
 	if err == nil {
 		_, err = storeSummary(t, sqlKeepRetired, 0, s, &sum)
 	}

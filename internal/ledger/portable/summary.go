@@ -2,8 +2,6 @@ package portable
 
 import (
 	"context"
-	"fmt"
-	"strings"
 	"time"
 
 	"campaignd/campaign"
@@ -22,51 +20,30 @@ const (
 			OR k.token = 0 AND k.mark = s.mark AND k.hi = s.hi AND k.connection = s.connection
 				AND NOT EXISTS (SELECT 1 FROM changed c WHERE c.segment = s.id) AND (SELECT trusted FROM summary_state))
 		WHERE s.id > $1 AND s.id < $2 ORDER BY s.id LIMIT $3`
-	// One reading of the outcomes: $3 is the row id of the mark, $4 asks for the courses. The first
-	// column is that of ledger.ScanOutcomes; -1 is no minute and no bucket.
-	sqlSummaryOutcomes = `SELECT CASE WHEN rid >= $3 THEN 1 ELSE 0 END + CASE WHEN state = 7 /* skipped */ AND attempt = 0 THEN 2 ELSE 0 END
-			+ CASE WHEN coalesce(sent_at, 0) > 0 THEN 4 ELSE 0 END + CASE WHEN coalesce(failed_at, 0) > 0 THEN 8 ELSE 0 END
-			+ rank * 16 + state * 128 + flags * 2048,
-			coalesce(connection, ''), coalesce(CASE WHEN state >= 6 /* refused */ OR state = 1 /* deferred */ THEN code
-				WHEN rank = 2 /* failed */ THEN fail_code END, ''),
-			CASE WHEN $4 = 1 AND state = 5 /* accepted */ THEN coalesce(result_at, 0) / 60000 ELSE -1 END,
-			CASE WHEN $4 = 1 AND delivered_at > 0 THEN delivered_at / 60000 ELSE -1 END,
-			CASE WHEN $4 = 1 AND read_at > 0 THEN read_at / 60000 ELSE -1 END,
-			CASE WHEN $4 = 1 AND failed_at > 0 THEN failed_at / 60000 ELSE -1 END,
-			CASE WHEN $4 = 1 AND state = 5 /* accepted */ AND delivered_at > 0
-				THEN CAST(floor(ln(greatest(delivered_at - result_at, 1)) * 10.5) AS bigint) ELSE -1 END,
-			count(*)
-		FROM outcome WHERE rid >= $1 AND rid < $2 GROUP BY 1, 2, 3, 4, 5, 6, 7, 8`
 	// Segments that retention deleted before summaries were kept.
 	sqlRetiredGroups = `SELECT 0, '', state, rank, code, n, sent, failed, adopted, duplicate, ambiguous FROM retired_total WHERE segment = $1`
 )
 
-// sqlSummaryCountries groups numbers by what recipients.Countries tells countries apart by: the
-// calling code, which 3 digits contain, and three digits more where several countries share a code.
-// p is the first 7 digits of a number. Texts of the number would take twice the time.
-var sqlSummaryCountries = `SELECT CASE` + sharedCodes() + ` ELSE p / 10000 END, min(dest), kind, count(*) FROM (
-	SELECT CASE WHEN d.key <= 0 THEN 0 ELSE d.key / CASE WHEN d.key < 10000000 THEN 1 WHEN d.key < 100000000 THEN 10
-			WHEN d.key < 1000000000 THEN 100 WHEN d.key < 10000000000 THEN 1000 WHEN d.key < 100000000000 THEN 10000
-			WHEN d.key < 1000000000000 THEN 100000 WHEN d.key < 10000000000000 THEN 1000000
-			WHEN d.key < 100000000000000 THEN 10000000 ELSE 100000000 END END AS p, d.dest,
-		CASE WHEN o.rid IS NULL THEN 0 ELSE CASE WHEN o.failed_at > 0 THEN 8 ELSE 0 END + o.rank * 16 + o.state * 128 END AS kind
-	FROM delivery d LEFT JOIN (SELECT rid, state, rank, failed_at FROM outcome WHERE rid >= $1 AND rid < $2) o ON o.rid = d.rid
-	WHERE d.rid >= $1 AND d.rid < $2) x GROUP BY 1, 3`
-
-// sharedCodes are the cases of numbers whose calling code several countries share.
-func sharedCodes() string {
-	var byLength [4][]string
-	for _, code := range recipients.SharedCodes() {
-		byLength[len(code)] = append(byLength[len(code)], code)
-	}
-	var b strings.Builder
-	for length, of, more := 1, 1_000_000, 1_000; length < len(byLength); length, of, more = length+1, of/10, more/10 {
-		if len(byLength[length]) > 0 {
-			fmt.Fprintf(&b, ` WHEN p / %d IN (%s) THEN p / %d`, of, strings.Join(byLength[length], ", "), more)
-		}
-	}
-	return b.String()
+// CountedColumns are those of a delivery d and its outcome o that ledger.CountedRow has, in its
+// order. $3 is the row id of the mark.
+var CountedColumns = [...]string{
+	`(greatest(coalesce(d.key, 1125899906842623), 0) & 1125899906842623) * 4096 + ` + countedKind, countedResult,
+	`o.delivered_at`, `o.read_at`, countedFailed, countedConnection, countedCode,
 }
+
+// CountedOutcome are CountedColumns of an outcome o whose delivery and times are not counted.
+var CountedOutcome = [len(CountedColumns)]string{
+	`1125899906842623 * 4096 + ` + countedKind, countedResult, `NULL`, `NULL`, countedFailed, countedConnection, countedCode,
+}
+
+const (
+	countedKind   = `coalesce(o.flags + (o.state * 8 + o.rank) * 32, 0)`
+	countedResult = `coalesce(o.result_at, 0) * 8 + CASE WHEN o.sent_at > 0 THEN 4 ELSE 0 END
+		+ CASE WHEN o.attempt = 0 THEN 2 ELSE 0 END + CASE WHEN o.rid >= $3 THEN 1 ELSE 0 END`
+	countedFailed     = `o.failed_at`
+	countedConnection = `o.connection`
+	countedCode       = `CASE WHEN o.state <> 5 /* accepted */ THEN o.code WHEN o.rank = 2 /* failed */ THEN o.fail_code END`
+)
 
 // Tallies implements campaign.ReportLedger.
 func (l *Ledger) Tallies(ctx context.Context, no campaign.RunNo) ([]campaign.Tally, campaign.Funnel, error) {
@@ -104,7 +81,7 @@ func (l *Ledger) summing(ctx context.Context, no campaign.RunNo, course bool) (*
 		for i := range page {
 			s, kept, err := page[i].Kept()
 			if err == nil && !kept {
-				s, err = countSegment(each, &page[i].CountedSegment, where, course)
+				s, err = l.countSegment(each, &page[i].CountedSegment, where, course)
 			}
 			if err != nil {
 				return err
@@ -143,25 +120,17 @@ func (l *Ledger) eachPage(
 	}
 }
 
-// countSegment counts the rows of a segment.
-func countSegment(each Each, s *ledger.CountedSegment, where *recipients.Countries, course bool) (sum ledger.SegmentSummary, err error) {
+// countSegment counts the rows of a segment, with all of their course if course says so.
+func (l *Ledger) countSegment(
+	each Each, s *ledger.CountedSegment, where *recipients.Countries, course bool,
+) (ledger.SegmentSummary, error) {
 	counting := ledger.NewCounting()
-	if err := each(counting.Outcomes, sqlSummaryOutcomes, s.First(), s.End(), s.Marked(), bit(course)); err != nil {
-		return sum, err
+	if err := l.own.Counted(each, counting.Row, course, s.First(), s.End(), s.Marked()); err != nil {
+		return ledger.SegmentSummary{}, err
 	}
-	sum.Groups = counting.Groups
-	if len(sum.Groups) == 0 {
-		if err := each(add(&sum.Groups, ledger.ScanGroup), sqlRetiredGroups, s.Key); err != nil {
-			return sum, err
-		}
-	}
-	if !course {
+	sum := counting.Summary(where)
+	if len(sum.Groups) > 0 {
 		return sum, nil
 	}
-	var areas []ledger.CountryGroup
-	if err := each(add(&areas, ledger.ScanCountryGroup), sqlSummaryCountries, s.First(), s.End()); err != nil {
-		return sum, err
-	}
-	sum.Course = counting.Course(ledger.CountCountries(areas, where))
-	return sum, nil
+	return sum, each(add(&sum.Groups, ledger.ScanGroup), sqlRetiredGroups, s.Key)
 }

@@ -26,7 +26,8 @@ var ownStatements = portable.Statements{
 	RetireTotals:  sqlRetireTotals,
 	RetireSenders: sqlRetireSenders,
 
-	Paired: paired,
+	Paired:  paired,
+	Counted: counted,
 }
 
 // store gives package portable the connections of a ledger.
