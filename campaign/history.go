@@ -7,12 +7,12 @@ type HistoryKind string
 
 // The kinds.
 const (
-	HistoryState     HistoryKind = "state"  // Value is the State; Detail has the reason of a pause
-	HistoryWanted    HistoryKind = "wanted" // Value is what an operator wants: a Wanted
-	HistoryLimits    HistoryKind = "limits" // Value is the LimitChange in JSON: all that differs from the launch
-	HistoryCanary    HistoryKind = "canary" // the canary was good, and the other rows were released
-	HistoryHold      HistoryKind = "hold"   // Value is the HoldScope, ID what is held, Detail the reason
-	HistoryHoldEnded HistoryKind = "hold_ended"
+	HistoryState     HistoryKind = "state"      // Value is the State; Detail has the reason of a pause
+	HistoryWanted    HistoryKind = "wanted"     // Value is what an operator wants: a Wanted
+	HistoryLimits    HistoryKind = "limits"     // Value is the LimitChange in JSON: all that differs from the launch
+	HistoryCanary    HistoryKind = "canary"     // the canary was good, and the other rows were released
+	HistoryHold      HistoryKind = "hold"       // it began or changed; Value is the HoldScope, ID what is held, Detail the reason
+	HistoryHoldEnded HistoryKind = "hold_ended" // it was lifted; one whose time is over has no entry
 )
 
 // HistoryEntry is one change of a run, or of a hold of its messages. It is written in the
@@ -23,11 +23,21 @@ type HistoryEntry struct {
 	Value  string      `json:"value,omitempty"`
 	ID     string      `json:"id,omitempty"`
 	Detail string      `json:"detail,omitempty"`
+	Source HoldSource  `json:"source,omitempty"` // what began or ended a hold
+	Who    string      `json:"who,omitempty"`    // the operator who did
+	Why    string      `json:"why,omitempty"`    // why it began, in a sentence
+	Until  time.Time   `json:"until,omitzero"`   // when it ends by itself; zero: it does not
 }
 
-// Hold returns the hold that the entry says began or ended: its scope, id and reason.
+// Hold returns the hold that the entry says began, changed or ended, with what the entry has of it.
 func (e HistoryEntry) Hold() (h Hold, is bool) {
-	return Hold{Scope: HoldScope(e.Value), ID: e.ID, Reason: e.Detail}, e.Kind == HistoryHold || e.Kind == HistoryHoldEnded
+	h = Hold{Scope: HoldScope(e.Value), ID: e.ID, Reason: e.Detail}
+	if e.Kind == HistoryHoldEnded {
+		h.Lifted, h.LiftedBy, h.LiftedWho = e.At, e.Source, e.Who
+		return h, true
+	}
+	h.Since, h.Until, h.Detail, h.Source, h.Who = e.At, e.Until, e.Why, e.Source, e.Who
+	return h, e.Kind == HistoryHold
 }
 
 // LanePoint says what limited a lane of a run from an instant on.

@@ -1,12 +1,14 @@
 package campaign
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
 
 	"campaignd/internal/messaging"
+	"campaignd/internal/sentence"
 )
 
 // Happening is one thing that happened to a run, in a sentence without a capital and a full stop.
@@ -27,7 +29,7 @@ func (h History) Story(r Run) []Happening {
 		launched += " by a dropped list"
 	}
 	all := []Happening{{r.CreatedAt, launched}}
-	var before past
+	before := past{holds: map[holdName]time.Time{}}
 	for _, e := range h.Entries {
 		if s := before.tell(e); s != "" {
 			all = append(all, Happening{e.At, s})
@@ -41,6 +43,13 @@ type past struct {
 	state  State
 	began  bool // it has been running
 	limits LimitChange
+	holds  map[holdName]time.Time // the end of each hold that was told and not lifted; zero: it has none
+}
+
+// holdName is what identifies a hold.
+type holdName struct {
+	scope      HoldScope
+	id, reason string
 }
 
 // tell says what happened; "": another entry says it.
@@ -62,16 +71,55 @@ func (p *past) tell(e HistoryEntry) string {
 		return now.sentence(p.limits)
 	case HistoryCanary:
 		return "the canary was good, and the other rows were released"
-	case HistoryHoldEnded:
-		return "the hold of " + Hold{Scope: HoldScope(e.Value), ID: e.ID}.subject() + " ended"
-	case HistoryHold:
-		why := e.Detail
-		if s := messaging.Sentence(why); !strings.HasPrefix(s, "the service refused with a code") {
-			why = s + " (" + why + ")"
-		}
-		return Hold{Scope: HoldScope(e.Value), ID: e.ID}.subject() + " was held: " + why
+	case HistoryHoldEnded, HistoryHold:
+		return p.held(e)
 	}
 	return ""
+}
+
+// held says that a hold began, lasts longer, was changed, or was lifted: by whom, until when and
+// why.
+func (p *past) held(e HistoryEntry) string {
+	h, _ := e.Hold()
+	name := holdName{h.Scope, h.ID, h.Reason}
+	if e.Kind == HistoryHoldEnded {
+		delete(p.holds, name)
+		switch {
+		case h.LiftedBy == HoldByOperator:
+			return "the hold of " + h.subject() + " was lifted by " + cmp.Or(h.LiftedWho, "an operator")
+		case h.LiftedBy == HoldByEvent:
+			return "the hold of " + h.subject() + " ended by an event of the service"
+		case h.LiftedBy == HoldByBreaker:
+			return "the hold of " + h.subject() + " ended by a proven answer"
+		}
+		return "the hold of " + h.subject() + " ended"
+	}
+	until, known := p.holds[name]
+	p.holds[name] = h.Until
+	s := h.subject() + " was held"
+	switch {
+	case known && (until.IsZero() || until.After(e.At)):
+		s = "the hold of " + h.subject() + " was renewed"
+	case known:
+		s += " again"
+	}
+	why := h.why()
+	switch h.Source {
+	case HoldByOperator:
+		s, why = s+" by "+cmp.Or(h.Who, "an operator"), h.Detail
+	case "": // of the time before the history had more of a hold
+		why = h.Reason
+		if known := messaging.Sentence(why); !strings.HasPrefix(known, "the service refused with a code") {
+			why = known + " (" + why + ")"
+		}
+	}
+	if !h.Until.IsZero() {
+		s += " until " + sentence.Instant(h.Until)
+	}
+	if why != "" {
+		s += ": " + why
+	}
+	return s
 }
 
 // moved says that the run came into a state. detail has the reason of a pause, and of a failure.

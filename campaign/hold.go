@@ -137,6 +137,7 @@ type Hold struct {
 	Reason string
 	Detail string // a sentence for people
 	Source HoldSource
+	Who    string // the operator who began the hold, as the log of actions has them; "": none is known
 	// Since is when the event happened, the request was posted, or the message was accepted.
 	Since time.Time
 	// Latest is when the reason was last reported, by the same clock as Since. Renew sets it.
@@ -147,9 +148,10 @@ type Hold struct {
 	Manual bool
 	// Count is 1 for a new hold. It grows by 1 each time that the hold comes back soon after it ended
 	// by itself (Renew). The rest of a breaker doubles with it.
-	Count    int
-	Lifted   time.Time  // zero: not lifted
-	LiftedBy HoldSource // of a lifted hold
+	Count     int
+	Lifted    time.Time  // zero: not lifted
+	LiftedBy  HoldSource // of a lifted hold
+	LiftedWho string     // of a lifted hold, as Who
 }
 
 // InForce reports whether the hold stops anything at now.
@@ -245,7 +247,7 @@ func (h Hold) Renew(next Hold, lifts LastLifts, now time.Time) (Hold, bool) {
 	if !breaker && !next.Until.IsZero() && !next.Until.After(now) {
 		return h, false
 	}
-	next.Lifted, next.LiftedBy, next.Count, next.Latest = time.Time{}, "", 1, next.Since
+	next.Lifted, next.LiftedBy, next.LiftedWho, next.Count, next.Latest = time.Time{}, "", "", 1, next.Since
 	known := h.Scope != "" && h.Lifted.IsZero()
 	switch {
 	case known && h.InForce(now):

@@ -1,6 +1,7 @@
 package campaign
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -17,17 +18,20 @@ type HoldState struct {
 	Reason string     `json:"reason"`
 	Detail string     `json:"detail"`
 	Source HoldSource `json:"source"`
+	Who    string     `json:"who,omitempty"` // the operator who began it
 	Since  time.Time  `json:"since"`
 	Until  *time.Time `json:"until"` // nil: it does not end by itself
 	// Ended is when an event or an operator lifted it, or when its time was over.
-	Ended *time.Time `json:"ended,omitempty"`
+	Ended     *time.Time `json:"ended,omitempty"`
+	LiftedWho string     `json:"lifted_who,omitempty"` // the operator who lifted it
 	// Sentence says what is stopped, since when, why, and what ends it.
 	Sentence string `json:"sentence"`
 }
 
 // State returns the hold as commands show it at now.
 func (h Hold) State(now time.Time) HoldState {
-	s := HoldState{Scope: h.Scope, ID: h.ID, Reason: h.Reason, Detail: h.Detail, Source: h.Source, Since: h.Since.UTC(),
+	s := HoldState{Scope: h.Scope, ID: h.ID, Reason: h.Reason, Detail: h.Detail, Source: h.Source, Who: h.Who, LiftedWho: h.LiftedWho,
+		Since:    h.Since.UTC(),
 		Sentence: h.Sentence(now)}
 	if until := h.Until.UTC(); !h.Until.IsZero() {
 		s.Until = &until
@@ -69,7 +73,7 @@ func (h Hold) Sentence(now time.Time) string {
 	case !h.InForce(now):
 		by := "its time was over"
 		if !h.Lifted.IsZero() {
-			by = endedBy[h.LiftedBy]
+			by = h.lifted()
 		}
 		return fmt.Sprintf("%s was held from %s to %s: %s; %s", h.subject(), since, sentence.Instant(h.ended()), why, by)
 	}
@@ -82,6 +86,14 @@ var endedBy = map[HoldSource]string{
 	HoldByEvent:    "an event of the service ended it",
 	HoldByBreaker:  "a proven answer ended it",
 	HoldByOperator: "an operator lifted it",
+}
+
+// lifted says what lifted the hold.
+func (h Hold) lifted() string {
+	if h.LiftedBy == HoldByOperator && h.LiftedWho != "" {
+		return h.LiftedWho + " lifted it"
+	}
+	return endedBy[h.LiftedBy]
 }
 
 // subject names what is stopped, in the singular.
@@ -142,10 +154,11 @@ func (h Hold) template() string {
 func (h Hold) why() string {
 	switch h.Source {
 	case HoldByOperator:
+		who := cmp.Or(h.Who, "an operator")
 		if h.Detail == "" {
-			return "an operator holds it"
+			return who + " holds it"
 		}
-		return "an operator holds it (" + h.Detail + ")"
+		return who + " holds it (" + h.Detail + ")"
 	case HoldByRefusal, HoldByStatus:
 		if s := messaging.Sentence(h.Reason); !strings.HasPrefix(s, "the service refused with a code") {
 			return s + " (" + h.Reason + ")"

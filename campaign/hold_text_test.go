@@ -14,9 +14,9 @@ func TestEachHoldIsOneSentence(t *testing.T) {
 		"connection conn_1 is held since 2026-09-21 12:00:00 UTC: an operator holds it (maintenance); it ends at 2026-09-21 14:00:00 UTC; " +
 			"`campaignd holds lift connection conn_1` ends it earlier": {
 			Scope: HoldConnection, ID: "conn_1", Reason: "operator", Detail: "maintenance", Source: HoldByOperator, Until: at(2 * time.Hour)},
-		"run spring-3 is held since 2026-09-21 12:00:00 UTC: an operator holds it; " +
+		"run spring-3 is held since 2026-09-21 12:00:00 UTC: ada holds it; " +
 			"only an operator ends it: `campaignd holds lift run spring-3`": {
-			Scope: HoldRun, ID: "spring-3", Reason: "operator", Source: HoldByOperator},
+			Scope: HoldRun, ID: "spring-3", Reason: "operator", Source: HoldByOperator, Who: "ada"},
 		"everything that is sent from business account acc is held since 2026-09-21 12:00:00 UTC: the business account has a payment or " +
 			"eligibility problem (131042); an event that the account is active again ends it; " +
 			"`campaignd holds lift account acc` ends it earlier": {Scope: HoldAccount, ID: "acc", Reason: "131042", Source: HoldByStatus},
@@ -48,6 +48,9 @@ func TestEachHoldIsOneSentence(t *testing.T) {
 		"everything that is sent from any portfolio was held from 2026-09-21 12:00:00 UTC to 2026-09-21 12:00:30 UTC: an operator holds it; " +
 			"an operator lifted it": {Scope: HoldPortfolio, ID: "*", Reason: "operator", Source: HoldByOperator,
 			Lifted: at(30 * time.Second), LiftedBy: HoldByOperator},
+		"every run was held from 2026-09-21 12:00:00 UTC to 2026-09-21 12:00:30 UTC: ada holds it (a new line); nia lifted it": {Scope: HoldRun,
+			ID: "*", Reason: "operator", Detail: "a new line", Source: HoldByOperator, Who: "ada", Lifted: at(30 * time.Second),
+			LiftedBy: HoldByOperator, LiftedWho: "nia"},
 		"connection it's was held from 2026-09-21 12:00:00 UTC to 2026-09-21 12:00:40 UTC: the number is in maintenance, for example while its " +
 			"throughput is raised (131057); its time was over": {
 			Scope: HoldConnection, ID: "it's", Reason: "131057", Source: HoldByRefusal, Until: at(40 * time.Second)},

@@ -16,6 +16,7 @@ type Lift struct {
 	// ReceivedAt is when the event came; zero: now. The ledger counts an event from LiftTime.
 	ReceivedAt time.Time
 	By         HoldSource
+	Who        string // the operator, as Hold.Who
 }
 
 // holdSkew is how far the clocks of this machine and of the service may differ. This machine's

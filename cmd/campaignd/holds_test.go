@@ -15,14 +15,14 @@ func TestHoldsAreAddedListedAndLifted(t *testing.T) {
 		t.Errorf("got %q, want that nothing is held", got)
 	}
 	r := d.want(0, "holds", "add", "connection", "conn_1", "--for", "2h", "--reason", "maintenance")
-	wantIn(t, "the sentence", r.stdout, "connection conn_1 is held since ", "an operator holds it (maintenance); it ends at ",
+	wantIn(t, "the sentence", r.stdout, "connection conn_1 is held since ", " holds it (maintenance); it ends at ",
 		"`campaignd holds lift connection conn_1` ends it earlier")
 	d.want(0, "holds", "add", "run", "latest")
 	d.want(0, "holds", "add", "template", "/order_update/en_US")
 	var states []struct {
-		Scope, ID, Reason, Detail, Source, Sentence string
-		Since                                       time.Time
-		Until, Ended                                *time.Time
+		Scope, ID, Reason, Detail, Source, Who, Sentence string
+		Since                                            time.Time
+		Until, Ended                                     *time.Time
 	}
 	list := func(args ...string) {
 		t.Helper()
@@ -33,11 +33,11 @@ func TestHoldsAreAddedListedAndLifted(t *testing.T) {
 	}
 	list()
 	if len(states) != 3 || states[0].Scope != "connection" || states[0].Until == nil || states[0].Until.Sub(states[0].Since) != 2*time.Hour ||
-		states[1].ID != "orders-1" || states[1].Until != nil || states[1].Source != "operator" {
+		states[0].Who == "" || states[1].ID != "orders-1" || states[1].Until != nil || states[1].Source != "operator" {
 		t.Errorf("got %+v, want conn_1 for 2h, orders-1 and the template", states)
 	}
 	r = d.want(0, "holds", "lift", "connection", "conn_1")
-	wantIn(t, "the sentence", r.stdout, "connection conn_1 was held from ", "an operator lifted it")
+	wantIn(t, "the sentence", r.stdout, "connection conn_1 was held from ", " lifted it")
 	wantIn(t, "again", d.want(0, "holds", "lift", "connection", "conn_1").stdout, "connection conn_1 was not held")
 	if list(); len(states) != 2 {
 		t.Errorf("%d holds, want 2", len(states))

@@ -67,7 +67,8 @@ func TestProgressHasTheTotalsOfTheReport(t *testing.T) {
 	}
 	_, err = l.Intend(ctx, []campaign.Intent{{Lease: leases[0], Connection: "conn_1", From: 0, To: 6, Keys: keys}})
 	ok(err)
-	ok(l.ReportLanes(ctx, "a", []campaign.LaneReport{{Run: no, Connection: "conn_1", LimitedBy: campaign.ByThroughput, Rate: 40, At: time.Now()},
+	ok(l.ReportLanes(ctx, "a", []campaign.LaneReport{
+		{Run: no, Connection: "conn_1", LimitedBy: campaign.ByThroughput, Rate: 40, At: time.Now()},
 		{Run: no, Connection: "conn_2", LimitedBy: campaign.ByThroughput, Rate: 2.5, At: time.Now()},
 		{Run: no + 1, Connection: "conn_2", LimitedBy: campaign.ByThroughput, Rate: 7, At: time.Now()}}))
 	check("intended", map[campaign.Status]int64{campaign.Queued: 34, campaign.Sending: 6}, 34, 42.5)

@@ -157,7 +157,8 @@ func (w *world) listen(t *testing.T, key string, do func(wait func(what string, 
 func TestActionsOfOthersComeAsEvents(t *testing.T) {
 	w := newWorld(t)
 	w.listen(t, "read", func(wait func(string, ...string)) {
-		wait("a new client", `{"reason":"new"}`, `"id":"spring-1"`, `{"run":"spring-1","rows":40,"left":40,"totals":{`, "event: drop", "event: ready")
+		wait("a new client", `{"reason":"new"}`, `"id":"spring-1"`, `{"run":"spring-1","rows":40,"left":40,"totals":{`, "event: drop",
+			"event: ready")
 		if got := w.ask(t, "POST", "/api/v1/runs/1/pause", "operate", ""); got.Code != 200 {
 			t.Fatalf("pause: got %d %s, want 200", got.Code, got.Body)
 		}

@@ -2,11 +2,11 @@ package ledger
 
 import "campaignd/campaign"
 
-// ScanHistoryEntry reads at, kind, value, id and detail.
+// ScanHistoryEntry reads at, kind, value, id, detail, source, who, why and until.
 func ScanHistoryEntry(scan func(...any) error) (e campaign.HistoryEntry, err error) {
-	var at int64
-	err = scan(&at, &e.Kind, &e.Value, &e.ID, &e.Detail)
-	e.At = TimeOf(at)
+	var at, until int64
+	err = scan(&at, &e.Kind, &e.Value, &e.ID, &e.Detail, &e.Source, &e.Who, &e.Why, &until)
+	e.At, e.Until = TimeOf(at), TimeOf(until)
 	return e, err
 }
 

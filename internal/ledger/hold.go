@@ -99,7 +99,7 @@ func (s *Holds) Lift(l campaign.Lift, now time.Time) {
 			continue
 		}
 		acted := h.InForce(now) || h.Probing(now)
-		h.Lifted, h.LiftedBy = l.At, l.By
+		h.Lifted, h.LiftedBy, h.LiftedWho = l.At, l.By, l.Who
 		s.write(h)
 		if acted {
 			s.Ended = append(s.Ended, h)
@@ -142,7 +142,8 @@ func Listed(rows []campaign.Hold, ended bool, now time.Time) (found []campaign.H
 // ScanHold reads the columns of a hold in the order of its scan call, times in milliseconds.
 func ScanHold(scan func(...any) error) (h campaign.Hold, err error) {
 	var since, latest, until, lifted int64
-	err = scan(&h.Scope, &h.ID, &h.Reason, &h.Detail, &h.Source, &since, &latest, &until, &h.Manual, &h.Count, &lifted, &h.LiftedBy)
+	err = scan(&h.Scope, &h.ID, &h.Reason, &h.Detail, &h.Source, &since, &latest, &until, &h.Manual, &h.Count, &lifted, &h.LiftedBy,
+		&h.Who, &h.LiftedWho)
 	h.Since, h.Latest, h.Until, h.Lifted = TimeOf(since), TimeOf(latest), TimeOf(until), TimeOf(lifted)
 	return h, err
 }

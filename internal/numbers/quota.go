@@ -243,7 +243,8 @@ func (q *Quotas) liftPlan(ctx context.Context, company string) error {
 	var lifts []campaign.Lift
 	for _, h := range holds {
 		if h.Reason == messaging.PlanUsedUp && (company == "" || h.ID == company) {
-			lifts = append(lifts, campaign.Lift{Scope: h.Scope, ID: h.ID, Reason: h.Reason, At: time.Now(), By: campaign.HoldByOperator})
+			lifts = append(lifts, campaign.Lift{Scope: h.Scope, ID: h.ID, Reason: h.Reason, At: time.Now(), By: campaign.HoldByOperator,
+				Who: "a higher allowance of the plan"})
 		}
 	}
 	if len(lifts) == 0 {

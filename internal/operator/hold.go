@@ -130,7 +130,7 @@ func (d *Session) AddHold(ctx context.Context, q resource.HoldRequest) (campaign
 	}
 	now := time.Now().UTC()
 	h := campaign.Hold{Scope: q.Scope, ID: id, Reason: string(campaign.HoldByOperator), Detail: q.Reason,
-		Source: campaign.HoldByOperator, Since: now}
+		Source: campaign.HoldByOperator, Since: now, Who: d.By}
 	if q.For != nil {
 		h.Until = now.Add(q.For.Std())
 	}
@@ -153,7 +153,7 @@ func (d *Session) LiftHolds(ctx context.Context, q resource.LiftRequest) ([]camp
 		if err != nil {
 			return nil, err
 		}
-		lifts = append(lifts, campaign.Lift{Scope: q.Scope, ID: id, Reason: q.Reason, At: now, By: campaign.HoldByOperator})
+		lifts = append(lifts, campaign.Lift{Scope: q.Scope, ID: id, Reason: q.Reason, At: now, By: campaign.HoldByOperator, Who: d.By})
 	case q.Reason == "":
 		return nil, invalid("name a scope and an id, or a reason")
 	default:
@@ -167,7 +167,7 @@ func (d *Session) LiftHolds(ctx context.Context, q resource.LiftRequest) ([]camp
 		}
 		for _, h := range holds {
 			if (h.Reason == q.Reason || string(h.Scope) == q.Reason) && d.seesHold(ctx, of, h.Scope, h.ID) {
-				lifts = append(lifts, campaign.Lift{Scope: h.Scope, ID: h.ID, Reason: h.Reason, At: now, By: campaign.HoldByOperator})
+				lifts = append(lifts, campaign.Lift{Scope: h.Scope, ID: h.ID, Reason: h.Reason, At: now, By: campaign.HoldByOperator, Who: d.By})
 			}
 		}
 	}

@@ -54,6 +54,45 @@ var historyPromises = []promise{
 			f.Errorf("history (-want +got):\n%s", d)
 		}
 	}},
+	{"HistoryTellsWhoHeldAndWhoLifted", func(f *fixture) {
+		r, _ := f.begun(5, 2) // over conn_1
+		now := time.Now().Truncate(time.Millisecond).UTC()
+		hold := func(second int, who, why string, until time.Time) campaign.Hold {
+			return campaign.Hold{Scope: campaign.HoldConnection, ID: "conn_1", Reason: "operator", Detail: why, Source: campaign.HoldByOperator,
+				Since: now.Add(time.Duration(second) * time.Second), Until: until, Who: who}
+		}
+		hour := now.Add(time.Hour)
+		for _, h := range []campaign.Hold{hold(0, "ada", "maintenance", time.Time{}), hold(1, "ada", "maintenance", time.Time{}),
+			hold(2, "nia", "a new line", hour)} {
+			f.done(f.l.AddHolds(f.ctx, []campaign.Hold{h}))
+		}
+		f.done(f.l.LiftHolds(f.ctx, []campaign.Lift{{Scope: campaign.HoldConnection, ID: "conn_1", At: now.Add(3 * time.Second),
+			By: campaign.HoldByOperator, Who: "obi"}}))
+		f.done(f.l.AddHolds(f.ctx, []campaign.Hold{{Scope: campaign.HoldConnection, ID: "conn_1", Reason: "429", Detail: "slow down",
+			Source: campaign.HoldByRefusal, Since: now.Add(4 * time.Second), Until: hour}}))
+		entry := func(second int, kind campaign.HistoryKind) campaign.HistoryEntry {
+			return campaign.HistoryEntry{At: now.Add(time.Duration(second) * time.Second), Kind: kind, Value: "connection", ID: "conn_1",
+				Detail: "operator", Source: campaign.HoldByOperator}
+		}
+		want := []campaign.HistoryEntry{entry(0, campaign.HistoryHold), entry(2, campaign.HistoryHold), entry(3, campaign.HistoryHoldEnded),
+			entry(4, campaign.HistoryHold)}
+		want[0].Who, want[0].Why = "ada", "maintenance"
+		want[1].Who, want[1].Why, want[1].Until = "nia", "a new line", hour
+		want[2].Who = "obi"
+		want[3].Detail, want[3].Source, want[3].Why, want[3].Until = "429", campaign.HoldByRefusal, "slow down", hour
+		h, err := f.l.History(f.ctx, r.No)
+		f.ok(err)
+		if d := cmp.Diff(want, h.Entries[max(0, len(h.Entries)-4):]); d != "" {
+			f.Errorf("history (-want +got):\n%s", d)
+		}
+		all, err := f.l.Holds(f.ctx, true)
+		f.ok(err)
+		for _, h := range all {
+			if h.Reason == "operator" && (h.Who != "nia" || h.LiftedWho != "obi") {
+				f.Errorf("got a hold by %q that %q lifted, want nia and obi", h.Who, h.LiftedWho)
+			}
+		}
+	}},
 	{"HistoryTellsWhenACanaryWasReleased", func(f *fixture) {
 		r := f.create()
 		f.ok(f.l.AppendRows(f.ctx, r.No, 0, deliveries(0, 3), []campaign.Segment{{Run: r.No, Hi: 3, AfterCanary: true}}))

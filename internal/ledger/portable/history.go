@@ -14,7 +14,7 @@ const TellCanary = `INSERT INTO history (at, run, kind, value, id, detail) VALUE
 
 const (
 	// The holds are those of the time of the run; $3 is its end, 0 if it goes on.
-	sqlHistory = `SELECT at, kind, value, id, detail FROM history
+	sqlHistory = `SELECT at, kind, value, id, detail, source, who, why, until FROM history
 		WHERE run = $1 OR run = 0 AND at >= $2 AND (at <= $3 OR $3 = 0) ORDER BY at, no`
 	// The lane after that of the connection $2 and the owner $3, with its first and its last point.
 	sqlNextLane = `SELECT h.connection, h.owner, h.at,

@@ -9,7 +9,8 @@ import (
 )
 
 // SelectHold is the head of every query whose rows ledger.ScanHold reads.
-const SelectHold = `SELECT scope, id, reason, detail, source, since, latest, until, manual, count, lifted, lifted_by FROM hold `
+const SelectHold = `SELECT scope, id, reason, detail, source, since, latest, until, manual, count, lifted, lifted_by,
+	who, lifted_who FROM hold `
 
 const (
 	sqlAllHolds  = SelectHold + `ORDER BY scope, id, reason`
@@ -31,11 +32,12 @@ func (l *Ledger) Holds(ctx context.Context, ended bool) ([]campaign.Hold, error)
 
 const (
 	sqlHoldsOf   = SelectHold + `WHERE scope = $1 AND id = $2`
-	sqlWriteHold = `INSERT INTO hold (scope, id, reason, detail, source, since, latest, until, manual, count, lifted, lifted_by)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+	sqlWriteHold = `INSERT INTO hold (scope, id, reason, detail, source, since, latest, until, manual, count, lifted, lifted_by,
+			who, lifted_who)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
 		ON CONFLICT (scope, id, reason) DO UPDATE SET detail = excluded.detail, source = excluded.source, since = excluded.since,
 			latest = excluded.latest, until = excluded.until, manual = excluded.manual, count = excluded.count,
-			lifted = excluded.lifted, lifted_by = excluded.lifted_by`
+			lifted = excluded.lifted, lifted_by = excluded.lifted_by, who = excluded.who, lifted_who = excluded.lifted_who`
 )
 
 // ChangeHolds merges holds and lifts with the stored ones, and adds what changes to the commit.
@@ -73,14 +75,14 @@ func ChangeHolds(t Tx, lock string, o *ledger.Options, hs []campaign.Hold, ls []
 		}, sqlHoldsOf, string(scope), id)
 	}
 	for _, h := range hs {
-		h.ID, h.Reason, h.Detail = ledger.PlainText(h.ID), ledger.PlainText(h.Reason), ledger.PlainText(h.Detail)
+		h.ID, h.Reason, h.Detail, h.Who = ledger.PlainText(h.ID), ledger.PlainText(h.Reason), ledger.PlainText(h.Detail), ledger.PlainText(h.Who)
 		if err := read(h.Scope, h.ID); err != nil {
 			return s, err
 		}
 		s.Add(h, now)
 	}
 	for _, l := range ls {
-		l.ID, l.Reason = ledger.PlainText(l.ID), ledger.PlainText(l.Reason)
+		l.ID, l.Reason, l.Who = ledger.PlainText(l.ID), ledger.PlainText(l.Reason), ledger.PlainText(l.Who)
 		if err := read(l.Scope, l.ID); err != nil {
 			return s, err
 		}
@@ -88,7 +90,8 @@ func ChangeHolds(t Tx, lock string, o *ledger.Options, hs []campaign.Hold, ls []
 	}
 	for _, h := range s.Changed() {
 		if err := t.Last(sqlWriteHold, string(h.Scope), h.ID, h.Reason, h.Detail, string(h.Source), ledger.Millis(h.Since),
-			ledger.Millis(h.Latest), ledger.Millis(h.Until), h.Manual, h.Count, ledger.Millis(h.Lifted), string(h.LiftedBy)); err != nil {
+			ledger.Millis(h.Latest), ledger.Millis(h.Until), h.Manual, h.Count, ledger.Millis(h.Lifted), string(h.LiftedBy),
+			h.Who, h.LiftedWho); err != nil {
 			return s, err
 		}
 	}
