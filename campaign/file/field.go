@@ -1,8 +1,11 @@
 package file
 
 import (
-	"encoding/json"
+	"fmt"
+	"maps"
 	"slices"
+
+	"github.com/goccy/go-yaml"
 
 	"campaignd/recipients"
 )
@@ -13,6 +16,11 @@ type Field struct {
 	// Columns are the names that recipients.columns gives; none: the column of the same name.
 	Columns []string
 	Default string // of a variable without a value
+}
+
+// IsVariable reports whether the field is a variable of the message.
+func (f Field) IsVariable() bool {
+	return f.Name != recipients.FieldTo && f.Name != recipients.FieldTimezone
 }
 
 // Fields returns what rows fill, each once, in the order of the message. The time zone is one of
@@ -42,13 +50,50 @@ func (d *Definition) Fields() []Field {
 	return out
 }
 
-// Mapped returns the campaign file src with other columns for some fields: recipients.columns. The
+// Mapped returns the campaign file src with other columns for some fields (recipients.columns), and
+// with other values for rows whose cell is empty (variables.NAME.default; "" takes one away). The
 // error is a *Error if the file is at fault with them.
-func Mapped(src []byte, columns map[string]string) ([]byte, error) {
-	sidecar, err := json.Marshal(map[string]any{"recipients": map[string]any{"columns": columns}}) // JSON is YAML
-	if err != nil {
-		return nil, err
+func Mapped(src []byte, columns, defaults map[string]string) ([]byte, error) {
+	var all, chosen yaml.MapSlice
+	if err := yaml.UnmarshalWithOptions(src, &all, yaml.UseOrderedMap()); err != nil {
+		return nil, fmt.Errorf("campaign file: %w", err)
 	}
-	merged, _, err := Override(src, "the columns", sidecar)
-	return merged, err
+	for _, name := range slices.Sorted(maps.Keys(columns)) {
+		chosen = append(chosen, yaml.MapItem{Key: name, Value: columns[name]})
+	}
+	if len(chosen) > 0 {
+		all = merge(all, within("recipients", within("columns", chosen)))
+	}
+	for _, name := range slices.Sorted(maps.Keys(defaults)) {
+		if defaults[name] == "" {
+			all = without(all, "variables", name, "default")
+			continue
+		}
+		all = merge(all, within("variables", within(name, within("default", defaults[name]))))
+	}
+	out, err := yaml.Marshal(all)
+	if err != nil {
+		return nil, fmt.Errorf("campaign file: %w", err)
+	}
+	_, err = Parse("the campaign with the columns", out)
+	return out, err
+}
+
+// within is a map of one key.
+func within(key string, value any) yaml.MapSlice { return yaml.MapSlice{{Key: key, Value: value}} }
+
+// without is m without the value at a path, and without the maps that are empty then.
+func without(m yaml.MapSlice, path ...string) yaml.MapSlice {
+	out := slices.Clone(m)
+	at := slices.IndexFunc(out, func(o yaml.MapItem) bool { return o.Key == path[0] })
+	if at < 0 {
+		return out
+	}
+	if inner, ok := out[at].Value.(yaml.MapSlice); ok && len(path) > 1 {
+		if inner = without(inner, path[1:]...); len(inner) > 0 {
+			out[at].Value = inner
+			return out
+		}
+	}
+	return slices.Delete(out, at, at+1)
 }

@@ -29,7 +29,8 @@ func TestFieldsAreWhatARowFills(t *testing.T) {
 }
 
 func TestOtherColumnsChangeNothingElse(t *testing.T) {
-	got, err := file.Mapped([]byte(fieldsFile), map[string]string{"to": "Mobile \"new\"", "code": "Code: 1", "name": "Vorname"})
+	got, err := file.Mapped([]byte(fieldsFile), map[string]string{"to": "Mobile \"new\"", "code": "Code: 1", "name": "Vorname"},
+		map[string]string{"name": "you: \"all\"", "code": ""})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +46,10 @@ func TestOtherColumnsChangeNothingElse(t *testing.T) {
 	if diff := cmp.Diff(want, columns); diff != "" || d.Recipients.File != "l.csv" {
 		t.Errorf("columns -want +got:\n%s", diff)
 	}
-	if _, err := file.Mapped([]byte("name: 7"), nil); err == nil {
+	if name, code := d.Variables["name"].Default, d.Variables["code"].Default; name != `you: "all"` || code != "" {
+		t.Errorf("got the defaults %q and %q, want the one that was given, and none", name, code)
+	}
+	if _, err := file.Mapped([]byte("name: 7"), nil, nil); err == nil {
 		t.Error("a campaign file at fault: got no error, want one")
 	}
 }

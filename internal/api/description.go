@@ -56,7 +56,7 @@ var descriptions = map[string]string{
 	"send-test": "It counts at the service and in no run. A number on the suppression list is refused. The log of actions has the number " +
 		"masked. A repeated request sends a second message.",
 	"rejects": "The columns of the list, then reject_line, reject_reason and reject_note. After a correction it can be launched. The " +
-		"service and the ledger are not asked.",
+		"service is asked for the template, and the ledger is not asked.",
 	"campaigns": "A file that cannot be used is listed with its fault.",
 	"campaign":  "The name is the one in the file.",
 	"check": "Each fault of the campaign, its list and its account is listed with a remedy. Nothing is sent. Two lists are read at a time; " +

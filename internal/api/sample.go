@@ -100,7 +100,7 @@ func (s *Server) sendTest(w http.ResponseWriter, r *http.Request, dir string) (i
 // closes the connection, so that no client takes a part of the file for the whole.
 func (s *Server) rejects(w http.ResponseWriter, r *http.Request, dir string) (int, any, error) {
 	_, _, err := s.sampling(w, r, dir, func(ctx context.Context, u *upload, _ int64) (any, error) {
-		write, err := operator.Rejects(ctx, operator.File{Path: u.campaign, Source: u.source, Definition: u.definition}, u.list)
+		write, err := s.process.Rejects(ctx, operator.File{Path: u.campaign, Source: u.source, Definition: u.definition}, u.list)
 		if err != nil {
 			return nil, err
 		}

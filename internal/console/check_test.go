@@ -49,6 +49,19 @@ func TestFaultyRowsAreDownloaded(t *testing.T) {
 	}
 }
 
+// The line stands before the fault, as it does on the command line.
+func TestAFaultOfTheListNamesItsLine(t *testing.T) {
+	w := newWorld(t)
+	where := filepath.Join(w.process.Uploads.Dir(), "x", "bad.csv")
+	w.found = &launch.Preflight{Findings: []file.Finding{{Level: file.LevelError, Where: where + ":14",
+		What: "the quote opened here is never closed", Remedy: "close it"}, {Level: file.LevelError, Where: "template.body", What: "it has two"}}}
+	text := w.request(w.step("check"), "admin", nil).Body.String()
+	if !strings.Contains(text, "bad.csv:14</code>: the quote opened here is never closed.</strong> Close it.") ||
+		!strings.Contains(text, "<strong>It has two.</strong>") {
+		t.Errorf("got %s, want the line before the fault", text)
+	}
+}
+
 func TestAPhoneShowsTheWholeMessage(t *testing.T) {
 	def, err := file.Parse("c.yaml", []byte("name: c\nconnections: [conn_1]\n"+
 		"template: {name: a, language: en, header: {image: {file: img/sale.png}}}\nrecipients: {file: l.csv}\n"))

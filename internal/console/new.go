@@ -106,6 +106,22 @@ func stepDone(do func(v *visit, dr campaign.Draft) (done, error)) func(*visit) (
 	}
 }
 
+// ofList shows what is made of the list of a draft.
+func ofList(show func(v *visit, dr campaign.Draft, x *operator.Prepared) (any, error)) func(*visit) (any, error) {
+	return func(v *visit) (any, error) {
+		dr, err := v.draft()
+		if err != nil {
+			return nil, err
+		}
+		x, err := v.process.Prepare(v.r.Context(), dr)
+		if err != nil {
+			return nil, err
+		}
+		defer x.End()
+		return show(v, dr, x)
+	}
+}
+
 // newView is the page on which a new campaign begins.
 type newView struct {
 	Campaigns []resource.Campaign

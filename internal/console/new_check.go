@@ -245,18 +245,9 @@ func sendTest(v *visit, dr campaign.Draft) (done, error) {
 }
 
 // rejects downloads the rows that a correction can help, as a list with the reason of each.
-func rejects(v *visit) (any, error) {
-	dr, err := v.draft()
-	if err != nil {
-		return nil, err
-	}
-	x, err := v.process.Prepare(v.r.Context(), dr)
-	if err != nil {
-		return nil, err
-	}
-	defer x.End()
+func rejects(v *visit, _ campaign.Draft, x *operator.Prepared) (any, error) {
 	_ = http.NewResponseController(v.w).SetWriteDeadline(time.Now().Add(maxCheck)) // tests have no deadlines
-	write, err := operator.Rejects(v.r.Context(), x.File, x.List)
+	write, err := v.process.Rejects(v.r.Context(), x.File, x.List)
 	if err != nil {
 		return nil, &problem{http.StatusConflict, sentence(operator.WithoutFolder(err.Error(), x))}
 	}

@@ -1,7 +1,9 @@
 package console
 
 import (
+	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -96,20 +98,27 @@ func plain(s string) string {
 	return strings.ToLower(strings.NewReplacer(" ", "", "_", "", "-", "", ".", "").Replace(s))
 }
 
-// mapColumns stores the columns in the campaign of the draft.
+// mapColumns stores the columns in the campaign of the draft, and what rows with an empty cell get.
 func mapColumns(v *visit, dr campaign.Draft) (done, error) {
 	def, err := file.Parse(dr.Campaign+".yaml", dr.Source)
 	if err != nil {
 		return done{}, err
 	}
-	columns := map[string]string{}
+	columns, defaults := map[string]string{}, map[string]string{}
 	for _, f := range def.Fields() {
 		if chosen := v.form.Get("column-" + f.Name); chosen != "" && (chosen != f.Name || len(f.Columns) > 0) {
 			columns[f.Name] = chosen
 		}
+		if given, ok := v.form["default-"+f.Name]; ok && f.IsVariable() && given[0] != f.Default {
+			defaults[f.Name] = given[0]
+		}
 	}
-	if len(columns) > 0 {
-		if dr.Source, err = file.Mapped(dr.Source, columns); err != nil {
+	if len(columns)+len(defaults) > 0 {
+		dr.Source, err = file.Mapped(dr.Source, columns, defaults)
+		if bad := (*file.Error)(nil); errors.As(err, &bad) {
+			return done{}, &problem{http.StatusUnprocessableEntity, sentence(bad.Findings[0].What)}
+		}
+		if err != nil {
 			return done{}, err
 		}
 	}

@@ -59,16 +59,7 @@ var images = map[string]bool{"image/jpeg": true, "image/png": true, "image/webp"
 const maxImage = 16 << 20
 
 // headerImage answers with the image of the draft's header.
-func headerImage(v *visit) (any, error) {
-	dr, err := v.draft()
-	if err != nil {
-		return nil, err
-	}
-	x, err := v.process.Prepare(v.r.Context(), dr)
-	if err != nil {
-		return nil, err
-	}
-	defer x.End()
+func headerImage(v *visit, _ campaign.Draft, x *operator.Prepared) (any, error) {
 	none := &problem{http.StatusNotFound, "This campaign has no image that can be shown."}
 	name := x.File.Definition.Template.Header.File()
 	if name == "" {

@@ -249,3 +249,30 @@ func TestAListThatIsNotThereIsAskedFor(t *testing.T) {
 		}
 	}
 }
+
+// The campaign file that is downloaded has the value, and so has the message of the row.
+func TestAnEmptyCellGetsTheDefault(t *testing.T) {
+	w := newWorld(t)
+	w.upload(t, "l.csv", "phone;First Name\n+2348031234560;\n")
+	form := url.Values{"column-to": {"phone"}, "column-first_name": {"First Name"}, "default-first_name": {"you: \"all\""},
+		"default-to": {"x"}}
+	if got := w.request(w.step("columns"), "admin", form); got.Code != http.StatusSeeOther {
+		t.Fatalf("got %d %s, want the check", got.Code, got.Body)
+	}
+	d, err := file.Parse("winter.yaml", w.request(w.step("campaign.yaml"), "admin", nil).Body.Bytes())
+	if err != nil || d.Variables["first_name"].Default != `you: "all"` || len(d.Variables) != 1 {
+		t.Errorf("got the variables %+v (%v), want the default of first_name alone", d.Variables, err)
+	}
+	w.found = &launch.Preflight{Rows: 1, Sendable: 1}
+	if text := w.request(w.step("check"), "admin", nil).Body.String(); !strings.Contains(text, "you: &#34;all&#34;") {
+		t.Errorf("got %s, want the message with the default", text)
+	}
+	if text := w.request(w.step("columns"), "admin", nil).Body.String(); !strings.Contains(text, `value="you: &#34;all&#34;"`) {
+		t.Errorf("got %s, want the default in the form", text)
+	}
+	form.Set("default-first_name", "")
+	w.request(w.step("columns"), "admin", form)
+	if text := w.request(w.step("campaign.yaml"), "admin", nil).Body.String(); strings.Contains(text, "you:") {
+		t.Errorf("got %s, want no default", text)
+	}
+}

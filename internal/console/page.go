@@ -55,7 +55,7 @@ type navLink struct {
 func parsePages(a *assets) (pages, error) {
 	layout, err := template.New("layout.html").Funcs(template.FuncMap{
 		"asset": a.path, "count": plot.Count, "percent": plot.Percent, "when": when, "stamp": stamp, "sentence": sentence, "clip": clip,
-		"state": stateOf, "word": word, "rate": rate, "base": base, "day": day,
+		"state": stateOf, "word": word, "rate": rate, "base": base, "day": day, "place": place,
 	}).ParseFS(pageFiles, "pages/layout.html", "pages/parts.html")
 	if err != nil {
 		return nil, err
@@ -225,6 +225,16 @@ func sentence(s string) string {
 const maxName = 120
 
 func clip(s any) string { return plot.Text(fmt.Sprint(s), maxName) }
+
+// place is where a finding is, if that has a line: bad.csv:14.
+func place(where string) string {
+	if !withLine.MatchString(where) {
+		return ""
+	}
+	return where
+}
+
+var withLine = regexp.MustCompile(`:[0-9]+$`)
 
 // base is the name of a file without its folder, which is one of the server.
 func base(s string) string { return path.Base(strings.ReplaceAll(s, `\`, "/")) }
