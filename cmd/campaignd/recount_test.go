@@ -87,25 +87,24 @@ func TestAnExportRecountsEachFigure(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	var report *reporting.Report
+	var series resource.Series
 	var o *oracle
-	text := ""
-	d.eventually("no status comes any more", func() bool {
-		was := text
-		text = d.want(0, "report", "latest", "--format", "csv").stdout
+	export := func() string { return d.want(0, "report", "latest", "--format", "csv").stdout }
+	d.eventually("no status comes while the figures are read", func() bool {
+		text := export()
+		if report, err = c.Report(t.Context(), "latest"); err != nil {
+			t.Fatal(err)
+		}
+		if series, err = c.Series(t.Context(), "latest", time.Minute); err != nil {
+			t.Fatal(err)
+		}
+		d.want(0, "report", "latest", "--html", d.path("report.html"))
 		o = recount(t, text)
-		return text == was && o.totals["in_doubt"] == 0 && o.totals["sent"]+o.totals["accepted"] == 0
+		return export() == text && o.totals["in_doubt"]+o.totals["sent"]+o.totals["accepted"] == 0
 	})
-	report, err := c.Report(t.Context(), "latest")
-	if err != nil {
-		t.Fatal(err)
-	}
-	series, err := c.Series(t.Context(), "latest", time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
 	sameTotals(t, o, report)
 	sameSeries(t, o, &series)
-	d.want(0, "report", "latest", "--html", d.path("report.html"))
 	page, err := os.ReadFile(d.path("report.html"))
 	if err != nil {
 		t.Fatal(err)
