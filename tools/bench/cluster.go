@@ -5,6 +5,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"runtime"
 	"strconv"
@@ -60,12 +61,15 @@ func (b *bench) cluster() (_ *shared, err error) {
 	r := &shared{
 		Go: runtime.Version(), OS: runtime.GOOS + "/" + runtime.GOARCH, CPUs: runtime.NumCPU(),
 		Repetitions: b.repetitions, Messages: b.messages, Workers: b.workers,
-		PeriodSeconds: b.period.Seconds(), One: &comparison{Batch: 64}, BytesPerDelivery: map[string]float64{},
+		PeriodSeconds: b.period.Seconds(), One: &comparison{Batch: b.most()}, BytesPerDelivery: map[string]float64{},
 	}
 	if r.PostgreSQL, err = c.postgres.psql(b.ctx, "postgres", "SHOW server_version"); err != nil {
 		return nil, err
 	}
 	for _, many := range settings {
+		if b.silent {
+			break
+		}
 		r.Replicas = append(r.Replicas, &fleetResult{setting: many, Pace: many.pace()})
 	}
 	for i := range b.repetitions {
@@ -73,7 +77,7 @@ func (b *bench) cluster() (_ *shared, err error) {
 			return nil, err
 		}
 	}
-	if !b.quick {
+	if !b.quick && !b.silent {
 		c.note("%d rows on %d replicas", millionRows, millionReplicas)
 		m, err := c.million(millionRows, millionReplicas, nil)
 		if err != nil {
@@ -119,6 +123,9 @@ func (c *cluster) repeat(r *shared, i int) error {
 	one.Bare, one.Campaignd = append(one.Bare, got[0]), append(one.Campaignd, got[1])
 	one.Ratio = ratio(one.Campaignd, one.Bare, sent.perSecond)
 	one.CPURatio = ratio(one.Campaignd, one.Bare, sent.perMessage)
+	if c.silent {
+		return nil
+	}
 	for k := range r.Replicas {
 		f := r.Replicas[k]
 		if i%2 == 1 {
@@ -152,8 +159,29 @@ func (c *cluster) repeat(r *shared, i int) error {
 }
 
 // alone measures one replica that no rate limits, and the size of its ledger.
-func (c *cluster) alone(r *shared) (s sent, err error) {
-	file, list, err := c.list(c.messages)
+func (c *cluster) alone(r *shared) (sent, error) {
+	return c.onPostgres(r.One.Batch, c.messages, productJob{}, func(db string) error { return c.perDelivery(r, db) })
+}
+
+// clusterProfiles prints CPU profiles of one replica that no rate limits.
+func (b *bench) clusterProfiles(out io.Writer) (err error) {
+	c, end, err := b.servers()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, end()) }()
+	return b.profiles(out, func(batch, rows int, with productJob) (sent, error) {
+		return c.onPostgres(batch, rows, with, func(string) error { return nil })
+	})
+}
+
+// onPostgres measures one replica that no rate limits. It calls then before the database is
+// dropped. Callers set only the members Limits and Profile of with.
+func (c *cluster) onPostgres(batch, rows int, with productJob, then func(db string) error) (s sent, err error) {
+	file, list, err := c.list(rows)
+	if with.Limits && err == nil {
+		file, err = c.capped()
+	}
 	if err != nil {
 		return s, err
 	}
@@ -169,31 +197,35 @@ func (c *cluster) alone(r *shared) (s sent, err error) {
 	if err != nil {
 		return s, err
 	}
-	if s, err = c.against(r.One.Batch, c.messages, "campaignd", func(sink string) any {
-		return productJob{
-			Sink: sink, File: file, List: list, Ledger: c.postgres.url(db), Redis: c.redisURL(),
-			Rate: unpaced, InFlight: c.workers / connections, Postgres: pid,
-		}
+	if s, err = c.against(batch, rows, "campaignd", func(sink string) any {
+		with.Sink, with.File, with.List, with.Ledger, with.Redis = sink, file, list, c.postgres.url(db), c.redisURL()
+		with.Rate, with.InFlight, with.Silent, with.Postgres = unpaced, c.workers/connections, batch == silence, pid
+		return with
 	}); err != nil {
 		return s, err
 	}
+	return s, then(db)
+}
+
+// perDelivery adds the bytes of each table for a delivery, and their sum.
+func (c *cluster) perDelivery(r *shared, db string) error {
 	out, err := c.postgres.psql(c.ctx, db, `SELECT relname, pg_total_relation_size(oid) FROM pg_class
 		WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace`)
 	if err != nil {
-		return s, err
+		return err
 	}
 	total := 0.0
 	for line := range strings.Lines(out) {
 		table, size, _ := strings.Cut(strings.TrimSpace(line), "|")
 		bytes, err := strconv.ParseFloat(size, 64)
 		if err != nil {
-			return s, err
+			return err
 		}
 		total += bytes / float64(c.messages)
 		r.BytesPerDelivery[table] = bytes / float64(c.messages)
 	}
 	r.BytesPerDelivery["total"] = total
-	return s, nil
+	return nil
 }
 
 func (c *cluster) redisURL() string { return "redis://" + c.redis.addr + "/0" }

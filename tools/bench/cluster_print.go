@@ -35,13 +35,17 @@ func (s period) costliest() (most float64) {
 func (r *shared) print(out io.Writer) error {
 	fmt.Fprintf(out, "%s %s, %d CPUs, PostgreSQL %s with its default settings on disk, redis-server; median (least..most) of %d\n\n",
 		r.Go, r.OS, r.CPUs, r.PostgreSQL, r.Repetitions)
-	for _, section := range []func(io.Writer) error{r.printOne, r.printReplicas, r.printCopy, r.printEvents, r.printMillion} {
+	sections := []func(io.Writer) error{r.printOne, r.printReplicas, r.printCopy, r.printEvents, r.printMillion}
+	if r.One.Batch == silence { // only one replica was measured
+		sections = sections[:1]
+	}
+	for _, section := range sections {
 		if err := section(out); err != nil {
 			return err
 		}
 	}
 	b := r.BytesPerDelivery
-	_, err := fmt.Fprintf(out, "\nA delivery with its three statuses takes %.0f bytes of the database with all indexes: "+
+	_, err := fmt.Fprintf(out, "\nA delivery with its statuses takes %.0f bytes of the database with all indexes: "+
 		"%.0f for the imported row, %.0f for its outcome,\n%.0f for statuses that came before their receipt was stored.\n",
 		b["total"], b["delivery"], b["outcome"], b["orphan"])
 	return err
@@ -55,8 +59,8 @@ func table(out io.Writer, heads ...string) *tabwriter.Writer {
 }
 
 func (r *shared) printOne(out io.Writer) error {
-	fmt.Fprintf(out, "One replica: %d messages, %d in flight; each brings three signed webhooks, in POSTs of 64. "+
-		"Everything on the same CPUs.\n", r.Messages, r.Workers)
+	fmt.Fprintf(out, "One replica: %d messages, %d in flight; each brings %d signed webhooks, %s. Everything on the same CPUs.\n",
+		r.Messages, r.Workers, stagesOf(r.One.Batch), how(r.One.Batch))
 	w := table(out, "", "messages/s", "CPU us/message", "of PostgreSQL", "of the sink")
 	bare, own := r.One.Bare, r.One.Campaignd
 	fmt.Fprintf(w, "bare net/http loop\t%s\t%s\t\t%s\n",

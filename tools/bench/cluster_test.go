@@ -40,8 +40,11 @@ func TestGivenFlagsOverrideTheDefaultsOfACluster(t *testing.T) {
 	if err != nil || o.repetitions != 1 || o.messages != 8000 || o.rows != 70_000 || o.period != 5*time.Second {
 		t.Errorf("parse = %+v and %v, want 1 repetition, 8000 messages, 70000 rows and periods of 5s", o, err)
 	}
-	if _, err := parse([]string{"-cluster", "-profile"}, io.Discard); err == nil {
-		t.Error("parse of -cluster -profile = nil, want an error")
+	for args, wrong := range map[string]bool{"-profile": false, "-silent": false, "-profile -silent -delay 50ms": false,
+		"-silent -delay 50ms": false, "-delay 50ms": true, "-period 1ms": true} {
+		if _, err := parse(append([]string{"-cluster"}, strings.Fields(args)...), io.Discard); (err != nil) != wrong {
+			t.Errorf("parse of -cluster %s = %v, want an error: %v", args, err, wrong)
+		}
 	}
 }
 

@@ -9,6 +9,8 @@
 //   - rows per second of an import and of encoding/csv alone on the same file;
 //   - peak memory of importing and sending 100,000 and 1,000,000 rows.
 //
+// With -silent the service posts no webhooks, so only sends are measured.
+//
 // With -large N it measures a list of N rows (large.go).
 //
 // With -cluster it measures several replicas on PostgreSQL and Redis instead (see cluster.go).
@@ -46,6 +48,7 @@ type options struct {
 	period      time.Duration
 	quick       bool
 	profile     bool
+	silent      bool
 	limits      bool
 	output      string
 	dir         string
@@ -81,9 +84,11 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	f.BoolVar(&o.cluster, "cluster", false, "measure replicas on private PostgreSQL and redis-server, with fewer messages")
 	f.DurationVar(&o.period, "period", 10*time.Second, "with -cluster: how long replicas are measured")
 	f.BoolVar(&o.quick, "quick", false, "leave out the million rows; with -cluster: also one repetition with short periods only")
-	f.BoolVar(&o.profile, "profile", false, "print a CPU profile of campaignd instead (needs the go tool)")
+	f.BoolVar(&o.profile, "profile", false,
+		"print a CPU profile of campaignd instead (needs the go tool); with -cluster: of one replica on PostgreSQL")
+	f.BoolVar(&o.silent, "silent", false, "the service posts no webhooks; with -cluster: measure only one replica against the bare loop")
 	f.BoolVar(&o.limits, "limits", false, "with -profile: with a tier, an allowance and a frequency cap")
-	f.DurationVar(&o.delay, "delay", 0, "the time before the service answers a message; not with -cluster")
+	f.DurationVar(&o.delay, "delay", 0, "the time before the service answers a message; with -cluster only with -profile or -silent")
 	f.StringVar(&o.output, "o", "table", "table or json")
 	f.StringVar(&o.dir, "dir", "", "folder of the ledgers and lists, on the disk to measure; default: a temporary one")
 	f.IntVar(&o.rowsLarge, "large", 0, "measure only a list of so many rows on four replicas over PostgreSQL and Redis")
@@ -99,10 +104,12 @@ func parse(args []string, stderr io.Writer) (options, error) {
 		return o, fmt.Errorf("unknown argument %q", f.Arg(0))
 	case o.repetitions < 1 || o.messages < 1000 || o.rows < 1000:
 		return o, errors.New("-n needs at least 1, -messages and -rows at least 1000")
-	case o.cluster && (o.profile || o.period < time.Second):
-		return o, errors.New("-cluster has no -profile, and needs a -period of at least 1s")
-	case o.delay < 0 || o.delay > 0 && o.cluster:
-		return o, errors.New("-delay is not below 0, and -cluster has its own")
+	case o.cluster && o.period < time.Second:
+		return o, errors.New("-cluster needs a -period of at least 1s")
+	case o.delay < 0:
+		return o, errors.New("-delay is below 0")
+	case o.cluster && o.delay > 0 && !o.profile && !o.silent:
+		return o, errors.New("-cluster has its own -delay, except with -profile or -silent")
 	case o.workers < connections || o.workers%connections != 0:
 		return o, fmt.Errorf("-workers %d is no multiple of the %d connections", o.workers, connections)
 	case o.output != "table" && o.output != "json":
@@ -151,8 +158,11 @@ func measure(ctx context.Context, args []string, stdout, stderr io.Writer) (err 
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	b := &bench{options: o, ctx: ctx, dir: dir, log: stderr}
-	if o.profile {
-		return b.profiles(stdout)
+	switch {
+	case o.profile && o.cluster:
+		return b.clusterProfiles(stdout)
+	case o.profile:
+		return b.profiles(stdout, b.product)
 	}
 	var r interface{ print(out io.Writer) error }
 	switch {

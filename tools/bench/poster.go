@@ -35,6 +35,10 @@ type event struct {
 
 // post posts webhooks until ctx ends.
 func (s *sink) post(ctx context.Context) {
+	if s.job.Batch == silence {
+		<-ctx.Done()
+		return
+	}
 	work := make(chan []event, 4*s.job.Posters)
 	var posters sync.WaitGroup
 	for i := range s.job.Posters {

@@ -27,6 +27,7 @@ type productJob struct {
 	Rate       float64 // messages per second of each number
 	InFlight   int     // requests on each connection
 	Profile    string  // file for the CPU profile of sending; "": none
+	Silent     bool    // the service posts no webhooks
 	Limits     bool    // a tier that all numbers share, and an allowance
 	Retention  bool    // deliveries are deleted after 32 days
 	Postgres   int     // process id of a server whose CPU time is measured too; 0: none
@@ -79,8 +80,12 @@ func runCampaignd(ctx context.Context, in *json.Decoder, out *json.Encoder) (err
 	}
 	var began, database time.Duration
 	stopProfile := func() {}
+	settle := 30 * time.Second
+	if job.Silent {
+		settle = 0
+	}
 	result, err := d.RunCampaign(ctx, daemon.RunOptions{
-		File: job.File, List: job.List, Settle: 30 * time.Second,
+		File: job.File, List: job.List, Settle: settle,
 		Progress: func(p daemon.Progress) {
 			if p.Phase == "sending" && began == 0 {
 				began, err = cpu()

@@ -131,14 +131,11 @@ func (r *results) growth() (perRow float64, known bool) {
 func (r *results) print(out io.Writer) error {
 	fmt.Fprintf(out, "%s %s, %d CPUs; median (least..most) of %d\n\n", r.Go, r.OS, r.CPUs, r.Repetitions)
 	fmt.Fprintf(out, "Sending %d messages, %d in flight, to a sink in its own process on the same CPUs; "+
-		"each message brings three signed webhooks.\n", r.Messages, r.Workers)
+		"each message brings %d signed webhooks.\n", r.Messages, r.Workers, stagesOf(r.Sending[0].Batch))
 	w := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
 	fmt.Fprintln(w, "statuses\t\tmessages/s\tCPU us/message\tof the sink")
 	for _, b := range r.Sending {
-		how := "singly"
-		if b.Batch > 1 {
-			how = fmt.Sprintf("by %d", b.Batch)
-		}
+		how := how(b.Batch)
 		for _, side := range []struct {
 			name string
 			all  []sent
@@ -163,7 +160,7 @@ func (r *results) print(out io.Writer) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintln(out, "\nImporting and sending in one process, statuses by 64.")
+	fmt.Fprintf(out, "\nImporting and sending in one process, statuses %s.\n", how(r.Sending[len(r.Sending)-1].Batch))
 	w = tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
 	fmt.Fprintln(w, "rows\tpeak memory\tmessages/s\tCPU us/message")
 	for _, m := range r.Memory {

@@ -9,16 +9,47 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"time"
 )
 
+// silence in place of a batch means that the service posts no webhooks.
+const silence = 0
+
 // batches are the numbers of statuses in one POST.
-var batches = []int{1, 64}
+func (o *options) batches() []int {
+	if o.silent {
+		return []int{silence}
+	}
+	return []int{1, 64}
+}
+
+// most is the largest of batches.
+func (o *options) most() int { return slices.Max(o.batches()) }
+
+// stagesOf is how many statuses each message gets.
+func stagesOf(batch int) int {
+	if batch == silence {
+		return 0
+	}
+	return len(stages)
+}
+
+// how describes a batch.
+func how(batch int) string {
+	switch batch {
+	case silence:
+		return "none"
+	case 1:
+		return "singly"
+	}
+	return fmt.Sprintf("by %d", batch)
+}
 
 // sent is one measurement of sending. CPU times are microseconds per message.
 type sent struct {
 	Messages      int64
-	PerSecond     float64 // messages per second, until the last status was answered
+	PerSecond     float64 // messages per second, until the last status was answered, or the last message
 	CPU           float64 // of the measured process
 	SinkCPU       float64 // of the sink
 	DatabaseCPU   float64 `json:",omitempty"` // of PostgreSQL
@@ -32,8 +63,8 @@ type sent struct {
 // sending measures the sides at each batch size, one directly after the other.
 func (b *bench) sending(r *results) error {
 	for i := range b.repetitions {
-		for _, batch := range batches {
-			b.note("sending %d messages, %d statuses in a POST, repetition %d of %d", b.messages, batch, i+1, b.repetitions)
+		for _, batch := range b.batches() {
+			b.note("sending %d messages, statuses %s, repetition %d of %d", b.messages, how(batch), i+1, b.repetitions)
 			sides := []func(int) (sent, error){b.bareLoop, b.campaignd, b.limited}
 			var got [3]sent
 			for k := range sides {
@@ -82,7 +113,7 @@ func (b *bench) product(batch, rows int, with productJob) (s sent, err error) {
 	defer func() { err = errors.Join(err, drop(ledger)) }()
 	return b.against(batch, rows, "campaignd", func(sink string) any {
 		with.Sink, with.File, with.List, with.Ledger = sink, file, list, "sqlite:"+ledger
-		with.Rate, with.InFlight = unpaced, b.workers/connections
+		with.Rate, with.InFlight, with.Silent = unpaced, b.workers/connections, batch == silence
 		return with
 	})
 }
@@ -103,7 +134,7 @@ func (b *bench) against(batch, n int, role string, job func(sink string) any) (s
 		return s, err
 	}
 	if role == "bare" {
-		if err := b.await(url, n); err != nil {
+		if err := b.await(url, n, stagesOf(batch)); err != nil {
 			return s, errors.Join(err, c.end())
 		}
 		if err := c.finish(); err != nil {
@@ -118,13 +149,15 @@ func (b *bench) against(batch, n int, role string, job func(sink string) any) (s
 	if err != nil {
 		return s, err
 	}
-	rows := int64(n)
-	if f.Accepted != rows || f.Acked != rows*int64(len(stages)) || role == "campaignd" && used.Delivered != rows {
+	rows, statuses := int64(n), int64(n*stagesOf(batch))
+	if f.Accepted != rows || f.Acked != statuses || role == "campaignd" && batch != silence && used.Delivered != rows {
 		return s, fmt.Errorf("%s: %d of %d messages were accepted, %d of %d statuses answered, %d are read in the report",
-			role, f.Accepted, n, f.Acked, n*len(stages), used.Delivered)
+			role, f.Accepted, n, f.Acked, statuses, used.Delivered)
 	}
-	// The delay of the last status is the same for both sides and does not count.
-	wall := time.Duration(f.Last-f.First) - stages[len(stages)-1].after
+	wall := time.Duration(f.LastAccepted - f.First)
+	if batch != silence { // the delay of the last status is the same for both sides and does not count
+		wall = time.Duration(f.Last-f.First) - stages[len(stages)-1].after
+	}
 	return sent{
 		Messages: rows, PerSecond: float64(n) / wall.Seconds(), CPU: float64(used.CPU.Microseconds()) / float64(n),
 		DatabaseCPU: float64(used.Database.Microseconds()) / float64(n),
@@ -134,19 +167,20 @@ func (b *bench) against(batch, n int, role string, job func(sink string) any) (s
 	}, nil
 }
 
-// await waits until the last status of n messages is answered.
-func (b *bench) await(sink string, n int) error {
+// await waits until n messages are accepted, and so many statuses of each are answered.
+func (b *bench) await(sink string, n, each int) error {
 	end := time.Now().Add(b.deadline)
 	for {
 		f, err := readFigures(b.ctx, sink)
 		if err != nil {
 			return err
 		}
-		if f.Acked >= int64(n*len(stages)) {
+		if f.Accepted >= int64(n) && f.Acked >= int64(n*each) {
 			return nil
 		}
 		if time.Now().After(end) {
-			return fmt.Errorf("%d of %d statuses were answered within %v", f.Acked, n*len(stages), b.deadline)
+			return fmt.Errorf("%d of %d messages were accepted and %d of %d statuses answered within %v",
+				f.Accepted, n, f.Acked, n*each, b.deadline)
 		}
 		select {
 		case <-time.After(50 * time.Millisecond):
@@ -163,8 +197,8 @@ func (b *bench) memory(r *results) error {
 		sizes = sizes[:1]
 	}
 	for _, n := range sizes {
-		b.note("importing and sending %d rows, 64 statuses in a POST", n)
-		s, err := b.product(64, n, productJob{})
+		b.note("importing and sending %d rows, statuses %s", n, how(b.most()))
+		s, err := b.product(b.most(), n, productJob{})
 		if err != nil {
 			return err
 		}
@@ -173,17 +207,18 @@ func (b *bench) memory(r *results) error {
 	return nil
 }
 
-// profiles prints CPU profiles of a sending campaignd.
-func (b *bench) profiles(out io.Writer) error {
-	for _, batch := range batches {
+// profiles prints CPU profiles of a campaignd that sends by one of the functions product and
+// onPostgres.
+func (b *bench) profiles(out io.Writer, send func(batch, rows int, with productJob) (sent, error)) error {
+	for _, batch := range b.batches() {
 		path := filepath.Join(os.TempDir(), fmt.Sprintf("campaignd-bench-%d.prof", batch))
-		b.note("sending %d messages with a profile, %d statuses in a POST", b.messages, batch)
-		s, err := b.product(batch, b.messages, productJob{Profile: path, Limits: b.limits})
+		b.note("sending %d messages with a profile, statuses %s", b.messages, how(batch))
+		s, err := send(batch, b.messages, productJob{Profile: path, Limits: b.limits})
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(out, "campaignd, %d statuses in a POST: %.0f messages/s, %.0f accepted/s, %.1f us of CPU per message; the profile is %s\n",
-			batch, s.PerSecond, float64(s.Messages)/s.AcceptSeconds, s.CPU, path)
+		fmt.Fprintf(out, "campaignd, statuses %s: %.0f messages/s, %.0f accepted/s, %.1f us of CPU per message, PostgreSQL %.1f; the profile is %s\n",
+			how(batch), s.PerSecond, float64(s.Messages)/s.AcceptSeconds, s.CPU, s.DatabaseCPU, path)
 		for _, order := range []string{"-flat", "-cum"} {
 			top := exec.CommandContext(b.ctx, "go", "tool", "pprof", "-top", order, "-nodecount=12", path)
 			top.Stdout, top.Stderr = out, io.Discard

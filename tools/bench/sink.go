@@ -18,7 +18,7 @@ import (
 
 // sinkJob is the job of the sink.
 type sinkJob struct {
-	Batch   int           // statuses in one POST
+	Batch   int           // statuses in one POST; silence: there are none
 	Posters int           // connections that post webhooks
 	Delay   time.Duration // the time before a message is answered
 }

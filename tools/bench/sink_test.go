@@ -20,7 +20,7 @@ import (
 // The verifier and the decoder of campaignd accept the webhooks of the sink. Each status of each
 // message is accepted once, although one POST in three is refused.
 func TestTheSinkSendsEveryStatusOnceAndSigned(t *testing.T) {
-	for _, batch := range batches {
+	for _, batch := range []int{silence, 1, 64} {
 		t.Run(fmt.Sprintf("by %d", batch), func(t *testing.T) {
 			const messages = 200
 			verifier, err := messaging.NewVerifier(messaging.SignatureForm{}, messaging.NewSecret(secret))
@@ -66,13 +66,13 @@ func TestTheSinkSendsEveryStatusOnceAndSigned(t *testing.T) {
 				t.Fatal(err)
 			}
 			b := &bench{ctx: t.Context(), options: options{deadline: time.Minute}}
-			if err := b.await(service.URL, messages); err != nil {
+			if err := b.await(service.URL, messages, stagesOf(batch)); err != nil {
 				t.Fatal(err)
 			}
 			stop()
 			posting.Wait()
-			if len(got) != messages*len(stages) {
-				t.Errorf("got %d statuses, want %d", len(got), messages*len(stages))
+			if len(got) != messages*stagesOf(batch) {
+				t.Errorf("got %d statuses, want %d", len(got), messages*stagesOf(batch))
 			}
 			for n := range maps.Values(got) {
 				if n != 1 {
