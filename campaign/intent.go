@@ -38,11 +38,12 @@ type Claim struct {
 	Lease time.Duration
 }
 
-// BegunSegment says that a segment of the run is free that had an owner. A Claim with Begun takes
-// it, over this connection, or over any if Connection is "".
-type BegunSegment struct {
+// FreeSegment says that a segment of the run is free. A Claim takes it over this connection, or
+// over any if Connection is "". A Claim with Begun takes it only if Begun is set: it had an owner.
+type FreeSegment struct {
 	Run        RunNo
 	Connection string
+	Begun      bool
 }
 
 // Retry is a delivery whose earlier attempt is known not to have been sent.
@@ -162,8 +163,9 @@ type SendLedger interface {
 	// is to be cancelled are claimed too, so that a sender skips what is queued. Ready runs become
 	// Running.
 	Claim(ctx context.Context, c Claim) ([]Lease, error)
-	// FreeBegun returns what Claims with Begun of these runs would find.
-	FreeBegun(ctx context.Context, runs []RunNo) ([]BegunSegment, error)
+	// FreeSegments returns once each kind of segment of these runs that a Claim could take now,
+	// whatever the states of the runs.
+	FreeSegments(ctx context.Context, runs []RunNo) ([]FreeSegment, error)
 	// Renew prolongs leases. It returns those that the owner still has, with Until set.
 	Renew(ctx context.Context, leases []Lease, d time.Duration) ([]Lease, error)
 	// Release gives a segment back at once, if the lease has its epoch. unposted are seqs whose intent

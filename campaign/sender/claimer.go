@@ -41,6 +41,14 @@ func (c *claimer) claim(ctx context.Context, runs []*run, now time.Time, rate fl
 		return false, nil
 	}
 	w := c.wants(runs, now, rate)
+	if len(w.short) > 0 {
+		free, read, err := c.e.freeNow(ctx, now)
+		if err != nil {
+			return false, fmt.Errorf("read free segments: %w", err)
+		}
+		asked = read
+		w.short = slices.DeleteFunc(w.short, func(no campaign.RunNo) bool { return !free.mayHave(no, c.number.connection) })
+	}
 	// One at a time: the numbers of a run take turns, so that one of them does not send a short list,
 	// or the end of a long one, while the others have nothing to do.
 	ask := campaign.Claim{Owner: c.e.o.Owner, Connection: c.number.connection, Runs: w.short, Max: 1, Lease: c.e.o.Lease}

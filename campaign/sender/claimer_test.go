@@ -30,14 +30,14 @@ type claimLedger struct {
 	at, older     time.Time
 	policy        campaign.OnUncertain
 	calls         int // of Recover and Resolve
-	begun         []campaign.BegunSegment
-	begunErr      error
-	looks         [][]campaign.RunNo // calls of FreeBegun
+	free          []campaign.FreeSegment
+	freeErr       error
+	looks         [][]campaign.RunNo // calls of FreeSegments
 }
 
-func (l *claimLedger) FreeBegun(_ context.Context, runs []campaign.RunNo) ([]campaign.BegunSegment, error) {
+func (l *claimLedger) FreeSegments(_ context.Context, runs []campaign.RunNo) ([]campaign.FreeSegment, error) {
 	l.looks = append(l.looks, slices.Clone(runs))
-	return l.begun, l.begunErr
+	return l.free, l.freeErr
 }
 
 func (l *claimLedger) Claim(_ context.Context, c campaign.Claim) ([]campaign.Lease, error) {
@@ -171,25 +171,25 @@ func TestRunsWithLessInHandAreClaimedFirst(t *testing.T) {
 // more of them. After a claim that leaves nothing it waits for the next look.
 func TestBegunSegmentsAreClaimedOnceFound(t *testing.T) {
 	looked := time.Now()
-	any, mine := campaign.BegunSegment{Run: 1}, campaign.BegunSegment{Run: 1, Connection: "conn_1"}
+	any, mine := campaign.FreeSegment{Run: 1}, campaign.FreeSegment{Run: 1, Connection: "conn_1"}
 	for _, tt := range []struct {
 		name string
 		held int
-		free []campaign.BegunSegment
+		free []campaign.FreeSegment
 		left time.Duration // until the look that left nothing to claim, from this one
 		has  bool
 		want bool
 	}{
 		{"nothing was found", 2, nil, -time.Second, false, false},
-		{"of another run", 2, []campaign.BegunSegment{{Run: 2}}, -time.Second, false, false},
-		{"of another connection", 2, []campaign.BegunSegment{{Run: 1, Connection: "conn_2"}}, -time.Second, false, false},
-		{"for any connection", 2, []campaign.BegunSegment{any}, -time.Second, false, true},
-		{"for this connection", 2, []campaign.BegunSegment{mine}, -time.Second, false, true},
-		{"the look left nothing", 2, []campaign.BegunSegment{any}, 0, false, false},
-		{"10 segments held", 10, []campaign.BegunSegment{any}, -time.Second, false, true},
-		{"11 segments held", 11, []campaign.BegunSegment{any}, -time.Second, false, false},
-		{"something is there", 2, []campaign.BegunSegment{any}, -time.Second, true, true},
-		{"it still asks for more", 1, []campaign.BegunSegment{any}, -time.Second, false, false},
+		{"of another run", 2, []campaign.FreeSegment{{Run: 2}}, -time.Second, false, false},
+		{"of another connection", 2, []campaign.FreeSegment{{Run: 1, Connection: "conn_2"}}, -time.Second, false, false},
+		{"for any connection", 2, []campaign.FreeSegment{any}, -time.Second, false, true},
+		{"for this connection", 2, []campaign.FreeSegment{mine}, -time.Second, false, true},
+		{"the look left nothing", 2, []campaign.FreeSegment{any}, 0, false, false},
+		{"10 segments held", 10, []campaign.FreeSegment{any}, -time.Second, false, true},
+		{"11 segments held", 11, []campaign.FreeSegment{any}, -time.Second, false, false},
+		{"something is there", 2, []campaign.FreeSegment{any}, -time.Second, true, true},
+		{"it still asks for more", 1, []campaign.FreeSegment{any}, -time.Second, false, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			l := &claimLedger{has: map[bool][]campaign.Lease{}}
@@ -197,7 +197,7 @@ func TestBegunSegmentsAreClaimedOnceFound(t *testing.T) {
 				l.has[true] = []campaign.Lease{{Segment: campaign.Segment{Run: 1, Hi: 9}}}
 			}
 			w, runs, _ := claiming(t, l, 1)
-			w.planner.e.begun.Store(&begunSegments{readAt: looked, free: tt.free})
+			w.planner.e.begun.Store(newFreeSegments(looked, nil, tt.free...))
 			w.holds(runs[0], tt.held)
 			before := looked.Add(tt.left)
 			w.planner.claimer.begunAt = before
@@ -236,7 +236,7 @@ func TestBegunSegmentsAreClaimedOnceFound(t *testing.T) {
 // planners when it found something.
 func TestTheEngineAsksOnceASecondForWhatWasBegun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := &claimLedger{begun: []campaign.BegunSegment{{Run: 2}}}
+		l := &claimLedger{free: []campaign.FreeSegment{{Run: 2, Begun: true}, {Run: 1}}}
 		w, runs, _ := claiming(t, l, 2)
 		e := w.planner.e
 		e.workers[w.number.connection] = w
@@ -267,7 +267,7 @@ func TestTheEngineAsksOnceASecondForWhatWasBegun(t *testing.T) {
 		}
 		before := e.begun.Load()
 		e.mu.Lock()
-		l.begunErr = errGone
+		l.freeErr = errGone
 		e.mu.Unlock()
 		time.Sleep(time.Second)
 		synctest.Wait()
@@ -310,7 +310,7 @@ func TestAClaimThatFailsSaysWhatItWasFor(t *testing.T) {
 		t.Errorf("claim: %v, heard %v, want claim segments: %v, false", err, w.planner.heard, errGone)
 	}
 	w.holds(runs[0], 2)
-	w.planner.e.begun.Store(&begunSegments{readAt: time.Now(), free: []campaign.BegunSegment{{Run: 1}}})
+	w.planner.e.begun.Store(newFreeSegments(time.Now(), nil, campaign.FreeSegment{Run: 1}))
 	if err := w.claim(t.Context(), time.Now(), 72); !errors.Is(err, errGone) ||
 		err.Error() != "claim begun segments: connection refused" || w.planner.heard {
 		t.Errorf("claim: %v, heard %v, want claim begun segments: %v, false", err, w.planner.heard, errGone)

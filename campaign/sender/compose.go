@@ -105,11 +105,15 @@ func (p *planner) canSend(r *run, now time.Time) bool {
 	})
 }
 
-// hasWork reports whether the run has something to post, now or later.
-func (p *planner) hasWork(r *run) bool {
-	return slices.ContainsFunc(p.claimer.segments, func(s *segment) bool {
-		return s.run == r && !s.lost.Load() && (!s.exhausted() || s.nextDue.Load() != 0)
-	})
+// working are the runs that have something to post, now or later.
+func (p *planner) working() map[*run]bool {
+	works := map[*run]bool{}
+	for _, s := range p.claimer.segments {
+		if !s.lost.Load() && (!s.exhausted() || s.nextDue.Load() != 0) {
+			works[s.run] = true
+		}
+	}
+	return works
 }
 
 // draft fills an intent of one segment with up to n deliveries.

@@ -171,11 +171,11 @@ func TestASegmentIsWorkForItsOwnRun(t *testing.T) {
 	} {
 		w, s := planning(t, &groupLedger{}, Options{})
 		tt.set(s)
-		if work := w.planner.hasWork(s.run); work != tt.work {
+		if work := w.planner.working()[s.run]; work != tt.work {
 			t.Errorf("%s: work %v, want %v", tt.name, work, tt.work)
 		}
 		other := &run{no: 2}
-		if w.planner.hasWork(other) {
+		if w.planner.working()[other] {
 			t.Errorf("%s: it is work for another run, want not", tt.name)
 		}
 	}

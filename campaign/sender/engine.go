@@ -66,7 +66,8 @@ type Engine struct {
 	unsendable map[campaign.RunNo]string // why this version cannot send a run; of the goroutine of Run
 
 	otherLanes atomic.Pointer[[]campaign.LaneReport] // lanes of other replicas that want slots of a number
-	begun      atomic.Pointer[begunSegments]
+	begun      atomic.Pointer[freeSegments]          // of the last second
+	free       freeReader
 
 	mu      sync.Mutex
 	workers map[string]*worker
@@ -86,7 +87,7 @@ func New(l Ledger, s Sender, lim throttle.Limiter, o Options) (*Engine, error) {
 	e.holds, e.listening = newHolds(l, o, e.holdsChanged), newListening(l, o)
 	e.meet.Store(&meetings{})
 	e.otherLanes.Store(&[]campaign.LaneReport{})
-	e.begun.Store(&begunSegments{})
+	e.begun.Store(&freeSegments{})
 	return e, nil
 }
 

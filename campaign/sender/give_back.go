@@ -87,8 +87,11 @@ func (c *claimer) giveBackOne(ctx context.Context, s *segment, active bool, now 
 		return false, fmt.Errorf("park segment: %w", err)
 	}
 	c.claimedAt = time.Time{}
-	if parked.Done {
+	switch {
+	case parked.Done:
 		c.e.Poke()
+	case !parked.Wake.After(now):
+		c.e.free.changed()
 	}
 	return true, nil
 }
@@ -123,6 +126,7 @@ func (c *claimer) release(ctx context.Context, unposted map[*segment][]int64) {
 // handBack releases a segment, with its deliveries that were not posted. Else no process could
 // claim it until its lease has run out.
 func (c *claimer) handBack(ctx context.Context, l campaign.Lease, unposted []int64) {
+	defer c.e.free.changed()
 	if err := c.e.ledger.Release(ctx, l, unposted); err != nil && !errors.Is(err, campaign.ErrFenced) {
 		c.e.o.Log.Warn("segment not handed back: its lease must run out", "connection", c.number.connection, "err", err)
 	}

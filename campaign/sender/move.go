@@ -51,6 +51,7 @@ func (c *claimer) move(ctx context.Context, s *segment, now time.Time) (bool, er
 	if !moved {
 		return false, nil
 	}
+	c.e.free.changed()
 	c.claimedAt = time.Time{}
 	c.e.o.Log.Info("what is queued moves to another connection", "run", s.run.id, "connection", c.number.connection,
 		"deliveries", s.lease.Hi-s.lease.Mark, "because", why)

@@ -144,13 +144,13 @@ func TestSendingIsTakenUpAgainOnceTheLedgerAnswers(t *testing.T) {
 		var planning sync.WaitGroup
 		planning.Go(func() { w.planner.run(ctx) })
 		// A step claims what the engine found to be begun, and asks nothing where there is none.
-		steps := func(readAt time.Time, free ...campaign.BegunSegment) {
-			e.begun.Store(&begunSegments{readAt: readAt, free: free})
+		steps := func(readAt time.Time, free ...campaign.FreeSegment) {
+			e.begun.Store(newFreeSegments(readAt, nil, free...))
 			w.planner.poke.send()
 			time.Sleep(500 * time.Millisecond)
 		}
 		time.Sleep(3300 * time.Millisecond) // the step of the third second has claimed nothing
-		steps(time.Now(), campaign.BegunSegment{Run: 1})
+		steps(time.Now(), campaign.FreeSegment{Run: 1, Begun: true})
 		for time.Since(l.began) < 9500*time.Millisecond {
 			if lane := w.stats().Lanes[0]; lane.LimitedBy != campaign.ByLedger {
 				t.Errorf("while it is away the lane is limited by %s, want ledger", lane.LimitedBy)

@@ -187,9 +187,10 @@ func (p *planner) publish(ctx context.Context, err error) {
 	if err != nil {
 		p.failed = time.Now()
 	}
-	found := map[campaign.RunNo]lane{}
-	for _, r := range p.activeRuns() {
-		found[r.no] = lane{works: p.hasWork(r), share: p.fair.share(r)}
+	active, works, shares := p.activeRuns(), p.working(), p.fair.shares()
+	found := make(map[campaign.RunNo]lane, len(active))
+	for _, r := range active {
+		found[r.no] = lane{works: works[r], share: shares[r]}
 		if p.outage != nil {
 			p.lanes.limit(r, campaign.ByLedger, "the ledger does not answer: "+p.outage.Error())
 		}

@@ -251,14 +251,16 @@ func (f *fairQueue) giveBack(l *flow, unused int) {
 	f.tags[l.run] -= float64(unused) * l.cost()
 }
 
-// share is what the run gets of the number at this step; zero: it does not want the number here.
-func (f *fairQueue) share(r *run) share {
+// shares are what the runs get of the number at this step. A run that does not want the number here
+// is not among them.
+func (f *fairQueue) shares() map[*run]share {
+	all := make(map[*run]share, len(f.flows))
 	for _, l := range f.flows {
-		if l.run == r && l.local {
-			return share{l.rate, len(f.flows)}
+		if l.local {
+			all[l.run] = share{l.rate, len(f.flows)}
 		}
 	}
-	return share{}
+	return all
 }
 
 // wait is how long until the first run whose share is used up may ask again; at most most.

@@ -40,8 +40,11 @@ func (stubLedger) Listened(context.Context, time.Time) ([]reception.Span, error)
 
 func (stubLedger) LostTimes(context.Context) ([]reception.LostTime, error) { return nil, nil }
 
-func (stubLedger) FreeBegun(context.Context, []campaign.RunNo) ([]campaign.BegunSegment, error) {
-	return nil, nil
+func (stubLedger) FreeSegments(_ context.Context, runs []campaign.RunNo) (free []campaign.FreeSegment, _ error) {
+	for _, no := range runs {
+		free = append(free, campaign.FreeSegment{Run: no})
+	}
+	return free, nil
 }
 
 func (stubLedger) LiveLanes(context.Context, time.Duration) ([]campaign.LaneReport, error) {

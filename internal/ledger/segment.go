@@ -106,9 +106,9 @@ func ScanLease(no campaign.RunNo, scan func(...any) error) (l campaign.Lease, er
 	return l, err
 }
 
-// ScanBegunSegment reads run and connection.
-func ScanBegunSegment(scan func(...any) error) (s campaign.BegunSegment, err error) {
-	err = scan(&s.Run, &s.Connection)
+// ScanFreeSegment reads run, connection, and whether the segment had an owner.
+func ScanFreeSegment(scan func(...any) error) (s campaign.FreeSegment, err error) {
+	err = scan(&s.Run, &s.Connection, &s.Begun)
 	return s, err
 }
 

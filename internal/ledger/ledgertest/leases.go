@@ -3,6 +3,7 @@ package ledgertest
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -86,39 +87,42 @@ var leasePromises = []promise{
 			f.Errorf("after a release claimed %+v, %v; want no error, length 1, Index %+v, Recovered", ls, err, dead.Index)
 		}
 	}},
-	{"FreeBegunTellsWhatAClaimOfTheBegunWouldTake", func(f *fixture) {
+	{"FreeSegmentsTellWhatAClaimWouldTake", func(f *fixture) {
 		a, b := f.imported(2*campaign.SegmentSize+5), f.imported(1)
-		check := func(when string, want ...campaign.BegunSegment) {
+		check := func(when string, want ...campaign.FreeSegment) {
 			f.Helper()
-			got, err := f.l.FreeBegun(f.ctx, []campaign.RunNo{b.No, 99, a.No})
+			got, err := f.l.FreeSegments(f.ctx, []campaign.RunNo{b.No, 99, a.No})
 			f.ok(err)
-			slices.SortFunc(got, func(x, y campaign.BegunSegment) int {
-				return cmp.Or(cmp.Compare(x.Run, y.Run), cmp.Compare(x.Connection, y.Connection))
+			slices.SortFunc(got, func(x, y campaign.FreeSegment) int {
+				return cmp.Compare(fmt.Sprint(x), fmt.Sprint(y))
 			})
 			if d := diff.Diff(want, got); d != "" {
 				f.Errorf("%s: (-want +got)\n%s", when, d)
 			}
 		}
-		check("nothing was begun")
-		any, mine := campaign.BegunSegment{Run: a.No}, campaign.BegunSegment{Run: a.No, Connection: "conn_1"}
+		other, fresh := campaign.FreeSegment{Run: b.No}, campaign.FreeSegment{Run: a.No}
+		any, mine := campaign.FreeSegment{Run: a.No, Begun: true}, campaign.FreeSegment{Run: a.No, Connection: "conn_1", Begun: true}
+		check("nothing was begun", fresh, other)
+		f.ok(f.l.Release(f.ctx, f.claim(a.No, long, 1)[0], nil))
+		check("one of three had an owner", fresh, any, other)
 		leases := f.claim(a.No, long, 3)
-		check("all of it is owned")
+		check("all of a run is owned", other)
 		f.sent(leases[0], 0, 3)
 		f.sent(leases[1], leases[1].Lo, leases[1].Lo+1)
 		for _, l := range leases {
 			f.ok(f.l.Release(f.ctx, l, nil))
 		}
-		check("two have the connection, and one has none", any, mine)
-		if got, err := f.l.FreeBegun(f.ctx, []campaign.RunNo{b.No}); err != nil || len(got) > 0 {
-			f.Errorf("of another run: %+v, %v; want no error, length 0", got, err)
+		check("two have the connection, and one has none", any, mine, other)
+		if got, err := f.l.FreeSegments(f.ctx, nil); err != nil || len(got) > 0 {
+			f.Errorf("of no run: %+v, %v; want no error, length 0", got, err)
 		}
 		leases = f.claim(a.No, long, 2)
-		check("those of the connection are owned again", any)
+		check("those of the connection are owned again", any, other)
 		_, err := f.l.Recover(f.ctx, leases[0], at(1))
 		f.ok(err)
 		_, err = f.l.Park(f.ctx, leases[0], time.Now().Add(time.Hour), After(time.Hour))
 		f.ok(err)
-		check("one waits for its time", any)
+		check("one waits for its time", any, other)
 	}},
 	{"ClaimTakesNothingOfARunThatIsPausedOrEnded", func(f *fixture) {
 		r := f.imported(1)

@@ -41,13 +41,13 @@ const (
 		AND wake_at <= ledger_now() AND (connection = $2 OR connection = '' AND NOT $4) AND (epoch > 0 OR NOT $3)) ORDER BY w.i`
 )
 
-const sqlFreeBegun = `SELECT DISTINCT run, connection FROM segment WHERE run = ANY($1) AND NOT done AND epoch > 0
+const sqlFreeKinds = `SELECT DISTINCT run, connection, epoch > 0 FROM segment WHERE run = ANY($1) AND NOT done
 	AND lease_until <= ledger_now() AND wake_at <= ledger_now()`
 
-// FreeBegun implements campaign.SendLedger. Claim and Intend refuse a ledger that went back in
+// FreeSegments implements campaign.SendLedger. Claim and Intend refuse a ledger that went back in
 // time.
-func (l *Ledger) FreeBegun(ctx context.Context, runs []campaign.RunNo) (free []campaign.BegunSegment, err error) {
-	_, err = l.readClaimable(ctx, list(&free, ledger.ScanBegunSegment, sqlFreeBegun, runNos(runs)))
+func (l *Ledger) FreeSegments(ctx context.Context, runs []campaign.RunNo) (free []campaign.FreeSegment, err error) {
+	_, err = l.readClaimable(ctx, list(&free, ledger.ScanFreeSegment, sqlFreeKinds, runNos(runs)))
 	return free, err
 }
 

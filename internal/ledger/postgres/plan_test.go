@@ -123,7 +123,7 @@ func everything(t *testing.T, l *Ledger) {
 	_, err = l.Renew(ctx, ls, -time.Second)
 	ok(err)
 	ok(l.Release(ctx, ls[1], []int64{0}))
-	_, err = l.FreeBegun(ctx, claim.Runs)
+	_, err = l.FreeSegments(ctx, claim.Runs)
 	ok(err)
 	claim.Begun = true
 	ls, err = l.Claim(ctx, claim)

@@ -20,7 +20,7 @@ func (l *Ledger) Deliveries(ctx context.Context, no campaign.RunNo, from, to int
 const sqlDue = `SELECT d.rid, d.key, d.row, d.dest, d.cells, o.attempt, o.tries
 	FROM outcome o INDEXED BY outcome_open JOIN delivery d ON d.rid = o.rid
 	WHERE o.rid >= ? AND o.rid < ? AND o.state IN (1, 2, 3) /* open */ AND o.state = 1 /* deferred */ AND o.next_due <= ?
-	ORDER BY o.next_due, o.rid LIMIT ?`
+	ORDER BY o.next_due, o.rid LIMIT +?`
 
 // Due implements campaign.SendLedger.
 func (l *Ledger) Due(ctx context.Context, lease campaign.Lease, now time.Time, n int) (all []campaign.Retry, err error) {

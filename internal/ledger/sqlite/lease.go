@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"time"
 
@@ -45,14 +46,16 @@ func (l *Ledger) Claim(ctx context.Context, c campaign.Claim) (leases []campaign
 	return leases, nil
 }
 
+// SQLite compiles a statement again for each value of a LIMIT that is a bare parameter, to choose a
+// plan for it. `LIMIT +?` does not depend on the value.
 const (
 	sqlFreeSegments = `SELECT id & 0xffffffff, zone, lo, hi, mark, epoch + 1, connection, moved > 0, bound FROM segment
 		WHERE run = ?1 AND done = 0 AND lease_until <= ?2 AND wake_at <= ?2
 			AND (connection = ?3 OR connection = '' AND NOT ?6) AND (epoch > 0 OR NOT ?5)
-		ORDER BY connection = '', id LIMIT ?4`
+		ORDER BY connection = '', id LIMIT +?4`
 	// Any segment of a run that is to be cancelled; ?4 takes live leases too.
 	sqlCancelledSegments = `SELECT id & 0xffffffff, zone, lo, hi, mark, epoch + 1, connection, moved > 0, bound FROM segment
-		WHERE run = ?1 AND done = 0 AND (lease_until <= ?2 OR ?4) ORDER BY id LIMIT ?3`
+		WHERE run = ?1 AND done = 0 AND (lease_until <= ?2 OR ?4) ORDER BY id LIMIT +?3`
 	// Until Recover has run, the open rows are those of an earlier owner (granted_by).
 	sqlClaim = `UPDATE segment SET granted_by = CASE WHEN epoch = 0 THEN ?2 ELSE granted_by END, epoch = ?1, owner = ?2, lease_until = ?3,
 		intents_since = CASE WHEN intents_since = 0 THEN ?4 ELSE intents_since END WHERE id = ?5`
@@ -95,18 +98,18 @@ func (t *tx) claim(c *campaign.Claim, no campaign.RunNo, n int, now time.Time) (
 	return free, nil
 }
 
-const sqlFreeBegun = `SELECT DISTINCT run, connection FROM segment
-	WHERE run = ?1 AND done = 0 AND epoch > 0 AND lease_until <= ?2 AND wake_at <= ?2`
+// The runs are a JSON array: one query for all of them, however many there are.
+const sqlFreeKinds = `SELECT DISTINCT run, connection, epoch > 0 FROM segment
+	WHERE run IN (SELECT value FROM json_each(?1)) AND done = 0 AND lease_until <= ?2 AND wake_at <= ?2`
 
-// FreeBegun implements campaign.SendLedger.
-func (l *Ledger) FreeBegun(ctx context.Context, runs []campaign.RunNo) (free []campaign.BegunSegment, err error) {
-	for _, no := range runs {
-		if err := l.read().each(ctx, sqlFreeBegun, args(int64(no), ledger.Millis(time.Now())),
-			list(&free, ledger.ScanBegunSegment)); err != nil {
-			return nil, err
-		}
+// FreeSegments implements campaign.SendLedger.
+func (l *Ledger) FreeSegments(ctx context.Context, runs []campaign.RunNo) (free []campaign.FreeSegment, err error) {
+	nos, err := json.Marshal(runs)
+	if err != nil {
+		return nil, err
 	}
-	return free, nil
+	err = l.read().each(ctx, sqlFreeKinds, args(string(nos), ledger.Millis(time.Now())), list(&free, ledger.ScanFreeSegment))
+	return free, err
 }
 
 const sqlRenew = `UPDATE segment SET lease_until = ? WHERE id = ? AND epoch = ? AND done = 0`
