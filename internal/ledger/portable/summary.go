@@ -11,9 +11,13 @@ import (
 
 const (
 	// A summary is kept if nothing has changed since the rows were counted. That of a segment whose
-	// deliveries retention deleted always is. $4 asks for the courses.
+	// deliveries retention deleted always is. A segment without an outcome, such as each of a run that
+	// has just begun, has no groups: counting it would be a statement more. $4 asks for the courses.
 	sqlSummaryPage = `SELECT s.id, s.lo, s.hi, s.mark, s.connection, s.done, s.lease_until > ledger_now(),
-			coalesce(k.counts, ''), CASE WHEN $4 = 1 THEN coalesce(k.course, '') ELSE '' END,
+			coalesce(k.counts, CASE WHEN $4 = 1 OR EXISTS (SELECT 1 FROM retired r WHERE r.segment = s.id)
+				OR EXISTS (SELECT 1 FROM outcome o WHERE o.rid >= ((s.id >> 32) << 32) + s.lo AND o.rid < ((s.id >> 32) << 32) + s.hi)
+				THEN '' ELSE '[]' END),
+			CASE WHEN $4 = 1 THEN coalesce(k.course, '') ELSE '' END,
 			EXISTS (SELECT 1 FROM retired r WHERE r.segment = s.id)
 		FROM segment s LEFT JOIN summary k ON k.segment = s.id AND k.counts <> '' AND (
 			EXISTS (SELECT 1 FROM retired r WHERE r.segment = s.id)
