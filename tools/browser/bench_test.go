@@ -21,10 +21,12 @@ var (
 	benchEvery = flag.Duration("every", 0, "the time between two requests; from 1s on, none shares what another has read")
 )
 
-// The most of each page: docs/performance.md has what was measured.
+// The most of each page: docs/performance.md has what was measured. A run of more than 1,000,000
+// rows has a bound for the median alone.
 const (
 	mostMedian = 50 * time.Millisecond
 	most99     = 150 * time.Millisecond
+	mostLarge  = 100 * time.Millisecond
 	firstVisit = 80_000 // bytes on the wire, with the style, the script and the font
 	laterVisit = 25_000
 )
@@ -113,7 +115,10 @@ func TestPagesAreQuickWhileARunSends(t *testing.T) {
 		median, p99 := took[len(took)/2], took[(len(took)*99+99)/100-1]
 		t.Logf("%-52s median %6.1f ms, 99 %% %6.1f ms, %6d bytes, first visit %6d", path,
 			1000*median.Seconds(), 1000*p99.Seconds(), size, size+assets)
-		if median > mostMedian || p99 > most99 {
+		switch large := *benchRows > 1_000_000; {
+		case large && median > mostLarge:
+			t.Errorf("%s: got a median of %v, want %v", path, median, mostLarge)
+		case !large && (median > mostMedian || p99 > most99):
 			t.Errorf("%s: got a median of %v and 99 %% within %v, want %v and %v", path, median, p99, mostMedian, most99)
 		}
 		if size > laterVisit || size+assets > firstVisit {
