@@ -1,6 +1,7 @@
 package file
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -13,11 +14,14 @@ import (
 
 // Draft is a first campaign file, for a list and a template that exist.
 type Draft struct {
+	Name               string // of the campaign; "": as the template
 	Template, Language string
 	Record             *messaging.TemplateRecord // nil: the service was not asked
 	Connection         string
 	File               string // Audience.File; "" names none
 	List               recipients.Sketch
+	// Linked says that the medium of a header comes from an address in the list, not from a file.
+	Linked bool
 }
 
 // YAML writes the file. A variable whose column is not known by its name stays unmapped, so that
@@ -26,7 +30,7 @@ func (d *Draft) YAML() string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	line("# `campaignd check` looks at this file and its list; `campaignd config schema campaign` lists every key.")
-	line("name: %s", d.Template)
+	line("name: %s", cmp.Or(d.Name, d.Template))
 	line("connections: [%s]", recipients.YAMLText(d.Connection))
 	line("template:")
 	line("  name: %s", d.Template)
@@ -98,7 +102,11 @@ func (d *Draft) fill(line func(string, ...any), variable func(name, of string) s
 		line("  # %s", sentence.Shorten(strings.Join(strings.Fields(body.Text), " "), 200))
 		line("  body: [%s]", strings.Join(texts, ", "))
 	}
-	if format := d.Record.Component("HEADER").Format; slices.Contains([]string{"IMAGE", "VIDEO", "DOCUMENT"}, format) {
+	switch format := d.Record.Component("HEADER").Format; {
+	case !slices.Contains([]string{"IMAGE", "VIDEO", "DOCUMENT"}, format):
+	case d.Linked:
+		line("  header: {%s: {link: %s}}", strings.ToLower(format), variable("header_link", "the address of the header"))
+	default:
 		line("  header: {%s: {file: CHANGE-ME}}   # a file beside this one", strings.ToLower(format))
 	}
 	var filled []string

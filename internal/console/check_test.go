@@ -54,7 +54,7 @@ func TestAFaultOfTheListNamesItsLine(t *testing.T) {
 	w := newWorld(t)
 	where := filepath.Join(w.process.Uploads.Dir(), "x", "bad.csv")
 	w.found = &launch.Preflight{Findings: []file.Finding{{Level: file.LevelError, Where: where + ":14",
-		What: "the quote opened here is never closed", Remedy: "close it"}, {Level: file.LevelError, Where: "template.body", What: "it has two"}}}
+		What: "the quote opened here is never closed", Remedy: "close it"}, {Level: file.LevelError, Where: "c.yaml:4:2", What: "it has two"}}}
 	text := w.request(w.step("check"), "admin", nil).Body.String()
 	if !strings.Contains(text, "bad.csv:14</code>: the quote opened here is never closed.</strong> Close it.") ||
 		!strings.Contains(text, "<strong>It has two.</strong>") {

@@ -126,6 +126,7 @@ func ofList(show func(v *visit, dr campaign.Draft, x *operator.Prepared) (any, e
 type newView struct {
 	Campaigns []resource.Campaign
 	Drafts    []campaign.Draft
+	Templates templatesView
 	Closed    bool // this process sends nothing
 }
 
@@ -143,6 +144,9 @@ func newCampaign(v *visit) (any, error) {
 			out.Campaigns = append(out.Campaigns, v.d.Campaigns(v.r.Context(), []operator.File{f})...)
 		}
 	}
+	if !out.Closed {
+		out.Templates = templates(v)
+	}
 	out.Drafts, err = v.d.Drafts(v.r.Context())
 	return out, err
 }
@@ -155,7 +159,12 @@ func beginDraft(v *visit) (done, error) {
 	if err != nil {
 		return done{}, err
 	}
-	f, _, err := v.d.Campaign(v.r.Context(), files, v.form.Get("campaign"))
+	var f operator.File
+	if v.form.Get("template") != "" {
+		f, err = v.templateFile(files)
+	} else {
+		f, _, err = v.d.Campaign(v.r.Context(), files, v.form.Get("campaign"))
+	}
 	if err != nil {
 		return done{}, err
 	}

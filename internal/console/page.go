@@ -226,15 +226,19 @@ const maxName = 120
 
 func clip(s any) string { return plot.Text(fmt.Sprint(s), maxName) }
 
-// place is where a finding is, if that has a line: bad.csv:14.
+// place is where a finding of a list is, if that has a line: bad.csv:14. A place in a campaign file
+// has a column too, and the page has no such file.
 func place(where string) string {
-	if !withLine.MatchString(where) {
+	if !withLine.MatchString(where) || withColumn.MatchString(where) {
 		return ""
 	}
 	return where
 }
 
-var withLine = regexp.MustCompile(`:[0-9]+$`)
+var (
+	withLine   = regexp.MustCompile(`:[0-9]+$`)
+	withColumn = regexp.MustCompile(`:[0-9]+:[0-9]+$`)
+)
 
 // base is the name of a file without its folder, which is one of the server.
 func base(s string) string { return path.Base(strings.ReplaceAll(s, `\`, "/")) }
@@ -260,6 +264,7 @@ func stateOf(s any) pill {
 		string(campaign.ByAllowance): "wait",
 		string(campaign.ByRamp):      "wait", string(campaign.ByUnreachable): "stop", string(campaign.ByLedger): "stop",
 		string(campaign.ByLimiter): "stop", string(campaign.ByInFlight): "go", "GREEN": "done", "YELLOW": "wait", "RED": "stop", "in force": "go",
+		approved: "done", "PAUSED": "wait", "PENDING": "wait", "REJECTED": "stop", "DISABLED": "stop",
 		"revoked": "quiet", "sent": "done", "accepted": "go", "sending": "go", "next": "go",
 	}[text]
 	if kind == "" {

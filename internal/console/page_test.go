@@ -54,6 +54,7 @@ func TestNoValueIsMarkup(t *testing.T) {
 func TestEachPageIsWhole(t *testing.T) {
 	w := newWorld(t)
 	field := regexp.MustCompile(`<(?:input|select|textarea) id="([^"]+)"`)
+	audits := regexp.MustCompile(`method="post" action="/console/runs/[^/"]+/audit"`)
 	for i := range w.routes {
 		r := &w.routes[i]
 		if r.method != http.MethodGet || r.page == "" {
@@ -73,6 +74,7 @@ func TestEachPageIsWhole(t *testing.T) {
 					t.Errorf("%s as %s: the field %s has no label", r.path, name, id[1])
 				}
 			}
+			text = audits.ReplaceAllString(text, "") // an audit changes nothing
 			if name == "read" && strings.Contains(text, `method="post" action="/console/`+"runs") {
 				t.Errorf("%s: a key that may only look is shown an action", r.path)
 			}

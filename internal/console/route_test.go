@@ -14,7 +14,6 @@ import (
 
 // unreached has the operations of the API that no page reaches, with the reason.
 var unreached = map[string]string{
-	"audit":               "it reads a whole list for minutes; `campaignd audit` says how far it is",
 	"check":               "a new campaign is checked with the list that it is sent to",
 	"doubts":              "the deliveries of the statuses in_doubt and unknown are the same rows",
 	"drop":                "the list of dropped files has all that it tells",
@@ -22,9 +21,8 @@ var unreached = map[string]string{
 	"forecast":            "the sentence of why has when the last row is sent",
 	"forecast-campaign":   "as check",
 	"import-suppressions": "its faults are listed by row: `campaignd suppressions import`",
-	"media":               "as templates",
-	"sync-templates":      "as templates",
-	"templates":           "templates are files that are reviewed like code: `campaignd templates`",
+	"media":               "the files of a template are named in the campaign file",
+	"sync-templates":      "templates are files that are reviewed like code: `campaignd templates sync`",
 }
 
 // operation is what the API's document says of an operation.

@@ -119,6 +119,7 @@ type runView struct {
 	Ended    string   // what became of an ended run, in a sentence; "": it has not ended
 	Again    []choice // rows that a follow-up may send to
 	Operates bool     // the visitor may change it
+	Audit    *audit   // the last one; nil: there is none
 	Can      map[string]bool
 }
 
@@ -166,7 +167,7 @@ func showRun(v *visit) (any, error) {
 		return nil, err
 	}
 	view, err := v.figures(run.ID, true)
-	view.Operates = v.who.Scope.Allows(campaign.KeyOperate)
+	view.Operates, view.Audit = v.who.Scope.Allows(campaign.KeyOperate), v.audits.of(run.ID)
 	return view, err
 }
 

@@ -263,6 +263,7 @@ var forms = map[string]url.Values{
 	"/console/keys/create":             {"name": {hostile}, "scope": {"read"}, "nonce": {"1"}},
 	"/console/keys/revoke":             {"key": {"none"}},
 	"/console/runs/{run}/follow-up":    {"where": {"failed=131049"}},
+	"/console/runs/{run}/audit":        {},
 	"/console/runs/{run}/pause":        {},
 	"/console/runs/{run}/resume":       {},
 	"/console/runs/{run}/approve":      {},
