@@ -154,6 +154,9 @@ type Hold struct {
 	LiftedWho string     // of a lifted hold, as Who
 }
 
+// Subject is the scope and the id, as notifications and the log of actions have them.
+func (h Hold) Subject() string { return string(h.Scope) + " " + h.ID }
+
 // InForce reports whether the hold stops anything at now.
 func (h Hold) InForce(now time.Time) bool {
 	return h.Lifted.IsZero() && (h.Until.IsZero() || h.Until.After(now))

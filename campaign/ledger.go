@@ -341,3 +341,9 @@ type SegmentState struct {
 	Moved      int64 // how often it was moved to another connection
 	Moves      []SegmentMove
 }
+
+// SegmentMove is one move of a segment to another connection (docs/protocol.md#moves).
+type SegmentMove struct {
+	From string // the connection that gave the rows away
+	Rows int64  // the rows that were not sent then: above the mark, or waiting for a retry
+}

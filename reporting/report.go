@@ -10,6 +10,7 @@ import (
 	"campaignd/campaign"
 	"campaignd/campaign/conversion"
 	"campaignd/campaign/file"
+	"campaignd/campaign/wording"
 )
 
 // Report is a run in figures. Scripts rely on its JSON
@@ -35,7 +36,7 @@ type Report struct {
 	// Lift compares the people of the run with those it held out; nil if it held out nobody.
 	Lift *conversion.Lift `json:"lift,omitempty"`
 	// Moved counts the rows that moved between connections (docs/limits.md#several-numbers).
-	Moved []campaign.MovedRows `json:"moved,omitempty"`
+	Moved []wording.MovedRows `json:"moved,omitempty"`
 	// Cost is nil if no price of a message was told. The caller sets it (CostOf).
 	Cost *Cost `json:"cost,omitempty"`
 	// Service compares with what the service counts, if that was asked for. The caller sets it.
@@ -45,7 +46,7 @@ type Report struct {
 	RefusedEvents string `json:"refused_events,omitempty"`
 	// Holds stop messages of the run now. The caller sets them: what a hold names of a connection is
 	// not in the ledger.
-	Holds []campaign.HoldState `json:"holds"`
+	Holds []wording.HoldState `json:"holds"`
 }
 
 // noCode stands for the missing code of a failure or refusal.
@@ -125,7 +126,7 @@ func Build(ctx context.Context, l campaign.ReportLedger, run campaign.Run) (*Rep
 		Skipped: map[string]int64{},
 		Failed:  map[string]int64{},
 		Refused: map[string]int64{},
-		Holds:   []campaign.HoldState{},
+		Holds:   []wording.HoldState{},
 	}
 	if run.State == campaign.Importing {
 		r.Rows = r.Totals.sum() // run was read before the tallies, and rows may have been added since
@@ -144,7 +145,7 @@ func Build(ctx context.Context, l campaign.ReportLedger, run campaign.Run) (*Rep
 	if err != nil {
 		return nil, fmt.Errorf("report of run %s: %w", run.ID(), err)
 	}
-	r.Moved = campaign.RowsMoved(segments)
+	r.Moved = wording.RowsMoved(segments)
 	r.Funnel = Funnel{
 		Sendable: r.Totals.sum() - r.Totals[campaign.Skipped],
 		Accepted: funnel.Accepted, Sent: funnel.Sent, Delivered: funnel.Delivered, Read: funnel.Read, Failed: funnel.Failed,

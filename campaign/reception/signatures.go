@@ -5,8 +5,6 @@ import (
 	"maps"
 	"strings"
 	"time"
-
-	"campaignd/internal/sentence"
 )
 
 // Signatures is what the ledger knows of the signatures of webhooks, over all processes. Requests
@@ -138,33 +136,15 @@ func (s Signatures) With(n SignatureNote, now time.Time) (next Signatures, repla
 	return s, replay
 }
 
-// Refused says what is refused at now; "": nothing. None means that no event was verified since, so
-// that neither statuses nor opt-outs are seen.
-func (s Signatures) Refused(now time.Time) (told string, none bool) {
+// Refused reports whether requests are refused at now. None means that no event was verified since,
+// so that neither statuses nor opt-outs are seen.
+func (s Signatures) Refused(now time.Time) (refused, none bool) {
 	last := s.LastVerified()
 	none = last.Before(s.Since) || s.Last.Sub(last) > sameTime // two endpoints get an event at about the same time
 	if s.Count == 0 || s.Mended.After(s.Last) || none && now.Sub(s.Last) > refusedKept || !none && now.Sub(s.Last) > refusedMended {
-		return "", false
+		return false, false
 	}
-	told = sentence.Count(s.Count, "event", "events") + " with a wrong signature refused since " + sentence.Instant(s.Since)
-	beside := " while others are verified: "
-	if none {
-		beside = ", and none verified after the last: "
-	}
-	return told + beside + s.lacking(none) + ", or a stranger posts there", none
-}
-
-// lacking says which key lacks the secret of what was refused.
-func (s Signatures) lacking(none bool) string {
-	switch {
-	case s.OfApps():
-		return "the app_secret_file of cloud.accounts is not their app's, cloud.accounts lacks their account"
-	case s.Apps > 0:
-		return "webhooks.secrets lacks a secret, and the app_secret_file of cloud.accounts is not the app's"
-	case none:
-		return "webhooks.secrets lacks their secret"
-	}
-	return "webhooks.secrets lacks one secret (a half-done rotation)"
+	return true, none
 }
 
 // OfApps reports whether only events of the platform's apps were refused.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/wording"
 )
 
 const (
@@ -318,10 +319,10 @@ func (h *holds) write(ctx context.Context) error {
 	}
 	h.writing = changes{}
 	for _, one := range ended {
-		h.o.Log.Debug("hold ended", "hold", one.Sentence(time.Now()))
+		h.o.Log.Debug("hold ended", "hold", wording.Hold(one, time.Now()))
 	}
 	for _, one := range began {
-		h.o.Log.Debug("hold began", "hold", one.Sentence(time.Now()))
+		h.o.Log.Debug("hold began", "hold", wording.Hold(one, time.Now()))
 	}
 	return err
 }

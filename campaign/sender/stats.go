@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/wording"
 	"campaignd/throttle/throughput"
 )
 
@@ -63,9 +64,9 @@ func (w *worker) lane(r *run, s Stats) campaign.LaneReport {
 	}
 	switch {
 	case held:
-		l.Rate, l.LimitedBy, l.Detail = 0, campaign.ByHold, hold.Sentence(now)
+		l.Rate, l.LimitedBy, l.Detail = 0, campaign.ByHold, wording.Hold(hold, now)
 	case state == halfOpen:
-		l.Rate, l.LimitedBy, l.Detail = 0, campaign.ByHold, breaker.Sentence(now)
+		l.Rate, l.LimitedBy, l.Detail = 0, campaign.ByHold, wording.Hold(breaker, now)
 	case rest > 0:
 		l.Rate, l.LimitedBy, l.Detail = 0, why.limit, fmt.Sprintf("%s; next try in %.0fs", why.detail, math.Ceil(rest.Seconds()))
 	case failure != "":

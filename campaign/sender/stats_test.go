@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/wording"
 	"campaignd/internal/messaging"
 	"campaignd/throttle"
 )
@@ -287,7 +288,7 @@ func TestALaneNamesWhatItWaitsFor(t *testing.T) {
 			"the service cannot be reached; next try in 1s", 0},
 		{"a hold of the number", func(w *worker) {
 			w.planner.e.holds.add(restricted, time.Now())
-		}, "hold", restricted.Sentence(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)), 0},
+		}, "hold", wording.Hold(restricted, time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)), 0},
 		{"a hold of another number", func(w *worker) {
 			w.planner.e.holds.add(campaign.Hold{Scope: campaign.HoldConnection, ID: "conn_2", Reason: "131048"}, time.Now())
 		}, "throughput", "it sends at its pace of 72 messages per second", 72},

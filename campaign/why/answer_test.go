@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"campaignd/campaign"
+	"campaignd/campaign/wording"
 	"campaignd/internal/sentence"
 )
 
@@ -265,7 +266,7 @@ func TestWhyNamesTheHold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := h.Sentence(minute(1)); w.LimitedBy != campaign.ByHold || w.Sentence != want || len(w.Holds) != 1 ||
+	if want := wording.Hold(h, minute(1)); w.LimitedBy != campaign.ByHold || w.Sentence != want || len(w.Holds) != 1 ||
 		w.Holds[0].Sentence != want {
 		t.Errorf("got %s: %s and %d holds\nwant hold: %s", w.LimitedBy, w.Sentence, len(w.Holds), want)
 	}

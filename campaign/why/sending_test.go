@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/wording"
 )
 
 // seen is a ledger with one run.
@@ -46,7 +47,7 @@ func TestASenderNamesWhatItsRunWaitsFor(t *testing.T) {
 		want string
 		held campaign.Hold
 	}{
-		{name: "a hold", seen: seen{run: running}, open: 5, want: hold.Sentence(now), held: hold},
+		{name: "a hold", seen: seen{run: running}, open: 5, want: wording.Hold(hold, now), held: hold},
 		{name: "a pause", seen: seen{run: paused}, open: 5, want: refused},
 		{name: "a pause with nothing open", seen: seen{run: paused}, open: 0, want: refused},
 		{name: "approval", seen: seen{run: approval}, open: 5, want: "it waits for approval: `campaignd approve spring-3`"},

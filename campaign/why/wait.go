@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/wording"
 	"campaignd/internal/sentence"
 	"campaignd/recipients"
 )
@@ -270,11 +271,11 @@ func (w *Answer) row(run campaign.Run, line campaign.Line, segments []campaign.S
 
 // Number is what limits a number, over all unfinished runs.
 type Number struct {
-	Connection string               `json:"connection"`
-	LimitedBy  campaign.LimitedBy   `json:"limited_by"`
-	Sentence   string               `json:"sentence"`
-	Holds      []campaign.HoldState `json:"holds"`
-	Runs       []Lane               `json:"runs"`
+	Connection string              `json:"connection"`
+	LimitedBy  campaign.LimitedBy  `json:"limited_by"`
+	Sentence   string              `json:"sentence"`
+	Holds      []wording.HoldState `json:"holds"`
+	Runs       []Lane              `json:"runs"`
 }
 
 // Lane is what one run waits for on a number.
@@ -288,14 +289,14 @@ type Lane struct {
 // ExplainNumber says what limits a connection at now: what holds it, and what each of the runs that
 // are to be sent over it waits for there. runs are the answers of Explain for them.
 func ExplainNumber(connection string, runs []Answer, h Holds, now time.Time) Number {
-	n := Number{Connection: connection, LimitedBy: campaign.ByNone, Holds: []campaign.HoldState{}, Runs: []Lane{}}
+	n := Number{Connection: connection, LimitedBy: campaign.ByNone, Holds: []wording.HoldState{}, Runs: []Lane{}}
 	var longest campaign.Hold
 	if h.Origin != nil {
 		o := h.Origin(connection)
 		longest, _ = campaign.HeldBy(h.Holds, o, now)
 		for _, one := range h.Holds {
 			if one.InForce(now) && one.Stops(o) {
-				n.Holds = append(n.Holds, one.State(now))
+				n.Holds = append(n.Holds, wording.State(one, now))
 			}
 		}
 	}
@@ -313,7 +314,7 @@ func ExplainNumber(connection string, runs []Answer, h Holds, now time.Time) Num
 	n.Sentence = connection + " has nothing to send"
 	switch {
 	case len(n.Holds) > 0:
-		n.LimitedBy, n.Sentence = campaign.ByHold, longest.Sentence(now)
+		n.LimitedBy, n.Sentence = campaign.ByHold, wording.Hold(longest, now)
 	default:
 		for _, one := range n.Runs {
 			if one.live() && one.LimitedBy != campaign.ByNone && one.LimitedBy != "" && !one.At.IsZero() {

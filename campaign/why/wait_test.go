@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/wording"
 )
 
 // queued is a ledger of one run with so many queued rows in segments of ten.
@@ -277,8 +278,8 @@ func TestWhySaysWhatLimitsANumber(t *testing.T) {
 		want string
 	}{
 		{"a lane", runs, Holds{Origin: origin}, "share: a: spring-2 goes first"},
-		{"a hold", runs, Holds{Holds: []campaign.Hold{hold}, Origin: origin}, "hold: " + hold.Sentence(now)},
-		{"two holds", runs, Holds{Holds: []campaign.Hold{hold, manual}, Origin: origin}, "hold: " + manual.Sentence(now)},
+		{"a hold", runs, Holds{Holds: []campaign.Hold{hold}, Origin: origin}, "hold: " + wording.Hold(hold, now)},
+		{"two holds", runs, Holds{Holds: []campaign.Hold{hold, manual}, Origin: origin}, "hold: " + wording.Hold(manual, now)},
 		{"no run", nil, Holds{Origin: origin}, "none: a has nothing to send"},
 	} {
 		var answers []Answer

@@ -13,6 +13,7 @@ import (
 	"campaignd/campaign"
 	"campaignd/campaign/file"
 	"campaignd/campaign/launch"
+	"campaignd/campaign/wording"
 	"campaignd/internal/sentence"
 )
 
@@ -28,14 +29,14 @@ type Answer struct {
 	// statuses nor opt-outs are seen; "": none. The caller of Explain sets it.
 	RefusedEvents string `json:"refused_events,omitempty"`
 	// Holds stop messages of the run, over all of its connections or some.
-	Holds  []campaign.HoldState `json:"holds"`
-	Totals Totals               `json:"totals"`
-	Lanes  []LaneState          `json:"lanes"`
+	Holds  []wording.HoldState `json:"holds"`
+	Totals Totals              `json:"totals"`
+	Lanes  []LaneState         `json:"lanes"`
 	// Waits counts the queued rows by what they wait for.
 	Waits    []Wait   `json:"waits"`
 	Segments Segments `json:"segments"`
 	// Moved counts the rows that moved between connections (limits.move).
-	Moved []campaign.MovedRows `json:"moved,omitempty"`
+	Moved []wording.MovedRows `json:"moved,omitempty"`
 	// Opens is when the window opens that the run waits for; zero when it waits for none.
 	Opens time.Time `json:"window_opens_at,omitzero"`
 	// Limits decide the run's share of its numbers; the zero value if this version cannot read them.
@@ -106,10 +107,10 @@ type Holds struct {
 // Explain says what a run waits for at now, from the ledger alone: it works beside a sender, and
 // after the sender's death.
 func Explain(ctx context.Context, l Ledger, run campaign.Run, h Holds, now time.Time) (Answer, error) {
-	w := Answer{Run: run.ID(), State: run.State, Totals: Totals{Rows: run.Rows}, Lanes: []LaneState{}, Holds: []campaign.HoldState{},
+	w := Answer{Run: run.ID(), State: run.State, Totals: Totals{Rows: run.Rows}, Lanes: []LaneState{}, Holds: []wording.HoldState{},
 		postponed: map[string]int64{}, at: now}
 	if len(h.Holds) > 0 {
-		w.Holds = campaign.HoldStates(RunHolds(run, h.Holds, h.Origin, now), now)
+		w.Holds = wording.States(RunHolds(run, h.Holds, h.Origin, now), now)
 		w.heldBy, _ = Held(run, h.Holds, h.Origin, now)
 	}
 	tallies, _, err := l.Tallies(ctx, run.No)
@@ -163,7 +164,7 @@ func Explain(ctx context.Context, l Ledger, run campaign.Run, h Holds, now time.
 			}
 		}
 	}
-	w.Moved = campaign.RowsMoved(segments)
+	w.Moved = wording.RowsMoved(segments)
 	w.Opens = WindowOpens(segments, now)
 	w.afterCanary = launch.AwaitingCanary(segments)
 	if left := float64(w.Totals.Queued); rate > 0 && left > 0 && run.State == campaign.Running && w.Segments.Leased > 0 &&
@@ -291,7 +292,7 @@ func (w *Answer) answer(run campaign.Run) (limit campaign.LimitedBy, text string
 	nobodyThen := ", and nobody is there to send it then: " + start
 	open := w.Totals.Queued + w.Totals.Sending
 	if w.heldBy.Scope != "" && open > 0 {
-		s := w.heldBy.Sentence(w.at)
+		s := wording.Hold(w.heldBy, w.at)
 		if !w.served() && w.Segments.Leased == 0 {
 			s += nobodyThen
 		}

@@ -16,6 +16,7 @@ import (
 	"campaignd/campaign/launch"
 	"campaignd/internal/command"
 	"campaignd/internal/config"
+	"campaignd/internal/ledger/backend"
 	"campaignd/internal/messaging/connector"
 	"campaignd/internal/messaging/service"
 	"campaignd/internal/sentence"
@@ -260,7 +261,7 @@ func deleteFile(ctx context.Context, c *service.Client, id, connection string) (
 
 // unusedFiles are the files at the service that no unfinished run of the ledger uses.
 func unusedFiles(ctx context.Context, cfg *config.Config, c *service.Client, connection string) (_ []service.File, err error) {
-	if err := cfg.LostLedger(); err != nil {
+	if err := backend.Lost(cfg); err != nil {
 		return nil, err
 	}
 	if cfg.NoLedger() {
@@ -271,7 +272,7 @@ func unusedFiles(ctx context.Context, cfg *config.Config, c *service.Client, con
 	if err != nil {
 		return nil, notOffered(err, "media_list")
 	}
-	l, err := config.ReadLedger(ctx, cfg, nil)
+	l, err := backend.Read(ctx, cfg, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -36,6 +36,7 @@ var ranks = map[string]int{
 	"internal/client":          65,
 	"internal/client/resource": 50,
 
+	"internal/ledger/backend":  72, // opens either backend
 	"internal/ledger/sqlite":   62, // the backends import the rules of the ledger
 	"internal/ledger/postgres": 62,
 	"internal/ledger/portable": 61, // what both backends embed
@@ -50,9 +51,10 @@ var ranks = map[string]int{
 	"internal/ledger/sqlite/dbfile":    61,
 	"internal/ledger/postgres/connect": 61,
 
-	"campaign/sender": 51,
-	"campaign/plan":   50,
-	"campaign/why":    50,
+	"campaign/sender":  51,
+	"campaign/plan":    50,
+	"campaign/wording": 42,
+	"campaign/why":     50,
 
 	"campaign/template": 50,
 

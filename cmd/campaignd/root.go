@@ -12,6 +12,7 @@ import (
 	"campaignd/internal/command"
 	"campaignd/internal/config"
 	"campaignd/internal/daemon"
+	"campaignd/internal/ledger/backend"
 )
 
 // program is one invocation with the flags that every command has.
@@ -166,7 +167,7 @@ func (p *program) openLedger(ctx context.Context, why command.Purpose) (campaign
 	}
 	var l campaign.Ledger
 	if why == command.ToRead {
-		l, err = config.ReadLedger(ctx, c, p.log(c, true))
+		l, err = backend.Read(ctx, c, p.log(c, true))
 	} else {
 		l, err = daemon.OpenLedger(ctx, c, false, p.log(c, true))
 	}
@@ -181,7 +182,7 @@ func ledgerExists(c *config.Config) error {
 	if !c.NoLedger() {
 		return nil
 	}
-	if err := c.LostLedger(); err != nil {
+	if err := backend.Lost(c); err != nil {
 		return err
 	}
 	return command.Invalid(fmt.Errorf("there is no ledger %s: nothing has run here yet; "+

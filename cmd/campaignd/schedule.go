@@ -12,7 +12,7 @@ import (
 	"campaignd/internal/client"
 	"campaignd/internal/client/resource"
 	"campaignd/internal/command"
-	"campaignd/internal/config"
+	"campaignd/internal/ledger/backend"
 	"campaignd/internal/operator"
 	"campaignd/internal/schedule"
 	"campaignd/internal/sentence"
@@ -137,7 +137,7 @@ func (p *program) withFolder(ctx context.Context, do func(folderOperations) erro
 	}
 	near := nearFolder{&operator.Session{}, c.Campaigns}
 	if !c.NoLedger() {
-		if near.Ledger, err = config.ReadLedger(ctx, c, p.log(c, true)); err != nil {
+		if near.Ledger, err = backend.Read(ctx, c, p.log(c, true)); err != nil {
 			return err
 		}
 		defer command.Closing(near.Ledger, &err)

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"campaignd/campaign/reception"
+	"campaignd/campaign/wording"
 	"campaignd/internal/command"
 	"campaignd/internal/config"
 	"campaignd/internal/daemon"
@@ -96,7 +97,7 @@ func (p *program) sayRefused(ctx context.Context, c *config.Config) (refused boo
 	if err != nil || !known {
 		return false, err
 	}
-	text, _ := s.Refused(time.Now())
+	text, _ := wording.Refused(s, time.Now())
 	switch last := s.LastVerified(); {
 	case text != "":
 		fmt.Fprintf(p.Stderr, "campaignd: %s\n", sentence.Printable(text))

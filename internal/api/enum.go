@@ -7,6 +7,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"campaignd/campaign"
+	"campaignd/campaign/wording"
 )
 
 // limitedBy gives campaign.LimitedBy its schema: the closed list, with the meaning of each word.
@@ -15,7 +16,7 @@ type limitedBy string
 // Schema implements huma.SchemaProvider.
 func (limitedBy) Schema(huma.Registry) *huma.Schema {
 	s := &huma.Schema{Type: huma.TypeString, Description: "What limits it:"}
-	for _, m := range campaign.LimitMeanings() {
+	for _, m := range wording.Limits() {
 		s.Enum = append(s.Enum, string(m.By))
 		s.Description += "\n- `" + string(m.By) + "`: " + m.Meaning
 	}

@@ -4,8 +4,8 @@ import (
 	"reflect"
 	"testing"
 
-	"campaignd/campaign"
 	"campaignd/campaign/why"
+	"campaignd/campaign/wording"
 )
 
 func TestTheDocumentListsEachLimit(t *testing.T) {
@@ -13,7 +13,7 @@ func TestTheDocumentListsEachLimit(t *testing.T) {
 	r.Schema(reflect.TypeFor[why.Answer](), true, "")
 	for schema, property := range map[string]string{"Why": "limited_by", "LaneState": "limited_by", "WhyWait": "for"} {
 		got := r.Map()[schema].Properties[property].Enum
-		all := campaign.LimitMeanings()
+		all := wording.Limits()
 		if len(got) != len(all) {
 			t.Errorf("%s.%s: got %v, want %d values", schema, property, got, len(all))
 			continue

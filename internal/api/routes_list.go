@@ -15,6 +15,7 @@ import (
 	"campaignd/campaign/conversion"
 	"campaignd/campaign/plan"
 	"campaignd/campaign/why"
+	"campaignd/campaign/wording"
 	"campaignd/internal/client/resource"
 	"campaignd/internal/operator"
 	"campaignd/reporting"
@@ -45,14 +46,14 @@ func (s *Server) listRoutes() {
 	s.eraseRoute()
 	add(s, route{method: http.MethodGet, path: "/api/v1/numbers", id: "numbers", summary: "The connections, with their limits now",
 		scope: campaign.KeyRead}, []resource.Number{{Connection: "conn_1", Rate: 72, Quality: "GREEN",
-		Allowance: &exampleAllowance, Holds: []campaign.HoldState{}}},
+		Allowance: &exampleAllowance, Holds: []wording.HoldState{}}},
 		func(ctx context.Context, d *operator.Session, _ *struct{}) ([]resource.Number, error) {
 			return s.process.NumbersOf(ctx, d)
 		})
 	add(s, route{method: http.MethodGet, path: "/api/v1/numbers/{connection}/why", id: "why-number", scope: campaign.KeyRead,
 		errors: []int{404}, summary: "What limits a connection now, over all runs that are not finished"},
 		why.Number{Connection: "conn_1", LimitedBy: campaign.ByThroughput, Sentence: "conn_1 sends as fast as it may",
-			Holds: []campaign.HoldState{}, Runs: []why.Lane{}},
+			Holds: []wording.HoldState{}, Runs: []why.Lane{}},
 		func(ctx context.Context, d *operator.Session, in *struct {
 			Connection string `path:"connection" maxLength:"200" example:"conn_1" doc:"the id of a connection"`
 		}) (why.Number, error) {
@@ -62,21 +63,21 @@ func (s *Server) listRoutes() {
 
 func (s *Server) holdRoutes() {
 	add(s, route{method: http.MethodGet, path: "/api/v1/holds", id: "holds", summary: "What may not be sent now", scope: campaign.KeyRead},
-		[]campaign.HoldState{exampleHold}, func(ctx context.Context, d *operator.Session, in *struct {
+		[]wording.HoldState{exampleHold}, func(ctx context.Context, d *operator.Session, in *struct {
 			All bool `query:"all" doc:"also those that have ended"`
-		}) ([]campaign.HoldState, error) {
+		}) ([]wording.HoldState, error) {
 			return d.Holds(ctx, in.All)
 		})
 	add(s, route{method: http.MethodPost, path: "/api/v1/holds", id: "add-hold", summary: "Hold a scope, for a time or until it is lifted",
 		scope: campaign.KeyOperate, creates: true, errors: []int{404, 413},
 		body: resource.HoldRequest{Scope: campaign.HoldConnection, ID: "conn_1", Reason: "maintenance"}},
-		exampleHold, func(ctx context.Context, d *operator.Session, in *struct{ Body resource.HoldRequest }) (campaign.HoldState, error) {
+		exampleHold, func(ctx context.Context, d *operator.Session, in *struct{ Body resource.HoldRequest }) (wording.HoldState, error) {
 			return d.AddHold(ctx, in.Body)
 		})
 	add(s, route{method: http.MethodPost, path: "/api/v1/holds/lift", id: "lift-holds", summary: "End holds", scope: campaign.KeyOperate,
 		errors: []int{404, 413}, body: resource.LiftRequest{Scope: campaign.HoldConnection, ID: "conn_1"}},
-		[]campaign.HoldState{exampleHold}, func(ctx context.Context, d *operator.Session, in *struct{ Body resource.LiftRequest },
-		) ([]campaign.HoldState, error) {
+		[]wording.HoldState{exampleHold}, func(ctx context.Context, d *operator.Session, in *struct{ Body resource.LiftRequest },
+		) ([]wording.HoldState, error) {
 			return d.LiftHolds(ctx, in.Body)
 		})
 }

@@ -13,6 +13,7 @@ import (
 	"campaignd/campaign/launch"
 	"campaignd/campaign/plan"
 	"campaignd/campaign/why"
+	"campaignd/campaign/wording"
 	"campaignd/internal/client/resource"
 	"campaignd/internal/operator"
 	"campaignd/reporting"
@@ -29,8 +30,8 @@ var (
 	exampleTime = time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
 	exampleRun  = resource.Run{ID: "spring-sale-3", Campaign: "spring-sale", State: campaign.Running, Wanted: campaign.WantRun, Rows: 200_000,
 		List: "list.csv", CreatedAt: exampleTime}
-	exampleHold = campaign.Hold{Scope: campaign.HoldConnection, ID: "conn_1", Reason: "operator", Detail: "maintenance",
-		Source: campaign.HoldByOperator, Since: exampleTime}.State(exampleTime)
+	exampleHold = wording.State(campaign.Hold{Scope: campaign.HoldConnection, ID: "conn_1", Reason: "operator", Detail: "maintenance",
+		Source: campaign.HoldByOperator, Since: exampleTime}, exampleTime)
 	exampleLimits = resource.Limits{Run: "spring-sale-3", RunLimits: campaign.RunLimits{Class: campaign.ClassBulk, Weight: 4, Rate: 40},
 		Allowances: []resource.Allowance{exampleAllowance}}
 	exampleAllowance = resource.Allowance{Company: "comp_1", Messages: 100_000, Used: 4120, Until: exampleTime.AddDate(0, 1, -1),
@@ -155,7 +156,7 @@ func (s *Server) lookRoutes() {
 		errors: absent},
 		why.Answer{Run: "spring-sale-3", State: campaign.Running, LimitedBy: campaign.ByThroughput,
 			Sentence: "it is sent as fast as its numbers allow",
-			Holds:    []campaign.HoldState{}, Lanes: []why.LaneState{}, Waits: []why.Wait{}},
+			Holds:    []wording.HoldState{}, Lanes: []why.LaneState{}, Waits: []why.Wait{}},
 		func(ctx context.Context, d *operator.Session, in *OfRun) (why.Answer, error) {
 			return d.Why(ctx, in.Run)
 		})

@@ -9,6 +9,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/file"
+	"campaignd/campaign/wording"
 	"campaignd/internal/client/resource"
 	"campaignd/internal/operator"
 )
@@ -182,7 +183,7 @@ func (o *observer) holds(ctx context.Context, now snapshot) error {
 		}
 		// State depends on the time that it is given. The hold's own start is given, so that only a
 		// change of the hold makes an event.
-		if err := now.put(fmt.Sprintf("3 hold %s %s %s", h.Scope, h.ID, h.Reason), e, h.State(h.Since)); err != nil {
+		if err := now.put(fmt.Sprintf("3 hold %s %s %s", h.Scope, h.ID, h.Reason), e, wording.State(h, h.Since)); err != nil {
 			return err
 		}
 	}

@@ -5,8 +5,8 @@ import (
 	"net/http"
 	"net/url"
 
-	"campaignd/campaign"
 	"campaignd/campaign/why"
+	"campaignd/campaign/wording"
 	"campaignd/internal/client/resource"
 )
 
@@ -22,20 +22,20 @@ func (c *Client) WhyNumber(ctx context.Context, connection string) (why.Number, 
 }
 
 // Holds lists the holds. With ended it also lists those that have ended.
-func (c *Client) Holds(ctx context.Context, ended bool) ([]campaign.HoldState, error) {
+func (c *Client) Holds(ctx context.Context, ended bool) ([]wording.HoldState, error) {
 	q := url.Values{}
 	if ended {
 		q.Set("all", "true")
 	}
-	return one[[]campaign.HoldState](ctx, c, call{method: http.MethodGet, path: "/holds", query: q})
+	return one[[]wording.HoldState](ctx, c, call{method: http.MethodGet, path: "/holds", query: q})
 }
 
 // AddHold begins a hold. A second call with the same scope and id replaces the end and the reason.
-func (c *Client) AddHold(ctx context.Context, h resource.HoldRequest) (campaign.HoldState, error) {
-	return one[campaign.HoldState](ctx, c, call{method: http.MethodPost, path: "/holds", body: h})
+func (c *Client) AddHold(ctx context.Context, h resource.HoldRequest) (wording.HoldState, error) {
+	return one[wording.HoldState](ctx, c, call{method: http.MethodPost, path: "/holds", body: h})
 }
 
 // LiftHolds ends holds and returns them.
-func (c *Client) LiftHolds(ctx context.Context, l resource.LiftRequest) ([]campaign.HoldState, error) {
-	return one[[]campaign.HoldState](ctx, c, call{method: http.MethodPost, path: "/holds/lift", body: l})
+func (c *Client) LiftHolds(ctx context.Context, l resource.LiftRequest) ([]wording.HoldState, error) {
+	return one[[]wording.HoldState](ctx, c, call{method: http.MethodPost, path: "/holds/lift", body: l})
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"campaignd/campaign"
+	"campaignd/campaign/wording"
 	"campaignd/internal/client/resource"
 )
 
@@ -55,7 +56,7 @@ func (p *Program) cmdHoldsList() *cobra.Command {
 }
 
 func (p *Program) listHolds(ctx context.Context, ended bool, o *Output) (err error) {
-	var states []campaign.HoldState
+	var states []wording.HoldState
 	err = p.WithOperations(ctx, ToRead, func(d Operations) error {
 		states, err = d.Holds(ctx, ended)
 		return err
@@ -68,7 +69,7 @@ func (p *Program) listHolds(ctx context.Context, ended bool, o *Output) (err err
 
 // sayHolds prints the holds: as JSON, or one sentence for each. Without holds it prints the
 // sentence none.
-func (p *Program) sayHolds(o *Output, states []campaign.HoldState, none string) error {
+func (p *Program) sayHolds(o *Output, states []wording.HoldState, none string) error {
 	var sentences []string
 	for _, s := range states {
 		sentences = append(sentences, paragraph(s.Sentence))
@@ -159,7 +160,7 @@ again.`,
 
 // lift ends holds, and says which.
 func (p *Program) lift(ctx context.Context, q resource.LiftRequest, o *Output) (err error) {
-	var states []campaign.HoldState
+	var states []wording.HoldState
 	err = p.WithOperations(ctx, ToChange, func(d Operations) error {
 		states, err = d.LiftHolds(ctx, q)
 		return err
@@ -183,7 +184,7 @@ func (p *Program) completeHold(cmd *cobra.Command, args []string, _ string) ([]s
 			words = append(words, string(s))
 		}
 	case 1:
-		var holds []campaign.HoldState
+		var holds []wording.HoldState
 		err := p.WithOperations(cmd.Context(), ToRead, func(d Operations) (err error) {
 			holds, err = d.Holds(cmd.Context(), false)
 			return err

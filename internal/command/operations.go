@@ -13,6 +13,7 @@ import (
 	"campaignd/campaign/launch"
 	"campaignd/campaign/plan"
 	"campaignd/campaign/why"
+	"campaignd/campaign/wording"
 	"campaignd/internal/client"
 	"campaignd/internal/client/resource"
 	"campaignd/internal/operator"
@@ -41,9 +42,9 @@ type Operations interface {
 	Forecast(ctx context.Context, id string) (plan.Forecast, error)
 	Doubts(ctx context.Context, id string) (launch.Uncertainty, error)
 	FollowUp(ctx context.Context, id string, r resource.FollowUpRequest) (resource.FollowedUp, error)
-	Holds(ctx context.Context, ended bool) ([]campaign.HoldState, error)
-	AddHold(ctx context.Context, h resource.HoldRequest) (campaign.HoldState, error)
-	LiftHolds(ctx context.Context, l resource.LiftRequest) ([]campaign.HoldState, error)
+	Holds(ctx context.Context, ended bool) ([]wording.HoldState, error)
+	AddHold(ctx context.Context, h resource.HoldRequest) (wording.HoldState, error)
+	LiftHolds(ctx context.Context, l resource.LiftRequest) ([]wording.HoldState, error)
 	AddSuppressions(ctx context.Context, numbers []string, scope campaign.Scope) (resource.Suppressed, error)
 	RemoveSuppressions(ctx context.Context, numbers []string, scope campaign.Scope) (resource.Suppressed, error)
 	ImportSuppressions(ctx context.Context, file io.Reader, i resource.SuppressionImport) (resource.Imported, error)

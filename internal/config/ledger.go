@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"campaignd/internal/ledger/sqlite"
 	"campaignd/internal/ledger/sqlite/dbfile"
 )
 
@@ -61,15 +60,6 @@ func (c *Config) NoLedger() bool {
 	}
 	_, err := os.Stat(c.LedgerFile())
 	return errors.Is(err, fs.ErrNotExist)
-}
-
-// LostLedger returns an error when the file of the SQLite ledger is gone: its companion shows that
-// there was one.
-func (c *Config) LostLedger() error {
-	if !c.NoLedger() {
-		return nil
-	}
-	return sqlite.Lost(c.LedgerFile())
 }
 
 // WireLog returns the folder of the wire log, "" for none, and what its files' names begin with.

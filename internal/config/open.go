@@ -1,25 +1,15 @@
 package config
 
 import (
-	"context"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"time"
 
 	"campaignd/campaign"
-	"campaignd/internal/ledger"
-	"campaignd/internal/ledger/postgres"
-	"campaignd/internal/ledger/sqlite"
 	"campaignd/internal/messaging/cloud"
 	"campaignd/internal/messaging/connector"
 	"campaignd/internal/messaging/service"
 )
-
-// ReadLedger opens the configured ledger to read it, also where this user may not write it.
-func ReadLedger(ctx context.Context, cfg *Config, log *slog.Logger) (campaign.Ledger, error) {
-	return ledger.Open(ctx, cfg.Ledger, ledger.Options{Copy: true, Log: log}, sqlite.Open, postgres.Open)
-}
 
 var _ campaign.Service = (*connector.Set)(nil)
 

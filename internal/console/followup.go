@@ -8,7 +8,7 @@ import (
 	"campaignd/campaign"
 	"campaignd/campaign/launch"
 	"campaignd/internal/client/resource"
-	wording "campaignd/internal/sentence"
+	words "campaignd/internal/sentence"
 	"campaignd/reporting"
 )
 
@@ -48,19 +48,19 @@ func followUp(v *visit) (done, error) {
 		if err != nil {
 			return done{}, err
 		}
-		q.What = wording.Count(found.Rows, "row is", "rows are") + " sent to again, as a new run over the numbers of this one. The same choice " +
+		q.What = words.Count(found.Rows, "row is", "rows are") + " sent to again, as a new run over the numbers of this one. The same choice " +
 			"is the same run. A message that was sent cannot be called back."
 		if n := found.Elsewhere; n > 0 {
-			q.What += fmt.Sprintf(" %s left out, because another follow-up has them.", wording.Count(n, "row is", "rows are"))
+			q.What += fmt.Sprintf(" %s left out, because another follow-up has them.", words.Count(n, "row is", "rows are"))
 		}
 		if n := found.NoID; n > 0 {
-			q.What += fmt.Sprintf(" %s left out, because the service may have accepted the message.", wording.Count(n, "row is", "rows are"))
+			q.What += fmt.Sprintf(" %s left out, because the service may have accepted the message.", words.Count(n, "row is", "rows are"))
 		}
-		q.Yes = "Send " + wording.Count(found.Rows, "message", "messages")
+		q.Yes = "Send " + words.Count(found.Rows, "message", "messages")
 		return done{view: confirmOf(q, v)}, nil
 	}
 	made, err := v.d.FollowUp(ctx, id, r)
-	said := fmt.Sprintf("It is a follow-up of %s with %s.", id, wording.Count(made.Rows, "row", "rows"))
+	said := fmt.Sprintf("It is a follow-up of %s with %s.", id, words.Count(made.Rows, "row", "rows"))
 	if made.Existed {
 		said = "These rows were chosen before, and this is their run."
 	}

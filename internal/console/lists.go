@@ -13,10 +13,11 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/why"
+	"campaignd/campaign/wording"
 	"campaignd/internal/client/resource"
 	"campaignd/internal/operator"
 	"campaignd/internal/plot"
-	wording "campaignd/internal/sentence"
+	words "campaignd/internal/sentence"
 )
 
 // listView is a list of one kind, with what its forms need.
@@ -84,7 +85,7 @@ func (v *visit) stoppedBy(form url.Values) string {
 		if err != nil {
 			return ""
 		}
-		if slices.ContainsFunc(report.Holds, func(h campaign.HoldState) bool {
+		if slices.ContainsFunc(report.Holds, func(h wording.HoldState) bool {
 			return string(h.Scope) == form.Get("scope") && h.ID == form.Get("id")
 		}) {
 			names = append(names, clip(r.ID))
@@ -94,7 +95,7 @@ func (v *visit) stoppedBy(form url.Values) string {
 	if len(names) == 0 {
 		return "It stops no run now."
 	}
-	return fmt.Sprintf("It stops %s with %s queued rows: %s.", wording.Count(len(names), "run", "runs"), plot.Count(queued),
+	return fmt.Sprintf("It stops %s with %s queued rows: %s.", words.Count(len(names), "run", "runs"), plot.Count(queued),
 		strings.Join(names, ", "))
 }
 
@@ -141,9 +142,9 @@ func numbersIn(text string) (out []string) {
 }
 
 func changed(s resource.Suppressed, did, before string) string {
-	text := wording.Count(s.Changed, "number was ", "numbers were ") + did
+	text := words.Count(s.Changed, "number was ", "numbers were ") + did
 	if s.Unchanged > 0 {
-		text += "; " + wording.Count(s.Unchanged, "was ", "were ") + before
+		text += "; " + words.Count(s.Unchanged, "was ", "were ") + before
 	}
 	return text + "."
 }

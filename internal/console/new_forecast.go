@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"campaignd/campaign/plan"
-	wording "campaignd/internal/sentence"
+	words "campaignd/internal/sentence"
 )
 
 // forecastView is when a campaign would be done, hour by hour.
@@ -38,19 +38,19 @@ func forecastOf(f plan.Forecast) *forecastView {
 		out.Curve = append(out.Curve, curveLine{l, fmt.Sprintf("%.1f", 100*float64(l.Messages)/float64(most))})
 	}
 	if more := len(lines) - len(out.Curve); more > 0 {
-		out.Notes = append(out.Notes, wording.Count(more, "later day is not shown", "later days are not shown"))
+		out.Notes = append(out.Notes, words.Count(more, "later day is not shown", "later days are not shown"))
 	}
 	for _, h := range f.Helps {
 		out.Helps = append(out.Helps, h.Sentence+": "+hours(h.Hours)+" sooner")
 	}
 	if f.Unsent > 0 {
-		out.Notes = append(out.Notes, wording.Count(f.Unsent, "row is", "rows are")+" not sent, because of not_after or max_messages")
+		out.Notes = append(out.Notes, words.Count(f.Unsent, "row is", "rows are")+" not sent, because of not_after or max_messages")
 	}
 	for _, id := range f.Assumed {
 		out.Notes = append(out.Notes, "the service does not tell the throughput of "+clip(id)+"; 80 a second is assumed")
 	}
 	if len(f.Unread) > 0 {
-		out.Notes = append(out.Notes, wording.Count(len(f.Unread), "run", "runs")+" of another version cannot be read and is left out")
+		out.Notes = append(out.Notes, words.Count(len(f.Unread), "run", "runs")+" of another version cannot be read and is left out")
 	}
 	return out
 }
@@ -59,7 +59,7 @@ func forecastOf(f plan.Forecast) *forecastView {
 func hours(h float64) string {
 	switch {
 	case h < 1:
-		return wording.Count(int(h*60), "minute", "minutes")
+		return words.Count(int(h*60), "minute", "minutes")
 	case h < 72:
 		return fmt.Sprintf("%.1f hours", h)
 	}

@@ -8,7 +8,7 @@ import (
 	"campaignd/campaign"
 	"campaignd/campaign/why"
 	"campaignd/internal/client/resource"
-	wording "campaignd/internal/sentence"
+	words "campaignd/internal/sentence"
 )
 
 // overviewView is the first page.
@@ -110,7 +110,7 @@ func (v *visit) moreWaiting(ctx context.Context, out *overviewView) error {
 	}
 	dead, err := v.d.Notifications(ctx, campaign.NotificationDead, mostShown)
 	if len(dead) > 0 {
-		what := wording.Count(len(dead), "notification was given up", "notifications were given up")
+		what := words.Count(len(dead), "notification was given up", "notifications were given up")
 		out.Waiting = append(out.Waiting, waiting{what, sentence(dead[0].Error),
 			"/console/notifications?state=dead", "Notifications"})
 	}

@@ -12,7 +12,7 @@ import (
 	"campaignd/campaign/why"
 	"campaignd/internal/client/resource"
 	"campaignd/internal/messaging"
-	wording "campaignd/internal/sentence"
+	words "campaignd/internal/sentence"
 )
 
 // personView is what the ledger has of one number.
@@ -112,12 +112,12 @@ func erase(v *visit) (done, error) {
 		return done{}, &problem{http.StatusBadRequest, "There is no number to erase. Find the person first."}
 	}
 	erased, err := v.d.Erase(v.r.Context(), to)
-	said := "The number is erased from " + wording.Count(erased.Rows, "row", "rows") + " and is never sent to again."
+	said := "The number is erased from " + words.Count(erased.Rows, "row", "rows") + " and is never sent to again."
 	if erased.UnderWay > 0 {
-		said += " " + wording.Count(erased.UnderWay, "row is", "rows are") + " under way and keep it until they end. Erase it again then."
+		said += " " + words.Count(erased.UnderWay, "row is", "rows are") + " under way and keep it until they end. Erase it again then."
 	}
 	if erased.Lists > 0 {
-		said += " " + wording.Count(erased.Lists, "list is", "lists are") + " being made or imported and may have it. Erase it again then."
+		said += " " + words.Count(erased.Lists, "list is", "lists are") + " being made or imported and may have it. Erase it again then."
 	}
 	return done{to: "/console/person", said: said}, err
 }

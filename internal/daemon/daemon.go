@@ -23,8 +23,7 @@ import (
 	"campaignd/internal/commerce"
 	"campaignd/internal/config"
 	"campaignd/internal/ledger"
-	"campaignd/internal/ledger/postgres"
-	"campaignd/internal/ledger/sqlite"
+	"campaignd/internal/ledger/backend"
 	"campaignd/internal/messaging"
 	"campaignd/internal/messaging/connector"
 	"campaignd/internal/notify"
@@ -79,8 +78,8 @@ func OpenLedger(ctx context.Context, cfg *config.Config, sender bool, log *slog.
 // openLedger opens the ledger with a directory. When a failed status begins a hold, the ledger asks
 // the directory for the id that the hold names.
 func openLedger(ctx context.Context, cfg *config.Config, sender bool, log *slog.Logger, of *numbers.Directory) (campaign.Ledger, error) {
-	return ledger.Open(ctx, cfg.Ledger, ledger.Options{Sender: sender, Log: log, Origin: of.Origin,
-		PerCompany: cfg.Suppressions.Scope == config.PerCompany, Notify: cfg.Notified()}, sqlite.Open, postgres.Open)
+	return backend.Open(ctx, cfg.Ledger, ledger.Options{Sender: sender, Log: log, Origin: of.Origin,
+		PerCompany: cfg.Suppressions.Scope == config.PerCompany, Notify: cfg.Notified()})
 }
 
 // New opens a daemon as Open does. It also binds the public listener, unless there is no secret to

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/wording"
 )
 
 // holdWatch knows the holds of the ledger as they were a second ago, for the log and the metrics.
@@ -79,7 +80,7 @@ func (w *holdWatch) see(ctx context.Context, holds []campaign.Hold) {
 			}
 			if _, still := next[k]; !still {
 				w.ended[kindOf(h)]++
-				w.d.log.Info("hold ended", "scope", h.Scope, "id", h.ID, "reason", h.Reason, "says", h.Sentence(now))
+				w.d.log.Info("hold ended", "scope", h.Scope, "id", h.ID, "reason", h.Reason, "says", wording.Hold(h, now))
 			}
 		}
 	}
@@ -89,7 +90,7 @@ func (w *holdWatch) see(ctx context.Context, holds []campaign.Hold) {
 			if w.d.toldByIntake(h, now) {
 				continue
 			}
-			w.d.log.Warn("hold began", "scope", h.Scope, "id", h.ID, "reason", h.Reason, "says", h.Sentence(now))
+			w.d.log.Warn("hold began", "scope", h.Scope, "id", h.ID, "reason", h.Reason, "says", wording.Hold(h, now))
 		}
 	}
 	w.now = next

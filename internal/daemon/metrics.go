@@ -202,7 +202,7 @@ func (c *signatureCollector) Collect(ch chan<- prometheus.Metric) {
 		return
 	}
 	n := int64(0)
-	if refused, _ := s.Refused(time.Now()); refused != "" {
+	if refused, _ := s.Refused(time.Now()); refused {
 		n = s.Count
 	}
 	ch <- prometheus.MustNewConstMetric(descRefused, prometheus.GaugeValue, float64(n))

@@ -18,8 +18,7 @@ import (
 	"campaignd/campaign/sender"
 	"campaignd/internal/config"
 	"campaignd/internal/ledger"
-	"campaignd/internal/ledger/postgres"
-	"campaignd/internal/ledger/sqlite"
+	"campaignd/internal/ledger/backend"
 	"campaignd/internal/webhooks"
 	"campaignd/recipients"
 )
@@ -30,7 +29,7 @@ func TestMetricsCountMessagesAndNameNobody(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, "STANDARD", 15*time.Second)
 	makeDue(t, c.campaign(c.dir, "spring", dailySchedule, 20))
-	l, err := ledger.Open(t.Context(), "sqlite:"+filepath.Join(c.dir, "roles.db"), ledger.Options{}, sqlite.Open, postgres.Open)
+	l, err := backend.Open(t.Context(), "sqlite:"+filepath.Join(c.dir, "roles.db"), ledger.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,6 +17,7 @@ import (
 	"campaignd/campaign/launch"
 	"campaignd/campaign/plan"
 	"campaignd/campaign/sender"
+	"campaignd/campaign/wording"
 	"campaignd/internal/client"
 	"campaignd/internal/client/resource"
 	"campaignd/internal/config"
@@ -57,7 +58,7 @@ func (d *Daemon) numbersNow(ctx context.Context) ([]resource.Number, error) {
 			n.Allowance = &allowed[i]
 		}
 		stop := slices.DeleteFunc(slices.Clone(holds), func(h campaign.Hold) bool { return !h.InForce(now) || !h.Stops(o) })
-		n.Holds = campaign.HoldStates(stop, now)
+		n.Holds = wording.States(stop, now)
 		out = append(out, n)
 	}
 	return out, nil

@@ -14,6 +14,7 @@ import (
 	"campaignd/campaign/reception"
 	"campaignd/internal/config"
 	"campaignd/internal/ledger"
+	"campaignd/internal/ledger/backend"
 	"campaignd/internal/ledger/postgres"
 	"campaignd/internal/ledger/sqlite"
 	"campaignd/internal/numbers"
@@ -104,7 +105,7 @@ func Quarantine(ctx context.Context, cfg *config.Config, o QuarantineOptions) (q
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	opened, err := ledger.Open(ctx, cfg.Ledger, ledger.Options{Sender: true, AcceptRestored: true, Log: o.Log}, sqlite.Open, postgres.Open)
+	opened, err := backend.Open(ctx, cfg.Ledger, ledger.Options{Sender: true, AcceptRestored: true, Log: o.Log})
 	if err != nil {
 		return q, err
 	}

@@ -13,6 +13,7 @@ import (
 	"campaignd/campaign/launch"
 	"campaignd/campaign/plan"
 	"campaignd/campaign/why"
+	"campaignd/campaign/wording"
 	"campaignd/internal/operator"
 	"campaignd/reporting"
 )
@@ -128,7 +129,7 @@ func (d *Daemon) RunCampaign(ctx context.Context, o RunOptions) (RunResult, erro
 		return result, fmt.Errorf("read the holds: %w", err)
 	}
 	now := time.Now()
-	result.Report.Holds = campaign.HoldStates(why.RunHolds(run, holds, d.directory.Origin, now), now)
+	result.Report.Holds = wording.States(why.RunHolds(run, holds, d.directory.Origin, now), now)
 	return result, nil
 }
 

@@ -17,6 +17,7 @@ import (
 
 	"campaignd/internal/config"
 	"campaignd/internal/ledger"
+	"campaignd/internal/ledger/backend"
 	"campaignd/internal/messaging"
 	"campaignd/internal/sentence"
 )
@@ -195,13 +196,13 @@ func clockCheck(name, whose string, skew time.Duration) Check {
 // checkLedger reads the ledger and the settings that its durability rests on.
 func checkLedger(ctx context.Context, cfg *config.Config) []Check {
 	const name = "ledger"
-	if err := cfg.LostLedger(); err != nil {
+	if err := backend.Lost(cfg); err != nil {
 		return []Check{fail(name, "put the file back, or stop the process and restore a backup", err)}
 	}
 	if cfg.NoLedger() {
 		return []Check{good(name, "there is none yet; the first run makes it")}
 	}
-	l, err := config.ReadLedger(ctx, cfg, nil)
+	l, err := backend.Read(ctx, cfg, nil)
 	if err != nil {
 		return []Check{fail(name, "check ledger in the configuration, and that its server runs", err)}
 	}

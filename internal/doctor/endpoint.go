@@ -15,6 +15,7 @@ import (
 
 	"campaignd/campaign/reception"
 	"campaignd/internal/config"
+	"campaignd/internal/ledger/backend"
 	"campaignd/internal/messaging"
 	"campaignd/internal/messaging/service"
 )
@@ -94,7 +95,7 @@ func Signatures(ctx context.Context, cfg *config.Config) (s reception.Signatures
 	if cfg.NoLedger() {
 		return s, false, nil
 	}
-	l, err := config.ReadLedger(ctx, cfg, nil)
+	l, err := backend.Read(ctx, cfg, nil)
 	if err != nil {
 		return s, false, err
 	}

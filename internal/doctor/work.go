@@ -12,6 +12,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/reception"
+	"campaignd/campaign/wording"
 	"campaignd/internal/config"
 	"campaignd/internal/drops"
 	"campaignd/internal/messaging"
@@ -110,7 +111,7 @@ func checkSignatures(ctx context.Context, cfg *config.Config, l reception.Signat
 		remedy = "copy the secret from the dashboard of the app into the app_secret_file of its account, which counts within seconds; " +
 			"name every account that the app is subscribed to in cloud.accounts"
 	}
-	refused, none := s.Refused(time.Now())
+	refused, none := wording.Refused(s, time.Now())
 	last := s.LastVerified()
 	switch {
 	case none:

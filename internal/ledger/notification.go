@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/wording"
 	"campaignd/internal/sentence"
 )
 
@@ -54,7 +55,7 @@ func (o Options) NotifyHolds(began []campaign.Hold, now time.Time) (all []campai
 		if h.Count > 1 {
 			continue
 		}
-		n := campaign.Notification{Kind: campaign.NotifyHold, Subject: h.Subject(), Reason: h.Reason, Detail: h.Sentence(now), At: now}
+		n := campaign.Notification{Kind: campaign.NotifyHold, Subject: h.Subject(), Reason: h.Reason, Detail: wording.Hold(h, now), At: now}
 		end := campaign.Notification{Kind: campaign.NotifyHoldEnded, Subject: h.Subject(), Reason: h.Reason,
 			Detail: n.Detail, At: now, State: campaign.NotificationWaiting}
 		if h.Source == campaign.HoldByBreaker {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/wording"
 	"campaignd/internal/sentence"
 )
 
@@ -52,9 +53,9 @@ func (s *Sender) over(ctx context.Context, d *Destination, n campaign.Notificati
 	}
 	now, is, told := time.Now(), n, n
 	i := slices.IndexFunc(holds, func(h campaign.Hold) bool { return h.Subject() == n.Subject && h.Reason == n.Reason })
-	var h campaign.HoldState
+	var h wording.HoldState
 	if i >= 0 {
-		h = holds[i].State(now)
+		h = wording.State(holds[i], now)
 	}
 	switch {
 	case i < 0:

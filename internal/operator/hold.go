@@ -8,12 +8,13 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/wording"
 	"campaignd/internal/client/resource"
 	"campaignd/internal/sentence"
 )
 
 // Holds lists the holds in force; with ended also those that have ended.
-func (d *Session) Holds(ctx context.Context, ended bool) ([]campaign.HoldState, error) {
+func (d *Session) Holds(ctx context.Context, ended bool) ([]wording.HoldState, error) {
 	holds, err := d.Ledger.Holds(ctx, ended)
 	if err != nil {
 		return nil, err
@@ -22,7 +23,7 @@ func (d *Session) Holds(ctx context.Context, ended bool) ([]campaign.HoldState, 
 		of := d.Origins(ctx, holds)
 		holds = slices.DeleteFunc(holds, func(h campaign.Hold) bool { return !d.seesHold(ctx, of, h.Scope, h.ID) })
 	}
-	return campaign.HoldStates(holds, time.Now()), nil
+	return wording.States(holds, time.Now()), nil
 }
 
 // seesHold reports whether a scope and id are the company's own.
@@ -117,16 +118,16 @@ func (d *Session) checkKnown(ctx context.Context, scope campaign.HoldScope, id s
 }
 
 // AddHold holds a scope. Adding it again replaces its end and its reason.
-func (d *Session) AddHold(ctx context.Context, q resource.HoldRequest) (campaign.HoldState, error) {
+func (d *Session) AddHold(ctx context.Context, q resource.HoldRequest) (wording.HoldState, error) {
 	if q.For != nil && *q.For <= 0 {
-		return campaign.HoldState{}, invalid("for %s: want a time above 0", *q.For)
+		return wording.HoldState{}, invalid("for %s: want a time above 0", *q.For)
 	}
 	id, err := d.scopeAndID(ctx, q.Scope, q.ID)
 	if err != nil {
-		return campaign.HoldState{}, err
+		return wording.HoldState{}, err
 	}
 	if err := d.checkKnown(ctx, q.Scope, id); err != nil {
-		return campaign.HoldState{}, err
+		return wording.HoldState{}, err
 	}
 	now := time.Now().UTC()
 	h := campaign.Hold{Scope: q.Scope, ID: id, Reason: string(campaign.HoldByOperator), Detail: q.Reason,
@@ -135,16 +136,16 @@ func (d *Session) AddHold(ctx context.Context, q resource.HoldRequest) (campaign
 		h.Until = now.Add(q.For.Std())
 	}
 	if err := d.note(ctx, "holds add", string(q.Scope)+" "+id, q.Reason); err != nil {
-		return campaign.HoldState{}, err
+		return wording.HoldState{}, err
 	}
 	if _, err := d.Ledger.AddHolds(ctx, []campaign.Hold{h}); err != nil {
-		return campaign.HoldState{}, err
+		return wording.HoldState{}, err
 	}
-	return h.State(now), nil
+	return wording.State(h, now), nil
 }
 
 // LiftHolds ends holds, and returns those that it ended.
-func (d *Session) LiftHolds(ctx context.Context, q resource.LiftRequest) ([]campaign.HoldState, error) {
+func (d *Session) LiftHolds(ctx context.Context, q resource.LiftRequest) ([]wording.HoldState, error) {
 	now := time.Now().UTC()
 	var lifts []campaign.Lift
 	switch {
@@ -178,5 +179,5 @@ func (d *Session) LiftHolds(ctx context.Context, q resource.LiftRequest) ([]camp
 	if err != nil {
 		return nil, err
 	}
-	return campaign.HoldStates(ended, now), nil
+	return wording.States(ended, now), nil
 }

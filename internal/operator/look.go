@@ -14,6 +14,7 @@ import (
 	"campaignd/campaign/file"
 	"campaignd/campaign/launch"
 	"campaignd/campaign/why"
+	"campaignd/campaign/wording"
 	"campaignd/internal/client/resource"
 	"campaignd/internal/ledger"
 	"campaignd/recipients"
@@ -64,7 +65,7 @@ func (d *Session) why(ctx context.Context, l why.Ledger, r campaign.Run) (why.An
 // refused says which events of webhooks are refused for their signature.
 func (d *Session) refused(ctx context.Context, now time.Time) (string, error) {
 	s, err := d.Ledger.Signatures(ctx)
-	sentence, _ := s.Refused(now)
+	sentence, _ := wording.Refused(s, now)
 	return sentence, err
 }
 
@@ -135,7 +136,7 @@ func (d *Session) report(ctx context.Context, l campaign.ReportLedger, r campaig
 	}
 	h, err := d.whyHolds(ctx)
 	now := time.Now()
-	report.Holds = campaign.HoldStates(why.RunHolds(r, h.Holds, h.Origin, now), now)
+	report.Holds = wording.States(why.RunHolds(r, h.Holds, h.Origin, now), now)
 	if err != nil {
 		return report, err
 	}

@@ -9,6 +9,7 @@ import (
 	"campaignd/campaign/control"
 	"campaignd/campaign/file"
 	"campaignd/campaign/why"
+	"campaignd/campaign/wording"
 	"campaignd/internal/client/resource"
 )
 
@@ -86,7 +87,7 @@ func (d *Session) Runs(ctx context.Context, f campaign.RunFilter) ([]resource.Ru
 	runs := make([]resource.Run, len(all))
 	for i, r := range all {
 		runs[i] = resource.RunOf(r)
-		runs[i].Holds = campaign.HoldStates(why.RunHolds(r, h.Holds, h.Origin, now), now)
+		runs[i].Holds = wording.States(why.RunHolds(r, h.Holds, h.Origin, now), now)
 	}
 	return runs, nil
 }
@@ -102,7 +103,7 @@ func (d *Session) Run(ctx context.Context, id string) (resource.Run, error) {
 		return resource.Run{}, err
 	}
 	now, out := time.Now(), resource.RunOf(r)
-	out.Holds = campaign.HoldStates(why.RunHolds(r, h.Holds, h.Origin, now), now)
+	out.Holds = wording.States(why.RunHolds(r, h.Holds, h.Origin, now), now)
 	return out, nil
 }
 

@@ -17,6 +17,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/reception"
+	"campaignd/campaign/wording"
 	"campaignd/internal/messaging"
 	"campaignd/internal/messaging/cloud"
 )
@@ -127,7 +128,7 @@ func TestEventsOfThePlatformAreCounted(t *testing.T) {
 			t.Helper()
 			time.Sleep(time.Minute)
 			synctest.Wait()
-			return m.signed.Refused(time.Now())
+			return wording.Refused(m.signed, time.Now())
 		}
 		postSigned(i, `{"object":"page"}`, appSecret)
 		postSigned(i, statusOfAccount("1", ""), secretText)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"campaignd/campaign/reception"
+	"campaignd/campaign/wording"
 	"campaignd/internal/messaging"
 )
 
@@ -97,7 +98,7 @@ func (s *signatures) set(n reception.SignatureNote, stored reception.Signatures,
 		s.known[secret] = at
 	}
 	s.noted, s.owed = now, !stored.Owed.IsZero()
-	refused, s.none = stored.Refused(now)
+	refused, s.none = wording.Refused(stored, now)
 	tell := (refused != "") != s.told
 	s.told = refused != ""
 	if !tell {

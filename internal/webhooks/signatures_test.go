@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"campaignd/campaign/wording"
 	"campaignd/internal/messaging"
 )
 
@@ -40,7 +41,7 @@ func TestWrongSignaturesAreNotedOnceAMinute(t *testing.T) {
 				t.Fatal("got no refusal in the ledger within a minute, want it")
 			}
 		}
-		refused, none := m.signed.Refused(time.Now())
+		refused, none := wording.Refused(m.signed, time.Now())
 		if m.notes < 9 || m.notes > 16 || !none || m.signed.Count < 550 || !strings.Contains(refused, "a stranger") {
 			t.Errorf("600 wrong signatures in 10 minutes: got %d notes, %d refused, %q; want a note a minute and nearly all", m.notes,
 				m.signed.Count, refused)
@@ -59,7 +60,7 @@ func TestWrongSignaturesAreNotedOnceAMinute(t *testing.T) {
 		if len(replays) != 1 || replays[0].Before(first) || replays[0].After(first.Add(time.Second)) {
 			t.Errorf("after events were verified: got replays since %v, want one since %v (begun %v)", replays, first, began)
 		}
-		if refused, _ := m.signed.Refused(time.Now()); refused != "" || !strings.Contains(log.String(), "no event is refused") {
+		if refused, _ := wording.Refused(m.signed, time.Now()); refused != "" || !strings.Contains(log.String(), "no event is refused") {
 			t.Errorf("20 minutes later: got %q, want it mended and said:\n%s", refused, log.String())
 		}
 		if err := stop(); err != nil {

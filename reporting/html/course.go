@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"campaignd/campaign"
+	"campaignd/campaign/wording"
 	"campaignd/internal/plot"
 )
 
@@ -115,7 +115,7 @@ func (m *maker) happened() panel {
 		return panel{}
 	}
 	p := panel{ID: "happened", Title: "What happened", Class: "w6"}
-	tell := func(e campaign.Happening) {
+	tell := func(e wording.Happening) {
 		p.Story = append(p.Story, told{e.At.In(m.zone).Format("2\u00a0Jan 15:04"), capital(plot.Text(e.Sentence, maxWords/2)), e.At})
 	}
 	events := m.History

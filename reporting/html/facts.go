@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/wording"
 	"campaignd/internal/plot"
 	"campaignd/internal/version"
 	"campaignd/reporting"
@@ -23,8 +24,8 @@ type Facts struct {
 	// Limits are in messages a minute over all numbers, Stops are holds and pauses; both in order.
 	Limits     []plot.Limit
 	Stops      []plot.Band
-	History    []campaign.Happening // in order
-	LastStatus time.Time            // zero: none came
+	History    []wording.Happening // in order
+	LastStatus time.Time           // zero: none came
 	AsOf       time.Time
 	Version    string // of campaignd
 }
@@ -48,7 +49,7 @@ func Read(
 func ReadCourse(
 	ctx context.Context, l campaign.ReportLedger, run campaign.Run, r *reporting.Report, h campaign.History,
 ) (*Facts, error) {
-	f := &Facts{Report: r, AsOf: time.Now(), Version: version.String(), History: h.Story(run)}
+	f := &Facts{Report: r, AsOf: time.Now(), Version: version.String(), History: wording.Story(h, run)}
 	f.Limits, f.Stops = course(h.Lanes)
 	f.Stops = append(f.Stops, pauses(h.Entries)...)
 	slices.SortStableFunc(f.Stops, func(a, b plot.Band) int { return a.From.Compare(b.From) })

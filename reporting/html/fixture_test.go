@@ -9,6 +9,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/conversion"
+	"campaignd/campaign/wording"
 	"campaignd/internal/plot"
 	"campaignd/reporting"
 )
@@ -104,7 +105,7 @@ func tenMillion() *Facts {
 	at := func(n int) time.Time { return nine.Add(time.Duration(n) * time.Minute) }
 	f.Limits = []plot.Limit{{At: nine, Value: 60_000, Why: "throughput"}, {At: at(120), Value: 59_400, Why: "share"}}
 	f.Stops = []plot.Band{{From: at(61), To: at(68), Name: "held"}}
-	f.History = []campaign.Happening{{At: nine, Sentence: "launched by key desk"},
+	f.History = []wording.Happening{{At: nine, Sentence: "launched by key desk"},
 		{At: at(12), Sentence: "the canary passed: 6 of 500 failed, 1.2 %; at most 5 % may"},
 		{At: at(61), Sentence: "account acc_1 was held: payment (131042)"}, {At: at(68), Sentence: "the hold of account acc_1 ended"}}
 	return f
@@ -118,9 +119,9 @@ func wide() *Facts {
 	r.Run.State, r.Run.EndedAt, f.AsOf = campaign.Paused, time.Time{}, nine.Add(30*24*time.Hour)
 	r.Run.ID, r.Run.List = strings.Repeat("long-name-", 12)+"7", strings.Repeat("recipients of the spring sale ", 5)+".csv"
 	r.Run.Detail = "paused by the breaker: " + strings.Repeat("most of its messages have the same fault, ", 8)
-	r.Holds = []campaign.HoldState{}
+	r.Holds = []wording.HoldState{}
 	for i := range 40 {
-		r.Holds = append(r.Holds, campaign.HoldState{Sentence: fmt.Sprintf("connection conn_%d is held since 09:00: "+
+		r.Holds = append(r.Holds, wording.HoldState{Sentence: fmt.Sprintf("connection conn_%d is held since 09:00: "+
 			"its quality fell to RED (131048); it ends by itself at 16:04, or by `campaignd holds lift connection conn_%[1]d`", i)})
 	}
 	r.RefusedEvents = "3 events of webhooks were refused for their signature since 09:00"
@@ -141,7 +142,7 @@ func wide() *Facts {
 	for n := range 90 {
 		at := nine.Add(time.Duration(8*n) * time.Hour)
 		f.Stops = append(f.Stops, plot.Band{From: at, To: at.Add(time.Hour), Name: "held"})
-		f.History = append(f.History, campaign.Happening{At: at, Sentence: fmt.Sprintf("conn_%d was held: quality RED", n)})
+		f.History = append(f.History, wording.Happening{At: at, Sentence: fmt.Sprintf("conn_%d was held: quality RED", n)})
 	}
 	for i := range 200 {
 		f.Summary.Connections = append(f.Summary.Connections, campaign.ConnectionCount{Connection: fmt.Sprintf("conn_with_a_long_id_%d", i),

@@ -14,8 +14,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
-	"campaignd/internal/ledger/postgres"
-	"campaignd/internal/ledger/sqlite"
+	"campaignd/internal/ledger/backend"
 )
 
 // loadJob is one list to import into a database.
@@ -32,7 +31,7 @@ func runLoad(ctx context.Context, in *json.Decoder, out *json.Encoder) error {
 	if err := in.Decode(&job); err != nil {
 		return err
 	}
-	l, err := ledger.Open(ctx, job.Ledger, ledger.Options{Sender: true}, sqlite.Open, postgres.Open)
+	l, err := backend.Open(ctx, job.Ledger, ledger.Options{Sender: true})
 	if err != nil {
 		return err
 	}

@@ -11,8 +11,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
-	"campaignd/internal/ledger/postgres"
-	"campaignd/internal/ledger/sqlite"
+	"campaignd/internal/ledger/backend"
 	"campaignd/recipients"
 )
 
@@ -42,7 +41,7 @@ func runEvents(ctx context.Context, in *json.Decoder, out *json.Encoder) (err er
 	if err := in.Decode(&job); err != nil {
 		return err
 	}
-	l, err := ledger.Open(ctx, job.Ledger, ledger.Options{Sender: true}, sqlite.Open, postgres.Open)
+	l, err := backend.Open(ctx, job.Ledger, ledger.Options{Sender: true})
 	if err != nil {
 		return err
 	}

@@ -17,8 +17,7 @@ import (
 	"campaignd/campaign/file"
 	"campaignd/campaign/launch"
 	"campaignd/internal/ledger"
-	"campaignd/internal/ledger/postgres"
-	"campaignd/internal/ledger/sqlite"
+	"campaignd/internal/ledger/backend"
 	"campaignd/recipients"
 )
 
@@ -93,7 +92,7 @@ func readCSV(path string) (rows int64, err error) {
 
 // importList opens a new ledger and imports the list into it.
 func importList(ctx context.Context, job importJob) (rows int64, err error) {
-	l, err := ledger.Open(ctx, job.Ledger, ledger.Options{Sender: true}, sqlite.Open, postgres.Open)
+	l, err := backend.Open(ctx, job.Ledger, ledger.Options{Sender: true})
 	if err != nil {
 		return 0, err
 	}

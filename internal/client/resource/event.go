@@ -12,8 +12,8 @@ const (
 	EventReady    = "ready"       // the whole state was sent; changes follow
 	EventRun      = "run"         // a Run began or changed its state
 	EventProgress = "progress"    // Progress of a run
-	EventHold     = "hold"        // a hold began or changed: campaign.HoldState
-	EventLifted   = "hold.lifted" // a hold ended: campaign.HoldState as it was last
+	EventHold     = "hold"        // a hold began or changed: wording.HoldState
+	EventLifted   = "hold.lifted" // a hold ended: wording.HoldState as it was last
 	EventFiring   = "firing"      // a Firing of a schedule, or its outcome
 	EventDrop     = "drop"        // a Drop was taken, or changed its state
 )

@@ -1,6 +1,8 @@
 package resource
 
-import "campaignd/campaign"
+import (
+	"campaignd/campaign/wording"
+)
 
 // Number is a connection with its present limits.
 type Number struct {
@@ -17,5 +19,5 @@ type Number struct {
 	// Allowance is that of the plan of its company; nil: none is known.
 	Allowance *Allowance `json:"allowance,omitempty"`
 	// Holds are the present holds of messages of the connection.
-	Holds []campaign.HoldState `json:"holds"`
+	Holds []wording.HoldState `json:"holds"`
 }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/wording"
 )
 
 // Run is a run as the lists show it.
@@ -20,7 +21,7 @@ type Run struct {
 	CreatedAt time.Time            `json:"created_at,omitzero"`
 	EndedAt   time.Time            `json:"ended_at,omitzero"`
 	Retired   campaign.Retired     `json:"retired,omitzero"` // rows that retention deleted; totals count them
-	Holds     []campaign.HoldState `json:"holds,omitempty"`  // the present holds of messages of the run
+	Holds     []wording.HoldState  `json:"holds,omitempty"`  // the present holds of messages of the run
 }
 
 // RunOf is a run without its holds.

@@ -12,8 +12,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
-	"campaignd/internal/ledger/postgres"
-	"campaignd/internal/ledger/sqlite"
+	"campaignd/internal/ledger/backend"
 )
 
 // begun returns the marks of the unfinished segments of run 1 that a process has begun, by index.
@@ -50,7 +49,7 @@ func TestClusterSegmentsAreTakenOver(t *testing.T) {
 			c.schedule("orders", "order_update", list, all, held...)
 			c.startAll()
 			defer c.killAll()
-			l, err := ledger.Open(context.WithoutCancel(t.Context()), c.postgres.URL("postgres"), ledger.Options{}, sqlite.Open, postgres.Open)
+			l, err := backend.Open(context.WithoutCancel(t.Context()), c.postgres.URL("postgres"), ledger.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -13,6 +13,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/why"
+	"campaignd/campaign/wording"
 	"campaignd/internal/sandbox"
 	"campaignd/throttle/throttletest"
 	"campaignd/throttle/throughput"
@@ -154,7 +155,7 @@ func (w *world) asJSON(into any, args ...string) {
 // held returns the holds in force as SCOPE ID REASON, sorted.
 func (w *world) held() []string {
 	w.t.Helper()
-	var states []campaign.HoldState
+	var states []wording.HoldState
 	w.asJSON(&states, "holds")
 	all := make([]string, len(states))
 	for i, h := range states {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/wording"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -139,12 +140,12 @@ var segmentMovePromises = []promise{
 			f.Helper()
 			ss, err := f.l.SegmentStates(f.ctx, r.No)
 			f.ok(err)
-			want := map[string]campaign.MovedRows{
+			want := map[string]wording.MovedRows{
 				"conn_1": {Connection: "conn_1", GaveAway: 5}, "conn_2": {Connection: "conn_2", Given: 5, GaveAway: 3},
 				last: {Connection: last, Given: 3},
 			}
-			got := map[string]campaign.MovedRows{}
-			for _, m := range campaign.RowsMoved(ss) {
+			got := map[string]wording.MovedRows{}
+			for _, m := range wording.RowsMoved(ss) {
 				got[m.Connection] = m
 			}
 			if d := cmp.Diff(want, got); d != "" {

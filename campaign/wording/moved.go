@@ -1,18 +1,13 @@
-package campaign
+package wording
 
 import (
 	"fmt"
 	"maps"
 	"slices"
 
+	"campaignd/campaign"
 	"campaignd/internal/sentence"
 )
-
-// SegmentMove is one move of a segment to another connection (docs/protocol.md#moves).
-type SegmentMove struct {
-	From string // the connection that gave the rows away
-	Rows int64  // the rows that were not sent then: above the mark, or waiting for a retry
-}
 
 // MovedRows counts the rows that one connection of a run was given by moves, and that it gave away.
 // A row that moves twice counts twice. The connection has sent, or still has to send, the rows
@@ -31,7 +26,7 @@ func (m MovedRows) Sentence() string {
 // RowsMoved counts what moved between the connections of a run, in the order of their names. The
 // rows of a move went to the connection that gave the segment away next, else to the one that has
 // it now.
-func RowsMoved(segments []SegmentState) []MovedRows {
+func RowsMoved(segments []campaign.SegmentState) []MovedRows {
 	by := map[string]MovedRows{}
 	add := func(connection string, given, gave int64) {
 		m := by[connection]

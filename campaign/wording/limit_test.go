@@ -1,13 +1,15 @@
-package campaign
+package wording
 
 import (
 	"os"
 	"strings"
 	"testing"
+
+	"campaignd/campaign"
 )
 
 func TestTheGlossaryHasEachLimit(t *testing.T) {
-	text, err := os.ReadFile("../docs/glossary.md")
+	text, err := os.ReadFile("../../docs/glossary.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -18,7 +20,7 @@ func TestTheGlossaryHasEachLimit(t *testing.T) {
 			got = append(got, line)
 		}
 	}
-	all := LimitMeanings()
+	all := Limits()
 	if len(got) != len(all) {
 		t.Fatalf("got %d rows, want %d", len(got), len(all))
 	}
@@ -31,9 +33,10 @@ func TestTheGlossaryHasEachLimit(t *testing.T) {
 
 // Only a lane that waits for its next instant has a rate that counts.
 func TestEachLimitOfADayStandsStill(t *testing.T) {
-	still := map[LimitedBy]bool{ByTier: true, ByAllowance: true, ByRamp: true, ByWindow: true, ByLimiter: true, ByHold: true,
-		ByUnreachable: true}
-	for _, m := range LimitMeanings() {
+	still := map[campaign.LimitedBy]bool{campaign.ByTier: true, campaign.ByAllowance: true, campaign.ByRamp: true,
+		campaign.ByWindow: true, campaign.ByLimiter: true, campaign.ByHold: true,
+		campaign.ByUnreachable: true}
+	for _, m := range Limits() {
 		if got := m.By.StandsStill(); got != still[m.By] {
 			t.Errorf("%s: got %v, want %v", m.By, got, still[m.By])
 		}

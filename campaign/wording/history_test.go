@@ -1,4 +1,4 @@
-package campaign_test
+package wording
 
 import (
 	"testing"
@@ -48,7 +48,7 @@ func TestTheStoryOfARunIsTold(t *testing.T) {
 		state(campaign.RunStateFailed, ": the template is gone"), state(campaign.Cancelled, ""), state(campaign.Finished, ""),
 	}}
 	var got []string
-	for _, s := range h.Story(campaign.Run{CreatedAt: time.Unix(1, 0), LaunchedBy: "desk"}) {
+	for _, s := range Story(h, campaign.Run{CreatedAt: time.Unix(1, 0), LaunchedBy: "desk"}) {
 		got = append(got, s.Sentence)
 	}
 	want := []string{

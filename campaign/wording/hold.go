@@ -1,4 +1,4 @@
-package campaign
+package wording
 
 import (
 	"cmp"
@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"campaignd/campaign"
 	"campaignd/internal/messaging"
 	"campaignd/internal/sentence"
 )
@@ -13,14 +14,14 @@ import (
 // HoldState is a hold as commands show it. Scripts rely on its JSON
 // (docs/operations.md#what-scripts-may-rely-on).
 type HoldState struct {
-	Scope  HoldScope  `json:"scope"`
-	ID     string     `json:"id"`
-	Reason string     `json:"reason"`
-	Detail string     `json:"detail"`
-	Source HoldSource `json:"source"`
-	Who    string     `json:"who,omitempty"` // the operator who began it
-	Since  time.Time  `json:"since"`
-	Until  *time.Time `json:"until"` // nil: it does not end by itself
+	Scope  campaign.HoldScope  `json:"scope"`
+	ID     string              `json:"id"`
+	Reason string              `json:"reason"`
+	Detail string              `json:"detail"`
+	Source campaign.HoldSource `json:"source"`
+	Who    string              `json:"who,omitempty"` // the operator who began it
+	Since  time.Time           `json:"since"`
+	Until  *time.Time          `json:"until"` // nil: it does not end by itself
 	// Ended is when an event or an operator lifted it, or when its time was over.
 	Ended     *time.Time `json:"ended,omitempty"`
 	LiftedWho string     `json:"lifted_who,omitempty"` // the operator who lifted it
@@ -29,100 +30,97 @@ type HoldState struct {
 }
 
 // State returns the hold as commands show it at now.
-func (h Hold) State(now time.Time) HoldState {
+func State(h campaign.Hold, now time.Time) HoldState {
 	s := HoldState{Scope: h.Scope, ID: h.ID, Reason: h.Reason, Detail: h.Detail, Source: h.Source, Who: h.Who, LiftedWho: h.LiftedWho,
 		Since:    h.Since.UTC(),
-		Sentence: h.Sentence(now)}
+		Sentence: Hold(h, now)}
 	if until := h.Until.UTC(); !h.Until.IsZero() {
 		s.Until = &until
 	}
-	if ended := h.ended().UTC(); !h.InForce(now) && !h.Probing(now) && !ended.IsZero() {
-		s.Ended = &ended
+	if over := ended(h).UTC(); !h.InForce(now) && !h.Probing(now) && !over.IsZero() {
+		s.Ended = &over
 	}
 	return s
 }
 
-// HoldStates returns holds as commands show them; never nil.
-func HoldStates(holds []Hold, now time.Time) []HoldState {
+// States returns holds as commands show them; never nil.
+func States(holds []campaign.Hold, now time.Time) []HoldState {
 	out := make([]HoldState, len(holds))
 	for i, h := range holds {
-		out[i] = h.State(now)
+		out[i] = State(h, now)
 	}
 	return out
 }
 
-// Subject is the scope and the id, as notifications and the log of actions have them.
-func (h Hold) Subject() string { return string(h.Scope) + " " + h.ID }
-
 // ended is when a hold that is over ended.
-func (h Hold) ended() time.Time {
+func ended(h campaign.Hold) time.Time {
 	if !h.Lifted.IsZero() {
 		return h.Lifted
 	}
 	return h.Until
 }
 
-// Sentence says in one sentence what the hold stops, since when, why, what ends it, and the command
+// Hold says in one sentence what the hold stops, since when, why, what ends it, and the command
 // that ends it earlier.
-func (h Hold) Sentence(now time.Time) string {
-	since, why := sentence.Instant(h.Since), h.why()
+func Hold(h campaign.Hold, now time.Time) string {
+	since, why := sentence.Instant(h.Since), holdReason(h)
 	switch {
 	case h.Probing(now):
 		return fmt.Sprintf("%s is tried with at most 3 requests at a time, since %s: %s; the first proven answer ends it, or `%s`",
-			h.subject(), sentence.Instant(h.Until), why, h.liftCommand())
+			holdSubject(h), sentence.Instant(h.Until), why, liftCommand(h))
 	case !h.InForce(now):
 		by := "its time was over"
 		if !h.Lifted.IsZero() {
-			by = h.lifted()
+			by = lifted(h)
 		}
-		return fmt.Sprintf("%s was held from %s to %s: %s; %s", h.subject(), since, sentence.Instant(h.ended()), why, by)
+		return fmt.Sprintf("%s was held from %s to %s: %s; %s", holdSubject(h), since, sentence.Instant(ended(h)), why, by)
 	}
-	return fmt.Sprintf("%s is held since %s: %s; %s", h.subject(), since, why, h.ends())
+	return fmt.Sprintf("%s is held since %s: %s; %s", holdSubject(h), since, why, holdEnd(h))
 }
 
 // endedBy says what lifted a hold. The proven answer is that to a test request, or a delivery
 // (docs/limits.md#accepted-and-too-fast).
-var endedBy = map[HoldSource]string{
-	HoldByEvent:    "an event of the service ended it",
-	HoldByBreaker:  "a proven answer ended it",
-	HoldByOperator: "an operator lifted it",
+var endedBy = map[campaign.HoldSource]string{
+	campaign.HoldByEvent:    "an event of the service ended it",
+	campaign.HoldByBreaker:  "a proven answer ended it",
+	campaign.HoldByOperator: "an operator lifted it",
 }
 
 // lifted says what lifted the hold.
-func (h Hold) lifted() string {
-	if h.LiftedBy == HoldByOperator && h.LiftedWho != "" {
+func lifted(h campaign.Hold) string {
+	if h.LiftedBy == campaign.HoldByOperator && h.LiftedWho != "" {
 		return h.LiftedWho + " lifted it"
 	}
 	return endedBy[h.LiftedBy]
 }
 
-// subject names what is stopped, in the singular.
-func (h Hold) subject() string {
-	all := h.ID == HoldAny
+// holdSubject names what is stopped, in the singular.
+func holdSubject(h campaign.Hold) string {
+	all := h.ID == campaign.HoldAny
 	switch h.Scope {
-	case HoldKey:
+	case campaign.HoldKey:
 		if all {
 			return "everything that is sent with any API key"
 		}
 		return "everything that is sent with the API key " + h.ID
-	case HoldCompany:
+	case campaign.HoldCompany:
 		if all {
 			return "everything that is sent for any company"
 		}
 		return "everything that is sent for company " + h.ID
-	case HoldAccount:
+	case campaign.HoldAccount:
 		if all {
 			return "everything that is sent from any business account"
 		}
 		return "everything that is sent from business account " + h.ID
-	case HoldTemplate:
-		return h.template()
-	case HoldPortfolio:
+	case campaign.HoldTemplate:
+		return holdTemplate(h)
+	case campaign.HoldPortfolio:
 		if all {
 			return "everything that is sent from any portfolio"
 		}
 		return "everything that is sent from portfolio " + h.ID
-	case HoldConnection:
+	case campaign.HoldConnection:
 		if all {
 			return "every connection"
 		}
@@ -134,8 +132,8 @@ func (h Hold) subject() string {
 	return "run " + h.ID
 }
 
-func (h Hold) template() string {
-	if h.ID == HoldAny {
+func holdTemplate(h campaign.Hold) string {
+	if h.ID == campaign.HoldAny {
 		return "every template"
 	}
 	account, rest, _ := strings.Cut(h.ID, "/")
@@ -150,16 +148,16 @@ func (h Hold) template() string {
 	return s + " of account " + account
 }
 
-// why says why nothing of the scope is sent.
-func (h Hold) why() string {
+// holdReason says why nothing of the scope is sent.
+func holdReason(h campaign.Hold) string {
 	switch h.Source {
-	case HoldByOperator:
+	case campaign.HoldByOperator:
 		who := cmp.Or(h.Who, "an operator")
 		if h.Detail == "" {
 			return who + " holds it"
 		}
 		return who + " holds it (" + h.Detail + ")"
-	case HoldByRefusal, HoldByStatus:
+	case campaign.HoldByRefusal, campaign.HoldByStatus:
 		if s := messaging.Sentence(h.Reason); !strings.HasPrefix(s, "the service refused with a code") {
 			return s + " (" + h.Reason + ")"
 		}
@@ -170,39 +168,39 @@ func (h Hold) why() string {
 	return h.Detail + " (" + h.Reason + ")"
 }
 
-// ends says what ends a hold in force, and the command that ends it earlier.
-func (h Hold) ends() string {
-	command := "`" + h.liftCommand() + "`"
+// holdEnd says what ends a hold in force, and the command that ends it earlier.
+func holdEnd(h campaign.Hold) string {
+	command := "`" + liftCommand(h) + "`"
 	switch {
-	case h.Source == HoldByBreaker && !h.Until.IsZero():
+	case h.Source == campaign.HoldByBreaker && !h.Until.IsZero():
 		return "a few requests test it from " + sentence.Instant(h.Until) + " on; " + command + " ends it earlier"
 	case h.Reason == messaging.PlanUsedUp && !h.Until.IsZero():
 		return "it is tried again at " + sentence.Instant(h.Until) +
 			"; raise the allowance of the plan at the service, and " + command + " ends it then"
 	case !h.Until.IsZero():
 		return "it ends at " + sentence.Instant(h.Until) + "; " + command + " ends it earlier"
-	case h.Manual, h.Source == HoldByOperator:
+	case h.Manual, h.Source == campaign.HoldByOperator:
 		return "only an operator ends it: " + command
 	}
 	event := ""
 	switch h.Scope {
-	case HoldTemplate:
+	case campaign.HoldTemplate:
 		event = "the approval of the template"
-	case HoldAccount:
+	case campaign.HoldAccount:
 		event = "an event that the account is active again"
-	case HoldCompany:
+	case campaign.HoldCompany:
 		event = "an event that the company is active again"
-	case HoldConnection:
+	case campaign.HoldConnection:
 		event = "an event that the number is connected again"
 	}
-	if event == "" || h.Source != HoldByEvent && messaging.EndOf(h.Reason) == messaging.EndedByOperator {
+	if event == "" || h.Source != campaign.HoldByEvent && messaging.EndOf(h.Reason) == messaging.EndedByOperator {
 		return "only an operator ends it, when its cause is gone: " + command
 	}
 	return event + " ends it; " + command + " ends it earlier"
 }
 
 // liftCommand is the command that ends the hold.
-func (h Hold) liftCommand() string {
+func liftCommand(h campaign.Hold) string {
 	return "campaignd holds lift " + string(h.Scope) + " " + quoted(h.ID)
 }
 

@@ -1,4 +1,4 @@
-package campaign
+package wording
 
 import (
 	"cmp"
@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"campaignd/campaign"
 	"campaignd/internal/messaging"
 	"campaignd/internal/sentence"
 )
@@ -18,14 +19,14 @@ type Happening struct {
 }
 
 // Story tells the history of a run to people, the oldest first. It begins with the launch.
-func (h History) Story(r Run) []Happening {
+func Story(h campaign.History, r campaign.Run) []Happening {
 	launched := "launched"
 	switch {
 	case r.LaunchedBy != "":
 		launched += " by " + r.LaunchedBy
-	case strings.HasPrefix(r.Launch, FiringKey):
+	case strings.HasPrefix(r.Launch, campaign.FiringKey):
 		launched += " by its schedule"
-	case strings.HasPrefix(r.Launch, DropKey):
+	case strings.HasPrefix(r.Launch, campaign.DropKey):
 		launched += " by a dropped list"
 	}
 	all := []Happening{{r.CreatedAt, launched}}
@@ -40,38 +41,40 @@ func (h History) Story(r Run) []Happening {
 
 // past is what the entries told so far say of a run.
 type past struct {
-	state  State
+	state  campaign.State
 	began  bool // it has been running
-	limits LimitChange
+	limits campaign.LimitChange
 	holds  map[holdName]time.Time // the end of each hold that was told and not lifted; zero: it has none
 }
 
 // holdName is what identifies a hold.
 type holdName struct {
-	scope      HoldScope
+	scope      campaign.HoldScope
 	id, reason string
 }
 
 // tell says what happened; "": another entry says it.
-func (p *past) tell(e HistoryEntry) string {
+func (p *past) tell(e campaign.HistoryEntry) string {
 	switch e.Kind {
-	case HistoryState:
-		defer func() { p.state, p.began = State(e.Value), p.began || State(e.Value) == Running }()
-		return p.moved(State(e.Value), e.Detail)
-	case HistoryWanted:
-		if Wanted(e.Value) == WantCancel {
+	case campaign.HistoryState:
+		defer func() {
+			p.state, p.began = campaign.State(e.Value), p.began || campaign.State(e.Value) == campaign.Running
+		}()
+		return p.moved(campaign.State(e.Value), e.Detail)
+	case campaign.HistoryWanted:
+		if campaign.Wanted(e.Value) == campaign.WantCancel {
 			return "an operator cancelled it"
 		}
-	case HistoryLimits:
-		var now LimitChange
+	case campaign.HistoryLimits:
+		var now campaign.LimitChange
 		if json.Unmarshal([]byte(e.Value), &now) != nil {
 			return "its limits were changed"
 		}
 		defer func() { p.limits = now }()
-		return now.sentence(p.limits)
-	case HistoryCanary:
+		return limitsChanged(now, p.limits)
+	case campaign.HistoryCanary:
 		return "the canary was good, and the other rows were released"
-	case HistoryHoldEnded, HistoryHold:
+	case campaign.HistoryHoldEnded, campaign.HistoryHold:
 		return p.held(e)
 	}
 	return ""
@@ -79,33 +82,33 @@ func (p *past) tell(e HistoryEntry) string {
 
 // held says that a hold began, lasts longer, was changed, or was lifted: by whom, until when and
 // why.
-func (p *past) held(e HistoryEntry) string {
+func (p *past) held(e campaign.HistoryEntry) string {
 	h, _ := e.Hold()
 	name := holdName{h.Scope, h.ID, h.Reason}
-	if e.Kind == HistoryHoldEnded {
+	if e.Kind == campaign.HistoryHoldEnded {
 		delete(p.holds, name)
 		switch {
-		case h.LiftedBy == HoldByOperator:
-			return "the hold of " + h.subject() + " was lifted by " + cmp.Or(h.LiftedWho, "an operator")
-		case h.LiftedBy == HoldByEvent:
-			return "the hold of " + h.subject() + " ended by an event of the service"
-		case h.LiftedBy == HoldByBreaker:
-			return "the hold of " + h.subject() + " ended by a proven answer"
+		case h.LiftedBy == campaign.HoldByOperator:
+			return "the hold of " + holdSubject(h) + " was lifted by " + cmp.Or(h.LiftedWho, "an operator")
+		case h.LiftedBy == campaign.HoldByEvent:
+			return "the hold of " + holdSubject(h) + " ended by an event of the service"
+		case h.LiftedBy == campaign.HoldByBreaker:
+			return "the hold of " + holdSubject(h) + " ended by a proven answer"
 		}
-		return "the hold of " + h.subject() + " ended"
+		return "the hold of " + holdSubject(h) + " ended"
 	}
 	until, known := p.holds[name]
 	p.holds[name] = h.Until
-	s := h.subject() + " was held"
+	s := holdSubject(h) + " was held"
 	switch {
 	case known && (until.IsZero() || until.After(e.At)):
-		s = "the hold of " + h.subject() + " was renewed"
+		s = "the hold of " + holdSubject(h) + " was renewed"
 	case known:
 		s += " again"
 	}
-	why := h.why()
+	why := holdReason(h)
 	switch h.Source {
-	case HoldByOperator:
+	case campaign.HoldByOperator:
 		s, why = s+" by "+cmp.Or(h.Who, "an operator"), h.Detail
 	case "": // of the time before the history had more of a hold
 		why = h.Reason
@@ -123,7 +126,7 @@ func (p *past) held(e HistoryEntry) string {
 }
 
 // moved says that the run came into a state. detail has the reason of a pause, and of a failure.
-func (p *past) moved(to State, detail string) string {
+func (p *past) moved(to campaign.State, detail string) string {
 	reason, rest, _ := strings.Cut(detail, ": ")
 	because := func(s string) string {
 		if rest != "" {
@@ -132,33 +135,35 @@ func (p *past) moved(to State, detail string) string {
 		return s
 	}
 	switch to {
-	case WaitingApproval:
+	case campaign.WaitingApproval:
 		return "it waited for its approval"
-	case Ready:
+	case campaign.Ready:
 		switch p.state {
-		case Paused:
+		case campaign.Paused:
 			return "resumed"
-		case WaitingApproval:
+		case campaign.WaitingApproval:
 			return "approved"
 		}
 		return ""
-	case Running:
+	case campaign.Running:
 		if p.began {
 			return ""
 		}
 		return "sending began"
-	case Paused:
-		return because(map[PauseReason]string{
-			PausedByOperator: "paused by an operator", PausedByCanary: "paused after its canary", PausedByBreaker: "paused by its breaker",
-			PausedByLedger: "paused, because the ledger went back in time"}[PauseReason(reason)])
-	case Cancelled:
+	case campaign.Paused:
+		return because(map[campaign.PauseReason]string{
+			campaign.PausedByOperator: "paused by an operator",
+			campaign.PausedByCanary:   "paused after its canary",
+			campaign.PausedByBreaker:  "paused by its breaker",
+			campaign.PausedByLedger:   "paused, because the ledger went back in time"}[campaign.PauseReason(reason)])
+	case campaign.Cancelled:
 		return "ended as cancelled"
 	}
 	return because(strings.ReplaceAll(string(to), "_", " "))
 }
 
-// sentence says which limits differ from those before.
-func (c LimitChange) sentence(was LimitChange) string {
+// limitsChanged says which limits differ from those before.
+func limitsChanged(c, was campaign.LimitChange) string {
 	var all []string
 	if c.Class != nil && (was.Class == nil || *was.Class != *c.Class) {
 		all = append(all, "class "+string(*c.Class))
