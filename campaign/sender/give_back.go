@@ -38,10 +38,12 @@ func (c *claimer) giveBack(ctx context.Context, runs []*run, now time.Time) erro
 // giveBackOne reports true when the number no longer owns the segment.
 func (c *claimer) giveBackOne(ctx context.Context, s *segment, active bool, now time.Time) (bool, error) {
 	_, _, s.leaving = c.leaves(s, now)
-	if s.leaving || s.lost.Load() || s.run.paused.Load() || s.run.over() || !active || c.waits.heldLong(s.run, now) {
+	stops := s.leaving || s.lost.Load() || s.run.paused.Load() || s.run.over() || !active || c.waits.heldLong(s.run, now)
+	if stops {
 		c.unpost(s)
 	}
 	if s.lost.Load() {
+		s.awaited.Store(true) // before pending is read
 		return s.pending.Load() == 0, nil
 	}
 	// Once more if a result that may be retried came in: its post was in flight during the first
@@ -58,6 +60,7 @@ func (c *claimer) giveBackOne(ctx context.Context, s *segment, active bool, now 
 		s.lease.Mark = s.lease.Hi
 		c.number.counts.skipped.Add(int64(n))
 	}
+	s.awaited.Store(stops || s.exhausted()) // before pending is read; what was skipped is exhausted
 	if s.pending.Load() > 0 {
 		return false, nil
 	}
@@ -111,6 +114,7 @@ func (c *claimer) unpost(s *segment) {
 // until the ledger has the results of the segment's posts, or until ctx ends.
 func (c *claimer) release(ctx context.Context, unposted map[*segment][]int64) {
 	for _, s := range c.segments {
+		s.awaited.Store(true) // before pending is read
 		for s.pending.Load() > 0 && ctx.Err() == nil {
 			select {
 			case <-c.planner:
