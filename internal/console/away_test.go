@@ -24,8 +24,9 @@ func TestAServiceThatIsAwayIsASentence(t *testing.T) {
 		step string
 		form url.Values
 		want int
-	}{{"list", nil, http.StatusOK}, {"columns", nil, http.StatusOK}, {"check", nil, http.StatusBadGateway}, {"send", nil, http.StatusBadGateway},
-		{"send", url.Values{"another": {"1"}}, http.StatusBadGateway}, {"campaign.yaml", nil, http.StatusOK}} {
+	}{{"list", nil, http.StatusOK}, {"columns", nil, http.StatusOK}, {"check", nil, http.StatusBadGateway},
+		{"send", nil, http.StatusBadGateway}, {"send", url.Values{"another": {"1"}}, http.StatusBadGateway},
+		{"campaign.yaml", nil, http.StatusOK}} {
 		got := w.request(w.step(c.step), "admin", c.form)
 		told := strings.Contains(got.Body.String(), "The messaging service does not answer as it should.")
 		if got.Code != c.want || told != (c.want == http.StatusBadGateway) || strings.Contains(got.Body.String(), w.process.Uploads.Dir()) {
@@ -41,7 +42,8 @@ func TestAServiceThatIsAwayIsASentence(t *testing.T) {
 // A run has as many rows as its list, and a count of 32 bits would be wrong without a word.
 func TestNumbersOver2To31AreWhole(t *testing.T) {
 	const many = int64(10_000_000_000)
-	b := barOf(&reporting.Report{Rows: many, Totals: reporting.Totals{campaign.Read: many / 2, campaign.Failed: many / 4, campaign.Queued: many / 4}})
+	totals := reporting.Totals{campaign.Read: many / 2, campaign.Failed: many / 4, campaign.Queued: many / 4}
+	b := barOf(&reporting.Report{Rows: many, Totals: totals})
 	if b.Done != many/4*3 || b.Parts[0].Length != "50.00%" || b.Left.Length != "25.00%" {
 		t.Errorf("got %+v, want half of the bar read, and a quarter left", b)
 	}
