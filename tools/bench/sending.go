@@ -217,7 +217,8 @@ func (b *bench) profiles(out io.Writer, send func(batch, rows int, with productJ
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(out, "campaignd, statuses %s: %.0f messages/s, %.0f accepted/s, %.1f us of CPU per message, PostgreSQL %.1f; the profile is %s\n",
+		fmt.Fprintf(out, "campaignd, statuses %s: %.0f messages/s, %.0f accepted/s, "+
+			"%.1f us of CPU per message, PostgreSQL %.1f; the profile is %s\n",
 			how(batch), s.PerSecond, float64(s.Messages)/s.AcceptSeconds, s.CPU, s.DatabaseCPU, path)
 		for _, order := range []string{"-flat", "-cum"} {
 			top := exec.CommandContext(b.ctx, "go", "tool", "pprof", "-top", order, "-nodecount=12", path)
