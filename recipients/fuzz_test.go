@@ -7,10 +7,23 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
 )
+
+func fitsItsHeader(t *testing.T, h *Head) {
+	t.Helper()
+	if h.To != "" && !slices.Contains(h.Header, h.To) || len(h.Rows) > 20 {
+		t.Fatalf("got the column %q of %q with %d rows, want one of them and at most 20", h.To, h.Header, len(h.Rows))
+	}
+	for _, row := range h.Rows {
+		if len(row.Cells) != len(h.Header) || row.Line <= h.Skip {
+			t.Fatalf("got %d cells on line %d, want %d below line %d", len(row.Cells), row.Line, len(h.Header), h.Skip)
+		}
+	}
+}
 
 // FuzzReader reads any bytes without a panic. The memory kept is bounded. Rows are numbered without
 // a gap, fit the header, and are either sendable or faulted. encoding/csv alone finds the same
@@ -32,8 +45,11 @@ func FuzzReader(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, list []byte, delimiter, encoding, region string) {
 		const limit = 2 << 10
-		r, err := NewReader(bytes.NewReader(list), "list.csv",
-			Options{Delimiter: delimiter, Encoding: encoding, DefaultRegion: region, Limits: Limits{Record: limit, Columns: 20}})
+		o := Options{Delimiter: delimiter, Encoding: encoding, DefaultRegion: region, Limits: Limits{Record: limit, Columns: 20}}
+		if h, err := ReadHead(bytes.NewReader(list), "list.csv", o, 20); err == nil {
+			fitsItsHeader(t, &h)
+		}
+		r, err := NewReader(bytes.NewReader(list), "list.csv", o)
 		if err != nil {
 			return
 		}
