@@ -1,7 +1,5 @@
 package campaign
 
-import "slices"
-
 // LimitedBy says what keeps a run, a lane, a number or a row from going on, or from going on
 // faster. `why`, the forecast, the operator's API and the metric campaignd_lanes have these words.
 type LimitedBy string
@@ -28,10 +26,3 @@ const (
 	ByFrequencyCap LimitedBy = "frequency_cap"
 	ByPairLimit    LimitedBy = "pair_limit"
 )
-
-// StandsStill reports whether a lane with this limit sends nothing, because it waits for something
-// other than its next instant, such as a place of the tier. Its Rate is then only what its number
-// may send.
-func (by LimitedBy) StandsStill() bool {
-	return slices.Contains([]LimitedBy{ByTier, ByAllowance, ByRamp, ByWindow, ByLimiter, ByHold, ByUnreachable}, by)
-}

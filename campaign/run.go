@@ -62,9 +62,6 @@ func PauseReasons() []PauseReason {
 	return []PauseReason{PausedByOperator, PausedByCanary, PausedByBreaker, PausedByLedger}
 }
 
-// Remedy says how the pause of the run named id ends.
-func (r PauseReason) Remedy(id string) string { return "`campaignd resume " + id + "` resumes it" }
-
 // Run is one launch of a campaign over one frozen list.
 type Run struct {
 	No       RunNo

@@ -39,7 +39,7 @@ func TestASenderNamesWhatItsRunWaitsFor(t *testing.T) {
 	hold := campaign.Hold{Scope: campaign.HoldConnection, ID: "conn_1", Reason: "operator", Source: campaign.HoldByOperator, Since: now}
 	paused.State, paused.Reason, paused.Detail = campaign.Paused, campaign.PausedByBreaker, "it is refused"
 	approval.State = campaign.WaitingApproval
-	refused := "it is paused (breaker): it is refused; " + paused.Reason.Remedy("spring-3")
+	refused := "it is paused (breaker): it is refused; " + wording.Remedy("spring-3")
 	for _, tt := range []struct {
 		name string
 		seen seen

@@ -88,7 +88,7 @@ func (w *Answer) standstill(parked bool) Wait {
 	for _, l := range w.Lanes {
 		switch {
 		case !l.live() || parked && l.LimitedBy == campaign.ByNone:
-		case l.LimitedBy == campaign.ByNone, !l.LimitedBy.StandsStill(), limit != "" && limit != l.LimitedBy:
+		case l.LimitedBy == campaign.ByNone, !StandsStill(l.LimitedBy), limit != "" && limit != l.LimitedBy:
 			return Wait{For: campaign.ByThroughput}
 		default:
 			limit = l.LimitedBy
@@ -98,6 +98,14 @@ func (w *Answer) standstill(parked bool) Wait {
 		}
 	}
 	return Wait{For: cmp.Or(limit, campaign.ByThroughput), Until: until}
+}
+
+// StandsStill reports whether a lane with this limit sends nothing, because it waits for something
+// other than its next instant, such as a place of the tier. Its Rate is then only what its number
+// may send.
+func StandsStill(by campaign.LimitedBy) bool {
+	return slices.Contains([]campaign.LimitedBy{campaign.ByTier, campaign.ByAllowance, campaign.ByRamp, campaign.ByWindow,
+		campaign.ByLimiter, campaign.ByHold, campaign.ByUnreachable}, by)
 }
 
 // waits counts the queued rows by what they wait for, those that are free first at the top.

@@ -206,7 +206,7 @@ func (w *Answer) show(lanes []campaign.LaneReport, now time.Time) (rate float64)
 	for _, r := range lanes {
 		if _, known := pace[r.Connection]; !known && !r.Gone(now) {
 			pace[r.Connection] = r.Pace(now)
-			if r.LimitedBy.StandsStill() {
+			if StandsStill(r.LimitedBy) {
 				pace[r.Connection] = 0
 			}
 		}
@@ -272,7 +272,7 @@ func (w *Answer) answer(run campaign.Run) (limit campaign.LimitedBy, text string
 		if run.Detail != "" {
 			s += ": " + run.Detail
 		}
-		return campaign.ByPause, s + "; " + run.Reason.Remedy(run.ID())
+		return campaign.ByPause, s + "; " + wording.Remedy(run.ID())
 	case campaign.Finished, campaign.Cancelled, campaign.RunStateFailed:
 		return campaign.ByNone, fmt.Sprintf("it waits for nothing: it is %s", run.State)
 	}

@@ -190,3 +190,6 @@ func limitsChanged(c, was campaign.LimitChange) string {
 	}
 	return "an operator changed its limits: " + strings.Join(all, ", ")
 }
+
+// Remedy says how a pause of the run named id ends.
+func Remedy(id string) string { return "`campaignd resume " + id + "` resumes it" }

@@ -71,3 +71,10 @@ func TestTheStoryOfARunIsTold(t *testing.T) {
 		t.Errorf("story (-want +got):\n%s", d)
 	}
 }
+
+// A pause comes with the command that ends it.
+func TestEveryPauseNamesItsRemedy(t *testing.T) {
+	if got, want := Remedy("spring-7"), "`campaignd resume spring-7` resumes it"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

@@ -4,8 +4,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-
-	"campaignd/campaign"
 )
 
 func TestTheGlossaryHasEachLimit(t *testing.T) {
@@ -27,18 +25,6 @@ func TestTheGlossaryHasEachLimit(t *testing.T) {
 	for i, m := range all {
 		if want := "| `" + string(m.By) + "` | " + m.Meaning + " |"; got[i] != want {
 			t.Errorf("got  %s\nwant %s", got[i], want)
-		}
-	}
-}
-
-// Only a lane that waits for its next instant has a rate that counts.
-func TestEachLimitOfADayStandsStill(t *testing.T) {
-	still := map[campaign.LimitedBy]bool{campaign.ByTier: true, campaign.ByAllowance: true, campaign.ByRamp: true,
-		campaign.ByWindow: true, campaign.ByLimiter: true, campaign.ByHold: true,
-		campaign.ByUnreachable: true}
-	for _, m := range Limits() {
-		if got := m.By.StandsStill(); got != still[m.By] {
-			t.Errorf("%s: got %v, want %v", m.By, got, still[m.By])
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/file"
+	"campaignd/campaign/wording"
 	"campaignd/internal/command"
 	"campaignd/internal/config"
 	"campaignd/internal/daemon"
@@ -154,7 +155,7 @@ func (p *program) finish(ctx context.Context, result daemon.RunResult, again str
 		}
 	case run.State == campaign.Paused:
 		fmt.Fprintf(p.Stderr, "campaignd: %s is paused (%s): %s; %s\n", run.ID, run.Reason,
-			sentence.Printable(run.Detail), run.Reason.Remedy(run.ID))
+			sentence.Printable(run.Detail), wording.Remedy(run.ID))
 	}
 	if !run.State.Ended() && run.State != campaign.Paused {
 		for _, h := range result.Report.Holds {

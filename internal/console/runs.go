@@ -208,7 +208,7 @@ func (v *visit) complete(ctx context.Context, view *runView) (err error) {
 // pace is how many messages a second a run sends now, over all numbers.
 func pace(w why.Answer) (rate float64) {
 	for _, l := range w.Lanes {
-		if !l.Stale && !l.LimitedBy.StandsStill() {
+		if !l.Stale && !why.StandsStill(l.LimitedBy) {
 			rate += l.Rate
 		}
 	}
