@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"io/fs"
+	"slices"
 
 	"campaignd/campaign"
 
@@ -35,6 +36,22 @@ func CheckSchema(have, want int64, readOnly bool, remedy string) (older bool, er
 		return true, fmt.Errorf("its schema (%d) is older than this program's (%d): open it once with `campaignd serve` or `run`", have, want)
 	}
 	return have < want, nil
+}
+
+// Newest returns the newest of the versions that are in a ledger. It returns an error when an older
+// one of those that the program knows is not there: nothing would ever add it.
+func Newest(applied []int64, known []*goose.Source) (have, want int64, err error) {
+	for _, version := range applied {
+		have = max(have, version)
+	}
+	for _, s := range known {
+		want = max(want, s.Version)
+		if s.Version < have && have >= oldest && !slices.Contains(applied, s.Version) {
+			err = fmt.Errorf("its schema (%d) lacks the earlier migration %d: a program made it whose migrations were not those of this one; "+
+				"install that program, or go back to a backup", have, s.Version)
+		}
+	}
+	return have, want, err
 }
 
 // Migrations returns the migrations in dir, one for each file NNNNN_name.sql. The whole file is

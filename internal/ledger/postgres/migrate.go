@@ -45,11 +45,11 @@ func (l *Ledger) migrate(ctx context.Context, dir fs.FS) error {
 	if err != nil {
 		return err
 	}
-	want := int64(0)
-	for _, s := range p.ListSources() {
-		want = max(want, s.Version)
+	applied, err := l.schema(ctx)
+	if err != nil {
+		return err
 	}
-	have, err := l.schema(ctx)
+	have, want, err := ledger.Newest(applied, p.ListSources())
 	if err != nil {
 		return err
 	}
@@ -74,18 +74,18 @@ func (l *Ledger) migrate(ctx context.Context, dir fs.FS) error {
 const migrateTries = 60
 
 const (
-	sqlHasSchema     = `SELECT to_regclass('goose_db_version') IS NOT NULL`
-	sqlSchemaVersion = `SELECT coalesce(max(version_id), 0) FROM goose_db_version WHERE is_applied`
+	sqlHasSchema = `SELECT to_regclass('goose_db_version') IS NOT NULL`
+	sqlSchema    = `SELECT version_id FROM goose_db_version WHERE is_applied`
 )
 
-// schema reads the version of the database's schema; it is 0 when there is none.
-func (l *Ledger) schema(ctx context.Context) (have int64, err error) {
+// schema reads which migrations the database has.
+func (l *Ledger) schema(ctx context.Context) (applied []int64, err error) {
 	var there bool
 	if err := l.read(ctx, l.reports, row(&there, sqlHasSchema)); err != nil || !there {
-		return 0, err
+		return nil, err
 	}
-	err = l.read(ctx, l.reports, row(&have, sqlSchemaVersion))
-	return have, err
+	err = l.read(ctx, l.reports, list(&applied, scanID, sqlSchema))
+	return applied, err
 }
 
 // gooseConnector lets goose, which uses database/sql, run statements one after the other on a

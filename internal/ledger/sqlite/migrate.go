@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"database/sql"
 	"embed"
 	"errors"
 	"io/fs"
@@ -87,7 +88,10 @@ func (l *Ledger) migrate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	have, want, err := p.GetVersions(ctx)
+	if _, err := p.GetDBVersion(ctx); err != nil { // it makes goose's table
+		return err
+	}
+	have, want, err := newest(ctx, l.writes, p)
 	if err != nil {
 		return err
 	}
@@ -101,7 +105,23 @@ func (l *Ledger) migrate(ctx context.Context) error {
 // newerRemedy is what to do about a ledger of a newer program.
 const newerRemedy = "open another file"
 
-const sqlSchemaVersion = `SELECT coalesce(max(version_id), 0) FROM goose_db_version WHERE is_applied`
+const sqlSchema = `SELECT version_id FROM goose_db_version WHERE is_applied`
+
+// newest is ledger.Newest of a ledger.
+func newest(ctx context.Context, db *sql.DB, p *goose.Provider) (have, want int64, err error) {
+	rows, err := db.QueryContext(ctx, sqlSchema)
+	if err != nil {
+		return 0, 0, err
+	}
+	var applied []int64
+	if err := drain(rows, func(scan scanFunc) error {
+		applied = append(applied, 0)
+		return scan(&applied[len(applied)-1])
+	}); err != nil {
+		return 0, 0, err
+	}
+	return ledger.Newest(applied, p.ListSources())
+}
 
 // checkSchema refuses a schema of another version, and changes nothing.
 func (l *Ledger) checkSchema(ctx context.Context) error {
@@ -109,12 +129,9 @@ func (l *Ledger) checkSchema(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var have, want int64
-	if err := l.reads.QueryRowContext(ctx, sqlSchemaVersion).Scan(&have); err != nil {
+	have, want, err := newest(ctx, l.reads, p)
+	if err != nil {
 		return err
-	}
-	for _, s := range p.ListSources() {
-		want = max(want, s.Version)
 	}
 	_, err = ledger.CheckSchema(have, want, true, newerRemedy)
 	return err
