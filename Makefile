@@ -249,6 +249,14 @@ LARGE ?= 10000000
 large: #+ import and send LARGE (10,000,000) rows with four replicas on PostgreSQL (an hour or two, 20 GB)
 	go run ./tools/bench -large $(LARGE)
 
+.PHONY: bench-reports
+bench-reports: #+ report, HTML and audit of a run of ROWS (10,000,000) generated rows on a private PostgreSQL (6 minutes, 6 GB)
+	go run ./tools/bench -generated $(or $(ROWS),10000000)
+
+.PHONY: bench-person
+bench-person: #+ first page of what one person got in 80 of RUNS (100) generated runs of ROWS (200,000) on PostgreSQL (12 GB)
+	go run ./tools/bench -generated $(or $(ROWS),200000) -runs $(or $(RUNS),100)
+
 # Not part of the gate: building the servers takes ten minutes.
 .PHONY: kubernetes
 kubernetes: bin/helm #+ install, upgrade, roll back and uninstall the chart on a real API server

@@ -11,7 +11,8 @@
 //
 // With -silent the service posts no webhooks, so only sends are measured.
 //
-// With -large N it measures a list of N rows (large.go).
+// With -large N it measures a list of N rows (large.go), with -generated N questions about N rows
+// that were never sent (generated.go).
 //
 // With -cluster it measures several replicas on PostgreSQL and Redis instead (see cluster.go).
 //
@@ -41,6 +42,8 @@ type options struct {
 	messages    int
 	rows        int
 	rowsLarge   int
+	generated   int64
+	runs        int64
 	workers     int
 	delay       time.Duration
 	posters     int
@@ -92,6 +95,8 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	f.StringVar(&o.output, "o", "table", "table or json")
 	f.StringVar(&o.dir, "dir", "", "folder of the ledgers and lists, on the disk to measure; default: a temporary one")
 	f.IntVar(&o.rowsLarge, "large", 0, "measure only a list of so many rows on four replicas over PostgreSQL and Redis")
+	f.Int64Var(&o.generated, "generated", 0, "measure only reports and audits of a run of so many rows that was never sent, on PostgreSQL")
+	f.Int64Var(&o.runs, "runs", 1, "with -generated: with more than 1 run, measure only what one person got in them")
 	f.DurationVar(&o.deadline, "deadline", 10*time.Minute, "the longest time of one child")
 	if err := f.Parse(args); err != nil {
 		return o, err
@@ -110,6 +115,8 @@ func parse(args []string, stderr io.Writer) (options, error) {
 		return o, errors.New("-delay is below 0")
 	case o.cluster && o.delay > 0 && !o.profile && !o.silent:
 		return o, errors.New("-cluster has its own -delay, except with -profile or -silent")
+	case o.generated < 0 || o.runs < 1 || o.generated > 0 && o.generated < 1000:
+		return o, errors.New("-generated needs at least 1000 rows, -runs at least 1")
 	case o.workers < connections || o.workers%connections != 0:
 		return o, fmt.Errorf("-workers %d is no multiple of the %d connections", o.workers, connections)
 	case o.output != "table" && o.output != "json":
@@ -168,6 +175,8 @@ func measure(ctx context.Context, args []string, stdout, stderr io.Writer) (err 
 	switch {
 	case o.rowsLarge > 0:
 		r, err = b.large()
+	case o.generated > 0:
+		r, err = b.generate()
 	case o.cluster:
 		r, err = b.cluster()
 	default:
