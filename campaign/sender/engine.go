@@ -202,7 +202,7 @@ func (e *Engine) Run(ctx context.Context) error {
 			t.Stop()
 			return nil
 		case <-e.poke:
-			e.debounce(ctx, "engine poked", e.poke)
+			e.debounce(ctx, "engine", e.poke)
 			finish = time.Time{}
 		case <-t.C:
 		}
@@ -214,7 +214,7 @@ func (e *Engine) Run(ctx context.Context) error {
 // Jitter makes it wait for the other pokes of the same instant, so that a simulation repeats; the
 // engine then acts on all of them once.
 func (e *Engine) debounce(ctx context.Context, whose string, poke signal) {
-	d := e.o.Jitter(whose, 0)
+	d := e.o.Jitter(whose+" poked", 0)
 	if d <= 0 {
 		return
 	}

@@ -38,12 +38,10 @@ func (c *claimer) giveBack(ctx context.Context, runs []*run, now time.Time) erro
 // giveBackOne reports true when the number no longer owns the segment.
 func (c *claimer) giveBackOne(ctx context.Context, s *segment, active bool, now time.Time) (bool, error) {
 	_, _, s.leaving = c.leaves(s, now)
-	stops := s.leaving || s.lost.Load() || s.run.paused.Load() || s.run.over() || !active || c.waits.heldLong(s.run, now)
-	if stops {
+	if s.leaving || s.lost.Load() || s.run.paused.Load() || s.run.over() || !active || c.waits.heldLong(s.run, now) {
 		c.unpost(s)
 	}
 	if s.lost.Load() {
-		s.awaited.Store(true) // before pending is read
 		return s.pending.Load() == 0, nil
 	}
 	// Once more if a result that may be retried came in: its post was in flight during the first
@@ -60,7 +58,6 @@ func (c *claimer) giveBackOne(ctx context.Context, s *segment, active bool, now 
 		s.lease.Mark = s.lease.Hi
 		c.number.counts.skipped.Add(int64(n))
 	}
-	s.awaited.Store(stops || s.exhausted()) // before pending is read; what was skipped is exhausted
 	if s.pending.Load() > 0 {
 		return false, nil
 	}
@@ -114,7 +111,6 @@ func (c *claimer) unpost(s *segment) {
 // until the ledger has the results of the segment's posts, or until ctx ends.
 func (c *claimer) release(ctx context.Context, unposted map[*segment][]int64) {
 	for _, s := range c.segments {
-		s.awaited.Store(true) // before pending is read
 		for s.pending.Load() > 0 && ctx.Err() == nil {
 			select {
 			case <-c.planner:

@@ -82,7 +82,7 @@ func (p *planner) runsInTurn() []*run {
 
 // run plans until ctx ends.
 func (p *planner) run(ctx context.Context) {
-	failed, said, poked := time.Duration(0), "", p.number.connection+" poked"
+	failed, said := time.Duration(0), ""
 	for ctx.Err() == nil {
 		wait, err := p.step(ctx)
 		switch {
@@ -110,7 +110,7 @@ func (p *planner) run(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 		case <-p.poke:
-			p.e.debounce(ctx, poked, p.poke)
+			p.e.debounce(ctx, p.number.connection, p.poke)
 		case <-t.C:
 		}
 		t.Stop()

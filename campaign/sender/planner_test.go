@@ -261,11 +261,11 @@ func TestPokesOfOneInstantAreAnsweredOnce(t *testing.T) {
 			}
 			e.Poke()
 			began := time.Now()
-			e.debounce(t.Context(), "engine poked", e.poke)
+			e.debounce(t.Context(), "engine", e.poke)
 			if left := 1 - int(wait); len(e.poke) != left || time.Since(began) != wait {
 				t.Errorf("after %v: %d pokes are left, want %d after %v", time.Since(began), len(e.poke), left, wait)
 			}
-			e.debounce(t.Context(), "engine poked", nil)
+			e.debounce(t.Context(), "engine", nil)
 		}
 	})
 }

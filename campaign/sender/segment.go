@@ -24,7 +24,6 @@ type segment struct {
 	closes  atomic.Int64 // unix nanoseconds: nothing is posted from then on, the window closes or the run expires; 0: neither
 	lost    atomic.Bool  // the lease is gone: nothing more is posted or decided
 	pending atomic.Int64 // attempts whose result is not durable yet
-	awaited atomic.Bool  // the planner waits for the last of them
 	nextDue atomic.Int64 // unix nanoseconds of the earliest known deferred delivery; 0: none known
 }
 
@@ -106,13 +105,12 @@ func (s *segment) dueBy(now time.Time) bool {
 	return n != 0 && n <= now.UnixNano()
 }
 
-// recorded notes that a result is durable. It wakes the planner only if that has something to do
-// then: a slow number has one message in flight, and each result is the last of its segment.
+// recorded notes that a result is durable.
 func (s *segment) recorded(r campaign.Result) {
 	if r.Kind == campaign.ResultDeferred {
 		s.due(r.NotBefore)
 	}
-	if s.pending.Add(-1) == 0 && s.awaited.Load() || r.Kind == campaign.ResultDeferred {
+	if s.pending.Add(-1) == 0 || r.Kind == campaign.ResultDeferred {
 		s.planner.send()
 	}
 }

@@ -91,26 +91,3 @@ func TestLatencyIsSmoothed(t *testing.T) {
 		}
 	}
 }
-
-// A result wakes the planner if that waits for the last one of the segment, or has to send again.
-func TestAResultWakesThePlannerThatAwaitsIt(t *testing.T) {
-	for _, tt := range []struct {
-		pending int64
-		awaited bool
-		kind    campaign.ResultKind
-		want    bool
-	}{
-		{1, true, campaign.ResultAccepted, true},
-		{2, true, campaign.ResultAccepted, false},
-		{1, false, campaign.ResultAccepted, false},
-		{2, false, campaign.ResultDeferred, true},
-	} {
-		s := newSegment(&run{}, campaign.Lease{}, newSignal())
-		s.pending.Store(tt.pending)
-		s.awaited.Store(tt.awaited)
-		s.recorded(campaign.Result{Kind: tt.kind, NotBefore: time.Now()})
-		if woken := len(s.planner) == 1; woken != tt.want || s.pending.Load() != tt.pending-1 {
-			t.Errorf("%+v: woken %v, %d pending, want %v, %d", tt, woken, s.pending.Load(), tt.want, tt.pending-1)
-		}
-	}
-}
