@@ -3,10 +3,7 @@ package postgres
 import (
 	"context"
 	"database/sql"
-	"database/sql/driver"
 	"embed"
-	"errors"
-	"io"
 	"io/fs"
 	"log/slog"
 	"math/rand/v2"
@@ -30,7 +27,7 @@ func migrations() (fs.FS, error) { return fs.Sub(migrationFiles, "migrations") }
 // several replicas start together, one migrates and the others wait. A migration removes nothing
 // that an older program of the same generation uses (ledger.CheckSchema).
 func (l *Ledger) migrate(ctx context.Context, dir fs.FS) error {
-	db := sql.OpenDB(gooseConnector{l.reports.Config})
+	db := sql.OpenDB(connect.Migrations(l.reports.Config, func(ctx context.Context, c *pgx.Conn) error { return set(ctx, c, migrating) }))
 	defer db.Close()
 	locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 300))
 	if err != nil {
@@ -88,109 +85,6 @@ func (l *Ledger) schema(ctx context.Context) (applied []int64, err error) {
 	return applied, err
 }
 
-// gooseConnector lets goose, which uses database/sql, run statements one after the other on a
-// connection of pgx. It implements only what migrations need.
-type gooseConnector struct{ config *pgx.ConnConfig }
-
 // migrating are the connection's settings for a migration, in milliseconds. While a migration waits
 // for a table lock, all senders wait behind it, so it gives up soon and tries again.
 var migrating = map[string]string{"lock_timeout": "300", "statement_timeout": "0"}
-
-func (g gooseConnector) Connect(ctx context.Context) (driver.Conn, error) {
-	c, err := pgx.ConnectConfig(ctx, g.config.Copy())
-	if err != nil {
-		return nil, err
-	}
-	if err := set(ctx, c, migrating); err != nil {
-		(&connect.Conn{Conn: c}).End()
-		return nil, err
-	}
-	return gooseConn{c}, nil
-}
-
-func (g gooseConnector) Driver() driver.Driver { return gooseDriver{} }
-
-type gooseDriver struct{}
-
-func (gooseDriver) Open(string) (driver.Conn, error) {
-	return nil, errors.New("open it by its connector")
-}
-
-type gooseConn struct{ conn *pgx.Conn }
-
-func (c gooseConn) Close() error { return c.conn.Close(context.Background()) }
-
-func (c gooseConn) Prepare(string) (driver.Stmt, error) {
-	return nil, errors.New("migrations are not prepared")
-}
-
-func (c gooseConn) Begin() (driver.Tx, error) {
-	return c.BeginTx(context.Background(), driver.TxOptions{})
-}
-
-func (c gooseConn) BeginTx(ctx context.Context, _ driver.TxOptions) (driver.Tx, error) {
-	t, err := c.conn.Begin(ctx)
-	return gooseTx{t}, err
-}
-
-// ExecContext uses the simple protocol when there are no arguments: the query may then be a whole
-// file of statements, which the extended protocol refuses.
-func (c gooseConn) ExecContext(ctx context.Context, query string, a []driver.NamedValue) (driver.Result, error) {
-	args := plain(a)
-	if len(args) == 0 {
-		args = []any{pgx.QueryExecModeSimpleProtocol}
-	}
-	tag, err := c.conn.Exec(ctx, query, args...)
-	return driver.RowsAffected(tag.RowsAffected()), err
-}
-
-func (c gooseConn) QueryContext(ctx context.Context, query string, a []driver.NamedValue) (driver.Rows, error) {
-	rows, err := c.conn.Query(ctx, query, plain(a)...)
-	if err != nil {
-		return nil, err
-	}
-	return gooseRows{rows}, nil
-}
-
-func plain(named []driver.NamedValue) []any {
-	a := make([]any, len(named))
-	for i, v := range named {
-		a[i] = v.Value
-	}
-	return a
-}
-
-type gooseTx struct{ tx pgx.Tx }
-
-func (t gooseTx) Commit() error { return t.tx.Commit(context.Background()) }
-
-func (t gooseTx) Rollback() error { return t.tx.Rollback(context.Background()) }
-
-type gooseRows struct{ rows pgx.Rows }
-
-func (r gooseRows) Columns() []string {
-	var names []string
-	for _, f := range r.rows.FieldDescriptions() {
-		names = append(names, f.Name)
-	}
-	return names
-}
-
-func (r gooseRows) Close() error {
-	r.rows.Close()
-	return r.rows.Err()
-}
-
-func (r gooseRows) Next(into []driver.Value) error {
-	if !r.rows.Next() {
-		if err := r.rows.Err(); err != nil {
-			return err
-		}
-		return io.EOF
-	}
-	vs, err := r.rows.Values()
-	for i := range vs {
-		into[i] = vs[i]
-	}
-	return err
-}

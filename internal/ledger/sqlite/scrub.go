@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"campaignd/internal/ledger/sqlite/dbfile"
 )
 
 // The free space of a file keeps what was in it: rows that were shortened or deleted, copies of
@@ -52,7 +54,7 @@ func (t *tx) scrub(from int64) (end int64, err error) {
 			return 0, err
 		}
 		used, isFree := free[no]
-		if isFree && !blank(page[used:]) || !isFree && blankTree(page, no) {
+		if isFree && !dbfile.Blank(page[used:]) || !isFree && dbfile.BlankTree(page, no) {
 			if _, err := t.exec(sqlWritePage, no, page); err != nil {
 				return 0, err
 			}
@@ -85,59 +87,6 @@ func (t *tx) freePages() (map[int64]int, error) {
 		trunk = int64(binary.BigEndian.Uint32(page))
 	}
 	return used, nil
-}
-
-// blank overwrites b, and reports whether it was blank before.
-func blank(b []byte) (was bool) {
-	was = true
-	for i := range b {
-		if b[i] != 0 {
-			b[i], was = 0, false
-		}
-	}
-	return was
-}
-
-// blankTree overwrites the free space of page number no if it is one of a b-tree, and reports
-// whether there was something in it. The free space is between the array of cells and the first
-// cell, and in the free blocks behind that, whose first four bytes list them
-// (https://www.sqlite.org/fileformat2.html#b_tree_pages). A page that does not fit this description
-// is one of a long row, and stays as it is.
-func blankTree(page []byte, no int64) (changed bool) {
-	header := 0
-	if no == 1 {
-		header = 100 // behind that of the file
-	}
-	array := header + 8
-	switch page[header] {
-	case 2, 5: // of an index, of a table: with a pointer to the last child
-		array += 4
-	case 10, 13: // their leaves
-	default:
-		return false
-	}
-	number := func(at int) int { return int(binary.BigEndian.Uint16(page[at:])) }
-	array += 2 * number(header+3)
-	cells := number(header + 5)
-	if cells == 0 {
-		cells = 1 << 16
-	}
-	if array > cells || cells > len(page) {
-		return false
-	}
-	var blocks [][]byte
-	for at := number(header + 1); at != 0; {
-		if at < cells || at+4 > len(page) || number(at+2) < 4 || at+number(at+2) > len(page) || number(at) != 0 && number(at) <= at {
-			return false
-		}
-		blocks = append(blocks, page[at+4:at+number(at+2)])
-		at = number(at)
-	}
-	changed = !blank(page[array:cells])
-	for _, b := range blocks {
-		changed = !blank(b) || changed
-	}
-	return changed
 }
 
 // How long emptyLog waits for readers. Writers wait for each try.

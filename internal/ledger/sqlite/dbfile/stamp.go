@@ -1,5 +1,5 @@
 // Package dbfile knows the file of an SQLite ledger: where it may be, how a connection to it is
-// named, and by its stamp whether it is a copy or was restored
+// named, which bytes of a page are free, and by its stamp whether it is a copy or was restored
 // (docs/protocol.md#a-copy-of-an-sqlite-ledger).
 package dbfile
 
