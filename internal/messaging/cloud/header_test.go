@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"campaignd/internal/messaging"
@@ -16,11 +17,14 @@ import (
 // first posts.
 type uploads struct {
 	t      *testing.T
+	mu     sync.Mutex // an aborted answer orders nothing for the next request
 	breaks int
 	got    []byte
 }
 
 func (u *uploads) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
 	answer := func(text string) { _, _ = io.WriteString(w, text) }
 	session := strings.HasSuffix(r.URL.Path, "/upload:A=") && r.URL.RawQuery == "sig=AB" && r.Header.Get("Authorization") == "OAuth t"
 	switch {
