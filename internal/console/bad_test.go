@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"campaignd/campaign"
 )
@@ -69,27 +70,50 @@ func TestAFormOfAnOldVersionIsASentence(t *testing.T) {
 }
 
 func TestAnEmptiedRunStillHasItsPages(t *testing.T) {
-	w := newWorld(t)
-	w.cancel(t, "spring-1")
-	for seq := range 39 {
-		if _, err := w.session.Erase(t.Context(), fmt.Sprintf("+%d", 2348031234560+seq)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for i := range w.routes {
-		r := &w.routes[i]
-		if r.method != http.MethodGet {
-			continue
-		}
-		got := w.request(w.address(r.path)+"?to=%2B2348031234560", "admin", nil)
-		if text := got.Body.String(); got.Code >= http.StatusInternalServerError || strings.Contains(text, "/recipient?to=%2b2348031234560") {
-			t.Errorf("%s: got %d, want a page without the erased number", r.path, got.Code)
-		}
-	}
-	if got := w.request("/console/runs/spring-1", "admin", nil); got.Code != http.StatusOK || !strings.Contains(got.Body.String(), "39") {
-		t.Errorf("got %d %s, want the page with its 39 cancelled rows", got.Code, got.Body)
-	}
-	if text := w.personPages(t, "admin", "+2348031234560"); strings.Contains(text, "/recipient?to=") {
-		t.Errorf("the erased person: got %s, want no row", text)
+	for name, empty := range map[string]func(w *world) error{
+		"erasure": func(w *world) error {
+			for seq := range 39 {
+				if _, err := w.session.Erase(t.Context(), fmt.Sprintf("+%d", 2348031234560+seq)); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+		"retention": func(w *world) error {
+			for total := int64(0); ; {
+				rows, err := w.session.Ledger.Retire(t.Context(), time.Now().Add(time.Hour))
+				if total += rows; err != nil || rows == 0 && total == 40 {
+					return err
+				}
+				if rows == 0 {
+					return fmt.Errorf("%d rows were deleted; want 40", total)
+				}
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.cancel(t, "spring-1")
+			if err := empty(w); err != nil {
+				t.Fatal(err)
+			}
+			for i := range w.routes {
+				r := &w.routes[i]
+				if r.method != http.MethodGet {
+					continue
+				}
+				got := w.request(w.address(r.path)+"?to=%2B2348031234560", "admin", nil)
+				row := strings.Contains(got.Body.String(), "/spring-1/recipient?to=%2b2348031234560")
+				if got.Code >= http.StatusInternalServerError || row {
+					t.Errorf("%s: got %d, want a page without the row of the number", r.path, got.Code)
+				}
+			}
+			if got := w.request("/console/runs/spring-1", "admin", nil); got.Code != http.StatusOK || !strings.Contains(got.Body.String(), "39") {
+				t.Errorf("got %d %s, want the page with its 39 cancelled rows", got.Code, got.Body)
+			}
+			if text := w.personPages(t, "admin", "+2348031234560"); strings.Contains(text, "/spring-1/recipient?to=") {
+				t.Errorf("the person: got %s, want no row of the run", text)
+			}
+		})
 	}
 }
