@@ -23,7 +23,7 @@ const (
 	// this one would otherwise cause one after each of its commits.
 	rebuildEvery = 5 * time.Minute
 	// busyFor is how long a segment is left alone that changed while it was counted.
-	busyFor = 5 * time.Second
+	busyFor = time.Second
 )
 
 const (
