@@ -52,7 +52,7 @@ It has faults on request: by --fault, by the timeline of a scenario, or by reque
 	f.StringVar(&addr, "addr", "127.0.0.1:8090", "address to listen on")
 	f.StringVar(&api, "api", "service", "wire that it speaks: service, or cloud for the platform's own Cloud API")
 	f.StringVar(&webhook, "webhook", "", "URL that events are posted to")
-	f.StringVar(&secret, "webhook-secret-file", "", 
+	f.StringVar(&secret, "webhook-secret-file", "",
 		"file that holds the secret that they are signed with; without it the secret is sandbox-secret")
 	f.StringSliceVar(&retries, "retry-schedule", nil, "waits before each retry of a webhook (default 1m,5m,30m,2h,6h)")
 	f.StringVar(&scenario, "scenario", "", "YAML file: numbers, templates, recipients, faults, timeline, commerce")
