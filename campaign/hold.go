@@ -137,7 +137,7 @@ type Hold struct {
 	Reason string
 	Detail string // a sentence for people
 	Source HoldSource
-	Who    string // the operator who began the hold, as the log of actions has them; "": none is known
+	Who    string // the operator who began the hold, as in the log of actions; "": not known
 	// Since is when the event happened, the request was posted, or the message was accepted.
 	Since time.Time
 	// Latest is when the reason was last reported, by the same clock as Since. Renew sets it.

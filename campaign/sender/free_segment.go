@@ -12,8 +12,8 @@ import (
 )
 
 // A number with enough segments claims no segment that has had no owner. It still claims up to 8
-// begun segments, so that those of two dead replicas do not wait. The engine asks the ledger for
-// begun segments once a second, for all of its numbers together.
+// begun segments, so that the segments of two dead replicas do not wait. The engine asks the ledger
+// for begun segments once a second, for all of its numbers together.
 const (
 	begunEvery = time.Second
 	begunMost  = 8
@@ -56,7 +56,7 @@ func (f *freeSegments) mayHave(no campaign.RunNo, connection string) bool {
 	return free
 }
 
-// begun are those that had an owner.
+// begun are the free segments that had an owner.
 func (f *freeSegments) begun() *freeSegments {
 	b := newFreeSegments(f.readAt, nil)
 	for no, kinds := range f.kinds {

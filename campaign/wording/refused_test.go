@@ -32,7 +32,7 @@ func TestRefusedEventsAreToldUntilTheyAreMended(t *testing.T) {
 	both, _ := s.With(reception.SignatureNote{Verified: map[string]time.Time{"a": clockAt(6)}, Wrong: 1, First: clockAt(7), Last: clockAt(7)},
 		clockAt(7))
 	if _, none := Refused(both, clockAt(7)); none {
-		t.Error("an event that was verified a minute before the last refusal: got that none is, want others")
+		t.Error("an event that was verified a minute before the last refusal: got no verified event, want one")
 	}
 	both, _ = both.With(reception.SignatureNote{Wrong: 1, First: clockAt(12), Last: clockAt(12)}, clockAt(12))
 	if _, none := Refused(both, clockAt(12)); !none {
