@@ -11,11 +11,12 @@ import (
 // Speed at which summaries are kept (docs/protocol.md#summaries). A segment that goes on changing
 // would be counted in vain, so one is counted when its first change is half a second old. After a
 // step the process rests summaryRest times as long as the step took: 1/(1 + 19) is 5 % of a
-// core at most. The numbers of a part of a run are kept in the same time.
+// core at most. A step is short, so that a change waits little more than 1 s for the next one. The
+// numbers of a part of a run are kept in the same time.
 const (
 	summaryEvery = time.Second
 	summaryQuiet = 500 * time.Millisecond
-	summaryStep  = 16 // segments, some 10 ms each
+	summaryStep  = 8 // segments, at most 8 ms each
 	summaryRest  = 19
 	// responseStep is how many replies and opt-outs a step attributes, some 0.3 ms each.
 	responseStep = 256

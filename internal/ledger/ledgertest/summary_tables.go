@@ -1,11 +1,14 @@
 package ledgertest
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/internal/ledger"
 )
 
 const countKept = `SELECT CAST(count(*) AS text) FROM summary WHERE token = 0`
@@ -88,6 +91,52 @@ func aSegmentIsCountedOnceItIsQuiet(t *testing.T, l Tables) {
 	}
 	foldAll(t, l, 1)
 	f.summed(r.No)
+}
+
+// A run that sends need not wait until the segments of a long list are counted that nobody has sent
+// from, and neither do they wait for the run.
+func newsIsCountedBeforeImportedLists(t *testing.T, l Tables) {
+	f := &fixture{T: t, l: l, ctx: t.Context()}
+	r := f.create()
+	const segments = 12
+	for i := range int64(segments) {
+		lo := i * campaign.SegmentSize
+		d := campaign.Delivery{Seq: lo, Row: i + 1, To: fmt.Sprintf("+%d", key(lo)), Key: key(lo), Cells: []string{"name", "x"}}
+		f.ok(f.l.AppendRows(f.ctx, r.No, i, []campaign.Delivery{d}, []campaign.Segment{{Run: r.No, Index: i, Lo: lo, Hi: lo + 1}}))
+	}
+	f.ok(f.l.FinishImport(f.ctx, r.No, segments, campaign.Ready))
+	alter(t, l, `DELETE FROM changed`)
+	alter(t, l, `INSERT INTO changed (segment, at) SELECT id, 1 FROM segment /* as an import leaves it */`)
+	leases := f.claim(r.No, long, segments)
+	slices.SortFunc(leases, func(a, b campaign.Lease) int { return cmp.Compare(a.Lo, b.Lo) })
+	kept := func(most int) (index []int64) {
+		t.Helper()
+		before := stored(t, l, countKept)
+		if n, err := l.FoldSummaries(t.Context(), -time.Hour, most); err != nil || n != most {
+			t.Errorf("kept %d summaries, %v; want %d beside %s, no error", n, err, most, before)
+		}
+		for i := range int64(segments) {
+			if stored(t, l, fmt.Sprintf(`SELECT CAST(count(*) AS text) FROM summary WHERE token = 0 AND segment = %d`,
+				ledger.SegmentKey(r.No, i))) == "1" {
+				index = append(index, i)
+			}
+		}
+		return index
+	}
+	send := func(s campaign.Lease) {
+		f.sent(s, s.Lo, s.Lo+1)
+		f.record(acceptance(s, s.Lo))
+	}
+	send(leases[9])
+	if got, want := kept(1), []int64{9}; !slices.Equal(got, want) {
+		t.Errorf("after a message of segment 9: counted %d; want %d", got, want)
+	}
+	for _, i := range []int{2, 3, 4, 5, 6, 7, 8} {
+		send(leases[i])
+	}
+	if got, want := kept(5), []int64{0, 2, 3, 4, 5, 9}; !slices.Equal(got, want) {
+		t.Errorf("after messages of segments 2 to 8: counted %d; want %d", got, want)
+	}
 }
 
 // Rows that retention deleted are still counted by connection, country and time.

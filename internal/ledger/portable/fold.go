@@ -30,14 +30,23 @@ const (
 	sqlTellChanged = `INSERT INTO changed (segment, at) VALUES ($1, $2) ON CONFLICT DO NOTHING`
 	sqlTrusted     = `SELECT trusted FROM summary_state`
 	sqlForgetAll   = `UPDATE summary SET token = -1 WHERE token <> -1`
-	sqlAllChanged  = `INSERT INTO changed (segment, at) SELECT id, $1 FROM segment WHERE id > 0 ON CONFLICT DO NOTHING`
+	sqlAllChanged  = `INSERT INTO changed (segment, at) SELECT id, 0 FROM segment WHERE id > 0 ON CONFLICT DO NOTHING`
 	sqlTrustAgain  = `UPDATE summary_state SET trusted = true`
 
-	// A summary with a token is that of a process that is counting, or has ended while it did.
-	sqlUncounted = `SELECT segment, min(at) FROM (SELECT segment, at FROM changed
-			UNION ALL SELECT segment, 0 FROM summary k WHERE token <> 0
-				AND NOT EXISTS (SELECT 1 FROM retired r WHERE r.segment = k.segment)) x
-		GROUP BY segment HAVING min(at) <= $1 ORDER BY 2, 1 LIMIT $2`
+	// A summary with a token is that of a process that is counting, or has ended while it did. A
+	// segment has news if sending or a status changed it. A list that was just imported has none, nor
+	// has an ended run all of whose segments are counted anew (at 0). Four segments with news go
+	// before each one without, the oldest first of both, so that neither waits for all of the other.
+	sqlUncounted = `SELECT segment FROM (
+			SELECT segment, news, row_number() OVER (PARTITION BY news ORDER BY at, segment) AS place FROM (
+				SELECT x.segment, min(x.at) AS at,
+					max(CASE WHEN s.mark > s.lo AND (x.at > 0 OR NOT s.done) THEN 1 ELSE 0 END) AS news
+				FROM (SELECT segment, at FROM changed
+					UNION ALL SELECT segment, 0 FROM summary k WHERE token <> 0
+						AND NOT EXISTS (SELECT 1 FROM retired r WHERE r.segment = k.segment)) x
+				LEFT JOIN segment s ON s.id = x.segment
+				GROUP BY x.segment HAVING min(x.at) <= $1) y) z
+		ORDER BY CASE news WHEN 1 THEN place ELSE 4 * place END, news DESC LIMIT $2`
 	sqlForgetChanged = `DELETE FROM changed WHERE segment = $1`
 	// The summary of a segment whose deliveries retention deleted stays.
 	sqlClaimSummary = `INSERT INTO summary (segment, token) SELECT $1, $2
@@ -111,7 +120,7 @@ func (l *Ledger) trustAgain(ctx context.Context) error {
 			if _, err := t.Exec(sqlForgetAll); err != nil {
 				return err
 			}
-			if _, err := t.Exec(sqlAllChanged, ledger.Millis(now)); err != nil {
+			if _, err := t.Exec(sqlAllChanged); err != nil {
 				return err
 			}
 			_, err := t.Exec(sqlTrustAgain)
@@ -121,7 +130,8 @@ func (l *Ledger) trustAgain(ctx context.Context) error {
 	return nil
 }
 
-// uncounted returns up to most segments that first changed before an instant, the oldest first.
+// uncounted returns up to most segments that first changed before an instant, in the order of
+// sqlUncounted.
 func (l *Ledger) uncounted(ctx context.Context, before time.Time, most int) (segments []int64, err error) {
 	l.folds.Lock()
 	defer l.folds.Unlock()
@@ -132,8 +142,7 @@ func (l *Ledger) uncounted(ctx context.Context, before time.Time, most int) (seg
 		}
 	}
 	all, err := list(ctx, l.db, Reports, func(scan Scan) (id int64, err error) {
-		var at int64
-		err = scan(&id, &at)
+		err = scan(&id)
 		return id, err
 	}, sqlUncounted, ledger.Millis(before), int64(most+len(l.folds.busy)))
 	for _, id := range all {
