@@ -183,8 +183,7 @@ func (l *Ledger) Apply(ctx context.Context, e campaign.Events) (done campaign.Ap
 // columns, so the updates are heap-only. The row of an erased number has lost its message id, and
 // keeps the hash. $9 is now.
 var sqlMoveStatuses = sqlFindStatuses + sqlForward +
-	`SELECT rid, 5 /* accepted */, mh, id, rank, sent, delivered, read, failed, code FROM m WHERE fresh > 0 ORDER BY rid` +
-	sqlOnward + sqlReturnStatuses
+	`SELECT rid, id, rank, sent, delivered, read, failed, code FROM m WHERE fresh > 0` + sqlOnward + sqlReturnStatuses
 
 const sqlFindStatuses = `WITH e AS (SELECT mh, id, nullif(sent, 0) AS sent, nullif(delivered, 0) AS delivered, nullif(read, 0) AS read,
 			nullif(failed, 0) AS failed, CASE WHEN failed <> 0 THEN code END AS code, rank, i
@@ -210,19 +209,21 @@ var sqlReturnStatuses = ` RETURNING o.rid, o.failed_at, coalesce(o.delivered_at,
 	UNION ALL SELECT 0, 0, rid, 0 FROM m WHERE fresh = 0 AND both_known
 	UNION ALL SELECT 0, 0, 0, 0 ` + touchRuns(`$9::bigint`)
 
-// sqlForward and sqlOnward move forward rows that exist: times to the earliest, rank to the
-// highest, and the code of a failure with its earliest time. An upsert finds its row by the key
-// whatever the planner expects, and takes the newest version of it. UPDATE ... FROM would write one
-// record of WAL less for each row, but for a table of one row the planner reads all of the index,
-// and that plan stays in use when the table has grown.
+// sqlForward and sqlOnward move forward the rows that the query between them names: times to the
+// earliest, rank to the highest, and the code of a failure with its earliest time. They are locked
+// in the order of their ids, and their newest versions change. An upsert would lock each row first,
+// which is one more record of WAL.
+//
+// BETWEEN is no condition for a merge join. With = the planner reads the whole index of a table
+// that has one row, and that plan stays in use when the table has grown.
 const (
-	sqlForward = `INSERT INTO outcome AS o (rid, state, mh, message_id, rank, sent_at, delivered_at, read_at, failed_at, fail_code) `
-	sqlOnward  = ` ON CONFLICT (rid) DO UPDATE SET rank = greatest(o.rank, excluded.rank), sent_at = least(o.sent_at, excluded.sent_at),
-			delivered_at = least(o.delivered_at, excluded.delivered_at), read_at = least(o.read_at, excluded.read_at),
-			failed_at = least(o.failed_at, excluded.failed_at),
-			fail_code = CASE WHEN excluded.failed_at IS NULL OR o.failed_at < excluded.failed_at THEN o.fail_code
-				WHEN o.failed_at = excluded.failed_at THEN least(o.fail_code, excluded.fail_code) ELSE excluded.fail_code END
-		WHERE o.message_id IN (excluded.message_id, 'erased')`
+	sqlForward = `UPDATE outcome o SET rank = greatest(o.rank, w.rank), sent_at = least(o.sent_at, w.sent),
+			delivered_at = least(o.delivered_at, w.delivered), read_at = least(o.read_at, w.read), failed_at = least(o.failed_at, w.failed),
+			fail_code = CASE WHEN w.failed IS NULL OR o.failed_at < w.failed THEN o.fail_code
+				WHEN o.failed_at = w.failed THEN least(o.fail_code, w.code) ELSE w.code END
+		FROM (`
+	sqlOnward = ` ORDER BY rid) w (rid, id, rank, sent, delivered, read, failed, code)
+		WHERE o.rid BETWEEN w.rid AND w.rid AND o.message_id IN (w.id, 'erased')`
 )
 
 // touchStep is the precision of LastEventAt in milliseconds. Were it 1, each webhook of a busy run

@@ -139,9 +139,8 @@ var sqlAbsorb = `WITH d AS (DELETE FROM orphan o WHERE o.mh = ANY($1)
 		min(at) FILTER (WHERE rank = 4 /* read */) AS read, min(at) FILTER (WHERE rank = 2 /* failed */) AS failed,
 		min(code) FILTER (WHERE rank = 2 /* failed */) AS code
 		FROM d GROUP BY mh, message_id),
-	u AS (` + sqlForward + `SELECT x.rid, 5 /* accepted */, m.mh, m.message_id, m.rank, m.sent, m.delivered, m.read, m.failed, m.code FROM m
-		CROSS JOIN LATERAL (SELECT rid FROM outcome WHERE mh = m.mh AND message_id = m.message_id OFFSET 0) x
-		ORDER BY x.rid` + sqlOnward + `
+	u AS (` + sqlForward + `SELECT x.rid, m.message_id, m.rank, m.sent, m.delivered, m.read, m.failed, m.code FROM m
+		CROSS JOIN LATERAL (SELECT rid FROM outcome WHERE mh = m.mh AND message_id = m.message_id OFFSET 0) x` + sqlOnward + `
 		RETURNING o.rid, o.failed_at, coalesce(o.delivered_at, o.read_at) AS reached_at),
 	` + sqlSegments + `
 	SELECT n, coalesce(failed, 0), coalesce(code, ''), coalesce(f.rid, 0), coalesce(f.result_at, 0) FROM m
