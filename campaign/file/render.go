@@ -77,11 +77,11 @@ func (p *parameter) fill(cells []string) (string, int, *VariableError) {
 	if why == "" {
 		return out, units, nil
 	}
-	return "", units, p.blame(cells, text, why)
+	return "", units, p.blame(cells, why)
 }
 
 // blame names the column of a fault: the only one, or the first whose value has a fault of its own.
-func (p *parameter) blame(cells []string, text, why string) *VariableError {
+func (p *parameter) blame(cells []string, why string) *VariableError {
 	var varying []*slot
 	for i := range p.slots {
 		if p.slots[i].column >= 0 {

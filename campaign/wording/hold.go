@@ -94,48 +94,31 @@ func lifted(h campaign.Hold) string {
 	return endedBy[h.LiftedBy]
 }
 
-// holdSubject names what is stopped, in the singular.
-func holdSubject(h campaign.Hold) string {
-	all := h.ID == campaign.HoldAny
-	switch h.Scope {
-	case campaign.HoldKey:
-		if all {
-			return "everything that is sent with any API key"
-		}
-		return "everything that is sent with the API key " + h.ID
-	case campaign.HoldCompany:
-		if all {
-			return "everything that is sent for any company"
-		}
-		return "everything that is sent for company " + h.ID
-	case campaign.HoldAccount:
-		if all {
-			return "everything that is sent from any business account"
-		}
-		return "everything that is sent from business account " + h.ID
-	case campaign.HoldTemplate:
-		return holdTemplate(h)
-	case campaign.HoldPortfolio:
-		if all {
-			return "everything that is sent from any portfolio"
-		}
-		return "everything that is sent from portfolio " + h.ID
-	case campaign.HoldConnection:
-		if all {
-			return "every connection"
-		}
-		return "connection " + h.ID
-	}
-	if all {
-		return "every run"
-	}
-	return "run " + h.ID
+// holdSubjects name what a hold of a scope stops: all of it, and one by its id.
+var holdSubjects = map[campaign.HoldScope]struct{ all, one string }{
+	campaign.HoldKey:        {"everything that is sent with any API key", "everything that is sent with the API key "},
+	campaign.HoldCompany:    {"everything that is sent for any company", "everything that is sent for company "},
+	campaign.HoldAccount:    {"everything that is sent from any business account", "everything that is sent from business account "},
+	campaign.HoldPortfolio:  {"everything that is sent from any portfolio", "everything that is sent from portfolio "},
+	campaign.HoldTemplate:   {all: "every template"},
+	campaign.HoldConnection: {"every connection", "connection "},
+	campaign.HoldRun:        {"every run", "run "},
 }
 
-func holdTemplate(h campaign.Hold) string {
-	if h.ID == campaign.HoldAny {
-		return "every template"
+// holdSubject names what is stopped, in the singular.
+func holdSubject(h campaign.Hold) string {
+	subject := holdSubjects[h.Scope]
+	switch {
+	case h.ID == campaign.HoldAny:
+		return subject.all
+	case h.Scope == campaign.HoldTemplate:
+		return holdTemplate(h)
 	}
+	return subject.one + h.ID
+}
+
+// holdTemplate names one template, of its account or of every one.
+func holdTemplate(h campaign.Hold) string {
 	account, rest, _ := strings.Cut(h.ID, "/")
 	name, language, _ := strings.Cut(rest, "/")
 	s := "template " + name
@@ -168,6 +151,14 @@ func holdReason(h campaign.Hold) string {
 	return h.Detail + " (" + h.Reason + ")"
 }
 
+// endingEvents are the events of the service that end a hold of a scope.
+var endingEvents = map[campaign.HoldScope]string{
+	campaign.HoldTemplate:   "the approval of the template",
+	campaign.HoldAccount:    "an event that the account is active again",
+	campaign.HoldCompany:    "an event that the company is active again",
+	campaign.HoldConnection: "an event that the number is connected again",
+}
+
 // holdEnd says what ends a hold in force, and the command that ends it earlier.
 func holdEnd(h campaign.Hold) string {
 	command := "`" + liftCommand(h) + "`"
@@ -182,17 +173,7 @@ func holdEnd(h campaign.Hold) string {
 	case h.Manual, h.Source == campaign.HoldByOperator:
 		return "only an operator ends it: " + command
 	}
-	event := ""
-	switch h.Scope {
-	case campaign.HoldTemplate:
-		event = "the approval of the template"
-	case campaign.HoldAccount:
-		event = "an event that the account is active again"
-	case campaign.HoldCompany:
-		event = "an event that the company is active again"
-	case campaign.HoldConnection:
-		event = "an event that the number is connected again"
-	}
+	event := endingEvents[h.Scope]
 	if event == "" || h.Source != campaign.HoldByEvent && messaging.EndOf(h.Reason) == messaging.EndedByOperator {
 		return "only an operator ends it, when its cause is gone: " + command
 	}

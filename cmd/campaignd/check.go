@@ -89,7 +89,7 @@ corrected and launched.`,
 		case !found.OK() && oneScreen:
 			return command.Silent(command.ExitUsage) // the table on the same screen already shows the reason
 		case !found.OK():
-			return command.FaultOf(args[0], found)
+			return command.FaultOf(found)
 		case found.Launch != nil && found.Launch.Does == launch.Refuses && !f.another:
 			return command.Invalid(fmt.Errorf("`run` would refuse this list because of %s, as the launch above says; "+
 				"`check --new` checks for `run --new`", found.Launch.Run))

@@ -46,7 +46,7 @@ func checkWithTemplate(ctx context.Context, c *config.Config, l campaign.Ledger,
 	if in.Service == nil {
 		in.Template = file.record()
 	}
-	found, err := daemon.CheckCampaign(ctx, c, l, in)
+	found, err := daemon.CheckCampaign(ctx, c, l, nil, in)
 	if err == nil {
 		found.Findings = append(found.Findings, file.findings(found.Template)...)
 	}

@@ -94,7 +94,7 @@ func (p *program) forecastCampaign(ctx context.Context, path, list string) (f pl
 		return plan.Forecast{}, err
 	}
 	if !found.OK() {
-		return plan.Forecast{}, command.FaultOf(path, found)
+		return plan.Forecast{}, command.FaultOf(found)
 	}
 	c, err := p.load()
 	if err != nil {
@@ -111,7 +111,7 @@ func (p *program) forecastCampaign(ctx context.Context, path, list string) (f pl
 		}
 		defer command.Closing(l, &err)
 	}
-	return daemon.ForecastLaunch(ctx, c, l, def, found, time.Now())
+	return daemon.ForecastLaunch(ctx, c, l, nil, def, found, time.Now())
 }
 
 // forecastRun forecasts a run.

@@ -77,7 +77,7 @@ func (d *local) ReportAgainst(ctx context.Context, id string) (*reporting.Report
 // Forecast says when a run will be done.
 func (d *local) Forecast(ctx context.Context, id string) (f plan.Forecast, err error) {
 	err = d.With(ctx, id, func(r campaign.Run) error {
-		f, err = daemon.ForecastRun(ctx, d.Ledger, d.c, r)
+		f, err = daemon.ForecastRun(ctx, d.Ledger, d.c, nil, r)
 		return err
 	})
 	return f, err

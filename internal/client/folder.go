@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"iter"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -57,11 +56,6 @@ func (c *Client) Drops(ctx context.Context, after int64, limit int) (all []resou
 		next, err = strconv.ParseInt(behind, 10, 64)
 	}
 	return all, next, err
-}
-
-// AllDrops yields every file of watched folders.
-func (c *Client) AllDrops(ctx context.Context) iter.Seq2[resource.Drop, error] {
-	return pages(func(after int64) ([]resource.Drop, int64, error) { return c.Drops(ctx, after, 1000) })
 }
 
 // Drop returns one file that was taken, by its number.

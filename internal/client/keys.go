@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"iter"
 	"net/http"
 	"net/url"
 
@@ -39,18 +38,4 @@ func (c *Client) Actions(ctx context.Context, f campaign.ActionFilter) ([]resour
 	setInt(q, "limit", int64(f.Limit))
 	set(q, "on", f.On)
 	return one[[]resource.Action](ctx, c, call{method: http.MethodGet, path: "/actions", query: q})
-}
-
-// AllActions yields all lines of the log of actions, the newest first.
-func (c *Client) AllActions(ctx context.Context) iter.Seq2[resource.Action, error] {
-	const size = 1000
-	return pages(func(f campaign.ActionFilter) ([]resource.Action, campaign.ActionFilter, error) {
-		f.Limit = size
-		all, err := c.Actions(ctx, f)
-		if len(all) < size {
-			return all, campaign.ActionFilter{}, err
-		}
-		last := all[len(all)-1]
-		return all, campaign.ActionFilter{Before: last.At, BeforeID: last.ID}, err
-	})
 }

@@ -3,7 +3,6 @@ package client
 import (
 	"context"
 	"io"
-	"iter"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -22,13 +21,6 @@ func (c *Client) Suppressions(ctx context.Context, to, after string, limit int) 
 	set(q, "after", after)
 	setInt(q, "limit", int64(limit))
 	return fetch[[]resource.Suppression](ctx, c, call{method: http.MethodGet, path: "/suppressions", query: q})
-}
-
-// AllSuppressions yields all suppressed numbers.
-func (c *Client) AllSuppressions(ctx context.Context) iter.Seq2[resource.Suppression, error] {
-	return pages(func(after string) ([]resource.Suppression, string, error) {
-		return c.Suppressions(ctx, "", after, 1000)
-	})
 }
 
 // ShowSuppressions returns the entries of one number, with the proof of each.

@@ -98,7 +98,7 @@ func oneLine(err error) string {
 }
 
 // FaultOf returns the fault that a preflight of a campaign file found.
-func FaultOf(path string, found *launch.Preflight) error {
+func FaultOf(found *launch.Preflight) error {
 	if faults := found.Errors(); len(faults) > 0 {
 		return &file.Error{Findings: faults}
 	}

@@ -21,8 +21,6 @@ func (d *Daemon) newScheduler() *schedule.Scheduler {
 		Audiences: d.audiences})
 }
 
-func (d *Daemon) campaignFiles() ([]operator.File, error) { return schedule.Files(d.cfg.Campaigns) }
-
 // checkFile checks a campaign and a list; "" is the campaign's own. The service's answers may be a
 // minute old.
 func (d *Daemon) checkFile(ctx context.Context, f operator.File, list string) (_ *launch.Preflight, err error) {
@@ -45,7 +43,7 @@ func (d *Daemon) checkFile(ctx context.Context, f operator.File, list string) (_
 	if d.asked != nil {
 		in.Service = d.asked
 	}
-	found, err := checkCampaign(ctx, d.cfg, d.ledger, d.quotas, in)
+	found, err := CheckCampaign(ctx, d.cfg, d.ledger, d.quotas, in)
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +57,7 @@ const manyExamples = 1000
 
 // forecastFile forecasts a campaign whose list was checked, as if it were launched now.
 func (d *Daemon) forecastFile(ctx context.Context, f operator.File, found *launch.Preflight) (plan.Forecast, error) {
-	out, err := forecastLaunch(ctx, d.cfg, d.ledger, d.quotas, f.Definition, found, time.Now())
+	out, err := ForecastLaunch(ctx, d.cfg, d.ledger, d.quotas, f.Definition, found, time.Now())
 	if err != nil {
 		err = fmt.Errorf("forecast %s: %w", filepath.Base(f.Path), err)
 	}

@@ -17,19 +17,9 @@ import (
 
 // CheckCampaign runs a preflight, and adds what the configuration and the ledger say: quotas, the
 // forecast, what a launch would do, and the window. Without in.Service it asks the service nothing.
-// l may be nil.
-func CheckCampaign(ctx context.Context, c *config.Config, l campaign.Ledger, in launch.PreflightInput) (*launch.Preflight, error) {
-	return checkCampaign(ctx, c, l, nil, in)
-}
-
-// asker is a service that knows which of its operations were asked.
-type asker interface {
-	Asked() (offered, absent []string)
-}
-
-// checkCampaign is CheckCampaign with what a process that serves knows of its numbers and plans.
-// Nil asks the service, unless the check is one without it.
-func checkCampaign(
+// l may be nil. known is what a process that serves knows of its numbers and plans; nil asks the
+// service, unless the check is one without it.
+func CheckCampaign(
 	ctx context.Context, c *config.Config, l campaign.Ledger, known *numbers.Quotas, in launch.PreflightInput,
 ) (*launch.Preflight, error) {
 	found, err := launch.RunPreflight(ctx, in)
@@ -79,4 +69,9 @@ func checkCampaign(
 		return nil, err
 	}
 	return found, CheckWindow(in.Definition, found, time.Now())
+}
+
+// asker is a service that knows which of its operations were asked.
+type asker interface {
+	Asked() (offered, absent []string)
 }

@@ -22,7 +22,7 @@ func checkDeadline(
 	if def.Limits.Deadline == 0 || !p.OK() {
 		return nil
 	}
-	f, err := forecastLaunch(ctx, cfg, l, known, def, p, now)
+	f, err := ForecastLaunch(ctx, cfg, l, known, def, p, now)
 	if err != nil {
 		return err
 	}
@@ -39,7 +39,7 @@ func checkForecast(
 	if !p.OK() {
 		return nil
 	}
-	f, err := forecastLaunch(ctx, cfg, l, known, def, p, now)
+	f, err := ForecastLaunch(ctx, cfg, l, known, def, p, now)
 	if err != nil {
 		return err
 	}
@@ -52,14 +52,9 @@ func checkForecast(
 }
 
 // ForecastLaunch forecasts a campaign whose list was checked as if it were launched now, beside
-// every unfinished run of the ledger. l may be nil: then no run is known.
+// every unfinished run of the ledger. l may be nil: then no run is known. known is what a process
+// that serves knows of its numbers and plans; nil asks.
 func ForecastLaunch(
-	ctx context.Context, cfg *config.Config, l campaign.Ledger, def *file.Definition, p *launch.Preflight, now time.Time,
-) (plan.Forecast, error) {
-	return forecastLaunch(ctx, cfg, l, nil, def, p, now)
-}
-
-func forecastLaunch(
 	ctx context.Context, cfg *config.Config, l campaign.Ledger, known *numbers.Quotas,
 	def *file.Definition, p *launch.Preflight, now time.Time,
 ) (f plan.Forecast, err error) {

@@ -13,12 +13,9 @@ import (
 	"campaignd/internal/numbers"
 )
 
-// ForecastRun forecasts a run of the ledger from where it is.
-func ForecastRun(ctx context.Context, l campaign.Ledger, cfg *config.Config, run campaign.Run) (plan.Forecast, error) {
-	return forecastRun(ctx, l, cfg, nil, run)
-}
-
-func forecastRun(
+// ForecastRun forecasts a run of the ledger from where it is. known is what a process that serves
+// knows of its numbers and plans; nil asks.
+func ForecastRun(
 	ctx context.Context, l campaign.Ledger, cfg *config.Config, known *numbers.Quotas, run campaign.Run,
 ) (f plan.Forecast, err error) {
 	if run.State.Ended() || run.State == campaign.Importing {

@@ -38,7 +38,7 @@ func TestAForecastOfAServeAsksTheServiceNothing(t *testing.T) {
 	run := stored(t, l, "polled", 100)
 	known := numbers.NewQuotas(cfg, numbers.NewDirectory(cfg), l, slog.New(slog.DiscardHandler))
 	numberstest.Tell(t, known.Directory, nil)
-	f, err := forecastRun(t.Context(), l, cfg, known, run)
+	f, err := ForecastRun(t.Context(), l, cfg, known, run)
 	if err != nil || f.Messages != 100 || asked.Load() != 0 {
 		t.Errorf("beside a serve: got %d messages, %v and %d calls, want 100 and none", f.Messages, err, asked.Load())
 	}
@@ -51,7 +51,7 @@ func TestAForecastOfAServeAsksTheServiceNothing(t *testing.T) {
 	if err != nil || checked.Seconds <= 0 || asked.Load() != 0 {
 		t.Errorf("a check beside a serve: got %v s, %v and %d calls, want some seconds and no call", checked.Seconds, err, asked.Load())
 	}
-	if f, err = ForecastRun(t.Context(), l, cfg, run); err != nil || f.Messages != 100 || asked.Load() == 0 {
+	if f, err = ForecastRun(t.Context(), l, cfg, nil, run); err != nil || f.Messages != 100 || asked.Load() == 0 {
 		t.Errorf("alone: got %d messages, %v and %d calls, want 100 and one call or more", f.Messages, err, asked.Load())
 	}
 }
@@ -79,7 +79,7 @@ func TestAForecastSaysThatAHoldIsTakenToEnd(t *testing.T) {
 		if _, err := l.AddHolds(t.Context(), []campaign.Hold{h}); err != nil {
 			t.Fatal(err)
 		}
-		f, err := ForecastRun(t.Context(), l, cfg, run)
+		f, err := ForecastRun(t.Context(), l, cfg, nil, run)
 		if err != nil || f.Note != c.note || f.Never != c.until.IsZero() {
 			t.Errorf("held by %s: note %q, never %t, %v; want %q", reason, f.Note, f.Never, err, c.note)
 		}

@@ -116,7 +116,7 @@ func TestAForecastCountsRowsThatCameBack(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f, err := ForecastRun(t.Context(), l, cfg, changed.Run)
+		f, err := ForecastRun(t.Context(), l, cfg, nil, changed.Run)
 		got := ""
 		if !f.DeadlineHolds {
 			got = f.Missed(d)

@@ -23,6 +23,7 @@ import (
 	"campaignd/internal/config"
 	"campaignd/internal/numbers"
 	"campaignd/internal/operator"
+	"campaignd/internal/schedule"
 	"campaignd/internal/uploads"
 	"campaignd/internal/version"
 )
@@ -97,9 +98,10 @@ func (d *Daemon) operatorsAPI(ctx context.Context, e *sender.Engine) (_ API, con
 				return known
 			}},
 		Forecast: func(ctx context.Context, r campaign.Run) (plan.Forecast, error) {
-			return forecastRun(ctx, d.ledger, d.cfg, d.quotas, r)
+			return ForecastRun(ctx, d.ledger, d.cfg, d.quotas, r)
 		},
-		Numbers: d.numbersNow, Folder: d.campaignFiles, Check: d.checkFile, Foresee: d.forecastFile,
+		Folder:  func() ([]operator.File, error) { return schedule.Files(d.cfg.Campaigns) },
+		Numbers: d.numbersNow, Check: d.checkFile, Foresee: d.forecastFile,
 	}
 	if d.client != nil {
 		p.Session.Service, p.Messages = d.client, d.client

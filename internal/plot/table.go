@@ -57,7 +57,6 @@ const (
 	Read      Series = "f-read"
 	Failed    Series = "f-failed"
 	Skipped   Series = "f-skipped"
-	Doubt     Series = "f-doubt"
 )
 
 // HTML is the table.
