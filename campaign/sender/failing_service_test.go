@@ -39,24 +39,25 @@ func TestAFailingServiceCostsNoRecipient(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		answer func(*request) *http.Response
+		lasts  time.Duration
 		doubts bool
 	}{
-		{"it swallows every request", swallow, true},
-		{"200 without an id", func(*request) *http.Response { return respond(200, `{"data":{}}`) }, true},
-		{"HTML with 200", func(*request) *http.Response { return respond(200, page) }, true},
-		{"HTML with 403", func(*request) *http.Response { return respond(403, page) }, false},
-		{"HTML with 502", func(*request) *http.Response { return respond(502, page) }, true},
-		{"500", func(*request) *http.Response { return respond(500, `{"error":"internal"}`) }, true},
+		{"it swallows every request", swallow, 5 * time.Minute, true},
+		{"200 without an id", func(*request) *http.Response { return respond(200, `{"data":{}}`) }, 2 * time.Minute, true},
+		{"HTML with 200", func(*request) *http.Response { return respond(200, page) }, 2 * time.Minute, true},
+		{"HTML with 403", func(*request) *http.Response { return respond(403, page) }, 2 * time.Minute, false},
+		{"HTML with 502", func(*request) *http.Response { return respond(502, page) }, 2 * time.Minute, true},
+		{"500", func(*request) *http.Response { return respond(500, `{"error":"internal"}`) }, 2 * time.Minute, true},
 	} {
 		if testing.Short() && tt.name != "it swallows every request" {
-			continue // five minutes at full rate each, which the race detector makes twenty times longer
+			continue // minutes at full rate each, which the race detector makes twenty times longer
 		}
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newScene(t)
 				s.launch("spring", 8000, "conn_1")
 				s.launch("autumn", 22000, "conn_2")
-				const from, lasts = 500, 5 * time.Minute
+				const from = 500
 				var failed time.Time
 				s.answer = func(q *request) *http.Response {
 					if q.connection != "conn_1" || q.nth < from {
@@ -66,7 +67,7 @@ func TestAFailingServiceCostsNoRecipient(t *testing.T) {
 					if failed.IsZero() {
 						failed = q.at
 					}
-					failing := q.at.Before(failed.Add(lasts))
+					failing := q.at.Before(failed.Add(tt.lasts))
 					s.mu.Unlock()
 					if failing {
 						return tt.answer(q)
@@ -75,12 +76,12 @@ func TestAFailingServiceCostsNoRecipient(t *testing.T) {
 				}
 				_, stop := s.start("a")
 				time.Sleep(10 * time.Second)
-				time.Sleep(time.Until(failed.Add(lasts)))
+				time.Sleep(time.Until(failed.Add(tt.lasts)))
 				healthy := time.Now()
-				most := 30 + probesOf(lasts)
+				most := 30 + probesOf(tt.lasts)
 				failing := s.count(failed, healthy, func(q *request) bool { return q.connection == "conn_1" && q.nth >= from })
 				if failing > most || failing < 20 {
-					t.Errorf("%d posts in 5 minutes of faults, want 20 to %d", failing, most)
+					t.Errorf("%d posts in %v of faults, want 20 to %d", failing, tt.lasts, most)
 				}
 				s.steady("the other number", failed, healthy, pace, over("conn_2"))
 				if got := s.holds(); !slices.Equal(got, []string{"connection conn_1 breaker"}) {

@@ -54,7 +54,7 @@ func (s *service) batch(rng *rand.Rand, n int) []campaign.StatusEvent {
 // the time. Webhooks arrive with the receipts and before them, and all replicas sweep.
 func TestReplicasSendOneRunOnceAndLoseNoStatus(t *testing.T) {
 	t.Parallel()
-	const n = 6 * campaign.SegmentSize
+	const n = 2 * campaign.SegmentSize
 	dsn := migrated(t)
 	var replicas []*Ledger
 	for range 3 {
