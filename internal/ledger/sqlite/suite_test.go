@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -34,6 +35,25 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
+// fresh is the file of a new ledger. The first test that needs one makes it, since the migrations
+// take more processor time than most tests.
+var fresh = sync.OnceValues(func() ([]byte, error) {
+	dir, err := os.MkdirTemp("", "")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "fresh.db")
+	l, err := Open(context.Background(), path, ledger.Options{})
+	if err != nil {
+		return nil, err
+	}
+	if err := l.Close(); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+})
+
 // openTest opens a new ledger and closes it when the test ends.
 func openTest(t testing.TB, o ledger.Options) *Ledger {
 	t.Helper()
@@ -43,7 +63,15 @@ func openTest(t testing.TB, o ledger.Options) *Ledger {
 // openThrough is openTest through a named driver of database/sql.
 func openThrough(t testing.TB, driver string, o ledger.Options) *Ledger {
 	t.Helper()
-	l, err := openWith(t.Context(), driver, filepath.Join(t.TempDir(), "test.db"), o)
+	path := filepath.Join(t.TempDir(), "test.db")
+	file, err := fresh()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	l, err := openWith(t.Context(), driver, path, o)
 	if err != nil {
 		t.Fatal(err)
 	}
