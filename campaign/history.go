@@ -10,7 +10,7 @@ const (
 	HistoryState     HistoryKind = "state"      // Value is the State; Detail has the reason of a pause
 	HistoryWanted    HistoryKind = "wanted"     // Value is what an operator wants: a Wanted
 	HistoryLimits    HistoryKind = "limits"     // Value is the LimitChange in JSON: all that differs from the launch
-	HistoryCanary    HistoryKind = "canary"     // the canary was good, and the other rows were released
+	HistoryCanary    HistoryKind = "canary"     // the other rows were released; without Who because the canary was good
 	HistoryHold      HistoryKind = "hold"       // it began or changed; Value is the HoldScope, ID what is held, Detail the reason
 	HistoryHoldEnded HistoryKind = "hold_ended" // it was lifted; one whose time is over has no entry
 )
@@ -24,7 +24,7 @@ type HistoryEntry struct {
 	ID     string      `json:"id,omitempty"`
 	Detail string      `json:"detail,omitempty"`
 	Source HoldSource  `json:"source,omitempty"` // what began or ended a hold
-	Who    string      `json:"who,omitempty"`    // the operator who did
+	Who    string      `json:"who,omitempty"`    // the operator who did, or BySchedule; "": nobody is known
 	Why    string      `json:"why,omitempty"`    // why it began, in a sentence
 	Until  time.Time   `json:"until,omitzero"`   // when it ends by itself; zero: it does not
 }

@@ -73,7 +73,7 @@ type Ledger interface {
 	Close() error
 }
 
-// RunLedger keeps the runs and what the operator wants of them.
+// RunLedger keeps the runs and what the operator wants of them. The history names who wants it.
 type RunLedger interface {
 	// CreateRun stores r and returns it. The ledger sets No, CreatedAt and State (Importing). A run
 	// with the same Campaign, ListHash and Launch is returned with ErrRunExists. For the run of a
@@ -84,15 +84,16 @@ type RunLedger interface {
 	// SetWanted writes what the operator wants and returns the run after the change, or ErrNoRun.
 	// WantRun also makes a Paused run Ready. WantCancel is final: any later call with another w
 	// returns the run and ErrCancelled. WantCancel makes a Paused, WaitingApproval or Importing run
-	// Ready, so that a sender skips its queued deliveries. An import of such a run can write nothing
-	// more. An ended run does not change.
-	SetWanted(ctx context.Context, no RunNo, w Wanted) (Run, error)
+	// Ready, so that a sender skips its queued rows. An import of it can write nothing more. An ended
+	// run does not change.
+	SetWanted(ctx context.Context, no RunNo, w Wanted, who string) (Run, error)
+	Approve(ctx context.Context, no RunNo, who string) (bool, error) // WaitingApproval becomes Ready; else false, or ErrNoRun
 	// SetLimits changes limits of a run: each field of c that is not nil replaces the stored one. It
 	// returns the run after the change, or ErrNoRun. An ended run does not change.
-	SetLimits(ctx context.Context, no RunNo, c LimitChange) (Run, error)
+	SetLimits(ctx context.Context, no RunNo, c LimitChange, who string) (Run, error)
 	// SetState moves a run to the state to if it is in one of the states from. reason and detail are
-	// those of a pause, "" otherwise. It reports whether it changed the state. A run that is to be
-	// cancelled is never paused, and PausedByOperator pauses a run only while its Wanted is WantPause.
+	// those of a pause, "" otherwise. It reports whether it changed the state. A run to be cancelled
+	// is never paused, and PausedByOperator pauses a run only while its Wanted is WantPause.
 	SetState(ctx context.Context, no RunNo, from []State, to State, reason PauseReason, detail string) (bool, error)
 	// SetAssets stores the header media uploaded for this run. Each replaces the one of its
 	// connection. Run.Asset becomes the first of them, and Run.AssetUntil the earliest Until of all
@@ -100,9 +101,9 @@ type RunLedger interface {
 	SetAssets(ctx context.Context, no RunNo, assets []Asset) error
 	// Assets returns the header media of a run, by connection.
 	Assets(ctx context.Context, no RunNo) ([]Asset, error)
-	// ReleaseCanary lets senders claim the segments that wait for the canary of the run. It may be
-	// repeated.
-	ReleaseCanary(ctx context.Context, no RunNo) error
+	// ReleaseCanary lets senders claim the segments that wait for the canary of the run. Without who
+	// the canary was good. It may be repeated.
+	ReleaseCanary(ctx context.Context, no RunNo, who string) error
 	// FinishRuns ends every Running or Ready run whose segments are all done: it becomes Finished, or
 	// Cancelled when the operator wants that. It returns the runs that it ended. A parked segment
 	// whose last doubt has been proven is done, although its wake time has not come.

@@ -137,6 +137,9 @@ type RunFilter struct {
 // launches it.
 const FiringKey = "cron "
 
+// BySchedule is who cancels a run for the next firing of its campaign, in the history.
+const BySchedule = "its schedule"
+
 // ParseRunID reads an id as ID prints it, or the number alone. control.Find also resolves the word
 // "latest".
 func ParseRunID(s string) (RunNo, error) {

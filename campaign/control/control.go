@@ -40,12 +40,12 @@ type Outcome struct {
 }
 
 // Pause asks that no further intent is written. It returns ErrNotNow for a run that has ended or
-// is being cancelled.
-func Pause(ctx context.Context, l campaign.RunLedger, r campaign.Run) (Outcome, error) {
+// is being cancelled. The history of the run names who asked for it, as that of all requests here.
+func Pause(ctx context.Context, l campaign.RunLedger, r campaign.Run, who string) (Outcome, error) {
 	if r.State.Ended() {
 		return Outcome{}, fmt.Errorf("%w: %s is %s, there is nothing to pause", campaign.ErrNotNow, r.ID(), r.State)
 	}
-	return want(ctx, l, r, campaign.WantPause, "%s will not send from the next intent on; `campaignd resume %[1]s` resumes it")
+	return want(ctx, l, r, campaign.WantPause, who, "%s will not send from the next intent on; `campaignd resume %[1]s` resumes it")
 }
 
 // sender names the commands that send a run.
@@ -70,7 +70,7 @@ func instead(r campaign.Run, cancelled bool) string {
 
 // Resume withdraws a pause and makes a Paused run Ready. It returns ErrNotNow for a run that has
 // ended, is being cancelled, or waits for approval.
-func Resume(ctx context.Context, l campaign.RunLedger, r campaign.Run) (Outcome, error) {
+func Resume(ctx context.Context, l campaign.RunLedger, r campaign.Run, who string) (Outcome, error) {
 	switch {
 	case r.State.Ended():
 		return Outcome{}, fmt.Errorf("%w: %s is %s; %s", campaign.ErrNotNow, r.ID(), r.State, instead(r, r.State == campaign.Cancelled))
@@ -78,26 +78,26 @@ func Resume(ctx context.Context, l campaign.RunLedger, r campaign.Run) (Outcome,
 		return Outcome{}, fmt.Errorf("%w: %s waits for approval; `campaignd approve %[2]s` releases it", campaign.ErrNotNow, r.ID())
 	}
 	if r.Reason == campaign.PausedByCanary { // before the run is Ready: an operator who is interrupted repeats the command
-		if err := l.ReleaseCanary(ctx, r.No); err != nil {
+		if err := l.ReleaseCanary(ctx, r.No, who); err != nil {
 			return Outcome{}, fmt.Errorf("release %s: %w", r.ID(), err)
 		}
 	}
-	return want(ctx, l, r, campaign.WantRun, "%s goes on as soon as a sender ("+sender(r)+") has it")
+	return want(ctx, l, r, campaign.WantRun, who, "%s goes on as soon as a sender ("+sender(r)+") has it")
 }
 
 // Cancel asks for the end of a run; its queued rows become skipped(cancelled). It returns
 // ErrNotNow for an ended run.
-func Cancel(ctx context.Context, l campaign.RunLedger, r campaign.Run) (Outcome, error) {
+func Cancel(ctx context.Context, l campaign.RunLedger, r campaign.Run, who string) (Outcome, error) {
 	if r.State.Ended() {
 		return Outcome{}, fmt.Errorf("%w: %s is already %s", campaign.ErrNotNow, r.ID(), r.State)
 	}
-	return want(ctx, l, r, campaign.WantCancel, "%s sends nothing from the next intent on; "+
+	return want(ctx, l, r, campaign.WantCancel, who, "%s sends nothing from the next intent on; "+
 		"its sender ends its queued rows as skipped(cancelled) within 5 seconds")
 }
 
 // Approve releases a run that waits for approval. It returns ErrNotNow for any other run.
-func Approve(ctx context.Context, l campaign.RunLedger, r campaign.Run) (Outcome, error) {
-	changed, err := l.SetState(ctx, r.No, []campaign.State{campaign.WaitingApproval}, campaign.Ready, "", "")
+func Approve(ctx context.Context, l campaign.RunLedger, r campaign.Run, who string) (Outcome, error) {
+	changed, err := l.Approve(ctx, r.No, who)
 	if err != nil {
 		return Outcome{}, fmt.Errorf("approve %s: %w", r.ID(), err)
 	}
@@ -113,8 +113,10 @@ func Approve(ctx context.Context, l campaign.RunLedger, r campaign.Run) (Outcome
 	return Outcome{r, fmt.Sprintf("%s is approved; it is sent as soon as a sender (%s) has it", r.ID(), sender(r))}, nil
 }
 
-func want(ctx context.Context, l campaign.RunLedger, r campaign.Run, w campaign.Wanted, sentence string) (Outcome, error) {
-	after, err := l.SetWanted(ctx, r.No, w)
+func want(
+	ctx context.Context, l campaign.RunLedger, r campaign.Run, w campaign.Wanted, who, sentence string,
+) (Outcome, error) {
+	after, err := l.SetWanted(ctx, r.No, w, who)
 	if errors.Is(err, campaign.ErrCancelled) {
 		return Outcome{}, fmt.Errorf("%w: %s is being cancelled, which cannot be taken back; %s",
 			campaign.ErrNotNow, r.ID(), instead(r, true))

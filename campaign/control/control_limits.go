@@ -10,11 +10,11 @@ import (
 )
 
 // ChangeLimits changes limits of a run while it is sent. It returns ErrNotNow for an ended run.
-func ChangeLimits(ctx context.Context, l campaign.RunLedger, r campaign.Run, c campaign.LimitChange) (Outcome, error) {
+func ChangeLimits(ctx context.Context, l campaign.RunLedger, r campaign.Run, c campaign.LimitChange, who string) (Outcome, error) {
 	if c == (campaign.LimitChange{}) {
 		return Outcome{}, errors.New("nothing to change")
 	}
-	after, err := l.SetLimits(ctx, r.No, c)
+	after, err := l.SetLimits(ctx, r.No, c, who)
 	if err != nil {
 		return Outcome{}, fmt.Errorf("%s: %w", r.ID(), err)
 	}

@@ -53,7 +53,7 @@ func TestApprovalOfAPausedRunNamesTheWayOut(t *testing.T) {
 	if _, err := l.SetState(t.Context(), run.No, []campaign.State{campaign.Importing}, campaign.WaitingApproval, "", ""); err != nil {
 		t.Fatal(err)
 	}
-	got, err := control.Approve(t.Context(), l, run)
+	got, err := control.Approve(t.Context(), l, run, "")
 	if want := "a-1 is approved, and stays paused until `campaignd resume a-1`"; err != nil || got.Sentence != want {
 		t.Errorf("got %q and %v, want %q", got.Sentence, err, want)
 	}
@@ -64,16 +64,16 @@ func TestRequestsFitTheStateOfARun(t *testing.T) {
 	type request = func(t *testing.T, l campaign.Ledger, r campaign.Run) (control.Outcome, error)
 	wishes := map[string]request{
 		"pause": func(t *testing.T, l campaign.Ledger, r campaign.Run) (control.Outcome, error) {
-			return control.Pause(t.Context(), l, r)
+			return control.Pause(t.Context(), l, r, "")
 		},
 		"resume": func(t *testing.T, l campaign.Ledger, r campaign.Run) (control.Outcome, error) {
-			return control.Resume(t.Context(), l, r)
+			return control.Resume(t.Context(), l, r, "")
 		},
 		"cancel": func(t *testing.T, l campaign.Ledger, r campaign.Run) (control.Outcome, error) {
-			return control.Cancel(t.Context(), l, r)
+			return control.Cancel(t.Context(), l, r, "")
 		},
 		"approve": func(t *testing.T, l campaign.Ledger, r campaign.Run) (control.Outcome, error) {
-			return control.Approve(t.Context(), l, r)
+			return control.Approve(t.Context(), l, r, "")
 		},
 	}
 	type outcome struct {
@@ -129,7 +129,7 @@ func TestRequestsFitTheStateOfARun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if run, err = l.SetWanted(t.Context(), run.No, campaign.WantCancel); err != nil {
+	if run, err = l.SetWanted(t.Context(), run.No, campaign.WantCancel, ""); err != nil {
 		t.Fatal(err)
 	}
 	for _, wish := range []string{"pause", "resume", "approve"} {

@@ -73,8 +73,12 @@ func (b brittle) Runs(ctx context.Context, w campaign.RunFilter) ([]campaign.Run
 	return through(b.fuse, "Runs", func() ([]campaign.Run, error) { return b.Ledger.Runs(ctx, w) })
 }
 
-func (b brittle) SetWanted(ctx context.Context, no campaign.RunNo, w campaign.Wanted) (campaign.Run, error) {
-	return through(b.fuse, "SetWanted", func() (campaign.Run, error) { return b.Ledger.SetWanted(ctx, no, w) })
+func (b brittle) SetWanted(ctx context.Context, no campaign.RunNo, w campaign.Wanted, who string) (campaign.Run, error) {
+	return through(b.fuse, "SetWanted", func() (campaign.Run, error) { return b.Ledger.SetWanted(ctx, no, w, who) })
+}
+
+func (b brittle) Approve(ctx context.Context, no campaign.RunNo, who string) (bool, error) {
+	return through(b.fuse, "Approve", func() (bool, error) { return b.Ledger.Approve(ctx, no, who) })
 }
 
 func (b brittle) SetState(

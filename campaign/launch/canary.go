@@ -122,7 +122,7 @@ func CheckCanary(ctx context.Context, l CanaryLedger, run campaign.Run, policy *
 		return v, err
 	}
 	v.Sentence = fmt.Sprintf("%d of %d failed", r.failed, r.sent)
-	if err := l.ReleaseCanary(ctx, run.No); err != nil {
+	if err := l.ReleaseCanary(ctx, run.No, ""); err != nil {
 		return v, fmt.Errorf("release %s: %w", run.ID(), err)
 	}
 	v.Released = true

@@ -248,7 +248,7 @@ func TestTheRestOfAListWaitsForItsCanary(t *testing.T) {
 			if now.State != campaign.Paused || now.Reason != campaign.PausedByCanary || now.Detail != c.sentence {
 				t.Errorf("the run is %s (%s): %s; want paused by its canary", now.State, now.Reason, now.Detail)
 			}
-			if _, err := control.Resume(t.Context(), l, now); err != nil {
+			if _, err := control.Resume(t.Context(), l, now, ""); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -86,7 +86,7 @@ func TestEveryFailureIsReturnedAndCanBeTriedAgain(t *testing.T) {
 		"launch": {16, false, func(t *testing.T, l campaign.Ledger) do {
 			unfinished, err := launch.Unfinished(ctx, l, "spring-sale")
 			for _, r := range unfinished { // they would refuse another list
-				_, e := l.SetWanted(ctx, r.No, campaign.WantCancel)
+				_, e := l.SetWanted(ctx, r.No, campaign.WantCancel, "")
 				err = errors.Join(err, e)
 			}
 			if err != nil {
@@ -221,19 +221,19 @@ func TestEveryFailureIsReturnedAndCanBeTriedAgain(t *testing.T) {
 			return err
 		})},
 		"pause": {1, false, controlled(campaign.Ready, func(l campaign.Ledger, r campaign.Run) error {
-			_, err := control.Pause(ctx, l, r)
+			_, err := control.Pause(ctx, l, r, "")
 			return err
 		})},
 		"go on": {1, false, controlled(campaign.Paused, func(l campaign.Ledger, r campaign.Run) error {
-			_, err := control.Resume(ctx, l, r)
+			_, err := control.Resume(ctx, l, r, "")
 			return err
 		})},
 		"cancel": {1, false, controlled(campaign.Ready, func(l campaign.Ledger, r campaign.Run) error {
-			_, err := control.Cancel(ctx, l, r)
+			_, err := control.Cancel(ctx, l, r, "")
 			return err
 		})},
 		"approve": {2, true, controlled(campaign.WaitingApproval, func(l campaign.Ledger, r campaign.Run) error {
-			_, err := control.Approve(ctx, l, r)
+			_, err := control.Approve(ctx, l, r, "")
 			return err
 		})},
 		"test message": {3, false, func(t *testing.T, _ campaign.Ledger) do {

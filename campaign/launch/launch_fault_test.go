@@ -231,7 +231,7 @@ func TestARowSkippedElsewhereMayBeChosen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := control.Cancel(t.Context(), l, first.Run); err != nil {
+	if _, err := control.Cancel(t.Context(), l, first.Run, ""); err != nil {
 		t.Fatal(err)
 	}
 	claim := campaign.Claim{Owner: "a", Runs: []campaign.RunNo{first.Run.No}, Cancelled: true, Max: 1, Lease: time.Hour}

@@ -145,7 +145,7 @@ func TestOnlyAnotherListOfTheCampaignIsRefused(t *testing.T) {
 	if !second.Imported || len(beside) != 1 || beside[0] != first.Run.No {
 		t.Errorf("--new of another list: got run %d beside %v, want another run beside run 1", second.Run.No, beside)
 	}
-	if _, err := l.SetWanted(t.Context(), second.Run.No, campaign.WantCancel); err != nil {
+	if _, err := l.SetWanted(t.Context(), second.Run.No, campaign.WantCancel, ""); err != nil {
 		t.Fatal(err)
 	}
 	if e := refused(launch.Request{List: overwrite(t, filepath.Join(dir, "third.csv"), springList+"\n\n")}); e.Run.No != first.Run.No {

@@ -83,7 +83,7 @@ func TestManyOptOutsPauseARunOnce(t *testing.T) {
 	if err != nil || run.State != campaign.Paused || run.Reason != campaign.PausedByBreaker || run.Detail != v.Sentence {
 		t.Fatalf("got %+v, %v; want it paused by the breaker with that sentence", run, err)
 	}
-	resumed, err := control.Resume(t.Context(), l, run)
+	resumed, err := control.Resume(t.Context(), l, run, "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -175,7 +175,7 @@ func (w *truth) change(ctx context.Context, t *testing.T, run campaign.Run) {
 		return
 	case <-time.After(time.Until(w.f.raise.from)):
 	}
-	if _, err := w.ledger.SetLimits(ctx, run.No, c); err != nil && ctx.Err() == nil {
+	if _, err := w.ledger.SetLimits(ctx, run.No, c, ""); err != nil && ctx.Err() == nil {
 		t.Error(err)
 	}
 }

@@ -94,7 +94,7 @@ func TestDeadlinesAreMetAndNobodyStarves(t *testing.T) {
 					}
 				}
 				one := 1
-				if _, err := s.ledger.SetLimits(t.Context(), s.runs["wide"].No, campaign.LimitChange{Weight: &one}); err != nil {
+				if _, err := s.ledger.SetLimits(t.Context(), s.runs["wide"].No, campaign.LimitChange{Weight: &one}, ""); err != nil {
 					t.Fatal(err)
 				}
 				from := time.Now().Add(5 * time.Second)

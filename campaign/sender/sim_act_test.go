@@ -34,7 +34,7 @@ func (w *world) do(ctx context.Context, a act) error {
 		if a.what == "cancel" || w.seen.isCancelled(w, r) {
 			want = campaign.WantCancel
 		}
-		if _, err := w.desk.SetWanted(ctx, r.no, want); err != nil {
+		if _, err := w.desk.SetWanted(ctx, r.no, want, ""); err != nil {
 			return err
 		}
 		w.seen.stop(w, r, want == campaign.WantCancel)
@@ -67,6 +67,6 @@ func (w *world) resume(ctx context.Context, r *campaignRun) error {
 	if !w.seen.resume(w, r) { // before it is written: from here on intents are right
 		return nil
 	}
-	_, err := w.desk.SetWanted(ctx, r.no, campaign.WantRun)
+	_, err := w.desk.SetWanted(ctx, r.no, campaign.WantRun, "")
 	return err
 }

@@ -42,7 +42,9 @@ func Story(h campaign.History, r campaign.Run) []Happening {
 // past is what the entries told so far say of a run.
 type past struct {
 	state  campaign.State
-	began  bool // it has been running
+	wanted campaign.Wanted // what an operator asked for last
+	moves  bool            // the next change of the state is what an operator asked for
+	began  bool            // it has been running
 	limits campaign.LimitChange
 	holds  map[holdName]time.Time // the end of each hold that was told and not lifted; zero: it has none
 }
@@ -59,20 +61,25 @@ func (p *past) tell(e campaign.HistoryEntry) string {
 	case campaign.HistoryState:
 		defer func() {
 			p.state, p.began = campaign.State(e.Value), p.began || campaign.State(e.Value) == campaign.Running
+			p.moves = false
 		}()
-		return p.moved(campaign.State(e.Value), e.Detail)
+		return p.moved(campaign.State(e.Value), e)
 	case campaign.HistoryWanted:
-		if campaign.Wanted(e.Value) == campaign.WantCancel {
-			return "an operator cancelled it"
-		}
+		p.wanted = campaign.Wanted(e.Value)
+		p.moves = p.wanted != campaign.WantPause // senders make a pause, later
+		return map[campaign.Wanted]string{campaign.WantPause: "paused", campaign.WantRun: "resumed",
+			campaign.WantCancel: "cancelled"}[p.wanted] + by(e.Who)
 	case campaign.HistoryLimits:
 		var now campaign.LimitChange
 		if json.Unmarshal([]byte(e.Value), &now) != nil {
-			return "its limits were changed"
+			return "its limits were changed" + by(e.Who)
 		}
 		defer func() { p.limits = now }()
-		return limitsChanged(now, p.limits)
+		return "its limits were changed" + by(e.Who) + limitsChanged(now, p.limits)
 	case campaign.HistoryCanary:
+		if e.Who != "" {
+			return "the other rows were released" + by(e.Who)
+		}
 		return "the canary was good, and the other rows were released"
 	case campaign.HistoryHoldEnded, campaign.HistoryHold:
 		return p.held(e)
@@ -89,7 +96,7 @@ func (p *past) held(e campaign.HistoryEntry) string {
 		delete(p.holds, name)
 		switch {
 		case h.LiftedBy == campaign.HoldByOperator:
-			return "the hold of " + holdSubject(h) + " was lifted by " + cmp.Or(h.LiftedWho, "an operator")
+			return "the hold of " + holdSubject(h) + " was lifted" + by(h.LiftedWho)
 		case h.LiftedBy == campaign.HoldByEvent:
 			return "the hold of " + holdSubject(h) + " ended by an event of the service"
 		case h.LiftedBy == campaign.HoldByBreaker:
@@ -109,7 +116,7 @@ func (p *past) held(e campaign.HistoryEntry) string {
 	why := holdReason(h)
 	switch h.Source {
 	case campaign.HoldByOperator:
-		s, why = s+" by "+cmp.Or(h.Who, "an operator"), h.Detail
+		s, why = s+by(h.Who), h.Detail
 	case "": // of the time before the history had more of a hold
 		why = h.Reason
 		if known := messaging.Sentence(why); !strings.HasPrefix(known, "the service refused with a code") {
@@ -125,9 +132,13 @@ func (p *past) held(e campaign.HistoryEntry) string {
 	return s
 }
 
-// moved says that the run came into a state. detail has the reason of a pause, and of a failure.
-func (p *past) moved(to campaign.State, detail string) string {
-	reason, rest, _ := strings.Cut(detail, ": ")
+// by names the operator. An entry of the time before the history had names has none.
+func by(who string) string { return " by " + cmp.Or(who, "an operator") }
+
+// moved says that the run came into a state; "": the entry of what an operator asked for says it.
+// The detail of the entry has the reason of a pause, and of a failure.
+func (p *past) moved(to campaign.State, e campaign.HistoryEntry) string {
+	reason, rest, _ := strings.Cut(e.Detail, ": ")
 	because := func(s string) string {
 		if rest != "" {
 			s += ": " + rest
@@ -138,11 +149,13 @@ func (p *past) moved(to campaign.State, detail string) string {
 	case campaign.WaitingApproval:
 		return "it waited for its approval"
 	case campaign.Ready:
-		switch p.state {
-		case campaign.Paused:
-			return "resumed"
-		case campaign.WaitingApproval:
-			return "approved"
+		switch {
+		case p.moves:
+			return ""
+		case p.state == campaign.Paused:
+			return "resumed" + by(e.Who)
+		case p.state == campaign.WaitingApproval:
+			return "approved" + by(e.Who)
 		}
 		return ""
 	case campaign.Running:
@@ -151,6 +164,9 @@ func (p *past) moved(to campaign.State, detail string) string {
 		}
 		return "sending began"
 	case campaign.Paused:
+		if campaign.PauseReason(reason) == campaign.PausedByOperator && p.wanted == campaign.WantPause {
+			return ""
+		}
 		return because(map[campaign.PauseReason]string{
 			campaign.PausedByOperator: "paused by an operator",
 			campaign.PausedByCanary:   "paused after its canary",
@@ -162,7 +178,7 @@ func (p *past) moved(to campaign.State, detail string) string {
 	return because(strings.ReplaceAll(string(to), "_", " "))
 }
 
-// limitsChanged says which limits differ from those before.
+// limitsChanged says which limits differ from those before, after a colon.
 func limitsChanged(c, was campaign.LimitChange) string {
 	var all []string
 	if c.Class != nil && (was.Class == nil || *was.Class != *c.Class) {
@@ -186,9 +202,9 @@ func limitsChanged(c, was campaign.LimitChange) string {
 		all = append(all, s)
 	}
 	if len(all) == 0 {
-		return "its limits were changed"
+		return ""
 	}
-	return "an operator changed its limits: " + strings.Join(all, ", ")
+	return ": " + strings.Join(all, ", ")
 }
 
 // Remedy says how a pause of the run named id ends.

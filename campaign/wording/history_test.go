@@ -29,11 +29,18 @@ func TestTheStoryOfARunIsTold(t *testing.T) {
 		}
 		return e
 	}
+	by := func(who string, e campaign.HistoryEntry) campaign.HistoryEntry { e.Who = who; return e }
+	wants := func(who string, w campaign.Wanted) campaign.HistoryEntry {
+		return by(who, entry(campaign.HistoryWanted, string(w), "", ""))
+	}
 	h := campaign.History{Entries: []campaign.HistoryEntry{
-		state(campaign.WaitingApproval, ""), state(campaign.Ready, ""), state(campaign.Running, ""), entry(campaign.HistoryCanary, "", "", ""),
-		entry(campaign.HistoryWanted, string(campaign.WantPause), "", ""), state(campaign.Paused, "operator: lunch"),
-		entry(campaign.HistoryWanted, string(campaign.WantRun), "", ""), state(campaign.Ready, ""), state(campaign.Running, ""),
-		entry(campaign.HistoryLimits, `{"rate":12}`, "", ""), entry(campaign.HistoryLimits, `{"rate":12,"weight":3}`, "", ""),
+		state(campaign.WaitingApproval, ""), wants("ada", campaign.WantPause), by("obi", state(campaign.Ready, "")),
+		by("ada", entry(campaign.HistoryCanary, "", "", "")), wants("ada", campaign.WantRun), state(campaign.Running, ""),
+		entry(campaign.HistoryCanary, "", "", ""),
+		wants("nia", campaign.WantPause), state(campaign.Paused, "operator: paused by the operator"),
+		wants("obi", campaign.WantRun), by("obi", state(campaign.Ready, "")), state(campaign.Running, ""),
+		state(campaign.Paused, "operator: lunch"), state(campaign.Running, ""), // of a run that was launched as paused
+		by("ada", entry(campaign.HistoryLimits, `{"rate":12}`, "", "")), entry(campaign.HistoryLimits, `{"rate":12,"weight":3}`, "", ""),
 		entry(campaign.HistoryHold, string(campaign.HoldConnection), "conn_1", "131048"),
 		entry(campaign.HistoryHoldEnded, string(campaign.HoldConnection), "conn_1", "131048"),
 		entry(campaign.HistoryHold, string(campaign.HoldRun), campaign.HoldAny, "maintenance"),
@@ -44,7 +51,8 @@ func TestTheStoryOfARunIsTold(t *testing.T) {
 		hold(campaign.HistoryHold, 5, campaign.HoldByBreaker, "", "9 of 10 answers prove nothing", 6),
 		hold(campaign.HistoryHoldEnded, 6, campaign.HoldByBreaker, "", "", 0),
 		hold(campaign.HistoryHold, 7, campaign.HoldByOperator, "", "", 0), hold(campaign.HistoryHoldEnded, 8, campaign.HoldByEvent, "", "", 0),
-		state(campaign.Paused, "breaker: 131049"), entry(campaign.HistoryWanted, string(campaign.WantCancel), "", ""),
+		state(campaign.Paused, "breaker: 131049"), by("nia", state(campaign.Ready, "")), state(campaign.Paused, "ledger"),
+		wants("ada", campaign.WantCancel), by("ada", state(campaign.Ready, "")),
 		state(campaign.RunStateFailed, ": the template is gone"), state(campaign.Cancelled, ""), state(campaign.Finished, ""),
 	}}
 	var got []string
@@ -52,9 +60,10 @@ func TestTheStoryOfARunIsTold(t *testing.T) {
 		got = append(got, s.Sentence)
 	}
 	want := []string{
-		"launched by desk", "it waited for its approval", "approved", "sending began", "the canary was good, and the other rows were released",
-		"paused by an operator: lunch", "resumed", "an operator changed its limits: 12 messages per second",
-		"an operator changed its limits: weight 3",
+		"launched by desk", "it waited for its approval", "paused by ada", "approved by obi", "the other rows were released by ada",
+		"resumed by ada", "sending began", "the canary was good, and the other rows were released", "paused by nia", "resumed by obi",
+		"paused by an operator: lunch", "its limits were changed by ada: 12 messages per second",
+		"its limits were changed by an operator: weight 3",
 		"connection conn_1 was held: the number is restricted because people blocked or reported it; " +
 			"check its quality before going on (131048)", "the hold of connection conn_1 ended",
 		"every run was held: maintenance",
@@ -64,7 +73,7 @@ func TestTheStoryOfARunIsTold(t *testing.T) {
 		"connection conn_2 was held again until 2026-09-21 06:00:00 UTC: 9 of 10 answers prove nothing (breaker)",
 		"the hold of connection conn_2 ended by a proven answer", "connection conn_2 was held by an operator",
 		"the hold of connection conn_2 ended by an event of the service",
-		"paused by its breaker: 131049", "an operator cancelled it",
+		"paused by its breaker: 131049", "resumed by nia", "paused, because the ledger went back in time", "cancelled by ada",
 		"failed: the template is gone", "ended as cancelled", "finished",
 	}
 	if d := cmp.Diff(want, got); d != "" {

@@ -37,7 +37,8 @@ func (s *Server) courseRoutes() {
 	add(s, route{method: http.MethodGet, path: one + "/history", id: "history", scope: campaign.KeyRead, errors: []int{404},
 		summary: "What happened to a run: states, limits, holds, and what limited each lane"},
 		campaign.History{
-			Entries: []campaign.HistoryEntry{{At: exampleTime, Kind: campaign.HistoryState, Value: string(campaign.Running)}},
+			Entries: []campaign.HistoryEntry{{At: exampleTime, Kind: campaign.HistoryWanted, Value: string(campaign.WantPause),
+				Who: "key 3f9a1c02 (dashboard)"}},
 			Lanes: []campaign.LanePoint{{At: exampleTime, Connection: "conn_1", Owner: "replica-1", LimitedBy: campaign.ByThroughput,
 				Rate: 68.4}},
 		},

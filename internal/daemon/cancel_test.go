@@ -96,7 +96,7 @@ func TestCancelEndsARunInEveryState(t *testing.T) {
 					return // it is sent within that time
 				}
 				began, watched := time.Now(), throttletest.Watch()
-				if _, err := control.Cancel(t.Context(), c.ledger, run); err != nil {
+				if _, err := control.Cancel(t.Context(), c.ledger, run, ""); err != nil {
 					t.Fatal(err)
 				}
 				if !sender {
@@ -145,7 +145,7 @@ func TestCancelStopsARunningImport(t *testing.T) {
 	l.Progress = func(phase string, rows int64) {
 		if phase == "importing" && !cancelled {
 			cancelled = true
-			if _, err := control.Cancel(t.Context(), c.ledger, c.runs()[0]); err != nil {
+			if _, err := control.Cancel(t.Context(), c.ledger, c.runs()[0], ""); err != nil {
 				t.Error(err)
 			}
 		}

@@ -112,7 +112,7 @@ func TestAForecastCountsRowsThatCameBack(t *testing.T) {
 	}
 	for deadline, want := range map[time.Duration]string{time.Hour: "", time.Second: "1s after the launch cannot be met"} {
 		d := campaign.Duration(deadline)
-		changed, err := control.ChangeLimits(t.Context(), l, run, campaign.LimitChange{Deadline: &d})
+		changed, err := control.ChangeLimits(t.Context(), l, run, campaign.LimitChange{Deadline: &d}, "")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -130,7 +130,7 @@ func TestASenderContinuesAfterTheQuarantine(t *testing.T) {
 	if len(q.Runs) != 1 || q.Runs[0].Reason != campaign.PausedByLedger {
 		t.Fatalf("quarantined runs = %+v, want one, paused by the ledger", q.Runs)
 	}
-	if _, err := l.SetWanted(t.Context(), no, campaign.WantRun); err != nil {
+	if _, err := l.SetWanted(t.Context(), no, campaign.WantRun, ""); err != nil {
 		t.Fatal(err)
 	}
 	until("the sender sends the queued rows", func() bool {

@@ -105,7 +105,7 @@ func (d *Daemon) RunCampaign(ctx context.Context, o RunOptions) (RunResult, erro
 		if run.State == campaign.Paused && run.Reason == campaign.PausedByBreaker {
 			// The command is given again, so the run continues and tries once more what paused it. Any other
 			// pause ends only by `resume`.
-			if run, err = d.ledger.SetWanted(ctx, run.No, campaign.WantRun); err != nil {
+			if run, err = d.ledger.SetWanted(ctx, run.No, campaign.WantRun, operator.LocalUser()); err != nil {
 				return result, fmt.Errorf("resume the run: %w", err)
 			}
 		}

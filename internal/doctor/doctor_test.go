@@ -128,7 +128,7 @@ func TestTheDoctorNamesRunsThatWaitForAPerson(t *testing.T) {
 	if got := checkRuns(t.Context(), l); got != good("runs", "1 run is unfinished, and none waits for a person") {
 		t.Errorf("got %+v, want one run that waits for nobody", got)
 	}
-	if _, err := control.Pause(t.Context(), l, run); err != nil {
+	if _, err := control.Pause(t.Context(), l, run, ""); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := l.AddHolds(t.Context(), []campaign.Hold{{Scope: campaign.HoldConnection, ID: "conn_1", Reason: "131031",

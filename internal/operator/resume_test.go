@@ -1,15 +1,21 @@
 package operator_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
 
+	"campaignd/campaign"
 	"campaignd/campaign/reception"
+	"campaignd/campaign/wording"
+	"campaignd/internal/client/resource"
 	"campaignd/internal/ledger"
 	"campaignd/internal/ledger/ledgertest"
 	"campaignd/internal/ledger/sqlite"
 	"campaignd/internal/operator"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // A run that goes on before the replay sends to people whose opt-out the ledger lost.
@@ -48,4 +54,54 @@ func TestAResumeBeforeTheReplaySaysSo(t *testing.T) {
 		t.Fatal(err)
 	}
 	resumed("after the replay", "")
+}
+
+func TestTheHistoryNamesWhoAskedForAChange(t *testing.T) {
+	l, err := sqlite.Open(t.Context(), t.TempDir()+"/l.db", ledger.Options{Sender: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	run, err := l.CreateRun(t.Context(), campaign.Run{Campaign: "spring", Wanted: campaign.WantRun, LaunchedBy: "key 3f (desk)",
+		Definition: []byte("name: spring\nconnections: [conn_1]\ntemplate: {name: sale, language: en_US}\nrecipients: {file: list.csv}\n")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.FinishImport(t.Context(), run.No, 0, campaign.WaitingApproval); err != nil {
+		t.Fatal(err)
+	}
+	session := func(by string) *operator.Session { return &operator.Session{Ledger: l, By: by} }
+	type asks func(d *operator.Session) (resource.Controlled, error)
+	ask := func(what func(*operator.Session, context.Context, string) (resource.Controlled, error)) asks {
+		return func(d *operator.Session) (resource.Controlled, error) { return what(d, t.Context(), run.ID()) }
+	}
+	rate := 12.0
+	if _, err := session("key 3f (desk)").ChangeLimits(t.Context(), run.ID(), campaign.LimitChange{Rate: &rate}); err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range []struct {
+		by  string
+		ask asks
+	}{
+		{"key 4a (lead)", ask((*operator.Session).Approve)}, {"ann@desk", ask((*operator.Session).Pause)},
+		{"key 3f (desk)", ask((*operator.Session).Resume)}, {"key 4a (lead)", ask((*operator.Session).Cancel)},
+	} {
+		if _, err := a.ask(session(a.by)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h, err := l.History(t.Context(), run.No)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, s := range wording.Story(h, run) {
+		got = append(got, s.Sentence)
+	}
+	want := []string{"launched by key 3f (desk)", "it waited for its approval",
+		"its limits were changed by key 3f (desk): 12 messages per second",
+		"approved by key 4a (lead)", "paused by ann@desk", "resumed by key 3f (desk)", "cancelled by key 4a (lead)"}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("history (-want +got):\n%s", d)
+	}
 }

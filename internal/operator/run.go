@@ -117,7 +117,7 @@ func (d *Session) whyHolds(ctx context.Context) (why.Holds, error) {
 }
 
 // controls is a request of package campaign.
-type controls func(context.Context, campaign.RunLedger, campaign.Run) (control.Outcome, error)
+type controls func(ctx context.Context, l campaign.RunLedger, r campaign.Run, who string) (control.Outcome, error)
 
 // control does what one of the verbs asks for.
 func (d *Session) control(ctx context.Context, verb, id string, do controls) (resource.Controlled, error) {
@@ -133,7 +133,7 @@ func (d *Session) controlled(ctx context.Context, verb string, r campaign.Run, d
 	if err := d.note(ctx, verb, r.ID(), detail); err != nil {
 		return resource.Controlled{}, err
 	}
-	c, err := do(ctx, d.Ledger, r)
+	c, err := do(ctx, d.Ledger, r, d.By)
 	return resource.Controlled{Run: resource.RunOf(c.Run), Sentence: c.Sentence}, err
 }
 
@@ -144,8 +144,8 @@ func (d *Session) Pause(ctx context.Context, id string) (resource.Controlled, er
 
 // Resume ends a pause.
 func (d *Session) Resume(ctx context.Context, id string) (resource.Controlled, error) {
-	return d.control(ctx, "resume", id, func(ctx context.Context, l campaign.RunLedger, r campaign.Run) (control.Outcome, error) {
-		c, err := control.Resume(ctx, l, r)
+	return d.control(ctx, "resume", id, func(ctx context.Context, l campaign.RunLedger, r campaign.Run, who string) (control.Outcome, error) {
+		c, err := control.Resume(ctx, l, r, who)
 		if err != nil || r.Reason != campaign.PausedByLedger {
 			return c, err
 		}
@@ -220,7 +220,7 @@ func (d *Session) ChangeLimits(ctx context.Context, id string, c campaign.LimitC
 	if err := d.note(ctx, "limits", r.ID(), changeText(c)); err != nil {
 		return resource.Limits{}, err
 	}
-	after, err := control.ChangeLimits(ctx, d.Ledger, r, c)
+	after, err := control.ChangeLimits(ctx, d.Ledger, r, c, d.By)
 	if err != nil {
 		return resource.Limits{}, err
 	}

@@ -231,7 +231,7 @@ func (sc *Scheduler) Look(ctx context.Context, s Scheduled, now time.Time) (*cam
 		if r.Wanted == campaign.WantCancel {
 			continue
 		}
-		if _, err := sc.o.Ledger.SetWanted(ctx, r.No, campaign.WantCancel); err != nil {
+		if _, err := sc.o.Ledger.SetWanted(ctx, r.No, campaign.WantCancel, campaign.BySchedule); err != nil {
 			return nil, fmt.Errorf("cancel %s for the next firing: %w", r.ID(), err)
 		}
 		sc.o.Log.Warn("a run is cancelled for the next firing of its campaign", "run", r.ID())

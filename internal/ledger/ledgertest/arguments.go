@@ -60,7 +60,7 @@ func aWrongArgumentIsRefusedAndWritesNothing(t *testing.T, l Tables) {
 		"StatusOfNoKind": {status(campaign.StatusEvent{MessageID: "wamid.x", Status: campaign.Refused}),
 			"want sent, delivered, read or failed"},
 		"StatusWithoutID": {status(campaign.StatusEvent{Status: campaign.Sent}), "of a message id"},
-		"Wanted": {func() error { _, err := l.SetWanted(t.Context(), r.No, "perhaps"); return err },
+		"Wanted": {func() error { _, err := l.SetWanted(t.Context(), r.No, "perhaps", ""); return err },
 			`wanted "perhaps": want run, pause or cancel`},
 		"AnotherConnection": {intend(campaign.Intent{Connection: "conn_2", From: 2, To: 3}),
 			"has the connection conn_1 and cannot be sent by conn_2"},

@@ -16,7 +16,7 @@ func oneSegment(no campaign.RunNo, hi int64) []campaign.Segment {
 // cancel asks for the end of a run.
 func (f *fixture) cancel(no campaign.RunNo) campaign.Run {
 	f.Helper()
-	r, err := f.l.SetWanted(f.ctx, no, campaign.WantCancel)
+	r, err := f.l.SetWanted(f.ctx, no, campaign.WantCancel, "")
 	f.ok(err)
 	return r
 }
@@ -34,7 +34,7 @@ var cancelPromises = []promise{
 		r := f.imported(2)
 		f.cancel(r.No)
 		for _, w := range []campaign.Wanted{campaign.WantPause, campaign.WantRun} {
-			got, err := f.l.SetWanted(f.ctx, r.No, w)
+			got, err := f.l.SetWanted(f.ctx, r.No, w, "")
 			if !errors.Is(err, campaign.ErrCancelled) || got.No != r.No || got.Wanted != campaign.WantCancel {
 				f.Errorf("%s after cancel: %+v, %v; want No %d, Wanted WantCancel, ErrCancelled", w, got, err, r.No)
 			}
@@ -53,7 +53,7 @@ var cancelPromises = []promise{
 		f.cancel(r.No)
 		f.done(f.l.FinishRuns(f.ctx))
 		for _, w := range []campaign.Wanted{campaign.WantPause, campaign.WantRun, campaign.WantCancel} {
-			if got, err := f.l.SetWanted(f.ctx, r.No, w); err != nil || got.State != campaign.Cancelled || got.Wanted != campaign.WantCancel {
+			if got, err := f.l.SetWanted(f.ctx, r.No, w, ""); err != nil || got.State != campaign.Cancelled || got.Wanted != campaign.WantCancel {
 				f.Errorf("%s: %+v, %v; want State Cancelled, Wanted WantCancel, no error", w, got, err)
 			}
 		}

@@ -60,14 +60,14 @@ var runFaults = []faultyMethod{
 		if _, err := f.l.SetState(f.ctx, no, []campaign.State{campaign.Ready}, campaign.Paused, campaign.PausedByLedger, "why"); err != nil {
 			f.Fatalf("pausing run %d: %v; want no error", no, err)
 		}
-		return func(ctx context.Context) error { _, err := f.l.SetWanted(ctx, no, campaign.WantRun); return err }
+		return func(ctx context.Context) error { _, err := f.l.SetWanted(ctx, no, campaign.WantRun, ""); return err }
 	}},
 	{"SetWantedCancel", func(f *fixture, _ Faults) func(context.Context) error {
 		no := f.imported(1).No
 		if _, err := f.l.Park(f.ctx, f.lease(no, long), at(0).AddDate(50, 0, 0), After(time.Minute)); err != nil {
 			f.Fatalf("parking: %v; want no error", err)
 		}
-		return func(ctx context.Context) error { _, err := f.l.SetWanted(ctx, no, campaign.WantCancel); return err }
+		return func(ctx context.Context) error { _, err := f.l.SetWanted(ctx, no, campaign.WantCancel, ""); return err }
 	}},
 	{"SetState", func(f *fixture, _ Faults) func(context.Context) error {
 		no := f.imported(1).No

@@ -25,12 +25,12 @@ var historyPromises = []promise{
 		other := f.imported(3)
 		r := f.imported(5)
 		f.lease(r.No, long)
-		f.done(f.l.SetWanted(f.ctx, r.No, campaign.WantPause))
+		f.done(f.l.SetWanted(f.ctx, r.No, campaign.WantPause, ""))
 		f.done(f.l.SetState(f.ctx, r.No, []campaign.State{campaign.Running}, campaign.Paused, campaign.PausedByOperator, "lunch"))
-		f.done(f.l.SetWanted(f.ctx, r.No, campaign.WantRun))
+		f.done(f.l.SetWanted(f.ctx, r.No, campaign.WantRun, ""))
 		rate := 12.0
-		f.done(f.l.SetLimits(f.ctx, r.No, campaign.LimitChange{Rate: &rate}))
-		f.done(f.l.SetLimits(f.ctx, r.No, campaign.LimitChange{Rate: &rate})) // no change
+		f.done(f.l.SetLimits(f.ctx, r.No, campaign.LimitChange{Rate: &rate}, ""))
+		f.done(f.l.SetLimits(f.ctx, r.No, campaign.LimitChange{Rate: &rate}, "")) // no change
 		want := []string{"state ready  ", "state running  ", "wanted pause  ", "state paused  operator: lunch", "wanted run  ", "state ready  ",
 			`limits {"rate":12}  `}
 		if d := cmp.Diff(want, f.told(r.No)); d != "" {
@@ -38,6 +38,31 @@ var historyPromises = []promise{
 		}
 		if d := cmp.Diff([]string{"state ready  "}, f.told(other.No)); d != "" {
 			f.Errorf("history of another run (-want +got):\n%s", d)
+		}
+	}},
+	{"HistoryTellsWhoAskedForAChange", func(f *fixture) {
+		no, rate := f.create().No, 12.0
+		f.ok(f.l.AppendRows(f.ctx, no, 0, deliveries(0, 2), []campaign.Segment{{Run: no, Hi: 2}}))
+		f.ok(f.l.FinishImport(f.ctx, no, 2, campaign.WaitingApproval))
+		f.done(f.l.SetLimits(f.ctx, no, campaign.LimitChange{Rate: &rate}, "obi"))
+		f.done(f.l.Approve(f.ctx, no, "ada"))
+		f.done(f.l.SetWanted(f.ctx, no, campaign.WantPause, "nia"))
+		f.done(f.l.SetState(f.ctx, no, []campaign.State{campaign.Ready}, campaign.Paused, campaign.PausedByOperator, ""))
+		f.done(f.l.SetWanted(f.ctx, no, campaign.WantRun, "obi"))
+		f.done(f.l.SetWanted(f.ctx, no, campaign.WantCancel, ""))
+		if again, err := f.l.Approve(f.ctx, no, "nia"); again || err != nil {
+			f.Errorf("a second approval: got %v, %v, want false", again, err)
+		}
+		var got []string
+		h, err := f.l.History(f.ctx, no)
+		f.ok(err)
+		for _, e := range h.Entries {
+			got = append(got, fmt.Sprint(e.Kind, " ", e.Value, " ", e.Who))
+		}
+		want := []string{"state waiting_approval ", `limits {"rate":12} obi`, "state ready ada", "wanted pause nia", "state paused ",
+			"wanted run obi", "state ready obi", "wanted cancel "}
+		if d := cmp.Diff(want, got); d != "" {
+			f.Errorf("history (-want +got):\n%s", d)
 		}
 	}},
 	{"HistoryTellsOfHoldsOfTheRun", func(f *fixture) {
@@ -97,10 +122,15 @@ var historyPromises = []promise{
 		r := f.create()
 		f.ok(f.l.AppendRows(f.ctx, r.No, 0, deliveries(0, 3), []campaign.Segment{{Run: r.No, Hi: 3, AfterCanary: true}}))
 		f.ok(f.l.FinishImport(f.ctx, r.No, 3, campaign.Ready))
-		f.ok(f.l.ReleaseCanary(f.ctx, r.No))
-		f.ok(f.l.ReleaseCanary(f.ctx, r.No))
+		f.ok(f.l.ReleaseCanary(f.ctx, r.No, "ada"))
+		f.ok(f.l.ReleaseCanary(f.ctx, r.No, "obi"))
 		if d := cmp.Diff([]string{"state ready  ", "canary   "}, f.told(r.No)); d != "" {
 			f.Errorf("history (-want +got):\n%s", d)
+		}
+		h, err := f.l.History(f.ctx, r.No)
+		f.ok(err)
+		if got := h.Entries[len(h.Entries)-1].Who; got != "ada" {
+			f.Errorf("got a canary released by %q, want ada", got)
 		}
 	}},
 	{"ALanesLimitIsKeptWhenItChanges", func(f *fixture) {

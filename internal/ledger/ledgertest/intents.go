@@ -74,11 +74,11 @@ var intentPromises = []promise{
 	}},
 	{"APauseHoldsTheNextIntent", func(f *fixture) {
 		r, l := f.begun(4, 1)
-		f.done(f.l.SetWanted(f.ctx, r.No, campaign.WantPause))
+		f.done(f.l.SetWanted(f.ctx, r.No, campaign.WantPause, ""))
 		if g := f.intend(intent(l, 1, 2)); !g.Denied || g.To != 1 {
 			f.Errorf("wanted pause: %+v", g)
 		}
-		f.done(f.l.SetWanted(f.ctx, r.No, campaign.WantRun))
+		f.done(f.l.SetWanted(f.ctx, r.No, campaign.WantRun, ""))
 		f.sent(l, 1, 2)
 		f.done(f.l.SetState(f.ctx, r.No, []campaign.State{campaign.Running}, campaign.Paused, campaign.PausedByBreaker, ""))
 		if g := f.intend(intent(l, 2, 3)); !g.Denied {
@@ -86,7 +86,7 @@ var intentPromises = []promise{
 		}
 		f.record(acceptance(l, 0)) // a result of an earlier intent is still recorded
 		f.status(r.No, 0, campaign.Accepted)
-		f.done(f.l.SetWanted(f.ctx, r.No, campaign.WantRun))
+		f.done(f.l.SetWanted(f.ctx, r.No, campaign.WantRun, ""))
 		f.sent(l, 2, 3)
 		if got := f.run(r.No); got.State != campaign.Running {
 			f.Errorf("resumed under the same lease, the run is %s; want State Running", got.State)
@@ -152,7 +152,7 @@ var intentPromises = []promise{
 	}},
 	{"ACancelledRunIsGrantedNothing", func(f *fixture) {
 		r, l := f.leased(2, long)
-		f.done(f.l.SetWanted(f.ctx, r.No, campaign.WantCancel))
+		f.done(f.l.SetWanted(f.ctx, r.No, campaign.WantCancel, ""))
 		if d := cmp.Diff(campaign.Granted{Denied: true}, f.intend(intent(l, 0, 2))); d != "" {
 			f.Errorf("granted (-want +got):\n%s", d)
 		}

@@ -61,7 +61,7 @@ var notificationPromises = []promise{
 		f.lease(r.No, gone)
 		f.lease(r.No, long)
 		f.move(r.No, campaign.Running, campaign.Paused, campaign.PausedByBreaker, "too many refusals")
-		f.done(f.l.SetWanted(f.ctx, r.No, campaign.WantRun))
+		f.done(f.l.SetWanted(f.ctx, r.No, campaign.WantRun, ""))
 		f.move(r.No, campaign.Ready, campaign.Running, "", "")
 		f.move(r.No, campaign.Running, campaign.RunStateFailed, "", "why")
 		f.wantNotified("ops run.started spring pending", "ops run.paused spring breaker pending", "ops run.finished spring failed pending",

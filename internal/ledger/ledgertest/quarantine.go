@@ -64,7 +64,7 @@ func quarantineDoubtsWhatMayHaveBeenPosted(t *testing.T, l Tables) {
 			Status: campaign.Delivered, At: at, ReceivedAt: now}
 	}
 	posted := now.Add(-30 * time.Second)
-	if _, err := l.SetWanted(t.Context(), r.No, campaign.WantRun); err != nil {
+	if _, err := l.SetWanted(t.Context(), r.No, campaign.WantRun, ""); err != nil {
 		t.Fatal(err)
 	}
 	second, err := l.Claim(t.Context(), campaign.Claim{Owner: "test", Connection: "conn_1", Runs: []campaign.RunNo{r.No}, Max: 2,
@@ -143,7 +143,7 @@ func quarantinePausesWhatCouldSend(t *testing.T, l Tables) {
 	pause := func(reason campaign.PauseReason, detail string) campaign.Run {
 		r := run()
 		if reason == campaign.PausedByOperator {
-			_, err := l.SetWanted(t.Context(), r.No, campaign.WantPause)
+			_, err := l.SetWanted(t.Context(), r.No, campaign.WantPause, "")
 			must(err)
 		}
 		_, err := l.SetState(t.Context(), r.No, []campaign.State{campaign.Ready}, campaign.Paused, reason, detail)
@@ -152,7 +152,7 @@ func quarantinePausesWhatCouldSend(t *testing.T, l Tables) {
 	}
 	ready, broken, operator := run(), pause(campaign.PausedByBreaker, "it is reviewed"), pause(campaign.PausedByOperator, "")
 	cancelled := run()
-	_, err := l.SetWanted(t.Context(), cancelled.No, campaign.WantCancel)
+	_, err := l.SetWanted(t.Context(), cancelled.No, campaign.WantCancel, "")
 	must(err)
 	importing, err := l.CreateRun(t.Context(), campaign.Run{Campaign: "spring", ListHash: "half"})
 	must(err)

@@ -104,7 +104,7 @@ var runPromises = []promise{
 	}},
 	{"NobodyFindsARunThatIsNotThere", func(f *fixture) {
 		_, err := f.l.Run(f.ctx, 9)
-		_, err2 := f.l.SetWanted(f.ctx, 9, campaign.WantPause)
+		_, err2 := f.l.SetWanted(f.ctx, 9, campaign.WantPause, "")
 		_, err3 := f.l.SetState(f.ctx, 9, []campaign.State{campaign.Ready}, campaign.Running, "", "")
 		_, _, err4 := f.l.Tallies(f.ctx, 9)
 		_, _, err5 := f.l.Audit(f.ctx, 9, 1)
@@ -130,7 +130,7 @@ var runPromises = []promise{
 		if got := f.run(r.No); got.State != campaign.Paused || got.Reason != campaign.PausedByBreaker || got.Detail != "again and again" {
 			f.Errorf(`paused run: %+v; want State Paused, Reason PausedByBreaker, Detail "again and again"`, got)
 		}
-		got, err := f.l.SetWanted(f.ctx, r.No, campaign.WantRun)
+		got, err := f.l.SetWanted(f.ctx, r.No, campaign.WantRun, "")
 		f.ok(err)
 		if got.State != campaign.Ready || got.Reason != "" || got.Detail != "" || got.Wanted != campaign.WantRun {
 			f.Errorf(`resumed run: %+v; want State Ready, Reason "", Detail "", Wanted WantRun`, got)
@@ -138,7 +138,7 @@ var runPromises = []promise{
 	}},
 	{"WantPauseLeavesTheStateToTheSender", func(f *fixture) {
 		r := f.imported(1)
-		got, err := f.l.SetWanted(f.ctx, r.No, campaign.WantPause)
+		got, err := f.l.SetWanted(f.ctx, r.No, campaign.WantPause, "")
 		f.ok(err)
 		if got.State != campaign.Ready || got.Wanted != campaign.WantPause {
 			f.Errorf("got %+v; want State Ready, Wanted WantPause", got)
@@ -146,9 +146,9 @@ var runPromises = []promise{
 	}},
 	{"AResumeBeforeTheSenderPausesWins", func(f *fixture) {
 		r := f.imported(1)
-		_, err := f.l.SetWanted(f.ctx, r.No, campaign.WantPause) // the sender reads it
+		_, err := f.l.SetWanted(f.ctx, r.No, campaign.WantPause, "") // the sender reads it
 		f.ok(err)
-		f.done(f.l.SetWanted(f.ctx, r.No, campaign.WantRun))
+		f.done(f.l.SetWanted(f.ctx, r.No, campaign.WantRun, ""))
 		pause := func() bool {
 			moved, err := f.l.SetState(f.ctx, r.No, []campaign.State{campaign.Ready}, campaign.Paused, campaign.PausedByOperator, "")
 			f.ok(err)
@@ -157,7 +157,7 @@ var runPromises = []promise{
 		if moved, got := pause(), f.run(r.No); moved || got.State != campaign.Ready {
 			f.Errorf("resumed, then paused by the sender: got moved %v, %s, want false, ready", moved, got.State)
 		}
-		f.done(f.l.SetWanted(f.ctx, r.No, campaign.WantPause))
+		f.done(f.l.SetWanted(f.ctx, r.No, campaign.WantPause, ""))
 		if moved, got := pause(), f.run(r.No); !moved || got.State != campaign.Paused {
 			f.Errorf("paused by the sender: got moved %v, %s, want true, paused", moved, got.State)
 		}
@@ -183,7 +183,7 @@ var runPromises = []promise{
 	{"AnEndedRunIsNotWantedBack", func(f *fixture) {
 		r := f.imported(1)
 		f.done(f.l.SetState(f.ctx, r.No, []campaign.State{campaign.Ready}, campaign.Cancelled, "", ""))
-		got, err := f.l.SetWanted(f.ctx, r.No, campaign.WantPause)
+		got, err := f.l.SetWanted(f.ctx, r.No, campaign.WantPause, "")
 		f.ok(err)
 		if got.State != campaign.Cancelled || got.Wanted != campaign.WantRun {
 			f.Errorf("got %+v; want State Cancelled, Wanted WantRun", got)
@@ -241,7 +241,7 @@ var runPromises = []promise{
 		f.record(acceptance(l, 0), deferral(l, 1, time.Now().Add(time.Hour)))
 		f.done(f.l.Park(f.ctx, l, time.Now().Add(time.Hour), After(time.Minute)))
 		f.done(f.l.SetState(f.ctx, r.No, []campaign.State{campaign.Running}, campaign.Paused, campaign.PausedByCanary, ""))
-		got, err := f.l.SetWanted(f.ctx, r.No, campaign.WantCancel)
+		got, err := f.l.SetWanted(f.ctx, r.No, campaign.WantCancel, "")
 		f.ok(err)
 		if got.State != campaign.Ready || got.Wanted != campaign.WantCancel {
 			f.Errorf("a paused run that is cancelled: %+v; want State Ready, Wanted WantCancel", got)

@@ -14,9 +14,9 @@ var sharePromises = []promise{
 	{"LimitsChangeOneByOne", func(f *fixture) {
 		r := f.imported(1)
 		bulk, weight, rate, deadline := campaign.ClassBulk, 3, 2.5, campaign.Duration(time.Hour)
-		f.done(f.l.SetLimits(f.ctx, r.No, campaign.LimitChange{Weight: &weight, Rate: &rate}))
+		f.done(f.l.SetLimits(f.ctx, r.No, campaign.LimitChange{Weight: &weight, Rate: &rate}, ""))
 		none := 0.0
-		after, err := f.l.SetLimits(f.ctx, r.No, campaign.LimitChange{Rate: &none, Class: &bulk, Deadline: &deadline})
+		after, err := f.l.SetLimits(f.ctx, r.No, campaign.LimitChange{Rate: &none, Class: &bulk, Deadline: &deadline}, "")
 		f.ok(err)
 		want := campaign.LimitChange{Class: &bulk, Weight: &weight, Rate: &none, Deadline: &deadline}
 		if d := cmp.Diff(want, after.Changed); d != "" {
@@ -29,18 +29,18 @@ var sharePromises = []promise{
 	{"LimitsThatNoFileMayHaveAreRefused", func(f *fixture) {
 		r := f.imported(1)
 		none := 0
-		if _, err := f.l.SetLimits(f.ctx, r.No, campaign.LimitChange{Weight: &none}); err == nil {
+		if _, err := f.l.SetLimits(f.ctx, r.No, campaign.LimitChange{Weight: &none}, ""); err == nil {
 			f.Error("a weight of 0: got no error, want one")
 		}
 		if got := f.run(r.No).Changed; got != (campaign.LimitChange{}) {
 			f.Errorf("after a refusal: got %+v, want no change", got)
 		}
 		one := 1
-		if _, err := f.l.SetLimits(f.ctx, r.No+1, campaign.LimitChange{Weight: &one}); !errors.Is(err, campaign.ErrNoRun) {
+		if _, err := f.l.SetLimits(f.ctx, r.No+1, campaign.LimitChange{Weight: &one}, ""); !errors.Is(err, campaign.ErrNoRun) {
 			f.Errorf("of no run: got %v, want ErrNoRun", err)
 		}
 		f.done(f.l.SetState(f.ctx, r.No, []campaign.State{campaign.Ready}, campaign.Finished, "", ""))
-		if after, err := f.l.SetLimits(f.ctx, r.No, campaign.LimitChange{Weight: &one}); err != nil || after.Changed.Weight != nil {
+		if after, err := f.l.SetLimits(f.ctx, r.No, campaign.LimitChange{Weight: &one}, ""); err != nil || after.Changed.Weight != nil {
 			f.Errorf("of an ended run: got %+v, %v, want no change, no error", after.Changed, err)
 		}
 	}},

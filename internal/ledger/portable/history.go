@@ -9,8 +9,31 @@ import (
 	"campaignd/internal/ledger"
 )
 
-// TellCanary writes that the rows that waited for the canary of the run $1 were released now, $2.
-const TellCanary = `INSERT INTO history (at, run, kind, value, id, detail) VALUES ($2, $1, 'canary', '', '', '')`
+// TellCanary writes that the rows that waited for the canary of the run $1 were released now, $2,
+// by the operator $3.
+const TellCanary = `INSERT INTO history (at, run, kind, value, id, detail, who) VALUES ($2, $1, 'canary', '', '', '', $3)`
+
+const (
+	sqlLastEntry = `SELECT coalesce(max(no), 0) FROM history WHERE run = $1`
+	sqlNameWho   = `UPDATE history SET who = $1 WHERE run = $2 AND no > $3`
+)
+
+// named runs change, and names the operator who in the entries that change adds to the history of a
+// run that the transaction has locked. Triggers write these entries, and know no operator.
+func named(t Tx, no campaign.RunNo, who string, change func() error) error {
+	if who == "" {
+		return change()
+	}
+	var last int64
+	if _, err := one(t.Each, []any{&last}, sqlLastEntry, int64(no)); err != nil {
+		return err
+	}
+	if err := change(); err != nil {
+		return err
+	}
+	_, err := t.Exec(sqlNameWho, ledger.PlainText(who), int64(no), last)
+	return err
+}
 
 const (
 	// The holds are those of the time of the run; $3 is its end, 0 if it goes on.

@@ -112,7 +112,7 @@ const (
 )
 
 // SetWanted implements campaign.RunLedger.
-func (l *Ledger) SetWanted(ctx context.Context, no campaign.RunNo, w campaign.Wanted) (out campaign.Run, err error) {
+func (l *Ledger) SetWanted(ctx context.Context, no campaign.RunNo, w campaign.Wanted, who string) (out campaign.Run, err error) {
 	if err := ledger.CheckWanted(w); err != nil {
 		return out, err
 	}
@@ -125,13 +125,13 @@ func (l *Ledger) SetWanted(ctx context.Context, no campaign.RunNo, w campaign.Wa
 		if err != nil || !write {
 			return err
 		}
-		if _, err := t.Exec(sqlSetWanted, string(w), int64(no)); err != nil {
-			return err
-		}
-		if ready {
-			if err := SetState(t, &l.options, no, campaign.Ready, "", ""); err != nil {
+		if err := named(t, no, who, func() error {
+			if _, err := t.Exec(sqlSetWanted, string(w), int64(no)); err != nil || !ready {
 				return err
 			}
+			return SetState(t, &l.options, no, campaign.Ready, "", "")
+		}); err != nil {
+			return err
 		}
 		out, err = l.run(t.Each, sqlThisRun, int64(no))
 		return err
@@ -140,7 +140,7 @@ func (l *Ledger) SetWanted(ctx context.Context, no campaign.RunNo, w campaign.Wa
 }
 
 // SetLimits implements campaign.RunLedger.
-func (l *Ledger) SetLimits(ctx context.Context, no campaign.RunNo, c campaign.LimitChange) (out campaign.Run, err error) {
+func (l *Ledger) SetLimits(ctx context.Context, no campaign.RunNo, c campaign.LimitChange, who string) (out campaign.Run, err error) {
 	err = l.db.Change(ctx, Sending, func(t Tx) error {
 		r, err := l.lockedRun(t, no)
 		if out = r; err != nil || r.State.Ended() {
@@ -150,7 +150,10 @@ func (l *Ledger) SetLimits(ctx context.Context, no campaign.RunNo, c campaign.Li
 		if err != nil {
 			return err
 		}
-		if _, err := t.Exec(sqlSetLimits, limits, int64(no)); err != nil {
+		if err := named(t, no, who, func() error {
+			_, err := t.Exec(sqlSetLimits, limits, int64(no))
+			return err
+		}); err != nil {
 			return err
 		}
 		out, err = l.run(t.Each, sqlThisRun, int64(no))
@@ -187,9 +190,20 @@ func SetState(t Tx, o *ledger.Options, no campaign.RunNo, to campaign.State, rea
 	return err
 }
 
+// Approve implements campaign.RunLedger.
+func (l *Ledger) Approve(ctx context.Context, no campaign.RunNo, who string) (bool, error) {
+	return l.move(ctx, no, []campaign.State{campaign.WaitingApproval}, campaign.Ready, "", "", who)
+}
+
 // MoveState is SetState of campaign.RunLedger, but leaves the rows of a run that failed.
 func (l *Ledger) MoveState(ctx context.Context, no campaign.RunNo, from []campaign.State, to campaign.State,
 	reason campaign.PauseReason, detail string) (changed bool, err error) {
+	return l.move(ctx, no, from, to, reason, detail, "")
+}
+
+// move is MoveState; the history names who asked for it.
+func (l *Ledger) move(ctx context.Context, no campaign.RunNo, from []campaign.State, to campaign.State,
+	reason campaign.PauseReason, detail, who string) (changed bool, err error) {
 	err = l.db.Change(ctx, Sending, func(t Tx) error {
 		changed = false
 		state, wanted, err := lockRun(t, no)
@@ -198,7 +212,7 @@ func (l *Ledger) MoveState(ctx context.Context, no campaign.RunNo, from []campai
 		}
 		if ledger.MayMove(state, wanted, from, to, reason) {
 			changed = true
-			return SetState(t, &l.options, no, to, reason, detail)
+			return named(t, no, who, func() error { return SetState(t, &l.options, no, to, reason, detail) })
 		}
 		changed = t.Again() && state == to // an earlier try of this call may have changed it
 		return nil

@@ -138,7 +138,7 @@ func TestAReaderWritesNothing(t *testing.T) {
 	if got, err := reader.Run(t.Context(), r.No); err != nil || got.Rows != 5 {
 		t.Errorf("got %+v %v; want no error, Rows 5", got, err)
 	}
-	if _, err := reader.SetWanted(t.Context(), r.No, campaign.WantPause); err == nil {
+	if _, err := reader.SetWanted(t.Context(), r.No, campaign.WantPause, ""); err == nil {
 		t.Error("a reader wrote, want an error")
 	}
 	if err := l.Close(); err != nil {

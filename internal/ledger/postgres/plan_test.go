@@ -141,7 +141,7 @@ func everything(t *testing.T, l *Ledger) {
 	ok(l.ReportLanes(ctx, "a", []campaign.LaneReport{{Run: r.No, Connection: "conn_1", At: now}}))
 	_, err = l.FinishRuns(ctx)
 	ok(err)
-	_, err = l.SetWanted(ctx, capped.No, campaign.WantCancel)
+	_, err = l.SetWanted(ctx, capped.No, campaign.WantCancel, "")
 	ok(err)
 	_, err = l.SetState(ctx, capped.No, []campaign.State{campaign.Running}, campaign.Paused, campaign.PausedByCanary, "")
 	ok(err)

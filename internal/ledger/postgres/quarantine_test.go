@@ -91,7 +91,7 @@ func TestARestoredServerIsNoticed(t *testing.T) {
 	if got, err := operator.Run(t.Context(), r.No); err != nil || got.State != campaign.Paused || got.Reason != campaign.PausedByLedger {
 		t.Errorf("got %+v %v; want no error, State Paused, Reason PausedByLedger", got, err)
 	}
-	if _, err := operator.SetWanted(t.Context(), r.No, campaign.WantRun); err != nil {
+	if _, err := operator.SetWanted(t.Context(), r.No, campaign.WantRun, ""); err != nil {
 		t.Fatal(err)
 	}
 	ls := ledgertest.ClaimAll(t, l, r.No) // the process that was not restarted goes on

@@ -71,13 +71,13 @@ const sqlReleaseCanary = `UPDATE segment SET wake_at = 0 WHERE run = $1 AND NOT 
 
 // ReleaseCanary implements campaign.RunLedger. Nobody else locks more than one of these segments,
 // and a claim of a cancelled run passes over those that are locked.
-func (l *Ledger) ReleaseCanary(ctx context.Context, no campaign.RunNo) error {
+func (l *Ledger) ReleaseCanary(ctx context.Context, no campaign.RunNo, who string) error {
 	return l.change(ctx, l.sender, "", func(t *tx) error {
 		var n int64
 		if err := t.do(stmt(&n, sqlReleaseCanary, int64(no))); err != nil || n == 0 {
 			return err
 		}
-		return t.do(stmt(nil, portable.TellCanary, int64(no), ledger.Millis(time.Now())))
+		return t.do(stmt(nil, portable.TellCanary, int64(no), ledger.Millis(time.Now()), ledger.PlainText(who)))
 	})
 }
 

@@ -29,7 +29,7 @@ func TestOneSenderAtATime(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer beside.Close()
-	if _, err := beside.SetWanted(t.Context(), r.No, campaign.WantPause); err != nil {
+	if _, err := beside.SetWanted(t.Context(), r.No, campaign.WantPause, ""); err != nil {
 		t.Fatal(err)
 	}
 	ls := ledgertest.ClaimAll(t, l, r.No)
@@ -45,7 +45,7 @@ func TestOneSenderAtATime(t *testing.T) {
 	if got, err := reader.Run(t.Context(), r.No); err != nil || got.Wanted != campaign.WantPause {
 		t.Errorf("got %+v %v; want no error, Wanted WantPause", got, err)
 	}
-	if _, err := reader.SetWanted(t.Context(), r.No, campaign.WantRun); err == nil {
+	if _, err := reader.SetWanted(t.Context(), r.No, campaign.WantRun, ""); err == nil {
 		t.Errorf("writing to a read-only ledger: %v; want an error", err)
 	}
 }

@@ -72,7 +72,7 @@ func TestARestoredLedgerIsNoticed(t *testing.T) {
 	if got, err := l.Run(t.Context(), 1); err != nil || got.State != campaign.Paused || got.Reason != campaign.PausedByLedger {
 		t.Errorf("got %+v %v; want no error, State Paused, Reason PausedByLedger", got, err)
 	}
-	if _, err := l.SetWanted(t.Context(), 1, campaign.WantRun); err != nil {
+	if _, err := l.SetWanted(t.Context(), 1, campaign.WantRun, ""); err != nil {
 		t.Fatal(err)
 	}
 	if ls := ledgertest.ClaimAll(t, l, 1); len(ls) != 1 || ls[0].Mark != 4 {

@@ -42,11 +42,11 @@ func (l *Ledger) SetState(ctx context.Context, no campaign.RunNo, from []campaig
 const sqlReleaseCanary = `UPDATE segment SET wake_at = 0 WHERE run = ? AND done = 0 AND wake_at = 253402214400000 /* after the canary */`
 
 // ReleaseCanary implements campaign.RunLedger.
-func (l *Ledger) ReleaseCanary(ctx context.Context, no campaign.RunNo) error {
+func (l *Ledger) ReleaseCanary(ctx context.Context, no campaign.RunNo, who string) error {
 	return l.write(ctx, results, func(t *tx) error {
 		n, err := t.exec(sqlReleaseCanary, int64(no))
 		if err == nil && n > 0 {
-			_, err = portableTx{t}.Exec(portable.TellCanary, int64(no), ledger.Millis(time.Now()))
+			_, err = portableTx{t}.Exec(portable.TellCanary, int64(no), ledger.Millis(time.Now()), ledger.PlainText(who))
 		}
 		return err
 	})
