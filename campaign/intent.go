@@ -208,8 +208,9 @@ type SendLedger interface {
 	Move(ctx context.Context, l Lease, to string) (bool, error)
 	// Backlog counts the deliveries of a run at or above the marks of its segments, by Segment.Group.
 	Backlog(ctx context.Context, no RunNo) (map[string]int64, error)
-	// LiveLanes returns the lanes of all runs that were reported within d, by the database's clock.
-	LiveLanes(ctx context.Context, d time.Duration) ([]LaneReport, error)
+	// LiveLanes returns the lanes of all runs that were reported within d, by the database's clock,
+	// but not those that the owner but reported.
+	LiveLanes(ctx context.Context, d time.Duration, but string) ([]LaneReport, error)
 	// ReportLanes replaces what this owner reported of its lanes, for `why`.
 	ReportLanes(ctx context.Context, owner string, lanes []LaneReport) error
 }

@@ -10,9 +10,19 @@ import (
 	"campaignd/campaign"
 )
 
-// readAhead is how many deliveries are read at once: a quarter of a segment, so that memory stays
-// small and a read is short.
-const readAhead = campaign.SegmentSize / 4
+// A read of deliveries covers readFor of the number's sending, and has from leastAhead to readAhead
+// rows. A read of 32 rows costs a row about as much as a longer one. A quarter of a segment is a
+// short read, and hundreds of slow numbers, each with several runs, keep little in memory.
+const (
+	readFor    = 2 * time.Second
+	leastAhead = 32
+	readAhead  = campaign.SegmentSize / 4
+)
+
+// rowsAhead is how many deliveries are read at once.
+func (p *planner) rowsAhead() int64 {
+	return int64(min(max(p.number.pace()*readFor.Seconds(), leastAhead), readAhead))
+}
 
 // lookAgain is how often an owned segment is searched for deferred deliveries whose time an earlier
 // owner set.
@@ -66,9 +76,10 @@ func (p *planner) divide(now time.Time, rate float64) []*flow {
 }
 
 // sendable is how many deliveries of each run could be sent now. Due retries are not counted one by
-// one: a segment with some counts for SegmentSize more.
+// one: a segment with some counts for SegmentSize more. The next call changes the answer.
 func (p *planner) sendable(now time.Time) map[*run]int {
-	count := map[*run]int{}
+	count := p.counts
+	clear(count)
 	for _, s := range p.claimer.segments {
 		if !p.postable(s, now) {
 			continue
@@ -105,15 +116,15 @@ func (p *planner) canSend(r *run, now time.Time) bool {
 	})
 }
 
-// working are the runs that have something to post, now or later.
+// working are the runs that have something to post, now or later. The next call changes the answer.
 func (p *planner) working() map[*run]bool {
-	works := map[*run]bool{}
+	clear(p.works)
 	for _, s := range p.claimer.segments {
 		if !s.lost.Load() && (!s.exhausted() || s.nextDue.Load() != 0) {
-			works[s.run] = true
+			p.works[s.run] = true
 		}
 	}
-	return works
+	return p.works
 }
 
 // draft fills an intent of one segment with up to n deliveries.
@@ -138,7 +149,7 @@ func (p *planner) draft(ctx context.Context, s *segment, now time.Time, n int) (
 	}
 	if fresh := n - len(d.Retries); fresh > 0 && !s.exhausted() && s.run.skipping.Load() == nil {
 		if len(s.buf) == 0 {
-			rows, err := p.e.ledger.Deliveries(ctx, s.lease.Run, s.lease.Mark, min(s.lease.Hi, s.lease.Mark+readAhead))
+			rows, err := p.e.ledger.Deliveries(ctx, s.lease.Run, s.lease.Mark, min(s.lease.Hi, s.lease.Mark+p.rowsAhead()))
 			if err != nil {
 				return d, fmt.Errorf("read ahead: %w", err)
 			}

@@ -70,7 +70,8 @@ func (f *freeSegments) begun() *freeSegments {
 }
 
 // freeReader reads the free segments of all active runs. All numbers of the process share each
-// reading for a tick, so that a claim names no run that has nothing for its number. The ledger
+// reading for a tick, and so does the search for begun segments: a claim names no run that has
+// nothing for its number. The ledger
 // looks at each run that a claim names, within a write transaction on SQLite.
 type freeReader struct {
 	mu      sync.Mutex // held while the ledger is asked
@@ -120,16 +121,14 @@ func (e *Engine) watchBegun(ctx context.Context) {
 // readBegun asks once. If the ledger does not answer, the last answer stays; the loop of the
 // engine, which asks for the runs as often, logs the outage.
 func (e *Engine) readBegun(ctx context.Context) {
-	nos := e.activeRuns()
-	if len(nos) == 0 {
+	if len(e.activeRuns()) == 0 {
 		return
 	}
-	now := time.Now()
-	kinds, err := e.ledger.FreeSegments(ctx, nos)
+	free, _, err := e.freeNow(ctx, time.Now())
 	if err != nil {
 		return
 	}
-	begun := newFreeSegments(now, nil, kinds...).begun()
+	begun := free.begun()
 	e.begun.Store(begun)
 	if len(begun.kinds) > 0 {
 		e.mu.Lock()

@@ -1,6 +1,8 @@
 package sender
 
 import (
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -35,8 +37,12 @@ type share struct {
 	runs int     // among how many runs the number is divided
 }
 
+func newLanes() lanes {
+	return lanes{limits: map[campaign.RunNo]limitedBy{}, last: map[campaign.RunNo]lane{}}
+}
+
 // begin starts a step.
-func (l *lanes) begin() { l.limits = map[campaign.RunNo]limitedBy{} }
+func (l *lanes) begin() { clear(l.limits) }
 
 // limit notes what limits a run's lane at this step.
 func (l *lanes) limit(r *run, by campaign.LimitedBy, detail string) {
@@ -48,20 +54,26 @@ func (l *lanes) limitBy(r *run, by campaign.Limit) {
 	l.limits[r.no] = limitedBy{by.By, by.Detail, by.Until}
 }
 
-// publish stores what the step found, with the limits that it noted.
-func (l *lanes) publish(found map[campaign.RunNo]lane, now time.Time) {
+// publish stores what the step found about each active run, with the limits that it noted, and
+// forgets the other runs.
+func (l *lanes) publish(active []*run, found func(*run) lane, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for no, one := range found {
-		one.limited = l.limits[no]
+	for _, r := range active {
+		one := found(r)
+		one.limited = l.limits[r.no]
 		if !one.works {
-			if one.idle = l.last[no].idle; one.idle.IsZero() {
+			if one.idle = l.last[r.no].idle; one.idle.IsZero() {
 				one.idle = now
 			}
 		}
-		found[no] = one
+		l.last[r.no] = one
 	}
-	l.last = found
+	if len(l.last) > len(active) {
+		maps.DeleteFunc(l.last, func(no campaign.RunNo, _ lane) bool {
+			return !slices.ContainsFunc(active, func(r *run) bool { return r.no == no })
+		})
+	}
 }
 
 // of is what the last step found out about the run's lane.

@@ -2,6 +2,7 @@ package sender
 
 import (
 	"maps"
+	"sync/atomic"
 	"time"
 
 	"campaignd/campaign"
@@ -32,7 +33,8 @@ func (m *meetings) at(connection string) bool { return m.everywhere || m.connect
 
 // pairs are the recipients posted to within the last PairSpace, as far as other runs may meet them.
 // Intents keep two messages apart; a queue may bring their posts closer together. A message that
-// was certainly not sent does not count.
+// was certainly not sent does not count. The attempts are not kept: those of twelve seconds are ten
+// times as many as are queued and in flight.
 type pairs struct {
 	posted map[int64]meeting // by recipients.Key
 	swept  time.Time
@@ -40,8 +42,8 @@ type pairs struct {
 
 // meeting is an attempt that was about to be posted.
 type meeting struct {
-	attempt *attempt
-	at      time.Time
+	unsent *atomic.Bool // of the attempt
+	at     int64        // Unix nanoseconds
 }
 
 // pairSpace is the time between two attempts at one person. The first byte of an attempt may leave
@@ -56,16 +58,18 @@ func (p *pairs) wait(a *attempt, now time.Time) time.Time {
 	}
 	key := recipients.Fold(a.delivery.Key)
 	m, met := p.posted[key]
-	if until := m.at.Add(pairSpace); met && until.After(now) && !m.attempt.unsent.Load() {
+	if until := time.Unix(0, m.at).Add(pairSpace); met && until.After(now) && !m.unsent.Load() {
 		return until
 	}
 	if p.posted == nil {
 		p.posted = map[int64]meeting{}
 	}
-	if now.Sub(p.swept) >= pairSpace {
+	if now.Sub(p.swept) >= pairSpace/4 {
 		p.swept = now
-		maps.DeleteFunc(p.posted, func(_ int64, m meeting) bool { return now.Sub(m.at) >= pairSpace })
+		over := now.Add(-pairSpace).UnixNano()
+		maps.DeleteFunc(p.posted, func(_ int64, m meeting) bool { return m.at <= over })
 	}
-	p.posted[key] = meeting{a, now}
+	a.unsent = new(atomic.Bool)
+	p.posted[key] = meeting{a.unsent, now.UnixNano()}
 	return time.Time{}
 }

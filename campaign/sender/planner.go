@@ -29,9 +29,12 @@ type planner struct {
 	mu   sync.Mutex
 	runs []*run
 
-	// The goroutine of run alone uses the fields below.
-	turn   int       // grows with each group; decides which run is first among equals
-	fair   fairQueue // divides the number among the runs
+	// The goroutine of run alone uses the fields below. The maps are those of a step; each step clears
+	// them, because a number with hundreds of runs steps up to 20 times a second.
+	counts map[*run]int  // sendable
+	works  map[*run]bool // working
+	turn   int           // grows with each group; decides which run is first among equals
+	fair   fairQueue     // divides the number among the runs
 	waits  *waits
 	units  units         // draws from the quotas of the connection
 	test   breakerTest   // of the half-open breaker
@@ -43,10 +46,10 @@ type planner struct {
 }
 
 func newPlanner(e *Engine, n *number, q *queue, w *renewer, poke signal) *planner {
-	p := &planner{e: e, number: n, queue: q, poke: poke, units: newUnits(e.o, n), test: breakerTest{e: e, number: n}}
+	p := &planner{e: e, number: n, queue: q, poke: poke, lanes: newLanes(), counts: map[*run]int{}, works: map[*run]bool{},
+		units: newUnits(e.o, n), test: breakerTest{e: e, number: n}}
 	p.fair, p.waits = newFairQueue(e, n, q, &p.lanes), &waits{e: e, number: n, lanes: &p.lanes, of: map[*run]waiting{}}
 	p.claimer = &claimer{e: e, number: n, queue: q, renewer: w, planner: poke, lanes: &p.lanes, waits: p.waits}
-	p.lanes.begin()
 	return p
 }
 
@@ -135,7 +138,8 @@ func (p *planner) step(ctx context.Context) (wait time.Duration, err error) {
 	now := time.Now()
 	rate := p.number.pace()
 	p.lanes.begin()
-	p.fair.flows, p.heard = nil, false
+	p.fair.begin(p.activeRuns())
+	p.heard = false
 	defer func() { p.publish(ctx, err) }()
 	p.waits.tell(p.activeRuns(), now)
 	p.units.tidy(ctx, p.idles(now))
@@ -188,14 +192,12 @@ func (p *planner) publish(ctx context.Context, err error) {
 		p.failed = time.Now()
 	}
 	active, works, shares := p.activeRuns(), p.working(), p.fair.shares()
-	found := make(map[campaign.RunNo]lane, len(active))
-	for _, r := range active {
-		found[r.no] = lane{works: works[r], share: shares[r]}
-		if p.outage != nil {
+	if p.outage != nil {
+		for _, r := range active {
 			p.lanes.limit(r, campaign.ByLedger, "the ledger does not answer: "+p.outage.Error())
 		}
 	}
-	p.lanes.publish(found, time.Now())
+	p.lanes.publish(active, func(r *run) lane { return lane{works: works[r], share: shares[r]} }, time.Now())
 }
 
 // groupMost is the most deliveries in a group, and in one intent of a number.

@@ -129,7 +129,7 @@ func TestAStepKnowsWhatItLearned(t *testing.T) {
 		l := &groupLedger{took: 30 * time.Millisecond}
 		w, s := planning(t, l, Options{})
 		w.planner.lanes.limit(s.run, campaign.ByRunRate, "x")
-		w.planner.lanes.publish(map[campaign.RunNo]lane{1: {}}, time.Now())
+		w.planner.lanes.publish([]*run{s.run}, func(*run) lane { return lane{} }, time.Now())
 		wait, err := w.planner.step(t.Context())
 		if err != nil || wait != 0 || !w.planner.heard || w.planner.slow != 60*time.Millisecond {
 			t.Errorf("%v, next in %v, heard %v, a group covers %v, want nil, 0, true, 60ms", err, wait, w.planner.heard, w.planner.slow)
@@ -220,20 +220,29 @@ func TestDeferredOnesAreLookedForEveryFifteenSeconds(t *testing.T) {
 	})
 }
 
-// A quarter of a segment is read at once, and no further than its end.
-func TestAQuarterOfASegmentIsReadAhead(t *testing.T) {
-	l := &groupLedger{}
-	w, s := planning(t, l, Options{})
+// Two seconds of the number's sending are read at once, at least 32 deliveries, at most a quarter
+// of a segment, and no further than the segment's end.
+func TestTwoSecondsOfSendingAreReadAhead(t *testing.T) {
+	l, rate := &groupLedger{}, 0.0
+	w, s := planning(t, l, Options{Pace: func(string) float64 { return rate }})
 	for _, tt := range []struct {
+		rate float64
 		mark int64
 		n    int
 		want [2]int64
 		rows int
-	}{{4096, 8, [2]int64{4096, 5120}, 8}, {4196, 2000, [2]int64{4196, 5220}, 1024}, {8190, 8, [2]int64{8190, 8192}, 2}} {
+	}{
+		{1, 4096, 8, [2]int64{4096, 4128}, 8},
+		{100, 4096, 256, [2]int64{4096, 4296}, 200},
+		{5000, 4196, 2000, [2]int64{4196, 5220}, 1024},
+		{5000, 8190, 8, [2]int64{8190, 8192}, 2},
+	} {
+		rate = tt.rate
 		s.lease.Mark, s.buf = tt.mark, nil
 		d, err := w.planner.draft(t.Context(), s, time.Now(), tt.n)
 		if err != nil || l.read[len(l.read)-1] != tt.want || len(d.rows) != tt.rows {
-			t.Errorf("at %d: %v, read %v, %d in the draft, want nil, %v, %d", tt.mark, err, l.read[len(l.read)-1], len(d.rows), tt.want, tt.rows)
+			t.Errorf("at %d with %v/s: %v, read %v, %d in the draft, want nil, %v, %d", tt.mark, tt.rate, err, l.read[len(l.read)-1],
+				len(d.rows), tt.want, tt.rows)
 		}
 	}
 	n := len(l.read)

@@ -26,7 +26,7 @@ type attempt struct {
 	slot     time.Time    // in which it was posted
 	written  time.Time    // when its request was written; zero: it was not
 	until    time.Time    // the last instant for the first byte of its request
-	unsent   atomic.Bool  // it was certainly not sent
+	unsent   *atomic.Bool // it was certainly not sent; nil: no other attempt is compared with it (pairs)
 }
 
 // queue has the attempts between the planner and the poster, the oldest first. While the own limit

@@ -51,7 +51,9 @@ func (r *recorder) record(n *number, a *attempt, res campaign.Result) {
 	n.counts.note(res)
 	if res.Kind == campaign.ResultRefused || res.Kind == campaign.ResultDeferred {
 		a.charge.refund()
-		a.unsent.Store(true)
+		if a.unsent != nil {
+			a.unsent.Store(true)
+		}
 	}
 	r.put(unwritten{res, a.segment, int(a.entry.Load()) - 1})
 }

@@ -91,11 +91,11 @@ const lanesLive = 3 * reportEvery
 func (e *Engine) readOtherLanes(ctx context.Context, active []*run) error {
 	var others []campaign.LaneReport
 	if len(active) > 1 {
-		lanes, err := e.ledger.LiveLanes(ctx, lanesLive)
+		lanes, err := e.ledger.LiveLanes(ctx, lanesLive, e.o.Owner)
 		if err != nil {
 			return fmt.Errorf("read the lanes of other senders: %w", err)
 		}
-		others = slices.DeleteFunc(lanes, func(l campaign.LaneReport) bool { return l.Owner == e.o.Owner || !l.Wants })
+		others = slices.DeleteFunc(lanes, func(l campaign.LaneReport) bool { return !l.Wants })
 	}
 	e.otherLanes.Store(&others)
 	return nil
@@ -127,6 +127,9 @@ type fairQueue struct {
 	lanes  *lanes // told of each run that gets less because other runs come first
 
 	flows   []*flow            // of this step
+	backing []flow             // what flows points to
+	given   map[*run]share     // shares
+	active  []*run             // for which tags were kept last
 	uneven  bool               // some replica of the number has no segment of a run that another sends
 	tags    map[*run]float64   // in seconds
 	virtual float64            // the tag of the run that was served last
@@ -134,14 +137,24 @@ type fairQueue struct {
 }
 
 func newFairQueue(e *Engine, n *number, q *queue, l *lanes) fairQueue {
-	return fairQueue{e: e, number: n, queue: q, lanes: l, tags: map[*run]float64{}, used: map[*run]time.Time{}}
+	return fairQueue{e: e, number: n, queue: q, lanes: l, given: map[*run]share{}, tags: map[*run]float64{}, used: map[*run]time.Time{}}
+}
+
+// begin starts a step. Tags of runs that are over are forgotten when the engine has told of other
+// runs.
+func (f *fairQueue) begin(active []*run) {
+	f.flows = nil
+	if len(active) == len(f.active) && (len(active) == 0 || &active[0] == &f.active[0]) {
+		return
+	}
+	f.active = active
+	maps.DeleteFunc(f.tags, func(r *run, _ float64) bool { return !slices.Contains(active, r) })
 }
 
 // divide divides the rate of the number among the active runs that want it now. It returns the
 // flows of the runs that this replica can send, in the order of active. sendable is how many
-// deliveries of each run it can send.
+// deliveries of each run it can send. The next call changes the answer.
 func (f *fairQueue) divide(active []*run, sendable map[*run]int, rate float64) []*flow {
-	maps.DeleteFunc(f.tags, func(r *run, _ float64) bool { return !slices.Contains(active, r) })
 	wanted := map[campaign.RunNo]bool{} // the runs that another replica has
 	others := map[string]int{}          // other replicas, and how many runs they have
 	for _, l := range *f.e.otherLanes.Load() {
@@ -151,14 +164,15 @@ func (f *fairQueue) divide(active []*run, sendable map[*run]int, rate float64) [
 		wanted[l.Run] = true
 		others[l.Owner]++
 	}
-	var flows []*flow
-	var wants []plan.Want
+	f.backing = slices.Grow(f.backing[:0], len(active)) // never moved while flows point into it
+	flows, wants := make([]*flow, 0, len(active)), make([]plan.Want, 0, len(active))
 	here := 0
 	for _, r := range active {
 		if sendable[r] == 0 && !wanted[r.no] {
 			continue
 		}
-		flows = append(flows, &flow{run: r, most: sendable[r], local: sendable[r] > 0, slack: 1})
+		f.backing = append(f.backing, flow{run: r, most: sendable[r], local: sendable[r] > 0, slack: 1})
+		flows = append(flows, &f.backing[len(f.backing)-1])
 		wants = append(wants, r.terms().want(rate))
 		if sendable[r] > 0 {
 			here++
@@ -252,15 +266,15 @@ func (f *fairQueue) giveBack(l *flow, unused int) {
 }
 
 // shares are what the runs get of the number at this step. A run that does not want the number here
-// is not among them.
+// is not among them. The next call changes the answer.
 func (f *fairQueue) shares() map[*run]share {
-	all := make(map[*run]share, len(f.flows))
+	clear(f.given)
 	for _, l := range f.flows {
 		if l.local {
-			all[l.run] = share{l.rate, len(f.flows)}
+			f.given[l.run] = share{l.rate, len(f.flows)}
 		}
 	}
-	return all
+	return f.given
 }
 
 // wait is how long until the first run whose share is used up may ask again; at most most.

@@ -259,7 +259,7 @@ func (w *world) watch(ctx context.Context, lived <-chan struct{}) bool {
 		if err := w.operate(ctx, seen); err != nil {
 			w.bad("the holds cannot be read or lifted: %v", err)
 		}
-		lanes, err := w.desk.LiveLanes(ctx, 10*time.Second)
+		lanes, err := w.desk.LiveLanes(ctx, 10*time.Second, "")
 		if err != nil {
 			w.bad("the lanes cannot be read: %v", err)
 		}

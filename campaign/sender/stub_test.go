@@ -47,7 +47,7 @@ func (stubLedger) FreeSegments(_ context.Context, runs []campaign.RunNo) (free [
 	return free, nil
 }
 
-func (stubLedger) LiveLanes(context.Context, time.Duration) ([]campaign.LaneReport, error) {
+func (stubLedger) LiveLanes(context.Context, time.Duration, string) ([]campaign.LaneReport, error) {
 	return nil, nil
 }
 

@@ -73,7 +73,7 @@ func (o *observer) poll(ctx context.Context) (snapshot, error) {
 // poll.
 func (o *observer) progress(ctx context.Context, runs []campaign.Run, now snapshot) error {
 	ledger, open := o.s.process.Session.Ledger, map[campaign.RunNo]bool{}
-	lanes, err := ledger.LiveLanes(ctx, campaign.LaneMissed)
+	lanes, err := ledger.LiveLanes(ctx, campaign.LaneMissed, "")
 	if err != nil {
 		return err
 	}

@@ -23,7 +23,7 @@ func (o *Outlook) pace(ctx context.Context, id string) float64 {
 	if o.ledger == nil {
 		return begins
 	}
-	lanes, err := o.ledger.LiveLanes(ctx, toldFor)
+	lanes, err := o.ledger.LiveLanes(ctx, toldFor, "")
 	if err != nil {
 		return begins // the forecast says with which pace it was made
 	}

@@ -68,13 +68,19 @@ var sharePromises = []promise{
 		b := a
 		b.Run, b.Wants, b.Until = r.No+1, false, a.At.Add(time.Hour)
 		f.ok(f.l.ReportLanes(f.ctx, "one", []campaign.LaneReport{a, b}))
-		got, err := f.l.LiveLanes(f.ctx, time.Minute)
+		got, err := f.l.LiveLanes(f.ctx, time.Minute, "")
 		f.ok(err)
 		a.Owner, b.Owner = "one", "one"
 		if d := cmp.Diff([]campaign.LaneReport{a, b}, got); d != "" {
 			f.Errorf("-want +got:\n%s", d)
 		}
-		if got, err = f.l.LiveLanes(f.ctx, -time.Minute); err != nil || len(got) > 0 {
+		if got, err = f.l.LiveLanes(f.ctx, time.Minute, "one"); err != nil || len(got) > 0 {
+			f.Errorf("of others than the one that reported: got %+v, %v, want none, no error", got, err)
+		}
+		if got, err = f.l.LiveLanes(f.ctx, time.Minute, "two"); err != nil || len(got) != 2 {
+			f.Errorf("of others than one that reported nothing: got %+v, %v, want both, no error", got, err)
+		}
+		if got, err = f.l.LiveLanes(f.ctx, -time.Minute, ""); err != nil || len(got) > 0 {
 			f.Errorf("reported in the future: got %+v, %v, want none, no error", got, err)
 		}
 	}},

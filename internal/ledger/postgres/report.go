@@ -78,11 +78,11 @@ func (l *Ledger) ReportLanes(ctx context.Context, owner string, lanes []campaign
 }
 
 const sqlLiveLanes = `SELECT run, connection, owner, binding, detail, rate, wants, at, until FROM lane
-	WHERE told_at > ledger_now() - $1::bigint ORDER BY connection, owner, run`
+	WHERE told_at > ledger_now() - $1::bigint AND owner <> $2 ORDER BY connection, owner, run`
 
 // LiveLanes implements campaign.SendLedger.
-func (l *Ledger) LiveLanes(ctx context.Context, d time.Duration) (all []campaign.LaneReport, err error) {
-	err = l.read(ctx, l.sender, list(&all, ledger.ScanLane, sqlLiveLanes, d.Milliseconds()))
+func (l *Ledger) LiveLanes(ctx context.Context, d time.Duration, but string) (all []campaign.LaneReport, err error) {
+	err = l.read(ctx, l.sender, list(&all, ledger.ScanLane, sqlLiveLanes, d.Milliseconds(), but))
 	return all, err
 }
 

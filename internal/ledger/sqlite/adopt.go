@@ -55,8 +55,8 @@ func (l *Ledger) adoptPage(ctx context.Context, after int64, done *campaign.Swep
 }
 
 const (
-	sqlOrphanKeys  = `SELECT key FROM orphan INDEXED BY orphan_key WHERE key > ? AND key <> 0 ORDER BY key LIMIT ?`
-	sqlAttemptKeys = `SELECT key FROM attempt INDEXED BY attempt_key WHERE key > ? ORDER BY key LIMIT ?`
+	sqlOrphanKeys  = `SELECT key FROM orphan INDEXED BY orphan_key WHERE key > ? AND key <> 0 ORDER BY key LIMIT +?`
+	sqlAttemptKeys = `SELECT key FROM attempt INDEXED BY attempt_key WHERE key > ? ORDER BY key LIMIT +?`
 )
 
 // searchPage finds the orphans that open attempts of the next recipients may be about.

@@ -13,7 +13,7 @@ const (
 	sqlFailedSegments = `SELECT s.id, s.lo, s.hi, s.mark, s.intents_since FROM run r
 		CROSS JOIN segment s INDEXED BY segment_undone ON s.run = r.no
 		WHERE r.state = 'failed' AND s.done = 0 AND s.lease_until <= ?1 AND (s.mark < s.hi OR EXISTS (SELECT 1 FROM outcome
-			WHERE rid >= (s.run << 32) + s.lo AND rid < (s.run << 32) + s.hi AND state = 1 /* deferred */)) LIMIT ?2`
+			WHERE rid >= (s.run << 32) + s.lo AND rid < (s.run << 32) + s.hi AND state = 1 /* deferred */)) LIMIT +?2`
 	sqlEndFailed = `UPDATE segment SET done = 1 WHERE id = ?1 AND hi - lo = (SELECT count(*) FROM outcome
 		WHERE rid >= ?2 AND rid < ?3 AND state NOT IN (1, 2, 3) /* open */)`
 )

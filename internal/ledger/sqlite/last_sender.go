@@ -9,7 +9,7 @@ import (
 
 const (
 	sqlUnfolded = `SELECT id, lo, mark, hi, done, connection FROM segment
-		WHERE id > ? AND NOT folded AND NOT closed AND mark > lo ORDER BY id LIMIT ?`
+		WHERE id > ? AND NOT folded AND NOT closed AND mark > lo ORDER BY id LIMIT +?`
 	// A failed message did not reach its recipient.
 	sqlFold = `INSERT INTO sender (key, connection, at)
 		SELECT d.key, CASE WHEN o.connection <> '' THEN o.connection ELSE s.connection END, o.result_at

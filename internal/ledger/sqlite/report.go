@@ -16,7 +16,7 @@ import (
 )
 
 const sqlLines = lineColumns + `FROM delivery d INDEXED BY delivery_row` + lineTables +
-	`WHERE d.rid >> 32 = ?2 AND d.row > ?3 ORDER BY d.row LIMIT ?4`
+	`WHERE d.rid >> 32 = ?2 AND d.row > ?3 ORDER BY d.row LIMIT +?4`
 
 // Lines implements campaign.ReportLedger.
 func (l *Ledger) Lines(ctx context.Context, no campaign.RunNo) iter.Seq2[campaign.Line, error] {
@@ -88,11 +88,11 @@ func (l *Ledger) unsent() bool {
 }
 
 const sqlLiveLanes = `SELECT run, connection, owner, binding, detail, rate, wants, at, until FROM lane
-	WHERE at > ? ORDER BY connection, owner, run`
+	WHERE at > ? AND owner <> ? ORDER BY connection, owner, run`
 
 // LiveLanes implements campaign.SendLedger. The database's clock is this host's.
-func (l *Ledger) LiveLanes(ctx context.Context, d time.Duration) (all []campaign.LaneReport, err error) {
-	err = l.read().each(ctx, sqlLiveLanes, args(ledger.Millis(time.Now().Add(-d))), list(&all, ledger.ScanLane))
+func (l *Ledger) LiveLanes(ctx context.Context, d time.Duration, but string) (all []campaign.LaneReport, err error) {
+	err = l.read().each(ctx, sqlLiveLanes, args(ledger.Millis(time.Now().Add(-d)), but), list(&all, ledger.ScanLane))
 	return all, err
 }
 

@@ -14,8 +14,8 @@ const (
 	sqlFindDeliveries = `SELECT d.rid FROM delivery d WHERE d.rid >= ?2 AND d.rid < ?3
 		AND (?5 = '' OR ?5 = (SELECT CASE WHEN o.connection <> '' THEN o.connection ELSE s.connection END
 			FROM segment s LEFT JOIN outcome o ON o.rid = d.rid WHERE s.id = ((d.rid >> 32) << 32) | ((d.rid & 0xffffffff) / 4096)))
-		ORDER BY d.rid LIMIT ?4`
-	sqlFindNumber = `SELECT rid FROM delivery WHERE rid >= ?2 AND rid < ?3 AND key IN (?5, ?6) ORDER BY rid LIMIT ?4`
+		ORDER BY d.rid LIMIT +?4`
+	sqlFindNumber = `SELECT rid FROM delivery WHERE rid >= ?2 AND rid < ?3 AND key IN (?5, ?6) ORDER BY rid LIMIT +?4`
 
 	sqlFindOutcomes = `SELECT o.rid FROM outcome o NOT INDEXED WHERE o.rid >= ?2 AND o.rid < ?3
 		AND o.state IN (?8, ?9, ?10) AND (?11 < 0 OR o.rank = ?11)` + sqlFindThose
@@ -32,7 +32,7 @@ const (
 		AND (?6 = 9223372036854775807 OR max(o.result_at, o.sent_at, o.delivered_at, o.read_at, o.failed_at) <= ?6)
 		AND (?7 = '' OR ?7 = CASE WHEN o.connection <> '' THEN o.connection ELSE (SELECT s.connection FROM segment s
 			WHERE s.id = ((o.rid >> 32) << 32) | ((o.rid & 0xffffffff) / 4096)) END)
-		ORDER BY o.rid LIMIT ?4`
+		ORDER BY o.rid LIMIT +?4`
 
 	sqlFindQueued = sqlBare + `d.rid >= max(?2, ((s.id >> 32) << 32) + s.mark) AND d.rid < min(?3, ((s.id >> 32) << 32) + s.hi)` + sqlBareEnd
 	sqlFindPosted = sqlBare + `d.rid >= max(?2, ((s.id >> 32) << 32) + s.lo) AND d.rid < min(?3, ((s.id >> 32) << 32) + s.mark)` + sqlBareEnd
@@ -40,7 +40,7 @@ const (
 	sqlBare = `SELECT d.rid FROM segment s CROSS JOIN delivery d ON `
 	// A segment that is done has an outcome for each delivery.
 	sqlBareEnd = ` AND NOT EXISTS (SELECT 1 FROM outcome o WHERE o.rid = d.rid)
-		WHERE s.id >= ?5 AND s.id <= ?6 AND s.done = 0 AND (?7 = '' OR s.connection = ?7) ORDER BY d.rid LIMIT ?4`
+		WHERE s.id >= ?5 AND s.id <= ?6 AND s.done = 0 AND (?7 = '' OR s.connection = ?7) ORDER BY d.rid LIMIT +?4`
 )
 
 // lineColumns and lineTables are the columns of a line, and the tables beside the delivery d.

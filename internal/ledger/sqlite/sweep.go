@@ -97,7 +97,7 @@ func (l *Ledger) sweepKnown(ctx context.Context, known []ledger.Orphan, done *ca
 }
 
 const sqlExpireOrphans = `DELETE FROM orphan WHERE (mh, message_id, rank) IN
-	(SELECT mh, message_id, rank FROM orphan WHERE received_at < ? ORDER BY received_at LIMIT ?)`
+	(SELECT mh, message_id, rank FROM orphan WHERE received_at < ? ORDER BY received_at LIMIT +?)`
 
 // sweepExpire deletes the n oldest orphans of those received before a time.
 func (l *Ledger) sweepExpire(ctx context.Context, before, n int64, done *campaign.Swept) error {
@@ -116,7 +116,7 @@ func (l *Ledger) sweepExpire(ctx context.Context, before, n int64, done *campaig
 
 const sqlKnownOrphans = `SELECT o.mh, o.message_id,
 		EXISTS (SELECT 1 FROM outcome x WHERE x.mh = o.mh AND x.mh <> 0 AND x.message_id = o.message_id)
-	FROM orphan o WHERE (o.mh, o.message_id) > (?, ?) ORDER BY o.mh, o.message_id LIMIT ?`
+	FROM orphan o WHERE (o.mh, o.message_id) > (?, ?) ORDER BY o.mh, o.message_id LIMIT +?`
 
 // knownOrphans finds, among the next ledger.SweepStep orphans, those whose message is known. The
 // transactions that record receipts absorb their own orphans; the search is for events that another
