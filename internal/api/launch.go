@@ -58,8 +58,13 @@ func (s *Server) take(w http.ResponseWriter, r *http.Request, dir string) (int, 
 }
 
 // accept receives an upload into dir. The upload has no time limit while data arrives, and the
-// answer may take longer than other answers.
+// answer may take longer than other answers. A list that is too large by the length of the request
+// is refused before any of it is stored.
 func (s *Server) accept(w http.ResponseWriter, r *http.Request, dir string) (upload, error) {
+	if err := s.process.Uploads.Fits(r.ContentLength - maxForm); err != nil {
+		w.Header().Set("Connection", "close") // the answer waits for nothing of the list
+		return upload{}, err
+	}
 	c := http.NewResponseController(w)
 	if err := c.SetWriteDeadline(time.Time{}); err != nil {
 		return upload{}, err

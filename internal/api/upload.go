@@ -20,12 +20,11 @@ import (
 	"campaignd/internal/uploads"
 )
 
-// The limits of an upload in bytes. The largest header file of the platform is a document of 100
-// MB.
-const (
-	maxHeader = 100 << 20
-	maxList   = uploads.MaxList
-)
+// maxHeader is the largest header file of the platform in bytes, a document of 100 MB.
+const maxHeader = 100 << 20
+
+// maxForm is the most bytes of a form beside its list: campaign, header, and what parts them.
+const maxForm = maxHeader + file.MaxSize + 64<<10
 
 // upload is a campaign and its list in a folder of their own.
 type upload struct {
@@ -80,7 +79,7 @@ func (s *Server) receive(ctx context.Context, dir string, parts *multipart.Reade
 	}
 	u.list = filepath.Join(dir, uploads.ListPrefix+uploads.Plain(p.FileName()))
 	if p.FormName() == "list" {
-		_, err = p.store(root, filepath.Base(u.list), maxList)
+		_, err = p.store(root, filepath.Base(u.list), s.process.Uploads.Limit)
 		return u, err
 	}
 	hash, err := io.ReadAll(io.LimitReader(p, sha256.Size*2+1))

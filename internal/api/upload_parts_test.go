@@ -1,10 +1,13 @@
 package api_test
 
 import (
+	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -188,5 +191,37 @@ func TestAnUploadGoesOnInAnotherProcess(t *testing.T) {
 	})
 	if err != nil || first < info.Size() || !strings.HasSuffix(left[0], hash) {
 		t.Errorf("got %s from byte %d on and %v, want %s from byte %d or behind it", hash, first, err, left[0], info.Size())
+	}
+}
+
+// The length of a request, or of a file, is known before any of the list is sent.
+func TestAListThatIsTooLargeIsNotSent(t *testing.T) {
+	f := serve(t)
+	conn, err := net.Dial("tcp", strings.TrimPrefix(f.URL, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	fmt.Fprintf(conn, "POST /api/v1/runs HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n"+
+		"Content-Type: multipart/form-data; boundary=x\r\nExpect: 100-continue\r\n\r\n", f.Key, int64(5<<30))
+	res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	if err != nil || res.StatusCode != http.StatusRequestEntityTooLarge || !strings.Contains(string(text), "at most 4 GiB; divide it") {
+		t.Errorf("a request of 5 GiB: got %d %s (%v), want 413, the bound and what to do", res.StatusCode, text, err)
+	}
+	list := put(t, "l.csv", "")
+	if err := os.Truncate(list, 5<<30); err != nil { // sparse
+		t.Fatal(err)
+	}
+	_, err = f.Launch(t.Context(), client.Launch{Campaign: put(t, "c.yaml", campaignFile), List: list})
+	if err == nil || !strings.HasPrefix(err.Error(), list+": a list has at most 4 GiB; divide it") {
+		t.Errorf("a file of 5 GiB: got %v, want its name, the bound and what to do", err)
+	}
+	if left := f.left(t); len(left) > 0 {
+		t.Errorf("got the uploads %v, want none", left)
 	}
 }

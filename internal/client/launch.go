@@ -34,7 +34,7 @@ type Launch struct {
 	Waits func(*Error)
 }
 
-// Launch uploads a campaign and its list of up to 8 GiB (4 GiB in UTF-8). It returns when the list
+// Launch uploads a campaign and its list of up to 4 GiB. It returns when the list
 // is imported; that takes minutes for millions of rows. The upload of a list of more than 16 MiB
 // goes on after its connection broke (UploadList). While the server imports others, it waits. After
 // an error, repeat the call: it continues the same run.

@@ -83,15 +83,22 @@ type UploadProgress struct {
 }
 
 // UploadList uploads a list in parts and returns its hash. It continues an earlier upload of the
-// same list, also one of another process. If the server does not answer, it tries again until there
-// was no progress for 5 minutes. tell, if it is not nil, is called after each part and each
-// failure.
+// same list, also one of another process. A list of more than 4 GiB is refused at once. If the
+// server does not answer, it tries again until there was no progress for 5 minutes. tell, if it is
+// not nil, is called after each part and each failure.
 func (c *Client) UploadList(ctx context.Context, path string, tell func(UploadProgress)) (hash string, err error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return "", err
 	}
 	defer f.Close()
+	info, err := f.Stat()
+	if err == nil {
+		err = uploads.Fits(info.Size(), uploads.MaxList)
+	}
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", path, err)
+	}
 	sum := sha256.New()
 	size, err := io.Copy(sum, f)
 	if err != nil {

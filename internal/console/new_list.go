@@ -4,9 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"mime/multipart"
 	"net/http"
-	"strconv"
 	"time"
 
 	"campaignd/campaign"
@@ -16,12 +14,16 @@ import (
 // newListView is the page that takes the list.
 type newListView struct {
 	draftView
-	Received int64 // bytes of a list that has not come whole, or of the one that has
+	Received int64 // bytes of the list that has come
 	Most     int64 // bytes of a list
+	Piece    int64 // bytes of a part
+	TooLarge string
 }
 
 func newList(v *visit, dr campaign.Draft) (any, error) {
-	out := newListView{draftView: v.draftView(dr, stepList, "List"), Most: uploads.MaxList}
+	most := v.process.Uploads.Limit
+	out := newListView{draftView: v.draftView(dr, stepList, "List"), Most: most, Piece: uploads.Piece,
+		TooLarge: sentence(uploads.Fits(most+1, most).Error())}
 	u, err := v.process.Uploads.Look(dr.ID)
 	var fault *uploads.Fault
 	if err != nil && (!errors.As(err, &fault) || fault.Kind != uploads.NotFound) {
@@ -31,67 +33,60 @@ func newList(v *visit, dr campaign.Draft) (any, error) {
 	return out, nil
 }
 
+// incoming is the name of the list of a draft while it arrives. The draft goes on with its earlier
+// list until this one has come whole.
+func incoming(dr campaign.Draft) string { return dr.ID + ".incoming" }
+
 // takeList takes a list: whole, as a browser without script sends it, or the name of one whose
 // parts have come.
 func takeList(v *visit, dr campaign.Draft) (done, error) {
 	v.takesTime()
-	var size int64
-	name := v.form.Get("name")
-	if name != "" {
-		u, err := v.process.Uploads.Look(dr.ID)
-		if err != nil {
+	name, sum := v.form.Get("name"), v.form.Get("sum")
+	if name == "" {
+		var err error
+		if name, err = v.takeFile(dr); err != nil {
+			v.readOn()
 			return done{}, err
 		}
-		if size = u.Received; strconv.FormatInt(size, 10) != v.form.Get("size") {
-			return done{}, &problem{http.StatusConflict, "The list has not come whole. Upload it again."}
-		}
-	} else {
-		parts, err := v.r.MultipartReader()
-		if err != nil {
-			return done{}, &problem{http.StatusBadRequest, "The form cannot be read."}
-		}
-		part, err := parts.NextPart()
-		if err != nil || part.FormName() != "list" || part.FileName() == "" {
-			return done{}, &problem{http.StatusBadRequest, "Choose a file first."}
-		}
-		if name = part.FileName(); v.process.Uploads.Remove(dr.ID) != nil {
-			return done{}, &problem{http.StatusConflict, "The list is being read. Try again in a moment."}
-		}
-		if size, err = v.store(dr.ID, part); err != nil {
-			v.giveUp(dr.ID)
-			return done{}, err
-		}
+	} else if sum == "" { // the page is of an earlier version
+		return done{}, &problem{http.StatusConflict, "The list was not compared with your file. Load the page again, then upload it again."}
 	}
-	if size == 0 {
-		return done{}, &problem{http.StatusUnprocessableEntity, "The file is empty. Choose the list that you want to send to."}
+	if _, err := v.process.Uploads.Replace(v.r.Context(), incoming(dr), dr.ID, sum); err != nil {
+		return done{}, err
 	}
 	v.checks.forget()
 	dr.ListName = clip(base(name))
 	return done{to: draftPath(dr.ID) + "/columns"}, v.d.ChangeDraft(v.r.Context(), dr)
 }
 
-// giveUp removes a list that was not taken, so that it holds no space, and reads the rest of it: a
-// browser reads the answer only when it has sent everything.
-func (v *visit) giveUp(id string) {
-	if err := v.process.Uploads.Remove(id); err != nil {
-		v.process.Log.Warn("a list that was not taken cannot be removed; it is removed a day after its last part", "err", err)
+// takeFile stores the file of a form, and returns its name. A file that is too large by the length
+// of the request is refused before any of it is stored.
+func (v *visit) takeFile(dr campaign.Draft) (name string, err error) {
+	if err := v.process.Uploads.Fits(v.r.ContentLength - maxForm); err != nil {
+		return "", err
 	}
-	_, _ = io.Copy(io.Discard, v.r.Body) // the browser may have gone
+	parts, err := v.r.MultipartReader()
+	if err != nil {
+		return "", &problem{http.StatusBadRequest, "The form cannot be read."}
+	}
+	part, err := parts.NextPart()
+	if err != nil || part.FormName() != "list" || part.FileName() == "" {
+		return "", &problem{http.StatusBadRequest, "Choose a file first."}
+	}
+	u, err := v.process.Uploads.Whole(incoming(dr), part)
+	if err == nil && u.Received == 0 {
+		err = errors.Join(v.process.Uploads.Remove(incoming(dr)),
+			&problem{http.StatusUnprocessableEntity, "The file is empty. Choose the list that you want to send to."})
+	}
+	return part.FileName(), err
 }
 
-// store stores a whole list in parts.
-func (v *visit) store(id string, list *multipart.Part) (size int64, err error) {
-	for {
-		u, err := v.process.Uploads.Add(id, size, io.LimitReader(list, uploads.MaxPart))
-		if err != nil || u.Received-size < uploads.MaxPart {
-			return u.Received, err
-		}
-		size = u.Received
-	}
-}
+// readOn reads the rest of a list that was not taken: a browser reads the answer only when it has
+// sent everything.
+func (v *visit) readOn() { _, _ = io.Copy(io.Discard, v.r.Body) } // the browser may have gone
 
-// takePart appends a part to the list. The first part begins a list anew. The answer is JSON for
-// the script of the page: how much has come, and a sentence if the part was refused.
+// takePart appends a part to the list that arrives. The first part begins it anew. The answer is
+// JSON for the script of the page: how much has come, and a sentence if the part was refused.
 func takePart(v *visit, dr campaign.Draft) (done, error) {
 	v.takesTime()
 	offset, err := position(v.r.URL.Query().Get("offset"))
@@ -99,14 +94,14 @@ func takePart(v *visit, dr campaign.Draft) (done, error) {
 		return done{}, err
 	}
 	if offset == 0 {
-		err = v.process.Uploads.Remove(dr.ID)
+		err = v.process.Uploads.Remove(incoming(dr))
 	}
 	if err == nil {
 		err = v.process.Uploads.Expire(time.Now())
 	}
 	var u uploads.Upload
 	if err == nil {
-		u, err = v.process.Uploads.Add(dr.ID, offset, v.r.Body)
+		u, err = v.process.Uploads.Add(incoming(dr), offset, v.r.Body)
 	}
 	answer := struct {
 		Received int64  `json:"received"`
@@ -115,14 +110,16 @@ func takePart(v *visit, dr campaign.Draft) (done, error) {
 	status := http.StatusOK
 	var fault *uploads.Fault
 	if errors.As(err, &fault) {
-		if fault.Kind == uploads.NoSpace || fault.Kind == uploads.TooLarge {
-			v.giveUp(dr.ID)
+		if err = nil; fault.Kind == uploads.NoSpace { // what has come of the list holds no space
+			err = v.process.Uploads.Remove(incoming(dr))
 		}
+		v.readOn()
 		status, answer.Received = uploadStatus[fault.Kind], fault.Received
 		if fault.Kind != uploads.WrongOffset { // the script goes on from there
 			answer.Sentence = faultSentence(fault)
 		}
-	} else if err != nil {
+	}
+	if err != nil {
 		return done{}, err
 	}
 	v.w.Header().Set("Content-Type", "application/json")
@@ -151,17 +148,13 @@ func faultSentence(f *uploads.Fault) string {
 	switch f.Kind {
 	case uploads.NotFound:
 		return "The list is not on this server any more. Upload it again."
-	case uploads.Busy:
-		return "Other lists are being read. Load the page again in a moment."
 	case uploads.NotNow:
 		return "The list is being read. Try again in a moment."
 	case uploads.NoSpace:
 		return "The server has no space for the list. Ask the operator of campaignd to make room, then upload it again."
 	case uploads.Broken:
 		return "The connection broke before the list had come whole. Upload it again."
-	case uploads.TooLarge:
-		return "The file has more than 8 GiB, and a list has at most 4. Divide it, and send each part as a campaign of its own."
-	case uploads.WrongOffset, uploads.WrongHash:
+	case uploads.Busy, uploads.TooLarge, uploads.WrongOffset, uploads.WrongHash:
 	}
 	return sentence(f.Message)
 }

@@ -83,7 +83,7 @@ const maxForm = 64 << 10
 
 // maxUpload is the most bytes that are read of a form with a list. A list beyond uploads.MaxList is
 // read on, so that the browser shows why it is not taken.
-const maxUpload = 2 * uploads.MaxList
+const maxUpload = 4 * uploads.MaxList
 
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {

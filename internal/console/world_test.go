@@ -250,7 +250,7 @@ func (w *world) address(path string) string {
 var forms = map[string]url.Values{
 	"/console/runs/{run}/limits":       {"weight": {"4"}},
 	"/console/new":                     {"campaign": {"winter"}},
-	"/console/new/{draft}/list":        {"name": {hostile}, "size": {"1"}},
+	"/console/new/{draft}/list":        {"name": {hostile}, "sum": {"1"}},
 	"/console/new/{draft}/part":        {},
 	"/console/new/{draft}/columns":     {"column-to": {"phone"}, "column-first_name": {hostile}},
 	"/console/new/{draft}/test":        {"to": {"+2348031234560"}, "row": {"1"}},

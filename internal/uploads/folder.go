@@ -27,6 +27,8 @@ const (
 
 // Folder has the uploads of a process. Make it with New.
 type Folder struct {
+	Limit int64 // bytes of a list; New sets MaxList. Nobody changes it after the first upload.
+
 	dir        string
 	most       int64 // maxStaged
 	unfinished func(context.Context) ([]campaign.Run, error)
@@ -39,7 +41,7 @@ type Folder struct {
 // New returns the uploads of a folder, which is made when it is needed, for this user alone.
 // unfinished returns the runs whose uploads are kept.
 func New(dir string, unfinished func(context.Context) ([]campaign.Run, error)) *Folder {
-	return &Folder{dir: dir, most: maxStaged, unfinished: unfinished, busy: map[string]bool{}, writing: map[string]bool{}}
+	return &Folder{Limit: MaxList, dir: dir, most: maxStaged, unfinished: unfinished, busy: map[string]bool{}, writing: map[string]bool{}}
 }
 
 // Dir is the folder.

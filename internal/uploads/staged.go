@@ -20,9 +20,10 @@ import (
 const (
 	// KeptFor is how long a list stays without a new part.
 	KeptFor = 24 * time.Hour
-	// MaxPart is the most bytes of a part, and MaxList of a list.
+	// MaxPart is the most bytes of a part, and MaxList of a list. The reader of lists takes as many
+	// bytes of UTF-8 (recipients.Limits).
 	MaxPart   = 32 << 20
-	MaxList   = 8 << 30
+	MaxList   = 4 << 30
 	maxStaged = 16 << 30 // bytes of all of them together
 	maxLists  = 1000     // of them
 )
@@ -76,6 +77,7 @@ func (f *Folder) release(hash string) {
 
 // Add appends a part whose first byte is at offset in the list. If the part ends early, what
 // arrived is kept; if the disk is full, nothing of the part is, because the ledger is on that disk.
+// A list that becomes too large is removed, because no further part can correct it.
 func (f *Folder) Add(hash string, offset int64, part io.Reader) (u Upload, err error) {
 	if err := f.hold(hash); err != nil {
 		return u, err
@@ -102,19 +104,19 @@ func (f *Folder) Add(hash string, offset int64, part io.Reader) (u Upload, err e
 			fmt.Sprintf("the part begins at byte %d, and %d bytes have come: want the next one", offset, received.Received),
 			received.Received}
 	}
-	if err := f.write(hash, offset, io.LimitReader(part, min(free, MaxList-offset, MaxPart)+1)); err != nil {
+	if err := f.write(hash, offset, io.LimitReader(part, min(free, f.Limit-offset, MaxPart)+1)); err != nil {
 		return u, err
 	}
 	if u, err = f.Look(hash); err != nil {
 		return u, err
 	}
 	switch added := u.Received - offset; {
-	case u.Received > MaxList:
-		err = &Fault{TooLarge, fmt.Sprintf("a list has at most %d bytes", int64(MaxList)), 0}
+	case u.Received > f.Limit:
+		return u, errors.Join(f.Fits(u.Received), f.remove(hash))
 	case added > MaxPart:
 		err = &Fault{TooLarge, tooLargePart, 0}
 	case added > free:
-		err = noSpace(fmt.Sprintf("all lists that arrive in parts have at most %d bytes together", f.most))
+		err = f.noRoom()
 	default:
 		return u, nil
 	}
@@ -122,6 +124,23 @@ func (f *Folder) Add(hash string, offset int64, part io.Reader) (u Upload, err e
 }
 
 const tooLargePart = "a part has at most 32 MiB"
+
+func (f *Folder) noRoom() *Fault {
+	return noSpace(fmt.Sprintf("all lists that arrive in parts have at most %s together", binary(f.most)))
+}
+
+// binary writes a number of bytes in the largest unit that divides it.
+func binary(n int64) string {
+	for _, u := range []struct {
+		name string
+		size int64
+	}{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}} {
+		if n >= u.size && n%u.size == 0 {
+			return fmt.Sprint(n/u.size, " ", u.name)
+		}
+	}
+	return fmt.Sprint(n, " bytes")
+}
 
 // write appends a part to its file.
 func (f *Folder) write(hash string, offset int64, part io.Reader) error {
@@ -194,6 +213,10 @@ func (f *Folder) Remove(hash string) error {
 		return err
 	}
 	defer f.release(hash)
+	return f.remove(hash)
+}
+
+func (f *Folder) remove(hash string) error {
 	if err := os.Remove(f.path(hash)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}

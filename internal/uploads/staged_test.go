@@ -152,9 +152,8 @@ func TestPartsHaveBounds(t *testing.T) {
 	}
 	_, err = s.Add(first, MaxList-1, strings.NewReader("xx"))
 	wantCode(t, "a list that is too large", err, TooLarge)
-	if u, err := s.Look(first); err != nil || u.Received != MaxList-1 {
-		t.Errorf("after a refusal: got %+v and %v, want what was there before", u, err)
-	}
+	_, err = s.Look(first)
+	wantCode(t, "after a refusal", err, NotFound)
 }
 
 // zeros reads as zeros for ever.

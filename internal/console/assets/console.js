@@ -77,7 +77,7 @@ inZone(document);
   if (!form) return;
   const input = form.querySelector("input[type=file]");
   const state = document.getElementById("upload-state");
-  const part = 8 << 20;
+  const part = Number(form.dataset.piece);
   const bar = document.createElement("progress");
   bar.setAttribute("aria-label", "Uploaded");
   let sending = false;
@@ -86,9 +86,24 @@ inZone(document);
   const wait = (ms) => new Promise((done) => setTimeout(done, ms));
   const answerOf = (r) => ((r.headers.get("Content-Type") || "").startsWith("application/json") ? r.json() : {});
 
+  const changed = "The file was changed, moved or deleted while it was sent, so nothing of it is used. Choose it again.";
+
+  // sumOf reads the file once more, as it is now that all parts have come: the SHA-256 of the
+  // SHA-256s of its parts. The server has the same only if no part changed in between.
+  const sumOf = async (file) => {
+    const hash = async (bytes) => new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
+    const all = new Uint8Array(32 * Math.ceil(file.size / part));
+    for (let i = 0; i * part < file.size; i++) {
+      bar.value = i * part;
+      tell("All of it has come, and is compared with the file. ", bar);
+      all.set(await hash(await file.slice(i * part, (i + 1) * part).arrayBuffer()), 32 * i);
+    }
+    return [...(await hash(all))].map((b) => b.toString(16).padStart(2, "0")).join("");
+  };
+
   const upload = async (file) => {
     if (!file.size) return tell("The file is empty. Choose the list that you want to send to.");
-    if (file.size > Number(form.dataset.most)) return tell("The file has more than 8 GiB, and a list has at most 4. Divide it, and send each part as a campaign of its own.");
+    if (file.size > Number(form.dataset.most)) return tell(form.dataset.large);
     bar.max = file.size;
     for (let offset = 0, failed = 0; offset < file.size; ) {
       bar.value = offset;
@@ -109,17 +124,23 @@ inZone(document);
         try {
           await file.slice(offset, offset + 1).arrayBuffer();
         } catch {
-          return tell("The file has changed or is gone. Choose it again.");
+          return tell(changed);
         }
       }
       if (++failed > 100) return tell("The server does not answer. Choose the list again when it does.");
       tell("The connection broke. The upload goes on by itself. ", bar);
       await wait(Math.min(500 * failed, 5000));
     }
+    let sum;
+    try {
+      sum = await sumOf(file);
+    } catch {
+      return tell(changed);
+    }
     const whole = document.createElement("form");
     whole.method = "post";
     whole.action = form.action;
-    for (const [name, value] of [["name", file.name], ["size", file.size]]) {
+    for (const [name, value] of [["name", file.name], ["sum", sum]]) {
       const field = document.createElement("input");
       Object.assign(field, { type: "hidden", name, value });
       whole.append(field);
