@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -51,10 +52,26 @@ type flow struct {
 	busy  time.Duration // the latest wake-up of the machine, a measure of its load
 }
 
-// measure lets n processes share numbers with the given limits for the time lasting. conn_1 has the
-// first limit.
-func measure(t *testing.T, n int, limits []int, lasting time.Duration) []flow {
+// sharing is processes that share numbers.
+type sharing struct {
+	processes int
+	limits    []int         // messages per second; conn_1 has the first
+	silent    float64       // the share of the messages that have no statuses
+	jitter    time.Duration // the way to the service, and the way back, take up to so much longer
+	after     int64         // as many messages of each number are sent before it is measured
+	lasting   time.Duration // for so long it is measured
+}
+
+// untilMeasured is how long the slowest number takes for the messages before, at its first pace.
+func (s sharing) untilMeasured() time.Duration {
+	slowest := throughput.Number{Limit: float64(slices.Min(s.limits))}.Pace().Rate
+	return time.Duration(float64(s.after) / slowest * float64(time.Second))
+}
+
+// measure lets processes share numbers.
+func measure(t *testing.T, s sharing) []flow {
 	t.Helper()
+	n, limits := s.processes, s.limits
 	var numbers []string
 	for i, l := range limits {
 		numbers = append(numbers, fmt.Sprintf("%s: {rate: %d}", all[i], l))
@@ -63,9 +80,12 @@ func measure(t *testing.T, n int, limits []int, lasting time.Duration) []flow {
 		for i, l := range limits {
 			o.Connections[i].Rate = l
 		}
-		noStatuses(o)
+		o.Statuses.Silent = s.silent
 		o.EnforceThroughput = false // a number that is too fast is counted, not slowed down
 	})
+	if s.jitter > 0 {
+		c.way.Store(int64(s.jitter))
+	}
 	c.env = append(c.env, "CAMPAIGND_NUMBERS={"+strings.Join(numbers, ", ")+"}",
 		"CAMPAIGND_SENDING_LEASE=15s", "CAMPAIGND_SENDING_TICK=250ms")
 	defer c.killAll()
@@ -74,7 +94,7 @@ func measure(t *testing.T, n int, limits []int, lasting time.Duration) []flow {
 	// processes begin at the same time.
 	for i, limit := range limits {
 		each := 2 + limit/500
-		list := make([]entry, max(each*n*campaign.SegmentSize, 20*limit))
+		list := make([]entry, max(each*n*campaign.SegmentSize, 20*limit+int((s.untilMeasured()+s.lasting).Seconds())*limit))
 		for k := range list {
 			to := fmt.Sprintf("+23480%d%07d", []int{3, 5, 6}[i], k)
 			list[k] = entry{to: to, text: to + ",A,B"}
@@ -90,9 +110,9 @@ func measure(t *testing.T, n int, limits []int, lasting time.Duration) []flow {
 			t.Fatalf("approve %d: %s", i+1, out)
 		}
 	}
-	c.until(20*time.Second, "every number sends", func() bool {
+	c.until(20*time.Second+3*s.untilMeasured(), "every number sends", func() bool {
 		for _, x := range c.service.Stats().Connections[:len(limits)] {
-			if x.Accepted == 0 {
+			if x.Accepted <= s.after {
 				return false
 			}
 		}
@@ -101,7 +121,7 @@ func measure(t *testing.T, n int, limits []int, lasting time.Duration) []flow {
 	time.Sleep(2 * time.Second) // until every process has its first lease
 	watched := throttletest.Watch()
 	from := time.Now()
-	time.Sleep(lasting)
+	time.Sleep(s.lasting)
 	to := time.Now()
 	busy := watched()
 	flows := make([]flow, len(limits))
@@ -147,7 +167,7 @@ func TestClusterProcessesShareANumbersRate(t *testing.T) {
 // test when a second exceeded a limit.
 func offThePace(t *testing.T, n int) (off []string) {
 	t.Helper()
-	for _, f := range measure(t, n, []int{20, 80, 1000}, 10*time.Second) {
+	for _, f := range measure(t, sharing{processes: n, limits: []int{20, 80, 1000}, silent: 1, lasting: 10 * time.Second}) {
 		t.Logf("%d processes at %4d/s: %6.1f/s on average of a pace of %5.1f, %d in the worst second; requests of each: %v; overslept %v",
 			n, f.limit, f.mean, f.pace, f.worst, f.by, f.busy)
 		if f.limit >= 500 {

@@ -33,6 +33,7 @@ type world struct {
 	env     []string
 	program string                              // which runs the commands, and the replicas that are started
 	events  atomic.Pointer[func(sandbox.Event)] // gets the events of the service; nil: none does
+	way     atomic.Int64                        // up to so many nanoseconds each request takes to the service, and its answer back
 	busy    func() time.Duration                // stops the watch over this process and returns how late it was at worst
 }
 
@@ -104,7 +105,7 @@ func newWorld(t *testing.T, rate int, change func(*sandbox.Options)) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := &http.Server{Handler: service, ReadHeaderTimeout: 5 * time.Second}
+	server := &http.Server{Handler: http.HandlerFunc(w.overTheWay), ReadHeaderTimeout: 5 * time.Second}
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	var running sync.WaitGroup
 	running.Go(func() {
