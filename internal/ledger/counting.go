@@ -15,6 +15,11 @@ type CountedRow struct {
 	Code                          string // why it is not accepted, or why an accepted message failed
 }
 
+// HasOutcome reports whether the row has an outcome.
+func (r *CountedRow) HasOutcome() bool { return r.state() != 0 }
+
+func (r *CountedRow) state() Outcome { return Outcome(r.Delivery >> 8 & 15) }
+
 // NoDelivery stands for the number of an outcome without a delivery. No number has 16 digits.
 const NoDelivery = 1<<50 - 1
 
@@ -46,7 +51,7 @@ func NewCounting() *Counting {
 
 // Row counts a row.
 func (c *Counting) Row(r *CountedRow) {
-	number, state, rank := r.Delivery>>12, Outcome(r.Delivery>>8&15), Rank(r.Delivery>>5&7)
+	number, state, rank := r.Delivery>>12, r.state(), Rank(r.Delivery>>5&7)
 	if number != NoDelivery {
 		c.countArea(number, state, rank, r.FailedAt > 0)
 	}

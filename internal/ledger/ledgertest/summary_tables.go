@@ -67,6 +67,15 @@ func aForgottenChangeIsFound(t *testing.T, l Tables) {
 	}
 }
 
+// A damaged ledger may have an outcome without a delivery. It is still of the run.
+func aSummaryCountsOutcomesWithoutDeliveries(t *testing.T, l Tables) {
+	f, r, _ := summarized(t, l)
+	alter(t, l, fmt.Sprintf(`DELETE FROM delivery WHERE rid = %d`, ledger.RowID(r.No, 3)))
+	alter(t, l, `UPDATE summary SET token = 77`)
+	foldAll(t, l, 1)
+	f.counted(r.No, map[campaign.Status]int64{campaign.Accepted: 12, campaign.Queued: 8})
+}
+
 // A process that dies while it counts leaves a token, and has removed the segment from those that
 // have changed.
 func whatADeadProcessCountedIsCountedAgain(t *testing.T, l Tables) {

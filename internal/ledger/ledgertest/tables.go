@@ -46,6 +46,7 @@ var tablePromises = []struct {
 	{"AForgottenChangeIsFound", aForgottenChangeIsFound, true},
 	{"WhatADeadProcessCountedIsCountedAgain", whatADeadProcessCountedIsCountedAgain, true},
 	{"ASegmentIsCountedOnceItIsQuiet", aSegmentIsCountedOnceItIsQuiet, true},
+	{"ASummaryCountsOutcomesWithoutDeliveries", aSummaryCountsOutcomesWithoutDeliveries, true},
 	{"NewsIsCountedBeforeImportedLists", newsIsCountedBeforeImportedLists, true},
 	{"ResponsesAreUnknownBeforeTheyWereKept", responsesAreUnknownBeforeTheyWereKept, true},
 	{"ASummaryOutlivesItsRows", aSummaryOutlivesItsRows, true},

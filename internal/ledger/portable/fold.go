@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -52,10 +53,13 @@ const (
 	sqlClaimSummary = `INSERT INTO summary (segment, token) SELECT $1, $2
 		WHERE NOT EXISTS (SELECT 1 FROM retired r WHERE r.segment = $1)
 		ON CONFLICT (segment) DO UPDATE SET token = excluded.token`
-	sqlCountedSegment = `SELECT id, lo, hi, mark, connection, done, lease_until > ledger_now() FROM segment WHERE id = $1`
-	sqlKeepSummary    = `UPDATE summary SET token = 0, mark = $3, hi = $4, connection = $5, counts = $6, course = $7
+	sqlCountedSegment  = `SELECT id, lo, hi, mark, connection, done, lease_until > ledger_now() FROM segment WHERE id = $1`
+	sqlClaimedSegments = `SELECT id, lo, s.hi, s.mark, s.connection, done, lease_until > ledger_now()
+		FROM summary k JOIN segment s ON s.id = k.segment WHERE token = $1 AND token <> 0 /* the index has no others */ ORDER BY id`
+	sqlClaimedSummaries = `SELECT segment, EXISTS (SELECT 1 FROM changed c WHERE c.segment = k.segment)
+		FROM summary k WHERE token = $1 AND token <> 0 ORDER BY segment`
+	sqlKeepSummary = `UPDATE summary SET token = 0, mark = $3, hi = $4, connection = $5, counts = $6, course = $7
 		WHERE segment = $1 AND token = $2 AND NOT EXISTS (SELECT 1 FROM retired r WHERE r.segment = $1)`
-	sqlHasChanged = `SELECT segment FROM changed WHERE segment = $1 LIMIT 1`
 )
 
 // tellChanged adds a segment to those whose rows have changed since they were counted.
@@ -76,31 +80,11 @@ func (l *Ledger) FoldSummaries(ctx context.Context, quiet time.Duration, most in
 	if err != nil || len(segments) == 0 {
 		return 0, err
 	}
-	token := rand.Int64() | 1 // never 0 and never -1
-	if err := l.db.Change(ctx, Reports, func(t Tx) error {
-		for _, id := range segments {
-			if _, err := t.Exec(sqlForgetChanged, id); err != nil {
-				return err
-			}
-			if _, err := t.Exec(sqlClaimSummary, id, token); err != nil {
-				return err
-			}
-		}
-		return nil
-	}); err != nil {
-		return 0, err
-	}
-	if err := l.db.Passed(ctx); err != nil {
-		return 0, err
-	}
 	where := recipients.NewCountries()
-	for _, id := range segments {
-		ours, err := l.keepSummary(ctx, id, token, where)
-		if err != nil {
+	for some := range slices.Chunk(segments, ledger.SummaryPage) {
+		n, err := l.keepSummaries(ctx, some, where)
+		if kept += n; err != nil {
 			return kept, err
-		}
-		if ours {
-			kept++
 		}
 	}
 	return kept, nil
@@ -153,49 +137,90 @@ func (l *Ledger) uncounted(ctx context.Context, before time.Time, most int) (seg
 	return segments, err
 }
 
-// keepSummary counts a segment and keeps its summary, unless another process has begun to count it.
-func (l *Ledger) keepSummary(ctx context.Context, id, token int64, where *recipients.Countries) (ours bool, err error) {
-	var found []ledger.CountedSegment
-	var sum ledger.SegmentSummary
-	if err := l.db.Snapshot(ctx, func(each Each) (err error) {
-		found = nil
-		if err := each(add(&found, ledger.ScanCountedSegment), sqlCountedSegment, id); err != nil || len(found) == 0 {
-			return err
+// keepSummaries counts segments and keeps their summaries, unless another process has begun to
+// count them. It returns how many it kept that have not changed meanwhile.
+func (l *Ledger) keepSummaries(ctx context.Context, segments []int64, where *recipients.Countries) (kept int, err error) {
+	slices.Sort(segments)     // so that two processes lock summaries in the same order
+	token := rand.Int64() | 1 // never 0 and never -1
+	if err := l.db.Change(ctx, Reports, func(t Tx) error {
+		for _, id := range segments {
+			if err := t.Last(sqlForgetChanged, id); err != nil {
+				return err
+			}
+			if err := t.Last(sqlClaimSummary, id, token); err != nil {
+				return err
+			}
 		}
-		sum, err = l.countSegment(each, &found[0], where, true)
-		return err
-	}); err != nil || len(found) == 0 {
-		return false, err
-	}
-	changed := false
-	if err := l.db.Change(ctx, Reports, func(t Tx) (err error) {
-		if ours, err = storeSummary(t, sqlKeepSummary, token, &found[0], &sum); err != nil {
-			return err
-		}
-		var segment int64
-		changed, err = one(t.Each, []any{&segment}, sqlHasChanged, id)
-		return err
+		return nil
 	}); err != nil {
-		return false, err
+		return 0, err
 	}
-	if changed {
-		l.folds.Lock()
-		l.folds.busy[id] = time.Now().Add(busyFor)
-		l.folds.Unlock()
+	if err := l.db.Passed(ctx); err != nil {
+		return 0, err
 	}
-	return ours && !changed, nil
+	var counted []ledger.CountedSegment
+	var sums []ledger.SegmentSummary
+	if err := l.db.Snapshot(ctx, func(each Each) error {
+		counted, sums = nil, nil
+		if err := each(add(&counted, ledger.ScanCountedSegment), sqlClaimedSegments, token); err != nil {
+			return err
+		}
+		for i := range counted {
+			sum, err := l.countSegment(each, &counted[i], where, true)
+			if err != nil {
+				return err
+			}
+			sums = append(sums, sum)
+		}
+		return nil
+	}); err != nil {
+		return 0, err
+	}
+	var changed map[int64]bool // whether a segment whose token is still ours has changed
+	if err := l.db.Change(ctx, Reports, func(t Tx) error {
+		changed = map[int64]bool{}
+		if err := t.Lock(func(scan Scan) error {
+			var id int64
+			var is bool
+			err := scan(&id, &is)
+			changed[id] = is
+			return err
+		}, sqlClaimedSummaries, token); err != nil {
+			return err
+		}
+		for i := range counted {
+			if _, ours := changed[counted[i].Key]; !ours {
+				continue
+			}
+			if err := storeSummary(t, sqlKeepSummary, token, &counted[i], &sums[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}); err != nil {
+		return 0, err
+	}
+	l.folds.Lock()
+	defer l.folds.Unlock()
+	for id, is := range changed {
+		if is {
+			l.folds.busy[id] = time.Now().Add(busyFor)
+		} else {
+			kept++
+		}
+	}
+	return kept, nil
 }
 
 // storeSummary writes a summary with a statement that has the arguments of sqlKeepSummary.
-func storeSummary(t Tx, statement string, token int64, s *ledger.CountedSegment, sum *ledger.SegmentSummary) (bool, error) {
+func storeSummary(t Tx, statement string, token int64, s *ledger.CountedSegment, sum *ledger.SegmentSummary) error {
 	counts, err := json.Marshal(ledger.NonNil(sum.Groups))
 	if err != nil {
-		return false, err
+		return err
 	}
 	course, err := json.Marshal(sum.Course)
 	if err != nil {
-		return false, err
+		return err
 	}
-	n, err := t.Exec(statement, s.Key, token, s.Mark, s.Hi, s.Connection, string(counts), string(course))
-	return n > 0, err
+	return t.Last(statement, s.Key, token, s.Mark, s.Hi, s.Connection, string(counts), string(course))
 }

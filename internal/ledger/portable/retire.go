@@ -87,7 +87,7 @@ func (l *Ledger) keepRetired(t Tx, id int64) error {
 	}
 	sum, err := l.countSegment(t.Each, s, recipients.NewCountries(), true)
 	if err == nil {
-		_, err = storeSummary(t, sqlKeepRetired, 0, s, &sum)
+		err = storeSummary(t, sqlKeepRetired, 0, s, &sum)
 	}
 	if err == nil {
 		_, err = t.Exec(sqlForgetChanged, id)

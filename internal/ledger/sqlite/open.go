@@ -97,7 +97,7 @@ func openWith(ctx context.Context, driver, path string, o ledger.Options) (_ *Le
 	if path, err = dbfile.Resolve(given); err != nil {
 		return nil, fmt.Errorf("ledger: %w", err)
 	}
-	if err := registerClock(); err != nil {
+	if err := errors.Join(registerClock(), registerCountedRows()); err != nil {
 		return nil, err
 	}
 	l := &Ledger{path: path, log: o.Log, options: o, outage: ledger.Outage{Log: o.Log, Name: path}}
