@@ -81,6 +81,7 @@ var ranks = map[string]int{
 	"internal/sandbox/request": 17, // imports internal/sandbox/area only
 	"internal/sandbox/shop":    15, // imports nothing of ours
 	"internal/sandbox/area":    15, // imports nothing of ours
+	"internal/sandbox/draw":    10, // imports nothing of ours
 
 	"internal/sandbox/inprocess": 15, // imports nothing of ours
 

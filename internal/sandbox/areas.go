@@ -10,6 +10,7 @@ import (
 
 	"campaignd/internal/operations"
 	"campaignd/internal/sandbox/area"
+	"campaignd/internal/sandbox/draw"
 	"campaignd/internal/sandbox/request"
 )
 
@@ -41,7 +42,7 @@ func (s *Sandbox) wrote(c *area.Connection, number uint64, now time.Time) bool {
 func (s *Sandbox) token(n uint64) string {
 	text := ""
 	for part := range uint64(4) {
-		text += fmt.Sprintf("%016x", mix(s.boot, n, 0x736563, part))
+		text += fmt.Sprintf("%016x", draw.Mix(s.boot, n, 0x736563, part))
 	}
 	return text
 }

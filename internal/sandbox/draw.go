@@ -3,6 +3,8 @@ package sandbox
 import (
 	"math"
 	"time"
+
+	"campaignd/internal/sandbox/draw"
 )
 
 // purpose is a key of a draw. It makes the draws about one message independent of each other.
@@ -35,27 +37,10 @@ const (
 	drawHistory
 )
 
-// mix hashes its arguments to 64 bits with the finaliser of splitmix64
-// (https://prng.di.unimi.it/splitmix64.c) over a running sum. A draw depends only on the seed and
-// on its keys, never on the order of goroutines (docs/protocol.md#simulation).
-func mix(parts ...uint64) uint64 {
-	h := uint64(0x9e3779b97f4a7c15)
-	for _, p := range parts {
-		h += p + 0x9e3779b97f4a7c15
-		h = (h ^ h>>30) * 0xbf58476d1ce4e5b9
-		h = (h ^ h>>27) * 0x94d049bb133111eb
-		h ^= h >> 31
-	}
-	return h
-}
-
-// unit turns h into a number in [0, 1).
-func unit(h uint64) float64 { return float64(h>>11) / (1 << 53) }
-
 // normal turns h into a draw of the standard normal distribution, by the method of Box and Muller.
 func normal(h uint64) float64 {
-	u := 1 - unit(h) // (0, 1]
-	v := unit(mix(h, 0x6e6f726d))
+	u := 1 - draw.Unit(h) // (0, 1]
+	v := draw.Unit(draw.Mix(h, 0x6e6f726d))
 	return math.Sqrt(-2*math.Log(u)) * math.Cos(2*math.Pi*v)
 }
 

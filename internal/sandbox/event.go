@@ -1,10 +1,12 @@
 package sandbox
 
 import (
-	"campaignd/internal/sandbox/area"
 	"strconv"
 	"strings"
 	"time"
+
+	"campaignd/internal/sandbox/area"
+	"campaignd/internal/sandbox/draw"
 )
 
 // extra is an event that is not a status: an inbound message or a change of a template, a number or
@@ -145,7 +147,7 @@ func (s *Sandbox) appendStatus(b []byte, it item) []byte {
 // appendHead appends an event up to the value of data.
 func (s *Sandbox) appendHead(b []byte, it item, typ string, conn *connection, at time.Time) []byte {
 	b = append(b, `{"id":"evt_`...)
-	b = strconv.AppendUint(b, mix(s.boot, uint64(drawEvent), uint64(it.slot), uint64(it.index)), 36)
+	b = strconv.AppendUint(b, draw.Mix(s.boot, uint64(drawEvent), uint64(it.slot), uint64(it.index)), 36)
 	b = append(b, `","type":"`...)
 	b = append(b, typ...)
 	if !at.IsZero() {
@@ -162,7 +164,7 @@ func (s *Sandbox) appendHead(b []byte, it item, typ string, conn *connection, at
 
 // eventID is the id of an event, the same in every posting.
 func (s *Sandbox) eventID(it item) string {
-	return "evt_" + strconv.FormatUint(mix(s.boot, uint64(drawEvent), uint64(it.slot), uint64(it.index)), 36)
+	return "evt_" + strconv.FormatUint(draw.Mix(s.boot, uint64(drawEvent), uint64(it.slot), uint64(it.index)), 36)
 }
 
 // appendTime appends a timestamp in the configured form.

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/goccy/go-yaml"
+
+	"campaignd/internal/sandbox/draw"
 )
 
 // Faults are the shares, 0 to 1, of the things that go wrong. Each POST of a number to a recipient,
@@ -245,14 +247,14 @@ func (s *Sandbox) fires(f *Faults, which fault, keys ...uint64) bool {
 // drawn draws a fault without counting it. The caller counts it when it takes effect.
 func (s *Sandbox) drawn(f *Faults, which fault, keys ...uint64) bool {
 	p := f.share(which)
-	return p > 0 && unit(s.hash(purpose(which), keys...)) < p
+	return p > 0 && draw.Unit(s.hash(purpose(which), keys...)) < p
 }
 
 // hash is the draw of one purpose for the keys.
 func (s *Sandbox) hash(p purpose, keys ...uint64) uint64 {
-	h := mix(s.opt.Seed, uint64(p))
+	h := draw.Mix(s.opt.Seed, uint64(p))
 	for _, k := range keys {
-		h = mix(h, k)
+		h = draw.Mix(h, k)
 	}
 	return h
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"campaignd/internal/sandbox/draw"
 )
 
 // A number takes 80 messages in a sliding second, 1,000 with HIGH, 20 with coexistence
@@ -152,12 +154,12 @@ func TestMessageIDsAreUniqueAndCarryTheRecipient(t *testing.T) {
 	seen := map[string]bool{}
 	for boot := range uint64(3) {
 		for n := range uint64(5000) {
-			id := wamid(mix(boot), 23480312345, 0x11, n)
+			id := wamid(draw.Mix(boot), 23480312345, 0x11, n)
 			if seen[id] || !strings.HasPrefix(id, "wamid.HBgLMjM0ODAzMTIzNDUV") {
 				t.Fatalf("ID %d of boot %d = %s, want one not seen that carries the recipient", n, boot, id)
 			}
 			seen[id] = true
-			if back, ok := messageIndex(mix(boot), id); !ok || back != n {
+			if back, ok := messageIndex(draw.Mix(boot), id); !ok || back != n {
 				t.Fatalf("messageIndex(%s) = %d, %v, want %d, true", id, back, ok, n)
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"campaignd/internal/operations"
+	"campaignd/internal/sandbox/draw"
 )
 
 // Page is an HTML page that comes instead of the service's answer, as from a firewall or a proxy in
@@ -96,7 +97,7 @@ func (s *Sandbox) page(f *Faults, p *post, accepted bool) *Page {
 			continue
 		}
 		named := slices.ContainsFunc(g.Phones, func(phone string) bool { n, _ := parsePhone(phone); return n == p.to })
-		if !named && unit(s.hash(drawPage+purpose(i)<<16, p.to)) >= g.Share {
+		if !named && draw.Unit(s.hash(drawPage+purpose(i)<<16, p.to)) >= g.Share {
 			continue
 		}
 		s.fired[faultPage].Add(1)
@@ -130,7 +131,7 @@ func (s *Sandbox) failsLater(f *Faults, p *post, nth uint64) (life, bool) {
 		return life{fate: FateFailed, code: 131042, noSent: true}, true
 	}
 	for _, l := range f.FailLater {
-		if covered(l.Connections, p.conn) && unit(s.hash(drawFailLater+purpose(l.Code)<<16, p.to, nth)) < l.Share {
+		if covered(l.Connections, p.conn) && draw.Unit(s.hash(drawFailLater+purpose(l.Code)<<16, p.to, nth)) < l.Share {
 			s.fired[faultFailLater].Add(1)
 			return life{fate: FateFailed, code: l.Code, after: l.After, noSent: true}, true
 		}

@@ -5,6 +5,8 @@ import (
 	"encoding/hex"
 	"strconv"
 	"strings"
+
+	"campaignd/internal/sandbox/draw"
 )
 
 // parsePhone reads a number as the platform does: +, digits, spaces, hyphens and parentheses
@@ -51,7 +53,7 @@ func wamid(boot, to uint64, dir byte, n uint64) string {
 	b[2] = byte(len(b) - 3)
 	b = append(b, 0x15, 0x02, 0x00, dir, 0x18, 0x12)
 	var unique [9]byte
-	h, hidden := mix(boot, n, to), (n^boot)&(1<<40-1)
+	h, hidden := draw.Mix(boot, n, to), (n^boot)&(1<<40-1)
 	for i := range 4 {
 		unique[i] = byte(h >> (8 * i))
 	}

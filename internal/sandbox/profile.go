@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"campaignd/internal/sandbox/draw"
 )
 
 // StatusProfile says what becomes of accepted messages. A share is 0 to 1 and is drawn for each
@@ -133,18 +135,18 @@ func (s *Sandbox) lifeOf(to uint64, nth uint16, category string, at time.Time) l
 			}
 			about = uint64(at.Sub(s.began) / (24 * time.Hour)) // one draw for each person and day
 		}
-		if unit(s.hash(drawOutcome+purpose(f.Code)<<16, to, about)) < f.Share {
+		if draw.Unit(s.hash(drawOutcome+purpose(f.Code)<<16, to, about)) < f.Share {
 			return life{fate: FateFailed, code: f.Code, after: f.After, noSent: s.hash(drawFailedAfterSent, to)&1 == 0}
 		}
 	}
 	switch {
-	case unit(s.hash(drawSilent, to)) < p.Silent:
+	case draw.Unit(s.hash(drawSilent, to)) < p.Silent:
 		return life{fate: FateSilent}
-	case unit(s.hash(drawUndelivered, to)) < p.Undelivered:
+	case draw.Unit(s.hash(drawUndelivered, to)) < p.Undelivered:
 		return life{fate: FateUndelivered}
-	case unit(s.hash(drawStop, to)) < p.Stop:
+	case draw.Unit(s.hash(drawStop, to)) < p.Stop:
 		return life{fate: FateStop}
-	case unit(s.hash(drawUnread, to)) < p.Unread:
+	case draw.Unit(s.hash(drawUnread, to)) < p.Unread:
 		return life{fate: FateUnread}
 	}
 	return life{fate: FateRead}
@@ -161,7 +163,7 @@ func (s *Sandbox) unreachable(to uint64) int {
 		}
 		return 131026
 	}
-	if p := s.opt.Statuses.Unreachable; p > 0 && unit(s.hash(drawUnreachable, to)) < p {
+	if p := s.opt.Statuses.Unreachable; p > 0 && draw.Unit(s.hash(drawUnreachable, to)) < p {
 		return 131026
 	}
 	return 0

@@ -1,11 +1,13 @@
 package sandbox
 
 import (
-	"campaignd/internal/sandbox/area"
 	"cmp"
 	"slices"
 	"sync"
 	"time"
+
+	"campaignd/internal/sandbox/area"
+	"campaignd/internal/sandbox/draw"
 )
 
 // slot is a status of a message, or another event that a shard handles when it is due.
@@ -175,11 +177,11 @@ func (s *Sandbox) planPostings(f *Faults, rec *record, l life) []posting {
 		return nil
 	}
 	about := []uint64{uint64(rec.conn), rec.to, uint64(rec.nth)}
-	draw := func(d, def Delay, why purpose) time.Duration { return d.or(def).draw(s.hash(why, about...)) }
+	wait := func(d, def Delay, why purpose) time.Duration { return d.or(def).draw(s.hash(why, about...)) }
 	at := time.Unix(0, rec.at)
-	sent := at.Add(draw(p.Sent, Delay{Median: 300 * time.Millisecond, Sigma: 0.6}, drawSentDelay))
-	delivered := sent.Add(draw(p.Delivered, Delay{Median: 900 * time.Millisecond, Sigma: 0.8}, drawDeliveredDelay))
-	read := delivered.Add(draw(p.Read, Delay{Median: 2 * time.Second, Sigma: 1}, drawReadDelay))
+	sent := at.Add(wait(p.Sent, Delay{Median: 300 * time.Millisecond, Sigma: 0.6}, drawSentDelay))
+	delivered := sent.Add(wait(p.Delivered, Delay{Median: 900 * time.Millisecond, Sigma: 0.8}, drawDeliveredDelay))
+	read := delivered.Add(wait(p.Read, Delay{Median: 2 * time.Second, Sigma: 1}, drawReadDelay))
 
 	var postings []posting
 	add := func(which slot, at time.Time, code int) {
@@ -187,7 +189,7 @@ func (s *Sandbox) planPostings(f *Faults, rec *record, l life) []posting {
 	}
 	switch l.fate {
 	case FateFailed:
-		failed := at.Add(draw(l.after, Delay{Median: time.Second, Sigma: 0.5}, drawFailedDelay))
+		failed := at.Add(wait(l.after, Delay{Median: time.Second, Sigma: 0.5}, drawFailedDelay))
 		if !l.noSent {
 			add(slotSent, sent, 0)
 			failed = failed.Add(sent.Sub(at))
@@ -221,7 +223,7 @@ func (s *Sandbox) planPostings(f *Faults, rec *record, l life) []posting {
 		}
 	}
 	if l.fate == FateStop {
-		when := delivered.Add(draw(p.StopAfter, Delay{Median: 3 * time.Second, Sigma: 0.5}, drawStopDelay))
+		when := delivered.Add(wait(p.StopAfter, Delay{Median: 3 * time.Second, Sigma: 0.5}, drawStopDelay))
 		postings = append(postings, posting{slot: slotStop, at: when, post: when})
 	}
 	return postings
@@ -230,7 +232,7 @@ func (s *Sandbox) planPostings(f *Faults, rec *record, l life) []posting {
 // disturb applies the faults of webhooks to the statuses of one message.
 func (s *Sandbox) disturb(f *Faults, postings []posting, about []uint64) []posting {
 	jitter := func(why purpose, i int) time.Duration { // about 1 ms to 1 s, in whole nanoseconds, so that two draws are seldom equal
-		return time.Millisecond + time.Duration(unit(s.hash(why, append(about[:len(about):len(about)], uint64(i))...))*float64(time.Second))
+		return time.Millisecond + time.Duration(draw.Unit(s.hash(why, append(about[:len(about):len(about)], uint64(i))...))*float64(time.Second))
 	}
 	n := len(postings)
 	if n > 1 && s.fires(f, faultReordered, about...) {

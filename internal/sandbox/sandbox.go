@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"campaignd/internal/sandbox/area"
+	"campaignd/internal/sandbox/draw"
 	"campaignd/internal/sandbox/shop"
 )
 
@@ -101,7 +102,7 @@ func New(opt Options) (*Sandbox, error) {
 	}
 	now := time.Now()
 	s := &Sandbox{
-		opt: opt, began: now, boot: mix(opt.Seed, uint64(now.UnixNano())),
+		opt: opt, began: now, boot: draw.Mix(opt.Seed, uint64(now.UnixNano())),
 		keys: map[string]*Key{}, named: map[uint64]Recipient{},
 		connection: map[string]*connection{}, company: map[string]*company{},
 		pairs: map[uint64]pair{}, optedOut: map[uint64]OptOut{}, stopped: map[uint64]bool{}, openFrom: map[uint64]bool{},

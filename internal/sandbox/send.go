@@ -2,14 +2,16 @@ package sandbox
 
 import (
 	"bytes"
-	"campaignd/internal/sandbox/area"
-	"campaignd/internal/sandbox/request"
 	"context"
 	"mime"
 	"net/http"
 	"strconv"
 	"time"
 	"unicode/utf8"
+
+	"campaignd/internal/sandbox/area"
+	"campaignd/internal/sandbox/draw"
+	"campaignd/internal/sandbox/request"
 )
 
 // maxBody is the longest body of a request, in bytes.
@@ -291,7 +293,7 @@ func (s *Sandbox) platformRules(f *Faults, p *post, now time.Time) *refusal {
 	}
 	for _, r := range f.Refusals {
 		if covered(r.Connections, p.conn) && (r.Times == 0 || p.nth <= uint64(r.Times)) &&
-			unit(s.hash(drawRefusal+purpose(r.Code), p.to)) < r.Share {
+			draw.Unit(s.hash(drawRefusal+purpose(r.Code), p.to)) < r.Share {
 			s.coded[r.Code]++
 			return area.RefusePlatform(r.Code, "")
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"campaignd/internal/operations"
+	"campaignd/internal/sandbox/draw"
 )
 
 // ServeHTTP answers as the service does. The paths under /sandbox/ control the sandbox.
@@ -16,7 +17,7 @@ func (s *Sandbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if s.opt.API == APICloud && cloudVersion.MatchString(path) {
-		w.Header()["X-Request-Id"] = []string{"req_" + strconv.FormatUint(mix(s.boot, s.requests.Add(1)), 36)}
+		w.Header()["X-Request-Id"] = []string{"req_" + strconv.FormatUint(draw.Mix(s.boot, s.requests.Add(1)), 36)}
 		s.serveCloud(w, r)
 		return
 	}
@@ -25,7 +26,7 @@ func (s *Sandbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	// Every response has an x-request-id (docs/service.md#conventions).
-	id := mix(s.boot, s.requests.Add(1))
+	id := draw.Mix(s.boot, s.requests.Add(1))
 	w.Header()["X-Request-Id"] = []string{"req_" + strconv.FormatUint(id, 36)}
 	switch proto := r.Header.Get("X-Forwarded-Proto"); {
 	case proto == "http", s.opt.RequireHTTPS && r.TLS == nil && proto != "https":

@@ -3,7 +3,6 @@ package shop
 import (
 	"net/http"
 	"slices"
-	"time"
 )
 
 // address is an address of a customer.
@@ -14,8 +13,7 @@ type address struct {
 	created, updated Stamp
 }
 
-func (a *address) key() string     { return a.id }
-func (a *address) born() time.Time { return a.created.Time }
+func (a *address) key() string { return a.id }
 
 // addressView is the address of the document.
 type addressView struct {
@@ -79,7 +77,7 @@ func (p *Platform) listAddresses(c *call) (page, error) {
 
 // createAddress is POST /customers/addresses.
 func (p *Platform) createAddress(c *call, in Address) (addressView, error) {
-	if err := in.complete(); err != nil {
+	if err := complete(in); err != nil {
 		return addressView{}, err
 	}
 	a, err := c.customer.addAddress(p, in, c.now)
@@ -91,7 +89,7 @@ func (p *Platform) createAddress(c *call, in Address) (addressView, error) {
 }
 
 // complete refuses an address without line1, city or country.
-func (a Address) complete() error {
+func complete(a Address) error {
 	var f flaws
 	f.require("line1", string(a.Line1))
 	f.require("city", string(a.City))
@@ -128,7 +126,7 @@ func (p *Platform) updateAddress(c *call, in patch) (addressView, error) {
 	if err := in.onto(&next); err != nil {
 		return addressView{}, err
 	}
-	if err := next.complete(); err != nil {
+	if err := complete(next); err != nil {
 		return addressView{}, err
 	}
 	a.Address, a.updated = next, c.now

@@ -9,7 +9,7 @@ var customerList = list[*customer]{
 		"updated_at": between(func(c *customer) Stamp { return c.updated }),
 	},
 	sorts: map[string]sorter[*customer]{
-		birth:        byBirth[*customer],
+		birth:        byTime(func(c *customer) Stamp { return c.CreatedAt }),
 		"updated_at": byTime(func(c *customer) Stamp { return c.updated }),
 		"first_name": byFold(func(c *customer) string { return c.FirstName }),
 		"last_name":  byFold(func(c *customer) string { return c.LastName }),

@@ -47,7 +47,7 @@ func (p *Platform) addCompany(from Company) error {
 		put(c.treasury.start(p, &treasuryAccount{TreasuryAccount: a, company: c, created: now, updated: now}))
 	}
 	for _, m := range from.PaymentMethods {
-		put(c.methods.start(p, &method{PaymentMethod: m, company: c, created: now}))
+		put(c.methods.start(p, &method{m, c}))
 	}
 	for _, pr := range from.Products {
 		made := newProduct(c, pr, now)
@@ -60,7 +60,7 @@ func (p *Platform) addCompany(from Company) error {
 		put(c.customers.start(p, newCustomer(c, cu, now)))
 	}
 	for _, d := range from.Discounts {
-		put(c.discounts.start(p, &discount{Discount: d, company: c, created: now}))
+		put(c.discounts.start(p, &discount{d, c}))
 	}
 	for _, f := range from.ShippingFees {
 		put(c.fees.start(p, newFee(c, f, now)))

@@ -1,9 +1,6 @@
 package shop
 
-import (
-	"strings"
-	"time"
-)
+import "strings"
 
 // customer is a customer of a company.
 type customer struct {
@@ -25,8 +22,7 @@ func newCustomer(c *company, from Customer, now Stamp) *customer {
 	return &customer{Customer: from, company: c, updated: from.CreatedAt}
 }
 
-func (c *customer) key() string     { return c.ID }
-func (c *customer) born() time.Time { return c.CreatedAt.Time }
+func (c *customer) key() string { return c.ID }
 
 // profile is what a customer may change.
 type profile struct {

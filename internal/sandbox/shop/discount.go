@@ -4,18 +4,15 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 )
 
 // discount is a discount of a company.
 type discount struct {
 	Discount
 	company *company
-	created Stamp
 }
 
-func (d *discount) key() string     { return d.ID }
-func (d *discount) born() time.Time { return d.created.Time }
+func (d *discount) key() string { return d.ID }
 
 // usable reports whether a customer may use the discount at an instant. Before a customer is known,
 // customer is "", and a discount of some customers counts as usable.
@@ -30,7 +27,7 @@ func (d *discount) usable(at Stamp, customer string) bool {
 }
 
 // cut is what the discount takes away.
-func (d *discount) cut() cut { return cut{d.Type == "fixed", d.Value.Decimal} }
+func (d *discount) cut() cut { return cut{fixed: d.Type == "fixed", value: d.Value.Decimal} }
 
 func cuts(of []*discount) []cut {
 	all := make([]cut, 0, len(of))

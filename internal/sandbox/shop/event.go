@@ -3,7 +3,6 @@ package shop
 import (
 	"encoding/json"
 	"sync/atomic"
-	"time"
 )
 
 // event is a change that the company's webhooks hear of (docs/commerce.md#events).
@@ -16,8 +15,7 @@ type event struct {
 	open       atomic.Int32
 }
 
-func (e *event) key() string     { return e.id }
-func (e *event) born() time.Time { return e.at.Time }
+func (e *event) key() string { return e.id }
 
 // eventBody is what is posted. Data is the record as a route shows it.
 type eventBody struct {

@@ -3,15 +3,17 @@ package shop
 import (
 	"reflect"
 	"time"
+
+	"campaignd/internal/sandbox/draw"
 )
 
 // fires draws a fault of a request and counts it if it fires.
 func (p *Platform) fires(name string, share float64, number uint64) bool {
-	h := mix(p.opt.Seed, number)
+	h := draw.Mix(p.opt.Seed, number)
 	for _, c := range []byte(name) {
-		h = mix(h, uint64(c))
+		h = draw.Mix(h, uint64(c))
 	}
-	if share <= 0 || unit(h) >= share {
+	if share <= 0 || draw.Unit(h) >= share {
 		return false
 	}
 	p.firedMu.Lock()
@@ -45,7 +47,7 @@ func before[T record](t *table[T], now Stamp) Stamp {
 	if t.len() == 0 {
 		return now
 	}
-	return Stamp{Time: t.byBirth(0, 1, false)[0].born().Add(-time.Second)}
+	return Stamp{Time: t.made.born(t.byBirth(0, 1, false)[0]).Add(-time.Second)}
 }
 
 // truth is what the sandbox knows, for tests. It has no key, password or secret.

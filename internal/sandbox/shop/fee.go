@@ -3,7 +3,6 @@ package shop
 import (
 	"slices"
 	"strings"
-	"time"
 )
 
 // fee is a shipping fee.
@@ -24,8 +23,7 @@ func newFee(c *company, from ShippingFee, now Stamp) *fee {
 	return &fee{from, c}
 }
 
-func (f *fee) key() string     { return f.ID }
-func (f *fee) born() time.Time { return f.CreatedAt.Time }
+func (f *fee) key() string { return f.ID }
 
 // applies reports whether the fee is offered in a shop: one without shop and warehouses everywhere.
 func (f *fee) applies(s *shop) bool {

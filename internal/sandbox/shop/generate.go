@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"campaignd/internal/sandbox/draw"
 )
 
 // The purposes of the draws of generated records.
@@ -31,10 +33,6 @@ var generatedFrom = time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
 
 const generatedEvery = 30 * time.Second
 
-// maxGenerated is the largest number of generated customers, and of orders: their texts have seven
-// digits.
-const maxGenerated = 9_999_999
-
 // The last 50 bits of a generated id are the kind and the number of the record.
 const (
 	generatedCustomer = 1 << 40
@@ -51,23 +49,27 @@ type source struct {
 
 // generate gives the company its generated customers and orders.
 func (p *Platform) generate(c *company) {
-	c.source = source{c: c, seed: mix(p.opt.Seed, digitsOf(c.ID[:12]), digitsOf(c.ID[12:24]), digitsOf(c.ID[24:]))}
+	c.source = source{c: c, seed: draw.Mix(p.opt.Seed, digitsOf(c.ID[:12]), digitsOf(c.ID[12:24]), digitsOf(c.ID[24:]))}
 	s := &c.source
 	for v := range c.variants.all() {
 		s.variants = append(s.variants, v)
 	}
-	c.customers.made = generated[*customer]{size: c.Generate.Customers, compute: s.customer, numberOf: s.numbers(generatedCustomer)}
-	if c.Generate.Customers+len(c.Customers) > 0 && len(s.variants) > 0 { // else nobody could have ordered anything
-		c.orders.made = generated[*order]{size: c.Generate.Orders, compute: s.order, numberOf: s.numbers(generatedOrder)}
+	c.customers.made = generated[*customer]{size: c.Generate.Customers, compute: s.customer, numberOf: s.numbers(generatedCustomer),
+		born: func(c *customer) Stamp { return c.CreatedAt }}
+	orders := c.Generate.Orders
+	if c.Generate.Customers+len(c.Customers) == 0 || len(s.variants) == 0 { // nobody could have ordered anything
+		orders = 0
 	}
+	c.orders.made = generated[*order]{size: orders, compute: s.order, numberOf: s.numbers(generatedOrder),
+		born: func(o *order) Stamp { return o.created }}
 }
 
-func (s *source) draw(purpose, i int) uint64 { return mix(s.seed, uint64(purpose), uint64(i)) }
+func (s *source) draw(purpose, i int) uint64 { return draw.Mix(s.seed, uint64(purpose), uint64(i)) }
 
 func (s *source) at(i int) time.Time { return generatedFrom.Add(time.Duration(i) * generatedEvery) }
 
 func (s *source) id(kind uint64, i int) string {
-	return ulid(s.at(i), mix(s.seed, kind, uint64(i)), kind|uint64(i))
+	return ulid(s.at(i), draw.Mix(s.seed, kind, uint64(i)), kind|uint64(i))
 }
 
 // numbers returns the function that finds the number of a generated id.
@@ -88,7 +90,7 @@ func pick[T any](h uint64, from []T) T { return from[h%uint64(len(from))] }
 func (s *source) customer(i int) *customer {
 	number := sevenDigits(i)
 	consent := "no"
-	if unit(s.draw(drawConsent, i)) < s.c.Generate.Consent {
+	if draw.Unit(s.draw(drawConsent, i)) < s.c.Generate.Consent {
 		consent = "yes"
 	}
 	from := Customer{

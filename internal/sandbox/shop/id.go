@@ -38,25 +38,3 @@ func ulid(at time.Time, noise, number uint64) string {
 
 // numberOf returns the number of an id that ulid made.
 func numberOf(id string) uint64 { return digitsOf(id[16:]) }
-
-// newID is an id that the platform has not given before.
-func (p *Platform) newID() string {
-	p.serial++
-	return ulid(time.Now(), mix(p.opt.Seed, p.serial), 1<<49|p.serial)
-}
-
-// mix hashes its arguments to 64 bits with the finaliser of splitmix64
-// (https://prng.di.unimi.it/splitmix64.c).
-func mix(parts ...uint64) uint64 {
-	h := uint64(0x9e3779b97f4a7c15)
-	for _, p := range parts {
-		h += p + 0x9e3779b97f4a7c15
-		h = (h ^ h>>30) * 0xbf58476d1ce4e5b9
-		h = (h ^ h>>27) * 0x94d049bb133111eb
-		h ^= h >> 31
-	}
-	return h
-}
-
-// unit turns h into a number in [0, 1).
-func unit(h uint64) float64 { return float64(h>>11) / (1 << 53) }

@@ -6,7 +6,6 @@ import (
 	"html"
 	"net/http"
 	"net/url"
-	"time"
 )
 
 // link is a payment link of an order.
@@ -19,8 +18,7 @@ type link struct {
 	created    Stamp
 }
 
-func (l *link) key() string     { return l.token }
-func (l *link) born() time.Time { return l.created.Time }
+func (l *link) key() string { return l.token }
 
 // linkRequest is the body of a payment link. Callback is an alias of success_url.
 type linkRequest struct {

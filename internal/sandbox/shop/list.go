@@ -40,11 +40,6 @@ func (in includes) has(name string) bool { return slices.Contains(in, name) }
 // birth is the order by creation. The name lets a list of generated records read only one page.
 const birth = "created_at"
 
-// byBirth is the sorter of birth.
-func byBirth[T record](*call) func(a, b T) int {
-	return func(a, b T) int { return a.born().Compare(b.born()) }
-}
-
 // by orders by a value of each record.
 func by[T any, V cmp.Ordered](value func(T) V) sorter[T] {
 	return func(*call) func(a, b T) int {
@@ -173,7 +168,7 @@ func (l *list[T]) rows(c *call, t *table[T], q question[T]) ([]T, int) {
 			out = append(out, t.at(i))
 		}
 		return out, t.len()
-	case plain && len(q.keys) == 1 && strings.TrimPrefix(q.keys[0], "-") == birth:
+	case plain && t.made.born != nil && len(q.keys) == 1 && strings.TrimPrefix(q.keys[0], "-") == birth:
 		return t.byBirth(from, q.size, q.keys[0] != birth), t.len()
 	}
 	var kept []T

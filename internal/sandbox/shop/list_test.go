@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"campaignd/internal/sandbox/draw"
 )
 
 // world is a scenario with products, shops, fees and customers that differ in everything that a
@@ -32,7 +34,7 @@ func day(i int) Stamp { return Stamp{Time: time.Date(2026, 1, 1+i, 8, 0, 0, 0, t
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	of := func(i, n int) int { return int(mix(uint64(i), uint64(n)) % uint64(n)) }
+	of := func(i, n int) int { return int(draw.Mix(uint64(i), uint64(n)) % uint64(n)) }
 	c := Company{ID: testID("C0MP", 0), Name: "Acme", Handle: "acme", Currency: "EUR", Keys: []Key{{Key: "k"}}}
 	for i, name := range []string{"South", "east", "North"} {
 		c.Shops = append(c.Shops, Shop{

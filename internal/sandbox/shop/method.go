@@ -3,18 +3,15 @@ package shop
 import (
 	"maps"
 	"strings"
-	"time"
 )
 
 // method is a payment method of a company.
 type method struct {
 	PaymentMethod
 	company *company
-	created Stamp
 }
 
-func (m *method) key() string     { return m.ID }
-func (m *method) born() time.Time { return m.created.Time }
+func (m *method) key() string { return m.ID }
 
 // methodView is the payment method of the document, as a storefront sees it.
 type methodView struct {

@@ -2,7 +2,6 @@ package shop
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/shopspring/decimal"
 )
@@ -71,7 +70,6 @@ const (
 )
 
 func (o *order) key() string       { return o.id }
-func (o *order) born() time.Time   { return o.created.Time }
 func (o *order) reference() string { return fmt.Sprintf("#ORDER_%d", o.number) }
 
 // ended reports whether the order is cancelled or refunded.
@@ -101,7 +99,7 @@ type orderBook struct {
 func (o *order) sold() []sold {
 	all := make([]sold, 0, len(o.lines))
 	for _, l := range o.lines {
-		all = append(all, sold{l.price.Decimal, int64(l.quantity), cuts(l.discounts), o.company.rates(l)})
+		all = append(all, sold{price: l.price.Decimal, quantity: int64(l.quantity), cuts: cuts(l.discounts), rates: o.company.rates(l)})
 	}
 	return all
 }

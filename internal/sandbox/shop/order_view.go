@@ -224,7 +224,7 @@ var orderList = list[*order]{
 		"updated_at":  between(func(o *order) Stamp { return o.updated }),
 	},
 	sorts: map[string]sorter[*order]{
-		birth:        byBirth[*order],
+		birth:        byTime(func(o *order) Stamp { return o.created }),
 		"updated_at": byTime(func(o *order) Stamp { return o.updated }),
 	},
 	includes: []string{"customer"},

@@ -1,9 +1,6 @@
 package shop
 
-import (
-	"fmt"
-	"time"
-)
+import "fmt"
 
 // payment is money that came in for an order.
 type payment struct {
@@ -16,8 +13,7 @@ type payment struct {
 	at      Stamp
 }
 
-func (m *payment) key() string     { return m.id }
-func (m *payment) born() time.Time { return m.at.Time }
+func (m *payment) key() string { return m.id }
 
 // invoice is what the payments of an order pay. The first payment makes it.
 type invoice struct {
@@ -28,8 +24,7 @@ type invoice struct {
 	created, updated Stamp
 }
 
-func (i *invoice) key() string     { return i.id }
-func (i *invoice) born() time.Time { return i.created.Time }
+func (i *invoice) key() string { return i.id }
 
 // invoiceView is the invoice of the document.
 type invoiceView struct {
@@ -197,7 +192,7 @@ var paymentList = list[*payment]{
 		"type":     equal(func(*payment) string { return "inbound" }),
 	},
 	sorts: map[string]sorter[*payment]{
-		birth:     byBirth[*payment],
+		birth:     byTime(func(m *payment) Stamp { return m.at }),
 		"paid_at": byTime(func(m *payment) Stamp { return m.at }),
 		"amount": func(*call) func(a, b *payment) int {
 			return func(a, b *payment) int { return a.amount.Cmp(b.amount.Decimal) }

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"campaignd/internal/sandbox/draw"
 )
 
 // Options say how a platform runs. The zero value works.
@@ -99,3 +101,9 @@ func New(sc Scenario, opt Options) (*Platform, error) {
 
 // now is the instant of a change, in microseconds, as answers show it.
 func (p *Platform) now() Stamp { return Stamp{Time: time.Now().UTC().Truncate(time.Microsecond)} }
+
+// newID is an id that the platform has not given before.
+func (p *Platform) newID() string {
+	p.serial++
+	return ulid(time.Now(), draw.Mix(p.opt.Seed, p.serial), 1<<49|p.serial)
+}

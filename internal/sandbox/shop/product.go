@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
-	"time"
 )
 
 // product is a product with its variants. Price and stock are those of the variants.
@@ -28,8 +27,7 @@ func newProduct(c *company, from Product, now Stamp) *product {
 	return p
 }
 
-func (p *product) key() string     { return p.ID }
-func (p *product) born() time.Time { return p.CreatedAt.Time }
+func (p *product) key() string { return p.ID }
 
 // sells reports whether a shop sells the product. Without a shop it is sold.
 func (p *product) sells(s *shop) bool {

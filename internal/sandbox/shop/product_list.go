@@ -25,7 +25,7 @@ var productList = list[*product]{
 		"price": func(*call) func(a, b *product) int {
 			return func(a, b *product) int { return a.price().Cmp(b.price().Decimal) }
 		},
-		birth:        byBirth[*product],
+		birth:        byTime(func(p *product) Stamp { return p.CreatedAt }),
 		"updated_at": byTime(func(p *product) Stamp { return p.UpdatedAt }),
 		"title":      byFold(func(p *product) string { return p.Title }),
 		"has_stock_first": func(c *call) func(a, b *product) int {

@@ -196,6 +196,3 @@ type Address struct {
 	IsPrimary  bool       `yaml:"is_primary" json:"is_primary"`
 	Metadata   object     `yaml:"metadata" json:"metadata"`
 }
-
-// on reads a switch that is true where the scenario does not name it.
-func on(b *bool) bool { return b == nil || *b }

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"campaignd/internal/sandbox/draw"
 )
 
 // prefix begins the path of each versioned route.
@@ -81,7 +83,7 @@ func (p *Platform) act(c *call, raw []byte, bodyErr error, number uint64) (any, 
 		return nil, bodyErr
 	}
 	if c.route.shifts && p.fires("shift", c.faults.Shift, number) {
-		p.shift(c.company, c.now, mix(p.opt.Seed, number)&1 == 0)
+		p.shift(c.company, c.now, draw.Mix(p.opt.Seed, number)&1 == 0)
 	}
 	return c.route.run(p, c, raw)
 }
@@ -98,7 +100,7 @@ func (p *Platform) slowDown(c *call, number uint64) error {
 	}
 	if p.fires("server_error", c.faults.ServerError, number) {
 		statuses := []int{500, 502, 503, 504}
-		return say(statuses[mix(p.opt.Seed, number)%4], "Server Error")
+		return say(statuses[draw.Mix(p.opt.Seed, number)%4], "Server Error")
 	}
 	return nil
 }

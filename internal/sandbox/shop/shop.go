@@ -3,7 +3,6 @@ package shop
 import (
 	"slices"
 	"strings"
-	"time"
 )
 
 // shop is a shop of a company.
@@ -20,8 +19,7 @@ func newShop(c *company, s Shop, now Stamp) *shop {
 	return &shop{s, c}
 }
 
-func (s *shop) key() string     { return s.ID }
-func (s *shop) born() time.Time { return s.CreatedAt.Time }
+func (s *shop) key() string { return s.ID }
 
 // warehouses are the ids of the shop's warehouses.
 func (s *shop) warehouses() []string {
@@ -76,7 +74,7 @@ var shopList = list[*shop]{
 	sorts: map[string]sorter[*shop]{
 		"name":          byFold(func(s *shop) string { return s.Name }),
 		"currency_code": by(func(s *shop) string { return s.Currency }),
-		birth:           byBirth[*shop],
+		birth:           byTime(func(s *shop) Stamp { return s.CreatedAt }),
 	},
 	view: func(_ *call, s *shop, _ includes) any { return s.view() },
 }

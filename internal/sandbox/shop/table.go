@@ -6,14 +6,12 @@ import (
 	"net/http"
 	"slices"
 	"sort"
-	"time"
 )
 
 // record is what a table keeps: a pointer.
 type record interface {
 	comparable
-	key() string     // the id
-	born() time.Time // when it was created
+	key() string // the id
 }
 
 // table keeps records in the order of their creation. The generated ones, if any, stand between
@@ -30,6 +28,7 @@ type generated[T record] struct {
 	size     int
 	compute  func(i int) T
 	numberOf func(id string) int // -1: none of them
+	born     func(T) Stamp       // the creation, also of a record that is stored
 	kept     map[int]T           // those that were changed; they are stored
 }
 
@@ -194,8 +193,9 @@ func (t *table[T]) remove(p *Platform, id string) {
 	p.records--
 }
 
-// byBirth returns n records from a place of the order by creation time. It computes few generated
-// records besides those that it returns. Records of one instant are in their order in the table.
+// byBirth returns n records from a place of the order by creation, which t.made names. It computes
+// few generated records besides those that it returns. Records of one instant are in their order in
+// the table.
 func (t *table[T]) byBirth(from, n int, newestFirst bool) []T {
 	type place struct {
 		r    T
@@ -208,13 +208,13 @@ func (t *table[T]) byBirth(from, n int, newestFirst bool) []T {
 	for _, r := range t.tail {
 		stored = append(stored, place{r, true})
 	}
-	order := func(a, b time.Time) int {
+	order := func(a, b Stamp) int {
 		if newestFirst {
-			return b.Compare(a)
+			return b.Compare(a.Time)
 		}
-		return a.Compare(b)
+		return a.Compare(b.Time)
 	}
-	slices.SortStableFunc(stored, func(a, b place) int { return order(a.r.born(), b.r.born()) })
+	slices.SortStableFunc(stored, func(a, b place) int { return order(t.made.born(a.r), t.made.born(b.r)) })
 	made := func(i int) T {
 		if newestFirst {
 			i = t.made.size - 1 - i
@@ -223,7 +223,7 @@ func (t *table[T]) byBirth(from, n int, newestFirst bool) []T {
 	}
 	// first reports whether the i-th generated record stands before the stored one.
 	first := func(i int, s place) bool {
-		c := order(made(i).born(), s.r.born())
+		c := order(t.made.born(made(i)), t.made.born(s.r))
 		return c < 0 || c == 0 && s.tail
 	}
 	at := func(s int) int { // the place of the s-th stored record among all

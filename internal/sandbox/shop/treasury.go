@@ -1,7 +1,5 @@
 package shop
 
-import "time"
-
 // treasuryAccount is a till or a bank account of a company. Its balance is the sum of what was paid
 // into it.
 type treasuryAccount struct {
@@ -11,8 +9,7 @@ type treasuryAccount struct {
 	created, updated Stamp
 }
 
-func (a *treasuryAccount) key() string     { return a.ID }
-func (a *treasuryAccount) born() time.Time { return a.created.Time }
+func (a *treasuryAccount) key() string { return a.ID }
 
 // treasuryFields are what a client may change.
 type treasuryFields struct {

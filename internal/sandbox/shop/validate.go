@@ -21,6 +21,10 @@ type Flaw struct {
 
 func (f *Flaw) Error() string { return "commerce." + f.Path + ": " + f.Problem }
 
+// maxGenerated is the largest number of generated customers, and of orders: their texts have seven
+// digits.
+const maxGenerated = 9_999_999
+
 // Validate checks the scenario and sets its defaults. The error is a *Flaw.
 func (sc *Scenario) Validate() error {
 	w := walk{names: map[string]bool{}, ids: map[string]string{}}

@@ -1,7 +1,5 @@
 package shop
 
-import "time"
-
 // variant is what is bought: it has the price and the stock.
 type variant struct {
 	Variant
@@ -10,8 +8,7 @@ type variant struct {
 	stocks   map[string]int // by warehouse
 }
 
-func (v *variant) key() string     { return v.ID }
-func (v *variant) born() time.Time { return v.product.born() }
+func (v *variant) key() string { return v.ID }
 
 // warehouses are those of a shop, or of the whole company.
 func (c *company) warehouses(of *shop) []Warehouse {
