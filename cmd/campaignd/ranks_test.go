@@ -79,9 +79,12 @@ var ranks = map[string]int{
 
 	"internal/sandbox":         20, // imports its own packages and sandboxMayImport; sandboxImporters may import it
 	"internal/sandbox/request": 17, // imports internal/sandbox/area only
-	"internal/sandbox/shop":    15, // imports nothing of ours
+	"internal/sandbox/shop":    15, // imports its own packages and internal/sandbox/draw only
 	"internal/sandbox/area":    15, // imports nothing of ours
 	"internal/sandbox/draw":    10, // imports nothing of ours
+
+	"internal/sandbox/shop/scenario": 12, // imports internal/sandbox/shop/value only
+	"internal/sandbox/shop/value":    11, // imports nothing of ours
 
 	"internal/sandbox/inprocess": 15, // imports nothing of ours
 

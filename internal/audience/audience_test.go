@@ -18,6 +18,7 @@ import (
 	"campaignd/internal/audience"
 	"campaignd/internal/commerce"
 	"campaignd/internal/sandbox/shop"
+	"campaignd/internal/sandbox/shop/scenario"
 	"campaignd/internal/secret"
 )
 
@@ -29,7 +30,7 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	platform, err := shop.New(shop.Demo(), shop.Options{Seed: 1})
+	platform, err := shop.New(scenario.Demo(), shop.Options{Seed: 1})
 	if err != nil {
 		t.Fatalf("the shop: %v; want no error", err)
 	}
@@ -46,8 +47,8 @@ func (w *world) post(path string, body any) string {
 	if err != nil {
 		w.Fatal(err)
 	}
-	r.Header.Set("X-Company", shop.DemoCompany)
-	r.Header.Set("X-API-Key", shop.DemoKey)
+	r.Header.Set("X-Company", scenario.DemoCompany)
+	r.Header.Set("X-API-Key", scenario.DemoKey)
 	resp, err := http.DefaultClient.Do(r)
 	if err != nil {
 		w.Fatal(err)
@@ -83,7 +84,7 @@ func (w *world) list(yaml string) ([]string, audience.Counts, error) {
 	if err != nil {
 		w.Fatal(err)
 	}
-	client, err := commerce.New(commerce.Options{BaseURL: w.url, Company: shop.DemoCompany, APIKey: secret.New(shop.DemoKey), Rate: 1000})
+	client, err := commerce.New(commerce.Options{BaseURL: w.url, Company: scenario.DemoCompany, APIKey: secret.New(scenario.DemoKey), Rate: 1000})
 	if err != nil {
 		w.Fatal(err)
 	}

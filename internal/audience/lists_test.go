@@ -14,7 +14,7 @@ import (
 	"campaignd/campaign/file"
 	"campaignd/internal/audience"
 	"campaignd/internal/commerce"
-	"campaignd/internal/sandbox/shop"
+	"campaignd/internal/sandbox/shop/scenario"
 	"campaignd/internal/secret"
 )
 
@@ -30,7 +30,7 @@ func (r *imports) Runs(context.Context, campaign.RunFilter) ([]campaign.Run, err
 
 func (w *world) lists(folder string, ledger audience.Ledger) *audience.Lists {
 	return audience.NewLists(folder, func() (*commerce.Client, error) {
-		return commerce.New(commerce.Options{BaseURL: w.url, Company: shop.DemoCompany, APIKey: secret.New(shop.DemoKey), Rate: 1000})
+		return commerce.New(commerce.Options{BaseURL: w.url, Company: scenario.DemoCompany, APIKey: secret.New(scenario.DemoKey), Rate: 1000})
 	}, ledger, slog.New(slog.DiscardHandler))
 }
 

@@ -11,6 +11,7 @@ import (
 	"campaignd/internal/audience"
 	"campaignd/internal/commerce"
 	"campaignd/internal/sandbox/shop"
+	"campaignd/internal/sandbox/shop/scenario"
 	"campaignd/internal/secret"
 )
 
@@ -18,15 +19,15 @@ import (
 // still to be read.
 func TestEachCustomerIsListedOnceWhileRowsShift(t *testing.T) {
 	const customers = 10_000
-	platform, err := shop.New(shop.Scenario{Faults: shop.Faults{Shift: 0.1}, Companies: []shop.Company{{
-		ID: shop.DemoCompany, Name: "Shop", Handle: "shop", Currency: "EUR", Keys: []shop.Key{{Key: shop.DemoKey, PublicKey: "public"}},
-		Generate: shop.Generate{Customers: customers}}}}, shop.Options{Seed: 1})
+	platform, err := shop.New(scenario.Commerce{Faults: scenario.Faults{Shift: 0.1}, Companies: []scenario.Company{{
+		ID: scenario.DemoCompany, Name: "Shop", Handle: "shop", Currency: "EUR", Keys: []scenario.Key{{Key: scenario.DemoKey, PublicKey: "public"}},
+		Generate: scenario.Generate{Customers: customers}}}}, shop.Options{Seed: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
 	server := httptest.NewServer(platform)
 	defer server.Close()
-	client, err := commerce.New(commerce.Options{BaseURL: server.URL, Company: shop.DemoCompany, APIKey: secret.New(shop.DemoKey), Rate: 1000})
+	client, err := commerce.New(commerce.Options{BaseURL: server.URL, Company: scenario.DemoCompany, APIKey: secret.New(scenario.DemoKey), Rate: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}

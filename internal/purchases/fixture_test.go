@@ -18,6 +18,7 @@ import (
 	"campaignd/internal/ledger/sqlite"
 	"campaignd/internal/purchases"
 	"campaignd/internal/sandbox/shop"
+	"campaignd/internal/sandbox/shop/scenario"
 	"campaignd/internal/secret"
 	"campaignd/recipients"
 	"campaignd/reporting"
@@ -35,7 +36,7 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	demo := shop.Demo()
+	demo := scenario.Demo()
 	demo.Companies[0].Address.Country = "CM"
 	platform, err := shop.New(demo, shop.Options{Seed: 1})
 	if err != nil {
@@ -60,7 +61,7 @@ func (w *world) open(path string) {
 }
 
 func (w *world) client() (*commerce.Client, error) {
-	return commerce.New(commerce.Options{BaseURL: w.shop.URL, Company: shop.DemoCompany, APIKey: secret.New(shop.DemoKey), Rate: 1000})
+	return commerce.New(commerce.Options{BaseURL: w.shop.URL, Company: scenario.DemoCompany, APIKey: secret.New(scenario.DemoKey), Rate: 1000})
 }
 
 // ask does a request to the shop and decodes its answer.
@@ -71,8 +72,8 @@ func (w *world) ask(method, path string, body, answer any) {
 	if err != nil {
 		w.Fatal(err)
 	}
-	r.Header.Set("X-Company", shop.DemoCompany)
-	r.Header.Set("X-API-Key", shop.DemoKey)
+	r.Header.Set("X-Company", scenario.DemoCompany)
+	r.Header.Set("X-API-Key", scenario.DemoKey)
 	resp, err := http.DefaultClient.Do(r)
 	if err != nil {
 		w.Fatal(err)

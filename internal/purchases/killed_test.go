@@ -23,7 +23,7 @@ import (
 	"campaignd/internal/ledger"
 	"campaignd/internal/ledger/sqlite"
 	"campaignd/internal/purchases"
-	"campaignd/internal/sandbox/shop"
+	"campaignd/internal/sandbox/shop/scenario"
 	"campaignd/internal/secret"
 )
 
@@ -39,7 +39,7 @@ const eventSecret = "a secret of events for tests"
 
 // unlisted is a client for which the platform has no list of orders: only events name them.
 func unlisted(shopURL string) (*commerce.Client, error) {
-	return commerce.New(commerce.Options{BaseURL: shopURL, Company: shop.DemoCompany, APIKey: secret.New(shop.DemoKey), Rate: 1000,
+	return commerce.New(commerce.Options{BaseURL: shopURL, Company: scenario.DemoCompany, APIKey: secret.New(scenario.DemoKey), Rate: 1000,
 		Assumed: commerce.Assumed{OrdersPath: "/2023-11/none"}})
 }
 
@@ -51,7 +51,7 @@ func childTakes(path, shopURL string) error {
 	if err != nil {
 		return err
 	}
-	intake := commerce.NewIntake(commerce.Assumed{}, shop.DemoCompany, []secret.Value{secret.New(eventSecret)}, slog.New(slog.DiscardHandler),
+	intake := commerce.NewIntake(commerce.Assumed{}, scenario.DemoCompany, []secret.Value{secret.New(eventSecret)}, slog.New(slog.DiscardHandler),
 		func(ctx context.Context, hints []commerce.Hint) error {
 			var all []campaign.OrderHint
 			for _, h := range hints {
@@ -137,7 +137,7 @@ func TestAKilledProcessCountsEachOrderOnce(t *testing.T) {
 // posted posts an event about an order, and reports whether it was answered with a 2xx.
 func posted(ctx context.Context, url, order string) bool {
 	body := fmt.Sprintf(`{"id":"e","type":"order.updated","created_at":"2026-03-01T10:00:00Z","company_id":%q,"data":{"id":%q}}`,
-		shop.DemoCompany, order)
+		scenario.DemoCompany, order)
 	mac := hmac.New(sha256.New, []byte(eventSecret))
 	mac.Write([]byte(body))
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(body))

@@ -3,7 +3,7 @@ package sandbox
 import (
 	"fmt"
 
-	"campaignd/internal/sandbox/shop"
+	"campaignd/internal/sandbox/shop/scenario"
 )
 
 // DemoKey and DemoSecret are the default key and the default webhook secret of a sandbox. No real
@@ -16,8 +16,8 @@ const (
 // DemoCompany and DemoCommerceKey are the company and the API key of the commerce platform, if the
 // scenario does not have one.
 const (
-	DemoCompany     = shop.DemoCompany
-	DemoCommerceKey = shop.DemoKey
+	DemoCompany     = scenario.DemoCompany
+	DemoCommerceKey = scenario.DemoKey
 )
 
 // Demo returns the options of `campaignd demo`: four numbers of HIGH throughput, seven templates,

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"campaignd/internal/sandbox/area"
-	"campaignd/internal/sandbox/shop"
+	"campaignd/internal/sandbox/shop/scenario"
 )
 
 // Options says what exists at the service and how it behaves. The zero value works: the key
@@ -100,8 +100,9 @@ type Options struct {
 	// Timeline changes the sandbox while it runs.
 	Timeline []Step `yaml:"timeline"`
 
-	// Commerce is the commerce platform, served at /2023-11/, /oauth/ and /pay/. Default: shop.Demo.
-	Commerce *shop.Scenario `yaml:"commerce"`
+	// Commerce is the commerce platform, served at /2023-11/, /oauth/ and /pay/. Default:
+	// scenario.Demo.
+	Commerce *scenario.Commerce `yaml:"commerce"`
 
 	// Transport posts the webhooks. Default: one that keeps WebhookWorkers connections.
 	Transport http.RoundTripper `yaml:"-"`

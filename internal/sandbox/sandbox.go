@@ -11,6 +11,7 @@ import (
 	"campaignd/internal/sandbox/area"
 	"campaignd/internal/sandbox/draw"
 	"campaignd/internal/sandbox/shop"
+	"campaignd/internal/sandbox/shop/scenario"
 )
 
 // maxConnections is the largest number of connections: pairKey has 14 bits for a connection.
@@ -145,11 +146,11 @@ func New(opt Options) (*Sandbox, error) {
 
 // openShop makes the commerce platform of the scenario, or the demo shop.
 func (s *Sandbox) openShop() (*shop.Platform, error) {
-	scenario := shop.Demo()
+	section := scenario.Demo()
 	if s.opt.Commerce != nil {
-		scenario = *s.opt.Commerce
+		section = *s.opt.Commerce
 	}
-	return shop.New(scenario, shop.Options{
+	return shop.New(section, shop.Options{
 		Seed: s.opt.Seed, RetrySchedule: s.opt.RetrySchedule, WebhookTimeout: s.opt.WebhookTimeout,
 		Transport: s.opt.Transport, Log: s.opt.Log,
 	})

@@ -11,7 +11,7 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/parser"
 
-	"campaignd/internal/sandbox/shop"
+	"campaignd/internal/sandbox/shop/scenario"
 )
 
 // LoadScenario reads Options from a YAML file. An unknown key or a wrong type is an error with the
@@ -42,7 +42,7 @@ func parseScenario(name string, raw []byte) (o Options, err error) {
 		return Options{}, fmt.Errorf("%s: %w", name, err)
 	}
 	filled, err := o.withDefaults()
-	if flaw, ok := errors.AsType[*shop.Flaw](err); ok {
+	if flaw, ok := errors.AsType[*scenario.Flaw](err); ok {
 		return Options{}, fmt.Errorf("%s: %w", position(name, raw, "commerce."+flaw.Path), flaw)
 	}
 	if err != nil {

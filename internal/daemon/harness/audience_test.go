@@ -12,7 +12,8 @@ import (
 	"time"
 
 	"campaignd/internal/sandbox"
-	"campaignd/internal/sandbox/shop"
+	"campaignd/internal/sandbox/shop/scenario"
+	"campaignd/internal/sandbox/shop/value"
 )
 
 // invoices are the payment links and faults of the platform.
@@ -143,19 +144,19 @@ func (s *storefront) balanced(run string, customers map[string]*debtor, sent []s
 func TestKilledServesSendEachOrderOneLink(t *testing.T) {
 	t.Parallel()
 	const people, linking, importing, anytime = 10_000, 8, 3, 9
-	s := newStorefront(t, 5*standard, func(platform *shop.Scenario) {
-		platform.Faults = shop.Faults{TooManyRequests: 0.001, LostAfter: 0.01, Shift: 0.02}
+	s := newStorefront(t, 5*standard, func(platform *scenario.Commerce) {
+		platform.Faults = scenario.Faults{TooManyRequests: 0.001, LostAfter: 0.01, Shift: 0.02}
 		c := &platform.Companies[0]
-		c.Generate = shop.Generate{Customers: people, Orders: people, Consent: 0.9}
-		price := shop.Amount{}
+		c.Generate = scenario.Generate{Customers: people, Orders: people, Consent: 0.9}
+		price := value.Amount{}
 		if err := price.UnmarshalText([]byte("15")); err != nil {
 			t.Fatal(err)
 		}
-		c.Products = []shop.Product{{ID: "01HDEM00000000000000SCARF1", Title: "Scarf", Handle: "scarf",
-			Variants: []shop.Variant{{ID: "01HDEM00000000000000SCARF2", Title: "Wool", Price: price}}}}
-		c.TreasuryAccounts = []shop.TreasuryAccount{{ID: "01HDEM0000000000000000T1M1", Label: "Till", Type: "cash"}}
+		c.Products = []scenario.Product{{ID: "01HDEM00000000000000SCARF1", Title: "Scarf", Handle: "scarf",
+			Variants: []scenario.Variant{{ID: "01HDEM00000000000000SCARF2", Title: "Wool", Price: price}}}}
+		c.TreasuryAccounts = []scenario.TreasuryAccount{{ID: "01HDEM0000000000000000T1M1", Label: "Till", Type: "cash"}}
 		yes := true
-		c.PaymentMethods = []shop.PaymentMethod{{ID: "01HDEM00000000000000CARD01", Name: "Cash", Processor: "cash", Links: &yes,
+		c.PaymentMethods = []scenario.PaymentMethod{{ID: "01HDEM00000000000000CARD01", Name: "Cash", Processor: "cash", Links: &yes,
 			TreasuryAccount: "01HDEM0000000000000000T1M1"}}
 	})
 	draw := drawOf(t)

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"campaignd/internal/sandbox"
-	"campaignd/internal/sandbox/shop"
+	"campaignd/internal/sandbox/shop/scenario"
 )
 
 // commerceKills is how many processes each half of the test kills.
@@ -30,14 +30,14 @@ type storefront struct {
 const ordersSecret = "a secret of order events"
 
 // newStorefront starts a world whose four numbers have a rate. change alters the platform.
-func newStorefront(t *testing.T, rate int, change func(*shop.Scenario)) *storefront {
+func newStorefront(t *testing.T, rate int, change func(*scenario.Commerce)) *storefront {
 	t.Helper()
 	w := newWorld(t, rate, func(o *sandbox.Options) {
 		hooks := strings.Replace(o.WebhookURL, "/webhooks/messaging", "/webhooks/commerce", 1)
-		o.Commerce = &shop.Scenario{
-			Companies: []shop.Company{{ID: sandbox.DemoCompany, Name: "Shop", Handle: "shop", Currency: "EUR",
-				Keys:     []shop.Key{{Key: sandbox.DemoCommerceKey, PublicKey: "public"}},
-				Webhooks: []shop.Webhook{{URL: hooks, Secret: ordersSecret}}}},
+		o.Commerce = &scenario.Commerce{
+			Companies: []scenario.Company{{ID: sandbox.DemoCompany, Name: "Shop", Handle: "shop", Currency: "EUR",
+				Keys:     []scenario.Key{{Key: sandbox.DemoCommerceKey, PublicKey: "public"}},
+				Webhooks: []scenario.Webhook{{URL: hooks, Secret: ordersSecret}}}},
 		}
 		change(o.Commerce)
 	})
@@ -96,9 +96,9 @@ func (s *storefront) conversions() (orders, people int) {
 // once.
 func TestKilledProcessesCountEachOrderOnce(t *testing.T) {
 	t.Parallel()
-	s := newStorefront(t, standard, func(platform *shop.Scenario) {
-		platform.Faults = shop.Faults{TooManyRequests: 0.02, LostAfter: 0.01, ServerError: 0.002, Shift: 0.05}
-		platform.Companies[0].Generate = shop.Generate{Customers: 2000, Consent: 0.9}
+	s := newStorefront(t, standard, func(platform *scenario.Commerce) {
+		platform.Faults = scenario.Faults{TooManyRequests: 0.02, LostAfter: 0.01, ServerError: 0.002, Shift: 0.05}
+		platform.Companies[0].Generate = scenario.Generate{Customers: 2000, Consent: 0.9}
 	})
 	s.write("winback.yaml", fmt.Sprintf(`name: winback
 connections: [conn_1, conn_2, conn_3, conn_4]

@@ -19,7 +19,8 @@ import (
 	"campaignd/internal/ledger"
 	"campaignd/internal/ledger/sqlite"
 	"campaignd/internal/sandbox"
-	"campaignd/internal/sandbox/shop"
+	"campaignd/internal/sandbox/shop/scenario"
+	"campaignd/internal/sandbox/shop/value"
 )
 
 // ordersFor is how long events of orders come. `make bench-orders` gives a minute, and then the
@@ -81,15 +82,15 @@ func TestEventsOfOrdersSlowNoSending(t *testing.T) {
 		length = *ordersFor
 	}
 	n := int(length.Seconds() * perSecond)
-	s := newStorefront(t, standard, func(platform *shop.Scenario) {
-		price := shop.Amount{}
+	s := newStorefront(t, standard, func(platform *scenario.Commerce) {
+		price := value.Amount{}
 		if err := price.UnmarshalText([]byte("15")); err != nil {
 			t.Fatal(err)
 		}
 		c := &platform.Companies[0]
-		c.Webhooks, c.Generate = nil, shop.Generate{Customers: 1000, Orders: n}
-		c.Products = []shop.Product{{ID: "01HDEM00000000000000SCARF1", Title: "Scarf", Handle: "scarf",
-			Variants: []shop.Variant{{ID: "01HDEM00000000000000SCARF2", Title: "Wool", Price: price}}}}
+		c.Webhooks, c.Generate = nil, scenario.Generate{Customers: 1000, Orders: n}
+		c.Products = []scenario.Product{{ID: "01HDEM00000000000000SCARF1", Title: "Scarf", Handle: "scarf",
+			Variants: []scenario.Variant{{ID: "01HDEM00000000000000SCARF2", Title: "Wool", Price: price}}}}
 	})
 	orders := s.ids(n)
 	// The platform refuses to show an order, so that each hint stays in the ledger and is counted.

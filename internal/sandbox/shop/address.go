@@ -3,14 +3,17 @@ package shop
 import (
 	"net/http"
 	"slices"
+
+	"campaignd/internal/sandbox/shop/scenario"
+	"campaignd/internal/sandbox/shop/value"
 )
 
 // address is an address of a customer.
 type address struct {
-	Address
+	scenario.Address
 	id               string
 	owner            *customer
-	created, updated Stamp
+	created, updated value.Stamp
 }
 
 func (a *address) key() string { return a.id }
@@ -18,12 +21,12 @@ func (a *address) key() string { return a.id }
 // addressView is the address of the document.
 type addressView struct {
 	ID string `json:"id"`
-	Address
-	AddressableID   string `json:"addressable_id"`
-	AddressableType string `json:"addressable_type"`
-	CompanyID       string `json:"company_id"`
-	CreatedAt       Stamp  `json:"created_at"`
-	UpdatedAt       Stamp  `json:"updated_at"`
+	scenario.Address
+	AddressableID   string      `json:"addressable_id"`
+	AddressableType string      `json:"addressable_type"`
+	CompanyID       string      `json:"company_id"`
+	CreatedAt       value.Stamp `json:"created_at"`
+	UpdatedAt       value.Stamp `json:"updated_at"`
 }
 
 func (a *address) view() addressView {
@@ -46,7 +49,7 @@ func (c *customer) primary() *address {
 }
 
 // addAddress stores an address of the customer. A primary one takes the place of the one before.
-func (c *customer) addAddress(p *Platform, from Address, now Stamp) (*address, error) {
+func (c *customer) addAddress(p *Platform, from scenario.Address, now value.Stamp) (*address, error) {
 	if err := c.company.customers.keep(p, c); err != nil {
 		return nil, err
 	}
@@ -76,7 +79,7 @@ func (p *Platform) listAddresses(c *call) (page, error) {
 }
 
 // createAddress is POST /customers/addresses.
-func (p *Platform) createAddress(c *call, in Address) (addressView, error) {
+func (p *Platform) createAddress(c *call, in scenario.Address) (addressView, error) {
 	if err := complete(in); err != nil {
 		return addressView{}, err
 	}
@@ -89,7 +92,7 @@ func (p *Platform) createAddress(c *call, in Address) (addressView, error) {
 }
 
 // complete refuses an address without line1, city or country.
-func complete(a Address) error {
+func complete(a scenario.Address) error {
 	var f flaws
 	f.require("line1", string(a.Line1))
 	f.require("city", string(a.City))

@@ -1,16 +1,21 @@
 package shop
 
+import (
+	"campaignd/internal/sandbox/shop/scenario"
+	"campaignd/internal/sandbox/shop/value"
+)
+
 var customerList = list[*customer]{
 	filters: map[string]filter[*customer]{
 		"search": searching(func(c *customer) []string {
 			return []string{c.FirstName + " " + c.LastName, c.Email, c.Phone, c.ID}
 		}),
-		"created_at": between(func(c *customer) Stamp { return c.CreatedAt }),
-		"updated_at": between(func(c *customer) Stamp { return c.updated }),
+		"created_at": between(func(c *customer) value.Stamp { return c.CreatedAt }),
+		"updated_at": between(func(c *customer) value.Stamp { return c.updated }),
 	},
 	sorts: map[string]sorter[*customer]{
-		birth:        byTime(func(c *customer) Stamp { return c.CreatedAt }),
-		"updated_at": byTime(func(c *customer) Stamp { return c.updated }),
+		birth:        byTime(func(c *customer) value.Stamp { return c.CreatedAt }),
+		"updated_at": byTime(func(c *customer) value.Stamp { return c.updated }),
 		"first_name": byFold(func(c *customer) string { return c.FirstName }),
 		"last_name":  byFold(func(c *customer) string { return c.LastName }),
 		"email":      byFold(func(c *customer) string { return c.Email }),
@@ -49,18 +54,18 @@ type newMedia struct {
 
 // media is the media object of the document.
 type media struct {
-	ID             int    `json:"id"`
-	CollectionName string `json:"collection_name"`
-	FileName       string `json:"file_name"`
-	MimeType       Text   `json:"mime_type"`
-	Size           int    `json:"size"`
-	Link           string `json:"link"`
-	Large          string `json:"large"`
-	Thumb          string `json:"thumb"`
-	Micro          string `json:"micro"`
-	Webp           string `json:"webp"`
-	CreatedAt      Stamp  `json:"created_at"`
-	UpdatedAt      Stamp  `json:"updated_at"`
+	ID             int         `json:"id"`
+	CollectionName string      `json:"collection_name"`
+	FileName       string      `json:"file_name"`
+	MimeType       value.Text  `json:"mime_type"`
+	Size           int         `json:"size"`
+	Link           string      `json:"link"`
+	Large          string      `json:"large"`
+	Thumb          string      `json:"thumb"`
+	Micro          string      `json:"micro"`
+	Webp           string      `json:"webp"`
+	CreatedAt      value.Stamp `json:"created_at"`
+	UpdatedAt      value.Stamp `json:"updated_at"`
 }
 
 // createCustomer is POST /admin/customers. Several customers may share an e-mail address or a phone
@@ -71,7 +76,7 @@ func (p *Platform) createCustomer(c *call, in newCustomerRequest) (customerView,
 	if err := f.err(); err != nil {
 		return customerView{}, err
 	}
-	from := Customer{FirstName: in.FirstName, LastName: in.LastName, Email: in.Email, Phone: in.Phone}
+	from := scenario.Customer{FirstName: in.FirstName, LastName: in.LastName, Email: in.Email, Phone: in.Phone}
 	for _, t := range in.Tags {
 		from.Tags = append(from.Tags, t.Name)
 	}

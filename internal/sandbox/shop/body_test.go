@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"campaignd/internal/sandbox/shop/scenario"
 )
 
 // shape says which of the document's five bodies of errors a body is, or what is wrong with it
@@ -131,7 +133,7 @@ func FuzzControl(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, body string) {
 		p := lastUnit(t)
-		p.keys["key"] = &credential{company: p.company[unitCompany], kind: admin, key: &Key{State: "active"}}
+		p.keys["key"] = &credential{company: p.company[unitCompany], kind: admin, key: &scenario.Key{State: "active"}}
 		id := orderID(t, p, unitOrder)
 		for _, path := range []string{
 			"/sandbox/commerce/pay", "/sandbox/commerce/stock", "/sandbox/commerce/orders/" + id + "/status",

@@ -4,6 +4,9 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"campaignd/internal/sandbox/shop/scenario"
+	"campaignd/internal/sandbox/shop/value"
 )
 
 // call is one request, after its credential and company were checked.
@@ -15,13 +18,13 @@ type call struct {
 	query    url.Values
 	header   http.Header // of the answer
 	base     string      // such as http://127.0.0.1:8090
-	now      Stamp
+	now      value.Stamp
 	company  *company  // nil on an open route
 	shop     *shop     // the active shop, or nil
 	customer *customer // of the customer token, or nil
 	admin    bool      // the credential is an API key or an access token
 	status   int       // of the answer; 0 is 200
-	faults   *Faults
+	faults   *scenario.Faults
 }
 
 // path is a value of the path, such as {order}.

@@ -4,11 +4,14 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"campaignd/internal/sandbox/shop/scenario"
+	"campaignd/internal/sandbox/shop/value"
 )
 
 // company is a company of the scenario with all its records.
 type company struct {
-	Company
+	scenario.Company
 	pace      pace
 	shops     table[*shop]
 	products  table[*product]
@@ -20,15 +23,15 @@ type company struct {
 	pickups   table[*pickup]
 	methods   table[*method]
 	treasury  table[*treasuryAccount]
-	taxes     map[string]Tax
+	taxes     map[string]scenario.Tax
 	book      map[string][]*address // by customer
 	source    source                // of generated records
 	orderBook
 }
 
 // addCompany adds a company of a scenario that was checked.
-func (p *Platform) addCompany(from Company) error {
-	c := &company{Company: from, taxes: map[string]Tax{}, book: map[string][]*address{}}
+func (p *Platform) addCompany(from scenario.Company) error {
+	c := &company{Company: from, taxes: map[string]scenario.Tax{}, book: map[string][]*address{}}
 	p.companies, p.company[from.ID] = append(p.companies, c), c
 	for _, t := range from.Taxes {
 		c.taxes[t.ID] = t
@@ -87,26 +90,26 @@ func (p *Platform) addCompany(from Company) error {
 
 // publicCompany is the public company of the document.
 type publicCompany struct {
-	ID                string       `json:"id"`
-	Name              string       `json:"name"`
-	Description       Text         `json:"description"`
-	Type              Text         `json:"type"`
-	Handle            string       `json:"handle"`
-	CompanyCode       Text         `json:"company_code"`
-	LogoURL           Text         `json:"logoUrl"`
-	Logo              any          `json:"logo"`
-	Storefront        object       `json:"storefront"`
-	StoreFrontFilters filtersBlock `json:"storeFrontFilters"`
-	PaymentMethods    []methodView `json:"paymentMethods"`
-	Currency          *money       `json:"currency"`
-	Currencies        []Currency   `json:"currencies"`
-	Variables         object       `json:"variables"`
-	Website           *website     `json:"website"`
-	HasBlogs          bool         `json:"hasBlogs"`
-	Contact           object       `json:"contact"`
-	Address           any          `json:"address"`
-	BusinessID        Text         `json:"business_id"`
-	TaxID             Text         `json:"tax_id"`
+	ID                string              `json:"id"`
+	Name              string              `json:"name"`
+	Description       value.Text          `json:"description"`
+	Type              value.Text          `json:"type"`
+	Handle            string              `json:"handle"`
+	CompanyCode       value.Text          `json:"company_code"`
+	LogoURL           value.Text          `json:"logoUrl"`
+	Logo              any                 `json:"logo"`
+	Storefront        value.Object        `json:"storefront"`
+	StoreFrontFilters filtersBlock        `json:"storeFrontFilters"`
+	PaymentMethods    []methodView        `json:"paymentMethods"`
+	Currency          *money              `json:"currency"`
+	Currencies        []scenario.Currency `json:"currencies"`
+	Variables         value.Object        `json:"variables"`
+	Website           *website            `json:"website"`
+	HasBlogs          bool                `json:"hasBlogs"`
+	Contact           value.Object        `json:"contact"`
+	Address           any                 `json:"address"`
+	BusinessID        value.Text          `json:"business_id"`
+	TaxID             value.Text          `json:"tax_id"`
 }
 
 // money is a currency.
@@ -126,8 +129,8 @@ type website struct {
 // filtersBlock is what a storefront offers as filters.
 type filtersBlock struct {
 	Collections []collectionView    `json:"collections"`
-	MinPrice    *Amount             `json:"minPrice"`
-	MaxPrice    *Amount             `json:"maxPrice"`
+	MinPrice    *value.Amount       `json:"minPrice"`
+	MaxPrice    *value.Amount       `json:"maxPrice"`
 	Options     map[string][]string `json:"options"`
 }
 
@@ -139,17 +142,17 @@ type collectionView struct {
 	SubCollections []any  `json:"sub_collections"`
 }
 
-func viewCollection(c Collection) collectionView {
+func viewCollection(c scenario.Collection) collectionView {
 	return collectionView{ID: c.ID, Name: c.Name, Slug: c.Slug, Medias: none, SubCollections: none}
 }
 
 func (c *company) view() publicCompany {
 	v := publicCompany{
-		ID: c.ID, Name: c.Name, Type: Text(c.Type), Handle: c.Handle, CompanyCode: Text(c.CompanyCode),
+		ID: c.ID, Name: c.Name, Type: value.Text(c.Type), Handle: c.Handle, CompanyCode: value.Text(c.CompanyCode),
 		StoreFrontFilters: c.filters(), PaymentMethods: []methodView{}, Currencies: c.Currencies,
 	}
 	if c.Currencies == nil {
-		v.Currencies = []Currency{}
+		v.Currencies = []scenario.Currency{}
 	}
 	if c.Address.Country != "" {
 		v.Address = c.Address

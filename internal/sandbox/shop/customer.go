@@ -1,24 +1,29 @@
 package shop
 
-import "strings"
+import (
+	"strings"
+
+	"campaignd/internal/sandbox/shop/scenario"
+	"campaignd/internal/sandbox/shop/value"
+)
 
 // customer is a customer of a company.
 type customer struct {
-	Customer
+	scenario.Customer
 	company      *company
-	medias       values
-	birthdate    Text
-	gender       Text
-	companyName  Text
-	taxNumber    Text
-	registration Text
-	custom       values
-	updated      Stamp
-	lastActivity Stamp
+	medias       value.Values
+	birthdate    value.Text
+	gender       value.Text
+	companyName  value.Text
+	taxNumber    value.Text
+	registration value.Text
+	custom       value.Values
+	updated      value.Stamp
+	lastActivity value.Stamp
 }
 
-func newCustomer(c *company, from Customer, now Stamp) *customer {
-	from.CreatedAt = from.CreatedAt.or(now)
+func newCustomer(c *company, from scenario.Customer, now value.Stamp) *customer {
+	from.CreatedAt = from.CreatedAt.Or(now)
 	return &customer{Customer: from, company: c, updated: from.CreatedAt}
 }
 
@@ -26,18 +31,18 @@ func (c *customer) key() string { return c.ID }
 
 // profile is what a customer may change.
 type profile struct {
-	FirstName          string `json:"first_name"`
-	LastName           string `json:"last_name"`
-	Email              string `json:"email"`
-	Phone              string `json:"phone"`
-	PreferredLanguage  string `json:"preferred_language"`
-	Birthdate          Text   `json:"birthdate"`
-	Gender             Text   `json:"gender"`
-	CompanyName        Text   `json:"company_name"`
-	TaxNumber          Text   `json:"tax_number"`
-	RegistrationNumber Text   `json:"registration_number"`
-	CustomFields       values `json:"custom_fields"`
-	Metadata           object `json:"metadata"`
+	FirstName          string       `json:"first_name"`
+	LastName           string       `json:"last_name"`
+	Email              string       `json:"email"`
+	Phone              string       `json:"phone"`
+	PreferredLanguage  string       `json:"preferred_language"`
+	Birthdate          value.Text   `json:"birthdate"`
+	Gender             value.Text   `json:"gender"`
+	CompanyName        value.Text   `json:"company_name"`
+	TaxNumber          value.Text   `json:"tax_number"`
+	RegistrationNumber value.Text   `json:"registration_number"`
+	CustomFields       value.Values `json:"custom_fields"`
+	Metadata           value.Object `json:"metadata"`
 }
 
 func (c *customer) profile() profile {
@@ -49,7 +54,7 @@ func (c *customer) profile() profile {
 }
 
 // change takes over a profile.
-func (c *customer) change(to profile, now Stamp) {
+func (c *customer) change(to profile, now value.Stamp) {
 	c.FirstName, c.LastName, c.Email, c.Phone, c.PreferredLanguage = to.FirstName, to.LastName, to.Email, to.Phone, to.PreferredLanguage
 	c.birthdate, c.gender, c.companyName, c.taxNumber = to.Birthdate, to.Gender, to.CompanyName, to.TaxNumber
 	c.registration, c.custom, c.Metadata, c.updated = to.RegistrationNumber, to.CustomFields, to.Metadata, now
@@ -59,41 +64,41 @@ func (c *customer) change(to profile, now Stamp) {
 type customerView struct {
 	ID                 string       `json:"id"`
 	CompanyID          string       `json:"company_id"`
-	FirstName          Text         `json:"first_name"`
-	LastName           Text         `json:"last_name"`
-	Email              Text         `json:"email"`
-	Phone              Text         `json:"phone"`
+	FirstName          value.Text   `json:"first_name"`
+	LastName           value.Text   `json:"last_name"`
+	Email              value.Text   `json:"email"`
+	Phone              value.Text   `json:"phone"`
 	Type               string       `json:"type"`
-	Birthdate          Text         `json:"birthdate"`
-	Gender             Text         `json:"gender"`
-	CompanyName        Text         `json:"company_name"`
-	TaxNumber          Text         `json:"tax_number"`
-	RegistrationNumber Text         `json:"registration_number"`
-	PreferredLanguage  Text         `json:"preferred_language"`
-	CustomFields       values       `json:"custom_fields"`
-	Medias             values       `json:"medias"`
-	Metadata           object       `json:"metadata"`
+	Birthdate          value.Text   `json:"birthdate"`
+	Gender             value.Text   `json:"gender"`
+	CompanyName        value.Text   `json:"company_name"`
+	TaxNumber          value.Text   `json:"tax_number"`
+	RegistrationNumber value.Text   `json:"registration_number"`
+	PreferredLanguage  value.Text   `json:"preferred_language"`
+	CustomFields       value.Values `json:"custom_fields"`
+	Medias             value.Values `json:"medias"`
+	Metadata           value.Object `json:"metadata"`
 	Tags               []named      `json:"tags"`
 	DefaultAddress     *addressView `json:"default_address"`
-	LastActivity       Stamp        `json:"last_activity"`
-	CreatedAt          Stamp        `json:"created_at"`
-	UpdatedAt          Stamp        `json:"updated_at"`
-	DeletedAt          Stamp        `json:"deleted_at"`
+	LastActivity       value.Stamp  `json:"last_activity"`
+	CreatedAt          value.Stamp  `json:"created_at"`
+	UpdatedAt          value.Stamp  `json:"updated_at"`
+	DeletedAt          value.Stamp  `json:"deleted_at"`
 
 	Addresses []addressView `json:"addresses,omitzero"` // of the storefront, as contacts
 	Contacts  []any         `json:"contacts,omitzero"`
 
-	OrdersCount     *int    `json:"orders_count,omitempty"`
-	QuantityOrdered *int    `json:"quantity_ordered,omitempty"`
-	TotalSpent      *Amount `json:"total_spent,omitempty"`
+	OrdersCount     *int          `json:"orders_count,omitempty"`
+	QuantityOrdered *int          `json:"quantity_ordered,omitempty"`
+	TotalSpent      *value.Amount `json:"total_spent,omitempty"`
 }
 
 // view shows a customer as an admin route does.
 func (c *customer) view() customerView {
 	v := customerView{
-		ID: c.ID, CompanyID: c.company.ID, FirstName: Text(c.FirstName), LastName: Text(c.LastName), Email: Text(c.Email),
-		Phone: Text(c.Phone), Type: "individual", Birthdate: c.birthdate, Gender: c.gender, CompanyName: c.companyName,
-		TaxNumber: c.taxNumber, RegistrationNumber: c.registration, PreferredLanguage: Text(c.PreferredLanguage),
+		ID: c.ID, CompanyID: c.company.ID, FirstName: value.Text(c.FirstName), LastName: value.Text(c.LastName), Email: value.Text(c.Email),
+		Phone: value.Text(c.Phone), Type: "individual", Birthdate: c.birthdate, Gender: c.gender, CompanyName: c.companyName,
+		TaxNumber: c.taxNumber, RegistrationNumber: c.registration, PreferredLanguage: value.Text(c.PreferredLanguage),
 		CustomFields: c.custom, Medias: c.medias, Metadata: c.Metadata, Tags: tags(c.Tags), LastActivity: c.lastActivity,
 		CreatedAt: c.CreatedAt, UpdatedAt: c.updated,
 	}

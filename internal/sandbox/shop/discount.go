@@ -4,11 +4,14 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"campaignd/internal/sandbox/shop/scenario"
+	"campaignd/internal/sandbox/shop/value"
 )
 
 // discount is a discount of a company.
 type discount struct {
-	Discount
+	scenario.Discount
 	company *company
 }
 
@@ -16,7 +19,7 @@ func (d *discount) key() string { return d.ID }
 
 // usable reports whether a customer may use the discount at an instant. Before a customer is known,
 // customer is "", and a discount of some customers counts as usable.
-func (d *discount) usable(at Stamp, customer string) bool {
+func (d *discount) usable(at value.Stamp, customer string) bool {
 	switch {
 	case !on(d.Active),
 		!d.StartsAt.IsZero() && at.Before(d.StartsAt.Time),
@@ -27,10 +30,12 @@ func (d *discount) usable(at Stamp, customer string) bool {
 }
 
 // cut is what the discount takes away.
-func (d *discount) cut() cut { return cut{fixed: d.Type == "fixed", value: d.Value.Decimal} }
+func (d *discount) cut() value.Cut {
+	return value.Cut{Fixed: d.Type == "fixed", Value: d.Value.Decimal}
+}
 
-func cuts(of []*discount) []cut {
-	all := make([]cut, 0, len(of))
+func cuts(of []*discount) []value.Cut {
+	all := make([]value.Cut, 0, len(of))
 	for _, d := range of {
 		all = append(all, d.cut())
 	}
@@ -39,22 +44,22 @@ func cuts(of []*discount) []cut {
 
 // discountView is a discount as the scenario has it; the document does not show its fields.
 type discountView struct {
-	ID        string `json:"id"`
-	Code      Text   `json:"code"`
-	Name      string `json:"name"`
-	Type      string `json:"type"`
-	Value     Amount `json:"value"`
-	Level     string `json:"level"`
-	Automatic bool   `json:"automatic"`
-	Active    bool   `json:"active"`
-	StartsAt  Stamp  `json:"starts_at"`
-	EndsAt    Stamp  `json:"ends_at"`
-	CompanyID string `json:"company_id"`
+	ID        string       `json:"id"`
+	Code      value.Text   `json:"code"`
+	Name      string       `json:"name"`
+	Type      string       `json:"type"`
+	Value     value.Amount `json:"value"`
+	Level     string       `json:"level"`
+	Automatic bool         `json:"automatic"`
+	Active    bool         `json:"active"`
+	StartsAt  value.Stamp  `json:"starts_at"`
+	EndsAt    value.Stamp  `json:"ends_at"`
+	CompanyID string       `json:"company_id"`
 }
 
 func (d *discount) view() discountView {
 	return discountView{
-		ID: d.ID, Code: Text(d.Code), Name: d.Name, Type: d.Type, Value: d.Value, Level: d.Level, Automatic: d.Automatic,
+		ID: d.ID, Code: value.Text(d.Code), Name: d.Name, Type: d.Type, Value: d.Value, Level: d.Level, Automatic: d.Automatic,
 		Active: on(d.Active), StartsAt: d.StartsAt, EndsAt: d.EndsAt, CompanyID: d.company.ID,
 	}
 }

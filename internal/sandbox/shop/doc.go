@@ -1,6 +1,6 @@
 // Package shop emulates the commerce platform from its document (commerce.md), for the sandbox
-// that mounts it and for tests. It imports nothing of campaignd and shares no type with the client,
-// so that both cannot have the same mistake.
+// that mounts it and for tests. It imports nothing of campaignd but packages of the sandbox, and
+// shares no type with the client, so that both cannot have the same mistake.
 //
 // Promises:
 //

@@ -3,13 +3,15 @@ package shop
 import (
 	"encoding/json"
 	"sync/atomic"
+
+	"campaignd/internal/sandbox/shop/value"
 )
 
 // event is a change that the company's webhooks hear of (docs/commerce.md#events).
 type event struct {
 	id         string
 	kind       string
-	at         Stamp
+	at         value.Stamp
 	deliveries []*delivery
 	body       []byte // until each delivery has ended
 	open       atomic.Int32
@@ -19,11 +21,11 @@ func (e *event) key() string { return e.id }
 
 // eventBody is what is posted. Data is the record as a route shows it.
 type eventBody struct {
-	ID        string `json:"id"`
-	Type      string `json:"type"`
-	CreatedAt Stamp  `json:"created_at"`
-	CompanyID string `json:"company_id"`
-	Data      any    `json:"data"`
+	ID        string      `json:"id"`
+	Type      string      `json:"type"`
+	CreatedAt value.Stamp `json:"created_at"`
+	CompanyID string      `json:"company_id"`
+	Data      any         `json:"data"`
 }
 
 // emit makes an event and queues it for each webhook that wants it. The bytes are made once, so a

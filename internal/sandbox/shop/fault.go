@@ -1,10 +1,11 @@
 package shop
 
 import (
-	"reflect"
 	"time"
 
 	"campaignd/internal/sandbox/draw"
+	"campaignd/internal/sandbox/shop/scenario"
+	"campaignd/internal/sandbox/shop/value"
 )
 
 // fires draws a fault of a request and counts it if it fires.
@@ -24,9 +25,9 @@ func (p *Platform) fires(name string, share float64, number uint64) bool {
 
 // shift adds a customer and an order, before all others or after them. A client that pages through
 // the list then sees a row twice, or has to read on.
-func (p *Platform) shift(c *company, now Stamp, first bool) {
+func (p *Platform) shift(c *company, now value.Stamp, first bool) {
 	customers, orders := &c.customers, &c.orders
-	who := newCustomer(c, Customer{ID: p.newID(), FirstName: "Shift", Email: "shift@customers.example"}, now)
+	who := newCustomer(c, scenario.Customer{ID: p.newID(), FirstName: "Shift", Email: "shift@customers.example"}, now)
 	o := &order{
 		id: p.newID(), number: orders.len() + 1, company: c, customer: who.ID, currency: "XAF", source: "shift", status: pending,
 		shipping: shipping{mode: "other", status: pending}, created: now, updated: now,
@@ -43,11 +44,11 @@ func (p *Platform) shift(c *company, now Stamp, first bool) {
 }
 
 // before is a second before the oldest record of a table.
-func before[T record](t *table[T], now Stamp) Stamp {
+func before[T record](t *table[T], now value.Stamp) value.Stamp {
 	if t.len() == 0 {
 		return now
 	}
-	return Stamp{Time: t.made.born(t.byBirth(0, 1, false)[0]).Add(-time.Second)}
+	return value.Stamp{Time: t.made.born(t.byBirth(0, 1, false)[0]).Add(-time.Second)}
 }
 
 // truth is what the sandbox knows, for tests. It has no key, password or secret.
@@ -74,12 +75,11 @@ func (p *Platform) truth(*call) (truth, error) {
 }
 
 // showFaults is GET /sandbox/commerce/faults.
-func (p *Platform) showFaults(*call) (Faults, error) { return *p.faults.Load(), nil }
+func (p *Platform) showFaults(*call) (scenario.Faults, error) { return *p.faults.Load(), nil }
 
 // setFaults is PUT /sandbox/commerce/faults. The new faults replace all.
-func (p *Platform) setFaults(_ *call, in Faults) (Faults, error) {
-	w := walk{}
-	if err := w.visit(reflect.ValueOf(in), "faults", ""); err != nil {
+func (p *Platform) setFaults(_ *call, in scenario.Faults) (scenario.Faults, error) {
+	if err := in.Check(); err != nil {
 		return in, invalid("faults", err.Error())
 	}
 	p.faults.Store(&in)

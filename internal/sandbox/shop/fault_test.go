@@ -6,22 +6,24 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"campaignd/internal/sandbox/shop/scenario"
 )
 
 func TestACompanyIsKeptWithinItsRate(t *testing.T) {
-	sc := Demo()
-	sc.RateLimit = RateLimit{Requests: 3, Per: 1 << 40} // 18 minutes
+	sc := scenario.Demo()
+	sc.RateLimit = scenario.RateLimit{Requests: 3, Per: 1 << 40} // 18 minutes
 	p, err := New(sc, Options{})
 	must(t, err)
 	for i, want := range []int{200, 200, 200, 429} {
-		r := request("GET", "/2023-11/shops", "", "X-Company: "+DemoCompany)
+		r := request("GET", "/2023-11/shops", "", "X-Company: "+scenario.DemoCompany)
 		w := httptest.NewRecorder()
 		p.ServeHTTP(w, r)
 		if w.Code != want || (want == 429) != (w.Header().Get("Retry-After") != "") {
 			t.Errorf("request %d: got %d with Retry-After %q, want %d", i, w.Code, w.Header().Get("Retry-After"), want)
 		}
 	}
-	if status, body := ask(p, "GET", "/2023-11/companies/"+DemoCompany, ""); status != 200 {
+	if status, body := ask(p, "GET", "/2023-11/companies/"+scenario.DemoCompany, ""); status != 200 {
 		t.Errorf("outside the company: got %d %s, want 200", status, body)
 	}
 }
@@ -29,13 +31,13 @@ func TestACompanyIsKeptWithinItsRate(t *testing.T) {
 func TestBodiesAndRecordsHaveALimit(t *testing.T) {
 	p := demo(t)
 	large := `{"email": "` + strings.Repeat("a", maxBody) + `"}`
-	status, body := ask(p, "POST", "/2023-11/customers/login", large, "X-Company: "+DemoCompany)
+	status, body := ask(p, "POST", "/2023-11/customers/login", large, "X-Company: "+scenario.DemoCompany)
 	if status != 413 || !strings.Contains(body, `"message"`) {
 		t.Errorf("a large body: got %d %.100s, want 413 with a message", status, body)
 	}
 	p.records = maxRecords
 	customer := `{"first_name": "A", "phone": "+237650000009"}`
-	if status, body := ask(p, "POST", "/2023-11/admin/customers", customer, "X-API-Key: "+DemoKey); status != 507 {
+	if status, body := ask(p, "POST", "/2023-11/admin/customers", customer, "X-API-Key: "+scenario.DemoKey); status != 507 {
 		t.Errorf("a full sandbox: got %d %s, want 507", status, body)
 	}
 }
@@ -64,7 +66,7 @@ func TestTheLimitOfABodyIsExact(t *testing.T) {
 
 // The platform does what is asked and closes the connection without an answer.
 func TestALostAnswerIsOfADoneRequest(t *testing.T) {
-	sc := Demo()
+	sc := scenario.Demo()
 	sc.Faults.LostAfter = 1
 	p, err := New(sc, Options{})
 	must(t, err)
@@ -74,7 +76,7 @@ func TestALostAnswerIsOfADoneRequest(t *testing.T) {
 				t.Errorf("got %v, want an aborted answer", got)
 			}
 		}()
-		ask(p, "POST", "/2023-11/admin/customers", `{"email": "new@customers.example"}`, "X-API-Key: "+DemoKey)
+		ask(p, "POST", "/2023-11/admin/customers", `{"email": "new@customers.example"}`, "X-API-Key: "+scenario.DemoKey)
 	}()
 	if p.companies[0].holder("new@customers.example", "") == nil {
 		t.Error("got no customer, want the one whose answer was lost")
@@ -91,7 +93,7 @@ func TestRowsShiftBetweenPages(t *testing.T) {
 	var last string
 	repeated := 0
 	for n := range 20 {
-		_, body := ask(p, "GET", "/2023-11/admin/customers?sort=created_at&page="+string(rune('1'+n%9)), "", "X-API-Key: "+DemoKey)
+		_, body := ask(p, "GET", "/2023-11/admin/customers?sort=created_at&page="+string(rune('1'+n%9)), "", "X-API-Key: "+scenario.DemoKey)
 		var got struct {
 			Data []struct{ ID string }
 			Meta struct{ Total int }
@@ -114,12 +116,13 @@ func TestRowsShiftBetweenPages(t *testing.T) {
 func TestTheTruthHasNoSecret(t *testing.T) {
 	p := demo(t)
 	body := `{"email": "ama@customers.example", "password": "ama-password"}`
-	_, login := ask(p, "POST", "/2023-11/customers/login", body, "X-Company: "+DemoCompany)
+	_, login := ask(p, "POST", "/2023-11/customers/login", body, "X-Company: "+scenario.DemoCompany)
 	var session struct{ Token string }
 	must(t, json.Unmarshal([]byte(login), &session))
-	for _, target := range []string{"/sandbox/commerce/truth", "/2023-11/companies/" + DemoCompany} {
+	for _, target := range []string{"/sandbox/commerce/truth", "/2023-11/companies/" + scenario.DemoCompany} {
 		_, body := ask(p, "GET", target, "")
-		for _, secret := range []string{DemoKey, DemoPublicKey, "ama-password", "demo-app-secret", "demo-code", "card-private", session.Token} {
+		for _, secret := range []string{scenario.DemoKey, scenario.DemoPublicKey, "ama-password", "demo-app-secret", "demo-code", "card-private",
+			session.Token} {
 			if secret == "" || strings.Contains(body, secret) {
 				t.Errorf("%s: got %q in it, want it absent", target, secret)
 			}

@@ -3,23 +3,26 @@ package shop
 import (
 	"slices"
 	"strings"
+
+	"campaignd/internal/sandbox/shop/scenario"
+	"campaignd/internal/sandbox/shop/value"
 )
 
 // fee is a shipping fee.
 type fee struct {
-	ShippingFee
+	scenario.ShippingFee
 	company *company
 }
 
 // pickup is a pickup location: it has all that a fee has, and an address.
 type pickup struct {
 	*fee
-	address Address
+	address scenario.Address
 }
 
-func newFee(c *company, from ShippingFee, now Stamp) *fee {
-	from.CreatedAt = from.CreatedAt.or(now)
-	from.UpdatedAt = from.UpdatedAt.or(from.CreatedAt)
+func newFee(c *company, from scenario.ShippingFee, now value.Stamp) *fee {
+	from.CreatedAt = from.CreatedAt.Or(now)
+	from.UpdatedAt = from.UpdatedAt.Or(from.CreatedAt)
 	return &fee{from, c}
 }
 
@@ -37,31 +40,31 @@ func (f *fee) applies(s *shop) bool {
 
 // feeView is the shipping fee of the document.
 type feeView struct {
-	ID           string      `json:"id"`
-	Name         string      `json:"name"`
-	Type         string      `json:"type"`
-	Amount       Amount      `json:"amount"`
-	Active       bool        `json:"active"`
-	ShopID       Text        `json:"shop_id"`
-	Shop         *shopView   `json:"shop"`
-	Warehouses   []Warehouse `json:"warehouses"`
-	WarehouseIDs []string    `json:"warehouse_ids"`
-	Metadata     object      `json:"metadata"`
-	CreatedAt    Stamp       `json:"created_at"`
-	UpdatedAt    Stamp       `json:"updated_at"`
+	ID           string               `json:"id"`
+	Name         string               `json:"name"`
+	Type         string               `json:"type"`
+	Amount       value.Amount         `json:"amount"`
+	Active       bool                 `json:"active"`
+	ShopID       value.Text           `json:"shop_id"`
+	Shop         *shopView            `json:"shop"`
+	Warehouses   []scenario.Warehouse `json:"warehouses"`
+	WarehouseIDs []string             `json:"warehouse_ids"`
+	Metadata     value.Object         `json:"metadata"`
+	CreatedAt    value.Stamp          `json:"created_at"`
+	UpdatedAt    value.Stamp          `json:"updated_at"`
 }
 
 // pickupView is the pickup location of the document.
 type pickupView struct {
 	feeView
-	Address     Address `json:"address"`
-	FullAddress string  `json:"full_address"`
+	Address     scenario.Address `json:"address"`
+	FullAddress string           `json:"full_address"`
 }
 
 func (f *fee) view() feeView {
 	v := feeView{
-		ID: f.ID, Name: f.Name, Type: "fixed", Amount: f.Amount, Active: on(f.Active), ShopID: Text(f.Shop),
-		Warehouses: []Warehouse{}, WarehouseIDs: []string{}, Metadata: f.Metadata, CreatedAt: f.CreatedAt, UpdatedAt: f.UpdatedAt,
+		ID: f.ID, Name: f.Name, Type: "fixed", Amount: f.Amount, Active: on(f.Active), ShopID: value.Text(f.Shop),
+		Warehouses: []scenario.Warehouse{}, WarehouseIDs: []string{}, Metadata: f.Metadata, CreatedAt: f.CreatedAt, UpdatedAt: f.UpdatedAt,
 	}
 	s, _ := f.company.shops.get(f.Shop)
 	v.Shop = s.view()
@@ -76,7 +79,7 @@ func (f *fee) view() feeView {
 func (l *pickup) view() pickupView {
 	a := l.address
 	var parts []string
-	for _, t := range []Text{a.Line1, a.Line2, a.City, a.State, a.PostalCode, a.Country} {
+	for _, t := range []value.Text{a.Line1, a.Line2, a.City, a.State, a.PostalCode, a.Country} {
 		if t != "" {
 			parts = append(parts, string(t))
 		}
@@ -88,8 +91,8 @@ var feeList = list[*fee]{
 	filters: map[string]filter[*fee]{
 		"active":     flag(func(_ *call, f *fee) bool { return on(f.Active) }),
 		"search":     searching(func(f *fee) []string { return []string{f.Name} }),
-		"created_at": between(func(f *fee) Stamp { return f.CreatedAt }),
-		"updated_at": between(func(f *fee) Stamp { return f.UpdatedAt }),
+		"created_at": between(func(f *fee) value.Stamp { return f.CreatedAt }),
+		"updated_at": between(func(f *fee) value.Stamp { return f.UpdatedAt }),
 	},
 	sorts: map[string]sorter[*fee]{
 		"name":         byFold(func(f *fee) string { return f.Name }),

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"campaignd/internal/sandbox/draw"
+	"campaignd/internal/sandbox/shop/scenario"
+	"campaignd/internal/sandbox/shop/value"
 )
 
 // The purposes of the draws of generated records.
@@ -49,19 +51,19 @@ type source struct {
 
 // generate gives the company its generated customers and orders.
 func (p *Platform) generate(c *company) {
-	c.source = source{c: c, seed: draw.Mix(p.opt.Seed, digitsOf(c.ID[:12]), digitsOf(c.ID[12:24]), digitsOf(c.ID[24:]))}
+	c.source = source{c: c, seed: draw.Mix(p.opt.Seed, value.DigitsOf(c.ID[:12]), value.DigitsOf(c.ID[12:24]), value.DigitsOf(c.ID[24:]))}
 	s := &c.source
 	for v := range c.variants.all() {
 		s.variants = append(s.variants, v)
 	}
 	c.customers.made = generated[*customer]{size: c.Generate.Customers, compute: s.customer, numberOf: s.numbers(generatedCustomer),
-		born: func(c *customer) Stamp { return c.CreatedAt }}
+		born: func(c *customer) value.Stamp { return c.CreatedAt }}
 	orders := c.Generate.Orders
 	if c.Generate.Customers+len(c.Customers) == 0 || len(s.variants) == 0 { // nobody could have ordered anything
 		orders = 0
 	}
 	c.orders.made = generated[*order]{size: orders, compute: s.order, numberOf: s.numbers(generatedOrder),
-		born: func(o *order) Stamp { return o.created }}
+		born: func(o *order) value.Stamp { return o.created }}
 }
 
 func (s *source) draw(purpose, i int) uint64 { return draw.Mix(s.seed, uint64(purpose), uint64(i)) }
@@ -69,13 +71,13 @@ func (s *source) draw(purpose, i int) uint64 { return draw.Mix(s.seed, uint64(pu
 func (s *source) at(i int) time.Time { return generatedFrom.Add(time.Duration(i) * generatedEvery) }
 
 func (s *source) id(kind uint64, i int) string {
-	return ulid(s.at(i), draw.Mix(s.seed, kind, uint64(i)), kind|uint64(i))
+	return value.ULID(s.at(i), draw.Mix(s.seed, kind, uint64(i)), kind|uint64(i))
 }
 
 // numbers returns the function that finds the number of a generated id.
 func (s *source) numbers(kind uint64) func(id string) int {
 	return func(id string) int {
-		i := int(numberOf(id) &^ kind)
+		i := int(value.NumberOf(id) &^ kind)
 		if i < 1<<32 && s.id(kind, i) == id {
 			return i
 		}
@@ -93,10 +95,10 @@ func (s *source) customer(i int) *customer {
 	if draw.Unit(s.draw(drawConsent, i)) < s.c.Generate.Consent {
 		consent = "yes"
 	}
-	from := Customer{
+	from := scenario.Customer{
 		ID: s.id(generatedCustomer, i), FirstName: pick(s.draw(drawFirst, i), firstNames), LastName: pick(s.draw(drawLast, i), lastNames),
-		Email: "customer" + number + "@customers.example", Phone: "+23765" + number, Metadata: object{"consent": consent},
-		CreatedAt: Stamp{Time: s.at(i)},
+		Email: "customer" + number + "@customers.example", Phone: "+23765" + number, Metadata: value.Object{"consent": consent},
+		CreatedAt: value.Stamp{Time: s.at(i)},
 	}
 	if languages := s.c.Generate.Languages; len(languages) > 0 {
 		from.PreferredLanguage = pick(s.draw(drawLanguage, i), languages)
@@ -115,7 +117,7 @@ func (s *source) order(i int) *order {
 // discount, to be fetched nowhere.
 func (s *source) bareOrder(i int) *order {
 	v := pick(s.draw(drawProduct, i), s.variants)
-	at := Stamp{Time: s.at(i)}
+	at := value.Stamp{Time: s.at(i)}
 	o := &order{
 		id: s.id(generatedOrder, i), number: i + 1, company: s.c, currency: cmp.Or(s.c.Currency, "XAF"), source: "generated",
 		status: pending, customer: s.buyer(i), billing: billing{method: "cash"}, shipping: shipping{mode: "other", status: pending},

@@ -12,11 +12,13 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"campaignd/internal/sandbox/shop/scenario"
 )
 
 // hook is a webhook of a company with the deliveries that wait for it.
 type hook struct {
-	Webhook
+	scenario.Webhook
 	wake chan struct{} // has room for one
 
 	mu      sync.Mutex // guards all below, and the deliveries
@@ -54,7 +56,7 @@ func (q *queue) Pop() any {
 	return d
 }
 
-func newHook(w Webhook) *hook { return &hook{Webhook: w, wake: make(chan struct{}, 1)} }
+func newHook(w scenario.Webhook) *hook { return &hook{Webhook: w, wake: make(chan struct{}, 1)} }
 
 // wants reports whether the webhook gets events of a type: without a list it gets all.
 func (h *hook) wants(kind string) bool { return len(h.Events) == 0 || slices.Contains(h.Events, kind) }

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"campaignd/internal/sandbox/shop/scenario"
 )
 
 // posting is a webhook request as its receiver sees it.
@@ -40,7 +42,7 @@ func (r *receiver) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 // eventsOf runs the unit shop with a webhook in a bubble, does something, and lets an hour pass.
-func eventsOf(t *testing.T, w Webhook, status func(n int) int, do func(p *Platform)) []posting {
+func eventsOf(t *testing.T, w scenario.Webhook, status func(n int) int, do func(p *Platform)) []posting {
 	t.Helper()
 	r := &receiver{status: status}
 	synctest.Test(t, func(t *testing.T) {
@@ -63,7 +65,7 @@ func eventsOf(t *testing.T, w Webhook, status func(n int) int, do func(p *Platfo
 // (docs/commerce.md#events).
 func TestEventsAreSignedAndInOrder(t *testing.T) {
 	const secret = "hook-secret"
-	got := eventsOf(t, Webhook{URL: "https://hooks.example/c", Secret: secret}, func(int) int { return 204 }, func(p *Platform) {
+	got := eventsOf(t, scenario.Webhook{URL: "https://hooks.example/c", Secret: secret}, func(int) int { return 204 }, func(p *Platform) {
 		id := orderID(t, p, unitOrder)
 		ask(p, "POST", "/sandbox/commerce/pay", `{"order":"`+id+`"}`)
 		ask(p, "POST", "/sandbox/commerce/orders/"+id+"/status", `{"status":"shipped"}`)
@@ -98,7 +100,7 @@ func TestEventsAreSignedAndInOrder(t *testing.T) {
 // bytes, and then no more. It delays no other event.
 func TestARepeatedEventHasTheSameBytes(t *testing.T) {
 	began := time.Time{}
-	got := eventsOf(t, Webhook{URL: "https://hooks.example/c", Secret: "s", Events: []string{"order.created"}},
+	got := eventsOf(t, scenario.Webhook{URL: "https://hooks.example/c", Secret: "s", Events: []string{"order.created"}},
 		func(int) int { return 503 }, func(p *Platform) {
 			began = time.Now()
 			orderID(t, p, unitOrder)
@@ -115,7 +117,7 @@ func TestARepeatedEventHasTheSameBytes(t *testing.T) {
 
 // The truth says which events were answered 2xx, and names no person.
 func TestTheTruthNamesNoPersonAndNoSecret(t *testing.T) {
-	eventsOf(t, Webhook{URL: "https://hooks.example/c", Secret: "hook-secret"}, func(n int) int { return 500 - 300*(n%2) },
+	eventsOf(t, scenario.Webhook{URL: "https://hooks.example/c", Secret: "hook-secret"}, func(n int) int { return 500 - 300*(n%2) },
 		func(p *Platform) {
 			ask(p, "POST", "/sandbox/commerce/pay", `{"order":"`+orderID(t, p, unitOrder)+`"}`)
 			synctest.Wait()

@@ -6,26 +6,28 @@ import (
 	"html"
 	"net/http"
 	"net/url"
+
+	"campaignd/internal/sandbox/shop/value"
 )
 
 // link is a payment link of an order.
 type link struct {
 	token      string
 	order      *order
-	amount     Amount
+	amount     value.Amount
 	successURL string
 	cancelURL  string
-	created    Stamp
+	created    value.Stamp
 }
 
 func (l *link) key() string { return l.token }
 
 // linkRequest is the body of a payment link. Callback is an alias of success_url.
 type linkRequest struct {
-	AmountDue  *Amount `json:"amount_due"`
-	SuccessURL string  `json:"success_url"`
-	CancelURL  string  `json:"cancel_url"`
-	Callback   string  `json:"callback"`
+	AmountDue  *value.Amount `json:"amount_due"`
+	SuccessURL string        `json:"success_url"`
+	CancelURL  string        `json:"cancel_url"`
+	Callback   string        `json:"callback"`
 }
 
 // linkAnswer is the address of a payment link.
@@ -45,7 +47,7 @@ func (p *Platform) makeLink(c *call, in linkRequest) (linkAnswer, error) {
 	if !o.payableOnline() {
 		return linkAnswer{}, noLink()
 	}
-	amount := Amount{Decimal: o.due()}
+	amount := value.Amount{Decimal: o.due()}
 	if in.AmountDue != nil {
 		amount = *in.AmountDue
 	}
@@ -91,7 +93,7 @@ func (p *Platform) linkOf(c *call, o *order) *string {
 	if !o.payableOnline() {
 		return nil
 	}
-	made, err := p.addLink(c, &link{rand.Text(), o, Amount{Decimal: o.due()}, "", "", c.now})
+	made, err := p.addLink(c, &link{rand.Text(), o, value.Amount{Decimal: o.due()}, "", "", c.now})
 	if err != nil {
 		return nil
 	}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"campaignd/internal/sandbox/shop/value"
 )
 
 // list is how a collection is listed: what filters it, what orders it, what its rows include and
@@ -61,7 +63,7 @@ func byCount[T any](counts func(*company) map[string]int, key func(T) string) so
 }
 
 // byTime orders by an instant.
-func byTime[T any](at func(T) Stamp) sorter[T] {
+func byTime[T any](at func(T) value.Stamp) sorter[T] {
 	return func(*call) func(a, b T) int {
 		return func(a, b T) int { return at(a).Compare(at(b).Time) }
 	}
@@ -232,18 +234,18 @@ func oneOf[T any](texts func(T) []string) filter[T] {
 
 // between compares an instant of a record with start and end, both inclusive. A date as the end
 // means the whole day.
-func between[T any](at func(T) Stamp) filter[T] {
+func between[T any](at func(T) value.Stamp) filter[T] {
 	return func(_ *call, v criterion) (func(T) bool, error) {
-		var start, end Stamp
+		var start, end value.Stamp
 		var err error
 		if v.start != "" {
-			if start, _, err = parseStamp(v.start); err != nil {
+			if start, _, err = value.ParseStamp(v.start); err != nil {
 				return nil, badValue(v, "a time as its start")
 			}
 		}
 		if v.end != "" {
 			var date bool
-			if end, date, err = parseStamp(v.end); err != nil {
+			if end, date, err = value.ParseStamp(v.end); err != nil {
 				return nil, badValue(v, "a time as its end")
 			}
 			if date {

@@ -8,11 +8,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"campaignd/internal/sandbox/shop/scenario"
+	"campaignd/internal/sandbox/shop/value"
 )
 
 // stockOf is the stock in the warehouse of a shop, or in all. The bool reports whether some variant
 // can be bought.
-func (w *world) stockOf(p Product, in *Shop) (sum int, buyable bool) {
+func (w *world) stockOf(p scenario.Product, in *scenario.Shop) (sum int, buyable bool) {
 	for _, v := range p.Variants {
 		n := 0
 		for _, s := range w.c.Shops {
@@ -29,8 +32,8 @@ func (w *world) stockOf(p Product, in *Shop) (sum int, buyable bool) {
 	return sum, buyable
 }
 
-func (w *world) products(in *Shop) reading[Product] {
-	r := reading[Product]{path: "products", id: func(p Product) string { return p.ID }}
+func (w *world) products(in *scenario.Shop) reading[scenario.Product] {
+	r := reading[scenario.Product]{path: "products", id: func(p scenario.Product) string { return p.ID }}
 	for _, p := range w.c.Products {
 		if in == nil || len(p.Shops) == 0 || slices.Contains(p.Shops, in.ID) {
 			r.rows = append(r.rows, p)
@@ -39,52 +42,56 @@ func (w *world) products(in *Shop) reading[Product] {
 	if in != nil {
 		r.headers = []string{"X-ShopId: " + in.ID}
 	}
-	text := func(p Product) string {
+	text := func(p scenario.Product) string {
 		all := p.Title + "\n" + p.Handle + "\n" + p.Vendor
 		for _, v := range p.Variants {
 			all += "\n" + v.Title + "\n" + v.SKU + "\n" + v.Barcode
 		}
 		return all
 	}
-	created, updated := func(p Product) Stamp { return p.CreatedAt }, func(p Product) Stamp { return p.UpdatedAt }
-	search := func(part string) naive[Product] {
-		return is("search", strings.ToUpper(part), func(p Product) bool { return has(text(p), part) })
+	created := func(p scenario.Product) value.Stamp { return p.CreatedAt }
+	updated := func(p scenario.Product) value.Stamp { return p.UpdatedAt }
+	search := func(part string) naive[scenario.Product] {
+		return is("search", strings.ToUpper(part), func(p scenario.Product) bool { return has(text(p), part) })
 	}
-	stocked := func(want bool) func(Product) bool {
-		return func(p Product) bool { _, ok := w.stockOf(p, in); return ok == want }
+	stocked := func(want bool) func(scenario.Product) bool {
+		return func(p scenario.Product) bool { _, ok := w.stockOf(p, in); return ok == want }
 	}
 	shop := w.c.Shops[1].ID
-	r.filters = map[string][]naive[Product]{
+	r.filters = map[string][]naive[scenario.Product]{
 		"search": {search("boot"), search("sku-1"), search("borea"), search("p3"), search("2001"), search("v2")},
 		"published": {
-			is("published", "1", func(p Product) bool { return *p.Published }), is("published", "0", func(p Product) bool { return !*p.Published }),
+			is("published", "1", func(p scenario.Product) bool { return *p.Published }),
+			is("published", "0", func(p scenario.Product) bool { return !*p.Published }),
 		},
-		"type":       {is("type", "services", func(p Product) bool { return p.Type == "services" })},
+		"type":       {is("type", "services", func(p scenario.Product) bool { return p.Type == "services" })},
 		"has_stocks": {is("has_stocks", "1", stocked(true)), is("has_stocks", "0", stocked(false))},
 		"priceRange": {
-			is("priceRange", "5,12.5", func(p Product) bool {
+			is("priceRange", "5,12.5", func(p scenario.Product) bool {
 				return lowest(p).Cmp(big.NewRat(5, 1)) >= 0 && lowest(p).Cmp(big.NewRat(25, 2)) <= 0
 			}),
-			is("priceRange", "10,", func(p Product) bool { return lowest(p).Cmp(big.NewRat(10, 1)) >= 0 }),
+			is("priceRange", "10,", func(p scenario.Product) bool { return lowest(p).Cmp(big.NewRat(10, 1)) >= 0 }),
 		},
-		"collections": {is("collections", w.c.Collections[0].ID+","+w.c.Collections[2].ID, func(p Product) bool {
+		"collections": {is("collections", w.c.Collections[0].ID+","+w.c.Collections[2].ID, func(p scenario.Product) bool {
 			return p.Collections[0] != w.c.Collections[1].ID
 		})},
-		"shops": {is("shops", shop, func(p Product) bool { return len(p.Shops) == 0 || p.Shops[0] == shop })},
-		"tags": {is("tags", "winter,sale", func(p Product) bool {
+		"shops": {is("shops", shop, func(p scenario.Product) bool { return len(p.Shops) == 0 || p.Shops[0] == shop })},
+		"tags": {is("tags", "winter,sale", func(p scenario.Product) bool {
 			return slices.Contains(p.Tags, "winter") || slices.Contains(p.Tags, "sale")
 		})},
-		"optionValues": {is("optionValues", "red", func(p Product) bool {
-			return slices.ContainsFunc(p.Variants, func(v Variant) bool { return v.Options["color"] == "red" })
+		"optionValues": {is("optionValues", "red", func(p scenario.Product) bool {
+			return slices.ContainsFunc(p.Variants, func(v scenario.Variant) bool { return v.Options["color"] == "red" })
 		})},
 		"created_at": within("created_at", created, 4, 12),
 		"updated_at": within("updated_at", updated, 24, 32),
 	}
-	r.sorts = map[string]func(a, b Product) int{
-		"price":      func(a, b Product) int { return lowest(a).Cmp(lowest(b)) },
+	r.sorts = map[string]func(a, b scenario.Product) int{
+		"price":      func(a, b scenario.Product) int { return lowest(a).Cmp(lowest(b)) },
 		"created_at": compareTimes(created), "updated_at": compareTimes(updated),
-		"title": func(a, b Product) int { return cmp.Compare(strings.ToLower(a.Title), strings.ToLower(b.Title)) },
-		"has_stock_first": func(a, b Product) int {
+		"title": func(a, b scenario.Product) int {
+			return cmp.Compare(strings.ToLower(a.Title), strings.ToLower(b.Title))
+		},
+		"has_stock_first": func(a, b scenario.Product) int {
 			_, x := w.stockOf(a, in)
 			_, y := w.stockOf(b, in)
 			switch {
@@ -95,13 +102,13 @@ func (w *world) products(in *Shop) reading[Product] {
 			}
 			return 1
 		},
-		"total_orders": func(a, b Product) int { return cmp.Compare(w.orders[a.ID], w.orders[b.ID]) },
-		"stocks": func(a, b Product) int {
+		"total_orders": func(a, b scenario.Product) int { return cmp.Compare(w.orders[a.ID], w.orders[b.ID]) },
+		"stocks": func(a, b scenario.Product) int {
 			x, _ := w.stockOf(a, in)
 			y, _ := w.stockOf(b, in)
 			return cmp.Compare(x, y)
 		},
-		"tags": func(a, b Product) int { return cmp.Compare(len(a.Tags), len(b.Tags)) }, // each has the first of the same tags
+		"tags": func(a, b scenario.Product) int { return cmp.Compare(len(a.Tags), len(b.Tags)) }, // each has the first of the same tags
 	}
 	return r
 }
@@ -112,59 +119,65 @@ func TestEachListEqualsANaiveReading(t *testing.T) {
 	w.products(nil).check(t, w, filters, sorts)
 	w.products(&w.c.Shops[2]).check(t, w, filters, sorts)
 
-	reading[Shop]{path: "shops", rows: w.c.Shops, id: func(s Shop) string { return s.ID },
-		filters: map[string][]naive[Shop]{"search": {is("search", "ORTH", func(s Shop) bool { return has(s.Name, "orth") })}},
-		sorts: map[string]func(a, b Shop) int{
-			"name":          func(a, b Shop) int { return cmp.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)) },
-			"currency_code": func(a, b Shop) int { return cmp.Compare(a.Currency, b.Currency) },
-			"created_at":    compareTimes(func(s Shop) Stamp { return s.CreatedAt }),
+	reading[scenario.Shop]{path: "shops", rows: w.c.Shops, id: func(s scenario.Shop) string { return s.ID },
+		filters: map[string][]naive[scenario.Shop]{"search": {is("search", "ORTH", func(s scenario.Shop) bool { return has(s.Name, "orth") })}},
+		sorts: map[string]func(a, b scenario.Shop) int{
+			"name":          func(a, b scenario.Shop) int { return cmp.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)) },
+			"currency_code": func(a, b scenario.Shop) int { return cmp.Compare(a.Currency, b.Currency) },
+			"created_at":    compareTimes(func(s scenario.Shop) value.Stamp { return s.CreatedAt }),
 		},
 	}.check(t, w, slices.Collect(maps.Keys(shopList.filters)), slices.Collect(maps.Keys(shopList.sorts)))
 
-	reading[ShippingFee]{path: "shipping-fees", rows: w.c.ShippingFees, id: func(f ShippingFee) string { return f.ID },
-		filters: map[string][]naive[ShippingFee]{
-			"active":     {is("active", "1", func(f ShippingFee) bool { return *f.Active })},
-			"search":     {is("search", "AWAY", func(f ShippingFee) bool { return has(f.Name, "away") })},
-			"created_at": within("created_at", func(f ShippingFee) Stamp { return f.CreatedAt }, 2, 6),
-			"updated_at": within("updated_at", func(f ShippingFee) Stamp { return f.UpdatedAt }, 12, 16),
+	reading[scenario.ShippingFee]{path: "shipping-fees", rows: w.c.ShippingFees, id: func(f scenario.ShippingFee) string { return f.ID },
+		filters: map[string][]naive[scenario.ShippingFee]{
+			"active":     {is("active", "1", func(f scenario.ShippingFee) bool { return *f.Active })},
+			"search":     {is("search", "AWAY", func(f scenario.ShippingFee) bool { return has(f.Name, "away") })},
+			"created_at": within("created_at", func(f scenario.ShippingFee) value.Stamp { return f.CreatedAt }, 2, 6),
+			"updated_at": within("updated_at", func(f scenario.ShippingFee) value.Stamp { return f.UpdatedAt }, 12, 16),
 		},
-		sorts: map[string]func(a, b ShippingFee) int{
-			"name":         func(a, b ShippingFee) int { return cmp.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)) },
-			"orders_count": func(a, b ShippingFee) int { return cmp.Compare(w.orders[a.ID], w.orders[b.ID]) },
+		sorts: map[string]func(a, b scenario.ShippingFee) int{
+			"name": func(a, b scenario.ShippingFee) int {
+				return cmp.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name))
+			},
+			"orders_count": func(a, b scenario.ShippingFee) int { return cmp.Compare(w.orders[a.ID], w.orders[b.ID]) },
 		},
 	}.check(t, w, slices.Collect(maps.Keys(feeList.filters)), slices.Collect(maps.Keys(feeList.sorts)))
 
 	first := w.c.Shops[0].ID
-	reading[PickupLocation]{path: "pickup-locations", rows: w.c.PickupLocations, id: func(l PickupLocation) string { return l.ID },
-		filters: map[string][]naive[PickupLocation]{
-			"active": {is("active", "0", func(l PickupLocation) bool { return !*l.Active })},
-			"search": {is("search", "away", func(l PickupLocation) bool { return has(l.Name, "away") })},
-			"shop":   {is("shop", first, func(l PickupLocation) bool { return l.Shop == "" || l.Shop == first })},
+	reading[scenario.PickupLocation]{path: "pickup-locations", rows: w.c.PickupLocations,
+		id: func(l scenario.PickupLocation) string { return l.ID },
+		filters: map[string][]naive[scenario.PickupLocation]{
+			"active": {is("active", "0", func(l scenario.PickupLocation) bool { return !*l.Active })},
+			"search": {is("search", "away", func(l scenario.PickupLocation) bool { return has(l.Name, "away") })},
+			"shop":   {is("shop", first, func(l scenario.PickupLocation) bool { return l.Shop == "" || l.Shop == first })},
 		},
 	}.check(t, w, slices.Collect(maps.Keys(pickupList.filters)), slices.Collect(maps.Keys(pickupList.sorts)))
 }
 
 func TestAListOfCustomersEqualsANaiveReading(t *testing.T) {
 	w := newWorld(t)
-	created := func(c Customer) Stamp { return c.CreatedAt }
-	text := func(c Customer) string {
+	created := func(c scenario.Customer) value.Stamp { return c.CreatedAt }
+	text := func(c scenario.Customer) string {
 		return strings.Join([]string{c.FirstName + " " + c.LastName, c.Email, c.Phone, c.ID}, "\n")
 	}
-	search := func(part string) naive[Customer] {
-		return is("search", part, func(c Customer) bool { return has(text(c), strings.ToLower(part)) })
+	search := func(part string) naive[scenario.Customer] {
+		return is("search", part, func(c scenario.Customer) bool { return has(text(c), strings.ToLower(part)) })
 	}
-	fold := func(text func(Customer) string) func(a, b Customer) int {
-		return func(a, b Customer) int { return cmp.Compare(strings.ToLower(text(a)), strings.ToLower(text(b))) }
+	fold := func(text func(scenario.Customer) string) func(a, b scenario.Customer) int {
+		return func(a, b scenario.Customer) int {
+			return cmp.Compare(strings.ToLower(text(a)), strings.ToLower(text(b)))
+		}
 	}
-	reading[Customer]{path: "admin/customers", rows: w.c.Customers, id: func(c Customer) string { return c.ID },
-		filters: map[string][]naive[Customer]{
+	reading[scenario.Customer]{path: "admin/customers", rows: w.c.Customers, id: func(c scenario.Customer) string { return c.ID },
+		filters: map[string][]naive[scenario.Customer]{
 			"search":     {search("Kofi"), search("c2@"), search("+2376500012"), search(w.c.Customers[7].ID)},
 			"created_at": within("created_at", created, 3, 9), "updated_at": within("updated_at", created, 3, 9),
 		},
-		sorts: map[string]func(a, b Customer) int{
+		sorts: map[string]func(a, b scenario.Customer) int{
 			"created_at": compareTimes(created), "updated_at": compareTimes(created),
-			"first_name": fold(func(c Customer) string { return c.FirstName }), "last_name": fold(func(c Customer) string { return c.LastName }),
-			"email": fold(func(c Customer) string { return c.Email }),
+			"first_name": fold(func(c scenario.Customer) string { return c.FirstName }),
+			"last_name":  fold(func(c scenario.Customer) string { return c.LastName }),
+			"email":      fold(func(c scenario.Customer) string { return c.Email }),
 		},
 	}.check(t, w, slices.Collect(maps.Keys(customerList.filters)), slices.Collect(maps.Keys(customerList.sorts)))
 }

@@ -12,42 +12,45 @@ import (
 	"time"
 
 	"campaignd/internal/sandbox/draw"
+	"campaignd/internal/sandbox/shop/scenario"
+	"campaignd/internal/sandbox/shop/value"
 )
 
 // world is a scenario with products, shops, fees and customers that differ in everything that a
 // list filters or sorts by. The tests read the scenario itself, not the records.
 type world struct {
 	p      *Platform
-	c      Company
+	c      scenario.Company
 	orders map[string]int // by product and by fee, of the orders that were sent
 }
 
 func testID(kind string, i int) string { return fmt.Sprintf("01J%s%019d", kind, i) }
 
 // amountOf is the amount of a scenario.
-func amountOf(text string) (a Amount) {
+func amountOf(text string) (a value.Amount) {
 	_ = a.UnmarshalText([]byte(text))
 	return a
 }
 
-func day(i int) Stamp { return Stamp{Time: time.Date(2026, 1, 1+i, 8, 0, 0, 0, time.UTC)} }
+func day(i int) value.Stamp { return value.Stamp{Time: time.Date(2026, 1, 1+i, 8, 0, 0, 0, time.UTC)} }
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	of := func(i, n int) int { return int(draw.Mix(uint64(i), uint64(n)) % uint64(n)) }
-	c := Company{ID: testID("C0MP", 0), Name: "Acme", Handle: "acme", Currency: "EUR", Keys: []Key{{Key: "k"}}}
+	c := scenario.Company{ID: testID("C0MP", 0), Name: "Acme", Handle: "acme", Currency: "EUR", Keys: []scenario.Key{{Key: "k"}}}
 	for i, name := range []string{"South", "east", "North"} {
-		c.Shops = append(c.Shops, Shop{
+		c.Shops = append(c.Shops, scenario.Shop{
 			ID: testID("SH0P", i), Name: name, Slug: fmt.Sprint("s", i), Currency: []string{"USD", "EUR", "XAF"}[i], CreatedAt: day(5 - i),
-			Warehouses: []Warehouse{{ID: testID("WARE", i), Name: name}},
+			Warehouses: []scenario.Warehouse{{ID: testID("WARE", i), Name: name}},
 		})
 	}
 	for i := range 3 {
-		c.Collections = append(c.Collections, Collection{ID: testID("C0XX", i), Name: fmt.Sprint("Collection ", i), Slug: fmt.Sprint("c", i)})
+		c.Collections = append(c.Collections,
+			scenario.Collection{ID: testID("C0XX", i), Name: fmt.Sprint("Collection ", i), Slug: fmt.Sprint("c", i)})
 	}
 	for i := range 40 {
 		published := of(i, 3) > 0
-		p := Product{
+		p := scenario.Product{
 			ID: testID("PR0D", i), Title: fmt.Sprint([]string{"Boot ", "hat ", "Scarf ", "Glove "}[of(i, 4)], i), Handle: fmt.Sprint("p", i),
 			Type: []string{"physical_goods", "services"}[of(i, 2)], Vendor: []string{"Alpine", "Borea"}[of(i+50, 2)], Published: &published,
 			CreatedAt: day(of(i, 20)), UpdatedAt: day(20 + of(i+7, 20)),
@@ -58,7 +61,7 @@ func newWorld(t *testing.T) *world {
 			p.Shops = []string{c.Shops[of(i+13, 3)].ID}
 		}
 		for v := range 1 + of(i+17, 3) {
-			p.Variants = append(p.Variants, Variant{
+			p.Variants = append(p.Variants, scenario.Variant{
 				ID: testID("VARX", i*10+v), Title: fmt.Sprint("V", v), SKU: fmt.Sprintf("SKU-%d-%d", i, v), Barcode: fmt.Sprint(1000*i + v),
 				Price: amountOf(fmt.Sprintf("%d.%02d", 1+of(i*3+v, 30), of(i+v, 100))), FollowStock: of(i+v*5, 2) == 0,
 				Stocks:  map[string]int{c.Shops[of(i+v, 3)].Warehouses[0].ID: of(i+v+23, 3)},
@@ -69,11 +72,11 @@ func newWorld(t *testing.T) *world {
 	}
 	for i := range 12 {
 		active := of(i, 2) == 0
-		f := ShippingFee{
+		f := scenario.ShippingFee{
 			ID: testID("FEEX", i), Name: fmt.Sprint([]string{"City ", "away "}[of(i, 2)], i), Amount: amountOf(fmt.Sprint(i)),
 			Active: &active, CreatedAt: day(of(i, 9)), UpdatedAt: day(10 + of(i, 9)),
 		}
-		l := PickupLocation{ShippingFee: f, Address: Address{Line1: "Road", City: "Douala"}}
+		l := scenario.PickupLocation{ShippingFee: f, Address: scenario.Address{Line1: "Road", City: "Douala"}}
 		l.ID = testID("PKVP", i)
 		if of(i+31, 2) == 0 {
 			f.Shop, l.Shop = c.Shops[of(i, 3)].ID, c.Shops[of(i, 3)].ID
@@ -81,18 +84,19 @@ func newWorld(t *testing.T) *world {
 		c.ShippingFees, c.PickupLocations = append(c.ShippingFees, f), append(c.PickupLocations, l)
 	}
 	for i := range 30 {
-		c.Customers = append(c.Customers, Customer{
+		c.Customers = append(c.Customers, scenario.Customer{
 			ID: testID("CVST", i), FirstName: fmt.Sprint([]string{"Ama ", "Kofi "}[of(i, 2)], i%5), LastName: fmt.Sprint("M", of(i, 7)),
 			Email: fmt.Sprintf("c%d@customers.example", i), Phone: fmt.Sprint("+23765000", i), CreatedAt: day(of(i, 15)),
 		})
 	}
 	w := &world{c: c, orders: map[string]int{}}
 	var err error
-	w.p, err = New(Scenario{Companies: []Company{c}}, Options{})
+	w.p, err = New(scenario.Commerce{Companies: []scenario.Company{c}}, Options{})
 	must(t, err)
 	// An order takes no stock and has a fee that applies everywhere.
-	products := slices.DeleteFunc(slices.Clone(c.Products), func(p Product) bool { return p.Variants[0].FollowStock || !*p.Published })
-	fees := slices.DeleteFunc(slices.Clone(c.ShippingFees), func(f ShippingFee) bool { return !*f.Active || f.Shop != "" })
+	products := slices.DeleteFunc(slices.Clone(c.Products),
+		func(p scenario.Product) bool { return p.Variants[0].FollowStock || !*p.Published })
+	fees := slices.DeleteFunc(slices.Clone(c.ShippingFees), func(f scenario.ShippingFee) bool { return !*f.Active || f.Shop != "" })
 	for i := range 60 {
 		p, fee := products[of(i, len(products))], fees[of(i+41, len(fees))]
 		body := fmt.Sprintf(`{"customer": {"email": "c%d@customers.example"}, "products": [{"product_id": %q, "variant_id": %q, "quantity": 1}],
@@ -204,7 +208,7 @@ func is[T any](name, value string, fits func(T) bool) naive[T] {
 }
 
 // within are the naive filters of an instant: from, to, and both, with a date as the end.
-func within[T any](name string, at func(T) Stamp, from, to int) []naive[T] {
+func within[T any](name string, at func(T) value.Stamp, from, to int) []naive[T] {
 	start, end := "&filter["+name+"][start]="+day(from).Format(time.RFC3339), "&filter["+name+"][end]="+day(to).Format(time.DateOnly)
 	after := func(r T) bool { return at(r).Unix() >= day(from).Unix() }
 	before := func(r T) bool { return at(r).Format(time.DateOnly) <= day(to).Format(time.DateOnly) }
@@ -213,15 +217,15 @@ func within[T any](name string, at func(T) Stamp, from, to int) []naive[T] {
 
 func has(text, part string) bool { return strings.Contains(strings.ToLower(text), part) }
 
-func compareTimes[T any](at func(T) Stamp) func(a, b T) int {
+func compareTimes[T any](at func(T) value.Stamp) func(a, b T) int {
 	return func(a, b T) int { return cmp.Compare(at(a).Unix(), at(b).Unix()) }
 }
 
 // lowest is the price of the cheapest variant.
-func lowest(p Product) *big.Rat {
+func lowest(p scenario.Product) *big.Rat {
 	var least *big.Rat
 	for _, v := range p.Variants {
-		if price, _ := new(big.Rat).SetString(v.Price.text); least == nil || price.Cmp(least) < 0 {
+		if price, _ := new(big.Rat).SetString(v.Price.Text); least == nil || price.Cmp(least) < 0 {
 			least = price
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"campaignd/internal/sandbox/shop/scenario"
 )
 
 // exchange posts a code and returns status and body.
@@ -44,7 +46,7 @@ func TestACodeWorksOnceHoweverManyUseIt(t *testing.T) {
 // The callback of an installation is signed over its decoded parameters, and its code works once.
 func TestAnInstallationIsSignedAndItsCodeWorks(t *testing.T) {
 	p := demo(t)
-	body := fmt.Sprintf(`{"client_id": "demo-app", "company": %q, "redirect_to": "https://app.example/a b&c"}`, DemoCompany)
+	body := fmt.Sprintf(`{"client_id": "demo-app", "company": %q, "redirect_to": "https://app.example/a b&c"}`, scenario.DemoCompany)
 	status, answer := ask(p, "POST", "/sandbox/commerce/install", body)
 	at := strings.Index(answer, "http://")
 	if status != 200 || at < 0 {

@@ -4,6 +4,9 @@ import (
 	"fmt"
 
 	"github.com/shopspring/decimal"
+
+	"campaignd/internal/sandbox/shop/scenario"
+	"campaignd/internal/sandbox/shop/value"
 )
 
 // order is an order of a customer. Its sums are computed by the server
@@ -23,13 +26,13 @@ type order struct {
 	pickup    string      // id of the pickup location, or ""
 	billing   billing
 	shipping  shipping
-	metadata  object
-	sums      totals
+	metadata  value.Object
+	sums      value.Totals
 	taken     []taken // the stock that the order has
-	created   Stamp
-	updated   Stamp
-	expires   Stamp    // zero: never
-	invoice   *invoice // nil before the first payment
+	created   value.Stamp
+	updated   value.Stamp
+	expires   value.Stamp // zero: never
+	invoice   *invoice    // nil before the first payment
 	payments  []*payment
 	paid      decimal.Decimal
 }
@@ -39,28 +42,28 @@ type line struct {
 	id               string
 	product, variant string // ids, or ""
 	title            string
-	cost             *Amount
+	cost             *value.Amount
 	quantity         int
-	price            Amount
+	price            value.Amount
 	discounts        []*discount
 }
 
 // billing is how an order is paid.
 type billing struct {
 	method    string
-	address   *Address
+	address   *scenario.Address
 	addressID string
-	scheduled Stamp
+	scheduled value.Stamp
 }
 
 // shipping is how an order gets to its customer.
 type shipping struct {
 	mode      string
 	status    string
-	address   *Address
+	address   *scenario.Address
 	addressID string
-	scheduled Stamp
-	sent      Amount // shipping.amount; a fee or a pickup location takes its place
+	scheduled value.Stamp
+	sent      value.Amount // shipping.amount; a fee or a pickup location takes its place
 }
 
 // The states of orders and payments (docs/commerce.md#assumptions).
@@ -76,7 +79,7 @@ func (o *order) reference() string { return fmt.Sprintf("#ORDER_%d", o.number) }
 func (o *order) ended() bool { return o.status == "cancelled" || o.status == "refunded" }
 
 // due is what is not paid yet. It is negative for an order whose total is.
-func (o *order) due() decimal.Decimal { return o.sums.total.Sub(o.paid) }
+func (o *order) due() decimal.Decimal { return o.sums.Total.Sub(o.paid) }
 
 func (o *order) billingStatus() string {
 	if o.invoice != nil && !o.due().IsPositive() {
@@ -96,10 +99,10 @@ type orderBook struct {
 }
 
 // sold returns the lines as the totals need them.
-func (o *order) sold() []sold {
-	all := make([]sold, 0, len(o.lines))
+func (o *order) sold() []value.Sold {
+	all := make([]value.Sold, 0, len(o.lines))
 	for _, l := range o.lines {
-		all = append(all, sold{price: l.price.Decimal, quantity: int64(l.quantity), cuts: cuts(l.discounts), rates: o.company.rates(l)})
+		all = append(all, value.Sold{Price: l.price.Decimal, Quantity: int64(l.quantity), Cuts: cuts(l.discounts), Rates: o.company.rates(l)})
 	}
 	return all
 }
@@ -128,5 +131,5 @@ func (o *order) charge() {
 	} else if l, ok := o.company.pickups.get(o.pickup); ok {
 		amount = l.Amount
 	}
-	o.sums = total(o.sold(), cuts(o.discounts), amount.Decimal, digits(o.currency))
+	o.sums = value.Total(o.sold(), cuts(o.discounts), amount.Decimal, value.Digits(o.currency))
 }

@@ -5,6 +5,9 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"campaignd/internal/sandbox/shop/scenario"
+	"campaignd/internal/sandbox/shop/value"
 )
 
 // The states that the control route of an order takes. The document shows only pending
@@ -13,8 +16,8 @@ var orderStates = []string{pending, "confirmed", "processing", "shipped", "deliv
 
 // payRequest is the body of POST /sandbox/commerce/pay. Without an amount all that is due is paid.
 type payRequest struct {
-	Order  string  `json:"order"`
-	Amount *Amount `json:"amount"`
+	Order  string        `json:"order"`
+	Amount *value.Amount `json:"amount"`
 }
 
 // payOrder does what the webhook of a payment provider does: the order is paid into the treasury
@@ -24,7 +27,7 @@ func (p *Platform) payOrder(c *call, in payRequest) (single[orderView], error) {
 	if err != nil {
 		return single[orderView]{}, err
 	}
-	amount := Amount{Decimal: o.due()}
+	amount := value.Amount{Decimal: o.due()}
 	if in.Amount != nil {
 		amount = *in.Amount
 	}
@@ -106,7 +109,7 @@ func (p *Platform) setStock(_ *call, in stockRequest) (single[variantView], erro
 		if !ok {
 			continue
 		}
-		if !slices.ContainsFunc(co.warehouses(nil), func(w Warehouse) bool { return w.ID == in.Warehouse }) {
+		if !slices.ContainsFunc(co.warehouses(nil), func(w scenario.Warehouse) bool { return w.ID == in.Warehouse }) {
 			return single[variantView]{}, invalid("warehouse", "The company has no such warehouse.")
 		}
 		if in.Quantity < 0 || in.Quantity > maxStock {

@@ -3,9 +3,10 @@ package shop
 import (
 	"fmt"
 	"net/http"
-
 	"slices"
 	"strconv"
+
+	"campaignd/internal/sandbox/shop/scenario"
 )
 
 // The most that one order may have. The document shows no limits; these keep its sums small.
@@ -63,7 +64,7 @@ func (f *filling) currency(in orderRequest) {
 	choices = append(choices, f.c.company.Company.Currency, "XAF")
 	i := slices.IndexFunc(choices, func(code string) bool { return code != "" })
 	f.o.currency = choices[i]
-	if !currencyForm.MatchString(f.o.currency) {
+	if !scenario.IsCurrency(f.o.currency) {
 		f.add("currency_code", "The currency is a code of three letters, such as EUR.")
 	}
 }
@@ -99,7 +100,7 @@ func (f *filling) line(at string, in lineRequest, customer string) line {
 	switch {
 	case l.price.IsNegative():
 		f.add(at+"price", "The price is 0 or more.")
-	case !l.price.fits(f.o.currency):
+	case !l.price.Fits(f.o.currency):
 		f.add(at+"price", "The price "+l.price.String()+" has more decimals than "+f.o.currency+" has.")
 	}
 	if l.cost != nil && l.cost.IsNegative() {
@@ -220,7 +221,7 @@ func (f *filling) delivery(in orderRequest) {
 	default:
 		f.fees()
 	}
-	if o.shipping.sent.IsNegative() || !o.shipping.sent.fits(o.currency) {
+	if o.shipping.sent.IsNegative() || !o.shipping.sent.Fits(o.currency) {
 		f.add("shipping.amount", "The amount is 0 or more, with no more decimals than the currency has.")
 	}
 }
@@ -232,7 +233,7 @@ func (f *filling) fees() {
 		switch {
 		case found == nil || !on(found.Active) || !found.applies(s):
 			f.add(field, "It is not offered here.")
-		case !found.Amount.fits(f.o.currency):
+		case !found.Amount.Fits(f.o.currency):
 			f.add(field, "Its amount "+found.Amount.String()+" has more decimals than "+f.o.currency+" has.")
 		}
 	}

@@ -10,14 +10,17 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"campaignd/internal/sandbox/shop/scenario"
+	"campaignd/internal/sandbox/shop/value"
 )
 
 // placed is an order that the test made, as the test knows it.
 type placed struct {
 	id, reference    string
-	customer         Customer
+	customer         scenario.Customer
 	shop, status     string
-	created, updated Stamp
+	created, updated value.Stamp
 }
 
 // received is a payment that the test made. All amounts are whole.
@@ -26,7 +29,7 @@ type received struct {
 	order           *placed
 	method, account string
 	amount          int
-	at              Stamp
+	at              value.Stamp
 }
 
 // orderWorld is a world with orders of several customers, shops, instants and states, which are
@@ -41,20 +44,20 @@ type orderWorld struct {
 // orderTotal is what each order costs, in the currency of its shop.
 const orderTotal = 30
 
-func clock() Stamp { return Stamp{Time: time.Now().UTC()} }
+func clock() value.Stamp { return value.Stamp{Time: time.Now().UTC()} }
 
 // newOrderWorld needs a bubble of synctest, in which no time passes but where it sleeps.
 func newOrderWorld(t *testing.T) *orderWorld {
 	t.Helper()
 	s := &orderWorld{world: newWorld(t)}
 	till, bank := testID("T111", 0), testID("T111", 1)
-	s.c.Products = []Product{{ID: testID("PR0D", 0), Title: "Boot", Handle: "boot", Variants: []Variant{
+	s.c.Products = []scenario.Product{{ID: testID("PR0D", 0), Title: "Boot", Handle: "boot", Variants: []scenario.Variant{
 		{ID: testID("VARX", 0), Title: "Red", Price: amountOf(fmt.Sprint(orderTotal))}}}}
-	s.c.TreasuryAccounts = []TreasuryAccount{{ID: till, Label: "Till", Type: "cash"}, {ID: bank, Label: "Bank", Type: "bank"}}
-	s.c.PaymentMethods = []PaymentMethod{{ID: testID("PAYM", 0), Name: "Card", Processor: "cardpay", TreasuryAccount: bank}}
+	s.c.TreasuryAccounts = []scenario.TreasuryAccount{{ID: till, Label: "Till", Type: "cash"}, {ID: bank, Label: "Bank", Type: "bank"}}
+	s.c.PaymentMethods = []scenario.PaymentMethod{{ID: testID("PAYM", 0), Name: "Card", Processor: "cardpay", TreasuryAccount: bank}}
 	s.c.Customers[0].Password = "password-0"
 	var err error
-	s.p, err = New(Scenario{Companies: []Company{s.c}}, Options{})
+	s.p, err = New(scenario.Commerce{Companies: []scenario.Company{s.c}}, Options{})
 	must(t, err)
 
 	for i := range 24 {
@@ -154,7 +157,7 @@ func (s *orderWorld) pay(t *testing.T, path, body string, m received) {
 
 // instants are the filters of an instant: as within has them, to the second, in another zone, and
 // with no record.
-func instants(name string, at func(*placed) Stamp, from, to int) []naive[*placed] {
+func instants(name string, at func(*placed) value.Stamp, from, to int) []naive[*placed] {
 	after := func(o *placed) bool { return at(o).Unix() >= day(from).Unix() }
 	zone := day(from).In(time.FixedZone("", 3600)).Format(time.RFC3339)
 	return append(within(name, at, from, to),
@@ -165,7 +168,7 @@ func instants(name string, at func(*placed) Stamp, from, to int) []naive[*placed
 
 // orders is a naive reading of a list of orders.
 func (s *orderWorld) orders(path string, rows []*placed, headers ...string) reading[*placed] {
-	created, updated := func(o *placed) Stamp { return o.created }, func(o *placed) Stamp { return o.updated }
+	created, updated := func(o *placed) value.Stamp { return o.created }, func(o *placed) value.Stamp { return o.updated }
 	r := reading[*placed]{path: path, rows: rows, headers: headers, id: func(o *placed) string { return o.id },
 		sorts: map[string]func(a, b *placed) int{"created_at": compareTimes(created), "updated_at": compareTimes(updated)},
 		filters: map[string][]naive[*placed]{
@@ -217,7 +220,7 @@ func TestAListOfOrdersEqualsANaiveReading(t *testing.T) {
 func TestAListOfPaymentsEqualsANaiveReading(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newOrderWorld(t)
-		at, amount := func(m received) Stamp { return m.at }, func(a, b received) int { return cmp.Compare(a.amount, b.amount) }
+		at, amount := func(m received) value.Stamp { return m.at }, func(a, b received) int { return cmp.Compare(a.amount, b.amount) }
 		r := reading[received]{path: "admin/payments", rows: s.received, id: func(m received) string { return m.id },
 			sorts: map[string]func(a, b received) int{"created_at": compareTimes(at), "paid_at": compareTimes(at), "amount": amount},
 			filters: map[string][]naive[received]{"type": {

@@ -3,6 +3,9 @@ package shop
 import (
 	"net/http"
 	"reflect"
+
+	"campaignd/internal/sandbox/shop/scenario"
+	"campaignd/internal/sandbox/shop/value"
 )
 
 // orderAnswer is the answer of a route that makes or changes an order.
@@ -56,7 +59,7 @@ func (p *Platform) place(c *call, in orderRequest) (*order, error) {
 		o.shop = c.shop.ID
 	}
 	if c.route.right == admin {
-		o.created = in.CreatedAt.or(c.now)
+		o.created = in.CreatedAt.Or(c.now)
 	}
 	f := &filling{c: c, o: o}
 	who, fresh := f.buyer(in.Customer)
@@ -105,9 +108,9 @@ func (p *Platform) settle(o *order) {
 
 // buyer finds the customer of a new order, or says who is to be made. Both are zero if there is a
 // flaw. With a customer token it is the token's customer.
-func (f *filling) buyer(in *customerRequest) (*customer, Customer) {
+func (f *filling) buyer(in *customerRequest) (*customer, scenario.Customer) {
 	if f.c.customer != nil {
-		return f.c.customer, Customer{}
+		return f.c.customer, scenario.Customer{}
 	}
 	if in == nil {
 		in = &customerRequest{}
@@ -115,9 +118,9 @@ func (f *filling) buyer(in *customerRequest) (*customer, Customer) {
 	if in.Email == "" && in.Phone == "" {
 		f.add("customer.email", "The email is required when the phone is absent.")
 		f.add("customer.phone", "The phone is required when the email is absent.")
-		return nil, Customer{}
+		return nil, scenario.Customer{}
 	}
-	fresh := Customer{FirstName: in.FirstName, LastName: in.LastName, Email: in.Email, Phone: in.Phone}
+	fresh := scenario.Customer{FirstName: in.FirstName, LastName: in.LastName, Email: in.Email, Phone: in.Phone}
 	if in.Force != nil && *in.Force {
 		return nil, fresh
 	}
@@ -169,10 +172,10 @@ func (p *Platform) ship(c *call, o *order, who *customer, isNew bool) error {
 }
 
 // sameAddress reports whether two addresses name the same place and person.
-func sameAddress(a, b Address) bool {
-	for _, x := range []*Address{&a, &b} {
+func sameAddress(a, b scenario.Address) bool {
+	for _, x := range []*scenario.Address{&a, &b} {
 		x.IsBilling, x.IsShipping, x.IsPrimary, x.Label, x.Metadata = false, false, false, "", nil
-		x.Latitude, x.Longitude = Coordinate{}, Coordinate{}
+		x.Latitude, x.Longitude = value.Coordinate{}, value.Coordinate{}
 	}
 	return reflect.DeepEqual(a, b)
 }
@@ -226,7 +229,7 @@ func (p *Platform) updateOrder(c *call, body patch) (orderAnswer, error) {
 	changed := append(next.taken[:len(next.taken):len(next.taken)], old.taken...)
 	*old = next
 	if old.invoice != nil {
-		old.invoice.amount, old.invoice.updated = Amount{Decimal: old.sums.total}, c.now
+		old.invoice.amount, old.invoice.updated = value.Amount{Decimal: old.sums.Total}, c.now
 	}
 	p.emit(c.company, "order.updated", old.view())
 	p.emitStock(c.company, changed)

@@ -1,6 +1,11 @@
 package shop
 
-import "slices"
+import (
+	"slices"
+
+	"campaignd/internal/sandbox/shop/scenario"
+	"campaignd/internal/sandbox/shop/value"
+)
 
 // orderRequest is the body of an order, of the storefront and of the admin route. Totals and ids
 // that a client sends are ignored (docs/commerce.md#assumptions).
@@ -9,8 +14,8 @@ type orderRequest struct {
 	DeferredPayment  bool             `json:"deferred_payment"`
 	CurrencyCode     string           `json:"currency_code"`
 	Currency         string           `json:"currency"`   // of an admin order
-	CreatedAt        Stamp            `json:"created_at"` // of an admin order
-	ExpiresAt        Stamp            `json:"expires_at"`
+	CreatedAt        value.Stamp      `json:"created_at"` // of an admin order
+	ExpiresAt        value.Stamp      `json:"expires_at"`
 	Customer         *customerRequest `json:"customer"`
 	Products         []lineRequest    `json:"products"`
 	Billing          billingRequest   `json:"billing"`
@@ -18,7 +23,7 @@ type orderRequest struct {
 	ShippingFeeID    *string          `json:"shipping_fee_id"`
 	PickupLocationID *string          `json:"pickup_location_id"`
 	Discounts        []namedDiscount  `json:"discounts"`
-	Metadata         object           `json:"metadata"`
+	Metadata         value.Object     `json:"metadata"`
 	Authenticate     bool             `json:"authenticate"`
 }
 
@@ -37,9 +42,9 @@ type lineRequest struct {
 	ProductID string          `json:"product_id"`
 	VariantID string          `json:"variant_id"`
 	Title     string          `json:"title"`
-	Cost      *Amount         `json:"cost"`
+	Cost      *value.Amount   `json:"cost"`
 	Quantity  int             `json:"quantity"`
-	Price     *Amount         `json:"price"`
+	Price     *value.Amount   `json:"price"`
 	Discounts []namedDiscount `json:"discounts"`
 }
 
@@ -50,20 +55,20 @@ type namedDiscount struct {
 }
 
 type billingRequest struct {
-	Method      string   `json:"method"`
-	AddressID   string   `json:"address_id"`
-	Address     *Address `json:"address"`
-	ScheduledAt Stamp    `json:"scheduled_at"`
+	Method      string            `json:"method"`
+	AddressID   string            `json:"address_id"`
+	Address     *scenario.Address `json:"address"`
+	ScheduledAt value.Stamp       `json:"scheduled_at"`
 }
 
 type shippingRequest struct {
-	Mode        string   `json:"mode"`
-	Status      string   `json:"status"`
-	ScheduledAt Stamp    `json:"scheduled_at"`
-	Amount      Amount   `json:"amount"`
-	AddressID   string   `json:"address_id"`
-	Address     *Address `json:"address"`
-	IsNew       bool     `json:"is_new"`
+	Mode        string            `json:"mode"`
+	Status      string            `json:"status"`
+	ScheduledAt value.Stamp       `json:"scheduled_at"`
+	Amount      value.Amount      `json:"amount"`
+	AddressID   string            `json:"address_id"`
+	Address     *scenario.Address `json:"address"`
+	IsNew       bool              `json:"is_new"`
 }
 
 // request is the body that would make the order as it is. An update decodes its body onto it, so

@@ -1,33 +1,38 @@
 package shop
 
+import (
+	"campaignd/internal/sandbox/shop/scenario"
+	"campaignd/internal/sandbox/shop/value"
+)
+
 // orderView is the order of the document. Members that the sandbox never fills are null or empty.
 type orderView struct {
 	ID              string         `json:"id"`
 	Reference       string         `json:"reference"`
-	Amount          Amount         `json:"amount"`
-	AmountDue       Amount         `json:"amount_due"`
+	Amount          value.Amount   `json:"amount"`
+	AmountDue       value.Amount   `json:"amount_due"`
 	Currency        string         `json:"currency"`
 	Status          string         `json:"status"`
 	State           int            `json:"state"`
-	Source          Text           `json:"source"`
-	CreatedAt       Stamp          `json:"created_at"`
-	UpdatedAt       Stamp          `json:"updated_at"`
-	DeletedAt       Stamp          `json:"deleted_at"`
-	DueAt           Stamp          `json:"due_at"`
-	ExpiresAt       Stamp          `json:"expires_at"`
+	Source          value.Text     `json:"source"`
+	CreatedAt       value.Stamp    `json:"created_at"`
+	UpdatedAt       value.Stamp    `json:"updated_at"`
+	DeletedAt       value.Stamp    `json:"deleted_at"`
+	DueAt           value.Stamp    `json:"due_at"`
+	ExpiresAt       value.Stamp    `json:"expires_at"`
 	CompanyID       string         `json:"company_id"`
-	ShopID          Text           `json:"shop_id"`
-	UserID          Text           `json:"user_id"`
+	ShopID          value.Text     `json:"shop_id"`
+	UserID          value.Text     `json:"user_id"`
 	CustomerID      string         `json:"customer_id"`
-	CreditCode      Text           `json:"credit_code"`
-	DebitCode       Text           `json:"debit_code"`
-	RevenueType     Text           `json:"revenue_type"`
+	CreditCode      value.Text     `json:"credit_code"`
+	DebitCode       value.Text     `json:"debit_code"`
+	RevenueType     value.Text     `json:"revenue_type"`
 	InvoicesCount   int            `json:"invoices_count"`
 	ReturnsCount    int            `json:"returns_count"`
-	Signature       Text           `json:"signature"`
-	CalendarEventID Text           `json:"calendar_event_id"`
+	Signature       value.Text     `json:"signature"`
+	CalendarEventID value.Text     `json:"calendar_event_id"`
 	CustomFields    []any          `json:"custom_fields"`
-	Metadata        object         `json:"metadata"`
+	Metadata        value.Object   `json:"metadata"`
 	Medias          []any          `json:"medias"`
 	PrivateMedias   []any          `json:"private_medias"`
 	Bills           []any          `json:"bills"`
@@ -36,9 +41,9 @@ type orderView struct {
 	OrderProducts   []lineView     `json:"order_products"`
 	Products        []soldProduct  `json:"products"`
 	ShippingFee     *feeView       `json:"shipping_fee"`
-	ShippingFeeID   Text           `json:"shipping_fee_id"`
+	ShippingFeeID   value.Text     `json:"shipping_fee_id"`
 	PickupLocation  *pickupView    `json:"pickup_location"`
-	PickupID        Text           `json:"pickup_location_id"`
+	PickupID        value.Text     `json:"pickup_location_id"`
 	Company         companyRef     `json:"company"`
 	Payments        []paymentView  `json:"payments"`
 	Discounts       []discountView `json:"discounts"`
@@ -51,12 +56,12 @@ type orderView struct {
 type lineView struct {
 	ID        string         `json:"id"`
 	OrderID   string         `json:"order_id"`
-	ProductID Text           `json:"product_id"`
-	VariantID Text           `json:"variant_id"`
-	ServiceID Text           `json:"service_id"`
-	Price     Amount         `json:"price"`
+	ProductID value.Text     `json:"product_id"`
+	VariantID value.Text     `json:"variant_id"`
+	ServiceID value.Text     `json:"service_id"`
+	Price     value.Amount   `json:"price"`
 	Quantity  int            `json:"quantity"`
-	Metadata  object         `json:"metadata"`
+	Metadata  value.Object   `json:"metadata"`
 	Discounts []discountView `json:"discounts"`
 }
 
@@ -69,67 +74,69 @@ type soldProduct struct {
 
 // pivot is the line of a product.
 type pivot struct {
-	OrderID   string `json:"order_id"`
-	ProductID string `json:"product_id"`
-	VariantID string `json:"variant_id"`
-	Price     Amount `json:"price"`
-	Quantity  int    `json:"quantity"`
+	OrderID   string       `json:"order_id"`
+	ProductID string       `json:"product_id"`
+	VariantID string       `json:"variant_id"`
+	Price     value.Amount `json:"price"`
+	Quantity  int          `json:"quantity"`
 }
 
 // companyRef is the company inside another record.
 type companyRef struct {
-	ID     string `json:"id"`
-	Name   string `json:"name"`
-	Handle string `json:"handle"`
-	Code   Text   `json:"company_code"`
+	ID     string     `json:"id"`
+	Name   string     `json:"name"`
+	Handle string     `json:"handle"`
+	Code   value.Text `json:"company_code"`
 }
 
-func (c *company) ref() companyRef { return companyRef{c.ID, c.Name, c.Handle, Text(c.CompanyCode)} }
+func (c *company) ref() companyRef {
+	return companyRef{c.ID, c.Name, c.Handle, value.Text(c.CompanyCode)}
+}
 
 // billingView is how an order is paid, with its sums.
 type billingView struct {
-	Method        Text          `json:"method"`
-	Status        string        `json:"status"`
-	Address       *Address      `json:"address"`
-	AddressID     Text          `json:"address_id"`
-	Amount        Amount        `json:"amount"`
-	Subtotal      Amount        `json:"subtotal"`
-	Discount      Amount        `json:"discount"`
-	LineDiscounts Amount        `json:"line_discounts_total"`
-	OrderDiscount Amount        `json:"order_discounts_total"`
-	OutOfTax      Amount        `json:"out_of_tax_total"`
-	PositiveTaxes Amount        `json:"sum_positive_taxes"`
-	NegativeTaxes Amount        `json:"sum_negative_taxes"`
-	Shipping      Amount        `json:"shipping"`
-	Total         Amount        `json:"total"`
-	NetToPay      Amount        `json:"net_to_pay"`
-	ScheduledAt   Stamp         `json:"scheduled_at"`
-	Treasury      *treasuryView `json:"treasury_account"`
-	TreasuryID    Text          `json:"treasury_account_id"`
-	TreasuryLabel Text          `json:"treasury_account_label"`
+	Method        value.Text        `json:"method"`
+	Status        string            `json:"status"`
+	Address       *scenario.Address `json:"address"`
+	AddressID     value.Text        `json:"address_id"`
+	Amount        value.Amount      `json:"amount"`
+	Subtotal      value.Amount      `json:"subtotal"`
+	Discount      value.Amount      `json:"discount"`
+	LineDiscounts value.Amount      `json:"line_discounts_total"`
+	OrderDiscount value.Amount      `json:"order_discounts_total"`
+	OutOfTax      value.Amount      `json:"out_of_tax_total"`
+	PositiveTaxes value.Amount      `json:"sum_positive_taxes"`
+	NegativeTaxes value.Amount      `json:"sum_negative_taxes"`
+	Shipping      value.Amount      `json:"shipping"`
+	Total         value.Amount      `json:"total"`
+	NetToPay      value.Amount      `json:"net_to_pay"`
+	ScheduledAt   value.Stamp       `json:"scheduled_at"`
+	Treasury      *treasuryView     `json:"treasury_account"`
+	TreasuryID    value.Text        `json:"treasury_account_id"`
+	TreasuryLabel value.Text        `json:"treasury_account_label"`
 }
 
 // shippingView is how an order gets to its customer.
 type shippingView struct {
-	Mode        string   `json:"mode"`
-	Status      string   `json:"status"`
-	Amount      Amount   `json:"amount"`
-	ScheduledAt Stamp    `json:"scheduled_at"`
-	Address     *Address `json:"address"`
-	AddressID   Text     `json:"address_id"`
+	Mode        string            `json:"mode"`
+	Status      string            `json:"status"`
+	Amount      value.Amount      `json:"amount"`
+	ScheduledAt value.Stamp       `json:"scheduled_at"`
+	Address     *scenario.Address `json:"address"`
+	AddressID   value.Text        `json:"address_id"`
 }
 
 func (o *order) view() orderView {
 	v := orderView{
-		ID: o.id, Reference: o.reference(), Amount: Amount{Decimal: o.sums.total}, AmountDue: Amount{Decimal: o.due()},
-		Currency: o.currency, Status: o.status, State: 1, Source: Text(o.source), CreatedAt: o.created, UpdatedAt: o.updated,
+		ID: o.id, Reference: o.reference(), Amount: value.Amount{Decimal: o.sums.Total}, AmountDue: value.Amount{Decimal: o.due()},
+		Currency: o.currency, Status: o.status, State: 1, Source: value.Text(o.source), CreatedAt: o.created, UpdatedAt: o.updated,
 		ExpiresAt: o.expires,
-		CompanyID: o.company.ID, ShopID: Text(o.shop), CustomerID: o.customer, CustomFields: none, Metadata: o.metadata, Medias: none,
+		CompanyID: o.company.ID, ShopID: value.Text(o.shop), CustomerID: o.customer, CustomFields: none, Metadata: o.metadata, Medias: none,
 		PrivateMedias: none, Bills: none, Deliveries: none, OrderProducts: []lineView{}, Products: []soldProduct{},
-		ShippingFeeID: Text(o.fee), PickupID: Text(o.pickup), Company: o.company.ref(), Payments: []paymentView{},
+		ShippingFeeID: value.Text(o.fee), PickupID: value.Text(o.pickup), Company: o.company.ref(), Payments: []paymentView{},
 		Discounts: viewDiscounts(o.discounts), Billing: o.viewBilling(),
-		Shipping: shippingView{o.shipping.mode, o.shipping.status, Amount{Decimal: o.sums.shipping}, o.shipping.scheduled,
-			o.shipping.address, Text(o.shipping.addressID)},
+		Shipping: shippingView{o.shipping.mode, o.shipping.status, value.Amount{Decimal: o.sums.Shipping}, o.shipping.scheduled,
+			o.shipping.address, value.Text(o.shipping.addressID)},
 	}
 	if o.invoice != nil {
 		v.InvoicesCount = 1
@@ -158,10 +165,10 @@ func (o *order) view() orderView {
 }
 
 func (l line) view(o *order) lineView {
-	v := lineView{ID: l.id, OrderID: o.id, ProductID: Text(l.product), VariantID: Text(l.variant), Price: l.price,
+	v := lineView{ID: l.id, OrderID: o.id, ProductID: value.Text(l.product), VariantID: value.Text(l.variant), Price: l.price,
 		Quantity: l.quantity, Discounts: viewDiscounts(l.discounts)}
 	if l.title != "" {
-		v.Metadata = object{"title": l.title}
+		v.Metadata = value.Object{"title": l.title}
 		if l.cost != nil {
 			v.Metadata["cost"] = *l.cost
 		}
@@ -172,18 +179,18 @@ func (l line) view(o *order) lineView {
 func (o *order) viewBilling() billingView {
 	s := o.sums
 	v := billingView{
-		Method: Text(o.billing.method), Status: o.billingStatus(), Address: o.billing.address, AddressID: Text(o.billing.addressID),
-		Amount: Amount{Decimal: s.total}, Subtotal: Amount{Decimal: s.subtotal},
-		Discount: Amount{Decimal: s.lineDiscounts.Add(s.orderDiscounts)}, LineDiscounts: Amount{Decimal: s.lineDiscounts},
-		OrderDiscount: Amount{Decimal: s.orderDiscounts}, OutOfTax: Amount{Decimal: s.outOfTax},
-		PositiveTaxes: Amount{Decimal: s.positiveTaxes}, NegativeTaxes: Amount{Decimal: s.negativeTaxes},
-		Shipping: Amount{Decimal: s.shipping}, Total: Amount{Decimal: s.total}, NetToPay: Amount{Decimal: s.total},
+		Method: value.Text(o.billing.method), Status: o.billingStatus(), Address: o.billing.address, AddressID: value.Text(o.billing.addressID),
+		Amount: value.Amount{Decimal: s.Total}, Subtotal: value.Amount{Decimal: s.Subtotal},
+		Discount: value.Amount{Decimal: s.LineDiscounts.Add(s.OrderDiscounts)}, LineDiscounts: value.Amount{Decimal: s.LineDiscounts},
+		OrderDiscount: value.Amount{Decimal: s.OrderDiscounts}, OutOfTax: value.Amount{Decimal: s.OutOfTax},
+		PositiveTaxes: value.Amount{Decimal: s.PositiveTaxes}, NegativeTaxes: value.Amount{Decimal: s.NegativeTaxes},
+		Shipping: value.Amount{Decimal: s.Shipping}, Total: value.Amount{Decimal: s.Total}, NetToPay: value.Amount{Decimal: s.Total},
 		ScheduledAt: o.billing.scheduled,
 	}
 	if m := o.company.methodOf(o.billing.method); m != nil {
 		if a, ok := o.company.treasury.get(m.TreasuryAccount); ok {
 			shown := a.view()
-			v.Treasury, v.TreasuryID, v.TreasuryLabel = &shown, Text(a.ID), Text(a.Label)
+			v.Treasury, v.TreasuryID, v.TreasuryLabel = &shown, value.Text(a.ID), value.Text(a.Label)
 		}
 	}
 	return v
@@ -220,12 +227,12 @@ var orderList = list[*order]{
 		"status":      equal(func(o *order) string { return o.status }),
 		"customer_id": equal(func(o *order) string { return o.customer }),
 		"shop":        equal(func(o *order) string { return o.shop }),
-		"created_at":  between(func(o *order) Stamp { return o.created }),
-		"updated_at":  between(func(o *order) Stamp { return o.updated }),
+		"created_at":  between(func(o *order) value.Stamp { return o.created }),
+		"updated_at":  between(func(o *order) value.Stamp { return o.updated }),
 	},
 	sorts: map[string]sorter[*order]{
-		birth:        byTime(func(o *order) Stamp { return o.created }),
-		"updated_at": byTime(func(o *order) Stamp { return o.updated }),
+		birth:        byTime(func(o *order) value.Stamp { return o.created }),
+		"updated_at": byTime(func(o *order) value.Stamp { return o.updated }),
 	},
 	includes: []string{"customer"},
 	view: func(_ *call, o *order, in includes) any {

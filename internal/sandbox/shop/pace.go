@@ -3,6 +3,8 @@ package shop
 import (
 	"sync"
 	"time"
+
+	"campaignd/internal/sandbox/shop/scenario"
 )
 
 // pace keeps the requests of a company within its rate limit. It has a lock of its own, because GET
@@ -13,7 +15,7 @@ type pace struct {
 }
 
 // wait counts a request and returns 0, or returns how long the company has to wait.
-func (p *pace) wait(now time.Time, limit RateLimit) time.Duration {
+func (p *pace) wait(now time.Time, limit scenario.RateLimit) time.Duration {
 	if limit.Requests == 0 {
 		return 0
 	}

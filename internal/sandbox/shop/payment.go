@@ -1,16 +1,20 @@
 package shop
 
-import "fmt"
+import (
+	"fmt"
+
+	"campaignd/internal/sandbox/shop/value"
+)
 
 // payment is money that came in for an order.
 type payment struct {
 	id      string
 	number  int
 	order   *order
-	amount  Amount
+	amount  value.Amount
 	method  string
 	account *treasuryAccount // nil: none
-	at      Stamp
+	at      value.Stamp
 }
 
 func (m *payment) key() string { return m.id }
@@ -20,36 +24,36 @@ type invoice struct {
 	id               string
 	number           int
 	order            *order
-	amount           Amount
-	created, updated Stamp
+	amount           value.Amount
+	created, updated value.Stamp
 }
 
 func (i *invoice) key() string { return i.id }
 
 // invoiceView is the invoice of the document.
 type invoiceView struct {
-	ID           string `json:"id"`
-	Reference    string `json:"reference"`
-	Amount       Amount `json:"amount"`
-	CurrencyCode string `json:"currency_code"`
-	OrderID      string `json:"order_id"`
-	ShopID       Text   `json:"shop_id"`
-	Status       string `json:"status"`
-	IsDeposit    bool   `json:"is_deposit"`
-	IsFinal      bool   `json:"is_final"`
-	Medias       []any  `json:"medias"`
-	Metadata     object `json:"metadata"`
-	UserID       Text   `json:"user_id"`
-	CompanyID    string `json:"company_id"`
-	CreatedAt    Stamp  `json:"created_at"`
-	UpdatedAt    Stamp  `json:"updated_at"`
+	ID           string       `json:"id"`
+	Reference    string       `json:"reference"`
+	Amount       value.Amount `json:"amount"`
+	CurrencyCode string       `json:"currency_code"`
+	OrderID      string       `json:"order_id"`
+	ShopID       value.Text   `json:"shop_id"`
+	Status       string       `json:"status"`
+	IsDeposit    bool         `json:"is_deposit"`
+	IsFinal      bool         `json:"is_final"`
+	Medias       []any        `json:"medias"`
+	Metadata     value.Object `json:"metadata"`
+	UserID       value.Text   `json:"user_id"`
+	CompanyID    string       `json:"company_id"`
+	CreatedAt    value.Stamp  `json:"created_at"`
+	UpdatedAt    value.Stamp  `json:"updated_at"`
 }
 
 func (i *invoice) view() invoiceView {
 	o := i.order
 	return invoiceView{
 		ID: i.id, Reference: fmt.Sprintf("#INV_%d", i.number), Amount: i.amount, CurrencyCode: o.currency, OrderID: o.id,
-		ShopID: Text(o.shop), Status: o.billingStatus(), IsFinal: true, Medias: none, CompanyID: o.company.ID,
+		ShopID: value.Text(o.shop), Status: o.billingStatus(), IsFinal: true, Medias: none, CompanyID: o.company.ID,
 		CreatedAt: i.created, UpdatedAt: i.updated,
 	}
 }
@@ -58,27 +62,27 @@ func (i *invoice) view() invoiceView {
 type paymentView struct {
 	ID           string        `json:"id"`
 	Reference    string        `json:"reference"`
-	Amount       Amount        `json:"amount"`
+	Amount       value.Amount  `json:"amount"`
 	CurrencyCode string        `json:"currency_code"`
 	Method       string        `json:"method"`
 	Status       string        `json:"status"`
 	Type         string        `json:"type"`
-	PaidAt       Stamp         `json:"paid_at"`
-	DueDate      Stamp         `json:"due_date"`
-	Metadata     object        `json:"metadata"`
+	PaidAt       value.Stamp   `json:"paid_at"`
+	DueDate      value.Stamp   `json:"due_date"`
+	Metadata     value.Object  `json:"metadata"`
 	Payable      invoiceView   `json:"payable"`
 	PayableID    string        `json:"payable_id"`
 	PayableType  string        `json:"payable_type"`
 	Treasury     *treasuryView `json:"treasury_account"`
 	TreasuryToo  any           `json:"treasuryAccount,omitempty"` // a *treasuryView with include=treasuryAccount, else nil
-	TreasuryID   Text          `json:"treasury_account_id"`
+	TreasuryID   value.Text    `json:"treasury_account_id"`
 	Company      companyRef    `json:"company"`
 	CompanyID    string        `json:"company_id"`
-	AddressID    Text          `json:"address_id"`
-	UserID       Text          `json:"user_id"`
-	CreatedAt    Stamp         `json:"created_at"`
-	UpdatedAt    Stamp         `json:"updated_at"`
-	DeletedAt    Stamp         `json:"deleted_at"`
+	AddressID    value.Text    `json:"address_id"`
+	UserID       value.Text    `json:"user_id"`
+	CreatedAt    value.Stamp   `json:"created_at"`
+	UpdatedAt    value.Stamp   `json:"updated_at"`
+	DeletedAt    value.Stamp   `json:"deleted_at"`
 }
 
 func (m *payment) reference() string { return fmt.Sprintf("PAY_%d", m.number) }
@@ -87,13 +91,13 @@ func (m *payment) view(in includes) paymentView {
 	o := m.order
 	v := paymentView{
 		ID: m.id, Reference: m.reference(), Amount: m.amount, CurrencyCode: o.currency, Method: m.method, Status: paidState,
-		Type: "inbound", PaidAt: m.at, Metadata: object{"distributed_payment": false, "order_id": o.id}, Payable: o.invoice.view(),
+		Type: "inbound", PaidAt: m.at, Metadata: value.Object{"distributed_payment": false, "order_id": o.id}, Payable: o.invoice.view(),
 		PayableID: o.invoice.id, PayableType: "invoice", Company: o.company.ref(), CompanyID: o.company.ID,
-		AddressID: Text(o.billing.addressID), CreatedAt: m.at, UpdatedAt: m.at,
+		AddressID: value.Text(o.billing.addressID), CreatedAt: m.at, UpdatedAt: m.at,
 	}
 	if m.account != nil {
 		shown := m.account.view()
-		v.Treasury, v.TreasuryID = &shown, Text(m.account.ID)
+		v.Treasury, v.TreasuryID = &shown, value.Text(m.account.ID)
 	}
 	if in.has("treasuryAccount") {
 		v.TreasuryToo = v.Treasury // a nil pointer is not omitted, but null
@@ -103,9 +107,9 @@ func (m *payment) view(in includes) paymentView {
 
 // paymentRequest is the body of a payment that the business adds.
 type paymentRequest struct {
-	Amount            Amount `json:"amount"`
-	Method            string `json:"method"`
-	TreasuryAccountID string `json:"treasury_account_id"`
+	Amount            value.Amount `json:"amount"`
+	Method            string       `json:"method"`
+	TreasuryAccountID string       `json:"treasury_account_id"`
 }
 
 // paymentAnswer is the answer to a payment that was added.
@@ -144,11 +148,11 @@ func (p *Platform) addPayment(c *call, in paymentRequest) (paymentAnswer, error)
 }
 
 // payment checks an amount that is to be paid for an order.
-func (f *flaws) payment(field string, amount Amount, o *order) {
+func (f *flaws) payment(field string, amount value.Amount, o *order) {
 	switch {
 	case !amount.IsPositive():
 		f.add(field, "The amount is more than 0.")
-	case !amount.fits(o.currency):
+	case !amount.Fits(o.currency):
 		f.add(field, "The amount has more decimals than "+o.currency+" has.")
 	case amount.GreaterThan(o.due()):
 		f.add(field, "Only "+o.due().String()+" "+o.currency+" are due.")
@@ -156,7 +160,7 @@ func (f *flaws) payment(field string, amount Amount, o *order) {
 }
 
 // pay records a payment that was checked. The first one of an order makes its invoice.
-func (p *Platform) pay(o *order, amount Amount, method string, account *treasuryAccount, now Stamp) error {
+func (p *Platform) pay(o *order, amount value.Amount, method string, account *treasuryAccount, now value.Stamp) error {
 	co := o.company
 	if p.records+5 > maxRecords { // invoice, payment, order, two events
 		return p.full()
@@ -165,7 +169,7 @@ func (p *Platform) pay(o *order, amount Amount, method string, account *treasury
 		return err
 	}
 	if o.invoice == nil {
-		o.invoice = &invoice{id: p.newID(), number: co.invoices.len() + 1, order: o, amount: Amount{Decimal: o.sums.total},
+		o.invoice = &invoice{id: p.newID(), number: co.invoices.len() + 1, order: o, amount: value.Amount{Decimal: o.sums.Total},
 			created: now, updated: now}
 		if err := co.invoices.add(p, o.invoice); err != nil {
 			return err
@@ -177,7 +181,7 @@ func (p *Platform) pay(o *order, amount Amount, method string, account *treasury
 	}
 	o.payments, o.paid, o.updated = append(o.payments, m), o.paid.Add(amount.Decimal), now
 	if account != nil {
-		account.Balance = Amount{Decimal: account.Balance.Add(amount.Decimal)}
+		account.Balance = value.Amount{Decimal: account.Balance.Add(amount.Decimal)}
 		account.updated = now
 	}
 	p.emit(co, "payment.received", m.view(nil))
@@ -192,8 +196,8 @@ var paymentList = list[*payment]{
 		"type":     equal(func(*payment) string { return "inbound" }),
 	},
 	sorts: map[string]sorter[*payment]{
-		birth:     byTime(func(m *payment) Stamp { return m.at }),
-		"paid_at": byTime(func(m *payment) Stamp { return m.at }),
+		birth:     byTime(func(m *payment) value.Stamp { return m.at }),
+		"paid_at": byTime(func(m *payment) value.Stamp { return m.at }),
 		"amount": func(*call) func(a, b *payment) int {
 			return func(a, b *payment) int { return a.amount.Cmp(b.amount.Decimal) }
 		},

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"campaignd/internal/sandbox/draw"
+	"campaignd/internal/sandbox/shop/scenario"
+	"campaignd/internal/sandbox/shop/value"
 )
 
 // Options say how a platform runs. The zero value works.
@@ -30,9 +32,9 @@ type Options struct {
 type Platform struct {
 	opt    Options
 	mode   string
-	limit  RateLimit
+	limit  scenario.RateLimit
 	routes []route
-	faults atomic.Pointer[Faults]
+	faults atomic.Pointer[scenario.Faults]
 	asked  atomic.Uint64 // requests, for the draws of the faults
 
 	firedMu sync.Mutex
@@ -53,19 +55,19 @@ type Platform struct {
 // credential is what an API key, a public key or a token stands for.
 type credential struct {
 	company  *company
-	kind     right  // the right that it gives
-	customer string // id, of a customer token
-	key      *Key   // of an API key and a public key
+	kind     right         // the right that it gives
+	customer string        // id, of a customer token
+	key      *scenario.Key // of an API key and a public key
 }
 
 // app is an App with the codes that are left.
 type app struct {
-	App
+	scenario.App
 	codes map[string]*company
 }
 
 // New makes a platform. It checks the scenario first; the error is then a *Flaw.
-func New(sc Scenario, opt Options) (*Platform, error) {
+func New(sc scenario.Commerce, opt Options) (*Platform, error) {
 	if err := sc.Validate(); err != nil {
 		return nil, err
 	}
@@ -100,10 +102,12 @@ func New(sc Scenario, opt Options) (*Platform, error) {
 }
 
 // now is the instant of a change, in microseconds, as answers show it.
-func (p *Platform) now() Stamp { return Stamp{Time: time.Now().UTC().Truncate(time.Microsecond)} }
+func (p *Platform) now() value.Stamp {
+	return value.Stamp{Time: time.Now().UTC().Truncate(time.Microsecond)}
+}
 
 // newID is an id that the platform has not given before.
 func (p *Platform) newID() string {
 	p.serial++
-	return ulid(time.Now(), draw.Mix(p.opt.Seed, p.serial), 1<<49|p.serial)
+	return value.ULID(time.Now(), draw.Mix(p.opt.Seed, p.serial), 1<<49|p.serial)
 }

@@ -4,18 +4,21 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+
+	"campaignd/internal/sandbox/shop/scenario"
+	"campaignd/internal/sandbox/shop/value"
 )
 
 // product is a product with its variants. Price and stock are those of the variants.
 type product struct {
-	Product
+	scenario.Product
 	company  *company
 	variants []*variant
 }
 
-func newProduct(c *company, from Product, now Stamp) *product {
-	from.CreatedAt = from.CreatedAt.or(now)
-	from.UpdatedAt = from.UpdatedAt.or(from.CreatedAt)
+func newProduct(c *company, from scenario.Product, now value.Stamp) *product {
+	from.CreatedAt = from.CreatedAt.Or(now)
+	from.UpdatedAt = from.UpdatedAt.Or(from.CreatedAt)
 	p := &product{Product: from, company: c}
 	for i, v := range from.Variants {
 		made := &variant{Variant: v, product: p, position: i + 1, stocks: map[string]int{}}
@@ -35,8 +38,8 @@ func (p *product) sells(s *shop) bool {
 }
 
 // price is the price of the cheapest variant, or 0.
-func (p *product) price() Amount {
-	var lowest Amount
+func (p *product) price() value.Amount {
+	var lowest value.Amount
 	for i, v := range p.variants {
 		if i == 0 || v.Price.LessThan(lowest.Decimal) {
 			lowest = v.Price
@@ -64,25 +67,25 @@ func (p *product) inStock(s *shop) bool {
 // productView is the product of the document. The members from Occurrence on are those of
 // statistics, of the detail and of include.
 type productView struct {
-	ID          string  `json:"id"`
-	CompanyID   string  `json:"company_id"`
-	Title       string  `json:"title"`
-	Handle      string  `json:"handle"`
-	Content     Text    `json:"content"`
-	Type        Text    `json:"type"`
-	Published   bool    `json:"published"`
-	IsShippable bool    `json:"is_shippable"`
-	IsTaxable   bool    `json:"is_taxable"`
-	SupplierID  Text    `json:"supplier_id"`
-	Vendor      Text    `json:"vendor"`
-	Metadata    object  `json:"metadata"`
-	Medias      []any   `json:"medias"`
-	Tags        []named `json:"tags"`
-	Taxes       []Tax   `json:"taxes"`
-	Discounts   []any   `json:"discounts"`
-	CreatedAt   Stamp   `json:"created_at"`
-	UpdatedAt   Stamp   `json:"updated_at"`
-	DeletedAt   Stamp   `json:"deleted_at"`
+	ID          string         `json:"id"`
+	CompanyID   string         `json:"company_id"`
+	Title       string         `json:"title"`
+	Handle      string         `json:"handle"`
+	Content     value.Text     `json:"content"`
+	Type        value.Text     `json:"type"`
+	Published   bool           `json:"published"`
+	IsShippable bool           `json:"is_shippable"`
+	IsTaxable   bool           `json:"is_taxable"`
+	SupplierID  value.Text     `json:"supplier_id"`
+	Vendor      value.Text     `json:"vendor"`
+	Metadata    value.Object   `json:"metadata"`
+	Medias      []any          `json:"medias"`
+	Tags        []named        `json:"tags"`
+	Taxes       []scenario.Tax `json:"taxes"`
+	Discounts   []any          `json:"discounts"`
+	CreatedAt   value.Stamp    `json:"created_at"`
+	UpdatedAt   value.Stamp    `json:"updated_at"`
+	DeletedAt   value.Stamp    `json:"deleted_at"`
 
 	Occurrence  int              `json:"occurrence,omitempty"`
 	FollowStock *bool            `json:"follow_stock,omitempty"`
@@ -103,9 +106,9 @@ type option struct {
 
 func (p *product) view(in includes) productView {
 	v := productView{
-		ID: p.ID, CompanyID: p.company.ID, Title: p.Title, Handle: p.Handle, Content: Text(p.Content), Type: Text(p.Type),
-		Published: on(p.Published), IsShippable: p.IsShippable, IsTaxable: p.IsTaxable, Vendor: Text(p.Vendor), Metadata: p.Metadata,
-		Medias: none, Tags: tags(p.Tags), Taxes: []Tax{}, Discounts: none, CreatedAt: p.CreatedAt, UpdatedAt: p.UpdatedAt,
+		ID: p.ID, CompanyID: p.company.ID, Title: p.Title, Handle: p.Handle, Content: value.Text(p.Content), Type: value.Text(p.Type),
+		Published: on(p.Published), IsShippable: p.IsShippable, IsTaxable: p.IsTaxable, Vendor: value.Text(p.Vendor), Metadata: p.Metadata,
+		Medias: none, Tags: tags(p.Tags), Taxes: []scenario.Tax{}, Discounts: none, CreatedAt: p.CreatedAt, UpdatedAt: p.UpdatedAt,
 	}
 	for _, id := range p.Taxes {
 		v.Taxes = append(v.Taxes, p.company.taxes[id])

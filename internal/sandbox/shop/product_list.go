@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"campaignd/internal/sandbox/shop/value"
 )
 
 // productList is the list of products, of storefront and admin routes alike.
@@ -18,15 +20,15 @@ var productList = list[*product]{
 		"shops":        soldIn,
 		"tags":         oneOf(func(p *product) []string { return p.Tags }),
 		"optionValues": oneOf((*product).optionValues),
-		"created_at":   between(func(p *product) Stamp { return p.CreatedAt }),
-		"updated_at":   between(func(p *product) Stamp { return p.UpdatedAt }),
+		"created_at":   between(func(p *product) value.Stamp { return p.CreatedAt }),
+		"updated_at":   between(func(p *product) value.Stamp { return p.UpdatedAt }),
 	},
 	sorts: map[string]sorter[*product]{
 		"price": func(*call) func(a, b *product) int {
 			return func(a, b *product) int { return a.price().Cmp(b.price().Decimal) }
 		},
-		birth:        byTime(func(p *product) Stamp { return p.CreatedAt }),
-		"updated_at": byTime(func(p *product) Stamp { return p.UpdatedAt }),
+		birth:        byTime(func(p *product) value.Stamp { return p.CreatedAt }),
+		"updated_at": byTime(func(p *product) value.Stamp { return p.UpdatedAt }),
 		"title":      byFold(func(p *product) string { return p.Title }),
 		"has_stock_first": func(c *call) func(a, b *product) int {
 			place := map[bool]int{true: 0, false: 1}
@@ -66,8 +68,8 @@ func (p *product) optionValues() []string {
 func inPriceRange(_ *call, v criterion) (func(*product) bool, error) {
 	low, high, ok := strings.Cut(v.value, ",")
 	low, high = strings.TrimSpace(low), strings.TrimSpace(high)
-	least, err := parseAmount(low)
-	most, err2 := parseAmount(high)
+	least, err := value.ParseAmount(low)
+	most, err2 := value.ParseAmount(high)
 	if err != nil || err2 != nil || !ok {
 		return nil, badValue(v, "a lowest and a highest price such as 10,20")
 	}

@@ -4,13 +4,15 @@ import (
 	"fmt"
 	"testing"
 	"time"
+
+	"campaignd/internal/sandbox/shop/scenario"
 )
 
 // large is a platform with a million generated customers and orders.
 func large(t testing.TB) *Platform {
 	t.Helper()
-	sc := Demo()
-	sc.Companies[0].Generate = Generate{Customers: 1_000_000, Orders: 1_000_000, Consent: 0.5, Languages: []string{"en", "fr"}}
+	sc := scenario.Demo()
+	sc.Companies[0].Generate = scenario.Generate{Customers: 1_000_000, Orders: 1_000_000, Consent: 0.5, Languages: []string{"en", "fr"}}
 	p, err := New(sc, Options{Seed: 1})
 	if err != nil {
 		t.Fatal(err)
@@ -32,7 +34,7 @@ func TestAMillionRecordsArePagedAtOnce(t *testing.T) {
 		best := time.Hour // of five, because other tests run beside this one
 		for range 5 {
 			began := time.Now()
-			status, body := ask(p, "GET", "/2023-11/admin/"+query+"&page[size]=100", "", "X-API-Key: "+DemoKey)
+			status, body := ask(p, "GET", "/2023-11/admin/"+query+"&page[size]=100", "", "X-API-Key: "+scenario.DemoKey)
 			best = min(best, time.Since(began))
 			if status != 200 {
 				t.Fatalf("%s: got %d %.200s, want 200", query, status, body)
@@ -50,7 +52,7 @@ func TestGeneratedRecordsAreTheSameEachTime(t *testing.T) {
 	consent := 0
 	for i := 0; i < 1_000_000; i += 9973 {
 		x, y := a.orders.made.at(i), b.orders.made.at(i)
-		if x.id != y.id || x.customer != y.customer || x.lines[0].variant != y.lines[0].variant || !x.sums.total.Equal(y.sums.total) {
+		if x.id != y.id || x.customer != y.customer || x.lines[0].variant != y.lines[0].variant || !x.sums.Total.Equal(y.sums.Total) {
 			t.Fatalf("order %d: got %+v and %+v, want the same", i, x, y)
 		}
 		if x, y := fmt.Sprint(a.customers.made.at(i).Customer), fmt.Sprint(b.customers.made.at(i).Customer); x != y {
@@ -61,8 +63,8 @@ func TestGeneratedRecordsAreTheSameEachTime(t *testing.T) {
 		if !ok || found.Email != who.Email || a.holder(who.Email, "").ID != who.ID || a.holder("", who.Phone).ID != who.ID {
 			t.Errorf("customer %d: got %v %v, want it by id, e-mail and phone", i, ok, found)
 		}
-		if o := a.orders.made.at(i); o.sums.total.Sign() <= 0 {
-			t.Errorf("order %d: got the total %s, want a positive one", i, o.sums.total)
+		if o := a.orders.made.at(i); o.sums.Total.Sign() <= 0 {
+			t.Errorf("order %d: got the total %s, want a positive one", i, o.sums.Total)
 		} else if _, ok := a.customers.get(o.customer); !ok {
 			t.Errorf("order %d: got the customer %s, want one that exists", i, o.customer)
 		}

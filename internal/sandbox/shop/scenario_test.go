@@ -7,10 +7,12 @@ import (
 	"testing"
 
 	"github.com/goccy/go-yaml"
+
+	"campaignd/internal/sandbox/shop/scenario"
 )
 
 // readScenario reads a section as the sandbox does, strictly.
-func readScenario(text string) (sc Scenario, err error) {
+func readScenario(text string) (sc scenario.Commerce, err error) {
 	if err := yaml.UnmarshalWithOptions([]byte(text), &sc, yaml.Strict()); err != nil {
 		return sc, err
 	}
@@ -48,7 +50,7 @@ func TestAMistakeInAScenarioNamesItsPlace(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: got %v, want one line with %q", c.text, err, c.want)
 		}
-		if _, ok := errors.AsType[*Flaw](err); err != nil && !ok {
+		if _, ok := errors.AsType[*scenario.Flaw](err); err != nil && !ok {
 			t.Errorf("%s: got %T, want a flaw", c.text, err)
 		}
 	}
@@ -96,7 +98,7 @@ func FuzzQuery(f *testing.F) {
 	} {
 		f.Add(seed)
 	}
-	p, err := New(Demo(), Options{})
+	p, err := New(scenario.Demo(), Options{})
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -104,7 +106,7 @@ func FuzzQuery(f *testing.F) {
 		for _, path := range []string{
 			"products", "products/count", "shops", "shipping-fees", "admin/customers", "admin/orders", "products/handle/boot/similar",
 		} {
-			r := request("GET", "/2023-11/"+path, "", "X-API-Key: "+DemoKey, "X-Company: "+DemoCompany)
+			r := request("GET", "/2023-11/"+path, "", "X-API-Key: "+scenario.DemoKey, "X-Company: "+scenario.DemoCompany)
 			r.URL.RawQuery = query
 			if status, body := answerTo(p, r); status != 200 && (status < 400 || status > 499 || !strings.Contains(body, `"message":`)) {
 				t.Errorf("%s?%s: got %d %s, want 200 or a 4xx with a message", path, query, status, body)

@@ -5,6 +5,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"campaignd/internal/sandbox/shop/scenario"
 )
 
 // must stops the test.
@@ -18,7 +20,7 @@ func must(t *testing.T, err error) {
 // demo is a platform with the demo shop.
 func demo(t *testing.T) *Platform {
 	t.Helper()
-	p, err := New(Demo(), Options{})
+	p, err := New(scenario.Demo(), Options{})
 	must(t, err)
 	return p
 }
@@ -54,13 +56,13 @@ func TestTheChecksOfARequestHaveAnOrder(t *testing.T) {
 	}{
 		{"wrong key, no company, no route", "/2023-11/nothing", []string{"X-API-Key: x"}, 401, "Invalid API key"},
 		{"no company, no route", "/2023-11/nothing", nil, 422, "Please provide a Company Id"},
-		{"no route", "/2023-11/nothing", []string{"X-Company: " + DemoCompany}, 404, "not shown in the document"},
+		{"no route", "/2023-11/nothing", []string{"X-Company: " + scenario.DemoCompany}, 404, "not shown in the document"},
 		{"no credential of an admin route", "/2023-11/admin/nothing", nil, 401, "API key is missing"},
-		{"a public key on an admin route", "/2023-11/admin/products", []string{"Authorization: " + DemoPublicKey}, 403, "Access denied"},
-		{"an admin route without X-Company", "/2023-11/admin/products", []string{"X-API-Key: " + DemoKey}, 200, "Boot"},
+		{"a public key on an admin route", "/2023-11/admin/products", []string{"Authorization: " + scenario.DemoPublicKey}, 403, "Access denied"},
+		{"an admin route without X-Company", "/2023-11/admin/products", []string{"X-API-Key: " + scenario.DemoKey}, 200, "Boot"},
 		{"an unknown company", "/2023-11/products", []string{"X-Company: x"}, 404, "Company not found"},
-		{"the key of another company", "/2023-11/products", []string{"X-Company: x", "X-API-Key: " + DemoKey}, 403, "Access denied"},
-		{"an unknown shop", "/2023-11/products", []string{"X-Company: " + DemoCompany, "X-Shop: x"}, 404, "Shop not found"},
+		{"the key of another company", "/2023-11/products", []string{"X-Company: x", "X-API-Key: " + scenario.DemoKey}, 403, "Access denied"},
+		{"an unknown shop", "/2023-11/products", []string{"X-Company: " + scenario.DemoCompany, "X-Shop: x"}, 404, "Shop not found"},
 		{"an older prefix", "/v1/products", nil, 404, "not shown in the document"},
 	} {
 		status, body := ask(p, "GET", c.target, "", c.headers...)

@@ -5,6 +5,9 @@ import (
 	"net/http"
 	"net/mail"
 	"strings"
+
+	"campaignd/internal/sandbox/shop/scenario"
+	"campaignd/internal/sandbox/shop/value"
 )
 
 // session is the answer of a registration and of a login.
@@ -34,13 +37,13 @@ func (p *Platform) enter(c *call, who *customer) (session, error) {
 
 // registration is the body of POST /customers/register.
 type registration struct {
-	FirstName         string `json:"first_name"`
-	LastName          string `json:"last_name"`
-	Email             string `json:"email"`
-	Phone             string `json:"phone"`
-	Password          string `json:"password"`
-	PreferredLanguage string `json:"preferred_language"`
-	Metadata          object `json:"metadata"`
+	FirstName         string       `json:"first_name"`
+	LastName          string       `json:"last_name"`
+	Email             string       `json:"email"`
+	Phone             string       `json:"phone"`
+	Password          string       `json:"password"`
+	PreferredLanguage string       `json:"preferred_language"`
+	Metadata          value.Object `json:"metadata"`
 }
 
 // register is POST /customers/register. E-mail address and phone number are unique here.
@@ -60,7 +63,7 @@ func (p *Platform) register(c *call, in registration) (session, error) {
 	if err := f.err(); err != nil {
 		return session{}, err
 	}
-	who, err := p.addCustomer(c.company, Customer{
+	who, err := p.addCustomer(c.company, scenario.Customer{
 		FirstName: in.FirstName, LastName: in.LastName, Email: strings.TrimSpace(in.Email), Phone: strings.TrimSpace(in.Phone),
 		Password: in.Password, PreferredLanguage: in.PreferredLanguage, Metadata: in.Metadata,
 	}, c.now)
@@ -71,7 +74,7 @@ func (p *Platform) register(c *call, in registration) (session, error) {
 }
 
 // addCustomer stores a new customer of the company.
-func (p *Platform) addCustomer(c *company, from Customer, now Stamp) (*customer, error) {
+func (p *Platform) addCustomer(c *company, from scenario.Customer, now value.Stamp) (*customer, error) {
 	from.ID = p.newID()
 	who := newCustomer(c, from, now)
 	return who, c.customers.add(p, who)

@@ -3,16 +3,19 @@ package shop
 import (
 	"slices"
 	"strings"
+
+	"campaignd/internal/sandbox/shop/scenario"
+	"campaignd/internal/sandbox/shop/value"
 )
 
 // shop is a shop of a company.
 type shop struct {
-	Shop
+	scenario.Shop
 	company *company
 }
 
-func newShop(c *company, s Shop, now Stamp) *shop {
-	s.CreatedAt = s.CreatedAt.or(now)
+func newShop(c *company, s scenario.Shop, now value.Stamp) *shop {
+	s.CreatedAt = s.CreatedAt.Or(now)
 	if s.Currency == "" {
 		s.Currency = c.Currency
 	}
@@ -32,20 +35,20 @@ func (s *shop) warehouses() []string {
 
 // shopView is the shop of the document.
 type shopView struct {
-	ID           string      `json:"id"`
-	Name         string      `json:"name"`
-	Slug         string      `json:"slug"`
-	Description  Text        `json:"description"`
-	CurrencyCode Text        `json:"currency_code"`
-	CurrencyName Text        `json:"currency_name"`
-	Address      any         `json:"address"`
-	Warehouses   []Warehouse `json:"warehouses"`
-	Domains      []website   `json:"domains"`
-	LogoURL      Text        `json:"logoUrl"`
-	Logo         any         `json:"logo"`
-	Metadata     object      `json:"metadata"`
-	CompanyID    string      `json:"company_id"`
-	CreatedAt    Stamp       `json:"created_at"`
+	ID           string               `json:"id"`
+	Name         string               `json:"name"`
+	Slug         string               `json:"slug"`
+	Description  value.Text           `json:"description"`
+	CurrencyCode value.Text           `json:"currency_code"`
+	CurrencyName value.Text           `json:"currency_name"`
+	Address      any                  `json:"address"`
+	Warehouses   []scenario.Warehouse `json:"warehouses"`
+	Domains      []website            `json:"domains"`
+	LogoURL      value.Text           `json:"logoUrl"`
+	Logo         any                  `json:"logo"`
+	Metadata     value.Object         `json:"metadata"`
+	CompanyID    string               `json:"company_id"`
+	CreatedAt    value.Stamp          `json:"created_at"`
 }
 
 // view is nil for no shop.
@@ -54,12 +57,12 @@ func (s *shop) view() *shopView {
 		return nil
 	}
 	v := &shopView{
-		ID: s.ID, Name: s.Name, Slug: s.Slug, Description: Text(s.Description), CurrencyCode: Text(s.Currency),
-		CurrencyName: Text(s.Currency), Warehouses: slices.Clone(s.Warehouses), Domains: []website{}, Metadata: s.Metadata,
+		ID: s.ID, Name: s.Name, Slug: s.Slug, Description: value.Text(s.Description), CurrencyCode: value.Text(s.Currency),
+		CurrencyName: value.Text(s.Currency), Warehouses: slices.Clone(s.Warehouses), Domains: []website{}, Metadata: s.Metadata,
 		CompanyID: s.company.ID, CreatedAt: s.CreatedAt,
 	}
 	if v.Warehouses == nil {
-		v.Warehouses = []Warehouse{}
+		v.Warehouses = []scenario.Warehouse{}
 	}
 	for i, d := range s.company.Domains {
 		v.Domains = append(v.Domains, website{s.company.ID, d, i == 0, true})
@@ -74,7 +77,7 @@ var shopList = list[*shop]{
 	sorts: map[string]sorter[*shop]{
 		"name":          byFold(func(s *shop) string { return s.Name }),
 		"currency_code": by(func(s *shop) string { return s.Currency }),
-		birth:           byTime(func(s *shop) Stamp { return s.CreatedAt }),
+		birth:           byTime(func(s *shop) value.Stamp { return s.CreatedAt }),
 	},
 	view: func(_ *call, s *shop, _ includes) any { return s.view() },
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/shopspring/decimal"
+
+	"campaignd/internal/sandbox/shop/value"
 )
 
 // The largest numbers of entries of a product's statistics.
@@ -21,7 +23,7 @@ type statistics struct {
 	TopShops      []shopShare    `json:"topShops"`
 	TotalOrders   int            `json:"totalOrders"`
 	TotalQuantity int            `json:"totalQuantity"`
-	TotalSales    Amount         `json:"totalSales"`
+	TotalSales    value.Amount   `json:"totalSales"`
 }
 
 // shopShare is what a shop sold of the product. Pivot is the newest line of it.
@@ -33,15 +35,15 @@ type shopShare struct {
 	Products      []productView `json:"products"`
 	OrderProducts []soldLine    `json:"order_products"`
 	Company       companyRef    `json:"company"`
-	ExpiresAt     Stamp         `json:"expires_at"`
+	ExpiresAt     value.Stamp   `json:"expires_at"`
 }
 
 // soldLine is the product in an order.
 type soldLine struct {
-	OrderID   string `json:"order_id"`
-	Price     Amount `json:"price"`
-	ProductID string `json:"product_id"`
-	Quantity  int    `json:"quantity"`
+	OrderID   string       `json:"order_id"`
+	Price     value.Amount `json:"price"`
+	ProductID string       `json:"product_id"`
+	Quantity  int          `json:"quantity"`
 }
 
 // sales are what somebody bought of a product, or a shop sold.
@@ -49,7 +51,7 @@ type sales struct {
 	orders, quantity int
 	money            decimal.Decimal
 	newest           soldLine
-	at               Stamp
+	at               value.Stamp
 }
 
 // add adds the lines of an order.
@@ -110,12 +112,12 @@ func (p *Platform) showStatistics(c *call) (statistics, error) {
 	}
 	out := statistics{
 		TopCustomers: []customerView{}, TopRelated: []productView{}, TopShops: []shopShare{},
-		TotalOrders: all.orders, TotalQuantity: all.quantity, TotalSales: Amount{Decimal: all.money},
+		TotalOrders: all.orders, TotalQuantity: all.quantity, TotalSales: value.Amount{Decimal: all.money},
 	}
 	for _, key := range best(customers, maxTopCustomers) {
 		if who, ok := c.company.customers.get(key); ok {
 			v, s := who.view(), customers[key]
-			v.OrdersCount, v.QuantityOrdered, v.TotalSpent = &s.orders, &s.quantity, &Amount{Decimal: s.money}
+			v.OrdersCount, v.QuantityOrdered, v.TotalSpent = &s.orders, &s.quantity, &value.Amount{Decimal: s.money}
 			out.TopCustomers = append(out.TopCustomers, v)
 		}
 	}

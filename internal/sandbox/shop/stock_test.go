@@ -8,19 +8,24 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"campaignd/internal/sandbox/shop/scenario"
+	"campaignd/internal/sandbox/shop/value"
 )
 
 // lastUnit is a shop with one variant of which one unit is left.
 func lastUnit(t testing.TB) *Platform {
 	t.Helper()
-	price := Amount{}
+	price := value.Amount{}
 	_ = price.UnmarshalText([]byte("10"))
-	p, err := New(Scenario{
-		Apps: []App{{ClientID: "app", ClientSecret: "s", RedirectURI: "https://app.example/cb", Codes: []Code{{"code-1", unitCompany}}}},
-		Companies: []Company{{ID: unitCompany, Name: "Acme", Handle: "acme",
-			Shops: []Shop{{ID: unitShop, Name: "North", Slug: "north", Warehouses: []Warehouse{{ID: unitHall, Name: "Hall"}}}},
-			Products: []Product{{ID: unitProduct, Title: "Boot", Handle: "boot", Variants: []Variant{{ID: unitVariant, Title: "Red", Price: price,
-				FollowStock: true, Stocks: map[string]int{unitHall: 1}}}}},
+	p, err := New(scenario.Commerce{
+		Apps: []scenario.App{{ClientID: "app", ClientSecret: "s", RedirectURI: "https://app.example/cb",
+			Codes: []scenario.Code{{Code: "code-1", Company: unitCompany}}}},
+		Companies: []scenario.Company{{ID: unitCompany, Name: "Acme", Handle: "acme",
+			Shops: []scenario.Shop{{ID: unitShop, Name: "North", Slug: "north", Warehouses: []scenario.Warehouse{{ID: unitHall, Name: "Hall"}}}},
+			Products: []scenario.Product{{ID: unitProduct, Title: "Boot", Handle: "boot",
+				Variants: []scenario.Variant{{ID: unitVariant, Title: "Red", Price: price,
+					FollowStock: true, Stocks: map[string]int{unitHall: 1}}}}},
 		}},
 	}, Options{})
 	if err != nil {

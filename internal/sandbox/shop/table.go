@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"slices"
 	"sort"
+
+	"campaignd/internal/sandbox/shop/value"
 )
 
 // record is what a table keeps: a pointer.
@@ -28,7 +30,7 @@ type generated[T record] struct {
 	size     int
 	compute  func(i int) T
 	numberOf func(id string) int // -1: none of them
-	born     func(T) Stamp       // the creation, also of a record that is stored
+	born     func(T) value.Stamp // the creation, also of a record that is stored
 	kept     map[int]T           // those that were changed; they are stored
 }
 
@@ -208,7 +210,7 @@ func (t *table[T]) byBirth(from, n int, newestFirst bool) []T {
 	for _, r := range t.tail {
 		stored = append(stored, place{r, true})
 	}
-	order := func(a, b Stamp) int {
+	order := func(a, b value.Stamp) int {
 		if newestFirst {
 			return b.Compare(a.Time)
 		}

@@ -9,6 +9,9 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"campaignd/internal/sandbox/shop/scenario"
+	"campaignd/internal/sandbox/shop/value"
 )
 
 // oracle computes the sums of an order from the document's rules in fractions of whole units, with
@@ -162,18 +165,18 @@ func (o drawnOrder) computed(t *rapid.T) map[string]json.Number {
 	ids := 0
 	id := func() string {
 		ids++
-		return ulid(time.Unix(1_700_000_000, 0), 0, uint64(ids))
+		return value.ULID(time.Unix(1_700_000_000, 0), 0, uint64(ids))
 	}
-	amount := func(text string) (a Amount) {
+	amount := func(text string) (a value.Amount) {
 		_ = a.UnmarshalText([]byte(text)) // New would name a wrong one
 		return a
 	}
-	c := Company{ID: id(), Name: "Acme", Handle: "acme", Currency: o.currency}
+	c := scenario.Company{ID: id(), Name: "Acme", Handle: "acme", Currency: o.currency}
 	cuts := func(from []drawnCut, level string) []map[string]any {
 		named := []map[string]any{}
 		for _, d := range from {
 			kind := map[bool]string{true: "fixed", false: "percentage"}[d.fixed]
-			made := Discount{ID: id(), Name: "d", Type: kind, Value: amount(d.value), Level: level}
+			made := scenario.Discount{ID: id(), Name: "d", Type: kind, Value: amount(d.value), Level: level}
 			c.Discounts = append(c.Discounts, made)
 			named = append(named, map[string]any{"discount_id": made.ID})
 		}
@@ -182,31 +185,31 @@ func (o drawnOrder) computed(t *rapid.T) map[string]json.Number {
 	body := map[string]any{"customer": map[string]any{"phone": "1"}, "discounts": cuts(o.cuts, "order")}
 	lines := []map[string]any{}
 	for _, l := range o.lines {
-		p := Product{ID: id(), Title: "p", Handle: "p" + strconv.Itoa(ids), IsTaxable: true}
+		p := scenario.Product{ID: id(), Title: "p", Handle: "p" + strconv.Itoa(ids), IsTaxable: true}
 		for _, r := range l.rates {
-			c.Taxes = append(c.Taxes, Tax{ID: id(), Name: "t", Rate: amount(r)})
+			c.Taxes = append(c.Taxes, scenario.Tax{ID: id(), Name: "t", Rate: amount(r)})
 			p.Taxes = append(p.Taxes, c.Taxes[len(c.Taxes)-1].ID)
 		}
 		line := map[string]any{"product_id": p.ID, "quantity": l.quantity, "discounts": cuts(l.cuts, "product")}
-		v := Variant{ID: id(), Title: "v", Price: amount(l.price)}
+		v := scenario.Variant{ID: id(), Title: "v", Price: amount(l.price)}
 		if l.sent { // in place of the variant's price
 			v.Price, line["price"] = amount("1"), json.Number(l.price)
 		}
-		p.Variants = []Variant{v}
+		p.Variants = []scenario.Variant{v}
 		c.Products, lines = append(c.Products, p), append(lines, line)
 	}
 	body["products"] = lines
-	switch fee := (ShippingFee{ID: id(), Name: "f", Amount: amount(o.shipping)}); o.mode {
+	switch fee := (scenario.ShippingFee{ID: id(), Name: "f", Amount: amount(o.shipping)}); o.mode {
 	case "fee":
-		c.ShippingFees, body["shipping_fee_id"] = []ShippingFee{fee}, fee.ID
+		c.ShippingFees, body["shipping_fee_id"] = []scenario.ShippingFee{fee}, fee.ID
 		body["shipping"] = map[string]any{"mode": "online", "amount": 7}
 	case "pickup":
-		c.PickupLocations, body["pickup_location_id"] = []PickupLocation{{ShippingFee: fee}}, fee.ID
+		c.PickupLocations, body["pickup_location_id"] = []scenario.PickupLocation{{ShippingFee: fee}}, fee.ID
 		body["shipping"] = map[string]any{"mode": "pickup", "amount": 7}
 	default:
 		body["shipping"] = map[string]any{"mode": "other", "amount": o.shipping}
 	}
-	p, err := New(Scenario{Companies: []Company{c}}, Options{})
+	p, err := New(scenario.Commerce{Companies: []scenario.Company{c}}, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,40 +1,46 @@
 package shop
 
+import (
+	"campaignd/internal/sandbox/shop/scenario"
+	"campaignd/internal/sandbox/shop/value"
+)
+
 // treasuryAccount is a till or a bank account of a company. Its balance is the sum of what was paid
 // into it.
 type treasuryAccount struct {
-	TreasuryAccount
+	scenario.TreasuryAccount
 	company          *company
-	metadata         object
-	created, updated Stamp
+	metadata         value.Object
+	created, updated value.Stamp
 }
 
 func (a *treasuryAccount) key() string { return a.ID }
 
 // treasuryFields are what a client may change.
 type treasuryFields struct {
-	Label    string `json:"label"`
-	Type     Text   `json:"type"`
-	Code     Text   `json:"accounting_account_code"`
-	Balance  Amount `json:"balance"`
-	ShopID   Text   `json:"shop_id"`
-	Metadata object `json:"metadata"`
+	Label    string       `json:"label"`
+	Type     value.Text   `json:"type"`
+	Code     value.Text   `json:"accounting_account_code"`
+	Balance  value.Amount `json:"balance"`
+	ShopID   value.Text   `json:"shop_id"`
+	Metadata value.Object `json:"metadata"`
 }
 
 // treasuryView is the treasury account of the document.
 type treasuryView struct {
 	ID string `json:"id"`
 	treasuryFields
-	CompanyID string    `json:"company_id"`
-	Shop      *shopView `json:"shop"`
-	LogoURL   Text      `json:"logoUrl"`
-	Medias    []any     `json:"medias"`
-	CreatedAt Stamp     `json:"created_at"`
-	UpdatedAt Stamp     `json:"updated_at"`
+	CompanyID string      `json:"company_id"`
+	Shop      *shopView   `json:"shop"`
+	LogoURL   value.Text  `json:"logoUrl"`
+	Medias    []any       `json:"medias"`
+	CreatedAt value.Stamp `json:"created_at"`
+	UpdatedAt value.Stamp `json:"updated_at"`
 }
 
 func (a *treasuryAccount) fields() treasuryFields {
-	return treasuryFields{a.Label, Text(a.Type), Text(a.AccountingAccountCode), a.Balance, Text(a.TreasuryAccount.Shop), a.metadata}
+	return treasuryFields{a.Label, value.Text(a.Type), value.Text(a.AccountingAccountCode), a.Balance, value.Text(a.TreasuryAccount.Shop),
+		a.metadata}
 }
 
 func (a *treasuryAccount) view() treasuryView {

@@ -1,8 +1,13 @@
 package shop
 
+import (
+	"campaignd/internal/sandbox/shop/scenario"
+	"campaignd/internal/sandbox/shop/value"
+)
+
 // variant is what is bought: it has the price and the stock.
 type variant struct {
-	Variant
+	scenario.Variant
 	product  *product
 	position int
 	stocks   map[string]int // by warehouse
@@ -11,11 +16,11 @@ type variant struct {
 func (v *variant) key() string { return v.ID }
 
 // warehouses are those of a shop, or of the whole company.
-func (c *company) warehouses(of *shop) []Warehouse {
+func (c *company) warehouses(of *shop) []scenario.Warehouse {
 	if of != nil {
 		return of.Warehouses
 	}
-	var all []Warehouse
+	var all []scenario.Warehouse
 	for s := range c.shops.all() {
 		all = append(all, s.Warehouses...)
 	}
@@ -43,10 +48,10 @@ type variantView struct {
 	ProductID        string            `json:"product_id"`
 	Title            string            `json:"title"`
 	BaseTitle        string            `json:"base_title"`
-	SKU              Text              `json:"sku"`
-	Barcode          Text              `json:"barcode"`
-	Price            Amount            `json:"price"`
-	CompareAtPrice   *Amount           `json:"compare_at_price"`
+	SKU              value.Text        `json:"sku"`
+	Barcode          value.Text        `json:"barcode"`
+	Price            value.Amount      `json:"price"`
+	CompareAtPrice   *value.Amount     `json:"compare_at_price"`
 	Taxable          bool              `json:"taxable"`
 	Position         int               `json:"position"`
 	MinOrderQuantity int               `json:"min_order_quantity"`
@@ -64,14 +69,14 @@ type variantView struct {
 func (v *variant) view(stocks, quantities bool) variantView {
 	c := v.product.company
 	out := variantView{
-		ID: v.ID, ProductID: v.product.ID, Title: v.Title, BaseTitle: v.product.Title, SKU: Text(v.SKU), Barcode: Text(v.Barcode),
+		ID: v.ID, ProductID: v.product.ID, Title: v.Title, BaseTitle: v.product.Title, SKU: value.Text(v.SKU), Barcode: value.Text(v.Barcode),
 		Price: v.Price, Taxable: on(v.Taxable), Position: v.position, MinOrderQuantity: 1, Options: v.Options,
 		FollowStock: v.FollowStock, Estimated: v.quantity(nil), EstimatedByShop: map[string]int{}, CompositeStocks: none,
 	}
 	if out.Options == nil {
 		out.Options = map[string]string{}
 	}
-	if v.CompareAtPrice.text != "" {
+	if v.CompareAtPrice.Text != "" {
 		out.CompareAtPrice = &v.CompareAtPrice
 	}
 	for s := range c.shops.all() {

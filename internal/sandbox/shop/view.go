@@ -1,7 +1,5 @@
 package shop
 
-// What the views of several records have in common.
-
 // named is a tag.
 type named struct {
 	Name string `json:"name"`

@@ -16,6 +16,9 @@ import (
 	"time"
 
 	"github.com/goccy/go-yaml"
+
+	"campaignd/internal/sandbox/shop/scenario"
+	"campaignd/internal/sandbox/shop/value"
 )
 
 const wireDir = "../../../testdata/commerce"
@@ -57,7 +60,7 @@ func wirePlatform(t testing.TB) *Platform {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var world struct{ Commerce Scenario }
+	var world struct{ Commerce scenario.Commerce }
 	if err := yaml.UnmarshalWithOptions(raw, &world, yaml.Strict()); err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +98,7 @@ func TestLiteralRequestsGetTheirLiteralAnswers(t *testing.T) {
 				}
 			}
 			if req.Cause == "fault" {
-				s.faults.Store(&Faults{TooManyRequests: 1})
+				s.faults.Store(&scenario.Faults{TooManyRequests: 1})
 			}
 			s.compare(t, name)
 		})
@@ -229,8 +232,8 @@ func (s *wireServer) same(t *testing.T, at string, got, want any, all wireRespon
 		}
 	case json.Number:
 		g, ok := got.(json.Number)
-		a, _ := parseAmount(g.String())
-		b, err := parseAmount(want.String())
+		a, _ := value.ParseAmount(g.String())
+		b, err := value.ParseAmount(want.String())
 		if !ok || err != nil || !a.Equal(b.Decimal) {
 			t.Errorf("%s: got %v, want the number %s", at, got, want)
 		}

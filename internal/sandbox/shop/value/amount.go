@@ -1,4 +1,4 @@
-package shop
+package value
 
 import (
 	"encoding/json"
@@ -14,14 +14,14 @@ import (
 // number, and read from a number or a string. In a scenario it is text.
 type Amount struct {
 	decimal.Decimal
-	text string // of a scenario; "" if it does not name the amount
+	Text string // of a scenario; "" if it does not name the amount
 }
 
 // amountForm has no exponent and few digits, so that no input costs much memory or time.
 var amountForm = regexp.MustCompile(`^[+-]?[0-9]{1,15}(\.[0-9]{1,10})?$`)
 
-// parseAmount reads an amount. An empty text is 0.
-func parseAmount(text string) (Amount, error) {
+// ParseAmount reads an amount. An empty text is 0.
+func ParseAmount(text string) (Amount, error) {
 	if text == "" {
 		return Amount{}, nil
 	}
@@ -34,8 +34,8 @@ func parseAmount(text string) (Amount, error) {
 
 // UnmarshalText reads the amount of a scenario. Validate names a wrong one, with its path.
 func (a *Amount) UnmarshalText(text []byte) error {
-	*a, _ = parseAmount(string(text))
-	a.text = string(text)
+	*a, _ = ParseAmount(string(text))
+	a.Text = string(text)
 	return nil
 }
 
@@ -51,7 +51,7 @@ func (a *Amount) UnmarshalJSON(raw []byte) error {
 		}
 		text = strings.TrimSpace(text)
 	}
-	parsed, err := parseAmount(text)
+	parsed, err := ParseAmount(text)
 	if err != nil || text == "" {
 		return wrongType[Amount]()
 	}
@@ -67,9 +67,9 @@ func wrongType[T any]() error {
 // MarshalJSON writes a number.
 func (a Amount) MarshalJSON() ([]byte, error) { return []byte(a.String()), nil }
 
-// flaw says why the text of the scenario is not an amount, or is "".
-func (a Amount) flaw() string {
-	if _, err := parseAmount(a.text); err != nil {
+// Flaw says why the text of the scenario is not an amount, or is "".
+func (a Amount) Flaw() string {
+	if _, err := ParseAmount(a.Text); err != nil {
 		return err.Error()
 	}
 	return ""
@@ -83,20 +83,20 @@ func (c *Coordinate) UnmarshalJSON(raw []byte) error {
 	if err := c.Amount.UnmarshalJSON(raw); err != nil || string(raw) == "null" {
 		return err
 	}
-	c.text = c.String()
+	c.Text = c.String()
 	return nil
 }
 
 // MarshalJSON writes a number, or null.
 func (c Coordinate) MarshalJSON() ([]byte, error) {
-	if c.text == "" {
+	if c.Text == "" {
 		return []byte("null"), nil
 	}
 	return c.Amount.MarshalJSON()
 }
 
-// digits is the number of digits after the point of a currency (docs/commerce.md#assumptions).
-func digits(currency string) int32 {
+// Digits is the number of digits after the point of a currency (docs/commerce.md#assumptions).
+func Digits(currency string) int32 {
 	switch currency {
 	case "XAF", "XOF", "JPY":
 		return 0
@@ -104,5 +104,5 @@ func digits(currency string) int32 {
 	return 2
 }
 
-// fits reports whether the amount has no more decimals than the currency.
-func (a Amount) fits(currency string) bool { return a.Equal(a.Truncate(digits(currency))) }
+// Fits reports whether the amount has no more decimals than the currency.
+func (a Amount) Fits(currency string) bool { return a.Equal(a.Truncate(Digits(currency))) }

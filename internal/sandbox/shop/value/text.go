@@ -1,4 +1,4 @@
-package shop
+package value
 
 import "encoding/json"
 
@@ -13,11 +13,11 @@ func (t Text) MarshalJSON() ([]byte, error) {
 	return json.Marshal(string(t))
 }
 
-// object is a JSON object that is kept as it was given. In an answer it is never null.
-type object map[string]any
+// Object is a JSON object that is kept as it was given. In an answer it is never null.
+type Object map[string]any
 
 // MarshalJSON writes the object.
-func (o object) MarshalJSON() ([]byte, error) {
+func (o Object) MarshalJSON() ([]byte, error) {
 	if o == nil {
 		return []byte("{}"), nil
 	}
@@ -25,10 +25,10 @@ func (o object) MarshalJSON() ([]byte, error) {
 }
 
 // UnmarshalJSON makes a new object, because a copy of a record shares the one that it has.
-func (o *object) UnmarshalJSON(raw []byte) error {
+func (o *Object) UnmarshalJSON(raw []byte) error {
 	var next map[string]any
 	if err := json.Unmarshal(raw, &next); err != nil {
-		return wrongType[object]()
+		return wrongType[Object]()
 	}
 	if next != nil {
 		*o = next
@@ -36,11 +36,11 @@ func (o *object) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// values is a list that is kept as it was given. In an answer it is never null.
-type values []any
+// Values is a list that is kept as it was given. In an answer it is never null.
+type Values []any
 
 // MarshalJSON writes the list.
-func (v values) MarshalJSON() ([]byte, error) {
+func (v Values) MarshalJSON() ([]byte, error) {
 	if v == nil {
 		return []byte("[]"), nil
 	}
@@ -48,10 +48,10 @@ func (v values) MarshalJSON() ([]byte, error) {
 }
 
 // UnmarshalJSON makes a new list, because a copy of a record shares the one that it has.
-func (v *values) UnmarshalJSON(raw []byte) error {
+func (v *Values) UnmarshalJSON(raw []byte) error {
 	var next []any
 	if err := json.Unmarshal(raw, &next); err != nil {
-		return wrongType[values]()
+		return wrongType[Values]()
 	}
 	if next != nil {
 		*v = next

@@ -1,11 +1,11 @@
-package shop
+package scenario
 
 import "time"
 
-// Scenario says what the platform has. Unknown keys are refused by the strict decoder, and unknown
-// ids, double ids and wrong values by Validate. The tags `check` name the rules of
-// validate.go.
-type Scenario struct {
+// Commerce is the section of a scenario that says what the platform has. Unknown keys are refused
+// by the strict decoder, and unknown ids, double ids and wrong values by Validate. The tags `check`
+// name the rules of validate.go.
+type Commerce struct {
 	// Mode is live or sandbox. In live mode a sandbox key is refused with 403. Default live.
 	Mode string `yaml:"mode" check:"live|sandbox"`
 	// RateLimit applies to each company.

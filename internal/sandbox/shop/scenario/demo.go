@@ -1,4 +1,6 @@
-package shop
+package scenario
+
+import "campaignd/internal/sandbox/shop/value"
 
 // The demo shop of a sandbox whose scenario has no section commerce. No real platform accepts its
 // keys.
@@ -11,19 +13,19 @@ const (
 
 // Demo is one company with a shop, two products, a discount, a fee, a pickup location, and a
 // payment method that makes payment links.
-func Demo() Scenario {
+func Demo() Commerce {
 	const (
 		warehouse = "01HDEM00000000000000WAREH1"
 		shoes     = "01HDEM00000000000000SH0ES1"
 		vat       = "01HDEM0000000000000000VAT1"
 		till      = "01HDEM0000000000000000T1M1"
 	)
-	price := func(text string) Amount {
-		var a Amount
+	price := func(text string) value.Amount {
+		var a value.Amount
 		_ = a.UnmarshalText([]byte(text)) // Validate would name a wrong one
 		return a
 	}
-	return Scenario{
+	return Commerce{
 		Apps: []App{{
 			ClientID: "demo-app", ClientSecret: "demo-app-secret", RedirectURI: "http://127.0.0.1:8080/commerce/callback",
 			Codes: []Code{{Code: "demo-code", Company: DemoCompany}},
@@ -33,7 +35,7 @@ func Demo() Scenario {
 			Domains: []string{"shop.example"}, Currency: "EUR",
 			PaymentMethods: []PaymentMethod{{
 				ID: "01HDEM00000000000000CARD01", Name: "Card", Processor: "cardpay", TreasuryAccount: till,
-				Configurations: object{"type": "card", "public_key": "card-public", "private_key": "card-private"},
+				Configurations: value.Object{"type": "card", "public_key": "card-public", "private_key": "card-private"},
 			}},
 			TreasuryAccounts: []TreasuryAccount{{ID: till, Label: "Till", Type: "cash", AccountingAccountCode: "571"}},
 			Shops: []Shop{{
@@ -59,11 +61,11 @@ func Demo() Scenario {
 			Customers: []Customer{
 				{
 					ID: "01HDEM00000000000000000AMA", FirstName: "Ama", LastName: "Mensah", Email: "ama@customers.example",
-					Phone: "+237650000001", Password: "ama-password", PreferredLanguage: "fr", Metadata: object{"consent": "yes"},
+					Phone: "+237650000001", Password: "ama-password", PreferredLanguage: "fr", Metadata: value.Object{"consent": "yes"},
 				},
 				{
 					ID: "01HDEM0000000000000000KWAM", FirstName: "Kwame", LastName: "Boateng", Email: "kwame@customers.example",
-					Phone: "+237650000002", PreferredLanguage: "en", Metadata: object{"consent": "no"},
+					Phone: "+237650000002", PreferredLanguage: "en", Metadata: value.Object{"consent": "no"},
 				},
 			},
 			Discounts:    []Discount{{ID: "01HDEM0000000000000000TEN1", Code: "TEN", Name: "Ten per cent", Value: price("10")}},

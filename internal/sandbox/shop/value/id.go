@@ -1,4 +1,4 @@
-package shop
+package value
 
 import (
 	"regexp"
@@ -9,7 +9,8 @@ import (
 // crockford is the alphabet of a ULID (https://github.com/ulid/spec).
 const crockford = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
-var ulidForm = regexp.MustCompile(`^[0-7][0-9A-HJKMNP-TV-Z]{25}$`)
+// ULIDForm is the form of an id.
+var ULIDForm = regexp.MustCompile(`^[0-7][0-9A-HJKMNP-TV-Z]{25}$`)
 
 // putDigits writes the low 5*len(to) bits of n.
 func putDigits(to []byte, n uint64) {
@@ -19,16 +20,16 @@ func putDigits(to []byte, n uint64) {
 	}
 }
 
-// digitsOf reads what putDigits wrote.
-func digitsOf(text string) (n uint64) {
+// DigitsOf reads what putDigits wrote.
+func DigitsOf(text string) (n uint64) {
 	for i := range len(text) {
 		n = n<<5 | uint64(max(strings.IndexByte(crockford, text[i]), 0))
 	}
 	return n
 }
 
-// ulid is the id of an instant with 30 bits of noise and 50 bits of a number.
-func ulid(at time.Time, noise, number uint64) string {
+// ULID is the id of an instant with 30 bits of noise and 50 bits of a number.
+func ULID(at time.Time, noise, number uint64) string {
 	var id [26]byte
 	putDigits(id[:10], uint64(at.UnixMilli()))
 	putDigits(id[10:16], noise)
@@ -36,5 +37,5 @@ func ulid(at time.Time, noise, number uint64) string {
 	return string(id[:])
 }
 
-// numberOf returns the number of an id that ulid made.
-func numberOf(id string) uint64 { return digitsOf(id[16:]) }
+// NumberOf returns the number of an id that ulid made.
+func NumberOf(id string) uint64 { return DigitsOf(id[16:]) }

@@ -1,4 +1,4 @@
-package shop
+package scenario
 
 import (
 	"encoding/json"
@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"campaignd/internal/sandbox/shop/value"
 )
 
 // Flaw is the first thing that is wrong in a scenario.
@@ -26,7 +28,7 @@ func (f *Flaw) Error() string { return "commerce." + f.Path + ": " + f.Problem }
 const maxGenerated = 9_999_999
 
 // Validate checks the scenario and sets its defaults. The error is a *Flaw.
-func (sc *Scenario) Validate() error {
+func (sc *Commerce) Validate() error {
 	w := walk{names: map[string]bool{}, ids: map[string]string{}}
 	for _, w.collect = range []bool{true, false} {
 		if err := w.visit(reflect.ValueOf(sc).Elem(), "", ""); err != nil {
@@ -44,6 +46,9 @@ func (sc *Scenario) Validate() error {
 	return nil
 }
 
+// Check refuses a fault that is not a share of the requests. The error is a *Flaw.
+func (f Faults) Check() error { return new(walk).visit(reflect.ValueOf(f), "faults", "") }
+
 // walk visits every value of a scenario twice: first it collects the ids and checks the forms, then
 // it checks what the references name.
 type walk struct {
@@ -56,11 +61,11 @@ type walk struct {
 // visit checks a value. Rules are those of the field that it is or is an element of.
 func (w *walk) visit(v reflect.Value, path, rules string) error {
 	switch x := v.Interface().(type) {
-	case Amount:
-		return w.rule(path, rules, x.text, x.IsNegative(), x.flaw())
-	case Stamp:
-		return w.rule(path, rules, x.text, false, x.flaw())
-	case object:
+	case value.Amount:
+		return w.rule(path, rules, x.Text, x.IsNegative(), x.Flaw())
+	case value.Stamp:
+		return w.rule(path, rules, x.Text, false, x.Flaw())
+	case value.Object:
 		if _, err := json.Marshal(x); err != nil {
 			return &Flaw{path, "has a value that JSON cannot have"}
 		}
@@ -122,7 +127,7 @@ func (w *walk) fields(v reflect.Value, path string) error {
 		switch scope := v.Type().Name() + "." + f.Name; {
 		case w.collect && strings.Contains(rules, "id") && slices.Contains(strings.Fields(rules), "id"):
 			id := v.Field(i).String()
-			if !ulidForm.MatchString(id) {
+			if !value.ULIDForm.MatchString(id) {
 				return &Flaw{at, fmt.Sprintf("%.60q is not an id: give a ULID, 26 characters such as 01HZX3V7Q8R9S0T1V2W3X4Y5Z6", id)}
 			}
 			if w.ids[id] != "" {
@@ -182,6 +187,9 @@ var references = []string{"company", "shop", "tax", "collection", "warehouse", "
 
 var currencyForm = regexp.MustCompile(`^[A-Z]{3}$`)
 
+// IsCurrency reports whether a text has the form of a currency, such as EUR.
+func IsCurrency(text string) bool { return currencyForm.MatchString(text) }
+
 // rule applies the rules to one value.
 func (w *walk) rule(path, rules, text string, negative bool, flaw string) error {
 	if flaw != "" {
@@ -193,7 +201,7 @@ func (w *walk) rule(path, rules, text string, negative bool, flaw string) error 
 			return &Flaw{path, "is missing"}
 		case rule == "natural" && negative:
 			return &Flaw{path, text + " is negative"}
-		case rule == "currency" && text != "" && !currencyForm.MatchString(text):
+		case rule == "currency" && text != "" && !IsCurrency(text):
 			return &Flaw{path, fmt.Sprintf("%.60q is not a currency such as EUR", text)}
 		case rule == "url" && text != "":
 			if u, err := url.Parse(text); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {

@@ -1,4 +1,4 @@
-package shop
+package value
 
 import (
 	"fmt"
@@ -10,14 +10,14 @@ import (
 // it is RFC 3339 or a date.
 type Stamp struct {
 	time.Time
-	text string // of a scenario; "" if it does not name the instant
+	Text string // of a scenario; "" if it does not name the instant
 }
 
 const stampForm = "2006-01-02T15:04:05.000000Z"
 
-// parseStamp reads RFC 3339, a date and time without a zone (UTC), or a date (its first instant in
+// ParseStamp reads RFC 3339, a date and time without a zone (UTC), or a date (its first instant in
 // UTC). The bool reports a date alone.
-func parseStamp(text string) (at Stamp, date bool, err error) {
+func ParseStamp(text string) (at Stamp, date bool, err error) {
 	for _, form := range []string{time.RFC3339Nano, "2006-01-02T15:04:05", time.DateTime, time.DateOnly} {
 		if t, err := time.Parse(form, text); err == nil {
 			return Stamp{Time: t.UTC()}, form == time.DateOnly, nil
@@ -28,8 +28,8 @@ func parseStamp(text string) (at Stamp, date bool, err error) {
 
 // UnmarshalText reads the instant of a scenario. Validate names a wrong one, with its path.
 func (s *Stamp) UnmarshalText(text []byte) error {
-	*s, _, _ = parseStamp(string(text))
-	s.text = string(text)
+	*s, _, _ = ParseStamp(string(text))
+	s.Text = string(text)
 	return nil
 }
 
@@ -42,7 +42,7 @@ func (s *Stamp) UnmarshalJSON(raw []byte) error {
 	if err != nil {
 		return wrongType[Stamp]()
 	}
-	parsed, _, err := parseStamp(text)
+	parsed, _, err := ParseStamp(text)
 	if err != nil {
 		return wrongType[Stamp]()
 	}
@@ -58,16 +58,16 @@ func (s Stamp) MarshalJSON() ([]byte, error) {
 	return []byte(`"` + s.UTC().Format(stampForm) + `"`), nil
 }
 
-// flaw says why the text of the scenario is not an instant, or is "".
-func (s Stamp) flaw() string {
-	if _, _, err := parseStamp(s.text); err != nil && s.text != "" {
+// Flaw says why the text of the scenario is not an instant, or is "".
+func (s Stamp) Flaw() string {
+	if _, _, err := ParseStamp(s.Text); err != nil && s.Text != "" {
 		return err.Error()
 	}
 	return ""
 }
 
-// or returns s, or the other instant if s is zero.
-func (s Stamp) or(other Stamp) Stamp {
+// Or returns s, or the other instant if s is zero.
+func (s Stamp) Or(other Stamp) Stamp {
 	if s.IsZero() {
 		return other
 	}
