@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -202,6 +203,9 @@ func checkLede(p *launch.Preflight) string {
 // shownRows is the most faulty rows of a page.
 const shownRows = 30
 
+// atPlace is the place of a fault, which the table of faulty rows shows.
+var atPlace = regexp.MustCompile(`^line \d+(?:, column "(?:[^"\\]|\\.)*"(?: and column "(?:[^"\\]|\\.)*")?)?: `)
+
 // faultyRows are the first rows of each reason that a correction can help, in the order of the
 // list.
 func faultyRows(p *launch.Preflight, d *file.Definition) (rows []faultyRow) {
@@ -210,7 +214,7 @@ func faultyRows(p *launch.Preflight, d *file.Definition) (rows []faultyRow) {
 		if e.Cells == nil || !e.Reason.Correctable() {
 			continue
 		}
-		row := faultyRow{Line: e.Line, Note: e.Note, Cells: e.Cells, Bad: -1}
+		row := faultyRow{Line: e.Line, Note: atPlace.ReplaceAllString(e.Note, ""), Cells: e.Cells, Bad: -1}
 		switch e.Reason {
 		case campaign.InvalidPhone, campaign.MissingPhone, campaign.Duplicate:
 			row.Bad = to
@@ -238,8 +242,11 @@ func sendTest(v *visit, dr campaign.Draft) (done, error) {
 	}
 	defer x.End()
 	s, _, err := x.SendTest(v.r.Context(), v.d, row, strings.TrimSpace(v.form.Get("to")))
+	if p := problemOf(v.ctx, err); p != nil {
+		return done{}, &problem{p.status, operator.WithoutFolder(p.sentence, x)}
+	}
 	if err != nil {
-		return done{}, &problem{http.StatusConflict, operator.WithoutFolder(forPage(err), x)}
+		return done{}, err
 	}
 	return done{to: draftPath(dr.ID) + "/check", said: "The service accepted the test message to " + s.To + ". Look at the phone."}, nil
 }

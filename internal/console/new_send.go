@@ -93,6 +93,9 @@ func send(v *visit, dr campaign.Draft) (done, error) {
 	}
 	defer x.End()
 	launched, err := x.Launch(v.ctx, v.d, v.form.Get("another") != "")
+	if err != nil {
+		v.checks.forget() // the check was right before the launch, and is not now
+	}
 	if refused, _ := launch.RefusalOf(err); refused != "" {
 		return done{}, &problem{http.StatusConflict, operator.WithoutFolder(forPage(err), x)}
 	}

@@ -2,6 +2,7 @@ package console
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"embed"
@@ -10,6 +11,7 @@ import (
 	"io/fs"
 	"net/http"
 	"path"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -55,7 +57,7 @@ type navLink struct {
 func parsePages(a *assets) (pages, error) {
 	layout, err := template.New("layout.html").Funcs(template.FuncMap{
 		"asset": a.path, "count": plot.Count, "percent": plot.Percent, "when": when, "stamp": stamp, "sentence": sentence, "clip": clip,
-		"state": stateOf, "word": word, "rate": rate, "base": base, "day": day, "place": place,
+		"state": stateOf, "word": word, "rate": rate, "base": base, "day": day, "place": place, "several": several,
 	}).ParseFS(pageFiles, "pages/layout.html", "pages/parts.html")
 	if err != nil {
 		return nil, err
@@ -204,7 +206,7 @@ func timeOf(t any) time.Time {
 }
 
 // command is the end of a sentence that names a command for what a button of the page does.
-var command = regexp.MustCompile("; `campaignd [^`]*` (?:ends it earlier|lifts it)|: `campaignd approve [^`]*`$")
+var command = regexp.MustCompile("; `campaignd [^`]*` (?:ends it earlier|lifts it)|(?:; only an operator ends it)?: `campaignd [^`]*`$")
 
 // sentence makes a sentence of a message that begins in lower case.
 func sentence(s string) string {
@@ -243,6 +245,14 @@ var (
 // base is the name of a file without its folder, which is one of the server.
 func base(s string) string { return path.Base(strings.ReplaceAll(s, `\`, "/")) }
 
+// several is a count with its noun.
+func several(n any, one, many string) string {
+	if v := reflect.ValueOf(n).Int(); v != 1 {
+		return plot.Count(v) + " " + many
+	}
+	return "1 " + one
+}
+
 func word(s any) string { return strings.ReplaceAll(fmt.Sprint(s), "_", " ") }
 
 func rate(f float64) string { return strings.TrimSuffix(fmt.Sprintf("%.1f", f), ".0") }
@@ -270,5 +280,6 @@ func stateOf(s any) pill {
 	if kind == "" {
 		kind = "quiet"
 	}
-	return pill{kind, word(text)}
+	words := map[string]string{string(campaign.ByNone): "not limited", string(campaign.WaitingApproval): "waiting for approval"}
+	return pill{kind, cmp.Or(words[text], word(text))}
 }

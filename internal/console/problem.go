@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"path"
 	"regexp"
+	"strings"
 
 	"campaignd/campaign"
 	"campaignd/campaign/launch"
@@ -40,6 +42,8 @@ func problemOf(ctx context.Context, err error) *problem {
 		return &problem{http.StatusUnauthorized, "You are not signed in, so nothing was done. Sign in and try again."}
 	case errors.Is(err, operator.ErrTooMany):
 		return &problem{http.StatusTooManyRequests, "Too many wrong keys came from your address. Wait a minute, then try again."}
+	case errors.Is(err, launch.ErrNoRow):
+		return &problem{http.StatusConflict, forPage(err)}
 	case operator.Absent(err):
 		return &problem{http.StatusNotFound, forPage(err)}
 	case errors.Is(err, operator.ErrForbidden):
@@ -82,13 +86,33 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, who operator.Calle
 	if p.status == http.StatusUnauthorized || p.status == http.StatusForbidden {
 		w.Header().Set("Connection", "close")
 	}
-	s.render(w, r, who, p.status, "problem", problemView{p.status, p.sentence, who.By != ""})
+	s.render(w, r, who, p.status, "problem", problemView{p.status, p.sentence, who.By != "", backFrom(r)})
+}
+
+// backFrom is the page that a form which was refused is on; "": the request was no form.
+func backFrom(r *http.Request) string {
+	if r.Method != http.MethodPost {
+		return ""
+	}
+	page, action := path.Split(r.URL.Path)
+	switch {
+	case r.URL.Path == "/console/new":
+		return r.URL.Path
+	case r.PathValue("draft") == "":
+		return strings.TrimSuffix(page, "/")
+	case action == "test":
+		return page + "check"
+	case action == "part":
+		return page + "list"
+	}
+	return r.URL.Path // a step of a new campaign has its form at its own address
 }
 
 type problemView struct {
 	Status   int
 	Sentence string
-	Known    bool // the visitor is signed in
+	Known    bool   // the visitor is signed in
+	Back     string // the page that the form is on; "": there was none
 }
 
 // Title implements titled.

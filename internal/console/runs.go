@@ -138,14 +138,12 @@ type reason struct {
 
 func reasons(status campaign.Status, counts map[string]int64, words func(string) string) []reason {
 	var out []reason
-	most := int64(1)
 	for code, n := range counts {
 		if code == "no_code" {
 			out = append(out, reason{string(status), "", "no code came with it", n, ""})
 		} else {
 			out = append(out, reason{string(status), code, words(code), n, ""})
 		}
-		most = max(most, n)
 	}
 	slices.SortFunc(out, func(a, b reason) int {
 		if a.N != b.N {
@@ -153,10 +151,19 @@ func reasons(status campaign.Status, counts map[string]int64, words func(string)
 		}
 		return strings.Compare(a.Code, b.Code)
 	})
-	for i := range out {
-		out[i].Length = fmt.Sprintf("%.1f", max(0.5, 100*float64(out[i].N)/float64(most)))
+	return scaled(out)
+}
+
+// scaled gives the bars of a table one scale.
+func scaled(all []reason) []reason {
+	most := int64(1)
+	for _, r := range all {
+		most = max(most, r.N)
 	}
-	return out
+	for i := range all {
+		all[i].Length = fmt.Sprintf("%.1f", max(0.5, 100*float64(all[i].N)/float64(most)))
+	}
+	return all
 }
 
 // showRun shows the figures that all get who look at the run in the same second. Each visitor sees
@@ -183,8 +190,8 @@ func (v *visit) runView(ctx context.Context, id string) (out runView, err error)
 	}
 	out.Rate = pace(out.Why)
 	out.Bar, out.Funnel = barOf(out.Report), funnel(out.Report)
-	out.Failed = append(reasons(campaign.Failed, out.Report.Failed, messaging.Sentence),
-		reasons(campaign.Refused, out.Report.Refused, messaging.Sentence)...)
+	out.Failed = scaled(append(reasons(campaign.Failed, out.Report.Failed, messaging.Sentence),
+		reasons(campaign.Refused, out.Report.Refused, messaging.Sentence)...))
 	out.Skipped = reasons(campaign.Skipped, out.Report.Skipped, func(s string) string { return campaign.SkipReason(s).Sentence() })
 	if run.State.Ended() {
 		out.Ended, out.Again = endOf(run, out.Report), out.choices(out.Report)

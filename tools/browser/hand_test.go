@@ -188,7 +188,7 @@ func sends(t *testing.T, keyboard, withScript bool) {
 	h.press("Go on to send")
 	h.sees("by a second person")
 	h.press("Send 42 messages")
-	h.sees("waiting approval")
+	h.sees("waiting for approval")
 	run := "winter-" + strings.TrimPrefix(evaluate[string](t, ctx, "location.pathname"), "/console/runs/winter-")
 	h.signIn(s.key("bob", "operate"))
 	h.open(ctx, "/console/runs/"+run)

@@ -27,6 +27,12 @@ const inZone = (() => {
 })();
 inZone(document);
 
+// On a phone the navigation is a strip, which begins at the page that is open.
+(() => {
+  const here = document.querySelector("nav a[aria-current]");
+  if (here) here.closest("nav").scrollLeft = here.offsetLeft - 16;
+})();
+
 // Live figures of a run: the page works without this script, and then shows those of its loading.
 "use strict";
 (() => {
