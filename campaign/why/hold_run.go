@@ -12,7 +12,7 @@ import (
 // holds can name of a connection. A definition that cannot be read has one unknown connection.
 func origins(run campaign.Run, of func(connection string) campaign.Origin) []campaign.Origin {
 	connections := []string{""}
-	if def, err := file.Parse(run.ID(), run.Definition); err == nil {
+	if def, err := file.ParseStored(run.ID(), run.Definition); err == nil {
 		connections = def.Connections
 	}
 	all := make([]campaign.Origin, len(connections))

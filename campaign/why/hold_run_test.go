@@ -14,7 +14,7 @@ func minute(n int) time.Time { return holdNoon.Add(time.Duration(n) * time.Minut
 func TestARunIsHeldWhenEachConnectionIs(t *testing.T) {
 	run := campaign.Run{No: 1, Campaign: "spring", State: campaign.Running, Template: "promo", Language: "en_US",
 		Definition: []byte("name: spring\nconnections: [a, b]\ntemplate: {name: promo, language: en_US}\n" +
-			"recipients: {file: x.csv, columns: {to: phone}}\n")}
+			"recipients: {file: x.csv, columns: {to: phone}}\na_key_of_another_version: 1\n")}
 	of := func(c string) campaign.Origin {
 		return campaign.Origin{Connection: c, Account: "acc_" + c, Company: "co"}
 	}

@@ -184,7 +184,7 @@ type Row struct {
 	Sentence     string        `json:"sentence"`
 }
 
-// WhyRowLedger is the part of the ledger that ExplainRecipient reads.
+// RowLedger is the part of the ledger that ExplainRecipient reads.
 type RowLedger interface {
 	Ledger
 	Lines(ctx context.Context, no campaign.RunNo) iter.Seq2[campaign.Line, error]

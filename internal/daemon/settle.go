@@ -8,6 +8,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/why"
+	"campaignd/internal/ledger"
 )
 
 // Progress is the progress of a run, for a progress bar or a line.
@@ -118,7 +119,7 @@ func (d *Daemon) watch(ctx context.Context, no campaign.RunNo, settle time.Durat
 	var s activity
 	var held time.Time // since when a hold without a known end stops the run, zero while none does
 	wait := settle
-	outage, mayFail := d.ledger.(interface{ Unwritable() (time.Time, error) })
+	outage, mayFail := d.ledger.(ledger.Failing)
 	if d.intake == nil {
 		wait = 0 // without webhooks no status can come
 	}

@@ -1,6 +1,9 @@
 package ledger
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // Copyable is a ledger that can copy itself. One on a server is copied by the tools of the server.
 type Copyable interface {
@@ -11,6 +14,13 @@ type Copyable interface {
 // Diagnosable is a ledger that tells what keeps its commits. Both backends can.
 type Diagnosable interface {
 	Diagnose(ctx context.Context) (Diagnosis, error)
+}
+
+// Failing is a ledger that knows since when it takes no writes. Both backends do, and `run` waits
+// until it takes them again.
+type Failing interface {
+	// Unwritable returns since when writes fail, with the last error; nil: they do not.
+	Unwritable() (since time.Time, err error)
 }
 
 // Sendable is a ledger that can tell whether it may be sent from, without being a sender. Both
