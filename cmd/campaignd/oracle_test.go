@@ -36,7 +36,12 @@ func recount(t *testing.T, text string) *oracle {
 	o := &oracle{totals: map[string]int64{}, reasons: map[string]int64{}, numbers: map[string]map[string]int64{},
 		countries: map[string]counts{}, stages: map[string]counts{}, points: map[time.Time]counts{}}
 	for _, record := range all[1:] {
-		cell := func(name string) string { return record[slices.Index(all[0], name)] }
+		cell := func(name string) string {
+			if i := slices.Index(all[0], name); i >= 0 {
+				return record[i]
+			}
+			return "" // a list without the column home
+		}
 		at := func(name string) (at time.Time) {
 			if s := cell(name); s != "" {
 				if at, err = time.Parse(time.RFC3339Nano, s); err != nil {
