@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"context"
+	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +13,8 @@ import (
 
 	"campaignd/internal/command"
 	"campaignd/internal/daemon"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // until keeps what is written to it, and calls stop once that contains text.
@@ -65,12 +69,40 @@ recipients: {file: list.csv, columns: {to: phone}}
 	}
 }
 
+// looksAsRecorded compares the HTML report of a demo with that of the recorded one, which is a golden
+// file: the headings, and the figures that no status changes.
+func looksAsRecorded(t *testing.T, d *fixture) {
+	t.Helper()
+	d.want(0, "report", "latest", "--config", d.path("demo/campaignd.yaml"), "--html", d.path("demo.html"))
+	page := func(path string) (titles []string, rows map[string][]string) {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, h := range regexp.MustCompile(`<h2[^>]*>([^<]*)`).FindAllSubmatch(text, -1) {
+			titles = append(titles, string(h[1]))
+		}
+		return titles, cellsOf(strings.ReplaceAll(string(text), ">\n<", "><"))
+	}
+	titles, rows := page(d.path("demo.html"))
+	recorded, want := page("../../reporting/html/testdata/demo.html")
+	if d := cmp.Diff(recorded, titles); d != "" {
+		t.Errorf("headings of the demo's report (-recorded +got):\n%s", d)
+	}
+	for _, label := range []string{"Sendable", "Accepted"} {
+		if len(rows[label]) == 0 || !slices.Equal(rows[label], want[label]) {
+			t.Errorf("row %q of the demo's report: got %q, want the recorded %q", label, rows[label], want[label])
+		}
+	}
+}
+
 // The README shows what the demo prints. Statuses differ with the time that the demo waits for
 // them, so of their lines only the words count.
 func TestTheReadmeShowsWhatTheDemoPrints(t *testing.T) {
 	t.Parallel()
 	d := &fixture{t: t, dir: t.TempDir(), env: map[string]string{}}
-	printed := d.want(0, "demo", "--settle", "1s").stdout
+	printed := d.want(0, "demo", "--settle", "1s", "--dir", d.path("demo")).stdout
+	looksAsRecorded(t, d)
 	for line := range strings.Lines(block(t, readme(t), "```text\nrows\n")) {
 		want := line
 		if word, _, _ := strings.Cut(strings.TrimSpace(line), " "); slices.Contains([]string{"sent", "delivered", "read", "failed"}, word) {

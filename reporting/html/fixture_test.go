@@ -1,6 +1,7 @@
 package html
 
 import (
+	_ "embed"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -165,7 +166,22 @@ func wide() *Facts {
 	return f
 }
 
+// demoFacts are the facts of a run of `campaignd demo`, recorded once, so that its report is the
+// same at each time.
+//
+//go:embed testdata/demo.json
+var demoFacts []byte
+
+// demo is the run of `campaignd demo`.
+func demo() *Facts {
+	var f Facts
+	if err := json.Unmarshal(demoFacts, &f); err != nil {
+		panic(err)
+	}
+	return &f
+}
+
 // fixtures are the reports that the browser looks at too.
 func fixtures() map[string]*Facts {
-	return map[string]*Facts{"empty": empty(), "one": single(), "large": tenMillion(), "wide": wide()}
+	return map[string]*Facts{"demo": demo(), "empty": empty(), "one": single(), "large": tenMillion(), "wide": wide()}
 }
