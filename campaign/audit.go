@@ -12,4 +12,6 @@ type AuditCounts struct {
 	Rows     int64 // deliveries
 	Statuses map[Status]int64
 	Problems int64 // all, also those that it does not name
+	// Summaries is how many summaries of segments are kept; each was compared with its rows.
+	Summaries int64
 }

@@ -25,6 +25,8 @@ type AuditResult struct {
 	// Counted is the number of deliveries that were read.
 	Counted int64  `json:"counted"`
 	Totals  Totals `json:"totals"`
+	// Summaries is the number of summaries that the ledger keeps, which were compared with the rows.
+	Summaries int64 `json:"summaries"`
 	// Moving means that statuses changed while they were read. Only the sum of the totals was then
 	// compared, not each of them.
 	Moving bool `json:"moving"`
@@ -68,8 +70,8 @@ func Audit(ctx context.Context, l campaign.ReportLedger, run campaign.Run) (*Aud
 	}
 	reading.compare()
 	return &AuditResult{
-		Run: run.ID(), Balanced: reading.found == 0, Rows: reading.rows, Counted: reading.counted, Totals: reading.after,
-		Moving: reading.moving, Importing: reading.run.State == campaign.Importing, Problems: reading.problems, Found: reading.found,
+		Run: run.ID(), Balanced: reading.found == 0, Rows: reading.rows, Counted: reading.counted, Summaries: reading.summaries,
+		Totals: reading.after, Moving: reading.moving, Importing: reading.run.State == campaign.Importing, Problems: reading.problems, Found: reading.found,
 	}, nil
 }
 
@@ -80,6 +82,7 @@ type reading struct {
 	moving        bool // before and after differ
 	rows          int64
 	counted       int64
+	summaries     int64
 	statuses      Totals
 	problems      []Problem
 	found         int64
@@ -98,7 +101,7 @@ func read(ctx context.Context, l campaign.ReportLedger, run campaign.Run) (*read
 	for _, p := range found {
 		r.problems = append(r.problems, Problem(p))
 	}
-	r.found, r.counted = counts.Problems, counts.Rows
+	r.found, r.counted, r.summaries = counts.Problems, counts.Rows, counts.Summaries
 	for s, n := range counts.Statuses {
 		r.statuses[s] += n
 	}

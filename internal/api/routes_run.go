@@ -182,7 +182,7 @@ func (s *Server) lookRoutes() {
 	})
 	add(s, route{method: http.MethodGet, path: one + "/audit", id: "audit", scope: campaign.KeyRead, errors: []int{404, 503},
 		summary: "Whether every row has exactly one outcome: the whole list is read"},
-		&reporting.AuditResult{Run: "spring-sale-3", Balanced: true, Rows: 2, Counted: 2, Totals: exampleReport.Totals,
+		&reporting.AuditResult{Run: "spring-sale-3", Balanced: true, Rows: 2, Counted: 2, Summaries: 1, Totals: exampleReport.Totals,
 			Problems: []reporting.Problem{}},
 		func(ctx context.Context, d *operator.Session, in *OfRun) (out *reporting.AuditResult, err error) {
 			err = s.reading(ctx, func() error {

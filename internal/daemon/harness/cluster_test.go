@@ -4,6 +4,7 @@ package harness
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -14,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"campaignd/internal/ledger"
+	"campaignd/internal/ledger/backend"
 	"campaignd/internal/ledger/pgtest"
 	"campaignd/internal/sandbox"
 	"campaignd/throttle/redistest"
@@ -245,6 +248,27 @@ func (c *cluster) finished(limit time.Duration, check func() []problem) []proble
 		time.Sleep(500 * time.Millisecond)
 	}
 	return found
+}
+
+// counted audits run 1 once its replicas have kept a summary of each segment. The audit compares
+// these summaries with the rows.
+func (c *cluster) counted() []problem {
+	c.t.Helper()
+	l, err := backend.Open(context.WithoutCancel(c.t.Context()), c.postgres.URL("postgres"), ledger.Options{})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer l.Close()
+	segments, err := l.SegmentStates(c.t.Context(), 1)
+	if err != nil || len(segments) == 0 {
+		c.t.Fatalf("got %d segments, %v, want some", len(segments), err)
+	}
+	var audit struct{ Summaries int }
+	c.until(time.Minute, "a summary of each segment is kept", func() bool {
+		_, out := c.ask("audit", "1", "-o", "json")
+		return json.Unmarshal([]byte(out), &audit) == nil && audit.Summaries == len(segments)
+	})
+	return c.audited("1")
 }
 
 // stopAll ends every replica with SIGTERM.

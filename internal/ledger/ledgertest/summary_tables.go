@@ -50,7 +50,7 @@ func aQuietSegmentIsCountedByItsSummary(t *testing.T, l Tables) {
 }
 
 // A change that the ledger was not told of leaves a summary that is wrong: the check that the suite
-// .
+// makes finds it, and so does the audit.
 func aForgottenChangeIsFound(t *testing.T, l Tables) {
 	f, r, _ := summarized(t, l)
 	f.apply(event(messageID(r.No, 3), key(3), campaign.Read, at(9)))
@@ -62,8 +62,8 @@ func aForgottenChangeIsFound(t *testing.T, l Tables) {
 		t.Errorf("%v; want that the summary differs from its lines", err)
 	}
 	want := []campaign.Problem{{What: "the summary of segment 0 is not what its rows add up to"}}
-	if got, _, err := l.Audit(t.Context(), r.No, 10); err != nil || !slices.Equal(got, want) {
-		t.Errorf("audit found %+v, %v; want %+v, no error", got, err, want)
+	if got, counts, err := l.Audit(t.Context(), r.No, 10); err != nil || !slices.Equal(got, want) || counts.Summaries != 1 {
+		t.Errorf("audit of %d summaries found %+v, %v; want %+v of 1, no error", counts.Summaries, got, err, want)
 	}
 }
 

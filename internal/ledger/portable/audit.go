@@ -141,11 +141,13 @@ func counting[T any](all *int64, read func(Scan) (T, error)) func(Scan) (T, erro
 // summaries compares the summaries that are kept with the rows.
 func (a *auditing) summaries(ctx context.Context) error {
 	var wrong []campaign.Problem
+	var kept int64 // of the page
 	where := recipients.NewCountries()
 	err := a.eachPage(ctx, a.no, true, func(each Each, page []ledger.KeptSegment) error {
 		wrong = slices.DeleteFunc(wrong, func(p campaign.Problem) bool { return p.Seq >= page[0].Lo }) // of an earlier try
+		kept = 0
 		for i := range page {
-			kept, is, err := page[i].Kept()
+			sum, is, err := page[i].Kept()
 			if err != nil {
 				return err
 			}
@@ -156,12 +158,12 @@ func (a *auditing) summaries(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			if !kept.Equal(&counted) {
+			if kept++; !sum.Equal(&counted) {
 				wrong = append(wrong, ledger.WrongSummary(&page[i]))
 			}
 		}
 		return nil
-	}, nil)
+	}, func() { a.counts.Summaries += kept })
 	a.add(wrong, int64(len(wrong)))
 	return err
 }
