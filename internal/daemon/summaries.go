@@ -11,8 +11,9 @@ import (
 // Speed at which summaries are kept (docs/protocol.md#summaries). A segment that goes on changing
 // would be counted in vain, so one is counted when its first change is half a second old. After a
 // step the process rests summaryRest times as long as the step took: 1/(1 + 19) is 5 % of a
-// core at most. A step is short, so that a change waits little more than 1 s for the next one. The
-// numbers of a part of a run are kept in the same time.
+// core at most. A step is short, so that a change waits little more than 1 s for the next one. To
+// keep the numbers of a part of a run takes up to 1 s, so it has such a rest of its own: counting
+// goes on meanwhile.
 const (
 	summaryEvery = time.Second
 	summaryQuiet = 500 * time.Millisecond
@@ -30,6 +31,7 @@ func (d *Daemon) summarize(ctx context.Context) {
 	t := turn{job: d.job("summaries")}
 	defer func() { _ = t.end() }() // the lease ends by itself
 	failing := false
+	var numbers time.Time // when numbers may be kept again
 	for wait := summaryEvery; ; {
 		select {
 		case <-ctx.Done():
@@ -42,15 +44,17 @@ func (d *Daemon) summarize(ctx context.Context) {
 		began := time.Now()
 		n, err := d.ledger.FoldSummaries(ctx, summaryQuiet, summaryStep)
 		if err == nil {
-			_, err = d.ledger.KeepNumbers(ctx)
-		}
-		if err == nil {
 			_, _, err = d.ledger.AttributeResponses(ctx, responseStep)
+		}
+		took := summaryRest * time.Since(began)
+		if began = time.Now(); err == nil && !began.Before(numbers) {
+			_, err = d.ledger.KeepNumbers(ctx)
+			numbers = time.Now().Add(summaryRest * time.Since(began))
 		}
 		if ctx.Err() != nil {
 			return
 		}
-		if took := summaryRest * time.Since(began); err != nil || n < summaryStep {
+		if err != nil || n < summaryStep {
 			wait = max(wait, took)
 		} else {
 			wait = took
