@@ -120,7 +120,12 @@ func (d *Session) Report(ctx context.Context, id string) (*reporting.Report, err
 	if err != nil {
 		return nil, err
 	}
-	report, err := d.report(ctx, d.Ledger, r)
+	return d.costed(ctx, d.Ledger, r)
+}
+
+// costed is Report of a run whose rows l counts.
+func (d *Session) costed(ctx context.Context, l campaign.ReportLedger, r campaign.Run) (*reporting.Report, error) {
+	report, err := d.report(ctx, l, r)
 	if err != nil {
 		return nil, err
 	}
@@ -200,7 +205,13 @@ func (d *Session) ReportHTML(ctx context.Context, id string, audit bool) (Writer
 	if err != nil {
 		return nil, err
 	}
-	report, err := d.Report(ctx, id)
+	sum, err := d.Ledger.Summary(ctx, r.No)
+	if err != nil {
+		return nil, err
+	}
+	l := &countedOnce{Ledger: d.Ledger, done: true}
+	l.tallies, l.funnel = sum.Tallies()
+	report, err := d.costed(ctx, l, r)
 	if err != nil {
 		return nil, err
 	}
@@ -208,7 +219,7 @@ func (d *Session) ReportHTML(ctx context.Context, id string, audit bool) (Writer
 	if err != nil {
 		return nil, err
 	}
-	f, err := html.Read(ctx, d.Ledger, r, report, history, audit)
+	f, err := html.Read(ctx, summed{d.Ledger, sum}, r, report, history, audit)
 	if err != nil {
 		return nil, err
 	}
