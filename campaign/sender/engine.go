@@ -42,6 +42,9 @@ const (
 	// lookEvery is how many ticks pass between two readings of the runs, and between two steps of a
 	// number that has enough to do.
 	lookEvery = 4
+	// readApart is the time between two readings of the runs that a poke can cause. Short segments end
+	// 50 times a second, and each may be the last of its run.
+	readApart = 100 * time.Millisecond
 	// finishEvery is how often ended runs are looked for. The end of a run's last segment pokes.
 	finishEvery = 5 * time.Second
 	// reportEvery is how often the ledger is told what limits each lane.
@@ -109,13 +112,14 @@ func (e *Engine) holdsChanged() {
 	}
 }
 
-// invite makes the other numbers that send commit intents now too. The ledger commits calls of
-// about the same time in one transaction (docs/decisions/0010-shared-commits.md).
+// invite makes the other numbers that send, and have posted since they asked last, commit intents
+// now too. The ledger commits calls of about the same time in one transaction
+// (docs/decisions/0010-shared-commits.md).
 func (e *Engine) invite(p *planner) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, w := range e.workers {
-		if w.planner != p && w.planner.lanes.work() {
+		if w.planner != p && w.queue.takes() && w.planner.lanes.work() {
 			w.planner.invited.Store(true)
 			w.planner.poke.send()
 		}
@@ -196,12 +200,14 @@ func (e *Engine) Run(ctx context.Context) error {
 			report = time.Now()
 			e.report(ctx)
 		}
+		read := time.Now()
 		t := time.NewTimer(e.o.Jitter("tick", lookEvery*e.o.Tick))
 		select {
 		case <-ctx.Done():
 			t.Stop()
 			return nil
 		case <-e.poke:
+			sleep(ctx, readApart-time.Since(read))
 			e.debounce(ctx, "engine", e.poke)
 			finish = time.Time{}
 		case <-t.C:

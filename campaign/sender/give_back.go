@@ -38,7 +38,10 @@ func (c *claimer) giveBack(ctx context.Context, runs []*run, now time.Time) erro
 // giveBackOne reports true when the number no longer owns the segment.
 func (c *claimer) giveBackOne(ctx context.Context, s *segment, active bool, now time.Time) (bool, error) {
 	_, _, s.leaving = c.leaves(s, now)
-	if s.leaving || s.lost.Load() || s.run.paused.Load() || s.run.over() || !active || c.waits.heldLong(s.run, now) {
+	opens, held := s.closedUntil(now), c.waits.heldLong(s.run, now)
+	ends := s.leaving || s.lost.Load() || s.run.paused.Load() || s.run.over() || !active || held
+	s.awaited.Store(ends || s.exhausted() || s.run.skipping.Load() != nil || !opens.IsZero() || c.waits.long(s.run, now))
+	if ends {
 		c.unpost(s)
 	}
 	if s.lost.Load() {
@@ -61,7 +64,6 @@ func (c *claimer) giveBackOne(ctx context.Context, s *segment, active bool, now 
 	if s.pending.Load() > 0 {
 		return false, nil
 	}
-	opens := s.closedUntil(now)
 	var wake time.Time
 	switch {
 	case s.run.paused.Load() || !active:
@@ -71,7 +73,7 @@ func (c *claimer) giveBackOne(ctx context.Context, s *segment, active bool, now 
 		c.lanes.limitBy(s.run, campaign.Limit{By: campaign.ByWindow, Until: opens,
 			Detail: "outside the sending window until " + opens.UTC().Format(time.RFC3339)})
 	case s.exhausted() && !s.dueSoon(now):
-	case s.lease.Connection == "" && len(s.run.connections) > 1 && !s.skipped && (c.waits.heldLong(s.run, now) || c.waits.long(s.run, now)):
+	case s.lease.Connection == "" && len(s.run.connections) > 1 && !s.skipped && (held || c.waits.long(s.run, now)):
 		wake = now.Add(campaign.BriefPark) // another connection of the run can send it
 	default:
 		return c.move(ctx, s, now)
@@ -111,6 +113,7 @@ func (c *claimer) unpost(s *segment) {
 // until the ledger has the results of the segment's posts, or until ctx ends.
 func (c *claimer) release(ctx context.Context, unposted map[*segment][]int64) {
 	for _, s := range c.segments {
+		s.awaited.Store(true)
 		for s.pending.Load() > 0 && ctx.Err() == nil {
 			select {
 			case <-c.planner:

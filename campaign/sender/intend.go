@@ -154,5 +154,8 @@ func (p *planner) admit(d draft, g campaign.Granted, began time.Time) (attempts 
 	}
 	s.lease.Connection = p.number.connection
 	s.pending.Add(int64(len(attempts)))
+	if s.exhausted() {
+		s.awaited.Store(true)
+	}
 	return attempts
 }

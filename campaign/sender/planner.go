@@ -53,7 +53,8 @@ func newPlanner(e *Engine, n *number, q *queue, w *renewer, poke signal) *planne
 	return p
 }
 
-// setRuns tells the planner the active runs. It keeps those of its number.
+// setRuns tells the planner the active runs. It keeps those of its number, and wakes if they are
+// others than before.
 func (p *planner) setRuns(active []*run) {
 	var mine []*run
 	for _, r := range active {
@@ -62,9 +63,11 @@ func (p *planner) setRuns(active []*run) {
 		}
 	}
 	p.mu.Lock()
-	p.runs = mine
-	p.mu.Unlock()
-	p.poke.send()
+	defer p.mu.Unlock()
+	if !slices.Equal(p.runs, mine) {
+		p.runs = mine
+		p.poke.send()
+	}
 }
 
 func (p *planner) activeRuns() []*run {
@@ -168,16 +171,24 @@ func (p *planner) step(ctx context.Context) (wait time.Duration, err error) {
 	low, joins := unlimited <= few || limited, p.invited.Swap(false) && state != halfOpen && unlimited < most && group <= smallGroup
 	if !low && !joins { // enough attempts are queued; the queue wakes the planner when few are left
 		p.divide(now, rate)
-		if p.claimer.claimedAt.IsZero() { // there may be more to claim
-			return p.e.o.Tick, nil
-		}
-		return lookEvery * p.e.o.Tick, nil
+		return p.rest(), nil
 	}
 	asked, err = p.intend(ctx, now, min(most-unlimited, groupMost), most, !joins && group <= smallGroup)
-	if err != nil || asked {
+	switch {
+	case err != nil || asked && (limited || p.queue.unlimited() <= few): // there may be more to ask for
 		return 0, err
+	case asked:
+		return p.rest(), nil
 	}
 	return p.fair.wait(now, p.e.o.Tick), nil
+}
+
+// rest is how long the planner may sleep while enough attempts are queued.
+func (p *planner) rest() time.Duration {
+	if p.claimer.claimedAt.IsZero() { // there may be more to claim
+		return p.e.o.Tick
+	}
+	return lookEvery * p.e.o.Tick
 }
 
 // publish lets `why` and the other workers read what a step found. After a step that failed, every

@@ -90,9 +90,10 @@ func TestThePlannerKeepsOneToTwoGroupsAhead(t *testing.T) {
 		wait   time.Duration
 	}{
 		{"a tick is short", 5, 72, 0, 400 * time.Millisecond},
-		{"nothing is queued", 0, 72, 8, 0},
-		{"three are queued", 3, 72, 5, 0},
-		{"a group is queued", 4, 72, 4, 0},
+		{"nothing is queued", 0, 72, 8, time.Second},
+		{"three are queued", 3, 72, 5, time.Second},
+		{"a group is queued", 4, 72, 4, time.Second},
+		{"one is queued at a slow number", 1, 17.1, 1, time.Second},
 		{"more than a group", 5, 72, 0, time.Second},
 		{"an intent is limited", 0, 6000, 256, 0},
 	} {
@@ -122,6 +123,32 @@ func TestThePlannerKeepsOneToTwoGroupsAhead(t *testing.T) {
 	}
 }
 
+// The engine reads the runs often. A planner wakes when its runs are others than before.
+func TestOnlyOtherRunsWakeThePlanner(t *testing.T) {
+	w, s := planning(t, &groupLedger{}, Options{})
+	more, elsewhere := &run{no: 2, connections: []string{"conn_1"}}, &run{no: 3, connections: []string{"conn_2"}}
+	<-w.planner.poke
+	for _, tt := range []struct {
+		name  string
+		runs  []*run
+		wakes int
+	}{
+		{"the same run", []*run{s.run}, 0},
+		{"a run of another number", []*run{s.run, elsewhere}, 0},
+		{"one run more", []*run{s.run, more}, 1},
+		{"one run less", []*run{more}, 1},
+		{"none", nil, 1},
+	} {
+		if w.planner.setRuns(tt.runs); len(w.planner.poke) != tt.wakes {
+			t.Errorf("%s: woken %d times, want %d", tt.name, len(w.planner.poke), tt.wakes)
+		}
+		select {
+		case <-w.planner.poke:
+		default:
+		}
+	}
+}
+
 // A step that asked the ledger knows that it answers and how long it took. The limits of the step
 // before are forgotten.
 func TestAStepKnowsWhatItLearned(t *testing.T) {
@@ -131,8 +158,8 @@ func TestAStepKnowsWhatItLearned(t *testing.T) {
 		w.planner.lanes.limit(s.run, campaign.ByRunRate, "x")
 		w.planner.lanes.publish([]*run{s.run}, func(*run) lane { return lane{} }, time.Now())
 		wait, err := w.planner.step(t.Context())
-		if err != nil || wait != 0 || !w.planner.heard || w.planner.slow != 60*time.Millisecond {
-			t.Errorf("%v, next in %v, heard %v, a group covers %v, want nil, 0, true, 60ms", err, wait, w.planner.heard, w.planner.slow)
+		if err != nil || wait != time.Second || !w.planner.heard || w.planner.slow != 60*time.Millisecond {
+			t.Errorf("%v, next in %v, heard %v, a group covers %v, want nil, 1s, true, 60ms", err, wait, w.planner.heard, w.planner.slow)
 		}
 		if got, want := w.planner.lanes.of(s.run), (lane{works: true, share: share{72, 1}}); got != want {
 			t.Errorf("the step found %+v, want %+v", got, want)

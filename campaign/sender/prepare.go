@@ -42,7 +42,11 @@ func (e *Engine) run(ctx context.Context, s campaign.Run) (*run, error) {
 		e.mu.Unlock()
 		e.o.Log.Info("run picked up", "run", s.ID(), "rows", s.Rows)
 	}
-	r.observe(s)
+	if r.observe() {
+		for _, w := range e.workersOf(r) {
+			w.planner.poke.send()
+		}
+	}
 	return r, nil
 }
 

@@ -102,6 +102,13 @@ func (q *queue) unlimited() int {
 	return len(q.attempts) - q.limited
 }
 
+// takes reports whether attempts of runs without a limit may join the queue.
+func (q *queue) takes() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.attempts)-q.limited < q.most
+}
+
 // next counts the attempts that no run's own limit refuses. If there are none, it returns how long
 // to wait for the first; 0: nothing is queued.
 func (q *queue) next(now time.Time) (n int, wait time.Duration) {

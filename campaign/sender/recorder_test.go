@@ -72,6 +72,7 @@ func TestResultsAreWrittenTogether(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				l := &resultLedger{}
 				r, s := newRecording(t, l)
+				s.segment.awaited.Store(true)
 				var running sync.WaitGroup
 				running.Go(r.run)
 				synctest.Wait()

@@ -67,12 +67,15 @@ func compile(s campaign.Run) (*run, error) {
 	return r, nil
 }
 
-// observe takes over what may change while a run is active.
-func (r *run) observe(s campaign.Run) {
-	r.paused.Store(false) // it is Ready or Running in the ledger: an operator resumed it
+// observe takes over what may change while a run is active. It reports whether its planners have
+// something to do because of that.
+func (r *run) observe() (changed bool) {
+	changed = r.paused.Swap(false) // it is Ready or Running in the ledger: an operator resumed it
 	if r.expired(time.Now()) {
+		changed = changed || r.skipping.Load() == nil
 		r.skipRest(campaign.Expired)
 	}
+	return changed
 }
 
 // asset is the assetId of the header for a connection; "" when no header was uploaded.

@@ -69,7 +69,9 @@ func TestARunIsOverWhenItIsCancelledOrItsTimeIsUp(t *testing.T) {
 		} {
 			r := &run{notAfter: tt.notAfter, started: now.Add(-tt.age)}
 			r.paused.Store(true)
-			r.observe(campaign.Run{Wanted: tt.wanted})
+			if !r.observe() || r.observe() {
+				t.Errorf("%v of %v: want a change when it goes on, and none after that", tt.age, tt.notAfter)
+			}
 			var got campaign.SkipReason
 			if reason := r.skipping.Load(); reason != nil {
 				got = *reason

@@ -24,6 +24,7 @@ type segment struct {
 	closes  atomic.Int64 // unix nanoseconds: nothing is posted from then on, the window closes or the run expires; 0: neither
 	lost    atomic.Bool  // the lease is gone: nothing more is posted or decided
 	pending atomic.Int64 // attempts whose result is not durable yet
+	awaited atomic.Bool  // the planner waits until none is pending, to give the segment back
 	nextDue atomic.Int64 // unix nanoseconds of the earliest known deferred delivery; 0: none known
 }
 
@@ -110,7 +111,7 @@ func (s *segment) recorded(r campaign.Result) {
 	if r.Kind == campaign.ResultDeferred {
 		s.due(r.NotBefore)
 	}
-	if s.pending.Add(-1) == 0 || r.Kind == campaign.ResultDeferred {
+	if s.pending.Add(-1) == 0 && s.awaited.Load() || r.Kind == campaign.ResultDeferred {
 		s.planner.send()
 	}
 }

@@ -29,6 +29,8 @@ type conn struct {
 const (
 	maxHead    = 1 << 20 // bytes of the head of an answer to a send
 	maxInterim = 5       // answers 1xx before the final one, as net/http allows
+	// answerBuffer holds a usual answer whole. Hundreds of connections of each number each have one.
+	answerBuffer = 1 << 10
 
 	// A request looks once more whether its connection is open if what comes before its first byte
 	// took longer than lookAgain.
@@ -45,7 +47,7 @@ func dial(ctx context.Context, way dialFunc, address string, config *tls.Config,
 	}
 	w := &wire{Conn: raw}
 	c := &conn{wire: w, stream: w, open: true}
-	c.in = bufio.NewReader(c)
+	c.in = bufio.NewReaderSize(c, answerBuffer)
 	if config != nil {
 		secure := tls.Client(w, config)
 		ctx, cancel := context.WithTimeout(ctx, d)

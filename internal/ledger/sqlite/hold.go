@@ -52,8 +52,7 @@ var sqlHoldsInForce = portable.SelectHold + `INDEXED BY hold_open WHERE lifted =
 // holdsInForce reads the holds in force that can stop the origin. Measured, it takes 60 µs, and 5
 // µs while there is none at all.
 func (t *tx) holdsInForce(o campaign.Origin, now int64) (found []campaign.Hold, err error) {
-	var some bool
-	if err := t.row(sqlAnyHold, nil, &some); err != nil || !some {
+	if some, err := t.any(sqlAnyHold); err != nil || !some {
 		return nil, err
 	}
 	a := make([]any, 1+holdWidth)

@@ -99,8 +99,8 @@ const (
 
 // sendingRows reads the rows that an intent is about.
 func (t *tx) sendingRows(in *campaign.Intent, marketing bool, now int64) (rows ledger.SendingRows, err error) {
-	var some bool
-	if err := t.row(sqlAnySuppression, nil, &some); err != nil {
+	some, err := t.any(sqlAnySuppression)
+	if err != nil {
 		return rows, err
 	}
 	// suppressed adds the suppressed deliveries from first to end.

@@ -13,18 +13,18 @@ import (
 )
 
 const (
-	sqlCountFree = `SELECT count(DISTINCT r.key), count(*) FROM reach r WHERE r.portfolio = ?1 AND r.at <= ?2`
+	sqlCountFree = `SELECT count(DISTINCT r.key) FROM reach r WHERE r.portfolio = ?1 AND r.at <= ?2`
 	sqlCountLate = `SELECT count(DISTINCT r.key) FROM reach r CROSS JOIN reach n ON n.key = r.key AND n.portfolio = r.portfolio AND +n.at > ?2
 		WHERE r.portfolio = ?1 AND r.at <= ?2`
 	sqlFreePlaces = `DELETE FROM reach WHERE portfolio = ?1 AND at <= ?2`
-	sqlTaken      = `SELECT taken FROM portfolio WHERE id = ?`
-	sqlSetTaken   = `INSERT INTO portfolio (id, taken) VALUES (?1, ?2) ON CONFLICT (id) DO UPDATE SET taken = ?2`
-	sqlKeysOf     = `SELECT rid, key FROM delivery WHERE rid >= ? AND rid < ?`
-	sqlReached    = `SELECT d.key FROM delivery d CROSS JOIN reach r ON r.key = d.key AND r.portfolio = ?3 WHERE d.rid >= ?1 AND d.rid < ?2`
-	sqlInbound    = `SELECT d.key FROM delivery d CROSS JOIN inbound i ON i.key = d.key AND i.connection = ?3
-		WHERE d.rid >= ?1 AND d.rid < ?2 AND i.at > ?4`
-	sqlContacts = `SELECT c.key, c.rid, c.at, c.connection, c.capped FROM delivery d CROSS JOIN contact c ON c.key = d.key
-		WHERE d.rid >= ?1 AND d.rid < ?2 AND c.until > ?3`
+	sqlTaken      = `SELECT coalesce((SELECT taken FROM portfolio WHERE id = ?1), 0),
+		EXISTS (SELECT 1 FROM reach r WHERE r.portfolio = ?1 AND r.at <= ?2)`
+	sqlSetTaken = `INSERT INTO portfolio (id, taken) VALUES (?1, ?2) ON CONFLICT (id) DO UPDATE SET taken = ?2`
+	sqlPlacesOf = `SELECT d.rid, d.key, EXISTS (SELECT 1 FROM reach r WHERE r.key = d.key AND r.portfolio = ?3),
+			EXISTS (SELECT 1 FROM inbound i WHERE i.key = d.key AND i.connection = ?4 AND i.at > ?5)
+		FROM delivery d WHERE d.rid >= ?1 AND d.rid < ?2`
+	sqlContacts = `SELECT d.rid, d.key, coalesce(c.rid, 0), coalesce(c.at, 0), coalesce(c.connection, ''), coalesce(c.capped, 0)
+		FROM delivery d LEFT JOIN contact c ON c.key = d.key AND c.until > ?3 WHERE d.rid >= ?1 AND d.rid < ?2`
 	sqlContactsOf = `SELECT key, rid, at, connection, capped FROM contact WHERE key = ? AND until > ?`
 )
 
@@ -43,36 +43,35 @@ func (t *tx) people(in *campaign.Intent, now int64) (p *ledger.People, keys map[
 		p.Taken(portfolio, taken)
 	}
 	read := func(first, end int64) error {
-		err := t.each(sqlKeysOf, args(first, end), func(scan scanFunc) error {
-			var id, key int64
-			err := scan(&id, &key)
-			keys[id] = key
+		if in.Tier.Places > 0 {
+			since := now - ledger.InboundFor.Milliseconds()
+			if err := t.each(sqlPlacesOf, args(first, end, portfolio, in.Connection, since), func(scan scanFunc) error {
+				var id, key int64
+				var reached, inbound bool
+				err := scan(&id, &key, &reached, &inbound)
+				if keys[id] = key; reached {
+					p.Reach(portfolio, key)
+				}
+				if inbound {
+					p.Inbound(in.Connection, key)
+				}
+				return err
+			}); err != nil {
+				return err
+			}
+		}
+		if in.Cap == nil && !in.Pair {
+			return nil
+		}
+		return t.each(sqlContacts, args(first, end, now), func(scan scanFunc) error {
+			var id int64
+			var c ledger.Contact
+			err := scan(&id, &c.Key, &c.RID, &c.At, &c.Connection, &c.Capped)
+			if keys[id] = c.Key; c.RID != 0 {
+				p.Contact(c)
+			}
 			return err
 		})
-		if err == nil && in.Tier.Places > 0 {
-			err = t.each(sqlReached, args(first, end, portfolio), func(scan scanFunc) error {
-				var key int64
-				err := scan(&key)
-				p.Reach(portfolio, key)
-				return err
-			})
-		}
-		if err == nil && in.Tier.Places > 0 {
-			err = t.each(sqlInbound, args(first, end, in.Connection, now-ledger.InboundFor.Milliseconds()), func(scan scanFunc) error {
-				var key int64
-				err := scan(&key)
-				p.Inbound(in.Connection, key)
-				return err
-			})
-		}
-		if err == nil && (in.Cap != nil || in.Pair) {
-			err = t.each(sqlContacts, args(first, end, now), func(scan scanFunc) error {
-				c, err := ledger.ScanContact(scan)
-				p.Contact(c)
-				return err
-			})
-		}
-		return err
 	}
 	if in.To > in.From {
 		err = read(ledger.RowID(in.Lease.Run, in.From), ledger.RowID(in.Lease.Run, in.To))
@@ -96,13 +95,14 @@ func (t *tx) people(in *campaign.Intent, now int64) (p *ledger.People, keys map[
 
 // freePlaces frees the places of a portfolio whose time is over, and returns how many are taken.
 func (t *tx) freePlaces(portfolio string, now int64) (taken int64, err error) {
-	if err := t.row(sqlTaken, args(portfolio), &taken); err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return 0, err
-	}
-	var people, late, messages int64
+	var people, late int64
+	var some bool
 	a := args(portfolio, now-campaign.ReachFor.Milliseconds())
-	if err := t.row(sqlCountFree, a, &people, &messages); err != nil || messages == 0 {
+	if err := t.row(sqlTaken, a, &taken, &some); err != nil || !some {
 		return taken, err
+	}
+	if err := t.row(sqlCountFree, a, &people); err != nil {
+		return 0, err
 	}
 	if err := t.row(sqlCountLate, a, &late); err != nil {
 		return 0, err

@@ -18,6 +18,7 @@ type tx struct {
 	options ledger.Options // as it was opened
 	changed bool           // exec changed a row in this transaction
 	stale   map[int64]bool // segments whose outcomes it changed
+	exists  map[string]bool
 }
 
 // prepare returns the prepared statement; the texts are constants, so that few are kept.
@@ -61,6 +62,19 @@ func (t *tx) row(query string, a []any, into ...any) error {
 		return err
 	}
 	return s.QueryRow(a...).Scan(into...)
+}
+
+// any reports whether the query of an EXISTS finds something. It asks once in a transaction: a row
+// that another operation of the transaction inserts may count or not, because its caller has no
+// answer before the commit.
+func (t *tx) any(query string) (some bool, err error) {
+	some, asked := t.exists[query]
+	if !asked {
+		if err = t.row(query, nil, &some); err == nil {
+			t.exists[query] = some
+		}
+	}
+	return some, err
 }
 
 // each calls f for every row of a query. f must not write: the rows are still open.

@@ -67,7 +67,7 @@ func startWriter(ctx context.Context, l *Ledger) (*writer, error) {
 	}
 	w := &writer{
 		ledger: l,
-		tx:     &tx{conn: conn, stmts: map[string]*sql.Stmt{}, options: l.options, stale: map[int64]bool{}},
+		tx:     &tx{conn: conn, stmts: map[string]*sql.Stmt{}, options: l.options, stale: map[int64]bool{}, exists: map[string]bool{}},
 		check:  startCheckpointer(l),
 		ended:  make(chan struct{}),
 		wake:   make(chan struct{}, 1),
@@ -242,6 +242,7 @@ func (w *writer) attempt(batch []*op) (failed bool, err error) {
 	}
 	t.changed = false
 	clear(t.stale)
+	clear(t.exists)
 	for _, o := range batch {
 		if o.err = o.run(t); o.err != nil {
 			t.rollback()
