@@ -112,20 +112,6 @@ func (e *Engine) holdsChanged() {
 	}
 }
 
-// invite makes the other numbers that send, and have posted since they asked last, commit intents
-// now too. The ledger commits calls of about the same time in one transaction
-// (docs/decisions/0010-shared-commits.md).
-func (e *Engine) invite(p *planner) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	for _, w := range e.workers {
-		if w.planner != p && w.queue.takes() && w.planner.lanes.work() {
-			w.planner.invited.Store(true)
-			w.planner.poke.send()
-		}
-	}
-}
-
 // origin is all that a hold can name of the messages of a run over a connection. If r is nil, it is
 // what all messages of the connection have in common.
 func (e *Engine) origin(connection string, r *run) campaign.Origin {

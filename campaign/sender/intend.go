@@ -63,6 +63,20 @@ func (p *planner) intend(ctx context.Context, now time.Time, n, most int, invite
 	return held < len(granted), nil
 }
 
+// invite makes the other numbers that send, and have posted since they asked last, commit intents
+// now too. The ledger commits calls of about the same time in one transaction
+// (docs/decisions/0010-shared-commits.md).
+func (e *Engine) invite(p *planner) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, w := range e.workers {
+		if w.planner != p && w.queue.takes() && w.planner.lanes.work() {
+			w.planner.invited.Store(true)
+			w.planner.poke.send()
+		}
+	}
+}
+
 // stillCharged returns the attempts that may be posted. The ledger took so long to commit the
 // others that the count of a quota may have been rebuilt without them: they are queued again.
 func (p *planner) stillCharged(intents []draft, attempts []*attempt) []*attempt {
@@ -140,6 +154,9 @@ func (p *planner) admit(d draft, g campaign.Granted, began time.Time) (attempts 
 		attempts = append(attempts, a)
 	}
 	for _, r := range d.Retries {
+		if _, deferred := g.Deferred[r.Seq]; deferred {
+			p.fair.turnBack(s.run)
+		}
 		add(r.Delivery, r.Attempt, r.Tries)
 	}
 	for i := range d.rows {

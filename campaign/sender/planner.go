@@ -157,6 +157,9 @@ func (p *planner) step(ctx context.Context) (wait time.Duration, err error) {
 		return p.e.o.Tick, nil
 	}
 	few, group := p.ahead(now, rate), p.group(rate)
+	if group == 1 && rate >= rareRate {
+		few = 0
+	}
 	most := 2 * group
 	state, _ := p.e.holds.circuit(p.number.connection, now)
 	if mayProbe, err := p.probe(ctx, now, state); err != nil || state == halfOpen && !mayProbe {
@@ -221,6 +224,11 @@ func (p *planner) group(rate float64) int {
 	cover := max(p.e.o.Group, p.slow).Seconds()
 	return int(min(max(math.Ceil(rate*cover), 1), groupMost))
 }
+
+// rareRate is the rate, in messages per second, from which on a number with groups of one asks when
+// its queue is empty. Its next slot is 50 to 100 ms away then, as far as a group lasts. Hundreds of
+// such numbers then ask together (invite), where each would ask alone after each of its messages.
+const rareRate = 10
 
 // smallGroup is the largest group that shares its transaction with those of other numbers: 16
 // deliveries, which is a group at 320 messages a second. A larger group commits alone: its

@@ -93,7 +93,9 @@ func TestThePlannerKeepsOneToTwoGroupsAhead(t *testing.T) {
 		{"nothing is queued", 0, 72, 8, time.Second},
 		{"three are queued", 3, 72, 5, time.Second},
 		{"a group is queued", 4, 72, 4, time.Second},
-		{"one is queued at a slow number", 1, 17.1, 1, time.Second},
+		{"one is queued at a slow number", 1, 17.1, 0, time.Second},
+		{"nothing is queued at a slow number", 0, 17.1, 2, time.Second},
+		{"one is queued at a slower number", 1, 9, 1, time.Second},
 		{"more than a group", 5, 72, 0, time.Second},
 		{"an intent is limited", 0, 6000, 256, 0},
 	} {

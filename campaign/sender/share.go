@@ -265,6 +265,17 @@ func (f *fairQueue) giveBack(l *flow, unused int) {
 	f.tags[l.run] -= float64(unused) * l.cost()
 }
 
+// turnBack gives a run the turn back that a retry took. The ledger put the retry off, for example
+// for the pair limit: at a 20th of a slow number the next turn would be 20 s away. The turn of a
+// first attempt is not given back, because whole lists can be put off.
+func (f *fairQueue) turnBack(r *run) {
+	for _, l := range f.flows {
+		if l.run == r {
+			f.giveBack(l, 1)
+		}
+	}
+}
+
 // shares are what the runs get of the number at this step. A run that does not want the number here
 // is not among them. The next call changes the answer.
 func (f *fairQueue) shares() map[*run]share {
