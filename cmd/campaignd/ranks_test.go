@@ -83,6 +83,7 @@ var ranks = map[string]int{
 	"internal/sandbox/area":    15, // imports nothing of ours
 	"internal/sandbox/draw":    10, // imports nothing of ours
 
+	"internal/sandbox/shop/records":  12, // imports internal/sandbox/shop/value only
 	"internal/sandbox/shop/scenario": 12, // imports internal/sandbox/shop/value only
 	"internal/sandbox/shop/value":    11, // imports nothing of ours
 

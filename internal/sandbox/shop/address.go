@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"slices"
 
+	"campaignd/internal/sandbox/shop/records"
 	"campaignd/internal/sandbox/shop/scenario"
 	"campaignd/internal/sandbox/shop/value"
 )
@@ -16,7 +17,7 @@ type address struct {
 	created, updated value.Stamp
 }
 
-func (a *address) key() string { return a.id }
+func (a *address) Key() string { return a.id }
 
 // addressView is the address of the document.
 type addressView struct {
@@ -50,11 +51,11 @@ func (c *customer) primary() *address {
 
 // addAddress stores an address of the customer. A primary one takes the place of the one before.
 func (c *customer) addAddress(p *Platform, from scenario.Address, now value.Stamp) (*address, error) {
-	if err := c.company.customers.keep(p, c); err != nil {
+	if err := c.company.customers.Keep(&p.room, c); err != nil {
 		return nil, err
 	}
 	a := &address{Address: from, id: p.newID(), owner: c, created: now, updated: now}
-	if err := c.company.addresses.add(p, a); err != nil {
+	if err := c.company.addresses.Add(&p.room, a); err != nil {
 		return nil, err
 	}
 	c.company.book[c.ID] = append(c.company.book[c.ID], a)
@@ -71,11 +72,11 @@ func (a *address) settle() {
 	}
 }
 
-var addressList = list[*address]{view: func(_ *call, a *address, _ includes) any { return a.view() }}
+var addressList = records.List[*address]{View: func(a *address, _ records.Includes) any { return a.view() }}
 
 // listAddresses is GET /customers/addresses.
-func (p *Platform) listAddresses(c *call) (page, error) {
-	return addressList.page(c, tableOf(c.customer.addresses()))
+func (p *Platform) listAddresses(c *call) (records.Page, error) {
+	return addressList.Page(c.asked(), records.TableOf(c.customer.addresses()))
 }
 
 // createAddress is POST /customers/addresses.
@@ -103,7 +104,7 @@ func complete(a scenario.Address) error {
 // own finds the customer's address that the path names.
 func (c *call) own() (*address, error) {
 	id := c.path("address")
-	a, ok := c.company.addresses.get(id)
+	a, ok := c.company.addresses.Get(id)
 	if !ok || a.owner.ID != c.customer.ID {
 		return nil, missing(c, "address", id)
 	}
@@ -143,7 +144,7 @@ func (p *Platform) deleteAddress(c *call) (said, error) {
 	if err != nil {
 		return said{}, err
 	}
-	c.company.addresses.remove(p, a.id)
+	c.company.addresses.Remove(&p.room, a.id)
 	left := slices.DeleteFunc(c.company.book[c.customer.ID], func(x *address) bool { return x == a })
 	c.company.book[c.customer.ID] = left
 	return sentence("The address has been deleted.")

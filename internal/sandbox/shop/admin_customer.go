@@ -1,39 +1,43 @@
 package shop
 
 import (
+	"campaignd/internal/sandbox/shop/records"
 	"campaignd/internal/sandbox/shop/scenario"
 	"campaignd/internal/sandbox/shop/value"
 )
 
-var customerList = list[*customer]{
-	filters: map[string]filter[*customer]{
-		"search": searching(func(c *customer) []string {
-			return []string{c.FirstName + " " + c.LastName, c.Email, c.Phone, c.ID}
-		}),
-		"created_at": between(func(c *customer) value.Stamp { return c.CreatedAt }),
-		"updated_at": between(func(c *customer) value.Stamp { return c.updated }),
-	},
-	sorts: map[string]sorter[*customer]{
-		birth:        byTime(func(c *customer) value.Stamp { return c.CreatedAt }),
-		"updated_at": byTime(func(c *customer) value.Stamp { return c.updated }),
-		"first_name": byFold(func(c *customer) string { return c.FirstName }),
-		"last_name":  byFold(func(c *customer) string { return c.LastName }),
-		"email":      byFold(func(c *customer) string { return c.Email }),
-	},
-	includes: []string{"addresses"},
-	view: func(_ *call, c *customer, in includes) any {
-		v := c.view()
-		if in.has("addresses") {
-			v.Addresses = c.storefront().Addresses
-		}
-		return v
-	},
-	found: func(c *call, search string) (*customer, bool) { return c.company.customers.get(search) },
+// customerList is the list of customers for a request.
+func customerList(c *call) *records.List[*customer] {
+	return &records.List[*customer]{
+		Filters: map[string]records.Filter[*customer]{
+			"search": records.Searching(func(c *customer) []string {
+				return []string{c.FirstName + " " + c.LastName, c.Email, c.Phone, c.ID}
+			}),
+			"created_at": records.Between(func(c *customer) value.Stamp { return c.CreatedAt }),
+			"updated_at": records.Between(func(c *customer) value.Stamp { return c.updated }),
+		},
+		Sorts: map[string]func(a, b *customer) int{
+			records.Birth: records.ByTime(func(c *customer) value.Stamp { return c.CreatedAt }),
+			"updated_at":  records.ByTime(func(c *customer) value.Stamp { return c.updated }),
+			"first_name":  records.ByFold(func(c *customer) string { return c.FirstName }),
+			"last_name":   records.ByFold(func(c *customer) string { return c.LastName }),
+			"email":       records.ByFold(func(c *customer) string { return c.Email }),
+		},
+		Includes: []string{"addresses"},
+		View: func(c *customer, in records.Includes) any {
+			v := c.view()
+			if in.Has("addresses") {
+				v.Addresses = c.storefront().Addresses
+			}
+			return v
+		},
+		Found: c.company.customers.Get,
+	}
 }
 
 // listCustomers is GET /admin/customers.
-func (p *Platform) listCustomers(c *call) (page, error) {
-	return customerList.page(c, &c.company.customers)
+func (p *Platform) listCustomers(c *call) (records.Page, error) {
+	return customerList(c).Page(c.asked(), &c.company.customers)
 }
 
 // newCustomerRequest is the body of POST /admin/customers.

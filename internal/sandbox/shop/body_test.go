@@ -83,8 +83,8 @@ func TestWrongOrdersAreRefused(t *testing.T) {
 		refused(t, p, name, "POST", path, body)
 	}
 	co := p.company[unitCompany]
-	if v, _ := co.variants.get(unitVariant); co.orders.len() != 0 || co.customers.len() != 0 || v.quantity(nil) != 1 {
-		t.Errorf("got %d orders, %d customers, %d units; want 0, 0, 1", co.orders.len(), co.customers.len(), v.quantity(nil))
+	if v, _ := co.variants.Get(unitVariant); co.orders.Len() != 0 || co.customers.Len() != 0 || v.quantity(nil) != 1 {
+		t.Errorf("got %d orders, %d customers, %d units; want 0, 0, 1", co.orders.Len(), co.customers.Len(), v.quantity(nil))
 	}
 }
 
@@ -96,7 +96,7 @@ func TestNamesOfAnyScriptAreKept(t *testing.T) {
 		must(t, err)
 		body := strings.Replace(unitOrder, `"phone"`, `"first_name":`+string(quoted)+`,"phone"`, 1)
 		orderID(t, p, body)
-		for who := range p.company[unitCompany].customers.all() {
+		for who := range p.company[unitCompany].customers.All() {
 			if who.FirstName != name {
 				t.Errorf("got the name %q, want %q", who.FirstName, name)
 			}
@@ -117,7 +117,7 @@ func FuzzOrder(f *testing.F) {
 		if _, err := shape(status, answer); status >= 500 || err != nil {
 			t.Errorf("%q: got %d %.300s (%v), want the document's shape and no 500", body, status, answer, err)
 		}
-		v, _ := p.company[unitCompany].variants.get(unitVariant)
+		v, _ := p.company[unitCompany].variants.Get(unitVariant)
 		if (status == 200) != (v.quantity(nil) == 0) {
 			t.Errorf("%q: got %d with %d units left, want stock to go with orders only", body, status, v.quantity(nil))
 		}

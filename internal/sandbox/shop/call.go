@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"strings"
 
+	"campaignd/internal/sandbox/shop/records"
 	"campaignd/internal/sandbox/shop/scenario"
 	"campaignd/internal/sandbox/shop/value"
 )
@@ -115,7 +116,7 @@ func (p *Platform) findCompany(c *call, given []*credential) error {
 			return refuse(http.StatusForbidden, "Access denied")
 		}
 		if cred.customer != "" {
-			c.customer, _ = c.company.customers.get(cred.customer)
+			c.customer, _ = c.company.customers.Get(cred.customer)
 		}
 	}
 	if c.company == nil {
@@ -134,8 +135,13 @@ func (c *call) findShop() error {
 		return nil
 	}
 	var ok bool
-	if c.shop, ok = c.company.shops.get(id); !ok {
+	if c.shop, ok = c.company.shops.Get(id); !ok {
 		return say(http.StatusNotFound, "Shop not found")
 	}
 	return nil
+}
+
+// asked is what a list reads of the request.
+func (c *call) asked() records.Request {
+	return records.Request{Query: c.query, URL: c.base + c.r.URL.EscapedPath(), Bracketed: c.route.right == admin}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"campaignd/internal/sandbox/shop/records"
 	"campaignd/internal/sandbox/shop/scenario"
 	"campaignd/internal/sandbox/shop/value"
 )
@@ -13,16 +14,16 @@ import (
 type company struct {
 	scenario.Company
 	pace      pace
-	shops     table[*shop]
-	products  table[*product]
-	variants  table[*variant]
-	customers table[*customer]
-	addresses table[*address]
-	discounts table[*discount]
-	fees      table[*fee]
-	pickups   table[*pickup]
-	methods   table[*method]
-	treasury  table[*treasuryAccount]
+	shops     records.Table[*shop]
+	products  records.Table[*product]
+	variants  records.Table[*variant]
+	customers records.Table[*customer]
+	addresses records.Table[*address]
+	discounts records.Table[*discount]
+	fees      records.Table[*fee]
+	pickups   records.Table[*pickup]
+	methods   records.Table[*method]
+	treasury  records.Table[*treasuryAccount]
 	taxes     map[string]scenario.Tax
 	book      map[string][]*address // by customer
 	source    source                // of generated records
@@ -44,32 +45,32 @@ func (p *Platform) addCompany(from scenario.Company) error {
 	}
 	now := p.now()
 	for _, s := range from.Shops {
-		put(c.shops.start(p, newShop(c, s, now)))
+		put(c.shops.Start(&p.room, newShop(c, s, now)))
 	}
 	for _, a := range from.TreasuryAccounts {
-		put(c.treasury.start(p, &treasuryAccount{TreasuryAccount: a, company: c, created: now, updated: now}))
+		put(c.treasury.Start(&p.room, &treasuryAccount{TreasuryAccount: a, company: c, created: now, updated: now}))
 	}
 	for _, m := range from.PaymentMethods {
-		put(c.methods.start(p, &method{m, c}))
+		put(c.methods.Start(&p.room, &method{m, c}))
 	}
 	for _, pr := range from.Products {
 		made := newProduct(c, pr, now)
-		put(c.products.start(p, made))
+		put(c.products.Start(&p.room, made))
 		for _, v := range made.variants {
-			put(c.variants.start(p, v))
+			put(c.variants.Start(&p.room, v))
 		}
 	}
 	for _, cu := range from.Customers {
-		put(c.customers.start(p, newCustomer(c, cu, now)))
+		put(c.customers.Start(&p.room, newCustomer(c, cu, now)))
 	}
 	for _, d := range from.Discounts {
-		put(c.discounts.start(p, &discount{d, c}))
+		put(c.discounts.Start(&p.room, &discount{d, c}))
 	}
 	for _, f := range from.ShippingFees {
-		put(c.fees.start(p, newFee(c, f, now)))
+		put(c.fees.Start(&p.room, newFee(c, f, now)))
 	}
 	for _, l := range from.PickupLocations {
-		put(c.pickups.start(p, &pickup{fee: newFee(c, l.ShippingFee, now), address: l.Address}))
+		put(c.pickups.Start(&p.room, &pickup{fee: newFee(c, l.ShippingFee, now), address: l.Address}))
 	}
 	for i := range from.Keys {
 		k := &from.Keys[i]
@@ -163,7 +164,7 @@ func (c *company) view() publicCompany {
 	if len(c.Domains) > 0 {
 		v.Website = &website{c.ID, c.Domains[0], true, true}
 	}
-	for m := range c.methods.all() {
+	for m := range c.methods.All() {
 		if on(m.Status) {
 			v.PaymentMethods = append(v.PaymentMethods, m.view())
 		}
@@ -177,7 +178,7 @@ func (c *company) filters() filtersBlock {
 	for _, col := range c.Collections {
 		block.Collections = append(block.Collections, viewCollection(col))
 	}
-	for p := range c.products.all() {
+	for p := range c.products.All() {
 		if !on(p.Published) {
 			continue
 		}

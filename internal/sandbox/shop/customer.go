@@ -27,7 +27,7 @@ func newCustomer(c *company, from scenario.Customer, now value.Stamp) *customer 
 	return &customer{Customer: from, company: c, updated: from.CreatedAt}
 }
 
-func (c *customer) key() string { return c.ID }
+func (c *customer) Key() string { return c.ID }
 
 // profile is what a customer may change.
 type profile struct {
@@ -138,12 +138,12 @@ func (c *company) customerWith(text string, of func(*customer) string) *customer
 	if text == "" {
 		return nil
 	}
-	if i := numberIn(text); i >= 0 && i < c.customers.made.size {
-		if r := c.customers.made.at(i); of(r) == text {
+	if i := numberIn(text); i >= 0 && i < c.customers.Made.Size {
+		if r := c.customers.Made.At(i); of(r) == text {
 			return r
 		}
 	}
-	for r := range c.customers.stored() {
+	for r := range c.customers.Stored() {
 		if of(r) == text {
 			return r
 		}

@@ -15,7 +15,7 @@ type discount struct {
 	company *company
 }
 
-func (d *discount) key() string { return d.ID }
+func (d *discount) Key() string { return d.ID }
 
 // usable reports whether a customer may use the discount at an instant. Before a customer is known,
 // customer is "", and a discount of some customers counts as usable.
@@ -74,7 +74,7 @@ func viewDiscounts(of []*discount) []discountView {
 
 // byCode finds the discount with a code, in any case.
 func (c *company) byCode(code string) *discount {
-	for d := range c.discounts.all() {
+	for d := range c.discounts.All() {
 		if code != "" && strings.EqualFold(d.Code, strings.TrimSpace(code)) {
 			return d
 		}
@@ -114,7 +114,7 @@ type single[T any] struct {
 func (p *Platform) automaticDiscounts(c *call, in automaticRequest) (single[[]discountView], error) {
 	who := c.customer
 	if who == nil {
-		who, _ = c.company.customers.get(in.Customer.ID)
+		who, _ = c.company.customers.Get(in.Customer.ID)
 	}
 	if who == nil {
 		who = c.company.holder(in.Customer.Email, in.Customer.Phone)
@@ -124,7 +124,7 @@ func (p *Platform) automaticDiscounts(c *call, in automaticRequest) (single[[]di
 		id = who.ID
 	}
 	found := []*discount{}
-	for d := range c.company.discounts.all() {
+	for d := range c.company.discounts.All() {
 		if d.Automatic && d.usable(c.now, id) {
 			found = append(found, d)
 		}

@@ -8,8 +8,8 @@
 //     answer. Each other operation of the platform is refused with 404.
 //   - The checks of a request run in the order credential, company, route, body. The five shapes of
 //     an error are those of problem.go.
-//   - Each collection is a list (list.go): filters, sorts, includes, pages and the envelope are the
-//     same code for all.
+//   - Each collection is a list (package records): filters, sorts, includes, pages and the envelope
+//     are the same code for all.
 //   - One lock is held for a whole request: shared for GET, exclusive for the others. A request
 //     therefore checks and takes, for example stock, in one step.
 //   - Money is decimal, and a number in JSON.

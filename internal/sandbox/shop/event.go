@@ -17,7 +17,7 @@ type event struct {
 	open       atomic.Int32
 }
 
-func (e *event) key() string { return e.id }
+func (e *event) Key() string { return e.id }
 
 // eventBody is what is posted. Data is the record as a route shows it.
 type eventBody struct {
@@ -37,7 +37,7 @@ func (p *Platform) emit(co *company, kind string, data any) {
 			e.deliveries = append(e.deliveries, &delivery{event: e, hook: h, due: e.at.Time})
 		}
 	}
-	if err := co.events.add(p, e); err != nil {
+	if err := co.events.Add(&p.room, e); err != nil {
 		p.opt.Log.Warn("commerce: no more records, so an event is lost", "type", kind)
 		return
 	}

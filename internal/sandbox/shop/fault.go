@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"campaignd/internal/sandbox/draw"
+	"campaignd/internal/sandbox/shop/records"
 	"campaignd/internal/sandbox/shop/scenario"
 	"campaignd/internal/sandbox/shop/value"
 )
@@ -29,26 +30,26 @@ func (p *Platform) shift(c *company, now value.Stamp, first bool) {
 	customers, orders := &c.customers, &c.orders
 	who := newCustomer(c, scenario.Customer{ID: p.newID(), FirstName: "Shift", Email: "shift@customers.example"}, now)
 	o := &order{
-		id: p.newID(), number: orders.len() + 1, company: c, customer: who.ID, currency: "XAF", source: "shift", status: pending,
+		id: p.newID(), number: orders.Len() + 1, company: c, customer: who.ID, currency: "XAF", source: "shift", status: pending,
 		shipping: shipping{mode: "other", status: pending}, created: now, updated: now,
 	}
-	addCustomer, addOrder := customers.add, orders.add
+	addCustomer, addOrder := customers.Add, orders.Add
 	if first {
-		addCustomer, addOrder = customers.addFirst, orders.addFirst
+		addCustomer, addOrder = customers.AddFirst, orders.AddFirst
 		who.CreatedAt, o.created = before(customers, now), before(orders, now)
 		who.updated, o.updated = who.CreatedAt, o.created
 	}
-	if addCustomer(p, who) == nil { // a full sandbox shifts no more
-		_ = addOrder(p, o)
+	if addCustomer(&p.room, who) == nil { // a full sandbox shifts no more
+		_ = addOrder(&p.room, o)
 	}
 }
 
 // before is a second before the oldest record of a table.
-func before[T record](t *table[T], now value.Stamp) value.Stamp {
-	if t.len() == 0 {
+func before[T records.Record](t *records.Table[T], now value.Stamp) value.Stamp {
+	if t.Len() == 0 {
 		return now
 	}
-	return value.Stamp{Time: t.made.born(t.byBirth(0, 1, false)[0]).Add(-time.Second)}
+	return value.Stamp{Time: t.Made.Born(t.ByBirth(0, 1, false)[0]).Add(-time.Second)}
 }
 
 // truth is what the sandbox knows, for tests. It has no key, password or secret.
@@ -62,9 +63,9 @@ type truth struct {
 
 // truth is GET /sandbox/commerce/truth.
 func (p *Platform) truth(*call) (truth, error) {
-	t := truth{orderTruth: p.ordersSoFar(), Records: p.records, Requests: p.asked.Load(), Fired: map[string]int64{}}
+	t := truth{orderTruth: p.ordersSoFar(), Records: p.room.Used, Requests: p.asked.Load(), Fired: map[string]int64{}}
 	for _, c := range p.companies {
-		t.Customers += c.customers.len()
+		t.Customers += c.customers.Len()
 	}
 	p.firedMu.Lock()
 	defer p.firedMu.Unlock()

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"campaignd/internal/sandbox/shop/records"
 	"campaignd/internal/sandbox/shop/scenario"
 )
 
@@ -35,7 +36,7 @@ func TestBodiesAndRecordsHaveALimit(t *testing.T) {
 	if status != 413 || !strings.Contains(body, `"message"`) {
 		t.Errorf("a large body: got %d %.100s, want 413 with a message", status, body)
 	}
-	p.records = maxRecords
+	p.room.Used = records.MaxRecords
 	customer := `{"first_name": "A", "phone": "+237650000009"}`
 	if status, body := ask(p, "POST", "/2023-11/admin/customers", customer, "X-API-Key: "+scenario.DemoKey); status != 507 {
 		t.Errorf("a full sandbox: got %d %s, want 507", status, body)
@@ -45,7 +46,7 @@ func TestBodiesAndRecordsHaveALimit(t *testing.T) {
 // A body of 1 MiB is taken, and one of a byte more is refused and changes nothing.
 func TestTheLimitOfABodyIsExact(t *testing.T) {
 	p := lastUnit(t)
-	v, _ := p.company[unitCompany].variants.get(unitVariant)
+	v, _ := p.company[unitCompany].variants.Get(unitVariant)
 	stock := `{"variant":"` + unitVariant + `","warehouse":"` + unitHall + `","quantity":7}`
 	for _, c := range []struct {
 		path, body   string
@@ -86,7 +87,7 @@ func TestALostAnswerIsOfADoneRequest(t *testing.T) {
 // Rows that appear between pages are counted in the total, and none of the others is left out.
 func TestRowsShiftBetweenPages(t *testing.T) {
 	p := large(t)
-	before := p.companies[0].customers.len()
+	before := p.companies[0].customers.Len()
 	if status, body := ask(p, "PUT", "/sandbox/commerce/faults", `{"shift": 1}`); status != 200 {
 		t.Fatalf("got %d %s, want 200", status, body)
 	}

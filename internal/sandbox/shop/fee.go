@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"campaignd/internal/sandbox/shop/records"
 	"campaignd/internal/sandbox/shop/scenario"
 	"campaignd/internal/sandbox/shop/value"
 )
@@ -26,7 +27,7 @@ func newFee(c *company, from scenario.ShippingFee, now value.Stamp) *fee {
 	return &fee{from, c}
 }
 
-func (f *fee) key() string { return f.ID }
+func (f *fee) Key() string { return f.ID }
 
 // applies reports whether the fee is offered in a shop: one without shop and warehouses everywhere.
 func (f *fee) applies(s *shop) bool {
@@ -66,7 +67,7 @@ func (f *fee) view() feeView {
 		ID: f.ID, Name: f.Name, Type: "fixed", Amount: f.Amount, Active: on(f.Active), ShopID: value.Text(f.Shop),
 		Warehouses: []scenario.Warehouse{}, WarehouseIDs: []string{}, Metadata: f.Metadata, CreatedAt: f.CreatedAt, UpdatedAt: f.UpdatedAt,
 	}
-	s, _ := f.company.shops.get(f.Shop)
+	s, _ := f.company.shops.Get(f.Shop)
 	v.Shop = s.view()
 	for _, w := range f.company.warehouses(nil) {
 		if slices.Contains(f.Warehouses, w.ID) {
@@ -87,39 +88,42 @@ func (l *pickup) view() pickupView {
 	return pickupView{l.fee.view(), a, strings.Join(parts, ", ")}
 }
 
-var feeList = list[*fee]{
-	filters: map[string]filter[*fee]{
-		"active":     flag(func(_ *call, f *fee) bool { return on(f.Active) }),
-		"search":     searching(func(f *fee) []string { return []string{f.Name} }),
-		"created_at": between(func(f *fee) value.Stamp { return f.CreatedAt }),
-		"updated_at": between(func(f *fee) value.Stamp { return f.UpdatedAt }),
-	},
-	sorts: map[string]sorter[*fee]{
-		"name":         byFold(func(f *fee) string { return f.Name }),
-		"orders_count": byCount((*company).ordersByFee, (*fee).key),
-	},
-	view: func(_ *call, f *fee, _ includes) any { return f.view() },
+// feeList is the list of shipping fees for a request.
+func feeList(c *call) *records.List[*fee] {
+	return &records.List[*fee]{
+		Filters: map[string]records.Filter[*fee]{
+			"active":     records.Flag(func(f *fee) bool { return on(f.Active) }),
+			"search":     records.Searching(func(f *fee) []string { return []string{f.Name} }),
+			"created_at": records.Between(func(f *fee) value.Stamp { return f.CreatedAt }),
+			"updated_at": records.Between(func(f *fee) value.Stamp { return f.UpdatedAt }),
+		},
+		Sorts: map[string]func(a, b *fee) int{
+			"name":         records.ByFold(func(f *fee) string { return f.Name }),
+			"orders_count": byCount(c.company.ordersByFee, (*fee).Key),
+		},
+		View: func(f *fee, _ records.Includes) any { return f.view() },
+	}
 }
 
-var pickupList = list[*pickup]{
-	filters: map[string]filter[*pickup]{
-		"active": flag(func(_ *call, l *pickup) bool { return on(l.Active) }),
-		"search": searching(func(l *pickup) []string {
+var pickupList = records.List[*pickup]{
+	Filters: map[string]records.Filter[*pickup]{
+		"active": records.Flag(func(l *pickup) bool { return on(l.Active) }),
+		"search": records.Searching(func(l *pickup) []string {
 			return []string{l.Name, string(l.address.Line1), string(l.address.City)}
 		}),
-		"shop": func(_ *call, v criterion) (func(*pickup) bool, error) {
-			return func(l *pickup) bool { return l.Shop == "" || l.Shop == v.value }, nil
+		"shop": func(v records.Criterion) (func(*pickup) bool, error) {
+			return func(l *pickup) bool { return l.Shop == "" || l.Shop == v.Value }, nil
 		},
 	},
-	view: func(_ *call, l *pickup, _ includes) any { return l.view() },
+	View: func(l *pickup, _ records.Includes) any { return l.view() },
 }
 
 // listFees is GET /shipping-fees, of the active shop.
-func (p *Platform) listFees(c *call) (page, error) {
-	return feeList.page(c, those(&c.company.fees, func(f *fee) bool { return f.applies(c.shop) }))
+func (p *Platform) listFees(c *call) (records.Page, error) {
+	return feeList(c).Page(c.asked(), records.Where(&c.company.fees, func(f *fee) bool { return f.applies(c.shop) }))
 }
 
 // listPickups is GET /pickup-locations, of the active shop.
-func (p *Platform) listPickups(c *call) (page, error) {
-	return pickupList.page(c, those(&c.company.pickups, func(l *pickup) bool { return l.applies(c.shop) }))
+func (p *Platform) listPickups(c *call) (records.Page, error) {
+	return pickupList.Page(c.asked(), records.Where(&c.company.pickups, func(l *pickup) bool { return l.applies(c.shop) }))
 }

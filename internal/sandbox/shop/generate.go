@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"campaignd/internal/sandbox/draw"
+	"campaignd/internal/sandbox/shop/records"
 	"campaignd/internal/sandbox/shop/scenario"
 	"campaignd/internal/sandbox/shop/value"
 )
@@ -53,17 +54,17 @@ type source struct {
 func (p *Platform) generate(c *company) {
 	c.source = source{c: c, seed: draw.Mix(p.opt.Seed, value.DigitsOf(c.ID[:12]), value.DigitsOf(c.ID[12:24]), value.DigitsOf(c.ID[24:]))}
 	s := &c.source
-	for v := range c.variants.all() {
+	for v := range c.variants.All() {
 		s.variants = append(s.variants, v)
 	}
-	c.customers.made = generated[*customer]{size: c.Generate.Customers, compute: s.customer, numberOf: s.numbers(generatedCustomer),
-		born: func(c *customer) value.Stamp { return c.CreatedAt }}
+	c.customers.Made = records.Generated[*customer]{Size: c.Generate.Customers, Compute: s.customer, NumberOf: s.numbers(generatedCustomer),
+		Born: func(c *customer) value.Stamp { return c.CreatedAt }}
 	orders := c.Generate.Orders
 	if c.Generate.Customers+len(c.Customers) == 0 || len(s.variants) == 0 { // nobody could have ordered anything
 		orders = 0
 	}
-	c.orders.made = generated[*order]{size: orders, compute: s.order, numberOf: s.numbers(generatedOrder),
-		born: func(o *order) value.Stamp { return o.created }}
+	c.orders.Made = records.Generated[*order]{Size: orders, Compute: s.order, NumberOf: s.numbers(generatedOrder),
+		Born: func(o *order) value.Stamp { return o.created }}
 }
 
 func (s *source) draw(purpose, i int) uint64 { return draw.Mix(s.seed, uint64(purpose), uint64(i)) }
@@ -130,7 +131,7 @@ func (s *source) bareOrder(i int) *order {
 
 // buyer is the id of the customer of the i-th generated order.
 func (s *source) buyer(i int) string {
-	if n := s.c.customers.made.size; n > 0 {
+	if n := s.c.customers.Made.Size; n > 0 {
 		return s.id(generatedCustomer, int(s.draw(drawCustomer, i)%uint64(n)))
 	}
 	return pick(s.draw(drawCustomer, i), s.c.Customers).ID
@@ -140,13 +141,13 @@ func (s *source) buyer(i int) string {
 // a million of them are read for one answer.
 func (c *company) eachOrder() iter.Seq[*order] {
 	return func(yield func(*order) bool) {
-		for o := range c.orders.stored() {
+		for o := range c.orders.Stored() {
 			if !yield(o) {
 				return
 			}
 		}
-		for i := range c.orders.made.size {
-			if _, ok := c.orders.made.kept[i]; !ok && !yield(c.source.bareOrder(i)) {
+		for i := range c.orders.Made.Size {
+			if _, ok := c.orders.Made.Kept[i]; !ok && !yield(c.source.bareOrder(i)) {
 				return
 			}
 		}

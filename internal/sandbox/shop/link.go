@@ -20,7 +20,7 @@ type link struct {
 	created    value.Stamp
 }
 
-func (l *link) key() string { return l.token }
+func (l *link) Key() string { return l.token }
 
 // linkRequest is the body of a payment link. Callback is an alias of success_url.
 type linkRequest struct {
@@ -40,7 +40,7 @@ func noLink() error { return say(http.StatusBadRequest, "Payment link could not 
 
 // makeLink is POST /customers/orders/{order}/payments.
 func (p *Platform) makeLink(c *call, in linkRequest) (linkAnswer, error) {
-	o, ok := c.company.orders.get(c.path("order"))
+	o, ok := c.company.orders.Get(c.path("order"))
 	if !ok {
 		return linkAnswer{}, missing(c, "order", c.path("order"))
 	}
@@ -66,10 +66,10 @@ func (p *Platform) makeLink(c *call, in linkRequest) (linkAnswer, error) {
 
 // addLink stores a link. Its order is stored too, so that the link sees each change of it.
 func (p *Platform) addLink(c *call, l *link) (linkAnswer, error) {
-	if err := c.company.orders.keep(p, l.order); err != nil {
+	if err := c.company.orders.Keep(&p.room, l.order); err != nil {
 		return linkAnswer{}, err
 	}
-	if err := c.company.links.add(p, l); err != nil {
+	if err := c.company.links.Add(&p.room, l); err != nil {
 		return linkAnswer{}, err
 	}
 	return linkAnswer{c.base + "/pay/" + l.token}, nil
@@ -104,7 +104,7 @@ func (p *Platform) linkOf(c *call, o *order) *string {
 // it; POST /sandbox/commerce/pay pays the order.
 func (p *Platform) payPage(c *call) (plain, error) {
 	for _, co := range p.companies {
-		if l, ok := co.links.get(c.path("token")); ok {
+		if l, ok := co.links.Get(c.path("token")); ok {
 			c.header.Set("Content-Type", "text/html; charset=utf-8")
 			return plain(fmt.Sprintf("<!DOCTYPE html>\n<title>%s</title>\n<h1>%s</h1>\n<p>Order %s: %s %s (%s)</p>\n",
 				html.EscapeString(co.Name), html.EscapeString(co.Name), html.EscapeString(l.order.reference()),

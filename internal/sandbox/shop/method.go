@@ -14,7 +14,7 @@ type method struct {
 	company *company
 }
 
-func (m *method) key() string { return m.ID }
+func (m *method) Key() string { return m.ID }
 
 // methodView is the payment method of the document, as a storefront sees it.
 type methodView struct {

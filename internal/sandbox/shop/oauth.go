@@ -41,7 +41,7 @@ func (p *Platform) exchange(_ *call, in form) (granted, error) {
 	if company == nil {
 		return granted{}, say(http.StatusBadRequest, "The code is unknown or was used")
 	}
-	if err := p.count(); err != nil {
+	if err := p.room.Take(); err != nil {
 		return granted{}, err
 	}
 	delete(a.codes, in.Get("code"))
@@ -96,7 +96,7 @@ func (p *Platform) install(c *call, in installation) (callback, error) {
 	if err != nil || to.Host == "" {
 		return out, invalid("client_id", "The application has no redirect_uri.")
 	}
-	if err := p.count(); err != nil {
+	if err := p.room.Take(); err != nil {
 		return out, err
 	}
 	code := rand.Text()

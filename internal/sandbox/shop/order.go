@@ -5,6 +5,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"campaignd/internal/sandbox/shop/records"
 	"campaignd/internal/sandbox/shop/scenario"
 	"campaignd/internal/sandbox/shop/value"
 )
@@ -72,7 +73,7 @@ const (
 	paidState = "paid"
 )
 
-func (o *order) key() string       { return o.id }
+func (o *order) Key() string       { return o.id }
 func (o *order) reference() string { return fmt.Sprintf("#ORDER_%d", o.number) }
 
 // ended reports whether the order is cancelled or refunded.
@@ -90,11 +91,11 @@ func (o *order) billingStatus() string {
 
 // orderBook is what a company has of orders.
 type orderBook struct {
-	orders   table[*order]
-	payments table[*payment]
-	invoices table[*invoice]
-	links    table[*link]
-	events   table[*event]
+	orders   records.Table[*order]
+	payments records.Table[*payment]
+	invoices records.Table[*invoice]
+	links    records.Table[*link]
+	events   records.Table[*event]
 	hooks    []*hook
 }
 
@@ -110,8 +111,8 @@ func (o *order) sold() []value.Sold {
 // rates are the taxes of a line, in percent: those of its product, if product and variant are
 // taxable.
 func (c *company) rates(l line) []decimal.Decimal {
-	product, ok := c.products.get(l.product)
-	variant, found := c.variants.get(l.variant)
+	product, ok := c.products.Get(l.product)
+	variant, found := c.variants.Get(l.variant)
 	if !ok || !product.IsTaxable || found && !on(variant.Taxable) {
 		return nil
 	}
@@ -126,9 +127,9 @@ func (c *company) rates(l line) []decimal.Decimal {
 // else the amount sent.
 func (o *order) charge() {
 	amount := o.shipping.sent
-	if f, ok := o.company.fees.get(o.fee); ok {
+	if f, ok := o.company.fees.Get(o.fee); ok {
 		amount = f.Amount
-	} else if l, ok := o.company.pickups.get(o.pickup); ok {
+	} else if l, ok := o.company.pickups.Get(o.pickup); ok {
 		amount = l.Amount
 	}
 	o.sums = value.Total(o.sold(), cuts(o.discounts), amount.Decimal, value.Digits(o.currency))

@@ -42,7 +42,7 @@ func (p *Platform) payOrder(c *call, in payRequest) (single[orderView], error) {
 	}
 	var account *treasuryAccount
 	if m := o.company.methodOf(o.billing.method); m != nil {
-		account, _ = o.company.treasury.get(m.TreasuryAccount)
+		account, _ = o.company.treasury.Get(m.TreasuryAccount)
 	}
 	if err := p.pay(o, amount, o.billing.method, account, c.now); err != nil {
 		return single[orderView]{}, err
@@ -53,7 +53,7 @@ func (p *Platform) payOrder(c *call, in payRequest) (single[orderView], error) {
 // orderOf finds an order of any company.
 func (p *Platform) orderOf(id string) (*order, error) {
 	for _, co := range p.companies {
-		if o, ok := co.orders.get(id); ok {
+		if o, ok := co.orders.Get(id); ok {
 			return o, nil
 		}
 	}
@@ -76,10 +76,11 @@ func (p *Platform) setOrderStatus(c *call, in statusRequest) (single[orderView],
 		return single[orderView]{}, invalid("status", "The status is one of "+strings.Join(orderStates, ", ")+".")
 	case o.ended():
 		return single[orderView]{}, endedOrder(o)
-	case p.records+2+len(o.taken) > maxRecords:
-		return single[orderView]{}, p.full()
 	}
-	if err := o.company.orders.keep(p, o); err != nil {
+	if err := p.room.Has(2 + len(o.taken)); err != nil {
+		return single[orderView]{}, err
+	}
+	if err := o.company.orders.Keep(&p.room, o); err != nil {
 		return single[orderView]{}, err
 	}
 	o.status, o.updated = in.Status, c.now
@@ -105,7 +106,7 @@ type stockRequest struct {
 // setStock sets the stock of a variant in a warehouse.
 func (p *Platform) setStock(_ *call, in stockRequest) (single[variantView], error) {
 	for _, co := range p.companies {
-		v, ok := co.variants.get(in.Variant)
+		v, ok := co.variants.Get(in.Variant)
 		if !ok {
 			continue
 		}

@@ -58,7 +58,7 @@ func (f *filling) currency(in orderRequest) {
 	if f.c.route.right == admin {
 		choices = append(choices, in.Currency)
 	}
-	if s, ok := f.c.company.shops.get(f.o.shop); ok {
+	if s, ok := f.c.company.shops.Get(f.o.shop); ok {
 		choices = append(choices, s.Currency)
 	}
 	choices = append(choices, f.c.company.Company.Currency, "XAF")
@@ -123,14 +123,14 @@ func (f *filling) mayName(title string) bool {
 // goods finds the product and the variant of a line. A product with one variant needs no
 // variant_id.
 func (f *filling) goods(at string, in lineRequest, l *line) {
-	product, ok := f.c.company.products.get(in.ProductID)
+	product, ok := f.c.company.products.Get(in.ProductID)
 	hidden := ok && f.c.route.right != admin && !on(product.Published)
-	if s, inShop := f.c.company.shops.get(f.o.shop); !ok || hidden || inShop && !product.sells(s) {
+	if s, inShop := f.c.company.shops.Get(f.o.shop); !ok || hidden || inShop && !product.sells(s) {
 		f.add(at+"product_id", "The product is not sold here.")
 		return
 	}
 	l.product = product.ID
-	switch variant, ok := f.c.company.variants.get(in.VariantID); {
+	switch variant, ok := f.c.company.variants.Get(in.VariantID); {
 	case in.VariantID == "" && len(product.variants) == 1:
 		l.variant, l.price = product.variants[0].ID, product.variants[0].Price
 	case !ok || variant.product != product:
@@ -153,7 +153,7 @@ func (f *filling) discounts(at string, in []namedDiscount, level, customer strin
 	for i, r := range in {
 		d, field := f.c.company.byCode(r.Code), "code"
 		if r.DiscountID != "" {
-			named, _ := f.c.company.discounts.get(r.DiscountID)
+			named, _ := f.c.company.discounts.Get(r.DiscountID)
 			if r.Code == "" || named == d {
 				d = named
 			} else {
@@ -228,7 +228,7 @@ func (f *filling) delivery(in orderRequest) {
 
 // fees checks the fee and the pickup location.
 func (f *filling) fees() {
-	s, _ := f.c.company.shops.get(f.o.shop)
+	s, _ := f.c.company.shops.Get(f.o.shop)
 	check := func(field string, found *fee) {
 		switch {
 		case found == nil || !on(found.Active) || !found.applies(s):
@@ -238,11 +238,11 @@ func (f *filling) fees() {
 		}
 	}
 	if f.o.fee != "" {
-		found, _ := f.c.company.fees.get(f.o.fee)
+		found, _ := f.c.company.fees.Get(f.o.fee)
 		check("shipping_fee_id", found)
 	}
 	if f.o.pickup != "" {
-		found, ok := f.c.company.pickups.get(f.o.pickup)
+		found, ok := f.c.company.pickups.Get(f.o.pickup)
 		if !ok {
 			found = &pickup{}
 		}
@@ -256,7 +256,7 @@ func (f *filling) bill(in billingRequest, customer string) {
 	if in.AddressID == "" {
 		return
 	}
-	a, ok := f.c.company.addresses.get(in.AddressID)
+	a, ok := f.c.company.addresses.Get(in.AddressID)
 	if !ok || a.owner.ID != customer {
 		f.add("billing.address_id", "The customer has no such address.")
 		return
@@ -276,7 +276,7 @@ func (f *filling) address(in shippingRequest, customer string) error {
 	}
 	o.shipping.address, o.shipping.addressID = in.Address, in.AddressID
 	if in.AddressID != "" {
-		a, ok := f.c.company.addresses.get(in.AddressID)
+		a, ok := f.c.company.addresses.Get(in.AddressID)
 		switch {
 		case !ok || a.owner.ID != customer:
 			f.add("shipping.address_id", "The customer has no such address.")

@@ -208,7 +208,7 @@ func (s *orderWorld) mine() []*placed {
 func TestAListOfOrdersEqualsANaiveReading(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newOrderWorld(t)
-		filters, sorts := slices.Collect(maps.Keys(orderList.filters)), slices.Collect(maps.Keys(orderList.sorts))
+		filters, sorts := slices.Collect(maps.Keys(orderList.Filters)), slices.Collect(maps.Keys(orderList.Sorts))
 		s.orders("admin/orders", s.placed).check(t, s.world, filters, sorts)
 		if n := len(s.mine()); n < 2 || n == len(s.placed) {
 			t.Fatalf("got %d orders of the first customer, want some of %d", n, len(s.placed))
@@ -235,7 +235,7 @@ func TestAListOfPaymentsEqualsANaiveReading(t *testing.T) {
 		for _, id := range []string{s.placed[0].id, s.placed[1].id, s.placed[5].id, "x"} { // the second order has no payment
 			r.filters["order_id"] = append(r.filters["order_id"], is("order_id", id, func(m received) bool { return m.order.id == id }))
 		}
-		r.check(t, s.world, slices.Collect(maps.Keys(paymentList.filters)), slices.Collect(maps.Keys(paymentList.sorts)))
+		r.check(t, s.world, slices.Collect(maps.Keys(paymentList.Filters)), slices.Collect(maps.Keys(paymentList.Sorts)))
 
 		both := slices.Clone(s.received)
 		slices.SortStableFunc(both, func(a, b received) int { return cmp.Or(amount(b, a), compareTimes(at)(a, b)) })
@@ -253,11 +253,11 @@ func TestOrdersRefuseWhatTheirListsCannotRead(t *testing.T) {
 		filters []string
 		queries []string
 	}{
-		{"admin/orders", slices.Collect(maps.Keys(orderList.filters)), append([]string{
+		{"admin/orders", slices.Collect(maps.Keys(orderList.Filters)), append([]string{
 			"filter[created_at]=2026-01-01", "filter[created_at][start]=soon", "filter[updated_at][end]=2026-13-01",
 			"filter[status][start]=pending", "filter[customer_id][end]=x", "filter[shop][start]=x", "filter[shop]=x&filter[shop][end]=x",
 			"include=customer,payable", "sort=amount"}, every...)},
-		{"admin/payments", slices.Collect(maps.Keys(paymentList.filters)), append([]string{
+		{"admin/payments", slices.Collect(maps.Keys(paymentList.Filters)), append([]string{
 			"filter[type][start]=inbound", "filter[order_id][end]=x", "filter[created_at][start]=2026-01-01", "include=customer", "sort=updated_at",
 		}, every...)},
 	} {
@@ -312,16 +312,16 @@ func TestEachIncludeOfOrdersAddsItsMember(t *testing.T) {
 		buyer := func(of []*placed) map[string]func(int) string {
 			return map[string]func(int) string{"customer": func(i int) string { return of[i].customer.ID }}
 		}
-		s.checkIncludes(t, "admin/orders", len(s.placed), orderList.includes, nil, buyer(s.placed))
-		s.checkIncludes(t, "customers/orders", len(s.mine()), orderList.includes, nil, buyer(s.mine()), s.token)
+		s.checkIncludes(t, "admin/orders", len(s.placed), orderList.Includes, nil, buyer(s.placed))
+		s.checkIncludes(t, "customers/orders", len(s.mine()), orderList.Includes, nil, buyer(s.mine()), s.token)
 
 		invoices := map[string]string{} // by order
 		for _, co := range s.p.companies {
-			for i := range co.invoices.all() {
+			for i := range co.invoices.All() {
 				invoices[i.order.id] = i.id
 			}
 		}
-		s.checkIncludes(t, "admin/payments", len(s.received), paymentList.includes, []string{"payable", "company"}, map[string]func(int) string{
+		s.checkIncludes(t, "admin/payments", len(s.received), paymentList.Includes, []string{"payable", "company"}, map[string]func(int) string{
 			"treasuryAccount": func(i int) string { return s.received[i].account }, // null without an account
 			"payable":         func(i int) string { return invoices[s.received[i].order.id] },
 			"company":         func(int) string { return s.c.ID },

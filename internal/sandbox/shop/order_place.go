@@ -1,7 +1,6 @@
 package shop
 
 import (
-	"net/http"
 	"reflect"
 
 	"campaignd/internal/sandbox/shop/scenario"
@@ -28,7 +27,7 @@ func (p *Platform) createOrder(c *call, in orderRequest) (orderAnswer, error) {
 	}
 	out.Data = o.view()
 	if in.Authenticate {
-		who, _ := c.company.customers.get(o.customer)
+		who, _ := c.company.customers.Get(o.customer)
 		in, err := p.enter(c, who)
 		if err != nil {
 			return orderAnswer{}, err
@@ -51,8 +50,8 @@ func (p *Platform) createAdminOrder(c *call, in orderRequest) (orderView, error)
 func (p *Platform) place(c *call, in orderRequest) (*order, error) {
 	// A new order stores at most its own record, a customer, an address, a link, a token and an
 	// event, besides one event for each line whose stock changes.
-	if p.records+6+len(in.Products) > maxRecords {
-		return nil, p.full()
+	if err := p.room.Has(6 + len(in.Products)); err != nil {
+		return nil, err
 	}
 	o := &order{company: c.company, status: pending, created: c.now, updated: c.now}
 	if c.shop != nil {
@@ -81,13 +80,13 @@ func (p *Platform) place(c *call, in orderRequest) (*order, error) {
 			return nil, err
 		}
 	}
-	o.id, o.customer, o.number = p.newID(), who.ID, c.company.orders.len()+1
+	o.id, o.customer, o.number = p.newID(), who.ID, c.company.orders.Len()+1
 	if err := p.ship(c, o, who, in.Shipping.IsNew); err != nil {
 		giveBack(o.taken)
 		return nil, err
 	}
 	p.settle(o)
-	if err := c.company.orders.add(p, o); err != nil {
+	if err := c.company.orders.Add(&p.room, o); err != nil {
 		giveBack(o.taken)
 		return nil, err
 	}
@@ -146,7 +145,7 @@ func (p *Platform) ship(c *call, o *order, who *customer, isNew bool) error {
 	to := *given
 	to.IsShipping, to.IsBilling = true, false
 	to.IsPrimary = to.FirstName == "" && to.LastName == ""
-	if known, ok := c.company.addresses.get(o.shipping.addressID); ok {
+	if known, ok := c.company.addresses.Get(o.shipping.addressID); ok {
 		if !sameAddress(known.Address, to) {
 			known.Address, known.updated = to, c.now
 			known.settle()
@@ -182,7 +181,7 @@ func sameAddress(a, b scenario.Address) bool {
 
 // updateOrder is PUT /customers/orders/{order}: the same checks as for a new one.
 func (p *Platform) updateOrder(c *call, body patch) (orderAnswer, error) {
-	old, ok := c.company.orders.get(c.path("order"))
+	old, ok := c.company.orders.Get(c.path("order"))
 	if !ok || old.customer != c.customer.ID {
 		return orderAnswer{}, missing(c, "order", c.path("order"))
 	}
@@ -193,8 +192,8 @@ func (p *Platform) updateOrder(c *call, body patch) (orderAnswer, error) {
 	if err != nil {
 		return orderAnswer{}, err
 	}
-	if p.records+6+len(in.Products)+len(old.lines) > maxRecords {
-		return orderAnswer{}, p.full()
+	if err := p.room.Has(6 + len(in.Products) + len(old.lines)); err != nil {
+		return orderAnswer{}, err
 	}
 	next := *old
 	next.updated = c.now
@@ -203,7 +202,7 @@ func (p *Platform) updateOrder(c *call, body patch) (orderAnswer, error) {
 		return orderAnswer{}, err
 	}
 	giveBack(old.taken)
-	from, _ := c.company.shops.get(old.shop)
+	from, _ := c.company.shops.Get(old.shop)
 	next.taken = c.company.take(next.lines, from, &f.flaws)
 	for i := range min(len(next.lines), len(old.lines)) {
 		if next.lines[i].variant == old.lines[i].variant {
@@ -219,7 +218,7 @@ func (p *Platform) updateOrder(c *call, body patch) (orderAnswer, error) {
 		err = p.ship(c, &next, c.customer, in.Shipping.IsNew)
 	}
 	if err == nil {
-		err = c.company.orders.keep(p, old)
+		err = c.company.orders.Keep(&p.room, old)
 	}
 	if err != nil {
 		giveBack(next.taken)
@@ -243,8 +242,3 @@ func (p *Platform) updateOrder(c *call, body patch) (orderAnswer, error) {
 
 // endedOrder is the 422 of an order that is cancelled or refunded.
 func endedOrder(o *order) error { return invalid("order", "The order is "+o.status+".") }
-
-// full is the 507.
-func (p *Platform) full() error {
-	return say(http.StatusInsufficientStorage, "The sandbox keeps 2,000,000 records, and they are used up")
-}

@@ -70,9 +70,9 @@ func TestPaymentsPayAnOrderInParts(t *testing.T) {
 		}
 	}
 	co := p.company[wireCompany]
-	a, _ := co.treasury.get(wireTill)
-	if co.invoices.len() != 1 || co.payments.len() != 2 || a.Balance.String() != "130" {
-		t.Errorf("got %d invoices, %d payments, a balance of %s; want 1, 2, 130", co.invoices.len(), co.payments.len(), a.Balance)
+	a, _ := co.treasury.Get(wireTill)
+	if co.invoices.Len() != 1 || co.payments.Len() != 2 || a.Balance.String() != "130" {
+		t.Errorf("got %d invoices, %d payments, a balance of %s; want 1, 2, 130", co.invoices.Len(), co.payments.Len(), a.Balance)
 	}
 }
 
@@ -131,7 +131,7 @@ func TestAnAddressIsUsedAgain(t *testing.T) {
 		t.Errorf("a third person: got %+v, want another address that is not primary", other)
 	}
 	moved := order(strings.Replace(home, "1 Hill", "2 Hill", 1), `,"address_id":"`+first.AddressID+`"`).Data.Shipping
-	a, _ := p.company[wireCompany].addresses.get(first.AddressID)
+	a, _ := p.company[wireCompany].addresses.Get(first.AddressID)
 	if moved.AddressID != first.AddressID || a.Line1 != "2 Hill" {
 		t.Errorf("a named address: got the id %s and %q, want %s and 2 Hill", moved.AddressID, a.Line1, first.AddressID)
 	}

@@ -61,17 +61,17 @@ type deliveryFact struct {
 func (p *Platform) ordersSoFar() orderTruth {
 	t := orderTruth{Orders: []orderFact{}, Payments: []paymentFact{}, Links: []linkFact{}, Events: []eventFact{}}
 	for _, co := range p.companies {
-		for o := range co.orders.stored() {
+		for o := range co.orders.Stored() {
 			t.Orders = append(t.Orders, orderFact{o.id, o.reference(), co.ID, o.customer, value.Text(o.shop), o.currency, o.status,
 				o.billingStatus(), value.Amount{Decimal: o.sums.Total}, value.Amount{Decimal: o.due()}, o.created})
 		}
-		for m := range co.payments.all() {
+		for m := range co.payments.All() {
 			t.Payments = append(t.Payments, paymentFact{m.id, m.order.id, m.amount, m.order.currency, m.method, m.at})
 		}
-		for l := range co.links.all() {
+		for l := range co.links.All() {
 			t.Links = append(t.Links, linkFact{l.order.id, l.amount, l.created})
 		}
-		for e := range co.events.all() {
+		for e := range co.events.All() {
 			t.Events = append(t.Events, e.fact(co))
 		}
 	}

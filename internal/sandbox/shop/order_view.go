@@ -1,6 +1,7 @@
 package shop
 
 import (
+	"campaignd/internal/sandbox/shop/records"
 	"campaignd/internal/sandbox/shop/scenario"
 	"campaignd/internal/sandbox/shop/value"
 )
@@ -141,18 +142,18 @@ func (o *order) view() orderView {
 	if o.invoice != nil {
 		v.InvoicesCount = 1
 	}
-	if f, ok := o.company.fees.get(o.fee); ok {
+	if f, ok := o.company.fees.Get(o.fee); ok {
 		shown := f.view()
 		v.ShippingFee = &shown
 	}
-	if l, ok := o.company.pickups.get(o.pickup); ok {
+	if l, ok := o.company.pickups.Get(o.pickup); ok {
 		shown := l.view()
 		v.PickupLocation = &shown
 	}
 	for _, l := range o.lines {
 		v.OrderProducts = append(v.OrderProducts, l.view(o))
-		product, sold := o.company.products.get(l.product)
-		variant, ok := o.company.variants.get(l.variant)
+		product, sold := o.company.products.Get(l.product)
+		variant, ok := o.company.variants.Get(l.variant)
 		if sold && ok {
 			v.Products = append(v.Products, soldProduct{product.view(nil),
 				pivot{o.id, l.product, l.variant, l.price, l.quantity}, variant.view(false, false)})
@@ -188,7 +189,7 @@ func (o *order) viewBilling() billingView {
 		ScheduledAt: o.billing.scheduled,
 	}
 	if m := o.company.methodOf(o.billing.method); m != nil {
-		if a, ok := o.company.treasury.get(m.TreasuryAccount); ok {
+		if a, ok := o.company.treasury.Get(m.TreasuryAccount); ok {
 			shown := a.view()
 			v.Treasury, v.TreasuryID, v.TreasuryLabel = &shown, value.Text(a.ID), value.Text(a.Label)
 		}
@@ -198,7 +199,7 @@ func (o *order) viewBilling() billingView {
 
 // methodOf is the payment method of a processor that can be used, or nil.
 func (c *company) methodOf(processor string) *method {
-	for m := range c.methods.all() {
+	for m := range c.methods.All() {
 		if processor != "" && m.Processor == processor && on(m.Status) {
 			return m
 		}
@@ -208,36 +209,36 @@ func (c *company) methodOf(processor string) *method {
 
 // showOrder is GET /customers/orders/{orderId}.
 func (p *Platform) showOrder(c *call) (single[orderView], error) {
-	o, ok := c.company.orders.get(c.path("orderId"))
+	o, ok := c.company.orders.Get(c.path("orderId"))
 	if !ok {
 		return single[orderView]{}, missing(c, "order", c.path("orderId"))
 	}
 	return single[orderView]{o.view()}, nil
 }
 
-var orderList = list[*order]{
-	filters: map[string]filter[*order]{
-		"search": searching(func(o *order) []string {
-			who, _ := o.company.customers.get(o.customer)
+var orderList = records.List[*order]{
+	Filters: map[string]records.Filter[*order]{
+		"search": records.Searching(func(o *order) []string {
+			who, _ := o.company.customers.Get(o.customer)
 			if who == nil {
 				return []string{o.reference()}
 			}
 			return []string{o.reference(), who.FirstName + " " + who.LastName, who.Email, who.Phone}
 		}),
-		"status":      equal(func(o *order) string { return o.status }),
-		"customer_id": equal(func(o *order) string { return o.customer }),
-		"shop":        equal(func(o *order) string { return o.shop }),
-		"created_at":  between(func(o *order) value.Stamp { return o.created }),
-		"updated_at":  between(func(o *order) value.Stamp { return o.updated }),
+		"status":      records.Equal(func(o *order) string { return o.status }),
+		"customer_id": records.Equal(func(o *order) string { return o.customer }),
+		"shop":        records.Equal(func(o *order) string { return o.shop }),
+		"created_at":  records.Between(func(o *order) value.Stamp { return o.created }),
+		"updated_at":  records.Between(func(o *order) value.Stamp { return o.updated }),
 	},
-	sorts: map[string]sorter[*order]{
-		birth:        byTime(func(o *order) value.Stamp { return o.created }),
-		"updated_at": byTime(func(o *order) value.Stamp { return o.updated }),
+	Sorts: map[string]func(a, b *order) int{
+		records.Birth: records.ByTime(func(o *order) value.Stamp { return o.created }),
+		"updated_at":  records.ByTime(func(o *order) value.Stamp { return o.updated }),
 	},
-	includes: []string{"customer"},
-	view: func(_ *call, o *order, in includes) any {
+	Includes: []string{"customer"},
+	View: func(o *order, in records.Includes) any {
 		v := o.view()
-		if who, ok := o.company.customers.get(o.customer); ok && in.has("customer") {
+		if who, ok := o.company.customers.Get(o.customer); ok && in.Has("customer") {
 			shown := who.view()
 			v.Customer = &shown
 		}
@@ -246,9 +247,11 @@ var orderList = list[*order]{
 }
 
 // listMyOrders is GET /customers/orders: those of the customer token.
-func (p *Platform) listMyOrders(c *call) (page, error) {
-	return orderList.page(c, those(&c.company.orders, func(o *order) bool { return o.customer == c.customer.ID }))
+func (p *Platform) listMyOrders(c *call) (records.Page, error) {
+	return orderList.Page(c.asked(), records.Where(&c.company.orders, func(o *order) bool { return o.customer == c.customer.ID }))
 }
 
 // listOrders is GET /admin/orders (docs/commerce.md#assumptions).
-func (p *Platform) listOrders(c *call) (page, error) { return orderList.page(c, &c.company.orders) }
+func (p *Platform) listOrders(c *call) (records.Page, error) {
+	return orderList.Page(c.asked(), &c.company.orders)
+}

@@ -3,6 +3,7 @@ package shop
 import (
 	"fmt"
 
+	"campaignd/internal/sandbox/shop/records"
 	"campaignd/internal/sandbox/shop/value"
 )
 
@@ -17,7 +18,7 @@ type payment struct {
 	at      value.Stamp
 }
 
-func (m *payment) key() string { return m.id }
+func (m *payment) Key() string { return m.id }
 
 // invoice is what the payments of an order pay. The first payment makes it.
 type invoice struct {
@@ -28,7 +29,7 @@ type invoice struct {
 	created, updated value.Stamp
 }
 
-func (i *invoice) key() string { return i.id }
+func (i *invoice) Key() string { return i.id }
 
 // invoiceView is the invoice of the document.
 type invoiceView struct {
@@ -87,7 +88,7 @@ type paymentView struct {
 
 func (m *payment) reference() string { return fmt.Sprintf("PAY_%d", m.number) }
 
-func (m *payment) view(in includes) paymentView {
+func (m *payment) view(in records.Includes) paymentView {
 	o := m.order
 	v := paymentView{
 		ID: m.id, Reference: m.reference(), Amount: m.amount, CurrencyCode: o.currency, Method: m.method, Status: paidState,
@@ -99,7 +100,7 @@ func (m *payment) view(in includes) paymentView {
 		shown := m.account.view()
 		v.Treasury, v.TreasuryID = &shown, value.Text(m.account.ID)
 	}
-	if in.has("treasuryAccount") {
+	if in.Has("treasuryAccount") {
 		v.TreasuryToo = v.Treasury // a nil pointer is not omitted, but null
 	}
 	return v
@@ -121,7 +122,7 @@ type paymentAnswer struct {
 
 // addPayment is POST /admin/orders/{id}/payments.
 func (p *Platform) addPayment(c *call, in paymentRequest) (paymentAnswer, error) {
-	o, ok := c.company.orders.get(c.path("id"))
+	o, ok := c.company.orders.Get(c.path("id"))
 	switch {
 	case !ok:
 		return paymentAnswer{}, missing(c, "order", c.path("id"))
@@ -132,7 +133,7 @@ func (p *Platform) addPayment(c *call, in paymentRequest) (paymentAnswer, error)
 	}
 	var f flaws
 	f.payment("amount", in.Amount, o)
-	account, ok := c.company.treasury.get(in.TreasuryAccountID)
+	account, ok := c.company.treasury.Get(in.TreasuryAccountID)
 	if !ok {
 		f.add("treasury_account_id", "The company has no such treasury account.")
 	} else if in.Method == "" {
@@ -162,21 +163,21 @@ func (f *flaws) payment(field string, amount value.Amount, o *order) {
 // pay records a payment that was checked. The first one of an order makes its invoice.
 func (p *Platform) pay(o *order, amount value.Amount, method string, account *treasuryAccount, now value.Stamp) error {
 	co := o.company
-	if p.records+5 > maxRecords { // invoice, payment, order, two events
-		return p.full()
+	if err := p.room.Has(5); err != nil { // invoice, payment, order, two events
+		return err
 	}
-	if err := co.orders.keep(p, o); err != nil {
+	if err := co.orders.Keep(&p.room, o); err != nil {
 		return err
 	}
 	if o.invoice == nil {
-		o.invoice = &invoice{id: p.newID(), number: co.invoices.len() + 1, order: o, amount: value.Amount{Decimal: o.sums.Total},
+		o.invoice = &invoice{id: p.newID(), number: co.invoices.Len() + 1, order: o, amount: value.Amount{Decimal: o.sums.Total},
 			created: now, updated: now}
-		if err := co.invoices.add(p, o.invoice); err != nil {
+		if err := co.invoices.Add(&p.room, o.invoice); err != nil {
 			return err
 		}
 	}
-	m := &payment{id: p.newID(), number: co.payments.len() + 1, order: o, amount: amount, method: method, account: account, at: now}
-	if err := co.payments.add(p, m); err != nil {
+	m := &payment{id: p.newID(), number: co.payments.Len() + 1, order: o, amount: amount, method: method, account: account, at: now}
+	if err := co.payments.Add(&p.room, m); err != nil {
 		return err
 	}
 	o.payments, o.paid, o.updated = append(o.payments, m), o.paid.Add(amount.Decimal), now
@@ -189,24 +190,22 @@ func (p *Platform) pay(o *order, amount value.Amount, method string, account *tr
 	return nil
 }
 
-var paymentList = list[*payment]{
-	filters: map[string]filter[*payment]{
-		"search":   searching(func(m *payment) []string { return []string{m.reference(), m.order.reference(), m.method} }),
-		"order_id": equal(func(m *payment) string { return m.order.id }),
-		"type":     equal(func(*payment) string { return "inbound" }),
+var paymentList = records.List[*payment]{
+	Filters: map[string]records.Filter[*payment]{
+		"search":   records.Searching(func(m *payment) []string { return []string{m.reference(), m.order.reference(), m.method} }),
+		"order_id": records.Equal(func(m *payment) string { return m.order.id }),
+		"type":     records.Equal(func(*payment) string { return "inbound" }),
 	},
-	sorts: map[string]sorter[*payment]{
-		birth:     byTime(func(m *payment) value.Stamp { return m.at }),
-		"paid_at": byTime(func(m *payment) value.Stamp { return m.at }),
-		"amount": func(*call) func(a, b *payment) int {
-			return func(a, b *payment) int { return a.amount.Cmp(b.amount.Decimal) }
-		},
+	Sorts: map[string]func(a, b *payment) int{
+		records.Birth: records.ByTime(func(m *payment) value.Stamp { return m.at }),
+		"paid_at":     records.ByTime(func(m *payment) value.Stamp { return m.at }),
+		"amount":      func(a, b *payment) int { return a.amount.Cmp(b.amount.Decimal) },
 	},
-	includes: []string{"treasuryAccount", "payable", "company"},
-	view:     func(_ *call, m *payment, in includes) any { return m.view(in) },
+	Includes: []string{"treasuryAccount", "payable", "company"},
+	View:     func(m *payment, in records.Includes) any { return m.view(in) },
 }
 
 // listPayments is GET /admin/payments.
-func (p *Platform) listPayments(c *call) (page, error) {
-	return paymentList.page(c, &c.company.payments)
+func (p *Platform) listPayments(c *call) (records.Page, error) {
+	return paymentList.Page(c.asked(), &c.company.payments)
 }

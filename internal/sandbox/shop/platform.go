@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"campaignd/internal/sandbox/draw"
+	"campaignd/internal/sandbox/shop/records"
 	"campaignd/internal/sandbox/shop/scenario"
 	"campaignd/internal/sandbox/shop/value"
 )
@@ -42,7 +43,7 @@ type Platform struct {
 
 	mu        sync.RWMutex // held by ServeHTTP for a whole request; guards all below
 	serial    uint64       // of newID
-	records   int          // stored, of all companies
+	room      records.Room // of the records of all companies
 	companies []*company
 	company   map[string]*company
 	keys      map[string]*credential // by API key

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+
+	"campaignd/internal/sandbox/shop/records"
 )
 
 // problem is an answer that is not 200: a status and one of the five shapes of an error
@@ -123,6 +125,9 @@ func (f *flaws) err() error {
 func problemOf(err error) *problem {
 	if p, ok := errors.AsType[*problem](err); ok {
 		return p
+	}
+	if r, ok := errors.AsType[*records.Refusal](err); ok {
+		return say(r.Status, r.Message)
 	}
 	return say(http.StatusInternalServerError, "Server Error")
 }

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"campaignd/internal/sandbox/shop/records"
 	"campaignd/internal/sandbox/shop/scenario"
 	"campaignd/internal/sandbox/shop/value"
 )
@@ -30,7 +31,7 @@ func newProduct(c *company, from scenario.Product, now value.Stamp) *product {
 	return p
 }
 
-func (p *product) key() string { return p.ID }
+func (p *product) Key() string { return p.ID }
 
 // sells reports whether a shop sells the product. Without a shop it is sold.
 func (p *product) sells(s *shop) bool {
@@ -104,7 +105,7 @@ type option struct {
 	Values []string `json:"values"`
 }
 
-func (p *product) view(in includes) productView {
+func (p *product) view(in records.Includes) productView {
 	v := productView{
 		ID: p.ID, CompanyID: p.company.ID, Title: p.Title, Handle: p.Handle, Content: value.Text(p.Content), Type: value.Text(p.Type),
 		Published: on(p.Published), IsShippable: p.IsShippable, IsTaxable: p.IsTaxable, Vendor: value.Text(p.Vendor), Metadata: p.Metadata,
@@ -113,14 +114,14 @@ func (p *product) view(in includes) productView {
 	for _, id := range p.Taxes {
 		v.Taxes = append(v.Taxes, p.company.taxes[id])
 	}
-	stocks, quantities := in.has("variants.stocks"), in.has("variants.warehouseQuantities")
-	if in.has("variants") || stocks || quantities {
+	stocks, quantities := in.Has("variants.stocks"), in.Has("variants.warehouseQuantities")
+	if in.Has("variants") || stocks || quantities {
 		v.Variants = []variantView{}
 		for _, one := range p.variants {
 			v.Variants = append(v.Variants, one.view(stocks, quantities))
 		}
 	}
-	if in.has("collections") {
+	if in.Has("collections") {
 		v.Collections = []collectionView{}
 		for _, c := range p.company.Collections {
 			if slices.Contains(p.Collections, c.ID) {
@@ -128,21 +129,21 @@ func (p *product) view(in includes) productView {
 			}
 		}
 	}
-	if in.has("shops") {
+	if in.Has("shops") {
 		v.Shops = []*shopView{}
-		for s := range p.company.shops.all() {
+		for s := range p.company.shops.All() {
 			if p.sells(s) {
 				v.Shops = append(v.Shops, s.view())
 			}
 		}
 	}
-	if in.has("options") {
+	if in.Has("options") {
 		v.Options = p.options()
 	}
-	if in.has("supplier") { // the scenario has none
+	if in.Has("supplier") { // the scenario has none
 		v.Supplier = json.RawMessage("null")
 	}
-	if in.has("service.professionals") {
+	if in.Has("service.professionals") {
 		v.Service = json.RawMessage("null")
 		if p.Type == "services" {
 			v.Service = json.RawMessage(`{"professionals":[]}`)
@@ -170,11 +171,11 @@ func (p *product) options() []option {
 
 // detail is the view with what only the detail shows.
 func (p *product) detail(c *call) (productView, error) {
-	q, err := productList.read(c)
+	in, err := productList(c).Included(c.asked())
 	if err != nil {
 		return productView{}, err
 	}
-	v := p.view(q.includes)
+	v := p.view(in)
 	follows := slices.ContainsFunc(p.variants, func(v *variant) bool { return v.FollowStock })
 	v.FollowStock, v.Remaining = &follows, p.remaining(c.shop)
 	return v, nil

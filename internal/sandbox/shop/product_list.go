@@ -5,44 +5,54 @@ import (
 	"slices"
 	"strings"
 
+	"campaignd/internal/sandbox/shop/records"
 	"campaignd/internal/sandbox/shop/value"
 )
 
-// productList is the list of products, of storefront and admin routes alike.
-var productList = list[*product]{
-	filters: map[string]filter[*product]{
-		"search":       searching((*product).texts),
-		"published":    flag(func(_ *call, p *product) bool { return on(p.Published) }),
-		"type":         equal(func(p *product) string { return p.Type }),
-		"has_stocks":   flag(func(c *call, p *product) bool { return p.inStock(c.shop) }),
-		"priceRange":   inPriceRange,
-		"collections":  oneOf(func(p *product) []string { return p.Collections }),
-		"shops":        soldIn,
-		"tags":         oneOf(func(p *product) []string { return p.Tags }),
-		"optionValues": oneOf((*product).optionValues),
-		"created_at":   between(func(p *product) value.Stamp { return p.CreatedAt }),
-		"updated_at":   between(func(p *product) value.Stamp { return p.UpdatedAt }),
-	},
-	sorts: map[string]sorter[*product]{
-		"price": func(*call) func(a, b *product) int {
-			return func(a, b *product) int { return a.price().Cmp(b.price().Decimal) }
+// productList is the list of products for a request, of storefront and admin routes alike.
+func productList(c *call) *records.List[*product] {
+	return &records.List[*product]{
+		Filters: map[string]records.Filter[*product]{
+			"search":       records.Searching((*product).texts),
+			"published":    records.Flag(func(p *product) bool { return on(p.Published) }),
+			"type":         records.Equal(func(p *product) string { return p.Type }),
+			"has_stocks":   records.Flag(func(p *product) bool { return p.inStock(c.shop) }),
+			"priceRange":   inPriceRange,
+			"collections":  records.OneOf(func(p *product) []string { return p.Collections }),
+			"shops":        records.OneOf((*product).soldIn),
+			"tags":         records.OneOf(func(p *product) []string { return p.Tags }),
+			"optionValues": records.OneOf((*product).optionValues),
+			"created_at":   records.Between(func(p *product) value.Stamp { return p.CreatedAt }),
+			"updated_at":   records.Between(func(p *product) value.Stamp { return p.UpdatedAt }),
 		},
-		birth:        byTime(func(p *product) value.Stamp { return p.CreatedAt }),
-		"updated_at": byTime(func(p *product) value.Stamp { return p.UpdatedAt }),
-		"title":      byFold(func(p *product) string { return p.Title }),
-		"has_stock_first": func(c *call) func(a, b *product) int {
-			place := map[bool]int{true: 0, false: 1}
-			return func(a, b *product) int { return cmp.Compare(place[a.inStock(c.shop)], place[b.inStock(c.shop)]) }
+		Sorts: map[string]func(a, b *product) int{
+			"price":       func(a, b *product) int { return a.price().Cmp(b.price().Decimal) },
+			records.Birth: records.ByTime(func(p *product) value.Stamp { return p.CreatedAt }),
+			"updated_at":  records.ByTime(func(p *product) value.Stamp { return p.UpdatedAt }),
+			"title":       records.ByFold(func(p *product) string { return p.Title }),
+			"has_stock_first": func(a, b *product) int {
+				place := map[bool]int{true: 0, false: 1}
+				return cmp.Compare(place[a.inStock(c.shop)], place[b.inStock(c.shop)])
+			},
+			"total_orders": byCount(c.company.ordersByProduct, (*product).Key),
+			"stocks":       func(a, b *product) int { return cmp.Compare(a.stock(c.shop), b.stock(c.shop)) },
+			"tags":         records.ByFold(func(p *product) string { return strings.Join(p.Tags, ",") }),
 		},
-		"total_orders": byCount((*company).ordersByProduct, (*product).key),
-		"stocks": func(c *call) func(a, b *product) int {
-			return func(a, b *product) int { return cmp.Compare(a.stock(c.shop), b.stock(c.shop)) }
-		},
-		"tags": byFold(func(p *product) string { return strings.Join(p.Tags, ",") }),
-	},
-	includes: []string{"variants", "variants.stocks", "variants.warehouseQuantities", "collections", "shops", "tags", "options",
-		"supplier", "service.professionals"},
-	view: func(_ *call, p *product, in includes) any { return p.view(in) },
+		Includes: []string{"variants", "variants.stocks", "variants.warehouseQuantities", "collections", "shops", "tags", "options",
+			"supplier", "service.professionals"},
+		View: func(p *product, in records.Includes) any { return p.view(in) },
+	}
+}
+
+// soldIn are the ids of the shops that sell the product.
+func (p *product) soldIn() []string {
+	var ids []string
+	for s := range p.company.shops.All() {
+		if p.sells(s) {
+			ids = append(ids, s.ID)
+		}
+	}
+	return ids
 }
 
 // texts are what a search looks at.
@@ -65,13 +75,13 @@ func (p *product) optionValues() []string {
 }
 
 // inPriceRange is filter[priceRange]=min,max, both inclusive. Either may be left out.
-func inPriceRange(_ *call, v criterion) (func(*product) bool, error) {
-	low, high, ok := strings.Cut(v.value, ",")
+func inPriceRange(v records.Criterion) (func(*product) bool, error) {
+	low, high, ok := strings.Cut(v.Value, ",")
 	low, high = strings.TrimSpace(low), strings.TrimSpace(high)
 	least, err := value.ParseAmount(low)
 	most, err2 := value.ParseAmount(high)
 	if err != nil || err2 != nil || !ok {
-		return nil, badValue(v, "a lowest and a highest price such as 10,20")
+		return nil, records.BadValue(v, "a lowest and a highest price such as 10,20")
 	}
 	return func(p *product) bool {
 		price := p.price()
@@ -79,42 +89,29 @@ func inPriceRange(_ *call, v criterion) (func(*product) bool, error) {
 	}, nil
 }
 
-// soldIn is filter[shops]=ID: what one of these shops sells.
-func soldIn(c *call, v criterion) (func(*product) bool, error) {
-	var wanted []*shop
-	for id := range names(v.value) {
-		if s, ok := c.company.shops.get(id); ok {
-			wanted = append(wanted, s)
-		}
-	}
-	return func(p *product) bool { return slices.ContainsFunc(wanted, p.sells) }, nil
-}
-
 // sold are the products of the active shop.
-func (c *call) sold() *table[*product] {
+func (c *call) sold() *records.Table[*product] {
 	if c.shop == nil {
 		return &c.company.products
 	}
-	return those(&c.company.products, func(p *product) bool { return p.sells(c.shop) })
+	return records.Where(&c.company.products, func(p *product) bool { return p.sells(c.shop) })
 }
 
 // listProducts is GET /products.
-func (p *Platform) listProducts(c *call) (page, error) { return productList.page(c, c.sold()) }
+func (p *Platform) listProducts(c *call) (records.Page, error) {
+	return productList(c).Page(c.asked(), c.sold())
+}
 
 // countProducts is GET /products/count, of what the filters leave.
 func (p *Platform) countProducts(c *call) (count, error) {
-	q, err := productList.read(c)
-	if err != nil {
-		return count{}, err
-	}
-	_, n := productList.rows(c, c.sold(), q)
-	return count{n}, nil
+	n, err := productList(c).Count(c.asked(), c.sold())
+	return count{n}, err
 }
 
 // product finds the product that the path names by its id or its handle.
 func (c *call) product() (*product, error) {
 	id, handle := c.path("product"), c.path("handle")
-	for p := range c.sold().all() {
+	for p := range c.sold().All() {
 		if p.ID == id || handle != "" && strings.EqualFold(p.Handle, handle) {
 			return p, nil
 		}
@@ -140,8 +137,8 @@ type rowsOf[T any] struct {
 // that share the most collections and tags, then those of the same type.
 func (p *Platform) similarProducts(c *call) (rowsOf[productView], error) {
 	var out rowsOf[productView]
-	limit := defaultSize
-	if err := readNumber("limit", c.query.Get("limit"), &limit, maxSize); err != nil {
+	limit, err := c.asked().Limit()
+	if err != nil {
 		return out, err
 	}
 	found, err := c.product()
@@ -165,7 +162,7 @@ func (p *Platform) similarProducts(c *call) (rowsOf[productView], error) {
 		return n
 	}
 	var rows []*product
-	for o := range c.sold().all() {
+	for o := range c.sold().All() {
 		if o != found && on(o.Published) && likeness(o) > 0 {
 			rows = append(rows, o)
 		}
@@ -183,13 +180,13 @@ func sentence(text string) (said, error) { return said{text}, nil }
 
 // deleteProduct is DELETE /admin/products/{product}. Orders keep what they bought.
 func (p *Platform) deleteProduct(c *call) (said, error) {
-	found, ok := c.company.products.get(c.path("product"))
+	found, ok := c.company.products.Get(c.path("product"))
 	if !ok {
 		return said{}, missing(c, "product", c.path("product"))
 	}
 	for _, v := range found.variants {
-		c.company.variants.remove(p, v.ID)
+		c.company.variants.Remove(&p.room, v.ID)
 	}
-	c.company.products.remove(p, found.ID)
+	c.company.products.Remove(&p.room, found.ID)
 	return sentence("The product has been deleted.")
 }

@@ -25,7 +25,7 @@ func (p *Platform) updateProfile(c *call, in patch) (customerView, error) {
 	if err := f.err(); err != nil {
 		return customerView{}, err
 	}
-	if err := who.company.customers.keep(p, who); err != nil {
+	if err := who.company.customers.Keep(&p.room, who); err != nil {
 		return customerView{}, err
 	}
 	who.change(next, c.now)

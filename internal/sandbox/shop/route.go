@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"reflect"
 	"strings"
+
+	"campaignd/internal/sandbox/shop/records"
 )
 
 // right is who may call a route.
@@ -90,7 +92,7 @@ func (p *Platform) find(r *http.Request) (route, map[string]string) {
 		}
 	}
 	unknown := route{right: storefront, action: action{run: func(*Platform, *call, []byte) (any, error) {
-		return nil, say(http.StatusNotFound, r.Method+" "+short(r.URL.Path)+" is not shown in the document")
+		return nil, say(http.StatusNotFound, r.Method+" "+records.Short(r.URL.Path)+" is not shown in the document")
 	}}}
 	switch {
 	case strings.HasPrefix(r.URL.Path, prefix+"/admin/"):

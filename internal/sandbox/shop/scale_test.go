@@ -29,7 +29,7 @@ func TestAMillionRecordsArePagedAtOnce(t *testing.T) {
 	p := large(t)
 	for _, query := range []string{
 		"customers?", "customers?sort=created_at", "customers?sort=-created_at&page[number]=7000", "orders?include=customer&sort=-created_at",
-		"orders?page[number]=9000", "customers?filter[search]=" + p.companies[0].customers.at(700_000).key(),
+		"orders?page[number]=9000", "customers?filter[search]=" + p.companies[0].customers.At(700_000).Key(),
 	} {
 		best := time.Hour // of five, because other tests run beside this one
 		for range 5 {
@@ -51,21 +51,21 @@ func TestGeneratedRecordsAreTheSameEachTime(t *testing.T) {
 	a, b := large(t).companies[0], large(t).companies[0]
 	consent := 0
 	for i := 0; i < 1_000_000; i += 9973 {
-		x, y := a.orders.made.at(i), b.orders.made.at(i)
+		x, y := a.orders.Made.At(i), b.orders.Made.At(i)
 		if x.id != y.id || x.customer != y.customer || x.lines[0].variant != y.lines[0].variant || !x.sums.Total.Equal(y.sums.Total) {
 			t.Fatalf("order %d: got %+v and %+v, want the same", i, x, y)
 		}
-		if x, y := fmt.Sprint(a.customers.made.at(i).Customer), fmt.Sprint(b.customers.made.at(i).Customer); x != y {
+		if x, y := fmt.Sprint(a.customers.Made.At(i).Customer), fmt.Sprint(b.customers.Made.At(i).Customer); x != y {
 			t.Fatalf("customer %d: got %s and %s, want the same", i, x, y)
 		}
-		who := a.customers.made.at(i)
-		found, ok := a.customers.get(who.ID)
+		who := a.customers.Made.At(i)
+		found, ok := a.customers.Get(who.ID)
 		if !ok || found.Email != who.Email || a.holder(who.Email, "").ID != who.ID || a.holder("", who.Phone).ID != who.ID {
 			t.Errorf("customer %d: got %v %v, want it by id, e-mail and phone", i, ok, found)
 		}
-		if o := a.orders.made.at(i); o.sums.Total.Sign() <= 0 {
+		if o := a.orders.Made.At(i); o.sums.Total.Sign() <= 0 {
 			t.Errorf("order %d: got the total %s, want a positive one", i, o.sums.Total)
-		} else if _, ok := a.customers.get(o.customer); !ok {
+		} else if _, ok := a.customers.Get(o.customer); !ok {
 			t.Errorf("order %d: got the customer %s, want one that exists", i, o.customer)
 		}
 		if fmt.Sprint(who.Metadata["consent"]) == "yes" {

@@ -25,10 +25,10 @@ func (p *Platform) issue(who *customer) string {
 
 // enter logs a customer in.
 func (p *Platform) enter(c *call, who *customer) (session, error) {
-	if err := c.company.customers.keep(p, who); err != nil {
+	if err := c.company.customers.Keep(&p.room, who); err != nil {
 		return session{}, err
 	}
-	if err := p.count(); err != nil {
+	if err := p.room.Take(); err != nil {
 		return session{}, err
 	}
 	who.lastActivity = c.now
@@ -77,7 +77,7 @@ func (p *Platform) register(c *call, in registration) (session, error) {
 func (p *Platform) addCustomer(c *company, from scenario.Customer, now value.Stamp) (*customer, error) {
 	from.ID = p.newID()
 	who := newCustomer(c, from, now)
-	return who, c.customers.add(p, who)
+	return who, c.customers.Add(&p.room, who)
 }
 
 // contact adds the flaws of a customer's e-mail address and phone number: one is required.
@@ -109,7 +109,7 @@ func (p *Platform) login(c *call, in credentials) (session, error) {
 		return session{}, err
 	}
 	email, phone := strings.ToLower(strings.TrimSpace(in.Email)), strings.ToLower(strings.TrimSpace(in.Phone))
-	for who := range c.company.customers.stored() {
+	for who := range c.company.customers.Stored() {
 		if who.Password == in.Password && (email != "" && who.email() == email || email == "" && who.phone() == phone) {
 			return p.enter(c, who)
 		}
@@ -122,7 +122,7 @@ func (p *Platform) logout(c *call) (said, error) {
 	token, _ := strings.CutPrefix(c.r.Header.Get("Authorization"), "Bearer ")
 	if cred := p.tokens[strings.TrimSpace(token)]; cred != nil && cred.customer != "" {
 		delete(p.tokens, strings.TrimSpace(token))
-		p.records--
+		p.room.Free()
 	}
 	return sentence("Logged out.")
 }
@@ -148,7 +148,7 @@ func (p *Platform) resetLink(c *call, in resetRequest) (reset, error) {
 	if err := f.err(); err != nil {
 		return reset{}, err
 	}
-	if err := p.count(); err != nil {
+	if err := p.room.Take(); err != nil {
 		return reset{}, err
 	}
 	token := rand.Text()
@@ -191,7 +191,7 @@ func (p *Platform) resetPassword(c *call, in newPassword) (said, error) {
 		return said{}, err
 	}
 	delete(p.resets, in.Token)
-	p.records--
+	p.room.Free()
 	return p.setPassword(c, who, in.Password)
 }
 
@@ -205,7 +205,7 @@ func (f *flaws) password(field, text string) {
 
 // setPassword changes the password and ends the customer's tokens, but that of the request.
 func (p *Platform) setPassword(c *call, who *customer, password string) (said, error) {
-	if err := c.company.customers.keep(p, who); err != nil {
+	if err := c.company.customers.Keep(&p.room, who); err != nil {
 		return said{}, err
 	}
 	who.Password, who.updated = password, c.now
@@ -213,7 +213,7 @@ func (p *Platform) setPassword(c *call, who *customer, password string) (said, e
 	for token, cred := range p.tokens {
 		if cred.company == who.company && cred.customer == who.ID && token != own {
 			delete(p.tokens, token)
-			p.records--
+			p.room.Free()
 		}
 	}
 	return sentence("The password has been changed.")

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"campaignd/internal/sandbox/shop/records"
 	"campaignd/internal/sandbox/shop/scenario"
 	"campaignd/internal/sandbox/shop/value"
 )
@@ -22,7 +23,7 @@ func newShop(c *company, s scenario.Shop, now value.Stamp) *shop {
 	return &shop{s, c}
 }
 
-func (s *shop) key() string { return s.ID }
+func (s *shop) Key() string { return s.ID }
 
 // warehouses are the ids of the shop's warehouses.
 func (s *shop) warehouses() []string {
@@ -70,16 +71,16 @@ func (s *shop) view() *shopView {
 	return v
 }
 
-var shopList = list[*shop]{
-	filters: map[string]filter[*shop]{
-		"search": searching(func(s *shop) []string { return []string{s.Name, s.Slug, s.Description} }),
+var shopList = records.List[*shop]{
+	Filters: map[string]records.Filter[*shop]{
+		"search": records.Searching(func(s *shop) []string { return []string{s.Name, s.Slug, s.Description} }),
 	},
-	sorts: map[string]sorter[*shop]{
-		"name":          byFold(func(s *shop) string { return s.Name }),
-		"currency_code": by(func(s *shop) string { return s.Currency }),
-		birth:           byTime(func(s *shop) value.Stamp { return s.CreatedAt }),
+	Sorts: map[string]func(a, b *shop) int{
+		"name":          records.ByFold(func(s *shop) string { return s.Name }),
+		"currency_code": records.By(func(s *shop) string { return s.Currency }),
+		records.Birth:   records.ByTime(func(s *shop) value.Stamp { return s.CreatedAt }),
 	},
-	view: func(_ *call, s *shop, _ includes) any { return s.view() },
+	View: func(s *shop, _ records.Includes) any { return s.view() },
 }
 
 // count is the answer of the routes that count.
@@ -88,15 +89,17 @@ type count struct {
 }
 
 // listShops is GET /shops.
-func (p *Platform) listShops(c *call) (page, error) { return shopList.page(c, &c.company.shops) }
+func (p *Platform) listShops(c *call) (records.Page, error) {
+	return shopList.Page(c.asked(), &c.company.shops)
+}
 
 // countShops is GET /shops/count.
-func (p *Platform) countShops(c *call) (count, error) { return count{c.company.shops.len()}, nil }
+func (p *Platform) countShops(c *call) (count, error) { return count{c.company.shops.Len()}, nil }
 
 // showShop is GET /shops/{shop}. With companyId the shop may be named by its slug.
 func (p *Platform) showShop(c *call) (*shopView, error) {
 	id := c.path("shop")
-	if s, ok := c.company.shops.get(id); ok {
+	if s, ok := c.company.shops.Get(id); ok {
 		return s.view(), nil
 	}
 	if c.query.Get("companyId") == c.company.ID {
@@ -109,7 +112,7 @@ func (p *Platform) showShop(c *call) (*shopView, error) {
 func (p *Platform) showShopByHandle(c *call) (*shopView, error) { return c.shopBySlug(c.path("slug")) }
 
 func (c *call) shopBySlug(slug string) (*shopView, error) {
-	for s := range c.company.shops.all() {
+	for s := range c.company.shops.All() {
 		if strings.EqualFold(s.Slug, slug) {
 			return s.view(), nil
 		}

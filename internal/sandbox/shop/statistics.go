@@ -3,6 +3,7 @@ package shop
 import (
 	"cmp"
 	"slices"
+	"sync"
 
 	"github.com/shopspring/decimal"
 
@@ -88,7 +89,7 @@ func best(of map[string]*sales, most int) []string {
 // showStatistics is GET /admin/products/{serviceId}.
 func (p *Platform) showStatistics(c *call) (statistics, error) {
 	id := c.path("serviceId")
-	found, ok := c.company.products.get(id)
+	found, ok := c.company.products.Get(id)
 	if !ok {
 		return statistics{}, missing(c, "product", id)
 	}
@@ -115,21 +116,21 @@ func (p *Platform) showStatistics(c *call) (statistics, error) {
 		TotalOrders: all.orders, TotalQuantity: all.quantity, TotalSales: value.Amount{Decimal: all.money},
 	}
 	for _, key := range best(customers, maxTopCustomers) {
-		if who, ok := c.company.customers.get(key); ok {
+		if who, ok := c.company.customers.Get(key); ok {
 			v, s := who.view(), customers[key]
 			v.OrdersCount, v.QuantityOrdered, v.TotalSpent = &s.orders, &s.quantity, &value.Amount{Decimal: s.money}
 			out.TopCustomers = append(out.TopCustomers, v)
 		}
 	}
 	for _, key := range best(related, maxTopOthers) {
-		if other, ok := c.company.products.get(key); ok {
+		if other, ok := c.company.products.Get(key); ok {
 			v := other.view(nil)
 			v.Occurrence = related[key].orders
 			out.TopRelated = append(out.TopRelated, v)
 		}
 	}
 	for _, key := range best(shops, maxTopOthers) {
-		sold, _ := c.company.shops.get(key)
+		sold, _ := c.company.shops.Get(key)
 		out.TopShops = append(out.TopShops, shopShare{
 			Shop: sold.view(), ShopID: key, OrdersCount: shops[key].orders, Pivot: shops[key].newest,
 			Products: []productView{found.view(nil)}, OrderProducts: []soldLine{shops[key].newest}, Company: c.company.ref(),
@@ -194,4 +195,10 @@ func (o *order) has(product string, n int) bool {
 		}
 	}
 	return false
+}
+
+// byCount orders by a count of each record, such as its orders. All are counted once.
+func byCount[T any](counts func() map[string]int, key func(T) string) func(a, b T) int {
+	once := sync.OnceValue(counts)
+	return func(a, b T) int { return cmp.Compare(once()[key(a)], once()[key(b)]) }
 }

@@ -16,7 +16,7 @@ type taken struct {
 func (c *company) take(lines []line, from *shop, f *flaws) []taken {
 	var all []taken
 	for i, l := range lines {
-		v, ok := c.variants.get(l.variant)
+		v, ok := c.variants.Get(l.variant)
 		if !ok || !v.FollowStock {
 			continue
 		}

@@ -75,8 +75,8 @@ func TestTheLastUnitIsSoldOnce(t *testing.T) {
 		if got[200] != 1 || got[422] != 49 {
 			t.Fatalf("got the answers %v, want 200 once and 422 49 times", got)
 		}
-		v, _ := p.company[unitCompany].variants.get(unitVariant)
-		if n, orders := v.quantity(nil), p.company[unitCompany].orders.len(); n != 0 || orders != 1 {
+		v, _ := p.company[unitCompany].variants.Get(unitVariant)
+		if n, orders := v.quantity(nil), p.company[unitCompany].orders.Len(); n != 0 || orders != 1 {
 			t.Fatalf("got %d units and %d orders, want 0 and 1", n, orders)
 		}
 	}
@@ -100,7 +100,7 @@ func TestACodeIsExchangedOnce(t *testing.T) {
 // An order of two lines of one variant takes the stock of both, or of none.
 func TestStockIsTakenWholeOrNotAtAll(t *testing.T) {
 	p := lastUnit(t)
-	v, _ := p.company[unitCompany].variants.get(unitVariant)
+	v, _ := p.company[unitCompany].variants.Get(unitVariant)
 	two := strings.Replace(unitOrder, `"quantity":1}`, `"quantity":1},{"product_id":"`+unitProduct+`","quantity":1}`, 1)
 	const path, company = "/2023-11/customers/orders", "X-Company: " + unitCompany
 	if status, body := ask(p, "POST", path, two, company); status != 422 || v.quantity(nil) != 1 {
@@ -115,7 +115,7 @@ func TestStockIsTakenWholeOrNotAtAll(t *testing.T) {
 func TestAnEndedOrderGivesItsStockBack(t *testing.T) {
 	for _, status := range []string{"cancelled", "refunded"} {
 		p := lastUnit(t)
-		v, _ := p.company[unitCompany].variants.get(unitVariant)
+		v, _ := p.company[unitCompany].variants.Get(unitVariant)
 		id := orderID(t, p, unitOrder)
 		path := "/sandbox/commerce/orders/" + id + "/status"
 		if code, body := ask(p, "POST", path, `{"status":"`+status+`"}`); code != 200 || v.quantity(nil) != 1 {

@@ -14,7 +14,7 @@ type treasuryAccount struct {
 	created, updated value.Stamp
 }
 
-func (a *treasuryAccount) key() string { return a.ID }
+func (a *treasuryAccount) Key() string { return a.ID }
 
 // treasuryFields are what a client may change.
 type treasuryFields struct {
@@ -44,14 +44,14 @@ func (a *treasuryAccount) fields() treasuryFields {
 }
 
 func (a *treasuryAccount) view() treasuryView {
-	s, _ := a.company.shops.get(a.TreasuryAccount.Shop)
+	s, _ := a.company.shops.Get(a.TreasuryAccount.Shop)
 	return treasuryView{ID: a.ID, treasuryFields: a.fields(), CompanyID: a.company.ID, Shop: s.view(), Medias: none,
 		CreatedAt: a.created, UpdatedAt: a.updated}
 }
 
 // updateTreasury is PUT /admin/treasuryAccounts/{id}.
 func (p *Platform) updateTreasury(c *call, body patch) (treasuryView, error) {
-	a, ok := c.company.treasury.get(c.path("id"))
+	a, ok := c.company.treasury.Get(c.path("id"))
 	if !ok {
 		return treasuryView{}, missing(c, "treasury account", c.path("id"))
 	}
@@ -65,7 +65,7 @@ func (p *Platform) updateTreasury(c *call, body patch) (treasuryView, error) {
 	}
 	var f flaws
 	f.require("label", next.Label)
-	if _, ok := c.company.shops.get(string(next.ShopID)); !ok && next.ShopID != "" {
+	if _, ok := c.company.shops.Get(string(next.ShopID)); !ok && next.ShopID != "" {
 		f.add("shop_id", "The company has no such shop.")
 	}
 	if err := f.err(); err != nil {

@@ -1,6 +1,7 @@
 package shop
 
 import (
+	"campaignd/internal/sandbox/shop/records"
 	"campaignd/internal/sandbox/shop/scenario"
 	"campaignd/internal/sandbox/shop/value"
 )
@@ -13,7 +14,7 @@ type variant struct {
 	stocks   map[string]int // by warehouse
 }
 
-func (v *variant) key() string { return v.ID }
+func (v *variant) Key() string { return v.ID }
 
 // warehouses are those of a shop, or of the whole company.
 func (c *company) warehouses(of *shop) []scenario.Warehouse {
@@ -21,7 +22,7 @@ func (c *company) warehouses(of *shop) []scenario.Warehouse {
 		return of.Warehouses
 	}
 	var all []scenario.Warehouse
-	for s := range c.shops.all() {
+	for s := range c.shops.All() {
 		all = append(all, s.Warehouses...)
 	}
 	return all
@@ -79,7 +80,7 @@ func (v *variant) view(stocks, quantities bool) variantView {
 	if v.CompareAtPrice.Text != "" {
 		out.CompareAtPrice = &v.CompareAtPrice
 	}
-	for s := range c.shops.all() {
+	for s := range c.shops.All() {
 		out.EstimatedByShop[s.ID] = v.quantity(s)
 	}
 	if stocks {
@@ -99,22 +100,22 @@ func (v *variant) view(stocks, quantities bool) variantView {
 	return out
 }
 
-var variantList = list[*variant]{
-	view: func(_ *call, v *variant, _ includes) any { return v.view(true, true) },
+var variantList = records.List[*variant]{
+	View: func(v *variant, _ records.Includes) any { return v.view(true, true) },
 }
 
 // listVariants is GET /productVariants.
-func (p *Platform) listVariants(c *call) (page, error) {
+func (p *Platform) listVariants(c *call) (records.Page, error) {
 	if c.shop == nil {
-		return variantList.page(c, &c.company.variants)
+		return variantList.Page(c.asked(), &c.company.variants)
 	}
-	return variantList.page(c, those(&c.company.variants, func(v *variant) bool { return v.product.sells(c.shop) }))
+	return variantList.Page(c.asked(), records.Where(&c.company.variants, func(v *variant) bool { return v.product.sells(c.shop) }))
 }
 
 // showVariant is GET /productVariants/{productVariant}.
 func (p *Platform) showVariant(c *call) (variantView, error) {
 	id := c.path("productVariant")
-	v, ok := c.company.variants.get(id)
+	v, ok := c.company.variants.Get(id)
 	if !ok || !v.product.sells(c.shop) {
 		return variantView{}, missing(c, "variant", id)
 	}

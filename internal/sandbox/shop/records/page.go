@@ -1,4 +1,4 @@
-package shop
+package records
 
 import (
 	"iter"
@@ -23,11 +23,31 @@ type window struct {
 
 func (w window) from() int { return (w.number - 1) * w.size }
 
+// Request is what a list reads of a request.
+type Request struct {
+	Query url.Values
+	URL   string // without the query
+	// Bracketed says that the links have page[number] where the request names no page.
+	Bracketed bool
+}
+
+// Refusal is the answer to a request that a list does not understand, or for which there is no
+// room.
+type Refusal struct {
+	Status  int
+	Message string
+}
+
+// Error is the message.
+func (r *Refusal) Error() string { return r.Message }
+
+func bad(message string) error { return &Refusal{http.StatusBadRequest, message} }
+
 // window reads page or page[number], and per_page or page[size]. A size over 100 is 100.
-func (c *call) window() (window, error) {
-	query := c.query
+func (r Request) window() (window, error) {
+	query := r.Query
 	w := window{number: 1, size: defaultSize, bracketed: query.Has("page[number]") || query.Has("page[size]")}
-	if c.route.right == admin && !query.Has("page") && !query.Has("per_page") {
+	if r.Bracketed && !query.Has("page") && !query.Has("per_page") {
 		w.bracketed = true
 	}
 	for _, p := range []struct {
@@ -45,6 +65,13 @@ func (c *call) window() (window, error) {
 	return w, nil
 }
 
+// Limit reads the limit of a list without pages. The error is a *Refusal.
+func (r Request) Limit() (int, error) {
+	n := defaultSize
+	err := readNumber("limit", r.Query.Get("limit"), &n, maxSize)
+	return n, err
+}
+
 // readNumber reads a number from 1 on. Larger ones than the most are the most.
 func readNumber(name, text string, into *int, most int) error {
 	if text == "" {
@@ -55,16 +82,16 @@ func readNumber(name, text string, into *int, most int) error {
 		n, err = most, nil
 	}
 	if err != nil || n < 1 {
-		return say(http.StatusBadRequest, name+" needs a number from 1 on")
+		return bad(name + " needs a number from 1 on")
 	}
 	*into = min(n, most)
 	return nil
 }
 
 // criteria reads the filters of a query, in the order of their names.
-func criteria(c *call) ([]criterion, error) {
-	found := map[string]*criterion{}
-	for key, values := range c.query {
+func (r Request) criteria() ([]Criterion, error) {
+	found := map[string]*Criterion{}
+	for key, values := range r.Query {
 		rest, ok := strings.CutPrefix(key, "filter[")
 		if !ok {
 			continue
@@ -72,29 +99,29 @@ func criteria(c *call) ([]criterion, error) {
 		name, part, ok := strings.Cut(rest, "]")
 		v := found[name]
 		if v == nil {
-			v = &criterion{name: name}
+			v = &Criterion{name: name}
 			found[name] = v
 		}
 		switch value := strings.Join(values, ","); {
 		case ok && part == "":
-			v.value = value
+			v.Value = value
 		case ok && part == "[start]":
 			v.start = value
 		case ok && part == "[end]":
 			v.end = value
 		case ok && part == "[]":
-			v.value = value
+			v.Value = value
 		default:
-			return nil, say(http.StatusBadRequest, "Unknown parameter "+short(key))
+			return nil, bad("Unknown parameter " + Short(key))
 		}
 	}
-	var all []criterion
+	var all []Criterion
 	for _, v := range found {
-		if v.value != "" || v.start != "" || v.end != "" { // an empty filter is none
+		if v.Value != "" || v.start != "" || v.end != "" { // an empty filter is none
 			all = append(all, *v)
 		}
 	}
-	slices.SortFunc(all, func(a, b criterion) int { return strings.Compare(a.name, b.name) })
+	slices.SortFunc(all, func(a, b Criterion) int { return strings.Compare(a.name, b.name) })
 	return all, nil
 }
 
@@ -109,15 +136,16 @@ func names(text string) iter.Seq[string] {
 	}
 }
 
-func short(text string) string {
+// Short is at most 60 characters of a text.
+func Short(text string) string {
 	if r := []rune(text); len(r) > 60 {
 		return string(r[:60])
 	}
 	return text
 }
 
-// page is the envelope of a list (docs/commerce.md#lists).
-type page struct {
+// Page is the envelope of a list (docs/commerce.md#lists).
+type Page struct {
 	Data  []any     `json:"data"`
 	Links pageLinks `json:"links"`
 	Meta  pageMeta  `json:"meta"`
@@ -150,12 +178,11 @@ type pageLink struct {
 }
 
 // envelope wraps the rows of a page. The links keep all parameters of the request.
-func envelope(c *call, w window, rows []any, total int) page {
-	path := c.base + c.r.URL.EscapedPath()
+func envelope(r Request, w window, rows []any, total int) Page {
 	last := max(1, (total+w.size-1)/w.size)
 	link := func(n int) string {
 		query := url.Values{}
-		for k, v := range c.query {
+		for k, v := range r.Query {
 			if k != "page" && k != "page[number]" {
 				query[k] = v
 			}
@@ -165,7 +192,7 @@ func envelope(c *call, w window, rows []any, total int) page {
 			name = "page[number]"
 		}
 		query.Set(name, strconv.Itoa(n))
-		return path + "?" + query.Encode()
+		return r.URL + "?" + query.Encode()
 	}
 	maybe := func(n int) (*int, *string) {
 		if n < 1 || n > last {
@@ -174,8 +201,8 @@ func envelope(c *call, w window, rows []any, total int) page {
 		to := link(n)
 		return &n, &to
 	}
-	out := page{Data: rows, Links: pageLinks{First: link(1), Last: link(last)},
-		Meta: pageMeta{CurrentPage: w.number, LastPage: last, Path: path, PerPage: w.size, Total: total}}
+	out := Page{Data: rows, Links: pageLinks{First: link(1), Last: link(last)},
+		Meta: pageMeta{CurrentPage: w.number, LastPage: last, Path: r.URL, PerPage: w.size, Total: total}}
 	_, out.Links.Prev = maybe(w.number - 1)
 	_, out.Links.Next = maybe(w.number + 1)
 	if len(rows) > 0 {
