@@ -3,6 +3,7 @@ package ledger
 import (
 	"database/sql"
 	"encoding/json"
+	"strings"
 
 	"campaignd/campaign"
 	"campaignd/campaign/reception"
@@ -26,7 +27,22 @@ func scanDelivery(scan func(...any) error, more ...any) (d campaign.Delivery, er
 		return d, err
 	}
 	d.Run, d.Seq = RunOf(r), seqOf(r)
-	return d, json.Unmarshal([]byte(cells), &d.Cells)
+	d.Cells, err = readCells(cells)
+	return d, err
+}
+
+// readCells reads the JSON array of a delivery's cells. Without a backslash each quote in it ends
+// or begins a cell, so the cells are parts of the text. json.Unmarshal takes four times as long for
+// them, which was 3 % of the CPU of a send.
+func readCells(text string) (cells []string, err error) {
+	if inner, ok := strings.CutPrefix(text, `["`); ok && strings.HasSuffix(inner, `"]`) && strings.IndexByte(inner, '\\') < 0 {
+		cells = strings.Split(inner[:len(inner)-2], `","`)
+		if strings.Count(text, `"`) == 2*len(cells) { // otherwise somebody else has written it, with spaces
+			return cells, nil
+		}
+		cells = nil
+	}
+	return cells, json.Unmarshal([]byte(text), &cells)
 }
 
 // lineOutcome is an outcome's row as lines show it.

@@ -30,7 +30,8 @@ const (
 type wire struct {
 	net.Conn
 	state atomic.Int32
-	until time.Time // of the present exchange: see Message.Until; set before the state is wireArmed
+	until time.Time                          // of the present exchange: see Message.Until; set before the state is wireArmed
+	look  func() (something bool, err error) // of pending, for the one exchange that has the wire; nil: not made yet
 }
 
 func (w *wire) Write(p []byte) (int, error) {
