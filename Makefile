@@ -253,6 +253,10 @@ large: #+ import and send LARGE (10,000,000) rows with four replicas on PostgreS
 bench-reports: #+ report, HTML and audit of a run of ROWS (10,000,000) generated rows on a private PostgreSQL (6 minutes, 6 GB)
 	go run ./tools/bench -generated $(or $(ROWS),10000000)
 
+.PHONY: bench-lag
+bench-lag: #+ how old summaries get while 1,000/s are sent for 3 minutes beside ROWS (10,000,000) generated rows on PostgreSQL (12 minutes, 6 GB)
+	go run ./tools/bench -generated $(or $(ROWS),10000000) -lag 3m
+
 .PHONY: bench-person
 bench-person: #+ first page of what one person got in 80 of RUNS (100) generated runs of ROWS (200,000) on PostgreSQL (12 GB)
 	go run ./tools/bench -generated $(or $(ROWS),200000) -runs $(or $(RUNS),100)

@@ -78,7 +78,7 @@ func (b *bench) generate() (_ *generated, err error) {
 	began := time.Now()
 	for no := int64(1); no <= g.Runs; no++ {
 		b.note("generating %d rows of run %d", g.Rows, no)
-		if err := p.generate(b.ctx, no, g.Rows); err != nil {
+		if err := p.generate(b.ctx, "postgres", no, g.Rows); err != nil {
 			return nil, err
 		}
 	}
@@ -92,13 +92,13 @@ func (b *bench) generate() (_ *generated, err error) {
 	return g, b.askReports(g, p, l)
 }
 
-// generate writes the rows of a run.
-func (p *postgresServer) generate(ctx context.Context, no, rows int64) error {
-	if _, err := p.psql(ctx, "postgres", fmt.Sprintf(sqlGeneratedRun, no, rows)); err != nil {
+// generate writes the rows of a run into a ledger.
+func (p *postgresServer) generate(ctx context.Context, database string, no, rows int64) error {
+	if _, err := p.psql(ctx, database, fmt.Sprintf(sqlGeneratedRun, no, rows)); err != nil {
 		return err
 	}
 	for low := int64(0); low < rows; low += generatedStep {
-		if _, err := p.psql(ctx, "postgres", "SET campaignd.changed = 'on'; SET synchronous_commit = off",
+		if _, err := p.psql(ctx, database, "SET campaignd.changed = 'on'; SET synchronous_commit = off",
 			strings.NewReplacer(":no", fmt.Sprint(no), ":lo", fmt.Sprint(low), ":hi", fmt.Sprint(min(low+generatedStep, rows)),
 				":end", fmt.Sprint(low+generatedStep)).Replace(generatedRows)); err != nil {
 			return err

@@ -12,7 +12,7 @@
 // With -silent the service posts no webhooks, so only sends are measured.
 //
 // With -large N it measures a list of N rows (large.go), with -generated N questions about N rows
-// that were never sent (generated.go).
+// that were never sent (generated.go), and with -lag beside it how old summaries get (lag.go).
 //
 // With -cluster it measures several replicas on PostgreSQL and Redis instead (see cluster.go).
 //
@@ -44,6 +44,7 @@ type options struct {
 	rowsLarge   int
 	generated   int64
 	runs        int64
+	lag         time.Duration
 	workers     int
 	delay       time.Duration
 	posters     int
@@ -97,6 +98,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	f.IntVar(&o.rowsLarge, "large", 0, "measure only a list of so many rows on four replicas over PostgreSQL and Redis")
 	f.Int64Var(&o.generated, "generated", 0, "measure only reports and audits of a run of so many rows that was never sent, on PostgreSQL")
 	f.Int64Var(&o.runs, "runs", 1, "with -generated: with more than 1 run, measure only what one person got in them")
+	f.DurationVar(&o.lag, "lag", 0, "with -generated: measure only how old summaries get while 1,000/s are sent for so long")
 	f.DurationVar(&o.deadline, "deadline", 10*time.Minute, "the longest time of one child")
 	if err := f.Parse(args); err != nil {
 		return o, err
@@ -115,8 +117,8 @@ func parse(args []string, stderr io.Writer) (options, error) {
 		return o, errors.New("-delay is below 0")
 	case o.cluster && o.delay > 0 && !o.profile && !o.silent:
 		return o, errors.New("-cluster has its own -delay, except with -profile or -silent")
-	case o.generated < 0 || o.runs < 1 || o.generated > 0 && o.generated < 1000:
-		return o, errors.New("-generated needs at least 1000 rows, -runs at least 1")
+	case o.generated < 0 || o.runs < 1 || o.lag < 0 || o.generated > 0 && o.generated < 1000:
+		return o, errors.New("-generated needs at least 1000 rows, -runs at least 1, -lag no less than 0")
 	case o.workers < connections || o.workers%connections != 0:
 		return o, fmt.Errorf("-workers %d is no multiple of the %d connections", o.workers, connections)
 	case o.output != "table" && o.output != "json":
@@ -175,6 +177,8 @@ func measure(ctx context.Context, args []string, stdout, stderr io.Writer) (err 
 	switch {
 	case o.rowsLarge > 0:
 		r, err = b.large()
+	case o.generated > 0 && o.lag > 0:
+		r, err = b.ages()
 	case o.generated > 0:
 		r, err = b.generate()
 	case o.cluster:
