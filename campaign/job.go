@@ -11,6 +11,32 @@ import (
 // ErrTaken says that another process does this job now.
 var ErrTaken = errors.New("another process does this job")
 
+// JobLease is the right to do a job until another epoch begins. One replica at a time has it.
+type JobLease struct {
+	Name  string
+	Owner string
+	Epoch int64
+	Until time.Time // by the local clock, counted from before the request was made
+}
+
+// JobLedger distributes the work other than sending: firing a schedule, importing a list, sweeping.
+// A lease keeps replicas from doing the same work at the same time. It is no guard, because a
+// process that was suspended longer than its lease goes on. Therefore each job is safe without it:
+// CreateRun finds the run of a firing, AppendRows refuses rows that the run has, and Sweep may be
+// repeated.
+type JobLedger interface {
+	// AcquireJob leases the job for d on the database's clock. It reports false while any lease of
+	// the job runs, also one of the same owner. A new lease has a new epoch.
+	AcquireJob(ctx context.Context, name, owner string, d time.Duration) (JobLease, bool, error)
+	// RenewJob prolongs a lease, also one that ran out, unless another process acquired the job or
+	// the lease was released: ErrFenced.
+	RenewJob(ctx context.Context, l JobLease, d time.Duration) (JobLease, error)
+	// ReleaseJob ends a lease, so that the job can be acquired at once. It ignores a lost lease.
+	ReleaseJob(ctx context.Context, l JobLease) error
+	// JobLeft is how long a lease of the job still runs on the database's clock; 0: none does.
+	JobLeft(ctx context.Context, name string) (time.Duration, error)
+}
+
 // jobLease is the default length of a job's lease, the same as that of a segment.
 const jobLease = 15 * time.Second
 

@@ -2,82 +2,34 @@ package console
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strconv"
-	"sync"
 	"time"
 
 	"campaignd/campaign"
 	"campaignd/internal/client/resource"
+	"campaignd/internal/operator"
 	"campaignd/internal/plot"
-	"campaignd/reporting"
 )
 
-// audits are the audits of runs that were asked for on a page of this process, by run.
-type audits struct {
-	mu   sync.Mutex
-	runs map[string]audit
+// audit is the last audit of a run as pages show it.
+type audit struct{ operator.Audit }
+
+// lastAudit returns the last audit of a run, whichever process made it; nil: there is none.
+func (v *visit) lastAudit(run string) (*audit, error) {
+	a, err := v.d.LastAudit(v.r.Context(), run)
+	if a == nil {
+		return nil, err
+	}
+	return &audit{*a}, err
 }
 
-// audit is the audit of a run. It is under way until it has ended.
-type audit struct {
-	Began, Ended time.Time
-	Result       *reporting.AuditResult
-	Fault        string // why there is no result
-}
-
-// The bounds of audits: how many runs are read at a time, how many are kept, and the longest one.
+// The bounds of audits: how many runs a process reads at a time, and the longest audit.
 const (
 	auditsAtOnce = 2
-	mostAudits   = 100
 	maxAudit     = time.Hour
 )
-
-// of returns the last audit of a run; nil: there is none.
-func (a *audits) of(run string) *audit {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if one, ok := a.runs[run]; ok {
-		return &one
-	}
-	return nil
-}
-
-// begin notes that an audit begins, unless one of the run is under way. It returns false if enough
-// runs are being read.
-func (a *audits) begin(run string, now time.Time) (began, possible bool) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	underWay, oldest := 0, ""
-	for name, one := range a.runs {
-		switch {
-		case !one.Ended.IsZero():
-			if oldest == "" || one.Ended.Before(a.runs[oldest].Ended) {
-				oldest = name
-			}
-		case name == run:
-			return false, true
-		default:
-			underWay++
-		}
-	}
-	if underWay >= auditsAtOnce {
-		return false, false
-	}
-	if len(a.runs) >= mostAudits {
-		delete(a.runs, oldest)
-	}
-	a.runs[run] = audit{Began: now}
-	return true, true
-}
-
-func (a *audits) end(run string, result *reporting.AuditResult, fault string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	one := a.runs[run]
-	one.Ended, one.Result, one.Fault = time.Now(), result, fault
-	a.runs[run] = one
-}
 
 // auditRun audits a run in the background, because it takes minutes for millions of rows. It waits
 // a moment, so that the page that follows has the result of a short one.
@@ -87,26 +39,30 @@ func auditRun(v *visit) (done, error) {
 		return done{}, err
 	}
 	to := done{to: runPath(run.ID) + "/audit"}
-	began, possible := v.audits.begin(run.ID, time.Now())
-	if !possible {
+	if last, err := v.lastAudit(run.ID); err != nil || last != nil && last.Ended.IsZero() {
+		return to, err
+	}
+	select {
+	case v.audits <- struct{}{}:
+	default:
 		return done{}, &problem{http.StatusServiceUnavailable, "Other runs are being audited. Try again in a few minutes."}
 	}
-	if !began {
-		return to, nil
-	}
-	ended := make(chan struct{})
+	began, ended := make(chan struct{}), make(chan struct{})
 	go func() { // it ends with the process: v.ctx
+		defer func() { <-v.audits }()
 		defer close(ended)
 		ctx, cancel := context.WithTimeout(v.ctx, maxAudit)
 		defer cancel()
-		result, err := v.d.Audit(ctx, run.ID)
-		fault := ""
-		if err != nil {
+		err := v.d.AuditAndKeep(ctx, run.ID, func() { close(began) })
+		if err != nil && !errors.Is(err, campaign.ErrTaken) {
 			v.process.Log.Warn("an audit of the console failed", "run", run.ID, "err", err)
-			fault = "The ledger did not answer, so the rows were not read. That does not say that the totals are wrong. Try again."
 		}
-		v.audits.end(run.ID, result, fault)
 	}()
+	select { // the page shows no audit before this one has begun
+	case <-began:
+	case <-ended:
+	case <-v.r.Context().Done():
+	}
 	select {
 	case <-ended:
 	case <-v.r.Context().Done():
@@ -128,7 +84,11 @@ const refreshed = 2
 
 func showAudit(v *visit) (any, error) {
 	run, err := v.d.Run(v.r.Context(), v.r.PathValue("run"))
-	out := auditView{Run: run, Audit: v.audits.of(run.ID)}
+	if err != nil {
+		return nil, err
+	}
+	out := auditView{Run: run}
+	out.Audit, err = v.lastAudit(run.ID)
 	if err == nil && out.Audit != nil && out.Audit.Ended.IsZero() {
 		v.w.Header().Set("Refresh", strconv.Itoa(refreshed))
 	}
@@ -150,8 +110,9 @@ func (a *audit) Lasted() string {
 // Sentence is what the audit found.
 func (a *audit) Sentence() string {
 	switch r := a.Result; {
-	case a.Fault != "":
-		return a.Fault
+	case a.Failed():
+		return "The audit did not come to its end: the ledger did not answer, or the process ended. " +
+			"That does not say that the totals are wrong. Try again."
 	case r == nil:
 		return "Each row of the list is being read."
 	case !r.Balanced && r.Found == 1:

@@ -174,7 +174,11 @@ func showRun(v *visit) (any, error) {
 		return nil, err
 	}
 	view, err := v.figures(run.ID, true)
-	view.Operates, view.Audit = v.who.Scope.Allows(campaign.KeyOperate), v.audits.of(run.ID)
+	if err != nil {
+		return nil, err
+	}
+	view.Operates = v.who.Scope.Allows(campaign.KeyOperate)
+	view.Audit, err = v.lastAudit(run.ID)
 	return view, err
 }
 

@@ -36,14 +36,14 @@ type Server struct {
 	watch   watch
 	checks  checks
 	courses courses
-	audits  audits
+	audits  chan struct{} // has an element for each audit under way
 }
 
 // New makes a Server.
 func New(ctx context.Context, p operator.Process, o Options) (*Server, error) {
 	s := &Server{process: p, options: o, ctx: ctx, mux: http.NewServeMux(), origin: http.NewCrossOriginProtection(),
 		watch: watch{runs: map[watched]*figures{}}, checks: checks{kept: map[[sha256.Size]byte]kept{}},
-		courses: courses{slowest: slowestCourse, kept: map[watched]course{}}, audits: audits{runs: map[string]audit{}}}
+		courses: courses{slowest: slowestCourse, kept: map[watched]course{}}, audits: make(chan struct{}, auditsAtOnce)}
 	var err error
 	if s.assets, err = readAssets(); err != nil {
 		return nil, err

@@ -78,6 +78,7 @@ func Run(t *testing.T, open func(*testing.T) campaign.Ledger) {
 		{"Access", accessPromises},
 		{"Sessions", sessionPromises},
 		{"Drafts", draftPromises},
+		{"Audits", auditPromises},
 		{"Drops", dropPromises},
 		{"Notifications", notificationPromises},
 		{"Shares", sharePromises},
