@@ -127,7 +127,8 @@ func TestAListThatChangesWhileItIsSentIsRefused(t *testing.T) {
 			t.Errorf("the second file whole%s: got %d %s, want the columns", again, got.Code, got.Body)
 		}
 	}
-	if text := w.request(w.step("columns"), "admin", nil).Body.String(); !strings.Contains(text, "2348031234561") || strings.Contains(text, "2348031234560") {
+	text := w.request(w.step("columns"), "admin", nil).Body.String()
+	if !strings.Contains(text, "2348031234561") || strings.Contains(text, "2348031234560") {
 		t.Errorf("got %s, want the second file alone", text)
 	}
 }

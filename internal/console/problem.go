@@ -61,13 +61,15 @@ func problemOf(ctx context.Context, err error) *problem {
 	}
 	var service *messaging.Error
 	if errors.Is(err, operator.ErrService) || errors.As(err, &service) {
-		return &problem{http.StatusBadGateway, "The messaging service does not answer as it should. " + forPage(err)}
+		told := strings.TrimPrefix(forPage(err), "The messaging service: ")
+		return &problem{http.StatusBadGateway, "The messaging service does not answer as it should. " + sentence(told)}
 	}
 	return nil
 }
 
 // forShell is the end of a message that names a command or a flag, which a page does not have.
-var forShell = regexp.MustCompile("; (?:see |in )?`campaignd [^`]*`.*$|; choose another with --row$")
+var forShell = regexp.MustCompile("; (?:see |in )?`campaignd [^`]*`.*$" +
+	"|, or `campaignd approve [^`]*` on the machine of the ledger$|; choose another with --row$")
 
 // forPage is the sentence of an error without what is for the shell.
 func forPage(err error) string { return sentence(forShell.ReplaceAllString(err.Error(), "")) }
@@ -81,6 +83,8 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, who operator.Calle
 		w.Header().Set("Retry-After", "5")
 		if r.Method == http.MethodGet {
 			w.Header().Set("Refresh", "5")
+		} else {
+			p.sentence = "The ledger does not answer, so this may not have been done. Go back in a moment, and look."
 		}
 	}
 	if p.status == http.StatusUnauthorized || p.status == http.StatusForbidden {
@@ -89,13 +93,15 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, who operator.Calle
 	s.render(w, r, who, p.status, "problem", problemView{p.status, p.sentence, who.By != "", backFrom(r)})
 }
 
-// backFrom is the page that a form which was refused is on; "": the request was no form.
+// backFrom is the page that a form which was refused is on, and of a step of a new campaign that
+// cannot be shown the page of its list; "": there is none.
 func backFrom(r *http.Request) string {
-	if r.Method != http.MethodPost {
-		return ""
-	}
 	page, action := path.Split(r.URL.Path)
 	switch {
+	case r.Method != http.MethodPost && (r.PathValue("draft") == "" || action == "list"):
+		return ""
+	case r.Method != http.MethodPost:
+		return page + "list" // what is wrong with a draft is mended there
 	case r.URL.Path == "/console/new":
 		return r.URL.Path
 	case r.PathValue("draft") == "":

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -26,12 +27,17 @@ func TestSentencesNameNoCommand(t *testing.T) {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
+	if got := forPage(errors.New("another key approves it, or `campaignd approve spring-1` on the machine of the ledger")); got !=
+		"Another key approves it." {
+		t.Errorf("got %q, want it without the command", got)
+	}
 	for n, want := range map[int]string{0: "0 rows", 1: "1 row", 1000: "1\u202f000 rows"} {
 		if got := several(n, "row", "rows"); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
-	for state, want := range map[string]string{string(campaign.WaitingApproval): "waiting for approval", string(campaign.ByNone): "not limited",
+	for state, want := range map[string]string{
+		string(campaign.WaitingApproval): "waiting for approval", string(campaign.ByNone): "not limited",
 		string(campaign.InDoubt): "in doubt"} {
 		if got := stateOf(state).Word; got != want {
 			t.Errorf("%s: got %q, want %q", state, got, want)
@@ -79,12 +85,20 @@ func TestARefusedFormLeadsBack(t *testing.T) {
 		w.step("list"):                  w.step("list"),
 	} {
 		got := w.request(path, "admin", url.Values{"template": {"x"}, "connection": {"conn_1"}, "weight": {"x"}, "row": {"x"}})
-		if text := got.Body.String(); got.Code < http.StatusBadRequest || !strings.Contains(text, `<a class="button primary" href="`+want+`">Go back`) {
+		link := `<a class="button primary" href="` + want + `">Go back`
+		if text := got.Body.String(); got.Code < http.StatusBadRequest || !strings.Contains(text, link) {
 			t.Errorf("%s: got %d %s, want a link back to %s", path, got.Code, text, want)
 		}
 		if page := w.request(want, "admin", nil); page.Code != http.StatusOK {
 			t.Errorf("%s: got %d, want a page", want, page.Code)
 		}
+	}
+	if err := w.process.Uploads.Remove(w.draft); err != nil {
+		t.Fatal(err)
+	}
+	text := w.request(w.step("check"), "admin", nil).Body.String()
+	if !strings.Contains(text, `href="`+w.step("list")+`">Go back`) {
+		t.Errorf("a step whose list is gone: got %s, want a link to the page that takes one", text)
 	}
 	if got := backFrom(httptest.NewRequest(http.MethodGet, "/console/runs/spring-1", nil)); got != "" {
 		t.Errorf("a page that is no form: got %q, want no link", got)
