@@ -71,7 +71,8 @@ func Audit(ctx context.Context, l campaign.ReportLedger, run campaign.Run) (*Aud
 	reading.compare()
 	return &AuditResult{
 		Run: run.ID(), Balanced: reading.found == 0, Rows: reading.rows, Counted: reading.counted, Summaries: reading.summaries,
-		Totals: reading.after, Moving: reading.moving, Importing: reading.run.State == campaign.Importing, Problems: reading.problems, Found: reading.found,
+		Totals: reading.after, Moving: reading.moving, Importing: reading.run.State == campaign.Importing, Problems: reading.problems,
+		Found: reading.found,
 	}, nil
 }
 
