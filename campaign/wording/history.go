@@ -21,13 +21,8 @@ type Happening struct {
 // Story tells the history of a run to people, the oldest first. It begins with the launch.
 func Story(h campaign.History, r campaign.Run) []Happening {
 	launched := "launched"
-	switch {
-	case r.LaunchedBy != "":
-		launched += " by " + r.LaunchedBy
-	case strings.HasPrefix(r.Launch, campaign.FiringKey):
-		launched += " by its schedule"
-	case strings.HasPrefix(r.Launch, campaign.DropKey):
-		launched += " by a dropped list"
+	if who := LaunchedBy(r); who != "" {
+		launched += " by " + who
 	}
 	all := []Happening{{r.CreatedAt, launched}}
 	before := past{holds: map[holdName]time.Time{}}
@@ -37,6 +32,19 @@ func Story(h campaign.History, r campaign.Run) []Happening {
 		}
 	}
 	return all
+}
+
+// LaunchedBy names who or what launched a run; "": it is not known.
+func LaunchedBy(r campaign.Run) string {
+	switch {
+	case r.LaunchedBy != "":
+		return r.LaunchedBy
+	case strings.HasPrefix(r.Launch, campaign.FiringKey):
+		return campaign.BySchedule
+	case strings.HasPrefix(r.Launch, campaign.DropKey):
+		return "a dropped list"
+	}
+	return ""
 }
 
 // past is what the entries told so far say of a run.
@@ -159,7 +167,7 @@ func (p *past) moved(to campaign.State, e campaign.HistoryEntry) string {
 		}
 		return ""
 	case campaign.Running:
-		if p.began {
+		if p.began || p.wanted == campaign.WantCancel {
 			return ""
 		}
 		return "sending began"

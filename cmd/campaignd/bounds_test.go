@@ -111,7 +111,7 @@ func TestWrongArgumentsAreNamedWithAnExample(t *testing.T) {
 		"want one RUN or CONNECTION: a run as `campaignd runs` prints it, its number or latest, or a connection's id; " +
 			"for example `campaignd %s latest`": {"why"},
 		"want one RUN: an id as `campaignd runs` prints it, its number, or latest; for example `campaignd %s latest`": {
-			"report", "audit", "pause", "resume", "cancel", "approve", "resolve", "follow-up",
+			"report", "audit", "history", "pause", "resume", "cancel", "approve", "resolve", "follow-up",
 		},
 	} {
 		for _, command := range commands {

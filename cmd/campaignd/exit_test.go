@@ -113,7 +113,7 @@ func TestAnUnreadableLedgerIsExitOne(t *testing.T) {
 	d.spoil("ALTER TABLE run RENAME COLUMN state TO gone; INSERT INTO suppression VALUES (1, 'all', 0, 0, '', '', '')")
 	d.spoil("DELETE FROM suppression")
 	for _, args := range [][]string{
-		{"report", "latest"}, {"report", "1"}, {"audit", "latest"}, {"why", "latest"}, {"runs"},
+		{"report", "latest"}, {"report", "1"}, {"audit", "latest"}, {"why", "latest"}, {"history", "latest"}, {"runs"},
 		{"pause", "1"}, {"resume", "1"}, {"cancel", "1"}, {"approve", "1"}, {"resolve", "1"}, {"follow-up", "1", "--where", "failed"},
 	} {
 		if r := d.want(1, args...); !strings.Contains(r.stderr, "no such column") || r.stdout != "" {
@@ -152,7 +152,8 @@ func TestAnInterruptedReadingCommandIsExit130(t *testing.T) {
 
 // ofARun are the commands on a run, without the name of the run.
 var ofARun = [][]string{
-	{"report"}, {"audit"}, {"why"}, {"limits"}, {"limits", "--weight", "2"}, {"pause"}, {"resume"}, {"cancel"}, {"approve"}, {"resolve"},
+	{"report"}, {"audit"}, {"why"}, {"history"}, {"limits"}, {"limits", "--weight", "2"}, {"pause"}, {"resume"}, {"cancel"}, {"approve"},
+	{"resolve"},
 	{"resolve", "--unknown", "keep"}, {"resolve", "--unknown", "resend"}, {"follow-up", "--where", "unknown"},
 }
 

@@ -65,7 +65,7 @@ func TestEveryCommandHasHelpWithAnExample(t *testing.T) {
 		}
 	}
 	for _, want := range []string{
-		"run", "serve", "launch", "demo", "check", "report", "audit", "why", "runs", "pause", "resume", "limits", "cancel", "approve",
+		"run", "serve", "launch", "demo", "check", "report", "audit", "why", "history", "runs", "pause", "resume", "limits", "cancel", "approve",
 		"suppressions",
 		"preview", "test", "resolve", "follow-up", "sandbox", "schedule", "drops", "config", "version",
 	} {

@@ -30,7 +30,7 @@ func TestAResultThatCannotBeWrittenIsExitOne(t *testing.T) {
 	for _, args := range [][]string{
 		{"run", c}, {"run", c, "-o", "json"}, {"runs"}, {"runs", "-o", "json"},
 		{"report", "1"}, {"report", "1", "--format", "json"}, {"report", "1", "--format", "csv"},
-		{"audit", "1"}, {"audit", "1", "-o", "json"}, {"why", "1"}, {"why", "1", "-o", "json"},
+		{"audit", "1"}, {"audit", "1", "-o", "json"}, {"why", "1"}, {"why", "1", "-o", "json"}, {"history", "1"}, {"history", "1", "-o", "json"},
 		{"resolve", "1", "--unknown", "keep"}, {"resolve", "1", "-o", "json"}, {"resolve", "1"},
 		{"check", c}, {"check", c, "-o", "json"}, {"preview", c}, {"preview", c, "-o", "json"}, {"schedule"}, {"schedule", "-o", "json"},
 		{"config", "show"}, {"config", "show", "-o", "json"}, {"config", "schema"}, {"version"}, {"version", "-o", "json"},

@@ -96,8 +96,8 @@ Without configuration it keeps its ledger in ./campaignd.db and sends to the san
 		}
 	}
 	group("send", p.cmdRun(), p.cmdServe(), p.cmdLaunch(), p.cmdDemo(), p.cmdCheck(), p.cmdPreview(), p.cmdTest())
-	group("look", p.Runs(), p.Report(), p.Audit(), p.Why(), p.cmdForecast(), p.cmdSchedule(), p.Actions(), p.Drops(),
-		p.Notifications())
+	group("look", p.Runs(), p.Report(), p.Audit(), p.Why(), p.History(), p.cmdForecast(), p.cmdSchedule(), p.Actions(),
+		p.Drops(), p.Notifications())
 	suppressions := p.Suppressions()
 	suppressions.AddCommand(p.cmdSuppressionsSync())
 	group("control", p.Pause(), p.Resume(), p.Limits(), p.Cancel(), p.Approve(), p.Resolve(), p.FollowUp(), p.Holds(),

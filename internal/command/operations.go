@@ -24,6 +24,8 @@ import (
 // another campaignd. operator.Session and client.Client document them.
 type Operations interface {
 	Runs(ctx context.Context, f campaign.RunFilter) ([]resource.Run, error)
+	Run(ctx context.Context, id string) (resource.Run, error)
+	History(ctx context.Context, id string) (campaign.History, error)
 	Pause(ctx context.Context, id string) (resource.Controlled, error)
 	Resume(ctx context.Context, id string) (resource.Controlled, error)
 	Cancel(ctx context.Context, id string) (resource.Controlled, error)

@@ -20,15 +20,17 @@ type Run struct {
 	FollowUp  campaign.RunNo       `json:"follow_up_of,omitempty"` // number of the earlier run
 	CreatedAt time.Time            `json:"created_at,omitzero"`
 	EndedAt   time.Time            `json:"ended_at,omitzero"`
-	Retired   campaign.Retired     `json:"retired,omitzero"` // rows that retention deleted; totals count them
-	Holds     []wording.HoldState  `json:"holds,omitempty"`  // the present holds of messages of the run
+	Launched  string               `json:"launched_by,omitempty"` // who or what launched it
+	Retired   campaign.Retired     `json:"retired,omitzero"`      // rows that retention deleted; totals count them
+	Holds     []wording.HoldState  `json:"holds,omitempty"`       // the present holds of messages of the run
 }
 
 // RunOf is a run without its holds.
 func RunOf(r campaign.Run) Run {
 	return Run{
 		ID: r.ID(), Campaign: r.Campaign, State: r.State, Reason: r.Reason, Detail: r.Detail, Wanted: r.Wanted, Rows: r.Rows,
-		List: r.List(), FollowUp: r.Parent, CreatedAt: r.CreatedAt, EndedAt: r.EndedAt, Retired: r.Retired,
+		List: r.List(), FollowUp: r.Parent, CreatedAt: r.CreatedAt, EndedAt: r.EndedAt, Launched: wording.LaunchedBy(r),
+		Retired: r.Retired,
 	}
 }
 
