@@ -116,13 +116,14 @@ type form struct {
 }
 
 // shifts are the layout shifts of a page since it was opened, as the browser counts them: how much,
-// and what moved. Those within half a second of a key or a click are not counted.
+// and what moved. Those within half a second of a key or a click are not counted, nor those of a
+// part of a pixel, which a font that arrives gives.
 func (s *served) shifts(ctx context.Context) []string {
 	s.t.Helper()
 	return evaluate[[]string](s.t, ctx, `new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => {
 		const seen = new PerformanceObserver(() => {});
 		seen.observe({type: "layout-shift", buffered: true});
-		done(seen.takeRecords().filter(e => !e.hadRecentInput).map(e => e.value.toFixed(4) + " by " +
+		done(seen.takeRecords().filter(e => !e.hadRecentInput && e.value >= 0.0001).map(e => e.value.toFixed(4) + " by " +
 			e.sources.map(s => s.node ? s.node.nodeName + "#" + (s.node.id || "") + "." + (s.node.className || "") : "").join(" ")));
 	})))`)
 }
