@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 
 	"campaignd/internal/ledger"
+	"campaignd/internal/ledger/sqlite/dbfile"
 
 	"modernc.org/sqlite"
 	sqlitelib "modernc.org/sqlite/lib"
@@ -61,24 +61,10 @@ func openUnwritable(ctx context.Context, path string, o ledger.Options) (*Ledger
 
 func openCopy(ctx context.Context, path, copied string, o ledger.Options) (*Ledger, error) {
 	for _, suffix := range []string{"", "-wal"} {
-		err := copyFile(copied+suffix, path+suffix)
+		err := dbfile.Copy(copied+suffix, path+suffix)
 		if err != nil && (suffix == "" || !errors.Is(err, fs.ErrNotExist)) {
 			return nil, err
 		}
 	}
 	return openWith(ctx, "sqlite", copied, o)
-}
-
-func copyFile(to, from string) error {
-	in, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	out, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(out, in)
-	return errors.Join(err, out.Close())
 }

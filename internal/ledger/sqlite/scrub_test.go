@@ -15,6 +15,7 @@ import (
 	"campaignd/campaign/conversion"
 	"campaignd/internal/ledger"
 	"campaignd/internal/ledger/ledgertest"
+	"campaignd/internal/ledger/sqlite/dbfile"
 )
 
 // After an erasure no byte of the person is in the file or in its log: not in free pages, and not
@@ -111,7 +112,7 @@ func TestAnErasedNumberIsNotInTheFile(t *testing.T) {
 			t.Errorf("audit of %s: %+v %v; want no problem, no error", r.ID(), ps, err)
 		}
 	}
-	if err := check(t.Context(), path); err != nil {
+	if err := dbfile.Check(t.Context(), path); err != nil {
 		t.Errorf("the file after the erasure: %v; want no damage", err)
 	}
 }
