@@ -24,10 +24,6 @@ const (
 // Statuses lists every Status in the order of reports.
 var Statuses = []Status{Queued, Sending, Accepted, Sent, Delivered, Read, Failed, Refused, Skipped, InDoubt, Unknown}
 
-// Open reports whether a row in this status is still to be sent or in doubt. `run` exits with 3
-// exactly when a row ends Open or Unknown.
-func (s Status) Open() bool { return s == Queued || s == Sending || s == InDoubt }
-
 // Delivery is one recipient in one run: the immutable part of its row in the ledger, written once
 // by the import.
 type Delivery struct {

@@ -68,7 +68,8 @@ func (m *model) shown(seq int64, alive bool) campaign.Status {
 
 func (m *model) open() bool {
 	for _, r := range m.rows {
-		if r.status.Open() {
+		switch r.status {
+		case campaign.Queued, campaign.Sending, campaign.InDoubt:
 			return true
 		}
 	}

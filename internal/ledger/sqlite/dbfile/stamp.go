@@ -1,6 +1,6 @@
 // Package dbfile knows the file of an SQLite ledger: where it may be, how a connection to it is
-// named, which bytes of a page are free, and by its stamp whether it is a copy or was restored
-// (docs/protocol.md#a-copy-of-an-sqlite-ledger).
+// named, which bytes of a page are free, how a backup of it is written, and by its stamp whether it
+// is a copy or was restored (docs/protocol.md#a-copy-of-an-sqlite-ledger).
 package dbfile
 
 import (
