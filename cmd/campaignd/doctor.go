@@ -30,19 +30,13 @@ The exit code is 1 if a check failed, and 0 if there are only warnings.`,
 		if err := cmd.Context().Err(); err != nil {
 			return err
 		}
-		if o.JSON() {
-			err = command.WriteJSON(p.Stdout, checks)
-		} else {
-			rows := make([][]string, 0, len(checks))
-			for _, c := range checks {
-				said := c.Detail
-				if c.Remedy != "" {
-					said += ": " + c.Remedy
-				}
-				rows = append(rows, []string{string(c.Health), c.Name, said})
+		err = command.WriteList(&p.Program, o, []string{"RESULT", "CHECK", "SEEN"}, checks, func(c doctor.Check) []string {
+			said := c.Detail
+			if c.Remedy != "" {
+				said += ": " + c.Remedy
 			}
-			err = command.WriteTable(p.Stdout, []string{"RESULT", "CHECK", "SEEN"}, rows)
-		}
+			return []string{string(c.Health), c.Name, said}
+		})
 		if err == nil && slices.ContainsFunc(checks, func(c doctor.Check) bool { return c.Health == doctor.HealthFail }) {
 			return command.Silent(command.ExitFailed)
 		}

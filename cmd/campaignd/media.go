@@ -92,15 +92,10 @@ func notOffered(err error, operation string) error {
 }
 
 func (p *program) writeFiles(o *command.Output, files []service.File) error {
-	if o.JSON() {
-		return command.WriteJSON(p.Stdout, append([]service.File{}, files...))
-	}
-	rows := [][]string{}
-	for _, f := range files {
-		rows = append(rows, []string{sentence.Printable(f.ID), fmt.Sprint(f.Size), f.ExpiresAt.Format(time.DateOnly),
-			sentence.Printable(f.ContentType), sentence.Printable(f.Filename)})
-	}
-	return command.WriteTable(p.Stdout, []string{"FILE", "BYTES", "UNTIL", "TYPE", "NAME"}, rows)
+	return command.WriteList(&p.Program, o, []string{"FILE", "BYTES", "UNTIL", "TYPE", "NAME"}, files, func(f service.File) []string {
+		return []string{f.ID, fmt.Sprint(f.Size), f.ExpiresAt.Format(time.DateOnly),
+			f.ContentType, f.Filename}
+	})
 }
 
 // uploadedFile is the answer to an upload in JSON.

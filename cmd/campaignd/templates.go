@@ -167,14 +167,10 @@ func (p *program) writeTemplates(o *command.Output, all []messaging.TemplateReco
 	slices.SortStableFunc(all, func(a, b messaging.TemplateRecord) int {
 		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Language, b.Language))
 	})
-	if o.JSON() {
-		return command.WriteJSON(p.Stdout, append([]messaging.TemplateRecord{}, all...))
-	}
-	rows := [][]string{}
-	for _, t := range all {
-		rows = append(rows, []string{t.Name, t.Language, cmp.Or(t.Status, "-"), t.Category, t.Reason})
-	}
-	return command.WriteTable(p.Stdout, []string{"TEMPLATE", "LANGUAGE", "STATUS", "CATEGORY", "REASON"}, rows)
+	heads := []string{"TEMPLATE", "LANGUAGE", "STATUS", "CATEGORY", "REASON"}
+	return command.WriteList(&p.Program, o, heads, all, func(t messaging.TemplateRecord) []string {
+		return []string{t.Name, t.Language, cmp.Or(t.Status, "-"), t.Category, t.Reason}
+	})
 }
 
 func (p *program) cmdTemplatesShow() *cobra.Command {

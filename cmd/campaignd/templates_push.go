@@ -117,14 +117,9 @@ func (p *program) stopsNoRun(ctx context.Context, cfg *config.Config, a account,
 }
 
 func (p *program) writePushed(o *command.Output, done []template.Pushed) error {
-	if o.JSON() {
-		return command.WriteJSON(p.Stdout, done)
-	}
-	rows := [][]string{}
-	for _, d := range done {
-		rows = append(rows, []string{d.File, string(d.Action), d.Status, d.Error})
-	}
-	return command.WriteTable(p.Stdout, []string{"FILE", "ACTION", "STATUS", "WHY"}, rows)
+	return command.WriteList(&p.Program, o, []string{"FILE", "ACTION", "STATUS", "WHY"}, done, func(d template.Pushed) []string {
+		return []string{d.File, string(d.Action), d.Status, d.Error}
+	})
 }
 
 // differenceFacts is one template file in the JSON of diff.

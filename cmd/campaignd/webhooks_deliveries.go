@@ -11,7 +11,6 @@ import (
 	"campaignd/internal/command"
 	"campaignd/internal/config"
 	"campaignd/internal/messaging/service"
-	"campaignd/internal/sentence"
 )
 
 // deliveryStates are the states of a delivery at the service.
@@ -42,15 +41,11 @@ is repeated no more; webhooks replay asks for its time again.`,
 			if err != nil {
 				return notOffered(err, "webhook_deliveries")
 			}
-			if o.JSON() {
-				return command.WriteJSON(p.Stdout, all)
-			}
-			rows := [][]string{}
-			for _, d := range all {
-				rows = append(rows, []string{d.CreatedAt.Format(time.RFC3339), sentence.Printable(d.State), fmt.Sprint(d.Attempts),
-					fmt.Sprint(d.HTTPStatus), sentence.Printable(d.Type), sentence.Printable(d.EventID)})
-			}
-			return command.WriteTable(p.Stdout, []string{"CREATED", "STATE", "TRIES", "ANSWER", "TYPE", "EVENT"}, rows)
+			heads := []string{"CREATED", "STATE", "TRIES", "ANSWER", "TYPE", "EVENT"}
+			return command.WriteList(&p.Program, o, heads, all, func(d service.WebhookDelivery) []string {
+				return []string{d.CreatedAt.Format(time.RFC3339), d.State, fmt.Sprint(d.Attempts),
+					fmt.Sprint(d.HTTPStatus), d.Type, d.EventID}
+			})
 		})
 	}
 	return cmd

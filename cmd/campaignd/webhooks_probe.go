@@ -41,7 +41,7 @@ taken.`,
 			if err != nil {
 				return err
 			}
-			return p.testEndpoints(cmd.Context(), c, []string{address}, o.JSON())
+			return p.testEndpoints(cmd.Context(), c, []string{address}, o)
 		}
 		return p.withService(func(cfg *config.Config, c *service.Client) error {
 			all, err := c.Webhooks(cmd.Context())
@@ -52,32 +52,25 @@ taken.`,
 			if len(own) == 0 {
 				return fmt.Errorf("no registered endpoint ends with %s (webhooks.path): register one, or give --url", cfg.Webhooks.Path)
 			}
-			return p.testEndpoints(cmd.Context(), cfg, own, o.JSON())
+			return p.testEndpoints(cmd.Context(), cfg, own, o)
 		})
 	}
 	return cmd
 }
 
-func (p *program) testEndpoints(ctx context.Context, c *config.Config, addresses []string, json bool) error {
+func (p *program) testEndpoints(ctx context.Context, c *config.Config, addresses []string, o *command.Output) error {
 	tests, err := doctor.TestEndpoints(ctx, c, addresses)
 	if err != nil {
 		return err
 	}
-	if json {
-		err = command.WriteJSON(p.Stdout, tests)
-	} else {
-		var rows [][]string
-		for _, t := range tests {
-			result := "taken"
-			if !t.Taken {
-				result = "not taken"
-			}
-			rows = append(rows, []string{result, sentence.Printable(t.URL), fmt.Sprintf("webhooks.secrets[%d]", t.Secret),
-				sentence.Printable(t.Answer)})
+	heads := []string{"RESULT", "URL", "SECRET", "ANSWER"}
+	if err := command.WriteList(&p.Program, o, heads, tests, func(t doctor.EndpointTest) []string {
+		result := "taken"
+		if !t.Taken {
+			result = "not taken"
 		}
-		err = command.WriteTable(p.Stdout, []string{"RESULT", "URL", "SECRET", "ANSWER"}, rows)
-	}
-	if err != nil {
+		return []string{result, t.URL, fmt.Sprintf("webhooks.secrets[%d]", t.Secret), t.Answer}
+	}); err != nil {
 		return err
 	}
 	fmt.Fprintln(p.Stderr, "this proves the way in and our own secrets, not that the service signs with one of them")

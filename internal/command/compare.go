@@ -44,11 +44,8 @@ the first. Replies, opt-outs and orders are there if both runs know them.`,
 			if o.JSON() {
 				return WriteJSON(p.Stdout, out)
 			}
-			var rows [][]string
-			for i := range out.Figures {
-				rows = append(rows, out.Figures[i].Cells())
-			}
-			return WriteTable(p.Stdout, []string{"FIGURE", out.Runs[0], out.Runs[1], "DIFFERENCE"}, rows)
+			return WriteTable(p.Stdout, []string{"FIGURE", out.Runs[0], out.Runs[1], "DIFFERENCE"}, Rows(out.Figures,
+				func(c reporting.Contrast) []string { return c.Cells() }))
 		})
 	}
 	return cmd

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"campaignd/campaign"
+	"campaignd/internal/client/resource"
 	"campaignd/internal/sentence"
 )
 
@@ -71,18 +72,13 @@ func (p *Program) cmdKeysList() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if o.JSON() {
-				return WriteJSON(p.Stdout, keys)
-			}
-			var rows [][]string
-			for _, k := range keys {
+			return WriteList(p, o, []string{"KEY", "NAME", "SCOPE", "COMPANY", "CREATED", "STATE"}, keys, func(k resource.Key) []string {
 				state := "in force"
 				if k.RevokedAt != nil {
 					state = "revoked " + Clock(*k.RevokedAt)
 				}
-				rows = append(rows, []string{k.ID, k.Name, k.Scope, cmp.Or(k.Company, "-"), Clock(k.CreatedAt), state})
-			}
-			return WriteTable(p.Stdout, []string{"KEY", "NAME", "SCOPE", "COMPANY", "CREATED", "STATE"}, rows)
+				return []string{k.ID, k.Name, k.Scope, cmp.Or(k.Company, "-"), Clock(k.CreatedAt), state}
+			})
 		})
 	}
 	return cmd
@@ -138,14 +134,9 @@ a key of the API, or a user of this machine.`,
 			if err != nil {
 				return err
 			}
-			if o.JSON() {
-				return WriteJSON(p.Stdout, actions)
-			}
-			var rows [][]string
-			for _, a := range actions {
-				rows = append(rows, []string{Clock(a.At), a.By, a.What, a.On, a.Detail})
-			}
-			return WriteTable(p.Stdout, []string{"AT", "BY", "WHAT", "ON", "DETAIL"}, rows)
+			return WriteList(p, o, []string{"AT", "BY", "WHAT", "ON", "DETAIL"}, actions, func(a resource.Action) []string {
+				return []string{Clock(a.At), a.By, a.What, a.On, a.Detail}
+			})
 		})
 	}
 	return cmd

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"campaignd/campaign"
-	"campaignd/internal/sentence"
+	"campaignd/internal/client/resource"
 )
 
 // Notifications returns the command notifications.
@@ -60,20 +60,16 @@ func (p *Program) notificationsList(cmd *cobra.Command) func(context.Context) er
 			if err != nil {
 				return err
 			}
-			if o.JSON() {
-				return WriteJSON(p.Stdout, all)
-			}
-			var rows [][]string
-			for _, n := range all {
+			heads := []string{"NO", "AT", "DESTINATION", "KIND", "ABOUT", "TRIES", "STATE"}
+			return WriteList(p, o, heads, all, func(n resource.Notification) []string {
 				about := cmp.Or(n.Run, n.Subject)
 				state := string(n.State)
 				if n.Error != "" {
 					state += ": " + n.Error
 				}
-				rows = append(rows, []string{strconv.FormatInt(n.No, 10), Clock(n.At), n.Destination, n.Kind, sentence.Printable(about),
-					strconv.Itoa(n.Attempts), sentence.Printable(state)})
-			}
-			return WriteTable(p.Stdout, []string{"NO", "AT", "DESTINATION", "KIND", "ABOUT", "TRIES", "STATE"}, rows)
+				return []string{strconv.FormatInt(n.No, 10), Clock(n.At), n.Destination, n.Kind, about,
+					strconv.Itoa(n.Attempts), state}
+			})
 		})
 	}
 }

@@ -77,6 +77,23 @@ func (p *Program) Say(o *Output, v any, text string) error {
 	return err
 }
 
+// WriteList prints a list as JSON if -o asks for that, else as a table with a row for each.
+func WriteList[T any](p *Program, o *Output, heads []string, all []T, row func(T) []string) error {
+	if o.JSON() {
+		return WriteJSON(p.Stdout, append([]T{}, all...)) // an empty list is [], not null
+	}
+	return WriteTable(p.Stdout, heads, Rows(all, row))
+}
+
+// Rows returns the row of cells of each.
+func Rows[T any](all []T, row func(T) []string) [][]string {
+	rows := make([][]string, 0, len(all))
+	for _, v := range all {
+		rows = append(rows, row(v))
+	}
+	return rows
+}
+
 // WriteTable writes aligned columns: the heads, then the rows. It replaces unprintable characters
 // in the cells, and breaks a long last cell into lines.
 func WriteTable(w io.Writer, heads []string, rows [][]string) error {

@@ -45,18 +45,14 @@ func (p *Program) Runs() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if o.JSON() {
-				return WriteJSON(p.Stdout, runs)
+			heads := []string{"RUN", "STATE", "ROWS", "LAUNCHED", "ENDED", "LIST"}
+			err = WriteList(p, o, heads, runs, func(r resource.Run) []string {
+				return []string{r.ID, StateOf(r), strconv.FormatInt(r.Rows, 10), Clock(r.CreatedAt), Clock(r.EndedAt), r.List}
+			})
+			if err == nil && !o.JSON() {
+				p.writeHolds(runs)
 			}
-			var rows [][]string
-			for _, r := range runs {
-				rows = append(rows, []string{r.ID, StateOf(r), strconv.FormatInt(r.Rows, 10), Clock(r.CreatedAt), Clock(r.EndedAt), r.List})
-			}
-			if err := WriteTable(p.Stdout, []string{"RUN", "STATE", "ROWS", "LAUNCHED", "ENDED", "LIST"}, rows); err != nil {
-				return err
-			}
-			p.writeHolds(runs)
-			return nil
+			return err
 		})
 	}
 	cmd.AddCommand(p.cmdCompare())

@@ -82,12 +82,10 @@ func (p *Program) writeWhyNumber(n why.Number) error {
 	if len(n.Runs) == 0 {
 		return nil
 	}
-	var rows [][]string
-	for _, r := range n.Runs {
-		rows = append(rows, []string{r.Run, strconv.FormatInt(r.Queued, 10), string(r.LimitedBy), r.Detail})
-	}
 	fmt.Fprintln(p.Stdout)
-	return WriteTable(p.Stdout, []string{"RUN", "QUEUED", "LIMITED BY", "DETAIL"}, rows)
+	return WriteTable(p.Stdout, []string{"RUN", "QUEUED", "LIMITED BY", "DETAIL"}, Rows(n.Runs, func(r why.Lane) []string {
+		return []string{r.Run, strconv.FormatInt(r.Queued, 10), string(r.LimitedBy), r.Detail}
+	}))
 }
 
 func (p *Program) writeWhy(w why.Answer) error {
