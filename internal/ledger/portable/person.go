@@ -27,6 +27,7 @@ const (
 	// The update locks the part, so that an erasure comes before it or finds the pages.
 	sqlKeepPart   = `UPDATE key_part SET phase = 1 WHERE part = $1 AND phase = 0 AND erased = $2`
 	sqlInsertPage = `INSERT INTO key_page (part, lo, keys) VALUES ($1, $2, $3)`
+	sqlPartSize   = `SELECT CAST(coalesce(sum(hi - lo), 0) AS bigint) FROM segment WHERE id >= $1 AND id <= $2`
 	sqlPartKeys   = `SELECT coalesce(string_agg(key || ' ' || (rid & 4294967295), ','), '') FROM delivery
 		WHERE rid >= $1 AND rid < $2 AND key > 0`
 	sqlTellErased  = `UPDATE key_part SET erased = erased + 1 WHERE part = $1`
@@ -83,8 +84,12 @@ func (l *Ledger) KeepNumbers(ctx context.Context) (kept bool, err error) {
 	if found, err := l.row(ctx, Reports, []any{&erased}, sqlErasedPart, part); err != nil || !found {
 		return false, err
 	}
-	var rows []ledger.KeyRow
 	no, from, to := ledger.PartRows(part)
+	var size int
+	if _, err := l.row(ctx, Reports, []any{&size}, sqlPartSize, part, ledger.SegmentOf(ledger.RowID(no, to-1))); err != nil {
+		return false, err
+	}
+	rows := make([]ledger.KeyRow, 0, size) // up to 16 MB; growing it would take three times that
 	for seq := from; seq < to; seq += campaign.SegmentSize {
 		var text string
 		first, last := ledger.RowID(no, seq), ledger.RowID(no, seq+campaign.SegmentSize-1)
