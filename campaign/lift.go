@@ -1,10 +1,10 @@
 package campaign
 
 import (
+	"time"
+
 	"campaignd/campaign/reception"
 )
-
-import "time"
 
 // Lift ends holds of one scope and id.
 type Lift struct {

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"campaignd/campaign"
 	"campaignd/campaign/file"
 	"campaignd/campaign/launch"
 	"campaignd/internal/messaging"
@@ -19,7 +18,7 @@ import (
 
 // uploads counts them.
 type uploads struct {
-	campaign.Service
+	messaging.Service
 	n int
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/file"
+	"campaignd/internal/messaging"
 	"campaignd/internal/sentence"
 	"campaignd/recipients"
 )
@@ -28,7 +29,7 @@ type Ledger interface {
 // Request describes one launch of a campaign over one list.
 type Request struct {
 	Ledger  Ledger
-	Service campaign.Service
+	Service messaging.Service
 	// Rate is PreflightInput.Rate.
 	Rate func(connection string) float64
 	// Commerce is PreflightInput.Commerce.

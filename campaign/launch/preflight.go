@@ -24,7 +24,7 @@ type PreflightInput struct {
 	// List is the path of the list.
 	List string
 	// Service is asked for connections, numbers and templates; nil checks only what needs no service.
-	Service campaign.Service
+	Service messaging.Service
 	// Template stands for the service's record of the template where Service is nil; it may be nil.
 	Template *messaging.TemplateRecord
 	// Suppressions tells which recipients must not be sent to, now or at all; nil does not count them.

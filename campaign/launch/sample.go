@@ -18,10 +18,10 @@ import (
 
 // SampleInput selects one row of a campaign's list.
 type SampleInput struct {
-	File    string           // path of the campaign file
-	List    string           // path of the list; "": recipients.file of the campaign
-	Row     int64            // from 1; 0: the first row that can be sent
-	Service campaign.Service // asked for the template's text; nil: the sample has no text
+	File    string            // path of the campaign file
+	List    string            // path of the list; "": recipients.file of the campaign
+	Row     int64             // from 1; 0: the first row that can be sent
+	Service messaging.Service // asked for the template's text; nil: the sample has no text
 	// Suppressions are the numbers that SendTest refuses.
 	Suppressions []campaign.Suppression
 }
@@ -114,7 +114,7 @@ func sampleOf(def *file.Definition, list *List, want int64) (*Sample, error) {
 }
 
 // read asks the service for the template's text. Without such a template the sample has no text.
-func (s *Sample) read(ctx context.Context, service campaign.Service) error {
+func (s *Sample) read(ctx context.Context, service messaging.Service) error {
 	all, err := service.Templates(ctx, s.Message.ConnectionID)
 	if errors.Is(err, messaging.ErrNotOffered) {
 		return nil
@@ -145,7 +145,7 @@ func (s *Sample) read(ctx context.Context, service campaign.Service) error {
 
 // Tester is what SendTest needs of the service.
 type Tester interface {
-	campaign.Service
+	messaging.Service
 	Send(ctx context.Context, m *messaging.Message) (messaging.Receipt, error)
 }
 

@@ -31,7 +31,7 @@ var ErrMediaChanged = errors.New("the header file has changed since the run was 
 
 // uploadHeader uploads the header file of a folder once for all connections that share files. hash,
 // if not "", is the SHA-256 that the file must have.
-func uploadHeader(ctx context.Context, s campaign.Service, kind, folder, name, hash string, connections []messaging.Connection) (
+func uploadHeader(ctx context.Context, s messaging.Service, kind, folder, name, hash string, connections []messaging.Connection) (
 	all []campaign.Asset, err error) {
 	path, err := filepath.Abs(file.Within(folder, name))
 	if err != nil {
@@ -78,7 +78,7 @@ type MediaLedger interface {
 // RenewMedia uploads the header file of a run again when the first of its assets ends within
 // AssetRenew. It fails when the file is gone or has changed; within assetHold of the end it then
 // also holds the run, until a later call succeeds.
-func RenewMedia(ctx context.Context, l MediaLedger, s campaign.Service, no campaign.RunNo, now time.Time) (renewed bool, err error) {
+func RenewMedia(ctx context.Context, l MediaLedger, s messaging.Service, no campaign.RunNo, now time.Time) (renewed bool, err error) {
 	run, err := l.Run(ctx, no)
 	if err != nil || run.AssetUntil.IsZero() || run.State.Ended() || run.AssetUntil.Sub(now) > AssetRenew {
 		return false, err
@@ -103,7 +103,7 @@ func RenewMedia(ctx context.Context, l MediaLedger, s campaign.Service, no campa
 	return false, errors.Join(err, holdErr)
 }
 
-func renewMedia(ctx context.Context, l campaign.RunLedger, s campaign.Service, run campaign.Run) ([]campaign.Asset, error) {
+func renewMedia(ctx context.Context, l campaign.RunLedger, s messaging.Service, run campaign.Run) ([]campaign.Asset, error) {
 	def, err := file.ParseStored(run.ID(), run.Definition)
 	if err != nil {
 		return nil, err

@@ -14,7 +14,7 @@ import (
 )
 
 // tester is a service that accepts each message and lists no templates.
-type tester struct{ campaign.Service }
+type tester struct{ messaging.Service }
 
 func (tester) Templates(context.Context, string) ([]messaging.TemplateRecord, error) {
 	return nil, messaging.ErrNotOffered

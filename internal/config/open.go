@@ -5,13 +5,10 @@ import (
 	"net/http"
 	"time"
 
-	"campaignd/campaign"
 	"campaignd/internal/messaging/cloud"
 	"campaignd/internal/messaging/connector"
 	"campaignd/internal/messaging/service"
 )
-
-var _ campaign.Service = (*connector.Set)(nil)
 
 // NewConnectors makes the clients of the configured service and of the Cloud API.
 func NewConnectors(cfg *Config) (*connector.Set, error) {

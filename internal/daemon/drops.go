@@ -255,7 +255,7 @@ const recentFor = time.Minute
 
 // recent is a service that gives an answer again for recentFor.
 type recent struct {
-	campaign.Service
+	messaging.Service
 
 	mu      sync.Mutex
 	answers map[string]answer

@@ -5,6 +5,26 @@ import "campaignd/recipients"
 // FoldPage is how many segments one query finds with messages that the table sender may not have.
 const FoldPage = 1000
 
+// FoldSenders calls fold for each such segment. unfolded returns up to FoldPage of them with keys
+// greater than after, in the order of the keys.
+func FoldSenders(unfolded func(after int64) ([]SentSegment, error), fold func(SentSegment) error) error {
+	for after := int64(0); ; {
+		page, err := unfolded(after)
+		if err != nil {
+			return err
+		}
+		for _, s := range page {
+			if err := fold(s); err != nil {
+				return err
+			}
+			after = s.Key
+		}
+		if len(page) < FoldPage {
+			return nil
+		}
+	}
+}
+
 // LastSender chooses among the connections that reached a recipient.
 type LastSender struct {
 	own  map[string]string

@@ -276,7 +276,7 @@ func (q *Quotas) askPlan(ctx context.Context, company string) {
 	if asked || company == "" {
 		return
 	}
-	_ = q.Directory.Ask(ctx, AskNumbers, func(ctx context.Context, s campaign.Service) ([]messaging.Connection, error) {
+	_ = q.Directory.Ask(ctx, AskNumbers, func(ctx context.Context, s messaging.Service) ([]messaging.Connection, error) {
 		if set, ok := s.(*connector.Set); ok {
 			q.BilledBy(set)
 		}

@@ -161,7 +161,7 @@ func (d *Directory) Peers(connection string) (accounts []string) {
 // Ask makes a client and calls refresh with it, for at most wait. Without an API key it does
 // nothing.
 func (d *Directory) Ask(
-	ctx context.Context, wait time.Duration, refresh func(context.Context, campaign.Service) ([]messaging.Connection, error),
+	ctx context.Context, wait time.Duration, refresh func(context.Context, messaging.Service) ([]messaging.Connection, error),
 ) error {
 	client, err := config.NewConnectors(d.cfg)
 	if errors.Is(err, connector.ErrNone) {
@@ -179,7 +179,7 @@ func (d *Directory) Ask(
 
 // Refresh asks the service for its connections and their rates. The configuration and the defaults
 // stay in use where the service has no numbers endpoint.
-func (d *Directory) Refresh(ctx context.Context, c campaign.Service) ([]messaging.Connection, error) {
+func (d *Directory) Refresh(ctx context.Context, c messaging.Service) ([]messaging.Connection, error) {
 	conns, err := d.RefreshConnections(ctx, c)
 	if err != nil {
 		return nil, err
@@ -189,7 +189,7 @@ func (d *Directory) Refresh(ctx context.Context, c campaign.Service) ([]messagin
 }
 
 // RefreshConnections asks the service for its connections, and returns them.
-func (d *Directory) RefreshConnections(ctx context.Context, c campaign.Service) ([]messaging.Connection, error) {
+func (d *Directory) RefreshConnections(ctx context.Context, c messaging.Service) ([]messaging.Connection, error) {
 	conns, err := c.Connections(ctx)
 	if err != nil {
 		return nil, d.withRemedy("connections", err)
@@ -209,7 +209,7 @@ func (d *Directory) RefreshConnections(ctx context.Context, c campaign.Service) 
 // RefreshRates asks for the rates, and returns those that are new or have changed. After an error
 // the last known ones stay in use. A rate of the configuration, which comes before the service's,
 // is not listed.
-func (d *Directory) RefreshRates(ctx context.Context, c campaign.Service) (changed map[string]throughput.Pace, err error) {
+func (d *Directory) RefreshRates(ctx context.Context, c messaging.Service) (changed map[string]throughput.Pace, err error) {
 	health, err := c.Numbers(ctx)
 	if err != nil && !errors.Is(err, messaging.ErrNotOffered) {
 		return nil, d.withRemedy("numbers", err)

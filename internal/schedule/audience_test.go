@@ -21,7 +21,7 @@ import (
 )
 
 // silent is a service that lists nothing but a connection.
-type silent struct{ campaign.Service }
+type silent struct{ messaging.Service }
 
 func (silent) Connections(context.Context) ([]messaging.Connection, error) {
 	return []messaging.Connection{{ID: "conn_1"}}, nil

@@ -33,7 +33,7 @@ func restAfter(calls int64) time.Duration {
 
 // counted is a service that counts the requests of one launch.
 type counted struct {
-	campaign.Service
+	messaging.Service
 	calls atomic.Int64
 }
 

@@ -16,6 +16,7 @@ import (
 	"campaignd/internal/audience"
 	"campaignd/internal/config"
 	"campaignd/internal/faults"
+	"campaignd/internal/messaging"
 )
 
 // Options are what a Scheduler works with. Config, Ledger, Owner and Log are required; a process
@@ -23,7 +24,7 @@ import (
 type Options struct {
 	Config  *config.Config
 	Ledger  campaign.Ledger
-	Service campaign.Service
+	Service messaging.Service
 	Owner   string // names the process in leases
 	Log     *slog.Logger
 	// Check returns what a launch of a campaign file does with its preflight: it passes it to then, or

@@ -11,6 +11,7 @@ import (
 	"campaignd/internal/ledger"
 	"campaignd/internal/ledger/postgres"
 	"campaignd/internal/ledger/sqlite"
+	"campaignd/internal/ledger/sqlite/dbfile"
 )
 
 // Open opens the ledger at dsn, which has the form of the key `ledger`.
@@ -29,5 +30,5 @@ func Lost(cfg *config.Config) error {
 	if !cfg.NoLedger() {
 		return nil
 	}
-	return sqlite.Lost(cfg.LedgerFile())
+	return dbfile.Lost(cfg.LedgerFile())
 }

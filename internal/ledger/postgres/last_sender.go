@@ -29,23 +29,14 @@ func (l *Ledger) FoldSenders(ctx context.Context) error {
 	if l.readOnly {
 		return nil
 	}
-	for after := int64(0); ; {
-		var page []ledger.SentSegment
-		if err := l.read(ctx, l.reports, list(&page, ledger.ScanSentSegment, sqlUnfolded, after, ledger.FoldPage)); err != nil {
-			return err
-		}
-		for _, s := range page {
-			if err := l.change(ctx, l.reports, "", func(t *tx) error {
-				return t.do(stmt(nil, sqlFolded, s.Key), stmt(nil, sqlFold, s.Key, s.From, s.To))
-			}); err != nil {
-				return err
-			}
-			after = s.Key
-		}
-		if len(page) < ledger.FoldPage {
-			return nil
-		}
-	}
+	return ledger.FoldSenders(func(after int64) (page []ledger.SentSegment, err error) {
+		err = l.read(ctx, l.reports, list(&page, ledger.ScanSentSegment, sqlUnfolded, after, ledger.FoldPage))
+		return page, err
+	}, func(s ledger.SentSegment) error {
+		return l.change(ctx, l.reports, "", func(t *tx) error {
+			return t.do(stmt(nil, sqlFolded, s.Key), stmt(nil, sqlFold, s.Key, s.From, s.To))
+		})
+	})
 }
 
 const sqlSenders = `SELECT key, connection, at FROM sender WHERE key = ANY($1) AND key <> 0 AND connection = ANY($2)`

@@ -24,27 +24,18 @@ func (l *Ledger) FoldSenders(ctx context.Context) error {
 	if l.writer == nil {
 		return nil
 	}
-	for after := int64(0); ; {
-		var page []ledger.SentSegment
-		if err := l.read().each(ctx, sqlUnfolded, args(after, ledger.FoldPage), list(&page, ledger.ScanSentSegment)); err != nil {
-			return err
-		}
-		for _, s := range page {
-			if err := l.submit(ctx, &op{urgency: bulk, rows: int(s.To - s.From), run: func(t *tx) error {
-				if _, err := t.exec(sqlFold, s.Key, s.From, s.To); err != nil {
-					return err
-				}
-				_, err := t.exec(sqlFolded, s.Key)
-				return err
-			}}); err != nil {
+	return ledger.FoldSenders(func(after int64) (page []ledger.SentSegment, err error) {
+		err = l.read().each(ctx, sqlUnfolded, args(after, ledger.FoldPage), list(&page, ledger.ScanSentSegment))
+		return page, err
+	}, func(s ledger.SentSegment) error {
+		return l.submit(ctx, &op{urgency: bulk, rows: int(s.To - s.From), run: func(t *tx) error {
+			if _, err := t.exec(sqlFold, s.Key, s.From, s.To); err != nil {
 				return err
 			}
-			after = s.Key
-		}
-		if len(page) < ledger.FoldPage {
-			return nil
-		}
-	}
+			_, err := t.exec(sqlFolded, s.Key)
+			return err
+		}})
+	})
 }
 
 var sqlSenders = `SELECT key, connection, at FROM sender WHERE key IN ` + values(1, keysWidth) + ` AND key <> 0`

@@ -17,14 +17,13 @@ import (
 	"testing"
 	"time"
 
-	"campaignd/campaign"
 	"campaignd/campaign/sender"
 	"campaignd/internal/messaging"
 )
 
 var (
-	_ campaign.Service = (*Client)(nil)
-	_ sender.Sender    = (*Client)(nil)
+	_ messaging.Service = (*Client)(nil)
+	_ sender.Sender     = (*Client)(nil)
 )
 
 func TestAFileIsStoredForItsNumber(t *testing.T) {

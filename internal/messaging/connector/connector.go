@@ -23,14 +23,13 @@ type Set struct {
 // ErrNone means that no connector is configured.
 var ErrNone = errors.New("neither service.api_key nor cloud.accounts is configured")
 
+var _ messaging.Service = (*Set)(nil)
+
 // wire is what both connectors have.
 type wire interface {
+	messaging.Service
 	Send(context.Context, *messaging.Message) (messaging.Receipt, error)
 	Warm(context.Context) error
-	Connections(context.Context) ([]messaging.Connection, error)
-	Numbers(context.Context) ([]messaging.Number, error)
-	Templates(context.Context, string) ([]messaging.TemplateRecord, error)
-	UploadMedia(context.Context, string, string, string, io.Reader) (messaging.Asset, error)
 	CreateTemplate(context.Context, string, messaging.TemplateRecord, string) (messaging.TemplateRecord, error)
 	Close()
 }

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"testing"
 
-	"campaignd/campaign"
 	"campaignd/internal/config"
 	"campaignd/internal/messaging"
 	"campaignd/throttle/throughput"
@@ -40,7 +39,7 @@ func Service(t *testing.T, status int, numbers string) *config.Config {
 
 // rated is a service that tells the quality of each number and no rate.
 type rated struct {
-	campaign.Service
+	messaging.Service
 	quality map[string]string
 }
 
@@ -56,7 +55,7 @@ func (s rated) Numbers(context.Context) (all []messaging.Number, err error) {
 
 // Directory is a directory of connections.
 type Directory interface {
-	RefreshRates(ctx context.Context, s campaign.Service) (map[string]throughput.Pace, error)
+	RefreshRates(ctx context.Context, s messaging.Service) (map[string]throughput.Pace, error)
 }
 
 // Tell has a service tell the quality of numbers by connection; nil: it has no list of numbers.
