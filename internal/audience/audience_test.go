@@ -84,7 +84,8 @@ func (w *world) list(yaml string) ([]string, audience.Counts, error) {
 	if err != nil {
 		w.Fatal(err)
 	}
-	client, err := commerce.New(commerce.Options{BaseURL: w.url, Company: scenario.DemoCompany, APIKey: secret.New(scenario.DemoKey), Rate: 1000})
+	client, err := commerce.New(commerce.Options{
+		BaseURL: w.url, Company: scenario.DemoCompany, APIKey: secret.New(scenario.DemoKey), Rate: 1000})
 	if err != nil {
 		w.Fatal(err)
 	}

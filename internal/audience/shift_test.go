@@ -20,14 +20,16 @@ import (
 func TestEachCustomerIsListedOnceWhileRowsShift(t *testing.T) {
 	const customers = 10_000
 	platform, err := shop.New(scenario.Commerce{Faults: scenario.Faults{Shift: 0.1}, Companies: []scenario.Company{{
-		ID: scenario.DemoCompany, Name: "Shop", Handle: "shop", Currency: "EUR", Keys: []scenario.Key{{Key: scenario.DemoKey, PublicKey: "public"}},
+		ID: scenario.DemoCompany, Name: "Shop", Handle: "shop", Currency: "EUR",
+		Keys:     []scenario.Key{{Key: scenario.DemoKey, PublicKey: "public"}},
 		Generate: scenario.Generate{Customers: customers}}}}, shop.Options{Seed: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
 	server := httptest.NewServer(platform)
 	defer server.Close()
-	client, err := commerce.New(commerce.Options{BaseURL: server.URL, Company: scenario.DemoCompany, APIKey: secret.New(scenario.DemoKey), Rate: 1000})
+	client, err := commerce.New(commerce.Options{
+		BaseURL: server.URL, Company: scenario.DemoCompany, APIKey: secret.New(scenario.DemoKey), Rate: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -51,7 +51,8 @@ func childTakes(path, shopURL string) error {
 	if err != nil {
 		return err
 	}
-	intake := commerce.NewIntake(commerce.Assumed{}, scenario.DemoCompany, []secret.Value{secret.New(eventSecret)}, slog.New(slog.DiscardHandler),
+	intake := commerce.NewIntake(commerce.Assumed{}, scenario.DemoCompany, []secret.Value{secret.New(eventSecret)},
+		slog.New(slog.DiscardHandler),
 		func(ctx context.Context, hints []commerce.Hint) error {
 			var all []campaign.OrderHint
 			for _, h := range hints {
