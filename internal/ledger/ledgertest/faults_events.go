@@ -36,6 +36,10 @@ var eventFaults = []faultyMethod{
 	}},
 	{"ApplyHolds", func(f *fixture, _ Faults) func(context.Context) error {
 		f.ids++
+		// A cancelled call may have succeeded; then its status holds the connection.
+		_, err := f.l.LiftHolds(f.ctx, []campaign.Lift{
+			{Scope: campaign.HoldConnection, ID: "conn_1", By: campaign.HoldByOperator, At: minutes(-3)}})
+		f.ok(err)
 		r, _ := f.accepted(2)
 		held, fresh := failedAccount(minutes(-2)), failedAccount(minutes(-1))
 		held.ID, fresh.ID = fmt.Sprint("held", f.ids), fmt.Sprint("fresh", f.ids)
