@@ -40,7 +40,7 @@ type Outcome struct {
 }
 
 // Pause asks that no further intent is written. It returns ErrNotNow for a run that has ended or
-// is being cancelled. The history of the run names who asked for it, as that of all requests here.
+// is being cancelled. The history of the run names who asked, as for each request below.
 func Pause(ctx context.Context, l campaign.RunLedger, r campaign.Run, who string) (Outcome, error) {
 	if r.State.Ended() {
 		return Outcome{}, fmt.Errorf("%w: %s is %s, there is nothing to pause", campaign.ErrNotNow, r.ID(), r.State)

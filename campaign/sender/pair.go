@@ -33,7 +33,7 @@ func (m *meetings) at(connection string) bool { return m.everywhere || m.connect
 
 // pairs are the recipients posted to within the last PairSpace, as far as other runs may meet them.
 // Intents keep two messages apart; a queue may bring their posts closer together. A message that
-// was certainly not sent does not count. The attempts are not kept: those of twelve seconds are ten
+// was certainly not sent does not count. The attempts are not kept: in twelve seconds there are ten
 // times as many as are queued and in flight.
 type pairs struct {
 	posted map[int64]meeting // by recipients.Key

@@ -29,7 +29,7 @@ type planner struct {
 	mu   sync.Mutex
 	runs []*run
 
-	// The goroutine of run alone uses the fields below. The maps are those of a step; each step clears
+	// The goroutine of run alone uses the fields below. A step fills the maps; the next one clears
 	// them, because a number with hundreds of runs steps up to 20 times a second.
 	counts map[*run]int  // sendable
 	works  map[*run]bool // working
@@ -53,7 +53,7 @@ func newPlanner(e *Engine, n *number, q *queue, w *renewer, poke signal) *planne
 	return p
 }
 
-// setRuns tells the planner the active runs. It keeps those of its number, and wakes if they are
+// setRuns tells the planner the active runs. It keeps the runs of its number, and wakes if they are
 // others than before.
 func (p *planner) setRuns(active []*run) {
 	var mine []*run

@@ -67,8 +67,8 @@ recipients: {file: list.csv, columns: {to: phone}}
 	}
 }
 
-// looksAsRecorded compares the HTML report of a demo with that of the recorded one, which is a
-// golden file: the headings, and the figures that no status changes.
+// looksAsRecorded compares the HTML report of a demo with the report of the recorded one, a golden
+// file: the headings, and the figures that no status changes.
 func looksAsRecorded(t *testing.T, d *fixture) {
 	t.Helper()
 	d.want(0, "report", "latest", "--config", d.path("demo/campaignd.yaml"), "--html", d.path("demo.html"))
