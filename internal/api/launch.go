@@ -83,14 +83,11 @@ func (s *Server) accept(w http.ResponseWriter, r *http.Request, dir string) (upl
 
 // launch receives an upload into dir and launches it.
 func (s *Server) launch(w http.ResponseWriter, r *http.Request, dir string) (launched resource.Launched, err error) {
-	another := r.URL.Query().Get("new")
-	if another != "" && another != "true" && another != "false" {
-		return launched, refuse("new=%q: want true or false", another)
-	}
+	another := r.URL.Query().Get("new") == "true"
 	u, err := s.accept(w, r, dir)
 	if err != nil {
 		return launched, err
 	}
-	return s.process.LaunchUpload(s.ctx, operator.Upload{Campaign: u.campaign, List: u.list, Staged: u.staged, Another: another == "true",
+	return s.process.LaunchUpload(s.ctx, operator.Upload{Campaign: u.campaign, List: u.list, Staged: u.staged, Another: another,
 		Idempotency: requestOf(r.Context()).idem, By: requestOf(r.Context()).By, Over: "the API"})
 }

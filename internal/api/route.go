@@ -9,11 +9,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
-	"net/url"
 	"reflect"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -24,7 +21,6 @@ import (
 	"campaignd/campaign"
 	"campaignd/internal/client"
 	"campaignd/internal/operator"
-	"campaignd/internal/sentence"
 )
 
 // documentPath is the path of the OpenAPI document, without its ending.
@@ -169,7 +165,7 @@ func (s *Server) operation(r route) huma.Operation {
 		Extensions: map[string]any{"x-scope": string(r.scope)},
 		Middlewares: huma.Middlewares{func(ctx huma.Context, next func(huma.Context)) {
 			u := ctx.URL()
-			e := cmp.Or(r.allows(requestOf(ctx.Context()).Caller), unknownParameter(ctx.Operation(), &u))
+			e := cmp.Or(r.allows(requestOf(ctx.Context()).Caller), faultyQuery(ctx.Operation(), &u))
 			if e != nil {
 				_, w := humago.Unwrap(ctx)
 				s.refuse(w, e)
@@ -183,28 +179,6 @@ func (s *Server) operation(r route) huma.Operation {
 			Description: "A second request with the same key does nothing again", Example: "7c1e-42"})
 	}
 	return op
-}
-
-// unknownParameter refuses a parameter of the query that the route does not have: a misspelt filter
-// would otherwise choose everything.
-func unknownParameter(op *huma.Operation, u *url.URL) *Error {
-	var known []string
-	for _, p := range op.Parameters {
-		if p.In == "query" {
-			known = append(known, p.Name)
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(u.Query())) {
-		if slices.Contains(known, name) {
-			continue
-		}
-		remedy := "this route has none"
-		if len(known) > 0 {
-			remedy = sentence.DidYouMean(name, known)
-		}
-		return &Error{http.StatusBadRequest, client.CodeInvalid, fmt.Sprintf("unknown parameter %.60q; %s", name, remedy), nil}
-	}
-	return nil
 }
 
 // allows refuses a caller whose key does not have the scope of the route.

@@ -165,7 +165,7 @@ func addUpload[O any](s *Server, r route, example O, answers map[string]string,
 	s.api.OpenAPI().AddOperation(&op)
 	serve := s.uploaded(r.id, do)
 	s.mux.HandleFunc(r.method+" "+r.path, func(w http.ResponseWriter, req *http.Request) {
-		if e := cmp.Or(r.allows(requestOf(req.Context()).Caller), unknownParameter(&op, req.URL)); e != nil {
+		if e := cmp.Or(r.allows(requestOf(req.Context()).Caller), faultyQuery(&op, req.URL)); e != nil {
 			s.refuse(w, e)
 			return
 		}

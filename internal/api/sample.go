@@ -30,7 +30,7 @@ func (s *Server) sampleRoutes() {
 	op = addUpload(s, test, resource.TestMessage{To: "+2348031234567", MessageID: "wamid.x", RequestID: "req_1"},
 		map[string]string{"200": "The service accepted the message"}, s.sendTest)
 	op.Parameters = append(op.Parameters, row, &huma.Param{Name: "to", In: "query", Required: true,
-		Schema:      &huma.Schema{Type: "string", Examples: []any{"+2348031234567"}},
+		Schema:      &huma.Schema{Type: "string", MaxLength: new(40), Examples: []any{"+2348031234567"}},
 		Description: "the number to send to, in international form with +"})
 	rejects := route{method: http.MethodPost, path: "/api/v1/rejects", id: "rejects", scope: campaign.KeyOperate, all: true,
 		summary: "The rows of an uploaded list that a correction can help, as CSV with the reason of each"}
@@ -39,17 +39,10 @@ func (s *Server) sampleRoutes() {
 		Example: "phone,first_name,reject_line,reject_reason,reject_note\n0803,Ada,2,invalid_phone,line 2: too short\n"}}
 }
 
-// rowOf is the row that a request names; 0: none.
-func rowOf(r *http.Request) (int64, error) {
-	text := r.URL.Query().Get("row")
-	if text == "" {
-		return 0, nil
-	}
-	row, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || row < 1 {
-		return 0, refuse("row=%.40q: rows are counted from 1", text)
-	}
-	return row, nil
+// rowOf is the row that a request names; 0: none. faultyQuery has read it before.
+func rowOf(r *http.Request) int64 {
+	row, _ := strconv.ParseInt(r.URL.Query().Get("row"), 10, 64) // an error means that no row is named
+	return row
 }
 
 // sampling calls do with an uploaded campaign and its list, and with the row that the request
@@ -57,10 +50,6 @@ func rowOf(r *http.Request) (int64, error) {
 func (s *Server) sampling(
 	w http.ResponseWriter, r *http.Request, dir string, do func(ctx context.Context, u *upload, row int64) (any, error),
 ) (int, any, error) {
-	row, err := rowOf(r)
-	if err != nil {
-		return 0, nil, err
-	}
 	u, err := s.accept(w, r, dir)
 	if err == nil && u.list == "" {
 		err = refuse("the form ends before its part \"list\" or \"upload\": the list of an audience is made by a launch")
@@ -70,7 +59,7 @@ func (s *Server) sampling(
 	}
 	var out any
 	err = s.reading(r.Context(), func() error {
-		out, err = do(r.Context(), &u, row)
+		out, err = do(r.Context(), &u, rowOf(r))
 		return err
 	})
 	return http.StatusOK, out, err
