@@ -229,9 +229,12 @@ func (d *Daemon) engine(only campaign.RunNo) (*sender.Engine, error) {
 		MaxInFlight: d.cfg.Sending.InFlight, Backoff: time.Duration(d.cfg.Sending.Backoff), Repeats: d.cfg.Sending.Waits(),
 		Pace: d.directory.Pace, Limit: d.directory.Limit, Origin: d.directory.Sending, Tier: d.directory.Tier, Log: d.log,
 		PlanEnds: d.quotas.PlanEnds,
-	}
-	if d.holds != nil {
-		o.Held = d.holds.see
+		Held: func(ctx context.Context, all []campaign.Hold) {
+			d.quotas.SeeHolds(all)
+			if d.holds != nil {
+				d.holds.see(ctx, all)
+			}
+		},
 	}
 	if d.quotas.Any() {
 		o.Quotas, o.Counter, o.Spent = d.quotas.ForConnection, d.limiter, d.quotas.Spent

@@ -42,9 +42,10 @@ func (q *Quotas) BilledBy(s *connector.Set) {
 	}
 }
 
-// Bill asks the service for the allowance of each company until ctx ends: hourly, after a 402, and
-// when a period is over. It does nothing if the configuration has the plan. A question that fails
-// is asked again an hour later. Nothing waits for the answer.
+// Bill asks the service for the allowance of each company until ctx ends: hourly, after a 402, when
+// the hold of a 402 has ended, and when a period is over. It does nothing if the configuration has
+// the plan. A question that fails is asked again an hour later, after a 402 or its hold a minute
+// later. Nothing waits for the answer.
 func (q *Quotas) Bill(ctx context.Context) {
 	if !q.bills() {
 		return
@@ -75,9 +76,32 @@ func (q *Quotas) Bill(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
+		case <-q.lifted:
 		case <-t.C:
 		}
 	}
+}
+
+// SeeHolds is called with the holds in force each time that they are read. When the hold of a 402
+// has ended, the billing is asked at once: what it told before may be the end of a plan that was
+// raised since.
+func (q *Quotas) SeeHolds(holds []campaign.Hold) {
+	var full []string
+	for _, h := range holds {
+		if h.Reason == messaging.PlanUsedUp {
+			full = append(full, h.ID)
+		}
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if slices.ContainsFunc(q.full, func(company string) bool { return !slices.Contains(full, company) }) {
+		q.billedAt, q.exhausted = time.Time{}, true
+		select {
+		case q.lifted <- struct{}{}:
+		default: // Bill has not looked since the last one
+		}
+	}
+	q.full = full
 }
 
 // bills reports whether the service's billing is asked: the configuration comes before it.
@@ -118,8 +142,14 @@ func (q *Quotas) billedCompanies() (companies []string) {
 // asked all the same, unless the key may not ask at all.
 func (q *Quotas) askBilling(ctx context.Context, companies []string, now time.Time) (first error) {
 	q.mu.Lock()
+	urgent := q.exhausted
 	q.billedAt, q.exhausted = now, false
 	q.mu.Unlock()
+	defer func() {
+		q.mu.Lock()
+		q.exhausted = q.exhausted || urgent && first != nil
+		q.mu.Unlock()
+	}()
 	for _, company := range companies {
 		err := q.askUsage(ctx, company)
 		var e *messaging.Error
@@ -142,8 +172,8 @@ func (q *Quotas) askUsage(ctx context.Context, company string) error {
 	q.mu.Lock()
 	before := q.billed[company]
 	q.mu.Unlock()
-	// The ledger counts first: a message that is sent meanwhile then counts as one of another program
-	// until the next hour, and the plan is not exceeded.
+	// The ledger counts first: a message that is sent meanwhile then counts as one of another
+	// program until the next hour, and the plan is not exceeded.
 	count := func(from time.Time) (int64, error) {
 		return q.Spent(ctx, throttle.Quota{Key: PlanKey + company, From: from})
 	}

@@ -209,6 +209,45 @@ func TestARaisedPlanLiftsTheHoldOfIts402(t *testing.T) {
 	})
 }
 
+// The billing is asked at once when the hold of a 402 has ended: somebody raised the plan and
+// lifted the hold. The answer before is the end of the old plan, and would stop the company for
+// an hour. A question that fails then is asked again a minute later.
+func TestALiftedHoldHasTheBillingAsked(t *testing.T) {
+	billedWorld(t, func(t *testing.T, q *Quotas, l *held, c *counter, _ *bytes.Buffer) {
+		want := func(what, limit string, asked int) {
+			t.Helper()
+			if got := units(q); got != limit || c.asked != asked {
+				t.Errorf("%s: got %q after %d questions, want %q after %d", what, got, c.asked, limit, asked)
+			}
+		}
+		full := campaign.Hold{Scope: campaign.HoldCompany, ID: "co", Reason: messaging.PlanUsedUp}
+		other := campaign.Hold{Scope: campaign.HoldCompany, ID: "co", Reason: "suspended"}
+		q.PlanEnds("a", time.Now())
+		c.usage.MessagesUsed, c.usage.MessagesLimit, l.n["a"] = 50, 50, 50
+		wait(2 * billAgain)
+		want("after the 402", "plan:co 50-2 until 2000-02-01", 2)
+		q.SeeHolds([]campaign.Hold{full, other})
+		c.usage.MessagesLimit = 1000
+		q.SeeHolds([]campaign.Hold{full})
+		wait(time.Minute)
+		want("while it is held", "plan:co 50-2 until 2000-02-01", 2)
+		q.SeeHolds(nil)
+		wait(time.Millisecond)
+		want("after the lift", "plan:co 1000-50 until 2000-02-01", 3)
+
+		c.fails = errors.New("away")
+		q.SeeHolds([]campaign.Hold{full})
+		q.SeeHolds(nil)
+		wait(time.Millisecond)
+		want("after a lift while the billing is away", "plan:co 1000-50 until 2000-02-01", 4)
+		c.fails, c.usage.MessagesLimit = nil, 2000
+		wait(billAgain + decideEvery)
+		want("a minute later", "plan:co 2000-100 until 2000-02-01", 5)
+		wait(30 * time.Minute)
+		want("later", "plan:co 2000-100 until 2000-02-01", 5)
+	})
+}
+
 // A plan may be raised while no process runs. A process that starts then knows no earlier limit.
 // It lets the service decide once more if the billing tells of messages left. A command that sends
 // nothing lifts nothing.

@@ -40,8 +40,10 @@ type Quotas struct {
 
 	billed    map[string]billed // by company
 	billedAt  time.Time         // when the billing was asked last
-	exhausted bool              // a 402 came since
+	exhausted bool              // a 402 came since, or the hold of one has ended
 	unbilled  string            // fingerprint of the key for which there is no billing
+	full      []string          // companies that the hold of a 402 stopped when the holds were read last
+	lifted    chan struct{}     // wakes Bill when such a hold has ended
 }
 
 // The prefixes of throttle.Quota.Key, before the company or the connection.
@@ -57,8 +59,8 @@ func NewQuotas(cfg *config.Config, d *Directory, l campaign.Ledger, log *slog.Lo
 		zone = time.UTC // Validate refuses it
 	}
 	return &Quotas{cfg: cfg, Directory: d, ledger: l, log: log, ramps: map[string]campaign.RampState{}, used: map[string]int64{},
-		billed: map[string]billed{},
-		plan:   plan.Allowance{Messages: cfg.Plan.MonthlyMessages, Reserve: cfg.Plan.Reserve, Day: cfg.Plan.Resets.Day, Zone: zone}}
+		billed: map[string]billed{}, lifted: make(chan struct{}, 1),
+		plan: plan.Allowance{Messages: cfg.Plan.MonthlyMessages, Reserve: cfg.Plan.Reserve, Day: cfg.Plan.Resets.Day, Zone: zone}}
 }
 
 // Any reports whether there is a quota, or may be one.
