@@ -28,7 +28,7 @@ CONCURRENT := ./campaign/... ./throttle/... ./internal/ledger/... ./internal/web
 	./internal/numbers/... ./internal/purchases/... ./internal/uploads/... ./internal/console/...
 
 # The suites of real processes wait nearly all the time, for leases, servers and processes.
-FAULTS := go test -tags mutants -count=1 -v -parallel 4 -timeout 30m
+FAULTS := go test -tags mutants -count=1 -v -parallel 4 -timeout 60m
 
 .DEFAULT_GOAL := help
 
@@ -58,7 +58,7 @@ test: ## run every test
 
 # SQLite is C that was translated to Go. Watching each of its memory accesses took three quarters of
 # the step's time, and its memory is its own: what is passed to it is copied.
-RACE := CGO_ENABLED=1 go test -race -gcflags=modernc.org/...=-race=false -short
+RACE := CGO_ENABLED=1 go test -race -gcflags=modernc.org/...=-race=false -short -timeout 30m
 
 .PHONY: race
 race: ## run the concurrent packages under the race detector

@@ -14,4 +14,4 @@ go test ./reporting/html -run 'TestReportsReadAsBefore$' -count=1 -pages "$pages
 "$pages/campaignd" report latest --config "$pages/demo/campaignd.yaml" --html "$pages/demo.html" # of this demo, not the recorded one
 cd tools/browser
 go vet ./...
-go test ./... -count=1 -v -pages "$pages" -campaignd "$pages/campaignd" "$@"
+go test ./... -count=1 -v -timeout 40m -pages "$pages" -campaignd "$pages/campaignd" "$@"

@@ -70,7 +70,7 @@ func start(t *testing.T, own string) (ctx context.Context, said func() []string)
 	if os.Geteuid() == 0 {
 		options = append(options, chromedp.NoSandbox)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Minute)
 	t.Cleanup(cancel)
 	ctx, closing := chromedp.NewExecAllocator(ctx, options...)
 	t.Cleanup(closing)

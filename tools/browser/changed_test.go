@@ -85,9 +85,9 @@ func (h *hand) received(from <-chan fetch.RequestID) fetch.RequestID {
 	select {
 	case id := <-from:
 		return id
-	case <-time.After(20 * time.Second):
+	case <-time.After(longest):
 	}
-	h.t.Fatal("got no request within 20 s, want the next part")
+	h.t.Fatalf("got no request within %v, want the next part", longest)
 	return ""
 }
 

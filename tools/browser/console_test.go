@@ -67,10 +67,13 @@ func (s *served) press(ctx context.Context, name string) {
 	s.until(ctx, "the page after "+name, `!window.before && document.readyState == "complete"`)
 }
 
+// longest is how long a test waits for a page, an answer or a process, however busy the machine is.
+const longest = 2 * time.Minute
+
 // until waits until an expression is true. A page that is being left may refuse to evaluate it.
 func (s *served) until(ctx context.Context, what, expression string) {
 	s.t.Helper()
-	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, longest)
 	defer cancel()
 	for tick := time.NewTicker(50 * time.Millisecond); ; {
 		if ok, err := chromedp.Run(ctx, chromedp.Evaluate[bool](expression)); ok && err == nil {
@@ -79,7 +82,7 @@ func (s *served) until(ctx context.Context, what, expression string) {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			s.t.Fatalf("%s: %s did not become true", what, expression)
+			s.t.Fatalf("%s: %s did not become true within %v", what, expression, longest)
 		}
 	}
 }

@@ -198,7 +198,7 @@ func sends(t *testing.T, keyboard, withScript bool) {
 		h.sees("It is finished") // without a reload by hand
 	}
 	// Statuses still come; the page and the report agree when both are read between two of them.
-	for end := time.Now().Add(30 * time.Second); ; {
+	for end := time.Now().Add(longest); ; {
 		want := s.outcome(run)
 		h.open(ctx, "/console/runs/"+run)
 		got := evaluate[string](t, ctx, `document.querySelector(".lede").innerText`)

@@ -40,19 +40,22 @@ func TestAPageThatIsOpenStaysAlive(t *testing.T) {
 	evaluate[bool](t, ctx, "window.before = true")
 	h.fill("Weight, 1 to 100", "7")
 	evaluate[int](t, ctx, `getSelection().selectAllChildren(document.querySelector("h1")), scrollTo(0, 120), 0`)
-	grows := func(what string, within time.Duration) (took time.Duration) {
+	busy := time.Duration(0) // how long the browser took at most to read a figure
+	grows := func(what string) (took time.Duration) {
 		t.Helper()
 		was, began := evaluate[float64](t, ctx, done), time.Now()
 		for {
+			asked := time.Now()
 			got := evaluate[float64](t, ctx, done)
+			busy = max(busy, time.Since(asked))
 			if took = time.Since(began); got < was {
 				t.Fatalf("%s: the figure went back from %v to %v", what, was, got)
 			}
 			if got > was {
 				return took
 			}
-			if took > within {
-				t.Fatalf("%s: the figure stays %v for %v, want it to change", what, was, within)
+			if took > longest {
+				t.Fatalf("%s: the figure stays %v for %v, want it to change", what, was, longest)
 			}
 			if err := chromedp.Do(ctx, chromedp.WaitReady("body")); err != nil {
 				t.Fatal(err)
@@ -67,15 +70,17 @@ func TestAPageThatIsOpenStaysAlive(t *testing.T) {
 			t.Errorf("%s: got %q, want %q: no reload, the focus, the text, the selection and the place as they were", when, state, want)
 		}
 	}
-	grows("at the beginning", 20*time.Second)
+	grows("at the beginning")
 	var changes []time.Duration
 	for began := time.Now(); time.Since(began) < updatesFor; {
-		changes = append(changes, grows("while it sends", 10*time.Second))
+		changes = append(changes, grows("while it sends"))
 	}
 	slices.Sort(changes)
-	t.Logf("%d changes: half within %v, all within %v", len(changes), changes[len(changes)/2], changes[len(changes)-1])
-	// A stall of a machine that has much else to do delays one or two.
-	if most := changes[len(changes)*9/10]; most > changesWithin {
+	t.Logf("%d changes: half within %v, all within %v; a figure was read within %v", len(changes), changes[len(changes)/2],
+		changes[len(changes)-1], busy)
+	// A stall of a machine that has much else to do delays one or two. Where the browser itself was
+	// slow, the times say nothing of the page.
+	if most := changes[len(changes)*9/10]; most > changesWithin && busy < changesWithin/10 {
 		t.Errorf("a tenth of the figure's %d changes took longer than %v, want %v", len(changes), most, changesWithin)
 	}
 	// New figures may add a line, such as the first failed rows; a score below 0.1 is called good.
@@ -94,6 +99,6 @@ func TestAPageThatIsOpenStaysAlive(t *testing.T) {
 	}
 	_, _ = s.process.Process.Wait() // killed
 	s.start()
-	grows("after a kill", 30*time.Second)
+	grows("after a kill")
 	stays("after a kill")
 }

@@ -65,7 +65,7 @@ func (s *served) first(p *exec.Cmd, line *regexp.Regexp) string {
 	case m := <-found:
 		return m
 	case <-read:
-	case <-time.After(30 * time.Second):
+	case <-time.After(longest):
 	}
 	s.t.Fatalf("%s: got no line like %s", strings.Join(p.Args, " "), line)
 	return ""

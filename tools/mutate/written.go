@@ -27,7 +27,7 @@ func (p proof) String() string { return strings.Join(append([]string{p.Package},
 func proofs(words []string) (all []proof) {
 	for i, word := range words {
 		if i == 0 || strings.HasPrefix(word, "./") {
-			all = append(all, proof{Package: word, args: []string{"-test.short", "-test.failfast", "-test.timeout=90s"}})
+			all = append(all, proof{Package: word, args: []string{"-test.short", "-test.failfast", "-test.timeout=5m"}})
 			continue
 		}
 		if !strings.HasPrefix(word, "-") {

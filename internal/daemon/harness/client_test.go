@@ -14,7 +14,7 @@ import (
 
 // Three of four clients under one key fail in the middle of their runs: one is suspended, the
 // allowance of one ends, a template of one is paused. Each stops alone, with all of its numbers,
-// and goes on within 10 s after its recovery. An event of a recovery that is
+// and goes on after its recovery. An event of a recovery that is
 // old or has no time lifts nothing. The fourth client goes on at its pace.
 func TestAClientsTroubleIsItsOwn(t *testing.T) {
 	t.Parallel()
@@ -77,18 +77,17 @@ func aClientsTrouble(t *testing.T, w stage) {
 			t.Fatal(err)
 		}
 	}
-	w.waits(5*time.Second, "every failing client is held", func() bool {
+	w.waits(lifeLimit, "every failing client is held", func() bool {
 		got := w.held()
 		return !slices.ContainsFunc(runs[:3], func(r struct{ name, template, connections, hold string }) bool {
 			return !slices.ContainsFunc(got, func(h string) bool { return strings.HasPrefix(h, strings.TrimSuffix(r.hold, "PAUSED")) })
 		})
 	})
-	stopped := time.Now().Add(requestTimeout / 2)
 	for _, r := range runs[:3] {
-		if got := w.limited(w.fired()[r.name].ID); got != "hold" {
-			t.Errorf("%s waits for %q, want a hold", r.name, got)
-		}
+		id := w.fired()[r.name].ID
+		w.waits(lifeLimit, r.name+" waits for a hold", func() bool { return w.limited(id) == "hold" })
 	}
+	stopped := w.falls(tape, 2*time.Second, failing...).Add(1)
 	// Events of earlier recoveries come again, and events without a time.
 	approved := map[string]any{"name": "newsletter", "language": "en-US", "event": "APPROVED", "category": "MARKETING"}
 	active := map[string]any{"companyId": "co_1", "status": "active"}
@@ -119,7 +118,8 @@ func aClientsTrouble(t *testing.T, w stage) {
 		}
 	}
 	w.hold("lift", "company", "co_2") // an allowance has no event
-	w.goesOn(tape, recovered, 10*time.Second, failing...)
-	w.waits(5*time.Second, "nothing is held", func() bool { return len(w.held()) == 0 })
+	// 20s: the first count of an allowance in Redis takes 8 s (docs/limits.md#allowance).
+	w.goesOn(tape, recovered, 20*time.Second, failing...)
+	w.waits(lifeLimit, "nothing is held", func() bool { return len(w.held()) == 0 })
 	w.end(lists)
 }

@@ -56,7 +56,7 @@ func TestKilledProcessesOverTheCloudAPI(t *testing.T) {
 	}
 	k.log("all killed: %v, %d missed, %d messages accepted", k.counts, k.missed, len(w.sent("order_update")))
 	w.finish("orders", 3*time.Minute)
-	found := w.deliver(time.Minute, func() []problem { return compare(list, w.lines("latest"), w.sent("order_update")) })
+	found := w.deliver(3*time.Minute, func() []problem { return compare(list, w.lines("latest"), w.sent("order_update")) })
 	found = append(found, w.audited("latest")...)
 	want(t, found)
 	truth := w.service.Stats()
@@ -101,15 +101,15 @@ func TestTwoLostAnswersOfOnePersonOverTheCloudAPI(t *testing.T) {
 			w.schedule("b", "newsletter", list, []string{"conn_1"})
 			p := w.serve()
 			w.answering(p)
-			for deadline := time.Now().Add(40 * time.Second); len(w.sent("order_update"))+len(w.sent("newsletter")) < 2; {
+			for deadline := time.Now().Add(2 * lifeLimit); len(w.sent("order_update"))+len(w.sent("newsletter")) < 2; {
 				if time.Now().After(deadline) {
-					t.Fatal("got less than two messages in 40 s, want both runs to send")
+					t.Fatalf("got less than two messages in %v, want both runs to send", 2*lifeLimit)
 				}
 				time.Sleep(100 * time.Millisecond)
 			}
 			w.stop(p)
 			proven := missing == 0
-			w.deliver(time.Minute, func() (found []problem) {
+			w.deliver(3*time.Minute, func() (found []problem) {
 				for _, run := range []string{"1", "2"} {
 					if _, id, ambiguous := w.only(run); proven != (id != "") || proven == (ambiguous == 1) {
 						found = append(found, problem{lost, fmt.Sprintf("run %s: message %q, ambiguous %d", run, id, ambiguous)})

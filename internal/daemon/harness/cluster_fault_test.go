@@ -204,7 +204,7 @@ func TestClusterNobodyIsSentToTwiceOrLost(t *testing.T) {
 	list := listOf(12500, draw)
 	c.schedule("orders", "order_update", list, all, held...)
 	c.startAll()
-	c.until(time.Minute, "the campaign is fired and being sent", func() bool { return c.accepted() > 100 })
+	c.until(3*time.Minute, "the campaign is fired and being sent", func() bool { return c.accepted() > 100 })
 
 	x := c.trouble(draw)
 	deadline := time.Now().Add(6 * time.Minute)

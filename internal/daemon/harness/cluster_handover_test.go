@@ -56,7 +56,7 @@ func TestClusterSegmentsAreTakenOver(t *testing.T) {
 			defer l.Close()
 			leaving, staying := c.replicas[0], c.replicas[1]
 			var left map[int64]int64
-			c.until(time.Minute, "both have begun segments", func() bool {
+			c.until(3*time.Minute, "both have begun segments", func() bool {
 				left = begun(t, l, leaving.process().cmd.Process.Pid)
 				return len(left) >= 2 && len(begun(t, l, staying.process().cmd.Process.Pid)) >= 2
 			})
@@ -65,7 +65,8 @@ func TestClusterSegmentsAreTakenOver(t *testing.T) {
 				t.Fatal(err)
 			}
 			taken := map[int64]int64{} // the marks at which the other replica took over
-			took := c.until(tt.limit, "the other continues every begun segment", func() bool {
+			happened := c.within(tt.limit, fmt.Sprintf("the other continues %d begun segments", len(left)))
+			c.until(tt.limit+lifeLimit, "the other continues every begun segment", func() bool {
 				mine := begun(t, l, staying.process().cmd.Process.Pid)
 				moved := 0
 				for index := range left {
@@ -79,7 +80,7 @@ func TestClusterSegmentsAreTakenOver(t *testing.T) {
 				}
 				return moved == len(left)
 			})
-			t.Logf("%d segments continued after %v", len(left), took)
+			happened()
 			want(t, twice(c.sent("order_update")))
 			c.withinLimits()
 		})

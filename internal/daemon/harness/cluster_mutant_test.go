@@ -168,7 +168,7 @@ func play(t *testing.T, s scene, mutation string, repeat int) []problem {
 	c.schedule("orders", "order_update", listOf(s.rows, draw), all, held...)
 	c.startAll()
 	defer c.killAll()
-	c.until(time.Minute, "the campaign is fired and being sent", func() bool { return c.accepted() > 50 })
+	c.until(3*time.Minute, "the campaign is fired and being sent", func() bool { return c.accepted() > 50 })
 	x := c.trouble(draw)
 	for range repeat {
 		s.faults(x)

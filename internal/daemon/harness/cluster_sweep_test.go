@@ -42,12 +42,12 @@ func sweptBetween(t *testing.T, mutation string) []problem {
 	intake.revive("CAMPAIGND_ROLE=intake", "CAMPAIGND_STOP=orphans_read:1")
 	sends := sender.start("CAMPAIGND_ROLE=sender", "CAMPAIGND_STOP=outcome_uncommitted:1")
 	sweeps := intake.process()
-	c.until(time.Minute, "the sender stops before its receipt", sends.stopped)
-	c.until(time.Minute, "the intake stops in a sweep", sweeps.stopped)
+	c.until(3*time.Minute, "the sender stops before its receipt", sends.stopped)
+	c.until(3*time.Minute, "the intake stops in a sweep", sweeps.stopped)
 	sends.signal(syscall.SIGCONT)
-	c.until(time.Minute, "the receipt is committed", func() bool {
+	c.until(3*time.Minute, "the receipt is committed", func() bool {
 		return c.holds("SELECT 1 FROM outcome WHERE message_id IS NOT NULL")
 	})
 	sweeps.signal(syscall.SIGCONT)
-	return c.finished(time.Minute, func() []problem { return compare(list, c.lines("latest"), c.sent("order_update")) })
+	return c.finished(3*time.Minute, func() []problem { return compare(list, c.lines("latest"), c.sent("order_update")) })
 }

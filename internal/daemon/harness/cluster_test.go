@@ -228,7 +228,7 @@ func (c *cluster) accepted() (n int64) {
 }
 
 // finished waits for the end of the run and until the service has delivered its webhooks. It
-// returns the problems that check still finds after the sweeper has had 10 s.
+// returns the problems that check still finds after the sweeper has had sweepLimit.
 func (c *cluster) finished(limit time.Duration, check func() []problem) []problem {
 	c.t.Helper()
 	c.until(limit, "the run is finished", func() bool {
@@ -244,7 +244,7 @@ func (c *cluster) finished(limit time.Duration, check func() []problem) []proble
 		c.t.Fatalf("the service still has %d webhooks to deliver after %v, want none", c.service.Pending(), limit)
 	}
 	found := check()
-	for deadline := time.Now().Add(10 * time.Second); len(found) > 0 && time.Now().Before(deadline); found = check() {
+	for deadline := time.Now().Add(sweepLimit); len(found) > 0 && time.Now().Before(deadline); found = check() {
 		time.Sleep(500 * time.Millisecond)
 	}
 	return found
@@ -264,7 +264,7 @@ func (c *cluster) counted() []problem {
 		c.t.Fatalf("got %d segments, %v, want some", len(segments), err)
 	}
 	var audit struct{ Summaries int }
-	c.until(time.Minute, "a summary of each segment is kept", func() bool {
+	c.until(3*time.Minute, "a summary of each segment is kept", func() bool {
 		_, out := c.ask("audit", "1", "-o", "json")
 		return json.Unmarshal([]byte(out), &audit) == nil && audit.Summaries == len(segments)
 	})
@@ -281,7 +281,7 @@ func (c *cluster) stopAll() {
 	}
 	for _, r := range c.replicas {
 		p := r.process()
-		if code := p.wait(30 * time.Second); code != 0 && code != 130 {
+		if code := p.wait(lifeLimit); code != 0 && code != 130 {
 			c.t.Errorf("%s: exit code %d after SIGTERM, want 0 or 130\n%s", r.name, code, tail(p.stderr.String(), 20))
 		}
 	}

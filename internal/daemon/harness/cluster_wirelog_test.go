@@ -19,7 +19,7 @@ func TestClusterAKillLeavesOnlyTheWireInDoubt(t *testing.T) {
 	list := listOf(wireRows**wireKills, x.draw)
 	c.schedule("orders", "order_update", list, all, held...)
 	c.startAll()
-	c.until(time.Minute, "the replicas send", func() bool { return c.accepted() > 100 })
+	c.until(3*time.Minute, "the replicas send", func() bool { return c.accepted() > 100 })
 	noted := 0
 	for i := range *wireKills {
 		time.Sleep(x.millis(100, 400))

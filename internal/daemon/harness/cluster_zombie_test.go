@@ -134,7 +134,7 @@ func (z zombies) play(t *testing.T, mutation string) []problem {
 	c.schedule("orders", "order_update", list, all[:1], held...)
 	defer c.killAll()
 	first := c.replicas[0].start("CAMPAIGND_STOP=" + z.first)
-	c.until(time.Minute, "the first stops in an intent", first.stopped)
+	c.until(3*time.Minute, "the first stops in an intent", first.stopped)
 	if z.open {
 		if err := c.postgres.Restart(); err != nil {
 			t.Fatal(err)
@@ -144,12 +144,12 @@ func (z zombies) play(t *testing.T, mutation string) []problem {
 		t.Fatal(err)
 	}
 	second := c.replicas[1].start("CAMPAIGND_STOP=" + z.second)
-	c.until(time.Minute, "the second takes over", func() bool {
+	c.until(3*time.Minute, "the second takes over", func() bool {
 		if z.second != "" {
 			return second.stopped()
 		}
 		return c.holds("SELECT 1 FROM outcome WHERE state IN (3 /* in doubt */, 4 /* unknown */)")
 	})
 	z.meet(c, first, second)
-	return c.finished(time.Minute, func() []problem { return z.shows(c) })
+	return c.finished(3*time.Minute, func() []problem { return z.shows(c) })
 }

@@ -162,7 +162,7 @@ policies: {%s}
 	}
 	p := s.serve()
 	total := s.orders() - shifted
-	s.waits(time.Minute, "every order is counted", func() bool { orders, _ := s.conversions(); return orders >= total })
+	s.waits(3*lifeLimit, "every order is counted", func() bool { orders, _ := s.conversions(); return orders >= total })
 	if code := s.stop(p); code != 0 && code != 130 {
 		t.Errorf("%s: exit code %d after SIGTERM, want 0 or 130", p, code)
 	}

@@ -64,14 +64,14 @@ func TestACopiedOrRestoredLedgerSendsNobodyTwice(t *testing.T) {
 				q := start(t, dir, append(w.env, "CAMPAIGND_LEDGER=sqlite:"+filepath.Join(dir, "campaignd.db")), "run", w.path("orders.yaml"),
 					"--recipients", w.path("orders.csv"), "--config", w.path("campaignd.yaml"),
 					"--settle", "2s")
-				if code := q.wait(time.Minute); code != 1 || !strings.Contains(q.stderr.String(), "it went back in time") {
+				if code := q.wait(3 * time.Minute); code != 1 || !strings.Contains(q.stderr.String(), "it went back in time") {
 					t.Errorf("%s in %s: exit code %d, want 1 and a ledger that went back in time\n%s", q, filepath.Base(dir), code,
 						tail(q.stderr.String(), 5))
 				}
 			}
 			if c.put == "" {
 				refused(away)
-				p.wait(time.Minute)
+				p.wait(3 * time.Minute)
 			} else {
 				p.kill()
 				time.Sleep(100 * time.Millisecond) // the service has answered what was on its way

@@ -32,7 +32,7 @@ func TestAFullDiskStopsSendingAndLosesNothing(t *testing.T) {
 		return p.begin(w.dir, w.env)
 	}
 	p := limited(64) // too small for the tables
-	if code := p.wait(30 * time.Second); code != 1 {
+	if code := p.wait(lifeLimit); code != 1 {
 		t.Fatalf("%s on a full disk: exit code %d, want 1\n%s", p, code, p.stderr.String())
 	}
 	if got := strings.TrimSpace(p.stderr.String()); strings.Contains(got, "goroutine") || !strings.Contains(got, "disk") {
@@ -69,12 +69,12 @@ func TestAFullDiskStopsSendingAndLosesNothing(t *testing.T) {
 	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	p.wait(30 * time.Second)
+	p.wait(lifeLimit)
 	if log := p.stderr.String(); !strings.Contains(log, "disk") {
 		t.Errorf("got the log %s, want a line that names the disk", tail(log, 10))
 	}
 	w.finish("orders", time.Minute)
-	want(t, w.deliver(time.Minute, func() []problem {
+	want(t, w.deliver(3*time.Minute, func() []problem {
 		return compare(list, w.lines("latest"), w.sent("order_update"))
 	}))
 	want(t, w.audited("latest"))

@@ -111,7 +111,7 @@ func TestALargeDropSurvivesFiveKills(t *testing.T) {
 	before := w.taken()
 	drop("small.csv", small, 1000)
 	dropped := time.Now()
-	w.waits(time.Minute, "the first message of the small list is sent", func() bool { return w.taken() > before })
+	w.waits(3*time.Minute, "the first message of the small list is sent", func() bool { return w.taken() > before })
 	first := time.Since(dropped)
 	w.waits(5*time.Minute, "the run of the small list is finished", func() bool {
 		var runs []fired // the newest first

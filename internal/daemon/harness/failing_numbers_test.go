@@ -44,14 +44,11 @@ func TestFailingNumbersCostNoRecipient(t *testing.T) {
 	}
 	failed := time.Now()
 	watched := throttletest.Watch()
-	time.Sleep(3 * time.Second) // each breaker is open
 	var breakers []string
 	for _, c := range failing {
 		breakers = append(breakers, fmt.Sprintf("connection %s breaker", c))
 	}
-	if got := w.held(); !slices.Equal(got, breakers) {
-		t.Errorf("holds %q, want %q", got, breakers)
-	}
+	w.waits(lifeLimit, fmt.Sprintf("the holds are %q", breakers), func() bool { return slices.Equal(w.held(), breakers) })
 	time.Sleep(time.Until(failed.Add(9 * time.Second))) // the first rest of 5 s and a test are over
 	recovered := time.Now()
 	if err := w.service.SetFaults(healthy); err != nil {
@@ -59,9 +56,10 @@ func TestFailingNumbersCostNoRecipient(t *testing.T) {
 	}
 	tape.steady(t, standard, failed.Add(time.Second), recovered, watched(), "conn_6")
 	for _, c := range failing {
-		// Requests without an answer or with one that proves nothing, and one test.
-		if n := tape.count(c, failed, recovered); n > 30+3 || n < 5 {
-			t.Errorf("%s: %d posts while it was failing, want 5 to 33", c, n)
+		// Requests without an answer or with one that proves nothing, and one test; more on a
+		// machine that took longer than 9 s.
+		if n, most := tape.count(c, failed, recovered), 30+3*int(1+recovered.Sub(failed)/(10*time.Second)); n > most || n < 5 {
+			t.Errorf("%s: %d posts while it was failing, want 5 to %d", c, n, most)
 		}
 	}
 	// 20s: the rest after the failed test, which began a second or more ago, is of 10 s.
@@ -106,7 +104,7 @@ func TestPoisonRowsAreRefusedAlone(t *testing.T) {
 	if got := w.held(); len(got) > 0 {
 		t.Errorf("holds %q, want none", got)
 	}
-	want(t, w.deliver(time.Minute, func() []problem {
+	want(t, w.deliver(3*time.Minute, func() []problem {
 		return compare(list, w.lines("latest"), w.sent("order_update"))
 	}))
 	want(t, w.audited("latest"))
@@ -176,24 +174,25 @@ func failuresByWebhook(t *testing.T, w stage) {
 	}
 	failed := time.Now()
 	watched := throttletest.Watch()
-	w.waits(after+5*time.Second, fmt.Sprintf("the holds are %q", expect), func() bool { return slices.Equal(w.held(), expect) })
+	w.waits(lifeLimit, fmt.Sprintf("the holds are %q", expect), func() bool { return slices.Equal(w.held(), expect) })
 	runs := w.fired()
+	// 130429 is tested again after 5 s. The others stay as they are.
+	stopped := w.falls(tape, 2*time.Second, "conn_1", "conn_2", "conn_3", "conn_4").Add(1)
+	late := watched()
+	tape.steady(t, rate, failed.Add(time.Second), time.Now(), late, "conn_6")
 	for i := range troubles {
 		c := fmt.Sprint("conn_", i+1)
-		if n, most := tape.count(c, failed, time.Now()), most(rate, after+3*time.Second); n > most {
+		n, most := tape.count(c, failed, failed.Add(after+4*time.Second)), most(rate, after+3*time.Second)
+		if n > most && late <= throttletest.Busy {
 			t.Errorf("%d: %d posts after it began, want at most %d", troubles[i].code, n, most)
 		}
-		w.waits(5*time.Second, c+" waits for a hold", func() bool { return w.limited(runs[name(i)].ID) == "hold" })
+		w.waits(lifeLimit, c+" waits for a hold", func() bool { return w.limited(runs[name(i)].ID) == "hold" })
 	}
-	// 130429 is tested again after 5 s. The others stay as they are.
-	stopped := time.Now()
-	time.Sleep(2 * time.Second)
 	for i := range 4 {
 		if n := tape.count(fmt.Sprint("conn_", i+1), stopped, time.Now()); n > 0 {
 			t.Errorf("%d: %d posts while it was held, want 0", troubles[i].code, n)
 		}
 	}
-	tape.steady(t, rate, failed.Add(time.Second), time.Now(), watched(), "conn_6")
 	if err := w.service.SetFaults(healthy); err != nil {
 		t.Fatal(err)
 	}
@@ -206,6 +205,6 @@ func failuresByWebhook(t *testing.T, w stage) {
 		}
 		w.goesOn(tape, healed, 15*time.Second, fmt.Sprint("conn_", i+1)) // 130429: a rest of at most 5 s before
 	}
-	w.waits(10*time.Second, "nothing is held", func() bool { return len(w.held()) == 0 })
+	w.waits(lifeLimit, "nothing is held", func() bool { return len(w.held()) == 0 })
 	w.end(lists)
 }

@@ -88,7 +88,7 @@ func TestNobodyIsSentToTwiceOrLostByKilledProcesses(t *testing.T) {
 	w.finish("orders", 3*time.Minute)
 	k.log("finished")
 
-	found := w.deliver(time.Minute, func() []problem {
+	found := w.deliver(3*time.Minute, func() []problem {
 		return compare(list, w.lines("latest"), w.sent("order_update"))
 	})
 	found = append(found, w.audited("latest")...)

@@ -50,7 +50,7 @@ func TestProcessMutationsAreDetected(t *testing.T) {
 			}
 			if c.shows == "" {
 				w.finish("orders", time.Minute)
-				want(t, w.deliver(time.Minute, func() []problem {
+				want(t, w.deliver(3*time.Minute, func() []problem {
 					return compare(list, w.lines("latest"), w.sent("order_update"))
 				}))
 				return
@@ -58,7 +58,7 @@ func TestProcessMutationsAreDetected(t *testing.T) {
 			// A process with a mutation may never end, so it runs until the mutation shows.
 			p := begin()
 			defer p.kill()
-			deadline := time.NewTimer(20 * time.Second)
+			deadline := time.NewTimer(2 * lifeLimit)
 			defer deadline.Stop()
 			for {
 				found := twice(w.sent("order_update"))

@@ -62,7 +62,7 @@ func TestStopIsObeyedByKilledProcesses(t *testing.T) {
 	<-written
 	for {
 		p := w.run("sale")
-		if code := p.wait(time.Minute); code != 0 && code != 3 {
+		if code := p.wait(3 * time.Minute); code != 0 && code != 3 {
 			t.Fatalf("%s: exit code %d, want 0 or 3\n%s", p, code, tail(p.stderr.String(), 20))
 		}
 		if state, _ := w.state("latest"); state == "finished" {
@@ -101,7 +101,7 @@ func TestStopIsObeyedByKilledProcesses(t *testing.T) {
 	if obeyed < len(stopping)/3 {
 		t.Errorf("%d of %d STOPs came before their POST, want a third or more", obeyed, len(stopping))
 	}
-	want(t, w.deliver(time.Minute, func() []problem {
+	want(t, w.deliver(3*time.Minute, func() []problem {
 		return compare(expected, w.lines("latest"), w.sent("spring_sale"))
 	}))
 
@@ -134,7 +134,7 @@ func TestStopIsObeyedByKilledProcesses(t *testing.T) {
 		}
 	}
 	w.finish("news", time.Minute)
-	want(t, w.deliver(time.Minute, func() []problem {
+	want(t, w.deliver(3*time.Minute, func() []problem {
 		return compare(again, w.lines("latest"), w.sent("newsletter"))
 	}))
 	for _, run := range []string{"1", "2"} {

@@ -100,7 +100,7 @@ func TestEventsOfOrdersSlowNoSending(t *testing.T) {
 	list := listOf(int(length.Seconds()*3*standard)+standard, drawOf(t))
 	s.scheduleWith("conversions: {within: 24h}\n", "spring", "newsletter", list, []string{"conn_1"}, held...)
 	p := s.serve()
-	s.waits(time.Minute, "sending has begun", func() bool { return s.taken() > standard })
+	s.waits(3*time.Minute, "sending has begun", func() bool { return s.taken() > standard })
 	sent := func() float64 {
 		began, before := time.Now(), s.taken()
 		time.Sleep(length)

@@ -73,7 +73,7 @@ func TestAKilledImportHasEachRowOnce(t *testing.T) {
 		}
 	}
 	w.finish("orders", time.Minute)
-	want(t, w.deliver(time.Minute, func() []problem {
+	want(t, w.deliver(3*time.Minute, func() []problem {
 		return compare(list, w.lines("latest"), w.sent("order_update"))
 	}))
 	want(t, w.audited("latest"))

@@ -109,18 +109,64 @@ func (p *tape) steady(t *testing.T, rate int, from, to time.Time, busy time.Dura
 	}
 }
 
-// goesOn requires that each number posts within limit of since.
+// last returns when a connection posted last; zero: it has not.
+func (p *tape) last(connection string) (at time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, e := range p.posts {
+		if e.Connection == connection && e.At.After(at) {
+			at = e.At
+		}
+	}
+	return at
+}
+
+// within returns a function that is called when something has happened. It fails the test when that
+// took longer than limit from now on. On a busy machine the time is only logged, because it says
+// more about the machine.
+func (w *world) within(limit time.Duration, what string) (happened func()) {
+	began, watched := time.Now(), throttletest.Watch()
+	return func() {
+		w.t.Helper()
+		took, late := time.Since(began), watched()
+		w.t.Logf("%s: after %v; overslept %v", what, took.Round(time.Millisecond), late)
+		if took > limit && late <= throttletest.Busy {
+			w.t.Errorf("%s: got it after %v, want it within %v", what, took, limit)
+		}
+	}
+}
+
+// goesOn requires that each number posts from since on, within limit when the machine has time.
 func (w *world) goesOn(p *tape, since time.Time, limit time.Duration, connections ...string) {
 	w.t.Helper()
+	happened := w.within(limit-time.Since(since), fmt.Sprintf("%v go on", connections))
 	for _, c := range connections {
 		for p.count(c, since, time.Now()) < 5 {
-			if time.Since(since) > limit {
-				w.t.Errorf("%s: %d posts within %v, want that it goes on; holds %q", c, p.count(c, since, time.Now()), limit, w.held())
+			if time.Since(since) > limit+lifeLimit {
+				w.t.Errorf("%s: %d posts within %v, want that it goes on; holds %q, limits %v", c, p.count(c, since, time.Now()),
+					limit+lifeLimit, w.held(), w.limits())
 				break
 			}
 			time.Sleep(20 * time.Millisecond)
 		}
 	}
+	happened()
+}
+
+// falls waits until none of the numbers has posted for a time, and returns when the last of them
+// did.
+func (w *world) falls(p *tape, silent time.Duration, connections ...string) (last time.Time) {
+	w.t.Helper()
+	w.waits(lifeLimit, fmt.Sprintf("%v are silent", connections), func() bool {
+		last = time.Time{}
+		for _, c := range connections {
+			if at := p.last(c); at.After(last) {
+				last = at
+			}
+		}
+		return time.Since(last) > silent
+	})
+	return last
 }
 
 // waits calls ok until it is true, for at most limit, and returns how long that took.
@@ -129,7 +175,8 @@ func (w *world) waits(limit time.Duration, what string, ok func() bool) time.Dur
 	began := time.Now()
 	for !ok() {
 		if time.Since(began) > limit {
-			w.t.Fatalf("got nothing within %v, want that %s", limit, what)
+			w.t.Errorf("got nothing within %v, want that %s", limit, what)
+			w.t.Fatalf("the runs wait: %v; %d messages are accepted", w.limits(), w.taken())
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
@@ -181,6 +228,18 @@ func (w *world) limited(run string) campaign.LimitedBy {
 	return why.LimitedBy
 }
 
+// limits returns what `campaignd why` says that each run waits for, by the name of its campaign.
+func (w *world) limits() map[string]string {
+	w.t.Helper()
+	by := map[string]string{}
+	for name, r := range w.fired() {
+		var why why.Answer
+		w.asJSON(&why, "why", r.ID)
+		by[name] = fmt.Sprintf("%s: %s", why.LimitedBy, why.Sentence)
+	}
+	return by
+}
+
 // fired is a run as `campaignd runs` shows it.
 type fired struct{ ID, Campaign, State string }
 
@@ -205,7 +264,7 @@ func (w *world) close(p *process, lists map[string][]entry) {
 	for _, r := range runs {
 		w.ask("cancel", r.ID) // an ended run refuses
 	}
-	w.waits(20*time.Second, "every run has ended", func() bool {
+	w.waits(2*lifeLimit, "every run has ended", func() bool {
 		for _, r := range w.fired() {
 			if r.State != "finished" && r.State != "cancelled" {
 				return false
@@ -213,8 +272,8 @@ func (w *world) close(p *process, lists map[string][]entry) {
 		}
 		return true
 	})
-	// A minute: replicas that were stopped take no webhooks, which come again later.
-	ctx, cancel := context.WithTimeout(w.t.Context(), time.Minute)
+	// Replicas that were stopped take no webhooks, which come again later.
+	ctx, cancel := context.WithTimeout(w.t.Context(), 3*lifeLimit)
 	defer cancel()
 	if err := w.service.Settle(ctx); err != nil {
 		w.t.Fatalf("the service still has %d webhooks to deliver, want none", w.service.Pending())
@@ -239,7 +298,7 @@ func (w *world) close(p *process, lists map[string][]entry) {
 		return found
 	}
 	found := check()
-	for deadline := time.Now().Add(10 * time.Second); len(found) > 0 && time.Now().Before(deadline); found = check() {
+	for deadline := time.Now().Add(sweepLimit); len(found) > 0 && time.Now().Before(deadline); found = check() {
 		time.Sleep(300 * time.Millisecond)
 	}
 	want(w.t, found)

@@ -87,7 +87,7 @@ func TestAKillLeavesOnlyTheWireInDoubt(t *testing.T) {
 		}
 	}
 	w.finish("orders", time.Minute)
-	want(t, w.deliver(time.Minute, func() []problem { return compare(list, w.lines("latest"), w.sent("order_update")) }))
+	want(t, w.deliver(3*time.Minute, func() []problem { return compare(list, w.lines("latest"), w.sent("order_update")) }))
 	want(t, w.audited("latest"))
 	swallowed, unposted := w.unsure(w.lines("latest"))
 	t.Logf("%d kills, %d messages, up to %d in a second; "+

@@ -268,7 +268,7 @@ func (w *world) listen(f func(sandbox.Event)) {
 func (w *world) ask(args ...string) (int, string) {
 	w.t.Helper()
 	p := startProgram(w.t, w.program, w.dir, w.env, append(args, "--config", "campaignd.yaml")...)
-	code := p.wait(30 * time.Second)
+	code := p.wait(2 * lifeLimit)
 	if code < 0 || code == 2 {
 		w.t.Fatalf("%s: exit code %d, want none of wrong usage\n%s", p, code, tail(p.stderr.String(), 20))
 	}
@@ -309,8 +309,8 @@ func (w *world) finish(name string, limit time.Duration) {
 	}
 }
 
-// deliver serves until the service has delivered its webhooks and check finds no problem, at most 5
-// s longer. It returns the problems that check finds then.
+// deliver serves until the service has delivered its webhooks and check finds no problem, at most
+// sweepLimit longer. It returns the problems that check finds then.
 func (w *world) deliver(limit time.Duration, check func() []problem) []problem {
 	w.t.Helper()
 	p := w.serve()
@@ -321,7 +321,7 @@ func (w *world) deliver(limit time.Duration, check func() []problem) []problem {
 		w.t.Fatalf("the service still has %d webhooks to deliver after %v, want none", w.service.Pending(), limit)
 	}
 	// The next sweep matches an event that came before its receipt, or that proves a doubt.
-	for deadline := time.Now().Add(5 * time.Second); len(check()) > 0 && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(sweepLimit); len(check()) > 0 && time.Now().Before(deadline); {
 		select {
 		case <-p.done:
 			w.t.Fatalf("%s: got its end, want it running: %s", p, tail(p.stderr.String(), 20))
@@ -334,11 +334,14 @@ func (w *world) deliver(limit time.Duration, check func() []problem) []problem {
 	return check()
 }
 
-// stop ends a process with SIGTERM, which must take less than 30 s, and returns its exit code.
+// sweepLimit is how long problems may show that the next sweep ends.
+const sweepLimit = 30 * time.Second
+
+// stop ends a process with SIGTERM and returns its exit code.
 func (w *world) stop(p *process) int {
 	w.t.Helper()
 	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		w.t.Fatalf("%s: %v\n%s", p, err, tail(p.stderr.String(), 20))
 	}
-	return p.wait(30 * time.Second)
+	return p.wait(lifeLimit)
 }
