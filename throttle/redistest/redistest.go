@@ -26,6 +26,7 @@ type Server struct {
 	Addr string // host:port; the same after a restart
 
 	t     testing.TB
+	dir   string
 	watch *exec.Cmd      // the shell that ends the server when this process dies
 	life  io.WriteCloser // its standard input
 }
@@ -39,17 +40,27 @@ func Start(t testing.TB) *Server {
 		}
 		t.Skip("redis-server is not installed: run scripts/services.sh")
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	s, err := StartIn(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &Server{Addr: listener.Addr().String(), t: t}
-	if err := listener.Close(); err != nil {
-		t.Fatal(err)
-	}
-	s.Restart()
+	s.t = t
 	t.Cleanup(s.Kill)
 	return s
+}
+
+// StartIn starts a server for a program that is no test, which must call Kill. dir is the server's
+// folder, which stays empty. Of the methods, only Addr, URL and Kill are for such a program.
+func StartIn(dir string) (*Server, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{Addr: listener.Addr().String(), dir: dir}
+	if err := listener.Close(); err != nil {
+		return nil, err
+	}
+	return s, s.start()
 }
 
 // URL is the server's address in the form that throttle.NewRedis takes. database is 0 to 63.
@@ -75,25 +86,31 @@ kill -KILL $pid; wait $pid`
 func (s *Server) Restart() {
 	s.t.Helper()
 	s.Kill()
-	host, port, err := net.SplitHostPort(s.Addr)
-	if err != nil {
+	if err := s.start(); err != nil {
 		s.t.Fatal(err)
 	}
-	s.watch = exec.Command("/bin/sh", "-c", watched, "watched", "redis-server", "--bind", host, "--port", port, "--save", "", "--appendonly",
-		"no",
-		"--databases", strconv.Itoa(64), "--loglevel", "warning", "--daemonize", "no", "--dir", s.t.TempDir())
+}
+
+func (s *Server) start() error {
+	host, port, err := net.SplitHostPort(s.Addr)
+	if err != nil {
+		return err
+	}
+	s.watch = exec.Command("/bin/sh", "-c", watched, "watched", "redis-server", "--bind", host, "--port", port, "--save", "",
+		"--appendonly", "no", "--databases", strconv.Itoa(64), "--loglevel", "warning", "--daemonize", "no", "--dir", s.dir)
 	if s.life, err = s.watch.StdinPipe(); err == nil {
 		err = s.watch.Start()
 	}
 	if err != nil {
 		s.watch = nil
-		s.t.Fatal(err)
+		return err
 	}
 	for deadline := time.Now().Add(answers); ; {
 		if answer, err := Ask(s.Addr, "PING"); err == nil && answer == "+PONG" {
-			return
+			return nil
 		} else if time.Now().After(deadline) {
-			s.t.Fatalf("redis-server at %s: got %q, %v; want +PONG within %v", s.Addr, answer, err, answers)
+			s.Kill()
+			return fmt.Errorf("redis-server at %s: got %q, %w; want +PONG within %v", s.Addr, answer, err, answers)
 		}
 		time.Sleep(5 * time.Millisecond)
 	}

@@ -44,7 +44,10 @@ type Server struct {
 
 // Start makes an empty server with these settings ("name=value") and waits until it answers.
 // Its files are in memory (/dev/shm) if possible: the tests are about the protocol, not the disk.
-func Start(settings ...string) (*Server, error) {
+func Start(settings ...string) (*Server, error) { return StartIn(dataFolder(), settings...) }
+
+// StartIn is Start with the server's files in a new folder below parent.
+func StartIn(parent string, settings ...string) (*Server, error) {
 	bin, err := Programs()
 	if err != nil {
 		return nil, err
@@ -55,7 +58,7 @@ func Start(settings ...string) (*Server, error) {
 			return nil, err
 		}
 	}
-	if s.dir, err = os.MkdirTemp(dataFolder(), "campaignd-postgres-"); err != nil {
+	if s.dir, err = os.MkdirTemp(parent, "campaignd-postgres-"); err != nil {
 		return nil, err
 	}
 	if s.as != nil {
