@@ -5,7 +5,7 @@ LDFLAGS  := -s -w -X campaignd/internal/version.linked=$(VERSION)
 SEEDS    ?= 300
 LEARN    ?= 1h
 FUZZTIME ?= 10s
-MUTATIONS ?= 150
+MUTATIONS ?= 40
 SEED     ?= 1
 GOLANGCI := bin/golangci-lint
 GOLANGCI_VERSION := v2.15.0
@@ -229,7 +229,7 @@ forecast: #+ forecast 200 random scenarios, then send them under virtual time an
 	go test ./campaign/sender -run 'TestForecastAgainstTheTruth$$' -forecast 1001 -forecasts 200 -timeout 90m -v
 
 .PHONY: mutate
-mutate: ## apply MUTATIONS (150) random ones (SEED=1): half an hour
+mutate: #+ apply MUTATIONS (40) random ones (SEED=1)
 	go run ./tools/mutate -n $(MUTATIONS) -seed $(SEED)
 
 .PHONY: bench

@@ -144,17 +144,6 @@ func (e *entry) whole() bool {
 	return len(e.changes) > 0 && e.reason != ""
 }
 
-// reasonOf returns the reason of a mutation in the list, and "" for none.
-func reasonOf(list []entry, file string, m *Mutation) string {
-	for _, e := range list {
-		c := e.changes[0]
-		if c.file == file && flat(strings.Join(c.before, " ")) == m.before && flat(strings.Join(c.after, " ")) == m.after {
-			return e.reason
-		}
-	}
-	return ""
-}
-
 // find returns where the lines before begin and end in a file. They must be there exactly once.
 func (c *change) find(text []byte) (start, end int, err error) {
 	type line struct {

@@ -168,11 +168,21 @@ func (s *source) mutated() string {
 // write writes the changed files to dir, with the build overlay that puts them in the places of the
 // originals. It returns the path of the overlay.
 func (p *program) write(dir string) (string, error) {
-	dir, err := filepath.Abs(dir)
+	root, err := filepath.Abs(p.root)
 	if err != nil {
 		return "", err
 	}
-	root, err := filepath.Abs(p.root)
+	texts := map[string]string{}
+	for file, s := range p.files {
+		texts[filepath.Join(root, file)] = s.mutated()
+	}
+	return writeOverlay(dir, texts)
+}
+
+// writeOverlay writes the texts to dir, and a build overlay that puts each in the place of the file
+// that it is named after. It returns the path of the overlay.
+func writeOverlay(dir string, texts map[string]string) (string, error) {
+	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return "", err
 	}
@@ -180,12 +190,11 @@ func (p *program) write(dir string) (string, error) {
 		return "", err
 	}
 	replace := map[string]string{}
-	for _, file := range slices.Sorted(maps.Keys(p.files)) {
-		to := filepath.Join(dir, strings.ReplaceAll(file, "/", "_"))
-		if err := os.WriteFile(to, []byte(p.files[file].mutated()), 0o600); err != nil {
+	for path, text := range texts {
+		replace[path] = filepath.Join(dir, strings.ReplaceAll(path[1:], "/", "_"))
+		if err := os.WriteFile(replace[path], []byte(text), 0o600); err != nil {
 			return "", err
 		}
-		replace[filepath.Join(root, file)] = to
 	}
 	text, err := json.Marshal(map[string]any{"Replace": replace})
 	if err != nil {

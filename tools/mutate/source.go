@@ -4,9 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -23,14 +20,9 @@ type Package struct {
 	Imports      []string
 	TestImports  []string
 	XTestImports []string
-	TestGoFiles  []string
-	XTestGoFiles []string
 
 	files []*File
 }
-
-// hasTests reports whether the package has a test binary.
-func (p *Package) hasTests() bool { return len(p.TestGoFiles)+len(p.XTestGoFiles) > 0 }
 
 // imports reports whether the package or its tests import path directly.
 func (p *Package) imports(path string) bool {
@@ -41,19 +33,11 @@ func (p *Package) imports(path string) bool {
 type File struct {
 	Path    string // absolute
 	Package *Package
-	text    []byte
-	set     *token.FileSet
-	tree    *ast.File // nil for a script
+	text    string
 }
 
-// offset returns the offset of a position in the file's text, in bytes.
-func (f *File) offset(p token.Pos) int { return f.set.Position(p).Offset }
-
-// line returns the number of the line at an offset, from 1.
-func (f *File) line(offset int) int { return 1 + bytes.Count(f.text[:offset], []byte("\n")) }
-
 // loadPackages lists the packages that the patterns name and reads their sources.
-func loadPackages(root string, patterns []string) ([]*Package, error) {
+func loadPackages(root string, patterns ...string) ([]*Package, error) {
 	list := exec.Command("go", append([]string{"list", "-json"}, patterns...)...)
 	list.Dir, list.Stderr = root, os.Stderr
 	out, err := list.Output()
@@ -67,25 +51,17 @@ func loadPackages(root string, patterns []string) ([]*Package, error) {
 			return nil, err
 		}
 		for _, name := range slices.Concat(p.GoFiles, p.EmbedFiles) {
-			f, err := loadFile(p, name)
+			path := filepath.Join(p.Dir, name)
+			if ext := filepath.Ext(name); ext != ".go" && ext != ".lua" {
+				continue
+			}
+			text, err := os.ReadFile(path)
 			if err != nil {
 				return nil, err
 			}
-			p.files = append(p.files, f)
+			p.files = append(p.files, &File{Path: path, Package: p, text: string(text)})
 		}
 		packages = append(packages, p)
 	}
 	return packages, nil
-}
-
-func loadFile(p *Package, name string) (*File, error) {
-	f := &File{Path: filepath.Join(p.Dir, name), Package: p, set: token.NewFileSet()}
-	var err error
-	if f.text, err = os.ReadFile(f.Path); err != nil {
-		return nil, err
-	}
-	if strings.HasSuffix(name, ".go") {
-		f.tree, err = parser.ParseFile(f.set, f.Path, f.text, parser.ParseComments|parser.SkipObjectResolution)
-	}
-	return f, err
 }

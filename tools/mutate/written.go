@@ -121,7 +121,9 @@ func (o *options) overlay(dir string) (path string, list []entry, err error) {
 	return path, list, err
 }
 
-func (o *options) binary(t proof) string { return filepath.Join(o.work, flatName(t.Package)+".test") }
+func (o *options) binary(t proof) string {
+	return filepath.Join(o.work, strings.NewReplacer("/", "_", ".", "_").Replace(t.Package)+".test")
+}
 
 // testWith runs tests with a mutation.
 func (o *options) testWith(ctx context.Context, t proof, mutation string) ([]byte, error) {
@@ -138,19 +140,27 @@ func (o *options) findWritten(ctx context.Context, e entry) (by string, err erro
 			return "", fmt.Errorf("%s: %w", e.name, err)
 		}
 		out, err := o.testWith(ctx, t, e.name)
-		match := ended.FindSubmatch(out)
+		test := failed(out)
 		switch {
 		case err == nil:
 			return "", nil
-		case match == nil:
+		case test == "":
 			return "", fmt.Errorf("%s: %v ended without a failing test: %w\n%s", e.name, t, err, out)
 		case !sign.Match(out):
 			return "", fmt.Errorf("%s: %v fails, and does not say %q\n%s", e.name, t, t.sign, out)
 		case by == "":
-			by = strings.TrimSpace(string(match[1])) + " of " + t.Package
+			by = test + " of " + t.Package
 		}
 	}
 	return by, nil
+}
+
+// failed returns the name of the first failed test, or why the process ended, and "" for neither.
+func failed(out []byte) string {
+	if m := ended.FindSubmatch(out); m != nil {
+		return string(m[1]) + string(m[2])
+	}
+	return ""
 }
 
 // ended matches the name of a failed test, or why the process ended.
