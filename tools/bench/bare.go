@@ -19,74 +19,24 @@ import (
 // bareJob is the job of a bare loop that posts messages.
 type bareJob struct {
 	Sink     string
-	Messages int
-	Workers  int
+	First    int     // index of its first recipient
+	Messages int     // 0: until its input ends
+	Rate     float64 // messages per second, evenly spaced; 0: as fast as the workers can
+	Workers  int     // the largest number of requests at a time
 }
 
-// spent is what a child used while it sent.
-type spent struct {
-	// CPU is the CPU time from the first message to the last status, or to the end of the run.
-	CPU time.Duration
-	// Database is the CPU time of PostgreSQL's processes in that time. Only campaignd on PostgreSQL
-	// reports it.
-	Database time.Duration
-	// Peak is the most memory of the process since its start, in bytes.
-	Peak int64
-	// Delivered is the number of messages that ended as read. Only campaignd reports it.
-	Delivered int64
-}
-
-// runBare posts every message with net/http, decodes the id of each answer, and takes the webhooks
-// with a handler that reads them and answers 204. It stores nothing and uses no code of campaignd,
-// so that a change of campaignd does not change what it is compared with. It ends when its parent
-// has seen the answer to the last webhook.
+// runBare posts messages with net/http, decodes the id of each answer, and takes the webhooks with a
+// handler that reads them and answers 204. It stores nothing and uses no code of campaignd, so that
+// a change of campaignd does not change what it is compared with. It begins to post when it is first
+// asked for a sample.
 func runBare(ctx context.Context, in *json.Decoder, out *json.Encoder) error {
 	var job bareJob
 	if err := in.Decode(&job); err != nil {
 		return err
 	}
-	h, err := takeWebhooks(ctx)
-	if err != nil {
-		return err
-	}
-	defer h.Close()
-	if err := register(ctx, job.Sink, h.url); err != nil {
-		return err
-	}
-	began, err := cpu()
-	if err != nil {
-		return err
-	}
-	if err := loop(ctx, job); err != nil {
-		return err
-	}
-	select {
-	case <-ctx.Done(): // the parent has seen the last status
-	case err := <-h.served:
-		return err
-	}
-	used, err := cpu()
-	if err != nil {
-		return err
-	}
-	most, err := peak()
-	if err != nil {
-		return err
-	}
-	return out.Encode(spent{CPU: used - began, Peak: most})
-}
-
-// webhooks is a server that reads each webhook and answers 204.
-type webhooks struct {
-	*http.Server
-	url    string
-	served chan error // why it ended
-}
-
-func takeWebhooks(ctx context.Context) (*webhooks, error) {
 	ln, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
-		return nil, err
+		return err
 	}
 	server := &http.Server{ // with the time-outs of the daemon
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -98,35 +48,55 @@ func takeWebhooks(ctx context.Context) (*webhooks, error) {
 		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 15 * time.Second,
 		WriteTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute,
 	}
-	h := &webhooks{server, "http://" + ln.Addr().String() + "/webhooks/messaging", make(chan error, 1)}
-	go func() { h.served <- server.Serve(ln) }()
-	return h, nil
+	var posting sync.WaitGroup
+	posting.Go(func() { _ = server.Serve(ln) })
+	var posts atomic.Int64
+	var failed error
+	begin := sync.OnceFunc(func() { posting.Go(func() { failed = job.post(ctx, &posts) }) })
+	err = sampled(in, out, "http://"+ln.Addr().String()+"/webhooks/messaging", func() (int64, error) {
+		begin()
+		return posts.Load(), nil
+	})
+	_ = server.Close()
+	posting.Wait()
+	return errors.Join(err, failed)
 }
 
-// bareClient returns a client that keeps as many connections as there are requests at once.
-func bareClient(atOnce int) *http.Client {
-	return &http.Client{Transport: &http.Transport{MaxConnsPerHost: atOnce, MaxIdleConnsPerHost: atOnce, DisableCompression: true}}
-}
-
-// loop posts the messages. Each worker takes the next one.
-func loop(ctx context.Context, job bareJob) error {
-	client := bareClient(job.Workers)
+// post posts and counts the messages. Each worker takes the next one and waits for its time.
+func (job bareJob) post(ctx context.Context, posts *atomic.Int64) error {
+	client := &http.Client{Transport: &http.Transport{ // keeps as many connections as there are requests at once
+		MaxConnsPerHost: job.Workers, MaxIdleConnsPerHost: job.Workers, DisableCompression: true,
+	}}
 	defer client.CloseIdleConnections()
+	began := time.Now()
 	var next atomic.Int64
 	var workers sync.WaitGroup
 	errs := make([]error, job.Workers)
 	for w := range job.Workers {
 		workers.Go(func() {
-			for errs[w] == nil {
+			for errs[w] == nil && ctx.Err() == nil {
 				n := int(next.Add(1)) - 1
-				if n >= job.Messages {
+				if job.Messages > 0 && n >= job.Messages {
 					return
 				}
-				errs[w] = bareSend(ctx, client, job.Sink, n)
+				if job.Rate > 0 {
+					due := began.Add(time.Duration(float64(n) / job.Rate * float64(time.Second)))
+					select {
+					case <-time.After(time.Until(due)):
+					case <-ctx.Done():
+						return
+					}
+				}
+				if errs[w] = bareSend(ctx, client, job.Sink, job.First+n); errs[w] == nil {
+					posts.Add(1)
+				}
 			}
 		})
 	}
 	workers.Wait()
+	if ctx.Err() != nil { // the requests under way ended with the input
+		return nil
+	}
 	return errors.Join(errs...)
 }
 

@@ -28,12 +28,9 @@ type child struct {
 var roles = map[string]func(ctx context.Context, job *json.Decoder, answer *json.Encoder) error{
 	"sink":      runSink,
 	"bare":      runBare,
-	"paced":     runPaced,
 	"campaignd": runCampaignd,
-	"import":    runImport,
-	"load":      runLoad,
 	"replica":   runReplica,
-	"events":    runEvents,
+	"import":    runImport,
 }
 
 // runRole runs a role until it returns. The role's context ends with its input.
@@ -49,6 +46,32 @@ func runRole(ctx context.Context, role func(context.Context, *json.Decoder, *jso
 	return role(ctx, json.NewDecoder(jobs), json.NewEncoder(out))
 }
 
+// sample is what a child has used and sent so far.
+type sample struct {
+	CPU   time.Duration
+	Peak  int64 // the most memory since its start, in bytes
+	Posts int64
+}
+
+// sampled is the life of a child that sends: its first answer is its webhook address, and each later
+// one is a sample, until its input ends.
+func sampled(in *json.Decoder, out *json.Encoder, url string, posts func() (int64, error)) error {
+	if err := out.Encode(url); err != nil {
+		return err
+	}
+	for in.Decode(&struct{}{}) == nil {
+		s := sample{CPU: cpu(), Peak: peak()}
+		var err error
+		if s.Posts, err = posts(); err != nil {
+			return err
+		}
+		if err := out.Encode(s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // start starts a child and writes its job.
 func (b *bench) start(role string, job any) (*child, error) {
 	self, err := os.Executable()
@@ -57,26 +80,30 @@ func (b *bench) start(role string, job any) (*child, error) {
 	}
 	ctx, stop := context.WithTimeout(b.ctx, b.deadline)
 	c := &child{role: role, cmd: exec.CommandContext(ctx, self, role), stop: stop}
-	c.cmd.Stderr = b.log
-	c.cmd.WaitDelay = 5 * time.Second
-	if c.in, err = c.cmd.StdinPipe(); err != nil {
-		stop()
-		return nil, err
+	c.cmd.Stderr, c.cmd.WaitDelay = b.log, 5*time.Second
+	in, err1 := c.cmd.StdinPipe()
+	out, err2 := c.cmd.StdoutPipe()
+	if err = errors.Join(err1, err2); err == nil {
+		err = c.cmd.Start()
 	}
-	out, err := c.cmd.StdoutPipe()
 	if err != nil {
 		stop()
 		return nil, err
 	}
-	c.out = json.NewDecoder(out)
-	if err := c.cmd.Start(); err != nil {
-		stop()
-		return nil, err
-	}
+	c.in, c.out = in, json.NewDecoder(out)
 	if err := json.NewEncoder(c.in).Encode(job); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", role, err), c.end())
 	}
 	return c, nil
+}
+
+// once runs a child that gives one answer to its job.
+func (b *bench) once(role string, job, answer any) error {
+	c, err := b.start(role, job)
+	if err != nil {
+		return err
+	}
+	return errors.Join(c.receive(answer), c.end())
 }
 
 // receive waits for the child's next answer.
@@ -85,6 +112,14 @@ func (c *child) receive(v any) error {
 		return fmt.Errorf("%s gave no answer within its deadline: %w", c.role, err)
 	}
 	return nil
+}
+
+// sample asks a child that sends for a sample.
+func (c *child) sample() (s sample, err error) {
+	if err := json.NewEncoder(c.in).Encode(struct{}{}); err != nil {
+		return s, err
+	}
+	return s, c.receive(&s)
 }
 
 // finish asks the child to end. The child may still answer.

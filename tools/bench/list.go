@@ -4,6 +4,7 @@ package main
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,10 +14,9 @@ import (
 // connections is the number of connections that send: conn_1 to conn_4.
 const connections = 4
 
-// campaignFile is the campaign that is sent: a greeting with two variables and a button. A request
-// has about 230 bytes.
-const campaignFile = `name: bench
-connections: [conn_1, conn_2, conn_3, conn_4]
+// campaignFile is the campaign that is sent, without its name: a greeting with two variables and a
+// button. A request has about 230 bytes.
+const campaignFile = `connections: [conn_1, conn_2, conn_3, conn_4]
 template:
   name: spring_sale
   language: en_US
@@ -24,11 +24,8 @@ template:
   buttons: [{type: url, text: "{{ .slug }}"}]
 `
 
-// capped writes the campaign with a frequency cap, and returns its path.
-func (b *bench) capped() (file string, err error) {
-	file = filepath.Join(b.dir, "campaign-capped.yaml")
-	return file, os.WriteFile(file, []byte(campaignFile+"policies: {frequency_cap: {messages: 2, per: 24h}}\n"), 0o600)
-}
+// capped is what a campaign has in its file when limits are measured.
+const capped = "policies: {frequency_cap: {messages: 2, per: 24h}}\n"
 
 // row is one recipient.
 type row struct{ to, name, discount, slug string }
@@ -42,14 +39,15 @@ func recipient(n int) row {
 	}
 }
 
-// list writes the campaign and a list of n rows, if they do not exist yet, and returns their paths.
-func (b *bench) list(n int) (file, list string, err error) {
-	file, list = filepath.Join(b.dir, "campaign.yaml"), filepath.Join(b.dir, fmt.Sprintf("list-%d.csv", n))
+// inputs writes a campaign with more lines than campaignFile, and a list of n rows unless it exists.
+// It returns their paths.
+func (b *bench) inputs(name, more string, n int) (file, list string, err error) {
+	file, list = filepath.Join(b.dir, name+".yaml"), filepath.Join(b.dir, fmt.Sprintf("list-%d.csv", n))
+	if err := os.WriteFile(file, []byte("name: "+name+"\n"+campaignFile+more), 0o600); err != nil {
+		return "", "", err
+	}
 	if _, err := os.Stat(list); err == nil {
 		return file, list, nil
-	}
-	if err := os.WriteFile(file, []byte(campaignFile), 0o600); err != nil {
-		return "", "", err
 	}
 	f, err := os.Create(list)
 	if err != nil {
@@ -61,8 +59,5 @@ func (b *bench) list(n int) (file, list string, err error) {
 		r := recipient(i)
 		_, _ = fmt.Fprintf(w, "%s,%s,%s,%s\n", r.to, r.name, r.discount, r.slug)
 	}
-	if err := w.Flush(); err != nil {
-		return "", "", err
-	}
-	return file, list, f.Close()
+	return file, list, errors.Join(w.Flush(), f.Close())
 }

@@ -25,7 +25,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -33,6 +32,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"time"
 )
 
@@ -47,16 +47,11 @@ type options struct {
 	lag         time.Duration
 	workers     int
 	delay       time.Duration
-	posters     int
 	cluster     bool
 	period      time.Duration
 	quick       bool
 	profile     bool
 	silent      bool
-	limits      bool
-	output      string
-	dir         string
-	deadline    time.Duration
 }
 
 func main() {
@@ -83,23 +78,17 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	f.IntVar(&o.messages, "messages", 40_000, "messages of one measurement of sending")
 	f.IntVar(&o.rows, "rows", 200_000, "rows of one measurement of importing")
 	f.IntVar(&o.workers, "workers", 64, "requests in flight, of the bare loop and of campaignd; a multiple of 4")
-	f.IntVar(&o.posters, "posters", 256,
-		"connections that post webhooks: a service does not wait for one answer before it posts the next event")
 	f.BoolVar(&o.cluster, "cluster", false, "measure replicas on private PostgreSQL and redis-server, with fewer messages")
 	f.DurationVar(&o.period, "period", 10*time.Second, "with -cluster: how long replicas are measured")
 	f.BoolVar(&o.quick, "quick", false, "leave out the million rows; with -cluster: also one repetition with short periods only")
 	f.BoolVar(&o.profile, "profile", false,
 		"print a CPU profile of campaignd instead (needs the go tool); with -cluster: of one replica on PostgreSQL")
 	f.BoolVar(&o.silent, "silent", false, "the service posts no webhooks; with -cluster: measure only one replica against the bare loop")
-	f.BoolVar(&o.limits, "limits", false, "with -profile: with a tier, an allowance and a frequency cap")
 	f.DurationVar(&o.delay, "delay", 0, "the time before the service answers a message; with -cluster only with -profile or -silent")
-	f.StringVar(&o.output, "o", "table", "table or json")
-	f.StringVar(&o.dir, "dir", "", "folder of the ledgers and lists, on the disk to measure; default: a temporary one")
 	f.IntVar(&o.rowsLarge, "large", 0, "measure only a list of so many rows on four replicas over PostgreSQL and Redis")
 	f.Int64Var(&o.generated, "generated", 0, "measure only reports and audits of a run of so many rows that was never sent, on PostgreSQL")
 	f.Int64Var(&o.runs, "runs", 1, "with -generated: with more than 1 run, measure only what one person got in them")
 	f.DurationVar(&o.lag, "lag", 0, "with -generated: measure only how old summaries get while 1,000/s are sent for so long")
-	f.DurationVar(&o.deadline, "deadline", 10*time.Minute, "the longest time of one child")
 	if err := f.Parse(args); err != nil {
 		return o, err
 	}
@@ -121,8 +110,6 @@ func parse(args []string, stderr io.Writer) (options, error) {
 		return o, errors.New("-generated needs at least 1000 rows, -runs at least 1, -lag no less than 0")
 	case o.workers < connections || o.workers%connections != 0:
 		return o, fmt.Errorf("-workers %d is no multiple of the %d connections", o.workers, connections)
-	case o.output != "table" && o.output != "json":
-		return o, fmt.Errorf("-o %q: want table or json", o.output)
 	}
 	return o, nil
 }
@@ -134,9 +121,6 @@ func (o *options) lessen(f *flag.FlagSet) {
 	f.Visit(func(x *flag.Flag) { given[x.Name] = true })
 	if !given["messages"] {
 		o.messages = 15_000
-	}
-	if !given["deadline"] {
-		o.deadline = 2 * time.Minute
 	}
 	if !o.quick {
 		return
@@ -161,68 +145,52 @@ func measure(ctx context.Context, args []string, stdout, stderr io.Writer) (err 
 	if err != nil {
 		return err
 	}
-	dir, err := os.MkdirTemp(o.dir, "campaignd-bench-")
+	dir, err := os.MkdirTemp("", "campaignd-bench-")
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	b := &bench{options: o, ctx: ctx, dir: dir, log: stderr}
+	b := &bench{options: o, ctx: ctx, dir: dir, deadline: 10 * time.Minute, out: stdout, log: stderr}
 	switch {
 	case o.profile && o.cluster:
-		return b.clusterProfiles(stdout)
+		return b.clusterProfiles()
 	case o.profile:
-		return b.profiles(stdout, b.product)
-	}
-	var r interface{ print(out io.Writer) error }
-	switch {
+		return b.profiles(b.onSQLite)
 	case o.rowsLarge > 0:
-		r, err = b.large()
+		return b.large()
 	case o.generated > 0 && o.lag > 0:
-		r, err = b.ages()
+		return b.ages()
 	case o.generated > 0:
-		r, err = b.generate()
+		return b.generate()
 	case o.cluster:
-		r, err = b.cluster()
-	default:
-		r, err = b.all()
+		return b.cluster()
 	}
-	if err != nil {
-		return err
+	fmt.Fprintf(stdout, "%s; median (least..most) of %d\n", machine(), o.repetitions)
+	for _, measured := range []func() error{b.sending, b.importing, b.memory} {
+		if err := measured(); err != nil {
+			return err
+		}
 	}
-	if o.output == "json" {
-		e := json.NewEncoder(stdout)
-		e.SetIndent("", "  ")
-		return e.Encode(r)
-	}
-	return r.print(stdout)
+	return nil
+}
+
+// machine describes what the program runs on.
+func machine() string {
+	return fmt.Sprintf("%s %s/%s, %d CPUs", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
 }
 
 // bench is one run of this program.
 type bench struct {
 	options
-	ctx   context.Context //nolint:containedctx // the context of the whole program
-	dir   string
-	log   io.Writer
-	count int // ledgers made so far
+	ctx      context.Context //nolint:containedctx // the context of the whole program
+	dir      string
+	deadline time.Duration // the longest time of one child
+	out, log io.Writer
+	count    int // ledgers made so far
 }
 
 // note writes a line about the progress.
 func (b *bench) note(format string, a ...any) { fmt.Fprintf(b.log, format+"\n", a...) }
-
-// all measures everything.
-func (b *bench) all() (*results, error) {
-	r := newResults(b.options)
-	if err := b.sending(r); err != nil {
-		return nil, fmt.Errorf("sending: %w", err)
-	}
-	if err := b.importing(r); err != nil {
-		return nil, fmt.Errorf("importing: %w", err)
-	}
-	if err := b.memory(r); err != nil {
-		return nil, fmt.Errorf("memory: %w", err)
-	}
-	return r, nil
-}
 
 // ledger returns the path of a new ledger.
 func (b *bench) ledger() string {

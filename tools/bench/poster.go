@@ -26,6 +26,10 @@ var stages = [...]struct {
 	after  time.Duration
 }{{"sent", 100 * time.Millisecond}, {"delivered", 200 * time.Millisecond}, {"read", 300 * time.Millisecond}}
 
+// posters is how many connections post webhooks: a service does not wait for one answer before it
+// posts the next event.
+const posters = 256
+
 // event is one status of one message.
 type event struct {
 	n     int
@@ -39,14 +43,14 @@ func (s *sink) post(ctx context.Context) {
 		<-ctx.Done()
 		return
 	}
-	work := make(chan []event, 4*s.job.Posters)
-	var posters sync.WaitGroup
-	for i := range s.job.Posters {
-		posters.Go(func() { (&poster{sink: s, turn: i}).run(ctx, work) })
+	work := make(chan []event, 4*posters)
+	var posting sync.WaitGroup
+	for i := range posters {
+		posting.Go(func() { (&poster{sink: s, turn: i}).run(ctx, work) })
 	}
 	s.dispatch(ctx, work)
 	close(work)
-	posters.Wait()
+	posting.Wait()
 }
 
 // dispatch sends the due statuses to work in batches. A batch that is not full waits 20 ms for

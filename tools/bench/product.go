@@ -64,6 +64,14 @@ const plenty = 50_000_000
 // unpaced is the highest rate that a number can have. It limits nothing here.
 const unpaced = 10_000
 
+// spent is what a campaignd used while it sent.
+type spent struct {
+	CPU       time.Duration // from the first message to the end of the run
+	Database  time.Duration // CPU time of PostgreSQL's processes in that time
+	Peak      int64         // the most memory of the process since its start, in bytes
+	Delivered int64         // messages that ended as read
+}
+
 // runCampaignd runs campaignd as `campaignd run` does.
 func runCampaignd(ctx context.Context, in *json.Decoder, out *json.Encoder) (err error) {
 	var job productJob
@@ -88,7 +96,7 @@ func runCampaignd(ctx context.Context, in *json.Decoder, out *json.Encoder) (err
 		File: job.File, List: job.List, Settle: settle,
 		Progress: func(p daemon.Progress) {
 			if p.Phase == "sending" && began == 0 {
-				began, err = cpu()
+				began = cpu()
 				database = serverCPU(job.Postgres)
 				if job.Profile != "" {
 					stopProfile, err = profile(job.Profile)
@@ -100,16 +108,8 @@ func runCampaignd(ctx context.Context, in *json.Decoder, out *json.Encoder) (err
 	if err != nil {
 		return err
 	}
-	used, err := cpu()
-	if err != nil {
-		return err
-	}
-	most, err := peak()
-	if err != nil {
-		return err
-	}
 	return out.Encode(spent{
-		CPU: used - began, Database: serverCPU(job.Postgres) - database, Peak: most, Delivered: result.Report.Totals[campaign.Read],
+		CPU: cpu() - began, Database: serverCPU(job.Postgres) - database, Peak: peak(), Delivered: result.Report.Totals[campaign.Read],
 	})
 }
 

@@ -10,18 +10,14 @@ import (
 	"time"
 )
 
-// period has the figures of some replicas for a time. CPU times are microseconds per message.
-type period struct {
-	PerSecond   float64   // messages that the service accepted
-	CPU         float64   // of all replicas together
-	Each        []float64 // CPU time of each replica, per message of its own
-	Posts       []int64   // messages of each replica
-	DatabaseCPU float64
-	SinkCPU     float64
-	RedisCalls  float64 // scripts per message
-	Commits     float64 // transactions of PostgreSQL per message
-	Refused     int64   // webhook POSTs that were not answered 2xx, and repeated
-}
+const (
+	slowAnswer  = 100 * time.Millisecond // the answer time of a real service
+	warmUp      = 3 * time.Second        // between the first message and the measurement
+	segmentRows = 512
+	// sharedRows is enough for four replicas, which own two segments of each of four numbers and claim
+	// the next ones before those end.
+	sharedRows = 80 * segmentRows
+)
 
 // running is a set of running replicas or bare loops, with their database and their service.
 type running struct {
@@ -33,22 +29,8 @@ type running struct {
 	targets  []string // the replicas' addresses for webhooks
 }
 
-// serve starts n replicas and their service.
-func (c *cluster) serve(n int, service sinkJob, job productJob) (*running, error) {
-	f, err := c.fleet(service)
-	if err != nil {
-		return nil, err
-	}
-	for range n {
-		if err := f.replica(job); err != nil {
-			return nil, errors.Join(err, f.end())
-		}
-	}
-	return f, nil
-}
-
-// fleet starts a service and makes a database, for processes that join it.
-func (c *cluster) fleet(service sinkJob) (_ *running, err error) {
+// fleet starts a service and n replicas of campaignd with a database. Other processes may join.
+func (c *cluster) fleet(service sinkJob, n int, job productJob) (_ *running, err error) {
 	f := &running{cluster: c}
 	defer func() {
 		if err != nil {
@@ -58,7 +40,7 @@ func (c *cluster) fleet(service sinkJob) (_ *running, err error) {
 	if f.database, err = c.database(); err != nil {
 		return nil, err
 	}
-	if _, err := c.redis.ask("FLUSHALL"); err != nil {
+	if _, err := c.askRedis("FLUSHALL"); err != nil {
 		return nil, err
 	}
 	if f.service, err = c.start("sink", service); err != nil {
@@ -67,12 +49,17 @@ func (c *cluster) fleet(service sinkJob) (_ *running, err error) {
 	if err := f.service.receive(&f.sink); err != nil {
 		return nil, err
 	}
+	for range n {
+		if err := f.replica(job); err != nil {
+			return nil, err
+		}
+	}
 	return f, nil
 }
 
 // replica starts one more replica of campaignd.
 func (f *running) replica(job productJob) error {
-	job.Sink, job.Ledger, job.Redis = f.sink, f.postgres.url(f.database), f.redisURL()
+	job.Sink, job.Ledger, job.Redis = f.sink, f.postgres.URL(f.database), f.redis.URL(0)
 	return f.join("replica", job)
 }
 
@@ -88,7 +75,11 @@ func (f *running) join(role string, job any) error {
 		return err
 	}
 	f.targets = append(f.targets, target)
-	return register(f.ctx, f.sink, strings.Join(f.targets, "\n"))
+	if err := register(f.ctx, f.sink, strings.Join(f.targets, "\n")); err != nil {
+		return err
+	}
+	_, err = r.sample() // a bare loop begins now
+	return err
 }
 
 // end ends the replicas and the service, and drops the database.
@@ -115,75 +106,90 @@ func (f *running) endReplicas() (err error) {
 	return err
 }
 
-// measure waits for the first message and for warmUp, and measures a period.
-func (f *running) measure() (s period, err error) {
-	pid, err := f.postgres.pid()
+// ask returns the answer of the database.
+func (f *running) ask(statements ...string) (string, error) {
+	return f.postgres.psql(f.ctx, f.database, statements...)
+}
+
+// number returns the whole number that the database answers.
+func (f *running) number(statement string) (int64, error) {
+	text, err := f.ask(statement)
 	if err != nil {
-		return s, err
+		return 0, err
 	}
-	for end := time.Now().Add(time.Minute); ; {
+	return strconv.ParseInt(text, 10, 64)
+}
+
+// under waits until the service has accepted so many messages.
+func (f *running) under(way int64, limit time.Duration) error {
+	for end := time.Now().Add(limit); ; {
 		seen, err := readFigures(f.ctx, f.sink)
-		if err != nil {
-			return s, err
-		}
-		if seen.Accepted > 0 {
-			break
+		if err != nil || seen.Accepted >= way {
+			return err
 		}
 		if time.Now().After(end) {
-			return s, fmt.Errorf("%d processes have sent nothing within a minute", len(f.replicas))
+			return fmt.Errorf("%d processes sent %d messages within %v; want %d", len(f.replicas), seen.Accepted, limit, way)
 		}
 		if err := f.pause(50 * time.Millisecond); err != nil {
-			return s, err
+			return err
 		}
 	}
-	if err := f.pause(warmUp); err != nil {
-		return s, err
+}
+
+// period has the figures of some replicas for a time. CPU times are microseconds per message.
+type period struct {
+	perSecond   float64 // messages that the service accepted
+	cpu         float64 // of all replicas together
+	databaseCPU float64
+	sinkCPU     float64
+	redisCalls  float64 // scripts per message
+	commits     float64 // transactions of PostgreSQL per message
+}
+
+// measure waits for the first message and for warmUp, and measures a period.
+func (f *running) measure() (p period, err error) {
+	if err := errors.Join(f.under(1, time.Minute), f.pause(warmUp)); err != nil {
+		return p, err
 	}
-	before, err := f.state(pid)
+	before, err := f.state()
 	if err != nil {
-		return s, err
+		return p, err
 	}
 	if err := f.pause(f.period); err != nil {
-		return s, err
+		return p, err
 	}
-	after, err := f.state(pid)
+	after, err := f.state()
 	if err != nil {
-		return s, err
+		return p, err
 	}
-	if s = after.since(before); s.PerSecond == 0 {
-		return s, fmt.Errorf("%d processes sent nothing while they were measured", len(f.replicas))
+	if p = after.since(before); p.perSecond == 0 {
+		return p, fmt.Errorf("%d processes sent nothing while they were measured", len(f.replicas))
 	}
-	return s, nil
+	return p, nil
 }
 
 // state has all counts at one moment.
 type state struct {
-	at       time.Time
-	sink     figures
-	scripts  int64
-	database time.Duration
-	commits  int64
-	replicas []sample
+	at               time.Time
+	sink             figures
+	scripts, commits int64
+	cpu, database    time.Duration // of all replicas together; of PostgreSQL
 }
 
-// state reads all counts. postgres is the process id of the server.
-func (f *running) state(postgres int) (s state, err error) {
+// state reads all counts.
+func (f *running) state() (s state, err error) {
 	for _, r := range f.replicas {
 		one, err := r.sample()
 		if err != nil {
 			return s, err
 		}
-		s.replicas = append(s.replicas, one)
+		s.cpu += one.CPU
 	}
-	if s.scripts, err = f.redis.scripts(); err != nil {
+	if s.scripts, err = f.scripts(); err != nil {
 		return s, err
 	}
-	s.database = serverCPU(postgres)
-	out, err := f.postgres.psql(f.ctx, f.database, "SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()")
-	if err != nil {
-		return s, err
-	}
-	if s.commits, err = strconv.ParseInt(strings.TrimSpace(out), 10, 64); err != nil {
+	s.database = serverCPU(f.pid)
+	if s.commits, err = f.number("SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()"); err != nil {
 		return s, err
 	}
 	s.at = time.Now()
@@ -198,18 +204,9 @@ func (s state) since(before state) (p period) {
 		return p
 	}
 	each := func(d time.Duration) float64 { return float64(d.Microseconds()) / messages }
-	var all time.Duration
-	for i := range s.replicas {
-		used := s.replicas[i].CPU - before.replicas[i].CPU
-		posts := s.replicas[i].Posts - before.replicas[i].Posts
-		all += used
-		p.Posts = append(p.Posts, posts)
-		p.Each = append(p.Each, float64(used.Microseconds())/float64(max(posts, 1)))
+	return period{
+		perSecond: messages / s.at.Sub(before.at).Seconds(), cpu: each(s.cpu - before.cpu), databaseCPU: each(s.database - before.database),
+		sinkCPU: (s.sink.SinkMicroseconds - before.sink.SinkMicroseconds) / messages,
+		commits: float64(s.commits-before.commits) / messages, redisCalls: float64(s.scripts-before.scripts) / messages,
 	}
-	p.PerSecond, p.CPU, p.DatabaseCPU = messages/s.at.Sub(before.at).Seconds(), each(all), each(s.database-before.database)
-	p.SinkCPU = (s.sink.SinkMicroseconds - before.sink.SinkMicroseconds) / messages
-	p.Commits = float64(s.commits-before.commits) / messages
-	p.RedisCalls = float64(s.scripts-before.scripts) / messages
-	p.Refused = s.sink.Refused - before.sink.Refused
-	return p
 }

@@ -48,79 +48,101 @@ func how(batch int) string {
 
 // sent is one measurement of sending. CPU times are microseconds per message.
 type sent struct {
-	Messages      int64
-	PerSecond     float64 // messages per second, until the last status was answered, or the last message
-	CPU           float64 // of the measured process
-	SinkCPU       float64 // of the sink
-	DatabaseCPU   float64 `json:",omitempty"` // of PostgreSQL
-	Peak          int64   // peak memory in bytes
-	Refused       int64   // webhook POSTs that were not answered 2xx, and repeated
-	Bytes         int64   // bytes of all request bodies
-	HeaderBytes   int64
-	AcceptSeconds float64 // from the first message to the last answer
+	perSecond   float64 // messages per second, until the last status was answered, or the last message
+	accepted    float64 // messages per second, until the last message was accepted
+	cpu         float64 // of the measured process
+	sinkCPU     float64
+	databaseCPU float64 // of PostgreSQL
+	peak        int64   // peak memory in bytes
+	bytes       int64   // of all request bodies
 }
 
-// sending measures the sides at each batch size, one directly after the other.
-func (b *bench) sending(r *results) error {
+// sending measures the sides at each batch size.
+func (b *bench) sending() error {
+	t := newTable("statuses", "", "messages/s", "CPU us/message", "of the sink")
 	for i := range b.repetitions {
 		for _, batch := range b.batches() {
 			b.note("sending %d messages, statuses %s, repetition %d of %d", b.messages, how(batch), i+1, b.repetitions)
-			sides := []func(int) (sent, error){b.bareLoop, b.campaignd, b.limited}
-			var got [3]sent
-			for k := range sides {
-				side := (k + i) % len(sides) // the order alternates between repetitions
-				var err error
-				if got[side], err = sides[side](batch); err != nil {
-					return err
-				}
+			var bare, product, limited sent
+			if err := inTurn(i,
+				func() (err error) { bare, err = b.bareLoop(batch); return err },
+				func() (err error) { product, err = b.onSQLite(batch, b.messages, productJob{}); return err },
+				func() (err error) { limited, err = b.onSQLite(batch, b.messages, productJob{Limits: true}); return err },
+			); err != nil {
+				return err
 			}
-			if got[0].Bytes != got[1].Bytes {
-				return fmt.Errorf("the bare loop posted %d bytes, campaignd %d: the requests differ", got[0].Bytes, got[1].Bytes)
+			if bare.bytes != product.bytes {
+				return fmt.Errorf("the bare loop posted %d bytes, campaignd %d: the requests differ", bare.bytes, product.bytes)
 			}
-			r.add(batch, got[0], got[1], got[2])
+			row := func(name string, values ...float64) { t.add(how(batch)+"\t"+name, values...) }
+			row("bare net/http loop", bare.perSecond, bare.cpu, bare.sinkCPU)
+			row("campaignd", product.perSecond, product.cpu, product.sinkCPU)
+			row("with tier, allowance, cap", limited.perSecond, limited.cpu, limited.sinkCPU)
+			row("campaignd / bare", product.perSecond/bare.perSecond, product.cpu/bare.cpu, blank)
+			row("with limits / without", limited.perSecond/product.perSecond, limited.cpu/product.cpu, blank)
 		}
 	}
-	return nil
+	return t.print(b.out, "Sending %d messages, %d in flight, to a sink in its own process on the same CPUs; "+
+		"each message brings %d signed webhooks.", b.messages, b.workers, stagesOf(b.most()))
 }
 
 // bareLoop measures the bare loop.
-func (b *bench) bareLoop(batch int) (s sent, err error) {
-	return b.against(batch, b.messages, "bare", func(sink string) any {
-		return bareJob{Sink: sink, Messages: b.messages, Workers: b.workers}
+func (b *bench) bareLoop(batch int) (sent, error) {
+	return b.against(batch, b.messages, func(sink string) (used spent, err error) {
+		c, err := b.start("bare", bareJob{Sink: sink, Messages: b.messages, Workers: b.workers})
+		if err != nil {
+			return used, err
+		}
+		defer func() { err = errors.Join(err, c.end()) }()
+		var url string
+		if err := errors.Join(c.receive(&url), register(b.ctx, sink, url)); err != nil {
+			return used, err
+		}
+		before, err := c.sample()
+		if err != nil {
+			return used, err
+		}
+		if err := b.await(sink, b.messages, stagesOf(batch)); err != nil {
+			return used, err
+		}
+		after, err := c.sample()
+		return spent{CPU: after.CPU - before.CPU, Peak: after.Peak}, err
 	})
 }
 
-// campaignd measures campaignd.
-func (b *bench) campaignd(batch int) (sent, error) { return b.product(batch, b.messages, productJob{}) }
-
-// limited measures campaignd with a tier, an allowance and a frequency cap, none of which limits
-// the rate.
-func (b *bench) limited(batch int) (sent, error) {
-	return b.product(batch, b.messages, productJob{Limits: true})
+// onSQLite measures campaignd with an SQLite ledger. Callers set only the members Limits and Profile
+// of with.
+func (b *bench) onSQLite(batch, rows int, with productJob) (s sent, err error) {
+	ledger := b.ledger()
+	defer func() { err = errors.Join(err, drop(ledger)) }()
+	with.Ledger = "sqlite:" + ledger
+	return b.product(batch, rows, with)
 }
 
-// product measures campaignd with an SQLite ledger. Callers set only the members Limits and Profile
-// of with; product sets what else it needs.
+// product measures campaignd with the ledger of the job. It sets what else campaignd needs.
 func (b *bench) product(batch, rows int, with productJob) (s sent, err error) {
-	file, list, err := b.list(rows)
-	if with.Limits && err == nil {
-		file, err = b.capped()
+	if with.Limits {
+		with.File, with.List, err = b.inputs("capped", capped, rows)
+	} else {
+		with.File, with.List, err = b.inputs("bench", "", rows)
 	}
 	if err != nil {
 		return s, err
 	}
-	ledger := b.ledger()
-	defer func() { err = errors.Join(err, drop(ledger)) }()
-	return b.against(batch, rows, "campaignd", func(sink string) any {
-		with.Sink, with.File, with.List, with.Ledger = sink, file, list, "sqlite:"+ledger
-		with.Rate, with.InFlight, with.Silent = unpaced, b.workers/connections, batch == silence
-		return with
+	with.Rate, with.InFlight, with.Silent = unpaced, b.workers/connections, batch == silence
+	return b.against(batch, rows, func(sink string) (used spent, err error) {
+		with.Sink = sink
+		err = b.once("campaignd", with, &used)
+		if err == nil && batch != silence && used.Delivered != int64(rows) {
+			err = fmt.Errorf("%d of %d messages are read in the report", used.Delivered, rows)
+		}
+		return used, err
 	})
 }
 
-// against measures a child that sends n messages to a sink of its own.
-func (b *bench) against(batch, n int, role string, job func(sink string) any) (s sent, err error) {
-	service, err := b.start("sink", sinkJob{Batch: batch, Posters: b.posters, Delay: b.delay})
+// against measures a run that sends n messages to a new sink.
+func (b *bench) against(batch, n int, run func(sink string) (spent, error)) (s sent, err error) {
+	service, err := b.start("sink", sinkJob{Batch: batch, Delay: b.delay})
 	if err != nil {
 		return s, err
 	}
@@ -129,48 +151,32 @@ func (b *bench) against(batch, n int, role string, job func(sink string) any) (s
 	if err := service.receive(&url); err != nil {
 		return s, err
 	}
-	c, err := b.start(role, job(url))
+	used, err := run(url)
 	if err != nil {
-		return s, err
-	}
-	if role == "bare" {
-		if err := b.await(url, n, stagesOf(batch)); err != nil {
-			return s, errors.Join(err, c.end())
-		}
-		if err := c.finish(); err != nil {
-			return s, err
-		}
-	}
-	var used spent
-	if err := errors.Join(c.receive(&used), c.end()); err != nil {
 		return s, err
 	}
 	f, err := readFigures(b.ctx, url)
 	if err != nil {
 		return s, err
 	}
-	rows, statuses := int64(n), int64(n*stagesOf(batch))
-	if f.Accepted != rows || f.Acked != statuses || role == "campaignd" && batch != silence && used.Delivered != rows {
-		return s, fmt.Errorf("%s: %d of %d messages were accepted, %d of %d statuses answered, %d are read in the report",
-			role, f.Accepted, n, f.Acked, statuses, used.Delivered)
+	if statuses := n * stagesOf(batch); f.Accepted != int64(n) || f.Acked != int64(statuses) {
+		return s, fmt.Errorf("%d of %d messages were accepted, %d of %d statuses answered", f.Accepted, n, f.Acked, statuses)
 	}
-	wall := time.Duration(f.LastAccepted - f.First)
+	accepted := time.Duration(f.LastAccepted - f.First)
+	wall := accepted
 	if batch != silence { // the delay of the last status is the same for both sides and does not count
 		wall = time.Duration(f.Last-f.First) - stages[len(stages)-1].after
 	}
+	each := func(d time.Duration) float64 { return float64(d.Microseconds()) / float64(n) }
 	return sent{
-		Messages: rows, PerSecond: float64(n) / wall.Seconds(), CPU: float64(used.CPU.Microseconds()) / float64(n),
-		DatabaseCPU: float64(used.Database.Microseconds()) / float64(n),
-		SinkCPU:     f.SinkMicroseconds / float64(n), Peak: used.Peak, Refused: f.Refused,
-		Bytes: f.Bytes, HeaderBytes: f.RequestHeaderBytes,
-		AcceptSeconds: time.Duration(f.LastAccepted - f.First).Seconds(),
+		perSecond: float64(n) / wall.Seconds(), accepted: float64(n) / accepted.Seconds(), cpu: each(used.CPU),
+		sinkCPU: f.SinkMicroseconds / float64(n), databaseCPU: each(used.Database), peak: used.Peak, bytes: f.Bytes,
 	}, nil
 }
 
 // await waits until n messages are accepted, and so many statuses of each are answered.
 func (b *bench) await(sink string, n, each int) error {
-	end := time.Now().Add(b.deadline)
-	for {
+	for end := time.Now().Add(b.deadline); ; {
 		f, err := readFigures(b.ctx, sink)
 		if err != nil {
 			return err
@@ -182,51 +188,57 @@ func (b *bench) await(sink string, n, each int) error {
 			return fmt.Errorf("%d of %d messages were accepted and %d of %d statuses answered within %v",
 				f.Accepted, n, f.Acked, n*each, b.deadline)
 		}
-		select {
-		case <-time.After(50 * time.Millisecond):
-		case <-b.ctx.Done():
-			return b.ctx.Err()
+		if err := b.pause(50 * time.Millisecond); err != nil {
+			return err
 		}
 	}
 }
 
 // memory measures the memory of runs of many rows.
-func (b *bench) memory(r *results) error {
+func (b *bench) memory() error {
 	sizes := []int{100_000, 1_000_000}
 	if b.quick {
 		sizes = sizes[:1]
 	}
-	for _, n := range sizes {
+	t := newTable("rows", "peak memory (MB)", "messages/s", "CPU us/message", "bytes a row more")
+	var first int64
+	for i, n := range sizes {
 		b.note("importing and sending %d rows, statuses %s", n, how(b.most()))
-		s, err := b.product(b.most(), n, productJob{})
+		s, err := b.onSQLite(b.most(), n, productJob{})
 		if err != nil {
 			return err
 		}
-		r.Memory = append(r.Memory, memoryUse{Rows: int64(n), Peak: s.Peak, PerSecond: s.PerSecond, CPU: s.CPU})
+		more := blank
+		if i == 0 {
+			first = s.peak
+		} else {
+			more = float64(s.peak-first) / float64(n-sizes[0])
+		}
+		t.add(fmt.Sprint(n), float64(s.peak)/1e6, s.perSecond, s.cpu, more)
 	}
-	return nil
+	return t.print(b.out, "Importing and sending in one process, statuses %s.", how(b.most()))
 }
 
-// profiles prints CPU profiles of a campaignd that sends by one of the functions product and
+// profiles prints CPU profiles of a campaignd that sends by one of the functions onSQLite and
 // onPostgres.
-func (b *bench) profiles(out io.Writer, send func(batch, rows int, with productJob) (sent, error)) error {
+func (b *bench) profiles(send func(batch, rows int, with productJob) (sent, error)) error {
 	for _, batch := range b.batches() {
 		path := filepath.Join(os.TempDir(), fmt.Sprintf("campaignd-bench-%d.prof", batch))
 		b.note("sending %d messages with a profile, statuses %s", b.messages, how(batch))
-		s, err := send(batch, b.messages, productJob{Profile: path, Limits: b.limits})
+		s, err := send(batch, b.messages, productJob{Profile: path})
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(out, "campaignd, statuses %s: %.0f messages/s, %.0f accepted/s, "+
+		fmt.Fprintf(b.out, "campaignd, statuses %s: %.0f messages/s, %.0f accepted/s, "+
 			"%.1f us of CPU per message, PostgreSQL %.1f; the profile is %s\n",
-			how(batch), s.PerSecond, float64(s.Messages)/s.AcceptSeconds, s.CPU, s.DatabaseCPU, path)
+			how(batch), s.perSecond, s.accepted, s.cpu, s.databaseCPU, path)
 		for _, order := range []string{"-flat", "-cum"} {
 			top := exec.CommandContext(b.ctx, "go", "tool", "pprof", "-top", order, "-nodecount=12", path)
-			top.Stdout, top.Stderr = out, io.Discard
+			top.Stdout, top.Stderr = b.out, io.Discard
 			if err := top.Run(); err != nil {
 				return fmt.Errorf("go tool pprof %s %s: %w", order, path, err)
 			}
-			fmt.Fprintln(out)
+			fmt.Fprintln(b.out)
 		}
 	}
 	return nil

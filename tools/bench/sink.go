@@ -18,19 +18,17 @@ import (
 
 // sinkJob is the job of the sink.
 type sinkJob struct {
-	Batch   int           // statuses in one POST; silence: there are none
-	Posters int           // connections that post webhooks
-	Delay   time.Duration // the time before a message is answered
+	Batch int           // statuses in one POST; silence: there are none
+	Delay time.Duration // the time before a message is answered
 }
 
 // figures are the counts of the sink. Times are Unix nanoseconds of its clock.
 type figures struct {
-	Accepted, Bytes    int64 // messages, and the bytes of their bodies
-	Acked, Refused     int64 // statuses answered 2xx; POSTs answered otherwise, and repeated
-	First, Last        int64 // the times of the first message and of the last answer to a status
-	SinkMicroseconds   float64
-	LastAccepted       int64
-	RequestHeaderBytes int64 // bytes of the first message's headers, as net/http parsed them
+	Accepted, Bytes  int64 // messages, and the bytes of their bodies
+	Acked, Refused   int64 // statuses answered 2xx; POSTs answered otherwise, and repeated
+	First, Last      int64 // the times of the first message and of the last answer to a status
+	LastAccepted     int64
+	SinkMicroseconds float64
 }
 
 // sink is the smallest service to which campaignd can send. It accepts every message at once, gives
@@ -44,7 +42,7 @@ type sink struct {
 	messages []taken
 	targets  []string
 
-	bytes, acked, refused, first, last, lastAccepted, header atomic.Int64
+	bytes, acked, refused, first, last, lastAccepted atomic.Int64
 }
 
 // taken is what the events of an accepted message contain.
@@ -101,7 +99,7 @@ func (s *sink) handler() http.Handler {
 		s.mu.Lock()
 		s.targets = strings.Fields(string(target))
 		s.mu.Unlock()
-		s.began, _ = cpu()
+		s.began = cpu()
 		w.WriteHeader(http.StatusNoContent)
 	})
 	mux.HandleFunc("GET /bench/figures", func(w http.ResponseWriter, _ *http.Request) {
@@ -119,11 +117,10 @@ func (s *sink) figures() figures {
 	s.mu.Lock()
 	n := len(s.messages)
 	s.mu.Unlock()
-	used, _ := cpu()
 	return figures{
 		Accepted: int64(n), Bytes: s.bytes.Load(), Acked: s.acked.Load(), Refused: s.refused.Load(),
 		First: s.first.Load(), Last: s.last.Load(), LastAccepted: s.lastAccepted.Load(),
-		SinkMicroseconds: float64((used - s.began).Microseconds()), RequestHeaderBytes: s.header.Load(),
+		SinkMicroseconds: float64((cpu() - s.began).Microseconds()),
 	}
 }
 
@@ -158,13 +155,7 @@ func (s *sink) take(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "the message is not of the campaign of this program", http.StatusBadRequest)
 		return
 	}
-	if s.first.CompareAndSwap(0, now) {
-		n := 0
-		for k, v := range r.Header {
-			n += len(k) + len(v[0])
-		}
-		s.header.Store(int64(n))
-	}
+	s.first.CompareAndSwap(0, now)
 	s.bytes.Add(int64(len(body)))
 	s.mu.Lock()
 	n := len(s.messages)

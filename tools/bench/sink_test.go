@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -53,7 +54,7 @@ func TestTheSinkSendsEveryStatusOnceAndSigned(t *testing.T) {
 				w.WriteHeader(http.StatusNoContent)
 			}))
 			defer receiver.Close()
-			s := &sink{job: sinkJob{Batch: batch, Posters: 8}}
+			s := &sink{job: sinkJob{Batch: batch}}
 			service := httptest.NewServer(s.handler())
 			defer service.Close()
 			if err := register(t.Context(), service.URL, receiver.URL+"/hook"); err != nil {
@@ -62,10 +63,10 @@ func TestTheSinkSendsEveryStatusOnceAndSigned(t *testing.T) {
 			ctx, stop := context.WithCancel(t.Context())
 			var posting sync.WaitGroup
 			posting.Go(func() { s.post(ctx) })
-			if err := loop(t.Context(), bareJob{Sink: service.URL, Messages: messages, Workers: 4}); err != nil {
+			if err := (bareJob{Sink: service.URL, Messages: messages, Workers: 4}).post(t.Context(), new(atomic.Int64)); err != nil {
 				t.Fatal(err)
 			}
-			b := &bench{ctx: t.Context(), options: options{deadline: time.Minute}}
+			b := &bench{ctx: t.Context(), deadline: time.Minute}
 			if err := b.await(service.URL, messages, stagesOf(batch)); err != nil {
 				t.Fatal(err)
 			}

@@ -89,7 +89,7 @@ var luaRules = rules(
 
 // untested matches a line that is not mutated: it writes a text for people, reserves memory, unlocks,
 // panics, or is a crash point.
-var untested = regexp.MustCompile(`\b(Debug|Info|Warn|(Debug|Info|Warn|Error)Context|LogAttrs|panic|make|Grow|R?Unlock|mutant)\b|log\.Error`)
+var untested = regexp.MustCompile(`\b((Debug|Info|Warn)(Context)?|ErrorContext|LogAttrs|panic|make|Grow|R?Unlock|mutant)\b|log\.Error`)
 
 // mutations returns the mutations of the file, those of each rule together.
 func (f *File) mutations() (byRule [][]*Mutation) {
