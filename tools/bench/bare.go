@@ -62,30 +62,35 @@ func runBare(ctx context.Context, in *json.Decoder, out *json.Encoder) error {
 	return errors.Join(err, failed)
 }
 
-// post posts and counts the messages. Each worker takes the next one and waits for its time.
+// post posts and counts the messages. Each worker waits for the next tick, which a busy loop misses,
+// and takes the next message.
 func (job bareJob) post(ctx context.Context, posts *atomic.Int64) error {
 	client := &http.Client{Transport: &http.Transport{ // keeps as many connections as there are requests at once
 		MaxConnsPerHost: job.Workers, MaxIdleConnsPerHost: job.Workers, DisableCompression: true,
 	}}
 	defer client.CloseIdleConnections()
-	began := time.Now()
+	var due <-chan time.Time
+	if job.Rate > 0 {
+		ticker := time.NewTicker(time.Duration(float64(time.Second) / job.Rate))
+		defer ticker.Stop()
+		due = ticker.C
+	}
 	var next atomic.Int64
 	var workers sync.WaitGroup
 	errs := make([]error, job.Workers)
 	for w := range job.Workers {
 		workers.Go(func() {
 			for errs[w] == nil && ctx.Err() == nil {
-				n := int(next.Add(1)) - 1
-				if job.Messages > 0 && n >= job.Messages {
-					return
-				}
 				if job.Rate > 0 {
-					due := began.Add(time.Duration(float64(n) / job.Rate * float64(time.Second)))
 					select {
-					case <-time.After(time.Until(due)):
+					case <-due:
 					case <-ctx.Done():
 						return
 					}
+				}
+				n := int(next.Add(1)) - 1
+				if job.Messages > 0 && n >= job.Messages {
+					return
 				}
 				if errs[w] = bareSend(ctx, client, job.Sink, job.First+n); errs[w] == nil {
 					posts.Add(1)

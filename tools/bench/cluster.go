@@ -72,8 +72,10 @@ func (b *bench) cluster() (err error) {
 		t.one.print(b.out, "One replica: %d messages, %d in flight; each brings %d signed webhooks, %s. Everything on the same CPUs.",
 			b.messages, b.workers, stagesOf(b.most()), how(b.most())),
 		t.size.print(b.out, "A delivery with its statuses in the database, with all indexes."),
-		t.replicas.print(b.out, "Replicas on %d numbers, with a sink that answers after %v; measured for %v.", connections, slowAnswer, b.period),
-		t.copies.print(b.out, "Importing %d rows, compared with psql's \\copy of the same columns into a table with the same indexes.", b.rows))
+		t.replicas.print(b.out, "Replicas on %d numbers, with a sink that answers after %v; measured for %v.",
+			connections, slowAnswer, b.period),
+		t.copies.print(b.out, "Importing %d rows, compared with psql's \\copy of the same columns into a table with the same indexes.",
+			b.rows))
 	if err != nil || b.quick || b.silent {
 		return err
 	}

@@ -32,7 +32,8 @@ func (b *bench) scheduled(n int) (folder string, err error) {
 	}
 	file, yesterday := filepath.Join(folder, "scheduled.yaml"), time.Now().AddDate(0, 0, -1)
 	// A list lies in the folder of its campaign.
-	return folder, errors.Join(os.Link(list, filepath.Join(folder, "list.csv")), os.Rename(from, file), os.Chtimes(file, yesterday, yesterday))
+	return folder, errors.Join(os.Link(list, filepath.Join(folder, "list.csv")), os.Rename(from, file),
+		os.Chtimes(file, yesterday, yesterday))
 }
 
 // million measures the long list. It fails when a message or a status is missing in the ledger at
