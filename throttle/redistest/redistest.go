@@ -50,7 +50,7 @@ func Start(t testing.TB) *Server {
 }
 
 // StartIn starts a server for a program that is no test, which must call Kill. dir is the server's
-// folder, which stays empty. Of the methods, only Addr, URL and Kill are for such a program.
+// folder, which stays empty. Such a program calls no method but URL and Kill.
 func StartIn(dir string) (*Server, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -25,10 +25,10 @@ type bareJob struct {
 	Workers  int     // the largest number of requests at a time
 }
 
-// runBare posts messages with net/http, decodes the id of each answer, and takes the webhooks with a
-// handler that reads them and answers 204. It stores nothing and uses no code of campaignd, so that
-// a change of campaignd does not change what it is compared with. It begins to post when it is first
-// asked for a sample.
+// runBare posts messages with net/http, decodes the id of each answer, and takes the webhooks with
+// a handler that reads them and answers 204. It stores nothing and uses no code of campaignd, so
+// that a change of campaignd does not change what it is compared with. It begins to post when it is
+// first asked for a sample.
 func runBare(ctx context.Context, in *json.Decoder, out *json.Encoder) error {
 	var job bareJob
 	if err := in.Decode(&job); err != nil {
@@ -62,8 +62,8 @@ func runBare(ctx context.Context, in *json.Decoder, out *json.Encoder) error {
 	return errors.Join(err, failed)
 }
 
-// post posts and counts the messages. Each worker waits for the next tick, which a busy loop misses,
-// and takes the next message.
+// post posts and counts the messages. Each worker waits for the next tick, which a busy loop
+// misses, and takes the next message.
 func (job bareJob) post(ctx context.Context, posts *atomic.Int64) error {
 	client := &http.Client{Transport: &http.Transport{ // keeps as many connections as there are requests at once
 		MaxConnsPerHost: job.Workers, MaxIdleConnsPerHost: job.Workers, DisableCompression: true,

@@ -53,8 +53,8 @@ type sample struct {
 	Posts int64
 }
 
-// sampled is the life of a child that sends: its first answer is its webhook address, and each later
-// one is a sample, until its input ends.
+// sampled is the life of a child that sends: its first answer is its webhook address, and each
+// later one is a sample, until its input ends.
 func sampled(in *json.Decoder, out *json.Encoder, url string, posts func() (int64, error)) error {
 	if err := out.Encode(url); err != nil {
 		return err

@@ -153,8 +153,8 @@ func (c *cluster) onPostgres(batch, rows int, with productJob, then func(db stri
 	return s, then(db)
 }
 
-// perDelivery adds the bytes of the tables of a delivery. Statuses that came before their receipt was
-// stored are in the table orphan.
+// perDelivery adds the bytes of the tables of a delivery. Statuses that came before their receipt
+// was stored are in the table orphan.
 func (c *cluster) perDelivery(t *table, db string) error {
 	out, err := c.postgres.psql(c.ctx, db, `SELECT relname, pg_total_relation_size(oid) FROM pg_class
 		WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace AND relname IN ('delivery', 'outcome', 'orphan')

@@ -10,8 +10,8 @@ import (
 // largeReplicas is how many replicas send a large list.
 const largeReplicas = 4
 
-// large measures a list of -large rows that four replicas import and send on PostgreSQL, to a service
-// without latency. Then it asks about the run, and retention deletes it.
+// large measures a list of -large rows that four replicas import and send on PostgreSQL, to a
+// service without latency. Then it asks about the run, and retention deletes it.
 func (b *bench) large() (err error) {
 	c, end, err := b.servers()
 	if err != nil {

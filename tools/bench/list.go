@@ -39,8 +39,8 @@ func recipient(n int) row {
 	}
 }
 
-// inputs writes a campaign with more lines than campaignFile, and a list of n rows unless it exists.
-// It returns their paths.
+// inputs writes a campaign with more lines than campaignFile, and a list of n rows unless it
+// exists. It returns their paths.
 func (b *bench) inputs(name, more string, n int) (file, list string, err error) {
 	file, list = filepath.Join(b.dir, name+".yaml"), filepath.Join(b.dir, fmt.Sprintf("list-%d.csv", n))
 	if err := os.WriteFile(file, []byte("name: "+name+"\n"+campaignFile+more), 0o600); err != nil {

@@ -15,8 +15,8 @@ const (
 	retiringDeadline = time.Hour
 )
 
-// retire makes the run with so many rows old enough for retention, starts a replica that deletes it,
-// and measures the pauses of another run, which has a tenth of the rows.
+// retire makes the run with so many rows old enough for retention, starts a replica that deletes
+// it, and measures the pauses of another run, which has a tenth of the rows.
 func (f *running) retire(rows int64) error {
 	if err := f.size("with the run"); err != nil {
 		return err

@@ -110,8 +110,8 @@ func (b *bench) bareLoop(batch int) (sent, error) {
 	})
 }
 
-// onSQLite measures campaignd with an SQLite ledger. Callers set only the members Limits and Profile
-// of with.
+// onSQLite measures campaignd with an SQLite ledger. Callers set only the members Limits and
+// Profile of with.
 func (b *bench) onSQLite(batch, rows int, with productJob) (s sent, err error) {
 	ledger := b.ledger()
 	defer func() { err = errors.Join(err, drop(ledger)) }()

@@ -1,5 +1,5 @@
-// Command mutate applies mistakes to the program, one at a time by a build overlay, so that the work
-// tree does not change, and requires that the tests find them.
+// Command mutate applies mistakes to the program, one at a time by a build overlay, so that the
+// work tree does not change, and requires that the tests find them.
 //
 //	go run ./tools/mutate -written [NAME|FILE...]   the mutations of the lists, or these
 //	go run ./tools/mutate -overlay DIR              a build overlay with all of them

@@ -40,8 +40,8 @@ func without[T any](all []T, i int) []T {
 	return all[:len(all)-1]
 }
 
-// tryRandom tries o.n mutations of the chosen packages, or all of the line o.at, and returns the exit
-// code.
+// tryRandom tries o.n mutations of the chosen packages, or all of the line o.at, and returns the
+// exit code.
 func (o *options) tryRandom(ctx context.Context) (code int, err error) {
 	equivalents, err := readEntries(filepath.Join(o.root, "tools/mutate/equivalent.txt"))
 	if err != nil {
@@ -127,8 +127,8 @@ func (o *options) wanted(byRule [][]*Mutation) (wanted [][]*Mutation) {
 	return wanted
 }
 
-// find runs the tests of the mutation's package, then those of the packages that import it, until one
-// fails. by names that test, or another cause; it is "" when all pass.
+// find runs the tests of the mutation's package, then those of the packages that import it, until
+// one fails. by names that test, or another cause; it is "" when all pass.
 func (o *options) find(ctx context.Context, m *Mutation, all []*Package) (by string, compiles bool, err error) {
 	dir, err := os.MkdirTemp(o.work, "try-")
 	if err != nil {

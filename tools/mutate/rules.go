@@ -36,8 +36,8 @@ func flat(s string) string {
 	return s
 }
 
-// A rule replaces the text that the first group of its pattern matches. $ in the replacement is that
-// text.
+// A rule replaces the text that the first group of its pattern matches. $ in the replacement is
+// that text.
 type rule struct {
 	pattern *regexp.Regexp
 	with    string
@@ -87,8 +87,8 @@ var luaRules = rules(
 	`\s(\+)\s`, "-", `\s(-)\s`, "+", `\s(\*)\s`, "/", `\s(/)\s`, "*", `[^\w.'%](\d+)\b`, "($ + 1)",
 )
 
-// untested matches a line that is not mutated: it writes a text for people, reserves memory, unlocks,
-// panics, or is a crash point.
+// untested matches a line that is not mutated: it writes a text for people, reserves memory,
+// unlocks, panics, or is a crash point.
 var untested = regexp.MustCompile(`\b((Debug|Info|Warn)(Context)?|ErrorContext|LogAttrs|panic|make|Grow|R?Unlock|mutant)\b|log\.Error`)
 
 // mutations returns the mutations of the file, those of each rule together.
@@ -128,8 +128,8 @@ func (f *File) find(table []rule, text string, base int) (byRule [][]*Mutation) 
 // sqlWords matches the words that show a statement.
 var sqlWords = regexp.MustCompile(`\b(SELECT|INSERT INTO|UPDATE|DELETE FROM|WHERE|ON CONFLICT)\b`)
 
-// masked returns the text of a Go file with its comments blank and its strings filled, and where its
-// SQL statements begin and end.
+// masked returns the text of a Go file with its comments blank and its strings filled, and where
+// its SQL statements begin and end.
 func masked(text string) (code string, statements [][2]int) {
 	var s scanner.Scanner
 	f := token.NewFileSet().AddFile("", -1, len(text))
