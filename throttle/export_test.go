@@ -1,6 +1,22 @@
 package throttle
 
-import "time"
+import (
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Patient makes the client wait for an answer as long as a busy machine may take. It is for tests
+// that say nothing of a server that is slow or away.
+func (r *Redis) Patient() {
+	const long = 30 * time.Second
+	s := &r.server
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.options.DialTimeout, s.options.ReadTimeout, s.options.WriteTimeout, s.options.PoolTimeout = long, long, long, long
+	_ = s.client.Close()
+	s.client = redis.NewClient(s.options)
+}
 
 // Keys is how many keys a Local remembers.
 func (l *Local) Keys() int {

@@ -16,7 +16,16 @@ import (
 	"campaignd/throttle/throttletest"
 )
 
+// connect is a limiter that waits for a server of a busy machine, and hasty one with the time limits
+// of production.
 func connect(t testing.TB, url string) *throttle.Redis {
+	t.Helper()
+	r := hasty(t, url)
+	r.Patient()
+	return r
+}
+
+func hasty(t testing.TB, url string) *throttle.Redis {
 	t.Helper()
 	r, err := throttle.NewRedis(t.Context(), url, throttle.Options{})
 	if err != nil {
@@ -72,27 +81,25 @@ func TestRedisAwayIsUnavailableAtOnce(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	server.Kill()
-	r := connect(t, server.URL(0))
-	began := time.Now()
+	r := hasty(t, server.URL(0))
+	began, watched := time.Now(), throttletest.Watch()
 	for range 1000 {
 		if got, err := r.Lease(t.Context(), "conn_1", 80, 1); !errors.Is(err, throttle.ErrUnavailable) || got.N != 0 {
 			t.Fatalf("Lease = %+v, %v; want ErrUnavailable", got, err)
 		}
 	}
-	if took := time.Since(began); took > 2*time.Second {
-		t.Errorf("1,000 leases against a dead server took %v, want at most 2s", took)
-	}
+	throttletest.Soon(t, "1,000 leases against a dead server", time.Since(began), 2*time.Second, watched())
 	if err := r.Ping(t.Context()); !errors.Is(err, throttle.ErrUnavailable) {
 		t.Errorf("Ping: %v, want ErrUnavailable", err)
 	}
 	server.Restart()
-	for deadline := time.Now().Add(5 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		got, err := r.Lease(t.Context(), "conn_1", 80, 1)
 		if got.N == 1 {
 			break
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("five seconds after the server came back: got %+v, %v, want a slot", got, err)
+			t.Fatalf("a minute after the server came back: got %+v, %v, want a slot", got, err)
 		}
 	}
 }
@@ -157,7 +164,7 @@ func calls(server *redistest.Server, command string) int {
 // lease asks until there is a slot.
 func lease(t testing.TB, l throttle.Limiter, key string, rate float64, n int) throttle.Slots {
 	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
 		got, err := l.Lease(t.Context(), key, rate, n)
 		if err != nil {
 			t.Fatal(err)
@@ -167,7 +174,7 @@ func lease(t testing.TB, l throttle.Limiter, key string, rate float64, n int) th
 		}
 		time.Sleep(got.Wait)
 	}
-	t.Fatalf("%s: got no slot in ten seconds, want one", key)
+	t.Fatalf("%s: got no slot in a minute, want one", key)
 	return throttle.Slots{}
 }
 

@@ -37,7 +37,7 @@ func incident(t *testing.T, url string, limit float64, d time.Duration, happen f
 	var sent []time.Time
 	var wg sync.WaitGroup
 	for range senders {
-		l := connect(t, url)
+		l := hasty(t, url)
 		wg.Go(func() {
 			pace(ctx, l, "conn_1", 0.95*limit, senders, func(now time.Time) {
 				mu.Lock()

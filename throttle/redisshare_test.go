@@ -94,7 +94,7 @@ func TestAnswersWaitForTheServer(t *testing.T) {
 		t.Fatal("a lease of a dead server: got nil, want an error")
 	}
 	server.Restart()
-	for range 100 {
+	for range 3000 {
 		if got, err := all[0].Lease(t.Context(), "conn_1", 80, 1); err == nil {
 			if got.Rate != 56 {
 				t.Errorf("when the server is back: %v per second, want 56", got.Rate)
@@ -103,7 +103,7 @@ func TestAnswersWaitForTheServer(t *testing.T) {
 		}
 		<-time.After(20 * time.Millisecond)
 	}
-	t.Error("two seconds after the server came back: got no lease, want one")
+	t.Error("a minute after the server came back: got no lease, want one")
 }
 
 // An answer costs no call of Redis: the next lease takes it along. A number that was never

@@ -3,6 +3,7 @@ package throttletest
 import (
 	"sync"
 	"sync/atomic"
+	"testing"
 	"time"
 )
 
@@ -35,5 +36,18 @@ func Watch() (stop func() (worst time.Duration)) {
 		close(done)
 		wg.Wait()
 		return time.Duration(worst.Load())
+	}
+}
+
+// Soon fails the test if something took longer than most, unless the machine was busy meanwhile: then
+// the time says more about the machine. overslept is what Watch measured.
+func Soon(t testing.TB, what string, took, most, overslept time.Duration) {
+	t.Helper()
+	switch {
+	case took <= most:
+	case overslept > Busy:
+		t.Logf("%s took %v; the machine was too busy (overslept by %v) to demand %v", what, took, overslept, most)
+	default:
+		t.Errorf("%s took %v, want at most %v", what, took, most)
 	}
 }

@@ -63,6 +63,7 @@ var quotaCases = []struct {
 	{"ALimitMayChange", limitChanges},
 	{"QuotasAreIndependent", quotasIndependent},
 	{"AnotherPeriodLeasesNothing", otherPeriod},
+	{"TheNextPeriodHasItsOwnUnits", nextPeriod},
 	{"ADeadProcessStrandsAChunkForEachNumber", strands},
 	{"QuotaMistakesAreRefused", quotaMistakes},
 }
@@ -213,6 +214,21 @@ func otherPeriod(t *testing.T, _ quotaSuite, all Shared) {
 	for _, q := range []throttle.Quota{past, future} {
 		if u, err := all.Counters[0].Take(t.Context(), q, throttle.Ask{N: 1}); err != nil || u.N != 0 || u.Rebuild != 0 || u.Wait <= 0 {
 			t.Errorf("period %v to %v: got %+v and %v, want a wait", q.From, q.To, u, err)
+		}
+	}
+}
+
+// nextPeriod: the count of a period ends with it, without a loss. The two periods overlap, so that
+// the case does not depend on how long it takes.
+func nextPeriod(t *testing.T, s quotaSuite, all Shared) {
+	q := quota(10, 0)
+	if u := s.take(t, all.Counters[0], q, throttle.Ask{N: 20}, 0); u.N != 10 {
+		t.Fatalf("the first period: got %d units, want 10", u.N)
+	}
+	q.From, q.To = q.From.Add(time.Minute), q.To.Add(time.Minute)
+	for i, c := range all.Counters {
+		if u := s.take(t, c, q, throttle.Ask{N: 20}, 3); i == 0 && u.N != 7 || i > 0 && (u.N != 0 || !u.Empty) {
+			t.Errorf("the next period, of which 3 are used, counter %d: got %+v, want 7 units and then none", i, u)
 		}
 	}
 }
