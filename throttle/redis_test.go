@@ -16,8 +16,8 @@ import (
 	"campaignd/throttle/throttletest"
 )
 
-// connect is a limiter that waits for a server of a busy machine, and hasty one with the time limits
-// of production.
+// connect is a limiter that waits for a server of a busy machine, and hasty one with the time
+// limits of production.
 func connect(t testing.TB, url string) *throttle.Redis {
 	t.Helper()
 	r := hasty(t, url)

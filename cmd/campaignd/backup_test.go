@@ -12,7 +12,7 @@ func TestABackupIsRestoredThroughTheQuarantine(t *testing.T) {
 	d := newFixture(t, nil)
 	d.says(2, "", "campaignd: there is no ledger "+d.path("campaignd.db")+": nothing has run here yet; "+
 		"go to its folder, or name it with --config or CAMPAIGND_LEDGER\n", "backup", d.path("b.db"))
-	d.want(0, "run", d.path("c.yaml"), "--settle", "10s")
+	d.want(0, "run", d.path("c.yaml"), "--settle", "1m")
 	want := d.want(0, "report", "latest", "-o", "csv").stdout
 	stop := d.serving()
 	file := d.path("b.db")

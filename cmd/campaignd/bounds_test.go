@@ -143,7 +143,7 @@ func TestResolveListsFiftyRows(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t, nil)
 	d.write("list.csv", listOf(52))
-	d.want(0, "run", d.path("c.yaml"), "--settle", "10s")
+	d.want(0, "run", d.path("c.yaml"), "--settle", "1m")
 	d.spoil("UPDATE outcome SET state = 4, rank = 0, sent_at = 0, delivered_at = 0, read_at = 0, mh = 0, message_id = ''")
 	table := d.want(0, "resolve", "latest").stdout
 	const more = "\nand 2 more: `campaignd report orders-1 --format csv` has them all\n"

@@ -18,7 +18,7 @@ import (
 func TestCancelLeavesTheEndToTheSender(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t, nil)
-	d.want(0, "run", d.path("c.yaml"), "--settle", "10s")
+	d.want(0, "run", d.path("c.yaml"), "--settle", "1m")
 	d.spoil("UPDATE run SET state = 'paused', reason = 'operator', ended_at = 0")
 	sender, err := sqlite.Open(t.Context(), d.path("campaignd.db"), ledger.Options{Sender: true})
 	if err != nil {
@@ -44,7 +44,7 @@ func TestCancelLeavesTheEndToTheSender(t *testing.T) {
 func TestAFollowUpIsPrintedAsJSON(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t, nil)
-	d.want(0, "run", d.path("c.yaml"), "--settle", "10s")
+	d.want(0, "run", d.path("c.yaml"), "--settle", "1m")
 	d.spoil(`UPDATE outcome SET state = 4 /* unknown */, rank = 0, sent_at = 0, delivered_at = 0, read_at = 0, mh = 0, message_id = ''`)
 	type facts struct {
 		Run  struct{ ID, State string }

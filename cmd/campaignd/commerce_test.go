@@ -112,7 +112,7 @@ func (d *fixture) visit(query string) (status int, location, text string) {
 // connecting runs `campaignd commerce connect` while do runs.
 func (d *fixture) connecting(do func()) result {
 	d.t.Helper()
-	ctx, stop := context.WithTimeout(d.t.Context(), time.Minute)
+	ctx, stop := context.WithTimeout(d.t.Context(), longWait)
 	defer stop()
 	ended := make(chan result, 1)
 	go func() { ended <- d.runIn(ctx, "commerce", "connect", "https://app.example/cb") }()

@@ -27,7 +27,7 @@ func TestTheBillIsTheSameInEveryReport(t *testing.T) {
 	d.write("campaignd.yaml", d.text("campaignd.yaml")+"  prices: "+prices+"\n")
 	d.write("list.csv", "phone,first_name,order,market\n+4915112345678,Ada,A-1,north\n+4915112345679,Ben,A-2,north\n"+
 		"+2348031234567,Chi,A-3,south\n+237678120945,Dia,A-4,south\n+999,Eve,A-5,south\n")
-	d.want(0, "run", d.path("c.yaml"), "--settle", "10s")
+	d.want(0, "run", d.path("c.yaml"), "--settle", "1m")
 
 	stop := d.serving()
 	defer stop()

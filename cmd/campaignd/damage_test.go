@@ -80,8 +80,8 @@ func TestADamagedLedgerIsNeverTakenForAnEmptyOne(t *testing.T) {
 	c := d.path("c.yaml")
 	d.want(0, "suppressions", "add", "+2348031234567")
 	d.write("list.csv", listOf(3))
-	d.want(0, "run", c, "--settle", "10s")
-	d.want(0, "run", c, "--settle", "10s", "--new")
+	d.want(0, "run", c, "--settle", "1m")
+	d.want(0, "run", c, "--settle", "1m", "--new")
 	d.spoil("UPDATE run SET state = 'paused', reason = 'operator', ended_at = 0 WHERE no = 2")
 	d.spoil(`UPDATE outcome SET state = 4 /* unknown */, rank = 0, sent_at = 0, delivered_at = 0, read_at = 0, mh = 0, message_id = ''
 		WHERE rid >> 32 = 1`)

@@ -103,7 +103,7 @@ func TestTheDoctorSaysThatALedgerIsRefused(t *testing.T) {
 		}
 		d.write("campaignd.db", string(whole))
 	}
-	d.want(0, "run", d.path("c.yaml"), "--settle", "10s")
+	d.want(0, "run", d.path("c.yaml"), "--settle", "1m")
 	d.spoil("UPDATE run SET state = 'running', ended_at = 0")
 	if got := d.diagnosed(0)["ledger"]; got.Health != doctor.HealthOK {
 		t.Errorf("a ledger at rest: got %+v, want %s", got, doctor.HealthOK)

@@ -86,7 +86,7 @@ func TestAuditOfAFalseSumIsExitOne(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t, nil)
 	d.write("list.csv", listOf(3))
-	d.want(0, "run", d.path("c.yaml"), "--settle", "10s")
+	d.want(0, "run", d.path("c.yaml"), "--settle", "1m")
 	d.says(0, "orders-1: the sum balances: 3 rows = 3 read\n", "", "audit", "latest")
 	if got := d.want(0, "audit", "latest", "-o", "json").stdout; !strings.Contains(got, `"balanced": true`) {
 		t.Errorf("audit -o json: got %s, want it balanced", got)
@@ -185,7 +185,7 @@ func TestARequestThatDoesNotFitTheStateIsExitOne(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t, nil)
 	d.write("list.csv", listOf(3))
-	d.want(0, "run", d.path("c.yaml"), "--settle", "10s")
+	d.want(0, "run", d.path("c.yaml"), "--settle", "1m")
 	d.says(1, "", "campaignd: not possible now: orders-1 is finished, there is nothing to pause\n", "pause", "latest")
 	d.says(1, "", "campaignd: not possible now: orders-1 is finished; nothing of it is left to send "+
 		"(`campaignd run --new` sends to its whole list again)\n", "resume", "1")

@@ -233,7 +233,7 @@ func (d *fixture) approveTemplate(name string) {
 // serveUntil runs serve beside the commands until done returns true.
 func (d *fixture) serveUntil(done func() bool) {
 	d.t.Helper()
-	ctx, stop := context.WithTimeout(d.t.Context(), 30*time.Second)
+	ctx, stop := context.WithTimeout(d.t.Context(), longWait)
 	defer stop()
 	ended := make(chan result, 1)
 	go func() { ended <- d.runIn(ctx, "serve") }()
@@ -287,12 +287,16 @@ func (d *fixture) spoil(statement string) {
 	}
 }
 
-// eventually waits until ok returns true. After 20 s it fails the test.
+// longWait bounds each wait for what a busy machine may take long for. A wait ends as soon as its
+// condition holds.
+const longWait = 4 * time.Minute
+
+// eventually waits until ok returns true, at most longWait.
 func (d *fixture) eventually(what string, ok func() bool) {
 	d.t.Helper()
-	for end := time.Now().Add(20 * time.Second); !ok(); time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(longWait); !ok(); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(end) {
-			d.t.Fatalf("got nothing within 20 s, want that %s", what)
+			d.t.Fatalf("got nothing within %v, want that %s", longWait, what)
 		}
 	}
 }
@@ -300,7 +304,7 @@ func (d *fixture) eventually(what string, ok func() bool) {
 // serving starts serve and returns when it answers. The caller ends it with stop.
 func (d *fixture) serving(args ...string) (stop func()) {
 	d.t.Helper()
-	ctx, cancel := context.WithTimeout(d.t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(d.t.Context(), longWait)
 	ended := make(chan result, 1)
 	go func() { ended <- d.runIn(ctx, append([]string{"serve"}, args...)...) }()
 	for up := false; !up; {

@@ -145,7 +145,7 @@ func TestForecastKnowsWhatIsLeftOfThePlan(t *testing.T) {
 func TestCheckAndForecastKnowTheBilledPlan(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t, func(o *sandbox.Options) { o.Allowance = 70 })
-	d.want(0, "run", d.path("c.yaml"), "--settle", "10s")
+	d.want(0, "run", d.path("c.yaml"), "--settle", "1m")
 	d.write("next.csv", strings.ReplaceAll(listOf(40), "+23480312", "+23480313"))
 	next := []string{d.path("c.yaml"), "--recipients", d.path("next.csv")}
 	wantIn(t, "forecast", d.want(0, append([]string{"forecast"}, next...)...).stdout, "allowance used up at ", "row 31 waits")

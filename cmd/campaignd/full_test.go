@@ -24,7 +24,7 @@ func TestAResultThatIsCutOffIsExitOne(t *testing.T) {
 	d.folder("campaigns")
 	d.write("campaigns/c.yaml", campaignFile+"schedule: {cron: \"0 9 * * *\"}\n")
 	c := d.path("c.yaml")
-	d.want(0, "run", c, "--settle", "10s")
+	d.want(0, "run", c, "--settle", "1m")
 	d.want(0, "suppressions", "add", "+2348031234567", "+2348031234568")
 	d.want(0, "holds", "add", "connection", "conn_1")
 	d.want(0, "holds", "add", "account", "conn_1")

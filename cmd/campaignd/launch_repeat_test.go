@@ -80,7 +80,7 @@ func launchNew(t *testing.T, a client.Access, key, campaign, list string) resour
 func TestAChangedFileOfAnEndedRunIsTold(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t, nil)
-	d.want(0, "run", d.path("c.yaml"), "--settle", "10s")
+	d.want(0, "run", d.path("c.yaml"), "--settle", "1m")
 	d.write("c.yaml", campaignFile+"limits: {rate: 7}\n")
 	if r := d.want(0, "run", d.path("c.yaml")); !strings.Contains(r.stderr, "--new launches another run of this list\n"+
 		"campaignd: the campaign file has changed since then: limits.rate: was not set, is 7\n") {

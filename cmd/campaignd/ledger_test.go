@@ -17,7 +17,7 @@ import (
 // sendUntil runs the campaign until the sandbox has accepted n messages, and interrupts it.
 func (d *fixture) sendUntil(n int64) {
 	d.t.Helper()
-	ctx, stop := context.WithTimeout(d.t.Context(), 30*time.Second)
+	ctx, stop := context.WithTimeout(d.t.Context(), longWait)
 	defer stop()
 	ended := make(chan result, 1)
 	go func() { ended <- d.runIn(ctx, "run", d.path("c.yaml")) }()
@@ -218,7 +218,7 @@ func TestSendingWithoutTheReplayIsStated(t *testing.T) {
 func TestACopiedLedgerIsAcceptedAsItIs(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t, nil)
-	d.want(0, "run", d.path("c.yaml"), "--settle", "10s")
+	d.want(0, "run", d.path("c.yaml"), "--settle", "1m")
 	d.want(0, "run", d.path("c.yaml"))
 	if err := os.Remove(d.path("campaignd.db.stamp")); err != nil {
 		t.Fatal(err)

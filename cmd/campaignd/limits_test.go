@@ -42,7 +42,7 @@ func TestLimitsShowTheAllowanceWithItsSource(t *testing.T) {
 		o.Allowance = 100
 		o.Keys = append(o.Keys, sandbox.Key{Token: "of-one-client", Company: "co_1"})
 	})
-	d.want(0, "run", d.path("c.yaml"), "--settle", "10s")
+	d.want(0, "run", d.path("c.yaml"), "--settle", "1m")
 	wantIn(t, "by the billing", d.want(0, "limits", "latest").stdout, "the plan of co_1 allows 100 messages until ",
 		"as the service's billing tells (billing_usage); 40 are used")
 	wantIn(t, "as JSON", d.want(0, "limits", "latest", "-o", "json").stdout, `"messages": 100,`, `"used": 40,`,

@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"strings"
 	"testing"
-	"time"
 
 	"campaignd/internal/command"
 	"campaignd/internal/config"
@@ -50,7 +49,7 @@ func TestServeSaysWhereItListensAndWhatItServes(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t, nil)
 	d.env["CAMPAIGND_LOG_FORMAT"], d.env["CAMPAIGND_SERVICE_API_KEY"] = "json", "" // an intake needs no key
-	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, stop := context.WithTimeout(t.Context(), longWait)
 	defer stop()
 	stderr := &until{text: `"msg":"serving"`, stop: stop}
 	var stdout bytes.Buffer

@@ -77,7 +77,7 @@ recipients: {file: list.csv, columns: {to: phone}}
 func TestAPruneToleratesAFileThatIsGone(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t, nil)
-	d.want(0, "run", d.path("c.yaml"), "--settle", "10s")
+	d.want(0, "run", d.path("c.yaml"), "--settle", "1m")
 	for range 3 {
 		d.want(0, "media", "upload", d.write("banner.png", "\x89PNG\r\n\x1a\nx"), "--connection", "conn_1")
 	}
@@ -124,7 +124,7 @@ template:
   buttons: [{type: url, text: "{{ .order }}"}]
 recipients: {file: list.csv, columns: {to: phone}}
 `)
-	d.want(0, "run", d.path("c.yaml"), "--settle", "10s")
+	d.want(0, "run", d.path("c.yaml"), "--settle", "1m")
 	if n := d.accepted(); n != 40 {
 		t.Errorf("the platform took %d messages with the file, want 40", n)
 	}
@@ -133,7 +133,7 @@ recipients: {file: list.csv, columns: {to: phone}}
 	wantIn(t, "an id for two numbers", d.want(2, "run", d.path("c.yaml"), "--new").stderr, "one number alone can send a stored file",
 		"give file")
 	d.write("c.yaml", strings.Replace(two, `assetId: "`+asset+`"`, "file: banner.png", 1))
-	d.want(0, "run", d.path("c.yaml"), "--new", "--settle", "10s")
+	d.want(0, "run", d.path("c.yaml"), "--new", "--settle", "1m")
 	if n := d.accepted(); n != 80 {
 		t.Errorf("the platform took %d messages after a run over two numbers with a file, want 80", n)
 	}

@@ -26,7 +26,7 @@ func TestAResultThatCannotBeWrittenIsExitOne(t *testing.T) {
 	d := newFixture(t, nil)
 	d.write("list.csv", listOf(3))
 	c := d.path("c.yaml")
-	d.want(0, "run", c, "--settle", "10s")
+	d.want(0, "run", c, "--settle", "1m")
 	for _, args := range [][]string{
 		{"run", c}, {"run", c, "-o", "json"}, {"runs"}, {"runs", "-o", "json"},
 		{"report", "1"}, {"report", "1", "--format", "json"}, {"report", "1", "--format", "csv"},

@@ -60,7 +60,7 @@ func TestTheReadmesWalkWorksAsPrinted(t *testing.T) {
 	for _, change := range [][2]string{
 		{"until test", "until test"}, {"127.0.0.1:8080", public},
 		{"./campaignd sandbox ", "./campaignd sandbox --addr " + service + " "},
-		{"run spring.yaml", "run spring.yaml --settle 15s"},
+		{"run spring.yaml", "run spring.yaml --settle 1m"},
 	} {
 		if !strings.Contains(script, change[0]) {
 			t.Fatalf("the walk is %q, want %q in it", script, change[0])
@@ -71,7 +71,7 @@ func TestTheReadmesWalkWorksAsPrinted(t *testing.T) {
 	if err := os.Symlink(self, filepath.Join(folder, "campaignd")); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), longWait)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, sh, "-e", "-m", "-c", script)
 	cmd.Dir = folder
@@ -94,7 +94,7 @@ func TestTheReadmesWalkWorksAsPrinted(t *testing.T) {
 // pasted runs lines of the README in a folder, with env besides, and returns what they print.
 func pasted(t *testing.T, sh, dir, script string, env ...string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), longWait)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, sh, "-e", "-m", "-c", script)
 	cmd.Dir, cmd.Env = dir, slices.Concat(os.Environ(), []string{actAsCampaignd + "=1"}, env)

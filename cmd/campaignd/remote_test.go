@@ -12,7 +12,7 @@ import (
 func TestACommandSaysTheSameOverTheNetwork(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t, nil)
-	d.want(0, "run", d.path("c.yaml"), "--settle", "10s")
+	d.want(0, "run", d.path("c.yaml"), "--settle", "1m")
 	d.want(0, "suppressions", "add", "+2348031299999")
 	if err := os.Mkdir(d.path("campaigns"), 0o700); err != nil {
 		t.Fatal(err)

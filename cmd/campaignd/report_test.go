@@ -14,7 +14,7 @@ func TestReportForExcelHasTheListsDelimiter(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t, nil)
 	d.write("list.csv", strings.ReplaceAll(listOf(2), ",", ";"))
-	d.want(0, "run", d.path("c.yaml"), "--settle", "10s")
+	d.want(0, "run", d.path("c.yaml"), "--settle", "1m")
 	r := d.want(0, "report", "latest", "--excel")
 	wantIn(t, "report --excel", r.stdout, "\uFEFFrow;to;connection;")
 	wantIn(t, "report --excel", r.stdout, "\r\n2;\"=\"\"+2348031200001\"\"\";conn_1;")
@@ -41,7 +41,7 @@ func TestAReportIsComparedWithTheService(t *testing.T) {
 		}
 		return *r.Service
 	}
-	d.want(0, "run", d.path("c.yaml"), "--settle", "10s")
+	d.want(0, "run", d.path("c.yaml"), "--settle", "1m")
 	all := reporting.Counted{Sent: 40, Delivered: 40, Read: 40}
 	sum := func(c reporting.Comparison, of func(reporting.ComparedDay) reporting.Counted) (n reporting.Counted) {
 		for _, d := range c.Days { // one, or two at midnight
@@ -57,7 +57,7 @@ func TestAReportIsComparedWithTheService(t *testing.T) {
 	}
 	wantIn(t, "the table", d.want(0, "report", "latest", "--against-service").stdout, "template order_update en_US by day (UTC)",
 		"same  both sides count the same")
-	d.want(0, "run", d.path("c.yaml"), "--new", "--settle", "10s")
+	d.want(0, "run", d.path("c.yaml"), "--new", "--settle", "1m")
 	c := compared()
 	if !strings.HasSuffix(c.Days[len(c.Days)-1].Sentence, "other runs sent it too: orders-2") || sum(c, differ) != all {
 		t.Errorf("beside another run: got %+v, want %+v more, and orders-2 as the cause", c, all)
@@ -81,7 +81,7 @@ func TestAReportIsComparedWithTheService(t *testing.T) {
 func TestNothingIsComparedOverTheCloudAPI(t *testing.T) {
 	t.Parallel()
 	d := overCloud(t, newFixture(t, func(o *sandbox.Options) { o.API = sandbox.APICloud }))
-	d.want(0, "run", d.path("c.yaml"), "--settle", "10s")
+	d.want(0, "run", d.path("c.yaml"), "--settle", "1m")
 	wantIn(t, "the report", d.want(0, "report", "latest", "--against-service").stdout, "read      40",
 		"conn_1: it is reached over the Cloud API, where this comparison is not offered")
 }
@@ -90,7 +90,7 @@ func TestReportIsWrittenAsAPage(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t, nil)
 	d.write("list.csv", listOf(3))
-	d.want(0, "run", d.path("c.yaml"), "--settle", "10s")
+	d.want(0, "run", d.path("c.yaml"), "--settle", "1m")
 	d.says(0, "", "", "report", "latest", "--html", d.path("r.html"))
 	page := d.text("r.html")
 	wantIn(t, "the page", page, "<strong>3 people got the message</strong>", "The audit balances: every row has exactly one outcome.",

@@ -19,7 +19,7 @@ func TestRunSendsAListAndAccountsForEveryRow(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t, nil)
 	d.write("list.csv", listOf(40)+"+2348031200003,again,A-3\nnot a number,X,A-41\n+2348031299999,,A-42\n")
-	r := d.want(0, "run", d.path("c.yaml"), "-o", "json", "--settle", "20s")
+	r := d.want(0, "run", d.path("c.yaml"), "-o", "json", "--settle", "1m")
 	var report reportFacts
 	if err := json.Unmarshal([]byte(r.stdout), &report); err != nil {
 		t.Fatalf("standard output is not the report alone: %v\n%s", err, r.stdout)
@@ -238,7 +238,7 @@ func TestRunGoesOnWhenThePausedTemplateIsApproved(t *testing.T) {
 	stderr, waits := io.Pipe()
 	ended := make(chan int, 1)
 	go func() {
-		ended <- run(t.Context(), []string{"run", d.path("c.yaml"), "--settle", "25s"}, strings.NewReader(""), io.Discard, waits, d.env)
+		ended <- run(t.Context(), []string{"run", d.path("c.yaml"), "--settle", "2m"}, strings.NewReader(""), io.Discard, waits, d.env)
 		waits.Close()
 	}()
 	lines := bufio.NewScanner(stderr)

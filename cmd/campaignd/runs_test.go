@@ -17,9 +17,9 @@ func TestRunsIsATableOfTheRunsNewestFirst(t *testing.T) {
 	d.says(0, "RUN  STATE  ROWS  LAUNCHED  ENDED  LIST\n", "", "runs")
 	d.says(0, "[]\n", "", "runs", "-o", "json")
 	d.write("list.csv", listOf(3))
-	d.want(0, "run", d.path("c.yaml"), "--settle", "10s")
+	d.want(0, "run", d.path("c.yaml"), "--settle", "1m")
 	d.write("list.csv", listOf(12))
-	d.want(0, "run", d.path("c.yaml"), "--settle", "10s", "--new")
+	d.want(0, "run", d.path("c.yaml"), "--settle", "1m", "--new")
 	d.spoil("UPDATE run SET state = 'running', wanted = 'pause', ended_at = 0 WHERE no = 2")
 	var facts []resource.Run
 	text := d.want(0, "runs", "-o", "json").stdout

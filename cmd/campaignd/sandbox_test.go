@@ -136,7 +136,7 @@ webhook_secret: of the scenario
 				if err != nil {
 					t.Errorf("%v: webhook %d: got %v, want a signature with %q", tt.flags, n+1, err, tt.secret)
 				}
-			case <-time.After(10 * time.Second):
+			case <-time.After(longWait):
 				t.Errorf("%v: got %d webhooks, want 6: three, each sent twice", tt.flags, n)
 				late = true
 			}

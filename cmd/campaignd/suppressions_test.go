@@ -81,7 +81,7 @@ func TestSuppressedNumbersAreNotSentTo(t *testing.T) {
 	if got := d.want(0, "suppressions", "export").stdout; strings.Contains(got, "+2348031200003") {
 		t.Errorf("export after the removal: got\n%s\nwant it without +2348031200003", got)
 	}
-	d.want(0, "run", d.path("c.yaml"), "--settle", "10s")
+	d.want(0, "run", d.path("c.yaml"), "--settle", "1m")
 	// Opt-outs from marketing do not apply to this utility template.
 	if r := d.report("latest"); r.Skipped["suppressed"] != 1 || r.Totals["skipped"] != 1 {
 		t.Errorf("got %v of %d skipped, want one suppressed", r.Skipped, r.Totals["skipped"])

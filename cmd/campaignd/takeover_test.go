@@ -5,7 +5,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 )
 
 // sharedLog is a log that is read while it is written.
@@ -39,7 +38,7 @@ func TestServeSaysWhatItTookOver(t *testing.T) {
 	d.want(3, "run", d.path("c.yaml"), "--settle", "0s")
 	d.want(0, "pause", "latest")
 	log := &sharedLog{}
-	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	ctx, stop := context.WithTimeout(t.Context(), longWait)
 	defer stop()
 	defer func() {
 		if t.Failed() {

@@ -77,7 +77,7 @@ func TestAPushOverTheCloudAPIIsTheSame(t *testing.T) {
 	t.Parallel()
 	d := overCloud(t, templated(t, func(o *sandbox.Options) { o.API = sandbox.APICloud }))
 	reviewedThenTheSame(t, d)
-	d.want(0, "run", d.path("c.yaml"), "--settle", "10s") // keeps its listings in the ledger
+	d.want(0, "run", d.path("c.yaml"), "--settle", "1m") // keeps its listings in the ledger
 	d.setTemplate("order_update", `{"status": "paused", "silent": true}`)
 	d.says(0, "0 added, 1 updated, 0 removed\n", "", "templates", "sync")
 	wantIn(t, "the library", d.want(2, "templates", "list", "--library").stderr, "service.api_key is empty")

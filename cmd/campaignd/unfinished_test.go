@@ -54,7 +54,7 @@ func TestNewIsRefusedWhileItsListIsUnfinished(t *testing.T) {
 	d := newFixture(t, nil)
 	d.write("c.yaml", campaignFile+"policies: {approval: true}\n")
 	again := "`campaignd run " + d.path("c.yaml") + " --recipients " + d.path("list.csv") + "`"
-	command := []string{"run", d.path("c.yaml"), "--recipients", d.path("list.csv"), "--settle", "5s"}
+	command := []string{"run", d.path("c.yaml"), "--recipients", d.path("list.csv"), "--settle", "1m"}
 	r := d.interruptAtApproval(append(command, "--new")...)
 	wantIn(t, "the interruption", r.stderr, "campaignd: interrupted; "+again+" goes on with orders-1\n")
 	wantIn(t, "--new again", d.want(2, append(command, "--new")...).stderr,

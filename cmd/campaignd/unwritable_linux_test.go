@@ -34,7 +34,7 @@ func (d *fixture) asNobody(binary string, args ...string) result {
 // not.
 func TestAReaderNeedsNoRightToWriteTheLedger(t *testing.T) {
 	d := newFixture(t, nil)
-	d.want(0, "run", d.path("c.yaml"), "--settle", "5s")
+	d.want(0, "run", d.path("c.yaml"), "--settle", "1m")
 	mode := func(name string, mode os.FileMode) {
 		t.Helper()
 		if err := os.Chmod(d.path(name), mode); err != nil {

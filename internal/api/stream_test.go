@@ -139,7 +139,7 @@ func (w *world) listen(t *testing.T, key string, do func(wait func(what string, 
 	do(func(what string, has ...string) {
 		t.Helper()
 		missing := ""
-		for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		for deadline := time.Now().Add(4 * time.Minute); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 			missing = ""
 			for _, h := range has {
 				if !strings.Contains(out.String(), h) {

@@ -105,7 +105,7 @@ func TestCancelEndsARunInEveryState(t *testing.T) {
 					}
 				}
 				var got campaign.Run
-				c.until(30*time.Second, "the run has ended", func() bool {
+				c.until("the run has ended", func() bool {
 					var err error
 					if got, err = c.ledger.Run(context.WithoutCancel(t.Context()), run.No); err != nil {
 						t.Fatal(err)
@@ -113,10 +113,10 @@ func TestCancelEndsARunInEveryState(t *testing.T) {
 					return got.State.Ended()
 				})
 				took := time.Since(began)
-				idle := watched() < throttletest.TooBusy // else the time says more about the machine
-				if got.State != campaign.Cancelled || took > 5*time.Second && idle {
-					t.Errorf("%s: %s after %v, want cancelled within 5s", name, got.State, took)
+				if got.State != campaign.Cancelled {
+					t.Errorf("%s: got it %s, want it cancelled", name, got.State)
 				}
+				throttletest.Soon(t, name+": the end", took, 5*time.Second, watched())
 				tallies, _, err := c.ledger.Tallies(t.Context(), run.No)
 				if err != nil {
 					t.Fatal(err)

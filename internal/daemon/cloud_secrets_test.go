@@ -72,9 +72,9 @@ ledger: sqlite:` + filepath.Join(dir, "c.db")} {
 	eventually := func(what string, get func() int, want int) {
 		t.Helper()
 		got := 0
-		for end := time.Now().Add(20 * time.Second); got != want; time.Sleep(20 * time.Millisecond) {
+		for end := time.Now().Add(longWait); got != want; time.Sleep(20 * time.Millisecond) {
 			if got = get(); time.Now().After(end) {
-				t.Fatalf("%s: got %d for 20 s, want %d", what, got, want)
+				t.Fatalf("%s: got %d for %v, want %d", what, got, longWait, want)
 			}
 		}
 	}

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -9,6 +10,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/sender"
+	"campaignd/throttle/throttletest"
 )
 
 // sendingReplica is a replica whose engine runs.
@@ -64,13 +66,17 @@ func (c *cluster) owned(no campaign.RunNo, owner string) map[int64]int64 {
 	return found
 }
 
-// until waits until ok returns true, at most limit, and returns how long it took.
-func (c *cluster) until(limit time.Duration, what string, ok func() bool) time.Duration {
+// longWait bounds each wait for what a busy machine may take long for. A wait ends as soon as its
+// condition holds.
+const longWait = 4 * time.Minute
+
+// until waits until ok returns true, at most longWait, and returns how long it took.
+func (c *cluster) until(what string, ok func() bool) time.Duration {
 	c.Helper()
 	began := time.Now()
 	for !ok() {
-		if time.Since(began) > limit {
-			c.Fatalf("got nothing within %v, want that %s", limit, what)
+		if time.Since(began) > longWait {
+			c.Fatalf("got nothing within %v, want that %s", longWait, what)
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
@@ -96,7 +102,7 @@ func TestAStoppedReplicaHandsOverInTwoSeconds(t *testing.T) {
 	run := c.launched(5*campaign.SegmentSize + 100)
 	a, b := c.send(nil), c.send(nil)
 	var left map[int64]int64
-	c.until(30*time.Second, "both replicas own a segment and one has begun its own", func() bool {
+	c.until("both replicas own a segment and one has begun its own", func() bool {
 		left = c.owned(run.No, a.owner)
 		begun := false
 		for index, mark := range left {
@@ -104,8 +110,9 @@ func TestAStoppedReplicaHandsOverInTwoSeconds(t *testing.T) {
 		}
 		return begun && len(c.owned(run.No, b.owner)) > 0
 	})
+	watched := throttletest.Watch()
 	a.stop()
-	took := c.until(2*time.Second, "the other continues the begun segments", func() bool {
+	took := c.until("the other continues the begun segments", func() bool {
 		mine := c.owned(run.No, b.owner)
 		for index, mark := range left {
 			if mark == index*campaign.SegmentSize {
@@ -121,7 +128,7 @@ func TestAStoppedReplicaHandsOverInTwoSeconds(t *testing.T) {
 	if n := len(c.owned(run.No, a.owner)); n > 0 {
 		t.Errorf("%d segments were not handed back, want none", n)
 	}
-	t.Logf("handed over after %v", took)
+	throttletest.Soon(t, "the hand-over", took, 2*time.Second, watched())
 	b.stop()
 	b.ended.Wait()
 	c.nobodyTwice(run.No)
@@ -146,8 +153,9 @@ func TestADeadReplicasSegmentsAreTakenOverAfterItsLease(t *testing.T) {
 	if g, err := c.ledger.Intend(t.Context(), []campaign.Intent{intent}); err != nil || g[0].To != 4 {
 		t.Fatalf("granted %+v and %v, want up to 4", g, err)
 	}
+	watched := throttletest.Watch()
 	b := c.send(nil)
-	c.until(10*time.Second, "the other takes both over and continues them", func() bool {
+	c.until("the other takes both over and continues them", func() bool {
 		mine := c.owned(run.No, b.owner)
 		_, second := mine[dead[1].Index]
 		return mine[dead[0].Index] > 4 && second
@@ -157,10 +165,7 @@ func TestADeadReplicasSegmentsAreTakenOverAfterItsLease(t *testing.T) {
 		t.Errorf("taken over after %v, want it after the lease of %v", took, leaseTime)
 	}
 	// With the default lease of 15 s, 5 s more are the 20 s of docs/operations.md#several-replicas.
-	if took > leaseTime+5*time.Second {
-		t.Errorf("taken over after %v, want it within 5s of the end of the lease of %v", took, leaseTime)
-	}
-	t.Logf("taken over after %v of a lease of %v", took, leaseTime)
+	throttletest.Soon(t, fmt.Sprint("taking over from a lease of ", leaseTime), took, leaseTime+5*time.Second, watched())
 	b.stop()
 	b.ended.Wait()
 	c.nobodyTwice(run.No)
@@ -189,7 +194,7 @@ func TestEveryRunHasASegmentOfItsOwn(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := c.send(nil)
-	c.until(time.Minute, "both runs are sent", func() bool {
+	c.until("both runs are sent", func() bool {
 		r, err := c.ledger.Run(t.Context(), short.Run.No)
 		if err != nil {
 			t.Fatal(err)

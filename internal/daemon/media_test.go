@@ -61,7 +61,7 @@ recipients: {file: list.csv, columns: {to: phone}}
 	}
 	c.send(nil)
 	used := map[string]bool{}
-	c.until(30*time.Second, "every row is accepted", func() bool {
+	c.until("every row is accepted", func() bool {
 		var accepted int
 		for line, err := range c.ledger.Lines(t.Context(), launched.Run.No) {
 			if err != nil {
@@ -130,7 +130,7 @@ recipients: {file: list.csv, columns: {to: phone}}
 		_, err := d.RunCampaign(ctx, RunOptions{File: filepath.Join(c.dir, "banner.yaml"), Settle: time.Minute})
 		ended <- err
 	}()
-	c.until(time.Minute, "the header file is uploaded again", func() bool {
+	c.until("the header file is uploaded again", func() bool {
 		runs, err := c.ledger.Runs(t.Context(), campaign.RunFilter{})
 		return err == nil && len(runs) == 1 && time.Until(runs[0].AssetUntil) > 20*24*time.Hour && uploads.Load() == 2
 	})

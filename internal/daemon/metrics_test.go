@@ -44,13 +44,13 @@ func TestMetricsCountMessagesAndNameNobody(t *testing.T) {
 	}
 	s := c.serve(config.RoleSender)
 	var page string
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(longWait); ; time.Sleep(20 * time.Millisecond) {
 		_, page = c.page(s.admin + "/metrics")
 		if strings.Contains(page, `campaignd_results_total{connection="conn_1",result="accepted"} 19`) {
 			break
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("got\n%s\nwant 19 accepted within 20 s", page)
+			t.Fatalf("got\n%s\nwant 19 accepted within %v", page, longWait)
 		}
 	}
 	if problems, err := promlint.New(strings.NewReader(page)).Lint(); err != nil || len(problems) > 0 {

@@ -74,11 +74,10 @@ func TestManyStopsPauseTheRun(t *testing.T) {
 		_, err := d.RunCampaign(ctx, RunOptions{File: c.campaign(t.TempDir(), "storm", "", rows), Settle: time.Second})
 		ended <- err
 	}()
-	const most = 2 * time.Minute
 	var run campaign.Run
-	for deadline := time.Now().Add(most); run.State != campaign.Paused; time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(longWait); run.State != campaign.Paused; time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("the run is %s after %v with %d opt-outs, want it paused", run.State, most, len(service.Truth().OptOuts))
+			t.Fatalf("the run is %s after %v with %d opt-outs, want it paused", run.State, longWait, len(service.Truth().OptOuts))
 		}
 		all, err := d.ledger.Runs(ctx, campaign.RunFilter{})
 		if err != nil {

@@ -67,7 +67,7 @@ func TestThePlanIsNeverExceeded(t *testing.T) {
 		}()
 		if step.ends != "" {
 			waitLane(t, d, step.ends)
-			for deadline := time.Now().Add(time.Minute); accepted(t, d) < step.accepted && time.Now().Before(deadline); {
+			for deadline := time.Now().Add(longWait); accepted(t, d) < step.accepted && time.Now().Before(deadline); {
 				time.Sleep(50 * time.Millisecond) // what an intent granted may still be queued
 			}
 			stop()
@@ -115,7 +115,7 @@ func accepted(t *testing.T, d *Daemon) (n int64) {
 func waitLane(t *testing.T, d *Daemon, by campaign.LimitedBy) {
 	t.Helper()
 	var lanes []campaign.LaneReport
-	for deadline := time.Now().Add(60 * time.Second); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(longWait); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		var err error
 		if lanes, err = d.ledger.Lanes(t.Context(), 1); err != nil {
 			t.Fatal(err)
@@ -124,7 +124,7 @@ func waitLane(t *testing.T, d *Daemon, by campaign.LimitedBy) {
 			return
 		}
 	}
-	t.Fatalf("after a minute the lanes are %+v, want one limited by %s", lanes, by)
+	t.Fatalf("after %v the lanes are %+v, want one limited by %s", longWait, lanes, by)
 }
 
 // told is a service that answers GETs from memory, and counts them.

@@ -70,9 +70,9 @@ func TestASenderContinuesAfterTheQuarantine(t *testing.T) {
 	no := launched.Run.No
 	until := func(what string, ok func() bool) {
 		t.Helper()
-		for end := time.Now().Add(30 * time.Second); !ok(); time.Sleep(20 * time.Millisecond) {
+		for end := time.Now().Add(longWait); !ok(); time.Sleep(20 * time.Millisecond) {
 			if time.Now().After(end) {
-				t.Fatalf("got nothing within 30 s, want that %s; the log is\n%s", what, strings.Join(log.lines(""), ""))
+				t.Fatalf("got nothing within %v, want that %s; the log is\n%s", longWait, what, strings.Join(log.lines(""), ""))
 			}
 		}
 	}

@@ -101,7 +101,7 @@ func TestTheScheduleResumesAnAbandonedImport(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	go func() { d.schedule.Run(ctx, e, schedule.Every); close(ended) }()
-	c.until(20*time.Second, "the import is resumed and the fault logged", func() bool {
+	c.until("the import is resumed and the fault logged", func() bool {
 		r, err := c.ledger.Run(t.Context(), run.No)
 		if err != nil {
 			t.Fatal(err)

@@ -71,9 +71,9 @@ func TestSecretsInFilesAreReadAgain(t *testing.T) {
 	}
 	eventually := func(what string, ok func() bool) {
 		t.Helper()
-		for end := time.Now().Add(20 * time.Second); !ok(); time.Sleep(20 * time.Millisecond) {
+		for end := time.Now().Add(longWait); !ok(); time.Sleep(20 * time.Millisecond) {
 			if time.Now().After(end) {
-				t.Fatalf("got nothing within 20 s, want that %s", what)
+				t.Fatalf("got nothing within %v, want that %s", longWait, what)
 			}
 		}
 	}

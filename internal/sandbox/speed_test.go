@@ -123,7 +123,7 @@ func TestConcurrentPostsAndReadersAgree(t *testing.T) {
 	must(t, err)
 	service := httptest.NewServer(s)
 	defer service.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	var run, wg sync.WaitGroup
 	run.Go(func() { _ = s.Run(ctx) })

@@ -39,8 +39,8 @@ func Watch() (stop func() (worst time.Duration)) {
 	}
 }
 
-// Soon fails the test if something took longer than most, unless the machine was busy meanwhile: then
-// the time says more about the machine. overslept is what Watch measured.
+// Soon fails the test if something took longer than most, unless the machine was busy meanwhile:
+// then the time says more about the machine. overslept is what Watch measured.
 func Soon(t testing.TB, what string, took, most, overslept time.Duration) {
 	t.Helper()
 	switch {

@@ -107,7 +107,7 @@ func startGateway(t testing.TB) http.Handler {
 		_ = cmd.Process.Kill()
 		<-ended
 	})
-	for limit := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+	for limit := time.Now().Add(4 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		if c, err := net.Dial("unix", socket); err == nil {
 			_ = c.Close()
 			break

@@ -104,9 +104,9 @@ var notificationPromises = []promise{
 		for range 3 {
 			now := time.Now().UTC()
 			_, err := f.l.AddHolds(f.ctx, []campaign.Hold{{Scope: campaign.HoldConnection, ID: "conn_1", Reason: "429",
-				Source: campaign.HoldByRefusal, Since: now, Until: now.Add(20 * time.Millisecond)}})
+				Source: campaign.HoldByRefusal, Since: now, Until: now.Add(150 * time.Millisecond)}})
 			f.ok(err)
-			time.Sleep(30 * time.Millisecond)
+			time.Sleep(time.Until(now.Add(160 * time.Millisecond)))
 		}
 		f.wantNotified("ops hold.raised connection conn_1 429 pending", "holds hold.raised connection conn_1 429 pending",
 			"holds hold.ended connection conn_1 429 waiting")

@@ -18,7 +18,7 @@ func (s *Server) URL(database string) string {
 
 // Exec runs statements as the superuser, outside any test's database.
 func (s *Server) Exec(statements ...string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	c, err := pgx.Connect(ctx, s.URL("postgres"))
 	if err != nil {

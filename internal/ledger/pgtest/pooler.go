@@ -52,7 +52,7 @@ func (s *Server) Pooler(t testing.TB, database string, settings ...string) (url 
 		_ = life.Close()
 		_ = c.Wait() // the exit code of a pooler that was killed
 	})
-	for end := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		one, err := net.Dial("tcp", addr)
 		if err == nil {
 			_ = one.Close()

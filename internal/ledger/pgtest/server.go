@@ -144,7 +144,7 @@ func (s *Server) Restart() error {
 		s.watch = nil
 		return err
 	}
-	for deadline := time.Now().Add(30 * time.Second); ; {
+	for deadline := time.Now().Add(2 * time.Minute); ; {
 		err := s.Exec("DO $$ BEGIN IF pg_is_in_recovery() THEN RAISE 'it is recovering'; END IF; END $$")
 		if err == nil {
 			return nil

@@ -198,7 +198,7 @@ func takenOver(t *testing.T) ([]campaign.Granted, error) {
 	wire.after = func() {
 		ls, err := other.Claim(context.Background(), claim)
 		// The broken connection still has its lock for a moment.
-		for deadline := time.Now().Add(5 * time.Second); err == nil && len(ls) == 0 && time.Now().Before(deadline); {
+		for deadline := time.Now().Add(2 * time.Minute); err == nil && len(ls) == 0 && time.Now().Before(deadline); {
 			ls, err = other.Claim(context.Background(), claim)
 		}
 		if err == nil {

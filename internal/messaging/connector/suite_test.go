@@ -14,6 +14,10 @@ import (
 	"campaignd/internal/sandbox"
 )
 
+// timeout is long enough for any answer of a sandbox on a busy machine. The one fault that hangs
+// takes as long.
+const timeout = 5 * time.Second
+
 // world is a sandbox with both wires, and a Set that has one connector.
 func world(t *testing.T, api string, change func(*sandbox.Options)) (*Set, *sandbox.Sandbox) {
 	t.Helper()
@@ -30,10 +34,10 @@ func world(t *testing.T, api string, change func(*sandbox.Options)) (*Set, *sand
 	t.Cleanup(func() { s.Close(); server.Close() })
 	set := &Set{}
 	if api == sandbox.APICloud {
-		set.Cloud, err = cloud.New(cloud.Options{BaseURL: server.URL, Timeout: time.Second, Names: map[string]string{"conn_1": "300000000000001"},
+		set.Cloud, err = cloud.New(cloud.Options{BaseURL: server.URL, Timeout: timeout, Names: map[string]string{"conn_1": "300000000000001"},
 			Accounts: []cloud.Account{{ID: sandbox.CloudAccount, App: sandbox.CloudApp, Token: messaging.NewSecret(sandbox.DemoKey)}}})
 	} else {
-		set.Service, err = service.New(service.Options{BaseURL: server.URL, Timeout: time.Second, APIKey: messaging.NewSecret(sandbox.DemoKey)})
+		set.Service, err = service.New(service.Options{BaseURL: server.URL, Timeout: timeout, APIKey: messaging.NewSecret(sandbox.DemoKey)})
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -47,6 +51,7 @@ func each(t *testing.T, change func(*sandbox.Options), test func(*testing.T, *Se
 	t.Helper()
 	for _, api := range []string{"service", sandbox.APICloud} {
 		t.Run(api, func(t *testing.T) {
+			t.Parallel()
 			set, s := world(t, api, change)
 			test(t, set, s)
 		})
@@ -160,7 +165,7 @@ func TestBothConnectorsReadRefusalsTheSame(t *testing.T) {
 func TestBothConnectorsDoubtWhatMayBeAccepted(t *testing.T) {
 	for name, change := range map[string]func(*sandbox.Faults){
 		"lost_after":      func(f *sandbox.Faults) { f.LostAfter = 1 },
-		"hang_after":      func(f *sandbox.Faults) { f.HangAfter, f.HangFor = 1, 3*time.Second },
+		"hang_after":      func(f *sandbox.Faults) { f.HangAfter, f.HangFor = 1, time.Minute },
 		"error_after 500": func(f *sandbox.Faults) { f.ErrorAfter, f.Codes = 1, []int{500} },
 		"error_after 502": func(f *sandbox.Faults) { f.ErrorAfter, f.Codes = 1, []int{502} },
 		"error_after 503": func(f *sandbox.Faults) { f.ErrorAfter, f.Codes = 1, []int{503} },
@@ -170,6 +175,7 @@ func TestBothConnectorsDoubtWhatMayBeAccepted(t *testing.T) {
 		"cut_body":        func(f *sandbox.Faults) { f.CutBody = 1 },
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			each(t, func(o *sandbox.Options) { change(&o.Faults) }, func(t *testing.T, set *Set, s *sandbox.Sandbox) {
 				_, err := set.Send(t.Context(), order("+15555550101"))
 				e, ok := errors.AsType[*messaging.Error](err)

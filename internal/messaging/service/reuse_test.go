@@ -63,7 +63,7 @@ func TestOddAnswersProveNoMoreThanTheyCan(t *testing.T) {
 					answer = whole
 				}
 			})
-			c := testClient(t, url, Options{Timeout: 5 * time.Second})
+			c := testClient(t, url, Options{Timeout: 20 * time.Second})
 			_, err := c.Send(t.Context(), hello)
 			if tt.proof == accepted && err != nil {
 				t.Errorf("got %v, want no error", err)
@@ -91,6 +91,7 @@ func TestOddAnswersProveNoMoreThanTheyCan(t *testing.T) {
 // answer to the next one.
 func TestAnAnswerWithoutARequestIsNobodys(t *testing.T) {
 	var made atomic.Int64
+	nobodys := make(chan struct{})
 	url := rawServer(t, func(c net.Conn) {
 		first := made.Add(1) == 1
 		in := bufio.NewReader(c)
@@ -101,6 +102,8 @@ func TestAnAnswerWithoutARequestIsNobodys(t *testing.T) {
 			if first {
 				time.Sleep(20 * time.Millisecond) // so that it comes after the answer was read
 				_, _ = io.WriteString(c, "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
+				close(nobodys)
+				first = false
 			}
 		}
 	})
@@ -109,7 +112,8 @@ func TestAnAnswerWithoutARequestIsNobodys(t *testing.T) {
 		if _, err := c.Send(t.Context(), hello); err != nil {
 			t.Errorf("send %d: got %v, want no error", i, err)
 		}
-		time.Sleep(100 * time.Millisecond)
+		<-nobodys
+		time.Sleep(100 * time.Millisecond) // the client reads it
 	}
 	if got := made.Load(); got != 2 {
 		t.Errorf("got %d connections, want 2: the first one had bytes that nobody asked for", got)
