@@ -159,6 +159,9 @@ func (p *program) check(ctx context.Context, path string, f checkFlags) (_ *laun
 		defer func() { err = errors.Join(err, done()) }()
 	}
 	found, err := checkWithTemplate(ctx, c, l, in)
+	if path := newLedger(c); path != "" && found != nil && found.Launch != nil {
+		found.Launch.Sentence += " in a new ledger, " + path + ", which knows of no earlier run"
+	}
 	if found != nil && in.Offer != nil {
 		found.List = filepath.Base(found.List) // it is deleted
 	}

@@ -264,3 +264,18 @@ func TestMigrateMakesALedgerAndLeavesItAsItIs(t *testing.T) {
 		}
 	}
 }
+
+// A relative path of the ledger counts from the working directory: in the wrong folder nobody is
+// known, so the path of a new ledger is told before and while it is made.
+func TestANewLedgerIsToldWithItsPath(t *testing.T) {
+	t.Parallel()
+	d := newFixture(t, nil)
+	path := d.path("campaignd.db")
+	wantIn(t, "check", d.want(0, "check", d.path("c.yaml")).stdout,
+		"launch: `run` launches a new run in a new ledger, ", path, "which knows of no earlier run")
+	first := d.want(0, "run", d.path("c.yaml"), "--settle", "10s").stderr
+	wantIn(t, "the first run", first, "the ledger "+path+" is new: it knows of no earlier run\n")
+	if again := d.want(0, "run", d.path("c.yaml"), "--settle", "10s").stderr; strings.Contains(again, "is new") {
+		t.Errorf("the second run: got %q, want nothing of a new ledger", again)
+	}
+}

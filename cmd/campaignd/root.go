@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -186,7 +187,21 @@ func ledgerExists(c *config.Config) error {
 		return err
 	}
 	return command.Invalid(fmt.Errorf("there is no ledger %s: nothing has run here yet; "+
-		"go to its folder, or name it with --config or CAMPAIGND_LEDGER", c.LedgerFile()))
+		"go to its folder, or name it with --config or CAMPAIGND_LEDGER", newLedger(c)))
+}
+
+// newLedger returns the whole path of the SQLite ledger that a sender would make, and "" if there
+// is a ledger. A new ledger knows nobody whom an earlier run reached, and its relative path counts
+// from the working directory: somebody who is in the wrong folder has to read where it is made.
+func newLedger(c *config.Config) string {
+	if !c.NoLedger() {
+		return ""
+	}
+	path, err := filepath.Abs(c.LedgerFile())
+	if err != nil {
+		return c.LedgerFile()
+	}
+	return path
 }
 
 // columns returns the width of the terminal on which bars can be drawn: standard error has a size

@@ -11,6 +11,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/file"
+	"campaignd/campaign/launch"
 	"campaignd/campaign/wording"
 	"campaignd/internal/command"
 	"campaignd/internal/config"
@@ -79,14 +80,20 @@ paused or cancelled. Skipped and refused rows are outcomes: the exit code is 0.`
 
 // send runs one campaign in this process and prints its report.
 func (p *program) send(ctx context.Context, c *config.Config, o daemon.RunOptions, json bool) (err error) {
-	bar := newProgress(p.Stderr, p.columns())
+	bar, fresh := newProgress(p.Stderr, p.columns()), newLedger(c)
 	d, err := daemon.New(ctx, c, daemon.Options{Log: p.logOn(bar, c, true)})
 	if err != nil {
 		bar.close()
 		return beforeSending(ctx, "the same command", err)
 	}
 	defer command.Closing(d, &err)
-	o.Progress, o.Checked, o.Beside = bar.show, bar.warn, bar.beside
+	o.Progress, o.Beside = bar.show, bar.beside
+	o.Checked = func(found *launch.Preflight) {
+		if fresh != "" {
+			fmt.Fprintf(bar, "the ledger %s is new: it knows of no earlier run\n", fresh)
+		}
+		bar.warn(found)
+	}
 	result, err := d.RunCampaign(ctx, o)
 	bar.close()
 	again := "the same command"

@@ -44,12 +44,15 @@ intake takes webhooks and sends nothing, sender sends and fires schedules and ta
 			if err := ready(); err != nil {
 				return command.Invalid(err)
 			}
-			log := p.log(c, false)
+			log, fresh := p.log(c, false), newLedger(c)
 			d, err := daemon.New(cmd.Context(), c, daemon.Options{Log: log, API: operatorsAPI, Console: pages(c), Patient: true})
 			if err != nil {
 				return err
 			}
 			defer command.Closing(d, &err)
+			if fresh != "" {
+				log.Info("the ledger is new: it knows of no earlier run", "ledger", fresh)
+			}
 			return d.Serve(cmd.Context(), func(public, admin string) {
 				log.Info("serving", "role", c.Role, "webhooks", public, "admin", admin, "ledger", c.Masked().Ledger,
 					"campaigns", c.Campaigns, "version", version.String())

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -29,26 +30,31 @@ func faultyQuery(op *huma.Operation, u *url.URL) *Error {
 	if err != nil {
 		return faulty("the query cannot be read (%v): want NAME=VALUE&NAME=VALUE, with each %% written %%25", err)
 	}
-	known := map[string]*huma.Schema{}
+	known := map[string]*huma.Param{}
 	for _, p := range op.Parameters {
 		if p.In == "query" {
-			known[p.Name] = p.Schema
+			known[p.Name] = p
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(query)) {
-		values, schema := query[name], known[name]
+		values, p := query[name], known[name]
 		switch {
-		case schema == nil && len(known) == 0:
+		case p == nil && len(known) == 0:
 			return faulty("unknown parameter %.60q; this route has none", name)
-		case schema == nil:
+		case p == nil:
 			return faulty("unknown parameter %.60q; %s", name, sentence.DidYouMean(name, slices.Sorted(maps.Keys(known))))
 		case len(values) > 1:
 			return faulty("%s is given %d times: give one value", name, len(values))
-		case values[0] == "":
+		case values[0] == "" && !p.Required:
 			return faulty("%s is empty: give a value, or leave %s out", name, name)
 		}
-		if remedy := remedyFor(schema, values[0]); remedy != "" {
+		if remedy := remedyFor(p.Schema, values[0]); remedy != "" {
 			return faulty("%s=%s: %s", name, sentence.Shorten(values[0], 60), remedy)
+		}
+	}
+	for _, p := range op.Parameters {
+		if p.In == "query" && p.Required && query.Get(p.Name) == "" {
+			return faulty("the parameter %s is missing: %s", p.Name, p.Description)
 		}
 	}
 	return nil
@@ -57,6 +63,8 @@ func faultyQuery(op *huma.Operation, u *url.URL) *Error {
 // remedyFor says what a parameter wants instead of a value; "": the value fits.
 func remedyFor(s *huma.Schema, value string) string {
 	switch {
+	case strings.HasPrefix(value, " "):
+		return "it begins with a blank; write a + as %2B"
 	case s.Type == huma.TypeInteger:
 		return remedyForInteger(s, value)
 	case s.Type == huma.TypeBoolean:

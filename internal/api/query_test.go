@@ -21,8 +21,12 @@ func TestAFaultyQueryNamesItsParameterAndRemedy(t *testing.T) {
 			}
 			seen++
 			wrong, remedy := wrongValue(p.Schema)
+			empty := p.Name + " is empty: give a value, or leave " + p.Name + " out"
+			if p.Required {
+				empty = "the parameter " + p.Name + " is missing: "
+			}
 			for query, want := range map[string]string{
-				p.Name + "=":                   p.Name + " is empty: give a value, or leave " + p.Name + " out",
+				p.Name + "=":                   empty,
 				p.Name + "=1&" + p.Name + "=2": p.Name + " is given 2 times: give one value",
 				p.Name + "=" + wrong:           remedy,
 			} {
@@ -69,6 +73,8 @@ func TestARefusalOfAQuerySaysWhatWasMeant(t *testing.T) {
 		"deliveries?statsu=failed":               `unknown parameter \"statsu\"; did you mean \"status\"?`,
 		"deliveries?status=failed%zz":            `with each % written %25`,
 		"deliveries?status=failed&status=queued": `status is given 2 times: give one value`,
+		"why/recipient":                          `the parameter to is missing: a phone number, as the list`,
+		"why/recipient?to=+2348031234567":        `to= 2348031234567: it begins with a blank; write a + as %2B`,
 		"history?step=1":                         `unknown parameter \"step\"; this route has none`,
 	} {
 		got := w.ask(t, "GET", "/api/v1/runs/spring-1/"+query, "read", "")

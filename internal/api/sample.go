@@ -73,9 +73,6 @@ func (s *Server) preview(w http.ResponseWriter, r *http.Request, dir string) (in
 
 func (s *Server) sendTest(w http.ResponseWriter, r *http.Request, dir string) (int, any, error) {
 	to := r.URL.Query().Get("to")
-	if to == "" {
-		return 0, nil, refuse("to is missing: give a number of yours, in international form with +")
-	}
 	return s.sampling(w, r, dir, func(ctx context.Context, u *upload, row int64) (any, error) {
 		sample, receipt, err := s.process.SendTest(ctx, s.sessionOf(ctx), u.definition.Name, u.campaign, u.list, row, to)
 		if err != nil {

@@ -109,7 +109,7 @@ func keyIn(r campaign.Run, to string) (int64, error) {
 	if key == 0 {
 		what, _, _ := strings.Cut(wrong.Message, "; ") // its remedy is for a list
 		return 0, invalid("%q is no phone number: it %s; write + and the country code, or the number as the list has it", to,
-			strings.TrimPrefix(what, fmt.Sprintf("%+q ", to)))
+			strings.TrimPrefix(what, fmt.Sprintf("%+q ", strings.TrimSpace(to))))
 	}
 	return key, nil
 }
