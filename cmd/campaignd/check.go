@@ -24,6 +24,8 @@ import (
 	"campaignd/internal/config"
 	"campaignd/internal/daemon"
 	"campaignd/internal/doctor"
+	"campaignd/internal/ledger"
+	"campaignd/internal/ledger/backend"
 	"campaignd/internal/messaging"
 	"campaignd/internal/messaging/connector"
 	"campaignd/internal/sentence"
@@ -143,11 +145,11 @@ func (p *program) check(ctx context.Context, path string, f checkFlags) (_ *laun
 		defer client.Close()
 		in.Service = client
 	}
-	var l campaign.Ledger
-	if !c.NoLedger() {
-		if l, err = daemon.OpenLedger(ctx, c, false, p.log(c, true)); err != nil {
-			return nil, err
-		}
+	l, err := p.ledgerToSendFrom(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	if l != nil {
 		defer command.Closing(l, &err)
 		in.Suppressions, in.Reached = l, l
 	}
@@ -171,6 +173,25 @@ func (p *program) check(ctx context.Context, path string, f checkFlags) (_ *laun
 		}
 	}
 	return found, withRemedy(c, err)
+}
+
+// ledgerToSendFrom opens the ledger of a check, and returns the error with which a sender would
+// refuse it: one that is gone or went back in time does not know whom `run` sent to. It is nil if
+// the first run makes it.
+func (p *program) ledgerToSendFrom(ctx context.Context, c *config.Config) (campaign.Ledger, error) {
+	if c.NoLedger() {
+		return nil, backend.Lost(c)
+	}
+	l, err := daemon.OpenLedger(ctx, c, false, p.log(c, true))
+	if err != nil {
+		return nil, err
+	}
+	if s, ok := l.(ledger.Sendable); ok {
+		if err := s.Sendable(ctx); err != nil {
+			return nil, errors.Join(err, l.Close())
+		}
+	}
+	return l, nil
 }
 
 // canBeRead opens the list of a campaign, and returns why it cannot be read.

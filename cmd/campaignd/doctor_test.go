@@ -49,7 +49,7 @@ func TestTheDoctorFindsWhatIsWrong(t *testing.T) {
 	is("an endpoint that is served", d.diagnosed(0)["webhooks"], doctor.HealthOK)
 	stop()
 
-	is("a folder without campaigns", d.diagnosed(0)["campaigns"], doctor.HealthOK)
+	is("no folder where the configuration names one", d.diagnosed(0)["campaigns"], doctor.HealthWarn)
 	if err := os.Mkdir(d.path("campaigns"), 0o700); err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"os"
 	"strings"
@@ -278,4 +279,63 @@ func TestANewLedgerIsToldWithItsPath(t *testing.T) {
 	if again := d.want(0, "run", d.path("c.yaml"), "--settle", "10s").stderr; strings.Contains(again, "is new") {
 		t.Errorf("the second run: got %q, want nothing of a new ledger", again)
 	}
+}
+
+// A ledger that is gone, empty or copied does not know whom `run` sent to: `check` says what `run`
+// would say.
+func TestACheckRefusesALedgerAsARunDoes(t *testing.T) {
+	t.Parallel()
+	d := newFixture(t, nil)
+	d.want(0, "run", d.path("c.yaml"), "--settle", "10s")
+	path := d.path("campaignd.db")
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name    string
+		replace func() error
+		want    string
+	}{
+		{"copied", func() error { return errors.Join(os.Remove(path), os.WriteFile(path, whole, 0o600)) }, "it is a copy"},
+		{"empty", func() error { return os.Truncate(path, 0) }, "this file is new"},
+		{"gone", func() error { return os.Remove(path) }, "is gone"},
+	} {
+		if err := tt.replace(); err != nil {
+			t.Fatal(err)
+		}
+		for _, command := range []string{"check", "run"} {
+			if got := d.want(1, command, d.path("c.yaml")).stderr; !strings.Contains(got, tt.want) {
+				t.Errorf("%s of a ledger that is %s: got %q, want %q", command, tt.name, got, tt.want)
+			}
+			_ = os.Remove(path + "-wal")
+			_ = os.Remove(path + "-shm")
+		}
+	}
+}
+
+// A page that is damaged does not keep a ledger from opening: the doctor reads the whole file.
+func TestTheDoctorFindsADamagedPage(t *testing.T) {
+	t.Parallel()
+	d := newFixture(t, nil)
+	d.want(0, "run", d.path("c.yaml"), "--settle", "10s")
+	wantIn(t, "a whole file", d.run("doctor").stdout, "ok      ledger")
+	f, err := os.OpenFile(d.path("campaignd.db"), os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := f.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	noise := bytes.Repeat([]byte{0xa5}, 4096)
+	for page := info.Size()/4096 - 12; page < info.Size()/4096; page++ {
+		if _, err := f.WriteAt(noise, page*4096); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	wantIn(t, "a damaged page", d.want(1, "doctor").stdout, "fail    ledger", "the file is damaged", "btreeInitPage", "Backup and restore")
 }

@@ -193,6 +193,14 @@ func clockCheck(name, whose string, skew time.Duration) Check {
 	return Check{Name: name, Health: HealthOK, Detail: detail}
 }
 
+// ledgerRemedy says what to do about a ledger that cannot be read.
+func ledgerRemedy(cfg *config.Config) string {
+	if cfg.SharedLedger() {
+		return "check ledger in the configuration, and that its server runs"
+	}
+	return "check ledger in the configuration; docs/recovery.md, Backup and restore, has the steps"
+}
+
 // checkLedger reads the ledger and the settings that its durability rests on.
 func checkLedger(ctx context.Context, cfg *config.Config) []Check {
 	const name = "ledger"
@@ -204,7 +212,7 @@ func checkLedger(ctx context.Context, cfg *config.Config) []Check {
 	}
 	l, err := backend.Read(ctx, cfg, nil)
 	if err != nil {
-		return []Check{fail(name, "check ledger in the configuration, and that its server runs", err)}
+		return []Check{fail(name, ledgerRemedy(cfg), err)}
 	}
 	defer l.Close()
 	asked := time.Now()
@@ -215,13 +223,19 @@ func checkLedger(ctx context.Context, cfg *config.Config) []Check {
 	f, err := teller.Diagnose(ctx)
 	now := time.Now()
 	if err != nil {
-		return []Check{fail(name, "check that its server runs", err)}
+		return []Check{fail(name, ledgerRemedy(cfg), err)}
 	}
 	checks := []Check{good(name, "%s can be read, and `serve` may send from it", ledger.Redact(cfg.Ledger))}
+	if f.Unread {
+		checks[0].Detail += "; there was no time to read its whole file, and `campaignd backup FILE` does"
+	}
 	if r, ok := l.(ledger.Sendable); ok {
 		if err := r.Sendable(ctx); err != nil {
 			checks = []Check{fail(name, "follow docs/recovery.md, When the ledger went back in time", err)}
 		}
+	}
+	if f.Damage != nil {
+		checks = []Check{fail(name, ledgerRemedy(cfg), f.Damage)}
 	}
 	if f.Unsafe != nil {
 		checks = append(checks, Check{"durability", HealthFail, f.Unsafe.Error(), "change that setting; nothing is sent before"})

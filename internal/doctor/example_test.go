@@ -17,5 +17,5 @@ func ExampleDiagnose() {
 	}
 	// Output:
 	// redis: ok (none: the limits are kept in the one process that sends)
-	// campaigns: ok (there is no folder absent, so no schedule fires)
+	// campaigns: warn (there is no folder absent, so no schedule fires)
 }

@@ -24,7 +24,11 @@ import (
 func checkCampaigns(_ context.Context, cfg *config.Config) []Check {
 	const name = "campaigns"
 	if _, err := os.Stat(cfg.Campaigns); errors.Is(err, fs.ErrNotExist) {
-		return []Check{good(name, "there is no folder %s, so no schedule fires", cfg.Campaigns)}
+		const none = "there is no folder %s, so no schedule fires"
+		if cfg.Campaigns != config.Default().Campaigns {
+			return []Check{warn(name, "make it, or correct campaigns in the configuration", none, cfg.Campaigns)}
+		}
+		return []Check{good(name, none, cfg.Campaigns)}
 	}
 	if err := schedule.CheckFolder(cfg.Campaigns); err != nil {
 		return []Check{fail(name, "correct campaigns in the configuration", err)}

@@ -8,6 +8,10 @@ type Diagnosis struct {
 	Durable string
 	// Unsafe names the setting that can lose a commit, with its remedy; nil: there is none.
 	Unsafe error
+	// Damage is what is wrong with the file, with its remedy; nil: nothing that was read.
+	Damage error
+	// Unread says that there was no time to read the whole file.
+	Unread bool
 	// Clock is the time of the database's own clock, read during the call; zero: it has none.
 	Clock time.Time
 }
