@@ -47,11 +47,16 @@ type body struct {
 
 func (b *body) release() {
 	b.from.reserve(b.address, -b.reserved)
-	if cap(b.bytes) == smallBody {
-		buffer := b.bytes[:0]
-		b.from.small.Put(&buffer)
-	}
+	b.from.keep(b.bytes)
 	b.bytes = nil
+}
+
+// keep keeps a buffer that can be used again.
+func (s *bodies) keep(buffer []byte) {
+	if cap(buffer) == smallBody {
+		buffer = buffer[:0]
+		s.small.Put(&buffer)
+	}
 }
 
 // share is how many bytes of max one address gets: a quarter, and one body of the longest length at
@@ -138,6 +143,7 @@ func (s *bodies) grow(b *body) bool {
 	b.reserved = size
 	grown := make([]byte, len(b.bytes), size)
 	copy(grown, b.bytes)
+	s.keep(b.bytes)
 	b.bytes = grown
 	return true
 }

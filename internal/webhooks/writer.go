@@ -78,11 +78,11 @@ func (w *writer) drain(ctx context.Context) error {
 // them has a commit of its own, and the others wait for it.
 const linger = time.Millisecond
 
-// gather adds the requests that wait to the batch of first, and returns the facts and the number of
-// events of all. After a commit of several requests it waits for as many, at most for linger.
-// Without them, as of a caller that posts alone, it waits for nothing.
-func (w *writer) gather(first *queued) (facts campaign.Events, events int) {
-	facts, events = first.facts, first.events
+// gather makes a batch of first and the requests that wait, and returns the number of events of
+// all. After a commit of several requests it waits for as many, at most for linger. Without them,
+// as of a caller that posts alone, it waits for nothing.
+func (w *writer) gather(first *queued) (events int) {
+	events = first.events
 	w.batch = append(w.batch[:0], first)
 	var end <-chan time.Time // nil: it has not waited yet
 	for events < w.maxBatch {
@@ -91,7 +91,7 @@ func (w *writer) gather(first *queued) (facts campaign.Events, events int) {
 		case next = <-w.queue:
 		default:
 			if len(w.batch) >= w.before {
-				return facts, events
+				return events
 			}
 			if end == nil {
 				end = time.After(linger)
@@ -99,23 +99,31 @@ func (w *writer) gather(first *queued) (facts campaign.Events, events int) {
 			select {
 			case next = <-w.queue:
 			case <-end:
-				return facts, events
+				return events
 			}
 		}
-		if len(w.batch) == 1 { // copy the slices before anything is appended to them
-			facts = campaign.Events{}
-			merge(&facts, first.facts)
-		}
-		merge(&facts, next.facts)
 		events += next.events
 		w.batch = append(w.batch, next)
 	}
-	return facts, events
+	return events
+}
+
+// facts is the facts of the batch, which has so many events.
+func (w *writer) facts(events int) campaign.Events {
+	if len(w.batch) == 1 {
+		return w.batch[0].facts
+	}
+	all := campaign.Events{Statuses: make([]campaign.StatusEvent, 0, events)} // nearly all events are statuses
+	for _, q := range w.batch {
+		merge(&all, q.facts)
+	}
+	return all
 }
 
 // commit stores first and the requests that gather adds in one transaction, and answers them all.
 func (w *writer) commit(ctx context.Context, first *queued) {
-	facts, events := w.gather(first)
+	events := w.gather(first)
+	facts := w.facts(events)
 	w.before = len(w.batch)
 	keepLater(&facts)
 

@@ -3,6 +3,7 @@ package service
 import (
 	"errors"
 	"hash/maphash"
+	"slices"
 	"strings"
 	"time"
 
@@ -55,6 +56,9 @@ func (d *decoder) body(v rawjson.Value) error {
 	for m := v.Members(); m.Next(); {
 		if err := d.one(m.Val); err != nil {
 			return err
+		}
+		if len(d.Events) == 1 { // the others are about as long as the first
+			d.Events = slices.Grow(d.Events, min(len(v)/len(m.Val), messaging.MaxEvents))
 		}
 	}
 	return nil
