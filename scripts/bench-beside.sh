@@ -2,7 +2,7 @@
 # Compares another commit with this tree. Compare the CPU a message of the two, not the rates,
 # because other load on the machine changes the rates more.
 #
-#   scripts/bench-beside.sh COMMIT                            PAIRS (5) pairs, medians by row
+#   scripts/bench-beside.sh COMMIT                            PAIRS (5) pairs of MESSAGES (40000), medians by row
 #   scripts/bench-beside.sh COMMIT [flags of tools/bench]     both at the same time, once
 #   scripts/bench-beside.sh HEAD~1 -cluster -quick
 #
@@ -38,7 +38,7 @@ CGO_ENABLED=0 go build -o "$work/this" ./tools/bench
 row() {
 	side=$1 name=$2
 	shift 2
-	"$work/$side" -quick -n 1 -rows 1000 "$@" >"$work/out" 2>"$work/log" || {
+	"$work/$side" -quick -n 1 -rows 1000 -messages "${MESSAGES:-40000}" "$@" >"$work/out" 2>"$work/log" || {
 		grep -q 'flag provided but not defined' "$work/log" && return
 		cat "$work/log" >&2
 		exit 1
@@ -55,11 +55,11 @@ row() {
 
 pair() {
 	for side in $1 $2; do
-		row "$side" "PostgreSQL, by 64" -cluster -messages 40000 -period 1s
-		row "$side" SQLite -messages 40000
-		row "$side" "PostgreSQL, no statuses, 200 open" -cluster -silent -workers 200 -messages 40000
+		row "$side" "PostgreSQL, by 64" -cluster -period 1s
+		row "$side" SQLite
+		row "$side" "PostgreSQL, no statuses, 200 open" -cluster -silent -workers 200
 		for open in 48 200 1000; do
-			row "$side" "PostgreSQL, no statuses, $open open at 50 ms" -cluster -silent -workers $open -delay 50ms -messages 40000
+			row "$side" "PostgreSQL, no statuses, $open open at 50 ms" -cluster -silent -workers $open -delay 50ms
 		done
 	done
 }
