@@ -175,10 +175,6 @@ s3: bin/versitygw #+ test watched buckets against versitygw, which checks signat
 	go test ./internal/drops -tags mutants,s3 -run 'Bucket|Object|Put|Read|Spool|Server' -count=1 -v -versitygw $(CURDIR)/bin/versitygw
 	$(FAULTS) ./internal/daemon/harness -run FiringsAndFiles -scene 3m -scene-files 30 -versitygw $(CURDIR)/bin/versitygw
 
-.PHONY: drop-large
-drop-large: #+ drop 1,000,000 rows into a bucket and kill the process five times; memory, and time to the first message
-	$(FAULTS) ./internal/daemon/harness -run ALargeDrop -drop-rows 1000000 -drop-lives 6s
-
 # The installation takes about two minutes.
 bin/versitygw:
 	GOBIN=$(CURDIR)/bin go install github.com/versity/versitygw/cmd/versitygw@$(VERSITYGW_VERSION)
@@ -212,10 +208,6 @@ else
 	$(UPGRADE) -old $(CURDIR)/bin/campaignd-old
 endif
 
-.PHONY: flood
-flood: #+ send 80 a second while one core posts unsigned webhooks for 20 s; sending must keep 95 % of its rate
-	go test ./internal/daemon -run 'TestUnsignedPostsStopNothing$$' -flood 20s -count=1 -v
-
 .PHONY: faults
 faults: ## harness and cluster at once
 	$(FAULTS) ./internal/daemon/harness
@@ -241,7 +233,7 @@ bench-step: #+ time and memory of a planning step: 1,000,000 rows, 50 runs, 20 n
 	go test ./campaign/sender -run XXX -bench PlanningStep -benchtime 3000x -step-rows 1000000 $(STEP)
 
 .PHONY: bench-cluster
-bench-cluster: #+ replicas on private PostgreSQL and Redis servers: rate, CPU, COPY, webhook events, bytes per delivery
+bench-cluster: #+ replicas on private PostgreSQL and Redis servers: rate, CPU, COPY, bytes per delivery
 	go run ./tools/bench -cluster
 
 LARGE ?= 10000000
@@ -252,14 +244,6 @@ large: #+ import and send LARGE (10,000,000) rows with four replicas on PostgreS
 .PHONY: bench-reports
 bench-reports: #+ report, HTML and audit of a run of ROWS (10,000,000) generated rows on a private PostgreSQL (6 minutes, 6 GB)
 	go run ./tools/bench -generated $(or $(ROWS),10000000)
-
-.PHONY: bench-lag
-bench-lag: #+ how old summaries get while 1,000/s are sent for 3 minutes beside ROWS (10,000,000) generated rows on PostgreSQL (12 minutes, 6 GB)
-	go run ./tools/bench -generated $(or $(ROWS),10000000) -lag 3m
-
-.PHONY: bench-person
-bench-person: #+ first page of what one person got in 80 of RUNS (100) generated runs of ROWS (200,000) on PostgreSQL (12 GB)
-	go run ./tools/bench -generated $(or $(ROWS),200000) -runs $(or $(RUNS),100)
 
 # Not part of the gate: building the servers takes ten minutes.
 .PHONY: kubernetes
@@ -278,21 +262,9 @@ openapi: #+ check the OpenAPI documents (3.1 and 3.0.3) with two validators
 bench-api: #+ pages of the deliveries of a run of 1,000,000 rows on a private PostgreSQL, with every filter
 	go test ./internal/ledger/postgres -run '^$$' -bench PagesOfDeliveries -pagerows 1000000 -benchtime 30x -timeout 20m
 
-.PHONY: bench-events
-bench-events: #+ send at 1,000/s with 200 clients on the server-sent events and without; sending must keep 95 % of its rate
-	go test ./internal/daemon -run 'TestClientsThatListenCostTheSendingLittle$$' -listeners 200 -count=1 -v
-
-.PHONY: bench-orders
-bench-orders: #+ send at 80/s with 500 events of orders a second for a minute; each must be durable, and sending keep 98 %
-	$(FAULTS) ./internal/daemon/harness -run 'TestEventsOfOrdersSlowNoSending$$' -orders-for 60s
-
 .PHONY: bench-console
 bench-console: #+ pages of the console with a run of ROWS=1000000 rows while it sends: median, 99 %, bytes on the wire
 	CI= scripts/browser.sh -run PagesAreQuick -rows $(or $(ROWS),1000000) -timeout 30m
-
-.PHONY: bench-viewers
-bench-viewers: #+ send runs without and with VIEWERS=200 open pages of the run; the median time may grow by 2 %
-	CI= scripts/browser.sh -run ViewersSlow -viewers $(or $(VIEWERS),200) -timeout 30m
 
 .PHONY: services
 services: ## install redis-server, PostgreSQL, PgBouncer and chromium for the tests

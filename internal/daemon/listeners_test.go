@@ -20,7 +20,7 @@ import (
 	"campaignd/internal/client/resource"
 )
 
-// listeners is how many clients follow the events. `make bench-events` gives 200, and then the rate
+// listeners is how many clients follow the events. docs/performance.md gives 200, and then the rate
 // of sending is judged.
 var listeners = flag.Int("listeners", 0, "clients of TestClientsThatListenCostTheSendingLittle; judges the rate")
 

@@ -36,7 +36,7 @@ type sending struct {
 }
 
 // TestViewersSlowNoRunDown sends runs, every other one with viewers, and compares the medians of
-// their times, and of the processor time of serve; `make bench-viewers` asks for it.
+// their times, and of the processor time of serve; docs/performance.md asks for it.
 func TestViewersSlowNoRunDown(t *testing.T) {
 	if *benchViewers == 0 {
 		return

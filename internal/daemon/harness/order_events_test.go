@@ -23,7 +23,7 @@ import (
 	"campaignd/internal/sandbox/shop/value"
 )
 
-// ordersFor is how long events of orders come. `make bench-orders` gives a minute, and then the
+// ordersFor is how long events of orders come. docs/performance.md gives a minute, and then the
 // rate of sending is judged.
 var ordersFor = flag.Duration("orders-for", 0, "length of TestEventsOfOrdersSlowNoSending; judges the rate")
 
