@@ -22,8 +22,8 @@ import (
 	"campaignd/internal/sandbox"
 )
 
-// flood is how long unsigned posts come. docs/performance.md gives 20s, and then the rate of sending
-// is judged.
+// flood is how long unsigned posts come. docs/performance.md gives 20s, and then the rate of
+// sending is judged.
 var flood = flag.Duration("flood", 0, "how long unsigned posts come in TestUnsignedPostsStopNothing; judges the rate")
 
 // floodAddress is where the unsigned posts come from. Linux answers to all of 127.0.0.0/8.
