@@ -214,6 +214,19 @@ func TestWhyGivesAFinishOnlyWhileItIsSent(t *testing.T) {
 	}
 }
 
+// The other number's rate sends none of the rows that a held one has.
+func TestWhyGivesNoFinishWhileRowsWaitForAHold(t *testing.T) {
+	now := time.Date(2026, 11, 21, 5, 0, 0, 0, time.UTC)
+	h := held{tallies: []campaign.Tally{{Status: campaign.Queued, N: 10}},
+		lanes: []campaign.LaneReport{{Connection: "a", LimitedBy: campaign.ByHold, At: now},
+			{Connection: "b", LimitedBy: campaign.ByNone, Rate: 10, At: now}},
+		segments: []campaign.SegmentState{{Segment: campaign.Segment{Hi: 10}, LeaseUntil: now.Add(1), Connection: "a"}}}
+	w, err := Explain(t.Context(), h, campaign.Run{No: 1, Campaign: "a", State: campaign.Running}, Holds{}, now)
+	if err != nil || !w.Finish.IsZero() || len(w.Waits) != 1 || w.Waits[0].For != campaign.ByHold {
+		t.Errorf("got sent by %v, waits %+v, %v; want no time, and all rows waiting for the hold", w.Finish, w.Waits, err)
+	}
+}
+
 func TestWhyGivesNoFinishWhileALimitOfADayBinds(t *testing.T) {
 	now := time.Date(2026, 11, 21, 5, 0, 0, 0, time.UTC)
 	for _, limit := range []campaign.LimitedBy{campaign.ByTier, campaign.ByAllowance, campaign.ByRamp, campaign.ByWindow,

@@ -80,15 +80,15 @@ func (w *Answer) aboveMark(s campaign.SegmentState) Wait {
 	return w.standstill(parked)
 }
 
-// standstill is what limits every live lane of the run, if none of them sends, and until when the
-// first of them waits; else throughput. A lane without anything to do does not count for a segment
-// that is parked, because it does not see that segment.
+// standstill is what limits every live lane of the run, if none of them sends or all have the run's
+// own rate, and until when the first of them waits; else throughput. A lane without anything to do
+// does not count for a segment that is parked, because it does not see that segment.
 func (w *Answer) standstill(parked bool) Wait {
 	limit, until := campaign.LimitedBy(""), time.Time{}
 	for _, l := range w.Lanes {
 		switch {
 		case !l.live() || parked && l.LimitedBy == campaign.ByNone:
-		case l.LimitedBy == campaign.ByNone, !StandsStill(l.LimitedBy), limit != "" && limit != l.LimitedBy:
+		case l.LimitedBy != campaign.ByRunRate && !StandsStill(l.LimitedBy), limit != "" && limit != l.LimitedBy:
 			return Wait{For: campaign.ByThroughput}
 		default:
 			limit = l.LimitedBy

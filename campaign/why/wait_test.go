@@ -67,6 +67,8 @@ func TestWhyCountsTheRowsByWhatTheyWaitFor(t *testing.T) {
 			"11 throughput , 10 throughput b, 2 retry 1m0s, 20 window 1h0m0s, 6 tier 3h0m0s"},
 		{"all lanes at a standstill", campaign.Run{State: campaign.Running}, lanes[:1], 49, 0,
 			"10 throughput b, 2 retry 1m0s, 20 window 1h0m0s, 11 tier 3h0m0s, 6 tier 3h0m0s"},
+		{"all lanes at the run's own rate", campaign.Run{State: campaign.Running}, []campaign.LaneReport{{Connection: "b",
+			LimitedBy: campaign.ByRunRate, At: now}}, 49, 0, "11 run_rate , 10 run_rate b, 6 throughput a, 2 retry 1m0s, 20 window 1h0m0s"},
 		{"without a sender", campaign.Run{State: campaign.Running}, nil, 46, 0, "10 throughput b, 10 none , 6 throughput a, 20 window 1h0m0s"},
 		{"a recipient at its cap", campaign.Run{State: campaign.Running}, lanes, 49, 1,
 			"11 throughput , 10 throughput b, 1 frequency_cap 1m0s, 1 retry 1m0s, 20 window 1h0m0s, 6 tier 3h0m0s"},

@@ -174,6 +174,9 @@ func Explain(ctx context.Context, l Ledger, run campaign.Run, h Holds, now time.
 		}
 	}
 	w.Waits = w.waits(run, segments)
+	if slices.ContainsFunc(w.Waits, func(one Wait) bool { return one.For == campaign.ByHold }) {
+		w.Finish = time.Time{} // no rate sends those rows before the hold ends
+	}
 	w.LimitedBy, w.Sentence = w.answer(run)
 	if refused != nil && len(run.Definition) > 0 && run.Wanted == campaign.WantRun && run.State.Sends() {
 		w.LimitedBy = campaign.ByNone

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -157,6 +158,6 @@ func (p *program) sayLocal(cmd *cobra.Command) error {
 			"`campaignd launch` sends from there; unset %[1]s to send from here", command.ServerVariable))
 	}
 	fmt.Fprintf(p.Stderr, "campaignd: %s is about this machine, not about %s%s\n",
-		cmd.Name(), command.ServerVariable, command.InsteadOf(cmd.Name()))
+		strings.TrimPrefix(cmd.CommandPath(), "campaignd "), command.ServerVariable, command.InsteadOf(cmd.Name()))
 	return nil
 }

@@ -116,7 +116,7 @@ func TestALocalCommandSaysThatItIsLocal(t *testing.T) {
 	for command, local := range map[string]bool{
 		"doctor": true, "commerce status": true, "init --help": false, "runs": false, "version": false} {
 		r := d.run(strings.Fields(command)...)
-		if got := strings.Contains(r.stderr, "is about this machine, not about CAMPAIGND_SERVER"); got != local {
+		if got := strings.Contains(r.stderr, "campaignd: "+command+" is about this machine, not about CAMPAIGND_SERVER"); got != local {
 			t.Errorf("%s: got the note: %v, want %v:\n%s", command, got, local, r.stderr)
 		}
 	}

@@ -17,11 +17,13 @@ type Series struct {
 	Delivery    DeliveryTimes      `json:"delivery"`
 }
 
-// SeriesPoint counts what happened in one step that begins at At.
+// SeriesPoint counts what happened in one step that begins at At. Delivered counts the statuses
+// that came: a message of which only the status read came is in the funnel of the report and in the
+// countries as delivered, and here as read alone.
 type SeriesPoint struct {
 	At        time.Time `json:"at"`
 	Accepted  int64     `json:"accepted"`
-	Delivered int64     `json:"delivered"`
+	Delivered int64     `json:"delivered" doc:"statuses that came; a message of which only read came is not in it"`
 	Read      int64     `json:"read"`
 	Failed    int64     `json:"failed"`
 }
