@@ -25,9 +25,8 @@ const (
 	sqlBeginPart  = `INSERT INTO key_part (part) VALUES ($1) ON CONFLICT DO NOTHING`
 	sqlErasedPart = `SELECT erased FROM key_part WHERE part = $1 AND phase = 0`
 	// The update locks the part, so that an erasure comes before it or finds the pages.
-	sqlKeepPart   = `UPDATE key_part SET phase = 1 WHERE part = $1 AND phase = 0 AND erased = $2`
-	sqlInsertPage = `INSERT INTO key_page (part, lo, keys) VALUES ($1, $2, $3)`
-	sqlPartSize   = `SELECT CAST(coalesce(sum(hi - lo), 0) AS bigint) FROM segment WHERE id >= $1 AND id <= $2`
+	sqlKeepPart   = `UPDATE key_part SET phase = $3 WHERE part = $1 AND phase = 0 AND erased = $2`
+	sqlInsertPage = `INSERT INTO key_page (part, lo, keys) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`
 	sqlPartKeys   = `SELECT coalesce(string_agg(key || ' ' || (rid & 4294967295), ','), '') FROM delivery
 		WHERE rid >= $1 AND rid < $2 AND key > 0`
 	sqlTellErased  = `UPDATE key_part SET erased = erased + 1 WHERE part = $1`
@@ -47,7 +46,9 @@ func (l *Ledger) PersonParts(ctx context.Context, key, before int64) ([]campaign
 			return p, err
 		}
 		p.Run, p.From, p.To = ledger.PartRows(p.ID)
-		p.Unread = phase != 1
+		if p.Unread = phase != 1; p.Unread { // some of its pages may be there
+			return p, nil
+		}
 		for _, page := range pages {
 			rows, err := ledger.ReadKeyPage(page)
 			if err != nil {
@@ -65,13 +66,18 @@ func (l *Ledger) PersonParts(ctx context.Context, key, before int64) ([]campaign
 	}, sqlPersonParts, cmp.Or(before, 1<<62), key, other, int64(personParts))
 }
 
+// pagesAtOnce is how many pages one transaction keeps, some 400 kB.
+const pagesAtOnce = 64
+
 // KeepNumbers implements campaign.PersonLedger. An erasure counts itself in the part before it
-// erases a row, and takes the number off its page: what was read before it is not kept.
+// erases a row, and takes the number off its page: what was read before it is not kept. KeepNumbers
+// counts itself there too, so that a call that began before it keeps no further page. Nobody reads
+// the pages before the last one is kept.
 func (l *Ledger) KeepNumbers(ctx context.Context) (kept bool, err error) {
 	if l.options.ReadOnly {
 		return false, nil
 	}
-	var part, erased int64
+	var part, count int64
 	if found, err := l.row(ctx, Reports, []any{&part}, sqlUnkeptPart); err != nil || !found {
 		return false, err
 	}
@@ -81,28 +87,54 @@ func (l *Ledger) KeepNumbers(ctx context.Context) (kept bool, err error) {
 	if err := l.db.Passed(ctx); err != nil { // erasures that did not see the part
 		return false, err
 	}
-	if found, err := l.row(ctx, Reports, []any{&erased}, sqlErasedPart, part); err != nil || !found {
+	if err := l.db.Change(ctx, Reports, func(t Tx) error {
+		if _, err := t.Exec(sqlTellErased, part); err != nil {
+			return err
+		}
+		if kept, err = one(t.Each, []any{&count}, sqlErasedPart, part); err != nil || !kept {
+			return err
+		}
+		_, err = t.Exec(sqlForgetPages, part) // of a call that did not come to its end
+		return err
+	}); err != nil || !kept {
 		return false, err
 	}
+	keys, err := l.partKeys(ctx, part)
+	for more := true; more && kept && err == nil; {
+		var pages []ledger.KeyPage
+		if pages, more, err = keys.Pages(pagesAtOnce); err == nil {
+			kept, err = l.keepPages(ctx, part, count, pages, !more)
+		}
+	}
+	return kept && err == nil, err
+}
+
+// partKeys reads the numbers of a part.
+func (l *Ledger) partKeys(ctx context.Context, part int64) (*ledger.PartKeys, error) {
+	keys := &ledger.PartKeys{}
 	no, from, to := ledger.PartRows(part)
-	var size int
-	if _, err := l.row(ctx, Reports, []any{&size}, sqlPartSize, part, ledger.SegmentOf(ledger.RowID(no, to-1))); err != nil {
-		return false, err
-	}
-	rows := make([]ledger.KeyRow, 0, size) // up to 16 MB; growing it would take three times that
 	for seq := from; seq < to; seq += campaign.SegmentSize {
 		var text string
 		first, last := ledger.RowID(no, seq), ledger.RowID(no, seq+campaign.SegmentSize-1)
 		if _, err := l.row(ctx, Reports, []any{&text}, sqlPartKeys, first, last+1); err != nil {
-			return false, err
+			return nil, err
 		}
-		if rows, err = ledger.ReadKeys(rows, text); err != nil {
-			return false, err
+		if err := keys.Add(text); err != nil {
+			return nil, err
 		}
 	}
-	pages := ledger.KeyPages(rows)
+	return keys, nil
+}
+
+// keepPages stores pages of a part, unless somebody has counted there since count was read. With
+// last, the numbers of the part are kept.
+func (l *Ledger) keepPages(ctx context.Context, part, count int64, pages []ledger.KeyPage, last bool) (kept bool, err error) {
+	phase := int64(0)
+	if last {
+		phase = 1
+	}
 	err = l.db.Change(ctx, Reports, func(t Tx) error {
-		n, err := t.Exec(sqlKeepPart, part, erased)
+		n, err := t.Exec(sqlKeepPart, part, count, phase)
 		kept = n > 0
 		if err != nil || !kept {
 			return err
