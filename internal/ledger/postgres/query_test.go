@@ -148,8 +148,8 @@ func TestASilentServerHoldsNoConnectionForLong(t *testing.T) {
 	if _, err := l.Intend(t.Context(), []campaign.Intent{{Lease: lease, Connection: "conn_1", To: 100}}); err != nil {
 		t.Fatal(err)
 	}
-	l.sender.Within, l.reports.Within = time.Second, time.Second
-	fill := func() { // fills the pool with idle connections and makes them silent
+	l.sender.Within, l.reports.Within = 3*time.Second, 3*time.Second // all queries begin within this time
+	fill := func() {                                                 // fills the pool with idle connections and makes them silent
 		t.Helper()
 		var taken []*connect.Conn
 		for range connect.PoolSize {
