@@ -71,9 +71,10 @@ func readKeys(rows []KeyRow, text string) ([]KeyRow, error) {
 	return rows, nil
 }
 
-// PartKeys sorts the numbers of a part. It sorts chunks of them, keeps the chunks packed like pages,
-// with some 6 bytes a row instead of the 16 of a KeyRow, and merges them: a part of 1,000,000 rows
-// takes 8 MB. Add all numbers first, then take the pages. The zero value has no numbers.
+// PartKeys sorts the numbers of a part. It sorts chunks of them, keeps the chunks packed like
+// pages, with some 6 bytes a row instead of the 16 of a KeyRow, and merges them: a part of
+// 1,000,000 rows takes 8 MB. Add all numbers first, then take the pages. The zero value has no
+// numbers.
 type PartKeys struct {
 	rows   []KeyRow // that are in no chunk yet; later those of a page
 	chunks []keyChunk

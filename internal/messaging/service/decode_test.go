@@ -3,6 +3,7 @@ package service
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -60,12 +61,16 @@ func TestAStatusCostsThreeAllocations(t *testing.T) {
 		t.Fatal(err)
 	}
 	decode := EventDecoder()
-	if n := testing.AllocsPerRun(100, func() {
-		if _, err := decode(body); err != nil {
-			t.Fatal(err)
-		}
-	}); n > 3 {
-		t.Errorf("%v allocations, want at most 3", n)
+	least := math.Inf(1)
+	for range 5 { // what goroutines of other tests allocate meanwhile is counted, too
+		least = min(least, testing.AllocsPerRun(100, func() {
+			if _, err := decode(body); err != nil {
+				t.Fatal(err)
+			}
+		}))
+	}
+	if least > 3 {
+		t.Errorf("got %v allocations, want at most 3", least)
 	}
 }
 
