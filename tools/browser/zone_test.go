@@ -41,8 +41,8 @@ func TestTimesAreInTheZoneOfTheViewer(t *testing.T) {
 func (s *served) zones(ctx context.Context, name string, offset time.Duration) {
 	s.t.Helper()
 	times := evaluate[[]string](s.t, ctx, `[...document.querySelectorAll("time[datetime]")].map(e => e.dateTime + " " + e.textContent)`)
-	if len(times) < 3 {
-		s.t.Errorf("got the times %q, want some", times)
+	if len(times) < 2 {
+		s.t.Errorf("got the times %q, want two or more", times)
 	}
 	for _, one := range times {
 		at, text, _ := strings.Cut(one, " ")
