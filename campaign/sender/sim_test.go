@@ -26,9 +26,13 @@ var (
 	simTrace  = flag.String("trace", "", "a file for what happens in the first seed")
 )
 
-// deadline is the virtual time after which a simulation is stuck: the longest take some ten
+// The virtual time after which a simulation is stuck: the longest take some ten minutes. One that has
+// broken a promise ends sooner, because what broke it may keep all workers busy: an hour of that takes
 // minutes.
-const deadline = time.Hour
+const (
+	deadline       = time.Hour
+	brokenDeadline = 2 * time.Minute
+)
 
 // regression is a seed that once failed.
 type regression struct {
@@ -234,8 +238,8 @@ func (w *world) play(ctx context.Context, t *testing.T) {
 		if ended {
 			return
 		}
-		if time.Since(w.started) > deadline {
-			w.bad("stuck: not ended after %v", deadline)
+		if w.stuck() {
+			w.bad("stuck: not ended after %v", time.Since(w.started))
 			return
 		}
 		time.Sleep(1 + time.Duration(w.draw("down", 2_999_999_929, uint64(nth))))
@@ -290,8 +294,16 @@ func (w *world) watch(ctx context.Context, lived <-chan struct{}) bool {
 		if left == 0 {
 			return true
 		}
-		if time.Since(w.started) > deadline {
+		if w.stuck() {
 			return false
 		}
 	}
+}
+
+// stuck reports whether the simulation should have ended.
+func (w *world) stuck() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	lasted := time.Since(w.started)
+	return lasted > deadline || lasted > brokenDeadline && len(w.problems) > 0
 }
