@@ -185,8 +185,8 @@ func TestThePlannerTriesAtLeastEveryTwoSeconds(t *testing.T) {
 		w.planner.claimer.claimedAt = time.Time{}
 		ctx, stop := context.WithCancel(t.Context())
 		var planner sync.WaitGroup
+		<-w.planner.poke // of setRuns; the planner would take it
 		planner.Go(func() { w.planner.run(ctx) })
-		<-w.planner.poke // of setRuns
 		time.Sleep(8 * time.Second)
 		stop()
 		planner.Wait()
