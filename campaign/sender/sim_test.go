@@ -26,9 +26,9 @@ var (
 	simTrace  = flag.String("trace", "", "a file for what happens in the first seed")
 )
 
-// The virtual time after which a simulation is stuck: the longest take some ten minutes. One that has
-// broken a promise ends sooner, because what broke it may keep all workers busy: an hour of that takes
-// minutes.
+// The virtual time after which a simulation is stuck: the longest take some ten minutes. One that
+// has broken a promise ends sooner, because what broke it may keep all workers busy: an hour of
+// that takes minutes.
 const (
 	deadline       = time.Hour
 	brokenDeadline = 2 * time.Minute

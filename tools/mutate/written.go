@@ -135,8 +135,8 @@ func (o *options) testWith(ctx context.Context, t proof, mutation string) ([]byt
 	return c.CombinedOutput()
 }
 
-// findWritten returns the first test that finds the mutation, and "" if a proof passes three times: on a
-// busy machine, what a mutation breaks may happen late once.
+// findWritten returns the first test that finds the mutation, and "" if a proof passes three times:
+// on a busy machine, what a mutation breaks may happen late once.
 func (o *options) findWritten(ctx context.Context, e entry) (by string, err error) {
 	for _, t := range e.proofs {
 		sign, err := regexp.Compile(t.sign)
