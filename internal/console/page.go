@@ -205,8 +205,9 @@ func timeOf(t any) time.Time {
 	return time.Time{}
 }
 
-// command is the end of a sentence that names a command for what a button of the page does.
-var command = regexp.MustCompile("; `campaignd [^`]*` (?:ends it earlier|lifts it)|(?:; only an operator ends it)?: `campaignd [^`]*`$")
+// command is the part of a sentence that names a command for what a button of the page does.
+var command = regexp.MustCompile("; `campaignd [^`]*` (?:ends it earlier|lifts it)" +
+	"|; only an operator ends it: `campaignd holds lift [^`]*`|(?:; only an operator ends it)?: `campaignd [^`]*`$")
 
 // sentence makes a sentence of a message that begins in lower case.
 func sentence(s string) string {

@@ -18,8 +18,10 @@ func TestSentencesNameNoCommand(t *testing.T) {
 	for text, want := range map[string]string{
 		"connection conn_3 is held (the SIM is changed); only an operator ends it: `campaignd holds lift connection conn_3`"://
 		"Connection conn_3 is held (the SIM is changed).",
-		"it waits for approval: `campaignd approve spring-1`":       "It waits for approval.",
-		"conn_1 is held; `campaignd holds lift conn_1` lifts it":    "conn_1 is held.",
+		"company comp_2 is held; only an operator ends it: `campaignd holds lift company comp_2`, and nobody is there to send it then"://
+		"Company comp_2 is held, and nobody is there to send it then.",
+		"it waits for approval: `campaignd approve spring-1`":    "It waits for approval.",
+		"conn_1 is held; `campaignd holds lift conn_1` lifts it": "conn_1 is held.",
 		"the list has a `quoted` word":                              "The list has a `quoted` word.",
 		"the name `campaignd check` of a column is not one of ours": "The name `campaignd check` of a column is not one of ours.",
 	} {
