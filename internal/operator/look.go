@@ -268,7 +268,8 @@ const (
 	mostPage = 1000
 )
 
-// Deliveries returns a page of the rows of a run.
+// Deliveries returns a page of the rows of a run. The error is ErrInvalid if the filter can select
+// none.
 func (d *Session) Deliveries(ctx context.Context, id string, f resource.DeliveryFilter) (page resource.DeliveryPage, err error) {
 	limit := f.Limit
 	if limit == 0 {
@@ -277,12 +278,14 @@ func (d *Session) Deliveries(ctx context.Context, id string, f resource.Delivery
 	if limit < 1 || limit > mostPage {
 		return page, invalid("limit %d: want 1 to %d", limit, mostPage)
 	}
-	if !f.Since.IsZero() && !f.Before.IsZero() && !f.Since.Before(f.Before) {
-		return page, invalid("before %s is not later than since %s, so no row can match",
-			f.Before.Format(time.RFC3339), f.Since.Format(time.RFC3339))
+	if err := checkFilter(&f); err != nil {
+		return page, err
 	}
 	r, err := d.find(ctx, id)
 	if err != nil {
+		return page, err
+	}
+	if err := checkConnection(r, f.Connection); err != nil {
 		return page, err
 	}
 	var key int64
