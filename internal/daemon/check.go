@@ -11,8 +11,10 @@ import (
 	"campaignd/campaign"
 	"campaignd/campaign/file"
 	"campaignd/campaign/launch"
+	"campaignd/campaign/plan"
 	"campaignd/internal/config"
 	"campaignd/internal/numbers"
+	"campaignd/internal/schedule"
 )
 
 // CheckCampaign runs a preflight, and adds what the configuration and the ledger say: quotas, the
@@ -48,16 +50,13 @@ func CheckCampaign(
 	if err := forecast(ctx, c, l, known, in.Definition, found, time.Now()); err != nil {
 		return nil, err
 	}
+	if err := checkSchedule(ctx, l, in, found, time.Now()); err != nil {
+		return nil, err
+	}
 	if found.OK() {
-		hash := found.ListHash
-		if in.Offer != nil { // the list was made for this check
-			hash = ""
-		}
-		launch, err := launch.Inspect(ctx, l, in.Definition, in.Source, in.List, hash)
-		if err != nil {
+		if err := checkEarlier(ctx, l, in, found); err != nil {
 			return nil, err
 		}
-		found.Launch = &launch
 	}
 	if s, ok := in.Service.(asker); ok {
 		found.Assumed, found.NotOffered = s.Asked()
@@ -74,4 +73,30 @@ func CheckCampaign(
 // asker is a service that knows which of its operations were asked.
 type asker interface {
 	Asked() (offered, absent []string)
+}
+
+// checkSchedule warns of a schedule whose only time has passed.
+func checkSchedule(ctx context.Context, l campaign.Ledger, in launch.PreflightInput, found *launch.Preflight, now time.Time) error {
+	c, err := plan.CronOf(in.File, in.Source, in.Definition)
+	if err != nil {
+		return err
+	}
+	past, err := schedule.Past(ctx, l, in.Definition, c, now)
+	if err != nil || past == "" {
+		return err
+	}
+	found.Findings = append(found.Findings, file.ReadSource(in.File, in.Source).Finding(file.LevelWarning, "schedule.at", past,
+		"give it a later time, or remove schedule"))
+	return nil
+}
+
+// checkEarlier says what a launch would do beside the earlier runs of the ledger.
+func checkEarlier(ctx context.Context, l campaign.Ledger, in launch.PreflightInput, found *launch.Preflight) error {
+	hash := found.ListHash
+	if in.Offer != nil { // the list was made for this check
+		hash = ""
+	}
+	does, err := launch.Inspect(ctx, l, in.Definition, in.Source, in.List, hash)
+	found.Launch = &does
+	return err
 }

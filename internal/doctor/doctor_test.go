@@ -117,6 +117,60 @@ func TestTheDoctorLooksAtWatchedFolders(t *testing.T) {
 	want("a file", HealthFail, cfg.Drops[0].Bucket+" cannot be listed: ")
 }
 
+// A schedule without a list that can be read sends nothing at its time, and one whose only time has
+// passed never does. Both are said before.
+func TestTheDoctorNamesSchedulesWithoutAList(t *testing.T) {
+	dir := t.TempDir()
+	cfg := &config.Config{Campaigns: dir, Ledger: "sqlite:" + filepath.Join(dir, "d.db")}
+	put := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const head = "connections: [conn_1]\ntemplate: {name: a, language: en}\n"
+	const daily, file = "schedule: {cron: '0 9 * * *'}\n", "recipients: {file: l.csv}\n"
+	put("audience.yaml", "name: audience\n"+head+daily+"audience: {from: customers, consent: {field: metadata.a, values: [yes]}}\n")
+	put("by-hand.yaml", "name: by-hand\n"+head+file)
+	want := func(about string, want ...string) {
+		t.Helper()
+		var got []string
+		for _, c := range checkCampaigns(t.Context(), cfg) {
+			if c.Name == "schedule" {
+				got = append(got, strings.ReplaceAll(c.Detail+": "+c.Remedy, dir+string(filepath.Separator), ""))
+				if c.Health != HealthWarn {
+					t.Errorf("%s: got %+v, want %s", about, c, HealthWarn)
+				}
+			}
+		}
+		if len(got) != len(want) {
+			t.Fatalf("%s: got %q, want %d warnings", about, got, len(want))
+		}
+		for i := range want {
+			for _, part := range strings.Split(want[i], " ... ") {
+				if !strings.Contains(got[i], part) {
+					t.Errorf("%s: got %q, want %q", about, got[i], want[i])
+				}
+			}
+		}
+	}
+	want("an audience, and a campaign without a schedule")
+	put("a.yaml", "name: a\n"+head+daily)
+	put("b.yaml", "name: b\n"+head+daily+file)
+	put("c.yaml", "name: c\n"+head+file+"schedule: {at: '2026-01-02T09:00'}\n")
+	const noList = "a.yaml fires at ... and names no list, so nothing will be sent: set recipients.file in it, or audience"
+	const past = "c.yaml: schedule.at 2026-01-02T09:00 in UTC has passed, so it never fires: give it a later time"
+	want("no list", noList, "b.yaml fires at ... and its list l.csv cannot be used: there is no such file: put a whole list there before then", past)
+	put("l.csv", "name,city\nAda,Lagos\n")
+	want("a list without numbers", noList, "b.yaml fires at ... and its list l.csv cannot be used: ", past)
+	put("l.csv", "phone\n+2348031234567\n")
+	want("a list", noList, past)
+	put("d.db", "this is no database")
+	want("a ledger that cannot be read", noList)
+	cfg.Role = config.RoleIntake
+	want("an intake, which launches nothing")
+}
+
 // The doctor names the runs that go on only when a person acts.
 func TestTheDoctorNamesRunsThatWaitForAPerson(t *testing.T) {
 	l, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "d.db"), ledger.Options{Sender: true})

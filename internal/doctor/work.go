@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path"
 	"strings"
 	"time"
@@ -19,39 +18,6 @@ import (
 	"campaignd/internal/schedule"
 	"campaignd/internal/sentence"
 )
-
-// checkCampaigns reads the files of the campaigns folder.
-func checkCampaigns(_ context.Context, cfg *config.Config) []Check {
-	const name = "campaigns"
-	if _, err := os.Stat(cfg.Campaigns); errors.Is(err, fs.ErrNotExist) {
-		const none = "there is no folder %s, so no schedule fires"
-		if cfg.Campaigns != config.Default().Campaigns {
-			return []Check{warn(name, "make it, or correct campaigns in the configuration", none, cfg.Campaigns)}
-		}
-		return []Check{good(name, none, cfg.Campaigns)}
-	}
-	if err := schedule.CheckFolder(cfg.Campaigns); err != nil {
-		return []Check{fail(name, "correct campaigns in the configuration", err)}
-	}
-	files, err := schedule.Files(cfg.Campaigns)
-	if err != nil {
-		return []Check{fail(name, "make the folder readable", err)}
-	}
-	var broken []string
-	scheduled := 0
-	for _, f := range files {
-		if f.Cron != nil {
-			scheduled++
-		}
-		for _, found := range f.Findings {
-			broken = append(broken, found.String())
-		}
-	}
-	if len(broken) > 0 {
-		return []Check{warn(name, "correct the file; `campaignd schedule` shows the firings of the others", "%s", strings.Join(broken, "; "))}
-	}
-	return []Check{good(name, "%s in %s, %d scheduled", sentence.Count(len(files), "file", "files"), cfg.Campaigns, scheduled)}
-}
 
 // checkDrops lists each watched folder once, and looks for the campaign that its lists start.
 func checkDrops(ctx context.Context, cfg *config.Config) (checks []Check) {
