@@ -251,10 +251,14 @@ func (l Request) again(ctx context.Context, def *file.Definition, run campaign.R
 
 // check runs the preflight. It returns a *PreflightError when the campaign cannot be sent.
 func (l Request) check(ctx context.Context, def *file.Definition, list string) (*Preflight, error) {
-	checked, err := RunPreflight(ctx, PreflightInput{
+	in := PreflightInput{
 		Definition: def, Source: l.Source, File: l.File, List: list, Service: l.Service, Suppressions: l.Ledger, Rejects: l.Rejects,
 		Rate: l.Rate, Commerce: l.Commerce, Offer: l.offer, Progress: func(rows int64) { l.progress("checking", rows) },
-	})
+	}
+	checked, err := RunPreflight(ctx, in)
+	if err == nil && checked.OK() && !strings.HasPrefix(l.Key, campaign.FiringKey) {
+		err = Renamed(ctx, l.Ledger, in, checked)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -100,3 +100,21 @@ recipients: {file: list.csv, columns: {to: phone}}
 	wantIn(t, "a faulty campaign", d.want(2, "launch", bad).stderr, bad+":1:")
 	wantIn(t, "a list that is missing", d.want(2, "launch", d.path("c.yaml"), "--recipients", d.path("none.csv")).stderr, d.path("none.csv"))
 }
+
+// A check says what nothing refuses: the same list under a new name, and a time that has passed.
+func TestCheckSaysWhatNothingRefuses(t *testing.T) {
+	t.Parallel()
+	d := newFixture(t, nil)
+	d.want(0, "run", d.path("c.yaml"), "--settle", "1m")
+	const again = "orders-1 of a moment ago has this list and this template under another name"
+	if r := d.want(0, "check", d.path("c.yaml")); strings.Contains(r.stdout, again) {
+		t.Errorf("the same campaign: got %q, want no warning", r.stdout)
+	}
+	renamed := d.write("renamed.yaml", strings.Replace(campaignFile, "name: orders", "name: orders-b", 1)+"schedule: {at: '2026-01-02T09:00'}\n")
+	r := d.want(0, "check", renamed, "-o", "json")
+	wantIn(t, "a renamed campaign", r.stdout, again, "schedule.at: 2026-01-02T09:00 in UTC has passed, so it never fires")
+	wantIn(t, "its run", d.want(0, "run", renamed, "--settle", "1m").stderr, again)
+	if r := d.want(0, "check", d.path("c.yaml")); strings.Contains(r.stdout, "another name") {
+		t.Errorf("the first campaign, which is reported again: got %q, want no warning", r.stdout)
+	}
+}

@@ -90,13 +90,16 @@ func checkSchedule(ctx context.Context, l campaign.Ledger, in launch.PreflightIn
 	return nil
 }
 
-// checkEarlier says what a launch would do beside the earlier runs of the ledger.
+// checkEarlier says what a launch would do beside the earlier runs of the ledger, and whether one
+// of them has sent the same under another name.
 func checkEarlier(ctx context.Context, l campaign.Ledger, in launch.PreflightInput, found *launch.Preflight) error {
 	hash := found.ListHash
 	if in.Offer != nil { // the list was made for this check
 		hash = ""
 	}
 	does, err := launch.Inspect(ctx, l, in.Definition, in.Source, in.List, hash)
-	found.Launch = &does
-	return err
+	if found.Launch = &does; err != nil || does.Run != "" || l == nil {
+		return err // beside Run, `run` sends nothing new
+	}
+	return launch.Renamed(ctx, l, in, found)
 }

@@ -1,0 +1,52 @@
+package launch
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"slices"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/campaign/file"
+)
+
+// renamedWithin is how long ago a run of another campaign ended at most that Renamed tells of.
+const renamedWithin = 7 * 24 * time.Hour
+
+// Renamed adds a warning to the preflight of a launch if a run of another campaign has the same
+// bytes as its list, the same template, the same choice of rows and one of its connections. The
+// name of a campaign identifies its runs, so a new name alone sends the same message to everybody
+// again, and no rule refuses that: two campaigns may share a list and a template on purpose.
+func Renamed(ctx context.Context, l campaign.RunLedger, in PreflightInput, found *Preflight) error {
+	if found.ListHash == "" {
+		return nil
+	}
+	now := time.Now()
+	runs, err := l.Runs(ctx, campaign.RunFilter{ListHash: found.ListHash, EndedAfter: now.Add(-renamedWithin)})
+	if err != nil {
+		return fmt.Errorf("read runs: %w", err)
+	}
+	for _, r := range runs {
+		if !sameMessage(r, in.Definition) {
+			continue
+		}
+		found.Findings = append(found.Findings, file.ReadSource(in.File, in.Source).Finding(file.LevelWarning, "name",
+			fmt.Sprintf("%s of %s has this list and this template under another name: its people get the message twice", r.ID(),
+				Ago(now.Sub(r.CreatedAt))), "if that is not meant, name the campaign "+r.Campaign+" again"))
+		return nil
+	}
+	return nil
+}
+
+// sameMessage reports whether a run of another campaign sends, or sent, the message of d to the
+// rows that d chooses, as far as that is known without its list.
+func sameMessage(r campaign.Run, d *file.Definition) bool {
+	if r.Campaign == d.Name || r.Parent != 0 || r.Template != d.Template.Name || r.Language != d.Template.Language ||
+		r.StartedAt.IsZero() && (r.State.Ended() || r.Wanted == campaign.WantCancel) {
+		return false
+	}
+	was, err := file.ParseStored(r.ID(), r.Definition)
+	return err == nil && reflect.DeepEqual(was.Recipients.Where, d.Recipients.Where) &&
+		slices.ContainsFunc(was.Connections, func(c string) bool { return slices.Contains(d.Connections, c) })
+}
