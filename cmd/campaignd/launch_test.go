@@ -118,3 +118,24 @@ func TestCheckSaysWhatNothingRefuses(t *testing.T) {
 		t.Errorf("the first campaign, which is reported again: got %q, want no warning", r.stdout)
 	}
 }
+
+// A launch by hand is not instead of a time to come: both send to everybody.
+func TestALaunchSaysThatItsScheduleSendsToo(t *testing.T) {
+	t.Parallel()
+	d := newFixture(t, nil)
+	if err := os.Mkdir(d.path("campaigns"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	d.write("campaigns/list.csv", listOf(2))
+	scheduled := d.write("campaigns/o.yaml", campaignFile+"schedule: {at: '2099-01-02T09:00'}\n")
+	const too = "this launch is now, and schedule.at sends to its list too, at 2099-01-02 09:00:00 UTC"
+	wantIn(t, "run", d.want(0, "run", scheduled, "--settle", "1m").stderr, too)
+	d.write("campaigns/list.csv", strings.ReplaceAll(listOf(2), "+23480", "+23481"))
+	stop := d.serving()
+	wantIn(t, "launch", d.want(0, "launch", scheduled).stderr, too)
+	stop()
+	d.write("campaigns/o.yaml", campaignFile+"schedule: {cron: '0 9 * * *'}\n")
+	if r := d.want(0, "run", d.path("c.yaml"), "--new", "--settle", "1m"); strings.Contains(r.stderr, "sends to its list too") {
+		t.Errorf("a campaign that recurs: got %q, want no warning", r.stderr)
+	}
+}

@@ -94,8 +94,9 @@ func (d *Daemon) warnConsent(file string, p *launch.Preflight) {
 }
 
 // checkLaunch returns a Launch.Checked, which adds warnings to the preflight if the deadline cannot
-// be met or what an audience is offered ends too early, and gives the preflight to then. If then is
-// nil, it logs the warnings.
+// be met, what an audience is offered ends too early, or the campaign has a time to come, and gives
+// the preflight to then. If then is nil, the launch is of a firing, and the first two kinds are
+// logged.
 func (d *Daemon) checkLaunch(ctx context.Context, path string, then func(*launch.Preflight)) func(*launch.Preflight) {
 	return func(p *launch.Preflight) {
 		known := len(p.Findings)
@@ -111,6 +112,7 @@ func (d *Daemon) checkLaunch(ctx context.Context, path string, then func(*launch
 			d.log.Debug("deadline and offer not checked", "campaign", path, "err", err)
 		}
 		if then != nil {
+			warnFiresToo(d.cfg.Campaigns, p, time.Now())
 			then(p)
 			return
 		}
