@@ -118,11 +118,9 @@ func (t *tx) storeUsers(a ledger.Attributed, hash ledger.HashKey, erased ledger.
 	return waiting, nil
 }
 
-const (
-	sqlWishPage = `SELECT w.id, EXISTS (SELECT 1 FROM outcome o WHERE o.mh = w.mh AND o.mh <> 0)
-			OR EXISTS (SELECT 1 FROM user_pair p WHERE p.user_id = w.user_id), ` + ledger.WishColumns + `
-		FROM wish w WHERE w.id > ? ORDER BY w.id LIMIT +?`
-)
+const sqlWishPage = `SELECT w.id, EXISTS (SELECT 1 FROM outcome o WHERE o.mh = w.mh AND o.mh <> 0)
+		OR EXISTS (SELECT 1 FROM user_pair p WHERE p.user_id = w.user_id), ` + ledger.WishColumns + `
+	FROM wish w WHERE w.id > ? ORDER BY w.id LIMIT +?`
 
 // sweepWishes attributes wishes whose receipt or pair was stored at the same time as they, and
 // counts those that wait. Each sweep looks at ledger.WishStep of them.
