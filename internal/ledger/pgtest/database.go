@@ -43,28 +43,43 @@ func (s *Server) Database(t testing.TB) string {
 // every later call, so fill must always be the same function, and it must close its connections.
 func (s *Server) Filled(t testing.TB, fill func(url string) error) string {
 	t.Helper()
-	const name = "filled"
+	s.fill(t, fill)
+	return s.database(t, " TEMPLATE "+filled)
+}
+
+const filled = "filled"
+
+func (s *Server) fill(t testing.TB, fill func(url string) error) {
+	t.Helper()
 	s.filled.Do(func() {
-		if s.fillErr = s.Exec("CREATE DATABASE " + name); s.fillErr == nil {
-			s.fillErr = fill(s.URL(name))
+		if s.fillErr = s.Exec("CREATE DATABASE " + filled); s.fillErr == nil {
+			s.fillErr = fill(s.URL(filled))
 		}
 	})
 	if s.fillErr != nil {
 		t.Fatalf("filling a database to copy: %v; want fillErr nil", s.fillErr)
 	}
-	return s.database(t, " TEMPLATE "+name)
 }
 
 func (s *Server) database(t testing.TB, how string) string {
 	t.Helper()
-	name := fmt.Sprintf("test_%d", s.names.Add(1))
+	name := s.create(t, how)
+	t.Cleanup(func() { s.drop(t, name) })
+	return s.URL(name)
+}
+
+func (s *Server) create(t testing.TB, how string) (name string) {
+	t.Helper()
+	name = fmt.Sprintf("test_%d", s.names.Add(1))
 	if err := s.Exec("CREATE DATABASE " + name + how); err != nil {
 		t.Fatalf("making database %s: %v; want no error", name, err)
 	}
-	t.Cleanup(func() {
-		if err := s.Exec("DROP DATABASE " + name + " WITH (FORCE)"); err != nil {
-			t.Errorf("dropping database %s: %v; want no error", name, err)
-		}
-	})
-	return s.URL(name)
+	return name
+}
+
+func (s *Server) drop(t testing.TB, name string) {
+	t.Helper()
+	if err := s.Exec("DROP DATABASE " + name + " WITH (FORCE)"); err != nil {
+		t.Errorf("dropping database %s: %v; want no error", name, err)
+	}
 }

@@ -40,6 +40,7 @@ type Server struct {
 	names    atomic.Int64
 	filled   sync.Once
 	fillErr  error
+	reused   reused
 }
 
 // Start makes an empty server with these settings ("name=value") and waits until it answers.
@@ -185,6 +186,7 @@ func (s *Server) PID() (int, error) {
 
 // Stop ends the server and removes its files.
 func (s *Server) Stop() {
+	s.reused.forget()
 	s.Crash()
 	if s.dir != "" {
 		_ = os.RemoveAll(s.dir)

@@ -64,13 +64,22 @@ func openShared(t testing.TB, o ledger.Options) *Ledger {
 // migrated returns the address of a database of the test's own that has a ledger's schema.
 func migrated(t testing.TB) string {
 	t.Helper()
-	return server(t).Filled(t, func(url string) error {
-		l, err := Open(context.Background(), url, ledger.Options{})
-		if err != nil {
-			return err
-		}
-		return l.Close()
-	})
+	return server(t).Filled(t, fill)
+}
+
+// openReused is openShared in a database that earlier tests may have used.
+func openReused(t testing.TB, o ledger.Options) *Ledger {
+	t.Helper()
+	return openAt(t, server(t).Reused(t, fill), o)
+}
+
+// fill gives a database a ledger's schema.
+func fill(url string) error {
+	l, err := Open(context.Background(), url, ledger.Options{})
+	if err != nil {
+		return err
+	}
+	return l.Close()
 }
 
 func openAt(t testing.TB, dsn string, o ledger.Options) *Ledger {
@@ -90,7 +99,7 @@ func openAt(t testing.TB, dsn string, o ledger.Options) *Ledger {
 func TestPostgresKeepsEveryPromiseOfTheLedger(t *testing.T) {
 	t.Parallel()
 	ledgertest.Run(t, func(t *testing.T) campaign.Ledger {
-		return openShared(t, ledger.Options{Origin: ledgertest.Origin, Notify: ledgertest.Notify, PerCompany: true})
+		return openReused(t, ledger.Options{Origin: ledgertest.Origin, Notify: ledgertest.Notify, PerCompany: true})
 	})
 }
 
@@ -131,7 +140,7 @@ func (l tables) ReadOnly(ctx context.Context) error {
 func TestPostgresKeepsItsTablesAsPromised(t *testing.T) {
 	t.Parallel()
 	ledgertest.RunTables(t, func(t *testing.T) ledgertest.Tables {
-		return tables{openShared(t, ledger.Options{Sender: true})}
+		return tables{openReused(t, ledger.Options{Sender: true})}
 	})
 }
 
