@@ -32,8 +32,8 @@ type copied struct {
 
 // Reused is Filled for the many tests that change rows only: a copy of a database takes longer than
 // most of them. The database may be that of an earlier test. When a test ends, its database gets
-// the rows and sequences that fill wrote, and is given to the next test. The database of a test that
-// changed the schema is dropped.
+// the rows and sequences that fill wrote, and is given to the next test. The database of a test
+// that changed the schema is dropped.
 func (s *Server) Reused(t testing.TB, fill func(url string) error) string {
 	t.Helper()
 	s.fill(t, fill)
