@@ -46,14 +46,15 @@ const (
 		WHERE s.id >= $4 AND s.id <= $5 AND NOT s.done AND ($6::text = '' OR s.connection = $6) ORDER BY d.rid LIMIT $3`
 )
 
-// lineOf selects the lines of the deliveries d. OFFSET 0: see each.
+// lineOf selects the lines of the deliveries d. OFFSET 0: see each. Prices are looked up only where there
+// are any: few platforms tell them.
 const lineOf = ` SELECT d.rid, d.key, d.row, d.dest, d.cells,
 	coalesce(o.connection, s.connection, ''), coalesce(s.mark, 0), coalesce(s.lease_until > ledger_now(), false),
 	o.state, o.rank, o.flags, o.attempt, o.result_at, o.sent_at, o.delivered_at, o.read_at, o.failed_at,
-	o.code, o.fail_code, o.detail, o.message_id, o.request_id, o.trace_id, p.kind
+	o.code, o.fail_code, o.detail, o.message_id, o.request_id, o.trace_id,
+	CASE WHEN EXISTS (SELECT 1 FROM price) THEN (SELECT kind FROM price x WHERE x.mh = o.mh) END
 	FROM d LEFT JOIN LATERAL (SELECT * FROM outcome x WHERE x.rid = d.rid OFFSET 0) o ON true
-	LEFT JOIN LATERAL (SELECT * FROM segment x WHERE x.id = ((d.rid >> 32) << 32) | ((d.rid & 4294967295) / 4096) OFFSET 0) s ON true
-	LEFT JOIN LATERAL (SELECT kind FROM price x WHERE x.mh = o.mh OFFSET 0) p ON true`
+	LEFT JOIN LATERAL (SELECT * FROM segment x WHERE x.id = ((d.rid >> 32) << 32) | ((d.rid & 4294967295) / 4096) OFFSET 0) s ON true`
 
 // found is the statement that returns the lines of the row ids that a statement finds.
 func found(ids string) string {

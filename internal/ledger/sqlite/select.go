@@ -43,15 +43,16 @@ const (
 		WHERE s.id >= ?5 AND s.id <= ?6 AND s.done = 0 AND (?7 = '' OR s.connection = ?7) ORDER BY d.rid LIMIT +?4`
 )
 
-// lineColumns and lineTables are the columns of a line, and the tables beside the delivery d.
+// lineColumns and lineTables are the columns of a line, and the tables beside the delivery d. Prices are
+// looked up only where there are any.
 const (
 	lineColumns = `SELECT d.rid, d.key, d.row, d.dest, d.cells,
 		CASE WHEN o.connection <> '' THEN o.connection ELSE coalesce(s.connection, '') END, coalesce(s.mark, 0), coalesce(s.lease_until, 0) > ?1,
 		o.state, o.rank, o.flags, o.attempt, o.result_at, o.sent_at, o.delivered_at, o.read_at, o.failed_at,
-		o.code, o.fail_code, o.detail, o.message_id, o.request_id, o.trace_id, p.kind `
+		o.code, o.fail_code, o.detail, o.message_id, o.request_id, o.trace_id,
+		CASE WHEN EXISTS (SELECT 1 FROM price) THEN (SELECT kind FROM price x WHERE x.mh = o.mh) END `
 	lineTables = ` LEFT JOIN outcome o ON o.rid = d.rid
-		LEFT JOIN segment s ON s.id = ((d.rid >> 32) << 32) | ((d.rid & 0xffffffff) / 4096)
-		LEFT JOIN price p ON p.mh = o.mh `
+		LEFT JOIN segment s ON s.id = ((d.rid >> 32) << 32) | ((d.rid & 0xffffffff) / 4096) `
 )
 
 // found is the statement that returns the lines of the row ids that a statement finds.
