@@ -156,6 +156,7 @@ fuzz: ## fuzz each target for FUZZTIME (10s)
 .PHONY: sim
 sim: ## simulate the send path with SEEDS (300) seeds, and learned paces for LEARN (1h) of virtual time
 	go test ./campaign/sender -run TestSimulation -count=1 -seeds $(SEEDS)
+	go test ./internal/sandbox -run TestTenThousandCalls -count=1 -calls 10000
 	go test ./throttle -run 'TestALearned|TestIndependent' -count=1 -learn-for $(LEARN) -timeout 1h
 
 .PHONY: drops

@@ -55,9 +55,9 @@ func TestAFailingServiceCostsNoRecipient(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newScene(t)
-				s.launch("spring", 8000, "conn_1")
-				s.launch("autumn", 22000, "conn_2")
-				const from = 500
+				const rows, from = 5000, 500 // two segments
+				s.launch("spring", rows, "conn_1")
+				s.launch("autumn", pace*int((tt.lasts+20*time.Second).Seconds()), "conn_2") // it lasts longer than the faults
 				var failed time.Time
 				s.answer = func(q *request) *http.Response {
 					if q.connection != "conn_1" || q.nth < from {
@@ -101,7 +101,7 @@ func TestAFailingServiceCostsNoRecipient(t *testing.T) {
 				time.Sleep(20 * time.Minute)
 				stop()
 				got := s.tallies("spring")
-				if tt.doubts && int(got["accepted"]) < 8000-failing || !tt.doubts && got["accepted"] != 8000 {
+				if tt.doubts && int(got["accepted"]) < rows-failing || !tt.doubts && got["accepted"] != rows {
 					t.Errorf("%v, want all accepted but what is in doubt of %d", sortedKeys(got), failing)
 				}
 				for status := range got {

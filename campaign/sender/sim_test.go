@@ -19,7 +19,7 @@ import (
 )
 
 var (
-	simSeeds  = flag.Int("seeds", 60, "how many seeds TestSimulation runs")
+	simSeeds  = flag.Int("seeds", 20, "how many seeds TestSimulation runs; make sim takes 300")
 	simFirst  = flag.Uint64("seed", 1, "the first seed; a failing one is printed and repeats exactly")
 	simReplay = flag.Int("replay", 25, "every how many seeds one is run twice and must take the same course; 0: none")
 	simStop   = flag.Int("failures", 5, "after how many failing seeds the others are skipped")
