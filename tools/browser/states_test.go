@@ -1,6 +1,7 @@
 package browser
 
 import (
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -83,6 +84,18 @@ func TestEachStateOfAPageIsForEverybody(t *testing.T) {
 	h.begins("autumn", "faulty.csv", "phone,first_name,discount,slug\n0803,Nia,15 %,s1\n")
 	h.press("Check the list")
 	judge("rows of which none can be sent", "Rows with a fault")
+
+	// A list of 200 columns, with a row that cannot be sent.
+	var names, values strings.Builder
+	for i := range 196 {
+		fmt.Fprintf(&names, ",column %d", i)
+		fmt.Fprintf(&values, ",value %d", i)
+	}
+	h.begins("autumn", "columns.csv", "phone,first_name,discount,slug"+names.String()+"\n0803,Nia,15 %,s1"+values.String()+
+		"\n+2348035550100,Ada,15 %,s2"+values.String()+"\n")
+	judge("the columns of a list of 200", "Columns of columns.csv")
+	h.press("Check the list")
+	judge("the check of a list of 200 columns", "Rows with a fault")
 
 	// The last step: a list that is being sent, one that has people of that, and one that was sent.
 	sent, err := os.ReadFile(s.path("campaigns/autumn.csv"))
