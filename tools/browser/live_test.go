@@ -37,6 +37,9 @@ func TestAPageThatIsOpenStaysAlive(t *testing.T) {
 	h.signIn(s.key("ann", "operate"))
 	s.run("launch", s.path("campaigns/winter.yaml"), "--recipients", s.path("list.csv"))
 	h.open(ctx, "/console/runs/winter-1")
+	// The page loads itself again when the run begins to be sent, because its buttons are others then.
+	h.until(ctx, "the run is sent", `document.querySelector("[data-live]").dataset.state.startsWith("running") &&
+		document.readyState == "complete"`)
 	evaluate[bool](t, ctx, "window.before = true")
 	h.fill("Weight, 1 to 100", "7")
 	evaluate[int](t, ctx, `getSelection().selectAllChildren(document.querySelector("h1")), scrollTo(0, 120), 0`)
