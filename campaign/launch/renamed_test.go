@@ -20,7 +20,8 @@ func TestARenamedCampaignIsToldThatItsListWasSent(t *testing.T) {
 		{"another name", strings.Replace(springFile, "spring-sale", "spring-salee", 1), springList, 1},
 		{"other bytes", strings.Replace(springFile, "spring-sale", "a", 1), springList + "+2348031234777,Femi,20 %,x\n", 0},
 		{"another language", strings.NewReplacer("spring-sale", "b", "en_US", "en_GB").Replace(springFile), springList, 0},
-		{"other rows", strings.NewReplacer("spring-sale", "c", "validate:", "where: {first_name: [Ada]}, validate:").Replace(springFile), springList, 0},
+		{"other rows", strings.NewReplacer("spring-sale", "c", "validate:", "where: {first_name: [Ada]}, validate:").Replace(springFile),
+			springList, 0},
 		{"other connections", strings.NewReplacer("spring-sale", "d", "conn_1, conn_2", "conn_3").Replace(springFile), springList, 0},
 	} {
 		in := springInput(t, c.file, c.list)
@@ -53,8 +54,8 @@ func TestARenamedCampaignIsToldThatItsListWasSent(t *testing.T) {
 		}
 		return told
 	}
-	const want = "renamed.yaml:1:1: name: spring-sale-1 of a moment ago has this list and this template under another name: its people get the " +
-		"message twice; if that is not meant, name the campaign spring-sale again"
+	const want = "renamed.yaml:1:1: name: spring-sale-1 of a moment ago has this list and this template under another name: " +
+		"its people get the message twice; if that is not meant, name the campaign spring-sale again"
 	if got := warned("spring-salee"); !strings.HasSuffix(got, want) {
 		t.Errorf("the launch: got %q, want it to end with %q", got, want)
 	}

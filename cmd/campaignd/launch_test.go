@@ -110,7 +110,8 @@ func TestCheckSaysWhatNothingRefuses(t *testing.T) {
 	if r := d.want(0, "check", d.path("c.yaml")); strings.Contains(r.stdout, again) {
 		t.Errorf("the same campaign: got %q, want no warning", r.stdout)
 	}
-	renamed := d.write("renamed.yaml", strings.Replace(campaignFile, "name: orders", "name: orders-b", 1)+"schedule: {at: '2026-01-02T09:00'}\n")
+	renamed := d.write("renamed.yaml",
+		strings.Replace(campaignFile, "name: orders", "name: orders-b", 1)+"schedule: {at: '2026-01-02T09:00'}\n")
 	r := d.want(0, "check", renamed, "-o", "json")
 	wantIn(t, "a renamed campaign", r.stdout, again, "schedule.at: 2026-01-02T09:00 in UTC has passed, so it never fires")
 	wantIn(t, "its run", d.want(0, "run", renamed, "--settle", "1m").stderr, again)

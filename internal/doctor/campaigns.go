@@ -98,8 +98,8 @@ func checkList(f *operator.File, next time.Time) []Check {
 	if len(faults) == 0 {
 		return nil
 	}
-	return []Check{warn(name, "put a whole list there before then, or correct recipients.file", "%s fires at %s, and its list %s cannot be used: %s",
-		f.Path, sentence.Instant(next), list, faults[0].What)}
+	return []Check{warn(name, "put a whole list there before then, or correct recipients.file",
+		"%s fires at %s, and its list %s cannot be used: %s", f.Path, sentence.Instant(next), list, faults[0].What)}
 }
 
 // firingsOf opens the ledger, which tells what became of firings; nil if there is none yet. It is

@@ -160,7 +160,8 @@ func TestTheDoctorNamesSchedulesWithoutAList(t *testing.T) {
 	put("c.yaml", "name: c\n"+head+file+"schedule: {at: '2026-01-02T09:00'}\n")
 	const noList = "a.yaml fires at ... and names no list, so nothing will be sent: set recipients.file in it, or audience"
 	const past = "c.yaml: schedule.at 2026-01-02T09:00 in UTC has passed, so it never fires: give it a later time"
-	want("no list", noList, "b.yaml fires at ... and its list l.csv cannot be used: there is no such file: put a whole list there before then", past)
+	want("no list", noList,
+		"b.yaml fires at ... and its list l.csv cannot be used: there is no such file: put a whole list there before then", past)
 	put("l.csv", "name,city\nAda,Lagos\n")
 	want("a list without numbers", noList, "b.yaml fires at ... and its list l.csv cannot be used: ", past)
 	put("l.csv", "phone\n+2348031234567\n")

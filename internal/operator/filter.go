@@ -60,8 +60,9 @@ func checkReason(f *resource.DeliveryFilter) error {
 // checkConnection refuses a connection that the campaign of a run does not use.
 func checkConnection(r campaign.Run, connection string) error {
 	def, err := file.ParseStored(r.ID(), r.Definition)
-	if connection == "" || err != nil || slices.Contains(def.Connections, connection) {
-		return nil // a campaign that this version cannot read may have any
+	unread := err != nil // a campaign that this version cannot read may have any
+	if connection == "" || unread || slices.Contains(def.Connections, connection) {
+		return nil
 	}
 	return invalid("%s does not use the connection %q; %s", r.ID(), sentence.Shorten(connection, 60),
 		sentence.DidYouMean(connection, def.Connections))

@@ -26,7 +26,7 @@ func TestAFilterThatNothingCanMatchIsRefused(t *testing.T) {
 		filter resource.DeliveryFilter
 		want   string // a part of the error; "": it is accepted
 	}{
-		{resource.DeliveryFilter{Status: "skiped"}, `unknown status "skiped"; did you mean "skipped"?`},
+		{resource.DeliveryFilter{Status: "skippd"}, `unknown status "skippd"; did you mean "skipped"?`},
 		{resource.DeliveryFilter{Reason: "duplicated"}, `no row is skipped for "duplicated"; did you mean "duplicate"?`},
 		{resource.DeliveryFilter{Reason: "131049"}, "A code of failed rows is given as code"},
 		{resource.DeliveryFilter{Status: campaign.Skipped, Reason: "nothing"}, `"nothing"; known here: malformed_row, missing_phone, `},

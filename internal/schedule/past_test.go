@@ -31,7 +31,8 @@ func TestAPastTimeIsSaidUnlessItWasLaunched(t *testing.T) {
 		{"missed", "at: '" + at + "'", "2026-11-20T10:00 in Africa/Lagos was its only firing, which was missed", time.Hour,
 			campaign.FiringMissed},
 	} {
-		src := []byte("name: a\nconnections: [conn_1]\ntemplate: {name: a, language: en}\nschedule: {timezone: Africa/Lagos, " + c.schedule + "}\n")
+		src := []byte("name: a\nconnections: [conn_1]\ntemplate: {name: a, language: en}\n" +
+			"schedule: {timezone: Africa/Lagos, " + c.schedule + "}\n")
 		def, err := file.Parse("a.yaml", src)
 		if err != nil {
 			t.Fatal(err)

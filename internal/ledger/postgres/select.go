@@ -46,8 +46,8 @@ const (
 		WHERE s.id >= $4 AND s.id <= $5 AND NOT s.done AND ($6::text = '' OR s.connection = $6) ORDER BY d.rid LIMIT $3`
 )
 
-// lineOf selects the lines of the deliveries d. OFFSET 0: see each. Prices are looked up only where there
-// are any: few platforms tell them.
+// lineOf selects the lines of the deliveries d. OFFSET 0: see each. Prices are looked up only where
+// there are any: few platforms tell them.
 const lineOf = ` SELECT d.rid, d.key, d.row, d.dest, d.cells,
 	coalesce(o.connection, s.connection, ''), coalesce(s.mark, 0), coalesce(s.lease_until > ledger_now(), false),
 	o.state, o.rank, o.flags, o.attempt, o.result_at, o.sent_at, o.delivered_at, o.read_at, o.failed_at,
