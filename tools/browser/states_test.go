@@ -43,11 +43,11 @@ func TestEachStateOfAPageIsForEverybody(t *testing.T) {
 		s.judge(ctx, what, said, once)
 	}
 	for path, sees := range map[string]string{
-		"/console/new?connection=conn_1#templates":                           "found.",
-		"/console/new?connection=conn_1&state=PAUSED&find=none#templates":    "No template was found.",
-		"/console/runs/spring-sale-1/deliveries?status=failed&code=131049":   "All rows",
+		"/console/new?connection=conn_1#templates":                             "found.",
+		"/console/new?connection=conn_1&state=PAUSED&find=none#templates":      "No template was found.",
+		"/console/runs/spring-sale-1/deliveries?status=failed&code=131049":     "All rows",
 		"/console/runs/spring-sale-1/deliveries?status=skipped&reason=expired": "No row matches.",
-		"/console/runs/spring-sale-1/recipient?to=%2B2348000000000":          "no row",
+		"/console/runs/spring-sale-1/recipient?to=%2B2348000000000":            "no row",
 	} {
 		s.open(ctx, path)
 		judge(path, sees)

@@ -43,8 +43,8 @@ const (
 		WHERE s.id >= ?5 AND s.id <= ?6 AND s.done = 0 AND (?7 = '' OR s.connection = ?7) ORDER BY d.rid LIMIT +?4`
 )
 
-// lineColumns and lineTables are the columns of a line, and the tables beside the delivery d. Prices
-// are looked up only where there are any.
+// lineColumns and lineTables are the columns of a line, and the tables beside the delivery d.
+// Prices are looked up only where there are any.
 const (
 	lineColumns = `SELECT d.rid, d.key, d.row, d.dest, d.cells,
 		CASE WHEN o.connection <> '' THEN o.connection ELSE coalesce(s.connection, '') END, coalesce(s.mark, 0), coalesce(s.lease_until, 0) > ?1,
