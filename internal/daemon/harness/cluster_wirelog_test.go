@@ -16,7 +16,7 @@ func TestClusterAKillLeavesOnlyTheWireInDoubt(t *testing.T) {
 	c := newCluster(t, 3, wireRate, quick)
 	c.wireLogs()
 	x := c.trouble(drawOf(t))
-	list := listOf(wireRows**wireKills, x.draw)
+	list := listOf(2*wireRows**wireKills, x.draw) // the first replicas go on meanwhile
 	c.schedule("orders", "order_update", list, all, held...)
 	c.startAll()
 	c.until(3*time.Minute, "the replicas send", func() bool { return c.accepted() > 100 })
@@ -28,7 +28,7 @@ func TestClusterAKillLeavesOnlyTheWireInDoubt(t *testing.T) {
 			time.Sleep(20 * time.Millisecond)
 		}
 		if point := wirePoints[i%len(wirePoints)]; point != "" && i%2 == 1 {
-			if x.die(r, point, 5+x.draw.IntN(40)); point == "wire_noted" {
+			if x.die(r, point, wireNth(point, x.draw)); point == "wire_noted" {
 				noted++
 			}
 			continue
