@@ -77,7 +77,8 @@ func TestThePlanIsNeverExceeded(t *testing.T) {
 		}
 		stop()
 		if got := accepted(t, d); got != step.accepted {
-			t.Errorf("a plan of %d: got %d accepted, want %d", step.monthly, got, step.accepted)
+			all, _, err := d.ledger.Tallies(t.Context(), 1)
+			t.Errorf("a plan of %d: got %d accepted, want %d; all: %+v, %v", step.monthly, got, step.accepted, all, err)
 		}
 		holds, err := d.ledger.Holds(t.Context(), false)
 		if err != nil {

@@ -59,13 +59,14 @@ func checkReason(f *resource.DeliveryFilter) error {
 
 // checkConnection refuses a connection that the campaign of a run does not use.
 func checkConnection(r campaign.Run, connection string) error {
-	def, err := file.ParseStored(r.ID(), r.Definition)
-	unread := err != nil // a campaign that this version cannot read may have any
-	if connection == "" || unread || slices.Contains(def.Connections, connection) {
+	if connection == "" {
 		return nil
 	}
-	return invalid("%s does not use the connection %q; %s", r.ID(), sentence.Shorten(connection, 60),
-		sentence.DidYouMean(connection, def.Connections))
+	if def, err := file.ParseStored(r.ID(), r.Definition); err == nil && !slices.Contains(def.Connections, connection) {
+		return invalid("%s does not use the connection %q; %s", r.ID(), sentence.Shorten(connection, 60),
+			sentence.DidYouMean(connection, def.Connections))
+	}
+	return nil // a campaign that this version cannot read may have any
 }
 
 func words[T ~string](all []T) (out []string) {
