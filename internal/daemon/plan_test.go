@@ -61,10 +61,27 @@ func TestThePlanIsNeverExceeded(t *testing.T) {
 		}
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
+		billed := step.monthly == 0 && step.billing != "/absent"
+		want := func(w campaign.Wanted) {
+			if _, err := d.ledger.SetWanted(t.Context(), 1, w, ""); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if billed { // a message that is sent while the billing is asked would count twice
+			want(campaign.WantPause)
+		}
 		go func() {
 			_, err := d.RunCampaign(ctx, RunOptions{File: file})
 			ended <- err
 		}()
+		for known, end := false, time.Now().Add(longWait); billed && !known; time.Sleep(20 * time.Millisecond) {
+			if _, known, err = d.quotas.PlanOf(ctx, "co_1", time.Now()); err != nil || time.Now().After(end) {
+				t.Fatalf("the billing: %v, known: %v; want an allowance within %v", err, known, longWait)
+			}
+		}
+		if billed {
+			want(campaign.WantRun)
+		}
 		if step.ends != "" {
 			waitLane(t, d, step.ends)
 			for deadline := time.Now().Add(longWait); accepted(t, d) < step.accepted && time.Now().Before(deadline); {
