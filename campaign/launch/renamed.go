@@ -11,7 +11,7 @@ import (
 	"campaignd/campaign/file"
 )
 
-// renamedWithin is how long ago a run of another campaign ended at most that Renamed tells of.
+// Renamed tells of runs of other campaigns that ended within renamedWithin.
 const renamedWithin = 7 * 24 * time.Hour
 
 // Renamed adds a warning to the preflight of a launch if a run of another campaign has the same

@@ -32,7 +32,7 @@ func bounded(page, text string) bool {
 		page == "overview" && strings.Count(text, `<span class="count`) < 2
 }
 
-// The pages of a world read as those of testdata, which show what a change of a template changes.
+// The HTML of each page equals its file in testdata. A change of a template shows there.
 func TestPagesReadAsBefore(t *testing.T) {
 	w := newWorld(t)
 	w.courses.slowest = time.Hour

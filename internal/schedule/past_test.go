@@ -54,7 +54,7 @@ func TestAPastTimeIsSaidUnlessItWasLaunched(t *testing.T) {
 	}
 }
 
-// The daemon does with such a time what is said of it.
+// The daemon treats a past time as check and doctor say.
 func TestAPastTimeIsMissed(t *testing.T) {
 	s := newScene(t)
 	src := []byte("name: a\nconnections: [conn_1]\ntemplate: {name: a, language: en}\nschedule: {at: '2026-11-20T09:00'}\n")

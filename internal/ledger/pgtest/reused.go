@@ -31,7 +31,7 @@ type copied struct {
 }
 
 // Reused is Filled for the many tests that change rows only: a copy of a database takes longer than
-// most of them. The database may be that of an earlier test. When a test ends, its database gets
+// most of them. An earlier test may have used the database. When a test ends, its database gets
 // the rows and sequences that fill wrote, and is given to the next test. The database of a test
 // that changed the schema is dropped.
 func (s *Server) Reused(t testing.TB, fill func(url string) error) string {
