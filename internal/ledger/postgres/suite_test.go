@@ -6,7 +6,6 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"os"
 	"runtime"
 	"strconv"
 	"strings"
@@ -47,12 +46,18 @@ func TestMain(m *testing.M) {
 			panic(err)
 		}
 	}
-	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
-		if shared.server != nil {
-			shared.server.Stop()
-		}
-		os.Exit(code)
-	}))
+	goleak.VerifyTestMain(suite{m})
+}
+
+// suite stops the shared server, which keeps connections of its own, before leaks are looked for.
+type suite struct{ *testing.M }
+
+func (s suite) Run() int {
+	code := s.M.Run()
+	if shared.server != nil {
+		shared.server.Stop()
+	}
+	return code
 }
 
 // openShared opens a ledger in a database of the test's own.
