@@ -142,6 +142,18 @@ type Line struct {
 	Price      Price
 }
 
+// NoCode stands for the missing code of a failure or refusal, in totals and filters.
+const NoCode = "no_code"
+
+// HasCode reports whether the row has a code; of NoCode, whether it failed or was refused without
+// one.
+func (l *Line) HasCode(code string) bool {
+	if code == NoCode {
+		return l.Code == "" && (l.Status == Failed || l.Status == Refused)
+	}
+	return l.Code == code
+}
+
 // Reject is a row that will not be sent.
 type Reject struct {
 	Row    int64      `json:"row"`  // number of the record, from 1

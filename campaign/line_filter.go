@@ -10,7 +10,7 @@ import (
 type LineFilter struct {
 	Status     Status
 	Reason     string
-	Code       string // of failed and refused deliveries
+	Code       string // of failed and refused deliveries; NoCode: of those without one
 	Connection string
 	Key        int64 // recipients.Key of the number
 	// A delivery is selected whose latest time (Line.latestAt) is at Since or later, and before
@@ -20,7 +20,7 @@ type LineFilter struct {
 
 // Selects reports whether the filter selects a delivery.
 func (f *LineFilter) Selects(l *Line) bool {
-	if f.Status != "" && l.Status != f.Status || f.Reason != "" && l.Reason != f.Reason || f.Code != "" && l.Code != f.Code ||
+	if f.Status != "" && l.Status != f.Status || f.Reason != "" && l.Reason != f.Reason || f.Code != "" && !l.HasCode(f.Code) ||
 		f.Connection != "" && l.Connection != f.Connection || f.Key != 0 && recipients.Fold(l.Key) != recipients.Fold(f.Key) {
 		return false
 	}

@@ -23,7 +23,7 @@ type Report struct {
 	Totals Totals `json:"totals"`
 	// Skipped counts by campaign.SkipReason.
 	Skipped map[string]int64 `json:"skipped"`
-	// Failed counts by the platform's code; noCode when the event had none.
+	// Failed counts by the platform's code; campaign.NoCode when the event had none.
 	Failed map[string]int64 `json:"failed"`
 	// Refused counts by the service's error code.
 	Refused map[string]int64 `json:"refused"`
@@ -48,9 +48,6 @@ type Report struct {
 	// not in the ledger.
 	Holds []wording.HoldState `json:"holds"`
 }
-
-// noCode stands for the missing code of a failure or refusal.
-const noCode = "no_code"
 
 // RunFacts are the facts of a run in a report. Times are UTC; zero times are left out.
 type RunFacts struct {
@@ -201,7 +198,7 @@ func totalsOf(tallies []campaign.Tally) Totals {
 
 func codeOr(code string) string {
 	if code == "" {
-		return noCode
+		return campaign.NoCode
 	}
 	return code
 }

@@ -161,7 +161,7 @@ func (p page) moved(r *Report) {
 
 // CodeSentence says what a code of Failed or Refused means.
 func CodeSentence(code string) string {
-	if code == noCode {
+	if code == campaign.NoCode {
 		return "no code came with it"
 	}
 	return messaging.Sentence(code)

@@ -59,7 +59,7 @@ func (w Where) match(l *campaign.Line) bool {
 	}
 	switch w.Status {
 	case campaign.Failed, campaign.Refused:
-		return w.Detail == "" || l.Code == w.Detail
+		return w.Detail == "" || l.HasCode(w.Detail)
 	case campaign.Unknown:
 		return w.Detail == "" || l.Code == w.Detail || l.Reason == w.Detail
 	case campaign.Skipped:

@@ -116,7 +116,7 @@ type listDeliveries struct {
 	OfRun
 	Status     string    `query:"status" enum:"queued,sending,accepted,sent,delivered,read,failed,refused,skipped,in_doubt,unknown"`
 	Reason     string    `query:"reason" maxLength:"200" doc:"of skipped rows; with another status also why rows wait or are in doubt"`
-	Code       string    `query:"code" maxLength:"200" doc:"of failed and refused"`
+	Code       string    `query:"code" maxLength:"200" doc:"of failed and refused; no_code: those without one"`
 	Connection string    `query:"connection" maxLength:"200" doc:"one that the campaign of the run uses"`
 	To         string    `query:"to" maxLength:"40" example:"+2348031234567" doc:"a phone number, as the list of the run may write it"`
 	Since      time.Time `query:"since" doc:"only those whose latest time is not earlier"`

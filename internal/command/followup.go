@@ -20,9 +20,9 @@ func (p *Program) FollowUp() *cobra.Command {
 		Use:   "follow-up RUN --where STATUS[=CODE]...",
 		Short: "Start a new run over chosen rows of an ended one",
 		Long: `A failed row stays failed and is never sent again by itself. This command makes a new run of the rows that match one
---where or more: failed, failed=CODE, refused, refused=CODE, unknown, unknown=REASON, skipped or skipped=REASON (cancelled,
-expired, over_limit, frequency_cap, holdout, run_failed; skipped alone leaves out holdout). The same choice always gives the same
-run, and no row goes into two follow-ups of one run.
+--where or more: failed, failed=CODE, refused, refused=CODE (no_code: rows without one), unknown, unknown=REASON, skipped or
+skipped=REASON (cancelled, expired, over_limit, frequency_cap, holdout, run_failed; skipped alone leaves out holdout). The same
+choice always gives the same run, and no row goes into two follow-ups of one run.
 
 Rows that the service answered with a success but without an id (unknown=accepted_no_id), or that something in front of it did
 (unknown=not_the_service), are left out unless their reason is named. The risk is yours: most of the people behind

@@ -23,7 +23,11 @@ func (v runView) choices(r *reporting.Report) (all []choice) {
 	for _, one := range append(append([]reason{}, v.Failed...), v.Skipped...) {
 		where := one.Status + "=" + one.Code
 		if _, err := launch.ParseWhere(where); err == nil {
-			all = append(all, choice{where, word(one.Status) + " " + word(one.Code), one.Sentence, one.N})
+			name := word(one.Status) + " " + word(one.Code)
+			if one.Code == campaign.NoCode {
+				name = word(one.Status) + " without a code"
+			}
+			all = append(all, choice{where, name, one.Sentence, one.N})
 		}
 	}
 	if n := r.Totals[campaign.Unknown]; n > 0 {

@@ -13,7 +13,6 @@ import (
 	"campaignd/campaign"
 	"campaignd/campaign/why"
 	"campaignd/internal/client/resource"
-	"campaignd/internal/messaging"
 	"campaignd/internal/operator"
 	"campaignd/internal/plot"
 	"campaignd/reporting"
@@ -139,11 +138,7 @@ type reason struct {
 func reasons(status campaign.Status, counts map[string]int64, words func(string) string) []reason {
 	var out []reason
 	for code, n := range counts {
-		if code == "no_code" {
-			out = append(out, reason{string(status), "", "no code came with it", n, ""})
-		} else {
-			out = append(out, reason{string(status), code, words(code), n, ""})
-		}
+		out = append(out, reason{string(status), code, words(code), n, ""})
 	}
 	slices.SortFunc(out, func(a, b reason) int {
 		if a.N != b.N {
@@ -194,8 +189,8 @@ func (v *visit) runView(ctx context.Context, id string) (out runView, err error)
 	}
 	out.Rate = pace(out.Why)
 	out.Bar, out.Funnel = barOf(out.Report), funnel(out.Report)
-	out.Failed = scaled(append(reasons(campaign.Failed, out.Report.Failed, messaging.Sentence),
-		reasons(campaign.Refused, out.Report.Refused, messaging.Sentence)...))
+	out.Failed = scaled(append(reasons(campaign.Failed, out.Report.Failed, reporting.CodeSentence),
+		reasons(campaign.Refused, out.Report.Refused, reporting.CodeSentence)...))
 	out.Skipped = reasons(campaign.Skipped, out.Report.Skipped, func(s string) string { return campaign.SkipReason(s).Sentence() })
 	if run.State.Ended() {
 		out.Ended, out.Again = endOf(run, out.Report), out.choices(out.Report)

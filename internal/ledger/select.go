@@ -76,7 +76,10 @@ func Lookups(f *campaign.LineFilter) []Lookup {
 	case f.Reason != "":
 		add(FromOpen, anyRank, Deferred, Retrying, Doubt)
 		add(FromCodes, anyRank)
-	case f.Code != "":
+	case f.Code == campaign.NoCode && f.Status == "":
+		add(FromTroubles, RankFailed, Accepted)
+		add(FromTroubles, anyRank, Refused)
+	case f.Code != "" && f.Code != campaign.NoCode:
 		add(FromCodes, anyRank)
 	case f.Status == campaign.Accepted:
 		add(FromOutcomes, RankNone, Accepted)

@@ -56,7 +56,7 @@ var pagePromises = []promise{
 			f.record(acceptance(ls[0], seq))
 			for i, s := range []campaign.Status{campaign.Sent, campaign.Failed, campaign.Delivered, campaign.Read}[:min(seq, 4)] {
 				e := event(messageID(r.No, seq), key(seq), s, at(5+10*i))
-				if s == campaign.Failed {
+				if s == campaign.Failed && seq != 2 { // one fails without a code
 					e.Code = "131049"
 				}
 				f.apply(e)
@@ -66,7 +66,9 @@ var pagePromises = []promise{
 		// One is leased: two refusals, deferred, in doubt, sent again and in flight, and queued.
 		lo := ls[1].Lo
 		f.sent(ls[1], lo, lo+5)
-		f.record(refusal(ls[1], lo), refusal(ls[1], lo+1), deferral(ls[1], lo+2, at(0)), doubtful(ls[1], lo+3))
+		bare := refusal(ls[1], lo+1)
+		bare.Code = ""
+		f.record(refusal(ls[1], lo), bare, deferral(ls[1], lo+2, at(0)), doubtful(ls[1], lo+3))
 		f.sentRetry(ls[1], lo+5, lo+2, 2)
 		// One segment has lost its owner. Its deliveries are unknown, deferred, without a result, and
 		// queued.
@@ -84,6 +86,9 @@ var pagePromises = []promise{
 		filters := []campaign.LineFilter{{}, {Key: key(2)}, {Key: 1}, {Status: campaign.Accepted, Key: key(2)},
 			{Since: at(10)}, {Before: at(10)}, {Since: at(10), Before: at(30)}, {Since: at(10), Status: campaign.InDoubt},
 			{Since: at(10), Status: campaign.Queued}}
+		withoutCode := []campaign.LineFilter{{Code: campaign.NoCode}, {Code: campaign.NoCode, Status: campaign.Failed},
+			{Code: campaign.NoCode, Status: campaign.Refused}}
+		filters = append(filters, withoutCode...)
 		for _, connection := range []string{"", "conn_1", "conn_none"} {
 			filters = append(filters, campaign.LineFilter{Connection: connection})
 			for _, s := range campaign.Statuses {
@@ -115,6 +120,9 @@ var pagePromises = []promise{
 			}
 			if d := cmp.Diff(want, got); d != "" {
 				f.Errorf("%+v: -want +got:\n%s", filter, d)
+			}
+			if len(want) == 0 && slices.Contains(withoutCode, filter) {
+				f.Errorf("%+v selects no delivery, want one without a code", filter)
 			}
 		}
 		for _, s := range campaign.Statuses {
