@@ -18,8 +18,12 @@ type choice struct {
 	N                     int64
 }
 
-// choices are the codes and reasons of an ended run that a follow-up may choose.
+// choices are the codes and reasons of an ended run that a follow-up may choose: none if retention
+// has deleted rows.
 func (v runView) choices(r *reporting.Report) (all []choice) {
+	if v.Run.Retired.Rows > 0 {
+		return nil
+	}
 	for _, one := range append(append([]reason{}, v.Failed...), v.Skipped...) {
 		where := one.Status + "=" + one.Code
 		if _, err := launch.ParseWhere(where); err == nil {

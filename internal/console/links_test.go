@@ -137,3 +137,23 @@ func TestFiguresOfARunLeadToTheirRows(t *testing.T) {
 	w.watch.forget()
 	has(w.leads(t), "status=unknown", "status=skipped&reason=cancelled", "status=read")
 }
+
+// The totals of a run stay when retention deletes its rows, so its pages say where the rows are.
+func TestDeletedRowsAreToldToBeDeleted(t *testing.T) {
+	w := newWorld(t)
+	w.cancel(t, "spring-1")
+	if n, err := w.session.Ledger.Retire(t.Context(), time.Now().Add(time.Hour)); n != 40 || err != nil {
+		t.Fatalf("got %d deleted rows (%v), want 40", n, err)
+	}
+	for path, code := range map[string]int{"": 200, "/deliveries": 200, "/deliveries?status=skipped": 200,
+		"/recipient?to=%2B2348031234561": 409} {
+		got := w.request("/console/runs/spring-1"+path, "operate", nil)
+		text := got.Body.String()
+		if got.Code != code || !strings.Contains(text, "40 of 40 rows were deleted by retention.deliveries") {
+			t.Errorf("%q: got %d %s, want %d and that the rows were deleted", path, got.Code, text, code)
+		}
+		if strings.Contains(text, "See how many") {
+			t.Errorf("%q: a follow-up over deleted rows is offered, want none", path)
+		}
+	}
+}

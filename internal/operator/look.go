@@ -86,7 +86,11 @@ func (d *Session) WhyRecipient(ctx context.Context, id, to string) (why.Row, err
 	}
 	w, found, err := why.ExplainRecipient(ctx, d.Ledger, r, h, key, time.Now())
 	if err == nil && !found {
-		err = &fault{fmt.Sprintf("the list of %s has no row for %s", r.ID(), to), launch.ErrNoRow}
+		text := fmt.Sprintf("the list of %s has no row for %s", r.ID(), to)
+		if gone := r.Retired.Sentence(r.Rows); gone != "" {
+			text = fmt.Sprintf("%s has no row for %s now: %s", r.ID(), to, gone)
+		}
+		err = &fault{text, launch.ErrNoRow}
 	}
 	return w, err
 }
