@@ -126,6 +126,9 @@ type Preflight struct {
 	// not use.
 	Consent []string `json:"-"`
 
+	// SentAs says which run of another campaign sends the same; "": none. Renamed fills it.
+	SentAs string `json:"-"`
+
 	Offer *Offer `json:"-"` // as in the input
 
 	known     []messaging.Connection // that the API key reaches

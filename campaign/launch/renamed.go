@@ -31,9 +31,10 @@ func Renamed(ctx context.Context, l campaign.RunLedger, in PreflightInput, found
 		if !sameMessage(r, in.Definition) {
 			continue
 		}
-		found.Findings = append(found.Findings, file.ReadSource(in.File, in.Source).Finding(file.LevelWarning, "name",
-			fmt.Sprintf("%s of %s has this list and this template under another name: its people get the message twice", r.ID(),
-				Ago(now.Sub(r.CreatedAt))), "if that is not meant, name the campaign "+r.Campaign+" again"))
+		found.SentAs = fmt.Sprintf("%s of %s has this list and this template under another name: its people get the message twice", r.ID(),
+			Ago(now.Sub(r.CreatedAt)))
+		found.Findings = append(found.Findings, file.ReadSource(in.File, in.Source).Finding(file.LevelWarning, "name", found.SentAs,
+			"if that is not meant, name the campaign "+r.Campaign+" again"))
 		return nil
 	}
 	return nil

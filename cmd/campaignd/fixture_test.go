@@ -230,8 +230,8 @@ func (d *fixture) approveTemplate(name string) {
 	resp.Body.Close()
 }
 
-// serveUntil runs serve beside the commands until done returns true.
-func (d *fixture) serveUntil(done func() bool) {
+// serveUntil runs serve beside the commands until done returns true, and returns its log.
+func (d *fixture) serveUntil(done func() bool) string {
 	d.t.Helper()
 	ctx, stop := context.WithTimeout(d.t.Context(), longWait)
 	defer stop()
@@ -245,9 +245,11 @@ func (d *fixture) serveUntil(done func() bool) {
 		}
 	}
 	stop()
-	if r := <-ended; r.code != 0 {
+	r := <-ended
+	if r.code != 0 {
 		d.t.Errorf("serve: exit code %d after its stop, want 0: %s", r.code, r.stderr)
 	}
+	return r.stderr
 }
 
 // wantIn fails the test unless text contains each of wants.

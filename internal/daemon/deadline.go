@@ -84,20 +84,41 @@ func warnDeadline(def *file.Definition, p *launch.Preflight, f plan.Forecast) {
 		What: f.Missed(def.Limits.Deadline), Remedy: "`campaignd forecast` says what would help"})
 }
 
-// warnConsent logs that a campaign does not use columns that look like consent: nobody sees the
-// findings of a launch that no person made.
-func (d *Daemon) warnConsent(file string, p *launch.Preflight) {
+// warnUnattended logs what a person would see before a launch that no person makes: columns that
+// look like consent and are not used, a run that sends the same, and the findings of checkLaunch.
+func (d *Daemon) warnUnattended(file string, p *launch.Preflight, deadline, offer, firing []file.Finding) {
 	if len(p.Consent) > 0 {
 		d.log.Warn("columns that look like consent or an opt-out are not used; choose rows with recipients.where, or name them in "+
 			"recipients.ignore", "campaign", file, "columns", p.Consent)
 	}
+	if p.SentAs != "" {
+		d.log.Warn("another campaign sends the same", "campaign", file, "detail", p.SentAs)
+	}
+	for _, f := range deadline {
+		d.log.Warn("deadline cannot be met", "campaign", file, "detail", f.What)
+	}
+	for _, f := range offer {
+		d.log.Warn("what the messages offer ends too early", "campaign", file, "key", f.Where, "detail", f.What)
+	}
+	for _, f := range firing {
+		d.log.Warn("the campaign has a time to come", "campaign", file, "detail", f.What, "remedy", f.Remedy)
+	}
 }
+
+// launcher is what launches: a person, who sees the findings, a firing, or a dropped list.
+type launcher int
+
+const (
+	byPerson launcher = iota
+	byFiring
+	byDrop
+)
 
 // checkLaunch returns a Launch.Checked, which adds warnings to the preflight if the deadline cannot
 // be met, what an audience is offered ends too early, or the campaign has a time to come, and gives
-// the preflight to then. If then is nil, the launch is of a firing, and the first two kinds are
-// logged.
-func (d *Daemon) checkLaunch(ctx context.Context, path string, then func(*launch.Preflight)) func(*launch.Preflight) {
+// the preflight to then, which may be nil. They are logged if no person launches. A firing is not
+// warned of the time to come.
+func (d *Daemon) checkLaunch(ctx context.Context, path string, by launcher, then func(*launch.Preflight)) func(*launch.Preflight) {
 	return func(p *launch.Preflight) {
 		known := len(p.Findings)
 		def, _, err := file.Load(path)
@@ -111,17 +132,15 @@ func (d *Daemon) checkLaunch(ctx context.Context, path string, then func(*launch
 		if err != nil { // the launch itself says what is wrong
 			d.log.Debug("deadline and offer not checked", "campaign", path, "err", err)
 		}
-		if then != nil {
+		offer := len(p.Findings)
+		if by != byFiring {
 			warnFiresToo(d.cfg.Campaigns, p, time.Now())
+		}
+		if by != byPerson {
+			d.warnUnattended(path, p, p.Findings[known:deadline], p.Findings[deadline:offer], p.Findings[offer:])
+		}
+		if then != nil {
 			then(p)
-			return
-		}
-		d.warnConsent(path, p)
-		for _, f := range p.Findings[known:deadline] {
-			d.log.Warn("deadline cannot be met", "campaign", path, "detail", f.What)
-		}
-		for _, f := range p.Findings[deadline:] {
-			d.log.Warn("what the messages offer ends too early", "campaign", path, "key", f.Where, "detail", f.What)
 		}
 	}
 }

@@ -130,10 +130,7 @@ func (l *dropLauncher) launch(ctx context.Context, r drops.Request) (run campaig
 		request.Rejects = rejects.rows.Add
 	}
 	var closed error
-	request.Checked = l.d.checkLaunch(ctx, name, func(p *launch.Preflight) {
-		l.d.warnConsent(name, p)
-		closed = rejects.keep()
-	})
+	request.Checked = l.d.checkLaunch(ctx, name, byDrop, func(*launch.Preflight) { closed = rejects.keep() })
 	var launched launch.Outcome
 	switch {
 	case len(runs) == 0:

@@ -38,7 +38,7 @@ func (c *scene) winback(shop, folder string, lists audience.Ledger) Scheduled {
 		return commerce.New(commerce.Options{BaseURL: shop, Company: "acme", APIKey: secret.New("key"), Rate: 1000})
 	}, lists, c.schedule.o.Log)
 	c.schedule.o.Service = silent{}
-	c.schedule.o.Check = func(context.Context, string, func(*launch.Preflight)) func(*launch.Preflight) { return nil }
+	c.schedule.o.Check = func(context.Context, string) func(*launch.Preflight) { return nil }
 	c.schedule.o.Config.Commerce.BaseURL = shop
 	s, err := readScheduled(write(c.T, "winback.yaml", `name: winback
 connections: [conn_1]

@@ -29,7 +29,7 @@ func TestAFiringThatCannotBeNotedIsAnError(t *testing.T) {
 	c, disk := newScene(t), errors.New("disk is full")
 	c.schedule.o.Ledger = unnoted{c.ledger, disk}
 	c.schedule.o.Service = silent{}
-	c.schedule.o.Check = func(context.Context, string, func(*launch.Preflight)) func(*launch.Preflight) { return nil }
+	c.schedule.o.Check = func(context.Context, string) func(*launch.Preflight) { return nil }
 	s, at := hourly(t, ""), time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
 	err := c.schedule.Fire(t.Context(), s, campaign.Firing{Campaign: "spring", Key: "2026-11-20T09:00:00Z", At: at}, &sender.Engine{})
 	var failed *firingError

@@ -139,7 +139,7 @@ func (sc *Scheduler) FireAs(ctx context.Context, s Scheduled, key string, e *sen
 	}
 	job := fmt.Sprintf("%s of %s, file %x, list %d", key, s.Definition.Name, sha256.Sum256(s.Source), size)
 	err = sc.rested(ctx, job, sc.Launch(s.File, key), func(ctx context.Context, l launch.Request) error {
-		l.Source, l.Checked = s.Source, sc.o.Check(ctx, s.File, nil)
+		l.Source, l.Checked = s.Source, sc.o.Check(ctx, s.File)
 		launched, err := sc.o.Audiences.Start(ctx, l)
 		run = launched.Run
 		if err == nil && launched.Imported {

@@ -27,9 +27,8 @@ type Options struct {
 	Service messaging.Service
 	Owner   string // names the process in leases
 	Log     *slog.Logger
-	// Check returns what a launch of a campaign file does with its preflight: it passes it to then, or
-	// logs the warnings if then is nil.
-	Check func(ctx context.Context, file string, then func(*launch.Preflight)) func(*launch.Preflight)
+	// Check returns what the firing of a campaign file does with its preflight: it logs the warnings.
+	Check func(ctx context.Context, file string) func(*launch.Preflight)
 	// Audiences makes the lists of audiences; nil: no campaign has one.
 	Audiences *audience.Lists
 }
