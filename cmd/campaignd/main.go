@@ -16,10 +16,23 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// The first signal asks for an ordered end; a second one ends the process at once.
-	context.AfterFunc(ctx, stop)
-	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr, variables(os.Environ())))
+	os.Exit(run(untilSignal(context.Background()), os.Args[1:], os.Stdin, os.Stdout, os.Stderr, variables(os.Environ())))
+}
+
+// untilSignal returns a context that ends with the first signal that asks for an end. A second one
+// ends the process at once. A closed terminal asks too, so that what is in flight is recorded: the
+// kernel and the shell both say so, and the second SIGHUP ends nothing. Under nohup none does.
+func untilSignal(ctx context.Context) context.Context {
+	ends := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) {
+		ends = append(ends, syscall.SIGHUP)
+	}
+	ctx, stop := signal.NotifyContext(ctx, ends...)
+	context.AfterFunc(ctx, func() {
+		signal.Ignore(syscall.SIGHUP)
+		stop()
+	})
+	return ctx
 }
 
 // variables returns the values of an environment by name; an element of environ is NAME=value.
