@@ -172,31 +172,9 @@ func (q *Quotas) askUsage(ctx context.Context, company string) error {
 	q.mu.Lock()
 	before := q.billed[company]
 	q.mu.Unlock()
-	// The ledger counts first: a message that is sent meanwhile then counts as one of another
-	// program until the next hour, and the plan is not exceeded.
-	count := func(from time.Time) (int64, error) {
-		return q.Spent(ctx, throttle.Quota{Key: PlanKey + company, From: from})
-	}
-	var ours int64
-	var err error
-	if !before.from.IsZero() {
-		if ours, err = count(before.from); err != nil {
-			return err
-		}
-	}
-	u, err := q.usage(ctx, company)
+	u, told, ours, err := q.askPeriod(ctx, company, before.from)
 	if err != nil {
 		return err
-	}
-	told := billed{limit: u.MessagesLimit, from: u.PeriodStart.UTC(), to: periodEnds(u.PeriodEnd)}
-	if u.MessagesLimit < 0 || u.MessagesUsed < 0 || !told.from.Before(told.to) {
-		return fmt.Errorf("billing_usage told %d of %d messages from %s to %s, which cannot be",
-			u.MessagesUsed, u.MessagesLimit, u.PeriodStart.Format(time.RFC3339), u.PeriodEnd.Format(time.RFC3339))
-	}
-	if !told.from.Equal(before.from) {
-		if ours, err = count(told.from); err != nil {
-			return err
-		}
 	}
 	told.elsewhere = max(0, u.MessagesUsed-ours)
 	q.mu.Lock()
@@ -212,6 +190,34 @@ func (q *Quotas) askUsage(ctx context.Context, company string) error {
 		return q.liftPlan(ctx, company)
 	}
 	return nil
+}
+
+// askPeriod asks what is used of a company's period, and counts what the ledger has of it. The
+// ledger counts first: a message that is sent meanwhile then counts as one of another program until
+// the next hour, and the plan is not exceeded. So a new period is asked for twice.
+func (q *Quotas) askPeriod(ctx context.Context, company string, from time.Time) (u service.Usage, told billed, ours int64, err error) {
+	for again := false; ; again = true {
+		if !from.IsZero() {
+			if ours, err = q.Spent(ctx, throttle.Quota{Key: PlanKey + company, From: from}); err != nil {
+				return u, told, 0, err
+			}
+		}
+		if u, err = q.usage(ctx, company); err != nil {
+			return u, told, 0, err
+		}
+		told = billed{limit: u.MessagesLimit, from: u.PeriodStart.UTC(), to: periodEnds(u.PeriodEnd)}
+		if u.MessagesLimit < 0 || u.MessagesUsed < 0 || !told.from.Before(told.to) {
+			return u, told, 0, fmt.Errorf("billing_usage told %d of %d messages from %s to %s, which cannot be",
+				u.MessagesUsed, u.MessagesLimit, u.PeriodStart.Format(time.RFC3339), u.PeriodEnd.Format(time.RFC3339))
+		}
+		if told.from.Equal(from) {
+			return u, told, ours, nil
+		}
+		if from = told.from; again { // its periods begin anew with each answer
+			ours, err = q.Spent(ctx, throttle.Quota{Key: PlanKey + company, From: from})
+			return u, told, ours, err
+		}
+	}
 }
 
 // periodEnds is the instant at which a period is over. The service tells its last day, which is in

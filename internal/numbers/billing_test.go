@@ -49,16 +49,21 @@ func (l *held) LiftHolds(_ context.Context, lifts []campaign.Lift) ([]campaign.H
 
 // counter is a service's billing, which counts its questions.
 type counter struct {
-	usage service.Usage
-	fails error
-	asked int
+	usage     service.Usage
+	fails     error
+	asked     int
+	meanwhile func() // happens after each answer
 }
 
 func (c *counter) ask(context.Context, string) (service.Usage, error) {
 	billingTurn.Lock()
 	defer billingTurn.Unlock()
 	c.asked++
-	return c.usage, c.fails
+	told := c.usage
+	if c.meanwhile != nil {
+		c.meanwhile()
+	}
+	return told, c.fails
 }
 
 // billedWorld runs test in a bubble with quotas of the company co, whose connection is a and whose
@@ -116,7 +121,7 @@ func TestTheBillingTellsTheAllowance(t *testing.T) {
 				t.Errorf("%s: got %q after %d questions, want %q after %d", what, got, c.asked, limit, asked)
 			}
 		}
-		want("at the start", "plan:co 90-5 until 2000-02-01", 1)
+		want("at the start", "plan:co 90-5 until 2000-02-01", 2) // the first answer of a period tells when it began
 		all, err := q.Allowances(t.Context(), []string{"a", "b"}, time.Now())
 		if err != nil || len(all) != 1 || all[0].String() != "the plan of co allows 100 messages until 2000-02-01 00:00:00 UTC, "+
 			"as the service's billing tells (billing_usage); 40 are used" {
@@ -124,9 +129,9 @@ func TestTheBillingTellsTheAllowance(t *testing.T) {
 		}
 		c.usage.MessagesUsed, l.n["a"] = 45, 45
 		wait(time.Hour - time.Second)
-		want("before an hour is over", "plan:co 90-5 until 2000-02-01", 1)
+		want("before an hour is over", "plan:co 90-5 until 2000-02-01", 2)
 		wait(time.Minute)
-		want("after an hour", "plan:co 100-5 until 2000-02-01", 2)
+		want("after an hour", "plan:co 100-5 until 2000-02-01", 3)
 		wait(time.Minute)
 		for range 100 { // messages in flight meet the end together
 			if got, want := q.PlanEnds("a", time.Now()), time.Date(2000, 2, 1, 0, 0, 0, 0, time.UTC); !got.Equal(want) {
@@ -135,22 +140,40 @@ func TestTheBillingTellsTheAllowance(t *testing.T) {
 		}
 		c.usage.MessagesUsed = 145 // more than the limit
 		wait(2 * decideEvery)
-		want("after a 402", "plan:co 0-0 until 2000-02-01", 3)
+		want("after a 402", "plan:co 0-0 until 2000-02-01", 4)
 		q.PlanEnds("a", time.Now())
 		wait(2 * decideEvery)
-		want("after another 402 at once", "plan:co 0-0 until 2000-02-01", 3)
+		want("after another 402 at once", "plan:co 0-0 until 2000-02-01", 4)
 		wait(billAgain)
-		want("a minute later", "plan:co 0-0 until 2000-02-01", 4)
+		want("a minute later", "plan:co 0-0 until 2000-02-01", 5)
 		wait(time.Until(time.Date(2000, 1, 31, 23, 59, 59, 0, time.UTC)))
 		asked := c.asked
 		c.usage = service.Usage{MessagesLimit: 200, PeriodStart: time.Now().Add(time.Second),
 			PeriodEnd: time.Date(2000, 2, 29, 0, 0, 0, 0, time.UTC)}
 		l.n["a"] = 0
 		wait(time.Second + decideEvery)
-		want("in the next period", "plan:co 200-10 until 2000-03-01", asked+1)
+		want("in the next period", "plan:co 200-10 until 2000-03-01", asked+2)
 		c.usage.MessagesLimit = 0
 		wait(2 * time.Hour)
-		want("without a limit", "", asked+3)
+		want("without a limit", "", asked+4)
+	})
+}
+
+// A message that is sent between an answer and a count never raises what campaignd may send: 10
+// messages are those of another program, so at most 90 are left, also in a new period.
+func TestWhatIsSentMeanwhileRaisesNoAllowance(t *testing.T) {
+	billedWorld(t, func(t *testing.T, q *Quotas, l *held, c *counter, _ *bytes.Buffer) {
+		c.meanwhile = func() {
+			c.usage.MessagesUsed += 5
+			l.n["a"] += 5
+		}
+		c.usage.PeriodStart, l.n["a"], c.usage.MessagesUsed = c.usage.PeriodStart.Add(-time.Hour), 30, 40
+		for range 2 {
+			wait(time.Hour + time.Minute)
+			if got := q.ForConnection("a", time.Now()); len(got) != 1 || got[0].Limit > 90 {
+				t.Errorf("got %+v, want at most 90 messages", got)
+			}
+		}
 	})
 }
 
@@ -164,11 +187,11 @@ func TestAFailingBillingStopsNothing(t *testing.T) {
 		newKey  int // questions with another key in the next hours
 		warning string
 	}{
-		"away":        {errors.New("away"), 25, "plan:co 90-5 until 2000-02-01", 3, "company co: away"},
-		"not offered": {fmt.Errorf("x: %w", messaging.ErrNotOffered), 2, "", 1, "the allowance is not asked for"},
-		"key of one client": {&messaging.Error{Status: 403, Code: "partner_key_required"}, 2, "", 1,
+		"away":        {errors.New("away"), 26, "plan:co 90-5 until 2000-02-01", 3, "company co: away"},
+		"not offered": {fmt.Errorf("x: %w", messaging.ErrNotOffered), 3, "", 1, "the allowance is not asked for"},
+		"key of one client": {&messaging.Error{Status: 403, Code: "partner_key_required"}, 3, "", 1,
 			"the allowance is not asked for"},
-		"an impossible answer": {nil, 25, "plan:co 90-5 until 2000-02-01", 3, "which cannot be"},
+		"an impossible answer": {nil, 26, "plan:co 90-5 until 2000-02-01", 3, "which cannot be"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			billedWorld(t, func(t *testing.T, q *Quotas, _ *held, b *counter, log *bytes.Buffer) {
@@ -225,26 +248,26 @@ func TestALiftedHoldHasTheBillingAsked(t *testing.T) {
 		q.PlanEnds("a", time.Now())
 		c.usage.MessagesUsed, c.usage.MessagesLimit, l.n["a"] = 50, 50, 50
 		wait(2 * billAgain)
-		want("after the 402", "plan:co 50-2 until 2000-02-01", 2)
+		want("after the 402", "plan:co 50-2 until 2000-02-01", 3)
 		q.SeeHolds([]campaign.Hold{full, other})
 		c.usage.MessagesLimit = 1000
 		q.SeeHolds([]campaign.Hold{full})
 		wait(time.Minute)
-		want("while it is held", "plan:co 50-2 until 2000-02-01", 2)
+		want("while it is held", "plan:co 50-2 until 2000-02-01", 3)
 		q.SeeHolds(nil)
 		wait(time.Millisecond)
-		want("after the lift", "plan:co 1000-50 until 2000-02-01", 3)
+		want("after the lift", "plan:co 1000-50 until 2000-02-01", 4)
 
 		c.fails = errors.New("away")
 		q.SeeHolds([]campaign.Hold{full})
 		q.SeeHolds(nil)
 		wait(time.Millisecond)
-		want("after a lift while the billing is away", "plan:co 1000-50 until 2000-02-01", 4)
+		want("after a lift while the billing is away", "plan:co 1000-50 until 2000-02-01", 5)
 		c.fails, c.usage.MessagesLimit = nil, 2000
 		wait(billAgain + decideEvery)
-		want("a minute later", "plan:co 2000-100 until 2000-02-01", 5)
+		want("a minute later", "plan:co 2000-100 until 2000-02-01", 6)
 		wait(30 * time.Minute)
-		want("later", "plan:co 2000-100 until 2000-02-01", 5)
+		want("later", "plan:co 2000-100 until 2000-02-01", 6)
 	})
 }
 
@@ -284,7 +307,7 @@ func TestTheConfiguredPlanComesFirst(t *testing.T) {
 		if err != nil || len(all) != 1 || all[0].Messages != 10 || all[0].Used != 30 || all[0].Source != planConfigured {
 			t.Errorf("got %+v, %v; want 10 messages of %s, 30 used", all, err, planConfigured)
 		}
-		if got := units(own); got != "plan:co 10-0 until 2000-02-01" || c.asked != 1 {
+		if got := units(own); got != "plan:co 10-0 until 2000-02-01" || c.asked != 2 {
 			t.Errorf("got %q, want the 10 messages of the configuration", got)
 		}
 	})
@@ -312,8 +335,8 @@ func TestCheckAndForecastCountTheBilling(t *testing.T) {
 		}
 		own, known, err := q.PlanOf(t.Context(), "co", time.Now())
 		want := plan.Quota{Name: "plan:co", Allowance: plan.Allowance{Messages: 100, Reserve: 0.05, Day: 1, Zone: time.UTC}, Used: 40}
-		if err != nil || !known || own != want || c.asked != 1 {
-			t.Errorf("for a forecast: got %+v (%v) after %d questions, want %+v after 1", own, err, c.asked, want)
+		if err != nil || !known || own != want || c.asked != 2 {
+			t.Errorf("for a forecast: got %+v (%v) after %d questions, want %+v after 2", own, err, c.asked, want)
 		}
 	})
 }
