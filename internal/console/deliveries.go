@@ -28,6 +28,15 @@ type deliveriesView struct {
 // Title implements titled.
 func (v deliveriesView) Title() string { return "Deliveries of " + v.Run.ID }
 
+// HasNumber reports whether a row has a number, by which the page of its recipient finds it.
+func (deliveriesView) HasNumber(d resource.Delivery) bool {
+	switch campaign.SkipReason(d.Reason) {
+	case campaign.MalformedRow, campaign.MissingPhone, campaign.InvalidPhone:
+		return false
+	}
+	return d.To != "" && d.To != campaign.ErasedNumber
+}
+
 // deliveryFilters are the names of the filters, as in the API.
 var deliveryFilters = []string{"status", "reason", "code", "connection", "to", "since", "before"}
 

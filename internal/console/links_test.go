@@ -75,6 +75,7 @@ func (w *world) outcomes(t *testing.T) campaign.Lease {
 var (
 	rowsLink = regexp.MustCompile(`<a [^>]*href="(/console/runs/spring-1/deliveries[^"]*)"[^>]*>([^<]*)</a>(?: <strong>([0-9]+)</strong>)?`)
 	oneRow   = regexp.MustCompile(`<tr><th scope="row" class="num">`)
+	rowLink  = regexp.MustCompile(`href="(/console/runs/spring-1/recipient[^"]*)"`)
 	alone    = regexp.MustCompile(`<td class="num">[0-9]`)
 )
 
@@ -95,6 +96,11 @@ func (w *world) leads(t *testing.T) map[string]int {
 		got := w.request(address, "operate", nil)
 		if n := len(oneRow.FindAllString(got.Body.String(), -1)); got.Code != 200 || n != want {
 			t.Errorf("%s: got %d and %d rows, want %d", address, got.Code, n, want)
+		}
+		for _, p := range rowLink.FindAllStringSubmatch(got.Body.String(), -1) {
+			if address := html.UnescapeString(p[1]); m[2] == "All rows" && w.request(address, "operate", nil).Code != 200 {
+				t.Errorf("%s: got no page, want each link of a row to have one", address)
+			}
 		}
 		_, query, _ := strings.Cut(address, "?")
 		all[query] = want
@@ -155,5 +161,17 @@ func TestDeletedRowsAreToldToBeDeleted(t *testing.T) {
 		if strings.Contains(text, "See how many") {
 			t.Errorf("%q: a follow-up over deleted rows is offered, want none", path)
 		}
+	}
+}
+
+func TestARowWithoutANumberIsNoLink(t *testing.T) {
+	for _, d := range []resource.Delivery{{To: campaign.ErasedNumber}, {Reason: string(campaign.MissingPhone)},
+		{To: "+234", Reason: string(campaign.InvalidPhone)}} {
+		if (deliveriesView{}).HasNumber(d) {
+			t.Errorf("%+v: got a number, want none", d)
+		}
+	}
+	if d := (resource.Delivery{To: "+2348031234560", Reason: string(campaign.Duplicate)}); !(deliveriesView{}).HasNumber(d) {
+		t.Errorf("%+v: got no number, want one", d)
 	}
 }
