@@ -71,7 +71,7 @@ func (c *cluster) million(rows, replicas int, then func(*running) error) (err er
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(c.out, "replica %d: %d messages, peak memory %.1f MB\n", i+1, s.Posts, float64(s.Peak)/1e6)
+		fmt.Fprintf(c.out, "replica %d: %d posts, peak memory %.1f MB\n", i+1, s.Posts, float64(s.Peak)/1e6)
 	}
 	if err := f.read(int64(rows)); err != nil {
 		return err

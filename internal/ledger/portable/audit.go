@@ -143,7 +143,7 @@ func (a *auditing) summaries(ctx context.Context) error {
 	var wrong []campaign.Problem
 	var kept int64 // of the page
 	where := recipients.NewCountries()
-	err := a.eachPage(ctx, a.no, true, func(each Each, page []ledger.KeptSegment) error {
+	err := a.eachPage(ctx, ledger.SegmentKey(a.no, -1), ledger.SegmentKey(a.no+1, 0), true, func(each Each, page []ledger.KeptSegment) error {
 		wrong = slices.DeleteFunc(wrong, func(p campaign.Problem) bool { return p.Seq >= page[0].Lo }) // of an earlier try
 		kept = 0
 		for i := range page {

@@ -7,6 +7,8 @@ import (
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
 	"campaignd/recipients"
+
+	"golang.org/x/sync/errgroup"
 )
 
 const (
@@ -24,6 +26,7 @@ const (
 			OR k.token = 0 AND k.mark = s.mark AND k.hi = s.hi AND k.connection = s.connection
 				AND NOT EXISTS (SELECT 1 FROM changed c WHERE c.segment = s.id) AND (SELECT trusted FROM summary_state))
 		WHERE s.id > $1 AND s.id < $2 ORDER BY s.id LIMIT $3`
+	sqlLastOfRun = `SELECT coalesce(max(id), 0) FROM segment WHERE id > $1 AND id < $2`
 	// Segments that retention deleted before summaries were kept.
 	sqlRetiredGroups = `SELECT 0, '', state, rank, code, n, sent, failed, adopted, duplicate, ambiguous FROM retired_total WHERE segment = $1`
 )
@@ -73,14 +76,37 @@ func (l *Ledger) Summary(ctx context.Context, no campaign.RunNo) (campaign.Summa
 // summing adds up the segments of a run, with their courses if course says so. It counts each page
 // of segments in a snapshot of its own, so that a long run keeps neither a write-ahead log growing
 // nor dead rows from being cleaned up. The sum is still the number of rows, because no delivery
-// changes its segment.
+// changes its segment. Both halves of the run are read at the same time.
 func (l *Ledger) summing(ctx context.Context, no campaign.RunNo, course bool) (*ledger.Summing, error) {
 	if _, err := l.Run(ctx, no); err != nil {
 		return nil, err
 	}
+	first, end := ledger.SegmentKey(no, -1), ledger.SegmentKey(no+1, 0)
+	var last int64
+	if _, err := l.row(ctx, Reports, []any{&last}, sqlLastOfRun, first, end); err != nil {
+		return nil, err
+	}
+	middle := first + (max(last, first)-first)/2
+	var halves [2]*ledger.Summing
+	both, ctx := errgroup.WithContext(ctx)
+	for i, span := range [...][2]int64{{first, middle + 1}, {middle, end}} {
+		both.Go(func() (err error) {
+			halves[i], err = l.summingSpan(ctx, span[0], span[1], course)
+			return err
+		})
+	}
+	if err := both.Wait(); err != nil {
+		return nil, err
+	}
+	halves[0].Merge(halves[1])
+	return halves[0], nil
+}
+
+// summingSpan adds up the segments whose keys are above after and below end.
+func (l *Ledger) summingSpan(ctx context.Context, after, end int64, course bool) (*ledger.Summing, error) {
 	sum, where := ledger.NewSumming(), recipients.NewCountries()
 	var counted *ledger.Summing
-	err := l.eachPage(ctx, no, course, func(each Each, page []ledger.KeptSegment) error {
+	err := l.eachPage(ctx, after, end, course, func(each Each, page []ledger.KeptSegment) error {
 		counted = ledger.NewSumming()
 		for i := range page {
 			s, kept, err := page[i].Kept()
@@ -97,12 +123,13 @@ func (l *Ledger) summing(ctx context.Context, no campaign.RunNo, course bool) (*
 	return sum, err
 }
 
-// eachPage calls f for each page of segments of a run, in a snapshot of its own. f may run again
-// for the same page, and starts over then. read is called when the page has been read.
+// eachPage calls f for each page of the segments whose keys are above after and below end, in a
+// snapshot of its own. f may run again for the same page, and starts over then. read is called when
+// the page has been read.
 func (l *Ledger) eachPage(
-	ctx context.Context, no campaign.RunNo, course bool, f func(each Each, page []ledger.KeptSegment) error, read func(),
+	ctx context.Context, after, end int64, course bool, f func(each Each, page []ledger.KeptSegment) error, read func(),
 ) error {
-	for after, end := ledger.SegmentKey(no, -1), ledger.SegmentKey(no+1, 0); ; {
+	for {
 		var page []ledger.KeptSegment
 		if err := l.db.Snapshot(ctx, func(each Each) error {
 			page = nil
