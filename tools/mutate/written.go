@@ -136,7 +136,8 @@ func (o *options) testWith(ctx context.Context, t proof, mutation string) ([]byt
 }
 
 // findWritten returns the first test that finds the mutation, and "" if a proof passes three times:
-// on a busy machine, what a mutation breaks may happen late once.
+// on a busy machine, what a mutation breaks may happen late once. Tests that their time limit cut
+// off prove nothing, because a busy machine does the same. They run again, too.
 func (o *options) findWritten(ctx context.Context, e entry) (by string, err error) {
 	for _, t := range e.proofs {
 		sign, err := regexp.Compile(t.sign)
@@ -144,13 +145,15 @@ func (o *options) findWritten(ctx context.Context, e entry) (by string, err erro
 			return "", fmt.Errorf("%s: %w", e.name, err)
 		}
 		out, err := o.testWith(ctx, t, e.name)
-		for tries := 1; err == nil && tries < 3; tries++ {
+		for tries := 1; (err == nil || cutOff(out)) && tries < 3 && ctx.Err() == nil; tries++ {
 			out, err = o.testWith(ctx, t, e.name)
 		}
 		test := failed(out)
 		switch {
 		case err == nil:
 			return "", nil
+		case cutOff(out):
+			return "", fmt.Errorf("%s: %v was cut off by its time limit, which proves nothing: %w\n%s", e.name, t, err, out)
 		case test == "":
 			return "", fmt.Errorf("%s: %v ended without a failing test: %w\n%s", e.name, t, err, out)
 		case !sign.Match(out):
@@ -172,6 +175,9 @@ func failed(out []byte) string {
 
 // ended matches the name of a failed test, or why the process ended.
 var ended = regexp.MustCompile(`(?m)^(?:--- FAIL: (\S+)|(panic: .*))`)
+
+// cutOff reports whether the time limit of the tests ended them before one failed.
+func cutOff(out []byte) bool { return strings.HasPrefix(failed(out), "panic: test timed out") }
 
 // printOverlay writes the overlay to the folder o.overlayTo and prints its path.
 func (o *options) printOverlay() (int, error) {

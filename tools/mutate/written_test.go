@@ -34,7 +34,9 @@ func TestAWrittenMutationMustBeFound(t *testing.T) {
 		"no tests":            {strings.Replace(full, "? . Full\n", "", 1), "a mutation has no line that begins with ?", 1},
 		"a test that is gone": {strings.Replace(full, "? . Full", "? . Whole", 1), "no test matches", 1},
 		"no program":          {strings.Replace(full, "n > limit", "m > limit", 1), "do not compile", 1},
-		"no syntax":           {strings.Replace(full, "n > limit", "n > ", 1), "the mutation does not compile", 1},
+		"cut off": {strings.NewReplacer("return n > limit", "select {}", "? . Full", "? . Full -test.timeout=2s").Replace(full),
+			"was cut off by its time limit", 1},
+		"no syntax": {strings.Replace(full, "n > limit", "n > ", 1), "the mutation does not compile", 1},
 		"a declaration": {"tiny.go\n- func Full(n int) bool { return n >= limit }\n" +
 			"+ func Full(n int) bool { return strings.Count(most, \"8\") < n }\n" +
 			"& import \"strings\"\n& const most = \"88\"\n? . Full\n= a\n", "mutations: 1 of 1 found", 0},
