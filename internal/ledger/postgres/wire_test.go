@@ -137,6 +137,7 @@ type badWire struct {
 	left    atomic.Int64 // bytes of replies until it breaks once; 0: it does not
 	opened  atomic.Int64 // connections so far
 	silent  atomic.Int64 // this many of the first connections are silent
+	unheard atomic.Int64 // silent connections to which something was said
 	foreign atomic.Bool  // translates the server's ERROR
 	ended   sync.WaitGroup
 }
@@ -157,13 +158,17 @@ func (w *badWire) carry(client net.Conn) {
 	}
 	w.ended.Go(func() {
 		defer server.Close()
-		b := make([]byte, 1<<16)
+		b, said := make([]byte, 1<<16), false
 		for {
 			n, err := client.Read(b)
 			if err != nil {
 				return
 			}
 			if nth <= w.silent.Load() {
+				if !said {
+					w.unheard.Add(1)
+				}
+				said = true
 				continue // the connection stays open
 			}
 			if _, err := server.Write(b[:n]); err != nil {
