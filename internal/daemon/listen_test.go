@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"campaignd/throttle/throttletest"
 )
 
 // opened returns a listener that answers with h until end is called. ended gets the result of
@@ -41,14 +43,12 @@ func TestTheEndWaitsForNoUnusedConnection(t *testing.T) {
 	if res, err := http.Get(l.url() + "/healthz"); err != nil || res.Body.Close() != nil {
 		t.Fatalf("GET /healthz = %v, want an answer", err)
 	}
-	began := time.Now()
+	began, watched := time.Now(), throttletest.Watch()
 	end()
 	if err := <-ended; err != nil {
 		t.Errorf("serve = %v, want nil", err)
 	}
-	if took := time.Since(began); took > 3*time.Second {
-		t.Errorf("the end took %v, want about unusedGrace, %v", took, unusedGrace)
-	}
+	throttletest.Soon(t, fmt.Sprintf("the end, whose grace is %v,", unusedGrace), time.Since(began), 3*time.Second, watched())
 }
 
 func TestEachListenerServesItsPathsOnly(t *testing.T) {
