@@ -20,7 +20,7 @@ func TestCancelEndsARunInEveryState(t *testing.T) {
 	})
 	lists := map[string][]entry{}
 	fire := func(more, name, connection string, policies ...string) {
-		lists[name] = people(10_000*len(lists), 2000)
+		lists[name] = people(10_000*len(lists), 6000) // 6 minutes of sending
 		w.scheduleWith(more, name, "order_update", lists[name], []string{connection}, append(policies, held...)...)
 	}
 	// The window has been closed for hours, and opens in hours.

@@ -87,7 +87,7 @@ func aClientsTrouble(t *testing.T, w stage) {
 		id := w.fired()[r.name].ID
 		w.waits(lifeLimit, r.name+" waits for a hold", func() bool { return w.limited(id) == "hold" })
 	}
-	stopped := w.falls(tape, 2*time.Second, failing...).Add(1)
+	stopped := w.falls(tape, silence, failing...).Add(1)
 	// Events of earlier recoveries come again, and events without a time.
 	approved := map[string]any{"name": "newsletter", "language": "en-US", "event": "APPROVED", "category": "MARKETING"}
 	active := map[string]any{"companyId": "co_1", "status": "active"}

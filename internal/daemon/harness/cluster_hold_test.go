@@ -41,7 +41,7 @@ func TestClusterOperatorsHoldsUnderLoad(t *testing.T) {
 	watched := throttletest.Watch()
 	c.hold("add", campaign.HoldConnection, "conn_1")
 	added := time.Now()
-	stopped := c.falls(tape, 2*time.Second, "conn_1").Add(1)
+	stopped := c.falls(tape, silence, "conn_1").Add(1)
 	late := watched()
 	tape.steady(t, standard, began, time.Now(), late, all[1:]...)
 	if took := stopped.Sub(added); took > 2*time.Second && late <= throttletest.Busy { // 1 s between two readings, and what was due
@@ -73,6 +73,7 @@ func TestClusterReplicasShareABreaker(t *testing.T) {
 	c.startAll()
 	c.until(lifeLimit, "500 messages are sent", func() bool { return c.accepted() >= 500 })
 	healthy := c.service.Faults()
+	watched := throttletest.Watch()
 	if err := c.service.SetFaults(sandbox.Faults{Pages: []sandbox.Page{{Status: 0, Share: 1, Connections: all[:1]}}}); err != nil {
 		t.Fatal(err)
 	}
@@ -84,8 +85,9 @@ func TestClusterReplicasShareABreaker(t *testing.T) {
 	x.ending.Wait()
 	time.Sleep(time.Until(failed.Add(9 * time.Second)))
 	recovered := time.Now()
-	if n := tape.count("conn_1", failed, opened); n > 3*30 || n < 20 {
-		t.Errorf("%d posts before the breaker opened, want 20 to 90", n)
+	most := 3 * unanswered(standard, 50*time.Millisecond+watched())
+	if n := tape.count("conn_1", failed, opened); n > most || n < 20 {
+		t.Errorf("%d posts before the breaker opened, want 20 to %d", n, most)
 	}
 	if n, most := tape.count("conn_1", opened, recovered), 3*int(1+recovered.Sub(failed)/(10*time.Second)); n > most {
 		t.Errorf("%d posts after the breaker had opened, want at most %d: 3 of each test", n, most)

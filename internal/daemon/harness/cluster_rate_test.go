@@ -20,7 +20,7 @@ import (
 // posts returns how many requests a replica has made over each connection, from its metrics.
 func (r *replica) posts() map[string]float64 {
 	r.t.Helper()
-	client := http.Client{Timeout: 5 * time.Second}
+	client := http.Client{Timeout: lifeLimit}
 	answer, err := client.Get("http://" + r.admin + "/metrics")
 	if err != nil {
 		r.t.Fatalf("%s: %v", r.name, err)
@@ -110,7 +110,7 @@ func measure(t *testing.T, s sharing) []flow {
 			t.Fatalf("approve %d: %s", i+1, out)
 		}
 	}
-	c.until(20*time.Second+3*s.untilMeasured(), "every number sends", func() bool {
+	c.until(lifeLimit+3*s.untilMeasured(), "every number sends", func() bool {
 		for _, x := range c.service.Stats().Connections[:len(limits)] {
 			if x.Accepted <= s.after {
 				return false

@@ -53,11 +53,9 @@ func TestACopiedOrRestoredLedgerSendsNobodyTwice(t *testing.T) {
 			reached := w.posts(1000)
 			p := w.run("orders")
 			w.await(p, reached)
-			companion := w.text("campaignd.db.stamp")
 			script(c.taken)
-			for end := time.Now().Add(6 * time.Second); w.text("campaignd.db.stamp") == companion && time.Now().Before(end); {
-				time.Sleep(50 * time.Millisecond) // until the copy is a few seconds old
-			}
+			companion := w.text("campaignd.db.stamp")
+			w.waits(lifeLimit, "the copy is a few seconds old", func() bool { return w.text("campaignd.db.stamp") != companion })
 			reached = w.posts(100)
 			w.await(p, reached)
 			refused := func(dir string) {

@@ -4,7 +4,6 @@ package harness
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"testing"
 	"time"
@@ -58,9 +57,8 @@ func TestFailingNumbersCostNoRecipient(t *testing.T) {
 	overslept := watched()
 	tape.steady(t, standard, failed.Add(time.Second), recovered, overslept, "conn_6")
 	// Requests without an answer or with one that proves nothing, and one test; more on a machine
-	// that took longer than 9 s. A busy machine answers late, so that more may be under way.
-	unanswered := max(30, int(math.Ceil(3*paceOf(standard)*(50*time.Millisecond+overslept).Seconds())))
-	most := unanswered + 3*int(1+recovered.Sub(failed)/(10*time.Second))
+	// that took longer than 9 s.
+	most := unanswered(standard, 50*time.Millisecond+overslept) + 3*int(1+recovered.Sub(failed)/(10*time.Second))
 	for _, c := range failing {
 		if n := tape.count(c, failed, recovered); n > most || n < 5 {
 			t.Errorf("%s: %d posts while it was failing, want 5 to %d", c, n, most)
@@ -181,7 +179,7 @@ func failuresByWebhook(t *testing.T, w stage) {
 	w.waits(lifeLimit, fmt.Sprintf("the holds are %q", expect), func() bool { return slices.Equal(w.held(), expect) })
 	runs := w.fired()
 	// 130429 is tested again after 5 s. The others stay as they are.
-	stopped := w.falls(tape, 2*time.Second, "conn_1", "conn_2", "conn_3", "conn_4").Add(1)
+	stopped := w.falls(tape, silence, "conn_1", "conn_2", "conn_3", "conn_4").Add(1)
 	late := watched()
 	tape.steady(t, rate, failed.Add(time.Second), time.Now(), late, "conn_6")
 	for i := range troubles {

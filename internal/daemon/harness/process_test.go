@@ -143,6 +143,24 @@ func (p *process) byItself() bool {
 
 func (p *process) String() string { return "campaignd " + strings.Join(p.cmd.Args[1:], " ") }
 
+// ask runs a command to its end and returns its exit code and standard output.
+func (w *world) ask(args ...string) (int, string) {
+	w.t.Helper()
+	p := w.asked(args...)
+	return p.cmd.ProcessState.ExitCode(), p.stdout.String()
+}
+
+// asked runs a command to its end.
+func (w *world) asked(args ...string) *process {
+	w.t.Helper()
+	p := startProgram(w.t, w.program, w.dir, w.env, append(args, "--config", "campaignd.yaml")...)
+	code := p.wait(2 * lifeLimit)
+	if code < 0 || code == 2 {
+		w.t.Fatalf("%s: exit code %d, want none of wrong usage\n%s", p, code, tail(p.stderr.String(), 20))
+	}
+	return p
+}
+
 // tail returns the last n lines of a text.
 func tail(text string, n int) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 	"testing"
@@ -89,6 +90,12 @@ func (p *tape) count(connection string, from, to time.Time) (n int) {
 // most is the pace of a number in messages per second, and a little: an upper bound for counts.
 func most(rate int, lasting time.Duration) int { return int(paceOf(rate)*lasting.Seconds()*1.05) + 2 }
 
+// unanswered is how many requests of a number may be under way at once (docs/limits.md#slots). A
+// busy machine answers late, so that more may be.
+func unanswered(rate int, answer time.Duration) int {
+	return max(30, int(math.Ceil(3*paceOf(rate)*answer.Seconds())))
+}
+
 func paceOf(rate int) float64 { return throughput.Number{Limit: float64(rate)}.Pace().Rate }
 
 // steady requires that numbers sent at their pace, within 5 %. On a busy machine they may be
@@ -153,6 +160,10 @@ func (w *world) goesOn(p *tape, since time.Time, limit time.Duration, connection
 	happened()
 }
 
+// silence is how long held numbers post nothing before they count as stopped. Each process reads
+// the holds every second, and later on a busy machine.
+const silence = 4 * time.Second
+
 // falls waits until none of the numbers has posted for a time, and returns when the last of them
 // did.
 func (w *world) falls(p *tape, silent time.Duration, connections ...string) (last time.Time) {
@@ -194,8 +205,9 @@ func (w *world) taken() (n int64) {
 // asJSON runs a command that succeeds and decodes its output.
 func (w *world) asJSON(into any, args ...string) {
 	w.t.Helper()
-	if code, out := w.ask(append(args, "-o", "json")...); code != 0 || json.Unmarshal([]byte(out), into) != nil {
-		w.t.Fatalf("%v: exit code %d, want 0 and JSON\n%s", args, code, out)
+	p := w.asked(append(args, "-o", "json")...)
+	if code := p.cmd.ProcessState.ExitCode(); code != 0 || json.Unmarshal(p.stdout.Bytes(), into) != nil {
+		w.t.Fatalf("%v: exit code %d, want 0 and JSON\n%s%s", args, code, p.stdout.String(), tail(p.stderr.String(), 20))
 	}
 }
 

@@ -18,7 +18,7 @@ import (
 func TestASecondSenderIsRefused(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 20, nil)
-	list := listOf(400, drawOf(t))
+	list := listOf(2000, drawOf(t)) // 2 minutes of sending, longer than two more processes take to end
 	w.campaign("orders", "order_update", list)
 	reached := w.posts(10)
 	first := w.run("orders")
@@ -57,7 +57,9 @@ func TestASignalLeavesOnlyLostAnswersInDoubt(t *testing.T) {
 			Missing: 1, // because webhooks would end the doubts
 		}
 	})
-	list := listOf(700, drawOf(t))
+	// A busy machine must not be too late with an answer that the service counts as given.
+	w.env = append(w.env, "CAMPAIGND_SERVICE_TIMEOUT=3s", "CAMPAIGND_SENDING_LEASE=5s")
+	list := listOf(1500, drawOf(t))
 	w.campaign("orders", "order_update", list)
 	for _, c := range []struct {
 		begin func(...string) *process

@@ -265,17 +265,6 @@ func (w *world) listen(f func(sandbox.Event)) {
 	w.events.Store(&f)
 }
 
-// ask runs a command to its end and returns its exit code and standard output.
-func (w *world) ask(args ...string) (int, string) {
-	w.t.Helper()
-	p := startProgram(w.t, w.program, w.dir, w.env, append(args, "--config", "campaignd.yaml")...)
-	code := p.wait(2 * lifeLimit)
-	if code < 0 || code == 2 {
-		w.t.Fatalf("%s: exit code %d, want none of wrong usage\n%s", p, code, tail(p.stderr.String(), 20))
-	}
-	return code, p.stdout.String()
-}
-
 // state returns a run's state and totals from its report. A paused run fails the test.
 func (w *world) state(run string) (state string, totals map[string]int64) {
 	w.t.Helper()
