@@ -111,6 +111,9 @@ func TestTheDoctorSaysThatALedgerIsRefused(t *testing.T) {
 	copied()
 	sick("a copy", "went back in time: it is a copy", "campaignd ledger quarantine")
 	wantIn(t, "why", d.want(0, "why", "latest").stdout, "nothing is sent: ledger "+file+": it went back in time")
+	for _, look := range []string{"audit", "report"} {
+		wantIn(t, look, d.want(0, look, "latest").stderr, "the ledger went back in time", "`campaignd doctor`")
+	}
 	d.want(0, "ledger", "quarantine", "--lost", "0s")
 	if got := d.diagnosed(0)["ledger"]; got.Health != doctor.HealthOK {
 		t.Errorf("after the quarantine: got %+v, want %s", got, doctor.HealthOK)

@@ -17,6 +17,7 @@ import (
 	"campaignd/internal/command"
 	"campaignd/internal/config"
 	"campaignd/internal/daemon"
+	"campaignd/internal/ledger"
 	"campaignd/internal/messaging/connector"
 	"campaignd/internal/numbers"
 	"campaignd/internal/operator"
@@ -136,7 +137,26 @@ func (p *program) withLedgerSession(ctx context.Context, why command.Purpose, do
 		_, known := c.Numbers[connection]
 		return known
 	}
-	return command.RequestError(do(&local{d, p, c}))
+	if err := do(&local{d, p, c}); err != nil {
+		return command.RequestError(err)
+	}
+	if why == command.ToRead {
+		p.sayRestored(ctx, l)
+	}
+	return nil
+}
+
+// sayRestored says that what was printed may lack what was sent since the ledger was copied: its
+// sums balance all the same.
+func (p *program) sayRestored(ctx context.Context, l campaign.Ledger) {
+	s, ok := l.(ledger.Sendable)
+	if !ok {
+		return
+	}
+	if errors.Is(s.Sendable(ctx), ledger.ErrRestored) {
+		fmt.Fprintln(p.Stderr, "campaignd: the ledger went back in time, so what was sent later is missing above; "+
+			"`campaignd doctor` says what to do")
+	}
 }
 
 // mistakable are the commands without --server that a user may expect to have it.
