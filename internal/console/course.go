@@ -30,6 +30,7 @@ type courses struct {
 
 type course struct {
 	parts []html.Part
+	late  bool      // none could be drawn in time yet
 	until time.Time // when they are drawn again
 }
 
@@ -55,11 +56,11 @@ func (c *courses) put(key watched, one course) {
 }
 
 // course returns the plots of a run: those from before, or none, if they cannot be drawn in time.
-func (v *visit) course(ctx context.Context, run string, report *reporting.Report) ([]html.Part, error) {
+func (v *visit) course(ctx context.Context, run string, report *reporting.Report) (course, error) {
 	key, began := watched{run, v.who.Company}, time.Now()
 	one, fresh := v.courses.get(key, began)
 	if fresh {
-		return one.parts, nil
+		return one, nil
 	}
 	limited, cancel := context.WithTimeout(ctx, v.courses.slowest)
 	defer cancel()
@@ -67,13 +68,13 @@ func (v *visit) course(ctx context.Context, run string, report *reporting.Report
 	took := time.Since(began)
 	switch {
 	case err == nil:
-		one.parts = parts
+		one.parts, one.late = parts, false
 	case ctx.Err() == nil && errors.Is(limited.Err(), context.DeadlineExceeded):
-		took = time.Second // what it takes is not known
+		took, one.late = time.Second, one.parts == nil // what it takes is not known
 	default:
-		return nil, err
+		return course{}, err
 	}
 	one.until = began.Add(max(readEvery*9/10, courseRest*took))
 	v.courses.put(key, one)
-	return one.parts, nil
+	return one, nil
 }

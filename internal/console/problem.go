@@ -54,7 +54,7 @@ func problemOf(ctx context.Context, err error) *problem {
 	case errors.Is(err, operator.ErrInvalid):
 		return &problem{http.StatusBadRequest, forPage(err)}
 	case ctx.Err() != nil:
-		return &problem{http.StatusServiceUnavailable, "campaignd is stopping. Load the page again in a moment."}
+		return &problem{http.StatusServiceUnavailable, "campaignd is stopping. Try again in a moment."}
 	}
 	if refused, _ := launch.RefusalOf(err); refused != "" {
 		return &problem{http.StatusConflict, forPage(err)}
@@ -80,11 +80,14 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, who operator.Calle
 	if p == nil {
 		s.process.Log.Error("a request of the console failed", "path", r.URL.Path, "err", err)
 		p = &problem{http.StatusServiceUnavailable, "The ledger does not answer. Nothing is lost; this page tries again by itself."}
+		if r.Method != http.MethodGet {
+			p.sentence = "The ledger does not answer, so this may not have been done. Go back in a moment, and look."
+		}
+	}
+	if p.status == http.StatusServiceUnavailable {
 		w.Header().Set("Retry-After", "5")
 		if r.Method == http.MethodGet {
 			w.Header().Set("Refresh", "5")
-		} else {
-			p.sentence = "The ledger does not answer, so this may not have been done. Go back in a moment, and look."
 		}
 	}
 	if p.status == http.StatusUnauthorized || p.status == http.StatusForbidden {

@@ -114,6 +114,7 @@ type runView struct {
 	Failed   []reason
 	Skipped  []reason
 	Course   []html.Part
+	Late     bool // Course is empty, because it takes longer than a page waits
 	Limits   resource.Limits
 	Ended    string   // what became of an ended run, in a sentence; "": it has not ended
 	Again    []choice // rows that a follow-up may send to
@@ -204,9 +205,11 @@ func (v *visit) runView(ctx context.Context, id string) (out runView, err error)
 
 // complete adds the plots and the limits of a run.
 func (v *visit) complete(ctx context.Context, view *runView) (err error) {
-	if view.Course, err = v.course(ctx, view.Run.ID, view.Report); err != nil {
+	plots, err := v.course(ctx, view.Run.ID, view.Report)
+	if err != nil {
 		return err
 	}
+	view.Course, view.Late = plots.parts, plots.late
 	view.Limits, err = v.d.Limits(ctx, view.Run.ID)
 	return err
 }

@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/fetch"
 	"github.com/chromedp/chromedp"
 )
 
@@ -101,7 +103,59 @@ func TestAPageThatIsOpenStaysAlive(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, _ = s.process.Process.Wait() // killed
+	refused := h.refusesOnce("*/live")
 	s.start()
-	grows("after a kill")
-	stays("after a kill")
+	grows("after a kill and a stream that was refused")
+	stays("after a kill and a stream that was refused")
+	if n := refused.Load(); n != 1 {
+		t.Errorf("got %d streams refused, want 1", n)
+	}
+	h.plotsComeLate()
+}
+
+// refusesOnce has the first request to an address refused, as a server or a proxy does that has
+// just started. refused is how many were.
+func (h *hand) refusesOnce(address string) (refused *atomic.Int64) {
+	h.t.Helper()
+	refused = &atomic.Int64{}
+	if err := chromedp.Listen(h.ctx, func(event any) {
+		e, ok := event.(*fetch.EventRequestPaused)
+		switch {
+		case !ok:
+		case refused.CompareAndSwap(0, 1):
+			go func() {
+				_, _ = chromedp.Call(h.ctx, fetch.FulfillRequest, fetch.FulfillRequestParams{RequestID: e.RequestID, ResponseCode: 503})
+			}()
+		default:
+			go func() {
+				_, _ = chromedp.Call(h.ctx, fetch.ContinueRequest, fetch.ContinueRequestParams{RequestID: e.RequestID})
+			}()
+		}
+	}); err != nil {
+		h.t.Fatal(err)
+	}
+	call(h, fetch.Enable, fetch.EnableParams{Patterns: []*fetch.RequestPattern{{URLPattern: address}}})
+	return refused
+}
+
+// plotsComeLate gives the page that is open the line that it has while its plots are drawn, and
+// requires that the plots move nothing before they are asked for.
+func (h *hand) plotsComeLate() {
+	h.t.Helper()
+	evaluate[int](h.t, h.ctx, `scrollTo(0, 0), document.getElementById("live-course").innerHTML =
+		'<p class="w12 late soft" data-late>The plots of this run are being drawn. Load the page again in a moment.</p>', 0`)
+	before := len(h.shifts(h.ctx))
+	h.until(h.ctx, "plots that are ready", `!!document.querySelector("#live-course button")`)
+	for _, one := range h.shifts(h.ctx)[before:] {
+		if strings.Contains(one, "live-grid") { // it is below them
+			h.t.Errorf("when plots came late: got the layout shift %q, want none", one)
+		}
+	}
+	before = len(h.shifts(h.ctx))
+	evaluate[int](h.t, h.ctx, `document.querySelector("[data-live]").after("later"), 0`) // the observer sees what moves
+	if got := len(h.shifts(h.ctx)); got == before {
+		h.t.Error("a text that moves the page: got no layout shift, want one")
+	}
+	h.reach("Show the plots")
+	h.until(h.ctx, "the plots", `!!document.querySelector("#live-course svg")`)
 }

@@ -39,6 +39,7 @@ inZone(document);
   const root = document.querySelector("[data-live]");
   if (!root || !window.EventSource) return;
   let source = null;
+  let pause = 0; // before a stream that was refused is asked for again, in milliseconds
 
   // busy reports whether somebody uses a part: it has the focus, a part of the selection, or a table
   // that was opened.
@@ -48,7 +49,18 @@ inZone(document);
   };
   const writing = () => [...document.querySelectorAll("input:not([type=hidden]), textarea")].some((f) => f.value !== f.defaultValue);
 
+  // offer puts a button in the place of plots that came late: by themselves they would move what is
+  // below, under the eyes of somebody who reads it.
+  const offer = (late, plots) => {
+    const show = document.createElement("button");
+    show.className = "button";
+    show.textContent = "Show the plots";
+    show.addEventListener("click", () => late.parentNode.replaceChildren(...plots.childNodes));
+    late.replaceChildren(show);
+  };
+
   const show = (event) => {
+    pause = 0;
     const next = new DOMParser().parseFromString(event.data, "text/html");
     inZone(next);
     const state = next.querySelector("[data-state]");
@@ -58,13 +70,23 @@ inZone(document);
     }
     for (const part of next.querySelectorAll("[id^=live-]")) {
       const old = document.getElementById(part.id);
-      if (old && old.innerHTML !== part.innerHTML && !busy(old)) old.replaceChildren(...part.childNodes);
+      const late = old && old.querySelector("[data-late]");
+      const waits = part.querySelector("[data-late]"); // plots that are here are better
+      if (!old || old.innerHTML === part.innerHTML || waits || busy(old)) continue;
+      if (late) offer(late, part);
+      else old.replaceChildren(...part.childNodes);
     }
   };
   const open = () => {
     if (source || document.hidden) return;
-    source = new EventSource(root.dataset.live);
+    const opened = (source = new EventSource(root.dataset.live));
     source.addEventListener("figures", show);
+    // The browser asks again after a broken connection, and not after an answer other than 200.
+    source.addEventListener("error", () => {
+      if (opened !== source || opened.readyState !== EventSource.CLOSED) return;
+      close();
+      setTimeout(open, (pause = Math.min(2 * pause + 1000, 60000)));
+    });
   };
   const close = () => {
     if (source) source.close();
@@ -155,7 +177,8 @@ inZone(document);
     whole.submit();
   };
   const begin = async () => {
-    if (sending || !input.files.length) return;
+    if (sending) return;
+    if (!input.files.length) return tell("Choose the file of a list, or drop it here.");
     sending = true;
     try {
       await upload(input.files[0]);
