@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"os"
 	"os/signal"
 	"syscall"
 	"testing"
@@ -12,6 +13,7 @@ import (
 // more, which does not end the process at once.
 func TestAClosedTerminalEndsInOrder(t *testing.T) {
 	defer signal.Reset(syscall.SIGHUP)
+	signal.Notify(make(chan os.Signal, 9), syscall.SIGHUP) // the tests themselves may be under nohup
 	hangUp := func() {
 		if err := syscall.Kill(syscall.Getpid(), syscall.SIGHUP); err != nil {
 			t.Fatal(err)
