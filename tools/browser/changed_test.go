@@ -9,6 +9,7 @@ import (
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/fetch"
+	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 )
 
@@ -77,6 +78,54 @@ func TestAListThatChangesWhileItIsSentIsTold(t *testing.T) {
 	if text := evaluate[string](t, ctx, "document.body.innerText"); !strings.Contains(text, "Ada") || strings.Contains(text, "Nia") {
 		t.Errorf("got %s, want the file as it is now", text)
 	}
+	h.goesOnAfterABreak(page, held)
+	h.refusesAtOnce(page, held)
+}
+
+// goesOnAfterABreak has the connection break within the second of the parts of a list: the page
+// sends it again by itself, and the list is whole.
+func (h *hand) goesOnAfterABreak(page string, held <-chan fetch.RequestID) {
+	h.t.Helper()
+	h.write("list.csv", numbered("Uma"))
+	h.open(h.ctx, page)
+	call(h, fetch.Enable, fetch.EnableParams{Patterns: []*fetch.RequestPattern{{URLPattern: "*/part?offset=*"}}})
+	if err := chromedp.Do(h.ctx, chromedp.SetUploadFiles("#list", []string{h.path("list.csv")})); err != nil {
+		h.t.Fatal(err)
+	}
+	evaluate[bool](h.t, h.ctx, "window.before = true")
+	h.reach("Upload")
+	call(h, fetch.ContinueRequest, fetch.ContinueRequestParams{RequestID: h.received(held)})
+	call(h, fetch.FailRequest, fetch.FailRequestParams{RequestID: h.received(held), ErrorReason: network.ErrorReasonConnectionReset})
+	h.sees("The upload goes on by itself.")
+	call(h, fetch.ContinueRequest, fetch.ContinueRequestParams{RequestID: h.received(held)})
+	call(h, fetch.Disable, cdp.Empty{})
+	h.until(h.ctx, "the page after the upload", `!window.before && document.readyState == "complete"`)
+	h.sees("Columns of list.csv")
+	if text := evaluate[string](h.t, h.ctx, "document.body.innerText"); !strings.Contains(text, "Uma") {
+		h.t.Errorf("after a broken connection: got %s, want the list that was sent", text)
+	}
+}
+
+// refusesAtOnce gives the page a list of 5 GiB, and then one that can be sent.
+func (h *hand) refusesAtOnce(page string, held <-chan fetch.RequestID) {
+	h.t.Helper()
+	h.write("huge.csv", "")
+	if err := os.Truncate(h.path("huge.csv"), 5<<30); err != nil {
+		h.t.Fatal(err)
+	}
+	h.open(h.ctx, page)
+	call(h, fetch.Enable, fetch.EnableParams{Patterns: []*fetch.RequestPattern{{URLPattern: "*/part?offset=*"}}})
+	if err := chromedp.Do(h.ctx, chromedp.SetUploadFiles("#list", []string{h.path("huge.csv")})); err != nil {
+		h.t.Fatal(err)
+	}
+	h.reach("Upload")
+	h.sees("A list has at most 4 GiB")
+	call(h, fetch.Disable, cdp.Empty{})
+	if n := len(held); n > 0 {
+		h.t.Errorf("a list of 5 GiB: got %d parts sent, want none", n)
+	}
+	h.uploads(h.path("list.csv"))
+	h.sees("Columns of list.csv")
 }
 
 // received waits for a request that is held back.
