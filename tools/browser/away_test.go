@@ -64,8 +64,8 @@ func (p *postgres) command(name string, args ...string) *exec.Cmd {
 	return c
 }
 
-// alive runs a server until its standard input ends, with the process that started it at the latest.
-// SIGQUIT is PostgreSQL's immediate shutdown: connections break.
+// alive runs a server until its standard input ends, with the process that started it at the
+// latest. SIGQUIT is PostgreSQL's immediate shutdown: connections break.
 const alive = `"$@" >server.log 2>&1 & pid=$!; read -r _; kill -QUIT $pid; wait $pid`
 
 func (p *postgres) start() {
