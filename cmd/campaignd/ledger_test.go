@@ -141,7 +141,7 @@ func TestARestoredLedgerSendsNobodyTwice(t *testing.T) {
 	wantIn(t, "a second quarantine", d.want(0, "ledger", "quarantine").stdout, "did not go back in time: nothing is done")
 	wantIn(t, "run before its resume", d.want(3, "run", d.path("c.yaml"), "--settle", "1s").stderr,
 		"is paused (ledger)", "campaignd resume orders-1")
-	wantIn(t, "why", d.want(0, "why", "latest").stdout, "paused (ledger)", "replayed")
+	wantIn(t, "why", d.want(0, "why", "latest").stdout, "paused (ledger): it went back in time", "replay lost webhooks first")
 	if n := d.accepted(); n != sent {
 		t.Fatalf("%d messages are accepted, want %d: none is sent while the run is paused", n, sent)
 	}

@@ -13,6 +13,6 @@ const PausedByRestore = `wanted <> 'cancel'
 // RestoredDetail is the detail of a run that Quarantine paused. PausedBefore and the earlier reason
 // follow it if the run was paused already.
 const (
-	RestoredDetail = "the ledger went back in time: have the lost webhooks replayed first"
+	RestoredDetail = "it went back in time: replay lost webhooks first"
 	PausedBefore   = "; it was paused before: "
 )
