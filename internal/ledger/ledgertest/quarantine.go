@@ -167,7 +167,7 @@ func quarantinePausesWhatCouldSend(t *testing.T, l Tables) {
 		wanted campaign.Wanted
 		detail string
 	}{
-		{ready, campaign.Paused, campaign.PausedByLedger, campaign.WantRun, "replayed"},
+		{ready, campaign.Paused, campaign.PausedByLedger, campaign.WantRun, "replay"},
 		{broken, campaign.Paused, campaign.PausedByLedger, campaign.WantRun, "it was paused before: breaker it is reviewed"},
 		{operator, campaign.Paused, campaign.PausedByOperator, campaign.WantPause, ""},
 		{cancelled, campaign.Ready, "", campaign.WantCancel, ""},
