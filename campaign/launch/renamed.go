@@ -11,7 +11,7 @@ import (
 	"campaignd/campaign/file"
 )
 
-// Renamed tells of runs of other campaigns that ended within renamedWithin.
+// Renamed looks only at runs of other campaigns that ended within renamedWithin.
 const renamedWithin = 7 * 24 * time.Hour
 
 // Renamed adds a warning to the preflight of a launch if a run of another campaign has the same

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// A terminal that is closed asks for an ordered end, except under nohup. The shell tells of it once
-// more, which does not end the process at once.
+// A terminal that is closed asks for an ordered end, except under nohup. The shell says so a
+// second time, which does not end the process at once.
 func TestAClosedTerminalEndsInOrder(t *testing.T) {
 	defer signal.Reset(syscall.SIGHUP)
 	signal.Notify(make(chan os.Signal, 9), syscall.SIGHUP) // the tests themselves may be under nohup

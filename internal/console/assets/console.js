@@ -73,7 +73,8 @@ inZone(document);
       const late = old && old.querySelector("[data-late]");
       const waits = part.querySelector("[data-late]"); // plots that are here are better
       if (!old || old.innerHTML === part.innerHTML || waits || busy(old)) continue;
-      if (late) offer(late, part);
+      if (late && part.children.length) offer(late, part);
+      else if (late) late.replaceChildren(); // there is nothing to show yet; its place stays
       else old.replaceChildren(...part.childNodes);
     }
   };
