@@ -192,10 +192,13 @@ func (w *world) run(t testing.TB, i int) {
 // key makes a key and signs in with it.
 func (w *world) key(t testing.TB, name, scope, company string) {
 	t.Helper()
+	const tick = 2 * time.Millisecond // the log has no order within a millisecond
+	time.Sleep(tick)
 	k, err := w.session.CreateKey(t.Context(), name, scope, company, "")
 	if err != nil {
 		t.Fatal(err)
 	}
+	time.Sleep(tick)
 	w.keys[name] = k
 	if w.cookies[name], err = w.process.SignIn(t.Context(), "127.0.0.1:1", k.Secret); err != nil {
 		t.Fatal(err)
