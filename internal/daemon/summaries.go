@@ -11,14 +11,16 @@ import (
 // Speed at which summaries are kept (docs/protocol.md#summaries). A segment that goes on changing
 // would be counted in vain, so one is counted when its first change is half a second old. After a
 // step the process rests summaryRest times as long as the step took: 1/(1 + 19) is 5 % of a
-// core at most. A step is short, so that a change waits little more than 1 s for the next one. To
-// keep the numbers of a part of a run takes up to 1 s, so it has such a rest of its own: counting
-// goes on meanwhile.
+// core at most. While every run has ended there is no sending to slow, so summaryRestEnded is half a
+// core: the reports of a large run are asked for right after its end. A step is short, so that a
+// change waits little more than 1 s for the next one. To keep the numbers of a part of a run takes up
+// to 1 s, so it has such a rest of its own: counting goes on meanwhile.
 const (
-	summaryEvery = time.Second
-	summaryQuiet = 500 * time.Millisecond
-	summaryStep  = 8 // segments, at most 8 ms each
-	summaryRest  = 19
+	summaryEvery     = time.Second
+	summaryQuiet     = 500 * time.Millisecond
+	summaryStep      = 8 // segments, at most 8 ms each
+	summaryRest      = 19
+	summaryRestEnded = 1
 	// responseStep is how many replies and opt-outs a step attributes, some 0.3 ms each.
 	responseStep = 256
 	// responsesUntil is the longest that the end of a process waits for the attribution of the last.
@@ -41,15 +43,16 @@ func (d *Daemon) summarize(ctx context.Context) {
 		if wait = summaryEvery; !t.ours(ctx) {
 			continue
 		}
+		rest := d.restOfSummaries(ctx)
 		began := time.Now()
 		n, err := d.ledger.FoldSummaries(ctx, summaryQuiet, summaryStep)
 		if err == nil {
 			_, _, err = d.ledger.AttributeResponses(ctx, responseStep)
 		}
-		took := summaryRest * time.Since(began)
+		took := rest * time.Since(began)
 		if began = time.Now(); err == nil && !began.Before(numbers) {
 			_, err = d.ledger.KeepNumbers(ctx)
-			numbers = time.Now().Add(summaryRest * time.Since(began))
+			numbers = time.Now().Add(rest * time.Since(began))
 		}
 		if ctx.Err() != nil {
 			return
@@ -67,6 +70,15 @@ func (d *Daemon) summarize(ctx context.Context) {
 			}
 		}
 	}
+}
+
+// restOfSummaries returns how many times as long as it worked summarize rests. A ledger that cannot
+// be read is told by the counting that follows.
+func (d *Daemon) restOfSummaries(ctx context.Context) time.Duration {
+	if unfinished, err := d.ledger.Runs(ctx, campaign.RunFilter{Unfinished: true, Limit: 1}); err == nil && len(unfinished) == 0 {
+		return summaryRestEnded
+	}
+	return summaryRest
 }
 
 // attributeRest attributes the replies and opt-outs that came last, for the report of a run that

@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"campaignd/campaign"
 	"campaignd/internal/config"
 )
 
@@ -14,7 +15,15 @@ import (
 type listed struct {
 	leased
 	counts []time.Time
-	parts  int // that are kept
+	parts  int  // that are kept
+	ended  bool // each run has ended
+}
+
+func (l *listed) Runs(context.Context, campaign.RunFilter) ([]campaign.Run, error) {
+	if l.ended {
+		return nil, nil
+	}
+	return []campaign.Run{{No: 1, State: campaign.Running}}, nil
 }
 
 func (l *listed) FoldSummaries(_ context.Context, _ time.Duration, most int) (int, error) {
@@ -52,4 +61,22 @@ func TestCountingGoesOnWhileNumbersAreSorted(t *testing.T) {
 			t.Errorf("counted at intervals of up to %s, %d parts of a list sorted in 4 minutes; want at most 2 s, and 10", longest, l.parts)
 		}
 	})
+}
+
+func TestCountingTakesHalfACoreOnceEachRunHasEnded(t *testing.T) {
+	for _, c := range []struct {
+		ended    bool
+		min, max int // segments of 5 ms counted in a minute
+	}{{false, 550, 600}, {true, 5800, 6000}} {
+		synctest.Test(t, func(t *testing.T) {
+			l := &listed{ended: c.ended, parts: 10}
+			d := &Daemon{ledger: l, cfg: config.Default()}
+			ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+			defer stop()
+			d.summarize(ctx)
+			if n := summaryStep * len(l.counts); n < c.min || n > c.max {
+				t.Errorf("each run has ended: %t; %d segments counted in a minute, want %d to %d", c.ended, n, c.min, c.max)
+			}
+		})
+	}
 }
