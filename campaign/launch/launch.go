@@ -44,7 +44,7 @@ type Request struct {
 	// where neither List nor recipients.file names one; nil: one of them does.
 	Make func(ctx context.Context) (path string, offer *Offer, err error)
 	// New launches another run even if this list has a run that ended, another list of the campaign
-	// has an unfinished run, or a run that ended had numbers of this list.
+	// has an unfinished run, a run that ended had numbers of this list, or Scheduled refuses.
 	New bool
 	// NewKey names a request with New. A second request with the same NewKey, campaign and list
 	// continues the run of the first, and one with another list or campaign file is ErrKeyUsed; "":
@@ -72,6 +72,10 @@ type Request struct {
 	NoWait bool
 	// Unattended means that errors go to a log, so they do not name the columns of the list.
 	Unattended bool
+	// Scheduled returns a *ScheduledError if the schedule of the campaign will send to the list with the
+	// SHA-256 hash, which is "" for one that is made. A new run without New is then refused; it may be
+	// nil.
+	Scheduled func(name, hash string) error
 	// Checked is called with the preflight before anything is stored; it may be nil.
 	Checked func(*Preflight)
 	// Rejects is PreflightInput.Rejects; it may be nil.
@@ -100,7 +104,7 @@ type Outcome struct {
 // A launch that is not of a firing stores nothing and returns an *UnfinishedError or a *RepeatError
 // if an earlier run of the campaign has numbers of the list (sentBefore); with New, an
 // *UnfinishedError if the list itself has an unfinished run. Other errors are *PreflightError,
-// *ChangedError, and those of the files, the ledger and the service.
+// *ChangedError, *ScheduledError, and those of the files, the ledger and the service.
 //
 // Start may be interrupted anywhere and called again. With an error it returns the run, if it had
 // stored one.
@@ -159,6 +163,11 @@ func (l Request) Start(ctx context.Context) (Outcome, error) {
 			return Outcome{}, &ChangedError{run, diff}
 		}
 		return l.resume(ctx, def, run, list)
+	}
+	if !l.New && l.Scheduled != nil {
+		if err := l.Scheduled(def.Name, hash); err != nil {
+			return Outcome{}, err
+		}
 	}
 	if l.New {
 		key = cmp.Or(newKey, "new "+time.Now().UTC().Format(time.RFC3339Nano))

@@ -14,18 +14,25 @@ import (
 
 // Check says what `run` would do with a campaign and a list.
 type Check struct {
-	// Does is goes_on, reports (the run has ended), launches, or Refuses.
+	// Does is goes_on, reports (the run has ended), Launches, Refuses, or Scheduled.
 	Does string `json:"does"`
 	// Run is the run that goes on, is reported, or stands in the way. "" for none.
 	Run string `json:"run,omitempty"`
 	// Difference is how the list differs from that of Run; nil if it does not, or without Run.
 	Difference *ListDifference `json:"difference,omitempty"`
+	// At is when the schedule sends to the list, if Does is Scheduled.
+	At time.Time `json:"at,omitzero"`
 	// Sentence says the same for a person.
 	Sentence string `json:"sentence"`
 }
 
-// Refuses says in Check.Does that `run` without --new ends with an error.
-const Refuses = "refuses"
+// What `run` without --new does: it ends with an error because of an earlier run, or because the
+// schedule sends to the same list later, or it launches a run.
+const (
+	Refuses   = "refuses"
+	Scheduled = "scheduled"
+	Launches  = "launches"
+)
 
 // Inspect says what `run` without --new would do. source is the campaign file of def. hash is the
 // SHA-256 of the list at path; it is empty for the list of an audience, whose run the campaign
@@ -61,7 +68,7 @@ func Inspect(ctx context.Context, l Ledger, def *file.Definition, source []byte,
 
 // launchesNew is the check of a list that sends to nobody of an earlier run.
 func launchesNew() Check {
-	return Check{Does: "launches", Sentence: "`run` launches a new run"}
+	return Check{Does: Launches, Sentence: "`run` launches a new run"}
 }
 
 // checkSame is the check of a list, or of an audience, that has a run.

@@ -7,8 +7,8 @@ import (
 	"campaignd/recipients"
 )
 
-// The reasons for which a launch is refused, as RefusalOf returns them. Those about an earlier run
-// are RefusedChanged and after.
+// The reasons for which a launch is refused, as RefusalOf returns them. Those about another run, or
+// one to come, are RefusedChanged and after.
 const (
 	RefusedCampaign   = "invalid_campaign"
 	RefusedPreflight  = "not_sendable"
@@ -16,11 +16,12 @@ const (
 	RefusedChanged    = "changed_campaign"
 	RefusedUnfinished = "unfinished_run"
 	RefusedRepeat     = "sent_before"
+	RefusedScheduled  = "scheduled"
 )
 
 // RefusalOf returns why err refuses a launch, and the facts of it for JSON. The reason is "" if err
-// is no fault of the campaign file or the list, and no earlier run stands in the way: the same
-// launch may then succeed later.
+// is no fault of the campaign file or the list, and no other run stands in the way: the same launch
+// may then succeed later.
 func RefusalOf(err error) (reason string, facts map[string]any) {
 	var file *file.Error
 	var preflight *PreflightError
@@ -28,6 +29,7 @@ func RefusalOf(err error) (reason string, facts map[string]any) {
 	var changed *ChangedError
 	var unfinished *UnfinishedError
 	var repeat *RepeatError
+	var scheduled *ScheduledError
 	switch {
 	case errors.As(err, &file):
 		return RefusedCampaign, nil
@@ -41,6 +43,8 @@ func RefusalOf(err error) (reason string, facts map[string]any) {
 		return RefusedUnfinished, map[string]any{"run": unfinished.Run.ID(), "difference": unfinished.Difference}
 	case errors.As(err, &repeat):
 		return RefusedRepeat, map[string]any{"run": repeat.Run.ID(), "difference": repeat.Difference}
+	case errors.As(err, &scheduled):
+		return RefusedScheduled, map[string]any{"file": scheduled.File, "at": scheduled.At}
 	}
 	return "", nil
 }

@@ -120,23 +120,40 @@ func TestCheckSaysWhatNothingRefuses(t *testing.T) {
 	}
 }
 
-// A launch by hand is not instead of a time to come: both send to everybody.
-func TestALaunchSaysThatItsScheduleSendsToo(t *testing.T) {
+// A launch by hand is not instead of a time to come: both would send to everybody, so the list that
+// the schedule sends is refused, and another one is warned of.
+func TestALaunchBeforeItsScheduleIsRefused(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t, nil)
 	if err := os.Mkdir(d.path("campaigns"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	d.write("campaigns/list.csv", listOf(2))
+	list := d.write("campaigns/list.csv", listOf(2))
 	scheduled := d.write("campaigns/o.yaml", campaignFile+"schedule: {at: '2099-01-02T09:00'}\n")
+	copied := d.write("copy.csv", listOf(2))
+	refused := []string{
+		"o.yaml sends to this list at 2099-01-02 09:00:00 UTC (schedule.at)",
+		"\ncampaignd: --new sends now too; to send only now, remove that file or its schedule first",
+	}
 	const too = "this launch is now, and schedule.at sends to its list too, at 2099-01-02 09:00:00 UTC"
-	wantIn(t, "run", d.want(0, "run", scheduled, "--settle", "1m").stderr, too)
-	d.write("campaigns/list.csv", strings.ReplaceAll(listOf(2), "+23480", "+23481"))
+	wantIn(t, "run", d.want(2, "run", scheduled).stderr, refused...)
+	wantIn(t, "run of a copy", d.want(2, "run", d.path("c.yaml"), "--recipients", copied).stderr, refused...)
+	wantIn(t, "check", d.want(0, "check", scheduled).stdout, "`run` refuses this list until then, and --new sends now too")
 	stop := d.serving()
-	wantIn(t, "launch", d.want(0, "launch", scheduled).stderr, too)
+	wantIn(t, "launch", d.want(2, "launch", scheduled).stderr, refused...)
 	stop()
+	if r := d.want(0, "runs"); strings.Contains(r.stdout, "orders-1") {
+		t.Errorf("after refusals: got %s, want no run", r.stdout)
+	}
+	if sent := d.accepted(); sent != 0 {
+		t.Errorf("after refusals: %d messages were sent, want 0", sent)
+	}
+	wantIn(t, "run --new", d.want(0, "run", scheduled, "--new", "--settle", "1m").stderr, too)
+	other := d.write("other.csv", strings.ReplaceAll(listOf(2), "+23480", "+23481"))
+	wantIn(t, "run of another list", d.want(0, "run", scheduled, "--recipients", other, "--settle", "1m").stderr, too)
+	d.write("campaigns/list.csv", listOf(4))
 	d.write("campaigns/o.yaml", campaignFile+"schedule: {cron: '0 9 * * *'}\n")
-	if r := d.want(0, "run", d.path("c.yaml"), "--new", "--settle", "1m"); strings.Contains(r.stderr, "sends to its list too") {
+	if r := d.want(0, "run", d.path("c.yaml"), "--recipients", list, "--new", "--settle", "1m"); strings.Contains(r.stderr, "sends to its list too") {
 		t.Errorf("a campaign that recurs: got %q, want no warning", r.stderr)
 	}
 }

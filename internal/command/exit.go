@@ -90,8 +90,11 @@ func Classify(ctx context.Context, err error) (code int, quiet bool) {
 // own, and so does each remedy for an earlier run, also in the error of another process.
 func oneLine(err error) string {
 	var told *client.Error
-	switch refusal, _ := launch.RefusalOf(err); {
-	case refusal == launch.RefusedCampaign, refusal == launch.RefusedUnfinished, refusal == launch.RefusedRepeat, errors.As(err, &told):
+	switch refusal, _ := launch.RefusalOf(err); refusal {
+	case launch.RefusedCampaign, launch.RefusedUnfinished, launch.RefusedRepeat, launch.RefusedScheduled:
+		return err.Error()
+	}
+	if errors.As(err, &told) {
 		return err.Error()
 	}
 	return strings.Join(strings.Fields(strings.ReplaceAll(err.Error(), "\n", " ")), " ")

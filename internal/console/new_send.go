@@ -36,7 +36,7 @@ func newSend(v *visit, dr campaign.Draft) (any, error) {
 		}
 		out.N = found.Sendable
 		out.Facts = facts(x, found)
-		if c := found.Launch; c != nil && c.Does != "launches" {
+		if c := found.Launch; c != nil && c.Does != launch.Launches {
 			out.Before, out.Goes = c, c.Does == "goes_on"
 			if c.Difference != nil {
 				out.Both = c.Difference.Both

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"campaignd/campaign"
 	"campaignd/campaign/file"
@@ -186,6 +187,13 @@ func TestOneClassOfFaultIsShownAtATime(t *testing.T) {
 	text = w.request(w.step("send"), "admin", nil).Body.String()
 	if !strings.Contains(text, "Send 1\u202f000 messages") || strings.Contains(text, `name="another"`) {
 		t.Errorf("got %s, want the number on the button, and nothing to confirm", text)
+	}
+	w.checks.forget()
+	w.found.Launch = (&launch.ScheduledError{File: "o.yaml", At: time.Date(2099, 1, 2, 9, 0, 0, 0, time.UTC)}).Check()
+	text = w.request(w.step("send"), "admin", nil).Body.String()
+	if !strings.Contains(text, "The schedule sends this list too") || !strings.Contains(text, "2 Jan 2099, 09:00 UTC") ||
+		!strings.Contains(text, `name="another"`) {
+		t.Errorf("got %s, want the time of the schedule, and the launch to confirm", text)
 	}
 }
 

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -54,7 +55,7 @@ func CheckCampaign(
 		return nil, err
 	}
 	if found.OK() {
-		if err := checkEarlier(ctx, l, in, found); err != nil {
+		if err := checkEarlier(ctx, c, l, in, found); err != nil {
 			return nil, err
 		}
 	}
@@ -90,14 +91,20 @@ func checkSchedule(ctx context.Context, l campaign.Ledger, in launch.PreflightIn
 	return nil
 }
 
-// checkEarlier says what a launch would do beside the earlier runs of the ledger, and whether one
-// of them has sent the same under another name.
-func checkEarlier(ctx context.Context, l campaign.Ledger, in launch.PreflightInput, found *launch.Preflight) error {
+// checkEarlier says what a launch would do beside the earlier runs of the ledger and the schedule of
+// the campaign, and whether one of them has sent the same under another name.
+func checkEarlier(
+	ctx context.Context, c *config.Config, l campaign.Ledger, in launch.PreflightInput, found *launch.Preflight,
+) error {
 	hash := found.ListHash
 	if in.Offer != nil { // the list was made for this check
 		hash = ""
 	}
 	does, err := launch.Inspect(ctx, l, in.Definition, in.Source, in.List, hash)
+	var scheduled *launch.ScheduledError
+	if does.Does == launch.Launches && errors.As(scheduledToo(c.Campaigns)(in.Definition.Name, hash), &scheduled) {
+		does = *scheduled.Check()
+	}
 	if found.Launch = &does; err != nil || does.Run != "" || l == nil {
 		return err // beside Run, `run` sends nothing new
 	}

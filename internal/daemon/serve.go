@@ -128,9 +128,9 @@ type keeper interface {
 var _ keeper = (*sqlite.Ledger)(nil)
 
 // ready returns an error when the ledger or the limiter does not answer, when the ledger's file is
-// gone, or when the ledger went back in time and is not quarantined yet. With another limiter or a
-// ledger of the past nothing is sent, but webhooks are still taken: a process that takes them stays
-// ready, with a note.
+// gone, or when the ledger went back in time and is not quarantined yet. Without the limiter, or
+// before the quarantine, nothing is sent, but webhooks are still taken: a process that takes them
+// stays ready, with a note.
 func (d *Daemon) ready() (note string, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
