@@ -58,8 +58,9 @@ pair() {
 		row "$side" "PostgreSQL, by 64" -cluster -period 1s
 		row "$side" SQLite
 		row "$side" "PostgreSQL, no statuses, 200 open" -cluster -silent -workers 200
-		for open in 48 200 1000; do
-			row "$side" "PostgreSQL, no statuses, $open open at 50 ms" -cluster -silent -workers $open -delay 50ms
+		for open in 48 200 1000; do # some 10, 5 and 3 seconds for each side
+			row "$side" "PostgreSQL, no statuses, $open open at 50 ms" -cluster -silent -workers $open -delay 50ms \
+				-messages $((open < 100 ? ${MESSAGES:-40000} / 4 : open < 1000 ? ${MESSAGES:-40000} / 2 : ${MESSAGES:-40000}))
 		done
 	done
 }
