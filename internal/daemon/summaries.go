@@ -10,15 +10,18 @@ import (
 
 // Speed at which summaries are kept (docs/protocol.md#summaries). A segment that goes on changing
 // would be counted in vain, so one is counted when its first change is half a second old. After a
-// step the process rests summaryRest times as long as the step took: 1/(1 + 19) is 5 % of a
-// core at most. While every run has ended there is no sending to slow, so summaryRestEnded is half a
-// core: the reports of a large run are asked for right after its end. A step is short, so that a
-// change waits little more than 1 s for the next one. To keep the numbers of a part of a run takes up
-// to 1 s, so it has such a rest of its own: counting goes on meanwhile.
+// step the process rests summaryRest times as long as the step worked: 1/(1 + 19) is 5 % of a core
+// at most. On a busy machine a step waits most of its time, so a segment counts as summaryWork at
+// most, which it takes when the database reads its pages from the system. While every run has ended
+// there is no sending to slow, so summaryRestEnded is half a core: the reports of a large run are
+// asked for right after its end. A step is short, so that a change waits little more than 1 s for
+// the next one. To keep the numbers of a part of a run takes up to 1 s, so it has such a rest of its
+// own: counting goes on meanwhile.
 const (
 	summaryEvery     = time.Second
 	summaryQuiet     = 500 * time.Millisecond
-	summaryStep      = 8 // segments, at most 8 ms each
+	summaryStep      = 8 // segments
+	summaryWork      = 10 * time.Millisecond
 	summaryRest      = 19
 	summaryRestEnded = 1
 	// responseStep is how many replies and opt-outs a step attributes, some 0.3 ms each.
@@ -49,7 +52,7 @@ func (d *Daemon) summarize(ctx context.Context) {
 		if err == nil {
 			_, _, err = d.ledger.AttributeResponses(ctx, responseStep)
 		}
-		took := rest * time.Since(began)
+		took := rest * min(time.Since(began), summaryStep*summaryWork)
 		if began = time.Now(); err == nil && !began.Before(numbers) {
 			_, err = d.ledger.KeepNumbers(ctx)
 			numbers = time.Now().Add(rest * time.Since(began))

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"testing"
 	"testing/synctest"
@@ -15,8 +16,9 @@ import (
 type listed struct {
 	leased
 	counts []time.Time
-	parts  int  // that are kept
-	ended  bool // each run has ended
+	parts  int           // that are kept
+	ended  bool          // each run has ended
+	each   time.Duration // counting a segment takes; 0: 5 ms
 }
 
 func (l *listed) Runs(context.Context, campaign.RunFilter) ([]campaign.Run, error) {
@@ -28,7 +30,7 @@ func (l *listed) Runs(context.Context, campaign.RunFilter) ([]campaign.Run, erro
 
 func (l *listed) FoldSummaries(_ context.Context, _ time.Duration, most int) (int, error) {
 	l.counts = append(l.counts, time.Now())
-	time.Sleep(time.Duration(most) * 5 * time.Millisecond)
+	time.Sleep(time.Duration(most) * cmp.Or(l.each, 5*time.Millisecond))
 	return most, nil
 }
 
@@ -63,19 +65,20 @@ func TestCountingGoesOnWhileNumbersAreSorted(t *testing.T) {
 	})
 }
 
-func TestCountingTakesHalfACoreOnceEachRunHasEnded(t *testing.T) {
+func TestCountingTakesAPartOfACore(t *testing.T) {
 	for _, c := range []struct {
 		ended    bool
-		min, max int // segments of 5 ms counted in a minute
-	}{{false, 550, 600}, {true, 5800, 6000}} {
+		each     time.Duration
+		min, max int // segments counted in a minute
+	}{{false, 5 * time.Millisecond, 550, 600}, {false, 60 * time.Millisecond, 220, 250}, {true, 5 * time.Millisecond, 5800, 6000}} {
 		synctest.Test(t, func(t *testing.T) {
-			l := &listed{ended: c.ended, parts: 10}
+			l := &listed{ended: c.ended, each: c.each, parts: 10}
 			d := &Daemon{ledger: l, cfg: config.Default()}
 			ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 			defer stop()
 			d.summarize(ctx)
 			if n := summaryStep * len(l.counts); n < c.min || n > c.max {
-				t.Errorf("each run has ended: %t; %d segments counted in a minute, want %d to %d", c.ended, n, c.min, c.max)
+				t.Errorf("each run has ended: %t, %s a segment: %d counted in a minute, want %d to %d", c.ended, c.each, n, c.min, c.max)
 			}
 		})
 	}
