@@ -15,13 +15,14 @@ import (
 // most, which it takes when the database reads its pages from the system. While every run has ended
 // there is no sending to slow, so summaryRestEnded is half a core: the reports of a large run are
 // asked for right after its end. A step is short, so that a change waits little more than 1 s for
-// the next one. To keep the numbers of a part of a run takes up to 1 s, so it has such a rest of its
+// the next one. The numbers of a part of a run count as numbersWork at most, and have a rest of their
 // own: counting goes on meanwhile.
 const (
 	summaryEvery     = time.Second
 	summaryQuiet     = 500 * time.Millisecond
 	summaryStep      = 8 // segments
 	summaryWork      = 10 * time.Millisecond
+	numbersWork      = time.Second
 	summaryRest      = 19
 	summaryRestEnded = 1
 	// responseStep is how many replies and opt-outs a step attributes, some 0.3 ms each.
@@ -55,7 +56,7 @@ func (d *Daemon) summarize(ctx context.Context) {
 		took := rest * min(time.Since(began), summaryStep*summaryWork)
 		if began = time.Now(); err == nil && !began.Before(numbers) {
 			_, err = d.ledger.KeepNumbers(ctx)
-			numbers = time.Now().Add(rest * time.Since(began))
+			numbers = time.Now().Add(rest * min(time.Since(began), numbersWork))
 		}
 		if ctx.Err() != nil {
 			return
