@@ -72,9 +72,9 @@ type Request struct {
 	NoWait bool
 	// Unattended means that errors go to a log, so they do not name the columns of the list.
 	Unattended bool
-	// Scheduled returns a *ScheduledError if the schedule of the campaign will send to the list with the
-	// SHA-256 hash, which is "" for one that is made. A new run without New is then refused; it may be
-	// nil.
+	// Scheduled returns a *ScheduledError if the schedule of the campaign will send to the list with
+	// the SHA-256 hash, which is "" for one that is made. A new run without New is then refused; it
+	// may be nil.
 	Scheduled func(name, hash string) error
 	// Checked is called with the preflight before anything is stored; it may be nil.
 	Checked func(*Preflight)

@@ -26,8 +26,8 @@ type Check struct {
 	Sentence string `json:"sentence"`
 }
 
-// What `run` without --new does: it ends with an error because of an earlier run, or because the
-// schedule sends to the same list later, or it launches a run.
+// Refuses, Scheduled and Launches are what `run` without --new does: it ends with an error because
+// of an earlier run, or because the schedule sends to the same list later, or it launches a run.
 const (
 	Refuses   = "refuses"
 	Scheduled = "scheduled"

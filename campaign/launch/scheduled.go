@@ -7,8 +7,8 @@ import (
 	"campaignd/internal/sentence"
 )
 
-// ScheduledError says that the schedule of the campaign has one time to come (schedule.at) and sends
-// to the same list then, so a launch now would send to everybody twice.
+// ScheduledError says that the schedule of the campaign has one time to come (schedule.at) and
+// sends to the same list then, so a launch now would send to everybody twice.
 type ScheduledError struct {
 	File string    // of the schedule
 	At   time.Time // when it fires

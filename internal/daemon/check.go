@@ -91,8 +91,8 @@ func checkSchedule(ctx context.Context, l campaign.Ledger, in launch.PreflightIn
 	return nil
 }
 
-// checkEarlier says what a launch would do beside the earlier runs of the ledger and the schedule of
-// the campaign, and whether one of them has sent the same under another name.
+// checkEarlier says what a launch would do beside the earlier runs of the ledger and the schedule
+// of the campaign, and whether one of them has sent the same under another name.
 func checkEarlier(
 	ctx context.Context, c *config.Config, l campaign.Ledger, in launch.PreflightInput, found *launch.Preflight,
 ) error {

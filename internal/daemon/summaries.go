@@ -15,8 +15,8 @@ import (
 // most, which it takes when the database reads its pages from the system. While every run has ended
 // there is no sending to slow, so summaryRestEnded is half a core: the reports of a large run are
 // asked for right after its end. A step is short, so that a change waits little more than 1 s for
-// the next one. The numbers of a part of a run count as numbersWork at most, and have a rest of their
-// own: counting goes on meanwhile.
+// the next one. The numbers of a part of a run count as numbersWork at most, and have a rest of
+// their own: counting goes on meanwhile.
 const (
 	summaryEvery     = time.Second
 	summaryQuiet     = 500 * time.Millisecond
