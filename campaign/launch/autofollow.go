@@ -9,6 +9,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/file"
+	"campaignd/campaign/reception"
 )
 
 // AutoFollowUp is the Launch of a follow-up run that policies.follow_up started. Its limits count
@@ -58,8 +59,24 @@ func FollowUpDue(run campaign.Run, def *file.Definition, runs map[campaign.RunNo
 	return depth < f.Max
 }
 
+// FollowUpLost says whether the ledger may have lost a follow-up of the run with its people: the
+// follow-up may have begun in the time that the ledger lacks. Only a person can then tell whether
+// it was sent. A run of before the lost time may have ended in it, and again after it.
+func FollowUpLost(run campaign.Run, f *file.FollowUp, lost []reception.LostTime) bool {
+	for _, t := range lost {
+		ended := run.EndedAt
+		if t.Since.Before(ended) {
+			ended = t.Since
+		}
+		if run.CreatedAt.Before(t.At) && ended.Add(f.After.Std()).Before(t.At) {
+			return true
+		}
+	}
+	return false
+}
+
 // StartAutoFollowUp starts the follow-up that FollowUpDue wants. ok is false while it has to wait,
-// or when there is nobody to send to; why then says so.
+// when an operator made it, or when there is nobody to send to; why then says so.
 func StartAutoFollowUp(
 	ctx context.Context, l FollowUpLedger, run campaign.Run, f *file.FollowUp, owner string,
 ) (followed FollowedUp, ok bool, why string, err error) {
@@ -69,6 +86,9 @@ func StartAutoFollowUp(
 	}
 	if err != nil {
 		return followed, false, "", fmt.Errorf("follow up %s: %w", run.ID(), err)
+	}
+	if followed.Existed && followed.Run.Launch != AutoFollowUp {
+		return followed, false, "an operator made " + followed.Run.ID() + " of the same rows", nil
 	}
 	return followed, true, "", nil
 }

@@ -7,6 +7,7 @@ import (
 	"campaignd/campaign"
 	"campaignd/campaign/file"
 	"campaignd/campaign/launch"
+	"campaignd/campaign/reception"
 )
 
 // A finished run is followed up once, a day after its end, at most max times in a chain, and not
@@ -86,5 +87,42 @@ func TestAnAutomaticFollowUpTakesTheFailuresOfItsCodes(t *testing.T) {
 				t.Errorf("%s at %s: got %+v, %v, %q, %v; want started %v with %d rows", c.code, c.failed, got, ok, why, err, c.ok, c.rows)
 			}
 		}
+	}
+}
+
+// A restored ledger does not have the follow-ups of the lost time. The policy makes none that may
+// be one of those.
+func TestAFollowUpThatMayBeLostIsNotMadeAgain(t *testing.T) {
+	launched := time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
+	hour := func(n float64) time.Time { return launched.Add(time.Duration(n * float64(time.Hour))) }
+	for name, c := range map[string]struct {
+		ended, since, until time.Time
+		want                bool
+	}{
+		"it was due in the lost time":                     {hour(2), hour(25), hour(27), true},
+		"it waited for its rows when the lost time began": {hour(2), hour(30), hour(31), true},
+		"it was due later":                                {hour(2), hour(3), hour(25), false},
+		"its run ended in the lost time, and again later": {hour(40), hour(1), hour(26), true},
+		"its run ended after a short lost time":           {hour(40), hour(1), hour(2), false},
+		"its run is younger":                              {hour(2), hour(-40), hour(-1), false},
+	} {
+		run := campaign.Run{No: 1, State: campaign.Finished, CreatedAt: launched, EndedAt: c.ended}
+		lost := []reception.LostTime{{At: hour(-90), Since: hour(-91)}, {At: c.until, Since: c.since}}
+		policy := &file.FollowUp{Codes: []int{131049}, After: campaign.Duration(24 * time.Hour), Max: 1}
+		if got := launch.FollowUpLost(run, policy, lost); got != c.want {
+			t.Errorf("%s: got %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+// The rows that an operator chose before are a run of the operator, which the policy did not start.
+func TestAFollowUpOfAnOperatorIsNotStartedByThePolicy(t *testing.T) {
+	parent, run := endedRun(t, "", campaign.Line{Status: campaign.Failed, Code: "131026"})
+	if _, err := follow(parent, run, "failed=131026", "refused=131026"); err != nil {
+		t.Fatal(err)
+	}
+	got, ok, why, err := launch.StartAutoFollowUp(t.Context(), parent, run, &file.FollowUp{Codes: []int{131026}}, "a")
+	if err != nil || ok || why != "an operator made a-2 of the same rows" {
+		t.Errorf("got %+v, started %v, %q, %v; want none started", got, ok, why, err)
 	}
 }

@@ -17,6 +17,9 @@ const (
 	// followUpAgain is how long after a try a follow-up is tried again that chose nobody or had to
 	// wait: a try reads all rows of the parent.
 	followUpAgain = 15 * time.Minute
+	// followUpLost is how long the log says nothing more of a follow-up that the ledger may have lost.
+	// No follow-up begins so late.
+	followUpLost = 8 * 24 * time.Hour
 )
 
 // followUps starts the follow-up runs that policies.follow_up wants. The lease of a job lets one
@@ -44,6 +47,10 @@ func (c *policies) followEach(ctx context.Context) error {
 	for _, r := range all {
 		runs[r.No] = r
 	}
+	lost, err := c.sc.o.Ledger.LostTimes(ctx)
+	if err != nil {
+		return err
+	}
 	now := time.Now()
 	var errs []error
 	for _, run := range all {
@@ -55,6 +62,12 @@ func (c *policies) followEach(ctx context.Context) error {
 			continue
 		}
 		c.again[run.No] = now.Add(followUpAgain)
+		if launch.FollowUpLost(run, def.Policies.FollowUp, lost) {
+			c.sc.o.Log.Warn("no follow-up run is made: the ledger went back in time and may have lost the one that was sent; "+
+				"`campaignd follow-up` makes one", "of", run.ID())
+			c.again[run.No] = now.Add(followUpLost)
+			continue
+		}
 		followed, started, why, err := launch.StartAutoFollowUp(ctx, c.sc.o.Ledger, run, def.Policies.FollowUp, c.sc.o.Owner)
 		switch {
 		case err != nil:
