@@ -131,17 +131,8 @@ func (l Request) Start(ctx context.Context) (Outcome, error) {
 	newKey := ""
 	if l.New && l.NewKey != "" {
 		newKey = fmt.Sprintf("new %x", sha256.Sum256([]byte(l.NewKey)))
-		repeated, err := l.Ledger.Runs(ctx, campaign.RunFilter{Campaign: def.Name, Launch: newKey, Limit: 1})
-		if err != nil {
-			return Outcome{}, err
-		}
-		switch err := sameRequest(repeated, hash, source); {
-		case err != nil:
-			return Outcome{}, err
-		case len(repeated) > 0 && repeated[0].State.Ended():
-			return Outcome{Run: repeated[0], Ended: true}, nil
-		case len(repeated) > 0:
-			return l.resume(ctx, def, repeated[0], cmp.Or(list, repeated[0].ListName))
+		if out, found, err := l.repeated(ctx, def, newKey, hash, list); found || err != nil {
+			return out, err
 		}
 	}
 	run, err := l.existing(ctx, def.Name, hash, key)
@@ -154,15 +145,10 @@ func (l Request) Start(ctx context.Context) (Outcome, error) {
 	case found && l.New && !run.State.Ended() && run.Wanted != campaign.WantCancel:
 		return Outcome{}, &UnfinishedError{Run: run, Command: l.Command}
 	case l.New || !found:
-	case run.State.Ended():
-		return Outcome{Run: run, Ended: true, Changed: file.Differences(run.Definition, source)}, nil
-	case key != "" && run.State != campaign.Importing: // another process has launched this firing
+	case key != "" && !run.State.Ended() && run.State != campaign.Importing: // another process has launched this firing
 		return Outcome{Run: run, Resumed: true}, nil
 	default:
-		if diff := file.Differences(run.Definition, source); len(diff) > 0 {
-			return Outcome{}, &ChangedError{run, diff}
-		}
-		return l.resume(ctx, def, run, list)
+		return l.known(ctx, def, run, list)
 	}
 	if !l.New && l.Scheduled != nil {
 		if err := l.Scheduled(def.Name, hash); err != nil {
@@ -185,7 +171,14 @@ func (l Request) Start(ctx context.Context) (Outcome, error) {
 	if strings.HasPrefix(key, campaign.FiringKey) {
 		return l.create(ctx, def, list, hash, key)
 	}
+	asked, given := hash, list
+	if made {
+		asked, given = "", ""
+	}
 	return l.alone(ctx, def.Name, func(ctx context.Context) (Outcome, error) {
+		if out, found, err := l.meanwhile(ctx, def, key, asked, given); found || err != nil {
+			return out, err
+		}
 		err := l.sentBefore(ctx, def, list, hash)
 		var bad *recipients.FileError
 		if errors.As(err, &bad) { // the preflight says more of a list that cannot be read
