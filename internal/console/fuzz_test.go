@@ -25,7 +25,7 @@ var open = []route{
 var fuzzed = []string{"status", "reason", "code", "connection", "to", "since", "before", "before_id", "after", "campaign", "all", "state",
 	"unfinished", "scope", "id", "for", "numbers", "number", "name", "company", "nonce", "key", "class", "weight", "rate",
 	"deadline", "token", "row", "offset", "sum", "column-to", "column-first_name", "default-first_name", "another", "early", "excel", "where",
-	"find", "template", "language"}
+	"find", "template", "language", "shows"}
 
 func TestTheFuzzTestHasEachField(t *testing.T) {
 	files, err := filepath.Glob("*.go")

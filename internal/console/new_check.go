@@ -73,7 +73,7 @@ const (
 
 // of returns the check of a draft.
 func (c *checks) of(ctx context.Context, dr campaign.Draft, x *operator.Prepared) (kept, error) {
-	key := sha256.Sum256([]byte(dr.ID + "\x00" + dr.ListName + "\x00" + string(dr.Source)))
+	key := sha256.Sum256([]byte(dr.Staged() + "\x00" + dr.ListName + "\x00" + string(dr.Source)))
 	c.mu.Lock()
 	for k, old := range c.kept {
 		if time.Since(old.at) > checkKept || len(c.kept) > mostChecks {

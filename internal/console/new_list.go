@@ -1,8 +1,11 @@
 package console
 
 import (
+	"crypto/rand"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"time"
@@ -24,7 +27,7 @@ func newList(v *visit, dr campaign.Draft) (any, error) {
 	most := v.process.Uploads.Limit
 	out := newListView{draftView: v.draftView(dr, stepList, "List"), Most: most, Piece: uploads.Piece,
 		TooLarge: sentence(uploads.Fits(most+1, most).Error())}
-	u, err := v.process.Uploads.Look(dr.ID)
+	u, err := v.process.Uploads.Look(dr.Staged())
 	var fault *uploads.Fault
 	if err != nil && (!errors.As(err, &fault) || fault.Kind != uploads.NotFound) {
 		return nil, err
@@ -51,12 +54,28 @@ func takeList(v *visit, dr campaign.Draft) (done, error) {
 	} else if sum == "" { // the page is of an earlier version
 		return done{}, &problem{http.StatusConflict, "The list was not compared with your file. Load the page again, then upload it again."}
 	}
-	if _, err := v.process.Uploads.Replace(v.r.Context(), incoming(dr), dr.ID, sum); err != nil {
+	was := dr.Staged()
+	dr.List, dr.ListName = newListOf(sum), clip(base(name))
+	if _, err := v.process.Uploads.Replace(v.r.Context(), incoming(dr), dr.Staged(), sum); err != nil {
 		return done{}, err
 	}
 	v.checks.forget()
-	dr.ListName = clip(base(name))
-	return done{to: draftPath(dr.ID) + "/columns"}, v.d.ChangeDraft(v.r.Context(), dr)
+	if err := v.d.ChangeDraft(v.r.Context(), dr); err != nil {
+		return done{}, err
+	}
+	if was != dr.Staged() {
+		_ = v.process.Uploads.Remove(was) // else it is removed a day after its last part
+	}
+	return done{to: draftPath(dr.ID) + "/columns"}, nil
+}
+
+// newListOf is Draft.List of a list with the sum, which is "" if it is not known. A form that comes
+// again after its answer was lost has the same sum, and finds the list.
+func newListOf(sum string) string {
+	if sum == "" {
+		return rand.Text()
+	}
+	return fmt.Sprintf("%x", sha256.Sum256([]byte(sum)))
 }
 
 // takeFile stores the file of a form, and returns its name. A file that is too large by the length

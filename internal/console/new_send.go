@@ -1,6 +1,7 @@
 package console
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"net/http"
 	"slices"
@@ -21,12 +22,13 @@ type sendView struct {
 	Before *launch.Check // an earlier run that the list meets; nil: there is none
 	Goes   bool          // that run sends this list now
 	Both   int64         // people who are in both
+	Shows  string        // showsOf
 }
 
 type fact struct{ Name, Value string }
 
 func newSend(v *visit, dr campaign.Draft) (any, error) {
-	out := sendView{draftView: v.draftView(dr, stepSend, "Send")}
+	out := sendView{draftView: v.draftView(dr, stepSend, "Send"), Shows: showsOf(dr)}
 	to := ""
 	err := v.prepared(dr, func(x *operator.Prepared, one kept) error {
 		found := one.found
@@ -49,6 +51,11 @@ func newSend(v *visit, dr campaign.Draft) (any, error) {
 		return nil, nil //nolint:nilnil // it has answered
 	}
 	return out, err
+}
+
+// showsOf names the list and the campaign that a page shows, so that its form sends nothing else.
+func showsOf(dr campaign.Draft) string {
+	return fmt.Sprintf("%x", sha256.Sum256([]byte(dr.List+"\x00"+string(dr.Source))))
 }
 
 // facts are what holds for the run.
@@ -85,6 +92,10 @@ func facts(x *operator.Prepared, found *launch.Preflight) []fact {
 func send(v *visit, dr campaign.Draft) (done, error) {
 	if v.process.Launch == nil {
 		return done{}, &problem{http.StatusServiceUnavailable, "This process sends nothing."}
+	}
+	if shows := v.form.Get("shows"); shows != "" && shows != showsOf(dr) {
+		return done{}, &problem{http.StatusConflict, "The list or the campaign was changed on another page, so this one showed what is no " +
+			"longer true, and nothing was sent. Go back, look at it again, then send it."}
 	}
 	_ = http.NewResponseController(v.w).SetWriteDeadline(time.Time{}) // the import of a long list takes its time
 	x, err := v.process.Prepare(v.r.Context(), dr)

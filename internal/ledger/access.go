@@ -54,10 +54,10 @@ func ScanSession(scan func(...any) error) (s campaign.BrowserSession, err error)
 	return s, err
 }
 
-// ScanDraft reads id, owner, campaign, source, list_name, run and created_at.
+// ScanDraft reads id, owner, campaign, source, list_name, list, run and created_at.
 func ScanDraft(scan func(...any) error) (d campaign.Draft, err error) {
 	var created int64
-	err = scan(&d.ID, &d.Owner, &d.Campaign, &d.Source, &d.ListName, &d.Run, &created)
+	err = scan(&d.ID, &d.Owner, &d.Campaign, &d.Source, &d.ListName, &d.List, &d.Run, &created)
 	d.CreatedAt = TimeOf(created)
 	return d, err
 }

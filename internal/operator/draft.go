@@ -97,7 +97,7 @@ func (p *Process) Prepare(ctx context.Context, dr campaign.Draft) (_ *Prepared, 
 		err = p.copyHeader(dr.Campaign, def.Template.Header.File(), dir)
 	}
 	if err == nil {
-		err = p.Uploads.Place(dr.ID, out.List)
+		err = p.Uploads.Place(dr.Staged(), out.List)
 	}
 	if err != nil {
 		out.End()
@@ -200,7 +200,7 @@ func (x *Prepared) SendTest(ctx context.Context, d *Session, row int64, to strin
 
 // Launch launches the draft, once: its id is the idempotency key. ctx is that of the process.
 func (x *Prepared) Launch(ctx context.Context, d *Session, another bool) (resource.Launched, error) {
-	launched, err := x.process.LaunchUpload(ctx, Upload{Campaign: x.File.Path, List: x.List, Staged: x.draft.ID, Another: another,
+	launched, err := x.process.LaunchUpload(ctx, Upload{Campaign: x.File.Path, List: x.List, Staged: x.draft.Staged(), Another: another,
 		Idempotency: x.draft.ID, By: d.By, Over: "the console"})
 	if err != nil {
 		return launched, err

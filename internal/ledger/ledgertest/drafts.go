@@ -14,7 +14,7 @@ import (
 var draftPromises = []promise{
 	{"ADraftIsReadAsItWasStored", func(f *fixture) {
 		one := campaign.Draft{ID: "aa", Owner: "ann", Campaign: "spring", Source: []byte("name: spring\n\x00"), CreatedAt: at(0)}
-		two := campaign.Draft{ID: "bb", Owner: "ann", Campaign: "autumn", Source: []byte("name: autumn"), ListName: "l.csv",
+		two := campaign.Draft{ID: "bb", Owner: "ann", Campaign: "autumn", Source: []byte("name: autumn"), ListName: "l.csv", List: "x",
 			Run: "autumn-1", CreatedAt: at(1)}
 		for _, d := range []campaign.Draft{one, two, {ID: "cc", Owner: "bob", Source: []byte{}, CreatedAt: at(2)}} {
 			f.ok(f.l.AddDraft(f.ctx, d, time.Time{}, 100))
@@ -31,7 +31,7 @@ var draftPromises = []promise{
 	{"ADraftIsChanged", func(f *fixture) {
 		want := campaign.Draft{ID: "aa", Owner: "ann", Campaign: "spring", Source: []byte("a"), CreatedAt: at(0)}
 		f.ok(f.l.AddDraft(f.ctx, want, time.Time{}, 100))
-		want.Source, want.ListName, want.Run = []byte("b"), "l.csv", "spring-1"
+		want.Source, want.ListName, want.List, want.Run = []byte("b"), "l.csv", "x", "spring-1"
 		f.ok(f.l.ChangeDraft(f.ctx, want))
 		got, err := f.l.Draft(f.ctx, "aa")
 		f.ok(err)

@@ -12,8 +12,8 @@ const (
 	sqlEndOldDrafts   = `DELETE FROM draft WHERE created_at < $1`
 	sqlEndOtherDrafts = `DELETE FROM draft WHERE owner = $1 AND id NOT IN
 	(SELECT id FROM draft WHERE owner = $1 ORDER BY created_at DESC, id LIMIT $2)`
-	sqlAddDraft = `INSERT INTO draft (id, owner, campaign, source, list_name, run, created_at)
-	VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (id) DO NOTHING`
+	sqlAddDraft = `INSERT INTO draft (id, owner, campaign, source, list_name, list, run, created_at)
+	VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (id) DO NOTHING`
 )
 
 // AddDraft implements campaign.DraftLedger.
@@ -25,13 +25,13 @@ func (l *Ledger) AddDraft(ctx context.Context, d campaign.Draft, ended time.Time
 		if _, err := t.Exec(sqlEndOtherDrafts, d.Owner, int64(most-1)); err != nil {
 			return err
 		}
-		_, err := t.Exec(sqlAddDraft, d.ID, d.Owner, d.Campaign, d.Source, d.ListName, d.Run, ledger.Millis(d.CreatedAt))
+		_, err := t.Exec(sqlAddDraft, d.ID, d.Owner, d.Campaign, d.Source, d.ListName, d.List, d.Run, ledger.Millis(d.CreatedAt))
 		return err
 	})
 }
 
 const (
-	sqlSelectDraft = `SELECT id, owner, campaign, source, list_name, run, created_at FROM draft `
+	sqlSelectDraft = `SELECT id, owner, campaign, source, list_name, list, run, created_at FROM draft `
 	sqlDraft       = sqlSelectDraft + `WHERE id = $1`
 	sqlDrafts      = sqlSelectDraft + `WHERE owner = $1 ORDER BY created_at DESC, id`
 )
@@ -47,11 +47,11 @@ func (l *Ledger) Drafts(ctx context.Context, owner string) ([]campaign.Draft, er
 	return list(ctx, l.db, Sending, ledger.ScanDraft, sqlDrafts, owner)
 }
 
-const sqlChangeDraft = `UPDATE draft SET source = $1, list_name = $2, run = $3 WHERE id = $4`
+const sqlChangeDraft = `UPDATE draft SET source = $1, list_name = $2, list = $3, run = $4 WHERE id = $5`
 
 // ChangeDraft implements campaign.DraftLedger.
 func (l *Ledger) ChangeDraft(ctx context.Context, d campaign.Draft) error {
-	n, err := l.exec(ctx, Sending, sqlChangeDraft, d.Source, d.ListName, d.Run, d.ID)
+	n, err := l.exec(ctx, Sending, sqlChangeDraft, d.Source, d.ListName, d.List, d.Run, d.ID)
 	if err == nil && n == 0 {
 		return campaign.ErrNoDraft
 	}
