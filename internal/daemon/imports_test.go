@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -15,6 +16,7 @@ import (
 	"campaignd/campaign"
 	"campaignd/campaign/launch"
 	"campaignd/internal/schedule"
+	"campaignd/recipients"
 )
 
 // watched counts the requests to the service.
@@ -161,5 +163,89 @@ func TestAStuckImportEndsAtItsGrace(t *testing.T) {
 				t.Errorf("the stuck import: %s %q, %v; want failed at its grace", r.State, r.Detail, err)
 			}
 		})
+	}
+}
+
+// failedImport makes a scheduled run whose import failed for a reason that is over.
+func (c *cluster) failedImport() {
+	c.Helper()
+	file := c.campaign(c.dir, "spring", dailySchedule, 10)
+	list := strings.TrimSuffix(file, ".yaml") + ".csv"
+	old := time.Now().Add(-24 * time.Hour)
+	source, err := os.ReadFile(file)
+	hash, _, hashErr := recipients.Hash(list)
+	if err = errors.Join(err, hashErr, os.Chtimes(list, old, old)); err != nil {
+		c.Fatal(err)
+	}
+	run, err := c.ledger.CreateRun(c.Context(), campaign.Run{Campaign: "spring", Launch: campaign.FiringKey + "the last", ListHash: hash,
+		ListName: list, Definition: source, Header: []string{"phone", "first_name", "order"}, Template: "order_update", Language: "en_US"})
+	if err == nil {
+		_, err = c.ledger.SetState(c.Context(), run.No, []campaign.State{campaign.Importing}, campaign.Importing, "", "the service was away")
+	}
+	if err != nil {
+		c.Fatal(err)
+	}
+}
+
+// importing returns what lets a replica with the campaigns of a folder continue the imports.
+func (c *cluster) importing(dir string) func() {
+	c.Helper()
+	d := c.replica()
+	all, err := schedule.Read(dir)
+	if err != nil || len(all) != 1 {
+		c.Fatalf("%d schedules and %v, want 1", len(all), err)
+	}
+	e, err := d.engine(0)
+	if err != nil {
+		c.Fatal(err)
+	}
+	return func() {
+		l := schedule.NewLauncher(d.schedule)
+		d.schedule.ResumeImports(c.Context(), l, e, all)
+		l.Wait()
+	}
+}
+
+// firstOnly is a ledger that stores rows of the first run only.
+type firstOnly struct{ campaign.Ledger }
+
+func (f firstOnly) AppendRows(ctx context.Context, no campaign.RunNo, after int64, rows []campaign.Delivery, s []campaign.Segment) error {
+	if no > 1 {
+		return errFault
+	}
+	return f.Ledger.AppendRows(ctx, no, after, rows, s)
+}
+
+// A replica launches the corrected campaign of a stuck import again. Another replica, which has the
+// files of before and could finish the import now, does not: neither meanwhile nor afterwards, also
+// if the new import fails.
+func TestACorrectedImportIsFinishedNowhere(t *testing.T) {
+	for _, want := range []campaign.State{campaign.Ready, campaign.Importing} {
+		c := newCluster(t, "STANDARD", 15*time.Second)
+		c.failedImport()
+		if c.ledger = (aged{c.ledger}); want == campaign.Importing {
+			c.ledger = firstOnly{c.ledger}
+		}
+		before := c.importing(c.dir)
+		var asked atomic.Bool
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if asked.CompareAndSwap(false, true) {
+				before()
+			}
+			c.service.ServeHTTP(w, r)
+		}))
+		defer server.Close()
+		c.config.Service.BaseURL = server.URL
+		corrected := t.TempDir()
+		c.campaign(corrected, "spring", dailySchedule, 10)
+		c.importing(corrected)()
+		before()
+		runs := c.runs()
+		if !asked.Load() || len(runs) != 2 || runs[0].State != want {
+			t.Fatalf("asked the service %v, runs %+v; want it asked, and two runs, the newest %s", asked.Load(), runs, want)
+		}
+		if runs[1].State != campaign.RunStateFailed || !strings.Contains(runs[1].Detail, "launched again") {
+			t.Errorf("the new import is %s: the stuck one is %s %q; want it failed, launched again", want, runs[1].State, runs[1].Detail)
+		}
 	}
 }

@@ -104,13 +104,18 @@ func (sc *Scheduler) ResumeImports(ctx context.Context, l *Launcher, e *sender.E
 	}
 }
 
-// resumeImport continues one import. of is the campaign of a scheduled run, nil for another.
+// resumeImport continues one import, or ends it. of is the campaign of a scheduled run, nil for
+// another.
 func (sc *Scheduler) resumeImport(ctx context.Context, r campaign.Run, of *Scheduled, e *sender.Engine) error {
+	why, again, err := sc.stuck(ctx, r, of)
+	switch {
+	case err != nil:
+		return err
+	case why != "":
+		return sc.endStuck(ctx, r, why, again, e)
+	}
 	request := sc.Launch("", "")
 	if of != nil {
-		if ended, err := sc.endStuck(ctx, r, *of, e); ended || err != nil {
-			return err
-		}
 		request = sc.Launch(of.File, "")
 		request.List = of.List()
 	}
@@ -125,34 +130,60 @@ func (sc *Scheduler) resumeImport(ctx context.Context, r campaign.Run, of *Sched
 	})
 }
 
-// endStuck ends the import of a scheduled run that failed before (its Detail says how), when its
-// firing has become too late, or when its campaign file or list was changed since. The changed
-// campaign is launched again, as another firing. It reports whether the import has ended.
-func (sc *Scheduler) endStuck(ctx context.Context, r campaign.Run, s Scheduled, e *sender.Engine) (bool, error) {
-	if r.Detail == "" {
-		return false, nil
+// keyAfter is the launch key of the firing that takes the place of a stuck import.
+func keyAfter(r campaign.Run) string { return fmt.Sprintf("%s after %d", r.Launch, r.No) }
+
+// stuck says why the import of a scheduled run that failed before (its Detail says how) is to end:
+// its firing has become too late, or its campaign file or list was changed since. again is then the
+// changed campaign, which is launched first; nil: none, or another process has launched it. why is
+// "" for an import that is to be continued.
+func (sc *Scheduler) stuck(ctx context.Context, r campaign.Run, of *Scheduled) (why string, again *Scheduled, err error) {
+	if r.Detail == "" || !strings.HasPrefix(r.Launch, CronKey) {
+		return "", nil, nil
 	}
-	late := time.Since(r.CreatedAt) > time.Duration(s.Definition.Schedule.Grace)
-	why := fmt.Sprintf("its import did not end within its grace of %s: %s", s.Definition.Schedule.Grace, r.Detail)
-	if changed := s.changedSince(r); !late && !changed {
-		return false, nil
-	} else if !late {
-		key := fmt.Sprintf("%s after %d", r.Launch, r.No)
-		if _, err := sc.FireAs(ctx, s, key, e); err != nil {
-			return false, err
+	launched, err := sc.o.Ledger.Runs(ctx, campaign.RunFilter{Campaign: r.Campaign, Launch: keyAfter(r), Limit: 1})
+	if err != nil {
+		return "", nil, fmt.Errorf("read runs: %w", err)
+	}
+	corrected := "its campaign file or list was corrected, and launched again: " + r.Detail
+	switch {
+	case len(launched) > 0: // also where this process has the file of before: the list would be sent twice
+		return corrected, nil, nil
+	case of == nil:
+		return "", nil, nil
+	case time.Since(r.CreatedAt) > time.Duration(of.Definition.Schedule.Grace):
+		return fmt.Sprintf("its import did not end within its grace of %s: %s", of.Definition.Schedule.Grace, r.Detail), nil, nil
+	case of.changedSince(r):
+		return corrected, of, nil
+	}
+	return "", nil, nil
+}
+
+// endStuck ends an import, after it has launched the campaign again as another firing (nil: none).
+// It has the job of the import all that time: a replica with the campaign file of before, which
+// could finish the import, would send to the list too. When the other run is stored, the import
+// ends, even if the other one fails; that one is continued.
+func (sc *Scheduler) endStuck(ctx context.Context, r campaign.Run, why string, again *Scheduled, e *sender.Engine) error {
+	return sc.job(fmt.Sprint("import ", r.No)).Do(ctx, func(ctx context.Context) error {
+		now, err := sc.o.Ledger.Run(ctx, r.No)
+		if err != nil || now.State != campaign.Importing || now.Wanted == campaign.WantCancel {
+			return err
 		}
-		why = "its campaign file or list was corrected, and launched again: " + r.Detail
-	}
-	err := sc.job(fmt.Sprint("import ", r.No)).Do(ctx, func(ctx context.Context) error {
+		var fault error
+		if again != nil {
+			run, err := sc.FireAs(ctx, *again, keyAfter(r), e)
+			if fault = err; run.No == 0 {
+				return err
+			}
+		}
 		ended, err := sc.o.Ledger.SetState(ctx, r.No, []campaign.State{campaign.Importing}, campaign.RunStateFailed, "", why)
 		if err == nil && ended {
 			if changed, before := sc.failing.Failed("import of "+r.Campaign, why); changed {
 				sc.o.Log.Error("a scheduled import was given up", faults.Counting(before, "run", r.ID(), "why", why)...)
 			}
 		}
-		return err
+		return errors.Join(fault, err)
 	})
-	return err == nil, err
 }
 
 // changedSince reports whether the campaign differs from the one that the run was launched with, or
