@@ -51,6 +51,7 @@ type FiringFilter struct {
 	Open     bool          // only those with an open outcome
 	Outcome  FiringOutcome // only those with this outcome; "": any
 	Key      string        // only this one; "": any
+	Until    time.Time     // only those due until then; zero: any
 	Limit    int           // at most this many; 0: all
 }
 

@@ -55,13 +55,14 @@ func checkCampaigns(ctx context.Context, cfg *config.Config) []Check {
 	return checks
 }
 
-// checkSchedules warns of each schedule that will launch nothing: its only time has passed, or its
-// list cannot be read now.
+// checkSchedules warns of each schedule that will launch nothing: its only time has passed, its
+// list cannot be read now, or a clock was ahead.
 func checkSchedules(ctx context.Context, cfg *config.Config, files []operator.File, now time.Time) (checks []Check) {
 	const name = "schedule"
 	firings, known := firingsOf(ctx, cfg)
 	if firings != nil {
 		defer firings.Close()
+		checks = checkAhead(ctx, cfg, firings, files, now)
 	}
 	for i := range files {
 		f := &files[i]
@@ -81,6 +82,36 @@ func checkSchedules(ctx context.Context, cfg *config.Config, files []operator.Fi
 			checks = append(checks, warn(name, "give it a later time, or remove schedule or the file", "%s: schedule.at %s", f.Path, past))
 		case f.Definition.Audience == nil && !next.IsZero():
 			checks = append(checks, checkList(f, next)...)
+		}
+	}
+	return checks
+}
+
+// checkAhead warns of records of times to come, which clocks that were ahead left in the ledger.
+func checkAhead(ctx context.Context, cfg *config.Config, l campaign.FiringLedger, files []operator.File, now time.Time) (checks []Check) {
+	const name, clocks = "schedule", "synchronise the clocks of all machines (NTP)"
+	toCome := func(w campaign.FiringFilter) (f campaign.Firing, found bool) {
+		w.Limit = 1
+		newest, err := l.Firings(ctx, w)
+		if err != nil {
+			checks = append(checks, fail(name, ledgerRemedy(cfg), err))
+		}
+		if err != nil || len(newest) == 0 {
+			return f, false
+		}
+		return newest[0], newest[0].At.After(now)
+	}
+	if f, found := toCome(campaign.FiringFilter{Outcome: campaign.FiringAdded}); found {
+		checks = append(checks, warn(name, clocks, "a clock was ahead: the ledger was quarantined at %s, which is to come; "+
+			"until then a process counts the firings before its start as missed", sentence.Instant(f.At)))
+	}
+	for i := range files {
+		if files[i].Cron == nil {
+			continue
+		}
+		if f, found := toCome(campaign.FiringFilter{Campaign: files[i].Definition.Name}); found {
+			checks = append(checks, warn(name, clocks+"; one that is missed already is not launched then",
+				"%s: a clock was ahead: its firing of %s, which is to come, is %s already", files[i].Path, sentence.Instant(f.At), f.Outcome))
 		}
 	}
 	return checks

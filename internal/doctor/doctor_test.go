@@ -18,6 +18,7 @@ import (
 	"campaignd/internal/ledger"
 	"campaignd/internal/ledger/ledgertest"
 	"campaignd/internal/ledger/sqlite"
+	"campaignd/internal/schedule"
 )
 
 func TestAClockIsJudgedByItsDistance(t *testing.T) {
@@ -170,6 +171,49 @@ func TestTheDoctorNamesSchedulesWithoutAList(t *testing.T) {
 	want("a ledger that cannot be read", noList)
 	cfg.Role = config.RoleIntake
 	want("an intake, which launches nothing")
+}
+
+// The doctor names what a clock that was ahead left in the ledger.
+func TestTheDoctorNamesFiringsToCome(t *testing.T) {
+	dir := t.TempDir()
+	const text = "name: spring\nconnections: [conn_1]\ntemplate: {name: a, language: en}\nschedule: {cron: '0 9 * * *'}\n"
+	if err := os.WriteFile(filepath.Join(dir, "spring.yaml"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	files, err := schedule.Files(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := sqlite.Open(t.Context(), filepath.Join(dir, "d.db"), ledger.Options{Sender: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	now := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
+	for _, tt := range []struct {
+		key  string
+		at   time.Time
+		want []string
+	}{
+		{"now", now, nil},
+		{"to come", now.AddDate(1, 0, 0), []string{"the ledger was quarantined at ", "its firing of "}},
+	} {
+		for _, f := range []campaign.Firing{{Campaign: "spring", Outcome: campaign.FiringMissed}, {Outcome: campaign.FiringAdded}} {
+			f.Key, f.At = tt.key, tt.at
+			if _, err := l.NoteFiring(t.Context(), f); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got := checkAhead(t.Context(), config.Default(), l, files, now)
+		if len(got) != len(tt.want) {
+			t.Fatalf("%s: got %+v, want %d warnings", tt.key, got, len(tt.want))
+		}
+		for i, c := range got {
+			if c.Health != HealthWarn || !strings.Contains(c.Detail, tt.want[i]) {
+				t.Errorf("%s: got %+v, want a warning with %q", tt.key, c, tt.want[i])
+			}
+		}
+	}
 }
 
 // The doctor names the runs that go on only when a person acts.

@@ -27,6 +27,10 @@ func FiringClause(f campaign.FiringFilter) (sql string, args []any) {
 		args = append(args, f.Key)
 		sql += " AND key = $" + strconv.Itoa(len(args))
 	}
+	if !f.Until.IsZero() {
+		args = append(args, Millis(f.Until))
+		sql += " AND at <= $" + strconv.Itoa(len(args))
+	}
 	sql += " ORDER BY at DESC, key DESC"
 	return limited(sql, args, f.Limit)
 }

@@ -61,7 +61,7 @@ func (sc *Scheduler) firingsOf(ctx context.Context, s Scheduled, now time.Time) 
 		return w, fmt.Errorf("read firings: %w", err)
 	}
 	for _, last := range quarantined {
-		w.quarantined = last.At
+		w.quarantined = sc.quarantinedAt(last.At, now)
 	}
 	if once, ok := s.Cron.Once(); ok {
 		w.after, err = sc.afterOnce(ctx, name, once)
@@ -91,18 +91,34 @@ func (sc *Scheduler) afterOnce(ctx context.Context, name string, once plan.Firin
 	return once.At.Add(-time.Second), nil
 }
 
+// quarantinedAt returns when the ledger was quarantined, of which recorded is the time in the
+// ledger. If that is to come, a clock was ahead: the quarantine was before this process saw the
+// record first.
+func (sc *Scheduler) quarantinedAt(recorded, now time.Time) time.Time {
+	sc.mu.Lock()
+	defer sc.mu.Unlock()
+	if recorded.After(now) && !recorded.Equal(sc.ahead) {
+		sc.ahead, sc.aheadSeen = recorded, now
+	}
+	if recorded.Equal(sc.ahead) {
+		return sc.aheadSeen
+	}
+	return recorded
+}
+
 // afterKnown returns the time up to which the firings of s are known. It is the latest of three:
 // the newest recorded firing, the campaign's last scheduled run, and since when the ledger knows
 // this schedule. A schedule that is new to the ledger is known since its file was written, and
 // added is the record of that. A campaign that fired before there were such records has no third
-// time.
+// time. A clock that was ahead may have left times to come: they do not count before they have
+// come.
 func (sc *Scheduler) afterKnown(ctx context.Context, s Scheduled, now time.Time) (after time.Time, added *campaign.Firing, err error) {
 	name := s.Definition.Name
-	newest, err := sc.o.Ledger.Firings(ctx, campaign.FiringFilter{Campaign: name, Limit: 1})
+	newest, err := sc.o.Ledger.Firings(ctx, campaign.FiringFilter{Campaign: name, Until: now, Limit: 1})
 	if err != nil {
 		return after, nil, fmt.Errorf("read firings: %w", err)
 	}
-	known, err := sc.o.Ledger.Firings(ctx, campaign.FiringFilter{Campaign: name, Outcome: campaign.FiringAdded, Limit: 1})
+	known, err := sc.o.Ledger.Firings(ctx, campaign.FiringFilter{Campaign: name, Outcome: campaign.FiringAdded, Until: now, Limit: 1})
 	if err != nil {
 		return after, nil, fmt.Errorf("read firings: %w", err)
 	}
@@ -114,7 +130,9 @@ func (sc *Scheduler) afterKnown(ctx context.Context, s Scheduled, now time.Time)
 		after = latest(after, f.At)
 	}
 	for _, r := range last {
-		after = latest(after, r.CreatedAt) // also when its import was interrupted: ResumeImports continues that
+		if !r.CreatedAt.After(now) {
+			after = latest(after, r.CreatedAt) // also when its import was interrupted: ResumeImports continues that
+		}
 	}
 	written := s.Written
 	if written.After(now) {
@@ -155,6 +173,7 @@ func (w firings) next(s Scheduled, now time.Time) (out step) {
 		case no != 0:
 			f.Outcome, f.Run, f.Detail = campaign.FiringLaunched, no, ""
 			out.note = append(out.note, f)
+		case f.At.After(now): // of a clock that was ahead: it is launched when it is due
 		case !f.Since.After(w.quarantined):
 			f.Outcome, f.Detail = campaign.FiringMissed, lostDetail
 			out.note = append(out.note, f)

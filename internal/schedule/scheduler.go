@@ -9,6 +9,7 @@ package schedule
 import (
 	"context"
 	"log/slog"
+	"sync"
 	"time"
 
 	"campaignd/campaign"
@@ -39,6 +40,10 @@ type Scheduler struct {
 	o       Options
 	fired   firingCounts
 	failing faults.Known // of firings, by campaign
+
+	mu sync.Mutex
+	// ahead is the time to come at which a quarantine is recorded, aheadSeen when that was seen first.
+	ahead, aheadSeen time.Time
 }
 
 // New makes a scheduler, which does nothing by itself.

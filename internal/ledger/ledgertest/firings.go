@@ -74,6 +74,8 @@ var firingPromises = []promise{
 			{campaign.FiringFilter{Campaign: "spring", Key: "k1"}, []string{"k1"}},
 			{campaign.FiringFilter{Campaign: "spring", Outcome: campaign.FiringMissed, Key: "k1"}, nil},
 			{campaign.FiringFilter{Campaign: "spring", Outcome: campaign.FiringAdded}, []string{"mark"}},
+			{campaign.FiringFilter{Campaign: "spring", Until: at.Add(time.Hour)}, []string{"k1", "k0"}},
+			{campaign.FiringFilter{Campaign: "spring", Outcome: campaign.FiringAdded, Until: at}, nil},
 			{campaign.FiringFilter{Campaign: "autumn"}, nil},
 		} {
 			var got []string

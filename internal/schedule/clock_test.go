@@ -1,0 +1,78 @@
+package schedule
+
+import (
+	"testing"
+	"time"
+
+	"campaignd/campaign"
+)
+
+// times returns instants of RFC 3339.
+func times(t *testing.T, texts ...string) (all []time.Time) {
+	t.Helper()
+	for _, text := range texts {
+		at, err := time.Parse(time.RFC3339, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, at)
+	}
+	return all
+}
+
+// note stores a firing of the campaign spring, or a mark of the ledger if it has no outcome.
+func (c *scene) note(f campaign.Firing) {
+	c.Helper()
+	if f.Campaign = "spring"; f.Outcome == "" {
+		f.Campaign, f.Outcome = "", campaign.FiringAdded
+	}
+	if _, err := c.ledger.NoteFiring(c.Context(), f); err != nil {
+		c.Fatal(err)
+	}
+}
+
+// The clock of a replica was ahead for a while, and the ledger has firings of times to come.
+func TestAClockThatWasAheadSilencesNoSchedule(t *testing.T) {
+	c := newScene(t)
+	nine := scheduledAt(t, "2026-03-01T10:00:00Z", "cron: '0 9 * * *'")
+	c.wantLooks(nine, [2]string{"2026-03-01T12:00:00Z", ""}, [2]string{"2026-03-02T09:00:02Z", "2026-03-02T09:00"},
+		[2]string{"2027-03-02T09:30:00Z", ""}, // one is missed there
+		[2]string{"2027-03-03T09:00:01Z", "2027-03-03T09:00"},
+		[2]string{"2026-03-02T09:00:12Z", ""}, // the clock is right again
+		[2]string{"2026-03-03T09:00:02Z", "2026-03-03T09:00"}, [2]string{"2026-03-03T09:00:07Z", ""})
+	// A changed schedule counts at once, though the ahead clock had recorded another change.
+	c.wantLooks(scheduledAt(t, "2027-03-04T08:00:00Z", "cron: '0 11 * * *'"), [2]string{"2027-03-04T08:00:05Z", ""})
+	c.wantLooks(scheduledAt(t, "2026-03-04T08:00:00Z", "cron: '0 10 * * *'"), [2]string{"2026-03-04T08:00:05Z", ""},
+		[2]string{"2026-03-04T10:00:02Z", "2026-03-04T10:00"}, [2]string{"2026-03-04T10:00:07Z", ""})
+}
+
+// A launch that could not be done with the clock ahead is done at its time. It holds up no other
+// firing until then.
+func TestAFiringToComeIsLaunchedWhenItIsDue(t *testing.T) {
+	c := newScene(t)
+	at := times(t, "2026-03-05T09:00:00Z")[0]
+	c.note(campaign.Firing{Key: "2026-03-05T09:00", At: at, Since: at.Add(time.Second), Outcome: campaign.FiringLaunching, Detail: "no TLS"})
+	c.wantLooks(scheduledAt(t, "2026-03-01T10:00:00Z", "cron: '0 9 * * *'"),
+		[2]string{"2026-03-03T08:00:00Z", ""}, [2]string{"2026-03-03T09:00:02Z", "2026-03-03T09:00"},
+		[2]string{"2026-03-04T09:00:02Z", "2026-03-04T09:00"}, [2]string{"2026-03-05T09:00:02Z", "2026-03-05T09:00"},
+		[2]string{"2026-03-05T09:00:07Z", ""})
+}
+
+// A quarantine with the clock ahead was before its record was seen. Firings of before that are
+// missed, and no later ones.
+func TestAQuarantineToComeWasBeforeItWasSeen(t *testing.T) {
+	c := newScene(t)
+	c.note(campaign.Firing{Key: "quarantined", At: times(t, "2027-03-05T09:00:00Z")[0]})
+	c.wantLooks(scheduledAt(t, "2026-03-01T10:00:00Z", "cron: '0 9 * * *'"),
+		[2]string{"2026-03-02T09:00:02Z", ""}, [2]string{"2026-03-03T09:00:02Z", "2026-03-03T09:00"})
+}
+
+// A run of a ledger without records of firings is of a time to come.
+func TestARunToComeSilencesNoSchedule(t *testing.T) {
+	at := times(t, "2026-03-02T09:00:02Z", "2027-01-01T00:00:00Z")
+	l := &fired{runs: []campaign.Run{{State: campaign.Finished, CreatedAt: at[1]}}}
+	s := scheduledAt(t, "2026-03-01T10:00:00Z", "cron: '0 9 * * *'")
+	if f, due, err := New(Options{Ledger: l}).Due(t.Context(), s, at[0]); err != nil || !due || !f.At.Equal(at[0].Truncate(time.Minute)) {
+		t.Errorf("got due %v at %v and %v, want the firing of 09:00", due, f.At, err)
+	}
+}
