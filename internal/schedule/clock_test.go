@@ -76,3 +76,14 @@ func TestARunToComeSilencesNoSchedule(t *testing.T) {
 		t.Errorf("got due %v at %v and %v, want the firing of 09:00", due, f.At, err)
 	}
 }
+
+// The run of a firing may be made after the next firing is due: its preflight is slow.
+func TestAFiringDuringALaunchIsSeen(t *testing.T) {
+	at := times(t, "2026-03-02T08:59:00Z", "2026-03-02T09:00:02Z", "2026-03-02T09:00:04Z")
+	l := &fired{runs: []campaign.Run{{State: campaign.Finished, CreatedAt: at[1]}},
+		firings: []campaign.Firing{{Campaign: "spring", Key: "2026-03-02T08:59", At: at[0], Outcome: campaign.FiringLaunched}}}
+	s := scheduledAt(t, "2026-03-01T10:00:00Z", "cron: '* * * * *'")
+	if f, due, err := New(Options{Ledger: l}).Due(t.Context(), s, at[2]); err != nil || !due || !f.At.Equal(at[2].Truncate(time.Minute)) {
+		t.Errorf("got due %v at %v and %v, want the firing of 09:00", due, f.At, err)
+	}
+}

@@ -106,12 +106,11 @@ func (sc *Scheduler) quarantinedAt(recorded, now time.Time) time.Time {
 	return recorded
 }
 
-// afterKnown returns the time up to which the firings of s are known. It is the latest of three:
-// the newest recorded firing, the campaign's last scheduled run, and since when the ledger knows
-// this schedule. A schedule that is new to the ledger is known since its file was written, and
-// added is the record of that. A campaign that fired before there were such records has no third
-// time. A clock that was ahead may have left times to come: they do not count before they have
-// come.
+// afterKnown returns the time up to which the firings of s are known. It is the later of two: the
+// newest recorded firing, and since when the ledger knows this schedule. A schedule that is new to
+// the ledger is known since its file was written, and added is the record of that. Without a
+// recorded firing, the campaign's last scheduled run counts too. A clock that was ahead may have
+// left times to come: they do not count before they have come.
 func (sc *Scheduler) afterKnown(ctx context.Context, s Scheduled, now time.Time) (after time.Time, added *campaign.Firing, err error) {
 	name := s.Definition.Name
 	newest, err := sc.o.Ledger.Firings(ctx, campaign.FiringFilter{Campaign: name, Until: now, Limit: 1})
@@ -130,7 +129,8 @@ func (sc *Scheduler) afterKnown(ctx context.Context, s Scheduled, now time.Time)
 		after = latest(after, f.At)
 	}
 	for _, r := range last {
-		if !r.CreatedAt.After(now) {
+		// Beside the record of its firing, a run would hide a firing that came before the run was made.
+		if len(newest) == 0 && !r.CreatedAt.After(now) {
 			after = latest(after, r.CreatedAt) // also when its import was interrupted: ResumeImports continues that
 		}
 	}
