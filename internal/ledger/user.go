@@ -1,10 +1,12 @@
 package ledger
 
 import (
+	"maps"
 	"slices"
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/recipients"
 )
 
 const (
@@ -40,8 +42,9 @@ type Attributed struct {
 
 // Attribute adds to the events the suppressions and opt-ins of persons whom their events do not
 // name by a number: the recipient of our message that the event is about, else the number that a
-// pair tells. An opt-out counts for each number that a user id had, an opt-in only for the one of a
-// person with one number. Pairs that are new also attribute the wishes that wait.
+// pair tells. An opt-out and a change of number count for each number that a user id had, an opt-in
+// only for the one of a person with one number. Pairs that are new also attribute the wishes that
+// wait.
 func Attribute(e campaign.Events, u Users) (campaign.Events, Attributed, error) {
 	var done Attributed
 	if len(e.Pairs)+len(e.Wishes) == 0 && !slices.ContainsFunc(e.Moved, byUser) {
@@ -128,19 +131,27 @@ func Attribute(e campaign.Events, u Users) (campaign.Events, Attributed, error) 
 	}
 	var moved []campaign.Move
 	for _, m := range e.Moved {
+		all := []campaign.Move{m}
 		if byUser(m) {
-			numbers := known[m.FromUser]
-			if len(numbers) != 1 {
-				done.Lost++
-				continue
-			}
-			for m.From, m.FromPhone = range numbers {
-			}
+			all = movesOf(m, known[m.FromUser])
 		}
-		moved = append(moved, m)
+		if moved = append(moved, all...); len(all) == 0 {
+			done.Lost++
+		}
 	}
 	e.Moved = moved
 	return e, done, nil
+}
+
+// movesOf returns the moves of a person whom the event names by a user id: from each number that
+// the person had. The new number is often told as well, by the same event or by one before it.
+func movesOf(m campaign.Move, had Numbers) (all []campaign.Move) {
+	for _, m.From = range slices.Sorted(maps.Keys(had)) {
+		if m.FromPhone = had[m.From]; recipients.Fold(m.From) != recipients.Fold(m.To) {
+			all = append(all, m)
+		}
+	}
+	return all
 }
 
 // byUser reports whether the person who moved is named by a user id alone.

@@ -126,6 +126,23 @@ var userPromises = []promise{
 			f.Errorf("a move of a stranger: %+v; want it unattributed", a)
 		}
 	}},
+	{"AMoveToANumberThatIsToldTakesItsStopsAlong", func(f *fixture) {
+		moved := func(with campaign.Events, to int64, second int) {
+			f.Helper()
+			with.Moved = []campaign.Move{{FromUser: "US.1", To: key(to), ToPhone: fmt.Sprintf("+%d", key(to)), At: at(second)}}
+			if a := f.applied(with); a.Unattributed != 0 {
+				f.Errorf("a move of US.1 to %d: %+v; want it attributed", to, a)
+			}
+		}
+		f.applied(has("US.1", 1))
+		f.applied(campaign.Events{Suppressions: []campaign.Suppression{campaign.NewSuppression(key(1), fmt.Sprintf("+%d", key(1)),
+			campaign.ScopeMarketing, "stop", at(10)).Proven(campaign.Proof{User: "US.1"})}})
+		moved(has("US.1", 5), 5, 20)
+		f.opted(0, "the event tells the new number of the user id too", 1, 5)
+		f.applied(has("US.1", 6))
+		moved(campaign.Events{}, 6, 30)
+		f.opted(0, "and an event before a second move did", 1, 5, 6)
+	}},
 	{"AWishOlderThanAYearIsForgotten", func(f *fixture) {
 		f.applied(wished(wants("US.1", "", false, 10)))
 		if s, err := f.l.Sweep(f.ctx, at(0).AddDate(1, 0, 0)); err != nil || s.Unattributed != 1 {
