@@ -22,6 +22,15 @@ func NewSuppression(key int64, to string, scope Scope, source string, at time.Ti
 	return s
 }
 
+// SourceBlock is the source of a suppression of a person who is blocked at the service.
+const SourceBlock = "service_block"
+
+// IsBlock reports whether a source is a block at the service, as a list of blocked people or a
+// refusal tells it. The end of the block lifts such a suppression.
+func IsBlock(source string) bool {
+	return source == SourceBlock || source == "refused:recipient_blocked"
+}
+
 // InForce reports whether the suppression stops messages at now.
 func (s Suppression) InForce(now time.Time) bool { return s.Until.IsZero() || s.Until.After(now) }
 

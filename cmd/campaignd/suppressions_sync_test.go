@@ -21,8 +21,8 @@ func TestSuppressionsAndBlocksAreSynchronised(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	const blocked, wrote, silent = "+2348031200001", "+2348031200002", "+2348031200003"
-	for _, m := range [][2]string{{"conn_1", blocked}, {"conn_1", wrote}, {"conn_2", blocked}} {
+	const blocked, wrote, silent, both = "+2348031200001", "+2348031200002", "+2348031200003", "+2348031200004"
+	for _, m := range [][2]string{{"conn_1", blocked}, {"conn_1", wrote}, {"conn_2", blocked}, {"conn_1", both}} {
 		resp, err := http.Post(url+"/sandbox/inbound", "application/json",
 			strings.NewReader(`{"connectionId": "`+m[0]+`", "from": "`+m[1]+`", "text": "hello"}`))
 		if err != nil {
@@ -68,6 +68,18 @@ func TestSuppressionsAndBlocksAreSynchronised(t *testing.T) {
 	list := d.want(0, "suppressions", "export").stdout
 	if strings.Contains(list, blocked) || !strings.Contains(list, wrote) || !strings.Contains(list, silent) {
 		t.Errorf("got the list\n%s\nwant it without %s, and with the numbers of the operator", list, blocked)
+	}
+	if _, err := c.BlockUsers(t.Context(), "conn_1", []string{both}); err != nil {
+		t.Fatal(err)
+	}
+	sync(1, 0, 0, 1)
+	d.want(0, "suppressions", "import", d.write("crm.csv", "to,scope\n"+both+",all@co_1\n"))
+	if _, err := c.UnblockUsers(t.Context(), "conn_1", []string{both}); err != nil {
+		t.Fatal(err)
+	}
+	sync(0, 0, 1, 1) // the import outlives the block
+	if list := d.want(0, "suppressions", "export").stdout; !strings.Contains(list, both+",all@co_1,import,") {
+		t.Errorf("got the list\n%s\nwant %s in it, from the import", list, both)
 	}
 	d.want(2, "suppressions", "sync")
 	d.want(2, "suppressions", "sync", "--connection", "nobody")

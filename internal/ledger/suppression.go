@@ -52,9 +52,13 @@ func (o Options) SuppressionOf(r *campaign.Result) campaign.Suppression {
 
 // Repeated returns the suppression was when s, of the same number and scope, is written after it.
 // It keeps its first source, number and proof. It gets the latest time, so that an older opt-in
-// cannot lift it, and the later of two ends. PostgreSQL, which writes many at once, has the rule in
-// its SQL; a test of ledgertest compares the two.
+// cannot lift it, and the later of two ends. The source of a block at the service does not stay,
+// because the end of the block would lift what another source wants. PostgreSQL, which writes many
+// at once, has the rule in its SQL; a test of ledgertest compares the two.
 func Repeated(was, s campaign.Suppression) campaign.Suppression {
+	if campaign.IsBlock(was.Source) {
+		was.Source = s.Source
+	}
 	if s.At.After(was.At) {
 		was.At = s.At
 	}

@@ -15,9 +15,6 @@ import (
 	"campaignd/recipients"
 )
 
-// serviceBlock is the source of a suppression of a person who is blocked at the service.
-const serviceBlock = "service_block"
-
 // Blocks is what a synchronisation asks of the service. Errors are *messaging.Error.
 type Blocks interface {
 	Connections(ctx context.Context) ([]messaging.Connection, error)
@@ -53,7 +50,7 @@ func (d *Session) SyncSuppressions(ctx context.Context, s Blocks, connection str
 	}
 	blocked := map[int64]campaign.Suppression{}
 	for _, b := range there {
-		n := campaign.NewSuppression(recipients.Key(b.PhoneNumber), b.PhoneNumber, campaign.ScopeAll, serviceBlock, b.BlockedAt)
+		n := campaign.NewSuppression(recipients.Key(b.PhoneNumber), b.PhoneNumber, campaign.ScopeAll, campaign.SourceBlock, b.BlockedAt)
 		n.Company = company
 		blocked[n.Key] = n.Proven(campaign.Proof{Connection: connection})
 	}
@@ -98,7 +95,7 @@ func (d *Session) differing(ctx context.Context, company string, blocked map[int
 		}
 		key := recipients.Fold(n.Key)
 		_, there := blocked[key]
-		ofBlock := n.Company != "" && (n.Source == serviceBlock || n.Source == "refused:recipient_blocked")
+		ofBlock := n.Company != "" && campaign.IsBlock(n.Source)
 		kind, _, _ := strings.Cut(n.Source, ":")
 		switch {
 		case ofBlock && !there:

@@ -118,6 +118,17 @@ var suppressionPromises = []promise{
 			}
 		}
 	}},
+	{"AnotherSourceOutlivesABlock", func(f *fixture) {
+		for k, calls := range []string{"one call", "two calls"} {
+			for i, block := range []string{campaign.SourceBlock, "refused:recipient_blocked"} {
+				s := campaign.Suppression{Key: int64(1 + 10*k + i), To: "+1", Scope: campaign.ScopeAll, Company: "c", Source: block, At: at(0)}
+				added := s
+				added.Source = "operator"
+				f.suppressTwice(calls, s, added, added)
+				f.suppressTwice(calls, added, s, added)
+			}
+		}
+	}},
 	{"ANumberThatIsNoneIsNotSuppressed", func(f *fixture) {
 		n, err := f.l.Suppress(f.ctx, []campaign.Suppression{{Scope: campaign.ScopeAll}})
 		f.ok(err)

@@ -22,6 +22,8 @@ const (
 	sqlSuppressTo = `
 		ON CONFLICT (key, scope) DO UPDATE SET at = greatest(suppression.at, excluded.at),
 			until = CASE WHEN suppression.until = 0 OR excluded.until = 0 THEN 0 ELSE greatest(suppression.until, excluded.until) END,
+			source = CASE WHEN suppression.source IN ('service_block', 'refused:recipient_blocked') THEN excluded.source
+				ELSE suppression.source END,
 			dest = CASE WHEN suppression.dest = '' THEN excluded.dest ELSE suppression.dest END,
 			proof = CASE WHEN suppression.proof = '' THEN excluded.proof ELSE suppression.proof END
 		RETURNING xmax = 0 AS fresh)

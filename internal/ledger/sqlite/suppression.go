@@ -14,7 +14,7 @@ const (
 	sqlInsertSuppression = `INSERT INTO suppression (key, scope, until, at, dest, source, proof) VALUES (?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT DO NOTHING`
 	sqlSuppression      = `SELECT ` + ledger.SuppressionColumns + ` FROM suppression s WHERE s.key = ? AND s.scope = ?`
-	sqlMergeSuppression = `UPDATE suppression SET until = ?, at = ?, dest = ?, proof = ? WHERE key = ? AND scope = ?`
+	sqlMergeSuppression = `UPDATE suppression SET until = ?, at = ?, dest = ?, proof = ?, source = ? WHERE key = ? AND scope = ?`
 )
 
 // suppress writes one suppression.
@@ -34,7 +34,7 @@ func (t *tx) suppress(s campaign.Suppression) (added bool, err error) {
 	}
 	is := ledger.Repeated(was[0], s)
 	_, err = t.exec(sqlMergeSuppression, ledger.Millis(is.Until), ledger.Millis(is.At), is.To, ledger.ProofText(is.Proof),
-		is.Key, is.ScopeText())
+		is.Source, is.Key, is.ScopeText())
 	return false, err
 }
 
