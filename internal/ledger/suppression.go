@@ -102,9 +102,10 @@ func OptIn(s campaign.Suppression) (_ campaign.Suppression, remember bool) {
 }
 
 // IsOptOut is the condition, in the SQL of both databases, that a recipient asked for a suppression
-// of marketing. Its first part is that of the index suppression_opt_out.
+// of marketing. Its first part is that of the index suppression_opt_out. The rows of an import may
+// have any source, and their proof names the file.
 const IsOptOut = `source NOT IN ('import', 'operator') AND substr(source, 1, 7) <> 'import:'
-	AND (scope = 'marketing' OR substr(scope, 1, 10) = 'marketing@')`
+	AND (scope = 'marketing' OR substr(scope, 1, 10) = 'marketing@') AND proof NOT LIKE '%"file":%'`
 
 // IsFailedUnreachable is the condition, in the SQL of both databases, that failed messages alone
 // made a suppression of an unreachable number. A message that failed may have been delivered to

@@ -75,4 +75,14 @@ var optOutPromises = []promise{
 			}
 		}
 	}},
+	{"AnImportIsNoOptOutWhateverItsSource", func(f *fixture) {
+		r := f.accepts(2)
+		in := campaign.Suppression{Key: key(1), Scope: campaign.ScopeMarketing, Source: "web_form", At: at(20)}
+		f.done(f.l.Suppress(f.ctx, []campaign.Suppression{in.Proven(campaign.Proof{File: "crm.csv", Line: 2})}))
+		for _, no := range []campaign.RunNo{0, r.No} {
+			if got, err := f.l.OptOuts(f.ctx, no, at(0)); err != nil || got != 0 {
+				f.Errorf("opt-outs of run %d: got %d, %v; want 0: an import brought them", no, got, err)
+			}
+		}
+	}},
 }
