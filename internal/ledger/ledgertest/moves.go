@@ -42,6 +42,18 @@ var movePromises = []promise{
 			f.Errorf("of a number that is not suppressed: got %v, %v; want none", got, err)
 		}
 	}},
+	{"AMoveDeliveredAgainDoesNotUndoALaterResume", func(f *fixture) {
+		stop := campaign.Events{Suppressions: []campaign.Suppression{optOut(1, "+1", 5)}}
+		move := campaign.Events{Moved: []campaign.Move{{From: 1, To: 2, FromPhone: "+1", ToPhone: "+2", At: at(10)}}}
+		resume := campaign.Events{Lifted: []campaign.Suppression{{Key: 2, At: at(20), ReceivedAt: at(20)}}}
+		for _, e := range []campaign.Events{stop, move, resume, move, stop} {
+			f.done(f.l.Apply(f.ctx, e))
+		}
+		if got, err := f.l.SuppressionsOf(f.ctx, 2); err != nil || len(got) != 0 {
+			f.Errorf("the new number, whose person resumed: got %+v, %v; want none", got, err)
+		}
+		f.suppressedAs(stop.Suppressions[0], "the old number")
+	}},
 	{"AnImportFollowsTheNumbersThatMoved", func(f *fixture) {
 		f.done(f.l.Apply(f.ctx, campaign.Events{Moved: []campaign.Move{{From: 1, To: 2, FromPhone: "+1", ToPhone: "+2", At: at(10)}}}))
 		before, since := optOut(1, "+1", 5), optOut(1, "+1", 12)

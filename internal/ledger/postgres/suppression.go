@@ -75,7 +75,8 @@ const (
 )
 
 // carry writes the moves. Then it copies opt-outs to the numbers that their recipients have now:
-// those of the numbers that moved, and those in added, which the transaction has written already.
+// those of the numbers that moved, and those in added, which the transaction has written already. A
+// recipient who resumed under the new number since gets none.
 func (t *tx) carry(added []campaign.Suppression, moves []campaign.Move) error {
 	moves = ledger.Moves(moves)
 	slices.SortFunc(moves, func(a, b campaign.Move) int { return cmp.Compare(a.From, b.From) })
@@ -92,7 +93,7 @@ func (t *tx) carry(added []campaign.Suppression, moves []campaign.Move) error {
 		err = t.flush()
 		return found, err
 	}, func(found []campaign.Suppression) error {
-		t.last(suppress(nil, found)...)
+		t.last(suppressBy(sqlObeyOptOuts, nil, found)...)
 		return nil
 	})
 }

@@ -47,7 +47,7 @@ const (
 )
 
 // carry writes the moves, and gives the opt-outs of numbers that moved, and these new ones, to the
-// numbers that their recipients have now.
+// numbers that their recipients have now, unless they resumed there since.
 func (t *tx) carry(added []campaign.Suppression, moves []campaign.Move) error {
 	for _, m := range ledger.Moves(moves) {
 		if _, err := t.exec(sqlMoved, m.From, m.FromPhone, m.To, m.ToPhone, ledger.Millis(ledger.OrNow(m.At))); err != nil {
@@ -70,7 +70,7 @@ func (t *tx) carry(added []campaign.Suppression, moves []campaign.Move) error {
 		return found, nil
 	}, func(found []campaign.Suppression) error {
 		for _, s := range found {
-			if _, err := t.suppress(s); err != nil {
+			if err := t.optOut(s); err != nil {
 				return err
 			}
 		}
