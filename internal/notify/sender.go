@@ -189,6 +189,9 @@ func (s *Sender) try(ctx context.Context, d *Destination, n campaign.Notificatio
 	now, was := time.Now(), n
 	n.Attempts++
 	n.NextAt = now.Add(tryTime)
+	if n.Attempts == 1 {
+		n.Since = now // giveUp counts from the first try: no process may have run before
+	}
 	if n.Body == "" {
 		var totals map[string]int64
 		var err error

@@ -89,6 +89,25 @@ func TestANotificationIsTriedForThreeDays(t *testing.T) {
 	})
 }
 
+// The three days begin with the first try: no process may have run since the event.
+func TestALateFirstTryIsFollowedByOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o, r := &outbox{}, &receiver{answer: always(503)}
+		o.add(campaign.Notification{Destination: "ops", Kind: campaign.NotifyRunFinished, Run: 3, Campaign: "spring"})
+		time.Sleep(giveUp + time.Hour)
+		defer running(t, o, r, 1, "ops")()
+		time.Sleep(2 * every)
+		if got := o.get(1); r.tries() != 1 || got.State != campaign.NotificationPending {
+			t.Fatalf("after the first try: got %d tries and %+v, want 1 and that it is pending", r.tries(), got)
+		}
+		r.set(always(200))
+		time.Sleep(waits[0] + 2*every)
+		if got := o.get(1); r.tries() != 2 || got.State != campaign.NotificationSent {
+			t.Errorf("got %d tries and %+v, want 2 and that it is sent", r.tries(), got)
+		}
+	})
+}
+
 func TestReplicasSendEachNotificationOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o, r := &outbox{}, &receiver{answer: always(200)}
