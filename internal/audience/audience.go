@@ -24,6 +24,7 @@ import (
 	"campaignd/campaign/file"
 	"campaignd/campaign/launch"
 	"campaignd/internal/commerce"
+	"campaignd/internal/sentence"
 )
 
 // columns are the header of a list.
@@ -158,9 +159,17 @@ func (l *list) add(p person) error {
 	case reason == campaign.OtherLanguage:
 		l.counts.OtherLanguage++
 	}
-	return l.out.Write([]string{p.Customer, p.First, p.Last, p.Company, p.Email, p.Phone, p.Language, p.Type, p.Consent,
-		p.Order, p.Reference, p.Due, p.Currency, p.Link})
+	cells := []string{p.Customer, p.First, p.Last, p.Company, p.Email, p.Phone, p.Language, p.Type, p.Consent,
+		p.Order, p.Reference, p.Due, p.Currency, p.Link}
+	for i := range cells {
+		cells[i] = sentence.Clip(strings.ReplaceAll(cells[i], "\x00", ""), maxCell)
+	}
+	return l.out.Write(cells)
 }
+
+// maxCell is the most bytes of a cell. Customers write their names themselves, and a NUL byte or a
+// row of more than 1 MiB would end the import of everybody's: 14 x 16 KiB, twice if all are quotes.
+const maxCell = 16 << 10
 
 // read asks the platform for the people.
 func (l *list) read(ctx context.Context, client *commerce.Client, dir string) error {

@@ -20,6 +20,7 @@ import (
 	"campaignd/internal/sandbox/shop"
 	"campaignd/internal/sandbox/shop/scenario"
 	"campaignd/internal/secret"
+	"campaignd/recipients"
 )
 
 // world is a shop of the sandbox.
@@ -76,23 +77,35 @@ func (w *world) buy(name, phone string, price float64) string {
 		"products": []any{map[string]any{"product_id": scarf, "price": price, "quantity": 1}}, "shipping": map[string]any{"mode": "other"}})
 }
 
-// list makes the list of an audience, and returns it as first name, order and amount due.
-func (w *world) list(yaml string) ([]string, audience.Counts, error) {
+// parsed is a campaign with an audience.
+func (w *world) parsed(yaml string) *file.Definition {
 	w.Helper()
 	d, err := file.Parse("c.yaml", []byte(
 		"name: a\nconnections: [conn_1]\ntemplate: {name: hello_world, language: en}\naudience: "+yaml+"\n"))
 	if err != nil {
 		w.Fatal(err)
 	}
+	return d
+}
+
+// client is a client of the shop.
+func (w *world) client() *commerce.Client {
+	w.Helper()
 	client, err := commerce.New(commerce.Options{
 		BaseURL: w.url, Company: scenario.DemoCompany, APIKey: secret.New(scenario.DemoKey), Rate: 1000})
 	if err != nil {
 		w.Fatal(err)
 	}
-	defer client.Close()
+	w.Cleanup(client.Close)
+	return client
+}
+
+// list makes the list of an audience, and returns it as first name, order and amount due.
+func (w *world) list(yaml string) ([]string, audience.Counts, error) {
+	w.Helper()
 	dir := w.TempDir()
 	path := filepath.Join(dir, "list.csv")
-	counts, err := audience.Write(w.Context(), client, d, path, nil)
+	counts, err := audience.Write(w.Context(), w.client(), w.parsed(yaml), path, nil)
 	files, _ := filepath.Glob(filepath.Join(dir, "*"))
 	hidden, _ := filepath.Glob(filepath.Join(dir, ".*"))
 	if n := len(files) + len(hidden); err != nil && n != 0 || err == nil && n != 1 {
@@ -129,6 +142,35 @@ func (w *world) wants(yaml string, want ...string) audience.Counts {
 		w.Errorf("%s: got %q, %v; want %q", yaml, got, err, want)
 	}
 	return counts
+}
+
+// Anybody may register with a shop under such a name. The others' rows are read all the same.
+func TestAnOddNameStopsNobodyElsesRow(t *testing.T) {
+	customers := []map[string]any{
+		{"id": "01HDEM000000000000CVST0001", "first_name": "A\x00ma", "phone": "+237650000001"},
+		{"id": "01HDEM000000000000CVST0002", "first_name": strings.Repeat("\"", 2<<20), "phone": "+237650000002"},
+		{"id": "01HDEM000000000000CVST0003", "first_name": "=\"Kofi\"\r\n,", "phone": "+237650000003"},
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_ = json.NewEncoder(w).Encode(map[string]any{"data": customers, "meta": map[string]any{"total": len(customers)}})
+	}))
+	defer server.Close()
+	w := &world{t, server.URL}
+	path := filepath.Join(t.TempDir(), "list.csv")
+	if _, err := audience.Write(t.Context(), w.client(), w.parsed("{from: customers}"), path, nil); err != nil {
+		t.Fatalf("writing the list: %v; want no error", err)
+	}
+	list, err := recipients.Open(path, recipients.Options{})
+	if err != nil {
+		t.Fatalf("reading the list: %v; want no error", err)
+	}
+	defer list.Close()
+	for i := range customers {
+		row, err := list.Next()
+		if err != nil || row.Fault != nil || row.To != customers[i]["phone"] {
+			t.Fatalf("row %d: got %+v, %v; want the number %s without a fault", i+1, row, err, customers[i]["phone"])
+		}
+	}
 }
 
 func TestEachCustomerHasOneRow(t *testing.T) {
