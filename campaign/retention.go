@@ -6,6 +6,10 @@ import (
 	"time"
 )
 
+// LeastRetention is the least retention.deliveries. The allowance of a month and a warm-up ramp
+// count messages of up to 31 days ago.
+const LeastRetention = 32 * 24 * time.Hour
+
 // Retired says how many deliveries of a run retention.deliveries deleted, and when it last did.
 // Their totals stay. Its zero value: none.
 type Retired struct {

@@ -310,12 +310,8 @@ func (l Listen) checkHosts() error {
 	return nil
 }
 
-// leastRetention is the least of Retention.Deliveries. The allowance of a month and a warm-up ramp
-// count messages of up to 31 days ago.
-const leastRetention = 32 * 24 * time.Hour
-
 func (r Retention) check() error {
-	if d := r.Deliveries; d != 0 && d.Std() < leastRetention {
+	if d := r.Deliveries; d != 0 && d.Std() < campaign.LeastRetention {
 		return fmt.Errorf("retention.deliveries: %s is too short, because the limits of a month count older messages; "+
 			"give 32d or more, for example 90d, or 0s to delete nothing", d)
 	}

@@ -201,6 +201,27 @@ var purchasePromises = []promise{
 			f.Errorf("%d deliveries matched; want none", n)
 		}
 	}},
+	{"ANumberThatOneAnswerLacksStays", func(f *fixture) {
+		r := f.toldAndHeld(2, 0)
+		now := int(time.Since(at(0)) / time.Second)
+		told, nobody := order("o1", 0, 5, now), order("o1", 0, 5, now)
+		nobody.Key = 0
+		f.store(nobody)
+		f.store(told) // the same change, from the list of orders
+		f.match(r.No)
+		f.converted(r.No, 1, 1, 0, euros("10"))
+		later := nobody
+		later.UpdatedAt, later.Amount = at(now+1), "12.00"
+		for _, o := range []conversion.Order{nobody, later} {
+			f.store(o)
+			f.match(r.No)
+		}
+		f.converted(r.No, 1, 1, 0, euros("12"))
+		f.done(f.l.Erase(f.ctx, key(1)))
+		f.store(order("o1", 1, 5, now+2)) // of an erased person now
+		f.match(r.No)
+		f.converted(r.No, 0, 0, 0)
+	}},
 	{"AnErasureKeepsTheSumsAndNoLaterOrder", func(f *fixture) {
 		r := f.toldAndHeld(2, 0)
 		f.store(order("o1", 0, 5, 5))
@@ -254,6 +275,9 @@ func oldOrdersHaveNoNumber(t *testing.T, l Tables) {
 	alter(t, l, `INSERT INTO conversion (order_id, rid, accepted_at, held_out) VALUES ('counted', 1, 1, 0)`)
 	if n, err := l.Retire(t.Context(), at(100)); n != 0 || err != nil {
 		t.Errorf("retired %d, %v; want no row of a run", n, err)
+	}
+	if err := l.StorePurchases(t.Context(), orders[:1]); err != nil { // a poll reads it again
+		t.Errorf("storing an order again: %v; want no error", err)
 	}
 	for _, c := range []struct{ query, want string }{
 		{`SELECT CAST(count(*) AS text) FROM purchase`, "2"},

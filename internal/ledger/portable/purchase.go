@@ -55,15 +55,15 @@ func (l *Ledger) EndHint(ctx context.Context, h campaign.OrderHint) error {
 const (
 	sqlPurchase = `SELECT key FROM purchase WHERE id = $1`
 	// A poll reads each order again and again, and most have not changed. The number of an erased
-	// order stays erased.
+	// order stays erased. One that retention may have deleted, of before $10, stays deleted.
 	sqlStorePurchase = `INSERT INTO purchase (id, key, created_at, updated_at, due, ended, was_paid, amount, currency)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
 		ON CONFLICT (id) DO UPDATE SET key = CASE WHEN purchase.key < 0 THEN purchase.key ELSE excluded.key END,
 			created_at = excluded.created_at, updated_at = excluded.updated_at, due = excluded.due, ended = excluded.ended,
 			was_paid = greatest(purchase.was_paid, excluded.was_paid), amount = excluded.amount, currency = excluded.currency
 		WHERE excluded.updated_at > purchase.updated_at OR excluded.updated_at = purchase.updated_at AND (
-			excluded.key <> purchase.key AND purchase.key > 0 OR excluded.due <> purchase.due OR excluded.ended <> purchase.ended
-			OR excluded.amount <> purchase.amount)`
+			excluded.key <> purchase.key AND (purchase.key > 0 OR purchase.key = 0 AND purchase.updated_at > $10)
+			OR excluded.due <> purchase.due OR excluded.ended <> purchase.ended OR excluded.amount <> purchase.amount)`
 	// The order is another person's now.
 	sqlUnmatch  = `DELETE FROM conversion WHERE order_id = $1`
 	sqlHintOver = `DELETE FROM order_hint WHERE id = $1 AND at <= $2`
@@ -85,10 +85,11 @@ func (l *Ledger) StorePurchases(ctx context.Context, orders []conversion.Order) 
 		}
 		for i := range orders {
 			o := orders[i]
+			told := o.Key > 0
 			if o.Key < 0 || erased.Has(o.Key) {
 				o.Key = 0
 			}
-			if err := storePurchase(t, &o); err != nil {
+			if err := storePurchase(t, &o, told); err != nil {
 				return err
 			}
 		}
@@ -96,15 +97,20 @@ func (l *Ledger) StorePurchases(ctx context.Context, orders []conversion.Order) 
 	})
 }
 
-func storePurchase(t Tx, o *conversion.Order) error {
+// storePurchase stores one order. told says that the platform told a number of its person: one of
+// two answers about an order may lack it, and the other one has it.
+func storePurchase(t Tx, o *conversion.Order, told bool) error {
 	var was int64
 	known, err := one(t.Lock, []any{&was}, sqlPurchase, o.ID)
 	if err != nil {
 		return err
 	}
+	if !told {
+		o.Key = max(0, was)
+	}
 	updated := ledger.Millis(o.UpdatedAt)
 	n, err := t.Exec(sqlStorePurchase, o.ID, o.Key, ledger.Millis(o.CreatedAt), updated, bit(o.Due), bit(o.Ended), bit(o.WasPaid),
-		o.Amount, o.Currency)
+		o.Amount, o.Currency, ledger.Millis(time.Now().Add(-campaign.LeastRetention)))
 	if err == nil && known && n > 0 && was > 0 && was != o.Key {
 		_, err = t.Exec(sqlUnmatch, o.ID)
 	}
