@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"campaignd/campaign"
 )
 
 // Rule says which files are launched with which campaign.
@@ -40,6 +42,25 @@ func (r *Rule) takes(key string) bool {
 		ok, err := path.Match(strings.ToLower(p), name)
 		return ok && err == nil
 	})
+}
+
+// owns reports whether f is a file of the rule: a list in its folder that was taken for its
+// campaign.
+func (r *Rule) owns(f campaign.DroppedFile) bool {
+	name, inFolder := strings.CutPrefix(f.Key, r.Prefix)
+	return f.Bucket == r.Name && f.Campaign == r.Campaign && inFolder && !strings.Contains(name, "/") && r.takes(f.Key)
+}
+
+// ruleOf returns the rule of a file. Each rule of a bucket finds every file of the bucket that is
+// due, and p is the one that found f. A file whose rule is not there any more is launched without
+// Again.
+func (w *Watcher) ruleOf(p *watched, f campaign.DroppedFile) *watched {
+	for _, o := range w.folders {
+		if o.owns(f) {
+			return o
+		}
+	}
+	return &watched{Rule: Rule{Name: p.Name, Bucket: p.Bucket}}
 }
 
 func (r *Rule) patterns() []string {
