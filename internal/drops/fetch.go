@@ -38,6 +38,9 @@ const readsAtOnce = 3
 // is not taken.
 func (t *task) fetch(ctx context.Context) (list string, err error) {
 	list = t.list()
+	if err := t.forgetOthers(); err != nil {
+		return "", err
+	}
 	if err := os.MkdirAll(filepath.Dir(list), 0o700); err != nil {
 		return "", err
 	}
@@ -87,6 +90,20 @@ func (t *task) read(ctx context.Context, s *spool) (n int64, err error) {
 		err = fmt.Errorf("%w after %d of %d bytes", io.ErrUnexpectedEOF, s.have, t.f.Size)
 	}
 	return n, err
+}
+
+// forgetOthers removes what the spool has of other files with the number of this one.
+func (t *task) forgetOthers() error {
+	entries, err := os.ReadDir(t.o.Spool)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	for _, e := range entries {
+		if no, _, _ := strings.Cut(e.Name(), "-"); no == fmt.Sprint(t.f.No) && e.Name() != filepath.Base(t.dir) {
+			err = errors.Join(err, os.RemoveAll(filepath.Join(t.o.Spool, e.Name())))
+		}
+	}
+	return err
 }
 
 // clean removes the spool of the file, unless the ledger still needs the list.

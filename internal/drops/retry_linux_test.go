@@ -3,8 +3,10 @@ package drops
 import (
 	"context"
 	"errors"
+	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -50,6 +52,42 @@ func TestEachTryHasTheAgainOfItsOwnRule(t *testing.T) {
 			if !slices.Equal(tries[name], []bool{again, again, again}) {
 				t.Errorf("%s was tried with again %v, want three tries with %v", name, tries[name], again)
 			}
+		}
+	})
+}
+
+// A process fails to launch a list. Its ledger is replaced by another one, whose first file is a
+// list of the same size.
+func TestASpoolIsNotTakenForAnotherList(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 1)
+		o := w.watcher("a").o
+		failing := o
+		failing.Launch = func(_ context.Context, r Request) (campaign.Run, error) {
+			return campaign.Run{}, errors.Join(errors.New("the service is away"), os.WriteFile(r.Rejects, []byte("theirs"), 0o600))
+		}
+		w.put("list.csv", list(1, 3))
+		stop := w.running(New(failing))
+		time.Sleep(10 * time.Second)
+		stop()
+		if f := w.dropped()["list.csv"]; f.No != 1 || f.Hash == "" {
+			t.Fatalf("got %+v, want the first file, which was read", f)
+		}
+
+		w.ledger = newLedger(t)
+		o.Ledger = w.ledger
+		w.put("list.csv", list(2, 3))
+		stop = w.running(New(o))
+		time.Sleep(time.Minute)
+		stop()
+		if f := w.dropped()["list.csv"]; f.No != 1 || f.State != campaign.DropLaunched || w.launched[list(2, 3)] == "" || len(w.launched) != 1 {
+			t.Errorf("got the file %+v and launched %q, want the first file, and the second list alone", f, w.launched)
+		}
+		if got := w.text("done/list.csv" + rejectedName); strings.Contains(got, "theirs") {
+			t.Errorf("got the rejected rows %q, want none of the other list", got)
+		}
+		if left, err := os.ReadDir(o.Spool); err != nil || len(left) != 0 {
+			t.Errorf("got %v and %v in the spool, want nothing left", left, err)
 		}
 	})
 }

@@ -42,15 +42,7 @@ type world struct {
 
 func newWorld(t *testing.T, seed uint64) *world {
 	t.Helper()
-	l, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "c.db"), ledger.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := l.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	l := newLedger(t)
 	box := newInbox(t)
 	box.write(".probe", "x")
 	f, err := os.Open(box.path(".probe"))
@@ -62,6 +54,21 @@ func newWorld(t *testing.T, seed uint64) *world {
 	box.ok(errors.Join(f.Close(), os.Remove(f.Name())))
 	return &world{inbox: box, ledger: l, pause: pause, log: slog.New(slog.DiscardHandler), launched: map[string]string{},
 		draw: rand.New(rand.NewPCG(seed, 1))} //nolint:gosec // repeatable
+}
+
+// newLedger makes an empty ledger.
+func newLedger(t *testing.T) campaign.Ledger {
+	t.Helper()
+	l, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "c.db"), ledger.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return l
 }
 
 // chance draws whether something happens.

@@ -16,6 +16,14 @@ import (
 // checkpointBytes is the most that is read again after a process has died.
 const checkpointBytes = 4 << 20
 
+// spoolName is the name of a file's folder in the spool. It names the claim of a version: another
+// ledger, and one that went back in time, give the number to another file, for which nothing that
+// was read or rejected of this one may be taken.
+func spoolName(f campaign.DroppedFile) string {
+	claim := fmt.Sprintf("%q %q %q %d", f.Bucket, f.Key, f.ETag, f.TakenAt.UnixMilli())
+	return fmt.Sprintf("%d-%x", f.No, sha256.Sum256([]byte(claim)))
+}
+
 // spool is a list that is being read. Its checkpoint is a small file beside it with a length, and
 // the hash of that many bytes of the list. Only what the hash proves is kept: after a loss of power
 // a file can have its length, and zeros in place of text. No write needs to be synced to the disk.

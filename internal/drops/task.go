@@ -38,7 +38,7 @@ func (w *Watcher) advance(ctx context.Context, p *watched, f campaign.DroppedFil
 		if err != nil || len(found) == 0 || !found[0].State.Open() {
 			return err
 		}
-		t := &task{Watcher: w, p: w.ruleOf(p, f), f: found[0], dir: filepath.Join(w.o.Spool, fmt.Sprint(f.No))}
+		t := &task{Watcher: w, p: w.ruleOf(p, f), f: found[0], dir: filepath.Join(w.o.Spool, spoolName(found[0]))}
 		if t.f.State == campaign.DropLaunched {
 			err = t.report(ctx)
 		} else {
