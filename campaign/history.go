@@ -24,7 +24,7 @@ type HistoryEntry struct {
 	ID     string      `json:"id,omitempty"`
 	Detail string      `json:"detail,omitempty"`
 	Source HoldSource  `json:"source,omitempty"` // what began or ended a hold
-	Who    string      `json:"who,omitempty"`    // the operator who did, or BySchedule; "": nobody is known
+	Who    string      `json:"who,omitempty"`    // the operator who did, BySchedule, or ByFolder; "": nobody is known
 	Why    string      `json:"why,omitempty"`    // why it began, in a sentence
 	Until  time.Time   `json:"until,omitzero"`   // when it ends by itself; zero: it does not
 }

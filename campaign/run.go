@@ -140,6 +140,9 @@ const FiringKey = "cron "
 // BySchedule is who cancels a run for the next firing of its campaign, in the history.
 const BySchedule = "its schedule"
 
+// ByFolder is who cancels a run whose dropped list is lost or rejected, in the history.
+const ByFolder = "its watched folder"
+
 // ParseRunID reads an id as ID prints it, or the number alone. control.Find also resolves the word
 // "latest".
 func ParseRunID(s string) (RunNo, error) {

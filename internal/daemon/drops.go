@@ -102,25 +102,25 @@ func (l *dropLauncher) launch(ctx context.Context, r drops.Request) (run campaig
 	if err != nil {
 		return run, err
 	}
-	name, def, source := found.File, found.Definition, found.Source
-	if r.Sidecar != nil {
-		var again *bool
-		if source, again, err = file.Override(source, r.SidecarName, r.Sidecar); err != nil {
-			return run, refused("invalid_sidecar", err)
-		}
-		if again != nil {
-			r.Again = *again
-		}
-		if def, err = file.Parse(r.SidecarName, source); err != nil {
-			return run, refused("invalid_sidecar", err)
-		}
-	}
 	runs, err := l.d.ledger.Runs(ctx, campaign.RunFilter{Campaign: r.Campaign, Launch: r.Key, Limit: 1})
 	if err != nil {
 		return run, fmt.Errorf("read runs: %w", err)
 	}
+	if len(runs) > 0 && runs[0].State != campaign.Importing {
+		return runs[0], nil
+	}
+	name := found.File
 	request := l.d.schedule.Launch(name, r.Key)
-	request.Source, request.List, request.Service, request.Again = source, r.List, l.service, r.Again
+	request.List, request.Service, request.Again = r.List, l.service, r.Again
+	var def *file.Definition
+	if len(runs) > 0 { // Resume uses the campaign that the run has stored
+		request.Source = runs[0].Definition
+		if def, err = file.ParseStored(runs[0].ID(), request.Source); err != nil {
+			return run, fmt.Errorf("the stored campaign of %s: %w", runs[0].ID(), err)
+		}
+	} else if def, err = override(&request, found, r); err != nil {
+		return run, err
+	}
 	rejects := &rejectsFile{path: r.Rejects}
 	defer func() { err = errors.Join(err, rejects.drop()) }()
 	if err := rejects.create(r.List, def); err != nil {
@@ -132,13 +132,10 @@ func (l *dropLauncher) launch(ctx context.Context, r drops.Request) (run campaig
 	var closed error
 	request.Checked = l.d.checkLaunch(ctx, name, byDrop, func(*launch.Preflight) { closed = rejects.keep() })
 	var launched launch.Outcome
-	switch {
-	case len(runs) == 0:
+	if len(runs) == 0 {
 		launched, err = request.Start(ctx)
-	case runs[0].State == campaign.Importing: // Resume uses the campaign that the run has stored
+	} else {
 		launched, err = request.Resume(ctx, runs[0])
-	default:
-		return runs[0], nil
 	}
 	var fault *launch.PreflightError
 	switch refusal := sentBefore(err); {
@@ -151,6 +148,25 @@ func (l *dropLauncher) launch(ctx context.Context, r drops.Request) (run campaig
 	}
 	l.e.Poke()
 	return launched.Run, closed
+}
+
+// override gives a launch the campaign of a file with what the sidecar overrides.
+func override(l *launch.Request, found schedule.Scheduled, r drops.Request) (*file.Definition, error) {
+	if l.Source = found.Source; r.Sidecar == nil {
+		return found.Definition, nil
+	}
+	source, again, err := file.Override(found.Source, r.SidecarName, r.Sidecar)
+	if err != nil {
+		return nil, refused("invalid_sidecar", err)
+	}
+	def, err := file.Parse(r.SidecarName, source)
+	if err != nil {
+		return nil, refused("invalid_sidecar", err)
+	}
+	if l.Source = source; again != nil {
+		l.Again = *again
+	}
+	return def, nil
 }
 
 // sentBefore returns how a list is rejected whose numbers an earlier run of the campaign had, nil

@@ -34,8 +34,8 @@ func (t *task) rejects() string { return filepath.Join(t.dir, "rejected.csv") }
 const readsAtOnce = 3
 
 // fetch reads the claimed version into the spool, from where an earlier try stopped, and computes
-// its hash. At the end the bucket must still have that version: a copy that went on after a pause
-// is not taken.
+// its hash. At the end the bucket must still have that version, unless a run has the list: a copy
+// that went on after a pause is not taken.
 func (t *task) fetch(ctx context.Context) (list string, err error) {
 	list = t.list()
 	if err := t.forgetOthers(); err != nil {
@@ -68,6 +68,10 @@ func (t *task) fetch(ctx context.Context) (list string, err error) {
 	if err := s.checkpoint(); err != nil {
 		return "", err
 	}
+	hash := hex.EncodeToString(s.sum.Sum(nil))
+	if hash == t.own.ListHash { // the run exists, so its list was whole
+		return list, nil
+	}
 	now, err := t.p.Bucket.Stat(ctx, t.f.Key)
 	if err != nil {
 		return "", err
@@ -75,7 +79,7 @@ func (t *task) fetch(ctx context.Context) (list string, err error) {
 	if now.ETag != t.f.ETag {
 		return "", ErrChanged
 	}
-	t.f.Hash = hex.EncodeToString(s.sum.Sum(nil))
+	t.f.Hash = hash
 	return list, nil
 }
 

@@ -217,8 +217,30 @@ func (t *task) reject(ctx context.Context, why *Refused) error {
 	return t.rejected(ctx)
 }
 
+// withdraw cancels the run of a rejected file if its import was interrupted. Nobody else continues
+// it, and later lists of the campaign would wait for it. A run that another process has imported by
+// now goes on.
+func (t *task) withdraw(ctx context.Context) error {
+	own, err := t.ownRun(ctx)
+	if err != nil || own.State != campaign.Importing || own.Wanted == campaign.WantCancel {
+		return err
+	}
+	job := campaign.Job{Ledger: t.o.Ledger, Name: fmt.Sprint("import ", own.No), Owner: t.o.Owner, Lease: t.o.Lease}
+	return job.Do(ctx, func(ctx context.Context) error {
+		now, err := t.o.Ledger.Run(ctx, own.No)
+		if err != nil || now.State != campaign.Importing {
+			return err
+		}
+		_, err = t.o.Ledger.SetWanted(ctx, own.No, campaign.WantCancel, campaign.ByFolder)
+		return err
+	})
+}
+
 // rejected moves a file that was found to be at fault.
 func (t *task) rejected(ctx context.Context) error {
+	if err := t.withdraw(ctx); err != nil {
+		return fmt.Errorf("cancel its run: %w", err)
+	}
 	if f, err := os.Open(t.rejects()); err == nil {
 		if err := errors.Join(t.p.Bucket.Put(ctx, t.f.Place+rejectedName, f), f.Close()); err != nil {
 			return fmt.Errorf("write %s: %w", t.f.Place+rejectedName, err)

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/file"
+	"campaignd/recipients"
 )
 
 // Two rules share a bucket, and a third one was removed while its file was open. Each of them finds
@@ -88,6 +90,93 @@ func TestASpoolIsNotTakenForAnotherList(t *testing.T) {
 		}
 		if left, err := os.ReadDir(o.Spool); err != nil || len(left) != 0 {
 			t.Errorf("got %v and %v in the spool, want nothing left", left, err)
+		}
+	})
+}
+
+// interrupted is a process whose first import of a list ends early; then it calls after.
+func (w *world) interrupted(after func()) Options {
+	o := w.watcher("a").o
+	begun := false
+	o.Launch = func(ctx context.Context, r Request) (run campaign.Run, err error) {
+		w.mu.Lock()
+		first := !begun
+		begun = true
+		w.mu.Unlock()
+		if !first {
+			return w.launch(ctx, r)
+		}
+		hash, _, unread := recipients.Hash(r.List)
+		_, err = w.ledger.CreateRun(ctx, campaign.Run{Campaign: r.Campaign, ListHash: hash, ListName: r.List, Launch: r.Key,
+			Header: []string{"phone"}, Wanted: campaign.WantRun})
+		after()
+		return run, errors.Join(unread, err, errors.New("the import was interrupted"))
+	}
+	return o
+}
+
+// The process has read the whole list, so the import needs neither the file nor its sidecar.
+func TestAnInterruptedImportNeedsNoFile(t *testing.T) {
+	for name, change := range map[string]func(*world){
+		"removed":            func(w *world) { w.ok(os.Remove(w.path("list.csv"))) },
+		"replaced":           func(w *world) { w.put("list.csv", list(2, 1)) },
+		"a sidecar at fault": func(w *world) { w.write("list.csv.yaml", strings.Repeat("#", file.MaxSize+1)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, 1)
+				o := w.interrupted(func() { change(w) })
+				w.put("list.csv", list(1, 1))
+				stop := w.running(New(o))
+				time.Sleep(5 * time.Minute)
+				stop()
+				run, err := w.ledger.Run(t.Context(), 1)
+				w.ok(err)
+				if run.State != campaign.Ready || w.launched[list(1, 1)] != "drop 1" {
+					t.Errorf("got the run %s and launched %q, want the run ready", run.State, w.launched)
+				}
+				files, err := w.ledger.DroppedFiles(t.Context(), campaign.DropFilter{No: 1})
+				w.ok(err)
+				if got := w.text(files[0].Place); files[0].State != campaign.DropLaunched || got != list(1, 1) {
+					t.Errorf("got %s and %q at %s, want the list of the run", files[0].State, got, files[0].Place)
+				}
+				if name == "replaced" && w.launched[list(2, 1)] != "drop 2" {
+					t.Errorf("got launched %q, want the newer list, too", w.launched)
+				}
+			})
+		})
+	}
+}
+
+// Neither the bucket nor a process has the list any more. The run ends, and the same list is taken
+// when it is dropped again.
+func TestAnImportWhoseListIsLostEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 1)
+		var o Options
+		o = w.interrupted(func() { w.ok(errors.Join(os.Remove(w.path("list.csv")), os.RemoveAll(o.Spool))) })
+		w.put("list.csv", list(1, 1))
+		stop := w.running(New(o))
+		defer stop()
+		time.Sleep(awaitList - time.Minute)
+		if f := w.dropped()["list.csv"]; f.State != campaign.DropClaimed || !strings.Contains(f.Detail, "unless the process that read the list") {
+			t.Errorf("within the time: got %s, %s, want that it waits for the process", f.State, f.Detail)
+		}
+		time.Sleep(3 * time.Minute)
+		run, err := w.ledger.Run(t.Context(), 1)
+		w.ok(err)
+		f := w.dropped()["list.csv"]
+		if f.State != campaign.DropRejected || run.Wanted != campaign.WantCancel || run.State == campaign.Importing {
+			t.Errorf("after it: got %s, %s and the run %s, %s, want the file rejected and the run cancelled", f.State, f.Detail,
+				run.State, run.Wanted)
+		}
+		if got := w.text("rejected/list.csv" + reportJSON); !strings.Contains(got, `"error": "list_lost"`) {
+			t.Errorf("got the report %s, want list_lost", got)
+		}
+		w.put("again.csv", list(1, 1))
+		time.Sleep(time.Minute)
+		if f := w.dropped()["again.csv"]; f.State != campaign.DropLaunched || f.Run == 1 {
+			t.Errorf("dropped again: got %s, %s and the run %d, want another run", f.State, f.Detail, f.Run)
 		}
 	})
 }

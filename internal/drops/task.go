@@ -10,6 +10,8 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"campaignd/campaign"
@@ -27,6 +29,7 @@ type task struct {
 	p   *watched
 	f   campaign.DroppedFile // as stored
 	dir string               // its folder in the spool
+	own campaign.Run         // that an earlier try made; without a number: none
 }
 
 // advance takes a file one step on, unless another process does. A failure is stored
@@ -65,22 +68,13 @@ func (t *task) store(ctx context.Context) error { return t.o.Ledger.UpdateFile(c
 // interrupt is stored before the next one.
 func (t *task) launch(ctx context.Context) error {
 	if t.f.Run == 0 && !t.rejecting() {
-		list, err := t.fetch(ctx)
-		switch {
-		case errors.Is(err, ErrChanged), errors.Is(err, fs.ErrNotExist):
-			t.f.State, t.f.Detail = campaign.DropGone, "it was removed or replaced before it was read"
-			t.o.Log.Info("a file went away before it was read", "bucket", t.f.Bucket, "file", t.f.Key)
-			return errors.Join(t.store(ctx), os.RemoveAll(t.dir))
-		case err != nil:
-			return fmt.Errorf("read: %w", err)
-		}
-		err = t.run(ctx, list)
+		err := t.bring(ctx)
 		var refused *Refused
 		switch {
 		case errors.As(err, &refused):
 			return t.reject(ctx, refused)
-		case err != nil:
-			return fmt.Errorf("launch: %w", err)
+		case err != nil || t.f.State == campaign.DropGone:
+			return err
 		}
 	}
 	if t.rejecting() {
@@ -89,7 +83,58 @@ func (t *task) launch(ctx context.Context) error {
 	return t.accept(ctx)
 }
 
-// run launches the list, or finds the run that an earlier try launched.
+// awaitList is how long after a file was taken its interrupted import waits for the process that
+// has read the list.
+const awaitList = time.Hour
+
+// bring reads the list and launches it. A run that an earlier try made goes on, whatever became of
+// the file, its sidecar and other runs of the list since; after its import it needs no list.
+func (t *task) bring(ctx context.Context) (err error) {
+	if t.own, err = t.ownRun(ctx); err != nil {
+		return err
+	}
+	if t.own.No != 0 && t.own.State != campaign.Importing {
+		return t.launched(ctx, t.own)
+	}
+	list, err := t.fetch(ctx)
+	lost := errors.Is(err, ErrChanged) || errors.Is(err, fs.ErrNotExist)
+	switch {
+	case lost && t.own.No == 0:
+		t.f.State, t.f.Detail = campaign.DropGone, "it was removed or replaced before it was read"
+		t.o.Log.Info("a file went away before it was read", "bucket", t.f.Bucket, "file", t.f.Key)
+		return errors.Join(t.store(ctx), os.RemoveAll(t.dir))
+	case lost && time.Since(t.f.TakenAt) > awaitList:
+		return &Refused{Code: "list_lost", Message: fmt.Sprintf("the file was removed or replaced before the import of %s had ended, "+
+			"so the run is cancelled and has sent nothing; drop the list again", t.own.ID())}
+	case lost:
+		return fmt.Errorf("the file was removed or replaced before the import of %s has ended; the run is cancelled at %s unless the "+
+			"process that read the list goes on", t.own.ID(), sentence.Instant(t.f.TakenAt.Add(awaitList)))
+	case err != nil:
+		return fmt.Errorf("read: %w", err)
+	}
+	if err := t.run(ctx, list); err != nil {
+		return fmt.Errorf("launch: %w", err)
+	}
+	return nil
+}
+
+// ownRun returns the run of the file, without a number if there is none.
+func (t *task) ownRun(ctx context.Context) (campaign.Run, error) {
+	runs, err := t.o.Ledger.Runs(ctx, campaign.RunFilter{Campaign: t.f.Campaign, Launch: t.f.Launch(), Limit: 1})
+	if err != nil || len(runs) == 0 {
+		return campaign.Run{}, err
+	}
+	return runs[0], nil
+}
+
+// launched notes the run of the file.
+func (t *task) launched(ctx context.Context, run campaign.Run) error {
+	t.f.Run, t.f.Detail = run.No, ""
+	t.o.Log.Info("dropped file launched", "file", t.f.Key, "run", run.ID(), "rows", run.Rows)
+	return t.store(ctx)
+}
+
+// run launches the list, or continues its interrupted import.
 func (t *task) run(ctx context.Context, list string) error {
 	switch err := t.store(ctx); {
 	case errors.Is(err, campaign.ErrSameContent):
@@ -97,27 +142,52 @@ func (t *task) run(ctx context.Context, list string) error {
 	case err != nil:
 		return err
 	}
+	r := Request{Campaign: t.f.Campaign, List: list, Key: t.f.Launch(), Again: t.p.Again, Rejects: t.rejects()}
+	if t.own.No == 0 { // else it goes on as it was launched
+		err := t.unsent(ctx)
+		if err != nil {
+			return err
+		}
+		if r.Sidecar, err = t.sidecar(ctx); err != nil {
+			return err
+		}
+		r.SidecarName = path.Base(sidecar(t.f.Key))
+	}
+	run, err := t.o.Launch(ctx, r)
+	if err != nil {
+		return err
+	}
+	return t.launched(ctx, run)
+}
+
+// unsent refuses a list that a run of the campaign has.
+func (t *task) unsent(ctx context.Context) error {
 	runs, err := t.o.Ledger.Runs(ctx, campaign.RunFilter{Campaign: t.f.Campaign, ListHash: t.f.Hash})
 	if err != nil {
 		return err
 	}
 	for _, r := range runs {
-		if r.Launch != t.f.Launch() && r.Parent == 0 {
+		if r.Parent != 0 {
+			continue
+		}
+		if ended, err := t.withdrawn(ctx, r); err != nil {
+			return err
+		} else if !ended {
 			return duplicateOf(r)
 		}
 	}
-	r := Request{Campaign: t.f.Campaign, List: list, Key: t.f.Launch(), Again: t.p.Again, Rejects: t.rejects()}
-	if r.Sidecar, err = t.sidecar(ctx); err != nil {
-		return err
+	return nil
+}
+
+// withdrawn reports whether a run was cancelled because its file was rejected.
+func (t *task) withdrawn(ctx context.Context, r campaign.Run) (bool, error) {
+	if r.Wanted != campaign.WantCancel || !strings.HasPrefix(r.Launch, campaign.DropKey) {
+		return false, nil
 	}
-	r.SidecarName = path.Base(sidecar(t.f.Key))
-	run, err := t.o.Launch(ctx, r)
-	if err != nil {
-		return err
-	}
-	t.f.Run, t.f.Detail = run.No, ""
-	t.o.Log.Info("dropped file launched", "file", t.f.Key, "run", run.ID(), "rows", run.Rows)
-	return t.store(ctx)
+	files, err := t.o.Ledger.DroppedFiles(ctx, campaign.DropFilter{Campaign: t.f.Campaign, Hash: r.ListHash})
+	return slices.ContainsFunc(files, func(f campaign.DroppedFile) bool {
+		return f.State == campaign.DropRejected && f.Launch() == r.Launch
+	}), err
 }
 
 // duplicateOf refuses a list that has a run.

@@ -44,7 +44,7 @@ type Request struct {
 
 // Refused says that a list can have no run, whatever is tried again.
 type Refused struct {
-	Code    string // invalid_list, invalid_sidecar, duplicate, sent_before
+	Code    string // invalid_list, invalid_sidecar, duplicate, sent_before, list_lost
 	Message string // for the log and the ledger, so without names of the list
 	// Findings are for the results beside the file, whose readers have the list: they may name its
 	// columns. The first one replaces Message there.
@@ -64,8 +64,9 @@ type Options struct {
 	Ledger Ledger
 	// Spool is a folder of this process alone, in which lists are read, and which survives a restart.
 	Spool string
-	// Launch brings the run of a request to Ready. It may be called again with the same Key. It
-	// returns a *Refused for a list at fault; any other error is tried again.
+	// Launch brings the run of a request to Ready. It may be called again with the same Key, and then
+	// goes on with the campaign that the run has stored. It returns a *Refused for a list at fault;
+	// any other error is tried again.
 	Launch func(ctx context.Context, r Request) (campaign.Run, error)
 	// Missing says why no file of the campaign can be launched now, nil if it can.
 	Missing func(campaign string) error
