@@ -153,3 +153,22 @@ func TestALaunchOfADropLogsItsWarnings(t *testing.T) {
 	wantIn(t, "the log", log, "others-1 of a moment ago has this list and this template under another name", "deadline cannot be met",
 		"this launch is now, and schedule.at sends to its list too, at 2099-01-02 09:00:00 UTC")
 }
+
+// A list lay in the folder while the ledger went back in time. Nobody knows whether it was
+// launched, so a person decides.
+func TestADropOfTheLostTimeWaitsForAPerson(t *testing.T) {
+	t.Parallel()
+	d := watching(t)
+	d.serving()()
+	d.write("campaigns/orders.yaml", campaignFile)
+	d.put("list.csv", listOf(3))
+	d.want(0, "ledger", "quarantine", "--force", "--lost", "1m")
+	defer d.serving()()
+	d.eventually("the list is rejected", func() bool { return d.drops()["list.csv"].State == "rejected" })
+	wantIn(t, "its report", d.text("inbox/rejected/list.csv.report.json"), `"error": "lost_time"`, "before the quarantine of 2")
+	d.put("copy.csv", listOf(3))
+	d.eventually("a copy with a new time is sent", func() bool { return d.read("copy.csv", 3) })
+	if got := d.accepted(); got != 3 {
+		t.Errorf("the sandbox accepted %d messages, want those of the copy, 3", got)
+	}
+}

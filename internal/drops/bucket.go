@@ -32,6 +32,8 @@ type Bucket interface {
 	Quiet(o Object) (least time.Duration, written bool)
 	// Every is how often to list.
 	Every() time.Duration
+	// Written is when a version was written, or earlier; zero if that is not known.
+	Written(o Object) time.Time
 	Stat(ctx context.Context, key string) (Object, error)
 	// Open reads a version from an offset on, or returns ErrChanged.
 	Open(ctx context.Context, o Object, offset int64) (io.ReadCloser, error)

@@ -13,6 +13,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/file"
+	"campaignd/campaign/reception"
 	"campaignd/recipients"
 )
 
@@ -179,4 +180,41 @@ func TestAnImportWhoseListIsLostEnds(t *testing.T) {
 			t.Errorf("dropped again: got %s, %s and the run %d, want another run", f.State, f.Detail, f.Run)
 		}
 	})
+}
+
+// lostTime is a ledger that was quarantined.
+type lostTime struct {
+	campaign.Ledger
+	at time.Time
+}
+
+func (l lostTime) LostTimes(context.Context) ([]reception.LostTime, error) {
+	return []reception.LostTime{{At: l.at}, {At: l.at.Add(-24 * time.Hour)}}, nil
+}
+
+// A list lies where it was because it could not be moved, and the ledger lost its run.
+func TestAListOfTheLostTimeIsNotLaunchedAgain(t *testing.T) {
+	written := time.Date(2026, 3, 9, 12, 0, 0, 0, time.UTC)
+	for _, tt := range []struct {
+		after time.Duration // of the quarantine, after the list was written
+		want  campaign.DropState
+	}{{time.Minute, campaign.DropRejected}, {0, campaign.DropRejected}, {-time.Millisecond, campaign.DropLaunched}} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t, 1)
+			o := w.watcher("a").o
+			o.Ledger = lostTime{w.ledger, written.Add(tt.after)}
+			w.write("list.csv", list(1, 1))
+			w.ok(os.Chtimes(w.path("list.csv"), written, written))
+			stop := w.running(New(o))
+			time.Sleep(time.Minute)
+			stop()
+			f := w.dropped()["list.csv"]
+			if f.State != tt.want || len(w.launched) > 0 != (tt.want == campaign.DropLaunched) {
+				t.Errorf("quarantined %v after it was written: got %s, %s, and launched %q, want %s", tt.after, f.State, f.Detail, w.launched, tt.want)
+			}
+			if got := w.text("rejected/list.csv" + reportJSON); (tt.want == campaign.DropRejected) != strings.Contains(got, `"error": "lost_time"`) {
+				t.Errorf("quarantined %v after it was written: got the report %q, want lost_time only if it is rejected", tt.after, got)
+			}
+		})
+	}
 }

@@ -255,6 +255,15 @@ func TestAMovedObjectReplacesNothing(t *testing.T) {
 	}
 }
 
+func TestAnObjectIsOfTheTimeOfItsUpload(t *testing.T) {
+	s := newStore(t)
+	before := time.Now().Add(-2 * time.Second) // a server may have whole seconds
+	s.write("list.csv", "phone\n")
+	if got := s.Written(s.stat("list.csv")); got.Before(before) || got.After(time.Now().Add(2*time.Second)) {
+		t.Errorf("got %v, want about %v", got, time.Now())
+	}
+}
+
 // Another program put an object of the same size under the name that was free a moment ago.
 func TestAnObjectOfTheSameSizeIsNoCopy(t *testing.T) {
 	s := newStore(t)

@@ -145,10 +145,13 @@ func (t *task) run(ctx context.Context, list string) error {
 	r := Request{Campaign: t.f.Campaign, List: list, Key: t.f.Launch(), Again: t.p.Again, Rejects: t.rejects()}
 	if t.own.No == 0 { // else it goes on as it was launched
 		err := t.unsent(ctx)
-		if err != nil {
-			return err
+		if err == nil {
+			err = t.refuseLost(ctx)
 		}
-		if r.Sidecar, err = t.sidecar(ctx); err != nil {
+		if err == nil {
+			r.Sidecar, err = t.sidecar(ctx)
+		}
+		if err != nil {
 			return err
 		}
 		r.SidecarName = path.Base(sidecar(t.f.Key))

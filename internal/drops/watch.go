@@ -14,6 +14,7 @@ import (
 	"campaignd/campaign"
 	"campaignd/campaign/file"
 	"campaignd/campaign/launch"
+	"campaignd/campaign/reception"
 	"campaignd/internal/sentence"
 	"campaignd/reporting"
 )
@@ -25,6 +26,7 @@ type Ledger interface {
 	campaign.ReportLedger
 	campaign.PriceLedger
 	campaign.JobLedger
+	LostTimes(ctx context.Context) ([]reception.LostTime, error) // the newest first
 }
 
 // Request asks for the run of a dropped file.
@@ -44,7 +46,7 @@ type Request struct {
 
 // Refused says that a list can have no run, whatever is tried again.
 type Refused struct {
-	Code    string // invalid_list, invalid_sidecar, duplicate, sent_before, list_lost
+	Code    string // invalid_list, invalid_sidecar, duplicate, sent_before, list_lost, lost_time
 	Message string // for the log and the ledger, so without names of the list
 	// Findings are for the results beside the file, whose readers have the list: they may name its
 	// columns. The first one replaces Message there.
