@@ -168,6 +168,20 @@ func (t *task) moveSidecar(ctx context.Context) error {
 	return err
 }
 
+// notMoved begins the detail of a file that could not be moved.
+const notMoved = "move to "
+
+// unmoved reports whether the last try to move the file failed.
+func (t *task) unmoved() bool { return strings.HasPrefix(t.f.Detail, notMoved) }
+
+// moveBoth moves the file and its sidecar.
+func (t *task) moveBoth(ctx context.Context) error {
+	if err := errors.Join(t.move(ctx), t.moveSidecar(ctx)); err != nil {
+		return fmt.Errorf("%s%s: %w", notMoved, t.f.Place, err)
+	}
+	return nil
+}
+
 // accept writes the first results of a launched file, and moves it.
 func (t *task) accept(ctx context.Context) error {
 	run, err := t.o.Ledger.Run(ctx, t.f.Run)
@@ -180,9 +194,13 @@ func (t *task) accept(ctx context.Context) error {
 			return fmt.Errorf("write the results: %w", err)
 		}
 	}
+	again := t.unmoved()
 	t.f.Detail = ""
-	if err := errors.Join(t.move(ctx), t.moveSidecar(ctx)); err != nil {
-		return fmt.Errorf("move to %s: %w", t.f.Place, err)
+	if err := t.moveBoth(ctx); err != nil {
+		if !again {
+			return err
+		}
+		t.f.Detail = err.Error() // the results do not wait for a right that is not given; report tries again
 	}
 	if err := t.putRejects(ctx, run); err != nil {
 		return fmt.Errorf("write %s: %w", t.f.Place+rejectedName, err)
@@ -246,8 +264,8 @@ func (t *task) rejected(ctx context.Context) error {
 			return fmt.Errorf("write %s: %w", t.f.Place+rejectedName, err)
 		}
 	}
-	if err := errors.Join(t.move(ctx), t.moveSidecar(ctx)); err != nil {
-		return fmt.Errorf("move to %s: %w", t.f.Place, err)
+	if err := t.moveBoth(ctx); err != nil {
+		return err
 	}
 	t.f.State = campaign.DropRejected
 	return errors.Join(t.store(ctx), os.RemoveAll(t.dir))

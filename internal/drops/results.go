@@ -47,6 +47,12 @@ func (t *task) report(ctx context.Context) error {
 	} else if err != nil {
 		return err
 	}
+	if t.unmoved() {
+		t.f.Detail = ""
+		if err := t.moveBoth(ctx); err != nil {
+			t.f.Detail = err.Error()
+		}
+	}
 	run, err := t.o.Ledger.Run(ctx, t.f.Run)
 	if err != nil {
 		return err
@@ -84,7 +90,7 @@ func (t *task) report(ctx context.Context) error {
 		}
 	}
 	t.f.NextAt = now.Add(nextReport(now.Sub(run.CreatedAt), run.Rows))
-	if t.f.Detail != replaced {
+	if t.f.Detail != replaced && !t.unmoved() {
 		t.f.Detail = "" // of a try that failed
 	}
 	t.mu.Lock()

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +13,7 @@ import (
 	"net/url"
 	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/minio/minio-go/v7"
@@ -40,6 +40,11 @@ type S3 struct {
 	client  minio.Core
 	bucket  string
 	request time.Duration // s3Request
+
+	mu sync.Mutex
+	// copies has the pairs whose content was compared and is the same, until the first is removed. A
+	// right to remove may be missing for days.
+	copies map[[2]Object]bool
 }
 
 var _ Bucket = (*S3)(nil)
@@ -269,12 +274,8 @@ func (b *S3) Move(ctx context.Context, o Object, to string) error {
 	there, err := b.Stat(ctx, to)
 	switch {
 	case err == nil:
-		same, err := b.equal(ctx, o, there)
-		if err != nil {
+		if err := b.copied(ctx, o, there); err != nil {
 			return err
-		}
-		if !same {
-			return fs.ErrExist
 		}
 	case errors.Is(err, fs.ErrNotExist):
 		from := minio.CopySrcOptions{Bucket: b.bucket, Object: o.Key, MatchETag: o.contentTag()}
@@ -295,7 +296,13 @@ func (b *S3) Move(ctx context.Context, o Object, to string) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, b.request)
 	defer cancel()
-	return bucketError(b.client.RemoveObject(ctx, b.bucket, o.Key, minio.RemoveObjectOptions{}))
+	err = bucketError(b.client.RemoveObject(ctx, b.bucket, o.Key, minio.RemoveObjectOptions{}))
+	if err == nil {
+		b.mu.Lock()
+		delete(b.copies, [2]Object{o, there})
+		b.mu.Unlock()
+	}
+	return err
 }
 
 // same returns ErrChanged unless the bucket has the version.
@@ -305,27 +312,4 @@ func (b *S3) same(ctx context.Context, o Object) error {
 		err = ErrChanged
 	}
 	return err
-}
-
-// equal reports whether two objects have the same content. Equal ETags prove it. Different ones
-// prove nothing: an object that was uploaded in parts, or is encrypted with a key of the service,
-// has another ETag than its copy (https://docs.aws.amazon.com/AmazonS3/latest/API/API_Object.html).
-func (b *S3) equal(ctx context.Context, o, p Object) (bool, error) {
-	if o.Size != p.Size || o.contentTag() == p.contentTag() {
-		return o.Size == p.Size, nil
-	}
-	var sums [2][sha256.Size]byte
-	for i, o := range []Object{o, p} {
-		r, err := b.Open(ctx, o, 0)
-		if err != nil {
-			return false, err
-		}
-		sum := sha256.New()
-		_, err = io.Copy(sum, r)
-		if err = errors.Join(err, r.Close()); err != nil {
-			return false, err
-		}
-		sum.Sum(sums[i][:0])
-	}
-	return sums[0] == sums[1], nil
 }

@@ -19,8 +19,8 @@ import (
 	"campaignd/internal/sentence"
 )
 
-// tryAgain is when a file that could not be launched, or whose results could not be written, is
-// tried again.
+// tryAgain is when a file that could not be launched is tried again. One that could not be moved,
+// or whose results could not be written, waits longer the older it is.
 const tryAgain = 30 * time.Second
 
 // task is the work on one file, under its job.
@@ -51,9 +51,14 @@ func (w *Watcher) advance(ctx context.Context, p *watched, f campaign.DroppedFil
 			return err
 		}
 		known := t.f.Detail == err.Error()
-		if t.f.NextAt = time.Now().Add(tryAgain); t.f.State != campaign.DropLaunched || t.f.Detail != replaced {
+		if t.f.State != campaign.DropLaunched || t.f.Detail != replaced && !t.unmoved() {
 			t.f.Detail = err.Error()
 		}
+		wait := tryAgain
+		if t.f.Place != "" { // a right may be missing for days
+			wait = max(wait, nextReport(time.Since(t.f.TakenAt), 0))
+		}
+		t.f.NextAt = time.Now().Add(wait)
 		if e := t.store(ctx); e != nil || known { // it was logged when it happened first
 			return e
 		}
