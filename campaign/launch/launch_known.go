@@ -56,8 +56,8 @@ func (l Request) meanwhile(ctx context.Context, def *file.Definition, key, hash,
 		return out, false, err
 	case l.New && !run.State.Ended() && run.Wanted != campaign.WantCancel:
 		return out, false, &UnfinishedError{Run: run, Command: l.Command}
-	case l.New || key != "" && run.Launch == key:
-		return out, false, nil
+	case l.New || key != "" && (run.Launch == key || run.Wanted == campaign.WantCancel && run.StartedAt.IsZero()):
+		return out, false, nil // a run that was cancelled before it began has sent nothing
 	case key != "": // the next try of a dropped file refuses it as a duplicate
 		return out, false, fmt.Errorf("%s has the same content and was launched meanwhile", run.ID())
 	}

@@ -43,4 +43,21 @@ func TestAnInterruptedDropGoesOnAsItWasLaunched(t *testing.T) {
 	if err != nil || got.No != run.No || got.State != campaign.Ready || got.Rows != 10 {
 		t.Errorf("got %+v and %v, want %s with its 10 rows, ready", got, err, run.ID())
 	}
+
+	// The import of a list that was lost is cancelled, and the list is dropped again.
+	lost, err := c.ledger.CreateRun(t.Context(), campaign.Run{Campaign: "winter", ListHash: hash, ListName: list, Launch: "drop 2",
+		Definition: source, Header: []string{"phone", "first_name", "order"}, Wanted: campaign.WantRun})
+	if err == nil {
+		_, err = c.ledger.SetWanted(t.Context(), lost.No, campaign.WantCancel, campaign.ByFolder)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.campaign(c.dir, "winter", "", 10)
+	l = &dropLauncher{d: d, e: e, service: l.service, folder: schedule.NewFolder(c.dir)}
+	got, err = l.launch(t.Context(), drops.Request{Campaign: "winter", List: list, Key: "drop 3",
+		Rejects: filepath.Join(t.TempDir(), "rejected.csv")})
+	if err != nil || got.No == lost.No || got.State != campaign.Ready {
+		t.Errorf("dropped again: got %+v and %v, want another run than %s, ready", got, err, lost.ID())
+	}
 }
