@@ -37,7 +37,7 @@ goes on, and after one that ended only --new makes another.`,
 		Args: oneCampaign,
 	}
 	cmd.Flags().StringVar(&r.List, "recipients", "", "the list (default: recipients.file of the campaign)")
-	cmd.Flags().BoolVar(&r.New, "new", false, "launch another run although an earlier one of the campaign has this list, or numbers of it, or its schedule sends it later")
+	cmd.Flags().BoolVar(&r.New, "new", false, anotherRun)
 	o := command.AddOutput(cmd)
 	p.AddServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

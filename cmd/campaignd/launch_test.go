@@ -153,7 +153,8 @@ func TestALaunchBeforeItsScheduleIsRefused(t *testing.T) {
 	wantIn(t, "run of another list", d.want(0, "run", scheduled, "--recipients", other, "--settle", "1m").stderr, too)
 	d.write("campaigns/list.csv", listOf(4))
 	d.write("campaigns/o.yaml", campaignFile+"schedule: {cron: '0 9 * * *'}\n")
-	if r := d.want(0, "run", d.path("c.yaml"), "--recipients", list, "--new", "--settle", "1m"); strings.Contains(r.stderr, "sends to its list too") {
+	r := d.want(0, "run", d.path("c.yaml"), "--recipients", list, "--new", "--settle", "1m")
+	if strings.Contains(r.stderr, "sends to its list too") {
 		t.Errorf("a campaign that recurs: got %q, want no warning", r.stderr)
 	}
 }

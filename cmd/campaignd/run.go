@@ -20,6 +20,10 @@ import (
 	"campaignd/reporting"
 )
 
+// anotherRun is the help of --new.
+const anotherRun = "launch another run although an earlier one of the campaign has this list, or numbers of it, " +
+	"or its schedule sends it later"
+
 func (p *program) cmdRun() *cobra.Command {
 	var o daemon.RunOptions
 	cmd := &cobra.Command{
@@ -42,7 +46,7 @@ paused or cancelled. Skipped and refused rows are outcomes: the exit code is 0.`
 	cmd.Flags().StringVar(&o.List, "recipients", "", "the list (default: recipients.file of the campaign)")
 	cmd.Flags().DurationVar(&o.Settle, "settle", 30*time.Second,
 		"how long to wait for statuses after the last answer, and for a hold without a time")
-	cmd.Flags().BoolVar(&o.New, "new", false, "launch another run although an earlier one of the campaign has this list, or numbers of it, or its schedule sends it later")
+	cmd.Flags().BoolVar(&o.New, "new", false, anotherRun)
 	out := command.AddOutput(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if o.Settle < 0 {
