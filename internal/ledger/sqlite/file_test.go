@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"campaignd/campaign"
 	"campaignd/internal/ledger"
 
 	"modernc.org/sqlite"
@@ -136,4 +137,38 @@ func TestALedgerOfADamagedKeyIsNotOpened(t *testing.T) {
 			t.Errorf("opened with %+v: %v; want an error with %q", o, err, want)
 		}
 	}
+}
+
+// A command that reads waits for no writer, however long that writes.
+func TestAReaderOpensALedgerThatIsBeingWritten(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "x.db")
+	l, err := Open(t.Context(), path, ledger.Options{})
+	if err == nil {
+		err = l.Close()
+	}
+	if err != nil {
+		t.Fatalf("made: %v; want no error", err)
+	}
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatalf("SQLite: %v; want no error", err)
+	}
+	defer db.Close()
+	conn, err := db.Conn(t.Context())
+	if err == nil {
+		_, err = conn.ExecContext(t.Context(), "BEGIN IMMEDIATE")
+	}
+	if err != nil {
+		t.Fatalf("locked: %v; want no error", err)
+	}
+	defer conn.Close()
+	l, err = Open(t.Context(), path, ledger.Options{})
+	if err != nil {
+		t.Fatalf("opened: %v; want no error", err)
+	}
+	if runs, err := l.Runs(t.Context(), campaign.RunFilter{}); err != nil || len(runs) != 0 {
+		t.Errorf("read: %d runs, %v; want none and no error", len(runs), err)
+	}
+	_ = l.Close() // its last commit may wait for the writer in vain
 }

@@ -26,10 +26,6 @@ const (
 	sqlInsertIdentity = `INSERT INTO ledger (one, id, opens, hash_key) VALUES (1, ?, 0, ?) ON CONFLICT DO NOTHING`
 	sqlIdentity       = `SELECT id, opens, files, hash_key FROM ledger`
 	sqlSetNumber      = `UPDATE ledger SET opens = ?1, counted = ?1, files = ?2 WHERE opens = ?3`
-
-	sqlEndSegmentLeases = `UPDATE segment SET lease_until = 0 WHERE lease_until <> 0 AND done = 0`
-	sqlEndJobLeases     = `UPDATE job SET lease_until = 0 WHERE lease_until <> 0`
-	sqlForgetLanes      = `DELETE FROM lane`
 )
 
 // sqlDistrust has each segment counted again if an older program, which does not add to the table
@@ -38,12 +34,16 @@ const sqlDistrust = `INSERT INTO changed (segment, at) SELECT id, 0 FROM segment
 	WHERE (SELECT opens <> counted FROM ledger) ON CONFLICT (segment) DO NOTHING`
 
 // endLeases ends the leases of earlier senders: the lock proves that none of them still runs.
-var endLeases = [...]string{sqlEndSegmentLeases, sqlEndJobLeases, sqlForgetLanes}
+var endLeases = [...]string{`UPDATE segment SET lease_until = 0 WHERE lease_until <> 0 AND done = 0`,
+	`UPDATE job SET lease_until = 0 WHERE lease_until <> 0`, `DELETE FROM lane`}
 
 // identify gives a new ledger its identity. For a sender it also checks whether the ledger went
 // back in time (docs/protocol.md#when-the-ledger-goes-back-in-time), and ends the leases of earlier
 // senders.
 func (l *Ledger) identify(ctx context.Context, o ledger.Options) error {
+	if !o.Sender && l.readIdentity(ctx) == nil {
+		return nil // a command beside a sender that writes all the time must not wait for its turn
+	}
 	tx, err := l.writes.BeginTx(ctx, nil)
 	if err != nil {
 		return err
