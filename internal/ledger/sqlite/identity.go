@@ -3,35 +3,33 @@ package sqlite
 import (
 	"context"
 	"crypto/rand"
+	"database/sql"
 	"encoding/hex"
+	"errors"
 
 	"campaignd/internal/ledger"
 	"campaignd/internal/ledger/sqlite/dbfile"
 )
 
-const sqlHashKey = `SELECT id, hash_key FROM ledger`
-
 // readIdentity reads the id of the ledger and the key of the message hash.
-func (l *Ledger) readIdentity(ctx context.Context) error {
+func (l *Ledger) readIdentity(ctx context.Context) (err error) {
 	var key []byte
-	if err := l.reads.QueryRowContext(ctx, sqlHashKey).Scan(&l.id, &key); err != nil {
-		return err
+	if err = l.reads.QueryRowContext(ctx, sqlHashKey).Scan(&l.id, &key); err == nil {
+		l.key, err = ledger.NewHashKey(key)
 	}
-	var err error
-	l.key, err = ledger.NewHashKey(key)
 	return err
 }
 
 const (
+	sqlHashKey        = `SELECT id, hash_key FROM ledger`
 	sqlInsertIdentity = `INSERT INTO ledger (one, id, opens, hash_key) VALUES (1, ?, 0, ?) ON CONFLICT DO NOTHING`
 	sqlIdentity       = `SELECT id, opens, files, hash_key FROM ledger`
 	sqlSetNumber      = `UPDATE ledger SET opens = ?1, counted = ?1, files = ?2 WHERE opens = ?3`
+	// sqlDistrust has each segment counted again if an older program, which does not add to the table
+	// changed, was the last to send from the ledger.
+	sqlDistrust = `INSERT INTO changed (segment, at) SELECT id, 0 FROM segment
+		WHERE (SELECT opens <> counted FROM ledger) ON CONFLICT (segment) DO NOTHING`
 )
-
-// sqlDistrust has each segment counted again if an older program, which does not add to the table
-// changed, was the last to send from the ledger.
-const sqlDistrust = `INSERT INTO changed (segment, at) SELECT id, 0 FROM segment
-	WHERE (SELECT opens <> counted FROM ledger) ON CONFLICT (segment) DO NOTHING`
 
 // endLeases ends the leases of earlier senders: the lock proves that none of them still runs.
 var endLeases = [...]string{`UPDATE segment SET lease_until = 0 WHERE lease_until <> 0 AND done = 0`,
@@ -41,8 +39,10 @@ var endLeases = [...]string{`UPDATE segment SET lease_until = 0 WHERE lease_unti
 // back in time (docs/protocol.md#when-the-ledger-goes-back-in-time), and ends the leases of earlier
 // senders.
 func (l *Ledger) identify(ctx context.Context, o ledger.Options) error {
-	if !o.Sender && l.readIdentity(ctx) == nil {
-		return nil // a command beside a sender that writes all the time must not wait for its turn
+	if !o.Sender { // beside a sender that writes all the time, it must not wait for its turn to write
+		if err := l.readIdentity(ctx); !errors.Is(err, sql.ErrNoRows) {
+			return err
+		}
 	}
 	tx, err := l.writes.BeginTx(ctx, nil)
 	if err != nil {
