@@ -38,7 +38,7 @@ type Request struct {
 	// none.
 	Sidecar     []byte
 	SidecarName string
-	// Again is that of the file's rule, at each try. The sidecar may say otherwise.
+	// Again comes from the file's rule, at each try. The sidecar may say otherwise.
 	Again bool
 	// Rejects is the path of a file for the rows that a correction can help.
 	Rejects string
