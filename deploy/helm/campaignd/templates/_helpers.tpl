@@ -25,6 +25,11 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 
 {{- /* The rules between values, which the schema cannot check. */ -}}
 {{- define "campaignd.check" -}}
+{{- if not .Values.newLedger -}}
+{{- $name := include "campaignd.name" . -}}
+{{- if and (eq .Values.mode "cluster") (lookup "apps/v1" "StatefulSet" .Release.Namespace $name) }}{{ fail "this release keeps its ledger on the volume of mode embedded; mode cluster would begin with an empty ledger, without opt-outs and earlier runs: see docs/operations.md#on-kubernetes, then set newLedger=true" }}{{ end -}}
+{{- if and (eq .Values.mode "embedded") (lookup "apps/v1" "Deployment" .Release.Namespace (printf "%s-sender" $name)) }}{{ fail "this release keeps its ledger in PostgreSQL; mode embedded would begin with an empty ledger, without opt-outs and earlier runs: see docs/operations.md#on-kubernetes, then set newLedger=true" }}{{ end -}}
+{{- end -}}
 {{- if eq .Values.mode "cluster" -}}
 {{- if not .Values.secrets.ledger.name }}{{ fail "mode cluster needs secrets.ledger.name: a secret with the URL of PostgreSQL" }}{{ end -}}
 {{- if not .Values.secrets.redis.name }}{{ fail "mode cluster needs secrets.redis.name: a secret with the URL of Redis" }}{{ end -}}
