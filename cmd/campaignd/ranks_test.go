@@ -82,6 +82,7 @@ var ranks = map[string]int{
 	"internal/sandbox/shop":    15, // imports its own packages and internal/sandbox/draw only
 	"internal/sandbox/area":    15, // imports nothing of ours
 	"internal/sandbox/draw":    10, // imports nothing of ours
+	"internal/sandbox/arrival": 10, // imports nothing of ours
 
 	"internal/sandbox/shop/records":  12, // imports internal/sandbox/shop/value only
 	"internal/sandbox/shop/scenario": 12, // imports internal/sandbox/shop/value only

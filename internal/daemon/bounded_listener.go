@@ -106,6 +106,9 @@ func (c *boundedListener) remove(g *boundedConn) {
 	}
 }
 
+// NetConn returns the connection of the system, as the method of a tls.Conn does.
+func (g *boundedConn) NetConn() net.Conn { return g.Conn }
+
 // Close implements net.Conn.
 func (g *boundedConn) Close() error {
 	g.in.mu.Lock()

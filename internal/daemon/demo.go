@@ -95,7 +95,7 @@ func StartDemo(ctx context.Context, o DemoOptions, d Options) (_ *DemoWorld, err
 		_ = server.ln.Close()
 		return nil, fmt.Errorf("demo sandbox: %w", err)
 	}
-	server.srv.Handler = service
+	server.srv.Handler, server.srv.ConnContext = service, sandbox.ConnContext
 	w.running.Go(func() { w.errs <- service.Run(ctx) })
 	w.running.Go(func() { w.errs <- server.serve(ctx, time.Second) })
 	if o.Started != nil {

@@ -21,6 +21,7 @@ func ServeSandbox(ctx context.Context, addr string, o sandbox.Options, started f
 	}
 	// The faults hang_before and hang_after delay an answer for longer than any client waits.
 	l.srv.WriteTimeout = 0
+	l.srv.ConnContext = sandbox.ConnContext
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	served := make(chan error, 1)

@@ -104,7 +104,7 @@ func (s *Sandbox) sendFor(c *area.Connection, body []byte) area.Outcome {
 	now, conn := time.Now(), s.connection[c.ID]
 	p := &post{m: m, conn: conn}
 	p.to, _ = parsePhone(m.To)
-	s.count(p)
+	s.count(p, now)
 	ref := m.Shape()
 	if ref == nil {
 		_, ref = s.rules(s.faults.Load(), p, now)

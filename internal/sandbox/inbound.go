@@ -88,7 +88,7 @@ func (s *Sandbox) Receive(in Inbound) (string, error) {
 	pr := s.pairs[k]
 	pr.inbound = max(pr.inbound, at.UnixNano())
 	s.pairs[k] = pr
-	c.taken.add(now.UnixNano()) // the throughput counts both directions (docs/limits.md#throughput)
+	c.taken.Add(now) // the throughput counts both directions (docs/limits.md#throughput)
 	// A recipient who replies STOP is opted out of marketing. The document shows no other word
 	// (docs/service.md#opt-outs).
 	if isStop(in) {

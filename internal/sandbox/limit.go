@@ -2,30 +2,6 @@ package sandbox
 
 import "time"
 
-// second counts instants in a sliding second and records the largest count.
-type second struct {
-	at    []int64 // Unix nanoseconds, from head on
-	head  int
-	worst int // the largest count so far
-}
-
-// count is the number of instants in the second that ends now: (now - 1 s, now].
-func (s *second) count(now int64) int {
-	for s.head < len(s.at) && s.at[s.head] <= now-int64(time.Second) {
-		s.head++
-	}
-	if s.head > 64 && s.head > len(s.at)/2 {
-		s.at = s.at[:copy(s.at, s.at[s.head:])]
-		s.head = 0
-	}
-	return len(s.at) - s.head
-}
-
-func (s *second) add(now int64) {
-	s.at = append(s.at, now)
-	s.worst = max(s.worst, s.count(now))
-}
-
 // throughput is the limit of a number in messages per second, inbound and outbound together
 // (docs/limits.md#throughput).
 func throughput(c Connection) int {

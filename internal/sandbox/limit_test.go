@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"campaignd/internal/sandbox/draw"
@@ -61,29 +60,6 @@ func TestThroughputIsASlidingSecond(t *testing.T) {
 			})
 		})
 	}
-}
-
-// The worst second may begin at any instant, not only with a second of the clock.
-func TestWorstSecondIsOfAnyWindow(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var s second
-		base := time.Now()
-		for i := range 40 { // 40 in the last 400 ms of a second, 40 in the first 400 ms of the next
-			s.add(base.Add(600*time.Millisecond + time.Duration(i)*10*time.Millisecond).UnixNano())
-		}
-		for i := range 40 {
-			s.add(base.Add(time.Second + time.Duration(i)*10*time.Millisecond).UnixNano())
-		}
-		if s.worst != 80 {
-			t.Errorf("the worst second has %d, want 80", s.worst)
-		}
-		for i := range 100_000 { // the memory does not grow with the time
-			s.add(base.Add(time.Hour + time.Duration(i)*100*time.Millisecond).UnixNano())
-		}
-		if s.worst != 80 || cap(s.at) > 1000 {
-			t.Errorf("the worst second has %d with a capacity of %d, want 80 and at most 1000", s.worst, cap(s.at))
-		}
-	})
 }
 
 // The pair rate refuses a recipient with 131056 within 6 s and does not concern others.

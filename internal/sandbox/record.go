@@ -114,7 +114,7 @@ type posting struct {
 func (s *Sandbox) accept(f *Faults, p *post, now time.Time, warning string) accepted {
 	c := p.conn
 	c.company.plan.used++ // a refused send does not count (docs/service.md#send-request)
-	c.taken.add(now.UnixNano())
+	c.taken.Add(now)
 	c.accepted++
 	k := pairKey(c.number, p.to)
 	pr := s.pairs[k]

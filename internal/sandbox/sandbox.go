@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"campaignd/internal/sandbox/area"
+	"campaignd/internal/sandbox/arrival"
 	"campaignd/internal/sandbox/draw"
 	"campaignd/internal/sandbox/shop"
 	"campaignd/internal/sandbox/shop/scenario"
@@ -80,8 +81,8 @@ type connection struct {
 	limit     int // messages in a sliding second
 	company   *company
 	portfolio *portfolio
-	arrivals  second // every POST
-	taken     second // accepted and inbound messages, which the throughput limits
+	arrivals  arrival.Second // every POST
+	taken     arrival.Second // accepted and inbound messages, which the throughput limits
 	posts     int64
 	accepted  int64
 	last      string // messageId of the last accepted message

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"campaignd/internal/sandbox/area"
+	"campaignd/internal/sandbox/arrival"
 	"campaignd/internal/sandbox/draw"
 	"campaignd/internal/sandbox/request"
 )
@@ -46,7 +47,7 @@ func (s *Sandbox) take(w http.ResponseWriter, r *http.Request, p *post, shape fu
 	if p.to, plus = parsePhone(p.m.To); p.to != 0 && !plus {
 		s.noPlus.Add(1)
 	}
-	s.arrive(p)
+	s.arrive(p, arrival.When(r.Context()))
 	f := s.faults.Load()
 	var latency time.Duration
 	if f.Latency != (Delay{}) {
@@ -119,10 +120,10 @@ func body(w http.ResponseWriter, r *http.Request) ([]byte, *refusal) {
 	return raw, nil
 }
 
-// arrive counts the POST.
-func (s *Sandbox) arrive(p *post) {
+// arrive counts a POST that came in at a time.
+func (s *Sandbox) arrive(p *post, at time.Time) {
 	s.mu.Lock()
-	s.count(p)
+	s.count(p, at)
 	s.mu.Unlock()
 	if s.opt.OnEvent != nil {
 		s.event(p.event("post", "", strconv.FormatUint(p.nth, 10)))
@@ -130,10 +131,10 @@ func (s *Sandbox) arrive(p *post) {
 }
 
 // count counts a POST, or a message of a campaign of the service. The caller holds s.mu.
-func (s *Sandbox) count(p *post) {
+func (s *Sandbox) count(p *post, at time.Time) {
 	if p.conn != nil {
 		p.conn.posts++
-		p.conn.arrivals.add(time.Now().UnixNano())
+		p.conn.arrivals.Add(at)
 		if p.to != 0 {
 			k := pairKey(p.conn.number, p.to)
 			pr := s.pairs[k]
@@ -279,7 +280,7 @@ func (s *Sandbox) platformRules(f *Faults, p *post, now time.Time) *refusal {
 		return ref
 	}
 	at := now.UnixNano()
-	if s.opt.EnforceThroughput && p.conn.taken.count(at) >= p.conn.limit {
+	if s.opt.EnforceThroughput && p.conn.taken.Count(now) >= p.conn.limit {
 		s.fired[faultThrottled].Add(1)
 		return area.RefusePlatform(130429, "")
 	}

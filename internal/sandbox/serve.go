@@ -1,13 +1,21 @@
 package sandbox
 
 import (
+	"context"
+	"net"
 	"net/http"
 	"strconv"
 	"strings"
 
 	"campaignd/internal/operations"
+	"campaignd/internal/sandbox/arrival"
 	"campaignd/internal/sandbox/draw"
 )
+
+// ConnContext is for http.Server.ConnContext. With it a message counts in the worst second of its
+// number when it reached this machine. Without it, it counts when the sandbox gets its turn, which
+// on a busy machine is later. A nil connection stands for the latter.
+func ConnContext(ctx context.Context, c net.Conn) context.Context { return arrival.Note(ctx, c) }
 
 // ServeHTTP answers as the service does. The paths under /sandbox/ control the sandbox.
 func (s *Sandbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {

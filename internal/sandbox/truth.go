@@ -131,7 +131,7 @@ func (s *Sandbox) Stats() Truth {
 	for _, c := range s.connections {
 		t.Connections = append(t.Connections, Number{
 			Connection: c.ID, Phone: formatPhone(c.phone), Limit: c.limit,
-			Posts: c.posts, WorstSecond: c.arrivals.worst, Accepted: c.accepted,
+			Posts: c.posts, WorstSecond: c.arrivals.Worst(), Accepted: c.accepted,
 		})
 	}
 	for _, o := range s.optedOut {

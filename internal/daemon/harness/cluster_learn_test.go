@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"campaignd/internal/sandbox"
 	"campaignd/throttle/throttletest"
 	"campaignd/throttle/throughput"
 )
@@ -19,7 +20,9 @@ func (w *world) overTheWay(answer http.ResponseWriter, r *http.Request) {
 			time.Sleep(time.Duration(rand.Int64N(most)))
 		}
 	}
-	late()
+	if late(); w.way.Load() > 0 { // it arrives at the end of the way
+		r = r.WithContext(sandbox.ConnContext(r.Context(), nil))
+	}
 	w.service.ServeHTTP(answer, r)
 	late() // the answer is short, so it leaves when this returns
 }

@@ -106,7 +106,7 @@ func newWorld(t *testing.T, rate int, change func(*sandbox.Options)) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := &http.Server{Handler: http.HandlerFunc(w.overTheWay), ReadHeaderTimeout: 5 * time.Second}
+	server := &http.Server{Handler: http.HandlerFunc(w.overTheWay), ConnContext: sandbox.ConnContext, ReadHeaderTimeout: 5 * time.Second}
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	var running sync.WaitGroup
 	running.Go(func() {
