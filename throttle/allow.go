@@ -70,7 +70,7 @@ func (r *Redis) Allow(ctx context.Context, key string, rate float64, n int) (int
 		return 0, 0, err
 	}
 	micros := float64(every) / float64(time.Microsecond)
-	reply, err := r.server.eval(ctx, r.allow, allow, []string{"{n:" + key + "}:gcra"}, fmt.Sprintf("%.3f", micros), n,
+	reply, err := r.server.eval(ctx, r.allow, allow, []string{"{n:" + r.own(key) + "}:gcra"}, fmt.Sprintf("%.3f", micros), n,
 		fmt.Sprintf("%.3f", float64(burstOf(every))/float64(time.Microsecond)))
 	if err != nil {
 		return 0, 0, fmt.Errorf("%w: redis: %w", ErrUnavailable, err)

@@ -1,7 +1,7 @@
 -- Permits uses of a key whose rate need not be even: GCRA in its virtual-scheduling form. The key
 -- holds the theoretical arrival time (tat) of the next use.
 --
--- KEYS[1]  {n:<key>}:gcra  the tat, microseconds of this Redis's clock as %.3f; lives a minute
+-- KEYS[1]  {n:<ledger>:<key>}:gcra  the tat, microseconds of this Redis's clock as %.3f; lives a minute
 --                          longer than it lies ahead
 -- ARGV[1]  interval of the rate, microseconds
 -- ARGV[2]  how many uses are wanted, 1 or more

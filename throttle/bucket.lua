@@ -1,7 +1,7 @@
 -- Leases units of a quota: how many messages a period has. quotalocal.go is the same arithmetic,
 -- and one suite tests both.
 --
--- KEYS[1]  {c:<key>}:units  the hash of the count; lives a day longer than the period:
+-- KEYS[1]  {c:<ledger>:<key>}:units  the hash of the count; lives a day longer than the period:
 --            run         run id of the server that counts: the marker. Without it, or with another
 --                        server's, the count is lost and nothing is leased
 --            from        the period of the count

@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -17,8 +18,12 @@ var bucket string
 //go:embed restore.lua
 var restore string
 
-// quotaKey is the hash of a quota's count.
-func quotaKey(q Quota) string { return "{c:" + q.Key + "}:units" }
+// quotaKey is the hash of a quota's count. The count is rebuilt from one ledger, so the messages of
+// another ledger have another count.
+func (r *Redis) quotaKey(q Quota) string { return "{c:" + r.own(q.Key) + "}:units" }
+
+// own is a key that the other ledgers of the server do not have.
+func (r *Redis) own(key string) string { return strings.TrimPrefix(r.ledger+":"+key, ":") }
 
 // Take leases units as Counter says, over all processes that share the server. It blocks as Lease
 // does. A count lives in the memory of one server process: after a restart, a failover or a
@@ -35,7 +40,7 @@ func (r *Redis) Take(ctx context.Context, q Quota, a Ask) (Units, error) {
 	if a.Reserve {
 		reserve = 1
 	}
-	reply, err := r.server.eval(ctx, r.bucket, bucket, []string{quotaKey(q)},
+	reply, err := r.server.eval(ctx, r.bucket, bucket, []string{r.quotaKey(q)},
 		q.From.UnixMicro(), q.To.UnixMicro(), q.Limit, q.Kept, a.N, reserve, a.Back, a.Generation,
 		r.rebuildAfter.Microseconds(), Chunk, chunkPart, chunkLeast,
 		countFor.Microseconds(), recountAfter.Microseconds(), askAgain.Microseconds())
@@ -52,7 +57,7 @@ func (r *Redis) Take(ctx context.Context, q Quota, a Ask) (Units, error) {
 
 // Restore sets the count as Counter says.
 func (r *Redis) Restore(ctx context.Context, q Quota, rebuild, used int64) (bool, error) {
-	reply, err := r.server.eval(ctx, r.restore, restore, []string{quotaKey(q)}, q.From.UnixMicro(), rebuild, used)
+	reply, err := r.server.eval(ctx, r.restore, restore, []string{r.quotaKey(q)}, q.From.UnixMicro(), rebuild, used)
 	if err != nil {
 		return false, fmt.Errorf("%w: redis: %w", ErrUnavailable, err)
 	}

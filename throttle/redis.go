@@ -36,6 +36,9 @@ const guard = 400 * time.Millisecond
 
 // Options of NewRedis. The zero value is usable.
 type Options struct {
+	// Ledger is the id of the ledger that the processes send from. The counts of quotas and the rates
+	// of runs are those of one ledger, so their keys have it; a number is paced for all ledgers.
+	Ledger string
 	// Log receives incidents: the server is lost, back or replaced. Default: slog.DiscardHandler.
 	Log *slog.Logger
 }
@@ -54,7 +57,8 @@ type Options struct {
 // It needs one server, version 5 or newer, at an address that follows the master. The server should
 // not evict keys (maxmemory-policy noeviction): a lost cursor is safe but costs the guard.
 type Redis struct {
-	log *slog.Logger
+	log    *slog.Logger
+	ledger string // Options.Ledger
 	// The SHA-1 of the scripts of these names, as EVALSHA wants it.
 	slots, allow, bucket, restore, way string
 	process                            string        // names this process among those that share
@@ -139,6 +143,7 @@ func NewRedis(ctx context.Context, address string, o Options) (*Redis, error) {
 
 	r := &Redis{
 		log:          o.Log,
+		ledger:       o.Ledger,
 		slots:        redis.NewScript(slots).Hash(),
 		allow:        redis.NewScript(allow).Hash(),
 		bucket:       redis.NewScript(bucket).Hash(),

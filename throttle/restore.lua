@@ -1,6 +1,6 @@
 -- Restores the count of a quota (bucket.lua) from the ledger.
 --
--- KEYS[1]  {c:<key>}:units
+-- KEYS[1]  {c:<ledger>:<key>}:units
 -- ARGV[1]  the period: from
 -- ARGV[2]  the number of the loss, as bucket.lua returned it: when it was noticed
 -- ARGV[3]  units that the ledger counts as used
