@@ -237,7 +237,7 @@ func (d *Daemon) engine(only campaign.RunNo) (*sender.Engine, error) {
 		},
 	}
 	if d.quotas.Any() {
-		o.Quotas, o.Counter, o.Spent = d.quotas.ForConnection, d.limiter, d.quotas.Spent
+		o.Quotas, o.Counter, o.Spent = d.quotas.ForConnection, d.limiter, d.quotas.Count
 	}
 	if d.cfg.Cloud.Configured() {
 		o.Mark = d.ledger.Marks().Make

@@ -84,6 +84,22 @@ func (d *Directory) Origin(connection string) campaign.Origin {
 	return o
 }
 
+// Owned reports whether it is known whose connection this is: it is configured with a company, or
+// the service has listed it. A connection that was removed, or has another id now, is not.
+func (d *Directory) Owned(connection string) bool {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	_, listed := d.known[connection]
+	return listed || d.cfg.Numbers[connection].Company != ""
+}
+
+// Listed reports whether the list of connections was read.
+func (d *Directory) Listed() bool {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	return d.listed
+}
+
 // Sending is the origin of a message that is about to be sent. Until the list of connections was
 // read, a connection whose company or account is not configured is Unasked: a process that starts
 // while the service is away obeys every hold of a company, an account or a portfolio.

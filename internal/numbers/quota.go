@@ -37,6 +37,7 @@ type Quotas struct {
 	from, to time.Time                     // the month of the plan that was computed last
 	ramps    map[string]campaign.RampState // as decided, or read, last
 	used     map[string]int64              // by Quota.Key: what the ledger counted last
+	unheard  string                        // a connection that Count counted, and that nobody knows
 
 	billed    map[string]billed // by company
 	billedAt  time.Time         // when the billing was asked last
@@ -81,7 +82,9 @@ func (q *Quotas) month(now time.Time) (from, to time.Time) {
 
 // ForConnection returns the quotas of a connection at now.
 func (q *Quotas) ForConnection(connection string, now time.Time) (all []sender.Quota) {
-	if q.plan.Messages > 0 {
+	if unknown, ok := q.uncounted(); ok {
+		all = append(all, unknown)
+	} else if q.plan.Messages > 0 {
 		all = append(all, q.allowance(connection, now))
 	} else if told, ok := q.billedQuota(connection, now); ok {
 		all = append(all, told)
@@ -122,45 +125,6 @@ func (q *Quotas) ramp(connection string, r plan.Ramp, now time.Time) sender.Quot
 		By:    campaign.ByRamp,
 		Full:  fmt.Sprintf("the %d messages of this day of its warm-up are sent; the next day begins at 00:00 UTC", daily),
 	}
-}
-
-// Spent is how many units of a quota's period the ledger counts as used. A message without a
-// connection counts in every quota. Without a ledger nothing is.
-func (q *Quotas) Spent(ctx context.Context, t throttle.Quota) (n int64, err error) {
-	if q.ledger == nil {
-		return 0, nil
-	}
-	all, err := q.ledger.Spent(ctx, t.From)
-	if err != nil {
-		return 0, fmt.Errorf("count what was sent: %w", err)
-	}
-	for connection, spent := range all {
-		if q.counts(t.Key, connection) {
-			n += spent
-		}
-	}
-	q.mu.Lock()
-	q.used[t.Key] = n
-	q.mu.Unlock()
-	return n, nil
-}
-
-// Ramped is how many messages a number has sent on the day of now of its warm-up.
-func (q *Quotas) Ramped(ctx context.Context, connection string, now time.Time) (int64, error) {
-	from, _ := plan.RampPeriod(now)
-	return q.Spent(ctx, throttle.Quota{Key: rampKey + connection, From: from})
-}
-
-// counts reports whether messages of the connection take units of the quota with this key.
-func (q *Quotas) counts(key, connection string) bool {
-	company, ofPlan := strings.CutPrefix(key, PlanKey)
-	switch {
-	case connection == "":
-		return true
-	case ofPlan:
-		return q.Directory.Origin(connection).Company == company
-	}
-	return key == rampKey+connection
 }
 
 // clocksDiffer is how long after the turn of the month a 402 may still be about the old month,
