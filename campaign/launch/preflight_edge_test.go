@@ -92,9 +92,11 @@ func TestConnectionsAreShownAsTheServiceTells(t *testing.T) {
 		t.Errorf("senders -want +got:\n%s", diff)
 	}
 	in = springInput(t, springFile, springList)
-	in.Rate = func(id string) float64 { return map[string]float64{"conn_1": 10}[id] } // x 0.95 x 0.90
-	if p := preflight(t, in); math.Abs(p.Connections[0].Pace-8.55) > 1e-9 || p.Connections[1].Pace != 12.6 {
-		t.Errorf("pace of %+v, want the configured 8.55 and the service's 12.6", p.Connections)
+	for conn2, pace := range map[float64]float64{0: 12.6, 10: 6.3} { // 6.3 = 10 x 0.70 x 0.90
+		in.Rate = func(id string) float64 { return map[string]float64{"conn_1": 10, "conn_2": conn2}[id] } // x 0.95 x 0.90
+		if p := preflight(t, in); math.Abs(p.Connections[0].Pace-8.55) > 1e-9 || math.Abs(p.Connections[1].Pace-pace) > 1e-9 {
+			t.Errorf("pace of %+v, want the configured 8.55 and %v of a coexistence number", p.Connections, pace)
+		}
 	}
 	for status, warned := range map[string]bool{"": false, "active": false, "CONNECTED": false, "Enabled": false, "live": false,
 		"ok": false, "PENDING": true} {

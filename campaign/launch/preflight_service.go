@@ -24,7 +24,7 @@ func (c *check) service(ctx context.Context) error {
 	offered := !errors.Is(err, messaging.ErrNotOffered)
 	if err != nil && offered {
 		c.say(file.LevelWarning, "connections", "the service cannot be asked for its numbers now: "+err.Error(),
-			"nothing is sent over a connection before it tells the pace, unless numbers.CONNECTION.rate is configured")
+			"nothing is sent over a connection before it tells pace and tier, unless numbers.CONNECTION.rate and .tier are configured")
 	}
 	unasked := err != nil && offered // the pace may be told later
 	c.p.known = known
@@ -91,7 +91,7 @@ func reaches(ids []string) string {
 func (c *check) connection(id string, k messaging.Connection, n messaging.Number, told bool) {
 	pace, configured := defaultPace(n), false
 	if c.in.Rate != nil && c.in.Rate(id) > 0 {
-		pace, configured = defaultPace(messaging.Number{Throughput: c.in.Rate(id)}), true
+		pace, configured = defaultPace(messaging.Number{Throughput: c.in.Rate(id), Coexistence: n.Coexistence}), true
 	}
 	phone := cmp.Or(k.Phone, n.Phone)
 	e := ConnectionCheck{ID: id, Phone: phone, Quality: n.Quality, Tier: n.Tier, Coexistence: n.Coexistence,

@@ -87,7 +87,8 @@ func (n *number) answered(e *messaging.Error) {
 func (n *number) rests(now time.Time) (time.Duration, limitedBy) {
 	if n.o.Pace(n.connection) <= 0 {
 		return time.Second, limitedBy{limit: campaign.ByLimiter,
-			detail: "the service cannot be asked how fast this number may send, so nothing is sent over it: `campaignd doctor` says why"}
+			detail: "the service cannot be asked for the pace and the tier of this number, so nothing is sent over it: " +
+				"`campaignd doctor` says why; else set numbers.CONNECTION.rate, .tier and .company"}
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()

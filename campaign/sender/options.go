@@ -45,7 +45,7 @@ type Options struct {
 	// Backoff is the first wait after a refusal that may be retried; default 5s.
 	Backoff time.Duration
 	// Pace is the rate of a connection in messages per second; default 72, for tests. The daemon gives
-	// that of docs/limits.md#pace. 0: it is not known, and nothing is sent.
+	// that of docs/limits.md#pace. 0: it or the tier is not known, and nothing is sent.
 	Pace func(connection string) float64
 	// Limit is the limit of a connection with the parts of Pace, from which its number learns how much
 	// of the limit has to be kept back (docs/limits.md#a-pace-that-learns). The limiter must be a

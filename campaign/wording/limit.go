@@ -24,7 +24,7 @@ func Limits() []Limit {
 		{campaign.ByInFlight, "as many requests as are allowed wait for their answers"},
 		{campaign.ByDoubt, "rows in doubt, which wait for a webhook or the end of their window"},
 		{campaign.ByLedger, "the ledger does not answer"},
-		{campaign.ByLimiter, "the limiter does not answer, or the pace of the number is not known"},
+		{campaign.ByLimiter, "the limiter does not answer, or the pace or the tier of the number is not known"},
 		{campaign.ByUnreachable, "the service cannot be reached"},
 		{campaign.ByStopped, "its sender has ended in order"},
 		{campaign.ByRetry, "rows that were refused for now are tried again later"},

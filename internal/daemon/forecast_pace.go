@@ -14,10 +14,10 @@ const toldFor = 10 * time.Minute
 // else the one with which a number begins. It notes what is kept back of the limit. 0: the rate is
 // not known.
 func (o *Outlook) pace(ctx context.Context, id string) float64 {
-	begins := o.directory.Pace(id)
-	if begins <= 0 {
+	if !o.directory.Rated(id) {
 		return 0
 	}
+	begins := o.directory.AssumedPace(id)
 	l := o.directory.Limit(id).Learn(throughput.Measured{Heard: true}, o.Now)
 	o.paces[id] = l.String()
 	if o.ledger == nil {

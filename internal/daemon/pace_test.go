@@ -81,8 +81,8 @@ func TestAnUnknownPaceSendsNothing(t *testing.T) {
 			}
 		}
 	}
-	want := "the service cannot be asked how fast this number may send, so nothing is sent over it: " +
-		"`campaignd doctor` says why; next try in 1s"
+	want := "the service cannot be asked for the pace and the tier of this number, so nothing is sent over it: " +
+		"`campaignd doctor` says why; else set numbers.CONNECTION.rate, .tier and .company; next try in 1s"
 	if why != want {
 		t.Errorf("why says %q, want %q", why, want)
 	}

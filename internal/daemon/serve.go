@@ -226,7 +226,7 @@ func (d *Daemon) refreshNumbers(ctx context.Context, wait time.Duration) {
 		}
 		message := "the service does not list its numbers; the last known pace holds"
 		if wait = time.Minute; !d.directory.Ready() {
-			message = "the service does not list its numbers; nothing is sent over a number without numbers.CONNECTION.rate"
+			message = "the service does not list its numbers; nothing is sent over a number without numbers.CONNECTION.rate and .tier"
 			wait, again = again, min(2*again, mostAskAgain)
 		}
 		if changed, before := known.Failed("", faults.Words(err)); changed {

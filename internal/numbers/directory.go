@@ -222,9 +222,9 @@ func (d *Directory) RefreshConnections(ctx context.Context, c messaging.Service)
 	return conns, nil
 }
 
-// RefreshRates asks for the rates, and returns those that are new or have changed. After an error
-// the last known ones stay in use. A rate of the configuration, which comes before the service's,
-// is not listed.
+// RefreshRates asks for the rates, and returns the paces that are new or have changed. After an
+// error the last known ones stay in use. The pace of a configured rate changes only when the
+// service tells that the number is a coexistence number, or is none any more.
 func (d *Directory) RefreshRates(ctx context.Context, c messaging.Service) (changed map[string]throughput.Pace, err error) {
 	health, err := c.Numbers(ctx)
 	if err != nil && !errors.Is(err, messaging.ErrNotOffered) {
@@ -237,11 +237,12 @@ func (d *Directory) RefreshRates(ctx context.Context, c messaging.Service) (chan
 	for _, h := range health {
 		d.quality[h.ConnectionID] = h.Quality
 		d.tiers[h.ConnectionID] = h.TierLimit
-		p := throughput.Number{Limit: h.Throughput, Level: h.Level, Coexistence: h.Coexistence}.Pace()
-		if d.rates[h.ConnectionID] != p && d.cfg.Numbers[h.ConnectionID].Rate <= 0 {
-			changed[h.ConnectionID] = p
+		_, known := d.rates[h.ConnectionID]
+		before := d.limit(h.ConnectionID)
+		d.rates[h.ConnectionID] = throughput.Number{Limit: h.Throughput, Level: h.Level, Coexistence: h.Coexistence}.Pace()
+		if now := d.limit(h.ConnectionID); now != before || !known && d.cfg.Numbers[h.ConnectionID].Rate <= 0 {
+			changed[h.ConnectionID] = now
 		}
-		d.rates[h.ConnectionID] = p
 	}
 	return changed, nil
 }
@@ -267,35 +268,48 @@ func (d *Directory) withRemedy(what string, err error) error {
 }
 
 // Pace returns the rate of a connection in messages per second, a little below its limit
-// (docs/limits.md#pace). It is 0 while the service could not be asked and the configuration has no
-// rate: a number of 20/s must not be sent at 72.
+// (docs/limits.md#pace). It is 0 while the service could not be asked for what the configuration
+// does not have: a number of 20/s must not be sent at 72, and none beyond its tier.
 func (d *Directory) Pace(connection string) float64 {
-	d.mu.RLock()
-	_, told := d.rates[connection]
-	known := told || d.asked || d.cfg.Numbers[connection].Rate > 0
-	d.mu.RUnlock()
-	if !known {
-		return 0
-	}
-	return d.Limit(connection).Rate
-}
-
-// Limit is the pace with its parts, from which a number learns. It is asked while Pace is above 0.
-func (d *Directory) Limit(connection string) throughput.Pace {
-	if own, ok := d.cfg.Numbers[connection]; ok && own.Rate > 0 {
-		return throughput.Number{Limit: own.Rate}.Pace()
-	}
+	own := d.cfg.Numbers[connection]
 	d.mu.RLock()
 	defer d.mu.RUnlock()
-	if p, ok := d.rates[connection]; ok {
-		return p
+	_, told := d.rates[connection]
+	if told = told || d.asked; !told && (own.Rate <= 0 || own.Tier == 0) {
+		return 0
 	}
-	return throughput.Number{}.Pace()
+	if tiered := cmp.Or(own.Tier, d.tiers[connection]) > 0; tiered && !d.listed && cmp.Or(own.Portfolio, own.Company) == "" {
+		return 0 // it is not known which connections share the tier
+	}
+	return d.limit(connection).Rate
 }
 
-// AssumedPace is the pace. While it is not known, AssumedPace is the pace of a STANDARD number.
-func (d *Directory) AssumedPace(connection string) float64 {
-	return cmp.Or(d.Pace(connection), throughput.Number{}.Pace().Rate)
+// Rated reports whether the rate of a connection is known.
+func (d *Directory) Rated(connection string) bool {
+	return d.cfg.Numbers[connection].Rate > 0 || d.Ready() || d.Told(connection)
+}
+
+// AssumedPace is the pace as far as the rate is known. Without a rate it is that of a STANDARD
+// number.
+func (d *Directory) AssumedPace(connection string) float64 { return d.Limit(connection).Rate }
+
+// Limit is AssumedPace with its parts, from which a number learns.
+func (d *Directory) Limit(connection string) throughput.Pace {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	return d.limit(connection)
+}
+
+// limit is Limit. The caller holds the lock.
+func (d *Directory) limit(connection string) throughput.Pace {
+	told, ok := d.rates[connection]
+	if own := d.cfg.Numbers[connection].Rate; own > 0 {
+		return throughput.Number{Limit: own, Coexistence: told.Fixed}.Pace()
+	}
+	if ok {
+		return told
+	}
+	return throughput.Number{}.Pace()
 }
 
 // Ready reports whether the service has told its rates, or has no such list.

@@ -21,9 +21,9 @@ func TestTheServiceTellsThePaceOfANumber(t *testing.T) {
 		{"connectionId": "standard", "throughput": {"level": "STANDARD"}}, {"connectionId": "high", "throughput": {"level": "HIGH"}},
 		{"connectionId": "fifty", "throughput": 50}, {"connectionId": "phone", "throughput": 80, "coexistence": true},
 		{"connectionId": "own", "throughput": {"level": "HIGH"}}, {"connectionId": "none", "throughput": {"level": "HIGH"}}]}`)
-	c.Numbers = map[string]config.Number{"own": {Rate: 20}, "none": {Rate: 0}, "alone": {Rate: 10}, "slow": {Rate: 1}}
+	c.Numbers = map[string]config.Number{"own": {Rate: 20, Tier: -1}, "none": {Rate: 0}, "alone": {Rate: 10}, "slow": {Rate: 1}}
 	n := NewDirectory(c)
-	for id, want := range map[string]float64{"own": 17.1, "phone": 0, "other": 0} { // not asked yet
+	for id, want := range map[string]float64{"own": 17.1, "alone": 0, "phone": 0, "other": 0} { // not asked yet
 		if got := n.Pace(id); math.Abs(got-want) > 1e-9 {
 			t.Errorf("pace of %s before the service was asked = %v, want %v", id, got, want)
 		}
@@ -57,6 +57,68 @@ func TestTheServiceTellsThePaceOfANumber(t *testing.T) {
 	}
 	if _, err := n.Refresh(t.Context(), client); err != nil { // the reads before hold no lock
 		t.Errorf("refresh again = %v, want nil", err)
+	}
+}
+
+// A configured rate is paced as that of the number that the service tells: the owner's phone uses a
+// coexistence number too.
+func TestAConfiguredRateKeepsTheCoexistence(t *testing.T) {
+	c := numberstest.Service(t, 200, `{"data": [{"connectionId": "a", "coexistence": true}, {"connectionId": "b"}]}`)
+	own := config.Number{Rate: 20, Tier: -1}
+	c.Numbers = map[string]config.Number{"a": own, "b": own}
+	d := NewDirectory(c)
+	client, err := config.NewClient(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []int{1, 0} { // how many paces change with each question
+		if changed, err := d.RefreshRates(t.Context(), client); err != nil || len(changed) != want {
+			t.Errorf("refresh rates = %v and %v, want %d new", changed, err, want)
+		}
+	}
+	for id, want := range map[string]throughput.Number{"a": {Limit: 20, Coexistence: true}, "b": {Limit: 20}} {
+		if got := d.Limit(id); got != want.Pace() || d.Pace(id) != got.Rate || d.AssumedPace(id) != got.Rate {
+			t.Errorf("pace of %s = %v, %v and %v, want %v", id, got, d.Pace(id), d.AssumedPace(id), want.Pace())
+		}
+	}
+}
+
+// Nothing is sent over a number before it is known how many people it may reach, and which numbers
+// share them.
+func TestANumberWaitsForItsTier(t *testing.T) {
+	c := numberstest.Service(t, 200, `{"data": [{"connectionId": "a", "messagingLimitTier": "TIER_2K"}]}`)
+	c.Numbers = map[string]config.Number{"a": {Rate: 20}, "free": {Rate: 20, Tier: -1}, "alone": {Rate: 20, Tier: 250},
+		"company": {Rate: 20, Tier: 250, Company: "co"}, "main": {Rate: 20, Tier: 250, Portfolio: "main"}, "tier": {Tier: 250, Company: "co"}}
+	d := NewDirectory(c)
+	client, err := config.NewClient(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sent := func() (ids []string) {
+		for _, id := range d.IDs() {
+			if d.Pace(id) > 0 {
+				ids = append(ids, id)
+			}
+			if want := 17.1; c.Numbers[id].Rate > 0 && math.Abs(d.AssumedPace(id)-want) > 1e-9 {
+				t.Errorf("assumed pace of %s = %v, want the configured %v", id, d.AssumedPace(id), want)
+			}
+		}
+		return ids
+	}
+	if got, want := fmt.Sprint(sent()), "[company free main]"; got != want {
+		t.Errorf("before the service was asked: %s are sent, want %s", got, want)
+	}
+	if _, err := d.RefreshRates(t.Context(), client); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := fmt.Sprint(sent()), "[company free main tier]"; got != want {
+		t.Errorf("when the numbers are listed: %s are sent, want %s", got, want)
+	}
+	if _, err := d.RefreshConnections(t.Context(), client); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := fmt.Sprint(sent()), "[a alone b company free main tier]"; got != want {
+		t.Errorf("when the connections are listed too: %s are sent, want %s", got, want)
 	}
 }
 

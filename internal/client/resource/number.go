@@ -10,7 +10,7 @@ type Number struct {
 	Company    string  `json:"company,omitempty"`
 	Account    string  `json:"account,omitempty"`
 	Portfolio  string  `json:"portfolio,omitempty"`
-	Rate       float64 `json:"rate"`              // messages per second; 0: the service has not told it yet
+	Rate       float64 `json:"rate"`              // messages per second; 0: the service has not told it, or the tier, yet
 	Quality    string  `json:"quality,omitempty"` // GREEN, YELLOW, RED, as the service told it
 	// Tier is the number of people that the portfolio may reach in 24 hours; 0 means no limit. Reached
 	// is the number that it has reached.
