@@ -52,6 +52,16 @@ func ChangeHold(scope HoldScope, id string, c messaging.Change, at time.Time) Ho
 		Manual: row.effect == EventHoldsForGood}
 }
 
+// TemplateEdited is the reason of the hold of a run whose template was edited after its launch.
+const TemplateEdited = "template_edited"
+
+// EditedHold returns the hold of a run whose template was edited at a time after its launch. Only
+// an operator ends it, because the values of the run may not fit the new text.
+func EditedHold(run Run, at time.Time) Hold {
+	return Hold{Scope: HoldRun, ID: run.ID(), Reason: TemplateEdited, Source: HoldByEvent, Since: at, Manual: true,
+		Detail: "its template was edited after the launch, and the values of this run may not fit the new text: see `campaignd preview`"}
+}
+
 // templateSentences explain the events that hold a template.
 var templateSentences = map[string]string{
 	"PAUSED":           "the platform has paused the template because of its quality",

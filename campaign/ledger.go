@@ -96,6 +96,9 @@ type RunLedger interface {
 	// those of a pause, "" otherwise. It reports whether it changed the state. A run to be cancelled
 	// is never paused, and PausedByOperator pauses a run only while its Wanted is WantPause.
 	SetState(ctx context.Context, no RunNo, from []State, to State, reason PauseReason, detail string) (bool, error)
+	// MakeMarketing makes the run one of a marketing template: each later intent leaves out who has
+	// opted out of marketing. It may be repeated. Nothing takes it back.
+	MakeMarketing(ctx context.Context, no RunNo) error
 	// SetAssets stores the header media uploaded for this run. Each replaces the one of its
 	// connection. Run.Asset becomes the first of them, and Run.AssetUntil the earliest Until of all
 	// assets of the run.

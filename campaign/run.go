@@ -84,7 +84,8 @@ type Run struct {
 	// Template and Language are those of Definition. Template events are matched with them.
 	Template string
 	Language string
-	// Marketing means category MARKETING or unknown: opt-outs apply.
+	// Marketing means category MARKETING or unknown: opt-outs apply. The category may become MARKETING
+	// after the launch (RunLedger.MakeMarketing).
 	Marketing bool
 	// Budget is max_messages; 0: no limit. Taken counts the intents against it.
 	Budget int64
@@ -115,6 +116,10 @@ type Run struct {
 
 // ID names the run for people and scripts: campaign-no.
 func (r Run) ID() string { return fmt.Sprintf("%s-%d", r.Campaign, r.No) }
+
+// LaunchedBefore reports whether the run was launched before at, by the clock of the service. In
+// doubt it was.
+func (r Run) LaunchedBefore(at time.Time) bool { return r.CreatedAt.Before(at.Add(holdSkew)) }
 
 // ParentID is the id of the run whose rows a follow-up has.
 func (r Run) ParentID() string { return Run{No: r.Parent, Campaign: r.Campaign}.ID() }

@@ -5,6 +5,7 @@ type TemplateEvent struct {
 	Name     string
 	Language string // as sent: en_US
 	Event    string // in upper case: APPROVED, PAUSED, DISABLED ...; Effect says what it means
+	Category string // in upper case: that of the template from now on; "": the event tells none
 	Reason   string // for the operator
 }
 
@@ -41,7 +42,7 @@ var templateEffects = map[string]EventEffect{
 	"UNARCHIVED": EventLifts,
 
 	"PAUSED":    EventHolds, // for 3 hours, the second time 6 hours, then DISABLED
-	"PENDING":   EventHolds, // edited, and in review again
+	"PENDING":   EventHolds, // edited, and in review again: see Edited
 	"IN_APPEAL": EventHolds, // an appeal against a rejection or disabling
 	"REJECTED":  EventHolds, // may be edited or appealed
 	"ARCHIVED":  EventHolds, // deleted after 28 days unless it is unarchived
@@ -54,3 +55,10 @@ var templateEffects = map[string]EventEffect{
 
 // Effect returns what the event does to the holds of its template.
 func (e TemplateEvent) Effect() EventEffect { return templateEffects[e.Event] }
+
+// Edited reports whether somebody edited the template. The approval of the new text lifts the hold
+// of the template, but not those of the runs that were launched with the old one (EditedHold).
+func (e TemplateEvent) Edited() bool { return e.Event == "PENDING" }
+
+// MadeMarketing reports whether the platform counts the template as marketing from now on.
+func (e TemplateEvent) MadeMarketing() bool { return e.Category == "MARKETING" }

@@ -21,7 +21,6 @@ type run struct {
 	move        bool // limits.move
 	template    string
 	language    string
-	marketing   bool
 	assetUntil  time.Time // with which assets were read
 	definition  *file.Definition
 	policy      campaign.OnUncertain
@@ -49,7 +48,7 @@ func compile(s campaign.Run) (*run, error) {
 	}
 	r := &run{
 		no: s.No, id: s.ID(), render: render, connections: d.Connections, move: d.Limits.Move,
-		template: s.Template, language: s.Language, marketing: s.Marketing,
+		template: s.Template, language: s.Language,
 		definition: d, policy: d.Policies.OnUncertain, cap: d.Policies.FrequencyCap,
 		doubtWindow: time.Duration(d.Policies.DoubtWindow), notAfter: time.Duration(d.Limits.NotAfter),
 		started: s.CreatedAt, zone: time.UTC,

@@ -25,12 +25,13 @@ import (
 // without a segment of a run uses the shares of its own runs alone, and leaves that run's share to
 // the others.
 
-// terms are the facts that a run's shares depend on. They change while the run is sent.
+// terms are the facts that a run's shares and units depend on. They change while the run is sent.
 type terms struct {
 	campaign.RunLimits
-	ends time.Time // its deadline; zero: none
-	need float64   // plan.JustEnough over all numbers, in messages per second
-	pace float64   // the sum of the paces of its numbers that are not held, in messages per second; 0: not known
+	marketing bool      // campaign.Run.Marketing
+	ends      time.Time // its deadline; zero: none
+	need      float64   // plan.JustEnough over all numbers, in messages per second
+	pace      float64   // the sum of the paces of its numbers that are not held, in messages per second; 0: not known
 }
 
 // terms are the run's terms now; zero before setTerms.
@@ -44,9 +45,10 @@ func (r *run) terms() terms {
 // ownRate is the run's own limit, in messages per second over all numbers; 0: none.
 func (r *run) ownRate() float64 { return r.terms().Rate }
 
-// setTerms reads the limits of the run, and computes the rate that its deadline needs.
+// setTerms reads the limits and the category of the run, and computes the rate that its deadline
+// needs.
 func (e *Engine) setTerms(ctx context.Context, r *run, s campaign.Run, now time.Time) error {
-	t := terms{RunLimits: r.definition.LimitsOf(s)}
+	t := terms{RunLimits: r.definition.LimitsOf(s), marketing: s.Marketing}
 	t.ends = t.Ends(s.CreatedAt)
 	for _, c := range r.connections {
 		if _, held := e.heldBy(c, r, now); !held {

@@ -124,7 +124,7 @@ func (u *units) drawOne(ctx context.Context, q Quota, r *run, n int, now time.Ti
 		s = throttle.NewStock(u.o.Counter, u.o.Spent)
 		u.stocks[q.By] = s
 	}
-	d, err := s.Draw(ctx, q.Quota, n, !r.marketing)
+	d, err := s.Draw(ctx, q.Quota, n, !r.terms().marketing)
 	switch {
 	case errors.Is(err, throttle.ErrUnavailable):
 		u.number.unasked(now, err)

@@ -60,7 +60,7 @@ exit code is 1 if the service refused one. Templates without a file stay as they
 compared: change a text with it.
 
 An edited template is reviewed again, and meanwhile its messages are refused: with unfinished runs of an approved template, an
-edit wants --yes. A push can be repeated.`,
+edit wants --yes. These runs then wait until an operator lifts their holds (campaignd holds). A push can be repeated.`,
 		Example: `  campaignd templates push
   campaignd templates push marketing/templates --connection conn_1 -o json
   campaignd templates push --yes`,

@@ -16,8 +16,7 @@ import (
 // fold turns the events of one request into facts for the ledger and counts the events. It asks
 // once what an event means, then appends the facts. platform says that the platform itself signed
 // them.
-func (i *Intake) fold(events []messaging.Event, received time.Time, platform bool) campaign.Events {
-	var facts campaign.Events
+func (i *Intake) fold(events []messaging.Event, received time.Time, platform bool) (facts campaign.Events, changes []change) {
 	if len(events) > 1 {
 		facts.Statuses = make([]campaign.StatusEvent, 0, len(events))
 	}
@@ -55,6 +54,7 @@ func (i *Intake) fold(events []messaging.Event, received time.Time, platform boo
 		var m meaning
 		i.read(&m, e, own, received)
 		i.append(&facts, e, &m, own, received)
+		changes = append(changes, m.changes...)
 		if platform && e.Kind == messaging.KindStatus && e.Mark != "" {
 			s := &facts.Statuses[len(facts.Statuses)-1]
 			if s.Mark = i.mark(e.Mark); s.Mark != campaign.ForeignMark() { // another program's message has no bill here
@@ -62,7 +62,7 @@ func (i *Intake) fold(events []messaging.Event, received time.Time, platform boo
 			}
 		}
 	}
-	return facts
+	return facts, changes
 }
 
 // mark returns the attempt of a mark. A mark that is not one of this ledger proves nothing, and is

@@ -78,7 +78,8 @@ func (i *Intake) accountsOf(e *messaging.Event) []string {
 
 // liftedBy returns the accounts whose holds an event lifts: those that it is about, and those that
 // may be the same business account (Options.Peers). A hold that ends too early begins again with
-// the next refusal; a hold that no event ends needs an operator.
+// the next refusal; a hold that no event ends needs an operator. A change of a template counts for
+// the same accounts.
 func (i *Intake) liftedBy(e *messaging.Event, about []string) []string {
 	ids := slices.Clone(about)
 	for _, id := range i.o.Peers(e.Connection) {
@@ -92,7 +93,8 @@ func (i *Intake) liftedBy(e *messaging.Event, about []string) []string {
 // readTemplate logs every template event for the operator. The ledger gets only those that begin or
 // end a hold. own is the event's own time. The ledger decides from when a lift counts.
 func (i *Intake) readTemplate(m *meaning, e *messaging.Event, own, received time.Time) {
-	r := campaign.TemplateEvent{Name: e.Review.Name, Language: e.Review.Language, Event: e.Review.Event, Reason: e.Review.Reason}
+	r := campaign.TemplateEvent{Name: e.Review.Name, Language: e.Review.Language, Event: e.Review.Event,
+		Category: e.Review.Category, Reason: e.Review.Reason}
 	effect := r.Effect()
 	if strings.ContainsRune(r.Name+r.Language, 0) { // PostgreSQL stores no NUL, so no run uses such a template
 		effect = campaign.EventNoted
@@ -101,6 +103,9 @@ func (i *Intake) readTemplate(m *meaning, e *messaging.Event, own, received time
 	accounts := i.accountsOf(e)
 	if len(accounts) == 0 {
 		accounts = []string{""} // the template of every account
+	}
+	if r.Edited() || r.MadeMarketing() {
+		m.changes = append(m.changes, change{r, i.liftedBy(e, accounts), e.At})
 	}
 	level, line := slog.LevelWarn, ""
 	switch effect {

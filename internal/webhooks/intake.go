@@ -43,9 +43,10 @@ type Intake struct {
 
 // queued is one verified request that waits for its commit.
 type queued struct {
-	facts  campaign.Events
-	events int        // facts in all lists
-	answer chan error // the result of the commit; buffered, so the writer never waits for a request
+	facts   campaign.Events
+	changes []change
+	events  int        // facts in all lists, and changes
+	answer  chan error // the result of the commit; buffered, so the writer never waits for a request
 }
 
 // New makes an Intake. The verifier may be nil if the options have Platforms. An error names the
@@ -191,8 +192,8 @@ func telling(events []messaging.Event) bool {
 
 // queued is the facts of the events of one request.
 func (i *Intake) queued(events []messaging.Event, received time.Time, platform bool) *queued {
-	facts := i.fold(events, received.UTC(), platform)
-	return &queued{facts: facts, events: facts.Len(), answer: make(chan error, 1)}
+	facts, changes := i.fold(events, received.UTC(), platform)
+	return &queued{facts: facts, changes: changes, events: facts.Len() + len(changes), answer: make(chan error, 1)}
 }
 
 // told says what the log has about requests without a signature: it is told once, and not after an

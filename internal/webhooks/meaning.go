@@ -25,8 +25,9 @@ type meaning struct {
 	// replies means that a customer wrote something else than an opt-out, or pressed another button.
 	replies bool
 
-	holds []campaign.Hold
-	lifts []campaign.Lift
+	holds   []campaign.Hold
+	lifts   []campaign.Lift
+	changes []change
 
 	// votes means that the breaker of the connection counts the status of the message, and failure
 	// says why the message failed.

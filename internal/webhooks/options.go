@@ -48,6 +48,8 @@ type Options struct {
 	// opens a service window (docs/limits.md#tier). It is called by many goroutines at once. Default:
 	// no connection has one.
 	Tiered func(connection string) bool
+	// Runs keeps the runs that changes of their templates are about. Default: nil, for no runs.
+	Runs Runs
 	// Heard is called for the events of each request, once for each connection, and for each message
 	// of a customer with its time (throttle.Sharer). It must not block. Default: it does nothing.
 	Heard func(connection string, at time.Time, message bool)

@@ -157,7 +157,7 @@ func FuzzServeHTTP(f *testing.F) {
 		before := i.Counts()
 		w := post(i, body)
 		events, err := i.o.Decode([]byte(body))
-		facts := i.fold(events, time.Now(), false)
+		facts, _ := i.fold(events, time.Now(), false)
 		stored := m.all()
 		switch {
 		case w.Code == http.StatusNoContent:

@@ -129,7 +129,12 @@ func (w *writer) commit(ctx context.Context, first *queued) {
 
 	applying, cancel := context.WithTimeout(ctx, commitTime)
 	applying, span := tracing.Begin(applying, "apply events", tracing.Fact{Key: "campaignd.events", Count: int64(events)})
-	applied, err := w.ledger.Apply(applying, facts)
+	var applied campaign.Applied
+	holds, err := w.changed(applying)
+	if err == nil {
+		facts.Holds = append(facts.Holds, holds...)
+		applied, err = w.ledger.Apply(applying, facts)
+	}
 	cancel()
 	if err != nil {
 		span.End("not_stored")

@@ -231,6 +231,24 @@ var intentPromises = []promise{
 		f.done(f.l.Suppress(f.ctx, []campaign.Suppression{{Key: key(0), Scope: campaign.ScopeMarketing}}))
 		f.sent(f.lease(r.No, long), 0, 1)
 	}},
+	{"ARunThatBecomesMarketingObeysOptOutsFromThenOn", func(f *fixture) {
+		r := f.imported(4, func(r *campaign.Run) { r.Marketing = false })
+		for seq := range int64(4) {
+			f.done(f.l.Suppress(f.ctx, []campaign.Suppression{{Key: key(seq), Scope: campaign.ScopeMarketing}}))
+		}
+		l := f.lease(r.No, long)
+		f.sent(l, 0, 2)
+		for range 2 {
+			f.ok(f.l.MakeMarketing(f.ctx, r.No))
+		}
+		want := campaign.Granted{To: 4, Skipped: map[int64]campaign.SkipReason{2: campaign.OptedOut, 3: campaign.OptedOut}}
+		if d := cmp.Diff(want, f.intend(intent(l, 2, 4))); d != "" {
+			f.Errorf("-want +got:\n%s", d)
+		}
+		if got := f.run(r.No); !got.Marketing {
+			f.Errorf("got %+v, want it marketing", got)
+		}
+	}},
 	{"AStopBetweenTwoAttemptsIsObeyed", func(f *fixture) {
 		r, l := f.begun(2, 1)
 		f.record(deferral(l, 0, at(0)))

@@ -109,8 +109,8 @@ var runPromises = []promise{
 		_, _, err4 := f.l.Tallies(f.ctx, 9)
 		_, _, err5 := f.l.Audit(f.ctx, 9, 1)
 		_, err6 := f.l.LastEventAt(f.ctx, 9)
-		for i, err := range []error{err, err2, err3, f.l.SetAssets(f.ctx, 9, nil), f.l.AppendRows(f.ctx, 9, 0, nil, nil),
-			f.l.FinishImport(f.ctx, 9, 0, campaign.Ready), err4, err5, err6} {
+		for i, err := range []error{err, err2, err3, f.l.SetAssets(f.ctx, 9, nil), f.l.MakeMarketing(f.ctx, 9),
+			f.l.AppendRows(f.ctx, 9, 0, nil, nil), f.l.FinishImport(f.ctx, 9, 0, campaign.Ready), err4, err5, err6} {
 			if !errors.Is(err, campaign.ErrNoRun) {
 				f.Errorf("call %d: %v, want ErrNoRun", i, err)
 			}

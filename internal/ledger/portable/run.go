@@ -162,6 +162,19 @@ func (l *Ledger) SetLimits(ctx context.Context, no campaign.RunNo, c campaign.Li
 	return out, err
 }
 
+const sqlMakeMarketing = `UPDATE run SET marketing = $1 WHERE no = $2`
+
+// MakeMarketing implements campaign.RunLedger.
+func (l *Ledger) MakeMarketing(ctx context.Context, no campaign.RunNo) error {
+	return l.db.Change(ctx, Sending, func(t Tx) error {
+		if _, _, err := lockRun(t, no); err != nil {
+			return err
+		}
+		_, err := t.Exec(sqlMakeMarketing, true, int64(no))
+		return err
+	})
+}
+
 const (
 	sqlUnstarted = `SELECT started_at = 0 FROM run WHERE no = $1`
 	sqlSetState  = `UPDATE run SET state = $1, reason = $2, detail = $3,
