@@ -91,6 +91,22 @@ func checkBody(use *TemplateUse, t *messaging.TemplateRecord, say sayer) {
 	}
 }
 
+// CheckOrder compares the named variables of the body in the templates of two connections'
+// accounts. One list of values fills both in the order of their texts, so a name that both have
+// must be at the same place.
+func CheckOrder(a, b *messaging.TemplateRecord, first, second string, say sayer) {
+	one, other := a.Component("BODY").Variables(), b.Component("BODY").Variables()
+	for i, v := range one {
+		if at := slices.Index(other, v); at >= 0 && at != i && (v[0] < '0' || v[0] > '9') {
+			say(LevelError, "template.body",
+				fmt.Sprintf("the body of the template has its variables in another order on connection %s (%s) than on %s (%s), "+
+					"so its values would be exchanged", second, strings.Join(other, ", "), first, strings.Join(one, ", ")),
+				"give both accounts the same text, or send over them with two campaigns")
+			return
+		}
+	}
+}
+
 func checkRecordHeader(use *TemplateUse, h messaging.Component, say sayer) {
 	kind, media := use.Header.Media()
 	switch h.Format {

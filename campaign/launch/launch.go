@@ -32,6 +32,8 @@ type Request struct {
 	Service messaging.Service
 	// Rate is PreflightInput.Rate.
 	Rate func(connection string) float64
+	// Company is PreflightInput.Company.
+	Company func(connection string) string
 	// Commerce is PreflightInput.Commerce.
 	Commerce bool
 	// File is the path of the campaign file; header files are relative to it.
@@ -255,7 +257,7 @@ func (l Request) again(ctx context.Context, def *file.Definition, run campaign.R
 func (l Request) check(ctx context.Context, def *file.Definition, list string) (*Preflight, error) {
 	in := PreflightInput{
 		Definition: def, Source: l.Source, File: l.File, List: list, Service: l.Service, Suppressions: l.Ledger, Rejects: l.Rejects,
-		Rate: l.Rate, Commerce: l.Commerce, Offer: l.offer, Progress: func(rows int64) { l.progress("checking", rows) },
+		Rate: l.Rate, Company: l.Company, Commerce: l.Commerce, Offer: l.offer, Progress: func(rows int64) { l.progress("checking", rows) },
 	}
 	checked, err := RunPreflight(ctx, in)
 	if err == nil && checked.OK() && !strings.HasPrefix(l.Key, campaign.FiringKey) {

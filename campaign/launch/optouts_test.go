@@ -94,6 +94,40 @@ func TestManyOptOutsPauseARunOnce(t *testing.T) {
 	}
 }
 
+// An opt-out from one company counts where the run sends for that company: the configured one of a
+// connection, else the one that the service tells.
+func TestPreflightCountsOptOutsOfConfiguredCompanies(t *testing.T) {
+	l := openLedger(t)
+	stop := func(to, company string) campaign.Suppression {
+		s := campaign.NewSuppression(recipients.Key(to), to, campaign.ScopeMarketing, "stop", time.Now())
+		s.Company = company
+		return s
+	}
+	if _, err := l.Suppress(t.Context(), []campaign.Suppression{
+		stop("+2348031234501", "co_own"), stop("+2348031234502", "co_of_conn_1"), stop("+33612345678", "co_of_conn_2"),
+	}); err != nil {
+		t.Fatal(err)
+	}
+	own := func(connection string) string { return map[string]string{"conn_1": "co_own"}[connection] }
+	for _, c := range []struct {
+		name    string
+		company func(string) string
+		want    int64
+	}{{"configured", own, 2}, {"told", nil, 2}, {"none configured", func(string) string { return "" }, 2}} {
+		in := springInput(t, springFile, springList)
+		in.Service, in.Suppressions, in.Company = &clients{account: service()}, l, c.company
+		p := preflight(t, in)
+		at := map[string]bool{}
+		for _, e := range p.Examples {
+			at[e.To] = at[e.To] || e.Reason == campaign.OptedOut
+		}
+		own := c.name == "configured"
+		if p.Skipped[campaign.OptedOut] != c.want || at["+2348031234501"] != own || at["+2348031234502"] == own {
+			t.Errorf("%s: skipped %v, with %v; want %d opted out", c.name, p.Skipped, p.Examples, c.want)
+		}
+	}
+}
+
 // Opt-outs from between the launch and the start of a run say nothing of its messages.
 func TestOptOutsCountFromTheStart(t *testing.T) {
 	l := openLedger(t)

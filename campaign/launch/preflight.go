@@ -35,6 +35,9 @@ type PreflightInput struct {
 	// Rate returns the configured limit of a connection in messages per second, 0 for none; it may be
 	// nil.
 	Rate func(connection string) float64
+	// Company returns the configured company of a connection, which counts for opt-outs before the one
+	// that the service tells; "" for none. It may be nil.
+	Company func(connection string) string
 	// Commerce says that a commerce platform is configured, which holdout and conversions need.
 	Commerce bool
 	// Offer is what the commerce platform told of an audience; nil: the list is of no audience.
@@ -239,6 +242,7 @@ type check struct {
 	noTier   bool  // a number is unlimited or its tier is not known, so tiers is no limit
 	suspects file.Suspects
 	sticky   *sticky
+	listedBy string // the connection whose account has Preflight.Template
 	// companies are those that the connections belong to; "": one is not known.
 	companies []string
 }

@@ -58,7 +58,6 @@ func (c *check) service(ctx context.Context) error {
 		if j := slices.IndexFunc(numbers, func(n messaging.Number) bool { return n.ConnectionID == id }); j >= 0 {
 			n, told = numbers[j], true
 		}
-		c.companies = append(c.companies, known[at].CompanyID)
 		if f := known[at].Files; f != "" {
 			holders[f] = true
 		}
@@ -89,6 +88,11 @@ func reaches(ids []string) string {
 // connection adds what is known of one connection. told is false if the service could be asked for
 // its pace and did not tell it.
 func (c *check) connection(id string, k messaging.Connection, n messaging.Number, told bool) {
+	company := k.CompanyID
+	if c.in.Company != nil {
+		company = cmp.Or(c.in.Company(id), company)
+	}
+	c.companies = append(c.companies, company)
 	pace, configured := defaultPace(n), false
 	if c.in.Rate != nil && c.in.Rate(id) > 0 {
 		pace, configured = defaultPace(messaging.Number{Throughput: c.in.Rate(id), Coexistence: n.Coexistence}), true
@@ -145,8 +149,9 @@ func (c *check) template(id string, all []messaging.TemplateRecord, err error) e
 	file.CheckRecord(&c.d.Template, t, id, c.say)
 	file.CheckLink(c.d, t, id, c.say)
 	if c.p.Template == nil {
-		c.p.Template = t
+		c.p.Template, c.listedBy = t, id
 	}
+	file.CheckOrder(c.p.Template, t, c.listedBy, id, c.say)
 	// Two accounts may give the same name different categories: opt-outs apply if they do in one of
 	// them.
 	if t.Category == "MARKETING" || c.p.Template == t {

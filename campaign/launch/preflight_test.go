@@ -132,6 +132,7 @@ func TestPreflightComparesWithTheTemplateOfEachAccount(t *testing.T) {
 			`the body of the template has 3 variables, and 2 are filled`},
 		{"named", edit(func(r *messaging.TemplateRecord) { r.Components[1].Text = "{{name}} {{rate}}" }), file.LevelWarning,
 			`named variables (name, rate)`},
+		{"another order of numbers", edit(func(r *messaging.TemplateRecord) { r.Components[1].Text = "{{2}} {{1}}" }), "", ""},
 		{"video", edit(func(r *messaging.TemplateRecord) { r.Components[0].Format = "VIDEO" }), file.LevelError,
 			`template.header.image: the template's header is of type video`},
 		{"no header", edit(func(r *messaging.TemplateRecord) { r.Components = r.Components[1:] }), file.LevelError,
@@ -183,6 +184,25 @@ func TestPreflightComparesWithTheTemplateOfEachAccount(t *testing.T) {
 		}
 		if !p.Marketing {
 			t.Errorf("%s: marketing = false, want true", c.name)
+		}
+	}
+}
+
+// Values are sent in the order of the text, so the texts of two accounts must have one order.
+func TestPreflightRefusesVariablesInAnotherOrder(t *testing.T) {
+	for text, refused := range map[string]bool{"{{rate}} for {{name}}": true, "{{name}}: {{rate}}": false, "{{who}}: {{off}}": false} {
+		a := service()
+		for c, text := range map[string]string{"conn_1": "{{name}} {{rate}}", "conn_2": text} {
+			r := spring()
+			r.Components[1].Text = text
+			a.templates[c] = []messaging.TemplateRecord{r}
+		}
+		in := springInput(t, springFile, springList)
+		in.Service = a
+		p := preflight(t, in)
+		const want = "in another order on connection conn_2 (rate, name) than on conn_1 (name, rate), so its values would be exchanged"
+		if got := fmt.Sprint(p.Errors()); strings.Contains(got, want) != refused || p.OK() == refused {
+			t.Errorf("%s: got %s, want it refused: %v, with %q", text, got, refused, want)
 		}
 	}
 }

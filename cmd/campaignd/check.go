@@ -133,7 +133,8 @@ func (p *program) check(ctx context.Context, path string, f checkFlags) (_ *laun
 		}
 		defer func() { err = errors.Join(err, done()) }()
 	}
-	if in.Rate, in.Commerce = c.Rate, c.Commerce.Configured(); in.List == "" {
+	in.Rate, in.Company, in.Commerce = c.Rate, c.Company, c.Commerce.Configured()
+	if in.List == "" {
 		if in.List = file.Beside(path, def.Recipients.File); in.List == "" {
 			return nil, command.Invalid(fmt.Errorf("%s names no list: set recipients.file, or pass --recipients FILE", path))
 		}

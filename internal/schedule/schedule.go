@@ -120,7 +120,7 @@ func (sc *Scheduler) Fire(ctx context.Context, s Scheduled, f campaign.Firing, e
 // Launch returns the launch of a campaign file by the schedule.
 func (sc *Scheduler) Launch(file, key string) launch.Request {
 	return launch.Request{
-		Rate: sc.o.Config.Rate, Commerce: sc.o.Config.Commerce.Configured(),
+		Rate: sc.o.Config.Rate, Company: sc.o.Config.Company, Commerce: sc.o.Config.Commerce.Configured(),
 		Ledger: sc.o.Ledger, Service: sc.o.Service, File: file, Key: key,
 		Owner: sc.o.Owner, Lease: time.Duration(sc.o.Config.Sending.Lease), NoWait: true, Unattended: true,
 	}
