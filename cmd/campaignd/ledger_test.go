@@ -212,6 +212,10 @@ func TestSendingWithoutTheReplayIsStated(t *testing.T) {
 		{"follow-up", "orders-1", "--where", "unknown=restored"}} {
 		wantIn(t, strings.Join(again, " "), d.want(1, again...).stderr, "were lost and not replayed", "--not-replayed")
 	}
+	for _, none := range [][]string{{}, {"--unknown", "keep"}} {
+		none = append([]string{"resolve", "orders-1", "--not-replayed"}, none...)
+		wantIn(t, strings.Join(none, " "), d.want(2, none...).stderr, "--not-replayed needs --unknown resend")
+	}
 	d.want(0, "resolve", "orders-1", "--unknown", "resend", "--not-replayed")
 	wantIn(t, "actions", d.want(0, "actions").stdout, "unknown; not replayed", "quarantine", "lost 2s since 2")
 }

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -41,6 +42,9 @@ who got the message. --not-replayed sends without them, and the log of actions k
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if unknown != "" && unknown != "resend" && unknown != "keep" {
 			return Invalid(fmt.Errorf("--unknown %q is neither resend nor keep", unknown))
+		}
+		if notReplayed && unknown != "resend" {
+			return Invalid(errors.New("--not-replayed needs --unknown resend: without it nothing is sent again"))
 		}
 		return p.WithOperations(cmd.Context(), ToChange, func(d Operations) error {
 			seen, err := d.Doubts(cmd.Context(), args[0])
