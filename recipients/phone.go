@@ -20,7 +20,7 @@ import (
 //   - with a region, the row's own or the default one, a number as it is dialled there: national
 //     (0803 123 4567), with the country code but without + (234803...), or with the region's own
 //     international prefix (00..., 011...). Each must result in a valid number, since the reading
-//     is a guess.
+//     is a guess; at ValidatePossible in a possible one.
 //   - with Options.International and without a region, a number whose country code has no + before
 //     it, or 00.
 //
