@@ -66,10 +66,11 @@ type Redis struct {
 	server                             server
 	clock                              clock
 
-	mu    sync.Mutex
-	news  map[string]*news // by key
-	keys  map[string]*memory
-	swept time.Time // when idle keys were last forgotten
+	mu     sync.Mutex
+	news   map[string]*news // by key
+	counts map[string]count
+	keys   map[string]*memory
+	swept  time.Time // when idle keys were last forgotten
 }
 
 // memory is what this process knows of a key. A key has one lease at a time, because the reply to a
@@ -154,6 +155,7 @@ func NewRedis(ctx context.Context, address string, o Options) (*Redis, error) {
 		unitsFor:     UnitsFor,
 		clock:        clock{base: time.Now()},
 		news:         make(map[string]*news),
+		counts:       make(map[string]count),
 		keys:         make(map[string]*memory),
 	}
 	r.server.init(options, o.Log)

@@ -41,6 +41,27 @@ func (n *news) add(second int64, messages int) {
 	n.seconds[second] += messages
 }
 
+// count is what this process was told of the count of a key's messages that came in.
+type count struct {
+	since string    // when it began, by Redis's clock
+	told  time.Time // when the server last answered
+	lost  time.Time // when a later count was seen in place of one that cannot have expired
+}
+
+// lost notes when the count of key began, and returns when it was last lost; zero: never.
+func (r *Redis) lost(key, since string) time.Time {
+	now := time.Now()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c := r.counts[key]
+	if c.since != "" && c.since != since && now.Sub(c.told) < inboundFor {
+		c.lost = now.UTC()
+	}
+	c.since, c.told = since, now
+	r.counts[key] = c
+	return c.lost
+}
+
 // newsOf returns the news of key, and makes them if there are none. The caller holds the lock.
 func (r *Redis) newsOf(key string) *news {
 	n := r.news[key]
@@ -60,6 +81,9 @@ func (r *Redis) Share(ctx context.Context, key string, own throughput.Measured) 
 	}
 	text := ""
 	if own != (throughput.Measured{}) {
+		r.mu.Lock()
+		own.Lost = r.counts[key].lost // for a process that begins now
+		r.mu.Unlock()
 		raw, err := json.Marshal(own)
 		if err != nil {
 			return throughput.Measured{}, err
@@ -82,11 +106,11 @@ func (r *Redis) Share(ctx context.Context, key string, own throughput.Measured) 
 		r.keep(key, told)
 		return throughput.Measured{}, fmt.Errorf("%w: redis: %w", ErrUnavailable, err)
 	}
-	all, err := parseShared(reply)
+	all, since, err := parseShared(reply)
 	if err != nil {
 		return throughput.Measured{}, fmt.Errorf("%w: redis: %w", ErrUnavailable, err)
 	}
-	return all, nil
+	return all.Merge(throughput.Measured{Lost: r.lost(key, since)}), nil
 }
 
 // keep takes news back that may not have arrived: messages that count twice slow a number for 10
@@ -105,26 +129,27 @@ func (r *Redis) keep(key string, told *news) {
 }
 
 // parseShared reads the script's reply.
-func parseShared(reply any) (all throughput.Measured, err error) {
+func parseShared(reply any) (all throughput.Measured, since string, err error) {
 	parts, _ := reply.([]any)
-	if len(parts) < 3 {
-		return all, fmt.Errorf("the script answered %v", reply)
+	if len(parts) < 4 {
+		return all, "", fmt.Errorf("the script answered %v", reply)
 	}
-	for _, text := range parts[3:] {
+	for _, text := range parts[4:] {
 		var one throughput.Measured
 		if err := json.Unmarshal([]byte(fmt.Sprint(text)), &one); err != nil {
-			return all, fmt.Errorf("what a process shared cannot be read: %w", err)
+			return all, "", fmt.Errorf("what a process shared cannot be read: %w", err)
 		}
 		all = all.Merge(one)
 	}
 	most, ok := parts[0].(int64)
 	quiet, ok1 := parts[1].(int64)
 	heard, ok2 := parts[2].(int64)
-	if !ok || !ok1 || !ok2 {
-		return all, fmt.Errorf("the script answered %v", reply)
+	since, ok3 := parts[3].(string)
+	if !ok || !ok1 || !ok2 || !ok3 {
+		return all, "", fmt.Errorf("the script answered %v", reply)
 	}
 	all.Inbound, all.Quiet, all.Heard = int(most), int(quiet), heard == 1
-	return all, nil
+	return all, since, nil
 }
 
 // sharedSoon is how long after a lease of a key its sender is expected to share again.

@@ -82,6 +82,43 @@ func TestALostRateIsTakenFromThoseWhoKnowIt(t *testing.T) {
 	}
 }
 
+// A server that lost its memory knows what comes in since then alone: each process notices it, one
+// that begins later is told, and nobody learns a pace for 10 minutes.
+func TestALostCountOfInboundIsNoticed(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	all := sharing(t, server, 3, 0)
+	way := throughput.Way{Latest: time.Millisecond}
+	share := func(l throttle.Limiter) throughput.Measured {
+		t.Helper()
+		l.(throttle.Sharer).Heard("conn_1", time.Now(), true)
+		own := throughput.Measured{Messages: throughput.LearnAfter, Usual: way, Whole: way}
+		got, err := l.(throttle.Sharer).Share(t.Context(), "conn_1", own)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	pace := throughput.Number{}.Pace()
+	for _, l := range []throttle.Limiter{all[0], all[1], all[0]} {
+		if got := pace.Learn(share(l), time.Now()); got.Rate <= pace.Rate {
+			t.Fatalf("before the loss: got %v, want it learned", got)
+		}
+	}
+	server.Do("FLUSHALL")
+	began := time.Now()
+	for _, i := range []int{0, 1, 0, 2} { // one of them shares again what it noticed
+		m := share(all[i])
+		got := pace.Learn(m, began.Add(9*time.Minute))
+		if m.Lost.Before(began) || got.Rate > pace.Rate || !strings.Contains(got.Why, "was lost with the memory of Redis") {
+			t.Errorf("process %d: got %v, lost at %v; want the pace %v since the loss", i, got, m.Lost, pace.Rate)
+		}
+		if got := pace.Learn(m, began.Add(11*time.Minute)); got.Rate <= pace.Rate {
+			t.Errorf("process %d after 10 minutes: got %v, want it learned", i, got)
+		}
+	}
+}
+
 // Answers that a process heard are not lost while Redis is away.
 func TestAnswersWaitForTheServer(t *testing.T) {
 	t.Parallel()

@@ -5,18 +5,20 @@
 --                         of one of its seconds; p<process>, when a process last shared and what
 --                         it measured. Expires 11 minutes after the last call
 -- KEYS[2]  {n:<key>}:in   a hash: messages that came in, by their second since 1970, for 10
---                         minutes; swept, up to where older ones are removed
+--                         minutes; swept, up to where older ones are removed; since, when the hash
+--                         began. Expires 11 minutes after the last call
 -- ARGV[1]  the process, ARGV[2] what it measured; '': nothing
 -- ARGV[3]  1 when it heard an event since its last call; else 0
 -- ARGV[4]  and further: a second, and how many messages came in then
 --
--- Returns {most, quiet, heard, measured...}: the most messages of a second in 10 minutes and in the
--- quietest of them, 1 if an event came in then, and what each process measured that shared in the
--- last minute.
+-- Returns {most, quiet, heard, since, measured...}: the most messages of a second in 10 minutes and
+-- in the quietest of them, 1 if an event came in then, when the count began, and what each process
+-- measured that shared in the last minute.
 --
 -- Clock: Redis TIME; the seconds are those of the service's clock.
 
-local way, inbound, now = KEYS[1], KEYS[2], tonumber(redis.call('TIME')[1])
+local way, inbound, time = KEYS[1], KEYS[2], redis.call('TIME')
+local now = tonumber(time[1])
 
 if ARGV[2] ~= '' then redis.call('HSET', way, 'p' .. ARGV[1], now .. ' ' .. ARGV[2]) end
 if ARGV[3] == '1' then redis.call('HSET', way, 'heard', now) end
@@ -30,8 +32,8 @@ if #ARGV > 3 then
   local swept = tonumber(redis.call('HGET', inbound, 'swept') or '0')
   for second = math.max(swept, first - 660), first - 1 do redis.call('HDEL', inbound, second) end
   redis.call('HSET', inbound, 'swept', first)
-  redis.call('PEXPIRE', inbound, 660000)
 end
+redis.call('HSETNX', inbound, 'since', time[1] .. '.' .. time[2])
 
 local minute = math.floor(now / 60)
 local heard, minutes, measured, all = 0, {}, {}, redis.call('HGETALL', way)
@@ -54,4 +56,5 @@ for past = minute - 10, minute - 1 do
   most, quiet = math.max(most, minutes[past] or 0), math.min(quiet, minutes[past] or 0)
 end
 redis.call('PEXPIRE', way, 660000)
-return {most, quiet, heard, unpack(measured)}
+redis.call('PEXPIRE', inbound, 660000)
+return {most, quiet, heard, redis.call('HGET', inbound, 'since'), unpack(measured)}

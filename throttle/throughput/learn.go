@@ -14,6 +14,9 @@ const (
 	// AfterRefusal is how long a number keeps the pace of Number.Pace after the service refused a
 	// message for its throughput.
 	AfterRefusal = 10 * time.Minute
+	// AfterLoss is how long it keeps that pace after the messages that came in were lost: as long as
+	// each of them counts.
+	AfterLoss = 10 * time.Minute
 	// Together is how long slots wait for each other at most, so that one wake-up of the process sends
 	// several messages. A number whose slots lie closer has at least this jitter.
 	Together = 15 * time.Millisecond
@@ -57,6 +60,7 @@ type Measured struct {
 	Quiet        int       // and in the quietest of these minutes
 	Heard        bool      // events of the number come in, so Inbound counts
 	Refused      time.Time // when the service last refused a message for its throughput
+	Lost         time.Time // when it was noticed that what came in before had been lost; zero: nothing was
 }
 
 // kept is how many messages of a second are kept for inbound: the most of the last 10 minutes and
@@ -81,6 +85,9 @@ func (m Measured) Merge(o Measured) Measured {
 	m.Messages += o.Messages
 	if o.Refused.After(m.Refused) {
 		m.Refused = o.Refused
+	}
+	if o.Lost.After(m.Lost) {
+		m.Lost = o.Lost
 	}
 	return m
 }
@@ -129,6 +136,10 @@ func (p Pace) Learn(m Measured, now time.Time) Learned {
 	case now.Before(m.Refused.Add(AfterRefusal)):
 		l.Why = "the service refused a message for the number's throughput; until " +
 			m.Refused.Add(AfterRefusal).UTC().Format("15:04:05") + " UTC it stays so"
+		return l
+	case now.Before(m.Lost.Add(AfterLoss)):
+		l.Why = "what came in before " + m.Lost.UTC().Format("15:04:05") + " UTC was lost with the memory of Redis; until " +
+			m.Lost.Add(AfterLoss).UTC().Format("15:04:05") + " UTC it stays so"
 		return l
 	case m.Messages < LearnAfter:
 		l.Why = fmt.Sprintf("%d of %d messages are measured", m.Messages, LearnAfter)

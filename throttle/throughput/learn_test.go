@@ -30,6 +30,8 @@ func TestALearnedPaceIsItsSum(t *testing.T) {
 	refused.Refused = now.Add(-9 * time.Minute)
 	forgiven := learned(0, 0, 0)
 	forgiven.Refused = now.Add(-10 * time.Minute)
+	lost, counted := learned(0, 0, 30), learned(0, 0, 0)
+	lost.Lost, counted.Lost = now.Add(-9*time.Minute), now.Add(-10*time.Minute)
 	varied, rare := learned(5*ms, 0, 30), learned(5*ms, 0, 30)
 	varied.Quiet, rare.Quiet = 24, 0
 	young, deaf := learned(0, 0, 0), learned(0, 0, 0)
@@ -60,6 +62,9 @@ func TestALearnedPaceIsItsSum(t *testing.T) {
 		{"few messages", throughput.Number{}, young, 68.4, 35 * ms, "1999 of 2000 messages"},
 		{"no events", throughput.Number{}, deaf, 68.4, 35 * ms, "no event of this number"},
 		{"refused 9 minutes ago", throughput.Number{}, refused, 68.4, 35 * ms, "until 12:01:00 UTC"},
+		{"lost 9 minutes ago", throughput.Number{}, lost, 0.9 * (80 - 31), 35 * ms,
+			"before 11:51:00 UTC was lost with the memory of Redis; until 12:01:00 UTC"},
+		{"lost 10 minutes ago", throughput.Number{}, counted, 79 / 1.015, 16 * ms, ""},
 		{"refused 10 minutes ago", throughput.Number{}, forgiven, 79 / 1.015, 16 * ms, ""},
 	} {
 		l := c.number.Pace().Learn(c.m, now)
