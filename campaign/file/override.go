@@ -43,7 +43,7 @@ func Override(src []byte, name string, sidecar []byte) (merged []byte, again *bo
 		return nil, nil, fmt.Errorf("%s: %w", name, err)
 	}
 	if i := slices.IndexFunc(over, func(item yaml.MapItem) bool { return item.Key == againKey }); i >= 0 {
-		if value, given := over[i].Value.(bool); given { // null counts as absent
+		if value, isBool := over[i].Value.(bool); isBool {
 			again = &value
 		}
 		over = slices.Delete(over, i, i+1)

@@ -3,6 +3,8 @@ package file
 import (
 	"reflect"
 
+	"github.com/goccy/go-yaml/token"
+
 	"campaignd/internal/yamlfile"
 )
 
@@ -20,7 +22,7 @@ var kindOfFile = yamlfile.Kind{Noun: "campaign file", Holds: "campaign", TooDeep
 	Empty: "see `campaignd config schema` for what belongs in it", TooBig: "the recipients belong in a list (recipients.file)"}
 
 // ReadSource parses src and compares its shape with Definition: keys, types, one document, no
-// anchors.
+// anchors, no key without a value.
 func ReadSource(name string, src []byte) *Source { return (&Source{}).read(name, src) }
 
 // read fills an empty source and returns it.
@@ -29,6 +31,11 @@ func (s *Source) read(name string, src []byte) *Source {
 	s.Parse(src)
 	if s.Root != nil {
 		s.Check(s.Root, "", reflect.TypeFor[Definition](), yamlfile.Shape{Special: s.special, Other: s.other})
+	}
+	if s.stored { // an earlier version launched it: such a key counts as absent
+		s.Valueless(func(path string, _ *token.Token) { delete(s.Positions, path) })
+	} else {
+		s.RefuseValueless()
 	}
 	return s
 }

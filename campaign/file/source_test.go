@@ -65,7 +65,7 @@ func TestAFileIsATextOfAtMostAMebibyte(t *testing.T) {
 			"c.yaml:4:21: limits.not_after: 0 could mean at once or without limit; remove it for the default"},
 		"a word": {good + "limits: {not_after: soon}\n",
 			`c.yaml:4:21: limits.not_after: "soon" is not a duration: want a number with a unit, for example 15m, 24h or 7d`},
-		"nothing given": {good + "limits:\n", ""},
+		"nothing given": {good + "limits:\n", "c.yaml:4:1: limits: has no value; give one, or remove the key"},
 	} {
 		_, err := Parse("c.yaml", []byte(c.src))
 		got := ""

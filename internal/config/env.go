@@ -12,7 +12,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/goccy/go-yaml"
-	"github.com/goccy/go-yaml/lexer"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/token"
 
 	"campaignd/internal/messaging"
 	"campaignd/internal/operations"
@@ -298,10 +299,12 @@ func unmarshalText(text string, into any) (err error) {
 			err = fmt.Errorf("not YAML: %v", p)
 		}
 	}()
-	for _, t := range lexer.Tokenize(text) {
-		if yamlfile.AnotherBase(t) {
-			return errors.New(inAnotherBase)
-		}
+	f := &yamlfile.File{Kind: kindOfFile}
+	f.Parse([]byte(text))
+	absent := f.Root == nil || f.Root.Type() == ast.NullType
+	f.Valueless(func(string, *token.Token) { absent = true })
+	if absent || len(f.Faults) > 0 { // such as a number in another base
+		return errors.New("no value, or not YAML")
 	}
 	return yaml.UnmarshalWithOptions([]byte(text), into, yaml.Strict())
 }

@@ -70,8 +70,15 @@ func (c *Config) readYAML(path string, src []byte) (err error) {
 		what, remedy := unknownKey(t, src)
 		return fault(t, what, remedy)
 	}
+	if f.RefuseValueless(sendsNothing...); len(f.Faults) > 0 {
+		return withoutSecrets(f, src)
+	}
 	return nil
 }
+
+// sendsNothing are the parts of the configuration that change nothing of what is sent. Their keys
+// without a value have the default.
+var sendsNothing = []string{"listen", "console", "ledger", "data_dir", "retention", "campaigns", "notifications", "log"}
 
 // unknownOperation returns the key of service.assumed.paths that names no operation, or nil. The
 // decoder takes any key of a map.
@@ -134,6 +141,9 @@ func withoutValue(what, remedy string) (string, string) {
 	}
 	if strings.HasPrefix(what, "the key ") { // a secret may have been written as a key
 		return "a key stands twice", remedy
+	}
+	if strings.HasSuffix(what, yamlfile.NoValue) {
+		return "a key " + yamlfile.NoValue, remedy
 	}
 	for _, begins := range []string{"unknown key ", "want ", "anchors and aliases", "tags and directives", "a second document", "nested more",
 		"a tab stands", "the [ ", "the { ", "the quote ", "a comma or ", "another key begins", "a value stands", "text stands"} {
