@@ -29,7 +29,12 @@ type Reader struct {
 	number  int64    // of the last record
 	ahead   []*Row   // read and not yet returned: at least one by NewReader, and Options.SkipLast
 	last    int      // Options.SkipLast
-	err     error    // the error that ended the list
+	skipped []*Row   // left out by Options.SkipBelow
+	width   int      // cells of each record so far: see padded
+	// doubt is the row that padded took first, with the fault that it has if the next record is not
+	// padded; nil: there is none, or it is known.
+	doubt   *Row
+	err     error // the error that ended the list
 	closers []func() error
 }
 
@@ -112,11 +117,13 @@ func (l *Reader) begin(plain *bufio.Reader, compression, told string, comma rune
 
 	l.last = max(o.SkipLast, 0)
 	for range o.SkipBelow {
-		if _, l.err = l.read(); l.err != nil {
+		var row *Row
+		if row, l.err = l.read(); l.err != nil {
 			break
 		}
+		l.skipped = append(l.skipped, row)
 	}
-	l.number = 0
+	l.number, l.width, l.doubt = 0, 0, nil
 	if l.fill(); len(l.ahead) <= l.last && isEnd(l.err) {
 		return &FileError{
 			File: l.name, Line: line,
@@ -137,13 +144,22 @@ func (l *Reader) below(err error, head []byte, comma rune, o Options) error {
 	return err
 }
 
-// fill reads ahead until it is known that a row is none of the last that are left out.
+// fill reads ahead until it is known that a row is none of the last that are left out, and whether
+// it is padded.
 func (l *Reader) fill() {
-	for l.err == nil && len(l.ahead) <= l.last {
+	for l.err == nil && (len(l.ahead) <= l.last || l.doubt != nil) {
+		doubt := l.doubt
 		var row *Row
-		if row, l.err = l.read(); l.err == nil {
-			l.ahead = append(l.ahead, row)
+		if row, l.err = l.read(); l.err != nil {
+			return
 		}
+		if doubt != nil {
+			if l.width == len(l.keys) {
+				l.ahead[len(l.ahead)-1] = doubt
+			}
+			l.doubt = nil
+		}
+		l.ahead = append(l.ahead, row)
 	}
 }
 

@@ -47,6 +47,7 @@ func (l *Reader) read() (*Row, error) {
 	if err := l.count(end); err != nil {
 		return nil, err
 	}
+	l.width = len(l.keys)
 	rec, ok := v.(*record)
 	if !ok {
 		return nil, l.fatal(fmt.Errorf("gocsv gave a %T", v))
@@ -195,9 +196,36 @@ func (l *Reader) malformed(parse *csv.ParseError, end int64) (*Row, error) {
 	}
 	columns := len(l.keys)
 	cells := lenient(raw, l.csv.Comma)
-	if errors.Is(parse.Err, csv.ErrFieldCount) && len(cells) > columns && blankCells(cells[columns:]) {
-		return l.row(line, cells[:columns:columns]), nil // spreadsheets fill short rows up to the longest one
+	if begins := l.width == 0; errors.Is(parse.Err, csv.ErrFieldCount) && l.padded(cells) {
+		if begins {
+			l.doubt = l.misshapen(parse, raw, line, cells)
+		}
+		return l.row(line, cells[:columns:columns]), nil
 	}
+	return l.misshapen(parse, raw, line, cells), nil
+}
+
+// padded reports whether the cells of a record that has more or fewer than the header are padded:
+// spreadsheets and exporters fill up each record to the longest one. All records so far have as
+// many cells then. A single one with an empty cell too many has a delimiter in a cell without
+// quotes, and its values are one cell too far to the right.
+func (l *Reader) padded(cells []string) bool {
+	columns := len(l.keys)
+	switch {
+	case len(cells) < max(columns, l.width):
+		l.width = columns // this list is not padded
+		return false
+	case !blankCells(cells[columns:]):
+		return false
+	case l.width == 0:
+		l.width = len(cells)
+	}
+	return len(cells) == l.width
+}
+
+// misshapen is the row of a record that csv refused.
+func (l *Reader) misshapen(parse *csv.ParseError, raw []byte, line int, cells []string) *Row {
+	columns := len(l.keys)
 	where := fmt.Sprintf("line %d", line)
 	if last := line + bytes.Count(bytes.TrimRight(raw, "\r\n"), []byte("\n")); last > line {
 		where = fmt.Sprintf("lines %d to %d, read as one record", line, last)
@@ -213,6 +241,9 @@ func (l *Reader) malformed(parse *csv.ParseError, end int64) (*Row, error) {
 	case len(cells) > columns:
 		fault.Message = fmt.Sprintf("%s: %s where the header has %d; quote a cell that holds the delimiter (%s)",
 			where, sentence.Count(len(cells), "cell", "cells"), columns, delimiterName(l.csv.Comma))
+		if blankCells(cells[columns:]) {
+			fault.Message += ", or remove empty cells at the end"
+		}
 	default:
 		fault.Message = fmt.Sprintf("%s: %s where the header has %d; add the missing ones, empty if need be",
 			where, sentence.Count(len(cells), "cell", "cells"), columns)
@@ -231,7 +262,7 @@ func (l *Reader) malformed(parse *csv.ParseError, end int64) (*Row, error) {
 	if why := l.noRecipient(row); why != "" {
 		fault.Message = why
 	}
-	return row, nil
+	return row
 }
 
 func blankCells(cells []string) bool {

@@ -71,6 +71,41 @@ func namesPhone(cells []string, o Options) bool {
 	return len(cells) > 1 && len(likelyPhones(cells)) > 0
 }
 
+// Omitted is a record that Options.SkipBelow or SkipLast leaves out although its phone number is
+// valid, so that it is probably a recipient.
+type Omitted struct {
+	Option string // skip_below or skip_last
+	Row    *Row
+}
+
+// Omitted returns the records of this kind, once Next has returned io.EOF.
+func (l *Reader) Omitted() (omitted []Omitted) {
+	for _, row := range l.skipped {
+		if l.hasPhone(row) {
+			omitted = append(omitted, Omitted{"skip_below", row})
+		}
+	}
+	for _, row := range l.ahead {
+		if l.hasPhone(row) {
+			omitted = append(omitted, Omitted{"skip_last", row})
+		}
+	}
+	return omitted
+}
+
+// hasPhone reports whether the phone cell of a row is valid, also if the row has another fault.
+func (l *Reader) hasPhone(row *Row) bool {
+	if row.Fault == nil || row.Fault.Kind != MalformedRow {
+		return row.Fault == nil
+	}
+	country := ""
+	if l.header.country >= 0 {
+		country = row.Cells[l.header.country]
+	}
+	_, _, fault := l.phones.ParseIn(row.To, country)
+	return fault == nil
+}
+
 // totals are the words with which a row of totals begins.
 var totals = []string{"total", "totals", "subtotal", "sum", "sums", "count", "summe", "gesamt", "gesamtsumme", "anzahl", "totaux",
 	"somme", "suma", "soma"}

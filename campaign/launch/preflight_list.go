@@ -44,6 +44,22 @@ func (c *check) fault(err error) {
 	c.p.Findings = append(c.p.Findings, f)
 }
 
+// omitted adds a finding for each option that leaves out recipients: a recurring export has a line
+// of totals or a second header on some days only. A row that recipients.where would filter is none.
+func (c *check) omitted(list *List) {
+	told := ""
+	for _, o := range list.Omitted() {
+		_, filtered := c.render.Filtered(o.Row.Cells)
+		if o.Option == told || filtered && o.Row.Fault == nil {
+			continue
+		}
+		told, c.p.listFault = o.Option, true
+		c.p.Findings = append(c.p.Findings, file.Finding{Level: file.LevelError, Where: fmt.Sprintf("%s:%d", c.in.List, o.Row.Line),
+			What:   fmt.Sprintf("recipients.%s leaves out line %d, which has a phone number", o.Option, o.Row.Line),
+			Remedy: "lower it to the rows that are no recipients, or remove it; recipients.where leaves out recipients"})
+	}
+}
+
 // pending is a row that waits for the answer of the suppression list.
 type pending struct {
 	campaign.Delivery
@@ -106,6 +122,7 @@ func (c *check) rows(ctx context.Context, list *List) (err error) {
 	for {
 		row, err := list.Next()
 		if errors.Is(err, io.EOF) {
+			c.omitted(list)
 			break
 		}
 		if err != nil {

@@ -88,16 +88,20 @@ func TestADroppedFileIsSentAndReported(t *testing.T) {
 	d.put("side.csv", others(strings.ReplaceAll(listOf(2), "phone", "mobile"), "+23480314"))
 	d.put("wrong.csv.yaml", "policies: {approval: false}\n")
 	d.put("wrong.csv", listOf(4))
+	d.put("totals.csv.yaml", "recipients: {skip_last: 1}\n")
+	d.put("totals.csv", others(listOf(3), "+23480315")) // without totals
 	d.eventually("all are taken", func() bool {
 		all := d.drops()
 		return all["bad.csv"].State == "rejected" && all["again.csv"].State == "rejected" && all["wrong.csv"].State == "rejected" &&
-			d.read("side.csv", 2) && d.read("list-2.csv", 3)
+			all["totals.csv"].State == "rejected" && d.read("side.csv", 2) && d.read("list-2.csv", 3)
 	})
 	wantIn(t, "the same list again", d.text("inbox/rejected/again.csv.report.json"), `"error": "duplicate"`, "the list of orders-1, launched")
 	wantIn(t, "a list without a number", d.text("inbox/rejected/bad.csv.report.json"), `"error": "invalid_list"`, "phone",
 		"its columns are \\\"name\\\", \\\"order\\\"", `"remedy": "`)
 	wantIn(t, "a sidecar that overrides too much", d.text("inbox/rejected/wrong.csv.report.json"), `"error": "invalid_sidecar"`,
 		`"where": "wrong.csv.yaml:1:1"`)
+	wantIn(t, "a list whose last recipient would be left out", d.text("inbox/rejected/totals.csv.report.json"), `"error": "invalid_list"`,
+		`"where": "totals.csv:4"`, "recipients.skip_last leaves out line 4, which has a phone number")
 	if got := d.accepted(); got != 45 {
 		t.Errorf("the sandbox accepted %d messages, want 40 + 2 + 3", got)
 	}
