@@ -30,12 +30,12 @@ func (c *policies) followUps(ctx context.Context) error {
 	if c.only != 0 || now.Before(c.followAt) {
 		return nil
 	}
-	c.followAt = now.Add(followUpEvery)
 	err := c.sc.job("follow-ups").Do(ctx, c.followEach)
-	if errors.Is(err, campaign.ErrTaken) {
-		return nil
+	if err != nil && !errors.Is(err, campaign.ErrTaken) {
+		return err // it is tried again at the next look
 	}
-	return err
+	c.followAt = now.Add(followUpEvery)
+	return nil
 }
 
 func (c *policies) followEach(ctx context.Context) error {
@@ -52,7 +52,6 @@ func (c *policies) followEach(ctx context.Context) error {
 		return err
 	}
 	now := time.Now()
-	var errs []error
 	for _, run := range all {
 		if run.State != campaign.Finished || now.Before(c.again[run.No]) {
 			continue
@@ -69,9 +68,9 @@ func (c *policies) followEach(ctx context.Context) error {
 			continue
 		}
 		followed, started, why, err := launch.StartAutoFollowUp(ctx, c.sc.o.Ledger, run, def.Policies.FollowUp, c.sc.o.Owner)
+		c.note(ctx, run.ID()+", its follow-up", err) // the other runs are followed up all the same
 		switch {
 		case err != nil:
-			errs = append(errs, err) // the other runs are followed up all the same
 		case started:
 			c.sc.o.Log.Info("follow-up run started", "run", followed.Run.ID(), "of", run.ID(), "rows", followed.Chosen, "state", followed.Run.State)
 			c.engine.Poke()
@@ -79,5 +78,5 @@ func (c *policies) followEach(ctx context.Context) error {
 			c.sc.o.Log.Debug("no follow-up run yet", "of", run.ID(), "why", why)
 		}
 	}
-	return errors.Join(errs...)
+	return ctx.Err()
 }

@@ -10,6 +10,7 @@ import (
 	"campaignd/campaign/file"
 	"campaignd/campaign/launch"
 	"campaignd/campaign/sender"
+	"campaignd/internal/faults"
 )
 
 // policiesEvery is how often the policies of the runs are checked for work other than sending.
@@ -21,9 +22,10 @@ type policies struct {
 	engine   *sender.Engine
 	only     campaign.RunNo                      // 0: every run
 	defs     map[campaign.RunNo]*file.Definition // at most mostDefs; nil: this version cannot read it
-	failing  bool
-	followAt time.Time                    // when ended runs are looked at next
-	again    map[campaign.RunNo]time.Time // when a follow-up is tried again
+	failing  bool                                // the runs cannot be read
+	faults   faults.Known                        // of single runs
+	followAt time.Time                           // when ended runs are looked at next
+	again    map[campaign.RunNo]time.Time        // when a follow-up is tried again
 	optOuts  map[campaign.RunNo]optOuts
 }
 
@@ -41,7 +43,7 @@ func (sc *Scheduler) KeepPolicies(ctx context.Context, e *sender.Engine, only ca
 		err := c.look(ctx)
 		if failing := err != nil && !errors.Is(err, campaign.ErrUnwritable); failing != c.failing && ctx.Err() == nil {
 			if c.failing = failing; failing {
-				sc.o.Log.Error("the policies of runs cannot be applied: trying again until they can", "err", err)
+				sc.o.Log.Error("the policies of runs cannot be applied; they are tried again", "err", err)
 			} else {
 				sc.o.Log.Info("the policies of runs are applied again")
 			}
@@ -49,6 +51,7 @@ func (sc *Scheduler) KeepPolicies(ctx context.Context, e *sender.Engine, only ca
 	}
 }
 
+// look applies the policies once. A fault of one run is logged, and the other runs go on.
 func (c *policies) look(ctx context.Context) error {
 	runs, err := c.sc.o.Ledger.Runs(ctx, campaign.RunFilter{Unfinished: true})
 	if err != nil {
@@ -62,14 +65,25 @@ func (c *policies) look(ctx context.Context) error {
 		if def == nil {
 			continue
 		}
-		if err := c.canary(ctx, run, def); err != nil {
-			return err
-		}
-		if err := c.optedOut(ctx, run, def); err != nil {
-			return err
-		}
+		c.note(ctx, run.ID(), errors.Join(c.canary(ctx, run, def), c.optedOut(ctx, run, def)))
 	}
 	return c.followUps(ctx)
+}
+
+// note logs a fault of the policies of a run once until its words change, and its end.
+func (c *policies) note(ctx context.Context, run string, err error) {
+	switch {
+	case ctx.Err() != nil, errors.Is(err, campaign.ErrUnwritable): // the ledger logs that itself
+	case err == nil:
+		if times := c.faults.Succeeded(run); times > 0 {
+			c.sc.o.Log.Info("the policies of a run are applied again", "run", run, "failures", times)
+		}
+	default:
+		if changed, before := c.faults.Failed(run, faults.Words(err)); changed {
+			c.sc.o.Log.Error("the policies of a run cannot be applied; they are tried again",
+				faults.Counting(before, "run", run, "err", err)...)
+		}
+	}
 }
 
 // mostDefs limits the definitions in memory: one check needs those of the unfinished runs and of
