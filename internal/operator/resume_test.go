@@ -56,6 +56,62 @@ func TestAResumeBeforeTheReplaySaysSo(t *testing.T) {
 	resumed("after the replay", "")
 }
 
+// lostTimes is a ledger with other lost times.
+type lostTimes struct {
+	campaign.Ledger
+	all []reception.LostTime
+}
+
+func (l lostTimes) LostTimes(context.Context) ([]reception.LostTime, error) { return l.all, nil }
+
+// A quarantine pauses no run that waits for approval or that an operator paused, so these would
+// send before the replay without a word.
+func TestARunThatWaitedForAPersonWarnsOfTheLostTime(t *testing.T) {
+	l, err := sqlite.Open(t.Context(), t.TempDir()+"/l.db", ledger.Options{Sender: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	now := time.Now().UTC().Truncate(time.Second)
+	hour := func(n int) time.Time { return now.Add(time.Duration(n) * time.Hour) }
+	for i, c := range []struct {
+		what string
+		lost []reception.LostTime // the newest first; a run begins now
+		want time.Time
+	}{
+		{"no lost time", nil, time.Time{}},
+		{"one that is not replayed", []reception.LostTime{{At: hour(2), Since: hour(1)}}, hour(1)},
+		{"one that is replayed", []reception.LostTime{{At: hour(2), Since: hour(1), Asked: hour(3)}}, time.Time{}},
+		{"one before the run", []reception.LostTime{{At: hour(-1), Since: hour(-2)}}, time.Time{}},
+		{"two, the later replayed", []reception.LostTime{{At: hour(4), Since: hour(3), Asked: hour(5)}, {At: hour(2), Since: hour(1)}}, hour(1)},
+		{"two", []reception.LostTime{{At: hour(4), Since: hour(3)}, {At: hour(2), Since: hour(1)}}, hour(1)},
+	} {
+		d := &operator.Session{Ledger: lostTimes{l, c.lost}, By: "ann@desk"}
+		run, err := l.CreateRun(t.Context(), campaign.Run{Campaign: "spring", ListHash: c.what, Wanted: campaign.WantRun,
+			Definition: []byte("name: spring\nconnections: [conn_1]\ntemplate: {name: sale, language: en_US}\nrecipients: {file: list.csv}\n")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := l.FinishImport(t.Context(), run.No, 0, campaign.WaitingApproval); err != nil {
+			t.Fatal(err)
+		}
+		for _, step := range []struct {
+			verb string
+			do   func(context.Context, string) (resource.Controlled, error)
+			want time.Time
+		}{{"approve", d.Approve, c.want}, {"pause", d.Pause, time.Time{}}, {"resume", d.Resume, c.want}} {
+			want := ""
+			if !step.want.IsZero() {
+				want = "webhooks replay --since " + step.want.Format(time.RFC3339)
+			}
+			got, err := step.do(t.Context(), run.ID())
+			if err != nil || strings.Contains(got.Sentence, "replay") != (want != "") || !strings.Contains(got.Sentence, want) {
+				t.Errorf("case %d, %s, %s: got %q and %v, want the warning %q", i, c.what, step.verb, got.Sentence, err, want)
+			}
+		}
+	}
+}
+
 func TestTheHistoryNamesWhoAskedForAChange(t *testing.T) {
 	l, err := sqlite.Open(t.Context(), t.TempDir()+"/l.db", ledger.Options{Sender: true})
 	if err != nil {

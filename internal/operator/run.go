@@ -144,18 +144,30 @@ func (d *Session) Pause(ctx context.Context, id string) (resource.Controlled, er
 
 // Resume ends a pause.
 func (d *Session) Resume(ctx context.Context, id string) (resource.Controlled, error) {
-	return d.control(ctx, "resume", id, func(ctx context.Context, l campaign.RunLedger, r campaign.Run, who string) (control.Outcome, error) {
-		c, err := control.Resume(ctx, l, r, who)
-		if err != nil || r.Reason != campaign.PausedByLedger {
-			return c, err
+	c, err := d.control(ctx, "resume", id, control.Resume)
+	if err == nil {
+		d.warnOfLost(ctx, &c)
+	}
+	return c, err
+}
+
+// warnOfLost adds a warning to the sentence of a run that a quarantine found and that goes on
+// before the lost events were asked for: the opt-outs among them are not known.
+func (d *Session) warnOfLost(ctx context.Context, c *resource.Controlled) {
+	lost, err := d.Ledger.LostTimes(ctx)
+	if err != nil || c.Run.Wanted != campaign.WantRun {
+		return // what was asked for is done all the same
+	}
+	var since time.Time // of the earliest
+	for _, t := range lost {
+		if t.Asked.IsZero() && !c.Run.CreatedAt.After(t.At) && (since.IsZero() || t.Since.Before(since)) {
+			since = t.Since
 		}
-		lost, err := d.Ledger.LostTimes(ctx)
-		if err == nil && len(lost) > 0 && lost[0].Asked.IsZero() {
-			c.Sentence += "; opt-outs that the ledger lost are not obeyed before `campaignd webhooks replay --since " +
-				lost[0].Since.Format(time.RFC3339) + "`"
-		}
-		return c, nil // the run was resumed
-	})
+	}
+	if !since.IsZero() {
+		c.Sentence += "; opt-outs that the ledger lost are not obeyed before `campaignd webhooks replay --since " +
+			since.Format(time.RFC3339) + "`"
+	}
 }
 
 // Cancel ends a run; what is queued is not sent.
@@ -179,7 +191,11 @@ func (d *Session) Approve(ctx context.Context, id string) (resource.Controlled, 
 	if r.LaunchedBy != "" {
 		by = "launched by " + r.LaunchedBy
 	}
-	return d.controlled(ctx, "approve", r, by, control.Approve)
+	c, err := d.controlled(ctx, "approve", r, by, control.Approve)
+	if err == nil {
+		d.warnOfLost(ctx, &c)
+	}
+	return c, err
 }
 
 // Limits returns the limits of a run as they are now, with the allowances of its plans.
