@@ -145,6 +145,10 @@ type Line struct {
 // NoCode stands for the missing code of a failure or refusal, in totals and filters.
 const NoCode = "no_code"
 
+// Restored is the reason of a doubt that a quarantine made: perhaps the message was sent in the
+// lost time, perhaps never.
+const Restored = "restored"
+
 // HasCode reports whether the row has a code; of NoCode, whether it failed or was refused without
 // one.
 func (l *Line) HasCode(code string) bool {

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -66,6 +67,7 @@ type CanaryLedger interface {
 	campaign.JobLedger
 	Tallies(ctx context.Context, no campaign.RunNo) ([]campaign.Tally, campaign.Funnel, error)
 	SegmentStates(ctx context.Context, no campaign.RunNo) ([]campaign.SegmentState, error)
+	Lines(ctx context.Context, no campaign.RunNo) iter.Seq2[campaign.Line, error]
 }
 
 // CanaryVerdict is what became of a canary.
@@ -113,10 +115,12 @@ func CheckCanary(ctx context.Context, l CanaryLedger, run campaign.Run, policy *
 			return v, fmt.Errorf("check the canary of %s: %w", run.ID(), err)
 		}
 	}
-	if share := r.share(); share > policy.MaxFailed {
-		v.Sentence = fmt.Sprintf("%s of its canary failed, %.1f %% of the %d that were sent; at most %.1f %% may: %s; "+
-			"resume sends the other %d",
-			sentence.Count(r.failed, "message", "messages"), 100*share, r.sent, 100*policy.MaxFailed, r.codes(), v.Waiting)
+	if r.share() > policy.MaxFailed {
+		if err := r.leaveOutRestored(ctx, l, run); err != nil {
+			return v, err
+		}
+	}
+	if v.Sentence = r.fault(policy.MaxFailed, v.Waiting); v.Sentence != "" {
 		v.Paused, err = l.SetState(ctx, run.No, []campaign.State{campaign.Ready, campaign.Running}, campaign.Paused,
 			campaign.PausedByCanary, v.Sentence)
 		return v, err
@@ -145,7 +149,8 @@ func AwaitingCanary(segments []campaign.SegmentState) (n int64) {
 // canaryResult counts what became of a run whose other rows are queued.
 type canaryResult struct {
 	open, sent, failed int64
-	why                []campaign.Tally // of failed and refused
+	why                []campaign.Tally // of failed, refused and unknown
+	restored           int64            // left out of them
 }
 
 func resultOf(tallies []campaign.Tally) (r canaryResult) {
@@ -163,6 +168,41 @@ func resultOf(tallies []campaign.Tally) (r canaryResult) {
 		}
 	}
 	return r
+}
+
+// leaveOutRestored leaves out the unknown messages of which a quarantine made a doubt. It does not
+// know which of them were sent, so they say nothing about the template or the list.
+func (r *canaryResult) leaveOutRestored(ctx context.Context, l CanaryLedger, run campaign.Run) error {
+	i := slices.IndexFunc(r.why, func(t campaign.Tally) bool { return t.Status == campaign.Unknown })
+	if i < 0 {
+		return nil
+	}
+	for line, err := range l.Lines(ctx, run.No) {
+		if err != nil {
+			return fmt.Errorf("read %s: %w", run.ID(), err)
+		}
+		if line.Status == campaign.Unknown && line.Reason == campaign.Restored {
+			r.restored++
+		}
+	}
+	r.failed, r.sent = r.failed-r.restored, r.sent-r.restored
+	if r.why[i].N -= r.restored; r.why[i].N == 0 {
+		r.why = slices.Delete(r.why, i, i+1)
+	}
+	return nil
+}
+
+// fault says why the rest of the list waits for a person; "": it is sent.
+func (r canaryResult) fault(most float64, waiting int64) string {
+	switch share := r.share(); {
+	case r.sent == 0 && r.restored > 0:
+		return fmt.Sprintf("the ledger went back in time, so nobody knows whether any message of its canary was sent; "+
+			"resume sends the other %d", waiting)
+	case share > most:
+		return fmt.Sprintf("%d of the %s of its canary failed (%s): %.1f %%, and at most %.1f %% may; resume sends the other %d",
+			r.failed, sentence.Count(r.sent, "message", "messages"), r.codes(), 100*share, 100*most, waiting)
+	}
+	return ""
 }
 
 // share is the part of the messages that failed.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"math"
 	"strings"
 	"testing"
@@ -139,21 +140,65 @@ func (l tallied) Tallies(context.Context, campaign.RunNo) ([]campaign.Tally, cam
 	return l.tallies, campaign.Funnel{}, nil
 }
 
+// verdictOf asks for the verdict on a canary until it comes.
+func verdictOf(t *testing.T, l campaign.Ledger, run campaign.Run) (v launch.CanaryVerdict) {
+	t.Helper()
+	policy := &file.Canary{Count: 100, MaxFailed: 0.02, Wait: campaign.Duration(time.Millisecond)}
+	for end := time.Now().Add(4 * time.Minute); v.Sentence == "" && time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		var err error
+		if v, err = launch.CheckCanary(t.Context(), l, run, policy, "a"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return v
+}
+
+// restored is a ledger with the rows of which a quarantine made doubts.
+type restored struct {
+	tallied
+	rows int
+}
+
+func (l restored) Lines(context.Context, campaign.RunNo) iter.Seq2[campaign.Line, error] {
+	return func(yield func(campaign.Line, error) bool) {
+		for range l.rows {
+			yield(campaign.Line{Status: campaign.Unknown, Reason: campaign.Restored}, nil)
+		}
+		yield(campaign.Line{Status: campaign.Unknown, Reason: "timeout"}, nil)
+		yield(campaign.Line{Status: campaign.InDoubt, Reason: campaign.Restored}, nil)
+	}
+}
+
+// Perhaps what a quarantine put in doubt was never sent, so it is no failure of the template.
+func TestADoubtOfAQuarantineIsNoFailureOfTheCanary(t *testing.T) {
+	for _, c := range []struct {
+		delivered, unknown int64
+		restored           int
+		paused             bool
+		want               string
+	}{
+		{97, 3, 3, false, "0 of 97 failed"},
+		{95, 5, 2, true, "3 of the 98 messages of its canary failed (3 x unknown): 3.1 %, and at most 2.0 % may; resume sends the other 5900"},
+		{0, 100, 100, true, "the ledger went back in time, so nobody knows whether any message of its canary was sent; " +
+			"resume sends the other 5900"},
+	} {
+		l := openLedger(t)
+		run, _ := importCanary(t, l, 0)
+		counted := tallied{l, []campaign.Tally{{Status: campaign.Queued, N: 5900}, {Status: campaign.Delivered, N: c.delivered},
+			{Status: campaign.Unknown, N: c.unknown}}}
+		if v := verdictOf(t, restored{counted, c.restored}, run); v.Paused != c.paused || v.Released == c.paused || v.Sentence != c.want {
+			t.Errorf("%d of %d unknown ones are of the quarantine: got %+v, want paused %v: %s", c.restored, c.unknown, v, c.paused, c.want)
+		}
+	}
+}
+
 func TestUnknownIsAFailureOfTheCanary(t *testing.T) {
 	for status, paused := range map[campaign.Status]bool{campaign.Unknown: true, campaign.Failed: true, campaign.Refused: true,
 		campaign.Sent: false, campaign.Read: false, campaign.Skipped: false} {
 		l := openLedger(t)
 		run, _ := importCanary(t, l, 0)
 		counted := tallied{l, []campaign.Tally{{Status: campaign.Queued, N: 5900}, {Status: campaign.Delivered, N: 97}, {Status: status, N: 3}}}
-		policy := &file.Canary{Count: 100, MaxFailed: 0.02, Wait: campaign.Duration(time.Millisecond)}
-		var v launch.CanaryVerdict
-		for end := time.Now().Add(4 * time.Minute); v.Sentence == "" && time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-			var err error
-			if v, err = launch.CheckCanary(t.Context(), counted, run, policy, "a"); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if v.Paused != paused || v.Released == paused {
+		if v := verdictOf(t, counted, run); v.Paused != paused || v.Released == paused {
 			t.Errorf("3 of 100 are %s: got %+v, want paused %v", status, v, paused)
 		}
 	}
@@ -204,7 +249,7 @@ func TestTheRestOfAListWaitsForItsCanary(t *testing.T) {
 		sentence string
 	}{
 		{2, false, "2 of 100 failed"},
-		{3, true, "3 messages of its canary failed, 3.0 % of the 100 that were sent; at most 2.0 % may: 3 x 131026; resume sends the other 5900"},
+		{3, true, "3 of the 100 messages of its canary failed (3 x 131026): 3.0 %, and at most 2.0 % may; resume sends the other 5900"},
 	} {
 		l := openLedger(t)
 		run, _ := importCanary(t, l, 0)

@@ -43,7 +43,7 @@ const (
 const (
 	CodeInterrupted = "interrupted" // a doubt that Recover found: the owner died or lost its lease
 	CodeReleased    = "released"    // given back unposted
-	CodeRestored    = "restored"    // a doubt of Quarantine: perhaps posted in the lost time
+	CodeRestored    = campaign.Restored
 )
 
 // Rank orders what webhooks say of a message: none < sent < failed < delivered < read.
