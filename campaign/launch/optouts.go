@@ -66,7 +66,7 @@ func CheckOptOuts(
 	if !over(n) {
 		return v, l.ReleaseJob(ctx, lease)
 	}
-	v.Sentence = fmt.Sprintf("%d recipients opted out of the %d to whom it delivered since %s, %.1f %%; at most %.1f %% may",
+	v.Sentence = fmt.Sprintf("%d of the %d recipients to whom it delivered since %s opted out: %.1f %%, and at most %.1f %% may",
 		n, v.Delivered, run.StartedAt.UTC().Format(time.RFC3339), 100*float64(n)/float64(max(v.Delivered, 1)), 100*most)
 	sending := []campaign.State{campaign.Ready, campaign.Running}
 	v.Paused, err = l.SetState(ctx, run.No, sending, campaign.Paused, campaign.PausedByBreaker, v.Sentence)

@@ -76,7 +76,7 @@ func TestManyOptOutsPauseARunOnce(t *testing.T) {
 	}
 	optOut(101)
 	v := judge(0.10)
-	if want := "101 recipients opted out of the 1000 to whom it delivered since "; !v.Paused || !strings.HasPrefix(v.Sentence, want) {
+	if want := "101 of the 1000 recipients to whom it delivered since "; !v.Paused || !strings.HasPrefix(v.Sentence, want) {
 		t.Fatalf("got %+v, want a pause that says %q", v, want)
 	}
 	run, err := l.Run(t.Context(), run.No)

@@ -87,7 +87,7 @@ func TestManyStopsPauseTheRun(t *testing.T) {
 			run = all[0]
 		}
 	}
-	if run.Reason != campaign.PausedByBreaker || !strings.Contains(run.Detail, "recipients opted out of the ") {
+	if run.Reason != campaign.PausedByBreaker || !strings.Contains(run.Detail, " recipients to whom it delivered since ") {
 		t.Errorf("paused with %q, %q; want the reason breaker and how many opted out", run.Reason, run.Detail)
 	}
 	tallies, _, err := d.ledger.Tallies(ctx, run.No)
