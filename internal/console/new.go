@@ -100,10 +100,15 @@ func stepDone(do func(v *visit, dr campaign.Draft) (done, error)) func(*visit) (
 			return done{}, err
 		}
 		if dr.Run != "" {
-			return done{to: runPath(dr.Run), said: "It was sent before, and this is its run."}, nil
+			return sentBefore(dr), nil
 		}
 		return do(v, dr)
 	}
+}
+
+// sentBefore leads to the run of a draft that was sent.
+func sentBefore(dr campaign.Draft) done {
+	return done{to: runPath(dr.Run), said: "It was sent before, and this is its run."}
 }
 
 // ofList shows what is made of the list of a draft.

@@ -51,6 +51,10 @@ func takeList(v *visit, dr campaign.Draft) (done, error) {
 			v.readOn()
 			return done{}, err
 		}
+		// While the list arrived, another page may have changed the columns, or sent the draft.
+		if dr, err = v.draft(); err != nil || dr.Run != "" {
+			return sentBefore(dr), err
+		}
 	} else if sum == "" { // the page is of an earlier version
 		return done{}, &problem{http.StatusConflict, "The list was not compared with your file. Load the page again, then upload it again."}
 	}

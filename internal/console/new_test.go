@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
@@ -42,6 +43,50 @@ func (w *world) upload(t *testing.T, name, text string) *httptest.ResponseRecord
 	got := httptest.NewRecorder()
 	w.ServeHTTP(got, r)
 	return got
+}
+
+// meanwhile does something while the body of a request comes.
+type meanwhile struct {
+	io.Reader
+	do func()
+}
+
+func (m *meanwhile) Read(p []byte) (int, error) {
+	if do := m.do; do != nil {
+		m.do = nil
+		do()
+	}
+	return m.Reader.Read(p)
+}
+
+// A list may take hours to come. The changes of another page in that time stay.
+func TestAListThatComesSlowlyKeepsWhatWasDone(t *testing.T) {
+	w := newWorld(t)
+	send := func(do func()) *httptest.ResponseRecorder {
+		form := "--x\r\nContent-Disposition: form-data; name=\"list\"; filename=\"new.csv\"\r\n\r\nphone,given\n+2348031234560,Ada\n\r\n--x--\r\n"
+		r := httptest.NewRequest(http.MethodPost, w.step("list"), &meanwhile{strings.NewReader(form), do})
+		r.Header.Set("Content-Type", "multipart/form-data; boundary=x")
+		r.AddCookie(&http.Cookie{Name: cookie, Value: w.cookies["admin"]})
+		got := httptest.NewRecorder()
+		w.ServeHTTP(got, r)
+		return got
+	}
+	if got := send(func() {
+		w.request(w.step("columns"), "admin", url.Values{"column-to": {"phone"}, "column-first_name": {"given"}})
+	}); got.Code != http.StatusSeeOther {
+		t.Fatalf("got %d %s, want the list taken", got.Code, got.Body)
+	}
+	dr, err := w.session.Ledger.Draft(t.Context(), w.draft)
+	if err != nil || dr.ListName != "new.csv" || !strings.Contains(string(dr.Source), "given") {
+		t.Errorf("got the list %s of %q and %v, want new.csv and the column that was chosen meanwhile", dr.ListName, dr.Source, err)
+	}
+	got := send(func() { w.request(w.step("send"), "admin", url.Values{}) })
+	if to := got.Header().Get("Location"); to != runPath("spring-1") {
+		t.Errorf("a list that comes after the draft was sent leads to %q, want %s", to, runPath("spring-1"))
+	}
+	if dr, err = w.session.Ledger.Draft(t.Context(), w.draft); err != nil || dr.Run != "spring-1" {
+		t.Errorf("got a draft of the run %q and %v, want that it stays sent", dr.Run, err)
+	}
 }
 
 func TestADraftIsOfTheKeyThatBeganIt(t *testing.T) {
