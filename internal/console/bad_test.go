@@ -70,6 +70,28 @@ func TestAFormOfAnOldVersionIsASentence(t *testing.T) {
 	}
 }
 
+// During an upgrade, a process may show a run that a later version launched.
+func TestARunOfALaterVersionCanBeCancelled(t *testing.T) {
+	w := newWorld(t)
+	run, err := w.session.Ledger.CreateRun(t.Context(), campaign.Run{Campaign: "later", ListHash: "later", Wanted: campaign.WantRun,
+		Definition: []byte("name: later\nconnections: [conn_1]\ntemplate: {name: a, language: en, later: true}\n")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.session.Ledger.FinishImport(t.Context(), run.No, 0, campaign.Ready); err != nil {
+		t.Fatal(err)
+	}
+	got := w.request("/console/runs/later-3", "operate", nil)
+	if text := got.Body.String(); got.Code != http.StatusOK || !strings.Contains(text, "/console/runs/later-3/cancel") ||
+		!strings.Contains(text, "This version of campaignd cannot read them.") || strings.Contains(text, "Change limits") {
+		t.Errorf("got %d %s, want the page with its action cancel, and without limits", got.Code, text)
+	}
+	got = w.request("/console/runs/later-3/cancel", "operate", url.Values{sure: {"1"}})
+	if to := got.Header().Get("Location"); got.Code != http.StatusSeeOther || to != "/console/runs/later-3" {
+		t.Errorf("cancel: got %d to %q, want the page of the run", got.Code, to)
+	}
+}
+
 func TestAnEmptiedRunStillHasItsPages(t *testing.T) {
 	for name, empty := range map[string]func(w *world) error{
 		"erasure": func(w *world) error {

@@ -2,6 +2,7 @@ package console
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/file"
 	"campaignd/campaign/why"
 	"campaignd/internal/client/resource"
 	"campaignd/internal/operator"
@@ -203,7 +205,8 @@ func (v *visit) runView(ctx context.Context, id string) (out runView, err error)
 	return out, nil
 }
 
-// complete adds the plots and the limits of a run.
+// complete adds the plots and the limits of a run. A run of a later version, whose campaign cannot
+// be read, has a page without limits, because it can be paused and cancelled.
 func (v *visit) complete(ctx context.Context, view *runView) (err error) {
 	plots, err := v.course(ctx, view.Run.ID, view.Report)
 	if err != nil {
@@ -211,6 +214,10 @@ func (v *visit) complete(ctx context.Context, view *runView) (err error) {
 	}
 	view.Course, view.Late = plots.parts, plots.late
 	view.Limits, err = v.d.Limits(ctx, view.Run.ID)
+	if unreadable := (*file.Error)(nil); errors.As(err, &unreadable) {
+		view.Limits.Sentence, view.Can["limits"] = "this version of campaignd cannot read them", false
+		return nil
+	}
 	return err
 }
 
