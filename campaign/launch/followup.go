@@ -48,6 +48,8 @@ type FollowUpInput struct {
 	DryRun bool
 	// Owner names this process in the lease of the parent's follow-ups; "" means its process id.
 	Owner string
+	// NoWait returns campaign.ErrTaken while another process makes a follow-up run of Parent.
+	NoWait bool
 }
 
 // FollowedUp is a follow-up run, with counts of its list.
@@ -68,10 +70,10 @@ var ErrNobody = errors.New("no row is chosen")
 // WaitingApproval. The same selection of the same parent is always the same run. No row goes into
 // two follow-up runs of one parent, so asking twice sends to nobody twice. A recipient who has
 // opted out or was suppressed since is skipped in the transaction of the intent, as in any run.
-// StartFollowUp may be interrupted anywhere and called again. While another process makes a
-// follow-up run of the same parent, it waits. Errors: ErrNotNow while the parent may still change,
-// while events of a lost time may prove unknown rows, or when the follow-up run is cancelled
-// meanwhile; ErrNobody.
+// StartFollowUp may be interrupted anywhere and called again; ResumeFollowUp goes on too. While
+// another process makes a follow-up run of the same parent, it waits. Errors: ErrNotNow while the
+// parent may still change, while events of a lost time may prove unknown rows, or when the
+// follow-up run is cancelled meanwhile; ErrNobody.
 func StartFollowUp(ctx context.Context, in FollowUpInput) (FollowedUp, error) {
 	p := in.Parent
 	if !p.State.Ended() {
@@ -95,8 +97,12 @@ func StartFollowUp(ctx context.Context, in FollowUpInput) (FollowedUp, error) {
 		in.Owner = fmt.Sprint("follow-up/", os.Getpid())
 	}
 	job := campaign.Job{Ledger: in.Ledger, Name: fmt.Sprint("follow-up ", p.No), Owner: in.Owner}
+	work := job.Await
+	if in.NoWait {
+		work = job.Do
+	}
 	var out FollowedUp
-	err = job.Await(ctx, func(ctx context.Context) error {
+	err = work(ctx, func(ctx context.Context) error {
 		// The job keeps two selections of one parent apart. If a process loses the job and does not
 		// notice, the ledger refuses its rows, and it reads again what the other process has.
 		for again := 0; ; again++ {
@@ -113,7 +119,7 @@ func StartFollowUp(ctx context.Context, in FollowUpInput) (FollowedUp, error) {
 type followUp struct {
 	in    FollowUpInput
 	where string            // canonical
-	hash  string            // SHA-256 that identifies the selection, in place of a list's hash
+	hash  string            // selectionHash
 	run   campaign.Run      // No is 0 until it exists
 	taken recipients.KeySet // keys that other follow-up runs of the parent have
 	FollowedUp
@@ -155,11 +161,19 @@ func canonical(where []Where) string {
 	return strings.Join(slices.Compact(all), ",")
 }
 
+// selectionHash identifies a canonical selection of rows of a run, in place of a list's hash.
+func selectionHash(parent campaign.Run, where string) string {
+	sum := sha256.Sum256([]byte("follow-up\x00" + parent.ID() + "\x00" + parent.ListHash + "\x00" + where))
+	return hex.EncodeToString(sum[:])
+}
+
+// selectionName names a canonical selection, in place of a list's name.
+func selectionName(parent campaign.Run, where string) string { return where + " of " + parent.ID() }
+
 // identify finds the run of this selection, if there is one, and the rows that other follow-up runs
 // have taken.
 func (f *followUp) identify(ctx context.Context) error {
-	sum := sha256.Sum256([]byte("follow-up\x00" + f.in.Parent.ID() + "\x00" + f.in.Parent.ListHash + "\x00" + f.where))
-	f.hash = hex.EncodeToString(sum[:])
+	f.hash = selectionHash(f.in.Parent, f.where)
 	runs, err := f.in.Ledger.Runs(ctx, campaign.RunFilter{})
 	if err != nil {
 		return fmt.Errorf("read runs: %w", err)
@@ -275,7 +289,7 @@ func (f *followUp) create(ctx context.Context, def *file.Definition, now time.Ti
 	}
 	var err error
 	f.run, err = f.in.Ledger.CreateRun(ctx, campaign.Run{
-		Campaign: p.Campaign, ListHash: f.hash, ListName: fmt.Sprintf("%s of %s", f.where, p.ID()), Launch: launch, Parent: p.No,
+		Campaign: p.Campaign, ListHash: f.hash, ListName: selectionName(p, f.where), Launch: launch, Parent: p.No,
 		Definition: p.Definition, Header: p.Header, Delimiter: p.Delimiter, Template: p.Template, Language: p.Language, Marketing: p.Marketing,
 		Budget: def.Limits.MaxMessages, Wanted: campaign.WantRun, LaunchedBy: f.in.By,
 	})

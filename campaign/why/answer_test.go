@@ -257,7 +257,7 @@ func TestWhyOffersAFollowUpItsOwnCommand(t *testing.T) {
 			"start `campaignd serve`, or `campaignd run` with its files; if one is running, its log says why",
 		{No: 4, Campaign: "sale", Parent: 3, State: campaign.Importing, Rows: 1}: "its rows are being copied (1 row so far); " +
 			"if the process that does it is gone, " +
-			"the same `campaignd follow-up sale-3` command continues it",
+			"`campaignd serve` goes on with it, and so does the same `campaignd follow-up sale-3` command",
 	} {
 		if _, got := w.answer(*run); got != want {
 			t.Errorf("%+v: got %q, want %q", run, got, want)

@@ -263,7 +263,8 @@ func (w *Answer) answer(run campaign.Run) (limit campaign.LimitedBy, text string
 		}
 		if run.Parent != 0 {
 			return campaign.ByNone, fmt.Sprintf("its rows are being copied (%s so far); if the process that does it is gone, "+
-				"the same `campaignd follow-up %s` command continues it", sentence.Count(run.Rows, "row", "rows"), run.ParentID())
+				"`campaignd serve` goes on with it, and so does the same `campaignd follow-up %s` command",
+				sentence.Count(run.Rows, "row", "rows"), run.ParentID())
 		}
 		return campaign.ByNone, fmt.Sprintf("its list is being imported (%s so far); if the importing process is gone, "+
 			"a `campaignd serve` that can read the list continues the import, or launch it again with the same file",

@@ -43,11 +43,11 @@ func (s *Server) eraseRoute() {
 	add(s, route{method: http.MethodPost, path: "/api/v1/erase", id: "erase", scope: campaign.KeyAdmin, all: true, errors: []int{413},
 		summary: "Remove a number from the ledger for ever; repeat it while messages are under way",
 		body:    map[string]any{"number": "+2348031239999"}},
-		campaign.Erased{Rows: 3}, func(ctx context.Context, d *operator.Session, in *struct {
+		campaign.Erased{Rows: 3}, func(_ context.Context, d *operator.Session, in *struct {
 			Body struct {
 				Number string `json:"number" minLength:"1" maxLength:"40" doc:"in international form with +"`
 			}
 		}) (campaign.Erased, error) {
-			return d.Erase(ctx, in.Body.Number)
+			return d.Erase(s.ctx, in.Body.Number) // to its end, also if the caller leaves
 		})
 }

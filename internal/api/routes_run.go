@@ -88,6 +88,9 @@ func (s *Server) runRoutes() {
 		resource.FollowedUp{Run: exampleRun, Rows: 120},
 		func(ctx context.Context, d *operator.Session, in *followUpBody) (out resource.FollowedUp, err error) {
 			err = s.reading(ctx, func() error {
+				if !in.Body.DryRun {
+					ctx = s.ctx // its rows are copied to the end, also if the caller leaves
+				}
 				out, err = d.FollowUp(ctx, in.Run, in.Body)
 				return err
 			})

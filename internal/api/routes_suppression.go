@@ -135,7 +135,8 @@ func (s *Server) importSuppressions() {
 		if body.length > maxSuppressions {
 			return nil, &Error{http.StatusRequestEntityTooLarge, client.CodeTooLarge, tooLarge, nil}
 		}
-		out, err := s.sessionOf(ctx).ImportSuppressions(ctx, body, resource.SuppressionImport{File: in.File, Scope: in.Scope, Source: in.Source,
+		// The context of the process stores the rows that came before a connection broke.
+		out, err := s.sessionOf(ctx).ImportSuppressions(s.ctx, body, resource.SuppressionImport{File: in.File, Scope: in.Scope, Source: in.Source,
 			At: in.Date, DefaultRegion: in.DefaultRegion})
 		if err != nil {
 			return nil, s.failed(r.id, err)

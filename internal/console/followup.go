@@ -41,9 +41,10 @@ func (v runView) choices(r *reporting.Report) (all []choice) {
 	return all
 }
 
-// followUp makes a run over chosen rows of an ended one. It says first how many they are.
+// followUp makes a run over chosen rows of an ended one. It says first how many they are. The
+// context of the process makes the run, so a closed browser leaves none that is half made.
 func followUp(v *visit) (done, error) {
-	ctx, id := v.r.Context(), v.r.PathValue("run")
+	id := v.r.PathValue("run")
 	r := resource.FollowUpRequest{Where: v.form["where"], Early: v.form.Get("early") != ""}
 	if len(r.Where) == 0 {
 		return done{}, &problem{http.StatusBadRequest, "Choose at least one group of rows first."}
@@ -52,7 +53,7 @@ func followUp(v *visit) (done, error) {
 	q := question{Asked: "Send to these rows of " + clip(id) + " again?", Back: runPath(id) + "#follow-up"}
 	if !q.answered(v) {
 		r.DryRun = true
-		found, err := v.d.FollowUp(ctx, id, r)
+		found, err := v.d.FollowUp(v.r.Context(), id, r)
 		if err != nil {
 			return done{}, err
 		}
@@ -67,7 +68,7 @@ func followUp(v *visit) (done, error) {
 		q.Yes = "Send " + words.Count(found.Rows, "message", "messages")
 		return done{view: confirmOf(q, v)}, nil
 	}
-	made, err := v.d.FollowUp(ctx, id, r)
+	made, err := v.d.FollowUp(v.ctx, id, r)
 	said := fmt.Sprintf("It is a follow-up of %s with %s.", id, words.Count(made.Rows, "row", "rows"))
 	if made.Existed {
 		said = "These rows were chosen before, and this is their run."

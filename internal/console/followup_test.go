@@ -1,7 +1,9 @@
 package console
 
 import (
+	"context"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
@@ -67,4 +69,55 @@ func TestAFollowUpIsCountedAndThenMade(t *testing.T) {
 	form.Set(sure, "1")
 	ask(form, http.StatusSeeOther, "/console/runs/spring-3")
 	ask(form, http.StatusSeeOther, "/console/runs/spring-3")
+}
+
+// leaving is a ledger whose visitor closes the browser while it makes a run or erases a number.
+type leaving struct {
+	campaign.Ledger
+	leave func()
+}
+
+func (l leaving) CreateRun(ctx context.Context, r campaign.Run) (campaign.Run, error) {
+	defer l.leave()
+	return l.Ledger.CreateRun(ctx, r)
+}
+
+func (l leaving) Erase(ctx context.Context, key int64) (campaign.Erased, error) {
+	l.leave()
+	return l.Ledger.Erase(ctx, key)
+}
+
+// leaves sends a form with the session admin, and closes the browser meanwhile.
+func (w *world) leaves(t *testing.T, path string, form url.Values) {
+	t.Helper()
+	ctx, leave := context.WithCancel(t.Context())
+	defer leave()
+	w.Server.process.Session.Ledger = leaving{w.session.Ledger, leave}
+	r := httptest.NewRequestWithContext(ctx, http.MethodPost, "http://127.0.0.1:8081"+path, strings.NewReader(form.Encode()))
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	r.AddCookie(&http.Cookie{Name: cookie, Value: w.cookies["admin"]})
+	w.ServeHTTP(httptest.NewRecorder(), r)
+	if ctx.Err() == nil {
+		t.Errorf("%s: the browser was not closed, want it closed meanwhile", path)
+	}
+}
+
+// A browser that is closed while the rows are copied leaves no run that is being imported.
+func TestAFollowUpIsMadeAlthoughItsBrowserCloses(t *testing.T) {
+	w := newWorld(t)
+	w.cancel(t, "spring-1")
+	w.leaves(t, "/console/runs/spring-1/follow-up", url.Values{"where": {"skipped=cancelled"}, sure: {"1"}})
+	run, err := w.session.Run(t.Context(), "spring-3")
+	if err != nil || run.State != campaign.Ready || run.Rows != 39 {
+		t.Errorf("got a run that is %s with %d rows and %v, want a follow-up that is ready with 39 rows", run.State, run.Rows, err)
+	}
+}
+
+func TestANumberIsErasedAlthoughTheBrowserCloses(t *testing.T) {
+	w := newWorld(t)
+	const number = "+2348031234561"
+	w.leaves(t, "/console/person/erase", url.Values{"to": {number}, sure: {number}})
+	if rows, _, err := w.session.Person(t.Context(), number, 0, 9); err != nil || len(rows) > 0 {
+		t.Errorf("got %d rows of the number and %v, want none", len(rows), err)
+	}
 }

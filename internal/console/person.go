@@ -111,7 +111,7 @@ func erase(v *visit) (done, error) {
 	if to == "" {
 		return done{}, &problem{http.StatusBadRequest, "There is no number to erase. Find the person first."}
 	}
-	erased, err := v.d.Erase(v.r.Context(), to)
+	erased, err := v.d.Erase(v.ctx, to) // to its end, also if the browser is closed
 	said := "The number is erased from " + words.Count(erased.Rows, "row", "rows") + " and is never sent to again."
 	if erased.UnderWay > 0 {
 		said += " " + words.Count(erased.UnderWay, "row is", "rows are") + " under way and keep it until they end. Erase it again then."

@@ -47,6 +47,10 @@ func (f *fired) Firings(_ context.Context, w campaign.FiringFilter) (found []cam
 	return found, f.fault
 }
 
+func (f *fired) Run(context.Context, campaign.RunNo) (campaign.Run, error) {
+	return campaign.Run{}, errors.New("away")
+}
+
 func (f *fired) AcquireJob(context.Context, string, string, time.Duration) (campaign.JobLease, bool, error) {
 	return campaign.JobLease{}, false, errors.New("away")
 }
@@ -107,7 +111,7 @@ func TestAFiringIsDueWithinItsGrace(t *testing.T) {
 	}
 }
 
-// A young import, the import of a follow-up and a run that is ready are left as they are.
+// A young import and a run that is ready are left as they are.
 func TestOnlyAnAbandonedImportIsResumed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const lease = 15 * time.Second
@@ -127,7 +131,7 @@ func TestOnlyAnAbandonedImportIsResumed(t *testing.T) {
 			t.Errorf("asked for %+v, want %+v", l.asked, want)
 		}
 		logged := strings.Join(log.lines(""), "")
-		for name, want := range map[string]bool{"abandoned-1": true, "young-2": false, "followed-3": false, "ready-4": false} {
+		for name, want := range map[string]bool{"abandoned-1": true, "young-2": false, "followed-3": true, "ready-4": false} {
 			if got := strings.Contains(logged, name); got != want {
 				t.Errorf("%s is resumed: got %v, want %v; the log is %s", name, got, want, logged)
 			}

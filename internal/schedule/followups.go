@@ -7,6 +7,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/launch"
+	"campaignd/campaign/sender"
 )
 
 const (
@@ -79,4 +80,14 @@ func (c *policies) followEach(ctx context.Context) error {
 		}
 	}
 	return ctx.Err()
+}
+
+// resumeFollowUp finishes the import of a follow-up run whose process died.
+func (sc *Scheduler) resumeFollowUp(ctx context.Context, r campaign.Run, e *sender.Engine) error {
+	followed, err := launch.ResumeFollowUp(ctx, sc.o.Ledger, r, sc.o.Owner)
+	if err == nil && !followed.Existed { // else another process has finished it since the runs were read
+		sc.o.Log.Info("interrupted import finished", "run", r.ID(), "rows", followed.Chosen)
+		e.Poke()
+	}
+	return err
 }

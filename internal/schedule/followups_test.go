@@ -3,6 +3,7 @@ package schedule
 import (
 	"bytes"
 	"context"
+	"errors"
 	"iter"
 	"log/slog"
 	"strings"
@@ -11,6 +12,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/file"
+	"campaignd/campaign/launch"
 	"campaignd/campaign/reception"
 	"campaignd/campaign/sender"
 )
@@ -43,6 +45,26 @@ func (l *dayLater) Lines(ctx context.Context, no campaign.RunNo) iter.Seq2[campa
 	}
 }
 
+// ended makes the first run of the ledger, which has ended.
+func (s *scene) ended(policies string) campaign.Run {
+	s.Helper()
+	run, err := s.ledger.CreateRun(s.Context(), campaign.Run{Campaign: "spring", ListHash: "1", Wanted: campaign.WantRun,
+		Header: []string{"to"}, Definition: []byte(springFile + policies)})
+	if err != nil {
+		s.Fatal(err)
+	}
+	if err := s.ledger.FinishImport(s.Context(), run.No, 0, campaign.Ready); err != nil {
+		s.Fatal(err)
+	}
+	if _, err := s.ledger.SetState(s.Context(), run.No, []campaign.State{campaign.Ready}, campaign.Finished, "", ""); err != nil {
+		s.Fatal(err)
+	}
+	if run, err = s.ledger.Run(s.Context(), run.No); err != nil {
+		s.Fatal(err)
+	}
+	return run
+}
+
 // The policy sends again what failed, but not after a quarantine of a ledger that may have lost the
 // follow-up which was sent.
 func TestTheScheduleMakesNoFollowUpThatMayBeLost(t *testing.T) {
@@ -55,17 +77,7 @@ func TestTheScheduleMakesNoFollowUpThatMayBeLost(t *testing.T) {
 		"an hour is":      {[]reception.LostTime{{At: now, Since: now.Add(-time.Hour)}}, 1},
 	} {
 		s := newScene(t)
-		run, err := s.ledger.CreateRun(t.Context(), campaign.Run{Campaign: "spring", ListHash: "1", Wanted: campaign.WantRun,
-			Header: []string{"to"}, Definition: []byte(springFile + "policies: {follow_up: {codes: [131026]}}\n")})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := s.ledger.FinishImport(t.Context(), run.No, 0, campaign.Ready); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := s.ledger.SetState(t.Context(), run.No, []campaign.State{campaign.Ready}, campaign.Finished, "", ""); err != nil {
-			t.Fatal(err)
-		}
+		s.ended("policies: {follow_up: {codes: [131026]}}\n")
 		var log bytes.Buffer
 		s.schedule.o.Ledger, s.schedule.o.Log = &dayLater{s.ledger, c.lost}, slog.New(slog.NewTextHandler(&log, nil))
 		p := &policies{sc: s.schedule, engine: new(sender.Engine), defs: map[campaign.RunNo]*file.Definition{},
@@ -82,5 +94,37 @@ func TestTheScheduleMakesNoFollowUpThatMayBeLost(t *testing.T) {
 		if got := strings.Count(log.String(), "may have lost"); got != 2-c.want {
 			t.Errorf("%s: got %d warnings, want %d:\n%s", name, got, 2-c.want, log.String())
 		}
+	}
+}
+
+// dying is a ledger whose process dies before it has stored a row.
+type dying struct{ campaign.Ledger }
+
+func (dying) AppendRows(context.Context, campaign.RunNo, int64, []campaign.Delivery, []campaign.Segment) error {
+	return errors.New("killed")
+}
+
+func TestAFollowUpOfADeadProcessIsFinished(t *testing.T) {
+	s := newScene(t)
+	parent, log := s.ended(""), &notes{}
+	l := &dayLater{Ledger: s.ledger}
+	_, err := launch.StartFollowUp(t.Context(), launch.FollowUpInput{Ledger: dying{l}, Parent: parent,
+		Where: []launch.Where{{Status: campaign.Failed}}})
+	if err == nil {
+		t.Fatal("the process that dies: got no error, want one")
+	}
+	s.schedule.o.Ledger, s.schedule.o.Log, s.schedule.o.Config.Sending.Lease = l, logTo(log), 0
+	for range 2 {
+		launches := NewLauncher(s.schedule)
+		s.schedule.ResumeImports(t.Context(), launches, new(sender.Engine), nil)
+		launches.Wait()
+	}
+	run, err := s.ledger.Run(t.Context(), 2)
+	if err != nil || run.State != campaign.Ready || run.Rows != 1 || run.Parent != parent.No {
+		t.Errorf("got a run of %d that is %s with %d rows and %v, want a follow-up that is ready with 1 row",
+			run.Parent, run.State, run.Rows, err)
+	}
+	if n := len(log.lines("interrupted import finished")); n != 1 {
+		t.Errorf("got %d lines of the end of its import, want 1:\n%s", n, strings.Join(log.lines(""), ""))
 	}
 }

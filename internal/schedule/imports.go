@@ -83,9 +83,8 @@ func (sc *Scheduler) ResumeImports(ctx context.Context, l *Launcher, e *sender.E
 	}
 	for _, r := range runs {
 		// A process creates a run before it leases the import, so a young run is left to its creator. The
-		// list of a follow-up is the ledger itself; the same `follow-up` command continues it. The list
-		// of a dropped file is read from its bucket again (internal/drops).
-		if r.State != campaign.Importing || r.Wanted == campaign.WantCancel || r.Parent != 0 || strings.HasPrefix(r.Launch, campaign.DropKey) ||
+		// list of a dropped file is read from its bucket again (internal/drops).
+		if r.State != campaign.Importing || r.Wanted == campaign.WantCancel || strings.HasPrefix(r.Launch, campaign.DropKey) ||
 			time.Since(r.CreatedAt) < time.Duration(sc.o.Config.Sending.Lease) {
 			continue
 		}
@@ -107,6 +106,9 @@ func (sc *Scheduler) ResumeImports(ctx context.Context, l *Launcher, e *sender.E
 // resumeImport continues one import, or ends it. of is the campaign of a scheduled run, nil for
 // another.
 func (sc *Scheduler) resumeImport(ctx context.Context, r campaign.Run, of *Scheduled, e *sender.Engine) error {
+	if r.Parent != 0 { // its list is rows of the ledger
+		return sc.resumeFollowUp(ctx, r, e)
+	}
 	why, again, err := sc.stuck(ctx, r, of)
 	switch {
 	case err != nil:
