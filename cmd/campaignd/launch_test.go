@@ -139,6 +139,11 @@ func TestALaunchBeforeItsScheduleIsRefused(t *testing.T) {
 	wantIn(t, "run", d.want(2, "run", scheduled).stderr, refused...)
 	wantIn(t, "run of a copy", d.want(2, "run", d.path("c.yaml"), "--recipients", copied).stderr, refused...)
 	wantIn(t, "check", d.want(0, "check", scheduled).stdout, "`run` refuses this list until then, and --new sends now too")
+	twin := d.write("campaigns/a.yaml", strings.Replace(campaignFile, "list.csv", "none.csv", 1)+"schedule: {at: '2099-01-02T08:00'}\n")
+	wantIn(t, "run beside a file of the same name", d.want(2, "run", scheduled).stderr, refused...)
+	if err := os.Remove(twin); err != nil {
+		t.Fatal(err)
+	}
 	stop := d.serving()
 	wantIn(t, "launch", d.want(2, "launch", scheduled).stderr, refused...)
 	stop()

@@ -23,7 +23,6 @@ import (
 	"campaignd/internal/config"
 	"campaignd/internal/numbers"
 	"campaignd/internal/operator"
-	"campaignd/internal/schedule"
 	"campaignd/internal/uploads"
 	"campaignd/internal/version"
 )
@@ -100,7 +99,7 @@ func (d *Daemon) operatorsAPI(ctx context.Context, e *sender.Engine) (_ API, con
 		Forecast: func(ctx context.Context, r campaign.Run) (plan.Forecast, error) {
 			return ForecastRun(ctx, d.ledger, d.cfg, d.quotas, r)
 		},
-		Folder:  func() ([]operator.File, error) { return schedule.Files(d.cfg.Campaigns) },
+		Folder:  d.schedule.Files,
 		Numbers: d.numbersNow, Check: d.checkFile, Foresee: d.forecastFile,
 	}
 	if d.client != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"campaignd/campaign"
@@ -15,7 +16,7 @@ import (
 )
 
 // File is a file of the campaigns folder. Definition is nil if it cannot be read, and Cron is nil
-// without a schedule.
+// without a schedule, or if another file with a schedule has the campaign name.
 type File struct {
 	Path       string
 	Source     []byte
@@ -59,15 +60,29 @@ func campaignOf(f *File) resource.Campaign {
 	return c
 }
 
-// Campaign returns the file of a campaign, and its entry in Campaigns. The error is ErrAbsent if
-// there is none.
+// Campaign returns the file of a campaign, and its entry in Campaigns. Of several files with its
+// name it is the one with a schedule that is used. The error is ErrAbsent if there is none, and
+// ErrInvalid if several have the name and no schedule, or none of them is used.
 func (d *Session) Campaign(ctx context.Context, files []File, name string) (File, resource.Campaign, error) {
+	var found *File
+	var all []string
 	for i := range files {
-		if def := files[i].Definition; def != nil && def.Name == name && d.seesFile(ctx, &files[i]) {
-			return files[i], campaignOf(&files[i]), nil
+		f := &files[i]
+		if f.Definition == nil || f.Definition.Name != name || !d.seesFile(ctx, f) {
+			continue
+		}
+		if all = append(all, filepath.Base(f.Path)); found == nil || f.Cron != nil {
+			found = f
 		}
 	}
-	return File{}, resource.Campaign{}, fmt.Errorf("%w: no file of the campaigns folder that can be read has the campaign %q", ErrAbsent, name)
+	switch {
+	case found == nil:
+		return File{}, resource.Campaign{}, fmt.Errorf("%w: no file of the campaigns folder that can be read has the campaign %q", ErrAbsent, name)
+	case len(all) > 1 && found.Cron == nil:
+		return File{}, resource.Campaign{}, invalid("the name %s is used by %s, so none of these files is used: "+
+			"give each campaign its own name", name, strings.Join(all, ", "))
+	}
+	return *found, campaignOf(found), nil
 }
 
 // Schedule lists for each campaign with a schedule at most next firings to come and last past

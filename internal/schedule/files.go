@@ -11,8 +11,19 @@ import (
 )
 
 // Files reads the campaigns folder, and returns its files by name.
-func Files(dir string) ([]operator.File, error) {
-	d := NewFolder(dir)
+func Files(dir string) ([]operator.File, error) { return NewFolder(dir).list() }
+
+// Files reads the campaigns folder as the function Files does. Of several files with one campaign
+// name, the one that this process fires is in use.
+func (sc *Scheduler) Files() ([]operator.File, error) {
+	d := NewFolder(sc.o.Config.Campaigns)
+	sc.mu.Lock()
+	d.good = sc.good
+	sc.mu.Unlock()
+	return d.list()
+}
+
+func (d *Folder) list() ([]operator.File, error) {
 	_, err := d.Look()
 	var faults *file.Error // the faults of each file are with the file
 	if err != nil && !errors.As(err, &faults) {
@@ -21,7 +32,7 @@ func Files(dir string) ([]operator.File, error) {
 	all := make([]operator.File, 0, len(d.files))
 	for path, f := range d.files {
 		file := operator.File{Path: path, Source: f.good.Source, Definition: f.good.Definition, Cron: f.good.Cron}
-		file.Findings = WithoutFolder(dir, f.findings())
+		file.Findings = WithoutFolder(d.dir, f.findings())
 		if f.twin != nil {
 			file.Cron = nil // it does not fire
 		}

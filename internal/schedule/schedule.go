@@ -77,6 +77,9 @@ func (sc *Scheduler) Run(ctx context.Context, e *sender.Engine, every time.Durat
 		l.checkFolder(sc.o.Config.Campaigns)
 		all, err := folder.Look()
 		l.logFindingsOnce("folder", "a campaign file is not used", err)
+		sc.mu.Lock()
+		sc.good = all
+		sc.mu.Unlock()
 		loaded.log(sc.o.Log, all)
 		for _, s := range all {
 			firing, err := sc.Look(ctx, s, time.Now())

@@ -44,6 +44,7 @@ type Scheduler struct {
 	mu sync.Mutex
 	// ahead is the time to come at which a quarantine is recorded, aheadSeen when that was seen first.
 	ahead, aheadSeen time.Time
+	good             []Scheduled // the campaigns that Run fires
 }
 
 // New makes a scheduler, which does nothing by itself.
