@@ -32,7 +32,7 @@ func (o FiringOutcome) Open() bool { return o == FiringLaunching || o == FiringW
 // Firing is one firing of a schedule that was due, and what has become of it.
 type Firing struct {
 	Campaign string
-	Key      string // of plan.Firing
+	Key      string // of plan.Firing: Key, or InstantKey where the ledger has that Key of another instant
 	At       time.Time
 	// Missed is how many firings in a row before this one were missed. The first of them was due at
 	// MissedSince.

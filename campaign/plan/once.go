@@ -22,7 +22,8 @@ func parseOnce(text, zone string) (*Cron, error) {
 	text = strings.TrimSpace(text)
 	c := &Cron{zone: loc, text: text}
 	if at, err := time.Parse(time.RFC3339, text); err == nil {
-		c.once = Firing{At: at.UTC(), Key: at.UTC().Format(instantKey)}
+		c.once = Firing{At: at.UTC().Truncate(time.Second)}
+		c.once.Key = c.once.InstantKey()
 	}
 	for _, layout := range onceLayouts {
 		if at, err := time.Parse(layout, text); err == nil {
@@ -42,3 +43,6 @@ var errOnce = errors.New("want a time like 2026-12-24T09:00 in schedule.timezone
 
 // Once is the only firing of a schedule with schedule.at; ok is false for cron.
 func (c *Cron) Once() (f Firing, ok bool) { return c.once, !c.once.At.IsZero() }
+
+// InstantKey is the key that names the instant of a firing, in any spelling of its time.
+func (f Firing) InstantKey() string { return f.At.Format(instantKey) }

@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 // firings is what the schedule knows of one campaign when it looks.
 type firings struct {
 	after      time.Time         // firings after this time are new
+	key        string            // the key of a new firing; "": its own
 	added      *campaign.Firing  // the record, to be stored, since when this schedule is known; nil if there is one
 	open       []campaign.Firing // newest first
 	launched   map[string]campaign.RunNo
@@ -64,7 +66,7 @@ func (sc *Scheduler) firingsOf(ctx context.Context, s Scheduled, now time.Time) 
 		w.quarantined = sc.quarantinedAt(last.At, now)
 	}
 	if once, ok := s.Cron.Once(); ok {
-		w.after, err = sc.afterOnce(ctx, name, once)
+		w.after, w.key, err = sc.afterOnce(ctx, name, once)
 	} else {
 		w.after, w.added, err = sc.afterKnown(ctx, s, now)
 	}
@@ -77,18 +79,15 @@ func (sc *Scheduler) firingsOf(ctx context.Context, s Scheduled, now time.Time) 
 	return w, err
 }
 
-// afterOnce returns the time after which the only firing of a schedule is new: its own time if the
-// ledger has it, else a second before. The file may be younger than the firing, which is then
-// missed, or launched within its grace (Schedule.Misfire).
-func (sc *Scheduler) afterOnce(ctx context.Context, name string, once plan.Firing) (time.Time, error) {
-	seen, err := sc.o.Ledger.Firings(ctx, campaign.FiringFilter{Campaign: name, Key: once.Key})
-	if err != nil {
-		return time.Time{}, fmt.Errorf("read firings: %w", err)
+// afterOnce returns the time after which the only firing of a schedule is new, and its key then: its
+// own time if the ledger has it, else a second before. The file may be younger than the firing,
+// which is then missed, or launched within its grace (Schedule.Misfire).
+func (sc *Scheduler) afterOnce(ctx context.Context, name string, once plan.Firing) (after time.Time, key string, err error) {
+	seen, key, err := onceOf(ctx, sc.o.Ledger, name, once)
+	if err != nil || seen != nil {
+		return once.At, "", err
 	}
-	if len(seen) > 0 {
-		return once.At, nil
-	}
-	return once.At.Add(-time.Second), nil
+	return once.At.Add(-time.Second), key, nil
 }
 
 // quarantinedAt returns when the ledger was quarantined, of which recorded is the time in the
@@ -190,7 +189,7 @@ func (w firings) next(s Scheduled, now time.Time) (out step) {
 	}
 	firing, missed, ok := s.Cron.Latest(w.after, now)
 	if ok {
-		f := campaign.Firing{Campaign: s.Definition.Name, Key: firing.Key, At: firing.At, Since: now}
+		f := campaign.Firing{Campaign: s.Definition.Name, Key: cmp.Or(w.key, firing.Key), At: firing.At, Since: now}
 		out.seen = f.Key
 		if missed > 0 {
 			f.Missed, f.MissedSince = int64(missed), s.Cron.Next(w.after).At

@@ -43,7 +43,7 @@ func TestAPastTimeIsSaidUnlessItWasLaunched(t *testing.T) {
 		}
 		l := &fired{}
 		if c.outcome != "" {
-			l.firings = []campaign.Firing{{Campaign: "a", Outcome: c.outcome}}
+			l.firings = []campaign.Firing{{Campaign: "a", Key: "2026-11-20T10:00:00", At: nine, Outcome: c.outcome}}
 		}
 		if got, err := Past(t.Context(), l, def, cron, nine.Add(c.late)); got != c.want || err != nil {
 			t.Errorf("%s: got %q and %v, want %q", c.about, got, err, c.want)

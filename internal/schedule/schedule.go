@@ -100,10 +100,13 @@ func (sc *Scheduler) Run(ctx context.Context, e *sender.Engine, every time.Durat
 }
 
 // Fire takes the campaign's job and launches a firing. The run of a firing that another replica
-// has launched is found by its key.
+// has launched is found by its key, or by its instant.
 func (sc *Scheduler) Fire(ctx context.Context, s Scheduled, f campaign.Firing, e *sender.Engine) error {
 	return sc.job(CronKey+s.Definition.Name).Do(ctx, func(ctx context.Context) error {
-		run, err := sc.FireAs(ctx, s, CronKey+f.Key, e)
+		run, err := sc.launchedAt(ctx, f)
+		if err == nil && run.No == 0 {
+			run, err = sc.FireAs(ctx, s, CronKey+f.Key, e)
+		}
 		switch {
 		case errors.Is(err, campaign.ErrTaken): // its launch failed a moment ago, and rests
 			return err
@@ -118,6 +121,28 @@ func (sc *Scheduler) Fire(ctx context.Context, s Scheduled, f campaign.Firing, e
 		}
 		return errors.Join(err, sc.note(ctx, f, false))
 	})
+}
+
+// launchedAt returns the run that was launched for the instant of f under another key: replicas may
+// have read two spellings of schedule.at. Its No is 0 if there is none.
+func (sc *Scheduler) launchedAt(ctx context.Context, f campaign.Firing) (run campaign.Run, err error) {
+	same, err := sc.o.Ledger.Firings(ctx, campaign.FiringFilter{Campaign: f.Campaign, Until: f.At, Limit: 2})
+	if err != nil {
+		return run, fmt.Errorf("read firings: %w", err)
+	}
+	for _, was := range same {
+		if was.Key == f.Key || !was.At.Equal(f.At) {
+			continue
+		}
+		runs, err := sc.o.Ledger.Runs(ctx, campaign.RunFilter{Campaign: f.Campaign, Launch: CronKey + was.Key, Limit: 1})
+		if err != nil {
+			return run, fmt.Errorf("read runs: %w", err)
+		}
+		for _, r := range runs {
+			return r, nil
+		}
+	}
+	return run, nil
 }
 
 // Launch returns the launch of a campaign file by the schedule.
