@@ -64,6 +64,9 @@ type Request struct {
 	// Key is the launch key of a scheduled firing, which begins with FiringKey, or of a dropped file,
 	// which begins with DropKey: one run for each. "" otherwise.
 	Key string
+	// Late refuses the launch of a firing with *SentAsError if a run of another campaign sends the same
+	// (Renamed): nobody sees its warning, and the file may be a copy of one that has fired.
+	Late bool
 	// By is Run.LaunchedBy.
 	By string
 	// Owner names this process in the lease of the import, since one process imports a list at a time.
@@ -106,7 +109,7 @@ type Outcome struct {
 // A launch that is not of a firing stores nothing and returns an *UnfinishedError or a *RepeatError
 // if an earlier run of the campaign has numbers of the list (sentBefore); with New, an
 // *UnfinishedError if the list itself has an unfinished run. Other errors are *PreflightError,
-// *ChangedError, *ScheduledError, and those of the files, the ledger and the service.
+// *ChangedError, *ScheduledError, *SentAsError, and those of the files, the ledger and the service.
 //
 // Start may be interrupted anywhere and called again. With an error it returns the run, if it had
 // stored one.
@@ -246,6 +249,7 @@ func (l Request) resume(ctx context.Context, def *file.Definition, run campaign.
 // its counts: neither the outcome of a row nor the size of segments may depend on where the first
 // import stopped.
 func (l Request) again(ctx context.Context, def *file.Definition, run campaign.Run, list string) (Outcome, error) {
+	l.Late = false // the launch was judged when it made the run
 	checked, err := l.check(ctx, def, list)
 	if err != nil {
 		return Outcome{}, err
@@ -260,8 +264,8 @@ func (l Request) check(ctx context.Context, def *file.Definition, list string) (
 		Rate: l.Rate, Company: l.Company, Commerce: l.Commerce, Offer: l.offer, Progress: func(rows int64) { l.progress("checking", rows) },
 	}
 	checked, err := RunPreflight(ctx, in)
-	if err == nil && checked.OK() && !strings.HasPrefix(l.Key, campaign.FiringKey) {
-		err = Renamed(ctx, l.Ledger, in, checked)
+	if err == nil && checked.OK() {
+		err = l.renamed(ctx, in, checked)
 	}
 	if err != nil {
 		return nil, err

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	"campaignd/campaign"
@@ -31,13 +32,35 @@ func Renamed(ctx context.Context, l campaign.RunLedger, in PreflightInput, found
 		if !sameMessage(r, in.Definition) {
 			continue
 		}
-		found.SentAs = fmt.Sprintf("%s of %s has this list and this template under another name: its people get the message twice", r.ID(),
-			Ago(now.Sub(r.CreatedAt)))
+		found.SentAs = fmt.Sprintf("%s of %s has this list and this template under another name"+sentTwice, r.ID(), Ago(now.Sub(r.CreatedAt)))
 		found.Findings = append(found.Findings, file.ReadSource(in.File, in.Source).Finding(file.LevelWarning, "name", found.SentAs,
 			"if that is not meant, name the campaign "+r.Campaign+" again"))
 		return nil
 	}
 	return nil
+}
+
+// sentTwice is the end of Preflight.SentAs.
+const sentTwice = ": its people get the message twice"
+
+// renamed warns of a run of another campaign that sends the same. It refuses a late firing for it,
+// and leaves other firings as they are: nobody sees their warnings.
+func (l Request) renamed(ctx context.Context, in PreflightInput, found *Preflight) error {
+	if !l.Late && strings.HasPrefix(l.Key, campaign.FiringKey) {
+		return nil
+	}
+	if err := Renamed(ctx, l.Ledger, in, found); err != nil || !l.Late || found.SentAs == "" {
+		return err
+	}
+	return &SentAsError{strings.TrimSuffix(found.SentAs, sentTwice)}
+}
+
+// SentAsError says that a firing, which is late, would send what a run of another campaign sends.
+type SentAsError struct{ reason string }
+
+// Error names that run and the way out.
+func (e *SentAsError) Error() string {
+	return e.reason + ", so it was not launched this late; to send it all the same, give schedule.at a time to come"
 }
 
 // sameMessage reports whether a run of another campaign sends, or sent, the message of d to the

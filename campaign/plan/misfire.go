@@ -21,6 +21,9 @@ const (
 // process that is restarted, needs seconds.
 const inTime = time.Minute
 
+// Late reports whether a firing that was due is seen first later than a hand-over or a restart takes.
+func Late(due, seen time.Time) bool { return seen.Sub(due) > inTime }
+
 // Misfire decides about a firing that was due and that no process has seen so far. Up to inTime
 // late it is launched. A later one was missed: it is launched only when the policy is "run", and
 // any other policy skips it. Nothing is launched later than grace; 0 or less means defaultGrace.

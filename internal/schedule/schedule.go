@@ -100,16 +100,23 @@ func (sc *Scheduler) Run(ctx context.Context, e *sender.Engine, every time.Durat
 }
 
 // Fire takes the campaign's job and launches a firing. The run of a firing that another replica
-// has launched is found by its key, or by its instant.
+// has launched is found by its key, or by its instant. One that is late is missed if a run of
+// another campaign sends the same.
 func (sc *Scheduler) Fire(ctx context.Context, s Scheduled, f campaign.Firing, e *sender.Engine) error {
 	return sc.job(CronKey+s.Definition.Name).Do(ctx, func(ctx context.Context) error {
 		run, err := sc.launchedAt(ctx, f)
 		if err == nil && run.No == 0 {
-			run, err = sc.FireAs(ctx, s, CronKey+f.Key, e)
+			l := sc.Launch(s.File, CronKey+f.Key)
+			_, once := s.Cron.Once()
+			l.Late = once && plan.Late(f.At, f.Since)
+			run, err = sc.start(ctx, s, l, e)
 		}
+		var sent *launch.SentAsError
 		switch {
 		case errors.Is(err, campaign.ErrTaken): // its launch failed a moment ago, and rests
 			return err
+		case errors.As(err, &sent):
+			f.Outcome, f.Detail, err = campaign.FiringMissed, sent.Error(), nil
 		case err != nil:
 			f.Detail = err.Error()
 			err = &firingError{s.File, f.At, err}
@@ -160,18 +167,22 @@ const CronKey = campaign.FiringKey
 // FireAs launches one firing under its key. The ledger refuses a second run with the same key. A
 // firing that failed rests at all replicas, unless its campaign file or the size of its list has
 // changed since.
-func (sc *Scheduler) FireAs(ctx context.Context, s Scheduled, key string, e *sender.Engine) (run campaign.Run, err error) {
+func (sc *Scheduler) FireAs(ctx context.Context, s Scheduled, key string, e *sender.Engine) (campaign.Run, error) {
+	return sc.start(ctx, s, sc.Launch(s.File, key), e)
+}
+
+func (sc *Scheduler) start(ctx context.Context, s Scheduled, l launch.Request, e *sender.Engine) (run campaign.Run, err error) {
 	size := int64(-1)
 	if info, err := os.Stat(s.List()); err == nil {
 		size = info.Size()
 	}
-	job := fmt.Sprintf("%s of %s, file %x, list %d", key, s.Definition.Name, sha256.Sum256(s.Source), size)
-	err = sc.rested(ctx, job, sc.Launch(s.File, key), func(ctx context.Context, l launch.Request) error {
+	job := fmt.Sprintf("%s of %s, file %x, list %d", l.Key, s.Definition.Name, sha256.Sum256(s.Source), size)
+	err = sc.rested(ctx, job, l, func(ctx context.Context, l launch.Request) error {
 		l.Source, l.Checked = s.Source, sc.o.Check(ctx, s.File)
 		launched, err := sc.o.Audiences.Start(ctx, l)
 		run = launched.Run
 		if err == nil && launched.Imported {
-			sc.o.Log.Info("scheduled campaign launched", "run", launched.Run.ID(), "firing", strings.TrimPrefix(key, CronKey),
+			sc.o.Log.Info("scheduled campaign launched", "run", launched.Run.ID(), "firing", strings.TrimPrefix(l.Key, CronKey),
 				"rows", launched.Run.Rows)
 			e.Poke()
 		}
