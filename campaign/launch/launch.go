@@ -64,8 +64,7 @@ type Request struct {
 	// Key is the launch key of a scheduled firing, which begins with FiringKey, or of a dropped file,
 	// which begins with DropKey: one run for each. "" otherwise.
 	Key string
-	// Late refuses the launch of a firing with *SentAsError if a run of another campaign sends the same
-	// (Renamed): nobody sees its warning, and the file may be a copy of one that has fired.
+	// Late refuses a firing with *SentAsError if a run of another campaign sends the same (Renamed).
 	Late bool
 	// By is Run.LaunchedBy.
 	By string

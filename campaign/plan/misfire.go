@@ -21,7 +21,7 @@ const (
 // process that is restarted, needs seconds.
 const inTime = time.Minute
 
-// Late reports whether a firing that was due is seen first later than a hand-over or a restart takes.
+// Late reports whether a firing that was due is seen first later than a hand-over takes.
 func Late(due, seen time.Time) bool { return seen.Sub(due) > inTime }
 
 // Misfire decides about a firing that was due and that no process has seen so far. Up to inTime

@@ -14,7 +14,7 @@ import (
 // firesOnce returns the files of the campaigns folder whose campaign has the name and one time to
 // come (schedule.at). A launch is now, whatever its schedule, and a firing is never refused, so
 // people who are in both lists get the message at both times. A campaign with cron is sent again
-// anyway. Of several files with the name, a `serve` may have begun with any.
+// anyway. A `serve` may have begun with any of several files of the name.
 func firesOnce(folder, name string, now time.Time) (all []schedule.Scheduled) {
 	d := schedule.NewFolder(folder)
 	_, _ = d.Look() // of a broken file nothing fires but what an earlier process read

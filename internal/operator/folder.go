@@ -60,8 +60,8 @@ func campaignOf(f *File) resource.Campaign {
 	return c
 }
 
-// Campaign returns the file of a campaign, and its entry in Campaigns. Of several files with its
-// name it is the one with a schedule that is used. The error is ErrAbsent if there is none, and
+// Campaign returns the file of a campaign, and its entry in Campaigns. If several files have its
+// name, it is the one with a schedule that is used. The error is ErrAbsent if there is none, and
 // ErrInvalid if several have the name and no schedule, or none of them is used.
 func (d *Session) Campaign(ctx context.Context, files []File, name string) (File, resource.Campaign, error) {
 	var found *File

@@ -13,7 +13,7 @@ import (
 // Files reads the campaigns folder, and returns its files by name.
 func Files(dir string) ([]operator.File, error) { return NewFolder(dir).list() }
 
-// Files reads the campaigns folder as the function Files does. Of several files with one campaign
+// Files reads the campaigns folder as the function Files does. If several files have one campaign
 // name, the one that this process fires is in use.
 func (sc *Scheduler) Files() ([]operator.File, error) {
 	d := NewFolder(sc.o.Config.Campaigns)

@@ -79,9 +79,9 @@ func (sc *Scheduler) firingsOf(ctx context.Context, s Scheduled, now time.Time) 
 	return w, err
 }
 
-// afterOnce returns the time after which the only firing of a schedule is new, and its key then: its
-// own time if the ledger has it, else a second before. The file may be younger than the firing,
-// which is then missed, or launched within its grace (Schedule.Misfire).
+// afterOnce returns the time after which the only firing of a schedule is new, and its key then. It
+// is its own time if the ledger has it, else a second before. The file may be younger than the
+// firing, which is then missed, or launched within its grace (Schedule.Misfire).
 func (sc *Scheduler) afterOnce(ctx context.Context, name string, once plan.Firing) (after time.Time, key string, err error) {
 	seen, key, err := onceOf(ctx, sc.o.Ledger, name, once)
 	if err != nil || seen != nil {

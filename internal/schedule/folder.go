@@ -25,7 +25,7 @@ import (
 // file that is broken then is a fault, and its last good version stays. A file that is gone is
 // forgotten.
 //
-// Of several files with a schedule and one campaign name, the file that had the name before the
+// If several files have a schedule and one campaign name, the file that had the name before the
 // others came keeps it. If it is not known which had it, because this look is the first, none is
 // used: a copy is sorted before or after its original by chance.
 type Folder struct {
@@ -129,8 +129,8 @@ func twinOf(name, path, owner string, all []string) *file.Finding {
 		Remedy: "give each campaign its own name, or give a copy a file name that does not end in .yaml"}
 }
 
-// Find returns the last good version of the file that has the campaign: of several files the one
-// that its schedule uses. The error names the possible causes.
+// Find returns the last good version of the file that has the campaign. If several have it, that is
+// the one that its schedule uses. The error names the possible causes.
 func (d *Folder) Find(name string) (Scheduled, error) {
 	if i := slices.IndexFunc(d.good, func(s Scheduled) bool { return s.Definition.Name == name }); i >= 0 {
 		return d.good[i], nil
