@@ -3,12 +3,8 @@ package daemon
 import (
 	"context"
 	"fmt"
-	"maps"
 	"net/url"
-	"slices"
 	"time"
-
-	"github.com/prometheus/client_golang/prometheus"
 
 	"campaignd/campaign"
 	"campaignd/internal/commerce"
@@ -50,33 +46,23 @@ func (d *Daemon) keepOrders(ctx context.Context) {
 	}).Run(ctx)
 }
 
-// commerceCollector reads the counts of the platform's events at each scrape.
-type commerceCollector struct {
-	intake *commerce.Intake
-	ledger campaign.PurchaseLedger
-}
-
 var (
-	descCommerce = desc("campaignd_commerce_events_total",
+	descCommerce = counter("campaignd_commerce_events_total",
 		"Requests with events of the commerce platform: taken, unsigned, invalid, other_company or unstored.", "result")
-	descBacklog = desc("campaignd_commerce_backlog", "Orders that events named and that have not been asked for yet.")
+	descBacklog = gauge("campaignd_commerce_backlog", "Orders that events named and that have not been asked for yet.")
 )
 
-// Describe implements prometheus.Collector.
-func (c *commerceCollector) Describe(ch chan<- *prometheus.Desc) {
-	prometheus.DescribeByCollect(c, ch)
-}
-
-// Collect implements prometheus.Collector.
-func (c *commerceCollector) Collect(ch chan<- prometheus.Metric) {
-	counts := c.intake.Counts()
-	for _, result := range slices.Sorted(maps.Keys(counts)) {
-		ch <- prometheus.MustNewConstMetric(descCommerce, prometheus.CounterValue, float64(counts[result]), result)
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-	defer cancel()
-	if n, _, err := c.ledger.HintBacklog(ctx); err == nil { // a ledger that is away is another metric
-		ch <- prometheus.MustNewConstMetric(descBacklog, prometheus.GaugeValue, float64(n))
+// commerceMetrics reads the counts of the platform's events.
+func commerceMetrics(intake *commerce.Intake, l campaign.PurchaseLedger) collector {
+	return func(put emit) {
+		for result, n := range intake.Counts() {
+			put(descCommerce, float64(n), result)
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		if n, _, err := l.HintBacklog(ctx); err == nil { // a ledger that is away is another metric
+			put(descBacklog, float64(n))
+		}
 	}
 }
 

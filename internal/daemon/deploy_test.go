@@ -13,7 +13,7 @@ import (
 func TestDeployedExpressionsNameMetricsThatExist(t *testing.T) {
 	t.Parallel()
 	labels := map[string]string{} // of each metric: its labels as the source writes them
-	described := regexp.MustCompile(`desc\(\s*"(campaignd_[a-z_]+)",\s*"[^"]*"((?:,\s*"[a-z_]+")*)`)
+	described := regexp.MustCompile(`(?:counter|gauge)\(\s*"(campaignd_[a-z_]+)",\s*"[^"]*"((?:,\s*"[a-z_]+")*)`)
 	files, err := filepath.Glob("*.go")
 	if err != nil {
 		t.Fatal(err)

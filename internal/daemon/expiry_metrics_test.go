@@ -86,14 +86,14 @@ func TestWhatComesNearItsEndIsMeasured(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	differ(t, scrape(t, &nearCollector{d, engine}), []string{
+	differ(t, scrape(t, d.nearMetrics(engine)), []string{
 		"campaignd_certificate_expiry_timestamp_seconds gauge",
 		`campaignd_certificate_expiry_timestamp_seconds{listener="listen.public"} 8.589934592e+09`,
 		"campaignd_ledger_lag_seconds gauge", "campaignd_ledger_lag_seconds 0",
 		"campaignd_tier_recipients gauge", `campaignd_tier_recipients{portfolio="pf_1"} 1000`,
 		"campaignd_tier_used gauge", `campaignd_tier_used{portfolio="pf_1"} 42`,
 	})
-	differ(t, scrape(t, &runCollector{near{}})[:2], []string{
+	differ(t, scrape(t, runMetrics(near{}))[:2], []string{
 		"campaignd_asset_expiry_timestamp_seconds gauge", "campaignd_asset_expiry_timestamp_seconds 1.9e+09",
 	})
 }

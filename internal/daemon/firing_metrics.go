@@ -1,24 +1,19 @@
 package daemon
 
 import (
-	"github.com/prometheus/client_golang/prometheus"
-
 	"campaignd/campaign"
 	"campaignd/internal/schedule"
 )
 
-// firingCollector reads the counts of the schedule at each scrape.
-type firingCollector struct{ schedule *schedule.Scheduler }
-
-var descFirings = desc("campaignd_firings_total", "Firings of schedules by their final outcome: launched, skipped, missed or failed.",
+var descFirings = counter("campaignd_firings_total", "Firings of schedules by their final outcome: launched, skipped, missed or failed.",
 	"outcome")
 
-// Describe implements prometheus.Collector.
-func (c *firingCollector) Describe(ch chan<- *prometheus.Desc) { ch <- descFirings }
-
-// Collect implements prometheus.Collector.
-func (c *firingCollector) Collect(ch chan<- prometheus.Metric) {
-	for _, o := range []campaign.FiringOutcome{campaign.FiringLaunched, campaign.FiringSkipped, campaign.FiringMissed, campaign.FiringFailed} {
-		ch <- prometheus.MustNewConstMetric(descFirings, prometheus.CounterValue, float64(c.schedule.Fired(o)), string(o))
+// firingMetrics reads the counts of the schedule.
+func firingMetrics(s *schedule.Scheduler) collector {
+	final := []campaign.FiringOutcome{campaign.FiringLaunched, campaign.FiringSkipped, campaign.FiringMissed, campaign.FiringFailed}
+	return func(put emit) {
+		for _, o := range final {
+			put(descFirings, float64(s.Fired(o)), string(o))
+		}
 	}
 }

@@ -30,7 +30,7 @@ func TestServeTellsOfEachHoldTwice(t *testing.T) {
 	w.look(t.Context())
 	w.look(t.Context())
 	reg := prometheus.NewRegistry()
-	reg.MustRegister(&holdCollector{w.counts})
+	reg.MustRegister(holdMetrics(w.counts))
 	page := httptest.NewRecorder()
 	promhttp.HandlerFor(reg, promhttp.HandlerOpts{}).ServeHTTP(page, httptest.NewRequest("GET", "/metrics", nil))
 	if want := `campaignd_holds{reason="operator",scope="connection"} 1`; !strings.Contains(page.Body.String(), want) {

@@ -130,14 +130,14 @@ func differ(t *testing.T, got, want []string) {
 // Dashboards and alerts use these names (docs/recovery.md#what-to-watch).
 func TestEachMetricHasItsNameAndValue(t *testing.T) {
 	at := time.Unix(1800000000, 0)
-	differ(t, scrape(t, &sendCollector{func() []sender.Stats {
+	differ(t, scrape(t, sendMetrics(func() []sender.Stats {
 		return []sender.Stats{{
 			Connection: "conn_1", Rate: 68.4, InFlight: 1, Posted: 2, Accepted: 3, Refused: 4, Deferred: 5, Doubts: 6,
 			Skipped: 7, Recovered: 8, Forfeited: 9, Throttled: 10, NoSlot: 11, Latency: 120 * time.Millisecond, Idle: 90 * time.Second,
 			Lanes: []campaign.LaneReport{{Run: 1, LimitedBy: campaign.ByThroughput}, {Run: 2, LimitedBy: campaign.ByHold}, {Run: 3,
 				LimitedBy: campaign.ByThroughput}},
 		}}
-	}}), []string{
+	})), []string{
 		"campaignd_in_flight gauge", `campaignd_in_flight{connection="conn_1"} 1`,
 		"campaignd_lanes gauge", `campaignd_lanes{connection="conn_1",limited_by="hold"} 1`,
 		`campaignd_lanes{connection="conn_1",limited_by="throughput"} 2`,
@@ -155,14 +155,14 @@ func TestEachMetricHasItsNameAndValue(t *testing.T) {
 		"campaignd_slots_forfeited_total counter", `campaignd_slots_forfeited_total{connection="conn_1"} 9`,
 		"campaignd_throttled_total counter", `campaignd_throttled_total{connection="conn_1"} 10`,
 	})
-	differ(t, scrape(t, &intakeCollector{func() webhooks.Counts {
+	differ(t, scrape(t, intakeMetrics(func() webhooks.Counts {
 		return webhooks.Counts{
 			Taken: 1, Rejected: map[webhooks.Rejection]uint64{webhooks.RejectedSignature: 2}, Events: map[string]uint64{"status": 3},
 			Commits: 10, CommitsFailed: 4, Waiting: 5, Matched: 11, Repeated: 12, Orphaned: 13, Adopted: 14, Orphans: 15, Ambiguous: 16,
 			Nobody: 18, ForeignMarks: 21, SweepsFailed: 19, OrphansOld: 20,
 			Verified: map[string]time.Time{"conn_1": at}, Templates: map[string]uint64{"pauses": 17},
 		}
-	}}), []string{
+	})), []string{
 		"campaignd_events_total counter", `campaignd_events_total{kind="status"} 3`,
 		"campaignd_events_without_number_total counter", "campaignd_events_without_number_total 18",
 		"campaignd_orphans gauge", "campaignd_orphans 15",

@@ -4,8 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"campaignd/campaign"
 	"campaignd/internal/config"
 	"campaignd/internal/schedule"
@@ -73,44 +71,37 @@ func (d *Daemon) ended(ctx context.Context, r campaign.Run) {
 	d.log.Info("run ended", line...)
 }
 
-// runCollector counts the unfinished runs of the ledger at each scrape.
-type runCollector struct{ ledger campaign.RunLedger }
-
 var (
-	descRuns  = desc("campaignd_runs", "Unfinished runs of the ledger.", "state")
-	descAsset = desc("campaignd_asset_expiry_timestamp_seconds",
+	descRuns  = gauge("campaignd_runs", "Unfinished runs of the ledger.", "state")
+	descAsset = gauge("campaignd_asset_expiry_timestamp_seconds",
 		"Unix time until which the service keeps the header files of the unfinished runs, the earliest of them.")
 )
 
-// Describe implements prometheus.Collector.
-func (c *runCollector) Describe(ch chan<- *prometheus.Desc) {
-	ch <- descRuns
-	ch <- descAsset
-}
-
-// Collect implements prometheus.Collector. While the ledger does not answer there is no value.
-func (c *runCollector) Collect(ch chan<- prometheus.Metric) {
-	ctx, stop := context.WithTimeout(context.Background(), 2*time.Second)
-	defer stop()
-	runs, err := c.ledger.Runs(ctx, campaign.RunFilter{Unfinished: true})
-	if err != nil {
-		return
-	}
-	states := map[campaign.State]int{}
-	for _, s := range []campaign.State{campaign.Importing, campaign.WaitingApproval, campaign.Ready, campaign.Running, campaign.Paused} {
-		states[s] = 0
-	}
-	var until time.Time
-	for _, r := range runs {
-		states[r.State]++
-		if !r.AssetUntil.IsZero() && (until.IsZero() || r.AssetUntil.Before(until)) {
-			until = r.AssetUntil
+// runMetrics counts the unfinished runs of the ledger. While it does not answer there is no value.
+func runMetrics(l campaign.RunLedger) collector {
+	return func(put emit) {
+		ctx, stop := context.WithTimeout(context.Background(), 2*time.Second)
+		defer stop()
+		runs, err := l.Runs(ctx, campaign.RunFilter{Unfinished: true})
+		if err != nil {
+			return
 		}
-	}
-	if !until.IsZero() {
-		ch <- prometheus.MustNewConstMetric(descAsset, prometheus.GaugeValue, float64(until.Unix()))
-	}
-	for s, n := range states {
-		ch <- prometheus.MustNewConstMetric(descRuns, prometheus.GaugeValue, float64(n), string(s))
+		states := map[campaign.State]int{}
+		for _, s := range []campaign.State{campaign.Importing, campaign.WaitingApproval, campaign.Ready, campaign.Running, campaign.Paused} {
+			states[s] = 0
+		}
+		var until time.Time
+		for _, r := range runs {
+			states[r.State]++
+			if !r.AssetUntil.IsZero() && (until.IsZero() || r.AssetUntil.Before(until)) {
+				until = r.AssetUntil
+			}
+		}
+		if !until.IsZero() {
+			put(descAsset, float64(until.Unix()))
+		}
+		for s, n := range states {
+			put(descRuns, float64(n), string(s))
+		}
 	}
 }
