@@ -11,15 +11,17 @@ import (
 	"campaignd/internal/operations"
 	"campaignd/internal/sandbox/area"
 	"campaignd/internal/sandbox/draw"
-	"campaignd/internal/sandbox/request"
 )
 
 // openAreas makes the areas from the accounts of the scenario.
 func (s *Sandbox) openAreas() (err error) {
 	w := area.World{
 		Began: s.began, Templates: s.opt.Templates, Assets: s.opt.Assets, Flows: s.opt.Flows, Review: s.opt.Review, Storage: s.opt.Storage,
-		History: s.opt.History.Days, Token: s.token, Wrote: s.wrote, Post: s.postEvent, Statuses: s.eachStatus, Usage: s.usage,
+		History: s.opt.History.Days, Token: s.token, Post: s.postEvent, Statuses: s.eachStatus, Usage: s.usage,
 		Send: s.sendFor, Replay: s.replay, Draw: func(keys ...uint64) uint64 { return s.hash(drawHistory, keys...) },
+		Wrote: func(c *area.Connection, number uint64, now time.Time) bool {
+			return s.windowOpen(s.connection[c.ID], number, now)
+		},
 		Pace:      func(c *area.Connection) int { return s.connection[c.ID].limit },
 		ReadPhone: func(text string) uint64 { n, _ := parsePhone(text); return n },
 	}
@@ -31,11 +33,6 @@ func (s *Sandbox) openAreas() (err error) {
 	}
 	s.areas, err = area.New(w)
 	return err
-}
-
-// wrote reports whether a person wrote to a connection in the last 24 hours. The caller holds s.mu.
-func (s *Sandbox) wrote(c *area.Connection, number uint64, now time.Time) bool {
-	return s.windowOpen(s.connection[c.ID], number, now)
 }
 
 // token returns 64 hexadecimal digits.
@@ -97,16 +94,15 @@ func (s *Sandbox) eachStatus(yield func(area.Status)) {
 // /messages. The caller holds s.mu. Faults before and after the acceptance do not apply: no client
 // waits for an answer.
 func (s *Sandbox) sendFor(c *area.Connection, body []byte) area.Outcome {
-	m := new(request.Message)
-	if err := m.Decode(body); err != nil {
-		return area.Outcome{Refusal: area.RefuseRequest(err.Error() + ".")}
+	m, ref := decode(body)
+	if ref != nil {
+		return area.Outcome{Refusal: ref}
 	}
 	now, conn := time.Now(), s.connection[c.ID]
 	p := &post{m: m, conn: conn}
 	p.to, _ = parsePhone(m.To)
 	s.count(p, now)
-	ref := m.Shape()
-	if ref == nil {
+	if ref = m.Shape(); ref == nil {
 		_, ref = s.rules(s.faults.Load(), p, now)
 	}
 	if ref != nil {

@@ -23,12 +23,8 @@ func (s *Sandbox) SetTemplate(name, language, status string) error {
 	return s.setTemplate(name, language, status, false)
 }
 
-// SetTemplateSilently is SetTemplate at the platform only: nothing is posted, and the listing shows
-// the change after the next sync. A send meanwhile is refused with 132015.
-func (s *Sandbox) SetTemplateSilently(name, language, status string) error {
-	return s.setTemplate(name, language, status, true)
-}
-
+// setTemplate is SetTemplate. With silent the change is at the platform only: nothing is posted,
+// and the listing shows the change after the next sync. A send meanwhile is refused with 132015.
 func (s *Sandbox) setTemplate(name, language, status string, silent bool) error {
 	return s.change(func(now time.Time) ([]int, error) {
 		return nil, s.areas.SetTemplate(name, language, status, silent, now)
@@ -209,10 +205,7 @@ func (s *Sandbox) follow(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		s.mu.Lock()
-		pushed := s.step(st)
-		s.mu.Unlock()
-		s.pushAll(pushed)
+		_ = s.change(func(time.Time) ([]int, error) { return s.step(st), nil }) // it returns no error
 	}
 }
 

@@ -59,26 +59,13 @@ func (p *portfolio) reach(to uint64, now int64, limit int) bool {
 	return true
 }
 
-// tierLimit is the number of recipients of a tier, for the old tiers and the new ones
-// (docs/limits.md#tier). It is 0 for any other tier.
-func tierLimit(tier string) int {
-	switch tier {
-	case "TIER_50":
-		return 50
-	case "TIER_250":
-		return 250
-	case "TIER_1K":
-		return 1_000
-	case "TIER_2K":
-		return 2_000
-	case "TIER_10K":
-		return 10_000
-	case "TIER_100K":
-		return 100_000
-	case "TIER_UNLIMITED":
-		return 1 << 62
-	}
-	return 0
+// tierLimits are the numbers of recipients of the tiers, the old ones and the new ones
+// (docs/limits.md#tier).
+var tierLimits = map[string]int{
+	"TIER_50": 50, "TIER_250": 250,
+	"TIER_1K": 1_000, "TIER_2K": 2_000,
+	"TIER_10K": 10_000, "TIER_100K": 100_000,
+	"TIER_UNLIMITED": 1 << 62,
 }
 
 // plan is a monthly allowance of messages (docs/limits.md#allowance).

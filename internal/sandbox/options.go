@@ -185,6 +185,12 @@ func (o Options) withDefaults() (Options, error) {
 func (o Options) validate() error {
 	var errs []error
 	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf("sandbox: "+format, args...)) }
+	oneOf := func(name, value string, known ...string) {
+		if value != "" && !slices.Contains(known, value) {
+			last := len(known) - 1
+			bad("%s: %q is not %s or %s", name, value, strings.Join(known[:last], ", "), known[last])
+		}
+	}
 	for i, k := range o.Keys {
 		if k.Token == "" {
 			bad("keys[%d]: token is empty", i)
@@ -205,7 +211,7 @@ func (o Options) validate() error {
 		default:
 			bad("connections[%d]: throughput %q is not STANDARD or HIGH", i, c.Throughput)
 		}
-		if c.Tier != "" && tierLimit(c.Tier) == 0 {
+		if c.Tier != "" && tierLimits[c.Tier] == 0 {
 			bad("connections[%d]: tier %q is not one of TIER_50, TIER_250, TIER_1K, TIER_2K, TIER_10K, TIER_100K, TIER_UNLIMITED", i, c.Tier)
 		}
 	}
@@ -222,29 +228,11 @@ func (o Options) validate() error {
 			bad("templates[%d]: category %q is not MARKETING, UTILITY or AUTHENTICATION", i, t.Category)
 		}
 	}
-	if o.API != "" && o.API != "service" && o.API != APICloud {
-		bad("api: %q is not service or %s", o.API, APICloud)
-	}
-	switch o.Events.Envelope {
-	case "service", "platform":
-	default:
-		bad("events.envelope: %q is not service or platform", o.Events.Envelope)
-	}
-	switch o.Events.Timestamps {
-	case "rfc3339", "unix", "unix_string":
-	default:
-		bad("events.timestamps: %q is not rfc3339, unix or unix_string", o.Events.Timestamps)
-	}
-	switch o.Events.SignatureEncoding {
-	case "", "hex", "base64":
-	default:
-		bad("events.signature_encoding: %q is not hex or base64", o.Events.SignatureEncoding)
-	}
-	switch o.Throttle {
-	case ThrottlePlatform, ThrottleHTTP, ThrottleRetryAfter:
-	default:
-		bad("throttle: %q is not platform, http or http_retry_after", o.Throttle)
-	}
+	oneOf("api", o.API, "service", APICloud)
+	oneOf("events.envelope", o.Events.Envelope, "service", "platform")
+	oneOf("events.timestamps", o.Events.Timestamps, "rfc3339", "unix", "unix_string")
+	oneOf("events.signature_encoding", o.Events.SignatureEncoding, "hex", "base64")
+	oneOf("throttle", string(o.Throttle), string(ThrottlePlatform), string(ThrottleHTTP), string(ThrottleRetryAfter))
 	if o.Review.After < 0 || o.Storage < 0 {
 		bad("review.after, storage: negative")
 	}

@@ -156,7 +156,7 @@ func (s *Sandbox) accept(f *Faults, p *post, now time.Time, warning string) acce
 		l = life{fate: FateFailed, code: 131047, noSent: true}
 	case stopped && category == "MARKETING":
 		l = life{fate: FateFailed, code: 131050, noSent: true} // accepted, then failed (docs/service.md#opt-outs)
-	case s.opt.EnforceTier && !s.windowOpen(c, p.to, now) && !c.portfolio.reach(p.to, now.UnixNano(), tierLimit(c.Tier)):
+	case s.opt.EnforceTier && !s.windowOpen(c, p.to, now) && !c.portfolio.reach(p.to, now.UnixNano(), tierLimits[c.Tier]):
 		s.fired[faultTier].Add(1)
 		l = life{fate: FateFailed, code: s.opt.TierCode, noSent: true}
 	}

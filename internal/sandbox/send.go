@@ -30,7 +30,11 @@ type post struct {
 
 // send is POST /api/v1/messages (docs/service.md#send-request).
 func (s *Sandbox) send(w http.ResponseWriter, r *http.Request, key *Key) {
-	m, ref := decode(w, r)
+	var m *request.Message
+	raw, ref := body(w, r)
+	if ref == nil {
+		m, ref = decode(raw)
+	}
 	if ref != nil {
 		s.refuse(w, nil, ref)
 		return
@@ -88,11 +92,7 @@ func (p *post) event(kind, id, detail string) Event {
 	return e
 }
 
-func decode(w http.ResponseWriter, r *http.Request) (*request.Message, *refusal) {
-	raw, ref := body(w, r)
-	if ref != nil {
-		return nil, ref
-	}
+func decode(raw []byte) (*request.Message, *refusal) {
 	m := new(request.Message)
 	if err := m.Decode(raw); err != nil {
 		return nil, area.RefuseRequest(err.Error() + ".")

@@ -24,11 +24,6 @@ func (s *Sandbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.control(w, r)
 		return
 	}
-	if s.opt.API == APICloud && cloudVersion.MatchString(path) {
-		w.Header()["X-Request-Id"] = []string{"req_" + strconv.FormatUint(draw.Mix(s.boot, s.requests.Add(1)), 36)}
-		s.serveCloud(w, r)
-		return
-	}
 	if commercePath(path) {
 		s.commerce.ServeHTTP(w, r)
 		return
@@ -36,6 +31,10 @@ func (s *Sandbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	// Every response has an x-request-id (docs/service.md#conventions).
 	id := draw.Mix(s.boot, s.requests.Add(1))
 	w.Header()["X-Request-Id"] = []string{"req_" + strconv.FormatUint(id, 36)}
+	if s.opt.API == APICloud && cloudVersion.MatchString(path) {
+		s.serveCloud(w, r)
+		return
+	}
 	switch proto := r.Header.Get("X-Forwarded-Proto"); {
 	case proto == "http", s.opt.RequireHTTPS && r.TLS == nil && proto != "https":
 		w.Header().Set("Location", "https://"+r.Host+r.URL.RequestURI())

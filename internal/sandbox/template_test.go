@@ -128,7 +128,10 @@ func TestASilentChangeIsKnownAfterASync(t *testing.T) {
 		if what, code := errorOf(t, c.send(t, "conn_1", "+15555550199", "newsletter")); what != "send_template" || code != 132015 {
 			t.Errorf("a send meanwhile: got %s %d, want send_template 132015", what, code)
 		}
-		must(t, c.s.SetTemplateSilently("coupon", "", "deleted"))
+		res = call(t, c.s, "POST", "/sandbox/templates/coupon/status", "", `{"status":"deleted","silent":true}`)
+		if res.StatusCode != 200 {
+			t.Fatalf("a silent deletion: got %s, want 200", res.Status)
+		}
 		var got struct {
 			Data struct{ Added, Updated, Removed int }
 		}

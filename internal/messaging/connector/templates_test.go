@@ -3,6 +3,9 @@ package connector
 import (
 	"bytes"
 	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -92,8 +95,11 @@ func TestASyncCountsWhatTheListingLacked(t *testing.T) {
 		if _, err := set.Templates(t.Context(), "conn_1"); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.SetTemplateSilently("spring_sale", "en_US", "paused"); err != nil {
-			t.Fatal(err)
+		silently := strings.NewReader(`{"language":"en_US","status":"paused","silent":true}`)
+		told := httptest.NewRecorder()
+		s.ServeHTTP(told, httptest.NewRequest(http.MethodPost, "/sandbox/templates/spring_sale/status", silently))
+		if told.Code != http.StatusOK {
+			t.Fatalf("a silent change: got %d %s, want 200", told.Code, told.Body)
 		}
 		if set.Cloud != nil {
 			if err := set.Cloud.DeleteTemplate(t.Context(), "conn_1", "none", "1"); err == nil {
