@@ -143,8 +143,8 @@ func TestThreeFailedConnectionsOpenTheBreaker(t *testing.T) {
 			for _, want := range []time.Duration{500 * time.Millisecond, time.Second, 2 * time.Second} {
 				w.fails(a, away, time.Now())
 				w.fails(a, away, time.Now().Add(want/2)) // of the same outage
-				if rest, why := w.number.rests(time.Now()); rest != want || why.limit != campaign.ByUnreachable {
-					t.Errorf("the number rests for %v (%s), want %v (unreachable)", rest, why.limit, want)
+				if rest, why := w.number.rests(time.Now()); rest != want || why.By != campaign.ByUnreachable {
+					t.Errorf("the number rests for %v (%s), want %v (unreachable)", rest, why.By, want)
 				}
 				time.Sleep(want)
 			}

@@ -70,7 +70,7 @@ func (c *claimer) giveBackOne(ctx context.Context, s *segment, active bool, now 
 		wake = now
 	case !opens.IsZero() && (!s.skipped || !s.run.over()):
 		wake = opens
-		c.lanes.limitBy(s.run, campaign.Limit{By: campaign.ByWindow, Until: opens,
+		c.lanes.limit(s.run, campaign.Limit{By: campaign.ByWindow, Until: opens,
 			Detail: "outside the sending window until " + opens.UTC().Format(time.RFC3339)})
 	case s.exhausted() && !s.dueSoon(now):
 	case s.lease.Connection == "" && len(s.run.connections) > 1 && !s.skipped && (held || c.waits.long(s.run, now)):

@@ -12,7 +12,7 @@ import (
 // lanes are what the planner's last step found about each lane of its number. The limits of a step
 // are collected during it. Other goroutines read only what the end of a step has published.
 type lanes struct {
-	limits map[campaign.RunNo]limitedBy // of the step under way; the planner's goroutine alone uses it
+	limits map[campaign.RunNo]campaign.Limit // of the step under way; the planner's goroutine alone uses it
 
 	mu   sync.Mutex
 	last map[campaign.RunNo]lane // of the active runs, when the last step ended
@@ -20,7 +20,7 @@ type lanes struct {
 
 // lane is what a step found out about one lane.
 type lane struct {
-	limited limitedBy
+	limited campaign.Limit
 	works   bool      // there is something to send, now or later
 	idle    time.Time // since when there has been nothing to send; zero: there is something
 	share   share     // of the number; zero for a run that does not want it here
@@ -38,21 +38,14 @@ type share struct {
 }
 
 func newLanes() lanes {
-	return lanes{limits: map[campaign.RunNo]limitedBy{}, last: map[campaign.RunNo]lane{}}
+	return lanes{limits: map[campaign.RunNo]campaign.Limit{}, last: map[campaign.RunNo]lane{}}
 }
 
 // begin starts a step.
 func (l *lanes) begin() { clear(l.limits) }
 
 // limit notes what limits a run's lane at this step.
-func (l *lanes) limit(r *run, by campaign.LimitedBy, detail string) {
-	l.limits[r.no] = limitedBy{limit: by, detail: detail}
-}
-
-// limitBy notes that a limit keeps a run's lane from its next intent.
-func (l *lanes) limitBy(r *run, by campaign.Limit) {
-	l.limits[r.no] = limitedBy{by.By, by.Detail, by.Until}
-}
+func (l *lanes) limit(r *run, by campaign.Limit) { l.limits[r.no] = by }
 
 // publish stores what the step found about each active run, with the limits that it noted, and
 // forgets the other runs.

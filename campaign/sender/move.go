@@ -89,7 +89,7 @@ func (c *claimer) able(w *worker, r *run, now time.Time) bool {
 	if rest, _ := w.number.rests(now); rest > 0 || w.number.pace() <= 0 {
 		return false
 	}
-	switch w.planner.lanes.of(r).limited.limit {
+	switch w.planner.lanes.of(r).limited.By {
 	case campaign.ByHold, campaign.ByUnreachable, campaign.ByTier, campaign.ByAllowance, campaign.ByRamp, campaign.ByLimiter:
 		return false
 	}

@@ -84,15 +84,15 @@ func (n *number) answered(e *messaging.Error) {
 
 // rests is how long the number sends nothing whatever the holds say, and why; 0 or less: it may
 // send.
-func (n *number) rests(now time.Time) (time.Duration, limitedBy) {
+func (n *number) rests(now time.Time) (time.Duration, campaign.Limit) {
 	if n.o.Pace(n.connection) <= 0 {
-		return time.Second, limitedBy{limit: campaign.ByLimiter,
-			detail: "the service cannot be asked for the pace and the tier of this number, so nothing is sent over it: " +
+		return time.Second, campaign.Limit{By: campaign.ByLimiter,
+			Detail: "the service cannot be asked for the pace and the tier of this number, so nothing is sent over it: " +
 				"`campaignd doctor` says why; else set numbers.CONNECTION.rate, .tier and .company"}
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return n.until.Sub(now), limitedBy{limit: campaign.ByUnreachable, detail: "the service cannot be reached"}
+	return n.until.Sub(now), campaign.Limit{By: campaign.ByUnreachable, Detail: "the service cannot be reached"}
 }
 
 // A number whose service cannot be reached rests for unreachedRest, twice as long each time. After

@@ -208,7 +208,7 @@ func (p *planner) publish(ctx context.Context, err error) {
 	active, works, shares := p.activeRuns(), p.working(), p.fair.shares()
 	if p.outage != nil {
 		for _, r := range active {
-			p.lanes.limit(r, campaign.ByLedger, "the ledger does not answer: "+p.outage.Error())
+			p.lanes.limit(r, campaign.Limit{By: campaign.ByLedger, Detail: "the ledger does not answer: " + p.outage.Error()})
 		}
 	}
 	p.lanes.publish(active, func(r *run) lane { return lane{works: works[r], share: shares[r]} }, time.Now())

@@ -157,7 +157,7 @@ func TestAStepKnowsWhatItLearned(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &groupLedger{took: 30 * time.Millisecond}
 		w, s := planning(t, l, Options{})
-		w.planner.lanes.limit(s.run, campaign.ByRunRate, "x")
+		w.planner.lanes.limit(s.run, campaign.Limit{By: campaign.ByRunRate, Detail: "x"})
 		w.planner.lanes.publish([]*run{s.run}, func(*run) lane { return lane{} }, time.Now())
 		wait, err := w.planner.step(t.Context())
 		if err != nil || wait != time.Second || !w.planner.heard || w.planner.slow != 60*time.Millisecond {
@@ -194,7 +194,7 @@ func TestThePlannerTriesAtLeastEveryTwoSeconds(t *testing.T) {
 		if want := []time.Duration{0, 100 * ms, 300 * ms, 700 * ms, 1500 * ms, 3100 * ms, 5100 * ms, 7100 * ms}; !slices.Equal(l.claims, want) {
 			t.Errorf("asked at %v, want %v", l.claims, want)
 		}
-		want := limitedBy{limit: campaign.ByLedger, detail: "the ledger does not answer: claim segments: connection refused"}
+		want := campaign.Limit{By: campaign.ByLedger, Detail: "the ledger does not answer: claim segments: connection refused"}
 		if got := w.planner.lanes.of(s.run).limited; got != want {
 			t.Errorf("limited by %+v, want the ledger", got)
 		}

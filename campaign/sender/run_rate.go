@@ -97,7 +97,7 @@ func (p *planner) wantsLimited(now time.Time, most int) (wants bool) {
 			continue
 		}
 		if p.queue.isRefused(r, now) {
-			p.lanes.limit(r, campaign.ByRunRate, ownLimit(r.ownRate()))
+			p.lanes.limit(r, campaign.Limit{By: campaign.ByRunRate, Detail: ownLimit(r.ownRate())})
 		}
 		wants = wants || 2*p.queue.capacity(r, most) >= r.mostQueued(most) && !p.waits.standsStill(r, now) && p.canSend(r, now)
 	}

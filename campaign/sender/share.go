@@ -188,8 +188,8 @@ func (f *fairQueue) divide(active []*run, sendable map[*run]int, rate float64) [
 	for i, l := range flows {
 		l.rate = got[i]
 		if plan.Behind(rate, wants, got, i) {
-			f.lanes.limit(l.run, campaign.ByShare, fmt.Sprintf("other runs come first: it gets %.4g of the number's %.4g messages per second",
-				l.rate, rate))
+			f.lanes.limit(l.run, campaign.Limit{By: campaign.ByShare,
+				Detail: fmt.Sprintf("other runs come first: it gets %.4g of the number's %.4g messages per second", l.rate, rate)})
 		}
 	}
 	f.flows = flows

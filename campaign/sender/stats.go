@@ -26,13 +26,6 @@ type Stats struct {
 	Lanes   []campaign.LaneReport
 }
 
-// limitedBy is what a lane waits for.
-type limitedBy struct {
-	limit  campaign.LimitedBy
-	detail string
-	until  time.Time // when it may end; zero: that is not known
-}
-
 // stats reads the counters; safe from any goroutine.
 func (w *worker) stats() Stats {
 	n, c := w.number, &w.number.counts
@@ -68,11 +61,11 @@ func (w *worker) lane(r *run, s Stats) campaign.LaneReport {
 	case state == halfOpen:
 		l.Rate, l.LimitedBy, l.Detail = 0, campaign.ByHold, wording.Hold(breaker, now)
 	case rest > 0:
-		l.Rate, l.LimitedBy, l.Detail = 0, why.limit, fmt.Sprintf("%s; next try in %.0fs", why.detail, math.Ceil(rest.Seconds()))
+		l.Rate, l.LimitedBy, l.Detail = 0, why.By, fmt.Sprintf("%s; next try in %.0fs", why.Detail, math.Ceil(rest.Seconds()))
 	case failure != "":
 		l.Rate, l.LimitedBy, l.Detail = 0, campaign.ByLimiter, failure
-	case last.limited.limit != "":
-		l.Rate, l.LimitedBy, l.Detail, l.Until = r.paced(s.Rate), last.limited.limit, last.limited.detail, last.limited.until
+	case last.limited.By != "":
+		l.Rate, l.LimitedBy, l.Detail, l.Until = r.paced(s.Rate), last.limited.By, last.limited.Detail, last.limited.Until
 	case w.poster.full():
 		l.Rate, l.LimitedBy = r.paced(s.Rate), campaign.ByInFlight
 		l.Detail = fmt.Sprintf("%d requests wait for an answer (%s each)", s.InFlight, s.Latency.Round(time.Millisecond))

@@ -273,7 +273,7 @@ func TestALaneNamesWhatItWaitsFor(t *testing.T) {
 			}
 		}, "in_flight", "512 requests wait for an answer (2.5s each)", 72},
 		{"the planner", func(w *worker) {
-			w.planner.lanes.last = map[campaign.RunNo]lane{2: {limited: limitedBy{limit: campaign.ByWindow, detail: "it is shut"}}}
+			w.planner.lanes.last = map[campaign.RunNo]lane{2: {limited: campaign.Limit{By: campaign.ByWindow, Detail: "it is shut"}}}
 		}, "window",
 			"it is shut", 72},
 		{"nothing", func(w *worker) { w.queue.take(time.Now(), nil) }, "none",

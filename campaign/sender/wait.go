@@ -38,7 +38,7 @@ func (w *waits) begin(r *run, l campaign.Limit, now time.Time) {
 		again = l.Until
 	}
 	w.of[r] = waiting{l, again}
-	w.lanes.limitBy(r, l)
+	w.lanes.limit(r, l)
 }
 
 // limit returns what the run's lane waits for; its By is "" while the lane waits for nothing.
@@ -61,7 +61,7 @@ func (w *waits) tell(active []*run, now time.Time) {
 	maps.DeleteFunc(w.of, func(r *run, _ waiting) bool { return !slices.Contains(active, r) })
 	for r := range w.of {
 		if l := w.limit(r, now); l.By != "" {
-			w.lanes.limitBy(r, l)
+			w.lanes.limit(r, l)
 		}
 	}
 }

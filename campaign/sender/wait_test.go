@@ -49,7 +49,7 @@ func TestALaneWaitsForItsLimitAndAsksAgain(t *testing.T) {
 		if n := steps(waitAgain - time.Second); n != 1 || granted != 6 {
 			t.Errorf("%d intents and %d attempts; want 1, which the limit ends, and 6", n, granted)
 		}
-		if by := p.lanes.of(p.activeRuns()[0]).limited; by.limit != campaign.ByTier || by.detail != "the tier is full" {
+		if by := p.lanes.of(p.activeRuns()[0]).limited; by.By != campaign.ByTier || by.Detail != "the tier is full" {
 			t.Errorf("the lane is limited by %+v, want the tier", by)
 		}
 		if n := steps(2 * waitAgain); n != 2 {
@@ -59,7 +59,7 @@ func TestALaneWaitsForItsLimitAndAsksAgain(t *testing.T) {
 		if steps(waitAgain); granted == 6 {
 			t.Error("nothing more was granted after places came free, want more")
 		}
-		if by := p.lanes.of(p.activeRuns()[0]).limited; by.limit != "" {
+		if by := p.lanes.of(p.activeRuns()[0]).limited; by.By != "" {
 			t.Errorf("the lane is limited by %+v, want nothing", by)
 		}
 	})
