@@ -15,16 +15,12 @@ import (
 )
 
 func (p *program) cmdCommerce() *cobra.Command {
-	cmd := &cobra.Command{
+	return command.Group(&cobra.Command{
 		Use:   "commerce",
 		Short: "Connect the commerce platform, see whether it answers, and list an audience",
 		Long: `The commerce platform (commerce in the configuration) has the customers and orders of a company. A company's own programs
 have an API key; an application that the company installs gets a token by ` + "`connect`.",
-		Args: command.NoSubcommand,
-		RunE: command.Help,
-	}
-	cmd.AddCommand(p.cmdCommerceConnect(), p.cmdCommerceStatus(), p.cmdCommerceAudience())
-	return cmd
+	}, p.cmdCommerceConnect(), p.cmdCommerceStatus(), p.cmdCommerceAudience())
 }
 
 func (p *program) cmdCommerceStatus() *cobra.Command {

@@ -12,14 +12,10 @@ import (
 )
 
 func (p *program) cmdConfig() *cobra.Command {
-	cmd := &cobra.Command{
+	return command.Group(&cobra.Command{
 		Use:   "config",
 		Short: "Show the configuration in force, or print the JSON Schemas",
-		Args:  command.NoSubcommand,
-		RunE:  command.Help,
-	}
-	cmd.AddCommand(p.cmdConfigShow(), p.cmdConfigSchema())
-	return cmd
+	}, p.cmdConfigShow(), p.cmdConfigSchema())
 }
 
 func (p *program) cmdConfigShow() *cobra.Command {

@@ -17,14 +17,10 @@ import (
 )
 
 func (p *program) cmdLedger() *cobra.Command {
-	cmd := &cobra.Command{
+	return command.Group(&cobra.Command{
 		Use:   "ledger",
 		Short: "Migrate the ledger, or quarantine it",
-		Args:  command.NoSubcommand,
-		RunE:  command.Help,
-	}
-	cmd.AddCommand(p.cmdLedgerMigrate(), p.cmdLedgerQuarantine())
-	return cmd
+	}, p.cmdLedgerMigrate(), p.cmdLedgerQuarantine())
 }
 
 func (p *program) cmdLedgerMigrate() *cobra.Command {

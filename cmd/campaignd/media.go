@@ -23,17 +23,13 @@ import (
 )
 
 func (p *program) cmdMedia() *cobra.Command {
-	cmd := &cobra.Command{
+	return command.Group(&cobra.Command{
 		Use:   "media",
 		Short: "List, upload and delete the files that the service keeps",
 		Long: `The service keeps a file for 30 days. A campaign file names one by its id (header: {image: {assetId: ID}}); a run uploads the
 file of its header itself. These commands call the service with service.api_key. Over the Cloud API there is only the upload, and
 the file is for one number.`,
-		Args: command.NoSubcommand,
-		RunE: command.Help,
-	}
-	cmd.AddCommand(p.cmdMediaList(), p.cmdMediaUpload(), p.cmdMediaPrune())
-	return cmd
+	}, p.cmdMediaList(), p.cmdMediaUpload(), p.cmdMediaPrune())
 }
 
 func (p *program) cmdMediaList() *cobra.Command {

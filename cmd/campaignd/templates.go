@@ -22,18 +22,14 @@ import (
 )
 
 func (p *program) cmdTemplates() *cobra.Command {
-	cmd := &cobra.Command{
+	return command.Group(&cobra.Command{
 		Use:   "templates",
 		Short: "Keep the templates of an account in files: list, show, push, diff, sync, wait",
 		Long: `A template file has one template in one language: templates/NAME.LANGUAGE.yaml. push creates and edits at the service what
 differs from the files, and diff shows it; wait waits for the platform's review. These commands call the service's management
 operations with service.api_key, or the Cloud API with the token of the account.`,
-		Args: command.NoSubcommand,
-		RunE: command.Help,
-	}
-	cmd.AddCommand(p.cmdTemplatesList(), p.cmdTemplatesShow(), p.cmdTemplatesPush(), p.cmdTemplatesDiff(), p.cmdTemplatesSync(),
+	}, p.cmdTemplatesList(), p.cmdTemplatesShow(), p.cmdTemplatesPush(), p.cmdTemplatesDiff(), p.cmdTemplatesSync(),
 		p.cmdTemplatesWait())
-	return cmd
 }
 
 // account is a business account at the service.

@@ -21,17 +21,13 @@ import (
 )
 
 func (p *program) cmdWebhooks() *cobra.Command {
-	cmd := &cobra.Command{
+	return command.Group(&cobra.Command{
 		Use:   "webhooks",
 		Short: "Register, list, rotate, test and remove the endpoint for events; see deliveries, ask for a replay",
 		Long: `The service posts its events (statuses, replies, template reviews) to registered endpoints, and signs them with a secret that
 it shows once. These commands call the service's management operations with service.api_key.`,
-		Args: command.NoSubcommand,
-		RunE: command.Help,
-	}
-	cmd.AddCommand(p.cmdWebhooksRegister(), p.cmdWebhooksList(), p.cmdWebhooksRotate(), p.cmdWebhooksRemove(), p.cmdWebhooksTest(),
+	}, p.cmdWebhooksRegister(), p.cmdWebhooksList(), p.cmdWebhooksRotate(), p.cmdWebhooksRemove(), p.cmdWebhooksTest(),
 		p.cmdWebhooksReplay(), p.cmdWebhooksDeliveries())
-	return cmd
 }
 
 // withService calls do with the client of the configured service.

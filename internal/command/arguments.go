@@ -86,6 +86,13 @@ func Within(flag string, n, least, most int) error {
 // Help runs a command that was given no subcommand.
 func Help(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 
+// Group makes cmd a command that only has subcommands.
+func Group(cmd *cobra.Command, subcommands ...*cobra.Command) *cobra.Command {
+	cmd.Args, cmd.RunE = NoSubcommand, Help
+	cmd.AddCommand(subcommands...)
+	return cmd
+}
+
 // NoSubcommand refuses an unknown subcommand and names the known one that is nearest in spelling.
 func NoSubcommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {

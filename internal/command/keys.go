@@ -14,16 +14,12 @@ import (
 
 // Keys returns the command keys.
 func (p *Program) Keys() *cobra.Command {
-	cmd := &cobra.Command{
+	return Group(&cobra.Command{
 		Use:   "keys",
 		Short: "Make, list and revoke keys of the operator's API",
 		Long: `A key lets a program or another machine use the API of the admin listener. Its scope is read (look), operate (also launch and
 control runs, holds and suppressions) or admin (also keys and the log of actions). The ledger keeps a hash: nobody can read a key again.`,
-		Args: NoSubcommand,
-		RunE: Help,
-	}
-	cmd.AddCommand(p.cmdKeysCreate(), p.cmdKeysList(), p.cmdKeysRevoke())
-	return cmd
+	}, p.cmdKeysCreate(), p.cmdKeysList(), p.cmdKeysRevoke())
 }
 
 func (p *Program) cmdKeysCreate() *cobra.Command {

@@ -21,18 +21,14 @@ import (
 
 // Suppressions returns the command suppressions.
 func (p *Program) Suppressions() *cobra.Command {
-	cmd := &cobra.Command{
+	return Group(&cobra.Command{
 		Use:   "suppressions",
 		Short: "Keep the list of numbers that must not be sent to",
 		Long: `A number that opts out (STOP, a button, the service's refusal) is added to this list by itself. The scope marketing blocks
 marketing templates, all blocks every template, unreachable blocks every template until a date. An opt-out covers every company of
 the service, or with suppressions.scope: company in the configuration only the company whose message it answers.`,
-		Args: NoSubcommand,
-		RunE: Help,
-	}
-	cmd.AddCommand(p.cmdSuppressionsAdd(), p.cmdSuppressionsRemove(), p.cmdSuppressionsImport(),
+	}, p.cmdSuppressionsAdd(), p.cmdSuppressionsRemove(), p.cmdSuppressionsImport(),
 		p.cmdSuppressionsExport(), p.cmdSuppressionsShow())
-	return cmd
 }
 
 // scopeFlag gives a command --scope.
