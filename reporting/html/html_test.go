@@ -139,7 +139,7 @@ func TestTheOthersOfABreakdownAreAddedUp(t *testing.T) {
 	}
 	var all []line
 	for reason, n := range f.Report.Skipped {
-		all = append(all, line{reason, "", n})
+		all = append(all, line{name: reason, n: n})
 	}
 	first, others, rest := most(all)
 	for _, l := range first {

@@ -3,7 +3,6 @@ package html
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -61,8 +60,9 @@ func (m *maker) funnel() panel {
 
 // line is one line of a breakdown with its count.
 type line struct {
-	name, words string
-	n           int64
+	name string // orders the lines with the same count
+	cell plot.Cell
+	n    int64
 }
 
 // most returns the lines with the highest counts, and how many others there are with how many rows.
@@ -78,7 +78,6 @@ func most(all []line) (first []line, others int, rest int64) {
 }
 
 func (m *maker) failed() panel {
-	p := panel{ID: "failed", Title: "Failed and refused, by code", Class: "w7"}
 	sums := map[string]int64{}
 	for code, n := range m.Report.Failed {
 		sums[code] += n
@@ -87,43 +86,34 @@ func (m *maker) failed() panel {
 		sums[code] += n
 	}
 	var all []line
-	for _, code := range slices.Sorted(maps.Keys(sums)) {
-		all = append(all, line{code, capital(reporting.CodeSentence(code)), sums[code]})
+	for code, n := range sums {
+		all = append(all, line{code, plot.Cell{Text: capital(reporting.CodeSentence(code)), Code: plot.Text(code, 32)}, n})
 	}
-	if len(all) == 0 {
-		p.Sentence = "No message failed, and none was refused."
-		return p
-	}
-	t := plot.Table{Caption: "Rows that failed or were refused, by code", Columns: []plot.Column{
-		{Name: "Reason and code"}, {Name: "Rows", Kind: plot.Number}, {Name: "Share", Kind: plot.Bars}}}
-	first, others, rest := most(all)
-	for _, l := range first {
-		t.Rows = append(t.Rows, []plot.Cell{{Text: l.words, Code: plot.Text(l.name, 32)}, {Text: plot.Count(l.n)},
-			{Bar: plot.Bar{Series: plot.Failed, N: l.n, Of: all[0].n}}})
-	}
-	if others > 0 {
-		t.Rows = append(t.Rows, []plot.Cell{{Text: fmt.Sprintf("And %d others", others)}, {Text: plot.Count(rest)}, {}})
-	}
-	p.Drawing = t.HTML()
-	return p
+	p := panel{ID: "failed", Title: "Failed and refused, by code", Class: "w7", Sentence: "No message failed, and none was refused."}
+	return breakdown(p, "Rows that failed or were refused, by code", "Reason and code", plot.Failed, all)
 }
 
 func (m *maker) skipped() panel {
-	p := panel{ID: "skipped", Title: "Skipped, by reason", Class: "w5"}
 	var all []line
 	for reason, n := range m.Report.Skipped {
-		all = append(all, line{capital(cmp.Or(campaign.SkipReason(reason).Sentence(), reason)), "", n})
+		words := capital(cmp.Or(campaign.SkipReason(reason).Sentence(), reason))
+		all = append(all, line{words, plot.Cell{Text: words}, n})
 	}
+	p := panel{ID: "skipped", Title: "Skipped, by reason", Class: "w5", Sentence: "No row was skipped."}
+	return breakdown(p, "Rows that were skipped, by reason", "Reason", plot.Skipped, all)
+}
+
+// breakdown is a table of lines, the largest first.
+func breakdown(p panel, caption, what string, series plot.Series, all []line) panel {
 	if len(all) == 0 {
-		p.Sentence = "No row was skipped."
 		return p
 	}
-	t := plot.Table{Caption: "Rows that were skipped, by reason", Columns: []plot.Column{
-		{Name: "Reason"}, {Name: "Rows", Kind: plot.Number}, {Name: "Share", Kind: plot.Bars}}}
+	p.Sentence = ""
+	t := plot.Table{Caption: caption, Columns: []plot.Column{
+		{Name: what}, {Name: "Rows", Kind: plot.Number}, {Name: "Share", Kind: plot.Bars}}}
 	first, others, rest := most(all)
 	for _, l := range first {
-		t.Rows = append(t.Rows, []plot.Cell{{Text: l.name}, {Text: plot.Count(l.n)},
-			{Bar: plot.Bar{Series: plot.Skipped, N: l.n, Of: all[0].n}}})
+		t.Rows = append(t.Rows, []plot.Cell{l.cell, {Text: plot.Count(l.n)}, {Bar: plot.Bar{Series: series, N: l.n, Of: all[0].n}}})
 	}
 	if others > 0 {
 		t.Rows = append(t.Rows, []plot.Cell{{Text: fmt.Sprintf("And %d others", others)}, {Text: plot.Count(rest)}, {}})
