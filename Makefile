@@ -32,9 +32,9 @@ FAULTS := go test -tags mutants -count=1 -v -parallel 4 -timeout 60m
 
 .DEFAULT_GOAL := help
 
-# "##" marks the targets of every day, "#+" those of measurements, rehearsals and releases.
+# "##" marks the everyday targets, "#+" those of measurements, rehearsals and releases.
 .PHONY: help more
-help: ## list the targets of every day
+help: ## list the everyday targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 more: ## list the others: measurements, rehearsals, images, releases
