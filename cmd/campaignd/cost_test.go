@@ -75,10 +75,11 @@ func TestTheBillIsTheSameInEveryReport(t *testing.T) {
 	if err != nil || report.Cost == nil || cmp.Diff(want, *report.Cost) != "" {
 		t.Errorf("the API's report: got %+v, %v; want %+v", report, err, want)
 	}
-	for row, err := range c.AllDeliveries(t.Context(), "latest", resource.DeliveryFilter{}) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	page, err := c.Deliveries(t.Context(), "latest", resource.DeliveryFilter{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range page.Deliveries {
 		p := row.Price
 		if p == nil {
 			p = &resource.Price{}

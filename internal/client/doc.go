@@ -3,7 +3,7 @@
 // that the commands of its user on the same machine find it.
 //
 // Package resource has the types that the methods take and return. A failure of the API is an
-// *Error with a stable code; any other error means that no answer came. Lists of any length have an
-// iterator such as AllDeliveries. Files are copied as they come. An answer that has not changed is
-// not sent again (ETag).
+// *Error with a stable code; any other error means that no answer came. Lists of any length come in
+// pages, each of which names the next one. Files are copied as they come. An answer that has not
+// changed is not sent again (ETag).
 package client

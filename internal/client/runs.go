@@ -3,7 +3,6 @@ package client
 import (
 	"context"
 	"io"
-	"iter"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -188,37 +187,4 @@ func (c *Client) Deliveries(ctx context.Context, id string, f resource.DeliveryF
 	}
 	page.Deliveries = all
 	return page, err
-}
-
-// AllDeliveries yields all rows of a run that the filter selects.
-func (c *Client) AllDeliveries(ctx context.Context, id string, f resource.DeliveryFilter) iter.Seq2[resource.Delivery, error] {
-	return pages(func(after int64) ([]resource.Delivery, int64, error) {
-		f.After = max(f.After, after)
-		page, err := c.Deliveries(ctx, id, f)
-		return page.Deliveries, page.Next, err
-	})
-}
-
-// pages yields the elements of all pages of a list. It ends with the first error.
-func pages[T any, N comparable](page func(after N) ([]T, N, error)) iter.Seq2[T, error] {
-	return func(yield func(T, error) bool) {
-		var none, after N
-		for {
-			all, next, err := page(after)
-			if err != nil {
-				var zero T
-				yield(zero, err)
-				return
-			}
-			for _, one := range all {
-				if !yield(one, nil) {
-					return
-				}
-			}
-			if next == none {
-				return
-			}
-			after = next
-		}
-	}
 }
