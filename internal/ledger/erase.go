@@ -185,18 +185,6 @@ func (k HashKey) Erasures(keys []int64) (all []campaign.Suppression) {
 	return all
 }
 
-// EraseSpellings erases each key of a number, and adds up what erase did.
-func EraseSpellings(keys []int64, erase func(key int64) (campaign.Erased, error)) (done campaign.Erased, err error) {
-	for _, key := range keys {
-		one, err := erase(key)
-		done.Rows, done.UnderWay = done.Rows+one.Rows, done.UnderWay+one.UnderWay
-		if err != nil {
-			return done, err
-		}
-	}
-	return done, nil
-}
-
 // Removal names suppressions of a key that Unsuppress deletes: those with the scope as stored, and
 // with Every those of each company, too.
 type Removal struct {

@@ -3,7 +3,6 @@ package ledger
 import (
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"campaignd/campaign"
@@ -55,14 +54,4 @@ func (t *Tiers) Counted(m Member) {
 		t.known = map[Member]bool{}
 	}
 	t.known[m] = true
-}
-
-// forgetEvery is how often a sweep deletes contacts and service windows that nothing counts any
-// more.
-const forgetEvery = time.Minute
-
-// Forgets reports whether a sweep at now does that, and notes it in last (Unix milliseconds).
-func Forgets(last *atomic.Int64, now time.Time) bool {
-	old := last.Load()
-	return (old == 0 || now.Sub(TimeOf(old)) >= forgetEvery || now.Before(TimeOf(old))) && last.CompareAndSwap(old, Millis(now))
 }

@@ -198,27 +198,6 @@ func ScanWishRow(scan func(...any) error) (r WishRow, err error) {
 	return r, err
 }
 
-// WishPage collects the wishes of a page that may be attributed now.
-type WishPage struct {
-	Found   []campaign.Wish
-	n, last int64
-}
-
-// Add adds a row.
-func (p *WishPage) Add(r WishRow) {
-	if p.n, p.last = p.n+1, r.ID; r.Found {
-		p.Found = append(p.Found, r.Wish)
-	}
-}
-
-// Next is the id behind which the next page begins: 0 after the last page.
-func (p *WishPage) Next() int64 {
-	if p.n < WishStep {
-		return 0
-	}
-	return p.last
-}
-
 // Keys are the keys of numbers that an attribution stores.
 func (a Attributed) Keys() (keys []int64) {
 	for _, p := range a.Pairs {

@@ -21,9 +21,21 @@ const (
 	sqlEraseAttempts = `UPDATE attempt SET key = $2 WHERE rid = $1`
 )
 
-// EraseNumber erases what is stored under the key, which is suppressed already, and puts its
+// EraseSpellings erases what is stored under each key of a number, and counts it.
+func (l *Ledger) EraseSpellings(ctx context.Context, keys []int64) (done campaign.Erased, err error) {
+	for _, key := range keys {
+		one, err := l.eraseNumber(ctx, key, l.db.Hash().Pseudonym(key))
+		done.Rows, done.UnderWay = done.Rows+one.Rows, done.UnderWay+one.UnderWay
+		if err != nil {
+			return done, err
+		}
+	}
+	return done, nil
+}
+
+// eraseNumber erases what is stored under the key, which is suppressed already, and puts its
 // pseudonym in its place. The first lock waits for intents that began before the suppression.
-func (l *Ledger) EraseNumber(ctx context.Context, key, pseudonym int64) (done campaign.Erased, err error) {
+func (l *Ledger) eraseNumber(ctx context.Context, key, pseudonym int64) (done campaign.Erased, err error) {
 	if done, err = ledger.EraseRows(func(after int64) ([]int64, error) {
 		return list(ctx, l.db, Reports, scanID, sqlErasePage, after, key, int64(ledger.ErasePage))
 	}, func(rids []int64) (underWay int64, err error) {

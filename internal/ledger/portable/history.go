@@ -9,9 +9,9 @@ import (
 	"campaignd/internal/ledger"
 )
 
-// TellCanary writes that the rows that waited for the canary of the run $1 were released now, $2,
-// by the operator $3.
-const TellCanary = `INSERT INTO history (at, run, kind, value, id, detail, who) VALUES ($2, $1, 'canary', '', '', '', $3)`
+// sqlTellCanary writes that the rows that waited for the canary of the run $1 were released now,
+// $2, by the operator $3.
+const sqlTellCanary = `INSERT INTO history (at, run, kind, value, id, detail, who) VALUES ($2, $1, 'canary', '', '', '', $3)`
 
 const (
 	sqlLastEntry = `SELECT coalesce(max(no), 0) FROM history WHERE run = $1`

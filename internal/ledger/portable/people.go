@@ -18,8 +18,17 @@ const (
 	sqlForgetWish = `DELETE FROM wish WHERE received <= $1 OR id <= (SELECT id FROM wish ORDER BY id DESC LIMIT 1 OFFSET $2)`
 )
 
-// ForgetPeople deletes some of what no limit counts any more.
+// forgetEvery is how often a sweep deletes contacts and service windows that nothing counts any
+// more.
+const forgetEvery = time.Minute
+
+// ForgetPeople deletes some of what no limit counts any more, from time to time.
 func (l *Ledger) ForgetPeople(ctx context.Context, now time.Time) error {
+	last := l.forgotAt.Load()
+	due := last == 0 || now.Sub(ledger.TimeOf(last)) >= forgetEvery || now.Before(ledger.TimeOf(last))
+	if !due || !l.forgotAt.CompareAndSwap(last, ledger.Millis(now)) {
+		return nil
+	}
 	var old bool
 	inbound, contact := ledger.Millis(now.Add(-ledger.InboundFor)), ledger.Millis(now)
 	receipt := ledger.Millis(now.Add(-ledger.FirstReceiptFor))

@@ -10,6 +10,7 @@ package portable
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"campaignd/internal/ledger"
@@ -61,6 +62,10 @@ type DB interface {
 	Snapshot(ctx context.Context, f func(Each) error) error
 	// Passed waits until each transaction has ended that was running when it was called.
 	Passed(ctx context.Context) error
+	// SkipFailed skips what is queued of failed runs.
+	SkipFailed(ctx context.Context) error
+	// Hash is the key with which the ledger makes pseudonyms of numbers.
+	Hash() ledger.HashKey
 }
 
 // Statements are the backend's own: PostgreSQL keeps some columns of a run in other tables, so that
@@ -68,6 +73,7 @@ type DB interface {
 type Statements struct {
 	Runs         string   // the head of every query whose rows ledger.ScanRun reads, of the run r
 	NewRun       []string // each adds a row of the new run $1 to another table
+	LastEvent    string   // when the last status of the run $1 was applied
 	EraseOutcome string   // erases the outcome of the delivery $1
 	LockErasure  string   // waits for the transactions that store numbers; empty: there are none
 
@@ -90,11 +96,14 @@ type Ledger struct {
 	own     Statements
 	options ledger.Options
 	folds   *folding
+
+	forgotAt *atomic.Int64 // when ForgetPeople last worked, in Unix milliseconds
+	wishAt   *atomic.Int64 // the id of a wish up to which SweepWishes has come; 0: it starts anew
 }
 
 // New returns the portable half of a ledger that was opened with these options.
 func New(db DB, own Statements, o ledger.Options) Ledger {
-	return Ledger{db, own, o, &folding{busy: map[int64]time.Time{}}}
+	return Ledger{db, own, o, &folding{busy: map[int64]time.Time{}}, new(atomic.Int64), new(atomic.Int64)}
 }
 
 // add returns an f that adds rows to *into, as read returns them.

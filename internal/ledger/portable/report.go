@@ -2,6 +2,7 @@ package portable
 
 import (
 	"context"
+	"time"
 
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
@@ -23,4 +24,14 @@ func (l *Ledger) SegmentStates(ctx context.Context, no campaign.RunNo) ([]campai
 	return list(ctx, l.db, Reports, func(scan Scan) (campaign.SegmentState, error) {
 		return ledger.ScanSegmentState(no, scan)
 	}, sqlSegmentStates, ledger.SegmentKey(no, 0), ledger.SegmentKey(no+1, 0))
+}
+
+// LastEventAt implements campaign.ReportLedger.
+func (l *Ledger) LastEventAt(ctx context.Context, no campaign.RunNo) (time.Time, error) {
+	var at int64
+	found, err := l.row(ctx, Reports, []any{&at}, l.own.LastEvent, int64(no))
+	if err == nil && !found {
+		err = campaign.ErrNoRun
+	}
+	return ledger.TimeOf(at), err
 }

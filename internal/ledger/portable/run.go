@@ -208,13 +208,18 @@ func (l *Ledger) Approve(ctx context.Context, no campaign.RunNo, who string) (bo
 	return l.move(ctx, no, []campaign.State{campaign.WaitingApproval}, campaign.Ready, "", "", who)
 }
 
-// MoveState is SetState of campaign.RunLedger, but leaves the rows of a run that failed.
-func (l *Ledger) MoveState(ctx context.Context, no campaign.RunNo, from []campaign.State, to campaign.State,
+// SetState implements campaign.RunLedger.
+func (l *Ledger) SetState(ctx context.Context, no campaign.RunNo, from []campaign.State, to campaign.State,
 	reason campaign.PauseReason, detail string) (changed bool, err error) {
-	return l.move(ctx, no, from, to, reason, detail, "")
+	changed, err = l.move(ctx, no, from, to, reason, detail, "")
+	if changed && to == campaign.RunStateFailed {
+		_ = l.db.SkipFailed(ctx) // the run has failed; FinishRuns skips what is left
+	}
+	return changed, err
 }
 
-// move is MoveState; the history names who asked for it.
+// move moves a run to another state; the history names who asked for it. It leaves the rows of a
+// run that failed.
 func (l *Ledger) move(ctx context.Context, no campaign.RunNo, from []campaign.State, to campaign.State,
 	reason campaign.PauseReason, detail, who string) (changed bool, err error) {
 	err = l.db.Change(ctx, Sending, func(t Tx) error {
@@ -231,6 +236,22 @@ func (l *Ledger) move(ctx context.Context, no campaign.RunNo, from []campaign.St
 		return nil
 	})
 	return changed && err == nil, err
+}
+
+// In PostgreSQL nobody else locks more than one of these segments, and a claim of a cancelled run
+// passes over those that are locked.
+const sqlReleaseCanary = `UPDATE segment SET wake_at = 0
+	WHERE id >= $1 AND id < $2 AND NOT done AND wake_at = 253402214400000 /* after the canary */`
+
+// ReleaseCanary implements campaign.RunLedger.
+func (l *Ledger) ReleaseCanary(ctx context.Context, no campaign.RunNo, who string) error {
+	return l.db.Change(ctx, Sending, func(t Tx) error {
+		n, err := t.Exec(sqlReleaseCanary, ledger.SegmentKey(no, 0), ledger.SegmentKey(no+1, 0))
+		if err == nil && n > 0 {
+			_, err = t.Exec(sqlTellCanary, int64(no), ledger.Millis(time.Now()), who)
+		}
+		return err
+	})
 }
 
 const (

@@ -24,6 +24,19 @@ func (l *Ledger) Suppressions(ctx context.Context) iter.Seq2[campaign.Suppressio
 	})
 }
 
+const sqlSuppressionsOf = `SELECT ` + ledger.SuppressionColumns + ` FROM suppression s
+	WHERE s.key IN ($1, $2, $3, $4) AND s.key <> 0 ORDER BY s.scope`
+
+// SuppressionsOf implements campaign.SuppressionLedger.
+func (l *Ledger) SuppressionsOf(ctx context.Context, key int64) ([]campaign.Suppression, error) {
+	of := append(l.db.Hash().Stored(key), 0, 0)
+	return list(ctx, l.db, Reports, func(scan Scan) (campaign.Suppression, error) {
+		s, err := ledger.ScanSuppression(scan)
+		s.Key = key
+		return s, err
+	}, sqlSuppressionsOf, of[0], of[1], of[2], of[3])
+}
+
 const (
 	sqlOptOuts    = `SELECT count(*) FROM suppression WHERE at >= $1 AND ` + ledger.IsOptOut
 	sqlRunOptOuts = `SELECT count(*) FROM delivery d WHERE d.rid >= $1 AND d.rid < $2

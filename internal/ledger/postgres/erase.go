@@ -59,5 +59,5 @@ func (l *Ledger) Erase(ctx context.Context, key int64) (done campaign.Erased, er
 	}); err != nil {
 		return done, err
 	}
-	return ledger.EraseSpellings(keys, func(key int64) (campaign.Erased, error) { return l.EraseNumber(ctx, key, l.key.Pseudonym(key)) })
+	return l.EraseSpellings(ctx, keys)
 }

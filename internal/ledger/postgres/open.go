@@ -45,10 +45,8 @@ type Ledger struct {
 	marks           markMemory
 	groups          intentGroups
 	tiers           ledger.Tiers
-	forgetAt        atomic.Int64 // Unix milliseconds: when contacts and service windows were last forgotten
 
 	adoptedTo      atomic.Int64 // the recipient's key up to which the search for adoptions has come; 0: it starts anew
-	wishAt         atomic.Int64 // the id of a wish up to which the search for persons has come; 0: it starts anew
 	searchExcessAt atomic.Int64 // Unix nanoseconds; no search for orphans over the cap before
 
 	closing sync.Once

@@ -64,14 +64,6 @@ func wrote(all []campaign.Inbound) (qs []*query) {
 	return []*query{stmt(nil, sqlWrote, keys, connections, ats, owns)}
 }
 
-// forgetPeople deletes some of what no limit counts any more, from time to time.
-func (l *Ledger) forgetPeople(ctx context.Context, now time.Time) error {
-	if !ledger.Forgets(&l.forgetAt, now) {
-		return nil
-	}
-	return l.ForgetPeople(ctx, now)
-}
-
 const sqlReachedSince = `SELECT min(r.at), max(r.at), count(*) FROM reach r WHERE r.portfolio = $1 AND r.at > $2 AND ` + sqlLastReach + `
 	GROUP BY r.at / 3600000 /* an hour */ ORDER BY 1`
 

@@ -16,8 +16,9 @@ import (
 
 // ownStatements are those of package portable that differ.
 var ownStatements = portable.Statements{
-	Runs:   sqlRuns,
-	NewRun: []string{`INSERT INTO run_count (no) VALUES ($1)`, `INSERT INTO run_event (no) VALUES ($1)`},
+	Runs:      sqlRuns,
+	NewRun:    []string{`INSERT INTO run_count (no) VALUES ($1)`, `INSERT INTO run_event (no) VALUES ($1)`},
+	LastEvent: `SELECT event_at FROM run_event WHERE no = $1`, // with the precision of touchStep
 	EraseOutcome: `UPDATE outcome SET message_id = CASE WHEN message_id IS NOT NULL THEN 'erased' END, key = NULL,
 		detail = NULL, warning = NULL, request_id = NULL, trace_id = NULL WHERE rid = $1`,
 	LockErasure: sqlLockErasure,
@@ -91,6 +92,10 @@ func (s store) Passed(ctx context.Context) error {
 	}
 	return nil
 }
+
+func (s store) SkipFailed(ctx context.Context) error { return s.ledger.skipFailed(ctx) }
+
+func (s store) Hash() ledger.HashKey { return s.ledger.key }
 
 // portableTx is a transaction for package portable.
 type portableTx struct{ *tx }

@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"errors"
 	"iter"
 	"math"
 	"time"
@@ -11,8 +10,6 @@ import (
 	"campaignd/campaign/reception"
 	"campaignd/internal/ledger"
 	"campaignd/internal/sentence"
-
-	"github.com/jackc/pgx/v5"
 )
 
 const sqlLines = `WITH d AS MATERIALIZED (SELECT rid, key, row, dest, cells FROM delivery
@@ -103,16 +100,4 @@ func (l *Ledger) Backlog(ctx context.Context, no campaign.RunNo) (map[string]int
 		all[g.zone] = g.n
 	}
 	return all, err
-}
-
-const sqlLastEvent = `SELECT event_at FROM run_event WHERE no = $1`
-
-// LastEventAt implements campaign.ReportLedger, with the precision of touchStep.
-func (l *Ledger) LastEventAt(ctx context.Context, no campaign.RunNo) (time.Time, error) {
-	var at int64
-	err := l.read(ctx, l.reports, row(&at, sqlLastEvent, int64(no)))
-	if errors.Is(err, pgx.ErrNoRows) {
-		err = campaign.ErrNoRun
-	}
-	return ledger.TimeOf(at), err
 }

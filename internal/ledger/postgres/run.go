@@ -57,30 +57,6 @@ func (t *tx) startRun(nos ...int64) *query {
 	return stmt(nil, sqlStartRuns, nos, ledger.Millis(time.Now()), t.startDestinations())
 }
 
-// SetState implements campaign.RunLedger.
-func (l *Ledger) SetState(ctx context.Context, no campaign.RunNo, from []campaign.State, to campaign.State,
-	reason campaign.PauseReason, detail string) (changed bool, err error) {
-	changed, err = l.MoveState(ctx, no, from, to, reason, detail)
-	if changed && to == campaign.RunStateFailed {
-		_ = l.skipFailed(ctx) // the run has failed; FinishRuns skips what is left
-	}
-	return changed, err
-}
-
-const sqlReleaseCanary = `UPDATE segment SET wake_at = 0 WHERE run = $1 AND NOT done AND wake_at = 253402214400000 /* after the canary */`
-
-// ReleaseCanary implements campaign.RunLedger. Nobody else locks more than one of these segments,
-// and a claim of a cancelled run passes over those that are locked.
-func (l *Ledger) ReleaseCanary(ctx context.Context, no campaign.RunNo, who string) error {
-	return l.change(ctx, l.sender, "", func(t *tx) error {
-		var n int64
-		if err := t.do(stmt(&n, sqlReleaseCanary, int64(no))); err != nil || n == 0 {
-			return err
-		}
-		return t.do(stmt(nil, portable.TellCanary, int64(no), ledger.Millis(time.Now()), ledger.PlainText(who)))
-	})
-}
-
 const (
 	sqlAnySentRun = `SELECT EXISTS (SELECT 1` + sqlFromSent + `)`
 	sqlSentRuns   = `SELECT no, wanted` + sqlFromSent + ` ORDER BY no FOR NO KEY UPDATE SKIP LOCKED`

@@ -133,18 +133,6 @@ func (l *Ledger) Unsuppress(ctx context.Context, s []campaign.Suppression) (remo
 	})
 }
 
-const sqlSuppressionsOf = `SELECT ` + ledger.SuppressionColumns + ` FROM suppression s WHERE s.key = ANY($1) ORDER BY s.scope`
-
-// SuppressionsOf implements campaign.SuppressionLedger.
-func (l *Ledger) SuppressionsOf(ctx context.Context, key int64) (all []campaign.Suppression, err error) {
-	err = l.read(ctx, l.reports, list(&all, func(scan scanFunc) (campaign.Suppression, error) {
-		s, err := ledger.ScanSuppression(scan)
-		s.Key = key
-		return s, err
-	}, sqlSuppressionsOf, l.key.Stored(key)))
-	return all, err
-}
-
 const sqlSuppressedKeys = `SELECT key, scope FROM suppression WHERE key = ANY($1) AND key <> 0 AND (until = 0 OR until > $2)`
 
 // SuppressedKeys implements campaign.SuppressionLedger.

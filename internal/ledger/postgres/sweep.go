@@ -20,10 +20,10 @@ const sqlAnyOrphan = `SELECT mh FROM orphan ORDER BY mh, message_id, rank LIMIT 
 // work and the others find nothing to do. It commits in several transactions: when one fails, those
 // before it are committed, and the result that comes with the error counts them.
 func (l *Ledger) Sweep(ctx context.Context, now time.Time) (done campaign.Swept, err error) {
-	if err := l.forgetPeople(ctx, now); err != nil {
+	if err := l.ForgetPeople(ctx, now); err != nil {
 		return done, err
 	}
-	if err := l.sweepWishes(ctx, &done); err != nil {
+	if err := l.SweepWishes(ctx, &done, l.Apply); err != nil {
 		return done, err
 	}
 	var some []int64

@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"cmp"
-	"context"
 	"slices"
 
 	"campaignd/campaign"
@@ -118,37 +117,4 @@ func (t *tx) storeUsers(a ledger.Attributed, hash ledger.HashKey, erased ledger.
 		t.last(stmt(nil, sqlDropWish, ledger.PlainText(w.UserID), storedID(w.Answers), storedID(w.Proof.Message),
 			ledger.PlainText(w.ScopeText()), w.Resume))
 	}
-}
-
-const (
-	sqlAnyWish  = `SELECT EXISTS (SELECT 1 FROM wish)`
-	sqlWishPage = `SELECT w.id, (SELECT true FROM outcome WHERE mh = w.mh AND w.mh <> 0 LIMIT 1) IS TRUE
-			OR (SELECT true FROM user_pair WHERE user_id = w.user_id LIMIT 1) IS TRUE, ` + ledger.WishColumns + `
-		FROM wish w WHERE w.id > $1 ORDER BY w.id LIMIT $2`
-)
-
-// sweepWishes attributes wishes whose receipt or pair was stored at the same time as they, and
-// counts those that wait. Each sweep looks at ledger.WishStep of them.
-func (l *Ledger) sweepWishes(ctx context.Context, done *campaign.Swept) error {
-	var some bool
-	if err := l.read(ctx, l.hooks, row(&some, sqlAnyWish)); err != nil || !some {
-		return err
-	}
-	var rows []ledger.WishRow
-	if err := l.read(ctx, l.reports, list(&rows, ledger.ScanWishRow, sqlWishPage, l.wishAt.Load(), ledger.WishStep)); err != nil {
-		return err
-	}
-	page := ledger.WishPage{}
-	for _, r := range rows {
-		page.Add(r)
-	}
-	l.wishAt.Store(page.Next())
-	if len(page.Found) > 0 {
-		if _, err := l.Apply(ctx, campaign.Events{Wishes: page.Found}); err != nil {
-			return err
-		}
-	}
-	u, err := l.Unattributed(ctx)
-	done.Unattributed = int(u.N)
-	return err
 }

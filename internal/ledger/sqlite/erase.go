@@ -56,10 +56,7 @@ func (l *Ledger) Erase(ctx context.Context, key int64) (done campaign.Erased, er
 	}}); err != nil {
 		return done, err
 	}
-	done, err = ledger.EraseSpellings(keys, func(key int64) (campaign.Erased, error) {
-		return l.EraseNumber(ctx, key, l.key.Pseudonym(key))
-	})
-	if err != nil {
+	if done, err = l.EraseSpellings(ctx, keys); err != nil {
 		return done, err
 	}
 	return done, l.scrub(ctx)

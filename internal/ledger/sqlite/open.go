@@ -37,10 +37,7 @@ type Ledger struct {
 	key       ledger.HashKey // of message ids
 	sweepAt   sweepPos       // where the next sweep goes on
 	adoptedTo atomic.Int64   // the recipient's key up to which the search for adoptions has come; 0: it starts anew
-	wishAt    atomic.Int64   // the id of a wish up to which the search for persons has come; 0: it starts anew
-
-	tiers    ledger.Tiers
-	forgetAt atomic.Int64 // Unix milliseconds: when contacts and service windows were last forgotten
+	tiers     ledger.Tiers
 
 	restored atomic.Pointer[error] // why the ledger waits for its quarantine; nil when it does not
 	gone     atomic.Pointer[error] // why the open files are not those at path; nil while they are (Look)

@@ -81,14 +81,6 @@ func (t *tx) wrote(all []campaign.Inbound) error {
 	return nil
 }
 
-// forgetPeople deletes some of what no limit counts any more, from time to time.
-func (l *Ledger) forgetPeople(ctx context.Context, now time.Time) error {
-	if !ledger.Forgets(&l.forgetAt, now) {
-		return nil
-	}
-	return l.ForgetPeople(ctx, now)
-}
-
 const sqlReachedSince = `SELECT min(r.at), max(r.at), count(*) FROM reach r WHERE r.portfolio = ? AND r.at > ? AND ` + sqlLastReach + `
 	GROUP BY r.at / 3600000 /* an hour */ ORDER BY 1`
 

@@ -16,8 +16,9 @@ import (
 
 // ownStatements are those of package portable that differ.
 var ownStatements = portable.Statements{
-	Runs:   sqlRuns,
-	NewRun: []string{`INSERT INTO run_count (no) VALUES ($1)`},
+	Runs:      sqlRuns,
+	NewRun:    []string{`INSERT INTO run_count (no) VALUES ($1)`},
+	LastEvent: `SELECT event_at FROM run_count WHERE no = $1`,
 	EraseOutcome: `UPDATE outcome SET message_id = CASE WHEN message_id <> '' THEN 'erased' ELSE '' END, key = 0,
 		detail = '', warning = '', request_id = '', trace_id = '' WHERE rid = $1`,
 
@@ -57,6 +58,10 @@ func (s store) Snapshot(ctx context.Context, f func(portable.Each) error) error 
 
 // Passed has nothing to wait for: the one writer has ended each transaction before the next begins.
 func (s store) Passed(context.Context) error { return nil }
+
+func (s store) SkipFailed(ctx context.Context) error { return s.ledger.skipFailed(ctx) }
+
+func (s store) Hash() ledger.HashKey { return s.ledger.key }
 
 // portableTx is a transaction for package portable. It is the only one that writes, so it needs no
 // lock.

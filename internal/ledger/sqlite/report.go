@@ -2,8 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"iter"
 	"math"
 	"time"
@@ -30,18 +28,6 @@ func (l *Ledger) Lines(ctx context.Context, no campaign.RunNo) iter.Seq2[campaig
 		err = l.read().each(ctx, sqlLines, args(ledger.Millis(time.Now()), int64(no), after, ledger.LinePage), list(&page, ledger.ScanLine))
 		return page, err
 	})
-}
-
-const sqlLastEvent = `SELECT event_at FROM run_count WHERE no = ?`
-
-// LastEventAt implements campaign.ReportLedger.
-func (l *Ledger) LastEventAt(ctx context.Context, no campaign.RunNo) (time.Time, error) {
-	var at int64
-	err := l.read().row(ctx, sqlLastEvent, args(int64(no)), &at)
-	if errors.Is(err, sql.ErrNoRows) {
-		err = campaign.ErrNoRun
-	}
-	return ledger.TimeOf(at), err
 }
 
 const (

@@ -29,29 +29,6 @@ func (t *tx) setState(no campaign.RunNo, to campaign.State, reason campaign.Paus
 	return portable.SetState(portableTx{t}, &t.options, no, to, reason, detail)
 }
 
-// SetState implements campaign.RunLedger.
-func (l *Ledger) SetState(ctx context.Context, no campaign.RunNo, from []campaign.State, to campaign.State,
-	reason campaign.PauseReason, detail string) (changed bool, err error) {
-	changed, err = l.MoveState(ctx, no, from, to, reason, detail)
-	if changed && to == campaign.RunStateFailed {
-		_ = l.skipFailed(ctx) // the run has failed; FinishRuns skips what is left
-	}
-	return changed, err
-}
-
-const sqlReleaseCanary = `UPDATE segment SET wake_at = 0 WHERE run = ? AND done = 0 AND wake_at = 253402214400000 /* after the canary */`
-
-// ReleaseCanary implements campaign.RunLedger.
-func (l *Ledger) ReleaseCanary(ctx context.Context, no campaign.RunNo, who string) error {
-	return l.write(ctx, results, func(t *tx) error {
-		n, err := t.exec(sqlReleaseCanary, int64(no))
-		if err == nil && n > 0 {
-			_, err = portableTx{t}.Exec(portable.TellCanary, int64(no), ledger.Millis(time.Now()), ledger.PlainText(who))
-		}
-		return err
-	})
-}
-
 const (
 	sqlSentRuns = `SELECT no, wanted FROM run WHERE state IN ('ready', 'running')
 		AND NOT EXISTS (SELECT 1 FROM segment WHERE segment.run = run.no AND done = 0) ORDER BY no`

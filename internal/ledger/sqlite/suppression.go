@@ -139,21 +139,6 @@ func (l *Ledger) Unsuppress(ctx context.Context, s []campaign.Suppression) (remo
 	})
 }
 
-const sqlSuppressionsOf = `SELECT ` + ledger.SuppressionColumns +
-	` FROM suppression s WHERE s.key IN (?, ?, ?, ?) AND s.key <> 0 ORDER BY s.scope`
-
-// SuppressionsOf implements campaign.SuppressionLedger.
-func (l *Ledger) SuppressionsOf(ctx context.Context, key int64) (all []campaign.Suppression, err error) {
-	of := append(l.key.Stored(key), 0, 0)
-	err = l.read().each(ctx, sqlSuppressionsOf, args(of[0], of[1], of[2], of[3]), func(scan scanFunc) error {
-		s, err := ledger.ScanSuppression(scan)
-		s.Key = key
-		all = append(all, s)
-		return err
-	})
-	return all, err
-}
-
 // keysWidth is how many keys one statement looks for. Fewer are filled up with 0, which no number
 // has.
 const keysWidth = 256

@@ -26,10 +26,10 @@ const (
 // Sweep implements campaign.EventLedger. It searches on a reader and gives the writer only what it
 // found, in several operations, because intents wait for the same writer.
 func (l *Ledger) Sweep(ctx context.Context, now time.Time) (done campaign.Swept, err error) {
-	if err := l.forgetPeople(ctx, now); err != nil {
+	if err := l.ForgetPeople(ctx, now); err != nil {
 		return done, err
 	}
-	if err := l.sweepWishes(ctx, &done); err != nil {
+	if err := l.SweepWishes(ctx, &done, l.Apply); err != nil {
 		return done, err
 	}
 	var some bool

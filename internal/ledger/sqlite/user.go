@@ -1,8 +1,6 @@
 package sqlite
 
 import (
-	"context"
-
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
 )
@@ -116,34 +114,4 @@ func (t *tx) storeUsers(a ledger.Attributed, hash ledger.HashKey, erased ledger.
 		}
 	}
 	return waiting, nil
-}
-
-const sqlWishPage = `SELECT w.id, EXISTS (SELECT 1 FROM outcome o WHERE o.mh = w.mh AND o.mh <> 0)
-		OR EXISTS (SELECT 1 FROM user_pair p WHERE p.user_id = w.user_id), ` + ledger.WishColumns + `
-	FROM wish w WHERE w.id > ? ORDER BY w.id LIMIT +?`
-
-// sweepWishes attributes wishes whose receipt or pair was stored at the same time as they, and
-// counts those that wait. Each sweep looks at ledger.WishStep of them.
-func (l *Ledger) sweepWishes(ctx context.Context, done *campaign.Swept) error {
-	var some bool
-	if err := l.read().row(ctx, sqlAnyWish, nil, &some); err != nil || !some {
-		return err
-	}
-	var page ledger.WishPage
-	if err := l.read().each(ctx, sqlWishPage, args(l.wishAt.Load(), ledger.WishStep), func(scan scanFunc) error {
-		r, err := ledger.ScanWishRow(scan)
-		page.Add(r)
-		return err
-	}); err != nil {
-		return err
-	}
-	l.wishAt.Store(page.Next())
-	if len(page.Found) > 0 {
-		if _, err := l.Apply(ctx, campaign.Events{Wishes: page.Found}); err != nil {
-			return err
-		}
-	}
-	u, err := l.Unattributed(ctx)
-	done.Unattributed = int(u.N)
-	return err
 }
