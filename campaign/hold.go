@@ -133,7 +133,7 @@ type Hold struct {
 	Scope HoldScope
 	ID    string
 	// Reason is from a closed list: a code that messaging.Sentence explains, the name of a template
-	// event in upper case, MediaChanged, TemplateEdited, or the word operator or breaker.
+	// event in upper case, MediaChanged, template_edited, or the word operator or breaker.
 	Reason string
 	Detail string // a sentence for people
 	Source HoldSource

@@ -68,8 +68,6 @@ type Ledger interface {
 	NotificationLedger
 	HoldLedger
 	LimitLedger
-	reception.ListenLedger
-	reception.SignatureLedger
 	ListingLedger
 	Close() error
 }

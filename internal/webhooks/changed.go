@@ -7,6 +7,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/why"
+	"campaignd/internal/messaging"
 )
 
 // Runs keeps the runs; a campaign.Ledger does.
@@ -18,7 +19,7 @@ type Runs interface {
 // change is an event about a template that matters to the runs that were launched before it: the
 // template was edited, or it is marketing now.
 type change struct {
-	event    campaign.TemplateEvent
+	event    messaging.Review
 	accounts []string // those that may have the template; "": every account
 	at       time.Time
 }
@@ -32,7 +33,7 @@ func (c *change) concerns(run campaign.Run, origin func(connection string) campa
 	}
 	var held []campaign.Hold
 	for _, account := range c.accounts {
-		held = append(held, c.event.Hold(account, c.at))
+		held = append(held, reviewHold(account, &c.event, c.at))
 	}
 	of := func(connection string) campaign.Origin {
 		o := origin(connection)
@@ -62,10 +63,10 @@ func (w *writer) changed(ctx context.Context) (holds []campaign.Hold, err error)
 			if !c.concerns(*run, w.o.Origin) {
 				continue
 			}
-			if c.event.Edited() {
-				holds = append(holds, campaign.EditedHold(*run, c.at))
+			if edited(&c.event) {
+				holds = append(holds, editedHold(*run, c.at))
 			}
-			if !c.event.MadeMarketing() || run.Marketing {
+			if !madeMarketing(&c.event) || run.Marketing {
 				continue
 			}
 			if err := w.o.Runs.MakeMarketing(ctx, run.No); err != nil {

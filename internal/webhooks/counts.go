@@ -22,7 +22,7 @@ type Counts struct {
 	Nobody uint64
 	// ForeignMarks counts the statuses of the platform whose mark is of another ledger, or forged.
 	ForeignMarks uint64
-	// Templates counts the template events by campaign.EventEffect. Every effect is a key.
+	// Templates counts the template events by their effect on holds. Every effect is a key.
 	Templates map[string]uint64
 
 	// Commits counts all commits, CommitsFailed those that failed.
@@ -67,7 +67,7 @@ type counters struct {
 	nobody   atomic.Uint64
 	foreign  atomic.Uint64
 
-	templates [campaign.EventLifts + 1]atomic.Uint64
+	templates [eventLifts + 1]atomic.Uint64
 
 	labels atomic.Int64 // entries of last, and attempts at more
 	last   sync.Map     // connection -> *atomic.Int64: unix nanoseconds
@@ -143,7 +143,7 @@ func (i *Intake) Counts() Counts {
 	}
 	out.Templates = make(map[string]uint64, len(c.templates))
 	for effect := range c.templates {
-		out.Templates[campaign.EventEffect(effect).String()] = c.templates[effect].Load()
+		out.Templates[eventEffect(effect).String()] = c.templates[effect].Load()
 	}
 	out.Since = i.made
 	out.Verified = map[string]time.Time{}

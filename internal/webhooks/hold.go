@@ -93,33 +93,32 @@ func (i *Intake) liftedBy(e *messaging.Event, about []string) []string {
 // readTemplate logs every template event for the operator. The ledger gets only those that begin or
 // end a hold. own is the event's own time. The ledger decides from when a lift counts.
 func (i *Intake) readTemplate(m *meaning, e *messaging.Event, own, received time.Time) {
-	r := campaign.TemplateEvent{Name: e.Review.Name, Language: e.Review.Language, Event: e.Review.Event,
-		Category: e.Review.Category, Reason: e.Review.Reason}
-	effect := r.Effect()
+	r := e.Review
+	effect := reviewWords[r.Event].effect
 	if strings.ContainsRune(r.Name+r.Language, 0) { // PostgreSQL stores no NUL, so no run uses such a template
-		effect = campaign.EventNoted
+		effect = eventNoted
 	}
 	i.counters.templates[effect].Add(1)
 	accounts := i.accountsOf(e)
 	if len(accounts) == 0 {
 		accounts = []string{""} // the template of every account
 	}
-	if r.Edited() || r.MadeMarketing() {
-		m.changes = append(m.changes, change{r, i.liftedBy(e, accounts), e.At})
+	if edited(r) || madeMarketing(r) {
+		m.changes = append(m.changes, change{*r, i.liftedBy(e, accounts), e.At})
 	}
 	level, line := slog.LevelWarn, ""
 	switch effect {
-	case campaign.EventNoted:
+	case eventNoted:
 		line = "template event that holds nothing"
-	case campaign.EventHolds, campaign.EventHoldsForGood:
+	case eventHolds, eventHoldsForGood:
 		line = "template cannot be sent; it is held until it is approved, unless that was later than this event"
-		if effect == campaign.EventHoldsForGood {
+		if effect == eventHoldsForGood {
 			line = "template cannot be sent; it is held until an operator lifts it"
 		}
 		for _, account := range accounts {
-			m.holds = append(m.holds, r.Hold(account, e.At))
+			m.holds = append(m.holds, reviewHold(account, r, e.At))
 		}
-	case campaign.EventLifts:
+	case eventLifts:
 		level, line = slog.LevelInfo, "template can be sent"
 		if _, counts := reception.LiftTime(own, received); !counts {
 			level, line = slog.LevelWarn, "template event without a time, or from the future: it ends no hold"
@@ -168,16 +167,16 @@ func (i *Intake) readState(m *meaning, e *messaging.Event, own, received time.Ti
 		}
 	}
 	ids = slices.DeleteFunc(ids, func(id string) bool { return id == "" || strings.ContainsRune(id, 0) })
-	effect := campaign.ChangeEffect(e.Change.Word)
+	effect := changeWords[e.Change.Word].effect
 	level, line := slog.LevelInfo, "event that holds nothing"
 	switch {
-	case effect == campaign.EventNoted:
+	case effect == eventNoted:
 	case len(ids) == 0:
 		level, line = slog.LevelWarn, "event that names nothing known: it holds nothing"
-	case effect != campaign.EventLifts:
+	case effect != eventLifts:
 		level, line = slog.LevelWarn, "event that holds, unless a later one lifted it"
 		for _, id := range ids {
-			m.holds = append(m.holds, campaign.ChangeHold(scope, id, *e.Change, e.At))
+			m.holds = append(m.holds, changeHold(scope, id, e.Change, e.At))
 		}
 	case own.IsZero():
 		level, line = slog.LevelWarn, "event without a time: it ends no hold"
