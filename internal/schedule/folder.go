@@ -195,9 +195,12 @@ func (f *campaignFile) look(name string, atOnce bool) {
 	f.seen, f.used = src, src
 	s, err := parseScheduled(name, src)
 	if f.fault = err; err == nil {
-		s.Written = written
+		s.Written, s.changed = written, written
+		if f.good.Definition != nil {
+			s.changed = time.Now() // mv, rsync and archives keep an older time
+		}
 		if s.Cron != nil && f.good.Cron != nil && s.schedule() != f.good.schedule() {
-			s.Written = time.Now() // mv, rsync and archives keep an older time
+			s.Written = s.changed
 		}
 		f.good = s
 	}

@@ -189,9 +189,10 @@ func (sc *Scheduler) endStuck(ctx context.Context, r campaign.Run, why string, a
 }
 
 // changedSince reports whether the campaign differs from the one that the run was launched with, or
-// its list was written after the launch.
+// its list does, because they were written after the launch. A file that differs and is older is
+// that of a replica which does not have the newest one yet.
 func (s Scheduled) changedSince(r campaign.Run) bool {
-	if len(file.Differences(r.Definition, s.Source)) > 0 {
+	if s.changed.After(r.CreatedAt) && len(file.Differences(r.Definition, s.Source)) > 0 {
 		return true
 	}
 	info, err := os.Stat(s.List())

@@ -1,7 +1,11 @@
 package schedule
 
 import (
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 
 	"campaignd/campaign"
 )
@@ -38,5 +42,49 @@ func TestAnImportThatWasLaunchedAgainEnds(t *testing.T) {
 		if got, err := c.ledger.Run(t.Context(), run.No); err != nil || got.State != want {
 			t.Errorf("launched again %v: the import is %s and %v, want %s", launched, got.State, err, want)
 		}
+	}
+}
+
+// A replica may have an older campaign file than the run was launched with: the corrected campaign
+// was launched elsewhere. Only a file that was changed after the launch is launched again.
+func TestAnOlderCampaignFileCorrectsNoImport(t *testing.T) {
+	dir := t.TempDir()
+	path, old := filepath.Join(dir, "spring.yaml"), time.Now().Add(-time.Hour)
+	folder := NewFolder(dir)
+	look := func(text string) Scheduled {
+		t.Helper()
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(path, old, old); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			if _, err := folder.Look(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s, err := folder.Find("spring")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	c := newScene(t)
+	in := func(language string) string {
+		return strings.Replace(springFile, "language: en", "language: "+language, 1) + dailySchedule
+	}
+	older := look(in("en"))
+	stuck := campaign.Run{Campaign: "spring", Launch: CronKey + "2026-03-02T09:00", CreatedAt: time.Now(), Definition: []byte(in("fr")),
+		Detail: "disk full"}
+	if why, again, err := c.schedule.stuck(t.Context(), stuck, &older); why != "" || again != nil || err != nil {
+		t.Errorf("with the file of before: got %q, launched again %v, %v; want the import to go on", why, again != nil, err)
+	}
+	same, newer := look(in("fr")), look(in("de"))
+	if why, again, err := c.schedule.stuck(t.Context(), stuck, &same); why != "" || again != nil || err != nil {
+		t.Errorf("with its own file: got %q, launched again %v, %v; want the import to go on", why, again != nil, err)
+	}
+	if why, again, err := c.schedule.stuck(t.Context(), stuck, &newer); why == "" || again != &newer || err != nil {
+		t.Errorf("with a corrected file: got %q, launched again %v, %v; want it launched again", why, again != nil, err)
 	}
 }

@@ -29,6 +29,9 @@ type Scheduled struct {
 	Source     []byte    // the file as it was read
 	Written    time.Time // of the file; of a schedule that was changed while the folder was watched, when that was seen
 	Cron       *plan.Cron
+	// changed is when the file was written, or when the folder was seen to have this version of it in
+	// place of another.
+	changed time.Time
 }
 
 // Next returns the first firing after now.
