@@ -193,6 +193,16 @@ func clockCheck(name, whose string, skew time.Duration) Check {
 	return Check{Name: name, Health: HealthOK, Detail: detail}
 }
 
+// ledgerClock compares our clock with the ledger's. Schedules fire only where the two agree
+// (docs/operations.md#schedules).
+func ledgerClock(skew time.Duration) Check {
+	c := clockCheck("ledger clock", "the database server's", skew)
+	if c.Health == HealthFail {
+		c.Detail += ", so no schedule fires here"
+	}
+	return c
+}
+
 // ledgerRemedy says what to do about a ledger that cannot be read.
 func ledgerRemedy(cfg *config.Config) string {
 	if cfg.SharedLedger() {
@@ -243,7 +253,7 @@ func checkLedger(ctx context.Context, cfg *config.Config) []Check {
 		checks = append(checks, good("durability", "%s", f.Durable))
 	}
 	if !f.Clock.IsZero() {
-		checks = append(checks, clockCheck("ledger clock", "the database server's", skewOf(f.Clock, asked, now)))
+		checks = append(checks, ledgerClock(skewOf(f.Clock, asked, now)))
 	}
 	checks = append(checks, checkRuns(ctx, l), checkOptOuts(ctx, l), checkSignatures(ctx, cfg, l))
 	return append(checks, checkLost(ctx, l)...)

@@ -30,6 +30,12 @@ func TestAClockIsJudgedByItsDistance(t *testing.T) {
 			t.Errorf("%s from the service: got %s, want %s", skew, got, want)
 		}
 	}
+	for skew, want := range map[time.Duration]string{59 * time.Second: "59s from the database server's",
+		-time.Minute: "1m0s from the database server's, so no schedule fires here"} {
+		if got := ledgerClock(skew).Detail; got != want {
+			t.Errorf("%s from the ledger: got %q, want %q", skew, got, want)
+		}
+	}
 	at := time.Date(2026, 11, 23, 1, 0, 0, 0, time.UTC)
 	if got := skewOf(at.Add(-3*time.Second), at, at.Add(2*time.Second)); got != 4*time.Second {
 		t.Errorf("read in the middle of two seconds: got %s ahead, want 4s", got)

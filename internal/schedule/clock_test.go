@@ -1,10 +1,16 @@
 package schedule
 
 import (
+	"bytes"
+	"context"
+	"log/slog"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/internal/config"
 )
 
 // times returns instants of RFC 3339.
@@ -85,5 +91,41 @@ func TestAFiringDuringALaunchIsSeen(t *testing.T) {
 	s := scheduledAt(t, "2026-03-01T10:00:00Z", "cron: '* * * * *'")
 	if f, due, err := New(Options{Ledger: l}).Due(t.Context(), s, at[2]); err != nil || !due || !f.At.Equal(at[2].Truncate(time.Minute)) {
 		t.Errorf("got due %v at %v and %v, want the firing of 09:00", due, f.At, err)
+	}
+}
+
+// skewed is a ledger whose clock is behind this machine's, and that ends the schedule when it has
+// told the time three times.
+type skewed struct {
+	campaign.Ledger
+	by   time.Duration
+	told int
+	end  func()
+}
+
+func (s *skewed) Clock(context.Context) (time.Time, error) {
+	if s.told++; s.told == 3 {
+		s.end()
+	}
+	return time.Now().Add(-s.by), nil
+}
+
+// A replica whose clock differs from the ledger's by more than a minute fires nothing, and says so
+// once.
+func TestAClockThatIsWrongFiresNothing(t *testing.T) {
+	for by, want := range map[time.Duration]int{0: 1, 55 * time.Second: 1, -55 * time.Second: 1, 2 * time.Minute: 0, -2 * time.Minute: 0} {
+		c := newScene(t)
+		cfg, ctx, log := config.Default(), t.Context(), &bytes.Buffer{}
+		cfg.Campaigns = filepath.Dir(write(t, "spring.yaml", springFile+"schedule: {at: '2026-01-05T09:00'}\n"))
+		l := &skewed{Ledger: c.ledger, by: by}
+		ctx, l.end = context.WithCancel(ctx)
+		New(Options{Config: cfg, Ledger: l, Owner: "a", Log: slog.New(slog.NewTextHandler(log, nil))}).Run(ctx, nil, time.Millisecond)
+		firings, err := c.ledger.Firings(t.Context(), campaign.FiringFilter{Campaign: "spring"})
+		if err != nil || len(firings) != want {
+			t.Errorf("%s ahead: %d firings are recorded (%v), want %d", by, len(firings), err, want)
+		}
+		if told := strings.Count(log.String(), "no schedule fires here"); told != 1-want {
+			t.Errorf("%s ahead: the log says so %d times, want %d:\n%s", by, told, 1-want, log)
+		}
 	}
 }

@@ -84,12 +84,8 @@ func (sc *Scheduler) Run(ctx context.Context, e *sender.Engine, every time.Durat
 		sc.good = all
 		sc.mu.Unlock()
 		loaded.log(sc.o.Log, all)
-		for _, s := range all {
-			firing, err := sc.Look(ctx, s, time.Now())
-			l.logOnce(s.File, "a scheduled campaign cannot be checked", err)
-			if firing != nil {
-				l.try(ctx, CronKey+s.Definition.Name, func(ctx context.Context) error { return sc.Fire(ctx, s, *firing, e) })
-			}
+		if len(all) > 0 && sc.clockAgrees(ctx, l) {
+			sc.fireDue(ctx, l, e, all)
 		}
 		sc.ResumeImports(ctx, l, e, all)
 		sc.renewMedia(ctx, l, e, 0)
@@ -100,6 +96,37 @@ func (sc *Scheduler) Run(ctx context.Context, e *sender.Engine, every time.Durat
 		case <-time.After(every):
 		}
 	}
+}
+
+// fireDue fires the campaigns that are due, in the background.
+func (sc *Scheduler) fireDue(ctx context.Context, l *Launcher, e *sender.Engine, all []Scheduled) {
+	for _, s := range all {
+		firing, err := sc.Look(ctx, s, time.Now())
+		l.logOnce(s.File, "a scheduled campaign cannot be checked", err)
+		if firing != nil {
+			l.try(ctx, CronKey+s.Definition.Name, func(ctx context.Context) error { return sc.Fire(ctx, s, *firing, e) })
+		}
+	}
+}
+
+// maxSkew is how far this machine's clock may differ from the ledger's. A replica with a clock that
+// is further ahead would fire before the others.
+const maxSkew = time.Minute
+
+var errSkew = errors.New("this machine's clock differs from the ledger's by more than a minute")
+
+// clockAgrees reports whether this machine's clock is within maxSkew of the ledger's. It logs once
+// that it is not, or that the ledger does not tell.
+func (sc *Scheduler) clockAgrees(ctx context.Context, l *Launcher) bool {
+	asked := time.Now()
+	at, err := sc.o.Ledger.Clock(ctx)
+	if err == nil && max(asked.Sub(at), time.Until(at)) > maxSkew { // the answer may have taken long
+		err = errSkew
+	}
+	if l.isNew("clock", err) && ctx.Err() == nil {
+		sc.o.Log.Error("no schedule fires here until the clocks agree", "err", err, "clock", asked.UTC(), "ledger", at)
+	}
+	return err == nil
 }
 
 // Fire takes the campaign's job and launches a firing. The run of a firing that another replica

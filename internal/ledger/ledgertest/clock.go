@@ -83,6 +83,14 @@ var clockPromises = []clockPromise{
 		f.Pass(instant)
 		f.claims(r.No, 1)
 	}},
+	{"TheClockOfAllReplicasIsTold", func(f *clockFixture) {
+		for range 2 {
+			if got, err := f.l.Clock(f.ctx); err != nil || !got.Equal(f.Now().Truncate(instant)) {
+				f.Errorf("the clock: %s and %v, want %s", got, err, f.Now())
+			}
+			f.Pass(time.Hour)
+		}
+	}},
 	{"AJobIsFreeAtTheEndOfItsLease", func(f *clockFixture) {
 		a, _ := f.job("sweep", "a", 10*time.Second)
 		f.Pass(4 * time.Second)

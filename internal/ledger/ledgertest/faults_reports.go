@@ -102,6 +102,9 @@ var jobFaults = []faultyMethod{
 			return err
 		}
 	}},
+	{"Clock", func(f *fixture, _ Faults) func(context.Context) error {
+		return func(ctx context.Context) error { _, err := f.l.Clock(ctx); return err }
+	}},
 	{"ClaimFile", func(f *fixture, _ Faults) func(context.Context) error {
 		f.ids++
 		file := dropped(fmt.Sprint("file ", f.ids), "1")

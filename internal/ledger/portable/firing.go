@@ -51,3 +51,12 @@ func (l *Ledger) Firings(ctx context.Context, f campaign.FiringFilter) ([]campai
 	clause, args := ledger.FiringClause(f)
 	return list(ctx, l.db, Sending, ledger.ScanFiring, sqlFirings+clause, args...)
 }
+
+const sqlClock = `SELECT ledger_now()`
+
+// Clock implements campaign.FiringLedger.
+func (l *Ledger) Clock(ctx context.Context) (time.Time, error) {
+	var now int64
+	_, err := l.row(ctx, Sending, []any{&now}, sqlClock)
+	return ledger.TimeOf(now), err
+}
