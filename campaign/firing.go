@@ -55,14 +55,15 @@ type FiringFilter struct {
 	Limit    int           // at most this many; 0: all
 }
 
-// FiringLedger keeps what became of the firings of schedules: the newest thousand of each campaign.
+// FiringLedger keeps what became of the firings of schedules: of each campaign the newest thousand
+// whose time has come, and those of times to come.
 // The proof that a firing launches one run is CreateRun, not this record.
 type FiringLedger interface {
 	// NoteFiring stores a firing, or changes one whose outcome is open; a final outcome stays. It
 	// reports whether the outcome changed.
 	NoteFiring(ctx context.Context, f Firing) (changed bool, err error)
 	Firings(ctx context.Context, f FiringFilter) ([]Firing, error)
-}
 	// Clock is the time of the clock that all replicas share: the database server's, or, with SQLite,
 	// that of this machine.
 	Clock(ctx context.Context) (time.Time, error)
+}

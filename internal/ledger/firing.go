@@ -6,7 +6,7 @@ import (
 	"campaignd/campaign"
 )
 
-// FiringsKept is how many firings of a campaign a ledger keeps.
+// FiringsKept is how many firings of a campaign whose time has come a ledger keeps.
 const FiringsKept = 1000
 
 // FiringClause is the end of a SELECT of firings that reads what f asks for, with its arguments.

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"campaignd/campaign"
+	"campaignd/internal/ledger"
 )
 
 // note stores a firing and says whether its outcome changed.
@@ -52,6 +53,29 @@ var firingPromises = []promise{
 		}
 		if diff := cmp.Diff([]campaign.Firing{firing}, f.firings(campaign.FiringFilter{Campaign: "spring"})); diff != "" {
 			f.Errorf("firings -want +got:\n%s", diff)
+		}
+	}},
+	{"FiringsToComeLeaveThePresentOnes", func(f *fixture) {
+		missed := func(key string, at time.Time) {
+			f.Helper()
+			f.note(campaign.Firing{Campaign: "spring", Key: key, At: at, Outcome: campaign.FiringMissed})
+		}
+		now, err := f.l.Clock(f.ctx)
+		f.ok(err)
+		for i := range ledger.FiringsKept { // a clock was ahead for long
+			missed(fmt.Sprint("ahead", i), now.Add(time.Hour+time.Duration(i)*time.Minute))
+		}
+		missed("last", now.Add(-time.Minute))
+		missed("first", now.Add(-time.Duration(ledger.FiringsKept+1)*time.Minute))
+		if got := len(f.firings(campaign.FiringFilter{Campaign: "spring", Until: now})); got != 2 {
+			f.Errorf("beside %d firings to come: %d are kept, want the 2 whose time has come", ledger.FiringsKept, got)
+		}
+		for i := 2; i <= ledger.FiringsKept; i++ {
+			missed(fmt.Sprint("past", i), now.Add(-time.Duration(i)*time.Minute))
+		}
+		past := f.firings(campaign.FiringFilter{Campaign: "spring", Until: now})
+		if n := len(past); n != ledger.FiringsKept || past[0].Key != "last" || past[n-1].Key == "first" {
+			f.Errorf("%d firings whose time has come, from %s to %s; want the newest %d", n, past[0].Key, past[n-1].Key, ledger.FiringsKept)
 		}
 	}},
 	{"FiringsAreReadNewestFirst", func(f *fixture) {

@@ -15,8 +15,9 @@ const (
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
 		ON CONFLICT (campaign, key) DO UPDATE SET since = excluded.since, outcome = excluded.outcome, detail = excluded.detail,
 			run = excluded.run WHERE firing.outcome IN ('launching', 'waiting')`
+	// Records of times to come, of a clock that was ahead, take no place of the others.
 	sqlForgetFirings = `DELETE FROM firing WHERE campaign = $1 AND outcome NOT IN ('launching', 'waiting', 'added')
-		AND at < (SELECT at FROM firing WHERE campaign = $1 ORDER BY at DESC LIMIT 1 OFFSET $2)`
+		AND at < (SELECT at FROM firing WHERE campaign = $1 AND at <= ledger_now() ORDER BY at DESC LIMIT 1 OFFSET $2)`
 )
 
 // NoteFiring implements campaign.FiringLedger.
