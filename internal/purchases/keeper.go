@@ -43,6 +43,7 @@ type Keeper struct {
 	changed chan struct{}
 	known   faults.Known
 	ahead   ahead
+	aside   map[string]trial // hints that failed, by order
 }
 
 // ahead is what a step has seen of orders that were created in the future.

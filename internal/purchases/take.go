@@ -126,29 +126,20 @@ func (k *Keeper) store(ctx context.Context, orders []conversion.Order) error {
 	return err
 }
 
-// ask asks for the orders of the oldest hints. An order that the platform does not have, or does
-// not give in the documented form, is given up: a poll reads it if it changes.
+// ask asks for the orders of the oldest hints that are due. An order that the platform does not
+// have, or does not give in the documented form, is given up: a poll reads it if it changes. One
+// that fails is asked for again later.
 func (k *Keeper) ask(ctx context.Context) (more bool, err error) {
-	hints, err := k.o.Ledger.Hints(ctx, hintsAtOnce)
-	if err != nil || len(hints) == 0 {
+	hints, err := k.o.Ledger.Hints(ctx, hintsAtOnce+len(k.aside))
+	if err != nil {
 		return false, err
 	}
 	now := time.Now()
-	answers := make([]answer, len(hints))
-	var asking sync.WaitGroup
-	turn := make(chan struct{}, askers)
-	for i, h := range hints {
-		asking.Go(func() {
-			turn <- struct{}{}
-			defer func() { <-turn }()
-			answers[i] = k.answer(ctx, h)
-		})
-	}
-	asking.Wait()
+	hints = k.due(hints, now)
+	answers := k.answers(ctx, hints)
 	var orders []conversion.Order
 	var over []campaign.OrderHint
-	var unshown int
-	var why error
+	var unshown, failed, lost count
 	for i, a := range answers {
 		var e *commerce.Error
 		switch {
@@ -156,14 +147,17 @@ func (k *Keeper) ask(ctx context.Context) (more bool, err error) {
 			orders, over = append(orders, k.purchase(&a.order, now)), append(over, hints[i])
 		case errors.As(a.err, &e) && (e.Code == commerce.CodeNotFound || e.Code == commerce.CodeBadAnswer || e.Code == commerce.CodeTooLong):
 			over = append(over, hints[i])
-			unshown, why = unshown+1, a.err
+			unshown.add(a.err)
+		case errors.As(a.err, &e) && ofOneOrder(e) && k.mayPutAside(hints[i].Order):
+			if failed.add(a.err); k.putAside(hints[i].Order, time.Now()) {
+				over = append(over, hints[i])
+				lost.add(a.err)
+			}
 		default:
 			err = a.err // the others of this step are stored
 		}
 	}
-	if unshown > 0 {
-		k.o.Log.Warn("events name orders that the commerce platform does not show", "orders", unshown, "err", why)
-	}
+	k.tellAsked(unshown, failed, lost)
 	if len(orders) > 0 {
 		if err := k.store(ctx, orders); err != nil {
 			return false, err
@@ -180,6 +174,22 @@ func (k *Keeper) ask(ctx context.Context) (more bool, err error) {
 // answer is what the platform answered about a hint.
 type answer struct {
 	order commerce.Order
+// answers asks the platform about each of the hints.
+func (k *Keeper) answers(ctx context.Context, hints []campaign.OrderHint) []answer {
+	answers := make([]answer, len(hints))
+	var asking sync.WaitGroup
+	turn := make(chan struct{}, askers)
+	for i, h := range hints {
+		asking.Go(func() {
+			turn <- struct{}{}
+			defer func() { <-turn }()
+			answers[i] = k.answer(ctx, h)
+		})
+	}
+	asking.Wait()
+	return answers
+}
+
 	err   error
 }
 
