@@ -159,3 +159,23 @@ func TestAnOrderThatFailsStaysWithoutAList(t *testing.T) {
 		}
 	})
 }
+
+// Retention deletes orders that changed long ago. In a shop where nothing changes, a poll does not
+// store them again.
+func TestAQuietShopStoresNoOldOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ids := []string{"new", "last", "before"}
+		for quiet, want := range map[time.Duration][]string{24 * time.Hour: ids, 40 * 24 * time.Hour: ids[:1]} {
+			l := &memory{until: time.Now().Add(-quiet)}
+			answer := func(path string) (int, string) {
+				if strings.Contains(path, "/companies/") {
+					return 200, company
+				}
+				return 200, listOf(ids, l.until.Add(time.Hour), l.until, l.until.Add(-time.Minute))
+			}
+			if _, err := keeperOf(l, answer, &bytes.Buffer{}).Take(t.Context()); err != nil || !slices.Equal(l.stored, want) {
+				t.Errorf("quiet for %s: stored %q (%v), want %q", quiet, l.stored, err, want)
+			}
+		}
+	})
+}

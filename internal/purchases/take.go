@@ -77,7 +77,10 @@ func (k *Keeper) poll(ctx context.Context, now time.Time) error {
 		step = step[:0]
 		return nil
 	}
-	newest := since
+	oldest, newest := since.Add(-overlap), since
+	if !until.IsZero() && until.Before(now.Add(-campaign.LeastRetention)) {
+		oldest = until.Add(time.Millisecond) // what an earlier poll has stored, retention may have deleted
+	}
 	for o, err := range k.client.Orders(ctx, commerce.OrderQuery{Sort: "-updated_at", Customer: true}) {
 		if err != nil {
 			var e *commerce.Error
@@ -86,7 +89,7 @@ func (k *Keeper) poll(ctx context.Context, now time.Time) error {
 			}
 			return errors.Join(err, store())
 		}
-		if !o.UpdatedAt.IsZero() && o.UpdatedAt.Before(since.Add(-overlap)) {
+		if !o.UpdatedAt.IsZero() && o.UpdatedAt.Before(oldest) {
 			break
 		}
 		if o.UpdatedAt.After(newest) && !o.UpdatedAt.After(now) {
@@ -171,9 +174,6 @@ func (k *Keeper) ask(ctx context.Context) (more bool, err error) {
 	return err == nil && len(hints) == hintsAtOnce, err
 }
 
-// answer is what the platform answered about a hint.
-type answer struct {
-	order commerce.Order
 // answers asks the platform about each of the hints.
 func (k *Keeper) answers(ctx context.Context, hints []campaign.OrderHint) []answer {
 	answers := make([]answer, len(hints))
@@ -190,6 +190,9 @@ func (k *Keeper) answers(ctx context.Context, hints []campaign.OrderHint) []answ
 	return answers
 }
 
+// answer is what the platform answered about a hint.
+type answer struct {
+	order commerce.Order
 	err   error
 }
 
