@@ -77,7 +77,8 @@ func (d *Session) Campaign(ctx context.Context, files []File, name string) (File
 	}
 	switch {
 	case found == nil:
-		return File{}, resource.Campaign{}, fmt.Errorf("%w: no file of the campaigns folder that can be read has the campaign %q", ErrAbsent, name)
+		return File{}, resource.Campaign{}, fmt.Errorf("%w: no file of the campaigns folder that can be read has the campaign %q",
+			ErrAbsent, name)
 	case len(all) > 1 && found.Cron == nil:
 		return File{}, resource.Campaign{}, invalid("the name %s is used by %s, so none of these files is used: "+
 			"give each campaign its own name", name, strings.Join(all, ", "))

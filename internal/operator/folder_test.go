@@ -21,7 +21,8 @@ func TestACampaignOfTwoFilesIsRefused(t *testing.T) {
 	}{
 		{"one", []operator.File{plain("a.yaml"), {Path: "broken.yaml"}}, "a.yaml", nil},
 		{"none", []operator.File{{Path: "broken.yaml"}}, `the campaign "spring"`, operator.ErrAbsent},
-		{"two", []operator.File{plain("a.yaml"), {Path: "broken.yaml"}, plain("b.yaml")}, "is used by a.yaml, b.yaml, so none", operator.ErrInvalid},
+		{"two", []operator.File{plain("a.yaml"), {Path: "broken.yaml"}, plain("b.yaml")},
+			"is used by a.yaml, b.yaml, so none", operator.ErrInvalid},
 		{"one of two with a schedule", []operator.File{plain("a.yaml"), scheduled, plain("z.yaml")}, "spring.yaml", nil},
 	} {
 		f, c, err := d.Campaign(t.Context(), tt.files, "spring")
