@@ -30,7 +30,7 @@ func TestAKeyWithoutAValueIsRefused(t *testing.T) {
 		_, err := file.Parse("c.yaml", []byte(minimal+add))
 		remedy := "has no value; give one, or remove the key"
 		if strings.Contains(want, "]") {
-			remedy = "has no value; give one, or remove the entry"
+			remedy = `has no value; give one, in quotes if it is "NULL" or begins with #, or remove the entry`
 		}
 		if err == nil || !strings.Contains(err.Error(), want+remedy) {
 			t.Errorf("%s\ngot  %v\nwant %s%s", add, err, want, remedy)

@@ -100,7 +100,7 @@ func TestWhereNeedsItsColumn(t *testing.T) {
 	}
 	for more, want := range map[string]string{
 		"  where: {Consent: []}\n":     "no value is named",
-		"  where: {Consent: }\n":       "no value is named",
+		"  where: {Consent: }\n":       "recipients.where.Consent: has no value",
 		"  where: {\" \": [a]}\n":      "no column is named",
 		"  where: {Consent: [0]}\n":    "put it in quotes",
 		"  where: {Consent: [true]}\n": "put it in quotes",

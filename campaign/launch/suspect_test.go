@@ -148,7 +148,9 @@ func TestForbiddenValuesSkipTheirRows(t *testing.T) {
 func TestForbidRefusesWhatItCannotMean(t *testing.T) {
 	for variables, want := range map[string]string{
 		"first_name: {forbid: [error_value]}": `variables.first_name.forbid[0]: "error_value" is no kind of value; did you mean "error_values"?`,
-		"first_name: {forbid: [NULL]}": "variables.first_name.forbid[0]: empty, and a row without a value is never sent; " +
+		"first_name: {forbid: [NULL]}": "variables.first_name.forbid[0]: has no value; " +
+			`give one, in quotes if it is "NULL" or begins with #, or remove the entry`,
+		"first_name: {forbid: ['']}": "variables.first_name.forbid[0]: empty, and a row without a value is never sent; " +
 			`write a text, in quotes if it is "NULL" or begins with #`,
 		"first_name: {forbid: [friend], default: friend}": "variables.first_name.default: forbid refuses this text; " +
 			"take it out of forbid, or choose another default",

@@ -57,7 +57,7 @@ func (f *File) RefuseValueless(except ...string) {
 		}
 		remedy := "give one, or remove the key"
 		if strings.HasSuffix(path, "]") {
-			remedy = "give one, or remove the entry"
+			remedy = `give one, in quotes if it is "NULL" or begins with #, or remove the entry`
 		}
 		f.Add(at, Field(path)+NoValue, remedy)
 	})

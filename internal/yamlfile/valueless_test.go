@@ -13,7 +13,8 @@ func TestKeysAndEntriesWithoutAValueAreTold(t *testing.T) {
 	for _, fault := range f.Sorted() {
 		got = append(got, fault.Where+": "+fault.What+"; "+fault.Remedy)
 	}
-	const key, entry = ": has no value; give one, or remove the key", ": has no value; give one, or remove the entry"
+	const key = ": has no value; give one, or remove the key"
+	const entry = `: has no value; give one, in quotes if it is "NULL" or begins with #, or remove the entry`
 	want := []string{"c.yaml:1:1: a" + key, "c.yaml:2:1: b" + key, "c.yaml:3:1: c" + key,
 		"c.yaml:7:4: e[1]" + entry, "c.yaml:8:6: e[2].f" + key}
 	if !slices.Equal(got, want) {
