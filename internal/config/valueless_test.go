@@ -12,7 +12,7 @@ func TestAKeyOfTheConfigurationWithoutAValueIsRefused(t *testing.T) {
 		"plan:\n  # monthly_messages: 1000\n":     "c.yaml:1:1: plan: has no value",
 		"numbers: {conn_1: {rate: 80, ramp: }}":   "c.yaml:1:30: numbers.conn_1.ramp: has no value",
 		"numbers: {conn_1: ~}":                    "c.yaml:1:11: numbers.conn_1: has no value",
-		"suppressions: {words: [stopp, null]}":    "c.yaml:1:31: suppressions.words[1]: has no value; give one, or remove the entry",
+		"suppressions: {words: [stopp, null]}":    "c.yaml:1:31: suppressions.words[1]: has no value; give one",
 		"suppressions: {scope: }":                 "c.yaml:1:16: suppressions.scope: has no value",
 		"redis:":                                  "c.yaml:1:1: a key has no value; give one, or remove the key",
 		"service: {api_key: , user_agent: x}":     "c.yaml:1:11: a key has no value",
