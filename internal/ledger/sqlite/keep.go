@@ -94,14 +94,17 @@ func (l *Ledger) remember() {
 // renew gives ledger and companion of a sender a new number if something was written since the last
 // time.
 func (l *Ledger) renew(ctx context.Context) error {
-	if l.lock == nil || l.writer == nil || l.restored.Load() != nil || l.writer.check.commits.Load() == l.renewedAt {
+	if l.lock == nil || l.writer == nil || l.restored.Load() != nil {
+		return nil
+	}
+	l.renewing.Lock()
+	defer l.renewing.Unlock()
+	if l.writer.check.commits.Load() == l.renewedAt {
 		return nil
 	}
 	if err := l.Look(); err != nil {
 		return err
 	}
-	l.renewing.Lock()
-	defer l.renewing.Unlock()
 	var number int64
 	if err := l.read().row(ctx, sqlNumber, nil, new(string), &number); err != nil {
 		return err
