@@ -24,7 +24,10 @@ const (
 	// this one would otherwise cause one after each of its commits.
 	rebuildEvery = 5 * time.Minute
 	// busyFor is how long a segment is left alone that changed while it was counted.
-	busyFor = time.Second
+	busyFor = 4 * time.Second
+	// unsentQuiet is how many times as old as in another segment the first change must be in one with
+	// rows to send: while it is sent, each summary is old at once.
+	unsentQuiet = 20
 )
 
 const (
@@ -46,8 +49,9 @@ const (
 					UNION ALL SELECT segment, 0 FROM summary k WHERE token <> 0
 						AND NOT EXISTS (SELECT 1 FROM retired r WHERE r.segment = k.segment)) x
 				LEFT JOIN segment s ON s.id = x.segment
-				GROUP BY x.segment HAVING min(x.at) <= $1) y) z
-		ORDER BY CASE news WHEN 1 THEN place ELSE 4 * place END, news DESC LIMIT $2`
+				GROUP BY x.segment
+				HAVING min(x.at) <= min(CASE WHEN s.mark > s.lo AND NOT s.done THEN CAST($2 AS bigint) ELSE $1 END)) y) z
+		ORDER BY CASE news WHEN 1 THEN place ELSE 4 * place END, news DESC LIMIT $3`
 	sqlForgetChanged = `DELETE FROM changed WHERE segment = $1`
 	// The summary of a segment whose deliveries retention deleted stays.
 	sqlClaimSummary = `INSERT INTO summary (segment, token) SELECT $1, $2
@@ -76,7 +80,7 @@ func (l *Ledger) FoldSummaries(ctx context.Context, quiet time.Duration, most in
 	if err := l.trustAgain(ctx); err != nil {
 		return 0, err
 	}
-	segments, err := l.uncounted(ctx, time.Now().Add(-quiet), most)
+	segments, err := l.uncounted(ctx, quiet, most)
 	if err != nil || len(segments) == 0 {
 		return 0, err
 	}
@@ -114,9 +118,9 @@ func (l *Ledger) trustAgain(ctx context.Context) error {
 	return nil
 }
 
-// uncounted returns up to most segments that first changed before an instant, in the order of
-// sqlUncounted.
-func (l *Ledger) uncounted(ctx context.Context, before time.Time, most int) (segments []int64, err error) {
+// uncounted returns up to most segments whose first change is quiet old, or unsentQuiet times as old
+// if they have rows to send, in the order of sqlUncounted.
+func (l *Ledger) uncounted(ctx context.Context, quiet time.Duration, most int) (segments []int64, err error) {
 	l.folds.Lock()
 	defer l.folds.Unlock()
 	now := time.Now()
@@ -128,7 +132,7 @@ func (l *Ledger) uncounted(ctx context.Context, before time.Time, most int) (seg
 	all, err := list(ctx, l.db, Reports, func(scan Scan) (id int64, err error) {
 		err = scan(&id)
 		return id, err
-	}, sqlUncounted, ledger.Millis(before), int64(most+len(l.folds.busy)))
+	}, sqlUncounted, ledger.Millis(now.Add(-quiet)), ledger.Millis(now.Add(-unsentQuiet*quiet)), int64(most+len(l.folds.busy)))
 	for _, id := range all {
 		if _, busy := l.folds.busy[id]; !busy && len(segments) < most {
 			segments = append(segments, id)
