@@ -199,8 +199,9 @@ spec:
     {{- end }}
   volumes:
     {{- if ne .role "all" }}
-    # The wire log: it outlives a killed container, not the pod.
-    - {name: data, emptyDir: {sizeLimit: 64Mi}}
+    # The wire log, and lists and reports while they are read and written: they outlive a killed container,
+    # not the pod. A sizeLimit would evict the pod, while it sends, for a large list.
+    - {name: data, emptyDir: {}}
     {{- end }}
     - {name: tmp, emptyDir: {}}
     - {name: config, configMap: {name: {{ include "campaignd.name" $root }}}}
