@@ -7,6 +7,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -34,6 +35,8 @@ var chartRefuses = map[string]string{
 	"cloud.accounts[].token_file":        "the chart sets it; name a secret in secrets.cloud",
 	"cloud.accounts[].app_secret_file":   "the chart sets it; name a secret in secrets.cloud",
 	"cloud.accounts[].verify_token_file": "the chart sets it; name a secret in secrets.cloud",
+	"notifications.*.url":                "give CAMPAIGND_NOTIFICATIONS_NAME_URL in extraEnv, from a secret",
+	"notifications.*.secrets":            "give CAMPAIGND_NOTIFICATIONS_NAME_SECRETS in extraEnv, from a secret",
 	"ledger":                             "secrets.ledger names it in cluster mode",
 	"redis":                              "secrets.redis names it",
 	"listen":                             "the chart sets it",
@@ -59,7 +62,9 @@ func chartConfig(t *testing.T) map[string]any {
 		at, names := s, strings.Split(path, ".")
 		for _, name := range names[:len(names)-1] {
 			list, found := strings.CutSuffix(name, "[]")
-			if at = at["properties"].(map[string]any)[list].(map[string]any); found {
+			if name == "*" {
+				at = at["additionalProperties"].(map[string]any)
+			} else if at = at["properties"].(map[string]any)[list].(map[string]any); found {
 				at = at["items"].(map[string]any)
 			}
 		}
@@ -91,6 +96,44 @@ func bare(v any) any {
 		}
 	}
 	return v
+}
+
+// secretKeys returns the paths of the keys of t that hold a secret.
+func secretKeys(t reflect.Type, path string) (keys []string) {
+	switch t.Kind() {
+	case reflect.Map:
+		return secretKeys(t.Elem(), path+".*")
+	case reflect.Slice:
+		return secretKeys(t.Elem(), path+"[]")
+	case reflect.Pointer:
+		return secretKeys(t.Elem(), path)
+	case reflect.Struct:
+	default:
+		return nil
+	}
+	for f := range t.Fields() {
+		key, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
+		switch at := strings.TrimPrefix(path+"."+key, "."); {
+		case f.Tag.Get("secret") != "":
+			keys = append(keys, at)
+		case f.IsExported() && key != "-":
+			keys = append(keys, secretKeys(f.Type, at)...)
+		}
+	}
+	return keys
+}
+
+// The config of the chart is in a ConfigMap, which more people may read than secrets.
+func TestTheChartTakesNoSecretAsConfiguration(t *testing.T) {
+	keys := secretKeys(reflect.TypeFor[Config](), "")
+	if len(keys) < 10 {
+		t.Errorf("got the secret keys %q, want 10 or more", keys)
+	}
+	for _, key := range keys {
+		if chartRefuses[key] == "" {
+			t.Errorf("%s: the chart takes it, want it refused with where to set it", key)
+		}
+	}
 }
 
 // An unknown key of config fails at helm lint, and not in the pod.
@@ -166,6 +209,9 @@ func TestTheChartKnowsEachKeyOfTheConfiguration(t *testing.T) {
 		"config: {cloud: {accounts: [{id: 1}]}}":                                                                           false,
 		"config: {service: {base_url: x, api_key: k}}":                                                                     false,
 		"config: {service: {base_url: x}, listen: {public: ':1'}}":                                                         false,
+		"config: {service: {base_url: x}, notifications: {ops: {format: slack, events: [run.finished]}}}":                  true,
+		"config: {service: {base_url: x}, notifications: {ops: {format: slack, url: 'https://h/x'}}}":                      false,
+		"config: {service: {base_url: x}, notifications: {ops: {secrets: [whsec_x]}}}":                                     false,
 	} {
 		if err := check(text); (err == nil) != ok {
 			t.Errorf("%s: got %v, want it accepted %v", text, err, ok)

@@ -69,6 +69,22 @@ func TestADestinationIsGivenByFiles(t *testing.T) {
 	}
 }
 
+// The chart's config may not have the address, so the file names the rest of a destination.
+func TestADestinationGetsItsAddressFromElsewhere(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "c.yaml")
+	text := "notifications: {ops-desk: {format: slack, events: [run.finished]}}\n"
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := Load(path, true, map[string]string{"CAMPAIGND_NOTIFICATIONS_OPS_DESK_URL": "https://hooks.example/x"})
+	if err != nil {
+		t.Fatalf("got %v, want the destination", err)
+	}
+	if n := c.Notifications["ops-desk"]; len(c.Notifications) != 1 || n.URL.Reveal() != "https://hooks.example/x" || n.Format != "slack" {
+		t.Errorf("got %+v, want one destination with the address and the format", c.Notifications)
+	}
+}
+
 func TestAGuessableSigningSecretIsRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "c.yaml")
 	for text, want := range map[string]string{
