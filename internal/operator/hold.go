@@ -64,6 +64,36 @@ func (d *Session) scopeAndID(ctx context.Context, scope campaign.HoldScope, id s
 	return id, nil
 }
 
+// mayEnd returns which holds the session may end or change: all but those that operators began who
+// have no key of its company.
+func (d *Session) mayEnd(ctx context.Context) (func(campaign.Hold) bool, error) {
+	if d.Company == "" {
+		return func(campaign.Hold) bool { return true }, nil
+	}
+	keys, err := d.Ledger.Keys(ctx)
+	own := map[string]bool{}
+	for _, k := range keys {
+		own[callerOf(k).By] = k.Company == d.Company
+	}
+	return func(h campaign.Hold) bool { return h.Source != campaign.HoldByOperator || own[h.Who] }, err
+}
+
+// checkOthers refuses to change the holds of a scope and id, of one reason or of all, if one of
+// those in force is not the session's to end.
+func (d *Session) checkOthers(ctx context.Context, scope campaign.HoldScope, id, reason string) error {
+	may, err := d.mayEnd(ctx)
+	if err != nil || d.Company == "" {
+		return err
+	}
+	holds, err := d.Ledger.Holds(ctx, false)
+	for _, h := range holds {
+		if h.Scope == scope && h.ID == id && (reason == "" || h.Reason == reason) && !may(h) {
+			return fmt.Errorf("%w: an operator without a key of this company began the hold of %s %s", ErrForbidden, scope, id)
+		}
+	}
+	return err
+}
+
 func scopeWords() string {
 	var words []string
 	for _, s := range campaign.HoldScopes {
@@ -129,6 +159,9 @@ func (d *Session) AddHold(ctx context.Context, q resource.HoldRequest) (wording.
 	if err := d.checkKnown(ctx, q.Scope, id); err != nil {
 		return wording.HoldState{}, err
 	}
+	if err := d.checkOthers(ctx, q.Scope, id, string(campaign.HoldByOperator)); err != nil {
+		return wording.HoldState{}, err
+	}
 	now := time.Now().UTC()
 	h := campaign.Hold{Scope: q.Scope, ID: id, Reason: string(campaign.HoldByOperator), Detail: q.Reason,
 		Source: campaign.HoldByOperator, Since: now, Who: d.By}
@@ -154,6 +187,9 @@ func (d *Session) LiftHolds(ctx context.Context, q resource.LiftRequest) ([]word
 		if err != nil {
 			return nil, err
 		}
+		if err := d.checkOthers(ctx, q.Scope, id, q.Reason); err != nil {
+			return nil, err
+		}
 		lifts = append(lifts, campaign.Lift{Scope: q.Scope, ID: id, Reason: q.Reason, At: now, By: campaign.HoldByOperator, Who: d.By})
 	case q.Reason == "":
 		return nil, invalid("name a scope and an id, or a reason")
@@ -162,12 +198,16 @@ func (d *Session) LiftHolds(ctx context.Context, q resource.LiftRequest) ([]word
 		if err != nil {
 			return nil, err
 		}
+		may, err := d.mayEnd(ctx)
+		if err != nil {
+			return nil, err
+		}
 		of := func(string) campaign.Origin { return campaign.Origin{} }
 		if d.Company != "" {
 			of = d.Origins(ctx, holds)
 		}
 		for _, h := range holds {
-			if (h.Reason == q.Reason || string(h.Scope) == q.Reason) && d.seesHold(ctx, of, h.Scope, h.ID) {
+			if (h.Reason == q.Reason || string(h.Scope) == q.Reason) && d.seesHold(ctx, of, h.Scope, h.ID) && may(h) {
 				lifts = append(lifts, campaign.Lift{Scope: h.Scope, ID: h.ID, Reason: h.Reason, At: now, By: campaign.HoldByOperator, Who: d.By})
 			}
 		}
