@@ -91,8 +91,8 @@ func whatADeadProcessCountedIsCountedAgain(t *testing.T, l Tables) {
 	}
 }
 
-// A segment is left alone until its first change is old enough: 20 times as old while it has rows to
-// send.
+// A segment is left alone until its first change is old enough: 20 times as old while it has rows
+// to send.
 func aSegmentIsCountedOnceItIsQuiet(t *testing.T, l Tables) {
 	f, r, _ := summarized(t, l)
 	for i, c := range []struct {

@@ -118,8 +118,8 @@ func (l *Ledger) trustAgain(ctx context.Context) error {
 	return nil
 }
 
-// uncounted returns up to most segments whose first change is quiet old, or unsentQuiet times as old
-// if they have rows to send, in the order of sqlUncounted.
+// uncounted returns up to most segments whose first change is quiet old, or unsentQuiet times as
+// old if they have rows to send, in the order of sqlUncounted.
 func (l *Ledger) uncounted(ctx context.Context, quiet time.Duration, most int) (segments []int64, err error) {
 	l.folds.Lock()
 	defer l.folds.Unlock()
