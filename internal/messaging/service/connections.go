@@ -21,16 +21,6 @@ func (c *Client) Connections(ctx context.Context) ([]messaging.Connection, error
 	return out, nil
 }
 
-// Connection is one item of Connections.
-func (c *Client) Connection(ctx context.Context, id string) (messaging.Connection, error) {
-	v, err := c.do(ctx, "connection", id, nil)
-	if err != nil {
-		return messaging.Connection{}, err
-	}
-	one := connectionOf(v)
-	return one, c.wants("connection", id, map[string]string{"id": one.ID, "phoneNumber": one.Phone})
-}
-
 func connectionOf(v rawjson.Value) messaging.Connection {
 	r := recordOf(connectionFields, v)
 	return messaging.Connection{

@@ -24,15 +24,3 @@ func (c *Client) Files(ctx context.Context, connectionID string) ([]File, error)
 func (c *Client) DeleteFile(ctx context.Context, id string) error {
 	return c.done(ctx, "media_delete", id, nil)
 }
-
-// Storage is what the files of a plan take.
-type Storage struct {
-	UsedBytes  int64 `wire:"usedBytes" json:"usedBytes"`
-	LimitBytes int64 `wire:"limitBytes" json:"limitBytes"`
-	Files      int64 `wire:"files" json:"files"`
-}
-
-// Storage returns the storage of the plan.
-func (c *Client) Storage(ctx context.Context, connectionID string) (Storage, error) {
-	return one[Storage](ctx, c, "media_storage", "", fields{"connectionId": connectionID})
-}

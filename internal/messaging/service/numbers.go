@@ -31,16 +31,6 @@ func (c *Client) Numbers(ctx context.Context) ([]messaging.Number, error) {
 	return out, nil
 }
 
-// Number is the item of Numbers for one connection.
-func (c *Client) Number(ctx context.Context, connectionID string) (messaging.Number, error) {
-	v, err := c.do(ctx, "number", connectionID, nil)
-	if err != nil {
-		return messaging.Number{}, err
-	}
-	n := numberOf(v)
-	return n, c.wants("number", connectionID, map[string]string{"connectionId": n.ConnectionID, "phoneNumber": n.Phone})
-}
-
 func numberOf(v rawjson.Value) messaging.Number {
 	r := recordOf(numberFields, v)
 	n := messaging.Number{

@@ -8,11 +8,6 @@ import (
 	"campaignd/internal/rawjson"
 )
 
-// Template returns one template.
-func (c *Client) Template(ctx context.Context, id string) (messaging.TemplateRecord, error) {
-	return c.template(ctx, "template", id, nil)
-}
-
 // CreateTemplate submits a template for the account of a connection. With a name of the library no
 // components are sent.
 func (c *Client) CreateTemplate(ctx context.Context, connectionID string, t messaging.TemplateRecord, libraryName string) (
@@ -38,11 +33,6 @@ func (c *Client) EditTemplate(ctx context.Context, id string, components []messa
 		f["category"] = category
 	}
 	return c.template(ctx, "template_edit", id, f)
-}
-
-// DeleteTemplate removes a template.
-func (c *Client) DeleteTemplate(ctx context.Context, id string) error {
-	return c.done(ctx, "template_delete", id, nil)
 }
 
 // TemplateSync is what changed in the service's list of templates.

@@ -9,21 +9,6 @@ import (
 	"campaignd/internal/messaging"
 )
 
-// Endpoint is one registered endpoint with its state.
-type Endpoint struct {
-	ID     string   `wire:"id" json:"id"`
-	URL    string   `wire:"url" json:"url"`
-	Events []string `wire:"events" json:"events"`
-	Active bool     `wire:"active" json:"active"`
-}
-
-// EndpointChange has what UpdateWebhook changes; nil and "" stay as they are.
-type EndpointChange struct {
-	URL    string
-	Events []string
-	Active *bool
-}
-
 // WebhookDelivery is one event on its way to an endpoint.
 type WebhookDelivery struct {
 	ID         string    `wire:"id" json:"id"`
@@ -33,24 +18,6 @@ type WebhookDelivery struct {
 	Attempts   int64     `wire:"attempts" json:"attempts"`
 	HTTPStatus int64     `wire:"httpStatus,optional" json:"httpStatus"` // 0: no answer yet
 	CreatedAt  time.Time `wire:"createdAt" json:"createdAt"`
-}
-
-// Webhook returns one endpoint.
-func (c *Client) Webhook(ctx context.Context, id string) (Endpoint, error) {
-	return one[Endpoint](ctx, c, "webhook", id, nil)
-}
-
-// UpdateWebhook changes one endpoint. Its secret stays.
-func (c *Client) UpdateWebhook(ctx context.Context, id string, change EndpointChange) (Endpoint, error) {
-	f := fields{}
-	f.set("url", change.URL)
-	if change.Events != nil {
-		f["events"] = change.Events
-	}
-	if change.Active != nil {
-		f["active"] = *change.Active
-	}
-	return one[Endpoint](ctx, c, "webhook_update", id, f)
 }
 
 // WebhookDeliveries lists the events of an endpoint, newest first, of one state or of all with "".

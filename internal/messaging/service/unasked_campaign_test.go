@@ -1,6 +1,11 @@
 package service
 
-import "context"
+import (
+	"context"
+	"time"
+
+	"campaignd/internal/rawjson"
+)
 
 // Campaign is a campaign that the service itself sends. campaignd sends its own runs without them:
 // they have no proof and no holds.
@@ -98,4 +103,89 @@ func (c *Client) CancelCampaign(ctx context.Context, id string) (Campaign, error
 // CampaignRows lists the recipients of a campaign, of one status or of all with "".
 func (c *Client) CampaignRows(ctx context.Context, id, status string) ([]CampaignRow, error) {
 	return all[CampaignRow](ctx, c, "campaign_recipients", id, fields{"status": status})
+}
+
+// Flow is a form of several screens inside a session message.
+type Flow struct {
+	ID         string   `wire:"id"`
+	Name       string   `wire:"name"`
+	Status     string   `wire:"status"` // DRAFT, PUBLISHED
+	Categories []string `wire:"categories"`
+	// ValidationErrors is the list as the service writes it.
+	ValidationErrors rawjson.Value `wire:"validationErrors"`
+}
+
+// FlowPreview is an address where a person can try a flow.
+type FlowPreview struct {
+	URL       string    `wire:"url"`
+	ExpiresAt time.Time `wire:"expiresAt"`
+}
+
+// Flows lists the flows of a connection, or all of the key with "".
+func (c *Client) Flows(ctx context.Context, connectionID string) ([]Flow, error) {
+	return all[Flow](ctx, c, "flows", "", fields{"connectionId": connectionID})
+}
+
+// Flow returns one flow.
+func (c *Client) Flow(ctx context.Context, id string) (Flow, error) {
+	return one[Flow](ctx, c, "flow", id, nil)
+}
+
+// CreateFlow makes a draft. definition is the JSON of the screens, or "".
+func (c *Client) CreateFlow(ctx context.Context, connectionID, name string, categories []string, definition string) (Flow, error) {
+	f := flowFields(name, categories, definition)
+	f["connectionId"] = connectionID
+	return one[Flow](ctx, c, "flow_create", "", f)
+}
+
+// UpdateFlow replaces what is not empty.
+func (c *Client) UpdateFlow(ctx context.Context, id, name string, categories []string, definition string) (Flow, error) {
+	return one[Flow](ctx, c, "flow_update", id, flowFields(name, categories, definition))
+}
+
+// PreviewFlow returns an address where a person can try a flow.
+func (c *Client) PreviewFlow(ctx context.Context, id string) (FlowPreview, error) {
+	return one[FlowPreview](ctx, c, "flow_preview", id, nil)
+}
+
+// PublishFlow makes a draft usable for ever: a published flow cannot be changed.
+func (c *Client) PublishFlow(ctx context.Context, id string) (Flow, error) {
+	return one[Flow](ctx, c, "flow_publish", id, nil)
+}
+
+func flowFields(name string, categories []string, definition string) fields {
+	f := fields{}
+	f.set("name", name)
+	f.set("json", definition)
+	if len(categories) > 0 {
+		f["categories"] = categories
+	}
+	return f
+}
+
+// QRCode opens a conversation with a prepared text.
+type QRCode struct {
+	Code             string `wire:"code"`
+	PrefilledMessage string `wire:"prefilledMessage"`
+	URL              string `wire:"url"`
+}
+
+// QRCodes lists the codes of a connection.
+func (c *Client) QRCodes(ctx context.Context, connectionID string) ([]QRCode, error) {
+	return all[QRCode](ctx, c, "qr_codes", "", fields{"connectionId": connectionID})
+}
+
+// CreateQRCode makes a code for a connection.
+func (c *Client) CreateQRCode(ctx context.Context, connectionID, message string) (QRCode, error) {
+	return one[QRCode](ctx, c, "qr_codes_create", "", fields{"connectionId": connectionID, "prefilledMessage": message})
+}
+
+// UpdateQRCode replaces the text of a code. Its link stays.
+func (c *Client) UpdateQRCode(ctx context.Context, connectionID, code, message string) (QRCode, error) {
+	return one[QRCode](ctx, c, "qr_codes_update", code, fields{"connectionId": connectionID, "prefilledMessage": message})
+}
+
+// DeleteQRCode removes a code.
+func (c *Client) DeleteQRCode(ctx context.Context, connectionID, code string) error {
+	return c.done(ctx, "qr_codes_delete", code, fields{"connectionId": connectionID})
 }
