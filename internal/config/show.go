@@ -1,7 +1,7 @@
 package config
 
 import (
-	_ "embed"
+	"embed"
 	"encoding/json"
 	"fmt"
 	"go/ast"
@@ -36,33 +36,25 @@ func (c *Config) YAML() ([]byte, error) {
 	return out, nil
 }
 
-// configSource is the source of Config. Its comments are the descriptions in the schema, so that
-// both are written once.
+// sources are the files with the types of Config. Their comments are the descriptions in the
+// schema, so that both are written once.
 //
-//go:embed config.go
-var configSource string
+//go:embed config.go listen.go assumed.go numbers.go commerce.go cloud.go
+var sources embed.FS
 
-//go:embed listen.go
-var listenSource string
-
-//go:embed assumed.go
-var assumedSource string
-
-//go:embed numbers.go
-var numbersSource string
-
-//go:embed commerce.go
-var commerceSource string
-
-//go:embed cloud.go
-var cloudSource string
-
-// fieldComments returns the comments above the fields of the structs in configSource, by
-// "Type.Field".
+// fieldComments returns the comments above the fields of the structs in sources, by "Type.Field".
 func fieldComments() (map[string]string, error) {
 	comments := map[string]string{}
-	for _, source := range []string{configSource, listenSource, numbersSource, assumedSource, commerceSource, cloudSource} {
-		file, err := parser.ParseFile(token.NewFileSet(), "config.go", source, parser.ParseComments)
+	files, err := sources.ReadDir(".")
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range files {
+		source, err := sources.ReadFile(f.Name())
+		if err != nil {
+			return nil, err
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), f.Name(), source, parser.ParseComments)
 		if err != nil {
 			return nil, fmt.Errorf("read the comments of the configuration: %w", err)
 		}
