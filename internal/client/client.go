@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strconv"
 	"sync"
 	"time"
 )
@@ -226,6 +227,20 @@ func (c *Client) remember(key string, s seen) {
 func one[T any](ctx context.Context, c *Client, q call) (T, error) {
 	data, _, err := fetch[T](ctx, c, q)
 	return data, err
+}
+
+// pageOf is fetch for a page of a list whose positions are numbers. next is 0 on the last page.
+func pageOf[T any](ctx context.Context, c *Client, q call, after int64, limit int) (page []T, next int64, err error) {
+	if q.query == nil {
+		q.query = url.Values{}
+	}
+	setInt(q.query, "after", after)
+	setInt(q.query, "limit", int64(limit))
+	page, behind, err := fetch[[]T](ctx, c, q)
+	if err == nil && behind != "" {
+		next, err = strconv.ParseInt(behind, 10, 64)
+	}
+	return page, next, err
 }
 
 // file sends a call whose answer is a file, and copies it to w. A file that ends early is an error.

@@ -48,14 +48,7 @@ func (c *Client) Schedule(ctx context.Context, name string, next, last int) ([]r
 // files that were taken, the newest first. after is the next of the page before, 0 for the first
 // page. next is 0 on the last page.
 func (c *Client) Drops(ctx context.Context, after int64, limit int) (all []resource.Drop, next int64, err error) {
-	q := url.Values{}
-	setInt(q, "after", after)
-	setInt(q, "limit", int64(limit))
-	all, behind, err := fetch[[]resource.Drop](ctx, c, call{method: http.MethodGet, path: "/drops", query: q})
-	if err == nil && behind != "" {
-		next, err = strconv.ParseInt(behind, 10, 64)
-	}
-	return all, next, err
+	return pageOf[resource.Drop](ctx, c, call{method: http.MethodGet, path: "/drops"}, after, limit)
 }
 
 // Drop returns one file that was taken, by its number.

@@ -179,12 +179,6 @@ func (c *Client) Deliveries(ctx context.Context, id string, f resource.DeliveryF
 	set(q.query, "to", f.To)
 	setTime(q.query, "since", f.Since)
 	setTime(q.query, "before", f.Before)
-	setInt(q.query, "after", f.After)
-	setInt(q.query, "limit", int64(f.Limit))
-	all, next, err := fetch[[]resource.Delivery](ctx, c, q)
-	if err == nil && next != "" {
-		page.Next, err = strconv.ParseInt(next, 10, 64)
-	}
-	page.Deliveries = all
+	page.Deliveries, page.Next, err = pageOf[resource.Delivery](ctx, c, q, f.After, f.Limit)
 	return page, err
 }

@@ -5,7 +5,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"strconv"
 
 	"campaignd/campaign"
 	"campaignd/campaign/why"
@@ -33,15 +32,7 @@ func (c *Client) ShowSuppressions(ctx context.Context, number string) ([]why.Sho
 // page may have more rows than limit: the rows of a run are not divided. next is 0 on the last
 // page.
 func (c *Client) Person(ctx context.Context, number string, after int64, limit int) (page []resource.PersonMessage, next int64, err error) {
-	q := url.Values{}
-	setInt(q, "after", after)
-	setInt(q, "limit", int64(limit))
-	page, more, err := fetch[[]resource.PersonMessage](ctx, c,
-		call{method: http.MethodGet, path: "/people/" + url.PathEscape(number), query: q})
-	if err == nil && more != "" {
-		next, err = strconv.ParseInt(more, 10, 64)
-	}
-	return page, next, err
+	return pageOf[resource.PersonMessage](ctx, c, call{method: http.MethodGet, path: "/people/" + url.PathEscape(number)}, after, limit)
 }
 
 type numbersBody struct {
