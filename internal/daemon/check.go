@@ -34,13 +34,10 @@ func CheckCampaign(
 			What:   fmt.Sprintf("numbers.%s of the configuration limits nothing: the service lists no connection %q", id, id),
 			Remedy: "correct the id in the configuration, or remove it"})
 	}
-	forecast, q := checkForecast, known
+	q := known
 	switch {
-	case in.Service == nil:
-		forecast = checkDeadline
-		if q == nil {
-			q = numbers.NewQuotas(c, numbers.NewDirectory(c), l, slog.New(slog.DiscardHandler))
-		}
+	case known == nil && in.Service == nil:
+		q = numbers.NewQuotas(c, numbers.NewDirectory(c), l, slog.New(slog.DiscardHandler))
 	case known == nil:
 		known = numbers.AskQuotas(ctx, c, l)
 		q = known
@@ -48,7 +45,7 @@ func CheckCampaign(
 	if err := numbers.CheckQuotas(ctx, q, found, time.Now()); err != nil {
 		return nil, err
 	}
-	if err := forecast(ctx, c, l, known, in.Definition, found, time.Now()); err != nil {
+	if err := checkForecast(ctx, c, l, known, in.Definition, found, in.Service != nil, time.Now()); err != nil {
 		return nil, err
 	}
 	if err := checkSchedule(ctx, l, in, found, time.Now()); err != nil {

@@ -12,38 +12,22 @@ import (
 	"campaignd/internal/numbers"
 )
 
-// checkDeadline adds a warning to the preflight of a campaign whose deadline cannot be met if it is
-// launched now, beside every unfinished run of the ledger. l may be nil: then no run is known.
-// known is what a process that serves knows of its numbers and plans; nil asks.
-func checkDeadline(
-	ctx context.Context, cfg *config.Config, l campaign.Ledger, known *numbers.Quotas,
-	def *file.Definition, p *launch.Preflight, now time.Time,
-) error {
-	if def.Limits.Deadline == 0 || !p.OK() {
-		return nil
-	}
-	f, err := ForecastLaunch(ctx, cfg, l, known, def, p, now)
-	if err != nil {
-		return err
-	}
-	warnDeadline(def, p, f)
-	return nil
-}
-
-// checkForecast does the same, and writes into the preflight how long sending takes and what limits
-// it, also without a deadline.
+// checkForecast adds a warning to the preflight of a campaign whose deadline cannot be met if it is
+// launched now, beside every unfinished run of the ledger. With timed it writes into the preflight
+// how long sending takes and what limits it, also without a deadline. l may be nil: then no run is
+// known. known is what a process that serves knows of its numbers and plans; nil asks.
 func checkForecast(
 	ctx context.Context, cfg *config.Config, l campaign.Ledger, known *numbers.Quotas,
-	def *file.Definition, p *launch.Preflight, now time.Time,
+	def *file.Definition, p *launch.Preflight, timed bool, now time.Time,
 ) error {
-	if !p.OK() {
+	if def.Limits.Deadline == 0 && !timed || !p.OK() {
 		return nil
 	}
 	f, err := ForecastLaunch(ctx, cfg, l, known, def, p, now)
 	if err != nil {
 		return err
 	}
-	if !f.Never {
+	if timed && !f.Never {
 		p.Seconds, p.LimitedBy = f.Seconds, f.LimitedBy
 		p.Duration = time.Duration(f.Seconds * float64(time.Second))
 	}
@@ -123,7 +107,7 @@ func (d *Daemon) checkLaunch(ctx context.Context, path string, by launcher, then
 		known := len(p.Findings)
 		def, _, err := file.Load(path)
 		if err == nil {
-			err = checkDeadline(ctx, d.cfg, d.ledger, d.quotas, def, p, time.Now())
+			err = checkForecast(ctx, d.cfg, d.ledger, d.quotas, def, p, false, time.Now())
 		}
 		deadline := len(p.Findings)
 		if err == nil {

@@ -33,7 +33,7 @@ func TestADeadlineThatCannotBeMetIsSaid(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := &launch.Preflight{Rows: tt.rows, Sendable: tt.rows, Zones: map[string]int64{"": tt.rows}}
-		if err := checkDeadline(t.Context(), config.Default(), nil, nil, def, p, now); err != nil {
+		if err := checkForecast(t.Context(), config.Default(), nil, nil, def, p, false, now); err != nil {
 			t.Fatal(err)
 		}
 		if said := len(p.Findings) > 0; said != (tt.binds != "") || said && !strings.Contains(p.Findings[0].What, tt.binds) {

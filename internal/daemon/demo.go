@@ -69,21 +69,23 @@ func StartDemo(ctx context.Context, o DemoOptions, d Options) (_ *DemoWorld, err
 	if err != nil {
 		return nil, err
 	}
+	defer func() {
+		if err != nil {
+			_ = server.ln.Close()
+		}
+	}()
 	w.Sandbox = server.url()
 
 	w.Config = config.Default()
 	w.Config.Listen.Public, w.Config.Listen.Admin = "127.0.0.1:0", "127.0.0.1:0"
 	w.Config.Ledger = "sqlite:" + filepath.Join(o.Dir, "campaignd.db")
 	if w.Config.Campaigns, err = w.folder(); err != nil {
-		_ = server.ln.Close()
 		return nil, fmt.Errorf("demo files: %w", err)
 	}
 	if err := w.connect(); err != nil {
-		_ = server.ln.Close()
 		return nil, err
 	}
 	if w.Daemon, err = New(ctx, w.Config, d); err != nil {
-		_ = server.ln.Close()
 		return nil, err
 	}
 	w.Public = w.Daemon.PublicURL()
@@ -92,7 +94,6 @@ func StartDemo(ctx context.Context, o DemoOptions, d Options) (_ *DemoWorld, err
 	scene.API, scene.WebhookURL, scene.WebhookSecret = o.API, w.Public, sandbox.DemoSecret
 	service, err := sandbox.New(scene)
 	if err != nil {
-		_ = server.ln.Close()
 		return nil, fmt.Errorf("demo sandbox: %w", err)
 	}
 	server.srv.Handler, server.srv.ConnContext = service, sandbox.ConnContext

@@ -47,7 +47,7 @@ func TestAForecastOfAServeAsksTheServiceNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	checked := &launch.Preflight{Rows: 10, Sendable: 10, Zones: map[string]int64{"": 10}}
-	err = checkForecast(t.Context(), cfg, l, known, def, checked, time.Now())
+	err = checkForecast(t.Context(), cfg, l, known, def, checked, true, time.Now())
 	if err != nil || checked.Seconds <= 0 || asked.Load() != 0 {
 		t.Errorf("a check beside a serve: got %v s, %v and %d calls, want some seconds and no call", checked.Seconds, err, asked.Load())
 	}
