@@ -108,15 +108,6 @@ type AssetForecast struct {
 	Unsent int64     `json:"unsent"` // messages that are not sent by then
 }
 
-// Help is one change that makes a run finish sooner.
-type Help struct {
-	What     string    `json:"what"` // number, tier, window, allowance, ramp, rate
-	Sentence string    `json:"sentence"`
-	Finish   time.Time `json:"finish"`
-	// Hours is how many hours it saves; for a run that would never be done, of the 366 days.
-	Hours float64 `json:"hours"`
-}
-
 // Forecast computes when s.Runs[run] will have been sent. On a virtual clock all runs compete as
 // they do in the senders. The time of the computation grows with segments and events, not with
 // rows.

@@ -10,7 +10,6 @@ import (
 	"campaignd/campaign"
 	"campaignd/campaign/launch"
 	"campaignd/internal/client"
-	"campaignd/internal/client/resource"
 	"campaignd/internal/command"
 )
 
@@ -57,24 +56,12 @@ func rejectsThere(ctx context.Context, far *client.Client, r client.Launch, path
 	return errors.Join(command.RequestError(far.Rejects(ctx, r, f)), f.Close())
 }
 
-// sampleThere has another campaignd make the sample of a row.
-func (p *program) sampleThere(ctx context.Context, far *client.Client, in launch.SampleInput) (*launch.Sample, error) {
-	r := client.Launch{Campaign: in.File, List: in.List}
+// there has another campaignd do something with a campaign and its list.
+func there[T any](p *program, campaign, list string, do func(client.Launch) (T, error)) (out T, err error) {
+	r := client.Launch{Campaign: campaign, List: list}
 	if err := p.resolveLaunch(&r); err != nil {
-		return nil, err
+		return out, err
 	}
-	s, err := far.Preview(ctx, r, in.Row)
-	return s, command.RequestError(err)
-}
-
-// testThere has another campaignd send a test message.
-func (p *program) testThere(
-	ctx context.Context, far *client.Client, in launch.SampleInput, to string,
-) (sent resource.TestMessage, err error) {
-	r := client.Launch{Campaign: in.File, List: in.List}
-	if err := p.resolveLaunch(&r); err != nil {
-		return sent, err
-	}
-	sent, err = far.SendTest(ctx, r, in.Row, to)
-	return sent, command.RequestError(err)
+	out, err = do(r)
+	return out, command.RequestError(err)
 }

@@ -82,12 +82,9 @@ func (p *program) forecastCampaign(ctx context.Context, path, list string) (f pl
 		return f, err
 	}
 	if far != nil {
-		r := client.Launch{Campaign: path, List: list}
-		if err := p.resolveLaunch(&r); err != nil {
-			return f, err
-		}
-		f, err = far.ForecastLaunch(ctx, r)
-		return f, command.RequestError(err)
+		return there(p, path, list, func(r client.Launch) (plan.Forecast, error) {
+			return far.ForecastLaunch(ctx, r)
+		})
 	}
 	found, err := p.check(ctx, path, checkFlags{list: list})
 	if err != nil {
@@ -177,7 +174,7 @@ func (p *program) writeForecast(f plan.Forecast) error {
 		}
 	}
 	for _, h := range f.Helps {
-		fmt.Fprintf(w, "%s: %s sooner\n", h.Sentence, hoursText(h.Hours))
+		fmt.Fprintln(w, h)
 	}
 	if len(f.Hours) > 0 {
 		fmt.Fprintln(w)
@@ -191,17 +188,6 @@ func (p *program) writeForecast(f plan.Forecast) error {
 	}
 	_, err := fmt.Fprint(p.Stdout, w.String())
 	return err
-}
-
-// hoursText is a number of hours for a person: 40 minutes, 3.5 hours, 12 days.
-func hoursText(h float64) string {
-	switch {
-	case h < 1:
-		return sentence.Count(int(h*60), "minute", "minutes")
-	case h < 72:
-		return fmt.Sprintf("%.1f hours", h)
-	}
-	return fmt.Sprintf("%.0f days", h/24)
 }
 
 func curveHeads(bars int) []string {

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"campaignd/campaign/launch"
+	"campaignd/internal/client"
 	"campaignd/internal/command"
 	"campaignd/internal/sentence"
 )
@@ -53,7 +54,9 @@ func (p *program) sample(ctx context.Context, in launch.SampleInput, offline boo
 	case far != nil && offline:
 		return nil, command.Invalid(offlineThere())
 	case far != nil:
-		return p.sampleThere(ctx, far, in)
+		return there(p, in.File, in.List, func(r client.Launch) (*launch.Sample, error) {
+			return far.Preview(ctx, r, in.Row)
+		})
 	}
 	c, err := p.load()
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/launch"
+	"campaignd/internal/client"
 	"campaignd/internal/client/resource"
 	"campaignd/internal/command"
 	"campaignd/internal/config"
@@ -56,7 +57,9 @@ func (p *program) sendTest(cmd *cobra.Command, in launch.SampleInput, to string)
 	case err != nil:
 		return sent, err
 	case far != nil:
-		return p.testThere(cmd.Context(), far, in, to)
+		return there(p, in.File, in.List, func(r client.Launch) (resource.TestMessage, error) {
+			return far.SendTest(cmd.Context(), r, in.Row, to)
+		})
 	}
 	c, err := p.load()
 	if err != nil {

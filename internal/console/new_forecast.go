@@ -41,7 +41,7 @@ func forecastOf(f plan.Forecast) *forecastView {
 		out.Notes = append(out.Notes, words.Count(more, "later day is not shown", "later days are not shown"))
 	}
 	for _, h := range f.Helps {
-		out.Helps = append(out.Helps, h.Sentence+": "+hours(h.Hours)+" sooner")
+		out.Helps = append(out.Helps, h.String())
 	}
 	if f.Unsent > 0 {
 		out.Notes = append(out.Notes, words.Count(f.Unsent, "row is", "rows are")+" not sent, because of not_after or max_messages")
@@ -53,15 +53,4 @@ func forecastOf(f plan.Forecast) *forecastView {
 		out.Notes = append(out.Notes, words.Count(len(f.Unread), "run", "runs")+" of another version cannot be read and is left out")
 	}
 	return out
-}
-
-// hours is a number of hours for a person.
-func hours(h float64) string {
-	switch {
-	case h < 1:
-		return words.Count(int(h*60), "minute", "minutes")
-	case h < 72:
-		return fmt.Sprintf("%.1f hours", h)
-	}
-	return fmt.Sprintf("%.0f days", h/24)
 }
