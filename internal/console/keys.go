@@ -18,9 +18,6 @@ type keysView struct {
 	Nonce    string // of the form, so that a reload makes no second key
 }
 
-// Title implements titled.
-func (keysView) Title() string { return "Keys" }
-
 func keys(v *visit) (any, error) { return v.keysView(nil) }
 
 func (v *visit) keysView(made *resource.NewKey) (keysView, error) {
@@ -58,9 +55,6 @@ type logView struct {
 	Actions []resource.Action
 	Next    string
 }
-
-// Title implements titled.
-func (logView) Title() string { return "Audit log" }
 
 func actions(v *visit) (any, error) {
 	q := v.r.URL.Query()

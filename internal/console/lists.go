@@ -22,7 +22,6 @@ import (
 
 // listView is a list of one kind, with what its forms need.
 type listView[T any] struct {
-	Name     string
 	Items    []T
 	Next     string // the address of the next page
 	Operates bool   // the visitor may use the forms
@@ -32,17 +31,14 @@ type listView[T any] struct {
 	Admin    bool
 }
 
-// Title implements titled.
-func (v listView[T]) Title() string { return v.Name }
-
-func listOf[T any](v *visit, name string, items []T) listView[T] {
-	return listView[T]{Name: name, Items: items, Operates: v.who.Scope.Allows(campaign.KeyOperate)}
+func listOf[T any](v *visit, items []T) listView[T] {
+	return listView[T]{Items: items, Operates: v.who.Scope.Allows(campaign.KeyOperate)}
 }
 
 func holds(v *visit) (any, error) {
 	all := v.r.URL.Query().Get("all") != ""
 	items, err := v.d.Holds(v.r.Context(), all)
-	out := listOf(v, "Holds", items)
+	out := listOf(v, items)
 	out.All, out.Scopes = all, campaign.HoldScopes
 	return out, err
 }
@@ -116,7 +112,7 @@ func liftHold(v *visit) (done, error) {
 func suppressions(v *visit) (any, error) {
 	q := v.r.URL.Query()
 	items, next, err := v.d.Suppressions(v.r.Context(), "", q.Get("after"), mostRows)
-	out := listOf(v, "Suppressions", items)
+	out := listOf(v, items)
 	out.All = v.who.Company == ""
 	if next != "" {
 		out.Next = "/console/suppressions?after=" + strings.ReplaceAll(next, "+", "%2B")
@@ -164,7 +160,7 @@ func (v *visit) suppressionsTo(w io.Writer) error { return v.d.ExportSuppression
 
 func numbers(v *visit) (any, error) {
 	items, err := v.process.NumbersOf(v.r.Context(), v.d)
-	return listOf(v, "Numbers", items), err
+	return listOf(v, items), err
 }
 
 type numberView struct{ Number why.Number }
@@ -201,9 +197,6 @@ type schedulesView struct {
 	Campaigns  []resource.Campaign
 }
 
-// Title implements titled.
-func (schedulesView) Title() string { return "Schedules" }
-
 // firingsShown is the number of firings of each campaign, to come and past.
 const firingsShown = 5
 
@@ -233,7 +226,7 @@ func drops(v *visit) (any, error) {
 		return nil, err
 	}
 	items, next, err := v.d.Drops(v.r.Context(), after, mostRows)
-	out := listOf(v, "Dropped files", items)
+	out := listOf(v, items)
 	if next > 0 {
 		out.Next = "/console/drops?after=" + strconv.FormatInt(next, 10)
 	}
@@ -243,7 +236,7 @@ func drops(v *visit) (any, error) {
 func notifications(v *visit) (any, error) {
 	state := v.r.URL.Query().Get("state")
 	items, err := v.d.Notifications(v.r.Context(), campaign.NotificationState(state), mostRows)
-	out := listOf(v, "Notifications", items)
+	out := listOf(v, items)
 	out.State = state
 	return out, err
 }

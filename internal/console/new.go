@@ -135,9 +135,6 @@ type newView struct {
 	Closed    bool // this process sends nothing
 }
 
-// Title implements titled.
-func (newView) Title() string { return "New campaign" }
-
 func newCampaign(v *visit) (any, error) {
 	out := newView{Closed: v.process.Launch == nil}
 	files, err := v.process.Folder()

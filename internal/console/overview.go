@@ -20,9 +20,6 @@ type overviewView struct {
 	More    int            // unfinished runs that are not shown
 }
 
-// Title implements titled.
-func (overviewView) Title() string { return "Overview" }
-
 type overviewRun struct {
 	Run resource.Run
 	Why why.Answer

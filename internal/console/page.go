@@ -29,7 +29,7 @@ var pageFiles embed.FS
 // pages are the templates, each with the layout around it.
 type pages map[string]*template.Template
 
-// titled is a view that has a title.
+// titled is a view that has a title of its own, and not the name of its page in the navigation.
 type titled interface{ Title() string }
 
 // frame is what the layout shows around a view.
@@ -86,10 +86,7 @@ func parsePages(a *assets) (pages, error) {
 
 // render answers with a page.
 func (s *Server) render(w http.ResponseWriter, r *http.Request, who operator.Caller, status int, name string, view any) {
-	f := frame{Who: who.By, View: view, Said: said(w, r)}
-	if t, ok := view.(titled); ok {
-		f.Title = t.Title()
-	}
+	f := frame{Title: s.titleOf(name, view), Who: who.By, View: view, Said: said(w, r)}
 	if who.By != "" {
 		f.Groups = s.navigation(r.Context(), who, r.URL.Path)
 	}
@@ -114,6 +111,19 @@ func (s *Server) render(w http.ResponseWriter, r *http.Request, who operator.Cal
 	z, _ := gzip.NewWriterLevel(w, gzip.BestSpeed) // the level is one
 	_, _ = z.Write(text)                           // as above
 	_ = z.Close()
+}
+
+// titleOf is the title of a page with a view.
+func (s *Server) titleOf(page string, view any) string {
+	if t, ok := view.(titled); ok {
+		return t.Title()
+	}
+	for i := range s.routes {
+		if r := &s.routes[i]; r.page == page && r.nav != "" {
+			return r.nav
+		}
+	}
+	return ""
 }
 
 // leastCompressed is the length from which a page is compressed, in bytes.
@@ -278,9 +288,7 @@ func stateOf(s any) pill {
 		approved: "done", "PAUSED": "wait", "PENDING": "wait", "REJECTED": "stop", "DISABLED": "stop",
 		"revoked": "quiet", "sent": "done", "accepted": "go", "sending": "go", "next": "go",
 	}[text]
-	if kind == "" {
-		kind = "quiet"
-	}
+	kind = cmp.Or(kind, "quiet")
 	words := map[string]string{string(campaign.ByNone): "not limited", string(campaign.WaitingApproval): "waiting for approval"}
 	return pill{kind, cmp.Or(words[text], word(text))}
 }

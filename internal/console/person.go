@@ -37,9 +37,6 @@ type reached struct {
 	At   time.Time
 }
 
-// Title implements titled.
-func (personView) Title() string { return "Find a person" }
-
 // Lede says whether the number may be sent to.
 func (v personView) Lede() string {
 	switch {

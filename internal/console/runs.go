@@ -93,9 +93,6 @@ type runsView struct {
 	More     bool // older ones are not listed
 }
 
-// Title implements titled.
-func (runsView) Title() string { return "Runs" }
-
 func listRuns(v *visit) (any, error) {
 	q := v.r.URL.Query()
 	out := runsView{Campaign: q.Get("campaign"), All: q.Get("unfinished") == ""}

@@ -119,10 +119,7 @@ const cookie = "__Host-campaignd"
 
 // setCookie gives a browser a cookie for a time; 0 removes it.
 func setCookie(w http.ResponseWriter, name, value string, lasts time.Duration) {
-	age := int(lasts.Seconds())
-	if age == 0 {
-		age = -1
-	}
+	age := cmp.Or(int(lasts.Seconds()), -1)
 	http.SetCookie(w, &http.Cookie{Name: name, Value: value, Path: "/", MaxAge: age, HttpOnly: true, Secure: true,
 		SameSite: http.SameSiteStrictMode})
 }
